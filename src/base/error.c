@@ -1,0 +1,97 @@
+#include "base/error.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+
+static void error_fill(struct sn_error *err, sn_status status, const char *format, va_list args)
+{
+	err->status = status;
+	vsnprintf(err->sentence, sizeof(err->sentence), format, args);
+}
+
+sn_status sn_error_set(struct sn_error *err, sn_status status, const char *format, ...)
+{
+	if (err) {
+		va_list args;
+
+		va_start(args, format);
+		error_fill(err, status, format, args);
+		va_end(args);
+	}
+	return status;
+}
+
+sn_status sn_error_errno(struct sn_error *err, const char *format, ...)
+{
+	int saved = errno;
+	sn_status status = saved == ENOMEM   ? SN_ERR_NOMEM
+			   : saved == ENOENT ? SN_ERR_NOT_FOUND
+					     : SN_ERR_IO;
+
+	if (err) {
+		size_t used;
+		va_list args;
+
+		va_start(args, format);
+		error_fill(err, status, format, args);
+		va_end(args);
+		used = strlen(err->sentence);
+		snprintf(err->sentence + used, sizeof(err->sentence) - used, ": %s",
+			 strerror(saved));
+	}
+	return status;
+}
+
+enum sn_exit_code sn_status_exit_code(sn_status status)
+{
+	switch (status) {
+	case SN_OK:
+		return SN_EXIT_OK;
+	case SN_ERR_NOMEM:
+		return SN_EXIT_NOMEM;
+	case SN_ERR_UNSUPPORTED:
+		return SN_EXIT_UNSUPPORTED;
+	case SN_ERR_NO_DATA:
+		return SN_EXIT_NO_DATA;
+	case SN_ERR_USAGE:
+		return SN_EXIT_USAGE;
+	case SN_ERR_IO:
+	case SN_ERR_FORMAT:
+	case SN_ERR_RANGE:
+	case SN_ERR_NOT_FOUND:
+		break;
+	}
+	return SN_EXIT_BAD_INPUT;
+}
+
+static void line_print(const char *sentence)
+{
+	struct sn_text text = { 0 };
+
+	sn_text_add(&text, "sonde: ");
+	sn_text_add_printable(&text, sentence, strlen(sentence));
+	sn_text_add(&text, "\n");
+	fflush(stdout);
+	fputs(text.chars, stderr);
+	sn_text_free(&text);
+}
+
+int sn_error_print(const struct sn_error *err)
+{
+	line_print(err->sentence);
+	return sn_status_exit_code(err->status);
+}
+
+void sn_warn(const char *format, ...)
+{
+	char sentence[1024];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(sentence, sizeof(sentence), format, args);
+	va_end(args);
+	line_print(sentence);
+}

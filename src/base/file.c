@@ -1,0 +1,135 @@
+#include "base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/text.h"
+
+static sn_status read_all(int fd, const char *path, struct sn_file_view *out, struct sn_error *err)
+{
+	struct sn_text bytes = { 0 };
+	char piece[65536];
+	ssize_t got;
+
+	while ((got = read(fd, piece, sizeof(piece))) != 0) {
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0) {
+			sn_text_free(&bytes);
+			return sn_error_errno(err, "cannot read '%s'", path);
+		}
+		sn_text_add_bytes(&bytes, piece, (size_t)got);
+	}
+	out->length = bytes.length;
+	out->bytes = (const uint8_t *)sn_text_take(&bytes);
+	out->is_mapped = false;
+	return SN_OK;
+}
+
+sn_status sn_file_map(const char *path, struct sn_file_view *out, struct sn_error *err)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	sn_status status = SN_OK;
+	struct stat st;
+	void *bytes;
+
+	if (fd < 0)
+		return sn_error_errno(err, "cannot open '%s'", path);
+	if (fstat(fd, &st)) {
+		status = sn_error_errno(err, "cannot read '%s'", path);
+	} else if (S_ISDIR(st.st_mode)) {
+		status = sn_error_set(err, SN_ERR_IO, "cannot read '%s': it is a folder", path);
+	} else if (!S_ISREG(st.st_mode) || st.st_size == 0) {
+		status = read_all(fd, path, out, err);
+	} else {
+		bytes = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+		if (bytes == MAP_FAILED)
+			status = sn_error_errno(err, "cannot map '%s'", path);
+		else
+			*out = (struct sn_file_view){ bytes, (size_t)st.st_size, true };
+	}
+	close(fd);
+	return status;
+}
+
+void sn_file_unmap(struct sn_file_view *view)
+{
+	if (view->is_mapped)
+		munmap((void *)view->bytes, view->length);
+	else
+		free((void *)view->bytes);
+	*view = (struct sn_file_view){ 0 };
+}
+
+sn_status sn_file_writer_open(struct sn_file_writer *writer, const char *path, struct sn_error *err)
+{
+	struct sn_text temporary = { 0 };
+
+	sn_text_addf(&temporary, "%s.part.%d", path, (int)getpid());
+	writer->out = fopen(temporary.chars, "we");
+	if (!writer->out) {
+		sn_status status = sn_error_errno(err, "cannot write '%s'", path);
+
+		sn_text_free(&temporary);
+		return status;
+	}
+	writer->path = sn_strdup(path);
+	writer->temporary = sn_text_take(&temporary);
+	return SN_OK;
+}
+
+static void writer_free(struct sn_file_writer *writer)
+{
+	free(writer->path);
+	free(writer->temporary);
+	*writer = (struct sn_file_writer){ 0 };
+}
+
+sn_status sn_file_writer_commit(struct sn_file_writer *writer, struct sn_error *err)
+{
+	sn_status status = SN_OK;
+	bool failed = fflush(writer->out) || ferror(writer->out);
+
+	if (fclose(writer->out) || failed || rename(writer->temporary, writer->path)) {
+		status = sn_error_errno(err, "cannot write '%s'", writer->path);
+		unlink(writer->temporary);
+	}
+	writer_free(writer);
+	return status;
+}
+
+void sn_file_writer_abandon(struct sn_file_writer *writer)
+{
+	if (!writer->out)
+		return;
+	fclose(writer->out);
+	unlink(writer->temporary);
+	writer_free(writer);
+}
+
+sn_status sn_make_folders(const char *path, struct sn_error *err)
+{
+	char *partial = sn_strdup(path);
+	sn_status status = SN_OK;
+
+	for (char *at = partial + 1; status == SN_OK; at++) {
+		char kept = *at;
+
+		if (kept != '/' && kept != '\0')
+			continue;
+		*at = '\0';
+		if (mkdir(partial, 0777) && errno != EEXIST)
+			status = sn_error_errno(err, "cannot create the folder '%s'", partial);
+		*at = kept;
+		if (!kept)
+			break;
+	}
+	free(partial);
+	return status;
+}

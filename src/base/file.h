@@ -1,0 +1,41 @@
+/**
+ * Whole files: read, mapped, or written under a temporary name and renamed when complete.
+ */
+#ifndef SN_BASE_FILE_H
+#define SN_BASE_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/error.h"
+
+/** A read-only view of a file's bytes. Freed by sn_file_unmap; {0} is an empty view. */
+struct sn_file_view {
+	const uint8_t *bytes;
+	size_t length;
+	bool is_mapped; /* else the bytes are heap memory */
+};
+
+/** Maps a regular file; reads pipes and empty files into memory. */
+sn_status sn_file_map(const char *path, struct sn_file_view *out, struct sn_error *err);
+void sn_file_unmap(struct sn_file_view *view);
+
+/** A file in the making: nothing stands at `path` until the commit succeeded. */
+struct sn_file_writer {
+	FILE *out;
+	char *path, *temporary;
+};
+
+sn_status sn_file_writer_open(struct sn_file_writer *writer, const char *path,
+			      struct sn_error *err);
+/** Flushes, checks for every write error (a full disk among them) and renames. Frees the writer
+ *  in either case; after a failure no file is left. */
+sn_status sn_file_writer_commit(struct sn_file_writer *writer, struct sn_error *err);
+void sn_file_writer_abandon(struct sn_file_writer *writer);
+
+/** mkdir -p. */
+sn_status sn_make_folders(const char *path, struct sn_error *err);
+
+#endif

@@ -1,0 +1,38 @@
+/**
+ * Small statistics over arrays of doubles. Empty input gives NaN.
+ */
+#ifndef SN_BASE_STATS_H
+#define SN_BASE_STATS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+double sn_mean(const double *values, size_t count);
+/** Standard deviation of a sample (n-1 in the denominator); 0 for a single value. */
+double sn_deviation(const double *values, size_t count);
+/** Linear interpolation between order statistics (Hyndman and Fan 1996, type 7). Sorts in place. */
+double sn_quantile(double *values, size_t count, double q);
+double sn_median(double *values, size_t count);
+/** Median absolute deviation times 1.4826, the normal-consistent scale. Sorts in place. */
+double sn_mad(double *values, size_t count);
+
+struct sn_interval {
+	double low, high;
+};
+
+/** 95 % score interval of a proportion hits/count (Wilson 1927); {0,1} for count 0. */
+struct sn_interval sn_wilson_interval(double hits, double count);
+
+/** xoshiro256** (Blackman and Vigna 2018), seeded by splitmix64. Not for secrets. */
+struct sn_random {
+	uint64_t state[4];
+};
+
+void sn_random_seed(struct sn_random *random, uint64_t seed);
+uint64_t sn_random_u64(struct sn_random *random);
+/** Uniform in [0, 1). */
+double sn_random_unit(struct sn_random *random);
+/** Uniform in [0, bound), without modulo bias. */
+uint64_t sn_random_below(struct sn_random *random, uint64_t bound);
+
+#endif

@@ -1,0 +1,611 @@
+#include "base/table.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <regex.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/csv.h"
+#include "base/text.h"
+
+/* ---- building ---- */
+
+void sn_table_init(struct sn_table *table, const struct sn_column *columns, size_t column_count)
+{
+	*table = (struct sn_table){ .columns = columns, .column_count = column_count };
+}
+
+void sn_table_add_row(struct sn_table *table)
+{
+	sn_vec_reserve(&table->cells, table->cells.count + table->column_count);
+	memset(table->cells.items + table->cells.count, 0,
+	       table->column_count * sizeof(*table->cells.items));
+	table->cells.count += table->column_count;
+	table->row_count++;
+}
+
+static struct sn_cell *cell_of_last_row(struct sn_table *table, size_t column)
+{
+	return &table->cells.items[table->cells.count - table->column_count + column];
+}
+
+void sn_table_set_text(struct sn_table *table, size_t column, const char *chars)
+{
+	if (chars)
+		*cell_of_last_row(table, column) =
+			(struct sn_cell){ true, { .text = sn_arena_strdup(&table->arena, chars) } };
+}
+
+void sn_table_set_int(struct sn_table *table, size_t column, int64_t value)
+{
+	*cell_of_last_row(table, column) = (struct sn_cell){ true, { .integer = value } };
+}
+
+void sn_table_set_real(struct sn_table *table, size_t column, double value)
+{
+	if (isfinite(value))
+		*cell_of_last_row(table, column) = (struct sn_cell){ true, { .real = value } };
+}
+
+void sn_table_free(struct sn_table *table)
+{
+	sn_arena_free(&table->arena);
+	sn_vec_free(&table->cells);
+	table->row_count = 0;
+}
+
+/* ---- choosing columns and rows ---- */
+
+struct selection {
+	size_t *columns, column_count;
+	size_t *rows, row_count, matching_rows;
+};
+
+static sn_status column_find(const struct sn_table *table, const char *key, size_t length,
+			     size_t *out, struct sn_error *err)
+{
+	for (size_t c = 0; c < table->column_count; c++) {
+		if (strlen(table->columns[c].key) == length &&
+		    !strncmp(table->columns[c].key, key, length)) {
+			*out = c;
+			return SN_OK;
+		}
+	}
+	struct sn_text known = { 0 };
+
+	for (size_t c = 0; c < table->column_count; c++)
+		sn_text_addf(&known, "%s%s", c ? " " : "", table->columns[c].key);
+	sn_error_set(err, SN_ERR_USAGE, "there is no column '%.*s' here; the columns are: %s",
+		     (int)length, key, known.chars);
+	sn_text_free(&known);
+	return SN_ERR_USAGE;
+}
+
+static const struct sn_cell *cell_at(const struct sn_table *table, size_t row, size_t column)
+{
+	return &table->cells.items[row * table->column_count + column];
+}
+
+static bool kind_is_text(enum sn_cell_kind kind)
+{
+	return kind == SN_CELL_TEXT;
+}
+
+static double cell_number(const struct sn_column *column, const struct sn_cell *cell)
+{
+	if (!cell->is_known)
+		return NAN;
+	return column->kind == SN_CELL_INT || column->kind == SN_CELL_BOOL ? (double)cell->integer
+									    : cell->real;
+}
+
+struct condition {
+	size_t column;
+	char operator; /* = ! ~ < > and their or-equal forms l g */
+	char *text;
+	double number;
+	regex_t regex;
+};
+
+static bool condition_holds(const struct sn_table *table, const struct condition *c, size_t row)
+{
+	const struct sn_column *column = &table->columns[c->column];
+	const struct sn_cell *cell = cell_at(table, row, c->column);
+	double number;
+
+	if (kind_is_text(column->kind)) {
+		const char *text = cell->is_known ? cell->text : "";
+
+		if (c->operator == '~')
+			return !regexec(&c->regex, text, 0, NULL, 0);
+		return (strcmp(text, c->text) == 0) == (c->operator == '=');
+	}
+	number = cell_number(column, cell);
+	switch (c->operator) {
+	case '=':
+		return number == c->number;
+	case '!':
+		return number != c->number;
+	case '<':
+		return number < c->number;
+	case '>':
+		return number > c->number;
+	case 'l':
+		return number <= c->number;
+	default:
+		return number >= c->number;
+	}
+}
+
+static sn_status condition_parse(const struct sn_table *table, const char *from, size_t length,
+				 struct condition *out, struct sn_error *err)
+{
+	size_t key = strcspn(from, "=!<>~"), at = key;
+	sn_status status;
+	char *end;
+
+	*out = (struct condition){ 0 };
+	if (key >= length)
+		return sn_error_set(err, SN_ERR_USAGE,
+				    "the filter '%.*s' has no operator; write KEY=VALUE, KEY!=VALUE, "
+				    "KEY~REGEX, KEY<NUMBER, KEY>=NUMBER",
+				    (int)length, from);
+	status = column_find(table, from, key, &out->column, err);
+	if (status != SN_OK)
+		return status;
+	out->operator = from[at++];
+	if (at < length && from[at] == '=') {
+		at++;
+		if (out->operator == '<')
+			out->operator = 'l';
+		if (out->operator == '>')
+			out->operator = 'g';
+	}
+	out->text = sn_strndup(from + at, length - at);
+	if (kind_is_text(table->columns[out->column].kind)) {
+		if (!strchr("=!~", out->operator))
+			status = sn_error_set(err, SN_ERR_USAGE,
+					      "the column '%.*s' is text: filter it by =, != or ~",
+					      (int)key, from);
+		else if (out->operator == '~' &&
+			 regcomp(&out->regex, out->text, REG_EXTENDED | REG_NOSUB)) {
+			out->operator = '=';
+			status = sn_error_set(err, SN_ERR_USAGE,
+					      "the filter's regular expression '%s' does not parse",
+					      out->text);
+		}
+	} else {
+		out->number = strtod(out->text, &end);
+		if (!*out->text || *end || out->operator == '~')
+			status = sn_error_set(err, SN_ERR_USAGE,
+					      "the filter '%.*s' does not compare with a number",
+					      (int)length, from);
+	}
+	return status;
+}
+
+static void condition_free(struct condition *c)
+{
+	if (c->operator == '~')
+		regfree(&c->regex);
+	free(c->text);
+}
+
+static sn_status rows_filter(const struct sn_table *table, const char *filter,
+			     struct selection *sel, struct sn_error *err)
+{
+	SN_VEC(struct condition) conditions = { 0 };
+	sn_status status = SN_OK;
+
+	for (const char *at = filter; at && *at && status == SN_OK;) {
+		size_t length = strcspn(at, ",");
+		struct condition c;
+
+		status = condition_parse(table, at, length, &c, err);
+		sn_vec_push(&conditions, c);
+		at += length + (at[length] == ',');
+	}
+	sel->rows = sn_alloc_zeroed(table->row_count, sizeof(*sel->rows));
+	for (size_t row = 0; row < table->row_count && status == SN_OK; row++) {
+		bool holds = true;
+
+		for (size_t i = 0; i < conditions.count && holds; i++)
+			holds = condition_holds(table, &conditions.items[i], row);
+		if (holds)
+			sel->rows[sel->row_count++] = row;
+	}
+	for (size_t i = 0; i < conditions.count; i++)
+		condition_free(&conditions.items[i]);
+	sn_vec_free(&conditions);
+	return status;
+}
+
+struct sort_order {
+	const struct sn_table *table;
+	size_t column;
+	bool is_ascending;
+};
+
+static int rows_compare(const void *a, const void *b, void *context)
+{
+	const struct sort_order *order = context;
+	size_t x = *(const size_t *)a, y = *(const size_t *)b;
+	const struct sn_column *column = &order->table->columns[order->column];
+	const struct sn_cell *cx = cell_at(order->table, x, order->column);
+	const struct sn_cell *cy = cell_at(order->table, y, order->column);
+	int result;
+
+	if (cx->is_known != cy->is_known)
+		return cx->is_known ? -1 : 1; /* unknown last, either way */
+	if (!cx->is_known) {
+		result = 0;
+	} else if (kind_is_text(column->kind)) {
+		result = strcmp(cy->text, cx->text);
+	} else {
+		double nx = cell_number(column, cx), ny = cell_number(column, cy);
+
+		result = (nx < ny) - (nx > ny);
+	}
+	if (order->is_ascending)
+		result = -result;
+	return result ? result : (x > y) - (x < y);
+}
+
+static sn_status selection_make(const struct sn_table *table, const struct sn_table_view *view,
+				struct selection *sel, struct sn_error *err)
+{
+	sn_status status = SN_OK;
+
+	sel->columns = sn_alloc_zeroed(table->column_count + 64, sizeof(*sel->columns));
+	if (view->columns) {
+		for (const char *at = view->columns; *at && status == SN_OK;) {
+			size_t length = strcspn(at, ","), column;
+
+			status = column_find(table, at, length, &column, err);
+			if (status == SN_OK && sel->column_count < table->column_count + 64)
+				sel->columns[sel->column_count++] = column;
+			at += length + (at[length] == ',');
+		}
+	} else {
+		for (size_t c = 0; c < table->column_count; c++)
+			if (view->format != SN_FORMAT_TEXT || table->columns[c].title)
+				sel->columns[sel->column_count++] = c;
+	}
+	if (status == SN_OK)
+		status = rows_filter(table, view->filter, sel, err);
+	if (status == SN_OK && view->sort) {
+		struct sort_order order = { table, 0, view->sort[0] == '-' };
+		const char *key = view->sort + order.is_ascending;
+
+		status = column_find(table, key, strlen(key), &order.column, err);
+		/* Text reads best from A to Z, numbers from the largest: that is the default. */
+		if (status == SN_OK && kind_is_text(table->columns[order.column].kind))
+			order.is_ascending = !order.is_ascending;
+		if (status == SN_OK)
+			qsort_r(sel->rows, sel->row_count, sizeof(*sel->rows), rows_compare, &order);
+	}
+	sel->matching_rows = sel->row_count;
+	if (view->top && sel->row_count > view->top)
+		sel->row_count = view->top;
+	return status;
+}
+
+/* ---- writing ---- */
+
+static void cell_write_json(struct sn_json *json, const struct sn_column *column,
+			    const struct sn_cell *cell)
+{
+	if (!cell->is_known)
+		sn_json_null(json);
+	else if (kind_is_text(column->kind))
+		sn_json_string(json, cell->text);
+	else if (column->kind == SN_CELL_BOOL)
+		sn_json_bool(json, cell->integer != 0);
+	else if (column->kind == SN_CELL_INT)
+		sn_json_int(json, cell->integer);
+	else
+		sn_json_double(json, cell->real);
+}
+
+static void row_write_json(const struct sn_table *table, const struct selection *sel, size_t row,
+			   const char *schema, struct sn_json *json)
+{
+	sn_json_object(json);
+	if (schema)
+		sn_json_member_string(json, "schema", schema);
+	for (size_t i = 0; i < sel->column_count; i++) {
+		const struct sn_column *column = &table->columns[sel->columns[i]];
+
+		sn_json_key(json, column->key);
+		cell_write_json(json, column, cell_at(table, row, sel->columns[i]));
+	}
+	sn_json_close(json);
+}
+
+static void write_json(const struct sn_table *table, const struct selection *sel,
+		       const struct sn_table_view *view, FILE *out,
+		       void (*extra)(struct sn_json *, void *), void *context)
+{
+	struct sn_json json = { .out = out };
+
+	sn_json_object(&json);
+	sn_json_member_string(&json, "schema", view->schema);
+	if (view->experiment)
+		sn_json_member_string(&json, "experiment", view->experiment);
+	if (extra)
+		extra(&json, context);
+	sn_json_key(&json, "rows");
+	sn_json_array(&json);
+	for (size_t i = 0; i < sel->row_count; i++)
+		row_write_json(table, sel, sel->rows[i], NULL, &json);
+	sn_json_close(&json);
+	sn_json_close(&json);
+	sn_json_finish(&json);
+}
+
+static void write_jsonl(const struct sn_table *table, const struct selection *sel,
+			const struct sn_table_view *view, FILE *out)
+{
+	for (size_t i = 0; i < sel->row_count; i++) {
+		struct sn_json json = { .out = out };
+
+		row_write_json(table, sel, sel->rows[i], view->schema, &json);
+		sn_json_finish(&json);
+	}
+}
+
+static void cell_add_csv(struct sn_text *line, const struct sn_column *column,
+			 const struct sn_cell *cell)
+{
+	if (!cell->is_known)
+		return;
+	if (kind_is_text(column->kind))
+		sn_csv_add(line, cell->text);
+	else if (column->kind == SN_CELL_INT || column->kind == SN_CELL_BOOL)
+		sn_text_addf(line, "%" PRId64, cell->integer);
+	else
+		sn_text_add_double(line, cell->real);
+}
+
+static void write_csv(const struct sn_table *table, const struct selection *sel, FILE *out)
+{
+	struct sn_text line = { 0 };
+
+	for (size_t i = 0; i < sel->column_count; i++)
+		fprintf(out, "%s%s", i ? "," : "", table->columns[sel->columns[i]].key);
+	fputc('\n', out);
+	for (size_t r = 0; r < sel->row_count; r++) {
+		sn_text_clear(&line);
+		for (size_t i = 0; i < sel->column_count; i++) {
+			if (i)
+				sn_text_add_char(&line, ',');
+			cell_add_csv(&line, &table->columns[sel->columns[i]],
+				     cell_at(table, sel->rows[r], sel->columns[i]));
+		}
+		sn_text_add_char(&line, '\n');
+		fwrite(line.chars, 1, line.length, out);
+	}
+	sn_text_free(&line);
+}
+
+static void cell_add_text(struct sn_text *text, const struct sn_column *column,
+			  const struct sn_cell *cell)
+{
+	double value;
+
+	if (!cell->is_known) {
+		sn_text_add(text, "-");
+		return;
+	}
+	switch (column->kind) {
+	case SN_CELL_TEXT:
+		sn_text_add_printable(text, cell->text, strlen(cell->text));
+		break;
+	case SN_CELL_INT:
+		sn_text_addf(text, "%" PRId64, cell->integer);
+		break;
+	case SN_CELL_BOOL:
+		sn_text_add(text, cell->integer ? "yes" : "no");
+		break;
+	case SN_CELL_REAL:
+		sn_text_addf(text, "%.*f", column->decimals, cell->real);
+		break;
+	case SN_CELL_SECONDS:
+		value = fabs(cell->real);
+		sn_text_addf(text, "%.*f", value >= 100 ? 1 : value >= 10 ? 2 : value > 0 && value < 0.1 ? 4 : 3,
+			     cell->real);
+		break;
+	case SN_CELL_SHARE:
+		sn_text_addf(text, "%.1f %%", 100 * cell->real);
+		break;
+	}
+}
+
+/* A name too long loses its middle: both ends of a C++ name tell more than either alone. */
+static void elide_middle(struct sn_text *text, size_t columns)
+{
+	size_t have = sn_utf8_columns(text->chars), keep_left, keep_right, cut;
+	struct sn_text out = { 0 };
+
+	if (have <= columns || columns < 8 || text->length != have)
+		return; /* only plain one-column text is cut */
+	keep_left = (columns - 2) * 2 / 3;
+	keep_right = columns - 2 - keep_left;
+	cut = text->length - keep_right;
+	sn_text_add_bytes(&out, text->chars, keep_left);
+	sn_text_add(&out, "..");
+	sn_text_add(&out, text->chars + cut);
+	sn_text_free(text);
+	*text = out;
+}
+
+static unsigned terminal_width(void)
+{
+	struct winsize size;
+	const char *columns = getenv("COLUMNS");
+
+	if (isatty(STDOUT_FILENO) && !ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) && size.ws_col)
+		return size.ws_col;
+	return columns && atoi(columns) > 0 ? (unsigned)atoi(columns) : 100;
+}
+
+static void print_cell(FILE *out, const char *chars, size_t width, bool is_left, bool is_last)
+{
+	size_t columns = sn_utf8_columns(chars), padding = width > columns ? width - columns : 0;
+
+	if (!is_left)
+		fprintf(out, "%*s", (int)padding, "");
+	fputs(chars, out);
+	if (is_left && !is_last)
+		fprintf(out, "%*s", (int)padding, "");
+	if (!is_last)
+		fputs("  ", out);
+}
+
+static void footer_add_count(struct sn_text *text, size_t count)
+{
+	char digits[32];
+	int length = snprintf(digits, sizeof(digits), "%zu", count);
+
+	for (int i = 0; i < length; i++) {
+		if (i && (length - i) % 3 == 0)
+			sn_text_add_char(text, ',');
+		sn_text_add_char(text, digits[i]);
+	}
+}
+
+static void write_footer(const struct sn_table *table, const struct selection *sel,
+			 const struct sn_table_view *view, FILE *out)
+{
+	struct sn_text text = { 0 };
+	size_t column;
+
+	if (sel->row_count == sel->matching_rows)
+		return;
+	sn_text_add(&text, "showing ");
+	footer_add_count(&text, sel->row_count);
+	sn_text_add(&text, " of ");
+	footer_add_count(&text, sel->matching_rows);
+	sn_text_add(&text, " rows");
+	if (view->share_column && column_find(table, view->share_column, strlen(view->share_column),
+					      &column, NULL) == SN_OK) {
+		double sum = 0;
+
+		for (size_t i = 0; i < sel->row_count; i++) {
+			const struct sn_cell *cell = cell_at(table, sel->rows[i], column);
+
+			sum += cell->is_known ? cell->real : 0;
+		}
+		sn_text_addf(&text, " = %.1f %% of time", 100 * sum);
+	}
+	fprintf(out, "%s (--all shows every row)\n", text.chars);
+	sn_text_free(&text);
+}
+
+static void write_text(const struct sn_table *table, const struct selection *sel,
+		       const struct sn_table_view *view, FILE *out)
+{
+	size_t n = sel->column_count, total = 0, widest_text = SIZE_MAX;
+	struct sn_text *texts = sn_alloc_zeroed((sel->row_count + 1) * n, sizeof(*texts));
+	size_t *widths = sn_alloc_zeroed(n, sizeof(*widths));
+	unsigned limit = view->width ? view->width : terminal_width();
+
+	for (size_t r = 0; r <= sel->row_count; r++) {
+		for (size_t i = 0; i < n; i++) {
+			const struct sn_column *column = &table->columns[sel->columns[i]];
+			struct sn_text *text = &texts[r * n + i];
+
+			if (!r)
+				sn_text_add(text, column->title ? column->title : column->key);
+			else
+				cell_add_text(text, column,
+					      cell_at(table, sel->rows[r - 1], sel->columns[i]));
+			if (sn_utf8_columns(text->chars) > widths[i])
+				widths[i] = sn_utf8_columns(text->chars);
+		}
+	}
+	for (size_t i = 0; i < n; i++)
+		total += widths[i] + 2;
+	for (size_t pass = 0; pass < n && total > limit + 2; pass++) {
+		size_t room;
+
+		for (size_t i = 0, widest = 0; i < n; i++) {
+			if (kind_is_text(table->columns[sel->columns[i]].kind) &&
+			    widths[i] > widest && widths[i] > 24) {
+				widest = widths[i];
+				widest_text = i;
+			}
+		}
+		if (widest_text == SIZE_MAX || widths[widest_text] <= 24)
+			break;
+		room = total - limit - 2 < widths[widest_text] - 24
+			       ? widths[widest_text] - (total - limit - 2)
+			       : 24;
+		total -= widths[widest_text] - room;
+		widths[widest_text] = room;
+	}
+	for (size_t r = 0; r <= sel->row_count; r++) {
+		for (size_t i = 0; i < n; i++) {
+			struct sn_text *text = &texts[r * n + i];
+			bool is_left = kind_is_text(table->columns[sel->columns[i]].kind);
+
+			if (is_left)
+				elide_middle(text, widths[i]);
+			print_cell(out, text->chars, widths[i], is_left, i + 1 == n);
+			sn_text_free(text);
+		}
+		fputc('\n', out);
+	}
+	write_footer(table, sel, view, out);
+	free(texts);
+	free(widths);
+}
+
+sn_status sn_table_write(const struct sn_table *table, const struct sn_table_view *view, FILE *out,
+			 void (*extra)(struct sn_json *, void *), void *context,
+			 struct sn_error *err)
+{
+	struct selection sel = { 0 };
+	sn_status status = selection_make(table, view, &sel, err);
+
+	if (status == SN_OK) {
+		switch (view->format) {
+		case SN_FORMAT_TEXT:
+			write_text(table, &sel, view, out);
+			break;
+		case SN_FORMAT_CSV:
+			write_csv(table, &sel, out);
+			break;
+		case SN_FORMAT_JSON:
+			write_json(table, &sel, view, out, extra, context);
+			break;
+		case SN_FORMAT_JSONL:
+			write_jsonl(table, &sel, view, out);
+			break;
+		}
+	}
+	free(sel.columns);
+	free(sel.rows);
+	return status;
+}
+
+sn_status sn_format_parse(const char *name, enum sn_format *out, struct sn_error *err)
+{
+	static const char *const names[] = { "text", "csv", "json", "jsonl" };
+
+	if (!name)
+		name = "text";
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		if (!strcmp(name, names[i])) {
+			*out = (enum sn_format)i;
+			return SN_OK;
+		}
+	}
+	return sn_error_set(err, SN_ERR_USAGE,
+			    "there is no format '%s'; the formats are text, csv, json and jsonl",
+			    name);
+}

@@ -1,0 +1,84 @@
+/**
+ * Every table that sonde prints: rows of typed cells, written as text, CSV or JSON.
+ *
+ * Columns have a stable key (the schema of CSV and JSON, unit last: CONTRACTS.md) and a title for
+ * people. Filters, order, choice of columns and the number of rows are applied here, in one place,
+ * so that every view has the same options.
+ */
+#ifndef SN_BASE_TABLE_H
+#define SN_BASE_TABLE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/json.h"
+#include "base/vec.h"
+
+enum sn_cell_kind {
+	SN_CELL_TEXT,
+	SN_CELL_INT,
+	SN_CELL_REAL,	 /* shown with `decimals` digits after the point */
+	SN_CELL_SECONDS, /* shown with three significant digits or more */
+	SN_CELL_SHARE,	 /* 0..1, shown in per cent with one digit */
+	SN_CELL_BOOL,
+};
+
+struct sn_column {
+	const char *key;   /* stable */
+	const char *title; /* for people; NULL: not shown in text unless asked for by --cols */
+	enum sn_cell_kind kind;
+	uint8_t decimals;
+};
+
+struct sn_cell {
+	bool is_known; /* false: null in JSON, empty in CSV, "-" in text */
+	union {
+		const char *text;
+		int64_t integer;
+		double real;
+	};
+};
+
+struct sn_table {
+	struct sn_arena arena; /* owns copies of all texts */
+	const struct sn_column *columns; /* borrowed, static */
+	size_t column_count;
+	SN_VEC(struct sn_cell) cells; /* row after row */
+	size_t row_count;
+};
+
+enum sn_format { SN_FORMAT_TEXT, SN_FORMAT_CSV, SN_FORMAT_JSON, SN_FORMAT_JSONL };
+
+struct sn_table_view {
+	enum sn_format format;
+	const char *schema;	/* "sonde.functions/1" */
+	const char *experiment; /* base name, or NULL: none was read */
+	const char *sort;	/* key, or "-key" for ascending; NULL: as added */
+	const char *columns;	/* "a,b,c"; NULL: all (text: those with a title) */
+	const char *filter;	/* "key=value", "key~regex", "key>number", ... joined by commas */
+	size_t top;		/* rows at most; 0: all */
+	const char *share_column; /* text footer: "showing 20 of 1,431 rows = 96.2 % of time" */
+	unsigned width;		/* text: columns of the terminal; 0: ask it, else 100 */
+};
+
+void sn_table_init(struct sn_table *table, const struct sn_column *columns, size_t column_count);
+/** A new row of unknown cells; then set them by column index. */
+void sn_table_add_row(struct sn_table *table);
+void sn_table_set_text(struct sn_table *table, size_t column, const char *chars); /* NULL: unknown */
+void sn_table_set_int(struct sn_table *table, size_t column, int64_t value);
+void sn_table_set_real(struct sn_table *table, size_t column, double value); /* NaN: unknown */
+
+/** Writes the table. SN_ERR_USAGE for an unknown column or a filter that does not parse. For JSON,
+ *  `extra` (may be NULL) writes members of its own before "rows". */
+sn_status sn_table_write(const struct sn_table *table, const struct sn_table_view *view, FILE *out,
+			 void (*extra)(struct sn_json *json, void *context), void *context,
+			 struct sn_error *err);
+void sn_table_free(struct sn_table *table);
+
+/** "text", "csv", "json" or "jsonl"; SN_ERR_USAGE otherwise. NULL means text. */
+sn_status sn_format_parse(const char *name, enum sn_format *out, struct sn_error *err);
+
+#endif

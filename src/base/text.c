@@ -1,0 +1,259 @@
+#include "base/text.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/vec.h"
+
+static char *text_room(struct sn_text *text, size_t more)
+{
+	size_t needed = text->length + more + 1;
+
+	if (text->capacity < needed)
+		sn_vec_reserve_raw((void **)&text->chars, &text->capacity, needed, 1);
+	return text->chars + text->length;
+}
+
+void sn_text_add_bytes(struct sn_text *text, const char *bytes, size_t length)
+{
+	char *at = text_room(text, length);
+
+	if (length)
+		memcpy(at, bytes, length);
+	at[length] = '\0';
+	text->length += length;
+}
+
+void sn_text_add(struct sn_text *text, const char *chars)
+{
+	sn_text_add_bytes(text, chars, strlen(chars));
+}
+
+void sn_text_add_char(struct sn_text *text, char c)
+{
+	sn_text_add_bytes(text, &c, 1);
+}
+
+void sn_text_add_repeated(struct sn_text *text, char c, size_t count)
+{
+	char *at = text_room(text, count);
+
+	memset(at, c, count);
+	at[count] = '\0';
+	text->length += count;
+}
+
+void sn_text_addf(struct sn_text *text, const char *format, ...)
+{
+	va_list args;
+	int length;
+	char *at;
+
+	va_start(args, format);
+	length = vsnprintf(NULL, 0, format, args);
+	va_end(args);
+	at = text_room(text, (size_t)length);
+	va_start(args, format);
+	vsnprintf(at, (size_t)length + 1, format, args);
+	va_end(args);
+	text->length += (size_t)length;
+}
+
+static uint32_t utf8_decode(const char *bytes, size_t length)
+{
+	const uint8_t *u = (const uint8_t *)bytes;
+
+	switch (length) {
+	case 1:
+		return u[0];
+	case 2:
+		return (u[0] & 0x1fu) << 6 | (u[1] & 0x3fu);
+	case 3:
+		return (u[0] & 0x0fu) << 12 | (u[1] & 0x3fu) << 6 | (u[2] & 0x3fu);
+	default:
+		return (u[0] & 0x07u) << 18 | (u[1] & 0x3fu) << 12 | (u[2] & 0x3fu) << 6 |
+		       (u[3] & 0x3fu);
+	}
+}
+
+size_t sn_utf8_length(const char *bytes, size_t available)
+{
+	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
+	uint8_t lead = available ? (uint8_t)bytes[0] : 0x80;
+	size_t length = lead < 0x80 ? 1 : lead < 0xc2 ? 0 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : lead < 0xf5 ? 4 : 0;
+	uint32_t point;
+
+	if (!length || length > available)
+		return 0;
+	for (size_t i = 1; i < length; i++)
+		if (((uint8_t)bytes[i] & 0xc0) != 0x80)
+			return 0;
+	point = utf8_decode(bytes, length);
+	if (length > 1 && (point < least[length] || point > 0x10ffff ||
+			   (point >= 0xd800 && point < 0xe000)))
+		return 0;
+	return length;
+}
+
+static bool point_is_wide(uint32_t p)
+{
+	return (p >= 0x1100 && p <= 0x115f) || (p >= 0x2e80 && p <= 0xa4cf) ||
+	       (p >= 0xac00 && p <= 0xd7a3) || (p >= 0xf900 && p <= 0xfaff) ||
+	       (p >= 0xfe30 && p <= 0xfe6f) || (p >= 0xff00 && p <= 0xff60) ||
+	       (p >= 0x1f300 && p <= 0x1faff) || (p >= 0x20000 && p <= 0x3fffd);
+}
+
+size_t sn_utf8_columns(const char *chars)
+{
+	size_t left = strlen(chars), columns = 0;
+
+	while (left) {
+		size_t length = sn_utf8_length(chars, left);
+		uint32_t p;
+
+		if (!length)
+			length = 1;
+		p = utf8_decode(chars, length);
+		if (!((p >= 0x300 && p <= 0x36f) || p == 0x200d || (p >= 0xfe00 && p <= 0xfe0f)))
+			columns += point_is_wide(p) ? 2 : 1;
+		chars += length;
+		left -= length;
+	}
+	return columns;
+}
+
+/* Bidirectional overrides can make a name read as something else on a terminal or a page. */
+static bool point_is_deceptive(uint32_t p)
+{
+	return (p >= 0x80 && p < 0xa0) || (p >= 0x202a && p <= 0x202e) ||
+	       (p >= 0x2066 && p <= 0x2069);
+}
+
+void sn_text_add_printable(struct sn_text *text, const char *bytes, size_t length)
+{
+	while (length) {
+		size_t taken = sn_utf8_length(bytes, length);
+
+		if (taken == 1 && ((uint8_t)*bytes < 0x20 || *bytes == 0x7f))
+			taken = 0;
+		if (taken > 1 && point_is_deceptive(utf8_decode(bytes, taken)))
+			taken = 0;
+		if (taken)
+			sn_text_add_bytes(text, bytes, taken);
+		else
+			sn_text_addf(text, "\\x%02x", (uint8_t)*bytes);
+		bytes += taken ? taken : 1;
+		length -= taken ? taken : 1;
+	}
+	if (!text->chars)
+		sn_text_add(text, "");
+}
+
+void sn_text_add_html(struct sn_text *text, const char *chars)
+{
+	struct sn_text clean = { 0 };
+
+	sn_text_add_printable(&clean, chars, strlen(chars));
+	for (const char *c = clean.chars; *c; c++) {
+		switch (*c) {
+		case '&':
+			sn_text_add(text, "&amp;");
+			break;
+		case '<':
+			sn_text_add(text, "&lt;");
+			break;
+		case '>':
+			sn_text_add(text, "&gt;");
+			break;
+		case '"':
+			sn_text_add(text, "&quot;");
+			break;
+		case '\'':
+			sn_text_add(text, "&#39;");
+			break;
+		default:
+			sn_text_add_char(text, *c);
+		}
+	}
+	sn_text_free(&clean);
+}
+
+void sn_text_add_json(struct sn_text *text, const char *bytes, size_t length)
+{
+	sn_text_add_char(text, '"');
+	while (length) {
+		size_t taken = sn_utf8_length(bytes, length);
+		uint32_t point = taken ? utf8_decode(bytes, taken) : 0xfffd;
+
+		if (point == '"' || point == '\\')
+			sn_text_addf(text, "\\%c", (char)point);
+		else if (point == '\n')
+			sn_text_add(text, "\\n");
+		else if (point == '\t')
+			sn_text_add(text, "\\t");
+		else if (point < 0x20 || point == '<' || point == '>' || point == '&' ||
+			 point == 0x7f || point == 0x2028 || point == 0x2029)
+			sn_text_addf(text, "\\u%04x", point);
+		else if (taken)
+			sn_text_add_bytes(text, bytes, taken);
+		else
+			sn_text_add(text, "\xef\xbf\xbd");
+		bytes += taken ? taken : 1;
+		length -= taken ? taken : 1;
+	}
+	sn_text_add_char(text, '"');
+}
+
+void sn_text_add_double(struct sn_text *text, double value)
+{
+	char digits[40];
+
+	if (!isfinite(value)) {
+		sn_text_add(text, "null");
+		return;
+	}
+	for (int precision = 15; precision <= 17; precision++) {
+		snprintf(digits, sizeof(digits), "%.*g", precision, value);
+		if (strtod(digits, NULL) == value)
+			break;
+	}
+	sn_text_add(text, digits);
+}
+
+void sn_text_clear(struct sn_text *text)
+{
+	text->length = 0;
+	if (text->chars)
+		text->chars[0] = '\0';
+}
+
+void sn_text_free(struct sn_text *text)
+{
+	free(text->chars);
+	*text = (struct sn_text){ 0 };
+}
+
+char *sn_text_take(struct sn_text *text)
+{
+	char *chars = text->chars ? text->chars : sn_strdup("");
+
+	*text = (struct sn_text){ 0 };
+	return chars;
+}
+
+bool sn_starts_with(const char *chars, const char *prefix)
+{
+	return !strncmp(chars, prefix, strlen(prefix));
+}
+
+bool sn_ends_with(const char *chars, const char *suffix)
+{
+	size_t length = strlen(chars), wanted = strlen(suffix);
+
+	return length >= wanted && !strcmp(chars + length - wanted, suffix);
+}

@@ -1,0 +1,46 @@
+/**
+ * A growing string. Zero-initialised it is empty; `chars` is NULL until something was added and
+ * zero-terminated from then on.
+ */
+#ifndef SN_BASE_TEXT_H
+#define SN_BASE_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct sn_text {
+	char *chars;
+	size_t length, capacity;
+};
+
+void sn_text_add(struct sn_text *text, const char *chars);
+void sn_text_add_bytes(struct sn_text *text, const char *bytes, size_t length);
+void sn_text_add_char(struct sn_text *text, char c);
+void sn_text_add_repeated(struct sn_text *text, char c, size_t count);
+__attribute__((format(printf, 2, 3))) void sn_text_addf(struct sn_text *text, const char *format,
+							...);
+/** For a terminal: control bytes, ESC, DEL, C1 controls and invalid UTF-8 appear as \xNN. */
+void sn_text_add_printable(struct sn_text *text, const char *bytes, size_t length);
+/** For HTML text and quoted attributes: & < > " ' are escaped, control bytes replaced. */
+void sn_text_add_html(struct sn_text *text, const char *chars);
+/** A quoted JSON string. Invalid UTF-8 becomes U+FFFD; < > & and U+2028/9 are escaped, so that the
+ *  result may stand inside an HTML script element. */
+void sn_text_add_json(struct sn_text *text, const char *bytes, size_t length);
+/** The shortest decimal that reads back as the same double; NaN and infinities become null. */
+void sn_text_add_double(struct sn_text *text, double value);
+void sn_text_clear(struct sn_text *text);
+void sn_text_free(struct sn_text *text);
+
+/** Gives the string away; the caller frees it. Never NULL. */
+char *sn_text_take(struct sn_text *text);
+
+/** Length of the valid UTF-8 sequence at `bytes` (1 to 4), or 0 if it is none. */
+size_t sn_utf8_length(const char *bytes, size_t available);
+/** Columns that printable UTF-8 takes on a terminal, by the C library's wcwidth-free rule:
+ *  combining marks 0, East Asian wide 2, all else 1. */
+size_t sn_utf8_columns(const char *chars);
+
+bool sn_starts_with(const char *chars, const char *prefix);
+bool sn_ends_with(const char *chars, const char *suffix);
+
+#endif

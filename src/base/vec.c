@@ -1,0 +1,22 @@
+#include "base/vec.h"
+
+#include <stdlib.h>
+
+#include "base/alloc.h"
+
+void sn_vec_reserve_raw(void **items, size_t *capacity, size_t needed, size_t item_bytes)
+{
+	size_t grown = *capacity + *capacity / 2;
+
+	if (grown < 16)
+		grown = 16;
+	if (grown < needed)
+		grown = needed;
+	*items = sn_realloc_array(*items, grown, item_bytes);
+	*capacity = grown;
+}
+
+void sn_vec_release(void *items)
+{
+	free(items);
+}

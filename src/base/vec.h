@@ -1,0 +1,47 @@
+/**
+ * A growing array of any type, by macros over one out-of-line growth function.
+ *
+ *	SN_VEC(uint64_t) addrs = { 0 };
+ *	sn_vec_push(&addrs, 42);
+ *	for (size_t i = 0; i < addrs.count; i++) use(addrs.items[i]);
+ *	sn_vec_free(&addrs);
+ */
+#ifndef SN_BASE_VEC_H
+#define SN_BASE_VEC_H
+
+#include <stddef.h>
+
+#define SN_VEC(type)                                                                               \
+	struct {                                                                                   \
+		type *items;                                                                       \
+		size_t count, capacity;                                                            \
+	}
+
+/** Grows `*items` so that `needed` items fit (by half more, at least 16). Never fails. */
+void sn_vec_reserve_raw(void **items, size_t *capacity, size_t needed, size_t item_bytes);
+
+#define sn_vec_reserve(vec, needed)                                                                \
+	do {                                                                                       \
+		if ((vec)->capacity < (size_t)(needed))                                            \
+			sn_vec_reserve_raw((void **)&(vec)->items, &(vec)->capacity,               \
+					   (size_t)(needed), sizeof(*(vec)->items));               \
+	} while (0)
+
+#define sn_vec_push(vec, ...)                                                                      \
+	do {                                                                                       \
+		sn_vec_reserve(vec, (vec)->count + 1);                                             \
+		(vec)->items[(vec)->count++] = (__VA_ARGS__);                                      \
+	} while (0)
+
+#define sn_vec_last(vec) ((vec)->items[(vec)->count - 1])
+
+#define sn_vec_free(vec)                                                                           \
+	do {                                                                                       \
+		sn_vec_release((vec)->items);                                                      \
+		(vec)->items = NULL;                                                               \
+		(vec)->count = (vec)->capacity = 0;                                                \
+	} while (0)
+
+void sn_vec_release(void *items);
+
+#endif

@@ -1,0 +1,13 @@
+#include "cli/command.h"
+
+/* Keep in the order in which 'sonde help' shows them. */
+#define SN_COMMANDS(X)                                                                             \
+	X(help)                                                                                    \
+	X(version)                                                                                 \
+	X(completion)
+
+#define DECLARE(name) extern const struct sn_command sn_command_##name;
+SN_COMMANDS(DECLARE)
+
+#define POINTER(name) &sn_command_##name,
+const struct sn_command *const sn_commands[] = { SN_COMMANDS(POINTER) NULL };

@@ -1,0 +1,92 @@
+#include <locale.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "cli/command.h"
+#include "cli/help.h"
+
+/* The command named by one or two words; `*words` says by how many. */
+static const struct sn_command *command_of(int argc, char **argv, int *words)
+{
+	const struct sn_command *command = NULL;
+
+	if (argc >= 2) {
+		struct sn_text pair = { 0 };
+
+		sn_text_addf(&pair, "%s %s", argv[0], argv[1]);
+		command = sn_command_find(pair.chars);
+		sn_text_free(&pair);
+		*words = 2;
+	}
+	if (!command && argc >= 1) {
+		command = sn_command_find(argv[0]);
+		*words = 1;
+	}
+	return command;
+}
+
+static bool is_help(const char *arg)
+{
+	return !strcmp(arg, "-h") || !strcmp(arg, "--help");
+}
+
+static int family_help(const char *name)
+{
+	size_t length = strlen(name);
+	int found = 0;
+
+	for (const struct sn_command *const *c = sn_commands; *c; c++)
+		if (!strncmp((*c)->name, name, length) && (*c)->name[length] == ' ')
+			found += fprintf(stderr, "%s  sonde %-20s %s\n",
+					 found ? "" : "usage:\n", (*c)->name, (*c)->summary);
+	return found;
+}
+
+int main(int argc, char **argv)
+{
+	const struct sn_command *command;
+	struct sn_error err;
+	struct sn_args args;
+	char help[] = "help", *no_words[] = { help, NULL };
+	int words = 0, code;
+
+	setlocale(LC_CTYPE, "");
+	argc--;
+	argv++;
+	if (argc == 0) {
+		argc = 1;
+		argv = no_words;
+	} else if (is_help(argv[0])) {
+		argv[0] = (char *)"help";
+	} else if (!strcmp(argv[0], "--version")) {
+		argv[0] = (char *)"version";
+	}
+	command = command_of(argc, argv, &words);
+	if (!command && (strchr(argv[0], '/') || sn_command_find("run"))) {
+		if (family_help(argv[0]))
+			return SN_EXIT_USAGE;
+		command = sn_command_find("run"); /* sonde ./app args */
+		words = 0;
+	}
+	if (!command) {
+		sn_warn("there is no command '%s'; 'sonde help' lists them", argv[0]);
+		return SN_EXIT_USAGE;
+	}
+	if (argc > words && is_help(argv[words])) {
+		sn_command_print_help(command, stdout);
+		return SN_EXIT_OK;
+	}
+	if (sn_args_parse(command, argc - words, argv + words, &args, &err) != SN_OK) {
+		code = sn_error_print(&err);
+		return command->stops_at_operand ? SN_EXIT_NOT_MEASURED : code;
+	}
+	code = command->run(&args);
+	sn_args_free(&args);
+	if (fflush(stdout) || ferror(stdout)) {
+		sn_warn("cannot write to standard output");
+		return command->stops_at_operand ? code : SN_EXIT_BAD_INPUT;
+	}
+	return code;
+}

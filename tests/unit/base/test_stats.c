@@ -1,0 +1,38 @@
+#include "base/stats.h"
+
+#include <math.h>
+
+#include "harness/tap.h"
+
+TEST(order_statistics)
+{
+	double values[] = { 9, 1, 5, 3, 7 };
+
+	CHECK_REAL(sn_median(values, 5), 5, 0);
+	CHECK_REAL(sn_quantile(values, 5, 0.25), 3, 0);
+	CHECK_REAL(sn_quantile(values, 4, 0.5), 4, 0);
+	CHECK_REAL(sn_mean(values, 5), 5, 0);
+	CHECK_REAL(sn_deviation(values, 5), sqrt(10), 1e-15);
+	CHECK(isnan(sn_median(values, 0)));
+}
+
+TEST(wilson_interval_matches_the_published_formula)
+{
+	/* 15 of 50: centre and half width computed by hand from Wilson 1927 */
+	struct sn_interval interval = sn_wilson_interval(15, 50);
+
+	CHECK_REAL(interval.low, 0.19104, 5e-6);
+	CHECK_REAL(interval.high, 0.43750, 5e-5);
+	CHECK_REAL(sn_wilson_interval(0, 10).low, 0, 1e-12);
+}
+
+TEST(random_numbers_are_those_of_the_reference)
+{
+	/* splitmix64(0) gives e220a8397b1dcdaf first (Vigna's reference program) */
+	struct sn_random random;
+
+	sn_random_seed(&random, 0);
+	CHECK_INT(random.state[0], (int64_t)0xe220a8397b1dcdafu);
+	for (int i = 0; i < 1000; i++)
+		REQUIRE(sn_random_below(&random, 7) < 7);
+}

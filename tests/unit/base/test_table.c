@@ -1,0 +1,95 @@
+#include "base/table.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/tap.h"
+
+static const struct sn_column columns[] = {
+	{ "function", "function", SN_CELL_TEXT, 0 },
+	{ "exclusive_cpu_s", "time s", SN_CELL_SECONDS, 0 },
+	{ "exclusive_share", "share", SN_CELL_SHARE, 0 },
+	{ "samples", NULL, SN_CELL_INT, 0 },
+};
+
+static void fill(struct sn_table *table)
+{
+	static const struct {
+		const char *name;
+		double seconds;
+		int samples;
+	} rows[] = { { "beta", 1, 10 }, { "alpha", 3, 30 }, { "g<h>,i", NAN, 5 } };
+
+	sn_table_init(table, columns, 4);
+	for (size_t i = 0; i < 3; i++) {
+		sn_table_add_row(table);
+		sn_table_set_text(table, 0, rows[i].name);
+		sn_table_set_real(table, 1, rows[i].seconds);
+		sn_table_set_real(table, 2, rows[i].seconds / 4);
+		sn_table_set_int(table, 3, rows[i].samples);
+	}
+}
+
+static char *written(struct sn_table_view view, sn_status want)
+{
+	struct sn_table table;
+	struct sn_error err;
+	char *chars = NULL;
+	size_t length;
+	FILE *out = open_memstream(&chars, &length);
+
+	fill(&table);
+	CHECK_INT(sn_table_write(&table, &view, out, NULL, NULL, &err), want);
+	sn_table_free(&table);
+	fclose(out);
+	return chars;
+}
+
+TEST(text_elides_hidden_columns_and_says_what_it_left_out)
+{
+	char *text = written((struct sn_table_view){ .sort = "exclusive_cpu_s",
+						     .top = 1,
+						     .share_column = "exclusive_share",
+						     .width = 80 },
+			     SN_OK);
+
+	CHECK_STRING(text, "function  time s   share\n"
+			   "alpha      3.000  75.0 %\n"
+			   "showing 1 of 3 rows = 75.0 % of time (--all shows every row)\n");
+	free(text);
+}
+
+TEST(csv_has_keys_and_empty_unknowns)
+{
+	char *text = written((struct sn_table_view){ .format = SN_FORMAT_CSV, .sort = "function" },
+			     SN_OK);
+
+	CHECK_STRING(text, "function,exclusive_cpu_s,exclusive_share,samples\n"
+			   "alpha,3,0.75,30\nbeta,1,0.25,10\n\"g<h>,i\",,,5\n");
+	free(text);
+}
+
+TEST(json_has_schema_rows_and_null)
+{
+	char *text = written((struct sn_table_view){ .format = SN_FORMAT_JSON,
+						     .schema = "sonde.t/1",
+						     .experiment = "sonde.a.1",
+						     .filter = "samples<10",
+						     .columns = "function,exclusive_cpu_s" },
+			     SN_OK);
+
+	CHECK_STRING(text, "{\"schema\":\"sonde.t/1\",\"experiment\":\"sonde.a.1\",\"rows\":[{"
+			   "\"function\":\"g\\u003ch\\u003e,i\",\"exclusive_cpu_s\":null}]}\n");
+	free(text);
+}
+
+TEST(filters_and_columns_that_do_not_exist_are_usage_errors)
+{
+	free(written((struct sn_table_view){ .sort = "nonsense" }, SN_ERR_USAGE));
+	free(written((struct sn_table_view){ .columns = "function,nonsense" }, SN_ERR_USAGE));
+	free(written((struct sn_table_view){ .filter = "function" }, SN_ERR_USAGE));
+	free(written((struct sn_table_view){ .filter = "function~[" }, SN_ERR_USAGE));
+	free(written((struct sn_table_view){ .filter = "samples=x" }, SN_ERR_USAGE));
+	free(written((struct sn_table_view){ .filter = "function~^a,samples>=30" }, SN_OK));
+}

@@ -1,0 +1,67 @@
+#include "base/text.h"
+
+#include <string.h>
+
+#include "base/csv.h"
+#include "harness/tap.h"
+
+TEST(hostile_names_cannot_steer_a_terminal)
+{
+	struct sn_text text = { 0 };
+
+	sn_text_add_printable(&text, "a\x1b[31m\n\x7f\xc3\xa9\xff\xe2\x80\xae", 14);
+	CHECK_STRING(text.chars, "a\\x1b[31m\\x0a\\x7f\xc3\xa9\\xff\\xe2\\x80\\xae");
+	sn_text_free(&text);
+}
+
+TEST(json_strings_may_stand_in_a_script_element)
+{
+	struct sn_text text = { 0 };
+
+	sn_text_add_json(&text, "</script>\"\\\x01\xff", 13);
+	CHECK_STRING(text.chars, "\"\\u003c/script\\u003e\\\"\\\\\\u0001\xef\xbf\xbd\"");
+	sn_text_free(&text);
+}
+
+TEST(html_text_is_escaped)
+{
+	struct sn_text text = { 0 };
+
+	sn_text_add_html(&text, "<b title=\"x\">&'");
+	CHECK_STRING(text.chars, "&lt;b title=&quot;x&quot;&gt;&amp;&#39;");
+	sn_text_free(&text);
+}
+
+TEST(csv_fields_are_quoted_and_are_no_formulas)
+{
+	struct sn_text text = { 0 };
+
+	sn_csv_add(&text, "plain");
+	sn_csv_add(&text, "=1+1");
+	sn_csv_add(&text, "a,\"b\"");
+	CHECK_STRING(text.chars, "plain'=1+1\"a,\"\"b\"\"\"");
+	sn_text_free(&text);
+}
+
+TEST(doubles_are_shortest_and_exact)
+{
+	struct sn_text text = { 0 };
+
+	sn_text_add_double(&text, 0.1);
+	sn_text_add(&text, " ");
+	sn_text_add_double(&text, 1.0 / 3);
+	sn_text_add(&text, " ");
+	sn_text_add_double(&text, 5);
+	CHECK_STRING(text.chars, "0.1 0.3333333333333333 5");
+	sn_text_free(&text);
+}
+
+TEST(utf8_that_is_overlong_or_a_surrogate_is_refused)
+{
+	CHECK_INT(sn_utf8_length("\xc0\x80", 2), 0);
+	CHECK_INT(sn_utf8_length("\xe0\x80\x80", 3), 0);
+	CHECK_INT(sn_utf8_length("\xed\xa0\x80", 3), 0);
+	CHECK_INT(sn_utf8_length("\xf4\x90\x80\x80", 4), 0);
+	CHECK_INT(sn_utf8_length("\xf0\x9f\x98\x80", 4), 4);
+	CHECK_INT(sn_utf8_length("\xf0\x9f\x98", 3), 0);
+}
