@@ -1,0 +1,216 @@
+/**
+ * An experiment in memory: what one launch (all its ranks) recorded, decoded and ready to analyse.
+ *
+ * This is the one data model on which every analysis stands. Arrays are dense and indexed from 0;
+ * other arrays refer to them by index. Times are nanoseconds since the earliest process start of the
+ * experiment, with the clocks of hosts aligned. Everything is owned by the experiment and freed with
+ * it; nothing here is symbolised: a frame is (module, link address), see code/structure.h for names.
+ */
+#ifndef SN_EXPERIMENT_EXPERIMENT_H
+#define SN_EXPERIMENT_EXPERIMENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/vec.h"
+
+enum { SN_NONE = 0xffffffffu }; /* "no such index" in any uint32_t index */
+
+/** A file of machine code (or what stands in for one) that frames refer to. */
+enum sn_module_kind {
+	SN_MODULE_FILE,	  /* an ELF file */
+	SN_MODULE_VDSO,
+	SN_MODULE_JIT,	  /* code written at run time; named by a JIT symbol list if there is one */
+	SN_MODULE_UNKNOWN, /* pcs in no mapping we saw */
+	SN_MODULE_KERNEL,
+};
+
+struct sn_module {
+	const char *path;     /* as mapped; "[vdso]", "[jit]", "[unknown]", "[kernel]" */
+	const char *name;     /* base name for people */
+	const char *build_id; /* lower-case hex; a content hash where there is none; "" if unknown */
+	enum sn_module_kind kind;
+	const char *extract_path; /* its extract in this experiment (code/extract.h), or NULL */
+	bool is_main; /* the executable of at least one process */
+};
+
+struct sn_mapping {
+	uint32_t process, module;
+	uint64_t load_start, load_end; /* in the process */
+	uint64_t load_bias;	       /* link_addr = load_addr - load_bias */
+	int64_t map_ns, unmap_ns;      /* unmap_ns: INT64_MAX if never */
+};
+
+/** CPU time by the kernel's account, and what else elapsed time went to. Unknown is -1. */
+struct sn_time_account {
+	int64_t elapsed_ns;
+	int64_t user_ns, system_ns;
+	int64_t wait_cpu_ns; /* runnable, waiting for a CPU (schedstat field 2) */
+	int64_t blocked_ns;  /* elapsed - user - system - wait_cpu, not below 0 */
+};
+
+/** Why samples or other records are missing, in counts. */
+enum sn_loss {
+	SN_LOSS_NO_SPACE,	/* no chunk left: full disk, --max-size, launcher gone */
+	SN_LOSS_THREAD_TABLE,	/* more threads than the table holds */
+	SN_LOSS_STACK_TABLE,	/* stack could not be interned: the sample stands without one */
+	SN_LOSS_SMALL_STACK,	/* signal stack too small to run the handler */
+	SN_LOSS_REENTRY,	/* a signal inside our own code */
+	SN_LOSS_SECCOMP,	/* the target forbade our system calls */
+	SN_LOSS_RING,		/* perf ring overran (outside mode) */
+	SN_LOSS_DAMAGED,	/* bytes that the reader could not decode (damaged file) */
+	SN_LOSS_KINDS,
+};
+
+struct sn_process {
+	uint32_t index; /* by start, MPI: by rank */
+	int32_t pid, parent_pid;
+	int32_t rank; /* -1: none */
+	const char *host;
+	const char *program;   /* path of the executable */
+	const char *arguments; /* the command line, shell-quoted; redacted words are "***" */
+	const char *folder;    /* working directory */
+	int64_t start_ns, end_ns;
+	int32_t exit_status; /* 128+n for a signal; -1: unknown (still running, killed recorder) */
+	struct sn_time_account account; /* the whole process; children excluded */
+	const char *clock_mechanism; /* perf-signal, thread-timer, itimer-prof, perf-ring, off */
+	double rate_hz;		     /* requested */
+	uint64_t losses[SN_LOSS_KINDS];
+	uint64_t raw_clone_threads; /* found running without our start hook */
+	uint64_t handler_ns;	    /* measured time inside our handlers and hooks */
+	uint64_t overhead_ns;	    /* calibrated total: handlers, signal delivery, switches */
+	bool has_ended_cleanly;
+};
+
+struct sn_thread {
+	uint32_t process;
+	int32_t tid;
+	const char *name;
+	int64_t start_ns, end_ns;
+	struct sn_time_account account;
+	uint64_t context_switches; /* voluntary + involuntary, 0 if unknown */
+};
+
+struct sn_frame {
+	uint32_t module;
+	uint64_t link_addr; /* the sampled pc for the leaf, the return address for callers */
+};
+
+enum sn_stack_flags {
+	SN_STACK_COMPLETE = 1,	 /* reaches _start or the thread's start */
+	SN_STACK_TOO_DEEP = 2,
+	SN_STACK_NO_CFI = 4,	 /* a frame without unwind information; frame pointer was tried */
+	SN_STACK_BAD_CFI = 8,
+	SN_STACK_UNREADABLE = 16,
+	SN_STACK_STITCHED = 32,	 /* worker frames joined to those of the region's creator */
+	SN_STACK_ABSENT = 64,	 /* the table was full */
+};
+
+/** Leaf first. Interned: one entry for equal stacks of one process. */
+struct sn_stack {
+	uint32_t process;
+	uint32_t depth;
+	uint32_t flags; /* enum sn_stack_flags */
+	const struct sn_frame *frames;
+};
+
+enum sn_sample_flags {
+	SN_SAMPLE_SYSTEM = 1,	 /* cpu_ns was spent in the kernel; the leaf made the system call */
+	SN_SAMPLE_REMAINDER = 2, /* left over at thread exit: time, but not an observation */
+	SN_SAMPLE_LATE = 4,	 /* the signal was blocked: stands for over two periods */
+};
+
+/** One observation of a thread, with the CPU time it used since the one before. */
+struct sn_sample {
+	int64_t time_ns;
+	uint64_t cpu_ns;
+	uint32_t thread;
+	uint32_t stack; /* SN_NONE: none */
+	uint16_t cpu;
+	uint16_t flags; /* enum sn_sample_flags */
+};
+
+enum sn_wait_kind {
+	SN_WAIT_LOCK,	   /* mutex, rwlock, spin turned sleep */
+	SN_WAIT_CONDITION, /* condition variable, semaphore, barrier, join */
+	SN_WAIT_IO,	   /* read, write, fsync, send, recv ... */
+	SN_WAIT_POLL,	   /* poll, select, epoll_wait */
+	SN_WAIT_SLEEP,
+	SN_WAIT_CHILD,	   /* wait4, waitpid */
+	SN_WAIT_OTHER,	   /* futex and other system calls made directly */
+	SN_WAIT_KINDS,
+};
+
+/** A call that blocked its thread: off-CPU time with the stack of the call. */
+struct sn_wait {
+	int64_t time_ns; /* when it began */
+	uint64_t duration_ns;
+	uint32_t thread, stack;
+	uint8_t kind; /* enum sn_wait_kind */
+};
+
+/** Once a second and at labels: the global data that cut a run into intervals. */
+struct sn_packet {
+	int64_t time_ns;
+	uint32_t process;
+	int64_t user_ns, system_ns, wait_cpu_ns;
+	uint64_t minor_faults, major_faults, voluntary_switches, involuntary_switches;
+	uint64_t resident_bytes;
+	const char *label; /* NULL: periodic */
+};
+
+struct sn_environment_variable {
+	const char *name, *value; /* value "***" if redacted */
+};
+
+struct sn_experiment {
+	struct sn_arena arena;
+	char *path;
+	const char *name;	/* base name of the folder */
+	const char *label;	/* --label, or NULL */
+	const char *program;	/* of the launch: first word after `record --` */
+	const char *arguments;	/* shell-quoted */
+	const char *version;	/* of the sonde that recorded */
+	const char *host, *cpu_model, *kernel;
+	int64_t started_realtime_ns; /* CLOCK_REALTIME of time 0 */
+	int64_t clock_error_ns;	     /* bound on the alignment between hosts */
+	int32_t exit_status;	     /* of the target; -1: unknown */
+	int64_t elapsed_ns;
+	/* the launcher's own account of the whole tree (wait4), -1: unknown */
+	int64_t tree_user_ns, tree_system_ns;
+	uint32_t processes_not_measured; /* static, setuid, 32-bit, not followed */
+	bool is_salvaged; /* the run did not end cleanly; what was committed is here */
+	SN_VEC(const char *) warnings; /* sentences: fall-backs, what was not measured */
+	SN_VEC(struct sn_environment_variable) environment;
+
+	SN_VEC(struct sn_process) processes;
+	SN_VEC(struct sn_thread) threads;
+	SN_VEC(struct sn_module) modules;
+	SN_VEC(struct sn_mapping) mappings;
+	SN_VEC(struct sn_stack) stacks;
+	SN_VEC(struct sn_sample) samples; /* by thread, then time */
+	SN_VEC(struct sn_wait) waits;	  /* by thread, then time */
+	SN_VEC(struct sn_packet) packets; /* by process, then time */
+};
+
+/**
+ * Reads an experiment. `name` is a folder, or "@0" (the newest in the working directory), "@-1" (the
+ * one before), or NULL for "@0". Damage is not fatal: what was committed is read, `is_salvaged` is
+ * set, a warning names what was lost. Errors: SN_ERR_NOT_FOUND, SN_ERR_IO, SN_ERR_FORMAT (no
+ * experiment, or of a newer version). The caller frees it.
+ */
+sn_status sn_experiment_open(const char *name, struct sn_experiment **out, struct sn_error *err);
+void sn_experiment_free(struct sn_experiment *experiment);
+
+/** An empty experiment to be filled by hand: importers and tests. Arrays are pushed to directly. */
+struct sn_experiment *sn_experiment_new(const char *name);
+/** The number of an equal stack, made if new. Frames are copied. */
+uint32_t sn_experiment_add_stack(struct sn_experiment *experiment, uint32_t process,
+				 const struct sn_frame *frames, uint32_t depth, uint32_t flags);
+/** Sorts samples and waits by thread and time, and packets by process and time. */
+void sn_experiment_sort(struct sn_experiment *experiment);
+
+#endif
