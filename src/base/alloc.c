@@ -8,8 +8,10 @@
 
 void sn_out_of_memory(size_t bytes)
 {
-	fprintf(stderr, "sonde: out of memory: %zu bytes more were refused; give it more memory or a "
-			"smaller input\n", bytes);
+	fprintf(stderr,
+		"sonde: out of memory: %zu bytes more were refused; give it more memory or a "
+		"smaller input\n",
+		bytes);
 	exit(SN_EXIT_NOMEM);
 }
 

@@ -1,6 +1,6 @@
 /**
- * Byte strings made unique: equal strings have one number, numbers count from 0 in order of arrival.
- * A zero-initialised interner is empty and ready.
+ * Byte strings made unique: equal strings have one number, numbers count from 0 in order of
+ * arrival. A zero-initialised interner is empty and ready.
  */
 #ifndef SN_BASE_INTERN_H
 #define SN_BASE_INTERN_H

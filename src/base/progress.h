@@ -1,5 +1,6 @@
 /**
- * A progress line on standard error: only on a terminal, only after half a second, silent in a pipe.
+ * A progress line on standard error: only on a terminal, only after half a second, silent in a
+ * pipe.
  */
 #ifndef SN_BASE_PROGRESS_H
 #define SN_BASE_PROGRESS_H
@@ -7,7 +8,7 @@
 #include <stdint.h>
 
 struct sn_progress {
-	const char *what; /* "reading samples" */
+	const char *what;     /* "reading samples" */
 	uint64_t done, total; /* total 0: unknown */
 	uint64_t started_ns, drawn_ns;
 	int is_terminal, is_drawn;

@@ -100,7 +100,7 @@ static double cell_number(const struct sn_column *column, const struct sn_cell *
 	if (!cell->is_known)
 		return NAN;
 	return column->kind == SN_CELL_INT || column->kind == SN_CELL_BOOL ? (double)cell->integer
-									    : cell->real;
+									   : cell->real;
 }
 
 struct condition {
@@ -120,9 +120,9 @@ static bool condition_holds(const struct sn_table *table, const struct condition
 	if (kind_is_text(column->kind)) {
 		const char *text = cell->is_known ? cell->text : "";
 
-		if (c->operator == '~')
+		if (c->operator== '~')
 			return !regexec(&c->regex, text, 0, NULL, 0);
-		return (strcmp(text, c->text) == 0) == (c->operator == '=');
+		return (strcmp(text, c->text) == 0) == (c->operator== '=');
 	}
 	number = cell_number(column, cell);
 	switch (c->operator) {
@@ -150,20 +150,21 @@ static sn_status condition_parse(const struct sn_table *table, const char *from,
 
 	*out = (struct condition){ 0 };
 	if (key >= length)
-		return sn_error_set(err, SN_ERR_USAGE,
-				    "the filter '%.*s' has no operator; write KEY=VALUE, KEY!=VALUE, "
-				    "KEY~REGEX, KEY<NUMBER, KEY>=NUMBER",
-				    (int)length, from);
+		return sn_error_set(
+			err, SN_ERR_USAGE,
+			"the filter '%.*s' has no operator; write KEY=VALUE, KEY!=VALUE, "
+			"KEY~REGEX, KEY<NUMBER, KEY>=NUMBER",
+			(int)length, from);
 	status = column_find(table, from, key, &out->column, err);
 	if (status != SN_OK)
 		return status;
-	out->operator = from[at++];
+	out->operator= from[at++];
 	if (at < length && from[at] == '=') {
 		at++;
-		if (out->operator == '<')
-			out->operator = 'l';
-		if (out->operator == '>')
-			out->operator = 'g';
+		if (out->operator== '<')
+			out->operator= 'l';
+		if (out->operator== '>')
+			out->operator= 'g';
 	}
 	out->text = sn_strndup(from + at, length - at);
 	if (kind_is_text(table->columns[out->column].kind)) {
@@ -171,16 +172,16 @@ static sn_status condition_parse(const struct sn_table *table, const char *from,
 			status = sn_error_set(err, SN_ERR_USAGE,
 					      "the column '%.*s' is text: filter it by =, != or ~",
 					      (int)key, from);
-		else if (out->operator == '~' &&
+		else if (out->operator== '~' &&
 			 regcomp(&out->regex, out->text, REG_EXTENDED | REG_NOSUB)) {
-			out->operator = '=';
+			out->operator= '=';
 			status = sn_error_set(err, SN_ERR_USAGE,
 					      "the filter's regular expression '%s' does not parse",
 					      out->text);
 		}
 	} else {
 		out->number = strtod(out->text, &end);
-		if (!*out->text || *end || out->operator == '~')
+		if (!*out->text || *end || out->operator== '~')
 			status = sn_error_set(err, SN_ERR_USAGE,
 					      "the filter '%.*s' does not compare with a number",
 					      (int)length, from);
@@ -190,7 +191,7 @@ static sn_status condition_parse(const struct sn_table *table, const char *from,
 
 static void condition_free(struct condition *c)
 {
-	if (c->operator == '~')
+	if (c->operator== '~')
 		regfree(&c->regex);
 	free(c->text);
 }
@@ -286,7 +287,8 @@ static sn_status selection_make(const struct sn_table *table, const struct sn_ta
 		if (status == SN_OK && kind_is_text(table->columns[order.column].kind))
 			order.is_ascending = !order.is_ascending;
 		if (status == SN_OK)
-			qsort_r(sel->rows, sel->row_count, sizeof(*sel->rows), rows_compare, &order);
+			qsort_r(sel->rows, sel->row_count, sizeof(*sel->rows), rows_compare,
+				&order);
 	}
 	sel->matching_rows = sel->row_count;
 	if (view->top && sel->row_count > view->top)
@@ -416,7 +418,11 @@ static void cell_add_text(struct sn_text *text, const struct sn_column *column,
 		break;
 	case SN_CELL_SECONDS:
 		value = fabs(cell->real);
-		sn_text_addf(text, "%.*f", value >= 100 ? 1 : value >= 10 ? 2 : value > 0 && value < 0.1 ? 4 : 3,
+		sn_text_addf(text, "%.*f",
+			     value >= 100		? 1
+			     : value >= 10		? 2
+			     : value > 0 && value < 0.1 ? 4
+							: 3,
 			     cell->real);
 		break;
 	case SN_CELL_SHARE:

@@ -43,7 +43,7 @@ struct sn_cell {
 };
 
 struct sn_table {
-	struct sn_arena arena; /* owns copies of all texts */
+	struct sn_arena arena;		 /* owns copies of all texts */
 	const struct sn_column *columns; /* borrowed, static */
 	size_t column_count;
 	SN_VEC(struct sn_cell) cells; /* row after row */
@@ -54,20 +54,21 @@ enum sn_format { SN_FORMAT_TEXT, SN_FORMAT_CSV, SN_FORMAT_JSON, SN_FORMAT_JSONL 
 
 struct sn_table_view {
 	enum sn_format format;
-	const char *schema;	/* "sonde.functions/1" */
-	const char *experiment; /* base name, or NULL: none was read */
-	const char *sort;	/* key, or "-key" for ascending; NULL: as added */
-	const char *columns;	/* "a,b,c"; NULL: all (text: those with a title) */
-	const char *filter;	/* "key=value", "key~regex", "key>number", ... joined by commas */
-	size_t top;		/* rows at most; 0: all */
+	const char *schema;	  /* "sonde.functions/1" */
+	const char *experiment;	  /* base name, or NULL: none was read */
+	const char *sort;	  /* key, or "-key" for ascending; NULL: as added */
+	const char *columns;	  /* "a,b,c"; NULL: all (text: those with a title) */
+	const char *filter;	  /* "key=value", "key~regex", "key>number", ... joined by commas */
+	size_t top;		  /* rows at most; 0: all */
 	const char *share_column; /* text footer: "showing 20 of 1,431 rows = 96.2 % of time" */
-	unsigned width;		/* text: columns of the terminal; 0: ask it, else 100 */
+	unsigned width;		  /* text: columns of the terminal; 0: ask it, else 100 */
 };
 
 void sn_table_init(struct sn_table *table, const struct sn_column *columns, size_t column_count);
 /** A new row of unknown cells; then set them by column index. */
 void sn_table_add_row(struct sn_table *table);
-void sn_table_set_text(struct sn_table *table, size_t column, const char *chars); /* NULL: unknown */
+void sn_table_set_text(struct sn_table *table, size_t column,
+		       const char *chars); /* NULL: unknown */
 void sn_table_set_int(struct sn_table *table, size_t column, int64_t value);
 void sn_table_set_real(struct sn_table *table, size_t column, double value); /* NaN: unknown */
 

@@ -85,7 +85,12 @@ size_t sn_utf8_length(const char *bytes, size_t available)
 {
 	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
 	uint8_t lead = available ? (uint8_t)bytes[0] : 0x80;
-	size_t length = lead < 0x80 ? 1 : lead < 0xc2 ? 0 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : lead < 0xf5 ? 4 : 0;
+	size_t length = lead < 0x80   ? 1
+			: lead < 0xc2 ? 0
+			: lead < 0xe0 ? 2
+			: lead < 0xf0 ? 3
+			: lead < 0xf5 ? 4
+				      : 0;
 	uint32_t point;
 
 	if (!length || length > available)
@@ -94,8 +99,8 @@ size_t sn_utf8_length(const char *bytes, size_t available)
 		if (((uint8_t)bytes[i] & 0xc0) != 0x80)
 			return 0;
 	point = utf8_decode(bytes, length);
-	if (length > 1 && (point < least[length] || point > 0x10ffff ||
-			   (point >= 0xd800 && point < 0xe000)))
+	if (length > 1 &&
+	    (point < least[length] || point > 0x10ffff || (point >= 0xd800 && point < 0xe000)))
 		return 0;
 	return length;
 }

@@ -1,7 +1,7 @@
 /**
  * Commands and their options: one table a command, from which the parser, -h, the man pages and the
- * shell completion come. A file of this folder defines one command (or a few of one family); `all.c`
- * lists them.
+ * shell completion come. A file of this folder defines one command (or a few of one family);
+ * `all.c` lists them.
  */
 #ifndef SN_CLI_COMMAND_H
 #define SN_CLI_COMMAND_H
@@ -25,13 +25,13 @@ struct sn_option {
 struct sn_args;
 
 struct sn_command {
-	const char *name;     /* "record"; a family's member has two words: "pandore compile" */
-	const char *operands; /* "-- PROGRAM [ARGS...]" */
-	const char *summary;  /* one line for the list of commands */
+	const char *name;	 /* "record"; a family's member has two words: "pandore compile" */
+	const char *operands;	 /* "-- PROGRAM [ARGS...]" */
+	const char *summary;	 /* one line for the list of commands */
 	const char *description; /* paragraphs for the man page, separated by a blank line */
 	const struct sn_option *options; /* ends with a NULL name */
 	const char *const *examples; /* ends with NULL: command line, then what it does, in turn */
-	bool stops_at_operand; /* options after the first operand belong to the target */
+	bool stops_at_operand;	     /* options after the first operand belong to the target */
 	int (*run)(const struct sn_args *args); /* returns the exit code */
 };
 
@@ -41,7 +41,7 @@ struct sn_args {
 	const struct sn_given {
 		size_t option;
 		const char *value;
-	} *given; /* every option in order, for those that may be repeated */
+	} * given; /* every option in order, for those that may be repeated */
 	size_t given_count;
 	char **operands; /* ends with NULL */
 	size_t operand_count;
@@ -62,13 +62,17 @@ sn_status sn_args_real(const struct sn_args *args, const char *name, double othe
 
 /** The options that every table has; SN_TABLE_OPTIONS go into a command's own table. */
 #define SN_TABLE_OPTIONS                                                                           \
-	{ "format", 'f', "FORMAT", "how to print: text, csv, json or jsonl", "text|csv|json|jsonl" },     \
-	{ "sort", 's', "COLUMN", "order by this column; -COLUMN turns the order round", NULL },    \
-	{ "cols", 'c', "A,B,..", "print these columns, in this order", NULL },                     \
-	{ "filter", 'F', "COND,..", "keep rows where KEY=VALUE, KEY!=VALUE, KEY~REGEX, KEY>NUMBER", \
-	  NULL },                                                                                  \
-	{ "top", 't', "N", "print N rows at most (text: 20 unless said)", NULL },                  \
-	{ "all", 'a', NULL, "print every row", NULL }
+	{ "format", 'f', "FORMAT", "how to print: text, csv, json or jsonl",                       \
+	  "text|csv|json|jsonl" },                                                                 \
+		{ "sort", 's', "COLUMN", "order by this column; -COLUMN turns the order round",    \
+		  NULL },                                                                          \
+		{ "cols", 'c', "A,B,..", "print these columns, in this order", NULL },             \
+		{ "filter", 'F', "COND,..",                                                        \
+		  "keep rows where KEY=VALUE, KEY!=VALUE, KEY~REGEX, KEY>NUMBER", NULL },          \
+		{ "top", 't', "N", "print N rows at most (text: 20 unless said)", NULL },          \
+	{                                                                                          \
+		"all", 'a', NULL, "print every row", NULL                                          \
+	}
 
 /** Reads SN_TABLE_OPTIONS into a view (schema and the rest are the caller's). */
 sn_status sn_args_table_view(const struct sn_args *args, struct sn_table_view *view,

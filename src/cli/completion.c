@@ -8,7 +8,8 @@ static void print_bash(FILE *out)
 	fputs("_sonde() {\n"
 	      "\tlocal cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}\n"
 	      "\tlocal one=${COMP_WORDS[1]} two=\"${COMP_WORDS[1]} ${COMP_WORDS[2]}\" options=\n"
-	      "\tcase \"$two\" in\n", out);
+	      "\tcase \"$two\" in\n",
+	      out);
 	for (int words = 2; words >= 1; words--) {
 		for (const struct sn_command *const *c = sn_commands; *c; c++) {
 			if ((strchr((*c)->name, ' ') != NULL) != (words == 2))
@@ -36,7 +37,8 @@ static void print_bash(FILE *out)
 	}
 	fputs("\tesac\n\tif [[ $cur == -* ]]; then\n\t\tCOMPREPLY=($(compgen -W \"$options\" -- "
 	      "\"$cur\"))\n\telse\n\t\tCOMPREPLY=($(compgen -f -- \"$cur\"))\n\tfi\n}\n"
-	      "complete -o filenames -F _sonde sonde\n", out);
+	      "complete -o filenames -F _sonde sonde\n",
+	      out);
 }
 
 static void single_quoted(FILE *out, const char *chars)
@@ -52,14 +54,16 @@ static void single_quoted(FILE *out, const char *chars)
 static void print_zsh(FILE *out)
 {
 	fputs("#compdef sonde\n_sonde() {\n\tlocal one=$words[2] two=\"$words[2] $words[3]\"\n"
-	      "\tif (( CURRENT == 2 )); then\n\t\tlocal -a commands=(\n", out);
+	      "\tif (( CURRENT == 2 )); then\n\t\tlocal -a commands=(\n",
+	      out);
 	for (const struct sn_command *const *c = sn_commands; *c; c++) {
 		fprintf(out, "\t\t\t'%.*s:", (int)strcspn((*c)->name, " "), (*c)->name);
 		single_quoted(out, (*c)->summary);
 		fputs("'\n", out);
 	}
 	fputs("\t\t)\n\t\t_describe command commands\n\t\t_files\n\t\treturn\n\tfi\n"
-	      "\tcase \"$two\" in\n", out);
+	      "\tcase \"$two\" in\n",
+	      out);
 	for (int words = 2; words >= 1; words--) {
 		for (const struct sn_command *const *c = sn_commands; *c; c++) {
 			if ((strchr((*c)->name, ' ') != NULL) != (words == 2))
@@ -83,7 +87,8 @@ static void print_fish(FILE *out)
 		single_quoted(out, (*c)->summary);
 		fputs("'\n", out);
 		for (const struct sn_option *o = (*c)->options; o->name; o++) {
-			fprintf(out, "complete -c sonde -n '__fish_seen_subcommand_from %.*s' -l %s",
+			fprintf(out,
+				"complete -c sonde -n '__fish_seen_subcommand_from %.*s' -l %s",
 				first, (*c)->name, o->name);
 			if (o->letter)
 				fprintf(out, " -s %c", o->letter);

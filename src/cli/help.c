@@ -103,17 +103,20 @@ void sn_command_print_man(const struct sn_command *command, FILE *out)
 	fputs(".SH EXIT STATUS\n", out);
 	if (command->stops_at_operand)
 		fputs("That of the target (128+n for a signal); 125 could not measure, 126 not "
-		      "executable, 127 not found.\n", out);
+		      "executable, 127 not found.\n",
+		      out);
 	else
 		fputs("0 success, 1 a finding, 2 wrong usage, 3 not enough data, 4 not supported "
-		      "here, 5 bad input or input/output error, 70 out of memory.\n", out);
+		      "here, 5 bad input or input/output error, 70 out of memory.\n",
+		      out);
 	fputs(".SH SEE ALSO\n.BR sonde (1)\n", out);
 }
 
 static void print_overview(FILE *out)
 {
 	fputs("usage: sonde ./PROGRAM [ARGS...]      profile it and print a one-page answer\n"
-	      "       sonde COMMAND [OPTIONS] ...\n\n", out);
+	      "       sonde COMMAND [OPTIONS] ...\n\n",
+	      out);
 	for (const struct sn_command *const *c = sn_commands; *c; c++)
 		fprintf(out, "  %-18s %s\n", (*c)->name, (*c)->summary);
 	fputs("\n'sonde COMMAND -h' lists a command's options, 'sonde help COMMAND' tells all.\n",
@@ -122,10 +125,12 @@ static void print_overview(FILE *out)
 
 static void print_overview_man(FILE *out)
 {
-	fprintf(out, ".TH sonde 1 \"\" \"sonde %s\" \"sonde manual\"\n.SH NAME\nsonde \\- where the "
-		     "time of a native program goes, why, and what fixing it would gain\n"
-		     ".SH SYNOPSIS\n.B sonde\n[\\fICOMMAND\\fR] [OPTIONS] ...\n.br\n.B sonde\n"
-		     "./\\fIPROGRAM\\fR [ARGS...]\n.SH COMMANDS\n", SN_VERSION);
+	fprintf(out,
+		".TH sonde 1 \"\" \"sonde %s\" \"sonde manual\"\n.SH NAME\nsonde \\- where the "
+		"time of a native program goes, why, and what fixing it would gain\n"
+		".SH SYNOPSIS\n.B sonde\n[\\fICOMMAND\\fR] [OPTIONS] ...\n.br\n.B sonde\n"
+		"./\\fIPROGRAM\\fR [ARGS...]\n.SH COMMANDS\n",
+		SN_VERSION);
 	for (const struct sn_command *const *c = sn_commands; *c; c++) {
 		fprintf(out, ".TP\n.B %s\n", (*c)->name);
 		man_text(out, (*c)->summary);

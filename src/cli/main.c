@@ -39,8 +39,8 @@ static int family_help(const char *name)
 
 	for (const struct sn_command *const *c = sn_commands; *c; c++)
 		if (!strncmp((*c)->name, name, length) && (*c)->name[length] == ' ')
-			found += fprintf(stderr, "%s  sonde %-20s %s\n",
-					 found ? "" : "usage:\n", (*c)->name, (*c)->summary);
+			found += fprintf(stderr, "%s  sonde %-20s %s\n", found ? "" : "usage:\n",
+					 (*c)->name, (*c)->summary);
 	return found;
 }
 

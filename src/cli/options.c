@@ -60,7 +60,8 @@ sn_status sn_args_real(const struct sn_args *args, const char *name, double othe
 		return SN_OK;
 	*out = strtod(value, &end);
 	if (!*value || *end || *out != *out)
-		return sn_error_set(err, SN_ERR_USAGE, "--%s takes a number, not '%s'", name, value);
+		return sn_error_set(err, SN_ERR_USAGE, "--%s takes a number, not '%s'", name,
+				    value);
 	return SN_OK;
 }
 
@@ -76,7 +77,8 @@ sn_status sn_args_table_view(const struct sn_args *args, struct sn_table_view *v
 	if (status != SN_OK)
 		return status;
 	if (top < 0)
-		return sn_error_set(err, SN_ERR_USAGE, "--top takes a number of rows, not %lld", top);
+		return sn_error_set(err, SN_ERR_USAGE, "--top takes a number of rows, not %lld",
+				    top);
 	view->top = sn_args_flag(args, "all") ? 0 : (size_t)top;
 	if (sn_args_value(args, "sort"))
 		view->sort = sn_args_value(args, "sort");
@@ -129,10 +131,9 @@ static sn_status long_option(struct parser *parser, char **argv, int argc, int *
 	const struct sn_option *option = &parser->command->options[i];
 
 	if (!option->name)
-		return sn_error_set(err, SN_ERR_USAGE,
-				    "'%s' has no option '--%.*s'; 'sonde %s -h' lists them",
-				    parser->command->name, (int)length, name,
-				    parser->command->name);
+		return sn_error_set(
+			err, SN_ERR_USAGE, "'%s' has no option '--%.*s'; 'sonde %s -h' lists them",
+			parser->command->name, (int)length, name, parser->command->name);
 	if (!option->metavar && equals)
 		return sn_error_set(err, SN_ERR_USAGE, "--%s takes no value", option->name);
 	if (!option->metavar)

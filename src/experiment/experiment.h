@@ -2,9 +2,10 @@
  * An experiment in memory: what one launch (all its ranks) recorded, decoded and ready to analyse.
  *
  * This is the one data model on which every analysis stands. Arrays are dense and indexed from 0;
- * other arrays refer to them by index. Times are nanoseconds since the earliest process start of the
- * experiment, with the clocks of hosts aligned. Everything is owned by the experiment and freed with
- * it; nothing here is symbolised: a frame is (module, link address), see code/structure.h for names.
+ * other arrays refer to them by index. Times are nanoseconds since the earliest process start of
+ * the experiment, with the clocks of hosts aligned. Everything is owned by the experiment and freed
+ * with it; nothing here is symbolised: a frame is (module, link address), see code/structure.h for
+ * names.
  */
 #ifndef SN_EXPERIMENT_EXPERIMENT_H
 #define SN_EXPERIMENT_EXPERIMENT_H
@@ -21,20 +22,21 @@ enum { SN_NONE = 0xffffffffu }; /* "no such index" in any uint32_t index */
 
 /** A file of machine code (or what stands in for one) that frames refer to. */
 enum sn_module_kind {
-	SN_MODULE_FILE,	  /* an ELF file */
+	SN_MODULE_FILE, /* an ELF file */
 	SN_MODULE_VDSO,
-	SN_MODULE_JIT,	  /* code written at run time; named by a JIT symbol list if there is one */
+	SN_MODULE_JIT, /* code written at run time; named by a JIT symbol list if there is one */
 	SN_MODULE_UNKNOWN, /* pcs in no mapping we saw */
 	SN_MODULE_KERNEL,
 };
 
 struct sn_module {
-	const char *path;     /* as mapped; "[vdso]", "[jit]", "[unknown]", "[kernel]" */
-	const char *name;     /* base name for people */
-	const char *build_id; /* lower-case hex; a content hash where there is none; "" if unknown */
+	const char *path; /* as mapped; "[vdso]", "[jit]", "[unknown]", "[kernel]" */
+	const char *name; /* base name for people */
+	const char
+		*build_id; /* lower-case hex; a content hash where there is none; "" if unknown */
 	enum sn_module_kind kind;
 	const char *extract_path; /* its extract in this experiment (code/extract.h), or NULL */
-	bool is_main; /* the executable of at least one process */
+	bool is_main;		  /* the executable of at least one process */
 };
 
 struct sn_mapping {
@@ -54,14 +56,14 @@ struct sn_time_account {
 
 /** Why samples or other records are missing, in counts. */
 enum sn_loss {
-	SN_LOSS_NO_SPACE,	/* no chunk left: full disk, --max-size, launcher gone */
-	SN_LOSS_THREAD_TABLE,	/* more threads than the table holds */
-	SN_LOSS_STACK_TABLE,	/* stack could not be interned: the sample stands without one */
-	SN_LOSS_SMALL_STACK,	/* signal stack too small to run the handler */
-	SN_LOSS_REENTRY,	/* a signal inside our own code */
-	SN_LOSS_SECCOMP,	/* the target forbade our system calls */
-	SN_LOSS_RING,		/* perf ring overran (outside mode) */
-	SN_LOSS_DAMAGED,	/* bytes that the reader could not decode (damaged file) */
+	SN_LOSS_NO_SPACE,     /* no chunk left: full disk, --max-size, launcher gone */
+	SN_LOSS_THREAD_TABLE, /* more threads than the table holds */
+	SN_LOSS_STACK_TABLE,  /* stack could not be interned: the sample stands without one */
+	SN_LOSS_SMALL_STACK,  /* signal stack too small to run the handler */
+	SN_LOSS_REENTRY,      /* a signal inside our own code */
+	SN_LOSS_SECCOMP,      /* the target forbade our system calls */
+	SN_LOSS_RING,	      /* perf ring overran (outside mode) */
+	SN_LOSS_DAMAGED,      /* bytes that the reader could not decode (damaged file) */
 	SN_LOSS_KINDS,
 };
 
@@ -76,8 +78,8 @@ struct sn_process {
 	int64_t start_ns, end_ns;
 	int32_t exit_status; /* 128+n for a signal; -1: unknown (still running, killed recorder) */
 	struct sn_time_account account; /* the whole process; children excluded */
-	const char *clock_mechanism; /* perf-signal, thread-timer, itimer-prof, perf-ring, off */
-	double rate_hz;		     /* requested */
+	const char *clock_mechanism;	/* perf-signal, thread-timer, itimer-prof, perf-ring, off */
+	double rate_hz;			/* requested */
 	uint64_t losses[SN_LOSS_KINDS];
 	uint64_t raw_clone_threads; /* found running without our start hook */
 	uint64_t handler_ns;	    /* measured time inside our handlers and hooks */
@@ -100,13 +102,13 @@ struct sn_frame {
 };
 
 enum sn_stack_flags {
-	SN_STACK_COMPLETE = 1,	 /* reaches _start or the thread's start */
+	SN_STACK_COMPLETE = 1, /* reaches _start or the thread's start */
 	SN_STACK_TOO_DEEP = 2,
-	SN_STACK_NO_CFI = 4,	 /* a frame without unwind information; frame pointer was tried */
+	SN_STACK_NO_CFI = 4, /* a frame without unwind information; frame pointer was tried */
 	SN_STACK_BAD_CFI = 8,
 	SN_STACK_UNREADABLE = 16,
-	SN_STACK_STITCHED = 32,	 /* worker frames joined to those of the region's creator */
-	SN_STACK_ABSENT = 64,	 /* the table was full */
+	SN_STACK_STITCHED = 32, /* worker frames joined to those of the region's creator */
+	SN_STACK_ABSENT = 64,	/* the table was full */
 };
 
 /** Leaf first. Interned: one entry for equal stacks of one process. */
@@ -139,8 +141,8 @@ enum sn_wait_kind {
 	SN_WAIT_IO,	   /* read, write, fsync, send, recv ... */
 	SN_WAIT_POLL,	   /* poll, select, epoll_wait */
 	SN_WAIT_SLEEP,
-	SN_WAIT_CHILD,	   /* wait4, waitpid */
-	SN_WAIT_OTHER,	   /* futex and other system calls made directly */
+	SN_WAIT_CHILD, /* wait4, waitpid */
+	SN_WAIT_OTHER, /* futex and other system calls made directly */
 	SN_WAIT_KINDS,
 };
 
@@ -169,11 +171,11 @@ struct sn_environment_variable {
 struct sn_experiment {
 	struct sn_arena arena;
 	char *path;
-	const char *name;	/* base name of the folder */
-	const char *label;	/* --label, or NULL */
-	const char *program;	/* of the launch: first word after `record --` */
-	const char *arguments;	/* shell-quoted */
-	const char *version;	/* of the sonde that recorded */
+	const char *name;      /* base name of the folder */
+	const char *label;     /* --label, or NULL */
+	const char *program;   /* of the launch: first word after `record --` */
+	const char *arguments; /* shell-quoted */
+	const char *version;   /* of the sonde that recorded */
 	const char *host, *cpu_model, *kernel;
 	int64_t started_realtime_ns; /* CLOCK_REALTIME of time 0 */
 	int64_t clock_error_ns;	     /* bound on the alignment between hosts */
@@ -182,7 +184,7 @@ struct sn_experiment {
 	/* the launcher's own account of the whole tree (wait4), -1: unknown */
 	int64_t tree_user_ns, tree_system_ns;
 	uint32_t processes_not_measured; /* static, setuid, 32-bit, not followed */
-	bool is_salvaged; /* the run did not end cleanly; what was committed is here */
+	bool is_salvaged;	       /* the run did not end cleanly; what was committed is here */
 	SN_VEC(const char *) warnings; /* sentences: fall-backs, what was not measured */
 	SN_VEC(struct sn_environment_variable) environment;
 
@@ -197,10 +199,10 @@ struct sn_experiment {
 };
 
 /**
- * Reads an experiment. `name` is a folder, or "@0" (the newest in the working directory), "@-1" (the
- * one before), or NULL for "@0". Damage is not fatal: what was committed is read, `is_salvaged` is
- * set, a warning names what was lost. Errors: SN_ERR_NOT_FOUND, SN_ERR_IO, SN_ERR_FORMAT (no
- * experiment, or of a newer version). The caller frees it.
+ * Reads an experiment. `name` is a folder, or "@0" (the newest in the working directory), "@-1"
+ * (the one before), or NULL for "@0". Damage is not fatal: what was committed is read,
+ * `is_salvaged` is set, a warning names what was lost. Errors: SN_ERR_NOT_FOUND, SN_ERR_IO,
+ * SN_ERR_FORMAT (no experiment, or of a newer version). The caller frees it.
  */
 sn_status sn_experiment_open(const char *name, struct sn_experiment **out, struct sn_error *err);
 void sn_experiment_free(struct sn_experiment *experiment);

@@ -39,8 +39,9 @@ void tap_check_string(const char *got, const char *want, const char *file, int l
 __attribute__((noreturn)) void tap_end_test(void);
 __attribute__((noreturn)) void tap_skip(const char *reason);
 
-#define CHECK(cond)	      tap_check((cond), __FILE__, __LINE__, #cond)
-#define CHECK_INT(got, want)  tap_check_int((int64_t)(got), (int64_t)(want), __FILE__, __LINE__, #got)
+#define CHECK(cond) tap_check((cond), __FILE__, __LINE__, #cond)
+#define CHECK_INT(got, want)                                                                       \
+	tap_check_int((int64_t)(got), (int64_t)(want), __FILE__, __LINE__, #got)
 #define CHECK_REAL(got, want, within)                                                              \
 	tap_check_real((got), (want), (within), __FILE__, __LINE__, #got)
 #define CHECK_STRING(got, want) tap_check_string((got), (want), __FILE__, __LINE__, #got)

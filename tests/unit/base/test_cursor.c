@@ -24,7 +24,8 @@ TEST(the_first_failure_sticks)
 TEST(leb128_reads_the_examples_of_the_dwarf_standard)
 {
 	/* DWARF 5, appendix C, tables C.3 and C.4 */
-	struct sn_cursor cur = sn_cursor_over("\x02\x7f\x80\x01\x81\x01\x02\x7e\xff\x00\x81\x7f", 12);
+	struct sn_cursor cur =
+		sn_cursor_over("\x02\x7f\x80\x01\x81\x01\x02\x7e\xff\x00\x81\x7f", 12);
 
 	CHECK_INT(sn_cursor_uleb128(&cur), 2);
 	CHECK_INT(sn_cursor_uleb128(&cur), 127);

@@ -1,0 +1,164 @@
+#include "experiment/experiment.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/map.h"
+
+/* The index of stacks by content stands behind the public structure, in one allocation. */
+struct built_experiment {
+	struct sn_experiment public;
+	uint32_t *slots; /* stack number + 1, 0: free */
+	size_t slot_count;
+};
+
+struct sn_experiment *sn_experiment_new(const char *name)
+{
+	struct built_experiment *built = sn_alloc_zeroed(1, sizeof(*built));
+	struct sn_experiment *e = &built->public;
+
+	e->path = sn_strdup(name);
+	e->name = sn_arena_strdup(&e->arena, name);
+	e->program = e->arguments = e->version = e->host = e->cpu_model = e->kernel = "";
+	e->exit_status = -1;
+	e->elapsed_ns = e->tree_user_ns = e->tree_system_ns = -1;
+	return e;
+}
+
+static uint64_t stack_hash(uint32_t process, const struct sn_frame *frames, uint32_t depth,
+			   uint32_t flags)
+{
+	uint64_t hash = sn_hash_u64((uint64_t)process << 32 | flags);
+
+	for (uint32_t i = 0; i < depth; i++)
+		hash = sn_hash_u64(hash ^ frames[i].link_addr) + frames[i].module;
+	return hash;
+}
+
+static bool stack_equals(const struct sn_stack *stack, uint32_t process,
+			 const struct sn_frame *frames, uint32_t depth, uint32_t flags)
+{
+	if (stack->process != process || stack->depth != depth || stack->flags != flags)
+		return false;
+	for (uint32_t i = 0; i < depth; i++)
+		if (stack->frames[i].module != frames[i].module ||
+		    stack->frames[i].link_addr != frames[i].link_addr)
+			return false;
+	return true;
+}
+
+static uint32_t *slot_of(struct built_experiment *built, uint32_t process,
+			 const struct sn_frame *frames, uint32_t depth, uint32_t flags)
+{
+	size_t mask = built->slot_count - 1;
+	size_t at = (size_t)stack_hash(process, frames, depth, flags) & mask;
+
+	while (built->slots[at] && !stack_equals(&built->public.stacks.items[built->slots[at] - 1],
+						 process, frames, depth, flags))
+		at = (at + 1) & mask;
+	return &built->slots[at];
+}
+
+static void slots_grow(struct built_experiment *built)
+{
+	free(built->slots);
+	built->slot_count = built->slot_count ? built->slot_count * 2 : 1024;
+	built->slots = sn_alloc_zeroed(built->slot_count, sizeof(*built->slots));
+	for (size_t i = 0; i < built->public.stacks.count; i++) {
+		const struct sn_stack *s = &built->public.stacks.items[i];
+
+		*slot_of(built, s->process, s->frames, s->depth, s->flags) = (uint32_t)i + 1;
+	}
+}
+
+uint32_t sn_experiment_add_stack(struct sn_experiment *e, uint32_t process,
+				 const struct sn_frame *frames, uint32_t depth, uint32_t flags)
+{
+	struct built_experiment *built = (struct built_experiment *)e;
+	struct sn_frame *kept;
+	uint32_t *slot;
+
+	if (e->stacks.count >= built->slot_count / 2)
+		slots_grow(built);
+	slot = slot_of(built, process, frames, depth, flags);
+	if (!*slot) {
+		kept = sn_arena_array(&e->arena, struct sn_frame, depth);
+		if (depth)
+			memcpy(kept, frames, depth * sizeof(*kept));
+		sn_vec_push(&e->stacks, (struct sn_stack){ process, depth, flags, kept });
+		*slot = (uint32_t)e->stacks.count;
+	}
+	return *slot - 1;
+}
+
+static int compare(int64_t ax, int64_t bx, int64_t ay, int64_t by)
+{
+	return ax != bx ? (ax > bx) - (ax < bx) : (ay > by) - (ay < by);
+}
+
+static int samples_compare(const void *a, const void *b)
+{
+	const struct sn_sample *x = a, *y = b;
+
+	return compare(x->thread, y->thread, x->time_ns, y->time_ns);
+}
+
+static int waits_compare(const void *a, const void *b)
+{
+	const struct sn_wait *x = a, *y = b;
+
+	return compare(x->thread, y->thread, x->time_ns, y->time_ns);
+}
+
+static int packets_compare(const void *a, const void *b)
+{
+	const struct sn_packet *x = a, *y = b;
+
+	return compare(x->process, y->process, x->time_ns, y->time_ns);
+}
+
+/* Data come nearly in order: looking first is ten times cheaper than sorting what is sorted. */
+static void sort_if_needed(void *items, size_t count, size_t bytes,
+			   int (*order)(const void *, const void *))
+{
+	const char *at = items;
+
+	for (size_t i = 1; i < count; i++) {
+		if (order(at + (i - 1) * bytes, at + i * bytes) > 0) {
+			qsort(items, count, bytes, order);
+			return;
+		}
+	}
+}
+
+void sn_experiment_sort(struct sn_experiment *e)
+{
+	sort_if_needed(e->samples.items, e->samples.count, sizeof(*e->samples.items),
+		       samples_compare);
+	sort_if_needed(e->waits.items, e->waits.count, sizeof(*e->waits.items), waits_compare);
+	sort_if_needed(e->packets.items, e->packets.count, sizeof(*e->packets.items),
+		       packets_compare);
+}
+
+void sn_experiment_free(struct sn_experiment *e)
+{
+	struct built_experiment *built = (struct built_experiment *)e;
+
+	if (!e)
+		return;
+	free(built->slots);
+	free(e->path);
+	sn_vec_free(&e->warnings);
+	sn_vec_free(&e->environment);
+	sn_vec_free(&e->processes);
+	sn_vec_free(&e->threads);
+	sn_vec_free(&e->modules);
+	sn_vec_free(&e->mappings);
+	sn_vec_free(&e->stacks);
+	sn_vec_free(&e->samples);
+	sn_vec_free(&e->waits);
+	sn_vec_free(&e->packets);
+	sn_arena_free(&e->arena);
+	free(built);
+}

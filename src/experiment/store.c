@@ -1,0 +1,348 @@
+#include "experiment/store.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/file.h"
+
+enum { KEY_WAIT_MS = 2000, NUMBER_MAX = 999999999 };
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash && slash[1] ? slash + 1 : path;
+}
+
+/* The number of an entry `sonde.NAME.N`, or -1. `name` NULL: any name. */
+static long entry_number(const char *entry, const char *name)
+{
+	const char *dot = strrchr(entry, '.');
+	char *end;
+	long number;
+
+	if (!sn_starts_with(entry, "sonde.") || !dot || dot < entry + 6 || !isdigit(dot[1]))
+		return -1;
+	if (name && ((size_t)(dot - entry) != 6 + strlen(name) ||
+		     strncmp(entry + 6, name, strlen(name)) != 0))
+		return -1;
+	number = strtol(dot + 1, &end, 10);
+	return *end || number < 0 || number > NUMBER_MAX ? -1 : number;
+}
+
+static long largest_number(const char *name)
+{
+	DIR *folder = opendir(".");
+	struct dirent *entry;
+	long largest = 0;
+
+	while (folder && (entry = readdir(folder))) {
+		long number = entry_number(entry->d_name, name);
+
+		if (number > largest)
+			largest = number;
+	}
+	if (folder)
+		closedir(folder);
+	return largest;
+}
+
+static void key_path(const char *folder, struct sn_text *path)
+{
+	sn_text_clear(path);
+	sn_text_addf(path, "%s/launch-key", folder);
+}
+
+static sn_status key_write(const char *folder, const char *key, struct sn_error *err)
+{
+	struct sn_file_writer writer;
+	struct sn_text path = { 0 };
+	sn_status status;
+
+	key_path(folder, &path);
+	status = sn_file_writer_open(&writer, path.chars, err);
+	if (status == SN_OK) {
+		fprintf(writer.out, "%s\n", key);
+		status = sn_file_writer_commit(&writer, err);
+	}
+	sn_text_free(&path);
+	return status;
+}
+
+/* Whether the folder belongs to the launch with this key. Its maker writes the key right after its
+ * mkdir, so a folder without one is given a moment. */
+static bool key_matches(const char *folder, const char *key)
+{
+	struct sn_text path = { 0 };
+	struct sn_file_view view;
+	bool matches = false;
+
+	key_path(folder, &path);
+	for (int waited_ms = 0; waited_ms < KEY_WAIT_MS; waited_ms += 5) {
+		if (sn_file_map(path.chars, &view, NULL) == SN_OK) {
+			matches = view.length == strlen(key) + 1 &&
+				  !memcmp(view.bytes, key, view.length - 1);
+			sn_file_unmap(&view);
+			break;
+		}
+		nanosleep(&(struct timespec){ .tv_nsec = 5000000 }, NULL);
+	}
+	sn_text_free(&path);
+	return matches;
+}
+
+/* Anything that could break a path or a shell line becomes '_'. */
+static char *folder_word(const char *program)
+{
+	char *word = sn_strdup(base_name(program));
+
+	for (char *c = word; *c; c++)
+		if (!isalnum((unsigned char)*c) && !strchr("._-+", *c))
+			*c = '_';
+	if (strlen(word) > 100)
+		word[100] = '\0';
+	return word;
+}
+
+static sn_status create_or_join(const char *folder, const char *key, bool *is_joined,
+				struct sn_error *err)
+{
+	*is_joined = false;
+	if (!mkdir(folder, 0777))
+		return key_write(folder, key, err);
+	if (errno != EEXIST)
+		return sn_error_errno(err, "cannot create the experiment folder '%s'", folder);
+	*is_joined = key_matches(folder, key);
+	return *is_joined ? SN_OK : SN_ERR_USAGE;
+}
+
+sn_status sn_store_create(const char *wanted, const char *program, const char *key,
+			  struct sn_text *path, bool *is_joined, struct sn_error *err)
+{
+	sn_status status;
+	char *word;
+
+	if (wanted) {
+		sn_text_add(path, wanted);
+		status = create_or_join(wanted, key, is_joined, err);
+		if (status == SN_ERR_USAGE)
+			sn_error_set(
+				err, status,
+				"'%s' exists already; experiments are never overwritten: choose "
+				"another name or remove it (sonde list --remove %s)",
+				wanted, wanted);
+		return status;
+	}
+	word = folder_word(program);
+	for (long number = largest_number(word);; number++) {
+		sn_text_clear(path);
+		sn_text_addf(path, "sonde.%s.%ld", word, number);
+		/* the newest there may be that of our own launch */
+		if (number > 0 && !access(path->chars, F_OK) && key_matches(path->chars, key)) {
+			*is_joined = true;
+			status = SN_OK;
+			break;
+		}
+		sn_text_clear(path);
+		sn_text_addf(path, "sonde.%s.%ld", word, number + 1);
+		status = create_or_join(path->chars, key, is_joined, err);
+		if (status != SN_ERR_USAGE)
+			break;
+	}
+	free(word);
+	return status;
+}
+
+bool sn_store_is_experiment(const char *path)
+{
+	struct sn_text key = { 0 };
+	bool is_experiment;
+
+	key_path(path, &key);
+	is_experiment = !access(key.chars, R_OK);
+	sn_text_free(&key);
+	return is_experiment;
+}
+
+static uint64_t walk_bytes;
+
+static int walk_add(const char *path, const struct stat *st, int kind, struct FTW *at)
+{
+	(void)path;
+	(void)at;
+	if (kind == FTW_F)
+		walk_bytes += (uint64_t)st->st_blocks * 512;
+	return 0;
+}
+
+static int newest_first(const void *a, const void *b)
+{
+	const struct sn_store_entry *x = a, *y = b;
+
+	if (x->modified_s != y->modified_s)
+		return x->modified_s < y->modified_s ? 1 : -1;
+	return -strverscmp(x->path, y->path);
+}
+
+static int64_t made_ns(const char *folder)
+{
+	struct sn_text path = { 0 };
+	struct stat st;
+	int64_t at = 0;
+
+	key_path(folder, &path);
+	if (!stat(path.chars, &st))
+		at = (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
+	sn_text_free(&path);
+	return at;
+}
+
+/* Like sn_store_list, but `modified_s` holds nanoseconds and no sizes are taken. */
+static sn_status list_by_time(const char *folder, struct sn_store_list *list, struct sn_error *err)
+{
+	DIR *stream = opendir(folder);
+	struct dirent *entry;
+
+	*list = (struct sn_store_list){ 0 };
+	if (!stream)
+		return sn_error_errno(err, "cannot read the folder '%s'", folder);
+	while ((entry = readdir(stream))) {
+		struct sn_store_entry found = { 0 };
+		struct sn_text path = { 0 };
+
+		if (!strcmp(folder, "."))
+			sn_text_add(&path, entry->d_name);
+		else
+			sn_text_addf(&path, "%s/%s", folder, entry->d_name);
+		if (entry->d_name[0] == '.' || !sn_store_is_experiment(path.chars)) {
+			sn_text_free(&path);
+			continue;
+		}
+		found.modified_s = made_ns(path.chars);
+		found.path = sn_text_take(&path);
+		sn_vec_push(&list->entries, found);
+	}
+	closedir(stream);
+	if (list->entries.count)
+		qsort(list->entries.items, list->entries.count, sizeof(*list->entries.items),
+		      newest_first);
+	return SN_OK;
+}
+
+sn_status sn_store_list(const char *folder, struct sn_store_list *list, struct sn_error *err)
+{
+	sn_status status = list_by_time(folder ? folder : ".", list, err);
+
+	for (size_t i = 0; i < list->entries.count; i++) {
+		struct sn_store_entry *entry = &list->entries.items[i];
+
+		entry->modified_s /= 1000000000;
+		walk_bytes = 0;
+		entry->is_pruned = nftw(entry->path, walk_add, 16, FTW_PHYS) != 0;
+		entry->size_bytes = walk_bytes;
+	}
+	return status;
+}
+
+void sn_store_list_free(struct sn_store_list *list)
+{
+	for (size_t i = 0; i < list->entries.count; i++)
+		free(list->entries.items[i].path);
+	sn_vec_free(&list->entries);
+}
+
+sn_status sn_store_resolve(const char *name, struct sn_text *path, struct sn_error *err)
+{
+	struct sn_store_list list;
+	sn_status status;
+	char *end;
+	long back;
+
+	if (!name)
+		name = "@0";
+	if (name[0] != '@') {
+		struct stat st;
+
+		if (stat(name, &st))
+			return sn_error_errno(err, "cannot open the experiment '%s'", name);
+		if (!sn_store_is_experiment(name))
+			return sn_error_set(
+				err, SN_ERR_FORMAT,
+				"'%s' is not an experiment: it has no launch-key; give the "
+				"folder that 'sonde record' made",
+				name);
+		sn_text_add(path, name);
+		return SN_OK;
+	}
+	back = -strtol(name + 1, &end, 10);
+	if (!name[1] || *end || back < 0)
+		return sn_error_set(
+			err, SN_ERR_USAGE,
+			"'%s' names no experiment; @0 is the newest, @-1 the one before", name);
+	status = list_by_time(".", &list, err);
+	if (status == SN_OK && (size_t)back >= list.entries.count)
+		status = sn_error_set(
+			err, SN_ERR_NOT_FOUND,
+			"there %s %zu experiment%s in this folder, so '%s' names none; "
+			"make one with: sonde record ./PROGRAM",
+			list.entries.count == 1 ? "is" : "are", list.entries.count,
+			list.entries.count == 1 ? "" : "s", name);
+	if (status == SN_OK)
+		sn_text_add(path, list.entries.items[back].path);
+	sn_store_list_free(&list);
+	return status;
+}
+
+static bool is_ours(const char *name)
+{
+	return !strcmp(name, "launch-key") || sn_starts_with(name, "launch.") ||
+	       sn_ends_with(name, ".data") || sn_ends_with(name, ".live") ||
+	       sn_ends_with(name, ".extract") || sn_starts_with(name, "report.") ||
+	       strstr(name, ".part.");
+}
+
+static sn_status remove_ours_in(const char *folder, struct sn_error *err)
+{
+	DIR *stream = opendir(folder);
+	struct dirent *entry;
+	sn_status status = SN_OK;
+
+	if (!stream)
+		return errno == ENOENT ? SN_OK : sn_error_errno(err, "cannot read '%s'", folder);
+	while (status == SN_OK && (entry = readdir(stream)))
+		if (is_ours(entry->d_name) && unlinkat(dirfd(stream), entry->d_name, 0))
+			status =
+				sn_error_errno(err, "cannot remove '%s/%s'", folder, entry->d_name);
+	closedir(stream);
+	return status;
+}
+
+sn_status sn_store_remove(const char *path, struct sn_error *err)
+{
+	struct sn_text extracts = { 0 };
+	sn_status status;
+
+	if (!sn_store_is_experiment(path))
+		return sn_error_set(err, SN_ERR_FORMAT,
+				    "'%s' is not an experiment; nothing removed", path);
+	sn_text_addf(&extracts, "%s/extracts", path);
+	status = remove_ours_in(extracts.chars, err);
+	if (status == SN_OK && rmdir(extracts.chars) && errno != ENOENT)
+		status = sn_error_errno(err, "cannot remove '%s'", extracts.chars);
+	if (status == SN_OK)
+		status = remove_ours_in(path, err);
+	if (status == SN_OK && rmdir(path))
+		status = sn_error_errno(
+			err, "removed what sonde wrote in '%s', but not the folder itself", path);
+	sn_text_free(&extracts);
+	return status;
+}

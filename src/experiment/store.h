@@ -1,0 +1,55 @@
+/**
+ * Experiment folders on disk: names, numbers, one folder for all `record`s of one launch.
+ *
+ *	sonde.NAME.N/
+ *	  launch-key               what all records of this launch have in common (MPI job id, ...)
+ *	  launch.HOST.PID.json     one per `record`: the command, the machine, how it ended
+ *	  HOST.PID.data            one per `record`: the data of its processes, one after the other
+ *	  extracts/BUILDID.extract machine code, symbols, lines, source of what was sampled
+ *	  report.html
+ */
+#ifndef SN_EXPERIMENT_STORE_H
+#define SN_EXPERIMENT_STORE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "base/vec.h"
+
+/**
+ * Makes the folder of a new experiment, or joins the one that another record of the same launch has
+ * made. `wanted` is the name given by -o, or NULL: `sonde.NAME.N` in the working directory, N one
+ * more than the largest there. `key` identifies the launch; a record of its own gives a key that no
+ * other has. Never reuses the folder of another launch: SN_ERR_USAGE.
+ */
+sn_status sn_store_create(const char *wanted, const char *program, const char *key,
+			  struct sn_text *path, bool *is_joined, struct sn_error *err);
+
+/** The folder meant by a name: a path, "@0", "@-1" ..., or NULL for "@0". Other processes may be
+ *  writing it. SN_ERR_NOT_FOUND says what there is instead. */
+sn_status sn_store_resolve(const char *name, struct sn_text *path, struct sn_error *err);
+
+struct sn_store_entry {
+	char *path;
+	int64_t modified_s; /* realtime */
+	uint64_t size_bytes;
+	bool is_pruned; /* the walk found something it could not read */
+};
+
+struct sn_store_list {
+	SN_VEC(struct sn_store_entry) entries; /* newest first */
+};
+
+/** The experiments in `folder` (NULL: "."). */
+sn_status sn_store_list(const char *folder, struct sn_store_list *list, struct sn_error *err);
+void sn_store_list_free(struct sn_store_list *list);
+
+/** Removes an experiment: only a folder that has a launch-key, and only files sonde wrote. */
+sn_status sn_store_remove(const char *path, struct sn_error *err);
+
+/** Whether the folder is an experiment. */
+bool sn_store_is_experiment(const char *path);
+
+#endif
