@@ -1,0 +1,143 @@
+/**
+ * How the launcher tells the runtime what to do: two variables in the target's environment.
+ *
+ *   LD_PRELOAD     our library first, then what the user had: "LIB" if the user had none,
+ *                  "LIB:" if the user's was set but empty, "LIB:REST" otherwise. The path of LIB
+ * has no space, colon or '$'. SONDE_RUNTIME  "key=value;key=value;...;dir=PATH": every key is
+ * optional but dir, which comes last because it reaches to the end of the string. Values have no
+ * semicolon.
+ *
+ * The launcher appends both at the end of the environment (LD_PRELOAD in place if the user had
+ * one), so that the order of the others stays; the constructor takes both out again, and the
+ * wrappers of exec and its kin put them back. Unknown keys are ignored.
+ */
+#ifndef SN_WIRE_SETTINGS_H
+#define SN_WIRE_SETTINGS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define SN_SETTINGS_VARIABLE "SONDE_RUNTIME"
+
+enum { SN_SETTINGS_PATH_MAX = 1024, SN_SETTINGS_PATTERN_MAX = 256 };
+
+enum sn_follow {
+	SN_FOLLOW_ALL,	/* forks and execs */
+	SN_FOLLOW_FORK, /* forks, and no new program */
+	SN_FOLLOW_EXEC, /* new programs, and no fork that stays in the same program */
+	SN_FOLLOW_NONE, /* the first process image only */
+	SN_FOLLOW_REGEX /* forks, and programs whose path matches */
+};
+
+struct sn_settings {
+	uint64_t period_ns; /* period=: CPU time between samples; 0: no sampling; default 1000700 */
+	uint64_t wait_min_ns;  /* wait=: shorter waits are not recorded; default 50000; 0: waits off
+				*/
+	uint64_t chunks_max;   /* chunks=: a file never grows beyond this; 0: no limit */
+	uint32_t pause_signal; /* pause=: number of the signal that pauses and resumes; 0: none */
+	uint32_t is_paused;    /* paused=1: start paused (--delay: the launcher sends the signal) */
+	uint32_t mechanism_first;  /* mechanism=: enum sn_mechanism to begin the ladder with (tests)
+				    */
+	uint32_t stack_max_frames; /* depth=: default 4096 */
+	uint32_t is_openmp_off;	   /* openmp=0 turns the stitching off */
+	enum sn_follow follow;	   /* follow=all|fork|exec|none|regex */
+	char pattern[SN_SETTINGS_PATTERN_MAX]; /* regex=: POSIX extended; no semicolon */
+	char dir[SN_SETTINGS_PATH_MAX];	       /* dir=: absolute; must exist and be writable */
+};
+
+static inline int sn_settings_key_is(const char *text, const char *key)
+{
+	while (*key != '\0' && *text == *key) {
+		text++;
+		key++;
+	}
+	return *key == '\0' && *text == '=';
+}
+
+static inline const char *sn_settings_number(const char *text, uint64_t *out)
+{
+	uint64_t value = 0;
+	while (*text >= '0' && *text <= '9' && value < UINT64_MAX / 16)
+		value = value * 10 + (uint64_t)(*text++ - '0');
+	*out = value;
+	return text;
+}
+
+static inline void sn_settings_copy(char *out, size_t out_bytes, const char *text, char end)
+{
+	size_t length = 0;
+	while (text[length] != '\0' && text[length] != end && length + 1 < out_bytes) {
+		out[length] = text[length];
+		length++;
+	}
+	out[length] = '\0';
+}
+
+static inline enum sn_follow sn_settings_follow(const char *text)
+{
+	switch (text[0]) {
+	case 'f':
+		return SN_FOLLOW_FORK;
+	case 'e':
+		return SN_FOLLOW_EXEC;
+	case 'n':
+		return SN_FOLLOW_NONE;
+	case 'r':
+		return SN_FOLLOW_REGEX;
+	default:
+		return SN_FOLLOW_ALL;
+	}
+}
+
+static inline void sn_settings_default(struct sn_settings *settings)
+{
+	*settings = (struct sn_settings){ .period_ns = 1000700,
+					  .wait_min_ns = 50000,
+					  .stack_max_frames = 4096 };
+}
+
+/** Reads the variable's value. Returns 0 if there is no dir, which makes the settings useless. */
+static inline int sn_settings_parse(const char *text, struct sn_settings *settings)
+{
+	sn_settings_default(settings);
+	while (*text != '\0') {
+		const char *value = text;
+		uint64_t number;
+		while (*value != '\0' && *value != '=')
+			value++;
+		if (*value == '\0')
+			break;
+		value++;
+		if (sn_settings_key_is(text, "dir")) {
+			sn_settings_copy(settings->dir, sizeof settings->dir, value, '\0');
+			break;
+		}
+		(void)sn_settings_number(value, &number);
+		if (sn_settings_key_is(text, "period"))
+			settings->period_ns = number;
+		else if (sn_settings_key_is(text, "wait"))
+			settings->wait_min_ns = number;
+		else if (sn_settings_key_is(text, "chunks"))
+			settings->chunks_max = number;
+		else if (sn_settings_key_is(text, "pause"))
+			settings->pause_signal = (uint32_t)number;
+		else if (sn_settings_key_is(text, "paused"))
+			settings->is_paused = (uint32_t)number;
+		else if (sn_settings_key_is(text, "mechanism"))
+			settings->mechanism_first = (uint32_t)number;
+		else if (sn_settings_key_is(text, "depth"))
+			settings->stack_max_frames = (uint32_t)number;
+		else if (sn_settings_key_is(text, "openmp"))
+			settings->is_openmp_off = number == 0;
+		else if (sn_settings_key_is(text, "follow"))
+			settings->follow = sn_settings_follow(value);
+		else if (sn_settings_key_is(text, "regex"))
+			sn_settings_copy(settings->pattern, sizeof settings->pattern, value, ';');
+		while (*value != '\0' && *value != ';')
+			value++;
+		text = *value == ';' ? value + 1 : value;
+	}
+	return settings->dir[0] != '\0';
+}
+
+#endif
