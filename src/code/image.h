@@ -1,0 +1,146 @@
+/**
+ * One ELF file of x86-64 code: identity, segments, symbols, PLT names, debug companions.
+ *
+ * An image is read once and does not change. It owns all it points to. Several threads may read one
+ * image; opening and freeing are for one thread. Nothing here uses a network, and nothing of the
+ * file is believed: every offset is checked, so a damaged file gives fewer symbols or an error,
+ * never a crash.
+ *
+ * Addresses are link addresses: what the file's program headers say. The load address in a process
+ * is link address + load bias, and the bias is the mapping's business (see sn_image_link_addr).
+ */
+#ifndef SN_CODE_IMAGE_H
+#define SN_CODE_IMAGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+struct sn_image;
+
+struct sn_image_options {
+	/** Folders with .build-id/xx/yyyy.debug files, looked into in order; NULL: /usr/lib/debug.
+	 */
+	const char *const *debug_folders;
+	size_t debug_folder_count;
+	/** Do not look for a separate debug file (.gnu_debuglink, build-id), nor for
+	 * .gnu_debugdata. */
+	bool only_this_file;
+};
+
+/** Opens an ELF file. `options` may be NULL. SN_ERR_UNSUPPORTED: ELF, but 32-bit, big-endian or
+ *  not x86-64; SN_ERR_FORMAT: no ELF file, or damaged beyond use; SN_ERR_IO, SN_ERR_NOT_FOUND. */
+sn_status sn_image_open(const char *path, const struct sn_image_options *options,
+			struct sn_image **out, struct sn_error *err);
+/** The twin for bytes in memory (a vdso, an archive's member, a fuzzer's input), which are borrowed
+ *  and must outlive the image. `name` stands in messages and as the path. */
+sn_status sn_image_open_memory(const void *bytes, size_t length, const char *name,
+			       const struct sn_image_options *options, struct sn_image **out,
+			       struct sn_error *err);
+void sn_image_free(struct sn_image *image);
+
+/** As given to open. */
+const char *sn_image_path(const struct sn_image *image);
+/** The identity in every loop id and file name: the build-id in lower-case hex; without one, 'h'
+ * and the first 20 bytes (hex) of a hash of the executable segments' bytes and link addresses. */
+const char *sn_image_id(const struct sn_image *image);
+bool sn_image_has_build_id(const struct sn_image *image);
+/** Lowest page of the first PT_LOAD: 0 for PIE and shared objects, 0x400000 for most others.
+ * Function offsets in loop ids count from here. */
+uint64_t sn_image_link_base(const struct sn_image *image);
+/** Where the separate debug file was found, or NULL. */
+const char *sn_image_debug_path(const struct sn_image *image);
+/** Text of .GCC.command.line, lines separated by '\n', or NULL. */
+const char *sn_image_command_line(const struct sn_image *image);
+/** What kind of file this is, and what could not be read of it. */
+struct sn_image_facts {
+	bool is_executable;   /* ET_EXEC, or ET_DYN with an interpreter or DF_1_PIE */
+	bool is_static;	      /* executable without an interpreter */
+	bool has_symtab;      /* .symtab, here, in the debug file or in .gnu_debugdata */
+	bool has_debug_lines; /* .debug_line, here or in the debug file */
+	bool has_unwind;      /* .eh_frame */
+	bool is_damaged;      /* something pointed outside of the file and was ignored */
+};
+struct sn_image_facts sn_image_facts(const struct sn_image *image);
+
+/** A PT_LOAD segment. */
+struct sn_segment {
+	uint64_t link_addr, memory_bytes, file_offset, file_bytes;
+	bool is_executable, is_writable;
+};
+const struct sn_segment *sn_image_segments(const struct sn_image *image, size_t *count);
+
+/** A section that takes memory; segments are cut into such pieces when section headers are missing.
+ */
+struct sn_section {
+	const char *name;
+	uint64_t link_addr, size_bytes;
+	bool is_executable, is_writable, has_bytes;
+};
+/** Sorted by link_addr. */
+const struct sn_section *sn_image_sections(const struct sn_image *image, size_t *count);
+/** The section around an address, or NULL. */
+const struct sn_section *sn_image_section_at(const struct sn_image *image, uint64_t link_addr);
+
+/** Link address of a byte of the file (mappings name file offsets: pc - map start + map offset).
+ *  UINT64_MAX if no segment holds it. */
+uint64_t sn_image_link_addr(const struct sn_image *image, uint64_t file_offset);
+
+/** The bytes at a link address, borrowed, and how many follow it (`*available`, up to the end of
+ * its segment's file part). NULL and 0 where the file has none. */
+const uint8_t *sn_image_bytes(const struct sn_image *image, uint64_t link_addr, size_t *available);
+
+/** The value that the dynamic loader (or the linker) puts into the 8 bytes at a link address, as a
+ * link address: RELATIVE relocations are applied. `*value` is written on true. */
+bool sn_image_pointer(const struct sn_image *image, uint64_t link_addr, uint64_t *value);
+
+enum sn_symbol_kind {
+	SN_SYMBOL_FUNCTION, /* STT_FUNC, STT_GNU_IFUNC, or untyped in an executable section */
+	SN_SYMBOL_PLT,	    /* a stub; the name ends in "@plt" */
+	SN_SYMBOL_FDE,	    /* known from .eh_frame only: "<function at 0xADDR>" */
+	SN_SYMBOL_GAP,	    /* executable bytes that nothing names: "<code at 0xADDR>" */
+	SN_SYMBOL_DATA,	    /* STT_OBJECT, STT_TLS is left out */
+};
+
+struct sn_symbol {
+	uint64_t link_addr;
+	uint64_t size_bytes; /* never 0 for code */
+	const char *name; /* linkage name; a version is kept as in the file: "memcpy@@GLIBC_2.14" is
+			     "memcpy" here */
+	const char *file; /* STT_FILE before a local symbol, or NULL */
+	uint8_t kind;	  /* enum sn_symbol_kind */
+	bool is_local;
+	bool is_size_inferred;
+	bool is_ifunc; /* the resolver's code, not the chosen implementation */
+};
+
+/** Code symbols sorted by link_addr, one for each start address, not overlapping: aliases are
+ *  resolved so that the answer does not depend on the table's order (global before weak before
+ *  local, fewer leading underscores, shorter, then alphabetical). They cover every executable byte.
+ */
+const struct sn_symbol *sn_image_symbols(const struct sn_image *image, size_t *count);
+/** The code symbol around an address, or NULL. O(log n). */
+const struct sn_symbol *sn_image_symbol_at(const struct sn_image *image, uint64_t link_addr);
+/** All names at a symbol's start address (aliases), the chosen one first; sorted. */
+size_t sn_image_aliases(const struct sn_image *image, uint64_t link_addr, const char **names,
+			size_t capacity);
+/** Any code symbol of this linkage name (the lowest address), or NULL. */
+const struct sn_symbol *sn_image_symbol_named(const struct sn_image *image, const char *name);
+/** Data objects, sorted by link_addr; may overlap as in the file. */
+const struct sn_symbol *sn_image_data_symbols(const struct sn_image *image, size_t *count);
+
+/** An address range of .eh_frame's tables. */
+struct sn_fde {
+	uint64_t link_addr, size_bytes;
+	uint64_t lsda_link_addr; /* language-specific data (landing pads), 0: none */
+};
+/** Sorted by link_addr. */
+const struct sn_fde *sn_image_fdes(const struct sn_image *image, size_t *count);
+
+/** For code/lines.c only: the handle that libdw reads (the debug file's if there is one), or NULL.
+ */
+struct Dwarf *sn_image_dwarf(struct sn_image *image);
+
+#endif
