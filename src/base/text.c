@@ -214,6 +214,25 @@ void sn_text_add_json(struct sn_text *text, const char *bytes, size_t length)
 	sn_text_add_char(text, '"');
 }
 
+void sn_text_add_shell_word(struct sn_text *text, const char *word)
+{
+	static const char safe[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+				   "%+,-./:=@_";
+
+	if (*word && !word[strspn(word, safe)]) {
+		sn_text_add(text, word);
+		return;
+	}
+	sn_text_add_char(text, '\'');
+	for (const char *c = word; *c; c++) {
+		if (*c == '\'')
+			sn_text_add(text, "'\\''");
+		else
+			sn_text_add_char(text, *c);
+	}
+	sn_text_add_char(text, '\'');
+}
+
 void sn_text_add_double(struct sn_text *text, double value)
 {
 	char digits[40];

@@ -26,6 +26,8 @@ void sn_text_add_html(struct sn_text *text, const char *chars);
 /** A quoted JSON string. Invalid UTF-8 becomes U+FFFD; < > & and U+2028/9 are escaped, so that the
  *  result may stand inside an HTML script element. */
 void sn_text_add_json(struct sn_text *text, const char *bytes, size_t length);
+/** A word as a POSIX shell would need it: as it is if that is safe, else in single quotes. */
+void sn_text_add_shell_word(struct sn_text *text, const char *word);
 /** The shortest decimal that reads back as the same double; NaN and infinities become null. */
 void sn_text_add_double(struct sn_text *text, double value);
 void sn_text_clear(struct sn_text *text);

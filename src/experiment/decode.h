@@ -1,0 +1,31 @@
+/**
+ * Decoding data files (wire/data.h) into an experiment. For the reader of experiments only.
+ */
+#ifndef SN_EXPERIMENT_DECODE_H
+#define SN_EXPERIMENT_DECODE_H
+
+#include "base/map.h"
+#include "experiment/experiment.h"
+
+struct sn_decoder {
+	struct sn_experiment *experiment;
+	struct sn_map modules; /* hash of (path, build-id) -> module index + 1 */
+	/* time_ns = CLOCK_MONOTONIC of the host + clock_offset_ns: CLOCK_REALTIME until all files are
+	 * decoded; the reader then subtracts the earliest start. */
+	int64_t clock_offset_ns;
+	bool has_clock_offset; /* else each file's own pair is used */
+};
+
+/**
+ * Adds every process image found in the bytes: one data file, or several one after the other. Damage
+ * is counted at the process (SN_LOSS_DAMAGED) and warned of by a sentence; never an error. `name`
+ * stands in messages.
+ */
+void sn_decode_data(struct sn_decoder *decoder, const uint8_t *bytes, size_t length,
+		    const char *name);
+
+/** Length of the data file that begins at `bytes`: header and all chunks that hold something; 0 if
+ *  none begins there. */
+size_t sn_data_used_bytes(const uint8_t *bytes, size_t length);
+
+#endif

@@ -1,0 +1,347 @@
+#include <dirent.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "experiment/decode.h"
+#include "experiment/experiment.h"
+#include "experiment/launch.h"
+#include "experiment/store.h"
+
+struct launches {
+	SN_VEC(struct sn_launch) items;
+};
+
+static int names_compare(const void *a, const void *b)
+{
+	return strverscmp(*(char *const *)a, *(char *const *)b);
+}
+
+struct names {
+	SN_VEC(char *) items;
+};
+
+/* Paths of the files of a folder that begin and end so, sorted, so that order never depends on it. */
+static struct names files_like(const char *folder, const char *prefix, const char *suffix)
+{
+	struct names names = { 0 };
+	DIR *stream = opendir(folder);
+	struct dirent *entry;
+
+	while (stream && (entry = readdir(stream))) {
+		struct sn_text path = { 0 };
+
+		if (!sn_starts_with(entry->d_name, prefix) || !sn_ends_with(entry->d_name, suffix))
+			continue;
+		sn_text_addf(&path, "%s/%s", folder, entry->d_name);
+		sn_vec_push(&names.items, sn_text_take(&path));
+	}
+	if (stream)
+		closedir(stream);
+	if (names.items.count)
+		qsort(names.items.items, names.items.count, sizeof(char *), names_compare);
+	return names;
+}
+
+static void names_free(struct names *names)
+{
+	for (size_t i = 0; i < names->items.count; i++)
+		free(names->items.items[i]);
+	sn_vec_free(&names->items);
+}
+
+static void warn(struct sn_experiment *e, const char *sentence)
+{
+	sn_vec_push(&e->warnings, sn_arena_strdup(&e->arena, sentence));
+}
+
+static void launches_read(struct sn_experiment *e, struct launches *launches)
+{
+	struct names names = files_like(e->path, "launch.", ".json");
+
+	for (size_t i = 0; i < names.items.count; i++) {
+		struct sn_launch launch;
+		struct sn_error err;
+
+		if (sn_launch_read(names.items.items[i], &launch, &err) == SN_OK) {
+			sn_vec_push(&launches->items, launch);
+		} else {
+			e->is_salvaged = true;
+			warn(e, err.sentence);
+		}
+	}
+	names_free(&names);
+}
+
+static const char *copied(struct sn_experiment *e, const char *chars)
+{
+	return chars ? sn_arena_strdup(&e->arena, chars) : NULL;
+}
+
+/* The launch of rank 0, or of the smallest pid, speaks for the experiment. */
+static const struct sn_launch *leading(const struct launches *launches)
+{
+	const struct sn_launch *best = NULL;
+
+	for (size_t i = 0; i < launches->items.count; i++) {
+		const struct sn_launch *l = &launches->items.items[i];
+
+		if (!best || l->rank < best->rank ||
+		    (l->rank == best->rank && l->started_realtime_ns < best->started_realtime_ns))
+			best = l;
+	}
+	return best;
+}
+
+static void facts_take(struct sn_experiment *e, const struct launches *launches)
+{
+	const struct sn_launch *lead = leading(launches);
+
+	e->version = copied(e, lead->version);
+	e->program = copied(e, lead->program);
+	e->arguments = copied(e, lead->arguments);
+	e->label = copied(e, lead->label);
+	e->host = copied(e, lead->host);
+	e->cpu_model = copied(e, lead->cpu_model);
+	e->kernel = copied(e, lead->kernel);
+	e->exit_status = lead->exit_status;
+	for (size_t i = 0; i < lead->environment.count; i++) {
+		struct sn_environment_variable variable = {
+			copied(e, lead->environment.items[i].name),
+			copied(e, lead->environment.items[i].value)
+		};
+
+		sn_vec_push(&e->environment, variable);
+	}
+	e->tree_user_ns = e->tree_system_ns = e->elapsed_ns = 0;
+	for (size_t i = 0; i < launches->items.count; i++) {
+		const struct sn_launch *l = &launches->items.items[i];
+
+		for (size_t w = 0; w < l->warnings.count; w++)
+			warn(e, l->warnings.items[w]);
+		e->processes_not_measured += l->processes_not_measured;
+		if (l->elapsed_ns > e->elapsed_ns)
+			e->elapsed_ns = l->elapsed_ns;
+		if (l->tree_user_ns >= 0 && e->tree_user_ns >= 0) {
+			e->tree_user_ns += l->tree_user_ns;
+			e->tree_system_ns += l->tree_system_ns;
+		} else {
+			e->tree_user_ns = e->tree_system_ns = -1;
+		}
+		if (l->exit_status > 0 && e->exit_status == 0)
+			e->exit_status = l->exit_status;
+		if (!l->has_ended) {
+			e->is_salvaged = true;
+			e->exit_status = -1;
+		}
+	}
+}
+
+static void file_decode(struct sn_decoder *decoder, const char *path)
+{
+	struct sn_file_view view;
+	struct sn_error err;
+
+	if (sn_file_map(path, &view, &err) != SN_OK) {
+		decoder->experiment->is_salvaged = true;
+		warn(decoder->experiment, err.sentence);
+		return;
+	}
+	sn_decode_data(decoder, view.bytes, view.length, path);
+	sn_file_unmap(&view);
+}
+
+static bool process_lives(int32_t pid)
+{
+	return pid > 0 && (!kill(pid, 0) || errno == EPERM);
+}
+
+/* All data files of one launch: those merged into the experiment, else those still lying live. */
+static void launch_decode(struct sn_decoder *decoder, const struct sn_launch *launch)
+{
+	struct sn_experiment *e = decoder->experiment;
+	struct sn_text path = { 0 };
+	struct names live = { 0 };
+
+	decoder->has_clock_offset = launch->started_monotonic_ns != 0;
+	decoder->clock_offset_ns = launch->started_realtime_ns - launch->started_monotonic_ns;
+	sn_text_addf(&path, "%s/%s.%d.data", e->path, launch->host, launch->pid);
+	if (!access(path.chars, F_OK))
+		file_decode(decoder, path.chars);
+	else if (launch->live_folder)
+		live = files_like(launch->live_folder, "", ".live");
+	if (!launch->has_ended && live.items.count)
+		warn(e, process_lives(launch->pid)
+				? "the target is still running: this is what it has recorded so far"
+				: "the recording command was killed; everything the target had "
+				  "written by then is here");
+	for (size_t i = 0; i < live.items.count; i++)
+		file_decode(decoder, live.items.items[i]);
+	names_free(&live);
+	sn_text_free(&path);
+}
+
+/* ---- order and origin of time ---- */
+
+static const struct sn_process *order_base;
+
+static int processes_compare(const void *a, const void *b)
+{
+	const struct sn_process *x = &order_base[*(const uint32_t *)a];
+	const struct sn_process *y = &order_base[*(const uint32_t *)b];
+
+	if (x->rank != y->rank)
+		return x->rank < y->rank ? -1 : 1;
+	if (x->start_ns != y->start_ns)
+		return x->start_ns < y->start_ns ? -1 : 1;
+	return (x->pid > y->pid) - (x->pid < y->pid);
+}
+
+static void processes_order(struct sn_experiment *e)
+{
+	size_t n = e->processes.count;
+	uint32_t *order = sn_alloc_zeroed(n, sizeof(*order));
+	uint32_t *place = sn_alloc_zeroed(n, sizeof(*place));
+	struct sn_process *sorted = sn_alloc_zeroed(n, sizeof(*sorted));
+
+	for (uint32_t i = 0; i < n; i++)
+		order[i] = i;
+	order_base = e->processes.items;
+	qsort(order, n, sizeof(*order), processes_compare);
+	for (uint32_t i = 0; i < n; i++) {
+		place[order[i]] = i;
+		sorted[i] = e->processes.items[order[i]];
+		sorted[i].index = i;
+	}
+	memcpy(e->processes.items, sorted, n * sizeof(*sorted));
+	for (size_t i = 0; i < e->threads.count; i++)
+		e->threads.items[i].process = place[e->threads.items[i].process];
+	for (size_t i = 0; i < e->mappings.count; i++)
+		e->mappings.items[i].process = place[e->mappings.items[i].process];
+	for (size_t i = 0; i < e->stacks.count; i++)
+		e->stacks.items[i].process = place[e->stacks.items[i].process];
+	for (size_t i = 0; i < e->packets.count; i++)
+		e->packets.items[i].process = place[e->packets.items[i].process];
+	free(order);
+	free(place);
+	free(sorted);
+}
+
+static void times_from_start(struct sn_experiment *e)
+{
+	int64_t start_ns = INT64_MAX;
+
+	for (size_t i = 0; i < e->processes.count; i++)
+		if (e->processes.items[i].start_ns < start_ns)
+			start_ns = e->processes.items[i].start_ns;
+	if (start_ns == INT64_MAX)
+		return;
+	e->started_realtime_ns = start_ns;
+	for (size_t i = 0; i < e->processes.count; i++) {
+		e->processes.items[i].start_ns -= start_ns;
+		e->processes.items[i].end_ns -= start_ns;
+	}
+	for (size_t i = 0; i < e->threads.count; i++) {
+		e->threads.items[i].start_ns -= start_ns;
+		e->threads.items[i].end_ns -= start_ns;
+	}
+	for (size_t i = 0; i < e->mappings.count; i++) {
+		e->mappings.items[i].map_ns -= start_ns;
+		if (e->mappings.items[i].unmap_ns != INT64_MAX)
+			e->mappings.items[i].unmap_ns -= start_ns;
+	}
+	for (size_t i = 0; i < e->samples.count; i++)
+		e->samples.items[i].time_ns -= start_ns;
+	for (size_t i = 0; i < e->waits.count; i++)
+		e->waits.items[i].time_ns -= start_ns;
+	for (size_t i = 0; i < e->packets.count; i++)
+		e->packets.items[i].time_ns -= start_ns;
+}
+
+/* Chunks of many threads come mixed, but each thread's in order: one stable pass by thread sorts ten
+ * million samples in the time of a copy. */
+static void samples_distribute(struct sn_experiment *e)
+{
+	size_t n = e->samples.count;
+	size_t *first = sn_alloc_zeroed(e->threads.count + 1, sizeof(*first));
+	struct sn_sample *sorted;
+
+	for (size_t i = 0; i < n; i++)
+		first[e->samples.items[i].thread + 1]++;
+	for (size_t t = 0; t < e->threads.count; t++)
+		first[t + 1] += first[t];
+	sorted = sn_realloc_array(NULL, n, sizeof(*sorted));
+	for (size_t i = 0; i < n; i++)
+		sorted[first[e->samples.items[i].thread]++] = e->samples.items[i];
+	free(e->samples.items);
+	e->samples.items = sorted;
+	e->samples.capacity = n;
+	free(first);
+}
+
+static void extracts_find(struct sn_experiment *e)
+{
+	for (size_t i = 0; i < e->modules.count; i++) {
+		struct sn_module *module = &e->modules.items[i];
+		char *path = sn_arena_printf(&e->arena, "%s/extracts/%s.extract", e->path,
+					     module->build_id);
+
+		if (module->build_id[0] && !access(path, R_OK))
+			module->extract_path = path;
+	}
+}
+
+static void experiment_read(struct sn_experiment *e, const struct launches *launches)
+{
+	struct sn_decoder decoder = { .experiment = e };
+
+	for (size_t i = 0; i < launches->items.count; i++)
+		launch_decode(&decoder, &launches->items.items[i]);
+	sn_map_free(&decoder.modules);
+	if (!e->processes.count)
+		warn(e, "no process was measured: there are no data in this experiment");
+	processes_order(e);
+	times_from_start(e);
+	samples_distribute(e);
+	sn_experiment_sort(e);
+	extracts_find(e);
+}
+
+sn_status sn_experiment_open(const char *name, struct sn_experiment **out, struct sn_error *err)
+{
+	struct launches launches = { 0 };
+	struct sn_text path = { 0 };
+	struct sn_experiment *e;
+	const char *slash;
+	sn_status status = sn_store_resolve(name, &path, err);
+
+	if (status != SN_OK)
+		return status;
+	while (path.length > 1 && path.chars[path.length - 1] == '/')
+		path.chars[--path.length] = '\0';
+	e = sn_experiment_new(path.chars);
+	slash = strrchr(e->path, '/');
+	e->name = sn_arena_strdup(&e->arena, slash ? slash + 1 : e->path);
+	sn_text_free(&path);
+	launches_read(e, &launches);
+	if (launches.items.count) {
+		facts_take(e, &launches);
+		experiment_read(e, &launches);
+		*out = e;
+	} else {
+		status = sn_error_set(err, SN_ERR_FORMAT,
+				      "'%s' cannot be read: it has no readable launch file; the "
+				      "recording did not start or the folder is damaged",
+				      e->path);
+		sn_experiment_free(e);
+	}
+	for (size_t i = 0; i < launches.items.count; i++)
+		sn_launch_free(&launches.items.items[i]);
+	sn_vec_free(&launches.items);
+	return status;
+}
