@@ -204,7 +204,7 @@ enum { SN_FRAMES_MAX = 64 };
 
 /** A (possibly inlined) function and where it stands: the source position of the address for the
  * innermost, of the call below for the others. */
-struct sn_frame {
+struct sn_source_frame {
 	const char *name, *linkage_name; /* linkage_name may be NULL for inlined ones */
 	const char *decl_file;		 /* of the function's declaration, or NULL */
 	uint32_t decl_line;
@@ -219,7 +219,7 @@ struct sn_location {
 	const struct sn_block *block;	    /* NULL: no code decoded there */
 	const struct sn_loop *loop;	    /* innermost, or NULL */
 	uint32_t frame_count;		    /* at least 1 */
-	struct sn_frame
+	struct sn_source_frame
 		frames[SN_FRAMES_MAX]; /* innermost first; the last is the concrete function */
 };
 

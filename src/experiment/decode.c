@@ -1,6 +1,6 @@
 #include "experiment/decode.h"
 
-#include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,7 +34,7 @@ struct image {
 	uint32_t chunk_count;
 	uint32_t process; /* index */
 	uint32_t first_thread;
-	int64_t offset_ns; /* to be added to its times */
+	int64_t offset_ns;	     /* to be added to its times */
 	struct sn_map segment_index; /* id -> index in segments + 1 */
 	SN_VEC(struct segment) segments;
 	SN_VEC(struct raw_mapping) mappings; /* by load_start, then map_ns */
@@ -151,13 +151,24 @@ static void chunk_walk(struct image *image, uint32_t index, record_fn visit)
 	}
 }
 
-static int by_sequence(const void *a, const void *b, void *context)
+/* When the first owner of a chunk began to write to it; 0 if that cannot be read. */
+static int64_t chunk_base_ns(const struct image *image, uint32_t index)
+{
+	const struct sn_record_owner *owner = (const void *)(chunk_of(image, index) + 1);
+
+	if (chunk_committed(image, index) < sizeof(struct sn_chunk_header) + sizeof(*owner) ||
+	    owner->header.type != SN_RECORD_OWNER)
+		return 0;
+	return owner->base_ns;
+}
+
+static int by_time(const void *a, const void *b, void *context)
 {
 	const struct image *image = context;
 	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-	uint64_t sx = chunk_of(image, x)->sequence, sy = chunk_of(image, y)->sequence;
+	int64_t tx = chunk_base_ns(image, x), ty = chunk_base_ns(image, y);
 
-	return sx != sy ? (sx > sy) - (sx < sy) : (x > y) - (x < y);
+	return tx != ty ? (tx > ty) - (tx < ty) : (x > y) - (x < y);
 }
 
 static void chunks_walk(struct image *image, record_fn visit)
@@ -169,7 +180,7 @@ static void chunks_walk(struct image *image, record_fn visit)
 		if (chunk_committed(image, i))
 			order[count++] = i;
 	}
-	qsort_r(order, count, sizeof(*order), by_sequence, image);
+	qsort_r(order, count, sizeof(*order), by_time, image);
 	for (uint32_t i = 0; i < count; i++)
 		chunk_walk(image, order[i], visit);
 	free(order);
@@ -250,9 +261,8 @@ static void text_decode(struct image *image, const struct sn_record_text *text)
 		process_of(image)->program = chars;
 		break;
 	case SN_TEXT_WARNING:
-		sn_vec_push(&e->warnings,
-			    sn_arena_printf(&e->arena, "process %d: %s", process_of(image)->pid,
-					    chars));
+		sn_vec_push(&e->warnings, sn_arena_printf(&e->arena, "process %d: %s",
+							  process_of(image)->pid, chars));
 		break;
 	case SN_TEXT_LABEL:
 		if (e->packets.count && sn_vec_last(&e->packets).process == image->process)
@@ -347,11 +357,12 @@ static void packet_decode(struct image *image, const struct sn_record_packet *p)
 static void exec_decode(struct image *image, const struct sn_record_exec *exec)
 {
 	struct sn_experiment *e = image->decoder->experiment;
-	const char *why = exec->header.flags & SN_RECORD_EXEC_SETUID	   ? "it is setuid"
-			  : exec->header.flags & SN_RECORD_EXEC_STATIC	   ? "it is static"
-			  : exec->header.flags & SN_RECORD_EXEC_FOREIGN	   ? "it is not x86-64 code"
-			  : exec->header.flags & SN_RECORD_EXEC_NOT_FOLLOWED ? "--follow leaves it out"
-									     : NULL;
+	const char *why = exec->header.flags & SN_RECORD_EXEC_SETUID	? "it is setuid"
+			  : exec->header.flags & SN_RECORD_EXEC_STATIC	? "it is static"
+			  : exec->header.flags & SN_RECORD_EXEC_FOREIGN ? "it is not x86-64 code"
+			  : exec->header.flags & SN_RECORD_EXEC_NOT_FOLLOWED
+				  ? "--follow leaves it out"
+				  : NULL;
 
 	if (!why || (exec->header.flags & SN_RECORD_EXEC_FAILED))
 		return;
@@ -476,9 +487,9 @@ static uint32_t stack_of(struct image *image, uint32_t id, int64_t time_ns)
 			frame_push(image, s->record->pc[i], image->frames.count == 0, time_ns);
 	}
 	flags |= outermost & SN_STACK_COMPLETE;
-	first->stack = sn_experiment_add_stack(image->decoder->experiment, image->process,
-					       image->frames.items, (uint32_t)image->frames.count,
-					       flags);
+	first->stack =
+		sn_experiment_add_stack(image->decoder->experiment, image->process,
+					image->frames.items, (uint32_t)image->frames.count, flags);
 	return first->stack;
 }
 
@@ -606,7 +617,8 @@ static void threads_end(struct image *image)
 	}
 }
 
-/* CPU time of the image: its own pair if it ended cleanly; else the latest packet, or its threads'. */
+/* CPU time of the image: its own pair if it ended cleanly; else the latest packet, or its threads'.
+ */
 static void account_end(struct image *image)
 {
 	struct sn_experiment *e = image->decoder->experiment;
@@ -668,16 +680,16 @@ static void process_end(struct image *image)
 	}
 	for (size_t i = 0; i < image->mappings.count; i++) {
 		const struct raw_mapping *m = &image->mappings.items[i];
-		struct sn_mapping mapping = {
-			.process = image->process,
-			.module = m->module,
-			.load_start = m->load_start,
-			.load_end = m->load_end,
-			.load_bias = m->load_bias,
-			.map_ns = m->map_ns + image->offset_ns,
-			.unmap_ns = m->unmap_ns == INT64_MAX ? INT64_MAX
-							     : m->unmap_ns + image->offset_ns
-		};
+		struct sn_mapping mapping = { .process = image->process,
+					      .module = m->module,
+					      .load_start = m->load_start,
+					      .load_end = m->load_end,
+					      .load_bias = m->load_bias,
+					      .map_ns = m->map_ns + image->offset_ns,
+					      .unmap_ns =
+						      m->unmap_ns == INT64_MAX
+							      ? INT64_MAX
+							      : m->unmap_ns + image->offset_ns };
 
 		sn_vec_push(&e->mappings, mapping);
 	}
@@ -757,21 +769,23 @@ void sn_decode_data(struct sn_decoder *decoder, const uint8_t *bytes, size_t len
 			size_t next = next_header(bytes, length, at + 1);
 
 			e->is_salvaged = true;
-			sn_vec_push(&e->warnings,
-				    sn_arena_printf(&e->arena,
-						    "'%s': no data begin at byte %zu; %zu bytes were "
-						    "passed over",
-						    name, at, (next < length ? next : length) - at));
+			sn_vec_push(
+				&e->warnings,
+				sn_arena_printf(&e->arena,
+						"'%s': no data begin at byte %zu; %zu bytes were "
+						"passed over",
+						name, at, (next < length ? next : length) - at));
 			at = next;
 			continue;
 		}
 		if (chunks < header->next_chunk && chunks < header->chunks_backed) {
 			e->is_salvaged = true;
-			sn_vec_push(&e->warnings,
-				    sn_arena_printf(&e->arena,
-						    "'%s' is cut short: %u of %u pieces of process %d "
-						    "are there; the recording was probably killed",
-						    name, chunks, header->next_chunk, header->pid));
+			sn_vec_push(
+				&e->warnings,
+				sn_arena_printf(&e->arena,
+						"'%s' is cut short: %u of %u pieces of process %d "
+						"are there; the recording was probably killed",
+						name, chunks, header->next_chunk, header->pid));
 		}
 		image_decode(decoder, bytes + at, chunks);
 		at += sn_data_file_bytes(chunks);

@@ -10,16 +10,16 @@
 struct sn_decoder {
 	struct sn_experiment *experiment;
 	struct sn_map modules; /* hash of (path, build-id) -> module index + 1 */
-	/* time_ns = CLOCK_MONOTONIC of the host + clock_offset_ns: CLOCK_REALTIME until all files are
-	 * decoded; the reader then subtracts the earliest start. */
+	/* time_ns = CLOCK_MONOTONIC of the host + clock_offset_ns: CLOCK_REALTIME until all files
+	 * are decoded; the reader then subtracts the earliest start. */
 	int64_t clock_offset_ns;
 	bool has_clock_offset; /* else each file's own pair is used */
 };
 
 /**
- * Adds every process image found in the bytes: one data file, or several one after the other. Damage
- * is counted at the process (SN_LOSS_DAMAGED) and warned of by a sentence; never an error. `name`
- * stands in messages.
+ * Adds every process image found in the bytes: one data file, or several one after the other.
+ * Damage is counted at the process (SN_LOSS_DAMAGED) and warned of by a sentence; never an error.
+ * `name` stands in messages.
  */
 void sn_decode_data(struct sn_decoder *decoder, const uint8_t *bytes, size_t length,
 		    const char *name);

@@ -26,7 +26,8 @@ struct names {
 	SN_VEC(char *) items;
 };
 
-/* Paths of the files of a folder that begin and end so, sorted, so that order never depends on it. */
+/* Paths of the files of a folder that begin and end so, sorted, so that order never depends on it.
+ */
 static struct names files_like(const char *folder, const char *prefix, const char *suffix)
 {
 	struct names names = { 0 };
@@ -263,8 +264,8 @@ static void times_from_start(struct sn_experiment *e)
 		e->packets.items[i].time_ns -= start_ns;
 }
 
-/* Chunks of many threads come mixed, but each thread's in order: one stable pass by thread sorts ten
- * million samples in the time of a copy. */
+/* Chunks of many threads come mixed, but each thread's in order: one stable pass by thread sorts
+ * ten million samples in the time of a copy. */
 static void samples_distribute(struct sn_experiment *e)
 {
 	size_t n = e->samples.count;
