@@ -1,0 +1,43 @@
+#include "profile/uncertainty.h"
+
+#include <math.h>
+
+/* A program alternating in step with the clock looks better measured than it is: no less than this
+ * part of the binomial variance is ever believed. */
+static const double smallest_factor = 0.02;
+
+double sn_sampling_factor(double share, double transitions, double pairs)
+{
+	double binomial = 2 * pairs * share * (1 - share), r, x;
+
+	if (!(binomial > 0))
+		return 1;
+	r = 1 - transitions / binomial;
+	if (r <= 0)
+		return fmax((1 + r) / (1 - r), smallest_factor); /* more even than chance */
+	if (r >= 1)
+		return smallest_factor;
+	x = -log(r) / 2;
+	/* coth(x) - 1/x, the Langevin function; its series where the difference would cancel */
+	return fmax(x < 1e-3 ? x / 3 : 1 / tanh(x) - 1 / x, smallest_factor);
+}
+
+double sn_effective_samples(double sum, double sum_of_squares)
+{
+	return sum_of_squares > 0 ? sum * sum / sum_of_squares : 0;
+}
+
+struct sn_interval sn_share_interval(double share, double effective_samples, double factor)
+{
+	struct sn_interval interval;
+	double count = effective_samples / factor, one;
+
+	if (!(effective_samples > 0))
+		return (struct sn_interval){ 0, 1 };
+	interval = sn_wilson_interval(share * count, count);
+	one = 1 / effective_samples;
+	/* A share is known to no less than one sample, however still the program was. */
+	interval.low = fmax(0, fmin(interval.low, share - one));
+	interval.high = fmin(1, fmax(interval.high, share + one));
+	return interval;
+}

@@ -1,0 +1,26 @@
+/**
+ * How sure a sampled share is: 95 % intervals for periodic sampling.
+ *
+ * A periodic sampler is no coin: a program that stays long in each part is measured far better than
+ * n coin tosses would. docs/method/uncertainty.md derives what is used here: with `transitions` the
+ * number of times that two successive samples of a thread disagree about the entity, the lag-1
+ * correlation is r = 1 - transitions / (2 pairs p (1 - p)), and the variance of the share is that
+ * of the binomial times coth(x) - 1/x, x = -ln(r) / 2, for a process that forgets exponentially.
+ */
+#ifndef SN_PROFILE_UNCERTAINTY_H
+#define SN_PROFILE_UNCERTAINTY_H
+
+#include "base/stats.h"
+
+/** The variance of the sampled share over the binomial one, in (0, 1]. `pairs` is the number of
+ * pairs of successive samples that were compared; 0 gives 1. */
+double sn_sampling_factor(double share, double transitions, double pairs);
+
+/** (sum of weights)^2 / sum of squares: what unequal weights leave of n observations. */
+double sn_effective_samples(double sum, double sum_of_squares);
+
+/** The interval of a share observed with `effective_samples` observations, never narrower than one
+ *  sample to either side, within [0, 1]. Unknown ({0, 1}) without observations. */
+struct sn_interval sn_share_interval(double share, double effective_samples, double factor);
+
+#endif
