@@ -1,0 +1,27 @@
+/**
+ * Stepping out of code that nothing describes: just-in-time code, assembler without CFI.
+ */
+#ifndef SN_UNWIND_FALLBACK_H
+#define SN_UNWIND_FALLBACK_H
+
+#include "unwind/unwind.h"
+
+/**
+ * Steps over a frame without rules; `module` holds the pc, or is NULL. In order of trust:
+ *
+ * 1. the trampoline that ends a signal handler, known by its bytes (musl describes none): the
+ *    interrupted registers lie at rsp;
+ * 2. the entry point of an image: the stack ends here;
+ * 3. at the first or last instruction of a function the return address is on top of the stack,
+ *    believed only if a call instruction stands before it;
+ * 4. the chain of frame pointers, believed only if it leads outwards on the same stack, to what may
+ *    follow a call;
+ * 5. the word at rsp, for a leaf without a frame: again only after a call instruction.
+ *
+ * 3 and 5 are tried for an interrupted frame only. Every guess is flagged.
+ */
+enum sn_unwind_end sn_unwind_fall_back(const struct sn_unwind_target *target,
+				       const struct sn_unwind_module *module,
+				       struct sn_unwind_frame *frame);
+
+#endif
