@@ -99,6 +99,7 @@ struct sn_profile {
 		innermost_loops_ns; /* leaf address in a loop; runtimes' loops excluded */
 	uint64_t truncated_samples, no_stack_samples, late_samples, unnamed_ns;
 	uint8_t *is_runtime_loop; /* by loop: in an OpenMP or MPI runtime, nothing to optimise */
+	uint8_t *stack_passes, *thread_passes; /* what the filter lets through, by index */
 };
 
 /** SN_ERR_USAGE for a filter whose regular expression does not parse, or that names a process that
@@ -108,8 +109,10 @@ sn_status sn_profile_new(const struct sn_program *program, const struct sn_filte
 			 struct sn_profile **out, struct sn_error *err);
 void sn_profile_free(struct sn_profile *profile);
 
-/** Whether a sample or wait passes the filter. */
+/** Whether a sample passes the filter. */
 bool sn_profile_has_sample(const struct sn_profile *profile, const struct sn_sample *sample);
+/** The part of a wait that passes the filter, clipped to the time range. */
+uint64_t sn_profile_wait_ns(const struct sn_profile *profile, const struct sn_wait *wait);
 
 /** Time of a weight by kind. */
 uint64_t sn_weight_time(const struct sn_weight *weight, enum sn_time_kind kind);

@@ -34,8 +34,11 @@ struct sn_resolved_scope {
 struct sn_resolved_loop {
 	const char *id, *label, *file; /* CONTRACTS.md; file NULL: unknown */
 	uint32_t line_first, line_last;
-	uint64_t header_link_addr, group_link_addr; /* header of the main loop of its source loop */
-	uint32_t scope;				    /* index of the scope that it was written in */
+	uint64_t header_link_addr;
+	/* the source loop: what peel, main and tail have in common, the lines of the main loop */
+	uint32_t group_line_first, group_line_last;
+	uint64_t group_link_addr; /* its header */
+	uint32_t scope;		  /* index of the scope that it was written in */
 	uint16_t depth;
 	bool is_innermost, is_irreducible;
 	const char *role; /* "main", "peel", "tail", "version" */
@@ -118,6 +121,7 @@ struct sn_program {
 	uint32_t stack_count;
 	size_t *first_frame;
 	uint32_t *frame_places;
+	uint32_t source_loop_count;
 	struct sn_class *classes; /* by stack, stack_count + 1 (category.h) */
 	enum sn_module_class *module_classes;
 	uint32_t no_stack_function;
