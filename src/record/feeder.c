@@ -1,0 +1,293 @@
+#include "record/feeder.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "experiment/decode.h"
+#include "record/redact.h"
+#include "wire/data.h"
+
+enum {
+	WAIT_LEAST_MS = 1,
+	WAIT_MOST_MS = 20,
+	FAST_GROWTH_CHUNKS = 32, /* in one look: look again at once */
+};
+
+sn_status sn_feeder_open(struct sn_feeder *feeder, const char *folder, uint64_t max_bytes,
+			 struct sn_error *err)
+{
+	*feeder = (struct sn_feeder){ .max_bytes = max_bytes, .wait_ms = WAIT_LEAST_MS };
+	feeder->notify_fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+	feeder->folder_fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (feeder->folder_fd < 0)
+		return sn_error_errno(err, "cannot open the data folder '%s'", folder);
+	if (feeder->notify_fd >= 0)
+		inotify_add_watch(feeder->notify_fd, folder, IN_CREATE);
+	feeder->folder = sn_strdup(folder);
+	return SN_OK;
+}
+
+static bool name_is_known(const struct sn_feeder *feeder, const char *name)
+{
+	for (size_t i = feeder->files.count; i-- > 0;)
+		if (!strcmp(feeder->files.items[i].name, name))
+			return true;
+	return false;
+}
+
+/* A file that the runtime is only just making has no header yet: it is tried again later. */
+static bool file_add(struct sn_feeder *feeder, const char *name)
+{
+	struct sn_fed_file file = { .fd = openat(feeder->folder_fd, name, O_RDWR | O_CLOEXEC) };
+	struct stat st;
+	void *header = MAP_FAILED;
+
+	if (file.fd < 0)
+		return false;
+	if (!fstat(file.fd, &st) && st.st_size >= SN_DATA_HEADER_BYTES)
+		header = mmap(NULL, SN_DATA_HEADER_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED,
+			      file.fd, 0);
+	if (header == MAP_FAILED) {
+		close(file.fd);
+		return false;
+	}
+	file.header = header;
+	if (file.header->magic != SN_DATA_MAGIC) {
+		munmap(header, SN_DATA_HEADER_BYTES);
+		close(file.fd);
+		return false;
+	}
+	file.name = sn_strdup(name);
+	feeder->backed_bytes += (uint64_t)st.st_size;
+	sn_vec_push(&feeder->files, file);
+	return true;
+}
+
+/* True if every file of the folder is now known. */
+static bool files_find(struct sn_feeder *feeder)
+{
+	int fd = openat(feeder->folder_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *stream = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *entry;
+	bool are_all_known = true;
+
+	while (stream && (entry = readdir(stream)))
+		if (sn_ends_with(entry->d_name, ".live") && !name_is_known(feeder, entry->d_name))
+			are_all_known &= file_add(feeder, entry->d_name);
+	if (stream)
+		closedir(stream);
+	return are_all_known;
+}
+
+/* True if inotify told of a new file, or cannot tell. */
+static bool folder_has_changed(struct sn_feeder *feeder)
+{
+	_Alignas(8) char events[4096];
+	bool has_changed = feeder->notify_fd < 0;
+
+	while (feeder->notify_fd >= 0 && read(feeder->notify_fd, events, sizeof(events)) > 0)
+		has_changed = true;
+	return has_changed;
+}
+
+/* Space for bytes [from, to) of the file: real blocks, so that no store can meet a full disk.
+ * Returns 0 or the kernel's error. */
+static int space_reserve(int fd, uint64_t from, uint64_t to)
+{
+	static const char zeros[65536];
+
+	if (!fallocate(fd, 0, (off_t)from, (off_t)(to - from)))
+		return 0;
+	if (errno != EOPNOTSUPP && errno != ENOSYS)
+		return errno;
+	while (from < to) {
+		size_t piece = to - from < sizeof(zeros) ? (size_t)(to - from) : sizeof(zeros);
+		ssize_t written = pwrite(fd, zeros, piece, (off_t)from);
+
+		if (written < 0 && errno != EINTR)
+			return errno;
+		if (written > 0)
+			from += (uint64_t)written;
+	}
+	return 0;
+}
+
+static void file_back(struct sn_feeder *feeder, struct sn_fed_file *file, uint32_t wanted)
+{
+	uint32_t backed = file->header->chunks_backed;
+	uint64_t more = (uint64_t)(wanted - backed) * SN_DATA_CHUNK_BYTES;
+	int fault;
+
+	if (feeder->max_bytes && feeder->backed_bytes + more > feeder->max_bytes) {
+		file->is_full = true;
+		return;
+	}
+	fault = space_reserve(file->fd, sn_data_file_bytes(backed), sn_data_file_bytes(wanted));
+	if (fault) {
+		file->is_full = true;
+		feeder->out_of_space_errno = fault;
+		return;
+	}
+	feeder->backed_bytes += more;
+	atomic_store_explicit(&file->header->chunks_backed, wanted, memory_order_release);
+}
+
+static void file_let_go(struct sn_fed_file *file)
+{
+	if (!file->header)
+		return;
+	munmap(file->header, SN_DATA_HEADER_BYTES);
+	close(file->fd);
+	file->header = NULL;
+}
+
+/* Chunks drawn since the last look. */
+static uint32_t file_feed(struct sn_feeder *feeder, struct sn_fed_file *file)
+{
+	struct sn_data_header *header = file->header;
+	uint32_t state, next, backed, grown, wanted;
+
+	if (!header)
+		return 0;
+	state = atomic_load_explicit(&header->state, memory_order_acquire);
+	next = header->next_chunk;
+	backed = header->chunks_backed;
+	grown = next - file->seen_chunks;
+	file->seen_chunks = next;
+	/* An exec may fail and the process go on: only its pid tells its end for certain. */
+	if (state != SN_DATA_STARTING && state != SN_DATA_RUNNING && kill(header->pid, 0) &&
+	    errno == ESRCH) {
+		file_let_go(file);
+		return 0;
+	}
+	wanted = next + SN_DATA_CHUNKS_AHEAD;
+	if (header->chunks_max && wanted > header->chunks_max)
+		wanted = header->chunks_max;
+	/* Backing begins when the first pieces are half used: most processes never need more. */
+	if (backed && !file->is_full && next >= SN_DATA_CHUNKS_FIRST / 4 &&
+	    wanted > backed + SN_DATA_CHUNKS_AHEAD / 4)
+		file_back(feeder, file, wanted);
+	return grown;
+}
+
+void sn_feeder_feed(struct sn_feeder *feeder)
+{
+	uint32_t grown = 0;
+
+	if (folder_has_changed(feeder))
+		grown = files_find(feeder) ? 1 : FAST_GROWTH_CHUNKS;
+	else if (feeder->wait_ms >= WAIT_MOST_MS && feeder->notify_fd < 0)
+		files_find(feeder);
+	for (size_t i = 0; i < feeder->files.count; i++)
+		grown += file_feed(feeder, &feeder->files.items[i]);
+	if (grown >= FAST_GROWTH_CHUNKS)
+		feeder->wait_ms = WAIT_LEAST_MS;
+	else if (feeder->wait_ms < WAIT_MOST_MS)
+		feeder->wait_ms++;
+}
+
+void sn_feeder_pause(struct sn_feeder *feeder, bool is_paused)
+{
+	files_find(feeder);
+	for (size_t i = 0; i < feeder->files.count; i++)
+		if (feeder->files.items[i].header)
+			feeder->files.items[i].header->is_paused = is_paused;
+}
+
+size_t sn_feeder_running_count(struct sn_feeder *feeder)
+{
+	size_t running = 0;
+
+	files_find(feeder);
+	for (size_t i = 0; i < feeder->files.count; i++) {
+		struct sn_data_header *header = feeder->files.items[i].header;
+
+		running += header && header->state == SN_DATA_RUNNING &&
+			   (!kill(header->pid, 0) || errno == EPERM);
+	}
+	return running;
+}
+
+static int names_compare(const void *a, const void *b)
+{
+	return strverscmp(((const struct sn_fed_file *)a)->name,
+			  ((const struct sn_fed_file *)b)->name);
+}
+
+static sn_status file_append(struct sn_feeder *feeder, const char *name, FILE *out, uint64_t *bytes,
+			     struct sn_error *err)
+{
+	struct sn_text path = { 0 };
+	struct sn_file_view view = { 0 };
+	size_t used;
+	uint8_t *copy;
+	sn_status status;
+
+	sn_text_addf(&path, "%s/%s", feeder->folder, name);
+	status = sn_file_map(path.chars, &view, err);
+	sn_text_free(&path);
+	if (status != SN_OK)
+		return status;
+	used = sn_data_used_bytes(view.bytes, view.length);
+	copy = sn_alloc(used);
+	memcpy(copy, view.bytes, used);
+	sn_file_unmap(&view);
+	sn_redact_data(copy, used);
+	fwrite(copy, 1, used, out);
+	free(copy);
+	*bytes += used;
+	return SN_OK;
+}
+
+sn_status sn_feeder_gather(struct sn_feeder *feeder, const char *path, uint64_t *bytes,
+			   struct sn_error *err)
+{
+	struct sn_file_writer writer;
+	sn_status status;
+
+	*bytes = 0;
+	files_find(feeder);
+	for (size_t i = 0; i < feeder->files.count; i++)
+		file_let_go(&feeder->files.items[i]);
+	if (feeder->files.count)
+		qsort(feeder->files.items, feeder->files.count, sizeof(*feeder->files.items),
+		      names_compare);
+	status = sn_file_writer_open(&writer, path, err);
+	if (status != SN_OK)
+		return status;
+	for (size_t i = 0; i < feeder->files.count && status == SN_OK; i++)
+		status = file_append(feeder, feeder->files.items[i].name, writer.out, bytes, err);
+	if (status != SN_OK) {
+		sn_file_writer_abandon(&writer);
+		return status;
+	}
+	status = sn_file_writer_commit(&writer, err);
+	for (size_t i = 0; i < feeder->files.count && status == SN_OK; i++)
+		unlinkat(feeder->folder_fd, feeder->files.items[i].name, 0);
+	return status;
+}
+
+void sn_feeder_close(struct sn_feeder *feeder)
+{
+	for (size_t i = 0; i < feeder->files.count; i++) {
+		file_let_go(&feeder->files.items[i]);
+		free(feeder->files.items[i].name);
+	}
+	sn_vec_free(&feeder->files);
+	if (feeder->notify_fd >= 0)
+		close(feeder->notify_fd);
+	if (feeder->folder_fd >= 0)
+		close(feeder->folder_fd);
+	free(feeder->folder);
+}

@@ -1,0 +1,55 @@
+/**
+ * Backs the data files of running processes with space, ahead of their writers (wire/data.h,
+ * "Growing"), and gathers them when all is over.
+ */
+#ifndef SN_RECORD_FEEDER_H
+#define SN_RECORD_FEEDER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/vec.h"
+
+struct sn_data_header;
+
+struct sn_fed_file {
+	char *name;
+	int fd;
+	struct sn_data_header *header; /* mapped; NULL: its process has ended */
+	uint32_t seen_chunks;	       /* next_chunk when last looked at */
+	bool is_full;		       /* no more space is to be had */
+};
+
+struct sn_feeder {
+	int folder_fd;
+	int notify_fd; /* inotify: a new file in the folder; -1: none to be had */
+	char *folder;
+	uint64_t max_bytes; /* of all files together; 0: no limit */
+	uint64_t backed_bytes;
+	int wait_ms;		/* until the next look is due */
+	int out_of_space_errno; /* 0: never ran out */
+	SN_VEC(struct sn_fed_file) files;
+};
+
+/** `folder` must exist. The caller polls `notify_fd` with a time-out of `wait_ms`. */
+sn_status sn_feeder_open(struct sn_feeder *feeder, const char *folder, uint64_t max_bytes,
+			 struct sn_error *err);
+
+/** Looks at every file once and backs what is due. Sets `wait_ms`: 1 while something grows fast,
+ *  more and more when nothing does. */
+void sn_feeder_feed(struct sn_feeder *feeder);
+
+/** Pauses or resumes sampling in every process that there is now. */
+void sn_feeder_pause(struct sn_feeder *feeder, bool is_paused);
+
+/** Number of processes that still write. */
+size_t sn_feeder_running_count(struct sn_feeder *feeder);
+
+/** Copies all files, used parts only and redacted, one after the other to `path`, whole or not at
+ *  all, then removes them. `bytes` gets the size written. */
+sn_status sn_feeder_gather(struct sn_feeder *feeder, const char *path, uint64_t *bytes,
+			   struct sn_error *err);
+void sn_feeder_close(struct sn_feeder *feeder);
+
+#endif

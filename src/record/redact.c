@@ -1,0 +1,80 @@
+#include "record/redact.h"
+
+#include <string.h>
+#include <strings.h>
+
+#include "wire/data.h"
+
+bool sn_name_is_secret(const char *name, size_t length)
+{
+	static const char *const words[] = { "PASSWORD",   "PASSWD",	 "PASSPHRASE", "SECRET",
+					     "TOKEN",	   "COOKIE",	 "CREDENTIAL", "APIKEY",
+					     "API_KEY",	   "API-KEY",	 "ACCESS_KEY", "ACCESS-KEY",
+					     "PRIVATE_KEY", "PRIVATE-KEY", "AUTH",	"SESSION" };
+
+	for (size_t w = 0; w < sizeof(words) / sizeof(*words); w++) {
+		size_t wanted = strlen(words[w]);
+
+		for (size_t at = 0; at + wanted <= length; at++)
+			if (!strncasecmp(name + at, words[w], wanted))
+				return true;
+	}
+	return false;
+}
+
+static void mask(char *from, char *end)
+{
+	if (from < end)
+		memset(from, '*', (size_t)(end - from));
+}
+
+void sn_redact_word(char *word, const char *previous)
+{
+	char *equals = strchr(word, '='), *scheme = strstr(word, "://");
+	char *end = word + strlen(word);
+
+	if (equals && sn_name_is_secret(word, (size_t)(equals - word)))
+		mask(equals + 1, end);
+	if (previous && previous[0] == '-' && word[0] != '-' && !strchr(previous, '=') &&
+	    sn_name_is_secret(previous, strlen(previous)))
+		mask(word, end);
+	if (scheme) {
+		char *at = scheme + 3, *host_end = at + strcspn(at, "/?#");
+		char *sign = memchr(at, '@', (size_t)(host_end - at));
+		char *colon = sign ? memchr(at, ':', (size_t)(sign - at)) : NULL;
+
+		if (colon)
+			mask(colon + 1, sign);
+	}
+}
+
+static void chunk_redact(uint8_t *chunk, const char **previous)
+{
+	struct sn_chunk_header *header = (void *)chunk;
+	uint32_t committed = header->committed_bytes, at = sizeof(*header);
+
+	if (header->magic != SN_CHUNK_MAGIC || committed > SN_DATA_CHUNK_BYTES)
+		return;
+	while (at < committed) {
+		struct sn_record_text *text = (void *)(chunk + at);
+		uint32_t size = sn_record_bytes(text, committed - at);
+
+		if (!size)
+			return;
+		if (text->header.type == SN_RECORD_TEXT && size > sizeof(*text) &&
+		    (text->header.flags & ~SN_TEXT_CUT) == SN_TEXT_ARGUMENT &&
+		    memchr(text->text, '\0', size - sizeof(*text))) {
+			sn_redact_word(text->text, *previous);
+			*previous = text->text;
+		}
+		at += size;
+	}
+}
+
+void sn_redact_data(uint8_t *bytes, size_t length)
+{
+	const char *previous = NULL;
+
+	for (uint32_t i = 0; sn_data_chunk_offset(i + 1) <= length; i++)
+		chunk_redact(bytes + sn_data_chunk_offset(i), &previous);
+}

@@ -1,0 +1,155 @@
+#include "record/target.h"
+
+#include <elf.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file.h"
+
+enum { SCRIPT_DEPTH_MAX = 4 }; /* the kernel's own limit, BINPRM_MAX_RECURSION */
+
+static bool is_regular_file(const char *path)
+{
+	struct stat st;
+
+	return !stat(path, &st) && S_ISREG(st.st_mode);
+}
+
+/* The first executable of that name on PATH; a file that is there but not executable is remembered,
+ * since "permission denied" tells more than "not found". */
+static bool path_search(const char *word, char *out, size_t size, bool *is_denied)
+{
+	const char *path = getenv("PATH");
+
+	if (!path)
+		path = "/bin:/usr/bin";
+	for (const char *at = path;; at++) {
+		size_t length = strcspn(at, ":");
+		int written = snprintf(out, size, "%.*s%s%s", (int)length, at, length ? "/" : "./",
+				       word);
+
+		if (written > 0 && (size_t)written < size && is_regular_file(out)) {
+			if (!access(out, X_OK))
+				return true;
+			*is_denied = true;
+		}
+		at += length;
+		if (!*at)
+			return false;
+	}
+}
+
+/* Whether an ELF file asks for a dynamic loader. */
+static enum sn_target_kind elf_kind(const struct sn_file_view *view)
+{
+	const Elf64_Ehdr *header = (const void *)view->bytes;
+
+	if (view->length < sizeof(*header) || header->e_ident[EI_CLASS] != ELFCLASS64 ||
+	    header->e_machine != EM_X86_64)
+		return SN_TARGET_FOREIGN;
+	for (unsigned i = 0; i < header->e_phnum; i++) {
+		uint64_t at = header->e_phoff + (uint64_t)i * header->e_phentsize;
+		Elf64_Phdr segment;
+
+		if (at > view->length || view->length - at < sizeof(segment))
+			break;
+		memcpy(&segment, view->bytes + at, sizeof(segment));
+		if (segment.p_type == PT_INTERP)
+			return SN_TARGET_DYNAMIC;
+	}
+	return SN_TARGET_STATIC;
+}
+
+static bool script_interpreter(const struct sn_file_view *view, char *out, size_t size)
+{
+	const char *at = (const char *)view->bytes + 2;
+	const char *end = (const char *)view->bytes + (view->length < 255 ? view->length : 255);
+	size_t length = 0;
+
+	while (at < end && (*at == ' ' || *at == '\t'))
+		at++;
+	while (at + length < end && !strchr(" \t\n", at[length]))
+		length++;
+	if (!length || length >= size)
+		return false;
+	memcpy(out, at, length);
+	out[length] = '\0';
+	return true;
+}
+
+static bool ignores_preload(const char *path)
+{
+	struct stat st;
+
+	if (stat(path, &st))
+		return false;
+	return ((st.st_mode & S_ISUID) && st.st_uid != geteuid()) ||
+	       ((st.st_mode & S_ISGID) && st.st_gid != getegid());
+}
+
+/* What the kernel will load for this path in the end, through scripts. */
+static sn_status kind_find(const char *path, struct sn_target *target, unsigned depth,
+			   struct sn_error *err)
+{
+	struct sn_file_view view;
+
+	target->kind = SN_TARGET_DYNAMIC;
+	if (ignores_preload(path)) {
+		target->kind = SN_TARGET_SETUID;
+		return SN_OK;
+	}
+	/* A program may be executable and yet not readable: it is run, and measured if it can be. */
+	if (sn_file_map(path, &view, NULL) != SN_OK)
+		return SN_OK;
+	if (view.length >= 2 && !memcmp(view.bytes, "#!", 2)) {
+		char interpreter[4096] = "";
+		bool is_named = script_interpreter(&view, interpreter, sizeof(interpreter));
+
+		sn_file_unmap(&view);
+		if (is_named && depth < SCRIPT_DEPTH_MAX && !access(interpreter, X_OK))
+			return kind_find(interpreter, target, depth + 1, err);
+		target->exit_code = SN_EXIT_NOT_EXECUTABLE;
+		return sn_error_set(err, SN_ERR_FORMAT,
+				    "cannot run '%s': its interpreter '%s' is not there or not "
+				    "executable",
+				    target->path, interpreter);
+	}
+	/* Else a script without #!, which execvp gives to sh. */
+	if (view.length >= SELFMAG && !memcmp(view.bytes, ELFMAG, SELFMAG))
+		target->kind = elf_kind(&view);
+	sn_file_unmap(&view);
+	return SN_OK;
+}
+
+sn_status sn_target_find(const char *word, struct sn_target *out, struct sn_error *err)
+{
+	bool is_denied = false, is_found, is_path = strchr(word, '/') != NULL;
+
+	*out = (struct sn_target){ 0 };
+	if (is_path) {
+		is_found = strlen(word) < sizeof(out->path) && !access(word, F_OK);
+		is_denied = is_found && (access(word, X_OK) || !is_regular_file(word));
+		snprintf(out->path, sizeof(out->path), "%s", word);
+	} else {
+		is_found = path_search(word, out->path, sizeof(out->path), &is_denied);
+		is_denied = is_denied && !is_found;
+	}
+	if (is_denied) {
+		out->exit_code = SN_EXIT_NOT_EXECUTABLE;
+		return sn_error_set(err, SN_ERR_IO,
+				    "cannot run '%s': it is not an executable file (chmod +x it, or "
+				    "name the program inside)",
+				    word);
+	}
+	if (!is_found) {
+		out->exit_code = SN_EXIT_COMMAND_NOT_FOUND;
+		return sn_error_set(err, SN_ERR_NOT_FOUND,
+				    "cannot run '%s': there is no such program%s; 'sonde help' lists "
+				    "sonde's own commands",
+				    word, is_path ? "" : " on PATH");
+	}
+	return kind_find(out->path, out, 0, err);
+}
