@@ -2,6 +2,8 @@
 
 /* Keep in the order in which 'sonde help' shows them. */
 #define SN_COMMANDS(X)                                                                             \
+	X(record)                                                                                  \
+	X(list)                                                                                    \
 	X(help)                                                                                    \
 	X(version)                                                                                 \
 	X(completion)

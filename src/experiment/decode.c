@@ -755,6 +755,12 @@ static size_t next_header(const uint8_t *bytes, size_t length, size_t at)
 	return at;
 }
 
+/* Space that was backed and not used. */
+static bool is_zero(const uint8_t *bytes, size_t length)
+{
+	return !length || (!bytes[0] && !memcmp(bytes, bytes + 1, length - 1));
+}
+
 void sn_decode_data(struct sn_decoder *decoder, const uint8_t *bytes, size_t length,
 		    const char *name)
 {
@@ -767,14 +773,19 @@ void sn_decode_data(struct sn_decoder *decoder, const uint8_t *bytes, size_t len
 
 		if (chunks == UINT32_MAX) {
 			size_t next = next_header(bytes, length, at + 1);
+			size_t passed = (next < length ? next : length) - at;
 
+			if (is_zero(bytes + at, passed)) {
+				at = next;
+				continue;
+			}
 			e->is_salvaged = true;
 			sn_vec_push(
 				&e->warnings,
 				sn_arena_printf(&e->arena,
 						"'%s': no data begin at byte %zu; %zu bytes were "
 						"passed over",
-						name, at, (next < length ? next : length) - at));
+						name, at, passed));
 			at = next;
 			continue;
 		}

@@ -7,10 +7,11 @@
 
 bool sn_name_is_secret(const char *name, size_t length)
 {
-	static const char *const words[] = { "PASSWORD",   "PASSWD",	 "PASSPHRASE", "SECRET",
-					     "TOKEN",	   "COOKIE",	 "CREDENTIAL", "APIKEY",
-					     "API_KEY",	   "API-KEY",	 "ACCESS_KEY", "ACCESS-KEY",
-					     "PRIVATE_KEY", "PRIVATE-KEY", "AUTH",	"SESSION" };
+	static const char *const words[] = {
+		"PASSWORD",    "PASSWD",      "PASSPHRASE", "SECRET",  "TOKEN",	     "COOKIE",
+		"CREDENTIAL",  "APIKEY",      "API_KEY",    "API-KEY", "ACCESS_KEY", "ACCESS-KEY",
+		"PRIVATE_KEY", "PRIVATE-KEY", "AUTH",	    "SESSION"
+	};
 
 	for (size_t w = 0; w < sizeof(words) / sizeof(*words); w++) {
 		size_t wanted = strlen(words[w]);

@@ -28,8 +28,8 @@ static bool path_search(const char *word, char *out, size_t size, bool *is_denie
 		path = "/bin:/usr/bin";
 	for (const char *at = path;; at++) {
 		size_t length = strcspn(at, ":");
-		int written = snprintf(out, size, "%.*s%s%s", (int)length, at, length ? "/" : "./",
-				       word);
+		int written =
+			snprintf(out, size, "%.*s%s%s", (int)length, at, length ? "/" : "./", word);
 
 		if (written > 0 && (size_t)written < size && is_regular_file(out)) {
 			if (!access(out, X_OK))
@@ -101,7 +101,8 @@ static sn_status kind_find(const char *path, struct sn_target *target, unsigned 
 		target->kind = SN_TARGET_SETUID;
 		return SN_OK;
 	}
-	/* A program may be executable and yet not readable: it is run, and measured if it can be. */
+	/* A program may be executable and yet not readable: it is run, and measured if it can be.
+	 */
 	if (sn_file_map(path, &view, NULL) != SN_OK)
 		return SN_OK;
 	if (view.length >= 2 && !memcmp(view.bytes, "#!", 2)) {
@@ -132,24 +133,27 @@ sn_status sn_target_find(const char *word, struct sn_target *out, struct sn_erro
 	if (is_path) {
 		is_found = strlen(word) < sizeof(out->path) && !access(word, F_OK);
 		is_denied = is_found && (access(word, X_OK) || !is_regular_file(word));
-		snprintf(out->path, sizeof(out->path), "%s", word);
+		if (is_found)
+			strcpy(out->path, word);
 	} else {
 		is_found = path_search(word, out->path, sizeof(out->path), &is_denied);
 		is_denied = is_denied && !is_found;
 	}
 	if (is_denied) {
 		out->exit_code = SN_EXIT_NOT_EXECUTABLE;
-		return sn_error_set(err, SN_ERR_IO,
-				    "cannot run '%s': it is not an executable file (chmod +x it, or "
-				    "name the program inside)",
-				    word);
+		return sn_error_set(
+			err, SN_ERR_IO,
+			"cannot run '%s': it is not an executable file (chmod +x it, or "
+			"name the program inside)",
+			word);
 	}
 	if (!is_found) {
 		out->exit_code = SN_EXIT_COMMAND_NOT_FOUND;
-		return sn_error_set(err, SN_ERR_NOT_FOUND,
-				    "cannot run '%s': there is no such program%s; 'sonde help' lists "
-				    "sonde's own commands",
-				    word, is_path ? "" : " on PATH");
+		return sn_error_set(
+			err, SN_ERR_NOT_FOUND,
+			"cannot run '%s': there is no such program%s; 'sonde help' lists "
+			"sonde's own commands",
+			word, is_path ? "" : " on PATH");
 	}
 	return kind_find(out->path, out, 0, err);
 }

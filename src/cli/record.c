@@ -1,0 +1,166 @@
+#include "cli/record.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/alloc.h"
+#include "base/vec.h"
+
+static sn_status rate_parse(const char *clock, double *rate_hz, struct sn_error *err)
+{
+	static const struct {
+		const char *name;
+		double rate_hz;
+	} names[] = { { "hi", 1000 }, { "on", 100 }, { "lo", 10 }, { "off", 0 } };
+	char *end;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		if (!strcmp(clock, names[i].name)) {
+			*rate_hz = names[i].rate_hz;
+			return SN_OK;
+		}
+	}
+	*rate_hz = strtod(clock, &end);
+	if (*end || !(*rate_hz >= 0.1 && *rate_hz <= 20000))
+		return sn_error_set(err, SN_ERR_USAGE,
+				    "--clock takes hi, on, lo, off or a rate of 0.1 to 20000 per "
+				    "second, not '%s'",
+				    clock);
+	return SN_OK;
+}
+
+static sn_status follow_check(const char *follow, struct sn_error *err)
+{
+	static const char *const names[] = { "all", "fork", "exec", "none" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (!strcmp(follow, names[i]))
+			return SN_OK;
+	if (follow[0] == '=' && follow[1] && !strchr(follow, ';'))
+		return SN_OK;
+	return sn_error_set(
+		err, SN_ERR_USAGE,
+		"--follow takes all, fork, exec, none or =REGEX (without ';'), not '%s'", follow);
+}
+
+static sn_status signal_parse(const char *name, int *number, struct sn_error *err)
+{
+	char *end;
+
+	*number = 0;
+	if (!name)
+		return SN_OK;
+	*number = (int)strtol(name, &end, 10);
+	if (*name && !*end && *number > 0 && *number < SIGRTMAX)
+		return SN_OK;
+	if (!strncasecmp(name, "SIG", 3))
+		name += 3;
+	for (*number = 1; *number < SIGRTMIN; ++*number) {
+		const char *known = sigabbrev_np(*number);
+
+		if (known && !strcasecmp(known, name))
+			return SN_OK;
+	}
+	return sn_error_set(err, SN_ERR_USAGE, "--pause-signal: there is no signal '%s'", name);
+}
+
+static sn_status options_read(const struct sn_args *args, struct sn_record_options *o,
+			      struct sn_error *err)
+{
+	const char *follow = sn_args_value(args, "follow");
+	double max_mb;
+	sn_status status;
+
+	if (!args->operand_count)
+		return sn_error_set(err, SN_ERR_USAGE,
+				    "what shall be run? sonde %s -- PROGRAM ARGS",
+				    args->command->name);
+	o->arguments = args->operands;
+	o->output = sn_args_value(args, "output");
+	o->label = sn_args_value(args, "label");
+	o->clock = sn_args_value(args, "clock") ? sn_args_value(args, "clock") : "hi";
+	o->follow = follow ? follow : "all";
+	o->without_source = sn_args_flag(args, "no-source");
+	status = rate_parse(o->clock, &o->rate_hz, err);
+	if (status == SN_OK)
+		status = follow_check(o->follow, err);
+	if (status == SN_OK)
+		status = sn_args_real(args, "delay", 0, &o->delay_s, err);
+	if (status == SN_OK)
+		status = sn_args_real(args, "duration", 0, &o->duration_s, err);
+	if (status == SN_OK)
+		status = sn_args_real(args, "max-size", 0, &max_mb, err);
+	if (status == SN_OK)
+		status = signal_parse(sn_args_value(args, "pause-signal"), &o->pause_signal, err);
+	if (status != SN_OK)
+		return status;
+	if (o->delay_s < 0 || o->duration_s < 0 || max_mb < 0)
+		return sn_error_set(err, SN_ERR_USAGE,
+				    "--delay, --duration and --max-size are not negative");
+	o->max_bytes = (uint64_t)(max_mb * 1e6);
+	return SN_OK;
+}
+
+int sn_cli_record(const struct sn_args *args, struct sn_record_result *result)
+{
+	struct sn_record_options options = { 0 };
+	SN_VEC(const char *) folders = { 0 };
+	struct sn_error err;
+
+	*result = (struct sn_record_result){ .exit_code = SN_EXIT_NOT_MEASURED };
+	if (options_read(args, &options, &err) != SN_OK) {
+		sn_error_print(&err);
+		return SN_EXIT_NOT_MEASURED;
+	}
+	for (size_t i = 0; i < args->given_count; i++)
+		if (!strcmp(args->command->options[args->given[i].option].name, "debug-folder"))
+			sn_vec_push(&folders, args->given[i].value);
+	options.debug_folders = folders.items;
+	options.debug_folder_count = folders.count;
+	if (sn_record_run(&options, result, &err) != SN_OK) {
+		sn_text_free(&result->experiment_path);
+		sn_error_print(&err);
+	}
+	sn_vec_free(&folders);
+	return result->exit_code;
+}
+
+static int record_run(const struct sn_args *args)
+{
+	struct sn_record_result result;
+	int code = sn_cli_record(args, &result);
+
+	if (result.experiment_path.chars && !sn_args_flag(args, "quiet") && result.rank <= 0)
+		fprintf(stderr, "sonde: %s, %.1f MB of data; sonde show summary %s\n",
+			result.experiment_path.chars, (double)result.data_bytes * 1e-6,
+			result.experiment_path.chars);
+	sn_text_free(&result.experiment_path);
+	return code;
+}
+
+static const struct sn_option record_options[] = { SN_RECORD_OPTIONS, { 0 } };
+
+const struct sn_command sn_command_record = {
+	.name = "record",
+	.operands = "-- PROGRAM [ARGS...]",
+	.summary = "Runs a program and records where its time goes",
+	.description =
+		"The program is found as a shell finds it and runs as without sonde: its input, "
+		"output, exit status, signals, open files and environment are its own. What is "
+		"recorded is an experiment, a folder sonde.NAME.N that is never overwritten.\n\n"
+		"Under mpirun and srun write it inside: mpirun -n 64 sonde record ./app. All ranks "
+		"record into one experiment.\n\n"
+		"Interrupting it (Ctrl-C, a batch system's SIGTERM) interrupts the program and "
+		"leaves a whole experiment.",
+	.options = record_options,
+	.examples =
+		(const char *const[]){ "sonde record ./app -n 2000", "record every sample it can",
+				       "sonde record --clock on -o before ./app",
+				       "100 samples a second into the folder 'before'",
+				       "mpirun -n 64 sonde record ./app",
+				       "one experiment of 64 ranks", NULL },
+	.stops_at_operand = true,
+	.run = record_run,
+};

@@ -1,0 +1,36 @@
+/** What `record` and `run` share: the options of recording. */
+#ifndef SN_CLI_RECORD_H
+#define SN_CLI_RECORD_H
+
+#include "cli/command.h"
+#include "record/record.h"
+
+/* For the option tables of record and run. */
+#define SN_RECORD_OPTIONS                                                                          \
+	{ "output", 'o', "FOLDER", "name of the experiment (default: sonde.NAME.N)", NULL },       \
+		{ "label", 'l', "TEXT", "a label to know the experiment by", NULL },               \
+		{ "clock", 'C', "RATE",                                                            \
+		  "samples per second of CPU time: hi (1000), on (100), lo (10), a number, or "    \
+		  "off",                                                                           \
+		  NULL },                                                                          \
+		{ "follow", 0, "WHICH",                                                            \
+		  "measure which children: all, fork, exec, none or =REGEX of program paths",      \
+		  NULL },                                                                          \
+		{ "delay", 0, "SECONDS", "begin to measure so late", NULL },                       \
+		{ "duration", 0, "SECONDS", "measure so long; the target runs on unmeasured",      \
+		  NULL },                                                                          \
+		{ "max-size", 0, "MB", "stop storing data beyond so many megabytes", NULL },       \
+		{ "pause-signal", 0, "SIGNAL",                                                     \
+		  "sent to this command, it pauses and resumes measuring", NULL },                 \
+		{ "no-source", 0, NULL, "keep no source text in the experiment", NULL },           \
+		{ "debug-folder", 0, "FOLDER",                                                     \
+		  "look for separate debug files here (may be repeated)", NULL },                  \
+	{                                                                                          \
+		"quiet", 'q', NULL, "say nothing but errors", NULL                                 \
+	}
+
+/** Records as the options say and archives. Returns the exit code; `result->experiment_path` is
+ *  empty if the target did not run. Prints what went wrong. */
+int sn_cli_record(const struct sn_args *args, struct sn_record_result *result);
+
+#endif

@@ -1,0 +1,609 @@
+#include "record/record.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/file.h"
+#include "base/progress.h"
+#include "experiment/launch.h"
+#include "experiment/store.h"
+#include "record/feeder.h"
+#include "record/launch_key.h"
+#include "record/redact.h"
+#include "record/target.h"
+#include "wire/settings.h"
+
+enum {
+	LIVE_BYTES_LEAST = 64 << 20, /* free space that makes a temporary folder worth using */
+	STRAGGLERS_WAIT_MS = 200,
+};
+
+struct recording {
+	const struct sn_record_options *options;
+	struct sn_record_result *result;
+	struct sn_target target;
+	struct sn_launch launch;
+	struct sn_feeder feeder;
+	struct sn_text live_folder, library;
+	char host[256];
+	sigset_t caller_mask;
+	struct rlimit caller_files;
+	pid_t pid;
+	int signal_fd;
+	uint64_t started_ns;
+	bool has_begun; /* --delay is over */
+	bool is_over;	/* --duration is over */
+	bool is_paused;
+};
+
+static void warn(struct recording *r, const char *sentence)
+{
+	sn_vec_push(&r->launch.warnings, sn_arena_strdup(&r->launch.arena, sentence));
+}
+
+/* ---- facts ---- */
+
+static const char *cpu_model(struct sn_arena *arena)
+{
+	FILE *in = fopen("/proc/cpuinfo", "re");
+	char line[512];
+	const char *model = "";
+
+	while (in && !*model && fgets(line, sizeof(line), in)) {
+		char *colon = strchr(line, ':');
+
+		if (sn_starts_with(line, "model name") && colon) {
+			colon[strcspn(colon, "\n")] = '\0';
+			model = sn_arena_strdup(arena, colon[1] ? colon + 2 : "");
+		}
+	}
+	if (in)
+		fclose(in);
+	return model;
+}
+
+static void environment_keep(struct sn_launch *launch)
+{
+	extern char **environ;
+
+	for (char **e = environ; *e; e++) {
+		const char *equals = strchr(*e, '=');
+		struct sn_launch_variable variable;
+
+		if (!equals)
+			continue;
+		variable.name = sn_arena_strndup(&launch->arena, *e, (size_t)(equals - *e));
+		variable.value = sn_name_is_secret(*e, (size_t)(equals - *e)) ? "***" : equals + 1;
+		sn_vec_push(&launch->environment, variable);
+	}
+}
+
+static char *command_line(struct sn_arena *arena, char *const *words)
+{
+	struct sn_text line = { 0 };
+	const char *previous = NULL;
+	char *kept;
+
+	for (char *const *w = words; *w; w++) {
+		char *word = sn_strdup(*w);
+
+		sn_redact_word(word, previous);
+		if (w != words)
+			sn_text_add(&line, " ");
+		sn_text_add_shell_word(&line, word);
+		free(word);
+		previous = *w;
+	}
+	kept = sn_arena_strdup(arena, line.chars);
+	sn_text_free(&line);
+	return kept;
+}
+
+static int64_t clock_ns(clockid_t clock)
+{
+	struct timespec now;
+
+	clock_gettime(clock, &now);
+	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+static void facts_take(struct recording *r)
+{
+	struct sn_launch *l = &r->launch;
+	struct utsname kernel;
+	char folder[4096];
+
+	uname(&kernel);
+	l->version = SN_VERSION;
+	l->program = r->options->arguments[0];
+	l->arguments = command_line(&l->arena, r->options->arguments);
+	l->label = r->options->label;
+	l->host = r->host;
+	l->cpu_model = cpu_model(&l->arena);
+	l->kernel = sn_arena_strdup(&l->arena, kernel.release);
+	l->folder = sn_arena_strdup(&l->arena, getcwd(folder, sizeof(folder)) ? folder : "");
+	l->clock = r->options->clock;
+	l->rate_hz = r->options->rate_hz;
+	l->pid = getpid();
+	l->rank = r->result->rank;
+	l->exit_status = -1;
+	l->elapsed_ns = l->tree_user_ns = l->tree_system_ns = -1;
+	l->started_monotonic_ns = clock_ns(CLOCK_MONOTONIC);
+	l->started_realtime_ns = clock_ns(CLOCK_REALTIME);
+	environment_keep(l);
+}
+
+/* ---- where things lie ---- */
+
+static bool folder_is_roomy(const char *folder)
+{
+	struct statvfs fs;
+
+	return folder && *folder == '/' && !access(folder, W_OK | X_OK) && !statvfs(folder, &fs) &&
+	       (uint64_t)fs.f_bavail * fs.f_frsize >= LIVE_BYTES_LEAST;
+}
+
+/* Live data lie in memory where that can be: a store to a page of a disk's file may stall for
+ * milliseconds (docs/format/experiment.md). */
+static sn_status live_folder_make(struct recording *r, struct sn_error *err)
+{
+	const char *candidates[] = { getenv("TMPDIR"), "/dev/shm", "/tmp" };
+	char *absolute;
+
+	for (size_t i = 0; i < sizeof(candidates) / sizeof(*candidates); i++) {
+		if (!folder_is_roomy(candidates[i]))
+			continue;
+		sn_text_clear(&r->live_folder);
+		sn_text_addf(&r->live_folder, "%s/sonde-live.%d.XXXXXX", candidates[i],
+			     (int)getpid());
+		if (mkdtemp(r->live_folder.chars))
+			return SN_OK;
+	}
+	absolute = realpath(r->result->experiment_path.chars, NULL);
+	sn_text_clear(&r->live_folder);
+	sn_text_addf(&r->live_folder, "%s/live.%s.%d", absolute ? absolute : "", r->host,
+		     (int)getpid());
+	free(absolute);
+	if (mkdir(r->live_folder.chars, 0700))
+		return sn_error_errno(err,
+				      "cannot make a folder for the data, neither in $TMPDIR, "
+				      "/dev/shm and /tmp nor in the experiment ('%s')",
+				      r->live_folder.chars);
+	return SN_OK;
+}
+
+/* The runtime's library: beside the built command, or where it was installed. */
+static sn_status library_find(struct recording *r, struct sn_error *err)
+{
+	static const char *const places[] = { "src/runtime/libsonde-runtime.so",
+					      "../lib/sonde/libsonde-runtime.so",
+					      "../lib/x86_64-linux-gnu/sonde/libsonde-runtime.so",
+					      "../lib64/sonde/libsonde-runtime.so" };
+	char self[4096];
+	ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	char *slash;
+
+	self[length > 0 ? length : 0] = '\0';
+	slash = strrchr(self, '/');
+	if (slash)
+		*slash = '\0';
+	for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++) {
+		struct sn_text path = { 0 };
+		char *absolute;
+
+		sn_text_addf(&path, "%s/%s", self, places[i]);
+		absolute = realpath(path.chars, NULL);
+		sn_text_free(&path);
+		if (!absolute)
+			continue;
+		sn_text_add(&r->library, absolute);
+		free(absolute);
+		break;
+	}
+	if (!r->library.chars)
+		return sn_error_set(
+			err, SN_ERR_NOT_FOUND,
+			"libsonde-runtime.so is not where this command looks for it (%s "
+			"and ../lib); build or install sonde again",
+			self);
+	/* LD_PRELOAD has no way to quote these. */
+	if (strpbrk(r->library.chars, " :$;")) {
+		struct sn_text link = { 0 };
+
+		sn_text_addf(&link, "%s/libsonde-runtime.so", r->live_folder.chars);
+		if (symlink(r->library.chars, link.chars)) {
+			sn_text_free(&link);
+			return sn_error_errno(err, "cannot link the runtime into '%s'",
+					      r->live_folder.chars);
+		}
+		sn_text_free(&r->library);
+		r->library = link;
+	}
+	return SN_OK;
+}
+
+/* ---- the target ---- */
+
+static void settings_text(const struct recording *r, struct sn_text *text)
+{
+	const struct sn_record_options *o = r->options;
+
+	sn_text_addf(text, "%s=", SN_SETTINGS_VARIABLE);
+	/* 1.0007 ms for 1 kHz: no program's own rhythm is likely to be in step with it. */
+	sn_text_addf(text, "period=%llu;",
+		     o->rate_hz > 0 ? (unsigned long long)(1000700000.0 / o->rate_hz) : 0ULL);
+	if (o->delay_s > 0)
+		sn_text_add(text, "paused=1;");
+	if (o->follow[0] == '=')
+		sn_text_addf(text, "follow=regex;regex=%s;", o->follow + 1);
+	else
+		sn_text_addf(text, "follow=%s;", o->follow);
+	sn_text_addf(text, "dir=%s", r->live_folder.chars);
+}
+
+/* The target's environment: ours, with LD_PRELOAD changed in place or added, settings last. */
+static char **environment_make(struct recording *r)
+{
+	extern char **environ;
+	SN_VEC(char *) words = { 0 };
+	struct sn_text preload = { 0 }, settings = { 0 };
+	bool had_preload = false;
+
+	for (char **e = environ; *e; e++) {
+		if (sn_starts_with(*e, "LD_PRELOAD=") && !had_preload) {
+			had_preload = true;
+			sn_text_addf(&preload, "LD_PRELOAD=%s:%s", r->library.chars, *e + 11);
+			sn_vec_push(&words, preload.chars);
+		} else if (!sn_starts_with(*e, SN_SETTINGS_VARIABLE "=")) {
+			sn_vec_push(&words, *e);
+		}
+	}
+	if (!had_preload) {
+		sn_text_addf(&preload, "LD_PRELOAD=%s", r->library.chars);
+		sn_vec_push(&words, preload.chars);
+	}
+	settings_text(r, &settings);
+	sn_vec_push(&words, settings.chars);
+	sn_vec_push(&words, NULL);
+	return words.items;
+}
+
+__attribute__((noreturn)) static void target_become(struct recording *r, char **environment,
+						    int report_fd)
+{
+	int fault;
+
+	setrlimit(RLIMIT_NOFILE, &r->caller_files);
+	sigprocmask(SIG_SETMASK, &r->caller_mask, NULL);
+	execve(r->target.path, r->options->arguments, environment);
+	if (errno == ENOEXEC) { /* as execvp: a script without #! is for the shell */
+		SN_VEC(char *) words = { 0 };
+
+		sn_vec_push(&words, (char *)"/bin/sh");
+		sn_vec_push(&words, r->target.path);
+		for (char *const *w = r->options->arguments + 1; *w; w++)
+			sn_vec_push(&words, *w);
+		sn_vec_push(&words, NULL);
+		execve("/bin/sh", words.items, environment);
+	}
+	fault = errno;
+	if (write(report_fd, &fault, sizeof(fault)) < 0)
+		_exit(SN_EXIT_NOT_EXECUTABLE);
+	_exit(SN_EXIT_NOT_EXECUTABLE);
+}
+
+/* Forks and execs; a failed exec comes back through a pipe that a successful one closes. */
+static sn_status target_start(struct recording *r, struct sn_error *err)
+{
+	char **environment = environment_make(r);
+	int report[2], fault = 0;
+	ssize_t got;
+
+	if (pipe2(report, O_CLOEXEC))
+		return sn_error_errno(err, "cannot start '%s'", r->target.path);
+	r->started_ns = sn_now_ns();
+	r->pid = fork();
+	if (!r->pid)
+		target_become(r, environment, report[1]);
+	close(report[1]);
+	if (r->pid < 0) {
+		close(report[0]);
+		return sn_error_errno(err, "cannot start '%s'", r->target.path);
+	}
+	do
+		got = read(report[0], &fault, sizeof(fault));
+	while (got < 0 && errno == EINTR);
+	close(report[0]);
+	if (got == sizeof(fault)) {
+		waitpid(r->pid, NULL, 0);
+		errno = fault;
+		r->result->exit_code = SN_EXIT_NOT_EXECUTABLE;
+		return sn_error_errno(err, "cannot run '%s'", r->target.path);
+	}
+	return SN_OK;
+}
+
+/* ---- while it runs ---- */
+
+static void signals_take(struct recording *r)
+{
+	static const int taken[] = { SIGCHLD, SIGINT,  SIGQUIT, SIGTERM, SIGHUP,  SIGUSR1,
+				     SIGUSR2, SIGALRM, SIGTSTP, SIGCONT, SIGWINCH };
+	sigset_t set;
+
+	sigemptyset(&set);
+	for (size_t i = 0; i < sizeof(taken) / sizeof(*taken); i++)
+		sigaddset(&set, taken[i]);
+	if (r->options->pause_signal)
+		sigaddset(&set, r->options->pause_signal);
+	sigprocmask(SIG_BLOCK, &set, &r->caller_mask);
+	r->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+/* A signal from the terminal reaches the target by itself; one sent to this command is passed on.
+ */
+static void signal_pass_on(struct recording *r, const struct signalfd_siginfo *info)
+{
+	if ((int)info->ssi_signo == r->options->pause_signal) {
+		r->is_paused = !r->is_paused;
+		sn_feeder_pause(&r->feeder, r->is_paused);
+		return;
+	}
+	switch (info->ssi_signo) {
+	case SIGCHLD:
+	case SIGCONT:
+	case SIGWINCH:
+		break;
+	case SIGTSTP:
+		raise(SIGSTOP);
+		break;
+	default:
+		if (info->ssi_code != SI_KERNEL)
+			kill(r->pid, (int)info->ssi_signo);
+	}
+}
+
+static double seconds_since_start(const struct recording *r)
+{
+	return (double)(sn_now_ns() - r->started_ns) * 1e-9;
+}
+
+static void limits_look(struct recording *r)
+{
+	const struct sn_record_options *o = r->options;
+
+	if (!r->has_begun && seconds_since_start(r) >= o->delay_s) {
+		r->has_begun = true;
+		if (o->delay_s > 0)
+			sn_feeder_pause(&r->feeder, false);
+	}
+	if (!r->is_over && o->duration_s > 0 &&
+	    seconds_since_start(r) >= o->delay_s + o->duration_s)
+		r->is_over = true;
+	/* New processes begin as the settings say, so the state is told to all again and again. */
+	if (r->is_over)
+		sn_feeder_pause(&r->feeder, true);
+	else if (r->has_begun && o->delay_s > 0 && !r->is_paused)
+		sn_feeder_pause(&r->feeder, false);
+}
+
+static int status_code(int status)
+{
+	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+static void target_wait(struct recording *r)
+{
+	struct rusage usage;
+	int status;
+
+	for (;;) {
+		struct pollfd fds[2] = { { r->signal_fd, POLLIN, 0 },
+					 { r->feeder.notify_fd, POLLIN, 0 } };
+		struct signalfd_siginfo info;
+		pid_t ended;
+
+		poll(fds, 2, r->feeder.wait_ms);
+		while (read(r->signal_fd, &info, sizeof(info)) == sizeof(info))
+			signal_pass_on(r, &info);
+		sn_feeder_feed(&r->feeder);
+		limits_look(r);
+		ended = wait4(r->pid, &status, WNOHANG, &usage);
+		if (ended == r->pid && (WIFEXITED(status) || WIFSIGNALED(status)))
+			break;
+	}
+	r->launch.elapsed_ns = (int64_t)(sn_now_ns() - r->started_ns);
+	r->launch.tree_user_ns = (int64_t)usage.ru_utime.tv_sec * 1000000000 +
+				 (int64_t)usage.ru_utime.tv_usec * 1000;
+	r->launch.tree_system_ns = (int64_t)usage.ru_stime.tv_sec * 1000000000 +
+				   (int64_t)usage.ru_stime.tv_usec * 1000;
+	r->result->exit_code = r->launch.exit_status = status_code(status);
+}
+
+/* Children in the background may be just about to end; longer than a moment nobody wants to wait.
+ */
+static void stragglers_wait(struct recording *r)
+{
+	size_t running = 0;
+
+	for (int waited_ms = 0; waited_ms < STRAGGLERS_WAIT_MS; waited_ms += 2) {
+		running = sn_feeder_running_count(&r->feeder);
+		if (!running)
+			return;
+		sn_feeder_feed(&r->feeder);
+		poll(NULL, 0, 2);
+	}
+	warn(r,
+	     sn_arena_printf(&r->launch.arena,
+			     "%zu process%s of the target still ran when it ended: what they did "
+			     "later was not measured",
+			     running, running == 1 ? "" : "es"));
+}
+
+static void space_warn(struct recording *r)
+{
+	if (r->feeder.out_of_space_errno)
+		warn(r,
+		     sn_arena_printf(&r->launch.arena,
+				     "no more space for data in '%s' (%s): later samples are lost "
+				     "and counted; give it space or set TMPDIR",
+				     r->live_folder.chars, strerror(r->feeder.out_of_space_errno)));
+	if (r->feeder.max_bytes && r->feeder.backed_bytes + (4u << 20) > r->feeder.max_bytes)
+		warn(r, "the limit of --max-size was reached: later samples are lost and counted");
+}
+
+/* ---- all of it ---- */
+
+static sn_status gather(struct recording *r, struct sn_error *err)
+{
+	struct sn_text path = { 0 };
+	sn_status status;
+
+	sn_text_addf(&path, "%s/%s.%d.data", r->result->experiment_path.chars, r->host, getpid());
+	status = sn_feeder_gather(&r->feeder, path.chars, &r->result->data_bytes, err);
+	sn_text_free(&path);
+	if (status != SN_OK)
+		return status;
+	if (r->library.chars && sn_starts_with(r->library.chars, r->live_folder.chars))
+		unlink(r->library.chars);
+	rmdir(r->live_folder.chars);
+	r->launch.live_folder = NULL;
+	return SN_OK;
+}
+
+static sn_status refuse_if_not_measurable(struct recording *r, struct sn_error *err)
+{
+	r->result->exit_code = SN_EXIT_NOT_MEASURED;
+	switch (r->target.kind) {
+	case SN_TARGET_FOREIGN:
+		return sn_error_set(
+			err, SN_ERR_UNSUPPORTED,
+			"cannot measure '%s': it is not x86-64 code (32-bit or of another "
+			"machine); run it without sonde, or build it for x86-64",
+			r->target.path);
+	case SN_TARGET_SETUID:
+		return sn_error_set(err, SN_ERR_UNSUPPORTED,
+				    "cannot measure '%s': it is setuid or setgid, so the loader "
+				    "ignores the collector; run it as its owner, or a copy without "
+				    "that bit",
+				    r->target.path);
+	case SN_TARGET_STATIC:
+		return sn_error_set(err, SN_ERR_UNSUPPORTED,
+				    "cannot measure '%s' from inside: it is static; link it "
+				    "dynamically",
+				    r->target.path);
+	case SN_TARGET_DYNAMIC:
+		break;
+	}
+	return SN_OK;
+}
+
+static sn_status prepare(struct recording *r, struct sn_error *err)
+{
+	struct sn_text key = { 0 };
+	sn_status status;
+
+	gethostname(r->host, sizeof(r->host) - 1);
+	r->result->exit_code = SN_EXIT_NOT_MEASURED;
+	sn_launch_key(r->host, &key, &r->result->rank);
+	status = sn_store_create(r->options->output, r->options->arguments[0], key.chars,
+				 &r->result->experiment_path, &r->result->is_joined, err);
+	sn_text_free(&key);
+	if (status != SN_OK)
+		return status;
+	facts_take(r);
+	status = live_folder_make(r, err);
+	if (status != SN_OK)
+		return status;
+	r->launch.live_folder = r->live_folder.chars;
+	status = library_find(r, err);
+	if (status == SN_OK)
+		status = sn_feeder_open(&r->feeder, r->live_folder.chars, r->options->max_bytes,
+					err);
+	return status;
+}
+
+static void forget(struct recording *r)
+{
+	if (r->live_folder.chars)
+		rmdir(r->live_folder.chars);
+	if (r->result->experiment_path.chars && !r->result->is_joined)
+		sn_store_remove(r->result->experiment_path.chars, NULL);
+}
+
+static void recording_free(struct recording *r)
+{
+	if (r->feeder.folder)
+		sn_feeder_close(&r->feeder);
+	if (r->signal_fd > 0)
+		close(r->signal_fd);
+	sn_text_free(&r->live_folder);
+	sn_text_free(&r->library);
+	sn_launch_free(&r->launch);
+}
+
+static void more_files_allow(struct recording *r)
+{
+	struct rlimit more;
+
+	getrlimit(RLIMIT_NOFILE, &r->caller_files);
+	more = r->caller_files;
+	more.rlim_cur = more.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &more);
+}
+
+sn_status sn_record_run(const struct sn_record_options *options, struct sn_record_result *result,
+			struct sn_error *err)
+{
+	struct recording r = { .options = options, .result = result };
+	struct sn_error late;
+	sn_status status = sn_target_find(options->arguments[0], &r.target, err);
+
+	*result = (struct sn_record_result){ .exit_code = r.target.exit_code, .rank = -1 };
+	if (status != SN_OK)
+		return status;
+	status = refuse_if_not_measurable(&r, err);
+	if (status != SN_OK)
+		return status;
+	more_files_allow(&r);
+	status = prepare(&r, err);
+	if (status == SN_OK)
+		status = sn_launch_write(&r.launch, result->experiment_path.chars, err);
+	if (status == SN_OK) {
+		signals_take(&r);
+		status = target_start(&r, err);
+		if (status != SN_OK)
+			sigprocmask(SIG_SETMASK, &r.caller_mask, NULL);
+	}
+	if (status != SN_OK) {
+		forget(&r);
+		recording_free(&r);
+		return status;
+	}
+	target_wait(&r);
+	stragglers_wait(&r);
+	space_warn(&r);
+	if (gather(&r, &late) != SN_OK) {
+		sn_warn("%s; the data stay in '%s', where 'sonde show' finds them", late.sentence,
+			r.live_folder.chars);
+		warn(&r, late.sentence);
+	}
+	r.launch.has_ended = true;
+	if (sn_launch_write(&r.launch, result->experiment_path.chars, &late) != SN_OK)
+		sn_error_print(&late);
+	recording_free(&r);
+	return SN_OK;
+}

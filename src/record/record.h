@@ -1,0 +1,48 @@
+/**
+ * Recording: starts the target with the runtime in it, looks after its data, and leaves a whole
+ * experiment whatever happens to the target.
+ */
+#ifndef SN_RECORD_RECORD_H
+#define SN_RECORD_RECORD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/text.h"
+
+struct sn_record_options {
+	char *const
+		*arguments; /* the target's words, ended by NULL; [0] is looked up as exec does */
+	const char *output; /* -o, or NULL */
+	const char *label;  /* or NULL */
+	const char *clock;  /* as given: "hi", "250", ...; for the launch file */
+	double rate_hz;	    /* 0: no sampling */
+	const char *follow; /* "all", "fork", "exec", "none" or "=REGEX" */
+	double delay_s, duration_s; /* 0: from the start, to the end */
+	uint64_t max_bytes;	    /* 0: no limit */
+	int pause_signal;	    /* sent to this command; 0: none */
+	bool without_source;	    /* keep no source text in the experiment */
+	bool without_archive;	    /* leave extracts to the first reader */
+	const char *const *debug_folders;
+	size_t debug_folder_count;
+};
+
+struct sn_record_result {
+	int exit_code; /* the target's (128+n for a signal), or 125, 126, 127 */
+	struct sn_text experiment_path;
+	uint64_t data_bytes;
+	int32_t rank;	/* of this record in an MPI launch; -1: none */
+	bool is_joined; /* another record of the launch made the folder */
+};
+
+/** Runs the target to its end. Not SN_OK: the target was not started (exit_code says 125, 126 or
+ *  127). What went wrong after its start is in the experiment's warnings. */
+sn_status sn_record_run(const struct sn_record_options *options, struct sn_record_result *result,
+			struct sn_error *err);
+
+/** Writes the extracts of every module that was sampled, so that the experiment stands alone.
+ * Failures are warnings to standard error: the data are safe without it. */
+void sn_record_archive(const char *experiment_path, const struct sn_record_options *options);
+
+#endif

@@ -1,0 +1,222 @@
+#include "experiment/decode.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "harness/tap.h"
+#include "wire/writer.h"
+
+enum { CHUNKS = 24, T0 = 1000000 };
+
+struct written {
+	struct sn_writer_file file;
+	size_t length;
+};
+
+static struct written file_begin(int32_t pid)
+{
+	size_t bytes = sn_data_file_bytes(CHUNKS);
+	struct written w = { .file = { .base = aligned_alloc(4096, bytes) }, .length = bytes };
+	struct sn_data_header *h = (void *)w.file.base;
+
+	memset(w.file.base, 0, bytes);
+	atomic_store(&w.file.half_full, SN_CHUNK_NONE);
+	h->magic = SN_DATA_MAGIC;
+	h->version = SN_DATA_VERSION;
+	h->header_bytes = SN_DATA_HEADER_BYTES;
+	h->chunk_bytes = SN_DATA_CHUNK_BYTES;
+	h->chunks_backed = h->chunks_max = CHUNKS;
+	h->pid = pid;
+	h->rank = -1;
+	h->start_ns = h->process_start_ns = T0;
+	h->start_realtime_ns = T0 + 5000;
+	h->period_ns = 1000000;
+	h->mechanism = SN_MECHANISM_PERF_SIGNAL;
+	strcpy(h->host, "h");
+	strcpy(h->program, "/bin/app");
+	return w;
+}
+
+static struct sn_writer thread_begin(struct written *w, uint32_t index)
+{
+	struct sn_writer writer = { .file = &w->file,
+				    .thread_index = index,
+				    .tid = 100 + (int32_t)index };
+	struct sn_record_thread_start *start =
+		sn_writer_reserve(&writer, sizeof(*start), T0 + index);
+
+	start->header = (struct sn_record_header){ SN_RECORD_THREAD_START, 0, sizeof(*start) };
+	start->thread_index = index;
+	start->tid = writer.tid;
+	start->time_ns = T0 + index;
+	sn_writer_commit(&writer, sizeof(*start));
+	return writer;
+}
+
+static void write_map(struct sn_writer *writer, uint64_t start, const char *path, int64_t at_ns)
+{
+	uint32_t size = (uint32_t)((sizeof(struct sn_record_map) + strlen(path) + 1 + 7) & ~7u);
+	struct sn_record_map *map = sn_writer_reserve(writer, size, at_ns);
+
+	memset(map, 0, size);
+	map->header = (struct sn_record_header){ SN_RECORD_MAP, 0, (uint16_t)size };
+	map->path_bytes = (uint32_t)strlen(path);
+	map->time_ns = at_ns;
+	map->load_start = start;
+	map->load_end = start + 0x1000;
+	map->load_bias = start - 0x400;
+	map->build_id_bytes = 2;
+	map->build_id[0] = 0xab;
+	map->build_id[1] = 0x01;
+	strcpy(map->path, path);
+	sn_writer_commit(writer, size);
+}
+
+static void write_stack(struct sn_writer *writer, uint32_t id, uint32_t parent, uint8_t flags,
+			const uint64_t *pcs, uint32_t depth)
+{
+	uint32_t size = (uint32_t)(sizeof(struct sn_record_stack) + 8 * depth);
+	struct sn_record_stack *stack = sn_writer_reserve(writer, size, T0);
+
+	stack->header = (struct sn_record_header){ SN_RECORD_STACK, flags, (uint16_t)size };
+	stack->id = id;
+	stack->parent = parent;
+	stack->depth = depth;
+	memcpy(stack->pc, pcs, 8 * depth);
+	sn_writer_commit(writer, size);
+}
+
+/* Two threads, one module, a stack of two segments, 3000 samples, a wait. */
+static struct written file_whole(void)
+{
+	struct written w = file_begin(7);
+	struct sn_data_header *h = (void *)w.file.base;
+	struct sn_writer a = thread_begin(&w, 0), b = thread_begin(&w, 1);
+	const uint64_t inner[] = { 0x10020, 0x10040 }, outer[] = { 0x10100 };
+	struct sn_record_wait *wait;
+
+	sn_writer_text(&a, T0, SN_TEXT_ARGUMENT, "app", 3);
+	sn_writer_text(&a, T0, SN_TEXT_ARGUMENT, "a b", 3);
+	write_map(&a, 0x10000, "/lib/m.so", T0);
+	write_stack(&a, 1, 2, 0, inner, 2);
+	write_stack(&a, 2, 0, SN_STACK_COMPLETE, outer, 1);
+	for (int i = 1; i <= 1500; i++) {
+		sn_writer_sample(&a, T0 + i * 1000, 1000, 1, 3, 0);
+		sn_writer_sample(&b, T0 + i * 1000 + 1, 2000, 2, 0, SN_SAMPLE_SYSTEM);
+	}
+	sn_writer_sample(&b, T0 + 2000000, 6000000000u, 0, 0, SN_SAMPLE_REMAINDER);
+	wait = sn_writer_reserve(&b, sizeof(*wait), T0 + 1);
+	*wait = (struct sn_record_wait){
+		{ SN_RECORD_WAIT, SN_WAIT_IO, sizeof(*wait) }, 1, T0 + 50, 777
+	};
+	sn_writer_commit(&b, sizeof(*wait));
+	h->state = SN_DATA_EXITED;
+	h->exit_code = 3;
+	h->end_ns = T0 + 3000000;
+	return w;
+}
+
+static struct sn_experiment *decoded(const uint8_t *bytes, size_t length)
+{
+	struct sn_decoder decoder = { .experiment = sn_experiment_new("x") };
+
+	sn_decode_data(&decoder, bytes, length, "data");
+	sn_map_free(&decoder.modules);
+	sn_experiment_sort(decoder.experiment);
+	return decoder.experiment;
+}
+
+TEST(what_was_written_is_read)
+{
+	struct written w = file_whole();
+	struct sn_experiment *e = decoded(w.file.base, w.length);
+	const struct sn_stack *stack;
+	uint64_t cpu_ns = 0;
+
+	REQUIRE(e->processes.count == 1 && e->threads.count == 2 && e->modules.count == 1);
+	CHECK_INT(e->samples.count, 3001);
+	CHECK_INT(e->processes.items[0].exit_status, 3);
+	CHECK_STRING(e->processes.items[0].arguments, "app 'a b'");
+	CHECK_STRING(e->processes.items[0].clock_mechanism, "perf-signal");
+	CHECK_STRING(e->modules.items[0].build_id, "ab01");
+	CHECK_STRING(e->modules.items[0].name, "m.so");
+	CHECK_INT(e->threads.items[1].tid, 101);
+	stack = &e->stacks.items[e->samples.items[0].stack];
+	REQUIRE(stack->depth == 3);
+	CHECK_INT(stack->flags, SN_STACK_COMPLETE);
+	CHECK_INT(stack->frames[0].link_addr, 0x420);
+	CHECK_INT(stack->frames[2].link_addr, 0x500);
+	for (size_t i = 0; i < e->samples.count; i++)
+		cpu_ns += e->samples.items[i].cpu_ns;
+	CHECK_INT(cpu_ns, 1500 * 3000 + 6000000000);
+	CHECK_INT(e->samples.items[1].time_ns, T0 + 5000 + 2000);
+	REQUIRE(e->waits.count == 1);
+	CHECK_INT(e->waits.items[0].duration_ns, 777);
+	CHECK_INT(e->waits.items[0].kind, SN_WAIT_IO);
+	CHECK(!e->is_salvaged);
+	sn_experiment_free(e);
+	free(w.file.base);
+}
+
+TEST(several_files_follow_one_another)
+{
+	struct written w = file_whole();
+	size_t used = sn_data_used_bytes(w.file.base, w.length);
+	uint8_t *both = sn_alloc(2 * used);
+	struct sn_experiment *e;
+
+	CHECK(used < w.length);
+	memcpy(both, w.file.base, used);
+	memcpy(both + used, w.file.base, used);
+	e = decoded(both, 2 * used);
+	CHECK_INT(e->processes.count, 2);
+	CHECK_INT(e->threads.count, 4);
+	CHECK_INT(e->modules.count, 1);
+	CHECK_INT(e->samples.count, 6002);
+	sn_experiment_free(e);
+	free(both);
+	free(w.file.base);
+}
+
+TEST(a_file_cut_anywhere_gives_what_is_left_of_it)
+{
+	struct written w = file_whole();
+	size_t used = sn_data_used_bytes(w.file.base, w.length), most = 0;
+
+	for (size_t length = 0; length < used; length += length % 4096 == 0 ? 1 : 4095) {
+		uint8_t *cut =
+			malloc(length + !length); /* exact, so that ASan sees every overrun */
+		struct sn_experiment *e;
+
+		REQUIRE(cut);
+		memcpy(cut, w.file.base, length);
+		e = decoded(cut, length);
+		CHECK(!length || e->is_salvaged);
+		CHECK(e->samples.count >= most);
+		most = e->samples.count;
+		sn_experiment_free(e);
+		free(cut);
+	}
+	CHECK(most > 2000);
+	free(w.file.base);
+}
+
+TEST(any_bit_of_the_headers_may_be_wrong)
+{
+	struct written w = file_whole();
+	size_t used = sn_data_used_bytes(w.file.base, w.length);
+	uint8_t *copy = sn_alloc(used);
+
+	/* the file header's fields, and the first 600 bytes of the first chunk */
+	for (size_t bit = 0; bit < (4096 + 600) * 8; bit++) {
+		if (bit / 8 >= 400 && bit / 8 < 4096)
+			continue;
+		memcpy(copy, w.file.base, used);
+		copy[bit / 8] ^= (uint8_t)(1u << bit % 8);
+		sn_experiment_free(decoded(copy, used));
+	}
+	CHECK(true);
+	free(copy);
+	free(w.file.base);
+}
