@@ -44,6 +44,14 @@ struct image {
 	int64_t last_ns; /* latest time seen, for files that did not end */
 };
 
+/* A time of a damaged file may be any number; within these bounds sums of three do not overflow. */
+static int64_t bounded(int64_t ns)
+{
+	const int64_t most_ns = (int64_t)1 << 61; /* 73 years: CLOCK_REALTIME fits */
+
+	return ns > most_ns ? most_ns : ns < -most_ns ? -most_ns : ns;
+}
+
 static struct sn_process *process_of(struct image *image)
 {
 	return &image->decoder->experiment->processes.items[image->process];
@@ -313,7 +321,7 @@ static void thread_start_decode(struct image *image, const struct sn_record_thre
 		return;
 	}
 	thread->tid = start->tid;
-	thread->start_ns = start->time_ns + image->offset_ns;
+	thread->start_ns = bounded(start->time_ns) + image->offset_ns;
 }
 
 static void thread_account_decode(struct image *image, const struct sn_record_thread_account *a)
@@ -325,22 +333,23 @@ static void thread_account_decode(struct image *image, const struct sn_record_th
 		image->damaged++;
 		return;
 	}
-	thread->end_ns = a->time_ns + image->offset_ns;
-	thread->account.user_ns = a->user_ns;
-	thread->account.system_ns = a->system_ns;
-	thread->account.wait_cpu_ns = a->wait_cpu_ns;
+	thread->end_ns = bounded(a->time_ns) + image->offset_ns;
+	thread->account.user_ns = bounded(a->user_ns);
+	thread->account.system_ns = bounded(a->system_ns);
+	thread->account.wait_cpu_ns = bounded(a->wait_cpu_ns);
 	thread->context_switches = a->voluntary_switches + a->involuntary_switches;
 	thread->name = sn_arena_strndup(&image->decoder->experiment->arena, a->name,
 					strnlen(a->name, sizeof(a->name)));
 	/* The exact total is the thread's clock; rusage only splits it. */
-	known = a->user_ns + a->system_ns;
-	if (a->cpu_ns > known)
-		thread->account.user_ns += a->cpu_ns - known;
+	known = thread->account.user_ns + thread->account.system_ns;
+	if (bounded(a->cpu_ns) > known)
+		thread->account.user_ns =
+			bounded(thread->account.user_ns + bounded(a->cpu_ns) - known);
 }
 
 static void packet_decode(struct image *image, const struct sn_record_packet *p)
 {
-	struct sn_packet packet = { .time_ns = p->time_ns + image->offset_ns,
+	struct sn_packet packet = { .time_ns = bounded(p->time_ns) + image->offset_ns,
 				    .process = image->process,
 				    .user_ns = p->user_ns,
 				    .system_ns = p->system_ns,
@@ -498,7 +507,7 @@ static uint32_t stack_of(struct image *image, uint32_t id, int64_t time_ns)
 static void sample_decode(struct image *image, const struct owner *owner,
 			  const struct sn_record_sample *record)
 {
-	int64_t time_ns = owner->base_ns + record->time_ns;
+	int64_t time_ns = bounded(owner->base_ns) + record->time_ns;
 	struct sn_sample sample = { .time_ns = time_ns + image->offset_ns,
 				    .cpu_ns = owner->extra_cpu_ns + record->cpu_ns,
 				    .thread = image->first_thread + owner->thread_index,
@@ -523,7 +532,7 @@ static void sample_decode(struct image *image, const struct owner *owner,
 static void wait_decode(struct image *image, const struct owner *owner,
 			const struct sn_record_wait *record)
 {
-	struct sn_wait wait = { .time_ns = record->time_ns + image->offset_ns,
+	struct sn_wait wait = { .time_ns = bounded(record->time_ns) + image->offset_ns,
 				.duration_ns = record->duration_ns,
 				.thread = image->first_thread + owner->thread_index,
 				.stack = stack_of(image, record->stack, record->time_ns),
@@ -583,9 +592,11 @@ static void process_begin(struct image *image)
 		.overhead_ns = h->overhead_ns,
 	};
 
-	image->offset_ns = image->decoder->has_clock_offset ? image->decoder->clock_offset_ns
-							    : h->start_realtime_ns - h->start_ns;
-	process.start_ns += image->offset_ns;
+	image->offset_ns = image->decoder->has_clock_offset
+				   ? image->decoder->clock_offset_ns
+				   : bounded(h->start_realtime_ns) - bounded(h->start_ns);
+	image->offset_ns = bounded(image->offset_ns);
+	process.start_ns = bounded(process.start_ns) + image->offset_ns;
 	for (int i = 0; i < SN_LOSS_KINDS; i++)
 		process.losses[i] = h->lost[i];
 	image->process = (uint32_t)e->processes.count;
@@ -607,10 +618,11 @@ static void threads_end(struct image *image)
 			thread->start_ns = process->start_ns;
 		if (thread->end_ns < thread->start_ns)
 			thread->end_ns = thread->start_ns;
-		account->elapsed_ns = thread->end_ns - thread->start_ns;
+		account->elapsed_ns = bounded(thread->end_ns - thread->start_ns);
 		if (account->user_ns < 0)
 			continue;
-		account->blocked_ns = account->elapsed_ns - account->user_ns - account->system_ns -
+		account->blocked_ns = account->elapsed_ns -
+				      bounded(account->user_ns + account->system_ns) -
 				      (account->wait_cpu_ns > 0 ? account->wait_cpu_ns : 0);
 		if (account->blocked_ns < 0)
 			account->blocked_ns = 0;
@@ -630,14 +642,14 @@ static void account_end(struct image *image)
 	for (size_t i = image->first_thread; i < e->threads.count; i++) {
 		const struct sn_time_account *a = &e->threads.items[i].account;
 
-		wait_ns += a->wait_cpu_ns > 0 ? a->wait_cpu_ns : 0;
-		user_ns += a->user_ns > 0 ? a->user_ns : 0;
-		system_ns += a->system_ns > 0 ? a->system_ns : 0;
+		wait_ns = bounded(wait_ns + (a->wait_cpu_ns > 0 ? a->wait_cpu_ns : 0));
+		user_ns = bounded(user_ns + (a->user_ns > 0 ? a->user_ns : 0));
+		system_ns = bounded(system_ns + (a->system_ns > 0 ? a->system_ns : 0));
 	}
-	account->elapsed_ns = process->end_ns - process->start_ns;
+	account->elapsed_ns = bounded(process->end_ns - process->start_ns);
 	if (h->end_user_ns || h->end_system_ns) {
-		user_ns = h->end_user_ns - h->start_user_ns;
-		system_ns = h->end_system_ns - h->start_system_ns;
+		user_ns = bounded(h->end_user_ns) - bounded(h->start_user_ns);
+		system_ns = bounded(h->end_system_ns) - bounded(h->start_system_ns);
 	}
 	account->user_ns = user_ns;
 	account->system_ns = system_ns;
@@ -664,7 +676,7 @@ static void process_end(struct image *image)
 	if (h->state == SN_DATA_EXITED)
 		process->exit_status = h->exit_code & 0xff;
 	threads_end(image);
-	process->end_ns = h->end_ns ? h->end_ns + image->offset_ns : image->last_ns;
+	process->end_ns = h->end_ns ? bounded(h->end_ns) + image->offset_ns : image->last_ns;
 	for (size_t i = image->first_thread; i < e->threads.count; i++)
 		if (e->threads.items[i].end_ns > process->end_ns)
 			process->end_ns = e->threads.items[i].end_ns;
@@ -685,11 +697,11 @@ static void process_end(struct image *image)
 					      .load_start = m->load_start,
 					      .load_end = m->load_end,
 					      .load_bias = m->load_bias,
-					      .map_ns = m->map_ns + image->offset_ns,
-					      .unmap_ns =
-						      m->unmap_ns == INT64_MAX
-							      ? INT64_MAX
-							      : m->unmap_ns + image->offset_ns };
+					      .map_ns = bounded(m->map_ns) + image->offset_ns,
+					      .unmap_ns = m->unmap_ns == INT64_MAX
+								  ? INT64_MAX
+								  : bounded(m->unmap_ns) +
+									    image->offset_ns };
 
 		sn_vec_push(&e->mappings, mapping);
 	}

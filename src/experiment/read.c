@@ -170,7 +170,8 @@ static void launch_decode(struct sn_decoder *decoder, const struct sn_launch *la
 	struct names live = { 0 };
 
 	decoder->has_clock_offset = launch->started_monotonic_ns != 0;
-	decoder->clock_offset_ns = launch->started_realtime_ns - launch->started_monotonic_ns;
+	decoder->clock_offset_ns = (int64_t)((uint64_t)launch->started_realtime_ns -
+					     (uint64_t)launch->started_monotonic_ns);
 	sn_text_addf(&path, "%s/%s.%d.data", e->path, launch->host, launch->pid);
 	if (!access(path.chars, F_OK))
 		file_decode(decoder, path.chars);

@@ -1,5 +1,6 @@
 #include "experiment/decode.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -219,4 +220,23 @@ TEST(any_bit_of_the_headers_may_be_wrong)
 	CHECK(true);
 	free(copy);
 	free(w.file.base);
+}
+
+/* Writes the corpus of the fuzz target: SONDE_CORPUS=FOLDER test_experiment_decode writes_a_corpus
+ */
+TEST(writes_a_corpus)
+{
+	const char *folder = getenv("SONDE_CORPUS");
+	struct written w = file_whole();
+	char path[4096];
+	FILE *out;
+
+	if (!folder)
+		SKIP("SONDE_CORPUS is not set");
+	snprintf(path, sizeof(path), "%s/two-threads", folder);
+	out = fopen(path, "w");
+	REQUIRE(out);
+	/* the header and two chunks are enough to begin with */
+	fwrite(w.file.base, 1, sn_data_file_bytes(2), out);
+	fclose(out);
 }

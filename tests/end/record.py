@@ -1,0 +1,62 @@
+"""sonde record: the target runs as without sonde, and what it used is accounted for."""
+import json
+import os
+import signal
+import subprocess
+import time
+
+from sonde_test import Test, sigma_of_share
+
+t = Test()
+split = t.compile('split.c', '-O1', '-g')
+
+run = t.run('record', split, '1', '7')
+t.equal(run.stdout, 'done\n', "the target's output is its own")
+t.equal(run.returncode, 7, "the exit status is the target's")
+t.check(os.path.isdir('sonde.split.1'), 'the experiment is named after the program')
+t.equal(t.run('record', 'no-such-program').returncode, 127, 'a program that is not there: 127')
+t.equal(t.run('record', '/etc/passwd').returncode, 126, 'a file that is not executable: 126')
+t.equal(t.run('record', '--clock', 'fast', split).returncode, 125, 'a clock that is not one: 125')
+t.check(not os.path.exists('sonde.passwd.1'), 'nothing is left where nothing ran')
+
+environment = dict(os.environ, MARK='1')
+plain = t.command('env', env=environment).stdout
+t.equal(t.run('record', 'env', env=environment).stdout, plain, 'the target sees its own environment')
+t.equal(t.run('record', 'sh', '-c', 'kill -9 $$').returncode, 128 + 9, 'a signal shows as 128+n')
+
+rows = {row['function']: row for row in t.show('functions', experiment='sonde.split.1')['rows']}
+samples = sum(row['samples'] for row in rows.values())
+t.check(samples > 800, 'about a thousand samples a second', samples)
+for name, share in (('once', 1 / 3), ('twice', 2 / 3)):
+    got = rows.get(name, {}).get('inclusive_share')
+    t.within(got, share, 4 * sigma_of_share(share, samples) + 0.01, f'{name} has its share')
+summary = t.show('summary', experiment='sonde.split.1')
+t.within(summary['sampled_cpu_s'], summary['cpu_s'], 0.02 * summary['cpu_s'],
+         "the samples' CPU time is the kernel's within 2 %")
+t.equal(summary['exit_status'], 7, 'the summary knows the exit status')
+
+started = time.time()
+child = subprocess.Popen([t.sonde, 'record', '-o', 'stopped', split, '60'],
+                         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+time.sleep(1)
+child.send_signal(signal.SIGTERM)
+t.equal(child.wait(20), 128 + signal.SIGTERM, 'SIGTERM reaches the target')
+t.check(t.show('summary', experiment='stopped')['samples'] > 300, 'and leaves a whole experiment')
+
+child = subprocess.Popen([t.sonde, 'record', '-o', 'orphan', split, '1.5'],
+                         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+time.sleep(0.7)
+child.kill()
+child.wait()
+summary = t.show('summary', experiment='orphan')
+t.check(summary['samples'] > 200, 'the launcher killed: what the target wrote by then is there')
+t.check(any('killed' in w or 'running' in w for w in summary['warnings']), 'and that is said',
+        summary['warnings'])
+
+launch = json.load(open([f'sonde.split.1/{n}' for n in os.listdir('sonde.split.1')
+                         if n.startswith('launch.')][0]))
+t.check(launch['has_ended'] and launch['exit_status'] == 7, 'the launch file is complete')
+t.check(t.run('list', '--format', 'json').stdout.count('"experiment"') >= 4, 'list lists them')
+t.equal(t.run('list', '--remove', 'stopped').returncode, 0, 'an experiment can be removed')
+t.check(not os.path.exists('stopped'), 'and is gone')
+t.done()
