@@ -145,12 +145,14 @@ static enum sn_unwind_end apply_full(const struct sn_unwind_target *target,
 				     struct sn_unwind_frame *frame)
 {
 	struct sn_unwind_regs next;
-	uint8_t flags = frame->flags;
+	uint8_t flags = frame->flags, rip_kind = row->regs[SN_UNWIND_RIP].kind;
 	enum sn_unwind_end end;
 	uint64_t cfa = 0;
 
-	if (row->regs[SN_UNWIND_RIP].kind == SN_UNWIND_RULE_UNDEFINED)
+	if (rip_kind == SN_UNWIND_RULE_UNDEFINED)
 		return SN_UNWIND_COMPLETE;
+	if (rip_kind == SN_UNWIND_RULE_UNSPECIFIED || rip_kind == SN_UNWIND_RULE_SAME)
+		return SN_UNWIND_BAD_CFI; /* its own caller, for ever */
 	end = full_cfa(target, module, row, &frame->regs, &cfa);
 	if (end != SN_UNWIND_GOES_ON)
 		return end;
@@ -172,8 +174,6 @@ static enum sn_unwind_end apply_full(const struct sn_unwind_target *target,
 	}
 	if (!knows(&next, SN_UNWIND_RIP) || !knows(&next, SN_UNWIND_RSP))
 		return SN_UNWIND_STACK_RANGE;
-	if (row->regs[SN_UNWIND_RIP].kind == SN_UNWIND_RULE_UNSPECIFIED)
-		return SN_UNWIND_BAD_CFI;
 	end = check_progress(target, frame->regs.value[SN_UNWIND_RSP], next.value[SN_UNWIND_RSP],
 			     &flags);
 	/* A handler on the very stack that it interrupted lies further in; one that runs on an
@@ -187,6 +187,18 @@ static enum sn_unwind_end apply_full(const struct sn_unwind_target *target,
 }
 
 /* ---- a short row ---- */
+
+/** As sn_unwind_stack_read, with no call for the innermost stack, where nearly all frames lie. */
+static inline bool read_near(const struct sn_unwind_target *target, uint64_t load_addr,
+			     uint64_t *value)
+{
+	const struct sn_unwind_window *stack = target->stacks;
+
+	if (!target->stack_count || !sn_unwind_window_holds(stack, load_addr, 8))
+		return sn_unwind_stack_read(target, load_addr, value);
+	*value = sn_unwind_load_word(sn_unwind_window_at(stack, load_addr));
+	return true;
+}
 
 /**
  * The two expressions of real code that are a register plus a constant, or the word there, after
@@ -296,53 +308,51 @@ static bool shorten(const struct sn_unwind_module *module, const struct sn_unwin
 	return true;
 }
 
-/**
- * Words are read here without another look at the other stacks as long as they lie on the one that
- * holds the CFA.
- */
-static enum sn_unwind_end apply_short(const struct sn_unwind_target *target,
-				      const struct sn_unwind_short_row *row,
-				      struct sn_unwind_frame *frame)
+/** The common case of check_progress, decided without a call. */
+static inline bool is_outwards(const struct sn_unwind_target *target, uint64_t old_rsp,
+			       uint64_t new_rsp)
+{
+	uint64_t size = target->stacks->end - target->stacks->start;
+
+	return new_rsp > old_rsp && old_rsp - target->stacks->start <= size &&
+	       new_rsp - target->stacks->start <= size;
+}
+
+static inline enum sn_unwind_end apply_short(const struct sn_unwind_target *target,
+					     const struct sn_unwind_short_row *row,
+					     struct sn_unwind_frame *frame)
 {
 	uint64_t *value = frame->regs.value, old_rbp = value[SN_UNWIND_RBP];
-	uint64_t cfa, rip, saved[SN_UNWIND_SAVED_COUNT];
-	uint8_t flags = frame->flags;
-	uint32_t lost = 0;
+	uint64_t cfa, rip, base, word;
 	enum sn_unwind_end end;
 
 	if (!knows(&frame->regs, row->cfa_reg))
 		return SN_UNWIND_UNREADABLE;
 	cfa = value[row->cfa_reg] + (uint64_t)(int64_t)row->cfa_offset;
-	if ((row->flags & SN_UNWIND_SHORT_DEREF) && !sn_unwind_stack_read(target, cfa, &cfa))
+	if ((row->flags & SN_UNWIND_SHORT_DEREF) && !read_near(target, cfa, &cfa))
 		return SN_UNWIND_STACK_RANGE;
-	if (!sn_unwind_stack_read(target, cfa - 8, &rip))
+	if (!read_near(target, cfa - 8, &rip))
 		return SN_UNWIND_STACK_RANGE;
-	end = check_progress(target, value[SN_UNWIND_RSP], cfa, &flags);
-	if (end != SN_UNWIND_GOES_ON)
-		return end;
-	for (unsigned mask = row->saved; mask; mask &= mask - 1) {
-		unsigned i = (unsigned)__builtin_ctz(mask);
-		uint64_t base = row->from_rbp >> i & 1 ? old_rbp : cfa;
-
-		if (!sn_unwind_stack_read(target, base + (uint64_t)((int64_t)row->slot[i] * 8),
-					  &saved[i]))
-			lost |= UINT32_C(1) << i;
+	if (!is_outwards(target, value[SN_UNWIND_RSP], cfa)) {
+		end = check_progress(target, value[SN_UNWIND_RSP], cfa, &frame->flags);
+		if (end != SN_UNWIND_GOES_ON)
+			return end;
 	}
 	for (unsigned mask = row->saved; mask; mask &= mask - 1) {
 		unsigned i = (unsigned)__builtin_ctz(mask);
 		uint32_t bit = UINT32_C(1) << saved_reg[i];
 
-		if (lost >> i & 1) {
-			frame->regs.valid &= ~bit;
-		} else {
-			value[saved_reg[i]] = saved[i];
+		base = row->from_rbp >> i & 1 ? old_rbp : cfa;
+		if (read_near(target, base + (uint64_t)((int64_t)row->slot[i] * 8), &word)) {
+			value[saved_reg[i]] = word;
 			frame->regs.valid |= bit;
+		} else {
+			frame->regs.valid &= ~bit;
 		}
 	}
 	value[SN_UNWIND_RSP] = cfa;
 	value[SN_UNWIND_RIP] = rip;
 	frame->is_exact = false;
-	frame->flags = flags;
 	return SN_UNWIND_GOES_ON;
 }
 
