@@ -3,6 +3,7 @@
 /* Keep in the order in which 'sonde help' shows them. */
 #define SN_COMMANDS(X)                                                                             \
 	X(record)                                                                                  \
+	X(lattice)                                                                                 \
 	X(list)                                                                                    \
 	X(help)                                                                                    \
 	X(version)                                                                                 \

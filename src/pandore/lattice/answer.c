@@ -1,0 +1,26 @@
+#include "pandore/lattice/lattice.h"
+
+void sn_lattice_answer_make(const struct sn_execution *execution,
+			    const struct sn_lattice_budget *budget, struct sn_lattice_answer *out)
+{
+	*out = (struct sn_lattice_answer){ .execution = execution };
+	sn_lattice_profile_make(&execution->observed, budget, &out->profile);
+	out->depth = sn_lattice_order_depth(&execution->observed, NULL);
+	if (execution->has_durations)
+		sn_schedule_make(execution, &out->schedule);
+	sn_segments_make(execution, &out->profile, execution->has_durations ? &out->schedule : NULL,
+			 &out->segments);
+}
+
+void sn_lattice_answer_free(struct sn_lattice_answer *answer)
+{
+	sn_lattice_profile_free(&answer->profile);
+	sn_schedule_free(&answer->schedule);
+	sn_segments_free(&answer->segments);
+	*answer = (struct sn_lattice_answer){ 0 };
+}
+
+bool sn_lattice_answer_is_exact(const struct sn_lattice_answer *answer)
+{
+	return answer->profile.is_exact && !answer->fault;
+}

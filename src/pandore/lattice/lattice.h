@@ -1,0 +1,61 @@
+/**
+ * The lattice of executions: every instant that a distributed execution could have passed through,
+ *and what could have been done next in each (Bareau, Maheo, Pazat, "Parallel program performance
+ *debugging with the Pandore II environment", section 3).
+ *
+ * This is the header for users of the library. Collect events in memory (sn_execution_builder_add)
+ *or read a trace (sn_execution_read), then ask:
+ *
+ *	struct sn_lattice_answer answer;
+ *	struct sn_lattice_budget budget = { 0 };
+ *
+ *	sn_lattice_answer_make(execution, &budget, &answer);
+ *	... answer.profile, answer.segments, answer.schedule ...
+ *	sn_lattice_write_json(&answer, stdout);
+ *	sn_lattice_answer_free(&answer);
+ *
+ *	execution.h   events, dependencies, clocks, projection      schedule.h   durations, critical
+ *path reader.h      traces as JSON lines                          segments.h   bottlenecks
+ *	interval.h    exact counts between two cuts                 enumerate.h  visiting every cut
+ *	profile.h     exact counts of all, or windows               online.h     the explicit
+ *lattice
+ */
+#ifndef SN_LATTICE_LATTICE_H
+#define SN_LATTICE_LATTICE_H
+
+#include <stdio.h>
+
+#include "pandore/lattice/execution.h"
+#include "pandore/lattice/profile.h"
+#include "pandore/lattice/reader.h"
+#include "pandore/lattice/schedule.h"
+#include "pandore/lattice/segments.h"
+
+struct sn_lattice_answer {
+	const struct sn_execution *execution; /* borrowed; must outlive the answer */
+	const char *name;		      /* for titles; borrowed; may be NULL */
+	const char *fault; /* not NULL: the execution is only what is left of a faulty trace, and
+			    * this says why; borrowed */
+	uint32_t depth;	   /* longest chain of observed events */
+	struct sn_lattice_profile profile;
+	struct sn_schedule schedule; /* zero if no event has a duration */
+	struct sn_segments segments;
+};
+
+/** Computes all of it, within the budget. `name` and `fault` are left for the caller to set. */
+void sn_lattice_answer_make(const struct sn_execution *execution,
+			    const struct sn_lattice_budget *budget, struct sn_lattice_answer *out);
+void sn_lattice_answer_free(struct sn_lattice_answer *answer);
+
+/** Is every total known: the trace whole and counted whole? */
+bool sn_lattice_answer_is_exact(const struct sn_lattice_answer *answer);
+
+/** One object of schema sonde.lattice/1. */
+void sn_lattice_write_json(const struct sn_lattice_answer *answer, FILE *out);
+/** For people. `segment_limit` bottlenecks at most; 0: all. */
+void sn_lattice_write_text(const struct sn_lattice_answer *answer, unsigned segment_limit,
+			   FILE *out);
+/** A row a level: level, cuts, arcs, mean_out_degree. */
+void sn_lattice_write_csv(const struct sn_lattice_answer *answer, FILE *out);
+
+#endif

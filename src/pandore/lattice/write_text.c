@@ -1,0 +1,356 @@
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "pandore/lattice/integer.h"
+#include "pandore/lattice/lattice.h"
+
+enum { PROFILE_COLUMNS = 72, PLACES_SHOWN = 6, DIGITS_SHOWN = 24 };
+
+/* All digits, or what a double says of it if they are many. */
+static void add_integer(struct sn_text *text, const uint64_t *number, unsigned limbs)
+{
+	double log10 = sn_limbs_log10(number, limbs);
+
+	if (log10 > DIGITS_SHOWN)
+		sn_text_addf(text, "%.4fe+%.0f", pow(10, log10 - floor(log10)), floor(log10));
+	else
+		sn_limbs_add_decimal(text, number, limbs);
+}
+
+static void add_name(struct sn_text *text, const char *chars)
+{
+	sn_text_add_printable(text, chars, strlen(chars));
+}
+
+/* ---- Totals --------------------------------------------------------------------------------- */
+
+static void add_histogram(struct sn_text *text, const struct sn_interval_counts *counts)
+{
+	sn_text_add(text, "\n  events possible next      cuts      share\n");
+	for (uint32_t d = 0; d < counts->degree_count; d++) {
+		const uint64_t *number = counts->degrees + (size_t)d * counts->limbs;
+		double share = sn_limbs_ratio(number, counts->cuts, counts->limbs);
+
+		if (sn_limbs_is_zero(number, counts->limbs))
+			continue;
+		sn_text_addf(text, "  %6u  ", d);
+		add_integer(text, number, counts->limbs);
+		sn_text_addf(text, "  %.1f %%\n", 100 * share);
+	}
+}
+
+static void add_counts(struct sn_text *text, const struct sn_lattice_window *window)
+{
+	const struct sn_interval_counts *counts = &window->counts;
+
+	sn_text_add(text, "cuts ");
+	add_integer(text, counts->cuts, counts->limbs);
+	sn_text_add(text, "   arcs ");
+	add_integer(text, counts->arcs, counts->limbs);
+	sn_text_addf(text, "   mean out-degree %.3f\n", sn_lattice_window_mean(window));
+}
+
+static void add_windows(struct sn_text *text, const struct sn_lattice_answer *answer)
+{
+	const struct sn_lattice_profile *profile = &answer->profile;
+	uint32_t known = 0;
+
+	for (uint32_t k = 0; k < profile->level_count; k++)
+		known += !isnan(profile->level_mean[k]);
+	if (answer->fault)
+		sn_text_add(text, "  of the part of the trace that holds together:\n");
+	if (profile->stopped_by)
+		sn_text_addf(
+			text,
+			"  not counted whole: the budget of %s is spent (--max-%s); %zu windows, "
+			"which show %.1f %% of the levels\n",
+			profile->stopped_by, profile->stopped_by, profile->windows.count,
+			100.0 * known / profile->level_count);
+	for (size_t w = 0; w < profile->windows.count && w < 3; w++) {
+		const struct sn_lattice_window *window = &profile->windows.items[w];
+
+		sn_text_addf(text, "  levels %u-%u%s: ", window->level_first, window->level_last,
+			     window->is_whole ? "" : " (window)");
+		add_counts(text, window);
+	}
+	if (profile->windows.count > 3)
+		sn_text_addf(text, "  ... and %zu more (--format json has all)\n",
+			     profile->windows.count - 3);
+}
+
+static void add_time(struct sn_text *text, const struct sn_schedule *schedule)
+{
+	if (!(schedule->critical_s > 0))
+		return;
+	sn_text_addf(text, "  work %.4g s   critical path %.4g s   parallelism possible %.2f",
+		     schedule->work_s, schedule->critical_s,
+		     schedule->work_s / schedule->critical_s);
+	if (!isnan(schedule->elapsed_s))
+		sn_text_addf(text, ", realised %.2f (%.4g s)",
+			     schedule->work_s / schedule->elapsed_s, schedule->elapsed_s);
+	sn_text_add(text, "\n");
+	if (schedule->unknown_count)
+		sn_text_addf(text, "  %u events have no duration and count as taking no time\n",
+			     schedule->unknown_count);
+}
+
+/* ---- Levels as a line of bars --------------------------------------------------------------- */
+
+static double mean_between(const struct sn_lattice_profile *profile, uint32_t first, uint32_t last)
+{
+	double sum = 0;
+	uint32_t known = 0;
+
+	for (uint32_t k = first; k <= last; k++)
+		if (!isnan(profile->level_mean[k])) {
+			sum += profile->level_mean[k];
+			known++;
+		}
+	return known ? sum / known : NAN;
+}
+
+static void add_bars(struct sn_text *text, const struct sn_lattice_profile *profile)
+{
+	static const char *const BARS[] = { "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" };
+	uint32_t levels = profile->event_count; /* the last one has nothing left to do */
+	uint32_t columns = levels < PROFILE_COLUMNS ? levels : PROFILE_COLUMNS;
+
+	if (levels == 0)
+		return;
+	sn_text_addf(text,
+		     "\n  mean out-degree along the levels 0-%u, full height = %u processes\n  ",
+		     levels - 1, profile->active_count);
+	for (uint32_t c = 0; c < columns; c++) {
+		uint32_t first = (uint32_t)((uint64_t)c * levels / columns);
+		uint32_t last = (uint32_t)((uint64_t)(c + 1) * levels / columns) - 1;
+		double mean = mean_between(profile, first, last);
+		int bar = (int)(8 * mean / profile->active_count);
+
+		sn_text_add(text, isnan(mean) ? "·" : BARS[bar < 0 ? 0 : bar > 7 ? 7 : bar]);
+	}
+	sn_text_add(text, "\n");
+}
+
+/* ---- Bottlenecks ---------------------------------------------------------------------------- */
+
+/* Entries of one kind: the same source line and label, and for waits the same two processes. */
+struct place {
+	const struct sn_execution_event *event, *waits_for; /* waits_for NULL: not a wait */
+	uint32_t count;
+	double seconds;
+};
+
+static bool is_same(const char *left, const char *right)
+{
+	return left == right || (left && right && !strcmp(left, right));
+}
+
+static bool is_same_place(const struct sn_execution_event *a, const struct sn_execution_event *b)
+{
+	return a->line == b->line && a->process == b->process && is_same(a->file, b->file) &&
+	       (a->label || a->line || a->index == b->index) && is_same(a->label, b->label);
+}
+
+static uint32_t add_place(struct place *places, uint32_t count, struct place entry)
+{
+	for (uint32_t i = 0; i < count; i++)
+		if (is_same_place(places[i].event, entry.event) &&
+		    (!entry.waits_for || is_same_place(places[i].waits_for, entry.waits_for))) {
+			places[i].count++;
+			places[i].seconds += entry.seconds;
+			return count;
+		}
+	places[count] = entry;
+	return count + 1;
+}
+
+static int by_weight(const void *left, const void *right)
+{
+	const struct place *a = left, *b = right;
+
+	if (a->seconds != b->seconds && !isnan(a->seconds) && !isnan(b->seconds))
+		return a->seconds > b->seconds ? -1 : 1;
+	if (a->count != b->count)
+		return a->count > b->count ? -1 : 1;
+	if (a->event->process != b->event->process)
+		return a->event->process < b->event->process ? -1 : 1;
+	return a->event->index < b->event->index ? -1 : a->event->index > b->event->index;
+}
+
+static void add_event(struct sn_text *text, const struct sn_execution_event *event)
+{
+	sn_text_addf(text, "process %u ", event->process);
+	if (event->label)
+		add_name(text, event->label);
+	else
+		sn_text_addf(text, "event %u", event->index);
+	if (event->file || event->line) {
+		sn_text_add(text, " (");
+		add_name(text, event->file ? event->file : "line ");
+		if (event->line)
+			sn_text_addf(text, "%s%u", event->file ? ":" : "", event->line);
+		sn_text_add(text, ")");
+	}
+}
+
+static void add_places(struct sn_text *text, struct place *places, uint32_t count)
+{
+	qsort(places, count, sizeof(*places), by_weight);
+	for (uint32_t i = 0; i < count && i < PLACES_SHOWN; i++) {
+		sn_text_add(text, places[i].waits_for ? "     waits  " : "     acts   ");
+		add_event(text, places[i].event);
+		if (places[i].waits_for) {
+			sn_text_add(text, "  for  ");
+			add_event(text, places[i].waits_for);
+		}
+		if (!isnan(places[i].seconds))
+			sn_text_addf(text, "  %.4g s", places[i].seconds);
+		if (places[i].count > 1)
+			sn_text_addf(text, "  x%u", places[i].count);
+		sn_text_add(text, "\n");
+	}
+	if (count > PLACES_SHOWN)
+		sn_text_addf(text, "            and %u more of other places\n",
+			     count - PLACES_SHOWN);
+}
+
+static void add_segment(struct sn_text *text, const struct sn_lattice_answer *answer,
+			const struct sn_segment *segment, size_t number)
+{
+	static struct place places[SN_SEGMENT_ENTRIES_MAX];
+	const struct sn_execution_event *events = answer->execution->events;
+	uint32_t count = 0;
+
+	sn_text_addf(text, "  %zu. levels %u-%u: ", number, segment->level_first,
+		     segment->level_last);
+	if (segment->is_by_time)
+		sn_text_addf(text, "%.2f processes busy from %.4g s to %.4g s", segment->mean_busy,
+			     segment->t0_s, segment->t1_s);
+	else
+		sn_text_addf(text, "%.2f events possible next", segment->mean_out_degree);
+	if (!isnan(segment->time_lost_s))
+		sn_text_addf(text, ", loses %.4g process-seconds", segment->time_lost_s);
+	sn_text_add(text, "\n");
+	for (size_t i = 0; i < segment->enabled.count; i++)
+		count = add_place(places, count,
+				  (struct place){ &events[segment->enabled.items[i].event], NULL, 1,
+						  segment->enabled.items[i].seconds });
+	add_places(text, places, count);
+	count = 0;
+	for (size_t i = 0; i < segment->blocked.count; i++)
+		count = add_place(places, count,
+				  (struct place){ &events[segment->blocked.items[i].event],
+						  &events[segment->blocked.items[i].waits_for], 1,
+						  segment->blocked.items[i].seconds });
+	add_places(text, places, count);
+}
+
+/* Without durations the narrowest first; with them they are in order already. */
+static int by_narrowness(const void *left, const void *right)
+{
+	const struct sn_segment *a = *(const struct sn_segment *const *)left;
+	const struct sn_segment *b = *(const struct sn_segment *const *)right;
+	uint32_t length_a = a->level_last - a->level_first,
+		 length_b = b->level_last - b->level_first;
+
+	if (length_a != length_b)
+		return length_a > length_b ? -1 : 1;
+	return a->level_first < b->level_first ? -1 : a->level_first > b->level_first;
+}
+
+static void add_segments(struct sn_text *text, const struct sn_lattice_answer *answer,
+			 unsigned limit)
+{
+	size_t count = answer->segments.items.count, shown = limit && limit < count ? limit : count;
+	const struct sn_segment **sorted = malloc((count + 1) * sizeof(struct sn_segment *));
+
+	if (!sorted || count == 0) {
+		free(sorted);
+		sn_text_add(text,
+			    "\n  no bottleneck: at every level half of the processes can act, on "
+			    "average over its cuts\n");
+		return;
+	}
+	for (size_t s = 0; s < count; s++)
+		sorted[s] = &answer->segments.items.items[s];
+	if (!answer->execution->has_durations)
+		qsort(sorted, count, sizeof(*sorted), by_narrowness);
+	sn_text_addf(text, "\n  bottlenecks, %s first%s\n",
+		     answer->execution->has_durations ? "what loses most time" : "the longest",
+		     shown < count ? " (--all shows all)" : "");
+	for (size_t s = 0; s < shown; s++)
+		add_segment(text, answer, sorted[s], s + 1);
+	free(sorted);
+}
+
+void sn_lattice_write_text(const struct sn_lattice_answer *answer, unsigned segment_limit,
+			   FILE *out)
+{
+	const struct sn_lattice_profile *profile = &answer->profile;
+	struct sn_text text = { 0 };
+
+	sn_text_add(&text, "lattice of executions");
+	if (answer->name) {
+		sn_text_add(&text, " of ");
+		add_name(&text, answer->name);
+	}
+	sn_text_addf(&text,
+		     "\n  processes %u   events %u   longest chain %u   synchronisations %u\n",
+		     profile->process_count, profile->event_count, answer->depth,
+		     profile->synchronisation_count);
+	if (sn_lattice_answer_is_exact(answer)) {
+		sn_text_add(&text, "  ");
+		add_counts(&text, &profile->windows.items[0]);
+	} else {
+		add_windows(&text, answer);
+	}
+	add_time(&text, &answer->schedule);
+	if (sn_lattice_answer_is_exact(answer))
+		add_histogram(&text, &profile->windows.items[0].counts);
+	add_bars(&text, profile);
+	add_segments(&text, answer, segment_limit);
+	fputs(text.chars, out);
+	sn_text_free(&text);
+}
+
+/* ---- CSV ------------------------------------------------------------------------------------ */
+
+static void add_rows(struct sn_text *text, const struct sn_lattice_window *window, bool has_next)
+{
+	const struct sn_interval_counts *counts = &window->counts;
+
+	for (uint32_t i = 0; i < counts->level_count; i++) {
+		const uint64_t *cuts = counts->levels + (size_t)i * counts->limbs;
+		const uint64_t *arcs = counts->level_arcs + (size_t)i * counts->limbs;
+
+		/* The next whole window begins with this level's only cut, and knows its arcs. */
+		if (i + 1 == counts->level_count && has_next)
+			break;
+		sn_text_addf(text, "%u,", window->level_first + i);
+		sn_limbs_add_decimal(text, cuts, counts->limbs);
+		sn_text_add_char(text, ',');
+		sn_limbs_add_decimal(text, arcs, counts->limbs);
+		sn_text_add_char(text, ',');
+		sn_text_add_double(text, sn_limbs_ratio(arcs, cuts, counts->limbs));
+		sn_text_addf(text, ",%s\n", window->is_whole ? "true" : "false");
+	}
+}
+
+void sn_lattice_write_csv(const struct sn_lattice_answer *answer, FILE *out)
+{
+	const struct sn_lattice_profile *profile = &answer->profile;
+	struct sn_text text = { 0 };
+
+	sn_text_add(&text, "level,cuts,arcs,mean_out_degree,whole\n");
+	for (size_t w = 0; w < profile->windows.count; w++) {
+		const struct sn_lattice_window *window = &profile->windows.items[w];
+
+		add_rows(&text, window,
+			 w + 1 < profile->windows.count && window[1].is_whole &&
+				 window[1].level_first == window->level_last);
+	}
+	fputs(text.chars, out);
+	sn_text_free(&text);
+}
