@@ -119,16 +119,16 @@ static level_function levels[32];
 #define FOUR(a, b, c, d) LEVEL(a, 8, 1) LEVEL(b, 200, 3) LEVEL(c, 40, 5) LEVEL(d, 1000, 2)
 FOUR(0, 1, 2, 3)
 FOUR(4, 5, 6, 7)
-FOUR(8, 9, 10, 11) FOUR(12, 13, 14, 15) FOUR(16, 17, 18, 19) FOUR(20, 21, 22, 23)
-	FOUR(24, 25, 26, 27) FOUR(28, 29, 30, 31)
+FOUR(8, 9, 10, 11)
+FOUR(12, 13, 14, 15) FOUR(16, 17, 18, 19) FOUR(20, 21, 22, 23) FOUR(24, 25, 26, 27) FOUR(28, 29, 30,
+											 31)
 
-		static level_function levels[32] = {
-			level_0,  level_1,  level_2,  level_3,	level_4,  level_5,  level_6,
-			level_7,  level_8,  level_9,  level_10, level_11, level_12, level_13,
-			level_14, level_15, level_16, level_17, level_18, level_19, level_20,
-			level_21, level_22, level_23, level_24, level_25, level_26, level_27,
-			level_28, level_29, level_30, level_31,
-		};
+	static level_function levels[32] = {
+		level_0,  level_1,  level_2,  level_3,	level_4,  level_5,  level_6,  level_7,
+		level_8,  level_9,  level_10, level_11, level_12, level_13, level_14, level_15,
+		level_16, level_17, level_18, level_19, level_20, level_21, level_22, level_23,
+		level_24, level_25, level_26, level_27, level_28, level_29, level_30, level_31,
+	};
 
 static int by_value(const void *a, const void *b)
 {
