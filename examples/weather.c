@@ -26,9 +26,10 @@ static void diffuse(int first, int end)
 {
 	for (int y = first; y < end; y++)
 		for (int x = 1; x < SIZE - 1; x++)
-			next_grid[y][x] = 0.25 * (now_grid[y - 1][x] + now_grid[y + 1][x] +
-						  now_grid[y][x - 1] + now_grid[y][x + 1]) +
-					  0.001 * sky[y][x] / (1.0 + now_grid[y][x] * now_grid[y][x]);
+			next_grid[y][x] =
+				0.25 * (now_grid[y - 1][x] + now_grid[y + 1][x] +
+					now_grid[y][x - 1] + now_grid[y][x + 1]) +
+				0.001 * sky[y][x] / (1.0 + now_grid[y][x] * now_grid[y][x]);
 }
 
 static void radiation(int first, int end, int step)

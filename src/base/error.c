@@ -6,7 +6,8 @@
 
 #include "base/text.h"
 
-static void error_fill(struct sn_error *err, sn_status status, const char *format, va_list args)
+__attribute__((format(printf, 3, 0))) static void error_fill(struct sn_error *err, sn_status status,
+							     const char *format, va_list args)
 {
 	err->status = status;
 	vsnprintf(err->sentence, sizeof(err->sentence), format, args);
