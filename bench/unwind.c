@@ -117,11 +117,13 @@ static level_function levels[32];
 		return sum + room[0];                                                              \
 	}
 #define FOUR(a, b, c, d) LEVEL(a, 8, 1) LEVEL(b, 200, 3) LEVEL(c, 40, 5) LEVEL(d, 1000, 2)
+/* clang-format off */
 FOUR(0, 1, 2, 3)
 FOUR(4, 5, 6, 7)
 FOUR(8, 9, 10, 11)
 FOUR(12, 13, 14, 15)
 FOUR(16, 17, 18, 19) FOUR(20, 21, 22, 23) FOUR(24, 25, 26, 27) FOUR(28, 29, 30, 31)
+	/* clang-format on */
 
 	static level_function levels[32] = {
 		level_0,  level_1,  level_2,  level_3,	level_4,  level_5,  level_6,  level_7,
