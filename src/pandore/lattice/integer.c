@@ -19,7 +19,8 @@ static void wide_to(uint64_t *number, wide value)
 	number[1] = (uint64_t)(value >> 64);
 }
 
-static void add_one(uint64_t *to, const uint64_t *from, unsigned limbs)
+static inline __attribute__((always_inline)) void add_one(uint64_t *to, const uint64_t *from,
+							  unsigned limbs)
 {
 	uint64_t carry = 0;
 
@@ -31,7 +32,8 @@ static void add_one(uint64_t *to, const uint64_t *from, unsigned limbs)
 	}
 }
 
-static void subtract_one(uint64_t *to, const uint64_t *from, unsigned limbs)
+static inline __attribute__((always_inline)) void subtract_one(uint64_t *to, const uint64_t *from,
+							       unsigned limbs)
 {
 	uint64_t borrow = 0;
 
@@ -52,6 +54,12 @@ void sn_limbs_add(uint64_t *restrict to, const uint64_t *restrict from, size_t c
 	else if (limbs == 2)
 		for (size_t i = 0; i < 2 * count; i += 2)
 			wide_to(to + i, wide_of(to + i) + wide_of(from + i));
+	else if (limbs == 3)
+		for (size_t i = 0; i < count; i++)
+			add_one(to + i * 3, from + i * 3, 3);
+	else if (limbs == 4)
+		for (size_t i = 0; i < count; i++)
+			add_one(to + i * 4, from + i * 4, 4);
 	else
 		for (size_t i = 0; i < count; i++)
 			add_one(to + i * limbs, from + i * limbs, limbs);
@@ -66,6 +74,12 @@ void sn_limbs_subtract(uint64_t *restrict to, const uint64_t *restrict from, siz
 	else if (limbs == 2)
 		for (size_t i = 0; i < 2 * count; i += 2)
 			wide_to(to + i, wide_of(to + i) - wide_of(from + i));
+	else if (limbs == 3)
+		for (size_t i = 0; i < count; i++)
+			subtract_one(to + i * 3, from + i * 3, 3);
+	else if (limbs == 4)
+		for (size_t i = 0; i < count; i++)
+			subtract_one(to + i * 4, from + i * 4, 4);
 	else
 		for (size_t i = 0; i < count; i++)
 			subtract_one(to + i * limbs, from + i * limbs, limbs);

@@ -60,25 +60,41 @@ static long double bound_of(const struct sn_state_layer *layer, uint32_t state,
 	return sum;
 }
 
-static long double bound_of_all(const struct sn_states *states)
+/* Words that hold every number of a layer, of which the largest bound is given; 0: too many. */
+static unsigned limbs_for(long double bound)
+{
+	int exponent;
+
+	if (!isfinite(bound))
+		return 0;
+	frexpl(bound, &exponent);
+	return ((unsigned)exponent + 1) / 64 + 1;
+}
+
+/* The width of each layer's numbers. A layer's are no larger than those of the layer before. */
+static unsigned *limbs_of_layers(const struct sn_states *states)
 {
 	const struct sn_state_layer *last = &states->layers[states->layer_count - 1];
-	long double *below = sn_alloc_zeroed(last->count, sizeof(*below)), result;
+	unsigned *limbs = sn_alloc_zeroed(states->layer_count, sizeof(*limbs));
+	long double *below = sn_alloc_zeroed(last->count, sizeof(*below));
 
 	for (uint32_t s = 0; s < last->count; s++)
 		below[s] = 2.0L * (long double)level_count_of(last, s);
+	limbs[states->layer_count - 1] = 1;
 	for (uint32_t k = states->layer_count - 1; k-- > 0;) {
 		const struct sn_state_layer *layer = &states->layers[k];
-		long double *here = sn_alloc_zeroed(layer->count, sizeof(*here));
+		long double *here = sn_alloc_zeroed(layer->count, sizeof(*here)), largest = 0;
 
-		for (uint32_t s = 0; s < layer->count; s++)
+		for (uint32_t s = 0; s < layer->count; s++) {
 			here[s] = bound_of(layer, s, below);
+			largest = here[s] > largest ? here[s] : largest;
+		}
+		limbs[k] = limbs_for(largest);
 		free(below);
 		below = here;
 	}
-	result = below[0];
 	free(below);
-	return result;
+	return limbs;
 }
 
 static void place_polynomials(const struct sn_state_layer *layer, struct sums *sums)
@@ -139,6 +155,30 @@ static void add_shifted(const struct summing *sum, uint64_t *to, uint64_t *steps
 	}
 	sn_limbs_add(steps + (size_t)run->shift * limbs, from, count, limbs);
 	sn_limbs_subtract(steps + ((size_t)run->shift + run->length) * limbs, from, count, limbs);
+}
+
+static uint64_t *widen(uint64_t *numbers, size_t count, unsigned from, unsigned to)
+{
+	uint64_t *wide;
+
+	if (!numbers)
+		return NULL;
+	wide = sn_alloc(count * to * sizeof(uint64_t));
+	sn_limbs_widen(wide, to, numbers, from, count);
+	free(numbers);
+	return wide;
+}
+
+static void widen_sums(const struct sn_state_layer *layer, struct sums *sums, unsigned from,
+		       unsigned to)
+{
+	size_t total = sums->poly_first[layer->count];
+
+	if (from == to)
+		return;
+	sums->numbers = widen(sums->numbers, total, from, to);
+	sums->arcs = widen(sums->arcs, total, from, to);
+	sums->cubes = widen(sums->cubes, (size_t)layer->count * (layer->width + 1), from, to);
 }
 
 static void sum_levels(const struct summing *sum, const struct sn_state_layer *layer,
@@ -282,28 +322,28 @@ static void take_root(const struct summing *sum, struct sums *root, struct sn_in
 	}
 }
 
-static enum sn_interval_outcome sum_all(struct summing *sum, struct sn_interval_counts *out)
+static enum sn_interval_outcome sum_all(struct summing *sum, const unsigned *layer_limbs,
+					struct sn_interval_counts *out)
 {
 	const struct sn_states *states = sum->states;
-	enum sn_interval_outcome outcome = SN_INTERVAL_STATES;
+	enum sn_interval_outcome outcome = SN_INTERVAL_DONE;
 	struct sums below = { 0 };
 
-	for (uint32_t k = states->layer_count; k-- > 0;) {
+	for (uint32_t k = states->layer_count; k-- > 0 && outcome == SN_INTERVAL_DONE;) {
 		const struct sn_state_layer *layer = &states->layers[k];
 		struct sums here;
 
-		outcome = SN_INTERVAL_STATES;
-		if (make_sums(sum, layer, &here)) {
-			outcome = SN_INTERVAL_DONE;
-			if (k == states->layer_count - 1)
-				sum_last_layer(sum, layer, &here);
-			else
-				outcome = sum_layer(sum, layer, &here, &below);
+		sum->limbs = layer_limbs[k];
+		if (!make_sums(sum, layer, &here)) {
+			outcome = SN_INTERVAL_STATES;
+		} else if (k == states->layer_count - 1) {
+			sum_last_layer(sum, layer, &here);
+		} else {
+			widen_sums(layer + 1, &below, layer_limbs[k + 1], sum->limbs);
+			outcome = sum_layer(sum, layer, &here, &below);
 		}
 		free_sums(&below);
 		below = here;
-		if (outcome != SN_INTERVAL_DONE)
-			break;
 	}
 	if (outcome == SN_INTERVAL_DONE)
 		take_root(sum, &below, out);
@@ -337,21 +377,17 @@ enum sn_interval_outcome sn_interval_count(const struct sn_lattice_order *order,
 	struct sn_states states;
 	struct summing sum = { .states = &states, .limits = limits };
 	enum sn_interval_outcome outcome = sn_states_make(&states, order, a, b, limits);
-	int exponent;
 
 	if (outcome != SN_INTERVAL_DONE)
 		return outcome;
 	if (states.layer_count == 0) {
 		count_nothing(limits, out);
 	} else {
-		long double bound = bound_of_all(&states);
+		unsigned *layer_limbs = limbs_of_layers(&states);
 
-		outcome = SN_INTERVAL_STATES; /* beyond 2^16383: no machine has the memory */
-		if (isfinite(bound)) {
-			frexpl(bound, &exponent);
-			sum.limbs = ((unsigned)exponent + 1) / 64 + 1;
-			outcome = sum_all(&sum, out);
-		}
+		/* Beyond 2^16383 nothing would fit in memory anyway. */
+		outcome = layer_limbs[0] ? sum_all(&sum, layer_limbs, out) : SN_INTERVAL_STATES;
+		free(layer_limbs);
 	}
 	sn_states_free(&states);
 	return outcome;

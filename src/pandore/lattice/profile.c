@@ -84,11 +84,11 @@ struct splitting {
 };
 
 /* No part may spend all the time, or its windows could not be had in time. */
-static uint64_t half_way(uint64_t deadline_ns)
+static uint64_t share_of(uint64_t deadline_ns)
 {
 	uint64_t now = sn_now_ns();
 
-	return now < deadline_ns ? now + (deadline_ns - now) / 2 : 1;
+	return now < deadline_ns ? now + (deadline_ns - now) / 4 * 3 : 1;
 }
 
 static void count_part(struct splitting *s, const uint32_t *from, const uint32_t *to)
@@ -97,7 +97,7 @@ static void count_part(struct splitting *s, const uint32_t *from, const uint32_t
 	struct sn_interval_counts counts;
 	enum sn_interval_outcome outcome;
 
-	limits.deadline_ns = half_way(s->limits.deadline_ns);
+	limits.deadline_ns = share_of(s->limits.deadline_ns);
 	outcome = sn_interval_count(s->order, from, to, &limits, &counts);
 	if (outcome == SN_INTERVAL_DONE) {
 		sn_lattice_profile_add(s->profile, from, to, true, &counts);
