@@ -6,6 +6,7 @@
 	X(lattice)                                                                                 \
 	X(list)                                                                                    \
 	X(help)                                                                                    \
+	X(pandore_compile)                                                                         \
 	X(version)                                                                                 \
 	X(completion)
 

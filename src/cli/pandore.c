@@ -1,0 +1,313 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/file.h"
+#include "base/vec.h"
+#include "cli/command.h"
+#include "pandore/compiler/compile.h"
+
+extern char **environ;
+
+struct words {
+	SN_VEC(const char *) items;
+};
+
+static void add_word(struct words *words, const char *word)
+{
+	sn_vec_push(&words->items, word);
+}
+
+/* "gcc -m64" is two words. */
+static void add_words(struct words *words, struct sn_arena *arena, const char *text)
+{
+	while (*text) {
+		size_t length = strcspn(text, " ");
+
+		if (length)
+			add_word(words, sn_arena_strndup(arena, text, length));
+		text += length + (text[length] == ' ');
+	}
+}
+
+/* Where libpandore lies: beside a build folder's sonde, or where it was installed. */
+static const char *runtime_folder(struct sn_arena *arena)
+{
+	static const char *const places[] = { "src/pandore/runtime", "../lib/sonde/pandore" };
+	char exe[PATH_MAX];
+	ssize_t length = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
+	char *slash;
+
+	if (length <= 0)
+		return NULL;
+	exe[length] = 0;
+	slash = strrchr(exe, '/');
+	for (size_t i = 0; slash && i < sizeof(places) / sizeof(*places); i++) {
+		const char *folder =
+			sn_arena_printf(arena, "%.*s/%s", (int)(slash - exe), exe, places[i]);
+
+		if (!access(sn_arena_printf(arena, "%s/libpandore.a", folder), R_OK))
+			return folder;
+	}
+	return NULL;
+}
+
+static sn_status read_defines(const struct sn_args *args, struct sn_arena *arena,
+			      struct sn_pnd_define *defines, size_t *define_count,
+			      const char **folders, size_t *folder_count, struct sn_error *err)
+{
+	for (size_t i = 0; i < args->given_count; i++) {
+		const char *option = args->command->options[args->given[i].option].name;
+		const char *value = args->given[i].value, *equals = strchr(value, '=');
+		size_t length = equals ? (size_t)(equals - value) : strlen(value);
+
+		if (!strcmp(option, "include")) {
+			folders[(*folder_count)++] = value;
+		} else if (!strcmp(option, "define")) {
+			if (!length ||
+			    strspn(value, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvw"
+					  "xyz_0123456789") < length)
+				return sn_error_set(err, SN_ERR_USAGE,
+						    "--define takes NAME=VALUE, not '%s'", value);
+			defines[*define_count].name = sn_arena_strndup(arena, value, length);
+			defines[(*define_count)++].value = equals ? equals + 1 : "1";
+		}
+	}
+	return SN_OK;
+}
+
+static sn_status run_compiler(struct words *words, const char *source, struct sn_error *err)
+{
+	int status = 0, failed;
+	pid_t child;
+
+	add_word(words, NULL);
+	failed = posix_spawnp(&child, words->items.items[0], NULL, NULL,
+			      (char *const *)(uintptr_t)words->items.items, environ);
+	if (failed) {
+		errno = failed;
+		return sn_error_errno(err, "cannot start the C compiler '%s'",
+				      words->items.items[0]);
+	}
+	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+		;
+	if (status)
+		return sn_error_set(err, SN_ERR_FORMAT,
+				    "the C compiler '%s' refused the host's part of '%s'; its "
+				    "messages above name the lines",
+				    words->items.items[0], source);
+	return SN_OK;
+}
+
+static sn_status write_code(const char *path, const struct sn_text *code, struct sn_error *err)
+{
+	struct sn_file_writer writer;
+	sn_status status = sn_file_writer_open(&writer, path, err);
+
+	if (status != SN_OK)
+		return status;
+	fwrite(code->chars, 1, code->length, writer.out);
+	return sn_file_writer_commit(&writer, err);
+}
+
+static sn_status build(const struct sn_args *args, struct sn_arena *arena, const char *source,
+		       const char *generated, const char *output, struct sn_error *err)
+{
+	const char *backend = sn_args_value(args, "backend"), *folder = runtime_folder(arena);
+	bool is_mpi = backend && !strcmp(backend, "mpi");
+	const char *cc = sn_args_value(args, "cc"), *slash = strrchr(source, '/');
+	struct words words = { 0 };
+	sn_status status;
+
+	if (!folder)
+		return sn_error_set(err, SN_ERR_UNSUPPORTED,
+				    "libpandore.a is neither beside this sonde nor in "
+				    "../lib/sonde/pandore; build or install sonde whole");
+	if (!cc)
+		cc = getenv(is_mpi ? "MPICC" : "CC");
+	add_words(&words, arena, cc && *cc ? cc : is_mpi ? "mpicc" : "cc");
+	if (!words.items.count)
+		add_word(&words, "cc");
+	add_words(&words, arena, "-std=gnu11 -g -O2 -ffp-contract=off -Ulinux -Uunix");
+	add_word(&words, sn_arena_printf(arena, "-I%s", folder));
+	add_word(&words,
+		 slash ? sn_arena_printf(arena, "-I%.*s", (int)(slash - source), source) : "-I.");
+	for (size_t i = 0; i < args->given_count; i++)
+		if (!strcmp(args->command->options[args->given[i].option].name, "include"))
+			add_word(&words, sn_arena_printf(arena, "-I%s", args->given[i].value));
+	add_word(&words, "-o");
+	add_word(&words, output);
+	add_word(&words, generated);
+	for (size_t i = 1; i < args->operand_count; i++)
+		add_word(&words, args->operands[i]);
+	if (is_mpi)
+		add_word(&words, sn_arena_printf(arena, "%s/mpi.c", folder));
+	add_word(&words, sn_arena_printf(arena, "%s/libpandore.a", folder));
+	add_word(&words, "-lm");
+	status = run_compiler(&words, source, err);
+	sn_vec_free(&words.items);
+	return status;
+}
+
+static void default_output(struct sn_arena *arena, const char *source, const char **output)
+{
+	const char *slash = strrchr(source, '/'), *name = slash ? slash + 1 : source;
+	const char *dot = strrchr(name, '.');
+
+	if (!*output)
+		*output = dot && dot > name ? sn_arena_strndup(arena, name, (size_t)(dot - name))
+					    : sn_arena_printf(arena, "%s.out", name);
+}
+
+static sn_status options_of(const struct sn_args *args, struct sn_pnd_options *options,
+			    struct sn_error *err)
+{
+	const char *scheme = sn_args_value(args, "scheme");
+	long long strip;
+	sn_status status = sn_args_integer(args, "strip", 0, &strip, err);
+
+	if (status == SN_OK && (strip < 0 || strip > 1000000))
+		status = sn_error_set(err, SN_ERR_USAGE, "--strip is 1 to 1000000");
+	options->strip = (int)strip;
+	options->scheme = scheme && !strcmp(scheme, "naive") ? SN_PND_NAIVE : SN_PND_OPT;
+	options->host_inside = sn_args_flag(args, "host-inside");
+	options->profile = sn_args_flag(args, "profile");
+	options->trace = sn_args_flag(args, "trace");
+	options->reassoc = sn_args_flag(args, "reassoc");
+	options->check = sn_args_flag(args, "check");
+	options->lex.may_read_files = true;
+	return status;
+}
+
+static sn_status finish(const struct sn_args *args, struct sn_arena *arena, const char *source,
+			const struct sn_pnd_result *result, const char *output,
+			struct sn_error *err)
+{
+	const char *kept = sn_args_value(args, "emit-c");
+	char temporary[] = "/tmp/sonde-pandore-XXXXXX.c";
+	sn_status status;
+	int fd;
+
+	if (sn_args_flag(args, "explain"))
+		fputs(result->explain.chars ? result->explain.chars : "", stdout);
+	if (kept)
+		return write_code(kept, &result->code, err);
+	if (sn_args_flag(args, "explain") && !sn_args_value(args, "output"))
+		return SN_OK;
+	fd = mkstemps(temporary, 2);
+	if (fd < 0)
+		return sn_error_errno(err, "cannot make a file in /tmp");
+	close(fd);
+	status = write_code(temporary, &result->code, err);
+	if (status == SN_OK)
+		status = build(args, arena, source, temporary, output, err);
+	unlink(temporary);
+	return status;
+}
+
+static int compile_run(const struct sn_args *args)
+{
+	struct sn_arena arena = { 0 };
+	struct sn_pnd_diags diags = { .arena = &arena };
+	struct sn_pnd_options options = { 0 };
+	struct sn_pnd_result result = { 0 };
+	struct sn_pnd_define defines[SN_OPTIONS_MAX * 4];
+	const char *folders[SN_OPTIONS_MAX * 4], *source, *output = sn_args_value(args, "output");
+	struct sn_file_view view = { 0 };
+	struct sn_pnd_file file;
+	struct sn_error err;
+	sn_status status;
+	int code = SN_EXIT_OK;
+
+	if (args->operand_count < 1 || args->given_count > SN_OPTIONS_MAX * 4) {
+		sn_error_set(&err, SN_ERR_USAGE,
+			     "name one Pandore source: sonde pandore compile "
+			     "PROG.pnd -o PROG");
+		return sn_error_print(&err);
+	}
+	source = args->operands[0];
+	status = options_of(args, &options, &err);
+	if (status == SN_OK)
+		status = read_defines(args, &arena, defines, &options.lex.define_count, folders,
+				      &options.lex.include_folder_count, &err);
+	options.lex.defines = defines;
+	options.lex.include_folders = folders;
+	default_output(&arena, source, &output);
+	options.program_name = output;
+	if (status == SN_OK)
+		status = sn_file_map(source, &view, &err);
+	if (status == SN_OK) {
+		file = (struct sn_pnd_file){ source, (const char *)view.bytes, view.length };
+		sn_vec_push(&diags.files, file);
+		if (!sn_pnd_compile(&diags, &options, &result))
+			code = SN_EXIT_BAD_INPUT;
+		sn_pnd_diags_print(&diags, stderr, sn_args_flag(args, "explain"));
+		if (code == SN_EXIT_OK)
+			status = finish(args, &arena, source, &result, output, &err);
+	}
+	if (status != SN_OK)
+		code = sn_error_print(&err);
+	sn_pnd_result_free(&result);
+	sn_pnd_diags_free(&diags);
+	sn_file_unmap(&view);
+	sn_arena_free(&arena);
+	return code;
+}
+
+static const struct sn_option compile_options[] = {
+	{ "output", 'o', "FILE", "name of the program; default: the source's without its ending",
+	  NULL },
+	{ "backend", 'b', "BACKEND", "local starts the nodes itself, mpi is started by mpirun",
+	  "local|mpi" },
+	{ "scheme", 's', "SCHEME",
+	  "opt (default) or naive: refresh, execute, free for each statement", "naive|opt" },
+	{ "define", 'D', "NAME=VALUE", "override a #define, such as P, the number of nodes", NULL },
+	{ "include", 'I', "FOLDER", "look here for #include \"...\"", NULL },
+	{ "profile", 'p', NULL,
+	  "count messages, bytes and waiting; the run writes PROG.profile.json", NULL },
+	{ "trace", 't', NULL, "record events; the run writes PROG.trace.jsonl for sonde lattice",
+	  NULL },
+	{ "check", 0, NULL, "check every subscript while running", NULL },
+	{ "reassoc", 0, NULL, "allow sums in another order: results may differ in the last bits",
+	  NULL },
+	{ "strip", 0, "N", "iterations in a strip of a pipelined loop (default 32)", NULL },
+	{ "host-inside", 0, NULL, "the host is node 0 and no process of its own", NULL },
+	{ "explain", 'e', NULL, "print how each statement is translated and its messages", NULL },
+	{ "emit-c", 0, "FILE", "write the generated C here and do not compile it", NULL },
+	{ "cc", 0, "COMMAND", "the C compiler; default: $CC or cc, with mpi $MPICC or mpicc",
+	  NULL },
+	{ 0 }
+};
+
+static const char *const compile_examples[] = {
+	"sonde pandore compile fig1.pnd -o fig1 && ./fig1",
+	"compiles for the P of the source and runs it on this machine",
+	"sonde pandore compile fig1.pnd -D P=7 --profile -o fig1 && ./fig1 && sonde comm "
+	"fig1.profile.json",
+	"seven nodes, and who sent what to whom", NULL
+};
+
+const struct sn_command sn_command_pandore_compile = {
+	.name = "pandore compile",
+	.operands = "PROG.pnd [FILE.c...]",
+	.summary = "Compiles a sequential C program with distributed phases",
+	.description = "Translates the phases of a Pandore program to communicating processes and "
+		       "compiles "
+		       "the result with the C compiler. Results are bit-identical to the "
+		       "sequential program "
+		       "for every distribution and number of nodes.\n\n"
+		       "Further operands, such as objects and options of the C compiler after --, "
+		       "are passed "
+		       "on to it. Errors are printed as FILE:LINE:COLUMN: error: Pnn: TEXT, all of "
+		       "a file in "
+		       "one go.",
+	.options = compile_options,
+	.examples = compile_examples,
+	.run = compile_run,
+};

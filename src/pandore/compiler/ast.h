@@ -1,0 +1,191 @@
+/**
+ * A Pandore program as a tree. Everything lives in one arena; lists are chained by `next`.
+ */
+#ifndef SN_PANDORE_COMPILER_AST_H
+#define SN_PANDORE_COMPILER_AST_H
+
+#include "base/text.h"
+#include "pandore/compiler/lex.h"
+
+enum { SN_PND_RANK_MAX = 8, SN_PND_NODES_MAX = 1024 };
+
+/** In the order of C's usual arithmetic conversions. */
+enum sn_pnd_type {
+	SN_T_VOID,
+	SN_T_CHAR,
+	SN_T_INT,
+	SN_T_UNSIGNED,
+	SN_T_LONG,
+	SN_T_FLOAT,
+	SN_T_DOUBLE,
+};
+
+const char *sn_pnd_type_name(enum sn_pnd_type type);
+int64_t sn_pnd_type_bytes(enum sn_pnd_type type);
+
+enum sn_pnd_mode { SN_MODE_IN, SN_MODE_OUT, SN_MODE_INOUT };
+
+enum sn_pnd_var_kind { SN_VAR_GLOBAL, SN_VAR_PARAM, SN_VAR_ARGUMENT, SN_VAR_LOCAL };
+
+/**
+ * A variable. A distributed array is cut into blocks of `block[d]` elements in dimension d (the
+ * last one may be short); the blocks' grid is numbered with dimension order[0] slowest. Block b
+ * lives on node b / blocks_per_node (regular) or b % P (wrapped).
+ */
+struct sn_pnd_var {
+	struct sn_pnd_var *next;
+	const char *name;
+	struct sn_pnd_pos pos;
+	enum sn_pnd_var_kind kind;
+	enum sn_pnd_type type;
+	int rank; /* 0: scalar */
+	int64_t extent[SN_PND_RANK_MAX];
+	int index;		  /* of a parameter, from 0 */
+	struct sn_pnd_expr *init; /* of a global: literals only */
+	struct sn_pnd_expr *init_list;
+
+	bool is_distributed, is_wrapped;
+	int64_t block[SN_PND_RANK_MAX], grid[SN_PND_RANK_MAX], block_count, blocks_per_node;
+	int order[SN_PND_RANK_MAX];
+	enum sn_pnd_mode mode;
+
+	bool is_unknown;    /* stands for a name that was not declared: no further findings */
+	bool is_written;    /* so far in the text */
+	int counts_loops;   /* open for loops whose counter this is */
+	unsigned nest_mark; /* scratch of the optimiser: written in nest number ... */
+};
+
+enum sn_pnd_expr_kind {
+	SN_E_INT,   /* value, text as written */
+	SN_E_REAL,  /* text */
+	SN_E_VAR,   /* a scalar */
+	SN_E_INDEX, /* var, args = one subscript a dimension */
+	SN_E_UNARY, /* punct, a */
+	SN_E_BINARY,
+	SN_E_COND, /* a ? b : c */
+	SN_E_CAST, /* (type) a */
+	SN_E_CALL, /* name, function (NULL: of math.h), args */
+};
+
+struct sn_pnd_expr {
+	enum sn_pnd_expr_kind kind;
+	enum sn_pnd_type type;
+	struct sn_pnd_pos pos;
+	uint32_t punct;
+	struct sn_pnd_expr *a, *b, *c;
+	struct sn_pnd_expr **args;
+	int arg_count;
+	struct sn_pnd_var *var;
+	struct sn_pnd_function *function;
+	const char *text;
+	int64_t value;
+	bool has_distributed;	  /* reads an element of a distributed array */
+	struct sn_pnd_expr *next; /* in a list of initialisers */
+};
+
+enum sn_pnd_stmt_kind {
+	SN_S_BLOCK,
+	SN_S_EMPTY,
+	SN_S_ASSIGN,
+	SN_S_IF,
+	SN_S_FOR,
+	SN_S_WHILE,
+	SN_S_DO,
+	SN_S_ZONE,
+	SN_S_OBSERVE,
+	SN_S_RETURN,
+};
+
+struct sn_pnd_stmt {
+	enum sn_pnd_stmt_kind kind;
+	struct sn_pnd_pos pos;
+	struct sn_pnd_stmt *next;      /* in a block */
+	struct sn_pnd_stmt *first;     /* of a block */
+	struct sn_pnd_var *locals;     /* of a block */
+	struct sn_pnd_expr *lhs, *rhs; /* assignment: rhs is NULL for ++ and -- ; return: rhs */
+	uint32_t punct;		       /* of the assignment: =, +=, ..., ++, -- */
+	struct sn_pnd_expr *cond;
+	struct sn_pnd_stmt *init, *step, *body, *otherwise;
+	const char *name; /* zone, label */
+	int zone;	  /* index of the innermost zone around, -1: none */
+	int id;		  /* of an assignment or observation point, unique in the program */
+};
+
+struct sn_pnd_function {
+	struct sn_pnd_function *next;
+	const char *name;
+	struct sn_pnd_pos pos;
+	enum sn_pnd_type type;
+	struct sn_pnd_var *params;
+	int param_count;
+	struct sn_pnd_stmt *body; /* NULL: a prototype that says const, or opaque */
+	bool is_opaque;		  /* its text is passed on as it is, for the host only */
+	const char *impure;	  /* why a phase may not call it; NULL: it may */
+	size_t first_token, last_token;
+	int math_index;
+};
+
+struct sn_pnd_zone {
+	const char *name;
+	int phase;
+};
+
+struct sn_pnd_phase {
+	struct sn_pnd_phase *next;
+	const char *name;
+	struct sn_pnd_pos pos;
+	struct sn_pnd_var *params;
+	int param_count, index;
+	struct sn_pnd_stmt *body;
+};
+
+/** What the host's part consists of, in the order of the source. */
+struct sn_pnd_host_item {
+	enum { SN_HOST_GLOBAL, SN_HOST_FUNCTION, SN_HOST_MAIN } kind;
+	size_t first_token, last_token; /* of a function or main: up to its closing brace */
+	struct sn_pnd_var *global;
+};
+
+struct sn_pnd_program {
+	struct sn_arena *arena;
+	struct sn_pnd_diags *diags;
+	struct sn_pnd_tokens tokens;
+	struct sn_pnd_function *functions;
+	struct sn_pnd_phase *phases;
+	struct sn_pnd_var *globals;
+	SN_VEC(struct sn_pnd_host_item) host;
+	SN_VEC(struct sn_pnd_zone) zones;
+	SN_VEC(const char *) math_used; /* whitelisted functions that are called */
+	int nodes;			/* P */
+	bool has_main, main_takes_arguments;
+	size_t main_brace; /* token of main's opening brace */
+	bool has_observe;  /* observation points by pragma: then only these are observed */
+	int assign_count;  /* ids of assignments and observation points given so far */
+};
+
+/** Parses and checks; findings are in `diags`. The program is complete if diags->errors is 0. */
+void sn_pnd_parse(struct sn_pnd_program *program);
+void sn_pnd_program_free(struct sn_pnd_program *program);
+
+/** Checks the calls of phases in main(): P07, and P10 in other functions of the host. */
+void sn_pnd_check_host(struct sn_pnd_program *program);
+
+/** The value of an integer constant expression; false if it is none (or divides by zero). */
+bool sn_pnd_evaluate(const struct sn_pnd_expr *expr, int64_t *out);
+
+/** Writes an expression as C, with the parentheses it needs. */
+void sn_pnd_print_expr(struct sn_text *text, const struct sn_pnd_expr *expr);
+bool sn_pnd_same_expr(const struct sn_pnd_expr *a, const struct sn_pnd_expr *b);
+
+/** Binding strength of an operator, 1 (?:) to 12 (primary), for printing. */
+int sn_pnd_binary_level(uint32_t punct);
+
+/** A pure function of math.h or stdlib.h that phases may call, or NULL. */
+struct sn_pnd_math {
+	const char *name;
+	int arity;
+	enum sn_pnd_type type;
+};
+const struct sn_pnd_math *sn_pnd_math_find(const char *name);
+
+#endif

@@ -1,0 +1,200 @@
+/* Calls of phases in the host's text: whole arrays by name, right shapes, no aliases. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "pandore/compiler/parser.h"
+
+enum { ARGS_MAX = 256 };
+
+struct host_array {
+	bool is_known; /* shape and type are known; else the C compiler checks */
+	enum sn_pnd_type type;
+	int rank;
+	int64_t extent[SN_PND_RANK_MAX];
+};
+
+static const struct sn_pnd_token *token_at(const struct sn_pnd_program *program, size_t i)
+{
+	return &program->tokens.items.items[i];
+}
+
+/* Extents written as plain numbers after a declarator in main(). */
+static bool read_extents(const struct sn_pnd_program *program, size_t at, struct host_array *out)
+{
+	while (token_at(program, at)->punct == '[') {
+		if (token_at(program, at + 1)->kind != SN_TOK_INT ||
+		    token_at(program, at + 2)->punct != ']' || out->rank == SN_PND_RANK_MAX)
+			return false;
+		if (!sn_pnd_integer_value(token_at(program, at + 1), &out->extent[out->rank++]))
+			return false;
+		at += 3;
+	}
+	return out->rank > 0;
+}
+
+/* An array declared in main() as "type NAME[N].." or after a comma of such a declaration. */
+static struct host_array local_array(const struct sn_pnd_parser *p, size_t first, size_t call,
+				     const char *name)
+{
+	struct host_array found = { 0 };
+
+	for (size_t i = first; i < call; i++) {
+		struct sn_pnd_parser at = *p;
+		struct host_array array = { 0 };
+		size_t words;
+
+		at.at = i;
+		if (!sn_pnd_at_type(&at, &array.type, &words))
+			continue;
+		for (i += words; i < call && token_at(p->program, i)->punct != ';'; i++)
+			if (token_at(p->program, i)->kind == SN_TOK_IDENT &&
+			    !strcmp(token_at(p->program, i)->text, name) &&
+			    token_at(p->program, i - 1)->punct != '*') {
+				array.is_known = read_extents(p->program, i + 1, &array);
+				found = array;
+			}
+	}
+	return found;
+}
+
+static struct host_array find_array(const struct sn_pnd_parser *p, size_t first, size_t call,
+				    const char *name)
+{
+	struct host_array local = local_array(p, first, call, name);
+
+	if (local.is_known)
+		return local;
+	for (const struct sn_pnd_var *g = p->program->globals; g; g = g->next)
+		if (!strcmp(g->name, name)) {
+			struct host_array array = { true, g->type, g->rank, { 0 } };
+
+			memcpy(array.extent, g->extent, sizeof(array.extent));
+			return array;
+		}
+	return local;
+}
+
+static void check_array(struct sn_pnd_parser *p, const struct sn_pnd_var *param,
+			const struct host_array *array, const struct sn_pnd_token *arg)
+{
+	bool same = array->type == param->type && array->rank == param->rank;
+
+	for (int d = 0; d < param->rank && same; d++)
+		same = array->extent[d] == param->extent[d];
+	if (!same)
+		sn_pnd_report(p->diags, arg->pos, 7,
+			      "'%.60s' has not the type and shape of the parameter '%s'", arg->text,
+			      param->name);
+}
+
+struct argument {
+	size_t first, count; /* tokens */
+};
+
+static int read_args(const struct sn_pnd_program *program, size_t open, struct argument *args)
+{
+	int depth = 0, count = 0;
+
+	args[0] = (struct argument){ open + 1, 0 };
+	for (size_t i = open;; i++) {
+		const struct sn_pnd_token *t = token_at(program, i);
+
+		if (t->kind == SN_TOK_END)
+			return -1;
+		if (t->punct == '(' && depth++ == 0)
+			continue;
+		if (t->punct == ')' && --depth == 0)
+			return count + (count || args[0].count);
+		if (t->punct == ',' && depth == 1) {
+			if (++count == ARGS_MAX)
+				return -1;
+			args[count] = (struct argument){ i + 1, 0 };
+		} else {
+			args[count].count++;
+		}
+	}
+}
+
+static void check_alias(struct sn_pnd_parser *p, const struct sn_pnd_phase *phase,
+			const struct argument *args, const struct sn_pnd_var *param)
+{
+	const struct sn_pnd_token *arg = token_at(p->program, args[param->index].first);
+
+	for (const struct sn_pnd_var *other = phase->params; other != param; other = other->next) {
+		const struct sn_pnd_token *first = token_at(p->program, args[other->index].first);
+
+		if (other->rank && !strcmp(first->text, arg->text) &&
+		    (other->mode != SN_MODE_IN || param->mode != SN_MODE_IN))
+			sn_pnd_report(p->diags, arg->pos, 7,
+				      "'%.60s' is passed twice to '%s', which writes it", arg->text,
+				      phase->name);
+	}
+}
+
+static void check_call(struct sn_pnd_parser *p, const struct sn_pnd_phase *phase, size_t first,
+		       size_t call)
+{
+	struct argument args[ARGS_MAX];
+	int count = read_args(p->program, call + 1, args);
+	const struct sn_pnd_token *name = token_at(p->program, call);
+
+	if (count != phase->param_count) {
+		sn_pnd_report(p->diags, name->pos, 7, "phase '%s' takes %d argument%s, not %d",
+			      phase->name, phase->param_count, phase->param_count == 1 ? "" : "s",
+			      count < 0 ? 0 : count);
+		return;
+	}
+	for (const struct sn_pnd_var *param = phase->params; param; param = param->next) {
+		const struct argument *arg = &args[param->index];
+		const struct sn_pnd_token *t = token_at(p->program, arg->first);
+		struct host_array array;
+
+		if (!param->rank) {
+			if (!arg->count)
+				sn_pnd_report(p->diags, name->pos, 7, "an argument is missing");
+			continue;
+		}
+		if (arg->count != 1 || t->kind != SN_TOK_IDENT) {
+			sn_pnd_report(p->diags, arg->count ? t->pos : name->pos, 7,
+				      "the parameter '%s' takes a whole array by its name",
+				      param->name);
+			continue;
+		}
+		array = find_array(p, first, call, t->text);
+		if (array.is_known)
+			check_array(p, param, &array, t);
+		check_alias(p, phase, args, param);
+	}
+}
+
+void sn_pnd_check_host(struct sn_pnd_program *program)
+{
+	struct sn_pnd_parser p = { .program = program,
+				   .diags = program->diags,
+				   .arena = program->arena };
+
+	for (size_t h = 0; h < program->host.count; h++) {
+		const struct sn_pnd_host_item *item = &program->host.items[h];
+
+		if (item->kind == SN_HOST_GLOBAL)
+			continue;
+		for (size_t i = item->first_token; i < item->last_token; i++) {
+			const struct sn_pnd_token *t = token_at(program, i);
+			const struct sn_pnd_phase *phase =
+				t->kind == SN_TOK_IDENT && token_at(program, i + 1)->punct == '('
+					? sn_pnd_find_phase(program, t->text)
+					: NULL;
+
+			if (!phase)
+				continue;
+			if (item->kind == SN_HOST_FUNCTION)
+				sn_pnd_report(
+					program->diags, t->pos, 10,
+					"phase '%s' is called from a function; only main() may "
+					"call phases",
+					phase->name);
+			else
+				check_call(&p, phase, item->first_token, i);
+		}
+	}
+}

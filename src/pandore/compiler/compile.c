@@ -1,0 +1,30 @@
+#include "pandore/compiler/compile.h"
+
+#include "pandore/compiler/emit.h"
+
+bool sn_pnd_compile(struct sn_pnd_diags *diags, const struct sn_pnd_options *options,
+		    struct sn_pnd_result *out)
+{
+	struct sn_pnd_program program = { .arena = diags->arena, .diags = diags };
+	struct sn_pnd_emitter em = {
+		.program = &program, .options = options, .arena = diags->arena, .out = &out->code
+	};
+	bool ok;
+
+	sn_pnd_lex(diags, &options->lex, &program.tokens);
+	sn_pnd_parse(&program);
+	ok = !diags->errors;
+	out->nodes = program.nodes;
+	if (ok)
+		sn_pnd_emit_program(&em);
+	sn_vec_free(&em.sites);
+	sn_vec_free(&em.points);
+	sn_pnd_program_free(&program);
+	return ok;
+}
+
+void sn_pnd_result_free(struct sn_pnd_result *result)
+{
+	sn_text_free(&result->code);
+	sn_text_free(&result->explain);
+}

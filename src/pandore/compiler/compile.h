@@ -1,0 +1,33 @@
+/**
+ * From a Pandore source to C11 that stands on libpandore.
+ */
+#ifndef SN_PANDORE_COMPILER_COMPILE_H
+#define SN_PANDORE_COMPILER_COMPILE_H
+
+#include "base/text.h"
+#include "pandore/compiler/diag.h"
+#include "pandore/compiler/lex.h"
+
+enum sn_pnd_scheme { SN_PND_NAIVE, SN_PND_OPT };
+
+struct sn_pnd_options {
+	struct sn_pnd_lex_options lex;
+	enum sn_pnd_scheme scheme;
+	bool host_inside; /* the host is node 0, not a process of its own */
+	bool profile, trace, reassoc, check;
+	int strip; /* iterations of a pipelined strip; 0: the default */
+	const char *program_name;
+};
+
+struct sn_pnd_result {
+	struct sn_text code;	/* C; empty after errors */
+	struct sn_text explain; /* how each statement was translated, and the messages to expect */
+	int nodes;
+};
+
+/** Translates files[0] of `diags` (the caller pushes it). True if there was no error. */
+bool sn_pnd_compile(struct sn_pnd_diags *diags, const struct sn_pnd_options *options,
+		    struct sn_pnd_result *out);
+void sn_pnd_result_free(struct sn_pnd_result *result);
+
+#endif

@@ -1,0 +1,144 @@
+#include "pandore/compiler/diag.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+
+enum { SHOWN_COLUMNS_MAX = 400, FINDINGS_MAX = 200 };
+
+static bool is_warning(int code)
+{
+	return code == 11 || code == 14 || code == 15;
+}
+
+static bool is_known(const struct sn_pnd_diags *diags, const struct sn_pnd_diag *diag)
+{
+	for (size_t i = 0; i < diags->items.count; i++) {
+		const struct sn_pnd_diag *old = &diags->items.items[i];
+
+		if (old->pos.file == diag->pos.file && old->pos.line == diag->pos.line &&
+		    old->code == diag->code && old->severity == diag->severity)
+			return true;
+	}
+	return false;
+}
+
+static void add(struct sn_pnd_diags *diags, struct sn_pnd_pos pos, enum sn_pnd_severity severity,
+		int code, const char *format, va_list args)
+{
+	struct sn_pnd_diag diag = { .pos = pos, .severity = severity, .code = code };
+	char text[512];
+
+	diag.order = diags->items.count;
+	if (severity == SN_PND_ERROR)
+		diags->errors++;
+	if (diags->items.count >= FINDINGS_MAX || is_known(diags, &diag))
+		return;
+	vsnprintf(text, sizeof(text), format, args);
+	diag.text = sn_arena_strdup(diags->arena, text);
+	sn_vec_push(&diags->items, diag);
+}
+
+void sn_pnd_report(struct sn_pnd_diags *diags, struct sn_pnd_pos pos, int code, const char *format,
+		   ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	add(diags, pos, is_warning(code) ? SN_PND_WARNING : SN_PND_ERROR, code, format, args);
+	va_end(args);
+}
+
+void sn_pnd_remark(struct sn_pnd_diags *diags, struct sn_pnd_pos pos, int code, const char *format,
+		   ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	add(diags, pos, SN_PND_REMARK, code, format, args);
+	va_end(args);
+}
+
+static int by_place(const void *left, const void *right)
+{
+	const struct sn_pnd_diag *a = left, *b = right;
+
+	if (a->pos.file != b->pos.file)
+		return a->pos.file < b->pos.file ? -1 : 1;
+	if (a->pos.line != b->pos.line)
+		return a->pos.line < b->pos.line ? -1 : 1;
+	if (a->pos.column != b->pos.column)
+		return a->pos.column < b->pos.column ? -1 : 1;
+	return a->order < b->order ? -1 : a->order > b->order;
+}
+
+/* The text of a line, without its end. */
+static const char *line_of(const struct sn_pnd_file *file, int line, size_t *length)
+{
+	const char *at = file->chars, *end = file->chars + file->length;
+	const char *stop;
+
+	for (int n = 1; n < line && at < end; n++) {
+		stop = memchr(at, '\n', (size_t)(end - at));
+		if (!stop)
+			return NULL;
+		at = stop + 1;
+	}
+	stop = at < end ? memchr(at, '\n', (size_t)(end - at)) : NULL;
+	*length = (size_t)((stop ? stop : end) - at);
+	return at;
+}
+
+static void print_source(const struct sn_pnd_file *file, struct sn_pnd_pos pos, FILE *out)
+{
+	struct sn_text shown = { 0 };
+	size_t length = 0;
+	const char *line = line_of(file, pos.line, &length);
+
+	if (!line || length > SHOWN_COLUMNS_MAX)
+		return;
+	sn_text_add(&shown, "    ");
+	sn_text_add_printable(&shown, line, length);
+	sn_text_add(&shown, "\n    ");
+	for (int i = 1; i < pos.column; i++)
+		sn_text_add_char(&shown, (size_t)i <= length && line[i - 1] == '\t' ? '\t' : ' ');
+	sn_text_add(&shown, "^\n");
+	fputs(shown.chars, out);
+	sn_text_free(&shown);
+}
+
+void sn_pnd_diags_print(struct sn_pnd_diags *diags, FILE *out, bool with_remarks)
+{
+	static const char *const words[] = { "error", "warning", "remark" };
+	struct sn_text line = { 0 };
+
+	if (diags->items.count)
+		qsort(diags->items.items, diags->items.count, sizeof(*diags->items.items),
+		      by_place);
+	for (size_t i = 0; i < diags->items.count; i++) {
+		const struct sn_pnd_diag *d = &diags->items.items[i];
+		const struct sn_pnd_file *file = &diags->files.items[d->pos.file];
+
+		if (d->severity == SN_PND_REMARK && !with_remarks)
+			continue;
+		sn_text_clear(&line);
+		sn_text_add_printable(&line, file->name, strlen(file->name));
+		sn_text_addf(&line, ":%d:%d: %s: ", d->pos.line, d->pos.column, words[d->severity]);
+		if (d->severity == SN_PND_REMARK)
+			sn_text_addf(&line, "R%d: ", d->code);
+		else
+			sn_text_addf(&line, "P%02d: ", d->code);
+		sn_text_add_printable(&line, d->text, strlen(d->text));
+		fprintf(out, "%s\n", line.chars);
+		print_source(file, d->pos, out);
+	}
+	sn_text_free(&line);
+}
+
+void sn_pnd_diags_free(struct sn_pnd_diags *diags)
+{
+	sn_vec_free(&diags->files);
+	sn_vec_free(&diags->items);
+}

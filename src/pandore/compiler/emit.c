@@ -1,0 +1,547 @@
+/* The generated program: descriptors, functions, phases, tables, the host's text. */
+#include "pandore/compiler/emit.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+void sn_pnd_line(struct sn_pnd_emitter *em, const char *format, ...)
+{
+	char small[1024];
+	va_list args;
+	int length;
+
+	sn_text_add_repeated(em->out, '\t', (size_t)em->indent);
+	va_start(args, format);
+	length = vsnprintf(small, sizeof(small), format, args);
+	va_end(args);
+	if ((size_t)length < sizeof(small)) {
+		sn_text_add(em->out, small);
+	} else {
+		char *large = sn_arena_alloc(em->arena, 1, (size_t)length + 1);
+
+		va_start(args, format);
+		vsnprintf(large, (size_t)length + 1, format, args);
+		va_end(args);
+		sn_text_add(em->out, large);
+	}
+	sn_text_add_char(em->out, '\n');
+}
+
+static void add_c_string(struct sn_text *text, const char *chars)
+{
+	sn_text_add_char(text, '"');
+	for (const unsigned char *c = (const unsigned char *)chars; *c; c++) {
+		if (*c == '"' || *c == '\\')
+			sn_text_addf(text, "\\%c", *c);
+		else if (*c < 0x20 || *c == 0x7f || *c == '?')
+			sn_text_addf(text, "\\%03o", *c);
+		else
+			sn_text_add_char(text, (char)*c);
+	}
+	sn_text_add_char(text, '"');
+}
+
+static void mark(struct sn_pnd_emitter *em, int line, const char *file)
+{
+	sn_text_addf(em->out, "#line %d ", line);
+	add_c_string(em->out, file);
+	sn_text_add_char(em->out, '\n');
+}
+
+void sn_pnd_mark_line(struct sn_pnd_emitter *em, struct sn_pnd_pos pos)
+{
+	mark(em, pos.line, em->program->diags->files.items[pos.file].name);
+}
+
+const char *sn_pnd_text_of(struct sn_pnd_emitter *em, const struct sn_pnd_expr *expr)
+{
+	struct sn_text text = { 0 };
+	const char *kept;
+
+	sn_pnd_print_expr(&text, expr);
+	kept = sn_arena_strdup(em->arena, text.chars);
+	sn_text_free(&text);
+	return kept;
+}
+
+struct sn_pnd_expr *sn_pnd_raw(struct sn_pnd_emitter *em, enum sn_pnd_type type, const char *text)
+{
+	struct sn_pnd_expr *e = sn_arena_new(em->arena, struct sn_pnd_expr);
+
+	e->kind = SN_E_REAL;
+	e->type = type;
+	e->text = text;
+	return e;
+}
+
+int sn_pnd_add_site(struct sn_pnd_emitter *em, struct sn_pnd_pos pos, int zone, bool is_broadcast,
+		    const char *source, const char *target)
+{
+	struct sn_pnd_site site = {
+		pos.line, em->phase->index, zone, is_broadcast, source, target
+	};
+
+	sn_vec_push(&em->sites, site);
+	return (int)em->sites.count - 1;
+}
+
+void sn_pnd_add_point(struct sn_pnd_emitter *em, const struct sn_pnd_stmt *s, const char *label,
+		      bool is_observed)
+{
+	em->points.items[s->id] =
+		(struct sn_pnd_point){ s->pos.line, em->phase->index, s->zone, is_observed, label };
+}
+
+const char *sn_pnd_owner_text(struct sn_pnd_emitter *em, const struct sn_pnd_expr *element)
+{
+	struct sn_text text = { 0 };
+	const char *kept;
+
+	sn_text_addf(&text, "pd_own_%s_%s(", em->phase->name, element->var->name);
+	for (int d = 0; d < element->arg_count; d++) {
+		sn_text_add(&text, d ? ", " : "");
+		sn_pnd_print_expr(&text, element->args[d]);
+	}
+	sn_text_add(&text, ")");
+	kept = sn_arena_strdup(em->arena, text.chars);
+	sn_text_free(&text);
+	return kept;
+}
+
+const char *sn_pnd_assign_text(struct sn_pnd_emitter *em, const struct sn_pnd_stmt *s,
+			       const struct sn_pnd_expr *lhs, const struct sn_pnd_expr *rhs)
+{
+	char op[4] = { (char)(s->punct & 255), (char)(s->punct >> 8 & 255), 0, 0 };
+
+	if (!rhs)
+		return sn_arena_printf(em->arena, "%s%s", sn_pnd_text_of(em, lhs), op);
+	return sn_arena_printf(em->arena, "%s %s %s", sn_pnd_text_of(em, lhs), op,
+			       sn_pnd_text_of(em, rhs));
+}
+
+/* ---- arrays ---- */
+
+static void emit_list(struct sn_pnd_emitter *em, const char *name, const int64_t *values, int count)
+{
+	sn_text_addf(em->out, " .%s = {", name);
+	for (int i = 0; i < count; i++)
+		sn_text_addf(em->out, "%s%lld", i ? ", " : " ", (long long)values[i]);
+	sn_text_add(em->out, " },");
+}
+
+static void emit_array(struct sn_pnd_emitter *em, const struct sn_pnd_var *v)
+{
+	static const char *const modes[] = { "PD_IN", "PD_OUT", "PD_INOUT" };
+	int64_t order[SN_PND_RANK_MAX];
+
+	sn_text_addf(em->out, "static const struct pd_array pd_array_%s_%s = {\n\t.name = \"%s\",",
+		     em->phase->name, v->name, v->name);
+	sn_text_addf(em->out, " .element_bytes = %lld, .rank = %d, .mode = %s,",
+		     (long long)sn_pnd_type_bytes(v->type), v->rank, modes[v->mode]);
+	emit_list(em, "extent", v->extent, v->rank);
+	if (v->is_distributed) {
+		for (int d = 0; d < v->rank; d++)
+			order[d] = v->order[d];
+		sn_text_addf(em->out,
+			     "\n\t.is_distributed = 1, .is_wrapped = %d, .block_count = %lld, "
+			     ".per_node = %lld,",
+			     v->is_wrapped, (long long)v->block_count,
+			     (long long)v->blocks_per_node);
+		emit_list(em, "block", v->block, v->rank);
+		emit_list(em, "grid", v->grid, v->rank);
+		emit_list(em, "order", order, v->rank);
+	}
+	sn_text_add(em->out, "\n};\n");
+}
+
+/* The number of the block that holds an element, then its node. */
+static void emit_owner(struct sn_pnd_emitter *em, const struct sn_pnd_var *v)
+{
+	struct sn_text params = { 0 }, block = { 0 };
+
+	for (int d = 0; d < v->rank; d++)
+		sn_text_addf(&params, "%slong i%d", d ? ", " : "", d);
+	for (int k = 0; k < v->rank; k++) {
+		int d = v->order[k];
+
+		if (v->grid[d] == 1)
+			continue;
+		if (block.length) {
+			struct sn_text inner = { 0 };
+
+			sn_text_addf(&inner, "(%s) * %lld + i%d / %lld", block.chars,
+				     (long long)v->grid[d], d, (long long)v->block[d]);
+			sn_text_free(&block);
+			block = inner;
+		} else {
+			sn_text_addf(&block, "i%d / %lld", d, (long long)v->block[d]);
+		}
+	}
+	sn_pnd_line(em, "static inline int pd_own_%s_%s(%s)", em->phase->name, v->name,
+		    params.chars);
+	sn_pnd_line(em, "{");
+	for (int d = 0; d < v->rank; d++)
+		if (v->grid[d] == 1)
+			sn_pnd_line(em, "\t(void)i%d;", d);
+	if (!block.length)
+		sn_pnd_line(em, "\treturn 0;");
+	else if (v->is_wrapped)
+		sn_pnd_line(em, "\treturn (int)((%s) %% PD_NODES);", block.chars);
+	else
+		sn_pnd_line(em, "\treturn (int)((%s) / %lld);", block.chars,
+			    (long long)v->blocks_per_node);
+	sn_pnd_line(em, "}");
+	sn_text_free(&params);
+	sn_text_free(&block);
+}
+
+/* "float (*restrict A)[128]" or "float *restrict V" */
+static void add_pointer(struct sn_text *text, const struct sn_pnd_var *v)
+{
+	sn_text_addf(text, "%s ", sn_pnd_type_name(v->type));
+	sn_text_addf(text, v->rank > 1 ? "(*restrict %s)" : "*restrict %s", v->name);
+	for (int d = 1; d < v->rank; d++)
+		sn_text_addf(text, "[%lld]", (long long)v->extent[d]);
+}
+
+static void emit_phase_params(struct sn_pnd_emitter *em)
+{
+	for (const struct sn_pnd_var *v = em->phase->params; v; v = v->next) {
+		struct sn_text text = { 0 };
+
+		if (v->rank)
+			add_pointer(&text, v);
+		else
+			sn_text_addf(&text, "const %s %s", sn_pnd_type_name(v->type), v->name);
+		if (v->rank)
+			sn_pnd_line(em, "%s = pd_storage[%d];", text.chars, v->index);
+		else
+			sn_pnd_line(em, "%s = (%s)pd_scalars[%d].%s;", text.chars,
+				    sn_pnd_type_name(v->type), v->index,
+				    v->type >= SN_T_FLOAT ? "real" : "integer");
+		sn_pnd_line(em, "(void)%s;", v->name);
+		sn_text_free(&text);
+	}
+}
+
+static void emit_phase(struct sn_pnd_emitter *em, const struct sn_pnd_phase *phase)
+{
+	struct sn_text body = { 0 }, tables = { 0 }, *whole = em->out;
+
+	em->phase = phase;
+	em->temp_count = 0;
+	for (const struct sn_pnd_var *v = phase->params; v; v = v->next) {
+		if (v->rank)
+			emit_array(em, v);
+		if (v->is_distributed)
+			emit_owner(em, v);
+	}
+	em->out = &body;
+	em->tables = &tables;
+	sn_pnd_line(em,
+		    "\nstatic void pd_run_%s(void *const *pd_storage, "
+		    "const union pd_scalar *pd_scalars)",
+		    phase->name);
+	sn_pnd_line(em, "{");
+	em->indent++;
+	sn_pnd_line(em, "const int pd_me = pd_node();");
+	emit_phase_params(em);
+	sn_pnd_line(em, "(void)pd_me;");
+	sn_pnd_line(em, "(void)pd_storage;");
+	sn_pnd_line(em, "(void)pd_scalars;");
+	sn_pnd_emit_stmt(em, phase->body);
+	em->indent--;
+	sn_pnd_line(em, "}");
+	mark(em, 1, "(generated)");
+	em->out = whole;
+	sn_text_add_bytes(em->out, tables.chars ? tables.chars : "", tables.length);
+	sn_text_add_bytes(em->out, body.chars, body.length);
+	sn_text_free(&body);
+	sn_text_free(&tables);
+}
+
+/* What main() calls: whole arrays by name, scalars by value. */
+static void emit_host_stub(struct sn_pnd_emitter *em, const struct sn_pnd_phase *phase)
+{
+	struct sn_text params = { 0 }, arrays = { 0 }, scalars = { 0 };
+
+	for (const struct sn_pnd_var *v = phase->params; v; v = v->next) {
+		sn_text_addf(&params, "%s%s %s", v->index ? ", " : "", sn_pnd_type_name(v->type),
+			     v->name);
+		for (int d = 0; d < v->rank; d++)
+			sn_text_addf(&params, "[%lld]", (long long)v->extent[d]);
+		sn_text_addf(&arrays, "%s, ", v->rank ? v->name : "0");
+		if (v->rank)
+			sn_text_add(&scalars, "{ 0 }, ");
+		else
+			sn_text_addf(&scalars, "{ .%s = %s }, ",
+				     v->type >= SN_T_FLOAT ? "real" : "integer", v->name);
+	}
+	sn_pnd_line(em, "\nstatic __attribute__((unused)) void %s(%s)", phase->name,
+		    params.length ? params.chars : "void");
+	sn_pnd_line(em, "{");
+	sn_pnd_line(em, "\tvoid *const pd_arrays[] = { %s0 };", arrays.chars ? arrays.chars : "");
+	sn_pnd_line(em, "\tconst union pd_scalar pd_scalars[] = { %s{ 0 } };",
+		    scalars.chars ? scalars.chars : "");
+	sn_pnd_line(em, "\n\tpd_call(%d, pd_arrays, pd_scalars);", phase->index);
+	sn_pnd_line(em, "}");
+	sn_text_free(&params);
+	sn_text_free(&arrays);
+	sn_text_free(&scalars);
+}
+
+/* ---- functions ---- */
+
+static void emit_function_head(struct sn_pnd_emitter *em, const struct sn_pnd_function *f,
+			       const char *ending)
+{
+	struct sn_text params = { 0 };
+
+	for (const struct sn_pnd_var *v = f->params; v; v = v->next)
+		sn_text_addf(&params, "%s%s %s", v->index ? ", " : "", sn_pnd_type_name(v->type),
+			     v->name);
+	sn_pnd_line(em, "%s %s %s(%s)%s", f->body ? "static __attribute__((unused))" : "extern",
+		    sn_pnd_type_name(f->type), f->name, params.length ? params.chars : "void",
+		    ending);
+	sn_text_free(&params);
+}
+
+static void emit_functions(struct sn_pnd_emitter *em)
+{
+	const struct sn_pnd_function *f;
+
+	for (size_t i = 0; i < em->program->math_used.count; i++) {
+		const struct sn_pnd_math *m = sn_pnd_math_find(em->program->math_used.items[i]);
+		const char *type = sn_pnd_type_name(m->type);
+
+		sn_pnd_line(em, m->arity == 1 ? "%s %s(%s);" : "%s %s(%s, %s);", type, m->name,
+			    type, type);
+	}
+	for (f = em->program->functions; f; f = f->next)
+		if (!f->is_opaque)
+			emit_function_head(em, f, ";");
+	for (f = em->program->functions; f; f = f->next) {
+		if (!f->body)
+			continue;
+		emit_function_head(em, f, "");
+		sn_pnd_emit_plain(em, f->body);
+	}
+	mark(em, 1, "(generated)");
+}
+
+/* ---- tables ---- */
+
+static void emit_tables(struct sn_pnd_emitter *em)
+{
+	sn_pnd_line(em, "\nstatic const struct pd_site pd_sites[] = {");
+	for (size_t i = 0; i < em->sites.count; i++) {
+		const struct sn_pnd_site *s = &em->sites.items[i];
+
+		sn_pnd_line(em, "\t{ %d, %d, %d, %d, \"%s\", \"%s\" },", s->line, s->phase, s->zone,
+			    s->is_broadcast, s->source, s->target);
+	}
+	sn_pnd_line(em, "\t{ 0 }\n};\nstatic const struct pd_point pd_points[] = {");
+	for (size_t i = 0; i < em->points.count; i++) {
+		const struct sn_pnd_point *p = &em->points.items[i];
+		struct sn_text label = { 0 };
+
+		add_c_string(&label, p->label ? p->label : "");
+		sn_pnd_line(em, "\t{ %d, %d, %d, %d, %s },", p->line, p->phase, p->zone,
+			    p->is_observed, label.chars);
+		sn_text_free(&label);
+	}
+	sn_pnd_line(em, "\t{ 0 }\n};\nstatic const struct pd_zone pd_zones[] = {");
+	for (size_t i = 0; i < em->program->zones.count; i++)
+		sn_pnd_line(em, "\t{ \"%s\", %d },", em->program->zones.items[i].name,
+			    em->program->zones.items[i].phase);
+	sn_pnd_line(em, "\t{ 0 }\n};");
+}
+
+static void emit_phase_table(struct sn_pnd_emitter *em)
+{
+	const struct sn_pnd_phase *ph;
+
+	for (ph = em->program->phases; ph; ph = ph->next) {
+		sn_pnd_line(em, "static const struct pd_array *const pd_arrays_%s[] = {", ph->name);
+		for (const struct sn_pnd_var *v = ph->params; v; v = v->next) {
+			if (v->rank)
+				sn_pnd_line(em, "\t&pd_array_%s_%s,", ph->name, v->name);
+			else
+				sn_pnd_line(em, "\t0,");
+		}
+		sn_pnd_line(em, "\t0\n};");
+	}
+	sn_pnd_line(em, "static const struct pd_phase pd_phases[] = {");
+	for (ph = em->program->phases; ph; ph = ph->next)
+		sn_pnd_line(em, "\t{ \"%s\", %d, pd_arrays_%s, pd_run_%s },", ph->name,
+			    ph->param_count, ph->name, ph->name);
+	sn_pnd_line(em, "\t{ 0 }\n};");
+}
+
+static int phase_count(const struct sn_pnd_program *program)
+{
+	int count = 0;
+
+	for (const struct sn_pnd_phase *ph = program->phases; ph; ph = ph->next)
+		count++;
+	return count;
+}
+
+static void emit_main(struct sn_pnd_emitter *em)
+{
+	const struct sn_pnd_options *o = em->options;
+	struct sn_text name = { 0 }, source = { 0 };
+
+	add_c_string(&name, o->program_name ? o->program_name : "a.out");
+	add_c_string(&source, em->program->diags->files.items[0].name);
+	sn_pnd_line(em, "\nstatic const struct pd_program pd_program = {");
+	sn_pnd_line(em, "\t.name = %s, .source = %s, .scheme = \"%s\",", name.chars, source.chars,
+		    o->scheme == SN_PND_OPT ? "opt" : "naive");
+	sn_pnd_line(em, "\t.nodes = PD_NODES, .host_inside = %d,", o->host_inside);
+	sn_pnd_line(em,
+		    "\t.phase_count = %d, .site_count = %zu, .point_count = %zu, .zone_count = "
+		    "%zu,",
+		    phase_count(em->program), em->sites.count, em->points.count,
+		    em->program->zones.count);
+	sn_pnd_line(em, "\t.phases = pd_phases, .sites = pd_sites, .points = pd_points, .zones = "
+			"pd_zones,");
+	sn_pnd_line(em, "\t.has_profile = PD_PROFILED, .has_trace = PD_TRACED\n};");
+	sn_pnd_line(em, "\nstatic int pd_host_main();");
+	sn_pnd_line(em, "static int pd_host(int argc, char **argv)\n{");
+	if (em->program->main_takes_arguments)
+		sn_pnd_line(em, "\treturn pd_host_main(argc, argv);");
+	else
+		sn_pnd_line(em, "\t(void)argc;\n\t(void)argv;\n\treturn pd_host_main();");
+	sn_pnd_line(em, "}\n\nint main(int argc, char **argv)\n{");
+	sn_pnd_line(em, "\treturn pd_main(&pd_program, argc, argv, pd_host);\n}\n");
+	sn_text_free(&name);
+	sn_text_free(&source);
+}
+
+/* ---- the host's text ---- */
+
+static const struct sn_pnd_token *token_at(const struct sn_pnd_program *program, size_t i)
+{
+	return &program->tokens.items.items[i];
+}
+
+/* The user's bytes from one token to the end of another. */
+static void emit_raw(struct sn_pnd_emitter *em, size_t first, size_t last)
+{
+	const struct sn_pnd_token *a = token_at(em->program, first),
+				  *b = token_at(em->program, last);
+	const struct sn_pnd_file *file = &em->program->diags->files.items[a->pos.file];
+
+	if (a->pos.file == b->pos.file && a->offset <= b->offset)
+		sn_text_add_bytes(em->out, file->chars + a->offset,
+				  b->offset + b->length - a->offset);
+}
+
+static void emit_host_main(struct sn_pnd_emitter *em, const struct sn_pnd_host_item *item)
+{
+	size_t name = item->first_token;
+
+	while (strcmp(token_at(em->program, name)->text, "main"))
+		name++;
+	sn_text_add(em->out, "static int pd_host_main\n");
+	sn_pnd_mark_line(em, token_at(em->program, name + 1)->pos);
+	emit_raw(em, name + 1, item->last_token - 1);
+	/* main() that ends without a return returns 0 (C11 5.1.2.2.3) */
+	sn_text_add(em->out, "\nreturn 0;\n}\n");
+}
+
+static void emit_global(struct sn_pnd_emitter *em, const struct sn_pnd_var *v)
+{
+	sn_text_addf(em->out, "static __attribute__((unused)) %s %s", sn_pnd_type_name(v->type),
+		     v->name);
+	for (int d = 0; d < v->rank; d++)
+		sn_text_addf(em->out, "[%lld]", (long long)v->extent[d]);
+	if (v->init) {
+		sn_text_add(em->out, " = ");
+		sn_pnd_print_expr(em->out, v->init);
+	} else if (v->init_list) {
+		sn_text_add(em->out, " = {");
+		for (const struct sn_pnd_expr *e = v->init_list; e; e = e->next) {
+			sn_text_add(em->out, e == v->init_list ? " " : ", ");
+			sn_pnd_print_expr(em->out, e);
+		}
+		sn_text_add(em->out, " }");
+	}
+	sn_text_add(em->out, ";\n");
+}
+
+static bool is_inside_host_text(const struct sn_pnd_program *program, size_t token_index)
+{
+	for (size_t i = 0; i < program->host.count; i++) {
+		const struct sn_pnd_host_item *item = &program->host.items[i];
+
+		if (item->kind != SN_HOST_GLOBAL && token_index > item->first_token &&
+		    token_index <= item->last_token)
+			return true;
+	}
+	return false;
+}
+
+static void emit_directives(struct sn_pnd_emitter *em, size_t *next, size_t before)
+{
+	const struct sn_pnd_program *program = em->program;
+
+	for (; *next < program->tokens.directives.count; ++*next) {
+		const struct sn_pnd_directive *d = &program->tokens.directives.items[*next];
+
+		if (d->token_index > before)
+			return;
+		if (is_inside_host_text(program, d->token_index))
+			continue;
+		sn_text_addf(em->out, "%s\n", d->text);
+	}
+}
+
+static void emit_host(struct sn_pnd_emitter *em)
+{
+	size_t directive = 0;
+
+	sn_text_add(em->out, "/* ---- the host ---- */\n");
+	for (size_t i = 0; i < em->program->host.count; i++) {
+		const struct sn_pnd_host_item *item = &em->program->host.items[i];
+
+		emit_directives(em, &directive, item->first_token);
+		switch (item->kind) {
+		case SN_HOST_GLOBAL:
+			emit_global(em, item->global);
+			break;
+		case SN_HOST_FUNCTION:
+			sn_pnd_mark_line(em, token_at(em->program, item->first_token)->pos);
+			emit_raw(em, item->first_token, item->last_token);
+			sn_text_add(em->out, "\n");
+			break;
+		case SN_HOST_MAIN:
+			emit_host_main(em, item);
+			break;
+		}
+	}
+}
+
+void sn_pnd_emit_program(struct sn_pnd_emitter *em)
+{
+	const struct sn_pnd_phase *ph;
+
+	sn_pnd_line(em, "/* Written by sonde pandore compile. */");
+	sn_pnd_line(em, "#define PD_NODES %d", em->program->nodes);
+	if (em->options->profile)
+		sn_pnd_line(em, "#define PD_PROFILE");
+	if (em->options->trace)
+		sn_pnd_line(em, "#define PD_TRACE");
+	sn_pnd_line(em, "#include <pandore.h>\n");
+	for (int i = 0; i < em->program->assign_count; i++)
+		sn_vec_push(&em->points, (struct sn_pnd_point){ .phase = -1 });
+	emit_functions(em);
+	for (ph = em->program->phases; ph; ph = ph->next)
+		emit_phase(em, ph);
+	emit_tables(em);
+	emit_phase_table(em);
+	for (ph = em->program->phases; ph; ph = ph->next)
+		emit_host_stub(em, ph);
+	emit_main(em);
+	emit_host(em);
+}

@@ -1,0 +1,307 @@
+/* Expressions as trees: constants, printing, comparing, and what math.h offers to phases. */
+#include "pandore/compiler/ast.h"
+
+#include <string.h>
+
+const char *sn_pnd_type_name(enum sn_pnd_type type)
+{
+	static const char *const names[] = { "void", "char",  "int",   "unsigned",
+					     "long", "float", "double" };
+
+	return names[type];
+}
+
+int64_t sn_pnd_type_bytes(enum sn_pnd_type type)
+{
+	static const int64_t bytes[] = { 0, 1, 4, 4, 8, 4, 8 };
+
+	return bytes[type];
+}
+
+#define MATH_1(name)                                                                               \
+	{ #name, 1, SN_T_DOUBLE },                                                                 \
+	{                                                                                          \
+#name "f", 1, SN_T_FLOAT                                                           \
+	}
+#define MATH_2(name)                                                                               \
+	{ #name, 2, SN_T_DOUBLE },                                                                 \
+	{                                                                                          \
+#name "f", 2, SN_T_FLOAT                                                           \
+	}
+
+static const struct sn_pnd_math math[] = {
+	MATH_1(sqrt),
+	MATH_1(fabs),
+	MATH_1(sin),
+	MATH_1(cos),
+	MATH_1(tan),
+	MATH_1(asin),
+	MATH_1(acos),
+	MATH_1(atan),
+	MATH_1(exp),
+	MATH_1(exp2),
+	MATH_1(log),
+	MATH_1(log2),
+	MATH_1(log10),
+	MATH_1(floor),
+	MATH_1(ceil),
+	MATH_1(round),
+	MATH_1(trunc),
+	MATH_1(sinh),
+	MATH_1(cosh),
+	MATH_1(tanh),
+	MATH_1(cbrt),
+	MATH_2(pow),
+	MATH_2(fmod),
+	MATH_2(atan2),
+	MATH_2(fmin),
+	MATH_2(fmax),
+	MATH_2(hypot),
+	{ "abs", 1, SN_T_INT },
+	{ "labs", 1, SN_T_LONG },
+};
+
+const struct sn_pnd_math *sn_pnd_math_find(const char *name)
+{
+	for (size_t i = 0; i < sizeof(math) / sizeof(*math); i++)
+		if (!strcmp(math[i].name, name))
+			return &math[i];
+	return NULL;
+}
+
+static bool evaluate_binary(uint32_t punct, int64_t a, int64_t b, int64_t *out)
+{
+	switch (punct) {
+	case '+':
+		return !__builtin_add_overflow(a, b, out);
+	case '-':
+		return !__builtin_sub_overflow(a, b, out);
+	case '*':
+		return !__builtin_mul_overflow(a, b, out);
+	case '/':
+	case '%':
+		if (b == 0 || (b == -1 && a == INT64_MIN))
+			return false;
+		*out = punct == '/' ? a / b : a % b;
+		return true;
+	case SN_PUNCT2('<', '<'):
+	case SN_PUNCT2('>', '>'):
+		if (b < 0 || b > 62 || a < 0 ||
+		    (punct == SN_PUNCT2('<', '<') && a > INT64_MAX >> b))
+			return false;
+		*out = punct == SN_PUNCT2('<', '<') ? a << b : a >> b;
+		return true;
+	case '&':
+		*out = a & b;
+		return true;
+	case '|':
+		*out = a | b;
+		return true;
+	case '^':
+		*out = a ^ b;
+		return true;
+	case '<':
+		*out = a < b;
+		return true;
+	case '>':
+		*out = a > b;
+		return true;
+	case SN_PUNCT2('<', '='):
+		*out = a <= b;
+		return true;
+	case SN_PUNCT2('>', '='):
+		*out = a >= b;
+		return true;
+	case SN_PUNCT2('=', '='):
+		*out = a == b;
+		return true;
+	case SN_PUNCT2('!', '='):
+		*out = a != b;
+		return true;
+	case SN_PUNCT2('&', '&'):
+		*out = a && b;
+		return true;
+	case SN_PUNCT2('|', '|'):
+		*out = a || b;
+		return true;
+	default:
+		return false;
+	}
+}
+
+bool sn_pnd_evaluate(const struct sn_pnd_expr *e, int64_t *out)
+{
+	int64_t a, b;
+
+	if (!e || e->type >= SN_T_FLOAT)
+		return false;
+	switch (e->kind) {
+	case SN_E_INT:
+		*out = e->value;
+		return true;
+	case SN_E_CAST:
+		return e->type >= SN_T_INT && sn_pnd_evaluate(e->a, out);
+	case SN_E_UNARY:
+		if (!sn_pnd_evaluate(e->a, &a))
+			return false;
+		if (e->punct == '-')
+			return !__builtin_sub_overflow(0, a, out);
+		*out = e->punct == '!' ? !a : e->punct == '~' ? ~a : a;
+		return true;
+	case SN_E_BINARY:
+		return sn_pnd_evaluate(e->a, &a) && sn_pnd_evaluate(e->b, &b) &&
+		       evaluate_binary(e->punct, a, b, out);
+	case SN_E_COND:
+		return sn_pnd_evaluate(e->a, &a) && sn_pnd_evaluate(a ? e->b : e->c, out);
+	default:
+		return false;
+	}
+}
+
+int sn_pnd_binary_level(uint32_t punct)
+{
+	switch (punct) {
+	case SN_PUNCT2('|', '|'):
+		return 2;
+	case SN_PUNCT2('&', '&'):
+		return 3;
+	case '|':
+		return 4;
+	case '^':
+		return 5;
+	case '&':
+		return 6;
+	case SN_PUNCT2('=', '='):
+	case SN_PUNCT2('!', '='):
+		return 7;
+	case '<':
+	case '>':
+	case SN_PUNCT2('<', '='):
+	case SN_PUNCT2('>', '='):
+		return 8;
+	case SN_PUNCT2('<', '<'):
+	case SN_PUNCT2('>', '>'):
+		return 9;
+	case '+':
+	case '-':
+		return 10;
+	case '*':
+	case '/':
+	case '%':
+		return 11;
+	default:
+		return 0;
+	}
+}
+
+static int level_of(const struct sn_pnd_expr *e)
+{
+	switch (e->kind) {
+	case SN_E_COND:
+		return 1;
+	case SN_E_BINARY:
+		return sn_pnd_binary_level(e->punct);
+	case SN_E_UNARY:
+	case SN_E_CAST:
+		return 12;
+	default:
+		return 13;
+	}
+}
+
+static void print_level(struct sn_text *text, const struct sn_pnd_expr *e, int lowest);
+
+static void print_punct(struct sn_text *text, uint32_t punct)
+{
+	for (; punct; punct >>= 8)
+		sn_text_add_char(text, (char)(punct & 255));
+}
+
+static void print_args(struct sn_text *text, const struct sn_pnd_expr *e)
+{
+	sn_text_addf(text, "%s(", e->text);
+	for (int i = 0; i < e->arg_count; i++) {
+		sn_text_add(text, i ? ", " : "");
+		print_level(text, e->args[i], 1);
+	}
+	sn_text_add(text, ")");
+}
+
+static void print_bare(struct sn_text *text, const struct sn_pnd_expr *e)
+{
+	int level = level_of(e);
+
+	switch (e->kind) {
+	case SN_E_INT:
+	case SN_E_REAL:
+	case SN_E_VAR:
+		sn_text_add(text, e->text);
+		break;
+	case SN_E_INDEX:
+		sn_text_add(text, e->text);
+		for (int i = 0; i < e->arg_count; i++) {
+			sn_text_add(text, "[");
+			print_level(text, e->args[i], 1);
+			sn_text_add(text, "]");
+		}
+		break;
+	case SN_E_UNARY:
+		print_punct(text, e->punct);
+		/* - -x must not become --x */
+		if (e->a->kind == SN_E_UNARY && e->a->punct == e->punct)
+			sn_text_add(text, " ");
+		print_level(text, e->a, 12);
+		break;
+	case SN_E_CAST:
+		sn_text_addf(text, "(%s)", sn_pnd_type_name(e->type));
+		print_level(text, e->a, 12);
+		break;
+	case SN_E_BINARY:
+		print_level(text, e->a, level);
+		sn_text_add(text, " ");
+		print_punct(text, e->punct);
+		sn_text_add(text, " ");
+		print_level(text, e->b, level + 1);
+		break;
+	case SN_E_COND:
+		print_level(text, e->a, 2);
+		sn_text_add(text, " ? ");
+		print_level(text, e->b, 1);
+		sn_text_add(text, " : ");
+		print_level(text, e->c, 1);
+		break;
+	case SN_E_CALL:
+		print_args(text, e);
+		break;
+	}
+}
+
+static void print_level(struct sn_text *text, const struct sn_pnd_expr *e, int lowest)
+{
+	bool parens = level_of(e) < lowest;
+
+	sn_text_add(text, parens ? "(" : "");
+	print_bare(text, e);
+	sn_text_add(text, parens ? ")" : "");
+}
+
+void sn_pnd_print_expr(struct sn_text *text, const struct sn_pnd_expr *e)
+{
+	print_level(text, e, 1);
+}
+
+bool sn_pnd_same_expr(const struct sn_pnd_expr *a, const struct sn_pnd_expr *b)
+{
+	if (!a || !b)
+		return a == b;
+	if (a->kind != b->kind || a->type != b->type || a->punct != b->punct || a->var != b->var ||
+	    a->arg_count != b->arg_count)
+		return false;
+	if (a->text && b->text && strcmp(a->text, b->text))
+		return false;
+	for (int i = 0; i < a->arg_count; i++)
+		if (!sn_pnd_same_expr(a->args[i], b->args[i]))
+			return false;
+	return sn_pnd_same_expr(a->a, b->a) && sn_pnd_same_expr(a->b, b->b) &&
+	       sn_pnd_same_expr(a->c, b->c);
+}

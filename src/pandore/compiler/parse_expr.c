@@ -1,0 +1,504 @@
+#include "pandore/compiler/parser.h"
+
+#include <string.h>
+
+enum { ARGS_MAX = 64 };
+
+static struct sn_pnd_expr *parse_cond(struct sn_pnd_parser *p);
+static struct sn_pnd_expr *parse_unary(struct sn_pnd_parser *p);
+
+struct sn_pnd_expr *sn_pnd_new_expr(struct sn_pnd_parser *p, enum sn_pnd_expr_kind kind,
+				    enum sn_pnd_type type, struct sn_pnd_pos pos)
+{
+	struct sn_pnd_expr *e = sn_arena_new(p->arena, struct sn_pnd_expr);
+
+	e->kind = kind;
+	e->type = type;
+	e->pos = pos;
+	return e;
+}
+
+static bool is_integer(const struct sn_pnd_expr *e)
+{
+	return e->type != SN_T_VOID && e->type < SN_T_FLOAT;
+}
+
+/* C11 6.3.1.8; long holds every unsigned here. */
+static enum sn_pnd_type common_type(enum sn_pnd_type a, enum sn_pnd_type b)
+{
+	enum sn_pnd_type type = a > b ? a : b;
+
+	return type < SN_T_INT ? SN_T_INT : type;
+}
+
+static bool check_value(struct sn_pnd_parser *p, const struct sn_pnd_expr *e)
+{
+	if (e->type != SN_T_VOID)
+		return true;
+	sn_pnd_report(p->diags, e->pos, 12, "'%s' returns no value", e->text ? e->text : "this");
+	return false;
+}
+
+static struct sn_pnd_expr *parse_args(struct sn_pnd_parser *p, struct sn_pnd_expr *call)
+{
+	struct sn_pnd_expr *args[ARGS_MAX];
+	int count = 0;
+
+	p->at++; /* the parenthesis */
+	while (!sn_pnd_at_punct(p, ')')) {
+		const struct sn_pnd_token *name = sn_pnd_peek(p, 0), *then = sn_pnd_peek(p, 1);
+		const struct sn_pnd_var *var =
+			name->kind == SN_TOK_IDENT ? sn_pnd_find_var(p, name->text) : NULL;
+
+		if (count == ARGS_MAX) {
+			sn_pnd_report(p->diags, call->pos, 0, "more than %d arguments", ARGS_MAX);
+			return NULL;
+		}
+		if (var && var->is_distributed && then->kind == SN_TOK_PUNCT &&
+		    (then->punct == ',' || then->punct == ')')) {
+			sn_pnd_report(
+				p->diags, name->pos, 13,
+				"'%s' is distributed and cannot be passed whole to a function; "
+				"pass its elements",
+				var->name);
+			return NULL;
+		}
+		args[count] = sn_pnd_parse_expr(p);
+		if (!args[count] || !check_value(p, args[count]))
+			return NULL;
+		call->has_distributed |= args[count++]->has_distributed;
+		if (!sn_pnd_accept(p, ','))
+			break;
+	}
+	if (!sn_pnd_expect(p, ')', "')' after the arguments"))
+		return NULL;
+	call->args = sn_arena_array(p->arena, struct sn_pnd_expr *, (size_t)count + 1);
+	memcpy(call->args, args, sizeof(*args) * (size_t)count);
+	call->arg_count = count;
+	return call;
+}
+
+static bool check_arity(struct sn_pnd_parser *p, const struct sn_pnd_expr *call, int wanted)
+{
+	if (call->arg_count == wanted)
+		return true;
+	sn_pnd_report(p->diags, call->pos, 12, "'%s' takes %d argument%s, not %d", call->text,
+		      wanted, wanted == 1 ? "" : "s", call->arg_count);
+	return false;
+}
+
+static void use_math(struct sn_pnd_program *program, const char *name)
+{
+	for (size_t i = 0; i < program->math_used.count; i++)
+		if (!strcmp(program->math_used.items[i], name))
+			return;
+	sn_vec_push(&program->math_used, name);
+}
+
+static bool resolve_call(struct sn_pnd_parser *p, struct sn_pnd_expr *call)
+{
+	const struct sn_pnd_math *math = sn_pnd_math_find(call->text);
+	struct sn_pnd_function *function = sn_pnd_find_function(p->program, call->text);
+
+	if (sn_pnd_find_phase(p->program, call->text)) {
+		sn_pnd_report(p->diags, call->pos, 10,
+			      "phase '%s' is called from a %s; only main() may call phases",
+			      call->text, p->phase ? "phase" : "function");
+		return false;
+	}
+	if (function) {
+		if (function->impure) {
+			sn_pnd_report(p->diags, call->pos, 9,
+				      "function '%s' cannot be called from a phase: %s", call->text,
+				      function->impure);
+			return false;
+		}
+		call->function = function;
+		call->type = function->type;
+		return check_arity(p, call, function->param_count);
+	}
+	if (!math) {
+		sn_pnd_report(
+			p->diags, call->pos, 9,
+			"'%s' is no function of this program nor one of math.h that is known to "
+			"have no effect but its value",
+			call->text);
+		return false;
+	}
+	use_math(p->program, math->name);
+	call->type = math->type;
+	return check_arity(p, call, math->arity);
+}
+
+static struct sn_pnd_expr *parse_call(struct sn_pnd_parser *p)
+{
+	const struct sn_pnd_token *name = sn_pnd_peek(p, 0);
+	struct sn_pnd_expr *call = sn_pnd_new_expr(p, SN_E_CALL, SN_T_INT, name->pos);
+
+	call->text = name->text;
+	p->at++;
+	if (sn_pnd_find_var(p, name->text)) {
+		sn_pnd_report(p->diags, name->pos, 12, "'%s' is a variable and cannot be called",
+			      name->text);
+		return NULL;
+	}
+	if (!parse_args(p, call) || !resolve_call(p, call))
+		return NULL;
+	return call;
+}
+
+static bool parse_subscripts(struct sn_pnd_parser *p, struct sn_pnd_expr *e)
+{
+	struct sn_pnd_expr *subs[SN_PND_RANK_MAX];
+	int64_t value;
+
+	while (sn_pnd_at_punct(p, '[')) {
+		struct sn_pnd_expr *sub;
+
+		p->at++;
+		sub = sn_pnd_parse_expr(p);
+		if (!sub || !sn_pnd_expect(p, ']', "']' after a subscript"))
+			return false;
+		if (!is_integer(sub)) {
+			sn_pnd_report(p->diags, sub->pos, 12, "a subscript must be an integer");
+			return false;
+		}
+		if (e->arg_count == SN_PND_RANK_MAX) {
+			sn_pnd_report(p->diags, sub->pos, 12, "more than %d subscripts",
+				      SN_PND_RANK_MAX);
+			return false;
+		}
+		e->has_distributed |= sub->has_distributed;
+		subs[e->arg_count++] = sub;
+	}
+	e->args = sn_arena_array(p->arena, struct sn_pnd_expr *, SN_PND_RANK_MAX);
+	memcpy(e->args, subs, sizeof(*subs) * (size_t)e->arg_count);
+	if (e->var->is_unknown)
+		return true;
+	if (e->arg_count != e->var->rank) {
+		sn_pnd_report(p->diags, e->pos, 12,
+			      e->var->rank ? "'%s' has %d dimension%s; here it has %d subscript%s"
+					   : "'%s' is a scalar and takes no subscript",
+			      e->var->name, e->var->rank, e->var->rank == 1 ? "" : "s",
+			      e->arg_count, e->arg_count == 1 ? "" : "s");
+		return false;
+	}
+	for (int d = 0; d < e->arg_count; d++)
+		if (sn_pnd_evaluate(subs[d], &value) && (value < 0 || value >= e->var->extent[d]))
+			sn_pnd_report(p->diags, subs[d]->pos, 16,
+				      "subscript %lld of '%s' is out of bounds: 0 to %lld",
+				      (long long)value, e->var->name,
+				      (long long)e->var->extent[d] - 1);
+	return true;
+}
+
+static struct sn_pnd_var *declare_unknown(struct sn_pnd_parser *p, const struct sn_pnd_token *name)
+{
+	struct sn_pnd_var *var = sn_arena_new(p->arena, struct sn_pnd_var);
+	struct sn_pnd_scope *outermost = p->scope;
+
+	for (const struct sn_pnd_var *g = p->program->globals; g; g = g->next)
+		if (!strcmp(g->name, name->text)) {
+			sn_pnd_report(p->diags, name->pos, p->phase ? 12 : 9,
+				      "'%s' is a global of the host; %s", name->text,
+				      p->phase ? "pass it to the phase as a parameter"
+					       : "a function that a phase calls cannot use it");
+			goto declared;
+		}
+	sn_pnd_report(p->diags, name->pos, 12, "'%s' is not declared", name->text);
+declared:
+	*var = (struct sn_pnd_var){ .name = name->text,
+				    .pos = name->pos,
+				    .kind = SN_VAR_LOCAL,
+				    .type = SN_T_INT,
+				    .is_unknown = true };
+	while (outermost->outer)
+		outermost = outermost->outer;
+	var->next = outermost->vars;
+	outermost->vars = var;
+	return var;
+}
+
+/* A variable or an element; `is_read` is false for the left side of "=". */
+static struct sn_pnd_expr *parse_variable(struct sn_pnd_parser *p, bool is_read)
+{
+	const struct sn_pnd_token *name = sn_pnd_peek(p, 0);
+	struct sn_pnd_var *var = sn_pnd_find_var(p, name->text);
+	struct sn_pnd_expr *e;
+
+	if (!var)
+		var = declare_unknown(p, name);
+	p->at++;
+	e = sn_pnd_new_expr(p, sn_pnd_at_punct(p, '[') ? SN_E_INDEX : SN_E_VAR, var->type,
+			    name->pos);
+	e->var = var;
+	e->text = name->text;
+	if (e->kind == SN_E_INDEX && !parse_subscripts(p, e))
+		return NULL;
+	if (e->kind == SN_E_VAR && var->rank) {
+		sn_pnd_report(p->diags, e->pos, 12,
+			      "'%s' is an array and needs %d subscript%s here", var->name,
+			      var->rank, var->rank == 1 ? "" : "s");
+		return NULL;
+	}
+	e->has_distributed |= var->is_distributed;
+	if (is_read && var->kind == SN_VAR_PARAM && var->mode == SN_MODE_OUT && !var->is_written)
+		sn_pnd_report(p->diags, e->pos, 14,
+			      "an element of the OUT parameter '%s' is possibly read before it is "
+			      "written; its initial contents are undefined",
+			      var->name);
+	return e;
+}
+
+static struct sn_pnd_expr *parse_constant(struct sn_pnd_parser *p)
+{
+	const struct sn_pnd_token *token = sn_pnd_peek(p, 0);
+	struct sn_pnd_expr *e = sn_pnd_new_expr(p, SN_E_REAL, SN_T_DOUBLE, token->pos);
+	char last = token->length ? token->text[token->length - 1] : 0;
+
+	e->text = token->text;
+	p->at++;
+	if (token->kind == SN_TOK_REAL) {
+		if (last == 'l' || last == 'L') {
+			sn_pnd_report(p->diags, e->pos, 0, "long double is not in Pandore C");
+			return NULL;
+		}
+		e->type = last == 'f' || last == 'F' ? SN_T_FLOAT : SN_T_DOUBLE;
+		return e;
+	}
+	e->kind = SN_E_INT;
+	e->type = SN_T_INT;
+	if (!sn_pnd_integer_value(token, &e->value)) {
+		sn_pnd_report(p->diags, e->pos, 0, "'%.40s' is not a constant that fits a long",
+			      token->text);
+		return NULL;
+	}
+	if (token->kind == SN_TOK_INT) {
+		bool u = strpbrk(token->text, "uU"), l = strpbrk(token->text, "lL");
+
+		e->type = l || e->value > UINT32_MAX || (!u && e->value > INT32_MAX) ? SN_T_LONG
+			  : u							     ? SN_T_UNSIGNED
+										     : SN_T_INT;
+	}
+	return e;
+}
+
+static struct sn_pnd_expr *parse_primary(struct sn_pnd_parser *p)
+{
+	const struct sn_pnd_token *token = sn_pnd_peek(p, 0), *then = sn_pnd_peek(p, 1);
+	struct sn_pnd_expr *e;
+
+	if (token->kind == SN_TOK_INT || token->kind == SN_TOK_REAL || token->kind == SN_TOK_CHAR)
+		return parse_constant(p);
+	if (token->kind == SN_TOK_IDENT) {
+		if (sn_pnd_refuse_word(p))
+			return NULL;
+		if (sn_pnd_is_keyword(token->text)) {
+			sn_pnd_expected(p, "an expression");
+			return NULL;
+		}
+		return then->kind == SN_TOK_PUNCT && then->punct == '(' ? parse_call(p)
+									: parse_variable(p, true);
+	}
+	if (sn_pnd_accept(p, '(')) {
+		e = sn_pnd_parse_expr(p);
+		return e && sn_pnd_expect(p, ')', "')'") ? e : NULL;
+	}
+	sn_pnd_expected(p, "an expression");
+	return NULL;
+}
+
+static struct sn_pnd_expr *parse_postfix(struct sn_pnd_parser *p)
+{
+	struct sn_pnd_expr *e = parse_primary(p);
+
+	if (e && (sn_pnd_at_punct(p, '.') || sn_pnd_at_punct(p, SN_PUNCT2('-', '>')))) {
+		sn_pnd_report(p->diags, sn_pnd_peek(p, 0)->pos, 8,
+			      "structures are not in Pandore C; use arrays");
+		return NULL;
+	}
+	if (e &&
+	    (sn_pnd_at_punct(p, SN_PUNCT2('+', '+')) || sn_pnd_at_punct(p, SN_PUNCT2('-', '-')))) {
+		sn_pnd_report(p->diags, sn_pnd_peek(p, 0)->pos, 0,
+			      "++ and -- are statements here, not part of an expression");
+		return NULL;
+	}
+	return e;
+}
+
+static struct sn_pnd_expr *parse_cast(struct sn_pnd_parser *p, enum sn_pnd_type type, size_t words)
+{
+	struct sn_pnd_expr *e = sn_pnd_new_expr(p, SN_E_CAST, type, sn_pnd_peek(p, 0)->pos);
+
+	p->at += 1 + words;
+	if (sn_pnd_at_punct(p, '*')) {
+		sn_pnd_report(p->diags, sn_pnd_peek(p, 0)->pos, 8,
+			      "pointers are not in Pandore C; use arrays and subscripts");
+		return NULL;
+	}
+	if (!sn_pnd_expect(p, ')', "')' after the type"))
+		return NULL;
+	e->a = parse_unary(p);
+	if (!e->a || !check_value(p, e->a))
+		return NULL;
+	if (type == SN_T_VOID) {
+		sn_pnd_report(p->diags, e->pos, 12, "a value cannot become void here");
+		return NULL;
+	}
+	e->has_distributed = e->a->has_distributed;
+	return e;
+}
+
+static struct sn_pnd_expr *parse_sign(struct sn_pnd_parser *p)
+{
+	const struct sn_pnd_token *op = sn_pnd_peek(p, 0);
+	struct sn_pnd_expr *e = sn_pnd_new_expr(p, SN_E_UNARY, SN_T_INT, op->pos);
+
+	e->punct = op->punct;
+	p->at++;
+	e->a = parse_unary(p);
+	if (!e->a || !check_value(p, e->a))
+		return NULL;
+	if (op->punct == '~' && !is_integer(e->a)) {
+		sn_pnd_report(p->diags, op->pos, 12, "~ needs an integer");
+		return NULL;
+	}
+	e->type = op->punct == '!' ? SN_T_INT : common_type(e->a->type, SN_T_INT);
+	e->has_distributed = e->a->has_distributed;
+	return e;
+}
+
+static struct sn_pnd_expr *parse_unary(struct sn_pnd_parser *p)
+{
+	const struct sn_pnd_token *op = sn_pnd_peek(p, 0);
+	struct sn_pnd_expr *e;
+	enum sn_pnd_type type;
+	size_t words;
+	bool is_cast;
+
+	if (++p->depth > SN_PND_DEPTH_MAX) {
+		sn_pnd_report(p->diags, op->pos, 0, "this expression nests too deep");
+		p->depth--;
+		return NULL;
+	}
+	p->at++;
+	is_cast = op->kind == SN_TOK_PUNCT && op->punct == '(' && sn_pnd_at_type(p, &type, &words);
+	p->at--;
+	if (is_cast) {
+		e = parse_cast(p, type, words);
+	} else if (op->kind == SN_TOK_PUNCT && (op->punct == '*' || op->punct == '&')) {
+		sn_pnd_report(p->diags, op->pos, 8,
+			      op->punct == '*' ? "pointers are not in Pandore C; use subscripts"
+					       : "the address of a variable cannot be taken in "
+						 "Pandore C");
+		e = NULL;
+	} else if (op->kind == SN_TOK_PUNCT &&
+		   (op->punct == '-' || op->punct == '+' || op->punct == '!' || op->punct == '~')) {
+		e = parse_sign(p);
+	} else {
+		e = parse_postfix(p);
+	}
+	p->depth--;
+	return e;
+}
+
+static bool needs_integers(uint32_t punct)
+{
+	return punct == '%' || punct == '&' || punct == '|' || punct == '^' ||
+	       punct == SN_PUNCT2('<', '<') || punct == SN_PUNCT2('>', '>');
+}
+
+static struct sn_pnd_expr *make_binary(struct sn_pnd_parser *p, const struct sn_pnd_token *op,
+				       struct sn_pnd_expr *a, struct sn_pnd_expr *b)
+{
+	struct sn_pnd_expr *e = sn_pnd_new_expr(p, SN_E_BINARY, SN_T_INT, op->pos);
+	int level = sn_pnd_binary_level(op->punct);
+
+	if (!check_value(p, a) || !check_value(p, b))
+		return NULL;
+	if (needs_integers(op->punct) && (!is_integer(a) || !is_integer(b))) {
+		sn_pnd_report(p->diags, op->pos, 12, "'%s' needs integers on both sides", op->text);
+		return NULL;
+	}
+	e->punct = op->punct;
+	e->a = a;
+	e->b = b;
+	if (level == 9) /* shifts: the left side's type */
+		e->type = common_type(a->type, SN_T_INT);
+	else if (level >= 10 || (level >= 4 && level <= 6))
+		e->type = common_type(a->type, b->type);
+	e->has_distributed = a->has_distributed || b->has_distributed;
+	return e;
+}
+
+static struct sn_pnd_expr *parse_binary(struct sn_pnd_parser *p, int lowest)
+{
+	struct sn_pnd_expr *left = parse_unary(p);
+
+	while (left) {
+		const struct sn_pnd_token *op = sn_pnd_peek(p, 0);
+		int level = op->kind == SN_TOK_PUNCT ? sn_pnd_binary_level(op->punct) : 0;
+		struct sn_pnd_expr *right;
+
+		if (level <= lowest)
+			return left;
+		p->at++;
+		right = parse_binary(p, level);
+		left = right ? make_binary(p, op, left, right) : NULL;
+	}
+	return NULL;
+}
+
+static struct sn_pnd_expr *parse_cond(struct sn_pnd_parser *p)
+{
+	struct sn_pnd_expr *e = parse_binary(p, 1), *cond = e;
+	struct sn_pnd_pos pos = sn_pnd_peek(p, 0)->pos;
+
+	if (!cond || !sn_pnd_accept(p, '?'))
+		return cond;
+	e = sn_pnd_new_expr(p, SN_E_COND, SN_T_INT, pos);
+	e->a = cond;
+	e->b = sn_pnd_parse_expr(p);
+	if (!e->b || !sn_pnd_expect(p, ':', "':' of the conditional expression"))
+		return NULL;
+	e->c = parse_cond(p);
+	if (!e->c || !check_value(p, e->a) || !check_value(p, e->b) || !check_value(p, e->c))
+		return NULL;
+	e->type = common_type(e->b->type, e->c->type);
+	e->has_distributed =
+		e->a->has_distributed || e->b->has_distributed || e->c->has_distributed;
+	return e;
+}
+
+struct sn_pnd_expr *sn_pnd_parse_expr(struct sn_pnd_parser *p)
+{
+	struct sn_pnd_expr *e;
+
+	if (++p->depth > SN_PND_DEPTH_MAX) {
+		sn_pnd_report(p->diags, sn_pnd_peek(p, 0)->pos, 0,
+			      "this expression nests too deep");
+		e = NULL;
+	} else {
+		e = parse_cond(p);
+	}
+	p->depth--;
+	return e;
+}
+
+struct sn_pnd_expr *sn_pnd_parse_lvalue(struct sn_pnd_parser *p)
+{
+	const struct sn_pnd_token *name = sn_pnd_peek(p, 0);
+
+	if (name->kind == SN_TOK_PUNCT && (name->punct == '*' || name->punct == '&')) {
+		sn_pnd_report(p->diags, name->pos, 8,
+			      "pointers are not in Pandore C; use arrays and subscripts");
+		return NULL;
+	}
+	if (name->kind == SN_TOK_IDENT && sn_pnd_refuse_word(p))
+		return NULL;
+	if (name->kind != SN_TOK_IDENT || sn_pnd_is_keyword(name->text)) {
+		sn_pnd_expected(p, "a statement");
+		return NULL;
+	}
+	return parse_variable(p, false);
+}

@@ -1,0 +1,66 @@
+/**
+ * The state of the recursive-descent parser, shared by parse.c (declarations), parse_stmt.c and
+ * parse_expr.c. After a finding a statement is skipped to its end; a variable that was not declared
+ * is declared on the spot, so that it is reported once.
+ */
+#ifndef SN_PANDORE_COMPILER_PARSER_H
+#define SN_PANDORE_COMPILER_PARSER_H
+
+#include "pandore/compiler/ast.h"
+
+enum { SN_PND_DEPTH_MAX = 200 };
+
+struct sn_pnd_scope {
+	struct sn_pnd_scope *outer;
+	struct sn_pnd_var *vars;
+};
+
+struct sn_pnd_parser {
+	struct sn_pnd_program *program;
+	struct sn_pnd_diags *diags;
+	struct sn_arena *arena;
+	size_t at;
+	int depth;
+	struct sn_pnd_scope *scope;
+	struct sn_pnd_phase *phase;	  /* parsed now, or NULL */
+	struct sn_pnd_function *function; /* parsed now, or NULL */
+	int zone;
+};
+
+const struct sn_pnd_token *sn_pnd_peek(const struct sn_pnd_parser *p, size_t ahead);
+bool sn_pnd_at_punct(const struct sn_pnd_parser *p, uint32_t punct);
+bool sn_pnd_at_word(const struct sn_pnd_parser *p, const char *word);
+bool sn_pnd_accept(struct sn_pnd_parser *p, uint32_t punct);
+/** Reports P00 "expected X, found Y" if the next token is another one. */
+bool sn_pnd_expect(struct sn_pnd_parser *p, uint32_t punct, const char *what);
+void sn_pnd_expected(struct sn_pnd_parser *p, const char *what);
+/** True at the name of one of our types; `*out` and the number of its words are given. */
+bool sn_pnd_at_type(const struct sn_pnd_parser *p, enum sn_pnd_type *out, size_t *words);
+/** Words of C that Pandore C leaves out (P08), reported with a reason; false if it is none. */
+bool sn_pnd_refuse_word(struct sn_pnd_parser *p);
+bool sn_pnd_is_keyword(const char *name);
+
+/** NULL after a finding. */
+struct sn_pnd_expr *sn_pnd_parse_expr(struct sn_pnd_parser *p);
+struct sn_pnd_expr *sn_pnd_parse_lvalue(struct sn_pnd_parser *p);
+/** A block whose opening brace is next. Variables of `params` are its outer scope. */
+struct sn_pnd_stmt *sn_pnd_parse_block(struct sn_pnd_parser *p);
+
+/** The declarators after a type: NAME {[N]} [= init] {, ...}; to the semicolon. Adds to `*list`
+ *  (in order); initialisers of locals are added to `*inits` as assignments. */
+bool sn_pnd_parse_declarators(struct sn_pnd_parser *p, enum sn_pnd_type type,
+			      enum sn_pnd_var_kind kind, struct sn_pnd_var **list,
+			      struct sn_pnd_stmt ***inits);
+/** NAME {[N]}: a new variable that stands in no list yet, or NULL after a finding. */
+struct sn_pnd_var *sn_pnd_parse_declarator(struct sn_pnd_parser *p, enum sn_pnd_type type,
+					   enum sn_pnd_var_kind kind);
+struct sn_pnd_var *sn_pnd_find_var(const struct sn_pnd_parser *p, const char *name);
+/** Appends to a chained list; reports P12 if the name is in it already. */
+void sn_pnd_add_var(struct sn_pnd_parser *p, struct sn_pnd_var **list, struct sn_pnd_var *var);
+struct sn_pnd_phase *sn_pnd_find_phase(const struct sn_pnd_program *program, const char *name);
+struct sn_pnd_function *sn_pnd_find_function(const struct sn_pnd_program *program,
+					     const char *name);
+struct sn_pnd_expr *sn_pnd_new_expr(struct sn_pnd_parser *p, enum sn_pnd_expr_kind kind,
+				    enum sn_pnd_type type, struct sn_pnd_pos pos);
+
+#endif

@@ -1,0 +1,170 @@
+/*
+ * The MPI back end, compiled together with the generated program by the user's mpicc. The host is
+ * rank 0 and node k is rank k + 1; with the host inside node 0, node k is rank k.
+ */
+#include <mpi.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "net.h"
+#include "pandore.h"
+
+enum { TAG = 7, CHUNK_BYTES = 1 << 30, TESTED_EVERY = 64 };
+
+const char pd_net_name[] = "mpi";
+
+/* A message on its way: its bytes must stay until MPI has taken them. */
+struct sending {
+	char *bytes;
+};
+
+static struct sending *sendings;
+static MPI_Request *requests;
+static int *completed;
+static int sending_count, sending_capacity, since_test;
+static int me, host, has_own_host;
+static char *buffer;
+static size_t buffer_bytes;
+
+static int rank_of(int process)
+{
+	if (!has_own_host)
+		return process;
+	return process == host ? 0 : process + 1;
+}
+
+static void *must(void *memory)
+{
+	if (!memory)
+		pd_die("process %d is out of memory", me);
+	return memory;
+}
+
+void pd_net_abort(void)
+{
+	MPI_Abort(MPI_COMM_WORLD, 1);
+	_exit(1);
+}
+
+/* A node that dies says so in one sentence; mpirun ends the others. */
+static void die_of_signal(int number)
+{
+	char text[160];
+	int length =
+		snprintf(text, sizeof(text),
+			 "sonde: pandore: node %d (pid %d) died by signal %d; the run is ended\n",
+			 me, (int)getpid(), number);
+
+	if (write(STDERR_FILENO, text, (size_t)length) > 0)
+		signal(number, SIG_DFL);
+	_exit(1);
+}
+
+static void drop_completed(void)
+{
+	int count = 0, kept = 0;
+
+	since_test = 0;
+	if (!sending_count)
+		return;
+	MPI_Testsome(sending_count, requests, &count, completed, MPI_STATUSES_IGNORE);
+	if (count == MPI_UNDEFINED)
+		count = 0;
+	for (int i = 0; i < sending_count; i++) {
+		if (requests[i] == MPI_REQUEST_NULL) {
+			free(sendings[i].bytes);
+			continue;
+		}
+		requests[kept] = requests[i];
+		sendings[kept++] = sendings[i];
+	}
+	sending_count = kept;
+}
+
+void pd_net_send(int to, struct pd_header header, const void *bytes, size_t count)
+{
+	struct sending *s;
+
+	if (++since_test >= TESTED_EVERY)
+		drop_completed();
+	if (sending_count == sending_capacity) {
+		sending_capacity = sending_capacity ? sending_capacity * 2 : 256;
+		sendings = must(realloc(sendings, (size_t)sending_capacity * sizeof(*sendings)));
+		requests = must(realloc(requests, (size_t)sending_capacity * sizeof(*requests)));
+		completed = must(realloc(completed, (size_t)sending_capacity * sizeof(*completed)));
+	}
+	if (count > CHUNK_BYTES)
+		pd_die("a message of %zu bytes is too long for MPI", count);
+	s = &sendings[sending_count];
+	s->bytes = must(malloc(sizeof(header) + count));
+	memcpy(s->bytes, &header, sizeof(header));
+	memcpy(s->bytes + sizeof(header), bytes, count);
+	MPI_Isend(s->bytes, (int)(sizeof(header) + count), MPI_BYTE, rank_of(to), TAG,
+		  MPI_COMM_WORLD, &requests[sending_count++]);
+}
+
+struct pd_header pd_net_receive(int from, void *bytes, size_t count, uint64_t *waited)
+{
+	size_t whole = sizeof(struct pd_header) + count;
+	struct pd_header header;
+	MPI_Status status;
+	uint64_t start = waited ? __builtin_ia32_rdtsc() : 0;
+	int got = 0;
+
+	if (whole > buffer_bytes) {
+		buffer = must(realloc(buffer, whole * 2));
+		buffer_bytes = whole * 2;
+	}
+	MPI_Probe(rank_of(from), TAG, MPI_COMM_WORLD, &status);
+	MPI_Get_count(&status, MPI_BYTE, &got);
+	if ((size_t)got != whole)
+		pd_die("process %d expected %zu bytes from process %d and got %d; the nodes have "
+		       "gone different ways",
+		       me, whole, from, got);
+	MPI_Recv(buffer, got, MPI_BYTE, rank_of(from), TAG, MPI_COMM_WORLD, &status);
+	if (waited)
+		*waited += __builtin_ia32_rdtsc() - start;
+	memcpy(&header, buffer, sizeof(header));
+	memcpy(bytes, buffer + sizeof(header), count);
+	return header;
+}
+
+int pd_net_start(int *argc, char ***argv, int count, int nodes, int host_process)
+{
+	static const int deadly[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT };
+	int rank, size;
+
+	MPI_Init(argc, argv);
+	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+	MPI_Comm_size(MPI_COMM_WORLD, &size);
+	host = host_process;
+	has_own_host = count > nodes;
+	if (size != count) {
+		if (rank == 0)
+			fprintf(stderr,
+				"sonde: pandore: this program was compiled for %d node%s, so for "
+				"%d MPI "
+				"processes%s, and cannot run on %d; use mpirun -np %d or compile "
+				"it "
+				"with another -D P=\n",
+				nodes, nodes == 1 ? "" : "s", count,
+				has_own_host ? " with the host" : "", size, count);
+		MPI_Barrier(MPI_COMM_WORLD);
+		MPI_Finalize();
+		exit(1);
+	}
+	me = has_own_host ? (rank == 0 ? host_process : rank - 1) : rank;
+	if (me != host)
+		for (size_t i = 0; i < sizeof(deadly) / sizeof(*deadly); i++)
+			signal(deadly[i], die_of_signal);
+	return me;
+}
+
+void pd_net_finish(void)
+{
+	MPI_Waitall(sending_count, requests, MPI_STATUSES_IGNORE);
+	MPI_Finalize();
+}

@@ -1,0 +1,36 @@
+/**
+ * What a back end of libpandore provides: processes 0..count-1 (nodes, then the host unless it is
+ * inside node 0) and FIFO messages between each ordered pair. A message is a header of eight bytes
+ * and its bytes; the header carries the size (checked) and the sender's event for traces.
+ */
+#ifndef PANDORE_NET_H
+#define PANDORE_NET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct pd_header {
+	uint32_t bytes; /* modulo 2^32 */
+	uint32_t event;
+};
+
+extern const char pd_net_name[]; /* "local" or "mpi" */
+
+/** Makes the processes; returns this one's number. `nodes` and `count` include no more than what
+ *  was compiled in; another number of processes ends the run with one sentence. */
+int pd_net_start(int *argc, char ***argv, int count, int nodes, int host_process);
+
+/** Never blocks: what does not fit is queued in this process. */
+void pd_net_send(int to, struct pd_header header, const void *bytes, size_t count);
+
+/** Blocks. `*waited` (may be NULL) grows by the ticks during which nothing was there. */
+struct pd_header pd_net_receive(int from, void *bytes, size_t count, uint64_t *waited);
+
+/** All that was sent has left; nodes: then they may end. The host waits for them. */
+void pd_net_finish(void);
+
+/** This process said why it ends; ends all. */
+__attribute__((noreturn)) void pd_net_abort(void);
+
+#endif

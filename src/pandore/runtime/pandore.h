@@ -1,0 +1,207 @@
+/**
+ * libpandore: what a compiled Pandore program stands on.
+ *
+ * A program is a host and P nodes, numbered 0..P-1. The nodes execute the phases; the host executes
+ * main() and triggers them. Messages are FIFO per ordered pair of processes, sends never block. Two
+ * back ends implement net.h: local (fork and shared-memory rings) and MPI.
+ *
+ * Every node holds an array under one index function: address space for the whole array, of which
+ * it touches its own blocks and the elements it receives. So A[i][j] is the same expression on
+ * every node, and a received element lies where the sequential program has it.
+ *
+ * PD_PROFILE and PD_TRACE choose the instrumented macros; the generated code is the same.
+ */
+#ifndef PANDORE_H
+#define PANDORE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { PD_RANK_MAX = 8, PD_PARAMS_MAX = 256 };
+
+enum pd_mode { PD_IN, PD_OUT, PD_INOUT };
+
+/** An array parameter of a phase. Blocks of `block` elements form a grid, numbered with dimension
+ *  order[0] slowest; block b lives on node b / per_node (regular) or b % nodes (wrapped). */
+struct pd_array {
+	const char *name;
+	size_t element_bytes;
+	int rank;
+	long extent[PD_RANK_MAX];
+	int is_distributed, is_wrapped;
+	enum pd_mode mode;
+	long block[PD_RANK_MAX], grid[PD_RANK_MAX], block_count, per_node;
+	int order[PD_RANK_MAX];
+};
+
+union pd_scalar {
+	long integer;
+	double real;
+};
+
+struct pd_phase {
+	const char *name;
+	int param_count;
+	const struct pd_array *const *arrays; /* a NULL for a scalar parameter */
+	void (*run)(void *const *storage, const union pd_scalar *scalars);
+};
+
+/** A place where values move: one reference of one statement. */
+struct pd_site {
+	int line, phase, zone;	     /* zone -1: none */
+	int is_broadcast;	     /* else from partition to partition */
+	const char *source, *target; /* arrays; of a broadcast: the variable assigned */
+};
+
+/** An assignment or an observation point. */
+struct pd_point {
+	int line, phase, zone, is_observed;
+	const char *label;
+};
+
+struct pd_zone {
+	const char *name;
+	int phase;
+};
+
+struct pd_program {
+	const char *name, *source, *scheme;
+	int nodes, host_inside;
+	int phase_count, site_count, point_count, zone_count;
+	const struct pd_phase *phases;
+	const struct pd_site *sites;
+	const struct pd_point *points;
+	const struct pd_zone *zones;
+	int has_profile, has_trace;
+};
+
+/** Starts the nodes, runs main() on the host, ends the nodes. Returns main()'s status. */
+int pd_main(const struct pd_program *program, int argc, char **argv, int (*host)(int, char **));
+
+/** The host's side of a phase call: trigger, distribute, collect. */
+void pd_call(int phase, void *const *arrays, const union pd_scalar *scalars);
+
+/** This process's number among the nodes. */
+int pd_node(void);
+
+/** A message of `bytes` to or from a node. A receive of another size ends the program. */
+void pd_send(int to, const void *bytes, size_t count);
+void pd_receive(int from, void *bytes, size_t count);
+
+/** Prints one sentence and ends the run. */
+__attribute__((noreturn, format(printf, 1, 2))) void pd_die(const char *format, ...);
+
+/** --check: the subscript, or the end of the run with a sentence that names the place. */
+long pd_check(long subscript, long extent, const char *array, const char *file, int line);
+
+/* ---- instrumentation ---- */
+
+struct pd_counter {
+	uint64_t messages, bytes; /* sent to this peer */
+	uint64_t wait_ticks;	  /* waited for this peer's messages */
+};
+
+/** Counters by site * nodes + peer; executions by point. NULL in a plain build. */
+extern struct pd_counter *pd_counters;
+extern uint64_t *pd_executions;
+
+void pd_receive_timed(int from, void *bytes, size_t count, uint64_t *wait_ticks);
+void pd_zone_enter(int zone);
+void pd_zone_leave(int zone);
+/** Trace: records an event and returns its index on this node. */
+void pd_trace_point(int point);
+void pd_trace_send(int site, int to, const void *bytes, size_t count);
+void pd_trace_receive(int site, int from, void *bytes, size_t count, uint64_t *wait_ticks);
+
+#ifdef PD_PROFILE
+#define PD_PROFILED 1
+#else
+#define PD_PROFILED 0
+#endif
+#ifdef PD_TRACE
+#define PD_TRACED 1
+#else
+#define PD_TRACED 0
+#endif
+
+static inline void pd_site_send(int site, int nodes, int to, const void *bytes, size_t count)
+{
+	if (PD_PROFILED) {
+		struct pd_counter *counter = &pd_counters[site * nodes + to];
+
+		counter->messages++;
+		counter->bytes += count;
+	}
+	if (PD_TRACED)
+		pd_trace_send(site, to, bytes, count);
+	else
+		pd_send(to, bytes, count);
+}
+
+static inline void pd_site_receive(int site, int nodes, int from, void *bytes, size_t count)
+{
+	uint64_t *wait = PD_PROFILED ? &pd_counters[site * nodes + from].wait_ticks : NULL;
+
+	if (PD_TRACED)
+		pd_trace_receive(site, from, bytes, count, wait);
+	else if (PD_PROFILED)
+		pd_receive_timed(from, bytes, count, wait);
+	else
+		pd_receive(from, bytes, count);
+}
+
+static inline void pd_done(int point)
+{
+	if (PD_PROFILED)
+		pd_executions[point]++;
+	if (PD_TRACED)
+		pd_trace_point(point);
+}
+
+static inline void pd_observe(int point)
+{
+	if (PD_TRACED)
+		pd_trace_point(point);
+}
+
+/* refresh: node `to` needs the value of `place`, which node `from` owns. */
+#define PD_REFRESH(site, value, place, from, to)                                                   \
+	do {                                                                                       \
+		const int pd_from = (from), pd_to = (to);                                          \
+		if (pd_from == pd_to) {                                                            \
+			if (pd_to == pd_me)                                                        \
+				(value) = (place);                                                 \
+		} else if (pd_from == pd_me) {                                                     \
+			pd_site_send(site, PD_NODES, pd_to, &(place), sizeof(value));              \
+		} else if (pd_to == pd_me) {                                                       \
+			pd_site_receive(site, PD_NODES, pd_from, &(value), sizeof(value));         \
+		}                                                                                  \
+	} while (0)
+
+/* Every node needs the value of `place`, which node `from` owns. */
+#define PD_BROADCAST(site, value, place, from)                                                     \
+	do {                                                                                       \
+		const int pd_from = (from);                                                        \
+		if (pd_from == pd_me) {                                                            \
+			(value) = (place);                                                         \
+			for (int pd_to = 0; pd_to < PD_NODES; pd_to++)                             \
+				if (pd_to != pd_me)                                                \
+					pd_site_send(site, PD_NODES, pd_to, &(value),              \
+						     sizeof(value));                               \
+		} else {                                                                           \
+			pd_site_receive(site, PD_NODES, pd_from, &(value), sizeof(value));         \
+		}                                                                                  \
+	} while (0)
+
+#define PD_ZONE_ENTER(zone)                                                                        \
+	do {                                                                                       \
+		if (PD_PROFILED)                                                                   \
+			pd_zone_enter(zone);                                                       \
+	} while (0)
+#define PD_ZONE_LEAVE(zone)                                                                        \
+	do {                                                                                       \
+		if (PD_PROFILED)                                                                   \
+			pd_zone_leave(zone);                                                       \
+	} while (0)
+
+#endif

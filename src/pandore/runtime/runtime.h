@@ -1,0 +1,49 @@
+/* Shared by the files of libpandore, not part of its API. */
+#ifndef PANDORE_RUNTIME_H
+#define PANDORE_RUNTIME_H
+
+#include "pandore/runtime/net.h"
+#include "pandore/runtime/pandore.h"
+
+struct pd_phase_times {
+	uint64_t calls, trigger_ticks, distribution_ticks, run_ticks, collection_ticks;
+	uint64_t wait_ticks; /* of the receives within the run */
+};
+
+struct pd_zone_times {
+	uint64_t executions, ticks;
+};
+
+struct pd_state {
+	const struct pd_program *program;
+	int me, process_count, host_process; /* process numbers */
+	struct pd_phase_times *phase_times;
+	struct pd_zone_times *zone_times;
+	uint64_t *zone_entered;
+	uint64_t start_ticks, start_ns;
+	uint64_t event_ticks; /* of the last traced event */
+};
+
+extern struct pd_state pd_state;
+
+uint64_t pd_now_ticks(void);
+uint64_t pd_now_ns(void);
+
+void pd_die_out_of_memory(void);
+void *pd_alloc_zeroed(size_t count, size_t bytes);
+
+/* copy.c: the part of an array that a node owns (all of it, if replicated) as a run of bytes */
+size_t pd_part_bytes(const struct pd_array *array, int nodes, int node);
+void pd_part_pack(const struct pd_array *array, int nodes, int node, const void *storage,
+		  void *packed);
+void pd_part_unpack(const struct pd_array *array, int nodes, int node, void *storage,
+		    const void *packed);
+
+/* measure.c: counters and traces, brought to the host at the end and written there */
+void pd_measure_start(void);
+void pd_measure_give(void);    /* a node: to the host */
+void pd_measure_collect(void); /* the host: from all, writes the files */
+struct pd_header pd_measure_header(size_t count, int event);
+void pd_measure_sent(int to, size_t bytes);
+
+#endif
