@@ -80,7 +80,7 @@ struct sn_unwind_bytes {
 static inline struct sn_unwind_bytes sn_unwind_bytes_at(const struct sn_unwind_window *window,
 							uint64_t addr)
 {
-	if (!sn_unwind_window_holds(window, addr, 0))
+	if (!window->bytes || !sn_unwind_window_holds(window, addr, 0))
 		return (struct sn_unwind_bytes){ window->bytes, window->bytes, true };
 	return (struct sn_unwind_bytes){ sn_unwind_window_at(window, addr),
 					 window->bytes + (window->end - window->start), false };

@@ -308,10 +308,10 @@ static void raise_row(uint32_t *row, const uint32_t *by, uint32_t stride)
 static bool clock_agrees(struct building *b, const struct sn_execution_record *record,
 			 const uint32_t *row)
 {
-	const uint32_t *clock = b->builder->clocks.items + record->clock_first;
+	const uint32_t *clocks = b->builder->clocks.items;
 
 	for (uint32_t q = 0; q < b->process_count && record->clock_count; q++) {
-		uint32_t given = q < record->clock_count ? clock[q] : 0;
+		uint32_t given = q < record->clock_count ? clocks[record->clock_first + q] : 0;
 
 		if (row[q] == given)
 			continue;
