@@ -1,0 +1,197 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "cli/command.h"
+#include "cqa/cqa.h"
+#include "cqa/trip.h"
+
+/* A block to time, and what came of it. */
+struct job {
+	uint8_t *bytes;
+	size_t length;
+	struct sn_timing_request request;
+	struct sn_timing_result result;
+	struct sn_error err;
+};
+
+static void job_prepare(struct job *job, const char *hex, size_t length,
+			const struct sn_machine *machine, bool is_unrolled)
+{
+	job->length = length / 2 + 1;
+	job->bytes = sn_alloc(job->length);
+	if (!sn_hex_parse(hex, length, job->bytes, &job->length, &job->err))
+		sn_trip_plan(machine, job->bytes, job->length, is_unrolled, &job->request,
+			     &job->err);
+}
+
+static void job_pass(struct job *job)
+{
+	double cycles;
+
+	if (!job->err.status && !sn_timing_run(&job->request, &cycles, &job->err))
+		sn_timing_result_add(&job->result, cycles);
+}
+
+static void job_print(const struct job *job, size_t number)
+{
+	struct sn_json json = { .out = stdout };
+	bool failed = job->err.status != SN_OK;
+
+	sn_json_object(&json);
+	sn_json_member_string(&json, "schema", "sonde.calibrate-block/1");
+	sn_json_member_uint(&json, "block", number);
+	if (failed) {
+		sn_json_member_null(&json, "cycles");
+		sn_json_member_null(&json, "stable");
+	} else {
+		sn_json_member_double(&json, "cycles", job->result.cycles);
+		sn_json_member_bool(&json, "stable", job->result.is_stable);
+	}
+	sn_json_key(&json, "passes");
+	sn_json_array(&json);
+	for (unsigned i = 0; i < job->result.pass_count && !failed; i++)
+		sn_json_double(&json, job->result.passes[i]);
+	sn_json_close(&json);
+	sn_json_member_string(&json, "error", failed ? job->err.sentence : NULL);
+	sn_json_close(&json);
+	sn_json_finish(&json);
+}
+
+static const struct sn_machine *any_machine(struct sn_error *err)
+{
+	const char *native = sn_machine_native_name();
+	const struct sn_machine *machine = NULL;
+
+	/* only operands and jumps are looked at here: any model serves */
+	sn_machine_find(native ? native : "cascadelake", &machine, err);
+	return machine;
+}
+
+static bool is_block_line(const char *line, size_t length)
+{
+	return !memchr(line, '#', length) && strspn(line, " \t\r") < length;
+}
+
+static int run_file(const char *path, const struct sn_machine *machine, bool is_unrolled,
+		    unsigned passes)
+{
+	struct sn_file_view view = { 0 };
+	struct sn_error err = { 0 };
+	SN_VEC(struct job) jobs = { 0 };
+	char *text, *next;
+
+	if (sn_file_map(path, &view, &err))
+		return sn_error_print(&err);
+	text = next = sn_strndup((const char *)view.bytes, view.length);
+	while (*next) {
+		size_t length = strcspn(next, "\n");
+
+		if (is_block_line(next, length)) {
+			sn_vec_push(&jobs, (struct job){ 0 });
+			job_prepare(&sn_vec_last(&jobs), next, length, machine, is_unrolled);
+		}
+		next += length + (next[length] == '\n');
+	}
+	for (unsigned pass = 0; pass < passes; pass++)
+		for (size_t i = 0; i < jobs.count; i++) {
+			jobs.items[i].request.code = jobs.items[i].bytes;
+			job_pass(&jobs.items[i]);
+		}
+	for (size_t i = 0; i < jobs.count; i++) {
+		job_print(&jobs.items[i], i);
+		free(jobs.items[i].bytes);
+	}
+	sn_vec_free(&jobs);
+	free(text);
+	sn_file_unmap(&view);
+	return SN_EXIT_OK;
+}
+
+static int run_block(const char *hex, const struct sn_machine *machine, bool is_unrolled,
+		     unsigned passes, bool as_json)
+{
+	struct job job = { 0 };
+	int code = SN_EXIT_OK;
+
+	job_prepare(&job, hex, strlen(hex), machine, is_unrolled);
+	for (unsigned pass = 0; pass < passes; pass++)
+		job_pass(&job);
+	if (as_json) {
+		job_print(&job, 0);
+		code = job.err.status ? (int)sn_status_exit_code(job.err.status) : SN_EXIT_OK;
+	} else if (job.err.status) {
+		code = sn_error_print(&job.err);
+	} else {
+		printf("%.3f core cycles per %s, the lowest of %u passes%s\n", job.result.cycles,
+		       is_unrolled ? "copy" : "iteration", job.result.pass_count,
+		       job.result.is_stable
+			       ? ""
+			       : "; not stable: the two lowest differ by more than 5 %");
+	}
+	free(job.bytes);
+	return code;
+}
+
+static int calibrate_run(const struct sn_args *args)
+{
+	const char *hex = sn_args_value(args, "block"), *file = sn_args_value(args, "blocks");
+	const char *format = sn_args_value(args, "format");
+	bool is_unrolled = sn_args_flag(args, "unrolled");
+	const struct sn_machine *machine;
+	struct sn_error err = { 0 };
+	long long passes;
+
+	if (sn_args_integer(args, "passes", 5, &passes, &err))
+		return sn_error_print(&err);
+	if (passes < 2 || passes > SN_TIMING_PASSES_MAX) {
+		sn_error_set(&err, SN_ERR_USAGE, "calibrate: --passes takes 2 to %d",
+			     SN_TIMING_PASSES_MAX);
+		return sn_error_print(&err);
+	}
+	machine = any_machine(&err);
+	if (!machine)
+		return sn_error_print(&err);
+	if (hex)
+		return run_block(hex, machine, is_unrolled, (unsigned)passes,
+				 format && strcmp(format, "text") != 0);
+	if (file)
+		return run_file(file, machine, is_unrolled, (unsigned)passes);
+	sn_error_set(&err, SN_ERR_USAGE, "calibrate: give --block HEX or --blocks FILE");
+	return sn_error_print(&err);
+}
+
+static const struct sn_option calibrate_options[] = {
+	{ "block", 'b', "HEX", "time one block given as hex bytes", NULL },
+	{ "blocks", 'B', "FILE", "time each block of a file, one a line; prints jsonl", NULL },
+	{ "unrolled", 'u', NULL, "blocks are repeated end to end, without a branch", NULL },
+	{ "passes", 'p', "N", "measure N times and keep the lowest; 5 unless said", NULL },
+	{ "format", 'f', "FORMAT", "how to print: text or json", "text|json|jsonl" },
+	{ 0 },
+};
+
+static const char *const calibrate_examples[] = {
+	"sonde calibrate --block 4801c049ffcf75f8",
+	"measures the cycles of one iteration of a loop body on this machine",
+	NULL,
+};
+
+const struct sn_command sn_command_calibrate = {
+	.name = "calibrate",
+	.operands = "",
+	.summary = "Measures this machine: code given as bytes, latencies, bandwidths",
+	.description =
+		"Times code on this machine in core cycles, without hardware counters.\n\n"
+		"A block is a loop body that ends in its conditional branch back to byte 0, or "
+		"with "
+		"--unrolled code that is repeated end to end. It runs in a child that may do "
+		"nothing "
+		"but compute: system calls, interrupts and privileged instructions are refused, "
+		"memory that it touches is given to it, and it is stopped if it does not end. The "
+		"result is stable if the two lowest passes agree within 5 %.",
+	.options = calibrate_options,
+	.examples = calibrate_examples,
+	.run = calibrate_run,
+};

@@ -1,0 +1,38 @@
+/**
+ * The static quality of code: how many core cycles a pass over a block costs when its data are in
+ * L1, and what limits it. See docs/method/cqa.md.
+ */
+#ifndef SN_CQA_CQA_H
+#define SN_CQA_CQA_H
+
+#include <stdio.h>
+
+#include "cqa/bounds.h"
+
+struct sn_cqa_estimate {
+	double cycles;		  /* the largest bound */
+	enum sn_bound bottleneck; /* ties: the first in the order of enum sn_bound */
+	double bounds[SN_BOUND_COUNT];
+	enum sn_front_end front_end;
+	uint32_t busiest_units; /* the union of units behind the ports bound */
+	size_t instructions, estimated_instructions;
+};
+
+/** The estimate for a decoded block. `is_unrolled`: repeated end to end without a branch; else the
+ *  block is a loop body that ends in its branch back. `arena` is for scratch. */
+void sn_cqa_estimate(const struct sn_machine *machine, const struct sn_block *block,
+		     bool is_unrolled, struct sn_arena *arena, struct sn_cqa_estimate *out);
+
+/** Decodes and estimates bytes. SN_ERR_FORMAT if they do not decode or there are none. */
+sn_status sn_cqa_bytes(const struct sn_machine *machine, const uint8_t *bytes, size_t length,
+		       bool is_unrolled, struct sn_cqa_estimate *out, struct sn_error *err);
+
+/** Reads the lines of `text` as CONTRACTS.md says of `cqa --blocks` and prints one object each. */
+sn_status sn_cqa_blocks_print(const struct sn_machine *machine, const uint8_t *text, size_t length,
+			      bool is_unrolled, FILE *out);
+
+/** Hex of one line (either case, blanks ignored) to bytes; `*count` in: room, out: bytes. */
+sn_status sn_hex_parse(const char *chars, size_t length, uint8_t *bytes, size_t *count,
+		       struct sn_error *err);
+
+#endif

@@ -1,0 +1,253 @@
+/* Front end: where instructions come from and how fast. Rules for Intel from the optimization
+ * manual (2.4 and 2.5, "Front end"), the predecode formula from the published analysis of Facile
+ * (Abel, Sharma and Reineke, IISWC 2023), the jump erratum from Intel's white paper on the JCC
+ * erratum (2019). */
+#include <math.h>
+
+#include "cqa/bounds.h"
+
+/* An explicit use of rsp after push, pop, call or ret needs one uop that brings the renamed offset
+ * back into the register. */
+static unsigned stack_synchronisations(const struct sn_block *block)
+{
+	unsigned count = 0;
+	bool is_dirty = false;
+
+	/* Two passes: the first finds the state with which an iteration begins. */
+	for (unsigned pass = 0; pass < 2; pass++) {
+		count = 0;
+		for (size_t i = 0; i < block->count; i++) {
+			const struct sn_insn *insn = &block->insns[i];
+			bool uses = false;
+
+			if (insn->is_stack_engine) {
+				is_dirty = true;
+				continue;
+			}
+			for (unsigned k = 0; k < insn->read_count; k++)
+				uses |= insn->reads[k].resource == SN_RES_RSP;
+			if (uses && is_dirty) {
+				count++;
+				is_dirty = false;
+			}
+			for (unsigned k = 0; k < insn->write_count; k++)
+				if (insn->writes[k] == SN_RES_RSP)
+					is_dirty = false;
+		}
+	}
+	return count;
+}
+
+double sn_issued_uops(const struct sn_machine *machine, const struct sn_block *block)
+{
+	double total = 0;
+
+	for (size_t i = 0; i < block->count; i++)
+		total += (double)block->insns[i].issued_uops;
+	if (machine->rules.vendor == SN_VENDOR_INTEL)
+		total += stack_synchronisations(block);
+	return total;
+}
+
+double sn_bound_issue(const struct sn_machine *machine, const struct sn_block *block)
+{
+	return sn_issued_uops(machine, block) / machine->rules.issue_width;
+}
+
+static double fused_uops(const struct sn_block *block)
+{
+	double total = 0;
+
+	for (size_t i = 0; i < block->count; i++)
+		total += (double)block->insns[i].fused_uops;
+	return total;
+}
+
+/* The opcode's first byte comes after legacy and REX prefixes; a block boundary behind it makes the
+ * instruction count in both 16-byte blocks. We take the instruction's start for it. */
+static double predecode_cycles(const struct sn_machine *machine, const struct sn_block *block,
+			       bool is_unrolled)
+{
+	unsigned window = machine->rules.predecode_bytes;
+	size_t copies = 1, bytes = block->bytes, blocks;
+	double total = 0, previous = 0;
+	SN_VEC(unsigned) ends = { 0 }, prefixes = { 0 };
+
+	if (!window)
+		return 0;
+	if (is_unrolled) {
+		while (copies < window && (bytes * copies) % window)
+			copies++;
+	}
+	blocks = (bytes * copies + window - 1) / window;
+	sn_vec_reserve(&ends, blocks + 1);
+	sn_vec_reserve(&prefixes, blocks + 1);
+	for (size_t i = 0; i <= blocks; i++)
+		ends.items[i] = prefixes.items[i] = 0;
+	for (size_t copy = 0; copy < copies; copy++)
+		for (size_t i = 0; i < block->count; i++) {
+			const struct sn_insn *insn = &block->insns[i];
+			size_t first = (copy * bytes + insn->offset) / window;
+			size_t last = (copy * bytes + insn->offset + insn->length - 1u) / window;
+
+			ends.items[last]++;
+			if (first != last)
+				ends.items[first]++;
+			prefixes.items[first] += insn->has_length_prefix;
+		}
+	for (size_t i = 0; i < blocks; i++) {
+		double cycles = ceil((double)ends.items[i] / machine->rules.predecode_width);
+		double penalty = 3.0 * prefixes.items[i] - (previous > 1 ? previous - 1 : 0);
+
+		if (prefixes.items[i] && penalty > 0)
+			cycles += penalty;
+		total += cycles;
+		previous = cycles;
+	}
+	sn_vec_free(&ends);
+	sn_vec_free(&prefixes);
+	return total / (double)copies;
+}
+
+struct decoders {
+	unsigned width, next; /* next free decoder of this cycle, 0 is the complex one */
+	double cycles;
+};
+
+static void decode_one(struct decoders *decoders, const struct sn_insn *insn)
+{
+	bool complex = insn->needs_complex_decoder;
+
+	if (insn->is_fused_into_previous)
+		return;
+	if (decoders->next >= decoders->width || (complex && decoders->next > 0)) {
+		decoders->cycles++;
+		decoders->next = 0;
+	}
+	/* A fusible instruction is not given to the last decoder: its branch might follow. */
+	if (insn->fuses_with_next && decoders->next == decoders->width - 1) {
+		decoders->cycles++;
+		decoders->next = 0;
+	}
+	if (complex && insn->fused_uops > 4) {
+		decoders->cycles += ceil((double)insn->fused_uops / 4);
+		decoders->next = 0;
+		return;
+	}
+	decoders->next++;
+	if (complex && insn->fused_uops > 2)
+		decoders->next += (unsigned)insn->fused_uops - 2;
+}
+
+static double decode_cycles(const struct sn_machine *machine, const struct sn_block *block,
+			    bool is_unrolled)
+{
+	struct decoders decoders = { .width = machine->rules.decode_width };
+	unsigned passes = is_unrolled ? 32 : 1;
+	double before = 0;
+
+	for (unsigned pass = 0; pass < passes; pass++) {
+		if (pass == 8)
+			before = decoders.cycles + (double)decoders.next / decoders.width;
+		for (size_t i = 0; i < block->count; i++)
+			decode_one(&decoders, &block->insns[i]);
+	}
+	if (!is_unrolled)
+		return decoders.cycles + (decoders.next > 0);
+	return (decoders.cycles + (double)decoders.next / decoders.width - before) / (passes - 8);
+}
+
+/* The jump, with what fused into it, crosses or ends on a 32-byte boundary. */
+static bool touches_boundary(const struct sn_block *block, size_t index)
+{
+	const struct sn_insn *insn = &block->insns[index];
+	uint32_t first =
+		insn->is_fused_into_previous ? block->insns[index - 1].offset : insn->offset;
+	uint32_t end = insn->offset + insn->length;
+
+	return first / 32 != (end - 1) / 32 || end % 32 == 0;
+}
+
+/* The op cache holds at most 3 lines of 6 uops for each 32 bytes of code. */
+static bool overflows_op_cache(const struct sn_block *block)
+{
+	double in_window = 0;
+	uint32_t window = 0;
+
+	for (size_t i = 0; i < block->count; i++) {
+		if (block->insns[i].offset / 32 != window) {
+			window = block->insns[i].offset / 32;
+			in_window = 0;
+		}
+		in_window += (double)block->insns[i].fused_uops;
+		if (in_window > 18)
+			return true;
+	}
+	return false;
+}
+
+static double legacy_pipeline(const struct sn_machine *machine, const struct sn_block *block,
+			      bool is_unrolled, enum sn_front_end *part)
+{
+	double predecode = predecode_cycles(machine, block, is_unrolled);
+	double decode = decode_cycles(machine, block, is_unrolled);
+
+	*part = predecode > decode ? SN_FRONT_PREDECODE : SN_FRONT_DECODE;
+	return predecode > decode ? predecode : decode;
+}
+
+/* The buffer holds the loop several times if it is small, so that few slots are lost at its end. */
+static double loop_buffer_cycles(const struct sn_machine *machine, double uops)
+{
+	double copies = floor(machine->rules.loop_buffer_uops / (uops > 0 ? uops : 1));
+	double whole = uops > 0 ? uops : 1;
+
+	if (copies > 8)
+		copies = 8;
+	if (copies < 1)
+		copies = 1;
+	return ceil(whole * copies / machine->rules.issue_width) / copies;
+}
+
+static double op_cache_cycles(const struct sn_machine *machine, const struct sn_block *block)
+{
+	double cycles = fused_uops(block) / machine->rules.op_cache_width;
+
+	if (machine->rules.vendor == SN_VENDOR_INTEL && block->bytes <= 32)
+		cycles = ceil(cycles);
+	return cycles;
+}
+
+double sn_bound_front_end(const struct sn_machine *machine, const struct sn_block *block,
+			  bool is_unrolled, enum sn_front_end *part)
+{
+	double cycles;
+	bool is_intel = machine->rules.vendor == SN_VENDOR_INTEL;
+
+	if (!block->count)
+		return 0;
+	if (is_unrolled) {
+		if (is_intel)
+			return legacy_pipeline(machine, block, true, part);
+		*part = SN_FRONT_OP_CACHE;
+		return op_cache_cycles(machine, block);
+	}
+	if (is_intel && machine->rules.loop_buffer_uops &&
+	    sn_issued_uops(machine, block) <= machine->rules.loop_buffer_uops) {
+		*part = SN_FRONT_LOOP_BUFFER;
+		cycles = loop_buffer_cycles(machine, sn_issued_uops(machine, block));
+	} else if (is_intel &&
+		   ((machine->rules.jcc_erratum && touches_boundary(block, block->count - 1) &&
+		     block->insns[block->count - 1].is_branch) ||
+		    overflows_op_cache(block))) {
+		cycles = legacy_pipeline(machine, block, false, part);
+	} else {
+		*part = SN_FRONT_OP_CACHE;
+		cycles = op_cache_cycles(machine, block);
+	}
+	if (cycles < (double)machine->rules.taken_branch_cycles) {
+		cycles = (double)machine->rules.taken_branch_cycles;
+		*part = SN_FRONT_TAKEN_BRANCH;
+	}
+	return cycles;
+}

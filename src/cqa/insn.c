@@ -1,0 +1,523 @@
+#include "cqa/insn.h"
+
+#include <string.h>
+
+#include "cqa/effects.h"
+
+static bool same_register_sources(const ZydisDecodedInstruction *insn,
+				  const ZydisDecodedOperand *operands)
+{
+	ZydisRegister first = ZYDIS_REGISTER_NONE;
+	unsigned sources = 0;
+
+	for (unsigned i = 0; i < insn->operand_count_visible; i++) {
+		if (operands[i].encoding == ZYDIS_OPERAND_ENCODING_MASK)
+			continue;
+		if (operands[i].type != ZYDIS_OPERAND_TYPE_REGISTER)
+			return false;
+		if (!(operands[i].actions & ZYDIS_OPERAND_ACTION_MASK_READ))
+			continue;
+		if (sources++ && operands[i].reg.value != first)
+			return false;
+		first = operands[i].reg.value;
+	}
+	return sources >= 2;
+}
+
+/* Idioms whose result does not depend on the register: 1 zero without a unit, 2 all ones or a
+ * comparison with a unit but without waiting. (Intel optimization manual, 3.5.1.7; AMD 19h
+ * SOG, 2.9.) */
+static int idiom_of(const struct sn_machine *machine, const ZydisDecodedInstruction *insn,
+		    const ZydisDecodedOperand *operands)
+{
+	bool is_intel = machine->rules.vendor == SN_VENDOR_INTEL;
+
+	switch (insn->mnemonic) {
+	case ZYDIS_MNEMONIC_XOR:
+	case ZYDIS_MNEMONIC_SUB:
+		if (insn->operand_width < 32)
+			return 0;
+		/* fall through */
+	case ZYDIS_MNEMONIC_PXOR:
+	case ZYDIS_MNEMONIC_XORPS:
+	case ZYDIS_MNEMONIC_XORPD:
+	case ZYDIS_MNEMONIC_PSUBB:
+	case ZYDIS_MNEMONIC_PSUBW:
+	case ZYDIS_MNEMONIC_PSUBD:
+	case ZYDIS_MNEMONIC_PSUBQ:
+	case ZYDIS_MNEMONIC_PCMPGTB:
+	case ZYDIS_MNEMONIC_PCMPGTW:
+	case ZYDIS_MNEMONIC_PCMPGTD:
+	case ZYDIS_MNEMONIC_VPXOR:
+	case ZYDIS_MNEMONIC_VPXORD:
+	case ZYDIS_MNEMONIC_VPXORQ:
+	case ZYDIS_MNEMONIC_VXORPS:
+	case ZYDIS_MNEMONIC_VXORPD:
+	case ZYDIS_MNEMONIC_VPSUBB:
+	case ZYDIS_MNEMONIC_VPSUBW:
+	case ZYDIS_MNEMONIC_VPSUBD:
+	case ZYDIS_MNEMONIC_VPSUBQ:
+	case ZYDIS_MNEMONIC_VPCMPGTB:
+	case ZYDIS_MNEMONIC_VPCMPGTW:
+	case ZYDIS_MNEMONIC_VPCMPGTD:
+		return same_register_sources(insn, operands) &&
+				       insn->avx.mask.mode <= ZYDIS_MASK_MODE_DISABLED
+			       ? 1
+			       : 0;
+	case ZYDIS_MNEMONIC_PCMPGTQ:
+	case ZYDIS_MNEMONIC_VPCMPGTQ:
+		return same_register_sources(insn, operands) ? (is_intel ? 2 : 1) : 0;
+	case ZYDIS_MNEMONIC_PCMPEQB:
+	case ZYDIS_MNEMONIC_PCMPEQW:
+	case ZYDIS_MNEMONIC_PCMPEQD:
+	case ZYDIS_MNEMONIC_PCMPEQQ:
+	case ZYDIS_MNEMONIC_VPCMPEQB:
+	case ZYDIS_MNEMONIC_VPCMPEQW:
+	case ZYDIS_MNEMONIC_VPCMPEQD:
+	case ZYDIS_MNEMONIC_VPCMPEQQ:
+		return insn->encoding != ZYDIS_INSTRUCTION_ENCODING_EVEX &&
+				       same_register_sources(insn, operands)
+			       ? 2
+			       : 0;
+	case ZYDIS_MNEMONIC_SBB: /* reads CF only */
+		return !is_intel && same_register_sources(insn, operands) ? 3 : 0;
+	default:
+		return 0;
+	}
+}
+
+static bool is_low_byte(ZydisRegister reg)
+{
+	return reg != ZYDIS_REGISTER_AH && reg != ZYDIS_REGISTER_CH && reg != ZYDIS_REGISTER_DH &&
+	       reg != ZYDIS_REGISTER_BH;
+}
+
+static bool is_eliminated_move(const struct sn_machine *machine,
+			       const ZydisDecodedInstruction *insn,
+			       const ZydisDecodedOperand *operands)
+{
+	bool is_intel = machine->rules.vendor == SN_VENDOR_INTEL;
+
+	if (insn->operand_count_visible < 2 || operands[0].type != ZYDIS_OPERAND_TYPE_REGISTER ||
+	    operands[1].type != ZYDIS_OPERAND_TYPE_REGISTER)
+		return false;
+	switch (insn->mnemonic) {
+	case ZYDIS_MNEMONIC_MOV:
+		return machine->rules.eliminates_gpr_moves &&
+		       (operands[0].size == 64 || operands[0].size == 32) &&
+		       ZydisRegisterGetClass(operands[0].reg.value) != ZYDIS_REGCLASS_SEGMENT &&
+		       ZydisRegisterGetClass(operands[1].reg.value) != ZYDIS_REGCLASS_SEGMENT &&
+		       /* a move to itself is not eliminated */
+		       operands[0].reg.value != operands[1].reg.value;
+	case ZYDIS_MNEMONIC_MOVZX:
+		return is_intel && machine->rules.eliminates_gpr_moves && operands[1].size == 8 &&
+		       operands[0].size >= 32 && is_low_byte(operands[1].reg.value) &&
+		       ZydisRegisterGetId(operands[0].reg.value) !=
+			       ZydisRegisterGetId(operands[1].reg.value);
+	case ZYDIS_MNEMONIC_MOVSXD:
+		return false;
+	case ZYDIS_MNEMONIC_MOVAPS:
+	case ZYDIS_MNEMONIC_MOVAPD:
+	case ZYDIS_MNEMONIC_MOVUPS:
+	case ZYDIS_MNEMONIC_MOVUPD:
+	case ZYDIS_MNEMONIC_MOVDQA:
+	case ZYDIS_MNEMONIC_MOVDQU:
+	case ZYDIS_MNEMONIC_VMOVAPS:
+	case ZYDIS_MNEMONIC_VMOVAPD:
+	case ZYDIS_MNEMONIC_VMOVUPS:
+	case ZYDIS_MNEMONIC_VMOVUPD:
+	case ZYDIS_MNEMONIC_VMOVDQA:
+	case ZYDIS_MNEMONIC_VMOVDQU:
+	case ZYDIS_MNEMONIC_VMOVDQA32:
+	case ZYDIS_MNEMONIC_VMOVDQA64:
+	case ZYDIS_MNEMONIC_VMOVDQU32:
+	case ZYDIS_MNEMONIC_VMOVDQU64:
+		return machine->rules.eliminates_vector_moves &&
+		       insn->avx.mask.mode <= ZYDIS_MASK_MODE_DISABLED &&
+		       ZydisRegisterGetClass(operands[0].reg.value) != ZYDIS_REGCLASS_MMX;
+	default:
+		return false;
+	}
+}
+
+static float set_total(const struct sn_insn *insn)
+{
+	float total = 0;
+
+	for (unsigned i = 0; i < insn->set_count; i++)
+		total += insn->sets[i].count;
+	return total;
+}
+
+static void remove_set(struct sn_insn *insn, uint32_t units, float count)
+{
+	for (unsigned i = 0; i < insn->set_count; i++) {
+		if (insn->sets[i].units != units)
+			continue;
+		insn->sets[i].count -= count;
+		if (insn->sets[i].count <= 0.01F)
+			insn->sets[i] = insn->sets[--insn->set_count];
+		return;
+	}
+}
+
+static bool has_memory(const struct sn_insn *insn, bool *loads, bool *stores, bool *indexed)
+{
+	*loads = *stores = *indexed = false;
+	for (unsigned i = 0; i < insn->memory_count; i++) {
+		*loads |= insn->memory[i].is_load;
+		*stores |= insn->memory[i].is_store;
+		*indexed |= insn->memory[i].index != SN_RES_NONE;
+	}
+	return insn->memory_count > 0;
+}
+
+/* The table's latency of a memory form includes the load; the register form tells the rest. */
+static void split_latency(const struct sn_machine *machine, struct sn_insn *insn)
+{
+	static const enum sn_form_kind general[] = { SN_KIND_R8, SN_KIND_R16, SN_KIND_R32,
+						     SN_KIND_R64 };
+	const struct sn_row *register_row = NULL;
+	sn_form form = insn->form & ~((uint64_t)3 << 44);
+	float load = machine->rules.load_latency;
+
+	insn->latency = insn->row->latency;
+	insn->load_latency = 0;
+	if (!insn->row->loads || !insn->memory_count || !insn->memory[0].is_load)
+		return;
+	if (insn->is_vector)
+		load = machine->rules.vector_load_latency[insn->operand_bytes >= 64   ? 2
+							  : insn->operand_bytes >= 32 ? 1
+										      : 0];
+	for (unsigned i = 0; i < SN_FORM_OPERANDS_MAX; i++) {
+		enum sn_form_kind kind = sn_form_operand(form, i);
+
+		if (kind >= SN_KIND_B16 && kind <= SN_KIND_B64)
+			kind = insn->operand_bytes >= 64   ? SN_KIND_M512
+			       : insn->operand_bytes >= 32 ? SN_KIND_M256
+							   : SN_KIND_M128;
+		if (!sn_kind_is_memory(kind))
+			continue;
+		if (kind == SN_KIND_M256 || kind == SN_KIND_M512)
+			kind = kind == SN_KIND_M256 ? SN_KIND_Y : SN_KIND_Z;
+		else if (insn->isa == ZYDIS_ISA_EXT_X87)
+			kind = SN_KIND_ST;
+		else if (insn->is_vector || kind == SN_KIND_M128)
+			kind = SN_KIND_X;
+		else if (kind <= SN_KIND_M64)
+			kind = general[kind - SN_KIND_M8];
+		form = sn_form_with_operand(form, i, kind);
+	}
+	register_row = sn_machine_row_exact(machine, form);
+	if (!register_row)
+		register_row = sn_machine_row_exact(machine, sn_form_without_mask(form));
+	insn->load_latency = load;
+	if (set_total(insn) <= 1.01F && !insn->row->stores)
+		insn->latency = 0; /* a plain load */
+	else if (register_row)
+		insn->latency = register_row->latency;
+	else
+		insn->latency = insn->row->latency > load ? insn->row->latency - load : 1;
+}
+
+/* Intel: uops of a load and its operation, and of a store's address and data, travel as one until
+ * the renamer; with an index register some forms split there (Intel optimization manual, 2.3.2.4
+ * and the measurements published for Haswell and later). */
+static void fuse_intel(const struct sn_machine *machine, struct sn_insn *insn)
+{
+	float total = set_total(insn);
+	bool loads, stores, indexed, rmw_destination;
+
+	has_memory(insn, &loads, &stores, &indexed);
+	if (insn->row->uops > total && !loads && !stores)
+		total = insn->row->uops;
+	insn->fused_uops = total;
+	if (insn->memory_count == 1 && insn->memory[0].is_vector_index) {
+		/* gathers and scatters are microcoded, nothing fuses */
+	} else {
+		if (loads && total > 1.5F)
+			insn->fused_uops -= 1;
+		if (stores)
+			insn->fused_uops -= 1;
+	}
+	if (insn->fused_uops < 1)
+		insn->fused_uops = 1;
+	insn->issued_uops = insn->fused_uops;
+	rmw_destination = insn->read_count > 0 && insn->write_count > 0 &&
+			  insn->reads[0].resource == insn->writes[0] && !insn->is_estimated &&
+			  sn_form_operand(insn->form, 2) == SN_KIND_NONE;
+	if (machine->rules.unlaminates && indexed && loads && total > 1.5F && !stores &&
+	    !insn->memory[0].is_vector_index) {
+		bool compares = insn->write_count > 0 && insn->writes[0] >= SN_RES_FLAG;
+
+		if (!rmw_destination || compares)
+			insn->issued_uops += 1;
+	}
+	if (machine->rules.unlaminates && indexed && loads && stores)
+		insn->issued_uops += 1;
+}
+
+/* A store whose address has an index cannot use the simple address unit. */
+static void restrict_store_address(const struct sn_machine *machine, struct sn_insn *insn)
+{
+	bool loads, stores, indexed;
+
+	has_memory(insn, &loads, &stores, &indexed);
+	if (!machine->rules.simple_store_address_unit || !stores || !indexed)
+		return;
+	for (unsigned i = 0; i < insn->set_count; i++)
+		if (insn->sets[i].units == machine->store_address_units)
+			insn->sets[i].units &= machine->load_units;
+}
+
+static void apply_stack_engine(const struct sn_machine *machine, struct sn_insn *insn)
+{
+	bool is_intel = machine->rules.vendor == SN_VENDOR_INTEL;
+
+	switch (insn->category) {
+	case ZYDIS_CATEGORY_PUSH:
+	case ZYDIS_CATEGORY_POP:
+	case ZYDIS_CATEGORY_CALL:
+	case ZYDIS_CATEGORY_RET:
+		break;
+	default:
+		return;
+	}
+	if (sn_form_mnemonic(insn->form) != ZYDIS_MNEMONIC_PUSH &&
+	    sn_form_mnemonic(insn->form) != ZYDIS_MNEMONIC_POP &&
+	    sn_form_mnemonic(insn->form) != ZYDIS_MNEMONIC_CALL &&
+	    sn_form_mnemonic(insn->form) != ZYDIS_MNEMONIC_RET)
+		return;
+	insn->is_stack_engine = true;
+	if (is_intel)
+		remove_set(insn, machine->alu_units, 1);
+	insn->latency = 0;
+	if (sn_form_mnemonic(insn->form) == ZYDIS_MNEMONIC_PUSH ||
+	    sn_form_mnemonic(insn->form) == ZYDIS_MNEMONIC_CALL)
+		insn->rsp_change_bytes = insn->operand_bytes == 2 ? -2 : -8;
+	else
+		insn->rsp_change_bytes = insn->operand_bytes == 2 ? 2 : 8;
+}
+
+static void drop_reads(struct sn_insn *insn, bool keep_flags)
+{
+	uint8_t kept = 0;
+
+	for (unsigned i = 0; i < insn->read_count; i++)
+		if (keep_flags && insn->reads[i].resource >= SN_RES_FLAG)
+			insn->reads[kept++] = insn->reads[i];
+	insn->read_count = kept;
+}
+
+static void find_widths(const ZydisDecodedInstruction *decoded, const ZydisDecodedOperand *operands,
+			struct sn_insn *insn)
+{
+	for (unsigned i = 0; i < decoded->operand_count_visible; i++) {
+		ZydisRegisterClass class = ZydisRegisterGetClass(operands[i].reg.value);
+
+		if (operands[i].type != ZYDIS_OPERAND_TYPE_REGISTER ||
+		    operands[i].encoding == ZYDIS_OPERAND_ENCODING_MASK)
+			continue;
+		if (class >= ZYDIS_REGCLASS_X87 && class <= ZYDIS_REGCLASS_ZMM)
+			insn->is_vector = true;
+		if (class == ZYDIS_REGCLASS_ZMM)
+			insn->is_512 = true;
+		if (operands[i].size / 8 > insn->operand_bytes)
+			insn->operand_bytes = (uint8_t)(operands[i].size / 8);
+		if (!insn->element_bytes && class >= ZYDIS_REGCLASS_X87 &&
+		    class <= ZYDIS_REGCLASS_ZMM)
+			insn->element_bytes = (uint8_t)(operands[i].element_size / 8);
+	}
+	if (decoded->meta.isa_ext == ZYDIS_ISA_EXT_X87)
+		insn->is_vector = true;
+	if (!insn->operand_bytes)
+		insn->operand_bytes = (uint8_t)(decoded->operand_width / 8);
+	for (unsigned i = 0; i < 2; i++)
+		if (decoded->raw.imm[i].size)
+			insn->immediate_bytes =
+				(uint8_t)(insn->immediate_bytes + decoded->raw.imm[i].size / 8);
+}
+
+static void apply_idioms(const struct sn_machine *machine, const ZydisDecodedInstruction *decoded,
+			 const ZydisDecodedOperand *operands, struct sn_insn *insn)
+{
+	int idiom = idiom_of(machine, decoded, operands);
+
+	if (idiom) {
+		drop_reads(insn, idiom == 3);
+		insn->is_idiom = idiom == 1;
+		if (idiom == 1) {
+			insn->set_count = 0;
+			insn->latency = 0;
+		}
+	} else if (is_eliminated_move(machine, decoded, operands)) {
+		insn->is_move_eliminated = true;
+	}
+	if (insn->is_move_eliminated) {
+		insn->set_count = 0;
+		insn->latency = 0;
+	}
+}
+
+void sn_insn_fill(const struct sn_machine *machine, const ZydisDecodedInstruction *decoded,
+		  const ZydisDecodedOperand *operands, struct sn_x87_stack *x87,
+		  struct sn_insn *insn)
+{
+	memset(insn, 0, sizeof(*insn));
+	insn->length = decoded->length;
+	insn->category = decoded->meta.category;
+	insn->isa = decoded->meta.isa_ext;
+	insn->form = sn_form_of(decoded, operands);
+	insn->row = sn_machine_row(machine, insn->form, &insn->is_estimated);
+	insn->set_count = insn->row->set_count;
+	memcpy(insn->sets, insn->row->sets, sizeof(insn->sets));
+	insn->divider_cycles = insn->row->divider_cycles;
+	find_widths(decoded, operands, insn);
+	sn_effects_fill(machine, decoded, operands, x87, insn);
+	split_latency(machine, insn);
+	apply_stack_engine(machine, insn);
+	apply_idioms(machine, decoded, operands, insn);
+	restrict_store_address(machine, insn);
+	insn->is_conditional = insn->category == ZYDIS_CATEGORY_COND_BR;
+	insn->is_branch = insn->is_conditional || insn->category == ZYDIS_CATEGORY_UNCOND_BR;
+	insn->is_call = insn->category == ZYDIS_CATEGORY_CALL;
+	insn->has_length_prefix = (decoded->attributes & ZYDIS_ATTRIB_HAS_OPERANDSIZE) &&
+				  decoded->raw.imm[0].size == 16 &&
+				  decoded->encoding == ZYDIS_INSTRUCTION_ENCODING_LEGACY;
+	if (machine->rules.vendor == SN_VENDOR_INTEL)
+		fuse_intel(machine, insn);
+	else
+		insn->fused_uops = insn->issued_uops = insn->row->uops > 1 ? insn->row->uops : 1;
+	insn->needs_complex_decoder = insn->fused_uops > 1;
+}
+
+static bool fuses_on_intel(ZydisMnemonic first, ZydisMnemonic branch)
+{
+	bool uses_carry = branch == ZYDIS_MNEMONIC_JB || branch == ZYDIS_MNEMONIC_JNB ||
+			  branch == ZYDIS_MNEMONIC_JBE || branch == ZYDIS_MNEMONIC_JNBE;
+	bool uses_sign = branch == ZYDIS_MNEMONIC_JS || branch == ZYDIS_MNEMONIC_JNS ||
+			 branch == ZYDIS_MNEMONIC_JP || branch == ZYDIS_MNEMONIC_JNP ||
+			 branch == ZYDIS_MNEMONIC_JO || branch == ZYDIS_MNEMONIC_JNO;
+
+	switch (first) {
+	case ZYDIS_MNEMONIC_TEST:
+	case ZYDIS_MNEMONIC_AND:
+		return true;
+	case ZYDIS_MNEMONIC_CMP:
+	case ZYDIS_MNEMONIC_ADD:
+	case ZYDIS_MNEMONIC_SUB:
+		return !uses_sign;
+	case ZYDIS_MNEMONIC_INC:
+	case ZYDIS_MNEMONIC_DEC:
+		return !uses_sign && !uses_carry;
+	default:
+		return false;
+	}
+}
+
+static bool fuses_on_amd(enum sn_fusion fusion, ZydisMnemonic first)
+{
+	switch (first) {
+	case ZYDIS_MNEMONIC_TEST:
+	case ZYDIS_MNEMONIC_CMP:
+		return true;
+	case ZYDIS_MNEMONIC_ADD:
+	case ZYDIS_MNEMONIC_SUB:
+	case ZYDIS_MNEMONIC_AND:
+	case ZYDIS_MNEMONIC_OR:
+	case ZYDIS_MNEMONIC_XOR:
+	case ZYDIS_MNEMONIC_INC:
+	case ZYDIS_MNEMONIC_DEC:
+		return fusion == SN_FUSION_ALU;
+	default:
+		return false;
+	}
+}
+
+static bool fuses(const struct sn_machine *machine, const struct sn_insn *first,
+		  const struct sn_insn *branch)
+{
+	ZydisMnemonic mnemonic = sn_form_mnemonic(first->form);
+	ZydisMnemonic condition = sn_form_mnemonic(branch->form);
+
+	if (!branch->is_conditional || first->is_branch || condition == ZYDIS_MNEMONIC_JRCXZ ||
+	    condition == ZYDIS_MNEMONIC_JECXZ || condition == ZYDIS_MNEMONIC_LOOP)
+		return false;
+	if (first->memory_count) {
+		if (first->memory[0].is_store || first->memory[0].is_rip)
+			return false;
+		/* memory with immediate is too much for one entry */
+		if (first->immediate_bytes)
+			return false;
+	}
+	if (machine->rules.fusion == SN_FUSION_INTEL)
+		return fuses_on_intel(mnemonic, condition);
+	return fuses_on_amd(machine->rules.fusion, mnemonic);
+}
+
+/* The pair becomes one branch uop; the first keeps its load. */
+static void fuse_pair(const struct sn_machine *machine, struct sn_insn *first,
+		      struct sn_insn *branch, bool is_last)
+{
+	first->fuses_with_next = true;
+	branch->is_fused_into_previous = true;
+	remove_set(first, machine->alu_units, 1);
+	branch->set_count = 1;
+	branch->sets[0].units = is_last ? machine->taken_branch_units : machine->branch_units;
+	branch->sets[0].count = 1;
+	branch->fused_uops = branch->issued_uops = 0;
+}
+
+void sn_block_finish(const struct sn_machine *machine, struct sn_block *block)
+{
+	block->estimated_count = 0;
+	for (size_t i = 0; i < block->count; i++) {
+		struct sn_insn *insn = &block->insns[i];
+		bool is_last = i + 1 == block->count;
+
+		block->estimated_count += insn->is_estimated;
+		if (i && fuses(machine, insn - 1, insn))
+			fuse_pair(machine, insn - 1, insn, is_last);
+		else if (insn->is_branch && is_last && insn->set_count == 1)
+			insn->sets[0].units = machine->taken_branch_units;
+	}
+}
+
+sn_status sn_block_decode(const struct sn_machine *machine, struct sn_arena *arena,
+			  const uint8_t *bytes, size_t length, struct sn_block *out,
+			  struct sn_error *err)
+{
+	ZydisDecoder decoder;
+	ZydisDecodedInstruction decoded;
+	ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
+	struct sn_block block = { .x87_end = { { 0, 1, 2, 3, 4, 5, 6, 7 } } };
+	SN_VEC(struct sn_insn) insns = { 0 };
+
+	ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+	while (block.bytes < length) {
+		struct sn_insn insn;
+
+		if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, bytes + block.bytes,
+							 length - block.bytes, &decoded,
+							 operands))) {
+			sn_vec_free(&insns);
+			return sn_error_set(err, SN_ERR_FORMAT,
+					    "the bytes at offset %zu are no instruction that this "
+					    "decoder knows",
+					    block.bytes);
+		}
+		sn_insn_fill(machine, &decoded, operands, &block.x87_end, &insn);
+		insn.offset = (uint32_t)block.bytes;
+		sn_vec_push(&insns, insn);
+		block.bytes += decoded.length;
+	}
+	block.count = insns.count;
+	if (insns.count) {
+		block.insns = sn_arena_array(arena, struct sn_insn, insns.count);
+		memcpy(block.insns, insns.items, insns.count * sizeof(struct sn_insn));
+	}
+	sn_vec_free(&insns);
+	sn_block_finish(machine, &block);
+	*out = block;
+	return SN_OK;
+}

@@ -1,0 +1,469 @@
+/* Loop-carried dependences. Within one pass the data flow has no cycle, so for each value carried
+ * into the pass the longest path to each value carried out of it is found in program order. These
+ * path lengths form a matrix over (max, +); the bound is its largest mean cycle weight (Karp 1978).
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "cqa/address.h"
+#include "cqa/bounds.h"
+
+enum { CARRIED_MAX = 512 };
+static const double never = -1e18;
+
+/* The value that store `access` left `distance` passes ago. */
+struct carried_cell {
+	int32_t access;
+	uint8_t distance;
+};
+
+struct flow {
+	const struct sn_machine *machine;
+	const struct sn_block *block;
+	struct sn_accesses accesses;
+	float *load_latency;	/* [insn] from the address, fast pointer chase considered */
+	uint32_t *first_access; /* [insn] */
+	int32_t *cell_of;	/* [access] carried cell that a load reads, or -1 */
+	struct carried_cell cells[CARRIED_MAX - SN_RES_COUNT];
+	unsigned cell_count;
+	unsigned carried[CARRIED_MAX]; /* numbers of the values that matter */
+	unsigned carried_count;
+	/* of one run */
+	double now[CARRIED_MAX];
+	double *stored; /* [access] when the value is there */
+	/* for members: the instruction that made a value, and its latest input */
+	bool trace;
+	int32_t maker[CARRIED_MAX], *stored_maker, *came_from;
+};
+
+static unsigned cell_number(struct flow *flow, int32_t access, unsigned distance)
+{
+	for (unsigned i = 0; i < flow->cell_count; i++)
+		if (flow->cells[i].access == access && flow->cells[i].distance == distance)
+			return i;
+	if (flow->cell_count == CARRIED_MAX - SN_RES_COUNT)
+		return UINT32_MAX;
+	flow->cells[flow->cell_count] = (struct carried_cell){ access, (uint8_t)distance };
+	return flow->cell_count++;
+}
+
+static void allot_cells(struct flow *flow)
+{
+	for (size_t i = 0; i < flow->accesses.count; i++) {
+		const struct sn_access *load = &flow->accesses.items[i];
+		unsigned number = 0;
+
+		flow->cell_of[i] = -1;
+		if (!load->is_load || load->source < 0 || !load->source_distance)
+			continue;
+		for (unsigned d = 1; d <= load->source_distance; d++)
+			number = cell_number(flow, load->source, d);
+		flow->cell_of[i] = number == UINT32_MAX ? -1 : (int32_t)number;
+	}
+}
+
+static bool is_plain_general_load(const struct sn_insn *insn)
+{
+	return insn->memory_count == 1 && insn->memory[0].is_load && !insn->memory[0].is_store &&
+	       insn->latency == 0 && !insn->is_vector;
+}
+
+/* Base from a load, small displacement, no index: the faster way through the cache. */
+static void find_pointer_chases(struct flow *flow)
+{
+	const struct sn_block *block = flow->block;
+	int32_t writer[16];
+
+	for (unsigned pass = 0; pass < 2; pass++) {
+		if (!pass)
+			memset(writer, 0xff, sizeof(writer));
+		for (size_t i = 0; i < block->count; i++) {
+			const struct sn_insn *insn = &block->insns[i];
+			const struct sn_memory_operand *memory = &insn->memory[0];
+
+			flow->load_latency[i] = insn->load_latency;
+			if (insn->memory_count && memory->is_load && memory->base < 16 &&
+			    memory->index == SN_RES_NONE && memory->displacement >= 0 &&
+			    memory->displacement < 2048 && writer[memory->base] >= 0 &&
+			    is_plain_general_load(&block->insns[writer[memory->base]]) &&
+			    !insn->is_vector)
+				flow->load_latency[i] = flow->machine->rules.load_latency_simple;
+			for (unsigned k = 0; k < insn->write_count; k++)
+				if (insn->writes[k] < 16)
+					writer[insn->writes[k]] = (int32_t)i;
+		}
+	}
+}
+
+struct arrival {
+	double when;
+	int32_t maker;
+};
+
+static void later(struct arrival *arrival, double when, int32_t maker)
+{
+	if (when > arrival->when) {
+		arrival->when = when;
+		arrival->maker = maker;
+	}
+}
+
+static void make(struct flow *flow, unsigned value, struct arrival from, double latency,
+		 size_t insn)
+{
+	flow->now[value] = from.when <= never ? never : from.when + latency;
+	if (flow->trace) {
+		flow->maker[value] = (int32_t)insn;
+		if (from.when > never)
+			flow->came_from[insn] = from.maker;
+	}
+}
+
+/* The stored value that a load takes, if it depends on what is carried. */
+static struct arrival forwarded(const struct flow *flow, size_t access_number)
+{
+	const struct sn_access *access = &flow->accesses.items[access_number];
+	int32_t cell = flow->cell_of[access_number];
+
+	if (access->source < 0)
+		return (struct arrival){ never, -1 };
+	if (!access->source_distance)
+		return (struct arrival){ flow->stored[access->source],
+					 flow->stored_maker[access->source] };
+	if (cell < 0)
+		return (struct arrival){ never, -1 };
+	return (struct arrival){ flow->now[SN_RES_COUNT + cell], flow->maker[SN_RES_COUNT + cell] };
+}
+
+static double forward_cycles(const struct flow *flow, const struct sn_insn *insn, bool is_partial)
+{
+	const struct sn_rules *rules = &flow->machine->rules;
+
+	if (is_partial)
+		return (double)rules->forward_stall;
+	return (double)(insn->is_vector ? rules->forward_latency_vector : rules->forward_latency);
+}
+
+static void store_value(struct flow *flow, size_t number, struct arrival from, double latency,
+			size_t insn)
+{
+	flow->stored[number] = from.when <= never ? never : from.when + latency;
+	flow->stored_maker[number] = (int32_t)insn;
+	if (flow->trace && from.when > never)
+		flow->came_from[insn] = from.maker;
+}
+
+static void run_insn(struct flow *flow, size_t i)
+{
+	const struct sn_insn *insn = &flow->block->insns[i];
+	struct arrival data = { never, -1 }, address = data, late = data, memory = data, operand;
+	size_t first = flow->first_access[i];
+	bool is_rmw = false;
+
+	for (unsigned k = 0; k < insn->read_count; k++) {
+		const struct sn_read *read = &insn->reads[k];
+		struct arrival *into = read->role == SN_ROLE_DATA      ? &data
+				       : read->role == SN_ROLE_ADDRESS ? &address
+				       : read->role == SN_ROLE_LATE    ? &late
+								       : NULL;
+
+		if (insn->is_stack_engine && read->resource == SN_RES_RSP)
+			continue;
+		if (into)
+			later(into, flow->now[read->resource], flow->maker[read->resource]);
+	}
+	operand = data;
+	if (address.when > never)
+		later(&operand, address.when + (double)flow->load_latency[i], address.maker);
+	for (unsigned k = 0; k < insn->memory_count; k++) {
+		const struct sn_access *access = &flow->accesses.items[first + k];
+
+		if (!access->is_load)
+			continue;
+		memory = forwarded(flow, first + k);
+		is_rmw |= access->is_store;
+		if (memory.when > never)
+			later(&operand,
+			      memory.when + forward_cycles(flow, insn, access->is_partial),
+			      memory.maker);
+	}
+	for (unsigned k = 0; k < insn->memory_count; k++) {
+		if (!flow->accesses.items[first + k].is_store)
+			continue;
+		if (is_rmw && memory.when > never) {
+			struct arrival value = data;
+			double extra = insn->latency > 1 ? (double)insn->latency - 1 : 0;
+
+			if (value.when > never)
+				value.when += (double)insn->latency;
+			later(&value,
+			      memory.when + (double)flow->machine->rules.rmw_forward_latency +
+				      extra,
+			      memory.maker);
+			store_value(flow, first + k, value, 0, i);
+		} else {
+			store_value(flow, first + k, operand, is_rmw ? (double)insn->latency : 0,
+				    i);
+		}
+	}
+	for (unsigned k = 0; k < insn->write_count; k++) {
+		struct arrival from = operand;
+
+		if (insn->is_stack_engine && insn->writes[k] == SN_RES_RSP)
+			continue;
+		if (insn->writes[k] >= SN_RES_FLAG && late.when > from.when)
+			from = late;
+		make(flow, insn->writes[k], from, (double)insn->latency, i);
+	}
+}
+
+/* One pass: what starts at `source` at time 0 arrives at the carried values when? */
+static void run_pass(struct flow *flow, unsigned source)
+{
+	double before[CARRIED_MAX];
+	unsigned total = SN_RES_COUNT + flow->cell_count;
+
+	for (unsigned i = 0; i < total; i++) {
+		flow->now[i] = never;
+		flow->maker[i] = -1;
+	}
+	flow->now[source] = 0;
+	memcpy(before, flow->now, sizeof(before[0]) * total);
+	for (size_t i = 0; i < flow->accesses.count; i++) {
+		flow->stored[i] = never;
+		flow->stored_maker[i] = -1;
+	}
+	for (size_t i = 0; i < flow->block->count; i++)
+		run_insn(flow, i);
+	for (unsigned i = flow->cell_count; i-- > 0;) {
+		const struct carried_cell *cell = &flow->cells[i];
+		unsigned value = SN_RES_COUNT + i;
+
+		if (cell->distance == 1) {
+			flow->now[value] = flow->stored[cell->access];
+			flow->maker[value] = flow->stored_maker[cell->access];
+		} else {
+			unsigned older = cell_number(flow, cell->access, cell->distance - 1u);
+
+			flow->now[value] = before[SN_RES_COUNT + older];
+			flow->maker[value] = -1;
+		}
+	}
+	/* ST(i) of the next pass is what the stack's turning made of it */
+	for (unsigned i = 0; i < 8; i++)
+		before[i] = flow->now[SN_RES_X87 + flow->block->x87_end.at[i]];
+	memcpy(&flow->now[SN_RES_X87], before, 8 * sizeof(before[0]));
+	if (flow->trace) {
+		int32_t makers[8];
+
+		for (unsigned i = 0; i < 8; i++)
+			makers[i] = flow->maker[SN_RES_X87 + flow->block->x87_end.at[i]];
+		memcpy(&flow->maker[SN_RES_X87], makers, sizeof(makers));
+	}
+}
+
+/* Values that are both taken from the previous pass and made anew. */
+static void find_carried(struct flow *flow)
+{
+	bool is_read[SN_RES_COUNT] = { false }, is_written[SN_RES_COUNT] = { false };
+
+	for (size_t i = 0; i < flow->block->count; i++) {
+		const struct sn_insn *insn = &flow->block->insns[i];
+
+		for (unsigned k = 0; k < insn->read_count; k++)
+			if (!is_written[insn->reads[k].resource])
+				is_read[insn->reads[k].resource] = true;
+		for (unsigned k = 0; k < insn->write_count; k++)
+			is_written[insn->writes[k]] = true;
+	}
+	for (unsigned i = 0; i < SN_RES_COUNT; i++) {
+		bool turns = i >= SN_RES_X87 && i < SN_RES_FLAG;
+
+		if (is_read[i] && (is_written[i] || turns))
+			flow->carried[flow->carried_count++] = i;
+	}
+	for (unsigned i = 0; i < flow->cell_count; i++)
+		flow->carried[flow->carried_count++] = SN_RES_COUNT + i;
+}
+
+/* weights[from * n + to]; drops values on no cycle by peeling those without way in or out. */
+static unsigned peel(double *weights, unsigned n, unsigned *kept)
+{
+	bool *gone = sn_alloc_zeroed(n, sizeof(bool));
+	bool changed = true;
+	unsigned count = 0;
+
+	while (changed) {
+		changed = false;
+		for (unsigned v = 0; v < n; v++) {
+			bool in = false, out = false;
+
+			if (gone[v])
+				continue;
+			for (unsigned u = 0; u < n; u++) {
+				in |= !gone[u] && weights[u * n + v] > never;
+				out |= !gone[u] && weights[v * n + u] > never;
+			}
+			if (!in || !out)
+				gone[v] = changed = true;
+		}
+	}
+	for (unsigned v = 0; v < n; v++)
+		if (!gone[v])
+			kept[count++] = v;
+	free(gone);
+	return count;
+}
+
+/* Karp's theorem with a source before all: longest walks of k edges that end at v. */
+static double largest_mean(const double *weights, unsigned n, const unsigned *kept, unsigned count)
+{
+	double *walks = sn_alloc_zeroed((size_t)(count + 1) * count, sizeof(double));
+	double best = 0;
+
+	for (unsigned k = 1; k <= count; k++)
+		for (unsigned v = 0; v < count; v++) {
+			double most = never;
+
+			for (unsigned u = 0; u < count; u++) {
+				double w = weights[kept[u] * n + kept[v]];
+				double old = walks[(size_t)(k - 1) * count + u];
+
+				if (w > never && old > never && old + w > most)
+					most = old + w;
+			}
+			walks[(size_t)k * count + v] = most;
+		}
+	for (unsigned v = 0; v < count; v++) {
+		double least = INFINITY, last = walks[(size_t)count * count + v];
+
+		if (last <= never)
+			continue;
+		for (unsigned k = 0; k < count; k++) {
+			double old = walks[(size_t)k * count + v];
+
+			if (old > never && (last - old) / (count - k) < least)
+				least = (last - old) / (count - k);
+		}
+		if (least < INFINITY && least > best)
+			best = least;
+	}
+	free(walks);
+	return best;
+}
+
+/* A cycle of the largest mean: longest walks with the mean taken off each edge stop growing; tight
+ * edges lead backwards along it. Returns its length; nodes[] are indexes into kept. */
+static unsigned critical_cycle(const double *weights, unsigned n, const unsigned *kept,
+			       unsigned count, double mean, unsigned *nodes)
+{
+	double *potential = sn_alloc_zeroed(count, sizeof(double));
+	unsigned *from = sn_alloc_zeroed(count, sizeof(unsigned));
+	bool *seen = sn_alloc_zeroed(count, sizeof(bool));
+	unsigned length = 0, at = UINT32_MAX;
+
+	for (unsigned v = 0; v < count; v++)
+		from[v] = UINT32_MAX;
+	/* slightly less than the mean: its cycles alone keep growing */
+	for (unsigned round = 0; round < 2 * count + 2; round++)
+		for (unsigned v = 0; v < count; v++)
+			for (unsigned u = 0; u < count; u++) {
+				double w = weights[kept[u] * n + kept[v]];
+
+				if (w > never &&
+				    potential[u] + w - mean * (1 - 1e-6) > potential[v] + 1e-12) {
+					potential[v] = potential[u] + w - mean * (1 - 1e-6);
+					from[v] = u;
+					at = v;
+				}
+			}
+	for (unsigned step = 0; at != UINT32_MAX && step < count; step++)
+		at = from[at];
+	while (at != UINT32_MAX && !seen[at] && length < count) {
+		seen[at] = true;
+		nodes[length++] = at;
+		at = from[at];
+	}
+	free(potential);
+	free(from);
+	free(seen);
+	return at == UINT32_MAX ? 0 : length;
+}
+
+static void mark_members(struct flow *flow, const unsigned *kept, const unsigned *nodes,
+			 unsigned length, struct sn_chain *chain)
+{
+	flow->trace = true;
+	for (unsigned i = 0; i < length; i++) {
+		/* nodes go backwards: nodes[i] was reached from nodes[i + 1] */
+		unsigned to = flow->carried[kept[nodes[i]]];
+		unsigned source = flow->carried[kept[nodes[(i + 1) % length]]];
+		int32_t insn;
+
+		memset(flow->came_from, 0xff, flow->block->count * sizeof(*flow->came_from));
+		run_pass(flow, source);
+		chain->through_memory |= to >= SN_RES_COUNT;
+		for (insn = flow->maker[to]; insn >= 0 && !chain->is_member[insn];
+		     insn = flow->came_from[insn])
+			chain->is_member[insn] = true;
+	}
+	flow->trace = false;
+}
+
+static struct flow *flow_new(const struct sn_machine *machine, const struct sn_block *block,
+			     struct sn_arena *arena)
+{
+	struct flow *flow = sn_arena_new(arena, struct flow);
+	uint32_t next = 0;
+
+	flow->machine = machine;
+	flow->block = block;
+	flow->accesses = sn_accesses_of(block, arena);
+	flow->load_latency = sn_arena_array(arena, float, block->count + 1);
+	flow->first_access = sn_arena_array(arena, uint32_t, block->count + 1);
+	flow->cell_of = sn_arena_array(arena, int32_t, flow->accesses.count + 1);
+	flow->stored = sn_arena_array(arena, double, flow->accesses.count + 1);
+	flow->stored_maker = sn_arena_array(arena, int32_t, flow->accesses.count + 1);
+	for (size_t i = 0; i < block->count; i++) {
+		flow->first_access[i] = next;
+		next += block->insns[i].memory_count;
+	}
+	allot_cells(flow);
+	find_pointer_chases(flow);
+	find_carried(flow);
+	return flow;
+}
+
+struct sn_chain sn_bound_latency(const struct sn_machine *machine, const struct sn_block *block,
+				 struct sn_arena *arena, bool want_members)
+{
+	struct flow *flow = flow_new(machine, block, arena);
+	unsigned n = flow->carried_count, count;
+	struct sn_chain chain = { 0 };
+	double *weights = sn_alloc_zeroed((size_t)n * n + 1, sizeof(double));
+	unsigned *kept = sn_alloc_zeroed(n + 1, sizeof(unsigned));
+
+	for (unsigned from = 0; from < n; from++) {
+		run_pass(flow, flow->carried[from]);
+		for (unsigned to = 0; to < n; to++)
+			weights[from * n + to] = flow->now[flow->carried[to]];
+	}
+	count = peel(weights, n, kept);
+	chain.cycles = count ? largest_mean(weights, n, kept, count) : 0;
+	if (want_members) {
+		unsigned *nodes = sn_alloc_zeroed(count + 1, sizeof(unsigned));
+
+		chain.is_member = sn_arena_array(arena, bool, block->count + 1);
+		flow->came_from = sn_arena_array(arena, int32_t, block->count + 1);
+		if (chain.cycles > 0)
+			mark_members(flow, kept, nodes,
+				     critical_cycle(weights, n, kept, count, chain.cycles, nodes),
+				     &chain);
+		free(nodes);
+	}
+	free(weights);
+	free(kept);
+	return chain;
+}

@@ -1,0 +1,183 @@
+#include <string.h>
+
+#include "cqa/bounds.h"
+
+const char *const sn_bound_names[SN_BOUND_COUNT] = { "ports", "divider", "issue", "front_end",
+						     "latency" };
+
+enum { SETS_MAX = 40, UNIONS_MAX = 4096 };
+
+struct usage {
+	struct sn_unit_set sets[SETS_MAX];
+	unsigned count;
+};
+
+static void usage_add(struct usage *usage, uint32_t units, float count)
+{
+	for (unsigned i = 0; i < usage->count; i++)
+		if (usage->sets[i].units == units) {
+			usage->sets[i].count += count;
+			return;
+		}
+	if (usage->count < SETS_MAX)
+		usage->sets[usage->count++] = (struct sn_unit_set){ units, count };
+}
+
+static bool uses_512(const struct sn_block *block)
+{
+	for (size_t i = 0; i < block->count; i++)
+		if (block->insns[i].is_512 && block->insns[i].set_count)
+			return true;
+	return false;
+}
+
+/* While 512-bit uops are in flight, port 1 of the server cores takes no vector uops: ports 0 and 1
+ * work as one (Intel optimization manual, 2.6). */
+static uint32_t without_port_1(const struct sn_machine *machine, const struct sn_insn *insn,
+			       uint32_t units)
+{
+	bool computes = insn->is_vector && !(units & machine->load_units) &&
+			units != machine->store_data_units;
+
+	return computes && (units & ~2u) ? units & ~2u : units;
+}
+
+static void gather(const struct sn_machine *machine, const struct sn_block *block,
+		   struct usage *usage)
+{
+	bool closes_port_1 = machine->rules.vendor == SN_VENDOR_INTEL &&
+			     machine->rules.vector_bytes == 64 && uses_512(block);
+
+	usage->count = 0;
+	for (size_t i = 0; i < block->count; i++) {
+		const struct sn_insn *insn = &block->insns[i];
+
+		for (unsigned k = 0; k < insn->set_count; k++) {
+			uint32_t units = insn->sets[k].units;
+
+			if (closes_port_1)
+				units = without_port_1(machine, insn, units);
+			usage_add(usage, units, insn->sets[k].count);
+		}
+	}
+}
+
+static double load_of_union(const struct usage *usage, uint32_t units)
+{
+	double inside = 0;
+
+	for (unsigned i = 0; i < usage->count; i++)
+		if (!(usage->sets[i].units & ~units))
+			inside += (double)usage->sets[i].count;
+	return inside / __builtin_popcount(units);
+}
+
+/* Unions of sets that share units; sets in disjoint parts of the core never need to be joined. */
+static unsigned close_under_union(const struct usage *usage, uint32_t unions[UNIONS_MAX])
+{
+	unsigned count = 0;
+
+	for (unsigned i = 0; i < usage->count; i++) {
+		unsigned before = count;
+
+		for (unsigned j = 0; j <= before && count < UNIONS_MAX; j++) {
+			uint32_t units = usage->sets[i].units;
+			bool is_known = false;
+
+			if (j < before) {
+				if (!(unions[j] & units))
+					continue;
+				units |= unions[j];
+			}
+			for (unsigned k = 0; k < count && !is_known; k++)
+				is_known = unions[k] == units;
+			if (!is_known)
+				unions[count++] = units;
+		}
+	}
+	return count;
+}
+
+double sn_bound_ports(const struct sn_machine *machine, const struct sn_block *block,
+		      uint32_t *units_out)
+{
+	uint32_t unions[UNIONS_MAX];
+	struct usage usage;
+	unsigned count;
+	double most = 0;
+
+	gather(machine, block, &usage);
+	count = close_under_union(&usage, unions);
+	if (units_out)
+		*units_out = 0;
+	for (unsigned i = 0; i < count; i++) {
+		double cycles = load_of_union(&usage, unions[i]);
+
+		if (cycles > most + 1e-9) {
+			most = cycles;
+			if (units_out)
+				*units_out = unions[i];
+		}
+	}
+	return most;
+}
+
+/* Water-filling: move work from the busiest unit of a set to its idlest until nothing moves. */
+void sn_ports_distribute(const struct sn_machine *machine, const struct sn_block *block,
+			 double busy_cycles[SN_UNITS_MAX])
+{
+	struct usage usage;
+	double share[SETS_MAX][SN_UNITS_MAX];
+
+	gather(machine, block, &usage);
+	memset(share, 0, sizeof(share));
+	memset(busy_cycles, 0, SN_UNITS_MAX * sizeof(*busy_cycles));
+	for (unsigned i = 0; i < usage.count; i++)
+		for (unsigned u = 0; u < SN_UNITS_MAX; u++)
+			if (usage.sets[i].units >> u & 1) {
+				share[i][u] = (double)usage.sets[i].count /
+					      __builtin_popcount(usage.sets[i].units);
+				busy_cycles[u] += share[i][u];
+			}
+	for (unsigned round = 0; round < 200; round++) {
+		double moved = 0;
+
+		for (unsigned i = 0; i < usage.count; i++) {
+			unsigned high = SN_UNITS_MAX, low = SN_UNITS_MAX;
+			double step;
+
+			for (unsigned u = 0; u < SN_UNITS_MAX; u++) {
+				if (!(usage.sets[i].units >> u & 1))
+					continue;
+				if (share[i][u] > 1e-9 &&
+				    (high == SN_UNITS_MAX || busy_cycles[u] > busy_cycles[high]))
+					high = u;
+				if (low == SN_UNITS_MAX || busy_cycles[u] < busy_cycles[low])
+					low = u;
+			}
+			if (high == SN_UNITS_MAX || low == high)
+				continue;
+			step = (busy_cycles[high] - busy_cycles[low]) / 2;
+			if (step > share[i][high])
+				step = share[i][high];
+			if (step <= 1e-6)
+				continue;
+			share[i][high] -= step;
+			share[i][low] += step;
+			busy_cycles[high] -= step;
+			busy_cycles[low] += step;
+			moved += step;
+		}
+		if (moved < 1e-4)
+			break;
+	}
+}
+
+double sn_bound_divider(const struct sn_block *block)
+{
+	double total = 0;
+
+	for (size_t i = 0; i < block->count; i++)
+		total += (double)block->insns[i].divider_cycles;
+	return total;
+}

@@ -1,0 +1,114 @@
+/**
+ * What a microarchitecture does with an instruction: micro-operations, units, latency, and the
+ * rules that no table holds (widths, fusion, idioms, stack engine, memory latencies).
+ *
+ * The tables are data/machines/NAME.tsv, derived from LLVM's scheduling models, then an overlay of
+ * measured or published corrections (NAME.overlay.tsv, or that of the family). They are embedded in
+ * the program and parsed on first use; a machine lives until the program ends. Not thread-safe on
+ * first use.
+ */
+#ifndef SN_MACHINE_MACHINE_H
+#define SN_MACHINE_MACHINE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/map.h"
+#include "base/vec.h"
+#include "machine/form.h"
+
+enum { SN_ROW_SETS_MAX = 8, SN_UNITS_MAX = 32 };
+
+/** `count` micro-operations, each executed by any one of `units` (a bit mask). */
+struct sn_unit_set {
+	uint32_t units;
+	float count;
+};
+
+struct sn_row {
+	sn_form form;
+	float uops;	      /* before micro-fusion, as the table says */
+	float latency;	      /* from the last operand to the result, memory form: load included */
+	float divider_cycles; /* that the unpipelined divider is held */
+	bool loads, stores;
+	uint8_t set_count;
+	struct sn_unit_set sets[SN_ROW_SETS_MAX];
+};
+
+enum sn_vendor { SN_VENDOR_INTEL, SN_VENDOR_AMD };
+
+/** What the closing or inner branch may fuse with. */
+enum sn_fusion {
+	SN_FUSION_INTEL,    /* cmp test add sub and inc dec, by condition */
+	SN_FUSION_CMP_TEST, /* Zen 2: cmp and test */
+	SN_FUSION_ALU,	    /* Zen 3 on: also add sub and or xor inc dec */
+};
+
+/** Rules of a core. Latencies in cycles; widths in micro-operations a cycle. */
+struct sn_rules {
+	enum sn_vendor vendor;
+	enum sn_fusion fusion;
+	unsigned issue_width;
+	unsigned op_cache_width; /* DSB on Intel */
+	unsigned decode_width;
+	unsigned predecode_bytes, predecode_width; /* 0: instructions are delimited without limit */
+	unsigned loop_buffer_uops;		   /* LSD; 0: none or switched off */
+	bool jcc_erratum; /* a jump that touches a 32-byte boundary leaves the op cache */
+	bool slow_lea;	  /* three-term lea has latency 3 */
+	bool unlaminates; /* indexed memory operands of three-operand forms split at issue */
+	bool eliminates_gpr_moves, eliminates_vector_moves;
+	bool popcnt_reads_destination;
+	bool simple_store_address_unit; /* one store-address unit takes no index (port 7) */
+	float load_latency;		/* general register, general address */
+	float load_latency_simple;	/* base produced by a load, 0 <= displacement < 2048 */
+	float vector_load_latency[3];	/* 16, 32, 64 bytes */
+	float forward_latency;		/* store to load, general registers */
+	float forward_latency_vector;
+	float forward_stall;	   /* the load spans more than the store */
+	float rmw_forward_latency; /* memory to itself through read-modify-write */
+	unsigned loads_per_cycle, stores_per_cycle;
+	float taken_branch_cycles;	       /* least cycles of a loop's iteration */
+	unsigned vector_bytes;		       /* widest register */
+	unsigned scheduler_uops, reorder_uops; /* out-of-order window, for advice */
+};
+
+struct sn_machine {
+	const char *name; /* as in --arch */
+	const char *title;
+	struct sn_rules rules;
+	const char *unit_names[SN_UNITS_MAX];
+	unsigned unit_count;
+	uint32_t load_units, store_address_units, store_data_units, alu_units, branch_units,
+		taken_branch_units;
+	SN_VEC(struct sn_row) rows;
+	struct sn_map by_form;	   /* form -> index + 1 */
+	struct sn_map by_mnemonic; /* mnemonic -> index + 1 of its first row */
+};
+
+/** `name` as in --arch; "native" asks CPUID. SN_ERR_USAGE for an unknown name,
+ *  SN_ERR_UNSUPPORTED if the machine we stand on has no model (the sentence names it). */
+sn_status sn_machine_find(const char *name, const struct sn_machine **out, struct sn_error *err);
+
+/** "haswell, skylake, ..." */
+const char *sn_machine_names(void);
+
+/** The model that fits the processor we run on, or NULL. */
+const char *sn_machine_native_name(void);
+
+/** The row of a form. A form that the table lacks gets the nearest one (other mask, broadcast,
+ *  width; then any of the mnemonic; then a plain one-cycle operation) and `*is_estimated`. */
+const struct sn_row *sn_machine_row(const struct sn_machine *machine, sn_form form,
+				    bool *is_estimated);
+
+/** The exact row or NULL. */
+const struct sn_row *sn_machine_row_exact(const struct sn_machine *machine, sn_form form);
+
+/** Adds or replaces rows from overlay text (same format as the tables; "=" keeps a field). */
+sn_status sn_machine_overlay(struct sn_machine *machine, const char *text, size_t length,
+			     const char *source, struct sn_error *err);
+
+/** "0+1+5" style text of a unit mask, by the machine's names; `buffer` of at least 256. */
+const char *sn_units_print(const struct sn_machine *machine, uint32_t units, char *buffer);
+
+#endif
