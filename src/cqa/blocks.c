@@ -75,8 +75,9 @@ static void print_block(uint64_t number, const struct sn_cqa_estimate *estimate,
 		sn_json_member_null(&json, "cycles");
 		sn_json_member_null(&json, "bottleneck");
 		sn_json_member_null(&json, "bounds");
-		sn_json_member_null(&json, "instructions");
-		sn_json_member_null(&json, "estimated_instructions");
+		sn_json_member_uint(&json, "instructions", estimate->instructions);
+		sn_json_member_uint(&json, "estimated_instructions",
+				    estimate->estimated_instructions);
 		sn_json_member_string(&json, "error", err->sentence);
 	} else {
 		sn_json_member_double(&json, "cycles", estimate->cycles);
@@ -111,7 +112,7 @@ sn_status sn_cqa_blocks_print(const struct sn_machine *machine, const uint8_t *t
 		const char *stop = memchr(next, '\n', (size_t)(end - next));
 		size_t line_length = (size_t)((stop ? stop : end) - next);
 		struct sn_error err = { 0 };
-		struct sn_cqa_estimate estimate;
+		struct sn_cqa_estimate estimate = { 0 };
 
 		if (is_block_line(next, line_length)) {
 			size_t count = line_length / 2 + 1;

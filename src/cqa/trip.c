@@ -412,7 +412,7 @@ static uint64_t bytes_walked(const struct sn_block *block, struct sn_arena *aren
  * shared (see timing.c) the memory walked does not matter. */
 static unsigned choose_trips(uint64_t walked_bytes)
 {
-	unsigned trips = 192;
+	unsigned trips = 96;
 
 	if (sn_timing_shares_pages() || walked_bytes * 800 <= SN_TIMING_OWN_BYTES)
 		return walked_bytes * 2000 <= SN_TIMING_OWN_BYTES ? 2000 : 800;

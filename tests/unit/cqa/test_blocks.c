@@ -1,0 +1,137 @@
+/* Known loops: what each bound says on Cascade Lake, worked out by hand. */
+#include <string.h>
+
+#include "cqa/cqa.h"
+#include "harness/tap.h"
+
+static struct sn_cqa_estimate estimate(const char *arch, const char *hex, bool is_unrolled)
+{
+	const struct sn_machine *machine;
+	struct sn_error err = { 0 };
+	struct sn_cqa_estimate out = { 0 };
+	uint8_t bytes[256];
+	size_t count = sizeof(bytes);
+
+	REQUIRE(sn_machine_find(arch, &machine, &err) == SN_OK);
+	REQUIRE(sn_hex_parse(hex, strlen(hex), bytes, &count, &err) == SN_OK);
+	REQUIRE(sn_cqa_bytes(machine, bytes, count, is_unrolled, &out, &err) == SN_OK);
+	return out;
+}
+
+static double bound(const char *hex, enum sn_bound which)
+{
+	return estimate("cascadelake", hex, false).bounds[which];
+}
+
+TEST(dependent_add_has_one_cycle)
+{
+	/* add rax,rax; dec r15; jnz */
+	CHECK_REAL(bound("4801c0 49ffcf 75f8", SN_BOUND_LATENCY), 1, 1e-9);
+	CHECK_REAL(estimate("cascadelake", "4801c0", true).cycles, 1, 1e-9);
+}
+
+TEST(zero_idiom_breaks_the_chain)
+{
+	/* imul rax,rax; xor eax,eax: the chain ends in the idiom; dec r15; jnz */
+	CHECK_REAL(bound("480fafc0 31c0 49ffcf 75f5", SN_BOUND_LATENCY), 1, 1e-9);
+	CHECK_REAL(bound("480fafc0 49ffcf 75f7", SN_BOUND_LATENCY), 3, 1e-9);
+}
+
+TEST(pointer_chase_takes_the_fast_way)
+{
+	/* mov rax,[rax] against mov rax,[rax+4096] */
+	CHECK_REAL(bound("488b00 49ffcf 75f8", SN_BOUND_LATENCY), 4, 1e-9);
+	CHECK_REAL(bound("488b8000100000 49ffcf 75f4", SN_BOUND_LATENCY), 5, 1e-9);
+}
+
+TEST(push_and_pop_do_not_chain_on_the_stack_pointer)
+{
+	/* push rbx; push rbx: one store each, no dependence */
+	CHECK_REAL(bound("53 53 49ffcf 75f9", SN_BOUND_LATENCY), 1, 1e-9);
+	CHECK_REAL(bound("53 53 49ffcf 75f9", SN_BOUND_PORTS), 2, 1e-9);
+}
+
+TEST(cmov_reads_its_destination)
+{
+	/* cmovz rax,rcx; dec r15; jnz: the chain through rax has 1 cycle; imul makes it visible */
+	CHECK_REAL(bound("480f44c1 480fafc0 49ffcf 75f3", SN_BOUND_LATENCY), 4, 1e-9);
+}
+
+TEST(narrow_writes_merge_and_wide_ones_do_not)
+{
+	/* imul eax,ecx; mov al,cl (merges): chain of imul + mov */
+	CHECK_REAL(bound("0fafc1 88c8 49ffcf 75f6", SN_BOUND_LATENCY), 4, 1e-9);
+	/* imul eax,ecx; mov eax,ecx: no chain */
+	CHECK_REAL(bound("0fafc1 89c8 49ffcf 75f6", SN_BOUND_LATENCY), 1, 1e-9);
+}
+
+TEST(flags_are_apart)
+{
+	/* adc rax,rcx; inc does not write CF: dec r15 leaves the carry chain alone */
+	CHECK_REAL(bound("4811c8 49ffcf 75f8", SN_BOUND_LATENCY), 1, 1e-9);
+}
+
+TEST(store_forwards_to_the_next_pass)
+{
+	/* add [rcx],rax: a chain through memory */
+	double forward = bound("480101 49ffcf 75f8", SN_BOUND_LATENCY);
+
+	CHECK(forward >= 4 && forward <= 6);
+	/* mov [rcx],rax; mov rax,[rcx+8]: other address */
+	CHECK_REAL(bound("488901 488b4108 49ffcf 75f4", SN_BOUND_LATENCY), 1, 1e-9);
+	/* mov rax,[rcx]; inc rax; mov [rcx+8],rax; add rcx,8: last pass's store */
+	CHECK(bound("488b01 48ffc0 48894108 4883c108 49ffcf 75ed", SN_BOUND_LATENCY) >= 5);
+}
+
+TEST(x87_stack_turns_with_pushes)
+{
+	/* fld st0; fmul st0,st1; faddp st1,st0: the accumulator chain is one fadd */
+	CHECK_REAL(bound("d9c0 d8c9 dec2 49ffcf 75f5", SN_BOUND_LATENCY), 3, 1e-9);
+}
+
+TEST(merge_masking_reads_the_destination)
+{
+	/* vaddpd zmm1{k1},zmm2,zmm2 merges; with {z} it does not */
+	CHECK_REAL(bound("62f1ed4958ca 49ffcf 75f5", SN_BOUND_LATENCY), 4, 1e-9);
+	CHECK_REAL(bound("62f1edc958ca 49ffcf 75f5", SN_BOUND_LATENCY), 1, 1e-9);
+}
+
+TEST(port_bound_takes_unions)
+{
+	/* 3 mulpd on p01: 1.5 cycles; a shuffle on p5 does not help */
+	CHECK_REAL(bound("c5e959cb c5e959e3 c5e959eb 49ffcf 75ef", SN_BOUND_PORTS), 1.5, 1e-9);
+}
+
+TEST(bad_bytes_are_named_by_offset)
+{
+	const struct sn_machine *machine;
+	struct sn_error err = { 0 };
+	struct sn_cqa_estimate out;
+
+	REQUIRE(sn_machine_find("cascadelake", &machine, &err) == SN_OK);
+	CHECK_INT(sn_cqa_bytes(machine, (const uint8_t *)"\x90\x06", 2, false, &out, &err),
+		  SN_ERR_FORMAT);
+	CHECK(strstr(err.sentence, "offset 1") != NULL);
+	CHECK_INT(sn_cqa_bytes(machine, (const uint8_t *)"", 0, false, &out, &err), SN_ERR_FORMAT);
+}
+
+TEST(ties_go_to_the_first_bound)
+{
+	/* dec r15; jnz: ports, front end and latency are all 1 */
+	CHECK_INT(estimate("cascadelake", "49ffcf 75fb", false).bottleneck, SN_BOUND_PORTS);
+}
+
+TEST(hex_takes_case_and_blanks)
+{
+	uint8_t bytes[4];
+	size_t count = 4;
+	struct sn_error err = { 0 };
+
+	CHECK_INT(sn_hex_parse("48 fF\tc0", 8, bytes, &count, &err), SN_OK);
+	CHECK_INT(count, 3);
+	CHECK_INT(bytes[1], 0xff);
+	count = 4;
+	CHECK_INT(sn_hex_parse("4", 1, bytes, &count, &err), SN_ERR_FORMAT);
+	count = 1;
+	CHECK_INT(sn_hex_parse("4801", 4, bytes, &count, &err), SN_ERR_RANGE);
+}
