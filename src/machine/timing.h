@@ -18,7 +18,8 @@
 enum {
 	SN_TIMING_CODE_MAX = 4096,
 	SN_TIMING_PASSES_MAX = 32,
-	SN_TIMING_OWN_BYTES = 40960, /* memory that a run may touch and still find in the first level */
+	SN_TIMING_OWN_BYTES =
+		40960, /* memory that a run may touch and still find in the first level */
 };
 
 /** True where any number of pages may be one page of memory without cost. False on AMD, whose

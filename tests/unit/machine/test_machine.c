@@ -13,9 +13,10 @@ static sn_form form_of(const char *text)
 
 TEST(form_text_reads_back)
 {
-	static const char *const texts[] = { "add r64,r64", "vaddpd z,z,m512 {z}", "lock add m64,r64",
-					     "lea r64,a3",  "vgatherdpd y,vx,y",   "rep movsb",
-					     "fld m80",	    "vpermd y,y,y {k}" };
+	static const char *const texts[] = { "add r64,r64",	  "vaddpd z,z,m512 {z}",
+					     "lock add m64,r64",  "lea r64,a3",
+					     "vgatherdpd y,vx,y", "rep movsb",
+					     "fld m80",		  "vpermd y,y,y {k}" };
 	char buffer[SN_FORM_TEXT_MAX];
 
 	for (unsigned i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
@@ -34,9 +35,9 @@ TEST(form_text_that_is_none_is_refused)
 
 TEST(every_machine_loads_and_knows_its_roles)
 {
-	static const char *const names[] = { "haswell",	       "skylake",	 "skylake-avx512",
-					     "cascadelake",    "icelake-server", "sapphirerapids",
-					     "zen2",	       "zen3",		 "zen4" };
+	static const char *const names[] = { "haswell",	    "skylake",	      "skylake-avx512",
+					     "cascadelake", "icelake-server", "sapphirerapids",
+					     "zen2",	    "zen3",	      "zen4" };
 
 	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		const struct sn_machine *machine;
@@ -86,7 +87,8 @@ TEST(overlay_replaces_fields_and_names_a_bad_line)
 	REQUIRE(sn_machine_find("haswell", &machine, &err) == SN_OK);
 	copy = *machine;
 	CHECK_INT(sn_machine_overlay(&copy, good, sizeof(good) - 1, "good", &err), SN_OK);
-	CHECK_REAL((double)sn_machine_row(&copy, form_of("add r64,r64"), &is_estimated)->latency, 7, 0);
+	CHECK_REAL((double)sn_machine_row(&copy, form_of("add r64,r64"), &is_estimated)->latency, 7,
+		   0);
 	CHECK_INT(sn_machine_overlay(&copy, bad, sizeof(bad) - 1, "bad", &err), SN_ERR_FORMAT);
 	CHECK(strstr(err.sentence, "line 1") != NULL);
 }
