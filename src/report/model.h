@@ -1,0 +1,176 @@
+/**
+ * The report model: everything that a report says, as plain arrays that refer to each other by index.
+ *
+ * One model, several writers (html.h, text.h, json.h): a number has one source. The model owns all of
+ * its memory. Times are nanoseconds since the experiment's start; CPU time is nanoseconds; an unknown
+ * account is -1; an index that points nowhere is SN_NONE (experiment/experiment.h).
+ *
+ * What the page aggregates by itself, when a filter is set, it takes from `records`: the samples, or,
+ * where there are more than SN_REPORT_RECORDS_MAX, samples merged over equal slices of time. What it
+ * shows without a filter it takes from the totals here, which are exact.
+ */
+#ifndef SN_REPORT_MODEL_H
+#define SN_REPORT_MODEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/vec.h"
+#include "experiment/experiment.h"
+
+enum {
+	SN_REPORT_RECORDS_MAX = 1000000,
+	SN_REPORT_WAITS_MAX = 200000,
+	SN_REPORT_NODES_MAX = 200000,
+	SN_REPORT_ROWS_MAX = 100000,
+	SN_REPORT_TIMELINE_SLICES = 4096,
+};
+
+/** Where time goes, in the words of CONTRACTS.md ("categories"). */
+struct sn_report_category {
+	const char *name;
+	uint64_t cpu_ns;
+};
+
+struct sn_report_module {
+	const char *name, *path, *build_id;
+	const char *producer; /* compiler and options; NULL: unknown */
+	const char *missing;  /* useful options that were not given, as words; NULL: none or unknown */
+	uint64_t cpu_ns;
+};
+
+struct sn_report_file {
+	const char *path;
+	const char *text; /* the source, or NULL: not in the experiment */
+	size_t length;
+	uint32_t line_first; /* of the text's first line, from 1 */
+};
+
+struct sn_report_function {
+	const char *name;
+	uint32_t module, file, line; /* line: of the declaration, 0: unknown */
+	bool is_inlined;
+	uint64_t exclusive_ns, inclusive_ns, samples;
+	double share_low, share_high; /* 95 % interval of the exclusive share */
+};
+
+struct sn_report_loop {
+	const char *id, *label;
+	uint32_t function, file, line_first, line_last;
+	uint32_t parent; /* the loop around it */
+	uint8_t depth;	 /* from 1 */
+	bool is_innermost, is_irreducible;
+	uint64_t exclusive_ns, inclusive_ns, samples;
+	double share_low, share_high;
+};
+
+/** A call path. Parents come before children, and a node's descendants follow it (preorder). */
+struct sn_report_node {
+	uint32_t parent;   /* SN_NONE for a root */
+	uint32_t function; /* entered by this step of the path ... */
+	uint32_t loop;	   /* ... or the loop, within the function above; the other is SN_NONE */
+};
+
+/** An instruction that samples hit; its innermost function (inlined ones included) and loop. */
+struct sn_report_place {
+	uint32_t module, function, loop, file, line;
+	uint64_t link_addr;
+};
+
+/** What a sample can say: call path, instruction, category, kernel or not. Ordered by node. */
+struct sn_report_point {
+	uint32_t node, place;
+	uint8_t category;
+	bool is_system;
+	uint64_t cpu_ns, samples;
+};
+
+/** A sample (or several, merged): by thread, then time. */
+struct sn_report_record {
+	int64_t time_ns;
+	uint32_t thread, point;
+	uint64_t cpu_ns;
+	uint32_t samples; /* observations; 0 for time left at a thread's exit */
+};
+
+struct sn_report_wait {
+	int64_t time_ns;
+	uint64_t duration_ns;
+	uint32_t thread, node, count;
+	uint8_t kind; /* enum sn_wait_kind */
+};
+
+struct sn_report_thread {
+	uint32_t process;
+	int32_t tid;
+	const char *name;
+	int64_t start_ns, end_ns;
+	struct sn_time_account account;
+	uint64_t cpu_ns, samples; /* of its samples */
+};
+
+struct sn_report_process {
+	int32_t pid, rank;
+	const char *host, *program, *arguments, *clock_mechanism;
+	int64_t start_ns, end_ns;
+	int32_t exit_status;
+	double rate_hz;
+	struct sn_time_account account;
+};
+
+/** One instruction of a listing. Those of one function stand together, by address. */
+struct sn_report_instruction {
+	uint64_t link_addr;
+	uint32_t function; /* of the symbol, not of what was inlined */
+	uint32_t loop, file, line;
+	const char *words; /* "vmulpd ymm0, ymm1, ymm2" */
+};
+
+/** A sentence with the view that holds its evidence ("#/threads"), or NULL. */
+struct sn_report_sentence {
+	const char *words, *link;
+	bool is_warning;
+};
+
+struct sn_report {
+	struct sn_arena arena;
+	const char *experiment, *label, *program, *arguments, *version;
+	const char *host, *cpu_model, *kernel;
+	int64_t started_realtime_ns, elapsed_ns, clock_error_ns;
+	int32_t exit_status;
+	int64_t cpu_ns, user_ns, system_ns; /* the kernel's account */
+	int64_t thread_elapsed_ns, wait_cpu_ns, blocked_ns; /* summed over threads */
+	uint64_t sampled_ns, sample_count, lost;
+	double overhead_share, loops_share, innermost_share; /* NaN: unknown */
+	const char *clock_mechanism;
+	double rate_hz;
+	int64_t slice_ns; /* width of the slices that records were merged over; 0: not merged */
+
+	SN_VEC(struct sn_report_sentence) sentences;
+	SN_VEC(const char *) warnings;
+	SN_VEC(struct sn_environment_variable) environment;
+	SN_VEC(struct sn_report_category) categories;
+	SN_VEC(struct sn_report_module) modules;
+	SN_VEC(struct sn_report_file) files;
+	SN_VEC(struct sn_report_function) functions; /* hottest (exclusive) first */
+	SN_VEC(struct sn_report_loop) loops;	     /* hottest first */
+	SN_VEC(struct sn_report_node) nodes;
+	SN_VEC(struct sn_report_place) places;
+	SN_VEC(struct sn_report_point) points;
+	SN_VEC(struct sn_report_process) processes;
+	SN_VEC(struct sn_report_thread) threads;
+	SN_VEC(struct sn_report_record) records;
+	SN_VEC(struct sn_report_wait) waits;
+	SN_VEC(struct sn_report_instruction) instructions;
+	/* Where records were merged: a finer picture, rows x slices; the category that used most
+	 * (255: none) and how busy (0 to 255). Row i stands for threads i*n/rows onward. */
+	uint32_t picture_rows, picture_slices;
+	uint8_t *picture_category, *picture_busy;
+};
+
+void sn_report_free(struct sn_report *report);
+
+#endif

@@ -1,0 +1,76 @@
+// Numbers and names for people. Never depends on the browser's locale.
+
+const SPECIAL = /[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
+
+// Names come from binaries: what is invisible or turns the direction of text is spelled out.
+export function visible(name) {
+	return name.replace(SPECIAL, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`);
+}
+
+export function elide(text, width) {
+	if (text.length <= width)
+		return text;
+	const head = Math.ceil((width - 1) / 2);
+	return text.slice(0, head) + '…' + text.slice(text.length - (width - 1 - head));
+}
+
+// Three significant digits and the unit that fits.
+export function seconds(ns) {
+	if (!(ns >= 0))
+		return '–';
+	if (ns === 0)
+		return '0 s';
+	if (ns < 999.5)
+		return `${Math.round(ns)} ns`;
+	if (ns < 999.5e3)
+		return `${digits(ns / 1e3)} µs`;
+	if (ns < 999.5e6)
+		return `${digits(ns / 1e6)} ms`;
+	if (ns < 999.5e9)
+		return `${digits(ns / 1e9)} s`;
+	return `${grouped(Math.round(ns / 1e9))} s`;
+}
+
+function digits(value) {
+	return value >= 99.95 ? value.toFixed(0) : value >= 9.995 ? value.toFixed(1) : value.toFixed(2);
+}
+
+export function percent(share) {
+	if (!(share >= 0))
+		return '–';
+	const value = share * 100;
+	return value > 0 && value < 0.05 ? '<0.1 %' : `${value.toFixed(1)} %`;
+}
+
+export function grouped(count) {
+	return String(Math.round(count)).replace(/\B(?=(\d{3})+$)/g, ',');
+}
+
+export function bytes(count) {
+	if (count < 1000)
+		return `${count} B`;
+	return count < 1e6 ? `${(count / 1e3).toFixed(1)} kB` : `${(count / 1e6).toFixed(1)} MB`;
+}
+
+export function hex(address) {
+	return address.toString(16);
+}
+
+export function baseName(path) {
+	return path.slice(path.lastIndexOf('/') + 1);
+}
+
+// 95 % score interval of a proportion (Wilson 1927), as src/base/stats.c computes it.
+export function interval(hits, count) {
+	if (!(count > 0))
+		return [0, 1];
+	const z = 1.959963984540054, p = Math.min(1, hits / count), z2 = z * z;
+	const middle = (p + z2 / (2 * count)) / (1 + z2 / count);
+	const half = z / (1 + z2 / count) * Math.sqrt(p * (1 - p) / count + z2 / (4 * count * count));
+	return [Math.max(0, middle - half), Math.min(1, middle + half)];
+}
+
+// How much a number of observations is worth: 2 good, 1 to be read with care, 0 a hint only.
+export function grade(samples) {
+	return samples >= 100 ? 2 : samples >= 20 ? 1 : 0;
+}

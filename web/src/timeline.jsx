@@ -1,0 +1,300 @@
+// Timeline: threads x time. A drag sets the time range for every view.
+import { Fragment, h } from 'preact';
+import { useMemo, useRef, useState } from 'preact/hooks';
+import { NONE, toc } from './chunks.js';
+import { Canvas, CATEGORY_COLOURS, CATEGORY_TITLES, Head, Name, Switch, Tip, colourOf, elapsedS, useSize } from './parts.jsx';
+import { Chart } from './chart.jsx';
+import { elide, percent, seconds, visible } from './format.js';
+import { formatRanges, setParams } from './state.js';
+import { Table } from './table.jsx';
+
+const LEFT = 150;
+const PALETTE = ['--c-binary', '--c-openmp', '--c-memory', '--c-io', '--c-mpi', '--c-maths', '--c-strings', '--c-system'];
+
+// What records are coloured by: a class for each point, with names and colours.
+function classes(d, agg, by) {
+	const { points, places } = d;
+	if (by === 'category')
+		return {
+			of: points.category,
+			names: toc.categories.map((c) => CATEGORY_TITLES[c] ?? c),
+			colours: toc.categories.map((c) => CATEGORY_COLOURS[c] ?? '--c-other'),
+		};
+	const column = places[by === 'module' ? 'module' : by === 'loop' ? 'loop' : 'function'];
+	const sums = new Map();
+	for (let p = 0; p < points.rows; p++) {
+		const key = column[points.place[p]];
+		if (key !== NONE && key !== undefined)
+			sums.set(key, (sums.get(key) ?? 0) + points.cpu_ns[p]);
+	}
+	const top = [...sums].sort((a, b) => b[1] - a[1]).slice(0, PALETTE.length).map(([key]) => key);
+	const rank = new Map(top.map((key, i) => [key, i]));
+	const of = new Uint8Array(points.rows);
+	for (let p = 0; p < points.rows; p++)
+		of[p] = rank.get(column[points.place[p]]) ?? top.length;
+	const name = { module: d.modules.name, loop: d.loops.label, function: d.functions.name }[by];
+	return { of, names: [...top.map((key) => name.at(key)), by === 'loop' ? 'in no loop, or another' : 'other'], colours: [...PALETTE.slice(0, top.length), '--c-other'] };
+}
+
+// Rows of the picture: one a thread, or groups of threads where there are too many.
+export function rowsOf(d, limit) {
+	const order = [...Array(d.threads.rows).keys()];
+	const group = Math.max(1, Math.ceil(order.length / limit));
+	const rows = [];
+	for (let i = 0; i < order.length; i += group)
+		rows.push(order.slice(i, i + group));
+	return rows;
+}
+
+// CPU time by row, column and class, and blocked time by row and column, in ns.
+export function bins(d, records, waits, rows, columns, t0, t1, classOf, classCount) {
+	const unit = toc.time_unit_ns, perColumn = (t1 - t0) * 1e9 / columns;
+	const rowOf = new Int32Array(d.threads.rows);
+	rows.forEach((threads, row) => threads.forEach((t) => { rowOf[t] = row; }));
+	const cpu = new Float32Array(rows.length * columns * classCount);
+	const blocked = new Float32Array(rows.length * columns);
+	const base = t0 * 1e9;
+	const spread = (target, row, stride, offset, from, to, weight) => {
+		const first = Math.max(0, Math.floor(from)), last = Math.min(columns - 1, Math.floor(to));
+		const density = to > from ? weight / (to - from) : 0;
+		if (first === last || density === 0) {
+			if (first >= 0 && first < columns && to >= 0)
+				target[(row * columns + first) * stride + offset] += weight;
+			return;
+		}
+		for (let c = first; c <= last; c++)
+			target[(row * columns + c) * stride + offset] += density * (Math.min(to, c + 1) - Math.max(from, c));
+	};
+	for (let i = 0; i < records.rows; i++) {
+		// A sample stands for the CPU time before it; merged ones for their slice.
+		const cpuNs = records.cpu_us[i] * 1000, stamp = records.time[i] * unit;
+		const from = toc.slice_ns ? stamp : stamp - cpuNs, to = toc.slice_ns ? stamp + toc.slice_ns : stamp;
+		const x0 = (from - base) / perColumn, x1 = (to - base) / perColumn;
+		if (x1 < 0 || x0 >= columns)
+			continue;
+		spread(cpu, rowOf[records.thread[i]], classCount, classOf[records.point[i]], x0, x1, cpuNs);
+	}
+	for (let i = 0; i < waits.rows; i++) {
+		const from = waits.time[i] * unit, length = waits.duration[i] * unit;
+		const x0 = (from - base) / perColumn, x1 = (from + length - base) / perColumn;
+		if (x1 >= 0 && x0 < columns)
+			spread(blocked, rowOf[waits.thread[i]], 1, 0, x0, x1, length);
+	}
+	return { cpu, blocked, perColumn };
+}
+
+export function threadName(d, thread) {
+	const process = d.threads.process[thread];
+	const several = d.processes.rows > 1, rank = d.processes.rank[process];
+	const name = d.threads.name.at(thread) || 'thread';
+	return (several ? (rank >= 0 ? `rank ${rank} ` : `p${process} `) : '') + `${name} ${d.threads.tid[thread]}`;
+}
+
+function rgb(colour) {
+	const value = parseInt(colour.slice(1), 16);
+	return [value >> 16, value >> 8 & 255, value & 255];
+}
+
+export function Timeline({ d, agg, filter, records, waits, theme }) {
+	const by = filter.params.by ?? 'category', table = filter.params.as === 'table';
+	const zoom = filter.params.z === '1' && filter.time;
+	const [t0, t1] = zoom ? filter.time : [0, Math.max(elapsedS(), 1e-9)];
+	const kinds = useMemo(() => classes(d, agg, by), [by]);
+	const tools = <>
+		<Switch label="Colour" value={by} options={[['category', 'Category'], ['module', 'Module'], ['function', 'Function'], ['loop', 'Loop']]} onChange={(v) => setParams({ by: v === 'category' ? null : v })} />
+		{filter.time && <button class="plain" onClick={() => setParams({ z: zoom ? null : '1' })}>{zoom ? 'Show the whole run' : 'Zoom to the range'}</button>}
+		<button class="plain" onClick={() => setParams({ as: table ? null : 'table' })}>{table ? 'View as picture' : 'View as table'}</button>
+	</>;
+	return <>
+		<Head title="Timeline" tools={tools}>drag over a stretch of time to filter every view; click a thread's name to keep it alone</Head>
+		{toc.slice_ns > 0 && <p class="notice">This run has {toc.samples} samples; the page holds them merged over slices of {seconds(toc.slice_ns)}, so time ranges round to that.</p>}
+		{records.rows + waits.rows === 0 ? <section class="panel"><div class="empty">No samples were recorded.</div></section>
+			: <Picture {...{ d, kinds, filter, records, waits, theme, t0, t1, table, by }} />}
+	</>;
+}
+
+function Picture({ d, kinds, filter, records, waits, theme, t0, t1, table, by }) {
+	const box = useRef();
+	const [width] = useSize(box);
+	const rows = useMemo(() => rowsOf(d, 512), []);
+	const columns = Math.max(1, Math.min(width - LEFT - 8, 4096));
+	const data = useMemo(() => bins(d, records, waits, rows, columns, t0, t1, kinds.of, kinds.names.length), [columns, t0, t1, kinds]);
+	const rowHeight = rows.length > 128 ? 6 : rows.length > 40 ? 11 : rows.length > 12 ? 17 : 24;
+	const height = rows.length * rowHeight;
+	const total = useMemo(() => usage(data, rows.length, columns, kinds.names.length, t0, t1), [data]);
+	const range = (a, b) => {
+		const clip = (t) => Math.min(Math.max(t, 0), elapsedS()).toFixed(6).replace(/\.?0+$/, '');
+		setParams({ t: `${clip(Math.min(a, b))}-${clip(Math.max(a, b))}` });
+	};
+	return <>
+		<section class="panel">
+			<h2>CPUs in use <span class="dim">average over each column of the picture below</span></h2>
+			<div style={{ marginLeft: LEFT - 50 + 'px' }}><Chart data={total} series={[{ label: 'CPUs', colour: '--accent', fill: true, steps: true }]} height={110} xRange={[t0, t1]} xTime onSelect={range} theme={theme} label="CPUs in use over time" /></div>
+		</section>
+		<section class="panel flush" style={{ flex: '1 1 auto', minHeight: Math.min(420, height + 90) + 'px' }}>
+			<div class="canvas" ref={box} style={table ? { display: 'flex' } : undefined}>
+				{table ? <TimelineTable {...{ d, kinds, data, rows, columns, t0, t1 }} />
+					: width > LEFT + 20 && <Rows {...{ d, kinds, data, rows, columns, rowHeight, height, filter, theme, t0, t1, range }} />}
+			</div>
+			<div class="foot">{kinds.names.map((name, i) => <span key={i} class="name"><span class="swatch" style={{ background: `var(${kinds.colours[i]})` }} /> {elide(visible(name), 40)}</span>)}
+				<span><span class="swatch" style={{ background: 'var(--c-blocked)' }} /> blocked in a traced call</span><span class="dim">height of the colour: share of the column spent on a CPU</span></div>
+		</section>
+	</>;
+}
+
+function usage(data, rows, columns, classCount, t0, t1) {
+	const x = new Float64Array(columns), y = new Float64Array(columns);
+	for (let c = 0; c < columns; c++) {
+		x[c] = t0 + (t1 - t0) * c / columns;
+		let sum = 0;
+		for (let r = 0; r < rows; r++)
+			for (let k = 0; k < classCount; k++)
+				sum += data.cpu[(r * columns + c) * classCount + k];
+		y[c] = sum / data.perColumn;
+	}
+	// Columns narrower than a sampling period flicker between 0 and 1: smooth to what is known.
+	const window = Math.ceil(3e6 / data.perColumn);
+	if (window <= 1)
+		return [x, y];
+	const smooth = new Float64Array(columns);
+	for (let c = 0; c < columns; c++) {
+		let sum = 0, n = 0;
+		for (let k = Math.max(0, c - window); k <= Math.min(columns - 1, c + window); k++, n++)
+			sum += y[k];
+		smooth[c] = sum / n;
+	}
+	return [x, smooth];
+}
+
+function Rows({ d, kinds, data, rows, columns, rowHeight, height, filter, theme, t0, t1, range }) {
+	const [drag, setDrag] = useState(null);
+	const [hover, setHover] = useState(null);
+	const n = kinds.names.length, AXIS = 22;
+	const seconds_ = (x) => t0 + (t1 - t0) * Math.min(Math.max(x - LEFT, 0), columns) / columns;
+	const draw = (c, w, total) => {
+		c.fillStyle = colourOf('--panel');
+		c.fillRect(0, 0, w, total);
+		c.drawImage(paint(data, rows.length, columns, n, kinds.colours, rowHeight, theme), LEFT, AXIS, columns, height);
+		c.fillStyle = colourOf('--dim');
+		c.font = '11px system-ui, "DejaVu Sans", sans-serif';
+		c.textBaseline = 'middle';
+		if (rowHeight >= 11)
+			rows.forEach((threads, i) => {
+				const on = !filter.threads || filter.threads.has(threads[0]);
+				c.globalAlpha = on ? 1 : 0.4;
+				c.fillText(elide(visible(threadName(d, threads[0])) + (threads.length > 1 ? ` +${threads.length - 1}` : ''), 22), 10, AXIS + i * rowHeight + rowHeight / 2);
+			});
+		c.globalAlpha = 1;
+		drawTicks(c, t0, t1, columns, AXIS);
+		if (filter.time) {
+			const x0 = LEFT + (filter.time[0] - t0) / (t1 - t0) * columns, x1 = LEFT + (filter.time[1] - t0) / (t1 - t0) * columns;
+			c.fillStyle = colourOf('--panel');
+			c.globalAlpha = 0.62;
+			c.fillRect(LEFT, AXIS, Math.max(0, x0 - LEFT), height);
+			c.fillRect(x1, AXIS, Math.max(0, LEFT + columns - x1), height);
+			c.globalAlpha = 1;
+			c.fillStyle = colourOf('--accent');
+			c.fillRect(x0, AXIS - 5, 1.5, height + 5);
+			c.fillRect(x1, AXIS - 5, 1.5, height + 5);
+		}
+	};
+	const where = (e) => {
+		const rect = e.currentTarget.getBoundingClientRect();
+		return [e.clientX - rect.left, e.clientY - rect.top - AXIS];
+	};
+	const onUp = (e) => {
+		const [x, y] = where(e), row = Math.floor(y / rowHeight);
+		if (drag && Math.abs(x - drag[0]) > 4)
+			range(seconds_(drag[0]), seconds_(x));
+		else if (x < LEFT && row >= 0 && row < rows.length)
+			setParams({ th: filter.threads?.size === rows[row].length && filter.threads.has(rows[row][0]) ? null : formatRanges(new Set(rows[row])) });
+		setDrag(null);
+	};
+	return <>
+		<div style={{ position: 'relative' }}>
+			<Canvas width={LEFT + columns + 8} height={height + AXIS + 6} draw={draw} inputs={[data, kinds, filter, theme, rowHeight]} label={`Timeline of ${rows.length} rows; the same numbers are under "View as table"`}
+				onMouseDown={(e) => { const p = where(e); if (p[0] >= LEFT) setDrag([p[0], p[0]]); e.preventDefault(); }}
+				onMouseMove={(e) => { const p = where(e); if (drag) setDrag([drag[0], p[0]]); setHover(p[0] >= LEFT && p[0] < LEFT + columns && p[1] >= 0 && p[1] < height ? { p, at: [e.clientX, e.clientY] } : null); }}
+				onMouseLeave={() => { setDrag(null); setHover(null); }} onMouseUp={onUp} />
+			{drag && <div style={{ position: 'absolute', pointerEvents: 'none', top: AXIS + 'px', height: height + 'px', left: Math.min(...drag) + 'px', width: Math.abs(drag[1] - drag[0]) + 'px', background: 'var(--accent)', opacity: 0.25 }} />}
+		</div>
+		{hover && <CellTip {...{ d, kinds, data, rows, columns, hover, rowHeight, t: seconds_(hover.p[0]) }} />}
+	</>;
+}
+
+function CellTip({ d, kinds, data, rows, columns, hover, rowHeight, t }) {
+	const row = Math.floor(hover.p[1] / rowHeight), column = Math.min(columns - 1, Math.floor(hover.p[0] - LEFT));
+	if (!rows[row])
+		return null;
+	const n = kinds.names.length, cell = row * columns + column, whole = data.perColumn * rows[row].length;
+	const parts = kinds.names.map((name, k) => [name, data.cpu[cell * n + k]]).filter(([, v]) => v > 0).sort((a, b) => b[1] - a[1]);
+	return <Tip at={hover.at}><div><b>{visible(threadName(d, rows[row][0]))}{rows[row].length > 1 ? ` and ${rows[row].length - 1} more` : ''}</b></div>
+		<div class="dim">at {t.toPrecision(5)} s, over {seconds(data.perColumn)}</div>
+		{parts.slice(0, 5).map(([name, v], i) => <div key={i}>{elide(visible(name), 60)} {percent(Math.min(1, v / whole))}</div>)}
+		{data.blocked[cell] > 0 && <div>blocked {percent(Math.min(1, data.blocked[cell] / whole))}</div>}
+		{parts.length === 0 && !data.blocked[cell] && <div>not on a CPU</div>}
+	</Tip>;
+}
+
+// One off-screen picture, a pixel a cell, stretched by the caller.
+function paint(data, rows, columns, n, variables, rowHeight) {
+	const image = new ImageData(columns, rows * rowHeight), pixels = new Uint32Array(image.data.buffer);
+	const word = (variable) => { const [r, g, b] = rgb(colourOf(variable)); return 0xff000000 | b << 16 | g << 8 | r; };
+	const colours = variables.map(word), empty = word('--sunken'), blocked = word('--c-blocked');
+	for (let r = 0; r < rows; r++)
+		for (let c = 0; c < columns; c++) {
+			const cell = r * columns + c;
+			let best = 0, sum = 0;
+			for (let k = 0; k < n; k++) {
+				const v = data.cpu[cell * n + k];
+				sum += v;
+				if (v > data.cpu[cell * n + best])
+					best = k;
+			}
+			const inner = Math.max(1, rowHeight - (rowHeight > 8 ? 2 : 1));
+			const busy = Math.min(inner, Math.round(sum / data.perColumn * inner)) || (sum > 0 ? 1 : 0);
+			const wait = Math.min(inner, Math.round(data.blocked[cell] / data.perColumn * inner));
+			for (let y = 0; y < inner; y++) {
+				const fromBottom = inner - 1 - y;
+				pixels[(r * rowHeight + y) * columns + c] = fromBottom < busy ? colours[best] : fromBottom < busy + wait ? blocked : empty;
+			}
+		}
+	const canvas = document.createElement('canvas');
+	canvas.width = columns;
+	canvas.height = rows * rowHeight;
+	canvas.getContext('2d').putImageData(image, 0, 0);
+	return canvas;
+}
+
+function drawTicks(c, t0, t1, columns, axis) {
+	const raw = (t1 - t0) / Math.max(2, columns / 110), power = 10 ** Math.floor(Math.log10(raw));
+	const step = [1, 2, 5, 10].map((k) => k * power).find((s) => s >= raw);
+	c.fillStyle = colourOf('--dim');
+	for (let t = Math.ceil(t0 / step) * step; t <= t1 + step * 1e-6; t += step) {
+		const x = LEFT + (t - t0) / (t1 - t0) * columns;
+		c.fillRect(x, axis - 4, 1, 4);
+		if (x < LEFT + columns - 30)
+			c.fillText(`${+t.toPrecision(6)} s`, x + 3, axis - 11);
+	}
+}
+
+function TimelineTable({ d, kinds, data, rows, columns }) {
+	const n = kinds.names.length;
+	const list = useMemo(() => rows.map((threads, r) => {
+		const sums = new Float64Array(n);
+		let blocked = 0;
+		for (let c = 0; c < columns; c++) {
+			for (let k = 0; k < n; k++)
+				sums[k] += data.cpu[(r * columns + c) * n + k];
+			blocked += data.blocked[r * columns + c];
+		}
+		return { r, threads, sums, blocked, total: sums.reduce((a, b) => a + b, 0) };
+	}), [data]);
+	const columnsOf = [
+		{ key: 'thread', title: 'Thread', width: 'minmax(12rem, 1fr)', least: 190, sortable: false, render: (row) => <Name text={threadName(d, row.threads[0]) + (row.threads.length > 1 ? ` +${row.threads.length - 1}` : '')} /> },
+		{ key: 'cpu', title: 'CPU', num: true, width: '7rem', sortable: false, render: (row) => seconds(row.total) },
+		...kinds.names.map((name, k) => ({ key: 'k' + k, title: elide(visible(name), 18), num: true, width: '7rem', sortable: false, render: (row) => row.sums[k] > 0 ? seconds(row.sums[k]) : '' })),
+		{ key: 'blocked', title: 'Blocked', num: true, width: '7rem', sortable: false, render: (row) => row.blocked > 0 ? seconds(row.blocked) : '' },
+	];
+	return <Table label="Time of threads in the range shown" columns={columnsOf} rows={list} rowKey={(row) => row.r} />;
+}

@@ -1,0 +1,78 @@
+// Threads and processes, where the numbers come from, and views that wait for data.
+import { Fragment, h } from 'preact';
+import { useMemo, useState } from 'preact/hooks';
+import { toc } from '../chunks.js';
+import { Empty, Head, Name, Share } from '../parts.jsx';
+import { bytes, grouped, percent, seconds, visible } from '../format.js';
+import { formatRanges, setParams } from '../state.js';
+import { threadName } from '../timeline.jsx';
+import { Table } from '../table.jsx';
+
+export function Threads({ d, agg, filter }) {
+	const { threads } = d;
+	const [sort, setSort] = useState({ key: 'order', ascending: true });
+	const exact = !filter.time && filter.module === null;
+	const values = { cpu: agg.threadNs, samples: agg.threadSamples, user: threads.user_ns, system: threads.system_ns, wait: threads.wait_cpu_ns, blocked: threads.blocked_ns, elapsed: threads.elapsed_ns };
+	const rows = useMemo(() => {
+		const order = [...Array(threads.rows).keys()], by = values[sort.key];
+		if (by)
+			order.sort((a, b) => (by[b] - by[a]) * (sort.ascending ? -1 : 1) || a - b);
+		return order;
+	}, [agg, sort]);
+	const largest = agg.threadNs.reduce((m, v) => Math.max(m, v), 0);
+	const known = (column) => (i) => column[i] < 0 ? '–' : seconds(column[i]);
+	const columns = [
+		{ key: 'order', title: 'Thread', width: 'minmax(11rem, 1fr)', least: 170, render: (i) => <Name text={threadName(d, i)} /> },
+		{ key: 'cpu', title: 'CPU sampled', num: true, width: '9rem', render: (i) => <div class="bar"><i style={{ width: `${largest ? 100 * agg.threadNs[i] / largest : 0}%` }} /><span>{seconds(agg.threadNs[i])}</span></div> },
+		{ key: 'samples', title: 'Samples', num: true, width: '6rem', render: (i) => grouped(agg.threadSamples[i]) },
+		{ key: 'elapsed', title: 'Elapsed', num: true, width: '6.5rem', render: known(threads.elapsed_ns) },
+		{ key: 'user', title: 'User', num: true, width: '6.5rem', render: known(threads.user_ns) },
+		{ key: 'system', title: 'System', num: true, width: '6.5rem', render: known(threads.system_ns) },
+		{ key: 'wait', title: 'Waiting for CPU', help: 'runnable, but no CPU was free', num: true, width: '8rem', render: known(threads.wait_cpu_ns) },
+		{ key: 'blocked', title: 'Blocked', num: true, width: '6.5rem', render: known(threads.blocked_ns) },
+		{ key: 'traced', title: 'in traced calls', help: 'the part of blocked time whose call path is known', num: true, width: '7.5rem', sortable: false, render: (i) => agg.waits?.threadWait[i] > 0 ? seconds(agg.waits.threadWait[i]) : '' },
+	];
+	return <>
+		<Head title="Threads">user, system, waiting and blocked are the kernel's account of the whole run{exact ? '' : '; only the first two columns follow the filter'}</Head>
+		<section class="panel flush fill"><Table label="Threads" columns={columns} rows={rows} rowKey={(i) => i} sort={sort}
+			onSort={(key) => setSort({ key, ascending: key === sort.key && !sort.ascending })} onOpen={(i) => setParams({ th: formatRanges(new Set([i])) })} />
+			<div class="foot">{grouped(rows.length)} threads · double click or Enter keeps one thread as filter</div></section>
+		<Processes d={d} />
+	</>;
+}
+
+function Processes({ d }) {
+	const { processes } = d, rows = [...Array(Math.min(processes.rows, 500)).keys()];
+	return <section class="panel" style={{ flex: 'none' }}><h2>Processes <span class="dim">{grouped(processes.rows)}</span></h2><div class="scroll" style={{ maxHeight: '16rem' }}>
+		<table class="small"><thead><tr><th class="num">#</th><th class="num">pid</th>{processes.rank.some((r) => r >= 0) && <th class="num">rank</th>}<th>Host</th><th>Command</th><th class="num">User</th><th class="num">System</th><th class="num">Exit</th><th>Clock</th></tr></thead>
+			<tbody>{rows.map((i) => <tr key={i}><td class="num">{i}</td><td class="num">{processes.pid[i]}</td>{processes.rank.some((r) => r >= 0) && <td class="num">{processes.rank[i] >= 0 ? processes.rank[i] : ''}</td>}<td>{visible(processes.host.at(i))}</td><td class="wide mono"><Name text={processes.arguments.at(i) || processes.program.at(i)} /></td><td class="num">{seconds(processes.user_ns[i])}</td><td class="num">{seconds(processes.system_ns[i])}</td><td class="num">{processes.exit_status[i] < 0 ? '–' : processes.exit_status[i]}</td><td>{visible(processes.mechanism.at(i))}</td></tr>)}</tbody></table></div>
+		{processes.rows > rows.length && <p class="dim">and {grouped(processes.rows - rows.length)} more</p>}</section>;
+}
+
+export function Provenance({ d }) {
+	const started = new Date(toc.started_realtime_ns / 1e6);
+	const facts = [
+		['Command', <code>{visible(toc.arguments ?? '')}</code>], ['Experiment', visible(toc.experiment ?? '') + (toc.label ? ` (${visible(toc.label)})` : '')],
+		['Started', toc.started_realtime_ns > 0 ? started.toISOString().replace('T', ' ').replace(/\.\d+Z/, ' UTC') : 'unknown'], ['Host', visible(toc.host ?? 'unknown')], ['CPU', visible(toc.cpu_model ?? 'unknown')], ['Kernel', visible(toc.kernel ?? 'unknown')],
+		['Exit status', toc.exit_status < 0 ? 'unknown' : toc.exit_status], ['Clock', `${visible(toc.clock_mechanism ?? 'unknown')}${toc.rate_hz ? `, ${grouped(toc.rate_hz)} Hz asked for` : ''}`],
+		['Samples', `${grouped(toc.samples)}, ${grouped(toc.lost)} lost`],
+		['CPU time', toc.cpu_ns === null ? `sampled ${seconds(toc.sampled_ns)}; the kernel gave no account` : `sampled ${seconds(toc.sampled_ns)} of ${seconds(toc.cpu_ns)} by the kernel's account (${percent(toc.cpu_ns > 0 ? toc.sampled_ns / toc.cpu_ns : 0)})`],
+		['Cost of measuring', percent(toc.overhead_share)], ['Clocks of hosts agree within', seconds(toc.clock_error_ns)],
+		['Recorded by', `sonde ${visible(toc.version ?? '')}`],
+		['Records in this page', toc.slice_ns > 0 ? `samples merged over slices of ${seconds(toc.slice_ns)}` : 'every sample'],
+		['To reproduce', <code>sonde {visible(toc.arguments ?? '')}</code>],
+	];
+	const environment = Object.entries(toc.environment);
+	return <>
+		<Head title="Provenance">what was run, where, and how it was measured</Head>
+		<div class="grid2"><section class="panel"><h2>The run</h2><dl class="facts">{facts.map(([k, v]) => <Fragment key={k}><dt>{k}</dt><dd>{v}</dd></Fragment>)}</dl></section>
+			<section class="panel"><h2>Fall-backs and gaps</h2>{toc.warnings.length ? <ul class="sentences quiet-list">{toc.warnings.map((w, i) => <li key={i} class="warning"><span>{visible(w)}</span></li>)}</ul> : <p class="dim">None that sonde knows of.</p>}
+				<h2 style={{ margin: '1rem 0 .5rem' }}>This page</h2><table class="small"><tbody>{toc.chunks.map((c) => <tr key={c.name}><td>{c.name}</td><td class="num">{grouped(c.rows)} rows</td><td class="num">{bytes(c.bytes)}</td></tr>)}</tbody></table></section></div>
+		<section class="panel"><h2>Modules</h2><div class="scroll"><table class="small"><thead><tr><th>Module</th><th>Build id</th><th>Compiled by</th></tr></thead><tbody>{[...Array(d.modules.rows).keys()].filter((i) => d.modules.cpu_ns[i] > 0).map((i) => <tr key={i}><td class="mono wrap"><span class="name">{visible(d.modules.path.at(i))}</span></td><td class="mono dim">{visible(d.modules.build_id.at(i))}</td><td class="wrap dim">{visible(d.modules.producer.at(i)) || 'not recorded'}</td></tr>)}</tbody></table></div></section>
+		<section class="panel"><h2>Environment <span class="dim">{environment.length ? 'values that may be secret are ***' : ''}</span></h2>{environment.length ? <dl class="facts">{environment.map(([k, v]) => <Fragment key={k}><dt class="mono">{visible(k)}</dt><dd class="mono">{visible(v ?? '')}</dd></Fragment>)}</dl> : <p class="dim">Not recorded.</p>}</section>
+	</>;
+}
+
+export function Absent({ title, what, command }) {
+	return <><Head title={title} /><section class="panel"><Empty command={command}>{what}</Empty></section></>;
+}

@@ -1,0 +1,124 @@
+// The first page: where elapsed time went, and what to look at next.
+import { Fragment, h } from 'preact';
+import { useMemo } from 'preact/hooks';
+import { NONE, toc } from '../chunks.js';
+import { CATEGORY_TITLES, Empty, FunctionLink, Head, Quality, Share, StackedBar, Tile, categoryColour, elapsedS, place } from '../parts.jsx';
+import { grouped, percent, seconds, visible } from '../format.js';
+import { linkTo } from '../state.js';
+
+const top = (values, count) => {
+	const order = [];
+	for (let i = 0; i < values.length; i++)
+		if (values[i] > 0)
+			order.push(i);
+	return order.sort((a, b) => values[b] - values[a]).slice(0, count);
+};
+
+export function LoopLink({ d, loop }) {
+	return <a class="mono" href={linkTo('loop', d.loops.id.at(loop))}><span class="name">{visible(d.loops.label.at(loop))}</span></a>;
+}
+
+export function Summary({ d, agg, filter }) {
+	const share = (ns) => agg.total > 0 ? ns / agg.total : 0;
+	const loopsNs = useMemo(() => {
+		let inLoop = 0, innermost = 0;
+		for (let i = 0; i < d.loops.rows; i++) {
+			inLoop += agg.loopExcl[i];
+			innermost += d.loops.flags[i] & 1 ? agg.loopExcl[i] : 0;
+		}
+		return { inLoop, innermost };
+	}, [agg]);
+	const span = filter.time ? filter.time[1] - filter.time[0] : elapsedS();
+	const inLoops = agg.filtered || toc.loops_share === null ? share(loopsNs.inLoop) : toc.loops_share;
+	const innermost = agg.filtered || toc.innermost_share === null ? share(loopsNs.innermost) : toc.innermost_share;
+	return <>
+		<Head title="Summary">{agg.filtered ? `of ${seconds(agg.total)} CPU time that pass the filter` : 'where the time went'}</Head>
+		<div class="tiles">
+			<Tile label={filter.time ? 'Range' : 'Elapsed'} value={seconds(span * 1e9)} note={toc.exit_status > 0 ? `exit status ${toc.exit_status}` : `${grouped(d.processes.rows)} process${d.processes.rows === 1 ? '' : 'es'}, ${grouped(d.threads.rows)} thread${d.threads.rows === 1 ? '' : 's'}`} />
+			<Tile label="CPU time" value={seconds(agg.filtered || toc.cpu_ns === null ? agg.total : toc.cpu_ns)} note={agg.filtered || toc.user_ns === null ? `system ${percent(share(agg.system))}` : `user ${seconds(toc.user_ns)} · system ${seconds(toc.system_ns)}`} />
+			<Tile label="CPUs in use" value={span > 0 ? (agg.total / (span * 1e9)).toFixed(2) : '–'} note="CPU time over elapsed" />
+			<Tile label="In loops" value={percent(inLoops)} note={`innermost ${percent(innermost)}`} />
+			<Tile label="Samples" value={grouped(agg.sampleTotal)} note={toc.lost > 0 ? `${grouped(toc.lost)} lost` : `${toc.rate_hz ? grouped(toc.rate_hz) + ' Hz, ' : ''}none lost`} />
+			<Tile label="Cost of measuring" value={percent(toc.overhead_share)} note={toc.clock_mechanism || 'unknown clock'} />
+		</div>
+		{toc.sentences.length > 0 && <section class="panel"><h2>In words</h2><ul class="sentences quiet-list">
+			{toc.sentences.map((s, i) => <li key={i} class={s.warning ? 'warning' : ''}><span>{visible(s.words)}{s.link ? <> <a href={s.link}>evidence</a></> : ''}</span></li>)}</ul></section>}
+		<div class="grid2">
+			<Elapsed d={d} agg={agg} filter={filter} />
+			<section class="panel"><h2>What kind of work <span class="dim">CPU time by category</span></h2>
+				{agg.total > 0 ? <StackedBar label="CPU time by category" items={toc.categories.map((name, i) => ({ name: CATEGORY_TITLES[name] ?? name, value: agg.categories[i], colour: categoryColour(name) })).sort((a, b) => b.value - a.value)} />
+					: <Empty>No CPU time was sampled.</Empty>}</section>
+		</div>
+		<div class="grid2">
+			<TopLoops d={d} agg={agg} />
+			<TopFunctions d={d} agg={agg} />
+		</div>
+		<div class="grid2">
+			<Options d={d} />
+			<section class="panel"><h2>Not measured, or not sure</h2>
+				{toc.warnings.length ? <ul class="sentences quiet-list">{toc.warnings.map((w, i) => <li key={i} class="warning"><span>{visible(w)}</span></li>)}</ul>
+					: <p class="dim">Nothing was missed that sonde knows of.</p>}</section>
+		</div>
+	</>;
+}
+
+function Elapsed({ d, agg, filter }) {
+	const { threads } = d, sum = { user: 0, system: 0, wait: 0, blocked: 0, unknown: 0 };
+	const exact = !filter.time && filter.module === null;
+	for (let i = 0; i < threads.rows; i++) {
+		if (filter.threads && !filter.threads.has(i))
+			continue;
+		const add = (key, ns) => { if (ns >= 0) sum[key] += ns; };
+		add('user', threads.user_ns[i]);
+		add('system', threads.system_ns[i]);
+		add('wait', threads.wait_cpu_ns[i]);
+		add('blocked', threads.blocked_ns[i]);
+		const known = [threads.user_ns, threads.system_ns, threads.wait_cpu_ns, threads.blocked_ns].reduce((s, column) => s + Math.max(0, column[i]), 0);
+		if (threads.wait_cpu_ns[i] < 0 || threads.blocked_ns[i] < 0)
+			add('unknown', Math.max(0, threads.elapsed_ns[i] - known));
+	}
+	const items = exact ? [
+		{ name: 'user', value: sum.user, colour: 'var(--c-binary)' },
+		{ name: 'system', value: sum.system, colour: 'var(--c-system)' },
+		{ name: 'waiting for a CPU', value: sum.wait, colour: 'var(--c-openmp)' },
+		{ name: 'blocked', value: sum.blocked, colour: 'var(--c-blocked)', dark: true },
+		{ name: 'unknown', value: sum.unknown, colour: 'var(--c-wait)', dark: true },
+	] : [
+		{ name: 'on a CPU', value: agg.total, colour: 'var(--c-binary)' },
+		{ name: 'blocked in traced calls', value: agg.waits?.total ?? 0, colour: 'var(--c-blocked)', dark: true },
+	];
+	const whole = items.reduce((s, i) => s + i.value, 0);
+	return <section class="panel"><h2>Elapsed time explained <span class="dim">{exact ? 'summed over threads, by the kernel\'s account' : 'in this range, by samples and traced calls'}</span></h2>
+		{whole > 0 ? <StackedBar label="Elapsed time" items={items} /> : <Empty>The kernel gave no account.</Empty>}</section>;
+}
+
+function TopLoops({ d, agg }) {
+	const rows = useMemo(() => top(agg.loopExcl, 10), [agg]);
+	return <section class="panel"><h2>Hottest loops <span class="dim"><a href={linkTo('functions', '', { rows: 'loops' })}>all loops</a></span></h2>
+		{rows.length === 0 ? <Empty>No sample lies in a loop.</Empty> : <table class="small"><thead><tr><th>Loop</th><th class="num">Time</th><th class="num">Share of CPU</th><th><span class="visually-hidden">Quality</span></th></tr></thead>
+			<tbody>{rows.map((i) => <tr key={i}><td class="wide"><LoopLink d={d} loop={i} /> <span class="dim">in <span class="mono name">{d.loops.function[i] === NONE ? '?' : visible(d.functions.name.at(d.loops.function[i]))}</span></span></td>
+				<td class="num">{seconds(agg.loopExcl[i])}</td><td class="num" style={{ minWidth: '7.5rem' }}><Share part={agg.loopExcl[i]} whole={agg.total} /></td>
+				<td><Quality samples={agg.loopSamples[i]} share={agg.loopExcl[i] / agg.total} all={agg.sampleTotal} low={agg.filtered ? undefined : d.loops.share_low[i]} high={d.loops.share_high[i]} /></td></tr>)}</tbody></table>}
+	</section>;
+}
+
+function TopFunctions({ d, agg }) {
+	const rows = useMemo(() => top(agg.funcExcl, 10), [agg]);
+	return <section class="panel"><h2>Hottest functions <span class="dim"><a href={linkTo('functions')}>all functions</a></span></h2>
+		{rows.length === 0 ? <Empty>No samples.</Empty> : <table class="small"><thead><tr><th>Function</th><th class="num">Time</th><th class="num">Share of CPU</th><th><span class="visually-hidden">Quality</span></th></tr></thead>
+			<tbody>{rows.map((i) => <tr key={i}><td class="wide"><FunctionLink d={d} f={i} /> <span class="dim">{place(d, d.functions.file[i], d.functions.line[i]) || (d.functions.module[i] === NONE ? '' : visible(d.modules.name.at(d.functions.module[i])))}</span></td>
+				<td class="num">{seconds(agg.funcExcl[i])}</td><td class="num" style={{ minWidth: '7.5rem' }}><Share part={agg.funcExcl[i]} whole={agg.total} /></td>
+				<td><Quality samples={agg.funcSamples[i]} share={agg.funcExcl[i] / agg.total} all={agg.sampleTotal} low={agg.filtered ? undefined : d.functions.share_low[i]} high={d.functions.share_high[i]} /></td></tr>)}</tbody></table>}
+	</section>;
+}
+
+function Options({ d }) {
+	const { modules } = d;
+	const rows = [...Array(modules.rows).keys()].filter((i) => modules.cpu_ns[i] > 0).sort((a, b) => modules.cpu_ns[b] - modules.cpu_ns[a]).slice(0, 8);
+	const all = toc.sampled_ns;
+	return <section class="panel"><h2>How it was compiled <span class="dim">modules with most time</span></h2>
+		{rows.length === 0 ? <Empty>No modules were sampled.</Empty> : <table class="small"><thead><tr><th>Module</th><th class="num">CPU</th><th>Not used</th></tr></thead>
+			<tbody>{rows.map((i) => <tr key={i} title={visible(modules.producer.at(i))}><td class="mono"><span class="name">{visible(modules.name.at(i))}</span></td><td class="num">{percent(modules.cpu_ns[i] / all)}</td>
+				<td class="wrap">{modules.missing.at(i) ? <span class="q1">▲ {visible(modules.missing.at(i))}</span> : <span class="dim">{modules.producer.at(i) ? 'nothing obvious' : 'unknown: no compile options recorded'}</span>}</td></tr>)}</tbody></table>}
+	</section>;
+}
