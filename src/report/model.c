@@ -1,5 +1,7 @@
 #include "report/model.h"
 
+#include <stdlib.h>
+
 void sn_report_free(struct sn_report *report)
 {
 	if (!report)
@@ -20,5 +22,7 @@ void sn_report_free(struct sn_report *report)
 	sn_vec_free(&report->records);
 	sn_vec_free(&report->waits);
 	sn_vec_free(&report->instructions);
+	sn_interner_free(&report->file_paths);
 	sn_arena_free(&report->arena);
+	free(report);
 }

@@ -18,6 +18,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/intern.h"
 #include "base/vec.h"
 #include "experiment/experiment.h"
 
@@ -137,6 +138,8 @@ struct sn_report_sentence {
 
 struct sn_report {
 	struct sn_arena arena;
+	struct sn_interner file_paths; /* number of a path = index in `files` */
+	uint32_t *function_of, *loop_of; /* the program's function or loop -> index here, or SN_NONE */
 	const char *experiment, *label, *program, *arguments, *version;
 	const char *host, *cpu_model, *kernel;
 	int64_t started_realtime_ns, elapsed_ns, clock_error_ns;

@@ -1,0 +1,31 @@
+/** From a profile to the report model. */
+#ifndef SN_REPORT_BUILD_H
+#define SN_REPORT_BUILD_H
+
+#include "profile/profile.h"
+#include "report/model.h"
+
+struct sn_structures;
+
+/**
+ * The report of a profile: numbers, call paths, records. The profile's texts are copied. What the
+ * profile's filter leaves out is not in the report. The caller frees.
+ */
+struct sn_report *sn_report_new(const struct sn_profile *profile);
+
+/** Adds listings, sources and compile options of what is above 0.1 % of CPU time (or among the 500
+ *  hottest), as far as the structures have them. */
+void sn_report_add_code(struct sn_report *report, const struct sn_profile *profile,
+			struct sn_structures *structures);
+
+/** Adds the sentences of the summary; comes last. */
+void sn_report_add_sentences(struct sn_report *report, const struct sn_profile *profile);
+
+/* ---- between the files of this folder ---- */
+
+/** Call paths, places, points, records and waits; functions and loops are there already. */
+void sn_report_add_paths(struct sn_report *report, const struct sn_profile *profile);
+/** The index of a source file; SN_NONE for NULL. */
+uint32_t sn_report_file(struct sn_report *report, const char *path);
+
+#endif
