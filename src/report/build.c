@@ -89,10 +89,10 @@ static void add_functions(struct sn_report *report, const struct sn_profile *pro
 {
 	const struct sn_program *program = profile->program;
 	size_t count;
-	struct rank *ranks =
-		rank_entities(profile->functions, program->functions.count, &count);
+	struct rank *ranks = rank_entities(profile->functions, program->functions.count, &count);
 
-	report->function_of = sn_arena_array(&report->arena, uint32_t, program->functions.count + 1);
+	report->function_of =
+		sn_arena_array(&report->arena, uint32_t, program->functions.count + 1);
 	memset(report->function_of, 0xff, program->functions.count * sizeof(uint32_t));
 	for (size_t i = 0; i < count; i++) {
 		const struct sn_program_function *from = &program->functions.items[ranks[i].index];
@@ -105,17 +105,17 @@ static void add_functions(struct sn_report *report, const struct sn_profile *pro
 		}
 		report->function_of[ranks[i].index] = (uint32_t)report->functions.count;
 		sn_vec_push(&report->functions,
-			    (struct sn_report_function){
-				    .name = copy(report, from->name),
-				    .module = from->module,
-				    .file = sn_report_file(report, from->file),
-				    .line = from->line,
-				    .is_inlined = !from->link_addr && from->is_named,
-				    .exclusive_ns = m->exclusive.cpu_ns,
-				    .inclusive_ns = m->inclusive.cpu_ns,
-				    .samples = m->exclusive.samples,
-				    .share_low = m->exclusive_share.low,
-				    .share_high = m->exclusive_share.high });
+			    (struct sn_report_function){ .name = copy(report, from->name),
+							 .module = from->module,
+							 .file = sn_report_file(report, from->file),
+							 .line = from->line,
+							 .is_inlined =
+								 !from->link_addr && from->is_named,
+							 .exclusive_ns = m->exclusive.cpu_ns,
+							 .inclusive_ns = m->inclusive.cpu_ns,
+							 .samples = m->exclusive.samples,
+							 .share_low = m->exclusive_share.low,
+							 .share_high = m->exclusive_share.high });
 	}
 	free(ranks);
 }
@@ -144,8 +144,9 @@ static void add_loops(struct sn_report *report, const struct sn_profile *profile
 				    .file = sn_report_file(report, from->file),
 				    .line_first = from->line_first,
 				    .line_last = from->line_last,
-				    .parent = from->parent == SN_NONE ? SN_NONE
-								      : report->loop_of[from->parent],
+				    .parent = from->parent == SN_NONE
+						      ? SN_NONE
+						      : report->loop_of[from->parent],
 				    .depth = (uint8_t)(from->depth > 255 ? 255 : from->depth),
 				    .is_innermost = from->is_innermost,
 				    .is_irreducible = from->is_irreducible,
@@ -193,18 +194,18 @@ static void add_processes(struct sn_report *report, const struct sn_profile *pro
 		const struct sn_process *from = &e->processes.items[i];
 
 		sn_vec_push(&report->processes,
-			    (struct sn_report_process){
-				    .pid = from->pid,
-				    .rank = from->rank,
-				    .host = copy(report, from->host),
-				    .program = copy(report, from->program),
-				    .arguments = copy(report, from->arguments),
-				    .clock_mechanism = copy(report, from->clock_mechanism),
-				    .start_ns = from->start_ns,
-				    .end_ns = from->end_ns,
-				    .exit_status = from->exit_status,
-				    .rate_hz = from->rate_hz,
-				    .account = from->account });
+			    (struct sn_report_process){ .pid = from->pid,
+							.rank = from->rank,
+							.host = copy(report, from->host),
+							.program = copy(report, from->program),
+							.arguments = copy(report, from->arguments),
+							.clock_mechanism =
+								copy(report, from->clock_mechanism),
+							.start_ns = from->start_ns,
+							.end_ns = from->end_ns,
+							.exit_status = from->exit_status,
+							.rate_hz = from->rate_hz,
+							.account = from->account });
 		add_known(&report->user_ns, from->account.user_ns);
 		add_known(&report->system_ns, from->account.system_ns);
 		for (int loss = 0; loss < SN_LOSS_KINDS; loss++)
@@ -214,8 +215,8 @@ static void add_processes(struct sn_report *report, const struct sn_profile *pro
 	report->cpu_ns = report->user_ns;
 	if (report->cpu_ns >= 0)
 		add_known(&report->cpu_ns, report->system_ns);
-	report->overhead_share = report->cpu_ns > 0 ? (double)overhead_ns / (double)report->cpu_ns
-						    : NAN;
+	report->overhead_share =
+		report->cpu_ns > 0 ? (double)overhead_ns / (double)report->cpu_ns : NAN;
 	if (e->processes.count) {
 		report->clock_mechanism = report->processes.items[0].clock_mechanism;
 		report->rate_hz = e->processes.items[0].rate_hz;
@@ -266,8 +267,7 @@ static void add_run(struct sn_report *report, const struct sn_profile *profile)
 	report->sample_count = profile->total.samples;
 	report->loops_share = report->innermost_share = NAN;
 	if (profile->total.cpu_ns) {
-		report->loops_share =
-			(double)profile->loops_ns / (double)profile->total.cpu_ns;
+		report->loops_share = (double)profile->loops_ns / (double)profile->total.cpu_ns;
 		report->innermost_share =
 			(double)profile->innermost_loops_ns / (double)profile->total.cpu_ns;
 	}

@@ -30,7 +30,7 @@ struct builder {
 	struct sn_structures *structures;
 	struct sn_map host_of; /* hash of module and entry -> host + 1 */
 	SN_VEC(struct host) hosts;
-	struct sn_map function_at; /* hash of module and entry -> report function + 1 */
+	struct sn_map function_at;  /* hash of module and entry -> report function + 1 */
 	struct sn_map loop_with_id; /* hash of the id -> report loop + 1 */
 };
 
@@ -86,7 +86,8 @@ static void find_hosts(struct builder *b)
 			continue;
 		slot = sn_map_put(&b->host_of, key_of(place->module, function->link_addr), NULL);
 		if (!*slot) {
-			sn_vec_push(&b->hosts, (struct host){ place->module, function->link_addr, 0 });
+			sn_vec_push(&b->hosts,
+				    (struct host){ place->module, function->link_addr, 0 });
 			*slot = b->hosts.count;
 		}
 		b->hosts.items[*slot - 1].cpu_ns += place_ns[i];
@@ -102,7 +103,8 @@ static int compare_hosts(const void *left, const void *right)
 		return a->cpu_ns < b->cpu_ns ? 1 : -1;
 	if (a->module != b->module)
 		return a->module < b->module ? -1 : 1;
-	return a->entry_link_addr < b->entry_link_addr ? -1 : a->entry_link_addr > b->entry_link_addr;
+	return a->entry_link_addr < b->entry_link_addr ? -1
+						       : a->entry_link_addr > b->entry_link_addr;
 }
 
 /* ---- listings ---- */
@@ -265,8 +267,7 @@ static const char *find_text(struct builder *b, uint32_t file, size_t *length)
 
 	for (uint32_t m = 0; m < b->report->modules.count; m++) {
 		struct sn_structure *structure = sn_structures_of(b->structures, m);
-		const char *text =
-			structure ? sn_structure_source(structure, path, length) : NULL;
+		const char *text = structure ? sn_structure_source(structure, path, length) : NULL;
 
 		if (text)
 			return text;

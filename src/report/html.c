@@ -251,8 +251,8 @@ static sn_status write_chunks(const struct sn_report *report, struct sn_page *pa
 	/* In the order in which the page needs them. */
 	static sn_status (*const writers[])(const struct sn_report *, struct sn_page *,
 					    struct sn_error *) = {
-		write_names, write_functions, write_loops,   write_threads, write_paths,
-		write_listing, write_sources,  write_records, write_picture,
+		write_names,   write_functions, write_loops,   write_threads, write_paths,
+		write_listing, write_sources,	write_records, write_picture,
 	};
 	sn_status status = SN_OK;
 
@@ -358,11 +358,12 @@ sn_status sn_report_write_html(const struct sn_report *report, const char *path,
 	status = write_chunks(report, &page, err);
 	sn_page_end(&page, add_members, (void *)report);
 	if (status == SN_OK && page.written_bytes > SN_REPORT_HTML_BYTES_MAX && !is_forced)
-		status = sn_error_set(err, SN_ERR_RANGE,
-				      "report: the page would have %" PRIu64
-				      " MB and browsers fail on that; choose a part with --time-range "
-				      "or insist with --force",
-				      page.written_bytes >> 20);
+		status = sn_error_set(
+			err, SN_ERR_RANGE,
+			"report: the page would have %" PRIu64
+			" MB and browsers fail on that; choose a part with --time-range "
+			"or insist with --force",
+			page.written_bytes >> 20);
 	if (status == SN_OK)
 		status = sn_file_writer_commit(&writer, err);
 	else

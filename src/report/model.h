@@ -1,13 +1,14 @@
 /**
- * The report model: everything that a report says, as plain arrays that refer to each other by index.
+ * The report model: everything that a report says, as plain arrays that refer to each other by
+ * index.
  *
- * One model, several writers (html.h, text.h, json.h): a number has one source. The model owns all of
- * its memory. Times are nanoseconds since the experiment's start; CPU time is nanoseconds; an unknown
- * account is -1; an index that points nowhere is SN_NONE (experiment/experiment.h).
+ * One model, several writers (html.h, text.h, json.h): a number has one source. The model owns all
+ * of its memory. Times are nanoseconds since the experiment's start; CPU time is nanoseconds; an
+ * unknown account is -1; an index that points nowhere is SN_NONE (experiment/experiment.h).
  *
- * What the page aggregates by itself, when a filter is set, it takes from `records`: the samples, or,
- * where there are more than SN_REPORT_RECORDS_MAX, samples merged over equal slices of time. What it
- * shows without a filter it takes from the totals here, which are exact.
+ * What the page aggregates by itself, when a filter is set, it takes from `records`: the samples,
+ * or, where there are more than SN_REPORT_RECORDS_MAX, samples merged over equal slices of time.
+ * What it shows without a filter it takes from the totals here, which are exact.
  */
 #ifndef SN_REPORT_MODEL_H
 #define SN_REPORT_MODEL_H
@@ -39,7 +40,8 @@ struct sn_report_category {
 struct sn_report_module {
 	const char *name, *path, *build_id;
 	const char *producer; /* compiler and options; NULL: unknown */
-	const char *missing;  /* useful options that were not given, as words; NULL: none or unknown */
+	const char
+		*missing; /* useful options that were not given, as words; NULL: none or unknown */
 	uint64_t cpu_ns;
 };
 
@@ -139,12 +141,13 @@ struct sn_report_sentence {
 struct sn_report {
 	struct sn_arena arena;
 	struct sn_interner file_paths; /* number of a path = index in `files` */
-	uint32_t *function_of, *loop_of; /* the program's function or loop -> index here, or SN_NONE */
+	uint32_t *function_of,
+		*loop_of; /* the program's function or loop -> index here, or SN_NONE */
 	const char *experiment, *label, *program, *arguments, *version;
 	const char *host, *cpu_model, *kernel;
 	int64_t started_realtime_ns, elapsed_ns, clock_error_ns;
 	int32_t exit_status;
-	int64_t cpu_ns, user_ns, system_ns; /* the kernel's account */
+	int64_t cpu_ns, user_ns, system_ns;		    /* the kernel's account */
 	int64_t thread_elapsed_ns, wait_cpu_ns, blocked_ns; /* summed over threads */
 	uint64_t sampled_ns, sample_count, lost;
 	double overhead_share, loops_share, innermost_share; /* NaN: unknown */

@@ -5,6 +5,7 @@
 #include <zlib.h>
 
 #include "base/alloc.h"
+#include "base/vec.h"
 
 extern const char sn_page_shell[], sn_page_shell_end[];
 
@@ -21,8 +22,8 @@ static void write_bytes(struct sn_page *page, const char *bytes, size_t length)
 	page->written_bytes += length;
 }
 
-/** Writes the part of the shell between two markers; "" stands for its beginning and its end. A shell
- *  without its markers is a fault of the build; tests/end/report_page.py looks for it. */
+/** Writes the part of the shell between two markers; "" stands for its beginning and its end. A
+ * shell without its markers is a fault of the build; tests/end/report_page.py looks for it. */
 static void write_shell_between(struct sn_page *page, const char *after, const char *before)
 {
 	const char *start = memmem(sn_page_shell, sn_page_shell_length(), after, strlen(after));
@@ -170,7 +171,8 @@ static sn_status compress_gzip(const struct sn_text *raw, struct sn_text *out, s
 
 static void write_base64(struct sn_page *page, const struct sn_text *bytes)
 {
-	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	static const char digits[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 	char line[4096 * 4];
 	size_t used = 0;
 
@@ -206,9 +208,11 @@ sn_status sn_page_chunk_end(struct sn_page *page, struct sn_error *err)
 	write_bytes(page, tag.chars, tag.length);
 	write_base64(page, &packed);
 	write_bytes(page, "</script>\n", 10);
-	sn_text_addf(&page->contents, "%s{\"name\":\"%s\",\"rows\":%zu,\"raw_bytes\":%zu,\"bytes\":%zu,"
-		     "\"columns\":[%s]}", page->contents.length ? "," : "", page->chunk, page->rows,
-		     page->raw.length, packed.length, page->columns.chars ? page->columns.chars : "");
+	sn_text_addf(&page->contents,
+		     "%s{\"name\":\"%s\",\"rows\":%zu,\"raw_bytes\":%zu,\"bytes\":%zu,"
+		     "\"columns\":[%s]}",
+		     page->contents.length ? "," : "", page->chunk, page->rows, page->raw.length,
+		     packed.length, page->columns.chars ? page->columns.chars : "");
 out:
 	sn_text_free(&packed);
 	sn_text_free(&tag);

@@ -1,11 +1,11 @@
 /**
- * The bytes of a report page: the shell (markup, style, program; web/dist/report.html) and chunks of
- * columns between its two halves. docs/format/report-page.md describes the result.
+ * The bytes of a report page: the shell (markup, style, program; web/dist/report.html) and chunks
+ * of columns between its two halves. docs/format/report-page.md describes the result.
  *
- * A chunk is a table by columns. Each column is split into byte planes (all lowest bytes first, then
- * all second bytes, ...), the columns are concatenated, compressed with gzip and written as base64
- * inside a script element that no browser executes. The order of calls is
- * begin, { chunk, column..., chunk_end }..., end.
+ * A chunk is a table by columns. Each column is split into byte planes (all lowest bytes first,
+ * then all second bytes, ...), the columns are concatenated, compressed with gzip and written as
+ * base64 inside a script element that no browser executes. The order of calls is begin, { chunk,
+ * column..., chunk_end }..., end.
  */
 #ifndef SN_REPORT_PAGE_H
 #define SN_REPORT_PAGE_H
@@ -22,8 +22,8 @@ enum sn_page_column {
 	SN_PAGE_U8,
 	SN_PAGE_U16,
 	SN_PAGE_U32,
-	SN_PAGE_D32, /* 32 bits, stored as zigzag difference to the row before */
-	SN_PAGE_F64, /* 64 bits; whole numbers are exact to 2^53 */
+	SN_PAGE_D32,  /* 32 bits, stored as zigzag difference to the row before */
+	SN_PAGE_F64,  /* 64 bits; whole numbers are exact to 2^53 */
 	SN_PAGE_TEXT, /* lengths as U32, then all bytes (UTF-8) */
 };
 
@@ -37,8 +37,8 @@ struct sn_page {
 	uint64_t written_bytes;
 };
 
-/** Writes the shell's first half, with `title` and `summary_html` (markup, shown before any data and
- *  without JavaScript) in their places. */
+/** Writes the shell's first half, with `title` and `summary_html` (markup, shown before any data
+ * and without JavaScript) in their places. */
 void sn_page_begin(struct sn_page *page, FILE *out, const char *title, const char *summary_html);
 
 void sn_page_chunk(struct sn_page *page, const char *name, size_t rows);

@@ -113,7 +113,8 @@ static void order_nodes(struct builder *b)
 		sibling[i] = *head;
 		*head = (uint32_t)i;
 	}
-	/* The stack holds a node and, below it, its next sibling: never more than there are nodes. */
+	/* The stack holds a node and, below it, its next sibling: never more than there are nodes.
+	 */
 	if (roots != SN_NONE)
 		open[open_count++] = roots;
 	while (open_count) {
@@ -152,15 +153,15 @@ static uint32_t add_place(struct builder *b, uint32_t place)
 	if (b->place_of[place] != SN_NONE)
 		return b->place_of[place];
 	b->place_of[place] = (uint32_t)b->report->places.count;
-	sn_vec_push(&b->report->places,
-		    (struct sn_report_place){
-			    .module = from->module,
-			    .link_addr = from->link_addr,
-			    .function = b->report->function_of[from->function],
-			    .loop = from->loop == SN_NONE ? SN_NONE
-							  : b->report->loop_of[from->loop],
-			    .file = line ? sn_report_file(b->report, line->file) : SN_NONE,
-			    .line = line ? line->line : 0 });
+	sn_vec_push(
+		&b->report->places,
+		(struct sn_report_place){
+			.module = from->module,
+			.link_addr = from->link_addr,
+			.function = b->report->function_of[from->function],
+			.loop = from->loop == SN_NONE ? SN_NONE : b->report->loop_of[from->loop],
+			.file = line ? sn_report_file(b->report, line->file) : SN_NONE,
+			.line = line ? line->line : 0 });
 	return b->place_of[place];
 }
 
@@ -171,17 +172,17 @@ static uint32_t find_point(struct builder *b, uint32_t stack, bool is_system)
 	uint32_t leaf = b->program->frame_places[b->program->first_frame[stack]];
 	uint32_t place = add_place(b, leaf), node = b->node_of[stack];
 	/* Places number under 2^26 by far (each stands for a sampled address). */
-	uint64_t key = (uint64_t)node << 32 | (uint64_t)place << 5 | (uint64_t)category << 1 |
-		       is_system;
+	uint64_t key =
+		(uint64_t)node << 32 | (uint64_t)place << 5 | (uint64_t)category << 1 | is_system;
 	bool is_new;
 	uint64_t *slot = sn_map_put(&b->points, key, &is_new);
 
 	if (is_new) {
 		*slot = b->report->points.count;
 		sn_vec_push(&b->report->points, (struct sn_report_point){ .node = node,
-									   .place = place,
-									   .category = category,
-									   .is_system = is_system });
+									  .place = place,
+									  .category = category,
+									  .is_system = is_system });
 	}
 	return (uint32_t)*slot;
 }
@@ -297,8 +298,8 @@ static void add_records(struct builder *b, bool every_sample_fits)
 		if (merge_records(b, slice_ns))
 			return;
 	}
-	/* Over a million (thread, call path) pairs: the heaviest cannot be told cheaply, so the page
-	 * has totals but no time; the warning says so. */
+	/* Over a million (thread, call path) pairs: the heaviest cannot be told cheaply, so the
+	 * page has totals but no time; the warning says so. */
 	b->report->records.count = 0;
 	sn_vec_push(&b->report->warnings,
 		    "the page has no records in time: over a million different call paths of "

@@ -56,10 +56,11 @@ static void say_functions(struct sn_report *report)
 	if (report->loops_share > 0.5 || !report->functions.count ||
 	    !report->functions.items[0].exclusive_ns)
 		return;
-	say(report, false, "#/functions", "The hottest function, %.300s, takes %s of CPU time itself.",
+	say(report, false, "#/functions",
+	    "The hottest function, %.300s, takes %s of CPU time itself.",
 	    report->functions.items[0].name,
-	    sn_words_percent(words, share_of(report->functions.items[0].exclusive_ns,
-					     report->sampled_ns)));
+	    sn_words_percent(
+		    words, share_of(report->functions.items[0].exclusive_ns, report->sampled_ns)));
 }
 
 /** Where threads were when they were on no CPU. */
@@ -67,7 +68,7 @@ static void say_waiting(struct sn_report *report)
 {
 	static const char *const kinds[SN_WAIT_KINDS] = {
 		"locks", "conditions and barriers", "reading and writing", "poll and select",
-		"sleep", "child processes", "other system calls",
+		"sleep", "child processes",	    "other system calls",
 	};
 	uint64_t by_kind[SN_WAIT_KINDS] = { 0 }, best = 0, sum = 0;
 	char a[64], b[64];
@@ -105,7 +106,8 @@ static void say_starved(struct sn_report *report)
 
 	if (report->wait_cpu_ns >= 0 && share >= 0.05)
 		say(report, true, "#/threads",
-		    "Threads waited %s of their time for a free CPU: more of them were ready to run "
+		    "Threads waited %s of their time for a free CPU: more of them were ready to "
+		    "run "
 		    "than there were CPUs for.",
 		    sn_words_percent(words, share));
 }
@@ -152,7 +154,8 @@ static void say_balance(struct sn_report *report)
 	}
 	if (working > 1 && (double)most > 1.25 * (double)sum / (double)working)
 		say(report, false, "#/threads",
-		    "The busiest of %zu working threads used %s, %.2f times their mean: work is not "
+		    "The busiest of %zu working threads used %s, %.2f times their mean: work is "
+		    "not "
 		    "evenly spread.",
 		    working, sn_words_seconds(words, (int64_t)most),
 		    (double)most * (double)working / (double)sum);
@@ -180,7 +183,8 @@ static void say_doubts(struct sn_report *report)
 
 	if (report->cpu_ns > 0 && fabs(off - 1) > 0.02)
 		say(report, true, "#/provenance",
-		    "Samples account for %s of CPU time, the kernel for %s: shares may be off by as "
+		    "Samples account for %s of CPU time, the kernel for %s: shares may be off by "
+		    "as "
 		    "much.",
 		    sn_words_seconds(a, (int64_t)report->sampled_ns),
 		    sn_words_seconds(b, report->cpu_ns));

@@ -58,7 +58,8 @@ static void add_sentences(const struct sn_report *report, struct sn_text *out)
 		return;
 	begin_list(out, "In words");
 	for (size_t i = 0; i < report->sentences.count; i++)
-		add_item(out, report->sentences.items[i].words, report->sentences.items[i].is_warning);
+		add_item(out, report->sentences.items[i].words,
+			 report->sentences.items[i].is_warning);
 	sn_text_add(out, "</ul></section>\n");
 }
 
@@ -94,11 +95,12 @@ static void add_row(struct sn_text *out, const char *name, const char *where, ui
 
 static void begin_rows(struct sn_text *out, const char *title, const char *what)
 {
-	sn_text_addf(out,
-		     "<section class=\"panel\"><h2>%s</h2><table class=\"small\"><thead><tr><th>%s</th>"
-		     "<th class=\"num\">Time</th><th class=\"num\">Share</th><th></th>"
-		     "<th class=\"num\">Samples</th></tr></thead><tbody>\n",
-		     title, what);
+	sn_text_addf(
+		out,
+		"<section class=\"panel\"><h2>%s</h2><table class=\"small\"><thead><tr><th>%s</th>"
+		"<th class=\"num\">Time</th><th class=\"num\">Share</th><th></th>"
+		"<th class=\"num\">Samples</th></tr></thead><tbody>\n",
+		title, what);
 }
 
 static void add_top_loops(const struct sn_report *report, struct sn_text *out)
@@ -142,10 +144,10 @@ static void add_categories(const struct sn_report *report, struct sn_text *out)
 	sn_text_add(out, "<section class=\"panel\"><h2>Categories</h2><dl class=\"figures\">");
 	for (size_t i = 0; i < report->categories.count; i++)
 		if (report->categories.items[i].cpu_ns)
-			add_figure(out, report->categories.items[i].name,
-				   sn_words_percent(words,
-						    (double)report->categories.items[i].cpu_ns /
-							    (double)report->sampled_ns));
+			add_figure(
+				out, report->categories.items[i].name,
+				sn_words_percent(words, (double)report->categories.items[i].cpu_ns /
+								(double)report->sampled_ns));
 	sn_text_add(out, "</dl></section>\n");
 }
 
@@ -169,10 +171,11 @@ static void add_origin(const struct sn_report *report, struct sn_text *out)
 	add_fact(out, "Kernel", report->kernel);
 	add_fact(out, "Clock", report->clock_mechanism);
 	add_fact(out, "Recorded by sonde", report->version);
-	sn_text_add(out, "</dl></section>\n"
-			 "<noscript><p class=\"notice\">This is the summary. The other views of the "
-			 "report need JavaScript; they fetch nothing from anywhere. Every number can "
-			 "also be had with <code>sonde show</code>.</p></noscript>\n");
+	sn_text_add(out,
+		    "</dl></section>\n"
+		    "<noscript><p class=\"notice\">This is the summary. The other views of the "
+		    "report need JavaScript; they fetch nothing from anywhere. Every number can "
+		    "also be had with <code>sonde show</code>.</p></noscript>\n");
 }
 
 void sn_report_add_static_html(const struct sn_report *report, struct sn_text *out)
