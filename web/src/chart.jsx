@@ -16,6 +16,7 @@ export function Chart({ data, series, xLabel, yLabel, height = 150, yRange, xRan
 		const plot = new uPlot({
 			width, height,
 			legend: { show: false },
+			padding: [8, 8, 0, 0],
 			cursor: { y: false, drag: { x: !!onSelect, y: false, setScale: false } },
 			scales: { x: { time: false, ...(xRange ? { range: xRange } : {}) }, y: { range: yRange ?? ((_, lo, hi) => [0, hi > 0 ? hi * 1.08 : 1]) } },
 			axes: [{ ...axis, label: xLabel, size: 30, values: xTime && ((_, ticks) => ticks.map((t) => `${+t.toFixed(6)} s`)) }, { ...axis, label: yLabel, size: 46 }],

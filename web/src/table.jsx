@@ -34,8 +34,12 @@ export function useViewport(ref, count) {
 	return visibleRange(count, view.top, view.height);
 }
 
-function scrollToRow(element, row, headHeight) {
+function scrollToRow(element, row, headHeight, toMiddle) {
 	const top = row * ROW, height = element.clientHeight - headHeight;
+	if (toMiddle && (top < element.scrollTop || top + ROW > element.scrollTop + height)) {
+		element.scrollTop = top - height / 3;
+		return;
+	}
 	if (top < element.scrollTop)
 		element.scrollTop = top;
 	else if (top + ROW > element.scrollTop + height)
@@ -60,7 +64,7 @@ export function Table({ label, columns, rows, rowKey, sort, onSort, onOpen, sele
 
 	useEffect(() => {
 		if (position >= 0 && selected !== undefined)
-			scrollToRow(ref.current, position, headHeight);
+			scrollToRow(ref.current, position, headHeight, true);
 	}, [selected]);
 
 	const move = (to) => {

@@ -119,7 +119,7 @@ function Picture({ d, kinds, filter, records, waits, theme, t0, t1, table, by })
 	const rows = useMemo(() => rowsOf(d, 512), []);
 	const columns = Math.max(1, Math.min(width - LEFT - 8, 4096));
 	const data = useMemo(() => bins(d, records, waits, rows, columns, t0, t1, kinds.of, kinds.names.length), [columns, t0, t1, kinds]);
-	const rowHeight = rows.length > 128 ? 6 : rows.length > 40 ? 11 : rows.length > 12 ? 17 : 24;
+	const rowHeight = rows.length > 128 ? 6 : rows.length > 40 ? 11 : rows.length > 12 ? 17 : rows.length > 6 ? 26 : 36;
 	const height = rows.length * rowHeight;
 	const total = useMemo(() => usage(data, rows.length, columns, kinds.names.length, t0, t1), [data]);
 	const range = (a, b) => {
@@ -129,7 +129,7 @@ function Picture({ d, kinds, filter, records, waits, theme, t0, t1, table, by })
 	return <>
 		<section class="panel">
 			<h2>CPUs in use <span class="dim">average over each column of the picture below</span></h2>
-			<div style={{ marginLeft: LEFT - 50 + 'px' }}><Chart data={total} series={[{ label: 'CPUs', colour: '--accent', fill: true, steps: true }]} height={110} xRange={[t0, t1]} xTime onSelect={range} theme={theme} label="CPUs in use over time" /></div>
+			<div style={{ marginLeft: LEFT - 46 - 13 + 'px', marginRight: '-5px' }}><Chart data={total} series={[{ label: 'CPUs', colour: '--accent', fill: true, steps: true }]} height={110} xRange={[t0, t1]} xTime onSelect={range} theme={theme} label="CPUs in use over time" /></div>
 		</section>
 		<section class="panel flush" style={{ flex: '1 1 auto', minHeight: Math.min(420, height + 90) + 'px' }}>
 			<div class="canvas" ref={box} style={table ? { display: 'flex' } : undefined}>

@@ -175,9 +175,9 @@ function makeColumns({ d, agg, rowsKind, kind, of, isOpen, toggle, matcher }) {
 				return <><a href={linkTo('loop', d.loops.id.at(i))}><Name text={k.names.at(i)} query={matcher} /></a><LoopTags d={d} i={i} /> <span class="dim">{d.loops.function[i] === NONE ? '' : visible(d.functions.name.at(d.loops.function[i]))}</span></>;
 			return <Name text={k.names.at(i)} query={matcher} />;
 		} },
-		{ key: 'excl', title: 'Exclusive', help: 'CPU time of the row itself', num: true, width: '6.4rem', render: (row) => { const [k, i] = of(row); return seconds(k.excl[i]); } },
+		{ key: 'excl', title: 'Exclusive', help: 'CPU time of the row itself', num: true, width: '7.2rem', render: (row) => { const [k, i] = of(row); return seconds(k.excl[i]); } },
 		{ key: 'share', title: 'Share', help: 'exclusive time over all CPU time that passes the filter', num: true, width: '8rem', render: (row) => { const [k, i] = of(row); return <Share part={k.excl[i]} whole={agg.total} />; } },
-		{ key: 'incl', needsIncl: true, title: 'Inclusive', help: 'with what it calls; recursion counts once', num: true, width: '6.4rem', render: (row) => { const [k, i] = of(row); return k.incl ? seconds(k.incl[i]) : ''; } },
+		{ key: 'incl', needsIncl: true, title: 'Inclusive', help: 'with what it calls; recursion counts once', num: true, width: '7.2rem', render: (row) => { const [k, i] = of(row); return k.incl ? seconds(k.incl[i]) : ''; } },
 		{ key: 'inclshare', needsIncl: true, title: 'Inclusive share', num: true, width: '8rem', render: (row) => { const [k, i] = of(row); return k.incl ? <Share part={k.incl[i]} whole={agg.total} /> : ''; } },
 		{ key: 'samples', title: 'Samples', num: true, width: '5.6rem', render: (row) => { const [k, i] = of(row); return grouped(k.samples[i]); } },
 		{ key: 'quality', title: '±', help: 'how sure: hover for the 95 % interval', sortable: false, width: '2.6rem', least: 30, render: (row) => { const [k, i] = of(row); return <Quality samples={k.samples[i]} share={k.excl[i] / agg.total} all={agg.sampleTotal} low={agg.filtered || !k.low ? undefined : k.low[i]} high={k.high?.[i]} />; } },
