@@ -202,3 +202,59 @@ enum sn_unwind_end sn_unwind_fall_back(const struct sn_unwind_target *target,
 		return step_by_return(target, rsp, frame);
 	return SN_UNWIND_NO_RULE;
 }
+
+#define PUSHES_MAX 8
+
+/** The registers pushed by the first instructions of a function, up to `pc`. */
+static unsigned leading_pushes(const struct sn_unwind_module *module, uint64_t start, uint64_t pc,
+			       uint8_t *pushed)
+{
+	/* Numbers of instructions' registers 0 to 7 as DWARF counts them. */
+	static const uint8_t number[] = { 0, 2, 1, 3, 7, 6, 4, 5 };
+	unsigned count = 0;
+
+	while (count < PUSHES_MAX && start + 2 <= pc &&
+	       sn_unwind_window_holds(&module->text, start, 2)) {
+		const uint8_t *at = sn_unwind_window_at(&module->text, start);
+		bool is_high = *at == 0x41;
+
+		if ((at[is_high] & 0xf8) != 0x50)
+			break;
+		pushed[count++] = is_high ? 8 + (at[1] & 7) : number[*at & 7];
+		start += 1 + is_high;
+	}
+	if (count < PUSHES_MAX && start + 1 == pc &&
+	    sn_unwind_window_holds(&module->text, start, 1) &&
+	    (*sn_unwind_window_at(&module->text, start) & 0xf8) == 0x50)
+		pushed[count] = number[*sn_unwind_window_at(&module->text, start) & 7], count++;
+	return count;
+}
+
+static bool says_nothing(struct sn_unwind_bytes program)
+{
+	while (program.next < program.end)
+		if (*program.next++ != 0) /* DW_CFA_nop */
+			return false;
+	return true;
+}
+
+bool sn_unwind_step_undescribed(const struct sn_unwind_target *target,
+				const struct sn_unwind_module *module,
+				const struct sn_unwind_fde *fde, struct sn_unwind_frame *frame)
+{
+	uint64_t *value = frame->regs.value, rsp = value[SN_UNWIND_RSP], callee, word;
+	uint8_t pushed[PUSHES_MAX];
+	unsigned count, above = 0;
+
+	if (!frame->is_exact || !says_nothing(fde->program))
+		return false;
+	count = leading_pushes(module, fde->start_load_addr, value[SN_UNWIND_RIP], pushed);
+	while (above <= count && judge_slot(target, rsp + 8 * above, &callee) < AFTER_INDIRECT_CALL)
+		above++;
+	if (above == 0 || above > count)
+		return false;
+	for (unsigned i = 0; i < above; i++)
+		if (sn_unwind_stack_read(target, rsp + 8 * (above - 1 - i), &word))
+			value[pushed[i]] = word;
+	return step_by_return(target, rsp + 8 * above, frame) == SN_UNWIND_GOES_ON;
+}

@@ -4,7 +4,7 @@
 #ifndef SN_UNWIND_FALLBACK_H
 #define SN_UNWIND_FALLBACK_H
 
-#include "unwind/unwind.h"
+#include "unwind/cfi.h"
 
 /**
  * Steps over a frame without rules; `module` holds the pc, or is NULL. In order of trust:
@@ -23,5 +23,16 @@
 enum sn_unwind_end sn_unwind_fall_back(const struct sn_unwind_target *target,
 				       const struct sn_unwind_module *module,
 				       struct sn_unwind_frame *frame);
+
+/**
+ * Steps out of an interrupted function whose description says nothing after its entry although its
+ * code begins with pushes (the multi-precision routines of glibc's printf are like that). The
+ * return address is the first word after a call that lies no more than these pushes away; the
+ * registers pushed below it are brought back. False if the function is not of this kind, or nothing
+ * fits.
+ */
+bool sn_unwind_step_undescribed(const struct sn_unwind_target *target,
+				const struct sn_unwind_module *module,
+				const struct sn_unwind_fde *fde, struct sn_unwind_frame *frame);
 
 #endif

@@ -57,6 +57,16 @@ static bool knows(const struct sn_unwind_regs *regs, unsigned reg)
 	return regs->valid & (UINT32_C(1) << reg);
 }
 
+/**
+ * Whether a register was saved there but is back already. In epilogues, compilers let the rule
+ * stand after the pop, since the word below the stack pointer still holds the value; a copied stack
+ * does not reach down there, but the register itself has it.
+ */
+static inline bool is_popped(uint64_t slot, uint64_t rsp)
+{
+	return slot < rsp && rsp - slot <= 128;
+}
+
 /* ---- a full row, applied to registers ---- */
 
 static enum sn_unwind_end full_cfa(const struct sn_unwind_target *target,
@@ -117,12 +127,17 @@ static enum sn_unwind_end full_register(const struct sn_unwind_target *target,
 		return SN_UNWIND_GOES_ON;
 	}
 	*is_known = sn_unwind_stack_read(target, addr, value);
+	if (!*is_known && is_popped(addr, regs->value[SN_UNWIND_RSP])) {
+		*value = regs->value[reg];
+		*is_known = knows(regs, reg);
+	}
 	return SN_UNWIND_GOES_ON;
 }
 
-/** Whether the caller's frame can lie there: further out, or on another of the stacks. */
+/** Whether the caller's frame can lie there: further out, or on another of the stacks. A return
+ *  address in a register (the last instructions of longjmp) may leave the stack as it is. */
 static enum sn_unwind_end check_progress(const struct sn_unwind_target *target, uint64_t old_rsp,
-					 uint64_t new_rsp, uint8_t *flags)
+					 uint64_t new_rsp, bool may_stay, uint8_t *flags)
 {
 	for (uint32_t i = 0; i < target->stack_count; i++) {
 		const struct sn_unwind_window *stack = &target->stacks[i];
@@ -134,7 +149,9 @@ static enum sn_unwind_end check_progress(const struct sn_unwind_target *target, 
 			*flags |= SN_UNWIND_SWITCHED_STACK;
 			return SN_UNWIND_GOES_ON;
 		}
-		return new_rsp > old_rsp ? SN_UNWIND_GOES_ON : SN_UNWIND_BAD_CFI;
+		if (new_rsp > old_rsp || (may_stay && new_rsp == old_rsp))
+			return SN_UNWIND_GOES_ON;
+		return SN_UNWIND_BAD_CFI;
 	}
 	return SN_UNWIND_STACK_RANGE;
 }
@@ -175,7 +192,7 @@ static enum sn_unwind_end apply_full(const struct sn_unwind_target *target,
 	if (!knows(&next, SN_UNWIND_RIP) || !knows(&next, SN_UNWIND_RSP))
 		return SN_UNWIND_STACK_RANGE;
 	end = check_progress(target, frame->regs.value[SN_UNWIND_RSP], next.value[SN_UNWIND_RSP],
-			     &flags);
+			     rip_kind == SN_UNWIND_RULE_REGISTER, &flags);
 	/* A handler on the very stack that it interrupted lies further in; one that runs on an
 	 * alternate stack may have interrupted any stack, also one that we may not read. */
 	if (end != SN_UNWIND_GOES_ON && !is_signal_frame)
@@ -323,7 +340,7 @@ static inline enum sn_unwind_end apply_short(const struct sn_unwind_target *targ
 					     struct sn_unwind_frame *frame)
 {
 	uint64_t *value = frame->regs.value, old_rbp = value[SN_UNWIND_RBP];
-	uint64_t cfa, rip, base, word;
+	uint64_t cfa, rip, base, slot, word;
 	enum sn_unwind_end end;
 
 	if (!knows(&frame->regs, row->cfa_reg))
@@ -334,7 +351,7 @@ static inline enum sn_unwind_end apply_short(const struct sn_unwind_target *targ
 	if (!read_near(target, cfa - 8, &rip))
 		return SN_UNWIND_STACK_RANGE;
 	if (!is_outwards(target, value[SN_UNWIND_RSP], cfa)) {
-		end = check_progress(target, value[SN_UNWIND_RSP], cfa, &frame->flags);
+		end = check_progress(target, value[SN_UNWIND_RSP], cfa, false, &frame->flags);
 		if (end != SN_UNWIND_GOES_ON)
 			return end;
 	}
@@ -343,10 +360,11 @@ static inline enum sn_unwind_end apply_short(const struct sn_unwind_target *targ
 		uint32_t bit = UINT32_C(1) << saved_reg[i];
 
 		base = row->from_rbp >> i & 1 ? old_rbp : cfa;
-		if (read_near(target, base + (uint64_t)((int64_t)row->slot[i] * 8), &word)) {
+		slot = base + (uint64_t)((int64_t)row->slot[i] * 8);
+		if (read_near(target, slot, &word)) {
 			value[saved_reg[i]] = word;
 			frame->regs.valid |= bit;
-		} else {
+		} else if (!is_popped(slot, value[SN_UNWIND_RSP])) {
 			frame->regs.valid &= ~bit;
 		}
 	}
@@ -387,6 +405,8 @@ static enum sn_unwind_end step_cold(const struct sn_unwind_target *target,
 	}
 	if (!sn_unwind_row_of(module, &fde, lookup, &row))
 		return SN_UNWIND_BAD_CFI;
+	if (frame->is_exact && sn_unwind_step_undescribed(target, module, &fde, frame))
+		return SN_UNWIND_GOES_ON;
 	if (fde.is_signal_frame || !shorten(module, &row, pc, frame->is_exact, &brief))
 		return apply_full(target, module, &row, fde.is_signal_frame, frame);
 	if (cache)
