@@ -6,6 +6,7 @@
 	X(cqa)                                                                                     \
 	X(calibrate)                                                                               \
 	X(lattice)                                                                                 \
+	X(structure)                                                                               \
 	X(list)                                                                                    \
 	X(help)                                                                                    \
 	X(pandore_compile)                                                                         \

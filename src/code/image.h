@@ -111,7 +111,7 @@ struct sn_symbol {
 			     "memcpy" here */
 	const char *file; /* STT_FILE before a local symbol, or NULL */
 	uint8_t kind;	  /* enum sn_symbol_kind */
-	bool is_local;
+	bool is_local, is_weak;
 	bool is_size_inferred;
 	bool is_ifunc; /* the resolver's code, not the chosen implementation */
 };

@@ -141,8 +141,9 @@ struct sn_function {
 	uint32_t range_count;
 	uint64_t size_bytes; /* sum of the ranges */
 	/* SN_PREPARE_LINES */
-	const char *file;	    /* of the declaration; NULL unknown */
-	uint32_t line;		    /* of the declaration; 0 unknown */
+	const char *file;    /* of the declaration; NULL unknown */
+	uint32_t line;	     /* of the declaration; 0 unknown */
+	uint32_t entry_line; /* of the first row at the entry, often the opening brace; 0 unknown */
 	const struct sn_unit *unit; /* NULL without DWARF */
 	const struct sn_line *lines;
 	uint32_t line_count;

@@ -1,0 +1,345 @@
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "cli/command.h"
+#include "code/image.h"
+#include "code/structure.h"
+
+enum { LIST_LOOPS, LIST_FUNCTIONS, LIST_BLOCKS, LIST_FRAMES };
+
+static const struct sn_column loop_columns[] = {
+	{ "loop", NULL, SN_CELL_TEXT, 0 },
+	{ "label", "Loop", SN_CELL_TEXT, 0 },
+	{ "function", "Function", SN_CELL_TEXT, 0 },
+	{ "file", NULL, SN_CELL_TEXT, 0 },
+	{ "line_first", NULL, SN_CELL_INT, 0 },
+	{ "line_last", NULL, SN_CELL_INT, 0 },
+	{ "depth", "Depth", SN_CELL_INT, 0 },
+	{ "innermost", "Innermost", SN_CELL_BOOL, 0 },
+	{ "irreducible", NULL, SN_CELL_BOOL, 0 },
+	{ "role", "Role", SN_CELL_TEXT, 0 },
+	{ "group", NULL, SN_CELL_TEXT, 0 },
+	{ "unroll_count", "Unroll", SN_CELL_INT, 0 },
+	{ "vector_bytes", "Vector", SN_CELL_INT, 0 },
+	{ "block_count", "Blocks", SN_CELL_INT, 0 },
+	{ "instruction_count", "Instructions", SN_CELL_INT, 0 },
+	{ "range_count", NULL, SN_CELL_INT, 0 },
+	{ "exit_count", NULL, SN_CELL_INT, 0 },
+	{ "header_link_addr", NULL, SN_CELL_INT, 0 },
+	{ "inlined_from", NULL, SN_CELL_TEXT, 0 },
+};
+
+static const struct sn_column function_columns[] = {
+	{ "function", "Function", SN_CELL_TEXT, 0 },
+	{ "linkage_name", NULL, SN_CELL_TEXT, 0 },
+	{ "kind", NULL, SN_CELL_TEXT, 0 },
+	{ "file", "File", SN_CELL_TEXT, 0 },
+	{ "line", "Line", SN_CELL_INT, 0 },
+	{ "link_addr", NULL, SN_CELL_INT, 0 },
+	{ "size_bytes", "Bytes", SN_CELL_INT, 0 },
+	{ "range_count", "Parts", SN_CELL_INT, 0 },
+	{ "block_count", "Blocks", SN_CELL_INT, 0 },
+	{ "loop_count", "Loops", SN_CELL_INT, 0 },
+	{ "inline_count", "Inlined", SN_CELL_INT, 0 },
+	{ "never_returns", NULL, SN_CELL_BOOL, 0 },
+	{ "compiler", NULL, SN_CELL_TEXT, 0 },
+};
+
+static const struct sn_column block_columns[] = {
+	{ "function", "Function", SN_CELL_TEXT, 0 },
+	{ "link_addr", "Address", SN_CELL_INT, 0 },
+	{ "size_bytes", "Bytes", SN_CELL_INT, 0 },
+	{ "instruction_count", "Instructions", SN_CELL_INT, 0 },
+	{ "loop", "Loop", SN_CELL_TEXT, 0 },
+	{ "successors", "Successors", SN_CELL_TEXT, 0 },
+	{ "ends", "Ends in", SN_CELL_TEXT, 0 },
+	{ "speculative", NULL, SN_CELL_BOOL, 0 },
+};
+
+static const struct sn_column frame_columns[] = {
+	{ "link_addr", "Address", SN_CELL_INT, 0 },  { "level", "Level", SN_CELL_INT, 0 },
+	{ "function", "Function", SN_CELL_TEXT, 0 }, { "file", "File", SN_CELL_TEXT, 0 },
+	{ "line", "Line", SN_CELL_INT, 0 },	     { "inlined", "Inlined", SN_CELL_BOOL, 0 },
+	{ "loop", NULL, SN_CELL_TEXT, 0 },
+};
+
+static void set_line(struct sn_table *table, size_t column, uint32_t line)
+{
+	if (line)
+		sn_table_set_int(table, column, line);
+}
+
+static void loop_row(struct sn_table *table, const struct sn_loop *loop)
+{
+	const struct sn_function *function = loop->function;
+
+	sn_table_add_row(table);
+	sn_table_set_text(table, 0, loop->id);
+	sn_table_set_text(table, 1, loop->label);
+	sn_table_set_text(table, 2, function->name);
+	sn_table_set_text(table, 3, loop->file);
+	set_line(table, 4, loop->line_first);
+	set_line(table, 5, loop->line_last);
+	sn_table_set_int(table, 6, loop->depth);
+	sn_table_set_int(table, 7, loop->is_innermost);
+	sn_table_set_int(table, 8, loop->is_irreducible);
+	sn_table_set_text(table, 9, sn_loop_role_name(loop->role));
+	sn_table_set_text(table, 10, function->loops[loop->group].id);
+	set_line(table, 11, loop->unroll);
+	sn_table_set_int(table, 12, loop->vector_bytes);
+	sn_table_set_int(table, 13, loop->block_count);
+	sn_table_set_int(table, 14, loop->instruction_count);
+	sn_table_set_int(table, 15, loop->range_count);
+	sn_table_set_int(table, 16, loop->exit_count);
+	sn_table_set_int(table, 17, (int64_t)loop->header_link_addr);
+	if (loop->inline_index >= 0)
+		sn_table_set_text(table, 18, function->inlines[loop->inline_index].name);
+}
+
+static void function_row(struct sn_table *table, const struct sn_function *function)
+{
+	static const char *const kinds[] = { "symbol", "plt", "fde", "gap" };
+
+	sn_table_add_row(table);
+	sn_table_set_text(table, 0, function->name);
+	sn_table_set_text(table, 1, function->linkage_name);
+	sn_table_set_text(table, 2, kinds[function->kind]);
+	sn_table_set_text(table, 3, function->file);
+	set_line(table, 4, function->line);
+	sn_table_set_int(table, 5, (int64_t)function->link_addr);
+	sn_table_set_int(table, 6, (int64_t)function->size_bytes);
+	sn_table_set_int(table, 7, function->range_count);
+	sn_table_set_int(table, 8, function->block_count);
+	sn_table_set_int(table, 9, function->loop_count);
+	sn_table_set_int(table, 10, function->inline_count);
+	sn_table_set_int(table, 11, function->never_returns);
+	if (function->unit)
+		sn_table_set_text(table, 12, function->unit->producer);
+}
+
+static const char *block_end(uint32_t flags)
+{
+	if (flags & SN_BLOCK_RETURNS)
+		return "return";
+	if (flags & SN_BLOCK_NO_RETURN)
+		return "stop";
+	if (flags & SN_BLOCK_UNRESOLVED)
+		return "unresolved jump";
+	if (flags & SN_BLOCK_INDIRECT)
+		return "jump table";
+	if (flags & SN_BLOCK_LEAVES)
+		return "tail call";
+	return "block";
+}
+
+static void block_rows(struct sn_table *table, const struct sn_function *function)
+{
+	for (uint32_t b = 0; b < function->block_count; b++) {
+		const struct sn_block *block = &function->blocks[b];
+		struct sn_text successors = { 0 };
+
+		sn_table_add_row(table);
+		sn_table_set_text(table, 0, function->name);
+		sn_table_set_int(table, 1, (int64_t)block->link_addr);
+		sn_table_set_int(table, 2, block->size_bytes);
+		sn_table_set_int(table, 3, block->instruction_count);
+		if (block->loop >= 0)
+			sn_table_set_text(table, 4, function->loops[block->loop].id);
+		for (uint32_t e = 0; e < block->successor_count; e++) {
+			uint32_t to = function->successors[block->first_successor + e];
+
+			sn_text_addf(&successors, "%s%" PRIx64, e ? " " : "",
+				     function->blocks[to].link_addr);
+		}
+		sn_table_set_text(table, 5, successors.chars);
+		sn_table_set_text(table, 6, block_end(block->flags));
+		sn_table_set_int(table, 7, (block->flags & SN_BLOCK_SPECULATIVE) != 0);
+		sn_text_free(&successors);
+	}
+}
+
+static void frame_rows(struct sn_table *table, struct sn_structure *structure, uint64_t link_addr)
+{
+	static struct sn_location location; /* large */
+
+	if (!sn_structure_locate(structure, link_addr, &location)) {
+		sn_table_add_row(table);
+		sn_table_set_int(table, 0, (int64_t)link_addr);
+		return;
+	}
+	for (uint32_t i = 0; i < location.frame_count; i++) {
+		const struct sn_source_frame *frame = &location.frames[i];
+
+		sn_table_add_row(table);
+		sn_table_set_int(table, 0, (int64_t)link_addr);
+		sn_table_set_int(table, 1, i);
+		sn_table_set_text(table, 2, frame->name);
+		sn_table_set_text(table, 3, frame->file);
+		set_line(table, 4, frame->line);
+		sn_table_set_int(table, 5, frame->is_inlined);
+		if (location.loop)
+			sn_table_set_text(table, 6, location.loop->id);
+	}
+}
+
+static void function_rows(struct sn_table *table, struct sn_structure *structure, int list,
+			  const char *only)
+{
+	for (size_t i = 0; i < sn_structure_function_count(structure); i++) {
+		const struct sn_function *function = sn_structure_function(structure, i);
+
+		if (only && strcmp(function->name, only) != 0 &&
+		    strcmp(function->linkage_name, only) != 0)
+			continue;
+		if (only)
+			sn_function_prepare(structure, function, SN_PREPARE_ALL);
+		if (list == LIST_FUNCTIONS)
+			function_row(table, function);
+		else if (list == LIST_BLOCKS)
+			block_rows(table, function);
+		for (uint32_t l = 0; list == LIST_LOOPS && l < function->loop_count; l++)
+			loop_row(table, &function->loops[l]);
+	}
+}
+
+/* Addresses in hex, one a line of a file or of standard input: "-". */
+static sn_status read_addresses(const char *path, struct sn_structure *structure,
+				struct sn_table *table, struct sn_error *err)
+{
+	FILE *in = strcmp(path, "-") != 0 ? fopen(path, "re") : stdin;
+	SN_VEC(uint64_t) addrs = { 0 };
+	char line[256];
+
+	if (!in)
+		return sn_error_errno(err, "cannot open '%s'", path);
+	while (fgets(line, sizeof(line), in)) {
+		char *end;
+		uint64_t addr = strtoull(line, &end, 16);
+
+		if (end != line)
+			sn_vec_push(&addrs, addr);
+	}
+	if (in != stdin)
+		fclose(in);
+	sn_structure_prepare(structure, addrs.items, addrs.count, SN_PREPARE_ALL);
+	for (size_t i = 0; i < addrs.count; i++)
+		frame_rows(table, structure, addrs.items[i]);
+	sn_vec_free(&addrs);
+	return SN_OK;
+}
+
+static int list_of(const struct sn_args *args)
+{
+	const char *list = sn_args_value(args, "list");
+
+	if (sn_args_value(args, "addresses"))
+		return LIST_FRAMES;
+	if (!list || !strcmp(list, "loops"))
+		return LIST_LOOPS;
+	return !strcmp(list, "functions") ? LIST_FUNCTIONS : LIST_BLOCKS;
+}
+
+static sn_status print_structure(const struct sn_args *args, struct sn_structure *structure,
+				 struct sn_error *err)
+{
+	static const struct {
+		const struct sn_column *columns;
+		size_t count;
+		const char *schema;
+	} lists[] = {
+		[LIST_LOOPS] = { loop_columns, sizeof(loop_columns) / sizeof(*loop_columns),
+				 "sonde.structure-loops/1" },
+		[LIST_FUNCTIONS] = { function_columns,
+				     sizeof(function_columns) / sizeof(*function_columns),
+				     "sonde.structure-functions/1" },
+		[LIST_BLOCKS] = { block_columns, sizeof(block_columns) / sizeof(*block_columns),
+				  "sonde.structure-blocks/1" },
+		[LIST_FRAMES] = { frame_columns, sizeof(frame_columns) / sizeof(*frame_columns),
+				  "sonde.structure-frames/1" },
+	};
+	int list = list_of(args);
+	const char *only = sn_args_value(args, "function");
+	struct sn_table_view view = { .schema = lists[list].schema };
+	struct sn_table table;
+	sn_status status = sn_args_table_view(args, &view, err);
+
+	if (status != SN_OK)
+		return status;
+	if (sn_structure_warning(structure))
+		sn_warn("'%s': %s", sn_structure_path(structure), sn_structure_warning(structure));
+	sn_table_init(&table, lists[list].columns, lists[list].count);
+	if (list == LIST_FRAMES) {
+		status = read_addresses(sn_args_value(args, "addresses"), structure, &table, err);
+	} else {
+		if (!only)
+			sn_structure_prepare_all(structure, SN_PREPARE_ALL);
+		function_rows(&table, structure, list, only);
+		if (only && !table.row_count && list != LIST_LOOPS)
+			status = sn_error_set(err, SN_ERR_NOT_FOUND, "'%s' has no function '%s'",
+					      sn_structure_path(structure), only);
+	}
+	if (status == SN_OK)
+		status = sn_table_write(&table, &view, stdout, NULL, NULL, err);
+	sn_table_free(&table);
+	return status;
+}
+
+static int structure_run(const struct sn_args *args)
+{
+	struct sn_image_options options = { .only_this_file =
+						    sn_args_flag(args, "only-this-file") };
+	struct sn_structure *structure = NULL;
+	struct sn_image *image = NULL;
+	struct sn_error err;
+	sn_status status;
+
+	if (args->operand_count != 1) {
+		sn_warn("name one binary: sonde structure BINARY");
+		return SN_EXIT_USAGE;
+	}
+	status = sn_image_open(args->operands[0], &options, &image, &err);
+	if (status == SN_OK)
+		status = sn_structure_open(image, &structure, &err);
+	if (status == SN_OK)
+		status = print_structure(args, structure, &err);
+	sn_structure_free(structure);
+	sn_image_free(image);
+	return status == SN_OK ? SN_EXIT_OK : sn_error_print(&err);
+}
+
+static const struct sn_option structure_options[] = {
+	{ "list", 'l', "WHAT", "what to list: loops (the default), functions or blocks",
+	  "loops|functions|blocks" },
+	{ "function", 0, "NAME", "only this function, by its name or linkage name", NULL },
+	{ "addresses", 0, "FILE",
+	  "list the functions, inlined ones too, around the link addresses in FILE (hex, one a "
+	  "line; - "
+	  "for standard input)",
+	  NULL },
+	{ "only-this-file", 0, NULL, "do not look for a separate debug file", NULL },
+	SN_TABLE_OPTIONS,
+	{ 0 },
+};
+
+const struct sn_command sn_command_structure = {
+	.name = "structure",
+	.operands = "BINARY",
+	.summary = "Lists the loops, functions or blocks of a binary",
+	.description =
+		"Reads a program or shared object and lists what analyses see of it: functions "
+		"with "
+		"their source, loops with their nesting, source lines and role (main, peel, tail, "
+		"version "
+		"of one source loop), basic blocks with their successors. Nothing is run. With "
+		"--addresses it says where addresses of the file lie, as addr2line -i does, and in "
+		"which loop.",
+	.options = structure_options,
+	.examples = (const char *const[]){ "sonde structure ./app", "the loops of a program",
+					   "sonde structure -l functions --format csv /usr/bin/xz",
+					   "its functions, for a spreadsheet",
+					   "sonde structure --addresses - ./app",
+					   "where the addresses on standard input are", NULL },
+	.run = structure_run,
+};

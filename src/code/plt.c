@@ -1,0 +1,158 @@
+/* Relocations, and the stubs of the procedure linkage table that jump through relocated slots. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "code/decode.h"
+#include "code/image_parts.h"
+
+static void add_relocation(struct sn_image *image, const Elf64_Rela *rela, const uint8_t *symbols,
+			   size_t symbols_length, const uint8_t *strings, size_t strings_length)
+{
+	struct relocation relocation = { .link_addr = rela->r_offset };
+	uint64_t index = ELF64_R_SYM(rela->r_info);
+	Elf64_Sym symbol;
+
+	switch (ELF64_R_TYPE(rela->r_info)) {
+	case R_X86_64_RELATIVE:
+	case R_X86_64_IRELATIVE:
+		relocation.value = (uint64_t)rela->r_addend;
+		break;
+	case R_X86_64_64:
+	case R_X86_64_GLOB_DAT:
+	case R_X86_64_JUMP_SLOT:
+		if (!symbols || index >= symbols_length / sizeof(symbol))
+			return;
+		memcpy(&symbol, symbols + index * sizeof(symbol), sizeof(symbol));
+		relocation.name = sn_elf_string(strings, strings_length, symbol.st_name);
+		if (symbol.st_shndx != SHN_UNDEF)
+			relocation.value = symbol.st_value + (uint64_t)rela->r_addend;
+		break;
+	default:
+		return;
+	}
+	sn_vec_push(&image->relocations, relocation);
+}
+
+static int by_place(const void *a, const void *b)
+{
+	const struct relocation *x = a, *y = b;
+
+	return x->link_addr < y->link_addr ? -1 : x->link_addr > y->link_addr;
+}
+
+void sn_image_read_relocations(struct sn_image *image)
+{
+	const struct sn_elf_view *elf = &image->elf;
+
+	for (size_t i = 0; i < elf->section_count; i++) {
+		const Elf64_Shdr *section = &elf->sections[i], *symtab = NULL, *strtab = NULL;
+		size_t length, symbols_length = 0, strings_length = 0;
+		const uint8_t *bytes, *symbols = NULL, *strings = NULL;
+
+		if (section->sh_type != SHT_RELA || !(section->sh_flags & SHF_ALLOC))
+			continue;
+		if (section->sh_link && section->sh_link < elf->section_count)
+			symtab = &elf->sections[section->sh_link];
+		if (symtab && symtab->sh_link < elf->section_count)
+			strtab = &elf->sections[symtab->sh_link];
+		if (strtab) {
+			symbols = sn_elf_section_bytes(elf, symtab, &symbols_length);
+			strings = sn_elf_section_bytes(elf, strtab, &strings_length);
+		}
+		bytes = sn_elf_section_bytes(elf, section, &length);
+		for (size_t at = 0; bytes && length - at >= sizeof(Elf64_Rela);
+		     at += sizeof(Elf64_Rela)) {
+			Elf64_Rela rela;
+
+			memcpy(&rela, bytes + at, sizeof(rela));
+			add_relocation(image, &rela, symbols, symbols_length, strings,
+				       strings_length);
+		}
+	}
+	if (image->relocations.count)
+		qsort(image->relocations.items, image->relocations.count,
+		      sizeof(*image->relocations.items), by_place);
+}
+
+static const struct relocation *relocation_at(const struct sn_image *image, uint64_t link_addr)
+{
+	struct relocation key = { .link_addr = link_addr };
+
+	if (!image->relocations.count)
+		return NULL;
+	return bsearch(&key, image->relocations.items, image->relocations.count, sizeof(key),
+		       by_place);
+}
+
+/* The slot that a stub of this size jumps through, or 0. */
+static uint64_t stub_slot(const uint8_t *bytes, size_t length, uint64_t link_addr)
+{
+	for (size_t at = 0; at < length;) {
+		struct sn_instruction insn;
+		int32_t displacement;
+
+		if (!sn_instruction_decode(bytes + at, length - at, link_addr + at, &insn))
+			return 0;
+		at += insn.length;
+		if (insn.flow == SN_FLOW_JUMP_INDIRECT && insn.length >= 6 &&
+		    bytes[at - 6] == 0xff && bytes[at - 5] == 0x25) {
+			memcpy(&displacement, bytes + at - 4, 4);
+			return link_addr + at + (uint64_t)(int64_t)displacement;
+		}
+	}
+	return 0;
+}
+
+static const char *stub_name(struct sn_image *image, const struct relocation *relocation,
+			     size_t name_count)
+{
+	const char *name = relocation->name;
+
+	/* IRELATIVE: the resolver stands in for the name that static linking dropped */
+	for (size_t i = 0; !name && relocation->value && i < name_count; i++)
+		if (image->names.items[i].link_addr == relocation->value)
+			name = image->names.items[i].name;
+	if (!name || !*name)
+		return NULL;
+	return sn_arena_printf(&image->arena, "%s@plt", name);
+}
+
+static void read_plt_section(struct sn_image *image, const struct sn_section *section,
+			     size_t entry_bytes, size_t name_count)
+{
+	for (uint64_t at = 0; at + entry_bytes <= section->size_bytes; at += entry_bytes) {
+		size_t available;
+		const uint8_t *bytes = sn_image_bytes(image, section->link_addr + at, &available);
+		const struct relocation *relocation;
+		struct sn_symbol symbol = { .link_addr = section->link_addr + at,
+					    .size_bytes = entry_bytes,
+					    .kind = SN_SYMBOL_PLT };
+
+		if (!bytes || available < entry_bytes)
+			return;
+		relocation = relocation_at(image, stub_slot(bytes, entry_bytes, symbol.link_addr));
+		if (!relocation)
+			continue;
+		symbol.name = stub_name(image, relocation, name_count);
+		if (symbol.name)
+			sn_vec_push(&image->names, symbol);
+	}
+}
+
+void sn_image_read_plt(struct sn_image *image)
+{
+	size_t name_count = image->names.count;
+
+	for (size_t i = 0; i < image->elf.section_count; i++) {
+		const Elf64_Shdr *header = &image->elf.sections[i];
+		const struct sn_section *section;
+
+		if (!sn_starts_with(sn_elf_section_name(&image->elf, header), ".plt"))
+			continue;
+		section = sn_image_section_at(image, header->sh_addr);
+		if (section && section->is_executable && section->link_addr == header->sh_addr)
+			read_plt_section(image, section, header->sh_entsize == 8 ? 8 : 16,
+					 name_count);
+	}
+}

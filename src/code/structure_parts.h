@@ -1,0 +1,131 @@
+/**
+ * A structure from the inside: what structure.c, lines.c, cfg.c, jump_tables.c, loops.c and
+ * extract.c share.
+ */
+#ifndef SN_CODE_STRUCTURE_PARTS_H
+#define SN_CODE_STRUCTURE_PARTS_H
+
+#include "base/arena.h"
+#include "base/intern.h"
+#include "base/map.h"
+#include "base/vec.h"
+#include "code/decode.h"
+#include "code/image.h"
+#include "code/structure.h"
+
+/** A function's range, for finding the function around an address. */
+struct function_range {
+	struct sn_range range;
+	uint32_t function;
+};
+
+/** Machine code that an extract brought along. */
+struct code_piece {
+	uint64_t link_addr;
+	const uint8_t *bytes;
+	size_t length;
+};
+
+struct source_map {
+	const char *from, *to;
+};
+
+struct source_text {
+	const char *file; /* interned */
+	const char *chars;
+	size_t length;
+};
+
+struct line_reader; /* lines.c */
+struct cfg_scratch; /* cfg.c */
+
+struct sn_structure {
+	struct sn_arena arena;
+	struct sn_interner strings;
+	struct sn_image *image; /* NULL: from an extract */
+	const char *id, *path, *command_line, *warning;
+	uint64_t link_base;
+	struct sn_function *functions;
+	size_t function_count;
+	SN_VEC(struct function_range) ranges; /* by address, disjoint */
+	SN_VEC(struct code_piece) pieces;     /* by address, disjoint */
+	SN_VEC(const struct sn_unit *) units;
+	SN_VEC(struct source_map) source_maps;
+	SN_VEC(struct source_text) sources;
+	struct sn_map source_index; /* interned file -> index + 1 in sources */
+	struct sn_map returns;	    /* function index -> enum below, see cfg.c */
+	struct line_reader *lines;
+	struct cfg_scratch *scratch;
+};
+
+/** The interned copy: equal strings are one pointer. NULL stays NULL. */
+const char *sn_structure_string(struct sn_structure *structure, const char *chars);
+
+/** structure.c: an empty one. */
+struct sn_structure *sn_structure_new(void);
+/** The index of the function around an address, or -1: without making its name. */
+int64_t sn_structure_find(const struct sn_structure *structure, uint64_t link_addr);
+/** Sets the readable name if it is not there. */
+void sn_function_name(struct sn_structure *structure, struct sn_function *function);
+
+/** lines.c: DWARF for these functions (sorted indices, none has lines yet). Sets has_lines. */
+void sn_lines_prepare(struct sn_structure *structure, const uint32_t *functions, size_t count);
+void sn_line_reader_free(struct line_reader *reader);
+
+/** cfg.c: blocks and loops of one function. Sets has_code. */
+void sn_cfg_prepare(struct sn_structure *structure, struct sn_function *function);
+void sn_cfg_scratch_free(struct cfg_scratch *scratch);
+
+/** One decoded instruction of the function in hand. Positions count bytes over its ranges in order.
+ */
+struct cfg_insn {
+	struct sn_instruction insn;
+	uint64_t link_addr;
+	uint32_t position;
+	int32_t previous; /* the instruction from which control came first, -1: none */
+	uint8_t flags;	  /* enum cfg_insn_flags */
+};
+
+enum cfg_insn_flags {
+	CFG_LEADER = 1,	     /* some control flow comes here from elsewhere than straight above */
+	CFG_ENTRY = 2,	     /* entry of the function or a landing pad */
+	CFG_SPECULATIVE = 4, /* nothing known leads here */
+	CFG_NO_RETURN = 8,   /* a call that does not come back */
+	CFG_UNRESOLVED = 16, /* an indirect jump to nowhere known */
+	CFG_ROOT = 32,	     /* first of a speculative run */
+};
+
+/** jump_tables.c: targets of the indirect jump at the end of a path of instructions (oldest first).
+ *  Adds link addresses inside `function` to `targets` (in table order, repeats kept); where the
+ * table itself lies in executable bytes, `*table` is its range. False if the jump is not
+ * understood. */
+struct jump_targets {
+	uint64_t *items;
+	size_t count, capacity;
+};
+bool sn_jump_table_read(const struct sn_structure *structure, const struct sn_function *function,
+			const struct cfg_insn *const *path, size_t path_length,
+			struct jump_targets *targets, struct sn_range *table);
+
+/** Is the address in one of the function's ranges? */
+static inline bool function_holds(const struct sn_function *function, uint64_t link_addr)
+{
+	for (uint32_t i = 0; i < function->range_count; i++)
+		if (link_addr >= function->ranges[i].first_link_addr &&
+		    link_addr < function->ranges[i].end_link_addr)
+			return true;
+	return false;
+}
+
+/** loops.c: the loops of a function whose blocks, successors and edges of exceptions are known.
+ * `extra` are further edges (block to block; from UINT32_MAX: from outside) in pairs. */
+void sn_loops_find(struct sn_structure *structure, struct sn_function *function,
+		   const uint32_t *extra, size_t extra_count);
+/** Source ranges, labels, roles: after lines and blocks are there. */
+void sn_loops_describe(struct sn_structure *structure, struct sn_function *function);
+/** The part of a path behind its last slash. */
+const char *sn_base_name(const char *path);
+/** loop_roles.c: groups loops of one source loop and says which is which. */
+void sn_loops_group(struct sn_structure *structure, struct sn_function *function);
+
+#endif

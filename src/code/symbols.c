@@ -1,0 +1,310 @@
+/* Code symbols: from all tables, FDEs and what is left, to one list without overlaps. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "code/decode.h"
+#include "code/image_parts.h"
+
+static const struct sn_section *code_section(const struct sn_image *image, uint64_t link_addr)
+{
+	const struct sn_section *section = sn_image_section_at(image, link_addr);
+
+	return section && section->is_executable && section->has_bytes ? section : NULL;
+}
+
+/* "memcpy@@GLIBC_2.14" is memcpy */
+static const char *plain_name(struct sn_image *image, const char *name)
+{
+	const char *at = strchr(name, '@');
+
+	return at && at != name ? sn_arena_strndup(&image->arena, name, (size_t)(at - name)) : name;
+}
+
+static void add_symbol(struct sn_image *image, const Elf64_Sym *symbol, const char *name,
+		       const char *file)
+{
+	unsigned type = ELF64_ST_TYPE(symbol->st_info);
+	unsigned binding = ELF64_ST_BIND(symbol->st_info);
+	struct sn_symbol found = {
+		.link_addr = symbol->st_value,
+		.size_bytes = symbol->st_size,
+		.is_local = binding == STB_LOCAL,
+		.is_weak = binding == STB_WEAK,
+		.is_ifunc = type == STT_GNU_IFUNC,
+		.file = binding == STB_LOCAL ? file : NULL,
+	};
+	bool is_untyped = type == STT_NOTYPE;
+
+	if (!*name || symbol->st_shndx == SHN_UNDEF || symbol->st_shndx == SHN_ABS)
+		return;
+	if (type == STT_OBJECT && symbol->st_size) {
+		found.kind = SN_SYMBOL_DATA;
+		found.name = plain_name(image, name);
+		sn_vec_push(&image->data, found);
+		return;
+	}
+	if (type != STT_FUNC && type != STT_GNU_IFUNC && !is_untyped)
+		return;
+	if ((is_untyped && (name[0] == '.' || name[0] == '$')) ||
+	    !code_section(image, found.link_addr))
+		return;
+	if (symbol->st_size > UINT64_MAX - symbol->st_value)
+		found.size_bytes = 0;
+	/* an untyped name inside a sized function is a label; this marks it as such */
+	found.is_size_inferred = is_untyped || !found.size_bytes;
+	found.kind = SN_SYMBOL_FUNCTION;
+	found.name = plain_name(image, name);
+	sn_vec_push(&image->names, found);
+}
+
+static bool read_table(struct sn_image *image, const struct sn_elf_view *elf, uint32_t type)
+{
+	bool is_found = false;
+
+	for (size_t i = 0; i < elf->section_count; i++) {
+		const Elf64_Shdr *section = &elf->sections[i];
+		const uint8_t *bytes, *strings;
+		size_t length, strings_length;
+		const char *file = NULL;
+
+		if (section->sh_type != type || section->sh_link >= elf->section_count)
+			continue;
+		bytes = sn_elf_section_bytes(elf, section, &length);
+		strings = sn_elf_section_bytes(elf, &elf->sections[section->sh_link],
+					       &strings_length);
+		is_found |= length >= 2 * sizeof(Elf64_Sym);
+		for (size_t at = 0; bytes && length - at >= sizeof(Elf64_Sym);
+		     at += sizeof(Elf64_Sym)) {
+			Elf64_Sym symbol;
+			const char *name;
+
+			memcpy(&symbol, bytes + at, sizeof(symbol));
+			name = sn_elf_string(strings, strings_length, symbol.st_name);
+			if (ELF64_ST_TYPE(symbol.st_info) == STT_FILE)
+				file = *name ? name : NULL;
+			else
+				add_symbol(image, &symbol, name, file);
+		}
+	}
+	return is_found;
+}
+
+static size_t underscores(const char *name)
+{
+	return strspn(name, "_");
+}
+
+/* By address; among aliases the name that a person would choose comes first, whatever the tables'
+ * order. */
+static int by_address_and_rank(const void *a, const void *b)
+{
+	const struct sn_symbol *x = a, *y = b;
+	size_t x_length, y_length;
+
+#define PREFER(expr_x, expr_y)                                                                     \
+	do {                                                                                       \
+		if ((expr_x) != (expr_y))                                                          \
+			return (expr_x) < (expr_y) ? -1 : 1;                                       \
+	} while (0)
+	PREFER(x->link_addr, y->link_addr);
+	PREFER(x->is_size_inferred, y->is_size_inferred);
+	PREFER(x->is_local, y->is_local);
+	PREFER(x->is_weak, y->is_weak);
+	/* mangled names begin with an underscore by rule, not by shyness */
+	PREFER(sn_starts_with(x->name, "_Z") ? 0 : underscores(x->name),
+	       sn_starts_with(y->name, "_Z") ? 0 : underscores(y->name));
+	x_length = strlen(x->name);
+	y_length = strlen(y->name);
+	PREFER(x_length, y_length);
+#undef PREFER
+	return strcmp(x->name, y->name);
+}
+
+static void sort_symbols(struct sn_symbol *items, size_t count)
+{
+	if (count)
+		qsort(items, count, sizeof(*items), by_address_and_rank);
+}
+
+static void push_symbol(struct sn_image *image, struct sn_symbol symbol)
+{
+	sn_vec_push(&image->symbols, symbol);
+}
+
+static const struct sn_fde *fde_from(const struct sn_image *image, size_t *at, uint64_t link_addr)
+{
+	while (*at < image->fdes.count && image->fdes.items[*at].link_addr < link_addr)
+		(*at)++;
+	return *at < image->fdes.count ? &image->fdes.items[*at] : NULL;
+}
+
+static void push_fde(struct sn_image *image, const struct sn_fde *fde)
+{
+	const struct sn_section *section = code_section(image, fde->link_addr);
+	struct sn_symbol symbol = { .link_addr = fde->link_addr,
+				    .size_bytes = fde->size_bytes,
+				    .kind = SN_SYMBOL_FDE };
+
+	/* one FDE covers a whole PLT, which has names of its own or is better left a gap */
+	if (!section || sn_starts_with(section->name, ".plt") || !fde->size_bytes)
+		return;
+	symbol.name = sn_arena_printf(&image->arena, "<function at 0x%" PRIx64 ">", fde->link_addr);
+	push_symbol(image, symbol);
+}
+
+/* One symbol an address, labels inside of functions left out, and FDEs where no sized symbol is. */
+static void merge_names_and_fdes(struct sn_image *image)
+{
+	uint64_t sized_end = 0;
+	size_t fde_at = 0;
+
+	for (size_t i = 0; i < image->names.count;) {
+		struct sn_symbol symbol = image->names.items[i];
+		const struct sn_fde *fde;
+		size_t first = i;
+
+		for (;
+		     i < image->names.count && image->names.items[i].link_addr == symbol.link_addr;
+		     i++) {
+			if (image->names.items[i].size_bytes > symbol.size_bytes)
+				symbol.size_bytes = image->names.items[i].size_bytes;
+		}
+		while ((fde = fde_from(image, &fde_at, sized_end)) &&
+		       fde->link_addr < symbol.link_addr) {
+			push_fde(image, fde);
+			fde_at++;
+		}
+		if (symbol.link_addr < sized_end && image->names.items[first].is_size_inferred)
+			continue;
+		if (!symbol.size_bytes && fde && fde->link_addr == symbol.link_addr)
+			symbol.size_bytes = fde->size_bytes;
+		if (symbol.link_addr + symbol.size_bytes > sized_end)
+			sized_end = symbol.link_addr + symbol.size_bytes;
+		if (sized_end <= symbol.link_addr)
+			sized_end = symbol.link_addr + 1;
+		push_symbol(image, symbol);
+	}
+	for (const struct sn_fde *fde; (fde = fde_from(image, &fde_at, sized_end)); fde_at++)
+		push_fde(image, fde);
+}
+
+/* Sizes that are missing, and an end before the next begins. What a function had left behind one
+ * that begins inside of it goes to the latter. */
+static void settle_sizes(struct sn_image *image)
+{
+	for (size_t i = 0; i < image->symbols.count; i++) {
+		struct sn_symbol *symbol = &image->symbols.items[i];
+		const struct sn_section *section = code_section(image, symbol->link_addr);
+		uint64_t end = section->link_addr + section->size_bytes;
+		uint64_t next = i + 1 < image->symbols.count ? symbol[1].link_addr : end;
+
+		symbol->is_size_inferred = !symbol->size_bytes;
+		if (symbol->size_bytes && symbol->size_bytes < end - symbol->link_addr)
+			end = symbol->link_addr + symbol->size_bytes;
+		if (end > next) {
+			if (symbol->size_bytes && i + 1 < image->symbols.count &&
+			    symbol[1].size_bytes && end - next > symbol[1].size_bytes)
+				symbol[1].size_bytes = end - next;
+			end = next;
+		}
+		symbol->size_bytes = end - symbol->link_addr;
+	}
+}
+
+/* The first byte in [at, end) that is not padding; `end` if all are. */
+static uint64_t skip_padding(const struct sn_image *image, uint64_t at, uint64_t end)
+{
+	while (at < end) {
+		size_t available;
+		const uint8_t *bytes = sn_image_bytes(image, at, &available);
+		struct sn_instruction insn;
+
+		if (!bytes)
+			return end;
+		if (*bytes == 0)
+			at++;
+		else if (sn_instruction_decode(bytes, available, at, &insn) && insn.is_padding)
+			at += insn.length;
+		else
+			break;
+	}
+	return at < end ? at : end;
+}
+
+static void add_gap(struct sn_image *image, uint64_t at, uint64_t end)
+{
+	struct sn_symbol symbol = { .kind = SN_SYMBOL_GAP, .is_size_inferred = true };
+
+	at = skip_padding(image, at, end);
+	if (at >= end)
+		return;
+	symbol.link_addr = at;
+	symbol.size_bytes = end - at;
+	symbol.name = sn_arena_printf(&image->arena, "<code at 0x%" PRIx64 ">", at);
+	push_symbol(image, symbol);
+}
+
+static void add_gaps(struct sn_image *image)
+{
+	size_t count = image->symbols.count, at = 0;
+
+	for (size_t i = 0; i < image->sections.count; i++) {
+		const struct sn_section *section = &image->sections.items[i];
+		uint64_t covered = section->link_addr, end = covered + section->size_bytes;
+
+		if (!section->is_executable || !section->has_bytes)
+			continue;
+		while (at < count && image->symbols.items[at].link_addr < covered)
+			at++;
+		for (; at < count && image->symbols.items[at].link_addr < end; at++) {
+			const struct sn_symbol *symbol = &image->symbols.items[at];
+			uint64_t start = symbol->link_addr, next = start + symbol->size_bytes;
+
+			if (start > covered)
+				add_gap(image, covered, start);
+			covered = next > covered ? next : covered;
+		}
+		if (covered < end)
+			add_gap(image, covered, end);
+	}
+	sort_symbols(image->symbols.items, image->symbols.count);
+}
+
+/* Damaged files have sections on top of one another; then a later symbol may begin before an
+ * earlier ends. */
+static void drop_overlaps(struct sn_image *image)
+{
+	uint64_t covered = 0;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < image->symbols.count; i++) {
+		struct sn_symbol symbol = image->symbols.items[i];
+
+		if (symbol.link_addr < covered || !symbol.size_bytes)
+			continue;
+		covered = symbol.link_addr + symbol.size_bytes;
+		image->symbols.items[kept++] = symbol;
+	}
+	image->symbols.count = kept;
+}
+
+void sn_image_read_symbols(struct sn_image *image)
+{
+	bool has = read_table(image, &image->elf, SHT_SYMTAB);
+
+	if (image->debug.is_open)
+		has |= read_table(image, &image->debug.elf, SHT_SYMTAB);
+	if (image->mini.is_open)
+		has |= read_table(image, &image->mini.elf, SHT_SYMTAB);
+	read_table(image, &image->elf, SHT_DYNSYM);
+	image->facts.has_symtab = has;
+	sn_image_read_plt(image);
+	sort_symbols(image->names.items, image->names.count);
+	sort_symbols(image->data.items, image->data.count);
+	merge_names_and_fdes(image);
+	settle_sizes(image);
+	add_gaps(image);
+	drop_overlaps(image);
+}
