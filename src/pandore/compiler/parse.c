@@ -852,7 +852,7 @@ static void parse_prototype(struct sn_pnd_parser *p, struct sn_pnd_function *f, 
 }
 
 static void parse_function(struct sn_pnd_parser *p, enum sn_pnd_type type, size_t first,
-			   bool is_const)
+			   bool is_const, bool is_foreign)
 {
 	struct sn_pnd_function *f = sn_arena_new(p->arena, struct sn_pnd_function), **last;
 	const struct sn_pnd_token *name = sn_pnd_peek(p, 0);
@@ -881,6 +881,12 @@ static void parse_function(struct sn_pnd_parser *p, enum sn_pnd_type type, size_
 		*last = f; /* it may call itself */
 		parse_pure(p, f, body);
 		*last = NULL;
+		if (is_foreign && !f->is_opaque) {
+			f->is_opaque = true;
+			f->body = NULL;
+		}
+		if (is_foreign)
+			f->impure = "its type is not one of Pandore C";
 		if (f->is_opaque)
 			add_opaque(p, f);
 		p->at = f->last_token + 1;
@@ -943,34 +949,51 @@ static bool is_word_then_paren(const struct sn_pnd_parser *p, const char *word)
 	return sn_pnd_at_word(p, word) && sn_pnd_peek(p, 1)->punct == '(';
 }
 
+/* In "TYPE WORDS ... NAME (" the number of tokens before NAME; 0 if this is no function. */
+static size_t words_before_function(const struct sn_pnd_parser *p)
+{
+	size_t n = 0;
+
+	while (sn_pnd_peek(p, n)->kind == SN_TOK_IDENT || sn_pnd_peek(p, n)->punct == '*')
+		n++;
+	if (n < 2 || sn_pnd_peek(p, n)->punct != '(' ||
+	    sn_pnd_is_keyword(sn_pnd_peek(p, n - 1)->text))
+		return sn_pnd_peek(p, n)->punct == '(' && n >= 2 &&
+				       !strcmp(sn_pnd_peek(p, n - 1)->text, "main")
+			       ? n - 1
+			       : 0;
+	return n - 1;
+}
+
+static void parse_globals(struct sn_pnd_parser *p, enum sn_pnd_type type, size_t first)
+{
+	const struct sn_pnd_token *name = sn_pnd_peek(p, 0);
+
+	if (name->kind == SN_TOK_IDENT && (sn_pnd_find_phase(p->program, name->text) ||
+					   sn_pnd_find_function(p->program, name->text)))
+		name_is_taken(p, name);
+	if (!sn_pnd_parse_declarators(p, type, SN_VAR_GLOBAL, &p->program->globals, NULL))
+		skip_declaration(p, first);
+}
+
 static bool parse_typed(struct sn_pnd_parser *p, size_t first, bool is_const)
 {
-	enum sn_pnd_type type;
-	size_t words;
-	size_t stars = 0;
+	enum sn_pnd_type type = SN_T_VOID;
+	size_t words = 0, before = words_before_function(p);
+	bool is_type = sn_pnd_at_type(p, &type, &words);
 
-	if (!sn_pnd_at_type(p, &type, &words))
-		return false;
-	p->at += words;
-	while (sn_pnd_peek(p, stars)->punct == '*')
-		stars++;
-	if (is_word_then_paren(p, "main")) {
-		parse_main(p, first);
-	} else if (stars && sn_pnd_peek(p, stars + 1)->punct == '(') {
-		p->at += stars; /* returns a pointer: for the host only */
-		parse_function(p, SN_T_VOID, first, false);
-	} else if (sn_pnd_peek(p, 1)->punct == '(') {
-		parse_function(p, type, first, is_const);
-	} else {
-		const struct sn_pnd_token *name = sn_pnd_peek(p, 0);
-
-		if (name->kind == SN_TOK_IDENT && (sn_pnd_find_phase(p->program, name->text) ||
-						   sn_pnd_find_function(p->program, name->text)))
-			name_is_taken(p, name);
-		if (!sn_pnd_parse_declarators(p, type, SN_VAR_GLOBAL, &p->program->globals, NULL))
-			skip_declaration(p, first);
+	if (before) {
+		p->at += before;
+		if (sn_pnd_at_word(p, "main"))
+			parse_main(p, first);
+		else
+			parse_function(p, type, first, is_const, !is_type || words != before);
+		return true;
 	}
-	return true;
+	p->at += words;
+	if (is_type)
+		parse_globals(p, type, first);
+	return is_type;
 }
 
 static void parse_top(struct sn_pnd_parser *p)
