@@ -9,6 +9,7 @@
 	X(structure)                                                                               \
 	X(list)                                                                                    \
 	X(help)                                                                                    \
+	X(comm)                                                                                    \
 	X(pandore_compile)                                                                         \
 	X(version)                                                                                 \
 	X(completion)

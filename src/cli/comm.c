@@ -1,0 +1,143 @@
+#include <string.h>
+
+#include "base/alloc.h"
+#include "cli/command.h"
+#include "pandore/profiler/comm.h"
+
+static enum sn_comm_value value_of(const char *name)
+{
+	if (name && !strcmp(name, "bytes"))
+		return SN_COMM_BYTES;
+	return name && !strcmp(name, "wait_s") ? SN_COMM_WAIT : SN_COMM_MESSAGES;
+}
+
+static enum sn_comm_group group_of(const char *name)
+{
+	if (name && !strcmp(name, "node"))
+		return SN_COMM_NODES;
+	return name && !strcmp(name, "variable") ? SN_COMM_VARIABLES : SN_COMM_PARTITIONS;
+}
+
+static sn_status write_graphs(const struct sn_args *args, struct sn_comm_profile **profiles,
+			      const struct sn_comm_choice *choice, bool is_svg,
+			      struct sn_error *err)
+{
+	struct sn_comm_graph *graphs = sn_alloc_zeroed(args->operand_count, sizeof(*graphs));
+	sn_status status = SN_OK;
+	size_t made = 0;
+
+	while (made < args->operand_count && status == SN_OK) {
+		status = sn_comm_graph_make(profiles[made], choice, &graphs[made], err);
+		made += status == SN_OK;
+	}
+	if (status == SN_OK && is_svg)
+		sn_comm_write_svg(graphs, made, stdout);
+	for (size_t i = 0; i < made; i++) {
+		if (status == SN_OK && !is_svg)
+			sn_comm_write_dot(&graphs[i], value_of(sn_args_value(args, "value")),
+					  stdout);
+		sn_comm_graph_free(&graphs[i]);
+	}
+	sn_vec_release(graphs);
+	return status;
+}
+
+static sn_status write_tables(const struct sn_args *args, struct sn_comm_profile **profiles,
+			      const struct sn_comm_choice *choice, struct sn_error *err)
+{
+	const char *what = sn_args_value(args, "table");
+	struct sn_table_view view = { .schema = "sonde.comm/1" };
+	sn_status status = sn_args_table_view(args, &view, err);
+
+	for (size_t i = 0; i < args->operand_count && status == SN_OK; i++) {
+		if (i && view.format == SN_FORMAT_TEXT)
+			puts("");
+		status = sn_comm_write_table(profiles[i], choice, what ? what : "arcs", &view,
+					     stdout, err);
+	}
+	return status;
+}
+
+static int comm_run(const struct sn_args *args)
+{
+	struct sn_comm_choice choice = { .phase = sn_args_value(args, "phase"),
+					 .zone = sn_args_value(args, "zone"),
+					 .nodes = sn_args_value(args, "nodes"),
+					 .variables = sn_args_value(args, "variables"),
+					 .group = group_of(sn_args_value(args, "by")) };
+	const char *format = sn_args_value(args, "format");
+	struct sn_comm_profile **profiles;
+	struct sn_error err;
+	sn_status status = SN_OK;
+	size_t count = 0;
+
+	if (!args->operand_count) {
+		sn_error_set(&err, SN_ERR_USAGE,
+			     "comm: name a profile: sonde comm PROG.profile.json, which a program "
+			     "compiled with 'sonde pandore compile --profile' writes");
+		return sn_error_print(&err);
+	}
+	profiles = sn_alloc_zeroed(args->operand_count, sizeof(*profiles));
+	while (count < args->operand_count && status == SN_OK) {
+		status = sn_comm_profile_read(args->operands[count], &profiles[count], &err);
+		count += status == SN_OK;
+	}
+	if (status == SN_OK && format && (!strcmp(format, "svg") || !strcmp(format, "dot")))
+		status = write_graphs(args, profiles, &choice, !strcmp(format, "svg"), &err);
+	else if (status == SN_OK)
+		status = write_tables(args, profiles, &choice, &err);
+	for (size_t i = 0; i < count; i++)
+		sn_comm_profile_free(profiles[i]);
+	sn_vec_release(profiles);
+	return status == SN_OK ? SN_EXIT_OK : sn_error_print(&err);
+}
+
+static const struct sn_option comm_options[] = {
+	{ "format", 'f', "FORMAT", "how to print: text, csv, json, jsonl, dot or svg",
+	  "text|csv|json|jsonl|dot|svg" },
+	{ "table", 'T', "TABLE", "which table: arcs (default), zones, phases, nodes or lines",
+	  "arcs|zones|phases|nodes|lines" },
+	{ "by", 'b', "GROUP",
+	  "arcs between partitions (default), or added up by node or by variable",
+	  "partition|node|variable" },
+	{ "phase", 'p', "NAME", "only the traffic of this phase", NULL },
+	{ "zone", 'z', "NAME", "only the traffic of this instrumentation zone", NULL },
+	{ "nodes", 'n', "I,J,..", "only traffic between these nodes", NULL },
+	{ "variables", 'V', "A,B,..", "only traffic between these variables", NULL },
+	{ "value", 'v', "VALUE", "what labels the arcs of dot: messages, bytes or wait_s",
+	  "messages|bytes|wait_s" },
+	{ "sort", 's', "COLUMN", "order by this column; -COLUMN turns the order round", NULL },
+	{ "cols", 'c', "A,B,..", "print these columns, in this order", NULL },
+	{ "filter", 'F', "COND,..", "keep rows where KEY=VALUE, KEY!=VALUE, KEY~REGEX, KEY>NUMBER",
+	  NULL },
+	{ "top", 't', "N", "print N rows at most (text: 20 unless said)", NULL },
+	{ "all", 'a', NULL, "print every row", NULL },
+	{ 0 }
+};
+
+static const char *const comm_examples[] = {
+	"sonde comm fig1.profile.json",
+	"messages, bytes and waiting time between partitions",
+	"sonde comm rows.profile.json columns.profile.json blocks.profile.json -f svg > "
+	"figure4.svg",
+	"three distributions side by side, messages above and waiting time below",
+	"sonde comm fig1.profile.json --zone zone2 --by node",
+	"one zone, added up by node",
+	NULL
+};
+
+const struct sn_command sn_command_comm = {
+	.name = "comm",
+	.operands = "PROFILE.json...",
+	.summary = "Shows who sends what to whom in a Pandore program",
+	.description = "Prints the communication graph between array partitions that a program "
+		       "compiled with "
+		       "'sonde pandore compile --profile' counted: messages, bytes and the time "
+		       "its receiver "
+		       "waited for each arc, broadcasts for each pair of variable and partition; "
+		       "and its times "
+		       "by phase, zone, node and source line.",
+	.options = comm_options,
+	.examples = comm_examples,
+	.run = comm_run,
+};

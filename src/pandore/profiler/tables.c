@@ -1,0 +1,270 @@
+#include <math.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "pandore/profiler/comm.h"
+
+struct extra {
+	const struct sn_comm_profile *profile;
+	double assignment_balance, busy_balance;
+};
+
+static void write_extra(struct sn_json *json, void *context)
+{
+	const struct extra *e = context;
+
+	sn_json_member_string(json, "program", e->profile->program);
+	sn_json_member_string(json, "source", e->profile->source);
+	sn_json_member_int(json, "nodes", e->profile->nodes);
+	sn_json_member_string(json, "scheme", e->profile->scheme);
+	sn_json_member_string(json, "backend", e->profile->backend);
+	sn_json_member_double(json, "assignment_balance", e->assignment_balance);
+	sn_json_member_double(json, "busy_balance", e->busy_balance);
+}
+
+static const struct sn_column arc_columns[] = {
+	{ "kind", "kind", SN_CELL_TEXT, 0 },
+	{ "source", "from", SN_CELL_TEXT, 0 },
+	{ "target", "to", SN_CELL_TEXT, 0 },
+	{ "messages", "messages", SN_CELL_INT, 0 },
+	{ "bytes", "bytes", SN_CELL_INT, 0 },
+	{ "wait_s", "waiting s", SN_CELL_SECONDS, 0 },
+	{ "broadcasts", "broadcasts", SN_CELL_INT, 0 },
+};
+
+static sn_status fill_arcs(const struct sn_comm_profile *p, const struct sn_comm_choice *choice,
+			   struct sn_table *table, struct sn_error *err)
+{
+	struct sn_comm_graph graph;
+	sn_status status = sn_comm_graph_make(p, choice, &graph, err);
+
+	if (status != SN_OK)
+		return status;
+	sn_table_init(table, arc_columns, sizeof(arc_columns) / sizeof(*arc_columns));
+	for (size_t i = 0; i < graph.arcs.count; i++) {
+		const struct sn_comm_arc *arc = &graph.arcs.items[i];
+
+		sn_table_add_row(table);
+		sn_table_set_text(table, 0, arc->is_broadcast ? "broadcast" : "arc");
+		sn_table_set_text(table, 1, arc->source);
+		sn_table_set_text(table, 2, arc->target);
+		sn_table_set_int(table, 3, (int64_t)arc->messages);
+		sn_table_set_int(table, 4, (int64_t)arc->bytes);
+		sn_table_set_real(table, 5, arc->wait_s);
+		if (arc->is_broadcast && p->nodes > 1 && !choice->nodes)
+			sn_table_set_int(table, 6, (int64_t)arc->messages / (p->nodes - 1));
+	}
+	sn_comm_graph_free(&graph);
+	return SN_OK;
+}
+
+static const struct sn_column phase_columns[] = {
+	{ "phase", "phase", SN_CELL_TEXT, 0 },
+	{ "node", "node", SN_CELL_INT, 0 },
+	{ "calls", "calls", SN_CELL_INT, 0 },
+	{ "assignments", "assignments", SN_CELL_INT, 0 },
+	{ "trigger_wait_s", "trigger s", SN_CELL_SECONDS, 0 },
+	{ "distribution_s", "distribution s", SN_CELL_SECONDS, 0 },
+	{ "run_s", "run s", SN_CELL_SECONDS, 0 },
+	{ "wait_s", "waiting s", SN_CELL_SECONDS, 0 },
+	{ "collection_s", "collection s", SN_CELL_SECONDS, 0 },
+};
+
+static void fill_phases(const struct sn_comm_profile *p, struct sn_table *table)
+{
+	sn_table_init(table, phase_columns, sizeof(phase_columns) / sizeof(*phase_columns));
+	for (size_t i = 0; i < p->phase_times.count; i++) {
+		const struct sn_comm_phase_time *t = &p->phase_times.items[i];
+		double wait_s = 0, assignments = 0;
+
+		for (size_t k = 0; k < p->traffic.count; k++)
+			if (p->traffic.items[k].phase == t->phase &&
+			    p->traffic.items[k].to == t->node)
+				wait_s += p->traffic.items[k].wait_s;
+		for (size_t k = 0; k < p->assignments.count; k++)
+			if (p->assignments.items[k].phase == t->phase &&
+			    p->assignments.items[k].node == t->node)
+				assignments += (double)p->assignments.items[k].count;
+		sn_table_add_row(table);
+		sn_table_set_text(table, 0, p->phases.items[t->phase]);
+		sn_table_set_int(table, 1, t->node);
+		sn_table_set_int(table, 2, (int64_t)t->calls);
+		sn_table_set_int(table, 3, (int64_t)assignments);
+		sn_table_set_real(table, 4, t->trigger_wait_s);
+		sn_table_set_real(table, 5, t->distribution_s);
+		sn_table_set_real(table, 6, t->run_s);
+		sn_table_set_real(table, 7, wait_s);
+		sn_table_set_real(table, 8, t->collection_s);
+	}
+}
+
+static const struct sn_column zone_columns[] = {
+	{ "phase", "phase", SN_CELL_TEXT, 0 },
+	{ "zone", "zone", SN_CELL_TEXT, 0 },
+	{ "node", "node", SN_CELL_INT, 0 },
+	{ "executions", "executions", SN_CELL_INT, 0 },
+	{ "time_s", "time s", SN_CELL_SECONDS, 0 },
+	{ "wait_s", "waiting s", SN_CELL_SECONDS, 0 },
+	{ "assignments", "assignments", SN_CELL_INT, 0 },
+	{ "messages_received", "received", SN_CELL_INT, 0 },
+	{ "bytes_received", "bytes", SN_CELL_INT, 0 },
+};
+
+static void fill_zones(const struct sn_comm_profile *p, struct sn_table *table)
+{
+	sn_table_init(table, zone_columns, sizeof(zone_columns) / sizeof(*zone_columns));
+	for (size_t i = 0; i < p->zone_times.count; i++) {
+		const struct sn_comm_zone_time *z = &p->zone_times.items[i];
+		double wait_s = 0;
+		uint64_t messages = 0, bytes = 0, assignments = 0;
+
+		for (size_t k = 0; k < p->traffic.count; k++) {
+			const struct sn_comm_traffic *t = &p->traffic.items[k];
+
+			if (t->zone != z->zone || t->to != z->node)
+				continue;
+			wait_s += t->wait_s;
+			messages += t->messages;
+			bytes += t->bytes;
+		}
+		for (size_t k = 0; k < p->assignments.count; k++)
+			if (p->assignments.items[k].zone == z->zone &&
+			    p->assignments.items[k].node == z->node)
+				assignments += p->assignments.items[k].count;
+		sn_table_add_row(table);
+		sn_table_set_text(table, 0, p->phases.items[p->zones.items[z->zone].phase]);
+		sn_table_set_text(table, 1, p->zones.items[z->zone].name);
+		sn_table_set_int(table, 2, z->node);
+		sn_table_set_int(table, 3, (int64_t)z->executions);
+		sn_table_set_real(table, 4, z->time_s);
+		sn_table_set_real(table, 5, wait_s);
+		sn_table_set_int(table, 6, (int64_t)assignments);
+		sn_table_set_int(table, 7, (int64_t)messages);
+		sn_table_set_int(table, 8, (int64_t)bytes);
+	}
+}
+
+static const struct sn_column node_columns[] = {
+	{ "node", "node", SN_CELL_INT, 0 },
+	{ "assignments", "assignments", SN_CELL_INT, 0 },
+	{ "busy_s", "busy s", SN_CELL_SECONDS, 0 },
+	{ "wait_s", "waiting s", SN_CELL_SECONDS, 0 },
+	{ "messages_sent", "sent", SN_CELL_INT, 0 },
+	{ "messages_received", "received", SN_CELL_INT, 0 },
+};
+
+static void fill_nodes(const struct sn_comm_profile *p, const double *assignments,
+		       const double *busy_s, struct sn_table *table)
+{
+	sn_table_init(table, node_columns, sizeof(node_columns) / sizeof(*node_columns));
+	for (int n = 0; n < p->nodes; n++) {
+		double wait_s = 0;
+		uint64_t sent = 0, received = 0;
+
+		for (size_t k = 0; k < p->traffic.count; k++) {
+			const struct sn_comm_traffic *t = &p->traffic.items[k];
+
+			sent += t->from == n ? t->messages : 0;
+			received += t->to == n ? t->messages : 0;
+			wait_s += t->to == n ? t->wait_s : 0;
+		}
+		sn_table_add_row(table);
+		sn_table_set_int(table, 0, n);
+		sn_table_set_int(table, 1, (int64_t)assignments[n]);
+		sn_table_set_real(table, 2, busy_s[n]);
+		sn_table_set_real(table, 3, wait_s);
+		sn_table_set_int(table, 4, (int64_t)sent);
+		sn_table_set_int(table, 5, (int64_t)received);
+	}
+}
+
+static const struct sn_column line_columns[] = {
+	{ "line", "line", SN_CELL_INT, 0 },
+	{ "phase", "phase", SN_CELL_TEXT, 0 },
+	{ "zone", "zone", SN_CELL_TEXT, 0 },
+	{ "kind", "kind", SN_CELL_TEXT, 0 },
+	{ "source", "from", SN_CELL_TEXT, 0 },
+	{ "target", "to", SN_CELL_TEXT, 0 },
+	{ "messages", "messages", SN_CELL_INT, 0 },
+	{ "bytes", "bytes", SN_CELL_INT, 0 },
+	{ "wait_s", "waiting s", SN_CELL_SECONDS, 0 },
+};
+
+/* Rows of one reference stand together in the file. */
+static void fill_lines(const struct sn_comm_profile *p, struct sn_table *table)
+{
+	const struct sn_comm_traffic *t = p->traffic.items, *end = t + p->traffic.count;
+
+	sn_table_init(table, line_columns, sizeof(line_columns) / sizeof(*line_columns));
+	while (t < end) {
+		const struct sn_comm_traffic *first = t;
+		uint64_t messages = 0, bytes = 0;
+		double wait_s = 0;
+
+		for (; t < end && t->line == first->line && t->phase == first->phase &&
+		       t->is_broadcast == first->is_broadcast && t->zone == first->zone &&
+		       !strcmp(t->source, first->source) && !strcmp(t->target, first->target);
+		     t++) {
+			messages += t->messages;
+			bytes += t->bytes;
+			wait_s += t->wait_s;
+		}
+		sn_table_add_row(table);
+		sn_table_set_int(table, 0, first->line);
+		sn_table_set_text(table, 1, p->phases.items[first->phase]);
+		sn_table_set_text(table, 2,
+				  first->zone < 0 ? NULL : p->zones.items[first->zone].name);
+		sn_table_set_text(table, 3, first->is_broadcast ? "broadcast" : "arc");
+		sn_table_set_text(table, 4, first->source);
+		sn_table_set_text(table, 5, first->target);
+		sn_table_set_int(table, 6, (int64_t)messages);
+		sn_table_set_int(table, 7, (int64_t)bytes);
+		sn_table_set_real(table, 8, wait_s);
+	}
+}
+
+static sn_status fill(const struct sn_comm_profile *p, const struct sn_comm_choice *choice,
+		      const char *what, const double *assignments, const double *busy_s,
+		      struct sn_table *table, struct sn_error *err)
+{
+	if (!strcmp(what, "arcs"))
+		return fill_arcs(p, choice, table, err);
+	if (!strcmp(what, "phases"))
+		fill_phases(p, table);
+	else if (!strcmp(what, "zones"))
+		fill_zones(p, table);
+	else if (!strcmp(what, "lines"))
+		fill_lines(p, table);
+	else
+		fill_nodes(p, assignments, busy_s, table);
+	return SN_OK;
+}
+
+sn_status sn_comm_write_table(const struct sn_comm_profile *p, const struct sn_comm_choice *choice,
+			      const char *what, const struct sn_table_view *view, FILE *out,
+			      struct sn_error *err)
+{
+	double *assignments = sn_alloc_zeroed((size_t)p->nodes, sizeof(double));
+	double *busy_s = sn_alloc_zeroed((size_t)p->nodes, sizeof(double));
+	struct extra extra = { .profile = p };
+	struct sn_table table = { 0 };
+	sn_status status;
+
+	sn_comm_node_sums(p, assignments, busy_s);
+	extra.assignment_balance = sn_comm_balance(assignments, p->nodes);
+	extra.busy_balance = sn_comm_balance(busy_s, p->nodes);
+	status = fill(p, choice, what, assignments, busy_s, &table, err);
+	if (status == SN_OK) {
+		if (view->format == SN_FORMAT_TEXT)
+			fprintf(out,
+				"%s: %d nodes, %s scheme, %s; load balance (largest/mean): "
+				"assignments %.2f, time %.2f\n\n",
+				p->program, p->nodes, p->scheme, p->backend,
+				extra.assignment_balance, extra.busy_balance);
+		status = sn_table_write(&table, view, out, write_extra, &extra, err);
+		sn_table_free(&table);
+	}
+	sn_vec_release(assignments);
+	sn_vec_release(busy_s);
+	return status;
+}
