@@ -583,7 +583,9 @@ static void process_begin(struct image *image)
 					    strnlen(h->program, sizeof(h->program))),
 		.folder = "",
 		.arguments = "",
-		.start_ns = h->process_start_ns ? h->process_start_ns : h->start_ns,
+		/* The kernel knows when the process began, but not when it took its later images.
+		 */
+		.start_ns = h->process_start_ns && !h->sequence ? h->process_start_ns : h->start_ns,
 		.exit_status = -1,
 		.clock_mechanism = mechanism_name(h->mechanism),
 		.rate_hz = h->period_ns ? 1e9 / (double)h->period_ns : 0,
