@@ -39,6 +39,10 @@ struct sn_settings {
 	uint32_t mechanism_first;  /* mechanism=: enum sn_mechanism to begin the ladder with (tests)
 				    */
 	uint32_t stack_max_frames; /* depth=: default 4096 */
+	uint32_t is_again;	   /* again=1: put there by the runtime when the target execs */
+	uint32_t is_blocked;	   /* blocked=1: likewise: the target had our signal blocked */
+	uint64_t used_user_ns;	   /* user=, system=: likewise: CPU time used before the exec */
+	uint64_t used_system_ns;
 	uint32_t is_openmp_off;	   /* openmp=0 turns the stitching off */
 	enum sn_follow follow;	   /* follow=all|fork|exec|none|regex */
 	char pattern[SN_SETTINGS_PATTERN_MAX]; /* regex=: POSIX extended; no semicolon */
@@ -125,6 +129,14 @@ static inline int sn_settings_parse(const char *text, struct sn_settings *settin
 			settings->is_paused = (uint32_t)number;
 		else if (sn_settings_key_is(text, "mechanism"))
 			settings->mechanism_first = (uint32_t)number;
+		else if (sn_settings_key_is(text, "again"))
+			settings->is_again = (uint32_t)number;
+		else if (sn_settings_key_is(text, "blocked"))
+			settings->is_blocked = (uint32_t)number;
+		else if (sn_settings_key_is(text, "user"))
+			settings->used_user_ns = number;
+		else if (sn_settings_key_is(text, "system"))
+			settings->used_system_ns = number;
 		else if (sn_settings_key_is(text, "depth"))
 			settings->stack_max_frames = (uint32_t)number;
 		else if (sn_settings_key_is(text, "openmp"))

@@ -159,8 +159,8 @@ TEST(half_full_chunks_are_continued)
 
 TEST(a_damaged_size_is_refused)
 {
-	uint64_t words[4] = { 0 };
-	struct sn_record_header *header = (void *)words;
+	_Alignas(8) struct sn_record_header words[8] = { 0 };
+	struct sn_record_header *header = words;
 
 	CHECK_INT(sn_record_bytes(words, 32), 0);
 	header->type = 200;

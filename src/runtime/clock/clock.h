@@ -1,0 +1,20 @@
+/** What the two halves of the clock collector share: who sends the signal, and how it is handled. */
+#ifndef SN_RUNTIME_CLOCK_CLOCK_H
+#define SN_RUNTIME_CLOCK_CLOCK_H
+
+#include "runtime/core/runtime.h"
+
+/* in sigev_value: tells our timers from the target's */
+#define SN_TIMER_COOKIE 0x736f6e6465000000ULL
+enum { SN_TIMER_SAMPLE = 1, SN_TIMER_TICK = 2 };
+
+/** From perf events to a CPU timer: for threads that switch too often (5.0: 2 us a switch). */
+void sn_events_use_timer(struct sn_thread *self);
+
+/** The handler for SN_SIGNAL; installed with every signal blocked, on an alternate stack. */
+void sn_sample_handler(int signal, siginfo_t *info, void *context);
+
+/** Runs function(a, b) with rsp at `top` (16-byte aligned). */
+void sn_call_on_stack(void (*function)(void *, void *), void *a, void *b, void *top);
+
+#endif

@@ -1,0 +1,155 @@
+#include "runtime/core/runtime.h"
+
+#include <fcntl.h>
+#include <linux/perf_event.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+#include "runtime/clock/clock.h"
+
+/* Uniform in (0, period]: a thread that lives for a part of the period is seen with that share. */
+static uint64_t random_first_ns(struct sn_thread *self, uint64_t period_ns)
+{
+	self->rng = self->rng * 1664525u + 1013904223u;
+	return 1 + (uint64_t)((double)self->rng / 4294967296.0 * (double)period_ns);
+}
+
+/* The kernel's struct sigevent for SIGEV_THREAD_ID. */
+static bool make_timer(struct sn_thread *self, int32_t *timer, uint64_t kind)
+{
+	struct sigevent event = { .sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SN_SIGNAL };
+
+	event.sigev_value.sival_ptr = (void *)(SN_TIMER_COOKIE | kind);
+	event._sigev_un._tid = self->tid;
+	return SYS(timer_create, CLOCK_THREAD_CPUTIME_ID, &event, timer) == 0;
+}
+
+static void arm_timer(int32_t timer, uint64_t first_ns, uint64_t period_ns)
+{
+	struct itimerspec times = {
+		.it_value = { (time_t)(first_ns / 1000000000), (long)(first_ns % 1000000000) },
+		.it_interval = { (time_t)(period_ns / 1000000000), (long)(period_ns % 1000000000) },
+	};
+
+	SYS(timer_settime, timer, 0, &times, NULL);
+}
+
+/* Signal, owner, then O_ASYNC, so that no SIGIO can ever come. The mapping keeps the event alive
+ * when the descriptor is closed. */
+static bool open_perf(struct sn_thread *self, uint64_t period_ns)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.size = sizeof attr,
+		.config = PERF_COUNT_SW_TASK_CLOCK,
+		.sample_period = period_ns < 10000 ? 10000 : period_ns,
+		.exclude_kernel = 1,
+		.exclude_hv = 1,
+	};
+	struct f_owner_ex owner = { .type = F_OWNER_TID, .pid = self->tid };
+	long fd = SYS(perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+
+	if (fd < 0)
+		return false;
+	long page = -1;
+	if (SYS(fcntl, fd, F_SETSIG, SN_SIGNAL) == 0 &&
+	    SYS(fcntl, fd, F_SETOWN_EX, &owner) == 0 && SYS(fcntl, fd, F_SETFL, O_ASYNC) == 0)
+		page = SYS(mmap, NULL, 4096, PROT_READ, MAP_SHARED, fd, 0);
+	SYS(close, fd);
+	if (page < 0 && page > -4096)
+		return false;
+	SYS(madvise, page, 4096, MADV_DONTFORK);
+	self->event_page = (void *)page;
+	return true;
+}
+
+static void close_perf(struct sn_thread *self)
+{
+	if (self->event_page)
+		SYS(munmap, self->event_page, 4096);
+	self->event_page = NULL;
+}
+
+static bool start_sample_timer(struct sn_thread *self, uint64_t first_ns)
+{
+	if (!make_timer(self, &self->sample_timer, SN_TIMER_SAMPLE))
+		return false;
+	self->has_sample_timer = 1;
+	arm_timer(self->sample_timer, first_ns, sn_config.settings.period_ns);
+	return true;
+}
+
+static void note_mechanism(struct sn_thread *self, enum sn_mechanism mechanism)
+{
+	uint32_t unset = SN_MECHANISM_OFF;
+
+	self->mechanism = (uint8_t)mechanism;
+	atomic_compare_exchange_strong(&sn_header()->mechanism, &unset, mechanism);
+	if (mechanism == SN_MECHANISM_THREAD_TIMER)
+		sn_warn(sn_header()->mechanism == SN_MECHANISM_PERF_SIGNAL ? SN_WARN_NO_PERF_THREAD
+									   : SN_WARN_NO_PERF);
+}
+
+void sn_events_start(struct sn_thread *self)
+{
+	uint64_t period_ns = sn_config.settings.period_ns;
+	uint64_t first_ns = random_first_ns(self, period_ns);
+
+	if (!period_ns || sn_state->is_sealed || sn_state->is_paused)
+		return;
+	self->is_first_period = 1;
+	if (sn_config.settings.mechanism_first <= SN_MECHANISM_PERF_SIGNAL &&
+	    open_perf(self, first_ns)) {
+		note_mechanism(self, SN_MECHANISM_PERF_SIGNAL);
+		uint64_t tick_ns = period_ns > SN_TICK_NS ? period_ns : SN_TICK_NS;
+		if (make_timer(self, &self->tick_timer, SN_TIMER_TICK)) {
+			self->has_tick_timer = 1;
+			arm_timer(self->tick_timer, random_first_ns(self, tick_ns), tick_ns);
+		} else {
+			sn_warn(SN_WARN_NO_TIMER);
+		}
+	} else if (start_sample_timer(self, first_ns)) {
+		note_mechanism(self, SN_MECHANISM_THREAD_TIMER);
+	} else {
+		sn_warn(SN_WARN_NO_TIMER);
+	}
+}
+
+void sn_events_next(struct sn_thread *self)
+{
+	self->is_first_period = 0;
+	if (self->mechanism != SN_MECHANISM_PERF_SIGNAL || sn_state->is_sealed)
+		return;
+	void *first = self->event_page;
+	if (open_perf(self, sn_config.settings.period_ns))
+		SYS(munmap, first, 4096);
+	else if (start_sample_timer(self, sn_config.settings.period_ns)) {
+		SYS(munmap, first, 4096);
+		self->event_page = NULL;
+		note_mechanism(self, SN_MECHANISM_THREAD_TIMER);
+	}
+}
+
+void sn_events_use_timer(struct sn_thread *self)
+{
+	if (self->has_sample_timer || sn_state->is_sealed ||
+	    !start_sample_timer(self, sn_config.settings.period_ns))
+		return;
+	close_perf(self);
+	if (self->has_tick_timer)
+		SYS(timer_delete, self->tick_timer);
+	self->has_tick_timer = 0;
+	self->mechanism = SN_MECHANISM_THREAD_TIMER;
+	sn_warn(SN_WARN_SWITCHES);
+}
+
+void sn_events_stop(struct sn_thread *self)
+{
+	close_perf(self);
+	if (self->has_tick_timer)
+		SYS(timer_delete, self->tick_timer);
+	if (self->has_sample_timer)
+		SYS(timer_delete, self->sample_timer);
+	self->has_tick_timer = self->has_sample_timer = 0;
+}

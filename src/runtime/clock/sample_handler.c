@@ -1,0 +1,311 @@
+#include "runtime/clock/clock.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <sys/resource.h>
+#include <ucontext.h>
+
+#include "runtime/core/signals.h"
+
+enum {
+	SYNC_EVERY = 16, /* user samples between looks at the CPU clock */
+	SWITCHES_PER_CPU_SECOND = 3000,
+	SYSTEM = SN_RECORD_SAMPLE_SYSTEM,
+	REMAINDER = SN_RECORD_SAMPLE_REMAINDER,
+	LATE = SN_RECORD_SAMPLE_LATE,
+};
+
+__asm__(".pushsection .text\n"
+	".globl sn_call_on_stack\n"
+	".hidden sn_call_on_stack\n"
+	".type sn_call_on_stack, @function\n"
+	"sn_call_on_stack:\n"
+	"	.cfi_startproc\n"
+	"	endbr64\n"
+	"	push %rbp\n"
+	"	.cfi_adjust_cfa_offset 8\n"
+	"	.cfi_rel_offset rbp, 0\n"
+	"	mov %rsp, %rbp\n"
+	"	.cfi_def_cfa_register rbp\n"
+	"	mov %rcx, %rsp\n"
+	"	mov %rdi, %rax\n"
+	"	mov %rsi, %rdi\n"
+	"	mov %rdx, %rsi\n"
+	"	call *%rax\n"
+	"	mov %rbp, %rsp\n"
+	"	pop %rbp\n"
+	"	.cfi_def_cfa rsp, 8\n"
+	"	ret\n"
+	"	.cfi_endproc\n"
+	"	.size sn_call_on_stack, . - sn_call_on_stack\n"
+	".popsection\n");
+
+static uint64_t rdtsc(void)
+{
+	uint32_t low, high;
+
+	__asm__ volatile("rdtsc" : "=a"(low), "=d"(high));
+	return (uint64_t)high << 32 | low;
+}
+
+/* What the thread has used since its start and no sample has claimed. */
+static int64_t unclaimed_ns(const struct sn_thread *thread, int32_t tid)
+{
+	int64_t cpu_ns = sn_thread_cpu_ns(tid);
+
+	return cpu_ns < 0 ? 0
+			  : cpu_ns - thread->before_user_ns - thread->before_system_ns -
+				    (int64_t)thread->claimed_user_ns -
+				    (int64_t)thread->claimed_system_ns;
+}
+
+struct split {
+	int64_t user_ns, system_ns; /* as the kernel splits it, not yet claimed; may be below 0 */
+	uint64_t switches;
+};
+
+/* After the CPU clock was read, so that the kernel's sum is fresh. */
+static struct split kernel_split(const struct sn_thread *thread)
+{
+	struct rusage usage = { 0 };
+
+	SYS(getrusage, RUSAGE_THREAD, &usage);
+	return (struct split){
+		.user_ns = usage.ru_utime.tv_sec * 1000000000 + usage.ru_utime.tv_usec * 1000 -
+			   thread->before_user_ns - (int64_t)thread->claimed_user_ns,
+		.system_ns = usage.ru_stime.tv_sec * 1000000000 + usage.ru_stime.tv_usec * 1000 -
+			     thread->before_system_ns - (int64_t)thread->claimed_system_ns,
+		.switches = (uint64_t)usage.ru_nvcsw + (uint64_t)usage.ru_nivcsw,
+	};
+}
+
+static int64_t clamp(int64_t value, int64_t low, int64_t high)
+{
+	return value < low ? low : value > high ? high : value;
+}
+
+/* Every so often: a thread that switches much is better served by a timer. */
+static void look_at_switches(struct sn_thread *self, uint64_t switches)
+{
+	uint64_t claimed_ns = self->claimed_user_ns + self->claimed_system_ns;
+
+	atomic_fetch_add_explicit(&sn_header()->switch_count, switches - self->switches_seen,
+				  memory_order_relaxed);
+	self->switches_seen = switches;
+	if (self->mechanism == SN_MECHANISM_PERF_SIGNAL && claimed_ns > 20000000 &&
+	    switches > 64 && switches * 1000000 / (claimed_ns / 1000) > SWITCHES_PER_CPU_SECOND)
+		sn_events_use_timer(self);
+}
+
+/* A perf event's signal: the thread was computing. It claims one period; now and then the CPU clock
+ * and the kernel's split say by how much claims are off, and the next samples make up for it. */
+static int64_t claim_user(struct sn_thread *self, int64_t now_ns, uint8_t *flags)
+{
+	int64_t period_ns = (int64_t)sn_config.settings.period_ns;
+	bool is_late = now_ns - self->last_ns > 2 * period_ns;
+	int64_t step = clamp(self->credit_ns, -period_ns / 2, period_ns / 2);
+
+	if (!is_late && self->samples_until_sync > 0) {
+		self->samples_until_sync--;
+		self->credit_ns -= step;
+		return period_ns + step;
+	}
+	int64_t pool = unclaimed_ns(self, 0);
+	self->samples_until_sync = SYNC_EVERY;
+	if (pool <= 0)
+		return 0;
+	if (pool <= 2 * period_ns) {
+		self->credit_ns -= step;
+		return clamp(period_ns + step, 0, pool);
+	}
+	struct split split = kernel_split(self);
+	look_at_switches(self, split.switches);
+	self->credit_ns = split.user_ns - period_ns;
+	if (split.user_ns > 2 * period_ns && pool - split.system_ns > 2 * period_ns) {
+		/* the signal was blocked while the thread computed */
+		*flags |= LATE;
+		self->credit_ns = 0;
+		return clamp(pool - (split.system_ns > 0 ? split.system_ns : 0), 0, pool);
+	}
+	return clamp(period_ns, 0, pool);
+}
+
+/* A tick that found the thread in the kernel: it claims what no user sample did. */
+static int64_t claim_system(struct sn_thread *self)
+{
+	int64_t pool = unclaimed_ns(self, 0);
+	struct split split = kernel_split(self);
+
+	look_at_switches(self, split.switches);
+	self->credit_ns = clamp(split.user_ns, -100000000, 100000000);
+	return clamp(split.system_ns, 0, pool > 0 ? pool : 0);
+}
+
+/* The kernel leaves rcx at the return address of a system call; a call that will be restarted has
+ * its pc at the instruction itself. */
+static bool is_in_system_call(const ucontext_t *context)
+{
+	const greg_t *gregs = context->uc_mcontext.gregs;
+	uint64_t pc = (uint64_t)gregs[REG_RIP], rcx = (uint64_t)gregs[REG_RCX];
+	const uint8_t *at = (const uint8_t *)(rcx - 2);
+
+	if ((rcx != pc && rcx != pc + 2) || !sn_module_of(rcx - 2))
+		return false;
+	return at[0] == 0x0f && at[1] == 0x05;
+}
+
+static void emit(struct sn_thread *self, const ucontext_t *context, int64_t now_ns, int64_t cpu_ns,
+		 uint8_t flags)
+{
+	struct sn_unwind_regs regs;
+
+	sn_unwind_regs_from_gregs(&regs, (const int64_t *)context->uc_mcontext.gregs);
+	uint32_t stack = sn_stack_capture(self, &regs, 0, true, now_ns);
+	if (cpu_ns + self->unsent_ns < 0)
+		cpu_ns = -self->unsent_ns;
+	if (sn_writer_sample(&self->writer, now_ns, (uint64_t)(cpu_ns + self->unsent_ns), stack,
+			     sn_current_cpu(), flags)) {
+		self->unsent_ns = 0;
+	} else {
+		self->unsent_ns += cpu_ns;
+		sn_lose(SN_DATA_LOSS_NO_SPACE);
+	}
+	if (flags & SYSTEM)
+		self->claimed_system_ns += (uint64_t)cpu_ns;
+	else
+		self->claimed_user_ns += (uint64_t)cpu_ns;
+}
+
+/* Timer mechanism: the tick hits user and system time alike, so each sample claims all there is. */
+static void sample_by_timer(struct sn_thread *self, const ucontext_t *context, int64_t now_ns)
+{
+	int64_t pool = unclaimed_ns(self, 0);
+	uint8_t flags = is_in_system_call(context) ? SYSTEM : 0;
+
+	if (pool > 0)
+		emit(self, context, now_ns, pool, flags);
+}
+
+static void note_interrupted_call(struct sn_thread *self, const ucontext_t *context)
+{
+	if (context->uc_mcontext.gregs[REG_RAX] == -EINTR && is_in_system_call(context))
+		self->own_eintr = 1;
+}
+
+static void count_cost(struct sn_thread *self, uint64_t begin_tsc, int64_t begin_ns)
+{
+	/* ns per tick from the thread's own two readings would be too short a base: every 16th
+	 * handler reads the clock again and stands for 16 */
+	(void)begin_tsc;
+	if ((self->handler_count++ & 15) != 0)
+		return;
+	int64_t spent_ns = sn_now_ns() - begin_ns;
+	struct sn_data_header *header = sn_header();
+	atomic_fetch_add_explicit(&header->handler_ns, (uint64_t)spent_ns * 16,
+				  memory_order_relaxed);
+	atomic_fetch_add_explicit(&header->handler_count, 16, memory_order_relaxed);
+	atomic_fetch_add_explicit(&header->overhead_ns,
+				  ((uint64_t)spent_ns + sn_config.delivery_ns) * 16,
+				  memory_order_relaxed);
+}
+
+static void take_sample(struct sn_thread *self, uint64_t kind, const ucontext_t *context)
+{
+	int64_t now_ns = sn_now_ns();
+	uint64_t begin_tsc = rdtsc();
+	uint8_t flags = 0;
+
+	note_interrupted_call(self, context);
+	if (kind == SN_TIMER_TICK) {
+		if (is_in_system_call(context))
+			emit(self, context, now_ns, claim_system(self), SYSTEM);
+	} else if (kind == SN_TIMER_SAMPLE) {
+		if (self->has_sample_timer)
+			sample_by_timer(self, context, now_ns);
+	} else if (self->event_page) {
+		int64_t cpu_ns;
+		if (self->is_first_period) {
+			/* the first period was a random part of one */
+			cpu_ns = unclaimed_ns(self, 0);
+			sn_events_next(self);
+		} else {
+			cpu_ns = claim_user(self, now_ns, &flags);
+		}
+		emit(self, context, now_ns, cpu_ns, flags);
+		self->last_ns = now_ns;
+	}
+	sn_packet_if_due(self, now_ns);
+	if (now_ns >= self->next_account_ns && !sn_state->is_sealed) {
+		self->next_account_ns = now_ns + 1000000000;
+		sn_thread_write_account(self, &self->writer, SN_RECORD_THREAD_ACCOUNT, now_ns);
+	}
+	count_cost(self, begin_tsc, now_ns);
+}
+
+struct delivery {
+	struct sn_thread *self;
+	uint64_t kind;
+};
+
+static void deliver(void *first, void *context)
+{
+	const struct delivery *delivery = first;
+
+	take_sample(delivery->self, delivery->kind, context);
+}
+
+void sn_sample_handler(int signal, siginfo_t *info, void *context)
+{
+	struct sn_thread *self = sn_self;
+	int saved_errno = errno;
+	struct delivery delivery = { .self = self };
+	uint8_t *here = __builtin_frame_address(0);
+
+	if (info->si_code == SI_TIMER &&
+	    ((uint64_t)info->si_value.sival_ptr & ~7ULL) == SN_TIMER_COOKIE) {
+		delivery.kind = (uint64_t)info->si_value.sival_ptr & 7;
+	} else if (info->si_code <= 0) {
+		sn_signals_forward(signal, info, context); /* the target's own */
+		errno = saved_errno;
+		return;
+	}
+	if (!self || !sn_is_active() || sn_state->is_paused) {
+		errno = saved_errno;
+		return;
+	}
+	if (!sn_enter(self)) {
+		sn_lose(SN_DATA_LOSS_REENTRY);
+		errno = saved_errno;
+		return;
+	}
+	if (here <= self->handler_stack_top && here > self->handler_stack_top - SN_STACK_BYTES)
+		deliver(&delivery, context);
+	else
+		sn_call_on_stack(deliver, &delivery, context, self->handler_stack_top - 64);
+	sn_leave(self);
+	errno = saved_errno;
+}
+
+void sn_sample_remainder(struct sn_thread *thread, struct sn_writer *writer, int64_t now_ns)
+{
+	bool is_self = thread == sn_self;
+	int64_t left = unclaimed_ns(thread, is_self ? 0 : thread->tid) + thread->unsent_ns;
+	int64_t system_ns = 0;
+
+	thread->unsent_ns = 0;
+	if (left <= 0 || !sn_config.settings.period_ns)
+		return;
+	if (is_self && !sn_state->is_sealed)
+		system_ns = clamp(kernel_split(thread).system_ns, 0, left);
+	if (system_ns &&
+	    sn_writer_sample(writer, now_ns, (uint64_t)system_ns, 0, 0, REMAINDER | SYSTEM))
+		thread->claimed_system_ns += (uint64_t)system_ns;
+	if (left > system_ns && sn_writer_sample(writer, now_ns, (uint64_t)(left - system_ns), 0, 0,
+						 REMAINDER))
+		thread->claimed_user_ns += (uint64_t)(left - system_ns);
+}
+
+bool sn_sample_install(void)
+{
+	return sn_signals_install(sn_sample_handler);
+}

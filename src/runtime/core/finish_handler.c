@@ -1,0 +1,115 @@
+#include "runtime/core/runtime.h"
+
+#include <sys/resource.h>
+
+#include "runtime/core/parse.h"
+
+enum { OTHERS_MAX = 512 }; /* live threads whose accounts are asked for one by one at exit */
+
+static int64_t time_ns(struct timeval time)
+{
+	return time.tv_sec * 1000000000 + time.tv_usec * 1000;
+}
+
+static void write_end_times(void)
+{
+	struct sn_data_header *header = sn_header();
+	struct rusage usage;
+
+	header->end_ns = sn_now_ns();
+	header->end_realtime_ns = sn_clock_ns(CLOCK_REALTIME);
+	if (!sn_state->is_sealed && SYS(getrusage, RUSAGE_SELF, &usage) == 0) {
+		header->end_user_ns = time_ns(usage.ru_utime);
+		header->end_system_ns = time_ns(usage.ru_stime);
+	}
+}
+
+/* Threads that are still alive when the process ends: what they used until now. */
+static void account_for(struct sn_thread *thread, struct sn_thread *self, int64_t now_ns)
+{
+	struct sn_writer writer = { .file = &sn_state->file,
+				    .thread_index = thread->index,
+				    .tid = thread->tid };
+	uint32_t live = 1;
+
+	if (!atomic_compare_exchange_strong(&thread->is_live, &live, 2))
+		return;
+	if (thread == self)
+		writer = self->writer;
+	sn_sample_remainder(thread, &writer, now_ns);
+	sn_thread_write_account(thread, &writer, SN_RECORD_THREAD_END, now_ns);
+	if (thread == self)
+		self->writer = writer;
+	else
+		sn_writer_release(&writer);
+}
+
+void sn_finish(enum sn_data_state state, int code)
+{
+	struct sn_thread *self = sn_self;
+	uint32_t asked = 0;
+
+	if (!sn_is_active() || SYS(getpid) != sn_state->pid)
+		return;
+	if (code != -1 || sn_header()->exit_code == -1)
+		sn_header()->exit_code = code;
+	if (atomic_exchange(&sn_state->has_finished, 1)) {
+		write_end_times();
+		atomic_store_explicit(&sn_header()->state, state, memory_order_release);
+		return;
+	}
+	if (self)
+		atomic_store_explicit(&self->busy, 1, memory_order_relaxed);
+	int64_t now_ns = sn_now_ns();
+	uint32_t count = atomic_load(&sn_state->next_block);
+	for (uint32_t i = 0; i < count && i < SN_BLOCKS_MAX; i++) {
+		struct sn_thread *thread = sn_state->blocks[i];
+		if (thread && atomic_load(&thread->is_live) == 1 && asked++ < OTHERS_MAX)
+			account_for(thread, self, now_ns);
+	}
+	write_end_times();
+	atomic_store_explicit(&sn_header()->state, state, memory_order_release);
+	if (self)
+		atomic_store_explicit(&self->busy, 0, memory_order_relaxed);
+}
+
+static uint64_t resident_bytes(void)
+{
+	return 0; /* statm would need a descriptor in the target: the launcher knows */
+}
+
+/* Written by whatever thread of ours is at work when a second is over: there is no helper thread in
+ * the target, so a process that does nothing writes none. */
+void sn_packet_if_due(struct sn_thread *self, int64_t now_ns)
+{
+	int64_t due_ns = atomic_load_explicit(&sn_state->next_packet_ns, memory_order_relaxed);
+	struct rusage usage;
+
+	if (now_ns < due_ns || sn_state->is_sealed ||
+	    !atomic_compare_exchange_strong(&sn_state->next_packet_ns, &due_ns,
+					    now_ns + 1000000000))
+		return;
+	if (SYS(getrusage, RUSAGE_SELF, &usage) != 0)
+		return;
+	sn_header()->end_user_ns = time_ns(usage.ru_utime);
+	sn_header()->end_system_ns = time_ns(usage.ru_stime);
+	struct sn_record_packet *record =
+		sn_writer_reserve(&self->writer, sizeof *record, now_ns);
+	if (!record) {
+		sn_lose(SN_DATA_LOSS_NO_SPACE);
+		return;
+	}
+	*record = (struct sn_record_packet){
+		.header = { .type = SN_RECORD_PACKET, .size_bytes = sizeof *record },
+		.time_ns = now_ns,
+		.user_ns = time_ns(usage.ru_utime),
+		.system_ns = time_ns(usage.ru_stime),
+		.wait_cpu_ns = -1,
+		.minor_faults = (uint64_t)usage.ru_minflt,
+		.major_faults = (uint64_t)usage.ru_majflt,
+		.voluntary_switches = (uint64_t)usage.ru_nvcsw,
+		.involuntary_switches = (uint64_t)usage.ru_nivcsw,
+		.resident_bytes = resident_bytes(),
+	};
+	sn_writer_commit(&self->writer, sizeof *record);
+}

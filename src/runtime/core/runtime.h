@@ -1,0 +1,262 @@
+/**
+ * What every part of the runtime shares. Three kinds of memory:
+ *
+ *   sn_config   set by the constructor, never changed; survives fork.
+ *   sn_state    of this process image; MADV_WIPEONFORK, so that after any kind of fork `active` is 0
+ *               in the child before its first instruction, until the fork wrapper sets it up anew.
+ *   sn_self     of this thread: a block from our own pool, with the handler's stack and scratch.
+ *
+ * Law (docs/method/time.md): no malloc, no lock of the target's, no stdio, errno kept.
+ */
+#ifndef SN_RUNTIME_CORE_RUNTIME_H
+#define SN_RUNTIME_CORE_RUNTIME_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <time.h>
+
+#include "runtime/core/sys.h"
+#include "unwind/unwind.h"
+#include "wire/settings.h"
+#include "wire/writer.h"
+
+#define SN_EXPORT __attribute__((visibility("default")))
+
+enum {
+	SN_SIGNAL = SIGSTKFLT, /* standard and unused on Linux: coalesces when blocked */
+	SN_BLOCKS_MAX = 32768, /* threads alive at one time */
+	SN_BLOCK_BYTES = 256 << 10,
+	SN_STACK_BYTES = 64 << 10, /* for handlers, in the block */
+	SN_CACHE_BYTES = 64 << 10,
+	SN_FRAMES_MAX = 8192,
+	SN_MODULES_MAX = 2048,
+	SN_TABLES = 32,
+	SN_INTERN_SLOTS = 1 << 17,
+	SN_TICK_NS = 4000000, /* period of the timers that look for system time */
+};
+
+/** What may be copied into the kernel: its own sigset, 64 bits. */
+typedef uint64_t sn_sigset;
+#define SN_SIGNAL_BIT (1ULL << (SN_SIGNAL - 1))
+
+struct sn_region;
+
+struct sn_thread {
+	struct sn_writer writer;
+	uint32_t index;	      /* in the order of start */
+	uint32_t block_index; /* where it lies in the directory */
+	int32_t tid;
+	_Atomic uint32_t is_live;    /* 1: counts; 2: is being accounted by another */
+	_Atomic uint32_t busy;	     /* our own code is at work: handlers keep off */
+	_Atomic uint32_t is_walking; /* reads modules' tables: dlclose waits */
+	uint64_t stack_start, stack_end;
+
+	/* CPU time: see docs/method/time.md */
+	uint64_t claimed_user_ns, claimed_system_ns; /* already given to samples */
+	int64_t credit_ns;			     /* what user samples should claim more */
+	int64_t last_ns;			     /* when the last user sample was taken */
+	int64_t start_ns;
+	int64_t before_user_ns, before_system_ns; /* what the thread had used in earlier images */
+	int64_t unsent_ns; /* claimed, but there was no room for the sample */
+	uint32_t samples_until_sync;
+	uint32_t rng;
+
+	uint8_t mechanism; /* enum sn_mechanism of this thread */
+	uint8_t is_first_period, has_sample_timer, has_tick_timer;
+	void *event_page;
+	int32_t sample_timer, tick_timer;
+	uint64_t switches_seen;
+	uint64_t user_samples;
+
+	uint64_t handler_count, handler_ns;
+	int64_t next_account_ns;
+
+	/* what the target believes */
+	uint8_t is_blocked;   /* SN_SIGNAL in its mask */
+	uint8_t is_pending;   /* one was sent by the target while blocked */
+	uint8_t has_altstack; /* its own is installed in the kernel, not ours */
+	uint8_t is_muted;     /* its alternate stack is too small for our frame */
+	uint8_t own_eintr;    /* a call was interrupted by our signal only */
+	uint8_t has_ended;
+	uint64_t altstack_start, altstack_end;
+
+	struct sn_region *region; /* OpenMP: the body that runs now */
+
+	struct sn_unwind_cache *cache;
+	uint64_t *pcs;
+	uint8_t *handler_stack_top;
+	/* handed from pthread_create */
+	void *(*start)(void *);
+	void *start_argument;
+	uint32_t creator_index, create_stack;
+	_Atomic uint32_t free_next;
+};
+
+struct sn_module_table {
+	uint32_t count, generation;
+	struct sn_unwind_module modules[SN_MODULES_MAX];
+};
+
+/** Wiped on fork: nothing in here is valid in a child until it was set up anew. */
+struct sn_state {
+	_Atomic uint32_t active;
+	uint32_t is_sealed; /* seccomp: no system calls any more */
+	int32_t pid;
+	struct sn_writer_file file;
+	_Atomic uint32_t next_thread, next_block;
+	_Atomic uint64_t free_blocks; /* tag << 32 | index; index 0xffffffff: none */
+	_Atomic uint32_t next_raw_stack, interned;
+	_Atomic uint64_t *intern;
+	_Atomic(struct sn_thread *) *blocks;
+	_Atomic int64_t next_packet_ns;
+	_Atomic uint32_t warned; /* bits: each sentence once */
+
+	_Atomic(struct sn_module_table *) table;
+	_Atomic uint32_t table_lock, is_closing, table_next;
+	struct sn_module_table *tables[SN_TABLES];
+
+	_Atomic uint32_t is_paused, has_finished;
+};
+
+struct sn_config {
+	bool is_set_up; /* the constructor ran and found settings */
+	bool is_followed; /* this program is to be measured (else only the environment is handed on) */
+	struct sn_settings settings;
+	char settings_text[SN_SETTINGS_PATH_MAX + 512]; /* as it was in the environment */
+	char library[SN_SETTINGS_PATH_MAX];		/* our path in LD_PRELOAD */
+	char host[SN_DATA_HOST_MAX];
+	uint64_t library_start, library_end; /* our own text */
+	uint64_t main_stack_end;
+	uint32_t signal_frame_bytes;
+	int (*clock_gettime)(clockid_t, struct timespec *); /* the vDSO's, or NULL */
+	long (*getcpu)(unsigned *, unsigned *, void *);
+	uint64_t delivery_ns; /* what a signal costs before and after our handler */
+	uint32_t sequence_of_parent;
+};
+
+extern struct sn_config sn_config;
+extern struct sn_state *sn_state; /* never NULL: points to a static zero before set-up */
+extern __thread struct sn_thread *sn_self __attribute__((tls_model("initial-exec")));
+
+static inline bool sn_is_active(void)
+{
+	return atomic_load_explicit(&sn_state->active, memory_order_acquire) != 0;
+}
+
+static inline struct sn_data_header *sn_header(void)
+{
+	return sn_writer_header(&sn_state->file);
+}
+
+/** CLOCK_MONOTONIC in ns, by the vDSO: a library that bends clocks cannot bend this one. */
+int64_t sn_now_ns(void);
+int64_t sn_clock_ns(clockid_t clock);
+/** CPU time of a thread of this process; 0 is the caller. -1 if it cannot be had. */
+int64_t sn_thread_cpu_ns(int32_t tid);
+uint16_t sn_current_cpu(void);
+
+/** Enters our own code: false if this thread is already in it, or there is nothing to do. */
+static inline bool sn_enter(struct sn_thread *self)
+{
+	if (!self || !sn_is_active() || atomic_load_explicit(&self->busy, memory_order_relaxed))
+		return false;
+	atomic_store_explicit(&self->busy, 1, memory_order_relaxed);
+	atomic_signal_fence(memory_order_seq_cst);
+	return true;
+}
+
+static inline void sn_leave(struct sn_thread *self)
+{
+	atomic_signal_fence(memory_order_seq_cst);
+	atomic_store_explicit(&self->busy, 0, memory_order_relaxed);
+}
+
+static inline void sn_lose(enum sn_data_loss cause)
+{
+	sn_writer_count_loss(&sn_state->file, cause, 1);
+}
+
+/* core/setup_start.c */
+/** Makes the data file and the state of this image and this thread's block. For exec and fork. */
+bool sn_start_image(enum sn_data_origin origin, uint32_t parent_sequence);
+/** No data file could be made: the process runs unmeasured, the launcher finds the mark. */
+void sn_start_failed(void);
+
+/* core/exec_handler.c, core/pthread_handler.c: what the constructor must do for them */
+void sn_fork_start(void);
+void sn_pthread_start(void);
+
+/* core/setup_file.c */
+bool sn_file_create(enum sn_data_origin origin, uint32_t parent_sequence, uint32_t chunks_first);
+/** Arguments, environment, folder: once per image. */
+void sn_file_describe(struct sn_writer *writer);
+void sn_read_small_file(const char *path, char *out, size_t out_bytes);
+
+/* core/threads_handler.c */
+/** A block for a thread about to be made, or NULL. */
+struct sn_thread *sn_thread_new(void);
+/** Gives back a block whose thread was never made. */
+void sn_thread_give_back(struct sn_thread *thread);
+/** The calling thread begins: its block becomes sn_self, stack and events are set up. */
+void sn_thread_begin(struct sn_thread *thread, bool is_main);
+/** The calling thread ends: remainder, account, chunk and block go back. */
+void sn_thread_end(void);
+void sn_thread_write_account(struct sn_thread *thread, struct sn_writer *writer, uint8_t type,
+			     int64_t now_ns);
+/** The size that pthread_create was asked for, once the end is known. */
+void sn_thread_set_stack_bytes(struct sn_thread *thread, uint64_t bytes);
+
+/* core/finish_handler.c */
+/** The image ends: accounts of all threads, end times. More than once is fine. */
+void sn_finish(enum sn_data_state state, int code);
+/** A packet, if one is due. */
+void sn_packet_if_due(struct sn_thread *self, int64_t now_ns);
+
+/* core/warn_handler.c: each sentence once per image */
+enum sn_warning {
+	SN_WARN_NO_PERF,
+	SN_WARN_NO_PERF_THREAD,
+	SN_WARN_NO_TIMER,
+	SN_WARN_SECCOMP,
+	SN_WARN_SWITCHES,
+	SN_WARN_SMALL_ALTSTACK,
+	SN_WARN_INTERN_FULL,
+	SN_WARN_THREAD_TABLE,
+	SN_WARN_MODULES_FULL,
+};
+void sn_warn(enum sn_warning warning);
+
+/* core/stacks_handler.c */
+struct sn_walked {
+	uint32_t count, flags; /* enum sn_stack_flags of experiment.h */
+	uint32_t parent;       /* the stack that continues it */
+};
+/** Interns frames (leaf first) with what continues them. 0: no room, counted. */
+uint32_t sn_stack_intern(struct sn_writer *writer, const uint64_t *pcs, uint32_t count,
+			 uint32_t flags, uint32_t parent, int64_t now_ns);
+/** The stack at these registers; frames of our own library are left out. `leaf` (0: none) is put
+ *  before the first frame, as for a call that blocks. Gives an id, 0 for none. */
+uint32_t sn_stack_capture(struct sn_thread *self, struct sn_unwind_regs *regs, uint64_t leaf,
+			  bool is_signal, int64_t now_ns);
+
+/* core/modules_handler.c */
+/** Whether pc is in a known module; learns of a new one through the loader's lock-free index. */
+const struct sn_unwind_module *sn_module_of(uint64_t pc);
+bool sn_modules_start(void);
+/** After a dlclose: what is gone gets an UNMAP. */
+void sn_modules_refresh(void);
+
+/* clock/events_handler.c */
+void sn_events_start(struct sn_thread *self);
+void sn_events_stop(struct sn_thread *self);
+/** After the first, random period. */
+void sn_events_next(struct sn_thread *self);
+
+/* clock/sample_handler.c */
+bool sn_sample_install(void);
+/** What was not yet given to a sample, split as the kernel splits it. */
+void sn_sample_remainder(struct sn_thread *thread, struct sn_writer *writer, int64_t now_ns);
+
+#endif

@@ -1,0 +1,17 @@
+#include <dlfcn.h>
+#include <sys/prctl.h>
+
+#include "runtime/core/real.h"
+
+struct sn_real sn_real;
+
+#define RESOLVE(name) sn_real.real_##name = (__typeof__(name) *)dlsym(RTLD_NEXT, #name);
+#define RESOLVE_VERSION(name, version)                                                             \
+	sn_real.real_##name = (__typeof__(name) *)dlvsym(RTLD_NEXT, #name, version);               \
+	if (!sn_real.real_##name)                                                                  \
+		RESOLVE(name)
+
+void sn_real_resolve(void)
+{
+	SN_REAL_LIST(RESOLVE, RESOLVE_VERSION)
+}

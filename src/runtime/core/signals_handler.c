@@ -1,0 +1,433 @@
+#include "runtime/core/signals.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "runtime/core/real.h"
+
+/* What the target believes; of the process, and kept by its children. */
+static struct sigaction target_action; /* of SN_SIGNAL */
+static sn_sigset wants_our_signal_masked; /* signals whose sa_mask held SN_SIGNAL */
+static sn_sigset wants_altstack;	  /* signals installed with SA_ONSTACK */
+static bool uses_altstacks;		  /* the target installed one somewhere, once */
+static bool is_adopted;
+
+static sn_sigset bit_of(int signal)
+{
+	return 1ULL << (signal - 1);
+}
+
+static bool is_signal(int signal)
+{
+	return signal >= 1 && signal <= 64;
+}
+
+/* Only its first 64 bits are the kernel's. */
+static sn_sigset bits_of(const sigset_t *set)
+{
+	sn_sigset bits;
+
+	memcpy(&bits, set, sizeof bits);
+	return bits;
+}
+
+static void set_bits(sigset_t *set, sn_sigset bits)
+{
+	memcpy(set, &bits, sizeof bits);
+}
+
+static sigset_t without_ours(const sigset_t *set)
+{
+	sigset_t copy = *set;
+
+	set_bits(&copy, bits_of(&copy) & ~SN_SIGNAL_BIT);
+	return copy;
+}
+
+void sn_signals_unblock(struct sn_thread *self)
+{
+	sn_sigset ours = SN_SIGNAL_BIT, old = 0;
+
+	SYS(rt_sigprocmask, SIG_UNBLOCK, &ours, &old, 8);
+	self->is_blocked = (old & SN_SIGNAL_BIT) != 0;
+}
+
+void sn_signals_adopt(void)
+{
+	if (is_adopted)
+		return;
+	is_adopted = true;
+	REAL(sigaction)(SN_SIGNAL, NULL, &target_action);
+}
+
+bool sn_signals_install(sn_signal_handler handler)
+{
+	struct sigaction action = { .sa_sigaction = handler,
+				    .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK };
+
+	sigfillset(&action.sa_mask);
+	if (REAL(sigaction)(SN_SIGNAL, &action, NULL) != 0)
+		return false;
+	sn_signals_unblock(sn_self);
+	return true;
+}
+
+static void do_default(void)
+{
+	struct sigaction action = { .sa_handler = SIG_DFL };
+	sn_sigset ours = SN_SIGNAL_BIT;
+
+	sn_finish(SN_DATA_ABORTED, 128 + SN_SIGNAL);
+	REAL(sigaction)(SN_SIGNAL, &action, NULL);
+	SYS(tgkill, SYS(getpid), SYS(gettid), SN_SIGNAL);
+	SYS(rt_sigprocmask, SIG_UNBLOCK, &ours, NULL, 8);
+}
+
+void sn_signals_forward(int signal, siginfo_t *info, void *context)
+{
+	if (sn_self && sn_self->is_blocked) {
+		sn_self->is_pending = 1;
+		return;
+	}
+	if (target_action.sa_flags & SA_SIGINFO)
+		target_action.sa_sigaction(signal, info, context);
+	else if (target_action.sa_handler == SIG_DFL)
+		do_default();
+	else if (target_action.sa_handler != SIG_IGN)
+		target_action.sa_handler(signal);
+}
+
+void sn_signals_before_exec(struct sn_thread *self)
+{
+	sn_sigset ours = SN_SIGNAL_BIT;
+	struct timespec none = { 0 };
+
+	sn_events_stop(self);
+	SYS(rt_sigprocmask, SIG_BLOCK, &ours, NULL, 8);
+	SYS(rt_sigtimedwait, &ours, NULL, &none, 8);
+	if (!self->is_blocked)
+		SYS(rt_sigprocmask, SIG_UNBLOCK, &ours, NULL, 8);
+}
+
+void sn_signals_after_exec(struct sn_thread *self)
+{
+	sn_sigset ours = SN_SIGNAL_BIT;
+
+	SYS(rt_sigprocmask, SIG_UNBLOCK, &ours, NULL, 8);
+	sn_events_start(self);
+}
+
+/* ---- sigaction and its kin ---- */
+
+static void describe_old(int signal, struct sigaction *old, sn_sigset had_mask, sn_sigset had_altstack)
+{
+	if (had_mask & bit_of(signal))
+		set_bits(&old->sa_mask, bits_of(&old->sa_mask) | SN_SIGNAL_BIT);
+	else
+		set_bits(&old->sa_mask, bits_of(&old->sa_mask) & ~SN_SIGNAL_BIT);
+	if (had_altstack & bit_of(signal))
+		old->sa_flags |= SA_ONSTACK;
+}
+
+static sn_sigset with_bit(sn_sigset set, int signal, bool is_set)
+{
+	return is_set ? set | bit_of(signal) : set & ~bit_of(signal);
+}
+
+SN_EXPORT int sigaction(int signal, const struct sigaction *action, struct sigaction *old)
+{
+	struct sigaction ours;
+	sn_sigset had_mask = wants_our_signal_masked, had_altstack = wants_altstack;
+
+	if (!sn_is_active() || !is_signal(signal))
+		return REAL(sigaction)(signal, action, old);
+	if (signal == SN_SIGNAL) {
+		struct sigaction before = target_action;
+		if (action)
+			target_action = *action;
+		if (old)
+			*old = before;
+		return 0;
+	}
+	if (action) {
+		bool is_masking = (bits_of(&action->sa_mask) & SN_SIGNAL_BIT) != 0;
+		bool is_on_stack = (action->sa_flags & SA_ONSTACK) != 0;
+		ours = *action;
+		/* while the target's handler is on its alternate stack, another frame of ours must not
+		 * be pushed on it: there may be no room */
+		set_bits(&ours.sa_mask, is_on_stack ? bits_of(&ours.sa_mask) | SN_SIGNAL_BIT
+						    : bits_of(&ours.sa_mask) & ~SN_SIGNAL_BIT);
+		/* ours must not serve for the target's handlers */
+		if (!uses_altstacks)
+			ours.sa_flags &= ~SA_ONSTACK;
+		wants_our_signal_masked = with_bit(had_mask, signal, is_masking);
+		wants_altstack = with_bit(had_altstack, signal, is_on_stack);
+	}
+	int result = REAL(sigaction)(signal, action ? &ours : NULL, old);
+	if (result != 0) {
+		wants_our_signal_masked = had_mask;
+		wants_altstack = had_altstack;
+	} else if (old) {
+		describe_old(signal, old, had_mask, had_altstack);
+	}
+	return result;
+}
+
+SN_EXPORT sighandler_t signal(int signal_number, sighandler_t handler)
+{
+	if (!sn_is_active() || !is_signal(signal_number))
+		return REAL(signal)(signal_number, handler);
+	if (signal_number == SN_SIGNAL) {
+		sighandler_t before = target_action.sa_handler;
+		target_action = (struct sigaction){ .sa_handler = handler, .sa_flags = SA_RESTART };
+		return before;
+	}
+	sighandler_t before = REAL(signal)(signal_number, handler);
+	if (before != SIG_ERR) {
+		wants_our_signal_masked = with_bit(wants_our_signal_masked, signal_number, false);
+		wants_altstack = with_bit(wants_altstack, signal_number, false);
+	}
+	return before;
+}
+
+static void install_wanted_altstacks(void)
+{
+	struct sigaction action;
+
+	for (int signal = 1; signal <= 64; signal++) {
+		if (!(wants_altstack & bit_of(signal)) ||
+		    REAL(sigaction)(signal, NULL, &action) != 0)
+			continue;
+		action.sa_flags |= SA_ONSTACK;
+		set_bits(&action.sa_mask, bits_of(&action.sa_mask) | SN_SIGNAL_BIT);
+		REAL(sigaction)(signal, &action, NULL);
+	}
+}
+
+/* ---- alternate stacks: ours is in the kernel until the target brings its own ---- */
+
+static void mute(struct sn_thread *self, bool is_muted)
+{
+	sn_sigset ours = SN_SIGNAL_BIT;
+
+	if (self->is_muted == is_muted)
+		return;
+	self->is_muted = is_muted;
+	SYS(rt_sigprocmask, is_muted ? SIG_BLOCK : SIG_UNBLOCK, &ours, NULL, 8);
+	if (is_muted) {
+		sn_lose(SN_DATA_LOSS_SMALL_STACK);
+		sn_warn(SN_WARN_SMALL_ALTSTACK);
+	}
+}
+
+static int remove_altstack(struct sn_thread *self)
+{
+	stack_t ours = { .ss_sp = self->handler_stack_top - SN_STACK_BYTES,
+			 .ss_size = SN_STACK_BYTES };
+	int result = REAL(sigaltstack)(&ours, NULL);
+
+	if (result == 0) {
+		self->has_altstack = 0;
+		mute(self, false);
+	}
+	return result;
+}
+
+SN_EXPORT int sigaltstack(const stack_t *stack, stack_t *old)
+{
+	struct sn_thread *self = sn_self;
+
+	if (!sn_is_active() || !self)
+		return REAL(sigaltstack)(stack, old);
+	stack_t before = { .ss_flags = SS_DISABLE };
+	if (self->has_altstack)
+		REAL(sigaltstack)(NULL, &before);
+	int result = 0;
+	if (stack && (stack->ss_flags & SS_DISABLE)) {
+		result = self->has_altstack ? remove_altstack(self) : 0;
+	} else if (stack) {
+		result = REAL(sigaltstack)(stack, NULL);
+		if (result == 0) {
+			self->has_altstack = 1;
+			self->altstack_start = (uint64_t)(uintptr_t)stack->ss_sp;
+			self->altstack_end = self->altstack_start + stack->ss_size;
+			mute(self, stack->ss_size < sn_config.signal_frame_bytes + 1024);
+			if (!uses_altstacks) {
+				uses_altstacks = true;
+				install_wanted_altstacks();
+			}
+		}
+	}
+	if (result == 0 && old)
+		*old = before;
+	return result;
+}
+
+/* ---- masks ---- */
+
+/* The target's view of a mask that the kernel gave. */
+static void describe_mask(sigset_t *set, bool is_blocked)
+{
+	sn_sigset bits = bits_of(set) & ~SN_SIGNAL_BIT;
+
+	set_bits(set, is_blocked ? bits | SN_SIGNAL_BIT : bits);
+}
+
+static void note_mask(struct sn_thread *self, int how, const sigset_t *set)
+{
+	bool is_in = (bits_of(set) & SN_SIGNAL_BIT) != 0;
+
+	if (how == SIG_SETMASK)
+		self->is_blocked = is_in;
+	else if (is_in)
+		self->is_blocked = how == SIG_BLOCK;
+	if (!self->is_blocked && self->is_pending) {
+		self->is_pending = 0;
+		SYS(tgkill, SYS(getpid), self->tid, SN_SIGNAL);
+	}
+}
+
+/* A muted thread (its alternate stack is too small) keeps our signal blocked. */
+static sigset_t kernel_mask(const struct sn_thread *self, int how, const sigset_t *set)
+{
+	sigset_t copy = without_ours(set);
+
+	if (self->is_muted && how != SIG_UNBLOCK)
+		set_bits(&copy, bits_of(&copy) | SN_SIGNAL_BIT);
+	return copy;
+}
+
+static int change_mask(int (*real)(int, const sigset_t *, sigset_t *), int how, const sigset_t *set,
+		       sigset_t *old)
+{
+	struct sn_thread *self = sn_self;
+	sigset_t ours;
+
+	if (!sn_is_active() || !self)
+		return real(how, set, old);
+	bool was_blocked = self->is_blocked;
+	sigset_t given; /* `set` and `old` may be the same memory */
+	if (set) {
+		given = *set;
+		ours = kernel_mask(self, how, set);
+	}
+	int result = real(how, set ? &ours : NULL, old);
+	if (result == 0 && old)
+		describe_mask(old, was_blocked);
+	if (result == 0 && set)
+		note_mask(self, how, &given);
+	return result;
+}
+
+SN_EXPORT int sigprocmask(int how, const sigset_t *set, sigset_t *old)
+{
+	return change_mask(REAL(sigprocmask), how, set, old);
+}
+
+SN_EXPORT int pthread_sigmask(int how, const sigset_t *set, sigset_t *old)
+{
+	return change_mask(REAL(pthread_sigmask), how, set, old);
+}
+
+SN_EXPORT int sigpending(sigset_t *set)
+{
+	int result = REAL(sigpending)(set);
+
+	if (result == 0 && sn_is_active() && sn_self)
+		describe_mask(set, sn_self->is_pending);
+	return result;
+}
+
+/* Calls that take a mask for their duration: ours is added to it, so that our signal cannot end
+ * them. It comes when they return. */
+SN_EXPORT int sigsuspend(const sigset_t *set)
+{
+	if (!sn_is_active() || !sn_self || !set)
+		return REAL(sigsuspend)(set);
+	sigset_t copy = *set;
+	set_bits(&copy, bits_of(&copy) | SN_SIGNAL_BIT);
+	return REAL(sigsuspend)(&copy);
+}
+
+SN_EXPORT int sigwait(const sigset_t *set, int *signal_number)
+{
+	if (!sn_is_active())
+		return REAL(sigwait)(set, signal_number);
+	sigset_t copy = without_ours(set);
+	return REAL(sigwait)(&copy, signal_number);
+}
+
+static bool was_only_ours(struct sn_thread *self, int result)
+{
+	if (result != -1 || errno != EINTR || !self || !self->own_eintr)
+		return false;
+	self->own_eintr = 0;
+	return true;
+}
+
+SN_EXPORT int sigwaitinfo(const sigset_t *set, siginfo_t *info)
+{
+	struct sn_thread *self = sn_self;
+	int result;
+
+	if (!sn_is_active())
+		return REAL(sigwaitinfo)(set, info);
+	sigset_t copy = without_ours(set);
+	if (self)
+		self->own_eintr = 0;
+	do
+		result = REAL(sigwaitinfo)(&copy, info);
+	while (was_only_ours(self, result));
+	return result;
+}
+
+SN_EXPORT int sigtimedwait(const sigset_t *set, siginfo_t *info, const struct timespec *timeout)
+{
+	if (!sn_is_active())
+		return REAL(sigtimedwait)(set, info, timeout);
+	sigset_t copy = without_ours(set);
+	if (!sn_self || !timeout)
+		return REAL(sigtimedwait)(&copy, info, timeout);
+	int64_t end_ns = sn_now_ns() + timeout->tv_sec * 1000000000 + timeout->tv_nsec;
+	struct timespec left = *timeout;
+	int result;
+	sn_self->own_eintr = 0;
+	while (result = REAL(sigtimedwait)(&copy, info, &left), was_only_ours(sn_self, result)) {
+		int64_t left_ns = end_ns - sn_now_ns();
+		if (left_ns < 0)
+			left_ns = 0;
+		left = (struct timespec){ left_ns / 1000000000, left_ns % 1000000000 };
+	}
+	return result;
+}
+
+SN_EXPORT int signalfd(int fd, const sigset_t *set, int flags)
+{
+	if (!sn_is_active())
+		return REAL(signalfd)(fd, set, flags);
+	sigset_t copy = without_ours(set);
+	return REAL(signalfd)(fd, &copy, flags);
+}
+
+/* BSD's masks of 32 bits: bit n-1 is signal n. */
+#define SN_SIGNAL_BSD_BIT (1 << (SN_SIGNAL - 1))
+static int change_bsd_mask(int how, int mask)
+{
+	sigset_t set, old;
+
+	sigemptyset(&set);
+	set_bits(&set, (uint32_t)mask);
+	if (sigprocmask(how, &set, &old) != 0)
+		return -1;
+	return (int)(uint32_t)bits_of(&old);
+}
+
+SN_EXPORT int sigblock(int mask)
+{
+	return change_bsd_mask(SIG_BLOCK, mask);
+}
+
+SN_EXPORT int sigsetmask(int mask)
+{
+	return change_bsd_mask(SIG_SETMASK, mask);
+}

@@ -1,0 +1,259 @@
+#include "runtime/core/runtime.h"
+
+#include "runtime/openmp/regions.h"
+
+enum { SN_INTERN_PROBES = 32, SN_INTERN_FULL = SN_INTERN_SLOTS / 4 * 3, SN_WINDOWS_MAX = 4 };
+
+enum { COMPLETE = 1, TOO_DEEP = 2, NO_CFI = 4, BAD_CFI = 8, UNREADABLE = 16, STITCHED = 32 };
+
+static uint64_t mix(uint64_t hash, uint64_t word)
+{
+	hash ^= word;
+	hash *= 0x9e3779b97f4a7c15ULL;
+	return hash ^ hash >> 29;
+}
+
+static uint64_t hash_segment(const uint64_t *pcs, uint32_t count, uint32_t flags, uint32_t parent)
+{
+	uint64_t hash = mix(0x6a09e667f3bcc909ULL ^ (uint64_t)flags << 32, parent);
+
+	for (uint32_t i = 0; i < count; i++)
+		hash = mix(hash, pcs[i]);
+	hash = mix(hash, count);
+	return hash ? hash : 1;
+}
+
+/* The id of an equal segment, or of a fresh slot (is_new). 0: the table is full. */
+static uint32_t find_slot(uint64_t hash, bool *is_new)
+{
+	uint32_t slot = (uint32_t)(hash & (SN_INTERN_SLOTS - 1));
+
+	*is_new = false;
+	for (int probe = 0; probe < SN_INTERN_PROBES; probe++) {
+		uint64_t there = atomic_load_explicit(&sn_state->intern[slot], memory_order_relaxed);
+		if (there == 0 && atomic_load_explicit(&sn_state->interned, memory_order_relaxed) >=
+					  SN_INTERN_FULL)
+			return 0;
+		if (there == 0 &&
+		    atomic_compare_exchange_strong(&sn_state->intern[slot], &there, hash)) {
+			atomic_fetch_add_explicit(&sn_state->interned, 1, memory_order_relaxed);
+			*is_new = true;
+			return slot + 1;
+		}
+		if (there == hash)
+			return slot + 1;
+		slot = (slot + 1) & (SN_INTERN_SLOTS - 1);
+	}
+	return 0;
+}
+
+static void forget_slot(uint32_t id)
+{
+	atomic_store_explicit(&sn_state->intern[id - 1], 0, memory_order_relaxed);
+	atomic_fetch_sub_explicit(&sn_state->interned, 1, memory_order_relaxed);
+}
+
+static uint32_t intern_segment(struct sn_writer *writer, const uint64_t *pcs, uint32_t count,
+			       uint32_t flags, uint32_t parent, int64_t now_ns)
+{
+	bool is_new;
+	uint32_t bytes = (uint32_t)(sizeof(struct sn_record_stack) + count * sizeof *pcs);
+	uint32_t id = find_slot(hash_segment(pcs, count, flags, parent), &is_new);
+
+	if (id && !is_new)
+		return id;
+	struct sn_record_stack *record = sn_writer_reserve(writer, bytes, now_ns);
+	if (!record) {
+		if (id)
+			forget_slot(id);
+		sn_lose(SN_DATA_LOSS_STACK_TABLE);
+		return 0;
+	}
+	if (!id) {
+		sn_warn(SN_WARN_INTERN_FULL);
+		id = SN_RECORD_STACK_RAW + atomic_fetch_add(&sn_state->next_raw_stack, 1);
+	}
+	record->header = (struct sn_record_header){ .type = SN_RECORD_STACK,
+						    .flags = (uint8_t)flags,
+						    .size_bytes = (uint16_t)bytes };
+	record->id = id;
+	record->parent = parent;
+	record->depth = count;
+	for (uint32_t i = 0; i < count; i++)
+		record->pc[i] = pcs[i];
+	sn_writer_commit(writer, bytes);
+	return id;
+}
+
+uint32_t sn_stack_intern(struct sn_writer *writer, const uint64_t *pcs, uint32_t count,
+			 uint32_t flags, uint32_t parent, int64_t now_ns)
+{
+	if (count == 0)
+		return parent;
+	/* from the outermost inwards, so that deep stacks share their roots */
+	while (count > 0) {
+		uint32_t first = count > SN_DATA_SEGMENT_MAX ? count - SN_DATA_SEGMENT_MAX : 0;
+		parent = intern_segment(writer, pcs + first, count - first, flags, parent, now_ns);
+		if (parent == 0)
+			return 0;
+		flags = 0;
+		count = first;
+	}
+	return parent;
+}
+
+/* Whether a page can be read, by a call that reads it and does nothing else: EFAULT or EINVAL. */
+static bool is_readable(uint64_t address)
+{
+	return SYS(rt_sigprocmask, 99, address, NULL, 8) == -22;
+}
+
+/* sp is on none of the thread's stacks: a coroutine's. See how far it can be read. */
+static struct sn_unwind_window foreign_stack(uint64_t sp)
+{
+	uint64_t page = sp & ~4095UL, end = page;
+
+	if (sn_state->is_sealed)
+		return sn_unwind_window_here(sp, sp);
+	while (end < page + (64 << 10) && is_readable(end))
+		end += 4096;
+	return sn_unwind_window_here(sp & ~7UL, end > sp ? end : sp & ~7UL);
+}
+
+static uint32_t find_windows(const struct sn_thread *self, uint64_t sp,
+			     struct sn_unwind_window *windows)
+{
+	/* the red zone lies below sp */
+	uint64_t low = (sp - 128) & ~7UL;
+
+	if (sp >= self->stack_start && sp < self->stack_end) {
+		windows[0] = sn_unwind_window_here(low, self->stack_end);
+		return 1;
+	}
+	if (self->has_altstack && sp >= self->altstack_start && sp < self->altstack_end)
+		windows[0] = sn_unwind_window_here(low < self->altstack_start ? self->altstack_start
+									      : low,
+						   self->altstack_end);
+	else
+		windows[0] = foreign_stack(sp);
+	/* a handler's or coroutine's caller may be on the thread's own stack, but how far down that
+	 * one is in use is not known here: leave it out rather than read what is not mapped */
+	return 1;
+}
+
+static uint32_t flags_of(const struct sn_unwind_walk_result *walk)
+{
+	static const uint8_t by_end[] = { [SN_UNWIND_COMPLETE] = COMPLETE,
+					  [SN_UNWIND_NO_RULE] = NO_CFI,
+					  [SN_UNWIND_BAD_CFI] = BAD_CFI,
+					  [SN_UNWIND_STACK_RANGE] = UNREADABLE,
+					  [SN_UNWIND_TOO_DEEP] = TOO_DEEP,
+					  [SN_UNWIND_UNREADABLE] = UNREADABLE,
+					  [SN_UNWIND_GOES_ON] = BAD_CFI };
+	uint32_t flags = by_end[walk->end];
+
+	if (walk->flags & (SN_UNWIND_BY_FRAME_POINTER | SN_UNWIND_BY_RETURN_GUESS))
+		flags |= NO_CFI;
+	return flags;
+}
+
+static bool is_ours(uint64_t pc)
+{
+	return pc - sn_config.library_start < sn_config.library_end - sn_config.library_start;
+}
+
+/* Leaves out frames of our own library (wrappers, trampolines). At a region's trampoline the
+ * worker's stack ends: its creator's goes on. */
+static uint32_t drop_own_frames(uint64_t *pcs, uint32_t count, bool *is_cut,
+				const struct sn_thread *self)
+{
+	uint32_t kept = 0;
+
+	*is_cut = false;
+	for (uint32_t i = 0; i < count; i++) {
+		if (!is_ours(pcs[i])) {
+			pcs[kept++] = pcs[i];
+		} else if (self->region && sn_region_is_trampoline(pcs[i])) {
+			*is_cut = true;
+			break;
+		}
+	}
+	return kept;
+}
+
+/* A pc outside all known modules may be in one that was loaded since: learn of it and walk again. */
+static bool learn_modules(const uint64_t *pcs, uint32_t count)
+{
+	bool has_learnt = false;
+
+	if (count == 0)
+		return false;
+	uint32_t generation = atomic_load(&sn_state->table)->generation;
+	sn_module_of(pcs[count - 1]);
+	sn_module_of(pcs[0]);
+	has_learnt = atomic_load(&sn_state->table)->generation != generation;
+	return has_learnt;
+}
+
+static uint32_t walk(struct sn_thread *self, const struct sn_unwind_regs *from,
+		     struct sn_unwind_walk_result *result)
+{
+	struct sn_unwind_window windows[SN_WINDOWS_MAX];
+	uint32_t max = sn_config.settings.stack_max_frames;
+	uint32_t count = 0;
+
+	if (max > SN_FRAMES_MAX)
+		max = SN_FRAMES_MAX;
+	for (int attempt = 0; attempt < 4; attempt++) {
+		struct sn_unwind_regs regs = *from;
+		struct sn_module_table *table = atomic_load(&sn_state->table);
+		struct sn_unwind_target target = {
+			.modules = table->modules,
+			.module_count = table->count,
+			.generation = table->generation,
+			.stacks = windows,
+			.stack_count = find_windows(self, regs.value[SN_UNWIND_RSP], windows),
+		};
+		count = sn_unwind_walk(&target, &regs, self->cache, self->pcs, max, result);
+		if (result->end == SN_UNWIND_COMPLETE && !result->flags)
+			break;
+		if (!learn_modules(self->pcs, count))
+			break;
+	}
+	return count;
+}
+
+uint32_t sn_stack_capture(struct sn_thread *self, struct sn_unwind_regs *regs, uint64_t leaf,
+			  bool is_signal, int64_t now_ns)
+{
+	struct sn_unwind_walk_result result = { 0 };
+	uint64_t *pcs = self->pcs;
+	uint32_t parent = 0, flags, count;
+	bool is_cut;
+
+	(void)is_signal;
+	atomic_store_explicit(&self->is_walking, 1, memory_order_seq_cst);
+	if (atomic_load_explicit(&sn_state->is_closing, memory_order_seq_cst)) {
+		atomic_store_explicit(&self->is_walking, 0, memory_order_release);
+		pcs[0] = regs->value[SN_UNWIND_RIP];
+		return sn_stack_intern(&self->writer, pcs, 1, UNREADABLE, 0, now_ns);
+	}
+	if (leaf)
+		self->pcs++; /* room before the first frame */
+	count = walk(self, regs, &result);
+	if (leaf)
+		self->pcs--;
+	flags = flags_of(&result);
+	if (leaf) {
+		count = drop_own_frames(pcs + 1, count, &is_cut, self) + 1;
+		pcs[0] = leaf;
+	} else {
+		count = drop_own_frames(pcs, count, &is_cut, self);
+	}
+	if (is_cut) {
+		parent = sn_region_stack(self, self->region, now_ns);
+		flags = STITCHED | (parent ? 0 : UNREADABLE);
+	}
+	atomic_store_explicit(&self->is_walking, 0, memory_order_release);
+	return sn_stack_intern(&self->writer, pcs, count, flags, parent, now_ns);
+}

@@ -1,0 +1,276 @@
+#include "runtime/core/runtime.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+
+#include "runtime/core/parse.h"
+
+/* A block: [struct sn_thread][handler stack][cache][pcs]. Its stack grows down from the cache. */
+static struct sn_thread *map_block(void)
+{
+	long at = SYS(mmap, NULL, SN_BLOCK_BYTES, PROT_READ | PROT_WRITE,
+		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	return at < 0 && at > -4096 ? NULL : (struct sn_thread *)at;
+}
+
+static struct sn_thread *pop_free_block(void)
+{
+	uint64_t head = atomic_load_explicit(&sn_state->free_blocks, memory_order_acquire);
+
+	for (;;) {
+		uint32_t index = (uint32_t)head;
+		if (index == UINT32_MAX)
+			return NULL;
+		struct sn_thread *block = sn_state->blocks[index];
+		uint64_t next = ((head >> 32) + 1) << 32 |
+				atomic_load_explicit(&block->free_next, memory_order_relaxed);
+		if (atomic_compare_exchange_weak(&sn_state->free_blocks, &head, next))
+			return block;
+	}
+}
+
+static void lay_out(struct sn_thread *thread)
+{
+	uint8_t *block = (uint8_t *)thread;
+
+	thread->handler_stack_top = block + 4096 + SN_STACK_BYTES;
+	thread->cache =
+		sn_unwind_cache_place(block + 4096 + SN_STACK_BYTES, SN_CACHE_BYTES);
+	thread->pcs = (uint64_t *)(void *)(block + 4096 + SN_STACK_BYTES + SN_CACHE_BYTES);
+}
+
+/* A used block: everything but its place and its cache starts afresh. */
+static void clear(struct sn_thread *thread)
+{
+	struct sn_thread kept = { .block_index = thread->block_index,
+				  .handler_stack_top = thread->handler_stack_top,
+				  .cache = thread->cache,
+				  .pcs = thread->pcs };
+
+	*thread = kept;
+}
+
+struct sn_thread *sn_thread_new(void)
+{
+	struct sn_thread *thread = pop_free_block();
+
+	if (thread) {
+		clear(thread);
+	} else {
+		uint32_t index = atomic_fetch_add(&sn_state->next_block, 1);
+		if (index >= SN_BLOCKS_MAX || sn_state->is_sealed || !(thread = map_block())) {
+			sn_lose(SN_DATA_LOSS_THREAD_TABLE);
+			sn_warn(SN_WARN_THREAD_TABLE);
+			return NULL;
+		}
+		thread->block_index = index;
+		lay_out(thread);
+		atomic_store_explicit(&sn_state->blocks[index], thread, memory_order_release);
+	}
+	thread->writer.file = &sn_state->file;
+	thread->index = atomic_fetch_add(&sn_state->next_thread, 1);
+	thread->writer.thread_index = thread->index;
+	thread->creator_index = UINT32_MAX;
+	return thread;
+}
+
+void sn_thread_give_back(struct sn_thread *thread)
+{
+	uint64_t head = atomic_load_explicit(&sn_state->free_blocks, memory_order_relaxed), next;
+
+	do {
+		atomic_store_explicit(&thread->free_next, (uint32_t)head, memory_order_relaxed);
+		next = ((head >> 32) + 1) << 32 | thread->block_index;
+	} while (!atomic_compare_exchange_weak(&sn_state->free_blocks, &head, next));
+}
+
+/* The thread's control block lies at the upper end of its stack, whoever allocated it: so the end is
+ * known without asking pthread_getattr_np, which allocates. */
+static void find_stack(struct sn_thread *thread, bool is_main)
+{
+	uint64_t here = (uint64_t)(uintptr_t)__builtin_frame_address(0);
+	uint64_t self = (uint64_t)pthread_self();
+
+	if (is_main && here < sn_config.main_stack_end) {
+		struct rlimit limit = { .rlim_cur = 8 << 20 };
+		SYS(prlimit64, 0, RLIMIT_STACK, NULL, &limit);
+		if (limit.rlim_cur > 1 << 30)
+			limit.rlim_cur = 1 << 30;
+		thread->stack_end = sn_config.main_stack_end;
+		thread->stack_start = thread->stack_end - limit.rlim_cur;
+		if (here >= thread->stack_start)
+			return;
+	}
+	thread->stack_end = self > here && self - here < 4096UL << 20 ? self : (here + 4095) & ~4095UL;
+	thread->stack_start = thread->stack_end - (thread->stack_end - here + (64 << 10));
+}
+
+void sn_thread_set_stack_bytes(struct sn_thread *thread, uint64_t bytes)
+{
+	if (bytes > thread->stack_end - thread->stack_start)
+		thread->stack_start = thread->stack_end + 4096 - bytes;
+}
+
+static void install_altstack(struct sn_thread *thread)
+{
+	stack_t ours = { .ss_sp = thread->handler_stack_top - SN_STACK_BYTES,
+			 .ss_size = SN_STACK_BYTES };
+	stack_t old = { 0 };
+
+	if (SYS(sigaltstack, NULL, &old) == 0 && !(old.ss_flags & SS_DISABLE) &&
+	    old.ss_sp != ours.ss_sp) {
+		thread->has_altstack = 1; /* set by who ran before us */
+		thread->altstack_start = (uint64_t)(uintptr_t)old.ss_sp;
+		thread->altstack_end = thread->altstack_start + old.ss_size;
+		return;
+	}
+	SYS(sigaltstack, &ours, NULL);
+}
+
+static void write_start(struct sn_thread *self)
+{
+	struct sn_record_thread_start *record =
+		sn_writer_reserve(&self->writer, sizeof *record, self->start_ns);
+
+	if (!record) {
+		sn_lose(SN_DATA_LOSS_NO_SPACE);
+		return;
+	}
+	*record = (struct sn_record_thread_start){
+		.header = { .type = SN_RECORD_THREAD_START, .size_bytes = sizeof *record },
+		.thread_index = self->index,
+		.tid = self->tid,
+		.creator_index = self->creator_index,
+		.time_ns = self->start_ns,
+		.start_routine = (uint64_t)(uintptr_t)self->start,
+		.create_stack = self->create_stack,
+	};
+	sn_writer_commit(&self->writer, sizeof *record);
+}
+
+void sn_thread_begin(struct sn_thread *self, bool is_main)
+{
+	self->tid = (int32_t)SYS(gettid);
+	self->writer.tid = self->tid;
+	self->start_ns = sn_now_ns();
+	self->last_ns = self->start_ns;
+	self->next_account_ns = self->start_ns + 1000000000;
+	self->rng = (uint32_t)self->start_ns ^ (uint32_t)self->tid * 2654435761u;
+	find_stack(self, is_main);
+	if (is_main && sn_header()->origin == SN_DATA_ORIGIN_EXEC) {
+		self->before_user_ns = (int64_t)sn_config.settings.used_user_ns;
+		self->before_system_ns = (int64_t)sn_config.settings.used_system_ns;
+	}
+	atomic_fetch_add_explicit(&sn_header()->threads_started, 1, memory_order_relaxed);
+	write_start(self);
+	if (!sn_state->is_sealed)
+		install_altstack(self);
+	atomic_store_explicit(&self->is_live, 1, memory_order_release);
+	sn_self = self;
+}
+
+/* Waiting for a CPU, by the kernel: the second number of schedstat. Opens a file for a moment, so
+ * only threads that lived long enough to be worth it. */
+static int64_t wait_cpu_ns(int32_t tid)
+{
+	char path[64] = "/proc/self/task/", text[96];
+	char *at = path + sizeof "/proc/self/task/" - 1;
+	const char *next = text;
+
+	if (sn_state->is_sealed)
+		return -1;
+	at = sn_format_number(at, (uint64_t)tid);
+	sn_copy_text(at, "/schedstat");
+	sn_read_file_raw(path, text, sizeof text);
+	sn_parse_number(&next);
+	return text[0] ? (int64_t)sn_parse_number(&next) : -1;
+}
+
+/* user and system ticks of another thread: fields 14 and 15 of its stat */
+static void times_of_other(int32_t tid, int64_t *user_ns, int64_t *system_ns)
+{
+	char path[64] = "/proc/self/task/", text[512];
+	char *at = sn_format_number(path + sizeof "/proc/self/task/" - 1, (uint64_t)tid);
+	const char *next = text, *close = NULL;
+
+	sn_copy_text(at, "/stat");
+	sn_read_file_raw(path, text, sizeof text);
+	for (const char *c = text; *c; c++)
+		if (*c == ')')
+			close = c;
+	if (!close)
+		return;
+	next = close;
+	for (int field = 2; field < 14 && *next; next++)
+		field += *next == ' ';
+	*user_ns = (int64_t)sn_parse_number(&next) * 10000000;
+	*system_ns = (int64_t)sn_parse_number(&next) * 10000000;
+}
+
+void sn_thread_write_account(struct sn_thread *thread, struct sn_writer *writer, uint8_t type,
+			     int64_t now_ns)
+{
+	bool is_self = thread == sn_self;
+	struct rusage usage = { 0 };
+	struct sn_record_thread_account account = {
+		.header = { .type = type, .size_bytes = sizeof account },
+		.thread_index = thread->index,
+		.time_ns = now_ns,
+		.user_ns = -1,
+		.system_ns = -1,
+		.cpu_ns = sn_thread_cpu_ns(is_self ? 0 : thread->tid),
+		.wait_cpu_ns = -1,
+	};
+
+	if (is_self && !sn_state->is_sealed && SYS(getrusage, RUSAGE_THREAD, &usage) == 0) {
+		account.user_ns =
+			usage.ru_utime.tv_sec * 1000000000 + usage.ru_utime.tv_usec * 1000;
+		account.system_ns =
+			usage.ru_stime.tv_sec * 1000000000 + usage.ru_stime.tv_usec * 1000;
+		account.voluntary_switches = (uint64_t)usage.ru_nvcsw;
+		account.involuntary_switches = (uint64_t)usage.ru_nivcsw;
+		account.minor_faults = (uint64_t)usage.ru_minflt;
+		account.major_faults = (uint64_t)usage.ru_majflt;
+		SYS(prctl, PR_GET_NAME, account.name);
+	} else if (!is_self && !sn_state->is_sealed) {
+		times_of_other(thread->tid, &account.user_ns, &account.system_ns);
+	}
+	if (type == SN_RECORD_THREAD_END && now_ns - thread->start_ns > 5000000)
+		account.wait_cpu_ns = wait_cpu_ns(thread->tid);
+	struct sn_record_thread_account *record =
+		sn_writer_reserve(writer, sizeof *record, now_ns);
+	if (!record) {
+		sn_lose(SN_DATA_LOSS_NO_SPACE);
+		return;
+	}
+	*record = account;
+	sn_writer_commit(writer, sizeof *record);
+}
+
+void sn_thread_end(void)
+{
+	struct sn_thread *self = sn_self;
+
+	if (!self || self->has_ended || !sn_enter(self))
+		return;
+	self->has_ended = 1;
+	if (!sn_state->is_sealed)
+		sn_events_stop(self);
+	uint32_t live = 1;
+	if (atomic_compare_exchange_strong(&self->is_live, &live, 0)) {
+		int64_t now_ns = sn_now_ns();
+		sn_sample_remainder(self, &self->writer, now_ns);
+		sn_thread_write_account(self, &self->writer, SN_RECORD_THREAD_END, now_ns);
+	}
+	sn_writer_release(&self->writer);
+	if (!self->has_altstack && !sn_state->is_sealed) {
+		stack_t off = { .ss_flags = SS_DISABLE };
+		SYS(sigaltstack, &off, NULL);
+	}
+	sn_self = NULL;
+	sn_thread_give_back(self);
+}

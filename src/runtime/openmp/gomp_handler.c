@@ -1,0 +1,180 @@
+#include "runtime/core/real.h"
+#include "runtime/openmp/regions.h"
+
+#include <dlfcn.h>
+
+/*
+ * libgomp: a compiler that meets `#pragma omp parallel` calls GOMP_parallel*(body, data, ...). We hand
+ * on our own body, which remembers the region while the program's runs.
+ */
+
+typedef void (*region_body)(void *);
+
+/* The call's return address lies between these two labels' functions: see is_trampoline. */
+__attribute__((noinline, used)) static void run_body(void *argument)
+{
+	struct sn_region *region = argument;
+	struct sn_thread *self = sn_self;
+	struct sn_region *outer = self ? self->region : NULL;
+
+	if (self)
+		self->region = region;
+	region->body(region->argument);
+	/* the stack must still hold this frame while the body runs: no tail call */
+	if (self)
+		self->region = outer;
+	__asm__ volatile("");
+}
+
+/* run_body is short; the function that follows it in the file bounds it. */
+__attribute__((noinline, used)) static void after_run_body(void)
+{
+	__asm__ volatile("");
+}
+
+bool sn_region_is_trampoline(uint64_t pc)
+{
+	uint64_t start = (uint64_t)(uintptr_t)run_body, end = (uint64_t)(uintptr_t)after_run_body;
+
+	return end > start ? pc - start < end - start : pc - start < 512;
+}
+
+/* Walks the creator's stack from its wrapper outwards. Its frames cannot change while a body runs. */
+uint32_t sn_region_stack(struct sn_thread *self, struct sn_region *region, int64_t now_ns)
+{
+	uint32_t known = atomic_load_explicit(&region->stack, memory_order_acquire);
+
+	if (known)
+		return known == UINT32_MAX ? 0 : known;
+	struct sn_unwind_regs regs = region->regs;
+	uint64_t sp = regs.value[SN_UNWIND_RSP];
+	if (sp >= region->stack_end)
+		return 0;
+	struct sn_unwind_window window = sn_unwind_window_here(sp, region->stack_end);
+	struct sn_module_table *table = atomic_load(&sn_state->table);
+	struct sn_unwind_target target = { .modules = table->modules,
+					   .module_count = table->count,
+					   .generation = table->generation,
+					   .stacks = &window,
+					   .stack_count = 1 };
+	struct sn_unwind_walk_result result = { 0 };
+	/* behind the frames that the caller has there */
+	uint64_t *pcs = self->pcs + SN_FRAMES_MAX;
+	uint32_t count = sn_unwind_walk(&target, &regs, self->cache, pcs, SN_FRAMES_MAX / 2, &result);
+	uint32_t kept = 0, parent = 0;
+	for (uint32_t i = 0; i < count; i++) {
+		bool is_ours = pcs[i] - sn_config.library_start <
+			       sn_config.library_end - sn_config.library_start;
+		if (!is_ours) {
+			pcs[kept++] = pcs[i];
+		} else if (region->outer && sn_region_is_trampoline(pcs[i])) {
+			parent = sn_region_stack(self, region->outer, now_ns);
+			break;
+		}
+	}
+	uint32_t flags = result.end == SN_UNWIND_COMPLETE ? 1 : parent ? 32 : 16;
+	uint32_t id = sn_stack_intern(&self->writer, pcs, kept, flags, parent, now_ns);
+	atomic_store_explicit(&region->stack, id ? id : UINT32_MAX, memory_order_release);
+	return id;
+}
+
+/* Fills the region from the wrapper that this is inlined into. False: call the real one plainly. */
+static inline __attribute__((always_inline)) bool open_region(struct sn_region *region,
+							      region_body body, void *argument)
+{
+	struct sn_thread *self = sn_self;
+
+	if (!self || !sn_is_active() || sn_config.settings.is_openmp_off)
+		return false;
+	sn_unwind_regs_here(&region->regs);
+	uint64_t sp = region->regs.value[SN_UNWIND_RSP];
+	region->stack_end = sp >= self->stack_start && sp < self->stack_end ? self->stack_end : 0;
+	region->outer = self->region;
+	atomic_store_explicit(&region->stack, 0, memory_order_relaxed);
+	region->body = body;
+	region->argument = argument;
+	return true;
+}
+
+#define NEXT(name, type)                                                                           \
+	({                                                                                         \
+		static _Atomic(void *) next_found;                                                 \
+		void *next_is = atomic_load_explicit(&next_found, memory_order_relaxed);           \
+		if (!next_is) {                                                                    \
+			next_is = dlsym(RTLD_NEXT, name);                                          \
+			atomic_store_explicit(&next_found, next_is, memory_order_relaxed);         \
+		}                                                                                  \
+		(type)next_is;                                                                     \
+	})
+
+#define WITH_REGION(body, argument, call_plain, call_region)                                       \
+	do {                                                                                       \
+		struct sn_region region;                                                           \
+		if (!open_region(&region, body, argument)) {                                       \
+			call_plain;                                                                \
+			return;                                                                    \
+		}                                                                                  \
+		call_region;                                                                       \
+		__asm__ volatile("" : : "r"(&region) : "memory");                                  \
+	} while (0)
+
+void GOMP_parallel(region_body, void *, unsigned, unsigned);
+SN_EXPORT void GOMP_parallel(region_body body, void *argument, unsigned threads, unsigned flags)
+{
+	__auto_type next = NEXT("GOMP_parallel", __typeof__(&GOMP_parallel));
+
+	WITH_REGION(body, argument, next(body, argument, threads, flags),
+		    next(run_body, &region, threads, flags));
+}
+
+/* The worksharing forms all take (body, data, threads, start, end, step, [chunk,] flags). */
+#define LOOP_WITH_CHUNK(name)                                                                      \
+	void name(region_body, void *, unsigned, long, long, long, long, unsigned);                \
+	SN_EXPORT void name(region_body body, void *argument, unsigned threads, long start,        \
+			    long end, long step, long chunk, unsigned flags)                       \
+	{                                                                                          \
+		__auto_type next = NEXT(#name, __typeof__(&name));                                 \
+		WITH_REGION(body, argument,                                                        \
+			    next(body, argument, threads, start, end, step, chunk, flags),         \
+			    next(run_body, &region, threads, start, end, step, chunk, flags));     \
+	}
+#define LOOP_WITHOUT_CHUNK(name)                                                                   \
+	void name(region_body, void *, unsigned, long, long, long, unsigned);                      \
+	SN_EXPORT void name(region_body body, void *argument, unsigned threads, long start,        \
+			    long end, long step, unsigned flags)                                   \
+	{                                                                                          \
+		__auto_type next = NEXT(#name, __typeof__(&name));                                 \
+		WITH_REGION(body, argument,                                                        \
+			    next(body, argument, threads, start, end, step, flags),                \
+			    next(run_body, &region, threads, start, end, step, flags));            \
+	}
+LOOP_WITH_CHUNK(GOMP_parallel_loop_static)
+LOOP_WITH_CHUNK(GOMP_parallel_loop_dynamic)
+LOOP_WITH_CHUNK(GOMP_parallel_loop_guided)
+LOOP_WITH_CHUNK(GOMP_parallel_loop_nonmonotonic_dynamic)
+LOOP_WITH_CHUNK(GOMP_parallel_loop_nonmonotonic_guided)
+LOOP_WITHOUT_CHUNK(GOMP_parallel_loop_runtime)
+LOOP_WITHOUT_CHUNK(GOMP_parallel_loop_nonmonotonic_runtime)
+LOOP_WITHOUT_CHUNK(GOMP_parallel_loop_maybe_nonmonotonic_runtime)
+
+void GOMP_parallel_sections(region_body, void *, unsigned, unsigned, unsigned);
+SN_EXPORT void GOMP_parallel_sections(region_body body, void *argument, unsigned threads,
+				      unsigned count, unsigned flags)
+{
+	__auto_type next = NEXT("GOMP_parallel_sections", __typeof__(&GOMP_parallel_sections));
+
+	WITH_REGION(body, argument, next(body, argument, threads, count, flags),
+		    next(run_body, &region, threads, count, flags));
+}
+
+unsigned GOMP_parallel_reductions(region_body, void *, unsigned, unsigned);
+SN_EXPORT unsigned GOMP_parallel_reductions(region_body body, void *argument, unsigned threads,
+					    unsigned flags)
+{
+	__auto_type next = NEXT("GOMP_parallel_reductions", __typeof__(&GOMP_parallel_reductions));
+	struct sn_region region;
+
+	/* libgomp reads its reductions from the data itself, so the body alone cannot be swapped */
+	(void)region;
+	return next(body, argument, threads, flags);
+}

@@ -1,0 +1,26 @@
+/**
+ * Parallel regions of OpenMP: a worker's stack ends in the runtime library; what made it work is the
+ * stack of the thread that created the region. That thread cannot leave the region before its workers
+ * do, so the stack above its call stays as it is, and a sample of a worker can walk it, once.
+ */
+#ifndef SN_RUNTIME_OPENMP_REGIONS_H
+#define SN_RUNTIME_OPENMP_REGIONS_H
+
+#include "runtime/core/runtime.h"
+
+struct sn_region {
+	struct sn_unwind_regs regs; /* in the wrapper that created it */
+	uint64_t stack_end;	    /* of the creator's stack; 0: not known, no stitching */
+	struct sn_region *outer;    /* the creator's own region */
+	_Atomic uint32_t stack;	    /* 0: not walked yet; UINT32_MAX: cannot be walked */
+	void (*body)(void *);
+	void *argument;
+};
+
+/** Whether pc is a return address in the function that calls a region's body. */
+bool sn_region_is_trampoline(uint64_t pc);
+/** The creator's stack, walked and interned by the first who asks. 0: none. Uses self->pcs beyond
+ *  what the caller has kept there only after the caller's frames were... see the function. */
+uint32_t sn_region_stack(struct sn_thread *self, struct sn_region *region, int64_t now_ns);
+
+#endif
