@@ -6,6 +6,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <link.h>
+#include <linux/perf_event.h>
 #include <mqueue.h>
 #include <pthread.h>
 #include <semaphore.h>

@@ -107,6 +107,11 @@ static inline int sn_settings_parse(const char *text, struct sn_settings *settin
 	while (*text != '\0') {
 		const char *value = text;
 		uint64_t number;
+
+		if (*text == ';') {
+			text++;
+			continue;
+		}
 		while (*value != '\0' && *value != '=')
 			value++;
 		if (*value == '\0')

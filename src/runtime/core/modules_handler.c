@@ -6,14 +6,18 @@
 #include "unwind/module.h"
 
 /* glibc 2.35 and later: which module holds a pc, without a lock, safe in handlers. */
-struct found_object {
-	unsigned long long flags;
-	void *map_start, *map_end;
-	struct link_map *link_map;
-	void *eh_frame;
+#ifdef DLFO_STRUCT_HAS_EH_DBASE
+#pragma weak _dl_find_object
+#else
+struct dl_find_object {
+	unsigned long long dlfo_flags;
+	void *dlfo_map_start, *dlfo_map_end;
+	struct link_map *dlfo_link_map;
+	void *dlfo_eh_frame;
 	unsigned long long reserved[7];
 };
-extern int _dl_find_object(void *pc, struct found_object *result) __attribute__((weak));
+extern int _dl_find_object(void *pc, struct dl_find_object *result) __attribute__((weak));
+#endif
 
 /* What a MAP record says of one executable segment. */
 struct image {
@@ -157,22 +161,22 @@ static void add_image(struct sn_module_table *table, struct sn_writer *writer,
 
 const struct sn_unwind_module *sn_module_of(uint64_t pc)
 {
-	struct found_object found;
+	struct dl_find_object found;
 	struct sn_module_table *table = atomic_load(&sn_state->table);
 	struct sn_unwind_target target = { .modules = table->modules, .module_count = table->count };
 	const struct sn_unwind_module *module = sn_unwind_find_module(&target, pc);
 
 	if (module || !_dl_find_object || !sn_self || sn_state->is_closing ||
-	    _dl_find_object((void *)pc, &found) != 0 || !found.link_map)
+	    _dl_find_object((void *)pc, &found) != 0 || !found.dlfo_link_map)
 		return module;
-	const Elf64_Ehdr *ehdr = found.map_start;
+	const Elf64_Ehdr *ehdr = found.dlfo_map_start;
 	if (ehdr->e_phoff > 4096 - sizeof(Elf64_Phdr) || ehdr->e_phnum > 64 ||
 	    ehdr->e_ident[0] != ELFMAG0 || ehdr->e_ident[1] != ELFMAG1 || !lock_tables())
 		return NULL;
-	struct image image = { .path = found.link_map->l_name ? found.link_map->l_name : "",
+	struct image image = { .path = found.dlfo_link_map->l_name ? found.dlfo_link_map->l_name : "",
 			       .phdrs = (const void *)((const uint8_t *)ehdr + ehdr->e_phoff),
 			       .phdr_count = ehdr->e_phnum,
-			       .load_bias = found.link_map->l_addr };
+			       .load_bias = found.dlfo_link_map->l_addr };
 	table = copy_table();
 	add_image(table, &sn_self->writer, &image, sn_now_ns());
 	atomic_store(&sn_state->table, table);

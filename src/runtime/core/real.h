@@ -6,16 +6,18 @@
 #ifndef SN_RUNTIME_CORE_REAL_H
 #define SN_RUNTIME_CORE_REAL_H
 
+#include <dlfcn.h>
 #include <fcntl.h>
-#include <mqueue.h>
 #include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/file.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/select.h>
 #include <sys/signalfd.h>

@@ -342,7 +342,7 @@ SN_EXPORT int sigpending(sigset_t *set)
  * them. It comes when they return. */
 SN_EXPORT int sigsuspend(const sigset_t *set)
 {
-	if (!sn_is_active() || !sn_self || !set)
+	if (!sn_is_active() || !sn_self)
 		return REAL(sigsuspend)(set);
 	sigset_t copy = *set;
 	set_bits(&copy, bits_of(&copy) | SN_SIGNAL_BIT);

@@ -36,8 +36,8 @@ static inline long sn_sys(long number, long a, long b, long c, long d, long e, l
 #define SN_SYS_GLUE(count) SN_SYS_##count
 #define SN_SYS_PICK(count) SN_SYS_GLUE(count)
 /** SYS(openat, AT_FDCWD, path, flags): arguments are cast to long. */
-#define SYS(name, ...) \
-	SN_SYS_PICK(SN_SYS_COUNT(0, ##__VA_ARGS__, 6, 5, 4, 3, 2, 1, 0)) \
-	(SYS_##name, ##__VA_ARGS__)
+#define SYS(name, ...)                                                                             \
+	SN_SYS_PICK(SN_SYS_COUNT(0 __VA_OPT__(, ) __VA_ARGS__, 6, 5, 4, 3, 2, 1, 0))              \
+	(SYS_##name __VA_OPT__(, ) __VA_ARGS__)
 
 #endif
