@@ -43,8 +43,8 @@ struct sn_settings {
 	uint32_t is_blocked;	   /* blocked=1: likewise: the target had our signal blocked */
 	uint64_t used_user_ns;	   /* user=, system=: likewise: CPU time used before the exec */
 	uint64_t used_system_ns;
-	uint32_t is_openmp_off;	   /* openmp=0 turns the stitching off */
-	enum sn_follow follow;	   /* follow=all|fork|exec|none|regex */
+	uint32_t is_openmp_off;		       /* openmp=0 turns the stitching off */
+	enum sn_follow follow;		       /* follow=all|fork|exec|none|regex */
 	char pattern[SN_SETTINGS_PATTERN_MAX]; /* regex=: POSIX extended; no semicolon */
 	char dir[SN_SETTINGS_PATH_MAX];	       /* dir=: absolute; must exist and be writable */
 };

@@ -1,4 +1,5 @@
-/** What the two halves of the clock collector share: who sends the signal, and how it is handled. */
+/** What the two halves of the clock collector share: who sends the signal, and how it is handled.
+ */
 #ifndef SN_RUNTIME_CLOCK_CLOCK_H
 #define SN_RUNTIME_CLOCK_CLOCK_H
 

@@ -53,8 +53,8 @@ static bool open_perf(struct sn_thread *self, uint64_t period_ns)
 	if (fd < 0)
 		return false;
 	long page = -1;
-	if (SYS(fcntl, fd, F_SETSIG, SN_SIGNAL) == 0 &&
-	    SYS(fcntl, fd, F_SETOWN_EX, &owner) == 0 && SYS(fcntl, fd, F_SETFL, O_ASYNC) == 0)
+	if (SYS(fcntl, fd, F_SETSIG, SN_SIGNAL) == 0 && SYS(fcntl, fd, F_SETOWN_EX, &owner) == 0 &&
+	    SYS(fcntl, fd, F_SETFL, O_ASYNC) == 0)
 		page = SYS(mmap, NULL, 4096, PROT_READ, MAP_SHARED, fd, 0);
 	SYS(close, fd);
 	if (page < 0 && page > -4096)

@@ -92,8 +92,8 @@ static void look_at_switches(struct sn_thread *self, uint64_t switches)
 	atomic_fetch_add_explicit(&sn_header()->switch_count, switches - self->switches_seen,
 				  memory_order_relaxed);
 	self->switches_seen = switches;
-	if (self->mechanism == SN_MECHANISM_PERF_SIGNAL && claimed_ns > 20000000 &&
-	    switches > 64 && switches * 1000000 / (claimed_ns / 1000) > SWITCHES_PER_CPU_SECOND)
+	if (self->mechanism == SN_MECHANISM_PERF_SIGNAL && claimed_ns > 20000000 && switches > 64 &&
+	    switches * 1000000 / (claimed_ns / 1000) > SWITCHES_PER_CPU_SECOND)
 		sn_events_use_timer(self);
 }
 
@@ -300,8 +300,8 @@ void sn_sample_remainder(struct sn_thread *thread, struct sn_writer *writer, int
 	if (system_ns &&
 	    sn_writer_sample(writer, now_ns, (uint64_t)system_ns, 0, 0, REMAINDER | SYSTEM))
 		thread->claimed_system_ns += (uint64_t)system_ns;
-	if (left > system_ns && sn_writer_sample(writer, now_ns, (uint64_t)(left - system_ns), 0, 0,
-						 REMAINDER))
+	if (left > system_ns &&
+	    sn_writer_sample(writer, now_ns, (uint64_t)(left - system_ns), 0, 0, REMAINDER))
 		thread->claimed_user_ns += (uint64_t)(left - system_ns);
 }
 

@@ -190,8 +190,10 @@ static void write_exec(struct sn_thread *self, const char *path, int32_t child, 
 	sn_writer_commit(&self->writer, bytes);
 }
 
-enum { UNMEASURED = SN_RECORD_EXEC_NOT_FOLLOWED | SN_RECORD_EXEC_SETUID | SN_RECORD_EXEC_STATIC |
-		    SN_RECORD_EXEC_FOREIGN };
+enum {
+	UNMEASURED = SN_RECORD_EXEC_NOT_FOLLOWED | SN_RECORD_EXEC_SETUID | SN_RECORD_EXEC_STATIC |
+		     SN_RECORD_EXEC_FOREIGN
+};
 
 /* In a vfork child memory is the parent's: the record goes to its file, with the child's pid. */
 static bool is_own_process(void)
@@ -402,8 +404,8 @@ static int run_shell(const char *command)
 	posix_spawnattr_setsigmask(&attributes, &mask);
 	posix_spawnattr_setsigdefault(&attributes, &defaults);
 	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
-	int error = posix_spawn(&child, "/bin/sh", NULL, &attributes, (char *const *)words,
-				environ);
+	int error =
+		posix_spawn(&child, "/bin/sh", NULL, &attributes, (char *const *)words, environ);
 	posix_spawnattr_destroy(&attributes);
 	if (error != 0)
 		status = W_EXITCODE(127, 0);
@@ -468,7 +470,8 @@ static void begin_child(void)
 	uint32_t follow = sn_config.settings.follow;
 
 	sn_self = NULL;
-	if (!parent || !sn_config.is_followed || follow == SN_FOLLOW_EXEC || follow == SN_FOLLOW_NONE)
+	if (!parent || !sn_config.is_followed || follow == SN_FOLLOW_EXEC ||
+	    follow == SN_FOLLOW_NONE)
 		return;
 	if (!parent->has_altstack) {
 		stack_t off = { .ss_flags = SS_DISABLE };
@@ -502,10 +505,11 @@ SN_EXPORT pid_t fork(void)
 		struct sn_record_fork *record =
 			sn_writer_reserve(&self->writer, sizeof *record, now_ns);
 		if (record) {
-			*record = (struct sn_record_fork){
-				.header = { .type = SN_RECORD_FORK, .size_bytes = sizeof *record },
-				.child_pid = child,
-				.time_ns = now_ns };
+			*record =
+				(struct sn_record_fork){ .header = { .type = SN_RECORD_FORK,
+								     .size_bytes = sizeof *record },
+							 .child_pid = child,
+							 .time_ns = now_ns };
 			sn_writer_commit(&self->writer, sizeof *record);
 		} else {
 			sn_lose(SN_DATA_LOSS_NO_SPACE);

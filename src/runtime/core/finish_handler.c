@@ -93,8 +93,7 @@ void sn_packet_if_due(struct sn_thread *self, int64_t now_ns)
 		return;
 	sn_header()->end_user_ns = time_ns(usage.ru_utime);
 	sn_header()->end_system_ns = time_ns(usage.ru_stime);
-	struct sn_record_packet *record =
-		sn_writer_reserve(&self->writer, sizeof *record, now_ns);
+	struct sn_record_packet *record = sn_writer_reserve(&self->writer, sizeof *record, now_ns);
 	if (!record) {
 		sn_lose(SN_DATA_LOSS_NO_SPACE);
 		return;

@@ -74,7 +74,8 @@ static void write_map(struct sn_writer *writer, const struct image *image, const
 		.type = SN_RECORD_MAP,
 		.flags = (uint8_t)((image->is_main ? SN_RECORD_MAP_MAIN : 0) |
 				   (image->is_vdso ? SN_RECORD_MAP_VDSO : 0)),
-		.size_bytes = (uint16_t)bytes };
+		.size_bytes = (uint16_t)bytes
+	};
 	record->path_bytes = (uint32_t)length;
 	record->time_ns = now_ns;
 	record->load_start = image->load_bias + phdr->p_vaddr;
@@ -107,8 +108,8 @@ static void unlock_tables(void)
 	atomic_store_explicit(&sn_state->table_lock, 0, memory_order_release);
 }
 
-/* A copy of the current table to be changed; others go on reading the old one. The ring of tables is
- * long enough that none is still read when its turn comes again. */
+/* A copy of the current table to be changed; others go on reading the old one. The ring of tables
+ * is long enough that none is still read when its turn comes again. */
 static struct sn_module_table *copy_table(void)
 {
 	struct sn_module_table *old = atomic_load(&sn_state->table);
@@ -163,7 +164,8 @@ const struct sn_unwind_module *sn_module_of(uint64_t pc)
 {
 	struct dl_find_object found;
 	struct sn_module_table *table = atomic_load(&sn_state->table);
-	struct sn_unwind_target target = { .modules = table->modules, .module_count = table->count };
+	struct sn_unwind_target target = { .modules = table->modules,
+					   .module_count = table->count };
 	const struct sn_unwind_module *module = sn_unwind_find_module(&target, pc);
 
 	if (module || !_dl_find_object || !sn_self || sn_state->is_closing ||
@@ -173,7 +175,8 @@ const struct sn_unwind_module *sn_module_of(uint64_t pc)
 	if (ehdr->e_phoff > 4096 - sizeof(Elf64_Phdr) || ehdr->e_phnum > 64 ||
 	    ehdr->e_ident[0] != ELFMAG0 || ehdr->e_ident[1] != ELFMAG1 || !lock_tables())
 		return NULL;
-	struct image image = { .path = found.dlfo_link_map->l_name ? found.dlfo_link_map->l_name : "",
+	struct image image = { .path = found.dlfo_link_map->l_name ? found.dlfo_link_map->l_name
+								   : "",
 			       .phdrs = (const void *)((const uint8_t *)ehdr + ehdr->e_phoff),
 			       .phdr_count = ehdr->e_phnum,
 			       .load_bias = found.dlfo_link_map->l_addr };
@@ -284,11 +287,11 @@ static void write_unmap(struct sn_writer *writer, const struct sn_unwind_module 
 		sn_lose(SN_DATA_LOSS_NO_SPACE);
 		return;
 	}
-	*record = (struct sn_record_unmap){
-		.header = { .type = SN_RECORD_UNMAP, .size_bytes = sizeof *record },
-		.time_ns = now_ns,
-		.load_start = module->load_start,
-		.load_end = module->load_end };
+	*record = (struct sn_record_unmap){ .header = { .type = SN_RECORD_UNMAP,
+							.size_bytes = sizeof *record },
+					    .time_ns = now_ns,
+					    .load_start = module->load_start,
+					    .load_end = module->load_end };
 	sn_writer_commit(writer, sizeof *record);
 }
 

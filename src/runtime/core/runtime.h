@@ -2,9 +2,9 @@
  * What every part of the runtime shares. Three kinds of memory:
  *
  *   sn_config   set by the constructor, never changed; survives fork.
- *   sn_state    of this process image; MADV_WIPEONFORK, so that after any kind of fork `active` is 0
- *               in the child before its first instruction, until the fork wrapper sets it up anew.
- *   sn_self     of this thread: a block from our own pool, with the handler's stack and scratch.
+ *   sn_state    of this process image; MADV_WIPEONFORK, so that after any kind of fork `active` is
+ * 0 in the child before its first instruction, until the fork wrapper sets it up anew. sn_self of
+ * this thread: a block from our own pool, with the handler's stack and scratch.
  *
  * Law (docs/method/time.md): no malloc, no lock of the target's, no stdio, errno kept.
  */
@@ -121,8 +121,9 @@ struct sn_state {
 };
 
 struct sn_config {
-	bool is_set_up; /* the constructor ran and found settings */
-	bool is_followed; /* this program is to be measured (else only the environment is handed on) */
+	bool is_set_up;	  /* the constructor ran and found settings */
+	bool is_followed; /* this program is to be measured (else only the environment is handed on)
+			   */
 	struct sn_settings settings;
 	char settings_text[SN_SETTINGS_PATH_MAX + 512]; /* as it was in the environment */
 	char library[SN_SETTINGS_PATH_MAX];		/* our path in LD_PRELOAD */

@@ -66,10 +66,13 @@ bool sn_setup_is_followed(void)
 		return true;
 	switch (sn_config.settings.follow) {
 	case SN_FOLLOW_ALL:
-	case SN_FOLLOW_EXEC: return true;
+	case SN_FOLLOW_EXEC:
+		return true;
 	case SN_FOLLOW_FORK:
-	case SN_FOLLOW_NONE: return false;
-	case SN_FOLLOW_REGEX: break;
+	case SN_FOLLOW_NONE:
+		return false;
+	case SN_FOLLOW_REGEX:
+		break;
 	}
 	ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
 	if (length < 0 || regcomp(&regex, sn_config.settings.pattern, REG_EXTENDED | REG_NOSUB))

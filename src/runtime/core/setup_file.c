@@ -10,8 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Everything here is also called in the child of a fork, where only what is safe after fork may run:
- * no malloc, no stdio streams. snprintf with plain conversions is safe in glibc. */
+/* Everything here is also called in the child of a fork, where only what is safe after fork may
+ * run: no malloc, no stdio streams. snprintf with plain conversions is safe in glibc. */
 
 void sn_read_small_file(const char *path, char *out, size_t out_bytes)
 {
@@ -92,8 +92,8 @@ static void describe_header(struct sn_data_header *header, enum sn_data_origin o
 	header->uid = (uint32_t)SYS(getuid);
 	header->start_ns = sn_now_ns();
 	header->start_realtime_ns = sn_clock_ns(CLOCK_REALTIME);
-	header->process_start_ns = origin == SN_DATA_ORIGIN_EXEC ? process_start_ns()
-								 : header->start_ns;
+	header->process_start_ns =
+		origin == SN_DATA_ORIGIN_EXEC ? process_start_ns() : header->start_ns;
 	header->exit_code = -1;
 	header->period_ns = sn_config.settings.period_ns;
 	header->end_wait_cpu_ns = -1;
@@ -136,10 +136,10 @@ static uint32_t chunks_allowed(uint32_t chunks)
 	struct rlimit limit;
 
 	if (SYS(prlimit64, 0, RLIMIT_FSIZE, NULL, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
-		uint64_t most = limit.rlim_cur < SN_DATA_HEADER_BYTES
-					? 0
-					: (limit.rlim_cur - SN_DATA_HEADER_BYTES) /
-						  SN_DATA_CHUNK_BYTES;
+		uint64_t most =
+			limit.rlim_cur < SN_DATA_HEADER_BYTES
+				? 0
+				: (limit.rlim_cur - SN_DATA_HEADER_BYTES) / SN_DATA_CHUNK_BYTES;
 		if (most < chunks)
 			chunks = (uint32_t)most;
 	}
@@ -188,8 +188,10 @@ bool sn_file_create(enum sn_data_origin origin, uint32_t parent_sequence, uint32
 /* Values that a shared report should not reveal. */
 static bool is_secret(const char *name, size_t length)
 {
-	static const char *const words[] = { "PASS",   "SECRET", "TOKEN", "CREDENTIAL", "PRIVATE",
-					     "APIKEY", "_KEY",	 "AUTH",  "COOKIE",	"SESSION_ID" };
+	static const char *const words[] = {
+		"PASS",	  "SECRET", "TOKEN", "CREDENTIAL", "PRIVATE",
+		"APIKEY", "_KEY",   "AUTH",  "COOKIE",	   "SESSION_ID"
+	};
 
 	for (size_t w = 0; w < sizeof words / sizeof *words; w++) {
 		size_t word_length = strlen(words[w]);

@@ -9,7 +9,7 @@ struct sn_real sn_real;
 #define RESOLVE_VERSION(name, version)                                                             \
 	sn_real.real_##name = (__typeof__(name) *)dlvsym(RTLD_NEXT, #name, version);               \
 	if (!sn_real.real_##name)                                                                  \
-		RESOLVE(name)
+	RESOLVE(name)
 
 void sn_real_resolve(void)
 {

@@ -47,8 +47,8 @@ void sn_setup_places(void)
 	sn_config.main_stack_end = main_stack_end();
 }
 
-/* The state and its tables in one mapping, which the kernel wipes in every child: a child sets it up
- * again in place. */
+/* The state and its tables in one mapping, which the kernel wipes in every child: a child sets it
+ * up again in place. */
 static bool make_state(void)
 {
 	size_t intern_at = (sizeof(struct sn_state) + 4095) & ~4095UL;
@@ -76,8 +76,8 @@ static bool make_state(void)
 
 bool sn_start_image(enum sn_data_origin origin, uint32_t parent_sequence)
 {
-	uint32_t chunks = origin == SN_DATA_ORIGIN_FORK ? SN_DATA_CHUNKS_FIRST / 4
-							: SN_DATA_CHUNKS_FIRST;
+	uint32_t chunks =
+		origin == SN_DATA_ORIGIN_FORK ? SN_DATA_CHUNKS_FIRST / 4 : SN_DATA_CHUNKS_FIRST;
 
 	if (!make_state() || !sn_file_create(origin, parent_sequence, chunks))
 		return false;

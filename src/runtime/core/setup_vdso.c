@@ -4,8 +4,8 @@
 #include <string.h>
 #include <sys/auxv.h>
 
-/* The vDSO is an ELF image in memory: find a dynamic symbol by name. It is the kernel's own, so it is
- * trusted. */
+/* The vDSO is an ELF image in memory: find a dynamic symbol by name. It is the kernel's own, so it
+ * is trusted. */
 void sn_setup_vdso(void)
 {
 	uintptr_t base = getauxval(AT_SYSINFO_EHDR);

@@ -6,7 +6,7 @@
 #include "runtime/core/real.h"
 
 /* What the target believes; of the process, and kept by its children. */
-static struct sigaction target_action; /* of SN_SIGNAL */
+static struct sigaction target_action;	  /* of SN_SIGNAL */
 static sn_sigset wants_our_signal_masked; /* signals whose sa_mask held SN_SIGNAL */
 static sn_sigset wants_altstack;	  /* signals installed with SA_ONSTACK */
 static bool uses_altstacks;		  /* the target installed one somewhere, once */
@@ -119,7 +119,8 @@ void sn_signals_after_exec(struct sn_thread *self)
 
 /* ---- sigaction and its kin ---- */
 
-static void describe_old(int signal, struct sigaction *old, sn_sigset had_mask, sn_sigset had_altstack)
+static void describe_old(int signal, struct sigaction *old, sn_sigset had_mask,
+			 sn_sigset had_altstack)
 {
 	if (had_mask & bit_of(signal))
 		set_bits(&old->sa_mask, bits_of(&old->sa_mask) | SN_SIGNAL_BIT);
@@ -153,8 +154,8 @@ SN_EXPORT int sigaction(int signal, const struct sigaction *action, struct sigac
 		bool is_masking = (bits_of(&action->sa_mask) & SN_SIGNAL_BIT) != 0;
 		bool is_on_stack = (action->sa_flags & SA_ONSTACK) != 0;
 		ours = *action;
-		/* while the target's handler is on its alternate stack, another frame of ours must not
-		 * be pushed on it: there may be no room */
+		/* while the target's handler is on its alternate stack, another frame of ours must
+		 * not be pushed on it: there may be no room */
 		set_bits(&ours.sa_mask, is_on_stack ? bits_of(&ours.sa_mask) | SN_SIGNAL_BIT
 						    : bits_of(&ours.sa_mask) & ~SN_SIGNAL_BIT);
 		/* ours must not serve for the target's handlers */

@@ -30,7 +30,8 @@ static uint32_t find_slot(uint64_t hash, bool *is_new)
 
 	*is_new = false;
 	for (int probe = 0; probe < SN_INTERN_PROBES; probe++) {
-		uint64_t there = atomic_load_explicit(&sn_state->intern[slot], memory_order_relaxed);
+		uint64_t there =
+			atomic_load_explicit(&sn_state->intern[slot], memory_order_relaxed);
 		if (there == 0 && atomic_load_explicit(&sn_state->interned, memory_order_relaxed) >=
 					  SN_INTERN_FULL)
 			return 0;
@@ -143,13 +144,12 @@ static uint32_t find_windows(const struct sn_thread *self, uint64_t sp,
 
 static uint32_t flags_of(const struct sn_unwind_walk_result *walk)
 {
-	static const uint8_t by_end[] = { [SN_UNWIND_COMPLETE] = COMPLETE,
-					  [SN_UNWIND_NO_RULE] = NO_CFI,
-					  [SN_UNWIND_BAD_CFI] = BAD_CFI,
-					  [SN_UNWIND_STACK_RANGE] = UNREADABLE,
-					  [SN_UNWIND_TOO_DEEP] = TOO_DEEP,
-					  [SN_UNWIND_UNREADABLE] = UNREADABLE,
-					  [SN_UNWIND_GOES_ON] = BAD_CFI };
+	static const uint8_t by_end[] = {
+		[SN_UNWIND_COMPLETE] = COMPLETE, [SN_UNWIND_NO_RULE] = NO_CFI,
+		[SN_UNWIND_BAD_CFI] = BAD_CFI,	 [SN_UNWIND_STACK_RANGE] = UNREADABLE,
+		[SN_UNWIND_TOO_DEEP] = TOO_DEEP, [SN_UNWIND_UNREADABLE] = UNREADABLE,
+		[SN_UNWIND_GOES_ON] = BAD_CFI
+	};
 	uint32_t flags = by_end[walk->end];
 
 	if (walk->flags & (SN_UNWIND_BY_FRAME_POINTER | SN_UNWIND_BY_RETURN_GUESS))
@@ -181,7 +181,8 @@ static uint32_t drop_own_frames(uint64_t *pcs, uint32_t count, bool *is_cut,
 	return kept;
 }
 
-/* A pc outside all known modules may be in one that was loaded since: learn of it and walk again. */
+/* A pc outside all known modules may be in one that was loaded since: learn of it and walk again.
+ */
 static bool learn_modules(const uint64_t *pcs, uint32_t count)
 {
 	bool has_learnt = false;

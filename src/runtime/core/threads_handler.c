@@ -38,8 +38,7 @@ static void lay_out(struct sn_thread *thread)
 	uint8_t *block = (uint8_t *)thread;
 
 	thread->handler_stack_top = block + 4096 + SN_STACK_BYTES;
-	thread->cache =
-		sn_unwind_cache_place(block + 4096 + SN_STACK_BYTES, SN_CACHE_BYTES);
+	thread->cache = sn_unwind_cache_place(block + 4096 + SN_STACK_BYTES, SN_CACHE_BYTES);
 	thread->pcs = (uint64_t *)(void *)(block + 4096 + SN_STACK_BYTES + SN_CACHE_BYTES);
 }
 
@@ -88,8 +87,8 @@ void sn_thread_give_back(struct sn_thread *thread)
 	} while (!atomic_compare_exchange_weak(&sn_state->free_blocks, &head, next));
 }
 
-/* The thread's control block lies at the upper end of its stack, whoever allocated it: so the end is
- * known without asking pthread_getattr_np, which allocates. */
+/* The thread's control block lies at the upper end of its stack, whoever allocated it: so the end
+ * is known without asking pthread_getattr_np, which allocates. */
 static void find_stack(struct sn_thread *thread, bool is_main)
 {
 	uint64_t here = (uint64_t)(uintptr_t)__builtin_frame_address(0);
@@ -105,7 +104,8 @@ static void find_stack(struct sn_thread *thread, bool is_main)
 		if (here >= thread->stack_start)
 			return;
 	}
-	thread->stack_end = self > here && self - here < 4096UL << 20 ? self : (here + 4095) & ~4095UL;
+	thread->stack_end =
+		self > here && self - here < 4096UL << 20 ? self : (here + 4095) & ~4095UL;
 	thread->stack_start = thread->stack_end - (thread->stack_end - here + (64 << 10));
 }
 
@@ -241,8 +241,7 @@ void sn_thread_write_account(struct sn_thread *thread, struct sn_writer *writer,
 	}
 	if (type == SN_RECORD_THREAD_END && now_ns - thread->start_ns > 5000000)
 		account.wait_cpu_ns = wait_cpu_ns(thread->tid);
-	struct sn_record_thread_account *record =
-		sn_writer_reserve(writer, sizeof *record, now_ns);
+	struct sn_record_thread_account *record = sn_writer_reserve(writer, sizeof *record, now_ns);
 	if (!record) {
 		sn_lose(SN_DATA_LOSS_NO_SPACE);
 		return;

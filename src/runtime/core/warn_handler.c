@@ -22,7 +22,8 @@ static const char *const sentences[] = {
 	[SN_WARN_INTERN_FULL] =
 		"there are more distinct stacks than the table holds: further ones are written "
 		"whole",
-	[SN_WARN_THREAD_TABLE] = "more threads at one time than sonde can hold: some are not measured",
+	[SN_WARN_THREAD_TABLE] =
+		"more threads at one time than sonde can hold: some are not measured",
 	[SN_WARN_MODULES_FULL] =
 		"more modules at one time than sonde can hold: stacks in some are cut",
 };

@@ -4,8 +4,8 @@
 #include <dlfcn.h>
 
 /*
- * libgomp: a compiler that meets `#pragma omp parallel` calls GOMP_parallel*(body, data, ...). We hand
- * on our own body, which remembers the region while the program's runs.
+ * libgomp: a compiler that meets `#pragma omp parallel` calls GOMP_parallel*(body, data, ...). We
+ * hand on our own body, which remembers the region while the program's runs.
  */
 
 typedef void (*region_body)(void *);
@@ -39,7 +39,8 @@ bool sn_region_is_trampoline(uint64_t pc)
 	return end > start ? pc - start < end - start : pc - start < 512;
 }
 
-/* Walks the creator's stack from its wrapper outwards. Its frames cannot change while a body runs. */
+/* Walks the creator's stack from its wrapper outwards. Its frames cannot change while a body runs.
+ */
 uint32_t sn_region_stack(struct sn_thread *self, struct sn_region *region, int64_t now_ns)
 {
 	uint32_t known = atomic_load_explicit(&region->stack, memory_order_acquire);
@@ -60,7 +61,8 @@ uint32_t sn_region_stack(struct sn_thread *self, struct sn_region *region, int64
 	struct sn_unwind_walk_result result = { 0 };
 	/* behind the frames that the caller has there */
 	uint64_t *pcs = self->pcs + SN_FRAMES_MAX;
-	uint32_t count = sn_unwind_walk(&target, &regs, self->cache, pcs, SN_FRAMES_MAX / 2, &result);
+	uint32_t count =
+		sn_unwind_walk(&target, &regs, self->cache, pcs, SN_FRAMES_MAX / 2, &result);
 	uint32_t kept = 0, parent = 0;
 	for (uint32_t i = 0; i < count; i++) {
 		bool is_ours = pcs[i] - sn_config.library_start <
@@ -104,7 +106,7 @@ static inline __attribute__((always_inline)) bool open_region(struct sn_region *
 			next_is = dlsym(RTLD_NEXT, name);                                          \
 			atomic_store_explicit(&next_found, next_is, memory_order_relaxed);         \
 		}                                                                                  \
-		(type)next_is;                                                                     \
+		(type) next_is;                                                                    \
 	})
 
 #define WITH_REGION(body, argument, call_plain, call_region)                                       \

@@ -1,0 +1,179 @@
+"""Programs that do nasty things, with the runtime and without: what they print and how they end must
+be the same, and what was recorded must be true. The data files are read by a decoder of our own."""
+import mmap
+import os
+import shutil
+import struct
+import subprocess
+import sys
+import threading
+import time
+
+from datafile import ABORTED, EXECED, EXITED, LATE, REMAINDER, RUNNING, SYSTEM, read_folder
+from sonde_test import Test
+
+t = Test()
+LIBRARY = os.path.abspath(os.environ.get('SONDE_RUNTIME_SO') or
+                          os.path.join(os.path.dirname(t.sonde), 'src/runtime/libsonde-runtime.so'))
+HOSTILE = os.path.join(os.path.dirname(os.path.abspath(__file__)), '../hostile')
+CHUNK, HEADER = 8192, 4096
+
+
+class Feeder(threading.Thread):
+    """Does what the launcher does for growing files."""
+
+    def __init__(self, folder):
+        super().__init__(daemon=True)
+        self.folder, self.maps, self.stop = folder, {}, False
+
+    def run(self):
+        while not self.stop:
+            for name in os.listdir(self.folder):
+                self.feed(os.path.join(self.folder, name))
+            time.sleep(0.004)
+
+    def feed(self, path):
+        if path not in self.maps:
+            fd = os.open(path, os.O_RDWR)
+            if os.fstat(fd).st_size < HEADER:
+                os.close(fd)
+                return
+            self.maps[path] = fd, mmap.mmap(fd, HEADER)
+        fd, page = self.maps[path]
+        following, backed = struct.unpack_from('<II', page, 24)
+        if backed and following + 512 > backed:
+            os.posix_fallocate(fd, 0, HEADER + (following + 1024) * CHUNK)
+            struct.pack_into('<I', page, 28, following + 1024)
+
+
+def environment(settings, folder, **more):
+    return dict(os.environ, LD_PRELOAD=LIBRARY, SONDE_RUNTIME=f'{settings};dir={folder}', **more)
+
+
+def measure(words, settings='', feed=True, **more):
+    """Runs under the runtime. Gives the process and the data files."""
+    folder = os.path.join(t.folder, f'data{t.number}.{time.monotonic_ns()}')
+    os.mkdir(folder)
+    feeder = Feeder(folder)
+    if feed:
+        feeder.start()
+    env = environment(settings, folder, **more.pop('add', {}))
+    run = subprocess.run([str(w) for w in words], env=env, capture_output=True, timeout=100,
+                         stdin=subprocess.DEVNULL, **more)
+    feeder.stop = True
+    return run, read_folder(folder)
+
+
+def same(words, name, settings='', **more):
+    """Output and status with and without; gives the data files."""
+    plain = subprocess.run([str(w) for w in words], capture_output=True, timeout=100,
+                           stdin=subprocess.DEVNULL, env=dict(os.environ, **more.get('add', {})))
+    run, data = measure(words, settings, **more)
+    t.check((plain.stdout, plain.stderr, plain.returncode) == (run.stdout, run.stderr, run.returncode),
+            f'{name}: the same output and status', plain, run)
+    t.check(not any(d.damaged for d in data), f'{name}: no damaged record')
+    return data
+
+
+def build(name, *flags):
+    return t.compile(os.path.join(HOSTILE, name + '.c'), '-O2', *flags)
+
+
+def cpu_s(data):
+    return sum(d.cpu_ns() for d in data) / 1e9
+
+
+def kernel_s(data):
+    return sum(d.end_user_ns + d.end_system_ns - d.start_user_ns - d.start_system_ns for d in data) / 1e9
+
+
+def accounted(data, name, low=0.95, high=1.05):
+    share = cpu_s(data) / kernel_s(data)
+    t.check(low <= share <= high, f'{name}: the CPU time is accounted for', f'{share:.3f} of {kernel_s(data):.3f} s')
+
+
+def complete(data, name, least=0.999):
+    stacks = [d.frames(s[3])[1] for d in data for s in d.samples if s[3]]
+    share = sum(f & 1 for f in stacks) / max(1, len(stacks))
+    t.check(stacks and share >= least, f'{name}: stacks are complete', f'{share:.4f} of {len(stacks)}')
+
+
+def split():
+    app = build('split', '-fno-optimize-sibling-calls')
+    data = same([app, 300000], 'split')
+    t.equal(len(data), 1, 'split: one data file')
+    d = data[0]
+    t.equal((d.state, d.exit_code), (EXITED, 7), 'split: the end is known')
+    t.equal(d.mechanism, 1, 'split: by perf signals')
+    accounted(data, 'split')
+    complete(data, 'split')
+    symbols = subprocess.run(['nm', app], capture_output=True, text=True).stdout.split('\n')
+    at = {w[2]: int(w[0], 16) for w in map(str.split, symbols) if len(w) == 3}
+    bias = next(m[2] for m in d.maps if m[6] & 1)
+    inside = {}
+    for _, _, cpu_ns, stack, _, _ in d.samples:
+        if stack:
+            pc = d.frames(stack)[0][0] - bias
+            name = max((a, n) for n, a in at.items() if a <= pc)[1]
+            inside[name] = inside.get(name, 0) + cpu_ns
+    share = inside['leaf_a'] / (inside['leaf_a'] + inside['leaf_b'])
+    n = len(d.samples)
+    t.within(share, 2 / 3, 4 * (2 / 9 / n) ** 0.5, 'split: two thirds of the time are in leaf_a')
+    depths = sorted(len(d.frames(s[3])[0]) for s in d.samples if s[3])
+    t.check(depths[len(depths) // 2] == depths[-1] >= 34, 'split: thirty calls deep', depths[::50])
+
+
+def threads():
+    app = build('threads', '-pthread')
+    data = same([app, 2000, 0.45, 2], '2000 threads')
+    d = data[0]
+    t.equal((d.threads_started, len(d.ends)), (2001, 2001), '2000 threads: each has its account')
+    accounted(data, '2000 threads')
+    seen = sum(1 for s in d.samples if s[3])
+    t.check(700 < seen < 1300, '2000 threads of 0.45 ms: some 900 samples', seen)
+    data = same([app, 5000, 0.01, 5000], '5000 threads')
+    t.equal(data[0].threads_started, 5001, '5000 threads at one time')
+    t.check(data[0].lost[0] > 0 or len(data[0].ends) == 5001, '5000 threads: each has its account, or the loss is counted',
+            data[0].lost, len(data[0].ends))
+
+
+def forks():
+    app = build('forks', '-w')
+    data = same([app], 'forks')
+    programs = [os.path.basename(d.program) for d in data]
+    t.check(programs.count('forks') >= 14, 'forks: every image has its file', programs)
+    t.equal(programs.count('dash') + programs.count('bash'), 3, 'forks: the shells of system, popen and wordexp')
+    t.check(all(d.state in (EXITED, EXECED) for d in data), 'forks: every image ended')
+    t.check(any(d.sequence == 1 for d in data), 'forks: exec in the same process makes a new file')
+    accounted(data, 'forks', 0.9, 1.1)
+    for follow, expect in (('none', {'forks'}), ('fork', {'forks'}), ('exec', {'forks', 'dash'}),
+                           ('regex;regex=/dash$', {'forks', 'dash'})):
+        data = same([app], f'follow={follow}', f'follow={follow}')
+        t.equal({os.path.basename(d.program) for d in data}, expect, f'follow={follow}: programs')
+        origins = [d.origin for d in data]
+        if follow == 'none':
+            t.equal(origins, [0], 'follow=none: one file')
+        if follow == 'fork':
+            t.equal(sum(o == 0 for o in origins), 1, 'follow=fork: no new program')
+
+
+def env():
+    plain = subprocess.run(['env'], capture_output=True, env=dict(os.environ, LAST='1')).stdout
+    folder = os.path.join(t.folder, 'env')
+    os.mkdir(folder)
+    run = subprocess.run(['env'], capture_output=True,
+                         env=dict(os.environ, LAST='1', LD_PRELOAD=LIBRARY, SONDE_RUNTIME=f'dir={folder}'))
+    t.equal(run.stdout, plain, 'env: prints what it prints without')
+    with_theirs = dict(os.environ, LD_PRELOAD='/lib/x86_64-linux-gnu/libm.so.6', Z='1')
+    plain = subprocess.run(['env'], capture_output=True, env=with_theirs).stdout
+    with_ours = dict(with_theirs, LD_PRELOAD=LIBRARY + ':' + with_theirs['LD_PRELOAD'],
+                     SONDE_RUNTIME=f'dir={folder}')
+    run = subprocess.run(['env'], capture_output=True, env=with_ours)
+    t.equal(run.stdout, plain, "env: the user's own LD_PRELOAD stays, in its place")
+
+
+TESTS = [split, threads, forks, env]
+for test in TESTS:
+    if len(sys.argv) < 2 or test.__name__ in sys.argv[1:]:
+        test()
+t.done()
