@@ -33,7 +33,8 @@
 #define SN_REAL_LIST(X, V)                                                                         \
 	X(sigaction)                                                                               \
 	X(signal)                                                                                  \
-	X(sigprocmask) X(pthread_sigmask) X(sigpending) X(sigsuspend) X(sigwait) X(sigwaitinfo) X( \
+	X(sigprocmask)                                                                             \
+	X(pthread_sigmask) X(sigpending) X(sigsuspend) X(sigwait) X(sigwaitinfo) X(                \
 		sigtimedwait) X(signalfd) X(sigaltstack) X(pthread_create) X(execve) X(execvpe)    \
 		X(fexecve) X(execveat) X(posix_spawn) X(posix_spawnp) X(popen) X(wordexp) X(       \
 			fork) X(_exit) X(_Exit) X(quick_exit) X(dlclose) X(prctl) X(syscall)       \
