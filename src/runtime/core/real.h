@@ -34,13 +34,14 @@
 	X(sigaction)                                                                               \
 	X(signal)                                                                                  \
 	X(sigprocmask)                                                                             \
-	X(pthread_sigmask) X(sigpending) X(sigsuspend) X(sigwait) X(sigwaitinfo) X(                \
-		sigtimedwait) X(signalfd) X(sigaltstack) X(pthread_create) X(execve) X(execvpe)    \
-		X(fexecve) X(execveat) X(posix_spawn) X(posix_spawnp) X(popen) X(wordexp) X(       \
-			fork) X(_exit) X(_Exit) X(quick_exit) X(dlclose) X(prctl) X(syscall)       \
-			X(pthread_mutex_lock) X(pthread_mutex_timedlock) X(                        \
-				pthread_rwlock_rdlock) X(pthread_rwlock_wrlock) X(pthread_join)    \
-				X(pthread_barrier_wait) V(pthread_cond_wait, "GLIBC_2.3.2") V(     \
+	X(pthread_sigmask)                                                                         \
+	X(sigpending) X(sigsuspend) X(sigwait) X(sigwaitinfo) X(sigtimedwait) X(signalfd) X(       \
+		sigaltstack) X(pthread_create) X(execve) X(execvpe) X(fexecve) X(execveat)         \
+		X(posix_spawn) X(posix_spawnp) X(popen) X(wordexp) X(fork) X(_exit) X(_Exit) X(    \
+			quick_exit) X(dlclose) X(prctl) X(syscall) X(pthread_mutex_lock)           \
+			X(pthread_mutex_timedlock) X(pthread_rwlock_rdlock) X(                     \
+				pthread_rwlock_wrlock) X(pthread_join) X(pthread_barrier_wait)     \
+				V(pthread_cond_wait, "GLIBC_2.3.2") V(                             \
 					pthread_cond_timedwait,                                    \
 					"GLIBC_2.3.2") X(pthread_cond_clockwait) X(sem_wait)       \
 					X(sem_timedwait) X(read) X(write) X(readv) X(writev) X(    \
