@@ -33,16 +33,17 @@
 /* clang-format off */
 #define SN_REAL_LIST(X, V) \
 	X(sigaction) X(signal) X(sigprocmask) X(pthread_sigmask) X(sigpending) X(sigsuspend) \
-	X(sigwait) X(sigwaitinfo) X(sigtimedwait) X(signalfd) X(pthread_create) X(execve) \
-	X(execvpe) X(fexecve) X(execveat) X(posix_spawn) X(posix_spawnp) X(popen) X(wordexp) \
-	X(fork) X(_exit) X(_Exit) X(dlclose) X(prctl) X(syscall) X(pthread_mutex_lock) \
-	X(pthread_mutex_timedlock) X(pthread_rwlock_rdlock) X(pthread_join) \
-	X(pthread_barrier_wait) V(pthread_cond_wait, "GLIBC_2.3.2") X(pthread_cond_clockwait) \
-	X(sem_wait) X(sem_timedwait) X(read) X(write) X(readv) X(writev) X(pwrite64) X(poll) \
-	X(ppoll) X(select) X(pselect) X(epoll_wait) X(epoll_pwait) X(clock_nanosleep) X(usleep) \
-	X(sleep) X(accept) X(accept4) X(recv) X(recvfrom) X(recvmsg) X(send) X(sendto) X(wait) \
-	X(waitpid) X(wait3) X(waitid) X(fsync) X(flock)
-
+	X(sigwait) X(sigwaitinfo) X(sigtimedwait) X(signalfd) X(sigaltstack) X(pthread_create) \
+	X(execve) X(execvpe) X(fexecve) X(execveat) X(posix_spawn) X(posix_spawnp) X(popen) \
+	X(wordexp) X(fork) X(_exit) X(dlclose) X(prctl) X(syscall) X(pthread_mutex_lock) \
+	X(pthread_mutex_timedlock) X(pthread_rwlock_rdlock) X(pthread_rwlock_wrlock) \
+	X(pthread_join) X(pthread_barrier_wait) V(pthread_cond_wait, "GLIBC_2.3.2") \
+	V(pthread_cond_timedwait, "GLIBC_2.3.2") X(pthread_cond_clockwait) X(sem_wait) \
+	X(sem_timedwait) X(read) X(write) X(readv) X(writev) X(pread64) X(pwrite64) X(poll) \
+	X(ppoll) X(select) X(pselect) X(epoll_wait) X(epoll_pwait) X(nanosleep) \
+	X(clock_nanosleep) X(usleep) X(sleep) X(accept) X(accept4) X(connect) X(recv) \
+	X(recvfrom) X(recvmsg) X(send) X(sendto) X(sendmsg) X(wait) X(waitpid) X(wait3) \
+	X(wait4) X(waitid) X(fsync) X(fdatasync) X(flock)
 /* clang-format on */
 
 #define SN_REAL_DECLARE(name)		       __typeof__(name) *real_##name;
