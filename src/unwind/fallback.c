@@ -258,3 +258,13 @@ bool sn_unwind_step_undescribed(const struct sn_unwind_target *target,
 			value[pushed[i]] = word;
 	return step_by_return(target, rsp + 8 * above, frame) == SN_UNWIND_GOES_ON;
 }
+
+bool sn_unwind_is_planted(const struct sn_unwind_target *target,
+			  const struct sn_unwind_module *module, uint64_t pc)
+{
+	struct sn_unwind_fde fde;
+	uint64_t callee;
+
+	return module && sn_unwind_fde_find(module, pc, &fde) == SN_UNWIND_FOUND &&
+	       fde.start_load_addr == pc && judge_return(target, pc, &callee) == IMPOSSIBLE;
+}

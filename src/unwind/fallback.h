@@ -35,4 +35,11 @@ bool sn_unwind_step_undescribed(const struct sn_unwind_target *target,
 				const struct sn_unwind_module *module,
 				const struct sn_unwind_fde *fde, struct sn_unwind_frame *frame);
 
+/**
+ * Whether a return address is the first byte of a function and follows no call: then nothing called
+ * from there, and whoever made this stack by hand (makecontext) put it under the first frame.
+ */
+bool sn_unwind_is_planted(const struct sn_unwind_target *target,
+			  const struct sn_unwind_module *module, uint64_t pc);
+
 #endif

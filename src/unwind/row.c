@@ -10,6 +10,7 @@ struct machine {
 	const struct sn_unwind_row *initial; /* NULL while the CIE's own program runs */
 	uint64_t location, target;
 	unsigned operations_left;
+	int32_t last_cfa_offset; /* survives an expression, see set_cfa_register */
 	unsigned remembered_count;
 	struct sn_unwind_row remembered[SN_UNWIND_REMEMBERED_MAX];
 };
@@ -60,6 +61,10 @@ static void set_cfa_register(struct machine *m, uint64_t reg, struct sn_unwind_b
 		cur->failed = true;
 		return;
 	}
+	/* After an expression the standard wants an offset, too; hand-written code (libgcrypt's)
+	 * gives none and means the one before, as libgcc understands it. */
+	if (m->row->cfa.kind != SN_UNWIND_RULE_AT_CFA)
+		m->row->cfa.value = m->last_cfa_offset;
 	m->row->cfa.kind = SN_UNWIND_RULE_AT_CFA;
 	m->row->cfa.reg = (uint8_t)reg;
 }
@@ -70,7 +75,7 @@ static void set_cfa_offset(struct machine *m, int64_t offset, struct sn_unwind_b
 		cur->failed = true;
 		return;
 	}
-	m->row->cfa.value = (int32_t)offset;
+	m->row->cfa.value = m->last_cfa_offset = (int32_t)offset;
 }
 
 static struct sn_unwind_rule read_expression(struct machine *m, enum sn_unwind_rule_kind kind,
@@ -208,7 +213,7 @@ static void run_extended(struct machine *m, uint8_t operation, struct sn_unwind_
 		set_cfa_offset(m, factored(m, sn_unwind_bytes_sleb(cur), cur), cur);
 		break;
 	case DW_CFA_def_cfa_register:
-		if (m->row->cfa.kind != SN_UNWIND_RULE_AT_CFA)
+		if (m->row->cfa.kind == SN_UNWIND_RULE_UNSPECIFIED)
 			cur->failed = true;
 		set_cfa_register(m, sn_unwind_bytes_uleb(cur), cur);
 		break;
@@ -278,6 +283,7 @@ bool sn_unwind_row_of(const struct sn_unwind_module *module, const struct sn_unw
 	m.target = load_addr;
 	m.operations_left = SN_UNWIND_CFA_OPERATIONS_MAX;
 	m.remembered_count = 0;
+	m.last_cfa_offset = 0;
 	if (!run(&m, fde->initial))
 		return false;
 	copy_row(&initial, row);

@@ -397,6 +397,13 @@ static enum sn_unwind_end step_cold(const struct sn_unwind_target *target,
 		brief.slot[i] = 0;
 	if (found == SN_UNWIND_CORRUPT)
 		return SN_UNWIND_BAD_CFI;
+	if (!frame->is_exact && (found == SN_UNWIND_NOT_FOUND || fde.end_load_addr == pc) &&
+	    sn_unwind_is_planted(target, module, pc)) {
+		brief.flags = SN_UNWIND_SHORT_OUTERMOST;
+		if (cache)
+			sn_unwind_cache_put(cache, key, &brief);
+		return SN_UNWIND_COMPLETE;
+	}
 	if (found == SN_UNWIND_NOT_FOUND) {
 		brief.flags = SN_UNWIND_SHORT_NO_RULE;
 		if (cache)
@@ -455,6 +462,8 @@ uint32_t sn_unwind_walk(const struct sn_unwind_target *target, struct sn_unwind_
 	if (max)
 		pcs[count++] = frame.regs.value[SN_UNWIND_RIP];
 	while (end == SN_UNWIND_GOES_ON) {
+		bool was_exact = frame.is_exact;
+
 		end = step(target, cache, &frame);
 		if (end != SN_UNWIND_GOES_ON)
 			break;
@@ -467,6 +476,10 @@ uint32_t sn_unwind_walk(const struct sn_unwind_target *target, struct sn_unwind_
 			end = SN_UNWIND_TOO_DEEP;
 			break;
 		}
+		/* The trampoline's address was planted, not called from: name its first byte's
+		 * insides. */
+		if (frame.is_exact && count > 1)
+			pcs[count - 1] += !was_exact;
 		if (result->first_guessed == UINT32_MAX && (frame.flags & guesses))
 			result->first_guessed = count;
 		pcs[count++] = frame.regs.value[SN_UNWIND_RIP] + frame.is_exact;

@@ -171,7 +171,8 @@ uint64_t sn_unwind_cache_misses(const struct sn_unwind_cache *cache);
  * pcs[0] is the interrupted instruction itself. Every later pc stands one past the first byte or
  * more of the instruction that its frame is executing, so `pc - 1` lies in that instruction: for a
  * call this is the return address; for a frame that a signal interrupted, the interrupted address
- * plus one. `regs` is left at the last frame. `cache` may be NULL. Returns the number of pcs.
+ * plus one; for the trampoline to which its handler returns, the trampoline's address plus one.
+ * `regs` is left at the last frame. `cache` may be NULL. Returns the number of pcs.
  *
  * Safe in signal handlers. Never reads outside the windows of `target`.
  */

@@ -98,7 +98,9 @@ static void on_signal(int number)
 	CHECK_INT(result.end, SN_UNWIND_COMPLETE);
 	CHECK_INT(result.flags, SN_UNWIND_CROSSED_SIGNAL);
 	CHECK_INT(result.count, count);
-	/* From the interrupted frame on, which glibc counts as exact and we as one further. */
+	/* The trampoline and the interrupted frame, which glibc gives as they are, we one further.
+	 */
+	CHECK_INT(pcs[1], (uintptr_t)truth[1] + 1);
 	CHECK_INT(pcs[2], (uintptr_t)truth[2] + 1);
 	for (int i = 3; i < count && i < (int)result.count; i++)
 		CHECK_INT(pcs[i], (uintptr_t)truth[i]);
