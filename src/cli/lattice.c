@@ -1,10 +1,25 @@
 #include "cli/command.h"
 
-#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/file.h"
+#include "pandore/lattice/compare.h"
+#include "pandore/lattice/draw.h"
 #include "pandore/lattice/lattice.h"
+
+/* What the command line named: one answer for each trace that could be read. */
+struct asked {
+	const struct sn_args *args;
+	struct sn_table_view view;
+	struct sn_lattice_budget budget;
+	struct sn_execution **executions;
+	struct sn_lattice_answer *answers;
+	struct sn_error *faults;
+	size_t count;
+	int code; /* of the first trace that was faulty, else 0 */
+};
 
 static sn_status read_budget(const struct sn_args *args, struct sn_lattice_budget *out,
 			     struct sn_error *err)
@@ -24,77 +39,168 @@ static sn_status read_budget(const struct sn_args *args, struct sn_lattice_budge
 	return SN_OK;
 }
 
-static sn_status print_one(const struct sn_args *args, const struct sn_lattice_answer *answer,
-			   enum sn_format format)
+/* A faulty trace still has an answer for the part that holds together; the sentence goes first. */
+static void answer_trace(struct asked *asked, const char *path)
 {
-	if (format == SN_FORMAT_TEXT)
-		sn_lattice_write_text(answer, sn_args_flag(args, "all") ? 0 : 10, stdout);
-	else if (format == SN_FORMAT_CSV)
-		sn_lattice_write_csv(answer, stdout);
+	struct sn_lattice_answer *answer = &asked->answers[asked->count];
+	struct sn_error *fault = &asked->faults[asked->count];
+	sn_status status = sn_execution_read(path, &asked->executions[asked->count], fault);
+
+	if (status != SN_OK) {
+		int code = sn_error_print(fault);
+
+		asked->code = asked->code ? asked->code : code;
+	}
+	if (!asked->executions[asked->count])
+		return;
+	sn_lattice_answer_make(asked->executions[asked->count], &asked->budget, answer);
+	answer->name = path;
+	answer->fault = status == SN_OK ? NULL : fault->sentence;
+	asked->count++;
+}
+
+static sn_status print_comparison(const struct asked *asked, struct sn_error *err)
+{
+	struct sn_table_view view = asked->view;
+	struct sn_table table;
+	sn_status status;
+
+	view.schema = "sonde.lattice-comparison/1";
+	sn_lattice_compare(asked->answers, asked->count, &table);
+	status = sn_table_write(&table, &view, stdout, NULL, NULL, err);
+	sn_table_free(&table);
+	return status;
+}
+
+static sn_status print_answers(const struct asked *asked, struct sn_error *err)
+{
+	if (asked->args->operand_count > 1)
+		return print_comparison(asked, err);
+	if (asked->view.format == SN_FORMAT_TEXT)
+		sn_lattice_write_text(asked->answers, sn_args_flag(asked->args, "all") ? 0 : 10,
+				      stdout);
+	else if (asked->view.format == SN_FORMAT_CSV)
+		sn_lattice_write_csv(asked->answers, stdout);
 	else
-		sn_lattice_write_json(answer, stdout);
+		sn_lattice_write_json(asked->answers, stdout);
 	return SN_OK;
 }
 
-/* A faulty trace still has an answer for the part that holds together; the sentence goes first. */
-static int run_one(const struct sn_args *args, const char *path, enum sn_format format,
-		   const struct sn_lattice_budget *budget)
+static sn_status draw(const struct asked *asked, const char *option, struct sn_error *err)
 {
-	struct sn_execution *execution;
-	struct sn_lattice_answer answer;
-	struct sn_error err, fault;
-	sn_status status = sn_execution_read(path, &execution, &fault);
-	int code = status == SN_OK ? SN_EXIT_OK : sn_error_print(&fault);
+	const char *path = sn_args_value(asked->args, option);
+	struct sn_file_writer writer;
+	sn_status status;
 
-	if (!execution)
-		return code;
-	sn_lattice_answer_make(execution, budget, &answer);
-	answer.name = path;
-	answer.fault = status == SN_OK ? NULL : fault.sentence;
-	status = print_one(args, &answer, format);
+	if (!path)
+		return SN_OK;
+	status = sn_file_writer_open(&writer, path, err);
 	if (status != SN_OK)
-		code = sn_error_print(&err);
-	sn_lattice_answer_free(&answer);
-	sn_execution_free(execution);
-	return code;
+		return status;
+	if (!strcmp(option, "svg"))
+		sn_lattice_draw_svg(asked->answers, asked->count, SN_DRAW_EXACT_CUTS, writer.out);
+	else
+		status = sn_lattice_draw_dot(asked->answers, SN_DRAW_EXACT_CUTS, writer.out, err);
+	if (status == SN_OK)
+		return sn_file_writer_commit(&writer, err);
+	sn_file_writer_abandon(&writer);
+	return status;
+}
+
+static sn_status check_usage(struct asked *asked, struct sn_error *err)
+{
+	const struct sn_args *args = asked->args;
+	sn_status status = sn_args_table_view(args, &asked->view, err);
+
+	if (status == SN_OK && args->operand_count == 0)
+		status =
+			sn_error_set(err, SN_ERR_USAGE,
+				     "lattice: name a trace (JSON lines), or - for standard input");
+	if (status == SN_OK && sn_args_value(args, "dot") && args->operand_count > 1)
+		status = sn_error_set(err, SN_ERR_USAGE, "lattice: --dot takes one trace, not %zu",
+				      args->operand_count);
+	return status == SN_OK ? read_budget(args, &asked->budget, err) : status;
+}
+
+static void free_asked(struct asked *asked)
+{
+	for (size_t i = 0; i < asked->count; i++) {
+		sn_lattice_answer_free(&asked->answers[i]);
+		sn_execution_free(asked->executions[i]);
+	}
+	free(asked->answers);
+	free(asked->executions);
+	free(asked->faults);
 }
 
 static int lattice_run(const struct sn_args *args)
 {
-	struct sn_lattice_budget budget;
-	enum sn_format format;
+	struct asked asked = { .args = args };
 	struct sn_error err;
+	sn_status status = check_usage(&asked, &err);
 
-	if (args->operand_count == 0) {
-		sn_error_set(&err, SN_ERR_USAGE, "lattice: name a trace, or - for standard input");
+	if (status != SN_OK)
 		return sn_error_print(&err);
+	asked.answers = sn_alloc_zeroed(args->operand_count, sizeof(*asked.answers));
+	asked.executions = sn_alloc_zeroed(args->operand_count, sizeof(struct sn_execution *));
+	asked.faults = sn_alloc_zeroed(args->operand_count, sizeof(*asked.faults));
+	for (size_t i = 0; i < args->operand_count; i++)
+		answer_trace(&asked, args->operands[i]);
+	if (asked.count) {
+		status = print_answers(&asked, &err);
+		if (status == SN_OK)
+			status = draw(&asked, "svg", &err);
+		if (status == SN_OK)
+			status = draw(&asked, "dot", &err);
 	}
-	if (sn_format_parse(sn_args_value(args, "format"), &format, &err) != SN_OK ||
-	    read_budget(args, &budget, &err) != SN_OK)
+	free_asked(&asked);
+	if (status != SN_OK)
 		return sn_error_print(&err);
-	return run_one(args, args->operands[0], format, &budget);
+	return asked.code;
 }
 
 static const struct sn_option lattice_options[] = {
-	{ "format", 'f', "FORMAT", "how to print: text, csv (a row a level) or json",
-	  "text|csv|json" },
-	{ "all", 'a', NULL, "print every bottleneck, not the first ten", NULL },
-	{ "max-states", 0, "N", "states of the exact count to hold at a time (default 4000000)",
+	SN_TABLE_OPTIONS,
+	{ "svg", 0, "FILE", "draw the lattice, or its silhouette above 5000 cuts", NULL },
+	{ "dot", 0, "FILE", "write the graph for Graphviz, up to 5000 cuts", NULL },
+	{ "max-states", 0, "N", "states the exact count may hold at a time (default 4000000)",
 	  NULL },
-	{ "max-seconds", 0, "S", "time for the count (default 10); then windows are answered",
+	{ "max-seconds", 0, "S", "time for the count (default 10), then windows are answered",
 	  NULL },
 	{ 0 }
 };
 
 static const char *const lattice_examples[] = {
-	"sonde lattice trace.jsonl", "Counts the cuts of a trace and shows its bottlenecks", NULL
+	"sonde lattice trace.jsonl",
+	"Counts the cuts of a trace and shows its bottlenecks",
+	"sonde lattice --svg rows.svg rows.jsonl",
+	"Draws it as well",
+	"sonde lattice rows.jsonl columns.jsonl blocks.jsonl",
+	"Compares three distributions of one program, a row each",
+	NULL
 };
 
 const struct sn_command sn_command_lattice = {
 	.name = "lattice",
 	.operands = "TRACE [TRACE...]",
-	.summary = "Shows the lattice of executions of a trace: parallelism and bottlenecks",
-	.description = "Reads a trace of events with their dependencies (JSON lines).",
+	.summary = "Shows how much of a distributed execution could happen at once, and what holds "
+		   "it up",
+	.description = "Reads a trace: JSON lines, one event a line in any order, with process, "
+		       "index and either "
+		       "after (the events that happened before) or clock. The lattice of "
+		       "executions has a cut for "
+		       "every instant that the execution could pass through; the arcs that leave a "
+		       "cut are the "
+		       "events possible next. Counts are exact, in integers of any size.\n\n"
+		       "A bottleneck is a range of levels where fewer than half of the processes "
+		       "can act. If the "
+		       "events have durations (duration_s), bottlenecks are ranked by the time "
+		       "they lose.\n\n"
+		       "With several traces, prints a table with a row each. With a budget too "
+		       "small to count "
+		       "everything, answers in windows and says so. A faulty trace ends with 5, "
+		       "after the answer "
+		       "for the part that holds together.",
 	.options = lattice_options,
 	.examples = lattice_examples,
 	.run = lattice_run,

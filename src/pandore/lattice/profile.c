@@ -305,13 +305,47 @@ static void fill_levels(struct sn_lattice_profile *profile, const struct sn_latt
 		profile->level_mean[k] =
 			sn_limbs_ratio(counts->level_arcs + at, counts->levels + at, counts->limbs);
 		profile->level_log10[k] = sn_limbs_log10(counts->levels + at, counts->limbs);
+		profile->level_is_whole[k] = window->is_whole;
 	}
+}
+
+/* Event c of p is possible in some cut of exactly the levels rank - 1 .. last without it; both ends
+ * grow with c, so the levels of a process are a union of ranges that can be merged as they come. */
+static void add_process(const struct sn_lattice_order *order, uint32_t p, uint32_t *changes)
+{
+	uint32_t open = UINT32_MAX, end = 0; /* the range in the making: open .. end - 1 */
+
+	for (uint32_t c = 1; c <= order->counts[p]; c++) {
+		uint32_t first = sn_lattice_order_rank(order, p, c) - 1;
+
+		if (open == UINT32_MAX || first > end) {
+			if (open != UINT32_MAX)
+				changes[end]--;
+			changes[first]++;
+			open = first;
+		}
+		end = sn_lattice_order_last_without(order, p, c) + 1;
+	}
+	if (open != UINT32_MAX)
+		changes[end]--;
+}
+
+static uint32_t *count_level_processes(const struct sn_lattice_order *order)
+{
+	uint32_t *count = sn_alloc_zeroed((size_t)order->event_count + 2, sizeof(uint32_t));
+
+	for (uint32_t p = 0; p < order->process_count; p++)
+		add_process(order, p, count);
+	for (uint32_t k = 0; k < order->event_count; k++)
+		count[k + 1] += count[k];
+	return count;
 }
 
 static void make_levels(struct sn_lattice_profile *profile)
 {
 	profile->level_mean = sn_alloc_zeroed(profile->level_count, sizeof(double));
 	profile->level_log10 = sn_alloc_zeroed(profile->level_count, sizeof(double));
+	profile->level_is_whole = sn_alloc_zeroed(profile->level_count, sizeof(bool));
 	for (uint32_t k = 0; k < profile->level_count; k++)
 		profile->level_mean[k] = profile->level_log10[k] = NAN;
 	for (size_t w = 0; w < profile->windows.count; w++)
@@ -349,6 +383,7 @@ void sn_lattice_profile_make(const struct sn_lattice_order *order,
 	split_and_count(&s);
 	join_whole(out);
 	make_levels(out);
+	out->level_processes = count_level_processes(order);
 	out->seconds = (double)(sn_now_ns() - started_ns) / 1e9;
 	free(s.from);
 	free(s.to);
@@ -362,6 +397,8 @@ void sn_lattice_profile_free(struct sn_lattice_profile *profile)
 	sn_vec_free(&profile->windows);
 	free(profile->level_mean);
 	free(profile->level_log10);
+	free(profile->level_is_whole);
+	free(profile->level_processes);
 	*profile = (struct sn_lattice_profile){ 0 };
 }
 

@@ -64,18 +64,35 @@ static double mean_of_levels(const struct sn_lattice_profile *profile, uint32_t 
 {
 	double arcs = 0, cuts = 0, highest = -INFINITY;
 
-	for (uint32_t k = first; k <= last; k++)
-		if (!isnan(profile->level_mean[k]))
-			highest = fmax(highest, profile->level_log10[k]);
+	for (uint32_t k = first; k <= last; k++) {
+		if (!profile->level_is_whole[k])
+			return NAN;
+		highest = fmax(highest, profile->level_log10[k]);
+	}
 	for (uint32_t k = first; k <= last; k++) {
 		double weight = pow(10, profile->level_log10[k] - highest);
 
-		if (isnan(profile->level_mean[k]))
-			continue;
 		cuts += weight;
 		arcs += weight * profile->level_mean[k];
 	}
-	return cuts > 0 ? arcs / cuts : NAN;
+	return arcs / cuts;
+}
+
+static uint32_t processes_of_levels(const struct sn_lattice_profile *profile, uint32_t first,
+				    uint32_t last)
+{
+	uint32_t most = 0;
+
+	for (uint32_t k = first; k <= last; k++)
+		most = profile->level_processes[k] > most ? profile->level_processes[k] : most;
+	return most;
+}
+
+static bool is_narrow_level(const struct sn_lattice_profile *profile, uint32_t k)
+{
+	return is_narrow(profile->level_is_whole[k] ? profile->level_mean[k]
+						    : profile->level_processes[k],
+			 profile->active_count);
 }
 
 static struct sn_segment segment_of_levels(const struct sn_lattice_profile *profile, uint32_t first,
@@ -85,6 +102,7 @@ static struct sn_segment segment_of_levels(const struct sn_lattice_profile *prof
 		.level_first = first,
 		.level_last = last,
 		.mean_out_degree = mean_of_levels(profile, first, last),
+		.processes_max = processes_of_levels(profile, first, last),
 		.t0_s = NAN,
 		.t1_s = NAN,
 		.mean_busy = NAN,
@@ -97,8 +115,7 @@ static void find_narrow_levels(const struct sn_lattice_profile *profile, struct 
 	for (uint32_t k = 0; k < profile->event_count; k++) {
 		uint32_t first = k;
 
-		while (k < profile->event_count && !isnan(profile->level_mean[k]) &&
-		       is_narrow(profile->level_mean[k], profile->active_count))
+		while (k < profile->event_count && is_narrow_level(profile, k))
 			k++;
 		if (k > first)
 			sn_vec_push(&out->items, segment_of_levels(profile, first, k - 1));
@@ -258,6 +275,8 @@ static void find_slow_levels(const struct sn_lattice_profile *profile,
 
 		segment->mean_out_degree =
 			mean_of_levels(profile, segment->level_first, segment->level_last);
+		segment->processes_max =
+			processes_of_levels(profile, segment->level_first, segment->level_last);
 	}
 }
 
@@ -276,6 +295,8 @@ static void list_by_time(const struct sn_execution *execution, const struct sn_s
 	     s < segments->items.count && segments->items.items[s].t0_s < end_s; s++)
 		push_enabled(&segments->items.items[s], e,
 			     overlap_s(&segments->items.items[s], begin_s, end_s));
+	if (!(idle_from_s < begin_s))
+		return;
 	for (size_t s = first_reaching_time(segments, idle_from_s);
 	     s < segments->items.count && segments->items.items[s].t0_s < begin_s; s++)
 		push_blocked(&segments->items.items[s], e, schedule->cause[e],

@@ -2,11 +2,14 @@
  * Bottleneck segments: where few processes can act, which events they must do, who waits for what.
  *
  * By cuts: a maximal range of levels whose mean out-degree is below half the number A of processes
- * that have events, or is 1 at most (A >= 2). By time (if events have durations): a stretch of the
- * schedule (schedule.h) in which on average fewer than half of the processes that have work are
- * busy, or one at most; its levels are those the schedule passes through, and what it loses is the
- * process-seconds in which a process with work was not busy. Two executions with one lattice and
- * different durations differ here.
+ * that have events, or is 1 at most (A >= 2). Where not all cuts of a level were counted, the
+ * number of processes that can act in any of its cuts stands in for the mean, which is never above
+ * it.
+ *
+ * By time (if events have durations): a stretch of the schedule (schedule.h) in which on average
+ * fewer than half of the processes that have work are busy, or one at most; its levels are those
+ * the schedule passes through, and what it loses is the process-seconds in which a process with
+ * work was not busy. Two executions with one lattice and different durations differ here.
  */
 #ifndef SN_LATTICE_SEGMENTS_H
 #define SN_LATTICE_SEGMENTS_H
@@ -32,7 +35,9 @@ struct sn_segment_blocked {
 struct sn_segment {
 	bool is_by_time;
 	uint32_t level_first, level_last;
-	double mean_out_degree; /* arcs / cuts of its levels; NaN: not counted */
+	double mean_out_degree; /* arcs / cuts of its levels; NaN: not all counted */
+	uint32_t processes_max; /* processes that can act in some cut of one of its levels, at most
+				 */
 	double t0_s, t1_s;	/* by time: in the schedule; else NaN */
 	double mean_busy;	/* by time: processes busy on average; else NaN */
 	double time_lost_s;	/* process-seconds; NaN without durations */

@@ -161,6 +161,7 @@ static void write_segment(struct sn_json *json, const struct sn_lattice_answer *
 	sn_json_member_uint(json, "level_first", segment->level_first);
 	sn_json_member_uint(json, "level_last", segment->level_last);
 	sn_json_member_double(json, "mean_out_degree", segment->mean_out_degree);
+	sn_json_member_uint(json, "processes_max", segment->processes_max);
 	sn_json_member_string(json, "found_by", segment->is_by_time ? "time" : "cuts");
 	sn_json_member_double(json, "time_lost_s", segment->time_lost_s);
 	sn_json_member_double(json, "t0_s", segment->t0_s);
@@ -223,6 +224,11 @@ void sn_lattice_write_json(const struct sn_lattice_answer *answer, FILE *out)
 		write_unknown_counts(&json);
 	sn_json_member_bool(&json, "exact", is_exact);
 	write_windows(&json, answer);
+	sn_json_key(&json, "level_processes");
+	sn_json_array(&json);
+	for (uint32_t k = 0; k < profile->level_count; k++)
+		sn_json_uint(&json, profile->level_processes[k]);
+	sn_json_close(&json);
 	sn_json_member_string(&json, "stopped_by", profile->stopped_by);
 	sn_json_member_string(&json, "fault", answer->fault);
 	sn_json_member_uint(&json, "depth", answer->depth);

@@ -120,8 +120,9 @@ static void add_bars(struct sn_text *text, const struct sn_lattice_profile *prof
 	if (levels == 0)
 		return;
 	sn_text_addf(text,
-		     "\n  mean out-degree along the levels 0-%u, full height = %u processes\n  ",
-		     levels - 1, profile->active_count);
+		     "\n  mean out-degree along the levels 0-%u%s, full height = %u processes\n  ",
+		     levels - 1, profile->stopped_by ? " (inside the windows)" : "",
+		     profile->active_count);
 	for (uint32_t c = 0; c < columns; c++) {
 		uint32_t first = (uint32_t)((uint64_t)c * levels / columns);
 		uint32_t last = (uint32_t)((uint64_t)(c + 1) * levels / columns) - 1;
@@ -147,10 +148,14 @@ static bool is_same(const char *left, const char *right)
 	return left == right || (left && right && !strcmp(left, right));
 }
 
+/* A source line stands for its events, whatever they are called; without one, the label does. */
 static bool is_same_place(const struct sn_execution_event *a, const struct sn_execution_event *b)
 {
-	return a->line == b->line && a->process == b->process && is_same(a->file, b->file) &&
-	       (a->label || a->line || a->index == b->index) && is_same(a->label, b->label);
+	if (a->process != b->process || a->line != b->line || !is_same(a->file, b->file))
+		return false;
+	if (a->line)
+		return true;
+	return is_same(a->label, b->label) && (a->label || a->index == b->index);
 }
 
 static uint32_t add_place(struct place *places, uint32_t count, struct place entry)
@@ -223,11 +228,13 @@ static void add_segment(struct sn_text *text, const struct sn_lattice_answer *an
 	const struct sn_execution_event *events = answer->execution->events;
 	uint32_t count = 0;
 
-	sn_text_addf(text, "  %zu. levels %u-%u: ", number, segment->level_first,
+	sn_text_addf(text, "  #%zu levels %u-%u: ", number, segment->level_first,
 		     segment->level_last);
 	if (segment->is_by_time)
 		sn_text_addf(text, "%.2f processes busy from %.4g s to %.4g s", segment->mean_busy,
 			     segment->t0_s, segment->t1_s);
+	else if (isnan(segment->mean_out_degree))
+		sn_text_addf(text, "%u processes can act at most", segment->processes_max);
 	else
 		sn_text_addf(text, "%.2f events possible next", segment->mean_out_degree);
 	if (!isnan(segment->time_lost_s))
@@ -260,6 +267,17 @@ static int by_narrowness(const void *left, const void *right)
 	return a->level_first < b->level_first ? -1 : a->level_first > b->level_first;
 }
 
+static const char *no_bottleneck(const struct sn_lattice_profile *profile)
+{
+	if (profile->active_count < 2)
+		return "\n  fewer than two processes have events: there is nothing to wait for\n";
+	if (profile->stopped_by)
+		return "\n  no bottleneck is certain: on every level half of the processes can act in some "
+		       "cut, and not all cuts were counted\n";
+	return "\n  no bottleneck: on every level half of the processes can act, on average over its "
+	       "cuts\n";
+}
+
 static void add_segments(struct sn_text *text, const struct sn_lattice_answer *answer,
 			 unsigned limit)
 {
@@ -268,9 +286,7 @@ static void add_segments(struct sn_text *text, const struct sn_lattice_answer *a
 
 	if (!sorted || count == 0) {
 		free(sorted);
-		sn_text_add(text,
-			    "\n  no bottleneck: at every level half of the processes can act, on "
-			    "average over its cuts\n");
+		sn_text_add(text, no_bottleneck(&answer->profile));
 		return;
 	}
 	for (size_t s = 0; s < count; s++)
@@ -281,7 +297,8 @@ static void add_segments(struct sn_text *text, const struct sn_lattice_answer *a
 		     answer->execution->has_durations ? "what loses most time" : "the longest",
 		     shown < count ? " (--all shows all)" : "");
 	for (size_t s = 0; s < shown; s++)
-		add_segment(text, answer, sorted[s], s + 1);
+		add_segment(text, answer, sorted[s],
+			    (size_t)(sorted[s] - answer->segments.items.items) + 1);
 	free(sorted);
 }
 
