@@ -272,9 +272,11 @@ static const char *no_bottleneck(const struct sn_lattice_profile *profile)
 	if (profile->active_count < 2)
 		return "\n  fewer than two processes have events: there is nothing to wait for\n";
 	if (profile->stopped_by)
-		return "\n  no bottleneck is certain: on every level half of the processes can act in some "
+		return "\n  no bottleneck is certain: on every level half of the processes can act "
+		       "in some "
 		       "cut, and not all cuts were counted\n";
-	return "\n  no bottleneck: on every level half of the processes can act, on average over its "
+	return "\n  no bottleneck: on every level half of the processes can act, on average over "
+	       "its "
 	       "cuts\n";
 }
 

@@ -1,0 +1,171 @@
+"""sonde lattice: counts against an independent reference, bottlenecks, budgets, faults, pictures."""
+import json
+import random
+import time
+import xml.etree.ElementTree as xml
+from itertools import product
+
+from sonde_test import Test
+
+t = Test()
+
+
+def write(name, events, header=None):
+    with open(name, 'w') as out:
+        for line in ([header] if header else []) + events:
+            out.write(json.dumps(line) + '\n')
+    return name
+
+
+def lattice(*words, **more):
+    run = t.command(t.sonde, 'lattice', *words, **more)
+    return run
+
+
+def answer(*words):
+    run = lattice('--format', 'json', *words)
+    return json.loads(run.stdout) if run.returncode in (0, 5) and run.stdout else None
+
+
+def matmul(order, where_c, where_a, where_b):
+    """The naive scheme: every operand not at home is sent; the assignments are observed."""
+    n = nodes = 4
+    owners = {'rows': lambda i, j: i, 'cols': lambda i, j: j,
+              'blocks': lambda i, j: i // 2 * 2 + j // 2, 'all': lambda i, j: None}
+    count, events = [0] * nodes, []
+
+    def add(process, observed, after):
+        events.append({'process': process, 'index': count[process], 'observed': observed,
+                       'after': after})
+        count[process] += 1
+        return [process, count[process] - 1]
+
+    for place in product(range(n), repeat=3):
+        at = dict(zip(order, place))
+        i, j, k = at['i'], at['j'], at['k']
+        home = owners[where_c](i, j)
+        for owner in owners[where_a](i, k), owners[where_b](k, j):
+            if owner is not None and owner != home:
+                add(home, False, [add(owner, False, [])])
+        add(home, True, [])
+    return events
+
+
+TABLE = [  # order, C, A, B; cuts, arcs, highest level, out-degrees 1 .. 4
+    ('ijk', 'rows', 'rows', 'all', 83521, 314432, 3281, [64, 1536, 16384, 65536]),
+    ('ijk', 'cols', 'cols', 'cols', 301, 648, 9, [64, 136, 88, 12]),
+    ('ijk', 'blocks', 'blocks', 'blocks', 177, 288, 9, [64, 112, 0, 0]),
+    ('ijk', 'rows', 'rows', 'rows', 145, 240, 4, [64, 64, 16, 0]),
+    ('ijk', 'rows', 'rows', 'cols', 577, 1344, 25, [64, 256, 256, 0]),
+    ('kij', 'rows', 'rows', 'rows', 6049, 20160, 217, [64, 672, 2496, 2816]),
+    ('kij', 'cols', 'cols', 'cols', 4889, 15760, 136, [64, 672, 2256, 1896]),
+    ('kij', 'blocks', 'blocks', 'blocks', 2773, 8808, 155, [64, 468, 1152, 1088]),
+    ('kij', 'rows', 'rows', 'cols', 301, 648, 9, [64, 136, 88, 12]),
+]
+rng = random.Random(4)
+for order, c, a, b, cuts, arcs, highest, degrees in TABLE:
+    events = matmul(order, c, a, b)
+    rng.shuffle(events)
+    got = answer(write('m.jsonl', events))
+    t.equal((int(got['cuts']), int(got['arcs']), max(map(int, got['levels'])),
+             [int(got['out_degrees'].get(str(d), 0)) for d in (1, 2, 3, 4)], got['exact']),
+            (cuts, arcs, highest, degrees, True), f'matrix product {order}, C {c}, A {a}, B {b}')
+
+
+def chance(processes, events, message, **more):
+    count, made = [0] * processes, []
+    for _ in range(events):
+        p, q = rng.randrange(processes), rng.randrange(processes)
+        event = {'process': p, 'index': count[p], **more}
+        if q != p and count[q] and rng.random() < message:
+            event['after'] = [[q, count[q] - 1]]
+        count[p] += 1
+        made.append(event)
+    return made
+
+
+def brute(events, processes):
+    """Cuts by growing a set, straight from the definition."""
+    needs = {(e['process'], e['index']): e.get('after', []) for e in events}
+    level, levels, level_arcs = {(0,) * processes}, [], []
+    while level:
+        above, arcs = set(), 0
+        for cut in level:
+            for p in range(processes):
+                need = needs.get((p, cut[p]))
+                if need is not None and all(cut[q] > i for q, i in need):
+                    above.add(cut[:p] + (cut[p] + 1,) + cut[p + 1:])
+                    arcs += 1
+        levels.append(str(len(level)))
+        level_arcs.append(str(arcs))
+        level = above
+    return levels, level_arcs
+
+
+wrong = 0
+for _ in range(25):
+    processes = rng.randrange(1, 6)
+    events = chance(processes, rng.randrange(1, 30), rng.random())
+    want = brute(events, processes)
+    rng.shuffle(events)
+    got = answer(write('r.jsonl', events, {'processes': processes}))
+    wrong += (got['levels'], got['level_arcs']) != want
+t.equal(wrong, 0, 'random traces agree with a count by definition')
+
+# Durations: one long event, equal lattices, different answers.
+for slow, where in ((0, 0), (5, 5)):
+    events = [{'process': i % 2, 'index': i // 2, 'after': [[1 - i % 2, i // 2 - 1]] if i > 1 else [],
+               'duration_s': 5.0 if i == slow else 1.0} for i in range(6)]
+    got = answer(write(f's{slow}.jsonl', events))
+    first = got['segments'][0]
+    t.check(first['found_by'] == 'time' and abs(first['time_lost_s'] - 4) < 1e-9
+            and [(e['process'], e['index']) for e in first['enabled']][0] == (slow % 2, slow // 2),
+            f'the long event {slow} is the first bottleneck', first)
+    t.within(got['time']['potential_parallelism'], 10 / 7, 1e-9, 'work over critical path')
+
+# A budget: an answer in time, in windows, labelled.
+dense = write('dense.jsonl', chance(24, 3000, 0.9))
+started = time.time()
+got = answer('--max-states', '2000', '--max-seconds', '1', dense)
+t.check(time.time() - started < 15, 'a small budget is kept', time.time() - started)
+t.check(got['exact'] is False and got['cuts'] is None and got['levels'] is None
+        and len(got['windows']) > 1 and got['stopped_by'] == 'states', 'windows are labelled')
+t.check(all(len(w['levels']) == w['level_last'] - w['level_first'] + 1 for w in got['windows']),
+        'a window has its levels')
+
+# Faults: a sentence with the line, exit 5, and what is still true.
+for text, word in (('{"process":0,"index":0}\n{"process":0,"ind', 'line 2: the last line is cut short'),
+                   ('{"process":0,"index":0}\n{"process":1,"index":0,"after":[[0,9]]}\n',
+                    'line 2: event 0 of process 1 depends on event 9 of process 0'),
+                   ('{"process":0,"index":0}\n{"process":1,"index":0,"after":[[2,0]]}\n'
+                    '{"process":2,"index":0,"after":[[1,0]]}\n', 'in a cycle'),
+                   ('{"process":0,"index":0}\n{"process":1,"index":1}\n', 'event 0 is missing')):
+    run = lattice('--format', 'json', '-', stdin=None, input=text)
+    got = json.loads(run.stdout)
+    t.check(run.returncode == 5 and word in run.stderr and run.stderr.count('\n') == 1
+            and got['exact'] is False and got['fault'] and got['windows'][0]['cuts'] == '2',
+            f'fault: {word}', run.stderr, run.stdout)
+run = lattice('nowhere.jsonl')
+t.check(run.returncode == 5 and 'nowhere.jsonl' in run.stderr, 'a missing file', run.stderr)
+t.equal(lattice('--max-states', '0', 'm.jsonl').returncode, 2, 'a budget of nothing is bad usage')
+
+# Pictures.
+write('two.jsonl', chance(2, 40, 0.3, label='<x & "y">'))
+write('four.jsonl', matmul('ijk', 'rows', 'rows', 'rows'))
+for name in ('two', 'four', 'dense'):
+    lattice('--max-states', '2000', '--max-seconds', '1', '--svg', f'{name}.svg', f'{name}.jsonl')
+    t.check(xml.parse(f'{name}.svg').getroot().tag.endswith('svg'), f'{name}.svg is well-formed')
+circles = [e for e in xml.parse('four.svg').iter() if e.tag.endswith('circle') and len(e)]
+t.equal(len(circles), 145, 'a circle for each cut')
+lattice('--dot', 'four.dot', 'four.jsonl')
+t.equal(open('four.dot').read().count(' -> '), 240, 'an arc for each arc')
+run = lattice('--dot', 'dense.dot', '--max-states', '2000', '--max-seconds', '1', 'dense.jsonl')
+t.check(run.returncode == 4 and '5000' in run.stderr, 'too many cuts for a graph', run.stderr)
+
+# Comparison, and CSV by level.
+run = lattice('--format', 'json', 'two.jsonl', 'four.jsonl')
+rows = json.loads(run.stdout)['rows']
+t.equal([(r['trace'], r['cuts']) for r in rows][1], ('four.jsonl', '145'), 'a row for each trace')
+run = lattice('--format', 'csv', 'four.jsonl')
+t.equal(len(run.stdout.splitlines()), 66, 'CSV has a row for each level')
+t.done()
