@@ -67,6 +67,14 @@ static inline bool is_popped(uint64_t slot, uint64_t rsp)
 	return slot < rsp && rsp - slot <= 128;
 }
 
+/** By words: a struct assignment of this size may become a call to memcpy. */
+static void copy_regs(struct sn_unwind_regs *to, const struct sn_unwind_regs *from)
+{
+	for (unsigned i = 0; i < SN_UNWIND_REG_COUNT; i++)
+		to->value[i] = from->value[i];
+	to->valid = from->valid;
+}
+
 /* ---- a full row, applied to registers ---- */
 
 static enum sn_unwind_end full_cfa(const struct sn_unwind_target *target,
@@ -197,7 +205,7 @@ static enum sn_unwind_end apply_full(const struct sn_unwind_target *target,
 	 * alternate stack may have interrupted any stack, also one that we may not read. */
 	if (end != SN_UNWIND_GOES_ON && !is_signal_frame)
 		return end;
-	frame->regs = next;
+	copy_regs(&frame->regs, &next);
 	frame->is_exact = is_signal_frame;
 	frame->flags = flags | (is_signal_frame ? SN_UNWIND_CROSSED_SIGNAL : 0);
 	return SN_UNWIND_GOES_ON;
@@ -455,7 +463,7 @@ uint32_t sn_unwind_walk(const struct sn_unwind_target *target, struct sn_unwind_
 	const uint8_t guesses = SN_UNWIND_BY_FRAME_POINTER | SN_UNWIND_BY_RETURN_GUESS;
 	uint32_t count = 0;
 
-	frame.regs = *regs;
+	copy_regs(&frame.regs, regs);
 	frame.is_exact = true;
 	frame.flags = 0;
 	result->first_guessed = UINT32_MAX;
@@ -484,7 +492,7 @@ uint32_t sn_unwind_walk(const struct sn_unwind_target *target, struct sn_unwind_
 			result->first_guessed = count;
 		pcs[count++] = frame.regs.value[SN_UNWIND_RIP] + frame.is_exact;
 	}
-	*regs = frame.regs;
+	copy_regs(regs, &frame.regs);
 	result->count = count;
 	if (result->first_guessed == UINT32_MAX)
 		result->first_guessed = count;
