@@ -34,12 +34,15 @@ sn_status sn_extract_read(const char *path, struct sn_structure **out, struct sn
 sn_status sn_extract_read_memory(const void *bytes, size_t length, const char *name,
 				 struct sn_structure **out, struct sn_error *err);
 
-/** Opens the module at `path` for these addresses through the cache: an extract in
- *  $XDG_CACHE_HOME/sonde/extracts (else ~/.cache/...) named by identity, that is used if it covers
- * all addresses, and is else (re)written with the union of its functions and the asked ones. The
- * cache is only ever an optimisation: damaged, old or unwritable, the answer is the same. `*image`
- * (may be NULL) is the image if it had to be opened, which the caller frees after the structure;
- * NULL otherwise. */
+/**
+ * The module at `path`, prepared for these addresses, through the cache: an extract named by
+ * identity in $XDG_CACHE_HOME/sonde/extracts (~/.cache/... if unset). It is used if it covers all
+ * addresses and the debug information is what it was; else the module is read and the cache holds
+ * the union from then on.
+ *
+ * The cache is an optimisation only: damaged, old or not writable, the answer is the same. The
+ * result is always a structure of an extract: it needs no image, and its source is read from disk.
+ */
 struct sn_image_options;
 sn_status sn_structure_open_cached(const char *path, const struct sn_image_options *options,
 				   const uint64_t *link_addrs, size_t count,

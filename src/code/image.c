@@ -5,9 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 
 #include "base/alloc.h"
 #include "base/sha256.h"
+#include "base/text.h"
 #include "code/image_parts.h"
 
 static const char *hex_of(struct sn_arena *arena, const char *prefix, const uint8_t *bytes,
@@ -212,8 +214,8 @@ static bool has_debug_lines(const struct sn_elf_view *elf)
 	return sn_elf_section_named(elf, ".debug_line") && sn_elf_section_named(elf, ".debug_info");
 }
 
-static sn_status image_read(struct sn_image *image, const void *bytes, size_t length,
-			    const struct sn_image_options *options, struct sn_error *err)
+static sn_status read_headers(struct sn_image *image, const void *bytes, size_t length,
+			      struct sn_error *err)
 {
 	sn_status status = sn_elf_view_open(bytes, length, image->path, &image->elf, err);
 
@@ -231,6 +233,16 @@ static sn_status image_read(struct sn_image *image, const void *bytes, size_t le
 		return sn_error_set(err, SN_ERR_FORMAT, "'%s' has no loadable segment",
 				    image->path);
 	read_identity(image);
+	return SN_OK;
+}
+
+static sn_status image_read(struct sn_image *image, const void *bytes, size_t length,
+			    const struct sn_image_options *options, struct sn_error *err)
+{
+	sn_status status = read_headers(image, bytes, length, err);
+
+	if (status != SN_OK)
+		return status;
 	read_sections(image);
 	read_dynamic_facts(image);
 	sn_image_find_companions(image, options);
@@ -242,6 +254,37 @@ static sn_status image_read(struct sn_image *image, const void *bytes, size_t le
 	image->facts.has_debug_lines = has_debug_lines(&image->elf) ||
 				       (image->debug.is_open && has_debug_lines(&image->debug.elf));
 	return SN_OK;
+}
+
+static void add_file_state(struct sn_text *out, const char *path)
+{
+	struct stat st;
+
+	if (stat(path, &st) == 0)
+		sn_text_addf(out, "%s %lld %lld.%09ld", path, (long long)st.st_size,
+			     (long long)st.st_mtim.tv_sec, st.st_mtim.tv_nsec);
+}
+
+sn_status sn_image_identify(const char *path, const struct sn_image_options *options,
+			    struct sn_text *id, struct sn_text *debug_state, struct sn_error *err)
+{
+	struct sn_image *image = sn_alloc_zeroed(1, sizeof(*image));
+	sn_status status = sn_file_map(path, &image->file, err);
+
+	image->path = sn_arena_strdup(&image->arena, path);
+	if (status == SN_OK)
+		status = read_headers(image, image->file.bytes, image->file.length, err);
+	if (status == SN_OK) {
+		sn_image_find_companions(image, options);
+		sn_text_add(id, image->id);
+		sn_text_add(debug_state, has_debug_lines(&image->elf) ? "own" : "none");
+		if (image->debug.is_open) {
+			sn_text_add_char(debug_state, ' ');
+			add_file_state(debug_state, image->debug.path);
+		}
+	}
+	sn_image_free(image);
+	return status;
 }
 
 sn_status sn_image_open_memory(const void *bytes, size_t length, const char *name,

@@ -41,6 +41,13 @@ sn_status sn_image_open_memory(const void *bytes, size_t length, const char *nam
 			       struct sn_error *err);
 void sn_image_free(struct sn_image *image);
 
+struct sn_text;
+/** Only the identity (sn_image_id) of a file, and a line that differs whenever the debug
+ * information that would be used differs (path, size, time of change), which takes no look at its
+ * symbols. */
+sn_status sn_image_identify(const char *path, const struct sn_image_options *options,
+			    struct sn_text *id, struct sn_text *debug_state, struct sn_error *err);
+
 /** As given to open. */
 const char *sn_image_path(const struct sn_image *image);
 /** The identity in every loop id and file name: the build-id in lower-case hex; without one, 'h'

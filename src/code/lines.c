@@ -79,21 +79,23 @@ static void tidy_path(char *path)
 	*out = 0;
 }
 
-static const char *file_of(struct sn_structure *structure, const char *path)
+/* A file as named by a unit whose compiler ran in `folder` (may be NULL). */
+static const char *file_of(struct sn_structure *structure, const char *path, const char *folder)
 {
+	struct sn_text whole = { 0 };
 	uint64_t *slot;
-	char *copy;
 
 	if (!path || !*path || !strcmp(path, "???"))
 		return NULL;
 	slot = sn_map_put(&structure->lines->files, (uintptr_t)path, NULL);
 	if (*slot)
 		return (const char *)(uintptr_t)*slot;
-	copy = sn_strdup(path);
-	tidy_path(copy);
-	/* the put above may not be used after this: nothing is added to the map in between */
-	*slot = (uintptr_t)sn_structure_string(structure, copy);
-	free(copy);
+	if (*path != '/' && folder && *folder == '/')
+		sn_text_addf(&whole, "%s/", folder);
+	sn_text_add(&whole, path);
+	tidy_path(whole.chars);
+	*slot = (uintptr_t)sn_structure_string(structure, whole.chars);
+	sn_text_free(&whole);
 	return (const char *)(uintptr_t)*slot;
 }
 
@@ -263,7 +265,8 @@ static const char *declaring_file(struct sn_structure *structure, Dwarf_Die *die
 	    (number == 0 && version < 5) || dwarf_getsrcfiles(&unit, &files, &count) != 0 ||
 	    number >= count)
 		return NULL;
-	return file_of(structure, dwarf_filesrc(files, number, NULL, NULL));
+	return file_of(structure, dwarf_filesrc(files, number, NULL, NULL),
+		       string_attribute(&unit, DW_AT_comp_dir));
 }
 
 /* Name and declaration of an abstract subroutine, read once. */
@@ -372,7 +375,8 @@ static int32_t add_inline(struct unit_pass *pass, struct gathered *to, Dwarf_Die
 	inlined.parent = parent;
 	if (pass->files && file < pass->file_count && (file || pass->version >= 5))
 		inlined.call_file =
-			file_of(pass->structure, dwarf_filesrc(pass->files, file, NULL, NULL));
+			file_of(pass->structure, dwarf_filesrc(pass->files, file, NULL, NULL),
+				pass->about->folder);
 	inlined.call_line = number_attribute(die, DW_AT_call_line);
 	inlined.call_column = (uint16_t)number_attribute(die, DW_AT_call_column);
 	sn_vec_push(&to->inlines, inlined);
@@ -549,7 +553,8 @@ static void gather_lines(struct unit_pass *pass, struct gathered *to, struct sn_
 		dwarf_lineendsequence(row, &ends);
 		line.link_addr = addr < range.first_link_addr ? range.first_link_addr : addr;
 		if (!ends && dwarf_lineno(row, &number) == 0 && number > 0) {
-			line.file = file_of(pass->structure, dwarf_linesrc(row, NULL, NULL));
+			line.file = file_of(pass->structure, dwarf_linesrc(row, NULL, NULL),
+					    pass->about->folder);
 			line.line = line.file ? (uint32_t)number : 0;
 			if (addr == function->link_addr && !function->entry_line &&
 			    line.file == function->file)

@@ -276,13 +276,14 @@ void sn_structure_free(struct sn_structure *structure)
 	sn_line_reader_free(structure->lines);
 	sn_cfg_scratch_free(structure->scratch);
 	for (size_t i = 0; i < structure->sources.count; i++)
-		if (structure->image)
+		if (structure->sources.items[i].is_heap)
 			free((char *)structure->sources.items[i].chars);
 	sn_vec_free(&structure->ranges);
 	sn_vec_free(&structure->pieces);
 	sn_vec_free(&structure->units);
 	sn_vec_free(&structure->source_maps);
 	sn_vec_free(&structure->sources);
+	sn_vec_free(&structure->misses);
 	sn_map_free(&structure->source_index);
 	sn_map_free(&structure->returns);
 	sn_interner_free(&structure->strings);
@@ -646,6 +647,7 @@ static struct source_text read_source(struct sn_structure *structure, const char
 		if (view.length <= SOURCE_BYTES_MAX) {
 			source.chars = sn_strndup((const char *)view.bytes, view.length);
 			source.length = view.length;
+			source.is_heap = true;
 		}
 		sn_file_unmap(&view);
 	}
@@ -663,12 +665,10 @@ const char *sn_structure_source(struct sn_structure *structure, const char *file
 		return NULL;
 	key = sn_structure_string(structure, file);
 	slot = sn_map_put(&structure->source_index, (uintptr_t)key, NULL);
-	if (!*slot && structure->image) {
+	if (!*slot) {
 		sn_vec_push(&structure->sources, read_source(structure, key));
 		*slot = structure->sources.count;
 	}
-	if (!*slot)
-		return NULL;
 	*length = structure->sources.items[*slot - 1].length;
 	return structure->sources.items[*slot - 1].chars;
 }

@@ -34,6 +34,7 @@ struct source_text {
 	const char *file; /* interned */
 	const char *chars;
 	size_t length;
+	bool is_heap; /* else in the arena */
 };
 
 struct line_reader; /* lines.c */
@@ -52,6 +53,9 @@ struct sn_structure {
 	SN_VEC(const struct sn_unit *) units;
 	SN_VEC(struct source_map) source_maps;
 	SN_VEC(struct source_text) sources;
+	SN_VEC(uint64_t)
+	misses; /* sorted: addresses that the extract was asked for and that are in no function */
+	const char *debug_state;    /* see sn_image_identify; NULL unknown */
 	struct sn_map source_index; /* interned file -> index + 1 in sources */
 	struct sn_map returns;	    /* function index -> enum below, see cfg.c */
 	struct line_reader *lines;

@@ -1,0 +1,365 @@
+/* Writing extracts: docs/format/extract.md tells the bytes. */
+#include "code/extract.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <zstd.h>
+
+#include "base/alloc.h"
+#include "base/file.h"
+#include "code/extract_format.h"
+
+enum { SOURCE_FILE_BYTES = 4 << 20, ZSTD_LEVEL = 3 };
+
+struct packer {
+	struct sn_structure *structure;
+	struct sn_text body;	/* everything behind the string table */
+	struct sn_text strings; /* the table's entries */
+	struct sn_map numbers;	/* interned pointer -> number; 0 is NULL */
+	struct sn_map files;	/* interned files that lines name -> 1 */
+	SN_VEC(const char *) file_list;
+	SN_VEC(const struct sn_unit *) units;
+	struct sn_map unit_numbers;
+	uint64_t string_count;
+	bool with_files;
+};
+
+static void put(struct sn_text *out, uint64_t value)
+{
+	do {
+		uint8_t byte = value & 0x7f;
+
+		value >>= 7;
+		sn_text_add_char(out, (char)(byte | (value ? 0x80 : 0)));
+	} while (value);
+}
+
+static void put_signed(struct sn_text *out, int64_t value)
+{
+	put(out, (uint64_t)value << 1 ^ (uint64_t)(value >> 63)); /* zigzag */
+}
+
+static uint64_t string_number(struct packer *p, const char *chars)
+{
+	uint64_t *slot;
+
+	if (!chars)
+		return 0;
+	chars = sn_structure_string(p->structure, chars);
+	slot = sn_map_put(&p->numbers, (uintptr_t)chars, NULL);
+	if (!*slot) {
+		size_t length = strlen(chars);
+
+		*slot = ++p->string_count;
+		put(&p->strings, length);
+		sn_text_add_bytes(&p->strings, chars, length);
+	}
+	return *slot;
+}
+
+static void put_string(struct packer *p, const char *chars)
+{
+	put(&p->body, string_number(p, chars));
+}
+
+static void put_file(struct packer *p, const char *file)
+{
+	bool is_new;
+
+	put_string(p, file);
+	if (!file)
+		return;
+	sn_map_put(&p->files, (uintptr_t)file, &is_new);
+	if (is_new)
+		sn_vec_push(&p->file_list, file);
+}
+
+static void put_ranges(struct packer *p, const struct sn_range *ranges, uint32_t count,
+		       uint64_t base)
+{
+	put(&p->body, count);
+	for (uint32_t i = 0; i < count; i++) {
+		put_signed(&p->body, (int64_t)(ranges[i].first_link_addr - base));
+		put(&p->body, ranges[i].end_link_addr - ranges[i].first_link_addr);
+		base = ranges[i].end_link_addr;
+	}
+}
+
+static void put_lines(struct packer *p, const struct sn_function *function)
+{
+	uint64_t addr = function->link_addr;
+	uint32_t line = function->line;
+
+	put(&p->body, function->line_count);
+	for (uint32_t i = 0; i < function->line_count; i++) {
+		const struct sn_line *row = &function->lines[i];
+
+		put_signed(&p->body, (int64_t)(row->link_addr - addr));
+		put_file(p, row->file);
+		put_signed(&p->body, (int64_t)row->line - line);
+		put(&p->body, row->column);
+		put(&p->body, (uint64_t)(row->inline_index + 1));
+		addr = row->link_addr;
+		line = row->line;
+	}
+}
+
+static void put_inlines(struct packer *p, const struct sn_function *function)
+{
+	put(&p->body, function->inline_count);
+	for (uint32_t i = 0; i < function->inline_count; i++) {
+		const struct sn_inline *inlined = &function->inlines[i];
+
+		put_string(p, inlined->name);
+		put_string(p, inlined->linkage_name);
+		put_string(p, inlined->file);
+		put(&p->body, inlined->line);
+		put_string(p, inlined->call_file);
+		put(&p->body, inlined->call_line);
+		put(&p->body, inlined->call_column);
+		put(&p->body, (uint64_t)(inlined->parent + 1));
+	}
+}
+
+static void put_blocks(struct packer *p, const struct sn_function *function)
+{
+	uint64_t addr = function->link_addr;
+
+	put(&p->body, function->block_count);
+	for (uint32_t b = 0; b < function->block_count; b++) {
+		const struct sn_block *block = &function->blocks[b];
+
+		put_signed(&p->body, (int64_t)(block->link_addr - addr));
+		put(&p->body, block->size_bytes);
+		put(&p->body, block->instruction_count);
+		put(&p->body, (uint64_t)(block->loop + 1));
+		put(&p->body, block->flags);
+		put(&p->body, block->successor_count);
+		for (uint32_t e = 0; e < block->successor_count; e++)
+			put_signed(&p->body,
+				   (int64_t)function->successors[block->first_successor + e] - b);
+		addr = block->link_addr;
+	}
+}
+
+static void put_loop(struct packer *p, const struct sn_function *function,
+		     const struct sn_loop *loop)
+{
+	put(&p->body, (uint64_t)(loop->parent + 1));
+	put(&p->body, loop->depth);
+	put(&p->body, (loop->is_innermost ? SN_EXTRACT_INNERMOST : 0u) |
+			      (loop->is_irreducible ? SN_EXTRACT_IRREDUCIBLE : 0u));
+	put_signed(&p->body, (int64_t)(loop->header_link_addr - function->link_addr));
+	put_ranges(p, loop->ranges, loop->range_count, function->link_addr);
+	put(&p->body, loop->block_count);
+	put(&p->body, loop->instruction_count);
+	put(&p->body, loop->latch_count);
+	put(&p->body, loop->exit_count);
+	put_string(p, loop->file);
+	put(&p->body, loop->line_first);
+	put(&p->body, loop->line_last);
+	put(&p->body, (uint64_t)(loop->inline_index + 1));
+	put_string(p, loop->label);
+	put(&p->body, loop->role);
+	put(&p->body, loop->group);
+	put(&p->body, loop->unroll);
+	put(&p->body, loop->vector_bytes);
+}
+
+static void put_code(struct packer *p, const struct sn_function *function)
+{
+	for (uint32_t i = 0; i < function->range_count; i++) {
+		uint64_t length =
+			function->ranges[i].end_link_addr - function->ranges[i].first_link_addr;
+		size_t available;
+		const uint8_t *bytes = sn_structure_bytes(
+			p->structure, function->ranges[i].first_link_addr, &available);
+
+		if (available > length)
+			available = length;
+		put(&p->body, available);
+		if (available)
+			sn_text_add_bytes(&p->body, (const char *)bytes, available);
+	}
+}
+
+static uint64_t unit_number(struct packer *p, const struct sn_unit *unit)
+{
+	uint64_t *slot;
+
+	if (!unit)
+		return 0;
+	slot = sn_map_put(&p->unit_numbers, (uintptr_t)unit, NULL);
+	if (!*slot) {
+		sn_vec_push(&p->units, unit);
+		*slot = p->units.count;
+	}
+	return *slot;
+}
+
+static void put_function(struct packer *p, const struct sn_function *function)
+{
+	put(&p->body, function->kind);
+	put(&p->body, (function->has_lines ? SN_EXTRACT_HAS_LINES : 0u) |
+			      (function->has_code ? SN_EXTRACT_HAS_CODE : 0u) |
+			      (function->never_returns ? SN_EXTRACT_NEVER_RETURNS : 0u));
+	put_string(p, function->name);
+	put_string(p, function->linkage_name);
+	put(&p->body, function->link_addr - p->structure->link_base);
+	put_ranges(p, function->ranges, function->range_count, function->link_addr);
+	put_file(p, function->file);
+	put(&p->body, function->line);
+	put(&p->body, function->entry_line);
+	put(&p->body, unit_number(p, function->unit));
+	put_lines(p, function);
+	put_inlines(p, function);
+	put_blocks(p, function);
+	put(&p->body, function->loop_count);
+	for (uint32_t l = 0; l < function->loop_count; l++)
+		put_loop(p, function, &function->loops[l]);
+	put_code(p, function);
+}
+
+static void put_units(struct packer *p)
+{
+	put(&p->body, p->units.count);
+	for (size_t i = 0; i < p->units.count; i++) {
+		put_string(p, p->units.items[i]->name);
+		put_string(p, p->units.items[i]->folder);
+		put_string(p, p->units.items[i]->producer);
+		put(&p->body, p->units.items[i]->language);
+	}
+}
+
+static int by_text(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static void put_sources(struct packer *p, const struct sn_extract_options *options)
+{
+	size_t limit = options && options->source_file_bytes ? options->source_file_bytes
+							     : SOURCE_FILE_BYTES;
+	struct sn_text sources = { 0 };
+	uint64_t count = 0;
+
+	if (p->file_list.count)
+		qsort(p->file_list.items, p->file_list.count, sizeof(*p->file_list.items), by_text);
+	for (size_t i = 0; options && options->with_source && i < p->file_list.count; i++) {
+		size_t length;
+		const char *chars =
+			sn_structure_source(p->structure, p->file_list.items[i], &length);
+
+		if (!chars || length > limit)
+			continue;
+		put(&sources, string_number(p, p->file_list.items[i]));
+		put(&sources, length);
+		sn_text_add_bytes(&sources, chars, length);
+		count++;
+	}
+	put(&p->body, count);
+	if (sources.length)
+		sn_text_add_bytes(&p->body, sources.chars, sources.length);
+	sn_text_free(&sources);
+}
+
+static void put_misses(struct packer *p, const uint64_t *misses, size_t count)
+{
+	uint64_t last = 0;
+
+	put(&p->body, count);
+	for (size_t i = 0; i < count; i++) {
+		put(&p->body, misses[i] - last);
+		last = misses[i];
+	}
+}
+
+static void header_put(struct sn_text *out, uint64_t value, unsigned bytes)
+{
+	for (unsigned i = 0; i < bytes; i++)
+		sn_text_add_char(out, (char)(value >> (8 * i)));
+}
+
+static void compress(const struct sn_text *payload, struct sn_text *out)
+{
+	size_t bound = ZSTD_compressBound(payload->length), length;
+	char *packed = sn_alloc(bound);
+
+	length = ZSTD_compress(packed, bound, payload->chars, payload->length, ZSTD_LEVEL);
+	if (ZSTD_isError(length)) /* with room for the worst case it fails only without memory */
+		sn_out_of_memory(bound);
+	sn_text_add(out, SN_EXTRACT_MAGIC);
+	header_put(out, SN_EXTRACT_VERSION, 4);
+	header_put(out, 0, 4);
+	header_put(out, payload->length, 8);
+	header_put(out, length, 8);
+	header_put(out, sn_extract_hash(payload->length, length, packed), 8);
+	sn_text_add_bytes(out, packed, length);
+	free(packed);
+}
+
+void sn_extract_pack(struct sn_structure *structure, const uint32_t *functions, size_t count,
+		     const struct sn_extract_options *options, const char *debug_state,
+		     const uint64_t *misses, size_t miss_count, struct sn_text *out)
+{
+	struct packer p = { .structure = structure };
+	struct sn_text payload = { 0 };
+
+	put_string(&p, structure->id);
+	put_string(&p, structure->path);
+	put_string(&p, structure->command_line);
+	put_string(&p, structure->warning);
+	put_string(&p, debug_state);
+	put(&p.body, structure->link_base);
+	put(&p.body, count);
+	for (size_t i = 0; i < count; i++)
+		put_function(&p, &structure->functions[functions[i]]);
+	put_units(&p);
+	put_sources(&p, options);
+	put_misses(&p, misses, miss_count);
+	put(&payload, p.string_count);
+	if (p.strings.length)
+		sn_text_add_bytes(&payload, p.strings.chars, p.strings.length);
+	sn_text_add_bytes(&payload, p.body.chars, p.body.length);
+	compress(&payload, out);
+	sn_text_free(&payload);
+	sn_text_free(&p.body);
+	sn_text_free(&p.strings);
+	sn_map_free(&p.numbers);
+	sn_map_free(&p.files);
+	sn_map_free(&p.unit_numbers);
+	sn_vec_free(&p.file_list);
+	sn_vec_free(&p.units);
+}
+
+sn_status sn_extract_write(struct sn_structure *structure, const uint64_t *link_addrs, size_t count,
+			   const struct sn_extract_options *options, const char *path,
+			   struct sn_error *err)
+{
+	struct sn_file_writer writer;
+	struct sn_text bytes = { 0 };
+	SN_VEC(uint32_t) functions = { 0 };
+	uint8_t *is_wanted = sn_alloc_zeroed(structure->function_count + 1, 1);
+	sn_status status = sn_file_writer_open(&writer, path, err);
+
+	for (size_t i = 0; status == SN_OK && i < count; i++) {
+		int64_t index = sn_structure_find(structure, link_addrs[i]);
+
+		if (index >= 0)
+			is_wanted[index] = 1;
+	}
+	if (status == SN_OK) {
+		sn_structure_prepare(structure, link_addrs, count, SN_PREPARE_ALL);
+		for (uint32_t i = 0; i < structure->function_count; i++)
+			if (is_wanted[i])
+				sn_vec_push(&functions, i);
+		sn_extract_pack(structure, functions.items, functions.count, options, NULL, NULL, 0,
+				&bytes);
+		fwrite(bytes.chars, 1, bytes.length, writer.out);
+		status = sn_file_writer_commit(&writer, err);
+	}
+	sn_text_free(&bytes);
+	sn_vec_free(&functions);
+	free(is_wanted);
+	return status;
+}
