@@ -449,7 +449,7 @@ static void elide_middle(struct sn_text *text, size_t columns)
 	*text = out;
 }
 
-static unsigned terminal_width(void)
+unsigned sn_terminal_width(void)
 {
 	struct winsize size;
 	const char *columns = getenv("COLUMNS");
@@ -518,7 +518,7 @@ static void write_text(const struct sn_table *table, const struct selection *sel
 	size_t n = sel->column_count, total = 0, widest_text = SIZE_MAX;
 	struct sn_text *texts = sn_alloc_zeroed((sel->row_count + 1) * n, sizeof(*texts));
 	size_t *widths = sn_alloc_zeroed(n, sizeof(*widths));
-	unsigned limit = view->width ? view->width : terminal_width();
+	unsigned limit = view->width ? view->width : sn_terminal_width();
 
 	for (size_t r = 0; r <= sel->row_count; r++) {
 		for (size_t i = 0; i < n; i++) {
@@ -594,6 +594,20 @@ sn_status sn_table_write(const struct sn_table *table, const struct sn_table_vie
 			break;
 		}
 	}
+	free(sel.columns);
+	free(sel.rows);
+	return status;
+}
+
+sn_status sn_table_write_rows(const struct sn_table *table, const char *columns,
+			      struct sn_json *json)
+{
+	struct sn_table_view view = { .format = SN_FORMAT_JSON, .columns = columns };
+	struct selection sel = { 0 };
+	sn_status status = selection_make(table, &view, &sel, NULL);
+
+	for (size_t i = 0; status == SN_OK && i < sel.row_count; i++)
+		row_write_json(table, &sel, sel.rows[i], NULL, json);
 	free(sel.columns);
 	free(sel.rows);
 	return status;

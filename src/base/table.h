@@ -77,7 +77,13 @@ void sn_table_set_real(struct sn_table *table, size_t column, double value); /* 
 sn_status sn_table_write(const struct sn_table *table, const struct sn_table_view *view, FILE *out,
 			 void (*extra)(struct sn_json *json, void *context), void *context,
 			 struct sn_error *err);
+/** Only the rows, as objects into an open array; `columns` as in a view. */
+sn_status sn_table_write_rows(const struct sn_table *table, const char *columns,
+			      struct sn_json *json);
 void sn_table_free(struct sn_table *table);
+
+/** Columns of the terminal on standard output, else of COLUMNS, else 100. */
+unsigned sn_terminal_width(void);
 
 /** "text", "csv", "json" or "jsonl"; SN_ERR_USAGE otherwise. NULL means text. */
 sn_status sn_format_parse(const char *name, enum sn_format *out, struct sn_error *err);

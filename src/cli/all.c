@@ -3,6 +3,8 @@
 /* Keep in the order in which 'sonde help' shows them. */
 #define SN_COMMANDS(X)                                                                             \
 	X(record)                                                                                  \
+	X(show)                                                                                    \
+	X(explain)                                                                                 \
 	X(cqa)                                                                                     \
 	X(calibrate)                                                                               \
 	X(lattice)                                                                                 \

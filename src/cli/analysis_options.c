@@ -1,0 +1,107 @@
+#include "cli/analysis_options.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static sn_status bound_parse(const char *text, const char *end, int64_t otherwise, int64_t *out)
+{
+	char *stop;
+	double seconds;
+
+	*out = otherwise;
+	if (text == end)
+		return SN_OK;
+	seconds = strtod(text, &stop);
+	if (stop != end || !(seconds >= 0) || seconds > 9e9)
+		return SN_ERR_USAGE;
+	*out = (int64_t)llround(seconds * 1e9);
+	return SN_OK;
+}
+
+static sn_status time_read(const char *text, struct sn_filter *filter, struct sn_error *err)
+{
+	const char *dash = strchr(text, '-');
+
+	if (!dash || bound_parse(text, dash, 0, &filter->from_ns) != SN_OK ||
+	    bound_parse(dash + 1, text + strlen(text), 0, &filter->to_ns) != SN_OK)
+		return sn_error_set(
+			err, SN_ERR_USAGE,
+			"--time takes a range of seconds such as 1.5-3, 2- or -5, not '%s'", text);
+	if (filter->to_ns && filter->to_ns <= filter->from_ns)
+		return sn_error_set(err, SN_ERR_USAGE, "--time '%s' ends before it begins", text);
+	return SN_OK;
+}
+
+static sn_status number_next(const char *option, const char **at, long *out, struct sn_error *err)
+{
+	char *end;
+
+	errno = 0;
+	*out = strtol(*at, &end, 10);
+	if (end == *at || (*end && *end != ',') || errno || *out < 0 || *out > INT32_MAX)
+		return sn_error_set(err, SN_ERR_USAGE,
+				    "--%s takes numbers joined by commas, not '%s'", option, *at);
+	*at = end + (*end == ',');
+	return SN_OK;
+}
+
+static sn_status lists_read(const struct sn_args *args, struct sn_analysis_arguments *out,
+			    struct sn_error *err)
+{
+	const char *at = sn_args_value(args, "process");
+	sn_status status = SN_OK;
+	long number;
+
+	while (at && *at && (status = number_next("process", &at, &number, err)) == SN_OK)
+		sn_vec_push(&out->processes, (uint32_t)number);
+	if (status != SN_OK)
+		return status;
+	at = sn_args_value(args, "thread");
+	while (at && *at && (status = number_next("thread", &at, &number, err)) == SN_OK)
+		sn_vec_push(&out->tids, (int32_t)number);
+	return status;
+}
+
+static void source_maps_read(const struct sn_args *args, struct sn_analysis_arguments *out)
+{
+	for (size_t i = 0; i < args->given_count; i++)
+		if (!strcmp(args->command->options[args->given[i].option].name, "source-map"))
+			sn_vec_push(&out->source_maps, args->given[i].value);
+	sn_vec_push(&out->source_maps, NULL);
+}
+
+sn_status sn_analysis_arguments_read(const struct sn_args *args, struct sn_analysis_arguments *out,
+				     struct sn_error *err)
+{
+	const char *time = sn_args_value(args, "time");
+	sn_status status = SN_OK;
+
+	memset(out, 0, sizeof(*out));
+	if (time)
+		status = time_read(time, &out->filter, err);
+	if (status == SN_OK)
+		status = lists_read(args, out, err);
+	if (status != SN_OK) {
+		sn_analysis_arguments_free(out);
+		return status;
+	}
+	source_maps_read(args, out);
+	out->filter.processes = out->processes.items;
+	out->filter.process_count = out->processes.count;
+	out->filter.tids = out->tids.items;
+	out->filter.tid_count = out->tids.count;
+	out->filter.module = sn_args_value(args, "module");
+	out->filter.function = sn_args_value(args, "function");
+	out->options.filter = &out->filter;
+	out->options.source_maps = out->source_maps.items;
+	return SN_OK;
+}
+
+void sn_analysis_arguments_free(struct sn_analysis_arguments *arguments)
+{
+	sn_vec_free(&arguments->processes);
+	sn_vec_free(&arguments->tids);
+	sn_vec_free(&arguments->source_maps);
+}

@@ -1,0 +1,40 @@
+/**
+ * The options of every command that looks at an experiment: which part of it, and where sources
+ * are.
+ */
+#ifndef SN_CLI_ANALYSIS_OPTIONS_H
+#define SN_CLI_ANALYSIS_OPTIONS_H
+
+#include "base/vec.h"
+#include "cli/command.h"
+#include "profile/analysis.h"
+
+/** These go into a command's own table. */
+#define SN_FILTER_OPTIONS                                                                          \
+	{ "time", 'T', "T0-T1", "look at this range of seconds only; 2- and -5 are open", NULL },  \
+		{ "thread", 0, "TID,..", "look at these threads only", NULL },                     \
+		{ "process", 'p', "N,..",                                                          \
+		  "look at these processes only (index from 0, as in 'show processes')", NULL },   \
+		{ "module", 'm', "NAME", "samples whose leaf lies in this module (name or regex)", \
+		  NULL },                                                                          \
+		{ "function", 0, "NAME",                                                           \
+		  "samples with this function on their path (name or regex)", NULL },              \
+	{                                                                                          \
+		"source-map", 0, "FROM=TO",                                                        \
+			"look for sources of FROM... under TO...; may be repeated", NULL           \
+	}
+
+/** What SN_FILTER_OPTIONS said; owns its lists. */
+struct sn_analysis_arguments {
+	struct sn_filter filter;
+	struct sn_analysis_options options;
+	SN_VEC(uint32_t) processes;
+	SN_VEC(int32_t) tids;
+	SN_VEC(const char *) source_maps;
+};
+
+sn_status sn_analysis_arguments_read(const struct sn_args *args, struct sn_analysis_arguments *out,
+				     struct sn_error *err);
+void sn_analysis_arguments_free(struct sn_analysis_arguments *arguments);
+
+#endif

@@ -1,0 +1,162 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "cli/command.h"
+#include "profile/explain.h"
+#include "profile/view.h"
+
+static void put_wrapped(const char *text, const char *indent, size_t width)
+{
+	size_t column = 0;
+
+	while (*text) {
+		size_t length = strcspn(text, " ");
+		struct sn_text word = { 0 };
+		size_t columns;
+
+		sn_text_add_bytes(&word, text, length);
+		columns = word.chars ? sn_utf8_columns(word.chars) : 0;
+		if (column && column + 1 + columns > width) {
+			putchar('\n');
+			column = 0;
+		}
+		column += (size_t)printf("%s%s", column ? " " : indent,
+					 word.chars ? word.chars : "") -
+			  (length - columns);
+		sn_text_free(&word);
+		text += length + (text[length] == ' ');
+	}
+	putchar('\n');
+}
+
+/* The views in which the key is a column. */
+static void put_views(const char *key)
+{
+	bool is_first = true;
+
+	for (const struct sn_view *const *view = sn_views; *view; view++) {
+		for (size_t c = 0; c < (*view)->column_count; c++) {
+			if (strcmp((*view)->columns[c].key, key) != 0)
+				continue;
+			printf("%s%s", is_first ? "  in: sonde show " : ", ", (*view)->name);
+			is_first = false;
+			break;
+		}
+	}
+	if (!is_first)
+		putchar('\n');
+}
+
+static void put_explanation(const struct sn_explanation *e, size_t width)
+{
+	printf("%s (%s)\n", e->key, e->kind);
+	put_wrapped(e->text, "  ", width);
+	put_views(e->key);
+	if (e->see)
+		printf("  see: %s\n", e->see);
+}
+
+static const struct sn_column explain_columns[] = {
+	{ "key", "word", SN_CELL_TEXT, 0 },
+	{ "kind", "kind", SN_CELL_TEXT, 0 },
+	{ "text", "meaning", SN_CELL_TEXT, 0 },
+	{ "see", NULL, SN_CELL_TEXT, 0 },
+};
+
+static void explanation_row(struct sn_table *table, const struct sn_explanation *e)
+{
+	sn_table_add_row(table);
+	sn_table_set_text(table, 0, e->key);
+	sn_table_set_text(table, 1, e->kind);
+	sn_table_set_text(table, 2, e->text);
+	sn_table_set_text(table, 3, e->see);
+}
+
+static int explain_list(const struct sn_args *args, struct sn_table_view *view)
+{
+	struct sn_table table;
+	struct sn_error err;
+	sn_status status = SN_OK;
+
+	sn_table_init(&table, explain_columns, 4);
+	for (const struct sn_explanation *e = sn_explanations; e->key; e++) {
+		bool is_asked = !args->operand_count;
+
+		for (size_t i = 0; i < args->operand_count; i++)
+			is_asked |= !strcmp(args->operands[i], e->key);
+		if (is_asked)
+			explanation_row(&table, e);
+	}
+	view->schema = "sonde.explain/1";
+	view->top = 0;
+	status = sn_table_write(&table, view, stdout, NULL, NULL, &err);
+	sn_table_free(&table);
+	return status == SN_OK ? SN_EXIT_OK : sn_error_print(&err);
+}
+
+/* Words that contain what was asked for, or whose text does: a hint for the next try. */
+static void warn_unknown(const char *word)
+{
+	struct sn_text near = { 0 };
+
+	for (const struct sn_explanation *e = sn_explanations; e->key; e++)
+		if (strstr(e->key, word) || strstr(word, e->key) || strstr(e->text, word))
+			sn_text_addf(&near, "%s%s", near.length ? ", " : "", e->key);
+	if (near.length)
+		sn_warn("there is no explanation of '%s'; near it are: %s", word, near.chars);
+	else
+		sn_warn("there is no explanation of '%s'; 'sonde explain' lists all words", word);
+	sn_text_free(&near);
+}
+
+static int explain_run(const struct sn_args *args)
+{
+	struct sn_table_view view = { 0 };
+	struct sn_error err;
+	size_t width = sn_terminal_width();
+	int code = SN_EXIT_OK;
+
+	if (sn_args_table_view(args, &view, &err) != SN_OK)
+		return sn_error_print(&err);
+	for (size_t i = 0; i < args->operand_count; i++) {
+		if (!sn_explanation_find(args->operands[i])) {
+			warn_unknown(args->operands[i]);
+			code = SN_EXIT_USAGE;
+		}
+	}
+	if (code != SN_EXIT_OK)
+		return code;
+	if (view.format != SN_FORMAT_TEXT || !args->operand_count)
+		return explain_list(args, &view);
+	for (size_t i = 0; i < args->operand_count; i++) {
+		if (i)
+			putchar('\n');
+		put_explanation(sn_explanation_find(args->operands[i]),
+				width > 24 && width < 100 ? width - 4 : 96);
+	}
+	return code;
+}
+
+static const struct sn_option explain_options[] = { SN_TABLE_OPTIONS, { 0 } };
+
+static const char *const explain_examples[] = {
+	"sonde explain inclusive_share",
+	"what a column means, and which views have it",
+	"sonde explain openmp spin",
+	"what counts as OpenMP, and what spinning is",
+	NULL,
+};
+
+const struct sn_command sn_command_explain = {
+	.name = "explain",
+	.operands = "[WORD...]",
+	.summary = "Says what a column, metric or category means",
+	.description =
+		"WORD is the key of a column of any view ('sonde show VIEW --cols all' has them "
+		"all), a category such as 'openmp', or an idea such as 'inclusive'. Without "
+		"one, all words are listed.",
+	.options = explain_options,
+	.examples = explain_examples,
+	.run = explain_run,
+};

@@ -1,0 +1,299 @@
+/* sonde show VIEW: one table, or the summary, or one loop. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "cli/analysis_options.h"
+#include "cli/command.h"
+#include "cli/show_loop.h"
+#include "experiment/store.h"
+#include "profile/summary.h"
+#include "profile/view.h"
+
+/* Views whose order is their sense: neither sorted nor cut to twenty rows unless asked. */
+static bool view_is_listing(const struct sn_view *view)
+{
+	static const char *const names[] = { "tree", "callers", "calls",      "source",
+					     "asm",  "env",	"categories", NULL };
+
+	for (const char *const *name = names; *name; name++)
+		if (!strcmp(view->name, *name))
+			return true;
+	return false;
+}
+
+static bool view_takes_subject(const char *name)
+{
+	return !strcmp(name, "loop") || !strcmp(name, "calls") || !strcmp(name, "source") ||
+	       !strcmp(name, "asm");
+}
+
+static bool operand_is_experiment(const char *operand)
+{
+	return operand[0] == '@' || sn_store_is_experiment(operand);
+}
+
+/* SUBJECT and EXPERIMENT, either of which may be left out where that is clear. */
+static sn_status operands_read(const struct sn_args *args, const char **subject,
+			       const char **experiment, struct sn_error *err)
+{
+	const char *view = args->operand_count ? args->operands[0] : "summary";
+	size_t at = 1;
+
+	*subject = *experiment = NULL;
+	if (view_takes_subject(view) && at < args->operand_count &&
+	    (at + 1 < args->operand_count || !operand_is_experiment(args->operands[at])))
+		*subject = args->operands[at++];
+	if (at < args->operand_count)
+		*experiment = args->operands[at++];
+	if (at < args->operand_count)
+		return sn_error_set(err, SN_ERR_USAGE,
+				    "'show %s' takes no more than %zu operands; '%s' is too many",
+				    view, at - 1, args->operands[at]);
+	if (!strcmp(view, "loop") && !*subject)
+		return sn_error_set(err, SN_ERR_USAGE,
+				    "'show loop' needs a loop: an id, FILE:LINE or #RANK from "
+				    "'sonde show loops'");
+	return SN_OK;
+}
+
+static char *all_columns(const struct sn_view *view)
+{
+	struct sn_text text = { 0 };
+
+	for (size_t c = 0; c < view->column_count; c++)
+		sn_text_addf(&text, "%s%s", c ? "," : "", view->columns[c].key);
+	return sn_text_take(&text);
+}
+
+static char *joined(const char *a, const char *b)
+{
+	struct sn_text text = { 0 };
+
+	sn_text_addf(&text, "%s,%s", a, b);
+	return sn_text_take(&text);
+}
+
+/* What is shown unless --cols says otherwise. */
+static char *default_columns(const struct sn_view *view, enum sn_format format, bool is_wall)
+{
+	if (format == SN_FORMAT_TEXT) {
+		const char *columns =
+			is_wall && view->wall_columns ? view->wall_columns : view->text_columns;
+
+		return columns ? joined(columns, "") : NULL;
+	}
+	if (!view->data_columns)
+		return NULL;
+	if (is_wall && view->fill == sn_view_find("functions")->fill)
+		return joined(view->data_columns, "exclusive_wall_s,inclusive_wall_s,"
+						  "exclusive_wall_share,inclusive_wall_share");
+	return joined(view->data_columns, "");
+}
+
+struct filter_members {
+	const struct sn_profile *profile;
+};
+
+/* The denominator and the filters travel with the rows. */
+static void filter_members_write(struct sn_json *json, void *context)
+{
+	const struct sn_profile *p = ((const struct filter_members *)context)->profile;
+	const struct sn_filter *f = &p->filter;
+
+	sn_json_member_double(json, "sampled_cpu_s", (double)p->total.cpu_ns / 1e9);
+	if (!p->is_filtered)
+		return;
+	sn_json_key(json, "filter");
+	sn_json_object(json);
+	if (f->from_ns || f->to_ns) {
+		sn_json_member_double(json, "t0_s", (double)f->from_ns / 1e9);
+		sn_json_key(json, "t1_s");
+		if (f->to_ns)
+			sn_json_double(json, (double)f->to_ns / 1e9);
+		else
+			sn_json_null(json);
+	}
+	if (f->process_count) {
+		sn_json_key(json, "processes");
+		sn_json_array(json);
+		for (size_t i = 0; i < f->process_count; i++)
+			sn_json_uint(json, f->processes[i]);
+		sn_json_close(json);
+	}
+	if (f->tid_count) {
+		sn_json_key(json, "threads");
+		sn_json_array(json);
+		for (size_t i = 0; i < f->tid_count; i++)
+			sn_json_int(json, f->tids[i]);
+		sn_json_close(json);
+	}
+	if (f->module)
+		sn_json_member_string(json, "module", f->module);
+	if (f->function)
+		sn_json_member_string(json, "function", f->function);
+	sn_json_close(json);
+}
+
+static sn_status table_show(const struct sn_args *args, const struct sn_view *view,
+			    struct sn_view_input *input, struct sn_table_view *how,
+			    struct sn_error *err)
+{
+	struct filter_members members = { input->profile };
+	char *columns = NULL;
+	struct sn_table table;
+	sn_status status;
+
+	if (how->columns && !strcmp(how->columns, "all"))
+		how->columns = columns = all_columns(view);
+	else if (!how->columns)
+		how->columns = columns =
+			default_columns(view, how->format, input->time == SN_TIME_WALL);
+	if (columns && columns[strlen(columns) - 1] == ',')
+		columns[strlen(columns) - 1] = 0;
+	if (!how->sort)
+		how->sort = input->time == SN_TIME_WALL && view->wall_columns && view->sort &&
+					    !strcmp(view->sort, "exclusive_cpu_s")
+				    ? "exclusive_wall_s"
+				    : view->sort;
+	if (view_is_listing(view) && !sn_args_value(args, "top"))
+		how->top = 0;
+	if (!how->sort && !how->filter)
+		input->row_limit = how->top;
+	how->schema = view->schema;
+	how->share_column = view->share_column;
+	sn_table_init(&table, view->columns, view->column_count);
+	status = view->fill(input, &table, err);
+	if (status == SN_OK)
+		status = sn_table_write(&table, how, stdout, filter_members_write, &members, err);
+	sn_table_free(&table);
+	free(columns);
+	return status;
+}
+
+static sn_status summary_show(struct sn_analysis *analysis, const struct sn_table_view *how,
+			      struct sn_error *err)
+{
+	struct sn_summary *summary;
+
+	if (how->format == SN_FORMAT_CSV)
+		return sn_error_set(err, SN_ERR_USAGE,
+				    "the summary is one object: --format text or json");
+	summary = sn_summary_new(analysis->profile, analysis->structures);
+	if (how->format == SN_FORMAT_TEXT)
+		sn_summary_print(summary, stdout, sn_locale_is_utf8(), sn_terminal_width());
+	else
+		sn_summary_write(summary, stdout);
+	sn_summary_free(summary);
+	return SN_OK;
+}
+
+static sn_status view_unknown(const char *name, struct sn_error *err)
+{
+	struct sn_text names = { 0 };
+
+	sn_text_add(&names, "summary loop");
+	for (const struct sn_view *const *view = sn_views; *view; view++)
+		sn_text_addf(&names, " %s", (*view)->name);
+	sn_error_set(err, SN_ERR_USAGE, "there is no view '%s'; the views are: %s", name,
+		     names.chars);
+	sn_text_free(&names);
+	return SN_ERR_USAGE;
+}
+
+static sn_status view_show(const struct sn_args *args, const char *name, const char *subject,
+			   const char *experiment, struct sn_error *err)
+{
+	const struct sn_view *view = sn_view_find(name);
+	bool is_summary = !strcmp(name, "summary"), is_loop = !strcmp(name, "loop");
+	struct sn_analysis_arguments arguments;
+	struct sn_analysis *analysis = NULL;
+	struct sn_view_input input = { 0 };
+	struct sn_table_view how = { 0 };
+	sn_status status;
+
+	if (!view && !is_summary && !is_loop)
+		return view_unknown(name, err);
+	status = sn_args_table_view(args, &how, err);
+	if (status == SN_OK)
+		status = sn_analysis_arguments_read(args, &arguments, err);
+	if (status != SN_OK)
+		return status;
+	status = sn_analysis_open(experiment, &arguments.options, &analysis, err);
+	if (status == SN_OK) {
+		how.experiment = analysis->experiment->name;
+		input = (struct sn_view_input){
+			.profile = analysis->profile,
+			.time = sn_args_flag(args, "wall") ? SN_TIME_WALL : SN_TIME_CPU,
+			.structures = analysis->structures,
+			.subject = subject,
+			.all_paths = sn_args_flag(args, "all"),
+			.by_call_line = sn_args_flag(args, "call-lines"),
+			.with_runtime_loops = sn_args_flag(args, "runtime-loops"),
+			.is_utf8 = sn_locale_is_utf8(),
+		};
+		status = is_summary ? summary_show(analysis, &how, err)
+			 : is_loop  ? sn_show_loop(&input, &how, stdout, err)
+				    : table_show(args, view, &input, &how, err);
+	}
+	sn_analysis_free(analysis);
+	sn_analysis_arguments_free(&arguments);
+	return status;
+}
+
+static int show_run(const struct sn_args *args)
+{
+	const char *subject, *experiment;
+	struct sn_error err;
+	sn_status status = operands_read(args, &subject, &experiment, &err);
+
+	if (status == SN_OK)
+		status = view_show(args, args->operand_count ? args->operands[0] : "summary",
+				   subject, experiment, &err);
+	return status == SN_OK ? SN_EXIT_OK : sn_error_print(&err);
+}
+
+static const struct sn_option show_options[] = {
+	SN_TABLE_OPTIONS,
+	SN_FILTER_OPTIONS,
+	{ "wall", 'w', NULL, "count blocked time too: where the program is slow, not only busy",
+	  NULL },
+	{ "call-lines", 0, NULL, "trees: keep calls from different lines apart", NULL },
+	{ "runtime-loops", 0, NULL, "list the loops of OpenMP and MPI runtimes too", NULL },
+	{ 0 },
+};
+
+static const char *const show_examples[] = {
+	"sonde show functions",
+	"the hottest functions of the newest experiment",
+	"sonde show loop '#1'",
+	"the hottest loop: facts, source and machine code with heat, callers",
+	"sonde show calls solve sonde.app.3",
+	"callers and callees of solve, in that experiment",
+	"sonde show tree --wall --time 2-4",
+	"where wall time went between seconds 2 and 4",
+	"sonde show loops --format csv --filter 'innermost=1,exclusive_share>0.01'",
+	"innermost loops above one per cent, for a script",
+	NULL,
+};
+
+const struct sn_command sn_command_show = {
+	.name = "show",
+	.operands = "[VIEW] [SUBJECT] [EXPERIMENT]",
+	.summary = "Prints one table of an experiment",
+	.description =
+		"VIEW is one of summary, functions, loops, loop LOOP, calls [FUNCTION], tree, "
+		"callers, lines, source [FILE|FUNCTION|LOOP], asm [FUNCTION|LOOP], threads, "
+		"processes, cpus, modules, categories, waits, env and samples; without it the "
+		"summary is printed.\n\n"
+		"EXPERIMENT is a folder, @0 for the newest in this folder (the default) or @-1 for "
+		"the one before. LOOP is an id, a unique prefix of one, FILE:LINE, or #N for the "
+		"N-th row of 'show loops'.\n\n"
+		"The options --time, --thread, --process, --module and --function choose samples "
+		"before anything is summed, so all shares are of what they let through. --filter "
+		"chooses rows afterwards. --cols all shows every column a view has; 'sonde explain "
+		"COLUMN' says what it means.",
+	.options = show_options,
+	.examples = show_examples,
+	.run = show_run,
+};

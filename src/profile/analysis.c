@@ -1,0 +1,74 @@
+#include "profile/analysis.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+
+static sn_status source_maps_add(struct sn_structures *structures, const char *const *maps,
+				 struct sn_error *err)
+{
+	for (; maps && *maps; maps++) {
+		const char *equals = strchr(*maps, '=');
+		char *from;
+
+		if (!equals || equals == *maps)
+			return sn_error_set(err, SN_ERR_USAGE,
+					    "--source-map takes FROM=TO, not '%s'", *maps);
+		from = sn_strndup(*maps, (size_t)(equals - *maps));
+		sn_structures_map_source(structures, from, equals + 1);
+		free(from);
+	}
+	return SN_OK;
+}
+
+sn_status sn_analysis_of(struct sn_experiment *experiment,
+			 const struct sn_analysis_options *options, struct sn_analysis **out,
+			 struct sn_error *err)
+{
+	struct sn_analysis *analysis = sn_alloc_zeroed(1, sizeof(*analysis));
+	sn_status status;
+
+	analysis->experiment = experiment;
+	analysis->structures = sn_structures_new(experiment);
+	status = source_maps_add(analysis->structures, options ? options->source_maps : NULL, err);
+	if (status == SN_OK) {
+		analysis->resolver = sn_structures_resolver(analysis->structures);
+		analysis->program = sn_program_new(experiment, &analysis->resolver);
+		status = sn_profile_new(analysis->program, options ? options->filter : NULL,
+					&analysis->profile, err);
+	}
+	if (status != SN_OK) {
+		analysis->experiment = NULL; /* stays the caller's */
+		sn_program_free(analysis->program);
+		sn_structures_free(analysis->structures);
+		free(analysis);
+		return status;
+	}
+	*out = analysis;
+	return SN_OK;
+}
+
+sn_status sn_analysis_open(const char *name, const struct sn_analysis_options *options,
+			   struct sn_analysis **out, struct sn_error *err)
+{
+	struct sn_experiment *experiment = NULL;
+	sn_status status = sn_experiment_open(name, &experiment, err);
+
+	if (status == SN_OK)
+		status = sn_analysis_of(experiment, options, out, err);
+	if (status != SN_OK)
+		sn_experiment_free(experiment);
+	return status;
+}
+
+void sn_analysis_free(struct sn_analysis *analysis)
+{
+	if (!analysis)
+		return;
+	sn_profile_free(analysis->profile);
+	sn_program_free(analysis->program);
+	sn_structures_free(analysis->structures);
+	sn_experiment_free(analysis->experiment);
+	free(analysis);
+}

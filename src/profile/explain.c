@@ -1,0 +1,359 @@
+#include "profile/explain.h"
+
+#include <string.h>
+
+const struct sn_explanation sn_explanations[] = {
+	/* ---- ideas ---- */
+	{ "exclusive", "idea",
+	  "Exclusive time belongs to the function, loop or line alone: the processor was executing "
+	  "an "
+	  "instruction of it. What it calls is not in it. The exclusive times of all functions sum "
+	  "to "
+	  "the sampled CPU time.",
+	  "inclusive attributed" },
+	{ "inclusive", "idea",
+	  "Inclusive time is exclusive time and that of everything called from it, however deep. A "
+	  "function that stands several times on a call path (recursion) counts once for that "
+	  "path, so "
+	  "inclusive time never exceeds the total.",
+	  "exclusive attributed" },
+	{ "attributed", "idea",
+	  "Attributed time is the part of a function's time that came through one caller, or went "
+	  "into "
+	  "one callee. The callers' attributed times sum to the function's inclusive time; the "
+	  "callees' "
+	  "with its exclusive time do too. Under recursion the outermost occurrence decides the "
+	  "caller, "
+	  "the innermost the callee.",
+	  "'sonde show calls FUNCTION'" },
+	{ "cpu_time", "idea",
+	  "CPU time is time on a processor, in user code or in the kernel on the program's behalf. "
+	  "Every "
+	  "sample carries the CPU time that its thread used since its sample before, so the sum is "
+	  "the "
+	  "thread's CPU time and not a count of ticks.",
+	  "wall system_s user_s" },
+	{ "wall", "idea",
+	  "Wall time (--wall) is CPU time and the time blocked in calls that sonde traces: locks, "
+	  "I/O, "
+	  "polling, sleep, waiting for children. Use it when a program is slow without being busy.",
+	  "'sonde show waits' blocked_s" },
+	{ "loop", "idea",
+	  "A loop is a natural loop of the machine code, shown with the source lines it was "
+	  "written in. "
+	  "Its id is BUILDID:FUNCTION:HEADER: the function's offset from the module's link base "
+	  "and the "
+	  "header's from the function, in hex. The compiler may make several of one source loop "
+	  "(peel, "
+	  "main, tail): the summary adds them up, 'show loops' lists each.",
+	  "role innermost 'sonde show loop #1'" },
+	{ "spin", "idea",
+	  "Waiting actively: threads of OpenMP and MPI runtimes poll for work or messages and burn "
+	  "CPU. "
+	  "It is counted in the categories openmp and mpi and as spinning, never as a hot loop: "
+	  "the cure "
+	  "is balance, not tuning that loop.",
+	  "openmp mpi 'sonde show categories'" },
+	{ "quality", "text",
+	  "How far a number carries: good (● or +) stands on 100 observations or more, fair (◐ or "
+	  "~) "
+	  "on 20 or more, poor (○ or ?) on fewer. The 95 % interval says it in figures.",
+	  "samples exclusive_share_low" },
+	{ "mark", "text", "The quality as a mark: ● good, ◐ fair, ○ poor; in ASCII + ~ ?.",
+	  "quality" },
+	{ "interval", "text",
+	  "The 95 % interval of the exclusive share: repeated runs of a program that behaves the "
+	  "same "
+	  "way give intervals that hold the true share in about 95 of 100 cases. Periodic sampling "
+	  "is more precise than tossing coins where the program stays long in one place; "
+	  "docs/method/uncertainty.md tells how that is used.",
+	  "exclusive_share_low exclusive_share_high samples" },
+	/* ---- categories ---- */
+	{ "binary", "category",
+	  "The program itself and libraries of its own: files outside of the "
+	  "system's folders.",
+	  "other" },
+	{ "mpi", "category",
+	  "Inside an MPI library, including what it calls (memcpy, poll) and waiting "
+	  "for other ranks. Callbacks into the program are not.",
+	  "spin" },
+	{ "openmp", "category",
+	  "Inside an OpenMP runtime (libgomp, libomp, libiomp5): handing out work, "
+	  "and waiting at barriers for other threads. The code of parallel regions is "
+	  "the program's own.",
+	  "spin" },
+	{ "memory", "category",
+	  "Allocating, releasing, copying and clearing memory: malloc, free, "
+	  "operator new, memcpy, memset, mmap, with their kernel time.",
+	  NULL },
+	{ "io", "category",
+	  "Input and output: files, sockets, pipes, stdio, iostreams, with the kernel time "
+	  "of their calls. CPU time only; blocked time is under 'show waits'.",
+	  "'sonde show waits'" },
+	{ "maths", "category", "Mathematical libraries: libm, BLAS, LAPACK, FFTW, MKL, GMP ...",
+	  NULL },
+	{ "strings", "category",
+	  "Characters and text: strlen, strcmp, memchr, strtod, snprintf, regular "
+	  "expressions, std::string.",
+	  "memory" },
+	{ "system", "category",
+	  "The kernel on behalf of the program (page faults and system calls that are "
+	  "neither I/O nor memory management), threads and locks of the C library, the "
+	  "dynamic loader.",
+	  "system_s" },
+	{ "other", "category", "Other libraries of the system; 'show modules' names them.",
+	  "'sonde show modules'" },
+	/* ---- names ---- */
+	{ "function", "text",
+	  "The function's name, demangled. An inlined function is a function of its own: "
+	  "its copies in all callers and its own body count together.",
+	  NULL },
+	{ "linkage_name", "text", "The name in the object file, before demangling.", "function" },
+	{ "module", "text",
+	  "Base name of the program or library that the code is in; [vdso], [jit] and "
+	  "[kernel] are no files.",
+	  "path" },
+	{ "path", "text",
+	  "Path of the module as it was mapped. In trees: the call path, indented by depth.",
+	  NULL },
+	{ "build_id", "text",
+	  "The module's build-id, which tells two builds of a file apart; a hash of the "
+	  "content where the linker wrote none.",
+	  NULL },
+	{ "class", "text",
+	  "What the module is taken for: binary, libc, loader, maths, openmp, mpi, "
+	  "allocator, io, kernel, other. Decides the category of its samples.",
+	  "binary" },
+	{ "warning", "text",
+	  "What could not be read of the module and is therefore missing: names, lines or "
+	  "loops.",
+	  NULL },
+	{ "file", "text",
+	  "Source file: of the function's declaration, of the loop, or of the line.", NULL },
+	{ "line", "count", "Source line, from 1.", NULL },
+	{ "source", "text", "Source file and line, short.", "file line" },
+	{ "label", "text",
+	  "The loop as people read it: file.c:41-57, or the function's name and an offset "
+	  "where no lines are known.",
+	  "loop" },
+	{ "line_first", "count", "First source line of the loop.", NULL },
+	{ "line_last", "count", "Last source line of the loop.", NULL },
+	{ "depth", "count",
+	  "Nesting: of a loop among loops, from 1; of a node in its tree; of a sample's "
+	  "stack in frames.",
+	  NULL },
+	{ "innermost", "text",
+	  "Whether no other loop is nested in this one. Innermost loops are what "
+	  "compilers vectorise.",
+	  NULL },
+	{ "role", "text",
+	  "Of a loop: what it is of its source loop: main; peel (iterations before, for "
+	  "alignment); tail (the rest after); version (chosen at run time). In 'show calls': "
+	  "caller, function or callee.",
+	  "loop" },
+	{ "irreducible", "text",
+	  "Whether the loop can be entered elsewhere than at its header (goto, "
+	  "coroutines). Compilers give up on such loops.",
+	  NULL },
+	{ "runtime", "text",
+	  "Whether the loop belongs to an OpenMP or MPI runtime: it waits or hands out "
+	  "work. Listed only with --runtime-loops.",
+	  "spin" },
+	{ "rank", "count",
+	  "Of a loop: its place in the loops table, as '#1' in 'show loop #1'. Of a "
+	  "process: its MPI rank; null without MPI.",
+	  NULL },
+	{ "source_loop", "count",
+	  "Number of the source loop: equal for its peel, main and tail loops and "
+	  "inlined copies.",
+	  "role" },
+	{ "category", "text",
+	  "The kind of work: binary, mpi, openmp, memory, io, maths, strings, system or "
+	  "other. It belongs to the whole stack: memcpy called by MPI is MPI.",
+	  "binary" },
+	/* ---- times and shares ---- */
+	{ "exclusive_cpu_s", "time", "CPU seconds in it alone.", "exclusive" },
+	{ "inclusive_cpu_s", "time", "CPU seconds in it and in all it calls.", "inclusive" },
+	{ "exclusive_share", "share",
+	  "Exclusive CPU time over the sampled CPU time (what the filters let "
+	  "through).",
+	  "exclusive interval" },
+	{ "inclusive_share", "share", "Inclusive CPU time over the sampled CPU time.",
+	  "inclusive" },
+	{ "exclusive_share_low", "share", "Lower end of the 95 % interval of the exclusive share.",
+	  "interval" },
+	{ "exclusive_share_high", "share", "Upper end of the 95 % interval of the exclusive share.",
+	  "interval" },
+	{ "inclusive_share_low", "share",
+	  "Lower end of the 95 % interval of the inclusive share; a cautious "
+	  "one, as if samples were independent.",
+	  "interval" },
+	{ "inclusive_share_high", "share", "Upper end of the 95 % interval of the inclusive share.",
+	  "interval" },
+	{ "exclusive_system_s", "time",
+	  "Part of the exclusive CPU time that was spent in the kernel.", "system_s" },
+	{ "exclusive_wall_s", "time", "Exclusive CPU time and time blocked in it.", "wall" },
+	{ "inclusive_wall_s", "time", "Inclusive CPU time and time blocked below it.", "wall" },
+	{ "exclusive_wall_share", "share", "Exclusive wall time over the wall time of all threads.",
+	  "wall" },
+	{ "inclusive_wall_share", "share", "Inclusive wall time over the wall time of all threads.",
+	  "wall" },
+	{ "attributed_cpu_s", "time",
+	  "CPU time that came through this caller, or went into this callee.", "attributed" },
+	{ "attributed_share", "share", "Attributed CPU time over the sampled CPU time.",
+	  "attributed" },
+	{ "attributed_wall_s", "time", "Attributed CPU and blocked time.", "attributed wall" },
+	{ "attributed_wall_share", "share", "Attributed wall time over that of all threads.",
+	  "attributed wall" },
+	{ "samples", "count",
+	  "Observations: how often the clock found the program here. The time comes from "
+	  "the samples' weights, not from their number.",
+	  "quality interval" },
+	{ "threads", "count", "Threads that spent time in it; of a process: all its threads.",
+	  NULL },
+	{ "thread_deviation", "count",
+	  "Standard deviation of the exclusive time over threads, divided by "
+	  "the mean; threads that never were there count as 0. 0 is perfect "
+	  "balance; null with one thread.",
+	  "thread_max_s" },
+	{ "thread_max_s", "time", "The exclusive time of the thread that spent most in it.",
+	  "thread_deviation" },
+	{ "share", "share",
+	  "Part of the whole: of the sampled CPU time; in 'show waits' of all traced "
+	  "blocked time.",
+	  NULL },
+	{ "share_low", "share", "Lower end of the share's 95 % interval.", "interval" },
+	{ "share_high", "share", "Upper end of the share's 95 % interval.", "interval" },
+	{ "spin_s", "time", "CPU time spent waiting actively.", "spin" },
+	{ "spin_share", "share", "Waiting actively, over the sampled CPU time.", "spin" },
+	{ "cpu_s", "time",
+	  "CPU seconds, user and system: of threads and processes by the kernel's account; "
+	  "of CPUs, categories and single samples as sampled.",
+	  "sampled_cpu_s" },
+	{ "user_s", "time", "CPU seconds in user code, by the kernel's account.", "system_s" },
+	{ "system_s", "time",
+	  "CPU seconds in the kernel on the program's behalf, by the kernel's account; of "
+	  "a CPU as sampled.",
+	  "user_s" },
+	{ "sampled_cpu_s", "time",
+	  "Sum of the CPU times that samples carry: the denominator of all shares. "
+	  "It should agree with the kernel's account; a difference over 2 % is "
+	  "printed.",
+	  "cpu_s" },
+	{ "elapsed_s", "time", "Seconds from start to end.", "wait_cpu_s blocked_s" },
+	{ "wait_cpu_s", "time",
+	  "Seconds ready to run without getting a processor: the machine had other work "
+	  "or the program has more busy threads than it may use processors.",
+	  "blocked_s" },
+	{ "blocked_s", "time",
+	  "Seconds neither running nor ready to run: waiting for a lock, for I/O, for "
+	  "time to pass. Of a thread or process: elapsed less user, system and waiting "
+	  "for a CPU; in 'show waits' as traced.",
+	  "'sonde show waits'" },
+	{ "traced_blocked_s", "time", "The part of the blocked time that the traced calls explain.",
+	  "blocked_s" },
+	{ "mean_s", "time", "Mean duration of one wait.", NULL },
+	{ "max_s", "time", "The longest single wait.", NULL },
+	{ "waits", "count", "How often it blocked.", NULL },
+	{ "kind", "text",
+	  "Of a wait: lock, condition, io, poll, sleep, child or other. Of a tree's node: "
+	  "function or loop. In 'show env': run or variable.",
+	  NULL },
+	{ "caller", "text", "The nearest function of the program itself on the path to the wait.",
+	  NULL },
+	{ "context_switches", "count", "How often the thread left a processor, voluntarily or not.",
+	  NULL },
+	/* ---- who and where ---- */
+	{ "process", "count",
+	  "Index of the process in the experiment, from 0 in order of start; with MPI "
+	  "by rank.",
+	  "pid" },
+	{ "thread", "count", "The kernel's id of the thread (tid).", NULL },
+	{ "name", "text",
+	  "Name: of a thread as the kernel shows it, of a variable, of a tree's node.", NULL },
+	{ "pid", "count", "The kernel's process id.", NULL },
+	{ "parent_pid", "count", "Process id of the parent.", NULL },
+	{ "host", "text", "Host name of the machine.", NULL },
+	{ "program", "text", "Path of the executable.", NULL },
+	{ "arguments", "text",
+	  "The command line, quoted as a shell would need it; *** stands for what was "
+	  "redacted.",
+	  NULL },
+	{ "folder", "text", "Working directory.", NULL },
+	{ "lost", "count",
+	  "Samples that were due and could not be kept, by the collector's own count.", NULL },
+	{ "exit_status", "count",
+	  "The exit status; 128 and the signal's number for a signal; null if it is "
+	  "not known.",
+	  NULL },
+	{ "clock_mechanism", "text",
+	  "What made the samples: perf-signal (a perf event that signals its "
+	  "thread), thread-timer (a POSIX timer, bound to the kernel's tick), "
+	  "itimer-prof, perf-ring (from outside of the target), off.",
+	  "rate_hz" },
+	{ "rate_hz", "count", "Samples asked for, per second of CPU time.", "clock_mechanism" },
+	{ "overhead_share", "share",
+	  "sonde's own cost inside the target over the target's CPU time: "
+	  "calibrated cost of a signal times signals, and of switches.",
+	  NULL },
+	{ "cpu", "count", "Number of the processor.", NULL },
+	{ "value", "text", "The variable's value; *** if it was redacted.", NULL },
+	/* ---- samples, trees, text ---- */
+	{ "t_s", "time", "Seconds since the earliest process start of the experiment.", NULL },
+	{ "in_kernel", "text", "Whether the sample's time was spent in the kernel.", "system_s" },
+	{ "complete", "text", "Whether the stack reaches the start of the program or thread.",
+	  NULL },
+	{ "observation", "text",
+	  "Whether the clock found the program here; no for what was left at the "
+	  "thread's exit, which is time but no observation.",
+	  "samples" },
+	{ "node", "count", "Number of the node in this tree.", "parent" },
+	{ "parent", "count", "Number of the node above; 0 is the root.", "node" },
+	{ "call_file", "text", "Source file of the call.", NULL },
+	{ "call_line", "count", "Source line of the call.", NULL },
+	{ "text", "text", "The source line, or the instruction in Intel syntax.", NULL },
+	{ "heat", "text", "Time relative to the hottest row, as a bar.", NULL },
+	{ "link_addr", "text", "Address in the file (link address), in hex.", "offset_bytes" },
+	{ "offset_bytes", "count", "Bytes from the function's entry.", NULL },
+	{ "bytes", "text", "The instruction's bytes in hex.", NULL },
+	{ "nest", "text", "One bar for each loop around the instruction; > is a loop's header.",
+	  "depth" },
+	/* ---- summary ---- */
+	{ "loops_share", "share",
+	  "Share of CPU time whose leaf address lies in a loop; loops of OpenMP and "
+	  "MPI runtimes are left out.",
+	  "innermost_share" },
+	{ "innermost_share", "share",
+	  "Share of CPU time whose leaf address lies in an innermost loop.", "loops_share" },
+	{ "categories", "share", "Shares of CPU time by kind of work.", "binary" },
+	{ "processes", "count", "Processes that were measured.", NULL },
+	{ "warnings", "text", "What fell back, was lost or is missing, in sentences.", NULL },
+	/* ---- diff ---- */
+	{ "a_cpu_s", "time", "Exclusive CPU seconds on side A (mean of its runs).", "b_cpu_s" },
+	{ "b_cpu_s", "time", "Exclusive CPU seconds on side B (mean of its runs).", "a_cpu_s" },
+	{ "difference_s", "time", "B less A, in exclusive CPU seconds.", NULL },
+	{ "difference_low_s", "time", "Lower end of the 95 % interval of the difference.", NULL },
+	{ "difference_high_s", "time", "Upper end of the 95 % interval of the difference.", NULL },
+	{ "a_share", "share", "Exclusive share on side A.", NULL },
+	{ "b_share", "share", "Exclusive share on side B.", NULL },
+	{ "ratio", "count", "B over A; null where A is 0.", NULL },
+	{ "verdict", "text",
+	  "slower, faster, same (no difference beyond noise), new, gone, or repeat: one "
+	  "run a side cannot tell noise from change.",
+	  "p_value" },
+	{ "p_value", "count",
+	  "Chance of a difference this large between runs that do not differ (Welch's t-test), "
+	  "before the correction for many rows.",
+	  "verdict" },
+	{ "a_runs", "count", "Runs on side A in which it was met.", NULL },
+	{ "b_runs", "count", "Runs on side B in which it was met.", NULL },
+	{ 0 },
+};
+
+const struct sn_explanation *sn_explanation_find(const char *key)
+{
+	for (const struct sn_explanation *e = sn_explanations; e->key; e++)
+		if (!strcmp(e->key, key))
+			return e;
+	return NULL;
+}

@@ -1,0 +1,239 @@
+#include "profile/structures.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/arena.h"
+#include "code/extract.h"
+
+struct source_map {
+	const char *from, *to;
+};
+
+struct sn_structures {
+	struct sn_arena arena;
+	const struct sn_experiment *experiment;
+	struct sn_structure **of_module;
+	const char **warnings;
+	struct sn_location location; /* large: one for all look-ups */
+	SN_VEC(struct source_map) source_maps;
+};
+
+struct sn_structures *sn_structures_new(const struct sn_experiment *experiment)
+{
+	struct sn_structures *s = sn_alloc_zeroed(1, sizeof(*s));
+
+	s->experiment = experiment;
+	s->of_module = sn_alloc_zeroed(experiment->modules.count + 1, sizeof(*s->of_module));
+	s->warnings = sn_alloc_zeroed(experiment->modules.count + 1, sizeof(*s->warnings));
+	return s;
+}
+
+void sn_structures_free(struct sn_structures *s)
+{
+	if (!s)
+		return;
+	for (size_t m = 0; m < s->experiment->modules.count; m++)
+		sn_structure_free(s->of_module[m]);
+	free(s->of_module);
+	free(s->warnings);
+	sn_vec_free(&s->source_maps);
+	sn_arena_free(&s->arena);
+	free(s);
+}
+
+struct sn_structure *sn_structures_of(struct sn_structures *s, uint32_t module)
+{
+	return module < s->experiment->modules.count ? s->of_module[module] : NULL;
+}
+
+const char *sn_structures_warning(const struct sn_structures *s, uint32_t module)
+{
+	return module < s->experiment->modules.count ? s->warnings[module] : NULL;
+}
+
+void sn_structures_map_source(struct sn_structures *s, const char *from, const char *to)
+{
+	struct source_map map = { sn_arena_strdup(&s->arena, from),
+				  sn_arena_strdup(&s->arena, to) };
+
+	sn_vec_push(&s->source_maps, map);
+}
+
+/* The file on disk may be another one by now: names of a newer build would be wrong names. */
+static struct sn_structure *structure_from_file(struct sn_structures *s, uint32_t m,
+						const uint64_t *link_addrs, size_t count)
+{
+	const struct sn_module *module = &s->experiment->modules.items[m];
+	struct sn_structure *structure = NULL;
+	struct sn_error err;
+
+	if (module->kind != SN_MODULE_FILE || !module->path)
+		return NULL;
+	if (sn_structure_open_cached(module->path, NULL, link_addrs, count, &structure, &err) !=
+	    SN_OK) {
+		s->warnings[m] = sn_arena_strdup(&s->arena, err.sentence);
+		return NULL;
+	}
+	if (module->build_id && module->build_id[0] &&
+	    strcmp(module->build_id, sn_structure_id(structure)) != 0) {
+		s->warnings[m] = sn_arena_printf(&s->arena,
+						 "'%s' is not the file of the run any more: its "
+						 "functions have no names here",
+						 module->path);
+		sn_structure_free(structure);
+		return NULL;
+	}
+	return structure;
+}
+
+static bool covers(const struct sn_structure *structure, const uint64_t *link_addrs, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (!sn_structure_function_at(structure, link_addrs[i]))
+			return false;
+	return true;
+}
+
+/* The extract is what travelled with the experiment; where it has not all, the file may. */
+static struct sn_structure *structure_open(struct sn_structures *s, uint32_t m,
+					   const uint64_t *link_addrs, size_t count)
+{
+	const struct sn_module *module = &s->experiment->modules.items[m];
+	struct sn_structure *structure = NULL, *of_file;
+	struct sn_error err;
+
+	if (module->extract_path &&
+	    sn_extract_read(module->extract_path, &structure, &err) != SN_OK) {
+		s->warnings[m] = sn_arena_strdup(&s->arena, err.sentence);
+		structure = NULL;
+	}
+	if (!structure || !covers(structure, link_addrs, count)) {
+		const char *warning = s->warnings[m];
+
+		of_file = structure_from_file(s, m, link_addrs, count);
+		if (of_file) {
+			sn_structure_free(structure);
+			structure = of_file;
+		} else if (structure) {
+			s->warnings[m] = warning; /* what is there is good */
+		}
+	}
+	for (size_t i = 0; structure && i < s->source_maps.count; i++)
+		sn_structure_map_source(structure, s->source_maps.items[i].from,
+					s->source_maps.items[i].to);
+	return structure;
+}
+
+static void prepare(void *context, uint32_t module, const uint64_t *link_addrs, size_t count)
+{
+	struct sn_structures *s = context;
+	struct sn_structure *structure;
+
+	if (!s->of_module[module])
+		s->of_module[module] = structure_open(s, module, link_addrs, count);
+	structure = s->of_module[module];
+	if (!structure)
+		return;
+	sn_structure_prepare(structure, link_addrs, count, SN_PREPARE_ALL);
+	if (!s->warnings[module] && sn_structure_warning(structure))
+		s->warnings[module] = sn_structure_warning(structure);
+}
+
+/* ---- one address ---- */
+
+static void scopes_fill(const struct sn_location *location, struct sn_resolved *out)
+{
+	uint32_t count = location->frame_count;
+
+	if (count > SN_RESOLVED_SCOPES)
+		count = SN_RESOLVED_SCOPES;
+	out->scope_count = count;
+	for (uint32_t i = 0; i < count; i++) {
+		const struct sn_source_frame *frame =
+			&location->frames[location->frame_count - 1 - i];
+
+		out->scopes[i] = (struct sn_resolved_scope){ frame->name,      frame->linkage_name,
+							     frame->decl_file, frame->decl_line,
+							     frame->file,      frame->line };
+	}
+}
+
+/* The scope, counted from the concrete function, of the inlined subroutine `wanted` or of the
+ * nearest one around it that is on the path of `innermost`. */
+static uint32_t scope_of_inline(const struct sn_function *function, int32_t innermost,
+				int32_t wanted)
+{
+	for (; wanted >= 0; wanted = function->inlines[wanted].parent) {
+		uint32_t depth = 0;
+		bool found = false;
+
+		for (int32_t i = innermost; i >= 0; i = function->inlines[i].parent) {
+			found |= i == wanted;
+			depth += found;
+		}
+		if (found)
+			return depth;
+	}
+	return 0;
+}
+
+static void loop_fill(const struct sn_function *function, const struct sn_loop *loop,
+		      int32_t innermost, struct sn_resolved_loop *out)
+{
+	const struct sn_loop *main_loop =
+		loop->group < function->loop_count ? &function->loops[loop->group] : loop;
+
+	*out = (struct sn_resolved_loop){
+		.id = loop->id,
+		.label = loop->label,
+		.file = loop->file,
+		.line_first = loop->line_first,
+		.line_last = loop->line_last,
+		.header_link_addr = loop->header_link_addr,
+		.group_line_first = main_loop->line_first,
+		.group_line_last = main_loop->line_last,
+		.group_link_addr = main_loop->header_link_addr,
+		.scope = scope_of_inline(function, innermost, loop->inline_index),
+		.depth = loop->depth,
+		.is_innermost = loop->is_innermost,
+		.is_irreducible = loop->is_irreducible,
+		.role = sn_loop_role_name((enum sn_loop_role)loop->role),
+	};
+}
+
+static void loops_fill(const struct sn_location *location, uint64_t link_addr,
+		       struct sn_resolved *out)
+{
+	const struct sn_function *function = location->function;
+	const struct sn_line *line = sn_function_line_at(function, link_addr);
+	const struct sn_loop *chain[SN_RESOLVED_LOOPS];
+	uint32_t count = 0;
+
+	for (const struct sn_loop *loop = location->loop; loop && count < SN_RESOLVED_LOOPS;
+	     loop = loop->parent >= 0 ? &function->loops[loop->parent] : NULL)
+		chain[count++] = loop;
+	out->loop_count = count;
+	for (uint32_t i = 0; i < count; i++)
+		loop_fill(function, chain[count - 1 - i], line ? line->inline_index : -1,
+			  &out->loops[i]);
+}
+
+static bool resolve(void *context, uint32_t module, uint64_t link_addr, struct sn_resolved *out)
+{
+	struct sn_structures *s = context;
+	struct sn_structure *structure = sn_structures_of(s, module);
+
+	if (!structure || !sn_structure_locate(structure, link_addr, &s->location))
+		return false;
+	out->function_link_addr = s->location.function->link_addr;
+	scopes_fill(&s->location, out);
+	loops_fill(&s->location, link_addr, out);
+	return true;
+}
+
+struct sn_resolver sn_structures_resolver(struct sn_structures *structures)
+{
+	return (struct sn_resolver){ structures, prepare, resolve };
+}

@@ -1,0 +1,414 @@
+#include "profile/summary.h"
+
+#include <langinfo.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/text.h"
+#include "profile/uncertainty.h"
+#include "profile/view.h"
+
+bool sn_locale_is_utf8(void)
+{
+	return !strcmp(nl_langinfo(CODESET), "UTF-8");
+}
+
+/* ---- accounts ---- */
+
+static void add_known(double *sum, int64_t ns)
+{
+	*sum += sn_seconds(ns);
+}
+
+/* Times of threads cannot be cut by time range or code: then they are unknown. */
+static bool filter_cuts_threads(const struct sn_profile *p)
+{
+	return p->filter.from_ns || p->filter.to_ns || p->filter.module || p->filter.function;
+}
+
+static void threads_sum(struct sn_summary *s)
+{
+	const struct sn_profile *p = s->profile;
+
+	for (size_t t = 0; t < p->experiment->threads.count; t++) {
+		const struct sn_time_account *a = &p->experiment->threads.items[t].account;
+
+		if (!p->thread_passes[t])
+			continue;
+		s->threads++;
+		if (a->user_ns < 0 || a->system_ns < 0) {
+			s->threads_unknown++;
+			continue;
+		}
+		add_known(&s->threads_elapsed_s, a->elapsed_ns);
+		add_known(&s->threads_user_s, a->user_ns);
+		add_known(&s->threads_system_s, a->system_ns);
+		add_known(&s->threads_wait_cpu_s, a->wait_cpu_ns);
+		add_known(&s->threads_blocked_s, a->blocked_ns);
+	}
+	if (filter_cuts_threads(p) || s->threads == s->threads_unknown)
+		s->threads_elapsed_s = s->threads_user_s = s->threads_system_s =
+			s->threads_wait_cpu_s = s->threads_blocked_s = NAN;
+}
+
+static void processes_sum(struct sn_summary *s)
+{
+	const struct sn_profile *p = s->profile;
+	const struct sn_experiment *e = p->experiment;
+	uint64_t most = 0;
+	double overhead = 0, cpu = 0;
+
+	for (size_t i = 0; i < e->processes.count; i++) {
+		const struct sn_process *process = &e->processes.items[i];
+		double used = sn_seconds(process->account.user_ns) +
+			      sn_seconds(process->account.system_ns);
+
+		add_known(&s->user_s, process->account.user_ns);
+		add_known(&s->system_s, process->account.system_ns);
+		for (int k = 0; k < SN_LOSS_KINDS; k++)
+			s->lost += process->losses[k];
+		if (used > 0) {
+			overhead += (double)process->overhead_ns / 1e9;
+			cpu += used;
+		}
+		if (!s->clock_mechanism || p->processes[i].samples > most) {
+			most = p->processes[i].samples;
+			s->clock_mechanism = process->clock_mechanism;
+			s->rate_hz = process->rate_hz;
+		}
+	}
+	s->overhead_share = cpu > 0 ? overhead / cpu : NAN;
+	s->processes = e->processes.count;
+}
+
+/* The kernel's account of the whole tree knows of processes that were not measured, too. */
+static void accounts_find(struct sn_summary *s)
+{
+	const struct sn_profile *p = s->profile;
+	const struct sn_experiment *e = p->experiment;
+
+	s->sampled_cpu_s = (double)p->total.cpu_ns / 1e9;
+	s->samples = p->total.samples;
+	s->elapsed_s = sn_seconds(e->elapsed_ns);
+	threads_sum(s);
+	processes_sum(s);
+	if (!e->processes.count)
+		s->user_s = s->system_s = NAN;
+	if (p->is_filtered) {
+		s->user_s = filter_cuts_threads(p) ? NAN : s->threads_user_s;
+		s->system_s = filter_cuts_threads(p) ? NAN : s->threads_system_s;
+	} else if (e->tree_user_ns >= 0 && e->tree_system_ns >= 0 &&
+		   !(sn_seconds(e->tree_user_ns + e->tree_system_ns) < s->user_s + s->system_s)) {
+		s->user_s = sn_seconds(e->tree_user_ns);
+		s->system_s = sn_seconds(e->tree_system_ns);
+	}
+	s->cpu_s = s->user_s + s->system_s;
+}
+
+/* ---- warnings ---- */
+
+__attribute__((format(printf, 2, 3))) static void warn(struct sn_summary *s, const char *format,
+						       ...)
+{
+	char text[512];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	sn_vec_push(&s->warnings, sn_arena_strdup(&s->arena, text));
+}
+
+static void warn_losses(struct sn_summary *s)
+{
+	static const char *const causes[] = {
+		"no space left for data",	"more threads than the table holds",
+		"the table of stacks was full", "a signal stack too small",
+		"a signal inside our own code", "system calls forbidden by seccomp",
+		"the perf ring overran",	"bytes that could not be decoded",
+	};
+	const struct sn_experiment *e = s->profile->experiment;
+
+	for (int k = 0; k < SN_LOSS_KINDS; k++) {
+		uint64_t lost = 0;
+
+		for (size_t i = 0; i < e->processes.count; i++)
+			lost += e->processes.items[i].losses[k];
+		if (lost)
+			warn(s, "%llu samples lost: %s", (unsigned long long)lost, causes[k]);
+	}
+}
+
+/* CPU time that we report is checked against the kernel's own account of it. */
+static void warn_reconciliation(struct sn_summary *s)
+{
+	const struct sn_experiment *e = s->profile->experiment;
+	double measured = 0, tree = sn_seconds(e->tree_user_ns) + sn_seconds(e->tree_system_ns);
+
+	for (size_t i = 0; i < e->processes.count; i++)
+		measured += sn_seconds(e->processes.items[i].account.user_ns) +
+			    sn_seconds(e->processes.items[i].account.system_ns);
+	if (s->profile->is_filtered)
+		return;
+	if (measured > 0.05 && fabs(s->sampled_cpu_s - measured) > 0.02 * measured)
+		warn(s,
+		     "samples account for %.3f s of the %.3f s of CPU time that the kernel counted "
+		     "(%+.1f %%)",
+		     s->sampled_cpu_s, measured, 100 * (s->sampled_cpu_s / measured - 1));
+	if (e->processes_not_measured)
+		warn(s, "%u processes were not measured%s", e->processes_not_measured,
+		     tree > measured ? "" : " (static, setuid, 32-bit or not followed)");
+	if (tree - measured > 0.02 * tree && tree > 0.05)
+		warn(s,
+		     "%.3f s of CPU time (%.1f %% of the launch) lie in processes that were not "
+		     "measured",
+		     tree - measured, 100 * (1 - measured / tree));
+}
+
+static void warn_stacks(struct sn_summary *s)
+{
+	const struct sn_profile *p = s->profile;
+	uint64_t raw_threads = 0;
+
+	for (size_t i = 0; i < p->experiment->processes.count; i++)
+		raw_threads += p->experiment->processes.items[i].raw_clone_threads;
+	if (raw_threads)
+		warn(s,
+		     "%llu threads were made by clone() directly: counted, but their start was not "
+		     "seen",
+		     (unsigned long long)raw_threads);
+	if (p->truncated_samples * 1000 > p->total.samples)
+		warn(s, "%.1f %% of the stacks are cut off: callers of these are missing",
+		     100 * sn_share(p->truncated_samples, p->total.samples));
+	if (p->no_stack_samples)
+		warn(s, "%llu samples have no stack", (unsigned long long)p->no_stack_samples);
+	if (p->late_samples * 50 > p->total.samples)
+		warn(s,
+		     "%.1f %% of the samples came late: the program blocked the sampling signal "
+		     "meanwhile",
+		     100 * sn_share(p->late_samples, p->total.samples));
+}
+
+static void warn_modules(struct sn_summary *s, struct sn_structures *structures)
+{
+	const struct sn_profile *p = s->profile;
+
+	for (uint32_t m = 0; structures && m < p->experiment->modules.count; m++) {
+		const char *warning = sn_structures_warning(structures, m);
+		double share = sn_share(p->modules[m].exclusive.cpu_ns, p->total.cpu_ns);
+
+		if (warning && share >= 0.01)
+			warn(s, "%s (%.1f %% of CPU time): %s",
+			     sn_program_module_name(p->program, m), 100 * share, warning);
+	}
+}
+
+static void warnings_find(struct sn_summary *s, struct sn_structures *structures)
+{
+	const struct sn_experiment *e = s->profile->experiment;
+
+	for (size_t i = 0; i < e->warnings.count; i++)
+		sn_vec_push(&s->warnings, e->warnings.items[i]);
+	if (e->is_salvaged)
+		warn(s, "the run did not end cleanly: this is what was saved until then");
+	warn_reconciliation(s);
+	warn_losses(s);
+	warn_stacks(s);
+	warn_modules(s, structures);
+}
+
+/* ---- the hottest ---- */
+
+struct loop_sum {
+	struct sn_summary_loop row;
+	double squares; /* half widths of the parts' intervals, squared */
+};
+
+static int loop_sums_compare(const void *left, const void *right)
+{
+	const struct loop_sum *x = left, *y = right;
+	uint64_t tx = x->row.exclusive.cpu_ns, ty = y->row.exclusive.cpu_ns;
+
+	if (tx != ty)
+		return tx > ty ? -1 : 1;
+	return (x->row.loop > y->row.loop) - (x->row.loop < y->row.loop);
+}
+
+static void loop_sum_add(struct loop_sum *sum, const struct sn_profile *p, uint32_t l)
+{
+	const struct sn_metrics *m = &p->loops[l];
+	double half = (m->exclusive_share.high - m->exclusive_share.low) / 2;
+
+	if (!sum->row.parts++ || m->exclusive.cpu_ns > p->loops[sum->row.loop].exclusive.cpu_ns) {
+		sum->row.loop = l;
+		sum->row.deviation = m->spread.deviation;
+		sum->row.inclusive_ns = m->inclusive.cpu_ns;
+	}
+	sn_weight_add(&sum->row.exclusive, &m->exclusive);
+	sum->squares += half * half;
+}
+
+static void loops_find(struct sn_summary *s)
+{
+	const struct sn_profile *p = s->profile;
+	const struct sn_program *program = p->program;
+	struct loop_sum *sums = sn_alloc_zeroed(program->source_loop_count + 1, sizeof(*sums));
+
+	for (uint32_t l = 0; l < program->loops.count; l++)
+		if (!p->is_runtime_loop[l] && p->loops[l].exclusive.cpu_ns)
+			loop_sum_add(&sums[program->loops.items[l].source_loop], p, l);
+	qsort(sums, program->source_loop_count, sizeof(*sums), loop_sums_compare);
+	for (size_t i = 0; i < program->source_loop_count && sums[i].row.parts; i++) {
+		double share = sn_share(sums[i].row.exclusive.cpu_ns, p->total.cpu_ns);
+		double half = sqrt(sums[i].squares);
+
+		s->source_loop_count++;
+		if (s->loop_count == SN_SUMMARY_ROWS)
+			continue;
+		sums[i].row.share = sums[i].row.parts == 1
+					    ? p->loops[sums[i].row.loop].exclusive_share
+					    : (struct sn_interval){ fmax(0, share - half),
+								    fmin(1, share + half) };
+		s->loops[s->loop_count++] = sums[i].row;
+	}
+	free(sums);
+}
+
+static int functions_compare(const void *left, const void *right, void *context)
+{
+	const struct sn_profile *p = context;
+	uint32_t x = *(const uint32_t *)left, y = *(const uint32_t *)right;
+	uint64_t tx = p->functions[x].exclusive.cpu_ns, ty = p->functions[y].exclusive.cpu_ns;
+
+	if (tx != ty)
+		return tx > ty ? -1 : 1;
+	return (x > y) - (x < y);
+}
+
+static void functions_find(struct sn_summary *s)
+{
+	const struct sn_profile *p = s->profile;
+	uint32_t *order = sn_alloc_zeroed(p->program->functions.count + 1, sizeof(*order));
+	size_t count = 0;
+
+	for (uint32_t f = 0; f < p->program->functions.count; f++)
+		if (p->functions[f].exclusive.cpu_ns)
+			order[count++] = f;
+	qsort_r(order, count, sizeof(*order), functions_compare, (void *)p);
+	s->all_function_count = count;
+	s->function_count = count < SN_SUMMARY_ROWS ? count : SN_SUMMARY_ROWS;
+	memcpy(s->functions, order, s->function_count * sizeof(*order));
+	free(order);
+}
+
+static int facts_compare(const void *left, const void *right)
+{
+	const struct sn_compile_facts *x = left, *y = right;
+
+	if (x->cpu_ns != y->cpu_ns)
+		return x->cpu_ns > y->cpu_ns ? -1 : 1;
+	return (x->module > y->module) - (x->module < y->module);
+}
+
+static void compile_find(struct sn_summary *s, struct sn_structures *structures)
+{
+	const struct sn_profile *p = s->profile;
+
+	for (uint32_t m = 0; structures && m < p->experiment->modules.count; m++) {
+		if (p->program->module_classes[m] != SN_MODULE_CLASS_BINARY ||
+		    p->experiment->modules.items[m].kind != SN_MODULE_FILE ||
+		    !(sn_share(p->modules[m].exclusive.cpu_ns, p->total.cpu_ns) >= 0.02) ||
+		    s->compile_count == SN_SUMMARY_MODULES)
+			continue;
+		s->compile[s->compile_count++] = sn_compile_facts_find(p, structures, m);
+	}
+	qsort(s->compile, s->compile_count, sizeof(*s->compile), facts_compare);
+}
+
+struct sn_summary *sn_summary_new(const struct sn_profile *profile,
+				  struct sn_structures *structures)
+{
+	struct sn_summary *s = sn_alloc_zeroed(1, sizeof(*s));
+
+	s->profile = profile;
+	accounts_find(s);
+	s->loops_share = sn_share(profile->loops_ns, profile->total.cpu_ns);
+	s->innermost_share = sn_share(profile->innermost_loops_ns, profile->total.cpu_ns);
+	for (int c = 0; c < SN_CATEGORIES; c++)
+		s->category_shares[c] =
+			sn_share(profile->categories[c].exclusive.cpu_ns, profile->total.cpu_ns);
+	loops_find(s);
+	functions_find(s);
+	compile_find(s, structures);
+	sn_wait_groups_find(profile, &s->waits);
+	warnings_find(s, structures);
+	return s;
+}
+
+void sn_summary_free(struct sn_summary *s)
+{
+	if (!s)
+		return;
+	sn_wait_groups_free(&s->waits);
+	sn_vec_free(&s->warnings);
+	sn_arena_free(&s->arena);
+	free(s);
+}
+
+/* ---- JSON ---- */
+
+static void categories_write(const struct sn_summary *s, struct sn_json *json)
+{
+	sn_json_key(json, "categories");
+	sn_json_object(json);
+	for (int c = 0; c < SN_CATEGORIES; c++)
+		sn_json_member_double(json, sn_category_name((enum sn_category)c),
+				      s->category_shares[c]);
+	sn_json_close(json);
+}
+
+void sn_summary_write_json(const struct sn_summary *s, struct sn_json *json)
+{
+	const struct sn_experiment *e = s->profile->experiment;
+
+	sn_json_member_string(json, "program", e->program);
+	sn_json_member_string(json, "arguments", e->arguments);
+	if (e->exit_status >= 0)
+		sn_json_member_int(json, "exit_status", e->exit_status);
+	else
+		sn_json_member_null(json, "exit_status");
+	sn_json_member_double(json, "elapsed_s", s->elapsed_s);
+	sn_json_member_double(json, "cpu_s", s->cpu_s);
+	sn_json_member_double(json, "user_s", s->user_s);
+	sn_json_member_double(json, "system_s", s->system_s);
+	sn_json_member_double(json, "sampled_cpu_s", s->sampled_cpu_s);
+	sn_json_member_uint(json, "samples", s->samples);
+	sn_json_member_uint(json, "lost", s->lost);
+	sn_json_member_uint(json, "threads", s->threads);
+	sn_json_member_uint(json, "processes", s->processes);
+	sn_json_member_double(json, "overhead_share", s->overhead_share);
+	sn_json_member_double(json, "loops_share", s->loops_share);
+	sn_json_member_double(json, "innermost_share", s->innermost_share);
+	categories_write(s, json);
+	sn_json_member_string(json, "clock_mechanism", s->clock_mechanism);
+	sn_json_member_double(json, "rate_hz", s->rate_hz);
+	sn_json_key(json, "warnings");
+	sn_json_array(json);
+	for (size_t i = 0; i < s->warnings.count; i++)
+		sn_json_string(json, s->warnings.items[i]);
+	sn_json_close(json);
+}
+
+void sn_summary_write(const struct sn_summary *s, FILE *out)
+{
+	struct sn_json json = { .out = out };
+
+	sn_json_object(&json);
+	sn_json_member_string(&json, "schema", "sonde.summary/1");
+	sn_json_member_string(&json, "experiment", s->profile->experiment->name);
+	sn_summary_write_json(s, &json);
+	sn_json_close(&json);
+	sn_json_finish(&json);
+}

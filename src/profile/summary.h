@@ -1,0 +1,69 @@
+/**
+ * The one-page answer: what elapsed time went to, where CPU time was spent, how sure that is, what
+ * was not measured, and what to do next.
+ */
+#ifndef SN_PROFILE_SUMMARY_H
+#define SN_PROFILE_SUMMARY_H
+
+#include <stdio.h>
+
+#include "base/json.h"
+#include "profile/compile.h"
+#include "profile/profile.h"
+#include "profile/wait.h"
+
+enum { SN_SUMMARY_ROWS = 10, SN_SUMMARY_MODULES = 16 };
+
+/** A source loop: peel, main, tail and inlined copies together. */
+struct sn_summary_loop {
+	uint32_t loop; /* the hottest of them */
+	uint32_t parts;
+	struct sn_weight exclusive;
+	uint64_t inclusive_ns; /* of the hottest part */
+	struct sn_interval share;
+	double deviation; /* of the hottest part */
+};
+
+struct sn_summary {
+	struct sn_arena arena;
+	const struct sn_profile *profile;
+	/* seconds; NaN: unknown */
+	double elapsed_s, cpu_s, user_s, system_s, sampled_cpu_s;
+	/* what the threads' elapsed times went to, summed; NaN: unknown */
+	double threads_elapsed_s, threads_user_s, threads_system_s, threads_wait_cpu_s,
+		threads_blocked_s;
+	uint64_t samples, lost;
+	size_t threads, processes;
+	size_t threads_unknown; /* without an account of the kernel: not in the sums above */
+	double overhead_share;
+	double loops_share, innermost_share; /* NaN without samples */
+	double category_shares[SN_CATEGORIES];
+	const char *clock_mechanism; /* of the process with most samples */
+	double rate_hz;
+	SN_VEC(const char *) warnings;
+
+	struct sn_summary_loop loops[SN_SUMMARY_ROWS]; /* hottest source loops */
+	size_t loop_count, source_loop_count;	       /* shown; of all */
+	uint32_t functions[SN_SUMMARY_ROWS];	       /* hottest functions */
+	size_t function_count, all_function_count;
+	struct sn_wait_groups waits;
+	struct sn_compile_facts compile[SN_SUMMARY_MODULES]; /* of own modules, by time */
+	size_t compile_count;
+};
+
+/** `structures` may be NULL. The profile must outlive the result. */
+struct sn_summary *sn_summary_new(const struct sn_profile *profile,
+				  struct sn_structures *structures);
+void sn_summary_free(struct sn_summary *summary);
+
+/** The page for people: 100 columns unless `width` says otherwise (0). */
+void sn_summary_print(const struct sn_summary *summary, FILE *out, bool is_utf8, unsigned width);
+/** The members of CONTRACTS.md's summary, into an open object. */
+void sn_summary_write_json(const struct sn_summary *summary, struct sn_json *json);
+/** "sonde.summary/1" as one object, with its line's end. */
+void sn_summary_write(const struct sn_summary *summary, FILE *out);
+
+/** Whether the locale's encoding is UTF-8. */
+bool sn_locale_is_utf8(void);
+
+#endif

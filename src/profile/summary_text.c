@@ -1,0 +1,545 @@
+/* The summary as a page of text. Lines are built in a buffer and cut to the width, never wrapped.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "profile/summary.h"
+#include "profile/view.h"
+
+struct page {
+	const struct sn_summary *summary;
+	FILE *out;
+	bool is_utf8;
+	unsigned width;
+};
+
+static const char *dot(const struct page *page)
+{
+	return page->is_utf8 ? " · " : ", ";
+}
+
+/* Printable text in exactly `columns` columns: cut in the middle, or padded. */
+static void add_cell(struct sn_text *line, const char *chars, size_t columns)
+{
+	struct sn_text safe = { 0 };
+	size_t width;
+
+	sn_text_add_printable(&safe, chars, strlen(chars));
+	width = safe.chars ? sn_utf8_columns(safe.chars) : 0;
+	if (width > columns && columns > 6 && safe.length == width) {
+		size_t left = (columns - 2) * 2 / 3, right = columns - 2 - left;
+
+		sn_text_add_bytes(line, safe.chars, left);
+		sn_text_add(line, "..");
+		sn_text_add(line, safe.chars + safe.length - right);
+	} else {
+		if (safe.chars)
+			sn_text_add(line, safe.chars);
+		if (width < columns)
+			sn_text_add_repeated(line, ' ', columns - width);
+	}
+	sn_text_free(&safe);
+}
+
+/* What does not fit is cut at the right, at a character's border. */
+static void put_line(const struct page *page, struct sn_text *line)
+{
+	size_t end = line->length, columns = 0, at = 0;
+
+	while (end && line->chars[end - 1] == ' ')
+		end--;
+	while (at < end && columns < page->width) {
+		size_t length = sn_utf8_length(line->chars + at, end - at);
+
+		at += length ? length : 1;
+		columns++;
+	}
+	fwrite(line->chars ? line->chars : "", 1, at < end ? at : end, page->out);
+	fputc('\n', page->out);
+	sn_text_clear(line);
+}
+
+static void add_count(struct sn_text *line, uint64_t count)
+{
+	char digits[32];
+	int length = snprintf(digits, sizeof(digits), "%llu", (unsigned long long)count);
+
+	for (int i = 0; i < length; i++) {
+		if (i && (length - i) % 3 == 0)
+			sn_text_add_char(line, ',');
+		sn_text_add_char(line, digits[i]);
+	}
+}
+
+static void add_seconds(struct sn_text *line, double seconds)
+{
+	if (isnan(seconds))
+		sn_text_add(line, "?");
+	else
+		sn_text_addf(line,
+			     seconds >= 100 ? "%.1f s"
+			     : seconds >= 1 ? "%.2f s"
+					    : "%.3f s",
+			     seconds);
+}
+
+/* `share` of `columns` columns, in eighths where the terminal can show them. */
+static void add_bar(const struct page *page, struct sn_text *line, double share, size_t columns)
+{
+	static const char *const eighths[] = { "", "▏", "▎", "▍", "▌", "▋", "▊", "▉" };
+	size_t steps = share > 0 ? (size_t)lround(share * (double)columns * 8) : 0, shown;
+
+	if (steps > columns * 8)
+		steps = columns * 8;
+	if (share > 0 && !steps)
+		steps = 1;
+	shown = steps / 8;
+	if (!page->is_utf8) {
+		shown = (steps + 4) / 8;
+		sn_text_add_repeated(line, '#', shown);
+	} else {
+		for (size_t i = 0; i < shown; i++)
+			sn_text_add(line, "█");
+		sn_text_add(line, eighths[steps % 8]);
+		shown += steps % 8 != 0;
+	}
+	sn_text_add_repeated(line, ' ', columns - shown);
+}
+
+/* ---- the head ---- */
+
+static void put_head(const struct page *page, struct sn_text *line)
+{
+	const struct sn_summary *s = page->summary;
+	const struct sn_experiment *e = s->profile->experiment;
+	size_t name = strlen(e->name), room;
+	const char *command = e->arguments[0] ? e->arguments : e->program;
+
+	room = page->width > name + 9 ? page->width - name - 9 : 20;
+	sn_text_add(line, "sonde: ");
+	add_cell(line, command, room);
+	sn_text_add(line, "  ");
+	sn_text_add_printable(line, e->name, name);
+	put_line(page, line);
+	add_seconds(line, s->elapsed_s);
+	sn_text_addf(line, " elapsed%s", dot(page));
+	if (s->processes > 1) {
+		add_count(line, s->processes);
+		sn_text_addf(line, " processes%s", dot(page));
+	}
+	add_count(line, s->threads);
+	sn_text_addf(line, s->threads == 1 ? " thread%s" : " threads%s", dot(page));
+	add_seconds(line, isnan(s->cpu_s) ? s->sampled_cpu_s : s->cpu_s);
+	sn_text_add(line, " CPU");
+	if (!isnan(s->user_s)) {
+		sn_text_add(line, " (user ");
+		add_seconds(line, s->user_s);
+		sn_text_add(line, ", system ");
+		add_seconds(line, s->system_s);
+		sn_text_add_char(line, ')');
+	}
+	put_line(page, line);
+	add_count(line, s->samples);
+	sn_text_addf(line, s->samples == 1 ? " sample%s" : " samples%s", dot(page));
+	add_count(line, s->lost);
+	sn_text_add(line, " lost");
+	if (s->clock_mechanism)
+		sn_text_addf(line, "%s%s at %g Hz", dot(page), s->clock_mechanism, s->rate_hz);
+	if (!isnan(s->overhead_share))
+		sn_text_addf(line, "%soverhead %.1f %%", dot(page), 100 * s->overhead_share);
+	if (e->exit_status > 0)
+		sn_text_addf(line, "%sexit status %d", dot(page), e->exit_status);
+	if (s->profile->is_filtered)
+		sn_text_addf(line, "%sfiltered", dot(page));
+	put_line(page, line);
+}
+
+/* ---- elapsed and categories, side by side ---- */
+
+/* Bars shrink with the page; names and figures do not. */
+static size_t bar_columns(const struct page *page)
+{
+	return page->width >= 100 ? 18 : page->width >= 90 ? 12 : 7;
+}
+
+static size_t left_columns(const struct page *page)
+{
+	return 30 + bar_columns(page);
+}
+
+static void add_left_row(const struct page *page, struct sn_text *line, const char *name,
+			 double seconds)
+{
+	const struct sn_summary *s = page->summary;
+	double share = seconds / s->threads_elapsed_s;
+
+	sn_text_add(line, "   ");
+	add_cell(line, name, 16);
+	if (isnan(share)) {
+		add_cell(line, "not measured", left_columns(page) - 19);
+		return;
+	}
+	add_bar(page, line, share, bar_columns(page));
+	sn_text_addf(line, "%6.1f %%", 100 * share);
+	sn_text_add_repeated(line, ' ', 3);
+}
+
+static int category_order(const void *left, const void *right, void *context)
+{
+	const double *shares = context;
+	int x = *(const int *)left, y = *(const int *)right;
+
+	if (shares[x] != shares[y])
+		return shares[x] > shares[y] ? -1 : 1;
+	return x - y;
+}
+
+static void add_right_row(const struct page *page, struct sn_text *line, int category)
+{
+	const struct sn_summary *s = page->summary;
+	double spin = sn_share(s->profile->spin_ns[category], s->profile->total.cpu_ns);
+
+	sn_text_add(line, "  ");
+	add_cell(line, sn_category_name((enum sn_category)category), 9);
+	add_bar(page, line, s->category_shares[category], bar_columns(page));
+	sn_text_addf(line, "%6.1f %%", 100 * s->category_shares[category]);
+	if (spin >= 0.0005)
+		sn_text_addf(line, "  %.1f %% waiting", 100 * spin);
+}
+
+static void put_shares(const struct page *page, struct sn_text *line)
+{
+	const struct sn_summary *s = page->summary;
+	static const char *const names[] = { "user code", "system", "waiting for CPU", "blocked" };
+	double seconds[] = { s->threads_user_s, s->threads_system_s, s->threads_wait_cpu_s,
+			     s->threads_blocked_s };
+	bool has_left = !isnan(s->threads_elapsed_s) && s->threads_elapsed_s > 0;
+	int order[SN_CATEGORIES];
+	size_t shown = 0;
+
+	for (int c = 0; c < SN_CATEGORIES; c++)
+		order[c] = c;
+	if (s->samples || s->sampled_cpu_s > 0) {
+		qsort_r(order, SN_CATEGORIES, sizeof(int), category_order,
+			(void *)s->category_shares);
+		while (shown < SN_CATEGORIES && s->category_shares[order[shown]] >= 0.0005)
+			shown++;
+	}
+	put_line(page, line);
+	if (has_left)
+		add_cell(line,
+			 s->threads == 1 ? " Elapsed time of the thread"
+					 : " Elapsed time of all threads",
+			 left_columns(page));
+	sn_text_add(line, shown ? " CPU time by kind of work" : "");
+	put_line(page, line);
+	for (size_t i = 0; i < (has_left ? 4 : 0) || i < shown; i++) {
+		if (has_left && i < 4)
+			add_left_row(page, line, names[i], seconds[i]);
+		else if (has_left)
+			sn_text_add_repeated(line, ' ', left_columns(page));
+		if (i < shown)
+			add_right_row(page, line, order[i]);
+		put_line(page, line);
+	}
+	if (!isnan(s->loops_share)) {
+		sn_text_addf(line, "   %.1f %% of CPU time in loops, %.1f %% in innermost loops",
+			     100 * s->loops_share, 100 * s->innermost_share);
+		put_line(page, line);
+	}
+}
+
+/* ---- tables ---- */
+
+static void add_share(const struct page *page, struct sn_text *line, size_t rank, uint64_t samples,
+		      double share, struct sn_interval interval, double seconds)
+{
+	char range[32], time[32];
+
+	snprintf(range, sizeof(range), "%.1f-%.1f", 100 * interval.low, 100 * interval.high);
+	snprintf(time, sizeof(time),
+		 seconds >= 100 ? "%.1f"
+		 : seconds >= 1 ? "%.2f"
+				: "%.3f",
+		 seconds);
+	sn_text_addf(line, " %2zu %s %5.1f %%  %-11s %8s  ", rank,
+		     sn_quality_mark(sn_quality_of(samples), page->is_utf8), 100 * share, range,
+		     time);
+}
+
+enum { SHARE_COLUMNS = 36 };
+
+static void put_loops(const struct page *page, struct sn_text *line, size_t rows)
+{
+	const struct sn_summary *s = page->summary;
+	const struct sn_program *program = s->profile->program;
+	size_t name = page->width >= 90 ? 26 : 18,
+	       rest = page->width > SHARE_COLUMNS + name + 12
+			      ? page->width - SHARE_COLUMNS - name - 12
+			      : 16;
+
+	if (!s->loop_count)
+		return;
+	put_line(page, line);
+	sn_text_addf(line, "  #   CPU     95 %%          seconds  %-*s  thr dev  in function",
+		     (int)name, "hottest source loops");
+	put_line(page, line);
+	for (size_t i = 0; i < s->loop_count && i < rows; i++) {
+		const struct sn_summary_loop *row = &s->loops[i];
+		const struct sn_program_loop *loop = &program->loops.items[row->loop];
+		struct sn_text where = { 0 };
+
+		add_share(page, line, i + 1, row->exclusive.samples,
+			  sn_share(row->exclusive.cpu_ns, s->profile->total.cpu_ns), row->share,
+			  (double)row->exclusive.cpu_ns / 1e9);
+		add_cell(line, loop->label, name);
+		if (isnan(row->deviation))
+			sn_text_add(line, "        -  ");
+		else
+			sn_text_addf(line, "  %7.2f  ", row->deviation);
+		sn_text_add(&where, program->functions.items[loop->function].name);
+		if (row->parts > 1)
+			sn_text_addf(&where, " (%u parts)", row->parts);
+		add_cell(line, where.chars, rest);
+		sn_text_free(&where);
+		put_line(page, line);
+	}
+}
+
+static void put_functions(const struct page *page, struct sn_text *line, size_t rows)
+{
+	const struct sn_summary *s = page->summary;
+	const struct sn_program *program = s->profile->program;
+	size_t module = 16, rest = page->width > SHARE_COLUMNS + module + 11
+					   ? page->width - SHARE_COLUMNS - module - 11
+					   : 16;
+
+	if (!s->function_count)
+		return;
+	put_line(page, line);
+	sn_text_addf(line, "  #   CPU     95 %%          seconds  %-*s  with callees  module",
+		     (int)rest - 5, "hottest functions");
+	put_line(page, line);
+	for (size_t i = 0; i < s->function_count && i < rows; i++) {
+		uint32_t f = s->functions[i];
+		const struct sn_metrics *m = &s->profile->functions[f];
+
+		add_share(page, line, i + 1, m->exclusive.samples,
+			  sn_share(m->exclusive.cpu_ns, s->profile->total.cpu_ns),
+			  m->exclusive_share, (double)m->exclusive.cpu_ns / 1e9);
+		add_cell(line, program->functions.items[f].name, rest);
+		sn_text_addf(line, "%6.1f %%  ",
+			     100 * sn_share(m->inclusive.cpu_ns, s->profile->total.cpu_ns));
+		add_cell(line, sn_program_module_name(program, program->functions.items[f].module),
+			 module);
+		put_line(page, line);
+	}
+}
+
+/* The path of a wait's main stack, from the call up, functions only. */
+static void add_path(struct sn_text *text, const struct sn_program *program, uint32_t stack)
+{
+	struct sn_step_vec steps = { 0 };
+	size_t shown = 0;
+
+	sn_program_stack_steps(program, stack, &steps);
+	for (size_t i = steps.count; i-- > 0 && shown < 8;) {
+		if (steps.items[i].kind != SN_STEP_FUNCTION)
+			continue;
+		sn_text_addf(text, "%s%s", shown ? " < " : "",
+			     program->functions.items[steps.items[i].index].name);
+		shown++;
+	}
+	sn_vec_free(&steps);
+}
+
+static void put_waits(const struct page *page, struct sn_text *line, size_t rows)
+{
+	const struct sn_summary *s = page->summary;
+	const struct sn_program *program = s->profile->program;
+
+	if (!s->waits.items.count)
+		return;
+	put_line(page, line);
+	sn_text_add(line, "  #  blocked s    waits  kind       what waits, and who called it");
+	put_line(page, line);
+	for (size_t i = 0; i < s->waits.items.count && i < rows; i++) {
+		const struct sn_wait_group *g = &s->waits.items.items[i];
+		struct sn_text path = { 0 };
+
+		sn_text_addf(line, " %2zu %10.3f %8llu  %-9s  ", i + 1, (double)g->blocked_ns / 1e9,
+			     (unsigned long long)g->waits,
+			     sn_wait_kind_name((enum sn_wait_kind)g->kind));
+		add_path(&path, program, g->stack);
+		if (g->line != SN_NONE && program->lines.items[g->line].line)
+			sn_text_addf(&path, " at %s:%u",
+				     sn_file_base_name(program->lines.items[g->line].file),
+				     program->lines.items[g->line].line);
+		add_cell(line, path.chars ? path.chars : "", page->width - 35);
+		sn_text_free(&path);
+		put_line(page, line);
+	}
+}
+
+/* ---- compile options ---- */
+
+static void add_missing(struct sn_text *text, const char *what, uint64_t ns, uint64_t of_ns)
+{
+	double share = sn_share(ns, of_ns);
+
+	if (share >= 0.05)
+		sn_text_addf(text, "%s%s (%.0f %%)", text->length ? ", " : "", what, 100 * share);
+}
+
+static void put_compile(const struct page *page, struct sn_text *line)
+{
+	const struct sn_summary *s = page->summary;
+
+	for (size_t i = 0; i < s->compile_count && i < 3; i++) {
+		const struct sn_compile_facts *f = &s->compile[i];
+		struct sn_text missing = { 0 };
+		uint64_t low = f->of_level_ns[SN_O_0] + f->of_level_ns[SN_O_1];
+
+		add_missing(&missing, "-g", f->no_lines_ns, f->cpu_ns);
+		add_missing(&missing, "-O2 or -O3", low, f->cpu_ns);
+		add_missing(&missing, "-march=native", f->no_target_ns, f->cpu_ns);
+		if (missing.length) {
+			sn_text_add(line, " Compiled without: ");
+			sn_text_add(line, sn_program_module_name(s->profile->program, f->module));
+			sn_text_addf(line, ": %s of its time", missing.chars);
+			if (f->compiler[0])
+				sn_text_addf(line, "; %s", f->compiler);
+			put_line(page, line);
+		}
+		sn_text_free(&missing);
+	}
+}
+
+/* ---- the foot ---- */
+
+/* A sentence over as many lines as it needs, broken at blanks. */
+static void put_wrapped(const struct page *page, struct sn_text *line, const char *first,
+			const char *text)
+{
+	struct sn_text safe = { 0 };
+	size_t indent = strlen(first), room = page->width > indent + 20 ? page->width - indent : 60;
+	const char *at;
+
+	sn_text_add_printable(&safe, text, strlen(text));
+	at = safe.chars ? safe.chars : "";
+	sn_text_add(line, first);
+	do {
+		size_t length = strlen(at), cut = length;
+
+		if (length > room) {
+			for (cut = room; cut > room / 2 && at[cut] != ' ';)
+				cut--;
+			if (at[cut] != ' ')
+				cut = room;
+		}
+		sn_text_add_bytes(line, at, cut);
+		put_line(page, line);
+		at += cut;
+		at += *at == ' ';
+		if (*at)
+			sn_text_add_repeated(line, ' ', indent);
+	} while (*at);
+	sn_text_free(&safe);
+}
+
+static void put_notes(const struct page *page, struct sn_text *line)
+{
+	const struct sn_summary *s = page->summary;
+	enum { NOTES_MAX = 6 };
+
+	for (size_t i = 0; i < s->warnings.count && i < NOTES_MAX; i++)
+		put_wrapped(page, line, i ? "       " : " Note: ", s->warnings.items[i]);
+	if (s->warnings.count > NOTES_MAX) {
+		sn_text_addf(line, "       and %zu more: sonde show summary --format json",
+			     s->warnings.count - NOTES_MAX);
+		put_line(page, line);
+	}
+}
+
+static bool is_mostly_blocked(const struct sn_summary *s)
+{
+	return s->threads_blocked_s > 0.5 * s->threads_elapsed_s;
+}
+
+/* Commands joined by dots, as many as fit. */
+static void add_commands(const struct page *page, struct sn_text *line, const char *const *commands)
+{
+	for (const char *const *c = commands; *c; c++) {
+		if (c > commands && line->length + strlen(*c) + 4 > page->width)
+			return;
+		sn_text_addf(line, "%s%s", c > commands ? dot(page) : "", *c);
+	}
+}
+
+static void put_next(const struct page *page, struct sn_text *line)
+{
+	static const char *const blocked[] = { "sonde show waits", "sonde show tree --wall",
+					       "sonde show functions", NULL };
+	static const char *const loops[] = { "sonde show loop '#1'", "sonde show calls",
+					     "sonde show tree", "sonde explain COLUMN", NULL };
+	static const char *const flat[] = { "sonde show functions", "sonde show tree",
+					    "sonde show modules", NULL };
+	const struct sn_summary *s = page->summary;
+
+	sn_text_add(line, " Next: ");
+	if (!s->samples)
+		sn_text_add(line, s->waits.items.count ? "sonde show waits" : "sonde doctor");
+	else
+		add_commands(page, line,
+			     is_mostly_blocked(s) ? blocked
+			     : s->loop_count	  ? loops
+						  : flat);
+	put_line(page, line);
+}
+
+static void put_nothing(const struct page *page, struct sn_text *line)
+{
+	const struct sn_summary *s = page->summary;
+
+	put_line(page, line);
+	if (s->sampled_cpu_s > 0)
+		sn_text_addf(line,
+			     " No sample was taken: %.1f ms of CPU time is less than the clock's "
+			     "period.",
+			     1000 * s->sampled_cpu_s);
+	else
+		sn_text_add(line,
+			    " No sample was taken: the program used no CPU time to speak of.");
+	put_line(page, line);
+}
+
+void sn_summary_print(const struct sn_summary *s, FILE *out, bool is_utf8, unsigned width)
+{
+	struct page page = { s, out, is_utf8, width ? width : 100 };
+	struct sn_text line = { 0 };
+	bool is_blocked = is_mostly_blocked(s);
+	size_t waits = is_blocked						   ? 6
+		       : s->profile->total.wait_ns * 10 > s->profile->total.cpu_ns ? 3
+										   : 0;
+	size_t functions = is_blocked || waits ? 6 : 10, loops = is_blocked ? 5 : 10;
+
+	if (page.width < 60)
+		page.width = 60;
+	put_head(&page, &line);
+	put_shares(&page, &line);
+	if (is_blocked)
+		put_waits(&page, &line, waits);
+	if (!s->samples)
+		put_nothing(&page, &line);
+	put_loops(&page, &line, loops);
+	put_functions(&page, &line, functions);
+	if (!is_blocked)
+		put_waits(&page, &line, waits);
+	put_line(&page, &line);
+	put_compile(&page, &line);
+	put_notes(&page, &line);
+	put_next(&page, &line);
+	sn_text_free(&line);
+}

@@ -1,0 +1,275 @@
+#include "profile/view.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/text.h"
+#include "profile/view_parts.h"
+
+const struct sn_view *const sn_views[] = {
+	&sn_view_functions,
+	&sn_view_loops,
+	&sn_view_calls,
+	&sn_view_tree,
+	&sn_view_callers,
+	&sn_view_lines,
+	&sn_view_source,
+	&sn_view_asm,
+	&sn_view_threads,
+	&sn_view_processes,
+	&sn_view_cpus,
+	&sn_view_modules,
+	&sn_view_categories,
+	&sn_view_waits,
+	&sn_view_env,
+	&sn_view_samples,
+	NULL,
+};
+
+const struct sn_view *sn_view_find(const char *name)
+{
+	for (const struct sn_view *const *view = sn_views; *view; view++)
+		if (!strcmp((*view)->name, name))
+			return *view;
+	return NULL;
+}
+
+double sn_seconds(int64_t ns)
+{
+	return ns < 0 ? NAN : (double)ns / 1e9;
+}
+
+double sn_share(uint64_t part, uint64_t whole)
+{
+	return whole ? (double)part / (double)whole : NAN;
+}
+
+bool sn_weight_is_empty(const struct sn_weight *weight)
+{
+	return !weight->cpu_ns && !weight->samples && !weight->waits;
+}
+
+bool sn_view_is_empty(const struct sn_view_input *input, const struct sn_weight *weight)
+{
+	return !weight->cpu_ns && !weight->samples &&
+	       (input->time == SN_TIME_CPU || !weight->waits);
+}
+
+void sn_view_set_line(struct sn_table *table, size_t column, uint32_t line)
+{
+	if (line)
+		sn_table_set_int(table, column, line);
+}
+
+void sn_view_set_source(struct sn_table *table, size_t column, const char *file, uint32_t line)
+{
+	struct sn_text text = { 0 };
+
+	if (!file)
+		return;
+	sn_text_add(&text, sn_file_base_name(file));
+	if (line)
+		sn_text_addf(&text, ":%u", line);
+	sn_table_set_text(table, column, text.chars);
+	sn_text_free(&text);
+}
+
+static void interval_set(struct sn_table *table, size_t column, struct sn_interval interval)
+{
+	char text[48];
+
+	snprintf(text, sizeof(text), "%.1f-%.1f %%", 100 * interval.low, 100 * interval.high);
+	sn_table_set_text(table, column, text);
+}
+
+void sn_view_set_metrics(const struct sn_view_input *input, struct sn_table *table, size_t first,
+			 const struct sn_metrics *m)
+{
+	static const char *const words[] = { "good", "fair", "poor" };
+	const struct sn_weight *total = &input->profile->total;
+	uint64_t cpu = total->cpu_ns, wall = cpu + total->wait_ns;
+	enum sn_quality quality = sn_quality_of(m->exclusive.samples);
+
+	sn_table_set_real(table, first + M_EXCLUSIVE_CPU, (double)m->exclusive.cpu_ns / 1e9);
+	sn_table_set_real(table, first + M_INCLUSIVE_CPU, (double)m->inclusive.cpu_ns / 1e9);
+	sn_table_set_real(table, first + M_EXCLUSIVE_SHARE, sn_share(m->exclusive.cpu_ns, cpu));
+	sn_table_set_real(table, first + M_INCLUSIVE_SHARE, sn_share(m->inclusive.cpu_ns, cpu));
+	sn_table_set_int(table, first + M_SAMPLES, (int64_t)m->exclusive.samples);
+	if (cpu) {
+		sn_table_set_real(table, first + M_EXCLUSIVE_LOW, m->exclusive_share.low);
+		sn_table_set_real(table, first + M_EXCLUSIVE_HIGH, m->exclusive_share.high);
+		sn_table_set_real(table, first + M_INCLUSIVE_LOW, m->inclusive_share.low);
+		sn_table_set_real(table, first + M_INCLUSIVE_HIGH, m->inclusive_share.high);
+		interval_set(table, first + M_INTERVAL, m->exclusive_share);
+	}
+	sn_table_set_real(table, first + M_SYSTEM, (double)m->exclusive.system_ns / 1e9);
+	sn_table_set_int(table, first + M_THREADS, m->spread.threads);
+	sn_table_set_real(table, first + M_DEVIATION, m->spread.deviation);
+	sn_table_set_real(table, first + M_MAX_THREAD, (double)m->spread.max_ns / 1e9);
+	sn_table_set_real(table, first + M_EXCLUSIVE_WALL,
+			  (double)sn_weight_time(&m->exclusive, SN_TIME_WALL) / 1e9);
+	sn_table_set_real(table, first + M_INCLUSIVE_WALL,
+			  (double)sn_weight_time(&m->inclusive, SN_TIME_WALL) / 1e9);
+	sn_table_set_real(table, first + M_EXCLUSIVE_WALL_SHARE,
+			  sn_share(sn_weight_time(&m->exclusive, SN_TIME_WALL), wall));
+	sn_table_set_real(table, first + M_INCLUSIVE_WALL_SHARE,
+			  sn_share(sn_weight_time(&m->inclusive, SN_TIME_WALL), wall));
+	sn_table_set_text(table, first + M_QUALITY, words[quality]);
+	sn_table_set_text(table, first + M_MARK, sn_quality_mark(quality, input->is_utf8));
+}
+
+/* ---- finding what is asked for ---- */
+
+sn_status sn_view_function(const struct sn_profile *profile, const char *name, uint32_t *out,
+			   struct sn_error *err)
+{
+	const struct sn_program *program = profile->program;
+	int best_rank = 0;
+
+	for (uint32_t f = 0; f < program->functions.count; f++) {
+		const struct sn_program_function *function = &program->functions.items[f];
+		int rank = !strcmp(function->name, name) || !strcmp(function->linkage_name, name)
+				   ? 3
+			   : sn_starts_with(function->name, name) &&
+					   function->name[strlen(name)] == '('
+				   ? 2
+			   : strstr(function->name, name) ? 1
+							  : 0;
+
+		if (rank > best_rank || (rank && rank == best_rank &&
+					 profile->functions[f].inclusive.cpu_ns >
+						 profile->functions[*out].inclusive.cpu_ns)) {
+			best_rank = rank;
+			*out = f;
+		}
+	}
+	if (best_rank)
+		return SN_OK;
+	return sn_error_set(err, SN_ERR_NOT_FOUND,
+			    "no function of this experiment is called '%s' "
+			    "(sonde show functions --all lists them)",
+			    name);
+}
+
+struct loop_order {
+	const struct sn_profile *profile;
+};
+
+static int loops_compare(const void *left, const void *right, void *context)
+{
+	const struct sn_metrics *metrics = ((const struct loop_order *)context)->profile->loops;
+	uint32_t x = *(const uint32_t *)left, y = *(const uint32_t *)right;
+	uint64_t tx = metrics[x].exclusive.cpu_ns, ty = metrics[y].exclusive.cpu_ns;
+
+	if (tx != ty)
+		return tx > ty ? -1 : 1;
+	tx = metrics[x].inclusive.cpu_ns;
+	ty = metrics[y].inclusive.cpu_ns;
+	return tx != ty ? (tx > ty ? -1 : 1) : (x > y) - (x < y);
+}
+
+uint32_t *sn_view_loop_order(const struct sn_profile *profile, bool with_runtime_loops,
+			     size_t *count)
+{
+	size_t loops = profile->program->loops.count;
+	uint32_t *order = sn_alloc_zeroed(loops + 1, sizeof(*order));
+	struct loop_order context = { profile };
+
+	*count = 0;
+	for (uint32_t l = 0; l < loops; l++)
+		if ((profile->loops[l].inclusive.cpu_ns || profile->loops[l].inclusive.samples ||
+		     profile->loops[l].inclusive.waits) &&
+		    (with_runtime_loops || !profile->is_runtime_loop[l]))
+			order[(*count)++] = l;
+	qsort_r(order, *count, sizeof(*order), loops_compare, &context);
+	return order;
+}
+
+static bool loop_matches(const struct sn_program_loop *loop, const char *name, size_t length)
+{
+	const char *colon = strrchr(name, ':');
+	size_t file_length = colon ? (size_t)(colon - name) : 0;
+	unsigned long line;
+	char *end;
+
+	if (!strncmp(loop->id, name, length) || !strcmp(loop->label, name))
+		return true;
+	if (!colon || !loop->file)
+		return false;
+	line = strtoul(colon + 1, &end, 10);
+	if (*end || end == colon + 1 || line < loop->line_first || line > loop->line_last)
+		return false;
+	return (strlen(loop->file) == file_length && !strncmp(loop->file, name, file_length)) ||
+	       (strlen(sn_file_base_name(loop->file)) == file_length &&
+		!strncmp(sn_file_base_name(loop->file), name, file_length));
+}
+
+/* A line names the innermost loop around it; of several such, the hottest. */
+static uint32_t loop_better(const struct sn_profile *profile, uint32_t a, uint32_t b)
+{
+	const struct sn_program_loop *x = &profile->program->loops.items[a];
+	const struct sn_program_loop *y = &profile->program->loops.items[b];
+	uint32_t nx = x->line_last - x->line_first, ny = y->line_last - y->line_first;
+
+	if (nx != ny)
+		return nx < ny ? a : b;
+	return profile->loops[b].exclusive.cpu_ns > profile->loops[a].exclusive.cpu_ns ? b : a;
+}
+
+static sn_status loop_by_rank(const struct sn_profile *profile, const char *text,
+			      bool with_runtime_loops, uint32_t *out, struct sn_error *err)
+{
+	size_t count;
+	uint32_t *order = sn_view_loop_order(profile, with_runtime_loops, &count);
+	char *end;
+	unsigned long rank = strtoul(text, &end, 10);
+	bool found = *text && !*end && rank >= 1 && rank <= count;
+
+	if (found)
+		*out = order[rank - 1];
+	free(order);
+	if (found)
+		return SN_OK;
+	return sn_error_set(err, SN_ERR_NOT_FOUND,
+			    "there is no loop #%s: the loops table has %zu rows "
+			    "(sonde show loops --all)",
+			    text, count);
+}
+
+sn_status sn_view_loop(const struct sn_profile *profile, const char *name, bool with_runtime_loops,
+		       uint32_t *out, struct sn_error *err)
+{
+	const struct sn_program *program = profile->program;
+	uint32_t found = SN_NONE, ids = 0;
+	size_t length = strlen(name);
+
+	if (name[0] == '#')
+		return loop_by_rank(profile, name + 1, with_runtime_loops, out, err);
+	for (uint32_t l = 0; l < program->loops.count; l++) {
+		const struct sn_program_loop *loop = &program->loops.items[l];
+
+		if (!loop_matches(loop, name, length))
+			continue;
+		if (!strcmp(loop->id, name)) {
+			*out = l;
+			return SN_OK;
+		}
+		ids += !strncmp(loop->id, name, length);
+		found = found == SN_NONE ? l : loop_better(profile, found, l);
+	}
+	if (ids > 1)
+		return sn_error_set(err, SN_ERR_USAGE,
+				    "%u loops have an id that begins with '%s'; give more of it",
+				    ids, name);
+	if (found == SN_NONE && length && strspn(name, "0123456789") == length)
+		return loop_by_rank(profile, name, with_runtime_loops, out, err);
+	if (found == SN_NONE)
+		return sn_error_set(err, SN_ERR_NOT_FOUND,
+				    "no loop of this experiment is '%s': give an id, FILE:LINE or "
+				    "#RANK from 'sonde show loops'",
+				    name);
+	*out = found;
+	return SN_OK;
+}

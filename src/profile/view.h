@@ -1,0 +1,62 @@
+/**
+ * The views: every table that `sonde show` prints and that reports repeat, as rows of typed cells.
+ *
+ * Keys follow CONTRACTS.md and docs/manual/views.md. A view has more columns than are shown unless
+ * asked for: `data_columns` is what CSV and JSON have by default, `text_columns` what people see.
+ */
+#ifndef SN_PROFILE_VIEW_H
+#define SN_PROFILE_VIEW_H
+
+#include "base/table.h"
+#include "profile/profile.h"
+#include "profile/structures.h"
+
+struct sn_view_input {
+	const struct sn_profile *profile;
+	enum sn_time_kind time;
+	struct sn_structures *structures; /* for source and asm; may be NULL elsewhere */
+	const char *subject;		  /* the function, loop or file asked for; NULL: none */
+	bool all_paths;			  /* trees: no pruning */
+	bool by_call_line;		  /* trees */
+	bool with_runtime_loops;
+	bool is_utf8;	  /* marks may be other than ASCII */
+	size_t row_limit; /* samples: rows wanted, 0: all */
+};
+
+struct sn_view {
+	const char *name;    /* "functions" */
+	const char *schema;  /* "sonde.functions/1" */
+	const char *summary; /* one line for help */
+	const struct sn_column *columns;
+	size_t column_count;
+	const char *data_columns; /* NULL: all */
+	const char *text_columns; /* NULL: those with a title */
+	const char *wall_columns; /* text with --wall; NULL: no wall form */
+	const char *sort;	  /* NULL: as filled */
+	const char *share_column; /* for the footer */
+	sn_status (*fill)(const struct sn_view_input *input, struct sn_table *table,
+			  struct sn_error *err);
+};
+
+/** All views, ended by a NULL name. */
+extern const struct sn_view *const sn_views[];
+const struct sn_view *sn_view_find(const char *name);
+
+/** The function meant by a name: the whole name, the linkage name, a unique part of it, else the
+ *  hottest that the text is part of. SN_ERR_NOT_FOUND otherwise. */
+sn_status sn_view_function(const struct sn_profile *profile, const char *name, uint32_t *out,
+			   struct sn_error *err);
+/** The loop meant by an id, a unique prefix of one, "file:line", a label, or "#N" (rank in the
+ * loops table, from 1). SN_ERR_NOT_FOUND; SN_ERR_USAGE if it is not unique. */
+sn_status sn_view_loop(const struct sn_profile *profile, const char *name, bool with_runtime_loops,
+		       uint32_t *out, struct sn_error *err);
+/** Loop indices in the order of the loops table, hottest first; the caller frees. */
+uint32_t *sn_view_loop_order(const struct sn_profile *profile, bool with_runtime_loops,
+			     size_t *count);
+
+/** Decimal seconds of nanoseconds; NaN for negative (unknown). */
+double sn_seconds(int64_t ns);
+/** part / whole, NaN without a whole. */
+double sn_share(uint64_t part, uint64_t whole);
+
+#endif

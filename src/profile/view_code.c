@@ -1,0 +1,322 @@
+/* The views of code: functions, loops, lines, modules, categories. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "profile/view_parts.h"
+
+/* ---- functions ---- */
+
+enum { F_FUNCTION, F_MODULE, F_FILE, F_LINE, F_METRICS, F_SOURCE = F_METRICS + M_COUNT, F_LINKAGE };
+
+static const struct sn_column function_columns[] = {
+	{ "function", "function", SN_CELL_TEXT, 0 },
+	{ "module", "module", SN_CELL_TEXT, 0 },
+	{ "file", "file", SN_CELL_TEXT, 0 },
+	{ "line", "line", SN_CELL_INT, 0 },
+	METRIC_COLUMNS,
+	{ "source", "source", SN_CELL_TEXT, 0 },
+	{ "linkage_name", "linkage name", SN_CELL_TEXT, 0 },
+};
+
+static sn_status functions_fill(const struct sn_view_input *input, struct sn_table *table,
+				struct sn_error *err)
+{
+	const struct sn_program *program = input->profile->program;
+
+	(void)err;
+	for (uint32_t f = 0; f < program->functions.count; f++) {
+		const struct sn_program_function *function = &program->functions.items[f];
+
+		if (sn_view_is_empty(input, &input->profile->functions[f].inclusive))
+			continue;
+		sn_table_add_row(table);
+		sn_table_set_text(table, F_FUNCTION, function->name);
+		sn_table_set_text(table, F_MODULE,
+				  sn_program_module_name(program, function->module));
+		sn_table_set_text(table, F_FILE, function->file);
+		sn_view_set_line(table, F_LINE, function->line);
+		sn_view_set_metrics(input, table, F_METRICS, &input->profile->functions[f]);
+		sn_view_set_source(table, F_SOURCE, function->file, function->line);
+		sn_table_set_text(table, F_LINKAGE, function->linkage_name);
+	}
+	return SN_OK;
+}
+
+const struct sn_view sn_view_functions = {
+	.name = "functions",
+	.schema = "sonde.functions/1",
+	.summary = "time by function; inlined functions are functions",
+	.columns = function_columns,
+	.column_count = sizeof(function_columns) / sizeof(*function_columns),
+	.data_columns = "function,module,file,line,exclusive_cpu_s,inclusive_cpu_s,exclusive_share,"
+			"inclusive_share,exclusive_share_low,exclusive_share_high,samples",
+	.text_columns = "mark,exclusive_share,interval,exclusive_cpu_s,inclusive_share,samples,"
+			"function,source,module",
+	.wall_columns = "exclusive_wall_share,exclusive_wall_s,inclusive_wall_share,"
+			"exclusive_cpu_s,function,source,module",
+	.sort = "exclusive_cpu_s",
+	.share_column = "exclusive_share",
+	.fill = functions_fill,
+};
+
+/* ---- loops ---- */
+
+enum {
+	L_LOOP,
+	L_LABEL,
+	L_FUNCTION,
+	L_MODULE,
+	L_FILE,
+	L_FIRST,
+	L_LAST,
+	L_DEPTH,
+	L_INNERMOST,
+	L_METRICS,
+	L_ROLE = L_METRICS + M_COUNT,
+	L_IRREDUCIBLE,
+	L_RUNTIME,
+	L_RANK,
+	L_SOURCE_LOOP,
+};
+
+static const struct sn_column loop_columns[] = {
+	{ "loop", "id", SN_CELL_TEXT, 0 },
+	{ "label", "loop", SN_CELL_TEXT, 0 },
+	{ "function", "function", SN_CELL_TEXT, 0 },
+	{ "module", "module", SN_CELL_TEXT, 0 },
+	{ "file", "file", SN_CELL_TEXT, 0 },
+	{ "line_first", "first", SN_CELL_INT, 0 },
+	{ "line_last", "last", SN_CELL_INT, 0 },
+	{ "depth", "depth", SN_CELL_INT, 0 },
+	{ "innermost", "inner", SN_CELL_BOOL, 0 },
+	METRIC_COLUMNS,
+	{ "role", "role", SN_CELL_TEXT, 0 },
+	{ "irreducible", "irreducible", SN_CELL_BOOL, 0 },
+	{ "runtime", "runtime", SN_CELL_BOOL, 0 },
+	{ "rank", "#", SN_CELL_INT, 0 },
+	{ "source_loop", "source loop", SN_CELL_INT, 0 },
+};
+
+static void loop_row(const struct sn_view_input *input, struct sn_table *table, uint32_t l,
+		     size_t rank)
+{
+	const struct sn_program *program = input->profile->program;
+	const struct sn_program_loop *loop = &program->loops.items[l];
+
+	sn_table_add_row(table);
+	sn_table_set_text(table, L_LOOP, loop->id);
+	sn_table_set_text(table, L_LABEL, loop->label);
+	sn_table_set_text(table, L_FUNCTION, program->functions.items[loop->function].name);
+	sn_table_set_text(table, L_MODULE, sn_program_module_name(program, loop->module));
+	sn_table_set_text(table, L_FILE, loop->file);
+	sn_view_set_line(table, L_FIRST, loop->line_first);
+	sn_view_set_line(table, L_LAST, loop->line_last);
+	sn_table_set_int(table, L_DEPTH, loop->depth);
+	sn_table_set_int(table, L_INNERMOST, loop->is_innermost);
+	sn_view_set_metrics(input, table, L_METRICS, &input->profile->loops[l]);
+	sn_table_set_text(table, L_ROLE, loop->role);
+	sn_table_set_int(table, L_IRREDUCIBLE, loop->is_irreducible);
+	sn_table_set_int(table, L_RUNTIME, input->profile->is_runtime_loop[l]);
+	sn_table_set_int(table, L_RANK, (int64_t)rank);
+	sn_table_set_int(table, L_SOURCE_LOOP, loop->source_loop);
+}
+
+static sn_status loops_fill(const struct sn_view_input *input, struct sn_table *table,
+			    struct sn_error *err)
+{
+	size_t count;
+	uint32_t *order = sn_view_loop_order(input->profile, input->with_runtime_loops, &count);
+
+	(void)err;
+	for (size_t i = 0; i < count; i++)
+		if (!sn_view_is_empty(input, &input->profile->loops[order[i]].inclusive))
+			loop_row(input, table, order[i], i + 1);
+	free(order);
+	return SN_OK;
+}
+
+const struct sn_view sn_view_loops = {
+	.name = "loops",
+	.schema = "sonde.loops/1",
+	.summary = "time by loop, by address of the leaf",
+	.columns = loop_columns,
+	.column_count = sizeof(loop_columns) / sizeof(*loop_columns),
+	.data_columns = "loop,label,function,module,file,line_first,line_last,depth,innermost,"
+			"exclusive_cpu_s,exclusive_share,inclusive_share,samples",
+	.text_columns =
+		"rank,mark,exclusive_share,interval,exclusive_cpu_s,inclusive_share,samples,"
+		"thread_deviation,depth,innermost,role,label,function",
+	.wall_columns = "rank,exclusive_wall_share,exclusive_wall_s,inclusive_wall_share,depth,"
+			"innermost,label,function,module",
+	.share_column = "exclusive_share",
+	.fill = loops_fill,
+};
+
+/* ---- lines ---- */
+
+enum { N_FILE, N_LINE, N_FUNCTION, N_MODULE, N_METRICS, N_SOURCE = N_METRICS + M_COUNT };
+
+static const struct sn_column line_columns[] = {
+	{ "file", "file", SN_CELL_TEXT, 0 },
+	{ "line", "line", SN_CELL_INT, 0 },
+	{ "function", "function", SN_CELL_TEXT, 0 },
+	{ "module", "module", SN_CELL_TEXT, 0 },
+	METRIC_COLUMNS,
+	{ "source", "source", SN_CELL_TEXT, 0 },
+};
+
+static sn_status lines_fill(const struct sn_view_input *input, struct sn_table *table,
+			    struct sn_error *err)
+{
+	const struct sn_program *program = input->profile->program;
+
+	(void)err;
+	for (uint32_t n = 0; n < program->lines.count; n++) {
+		const struct sn_program_line *line = &program->lines.items[n];
+		const struct sn_program_function *function =
+			&program->functions.items[line->function];
+
+		if (sn_view_is_empty(input, &input->profile->lines[n].inclusive))
+			continue;
+		sn_table_add_row(table);
+		sn_table_set_text(table, N_FILE, line->file);
+		sn_view_set_line(table, N_LINE, line->line);
+		sn_table_set_text(table, N_FUNCTION, function->name);
+		sn_table_set_text(table, N_MODULE,
+				  sn_program_module_name(program, function->module));
+		sn_view_set_metrics(input, table, N_METRICS, &input->profile->lines[n]);
+		sn_view_set_source(table, N_SOURCE, line->file, line->line);
+	}
+	return SN_OK;
+}
+
+const struct sn_view sn_view_lines = {
+	.name = "lines",
+	.schema = "sonde.lines/1",
+	.summary = "time by source line",
+	.columns = line_columns,
+	.column_count = sizeof(line_columns) / sizeof(*line_columns),
+	.data_columns = "file,line,function,module,exclusive_cpu_s,inclusive_cpu_s,exclusive_share,"
+			"inclusive_share,exclusive_share_low,exclusive_share_high,samples",
+	.text_columns = "mark,exclusive_share,interval,exclusive_cpu_s,inclusive_share,samples,"
+			"source,function,module",
+	.wall_columns =
+		"exclusive_wall_share,exclusive_wall_s,inclusive_wall_share,source,function,"
+		"module",
+	.sort = "exclusive_cpu_s",
+	.share_column = "exclusive_share",
+	.fill = lines_fill,
+};
+
+/* ---- modules ---- */
+
+enum { O_MODULE, O_PATH, O_BUILD_ID, O_CLASS, O_METRICS, O_WARNING = O_METRICS + M_COUNT };
+
+static const struct sn_column module_columns[] = {
+	{ "module", "module", SN_CELL_TEXT, 0 },
+	{ "path", "path", SN_CELL_TEXT, 0 },
+	{ "build_id", "build id", SN_CELL_TEXT, 0 },
+	{ "class", "class", SN_CELL_TEXT, 0 },
+	METRIC_COLUMNS,
+	{ "warning", "warning", SN_CELL_TEXT, 0 },
+};
+
+static const char *module_class_name(enum sn_module_class class)
+{
+	static const char *const names[] = { "binary", "libc",	    "loader", "maths",	"openmp",
+					     "mpi",    "allocator", "io",     "kernel", "other" };
+
+	return names[class];
+}
+
+static sn_status modules_fill(const struct sn_view_input *input, struct sn_table *table,
+			      struct sn_error *err)
+{
+	const struct sn_experiment *e = input->profile->experiment;
+
+	(void)err;
+	for (uint32_t m = 0; m <= e->modules.count; m++) {
+		if (sn_view_is_empty(input, &input->profile->modules[m].inclusive))
+			continue;
+		sn_table_add_row(table);
+		sn_table_set_text(table, O_MODULE,
+				  sn_program_module_name(input->profile->program, m));
+		sn_view_set_metrics(input, table, O_METRICS, &input->profile->modules[m]);
+		sn_table_set_text(table, O_CLASS,
+				  module_class_name(input->profile->program->module_classes[m]));
+		if (m == e->modules.count)
+			continue;
+		sn_table_set_text(table, O_PATH, e->modules.items[m].path);
+		if (e->modules.items[m].build_id && e->modules.items[m].build_id[0])
+			sn_table_set_text(table, O_BUILD_ID, e->modules.items[m].build_id);
+		if (input->structures)
+			sn_table_set_text(table, O_WARNING,
+					  sn_structures_warning(input->structures, m));
+	}
+	return SN_OK;
+}
+
+const struct sn_view sn_view_modules = {
+	.name = "modules",
+	.schema = "sonde.modules/1",
+	.summary = "time by program and library",
+	.columns = module_columns,
+	.column_count = sizeof(module_columns) / sizeof(*module_columns),
+	.data_columns =
+		"module,path,build_id,class,exclusive_cpu_s,inclusive_cpu_s,exclusive_share,"
+		"inclusive_share,exclusive_share_low,exclusive_share_high,samples,warning",
+	.text_columns =
+		"mark,exclusive_share,interval,exclusive_cpu_s,inclusive_share,samples,class,"
+		"module,path",
+	.wall_columns =
+		"exclusive_wall_share,exclusive_wall_s,inclusive_wall_share,class,module,path",
+	.sort = "exclusive_cpu_s",
+	.share_column = "exclusive_share",
+	.fill = modules_fill,
+};
+
+/* ---- categories ---- */
+
+enum { C_CATEGORY, C_CPU, C_SHARE, C_LOW, C_HIGH, C_SPIN, C_SPIN_SHARE, C_SAMPLES };
+
+static const struct sn_column category_columns[] = {
+	{ "category", "category", SN_CELL_TEXT, 0 },
+	{ "cpu_s", "CPU s", SN_CELL_SECONDS, 0 },
+	{ "share", "share", SN_CELL_SHARE, 0 },
+	{ "share_low", "low", SN_CELL_SHARE, 0 },
+	{ "share_high", "high", SN_CELL_SHARE, 0 },
+	{ "spin_s", "spinning s", SN_CELL_SECONDS, 0 },
+	{ "spin_share", "spinning", SN_CELL_SHARE, 0 },
+	{ "samples", "samples", SN_CELL_INT, 0 },
+};
+
+static sn_status categories_fill(const struct sn_view_input *input, struct sn_table *table,
+				 struct sn_error *err)
+{
+	const struct sn_profile *p = input->profile;
+
+	(void)err;
+	for (int c = 0; c < SN_CATEGORIES; c++) {
+		const struct sn_metrics *m = &p->categories[c];
+
+		sn_table_add_row(table);
+		sn_table_set_text(table, C_CATEGORY, sn_category_name((enum sn_category)c));
+		sn_table_set_real(table, C_CPU, (double)m->exclusive.cpu_ns / 1e9);
+		sn_table_set_real(table, C_SHARE, sn_share(m->exclusive.cpu_ns, p->total.cpu_ns));
+		sn_table_set_real(table, C_LOW, p->total.cpu_ns ? m->exclusive_share.low : NAN);
+		sn_table_set_real(table, C_HIGH, p->total.cpu_ns ? m->exclusive_share.high : NAN);
+		sn_table_set_real(table, C_SPIN, (double)p->spin_ns[c] / 1e9);
+		sn_table_set_real(table, C_SPIN_SHARE, sn_share(p->spin_ns[c], p->total.cpu_ns));
+		sn_table_set_int(table, C_SAMPLES, (int64_t)m->exclusive.samples);
+	}
+	return SN_OK;
+}
+
+const struct sn_view sn_view_categories = {
+	.name = "categories",
+	.schema = "sonde.categories/1",
+	.summary = "time by kind of work: the program, MPI, OpenMP, memory, I/O, maths ...",
+	.columns = category_columns,
+	.column_count = sizeof(category_columns) / sizeof(*category_columns),
+	.fill = categories_fill,
+};

@@ -1,0 +1,521 @@
+/* The views of what ran: threads, processes, CPUs, waits, environment, single samples. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "base/map.h"
+#include "profile/view_parts.h"
+#include "profile/wait.h"
+
+static double account_cpu(const struct sn_time_account *account)
+{
+	return account->user_ns < 0 || account->system_ns < 0
+		       ? NAN
+		       : (double)(account->user_ns + account->system_ns) / 1e9;
+}
+
+/* ---- threads ---- */
+
+enum {
+	T_PROCESS,
+	T_THREAD,
+	T_NAME,
+	T_CPU,
+	T_SAMPLES,
+	T_SHARE,
+	T_ELAPSED,
+	T_USER,
+	T_SYSTEM,
+	T_WAIT_CPU,
+	T_BLOCKED,
+	T_SAMPLED,
+	T_TRACED,
+	T_SWITCHES,
+};
+
+static const struct sn_column thread_columns[] = {
+	{ "process", "process", SN_CELL_INT, 0 },
+	{ "thread", "thread", SN_CELL_INT, 0 },
+	{ "name", "name", SN_CELL_TEXT, 0 },
+	{ "cpu_s", "CPU s", SN_CELL_SECONDS, 0 },
+	{ "samples", "samples", SN_CELL_INT, 0 },
+	{ "share", "share", SN_CELL_SHARE, 0 },
+	{ "elapsed_s", "elapsed s", SN_CELL_SECONDS, 0 },
+	{ "user_s", "user s", SN_CELL_SECONDS, 0 },
+	{ "system_s", "system s", SN_CELL_SECONDS, 0 },
+	{ "wait_cpu_s", "no CPU s", SN_CELL_SECONDS, 0 },
+	{ "blocked_s", "blocked s", SN_CELL_SECONDS, 0 },
+	{ "sampled_cpu_s", "sampled s", SN_CELL_SECONDS, 0 },
+	{ "traced_blocked_s", "traced s", SN_CELL_SECONDS, 0 },
+	{ "context_switches", "switches", SN_CELL_INT, 0 },
+};
+
+static void account_set(struct sn_table *table, const size_t columns[5],
+			const struct sn_time_account *account)
+{
+	sn_table_set_real(table, columns[0], sn_seconds(account->elapsed_ns));
+	sn_table_set_real(table, columns[1], sn_seconds(account->user_ns));
+	sn_table_set_real(table, columns[2], sn_seconds(account->system_ns));
+	sn_table_set_real(table, columns[3], sn_seconds(account->wait_cpu_ns));
+	sn_table_set_real(table, columns[4], sn_seconds(account->blocked_ns));
+}
+
+static sn_status threads_fill(const struct sn_view_input *input, struct sn_table *table,
+			      struct sn_error *err)
+{
+	static const size_t account[] = { T_ELAPSED, T_USER, T_SYSTEM, T_WAIT_CPU, T_BLOCKED };
+	const struct sn_experiment *e = input->profile->experiment;
+
+	(void)err;
+	for (size_t t = 0; t < e->threads.count; t++) {
+		const struct sn_thread *thread = &e->threads.items[t];
+		const struct sn_weight *weight = &input->profile->threads[t];
+
+		if (!input->profile->thread_passes[t])
+			continue;
+		sn_table_add_row(table);
+		sn_table_set_int(table, T_PROCESS, thread->process);
+		sn_table_set_int(table, T_THREAD, thread->tid);
+		sn_table_set_text(table, T_NAME, thread->name);
+		sn_table_set_real(table, T_CPU, account_cpu(&thread->account));
+		sn_table_set_int(table, T_SAMPLES, (int64_t)weight->samples);
+		sn_table_set_real(table, T_SHARE,
+				  sn_share(weight->cpu_ns, input->profile->total.cpu_ns));
+		account_set(table, account, &thread->account);
+		sn_table_set_real(table, T_SAMPLED, (double)weight->cpu_ns / 1e9);
+		sn_table_set_real(table, T_TRACED, (double)weight->wait_ns / 1e9);
+		if (thread->context_switches)
+			sn_table_set_int(table, T_SWITCHES, (int64_t)thread->context_switches);
+	}
+	return SN_OK;
+}
+
+const struct sn_view sn_view_threads = {
+	.name = "threads",
+	.schema = "sonde.threads/1",
+	.summary = "time by thread, by the kernel's account",
+	.columns = thread_columns,
+	.column_count = sizeof(thread_columns) / sizeof(*thread_columns),
+	.data_columns = "process,thread,name,cpu_s,samples",
+	.text_columns =
+		"share,cpu_s,user_s,system_s,wait_cpu_s,blocked_s,elapsed_s,samples,process,"
+		"thread,name",
+	.wall_columns = "cpu_s,wait_cpu_s,blocked_s,traced_blocked_s,elapsed_s,process,thread,name",
+	.sort = "cpu_s",
+	.share_column = "share",
+	.fill = threads_fill,
+};
+
+/* ---- processes ---- */
+
+enum {
+	P_PROCESS,
+	P_PID,
+	P_PARENT,
+	P_RANK,
+	P_HOST,
+	P_PROGRAM,
+	P_ARGUMENTS,
+	P_ELAPSED,
+	P_CPU,
+	P_USER,
+	P_SYSTEM,
+	P_WAIT_CPU,
+	P_BLOCKED,
+	P_SAMPLED,
+	P_SAMPLES,
+	P_LOST,
+	P_THREADS,
+	P_EXIT,
+	P_CLOCK,
+	P_RATE,
+	P_OVERHEAD,
+	P_SHARE,
+	P_FOLDER,
+};
+
+static const struct sn_column process_columns[] = {
+	{ "process", "process", SN_CELL_INT, 0 },
+	{ "pid", "pid", SN_CELL_INT, 0 },
+	{ "parent_pid", "parent", SN_CELL_INT, 0 },
+	{ "rank", "rank", SN_CELL_INT, 0 },
+	{ "host", "host", SN_CELL_TEXT, 0 },
+	{ "program", "program", SN_CELL_TEXT, 0 },
+	{ "arguments", "command", SN_CELL_TEXT, 0 },
+	{ "elapsed_s", "elapsed s", SN_CELL_SECONDS, 0 },
+	{ "cpu_s", "CPU s", SN_CELL_SECONDS, 0 },
+	{ "user_s", "user s", SN_CELL_SECONDS, 0 },
+	{ "system_s", "system s", SN_CELL_SECONDS, 0 },
+	{ "wait_cpu_s", "no CPU s", SN_CELL_SECONDS, 0 },
+	{ "blocked_s", "blocked s", SN_CELL_SECONDS, 0 },
+	{ "sampled_cpu_s", "sampled s", SN_CELL_SECONDS, 0 },
+	{ "samples", "samples", SN_CELL_INT, 0 },
+	{ "lost", "lost", SN_CELL_INT, 0 },
+	{ "threads", "threads", SN_CELL_INT, 0 },
+	{ "exit_status", "exit", SN_CELL_INT, 0 },
+	{ "clock_mechanism", "clock", SN_CELL_TEXT, 0 },
+	{ "rate_hz", "Hz", SN_CELL_REAL, 0 },
+	{ "overhead_share", "overhead", SN_CELL_SHARE, 0 },
+	{ "share", "share", SN_CELL_SHARE, 0 },
+	{ "folder", "folder", SN_CELL_TEXT, 0 },
+};
+
+static int64_t losses_of(const struct sn_process *process)
+{
+	uint64_t lost = 0;
+
+	for (int i = 0; i < SN_LOSS_KINDS; i++)
+		lost += process->losses[i];
+	return (int64_t)lost;
+}
+
+static void process_row(const struct sn_view_input *input, struct sn_table *table, size_t p,
+			int64_t threads)
+{
+	static const size_t account[] = { P_ELAPSED, P_USER, P_SYSTEM, P_WAIT_CPU, P_BLOCKED };
+	const struct sn_process *process = &input->profile->experiment->processes.items[p];
+	const struct sn_weight *weight = &input->profile->processes[p];
+	double cpu = account_cpu(&process->account);
+
+	sn_table_add_row(table);
+	sn_table_set_int(table, P_PROCESS, (int64_t)p);
+	sn_table_set_int(table, P_PID, process->pid);
+	sn_table_set_int(table, P_PARENT, process->parent_pid);
+	if (process->rank >= 0)
+		sn_table_set_int(table, P_RANK, process->rank);
+	sn_table_set_text(table, P_HOST, process->host);
+	sn_table_set_text(table, P_PROGRAM, process->program);
+	sn_table_set_text(table, P_ARGUMENTS, process->arguments);
+	account_set(table, account, &process->account);
+	sn_table_set_real(table, P_CPU, cpu);
+	sn_table_set_real(table, P_SAMPLED, (double)weight->cpu_ns / 1e9);
+	sn_table_set_int(table, P_SAMPLES, (int64_t)weight->samples);
+	sn_table_set_int(table, P_LOST, losses_of(process));
+	sn_table_set_int(table, P_THREADS, threads);
+	if (process->exit_status >= 0)
+		sn_table_set_int(table, P_EXIT, process->exit_status);
+	sn_table_set_text(table, P_CLOCK, process->clock_mechanism);
+	sn_table_set_real(table, P_RATE, process->rate_hz);
+	sn_table_set_real(table, P_OVERHEAD,
+			  cpu > 0 ? (double)process->overhead_ns / 1e9 / cpu : NAN);
+	sn_table_set_real(table, P_SHARE, sn_share(weight->cpu_ns, input->profile->total.cpu_ns));
+	sn_table_set_text(table, P_FOLDER, process->folder);
+}
+
+static sn_status processes_fill(const struct sn_view_input *input, struct sn_table *table,
+				struct sn_error *err)
+{
+	const struct sn_experiment *e = input->profile->experiment;
+	int64_t *threads = sn_alloc_zeroed(e->processes.count + 1, sizeof(*threads));
+	uint8_t *passes = sn_alloc_zeroed(e->processes.count + 1, 1);
+
+	(void)err;
+	for (size_t t = 0; t < e->threads.count; t++) {
+		if (e->threads.items[t].process < e->processes.count) {
+			threads[e->threads.items[t].process]++;
+			passes[e->threads.items[t].process] |= input->profile->thread_passes[t];
+		}
+	}
+	for (size_t p = 0; p < e->processes.count; p++)
+		if (passes[p] || !input->profile->is_filtered)
+			process_row(input, table, p, threads[p]);
+	free(threads);
+	free(passes);
+	return SN_OK;
+}
+
+const struct sn_view sn_view_processes = {
+	.name = "processes",
+	.schema = "sonde.processes/1",
+	.summary = "processes and ranks: who ran where, how long, with what result",
+	.columns = process_columns,
+	.column_count = sizeof(process_columns) / sizeof(*process_columns),
+	.data_columns = "process,pid,parent_pid,rank,host,program,arguments,elapsed_s,cpu_s,user_s,"
+			"system_s,wait_cpu_s,blocked_s,sampled_cpu_s,samples,lost,threads,"
+			"exit_status,clock_mechanism,rate_hz,overhead_share",
+	.text_columns =
+		"process,rank,pid,share,cpu_s,blocked_s,elapsed_s,threads,samples,lost,exit_status,"
+		"arguments",
+	.wall_columns =
+		"process,rank,pid,cpu_s,wait_cpu_s,blocked_s,elapsed_s,threads,host,arguments",
+	.share_column = "share",
+	.fill = processes_fill,
+};
+
+/* ---- CPUs ---- */
+
+enum { U_CPU, U_TIME, U_SHARE, U_SYSTEM, U_SAMPLES };
+
+static const struct sn_column cpu_columns[] = {
+	{ "cpu", "CPU", SN_CELL_INT, 0 },	  { "cpu_s", "CPU s", SN_CELL_SECONDS, 0 },
+	{ "share", "share", SN_CELL_SHARE, 0 },	  { "system_s", "system s", SN_CELL_SECONDS, 0 },
+	{ "samples", "samples", SN_CELL_INT, 0 },
+};
+
+static sn_status cpus_fill(const struct sn_view_input *input, struct sn_table *table,
+			   struct sn_error *err)
+{
+	(void)err;
+	for (uint32_t c = 0; c < input->profile->cpu_count; c++) {
+		const struct sn_weight *weight = &input->profile->cpus[c];
+
+		if (sn_weight_is_empty(weight))
+			continue;
+		sn_table_add_row(table);
+		sn_table_set_int(table, U_CPU, c);
+		sn_table_set_real(table, U_TIME, (double)weight->cpu_ns / 1e9);
+		sn_table_set_real(table, U_SHARE,
+				  sn_share(weight->cpu_ns, input->profile->total.cpu_ns));
+		sn_table_set_real(table, U_SYSTEM, (double)weight->system_ns / 1e9);
+		sn_table_set_int(table, U_SAMPLES, (int64_t)weight->samples);
+	}
+	return SN_OK;
+}
+
+const struct sn_view sn_view_cpus = {
+	.name = "cpus",
+	.schema = "sonde.cpus/1",
+	.summary = "sampled CPU time by processor",
+	.columns = cpu_columns,
+	.column_count = sizeof(cpu_columns) / sizeof(*cpu_columns),
+	.share_column = "share",
+	.fill = cpus_fill,
+};
+
+/* ---- waits ---- */
+
+enum {
+	W_KIND,
+	W_FUNCTION,
+	W_CALLER,
+	W_FILE,
+	W_LINE,
+	W_MODULE,
+	W_BLOCKED,
+	W_SHARE,
+	W_WAITS,
+	W_MEAN,
+	W_MAX,
+	W_THREADS,
+	W_SOURCE,
+};
+
+static const struct sn_column wait_columns[] = {
+	{ "kind", "kind", SN_CELL_TEXT, 0 },
+	{ "function", "waits in", SN_CELL_TEXT, 0 },
+	{ "caller", "called by", SN_CELL_TEXT, 0 },
+	{ "file", "file", SN_CELL_TEXT, 0 },
+	{ "line", "line", SN_CELL_INT, 0 },
+	{ "module", "module", SN_CELL_TEXT, 0 },
+	{ "blocked_s", "blocked s", SN_CELL_SECONDS, 0 },
+	{ "share", "share", SN_CELL_SHARE, 0 },
+	{ "waits", "waits", SN_CELL_INT, 0 },
+	{ "mean_s", "mean s", SN_CELL_SECONDS, 0 },
+	{ "max_s", "longest s", SN_CELL_SECONDS, 0 },
+	{ "threads", "threads", SN_CELL_INT, 0 },
+	{ "source", "at", SN_CELL_TEXT, 0 },
+};
+
+static sn_status waits_fill(const struct sn_view_input *input, struct sn_table *table,
+			    struct sn_error *err)
+{
+	const struct sn_program *program = input->profile->program;
+	struct sn_wait_groups groups;
+
+	(void)err;
+	sn_wait_groups_find(input->profile, &groups);
+	for (size_t i = 0; i < groups.items.count; i++) {
+		const struct sn_wait_group *g = &groups.items.items[i];
+		const struct sn_program_line *line =
+			g->line == SN_NONE ? NULL : &program->lines.items[g->line];
+
+		sn_table_add_row(table);
+		sn_table_set_text(table, W_KIND, sn_wait_kind_name((enum sn_wait_kind)g->kind));
+		sn_table_set_text(table, W_FUNCTION, program->functions.items[g->function].name);
+		if (g->caller != SN_NONE) {
+			const struct sn_program_function *caller =
+				&program->functions.items[g->caller];
+
+			sn_table_set_text(table, W_CALLER, caller->name);
+			sn_table_set_text(table, W_MODULE,
+					  sn_program_module_name(program, caller->module));
+		}
+		if (line) {
+			sn_table_set_text(table, W_FILE, line->file);
+			sn_view_set_line(table, W_LINE, line->line);
+			sn_view_set_source(table, W_SOURCE, line->file, line->line);
+		}
+		sn_table_set_real(table, W_BLOCKED, (double)g->blocked_ns / 1e9);
+		sn_table_set_real(table, W_SHARE,
+				  sn_share(g->blocked_ns, input->profile->total.wait_ns));
+		sn_table_set_int(table, W_WAITS, (int64_t)g->waits);
+		sn_table_set_real(table, W_MEAN, (double)g->blocked_ns / 1e9 / (double)g->waits);
+		sn_table_set_real(table, W_MAX, (double)g->max_ns / 1e9);
+		sn_table_set_int(table, W_THREADS, g->threads);
+	}
+	sn_wait_groups_free(&groups);
+	return SN_OK;
+}
+
+const struct sn_view sn_view_waits = {
+	.name = "waits",
+	.schema = "sonde.waits/1",
+	.summary = "calls that blocked their thread: locks, I/O, sleep, and who made them",
+	.columns = wait_columns,
+	.column_count = sizeof(wait_columns) / sizeof(*wait_columns),
+	.data_columns = "kind,function,caller,file,line,module,blocked_s,share,waits,mean_s,max_s,"
+			"threads",
+	.text_columns = "share,blocked_s,waits,mean_s,max_s,threads,kind,function,caller,source",
+	.share_column = "share",
+	.fill = waits_fill,
+};
+
+/* ---- environment ---- */
+
+enum { E_KIND, E_NAME, E_VALUE };
+
+static const struct sn_column env_columns[] = {
+	{ "kind", "kind", SN_CELL_TEXT, 0 },
+	{ "name", "name", SN_CELL_TEXT, 0 },
+	{ "value", "value", SN_CELL_TEXT, 0 },
+};
+
+static void env_row(struct sn_table *table, const char *kind, const char *name, const char *value)
+{
+	sn_table_add_row(table);
+	sn_table_set_text(table, E_KIND, kind);
+	sn_table_set_text(table, E_NAME, name);
+	if (value && value[0])
+		sn_table_set_text(table, E_VALUE, value);
+}
+
+static sn_status env_fill(const struct sn_view_input *input, struct sn_table *table,
+			  struct sn_error *err)
+{
+	const struct sn_experiment *e = input->profile->experiment;
+
+	(void)err;
+	env_row(table, "run", "program", e->program);
+	env_row(table, "run", "arguments", e->arguments);
+	env_row(table, "run", "label", e->label);
+	env_row(table, "run", "host", e->host);
+	env_row(table, "run", "cpu_model", e->cpu_model);
+	env_row(table, "run", "kernel", e->kernel);
+	env_row(table, "run", "sonde_version", e->version);
+	for (size_t i = 0; i < e->environment.count; i++)
+		env_row(table, "variable", e->environment.items[i].name,
+			e->environment.items[i].value);
+	return SN_OK;
+}
+
+const struct sn_view sn_view_env = {
+	.name = "env",
+	.schema = "sonde.env/1",
+	.summary = "the machine and the environment of the run, secrets redacted",
+	.columns = env_columns,
+	.column_count = sizeof(env_columns) / sizeof(*env_columns),
+	.fill = env_fill,
+};
+
+/* ---- samples ---- */
+
+enum {
+	S_TIME,
+	S_PROCESS,
+	S_THREAD,
+	S_CPU,
+	S_CPU_TIME,
+	S_SYSTEM,
+	S_FUNCTION,
+	S_MODULE,
+	S_FILE,
+	S_LINE,
+	S_LOOP,
+	S_CATEGORY,
+	S_DEPTH,
+	S_COMPLETE,
+	S_OBSERVATION,
+	S_SOURCE,
+};
+
+static const struct sn_column sample_columns[] = {
+	{ "t_s", "time s", SN_CELL_REAL, 6 },
+	{ "process", "process", SN_CELL_INT, 0 },
+	{ "thread", "thread", SN_CELL_INT, 0 },
+	{ "cpu", "CPU", SN_CELL_INT, 0 },
+	{ "cpu_s", "CPU s", SN_CELL_REAL, 6 },
+	{ "in_kernel", "kernel", SN_CELL_BOOL, 0 },
+	{ "function", "function", SN_CELL_TEXT, 0 },
+	{ "module", "module", SN_CELL_TEXT, 0 },
+	{ "file", "file", SN_CELL_TEXT, 0 },
+	{ "line", "line", SN_CELL_INT, 0 },
+	{ "loop", "loop", SN_CELL_TEXT, 0 },
+	{ "category", "category", SN_CELL_TEXT, 0 },
+	{ "depth", "depth", SN_CELL_INT, 0 },
+	{ "complete", "complete", SN_CELL_BOOL, 0 },
+	{ "observation", "observed", SN_CELL_BOOL, 0 },
+	{ "source", "source", SN_CELL_TEXT, 0 },
+};
+
+static void sample_row(const struct sn_view_input *input, struct sn_table *table,
+		       const struct sn_sample *sample)
+{
+	const struct sn_program *program = input->profile->program;
+	const struct sn_experiment *e = input->profile->experiment;
+	bool has_stack = sample->stack < program->stack_count;
+	uint32_t stack = has_stack ? sample->stack : program->stack_count;
+	const struct sn_program_place *leaf = sn_program_leaf(program, stack);
+	const struct sn_program_line *line = &program->lines.items[leaf->line];
+	bool is_system = sample->flags & SN_SAMPLE_SYSTEM;
+
+	sn_table_add_row(table);
+	sn_table_set_real(table, S_TIME, (double)sample->time_ns / 1e9);
+	sn_table_set_int(table, S_PROCESS, e->threads.items[sample->thread].process);
+	sn_table_set_int(table, S_THREAD, e->threads.items[sample->thread].tid);
+	sn_table_set_int(table, S_CPU, sample->cpu);
+	sn_table_set_real(table, S_CPU_TIME, (double)sample->cpu_ns / 1e9);
+	sn_table_set_int(table, S_SYSTEM, is_system);
+	sn_table_set_text(table, S_FUNCTION, program->functions.items[leaf->function].name);
+	sn_table_set_text(table, S_MODULE, sn_program_module_name(program, leaf->module));
+	sn_table_set_text(table, S_FILE, line->file);
+	sn_view_set_line(table, S_LINE, line->line);
+	if (leaf->loop != SN_NONE)
+		sn_table_set_text(table, S_LOOP, program->loops.items[leaf->loop].id);
+	sn_table_set_text(
+		table, S_CATEGORY,
+		sn_category_name((enum sn_category)(is_system ? program->classes[stack].system
+							      : program->classes[stack].user)));
+	sn_table_set_int(table, S_DEPTH, has_stack ? e->stacks.items[stack].depth : 0);
+	sn_table_set_int(table, S_COMPLETE,
+			 has_stack && e->stacks.items[stack].flags & SN_STACK_COMPLETE);
+	sn_table_set_int(table, S_OBSERVATION, !(sample->flags & SN_SAMPLE_REMAINDER));
+	sn_view_set_source(table, S_SOURCE, line->file, line->line);
+}
+
+static sn_status samples_fill(const struct sn_view_input *input, struct sn_table *table,
+			      struct sn_error *err)
+{
+	const struct sn_experiment *e = input->profile->experiment;
+
+	(void)err;
+	for (size_t i = 0; i < e->samples.count; i++) {
+		if (input->row_limit && table->row_count >= input->row_limit)
+			break;
+		if (sn_profile_has_sample(input->profile, &e->samples.items[i]))
+			sample_row(input, table, &e->samples.items[i]);
+	}
+	return SN_OK;
+}
+
+const struct sn_view sn_view_samples = {
+	.name = "samples",
+	.schema = "sonde.samples/1",
+	.summary = "single samples, by thread and time",
+	.columns = sample_columns,
+	.column_count = sizeof(sample_columns) / sizeof(*sample_columns),
+	.data_columns =
+		"t_s,process,thread,cpu,cpu_s,in_kernel,function,module,file,line,loop,category,"
+		"depth,complete,observation",
+	.text_columns = "t_s,thread,cpu,cpu_s,in_kernel,category,depth,function,source,module",
+	.fill = samples_fill,
+};

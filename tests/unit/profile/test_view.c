@@ -1,0 +1,361 @@
+#include "profile/view.h"
+
+#include <locale.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "harness/tap.h"
+#include "profile/explain.h"
+#include "profile/fixture.h"
+#include "profile/summary.h"
+#include "profile/view_parts.h"
+
+/* ---- golden files: SONDE_REBASE=1 writes them anew; look at the difference before committing ----
+ */
+
+static void golden_check(const char *name, const char *got)
+{
+	char path[512];
+	struct sn_file_view view;
+	struct sn_error err;
+
+	snprintf(path, sizeof(path), SN_SOURCE_ROOT "/tests/golden/profile/%s", name);
+	if (getenv("SONDE_REBASE")) {
+		FILE *out = fopen(path, "w");
+
+		REQUIRE(out != NULL);
+		fputs(got, out);
+		fclose(out);
+	}
+	if (sn_file_map(path, &view, &err) != SN_OK) {
+		tap_check(false, __FILE__, __LINE__, err.sentence);
+		return;
+	}
+	char *want = strndup((const char *)view.bytes, view.length);
+
+	CHECK_STRING(got, want);
+	free(want);
+	sn_file_unmap(&view);
+}
+
+/* A run of two threads with loops, an inlined callee, recursion, spinning, a library and waits. */
+static void fill(struct fixture *f)
+{
+	uint32_t wait;
+
+	fixture_begin(f);
+	fixture_add_thread(f, 0, 101, "worker");
+	fixture_samples(f, 0, fixture_stack(f, 0, 1, APP, MAIN_KERNEL_LOOP), 3000, 1000);
+	fixture_samples(f, 0, fixture_stack(f, 0, 2, LIBM, SIN, APP, MAIN_INNER), 700, 1000);
+	fixture_samples(f, 1, fixture_stack(f, 0, 2, APP, LEAF_MAIN_LOOP, APP, MAIN), 1500, 1000);
+	fixture_samples(f, 1, fixture_stack(f, 0, 2, APP, LEAF_TAIL_LOOP, APP, MAIN), 30, 1000);
+	fixture_samples(f, 1, fixture_stack(f, 0, 2, LIBGOMP, BARRIER_SPIN, APP, LEAF), 400, 1000);
+	fixture_samples(f, 0, fixture_stack(f, 0, 4, APP, FIB, APP, FIB, APP, FIB, APP, MAIN), 15,
+			1000);
+	wait = fixture_stack(f, 0, 2, LIBC, WRITE, APP, MAIN_OUTER);
+	fixture_wait(f, 1, wait, 100000, 900000, SN_WAIT_IO);
+	fixture_wait(f, 1, wait, 1100000, 500000, SN_WAIT_IO);
+	for (int t = 0; t < 2; t++) {
+		struct sn_time_account *a = &f->experiment->threads.items[t].account;
+
+		a->elapsed_ns = 5000000000;
+		a->system_ns = 100000000;
+		a->wait_cpu_ns = 20000000;
+		a->blocked_ns = a->elapsed_ns - a->user_ns - a->system_ns - a->wait_cpu_ns;
+	}
+	f->experiment->elapsed_ns = 5000000000;
+	f->experiment->processes.items[0].account =
+		(struct sn_time_account){ 5000000000, 5645000000, 200000000, 40000000, 0 };
+	f->experiment->processes.items[0].overhead_ns = 23000000;
+	sn_vec_push(&f->experiment->warnings,
+		    "perf events are refused here (perf_event_paranoid 3): the clock is a POSIX "
+		    "timer bound to the kernel's tick of 250 Hz");
+}
+
+static char *rendered(const struct fixture *f, const struct sn_view *view, const char *columns,
+		      enum sn_format format, enum sn_time_kind time)
+{
+	struct sn_view_input input = { .profile = f->profile, .time = time, .all_paths = true };
+	struct sn_table_view how = { .format = format,
+				     .schema = view->schema,
+				     .experiment = "sonde.app.1",
+				     .columns = columns,
+				     .sort = view->sort,
+				     .share_column = view->share_column,
+				     .top = strcmp(view->name, "samples") ? 0 : 3,
+				     .width = 120 };
+	struct sn_table table;
+	struct sn_error err;
+	char *chars = NULL;
+	size_t length;
+	FILE *out = open_memstream(&chars, &length);
+
+	sn_table_init(&table, view->columns, view->column_count);
+	if (view->fill(&input, &table, &err) != SN_OK ||
+	    sn_table_write(&table, &how, out, NULL, NULL, &err) != SN_OK)
+		fprintf(out, "error: %s\n", err.sentence);
+	sn_table_free(&table);
+	fclose(out);
+	return chars;
+}
+
+TEST(every_view_as_text_csv_and_json)
+{
+	struct fixture f;
+
+	fill(&f);
+	fixture_profile(&f, NULL);
+	for (const struct sn_view *const *view = sn_views; *view; view++) {
+		char name[64];
+		char *text =
+			rendered(&f, *view, (*view)->text_columns, SN_FORMAT_TEXT, SN_TIME_CPU);
+		char *csv = rendered(&f, *view, (*view)->data_columns, SN_FORMAT_CSV, SN_TIME_CPU);
+		char *json =
+			rendered(&f, *view, (*view)->data_columns, SN_FORMAT_JSON, SN_TIME_CPU);
+
+		snprintf(name, sizeof(name), "%s.txt", (*view)->name);
+		golden_check(name, text);
+		snprintf(name, sizeof(name), "%s.csv", (*view)->name);
+		golden_check(name, csv);
+		snprintf(name, sizeof(name), "%s.json", (*view)->name);
+		golden_check(name, json);
+		free(text);
+		free(csv);
+		free(json);
+	}
+	fixture_end(&f);
+}
+
+TEST(wall_time_views)
+{
+	struct fixture f;
+
+	fill(&f);
+	fixture_profile(&f, NULL);
+	for (const struct sn_view *const *view = sn_views; *view; view++) {
+		char name[64];
+		char *text;
+
+		if (!(*view)->wall_columns)
+			continue;
+		text = rendered(&f, *view, (*view)->wall_columns, SN_FORMAT_TEXT, SN_TIME_WALL);
+		snprintf(name, sizeof(name), "%s-wall.txt", (*view)->name);
+		golden_check(name, text);
+		free(text);
+	}
+	fixture_end(&f);
+}
+
+static char *summary_text(const struct fixture *f, bool is_utf8, unsigned width)
+{
+	struct sn_summary *summary = sn_summary_new(f->profile, NULL);
+	char *chars = NULL;
+	size_t length;
+	FILE *out = open_memstream(&chars, &length);
+
+	if (width)
+		sn_summary_print(summary, out, is_utf8, width);
+	else
+		sn_summary_write(summary, out);
+	fclose(out);
+	sn_summary_free(summary);
+	return chars;
+}
+
+TEST(summary_pages)
+{
+	struct fixture f;
+	char *text;
+
+	fill(&f);
+	fixture_profile(&f, NULL);
+	text = summary_text(&f, true, 100);
+	golden_check("summary-utf8-100.txt", text);
+	free(text);
+	text = summary_text(&f, false, 80);
+	golden_check("summary-ascii-80.txt", text);
+	free(text);
+	text = summary_text(&f, false, 0);
+	golden_check("summary.json", text);
+	free(text);
+	fixture_end(&f);
+}
+
+/* No page is longer than a screen or wider than asked for. */
+TEST(summary_fits_the_page)
+{
+	for (unsigned width = 60; width <= 140; width += 10) {
+		struct fixture f;
+		char *text, *line, *rest;
+		int lines = 0;
+
+		fill(&f);
+		fixture_profile(&f, NULL);
+		text = rest = summary_text(&f, false, width);
+		while ((line = strsep(&rest, "\n"))) {
+			CHECK(strlen(line) <= width);
+			lines++;
+		}
+		CHECK(lines <= 50);
+		free(text);
+		fixture_end(&f);
+	}
+}
+
+TEST(summary_of_a_blocked_program_says_where_it_waits)
+{
+	struct sn_time_account *a;
+	struct fixture f;
+	char *text;
+
+	fixture_begin(&f);
+	fixture_samples(&f, 0, fixture_stack(&f, 0, 1, APP, MAIN), 5, 1000);
+	fixture_wait(&f, 0, fixture_stack(&f, 0, 2, LIBC, WRITE, APP, MAIN_OUTER), 5000, 9900000,
+		     SN_WAIT_IO);
+	a = &f.experiment->threads.items[0].account;
+	*a = (struct sn_time_account){ 10000000000, 5000000, 0, 0, 9995000000 };
+	fixture_profile(&f, NULL);
+	text = summary_text(&f, false, 100);
+	CHECK(strstr(text, "write < main at app.c:11") != NULL);
+	CHECK(strstr(text, "Next: sonde show waits") != NULL);
+	free(text);
+	fixture_end(&f);
+}
+
+TEST(summary_without_samples_is_sane)
+{
+	struct fixture f;
+	char *text;
+
+	fixture_begin(&f);
+	fixture_profile(&f, NULL);
+	text = summary_text(&f, false, 100);
+	CHECK(strstr(text, "No sample was taken") != NULL);
+	free(text);
+	text = summary_text(&f, false, 0);
+	CHECK(strstr(text, "\"loops_share\":null") != NULL);
+	CHECK(strstr(text, "\"cpu_s\":null") != NULL);
+	CHECK(strstr(text, "\"samples\":0") != NULL);
+	free(text);
+	fixture_end(&f);
+}
+
+TEST(summary_of_a_salvaged_run_with_losses)
+{
+	struct fixture f;
+	char *text;
+
+	fixture_begin(&f);
+	fixture_samples(&f, 0, fixture_stack(&f, 0, 1, 99, 0x1234), 1, 1000);
+	f.experiment->is_salvaged = true;
+	f.experiment->exit_status = -1;
+	f.experiment->processes.items[0].losses[SN_LOSS_NO_SPACE] = 12;
+	fixture_profile(&f, NULL);
+	text = summary_text(&f, false, 100);
+	CHECK(strstr(text, "did not end cleanly") != NULL);
+	CHECK(strstr(text, "12 samples lost: no space left") != NULL);
+	free(text);
+	fixture_end(&f);
+}
+
+/* ---- explanations ---- */
+
+TEST(every_column_is_explained)
+{
+	for (const struct sn_view *const *view = sn_views; *view; view++)
+		for (size_t c = 0; c < (*view)->column_count; c++)
+			tap_check(sn_explanation_find((*view)->columns[c].key) != NULL, __FILE__,
+				  __LINE__, (*view)->columns[c].key);
+	for (int c = 0; c < SN_CATEGORIES; c++)
+		CHECK(sn_explanation_find(sn_category_name((enum sn_category)c)) != NULL);
+}
+
+TEST(explanations_are_unique)
+{
+	for (const struct sn_explanation *e = sn_explanations; e->key; e++)
+		tap_check(sn_explanation_find(e->key) == e, __FILE__, __LINE__, e->key);
+}
+
+TEST(default_columns_exist)
+{
+	for (const struct sn_view *const *view = sn_views; *view; view++) {
+		const char *lists[] = { (*view)->text_columns, (*view)->data_columns,
+					(*view)->wall_columns };
+
+		for (int i = 0; i < 3; i++) {
+			for (const char *at = lists[i]; at && *at;) {
+				size_t length = strcspn(at, ","), found = 0;
+
+				for (size_t c = 0; c < (*view)->column_count; c++)
+					found += strlen((*view)->columns[c].key) == length &&
+						 !strncmp((*view)->columns[c].key, at, length);
+				tap_check(found == 1, __FILE__, __LINE__, at);
+				at += length + (at[length] == ',');
+			}
+		}
+	}
+}
+
+/* ---- names ---- */
+
+TEST(loops_are_found_by_id_prefix_line_and_rank)
+{
+	struct sn_error err;
+	struct fixture f;
+	uint32_t loop;
+
+	fill(&f);
+	fixture_profile(&f, NULL);
+	CHECK_INT(sn_view_loop(f.profile, "aa:1000:60", false, &loop, &err), SN_OK);
+	CHECK_INT(loop, fixture_loop(&f, "kernel.h:3-5"));
+	CHECK_INT(sn_view_loop(f.profile, "aa:3000:4", false, &loop, &err), SN_OK);
+	CHECK_INT(loop, fixture_loop(&f, "leaf.c:6-8"));
+	CHECK_INT(sn_view_loop(f.profile, "aa:", false, &loop, &err), SN_ERR_USAGE);
+	CHECK_INT(sn_view_loop(f.profile, "app.c:13", false, &loop, &err), SN_OK);
+	CHECK_INT(loop, fixture_loop(&f, "app.c:12-15")); /* the innermost around the line */
+	CHECK_INT(sn_view_loop(f.profile, "/src/app.c:19", false, &loop, &err), SN_OK);
+	CHECK_INT(loop, fixture_loop(&f, "app.c:10-20"));
+	CHECK_INT(sn_view_loop(f.profile, "#1", false, &loop, &err), SN_OK);
+	CHECK_INT(loop, fixture_loop(&f, "kernel.h:3-5"));
+	CHECK_INT(sn_view_loop(f.profile, "#99", false, &loop, &err), SN_ERR_NOT_FOUND);
+	CHECK_INT(sn_view_loop(f.profile, "nothing.c:1", false, &loop, &err), SN_ERR_NOT_FOUND);
+	fixture_end(&f);
+}
+
+TEST(functions_are_found_by_name_or_part)
+{
+	struct sn_error err;
+	struct fixture f;
+	uint32_t function;
+
+	fill(&f);
+	fixture_profile(&f, NULL);
+	CHECK_INT(sn_view_function(f.profile, "leaf", &function, &err), SN_OK);
+	CHECK_INT(function, fixture_function(&f, "leaf"));
+	CHECK_INT(sn_view_function(f.profile, "ern", &function, &err), SN_OK);
+	CHECK_INT(function, fixture_function(&f, "kernel"));
+	CHECK_INT(sn_view_function(f.profile, "nowhere", &function, &err), SN_ERR_NOT_FOUND);
+	fixture_end(&f);
+}
+
+/* ---- compile options ---- */
+
+TEST(optimization_from_options)
+{
+	bool is_known;
+
+	CHECK_INT(sn_optimization_of("GNU C17 12.2.0 -mtune=generic -march=x86-64 -g -O2"), SN_O_2);
+	CHECK_INT(sn_optimization_of("GNU C17 12.2.0 -mtune=generic -march=x86-64 -g"), SN_O_0);
+	CHECK_INT(sn_optimization_of("GNU C17 12.2.0 -O0 -O3"), SN_O_3);
+	CHECK_INT(sn_optimization_of("Debian clang version 14.0.6"), SN_O_UNKNOWN);
+	CHECK_INT(sn_optimization_of("/usr/bin/clang -Ofast -march=native x.c"), SN_O_FAST);
+	CHECK(!sn_has_target_option("GNU C17 12.2.0 -mtune=generic -march=x86-64 -g", &is_known));
+	CHECK(is_known);
+	CHECK(sn_has_target_option("GNU C17 12.2.0 -march=x86-64-v3 -g", &is_known));
+	CHECK(sn_has_target_option("clang -O2 -march=native", &is_known));
+	CHECK(!sn_has_target_option("Debian clang version 14.0.6", &is_known));
+	CHECK(!is_known);
+}
