@@ -59,6 +59,14 @@ static void answer_trace(struct asked *asked, const char *path)
 	asked->count++;
 }
 
+static bool any_durations(const struct asked *asked)
+{
+	for (size_t i = 0; i < asked->count; i++)
+		if (asked->answers[i].schedule.critical_s > 0)
+			return true;
+	return false;
+}
+
 static sn_status print_comparison(const struct asked *asked, struct sn_error *err)
 {
 	struct sn_table_view view = asked->view;
@@ -66,6 +74,10 @@ static sn_status print_comparison(const struct asked *asked, struct sn_error *er
 	sn_status status;
 
 	view.schema = "sonde.lattice-comparison/1";
+	if (view.format == SN_FORMAT_TEXT && !view.columns && !any_durations(asked))
+		view.columns =
+			"trace,processes,events,cuts,arcs,mean_out_degree,wide_share,narrow_share,"
+			"depth,events_per_step,synchronisations";
 	sn_lattice_compare(asked->answers, asked->count, &table);
 	status = sn_table_write(&table, &view, stdout, NULL, NULL, err);
 	sn_table_free(&table);

@@ -1,6 +1,7 @@
 #include "pandore/lattice/compare.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "pandore/lattice/integer.h"
 
@@ -75,6 +76,24 @@ static double narrow_share(const struct sn_lattice_profile *profile)
 	return profile->event_count ? (double)narrow / profile->event_count : NAN;
 }
 
+static const char *base_name(const char *path)
+{
+	const char *slash = path ? strrchr(path, '/') : NULL;
+
+	return slash ? slash + 1 : path;
+}
+
+/* The file's name; the whole path if another trace has the same. */
+static const char *short_name(const struct sn_lattice_answer *answers, size_t count, size_t which)
+{
+	const char *name = base_name(answers[which].name);
+
+	for (size_t i = 0; i < count && name; i++)
+		if (i != which && answers[i].name && !strcmp(base_name(answers[i].name), name))
+			return answers[which].name;
+	return name;
+}
+
 static void set_exact(struct sn_table *table, const struct sn_lattice_answer *answer)
 {
 	const struct sn_lattice_profile *profile = &answer->profile;
@@ -110,7 +129,7 @@ void sn_lattice_compare(const struct sn_lattice_answer *answers, size_t count,
 		const struct sn_lattice_profile *profile = &answers[i].profile;
 
 		sn_table_add_row(table);
-		sn_table_set_text(table, TRACE, answers[i].name);
+		sn_table_set_text(table, TRACE, short_name(answers, count, i));
 		sn_table_set_int(table, PROCESSES, profile->process_count);
 		sn_table_set_int(table, EVENTS, profile->event_count);
 		sn_table_set_int(table, DEPTH, answers[i].depth);
