@@ -1,0 +1,37 @@
+/**
+ * A profile in the formats of other tools. docs/manual/exchange.md says what each keeps.
+ *
+ * Names are written as they are, made valid for the format (JSON escapes, no separators of the
+ * format inside a name). Output depends on the profile only.
+ */
+#ifndef SN_EXCHANGE_EXPORT_H
+#define SN_EXCHANGE_EXPORT_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "base/error.h"
+#include "profile/profile.h"
+
+struct sn_export_options {
+	bool with_loops;    /* loops as frames of their own (folded, speedscope, chrome) */
+	bool with_blocked;  /* blocked time too */
+	bool count_samples; /* folded: weights are observations, not microseconds */
+};
+
+struct sn_export_format {
+	const char *name;      /* "pprof" */
+	const char *extension; /* "pb.gz" */
+	const char *summary;
+	/** Errors of writing are the stream's, and for the caller to check. */
+	sn_status (*write)(const struct sn_profile *profile,
+			   const struct sn_export_options *options, FILE *out,
+			   struct sn_error *err);
+};
+
+/** Ended by a NULL name. */
+extern const struct sn_export_format sn_export_formats[];
+/** NULL if there is none of that name. */
+const struct sn_export_format *sn_export_find(const char *name);
+
+#endif
