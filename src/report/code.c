@@ -5,9 +5,9 @@
 #include "base/alloc.h"
 #include "code/decode.h"
 #include "code/structure.h"
+#include "profile/compile.h"
 #include "profile/structures.h"
 #include "report/build.h"
-#include "report/options.h"
 
 enum {
 	HOT_FUNCTIONS_MAX = 500,
@@ -317,26 +317,44 @@ static void add_sources(struct builder *b)
 
 /* ---- compile options ---- */
 
-/** The producer that stands behind most time of each module. */
+static void add_missing(struct sn_text *out, uint64_t part_ns, uint64_t whole_ns, const char *what)
+{
+	if (part_ns * 2 < whole_ns) /* said of a module when it holds for most of its time */
+		return;
+	if (out->length)
+		sn_text_add(out, ", ");
+	sn_text_add(out, what);
+}
+
+/** Useful options that most of a module's time was compiled without. */
+static void add_options_of(struct builder *b, uint32_t number)
+{
+	struct sn_report_module *module = &b->report->modules.items[number];
+	struct sn_compile_facts facts =
+		sn_compile_facts_find(b->profile, b->structures, number);
+	const uint64_t *level = facts.of_level_ns;
+	struct sn_text missing = { 0 };
+
+	add_missing(&missing, facts.no_lines_ns, facts.cpu_ns, "-g (no line information)");
+	if (facts.known_ns) {
+		add_missing(&missing, level[SN_O_0] + level[SN_O_1] + level[SN_O_SIZE],
+			    facts.known_ns, "-O2 or -O3");
+		add_missing(&missing, level[SN_O_2], facts.known_ns, "-O3");
+		add_missing(&missing, facts.no_target_ns, facts.known_ns,
+			    "-march=native (or the target's)");
+	}
+	if (facts.compiler[0])
+		module->producer = sn_arena_strdup(&b->report->arena, facts.compiler);
+	if (missing.length)
+		module->missing = sn_arena_strdup(&b->report->arena, missing.chars);
+	sn_text_free(&missing);
+}
+
 static void add_options(struct builder *b)
 {
-	for (size_t i = 0; i < b->hosts.count; i++) {
-		const struct host *host = &b->hosts.items[i]; /* hottest first */
-		struct sn_report_module *module = &b->report->modules.items[host->module];
-		struct sn_structure *structure = sn_structures_of(b->structures, host->module);
-		const struct sn_function *function =
-			sn_structure_function_at(structure, host->entry_link_addr);
-
-		if (module->producer || !function)
-			continue;
-		sn_function_prepare(structure, function, SN_PREPARE_LINES);
-		if (function->unit && function->unit->producer) {
-			module->producer =
-				sn_arena_strdup(&b->report->arena, function->unit->producer);
-			module->missing = sn_options_missing(&b->report->arena, module->producer,
-							     sn_structure_command_line(structure));
-		}
-	}
+	for (uint32_t m = 0; m < b->report->modules.count; m++)
+		if (b->report->modules.items[m].cpu_ns)
+			add_options_of(b, m);
 }
 
 void sn_report_add_code(struct sn_report *report, const struct sn_profile *profile,

@@ -1,0 +1,138 @@
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/file.h"
+#include "base/text.h"
+#include "cli/analysis_options.h"
+#include "cli/command.h"
+#include "profile/analysis.h"
+#include "profile/summary.h"
+#include "report/build.h"
+#include "report/html.h"
+#include "report/json.h"
+
+static const struct sn_option report_options[] = {
+	{ "output", 'o', "FILE", "write to FILE; '-' is standard output (text and json)", NULL },
+	{ "format", 'f', "FORMAT", "what to write: html, text or json", "html|text|json" },
+	{ "level", 'l', "N", "how deep: 1 is what the experiment itself tells", "1" },
+	{ "force", 0, NULL, "write a page even if it is over 64 MB", NULL },
+	SN_FILTER_OPTIONS,
+	{ 0 },
+};
+
+static const char *const report_examples[] = {
+	"sonde report",
+	"Write the page of the newest experiment into its folder.",
+	"sonde report sonde.app.1 -o app.html",
+	"Write it to a file of its own, to be sent to somebody.",
+	"sonde report --format json -o -",
+	"Print everything the page says as one JSON object.",
+	NULL,
+};
+
+/** The page lies in the experiment's folder unless -o says otherwise. */
+static sn_status page_path(const struct sn_args *args, const struct sn_experiment *experiment,
+			   struct sn_text *path, struct sn_error *err)
+{
+	const char *wanted = sn_args_value(args, "output");
+
+	if (wanted && !strcmp(wanted, "-"))
+		return sn_error_set(err, SN_ERR_USAGE,
+				    "report: a page goes to a file; give its name with -o");
+	if (wanted)
+		sn_text_add(path, wanted);
+	else
+		sn_text_addf(path, "%s/report.html", experiment->path);
+	return SN_OK;
+}
+
+static sn_status write_page(const struct sn_args *args, const struct sn_analysis *analysis,
+			    struct sn_error *err)
+{
+	struct sn_text path = { 0 };
+	struct sn_report *report = NULL;
+	struct stat file;
+	sn_status status = page_path(args, analysis->experiment, &path, err);
+
+	if (status == SN_OK) {
+		report = sn_report_new(analysis->profile);
+		sn_report_add_code(report, analysis->profile, analysis->structures);
+		sn_report_add_sentences(report, analysis->profile);
+		status = sn_report_write_html(report, path.chars, sn_args_flag(args, "force"), err);
+	}
+	if (status == SN_OK && stat(path.chars, &file) == 0)
+		printf("%s (%.1f MB)\n", path.chars, (double)file.st_size / 1e6);
+	sn_report_free(report);
+	sn_text_free(&path);
+	return status;
+}
+
+/** Text and JSON go to standard output unless -o names a file. */
+static sn_status write_stream(const struct sn_args *args, const struct sn_analysis *analysis,
+			      struct sn_error *err)
+{
+	const char *wanted = sn_args_value(args, "output");
+	bool is_json = !strcmp(sn_args_value(args, "format"), "json");
+	struct sn_file_writer writer = { 0 };
+	FILE *out = stdout;
+	sn_status status = SN_OK;
+
+	if (wanted && strcmp(wanted, "-")) {
+		status = sn_file_writer_open(&writer, wanted, err);
+		if (status != SN_OK)
+			return status;
+		out = writer.out;
+	}
+	if (is_json)
+		status = sn_report_write_json(analysis->profile, analysis->structures, out, err);
+	else
+		status = sn_report_write_text(analysis->profile, analysis->structures, out, err);
+	if (!writer.out)
+		return status;
+	if (status == SN_OK)
+		return sn_file_writer_commit(&writer, err);
+	sn_file_writer_abandon(&writer);
+	return status;
+}
+
+static int report_run(const struct sn_args *args)
+{
+	struct sn_analysis_arguments arguments = { 0 };
+	struct sn_analysis *analysis = NULL;
+	const char *format = sn_args_value(args, "format");
+	struct sn_error err;
+	sn_status status;
+
+	if (args->operand_count > 1) {
+		sn_warn("report takes one experiment; '%s' is too many", args->operands[1]);
+		return SN_EXIT_USAGE;
+	}
+	status = sn_analysis_arguments_read(args, &arguments, &err);
+	if (status == SN_OK)
+		status = sn_analysis_open(args->operand_count ? args->operands[0] : NULL,
+					  &arguments.options, &analysis, &err);
+	if (status == SN_OK)
+		status = !format || !strcmp(format, "html") ? write_page(args, analysis, &err)
+							    : write_stream(args, analysis, &err);
+	sn_analysis_free(analysis);
+	sn_analysis_arguments_free(&arguments);
+	return status == SN_OK ? SN_EXIT_OK : sn_error_print(&err);
+}
+
+const struct sn_command sn_command_report = {
+	.name = "report",
+	.operands = "[EXPERIMENT]",
+	.summary = "write the report of an experiment: one page for a browser, text or JSON",
+	.description =
+		"Writes EXPERIMENT/report.html, one self-contained file that needs no network and no "
+		"server: it can be mailed, archived and opened from disk. EXPERIMENT is a folder, "
+		"@0 (the newest here, the default), @-1 (the one before).\n\n"
+		"The page holds source text and the command line of the program: look at its "
+		"Provenance view before you give it away.\n\n"
+		"The options that choose a part of the run restrict the whole report to it; the page "
+		"itself can filter too.",
+	.options = report_options,
+	.examples = report_examples,
+	.run = report_run,
+};
