@@ -1,0 +1,339 @@
+"""The report page in a browser: no error, no request, hostile names, budgets, filters, the table.
+
+Pages come from tests/report/make_page.c, whose truth is known.
+"""
+import base64
+import gzip
+import json
+import os
+import re
+import shutil
+import struct
+import sys
+
+import browser
+from sonde_test import HERE, Test
+
+ROOT = os.path.abspath(os.path.join(HERE, '../..'))
+VIEWS = ('summary', 'categories', 'functions', 'loop', 'callers', 'flame', 'source', 'timeline', 'threads',
+         'provenance')
+ABSENT = ('phases', 'expert', 'properties', 'comm', 'lattice', 'compare')
+MAKE_PAGE = os.environ.get('MAKE_PAGE') or os.path.join(ROOT, 'build/tests/report/make_page')
+
+
+def contents(path):
+    """The table of contents and a reader of chunks: columns as lists. An own reader, in Python."""
+    text = open(path, encoding='utf-8').read()
+    toc = json.loads(re.search(r'<script type="application/json" id="toc">(.*?)</script>', text, re.S)[1])
+
+    def chunk(name):
+        entry = next(c for c in toc['chunks'] if c['name'] == name)
+        raw = gzip.decompress(base64.b64decode(
+            re.search(rf'<script type="application/x-sonde" id="chunk-{name}">(.*?)</script>', text)[1]))
+        rows, at, out = entry['rows'], 0, {}
+        for column, kind in entry['columns']:
+            width = {'u8': 1, 'u16': 2, 'f64': 8}.get(kind, 4)
+            planes = raw[at:at + rows * width]
+            at += rows * width
+            joined = b''.join(bytes(planes[p * rows + i] for p in range(width)) for i in range(rows))
+            code = {'u8': 'B', 'u16': 'H', 'f64': 'd'}.get(kind, 'I')
+            values = list(struct.unpack(f'<{rows}{code}', joined))
+            if kind == 'd32':
+                before = 0
+                for i, step in enumerate(values):
+                    values[i] = before = (before + ((step >> 1) ^ -(step & 1))) & 0xffffffff
+            if kind == 'text':
+                lengths, values = values, []
+                for length in lengths:
+                    values.append(raw[at:at + length].decode('utf-8', 'replace'))
+                    at += length
+            out[column] = values
+        return out
+
+    return toc, chunk
+
+
+def look(t, page, path, view, what):
+    """Opens a view and says whether it came up clean."""
+    page.evaluate(f"location.hash = '#/{view}'") if page.evaluate('location.href').startswith('file://' + path) \
+        else page.open(f'file://{path}#/{view}')
+    name = view.split('/')[0].split('?')[0]
+    ready = page.wait(f"document.body && document.body.dataset.ready === '{name}'", 30)
+    return t.check(ready and not page.errors, what, *page.errors, 'ready' if ready else 'never ready')
+
+
+def check_small(t, chromium):
+    path = t.folder + '/small.html'
+    page = chromium.open()
+    for width, height, scheme in ((1440, 900, 'light'), (1440, 900, 'dark'), (800, 1000, 'light'),
+                                  (800, 1000, 'dark')):
+        page.size(width, height)
+        page.media(scheme)
+        page.open('about:blank')
+        sizes = []
+        for view in VIEWS:
+            look(t, page, path, view, f'{view} at {width} pixels, {scheme}') if width == 1440 else \
+                page.open(f'file://{path}#/{view}') or page.wait(f"document.body.dataset.ready === '{view}'")
+            sizes.append(len(page.screenshot()))
+        wide = page.evaluate('document.documentElement.scrollWidth')
+        t.check(min(sizes) > 12000 and wide <= width and not page.errors,
+                f'screenshots have content and fit the width: {width} pixels, {scheme}', sizes, wide, page.errors)
+    page.size(1440, 900)
+    for view in ABSENT:
+        page.evaluate(f"location.hash = '#/{view}'")
+        t.check(page.wait("document.querySelector('.empty code')?.textContent.startsWith('sonde ')"),
+                f'{view} names the command that would fill it')
+    outside = [url for url in page.requests if not url.startswith(('file://' + path, 'about:', 'data:'))]
+    t.equal(outside, [], 'nothing is asked of the network')
+    blocked = page.evaluate("fetch('https://example.org/').then(() => 'went out', () => 'blocked')")
+    t.equal(blocked, 'blocked', 'and the policy would not allow it')
+    page.errors.clear()
+    return page, path
+
+
+def check_filters(t, page, path):
+    """A time range chosen by dragging holds for every view, and its sums are those of the records."""
+    toc, chunk = contents(path)
+    page.open('about:blank')
+    look(t, page, path, 'timeline', 'timeline before the drag')
+    box = page.evaluate("(() => { const r = document.querySelector('.canvas canvas').getBoundingClientRect();"
+                        " return [r.left, r.top, r.width]; })()")
+    page.drag(box[0] + 400, box[1] + 60, box[0] + 700, box[1] + 60)
+    t.check(page.wait("/t=[0-9.]+-[0-9.]+/.test(location.hash)"), 'a drag sets the time range',
+            page.evaluate('location.hash'))
+    first, last = map(float, re.search(r't=([\d.]+)-([\d.]+)', page.evaluate('location.hash')).groups())
+    records, unit = chunk('records'), toc['time_unit_ns'] / 1e9
+    inside = [i for i, at in enumerate(records['time']) if first / unit <= at < last / unit]
+    cpu = sum(records['cpu_us'][i] for i in inside) / 1e6
+    page.evaluate("location.hash = location.hash.replace('timeline', 'functions')")
+    page.wait("document.body.dataset.ready === 'functions'")
+    kept = page.evaluate("document.querySelector('.kept').textContent")
+    got = float(re.match(r'([\d.]+) s', kept)[1])
+    t.within(got, cpu, 0.006 * cpu, 'the CPU time kept is that of the records in the range')
+    point_of = chunk('points')
+    places, functions = chunk('places'), chunk('functions')
+    sums = {}
+    for i in inside:
+        f = places['function'][point_of['place'][records['point'][i]]]
+        sums[f] = sums.get(f, 0) + records['samples'][i]
+    want = sorted(sums.values(), reverse=True)
+    shown = page.evaluate("[...document.querySelectorAll('.grid .row')].map(r => r.children[4].textContent)")
+    got = [int(s.replace(',', '')) for s in shown]
+    t.equal(sorted(got, reverse=True)[:len(want)], want, 'samples by function in the range, as an own sum has them')
+    page.evaluate("location.hash = '#/threads?th=2'")
+    page.wait("document.body.dataset.ready === 'threads'")
+    t.check('13.' in page.evaluate("document.querySelector('.kept').textContent"), 'one thread of eight is an eighth',
+            page.evaluate("document.querySelector('.kept').textContent"))
+    page.evaluate("location.hash = '#/functions?q=/^__sin/'")
+    page.wait("document.querySelectorAll('.grid .row').length === 1")
+    t.equal(page.evaluate("document.querySelectorAll('.grid .row').length"), 1, 'a search by regular expression')
+    page.evaluate("location.hash = '#/functions?q=/(/'")
+    page.wait("document.querySelector('#search.bad')")
+    t.check(page.evaluate("!!document.querySelector('#search.bad')") and not page.errors,
+            'a broken expression is marked, not fatal', page.errors)
+
+
+def check_keys(t, page, path):
+    page.open('about:blank')
+    look(t, page, path, 'summary', 'summary for keys')
+    for second, view in (('f', 'functions'), ('t', 'timeline'), ('g', 'flame'), ('p', 'provenance'), ('s', 'summary')):
+        page.key('g')
+        page.key(second)
+        t.check(page.wait(f"document.body.dataset.ready === '{view}'"), f'g {second} goes to {view}')
+    page.key(']')
+    t.check(page.wait("location.hash.startsWith('#/loop/')"), '] opens the hottest loop')
+    before = page.evaluate('location.hash')
+    page.key(']')
+    t.check(page.wait(f'location.hash !== {json.dumps(before)}'), '] again the next one')
+    page.key('?')
+    t.check(page.wait("document.querySelector('[role=dialog]')"), '? shows the keys')
+    page.key('Escape')
+    t.check(page.wait("!document.querySelector('[role=dialog]')"), 'Escape closes them')
+    page.key('/')
+    t.equal(page.evaluate('document.activeElement.id'), 'search', '/ goes to the search')
+    page.evaluate("document.activeElement.blur(); location.hash = '#/functions?th=1'")
+    page.wait("document.body.dataset.ready === 'functions' && document.querySelector('.row')")
+    page.key('j')
+    page.key('j')
+    t.equal(page.evaluate("document.querySelector('[aria-selected=true]')?.getAttribute('aria-rowindex')"), '3',
+            'j goes down the table')
+    page.key('Enter')
+    t.check(page.wait("location.hash.startsWith('#/source/')"), 'Enter opens the row')
+    t.check('th=1' in page.evaluate('location.hash'), 'the filter goes along')
+    page.evaluate("location.hash = '#/functions?th=1'")
+    page.wait("document.body.dataset.ready === 'functions'")
+    page.key('Escape')
+    t.check(page.wait("!location.hash.includes('th=')"), 'Escape removes the filter')
+
+
+def check_static(t, page, path):
+    """Readable without JavaScript, and what prints."""
+    page.call('Emulation.setScriptExecutionDisabled', value=True)
+    page.open('file://' + path)
+    page.wait("document.readyState === 'complete'")
+    text = page.evaluate("document.getElementById('static').innerText")
+    t.check('jacobi.c:43-48' in text and 'Hottest functions' in text and '14.2 s' in text,
+            'the summary stands without JavaScript', text[:300])
+    page.call('Emulation.setScriptExecutionDisabled', value=False)
+    page.open('about:blank')
+    page.open(f'file://{path}#/flame')
+    page.wait("document.body.dataset.ready === 'flame'")
+    pages = len(re.findall(rb'/Type\s*/Page\b', page.pdf()))
+    t.check(1 <= pages <= 2, 'it prints on two pages', f'{pages} pages')
+
+
+def check_hostile(t, chromium):
+    path = t.folder + '/hostile.html'
+    page = chromium.open()
+    for view in VIEWS:
+        look(t, page, path, view, f'hostile names in {view}')
+        t.check('pwned' not in (page.evaluate('document.title') or '').replace("document.title='pwned'", ''),
+                f'no name became markup in {view}', page.evaluate('document.title'))
+    text = open(path, encoding='utf-8', errors='surrogateescape').read()
+    t.equal(text.count('<script>'), 1, 'one script of ours in the file and no other')
+    page.evaluate("location.hash = '#/functions'")
+    page.wait("document.body.dataset.ready === 'functions'")
+    seen = page.evaluate("[...document.querySelectorAll('.row .name')].map(e => e.textContent)")
+    t.check("</script><script>document.title='pwned'</script>" in seen, 'the name is shown as it is', seen[:3])
+    t.check(not any(c in ''.join(seen) for c in '\u202e\u202c\x1b\x01\n'), 'what hides or turns text is spelled out')
+    t.check(any('\\u202e' in name for name in seen), 'the turning mark is visible')
+
+
+def check_empty(t, chromium):
+    path = t.folder + '/empty.html'
+    page = chromium.open()
+    for view in VIEWS + ABSENT:
+        name = view
+        if view in VIEWS:
+            look(t, page, path, view, f'empty experiment: {name}')
+    t.equal(page.errors, [], 'an empty experiment has no errors')
+
+
+def check_big(t, chromium):
+    """100,000 rows, a million samples: budgets. Load of the machine is in them, so they are generous
+    twice over; the figures of a quiet one are in bench/RESULTS.md."""
+    path = t.folder + '/big.html'
+    t.check(os.path.getsize(path) <= 10e6, '100,000 rows and 1,000,000 samples fit 10 MB', os.path.getsize(path))
+    page = chromium.open()
+    page.size(1440, 900)
+    page.open(f'file://{path}#/functions')
+    ready = page.wait("document.body && document.body.dataset.ready === 'functions' && document.querySelector('.row')", 60)
+    paint = page.evaluate("performance.getEntriesByName('first-contentful-paint')[0]?.startTime")
+    usable = page.evaluate("performance.now()")
+    print(f'# first paint {paint:.0f} ms, table usable after {usable:.0f} ms')
+    t.check(ready and paint < 1000, 'first paint within a second', paint)
+    t.check(ready and usable < 6000, 'the table is usable within six seconds', usable)
+    check_table(t, page)
+    script = """(async () => {
+        const start = performance.now();
+        location.hash = '#/functions?t=10-20';
+        while (!document.querySelector('.kept')) await new Promise(r => setTimeout(r, 5));
+        const first = performance.now() - start, again = performance.now();
+        location.hash = '#/functions?t=20-30';
+        await new Promise(r => requestAnimationFrame(() => setTimeout(r, 0)));
+        return [first, performance.now() - again];
+    })()"""
+    first, again = page.evaluate(script)
+    print(f'# time filter over a million samples: {first:.0f} ms with unpacking, {again:.0f} ms after')
+    t.check(again < 2000, 'another time range over a million samples within two seconds', again)
+    t.equal(page.errors, [], 'a big page has no errors')
+
+
+def check_table(t, page):
+    """After any sequence of scrolling, filtering and sorting a row is in view if there is one."""
+    script = """(async () => {
+        let seed = 12345;
+        const random = (n) => (seed = (seed * 1103515245 + 12345) % 2147483648) % n;
+        const settle = () => new Promise(r => requestAnimationFrame(() => requestAnimationFrame(r)));
+        const grid = () => document.querySelector('.grid');
+        const bad = [];
+        for (let i = 0; i < 40; i++) {
+            const kind = random(4);
+            if (kind === 0)
+                grid().scrollTop = random(2500000);
+            else if (kind === 1)
+                location.hash = '#/functions?q=' + ['', 'ns1', 'method_ff', 'main', 'zzz', '/9[0-3]$/'][random(6)];
+            else if (kind === 2)
+                document.querySelectorAll('.titles button')[random(5)].click();
+            else
+                grid().scrollTop = grid().scrollHeight;
+            await new Promise(r => setTimeout(r, 0));
+            await settle(); await settle();
+            const box = grid().getBoundingClientRect(), count = +grid().getAttribute('aria-rowcount') - 1;
+            const inView = [...grid().querySelectorAll('.row')].filter((row) => {
+                const r = row.getBoundingClientRect();
+                return r.bottom > box.top + 28 && r.top < box.bottom;
+            }).length;
+            if ((count > 0) !== (inView > 0))
+                bad.push([i, kind, count, inView, grid().scrollTop, location.hash]);
+            if (document.querySelectorAll('.row').length > 120)
+                bad.push(['too many rows exist', document.querySelectorAll('.row').length]);
+        }
+        return bad;
+    })()"""
+    t.equal(page.evaluate(script), [], 'a row is in view whenever there is one, and few rows exist')
+
+
+def check_bundle(t):
+    """The committed page is what its sources give."""
+    web = os.path.join(ROOT, 'web')
+    if not t.has('node') or not os.path.isdir(os.path.join(web, 'node_modules', 'esbuild')):
+        t.skip('the committed page is built from its sources', 'node or its packages are not here: cd web; npm ci')
+        return
+    out = t.folder + '/rebuilt.html'
+    done = t.command('node', os.path.join(web, 'build.mjs'), out)
+    same = done.returncode == 0 and open(out, 'rb').read() == open(os.path.join(web, 'dist/report.html'), 'rb').read()
+    t.check(same, 'the committed page is built from its sources', done.stdout, done.stderr)
+
+
+def check_inflate(t):
+    """The fall-back for browsers without DecompressionStream reads what zlib writes."""
+    if not t.has('node'):
+        t.skip('the fall-back inflates', 'node is not here')
+        return
+    script = f"""
+import {{ gunzip }} from 'file://{ROOT}/web/src/inflate.js';
+import {{ gzipSync, constants }} from 'node:zlib';
+let seed = 7;
+const random = (n) => (seed = (seed * 1103515245 + 12345) % 2147483648) % n;
+for (const size of [0, 1, 10, 1000, 70000])
+    for (const level of [0, 1, 6, 9])
+        for (const strategy of [constants.Z_DEFAULT_STRATEGY, constants.Z_FIXED, constants.Z_HUFFMAN_ONLY]) {{
+            const bytes = Buffer.alloc(size);
+            for (let i = 0; i < size; i++)
+                bytes[i] = i % 7 ? i >> 5 : random(256);
+            const out = gunzip(new Uint8Array(gzipSync(bytes, {{ level, strategy }})), size);
+            if (Buffer.compare(Buffer.from(out), bytes))
+                throw new Error(`size ${{size}} level ${{level}}`);
+        }}
+console.log('same');
+"""
+    done = t.command('node', '--input-type=module', '-e', script)
+    t.equal(done.stdout.strip(), 'same', 'the fall-back inflates what zlib deflates')
+
+
+def main():
+    t = Test()
+    check_bundle(t)
+    check_inflate(t)
+    for kind in ('small', 'empty', 'hostile', 'big', 'many'):
+        done = t.command(MAKE_PAGE, kind, f'{t.folder}/{kind}.html')
+        t.equal(done.returncode, 0, f'a page is made: {kind}')
+    if not browser.find():
+        t.skip('the page in a browser', 'chromium is not installed')
+        t.done()
+    with browser.Browser() as chromium:
+        page, path = check_small(t, chromium)
+        check_filters(t, page, path)
+        check_keys(t, page, path)
+        check_static(t, page, path)
+        check_hostile(t, chromium)
+        check_empty(t, chromium)
+        check_big(t, chromium)
+        many = chromium.open()
+        for view in ('timeline', 'threads', 'categories'):
+            look(t, many, t.folder + '/many.html', view, f'5,000 threads: {view}')
+    t.done()
+
+
+main()
