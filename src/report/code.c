@@ -326,7 +326,8 @@ static void add_missing(struct sn_text *out, uint64_t part_ns, uint64_t whole_ns
 	sn_text_add(out, what);
 }
 
-/** Useful options that most of a module's time was compiled without. */
+/** Useful options that most of a module's time was compiled without; of the program's own modules,
+ *  as others are nobody's here to compile. */
 static void add_options_of(struct builder *b, uint32_t number)
 {
 	struct sn_report_module *module = &b->report->modules.items[number];
@@ -353,7 +354,9 @@ static void add_options_of(struct builder *b, uint32_t number)
 static void add_options(struct builder *b)
 {
 	for (uint32_t m = 0; m < b->report->modules.count; m++)
-		if (b->report->modules.items[m].cpu_ns)
+		if (b->report->modules.items[m].cpu_ns &&
+		    sn_module_class_of(&b->profile->experiment->modules.items[m]) ==
+			    SN_MODULE_CLASS_BINARY)
 			add_options_of(b, m);
 }
 

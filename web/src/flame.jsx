@@ -210,6 +210,13 @@ function FlameTable({ d, tree, matched }) {
 	return <Table label="Call paths" columns={columns} rows={rows} rowKey={(r) => r.node} tree={{ depth: (r) => r.depth, isOpen, toggle }} />;
 }
 
+// Black or white, whichever is easier to read on a colour.
+function inkOn(colour) {
+	const value = parseInt(colour.slice(1), 16);
+	const light = 0.3 * (value >> 16) + 0.59 * (value >> 8 & 255) + 0.11 * (value & 255);
+	return light > 150 ? '#0f141a' : '#ffffff';
+}
+
 const MODULE_COLOURS = ['--c-binary', '--c-openmp', '--c-memory', '--c-io', '--c-mpi', '--c-maths', '--c-strings', '--c-system'];
 
 function FlameCanvas({ d, tree, matched, colourBy, theme }) {
@@ -235,7 +242,7 @@ function FlameCanvas({ d, tree, matched, colourBy, theme }) {
 		return tree.category[node] === 255 ? '--c-blocked' : CATEGORY_COLOURS[toc.categories[tree.category[node]]] ?? '--c-other';
 	};
 	const draw = (c) => {
-		const palette = {}, text = '#fff', panel = colourOf('--panel'), plain = colourOf('--text');
+		const palette = {}, ink = {}, panel = colourOf('--panel'), plain = colourOf('--text');
 		c.fillStyle = panel;
 		c.fillRect(0, 0, width, plan.rows * BAR + 8);
 		c.font = '11.5px ui-monospace, "DejaVu Sans Mono", Menlo, Consolas, monospace';
@@ -244,6 +251,7 @@ function FlameCanvas({ d, tree, matched, colourBy, theme }) {
 		for (const { node, x, w, depth } of plan.boxes) {
 			const variable = node === 0 ? '--line-strong' : variableOf(node);
 			palette[variable] ??= colourOf(variable);
+			ink[variable] ??= inkOn(palette[variable]);
 			const entity = tree.entity[node];
 			const isLoop = entity >= d.functions.rows && entity < d.functions.rows + d.loops.rows;
 			// Shades vary with the name so that neighbours can be told apart.
@@ -253,7 +261,7 @@ function FlameCanvas({ d, tree, matched, colourBy, theme }) {
 			c.globalAlpha = 1;
 			const room = Math.floor((w - 8) / char);
 			if (room >= 3) {
-				c.fillStyle = node === 0 || matched && matched.hit[node] !== 1 ? plain : text;
+				c.fillStyle = node === 0 || matched && matched.hit[node] !== 1 ? plain : ink[variable];
 				c.fillText(elide(visible(entityName(d, entity)), room), x + 4, depth * BAR + BAR / 2);
 			}
 		}

@@ -147,7 +147,7 @@ function Search({ query, bad }) {
 		clearTimeout(timer.current);
 		timer.current = setTimeout(() => setParams({ q: value || null }, true), 130);
 	};
-	return <div class="search"><input id="search" type="search" class={bad ? 'bad' : ''} value={text} placeholder="Search names  /  or /regex/" aria-label="Search functions, loops and files" aria-invalid={bad ? 'true' : undefined} title={bad ?? 'Marks and keeps names that match; /…/ is a regular expression'} onInput={onInput}
+	return <div class="search"><input id="search" type="search" class={bad ? 'bad' : ''} value={text} placeholder="Search names ( / )" aria-label="Search functions, loops and files" aria-invalid={bad ? 'true' : undefined} title={bad ?? 'Marks and keeps names that match; /…/ is a regular expression'} onInput={onInput}
 		onKeyDown={(e) => { if (e.key === 'Escape') { clearTimeout(timer.current); setParams({ q: null }, true); e.target.blur(); } else if (e.key === 'Enter') { e.target.blur(); document.querySelector('[data-table]')?.focus(); } }} /></div>;
 }
 

@@ -67,6 +67,8 @@ export function bins(d, records, waits, rows, columns, t0, t1, classOf, classCou
 	};
 	for (let i = 0; i < records.rows; i++) {
 		// A sample stands for the CPU time before it; merged ones for their slice.
+		if (records.samples[i] === 0)
+			continue; // left over at a thread's exit: nobody knows when it was used
 		const cpuNs = records.cpu_us[i] * 1000, stamp = records.time[i] * unit;
 		const from = toc.slice_ns ? stamp : stamp - cpuNs, to = toc.slice_ns ? stamp + toc.slice_ns : stamp;
 		const x0 = (from - base) / perColumn, x1 = (to - base) / perColumn;
@@ -131,7 +133,7 @@ function Picture({ d, kinds, filter, records, waits, theme, t0, t1, table, by })
 			<h2>CPUs in use <span class="dim">average over each column of the picture below</span></h2>
 			<div style={{ marginLeft: LEFT - 46 - 13 + 'px', marginRight: '-5px' }}><Chart data={total} series={[{ label: 'CPUs', colour: '--accent', fill: true, steps: true }]} height={110} xRange={[t0, t1]} xTime onSelect={range} theme={theme} label="CPUs in use over time" /></div>
 		</section>
-		<section class="panel flush" style={{ flex: '1 1 auto', minHeight: Math.min(420, height + 90) + 'px' }}>
+		<section class="panel flush" style={{ flex: '1 0 auto', minHeight: Math.min(420, height + 90) + 'px', maxHeight: height + 120 + 'px' }}>
 			<div class="canvas" ref={box} style={table ? { display: 'flex' } : undefined}>
 				{table ? <TimelineTable {...{ d, kinds, data, rows, columns, t0, t1 }} />
 					: width > LEFT + 20 && <Rows {...{ d, kinds, data, rows, columns, rowHeight, height, filter, theme, t0, t1, range }} />}
@@ -153,7 +155,7 @@ function usage(data, rows, columns, classCount, t0, t1) {
 		y[c] = sum / data.perColumn;
 	}
 	// Columns narrower than a sampling period flicker between 0 and 1: smooth to what is known.
-	const window = Math.ceil(3e6 / data.perColumn);
+	const window = Math.ceil(Math.max(8e6 / data.perColumn, columns / 500));
 	if (window <= 1)
 		return [x, y];
 	const smooth = new Float64Array(columns);

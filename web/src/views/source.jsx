@@ -83,7 +83,7 @@ export function SourceAndAssembly({ d, agg, f, loop, file }) {
 	const placeNs = (row) => heat.addresses.get(row.module + ':' + row.address) ?? 0;
 	const largestLine = plan.source.rows.reduce((m, r) => Math.max(m, lineNs(r.line)), 0);
 	const largestPlace = plan.assembly.reduce((m, r) => Math.max(m, placeNs(r)), 0);
-	const isLinked = (r) => linked && r.file === linked.file && r.line === linked.line && r.line > 0 ? 'linked' : '';
+	const isLinked = (r) => r.isCut ? 'cut' : linked && r.file === linked.file && r.line === linked.line && r.line > 0 ? 'linked' : '';
 	const sourceColumns = [
 		{ key: 'heat', title: '% CPU', num: true, width: '5rem', least: 60, sortable: false, render: (r) => <Heat ns={lineNs(r.line)} whole={agg.total} largest={largestLine} /> },
 		{ key: 'line', title: 'Line', width: '3.8rem', least: 40, className: 'gutter', sortable: false, render: (r) => r.line },
@@ -117,7 +117,7 @@ function sourceRows(d, sources, file, f, loop) {
 		if (d.loops.file[i] === file && d.loops.line_first[i])
 			loops.push(i);
 	loops.sort((a, b) => d.loops.depth[a] - d.loops.depth[b] || a - b);
-	const rows = lines.map((text, i) => ({ file, line: first + i, text: visible(text.replace(/\r$/, '').replaceAll('\t', '    ')), chain: [] }));
+	const rows = lines.map((text, i) => ({ file, line: first + i, isCut: text === '\x01', text: visible(text.replace(/\r$/, '').replaceAll('\t', '    ')), chain: [] }));
 	for (const i of loops)
 		for (let line = d.loops.line_first[i]; line <= d.loops.line_last[i] && line - first < rows.length; line++) {
 			const row = rows[line - first];
@@ -130,8 +130,28 @@ function sourceRows(d, sources, file, f, loop) {
 		}
 	if (rows.length && rows[rows.length - 1].text === '')
 		rows.pop();
-	const focus = loop !== null && d.loops.file[loop] === file ? d.loops.line_first[loop] : f !== null && d.functions.file[f] === file ? d.functions.line[f] : null;
-	return { rows, focus };
+	return { rows: joinCut(rows), focus: focusOf(d, file, f, loop) };
+}
+
+// Lines that the page does not hold (sonde writes those around sampled code of large files): one row.
+function joinCut(rows) {
+	const out = [];
+	for (let i = 0; i < rows.length; i++) {
+		if (!rows[i].isCut) {
+			out.push(rows[i]);
+			continue;
+		}
+		let end = i;
+		while (end + 1 < rows.length && rows[end + 1].isCut)
+			end++;
+		out.push({ ...rows[i], chain: [], text: `⋯ ${grouped(end - i + 1)} lines that were not sampled` });
+		i = end;
+	}
+	return out;
+}
+
+function focusOf(d, file, f, loop) {
+	return loop !== null && d.loops.file[loop] === file ? d.loops.line_first[loop] : f !== null && d.functions.file[f] === file ? d.functions.line[f] : null;
 }
 
 function listingRows(d, agg, listing, f, loop) {
