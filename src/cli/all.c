@@ -4,6 +4,8 @@
 #define SN_COMMANDS(X)                                                                             \
 	X(record)                                                                                  \
 	X(show)                                                                                    \
+	X(report)                                                                                  \
+	X(export)                                                                                  \
 	X(explain)                                                                                 \
 	X(cqa)                                                                                     \
 	X(calibrate)                                                                               \

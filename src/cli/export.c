@@ -9,10 +9,9 @@
 #include "profile/analysis.h"
 
 static const struct sn_option export_options[] = {
-	{ "to", 't', "FORMAT", "the format to write",
-	  "folded|speedscope|pprof|callgrind|chrome" },
-	{ "output", 'o', "FILE",
-	  "write to FILE; '-' is standard output (else NAME.EXTENSION here)", NULL },
+	{ "to", 't', "FORMAT", "the format to write", "folded|speedscope|pprof|callgrind|chrome" },
+	{ "output", 'o', "FILE", "write to FILE; '-' is standard output (else NAME.EXTENSION here)",
+	  NULL },
 	{ "loops", 0, NULL, "loops as frames of their own (folded, speedscope, chrome)", NULL },
 	{ "wall", 'w', NULL, "blocked time too, not CPU time alone", NULL },
 	{ "samples", 0, NULL, "weigh by number of samples, not by time (folded)", NULL },
@@ -92,14 +91,18 @@ const struct sn_command sn_command_export = {
 	.name = "export",
 	.operands = "[EXPERIMENT]",
 	.summary = "write an experiment in the format of another tool",
-	.description =
-		"Writes call paths, lines or a timeline of EXPERIMENT (a folder; @0, the newest here, "
-		"is the default) for another tool to show.\n\n"
-		"folded: one line a call path, weights in microseconds of CPU time. speedscope: the "
-		"samples of each thread in order. pprof: call paths with addresses, lines and inlined "
-		"functions. callgrind: costs of lines and calls, for KCachegrind; its call counts are "
-		"samples, as sampling counts no calls. chrome: what was on each thread's stack when, "
-		"for chrome://tracing and Perfetto.",
+	.description = "Writes call paths, lines or a timeline of EXPERIMENT (a folder; @0, the "
+		       "newest here, "
+		       "is the default) for another tool to show.\n\n"
+		       "folded: one line a call path, weights in microseconds of CPU time. "
+		       "speedscope: the "
+		       "samples of each thread in order. pprof: call paths with addresses, lines "
+		       "and inlined "
+		       "functions. callgrind: costs of lines and calls, for KCachegrind; its call "
+		       "counts are "
+		       "samples, as sampling counts no calls. chrome: what was on each thread's "
+		       "stack when, "
+		       "for chrome://tracing and Perfetto.",
 	.options = export_options,
 	.examples = export_examples,
 	.run = export_run,

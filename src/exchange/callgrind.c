@@ -1,6 +1,6 @@
-/* The Callgrind profile format (Valgrind's manual, "Callgrind Format Specification"): costs of source
- * lines, and inclusive costs of calls from lines. Sampling does not count calls: `calls=` has the
- * observations that came through the call. */
+/* The Callgrind profile format (Valgrind's manual, "Callgrind Format Specification"): costs of
+ * source lines, and inclusive costs of calls from lines. Sampling does not count calls: `calls=`
+ * has the observations that came through the call. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,8 +37,7 @@ static void add_call(struct builder *b, uint32_t caller, uint32_t line, uint32_t
 
 	if (is_new) {
 		*slot = b->calls.count;
-		sn_vec_push(&b->calls,
-			    (struct call){ caller, line, callee, 0, 0, SN_NONE });
+		sn_vec_push(&b->calls, (struct call){ caller, line, callee, 0, 0, SN_NONE });
 	}
 	call = &b->calls.items[*slot];
 	if (call->stack == stack)
@@ -168,7 +167,8 @@ static void put_function(struct builder *b, uint32_t f, uint32_t first_line, con
 		put_file(b, "cob", module_path(b, c->callee));
 		put_file(b, "cfi", callee->file);
 		put_name(b, "cfn", c->callee, callee->name, &b->named_function[c->callee]);
-		fprintf(b->out, "calls=%" PRIu64 " %" PRIu32 "\n%" PRIu32 " %" PRIu64 " %" PRIu64 "\n",
+		fprintf(b->out,
+			"calls=%" PRIu64 " %" PRIu32 "\n%" PRIu32 " %" PRIu64 " %" PRIu64 "\n",
 			c->samples ? c->samples : 1, callee->line, line_number(b, c->line),
 			microseconds(c->cpu_ns), c->samples);
 	}

@@ -1,5 +1,6 @@
-/* Chrome's trace event format ("Trace Event Format", JSON object form): begin and end of every frame
- * of every thread, as sampling saw them. A frame that successive samples share is one slice. */
+/* Chrome's trace event format ("Trace Event Format", JSON object form): begin and end of every
+ * frame of every thread, as sampling saw them. A frame that successive samples share is one slice.
+ */
 #include <inttypes.h>
 #include <string.h>
 
@@ -52,7 +53,8 @@ static void open_frame(struct builder *b, uint32_t frame, int64_t time_ns)
 
 	begin_event(b, "B", time_ns);
 	sn_json_member_string(&b->json, "name", sn_frame_name(program, frame, room));
-	sn_json_member_string(&b->json, "cat", sn_frame_is_loop(program, frame) ? "loop" : "function");
+	sn_json_member_string(&b->json, "cat",
+			      sn_frame_is_loop(program, frame) ? "loop" : "function");
 	sn_json_close(&b->json);
 	sn_vec_push(&b->open, frame);
 }
@@ -70,8 +72,7 @@ static void put_sample(struct builder *b, const struct sn_sample *sample)
 		start_ns = sample->time_ns;
 	if (start_ns - b->open_until_ns > b->gap_ns)
 		close_to(b, 0, b->open_until_ns);
-	sn_frames_of_stack(b->profile->program,
-			   sn_stack_number(b->profile->program, sample->stack),
+	sn_frames_of_stack(b->profile->program, sn_stack_number(b->profile->program, sample->stack),
 			   b->options->with_loops, &b->frames);
 	while (same < b->open.count && same < b->frames.count &&
 	       b->open.items[same] == b->frames.items[same])

@@ -38,8 +38,8 @@ static inline uint32_t sn_stack_number(const struct sn_program *program, uint32_
 sn_status sn_export_speedscope(const struct sn_profile *profile,
 			       const struct sn_export_options *options, FILE *out,
 			       struct sn_error *err);
-sn_status sn_export_pprof(const struct sn_profile *profile,
-			  const struct sn_export_options *options, FILE *out, struct sn_error *err);
+sn_status sn_export_pprof(const struct sn_profile *profile, const struct sn_export_options *options,
+			  FILE *out, struct sn_error *err);
 sn_status sn_export_callgrind(const struct sn_profile *profile,
 			      const struct sn_export_options *options, FILE *out,
 			      struct sn_error *err);

@@ -44,7 +44,8 @@ static void put_message(struct message *m, uint32_t field, struct message *part)
 {
 	put_varint(m, field << 3 | BYTES);
 	put_varint(m, part->bytes.length);
-	sn_text_add_bytes(&m->bytes, part->bytes.chars ? part->bytes.chars : "", part->bytes.length);
+	sn_text_add_bytes(&m->bytes, part->bytes.chars ? part->bytes.chars : "",
+			  part->bytes.length);
 	sn_text_clear(&part->bytes);
 }
 
@@ -88,7 +89,8 @@ static void put_samples(struct builder *b, bool with_blocked)
 
 		if (!w->samples && !w->cpu_ns && !(with_blocked && w->wait_ns))
 			continue;
-		for (size_t f = b->program->first_frame[s]; f < b->program->first_frame[s + 1]; f++) {
+		for (size_t f = b->program->first_frame[s]; f < b->program->first_frame[s + 1];
+		     f++) {
 			uint32_t place = b->program->frame_places[f];
 
 			b->has_place[place] = 1;
@@ -216,8 +218,8 @@ static sn_status write_gzip(const struct sn_text *bytes, FILE *out, struct sn_er
 	return SN_OK;
 }
 
-sn_status sn_export_pprof(const struct sn_profile *profile,
-			  const struct sn_export_options *options, FILE *out, struct sn_error *err)
+sn_status sn_export_pprof(const struct sn_profile *profile, const struct sn_export_options *options,
+			  FILE *out, struct sn_error *err)
 {
 	struct builder b = { .profile = profile, .program = profile->program };
 	const struct sn_experiment *e = profile->experiment;

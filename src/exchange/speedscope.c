@@ -1,5 +1,6 @@
-/* speedscope's file format (its JSON schema is in the npm package, dist/release/file-format-schema.json):
- * frames shared by all, and one sampled profile for each thread. */
+/* speedscope's file format (its JSON schema is in the npm package,
+ * dist/release/file-format-schema.json): frames shared by all, and one sampled profile for each
+ * thread. */
 #include <inttypes.h>
 
 #include "base/json.h"
@@ -149,7 +150,8 @@ sn_status sn_export_speedscope(const struct sn_profile *profile,
 
 	(void)err;
 	sn_json_object(&json);
-	sn_json_member_string(&json, "$schema", "https://www.speedscope.app/file-format-schema.json");
+	sn_json_member_string(&json, "$schema",
+			      "https://www.speedscope.app/file-format-schema.json");
 	sn_json_member_string(&json, "exporter", "sonde");
 	sn_json_member_string(&json, "name", profile->experiment->name);
 	sn_json_member_int(&json, "activeProfileIndex", 0);
@@ -157,7 +159,8 @@ sn_status sn_export_speedscope(const struct sn_profile *profile,
 	sn_json_key(&json, "profiles");
 	sn_json_array(&json);
 	if (profile->experiment->samples.count > RAW_SAMPLES_MAX)
-		write_sums(&json, profile, options, "CPU time of all threads (summed)", false, &frames);
+		write_sums(&json, profile, options, "CPU time of all threads (summed)", false,
+			   &frames);
 	else
 		write_threads(&json, profile, options, &frames);
 	if (options->with_blocked)

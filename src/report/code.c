@@ -331,8 +331,7 @@ static void add_missing(struct sn_text *out, uint64_t part_ns, uint64_t whole_ns
 static void add_options_of(struct builder *b, uint32_t number)
 {
 	struct sn_report_module *module = &b->report->modules.items[number];
-	struct sn_compile_facts facts =
-		sn_compile_facts_find(b->profile, b->structures, number);
+	struct sn_compile_facts facts = sn_compile_facts_find(b->profile, b->structures, number);
 	const uint64_t *level = facts.of_level_ns;
 	struct sn_text missing = { 0 };
 

@@ -7,7 +7,7 @@
 #include "profile/summary.h"
 #include "profile/view.h"
 
-static const char *const tables[] = { "functions", "loops",   "lines",	    "modules",
+static const char *const tables[] = { "functions", "loops",	"lines",      "modules",
 				      "threads",   "processes", "categories", NULL };
 
 static struct sn_view_input input_of(const struct sn_profile *profile,

@@ -9,8 +9,8 @@
 struct sn_profile;
 struct sn_structures;
 
-/** One object, "sonde.report/1": `summary`, and of each table of the page its rows, with the keys of
- *  `sonde show TABLE --format json`. */
+/** One object, "sonde.report/1": `summary`, and of each table of the page its rows, with the keys
+ * of `sonde show TABLE --format json`. */
 sn_status sn_report_write_json(const struct sn_profile *profile, struct sn_structures *structures,
 			       FILE *out, struct sn_error *err);
 /** The summary, and the tables with twenty rows each. */
