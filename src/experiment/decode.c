@@ -253,6 +253,23 @@ static void unmap_decode(struct image *image, const struct sn_record_unmap *unma
 	}
 }
 
+static void warning_take(struct image *image, const char *sentence)
+{
+	struct sn_decoder *decoder = image->decoder;
+	struct sn_process_warning *known = decoder->warnings.items;
+
+	for (size_t i = 0; i < decoder->warnings.count; i++, known++) {
+		if (strcmp(known->sentence, sentence) != 0)
+			continue;
+		known->process_count += known->last_process != image->process;
+		known->last_process = image->process;
+		return;
+	}
+	sn_vec_push(
+		&decoder->warnings,
+		(struct sn_process_warning){ sentence, process_of(image)->pid, 1, image->process });
+}
+
 static void text_decode(struct image *image, const struct sn_record_text *text)
 {
 	struct sn_experiment *e = image->decoder->experiment;
@@ -269,8 +286,7 @@ static void text_decode(struct image *image, const struct sn_record_text *text)
 		process_of(image)->program = chars;
 		break;
 	case SN_TEXT_WARNING:
-		sn_vec_push(&e->warnings, sn_arena_printf(&e->arena, "process %d: %s",
-							  process_of(image)->pid, chars));
+		warning_take(image, chars);
 		break;
 	case SN_TEXT_LABEL:
 		if (e->packets.count && sn_vec_last(&e->packets).process == image->process)
@@ -815,4 +831,24 @@ void sn_decode_data(struct sn_decoder *decoder, const uint8_t *bytes, size_t len
 		image_decode(decoder, bytes + at, chunks);
 		at += sn_data_file_bytes(chunks);
 	}
+}
+
+void sn_decoder_finish(struct sn_decoder *decoder)
+{
+	struct sn_experiment *e = decoder->experiment;
+
+	for (size_t i = 0; i < decoder->warnings.count; i++) {
+		const struct sn_process_warning *w = &decoder->warnings.items[i];
+
+		if (e->processes.count == 1)
+			sn_vec_push(&e->warnings, w->sentence);
+		else if (w->process_count == 1)
+			sn_vec_push(&e->warnings, sn_arena_printf(&e->arena, "process %d: %s",
+								  w->first_pid, w->sentence));
+		else
+			sn_vec_push(&e->warnings, sn_arena_printf(&e->arena, "%u processes: %s",
+								  w->process_count, w->sentence));
+	}
+	sn_vec_free(&decoder->warnings);
+	sn_map_free(&decoder->modules);
 }

@@ -7,13 +7,22 @@
 #include "base/map.h"
 #include "experiment/experiment.h"
 
+/** A sentence, and how many processes said it. */
+struct sn_process_warning {
+	const char *sentence;
+	int32_t first_pid;
+	uint32_t process_count;
+	uint32_t last_process; /* index of the last one that said it */
+};
+
 struct sn_decoder {
 	struct sn_experiment *experiment;
 	struct sn_map modules; /* hash of (path, build-id) -> module index + 1 */
 	/* time_ns = CLOCK_MONOTONIC of the host + clock_offset_ns: CLOCK_REALTIME until all files
 	 * are decoded; the reader then subtracts the earliest start. */
 	int64_t clock_offset_ns;
-	bool has_clock_offset; /* else each file's own pair is used */
+	bool has_clock_offset;			    /* else each file's own pair is used */
+	SN_VEC(struct sn_process_warning) warnings; /* what processes said of themselves */
 };
 
 /**
@@ -23,6 +32,10 @@ struct sn_decoder {
  */
 void sn_decode_data(struct sn_decoder *decoder, const uint8_t *bytes, size_t length,
 		    const char *name);
+
+/** Moves the processes' warnings to the experiment, each sentence once, and frees what the decoder
+ *  holds (not the experiment). */
+void sn_decoder_finish(struct sn_decoder *decoder);
 
 /** Length of the data file that begins at `bytes`: header and all chunks that hold something; 0 if
  *  none begins there. */

@@ -304,7 +304,7 @@ static void experiment_read(struct sn_experiment *e, const struct launches *laun
 
 	for (size_t i = 0; i < launches->items.count; i++)
 		launch_decode(&decoder, &launches->items.items[i]);
-	sn_map_free(&decoder.modules);
+	sn_decoder_finish(&decoder);
 	if (!e->processes.count)
 		warn(e, "no process was measured: there are no data in this experiment");
 	processes_order(e);

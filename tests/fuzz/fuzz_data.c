@@ -11,7 +11,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 
 	memcpy(aligned, bytes, length);
 	sn_decode_data(&decoder, aligned, length, "fuzz");
-	sn_map_free(&decoder.modules);
+	sn_decoder_finish(&decoder);
 	sn_experiment_sort(decoder.experiment);
 	sn_experiment_free(decoder.experiment);
 	free(aligned);

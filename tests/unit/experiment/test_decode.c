@@ -123,7 +123,7 @@ static struct sn_experiment *decoded(const uint8_t *bytes, size_t length)
 	struct sn_decoder decoder = { .experiment = sn_experiment_new("x") };
 
 	sn_decode_data(&decoder, bytes, length, "data");
-	sn_map_free(&decoder.modules);
+	sn_decoder_finish(&decoder);
 	sn_experiment_sort(decoder.experiment);
 	return decoder.experiment;
 }
