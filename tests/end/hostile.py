@@ -172,7 +172,147 @@ def env():
     t.equal(run.stdout, plain, "env: the user's own LD_PRELOAD stays, in its place")
 
 
-TESTS = [split, threads, forks, env]
+def signals():
+    data = same([build('signals', '-pthread')], 'signals')
+    accounted(data, 'signals', 0.9, 1.1)
+    t.check(sum(1 for s in data[0].samples if s[3]) > 150, 'signals: sampled although all are blocked', len(data[0].samples))
+
+
+def stacks():
+    data = same([build('stacks', '-pthread', '-fno-optimize-sibling-calls')], 'stacks')
+    d = data[0]
+    accounted(data, 'stacks')
+    depths = [len(d.frames(s[3])[0]) for s in d.samples if s[3]]
+    flags = [d.frames(s[3])[1] for s in d.samples if s[3]]
+    t.check(sum(205 <= n <= 215 and f & 1 for n, f in zip(depths, flags)) > 50, 'stacks: 203 frames, complete')
+    t.check(sum(f & 2 for f in flags) > 50 and max(depths) == 4096, 'stacks: 20000 frames are cut at the limit, and say so',
+            max(depths))
+    t.check(d.lost[3] > 0, 'stacks: a thread on a stack too small for signals is counted', d.lost)
+
+
+def ends():
+    app = build('ends', '-pthread')
+    for how, state in (('kill', RUNNING), ('abort', None), ('segv', None), ('_exit', EXITED), ('quick', EXITED),
+                       ('raw', EXITED), ('close', EXITED), ('thread', EXITED), ('fds', EXITED), ('', EXITED)):
+        data = same([app] + ([how] if how else []), f'ends {how or "return"}')
+        t.check(len(data) == 1 and len(data[0].samples) > 70, f'ends {how}: the samples are there')
+        if state is not None:
+            t.equal(data[0].state, state, f'ends {how}: the end is marked')
+    full = [app, 'fds']
+    plain = subprocess.run(['sh', '-c', 'ulimit -n 16; exec "$@"', 'sh', *full], capture_output=True)
+    folder = os.path.join(t.folder, 'small')
+    os.mkdir(folder)
+    run = subprocess.run(['sh', '-c', f'ulimit -n 16; LD_PRELOAD={LIBRARY} SONDE_RUNTIME="dir={folder}" exec "$@"',
+                          'sh', *full], capture_output=True)
+    t.equal((run.stdout, run.returncode), (plain.stdout, plain.returncode), '16 descriptors are enough')
+    t.check(len(read_folder(folder)[0].samples) > 70, '16 descriptors: sampled')
+
+
+def plugins():
+    app = build('plugins', '-pthread', '-ldl')
+    t.compile(os.path.join(HOSTILE, 'plugin.c'), '-O2', '-shared', '-fPIC', output='./plugin.so')
+    data = same([app, './plugin.so'], 'plugins')
+    d = data[0]
+    maps = [m for m in d.maps if m[3].endswith('plugin.so')]
+    t.check(len(maps) >= 40 and len(d.unmaps) >= 40, 'plugins: each loading and unloading is known', len(maps), len(d.unmaps))
+    t.check(all(m[4] for m in maps), 'plugins: build-ids')
+    inside = [s for s in d.samples if s[3] and any(m[0] <= d.frames(s[3])[0][0] < m[1] for m in maps)]
+    t.check(len(inside) > 120, 'plugins: samples lie in unloaded modules', len(inside))
+    complete(data, 'plugins', 0.98)
+
+
+def sandbox():
+    app = build('sandbox')
+    for words in (['1'], ['0'], ['1', 'syscall'], ['0', 'syscall']):
+        data = same([app] + words, f'sandbox {words}')
+        d = data[0]
+        t.check(any('seccomp' in w for w in d.warnings()), f'sandbox {words}: it is said', d.warnings())
+        t.check(len(d.samples) > (250 if words[0] == '1' else 70), f'sandbox {words}: samples', len(d.samples))
+
+
+def regions():
+    def stitched(app, name, compiler):
+        data = same([app], name, add={'OMP_WAIT_POLICY': 'passive'})
+        d = data[0]
+        names = subprocess.run(['nm', app], capture_output=True, text=True).stdout.split('\n')
+        at = {w[2]: int(w[0], 16) for w in map(str.split, names) if len(w) == 3}
+        bias = next(m[2] for m in d.maps if m[6] & 1)
+        main = next(m for m in d.maps if m[6] & 1)
+        def inside(pc, function):
+            start = at[function]
+            return 0 <= pc - bias - start < 200
+        workers = [s for s in d.samples if s[3] and s[0] != 0]
+        in_app = [s for s in workers if main[0] <= d.frames(s[3])[0][0] < main[1]
+                  or any(main[0] <= pc < main[1] for pc in d.frames(s[3])[0])]
+        good = [s for s in in_app if any(inside(pc, 'region_creator') or inside(pc, 'loop_creator') for pc in d.frames(s[3])[0])
+                and d.frames(s[3])[1] & 33 == 33]
+        t.check(len(in_app) > 300 and len(good) >= 0.98 * len(in_app), f"{name}: workers' stacks go on in their creator",
+                len(in_app), len(good))
+        accounted(data, name)
+    stitched(build('region', '-fopenmp'), 'OpenMP by gcc', 'gcc')
+    if t.has('clang') and subprocess.run(['clang', '-fopenmp', '-x', 'c', '-', '-o', '/dev/null'], input=b'int main(void){return 0;}',
+                                         capture_output=True).returncode == 0:
+        app = t.compile(os.path.join(HOSTILE, 'region.c'), '-O2', '-fopenmp', compiler='clang', output='./region-clang')
+        stitched(app, 'OpenMP by clang', 'clang')
+    else:
+        t.skip('OpenMP by clang', 'no libomp')
+
+
+def kernel():
+    data = same([build('kernel')], 'kernel')
+    d = data[0]
+    user, system = d.cpu_ns(SYSTEM, 0), d.cpu_ns(SYSTEM, SYSTEM)
+    their_user, their_system = d.end_user_ns - d.start_user_ns, d.end_system_ns - d.start_system_ns
+    t.within(user / their_user, 1, 0.02, "kernel: user time is the kernel's")
+    t.within(system / their_system, 1, 0.02, "kernel: system time is the kernel's")
+    seen = sum(s[2] for s in d.samples if s[4] & SYSTEM and s[3])
+    t.check(seen > 0.8 * system, 'kernel: system time has stacks', seen / system)
+
+
+def limits():
+    app = build('split', '-fno-optimize-sibling-calls')
+    def shell(script, name, folder, expect_data=True):
+        plain = subprocess.run([app, '100000'], capture_output=True)
+        run = subprocess.run(['sh', '-c', f'{script}; LD_PRELOAD={LIBRARY} SONDE_RUNTIME="dir={folder}" exec {app} 100000'],
+                             capture_output=True)
+        t.equal((run.stdout, run.stderr, run.returncode), (plain.stdout, plain.stderr, plain.returncode), f'{name}: the same')
+        return read_folder(folder) if expect_data else []
+    folder = os.path.join(t.folder, 'limited')
+    os.mkdir(folder)
+    data = shell('ulimit -f 400', 'RLIMIT_FSIZE', folder)
+    t.check(data and data[0].chunks_backed * 8192 <= 400 * 1024, 'RLIMIT_FSIZE is kept')
+    folder = os.path.join(t.folder, 'none')
+    shell(':', 'no folder', folder, False)
+    shell('ulimit -v 200000', 'little address space', os.path.join(t.folder, 'limited'))
+    if os.getuid() == 0 and subprocess.run(['mount', '-t', 'tmpfs', '-o', 'size=64k', 'x', '/mnt'], capture_output=True).returncode == 0:
+        data = shell(':', 'full disk', '/mnt')
+        t.check(data and data[0].chunks_backed <= 15, 'full disk: takes what there is', [d.chunks_backed for d in data])
+        subprocess.run(['umount', '-l', '/mnt'])
+    else:
+        t.skip('full disk', 'cannot mount here')
+    few, data = measure([app, 600000], 'chunks=2', feed=False)
+    t.check(data[0].lost[0] > 0, '--max-size: what does not fit is counted', data[0].lost)
+
+
+def fallback():
+    app = build('split', '-fno-optimize-sibling-calls')
+    data = same([app, 500000], 'by timers', 'mechanism=2')
+    t.equal(data[0].mechanism, 2, 'thread-timer is named')
+    t.check(data[0].warnings(), 'thread-timer is said')
+    accounted(data, 'by timers')
+    data = same([app, 500000], 'slow clock', 'period=10007000')
+    accounted(data, 'slow clock')
+    t.check(20 < len(data[0].samples) < 300, 'slow clock: about a hundred a second', len(data[0].samples))
+    data = same([app, 1000], 'no clock', 'period=0')
+    t.equal(data[0].samples, [], 'no clock: no samples')
+
+
+def rawthread():
+    data = same([build('rawthread')], 'raw clone')
+    t.equal(data[0].raw_clone_threads, 1, 'raw clone: the thread that we do not know is counted')
+
+
+TESTS = [split, threads, forks, env, signals, stacks, ends, plugins, sandbox, regions, kernel, limits, fallback, rawthread]
 for test in TESTS:
     if len(sys.argv) < 2 or test.__name__ in sys.argv[1:]:
         test()

@@ -96,7 +96,7 @@ void sn_events_start(struct sn_thread *self)
 	uint64_t period_ns = sn_config.settings.period_ns;
 	uint64_t first_ns = random_first_ns(self, period_ns);
 
-	if (!period_ns || sn_state->is_sealed || sn_state->is_paused)
+	if (!period_ns || sn_state->is_sealed)
 		return;
 	self->is_first_period = 1;
 	if (sn_config.settings.mechanism_first <= SN_MECHANISM_PERF_SIGNAL &&

@@ -40,14 +40,6 @@ __asm__(".pushsection .text\n"
 	"	.size sn_call_on_stack, . - sn_call_on_stack\n"
 	".popsection\n");
 
-static uint64_t rdtsc(void)
-{
-	uint32_t low, high;
-
-	__asm__ volatile("rdtsc" : "=a"(low), "=d"(high));
-	return (uint64_t)high << 32 | low;
-}
-
 /* What the thread has used since its start and no sample has claimed. */
 static int64_t unclaimed_ns(const struct sn_thread *thread, int32_t tid)
 {
@@ -55,7 +47,7 @@ static int64_t unclaimed_ns(const struct sn_thread *thread, int32_t tid)
 
 	return cpu_ns < 0 ? 0
 			  : cpu_ns - thread->before_user_ns - thread->before_system_ns -
-				    (int64_t)thread->claimed_user_ns -
+				    thread->paused_ns - (int64_t)thread->claimed_user_ns -
 				    (int64_t)thread->claimed_system_ns;
 }
 
@@ -104,6 +96,9 @@ static int64_t claim_user(struct sn_thread *self, int64_t now_ns, uint8_t *flags
 	int64_t period_ns = (int64_t)sn_config.settings.period_ns;
 	bool is_late = now_ns - self->last_ns > 2 * period_ns;
 	int64_t step = clamp(self->credit_ns, -period_ns / 2, period_ns / 2);
+
+	if (sn_state->is_sealed)
+		return period_ns;
 
 	if (!is_late && self->samples_until_sync > 0) {
 		self->samples_until_sync--;
@@ -179,7 +174,8 @@ static void emit(struct sn_thread *self, const ucontext_t *context, int64_t now_
 /* Timer mechanism: the tick hits user and system time alike, so each sample claims all there is. */
 static void sample_by_timer(struct sn_thread *self, const ucontext_t *context, int64_t now_ns)
 {
-	int64_t pool = unclaimed_ns(self, 0);
+	int64_t pool =
+		sn_state->is_sealed ? (int64_t)sn_config.settings.period_ns : unclaimed_ns(self, 0);
 	uint8_t flags = is_in_system_call(context) ? SYSTEM : 0;
 
 	if (pool > 0)
@@ -192,39 +188,53 @@ static void note_interrupted_call(struct sn_thread *self, const ucontext_t *cont
 		self->own_eintr = 1;
 }
 
-static void count_cost(struct sn_thread *self, uint64_t begin_tsc, int64_t begin_ns)
+/* Every 16th handler is timed and stands for 16. One that took very long was itself interrupted. */
+static void count_cost(struct sn_thread *self, int64_t begin_ns)
 {
-	/* ns per tick from the thread's own two readings would be too short a base: every 16th
-	 * handler reads the clock again and stands for 16 */
-	(void)begin_tsc;
-	if ((self->handler_count++ & 15) != 0)
+	if ((++self->handler_count & 15) != 0)
 		return;
-	int64_t spent_ns = sn_now_ns() - begin_ns;
 	struct sn_data_header *header = sn_header();
-	atomic_fetch_add_explicit(&header->handler_ns, (uint64_t)spent_ns * 16,
-				  memory_order_relaxed);
+	uint64_t spent_ns = (uint64_t)clamp(sn_now_ns() - begin_ns, 0, 50000);
+
+	atomic_fetch_add_explicit(&header->handler_ns, spent_ns * 16, memory_order_relaxed);
 	atomic_fetch_add_explicit(&header->handler_count, 16, memory_order_relaxed);
-	atomic_fetch_add_explicit(&header->overhead_ns,
-				  ((uint64_t)spent_ns + sn_config.delivery_ns) * 16,
+	atomic_fetch_add_explicit(&header->overhead_ns, (spent_ns + sn_config.delivery_ns) * 16,
 				  memory_order_relaxed);
+}
+
+/* What is used while sampling is paused belongs to nobody. */
+static bool is_left_out(struct sn_thread *self)
+{
+	if (sn_is_paused()) {
+		self->was_paused = 1;
+		return true;
+	}
+	if (self->was_paused) {
+		self->was_paused = 0;
+		self->paused_ns += unclaimed_ns(self, 0);
+		self->last_ns = sn_now_ns();
+		return true;
+	}
+	return false;
 }
 
 static void take_sample(struct sn_thread *self, uint64_t kind, const ucontext_t *context)
 {
 	int64_t now_ns = sn_now_ns();
-	uint64_t begin_tsc = rdtsc();
 	uint8_t flags = 0;
 
 	note_interrupted_call(self, context);
+	if (is_left_out(self))
+		return;
 	if (kind == SN_TIMER_TICK) {
-		if (is_in_system_call(context))
+		if (!sn_state->is_sealed && is_in_system_call(context))
 			emit(self, context, now_ns, claim_system(self), SYSTEM);
 	} else if (kind == SN_TIMER_SAMPLE) {
 		if (self->has_sample_timer)
 			sample_by_timer(self, context, now_ns);
 	} else if (self->event_page) {
 		int64_t cpu_ns;
-		if (self->is_first_period) {
+		if (self->is_first_period && !sn_state->is_sealed) {
 			/* the first period was a random part of one */
 			cpu_ns = unclaimed_ns(self, 0);
 			sn_events_next(self);
@@ -239,7 +249,7 @@ static void take_sample(struct sn_thread *self, uint64_t kind, const ucontext_t 
 		self->next_account_ns = now_ns + 1000000000;
 		sn_thread_write_account(self, &self->writer, SN_RECORD_THREAD_ACCOUNT, now_ns);
 	}
-	count_cost(self, begin_tsc, now_ns);
+	count_cost(self, now_ns);
 }
 
 struct delivery {
@@ -269,7 +279,7 @@ void sn_sample_handler(int signal, siginfo_t *info, void *context)
 		errno = saved_errno;
 		return;
 	}
-	if (!self || !sn_is_active() || sn_state->is_paused) {
+	if (!self || !sn_is_active()) {
 		errno = saved_errno;
 		return;
 	}
@@ -293,6 +303,8 @@ void sn_sample_remainder(struct sn_thread *thread, struct sn_writer *writer, int
 	int64_t system_ns = 0;
 
 	thread->unsent_ns = 0;
+	if (sn_is_paused() || thread->was_paused)
+		return;
 	if (left <= 0 || !sn_config.settings.period_ns)
 		return;
 	if (is_self && !sn_state->is_sealed)

@@ -109,9 +109,11 @@ static void pass_on(char **out, char *const *envp, struct passed *passed, bool i
 /* Whether new programs get the variables at all. */
 static bool is_passing(void)
 {
-	return sn_config.is_set_up && (sn_config.settings.follow == SN_FOLLOW_ALL ||
-				       sn_config.settings.follow == SN_FOLLOW_EXEC ||
-				       sn_config.settings.follow == SN_FOLLOW_REGEX);
+	/* what a new image would have to do at its start, a filter may forbid */
+	return sn_config.is_set_up && !sn_config.is_sealed &&
+	       (sn_config.settings.follow == SN_FOLLOW_ALL ||
+		sn_config.settings.follow == SN_FOLLOW_EXEC ||
+		sn_config.settings.follow == SN_FOLLOW_REGEX);
 }
 
 #define PASSED_ENVIRONMENT(envp)                                                                   \
@@ -198,7 +200,7 @@ enum {
 /* In a vfork child memory is the parent's: the record goes to its file, with the child's pid. */
 static bool is_own_process(void)
 {
-	return SYS(getpid) == sn_state->pid;
+	return sn_state->is_sealed || SYS(getpid) == sn_state->pid;
 }
 
 static void note_exec(int folder_fd, const char *path, int32_t child, uint8_t flags)
@@ -470,7 +472,7 @@ static void begin_child(void)
 	uint32_t follow = sn_config.settings.follow;
 
 	sn_self = NULL;
-	if (!parent || !sn_config.is_followed || follow == SN_FOLLOW_EXEC ||
+	if (!parent || !sn_config.is_followed || sn_config.is_sealed || follow == SN_FOLLOW_EXEC ||
 	    follow == SN_FOLLOW_NONE)
 		return;
 	if (!parent->has_altstack) {

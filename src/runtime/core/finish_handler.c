@@ -1,6 +1,8 @@
 #include "runtime/core/runtime.h"
 
+#include <fcntl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 #include "runtime/core/parse.h"
 
@@ -44,12 +46,35 @@ static void account_for(struct sn_thread *thread, struct sn_thread *self, int64_
 		sn_writer_release(&writer);
 }
 
+/* Threads that the kernel knows and we do not: the folder of tasks has one link for each, and two
+ * of its own. Threads that come or go at the moment look like that too, so the least of a few looks
+ * counts. */
+static void count_raw_threads(void)
+{
+	uint64_t least = UINT64_MAX;
+
+	for (int look = 0; look < 3; look++) {
+		struct stat status;
+		uint64_t ours = atomic_load(&sn_state->live_threads);
+		if (SYS(newfstatat, AT_FDCWD, "/proc/self/task", &status, 0) != 0)
+			return;
+		uint64_t all = status.st_nlink > 2 ? status.st_nlink - 2 : 0;
+		uint64_t raw = all > ours ? all - ours : 0;
+		if (raw == 0)
+			return;
+		least = raw < least ? raw : least;
+		SYS(sched_yield);
+	}
+	if (least > atomic_load(&sn_header()->raw_clone_threads))
+		atomic_store(&sn_header()->raw_clone_threads, least);
+}
+
 void sn_finish(enum sn_data_state state, int code)
 {
 	struct sn_thread *self = sn_self;
 	uint32_t asked = 0;
 
-	if (!sn_is_active() || SYS(getpid) != sn_state->pid)
+	if (!sn_is_active() || (!sn_state->is_sealed && SYS(getpid) != sn_state->pid))
 		return;
 	if (code != -1 || sn_header()->exit_code == -1)
 		sn_header()->exit_code = code;
@@ -60,6 +85,8 @@ void sn_finish(enum sn_data_state state, int code)
 	}
 	if (self)
 		atomic_store_explicit(&self->busy, 1, memory_order_relaxed);
+	if (!sn_state->is_sealed)
+		count_raw_threads();
 	int64_t now_ns = sn_now_ns();
 	uint32_t count = atomic_load(&sn_state->next_block);
 	for (uint32_t i = 0; i < count && i < SN_BLOCKS_MAX; i++) {
@@ -91,6 +118,7 @@ void sn_packet_if_due(struct sn_thread *self, int64_t now_ns)
 		return;
 	if (SYS(getrusage, RUSAGE_SELF, &usage) != 0)
 		return;
+	count_raw_threads();
 	sn_header()->end_user_ns = time_ns(usage.ru_utime);
 	sn_header()->end_system_ns = time_ns(usage.ru_stime);
 	struct sn_record_packet *record = sn_writer_reserve(&self->writer, sizeof *record, now_ns);

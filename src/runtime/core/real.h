@@ -29,6 +29,13 @@
 #include <unistd.h>
 #include <wordexp.h>
 
+/* Fortified builds call these instead; no header declares them. */
+ssize_t __read_chk(int fd, void *bytes, size_t count, size_t room);
+ssize_t __pread64_chk(int fd, void *bytes, size_t count, off64_t offset, size_t room);
+ssize_t __recv_chk(int fd, void *bytes, size_t count, size_t room, int flags);
+ssize_t __recvfrom_chk(int fd, void *bytes, size_t count, size_t room, int flags,
+		       __SOCKADDR_ARG from, socklen_t *from_bytes);
+
 /* X(name): resolved by dlsym. V(name, version): a symbol whose oldest version differs. */
 /* clang-format off */
 #define SN_REAL_LIST(X, V) \
@@ -36,14 +43,17 @@
 	X(sigwait) X(sigwaitinfo) X(sigtimedwait) X(signalfd) X(sigaltstack) X(pthread_create) \
 	X(execve) X(execvpe) X(fexecve) X(execveat) X(posix_spawn) X(posix_spawnp) X(popen) \
 	X(wordexp) X(fork) X(_exit) X(dlclose) X(prctl) X(syscall) X(pthread_mutex_lock) \
-	X(pthread_mutex_timedlock) X(pthread_rwlock_rdlock) X(pthread_rwlock_wrlock) \
-	X(pthread_join) X(pthread_barrier_wait) V(pthread_cond_wait, "GLIBC_2.3.2") \
-	V(pthread_cond_timedwait, "GLIBC_2.3.2") X(pthread_cond_clockwait) X(sem_wait) \
-	X(sem_timedwait) X(read) X(write) X(readv) X(writev) X(pread64) X(pwrite64) X(poll) \
-	X(ppoll) X(select) X(pselect) X(epoll_wait) X(epoll_pwait) X(nanosleep) \
-	X(clock_nanosleep) X(usleep) X(sleep) X(accept) X(accept4) X(connect) X(recv) \
-	X(recvfrom) X(recvmsg) X(send) X(sendto) X(sendmsg) X(wait) X(waitpid) X(wait3) \
-	X(wait4) X(waitid) X(fsync) X(fdatasync) X(flock)
+	X(pthread_mutex_trylock) X(pthread_mutex_timedlock) X(pthread_rwlock_rdlock) \
+	X(pthread_rwlock_tryrdlock) X(pthread_rwlock_wrlock) X(pthread_rwlock_trywrlock) \
+	V(pthread_cond_wait, "GLIBC_2.3.2") V(pthread_cond_timedwait, "GLIBC_2.3.2") \
+	X(sem_timedwait) X(poll) X(ppoll) X(select) X(pselect) X(epoll_wait) X(epoll_pwait) \
+	X(nanosleep) X(clock_nanosleep) X(usleep) X(sleep) X(read) X(write) X(readv) X(writev) \
+	X(pread64) X(pwrite64) X(recv) X(recvfrom) X(recvmsg) X(send) \
+	X(sendto) X(sendmsg) X(accept) X(accept4) X(connect) X(fsync) X(fdatasync) X(flock) \
+	X(__read_chk) X(__pread64_chk) X(__recv_chk) X(__recvfrom_chk) X(wait) X(waitpid) \
+	X(wait3) X(wait4) X(waitid) X(pthread_cond_clockwait) X(pthread_join) \
+	X(pthread_timedjoin_np) X(pthread_barrier_wait) X(sem_wait) X(cnd_wait) \
+	X(cnd_timedwait) X(thrd_join)
 /* clang-format on */
 
 #define SN_REAL_DECLARE(name)		       __typeof__(name) *real_##name;

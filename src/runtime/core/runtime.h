@@ -30,7 +30,8 @@ enum {
 	SN_BLOCK_BYTES = 256 << 10,
 	SN_STACK_BYTES = 64 << 10, /* for handlers, in the block */
 	SN_CACHE_BYTES = 64 << 10,
-	SN_FRAMES_MAX = 8192,
+	SN_FRAMES_MAX = 8192, /* and half of it again for a creator's stack */
+	SN_REGIONS_MAX = 16,  /* OpenMP: regions that one thread has open */
 	SN_MODULES_MAX = 2048,
 	SN_TABLES = 32,
 	SN_INTERN_SLOTS = 1 << 17,
@@ -59,6 +60,7 @@ struct sn_thread {
 	int64_t last_ns;			     /* when the last user sample was taken */
 	int64_t start_ns;
 	int64_t before_user_ns, before_system_ns; /* what the thread had used in earlier images */
+	int64_t paused_ns;			  /* used while sampling was paused */
 	int64_t unsent_ns; /* claimed, but there was no room for the sample */
 	uint32_t samples_until_sync;
 	uint32_t rng;
@@ -80,9 +82,12 @@ struct sn_thread {
 	uint8_t is_muted;     /* its alternate stack is too small for our frame */
 	uint8_t own_eintr;    /* a call was interrupted by our signal only */
 	uint8_t has_ended;
+	uint8_t was_paused;
 	uint64_t altstack_start, altstack_end;
 
-	struct sn_region *region; /* OpenMP: the body that runs now */
+	struct sn_region *region;  /* OpenMP: the one that this thread works for */
+	struct sn_region *regions; /* that it created itself, by OMPT */
+	uint32_t region_depth;
 
 	struct sn_unwind_cache *cache;
 	uint64_t *pcs;
@@ -105,7 +110,7 @@ struct sn_state {
 	uint32_t is_sealed; /* seccomp: no system calls any more */
 	int32_t pid;
 	struct sn_writer_file file;
-	_Atomic uint32_t next_thread, next_block;
+	_Atomic uint32_t next_thread, next_block, live_threads;
 	_Atomic uint64_t free_blocks; /* tag << 32 | index; index 0xffffffff: none */
 	_Atomic uint32_t next_raw_stack, interned;
 	_Atomic uint64_t *intern;
@@ -117,11 +122,12 @@ struct sn_state {
 	_Atomic uint32_t table_lock, is_closing, table_next;
 	struct sn_module_table *tables[SN_TABLES];
 
-	_Atomic uint32_t is_paused, has_finished;
+	_Atomic uint32_t has_finished;
 };
 
 struct sn_config {
 	bool is_set_up;	  /* the constructor ran and found settings */
+	bool is_sealed;	  /* as sn_state->is_sealed, known to children */
 	bool is_followed; /* this program is to be measured (else only the environment is handed on)
 			   */
 	struct sn_settings settings;
@@ -129,10 +135,13 @@ struct sn_config {
 	char library[SN_SETTINGS_PATH_MAX];		/* our path in LD_PRELOAD */
 	char host[SN_DATA_HOST_MAX];
 	uint64_t library_start, library_end; /* our own text */
+	uint64_t openmp_start, openmp_end;   /* libomp, if it has us as its tool */
 	uint64_t main_stack_end;
 	uint32_t signal_frame_bytes;
 	int (*clock_gettime)(clockid_t, struct timespec *); /* the vDSO's, or NULL */
 	long (*getcpu)(unsigned *, unsigned *, void *);
+	uint64_t start_tsc; /* with start_tsc_ns: what a tick of the counter is */
+	int64_t start_tsc_ns;
 	uint64_t delivery_ns; /* what a signal costs before and after our handler */
 	uint32_t sequence_of_parent;
 };
@@ -172,6 +181,11 @@ static inline void sn_leave(struct sn_thread *self)
 {
 	atomic_signal_fence(memory_order_seq_cst);
 	atomic_store_explicit(&self->busy, 0, memory_order_relaxed);
+}
+
+static inline bool sn_is_paused(void)
+{
+	return atomic_load_explicit(&sn_header()->is_paused, memory_order_relaxed) != 0;
 }
 
 static inline void sn_lose(enum sn_data_loss cause)

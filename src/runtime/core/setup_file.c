@@ -116,7 +116,7 @@ static uint32_t back_chunks(long fd, uint32_t chunks)
 {
 	static const char zeros[SN_DATA_CHUNK_BYTES];
 
-	for (uint32_t count = chunks; count >= 4; count /= 2) {
+	for (uint32_t count = chunks; count >= 1; count /= 2) {
 		uint64_t bytes = sn_data_file_bytes(count);
 		if (SYS(fallocate, fd, 0, 0, bytes) == 0)
 			return count;

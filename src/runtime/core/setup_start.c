@@ -69,7 +69,6 @@ static bool make_state(void)
 		state->tables[i] = (struct sn_module_table *)(void *)(mapping + tables_at) + i;
 	state->free_blocks = 0xffffffff;
 	state->pid = (int32_t)SYS(getpid);
-	state->is_paused = sn_config.settings.is_paused;
 	sn_state = state;
 	return true;
 }
@@ -122,6 +121,8 @@ __attribute__((constructor(101))) static void start(void)
 		return;
 	sn_setup_vdso();
 	sn_setup_places();
+	sn_config.start_tsc = __builtin_ia32_rdtsc();
+	sn_config.start_tsc_ns = sn_now_ns();
 	sn_config.is_set_up = true;
 	sn_config.is_followed = sn_setup_is_followed();
 	if (!sn_config.is_followed)

@@ -20,4 +20,7 @@ void sn_signals_forward(int signal, siginfo_t *info, void *context);
 void sn_signals_before_exec(struct sn_thread *self);
 void sn_signals_after_exec(struct sn_thread *self);
 
+/** rt_sigprocmask as made through syscall(): 64 bits. Returns as syscall() does. */
+long sn_signals_raw_mask(int how, const void *set, void *old);
+
 #endif

@@ -330,6 +330,19 @@ SN_EXPORT int pthread_sigmask(int how, const sigset_t *set, sigset_t *old)
 	return change_mask(REAL(pthread_sigmask), how, set, old);
 }
 
+long sn_signals_raw_mask(int how, const void *set, void *old)
+{
+	sigset_t wide_set, wide_old;
+
+	sigemptyset(&wide_set);
+	if (set)
+		memcpy(&wide_set, set, 8);
+	int result = sigprocmask(how, set ? &wide_set : NULL, old ? &wide_old : NULL);
+	if (result == 0 && old)
+		memcpy(old, &wide_old, 8);
+	return result;
+}
+
 SN_EXPORT int sigpending(sigset_t *set)
 {
 	int result = REAL(sigpending)(set);

@@ -1,5 +1,6 @@
 #include "runtime/core/runtime.h"
 
+#include "runtime/openmp/ompt.h"
 #include "runtime/openmp/regions.h"
 
 enum { SN_INTERN_PROBES = 32, SN_INTERN_FULL = SN_INTERN_SLOTS / 4 * 3, SN_WINDOWS_MAX = 4 };
@@ -175,10 +176,10 @@ static uint32_t drop_own_frames(uint64_t *pcs, uint32_t count, bool *is_cut,
 			pcs[kept++] = pcs[i];
 		} else if (self->region && sn_region_is_trampoline(pcs[i])) {
 			*is_cut = true;
-			break;
+			return kept;
 		}
 	}
-	return kept;
+	return sn_ompt_drop_frames(self, pcs, kept, is_cut);
 }
 
 /* A pc outside all known modules may be in one that was loaded since: learn of it and walk again.

@@ -39,6 +39,7 @@ static void lay_out(struct sn_thread *thread)
 
 	thread->handler_stack_top = block + 4096 + SN_STACK_BYTES;
 	thread->cache = sn_unwind_cache_place(block + 4096 + SN_STACK_BYTES, SN_CACHE_BYTES);
+	thread->regions = (struct sn_region *)(void *)(block + SN_BLOCK_BYTES - 8192);
 	thread->pcs = (uint64_t *)(void *)(block + 4096 + SN_STACK_BYTES + SN_CACHE_BYTES);
 }
 
@@ -48,6 +49,7 @@ static void clear(struct sn_thread *thread)
 	struct sn_thread kept = { .block_index = thread->block_index,
 				  .handler_stack_top = thread->handler_stack_top,
 				  .cache = thread->cache,
+				  .regions = thread->regions,
 				  .pcs = thread->pcs };
 
 	*thread = kept;
@@ -166,6 +168,7 @@ void sn_thread_begin(struct sn_thread *self, bool is_main)
 		self->before_system_ns = (int64_t)sn_config.settings.used_system_ns;
 	}
 	atomic_fetch_add_explicit(&sn_header()->threads_started, 1, memory_order_relaxed);
+	atomic_fetch_add(&sn_state->live_threads, 1);
 	write_start(self);
 	if (!sn_state->is_sealed)
 		install_altstack(self);
@@ -266,6 +269,7 @@ void sn_thread_end(void)
 		sn_thread_write_account(self, &self->writer, SN_RECORD_THREAD_END, now_ns);
 	}
 	sn_writer_release(&self->writer);
+	atomic_fetch_sub(&sn_state->live_threads, 1);
 	if (!self->has_altstack && !sn_state->is_sealed) {
 		stack_t off = { .ss_flags = SS_DISABLE };
 		SYS(sigaltstack, &off, NULL);

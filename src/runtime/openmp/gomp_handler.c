@@ -1,4 +1,5 @@
 #include "runtime/core/real.h"
+#include "runtime/openmp/ompt.h"
 #include "runtime/openmp/regions.h"
 
 #include <dlfcn.h>
@@ -59,11 +60,17 @@ uint32_t sn_region_stack(struct sn_thread *self, struct sn_region *region, int64
 					   .stacks = &window,
 					   .stack_count = 1 };
 	struct sn_unwind_walk_result result = { 0 };
+	/* a walk takes its first pc for an exact one; behind a call it is one byte further */
+	if (!region->is_exact)
+		regs.value[SN_UNWIND_RIP]--;
 	/* behind the frames that the caller has there */
 	uint64_t *pcs = self->pcs + SN_FRAMES_MAX;
 	uint32_t count =
 		sn_unwind_walk(&target, &regs, self->cache, pcs, SN_FRAMES_MAX / 2, &result);
 	uint32_t kept = 0, parent = 0;
+	bool is_cut = false;
+	if (!region->is_exact && count > 0)
+		pcs[0]++;
 	for (uint32_t i = 0; i < count; i++) {
 		bool is_ours = pcs[i] - sn_config.library_start <
 			       sn_config.library_end - sn_config.library_start;
@@ -74,6 +81,11 @@ uint32_t sn_region_stack(struct sn_thread *self, struct sn_region *region, int64
 			break;
 		}
 	}
+	struct sn_thread as_creator = { .region = region->outer };
+	if (!parent)
+		kept = sn_ompt_drop_frames(&as_creator, pcs, kept, &is_cut);
+	if (is_cut)
+		parent = sn_region_stack(self, region->outer, now_ns);
 	uint32_t flags = result.end == SN_UNWIND_COMPLETE ? 1 : parent ? 32 : 16;
 	uint32_t id = sn_stack_intern(&self->writer, pcs, kept, flags, parent, now_ns);
 	atomic_store_explicit(&region->stack, id ? id : UINT32_MAX, memory_order_release);
@@ -92,6 +104,7 @@ static inline __attribute__((always_inline)) bool open_region(struct sn_region *
 	uint64_t sp = region->regs.value[SN_UNWIND_RSP];
 	region->stack_end = sp >= self->stack_start && sp < self->stack_end ? self->stack_end : 0;
 	region->outer = self->region;
+	region->is_exact = true;
 	atomic_store_explicit(&region->stack, 0, memory_order_relaxed);
 	region->body = body;
 	region->argument = argument;

@@ -14,6 +14,7 @@ struct sn_region {
 	uint64_t stack_end;	    /* of the creator's stack; 0: not known, no stitching */
 	struct sn_region *outer;    /* the creator's own region */
 	_Atomic uint32_t stack;	    /* 0: not walked yet; UINT32_MAX: cannot be walked */
+	bool is_exact;		    /* regs are at an instruction, not behind a call */
 	void (*body)(void *);
 	void *argument;
 };

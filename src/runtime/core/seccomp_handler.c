@@ -1,0 +1,213 @@
+#include <errno.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stdarg.h>
+
+#include "runtime/core/real.h"
+#include "runtime/core/runtime.h"
+#include "runtime/core/signals.h"
+#include "runtime/sync/waits.h"
+
+/*
+ * A seccomp filter may kill at any system call. Once one is in place we make none but the return
+ * from our handlers, and if the filter would not have that either, our events are taken away
+ * before.
+ */
+
+enum { FILTER_WORDS = 16 };
+
+static uint32_t load(const struct seccomp_data *data, uint32_t offset)
+{
+	uint32_t word = 0;
+
+	if (offset <= sizeof *data - 4)
+		__builtin_memcpy(&word, (const uint8_t *)data + offset, 4);
+	return word;
+}
+
+static uint32_t calculate(uint16_t code, uint32_t a, uint32_t b)
+{
+	switch (BPF_OP(code)) {
+	case BPF_ADD:
+		return a + b;
+	case BPF_SUB:
+		return a - b;
+	case BPF_MUL:
+		return a * b;
+	case BPF_DIV:
+		return b ? a / b : 0;
+	case BPF_OR:
+		return a | b;
+	case BPF_AND:
+		return a & b;
+	case BPF_XOR:
+		return a ^ b;
+	case BPF_LSH:
+		return b < 32 ? a << b : 0;
+	case BPF_RSH:
+		return b < 32 ? a >> b : 0;
+	case BPF_NEG:
+		return -a;
+	default:
+		return a;
+	}
+}
+
+static bool jumps(uint16_t code, uint32_t a, uint32_t b)
+{
+	switch (BPF_OP(code)) {
+	case BPF_JEQ:
+		return a == b;
+	case BPF_JGT:
+		return a > b;
+	case BPF_JGE:
+		return a >= b;
+	default:
+		return (a & b) != 0; /* BPF_JSET */
+	}
+}
+
+/* Runs the classic BPF program (linux/filter.h) as the kernel would. Jumps only go forwards. */
+static uint32_t run_filter(const struct sock_fprog *program, const struct seccomp_data *data)
+{
+	uint32_t a = 0, x = 0, memory[FILTER_WORDS] = { 0 };
+
+	for (uint32_t at = 0; at < program->len; at++) {
+		const struct sock_filter *step = &program->filter[at];
+		uint32_t operand = BPF_SRC(step->code) == BPF_X ? x : step->k;
+		switch (BPF_CLASS(step->code)) {
+		case BPF_LD:
+			a = BPF_MODE(step->code) == BPF_ABS   ? load(data, step->k)
+			    : BPF_MODE(step->code) == BPF_MEM ? memory[step->k % FILTER_WORDS]
+			    : BPF_MODE(step->code) == BPF_LEN ? sizeof *data
+							      : step->k;
+			break;
+		case BPF_LDX:
+			x = BPF_MODE(step->code) == BPF_MEM   ? memory[step->k % FILTER_WORDS]
+			    : BPF_MODE(step->code) == BPF_LEN ? sizeof *data
+							      : step->k;
+			break;
+		case BPF_ST:
+			memory[step->k % FILTER_WORDS] = a;
+			break;
+		case BPF_STX:
+			memory[step->k % FILTER_WORDS] = x;
+			break;
+		case BPF_ALU:
+			a = calculate(step->code, a, operand);
+			break;
+		case BPF_JMP:
+			if (BPF_OP(step->code) == BPF_JA)
+				at += step->k;
+			else
+				at += jumps(step->code, a, operand) ? step->jt : step->jf;
+			break;
+		case BPF_RET:
+			return BPF_RVAL(step->code) == BPF_A ? a : step->k;
+		default:
+			if (BPF_MISCOP(step->code) == BPF_TAX)
+				x = a;
+			else
+				a = x;
+		}
+	}
+	return SECCOMP_RET_KILL_PROCESS;
+}
+
+static bool allows_sigreturn(const struct sock_fprog *program)
+{
+	struct seccomp_data data = { .nr = SYS_rt_sigreturn, .arch = AUDIT_ARCH_X86_64 };
+	uint32_t action = run_filter(program, &data) & SECCOMP_RET_ACTION_FULL;
+
+	return action == SECCOMP_RET_ALLOW || action == SECCOMP_RET_LOG;
+}
+
+static void stop_all_events(void)
+{
+	uint32_t count = atomic_load(&sn_state->next_block);
+
+	for (uint32_t i = 0; i < count && i < SN_BLOCKS_MAX; i++) {
+		struct sn_thread *thread = sn_state->blocks[i];
+		if (thread && atomic_load(&thread->is_live))
+			sn_events_stop(thread);
+	}
+}
+
+/* Before the filter is there. program: NULL for strict mode, which allows the return. */
+static void prepare(const struct sock_fprog *program)
+{
+	if (!sn_is_active() || sn_state->is_sealed)
+		return;
+	if (program && !allows_sigreturn(program))
+		stop_all_events();
+	/* from here on no handler makes a call, though the filter comes a moment later */
+	sn_state->is_sealed = 1;
+	sn_config.is_sealed = true;
+}
+
+static void conclude(bool is_installed)
+{
+	if (!sn_is_active())
+		return;
+	if (is_installed) {
+		sn_warn(SN_WARN_SECCOMP);
+		return;
+	}
+	sn_state->is_sealed = 0;
+	sn_config.is_sealed = false;
+	if (sn_self && !sn_self->event_page && !sn_self->has_sample_timer)
+		sn_events_start(sn_self);
+}
+
+SN_EXPORT int prctl(int option, ...)
+{
+	va_list arguments;
+	va_start(arguments, option);
+	unsigned long a = va_arg(arguments, unsigned long), b = va_arg(arguments, unsigned long),
+		      c = va_arg(arguments, unsigned long), d = va_arg(arguments, unsigned long);
+	va_end(arguments);
+
+	if (option != PR_SET_SECCOMP)
+		return REAL(prctl)(option, a, b, c, d);
+	bool was_sealed = sn_state->is_sealed;
+	prepare(a == SECCOMP_MODE_FILTER ? (const struct sock_fprog *)b : NULL);
+	int result = REAL(prctl)(option, a, b, c, d);
+	if (!was_sealed)
+		conclude(result == 0);
+	return result;
+}
+
+SN_EXPORT long syscall(long number, ...)
+{
+	va_list arguments;
+	va_start(arguments, number);
+	long a = va_arg(arguments, long), b = va_arg(arguments, long), c = va_arg(arguments, long),
+	     d = va_arg(arguments, long), e = va_arg(arguments, long), f = va_arg(arguments, long);
+	va_end(arguments);
+
+	if (!sn_is_active())
+		return REAL(syscall)(number, a, b, c, d, e, f);
+	if (number == SYS_seccomp &&
+	    (a == SECCOMP_SET_MODE_STRICT || a == SECCOMP_SET_MODE_FILTER)) {
+		bool was_sealed = sn_state->is_sealed;
+		prepare(a == SECCOMP_SET_MODE_FILTER ? (const struct sock_fprog *)c : NULL);
+		long result = REAL(syscall)(number, a, b, c, d, e, f);
+		if (!was_sealed)
+			conclude(result == 0 ||
+				 (result > 0 && b & SECCOMP_FILTER_FLAG_NEW_LISTENER));
+		return result;
+	}
+	if (number == SYS_exit_group)
+		sn_finish(SN_DATA_EXITED, (int)a & 0xff);
+	if (number == SYS_rt_sigprocmask && d == 8 && sn_self)
+		return sn_signals_raw_mask((int)a, (const void *)b, (void *)c);
+	if (number != SYS_futex)
+		return REAL(syscall)(number, a, b, c, d, e, f);
+	uint64_t begin = sn_wait_begin();
+	if (sn_self)
+		sn_self->own_eintr = 0;
+	long result = REAL(syscall)(number, a, b, c, d, e, f);
+	sn_wait_end(begin, SN_WAIT_IS_OTHER, (void *)sn_real.real_syscall);
+	return result;
+}

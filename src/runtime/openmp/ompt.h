@@ -1,0 +1,26 @@
+/**
+ * The part of OpenMP 5.0's tools interface (OMPT, section 4 of the specification) that is used
+ * here.
+ */
+#ifndef SN_RUNTIME_OPENMP_OMPT_H
+#define SN_RUNTIME_OPENMP_OMPT_H
+
+#include "runtime/core/runtime.h"
+
+union sn_ompt_data { /* ompt_data_t */
+	uint64_t value;
+	void *pointer;
+};
+
+void sn_ompt_parallel_begin(union sn_ompt_data *task, const void *frame,
+			    union sn_ompt_data *parallel, unsigned threads, int flags,
+			    const void *return_address);
+void sn_ompt_parallel_end(union sn_ompt_data *parallel, union sn_ompt_data *task, int flags,
+			  const void *return_address);
+void sn_ompt_implicit_task(int endpoint, union sn_ompt_data *parallel, union sn_ompt_data *task,
+			   unsigned threads, unsigned index, int flags);
+/** Cleans a walked stack of the library's own frames; see the function. */
+uint32_t sn_ompt_drop_frames(const struct sn_thread *self, uint64_t *pcs, uint32_t count,
+			     bool *is_cut);
+
+#endif
