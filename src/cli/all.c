@@ -11,6 +11,7 @@
 	X(calibrate)                                                                               \
 	X(lattice)                                                                                 \
 	X(structure)                                                                               \
+	X(doctor)                                                                                  \
 	X(list)                                                                                    \
 	X(help)                                                                                    \
 	X(comm)                                                                                    \
