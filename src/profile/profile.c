@@ -67,6 +67,7 @@ struct builder {
 	uint64_t *thread_stack_ns; /* by stack, of the thread in work */
 	uint8_t *thread_stack_seen;
 	SN_VEC(uint32_t) touched;
+	uint64_t remainder_ns; /* user time of the thread in work that no observation stands for */
 	struct sn_weight *system_stacks; /* by stack: the part spent in the kernel */
 };
 
@@ -300,6 +301,14 @@ static void transition_count(struct builder *b, const struct sn_sample *from,
 	}
 }
 
+static void stack_touch(struct builder *b, uint32_t stack)
+{
+	if (!b->thread_stack_seen[stack]) {
+		b->thread_stack_seen[stack] = 1;
+		sn_vec_push(&b->touched, stack);
+	}
+}
+
 static void sample_add(struct builder *b, const struct sn_sample *sample, uint32_t stack)
 {
 	struct sn_profile *profile = b->profile;
@@ -308,6 +317,11 @@ static void sample_add(struct builder *b, const struct sn_sample *sample, uint32
 	bool is_observation = !(sample->flags & SN_SAMPLE_REMAINDER);
 	struct sn_weight *cpu = &profile->cpus[sample->cpu < 1023 ? sample->cpu : 1023];
 
+	if (!is_observation && !is_system && stack == b->program->stack_count) {
+		b->remainder_ns += sample->cpu_ns;
+		cpu->cpu_ns += sample->cpu_ns;
+		return;
+	}
 	weight->cpu_ns += sample->cpu_ns;
 	weight->samples += is_observation;
 	cpu->cpu_ns += sample->cpu_ns;
@@ -325,15 +339,47 @@ static void sample_add(struct builder *b, const struct sn_sample *sample, uint32
 		b->observed_ns += sample->cpu_ns;
 		profile->late_samples += (sample->flags & SN_SAMPLE_LATE) != 0;
 	}
-	if (!b->thread_stack_seen[stack]) {
-		b->thread_stack_seen[stack] = 1;
-		sn_vec_push(&b->touched, stack);
-	}
+	stack_touch(b, stack);
 	b->thread_stack_ns[stack] += sample->cpu_ns;
+}
+
+/* The user time after a thread's last sample is spread over where the thread was seen, in
+ * proportion: with a random first period that is where it is expected. A thread that was never seen
+ * keeps it as time without a stack. */
+static void remainder_spread(struct builder *b)
+{
+	uint64_t sum = 0, before = 0, given = 0, rest = b->remainder_ns;
+	uint32_t none = b->program->stack_count;
+
+	b->remainder_ns = 0;
+	for (size_t i = 0; i < b->touched.count; i++)
+		if (b->touched.items[i] != none)
+			sum += b->thread_stack_ns[b->touched.items[i]];
+	if (!rest)
+		return;
+	if (!sum) {
+		stack_touch(b, none);
+		b->thread_stack_ns[none] += rest;
+		b->profile->stacks[none].cpu_ns += rest;
+		return;
+	}
+	for (size_t i = 0; i < b->touched.count; i++) {
+		uint32_t stack = b->touched.items[i];
+		uint64_t upto;
+
+		if (stack == none)
+			continue;
+		before += b->thread_stack_ns[stack];
+		upto = (uint64_t)((unsigned __int128)rest * before / sum);
+		b->thread_stack_ns[stack] += upto - given;
+		b->profile->stacks[stack].cpu_ns += upto - given;
+		given = upto;
+	}
 }
 
 static void thread_flush(struct builder *b, uint32_t thread)
 {
+	remainder_spread(b);
 	for (size_t i = 0; i < b->touched.count; i++) {
 		uint32_t stack = b->touched.items[i];
 		struct cell cell = { thread, stack, b->thread_stack_ns[stack] };

@@ -390,7 +390,8 @@ static void add_missing(struct sn_text *text, const char *what, uint64_t ns, uin
 	double share = sn_share(ns, of_ns);
 
 	if (share >= 0.05)
-		sn_text_addf(text, "%s%s (%.0f %%)", text->length ? ", " : "", what, 100 * share);
+		sn_text_addf(text, "%s%s (%.0f %% of its time)", text->length ? ", " : "", what,
+			     100 * share);
 }
 
 static void put_compile(const struct page *page, struct sn_text *line)
@@ -408,7 +409,7 @@ static void put_compile(const struct page *page, struct sn_text *line)
 		if (missing.length) {
 			sn_text_add(line, " Compiled without: ");
 			sn_text_add(line, sn_program_module_name(s->profile->program, f->module));
-			sn_text_addf(line, ": %s of its time", missing.chars);
+			sn_text_addf(line, ": %s", missing.chars);
 			if (f->compiler[0])
 				sn_text_addf(line, "; %s", f->compiler);
 			put_line(page, line);

@@ -185,6 +185,7 @@ static void source_row(const struct sn_view_input *input, struct sn_table *table
 	if (length || text)
 		sn_table_set_text(table, X_TEXT, copy);
 	free(copy);
+	sn_table_set_text(table, X_HEAT, "");
 	if (number >= sums->count || sn_weight_is_empty(&sums->inclusive[number]))
 		return;
 	sn_table_set_real(table, X_EXCLUSIVE, (double)sums->exclusive[number].cpu_ns / 1e9);
@@ -402,6 +403,7 @@ static unsigned instruction_row(struct listing *l, uint64_t link_addr, const uin
 		snprintf(hex + 2 * i, sizeof(hex) - 2 * i, "%02x", bytes[i]);
 	sn_table_set_text(l->table, A_BYTES, hex);
 	instruction_place(l, link_addr);
+	sn_table_set_text(l->table, A_HEAT, "");
 	length = length ? length : 1;
 	instruction_weights(l, link_addr, length, &exclusive, &inclusive);
 	if (sn_weight_is_empty(&inclusive))

@@ -178,6 +178,38 @@ TEST(kernel_time_goes_to_io_or_to_system)
 	fixture_end(&f);
 }
 
+static void push_remainder(struct fixture *f, uint32_t thread, uint64_t cpu_ns, uint16_t flags)
+{
+	struct sn_sample sample = { .time_ns = 9000000000,
+				    .cpu_ns = cpu_ns,
+				    .thread = thread,
+				    .stack = SN_NONE,
+				    .flags = flags | SN_SAMPLE_REMAINDER };
+
+	sn_vec_push(&f->experiment->samples, sample);
+}
+
+TEST(what_is_left_at_exit_goes_where_the_thread_was_seen)
+{
+	struct fixture f;
+
+	fixture_begin(&f);
+	fixture_add_thread(&f, 0, 101, "short");
+	fixture_samples(&f, 0, fixture_stack(&f, 0, 1, APP, LEAF), 3, 1000);
+	fixture_samples(&f, 0, fixture_stack(&f, 0, 1, APP, FIB), 1, 1000);
+	push_remainder(&f, 0, 800000, 0);
+	push_remainder(&f, 0, 5000, SN_SAMPLE_SYSTEM); /* the kernel's own: at no function */
+	push_remainder(&f, 1, 70000, 0);	       /* never seen: time without a stack */
+	fixture_profile(&f, NULL);
+	CHECK_INT(f.profile->functions[fixture_function(&f, "leaf")].exclusive.cpu_ns, 3600000);
+	CHECK_INT(f.profile->functions[fixture_function(&f, "fib")].exclusive.cpu_ns, 1200000);
+	CHECK_INT(f.profile->functions[fixture_function(&f, "[no stack]")].exclusive.cpu_ns, 75000);
+	CHECK_INT(f.profile->total.cpu_ns, 4875000);
+	CHECK_INT(f.profile->total.samples, 4);
+	CHECK_INT(f.profile->threads[1].cpu_ns, 70000);
+	fixture_end(&f);
+}
+
 TEST(filters_by_time_thread_process_module_and_function)
 {
 	uint32_t other_process, leaf, sin;
