@@ -56,7 +56,7 @@ def counted(path):
 
 def foretold(text):
     """Arcs of --explain, or None where it says that they depend on data."""
-    if 'depend' in text:
+    if 'depend' in text or not text:
         return None
     pairs = collections.Counter()
     for a, b, messages, size in re.findall(r'node (\d+) -> node (\d+): (\d+) messages?, (\d+) bytes?', text):

@@ -28,6 +28,7 @@ struct sn_pnd_emitter {
 	struct sn_text *tables; /* descriptors of optimised nests, before the phases' functions */
 	int indent;
 	int temp_count, nest_count;
+	unsigned nest_mark;
 	const struct sn_pnd_phase *phase;
 	SN_VEC(struct sn_pnd_site) sites;
 	SN_VEC(struct sn_pnd_point) points; /* by statement id */

@@ -17,6 +17,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "sections.h"
+
 enum { PD_RANK_MAX = 8, PD_PARAMS_MAX = 256 };
 
 enum pd_mode { PD_IN, PD_OUT, PD_INOUT };
@@ -94,6 +96,10 @@ __attribute__((noreturn, format(printf, 1, 2))) void pd_die(const char *format, 
 /** --check: the subscript, or the end of the run with a sentence that names the place. */
 long pd_check(long subscript, long extent, const char *array, const char *file, int line);
 
+/** Brings what the nodes need of an array to where they need it; all nodes call it together. */
+void pd_exchange(const struct pd_moves *moves, void *storage, const long *target_base,
+		 const long *source_base, const struct pd_range *loops);
+
 /* ---- instrumentation ---- */
 
 struct pd_counter {
@@ -156,6 +162,19 @@ static inline void pd_done(int point)
 		pd_executions[point]++;
 	if (PD_TRACED)
 		pd_trace_point(point);
+}
+
+/* In a loop that counts its executions at once (pd_done_many), only a trace sees each one. */
+static inline void pd_done_each(int point)
+{
+	if (PD_TRACED)
+		pd_trace_point(point);
+}
+
+static inline void pd_done_many(int point, long count)
+{
+	if (PD_PROFILED && count > 0)
+		pd_executions[point] += (uint64_t)count;
 }
 
 static inline void pd_observe(int point)

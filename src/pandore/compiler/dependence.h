@@ -1,0 +1,22 @@
+/**
+ * Dependences between the writes and the reads of a nest, and what they allow.
+ */
+#ifndef SN_PANDORE_COMPILER_DEPENDENCE_H
+#define SN_PANDORE_COMPILER_DEPENDENCE_H
+
+#include "pandore/compiler/nest.h"
+
+/** Sets ref->level and ref->is_local: the outermost place of its messages that no true dependence
+ *  forbids (GCD test and bounds of affine forms, Banerjee, "Dependence Analysis for
+ *  Supercomputing", 1988; what they cannot exclude is taken to be there). */
+void sn_nest_place(const struct sn_nest *nest, struct sn_nest_ref *ref);
+
+/** Sets how each loop is run, and moves messages to the starts of spans where loops are pipelined.
+ */
+void sn_nest_choose_modes(struct sn_nest *nest);
+
+/** One layout of blocks on nodes. */
+bool sn_nest_same_layout(const struct sn_pnd_var *a, const struct sn_pnd_var *b);
+bool sn_affine_equal(const struct sn_affine *a, const struct sn_affine *b);
+
+#endif

@@ -1,0 +1,401 @@
+/* Reading a loop nest: loops, assignments, references, affine forms. */
+#include "pandore/compiler/nest.h"
+
+#include <string.h>
+
+#include "pandore/compiler/dependence.h"
+
+enum { COEFFICIENT_MAX = 1 << 30 };
+
+static bool refuse(struct sn_nest *nest, struct sn_pnd_pos pos, const char *why)
+{
+	if (!nest->refusal) {
+		nest->refusal = why;
+		nest->refusal_pos = pos;
+	}
+	return false;
+}
+
+int sn_nest_ancestor(const struct sn_nest *nest, int loop, int depth)
+{
+	while (loop >= 0 && nest->loops[loop].depth > depth)
+		loop = nest->loops[loop].parent;
+	return loop;
+}
+
+int sn_nest_loop_of(const struct sn_nest *nest, const struct sn_pnd_stmt *stmt)
+{
+	for (int i = 0; i < nest->loop_count; i++)
+		if (nest->loops[i].stmt == stmt)
+			return i;
+	return -1;
+}
+
+/* ---- what is written ---- */
+
+static bool mark_written(struct sn_nest *nest, const struct sn_pnd_stmt *s)
+{
+	switch (s->kind) {
+	case SN_S_ASSIGN:
+		s->lhs->var->nest_mark = nest->mark;
+		return true;
+	case SN_S_BLOCK:
+		for (const struct sn_pnd_var *v = s->locals; v; v = v->next)
+			if (v->rank || v->type == SN_T_VOID)
+				return refuse(nest, v->pos, "an array is declared inside the loop");
+		for (const struct sn_pnd_stmt *c = s->first; c; c = c->next)
+			if (!mark_written(nest, c))
+				return false;
+		return true;
+	case SN_S_IF:
+		return mark_written(nest, s->body) &&
+		       (!s->otherwise || mark_written(nest, s->otherwise));
+	case SN_S_FOR:
+		if (s->init)
+			s->init->lhs->var->nest_mark = nest->mark;
+		if (s->step)
+			s->step->lhs->var->nest_mark = nest->mark;
+		return mark_written(nest, s->body);
+	case SN_S_EMPTY:
+		return true;
+	case SN_S_WHILE:
+	case SN_S_DO:
+		return refuse(nest, s->pos, "a while or do loop stands inside");
+	case SN_S_ZONE:
+		return refuse(nest, s->pos, "an instrumentation zone begins inside");
+	default:
+		return refuse(nest, s->pos, "an observation point stands inside");
+	}
+}
+
+/* ---- affine forms ---- */
+
+static int path_loop(const struct sn_nest *nest, int loop, const struct sn_pnd_var *var)
+{
+	for (; loop >= 0; loop = nest->loops[loop].parent)
+		if (nest->loops[loop].var == var)
+			return loop;
+	return -1;
+}
+
+static void affine_add(struct sn_affine *a, const struct sn_affine *b, int64_t factor)
+{
+	a->ok &= b->ok;
+	a->constant += factor * b->constant;
+	for (int i = 0; i < SN_NEST_LOOPS_MAX; i++)
+		a->coef[i] += factor * b->coef[i];
+	for (int i = 0; i < b->symbol_count; i++) {
+		int k = 0;
+
+		while (k < a->symbol_count && a->symbols[k].var != b->symbols[i].var)
+			k++;
+		if (k == SN_NEST_SYMBOLS_MAX) {
+			a->ok = false;
+			return;
+		}
+		if (k == a->symbol_count) {
+			a->symbols[a->symbol_count].var = b->symbols[i].var;
+			a->symbols[a->symbol_count++].coef = 0;
+		}
+		a->symbols[k].coef += factor * b->symbols[i].coef;
+	}
+	for (int i = 0; i < SN_NEST_LOOPS_MAX; i++)
+		a->ok &= a->coef[i] <= COEFFICIENT_MAX && a->coef[i] >= -COEFFICIENT_MAX;
+	a->ok &= a->constant <= COEFFICIENT_MAX && a->constant >= -COEFFICIENT_MAX;
+}
+
+static struct sn_affine affine_of(const struct sn_nest *nest, const struct sn_pnd_expr *e,
+				  int loop);
+
+static struct sn_affine affine_of_binary(const struct sn_nest *nest, const struct sn_pnd_expr *e,
+					 int loop)
+{
+	struct sn_affine none = { 0 }, a, b;
+	int64_t factor;
+
+	if (e->punct == '*') {
+		const struct sn_pnd_expr *other = e->b;
+
+		if (!sn_pnd_evaluate(e->a, &factor)) {
+			if (!sn_pnd_evaluate(e->b, &factor))
+				return none;
+			other = e->a;
+		}
+		if (factor > COEFFICIENT_MAX || factor < -COEFFICIENT_MAX)
+			return none;
+		a = affine_of(nest, other, loop);
+		b = (struct sn_affine){ .ok = true };
+		affine_add(&b, &a, factor);
+		return b;
+	}
+	if (e->punct != '+' && e->punct != '-')
+		return none;
+	a = affine_of(nest, e->a, loop);
+	b = affine_of(nest, e->b, loop);
+	affine_add(&a, &b, e->punct == '+' ? 1 : -1);
+	return a;
+}
+
+static struct sn_affine affine_of_variable(const struct sn_nest *nest, const struct sn_pnd_expr *e,
+					   int loop)
+{
+	struct sn_affine a = { .ok = true };
+	int l = path_loop(nest, loop, e->var);
+
+	if (l >= 0) {
+		a.coef[l] = 1;
+	} else if (e->var->nest_mark == nest->mark || e->var->kind == SN_VAR_ARGUMENT) {
+		a.ok = false;
+	} else {
+		a.symbol_count = 1;
+		a.symbols[0].var = e->var;
+		a.symbols[0].coef = 1;
+	}
+	return a;
+}
+
+static struct sn_affine affine_of(const struct sn_nest *nest, const struct sn_pnd_expr *e, int loop)
+{
+	struct sn_affine none = { 0 }, a = { .ok = true };
+	int64_t value;
+
+	if (e->type != SN_T_INT && e->type != SN_T_LONG && e->type != SN_T_CHAR)
+		return none;
+	if (sn_pnd_evaluate(e, &value)) {
+		a.constant = value;
+		a.ok = value <= COEFFICIENT_MAX && value >= -COEFFICIENT_MAX;
+		return a;
+	}
+	if (e->kind == SN_E_VAR)
+		return affine_of_variable(nest, e, loop);
+	if (e->kind == SN_E_BINARY)
+		return affine_of_binary(nest, e, loop);
+	if (e->kind == SN_E_UNARY && e->punct == '-') {
+		struct sn_affine inner = affine_of(nest, e->a, loop);
+
+		affine_add(&a, &inner, -1);
+		return a;
+	}
+	return none;
+}
+
+/* ---- loops ---- */
+
+/* The deepest loop whose counter an expression names; -1 if it names what the nest changes. */
+static int invariant_depth(const struct sn_nest *nest, const struct sn_pnd_expr *e, int loop)
+{
+	int depth = 0;
+	const struct sn_pnd_expr *parts[] = { e->a, e->b, e->c };
+
+	if (e->has_distributed)
+		return -1;
+	if (e->kind == SN_E_VAR || e->kind == SN_E_INDEX) {
+		int l = e->kind == SN_E_VAR ? path_loop(nest, loop, e->var) : -1;
+
+		if (l >= 0)
+			depth = nest->loops[l].depth;
+		else if (e->var->nest_mark == nest->mark)
+			return -1;
+	}
+	for (int i = 0; i < 3 + e->arg_count; i++) {
+		const struct sn_pnd_expr *part = i < 3 ? parts[i] : e->args[i - 3];
+		int d = part ? invariant_depth(nest, part, loop) : 0;
+
+		if (d < 0)
+			return -1;
+		depth = d > depth ? d : depth;
+	}
+	return depth;
+}
+
+static bool read_step(struct sn_nest *nest, struct sn_nest_loop *l)
+{
+	const struct sn_pnd_stmt *s = l->stmt->step;
+
+	if (!s || s->lhs->var != l->var || s->lhs->kind != SN_E_VAR)
+		return refuse(nest, l->stmt->pos, "the loop has no simple counter");
+	if (s->punct == SN_PUNCT2('+', '+'))
+		l->step = 1;
+	else if (s->punct == SN_PUNCT2('-', '-'))
+		l->step = -1;
+	else if (!s->rhs || !sn_pnd_evaluate(s->rhs, &l->step) || l->step == 0 ||
+		 l->step > COEFFICIENT_MAX || l->step < -COEFFICIENT_MAX ||
+		 (s->punct != SN_PUNCT2('+', '=') && s->punct != SN_PUNCT2('-', '=')))
+		return refuse(nest, s->pos, "the loop's step is not a constant");
+	if (s->punct == SN_PUNCT2('-', '='))
+		l->step = -l->step;
+	return true;
+}
+
+static bool read_condition(struct sn_nest *nest, struct sn_nest_loop *l)
+{
+	const struct sn_pnd_expr *c = l->stmt->cond;
+	bool less, with_equal;
+
+	if (!c || c->kind != SN_E_BINARY || c->a->kind != SN_E_VAR || c->a->var != l->var)
+		return refuse(nest, l->stmt->pos, "the loop's condition is not COUNTER < BOUND");
+	less = c->punct == '<' || c->punct == SN_PUNCT2('<', '=');
+	with_equal = c->punct == SN_PUNCT2('<', '=') || c->punct == SN_PUNCT2('>', '=');
+	if (sn_pnd_binary_level(c->punct) != 8 || less != (l->step > 0))
+		return refuse(nest, c->pos, "the loop's condition does not fit its step");
+	if (c->b->type >= SN_T_FLOAT || c->b->type == SN_T_UNSIGNED)
+		return refuse(nest, c->pos, "the loop's bound is not a signed integer");
+	l->end = c->b;
+	l->end_adjust = with_equal ? 0 : less ? -1 : 1;
+	return true;
+}
+
+static bool read_bounds(struct sn_nest *nest, struct sn_nest_loop *l)
+{
+	int a = invariant_depth(nest, l->start, l->parent);
+	int b = invariant_depth(nest, l->end, l->parent);
+	struct sn_affine start = affine_of(nest, l->start, l->parent);
+	struct sn_affine last = affine_of(nest, l->end, l->parent);
+
+	if (a < 0 || b < 0)
+		return refuse(nest, l->stmt->pos,
+			      "the loop's bounds change inside the nest or are "
+			      "distributed");
+	last.constant += l->end_adjust;
+	l->bounds_depth = a > b ? a : b;
+	l->low = l->step > 0 ? start : last;
+	l->high = l->step > 0 ? last : start;
+	return true;
+}
+
+static bool collect(struct sn_nest *nest, const struct sn_pnd_stmt *s, int loop, bool in_if);
+
+static bool collect_for(struct sn_nest *nest, const struct sn_pnd_stmt *s, int parent, bool in_if)
+{
+	struct sn_nest_loop *l = &nest->loops[nest->loop_count];
+	const struct sn_pnd_stmt *init = s->init;
+	int index = nest->loop_count;
+
+	if (nest->loop_count == SN_NEST_LOOPS_MAX ||
+	    (parent >= 0 && nest->loops[parent].depth == SN_NEST_DEPTH_MAX))
+		return refuse(nest, s->pos, "too many loops");
+	if (!init || init->lhs->kind != SN_E_VAR || init->punct != '=' || !init->rhs ||
+	    (init->lhs->var->type != SN_T_INT && init->lhs->var->type != SN_T_LONG) ||
+	    init->lhs->var->kind != SN_VAR_LOCAL)
+		return refuse(nest, s->pos, "the loop has no simple counter");
+	if (path_loop(nest, parent, init->lhs->var) >= 0)
+		return refuse(nest, s->pos, "two loops around each other have one counter");
+	*l = (struct sn_nest_loop){ .stmt = s,
+				    .var = init->lhs->var,
+				    .parent = parent,
+				    .depth = parent < 0 ? 1 : nest->loops[parent].depth + 1,
+				    .start = init->rhs,
+				    .is_conditional = in_if,
+				    .governed = -1,
+				    .key = -1 };
+	if (init->rhs->type >= SN_T_FLOAT || init->rhs->type == SN_T_UNSIGNED)
+		return refuse(nest, s->pos, "the loop's bound is not a signed integer");
+	if (!read_step(nest, l) || !read_condition(nest, l) || !read_bounds(nest, l))
+		return false;
+	nest->loop_count++;
+	return collect(nest, s->body, index, false);
+}
+
+/* ---- references ---- */
+
+static void read_subs(const struct sn_nest *nest, const struct sn_pnd_expr *e, int loop,
+		      struct sn_affine *subs)
+{
+	for (int d = 0; d < e->arg_count; d++)
+		subs[d] = affine_of(nest, e->args[d], loop);
+}
+
+static bool collect_refs(struct sn_nest *nest, const struct sn_pnd_expr *e,
+			 const struct sn_pnd_stmt *stmt, int loop, int order, int assign)
+{
+	struct sn_nest_ref *ref = &nest->refs[nest->ref_count];
+	const struct sn_pnd_expr *parts[3];
+
+	if (!e || !e->has_distributed)
+		return true;
+	parts[0] = e->a;
+	parts[1] = e->b;
+	parts[2] = e->c;
+	if (e->kind == SN_E_INDEX) {
+		for (int d = 0; d < e->arg_count; d++)
+			if (e->args[d]->has_distributed)
+				return refuse(nest, e->pos,
+					      "a subscript reads a distributed array");
+		if (nest->ref_count == SN_NEST_REFS_MAX)
+			return refuse(nest, e->pos, "too many references");
+		nest->ref_count++;
+		*ref = (struct sn_nest_ref){ .expr = e,
+					     .stmt = stmt,
+					     .loop = loop,
+					     .order = order,
+					     .assign = assign,
+					     .span_loop = -1 };
+		read_subs(nest, e, loop, ref->subs);
+		return true;
+	}
+	for (int i = 0; i < 3 + e->arg_count; i++)
+		if (!collect_refs(nest, i < 3 ? parts[i] : e->args[i - 3], stmt, loop, order,
+				  assign))
+			return false;
+	return true;
+}
+
+static bool collect_assign(struct sn_nest *nest, const struct sn_pnd_stmt *s, int loop)
+{
+	struct sn_nest_assign *a = &nest->assigns[nest->assign_count];
+	int needs = s->lhs->var->is_distributed ? nest->assign_count : -1;
+
+	if (nest->assign_count == SN_NEST_ASSIGNS_MAX)
+		return refuse(nest, s->pos, "too many assignments");
+	if (path_loop(nest, loop, s->lhs->var) >= 0)
+		return refuse(nest, s->pos, "a loop counter is written inside its loop");
+	*a = (struct sn_nest_assign){ .stmt = s, .loop = loop, .order = s->id };
+	nest->assign_count++;
+	for (int d = 0; d < s->lhs->arg_count; d++)
+		if (s->lhs->args[d]->has_distributed)
+			return refuse(nest, s->lhs->pos, "a subscript reads a distributed array");
+	if (s->lhs->var->is_distributed)
+		read_subs(nest, s->lhs, loop, a->subs);
+	return collect_refs(nest, s->rhs, s, loop, s->id, needs);
+}
+
+static bool collect(struct sn_nest *nest, const struct sn_pnd_stmt *s, int loop, bool in_if)
+{
+	switch (s->kind) {
+	case SN_S_BLOCK:
+		for (const struct sn_pnd_stmt *c = s->first; c; c = c->next)
+			if (!collect(nest, c, loop, in_if))
+				return false;
+		return true;
+	case SN_S_ASSIGN:
+		return collect_assign(nest, s, loop);
+	case SN_S_IF:
+		/* the condition comes before all assignments in the if */
+		if (!collect_refs(nest, s->cond, s, loop,
+				  nest->assign_count
+					  ? nest->assigns[nest->assign_count - 1].order + 1
+					  : 0,
+				  -1))
+			return false;
+		return collect(nest, s->body, loop, true) &&
+		       (!s->otherwise || collect(nest, s->otherwise, loop, true));
+	case SN_S_FOR:
+		return collect_for(nest, s, loop, in_if);
+	default:
+		return true;
+	}
+}
+
+bool sn_nest_plan(struct sn_nest *nest, const struct sn_pnd_program *program,
+		  const struct sn_pnd_stmt *root, unsigned mark)
+{
+	memset(nest, 0, sizeof(*nest));
+	nest->program = program;
+	nest->mark = mark;
+	if (!mark_written(nest, root) || !collect(nest, root, -1, false))
+		return false;
+	for (int i = 0; i < nest->ref_count; i++)
+		sn_nest_place(nest, &nest->refs[i]);
+	sn_nest_choose_modes(nest);
+	return true;
+}

@@ -1,0 +1,102 @@
+/**
+ * Loop nests of a phase: what they read and write, which values must move, and how far out of the
+ * loops the messages can be hoisted.
+ *
+ * Why it is right (docs/method/pandore.md has the argument in full): every node keeps remote
+ * elements where the sequential program has them. A message carries values current at its place in
+ * the program, so moving it outwards is right as long as no write between its new place and the
+ * read can change what is read; sending more than is needed is always right.
+ */
+#ifndef SN_PANDORE_COMPILER_NEST_H
+#define SN_PANDORE_COMPILER_NEST_H
+
+#include "pandore/compiler/ast.h"
+
+enum {
+	SN_NEST_LOOPS_MAX = 24,
+	SN_NEST_DEPTH_MAX = 8,
+	SN_NEST_ASSIGNS_MAX = 64,
+	SN_NEST_REFS_MAX = 256,
+	SN_NEST_SYMBOLS_MAX = 4,
+};
+
+/** constant + sum coef[l] * counter of loop l + sum of scalars that the nest does not write. */
+struct sn_affine {
+	bool ok;
+	int64_t constant, coef[SN_NEST_LOOPS_MAX];
+	struct {
+		const struct sn_pnd_var *var;
+		int64_t coef;
+	} symbols[SN_NEST_SYMBOLS_MAX];
+	int symbol_count;
+};
+
+enum sn_loop_mode {
+	SN_LOOP_PLAIN, /* every node runs every iteration */
+	SN_LOOP_OWN,   /* spans that this node owns */
+	SN_LOOP_SPANS, /* every node walks all spans: messages at a span's start, its owner computes
+			*/
+	SN_LOOP_PIPE,  /* this loop and the one in it: strips of one, spans of the other */
+};
+
+struct sn_nest_loop {
+	const struct sn_pnd_stmt *stmt;
+	struct sn_pnd_var *var;
+	int parent, depth; /* depth of the outermost is 1 */
+	int64_t step;
+	const struct sn_pnd_expr *start, *end;
+	int64_t end_adjust;	    /* the last value is end + end_adjust, or before it */
+	struct sn_affine low, high; /* bounds of the counter's values */
+	int bounds_depth;	    /* loops whose counters the bounds name, deepest; 0: none */
+	bool is_conditional;	    /* stands in an if within its parent */
+	enum sn_loop_mode mode;
+	bool is_uniform, is_complete; /* one owner for all it assigns; known from here on */
+	int governed;		      /* dimension of the key that this counter decides, or -1 */
+	int key;		      /* an assignment whose target is the key, or -1 */
+	int pipe_spans, pipe_strips;  /* loops, of SN_LOOP_PIPE */
+};
+
+struct sn_nest_assign {
+	const struct sn_pnd_stmt *stmt;
+	int loop, order;
+	struct sn_affine subs[SN_PND_RANK_MAX]; /* of a distributed target */
+};
+
+struct sn_nest_ref {
+	const struct sn_pnd_expr *expr;
+	const struct sn_pnd_stmt *stmt; /* the assignment, or the if whose condition it is in */
+	int loop, order;
+	int assign; /* who needs it: the owner of this assignment's target; -1: every node */
+	struct sn_affine subs[SN_PND_RANK_MAX];
+	int level;     /* messages stand inside the loops of depth 1..level */
+	int span_loop; /* ... and at the start of this loop's spans; -1: not */
+	bool is_local; /* always where it is needed */
+	int site;
+};
+
+struct sn_nest {
+	const struct sn_pnd_program *program;
+	unsigned mark;
+	struct sn_nest_loop loops[SN_NEST_LOOPS_MAX];
+	int loop_count;
+	struct sn_nest_assign assigns[SN_NEST_ASSIGNS_MAX];
+	int assign_count;
+	struct sn_nest_ref refs[SN_NEST_REFS_MAX];
+	int ref_count;
+	const char *refusal; /* why the nest cannot be optimised */
+	struct sn_pnd_pos refusal_pos;
+};
+
+/** Reads and plans the nest. False with `refusal` set if it must stay naive. */
+bool sn_nest_plan(struct sn_nest *nest, const struct sn_pnd_program *program,
+		  const struct sn_pnd_stmt *root, unsigned mark);
+
+/** The loop at `depth` around (or equal to) `loop`. */
+int sn_nest_ancestor(const struct sn_nest *nest, int loop, int depth);
+int sn_nest_loop_of(const struct sn_nest *nest, const struct sn_pnd_stmt *stmt);
+/** The statement before which a reference's messages stand, if not at a span's start. */
+const struct sn_pnd_stmt *sn_nest_anchor(const struct sn_nest *nest, const struct sn_nest_ref *ref);
+/** True if a message stands inside this loop. */
+bool sn_nest_has_inner_messages(const struct sn_nest *nest, int loop);
+
+#endif
