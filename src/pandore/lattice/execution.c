@@ -7,7 +7,7 @@
 
 #include "base/alloc.h"
 
-static const uint64_t TABLES_MAX_BYTES = 8ull << 30;
+static const uint64_t TABLES_MAX_BYTES = 8000000000;
 static const uint32_t NO_NAME = UINT32_MAX;
 
 struct sn_execution_record {

@@ -97,10 +97,11 @@ static enum sn_interval_outcome count_at(struct windows *w, uint32_t depth, uint
 static uint32_t find_length(struct windows *w, double *seconds)
 {
 	uint32_t span = w->depth_last - w->depth_first, length = 1;
-	uint64_t left_ns = w->limits->deadline_ns - sn_now_ns();
+	uint64_t now_ns = sn_now_ns();
+	uint64_t left_ns = w->limits->deadline_ns > now_ns ? w->limits->deadline_ns - now_ns : 0;
 
 	*seconds = 1e-4;
-	for (uint32_t trial = 2; trial <= span; trial *= 2) {
+	for (uint32_t trial = 1; trial <= span; trial *= 2) {
 		struct sn_interval_counts counts;
 		uint64_t started_ns = sn_now_ns(), taken_ns;
 
@@ -109,10 +110,11 @@ static uint32_t find_length(struct windows *w, double *seconds)
 			break;
 		sn_interval_counts_free(&counts);
 		taken_ns = sn_now_ns() - started_ns;
+		/* Many windows of a few steps tell more than a few of many. */
+		if (trial > 2 && taken_ns > left_ns / 100)
+			break;
 		length = trial;
 		*seconds = (double)taken_ns / 1e9;
-		if (taken_ns > left_ns / 20)
-			break;
 	}
 	return length;
 }
@@ -160,6 +162,8 @@ void sn_lattice_windows_add(struct sn_lattice_profile *profile,
 {
 	struct windows w = { .order = order, .from = from, .to = to, .limits = limits };
 
+	if (sn_now_ns() >= limits->deadline_ns)
+		return;
 	w.depths = sn_alloc_zeroed(order->base[order->process_count] + 1, sizeof(uint32_t));
 	w.lower = sn_alloc_zeroed(order->process_count, sizeof(uint32_t));
 	w.upper = sn_alloc_zeroed(order->process_count, sizeof(uint32_t));
@@ -174,8 +178,7 @@ void sn_lattice_windows_add(struct sn_lattice_profile *profile,
 			w.depth_first = first - 1 < w.depth_first ? first - 1 : w.depth_first;
 			w.depth_last = last > w.depth_last ? last : w.depth_last;
 		}
-	if (sn_now_ns() < limits->deadline_ns)
-		add_windows(&w, profile);
+	add_windows(&w, profile);
 	free(w.depths);
 	free(w.lower);
 	free(w.upper);

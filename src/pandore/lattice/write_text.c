@@ -44,12 +44,15 @@ static void add_histogram(struct sn_text *text, const struct sn_interval_counts 
 static void add_counts(struct sn_text *text, const struct sn_lattice_window *window)
 {
 	const struct sn_interval_counts *counts = &window->counts;
+	double mean = sn_lattice_window_mean(window);
 
 	sn_text_add(text, "cuts ");
 	add_integer(text, counts->cuts, counts->limbs);
 	sn_text_add(text, "   arcs ");
 	add_integer(text, counts->arcs, counts->limbs);
-	sn_text_addf(text, "   mean out-degree %.3f\n", sn_lattice_window_mean(window));
+	if (!isnan(mean))
+		sn_text_addf(text, "   mean out-degree %.3f", mean);
+	sn_text_add(text, "\n");
 }
 
 static void add_windows(struct sn_text *text, const struct sn_lattice_answer *answer)

@@ -7,6 +7,7 @@
 #include "pandore/lattice/lattice.h"
 
 #include "brute.h"
+#include "pandore/lattice/enumerate.h"
 
 TEST(figure_2a_has_15_cuts)
 {
@@ -106,6 +107,85 @@ TEST(a_thousand_random_executions_agree_with_brute_force)
 		REQUIRE(agrees_with_counts(&brute, &execution->observed));
 		REQUIRE(agrees_with_profile(&brute, &execution->observed));
 		brute_free(&brute);
+		sn_execution_free(execution);
+		made_free(&made);
+	}
+}
+
+/* What a visit of all cuts sees between two of them. */
+struct between {
+	const struct sn_lattice_order *order;
+	uint32_t a[8], b[8], level_of_a;
+	struct brute seen;
+};
+
+static bool look_between(void *context, const uint32_t *cut, uint32_t level)
+{
+	struct between *w = context;
+	uint32_t degree = 0, next[8];
+
+	for (uint32_t p = 0; p < w->order->process_count; p++)
+		if (cut[p] < w->a[p] || cut[p] > w->b[p])
+			return true;
+	for (uint32_t p = 0; p < w->order->process_count; p++) {
+		const uint32_t *past;
+		bool holds = cut[p] < w->b[p];
+
+		memcpy(next, cut, w->order->process_count * sizeof(uint32_t));
+		past = sn_lattice_past(w->order, p, cut[p] + holds);
+		for (uint32_t q = 0; q < w->order->process_count; q++)
+			holds = holds && (q == p || past[q] <= next[q]);
+		degree += holds;
+	}
+	w->seen.cuts++;
+	w->seen.arcs += degree;
+	w->seen.levels[level - w->level_of_a]++;
+	w->seen.level_arcs[level - w->level_of_a] += degree;
+	w->seen.degrees[degree]++;
+	return true;
+}
+
+/* A consistent cut that contains `lowest`: the past of an event of each process by chance. */
+static uint32_t random_cut(struct sn_random *random, const struct sn_lattice_order *order,
+			   const uint32_t *lowest, uint32_t *cut)
+{
+	uint32_t level = 0;
+
+	memcpy(cut, lowest, order->process_count * sizeof(uint32_t));
+	for (uint32_t p = 0; p < order->process_count; p++) {
+		uint32_t c = (uint32_t)sn_random_below(random, order->counts[p] + 1ull);
+
+		for (uint32_t q = 0; q < order->process_count; q++)
+			if (sn_lattice_past(order, p, c)[q] > cut[q])
+				cut[q] = sn_lattice_past(order, p, c)[q];
+	}
+	for (uint32_t p = 0; p < order->process_count; p++)
+		level += cut[p];
+	return level;
+}
+
+TEST(counts_between_any_two_cuts_agree_with_a_visit)
+{
+	struct sn_random random;
+
+	sn_random_seed(&random, 5);
+	for (int round = 0; round < 500; round++) {
+		struct sn_interval_limits limits = { .want_levels = true, .want_histogram = true };
+		struct made made = made_any(&random);
+		struct sn_execution *execution = made_execution(&made);
+		struct between w = { .order = &execution->observed };
+		uint32_t zero[8] = { 0 };
+		struct sn_interval_counts counts;
+
+		w.level_of_a = random_cut(&random, w.order, zero, w.a);
+		w.seen.event_count = random_cut(&random, w.order, w.a, w.b) - w.level_of_a;
+		w.seen.levels = sn_alloc_zeroed(w.seen.event_count + 1, sizeof(uint64_t));
+		w.seen.level_arcs = sn_alloc_zeroed(w.seen.event_count + 1, sizeof(uint64_t));
+		sn_lattice_enumerate_cuts(w.order, look_between, &w);
+		REQUIRE(sn_interval_count(w.order, w.a, w.b, &limits, &counts) == SN_INTERVAL_DONE);
+		REQUIRE(agrees(&w.seen, &counts));
+		sn_interval_counts_free(&counts);
+		brute_free(&w.seen);
 		sn_execution_free(execution);
 		made_free(&made);
 	}
