@@ -2,6 +2,7 @@
 
 /* Keep in the order in which 'sonde help' shows them. */
 #define SN_COMMANDS(X)                                                                             \
+	X(run)                                                                                     \
 	X(record)                                                                                  \
 	X(show)                                                                                    \
 	X(report)                                                                                  \

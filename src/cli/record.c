@@ -122,6 +122,8 @@ int sn_cli_record(const struct sn_args *args, struct sn_record_result *result)
 	if (sn_record_run(&options, result, &err) != SN_OK) {
 		sn_text_free(&result->experiment_path);
 		sn_error_print(&err);
+	} else {
+		sn_record_archive(result->experiment_path.chars, &options);
 	}
 	sn_vec_free(&folders);
 	return result->exit_code;

@@ -23,7 +23,6 @@ struct sn_record_options {
 	uint64_t max_bytes;	    /* 0: no limit */
 	int pause_signal;	    /* sent to this command; 0: none */
 	bool without_source;	    /* keep no source text in the experiment */
-	bool without_archive;	    /* leave extracts to the first reader */
 	const char *const *debug_folders;
 	size_t debug_folder_count;
 };

@@ -10,6 +10,7 @@
 enum {
 	SYNC_EVERY = 16, /* user samples between looks at the CPU clock */
 	SWITCHES_PER_CPU_SECOND = 3000,
+	SWITCHES_STRETCH_NS = 200000000,
 	SYSTEM = SN_RECORD_SAMPLE_SYSTEM,
 	REMAINDER = SN_RECORD_SAMPLE_REMAINDER,
 	LATE = SN_RECORD_SAMPLE_LATE,
@@ -53,7 +54,7 @@ static int64_t unclaimed_ns(const struct sn_thread *thread, int32_t tid)
 
 struct split {
 	int64_t user_ns, system_ns; /* as the kernel splits it, not yet claimed; may be below 0 */
-	uint64_t switches;
+	uint64_t switches, voluntary_switches;
 };
 
 /* After the CPU clock was read, so that the kernel's sum is fresh. */
@@ -68,6 +69,7 @@ static struct split kernel_split(const struct sn_thread *thread)
 		.system_ns = usage.ru_stime.tv_sec * 1000000000 + usage.ru_stime.tv_usec * 1000 -
 			     thread->before_system_ns - (int64_t)thread->claimed_system_ns,
 		.switches = (uint64_t)usage.ru_nvcsw + (uint64_t)usage.ru_nivcsw,
+		.voluntary_switches = (uint64_t)usage.ru_nvcsw,
 	};
 }
 
@@ -76,16 +78,24 @@ static int64_t clamp(int64_t value, int64_t low, int64_t high)
 	return value < low ? low : value > high ? high : value;
 }
 
-/* Every so often: a thread that switches much is better served by a timer. */
-static void look_at_switches(struct sn_thread *self, uint64_t switches)
+/* Every so often: a thread that switches much is better served by a timer. A busy moment (threads
+ * starting, one barrier after another) does not count: the rate is that of a stretch of CPU time.
+ * Nor does being preempted, which says how busy the machine is and not what the thread does. */
+static void look_at_switches(struct sn_thread *self, const struct split *split)
 {
 	uint64_t claimed_ns = self->claimed_user_ns + self->claimed_system_ns;
+	uint64_t stretch_ns = claimed_ns - self->stretch_claimed_ns;
+	uint64_t stretch_switches = split->voluntary_switches - self->stretch_switches;
 
-	atomic_fetch_add_explicit(&sn_header()->switch_count, switches - self->switches_seen,
+	atomic_fetch_add_explicit(&sn_header()->switch_count, split->switches - self->switches_seen,
 				  memory_order_relaxed);
-	self->switches_seen = switches;
-	if (self->mechanism == SN_MECHANISM_PERF_SIGNAL && claimed_ns > 20000000 && switches > 64 &&
-	    switches * 1000000 / (claimed_ns / 1000) > SWITCHES_PER_CPU_SECOND)
+	self->switches_seen = split->switches;
+	if (stretch_ns < SWITCHES_STRETCH_NS)
+		return;
+	self->stretch_claimed_ns = claimed_ns;
+	self->stretch_switches = split->voluntary_switches;
+	if (self->mechanism == SN_MECHANISM_PERF_SIGNAL &&
+	    stretch_switches * 1000000 / (stretch_ns / 1000) > SWITCHES_PER_CPU_SECOND)
 		sn_events_use_timer(self);
 }
 
@@ -114,7 +124,7 @@ static int64_t claim_user(struct sn_thread *self, int64_t now_ns, uint8_t *flags
 		return clamp(period_ns + step, 0, pool);
 	}
 	struct split split = kernel_split(self);
-	look_at_switches(self, split.switches);
+	look_at_switches(self, &split);
 	self->credit_ns = split.user_ns - period_ns;
 	if (split.user_ns > 2 * period_ns && pool - split.system_ns > 2 * period_ns) {
 		/* the signal was blocked while the thread computed */
@@ -131,7 +141,7 @@ static int64_t claim_system(struct sn_thread *self)
 	int64_t pool = unclaimed_ns(self, 0);
 	struct split split = kernel_split(self);
 
-	look_at_switches(self, split.switches);
+	look_at_switches(self, &split);
 	self->credit_ns = clamp(split.user_ns, -100000000, 100000000);
 	return clamp(split.system_ns, 0, pool > 0 ? pool : 0);
 }

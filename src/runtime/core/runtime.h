@@ -70,6 +70,7 @@ struct sn_thread {
 	void *event_page;
 	int32_t sample_timer, tick_timer;
 	uint64_t switches_seen;
+	uint64_t stretch_claimed_ns, stretch_switches; /* where the rate was last taken */
 	uint64_t user_samples;
 
 	uint64_t handler_count, handler_ns;

@@ -1,0 +1,87 @@
+#include <string.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "cli/record.h"
+#include "profile/analysis.h"
+#include "profile/summary.h"
+#include "report/build.h"
+#include "report/html.h"
+
+/* Standard output is the target's alone: `sonde run env` prints there what `env` prints. */
+static void summary_print(const struct sn_analysis *analysis)
+{
+	struct sn_summary *summary = sn_summary_new(analysis->profile, analysis->structures);
+
+	fputs("\n", stderr);
+	sn_summary_print(summary, stderr, sn_locale_is_utf8(), 0);
+	sn_summary_free(summary);
+}
+
+static void page_write(const struct sn_analysis *analysis)
+{
+	struct sn_report *report = sn_report_new(analysis->profile);
+	struct sn_text path = { 0 };
+	struct sn_error err;
+
+	sn_report_add_code(report, analysis->profile, analysis->structures);
+	sn_report_add_sentences(report, analysis->profile);
+	sn_text_addf(&path, "%s/report.html", analysis->experiment->path);
+	if (sn_report_write_html(report, path.chars, false, &err) == SN_OK)
+		fprintf(stderr, "page: %s\n", path.chars);
+	else
+		sn_error_print(&err);
+	sn_text_free(&path);
+	sn_report_free(report);
+}
+
+static int run_run(const struct sn_args *args)
+{
+	struct sn_record_result result;
+	struct sn_analysis *analysis;
+	struct sn_error err;
+	int code = sn_cli_record(args, &result);
+
+	/* In an MPI launch every rank runs this; the page is made once, of all, by sonde report. */
+	if (result.experiment_path.chars && result.rank >= 0) {
+		if (result.rank == 0 && !sn_args_flag(args, "quiet"))
+			fprintf(stderr, "sonde: %s; when all ranks have ended: sonde report %s\n",
+				result.experiment_path.chars, result.experiment_path.chars);
+	} else if (result.experiment_path.chars) {
+		if (sn_analysis_open(result.experiment_path.chars, NULL, &analysis, &err) ==
+		    SN_OK) {
+			if (!sn_args_flag(args, "quiet"))
+				summary_print(analysis);
+			if (!sn_args_flag(args, "no-page"))
+				page_write(analysis);
+			sn_analysis_free(analysis);
+		} else {
+			sn_error_print(&err);
+		}
+	}
+	sn_text_free(&result.experiment_path);
+	return code;
+}
+
+static const struct sn_option run_options[] = {
+	SN_RECORD_OPTIONS,
+	{ "no-page", 0, NULL, "do not write the HTML page", NULL },
+	{ 0 },
+};
+
+const struct sn_command sn_command_run = {
+	.name = "run",
+	.operands = "-- PROGRAM [ARGS...]",
+	.summary = "Records a program, prints a one-page answer and writes the page",
+	.description =
+		"What 'sonde ./app' does: sonde record, then the summary (sonde show summary) on "
+		"standard error, then the page (sonde report) as report.html in the experiment. "
+		"Standard output is the program's alone, and the exit status is the program's.",
+	.options = run_options,
+	.examples =
+		(const char *const[]){ "sonde run ./app -n 2000", "or shorter: sonde ./app -n 2000",
+				       "sonde run --label before -- make -j2",
+				       "everything that make starts", NULL },
+	.stops_at_operand = true,
+	.run = run_run,
+};

@@ -1,0 +1,111 @@
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/alloc.h"
+#include "base/file.h"
+#include "base/progress.h"
+#include "code/extract.h"
+#include "code/image.h"
+#include "code/structure.h"
+#include "experiment/experiment.h"
+#include "record/record.h"
+
+/* Source text goes along for modules with at least this share of the samples' CPU time. */
+static const double source_share_least = 0.001;
+
+struct module_use {
+	SN_VEC(uint64_t) link_addrs;
+	uint64_t cpu_ns;
+};
+
+static void stack_use(const struct sn_experiment *e, uint32_t stack_index, uint64_t cpu_ns,
+		      struct module_use *uses, bool *is_seen)
+{
+	const struct sn_stack *stack;
+
+	if (stack_index == SN_NONE)
+		return;
+	stack = &e->stacks.items[stack_index];
+	if (stack->depth)
+		uses[stack->frames[0].module].cpu_ns += cpu_ns;
+	if (is_seen[stack_index])
+		return;
+	is_seen[stack_index] = true;
+	for (uint32_t i = 0; i < stack->depth; i++) {
+		/* A return address belongs to the call before it. */
+		uint64_t link_addr = stack->frames[i].link_addr - (i > 0);
+
+		sn_vec_push(&uses[stack->frames[i].module].link_addrs, link_addr);
+	}
+}
+
+static void module_archive(const struct sn_experiment *e, size_t index,
+			   const struct module_use *use, double share,
+			   const struct sn_record_options *options)
+{
+	const struct sn_module *module = &e->modules.items[index];
+	struct sn_image_options image_options = { .debug_folders = options->debug_folders,
+						  .debug_folder_count =
+							  options->debug_folder_count };
+	struct sn_extract_options extract_options = { .with_source = !options->without_source &&
+								     share >= source_share_least };
+	struct sn_structure *structure = NULL;
+	struct sn_image *image = NULL;
+	struct sn_text path = { 0 };
+	struct sn_error err;
+
+	if (sn_image_open(module->path, &image_options, &image, &err) != SN_OK ||
+	    sn_structure_open(image, &structure, &err) != SN_OK)
+		goto out; /* gone or damaged: readers say so at the number */
+	if (module->build_id[0] && strcmp(sn_image_id(image), module->build_id) != 0 &&
+	    sn_image_has_build_id(image))
+		goto out; /* the file was replaced while the target ran */
+	sn_text_addf(&path, "%s/extracts/%s.extract", e->path, sn_image_id(image));
+	if (sn_extract_write(structure, use->link_addrs.items, use->link_addrs.count,
+			     &extract_options, path.chars, &err) != SN_OK)
+		sn_error_print(&err);
+out:
+	sn_text_free(&path);
+	sn_structure_free(structure);
+	sn_image_free(image);
+}
+
+void sn_record_archive(const char *experiment_path, const struct sn_record_options *options)
+{
+	struct sn_progress progress;
+	struct sn_experiment *e;
+	struct module_use *uses;
+	struct sn_text folder = { 0 };
+	struct sn_error err;
+	uint64_t total_ns = 1;
+	bool *is_seen;
+
+	if (sn_experiment_open(experiment_path, &e, &err) != SN_OK) {
+		sn_error_print(&err);
+		return;
+	}
+	sn_text_addf(&folder, "%s/extracts", experiment_path);
+	mkdir(folder.chars, 0777);
+	uses = sn_alloc_zeroed(e->modules.count, sizeof(*uses));
+	is_seen = sn_alloc_zeroed(e->stacks.count, sizeof(*is_seen));
+	for (size_t i = 0; i < e->samples.count; i++) {
+		total_ns += e->samples.items[i].cpu_ns;
+		stack_use(e, e->samples.items[i].stack, e->samples.items[i].cpu_ns, uses, is_seen);
+	}
+	for (size_t i = 0; i < e->waits.count; i++)
+		stack_use(e, e->waits.items[i].stack, 0, uses, is_seen);
+	sn_progress_begin(&progress, "keeping code and symbols", e->modules.count);
+	for (size_t i = 0; i < e->modules.count; i++) {
+		sn_progress_update(&progress, i);
+		if (uses[i].link_addrs.count && e->modules.items[i].kind == SN_MODULE_FILE)
+			module_archive(e, i, &uses[i], (double)uses[i].cpu_ns / (double)total_ns,
+				       options);
+		sn_vec_free(&uses[i].link_addrs);
+	}
+	sn_progress_end(&progress);
+	free(uses);
+	free(is_seen);
+	sn_text_free(&folder);
+	sn_experiment_free(e);
+}
