@@ -75,13 +75,17 @@ void sn_lattice_draw_svg(const struct sn_lattice_answer *answers, size_t count, 
 			 FILE *out)
 {
 	struct sn_text body = { 0 };
-	double y = MARGIN, width = 560;
+	double y = MARGIN, width = 560, height, below;
 
 	for (size_t i = 0; i < count; i++) {
 		sn_text_addf(&body, "<g transform=\"translate(%.0f %.1f)\">\n", MARGIN, y);
 		add_header(&body, &answers[i]);
 		sn_text_addf(&body, "<g transform=\"translate(0 %.0f)\">\n", HEADER);
-		y += HEADER + draw_one(&body, &answers[i], exact_cuts, &width) + GAP;
+		height = draw_one(&body, &answers[i], exact_cuts, &width);
+		sn_text_addf(&body, "</g>\n<g transform=\"translate(0 %.0f)\">\n",
+			     HEADER + height + GAP);
+		below = sn_picture_draw_time(&body, &answers[i], &width);
+		y += HEADER + height + (below > 0 ? GAP + below : 0) + GAP;
 		sn_text_add(&body, "</g>\n</g>\n");
 	}
 	fprintf(out,

@@ -154,12 +154,14 @@ static void add_strip(struct sn_text *svg, const struct silhouette *s, double to
 				     "text-anchor=\"end\" fill=\"#5a6675\" font-size=\"11\"",
 				     number);
 	}
+	sn_text_add(svg, "<g shape-rendering=\"crispEdges\">\n");
 	for (uint32_t c = 0; c < s->columns; c++) {
 		double height = STRIP * s->mean[c] / active;
 
 		if (!isnan(s->mean[c]))
 			add_bar(svg, s, c, top + STRIP - height, height);
 	}
+	sn_text_add(svg, "</g>\n");
 	add_bound(svg, s, top);
 }
 
@@ -218,8 +220,10 @@ double sn_picture_draw_silhouette(struct sn_text *svg, const struct sn_lattice_a
 	s.log10 = sn_alloc_zeroed(s.columns, sizeof(double));
 	s.is_whole = sn_alloc_zeroed(s.columns, sizeof(bool));
 	gather(&s);
+	sn_text_add(svg, "<g shape-rendering=\"crispEdges\">\n");
 	for (uint32_t c = 0; c < s.columns; c++)
 		add_column(svg, &s, c);
+	sn_text_add(svg, "</g>\n");
 	add_scale(svg, &s);
 	sn_picture_add_label(svg, LEFT, BODY + 22, "fill=\"#5a6675\"",
 			     profile->stopped_by

@@ -46,6 +46,9 @@ void sn_picture_add_label(struct sn_text *svg, double x, double y, const char *s
 /* One picture each at the origin; they return its height and raise `*width`. */
 double sn_picture_draw_grid(struct sn_text *svg, const struct sn_picture *picture, double *width);
 double sn_picture_draw_levels(struct sn_text *svg, const struct sn_picture *picture, double *width);
+/** Busy processes over the time of the schedule; height 0, nothing drawn, without durations. */
+double sn_picture_draw_time(struct sn_text *svg, const struct sn_lattice_answer *answer,
+			    double *width);
 double sn_picture_draw_silhouette(struct sn_text *svg, const struct sn_lattice_answer *answer,
 				  double *width);
 

@@ -6,7 +6,7 @@
 #include "pandore/lattice/integer.h"
 #include "pandore/lattice/lattice.h"
 
-enum { PROFILE_COLUMNS = 72, PLACES_SHOWN = 6, DIGITS_SHOWN = 24 };
+enum { PROFILE_COLUMNS = 72, PLACES_SHOWN = 5, DIGITS_SHOWN = 24 };
 
 /* All digits, or what a double says of it if they are many. */
 static void add_integer(struct sn_text *text, const uint64_t *number, unsigned limbs)
@@ -283,6 +283,17 @@ static const char *no_bottleneck(const struct sn_lattice_profile *profile)
 	       "cuts\n";
 }
 
+/* Those that lose no time are not worth a line each; they stand last. */
+static size_t count_losing(const struct sn_lattice_answer *answer, const struct sn_segment **sorted,
+			   size_t count)
+{
+	size_t losing = 0;
+
+	while (losing < count && sorted[losing]->time_lost_s > 1e-9 * answer->schedule.critical_s)
+		losing++;
+	return losing ? losing : count;
+}
+
 static void add_segments(struct sn_text *text, const struct sn_lattice_answer *answer,
 			 unsigned limit)
 {
@@ -298,12 +309,16 @@ static void add_segments(struct sn_text *text, const struct sn_lattice_answer *a
 		sorted[s] = &answer->segments.items.items[s];
 	if (!answer->execution->has_durations)
 		qsort(sorted, count, sizeof(*sorted), by_narrowness);
-	sn_text_addf(text, "\n  bottlenecks, %s first%s\n",
-		     answer->execution->has_durations ? "what loses most time" : "the longest",
-		     shown < count ? " (--all shows all)" : "");
+	if (limit && answer->execution->has_durations)
+		shown = count_losing(answer, sorted, shown);
+	sn_text_addf(text, "\n  bottlenecks, %s first\n",
+		     answer->execution->has_durations ? "what loses most time" : "the longest");
 	for (size_t s = 0; s < shown; s++)
 		add_segment(text, answer, sorted[s],
 			    (size_t)(sorted[s] - answer->segments.items.items) + 1);
+	if (shown < count)
+		sn_text_addf(text, "  and %zu more, less severe (--all shows all)\n",
+			     count - shown);
 	free(sorted);
 }
 
