@@ -1,5 +1,5 @@
-#include <string.h>
-#include <unistd.h>
+#include <signal.h>
+#include <stdio.h>
 
 #include "base/text.h"
 #include "cli/record.h"
@@ -41,6 +41,8 @@ static int run_run(const struct sn_args *args)
 	struct sn_analysis *analysis;
 	struct sn_error err;
 	int code = sn_cli_record(args, &result);
+
+	signal(SIGPIPE, SIG_IGN); /* `sonde ./app 2>&1 | head` still gets its page */
 
 	/* In an MPI launch every rank runs this; the page is made once, of all, by sonde report. */
 	if (result.experiment_path.chars && result.rank >= 0) {
