@@ -1,0 +1,31 @@
+/**
+ * A perf event on one thread with its ring buffer (perf_event_open(2), section "MMAP layout").
+ */
+#ifndef SN_RECORD_OUTSIDE_RING_H
+#define SN_RECORD_OUTSIDE_RING_H
+
+#include <linux/perf_event.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/** Closed: fd < 0. */
+struct sn_ring {
+	int fd;
+	struct perf_event_mmap_page *page;
+	uint64_t data_bytes, head, tail;
+	uint8_t *copy; /* of the record that lies across the end */
+};
+
+/** Opens the event for one thread with 2^order pages of data. Returns 0 or the errno. */
+int sn_ring_open(struct sn_ring *ring, struct perf_event_attr *attr, pid_t tid, unsigned order);
+void sn_ring_close(struct sn_ring *ring);
+
+/** The next record, in one piece; NULL: no more for now. Valid until the next call. */
+const struct perf_event_header *sn_ring_next(struct sn_ring *ring);
+
+/** The event's count, and the records that its ring could not take (0 if the kernel is older than
+ *  6.0). False: it cannot be read. */
+bool sn_ring_count(const struct sn_ring *ring, uint64_t *count, uint64_t *lost);
+
+#endif
