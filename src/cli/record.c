@@ -69,11 +69,19 @@ static sn_status signal_parse(const char *name, int *number, struct sn_error *er
 static sn_status options_read(const struct sn_args *args, struct sn_record_options *o,
 			      struct sn_error *err)
 {
-	const char *follow = sn_args_value(args, "follow");
+	const char *follow = sn_args_value(args, "follow"), *pid = sn_args_value(args, "pid");
+	char *end;
 	double max_mb;
 	sn_status status;
 
-	if (!args->operand_count)
+	if (pid && args->operand_count)
+		return sn_error_set(err, SN_ERR_USAGE,
+				    "--pid takes a process that runs already: leave '%s' away",
+				    args->operands[0]);
+	if (pid && ((o->pid = (pid_t)strtol(pid, &end, 10)) <= 0 || *end))
+		return sn_error_set(err, SN_ERR_USAGE,
+				    "--pid takes the number of a process, not '%s'", pid);
+	if (!pid && !args->operand_count)
 		return sn_error_set(err, SN_ERR_USAGE,
 				    "what shall be run? sonde %s -- PROGRAM ARGS",
 				    args->command->name);
@@ -155,14 +163,18 @@ const struct sn_command sn_command_record = {
 		"Under mpirun and srun write it inside: mpirun -n 64 sonde record ./app. All ranks "
 		"record into one experiment.\n\n"
 		"Interrupting it (Ctrl-C, a batch system's SIGTERM) interrupts the program and "
-		"leaves a whole experiment.",
+		"leaves a whole experiment.\n\n"
+		"Static programs, and with --pid processes that run already, are sampled from "
+		"outside through the kernel; what that cannot give is said in the summary.",
 	.options = record_options,
 	.examples =
 		(const char *const[]){ "sonde record ./app -n 2000", "record every sample it can",
 				       "sonde record --clock on -o before ./app",
 				       "100 samples a second into the folder 'before'",
 				       "mpirun -n 64 sonde record ./app",
-				       "one experiment of 64 ranks", NULL },
+				       "one experiment of 64 ranks",
+				       "sonde record --pid 4711 --duration 10",
+				       "ten seconds of a process that runs already", NULL },
 	.stops_at_operand = true,
 	.run = record_run,
 };

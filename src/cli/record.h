@@ -7,7 +7,9 @@
 
 /* For the option tables of record and run. */
 #define SN_RECORD_OPTIONS                                                                          \
-	{ "output", 'o', "FOLDER", "name of the experiment (default: sonde.NAME.N)", NULL },       \
+	{ "pid", 'p', "PID", "sample a process that runs already, from outside", NULL },           \
+		{ "output", 'o', "FOLDER", "name of the experiment (default: sonde.NAME.N)",       \
+		  NULL },                                                                          \
 		{ "label", 'l', "TEXT", "a label to know the experiment by", NULL },               \
 		{ "clock", 'C', "RATE",                                                            \
 		  "samples per second of CPU time: hi (1000), on (100), lo (10), a number, or "    \

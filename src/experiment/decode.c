@@ -691,7 +691,7 @@ static void process_end(struct image *image)
 		process->arguments = sn_arena_strdup(&e->arena, line.chars);
 	sn_text_free(&line);
 	process->has_ended_cleanly = h->state == SN_DATA_EXITED || h->state == SN_DATA_EXECED;
-	if (h->state == SN_DATA_EXITED)
+	if (h->state == SN_DATA_EXITED && h->exit_code >= 0)
 		process->exit_status = h->exit_code & 0xff;
 	threads_end(image);
 	process->end_ns = h->end_ns ? bounded(h->end_ns) + image->offset_ns : image->last_ns;

@@ -497,7 +497,7 @@ static void attr_samples(const struct sn_outside *o, uint32_t stack_bytes, unsig
 		.clockid = CLOCK_MONOTONIC,
 		.exclude_kernel = !o->has_kernel,
 		.exclude_hv = 1,
-		.disabled = o->options.is_before_exec && !o->has_begun,
+		.disabled = (o->options.is_before_exec && !o->has_begun) || o->is_paused,
 		.enable_on_exec = o->options.is_before_exec && !o->has_begun,
 		.watermark = 1,
 		.wakeup_watermark = (uint32_t)(4096u << order) / 2,
@@ -579,18 +579,15 @@ static struct thread *thread_find(const struct sn_outside *o, pid_t tid)
 static void thread_look(struct sn_outside *o, struct thread *thread)
 {
 	int64_t cpu_ns, wait_ns;
-	char name[64];
+	char name[sizeof(thread->name) + 1];
 	size_t length;
 
 	if (schedstat_read(o->options.pid, thread->tid, &cpu_ns, &wait_ns))
 		thread->wait_cpu_ns = wait_ns;
 	switches_read(o->options.pid, thread->tid, &thread->voluntary, &thread->involuntary);
 	length = proc_read(o->options.pid, thread->tid, "comm", name, sizeof(name));
-	if (length > 1) {
-		name[length - 1] = '\0';
-		memset(thread->name, 0, sizeof(thread->name));
-		strncpy(thread->name, name, sizeof(thread->name) - 1);
-	}
+	if (length > 1)
+		memcpy(thread->name, name, length - 1); /* less the end of line */
 }
 
 /* CPU time that the thread had used when its event began to count. */
@@ -745,8 +742,8 @@ static void first_words_say(struct sn_outside *o)
 {
 	struct sn_text text = { 0 };
 
-	sn_text_addf(&text, "sampled from outside: waits are not recorded, children are not "
-			    "followed, and threads are seen a moment after they begin");
+	sn_text_addf(&text, "sampled from outside: blocking calls are not recorded, children are "
+			    "not followed, and threads are seen a moment after they begin");
 	say(o, &text);
 	if (o->has_kernel || !o->period_ns)
 		return;
@@ -782,9 +779,22 @@ static sn_status image_begin(struct sn_outside *o, struct sn_error *err)
 	return SN_OK;
 }
 
+/* Names of code that a just-in-time compiler wrote, where perf looks for them, too. */
+static void jit_map_tell(struct sn_outside *o)
+{
+	struct sn_text path = { 0 };
+
+	sn_text_addf(&path, "/tmp/perf-%d.map", (int)o->options.pid);
+	if (!access(path.chars, R_OK))
+		text_write(o, SN_TEXT_JIT, path.chars, strlen(path.chars));
+	sn_text_free(&path);
+}
+
 static void last_words_say(struct sn_outside *o)
 {
 	struct sn_text text = { 0 };
+
+	jit_map_tell(o);
 
 	if (o->missed_threads) {
 		sn_text_addf(&text, "%llu threads ended before they could be sampled",
@@ -937,8 +947,7 @@ static void samples_drain(struct sn_outside *o, struct thread *thread)
 	while (thread->samples.fd >= 0 && (header = sn_ring_next(&thread->samples))) {
 		switch (header->type) {
 		case PERF_RECORD_SAMPLE:
-			if (!o->is_paused)
-				sample_take(o, thread, header);
+			sample_take(o, thread, header);
 			break;
 		case PERF_RECORD_LOST: {
 			const uint64_t *id_and_count = (const void *)(header + 1);
@@ -961,17 +970,20 @@ static void samples_drain(struct sn_outside *o, struct thread *thread)
 static void ended_leave(struct sn_outside *o)
 {
 	struct epoll_event ready[EVENTS_AT_ONCE];
-	int count = epoll_wait(o->epoll_fd, ready, EVENTS_AT_ONCE, 0);
+	int count;
 
-	for (int i = 0; i < count; i++) {
-		struct thread *thread = ready[i].data.ptr;
+	do {
+		count = epoll_wait(o->epoll_fd, ready, EVENTS_AT_ONCE, 0);
+		for (int i = 0; i < count; i++) {
+			struct thread *thread = ready[i].data.ptr;
 
-		if (!(ready[i].events & (EPOLLHUP | EPOLLERR)) || thread->has_ended)
-			continue;
-		events_drain(o, thread);
-		samples_drain(o, thread);
-		thread_leave(o, thread);
-	}
+			if (!(ready[i].events & (EPOLLHUP | EPOLLERR)) || thread->has_ended)
+				continue;
+			events_drain(o, thread);
+			samples_drain(o, thread);
+			thread_leave(o, thread);
+		}
+	} while (count == EVENTS_AT_ONCE);
 }
 
 static void look(struct sn_outside *o, int64_t time_ns)
@@ -1111,6 +1123,10 @@ void sn_outside_pause(struct sn_outside *o, bool is_paused)
 	if (o->is_paused == is_paused)
 		return;
 	o->is_paused = is_paused;
+	/* A disabled event does not count either: what is used meanwhile is told nowhere. */
+	for (size_t i = 0; i < o->threads.count; i++)
+		if (!o->threads.items[i]->has_ended)
+			sn_ring_enable(&o->threads.items[i]->samples, !is_paused);
 }
 
 void sn_outside_close(struct sn_outside *o, int wait_status, const struct rusage *usage)

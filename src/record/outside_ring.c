@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -71,6 +72,12 @@ const struct perf_event_header *sn_ring_next(struct sn_ring *ring)
 	memcpy(ring->copy, header, first);
 	memcpy(ring->copy + first, data, header->size - first);
 	return (const void *)ring->copy;
+}
+
+void sn_ring_enable(const struct sn_ring *ring, bool is_enabled)
+{
+	if (ring->fd >= 0)
+		ioctl(ring->fd, is_enabled ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0);
 }
 
 bool sn_ring_count(const struct sn_ring *ring, uint64_t *count, uint64_t *lost)

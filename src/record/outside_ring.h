@@ -24,6 +24,9 @@ void sn_ring_close(struct sn_ring *ring);
 /** The next record, in one piece; NULL: no more for now. Valid until the next call. */
 const struct perf_event_header *sn_ring_next(struct sn_ring *ring);
 
+/** Lets the event count and sample, or stops both. */
+void sn_ring_enable(const struct sn_ring *ring, bool is_enabled);
+
 /** The event's count, and the records that its ring could not take (0 if the kernel is older than
  *  6.0). False: it cannot be read. */
 bool sn_ring_count(const struct sn_ring *ring, uint64_t *count, uint64_t *lost);

@@ -22,6 +22,7 @@
 #include "experiment/store.h"
 #include "record/feeder.h"
 #include "record/launch_key.h"
+#include "record/outside.h"
 #include "record/redact.h"
 #include "record/target.h"
 #include "wire/settings.h"
@@ -47,6 +48,10 @@ struct recording {
 	bool has_begun; /* --delay is over */
 	bool is_over;	/* --duration is over */
 	bool is_paused;
+	bool is_outside; /* no runtime in the target: sampled by us */
+	bool is_stopped; /* a signal ended the sampling of a process that runs on */
+	struct sn_outside *outside;
+	SN_VEC(char *) words; /* of a process that runs already */
 };
 
 static void warn(struct recording *r, const char *sentence)
@@ -120,6 +125,11 @@ static int64_t clock_ns(clockid_t clock)
 	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
+static char *const *target_words(const struct recording *r)
+{
+	return r->options->pid ? r->words.items : r->options->arguments;
+}
+
 static void facts_take(struct recording *r)
 {
 	struct sn_launch *l = &r->launch;
@@ -128,8 +138,8 @@ static void facts_take(struct recording *r)
 
 	uname(&kernel);
 	l->version = SN_VERSION;
-	l->program = r->options->arguments[0];
-	l->arguments = command_line(&l->arena, r->options->arguments);
+	l->program = target_words(r)[0];
+	l->arguments = command_line(&l->arena, target_words(r));
 	l->label = r->options->label;
 	l->host = r->host;
 	l->cpu_model = cpu_model(&l->arena);
@@ -282,9 +292,13 @@ static char **environment_make(struct recording *r)
 }
 
 __attribute__((noreturn)) static void target_become(struct recording *r, char **environment,
-						    int report_fd)
+						    int report_fd, int go_fd)
 {
 	int fault;
+	char go;
+
+	if (go_fd >= 0 && read(go_fd, &go, 1) != 1)
+		_exit(SN_EXIT_NOT_MEASURED);
 
 	setrlimit(RLIMIT_NOFILE, &r->caller_files);
 	sigprocmask(SIG_SETMASK, &r->caller_mask, NULL);
@@ -305,20 +319,60 @@ __attribute__((noreturn)) static void target_become(struct recording *r, char **
 	_exit(SN_EXIT_NOT_EXECUTABLE);
 }
 
+static void outside_feed(void *context)
+{
+	sn_feeder_feed(context);
+}
+
+/* Events on all threads of `pid`; a child of ours still stands before its exec. */
+static sn_status outside_open(struct recording *r, pid_t pid, bool is_before_exec,
+			      struct sn_error *err)
+{
+	struct sn_outside_options options = { .pid = pid,
+					      .is_before_exec = is_before_exec,
+					      .rate_hz = r->options->rate_hz,
+					      .folder = r->live_folder.chars,
+					      .host = r->host,
+					      .rank = r->result->rank,
+					      .feed = outside_feed,
+					      .feed_context = &r->feeder };
+	sn_status status = sn_outside_open(&options, &r->outside, err);
+
+	if (status == SN_OK && r->options->delay_s > 0)
+		sn_outside_pause(r->outside, true);
+	return status;
+}
+
 /* Forks and execs; a failed exec comes back through a pipe that a successful one closes. */
 static sn_status target_start(struct recording *r, struct sn_error *err)
 {
-	char **environment = environment_make(r);
-	int report[2], fault = 0;
+	extern char **environ;
+	char **environment = r->is_outside ? environ : environment_make(r);
+	int report[2], go[2] = { -1, -1 }, fault = 0;
+	sn_status status;
 	ssize_t got;
 
-	if (pipe2(report, O_CLOEXEC))
+	if (pipe2(report, O_CLOEXEC) || (r->is_outside && pipe2(go, O_CLOEXEC)))
 		return sn_error_errno(err, "cannot start '%s'", r->target.path);
 	r->started_ns = sn_now_ns();
 	r->pid = fork();
-	if (!r->pid)
-		target_become(r, environment, report[1]);
+	if (!r->pid) {
+		close(go[1]);
+		target_become(r, environment, report[1], go[0]);
+	}
 	close(report[1]);
+	if (r->is_outside) {
+		status = r->pid > 0 ? outside_open(r, r->pid, true, err) : SN_OK;
+		if (status == SN_OK && write(go[1], "", 1) != 1)
+			status = sn_error_errno(err, "cannot start '%s'", r->target.path);
+		close(go[0]);
+		close(go[1]);
+		if (status != SN_OK) {
+			close(report[0]);
+			waitpid(r->pid, NULL, 0);
+			return status;
+		}
+	}
 	if (r->pid < 0) {
 		close(report[0]);
 		return sn_error_errno(err, "cannot start '%s'", r->target.path);
@@ -333,10 +387,23 @@ static sn_status target_start(struct recording *r, struct sn_error *err)
 		r->result->exit_code = SN_EXIT_NOT_EXECUTABLE;
 		return sn_error_errno(err, "cannot run '%s'", r->target.path);
 	}
-	return SN_OK;
+	return r->is_outside ? sn_outside_begin(r->outside, err) : SN_OK;
+}
+
+static sn_status attach(struct recording *r, struct sn_error *err)
+{
+	r->started_ns = sn_now_ns();
+	return outside_open(r, r->options->pid, false, err);
 }
 
 /* ---- while it runs ---- */
+
+static void pause_all(struct recording *r, bool is_paused)
+{
+	sn_feeder_pause(&r->feeder, is_paused);
+	if (r->outside)
+		sn_outside_pause(r->outside, is_paused);
+}
 
 static void signals_take(struct recording *r)
 {
@@ -359,7 +426,7 @@ static void signal_pass_on(struct recording *r, const struct signalfd_siginfo *i
 {
 	if ((int)info->ssi_signo == r->options->pause_signal) {
 		r->is_paused = !r->is_paused;
-		sn_feeder_pause(&r->feeder, r->is_paused);
+		pause_all(r, r->is_paused);
 		return;
 	}
 	switch (info->ssi_signo) {
@@ -371,7 +438,9 @@ static void signal_pass_on(struct recording *r, const struct signalfd_siginfo *i
 		raise(SIGSTOP);
 		break;
 	default:
-		if (info->ssi_code != SI_KERNEL)
+		if (r->options->pid)
+			r->is_stopped = true; /* the process is not ours: only we end */
+		else if (info->ssi_code != SI_KERNEL)
 			kill(r->pid, (int)info->ssi_signo);
 	}
 }
@@ -388,16 +457,16 @@ static void limits_look(struct recording *r)
 	if (!r->has_begun && seconds_since_start(r) >= o->delay_s) {
 		r->has_begun = true;
 		if (o->delay_s > 0)
-			sn_feeder_pause(&r->feeder, false);
+			pause_all(r, false);
 	}
 	if (!r->is_over && o->duration_s > 0 &&
 	    seconds_since_start(r) >= o->delay_s + o->duration_s)
 		r->is_over = true;
 	/* New processes begin as the settings say, so the state is told to all again and again. */
 	if (r->is_over)
-		sn_feeder_pause(&r->feeder, true);
+		pause_all(r, true);
 	else if (r->has_begun && o->delay_s > 0 && !r->is_paused)
-		sn_feeder_pause(&r->feeder, false);
+		pause_all(r, false);
 }
 
 static int status_code(int status)
@@ -405,32 +474,56 @@ static int status_code(int status)
 	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
+/* One round of looking after everything; sleeps until something is due. False: no thread of a
+ * target sampled from outside is left. */
+static bool round_go(struct recording *r)
+{
+	struct pollfd fds[3] = { { r->signal_fd, POLLIN, 0 },
+				 { r->feeder.notify_fd, POLLIN, 0 },
+				 { r->outside ? sn_outside_fd(r->outside) : -1, POLLIN, 0 } };
+	struct signalfd_siginfo info;
+	bool is_alive = true;
+
+	poll(fds, 3, r->feeder.wait_ms);
+	while (read(r->signal_fd, &info, sizeof(info)) == sizeof(info))
+		signal_pass_on(r, &info);
+	if (r->outside)
+		is_alive = sn_outside_drain(r->outside);
+	sn_feeder_feed(&r->feeder);
+	limits_look(r);
+	return is_alive;
+}
+
 static void target_wait(struct recording *r)
 {
 	struct rusage usage;
 	int status;
+	pid_t ended;
 
-	for (;;) {
-		struct pollfd fds[2] = { { r->signal_fd, POLLIN, 0 },
-					 { r->feeder.notify_fd, POLLIN, 0 } };
-		struct signalfd_siginfo info;
-		pid_t ended;
-
-		poll(fds, 2, r->feeder.wait_ms);
-		while (read(r->signal_fd, &info, sizeof(info)) == sizeof(info))
-			signal_pass_on(r, &info);
-		sn_feeder_feed(&r->feeder);
-		limits_look(r);
+	do {
+		round_go(r);
 		ended = wait4(r->pid, &status, WNOHANG, &usage);
-		if (ended == r->pid && (WIFEXITED(status) || WIFSIGNALED(status)))
-			break;
-	}
+	} while (ended != r->pid || !(WIFEXITED(status) || WIFSIGNALED(status)));
 	r->launch.elapsed_ns = (int64_t)(sn_now_ns() - r->started_ns);
 	r->launch.tree_user_ns = (int64_t)usage.ru_utime.tv_sec * 1000000000 +
 				 (int64_t)usage.ru_utime.tv_usec * 1000;
 	r->launch.tree_system_ns = (int64_t)usage.ru_stime.tv_sec * 1000000000 +
 				   (int64_t)usage.ru_stime.tv_usec * 1000;
 	r->result->exit_code = r->launch.exit_status = status_code(status);
+	if (r->outside)
+		sn_outside_close(r->outside, status, &usage);
+	r->outside = NULL;
+}
+
+/* A process that is not ours: until it ends, or we are told to. */
+static void attached_wait(struct recording *r)
+{
+	while (round_go(r) && !r->is_over && !r->is_stopped)
+		;
+	r->launch.elapsed_ns = (int64_t)(sn_now_ns() - r->started_ns);
+	r->result->exit_code = SN_EXIT_OK;
+	sn_outside_close(r->outside, 0, NULL);
+	r->outside = NULL;
 }
 
 /* Children in the background may be just about to end; longer than a moment nobody wants to wait.
@@ -501,10 +594,8 @@ static sn_status refuse_if_not_measurable(struct recording *r, struct sn_error *
 				    "that bit",
 				    r->target.path);
 	case SN_TARGET_STATIC:
-		return sn_error_set(err, SN_ERR_UNSUPPORTED,
-				    "cannot measure '%s' from inside: it is static; link it "
-				    "dynamically",
-				    r->target.path);
+		r->is_outside = true;
+		break;
 	case SN_TARGET_DYNAMIC:
 		break;
 	}
@@ -519,7 +610,7 @@ static sn_status prepare(struct recording *r, struct sn_error *err)
 	gethostname(r->host, sizeof(r->host) - 1);
 	r->result->exit_code = SN_EXIT_NOT_MEASURED;
 	sn_launch_key(r->host, &key, &r->result->rank);
-	status = sn_store_create(r->options->output, r->options->arguments[0], key.chars,
+	status = sn_store_create(r->options->output, target_words(r)[0], key.chars,
 				 &r->result->experiment_path, &r->result->is_joined, err);
 	sn_text_free(&key);
 	if (status != SN_OK)
@@ -529,7 +620,8 @@ static sn_status prepare(struct recording *r, struct sn_error *err)
 	if (status != SN_OK)
 		return status;
 	r->launch.live_folder = r->live_folder.chars;
-	status = library_find(r, err);
+	if (!r->is_outside)
+		status = library_find(r, err);
 	if (status == SN_OK)
 		status = sn_feeder_open(&r->feeder, r->live_folder.chars, r->options->max_bytes,
 					err);
@@ -546,6 +638,11 @@ static void forget(struct recording *r)
 
 static void recording_free(struct recording *r)
 {
+	for (size_t i = 0; i < r->words.count; i++)
+		free(r->words.items[i]);
+	sn_vec_free(&r->words);
+	if (r->outside)
+		sn_outside_close(r->outside, 0, NULL);
 	if (r->feeder.folder)
 		sn_feeder_close(&r->feeder);
 	if (r->signal_fd > 0)
@@ -565,26 +662,69 @@ static void more_files_allow(struct recording *r)
 	setrlimit(RLIMIT_NOFILE, &more);
 }
 
+/* The command line of a process that runs already, ended by NULL; [0] is never missing. */
+static sn_status words_read(struct recording *r, struct sn_error *err)
+{
+	struct sn_text path = { 0 };
+	struct sn_file_view view;
+	sn_status status;
+
+	sn_text_addf(&path, "/proc/%d/cmdline", (int)r->options->pid);
+	status = sn_file_map(path.chars, &view, NULL);
+	sn_text_free(&path);
+	if (status != SN_OK)
+		return sn_error_set(err, SN_ERR_NOT_FOUND, "there is no process %d",
+				    (int)r->options->pid);
+	for (size_t at = 0; at < view.length;) {
+		char *word = strndup((const char *)view.bytes + at, view.length - at);
+
+		at += strlen(word) + 1;
+		sn_vec_push(&r->words, word);
+	}
+	sn_file_unmap(&view);
+	if (!r->words.count)
+		return sn_error_set(err, SN_ERR_UNSUPPORTED,
+				    "process %d has no program (it has ended, or is the kernel's)",
+				    (int)r->options->pid);
+	sn_vec_push(&r->words, NULL);
+	return SN_OK;
+}
+
+static sn_status target_find(struct recording *r, struct sn_error *err)
+{
+	sn_status status;
+
+	r->target.exit_code = SN_EXIT_NOT_MEASURED;
+	if (r->options->pid) {
+		r->is_outside = true;
+		return words_read(r, err);
+	}
+	status = sn_target_find(r->options->arguments[0], &r->target, err);
+	return status != SN_OK ? status : refuse_if_not_measurable(r, err);
+}
+
 sn_status sn_record_run(const struct sn_record_options *options, struct sn_record_result *result,
 			struct sn_error *err)
 {
 	struct recording r = { .options = options, .result = result };
 	struct sn_error late;
-	sn_status status = sn_target_find(options->arguments[0], &r.target, err);
+	sn_status status;
 
-	*result = (struct sn_record_result){ .exit_code = r.target.exit_code, .rank = -1 };
-	if (status != SN_OK)
+	*result = (struct sn_record_result){ .rank = -1 };
+	status = target_find(&r, err);
+	if (status != SN_OK) {
+		if (!result->exit_code)
+			result->exit_code = r.target.exit_code;
+		recording_free(&r);
 		return status;
-	status = refuse_if_not_measurable(&r, err);
-	if (status != SN_OK)
-		return status;
+	}
 	more_files_allow(&r);
 	status = prepare(&r, err);
 	if (status == SN_OK)
 		status = sn_launch_write(&r.launch, result->experiment_path.chars, err);
 	if (status == SN_OK) {
 		signals_take(&r);
-		status = target_start(&r, err);
+		status = options->pid ? attach(&r, err) : target_start(&r, err);
 		if (status != SN_OK)
 			sigprocmask(SIG_SETMASK, &r.caller_mask, NULL);
 	}
@@ -593,8 +733,12 @@ sn_status sn_record_run(const struct sn_record_options *options, struct sn_recor
 		recording_free(&r);
 		return status;
 	}
-	target_wait(&r);
-	stragglers_wait(&r);
+	if (options->pid) {
+		attached_wait(&r);
+	} else {
+		target_wait(&r);
+		stragglers_wait(&r);
+	}
 	space_warn(&r);
 	if (gather(&r, &late) != SN_OK) {
 		sn_warn("%s; the data stay in '%s', where 'sonde show' finds them", late.sentence,

@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -14,6 +15,7 @@
 struct sn_record_options {
 	char *const
 		*arguments; /* the target's words, ended by NULL; [0] is looked up as exec does */
+	pid_t pid;	    /* not 0: a process that runs already; `arguments` is not used */
 	const char *output; /* -o, or NULL */
 	const char *label;  /* or NULL */
 	const char *clock;  /* as given: "hi", "250", ...; for the launch file */
@@ -35,8 +37,9 @@ struct sn_record_result {
 	bool is_joined; /* another record of the launch made the folder */
 };
 
-/** Runs the target to its end. Not SN_OK: the target was not started (exit_code says 125, 126 or
- *  127). What went wrong after its start is in the experiment's warnings. */
+/** Runs the target to its end; a process that runs already is sampled until it ends, --duration is
+ *  over, or a signal says so (exit code 0). Not SN_OK: the target was not started (exit_code says
+ * 125, 126 or 127). What went wrong after its start is in the experiment's warnings. */
 sn_status sn_record_run(const struct sn_record_options *options, struct sn_record_result *result,
 			struct sn_error *err);
 
