@@ -71,6 +71,7 @@ struct sn_outside {
 	uint64_t past_thread_cpu_ns; /* of threads that ended, in this image */
 	int64_t began_ns, next_look_ns, next_packet_ns;
 	int64_t first_user_ns, first_system_ns, user_ns, system_ns; /* the kernel's, by ticks */
+	bool is_exec_due; /* of a child of ours: its first */
 	bool has_kernel, has_lost_count, is_paused, has_begun, wants_images;
 	int refusal; /* errno of the latest thread that could not be opened */
 };
@@ -586,8 +587,10 @@ static void thread_look(struct sn_outside *o, struct thread *thread)
 		thread->wait_cpu_ns = wait_ns;
 	switches_read(o->options.pid, thread->tid, &thread->voluntary, &thread->involuntary);
 	length = proc_read(o->options.pid, thread->tid, "comm", name, sizeof(name));
-	if (length > 1)
-		memcpy(thread->name, name, length - 1); /* less the end of line */
+	if (length < 2)
+		return;
+	memset(thread->name, 0, sizeof(thread->name));
+	memcpy(thread->name, name, length - 1); /* less the end of line */
 }
 
 /* CPU time that the thread had used when its event began to count. */
@@ -872,6 +875,19 @@ static void image_end(struct sn_outside *o, enum sn_data_state state, const stru
 	sn_outside_file_close(&o->file);
 }
 
+/* exec is told (by the closing of descriptors) before it is through; the command line is among the
+ * last that it sets up. */
+static void exec_wait(const struct sn_outside *o)
+{
+	char word[16];
+
+	for (int waited_us = 0; waited_us < 20000; waited_us += 50) {
+		if (proc_read(o->options.pid, 0, "cmdline", word, sizeof(word)))
+			return;
+		usleep(50);
+	}
+}
+
 static void exec_seen(struct sn_outside *o)
 {
 	struct sn_error err;
@@ -894,6 +910,7 @@ static void exec_seen(struct sn_outside *o)
 	memset(o->cache_memory, 0, CACHE_BYTES);
 	o->cache = sn_unwind_cache_place(o->cache_memory, CACHE_BYTES);
 	o->sequence++;
+	exec_wait(o);
 	if (image_begin(o, &err) != SN_OK)
 		sn_error_print(&err);
 }
@@ -923,13 +940,16 @@ static void events_drain(struct sn_outside *o, struct thread *thread)
 			fork_seen(o, (const void *)(header + 1));
 			break;
 		case PERF_RECORD_COMM:
+			if (!(header->misc & PERF_RECORD_MISC_COMM_EXEC))
+				break;
 			/* The exec with which a child of ours begins is none of its own. */
-			if ((header->misc & PERF_RECORD_MISC_COMM_EXEC) && o->has_begun &&
-			    o->file.shared.base && o->began_ns < now_ns() - 1000000) {
-				exec_seen(o);
-				return;
+			if (o->is_exec_due) {
+				o->is_exec_due = false;
+				o->wants_images = true;
+				break;
 			}
-			break;
+			exec_seen(o);
+			return;
 		case PERF_RECORD_MMAP:
 		case PERF_RECORD_MMAP2:
 			o->wants_images = true;
@@ -1083,6 +1103,7 @@ sn_status sn_outside_open(const struct sn_outside_options *options, struct sn_ou
 	sn_status status = SN_OK;
 
 	o->options = *options;
+	o->is_exec_due = options->is_before_exec;
 	o->has_kernel = o->has_lost_count = true;
 	o->period_ns = options->rate_hz > 0 ? (uint64_t)(1000700000.0 / options->rate_hz) : 0;
 	o->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
@@ -1106,7 +1127,11 @@ sn_status sn_outside_open(const struct sn_outside_options *options, struct sn_ou
 
 sn_status sn_outside_begin(struct sn_outside *o, struct sn_error *err)
 {
-	sn_status status = image_begin(o, err);
+	sn_status status;
+
+	if (o->options.is_before_exec)
+		exec_wait(o);
+	status = image_begin(o, err);
 
 	o->has_begun = status == SN_OK;
 	o->next_packet_ns = now_ns() + PACKET_INTERVAL_NS;
