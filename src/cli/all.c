@@ -7,6 +7,7 @@
 	X(show)                                                                                    \
 	X(report)                                                                                  \
 	X(export)                                                                                  \
+	X(import)                                                                                  \
 	X(explain)                                                                                 \
 	X(cqa)                                                                                     \
 	X(calibrate)                                                                               \

@@ -1,0 +1,65 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/command.h"
+#include "exchange/perf_data.h"
+#include "record/record.h"
+
+static const struct sn_option import_options[] = {
+	{ "output", 'o', "FOLDER", "the experiment to make (else sonde.NAME.N here)", NULL },
+	{ "label", 'L', "TEXT", "a name for people, shown in reports", NULL },
+	{ "no-source", 0, NULL, "do not keep the text of source files", NULL },
+	{ 0 },
+};
+
+static const char *const import_examples[] = {
+	"perf record -g ./app && sonde import",
+	"Make an experiment of ./perf.data; then sonde show, sonde report and the rest read it.",
+	"perf record --call-graph dwarf ./app && sonde import perf.data",
+	"The same with stacks unwound from copies, for programs without frame pointers.",
+	NULL,
+};
+
+static int import_run(const struct sn_args *args)
+{
+	const char *path = args->operand_count ? args->operands[0] : "perf.data";
+	struct sn_perf_import how = { .output = sn_args_value(args, "output"),
+				      .label = sn_args_value(args, "label") };
+	struct sn_record_options archive = { .without_source = sn_args_flag(args, "no-source") };
+	struct sn_perf_import_result result;
+	struct sn_error err;
+	sn_status status;
+
+	if (args->operand_count > 1) {
+		sn_warn("import takes one file; '%s' is too many", args->operands[1]);
+		return SN_EXIT_USAGE;
+	}
+	status = sn_perf_import(path, &how, &result, &err);
+	if (status == SN_OK) {
+		for (size_t i = 0; i < result.warnings.count; i++)
+			sn_warn("%s", result.warnings.items[i]);
+		sn_record_archive(result.path.chars, &archive);
+		printf("%s: %llu samples\n", result.path.chars, (unsigned long long)result.samples);
+	}
+	for (size_t i = 0; i < result.warnings.count; i++)
+		free(result.warnings.items[i]);
+	sn_vec_free(&result.warnings);
+	sn_text_free(&result.path);
+	return status == SN_OK ? SN_EXIT_OK : sn_error_print(&err);
+}
+
+const struct sn_command sn_command_import = {
+	.name = "import",
+	.operands = "[FILE]",
+	.summary = "make an experiment of a file that perf record wrote",
+	.description =
+		"Reads FILE (./perf.data if none is named) and writes an experiment with the same "
+		"samples, so that every view, report and export works on it. Stacks are taken as "
+		"perf recorded them (-g), or unwound from the registers and stack copies of "
+		"--call-graph dwarf. Kernel frames are left out: their time belongs to the function "
+		"that entered the kernel. Programs and libraries must be the ones that ran; others "
+		"are told by their build-id and left without names.",
+	.options = import_options,
+	.examples = import_examples,
+	.run = import_run,
+};
