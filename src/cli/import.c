@@ -56,7 +56,8 @@ const struct sn_command sn_command_import = {
 		"Reads FILE (./perf.data if none is named) and writes an experiment with the same "
 		"samples, so that every view, report and export works on it. Stacks are taken as "
 		"perf recorded them (-g), or unwound from the registers and stack copies of "
-		"--call-graph dwarf. Kernel frames are left out: their time belongs to the function "
+		"--call-graph dwarf. Kernel frames are left out: their time belongs to the "
+		"function "
 		"that entered the kernel. Programs and libraries must be the ones that ran; others "
 		"are told by their build-id and left without names.",
 	.options = import_options,

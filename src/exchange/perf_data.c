@@ -15,18 +15,55 @@ struct sn_perf_place {
 };
 
 /* perf_event_open(2) and linux/perf_event.h: numbers of the kernel's interface. */
-enum { RECORD_MMAP = 1, RECORD_LOST, RECORD_COMM, RECORD_EXIT, RECORD_THROTTLE, RECORD_UNTHROTTLE,
-       RECORD_FORK, RECORD_READ, RECORD_SAMPLE, RECORD_MMAP2, RECORD_LOST_SAMPLES = 13,
-       RECORD_COMPRESSED = 81, HEADER_BYTES = 8 };
-enum { SAMPLE_IP = 1, SAMPLE_TID = 2, SAMPLE_TIME = 4, SAMPLE_ADDR = 8, SAMPLE_READ = 16,
-       SAMPLE_CALLCHAIN = 32, SAMPLE_ID = 64, SAMPLE_CPU = 128, SAMPLE_PERIOD = 256,
-       SAMPLE_STREAM_ID = 512, SAMPLE_RAW = 1024, SAMPLE_BRANCHES = 2048, SAMPLE_REGS = 4096,
-       SAMPLE_STACK = 8192, SAMPLE_IDENTIFIER = 65536 };
+enum {
+	RECORD_MMAP = 1,
+	RECORD_LOST,
+	RECORD_COMM,
+	RECORD_EXIT,
+	RECORD_THROTTLE,
+	RECORD_UNTHROTTLE,
+	RECORD_FORK,
+	RECORD_READ,
+	RECORD_SAMPLE,
+	RECORD_MMAP2,
+	RECORD_LOST_SAMPLES = 13,
+	RECORD_COMPRESSED = 81,
+	HEADER_BYTES = 8
+};
+enum {
+	SAMPLE_IP = 1,
+	SAMPLE_TID = 2,
+	SAMPLE_TIME = 4,
+	SAMPLE_ADDR = 8,
+	SAMPLE_READ = 16,
+	SAMPLE_CALLCHAIN = 32,
+	SAMPLE_ID = 64,
+	SAMPLE_CPU = 128,
+	SAMPLE_PERIOD = 256,
+	SAMPLE_STREAM_ID = 512,
+	SAMPLE_RAW = 1024,
+	SAMPLE_BRANCHES = 2048,
+	SAMPLE_REGS = 4096,
+	SAMPLE_STACK = 8192,
+	SAMPLE_IDENTIFIER = 65536
+};
 enum { READ_ENABLED = 1, READ_RUNNING = 2, READ_ID = 4, READ_GROUP = 8, READ_LOST = 16 };
-enum { MISC_CPUMODE = 7, MISC_KERNEL = 1, MISC_EXEC = 1 << 13, MISC_BUILD_ID = 1 << 14,
-       BRANCH_HW_INDEX = 1 << 17, MAP_EXECUTABLE = 4 };
-enum { FEATURE_BUILD_ID = 2, FEATURE_HOSTNAME, FEATURE_KERNEL, FEATURE_CPU = 8, FEATURE_CMDLINE = 11,
-       FEATURES = 256 };
+enum {
+	MISC_CPUMODE = 7,
+	MISC_KERNEL = 1,
+	MISC_EXEC = 1 << 13,
+	MISC_BUILD_ID = 1 << 14,
+	BRANCH_HW_INDEX = 1 << 17,
+	MAP_EXECUTABLE = 4
+};
+enum {
+	FEATURE_BUILD_ID = 2,
+	FEATURE_HOSTNAME,
+	FEATURE_KERNEL,
+	FEATURE_CPU = 8,
+	FEATURE_CMDLINE = 11,
+	FEATURES = 256
+};
 
 static uint32_t word_at(const uint8_t *bytes)
 {
@@ -68,8 +105,8 @@ static struct sn_cursor window(const struct sn_perf_data *d, uint64_t offset, ui
 
 static const char *event_name(struct sn_perf_data *d, uint32_t type, uint64_t config)
 {
-	static const char *const hardware[] = { "cycles", "instructions", "cache-references",
-						"cache-misses", "branches", "branch-misses" };
+	static const char *const hardware[] = { "cycles",	"instructions", "cache-references",
+						"cache-misses", "branches",	"branch-misses" };
 	static const char *const software[] = { "cpu-clock", "task-clock", "page-faults",
 						"context-switches" };
 
@@ -123,7 +160,8 @@ static const char *header_string(struct sn_perf_data *d, struct sn_cursor *cur)
 
 	if (!bytes || !length)
 		return NULL;
-	return sn_arena_strndup(&d->arena, (const char *)bytes, strnlen((const char *)bytes, length));
+	return sn_arena_strndup(&d->arena, (const char *)bytes,
+				strnlen((const char *)bytes, length));
 }
 
 static void read_build_ids(struct sn_perf_data *d, struct sn_cursor *cur)
@@ -242,8 +280,9 @@ static void add_place(struct sn_perf_data *d, const uint8_t *record)
 		d->damaged++;
 		return;
 	}
-	sn_vec_reserve_raw((void **)&d->places, &d->place_capacity, d->place_count + 1,
-			   sizeof(*d->places));
+	if (d->place_count == d->place_capacity)
+		sn_vec_reserve_raw((void **)&d->places, &d->place_capacity, d->place_count + 1,
+				   sizeof(*d->places));
 	d->places[d->place_count++] = place;
 }
 
@@ -280,7 +319,8 @@ static void find_records(struct sn_perf_data *d, const uint8_t *bytes, uint64_t 
 		}
 		if (is_wanted(word_at(record)))
 			add_place(d, record);
-		else if (word_at(record) == RECORD_COMPRESSED && (!stream || !unpack(d, stream, record)))
+		else if (word_at(record) == RECORD_COMPRESSED &&
+			 (!stream || !unpack(d, stream, record)))
 			d->damaged++;
 		at += size;
 	}
@@ -393,8 +433,10 @@ void sn_perf_data_free(struct sn_perf_data *data)
 
 static bool skip_read(const struct sn_perf_data *d, struct sn_cursor *cur)
 {
-	uint64_t times = ((d->read_format & READ_ENABLED) != 0) + ((d->read_format & READ_RUNNING) != 0);
-	uint64_t words = 1 + ((d->read_format & READ_ID) != 0) + ((d->read_format & READ_LOST) != 0);
+	uint64_t times =
+		((d->read_format & READ_ENABLED) != 0) + ((d->read_format & READ_RUNNING) != 0);
+	uint64_t words =
+		1 + ((d->read_format & READ_ID) != 0) + ((d->read_format & READ_LOST) != 0);
 	uint64_t count = 1;
 
 	if (d->read_format & READ_GROUP)
@@ -453,7 +495,8 @@ static bool is_read(const struct sn_perf_data *d, uint64_t id)
 }
 
 /** In the order of perf_event_open(2), PERF_RECORD_SAMPLE. */
-static bool read_sample(const struct sn_perf_data *d, struct sn_cursor *cur, struct sn_perf_event *e)
+static bool read_sample(const struct sn_perf_data *d, struct sn_cursor *cur,
+			struct sn_perf_event *e)
 {
 	uint64_t type = d->sample_type, id = 0, count;
 

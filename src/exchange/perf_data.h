@@ -65,14 +65,14 @@ struct sn_perf_place; /* where an event lies, and its time */
 struct sn_perf_data {
 	struct sn_arena arena;
 	struct sn_file_view file;
-	struct sn_text unpacked; /* what compressed records held */
+	struct sn_text unpacked;			       /* what compressed records held */
 	const char *hostname, *kernel, *cpu_model, *arguments; /* NULL: not in the file */
-	const char *event; /* what was sampled: "cpu-clock", "cycles", "event 4:1c2" */
-	bool event_is_time; /* its periods are nanoseconds */
+	const char *event;   /* what was sampled: "cpu-clock", "cycles", "event 4:1c2" */
+	bool event_is_time;  /* its periods are nanoseconds */
 	double frequency_hz; /* asked for; 0: a fixed period */
 	uint64_t sample_period;
-	bool has_stacks;	/* DWARF chains: registers and stack of each sample */
-	uint32_t other_events;	/* that the file has too and that are not read */
+	bool has_stacks;       /* DWARF chains: registers and stack of each sample */
+	uint32_t other_events; /* that the file has too and that are not read */
 	uint64_t damaged;
 	SN_VEC(struct sn_perf_build_id) build_ids;
 	/* of the reader */

@@ -55,7 +55,8 @@ struct process {
 	int64_t first_ns, last_ns;
 	SN_VEC(struct thread *) threads; /* their writers must not move */
 	SN_VEC(struct mapping) mappings;
-	SN_VEC(struct sn_unwind_module) modules; /* of the mappings, sorted; rebuilt when they change */
+	SN_VEC(struct sn_unwind_module)
+	modules; /* of the mappings, sorted; rebuilt when they change */
 	bool modules_are_current, program_is_due;
 	uint32_t generation;
 	struct sn_map stacks; /* hash of pcs and flags -> id */
@@ -68,7 +69,7 @@ struct importer {
 	struct sn_perf_import_result *result;
 	struct sn_arena arena;
 	SN_VEC(struct file) files;
-	struct sn_map file_of;	  /* hash of the path -> file + 1 */
+	struct sn_map file_of; /* hash of the path -> file + 1 */
 	SN_VEC(struct process *) processes;
 	struct sn_map process_of; /* pid -> process + 1 */
 	struct sn_map thread_of;  /* pid, tid -> thread + 1 within its process */
@@ -93,7 +94,8 @@ __attribute__((format(printf, 2, 3))) static void warn(struct importer *im, cons
 
 /* ---- files and mappings ---- */
 
-/** Whether what lies at the path now is what was mapped then; an unknown identity is taken for it. */
+/** Whether what lies at the path now is what was mapped then; an unknown identity is taken for it.
+ */
 static bool is_same_file(const struct file *file)
 {
 	const char *now = sn_image_id(file->image);
@@ -128,8 +130,7 @@ static void open_file(struct importer *im, struct file *file)
 
 static uint32_t find_file(struct importer *im, const struct sn_perf_event *e)
 {
-	uint64_t *slot =
-		sn_map_put(&im->file_of, sn_hash_bytes(e->name, strlen(e->name)), NULL);
+	uint64_t *slot = sn_map_put(&im->file_of, sn_hash_bytes(e->name, strlen(e->name)), NULL);
 	struct file file = { .path = sn_arena_strdup(&im->arena, e->name),
 			     .build_id = e->build_id,
 			     .build_id_bytes = e->build_id_bytes };
@@ -151,7 +152,8 @@ static uint32_t find_file(struct importer *im, const struct sn_perf_event *e)
  *  for code of shared objects. */
 static uint64_t bias_of(const struct file *file, const struct sn_perf_event *e)
 {
-	uint64_t link_addr = file->image ? sn_image_link_addr(file->image, e->file_offset) : UINT64_MAX;
+	uint64_t link_addr =
+		file->image ? sn_image_link_addr(file->image, e->file_offset) : UINT64_MAX;
 
 	return e->load_addr - (link_addr == UINT64_MAX ? e->file_offset : link_addr);
 }
@@ -216,12 +218,11 @@ static void write_unmap(struct process *p, uint64_t start, uint64_t end, int64_t
 
 	if (!unmap)
 		return;
-	*unmap = (struct sn_record_unmap){
-		.header = { .type = SN_RECORD_UNMAP, .size_bytes = sizeof(*unmap) },
-		.time_ns = time_ns,
-		.load_start = start,
-		.load_end = end
-	};
+	*unmap = (struct sn_record_unmap){ .header = { .type = SN_RECORD_UNMAP,
+						       .size_bytes = sizeof(*unmap) },
+					   .time_ns = time_ns,
+					   .load_start = start,
+					   .load_end = end };
 	sn_writer_commit(writer, sizeof(*unmap));
 }
 
@@ -234,21 +235,20 @@ static void write_stack(struct process *p, uint32_t id, const uint64_t *pcs, uin
 
 	for (uint32_t s = segments; s-- > 0;) {
 		uint32_t first = s * SN_DATA_SEGMENT_MAX;
-		uint32_t count = depth - first < SN_DATA_SEGMENT_MAX ? depth - first
-								     : SN_DATA_SEGMENT_MAX;
+		uint32_t count =
+			depth - first < SN_DATA_SEGMENT_MAX ? depth - first : SN_DATA_SEGMENT_MAX;
 		size_t bytes = sizeof(struct sn_record_stack) + count * sizeof(uint64_t);
 		struct sn_record_stack *stack = reserve(writer, bytes, now_ns);
 
 		if (!stack)
 			return;
-		*stack = (struct sn_record_stack){
-			.header = { .type = SN_RECORD_STACK,
-				    .flags = s + 1 == segments ? flags : 0,
-				    .size_bytes = (uint16_t)bytes },
-			.id = s ? ++p->stack_count : id,
-			.parent = parent,
-			.depth = count
-		};
+		*stack = (struct sn_record_stack){ .header = { .type = SN_RECORD_STACK,
+							       .flags = s + 1 == segments ? flags
+											  : 0,
+							       .size_bytes = (uint16_t)bytes },
+						   .id = s ? ++p->stack_count : id,
+						   .parent = parent,
+						   .depth = count };
 		memcpy(stack->pc, pcs + first, count * sizeof(uint64_t));
 		parent = stack->id;
 		sn_writer_commit(writer, (uint32_t)bytes);
@@ -278,7 +278,8 @@ static uint32_t stack_id(struct process *p, const uint64_t *pcs, uint32_t depth,
 
 /* ---- processes and threads ---- */
 
-static struct thread *add_thread(struct importer *im, struct process *p, int32_t tid, int64_t now_ns)
+static struct thread *add_thread(struct importer *im, struct process *p, int32_t tid,
+				 int64_t now_ns)
 {
 	uint64_t key = (uint64_t)(uint32_t)p->pid << 32 | (uint32_t)tid;
 	uint64_t *slot = sn_map_put(&im->thread_of, key, NULL);
@@ -299,13 +300,12 @@ static struct thread *add_thread(struct importer *im, struct process *p, int32_t
 	start = reserve(&thread->writer, sizeof(*start), now_ns);
 	if (!start)
 		return thread;
-	*start = (struct sn_record_thread_start){
-		.header = { .type = SN_RECORD_THREAD_START, .size_bytes = sizeof(*start) },
-		.thread_index = thread->writer.thread_index,
-		.tid = tid,
-		.creator_index = 0xffffffff,
-		.time_ns = now_ns
-	};
+	*start = (struct sn_record_thread_start){ .header = { .type = SN_RECORD_THREAD_START,
+							      .size_bytes = sizeof(*start) },
+						  .thread_index = thread->writer.thread_index,
+						  .tid = tid,
+						  .creator_index = 0xffffffff,
+						  .time_ns = now_ns };
 	sn_writer_commit(&thread->writer, sizeof(*start));
 	return thread;
 }
@@ -372,7 +372,8 @@ static void drop_mappings(struct process *p, uint64_t start, uint64_t end)
 	size_t kept = 0;
 
 	for (size_t i = 0; i < p->mappings.count; i++)
-		if (p->mappings.items[i].load_end <= start || p->mappings.items[i].load_start >= end)
+		if (p->mappings.items[i].load_end <= start ||
+		    p->mappings.items[i].load_start >= end)
 			p->mappings.items[kept++] = p->mappings.items[i];
 	p->mappings.count = kept;
 	p->modules_are_current = false;
@@ -380,8 +381,8 @@ static void drop_mappings(struct process *p, uint64_t start, uint64_t end)
 
 static void take_map(struct importer *im, const struct sn_perf_event *e)
 {
-	struct process *p = e->pid >= 0 && e->is_executable ? find_process(im, e->pid, e->time_ns)
-							    : NULL;
+	struct process *p =
+		e->pid >= 0 && e->is_executable ? find_process(im, e->pid, e->time_ns) : NULL;
 	struct mapping m = { .load_start = e->load_addr, .file_offset = e->file_offset };
 
 	if (!p || __builtin_add_overflow(e->load_addr, e->length, &m.load_end) || !e->name[0])
@@ -461,12 +462,14 @@ static void refresh_modules(struct importer *im, struct process *p)
 		sn_vec_push(&p->modules, module);
 	}
 	if (p->modules.count)
-		qsort(p->modules.items, p->modules.count, sizeof(*p->modules.items), compare_modules);
+		qsort(p->modules.items, p->modules.count, sizeof(*p->modules.items),
+		      compare_modules);
 	p->generation++;
 	p->modules_are_current = true;
 }
 
-/** asm/perf_regs.h numbers registers in its own way; these are DWARF's, for its 0 to 8, 16 to 23. */
+/** asm/perf_regs.h numbers registers in its own way; these are DWARF's, for its 0 to 8, 16 to 23.
+ */
 static void set_registers(const struct sn_perf_event *e, struct sn_unwind_regs *regs)
 {
 	static const uint8_t number[] = { SN_UNWIND_RAX, SN_UNWIND_RBX, SN_UNWIND_RCX,
@@ -499,11 +502,11 @@ static uint32_t unwind(struct importer *im, struct process *p, const struct sn_p
 	/* Rows of one process must not be taken for another's. */
 	target.generation = p->generation << 14 ^ (uint32_t)p->pid;
 	count = sn_unwind_walk(&target, &regs, NULL, im->pcs, DEPTH_MAX, &walk);
-	*flags = walk.end == SN_UNWIND_COMPLETE	     ? SN_STACK_COMPLETE
-		 : walk.end == SN_UNWIND_TOO_DEEP    ? SN_STACK_TOO_DEEP
-		 : walk.end == SN_UNWIND_NO_RULE     ? SN_STACK_NO_CFI
-		 : walk.end == SN_UNWIND_BAD_CFI     ? SN_STACK_BAD_CFI
-						     : SN_STACK_UNREADABLE;
+	*flags = walk.end == SN_UNWIND_COMPLETE	  ? SN_STACK_COMPLETE
+		 : walk.end == SN_UNWIND_TOO_DEEP ? SN_STACK_TOO_DEEP
+		 : walk.end == SN_UNWIND_NO_RULE  ? SN_STACK_NO_CFI
+		 : walk.end == SN_UNWIND_BAD_CFI  ? SN_STACK_BAD_CFI
+						  : SN_STACK_UNREADABLE;
 	return count;
 }
 
@@ -589,7 +592,8 @@ static void take_event(struct importer *im, struct sn_perf_event *e)
 /* ---- what a sample is worth ---- */
 
 /** Software clocks count nanoseconds. Of other events the periods are scaled so that a sample is,
- *  on average, worth the period of the frequency asked for: shares are the event's, seconds a guess. */
+ *  on average, worth the period of the frequency asked for: shares are the event's, seconds a
+ * guess. */
 static void find_scale(struct importer *im)
 {
 	double sum = 0;
@@ -615,8 +619,9 @@ static void find_scale(struct importer *im)
 		return;
 	im->ns_per_period = 1e9 / (im->data.frequency_hz > 0 ? im->data.frequency_hz : 1000) *
 			    (double)count / sum;
-	warn(im, "the file counts %s, not time: shares are of that event, and seconds are guessed "
-		 "from the number of samples",
+	warn(im,
+	     "the file counts %s, not time: shares are of that event, and seconds are guessed "
+	     "from the number of samples",
 	     im->data.event);
 }
 
@@ -656,13 +661,15 @@ static void end_process(struct process *p, int64_t realtime_offset_ns)
 
 static void warn_of_gaps(struct importer *im)
 {
-	warn(im, "imported from perf.data: CPU time is what its samples account for, not the kernel's "
-		 "account; blocked time is not in the file");
+	warn(im,
+	     "imported from perf.data: CPU time is what its samples account for, not the kernel's "
+	     "account; blocked time is not in the file");
 	if (im->data.other_events)
 		warn(im, "the file has %" PRIu32 " more events; only %s was imported",
 		     im->data.other_events, im->data.event);
 	if (im->missing_files)
-		warn(im, "%" PRIu64 " mapped files are not on this machine: their code has no names",
+		warn(im,
+		     "%" PRIu64 " mapped files are not on this machine: their code has no names",
 		     im->missing_files);
 	if (im->changed_files)
 		warn(im, "%" PRIu64 " mapped files have changed since: their code has no names",
@@ -691,7 +698,8 @@ static const char *program_of(struct importer *im)
 	uint64_t most = 0;
 
 	for (size_t i = 0; i < im->processes.count; i++) {
-		const struct sn_data_header *header = sn_writer_header(&im->processes.items[i]->file);
+		const struct sn_data_header *header =
+			sn_writer_header(&im->processes.items[i]->file);
 		uint64_t ns = (uint64_t)(header->end_user_ns + header->end_system_ns);
 
 		if (ns > most && header->program[0]) {
