@@ -74,6 +74,70 @@ struct sn_interval sn_wilson_interval(double hits, double count)
 	return interval;
 }
 
+/* The continued fraction of the incomplete beta function (Abramowitz and Stegun, 26.5.8). */
+static double beta_fraction(double a, double b, double x)
+{
+	const double tiny = 1e-300;
+	double c = 1, d = 1 - (a + b) * x / (a + 1), h;
+
+	d = 1 / (fabs(d) < tiny ? tiny : d);
+	h = d;
+	for (int m = 1; m < 300; m++) {
+		double even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m));
+		double odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1));
+		double change = 1;
+
+		for (int half = 0; half < 2; half++) {
+			double term = half ? odd : even;
+
+			d = 1 + term * d;
+			c = 1 + term / c;
+			d = 1 / (fabs(d) < tiny ? tiny : d);
+			c = fabs(c) < tiny ? tiny : c;
+			change = c * d;
+			h *= change;
+		}
+		if (fabs(change - 1) < 1e-14)
+			break;
+	}
+	return h;
+}
+
+static double incomplete_beta(double a, double b, double x)
+{
+	double front;
+
+	if (x <= 0 || x >= 1)
+		return x <= 0 ? 0 : 1;
+	front = exp(lgamma(a + b) - lgamma(a) - lgamma(b) + a * log(x) + b * log1p(-x));
+	return x < (a + 1) / (a + b + 2) ? front * beta_fraction(a, b, x) / a
+					 : 1 - front * beta_fraction(b, a, 1 - x) / b;
+}
+
+double sn_student_p(double t, double df)
+{
+	if (!(df > 0) || isnan(t))
+		return NAN;
+	return isinf(t) ? 0 : incomplete_beta(df / 2, 0.5, df / (df + t * t));
+}
+
+double sn_student_t(double p, double df)
+{
+	double low = 0, high = 1;
+
+	while (high < 1e12 && sn_student_p(high, df) > p)
+		high *= 2;
+	for (int i = 0; i < 200; i++) {
+		double middle = (low + high) / 2;
+
+		if (sn_student_p(middle, df) > p)
+			low = middle;
+		else
+			high = middle;
+	}
+	return (low + high) / 2;
+}
+
 void sn_random_seed(struct sn_random *random, uint64_t seed)
 {
 	for (int i = 0; i < 4; i++) {

@@ -23,6 +23,13 @@ struct sn_interval {
 /** 95 % score interval of a proportion hits/count (Wilson 1927); {0,1} for count 0. */
 struct sn_interval sn_wilson_interval(double hits, double count);
 
+/** Chance that Student's t with `df` degrees of freedom lies as far from 0 as `t`, on either side
+ * (by the regularised incomplete beta function, continued fraction by Lentz's method). NaN for df
+ * <= 0. */
+double sn_student_p(double t, double df);
+/** The t that is exceeded to either side with chance `p`, by bisection. */
+double sn_student_t(double p, double df);
+
 /** xoshiro256** (Blackman and Vigna 2018), seeded by splitmix64. Not for secrets. */
 struct sn_random {
 	uint64_t state[4];

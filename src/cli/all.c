@@ -13,6 +13,7 @@
 	X(calibrate)                                                                               \
 	X(lattice)                                                                                 \
 	X(structure)                                                                               \
+	X(diff)                                                                                    \
 	X(doctor)                                                                                  \
 	X(list)                                                                                    \
 	X(help)                                                                                    \

@@ -36,3 +36,15 @@ TEST(random_numbers_are_those_of_the_reference)
 	for (int i = 0; i < 1000; i++)
 		REQUIRE(sn_random_below(&random, 7) < 7);
 }
+
+/* Values of the common tables of the t distribution. */
+TEST(student)
+{
+	CHECK_REAL(sn_student_p(2.776445, 4), 0.05, 1e-6);
+	CHECK_REAL(sn_student_p(-2.776445, 4), 0.05, 1e-6);
+	CHECK_REAL(sn_student_p(12.7062, 1), 0.05, 1e-6);
+	CHECK_REAL(sn_student_p(0, 7), 1, 1e-12);
+	CHECK_REAL(sn_student_p(1.959964, 1e7), 0.05, 1e-6);
+	CHECK_REAL(sn_student_t(0.01, 10), 3.169273, 1e-5);
+	CHECK_REAL(sn_student_p(sn_student_t(0.003, 2.5), 2.5), 0.003, 1e-9);
+}

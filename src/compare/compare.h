@@ -1,0 +1,89 @@
+/**
+ * What changed between two sets of runs, beyond noise.
+ *
+ * Functions and source loops of both sides are aligned by names and lines, their exclusive CPU
+ * times compared by Welch's t-test over the runs, and the many tests are corrected by Holm's
+ * method: of comparisons of two sets that do not differ, at most the stated part reports any
+ * difference at all. One run a side cannot tell noise from change, and is never given a verdict.
+ * docs/method/diff.md says more.
+ */
+#ifndef SN_COMPARE_COMPARE_H
+#define SN_COMPARE_COMPARE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/stats.h"
+#include "base/vec.h"
+#include "profile/profile.h"
+
+enum { SN_COMPARE_RUNS_MIN = 3 }; /* a side, for a verdict */
+
+enum sn_compare_kind { SN_COMPARE_TOTAL, SN_COMPARE_FUNCTION, SN_COMPARE_LOOP };
+
+/** A function's or source loop's time in one run. */
+struct sn_compare_entry {
+	enum sn_compare_kind kind;
+	const char *module;   /* base name; "" for the program itself, whose name may change */
+	const char *function; /* linkage name; totals: "elapsed", "cpu" */
+	const char *name;     /* for people */
+	const char *file;     /* base name, or NULL */
+	uint32_t line_first, line_last, depth; /* loops */
+	double cpu_s, share;
+	double deviation_s; /* standard deviation that sampling alone gives */
+};
+
+struct sn_compare_run {
+	struct sn_arena arena;
+	const char *name; /* of the experiment */
+	SN_VEC(struct sn_compare_entry) entries;
+};
+
+/** What is compared of a profile. Texts are copied: the profile may go. */
+void sn_compare_run_fill(struct sn_compare_run *run, const struct sn_profile *profile);
+void sn_compare_run_free(struct sn_compare_run *run);
+
+enum sn_verdict {
+	SN_VERDICT_SAME,   /* no difference beyond noise */
+	SN_VERDICT_SLOWER, /* B takes more */
+	SN_VERDICT_FASTER,
+	SN_VERDICT_SMALL,  /* below the share that is tested */
+	SN_VERDICT_REPEAT, /* too few runs to say */
+};
+/** "same", "slower", "faster", "small", "repeat". */
+const char *sn_verdict_name(enum sn_verdict verdict);
+
+struct sn_compare_row {
+	struct sn_compare_entry entry; /* names as on side A, of B where A has none */
+	bool is_moved;		       /* lines differ: aligned by order within the function */
+	uint32_t a_runs, b_runs;       /* in which it was met */
+	double a_cpu_s, b_cpu_s;       /* means over the runs; absent counts 0 */
+	double a_share, b_share;
+	double difference_s;			/* B less A */
+	struct sn_interval difference_interval; /* 95 %; NaN with too few runs */
+	double p;				/* before correction; NaN: not tested */
+	enum sn_verdict verdict;
+};
+
+struct sn_comparison {
+	struct sn_arena arena;
+	size_t a_count, b_count;
+	double false_alarm_rate; /* NaN: cannot be stated */
+	double smallest_share;	 /* that is tested */
+	size_t tested, findings;
+	SN_VEC(struct sn_compare_row) rows; /* totals first, then by size of the difference */
+};
+
+struct sn_compare_options {
+	double false_alarm_rate; /* of the whole comparison; 0: 0.05 */
+	double smallest_share;	 /* rows below it on both sides are not tested; 0: 0.005 */
+};
+
+/** The runs are borrowed and must outlive the result. `options` may be NULL. */
+struct sn_comparison *sn_compare(const struct sn_compare_run *a, size_t a_count,
+				 const struct sn_compare_run *b, size_t b_count,
+				 const struct sn_compare_options *options);
+void sn_comparison_free(struct sn_comparison *comparison);
+
+#endif
