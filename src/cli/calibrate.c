@@ -1,3 +1,4 @@
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -6,7 +7,7 @@
 #include "base/json.h"
 #include "cli/command.h"
 #include "cqa/cqa.h"
-#include "cqa/trip.h"
+#include "cqa/measure.h"
 
 /* A block to time, and what came of it. */
 struct job {
@@ -135,6 +136,30 @@ static int run_block(const char *hex, const struct sn_machine *machine, bool is_
 	return code;
 }
 
+/* Every form of the model that can be encoded and run here: form, throughput, latency. */
+static int run_forms(const char *prefix, const struct sn_machine *machine, unsigned passes)
+{
+	puts("form\tthroughput_cycles\tlatency_cycles");
+	for (size_t i = 0; i < machine->rows.count; i++) {
+		struct sn_measured measured;
+		struct sn_error err = { 0 };
+		char text[SN_FORM_TEXT_MAX];
+		sn_form form = machine->rows.items[i].form;
+
+		sn_form_print(form, text);
+		if (*prefix && strncmp(text, prefix, strlen(prefix)) != 0)
+			continue;
+		if (sn_measure_form(machine, form, passes, &measured, &err))
+			continue;
+		printf("%s\t%.3f\t", text, measured.throughput_cycles);
+		if (isnan(measured.latency_cycles))
+			puts("");
+		else
+			printf("%.3f\n", measured.latency_cycles);
+	}
+	return SN_EXIT_OK;
+}
+
 static int calibrate_run(const struct sn_args *args)
 {
 	const char *hex = sn_args_value(args, "block"), *file = sn_args_value(args, "blocks");
@@ -157,6 +182,8 @@ static int calibrate_run(const struct sn_args *args)
 	if (hex)
 		return run_block(hex, machine, is_unrolled, (unsigned)passes,
 				 format && strcmp(format, "text") != 0);
+	if (sn_args_value(args, "forms"))
+		return run_forms(sn_args_value(args, "forms"), machine, (unsigned)passes);
 	if (file)
 		return run_file(file, machine, is_unrolled, (unsigned)passes);
 	sn_error_set(&err, SN_ERR_USAGE, "calibrate: give --block HEX or --blocks FILE");
@@ -166,6 +193,9 @@ static int calibrate_run(const struct sn_args *args)
 static const struct sn_option calibrate_options[] = {
 	{ "block", 'b', "HEX", "time one block given as hex bytes", NULL },
 	{ "blocks", 'B', "FILE", "time each block of a file, one a line; prints jsonl", NULL },
+	{ "forms", 'F', "PREFIX",
+	  "measure throughput and latency of the instruction forms that begin so (all: \"\")",
+	  NULL },
 	{ "unrolled", 'u', NULL, "blocks are repeated end to end, without a branch", NULL },
 	{ "passes", 'p', "N", "measure N times and keep the lowest; 5 unless said", NULL },
 	{ "format", 'f', "FORMAT", "how to print: text or json", "text|json|jsonl" },

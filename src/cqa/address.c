@@ -218,7 +218,7 @@ static void find_source(struct sn_accesses *all, size_t number)
 	}
 }
 
-struct sn_accesses sn_accesses_of(const struct sn_block *block, struct sn_arena *arena)
+struct sn_accesses sn_accesses_of(const struct sn_cqa_block *block, struct sn_arena *arena)
 {
 	struct tracker tracker = { .next_root = SN_ROOT_FIRST_MADE };
 	struct sn_accesses out = { 0 };

@@ -46,6 +46,6 @@ struct sn_accesses {
 	struct sn_register_step steps[16];
 };
 
-struct sn_accesses sn_accesses_of(const struct sn_block *block, struct sn_arena *arena);
+struct sn_accesses sn_accesses_of(const struct sn_cqa_block *block, struct sn_arena *arena);
 
 #endif

@@ -22,16 +22,20 @@ extern const char *const sn_bound_names[SN_BOUND_COUNT];
 /** Uops per set of units; the bound is the largest, over unions of the sets, of the uops that only
  *  the union can execute over its units (Hall's condition for a fractional assignment, exact when
  *  uops may choose freely). `units_out` (may be NULL) receives that union. */
-double sn_bound_ports(const struct sn_machine *machine, const struct sn_block *block,
+double sn_bound_ports(const struct sn_machine *machine, const struct sn_cqa_block *block,
 		      uint32_t *units_out);
+
+/** Cycles that the stores need to leave for the cache; part of the ports bound. */
+double sn_bound_stores(const struct sn_machine *machine, const struct sn_cqa_block *block,
+		       struct sn_arena *arena);
 
 /** An even assignment for the table that is shown: cycles each unit is busy per pass. It reaches
  *  the ports bound within 1 %. */
-void sn_ports_distribute(const struct sn_machine *machine, const struct sn_block *block,
+void sn_ports_distribute(const struct sn_machine *machine, const struct sn_cqa_block *block,
 			 double busy_cycles[SN_UNITS_MAX]);
 
-double sn_bound_divider(const struct sn_block *block);
-double sn_bound_issue(const struct sn_machine *machine, const struct sn_block *block);
+double sn_bound_divider(const struct sn_cqa_block *block);
+double sn_bound_issue(const struct sn_machine *machine, const struct sn_cqa_block *block);
 
 /** Which part of the front end the figure comes from. */
 enum sn_front_end {
@@ -42,11 +46,11 @@ enum sn_front_end {
 	SN_FRONT_TAKEN_BRANCH
 };
 
-double sn_bound_front_end(const struct sn_machine *machine, const struct sn_block *block,
+double sn_bound_front_end(const struct sn_machine *machine, const struct sn_cqa_block *block,
 			  bool is_unrolled, enum sn_front_end *part);
 
 /** Uops that the renamer handles in one pass, stack-pointer synchronisations included. */
-double sn_issued_uops(const struct sn_machine *machine, const struct sn_block *block);
+double sn_issued_uops(const struct sn_machine *machine, const struct sn_cqa_block *block);
 
 struct sn_chain {
 	double cycles;	 /* per pass: the largest mean weight of a dependence cycle */
@@ -55,7 +59,7 @@ struct sn_chain {
 };
 
 /** Longest loop-carried dependence. `arena` is for scratch and for the members. */
-struct sn_chain sn_bound_latency(const struct sn_machine *machine, const struct sn_block *block,
+struct sn_chain sn_bound_latency(const struct sn_machine *machine, const struct sn_cqa_block *block,
 				 struct sn_arena *arena, bool want_members);
 
 #endif

@@ -2,10 +2,17 @@
 
 #include <math.h>
 
-void sn_cqa_estimate(const struct sn_machine *machine, const struct sn_block *block,
+void sn_cqa_estimate(const struct sn_machine *machine, const struct sn_cqa_block *block,
 		     bool is_unrolled, struct sn_arena *arena, struct sn_cqa_estimate *out)
 {
+	double stores;
+
 	out->bounds[SN_BOUND_PORTS] = sn_bound_ports(machine, block, &out->busiest_units);
+	stores = sn_bound_stores(machine, block, arena);
+	if (stores > out->bounds[SN_BOUND_PORTS]) {
+		out->bounds[SN_BOUND_PORTS] = stores;
+		out->busiest_units = machine->store_data_units;
+	}
 	out->bounds[SN_BOUND_DIVIDER] = sn_bound_divider(block);
 	out->bounds[SN_BOUND_ISSUE] = sn_bound_issue(machine, block);
 	out->bounds[SN_BOUND_FRONT_END] =
@@ -27,12 +34,12 @@ sn_status sn_cqa_bytes(const struct sn_machine *machine, const uint8_t *bytes, s
 		       bool is_unrolled, struct sn_cqa_estimate *out, struct sn_error *err)
 {
 	struct sn_arena arena = { 0 };
-	struct sn_block block;
+	struct sn_cqa_block block;
 	sn_status status;
 
 	if (!length)
 		return sn_error_set(err, SN_ERR_FORMAT, "the block is empty");
-	status = sn_block_decode(machine, &arena, bytes, length, &block, err);
+	status = sn_cqa_block_decode(machine, &arena, bytes, length, &block, err);
 	if (!status)
 		sn_cqa_estimate(machine, &block, is_unrolled, &arena, out);
 	sn_arena_free(&arena);

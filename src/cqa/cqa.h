@@ -20,7 +20,7 @@ struct sn_cqa_estimate {
 
 /** The estimate for a decoded block. `is_unrolled`: repeated end to end without a branch; else the
  *  block is a loop body that ends in its branch back. `arena` is for scratch. */
-void sn_cqa_estimate(const struct sn_machine *machine, const struct sn_block *block,
+void sn_cqa_estimate(const struct sn_machine *machine, const struct sn_cqa_block *block,
 		     bool is_unrolled, struct sn_arena *arena, struct sn_cqa_estimate *out);
 
 /** Decodes and estimates bytes. SN_ERR_FORMAT if they do not decode or there are none. */

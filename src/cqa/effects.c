@@ -53,7 +53,8 @@ static void add_write(struct sn_insn *insn, uint8_t resource)
 }
 
 /* Legacy scalar forms that leave the destination's upper part and so wait for it. */
-static bool merges_destination(const ZydisDecodedInstruction *insn)
+static bool merges_destination(const struct sn_machine *machine,
+			       const ZydisDecodedInstruction *insn)
 {
 	if (insn->encoding != ZYDIS_INSTRUCTION_ENCODING_LEGACY)
 		return false;
@@ -69,6 +70,9 @@ static bool merges_destination(const ZydisDecodedInstruction *insn)
 	case ZYDIS_MNEMONIC_RSQRTSS:
 	case ZYDIS_MNEMONIC_ROUNDSD:
 	case ZYDIS_MNEMONIC_ROUNDSS:
+		/* AMD knows which registers have a zero upper part and does not wait for those
+		   (Software Optimization Guide for family 19h, "XMM register merge"). */
+		return machine->rules.vendor == SN_VENDOR_INTEL;
 	case ZYDIS_MNEMONIC_MOVLPS:
 	case ZYDIS_MNEMONIC_MOVLPD:
 	case ZYDIS_MNEMONIC_MOVHPS:
@@ -119,7 +123,7 @@ static bool destination_is_read(const struct sn_machine *machine,
 		return class != ZYDIS_REGCLASS_MASK;
 	if (counts_bits(insn->mnemonic))
 		return machine->rules.popcnt_reads_destination;
-	return merges_destination(insn) || is_scalar_move_merge(insn, operands);
+	return merges_destination(machine, insn) || is_scalar_move_merge(insn, operands);
 }
 
 static void add_register(const struct sn_machine *machine, const ZydisDecodedInstruction *insn,

@@ -468,7 +468,7 @@ static void fuse_pair(const struct sn_machine *machine, struct sn_insn *first,
 	branch->fused_uops = branch->issued_uops = 0;
 }
 
-void sn_block_finish(const struct sn_machine *machine, struct sn_block *block)
+void sn_cqa_block_finish(const struct sn_machine *machine, struct sn_cqa_block *block)
 {
 	block->estimated_count = 0;
 	for (size_t i = 0; i < block->count; i++) {
@@ -483,14 +483,14 @@ void sn_block_finish(const struct sn_machine *machine, struct sn_block *block)
 	}
 }
 
-sn_status sn_block_decode(const struct sn_machine *machine, struct sn_arena *arena,
-			  const uint8_t *bytes, size_t length, struct sn_block *out,
-			  struct sn_error *err)
+sn_status sn_cqa_block_decode(const struct sn_machine *machine, struct sn_arena *arena,
+			      const uint8_t *bytes, size_t length, struct sn_cqa_block *out,
+			      struct sn_error *err)
 {
 	ZydisDecoder decoder;
 	ZydisDecodedInstruction decoded;
 	ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
-	struct sn_block block = { .x87_end = { { 0, 1, 2, 3, 4, 5, 6, 7 } } };
+	struct sn_cqa_block block = { .x87_end = { { 0, 1, 2, 3, 4, 5, 6, 7 } } };
 	SN_VEC(struct sn_insn) insns = { 0 };
 
 	ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
@@ -517,7 +517,7 @@ sn_status sn_block_decode(const struct sn_machine *machine, struct sn_arena *are
 		memcpy(block.insns, insns.items, insns.count * sizeof(struct sn_insn));
 	}
 	sn_vec_free(&insns);
-	sn_block_finish(machine, &block);
+	sn_cqa_block_finish(machine, &block);
 	*out = block;
 	return SN_OK;
 }

@@ -89,7 +89,7 @@ struct sn_x87_stack {
 	uint8_t at[8];
 };
 
-struct sn_block {
+struct sn_cqa_block {
 	struct sn_insn *insns;
 	size_t count;
 	size_t bytes;
@@ -102,9 +102,9 @@ struct sn_block {
  * macro-fusion). SN_ERR_FORMAT if some byte is no instruction: the sentence names its offset.
  * The block's memory belongs to the arena.
  */
-sn_status sn_block_decode(const struct sn_machine *machine, struct sn_arena *arena,
-			  const uint8_t *bytes, size_t length, struct sn_block *out,
-			  struct sn_error *err);
+sn_status sn_cqa_block_decode(const struct sn_machine *machine, struct sn_arena *arena,
+			      const uint8_t *bytes, size_t length, struct sn_cqa_block *out,
+			      struct sn_error *err);
 
 /** One decoded instruction -> *out, without macro-fusion (a neighbour's business). The x87
  *  stack is followed in `x87`. */
@@ -113,6 +113,6 @@ void sn_insn_fill(const struct sn_machine *machine, const ZydisDecodedInstructio
 		  struct sn_insn *out);
 
 /** Macro-fusion, single-window facts and counts over a filled block. */
-void sn_block_finish(const struct sn_machine *machine, struct sn_block *block);
+void sn_cqa_block_finish(const struct sn_machine *machine, struct sn_cqa_block *block);
 
 #endif

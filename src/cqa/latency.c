@@ -10,7 +10,7 @@
 #include "cqa/address.h"
 #include "cqa/bounds.h"
 
-enum { CARRIED_MAX = 512 };
+enum { CARRIED_MAX = 512, NARROW_FORWARD = 7 /* where only wide loads are renamed */ };
 static const double never = -1e18;
 
 /* The value that store `access` left `distance` passes ago. */
@@ -21,10 +21,11 @@ struct carried_cell {
 
 struct flow {
 	const struct sn_machine *machine;
-	const struct sn_block *block;
+	const struct sn_cqa_block *block;
 	struct sn_accesses accesses;
 	float *load_latency;	/* [insn] from the address, fast pointer chase considered */
 	uint32_t *first_access; /* [insn] */
+	uint32_t *early_reads;	/* [insn] bit k: operand k comes a cycle early */
 	int32_t *cell_of;	/* [access] carried cell that a load reads, or -1 */
 	struct carried_cell cells[CARRIED_MAX - SN_RES_COUNT];
 	unsigned cell_count;
@@ -73,7 +74,7 @@ static bool is_plain_general_load(const struct sn_insn *insn)
 /* Base from a load, small displacement, no index: the faster way through the cache. */
 static void find_pointer_chases(struct flow *flow)
 {
-	const struct sn_block *block = flow->block;
+	const struct sn_cqa_block *block = flow->block;
 	int32_t writer[16];
 
 	for (unsigned pass = 0; pass < 2; pass++) {
@@ -84,6 +85,9 @@ static void find_pointer_chases(struct flow *flow)
 			const struct sn_memory_operand *memory = &insn->memory[0];
 
 			flow->load_latency[i] = insn->load_latency;
+			if (insn->memory_count && memory->is_load && memory->index < 16 &&
+			    memory->scale > 1)
+				flow->load_latency[i] += flow->machine->rules.scaled_index_latency;
 			if (insn->memory_count && memory->is_load && memory->base < 16 &&
 			    memory->index == SN_RES_NONE && memory->displacement >= 0 &&
 			    memory->displacement < 2048 && writer[memory->base] >= 0 &&
@@ -95,6 +99,56 @@ static void find_pointer_chases(struct flow *flow)
 					writer[insn->writes[k]] = (int32_t)i;
 		}
 	}
+}
+
+static bool is_fp_addition(const struct sn_insn *insn)
+{
+	switch (sn_form_mnemonic(insn->form)) {
+	case ZYDIS_MNEMONIC_ADDSS:
+	case ZYDIS_MNEMONIC_ADDSD:
+	case ZYDIS_MNEMONIC_ADDPS:
+	case ZYDIS_MNEMONIC_ADDPD:
+	case ZYDIS_MNEMONIC_SUBSS:
+	case ZYDIS_MNEMONIC_SUBSD:
+	case ZYDIS_MNEMONIC_SUBPS:
+	case ZYDIS_MNEMONIC_SUBPD:
+	case ZYDIS_MNEMONIC_VADDSS:
+	case ZYDIS_MNEMONIC_VADDSD:
+	case ZYDIS_MNEMONIC_VADDPS:
+	case ZYDIS_MNEMONIC_VADDPD:
+	case ZYDIS_MNEMONIC_VSUBSS:
+	case ZYDIS_MNEMONIC_VSUBSD:
+	case ZYDIS_MNEMONIC_VSUBPS:
+	case ZYDIS_MNEMONIC_VSUBPD:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Additions fed by additions, also those of the previous pass. */
+static void find_early_reads(struct flow *flow)
+{
+	const struct sn_cqa_block *block = flow->block;
+	bool by_addition[SN_RES_COUNT] = { false };
+
+	if (!flow->machine->rules.forwards_additions)
+		return;
+	for (unsigned pass = 0; pass < 2; pass++)
+		for (size_t i = 0; i < block->count; i++) {
+			const struct sn_insn *insn = &block->insns[i];
+			bool adds = is_fp_addition(insn);
+
+			flow->early_reads[i] = 0;
+			for (unsigned k = 0; k < insn->read_count && adds; k++)
+				if (by_addition[insn->reads[k].resource])
+					flow->early_reads[i] |= 1u << k;
+			/* an eliminated move hands on what it was given */
+			adds = adds || (insn->is_move_eliminated && insn->read_count == 1 &&
+					by_addition[insn->reads[0].resource]);
+			for (unsigned k = 0; k < insn->write_count; k++)
+				by_addition[insn->writes[k]] = adds;
+		}
 }
 
 struct arrival {
@@ -137,12 +191,15 @@ static struct arrival forwarded(const struct flow *flow, size_t access_number)
 	return (struct arrival){ flow->now[SN_RES_COUNT + cell], flow->maker[SN_RES_COUNT + cell] };
 }
 
-static double forward_cycles(const struct flow *flow, const struct sn_insn *insn, bool is_partial)
+static double forward_cycles(const struct flow *flow, const struct sn_insn *insn,
+			     const struct sn_access *access)
 {
 	const struct sn_rules *rules = &flow->machine->rules;
 
-	if (is_partial)
+	if (access->is_partial)
 		return (double)rules->forward_stall;
+	if (rules->renames_memory && access->address.bytes < 4)
+		return NARROW_FORWARD;
 	return (double)(insn->is_vector ? rules->forward_latency_vector : rules->forward_latency);
 }
 
@@ -172,7 +229,10 @@ static void run_insn(struct flow *flow, size_t i)
 		if (insn->is_stack_engine && read->resource == SN_RES_RSP)
 			continue;
 		if (into)
-			later(into, flow->now[read->resource], flow->maker[read->resource]);
+			later(into,
+			      flow->now[read->resource] -
+				      (flow->early_reads[i] >> k & 1 ? 1.0 : 0.0),
+			      flow->maker[read->resource]);
 	}
 	operand = data;
 	if (address.when > never)
@@ -185,8 +245,7 @@ static void run_insn(struct flow *flow, size_t i)
 		memory = forwarded(flow, first + k);
 		is_rmw |= access->is_store;
 		if (memory.when > never)
-			later(&operand,
-			      memory.when + forward_cycles(flow, insn, access->is_partial),
+			later(&operand, memory.when + forward_cycles(flow, insn, access),
 			      memory.maker);
 	}
 	for (unsigned k = 0; k < insn->memory_count; k++) {
@@ -412,7 +471,7 @@ static void mark_members(struct flow *flow, const unsigned *kept, const unsigned
 	flow->trace = false;
 }
 
-static struct flow *flow_new(const struct sn_machine *machine, const struct sn_block *block,
+static struct flow *flow_new(const struct sn_machine *machine, const struct sn_cqa_block *block,
 			     struct sn_arena *arena)
 {
 	struct flow *flow = sn_arena_new(arena, struct flow);
@@ -423,6 +482,7 @@ static struct flow *flow_new(const struct sn_machine *machine, const struct sn_b
 	flow->accesses = sn_accesses_of(block, arena);
 	flow->load_latency = sn_arena_array(arena, float, block->count + 1);
 	flow->first_access = sn_arena_array(arena, uint32_t, block->count + 1);
+	flow->early_reads = sn_arena_array(arena, uint32_t, block->count + 1);
 	flow->cell_of = sn_arena_array(arena, int32_t, flow->accesses.count + 1);
 	flow->stored = sn_arena_array(arena, double, flow->accesses.count + 1);
 	flow->stored_maker = sn_arena_array(arena, int32_t, flow->accesses.count + 1);
@@ -432,11 +492,12 @@ static struct flow *flow_new(const struct sn_machine *machine, const struct sn_b
 	}
 	allot_cells(flow);
 	find_pointer_chases(flow);
+	find_early_reads(flow);
 	find_carried(flow);
 	return flow;
 }
 
-struct sn_chain sn_bound_latency(const struct sn_machine *machine, const struct sn_block *block,
+struct sn_chain sn_bound_latency(const struct sn_machine *machine, const struct sn_cqa_block *block,
 				 struct sn_arena *arena, bool want_members)
 {
 	struct flow *flow = flow_new(machine, block, arena);

@@ -1,11 +1,12 @@
 #include <string.h>
 
+#include "cqa/address.h"
 #include "cqa/bounds.h"
 
 const char *const sn_bound_names[SN_BOUND_COUNT] = { "ports", "divider", "issue", "front_end",
 						     "latency" };
 
-enum { SETS_MAX = 40, UNIONS_MAX = 4096 };
+enum { SETS_MAX = 40, UNIONS_MAX = 4096, GATHERED_LINES = 8 };
 
 struct usage {
 	struct sn_unit_set sets[SETS_MAX];
@@ -23,7 +24,7 @@ static void usage_add(struct usage *usage, uint32_t units, float count)
 		usage->sets[usage->count++] = (struct sn_unit_set){ units, count };
 }
 
-static bool uses_512(const struct sn_block *block)
+static bool uses_512(const struct sn_cqa_block *block)
 {
 	for (size_t i = 0; i < block->count; i++)
 		if (block->insns[i].is_512 && block->insns[i].set_count)
@@ -42,7 +43,7 @@ static uint32_t without_port_1(const struct sn_machine *machine, const struct sn
 	return computes && (units & ~2u) ? units & ~2u : units;
 }
 
-static void gather(const struct sn_machine *machine, const struct sn_block *block,
+static void gather(const struct sn_machine *machine, const struct sn_cqa_block *block,
 		   struct usage *usage)
 {
 	bool closes_port_1 = machine->rules.vendor == SN_VENDOR_INTEL &&
@@ -98,7 +99,7 @@ static unsigned close_under_union(const struct usage *usage, uint32_t unions[UNI
 	return count;
 }
 
-double sn_bound_ports(const struct sn_machine *machine, const struct sn_block *block,
+double sn_bound_ports(const struct sn_machine *machine, const struct sn_cqa_block *block,
 		      uint32_t *units_out)
 {
 	uint32_t unions[UNIONS_MAX];
@@ -122,8 +123,44 @@ double sn_bound_ports(const struct sn_machine *machine, const struct sn_block *b
 	return most;
 }
 
+/* Two stores leave in a cycle if they go to lines that few others write in between: a small number
+ * of streams is gathered line by line, many lines, or a new line with every store, are not.
+ * (Measured on Zen 5: 1 to 20 streams of several strides, docs/method/cqa.md.) */
+double sn_bound_stores(const struct sn_machine *machine, const struct sn_cqa_block *block,
+		       struct sn_arena *arena)
+{
+	struct sn_accesses accesses;
+	size_t lines = 0, leaping = 0;
+
+	if (!machine->rules.commits_by_line)
+		return 0;
+	accesses = sn_accesses_of(block, arena);
+	for (size_t i = 0; i < accesses.count; i++) {
+		const struct sn_access *access = &accesses.items[i];
+		bool is_known = false;
+
+		if (!access->is_store)
+			continue;
+		for (size_t k = 0; k < i && !is_known; k++)
+			is_known =
+				accesses.items[k].is_store &&
+				accesses.items[k].address.base_root == access->address.base_root &&
+				accesses.items[k].address.index_root ==
+					access->address.index_root &&
+				accesses.items[k].address.constant / 64 ==
+					access->address.constant / 64;
+		if (is_known)
+			continue;
+		lines++;
+		if (!access->has_stride || access->stride_bytes >= 64 ||
+		    access->stride_bytes <= -64)
+			leaping++;
+	}
+	return (double)(lines > GATHERED_LINES ? lines : leaping);
+}
+
 /* Water-filling: move work from the busiest unit of a set to its idlest until nothing moves. */
-void sn_ports_distribute(const struct sn_machine *machine, const struct sn_block *block,
+void sn_ports_distribute(const struct sn_machine *machine, const struct sn_cqa_block *block,
 			 double busy_cycles[SN_UNITS_MAX])
 {
 	struct usage usage;
@@ -173,7 +210,7 @@ void sn_ports_distribute(const struct sn_machine *machine, const struct sn_block
 	}
 }
 
-double sn_bound_divider(const struct sn_block *block)
+double sn_bound_divider(const struct sn_cqa_block *block)
 {
 	double total = 0;
 

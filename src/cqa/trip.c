@@ -4,6 +4,8 @@
 
 #include "cqa/address.h"
 
+enum { STEP_BYTES = 64 };
+
 static const char *refusal_of(const ZydisDecodedInstruction *insn)
 {
 	if (insn->attributes & ZYDIS_ATTRIB_IS_PRIVILEGED)
@@ -90,7 +92,8 @@ static sn_status check_code(const uint8_t *bytes, size_t length, struct sn_error
 }
 
 /* Jumps must stay inside; backward ones but the last could loop for ever. */
-static sn_status check_jumps(const struct sn_block *block, bool is_unrolled, struct sn_error *err)
+static sn_status check_jumps(const struct sn_cqa_block *block, bool is_unrolled,
+			     struct sn_error *err)
 {
 	for (size_t i = 0; i < block->count; i++) {
 		const struct sn_insn *insn = &block->insns[i];
@@ -274,7 +277,7 @@ static bool writes_flags(const struct sn_insn *insn)
 	return writes(insn, SN_RES_FLAG + 3);
 }
 
-static bool block_writes(const struct sn_block *block, unsigned resource)
+static bool block_writes(const struct sn_cqa_block *block, unsigned resource)
 {
 	for (size_t i = 0; i < block->count; i++)
 		if (writes(&block->insns[i], resource))
@@ -314,7 +317,7 @@ static bool own_step(const struct sn_insn *insn, unsigned reg, int64_t *step)
 	}
 }
 
-static bool find_step(const struct sn_block *block, struct closing *closing, size_t setter)
+static bool find_step(const struct sn_cqa_block *block, struct closing *closing, size_t setter)
 {
 	closing->step = closing->before = 0;
 	for (size_t i = 0; i < block->count; i++) {
@@ -331,7 +334,7 @@ static bool find_step(const struct sn_block *block, struct closing *closing, siz
 	return closing->step != 0;
 }
 
-static bool find_closing(const struct sn_block *block, struct closing *closing)
+static bool find_closing(const struct sn_cqa_block *block, struct closing *closing)
 {
 	const struct sn_insn *insn;
 	size_t setter = block->count - 1;
@@ -385,7 +388,7 @@ static bool find_closing(const struct sn_block *block, struct closing *closing)
 }
 
 /* Bytes of new memory that a pass touches: the strides of all streams, each counted once. */
-static uint64_t bytes_walked(const struct sn_block *block, struct sn_arena *arena)
+static uint64_t bytes_walked(const struct sn_cqa_block *block, struct sn_arena *arena)
 {
 	struct sn_accesses accesses = sn_accesses_of(block, arena);
 	uint64_t total = 0;
@@ -421,12 +424,40 @@ static unsigned choose_trips(uint64_t walked_bytes)
 	return trips;
 }
 
-static sn_status plan_loop(const struct sn_block *block, struct sn_arena *arena,
+/* Pointers stepped by a register ("add rdi, rdx") would leap from page to page with the default
+ * values: such a step becomes one cache line. Returns the bytes walked by it. */
+static uint64_t tame_steps(const struct sn_cqa_block *block, struct sn_timing_request *out)
+{
+	uint64_t walked = 0;
+
+	for (size_t i = 0; i < block->count; i++) {
+		const struct sn_insn *insn = &block->insns[i];
+		ZydisMnemonic mnemonic = sn_form_mnemonic(insn->form);
+		unsigned target = insn->write_count ? insn->writes[0] : SN_RES_NONE;
+
+		if ((mnemonic != ZYDIS_MNEMONIC_ADD && mnemonic != ZYDIS_MNEMONIC_SUB &&
+		     mnemonic != ZYDIS_MNEMONIC_LEA) ||
+		    insn->memory_count || insn->read_count != 2 || target >= 16)
+			continue;
+		for (unsigned k = 0; k < 2; k++) {
+			unsigned step = insn->reads[k].resource;
+
+			if (insn->reads[1 - k].resource != target || step >= 16 ||
+			    step == SN_RES_RSP || step == target || block_writes(block, step))
+				continue;
+			out->registers_short[step] = out->registers_long[step] = STEP_BYTES;
+			walked += STEP_BYTES;
+		}
+	}
+	return walked;
+}
+
+static sn_status plan_loop(const struct sn_cqa_block *block, struct sn_arena *arena,
 			   struct sn_timing_request *out, struct sn_error *err)
 {
 	const struct sn_insn *last = &block->insns[block->count - 1];
 	struct closing closing = { 0 };
-	unsigned trips = choose_trips(bytes_walked(block, arena));
+	unsigned trips = choose_trips(bytes_walked(block, arena) + tame_steps(block, out));
 
 	if (!last->is_conditional || last->immediate != -(int64_t)block->bytes)
 		return sn_error_set(err, SN_ERR_UNSUPPORTED,
@@ -453,7 +484,7 @@ sn_status sn_trip_plan(const struct sn_machine *machine, const uint8_t *bytes, s
 		       bool is_unrolled, struct sn_timing_request *out, struct sn_error *err)
 {
 	struct sn_arena arena = { 0 };
-	struct sn_block block;
+	struct sn_cqa_block block;
 	sn_status status;
 
 	if (!length || length > SN_TIMING_CODE_MAX)
@@ -462,7 +493,7 @@ sn_status sn_trip_plan(const struct sn_machine *machine, const uint8_t *bytes, s
 				    SN_TIMING_CODE_MAX);
 	status = check_code(bytes, length, err);
 	if (!status)
-		status = sn_block_decode(machine, &arena, bytes, length, &block, err);
+		status = sn_cqa_block_decode(machine, &arena, bytes, length, &block, err);
 	if (!status)
 		status = check_jumps(&block, is_unrolled, err);
 	if (!status) {

@@ -52,6 +52,9 @@ struct sn_rules {
 	unsigned issue_width;
 	unsigned op_cache_width; /* DSB on Intel */
 	unsigned decode_width;
+	unsigned op_cache_line_bytes; /* code covered by one look-up of the op cache; 0: no such
+					 bound */
+	unsigned op_cache_entry_ops;  /* macro-operations an entry holds; two entries a cycle */
 	unsigned predecode_bytes, predecode_width; /* 0: instructions are delimited without limit */
 	unsigned loop_buffer_uops;		   /* LSD; 0: none or switched off */
 	bool jcc_erratum; /* a jump that touches a 32-byte boundary leaves the op cache */
@@ -65,8 +68,13 @@ struct sn_rules {
 	float vector_load_latency[3];	/* 16, 32, 64 bytes */
 	float forward_latency;		/* store to load, general registers */
 	float forward_latency_vector;
-	float forward_stall;	   /* the load spans more than the store */
-	float rmw_forward_latency; /* memory to itself through read-modify-write */
+	float forward_stall;	    /* the load spans more than the store */
+	float rmw_forward_latency;  /* memory to itself through read-modify-write */
+	float scaled_index_latency; /* added to a load whose index is scaled */
+	bool forwards_additions;    /* an FP addition hands its result to another a cycle early */
+	bool renames_memory;  /* a load at the same registers and displacement takes the store's
+				 register */
+	bool commits_by_line; /* two stores a cycle only if they go to one 64-byte line */
 	unsigned loads_per_cycle, stores_per_cycle;
 	float taken_branch_cycles;	       /* least cycles of a loop's iteration */
 	unsigned vector_bytes;		       /* widest register */

@@ -37,7 +37,7 @@ enum {
 	REPETITIONS_MAX = 400,
 	TIME_OUT_MS = 3000,
 	ADD_CHAIN = 512,
-	ADD_TRIPS = 8, /* and three times that */
+	ADD_TRIPS = 16, /* and three times that */
 	CELL_ROUNDS = CELLS_ADDRESS + 24,
 };
 
@@ -186,9 +186,9 @@ static unsigned rounds_of(const struct sn_timing_request *request)
 {
 	unsigned trips = request->trips_long - request->trips_short;
 
-	if (!request->is_loop || trips >= 4000)
+	if (!request->is_loop || trips >= 8000)
 		return 1;
-	return trips ? (4000 + trips - 1) / trips : 1;
+	return trips ? (8000 + trips - 1) / trips : 1;
 }
 
 /* A loop of ADD_CHAIN dependent additions: mov ecx,trips; L: add rax,rax ...; dec rcx; jnz L */
@@ -314,7 +314,7 @@ __attribute__((noreturn)) static void child_run(const struct sn_timing_request *
 {
 	struct emitter out;
 	emitted_code run_short, run_long, adds_short, adds_long;
-	unsigned repetitions = request->repetitions ? request->repetitions : 60;
+	unsigned repetitions = request->repetitions ? request->repetitions : 80;
 	unsigned trips = request->trips_long - request->trips_short;
 	unsigned rounds = rounds_of(request);
 

@@ -1,0 +1,102 @@
+#!/usr/bin/env python3
+"""Scores predictions of a corpus: bench/cqa/score.py SONDE CORPUS.tsv [--arch A] [--split test|tune|all]
+[--mca CPU] [--worst N]
+
+Prints n, failures, instructions estimated, MAPE, median error and Kendall's tau-b for each class.
+"""
+import argparse
+import json
+import re
+import subprocess
+import sys
+import tempfile
+
+
+def tau_b(x, y):
+    n, concordant, discordant, tie_x, tie_y = len(x), 0, 0, 0, 0
+    for i in range(n):
+        xi, yi = x[i], y[i]
+        for j in range(i):
+            a, b = xi - x[j], yi - y[j]
+            product = a * b
+            if product > 0:
+                concordant += 1
+            elif product < 0:
+                discordant += 1
+            elif a == 0 and b != 0:
+                tie_x += 1
+            elif b == 0 and a != 0:
+                tie_y += 1
+    total = concordant + discordant
+    return (concordant - discordant) / ((total + tie_x) * (total + tie_y)) ** .5 if total else 0
+
+
+def sonde(program, blocks, arch):
+    with tempfile.NamedTemporaryFile('w', suffix='.hex') as file:
+        file.write('\n'.join(blocks) + '\n')
+        file.flush()
+        out = subprocess.run([program, 'cqa', '--blocks', file.name, '--arch', arch, '--format', 'jsonl'],
+                             capture_output=True, text=True, check=True).stdout
+    return [json.loads(l) for l in out.splitlines()]
+
+
+def mca(blocks, cpu):
+    """Total cycles of 100 iterations by llvm-mca-19, one region a block."""
+    predictions = []
+    for at in range(0, len(blocks), 100):
+        source = ''
+        for i, block in enumerate(blocks[at:at + 100]):
+            code = ' '.join('0x' + block[k:k + 2] for k in range(0, len(block), 2))
+            text = subprocess.run(['llvm-mc-19', '--disassemble', '-triple=x86_64', '-mattr=+avx512f'],
+                                  input=code, capture_output=True, text=True).stdout
+            lines = [l for l in text.splitlines() if l.startswith('\t') and not l.strip().startswith('.')]
+            source += f'# LLVM-MCA-BEGIN {i}\n' + '\n'.join(lines) + f'\n# LLVM-MCA-END {i}\n'
+        run = subprocess.run(['llvm-mca-19', '-mtriple=x86_64', f'-mcpu={cpu}', '-json', '-iterations=100',
+                              '-skip-unsupported-instructions=any'], input=source,
+                             capture_output=True, text=True)
+        got = {}
+        start = run.stdout.find('{')
+        if start >= 0:
+            for region in json.loads(run.stdout[start:], strict=False)['CodeRegions']:
+                got[int(region['Name'])] = region['SummaryView']['TotalCycles'] / 100
+        predictions += [got.get(i) for i in range(len(blocks[at:at + 100]))]
+    return predictions
+
+
+def report(name, rows, predictions, estimated):
+    for kind in ('all', 'scalar', 'vector'):
+        chosen = [i for i, r in enumerate(rows) if kind in ('all', r[1])]
+        good = [i for i in chosen if predictions[i] is not None]
+        if not good:
+            continue
+        errors = sorted(abs(predictions[i] - float(rows[i][2])) / float(rows[i][2]) for i in good)
+        tau = tau_b([predictions[i] for i in good], [float(rows[i][2]) for i in good])
+        print(f'{name:28} {kind:7} n {len(good):5} failed {len(chosen) - len(good):3} '
+              f'estimated {sum(estimated[i] for i in good):4}  MAPE {100 * sum(errors) / len(errors):6.2f} % '
+              f'median {100 * errors[len(errors) // 2]:6.2f} %  tau {tau:.3f}')
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument('sonde')
+    parser.add_argument('corpus')
+    parser.add_argument('--arch', default='native')
+    parser.add_argument('--split', default='test')
+    parser.add_argument('--mca')
+    parser.add_argument('--worst', type=int, default=0)
+    args = parser.parse_args()
+    rows = [l.rstrip('\n').split('\t') for l in open(args.corpus) if not l.startswith('#')]
+    rows = [r for r in rows if args.split in ('all', r[0])]
+    results = sonde(args.sonde, [r[4] for r in rows], args.arch)
+    predictions = [r['cycles'] for r in results]
+    report(f'sonde {args.arch}', rows, predictions, [r['estimated_instructions'] or 0 for r in results])
+    if args.mca:
+        report(f'llvm-mca-19 {args.mca}', rows, mca([r[4] for r in rows], args.mca), [0] * len(rows))
+    order = sorted((i for i in range(len(rows)) if predictions[i] is not None),
+                   key=lambda i: -abs(predictions[i] - float(rows[i][2])) / float(rows[i][2]))
+    for i in order[:args.worst]:
+        print(rows[i][2], predictions[i], results[i]['bottleneck'], results[i]['bounds'], rows[i][3], rows[i][4])
+
+
+if __name__ == '__main__':
+    main()
