@@ -1,5 +1,6 @@
 #include "machine/machine.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -211,7 +212,7 @@ static uint32_t units_named(const struct sn_machine *machine, const char *const 
 /* The units with a role, recognised by what plain instructions use. */
 static void find_roles(struct sn_machine *machine)
 {
-	static const char *const port6[] = { "p6", "p06", NULL };
+	static const char *const port6[] = { "p6", NULL };
 
 	machine->load_units = units_of_form(machine, "mov r64,m64", 0);
 	machine->alu_units = units_of_form(machine, "add r64,r64", 0);
@@ -223,8 +224,7 @@ static void find_roles(struct sn_machine *machine)
 		uint32_t units = units_of_form(machine, "mov m64,r64", set);
 
 		if (units & machine->load_units ||
-		    units == units_named(machine, (const char *const[]){ "p7", "p8", NULL }) ||
-		    units == units_named(machine, (const char *const[]){ "p07", "p08", NULL }))
+		    units == units_named(machine, (const char *const[]){ "p7", "p8", NULL }))
 			machine->store_address_units = units;
 		else
 			machine->store_data_units = units;
@@ -242,10 +242,9 @@ static sn_status load(const struct sn_machine_definition *definition, struct sn_
 	for (unsigned i = 0; i < SN_MACHINE_TEXTS_MAX && definition->texts[i] && !status; i++) {
 		const struct sn_machine_text *text = sn_machine_text_find(definition->texts[i]);
 
-		if (text)
-			status = sn_machine_overlay(machine, text->chars,
-						    (size_t)(text->end - text->chars),
-						    definition->texts[i], err);
+		assert(text); /* the build embeds every table that is named */
+		status = sn_machine_overlay(machine, text->chars, (size_t)(text->end - text->chars),
+					    definition->texts[i], err);
 	}
 	if (!status)
 		find_roles(machine);

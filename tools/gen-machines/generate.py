@@ -125,7 +125,7 @@ def family(name):
 
 def short_unit(name):
     name = re.sub(r'^(HW|SKL|SKX|ICX|SPR|Zn\d?)', '', name)
-    return re.sub(r'\.$', '', name).lower().replace('port', 'p')
+    return re.sub(r'port0?(?=\d)', 'p', name.lower())
 
 
 # Groups that never occur alone in an instruction: address and data of stores.
