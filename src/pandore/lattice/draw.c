@@ -1,5 +1,6 @@
 #include "pandore/lattice/draw.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -42,6 +43,7 @@ static void add_header(struct sn_text *svg, const struct sn_lattice_answer *answ
 	sn_text_addf(&line, "%u processes, %u events", profile->process_count,
 		     profile->event_count);
 	if (sn_lattice_answer_is_exact(answer)) {
+		assert(counts);
 		sn_text_add(&line, " · ");
 		add_integer(&line, counts->cuts, counts->limbs);
 		sn_text_add(&line, " cuts, ");

@@ -79,7 +79,8 @@ static void add_scale(struct sn_text *svg, const struct silhouette *s)
 {
 	double step = fmax(1, ceil(s->highest / 4));
 
-	for (double power = 0; power <= s->highest + 1e-9; power += step) {
+	for (int tick = 0; tick * step <= s->highest + 1e-9; tick++) {
+		double power = tick * step;
 		double offset = BODY / 2 * power / s->highest;
 
 		sn_text_addf(svg,
@@ -104,7 +105,9 @@ static void add_level_axis(struct sn_text *svg, const struct silhouette *s, doub
 				       : unit;
 	char number[32];
 
-	for (double level = 0; level <= s->profile->event_count; level += step) {
+	for (int tick = 0; tick * step <= s->profile->event_count; tick++) {
+		double level = tick * step;
+
 		snprintf(number, sizeof(number), "%.0f", level);
 		sn_picture_add_label(svg, level_x(s, level), y + 16,
 				     "text-anchor=\"middle\" fill=\"#5a6675\" font-size=\"11\"",

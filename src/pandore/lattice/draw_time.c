@@ -52,11 +52,10 @@ static void add_seconds(struct sn_text *svg, const struct sn_lattice_answer *ans
 	double step = raw / unit > 5 ? 10 * unit : raw / unit > 2 ? 5 * unit : 2 * unit;
 	char number[32];
 
-	for (double time_s = 0; time_s <= answer->schedule.critical_s * (1 + 1e-9);
-	     time_s += step) {
-		double x = time_x(answer, time_s);
+	for (int tick = 0; tick * step <= answer->schedule.critical_s * (1 + 1e-9); tick++) {
+		double x = time_x(answer, tick * step);
 
-		snprintf(number, sizeof(number), "%.6g", time_s);
+		snprintf(number, sizeof(number), "%.6g", tick * step);
 		sn_text_addf(svg, "<path d=\"M%.1f %.1fv4\" stroke=\"#9aa4b1\"/>\n", x, y);
 		sn_picture_add_label(svg, x, y + 16,
 				     "text-anchor=\"middle\" fill=\"#5a6675\" font-size=\"11\"",

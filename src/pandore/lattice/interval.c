@@ -1,5 +1,6 @@
 #include "pandore/lattice/interval.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -172,8 +173,10 @@ static uint64_t *widen(uint64_t *numbers, size_t count, unsigned from, unsigned 
 static void widen_sums(const struct sn_state_layer *layer, struct sums *sums, unsigned from,
 		       unsigned to)
 {
-	size_t total = sums->poly_first[layer->count];
+	size_t total;
 
+	assert(sums->poly_first); /* the layer below was made first */
+	total = sums->poly_first[layer->count];
 	if (from == to)
 		return;
 	sums->numbers = widen(sums->numbers, total, from, to);

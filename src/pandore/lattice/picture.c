@@ -1,5 +1,6 @@
 #include "pandore/lattice/picture.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,12 +27,14 @@ static void fill_cuts(struct sn_picture *picture)
 bool sn_picture_make(struct sn_picture *picture, const struct sn_lattice_answer *answer,
 		     uint32_t limit)
 {
+	const struct sn_interval_counts *counts;
 	uint32_t processes = answer->profile.process_count;
 
 	*picture = (struct sn_picture){ .answer = answer, .process_count = processes };
-	if (!answer->profile.is_exact ||
-	    sn_limbs_log10(answer->profile.windows.items[0].counts.cuts,
-			   answer->profile.windows.items[0].counts.limbs) > 9)
+	if (!answer->profile.is_exact || processes == 0)
+		return false;
+	counts = &answer->profile.windows.items[0].counts;
+	if (sn_limbs_log10(counts->cuts, counts->limbs) > log10(limit) + 1e-9)
 		return false;
 	picture->graph = sn_lattice_graph_new(processes, limit);
 	if (sn_lattice_graph_add_order(picture->graph, &answer->execution->observed, NULL) !=

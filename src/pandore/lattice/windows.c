@@ -1,5 +1,7 @@
 #include "pandore/lattice/windows.h"
 
+#include <assert.h>
+#include <math.h>
 #include <stdlib.h>
 
 #include "base/alloc.h"
@@ -101,19 +103,19 @@ static uint32_t find_length(struct windows *w, double *seconds)
 	uint64_t left_ns = w->limits->deadline_ns > now_ns ? w->limits->deadline_ns - now_ns : 0;
 
 	*seconds = 1e-4;
-	for (uint32_t trial = 1; trial <= span; trial *= 2) {
+	for (uint64_t trial = 1; trial <= span; trial *= 2) {
 		struct sn_interval_counts counts;
 		uint64_t started_ns = sn_now_ns(), taken_ns;
 
-		if (count_at(w, w->depth_first + (span - trial) / 2, trial, &counts) !=
-		    SN_INTERVAL_DONE)
+		if (count_at(w, w->depth_first + (span - (uint32_t)trial) / 2, (uint32_t)trial,
+			     &counts) != SN_INTERVAL_DONE)
 			break;
 		sn_interval_counts_free(&counts);
 		taken_ns = sn_now_ns() - started_ns;
 		/* Many windows of a few steps tell more than a few of many. */
 		if (trial > 2 && taken_ns > left_ns / 100)
 			break;
-		length = trial;
+		length = (uint32_t)trial;
 		*seconds = (double)taken_ns / 1e9;
 	}
 	return length;
@@ -138,15 +140,14 @@ static bool add_window(struct windows *w, struct sn_lattice_profile *profile, ui
 static void add_windows(struct windows *w, struct sn_lattice_profile *profile)
 {
 	double seconds, left_s;
-	uint32_t length = find_length(w, &seconds), step = length > 1 ? length / 2 : 1;
+	uint32_t length = find_length(w, &seconds), step = (length + 1) / 2;
 	uint32_t span = w->depth_last - w->depth_first, needed, affordable;
 	uint32_t last = w->depth_last > length ? w->depth_last - length : 0;
 
 	last = last > w->depth_first ? last : w->depth_first;
 	left_s = ((double)w->limits->deadline_ns - (double)sn_now_ns()) / 1e9;
-	affordable = left_s <= 0			  ? 1
-		     : left_s / seconds / 2 > WINDOWS_MAX ? WINDOWS_MAX
-							  : (uint32_t)(left_s / seconds / 2) + 1;
+	affordable = left_s > 0 ? 1 + (uint32_t)fmin(left_s / seconds / 2, WINDOWS_MAX) : 1;
+	assert(affordable > 0);
 	needed = span / step + 1;
 	if (needed > affordable)
 		step = span / affordable + 1;

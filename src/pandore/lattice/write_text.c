@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/text.h"
 #include "pandore/lattice/integer.h"
 #include "pandore/lattice/lattice.h"
@@ -298,9 +299,9 @@ static void add_segments(struct sn_text *text, const struct sn_lattice_answer *a
 			 unsigned limit)
 {
 	size_t count = answer->segments.items.count, shown = limit && limit < count ? limit : count;
-	const struct sn_segment **sorted = malloc((count + 1) * sizeof(struct sn_segment *));
+	const struct sn_segment **sorted = sn_alloc((count + 1) * sizeof(void *));
 
-	if (!sorted || count == 0) {
+	if (count == 0) {
 		free(sorted);
 		sn_text_add(text, no_bottleneck(&answer->profile));
 		return;
@@ -308,7 +309,7 @@ static void add_segments(struct sn_text *text, const struct sn_lattice_answer *a
 	for (size_t s = 0; s < count; s++)
 		sorted[s] = &answer->segments.items.items[s];
 	if (!answer->execution->has_durations)
-		qsort(sorted, count, sizeof(*sorted), by_narrowness);
+		qsort(sorted, count, sizeof(void *), by_narrowness);
 	if (limit && answer->execution->has_durations)
 		shown = count_losing(answer, sorted, shown);
 	sn_text_addf(text, "\n  bottlenecks, %s first\n",
