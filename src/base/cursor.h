@@ -19,7 +19,8 @@ struct sn_cursor {
 
 static inline struct sn_cursor sn_cursor_over(const void *bytes, size_t length)
 {
-	struct sn_cursor cur = { bytes, (const uint8_t *)bytes + length, SN_OK };
+	/* nothing at NULL is a cursor at its end */
+	struct sn_cursor cur = { bytes, length ? (const uint8_t *)bytes + length : bytes, SN_OK };
 
 	return cur;
 }

@@ -29,6 +29,9 @@ struct edge {
 
 struct cfg_scratch {
 	SN_VEC(int32_t) at; /* position -> instruction + 1, INTERIOR, 0 = nothing yet */
+	SN_VEC(uint8_t)
+	on_sweep; /* position -> an instruction begins here, as far as a sweep can tell */
+	bool is_swept;
 	SN_VEC(struct cfg_insn) insns;
 	SN_VEC(uint32_t) order;	   /* instructions by position */
 	SN_VEC(uint32_t) block_of; /* instruction -> block */
@@ -43,6 +46,7 @@ struct cfg_scratch {
 	struct jump_targets targets;
 	/* where positions begin */
 	const struct sn_function *function;
+	uint64_t failed_link_addr;	/* where decoding met no instruction; UINT64_MAX: nowhere */
 	SN_VEC(struct sn_range) ranges; /* by address, so that blocks come out sorted */
 	SN_VEC(uint32_t) range_position;
 	uint32_t position_count;
@@ -53,6 +57,7 @@ void sn_cfg_scratch_free(struct cfg_scratch *scratch)
 	if (!scratch)
 		return;
 	sn_vec_free(&scratch->at);
+	sn_vec_free(&scratch->on_sweep);
 	sn_vec_free(&scratch->insns);
 	sn_vec_free(&scratch->order);
 	sn_vec_free(&scratch->block_of);
@@ -108,6 +113,7 @@ static bool scratch_begin(struct cfg_scratch *s, const struct sn_function *funct
 	uint64_t total = 0;
 
 	s->function = function;
+	s->is_swept = false;
 	s->ranges.count = s->range_position.count = 0;
 	s->insns.count = s->work.count = s->jumps.count = 0;
 	for (uint32_t i = 0; i < function->range_count; i++)
@@ -166,24 +172,62 @@ static bool splits_instruction(const struct cfg_scratch *s, uint64_t link_addr)
 	return position != UINT32_MAX && s->at.items[position] == INTERIOR;
 }
 
+/* Instruction boundaries by decoding straight on over everything, which falls into step with the
+ * code soon after any data: good enough to tell entries of a table from what stands behind it. */
+static void sweep(struct sn_structure *structure, struct cfg_scratch *s)
+{
+	if (s->is_swept)
+		return;
+	s->is_swept = true;
+	sn_vec_reserve(&s->on_sweep, s->position_count);
+	memset(s->on_sweep.items, 0, s->position_count);
+	for (size_t r = 0; r < s->ranges.count; r++) {
+		uint64_t addr = s->ranges.items[r].first_link_addr, left;
+
+		while (addr < s->ranges.items[r].end_link_addr) {
+			struct sn_instruction insn;
+			size_t available;
+			const uint8_t *bytes = sn_structure_bytes(structure, addr, &available);
+			uint32_t position = position_of(s, addr, &left);
+
+			if (!bytes)
+				break;
+			s->on_sweep.items[position] = 1;
+			addr += sn_instruction_decode(bytes, available, addr, &insn) ? insn.length
+										     : 1;
+		}
+	}
+}
+
+static bool is_on_sweep(const struct cfg_scratch *s, uint64_t link_addr)
+{
+	uint64_t left;
+	uint32_t position = position_of(s, link_addr, &left);
+
+	return position != UINT32_MAX && s->on_sweep.items[position];
+}
+
 static void follow_indirect(struct sn_structure *structure, struct cfg_scratch *s, int32_t index)
 {
 	const struct cfg_insn *path[PATH_MAX_INSNS];
 	size_t length = path_to(s, index, path);
-	struct sn_range table;
+	struct jump_table table;
 
 	s->targets.count = 0;
 	if (!sn_jump_table_read(structure, s->function, path, length, &s->targets, &table)) {
 		s->insns.items[index].flags |= CFG_UNRESOLVED;
 		return;
 	}
-	block_out_table(s, table);
+	block_out_table(s, table.range);
+	if (!table.is_bounded)
+		sweep(structure, s);
 	for (size_t i = 0; i < s->targets.count; i++) {
 		uint64_t left;
 		struct edge edge;
 
-		if (splits_instruction(s, s->targets.items[i]))
-			break; /* an unbounded table ended before */
+		if (splits_instruction(s, s->targets.items[i]) ||
+		    (!table.is_bounded && !is_on_sweep(s, s->targets.items[i])))
+			break; /* the table ended before */
 		edge = (struct edge){ (uint32_t)index, position_of(s, s->targets.items[i], &left) };
 		sn_vec_push(&s->jumps, edge);
 		push_work(s, s->targets.items[i], index, CFG_LEADER);
@@ -197,6 +241,42 @@ static bool comes_back(struct sn_structure *structure, const struct cfg_insn *ca
 	       !sn_never_returns(structure, call->insn.target_link_addr);
 }
 
+/* Instructions that no program has, but that data often look like. */
+static bool is_no_code(const struct sn_instruction *insn)
+{
+	switch (insn->mnemonic) {
+	case ZYDIS_MNEMONIC_IN:
+	case ZYDIS_MNEMONIC_OUT:
+	case ZYDIS_MNEMONIC_INSB:
+	case ZYDIS_MNEMONIC_INSW:
+	case ZYDIS_MNEMONIC_INSD:
+	case ZYDIS_MNEMONIC_OUTSB:
+	case ZYDIS_MNEMONIC_OUTSW:
+	case ZYDIS_MNEMONIC_OUTSD:
+	case ZYDIS_MNEMONIC_CLI:
+	case ZYDIS_MNEMONIC_STI:
+	case ZYDIS_MNEMONIC_HLT:
+	case ZYDIS_MNEMONIC_INT1:
+	case ZYDIS_MNEMONIC_IRET:
+	case ZYDIS_MNEMONIC_IRETD:
+	case ZYDIS_MNEMONIC_IRETQ:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* A run that ends in no instruction was data: what it decoded and where it led. */
+static void take_back(struct cfg_scratch *s, size_t insn_count, size_t work_count)
+{
+	for (size_t i = insn_count; i < s->insns.count; i++)
+		s->at.items[s->insns.items[i].position] = INTERIOR;
+	while (s->jumps.count && sn_vec_last(&s->jumps).from >= insn_count)
+		s->jumps.count--;
+	s->insns.count = insn_count;
+	s->work.count = work_count;
+}
+
 /* Decodes straight on from an address until control goes elsewhere. */
 static void decode_run(struct sn_structure *structure, struct cfg_scratch *s, struct work_item item)
 {
@@ -205,6 +285,7 @@ static void decode_run(struct sn_structure *structure, struct cfg_scratch *s, st
 	size_t available = 0;
 	const uint8_t *bytes = sn_structure_bytes(structure, addr, &available);
 	uint8_t flags = item.flags, lasting = item.flags & CFG_SPECULATIVE;
+	size_t insn_count = s->insns.count, work_count = s->work.count;
 	int32_t previous = item.previous;
 
 	if (position == UINT32_MAX || !bytes)
@@ -226,8 +307,11 @@ static void decode_run(struct sn_structure *structure, struct cfg_scratch *s, st
 			return;
 		}
 		length = sn_instruction_decode(bytes, available, addr, &insn.insn);
-		if (!length)
+		if (!length || (lasting && is_no_code(&insn.insn))) {
+			if (lasting)
+				take_back(s, insn_count, work_count);
 			return; /* data, or the end of what is known */
+		}
 		sn_vec_push(&s->insns, insn);
 		for (unsigned i = 1; i < length; i++)
 			if (!s->at.items[position + i])
@@ -283,7 +367,8 @@ static void decode_gaps(struct sn_structure *structure, struct cfg_scratch *s)
 		while (addr < range->end_link_addr) {
 			uint64_t left;
 			uint32_t position = position_of(s, addr, &left);
-			struct sn_instruction insn;
+			struct sn_instruction insn = { 0 };
+			unsigned length;
 			size_t available;
 			const uint8_t *bytes;
 
@@ -294,16 +379,13 @@ static void decode_gaps(struct sn_structure *structure, struct cfg_scratch *s)
 			bytes = sn_structure_bytes(structure, addr, &available);
 			if (!bytes)
 				break;
-			if (sn_instruction_decode(bytes, available < left ? available : left, addr,
-						  &insn) &&
-			    !insn.is_padding && *bytes) {
+			length = sn_instruction_decode(bytes, available < left ? available : left,
+						       addr, &insn);
+			if (length && !insn.is_padding && *bytes) {
 				push_work(s, addr, -1, CFG_LEADER | CFG_SPECULATIVE | CFG_ROOT);
 				decode_pending(structure, s);
 			}
-			/* decoded or not: the next byte that is still unknown */
-			addr += s->at.items[position]		 ? 1
-				: insn.length && insn.is_padding ? insn.length
-								 : 1;
+			addr += length && insn.is_padding ? length : 1;
 		}
 	}
 }
@@ -562,6 +644,9 @@ static void add_speculative_edges(struct cfg_scratch *s)
 	/* and in any case from outside, so that every block is reached */
 	for (size_t r = 0; r < roots.count; r++)
 		extra_edge(s, UINT32_MAX, roots.items[r]);
+	/* where all code is accounted for, such a jump is a call at the end */
+	for (size_t j = 0; !roots.count && j < jumps.count; j++)
+		s->blocks.items[jumps.items[j]].flags ^= SN_BLOCK_UNRESOLVED | SN_BLOCK_LEAVES;
 	sn_vec_free(&roots);
 	sn_vec_free(&jumps);
 }
@@ -589,7 +674,9 @@ static void decode_function(struct sn_structure *structure, struct cfg_scratch *
 			    struct sn_function *function)
 {
 	s->pads.count = 0;
-	push_work(s, function->link_addr, -1, CFG_LEADER | CFG_ENTRY);
+	push_work(s, function->link_addr, -1,
+		  CFG_LEADER | CFG_ENTRY |
+			  (function->kind == SN_FUNCTION_GAP ? CFG_SPECULATIVE | CFG_ROOT : 0));
 	decode_pending(structure, s);
 	sn_landing_pads_read(structure->image, function->ranges, function->range_count, &s->pads);
 	for (size_t p = 0; p < s->pads.count; p++)

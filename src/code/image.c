@@ -475,6 +475,12 @@ const struct sn_symbol *sn_image_symbols(const struct sn_image *image, size_t *c
 	return image->symbols.items;
 }
 
+const struct sn_symbol *sn_image_names(const struct sn_image *image, size_t *count)
+{
+	*count = image->names.count;
+	return image->names.items;
+}
+
 const struct sn_symbol *sn_image_data_symbols(const struct sn_image *image, size_t *count)
 {
 	*count = image->data.count;

@@ -133,6 +133,9 @@ const struct sn_symbol *sn_image_symbol_at(const struct sn_image *image, uint64_
 /** All names at a symbol's start address (aliases), the chosen one first; sorted. */
 size_t sn_image_aliases(const struct sn_image *image, uint64_t link_addr, const char **names,
 			size_t capacity);
+/** Every code name in the tables (aliases, labels), by address; what sn_image_symbols was made of.
+ */
+const struct sn_symbol *sn_image_names(const struct sn_image *image, size_t *count);
 /** Any code symbol of this linkage name (the lowest address), or NULL. */
 const struct sn_symbol *sn_image_symbol_named(const struct sn_image *image, const char *name);
 /** Data objects, sorted by link_addr; may overlap as in the file. */

@@ -189,7 +189,11 @@ static struct value address_of(struct state *s, const ZydisDecodedInstruction *i
 		i.constant += displacement;
 		return i;
 	}
-	return fresh(s);
+	/* an index that was computed in a way of its own, such as from another table */
+	return (struct value){ .kind = VALUE_SCALED,
+			       .scale = operand->mem.scale,
+			       .name = fresh(s).name,
+			       .constant = displacement };
 }
 
 static struct value load(struct state *s, const ZydisDecodedInstruction *insn,
@@ -314,6 +318,9 @@ static void evaluate(struct state *s, const ZydisDecodedInstruction *insn,
 	case ZYDIS_MNEMONIC_MOV:
 	case ZYDIS_MNEMONIC_MOVZX:
 		value = operand_value(s, insn, &o[1], link_addr, false);
+		if (value.kind != VALUE_NAMED && o[1].size == 8 &&
+		    o[1].type == ZYDIS_OPERAND_TYPE_REGISTER)
+			value = fresh(s);
 		if (value.kind == VALUE_NAMED && o[1].size == 8)
 			bound_add(s, value.name, UINT8_MAX);
 		store(s, &o[0], value);
@@ -423,13 +430,21 @@ static bool entry_read(const struct sn_image *image, const struct value *jump, u
 	return true;
 }
 
+static bool is_code(const struct sn_structure *structure, uint64_t link_addr)
+{
+	const struct sn_section *section = sn_image_section_at(structure->image, link_addr);
+
+	return section && section->is_executable;
+}
+
 static bool table_read(const struct sn_structure *structure, const struct sn_function *function,
 		       const struct value *jump, uint64_t most, struct jump_targets *targets,
-		       struct sn_range *table)
+		       struct jump_table *table)
 {
 	const struct sn_section *section = sn_image_section_at(structure->image, jump->table);
-	bool is_bounded = most < TABLE_ENTRIES_MAX;
-	uint64_t limit = is_bounded ? most + 1 : UNBOUNDED_MAX, symbol_end, count = 0;
+	/* what fits into a byte is a limit, but no sign that the table has as many entries */
+	bool is_bounded = most < TABLE_ENTRIES_MAX && most != UINT8_MAX;
+	uint64_t limit = most < TABLE_ENTRIES_MAX ? most + 1 : UNBOUNDED_MAX, symbol_end, count = 0;
 	size_t before = targets->count;
 
 	if (!section || !section->has_bytes || !jump->width || jump->scale < jump->width ||
@@ -446,21 +461,22 @@ static bool table_read(const struct sn_structure *structure, const struct sn_fun
 			break;
 		if (function_holds(function, target))
 			sn_vec_push(targets, target);
-		else if (!is_bounded)
-			break; /* what follows is another thing; a bounded table may have tail calls
-				*/
+		else if (!is_bounded && !(jump->width == 8 && is_code(structure, target)))
+			break; /* what follows is another thing; cases may be tail calls or cold
+				  parts */
 	}
 	if (targets->count == before)
 		return false;
-	*table = section->is_executable
-			 ? (struct sn_range){ jump->table, jump->table + count * jump->scale }
-			 : (struct sn_range){ 0, 0 };
+	table->is_bounded = is_bounded;
+	table->range = section->is_executable
+			       ? (struct sn_range){ jump->table, jump->table + count * jump->scale }
+			       : (struct sn_range){ 0, 0 };
 	return true;
 }
 
 bool sn_jump_table_read(const struct sn_structure *structure, const struct sn_function *function,
 			const struct cfg_insn *const *path, size_t path_length,
-			struct jump_targets *targets, struct sn_range *table)
+			struct jump_targets *targets, struct jump_table *table)
 {
 	struct state s = { .next_name = 1 };
 	struct value jump = { 0 };

@@ -37,7 +37,7 @@ static void read_table(const struct sn_image *image, const struct sn_fde *fde,
 	const uint8_t *bytes = sn_image_bytes(image, fde->lsda_link_addr, &available);
 	struct sn_cursor cur = sn_cursor_over(bytes, available), table;
 	uint64_t pads_base = fde->link_addr, length;
-	uint8_t encoding = sn_cursor_u8(&cur);
+	uint8_t encoding = sn_cursor_u8(&cur); /* fails on no bytes */
 	const uint8_t *begin;
 
 	/* a landing-pad base of its own is relative, and no compiler here writes one */

@@ -311,6 +311,13 @@ struct gathered {
 	bool has_declaration;
 };
 
+/* A subroutine whose ranges lie in several functions: a cold part that could not be joined to its
+ * parent. */
+struct other_part {
+	Dwarf_Die die;
+	struct gathered *to;
+};
+
 struct unit_pass {
 	struct sn_structure *structure;
 	struct gathered *wanted; /* sorted by function */
@@ -320,6 +327,8 @@ struct unit_pass {
 	Dwarf_Half version;
 	struct sn_unit *about;
 	size_t budget; /* DIEs that may still be looked at */
+	SN_VEC(struct other_part) other_parts;
+	bool is_other_part; /* in the second walk, of one of these */
 };
 
 static struct gathered *wanted_at(struct unit_pass *pass, uint64_t link_addr)
@@ -391,9 +400,16 @@ static struct gathered *begin_subprogram(struct unit_pass *pass, Dwarf_Die *die)
 	struct sn_function *function;
 	ptrdiff_t at = 0;
 
-	while (!found && (at = dwarf_ranges(die, at, &base, &first, &end)) > 0)
-		if (first && end > first)
-			found = wanted_at(pass, first);
+	while ((at = dwarf_ranges(die, at, &base, &first, &end)) > 0) {
+		struct gathered *here = first && end > first ? wanted_at(pass, first) : NULL;
+		struct other_part other = { *die, here };
+
+		if (!found)
+			found = here;
+		else if (here && here != found &&
+			 (!pass->other_parts.count || sn_vec_last(&pass->other_parts).to != here))
+			sn_vec_push(&pass->other_parts, other);
+	}
 	if (!found || found->has_declaration)
 		return found;
 	function = &pass->structure->functions[found->function];
@@ -456,6 +472,8 @@ static bool enter(struct unit_pass *pass, struct level *level)
 
 	if (!has_children_of_interest(tag, pass->about ? pass->about->language : 0))
 		return false;
+	if (tag == DW_TAG_subprogram && pass->is_other_part)
+		return false;
 	if (tag == DW_TAG_subprogram) {
 		level->to = begin_subprogram(pass, &level->die);
 		level->parent = -1;
@@ -470,14 +488,14 @@ static bool enter(struct unit_pass *pass, struct level *level)
 }
 
 /* Walks all DIEs below one, without recursion. Siblings must lie behind one another. */
-static void walk_dies(struct unit_pass *pass, Dwarf_Die *root)
+static void walk_dies(struct unit_pass *pass, Dwarf_Die *root, struct gathered *to)
 {
 	struct level *stack = sn_alloc_zeroed(DEPTH_MAX, sizeof(*stack));
 	size_t depth = 0;
 	Dwarf_Die child;
 
 	if (dwarf_child(root, &child) == 0) {
-		stack[0] = (struct level){ child, NULL, -1 };
+		stack[0] = (struct level){ child, to, -1 };
 		depth = 1;
 	}
 	while (depth && pass->budget--) {
@@ -732,7 +750,11 @@ static void read_unit(struct unit_pass *pass, struct unit *unit)
 		pass->files = NULL;
 	if (dwarf_getsrclines(&die, &lines, &line_count) != 0)
 		line_count = 0;
-	walk_dies(pass, insides);
+	walk_dies(pass, insides, NULL);
+	pass->is_other_part = true;
+	for (size_t i = 0; i < pass->other_parts.count; i++)
+		walk_dies(pass, &pass->other_parts.items[i].die, pass->other_parts.items[i].to);
+	sn_vec_free(&pass->other_parts);
 	for (size_t i = 0; i < pass->wanted_count; i++) {
 		struct gathered *to = &pass->wanted[i];
 		const struct sn_function *function = &pass->structure->functions[to->function];

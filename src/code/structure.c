@@ -46,7 +46,7 @@ static size_t parent_name_length(const char *name)
 
 struct parent_key {
 	const char *name;
-	uint32_t function;
+	const struct sn_symbol *symbol; /* of the table of names: aliases are parents too */
 };
 
 static int by_name(const void *a, const void *b)
@@ -54,18 +54,21 @@ static int by_name(const void *a, const void *b)
 	const struct parent_key *x = a, *y = b;
 	int order = strcmp(x->name, y->name);
 
-	return order ? order : x->function < y->function ? -1 : x->function > y->function;
+	if (order)
+		return order;
+	return x->symbol < y->symbol ? -1 : x->symbol > y->symbol;
 }
 
-/* The function that a cold part was split off from: of that name and of the same file; among
- * several without files, none, rather than a wrong one. */
-static int64_t find_parent(const struct parent_key *keys, size_t count,
-			   const struct sn_symbol *symbols, const struct sn_symbol *cold)
+/* The function that a cold part was split off from: of that name and, if local, of the same file;
+ * where several fit, none, rather than a wrong one. */
+static const struct sn_symbol *find_parent(const struct parent_key *keys, size_t count,
+					   const struct sn_symbol *cold)
 {
 	char *name = sn_strndup(cold->name, parent_name_length(cold->name));
-	struct parent_key key = { name, 0 };
-	size_t low = 0, high = count, matches = 0;
-	int64_t found = -1;
+	struct parent_key key = { name, NULL };
+	const struct sn_symbol *found = NULL;
+	bool is_ambiguous = false;
+	size_t low = 0, high = count;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
@@ -76,38 +79,53 @@ static int64_t find_parent(const struct parent_key *keys, size_t count,
 			high = middle;
 	}
 	for (; low < count && !strcmp(keys[low].name, name); low++) {
-		const struct sn_symbol *symbol = &symbols[keys[low].function];
+		const struct sn_symbol *symbol = keys[low].symbol;
 
-		if (symbol->is_local && cold->file && symbol->file != cold->file)
+		if (symbol->is_local && cold->file && symbol->file &&
+		    strcmp(symbol->file, cold->file) != 0)
 			continue;
-		matches++;
-		found = keys[low].function;
+		is_ambiguous |= found && found->link_addr != symbol->link_addr;
+		found = symbol;
 	}
 	free(name);
-	return matches == 1 ? found : -1;
+	return is_ambiguous ? NULL : found;
+}
+
+static struct parent_key *parent_keys(const struct sn_image *image, size_t *count)
+{
+	const struct sn_symbol *names = sn_image_names(image, count);
+	struct parent_key *keys = sn_alloc_zeroed(*count + 1, sizeof(*keys));
+
+	for (size_t i = 0; i < *count; i++)
+		keys[i] = (struct parent_key){ names[i].name, &names[i] };
+	qsort(keys, *count, sizeof(*keys), by_name);
+	return keys;
 }
 
 /* For each symbol the index of the symbol that it is a cold part of, else its own. */
-static uint32_t *join_cold_parts(const struct sn_symbol *symbols, size_t count)
+static uint32_t *join_cold_parts(const struct sn_image *image, const struct sn_symbol *symbols,
+				 size_t count)
 {
 	uint32_t *owner = sn_alloc_zeroed(count + 1, sizeof(*owner));
 	struct parent_key *keys = NULL;
+	size_t key_count = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		int64_t parent;
+		const struct sn_symbol *parent;
 
 		owner[i] = (uint32_t)i;
 		if (symbols[i].kind != SN_SYMBOL_FUNCTION || !parent_name_length(symbols[i].name))
 			continue;
-		if (!keys) {
-			keys = sn_alloc_zeroed(count, sizeof(*keys));
-			for (size_t k = 0; k < count; k++)
-				keys[k] = (struct parent_key){ symbols[k].name, (uint32_t)k };
-			qsort(keys, count, sizeof(*keys), by_name);
-		}
-		parent = find_parent(keys, count, symbols, &symbols[i]);
-		if (parent >= 0)
-			owner[i] = (uint32_t)parent;
+		if (!keys)
+			keys = parent_keys(image, &key_count);
+		parent = find_parent(keys, key_count, &symbols[i]);
+		if (parent)
+			parent = sn_image_symbol_at(image, parent->link_addr);
+		/* not to a cold part that has a parent of its own: one step is all that compilers
+		 * make */
+		if (parent && parent->kind == SN_SYMBOL_FUNCTION &&
+		    !parent_name_length(parent->name))
+			owner[i] = (uint32_t)(parent - symbols);
 	}
 	free(keys);
 	return owner;
@@ -208,7 +226,7 @@ static void read_functions(struct sn_structure *structure)
 {
 	size_t symbol_count, count = 0;
 	const struct sn_symbol *symbols = sn_image_symbols(structure->image, &symbol_count);
-	uint32_t *owner = join_cold_parts(symbols, symbol_count);
+	uint32_t *owner = join_cold_parts(structure->image, symbols, symbol_count);
 	uint32_t *index = sn_alloc_zeroed(symbol_count + 1, sizeof(*index));
 
 	for (size_t i = 0; i < symbol_count; i++)

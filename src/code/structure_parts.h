@@ -107,9 +107,13 @@ struct jump_targets {
 	uint64_t *items;
 	size_t count, capacity;
 };
+struct jump_table {
+	struct sn_range range; /* empty: in no executable bytes */
+	bool is_bounded;       /* its length is known; else the last targets may be wrong */
+};
 bool sn_jump_table_read(const struct sn_structure *structure, const struct sn_function *function,
 			const struct cfg_insn *const *path, size_t path_length,
-			struct jump_targets *targets, struct sn_range *table);
+			struct jump_targets *targets, struct jump_table *table);
 
 /** Is the address in one of the function's ranges? */
 static inline bool function_holds(const struct sn_function *function, uint64_t link_addr)
