@@ -1,11 +1,13 @@
 """sonde lattice: counts against an independent reference, bottlenecks, budgets, faults, pictures."""
 import json
+import os
 import random
+import sys
 import time
 import xml.etree.ElementTree as xml
 from itertools import product
 
-from sonde_test import Test
+from sonde_test import HERE, Test
 
 t = Test()
 
@@ -123,6 +125,15 @@ for slow, where in ((0, 0), (5, 5)):
             f'the long event {slow} is the first bottleneck', first)
     t.within(got['time']['potential_parallelism'], 10 / 7, 1e-9, 'work over critical path')
 
+# Where the events began says what was realised: process 1 starts late, and everything ends at 4 s.
+events = [{'process': 0, 'index': 0, 'duration_s': 2, 'start_s': 10},
+          {'process': 0, 'index': 1, 'duration_s': 2, 'start_s': 12, 'observed': False},
+          {'process': 1, 'index': 0, 'duration_s': 2, 'start_s': 12}]
+got = answer(write('began.jsonl', events))['time']
+t.equal([got[k] for k in ('work_s', 'critical_path_s', 'elapsed_s', 'potential_parallelism',
+                          'realised_parallelism', 'unknown_durations')], [6, 4, 4, 1.5, 1.5, 0],
+        'work, critical path and what was realised; hidden events count')
+
 # A budget: an answer in time, in windows, labelled.
 dense = write('dense.jsonl', chance(24, 3000, 0.9))
 started = time.time()
@@ -161,6 +172,20 @@ lattice('--dot', 'four.dot', 'four.jsonl')
 t.equal(open('four.dot').read().count(' -> '), 240, 'an arc for each arc')
 run = lattice('--dot', 'dense.dot', '--max-states', '2000', '--max-seconds', '1', 'dense.jsonl')
 t.check(run.returncode == 4 and '5000' in run.stderr, 'too many cuts for a graph', run.stderr)
+
+# The manual's pictures are what is drawn now.
+manual = os.path.join(HERE, '../../docs/manual')
+for name in ('figure2', 'figure2-assignments', 'sweeps', 'ijk-rows', 'ijk-cols', 'kij-rows'):
+    trace = os.path.join(manual, 'traces', f'{name}.jsonl')
+    if not os.path.exists(trace):
+        order, by = name.split('-')
+        made = t.command(sys.executable, os.path.join(manual, 'traces/matmul.py'), order, by, by, by)
+        trace = f'{name}.jsonl'
+        with open(trace, 'w') as out:
+            out.write(made.stdout)
+    lattice('--svg', 'now.svg', trace)
+    t.equal(open('now.svg').read() == open(f'{manual}/pictures/lattice-{name}.svg').read(), True,
+            f'the picture of {name} in the manual is up to date')
 
 # Comparison, and CSV by level.
 run = lattice('--format', 'json', 'two.jsonl', 'four.jsonl')
