@@ -32,11 +32,19 @@ enum {
 	ROOM_CHUNKS = 64, /* ask for more space when fewer are left */
 };
 
-/* Rings and stack copies from generous to meagre: an unprivileged user may lock some 8 MB. */
+/* Rings and stack copies from generous to meagre, by the number of threads: an unprivileged user
+ * may lock some 8 MB in all, and nobody should take gigabytes. */
 static const struct {
 	unsigned order; /* of the ring, in pages */
 	uint32_t stack_bytes;
-} sizes[] = { { 8, 32768 }, { 6, 16384 }, { 5, 8192 }, { 3, 8192 } };
+	uint32_t threads_most, threads_most_root;
+} sizes[] = {
+	{ 8, 32768, 3, 16 },
+	{ 6, 16384, 8, 64 },
+	{ 5, 8192, 16, 256 },
+	{ 4, 4096, 40, 1024 },
+	{ 2, 1024, UINT32_MAX, UINT32_MAX },
+};
 
 struct thread {
 	pid_t tid;
@@ -549,12 +557,24 @@ static int samples_open_once(struct sn_outside *o, struct thread *thread, size_t
 	}
 }
 
+static size_t threads_alive(const struct sn_outside *o)
+{
+	size_t alive = 0;
+
+	for (size_t i = 0; i < o->threads.count; i++)
+		alive += !o->threads.items[i]->has_ended;
+	return alive;
+}
+
 static int rings_open(struct sn_outside *o, struct thread *thread)
 {
 	struct perf_event_attr attr;
 	int fault = 0;
+	size_t i = 0, alive = threads_alive(o);
 
-	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
+	while (alive >= (o->has_kernel ? sizes[i].threads_most_root : sizes[i].threads_most))
+		i++;
+	for (; i < sizeof(sizes) / sizeof(*sizes); i++) {
 		thread->stack_bytes = sizes[i].stack_bytes;
 		fault = samples_open_once(o, thread, i);
 		if (fault != EPERM && fault != ENOMEM)
@@ -563,7 +583,7 @@ static int rings_open(struct sn_outside *o, struct thread *thread)
 	if (fault)
 		return fault;
 	attr_events(&attr);
-	fault = sn_ring_open(&thread->events, &attr, thread->tid, 1);
+	fault = sn_ring_open(&thread->events, &attr, thread->tid, 0);
 	if (fault)
 		sn_ring_close(&thread->samples);
 	return fault;
@@ -769,6 +789,7 @@ static sn_status image_begin(struct sn_outside *o, struct sn_error *err)
 	o->began_ns = header_of(o)->start_ns;
 	o->thread_count = 0;
 	o->past_thread_cpu_ns = 0;
+	o->missed_threads = o->children = o->cut_stacks = o->throttled = 0;
 	if (stat_read(o->options.pid, 0, &fields))
 		header_of(o)->parent_pid = fields.parent_pid;
 	o->first_user_ns = o->user_ns = fields.user_ns;
@@ -1031,8 +1052,6 @@ static void look(struct sn_outside *o, int64_t time_ns)
 
 bool sn_outside_drain(struct sn_outside *o)
 {
-	size_t alive = 0;
-
 	if (!o->file.shared.base)
 		return true;
 	/* First what changes the picture, then the samples taken under it. */
@@ -1046,9 +1065,7 @@ bool sn_outside_drain(struct sn_outside *o)
 		samples_drain(o, o->threads.items[i]);
 	ended_leave(o);
 	look(o, now_ns());
-	for (size_t i = 0; i < o->threads.count; i++)
-		alive += !o->threads.items[i]->has_ended;
-	return alive > 0;
+	return threads_alive(o) > 0;
 }
 
 /* ---- from beginning to end ---- */
@@ -1096,6 +1113,16 @@ static void outside_free(struct sn_outside *o)
 	free(o);
 }
 
+static void locked_memory_allow(void)
+{
+	struct rlimit limit;
+
+	if (!getrlimit(RLIMIT_MEMLOCK, &limit) && limit.rlim_cur != limit.rlim_max) {
+		limit.rlim_cur = limit.rlim_max;
+		setrlimit(RLIMIT_MEMLOCK, &limit);
+	}
+}
+
 sn_status sn_outside_open(const struct sn_outside_options *options, struct sn_outside **out,
 			  struct sn_error *err)
 {
@@ -1112,6 +1139,7 @@ sn_status sn_outside_open(const struct sn_outside_options *options, struct sn_ou
 		memset(o->cache_memory, 0, CACHE_BYTES);
 		o->cache = sn_unwind_cache_place(o->cache_memory, CACHE_BYTES);
 	}
+	locked_memory_allow();
 	threads_scan(o);
 	if (!o->threads.count)
 		status = refuse(o, err);

@@ -1,0 +1,177 @@
+"""sonde record from outside: static programs and processes that run already."""
+import glob
+import os
+import signal
+import subprocess
+import time
+
+from datafile import Data
+from sonde_test import Test, sigma_of_share
+
+t = Test()
+NOBODY = 65534
+THREADS = r'''
+#include <fcntl.h>
+#include <pthread.h>
+#include <time.h>
+#include <unistd.h>
+static volatile unsigned sink;
+static double cpu_s(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+__attribute__((noinline)) static void compute(void)
+{
+	for (double end = cpu_s() + 0.4; cpu_s() < end;)
+		for (unsigned i = 0; i < 20000; i++)
+			sink = sink * 1664525u + i;
+}
+__attribute__((noinline)) static void ask(void)
+{
+	static char zeros[65536];
+	int fd = open("/dev/zero", O_RDONLY);
+	for (double end = cpu_s() + 0.4; cpu_s() < end;)
+		for (int i = 0; i < 20; i++)
+			if (read(fd, zeros, sizeof(zeros)) < 0)
+				break;
+	close(fd);
+}
+static void *thread_main(void *number)
+{
+	if ((long)number % 2)
+		ask();
+	else
+		compute();
+	return 0;
+}
+int main(void)
+{
+	pthread_t threads[4];
+	for (long i = 0; i < 4; i++)
+		pthread_create(&threads[i], 0, thread_main, (void *)i);
+	for (int i = 0; i < 4; i++)
+		pthread_join(threads[i], 0);
+	return 0;
+}
+'''
+DEEP = r'''
+#include <string.h>
+#include <unistd.h>
+static volatile unsigned sink;
+__attribute__((noinline)) static unsigned deep(unsigned depth)
+{
+	volatile char room[40];
+	unsigned got;
+	room[depth % 40] = 1;
+	if (!depth)
+		for (unsigned i = 0; i < 300000000u; i++)
+			sink = sink * 1664525u + i;
+	got = depth ? deep(depth - 1) : sink;
+	return got + room[depth % 40];
+}
+int main(int argc, char **argv)
+{
+	if (argc > 1 && !strcmp(argv[1], "again"))
+		return (int)(deep(5) & 0) + 5;
+	deep(203);
+	if (argc > 1)
+		execl(argv[0], argv[0], "again", (char *)0);
+	return 0;
+}
+'''
+
+
+def data_of(folder):
+    return Data(glob.glob(folder + '/*.data')[0])
+
+
+def complete_share(data):
+    """Of the observations, those whose stack reaches the outermost frame."""
+    stacks = [data.frames(s[3]) for s in data.samples if not s[4] & 2]
+    return sum(flags & 1 for _, flags in stacks) / max(len(stacks), 1), max(len(pcs) for pcs, _ in stacks)
+
+
+def check_split(experiment, name):
+    rows = {row['function']: row for row in t.show('functions', experiment=experiment)['rows']}
+    summary = t.show('summary', experiment=experiment)
+    samples = summary['samples']
+    for function, share in (('once', 1 / 3), ('twice', 2 / 3)):
+        got = rows.get(function, {}).get('inclusive_share')
+        # main and the clock have their share, too: about 1 %
+        t.within(got, share, 4 * sigma_of_share(share, samples) + 0.015, f'{name}: {function} has its share')
+    t.within(summary['sampled_cpu_s'], summary['cpu_s'], 0.02 * summary['cpu_s'] + 0.01,
+             f"{name}: the samples' CPU time is the kernel's within 2 %")
+    t.equal(summary['clock_mechanism'], 'perf-ring', f'{name}: the mechanism is said')
+    t.check(any('outside' in w for w in summary['warnings']), f'{name}: and what it cannot give', summary['warnings'])
+    return summary
+
+
+for number, (name, flags) in enumerate([('static', ['-static']), ('static-pie', ['-static-pie']),
+                                        ('stripped, no search table', ['-static', '-s', '-Wl,--no-eh-frame-hdr'])]):
+    app = t.compile('split.c', '-O2', '-g', *flags, output=f'./split{number}')
+    run = t.run('record', app, '1', '7')
+    t.equal((run.stdout, run.returncode), ('done\n', 7), f'{name}: output and exit status are its own')
+    if '-s' not in flags:
+        check_split(f'sonde.split{number}.1', name)
+    share, _ = complete_share(data_of(f'sonde.split{number}.1'))
+    t.check(share >= 0.999, f'{name}: stacks are complete', share)
+t.check('SONDE_RUNTIME' not in t.run('record', t.compile(
+    '#include <stdio.h>\nextern char **environ;int main(void){for(char**e=environ;*e;e++)puts(*e);}\n', '-static',
+    output='./env')).stdout, 'a static program sees its own environment')
+
+deep = t.compile(DEEP, '-O1', '-fomit-frame-pointer', '-static', output='./deep')
+t.equal(t.run('record', deep, 'x').returncode, 5, 'an exec: the exit status is the last image\'s')
+rows = t.show('processes', experiment='sonde.deep.1')['rows']
+t.equal(len(rows), 2, 'an exec begins another image')
+share, depth = complete_share(data_of('sonde.deep.1'))
+t.check(share >= 0.999 and depth >= 205, '205 frames without frame pointers are complete', share, depth)
+
+app = t.compile(THREADS, '-O1', '-g', '-static', '-pthread', output='./threads')
+t.run('record', app)
+summary = t.show('summary', experiment='sonde.threads.1')
+rows = {row['function']: row for row in t.show('functions', experiment='sonde.threads.1')['rows']}
+t.within(summary['sampled_cpu_s'], 1.6, 0.05, 'four threads of 0.4 s: all of it is seen')
+for function in ('compute', 'ask'):
+    t.within(rows[function]['inclusive_share'], 0.5, 4 * sigma_of_share(0.5, summary['samples']) + 0.01,
+             f'half of it is below {function}, whether in the kernel or not')
+t.equal(summary['threads'], 5, 'and five threads are counted')
+
+split = t.compile('split.c', '-O2', '-g', output='./split')
+target = subprocess.Popen([split, '2.5', '3'], stdout=subprocess.DEVNULL)
+time.sleep(0.2)
+run = t.run('record', '--pid', target.pid, '--duration', '0.8', '-o', 'a-while')
+t.equal((run.returncode, target.poll()), (0, None), '--duration ends the sampling and not the process')
+t.check(0 < t.show('summary', experiment='a-while')['elapsed_s'] < 3, 'after about that time')
+sampler = subprocess.Popen([t.sonde, 'record', '--pid', str(target.pid), '-o', 'stopped'], stderr=subprocess.DEVNULL)
+time.sleep(0.8)
+sampler.send_signal(signal.SIGINT)
+t.equal((sampler.wait(20), target.poll()), (0, None), 'Ctrl-C ends the sampling and not the process')
+t.check(t.show('summary', experiment='stopped')['samples'] > 50, 'and leaves a whole experiment')
+run = t.run('record', '--pid', target.pid, '-o', 'to-the-end')
+t.equal((run.returncode, target.wait(20)), (0, 3), 'else the end of the process ends it')
+check_split('to-the-end', '--pid')
+
+t.equal(t.run('record', '--pid', '99999999').returncode, 125, 'no such process: 125')
+t.equal(t.run('record', '--pid', 'x').returncode, 125, 'no number: 125')
+t.equal(t.run('record', '--pid', '1', split).returncode, 125, 'a process and a program: 125')
+
+if os.geteuid() == 0:
+    os.chmod(t.folder, 0o755)
+    os.mkdir('nobody')
+    os.chown('nobody', NOBODY, NOBODY)
+    as_nobody = {'user': NOBODY, 'group': NOBODY, 'extra_groups': [], 'cwd': 'nobody'}
+    if t.command('test', '-x', t.sonde, **as_nobody).returncode:
+        t.skip('as an ordinary user', 'the build is not readable to others')
+    else:
+        run = t.run('record', '-o', 'own', os.path.abspath(app), **as_nobody)
+        summary = t.show('summary', experiment='nobody/own')
+        rows = {row['function']: row for row in t.show('functions', experiment='nobody/own')['rows']}
+        t.within(summary['sampled_cpu_s'], 1.6, 0.05, 'as an ordinary user: all CPU time is seen')
+        t.within(rows['compute']['inclusive_share'], 0.5, 0.06, 'as an ordinary user: and where')
+        t.within(rows['ask']['inclusive_share'], 0.5, 0.06, 'as an ordinary user: also below system calls')
+        run = t.run('record', '--pid', os.getpid(), **as_nobody)
+        t.check(run.returncode == 125 and 'owner' in run.stderr, "another's process is refused, and why",
+                run.returncode, run.stderr)
+t.done()
