@@ -131,9 +131,52 @@ static void link_children(struct finder *f, struct header *headers, uint32_t cou
 	}
 }
 
+/* Headers that some jump back reaches otherwise than through a jump table. */
+static bool *directly_closed(struct finder *f)
+{
+	enum { STEPS_MAX = 2 * DEPTH_MAX };
+	const struct sn_function *function = f->function;
+	bool *is_direct = sn_arena_array(&f->arena, bool, function->block_count + 1u);
+
+	for (uint32_t b = 0; b < function->block_count; b++) {
+		const struct sn_block *block = &function->blocks[b];
+
+		for (uint32_t e = 0; e < block->successor_count; e++) {
+			uint32_t to = function->successors[block->first_successor + e];
+			int32_t at = (int32_t)b;
+
+			if (block->flags & SN_BLOCK_INDIRECT || !f->forest.is_header[to + 1])
+				continue;
+			for (int i = 0; i < STEPS_MAX && at >= 0 && at != (int32_t)to; i++)
+				at = header_above(f, (uint32_t)at);
+			is_direct[to] |= at == (int32_t)to;
+		}
+	}
+	return is_direct;
+}
+
+/*
+ * An interpreter that jumps from each instruction's code straight to the next one's is one loop to
+ * its author, and to the theory a region with hundreds of entries, in which the forest nests
+ * regions by the order of a walk and makes a loop of each piece that may follow itself. What is
+ * irreducible or closed by table jumps only, directly in an irreducible region, is no loop of its
+ * own.
+ */
+static bool is_folded(const struct finder *f, const struct header *header, int32_t parent,
+		      const bool *is_direct)
+{
+	if (parent < 0)
+		return false;
+	if (f->loops[parent].depth == DEPTH_MAX)
+		return true;
+	return f->loops[parent].is_irreducible &&
+	       (f->forest.is_irreducible[header->block + 1] || !is_direct[header->block]);
+}
+
 /* Preorder over the nest, without recursion. */
 static void list_loops(struct finder *f)
 {
+	const bool *is_direct = directly_closed(f);
 	uint32_t count;
 	struct header *headers = sorted_headers(f, &count);
 	int32_t *stack = sn_arena_array(&f->arena, int32_t, (size_t)count + 1);
@@ -158,8 +201,8 @@ static void list_loops(struct finder *f)
 		if (header->next_sibling >= 0)
 			stack[depth++] = header->next_sibling;
 		parent = header->parent >= 0 ? loop_of[header->parent] : -1;
-		if (parent >= 0 && f->loops[parent].depth == DEPTH_MAX) {
-			loop_of[at] = parent; /* folded */
+		if (is_folded(f, header, parent, is_direct)) {
+			loop_of[at] = parent;
 		} else {
 			loop_of[at] = (int32_t)f->loop_count;
 			f->header_block[f->loop_count] = header->block;
@@ -169,7 +212,9 @@ static void list_loops(struct finder *f)
 			loop->group = loop->index;
 			loop->parent = parent;
 			loop->depth = (uint16_t)(parent >= 0 ? f->loops[parent].depth + 1 : 1);
-			loop->is_innermost = header->first_child < 0;
+			loop->is_innermost = true;
+			if (parent >= 0)
+				f->loops[parent].is_innermost = false;
 			loop->is_irreducible = f->forest.is_irreducible[header->block + 1];
 			loop->header_link_addr = header->link_addr;
 			loop->inline_index = -1;

@@ -90,7 +90,7 @@ enum sn_loop_role {
 /** "main", "peel", "tail", "version". */
 const char *sn_loop_role_name(enum sn_loop_role role);
 
-/** A natural loop, or an irreducible region. Parents come before children; siblings by header. */
+/** A natural loop, or an irreducible region. Parents come before children. */
 struct sn_loop {
 	const struct sn_function *function;
 	uint32_t index; /* in function->loops */
