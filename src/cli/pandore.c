@@ -181,6 +181,7 @@ static sn_status options_of(const struct sn_args *args, struct sn_pnd_options *o
 	options->trace = sn_args_flag(args, "trace");
 	options->reassoc = sn_args_flag(args, "reassoc");
 	options->check = sn_args_flag(args, "check");
+	options->explain = sn_args_flag(args, "explain");
 	options->lex.may_read_files = true;
 	return status;
 }

@@ -1,6 +1,6 @@
 #include "pandore/compiler/compile.h"
 
-#include "pandore/compiler/emit.h"
+#include "pandore/compiler/predict.h"
 
 bool sn_pnd_compile(struct sn_pnd_diags *diags, const struct sn_pnd_options *options,
 		    struct sn_pnd_result *out)
@@ -17,6 +17,8 @@ bool sn_pnd_compile(struct sn_pnd_diags *diags, const struct sn_pnd_options *opt
 	out->nodes = program.nodes;
 	if (ok)
 		sn_pnd_emit_program(&em);
+	if (ok && options->explain)
+		sn_pnd_predict(&em, &out->explain);
 	sn_vec_free(&em.sites);
 	sn_vec_free(&em.points);
 	sn_pnd_program_free(&program);

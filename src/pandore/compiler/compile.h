@@ -14,7 +14,7 @@ struct sn_pnd_options {
 	struct sn_pnd_lex_options lex;
 	enum sn_pnd_scheme scheme;
 	bool host_inside; /* the host is node 0, not a process of its own */
-	bool profile, trace, reassoc, check;
+	bool profile, trace, reassoc, check, explain;
 	int strip; /* iterations of a pipelined strip; 0: the default */
 	const char *program_name;
 };

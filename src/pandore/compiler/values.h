@@ -1,0 +1,29 @@
+/**
+ * Integers that the compiler can follow through a phase: replicated scalars and arrays.
+ */
+#ifndef SN_PANDORE_COMPILER_VALUES_H
+#define SN_PANDORE_COMPILER_VALUES_H
+
+#include "base/map.h"
+#include "pandore/compiler/ast.h"
+
+struct sn_pnd_value {
+	bool is_known;
+	int64_t number;
+};
+
+struct sn_pnd_values {
+	struct sn_arena arena;
+	struct sn_map cells; /* variable -> its array of values */
+};
+
+struct sn_pnd_value sn_pnd_value_of(struct sn_pnd_values *values, const struct sn_pnd_expr *e);
+/** The place of a replicated scalar or element; NULL if a subscript is unknown or out of bounds. */
+struct sn_pnd_value *sn_pnd_value_place(struct sn_pnd_values *values, const struct sn_pnd_expr *e);
+struct sn_pnd_value *sn_pnd_values_scalar(struct sn_pnd_values *values,
+					  const struct sn_pnd_var *var);
+/** Of an array whose element is not known: all are unknown from now on. */
+void sn_pnd_values_forget(struct sn_pnd_values *values, const struct sn_pnd_var *var);
+void sn_pnd_values_free(struct sn_pnd_values *values);
+
+#endif
