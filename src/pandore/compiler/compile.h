@@ -15,7 +15,8 @@ struct sn_pnd_options {
 	enum sn_pnd_scheme scheme;
 	bool host_inside; /* the host is node 0, not a process of its own */
 	bool profile, trace, reassoc, check, explain;
-	int strip; /* iterations of a pipelined strip; 0: the default */
+	long steps_max; /* of --explain, in iterations followed; 0: the default */
+	int strip;	/* iterations of a pipelined strip; 0: the default */
 	const char *program_name;
 };
 

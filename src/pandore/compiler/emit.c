@@ -493,6 +493,7 @@ static void emit_directives(struct sn_pnd_emitter *em, size_t *next, size_t befo
 			return;
 		if (is_inside_host_text(program, d->token_index))
 			continue;
+		sn_pnd_mark_line(em, d->pos);
 		sn_text_addf(em->out, "%s\n", d->text);
 	}
 }

@@ -212,6 +212,8 @@ declared:
 				    .kind = SN_VAR_LOCAL,
 				    .type = SN_T_INT,
 				    .is_unknown = true };
+	if (!outermost) /* in the initialiser of a global */
+		return var;
 	while (outermost->outer)
 		outermost = outermost->outer;
 	var->next = outermost->vars;

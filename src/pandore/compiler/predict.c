@@ -29,7 +29,7 @@ struct predictor {
 	struct sn_pnd_emitter *em;
 	struct sn_pnd_values values;
 	int nodes;
-	long steps;
+	long steps, steps_max;
 	const char *doubt; /* why nothing can be foretold */
 	int doubt_line;
 	bool is_silent; /* only follow the values: the messages are counted already */
@@ -535,7 +535,7 @@ static void count_plain(struct predictor *p, const struct sn_nest *nest, int loo
 	}
 	for (; matters && !p->doubt && (l->step > 0 ? at <= last : at >= last); at += l->step) {
 		*sn_pnd_values_scalar(&p->values, l->var) = (struct sn_pnd_value){ true, at };
-		if (++p->steps > STEPS_MAX)
+		if (++p->steps > p->steps_max)
 			doubt(p, l->stmt->pos, "too many iterations");
 		count_stmt(p, nest, l->stmt->body);
 	}
@@ -661,7 +661,7 @@ static void run_for(struct predictor *p, const struct sn_pnd_stmt *s)
 		run(p, s->body);
 		if (s->step)
 			run_assign(p, s->step);
-		if (++p->steps > STEPS_MAX)
+		if (++p->steps > p->steps_max)
 			doubt(p, s->pos, "too many iterations");
 	}
 }
@@ -730,7 +730,7 @@ static void run_while(struct predictor *p, const struct sn_pnd_stmt *s)
 		run(p, s->body);
 	while (!p->doubt && holds(p, s) && !p->doubt) {
 		run(p, s->body);
-		if (++p->steps > STEPS_MAX)
+		if (++p->steps > p->steps_max)
 			doubt(p, s->pos, "too many iterations");
 	}
 }
@@ -791,7 +791,10 @@ static void write_pairs(const struct predictor *p, struct sn_text *out)
 void sn_pnd_predict(struct sn_pnd_emitter *em, struct sn_text *out)
 {
 	for (const struct sn_pnd_phase *ph = em->program->phases; ph; ph = ph->next) {
-		struct predictor p = { .em = em, .nodes = em->program->nodes };
+		struct predictor p = { .em = em,
+				       .nodes = em->program->nodes,
+				       .steps_max = em->options->steps_max ? em->options->steps_max
+									   : STEPS_MAX };
 
 		run(&p, ph->body);
 		sn_text_addf(out, "phase %s: messages between nodes in one call\n", ph->name);

@@ -45,7 +45,7 @@ void pd_die(const char *format, ...)
 	vsnprintf(sentence + length, sizeof(sentence) - (size_t)length - 1, format, args);
 	va_end(args);
 	strcat(sentence, "\n");
-	if (write(STDERR_FILENO, sentence, strlen(sentence)) >= 0)
+	if (pd_net_has_last_word() && write(STDERR_FILENO, sentence, strlen(sentence)) >= 0)
 		fsync(STDERR_FILENO);
 	pd_net_abort();
 }

@@ -70,10 +70,14 @@ static void wake(int process)
 	}
 }
 
+bool pd_net_has_last_word(void)
+{
+	return !shared || !atomic_exchange(&shared->explained, 1);
+}
+
 void pd_net_abort(void)
 {
 	if (shared) {
-		atomic_store(&shared->explained, 1);
 		atomic_store(&shared->ended, 1);
 		if (me == host)
 			for (int i = 0; i < process_count; i++)

@@ -30,6 +30,9 @@ struct pd_header pd_net_receive(int from, void *bytes, size_t count, uint64_t *w
 /** All that was sent has left; nodes: then they may end. The host waits for them. */
 void pd_net_finish(void);
 
+/** True for the one process that may say why the run ends; the others end in silence. */
+bool pd_net_has_last_word(void);
+
 /** This process said why it ends; ends all. */
 __attribute__((noreturn)) void pd_net_abort(void);
 

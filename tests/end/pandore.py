@@ -1,0 +1,309 @@
+"""Pandore: the paper's Figure 1 and 4, the matrix product's lattices, every diagnostic, and bad days.
+
+pandore.py SONDE
+"""
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+sonde = os.path.abspath(sys.argv[1])
+here = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'pandore')
+number = 0
+os.environ.update(OMPI_ALLOW_RUN_AS_ROOT='1', OMPI_ALLOW_RUN_AS_ROOT_CONFIRM='1',
+                  OMPI_MCA_rmaps_base_oversubscribe='1')
+
+
+def check(holds, name, *notes):
+    global number
+    number += 1
+    for note in [] if holds else notes:
+        print('#', str(note).replace('\n', '\n# '))
+    print(f"{'ok' if holds else 'not ok'} {number} - {name}", flush=True)
+
+
+def skip(name, why):
+    global number
+    number += 1
+    print(f'ok {number} - {name} # SKIP {why}', flush=True)
+
+
+def run(*words, **more):
+    return subprocess.run(words, capture_output=True, text=True, timeout=100, **more)
+
+
+def write(name, text):
+    with open(name, 'w') as out:
+        out.write(text)
+
+
+def compile_run(source, name, *options, launch=()):
+    write(name + '.pnd', source)
+    made = run(sonde, 'pandore', 'compile', name + '.pnd', '-o', name, *options)
+    if made.returncode:
+        return made
+    return run(*launch, './' + name)
+
+
+# ---- Figure 1 under three distributions ----
+figure1 = open(os.path.join(here, 'fig1.pnd')).read()
+layouts = {'rows': 'block(N/P,N) map regular(0,1)', 'columns': 'block(N,N/P) map regular(0,1)',
+           'blocks': 'block(N/2,N/2) map regular(0,1)'}
+
+
+def figure1_with(layout):
+    return figure1.replace('block(N/P,N) map regular(0,1)', layouts[layout])
+
+
+def sequential(source):
+    text = re.sub(r' by block\([^)]*\) map \w+\([^)]*\)| mode \w+', '', source)
+    return text.replace('dist myphase', 'void myphase').replace('float A[N][N], float V', 'float A[N][N], V')
+
+
+def arcs(profile, *options):
+    rows = json.loads(run(sonde, 'comm', profile, '--format', 'json', *options).stdout)['rows']
+    return {(r['source'], r['target']): r['messages'] for r in rows}
+
+
+def matrix_figures():
+    write('s.c', sequential(figure1))
+    subprocess.run(['gcc', '-w', '-O2', '-ffp-contract=off', '-I', here, 's.c', '-o', 's', '-lm'], check=True)
+    want = run('./s').stdout
+    parts = range(4)
+    figure4 = {
+        'rows': {(f'A{i}', f'A{j}'): 128 for i in parts for j in parts if abs(i - j) == 1},
+        'columns': {(f'A{i}', f'V{j}'): 1024 for i in parts for j in parts if i != j},
+        'blocks': {('A1', 'V0'): 2048, ('A0', 'V1'): 2048, ('A3', 'V2'): 2048, ('A2', 'V3'): 2048,
+                   ('A0', 'A2'): 64, ('A2', 'A0'): 64, ('A1', 'A3'): 64, ('A3', 'A1'): 64}}
+    zone1 = {'rows': 0, 'columns': 12, 'blocks': 4}
+    for layout in layouts:
+        for scheme in ('naive', 'opt'):
+            ran = compile_run(figure1_with(layout), layout, '--profile', '--scheme', scheme, '-I', here)
+            check(ran.stdout == want, f'Figure 1, {layout}, {scheme}: bit-identical', ran.stderr[:500])
+            if scheme == 'naive':
+                got = arcs(layout + '.profile.json')
+                check(got == figure4[layout], f'Figure 4, {layout}: messages of each arc', got)
+            else:
+                got = sum(arcs(layout + '.profile.json', '--zone', 'zone1').values())
+                check(got == zone1[layout], f'{layout}, opt: {zone1[layout]} messages in zone 1', got)
+    ran = compile_run(figure1, 'seven', '-D', 'P=7', '-I', here, '--profile')
+    nodes = json.load(open('seven.profile.json'))['nodes'] if ran.returncode == 0 else None
+    check(ran.stdout == want and nodes == 7, '-D P=7 overrides the #define', ran.stderr[:300])
+    return want
+
+
+def pictures():
+    names = [f'{layout}.profile.json' for layout in layouts]
+    svg = run(sonde, 'comm', *names, '--format', 'svg').stdout
+    dot = run(sonde, 'comm', names[0], '--format', 'dot').stdout
+    import xml.dom.minidom
+    texts = [t.firstChild.data for t in xml.dom.minidom.parseString(svg).getElementsByTagName('text')]
+    check(all(t in texts for t in ('A0', 'V3', 'A3')), 'svg: boxes of all partitions', texts)
+    check(dot.startswith('digraph') and '"A0" -> "A1"' in dot, 'dot: arcs by name', dot[:300])
+    by_node = arcs(names[1], '--by', 'node')
+    check(by_node == {(f'node {i}', f'node {j}'): 1 for i in range(4) for j in range(4) if i != j},
+          'views: added up by node', by_node)
+    check(arcs(names[1], '--by', 'variable') == {('A', 'V'): 12}, 'views: added up by variable')
+    check(len(arcs(names[1], '--nodes', '0,1')) == 2, 'views: two nodes only')
+    csv = run(sonde, 'comm', names[0], '--table', 'zones', '--format', 'csv').stdout
+    check(csv.startswith('phase,zone,node,executions,time_s,wait_s,assignments'), 'zones as csv', csv[:200])
+    counts = [int(line.split(',')[6]) for line in csv.split('\n')[1:] if ',zone2,' in line]
+    check(counts == [3968, 4096, 4096, 3968], 'assignments of each node in zone 2', counts)
+    bad = run(sonde, 'comm', names[0], '--zone', 'nowhere')
+    check(bad.returncode == 2 and 'nowhere' in bad.stderr, 'an unknown zone is said', bad.stderr)
+    write('bad.json', '{"schema":"sonde.pandore-profile/1","nodes":99999999}')
+    bad = run(sonde, 'comm', 'bad.json')
+    check(bad.returncode == 5 and bad.stderr.count('\n') == 1, 'a damaged profile is one sentence', bad.stderr)
+
+
+# ---- the matrix product's lattices (design page, table 3.2) ----
+PRODUCT = '''
+#define N 4
+#define P 4
+double A[N][N], B[N][N], C[N][N];
+dist product(double A[N][N] %s mode IN, double B[N][N] %s mode IN, double C[N][N] %s mode INOUT)
+{
+	int i, j, k;
+	for (%s = 0; %s < N; %s++)
+		for (%s = 0; %s < N; %s++)
+			for (%s = 0; %s < N; %s++)
+				C[i][j] = C[i][j] + A[i][k] * B[k][j];
+}
+int main(void) { product(A, B, C); return 0; }
+'''
+ROWS, COLUMNS = 'by block(N/P, N) map regular(0,1)', 'by block(N, N/P) map regular(0,1)'
+BLOCKS = 'by block(N/2, N/2) map regular(0,1)'
+TABLE = [('ijk', ROWS, '', ROWS, 0, 83521, 314432), ('ijk', COLUMNS, COLUMNS, COLUMNS, 48, 301, 648),
+         ('ijk', BLOCKS, BLOCKS, BLOCKS, 64, 177, 288), ('ijk', ROWS, ROWS, ROWS, 48, 145, 240),
+         ('ijk', ROWS, COLUMNS, ROWS, 48, 577, 1344), ('kij', ROWS, ROWS, ROWS, 48, 6049, 20160),
+         ('kij', COLUMNS, COLUMNS, COLUMNS, 48, 4889, 15760), ('kij', BLOCKS, BLOCKS, BLOCKS, 64, 2773, 8808),
+         ('kij', ROWS, COLUMNS, ROWS, 48, 301, 648)]
+
+
+def lattices():
+    for order, a, b, c, messages, cuts, arcs_wanted in TABLE:
+        source = PRODUCT % (a, b, c, *[v for v in order for _ in range(3)])
+        name = f'matrix product {order}, A {a[3:16] or "replicated"}, B {b[3:16] or "replicated"}'
+        ran = compile_run(source, 'mm', '--scheme', 'naive', '--trace', '--profile')
+        sent = sum(arcs('mm.profile.json').values()) if ran.returncode == 0 else ran.stderr
+        lattice = run(sonde, 'lattice', 'mm.trace.jsonl', '--format', 'json')
+        got = json.loads(lattice.stdout) if lattice.returncode == 0 else {}
+        check((sent, got.get('cuts'), got.get('arcs')) == (messages, str(cuts), str(arcs_wanted)),
+              f'{name}: {messages} messages, {cuts} cuts, {arcs_wanted} arcs',
+              sent, got.get('cuts'), got.get('arcs'), lattice.stderr)
+
+
+# ---- broadcasts ----
+TRACE_OF = '''
+#define P 4
+float A[8][8], R[1];
+dist diagonal(float A[8][8] by block(2,8) map regular(0,1) mode IN, float R[1] mode OUT)
+{
+	int i;
+	float s;
+	s = 0;
+	for (i = 0; i < 8; i++)
+		s = s + A[i][i];
+	R[0] = s;
+}
+int main(void) { diagonal(A, R); return 0; }
+'''
+
+
+def broadcasts():
+    compile_run(TRACE_OF, 'diag', '--scheme', 'naive', '--profile')
+    rows = json.loads(run(sonde, 'comm', 'diag.profile.json', '-f', 'json').stdout)['rows']
+    got = [(r['kind'], r['source'], r['target'], r['broadcasts'], r['messages'], r['bytes']) for r in rows]
+    check(got == [('broadcast', f'A{k}', 's', 2, 6, 24) for k in range(4)],
+          'broadcasts: two of 4 bytes for each (s, Ak), six sends each', got)
+
+
+# ---- diagnostics: (name, source, [(line, column, code)]) ----
+HEAD = '#define N 8\n#define P 2\nfloat A[N], B[N];\n'
+TAIL = '\nint main(void) { ph(A, B); return 0; }\n'
+A4 = 'float A[N] by block(4) map regular(0)'
+CASES = {
+    'P01': (HEAD + 'dist ph(float A[N] by block(N*0.5) map regular(0), float B[N]) { }' + TAIL, 4, 29),
+    'P02': (HEAD + 'dist ph(float A[N] by block(0) map regular(0), float B[N]) { }' + TAIL, 4, 29),
+    'P03': (HEAD + 'dist ph(float A[N] by block(4,2) map regular(0), float B[N]) { }' + TAIL, 4, 28),
+    'P04': (HEAD + 'dist ph(float A[N] by block(4) map regular(1), float B[N]) { }' + TAIL, 4, 44),
+    'P05': (HEAD + 'dist ph(float A[N] by block(4) map cyclic(0), float B[N]) { }' + TAIL, 4, 36),
+    'P06': (HEAD + f'dist ph({A4} mode IN, float B[N])\n{{\n\tA[1] = 2;\n}}' + TAIL, 6, 2),
+    'P07': (HEAD + f'dist ph({A4}, float B[N]) {{ }}\nint main(void)\n{{\n\tph(A, A);\n}}\n', 7, 8),
+    'P08': (HEAD + f'dist ph({A4}, float B[N])\n{{\n\tB[0] = *A;\n}}' + TAIL, 6, 9),
+    'P09': (HEAD + f'dist ph({A4}, float B[N])\n{{\n\tB[0] = rand();\n}}' + TAIL, 6, 9),
+    'P10': (HEAD + f'dist q(float x) {{ }}\ndist ph({A4}, float B[N])\n{{\n\tB[0] = q(1);\n}}' + TAIL, 7, 9),
+    'P11': (HEAD + f'dist ph({A4}, float B[N])\n{{\n\tint i;\n\tfor (i = 0; i < 4; i++)\n\t\ti = i + 1;\n}}' + TAIL, 8, 3),
+    'P12': (HEAD + f'dist ph({A4}, float B[N])\n{{\n\tB[0] = y;\n}}' + TAIL, 6, 9),
+    'P13': (HEAD + f'float f(float x) {{ return x; }}\ndist ph({A4}, float B[N])\n{{\n\tB[0] = f(A);\n}}' + TAIL, 7, 11),
+    'P14': (HEAD + f'dist ph({A4} mode OUT, float B[N])\n{{\n\tB[0] = A[1];\n}}' + TAIL, 6, 9),
+    'P15': (HEAD + 'dist ph(float A[N] by block(8) map regular(0), float B[N]) { }' + TAIL, 4, 15),
+    'P16': (HEAD + f'dist ph({A4}, float B[N])\n{{\n\tB[0] = A[8];\n}}' + TAIL, 6, 11),
+}
+WARNINGS = ('P11', 'P14', 'P15')
+
+
+def diagnostics():
+    for code, (source, line, column) in CASES.items():
+        write('bad.pnd', source)
+        ran = run(sonde, 'pandore', 'compile', 'bad.pnd', '-o', 'bad')
+        kind = 'warning' if code in WARNINGS else 'error'
+        wanted = f'bad.pnd:{line}:{column}: {kind}: {code}: '
+        lines = ran.stderr.split('\n')
+        caret = len(lines) > 2 and lines[2].endswith('^') and lines[1].strip() != ''
+        check(lines[0].startswith(wanted) and caret and ran.returncode == (0 if kind == 'warning' else 5),
+              f'{code} at {line}:{column}', wanted, ran.returncode, ran.stderr)
+    bodies = '\tA[9] = 1;\n\tB[0] = z;\n\tB[1] = &B;\n\tgoto end;\n\tB[0] = 1 +;\n'
+    write('many.pnd', HEAD + f'dist ph({A4}, float B[N])\n{{\n{bodies}}}' + TAIL)
+    ran = run(sonde, 'pandore', 'compile', 'many.pnd')
+    codes = re.findall(r'many.pnd:(\d+):\d+: error: (P\d\d)', ran.stderr)
+    check(codes == [('6', 'P16'), ('7', 'P12'), ('8', 'P08'), ('9', 'P08'), ('10', 'P00')],
+          'all errors of a file in one go', ran.stderr)
+
+
+# ---- bad days ----
+CRASH = '''
+#include <stdio.h>
+#define P 4
+int A[8], B[8];
+dist ph(int A[8] by block(2) map regular(0), int B[8] by block(2) map regular(0))
+{
+	int i;
+	for (i = 0; i < 8; i++)
+		A[i] = 10 / (B[i] - 5);
+	for (i = 0; i < 7; i++)
+		B[i] = A[i + 1];
+}
+int main(void)
+{
+	int i;
+	for (i = 0; i < 8; i++)
+		B[i] = i;
+	ph(A, B);
+	puts("never");
+	return 0;
+}
+'''
+BOUNDS = '''
+#define P 2
+double A[8];
+dist ph(double A[8] by block(4) map regular(0), int n)
+{
+	int i;
+	for (i = 0; i < n; i++)
+		A[i] = 1;
+}
+int main(void) { ph(A, 20); return 0; }
+'''
+
+
+def bad_days():
+    ran = compile_run(CRASH, 'crash')
+    check(ran.returncode and 'never' not in ran.stdout and ran.stderr.count('\n') == 1 and 'node 2' in ran.stderr,
+          'a dead node ends the run with one sentence that names it', ran.returncode, ran.stderr)
+    ran = run('./crash', env=dict(os.environ, PANDORE_NODES='3'))
+    check(ran.returncode and ran.stderr.count('\n') == 1 and 'compiled for 4' in ran.stderr,
+          'another number of nodes is refused with one sentence', ran.stderr)
+    ran = compile_run(BOUNDS, 'bounds', '--check')
+    check(ran.returncode and 'bounds.pnd:8: node' in ran.stderr and ran.stderr.count('\n') == 1,
+          '--check names the source line of a subscript out of bounds', ran.stderr)
+    ran = run(sonde, 'pandore', 'compile', 'nothing.pnd')
+    check(ran.returncode == 5 and ran.stderr.count('\n') == 1, 'no such source', ran.stderr)
+    ran = compile_run('#define P 2\nint x;\nint main(void) { return undeclared; }\n', 'host')
+    check(ran.returncode == 5 and 'host.pnd:3' in ran.stderr, "an error of main() names the user's line", ran.stderr)
+
+
+def mpi(want):
+    for name in ('openmpi', 'mpich'):
+        if not shutil.which('mpicc.' + name) or not shutil.which('mpirun.' + name):
+            skip(f'Figure 1 with {name}', f'{name} is not installed')
+            continue
+        for more, count in (((), 5), (('--host-inside',), 4)):
+            ran = compile_run(figure1, 'fig_mpi', '-I', here, '--backend', 'mpi', '--cc', 'mpicc.' + name, *more,
+                              '--profile', launch=('mpirun.' + name, '-np', str(count)))
+            check(ran.stdout == want, f'Figure 1 with {name} {" ".join(more)}: bit-identical', ran.stderr[:1000])
+        ran = run('mpirun.' + name, '-np', '3', './fig_mpi')
+        check(ran.returncode and ran.stderr.count('sonde: pandore: this program was compiled for 4') == 1,
+              f'{name}: another number of processes is refused', ran.stderr)
+    ran = compile_run(figure1, 'inside', '-I', here, '--host-inside')
+    check(ran.stdout == want, 'Figure 1 with the host inside node 0', ran.stderr[:500])
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        want = matrix_figures()
+        pictures()
+        lattices()
+        broadcasts()
+        diagnostics()
+        bad_days()
+        mpi(want)
+        os.chdir('/')
+    print(f'1..{number}')
+
+
+main()
