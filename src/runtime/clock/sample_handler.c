@@ -135,14 +135,18 @@ static int64_t claim_user(struct sn_thread *self, int64_t now_ns, uint8_t *flags
 	return clamp(period_ns, 0, pool);
 }
 
-/* A tick that found the thread in the kernel: it claims what no user sample did. */
-static int64_t claim_system(struct sn_thread *self)
+/* A tick that found the thread in the kernel claims what no user sample did. In a system call the
+ * registers say so. A page fault leaves no trace in them, but the kernel has just booked the tick:
+ * then its system time is ahead of what was claimed by more than half a tick. */
+static int64_t claim_system(struct sn_thread *self, bool is_call)
 {
 	int64_t pool = unclaimed_ns(self, 0);
 	struct split split = kernel_split(self);
 
 	look_at_switches(self, &split);
 	self->credit_ns = clamp(split.user_ns, -100000000, 100000000);
+	if (!is_call && split.system_ns < SN_TICK_NS / 2)
+		return 0;
 	return clamp(split.system_ns, 0, pool > 0 ? pool : 0);
 }
 
@@ -237,8 +241,10 @@ static void take_sample(struct sn_thread *self, uint64_t kind, const ucontext_t 
 	if (is_left_out(self))
 		return;
 	if (kind == SN_TIMER_TICK) {
-		if (!sn_state->is_sealed && is_in_system_call(context))
-			emit(self, context, now_ns, claim_system(self), SYSTEM);
+		bool is_call = is_in_system_call(context);
+		int64_t cpu_ns = sn_state->is_sealed ? 0 : claim_system(self, is_call);
+		if (cpu_ns > 0)
+			emit(self, context, now_ns, cpu_ns, SYSTEM);
 	} else if (kind == SN_TIMER_SAMPLE) {
 		if (self->has_sample_timer)
 			sample_by_timer(self, context, now_ns);
@@ -317,8 +323,15 @@ void sn_sample_remainder(struct sn_thread *thread, struct sn_writer *writer, int
 		return;
 	if (left <= 0 || !sn_config.settings.period_ns)
 		return;
-	if (is_self && !sn_state->is_sealed)
+	if (is_self && !sn_state->is_sealed) {
 		system_ns = clamp(kernel_split(thread).system_ns, 0, left);
+	} else if (!sn_state->is_sealed) {
+		int64_t user_total_ns = 0, system_total_ns = 0;
+		sn_thread_times(thread->tid, &user_total_ns, &system_total_ns);
+		system_ns = clamp(system_total_ns - thread->before_system_ns -
+					  (int64_t)thread->claimed_system_ns,
+				  0, left);
+	}
 	if (system_ns &&
 	    sn_writer_sample(writer, now_ns, (uint64_t)system_ns, 0, 0, REMAINDER | SYSTEM))
 		thread->claimed_system_ns += (uint64_t)system_ns;

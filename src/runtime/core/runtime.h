@@ -221,6 +221,8 @@ void sn_thread_begin(struct sn_thread *thread, bool is_main);
 void sn_thread_end(void);
 void sn_thread_write_account(struct sn_thread *thread, struct sn_writer *writer, uint8_t type,
 			     int64_t now_ns);
+/** CPU time of another thread by /proc, in steps of 10 ms; left alone if it cannot be had. */
+void sn_thread_times(int32_t tid, int64_t *user_ns, int64_t *system_ns);
 /** The size that pthread_create was asked for, once the end is known. */
 void sn_thread_set_stack_bytes(struct sn_thread *thread, uint64_t bytes);
 

@@ -194,7 +194,7 @@ static int64_t wait_cpu_ns(int32_t tid)
 }
 
 /* user and system ticks of another thread: fields 14 and 15 of its stat */
-static void times_of_other(int32_t tid, int64_t *user_ns, int64_t *system_ns)
+void sn_thread_times(int32_t tid, int64_t *user_ns, int64_t *system_ns)
 {
 	char path[64] = "/proc/self/task/", text[512];
 	char *at = sn_format_number(path + sizeof "/proc/self/task/" - 1, (uint64_t)tid);
@@ -240,7 +240,7 @@ void sn_thread_write_account(struct sn_thread *thread, struct sn_writer *writer,
 		account.major_faults = (uint64_t)usage.ru_majflt;
 		SYS(prctl, PR_GET_NAME, account.name);
 	} else if (!is_self && !sn_state->is_sealed) {
-		times_of_other(thread->tid, &account.user_ns, &account.system_ns);
+		sn_thread_times(thread->tid, &account.user_ns, &account.system_ns);
 	}
 	if (type == SN_RECORD_THREAD_END && now_ns - thread->start_ns > 5000000)
 		account.wait_cpu_ns = wait_cpu_ns(thread->tid);
