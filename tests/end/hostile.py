@@ -174,6 +174,7 @@ def env():
 
 def signals():
     data = same([build('signals', '-pthread')], 'signals')
+    same(['./signals', 'trap'], 'signals: a breakpoint at the end')
     accounted(data, 'signals', 0.9, 1.1)
     t.check(sum(1 for s in data[0].samples if s[3]) > 150, 'signals: sampled although all are blocked', len(data[0].samples))
 

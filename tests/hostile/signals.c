@@ -27,7 +27,8 @@ static void print_mask(const char *name)
 	sigprocmask(SIG_BLOCK, NULL, &mask);
 	for (int i = 1; i < 65; i++)
 		blocked += sigismember(&mask, i) == 1;
-	printf("%s: %d blocked, SIGSTKFLT %d\n", name, blocked, sigismember(&mask, SIGSTKFLT));
+	printf("%s: %d blocked, SIGSTKFLT %d SIGTRAP %d\n", name, blocked,
+	       sigismember(&mask, SIGSTKFLT), sigismember(&mask, SIGTRAP));
 }
 
 static void *blocked_thread(void *unused)
@@ -73,7 +74,10 @@ static void handle_all(void)
 		}
 	}
 	raise(SIGSTKFLT);
-	printf("raised %d\n", counts[SIGSTKFLT]);
+	raise(SIGTRAP);
+	printf("raised %d %d\n", counts[SIGSTKFLT], counts[SIGTRAP]);
+	__asm__ volatile("int3");
+	printf("breakpoint %d\n", counts[SIGTRAP]);
 }
 
 static void own_timer(void)
@@ -131,10 +135,11 @@ static void count_eintr(void)
 	printf("EINTR %d\n", eintr);
 }
 
-int main(void)
+int main(int count_words, char **words)
 {
 	struct sigaction action = { .sa_handler = count };
 
+	(void)words;
 	print_mask("start");
 	sigaction(SIGUSR1, &action, NULL);
 	sigaction(SIGSTKFLT, &action, NULL);
@@ -144,7 +149,10 @@ int main(void)
 	wait_for_signals();
 	count_eintr();
 	signal(SIGSTKFLT, SIG_DFL);
+	signal(SIGTRAP, SIG_DFL);
 	fflush(stdout);
+	if (count_words > 1)
+		__asm__ volatile("int3");
 	raise(SIGSTKFLT);
 	return 0;
 }

@@ -280,6 +280,16 @@ static void deliver(void *first, void *context)
 	take_sample(delivery->self, delivery->kind, context);
 }
 
+/* si_perf_data follows si_addr; headers of older C libraries do not name it. */
+static bool is_our_trap(const siginfo_t *info)
+{
+	enum { PERF_TRAP = 6, DATA_OFFSET = 24 };
+	uint64_t data;
+
+	__builtin_memcpy(&data, (const uint8_t *)info + DATA_OFFSET, sizeof data);
+	return info->si_code == PERF_TRAP && data == SN_TIMER_COOKIE;
+}
+
 void sn_sample_handler(int signal, siginfo_t *info, void *context)
 {
 	struct sn_thread *self = sn_self;
@@ -287,8 +297,14 @@ void sn_sample_handler(int signal, siginfo_t *info, void *context)
 	struct delivery delivery = { .self = self };
 	uint8_t *here = __builtin_frame_address(0);
 
-	if (info->si_code == SI_TIMER &&
-	    ((uint64_t)info->si_value.sival_ptr & ~7ULL) == SN_TIMER_COOKIE) {
+	if (signal == SN_SIGNAL_TRAP) {
+		if (!is_our_trap(info)) {
+			sn_signals_forward(signal, info, context);
+			errno = saved_errno;
+			return;
+		}
+	} else if (info->si_code == SI_TIMER &&
+		   ((uint64_t)info->si_value.sival_ptr & ~7ULL) == SN_TIMER_COOKIE) {
 		delivery.kind = (uint64_t)info->si_value.sival_ptr & 7;
 	} else if (info->si_code <= 0) {
 		sn_signals_forward(signal, info, context); /* the target's own */

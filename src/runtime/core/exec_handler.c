@@ -483,7 +483,7 @@ static void begin_child(void)
 		sn_start_failed();
 		return;
 	}
-	sn_self->is_blocked = parent->is_blocked;
+	sn_self->blocked = parent->blocked;
 }
 
 void sn_fork_start(void)

@@ -45,7 +45,7 @@ static void *begin(void *argument)
 			pthread_setspecific(end_key, (void *)1);
 		if (!sn_state->is_sealed && sn_config.settings.period_ns) {
 			if (self->is_muted) {
-				sn_sigset ours = SN_SIGNAL_BIT;
+				sn_sigset ours = SN_SIGNAL_BITS;
 				self->is_muted = 0;
 				SYS(rt_sigprocmask, SIG_UNBLOCK, &ours, NULL, 8);
 			}
@@ -76,7 +76,7 @@ SN_EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void
 	child->start = start;
 	child->start_argument = argument;
 	child->creator_index = self->index;
-	child->is_blocked = self->is_blocked;
+	child->blocked = self->blocked;
 	child->is_muted = self->is_muted;
 	child->unsent_ns = (int64_t)stack_bytes_of(attr); /* carried to begin() */
 	int result = REAL(pthread_create)(thread, attr, begin, child);

@@ -25,8 +25,9 @@
 #define SN_EXPORT __attribute__((visibility("default")))
 
 enum {
-	SN_SIGNAL = SIGSTKFLT, /* standard and unused on Linux: coalesces when blocked */
-	SN_BLOCKS_MAX = 32768, /* threads alive at one time */
+	SN_SIGNAL = SIGSTKFLT,	  /* standard and unused on Linux: coalesces when blocked */
+	SN_SIGNAL_TRAP = SIGTRAP, /* perf events come by this where the kernel can: cheaper */
+	SN_BLOCKS_MAX = 32768,	  /* threads alive at one time */
 	SN_BLOCK_BYTES = 256 << 10,
 	SN_STACK_BYTES = 64 << 10, /* for handlers, in the block */
 	SN_CACHE_BYTES = 64 << 10,
@@ -40,7 +41,7 @@ enum {
 
 /** What may be copied into the kernel: its own sigset, 64 bits. */
 typedef uint64_t sn_sigset;
-#define SN_SIGNAL_BIT (1ULL << (SN_SIGNAL - 1))
+#define SN_SIGNAL_BITS (1ULL << (SN_SIGNAL - 1) | 1ULL << (SN_SIGNAL_TRAP - 1))
 
 struct sn_region;
 
@@ -77,8 +78,8 @@ struct sn_thread {
 	int64_t next_account_ns;
 
 	/* what the target believes */
-	uint8_t is_blocked;   /* SN_SIGNAL in its mask */
-	uint8_t is_pending;   /* one was sent by the target while blocked */
+	sn_sigset blocked;    /* which of our signals its mask holds */
+	sn_sigset pending;    /* which were sent to it while blocked */
 	uint8_t has_altstack; /* its own is installed in the kernel, not ours */
 	uint8_t is_muted;     /* its alternate stack is too small for our frame */
 	uint8_t own_eintr;    /* a call was interrupted by our signal only */
@@ -127,6 +128,7 @@ struct sn_state {
 };
 
 struct sn_config {
+	bool is_traced;	  /* a debugger or strace watches: SIGTRAP is theirs */
 	bool is_set_up;	  /* the constructor ran and found settings */
 	bool is_sealed;	  /* as sn_state->is_sealed, known to children */
 	bool is_followed; /* this program is to be measured (else only the environment is handed on)

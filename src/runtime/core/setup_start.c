@@ -35,9 +35,20 @@ static uint64_t main_stack_end(void)
 	return start ? start : (uint64_t)(uintptr_t)__libc_stack_end;
 }
 
+static bool is_traced(void)
+{
+	char text[2048];
+
+	sn_read_small_file("/proc/self/status", text, sizeof text);
+	const char *at = strstr(text, "TracerPid:");
+	return at && strtol(at + strlen("TracerPid:"), NULL, 10) != 0;
+}
+
 void sn_setup_places(void)
 {
 	struct utsname names;
+
+	sn_config.is_traced = is_traced();
 
 	if (uname(&names) == 0)
 		snprintf(sn_config.host, sizeof sn_config.host, "%.63s", names.nodename);

@@ -6,10 +6,10 @@
 #include "runtime/core/real.h"
 
 /* What the target believes; of the process, and kept by its children. */
-static struct sigaction target_action;	  /* of SN_SIGNAL */
-static sn_sigset wants_our_signal_masked; /* signals whose sa_mask held SN_SIGNAL */
-static sn_sigset wants_altstack;	  /* signals installed with SA_ONSTACK */
-static bool uses_altstacks;		  /* the target installed one somewhere, once */
+static struct sigaction target_actions[2]; /* of SN_SIGNAL and SN_SIGNAL_TRAP */
+static sn_sigset ours_in_mask[65];	   /* by signal: which of ours its sa_mask held */
+static sn_sigset wants_altstack;	   /* signals installed with SA_ONSTACK */
+static bool uses_altstacks;		   /* the target installed one somewhere, once */
 static bool is_adopted;
 
 static sn_sigset bit_of(int signal)
@@ -40,16 +40,26 @@ static sigset_t without_ours(const sigset_t *set)
 {
 	sigset_t copy = *set;
 
-	set_bits(&copy, bits_of(&copy) & ~SN_SIGNAL_BIT);
+	set_bits(&copy, bits_of(&copy) & ~SN_SIGNAL_BITS);
 	return copy;
+}
+
+static bool is_ours(int signal)
+{
+	return signal == SN_SIGNAL || signal == SN_SIGNAL_TRAP;
+}
+
+static struct sigaction *target_action(int signal)
+{
+	return &target_actions[signal == SN_SIGNAL_TRAP];
 }
 
 void sn_signals_unblock(struct sn_thread *self)
 {
-	sn_sigset ours = SN_SIGNAL_BIT, old = 0;
+	sn_sigset ours = SN_SIGNAL_BITS, old = 0;
 
 	SYS(rt_sigprocmask, SIG_UNBLOCK, &ours, &old, 8);
-	self->is_blocked = (old & SN_SIGNAL_BIT) != 0;
+	self->blocked = old & SN_SIGNAL_BITS;
 }
 
 void sn_signals_adopt(void)
@@ -57,7 +67,8 @@ void sn_signals_adopt(void)
 	if (is_adopted)
 		return;
 	is_adopted = true;
-	REAL(sigaction)(SN_SIGNAL, NULL, &target_action);
+	REAL(sigaction)(SN_SIGNAL, NULL, target_action(SN_SIGNAL));
+	REAL(sigaction)(SN_SIGNAL_TRAP, NULL, target_action(SN_SIGNAL_TRAP));
 }
 
 bool sn_signals_install(sn_signal_handler handler)
@@ -66,54 +77,65 @@ bool sn_signals_install(sn_signal_handler handler)
 				    .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK };
 
 	sigfillset(&action.sa_mask);
-	if (REAL(sigaction)(SN_SIGNAL, &action, NULL) != 0)
+	if (REAL(sigaction)(SN_SIGNAL, &action, NULL) != 0 ||
+	    REAL(sigaction)(SN_SIGNAL_TRAP, &action, NULL) != 0)
 		return false;
 	sn_signals_unblock(sn_self);
 	return true;
 }
 
-static void do_default(void)
+static void do_default(int signal)
 {
 	struct sigaction action = { .sa_handler = SIG_DFL };
-	sn_sigset ours = SN_SIGNAL_BIT;
+	sn_sigset bit = bit_of(signal);
 
-	sn_finish(SN_DATA_ABORTED, 128 + SN_SIGNAL);
-	REAL(sigaction)(SN_SIGNAL, &action, NULL);
-	SYS(tgkill, SYS(getpid), SYS(gettid), SN_SIGNAL);
-	SYS(rt_sigprocmask, SIG_UNBLOCK, &ours, NULL, 8);
+	sn_finish(SN_DATA_ABORTED, 128 + signal);
+	REAL(sigaction)(signal, &action, NULL);
+	SYS(tgkill, SYS(getpid), SYS(gettid), signal);
+	SYS(rt_sigprocmask, SIG_UNBLOCK, &bit, NULL, 8);
 }
 
 void sn_signals_forward(int signal, siginfo_t *info, void *context)
 {
-	if (sn_self && sn_self->is_blocked) {
-		sn_self->is_pending = 1;
+	const struct sigaction *action = target_action(signal);
+	/* a breakpoint cannot wait: the kernel kills who blocks or ignores it */
+	bool is_forced = info->si_code > 0;
+
+	if (sn_self && (sn_self->blocked & bit_of(signal)) && !is_forced) {
+		sn_self->pending |= bit_of(signal);
 		return;
 	}
-	if (target_action.sa_flags & SA_SIGINFO)
-		target_action.sa_sigaction(signal, info, context);
-	else if (target_action.sa_handler == SIG_DFL)
-		do_default();
-	else if (target_action.sa_handler != SIG_IGN)
-		target_action.sa_handler(signal);
+	if (action->sa_flags & SA_SIGINFO)
+		action->sa_sigaction(signal, info, context);
+	else if (action->sa_handler == SIG_DFL || (action->sa_handler == SIG_IGN && is_forced))
+		do_default(signal);
+	else if (action->sa_handler != SIG_IGN)
+		action->sa_handler(signal);
 }
 
 void sn_signals_before_exec(struct sn_thread *self)
 {
-	sn_sigset ours = SN_SIGNAL_BIT;
+	sn_sigset ours = SN_SIGNAL_BITS, unblocked = SN_SIGNAL_BITS & ~self->blocked;
 	struct timespec none = { 0 };
 
 	sn_events_stop(self);
 	SYS(rt_sigprocmask, SIG_BLOCK, &ours, NULL, 8);
-	SYS(rt_sigtimedwait, &ours, NULL, &none, 8);
-	if (!self->is_blocked)
-		SYS(rt_sigprocmask, SIG_UNBLOCK, &ours, NULL, 8);
+	while (SYS(rt_sigtimedwait, &ours, NULL, &none, 8) > 0)
+		;
+	/* what the target has ignored or blocked stays so in the new program */
+	for (int i = 0; i < 2; i++)
+		if (target_actions[i].sa_handler == SIG_IGN &&
+		    !(target_actions[i].sa_flags & SA_SIGINFO))
+			REAL(sigaction)(i ? SN_SIGNAL_TRAP : SN_SIGNAL, &target_actions[i], NULL);
+	SYS(rt_sigprocmask, SIG_UNBLOCK, &unblocked, NULL, 8);
 }
 
 void sn_signals_after_exec(struct sn_thread *self)
 {
-	sn_sigset ours = SN_SIGNAL_BIT;
+	sn_sigset blocked = self->blocked;
 
-	SYS(rt_sigprocmask, SIG_UNBLOCK, &ours, NULL, 8);
+	sn_sample_install();
+	self->blocked = blocked;
 	sn_events_start(self);
 }
 
@@ -122,10 +144,7 @@ void sn_signals_after_exec(struct sn_thread *self)
 static void describe_old(int signal, struct sigaction *old, sn_sigset had_mask,
 			 sn_sigset had_altstack)
 {
-	if (had_mask & bit_of(signal))
-		set_bits(&old->sa_mask, bits_of(&old->sa_mask) | SN_SIGNAL_BIT);
-	else
-		set_bits(&old->sa_mask, bits_of(&old->sa_mask) & ~SN_SIGNAL_BIT);
+	set_bits(&old->sa_mask, (bits_of(&old->sa_mask) & ~SN_SIGNAL_BITS) | had_mask);
 	if (had_altstack & bit_of(signal))
 		old->sa_flags |= SA_ONSTACK;
 }
@@ -138,35 +157,34 @@ static sn_sigset with_bit(sn_sigset set, int signal, bool is_set)
 SN_EXPORT int sigaction(int signal, const struct sigaction *action, struct sigaction *old)
 {
 	struct sigaction ours;
-	sn_sigset had_mask = wants_our_signal_masked, had_altstack = wants_altstack;
 
 	if (!sn_is_active() || !is_signal(signal))
 		return REAL(sigaction)(signal, action, old);
-	if (signal == SN_SIGNAL) {
-		struct sigaction before = target_action;
+	sn_sigset had_mask = ours_in_mask[signal], had_altstack = wants_altstack;
+	if (is_ours(signal)) {
+		struct sigaction before = *target_action(signal);
 		if (action)
-			target_action = *action;
+			*target_action(signal) = *action;
 		if (old)
 			*old = before;
 		return 0;
 	}
 	if (action) {
-		bool is_masking = (bits_of(&action->sa_mask) & SN_SIGNAL_BIT) != 0;
 		bool is_on_stack = (action->sa_flags & SA_ONSTACK) != 0;
 		ours = *action;
 		/* while the target's handler is on its alternate stack, another frame of ours must
 		 * not be pushed on it: there may be no room */
-		set_bits(&ours.sa_mask, is_on_stack ? bits_of(&ours.sa_mask) | SN_SIGNAL_BIT
-						    : bits_of(&ours.sa_mask) & ~SN_SIGNAL_BIT);
+		set_bits(&ours.sa_mask, is_on_stack ? bits_of(&ours.sa_mask) | SN_SIGNAL_BITS
+						    : bits_of(&ours.sa_mask) & ~SN_SIGNAL_BITS);
 		/* ours must not serve for the target's handlers */
 		if (!uses_altstacks)
 			ours.sa_flags &= ~SA_ONSTACK;
-		wants_our_signal_masked = with_bit(had_mask, signal, is_masking);
+		ours_in_mask[signal] = bits_of(&action->sa_mask) & SN_SIGNAL_BITS;
 		wants_altstack = with_bit(had_altstack, signal, is_on_stack);
 	}
 	int result = REAL(sigaction)(signal, action ? &ours : NULL, old);
 	if (result != 0) {
-		wants_our_signal_masked = had_mask;
+		ours_in_mask[signal] = had_mask;
 		wants_altstack = had_altstack;
 	} else if (old) {
 		describe_old(signal, old, had_mask, had_altstack);
@@ -178,14 +196,15 @@ SN_EXPORT sighandler_t signal(int signal_number, sighandler_t handler)
 {
 	if (!sn_is_active() || !is_signal(signal_number))
 		return REAL(signal)(signal_number, handler);
-	if (signal_number == SN_SIGNAL) {
-		sighandler_t before = target_action.sa_handler;
-		target_action = (struct sigaction){ .sa_handler = handler, .sa_flags = SA_RESTART };
+	if (is_ours(signal_number)) {
+		sighandler_t before = target_action(signal_number)->sa_handler;
+		*target_action(signal_number) =
+			(struct sigaction){ .sa_handler = handler, .sa_flags = SA_RESTART };
 		return before;
 	}
 	sighandler_t before = REAL(signal)(signal_number, handler);
 	if (before != SIG_ERR) {
-		wants_our_signal_masked = with_bit(wants_our_signal_masked, signal_number, false);
+		ours_in_mask[signal_number] = 0;
 		wants_altstack = with_bit(wants_altstack, signal_number, false);
 	}
 	return before;
@@ -200,7 +219,7 @@ static void install_wanted_altstacks(void)
 		    REAL(sigaction)(signal, NULL, &action) != 0)
 			continue;
 		action.sa_flags |= SA_ONSTACK;
-		set_bits(&action.sa_mask, bits_of(&action.sa_mask) | SN_SIGNAL_BIT);
+		set_bits(&action.sa_mask, bits_of(&action.sa_mask) | SN_SIGNAL_BITS);
 		REAL(sigaction)(signal, &action, NULL);
 	}
 }
@@ -209,7 +228,7 @@ static void install_wanted_altstacks(void)
 
 static void mute(struct sn_thread *self, bool is_muted)
 {
-	sn_sigset ours = SN_SIGNAL_BIT;
+	sn_sigset ours = SN_SIGNAL_BITS;
 
 	if (self->is_muted == is_muted)
 		return;
@@ -267,34 +286,37 @@ SN_EXPORT int sigaltstack(const stack_t *stack, stack_t *old)
 /* ---- masks ---- */
 
 /* The target's view of a mask that the kernel gave. */
-static void describe_mask(sigset_t *set, bool is_blocked)
+static void describe_mask(sigset_t *set, sn_sigset ours)
 {
-	sn_sigset bits = bits_of(set) & ~SN_SIGNAL_BIT;
-
-	set_bits(set, is_blocked ? bits | SN_SIGNAL_BIT : bits);
+	set_bits(set, (bits_of(set) & ~SN_SIGNAL_BITS) | ours);
 }
 
 static void note_mask(struct sn_thread *self, int how, const sigset_t *set)
 {
-	bool is_in = (bits_of(set) & SN_SIGNAL_BIT) != 0;
+	sn_sigset given = bits_of(set) & SN_SIGNAL_BITS;
 
 	if (how == SIG_SETMASK)
-		self->is_blocked = is_in;
-	else if (is_in)
-		self->is_blocked = how == SIG_BLOCK;
-	if (!self->is_blocked && self->is_pending) {
-		self->is_pending = 0;
-		SYS(tgkill, SYS(getpid), self->tid, SN_SIGNAL);
+		self->blocked = given;
+	else if (how == SIG_BLOCK)
+		self->blocked |= given;
+	else
+		self->blocked &= ~given;
+	for (int i = 0; i < 2; i++) {
+		int signal = i ? SN_SIGNAL_TRAP : SN_SIGNAL;
+		if (!(self->pending & bit_of(signal)) || (self->blocked & bit_of(signal)))
+			continue;
+		self->pending &= ~bit_of(signal);
+		SYS(tgkill, SYS(getpid), self->tid, signal);
 	}
 }
 
-/* A muted thread (its alternate stack is too small) keeps our signal blocked. */
+/* A muted thread (its alternate stack is too small) keeps our signals blocked. */
 static sigset_t kernel_mask(const struct sn_thread *self, int how, const sigset_t *set)
 {
 	sigset_t copy = without_ours(set);
 
 	if (self->is_muted && how != SIG_UNBLOCK)
-		set_bits(&copy, bits_of(&copy) | SN_SIGNAL_BIT);
+		set_bits(&copy, bits_of(&copy) | SN_SIGNAL_BITS);
 	return copy;
 }
 
@@ -306,7 +328,7 @@ static int change_mask(int (*real)(int, const sigset_t *, sigset_t *), int how, 
 
 	if (!sn_is_active() || !self)
 		return real(how, set, old);
-	bool was_blocked = self->is_blocked;
+	sn_sigset was_blocked = self->blocked;
 	sigset_t given; /* `set` and `old` may be the same memory */
 	if (set) {
 		given = *set;
@@ -348,7 +370,7 @@ SN_EXPORT int sigpending(sigset_t *set)
 	int result = REAL(sigpending)(set);
 
 	if (result == 0 && sn_is_active() && sn_self)
-		describe_mask(set, sn_self->is_pending);
+		describe_mask(set, sn_self->pending);
 	return result;
 }
 
@@ -359,7 +381,7 @@ SN_EXPORT int sigsuspend(const sigset_t *set)
 	if (!sn_is_active() || !sn_self)
 		return REAL(sigsuspend)(set);
 	sigset_t copy = *set;
-	set_bits(&copy, bits_of(&copy) | SN_SIGNAL_BIT);
+	set_bits(&copy, bits_of(&copy) | SN_SIGNAL_BITS);
 	return REAL(sigsuspend)(&copy);
 }
 
@@ -424,7 +446,6 @@ SN_EXPORT int signalfd(int fd, const sigset_t *set, int flags)
 }
 
 /* BSD's masks of 32 bits: bit n-1 is signal n. */
-#define SN_SIGNAL_BSD_BIT (1 << (SN_SIGNAL - 1))
 static int change_bsd_mask(int how, int mask)
 {
 	sigset_t set, old;

@@ -211,6 +211,7 @@ static const sigset_t *with_ours_blocked(const sigset_t *mask, sigset_t *copy)
 		return mask;
 	*copy = *mask;
 	sigaddset(copy, SN_SIGNAL);
+	sigaddset(copy, SN_SIGNAL_TRAP);
 	return copy;
 }
 
