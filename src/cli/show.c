@@ -46,6 +46,13 @@ static sn_status operands_read(const struct sn_args *args, const char **subject,
 		*subject = args->operands[at++];
 	if (at < args->operand_count)
 		*experiment = args->operands[at++];
+	if (*subject && *experiment && operand_is_experiment(*subject) &&
+	    !operand_is_experiment(*experiment)) {
+		const char *swapped = *subject; /* either order is clear */
+
+		*subject = *experiment;
+		*experiment = swapped;
+	}
 	if (at < args->operand_count)
 		return sn_error_set(err, SN_ERR_USAGE,
 				    "'show %s' takes no more than %zu operands; '%s' is too many",

@@ -68,6 +68,13 @@ const struct sn_explanation sn_explanations[] = {
 	  "is more precise than tossing coins where the program stays long in one place; "
 	  "docs/method/uncertainty.md tells how that is used.",
 	  "exclusive_share_low exclusive_share_high samples" },
+	{ "no_stack", "idea",
+	  "The function [no stack] holds CPU time that no observation stands for: the kernel's "
+	  "work at the "
+	  "start and exit of threads, threads that ended before their first sample, and samples "
+	  "whose "
+	  "stack could not be kept. [libfoo.so] holds addresses that nothing names.",
+	  "samples" },
 	/* ---- categories ---- */
 	{ "binary", "category",
 	  "The program itself and libraries of its own: files outside of the "

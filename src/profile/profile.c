@@ -68,6 +68,8 @@ struct builder {
 	uint8_t *thread_stack_seen;
 	SN_VEC(uint32_t) touched;
 	uint64_t remainder_ns; /* user time of the thread in work that no observation stands for */
+	uint64_t filtered_ns;  /* of that thread, in stacks that do not pass the filter */
+	uint16_t remainder_cpu;
 	struct sn_weight *system_stacks; /* by stack: the part spent in the kernel */
 };
 
@@ -240,15 +242,20 @@ static sn_status threads_filter(struct builder *b, struct sn_error *err)
 	return status;
 }
 
+static bool sample_is_in_range(const struct sn_profile *profile, const struct sn_sample *sample)
+{
+	return sample->thread < profile->experiment->threads.count &&
+	       profile->thread_passes[sample->thread] && sample->time_ns >= profile->from_ns &&
+	       sample->time_ns < profile->to_ns;
+}
+
 bool sn_profile_has_sample(const struct sn_profile *profile, const struct sn_sample *sample)
 {
 	uint32_t stack = sample->stack < profile->program->stack_count
 				 ? sample->stack
 				 : profile->program->stack_count;
 
-	return sample->thread < profile->experiment->threads.count &&
-	       profile->thread_passes[sample->thread] && profile->stack_passes[stack] &&
-	       sample->time_ns >= profile->from_ns && sample->time_ns < profile->to_ns;
+	return sample_is_in_range(profile, sample) && profile->stack_passes[stack];
 }
 
 /* ---- samples to stacks ---- */
@@ -317,11 +324,6 @@ static void sample_add(struct builder *b, const struct sn_sample *sample, uint32
 	bool is_observation = !(sample->flags & SN_SAMPLE_REMAINDER);
 	struct sn_weight *cpu = &profile->cpus[sample->cpu < 1023 ? sample->cpu : 1023];
 
-	if (!is_observation && !is_system && stack == b->program->stack_count) {
-		b->remainder_ns += sample->cpu_ns;
-		cpu->cpu_ns += sample->cpu_ns;
-		return;
-	}
 	weight->cpu_ns += sample->cpu_ns;
 	weight->samples += is_observation;
 	cpu->cpu_ns += sample->cpu_ns;
@@ -346,17 +348,23 @@ static void sample_add(struct builder *b, const struct sn_sample *sample, uint32
 /* The user time after a thread's last sample is spread over where the thread was seen, in
  * proportion: with a random first period that is where it is expected. A thread that was never seen
  * keeps it as time without a stack. */
-static void remainder_spread(struct builder *b)
+static void remainder_spread(struct builder *b, uint32_t thread)
 {
 	uint64_t sum = 0, before = 0, given = 0, rest = b->remainder_ns;
 	uint32_t none = b->program->stack_count;
 
-	b->remainder_ns = 0;
 	for (size_t i = 0; i < b->touched.count; i++)
 		if (b->touched.items[i] != none)
 			sum += b->thread_stack_ns[b->touched.items[i]];
+	if (b->filtered_ns)
+		rest = (uint64_t)((unsigned __int128)rest * sum / (sum + b->filtered_ns));
+	else if (!sum && !b->stack_passes[none])
+		rest = 0;
+	b->remainder_ns = b->filtered_ns = 0;
 	if (!rest)
 		return;
+	b->profile->threads[thread].cpu_ns += rest;
+	b->profile->cpus[b->remainder_cpu < 1023 ? b->remainder_cpu : 1023].cpu_ns += rest;
 	if (!sum) {
 		stack_touch(b, none);
 		b->thread_stack_ns[none] += rest;
@@ -379,7 +387,8 @@ static void remainder_spread(struct builder *b)
 
 static void thread_flush(struct builder *b, uint32_t thread)
 {
-	remainder_spread(b);
+	if (thread != SN_NONE)
+		remainder_spread(b, thread);
 	for (size_t i = 0; i < b->touched.count; i++) {
 		uint32_t stack = b->touched.items[i];
 		struct cell cell = { thread, stack, b->thread_stack_ns[stack] };
@@ -391,6 +400,26 @@ static void thread_flush(struct builder *b, uint32_t thread)
 	b->touched.count = 0;
 }
 
+static bool sample_is_rest(const struct sn_sample *sample, bool has_stack)
+{
+	return (sample->flags & (SN_SAMPLE_REMAINDER | SN_SAMPLE_SYSTEM)) == SN_SAMPLE_REMAINDER &&
+	       !has_stack;
+}
+
+static void thread_begin(struct builder *b, uint32_t *thread, uint32_t next)
+{
+	thread_flush(b, *thread);
+	*thread = next;
+}
+
+static void thread_add(struct sn_weight *sum, const struct sn_sample *sample)
+{
+	sum->cpu_ns += sample->cpu_ns;
+	if (sample->flags & SN_SAMPLE_SYSTEM)
+		sum->system_ns += sample->cpu_ns;
+	sum->samples += !(sample->flags & SN_SAMPLE_REMAINDER);
+}
+
 /* Samples come sorted by thread, then time. */
 static void samples_sum(struct builder *b)
 {
@@ -398,27 +427,30 @@ static void samples_sum(struct builder *b)
 	const struct sn_experiment *e = b->experiment;
 	const struct sn_sample *previous = NULL;
 	uint32_t previous_stack = 0, thread = SN_NONE, stacks = b->program->stack_count;
-	struct sn_weight *sum = NULL;
 
 	for (size_t i = 0; i < e->samples.count; i++) {
 		const struct sn_sample *sample = &e->samples.items[i];
 		uint32_t stack = sample->stack < stacks ? sample->stack : stacks;
 
-		if (!sn_profile_has_sample(profile, sample))
+		if (!sample_is_in_range(profile, sample))
 			continue;
 		if (sample->thread != thread) {
-			thread_flush(b, thread);
-			thread = sample->thread;
-			sum = &profile->threads[thread];
+			thread_begin(b, &thread, sample->thread);
 			previous = NULL;
 		}
+		if (sample_is_rest(sample, stack < stacks)) {
+			b->remainder_ns += sample->cpu_ns;
+			b->remainder_cpu = sample->cpu;
+			continue;
+		}
+		if (!profile->stack_passes[stack]) {
+			b->filtered_ns += stack < stacks ? sample->cpu_ns : 0;
+			continue;
+		}
 		sample_add(b, sample, stack);
-		sum->cpu_ns += sample->cpu_ns;
-		if (sample->flags & SN_SAMPLE_SYSTEM)
-			sum->system_ns += sample->cpu_ns;
+		thread_add(&profile->threads[thread], sample);
 		if (sample->flags & SN_SAMPLE_REMAINDER)
 			continue;
-		sum->samples++;
 		if (previous) {
 			b->pairs++;
 			if (stack != previous_stack ||

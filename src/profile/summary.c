@@ -137,7 +137,8 @@ static void warn_losses(struct sn_summary *s)
 		for (size_t i = 0; i < e->processes.count; i++)
 			lost += e->processes.items[i].losses[k];
 		if (lost)
-			warn(s, "%llu samples lost: %s", (unsigned long long)lost, causes[k]);
+			warn(s, "%llu sample%s lost: %s", (unsigned long long)lost,
+			     lost == 1 ? "" : "s", causes[k]);
 	}
 }
 

@@ -115,11 +115,17 @@ static void put_head(const struct page *page, struct sn_text *line)
 	const struct sn_summary *s = page->summary;
 	const struct sn_experiment *e = s->profile->experiment;
 	size_t name = strlen(e->name), room;
+	struct sn_text one_line = { 0 };
 	const char *command = e->arguments[0] ? e->arguments : e->program;
 
 	room = page->width > name + 9 ? page->width - name - 9 : 20;
 	sn_text_add(line, "sonde: ");
-	add_cell(line, command, room);
+	sn_text_add(&one_line, command);
+	for (char *c = one_line.chars; c && *c; c++)
+		if (*c == '\n' || *c == '\t')
+			*c = ' ';
+	add_cell(line, one_line.chars ? one_line.chars : "", room);
+	sn_text_free(&one_line);
 	sn_text_add(line, "  ");
 	sn_text_add_printable(line, e->name, name);
 	put_line(page, line);
@@ -206,7 +212,7 @@ static void add_right_row(const struct page *page, struct sn_text *line, int cat
 	add_bar(page, line, s->category_shares[category], bar_columns(page));
 	sn_text_addf(line, "%6.1f %%", 100 * s->category_shares[category]);
 	if (spin >= 0.0005)
-		sn_text_addf(line, "  %.1f %% waiting", 100 * spin);
+		sn_text_addf(line, "  %.1f %% spin", 100 * spin);
 }
 
 static void put_shares(const struct page *page, struct sn_text *line)
@@ -360,24 +366,30 @@ static void put_waits(const struct page *page, struct sn_text *line, size_t rows
 	const struct sn_summary *s = page->summary;
 	const struct sn_program *program = s->profile->program;
 
-	if (!s->waits.items.count)
+	if (!s->waits.items.count || !rows)
 		return;
 	put_line(page, line);
 	sn_text_add(line, "  #  blocked s    waits  kind       what waits, and who called it");
 	put_line(page, line);
 	for (size_t i = 0; i < s->waits.items.count && i < rows; i++) {
 		const struct sn_wait_group *g = &s->waits.items.items[i];
-		struct sn_text path = { 0 };
+		struct sn_text path = { 0 }, at = { 0 };
+		size_t room;
 
 		sn_text_addf(line, " %2zu %10.3f %8llu  %-9s  ", i + 1, (double)g->blocked_ns / 1e9,
 			     (unsigned long long)g->waits,
 			     sn_wait_kind_name((enum sn_wait_kind)g->kind));
 		add_path(&path, program, g->stack);
 		if (g->line != SN_NONE && program->lines.items[g->line].line)
-			sn_text_addf(&path, " at %s:%u",
+			sn_text_addf(&at, "  %s:%u",
 				     sn_file_base_name(program->lines.items[g->line].file),
 				     program->lines.items[g->line].line);
-		add_cell(line, path.chars ? path.chars : "", page->width - 35);
+		room = page->width > 36 + at.length ? page->width - 36 - at.length : 20;
+		if (path.length < room)
+			room = path.length;
+		add_cell(line, path.chars ? path.chars : "", room);
+		sn_text_add(line, at.chars ? at.chars : "");
+		sn_text_free(&at);
 		sn_text_free(&path);
 		put_line(page, line);
 	}
@@ -390,8 +402,7 @@ static void add_missing(struct sn_text *text, const char *what, uint64_t ns, uin
 	double share = sn_share(ns, of_ns);
 
 	if (share >= 0.05)
-		sn_text_addf(text, "%s%s (%.0f %% of its time)", text->length ? ", " : "", what,
-			     100 * share);
+		sn_text_addf(text, "%s%s %.0f", text->length ? ", " : "", what, 100 * share);
 }
 
 static void put_compile(const struct page *page, struct sn_text *line)
@@ -407,9 +418,9 @@ static void put_compile(const struct page *page, struct sn_text *line)
 		add_missing(&missing, "-O2 or -O3", low, f->cpu_ns);
 		add_missing(&missing, "-march=native", f->no_target_ns, f->cpu_ns);
 		if (missing.length) {
-			sn_text_add(line, " Compiled without: ");
+			sn_text_add(line, " Not used in compiling ");
 			sn_text_add(line, sn_program_module_name(s->profile->program, f->module));
-			sn_text_addf(line, ": %s", missing.chars);
+			sn_text_addf(line, " (%% of its time): %s", missing.chars);
 			if (f->compiler[0])
 				sn_text_addf(line, "; %s", f->compiler);
 			put_line(page, line);

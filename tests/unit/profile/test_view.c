@@ -219,7 +219,7 @@ TEST(summary_of_a_blocked_program_says_where_it_waits)
 	*a = (struct sn_time_account){ 10000000000, 5000000, 0, 0, 9995000000 };
 	fixture_profile(&f, NULL);
 	text = summary_text(&f, false, 100);
-	CHECK(strstr(text, "write < main at app.c:11") != NULL);
+	CHECK(strstr(text, "write < main  app.c:11") != NULL);
 	CHECK(strstr(text, "Next: sonde show waits") != NULL);
 	free(text);
 	fixture_end(&f);

@@ -1,0 +1,143 @@
+"""sonde show, explain, doctor, diff: the right numbers for work divided by construction."""
+import csv
+import io
+import json
+
+from sonde_test import Test, sigma_of_share
+
+t = Test()
+shapes = t.compile('shapes.c', '-O1', '-g', '-fno-tree-vectorize', '-fno-unroll-loops')
+run = t.run('record', '-o', 'run', shapes, '3000')
+t.equal(run.returncode, 0, 'the program is recorded')
+
+functions = t.show('functions', experiment='run')
+rows = {row['function']: row for row in functions['rows']}
+total = functions['sampled_cpu_s']
+samples = sum(row['samples'] for row in rows.values())
+t.check(samples > 500, 'enough samples to tell', samples)
+t.within(sum(row['exclusive_cpu_s'] for row in functions['rows']), total, 1e-6,
+         'exclusive times sum to sampled_cpu_s')
+t.equal(list(functions['rows'][0]),
+        ['function', 'module', 'file', 'line', 'exclusive_cpu_s', 'inclusive_cpu_s', 'exclusive_share',
+         'inclusive_share', 'exclusive_share_low', 'exclusive_share_high', 'samples'],
+        'functions has the keys of the contract')
+t.check(all(row['exclusive_share_low'] <= row['exclusive_share'] <= row['exclusive_share_high']
+            for row in functions['rows']), 'intervals hold their shares')
+
+# the inlined kernel: a function of its own, two thirds of it by way of caller_one
+calls = t.show('calls', 'kernel', experiment='run')['rows']
+callers = {row['function']: row for row in calls if row['role'] == 'caller'}
+of_kernel = [row for row in calls if row['role'] == 'function'][0]
+share = callers['caller_one']['attributed_cpu_s'] / of_kernel['attributed_cpu_s']
+t.within(share, 2 / 3, 4 * sigma_of_share(2 / 3, of_kernel['samples']) + 0.02,
+         'two thirds of the inlined kernel come through caller_one')
+t.within(sum(row['attributed_cpu_s'] for row in calls if row['role'] == 'caller'),
+         of_kernel['attributed_cpu_s'], 1e-6, 'callers sum to the inclusive time')
+t.equal(rows['kernel']['line'], 8, 'an inlined function has its declaration')
+
+# half of nest runs below thirty frames of descend, which counts once
+share = rows['descend']['inclusive_cpu_s'] / rows['nest']['inclusive_cpu_s']
+t.within(share, 0.5, 4 * sigma_of_share(0.5, rows['nest']['samples']) + 0.02,
+         'recursion counts once in inclusive time')
+t.check(rows['main']['inclusive_share'] > 0.97, 'nearly all is below main', rows['main'])
+
+loops = t.show('loops', experiment='run')['rows']
+t.equal(list(loops[0]),
+        ['loop', 'label', 'function', 'module', 'file', 'line_first', 'line_last', 'depth', 'innermost',
+         'exclusive_cpu_s', 'exclusive_share', 'inclusive_share', 'samples'],
+        'loops has the keys of the contract')
+inner = [row for row in loops if row['function'] == 'nest' and row['innermost']]
+outer = [row for row in loops if row['function'] == 'nest' and not row['innermost']]
+t.check(len(inner) == 1 and len(outer) == 1, 'the nest has two loops', loops)
+t.equal((inner[0]['depth'], outer[0]['depth']), (2, 1), 'their depths')
+t.check(inner[0]['exclusive_cpu_s'] > 20 * outer[0]['exclusive_cpu_s'], 'time is in the inner one')
+t.within(outer[0]['inclusive_share'], rows['nest']['inclusive_share'], 0.01,
+         'the outer one holds all of it')
+summary = t.show('summary', experiment='run')
+t.within(summary['loops_share'], sum(row['exclusive_share'] for row in loops), 1e-6,
+         "the summary's share in loops is the sum of the loops")
+t.check(summary['innermost_share'] > 0.9, 'nearly all is in innermost loops', summary)
+t.check(summary['categories']['binary'] > 0.9, "nearly all is the program's own code", summary)
+t.within(sum(summary['categories'].values()), 1, 1e-6, 'categories sum to one')
+
+# one loop, by each kind of name
+by_rank = t.show('loop', '#1', experiment='run')
+by_id = t.show('loop', loops[0]['loop'], experiment='run')
+line = f"{loops[0]['file'].rsplit('/', 1)[-1]}:{inner[0]['line_first']}"
+t.equal(by_rank['loop'], by_id['loop'], '#1 is the first row of loops')
+t.equal(by_rank['schema'], 'sonde.loop/1', 'a loop is one object')
+t.check(by_rank['asm'] and any(row['samples'] for row in by_rank['asm']), 'with machine code and heat')
+t.check(any('cells' in (row['text'] or '') for row in by_rank['source']), 'with its source')
+t.check(t.run('show', 'loop', line, 'run').returncode == 0, 'FILE:LINE names a loop')
+nothing = t.run('show', 'loop', 'nowhere.c:1', 'run')
+t.check(nothing.returncode != 0 and nothing.stderr.count('\n') == 1, 'a loop that is not there', nothing)
+
+# filters come before aggregation
+only = t.show('functions', '--function', 'descend', experiment='run')
+t.within(only['sampled_cpu_s'], rows['descend']['inclusive_cpu_s'], 1e-6,
+         '--function keeps what has it on its path')
+t.equal(only['filter'], {'function': 'descend'}, 'the filter is in the answer')
+first = t.show('functions', '--time', '0-0.3', experiment='run')['sampled_cpu_s']
+rest = t.show('functions', '--time', '0.3-', experiment='run')['sampled_cpu_s']
+t.within(first + rest, total, 0.02, 'a range and the rest sum to the whole')
+t.check(0 < first < total, 'a range is a part', first, total)
+t.equal(t.run('show', 'functions', '--time', '3-1', 'run').returncode, 2, 'a range that ends first')
+
+# wall time: the sleep is there
+if t.show('waits', experiment='run')['rows']:
+    waits = t.show('waits', experiment='run')['rows']
+    t.check(any(row['kind'] == 'sleep' and 0.15 < row['blocked_s'] < 2 for row in waits),
+            'the sleep is among the waits', waits)
+
+# every view in every format
+views = ['summary', 'functions', 'loops', 'calls', 'tree', 'callers', 'lines', 'source', 'asm', 'threads',
+         'processes', 'cpus', 'modules', 'categories', 'waits', 'env', 'samples']
+for view in views:
+    text = t.run('show', view, 'run')
+    data = t.run('show', view, 'run', '--format', 'json')
+    good = text.returncode == 0 and text.stdout and data.returncode == 0
+    answer = json.loads(data.stdout) if good else {}
+    good = good and answer['schema'] == f'sonde.{view}/1' and answer['experiment'] == 'run'
+    if view != 'summary':
+        table = t.run('show', view, 'run', '--format', 'csv')
+        head, *body = csv.reader(io.StringIO(table.stdout))
+        good = good and table.returncode == 0 and len(body) == len(answer['rows'])
+        good = good and (not body or head == list(answer['rows'][0]))
+        every = t.run('show', view, 'run', '--cols', 'all', '--format', 'json')
+        good = good and every.returncode == 0
+        if good and json.loads(every.stdout)['rows']:
+            for key in json.loads(every.stdout)['rows'][0]:
+                good = good and t.run('explain', key).returncode == 0
+    t.check(good, f'{view} as text, CSV and JSON', text.stderr, data.stderr)
+again = t.run('show', 'functions', 'run', '--format', 'json').stdout
+t.equal(again, t.run('show', 'functions', 'run', '--format', 'json').stdout, 'the same report twice')
+
+# mistakes get one sentence
+for words, code in ((['show', 'nothing', 'run'], 2), (['show', 'functions', 'no-such-run'], 5),
+                    (['show', 'functions', 'run', '--cols', 'nothing'], 2),
+                    (['show', 'functions', 'run', 'run'], 2), (['explain', 'nothing-like-it'], 2),
+                    (['diff', 'run'], 2)):
+    got = t.run(*words)
+    t.check(got.returncode == code and got.stderr.count('\n') == 1 and not got.stdout,
+            ' '.join(words) + ': one sentence', got)
+
+doctor = t.run('doctor', shapes, '--format', 'json')
+t.equal(doctor.returncode, 0, 'doctor')
+checks = {row['check']: row for row in json.loads(doctor.stdout)['rows']}
+t.equal(checks['program-lines']['state'], 'ok', 'doctor sees the line tables')
+t.check(all(row['remedy'] for row in checks.values() if row['state'] != 'ok'), 'a remedy for each fault')
+
+# one run each: no verdict; three each of the same program: a stated rate, and no finding at 0.1 %
+one = t.run('diff', 'run', 'run', '--format', 'json')
+answer = json.loads(one.stdout)
+t.check(one.returncode == 0 and answer['false_alarm_rate'] is None and
+        all(row['verdict'] in ('repeat', 'small') for row in answer['rows']), 'one run each: repeat')
+for number in range(6):
+    t.run('record', '-o', f'r{number}', shapes, '500' if number < 3 else '850')
+changed = t.run('diff', 'r0', 'r1', 'r2', ':', 'r3', 'r4', 'r5', '--format', 'json')
+answer = json.loads(changed.stdout)
+verdicts = {row['name']: row['verdict'] for row in answer['rows'] if row['kind'] == 'function'}
+t.check(changed.returncode == 1 and verdicts.get('nest') == 'slower', 'a change by two thirds is found',
+        verdicts)
+t.equal(answer['false_alarm_rate'], 0.05, 'the rate of false alarms is stated')
+t.done()
