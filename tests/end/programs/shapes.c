@@ -1,5 +1,5 @@
-/* Work whose division is known by construction: an inlined kernel called twice as often by one caller as by
- * the other, a loop nest, a recursion, and some waiting. argv[1]: how much. */
+/* Work whose division is known by construction: an inlined kernel called twice as often by one
+ * caller as by the other, a loop nest, a recursion, and some waiting. argv[1]: how much. */
 #include <stdlib.h>
 #include <unistd.h>
 
