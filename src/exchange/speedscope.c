@@ -59,6 +59,13 @@ static void write_stack(struct sn_json *json, const struct sn_frames *frames)
 	sn_json_close(json);
 }
 
+/** User time left at a thread's exit, of which no stack is known. */
+static bool is_rest(const struct sn_profile *profile, const struct sn_sample *sample)
+{
+	return sample->flags & SN_SAMPLE_REMAINDER && !(sample->flags & SN_SAMPLE_SYSTEM) &&
+	       sample->stack >= profile->program->stack_count;
+}
+
 /** The samples of one thread, [first, end) of the experiment's. */
 static void write_thread(struct sn_json *json, const struct sn_profile *profile,
 			 const struct sn_export_options *options, size_t first, size_t end,
@@ -77,9 +84,15 @@ static void write_thread(struct sn_json *json, const struct sn_profile *profile,
 	snprintf(name, sizeof(name), "%.100s %d (process %" PRIu32 ")",
 		 thread->name ? thread->name : "thread", thread->tid, thread->process);
 	begin_profile(json, name, 0, total);
+	frames->count = 0;
 	for (size_t i = first; i < end; i++) {
 		if (!sn_profile_has_sample(profile, &e->samples.items[i]))
 			continue;
+		if (is_rest(profile, &e->samples.items[i]) && frames->count) {
+			write_stack(json,
+				    frames); /* nobody observed it: where the thread was last */
+			continue;
+		}
 		sn_frames_of_stack(profile->program,
 				   sn_stack_number(profile->program, e->samples.items[i].stack),
 				   options->with_loops, frames);

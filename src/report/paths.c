@@ -187,11 +187,8 @@ static uint32_t find_point(struct builder *b, uint32_t stack, bool is_system)
 	return (uint32_t)*slot;
 }
 
-static uint32_t point_of_sample(struct builder *b, const struct sn_sample *sample)
+static uint32_t point_of(struct builder *b, uint32_t stack, bool is_system)
 {
-	uint32_t stack =
-		sample->stack < b->program->stack_count ? sample->stack : b->program->stack_count;
-	bool is_system = sample->flags & SN_SAMPLE_SYSTEM;
 	uint32_t *point = &b->point_of[(size_t)stack * 2 + is_system];
 
 	if (*point == SN_NONE)
@@ -199,22 +196,44 @@ static uint32_t point_of_sample(struct builder *b, const struct sn_sample *sampl
 	return *point;
 }
 
+static uint32_t point_of_sample(struct builder *b, const struct sn_sample *sample)
+{
+	uint32_t none = b->program->stack_count;
+
+	return point_of(b, sample->stack < none ? sample->stack : none,
+			sample->flags & SN_SAMPLE_SYSTEM);
+}
+
 /* ---- records ---- */
+
+/** Whether it is user time left at a thread's exit, seen by no observation. The profile spreads it
+ * over the thread's stacks. */
+static bool is_rest(const struct builder *b, const struct sn_sample *sample)
+{
+	return sample->flags & SN_SAMPLE_REMAINDER && !(sample->flags & SN_SAMPLE_SYSTEM) &&
+	       sample->stack >= b->program->stack_count;
+}
 
 static struct sn_report_record record_of(struct builder *b, const struct sn_sample *sample)
 {
 	struct sn_report_record record = {
 		.time_ns = sample->time_ns,
 		.thread = sample->thread,
-		.point = point_of_sample(b, sample),
 		.cpu_ns = sample->cpu_ns,
 		.samples = sample->flags & SN_SAMPLE_REMAINDER ? 0 : 1,
 	};
+	const struct sn_report_record *before =
+		b->report->records.count ? &sn_vec_last(&b->report->records) : NULL;
 
+	/* At most a period for each thread: it goes where the thread was last. */
+	if (is_rest(b, sample) && before && before->thread == sample->thread)
+		record.point = before->point;
+	else
+		record.point = point_of_sample(b, sample);
 	return record;
 }
 
-/** Sums by point; true if every sample fits as a record. */
+/** Sums by point are those of the profile; true if every sample fits as a record. */
 static bool add_totals(struct builder *b)
 {
 	const struct sn_experiment *e = b->profile->experiment;
@@ -222,16 +241,29 @@ static bool add_totals(struct builder *b)
 
 	for (size_t i = 0; i < e->samples.count; i++) {
 		const struct sn_sample *sample = &e->samples.items[i];
-		struct sn_report_point *point;
-		uint32_t number;
+		uint32_t point;
 
 		if (!sn_profile_has_sample(b->profile, sample))
 			continue;
-		number = point_of_sample(b, sample); /* may move the points */
-		point = &b->report->points.items[number];
-		point->cpu_ns += sample->cpu_ns;
-		point->samples += sample->flags & SN_SAMPLE_REMAINDER ? 0 : 1;
 		count++;
+		if (is_rest(b, sample))
+			continue;
+		point = point_of_sample(b, sample);
+		b->report->points.items[point].samples +=
+			sample->flags & SN_SAMPLE_REMAINDER ? 0 : 1;
+	}
+	for (uint32_t s = 0; s <= b->program->stack_count; s++) {
+		const struct sn_weight *w = &b->profile->stacks[s];
+		uint32_t point;
+
+		if (w->cpu_ns > w->system_ns) {
+			point = point_of(b, s, false);
+			b->report->points.items[point].cpu_ns += w->cpu_ns - w->system_ns;
+		}
+		if (w->system_ns) {
+			point = point_of(b, s, true);
+			b->report->points.items[point].cpu_ns += w->system_ns;
+		}
 	}
 	return count <= SN_REPORT_RECORDS_MAX;
 }
