@@ -1,5 +1,6 @@
 #include "base/arena.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -60,6 +61,7 @@ char *sn_arena_printf(struct sn_arena *arena, const char *format, ...)
 	int length;
 	char *chars;
 
+	assert(format);
 	va_start(args, format);
 	length = vsnprintf(NULL, 0, format, args);
 	va_end(args);
