@@ -47,7 +47,7 @@ static unsigned indirect_call_length(const uint8_t *at, unsigned available)
 
 enum plausibility {
 	IMPOSSIBLE,
-	UNKNOWN, /* outside all images, so perhaps just-in-time code */
+	UNKNOWN, /* outside all images, so perhaps just-in-time code; or not readable */
 	AFTER_INDIRECT_CALL,
 	AFTER_DIRECT_CALL,
 };
@@ -65,7 +65,7 @@ static enum plausibility judge_return(const struct sn_unwind_target *target, uin
 	for (uint32_t i = 0; i < target->stack_count; i++)
 		if (sn_unwind_window_holds(&target->stacks[i], load_addr, 0))
 			return IMPOSSIBLE;
-	if (!module)
+	if (!module || module->text.start == module->text.end)
 		return UNKNOWN;
 	if (!sn_unwind_window_holds(&module->text, load_addr - 8, 8))
 		return IMPOSSIBLE;

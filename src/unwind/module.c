@@ -87,7 +87,9 @@ bool sn_unwind_module_of_process(struct sn_unwind_module *module, const Elf64_Ph
 					     .entry_load_addr = entry_in_memory(phdrs, phdr_count,
 										load_bias) };
 	start = found.text->p_vaddr + load_bias;
-	module->text = sn_unwind_window_here(start, start + found.text->p_filesz);
+	/* Code that may be executed only (some hardened programs) must not be looked at. */
+	if (found.text->p_flags & PF_R)
+		module->text = sn_unwind_window_here(start, start + found.text->p_filesz);
 	if (!found.eh_frame_hdr || !segment_of(phdrs, phdr_count, found.eh_frame_hdr->p_vaddr))
 		return true;
 	start = found.eh_frame_hdr->p_vaddr + load_bias;

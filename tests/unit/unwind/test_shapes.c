@@ -164,6 +164,10 @@ static void prepare_thread(void)
 	static __thread uint8_t memory[65536] __attribute__((aligned(64)));
 	struct here mine;
 
+#ifdef NEEDS_AVX512
+	if (!__builtin_cpu_supports("avx512f"))
+		SKIP("this processor has no AVX-512");
+#endif
 	here_fill(&mine);
 	my_cache = sn_unwind_cache_place(memory, sizeof(memory));
 	my_stack = mine.stacks[0];

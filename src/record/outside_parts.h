@@ -1,0 +1,121 @@
+/**
+ * The parts of the outside sampler, for its own files only: outside.c (from beginning to end),
+ * outside_threads.c (events on threads), outside_samples.c (what a sample says), outside_records.c
+ * (what is written, other than samples).
+ */
+#ifndef SN_RECORD_OUTSIDE_PARTS_H
+#define SN_RECORD_OUTSIDE_PARTS_H
+
+#include "base/text.h"
+#include "base/vec.h"
+#include "record/outside.h"
+#include "record/outside_file.h"
+#include "record/outside_images.h"
+#include "record/outside_ring.h"
+
+struct sn_outside_thread {
+	pid_t tid;
+	uint32_t index; /* in the data file */
+	struct sn_ring samples, events;
+	struct sn_writer writer;
+	uint64_t base_cpu_ns;	     /* the event's count when this image began */
+	uint64_t last_cpu_ns;	     /* ... at the latest sample */
+	uint64_t unseen_cpu_ns;	     /* used before the event was there; goes to the first sample */
+	uint64_t user_ns, system_ns; /* as the samples say */
+	uint64_t lost;		     /* samples, as LOST records told */
+	uint64_t lost_before;	     /* ... since the latest sample */
+	int64_t wait_cpu_ns, wait_before_ns;
+	uint64_t voluntary, involuntary;
+	char name[16];
+	bool has_ended;
+};
+
+struct sn_outside {
+	struct sn_outside_options options;
+	struct sn_outside_file file;
+	struct sn_outside_images images;
+	struct sn_unwind_cache *cache;
+	void *cache_memory;
+	SN_VEC(struct sn_outside_thread *) threads;
+	int epoll_fd;
+	uint32_t sequence, thread_count; /* of the current image */
+	uint64_t period_ns;
+	uint64_t missed_threads, children, refused_threads, throttled, cut_stacks, cut_stack_bytes;
+	uint64_t past_thread_cpu_ns; /* of threads that ended, in this image */
+	int64_t began_ns, next_look_ns, next_packet_ns;
+	int64_t first_user_ns, first_system_ns, user_ns, system_ns; /* the kernel's, by ticks */
+	bool is_exec_due; /* of a child of ours: its first */
+	bool has_kernel, has_lost_count, is_paused, has_begun, wants_images;
+	int refusal; /* errno of the latest thread that could not be opened */
+};
+
+/* perf's numbers (arch/x86/include/uapi/asm/perf_regs.h) of ax bx cx dx si di bp sp ip, r8 to r15.
+ */
+#define SN_OUTSIDE_REGS_MASK UINT64_C(0xff01ff)
+
+struct sn_outside_sample {
+	int64_t time_ns;
+	uint32_t cpu;
+	uint64_t count;
+	bool is_kernel, has_regs;
+	struct sn_unwind_regs regs;
+	const uint8_t *stack;
+	uint64_t stack_bytes; /* that were really copied */
+	bool is_stack_full;   /* as much as was asked for */
+};
+
+/* ---- outside_records.c ---- */
+
+/** CLOCK_MONOTONIC, the clock of all records. */
+int64_t sn_outside_now_ns(void);
+
+static inline struct sn_data_header *sn_outside_header(struct sn_outside *o)
+{
+	return sn_writer_header(&o->file.shared);
+}
+
+/** The writer of what concerns the process: that of its first thread. */
+struct sn_writer *sn_outside_main_writer(struct sn_outside *o);
+/** Asks for more space in the file if little is left. */
+void sn_outside_room_make(struct sn_outside *o);
+void sn_outside_text_write(struct sn_outside *o, uint8_t kind, const char *text, size_t length);
+/** Writes a warning for people; frees the text. */
+void sn_outside_say(struct sn_outside *o, struct sn_text *sentence);
+/** Looks at the mappings and writes what is new and what is gone. */
+void sn_outside_look_at_images(struct sn_outside *o);
+void sn_outside_thread_start_write(struct sn_outside *o, struct sn_outside_thread *thread,
+				   int64_t time_ns);
+/** `type`: SN_RECORD_THREAD_ACCOUNT or _END. */
+void sn_outside_account_write(struct sn_outside *o, struct sn_outside_thread *thread, uint8_t type);
+void sn_outside_packet_write(struct sn_outside *o);
+
+/* ---- outside_samples.c ---- */
+
+/** Reads, unwinds and writes one PERF_RECORD_SAMPLE. */
+void sn_outside_sample_take(struct sn_outside *o, struct sn_outside_thread *thread,
+			    const struct perf_event_header *header);
+/** Writes CPU time, as an observation or (by `flags`) as a remainder. */
+void sn_outside_sample_put(struct sn_outside *o, struct sn_outside_thread *thread,
+			   const struct sn_outside_sample *sample, uint64_t cpu_ns, uint32_t stack,
+			   uint8_t flags);
+
+/* ---- outside_threads.c ---- */
+
+/** The living thread of this number, or NULL. */
+struct sn_outside_thread *sn_outside_thread_find(const struct sn_outside *o, pid_t tid);
+size_t sn_outside_threads_alive(const struct sn_outside *o);
+/** Opens a thread's events; `is_new`: it began while we watched, so all of its time is wanted. */
+bool sn_outside_thread_add(struct sn_outside *o, pid_t tid, bool is_new, int64_t time_ns);
+/** Adds all threads of the process that are not known yet, again until there are no more. */
+void sn_outside_threads_scan(struct sn_outside *o);
+/** Gives a thread its number in the current data file. */
+void sn_outside_thread_enter(struct sn_outside *o, struct sn_outside_thread *thread,
+			     int64_t time_ns);
+/** Reads what /proc alone says of a thread: waiting time, switches, its name. */
+void sn_outside_thread_look(struct sn_outside *o, struct sn_outside_thread *thread);
+/** Tells the time that no sample stands for any more. */
+void sn_outside_remainder_write(struct sn_outside *o, struct sn_outside_thread *thread);
+/** The thread has ended, or is left: remainder, account, and its events are closed. */
+void sn_outside_thread_leave(struct sn_outside *o, struct sn_outside_thread *thread);
+
+#endif

@@ -1,0 +1,30 @@
+/**
+ * What /proc says of a process (tid 0) or of one of its threads. False, or 0 bytes: it is gone.
+ */
+#ifndef SN_RECORD_OUTSIDE_PROC_H
+#define SN_RECORD_OUTSIDE_PROC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/** Reads /proc/PID/NAME or /proc/PID/task/TID/NAME, at most `size` - 1 bytes and a zero. */
+size_t sn_proc_read(pid_t pid, pid_t tid, const char *name, char *out, size_t size);
+
+/** Of the file `stat`; times are as fine as the kernel's ticks. */
+struct sn_proc_stat_fields {
+	int64_t user_ns, system_ns;
+	int32_t parent_pid;
+	uint64_t minor_faults, major_faults, resident_bytes;
+	char state;
+};
+bool sn_proc_stat(pid_t pid, pid_t tid, struct sn_proc_stat_fields *out);
+
+/** CPU time and time waiting for a CPU, both exact. */
+bool sn_proc_schedstat(pid_t pid, pid_t tid, int64_t *cpu_ns, int64_t *wait_ns);
+
+/** Context switches since the thread's start; left alone if it is gone. */
+void sn_proc_switches(pid_t pid, pid_t tid, uint64_t *voluntary, uint64_t *involuntary);
+
+#endif

@@ -1,0 +1,142 @@
+#include "record/outside_parts.h"
+
+#include "experiment/experiment.h"
+#include "unwind/unwind.h"
+
+enum { FRAMES_MAX = 2048 };
+
+/* The registers of SN_OUTSIDE_REGS_MASK in the order in which they come, as DWARF counts them
+ * (arch/x86/include/uapi/asm/perf_regs.h: ax bx cx dx si di bp sp ip, r8 to r15). */
+static const uint8_t dwarf_number[] = { 0, 3, 2, 1, 4, 5, 6, 7, 16, 8, 9, 10, 11, 12, 13, 14, 15 };
+
+struct words {
+	const uint64_t *next;
+	size_t left;
+};
+
+static uint64_t word(struct words *words)
+{
+	if (!words->left)
+		return 0;
+	words->left--;
+	return *words->next++;
+}
+
+static void sample_parse(const struct perf_event_header *header, bool has_lost,
+			 struct sn_outside_sample *out)
+{
+	struct words words = { (const void *)(header + 1), (header->size - sizeof(*header)) / 8 };
+	uint64_t size;
+
+	*out = (struct sn_outside_sample){ .is_kernel =
+						   (header->misc & PERF_RECORD_MISC_CPUMODE_MASK) ==
+						   PERF_RECORD_MISC_KERNEL };
+	word(&words); /* pid and tid */
+	out->time_ns = (int64_t)word(&words);
+	out->cpu = (uint32_t)word(&words);
+	out->count = word(&words);
+	if (has_lost)
+		word(&words);
+	if (word(&words) == PERF_SAMPLE_REGS_ABI_64) {
+		for (size_t i = 0; i < sizeof(dwarf_number); i++)
+			out->regs.value[dwarf_number[i]] = word(&words);
+		out->regs.valid = SN_UNWIND_ALL_VALID;
+		out->has_regs = true;
+	}
+	size = word(&words);
+	if (!size || size / 8 + 1 > words.left)
+		return;
+	out->stack = (const uint8_t *)words.next;
+	out->stack_bytes = words.next[size / 8];
+	out->is_stack_full = out->stack_bytes >= size;
+	if (out->stack_bytes > size)
+		out->stack_bytes = 0;
+}
+
+static uint8_t stack_flags(const struct sn_unwind_walk_result *walk, bool is_stack_full)
+{
+	static const uint8_t by_end[] = {
+		[SN_UNWIND_COMPLETE] = SN_STACK_COMPLETE,
+		[SN_UNWIND_NO_RULE] = SN_STACK_NO_CFI,
+		[SN_UNWIND_BAD_CFI] = SN_STACK_BAD_CFI,
+		[SN_UNWIND_STACK_RANGE] = SN_STACK_UNREADABLE,
+		[SN_UNWIND_TOO_DEEP] = SN_STACK_TOO_DEEP,
+		[SN_UNWIND_UNREADABLE] = SN_STACK_UNREADABLE,
+	};
+	uint8_t flags = by_end[walk->end];
+
+	if (walk->end == SN_UNWIND_STACK_RANGE && is_stack_full)
+		flags = SN_STACK_TOO_DEEP; /* deeper than the copy */
+	if (walk->flags & (SN_UNWIND_BY_FRAME_POINTER | SN_UNWIND_BY_RETURN_GUESS))
+		flags |= SN_STACK_NO_CFI;
+	return flags;
+}
+
+static uint32_t sample_unwind(struct sn_outside *o, struct sn_outside_thread *thread,
+			      struct sn_outside_sample *sample)
+{
+	static uint64_t pcs[FRAMES_MAX];
+	uint64_t sp = sample->regs.value[SN_UNWIND_RSP];
+	struct sn_unwind_window stack = { sp, sp + sample->stack_bytes, sample->stack };
+	struct sn_unwind_target target = { o->images.modules.items,
+					   (uint32_t)o->images.modules.count, o->images.generation,
+					   &stack, sample->stack_bytes != 0 };
+	struct sn_unwind_walk_result walk;
+
+	if (!sample->has_regs)
+		return 0;
+	sn_unwind_walk(&target, &sample->regs, o->cache, pcs, FRAMES_MAX, &walk);
+	if (walk.end == SN_UNWIND_STACK_RANGE && sample->is_stack_full) {
+		o->cut_stacks++;
+		o->cut_stack_bytes = sample->stack_bytes;
+	}
+	return sn_outside_file_stack(&o->file, &thread->writer, sample->time_ns, pcs, walk.count,
+				     stack_flags(&walk, sample->is_stack_full));
+}
+
+void sn_outside_sample_put(struct sn_outside *o, struct sn_outside_thread *thread,
+			   const struct sn_outside_sample *sample, uint64_t cpu_ns, uint32_t stack,
+			   uint8_t flags)
+{
+	if (!sn_writer_sample(&thread->writer, sample->time_ns, cpu_ns, stack,
+			      (uint16_t)sample->cpu, flags)) {
+		sn_writer_count_loss(&o->file.shared, SN_DATA_LOSS_NO_SPACE, 1);
+		return;
+	}
+	if (flags & SN_RECORD_SAMPLE_SYSTEM)
+		thread->system_ns += cpu_ns;
+	else
+		thread->user_ns += cpu_ns;
+}
+
+/*
+ * A sample stands for the CPU time since the one before. Where the kernel hides its own part, the
+ * timer still ran there but left no samples: of the k periods that passed, k - 1 were system time.
+ * They are told as time without an observation, at the code that the kernel returned to.
+ */
+void sn_outside_sample_take(struct sn_outside *o, struct sn_outside_thread *thread,
+			    const struct perf_event_header *header)
+{
+	struct sn_outside_sample sample;
+	uint64_t cpu_ns, shown_ns, hidden_ns = 0;
+	uint32_t stack;
+
+	sample_parse(header, o->has_lost_count, &sample);
+	if (sample.count < thread->last_cpu_ns)
+		return;
+	cpu_ns = sample.count - thread->last_cpu_ns + thread->unseen_cpu_ns;
+	thread->last_cpu_ns = sample.count;
+	thread->base_cpu_ns -= thread->unseen_cpu_ns;
+	thread->unseen_cpu_ns = 0;
+	sn_outside_room_make(o);
+	stack = sample_unwind(o, thread, &sample);
+	shown_ns = o->period_ns * (1 + thread->lost_before);
+	thread->lost_before = 0;
+	if (!o->has_kernel && cpu_ns > shown_ns + o->period_ns / 2)
+		hidden_ns = cpu_ns - shown_ns;
+	if (hidden_ns)
+		sn_outside_sample_put(o, thread, &sample, hidden_ns, stack,
+				      SN_RECORD_SAMPLE_SYSTEM | SN_RECORD_SAMPLE_REMAINDER);
+	sn_outside_sample_put(o, thread, &sample, cpu_ns - hidden_ns, stack,
+			      sample.is_kernel ? SN_RECORD_SAMPLE_SYSTEM : 0);
+}
