@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/text.h"
 #include "cli/command.h"
 #include "code/image.h"
@@ -286,10 +287,26 @@ static sn_status print_structure(const struct sn_args *args, struct sn_structure
 	return status;
 }
 
+enum { DEBUG_FOLDERS_MAX = 16 };
+
+/* "A:B" into an array of strings in `list`. */
+static size_t split_folders(char *list, const char **folders)
+{
+	size_t count = 0;
+	char *rest;
+
+	for (char *at = strtok_r(list, ":", &rest); at && count < DEBUG_FOLDERS_MAX;
+	     at = strtok_r(NULL, ":", &rest))
+		folders[count++] = at;
+	return count;
+}
+
 static int structure_run(const struct sn_args *args)
 {
 	struct sn_image_options options = { .only_this_file =
 						    sn_args_flag(args, "only-this-file") };
+	const char *value = sn_args_value(args, "debug-folders"), *folders[DEBUG_FOLDERS_MAX];
+	char *list = value ? sn_strdup(value) : NULL;
 	struct sn_structure *structure = NULL;
 	struct sn_image *image = NULL;
 	struct sn_error err;
@@ -299,6 +316,10 @@ static int structure_run(const struct sn_args *args)
 		sn_warn("name one binary: sonde structure BINARY");
 		return SN_EXIT_USAGE;
 	}
+	if (list) {
+		options.debug_folders = folders;
+		options.debug_folder_count = split_folders(list, folders);
+	}
 	status = sn_image_open(args->operands[0], &options, &image, &err);
 	if (status == SN_OK)
 		status = sn_structure_open(image, &structure, &err);
@@ -306,6 +327,7 @@ static int structure_run(const struct sn_args *args)
 		status = print_structure(args, structure, &err);
 	sn_structure_free(structure);
 	sn_image_free(image);
+	free(list);
 	return status == SN_OK ? SN_EXIT_OK : sn_error_print(&err);
 }
 
@@ -317,6 +339,10 @@ static const struct sn_option structure_options[] = {
 	  "list the functions, inlined ones too, around the link addresses in FILE (hex, one a "
 	  "line; - "
 	  "for standard input)",
+	  NULL },
+	{ "debug-folders", 0, "A:B",
+	  "look for separate debug files here (.build-id/xx/yyyy.debug) instead of in "
+	  "/usr/lib/debug",
 	  NULL },
 	{ "only-this-file", 0, NULL, "do not look for a separate debug file", NULL },
 	SN_TABLE_OPTIONS,

@@ -231,6 +231,92 @@ def debug_file(binary):
     return path if path and os.path.exists(path) else None
 
 
+# ---- files of every kind ----
+
+def functions_of(binary, *words):
+    return {r['function']: r for r in structure(binary, '-l', 'functions', *words)}
+
+
+def check_debug_files():
+    """Symbols and lines come back from wherever they were put."""
+    whole = t.compile('loops.c', '-g', '-O2', '-Wl,--build-id', output='./whole')
+    want = functions_of(whole)['axpy']
+    build_id = re.search('Build ID: ([0-9a-f]+)', t.command('readelf', '-n', whole).stdout)[1]
+
+    def same(row):
+        return row and (row['link_addr'], row['file'], row['line']) == (want['link_addr'], want['file'], want['line'])
+
+    t.command('objcopy', '--only-keep-debug', whole, 'whole.debug')
+    t.command('strip', whole, '-o', './bare')
+    bare = functions_of('./bare')
+    t.check('axpy' not in bare and any(r['link_addr'] == want['link_addr'] and r['function'] ==
+            f'<function at {want["link_addr"]:#x}>' and r['size_bytes'] == want['size_bytes'] for r in bare.values()),
+            'stripped: functions by address, from .eh_frame')
+    loops = [r for r in structure('./bare') if r['function'] == f'<function at {want["link_addr"]:#x}>']
+    t.check(len(loops) == 1 and loops[0]['label'].startswith('<function at'), 'stripped: loops by address', loops)
+    os.makedirs(f'folder/.build-id/{build_id[:2]}')
+    os.rename('whole.debug', f'folder/.build-id/{build_id[:2]}/{build_id[2:]}.debug')
+    t.check(same(functions_of('./bare', '--debug-folders', '/nonexistent:folder').get('axpy')),
+            'a debug file by build-id')
+    t.check('axpy' not in functions_of('./bare', '--debug-folders', 'folder', '--only-this-file'),
+            '--only-this-file')
+    os.makedirs('.debug')
+    os.rename(f'folder/.build-id/{build_id[:2]}/{build_id[2:]}.debug', '.debug/bare.debug')
+    t.command('objcopy', '--add-gnu-debuglink=.debug/bare.debug', './bare', './linked')
+    t.check(same(functions_of('./linked').get('axpy')), 'a debug file by .gnu_debuglink')
+    # another program's debug file under that name must not be taken
+    t.compile('loops.c', '-g', '-O1', '-Wl,--build-id', output='./other')
+    t.command('objcopy', '--only-keep-debug', './other', '.debug/bare.debug')
+    t.check('axpy' not in functions_of('./linked'), 'a debug file of another build is refused')
+    t.command('objcopy', '--strip-debug', whole, 'mini')
+    t.command('xz', '-f', 'mini')
+    t.command('objcopy', '--add-section', '.gnu_debugdata=mini.xz', './bare', './mini-bare')
+    row = functions_of('./mini-bare').get('axpy')
+    t.check(row and row['link_addr'] == want['link_addr'], 'symbols in .gnu_debugdata')
+
+
+def check_kinds():
+    for flags, what in ((['-static'], 'static'), (['-static-pie'], 'static-pie'), (['-no-pie'], 'no PIE'),
+                        (['-fno-asynchronous-unwind-tables', '-Wl,--build-id=none'], 'without .eh_frame of its own'),
+                        (['-gdwarf-4', '-gz'], 'DWARF 4, compressed'), (['-gsplit-dwarf'], 'split DWARF')):
+        app = t.compile('loops.c', '-g', '-O2', *flags, output='./kind')
+        rows = [r for r in structure(app) if r['function'] == 'matrix']
+        t.equal(sorted(r['line_first'] for r in rows), sorted(w[1] for w in marked_loops('loops.c') if w[0] == 'matrix'),
+                f'{what}: the three loops of a nest, each where it begins')
+    with open('./kind', 'rb') as file:
+        elf = bytearray(file.read())
+    for offset, value, word in ((4, 1, '32-bit'), (18, 183, 'another machine'), (16, 1, 'link it first')):
+        changed = bytearray(elf)
+        changed[offset] = value
+        with open('odd', 'wb') as out:
+            out.write(changed)
+        run = t.run('structure', './odd')
+        t.check(run.returncode == 4 and word in run.stderr, f'refused with a sentence: {word}', run.returncode, run.stderr)
+    with open('headless', 'wb') as out:  # without section headers
+        out.write(elf[:40] + bytes(8) + elf[48:60] + bytes(4) + elf[64:])
+    t.check(t.run('structure', './headless').returncode == 0, 'a file without section headers is read')
+    for cut in (10, 63, 64, 200, 1000, len(elf) // 2):
+        with open('cut', 'wb') as out:
+            out.write(elf[:cut])
+        run = t.run('structure', './cut')
+        t.check(run.returncode in (0, 3, 5) and 'ELF' in run.stderr + 'ELF', f'cut at {cut} bytes: exit status {run.returncode}',
+                run.stderr)
+
+
+def check_names():
+    app = t.compile('names.cc', '-g', '-O2', compiler='g++', output='./names')
+    names = functions_of(app)
+    # gcc clones the function for its constant argument and says so in the name
+    fill = 'shapes::Box<double>::fill(double)'
+    t.check(any(n.startswith(fill) for n in names), 'C++ names with their parameters', list(names)[:30])
+    loops = structure(app)
+    inlined = [r for r in loops if r['function'].startswith(fill)]
+    t.check(len(inlined) == 1 and inlined[0]['inlined_from'] and 'each' in inlined[0]['inlined_from'],
+            'a loop of an inlined lambda walk names where it was written', inlined)
+    aliases = [n for n in names if n in ('visible', '__hidden_name', 'weak_name')]
+    t.equal(aliases, ['visible'], 'of several names for one address the global, plain one')
+
+
 LIBC = '/lib/x86_64-linux-gnu/libc.so.6'
 SONDE = t.sonde
 
@@ -238,6 +324,9 @@ check_kernels()
 check_parts()
 check_profile_split()
 check_assembly()
+check_debug_files()
+check_kinds()
+check_names()
 total = check_objdump(LIBC, 0.9)
 check_lines(SONDE, SONDE, 20000 if LONG else 4000)
 if debug_file(LIBC):
