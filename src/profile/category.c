@@ -416,6 +416,22 @@ static bool openmp_is_work(const char *name)
 	return false;
 }
 
+/* Calls of MPI that wait for other ranks; the rest (setting up, types, groups) is work. */
+static bool mpi_may_wait(const char *name)
+{
+	static const char *const waiting[] = {
+		"*Wait*",  "*wait*",  "*Recv*",	 "*recv*",  "*Send*",	 "*send*",
+		"*Probe*", "*probe*", "*Test*",	 "*test*",  "*Barrier*", "*barrier*",
+		"*Bcast*", "*bcast*", "*educe*", "*ather*", "*catter*",	 "*lltoall*",
+		"*Scan*",  "*scan*",  "*Win_*",	 "*win_*",  "*File_*",	 "*file_*",
+	};
+
+	for (size_t i = 0; i < sizeof(waiting) / sizeof(*waiting); i++)
+		if (pattern_matches(waiting[i], name))
+			return true;
+	return !name[0];
+}
+
 static enum sn_category category_of_class(enum sn_module_class class)
 {
 	switch (class) {
@@ -462,7 +478,12 @@ static enum sn_category runtime_of(const struct sn_class_frame *frames, uint32_t
 		enum sn_module_class class = frames[i].module_class;
 
 		if (class == SN_MODULE_CLASS_MPI) {
-			*spin = true;
+			while (i + 1 < count && frames[i + 1].module_class == SN_MODULE_CLASS_MPI)
+				i++;
+			/* a thread of the library's own has no caller: it does not wait for ranks
+			 */
+			*spin = i + 1 < count && class_is_application(frames[i + 1].module_class) &&
+				mpi_may_wait(frames[i].linkage_name);
 			return SN_CATEGORY_MPI;
 		}
 		if (class == SN_MODULE_CLASS_OPENMP) {

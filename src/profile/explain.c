@@ -220,7 +220,8 @@ const struct sn_explanation sn_explanations[] = {
 	  NULL },
 	{ "thread_deviation", "count",
 	  "Standard deviation of the exclusive time over threads, divided by "
-	  "the mean; threads that never were there count as 0. 0 is perfect "
+	  "the mean; threads that never were there count as 0, helpers with "
+	  "less than a hundredth of the busiest thread's time do not count. 0 is perfect "
 	  "balance; null with one thread.",
 	  "thread_max_s" },
 	{ "thread_max_s", "time", "The exclusive time of the thread that spent most in it.",

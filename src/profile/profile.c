@@ -806,12 +806,18 @@ static void profile_set_filter(struct sn_profile *profile, const struct sn_filte
 			       filter->tid_count || filter->module || filter->function;
 }
 
-static uint32_t threads_with_time(const struct sn_profile *profile)
+/* Threads that count in comparisons between threads: helpers of runtimes, with less than a
+ * hundredth of the busiest thread's time, say nothing about balance. */
+static uint32_t threads_at_work(const struct sn_profile *profile)
 {
+	uint64_t most = 0;
 	uint32_t threads = 0;
 
 	for (size_t t = 0; t < profile->experiment->threads.count; t++)
-		threads += profile->threads[t].cpu_ns > 0;
+		if (profile->threads[t].cpu_ns > most)
+			most = profile->threads[t].cpu_ns;
+	for (size_t t = 0; t < profile->experiment->threads.count; t++)
+		threads += profile->threads[t].cpu_ns > most / 100;
 	return threads;
 }
 
@@ -830,7 +836,7 @@ static void profile_compute(struct builder *b)
 	stacks_sum(b);
 	profile->effective_samples =
 		sn_effective_samples((double)b->observed_ns, b->sum_of_squares);
-	threads = threads_with_time(profile);
+	threads = threads_at_work(profile);
 	for (int p = 0; p < PARTITIONS; p++) {
 		if (p != BY_CATEGORY)
 			spread_sum(b, (enum partition)p, threads);

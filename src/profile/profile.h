@@ -40,8 +40,8 @@ struct sn_weight {
 
 void sn_weight_add(struct sn_weight *to, const struct sn_weight *other);
 
-/** How evenly the threads share an entity's exclusive CPU time. Only threads with CPU time in this
- *  profile count. */
+/** How evenly the threads share an entity's exclusive CPU time. Threads with less than a hundredth
+ * of the busiest thread's CPU time are helpers and do not count. */
 struct sn_spread {
 	uint32_t threads; /* that spent time in it */
 	double deviation; /* standard deviation over mean, all threads of the profile; NaN for one

@@ -80,7 +80,10 @@ static void tree_row_names(struct walk *w, const struct sn_tree_node *node)
 		&program->functions.items[is_loop ? loop->function : node->index];
 	struct sn_text path = { 0 };
 
-	sn_text_add_repeated(&path, ' ', node->depth < 60 ? 2 * (node->depth - 1) : 118);
+	/* One blank a level; very deep paths tell their depth in figures. */
+	sn_text_add_repeated(&path, ' ', node->depth <= 32 ? node->depth - 1 : 32);
+	if (node->depth > 32)
+		sn_text_addf(&path, "(%u) ", node->depth);
 	sn_text_add(&path, is_loop ? "loop " : "");
 	sn_text_add(&path, is_loop ? loop->label : function->name);
 	sn_table_set_text(w->table, R_KIND, is_loop ? "loop" : "function");

@@ -121,23 +121,38 @@ for words, code in ((['show', 'nothing', 'run'], 2), (['show', 'functions', 'no-
     t.check(got.returncode == code and got.stderr.count('\n') == 1 and not got.stdout,
             ' '.join(words) + ': one sentence', got)
 
+# what was cut short anywhere is shown as far as it goes, and nothing crashes
+import glob, os, shutil
+data = glob.glob('run/*.data')[0]
+size = os.path.getsize(data)
+good, words = True, ''
+for part in (0, 1, 100, 4096, 5000, size // 7, size // 2, size - 1000, size - 1):
+    shutil.rmtree('cut', ignore_errors=True)
+    shutil.copytree('run', 'cut')
+    os.truncate('cut/' + os.path.basename(data), min(part, size))
+    for view in ('summary', 'functions', 'tree', 'waits', 'samples'):
+        got = t.run('show', view, 'cut')
+        if got.returncode not in (0, 3, 5) or (got.returncode and got.stderr.count('\n') != 1):
+            good, words = False, f'{part} {view}: {got.returncode} {got.stderr}'
+t.check(good, 'an experiment cut short is shown as far as it goes', words)
+
 doctor = t.run('doctor', shapes, '--format', 'json')
 t.equal(doctor.returncode, 0, 'doctor')
 checks = {row['check']: row for row in json.loads(doctor.stdout)['rows']}
 t.equal(checks['program-lines']['state'], 'ok', 'doctor sees the line tables')
 t.check(all(row['remedy'] for row in checks.values() if row['state'] != 'ok'), 'a remedy for each fault')
 
-# one run each: no verdict; three each of the same program: a stated rate, and no finding at 0.1 %
+# one run each: no verdict; four each: a verdict, and a stated rate
 one = t.run('diff', 'run', 'run', '--format', 'json')
 answer = json.loads(one.stdout)
 t.check(one.returncode == 0 and answer['false_alarm_rate'] is None and
         all(row['verdict'] in ('repeat', 'small') for row in answer['rows']), 'one run each: repeat')
-for number in range(6):
-    t.run('record', '-o', f'r{number}', shapes, '500' if number < 3 else '850')
-changed = t.run('diff', 'r0', 'r1', 'r2', ':', 'r3', 'r4', 'r5', '--format', 'json')
+for number in range(8):
+    t.run('record', '-o', f'r{number}', shapes, '400' if number < 4 else '1600')
+changed = t.run('diff', 'r0', 'r1', 'r2', 'r3', ':', 'r4', 'r5', 'r6', 'r7', '--format', 'json')
 answer = json.loads(changed.stdout)
 verdicts = {row['name']: row['verdict'] for row in answer['rows'] if row['kind'] == 'function'}
-t.check(changed.returncode == 1 and verdicts.get('nest') == 'slower', 'a change by two thirds is found',
+t.check(changed.returncode == 1 and verdicts.get('nest') == 'slower', 'a fourfold change is found',
         verdicts)
 t.equal(answer['false_alarm_rate'], 0.05, 'the rate of false alarms is stated')
 t.done()

@@ -90,6 +90,8 @@ TEST(time_below_mpi_is_mpi_but_not_that_of_callbacks)
 		  SN_CATEGORY_MPI);
 	CHECK_INT(CLASS(LIBC("poll"), MPI("MPI_Recv"), BINARY("f")).system, SN_CATEGORY_MPI);
 	CHECK(CLASS(MPI("MPI_Recv"), BINARY("f")).is_spin);
+	CHECK(!CLASS(MPI("opal_init"), MPI("PMPI_Init"), BINARY("f")).is_spin);
+	CHECK(!CLASS(MPI("progress"), LIBC("start_thread")).is_spin);
 	CHECK_INT(CLASS(BINARY("reduce"), MPI("MPI_Reduce"), BINARY("f")).user, SN_CATEGORY_BINARY);
 }
 
