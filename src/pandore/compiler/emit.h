@@ -29,6 +29,7 @@ struct sn_pnd_emitter {
 	int indent;
 	int temp_count, nest_count;
 	unsigned nest_mark;
+	struct sn_nest *nest; /* scratch: the one written now */
 	const struct sn_pnd_phase *phase;
 	SN_VEC(struct sn_pnd_site) sites;
 	SN_VEC(struct sn_pnd_point) points; /* by statement id */

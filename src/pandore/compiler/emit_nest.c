@@ -630,11 +630,16 @@ static void add_sites(struct nest_emitter *ne)
 
 bool sn_pnd_emit_nest(struct sn_pnd_emitter *em, const struct sn_pnd_stmt *loop)
 {
-	struct sn_nest *nest = sn_arena_new(em->arena, struct sn_nest);
-	struct nest_emitter ne = { em, nest, em->nest_count };
+	struct nest_emitter ne = { em, NULL, em->nest_count };
+	struct sn_nest *nest;
 
 	if (em->options->check)
 		return false;
+	if (!em->nest)
+		em->nest = sn_arena_new(em->arena, struct sn_nest);
+	else
+		memset(em->nest, 0, sizeof(*em->nest));
+	ne.nest = nest = em->nest;
 	if (!sn_nest_plan(nest, em->program, loop, ++em->nest_mark)) {
 		sn_pnd_remark(em->program->diags, nest->refusal_pos, 1,
 			      "this loop nest is translated by the naive scheme: %s",

@@ -1,7 +1,7 @@
 /**
  * From the bytes of a Pandore source to preprocessed tokens.
  *
- * The preprocessor is ours (docs/decisions: columns stay right, no process is started, a source
+ * The preprocessor is ours (columns stay right, no process is started, a source
  * that is hostile can name no compiler option): object-like and function-like macros without # and
  * ##, #include "..." (read as part of the program), #include <...> (left to the C compiler, for the
  * host), conditionals, and line markers. Tokens of the host's main() pass through as well; they

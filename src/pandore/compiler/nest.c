@@ -1,8 +1,6 @@
 /* Reading a loop nest: loops, assignments, references, affine forms. */
 #include "pandore/compiler/nest.h"
 
-#include <string.h>
-
 #include "pandore/compiler/dependence.h"
 
 enum { COEFFICIENT_MAX = 1 << 30 };
@@ -298,11 +296,15 @@ static bool collect_for(struct sn_nest *nest, const struct sn_pnd_stmt *s, int p
 
 /* ---- references ---- */
 
-static void read_subs(const struct sn_nest *nest, const struct sn_pnd_expr *e, int loop,
-		      struct sn_affine *subs)
+static struct sn_affine *read_subs(const struct sn_nest *nest, const struct sn_pnd_expr *e,
+				   int loop)
 {
+	struct sn_affine *subs =
+		sn_arena_array(nest->program->arena, struct sn_affine, (size_t)e->arg_count);
+
 	for (int d = 0; d < e->arg_count; d++)
 		subs[d] = affine_of(nest, e->args[d], loop);
+	return subs;
 }
 
 static bool collect_refs(struct sn_nest *nest, const struct sn_pnd_expr *e,
@@ -330,7 +332,7 @@ static bool collect_refs(struct sn_nest *nest, const struct sn_pnd_expr *e,
 					     .order = order,
 					     .assign = assign,
 					     .span_loop = -1 };
-		read_subs(nest, e, loop, ref->subs);
+		ref->subs = read_subs(nest, e, loop);
 		return true;
 	}
 	for (int i = 0; i < 3 + e->arg_count; i++)
@@ -355,7 +357,7 @@ static bool collect_assign(struct sn_nest *nest, const struct sn_pnd_stmt *s, in
 		if (s->lhs->args[d]->has_distributed)
 			return refuse(nest, s->lhs->pos, "a subscript reads a distributed array");
 	if (s->lhs->var->is_distributed)
-		read_subs(nest, s->lhs, loop, a->subs);
+		a->subs = read_subs(nest, s->lhs, loop);
 	return collect_refs(nest, s->rhs, s, loop, s->id, needs);
 }
 
@@ -389,7 +391,6 @@ static bool collect(struct sn_nest *nest, const struct sn_pnd_stmt *s, int loop,
 bool sn_nest_plan(struct sn_nest *nest, const struct sn_pnd_program *program,
 		  const struct sn_pnd_stmt *root, unsigned mark)
 {
-	memset(nest, 0, sizeof(*nest));
 	nest->program = program;
 	nest->mark = mark;
 	if (!mark_written(nest, root) || !collect(nest, root, -1, false))

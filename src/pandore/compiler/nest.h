@@ -59,7 +59,7 @@ struct sn_nest_loop {
 struct sn_nest_assign {
 	const struct sn_pnd_stmt *stmt;
 	int loop, order;
-	struct sn_affine subs[SN_PND_RANK_MAX]; /* of a distributed target */
+	struct sn_affine *subs; /* of a distributed target, one a dimension */
 };
 
 struct sn_nest_ref {
@@ -67,10 +67,10 @@ struct sn_nest_ref {
 	const struct sn_pnd_stmt *stmt; /* the assignment, or the if whose condition it is in */
 	int loop, order;
 	int assign; /* who needs it: the owner of this assignment's target; -1: every node */
-	struct sn_affine subs[SN_PND_RANK_MAX];
-	int level;     /* messages stand inside the loops of depth 1..level */
-	int span_loop; /* ... and at the start of this loop's spans; -1: not */
-	bool is_local; /* always where it is needed */
+	struct sn_affine *subs; /* one a dimension */
+	int level;		/* messages stand inside the loops of depth 1..level */
+	int span_loop;		/* ... and at the start of this loop's spans; -1: not */
+	bool is_local;		/* always where it is needed */
 	int site;
 };
 
@@ -87,7 +87,8 @@ struct sn_nest {
 	struct sn_pnd_pos refusal_pos;
 };
 
-/** Reads and plans the nest. False with `refusal` set if it must stay naive. */
+/** Reads and plans the nest, which the caller gives zeroed. False with `refusal` set if it must
+ * stay naive. */
 bool sn_nest_plan(struct sn_nest *nest, const struct sn_pnd_program *program,
 		  const struct sn_pnd_stmt *root, unsigned mark);
 

@@ -70,6 +70,7 @@ enum {
 	ROW_STEP = 120,
 	MARGIN = 40,
 	TITLE_HEIGHT = 30,
+	CAPTION_HEIGHT = 20,
 	ROWS_MAX = 32,
 	ARCS_LABELLED_MAX = 16,
 };
@@ -121,7 +122,7 @@ static double height_of(const struct layout *l)
 {
 	int rows = l->row_count ? l->row_count : 1;
 
-	return TITLE_HEIGHT + 2 * MARGIN + (rows - 1) * ROW_STEP + BOX_HEIGHT;
+	return TITLE_HEIGHT + 2 * MARGIN + (rows - 1) * ROW_STEP + BOX_HEIGHT + CAPTION_HEIGHT;
 }
 
 static double box_x(const struct layout *l, int column)
@@ -180,8 +181,10 @@ static void draw_arc(FILE *out, const struct layout *l, const struct sn_comm_arc
 		"<path d=\"M%.1f %.1f Q%.1f %.1f %.1f %.1f\" fill=\"none\" stroke=\"#2458a8\" "
 		"stroke-width=\"%.2f\" stroke-opacity=\"0.8\" marker-end=\"url(#tip)\"/>\n",
 		x0, y0, mx, my + bend * 0.2, x1, y1, 0.6 + 3.4 * share);
-	if (label)
-		svg_text(out, x0 + (mx - x0) * 0.8, y0 + (my - y0) * 0.8 - 3, 10, label);
+	if (label && from_row == to_row)
+		svg_text(out, mx, my - (bend < 0 ? 3 : -10), 10, label);
+	else if (label) /* near its source: lines cross in the middle */
+		svg_text(out, x0 + (x1 - x0) * 0.22, y0 + (y1 - y0) * 0.22, 10, label);
 }
 
 /* "128 messages on each of 6 arcs", if the arcs have few different values. */
@@ -227,8 +230,10 @@ static void draw_panel(FILE *out, const struct sn_comm_graph *g, struct layout *
 {
 	double largest = largest_value(g, value);
 	char text[256], label[64];
+	bool is_said, has_room = g->arcs.count <= ARCS_LABELLED_MAX;
 
 	describe(g, value, text, sizeof(text));
+	is_said = sn_starts_with(text, "messages: "); /* the caption gives every value */
 	svg_text(out, l->left + width_of(l) / 2, l->top + height_of(l) - 8, 12, text);
 	for (size_t i = 0; i < g->arcs.count; i++) {
 		const struct sn_comm_arc *arc = &g->arcs.items[i];
@@ -239,7 +244,7 @@ static void draw_panel(FILE *out, const struct sn_comm_graph *g, struct layout *
 		value_text(v, value, label, sizeof(label));
 		draw_arc(out, l, arc, row_of(l, arc->source_variable),
 			 row_of(l, arc->target_variable), share,
-			 g->arcs.count <= ARCS_LABELLED_MAX && share >= 0.1 ? label : NULL);
+			 has_room && !is_said && share >= 0.1 ? label : NULL);
 	}
 	for (size_t i = 0; i < g->arcs.count; i++) {
 		const struct sn_comm_arc *arc = &g->arcs.items[i];

@@ -106,7 +106,7 @@ void pd_net_send(int to, struct pd_header header, const void *bytes, size_t coun
 		requests = must(realloc(requests, (size_t)sending_capacity * sizeof(*requests)));
 		completed = must(realloc(completed, (size_t)sending_capacity * sizeof(*completed)));
 	}
-	if (count > CHUNK_BYTES)
+	if (count > CHUNK_BYTES - sizeof(header))
 		pd_die("a message of %zu bytes is too long for MPI", count);
 	s = &sendings[sending_count];
 	s->bytes = must(malloc(sizeof(header) + count));
@@ -128,13 +128,13 @@ struct pd_header pd_net_receive(int from, void *bytes, size_t count, uint64_t *w
 		buffer = must(realloc(buffer, whole * 2));
 		buffer_bytes = whole * 2;
 	}
-	MPI_Probe(rank_of(from), TAG, MPI_COMM_WORLD, &status);
+	MPI_Recv(buffer, (int)(buffer_bytes > CHUNK_BYTES ? CHUNK_BYTES : buffer_bytes), MPI_BYTE,
+		 rank_of(from), TAG, MPI_COMM_WORLD, &status);
 	MPI_Get_count(&status, MPI_BYTE, &got);
 	if ((size_t)got != whole)
 		pd_die("process %d expected %zu bytes from process %d and got %d; the nodes have "
 		       "gone different ways",
 		       me, whole, from, got);
-	MPI_Recv(buffer, got, MPI_BYTE, rank_of(from), TAG, MPI_COMM_WORLD, &status);
 	if (waited)
 		*waited += __builtin_ia32_rdtsc() - start;
 	memcpy(&header, buffer, sizeof(header));
