@@ -20,7 +20,8 @@ static float g(float down, float up)
 	return (down + up) * 0.5f;
 }
 
-/* Each rank owns rows low..high - 1. The row below is needed as it was, the row above as it becomes. */
+/* Each rank owns rows low..high - 1. The row below is needed as it was, the row above as it
+ * becomes. */
 static void rows(int rank, int size)
 {
 	int low = rank * N / size, high = (rank + 1) * N / size;
@@ -61,7 +62,8 @@ static void columns(int rank, int size)
 		float *out = buffer + to * width * width;
 
 		for (int i = 0; i < width && to != rank; i++)
-			memcpy(out + i * width, &A[to * width + i][low], sizeof(float) * (size_t)width);
+			memcpy(out + i * width, &A[to * width + i][low],
+			       sizeof(float) * (size_t)width);
 		if (to != rank)
 			MPI_Isend(out, width * width, MPI_FLOAT, to, 2, MPI_COMM_WORLD,
 				  &request[requests++]);
@@ -73,7 +75,8 @@ static void columns(int rank, int size)
 			continue;
 		MPI_Recv(in, width * width, MPI_FLOAT, from, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 		for (int i = 0; i < width; i++)
-			memcpy(&A[low + i][from * width], in + i * width, sizeof(float) * (size_t)width);
+			memcpy(&A[low + i][from * width], in + i * width,
+			       sizeof(float) * (size_t)width);
 	}
 	for (int i = low; i < high; i++)
 		for (int j = 0; j < N; j++)
