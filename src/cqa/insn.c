@@ -155,7 +155,8 @@ static void remove_set(struct sn_insn *insn, uint32_t units, float count)
 		if (insn->sets[i].units != units)
 			continue;
 		insn->sets[i].count -= count;
-		if (insn->sets[i].count <= 0.01F)
+		/* a scaled count (see zen5.tsv) leaves no rest either */
+		if (insn->sets[i].count <= 0.2F)
 			insn->sets[i] = insn->sets[--insn->set_count];
 		return;
 	}

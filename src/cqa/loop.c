@@ -1,0 +1,288 @@
+#include "cqa/loop.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "code/decode.h"
+#include "cqa/effects.h"
+
+enum { INSTRUCTIONS_MAX = 20000, UNION_BLOCKS_MAX = 4096 };
+
+/* The model's machine has the memory side of its kind; calibrated values take their place.
+ * Sustained load bandwidth of one core, bytes per core cycle. */
+struct sn_bandwidths sn_bandwidths_of(const struct sn_machine *machine)
+{
+	struct sn_bandwidths out = { { INFINITY, 28, 10, 4 } };
+
+	if (machine->rules.vendor == SN_VENDOR_AMD)
+		out = (struct sn_bandwidths){ { INFINITY, 28, 14, 6 } };
+	return out;
+}
+
+static bool is_own_block(const struct sn_loop *loop, const struct sn_block *block)
+{
+	return block->loop == (int32_t)loop->index;
+}
+
+static uint32_t collect_blocks(const struct sn_loop *loop, uint32_t *blocks, uint32_t room)
+{
+	const struct sn_function *function = loop->function;
+	uint32_t count = 0;
+
+	for (uint32_t r = 0; r < loop->range_count; r++) {
+		const struct sn_block *first =
+			sn_function_block_at(function, loop->ranges[r].first_link_addr);
+		uint32_t i = first ? (uint32_t)(first - function->blocks) : function->block_count;
+
+		for (; i < function->block_count &&
+		       function->blocks[i].link_addr < loop->ranges[r].end_link_addr;
+		     i++) {
+			if (!is_own_block(loop, &function->blocks[i]))
+				continue;
+			if (count < room)
+				blocks[count] = i;
+			count++;
+		}
+	}
+	return count;
+}
+
+struct paths {
+	SN_VEC(uint32_t) blocks; /* of all paths, one behind the other */
+	uint32_t ends[SN_CQA_PATHS_MAX];
+	uint32_t count;
+	bool overflows;
+};
+
+struct step {
+	uint32_t block, next;
+};
+
+/* All ways from the header back to it, depth first without recursion. */
+static void enumerate_paths(const struct sn_loop *loop, uint32_t header, uint32_t block_count,
+			    struct paths *out)
+{
+	const struct sn_function *function = loop->function;
+	SN_VEC(struct step) stack = { 0 };
+	uint64_t steps = 0;
+
+	sn_vec_push(&stack, (struct step){ header, 0 });
+	while (stack.count && !out->overflows) {
+		size_t top = stack.count - 1;
+		const struct sn_block *block = &function->blocks[stack.items[top].block];
+		uint32_t successor;
+
+		if (stack.items[top].next == block->successor_count || stack.count > block_count ||
+		    ++steps > 20000) {
+			out->overflows |= steps > 20000;
+			stack.count--;
+			continue;
+		}
+		successor = function->successors[block->first_successor + stack.items[top].next++];
+		if (successor == header) {
+			if (out->count == SN_CQA_PATHS_MAX) {
+				out->overflows = true;
+				break;
+			}
+			for (size_t i = 0; i < stack.count; i++)
+				sn_vec_push(&out->blocks, stack.items[i].block);
+			out->ends[out->count++] = (uint32_t)out->blocks.count;
+		} else if (is_own_block(loop, &function->blocks[successor])) {
+			sn_vec_push(&stack, (struct step){ successor, 0 });
+		}
+	}
+	sn_vec_free(&stack);
+}
+
+struct decoding {
+	const struct sn_machine *machine;
+	const struct sn_structure *structure;
+	uint64_t origin_link_addr; /* offsets count from here, so that alignment is kept */
+	SN_VEC(struct sn_insn) insns;
+	struct sn_x87_stack x87;
+	size_t undecoded;
+	bool has_calls;
+};
+
+static void decode_code_block(struct decoding *d, const struct sn_block *block)
+{
+	size_t available, at = 0;
+	const uint8_t *bytes = sn_structure_bytes(d->structure, block->link_addr, &available);
+
+	if (available > block->size_bytes)
+		available = block->size_bytes;
+	while (bytes && at < available && d->insns.count < INSTRUCTIONS_MAX) {
+		ZydisDecodedInstruction decoded;
+		ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
+		struct sn_insn insn;
+
+		if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(sn_decoder(), bytes + at, available - at,
+							 &decoded, operands))) {
+			d->undecoded += available - at;
+			return;
+		}
+		sn_insn_fill(d->machine, &decoded, operands, &d->x87, &insn);
+		insn.offset = (uint32_t)(block->link_addr + at - d->origin_link_addr);
+		d->has_calls |= insn.is_call;
+		sn_vec_push(&d->insns, insn);
+		at += decoded.length;
+	}
+}
+
+static struct sn_cqa_block decode_path(struct decoding *d, const struct sn_function *function,
+				       const uint32_t *blocks, size_t count, struct sn_arena *arena)
+{
+	struct sn_cqa_block out = { 0 };
+
+	d->insns.count = 0;
+	for (uint8_t i = 0; i < 8; i++)
+		d->x87.at[i] = i;
+	for (size_t i = 0; i < count; i++)
+		decode_code_block(d, &function->blocks[blocks[i]]);
+	out.count = d->insns.count;
+	out.insns = sn_arena_array(arena, struct sn_insn, out.count + 1);
+	if (out.count)
+		memcpy(out.insns, d->insns.items, out.count * sizeof(struct sn_insn));
+	out.x87_end = d->x87;
+	for (size_t i = 0; i < out.count; i++)
+		if (out.insns[i].offset + out.insns[i].length > out.bytes)
+			out.bytes = out.insns[i].offset + out.insns[i].length;
+	sn_cqa_block_finish(d->machine, &out);
+	return out;
+}
+
+/* The dependence runs through FP arithmetic in a register, or through memory. */
+static void classify_chain(const struct sn_machine *machine, struct sn_cqa_path *path,
+			   struct sn_arena *arena)
+{
+	struct sn_chain chain;
+
+	if (path->estimate.bounds[SN_BOUND_LATENCY] <= 1.5)
+		return;
+	chain = sn_bound_latency(machine, &path->block, arena, true);
+	path->chain_is_through_memory = chain.through_memory;
+	for (size_t i = 0; i < path->block.count; i++) {
+		struct sn_fp_operation operation;
+
+		if (chain.is_member[i] && !chain.through_memory &&
+		    sn_fp_operation_of(&path->block.insns[i], &operation))
+			path->chain_is_reduction = true;
+	}
+}
+
+static void estimate_levels(const struct sn_bandwidths *bandwidths, struct sn_cqa_path *path)
+{
+	path->level_cycles[SN_LEVEL_L1] = path->estimate.cycles;
+	for (unsigned level = SN_LEVEL_L2; level < SN_LEVEL_COUNT; level++) {
+		double moved = path->metrics.bytes_from_memory / bandwidths->bytes_per_cycle[level];
+
+		path->level_cycles[level] = moved > path->level_cycles[level - 1]
+						    ? moved
+						    : path->level_cycles[level - 1];
+	}
+}
+
+static void analyse_path(const struct sn_machine *machine, const struct sn_bandwidths *bandwidths,
+			 struct sn_cqa_path *path, struct sn_arena *arena)
+{
+	sn_cqa_estimate(machine, &path->block, false, arena, &path->estimate);
+	sn_metrics_of(machine, &path->block, arena, &path->metrics);
+	classify_chain(machine, path, arena);
+	sn_cqa_variants(machine, path, arena);
+	estimate_levels(bandwidths, path);
+}
+
+/* Time adds up over paths, so cycles are averaged and speed-ups follow from the sums. */
+static void summarise(struct sn_cqa_loop *out)
+{
+	double n = out->path_count;
+
+	for (uint32_t i = 0; i < out->path_count; i++) {
+		const struct sn_cqa_path *path = &out->paths[i];
+		double cycles = path->estimate.cycles;
+
+		out->cycles += cycles / n;
+		if (!i || cycles < out->cycles_min)
+			out->cycles_min = cycles;
+		if (!i || cycles > out->cycles_max) {
+			out->cycles_max = cycles;
+			out->bottleneck = path->estimate.bottleneck;
+		}
+		for (unsigned k = 0; k < SN_LEVEL_COUNT; k++)
+			out->level_cycles[k] += path->level_cycles[k] / n;
+		for (unsigned k = 0; k < SN_VARIANT_COUNT; k++) {
+			const struct sn_cqa_variant *variant = &path->variants[k];
+
+			out->variants[k].is_applicable |= variant->is_applicable;
+			out->variants[k].cycles +=
+				(variant->is_applicable ? variant->cycles : cycles) / n;
+		}
+		out->estimated_instructions += path->estimate.estimated_instructions;
+	}
+	for (unsigned k = 0; k < SN_VARIANT_COUNT; k++)
+		out->variants[k].speedup =
+			out->variants[k].is_applicable && out->variants[k].cycles > 0
+				? out->cycles / out->variants[k].cycles
+				: NAN;
+}
+
+static uint32_t header_block(const struct sn_loop *loop)
+{
+	const struct sn_block *block = sn_function_block_at(loop->function, loop->header_link_addr);
+
+	return block ? (uint32_t)(block - loop->function->blocks) : UINT32_MAX;
+}
+
+void sn_cqa_loop_analyse(const struct sn_machine *machine, const struct sn_structure *structure,
+			 const struct sn_loop *loop, const struct sn_bandwidths *bandwidths,
+			 struct sn_cqa_loop *out)
+{
+	uint32_t blocks[UNION_BLOCKS_MAX], header = header_block(loop), start = 0;
+	uint32_t block_count = collect_blocks(loop, blocks, UNION_BLOCKS_MAX);
+	struct paths paths = { 0 };
+	struct decoding decoding = { .machine = machine,
+				     .structure = structure,
+				     .origin_link_addr = loop->ranges[0].first_link_addr & ~63ULL };
+
+	memset(out, 0, sizeof(*out));
+	out->loop = loop;
+	if (header == UINT32_MAX || !block_count || block_count > UNION_BLOCKS_MAX) {
+		out->not_analysed = block_count > UNION_BLOCKS_MAX
+					    ? "more than 4096 blocks"
+					    : "its code could not be decoded";
+		return;
+	}
+	if (!loop->is_irreducible && loop->is_innermost)
+		enumerate_paths(loop, header, block_count, &paths);
+	out->is_union = !paths.count || paths.overflows;
+	out->path_count = out->is_union ? 1 : paths.count;
+	out->paths = sn_arena_array(&out->arena, struct sn_cqa_path, out->path_count);
+	for (uint32_t i = 0; i < out->path_count; i++) {
+		struct sn_cqa_path *path = &out->paths[i];
+
+		if (out->is_union)
+			path->block = decode_path(&decoding, loop->function, blocks, block_count,
+						  &out->arena);
+		else
+			path->block =
+				decode_path(&decoding, loop->function, paths.blocks.items + start,
+					    paths.ends[i] - start, &out->arena);
+		start = out->is_union ? 0 : paths.ends[i];
+		if (path->block.count)
+			analyse_path(machine, bandwidths, path, &out->arena);
+	}
+	out->has_calls = decoding.has_calls;
+	out->undecoded_bytes = decoding.undecoded;
+	if (!out->paths[0].block.count)
+		out->not_analysed = "its code could not be decoded";
+	else
+		summarise(out);
+	sn_vec_free(&paths.blocks);
+	sn_vec_free(&decoding.insns);
+}
+
+void sn_cqa_loop_free(struct sn_cqa_loop *result)
+{
+	sn_arena_free(&result->arena);
+	memset(result, 0, sizeof(*result));
+}

@@ -1,0 +1,80 @@
+/**
+ * The static quality of a loop of a binary: cycles per iteration for each path through it, what
+ * limits them, what they would be if the code were cleaned or vectorized, and its metrics.
+ *
+ * Cycles are core cycles for one pass over the machine code's body (which may be several source
+ * iterations: see sn_loop.unroll). Speed-ups are ratios of time for the same source work.
+ */
+#ifndef SN_CQA_LOOP_H
+#define SN_CQA_LOOP_H
+
+#include "code/structure.h"
+#include "cqa/cqa.h"
+#include "cqa/metrics.h"
+
+enum { SN_CQA_PATHS_MAX = 8 };
+
+enum sn_variant {
+	SN_VARIANT_CLEAN,	  /* only FP arithmetic, FP memory and moves, and loop control */
+	SN_VARIANT_FP_VECTOR,	  /* FP arithmetic at full width, memory still scalar */
+	SN_VARIANT_FULL_VECTOR,	  /* memory too, where the stride allows */
+	SN_VARIANT_NO_DEPENDENCE, /* without the loop-carried dependence */
+	SN_VARIANT_NEXT,	  /* without the first bottleneck */
+	SN_VARIANT_COUNT
+};
+
+/** "clean", "fp_vector", "full_vector", "no_dependence", "next_bottleneck". */
+extern const char *const sn_variant_names[SN_VARIANT_COUNT];
+
+struct sn_cqa_variant {
+	bool is_applicable; /* false: nothing to change, or not an FP loop */
+	double cycles;	    /* for the work of one pass of the original */
+	double speedup;	    /* original / variant, at least 1 */
+};
+
+enum sn_level { SN_LEVEL_L1, SN_LEVEL_L2, SN_LEVEL_L3, SN_LEVEL_RAM, SN_LEVEL_COUNT };
+
+struct sn_cqa_path {
+	struct sn_cqa_block block; /* in the result's arena */
+	struct sn_cqa_estimate estimate;
+	struct sn_metrics metrics;
+	struct sn_cqa_variant variants[SN_VARIANT_COUNT];
+	double level_cycles[SN_LEVEL_COUNT];
+	bool chain_is_reduction;      /* the dependence is an FP accumulation in a register */
+	bool chain_is_through_memory; /* a value stored in one pass is loaded in a later one */
+};
+
+struct sn_cqa_loop {
+	const struct sn_loop *loop; /* borrowed */
+	struct sn_arena arena;	    /* owns the paths */
+	const char *not_analysed;   /* why, or NULL; then there are no paths */
+	uint32_t path_count;	    /* analysed */
+	bool is_union;		    /* too many paths: one estimate over all blocks */
+	bool has_calls;
+	struct sn_cqa_path *paths;
+	/* over the paths, each weighing the same */
+	double cycles, cycles_min, cycles_max;
+	double level_cycles[SN_LEVEL_COUNT];
+	struct sn_cqa_variant variants[SN_VARIANT_COUNT];
+	enum sn_bound bottleneck; /* of the costliest path */
+	size_t estimated_instructions, undecoded_bytes;
+};
+
+/** Bytes per core cycle that a core gets from each level (index SN_LEVEL_L2..RAM used). */
+struct sn_bandwidths {
+	double bytes_per_cycle[SN_LEVEL_COUNT];
+};
+struct sn_bandwidths sn_bandwidths_of(const struct sn_machine *machine);
+
+/** Analyses one loop, whose function must be prepared (SN_PREPARE_CODE). Nested loops' blocks are
+ *  left out. Never fails: what cannot be analysed says why. Free with sn_cqa_loop_free. */
+void sn_cqa_loop_analyse(const struct sn_machine *machine, const struct sn_structure *structure,
+			 const struct sn_loop *loop, const struct sn_bandwidths *bandwidths,
+			 struct sn_cqa_loop *out);
+void sn_cqa_loop_free(struct sn_cqa_loop *result);
+
+/** What a variant would cost; see docs/method/cqa.md. */
+void sn_cqa_variants(const struct sn_machine *machine, struct sn_cqa_path *path,
+		     struct sn_arena *arena);
+
+#endif

@@ -1,0 +1,331 @@
+/* What a loop would cost if it were cleaned or vectorized: the block is rewritten instruction by
+ * instruction in the model's terms (units, uops, latency), and estimated like any other. */
+#include <math.h>
+#include <string.h>
+
+#include "cqa/loop.h"
+
+const char *const sn_variant_names[SN_VARIANT_COUNT] = { "clean", "fp_vector", "full_vector",
+							 "no_dependence", "next_bottleneck" };
+
+static bool is_loop_control(const struct sn_cqa_block *block, size_t index)
+{
+	const struct sn_insn *last = &block->insns[block->count - 1];
+	const struct sn_insn *insn = &block->insns[index];
+	size_t setter = block->count - 1;
+
+	if (insn == last)
+		return true;
+	if (!last->is_conditional)
+		return false;
+	/* the instruction that sets the flags of the closing branch, and the step of what it looks
+	 * at */
+	while (setter > 0) {
+		bool writes = false;
+
+		setter--;
+		for (unsigned k = 0; k < block->insns[setter].write_count; k++)
+			writes |= block->insns[setter].writes[k] >= SN_RES_FLAG;
+		if (writes)
+			break;
+	}
+	if (index == setter)
+		return true;
+	for (unsigned k = 0; k < block->insns[setter].read_count; k++)
+		for (unsigned w = 0; w < insn->write_count; w++)
+			if (insn->writes[w] < 16 &&
+			    insn->writes[w] == block->insns[setter].reads[k].resource)
+				return true;
+	return false;
+}
+
+static bool is_fp_work(const struct sn_insn *insn)
+{
+	struct sn_fp_operation operation;
+
+	return sn_fp_operation_of(insn, &operation) || sn_is_vector_move(insn);
+}
+
+static struct sn_cqa_block copy_block(const struct sn_cqa_block *block, struct sn_arena *arena)
+{
+	struct sn_cqa_block out = *block;
+
+	out.insns = sn_arena_array(arena, struct sn_insn, block->count + 1);
+	out.count = 0;
+	return out;
+}
+
+static double max_bound(const struct sn_cqa_estimate *estimate)
+{
+	double most = 0;
+
+	for (unsigned i = 0; i < SN_BOUND_COUNT; i++)
+		most = estimate->bounds[i] > most ? estimate->bounds[i] : most;
+	return most;
+}
+
+/* The front end is judged by its width alone: variants have no addresses. */
+static struct sn_cqa_estimate estimate_variant(const struct sn_machine *machine,
+					       const struct sn_cqa_block *block,
+					       struct sn_arena *arena)
+{
+	struct sn_cqa_estimate out;
+	double fused = 0;
+
+	sn_cqa_estimate(machine, block, false, arena, &out);
+	for (size_t i = 0; i < block->count; i++)
+		fused += (double)block->insns[i].fused_uops;
+	out.bounds[SN_BOUND_FRONT_END] = fused / machine->rules.op_cache_width;
+	if (out.bounds[SN_BOUND_FRONT_END] < (double)machine->rules.taken_branch_cycles)
+		out.bounds[SN_BOUND_FRONT_END] = (double)machine->rules.taken_branch_cycles;
+	return out;
+}
+
+static void set_variant(struct sn_cqa_variant *out, double original, double cycles)
+{
+	out->is_applicable = true;
+	out->cycles = cycles < original ? cycles : original;
+	out->speedup = out->cycles > 0 ? original / out->cycles : 1;
+}
+
+static void variant_clean(const struct sn_machine *machine, struct sn_cqa_path *path,
+			  struct sn_arena *arena)
+{
+	struct sn_cqa_block block = copy_block(&path->block, arena);
+	struct sn_cqa_estimate estimate;
+
+	if (!path->metrics.fp_scalar && !path->metrics.fp_packed)
+		return;
+	for (size_t i = 0; i < path->block.count; i++)
+		if (is_fp_work(&path->block.insns[i]) || is_loop_control(&path->block, i))
+			block.insns[block.count++] = path->block.insns[i];
+	estimate = estimate_variant(machine, &block, arena);
+	set_variant(&path->variants[SN_VARIANT_CLEAN], path->estimate.cycles, max_bound(&estimate));
+}
+
+/* "addsd", "mulps" at another width -> the packed VEX form of `bytes` with its row; NULL if none.
+ */
+static const struct sn_row *packed_row(const struct sn_machine *machine, const struct sn_insn *insn,
+				       unsigned bytes)
+{
+	const char *name = ZydisMnemonicGetString(sn_form_mnemonic(insn->form));
+	size_t length = strlen(name);
+	char text[SN_FORM_TEXT_MAX];
+	const char *kind = bytes == 64 ? "z" : bytes == 32 ? "y" : "x";
+	bool is_sqrt = strstr(name, "sqrt") != NULL;
+	sn_form form;
+
+	if (length < 4 || length > 24 || insn->isa == ZYDIS_ISA_EXT_X87)
+		return NULL;
+	snprintf(text, sizeof(text), "%s%.*sp%c %s,%s%s%s", name[0] == 'v' ? "" : "v",
+		 (int)(length - 2), name, name[length - 1], kind, kind, is_sqrt ? "" : ",",
+		 is_sqrt ? "" : kind);
+	if (!sn_form_parse(text, strlen(text), &form))
+		return NULL;
+	return sn_machine_row_exact(machine, form);
+}
+
+static void scale(struct sn_insn *insn, float times)
+{
+	for (unsigned i = 0; i < insn->set_count; i++)
+		insn->sets[i].count *= times;
+	insn->divider_cycles *= times;
+	insn->fused_uops *= times;
+	insn->issued_uops *= times;
+}
+
+static void add_set(struct sn_insn *insn, uint32_t units, float count)
+{
+	if (units && count > 0 && insn->set_count < SN_ROW_SETS_MAX) {
+		insn->sets[insn->set_count++] = (struct sn_unit_set){ units, count };
+		insn->fused_uops += count;
+		insn->issued_uops += count;
+	}
+}
+
+/* Units of an insertion of one element (unpack). */
+static uint32_t shuffle_units(const struct sn_machine *machine)
+{
+	sn_form form;
+	const struct sn_row *row;
+
+	if (!sn_form_parse("unpcklpd x,x", 12, &form))
+		return 0;
+	row = sn_machine_row_exact(machine, form);
+	return row && row->set_count ? row->sets[0].units : 0;
+}
+
+/* The operation at full width; a load that it had folded in stays apart for the caller. */
+static void widen_operation(const struct sn_machine *machine, struct sn_insn *insn, unsigned lanes,
+			    unsigned factor)
+{
+	const struct sn_row *row = packed_row(machine, insn, machine->rules.vector_bytes);
+
+	(void)lanes;
+	if (!row) {
+		scale(insn, (float)factor);
+		return;
+	}
+	insn->set_count = row->set_count;
+	memcpy(insn->sets, row->sets, sizeof(insn->sets));
+	insn->divider_cycles = row->divider_cycles;
+	insn->latency = row->latency;
+	insn->fused_uops = insn->issued_uops = row->uops > 1 ? row->uops : 1;
+	insn->is_512 = machine->rules.vector_bytes == 64;
+	insn->operand_bytes = (uint8_t)machine->rules.vector_bytes;
+}
+
+static const struct sn_access *access_of(const struct sn_accesses *accesses, size_t insn)
+{
+	for (size_t i = 0; i < accesses->count; i++)
+		if (accesses->items[i].insn == insn)
+			return &accesses->items[i];
+	return NULL;
+}
+
+struct widening {
+	const struct sn_machine *machine;
+	const struct sn_accesses *accesses;
+	unsigned factor; /* passes of the original in one of the variant */
+	bool with_memory;
+	uint32_t shuffles;
+};
+
+/* Memory of an instruction that now serves `factor` passes. */
+static void widen_memory(const struct widening *w, struct sn_insn *insn, size_t index)
+{
+	const struct sn_access *access = access_of(w->accesses, index);
+	bool loads = insn->memory[0].is_load, stores = insn->memory[0].is_store;
+	bool is_unit = access && sn_stride_kind_of(access) == SN_STRIDE_UNIT;
+	bool is_same = access && sn_stride_kind_of(access) == SN_STRIDE_ZERO;
+	float times = (float)w->factor;
+
+	if ((w->with_memory && is_unit) || is_same)
+		times = 1;
+	if (loads)
+		add_set(insn, w->machine->load_units, times);
+	if (stores) {
+		add_set(insn, w->machine->store_address_units, times);
+		add_set(insn, w->machine->store_data_units, times);
+	}
+	/* elements are put together or taken apart one by one */
+	if (times > 1)
+		add_set(insn, w->shuffles, times - 1);
+}
+
+static void widen(const struct widening *w, struct sn_insn *insn, size_t index)
+{
+	struct sn_fp_operation operation;
+	bool has_memory = insn->memory_count > 0 && !insn->memory[0].is_vector_index;
+
+	if (sn_fp_operation_of(insn, &operation)) {
+		widen_operation(w->machine, insn, operation.lanes, w->factor);
+		if (has_memory)
+			widen_memory(w, insn, index);
+	} else if (sn_is_vector_move(insn) && has_memory) {
+		insn->set_count = 0;
+		insn->fused_uops = insn->issued_uops = 0;
+		widen_memory(w, insn, index);
+	} else if (insn->category == ZYDIS_CATEGORY_CONVERT) {
+		/* a packed conversion does as much work for each register */
+		scale(insn, w->factor > 2 ? 2 : 1);
+	}
+}
+
+static double widened_cycles(const struct sn_machine *machine, struct sn_cqa_path *path,
+			     struct sn_arena *arena, unsigned factor, bool with_memory)
+{
+	struct sn_accesses accesses = sn_accesses_of(&path->block, arena);
+	struct widening w = { machine, &accesses, factor, with_memory, shuffle_units(machine) };
+	struct sn_cqa_block block = copy_block(&path->block, arena);
+	struct sn_cqa_estimate estimate;
+	double chain;
+
+	for (size_t i = 0; i < path->block.count; i++) {
+		block.insns[i] = path->block.insns[i];
+		widen(&w, &block.insns[i], i);
+	}
+	block.count = path->block.count;
+	estimate = estimate_variant(machine, &block, arena);
+	/* One register now holds `factor` partial sums: the chain is that long once per variant
+	   pass; with scalar memory order and through memory it stays what it was for each element.
+	 */
+	chain = path->estimate.bounds[SN_BOUND_LATENCY] * factor;
+	if (with_memory || !path->chain_is_reduction)
+		chain = path->chain_is_through_memory && !with_memory
+				? chain
+				: path->estimate.bounds[SN_BOUND_LATENCY];
+	estimate.bounds[SN_BOUND_LATENCY] = chain;
+	return max_bound(&estimate) / factor;
+}
+
+/* How many passes one full-width pass covers: by the narrowest FP arithmetic. */
+static unsigned widening_factor(const struct sn_machine *machine, const struct sn_cqa_block *block)
+{
+	unsigned narrowest = 0, element = 0;
+
+	for (size_t i = 0; i < block->count; i++) {
+		struct sn_fp_operation operation;
+		unsigned bytes;
+
+		if (!sn_fp_operation_of(&block->insns[i], &operation) ||
+		    block->insns[i].isa == ZYDIS_ISA_EXT_X87)
+			continue;
+		bytes = operation.lanes * operation.element_bytes;
+		if (!narrowest || bytes < narrowest)
+			narrowest = bytes;
+		if (operation.element_bytes > element)
+			element = operation.element_bytes;
+	}
+	if (!narrowest)
+		return 0;
+	/* mixed precision: the wider element decides */
+	if (narrowest < element)
+		narrowest = element;
+	return machine->rules.vector_bytes / narrowest;
+}
+
+static void variants_vector(const struct sn_machine *machine, struct sn_cqa_path *path,
+			    struct sn_arena *arena)
+{
+	unsigned factor = widening_factor(machine, &path->block);
+	double original = path->estimate.cycles, cycles;
+
+	if (!factor)
+		return;
+	if (factor == 1) {
+		set_variant(&path->variants[SN_VARIANT_FP_VECTOR], original, original);
+		set_variant(&path->variants[SN_VARIANT_FULL_VECTOR], original, original);
+		return;
+	}
+	cycles = widened_cycles(machine, path, arena, factor, false);
+	set_variant(&path->variants[SN_VARIANT_FP_VECTOR], original, cycles);
+	cycles = widened_cycles(machine, path, arena, factor, true);
+	set_variant(&path->variants[SN_VARIANT_FULL_VECTOR], original, cycles);
+}
+
+static void variants_of_bounds(struct sn_cqa_path *path)
+{
+	const struct sn_cqa_estimate *estimate = &path->estimate;
+	double without_latency = 0, next = 0;
+
+	for (unsigned i = 0; i < SN_BOUND_COUNT; i++) {
+		if (i != SN_BOUND_LATENCY && estimate->bounds[i] > without_latency)
+			without_latency = estimate->bounds[i];
+		if (i != estimate->bottleneck && estimate->bounds[i] > next)
+			next = estimate->bounds[i];
+	}
+	set_variant(&path->variants[SN_VARIANT_NO_DEPENDENCE], estimate->cycles, without_latency);
+	set_variant(&path->variants[SN_VARIANT_NEXT], estimate->cycles, next);
+}
+
+void sn_cqa_variants(const struct sn_machine *machine, struct sn_cqa_path *path,
+		     struct sn_arena *arena)
+{
+	memset(path->variants, 0, sizeof(path->variants));
+	if (!path->block.count)
+		return;
+	variant_clean(machine, path, arena);
+	variants_vector(machine, path, arena);
+	variants_of_bounds(path);
+}

@@ -1,0 +1,484 @@
+#include "cqa/view.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "code/decode.h"
+
+enum column {
+	COL_LOOP,
+	COL_LABEL,
+	COL_FUNCTION,
+	COL_MEMBER,
+	COL_FILE,
+	COL_LINE_FIRST,
+	COL_LINE_LAST,
+	COL_ROLE,
+	COL_UNROLL,
+	COL_PATHS,
+	COL_UNION,
+	COL_CALLS,
+	COL_INSTRUCTIONS,
+	COL_CYCLES,
+	COL_CYCLES_MIN,
+	COL_CYCLES_MAX,
+	COL_BOTTLENECK,
+	COL_PORTS,
+	COL_DIVIDER,
+	COL_ISSUE,
+	COL_FRONT,
+	COL_LATENCY,
+	COL_L2,
+	COL_L3,
+	COL_RAM,
+	COL_CLEAN,
+	COL_FP_VECTOR,
+	COL_FULL_VECTOR,
+	COL_NO_DEPENDENCE,
+	COL_NEXT,
+	COL_IPC,
+	COL_FLOP,
+	COL_FLOP_RATE,
+	COL_VECTOR_RATIO,
+	COL_VECTOR_EFFICIENCY,
+	COL_LOAD_RATIO,
+	COL_STORE_RATIO,
+	COL_ADD_RATIO,
+	COL_MUL_RATIO,
+	COL_BYTES_LOADED,
+	COL_BYTES_STORED,
+	COL_INTENSITY,
+	COL_STRIDE_0,
+	COL_STRIDE_1,
+	COL_STRIDE_N,
+	COL_STRIDE_UNKNOWN,
+	COL_INDIRECT,
+	COL_STACK,
+	COL_CONVERSIONS,
+	COL_DIVISIONS,
+	COL_GATHERS,
+	COL_ESTIMATED,
+	COL_WHY_NOT,
+	COL_COUNT
+};
+
+static const struct sn_column columns[COL_COUNT] = {
+	[COL_LOOP] = { "loop", NULL, SN_CELL_TEXT, 0 },
+	[COL_LABEL] = { "label", "loop", SN_CELL_TEXT, 0 },
+	[COL_FUNCTION] = { "function", "function", SN_CELL_TEXT, 0 },
+	[COL_MEMBER] = { "member", NULL, SN_CELL_TEXT, 0 },
+	[COL_FILE] = { "file", NULL, SN_CELL_TEXT, 0 },
+	[COL_LINE_FIRST] = { "line_first", NULL, SN_CELL_INT, 0 },
+	[COL_LINE_LAST] = { "line_last", NULL, SN_CELL_INT, 0 },
+	[COL_ROLE] = { "role", "role", SN_CELL_TEXT, 0 },
+	[COL_UNROLL] = { "unroll", "unroll", SN_CELL_INT, 0 },
+	[COL_PATHS] = { "path_count", "paths", SN_CELL_INT, 0 },
+	[COL_UNION] = { "is_union", NULL, SN_CELL_BOOL, 0 },
+	[COL_CALLS] = { "has_calls", NULL, SN_CELL_BOOL, 0 },
+	[COL_INSTRUCTIONS] = { "instructions", "insns", SN_CELL_INT, 0 },
+	[COL_CYCLES] = { "l1_cycles", "cycles", SN_CELL_REAL, 2 },
+	[COL_CYCLES_MIN] = { "min_cycles", NULL, SN_CELL_REAL, 2 },
+	[COL_CYCLES_MAX] = { "max_cycles", NULL, SN_CELL_REAL, 2 },
+	[COL_BOTTLENECK] = { "bottleneck", "bottleneck", SN_CELL_TEXT, 0 },
+	[COL_PORTS] = { "ports_cycles", NULL, SN_CELL_REAL, 2 },
+	[COL_DIVIDER] = { "divider_cycles", NULL, SN_CELL_REAL, 2 },
+	[COL_ISSUE] = { "issue_cycles", NULL, SN_CELL_REAL, 2 },
+	[COL_FRONT] = { "front_end_cycles", NULL, SN_CELL_REAL, 2 },
+	[COL_LATENCY] = { "latency_cycles", NULL, SN_CELL_REAL, 2 },
+	[COL_L2] = { "l2_cycles", NULL, SN_CELL_REAL, 2 },
+	[COL_L3] = { "l3_cycles", NULL, SN_CELL_REAL, 2 },
+	[COL_RAM] = { "ram_cycles", "RAM cycles", SN_CELL_REAL, 2 },
+	[COL_CLEAN] = { "clean_speedup", "clean", SN_CELL_REAL, 2 },
+	[COL_FP_VECTOR] = { "fp_vector_speedup", "FP vector", SN_CELL_REAL, 2 },
+	[COL_FULL_VECTOR] = { "full_vector_speedup", "full vector", SN_CELL_REAL, 2 },
+	[COL_NO_DEPENDENCE] = { "no_dependence_speedup", NULL, SN_CELL_REAL, 2 },
+	[COL_NEXT] = { "next_bottleneck_speedup", NULL, SN_CELL_REAL, 2 },
+	[COL_IPC] = { "ipc", NULL, SN_CELL_REAL, 2 },
+	[COL_FLOP] = { "flop", NULL, SN_CELL_REAL, 0 },
+	[COL_FLOP_RATE] = { "flop_per_cycle", NULL, SN_CELL_REAL, 2 },
+	[COL_VECTOR_RATIO] = { "vector_share", "vectorized", SN_CELL_SHARE, 0 },
+	[COL_VECTOR_EFFICIENCY] = { "vector_efficiency_share", NULL, SN_CELL_SHARE, 0 },
+	[COL_LOAD_RATIO] = { "vector_load_share", NULL, SN_CELL_SHARE, 0 },
+	[COL_STORE_RATIO] = { "vector_store_share", NULL, SN_CELL_SHARE, 0 },
+	[COL_ADD_RATIO] = { "vector_add_sub_share", NULL, SN_CELL_SHARE, 0 },
+	[COL_MUL_RATIO] = { "vector_mul_share", NULL, SN_CELL_SHARE, 0 },
+	[COL_BYTES_LOADED] = { "loaded_bytes", NULL, SN_CELL_INT, 0 },
+	[COL_BYTES_STORED] = { "stored_bytes", NULL, SN_CELL_INT, 0 },
+	[COL_INTENSITY] = { "flop_per_byte", NULL, SN_CELL_REAL, 3 },
+	[COL_STRIDE_0] = { "stride_0_accesses", NULL, SN_CELL_INT, 0 },
+	[COL_STRIDE_1] = { "stride_1_accesses", NULL, SN_CELL_INT, 0 },
+	[COL_STRIDE_N] = { "stride_n_accesses", NULL, SN_CELL_INT, 0 },
+	[COL_STRIDE_UNKNOWN] = { "stride_unknown_accesses", NULL, SN_CELL_INT, 0 },
+	[COL_INDIRECT] = { "indirect_accesses", NULL, SN_CELL_INT, 0 },
+	[COL_STACK] = { "stack_bytes", NULL, SN_CELL_INT, 0 },
+	[COL_CONVERSIONS] = { "conversions", NULL, SN_CELL_INT, 0 },
+	[COL_DIVISIONS] = { "divisions", NULL, SN_CELL_INT, 0 },
+	[COL_GATHERS] = { "gathers", NULL, SN_CELL_INT, 0 },
+	[COL_ESTIMATED] = { "estimated_instructions", NULL, SN_CELL_INT, 0 },
+	[COL_WHY_NOT] = { "not_analysed", NULL, SN_CELL_TEXT, 0 },
+};
+
+void sn_cqa_table_init(struct sn_table *table)
+{
+	sn_table_init(table, columns, COL_COUNT);
+}
+
+static const struct sn_cqa_path *costliest(const struct sn_cqa_loop *result)
+{
+	const struct sn_cqa_path *path = result->paths;
+
+	for (uint32_t i = 1; i < result->path_count; i++)
+		if (result->paths[i].estimate.cycles > path->estimate.cycles)
+			path = &result->paths[i];
+	return path;
+}
+
+static void add_identity(struct sn_table *table, const struct sn_cqa_loop *result,
+			 const char *member)
+{
+	const struct sn_loop *loop = result->loop;
+
+	sn_table_set_text(table, COL_LOOP, loop->id);
+	sn_table_set_text(table, COL_LABEL, loop->label);
+	sn_table_set_text(table, COL_FUNCTION, loop->function->name);
+	sn_table_set_text(table, COL_MEMBER, member);
+	sn_table_set_text(table, COL_FILE, loop->file);
+	if (loop->line_first) {
+		sn_table_set_int(table, COL_LINE_FIRST, loop->line_first);
+		sn_table_set_int(table, COL_LINE_LAST, loop->line_last);
+	}
+	sn_table_set_text(table, COL_ROLE, sn_loop_role_name((enum sn_loop_role)loop->role));
+	if (loop->unroll)
+		sn_table_set_int(table, COL_UNROLL, loop->unroll);
+	sn_table_set_text(table, COL_WHY_NOT, result->not_analysed);
+}
+
+static void add_metrics(struct sn_table *table, const struct sn_cqa_path *path)
+{
+	const struct sn_metrics *m = &path->metrics;
+
+	sn_table_set_int(table, COL_INSTRUCTIONS, m->instructions);
+	sn_table_set_real(table, COL_IPC, m->instructions / path->estimate.cycles);
+	sn_table_set_real(table, COL_FLOP, m->flops);
+	sn_table_set_real(table, COL_FLOP_RATE, m->flops / path->estimate.cycles);
+	sn_table_set_real(table, COL_VECTOR_RATIO, m->vector_ratio[SN_CLASS_ALL]);
+	sn_table_set_real(table, COL_VECTOR_EFFICIENCY, m->vector_efficiency[SN_CLASS_ALL]);
+	sn_table_set_real(table, COL_LOAD_RATIO, m->vector_ratio[SN_CLASS_LOAD]);
+	sn_table_set_real(table, COL_STORE_RATIO, m->vector_ratio[SN_CLASS_STORE]);
+	sn_table_set_real(table, COL_ADD_RATIO, m->vector_ratio[SN_CLASS_ADD_SUB]);
+	sn_table_set_real(table, COL_MUL_RATIO, m->vector_ratio[SN_CLASS_MUL]);
+	sn_table_set_int(table, COL_BYTES_LOADED, (int64_t)m->bytes_loaded);
+	sn_table_set_int(table, COL_BYTES_STORED, (int64_t)m->bytes_stored);
+	sn_table_set_real(table, COL_INTENSITY, m->arithmetic_intensity);
+	for (unsigned i = 0; i < SN_STRIDE_COUNT; i++)
+		sn_table_set_int(table, COL_STRIDE_0 + i, m->strides[i]);
+	sn_table_set_int(table, COL_STACK, (int64_t)m->stack_bytes);
+	sn_table_set_int(table, COL_CONVERSIONS, m->conversions);
+	sn_table_set_int(table, COL_DIVISIONS, m->divisions);
+	sn_table_set_int(table, COL_GATHERS, m->gathers + m->scatters);
+}
+
+void sn_cqa_table_add(struct sn_table *table, const struct sn_cqa_loop *result, const char *member)
+{
+	const struct sn_cqa_path *path;
+
+	sn_table_add_row(table);
+	add_identity(table, result, member);
+	if (result->not_analysed)
+		return;
+	path = costliest(result);
+	sn_table_set_int(table, COL_PATHS, result->path_count);
+	sn_table_set_int(table, COL_UNION, result->is_union);
+	sn_table_set_int(table, COL_CALLS, result->has_calls);
+	sn_table_set_real(table, COL_CYCLES, result->cycles);
+	sn_table_set_real(table, COL_CYCLES_MIN, result->cycles_min);
+	sn_table_set_real(table, COL_CYCLES_MAX, result->cycles_max);
+	sn_table_set_text(table, COL_BOTTLENECK, sn_bound_names[result->bottleneck]);
+	for (unsigned i = 0; i < SN_BOUND_COUNT; i++)
+		sn_table_set_real(table, COL_PORTS + i, path->estimate.bounds[i]);
+	for (unsigned i = SN_LEVEL_L2; i < SN_LEVEL_COUNT; i++)
+		sn_table_set_real(table, COL_L2 + i - SN_LEVEL_L2, result->level_cycles[i]);
+	for (unsigned i = 0; i < SN_VARIANT_COUNT; i++)
+		sn_table_set_real(table, COL_CLEAN + i, result->variants[i].speedup);
+	sn_table_set_int(table, COL_ESTIMATED, (int64_t)result->estimated_instructions);
+	add_metrics(table, path);
+}
+
+void sn_cqa_summary_add(struct sn_cqa_summary *summary, const struct sn_cqa_loop *result)
+{
+	const struct sn_metrics *m;
+
+	summary->loops++;
+	if (result->not_analysed)
+		return;
+	m = &costliest(result)->metrics;
+	summary->analysed++;
+	summary->paths += result->path_count;
+	summary->regular += m->strides[SN_STRIDE_ZERO] + m->strides[SN_STRIDE_UNIT] +
+			    0.5 * m->strides[SN_STRIDE_N];
+	for (unsigned i = 0; i < SN_STRIDE_COUNT; i++)
+		summary->accesses += m->strides[i];
+	summary->estimated_instructions += result->estimated_instructions;
+	summary->instructions += m->instructions;
+}
+
+double sn_cqa_flow_complexity(const struct sn_cqa_summary *summary)
+{
+	return summary->analysed ? summary->paths / (double)summary->analysed : NAN;
+}
+
+double sn_cqa_array_efficiency(const struct sn_cqa_summary *summary)
+{
+	return summary->accesses > 0 ? summary->regular / summary->accesses : NAN;
+}
+
+/* ---- one loop ---- */
+
+static void print_bar(FILE *out, double part, double whole)
+{
+	int length = whole > 0 ? (int)lround(30 * part / whole) : 0;
+
+	for (int i = 0; i < 30; i++)
+		fputc(i < length ? '#' : ' ', out);
+}
+
+static void add_assembly(const struct sn_structure *structure, const struct sn_loop *loop,
+			 const struct sn_insn *insn, struct sn_text *text)
+{
+	uint64_t link_addr = (loop->ranges[0].first_link_addr & ~63ULL) + insn->offset;
+	size_t available;
+	const uint8_t *bytes = sn_structure_bytes(structure, link_addr, &available);
+
+	sn_text_clear(text);
+	if (bytes)
+		sn_instruction_format(text, SN_SYNTAX_INTEL, bytes, available, link_addr, NULL,
+				      NULL);
+}
+
+static void add_units(const struct sn_machine *machine, const struct sn_insn *insn,
+		      struct sn_text *text)
+{
+	char names[256];
+
+	sn_text_clear(text);
+	for (unsigned i = 0; i < insn->set_count; i++)
+		sn_text_addf(text, "%s%.3gx%s", i ? " " : "", (double)insn->sets[i].count,
+			     sn_units_print(machine, insn->sets[i].units, names));
+	if (insn->is_idiom || insn->is_move_eliminated)
+		sn_text_add(text, "eliminated");
+	if (insn->is_fused_into_previous)
+		sn_text_add(text, " fused");
+}
+
+static void print_instructions(const struct sn_machine *machine,
+			       const struct sn_structure *structure, struct sn_cqa_loop *result,
+			       const struct sn_cqa_path *path, FILE *out)
+{
+	struct sn_chain chain = sn_bound_latency(machine, &path->block, &result->arena, true);
+	struct sn_text assembly = { 0 }, units = { 0 };
+
+	fprintf(out, "\n  latency  chain  instruction%37s units\n", "");
+	for (size_t i = 0; i < path->block.count; i++) {
+		const struct sn_insn *insn = &path->block.insns[i];
+
+		add_assembly(structure, result->loop, insn, &assembly);
+		add_units(machine, insn, &units);
+		fprintf(out, "  %7.4g  %5s  %-47.47s %s%s\n",
+			(double)(insn->latency + insn->load_latency), chain.is_member[i] ? "*" : "",
+			assembly.length ? assembly.chars : "?", units.length ? units.chars : "-",
+			insn->is_estimated ? " (estimated)" : "");
+	}
+	sn_text_free(&assembly);
+	sn_text_free(&units);
+}
+
+static void print_path(const struct sn_machine *machine, const struct sn_structure *structure,
+		       struct sn_cqa_loop *result, uint32_t number, FILE *out)
+{
+	const struct sn_cqa_path *path = &result->paths[number];
+	char units[256];
+
+	if (result->is_union)
+		fprintf(out, "\nAll blocks together (more than %d paths, or not a natural loop)\n",
+			SN_CQA_PATHS_MAX);
+	else if (result->path_count > 1)
+		fprintf(out, "\nPath %u of %u\n", number + 1, result->path_count);
+	fprintf(out, "\n  %.2f cycles a pass, limited by %s\n", path->estimate.cycles,
+		sn_bound_names[path->estimate.bottleneck]);
+	for (unsigned i = 0; i < SN_BOUND_COUNT; i++) {
+		fprintf(out, "  %-10s %8.2f  ", sn_bound_names[i], path->estimate.bounds[i]);
+		print_bar(out, path->estimate.bounds[i], path->estimate.cycles);
+		if (i == SN_BOUND_PORTS && path->estimate.busiest_units)
+			fprintf(out, "  %s",
+				sn_units_print(machine, path->estimate.busiest_units, units));
+		fputc('\n', out);
+	}
+	print_instructions(machine, structure, result, path, out);
+}
+
+static void print_variants(const struct sn_cqa_loop *result, FILE *out)
+{
+	static const char *const titles[SN_VARIANT_COUNT] = {
+		"clean (FP work only)", "FP arithmetic vectorized", "fully vectorized",
+		"without the dependence", "without the first bottleneck"
+	};
+
+	fputs("\nWhat if\n", out);
+	for (unsigned i = 0; i < SN_VARIANT_COUNT; i++)
+		if (result->variants[i].is_applicable)
+			fprintf(out, "  %-30s %8.2f cycles  %.2fx\n", titles[i],
+				result->variants[i].cycles, result->variants[i].speedup);
+		else
+			fprintf(out, "  %-30s not applicable: no FP arithmetic\n", titles[i]);
+}
+
+static void print_metrics(const struct sn_cqa_loop *result, FILE *out)
+{
+	const struct sn_cqa_path *path = costliest(result);
+	const struct sn_metrics *m = &path->metrics;
+
+	fprintf(out,
+		"\nMetrics\n  instructions %u, FLOP %.0f (add/sub %.0f, mul %.0f, FMA %.0f, div "
+		"%.0f, "
+		"sqrt %.0f), IPC %.2f\n",
+		m->instructions, m->flops, m->flops_add_sub, m->flops_mul, m->flops_fma,
+		m->flops_div, m->flops_sqrt, m->instructions / path->estimate.cycles);
+	if (!isnan(m->vector_ratio[SN_CLASS_ALL]))
+		fprintf(out, "  vectorized %.0f %%, vector efficiency %.0f %%\n",
+			100 * m->vector_ratio[SN_CLASS_ALL],
+			100 * m->vector_efficiency[SN_CLASS_ALL]);
+	fprintf(out,
+		"  memory: %.0f bytes loaded, %.0f stored, %.0f on the stack; strides: %u zero, %u "
+		"unit, %u other, %u unknown, %u indirect\n",
+		m->bytes_loaded, m->bytes_stored, m->stack_bytes, m->strides[SN_STRIDE_ZERO],
+		m->strides[SN_STRIDE_UNIT], m->strides[SN_STRIDE_N], m->strides[SN_STRIDE_UNKNOWN],
+		m->strides[SN_STRIDE_INDIRECT]);
+	fprintf(out, "  cycles if data come from L1 %.2f, L2 %.2f, L3 %.2f, RAM %.2f\n",
+		result->level_cycles[SN_LEVEL_L1], result->level_cycles[SN_LEVEL_L2],
+		result->level_cycles[SN_LEVEL_L3], result->level_cycles[SN_LEVEL_RAM]);
+}
+
+static void print_advice(const struct sn_machine *machine, struct sn_cqa_loop *result, FILE *out)
+{
+	sn_advice_list list = { 0 };
+
+	sn_cqa_advise(machine, result, &list);
+	fputs(list.count ? "\nAdvice\n" : "\nAdvice\n  none: nothing in the code stands out\n",
+	      out);
+	for (size_t i = 0; i < list.count; i++) {
+		fprintf(out, "  [%s] %s\n      because: %s",
+			sn_confidence_name(list.items[i].confidence), list.items[i].sentence,
+			list.items[i].evidence);
+		if (!isnan(list.items[i].speedup))
+			fprintf(out, "; expected %.2fx for this loop", list.items[i].speedup);
+		fputc('\n', out);
+	}
+	sn_vec_free(&list);
+}
+
+void sn_cqa_page_text(const struct sn_machine *machine, const struct sn_structure *structure,
+		      struct sn_cqa_loop *result, FILE *out)
+{
+	const struct sn_loop *loop = result->loop;
+	struct sn_text name = { 0 };
+
+	sn_text_add_printable(&name, loop->function->name, strlen(loop->function->name));
+	fprintf(out, "Loop %s in %s, for %s\n  %s, %s%s", loop->label, name.chars, machine->title,
+		loop->id, sn_loop_role_name((enum sn_loop_role)loop->role),
+		loop->unroll > 1 ? "" : "\n");
+	if (loop->unroll > 1)
+		fprintf(out, ", %u source iterations a pass\n", loop->unroll);
+	sn_text_free(&name);
+	if (result->not_analysed) {
+		fprintf(out, "  not analysed: %s\n", result->not_analysed);
+		return;
+	}
+	if (result->estimated_instructions || result->undecoded_bytes)
+		fprintf(out, "  less certain: %zu instructions estimated, %zu bytes not decoded\n",
+			result->estimated_instructions, result->undecoded_bytes);
+	for (uint32_t i = 0; i < result->path_count; i++)
+		print_path(machine, structure, result, i, out);
+	print_variants(result, out);
+	print_metrics(result, out);
+	print_advice(machine, result, out);
+}
+
+static void json_path(const struct sn_machine *machine, const struct sn_structure *structure,
+		      struct sn_cqa_loop *result, const struct sn_cqa_path *path,
+		      struct sn_json *json)
+{
+	struct sn_chain chain = sn_bound_latency(machine, &path->block, &result->arena, true);
+	struct sn_text assembly = { 0 };
+	double busy[SN_UNITS_MAX];
+
+	sn_json_object(json);
+	sn_json_member_double(json, "l1_cycles", path->estimate.cycles);
+	sn_json_member_string(json, "bottleneck", sn_bound_names[path->estimate.bottleneck]);
+	sn_json_key(json, "bounds");
+	sn_json_object(json);
+	for (unsigned i = 0; i < SN_BOUND_COUNT; i++)
+		sn_json_member_double(json, sn_bound_names[i], path->estimate.bounds[i]);
+	sn_json_close(json);
+	sn_ports_distribute(machine, &path->block, busy);
+	sn_json_key(json, "units_cycles");
+	sn_json_object(json);
+	for (unsigned i = 0; i < machine->unit_count; i++)
+		sn_json_member_double(json, machine->unit_names[i], round(busy[i] * 1000) / 1000);
+	sn_json_close(json);
+	sn_json_key(json, "instructions");
+	sn_json_array(json);
+	for (size_t i = 0; i < path->block.count; i++) {
+		const struct sn_insn *insn = &path->block.insns[i];
+		char units[256];
+
+		add_assembly(structure, result->loop, insn, &assembly);
+		sn_json_object(json);
+		sn_json_member_string(json, "text", assembly.length ? assembly.chars : NULL);
+		sn_json_member_double(json, "latency_cycles",
+				      (double)(insn->latency + insn->load_latency));
+		sn_json_member_bool(json, "on_chain", chain.is_member[i]);
+		sn_json_member_bool(json, "is_estimated", insn->is_estimated);
+		sn_json_key(json, "units");
+		sn_json_array(json);
+		for (unsigned k = 0; k < insn->set_count; k++) {
+			sn_json_object(json);
+			sn_json_member_string(json, "any_of",
+					      sn_units_print(machine, insn->sets[k].units, units));
+			sn_json_member_double(json, "count",
+					      round((double)insn->sets[k].count * 1000) / 1000);
+			sn_json_close(json);
+		}
+		sn_json_close(json);
+		sn_json_close(json);
+	}
+	sn_json_close(json);
+	sn_json_close(json);
+	sn_text_free(&assembly);
+}
+
+void sn_cqa_page_json(const struct sn_machine *machine, const struct sn_structure *structure,
+		      struct sn_cqa_loop *result, struct sn_json *json)
+{
+	sn_advice_list list = { 0 };
+
+	sn_json_key(json, "paths");
+	sn_json_array(json);
+	for (uint32_t i = 0; i < result->path_count && !result->not_analysed; i++)
+		json_path(machine, structure, result, &result->paths[i], json);
+	sn_json_close(json);
+	sn_cqa_advise(machine, result, &list);
+	sn_json_key(json, "advice");
+	sn_json_array(json);
+	for (size_t i = 0; i < list.count; i++) {
+		sn_json_object(json);
+		sn_json_member_string(json, "confidence",
+				      sn_confidence_name(list.items[i].confidence));
+		sn_json_member_string(json, "subject", list.items[i].subject);
+		sn_json_member_string(json, "sentence", list.items[i].sentence);
+		sn_json_member_string(json, "evidence", list.items[i].evidence);
+		sn_json_member_double(json, "speedup", list.items[i].speedup);
+		sn_json_close(json);
+	}
+	sn_json_close(json);
+	sn_vec_free(&list);
+}
