@@ -236,23 +236,14 @@ static sn_status write_listing(const struct sn_report *report, struct sn_page *p
 	return sn_page_chunk_end(page, err);
 }
 
-static sn_status write_picture(const struct sn_report *report, struct sn_page *page,
-			       struct sn_error *err)
-{
-	sn_page_chunk(page, "picture", (size_t)report->picture_rows * report->picture_slices);
-	sn_page_add_u8(page, "category", report->picture_category);
-	sn_page_add_u8(page, "busy", report->picture_busy);
-	return sn_page_chunk_end(page, err);
-}
-
 static sn_status write_chunks(const struct sn_report *report, struct sn_page *page,
 			      struct sn_error *err)
 {
 	/* In the order in which the page needs them. */
 	static sn_status (*const writers[])(const struct sn_report *, struct sn_page *,
 					    struct sn_error *) = {
-		write_names,   write_functions, write_loops,   write_threads, write_paths,
-		write_listing, write_sources,	write_records, write_picture,
+		write_names, write_functions, write_loops,   write_threads,
+		write_paths, write_listing,   write_sources, write_records,
 	};
 	sn_status status = SN_OK;
 
@@ -304,8 +295,7 @@ static void add_numbers(struct sn_json *json, const struct sn_report *report)
 	sn_json_member_int(json, "clock_error_ns", report->clock_error_ns);
 	sn_json_member_int(json, "time_unit_ns", time_unit_ns(report));
 	sn_json_member_int(json, "slice_ns", report->slice_ns);
-	sn_json_member_uint(json, "picture_rows", report->picture_rows);
-	sn_json_member_uint(json, "picture_slices", report->picture_slices);
+	sn_json_member_uint(json, "stride", report->stride);
 }
 
 static void add_members(struct sn_json *json, void *context)

@@ -29,6 +29,7 @@ enum {
 	SN_REPORT_NODES_MAX = 200000,
 	SN_REPORT_ROWS_MAX = 100000,
 	SN_REPORT_TIMELINE_SLICES = 4096,
+	SN_REPORT_SLICES_MIN = 512,
 };
 
 /** Where time goes, in the words of CONTRACTS.md ("categories"). */
@@ -154,6 +155,7 @@ struct sn_report {
 	const char *clock_mechanism;
 	double rate_hz;
 	int64_t slice_ns; /* width of the slices that records were merged over; 0: not merged */
+	uint32_t stride;  /* samples that one record stands for; 0 or 1: itself */
 
 	SN_VEC(struct sn_report_sentence) sentences;
 	SN_VEC(const char *) warnings;
@@ -171,10 +173,6 @@ struct sn_report {
 	SN_VEC(struct sn_report_record) records;
 	SN_VEC(struct sn_report_wait) waits;
 	SN_VEC(struct sn_report_instruction) instructions;
-	/* Where records were merged: a finer picture, rows x slices; the category that used most
-	 * (255: none) and how busy (0 to 255). Row i stands for threads i*n/rows onward. */
-	uint32_t picture_rows, picture_slices;
-	uint8_t *picture_category, *picture_busy;
 };
 
 void sn_report_free(struct sn_report *report);

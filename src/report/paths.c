@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/map.h"
+#include "base/stats.h"
 #include "report/build.h"
 
 struct builder {
@@ -310,6 +311,41 @@ static bool merge_records(struct builder *b, int64_t slice_ns)
 	return fits;
 }
 
+/** So many different paths that merging does not help: of every few successive samples of a thread
+ * one, picked at random, stands for all. It carries their time, and counts as one observation. */
+static void thin_records(struct builder *b)
+{
+	const struct sn_experiment *e = b->profile->experiment;
+	uint32_t stride = (uint32_t)(e->samples.count / SN_REPORT_RECORDS_MAX) + 1;
+	uint32_t thread = SN_NONE, seen = 0;
+	struct sn_random dice;
+
+	sn_random_seed(&dice, 1); /* the same experiment gives the same page */
+	b->report->stride = stride;
+	b->report->records.count = 0;
+	for (size_t i = 0; i < e->samples.count; i++) {
+		const struct sn_sample *sample = &e->samples.items[i];
+		struct sn_report_record record, *last;
+
+		if (!sn_profile_has_sample(b->profile, sample))
+			continue;
+		record = record_of(b, sample);
+		if (sample->thread != thread || seen == stride) {
+			thread = sample->thread;
+			seen = 1;
+			sn_vec_push(&b->report->records, record);
+			continue;
+		}
+		seen++;
+		last = &sn_vec_last(&b->report->records);
+		last->cpu_ns += record.cpu_ns;
+		if (record.samples && sn_random_below(&dice, seen) == 0) /* each with 1 / seen */
+			last->point = record.point;
+		last->samples |= record.samples;
+		last->time_ns = record.time_ns;
+	}
+}
+
 static void add_records(struct builder *b, bool every_sample_fits)
 {
 	const struct sn_experiment *e = b->profile->experiment;
@@ -322,7 +358,8 @@ static void add_records(struct builder *b, bool every_sample_fits)
 					    record_of(b, &e->samples.items[i]));
 		return;
 	}
-	for (int64_t slices = SN_REPORT_TIMELINE_SLICES; slices; slices /= 2) {
+	for (int64_t slices = SN_REPORT_TIMELINE_SLICES; slices >= SN_REPORT_SLICES_MIN;
+	     slices /= 2) {
 		int64_t slice_ns = (span + slices - 1) / slices;
 
 		slice_ns = (slice_ns + 999) / 1000 * 1000; /* whole microseconds */
@@ -330,12 +367,8 @@ static void add_records(struct builder *b, bool every_sample_fits)
 		if (merge_records(b, slice_ns))
 			return;
 	}
-	/* Over a million (thread, call path) pairs: the heaviest cannot be told cheaply, so the
-	 * page has totals but no time; the warning says so. */
-	b->report->records.count = 0;
-	sn_vec_push(&b->report->warnings,
-		    "the page has no records in time: over a million different call paths of "
-		    "threads were sampled; look at a part with --time-range or --thread");
+	b->report->slice_ns = 0;
+	thin_records(b);
 }
 
 /** Waits are few; where they are not, those of one thread, slice, path and kind are merged. */

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/text.h"
 #include "report/build.h"
 #include "report/words.h"
 
@@ -29,22 +30,29 @@ static double share_of(uint64_t part, uint64_t whole)
 
 static void say_loops(struct sn_report *report)
 {
+	const struct sn_report_loop *loop = report->loops.items;
+	const char *function, *link;
 	char a[64], b[64];
 	uint64_t sum = 0;
 	size_t count = 0;
 
-	if (!report->loops.count || report->loops.items[0].exclusive_ns == 0)
+	if (!report->loops.count || !loop->exclusive_ns)
 		return;
 	while (count < report->loops.count && sum * 5 < report->sampled_ns * 4)
 		sum += report->loops.items[count++].exclusive_ns;
-	say(report, false, sn_arena_printf(&report->arena, "#/loop/%s", report->loops.items[0].id),
-	    "The hottest loop, %s in %.200s, takes %s of CPU time; all loops together %s.",
-	    report->loops.items[0].label,
-	    report->loops.items[0].function == SN_NONE
-		    ? "an unnamed function"
-		    : report->functions.items[report->loops.items[0].function].name,
-	    sn_words_percent(a, share_of(report->loops.items[0].exclusive_ns, report->sampled_ns)),
-	    sn_words_percent(b, report->loops_share));
+	link = sn_arena_printf(&report->arena, "#/loop/%s", loop->id);
+	function = loop->function == SN_NONE ? "an unnamed function"
+					     : report->functions.items[loop->function].name;
+	sn_words_percent(a, share_of(loop->exclusive_ns, report->sampled_ns));
+	sn_words_percent(b, report->loops_share);
+	if (sn_starts_with(loop->label, function)) /* without lines the label has the name */
+		say(report, false, link,
+		    "The hottest loop, %.300s, takes %s of CPU time; all loops together %s.",
+		    loop->label, a, b);
+	else
+		say(report, false, link,
+		    "The hottest loop, %s in %.200s, takes %s of CPU time; all loops together %s.",
+		    loop->label, function, a, b);
 	if (sum * 5 >= report->sampled_ns * 4 && count > 1)
 		say(report, false, "#/categories", "%zu loops make up 80 %% of CPU time.", count);
 }

@@ -4,7 +4,7 @@ import { useMemo, useRef, useState } from 'preact/hooks';
 import { NONE, toc } from './chunks.js';
 import { Canvas, CATEGORY_COLOURS, CATEGORY_TITLES, Head, Name, Switch, Tip, colourOf, elapsedS, useSize } from './parts.jsx';
 import { Chart } from './chart.jsx';
-import { elide, percent, seconds, visible } from './format.js';
+import { elide, grouped, percent, seconds, visible } from './format.js';
 import { formatRanges, setParams } from './state.js';
 import { Table } from './table.jsx';
 
@@ -109,7 +109,8 @@ export function Timeline({ d, agg, filter, records, waits, theme }) {
 	</>;
 	return <>
 		<Head title="Timeline" tools={tools}>drag over a stretch of time to filter every view; click a thread's name to keep it alone</Head>
-		{toc.slice_ns > 0 && <p class="notice">This run has {toc.samples} samples; the page holds them merged over slices of {seconds(toc.slice_ns)}, so time ranges round to that.</p>}
+		{toc.slice_ns > 0 && <p class="notice">This run has {grouped(toc.samples)} samples; the page holds them merged over slices of {seconds(toc.slice_ns)}, so time ranges round to that.</p>}
+		{toc.stride > 1 && <p class="notice">This run has {grouped(toc.samples)} samples on very many call paths; under a filter, one of every {toc.stride} stands for its neighbours.</p>}
 		{records.rows + waits.rows === 0 ? <section class="panel"><div class="empty">No samples were recorded.</div></section>
 			: <Picture {...{ d, kinds, filter, records, waits, theme, t0, t1, table, by }} />}
 	</>;

@@ -59,7 +59,7 @@ export function Provenance({ d }) {
 		['CPU time', toc.cpu_ns === null ? `sampled ${seconds(toc.sampled_ns)}; the kernel gave no account` : `sampled ${seconds(toc.sampled_ns)} of ${seconds(toc.cpu_ns)} by the kernel's account (${percent(toc.cpu_ns > 0 ? toc.sampled_ns / toc.cpu_ns : 0)})`],
 		['Cost of measuring', percent(toc.overhead_share)], ['Clocks of hosts agree within', seconds(toc.clock_error_ns)],
 		['Recorded by', `sonde ${visible(toc.version ?? '')}`],
-		['Records in this page', toc.slice_ns > 0 ? `samples merged over slices of ${seconds(toc.slice_ns)}` : 'every sample'],
+		['Records in this page', toc.slice_ns > 0 ? `samples merged over slices of ${seconds(toc.slice_ns)}` : toc.stride > 1 ? `one sample of every ${toc.stride}, with the time of all` : 'every sample'],
 		['To reproduce', <code>sonde {visible(toc.arguments ?? '')}</code>],
 	];
 	const environment = Object.entries(toc.environment);

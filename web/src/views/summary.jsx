@@ -96,10 +96,18 @@ function TopLoops({ d, agg }) {
 	const rows = useMemo(() => top(agg.loopExcl, 10), [agg]);
 	return <section class="panel"><h2>Hottest loops <span class="dim"><a href={linkTo('functions', '', { rows: 'loops' })}>all loops</a></span></h2>
 		{rows.length === 0 ? <Empty>No sample lies in a loop.</Empty> : <table class="small"><thead><tr><th>Loop</th><th class="num">Time</th><th class="num">Share of CPU</th><th><span class="visually-hidden">Quality</span></th></tr></thead>
-			<tbody>{rows.map((i) => <tr key={i}><td class="wide"><LoopLink d={d} loop={i} /> <span class="dim">in <span class="mono name">{d.loops.function[i] === NONE ? '?' : visible(d.functions.name.at(d.loops.function[i]))}</span></span></td>
+			<tbody>{rows.map((i) => <tr key={i}><td class="wide"><LoopLink d={d} loop={i} /> <InFunction d={d} loop={i} /></td>
 				<td class="num">{seconds(agg.loopExcl[i])}</td><td class="num" style={{ minWidth: '7.5rem' }}><Share part={agg.loopExcl[i]} whole={agg.total} /></td>
 				<td><Quality samples={agg.loopSamples[i]} share={agg.loopExcl[i] / agg.total} all={agg.sampleTotal} low={agg.filtered ? undefined : d.loops.share_low[i]} high={d.loops.share_high[i]} /></td></tr>)}</tbody></table>}
 	</section>;
+}
+
+// Where its lines are unknown a loop's label has the name of the function already.
+function InFunction({ d, loop }) {
+	const f = d.loops.function[loop];
+	if (f === NONE || d.loops.label.at(loop).startsWith(d.functions.name.at(f)))
+		return '';
+	return <span class="dim">in <span class="mono name">{visible(d.functions.name.at(f))}</span></span>;
 }
 
 function TopFunctions({ d, agg }) {
