@@ -5,7 +5,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 {
-	static volatile uint64_t sum;
+	static volatile uint64_t sink;
+	uint64_t sum = 0;
 	struct sn_perf_data data;
 	struct sn_perf_event event;
 
@@ -21,6 +22,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 		for (const char *c = event.name; c && *c; c++)
 			sum += (uint8_t)*c;
 	}
+	sink = sum;
+	(void)sink;
 	sn_perf_data_free(&data);
 	return 0;
 }

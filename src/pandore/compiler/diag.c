@@ -25,8 +25,10 @@ static bool is_known(const struct sn_pnd_diags *diags, const struct sn_pnd_diag 
 	return false;
 }
 
-static void add(struct sn_pnd_diags *diags, struct sn_pnd_pos pos, enum sn_pnd_severity severity,
-		int code, const char *format, va_list args)
+__attribute__((format(printf, 5, 0))) static void add(struct sn_pnd_diags *diags,
+						      struct sn_pnd_pos pos,
+						      enum sn_pnd_severity severity, int code,
+						      const char *format, va_list args)
 {
 	struct sn_pnd_diag diag = { .pos = pos, .severity = severity, .code = code };
 	char text[512];
