@@ -318,6 +318,10 @@ static void look(struct sn_outside *o, int64_t time_ns)
 	if (sn_proc_stat(o->options.pid, 0, &fields)) {
 		o->user_ns = fields.user_ns;
 		o->system_ns = fields.system_ns;
+		/* Should this command be killed, the account so far is there. */
+		sn_outside_header(o)->end_user_ns = fields.user_ns - o->first_user_ns;
+		sn_outside_header(o)->end_system_ns = fields.system_ns - o->first_system_ns;
+		sn_outside_header(o)->end_ns = time_ns;
 	}
 	for (size_t i = 0; i < o->threads.count && i < 256; i++)
 		if (!o->threads.items[i]->has_ended)
@@ -412,6 +416,7 @@ sn_status sn_outside_open(const struct sn_outside_options *options, struct sn_ou
 
 	o->options = *options;
 	o->is_exec_due = options->is_before_exec;
+	o->is_paused = options->starts_paused;
 	o->has_kernel = o->has_lost_count = true;
 	o->period_ns = options->rate_hz > 0 ? (uint64_t)(1000700000.0 / options->rate_hz) : 0;
 	o->epoll_fd = epoll_create1(EPOLL_CLOEXEC);

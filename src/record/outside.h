@@ -31,6 +31,7 @@ struct sn_outside_options {
 	/** The process is the caller's child and stands before its exec: measuring begins with it.
 	 */
 	bool is_before_exec;
+	bool starts_paused; /* sampling begins with sn_outside_pause(outside, false) */
 	double rate_hz;	    /* 0: no samples, only the account */
 	const char *folder; /* where the data file is made; borrowed */
 	const char *host;

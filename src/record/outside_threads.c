@@ -42,7 +42,7 @@ static void attr_samples(const struct sn_outside *o, uint32_t stack_bytes, unsig
 		.exclude_kernel = !o->has_kernel,
 		.exclude_hv = 1,
 		.disabled = (o->options.is_before_exec && !o->has_begun) || o->is_paused,
-		.enable_on_exec = o->options.is_before_exec && !o->has_begun,
+		.enable_on_exec = o->options.is_before_exec && !o->has_begun && !o->is_paused,
 		.watermark = 1,
 		.wakeup_watermark = (uint32_t)(4096u << order) / 2,
 	};

@@ -330,17 +330,15 @@ static sn_status outside_open(struct recording *r, pid_t pid, bool is_before_exe
 {
 	struct sn_outside_options options = { .pid = pid,
 					      .is_before_exec = is_before_exec,
+					      .starts_paused = r->options->delay_s > 0,
 					      .rate_hz = r->options->rate_hz,
 					      .folder = r->live_folder.chars,
 					      .host = r->host,
 					      .rank = r->result->rank,
 					      .feed = outside_feed,
 					      .feed_context = &r->feeder };
-	sn_status status = sn_outside_open(&options, &r->outside, err);
 
-	if (status == SN_OK && r->options->delay_s > 0)
-		sn_outside_pause(r->outside, true);
-	return status;
+	return sn_outside_open(&options, &r->outside, err);
 }
 
 /* Forks and execs; a failed exec comes back through a pipe that a successful one closes. */

@@ -138,6 +138,21 @@ for function in ('compute', 'ask'):
              f'half of it is below {function}, whether in the kernel or not')
 t.equal(summary['threads'], 5, 'and five threads are counted')
 
+t.run('record', '--delay', '0.5', '-o', 'late', './split0', '1')
+data = data_of('late')
+t.check(data.samples and min(s[1] for s in data.samples) - data.start_ns >= 0.48e9, '--delay: no sample before')
+t.run('record', '--duration', '0.3', '-o', 'soon', './split0', '1')
+data = data_of('soon')
+t.check(max(s[1] for s in data.samples if not s[4] & 2) - data.start_ns <= 0.5e9, '--duration: none after')
+
+child = subprocess.Popen([t.sonde, 'record', '-o', 'orphan', './split0', '2'], stdout=subprocess.DEVNULL,
+                         stderr=subprocess.DEVNULL)
+time.sleep(0.9)
+child.kill()
+child.wait()
+summary = t.show('summary', experiment='orphan')
+t.check(summary['samples'] > 50 and summary['cpu_s'] > 0.05, 'the sampler killed: what it had is there', summary)
+
 split = t.compile('split.c', '-O2', '-g', output='./split')
 target = subprocess.Popen([split, '2.5', '3'], stdout=subprocess.DEVNULL)
 time.sleep(0.2)
