@@ -188,4 +188,8 @@ TEST(lucky_agreement_is_no_finding)
 	CHECK_INT(c->tested, 1);
 	CHECK_INT(c->findings, 0);
 	sn_comparison_free(c);
+	for (int i = 0; i < 3; i++) {
+		sn_compare_run_free(&a[i]);
+		sn_compare_run_free(&b[i]);
+	}
 }
