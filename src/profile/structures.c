@@ -2,10 +2,13 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/alloc.h"
 #include "base/arena.h"
+#include "base/text.h"
 #include "code/extract.h"
+#include "code/jit.h"
 
 struct source_map {
 	const char *from, *to;
@@ -18,6 +21,9 @@ struct sn_structures {
 	const char **warnings;
 	struct sn_location location; /* large: one for all look-ups */
 	SN_VEC(struct source_map) source_maps;
+	SN_VEC(struct sn_jit *)
+	jits; /* names of generated code, one list a process that wrote one */
+	bool has_looked_for_jits;
 };
 
 struct sn_structures *sn_structures_new(const struct sn_experiment *experiment)
@@ -38,6 +44,9 @@ void sn_structures_free(struct sn_structures *s)
 		sn_structure_free(s->of_module[m]);
 	free(s->of_module);
 	free(s->warnings);
+	for (size_t i = 0; i < s->jits.count; i++)
+		sn_jit_free(s->jits.items[i]);
+	sn_vec_free(&s->jits);
 	sn_vec_free(&s->source_maps);
 	sn_arena_free(&s->arena);
 	free(s);
@@ -126,11 +135,88 @@ static struct sn_structure *structure_open(struct sn_structures *s, uint32_t m,
 	return structure;
 }
 
+/* ---- generated code ---- */
+
+/* A list in /tmp may be of another process that had this number: it must be younger than the run.
+ */
+static bool jit_list_is_of_run(const struct sn_structures *s, const char *path)
+{
+	struct stat info;
+
+	return !stat(path, &info) &&
+	       (int64_t)info.st_mtime + 1 >= s->experiment->started_realtime_ns / 1000000000;
+}
+
+static void jit_list_read(struct sn_structures *s, const char *path)
+{
+	struct sn_jit *jit;
+	struct sn_error err;
+
+	if (jit_list_is_of_run(s, path) && sn_jit_read(path, &jit, &err) == SN_OK)
+		sn_vec_push(&s->jits, jit);
+}
+
+/* Lists that travel with the experiment come first, then those that the processes left behind. */
+static void jit_lists_find(struct sn_structures *s, uint32_t module)
+{
+	const struct sn_experiment *e = s->experiment;
+
+	s->has_looked_for_jits = true;
+	for (size_t p = 0; p < e->processes.count; p++) {
+		int pid = e->processes.items[p].pid;
+		size_t before = s->jits.count;
+		struct sn_text path = { 0 };
+
+		sn_text_addf(&path, "%s/perf-%d.map", e->path, pid);
+		jit_list_read(s, path.chars);
+		sn_text_clear(&path);
+		sn_text_addf(&path, "%s/jit-%d.dump", e->path, pid);
+		jit_list_read(s, path.chars);
+		sn_text_clear(&path);
+		sn_text_addf(&path, "/tmp/perf-%d.map", pid);
+		if (s->jits.count == before)
+			jit_list_read(s, path.chars);
+		sn_text_free(&path);
+	}
+	if (!s->jits.count)
+		s->warnings[module] =
+			"no list of names was found for generated code; let the program "
+			"write /tmp/perf-PID.map (node --perf-basic-prof, java agents)";
+}
+
+static bool jit_resolve(const struct sn_structures *s, uint64_t load_addr, struct sn_resolved *out)
+{
+	for (size_t i = 0; i < s->jits.count; i++) {
+		const struct sn_jit_symbol *symbol =
+			sn_jit_symbol_at(s->jits.items[i], load_addr, 0);
+
+		if (!symbol)
+			continue;
+		out->function_link_addr = symbol->load_addr;
+		out->scope_count = 1;
+		out->loop_count = 0;
+		out->scopes[0] = (struct sn_resolved_scope){ .name = symbol->name,
+							     .decl_file = symbol->file,
+							     .decl_line = symbol->line,
+							     .file = symbol->file,
+							     .line = symbol->line };
+		return true;
+	}
+	return false;
+}
+
+static bool module_is_jit(const struct sn_structures *s, uint32_t module)
+{
+	return s->experiment->modules.items[module].kind == SN_MODULE_JIT;
+}
+
 static void prepare(void *context, uint32_t module, const uint64_t *link_addrs, size_t count)
 {
 	struct sn_structures *s = context;
 	struct sn_structure *structure;
 
+	if (module_is_jit(s, module) && !s->has_looked_for_jits)
+		jit_lists_find(s, module);
 	if (!s->of_module[module])
 		s->of_module[module] = structure_open(s, module, link_addrs, count);
 	structure = s->of_module[module];
@@ -225,6 +311,8 @@ static bool resolve(void *context, uint32_t module, uint64_t link_addr, struct s
 	struct sn_structures *s = context;
 	struct sn_structure *structure = sn_structures_of(s, module);
 
+	if (module_is_jit(s, module))
+		return jit_resolve(s, link_addr, out);
 	if (!structure || !sn_structure_locate(structure, link_addr, &s->location))
 		return false;
 	out->function_link_addr = s->location.function->link_addr;

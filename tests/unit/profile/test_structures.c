@@ -1,0 +1,100 @@
+#include "profile/structures.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "harness/tap.h"
+#include "profile/profile.h"
+
+/* An experiment of one process with one sample in each of two modules: this test's own program, and
+ * generated code that a list in the experiment's folder names. */
+static struct sn_experiment *experiment_make(const char *folder, const char *own_path,
+					     const char *build_id, uint64_t own_link_addr)
+{
+	struct sn_experiment *e = sn_experiment_new(folder);
+	struct sn_module own = { .path = own_path,
+				 .name = "own",
+				 .build_id = build_id,
+				 .kind = SN_MODULE_FILE,
+				 .is_main = true };
+	struct sn_module jit = {
+		.path = "[jit]", .name = "[jit]", .build_id = "", .kind = SN_MODULE_JIT
+	};
+	struct sn_process process = { .pid = 4242, .rank = -1, .clock_mechanism = "perf-signal" };
+	struct sn_thread thread = { .tid = 4242, .name = "own" };
+	struct sn_frame frames[] = { { 0, own_link_addr },
+				     { 1, 0x7f0000001010 },
+				     { 1, 0x7f0000009010 } };
+
+	sn_vec_push(&e->modules, own);
+	sn_vec_push(&e->modules, jit);
+	sn_vec_push(&e->processes, process);
+	sn_vec_push(&e->threads, thread);
+	for (int i = 0; i < 3; i++) {
+		struct sn_sample sample = {
+			.time_ns = i,
+			.cpu_ns = 1000000,
+			.stack = sn_experiment_add_stack(e, 0, &frames[i], 1, SN_STACK_COMPLETE),
+		};
+
+		sn_vec_push(&e->samples, sample);
+	}
+	return e;
+}
+
+static const char *leaf_name(const struct sn_program *program, uint32_t stack)
+{
+	return program->functions.items[sn_program_leaf(program, stack)->function].name;
+}
+
+TEST(generated_code_has_the_names_of_its_list)
+{
+	char folder[] = "/tmp/sonde-structures-XXXXXX", path[64];
+	struct sn_structures *structures;
+	struct sn_resolver resolver;
+	struct sn_program *program;
+	struct sn_experiment *e;
+	FILE *out;
+
+	REQUIRE(mkdtemp(folder) != NULL);
+	snprintf(path, sizeof(path), "%s/perf-4242.map", folder);
+	out = fopen(path, "w");
+	REQUIRE(out != NULL);
+	fputs("7f0000001000 40 LazyCompile:*hot main.js:3\n", out);
+	fclose(out);
+	e = experiment_make(folder, "/nowhere/own", "aa", 0x1000);
+	structures = sn_structures_new(e);
+	resolver = sn_structures_resolver(structures);
+	program = sn_program_new(e, &resolver);
+	CHECK_STRING(leaf_name(program, 1), "LazyCompile:*hot main.js:3");
+	CHECK_STRING(leaf_name(program, 2), "[jit]"); /* outside of what the list names */
+	CHECK_STRING(leaf_name(program, 0), "[own]"); /* the file is gone */
+	CHECK(sn_structures_warning(structures, 0) != NULL);
+	sn_program_free(program);
+	sn_structures_free(structures);
+	sn_experiment_free(e);
+	unlink(path);
+	rmdir(folder);
+}
+
+TEST(a_file_that_is_another_one_by_now_names_nothing)
+{
+	struct sn_structures *structures;
+	struct sn_resolver resolver;
+	struct sn_program *program;
+	struct sn_experiment *e = experiment_make("none", "/proc/self/exe", "0123456789", 0x1000);
+
+	setenv("XDG_CACHE_HOME", "/nonexistent", 1);
+	structures = sn_structures_new(e);
+	resolver = sn_structures_resolver(structures);
+	program = sn_program_new(e, &resolver);
+	CHECK_STRING(leaf_name(program, 0), "[own]");
+	REQUIRE(sn_structures_warning(structures, 0) != NULL);
+	CHECK(strstr(sn_structures_warning(structures, 0), "not the file of the run") != NULL);
+	CHECK(strstr(sn_structures_warning(structures, 1), "generated code") != NULL);
+	sn_program_free(program);
+	sn_structures_free(structures);
+	sn_experiment_free(e);
+}
