@@ -631,6 +631,7 @@ static void add_speculative_edges(struct cfg_scratch *s)
 
 	for (size_t i = 0; i < s->insns.count; i++)
 		if (s->insns.items[i].flags & CFG_ROOT &&
+		    s->insns.items[i].link_addr != s->function->link_addr &&
 		    s->blocks.items[s->block_of.items[i]].link_addr == s->insns.items[i].link_addr)
 			sn_vec_push(&roots, s->block_of.items[i]);
 	for (size_t b = 0; b < s->blocks.count; b++)

@@ -7,7 +7,11 @@
 
 volatile int sink;
 
+#ifdef __clang__
+#define KERNEL __attribute__((noinline))
+#else
 #define KERNEL __attribute__((noinline, noclone))
+#endif
 
 KERNEL void axpy(double *restrict y, const double *restrict x, double a, int n)
 {
