@@ -220,7 +220,7 @@ void sn_nest_place(const struct sn_nest *nest, struct sn_nest_ref *ref)
 {
 	const struct sn_nest_assign *needs = ref->assign < 0 ? NULL : &nest->assigns[ref->assign];
 
-	if (needs && is_aligned(ref->expr->var, ref->subs, needs->stmt->lhs->var, needs->subs)) {
+	if (needs && is_aligned(ref->expr->var, ref->subs, needs->target->var, needs->subs)) {
 		ref->is_local = true;
 		return;
 	}
@@ -286,12 +286,11 @@ static void find_key(const struct sn_nest *nest, struct sn_nest_loop *l, int loo
 
 		if (!is_inside(nest, a->loop, loop))
 			continue;
-		if (!a->stmt->lhs->var->is_distributed)
+		if (!a->target->var->is_distributed)
 			l->is_uniform = false;
 		else if (l->key < 0)
 			l->key = i;
-		else if (!is_aligned(a->stmt->lhs->var, a->subs,
-				     nest->assigns[l->key].stmt->lhs->var,
+		else if (!is_aligned(a->target->var, a->subs, nest->assigns[l->key].target->var,
 				     nest->assigns[l->key].subs))
 			l->is_uniform = false;
 	}
@@ -313,7 +312,7 @@ static bool depends_deeper(const struct sn_nest *nest, const struct sn_affine *a
 static void find_governed(const struct sn_nest *nest, struct sn_nest_loop *l, int loop)
 {
 	const struct sn_nest_assign *key = &nest->assigns[l->key];
-	const struct sn_pnd_var *var = key->stmt->lhs->var;
+	const struct sn_pnd_var *var = key->target->var;
 
 	l->governed = -1;
 	l->is_complete = true;
@@ -412,7 +411,7 @@ static bool is_permutable(const struct sn_nest *nest, int x, int y)
 		const struct sn_nest_assign *w = &nest->assigns[i];
 		const struct sn_pnd_var *var = w->stmt->lhs->var;
 
-		if (w->loop != y)
+		if (w->loop != y || w->added)
 			continue;
 		for (int k = 0; k < nest->assign_count; k++)
 			if (nest->assigns[k].loop == y && nest->assigns[k].stmt->lhs->var == var &&
@@ -464,7 +463,7 @@ static bool carries_alone(const struct sn_nest *nest, int outer, int loop, int o
 static bool has_separate_counters(const struct sn_nest *nest, int key, int x, int y)
 {
 	const struct sn_nest_assign *a = &nest->assigns[key];
-	const struct sn_pnd_var *var = a->stmt->lhs->var;
+	const struct sn_pnd_var *var = a->target->var;
 
 	for (int d = 0; d < var->rank; d++)
 		if (var->grid[d] > 1 && a->subs[d].coef[x] && a->subs[d].coef[y])

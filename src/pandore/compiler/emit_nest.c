@@ -131,11 +131,11 @@ static void emit_moves_table(struct nest_emitter *ne, const struct sn_nest_ref *
 		     "&pd_array_%s_%s, ",
 		     phase, number, ref->site, phase, ref->expr->var->name);
 	if (a)
-		sn_text_addf(table, ".target = &pd_array_%s_%s, ", phase, a->stmt->lhs->var->name);
+		sn_text_addf(table, ".target = &pd_array_%s_%s, ", phase, a->target->var->name);
 	sn_text_addf(table, ".loop_count = %d,\n", count);
 	add_coefs(table, ne, ref->subs, ref->expr->arg_count, loops, count, "source");
 	if (a)
-		add_coefs(table, ne, a->subs, a->stmt->lhs->arg_count, loops, count, "target");
+		add_coefs(table, ne, a->subs, a->target->arg_count, loops, count, "target");
 	sn_text_add(table, "};\n");
 }
 
@@ -201,7 +201,7 @@ static void emit_exchange(struct nest_emitter *ne, const struct sn_nest_ref *ref
 			     (long long)range_step(ne, loops[i], ref->level, fixed_count));
 	}
 	if (a)
-		emit_bases(ne, "pd_to", a->subs, a->stmt->lhs->arg_count, ref->level);
+		emit_bases(ne, "pd_to", a->subs, a->target->arg_count, ref->level);
 	emit_bases(ne, "pd_at", ref->subs, ref->expr->arg_count, ref->level);
 	sn_pnd_line(em, "const struct pd_range pd_r[] = { %s };",
 		    count ? ranges.chars : "{ 0, 0, 1 }");
@@ -330,7 +330,7 @@ static void emit_span_head(struct nest_emitter *ne, int loop, int key, int dimen
 {
 	const struct sn_nest_loop *l = &ne->nest->loops[loop];
 	const struct sn_nest_assign *k = &ne->nest->assigns[key];
-	const struct sn_pnd_var *var = k->stmt->lhs->var;
+	const struct sn_pnd_var *var = k->target->var;
 	struct sn_text known = { 0 };
 
 	for (int d = 0; d < var->rank; d++) {
@@ -438,8 +438,8 @@ static int decided_dimension(const struct sn_nest *nest, int key, int loop)
 {
 	const struct sn_nest_assign *k = &nest->assigns[key];
 
-	for (int d = 0; d < k->stmt->lhs->var->rank; d++)
-		if (k->stmt->lhs->var->grid[d] > 1 && k->subs[d].coef[loop])
+	for (int d = 0; d < k->target->var->rank; d++)
+		if (k->target->var->grid[d] > 1 && k->subs[d].coef[loop])
 			return d;
 	return -1;
 }
@@ -560,14 +560,18 @@ static void emit_loop(struct nest_emitter *ne, int loop)
 static void emit_assign(struct nest_emitter *ne, const struct sn_pnd_stmt *s, int loop)
 {
 	struct sn_pnd_emitter *em = ne->em;
-	bool owned = is_owned(ne->nest, loop), guarded = s->lhs->var->is_distributed && !owned;
+	const struct sn_nest_assign *a = sn_nest_assign_of(ne->nest, s);
+	bool guarded = a->target->var->is_distributed && !is_owned(ne->nest, loop);
 
 	sn_pnd_add_point(em, s, sn_pnd_text_of(em, s->lhs), !em->program->has_observe);
 	sn_pnd_mark_line(em, s->pos);
 	if (guarded)
-		sn_pnd_line(em, "if (%s == pd_me) {", sn_pnd_owner_text(em, s->lhs));
+		sn_pnd_line(em, "if (%s == pd_me) {", sn_pnd_owner_text(em, a->target));
 	em->indent += guarded;
-	sn_pnd_line(em, "%s;", sn_pnd_assign_text(em, s, s->lhs, s->rhs));
+	if (a->added)
+		sn_pnd_line(em, "pd_p%d += %s;", s->id, sn_pnd_text_of(em, a->added));
+	else
+		sn_pnd_line(em, "%s;", sn_pnd_assign_text(em, s, s->lhs, s->rhs));
 	sn_pnd_line(em, counts_at_once(ne, loop) ? "pd_done_each(%d);" : "pd_done(%d);", s->id);
 	em->indent -= guarded;
 	if (guarded)
@@ -628,6 +632,36 @@ static void add_sites(struct nest_emitter *ne)
 	}
 }
 
+/* --reassoc: each node sums what it owns; then all add the partial sums, node by node. */
+static void emit_partial_sum(struct nest_emitter *ne, const struct sn_nest_assign *a)
+{
+	struct sn_pnd_emitter *em = ne->em;
+	const struct sn_pnd_var *sum = a->stmt->lhs->var;
+	int site = sn_pnd_add_site(em, a->stmt->pos, a->stmt->zone, true, a->target->var->name,
+				   sum->name);
+
+	sn_pnd_line(em, "for (int pd_n = 0; pd_n < PD_NODES; pd_n++) {");
+	sn_pnd_line(em, "\t%s pd_part = 0;", sn_pnd_type_name(sum->type));
+	sn_pnd_line(em, "\tPD_BROADCAST(%d, pd_part, pd_p%d, pd_n);", site, a->stmt->id);
+	sn_pnd_line(em, "\t%s += pd_part;", sum->name);
+	sn_pnd_line(em, "}");
+}
+
+static void emit_partial_sums(struct nest_emitter *ne, bool is_end)
+{
+	struct sn_pnd_emitter *em = ne->em;
+
+	for (int i = 0; i < ne->nest->assign_count; i++) {
+		const struct sn_nest_assign *a = &ne->nest->assigns[i];
+
+		if (a->added && is_end)
+			emit_partial_sum(ne, a);
+		else if (a->added)
+			sn_pnd_line(em, "%s pd_p%d = 0;", sn_pnd_type_name(a->stmt->lhs->type),
+				    a->stmt->id);
+	}
+}
+
 bool sn_pnd_emit_nest(struct sn_pnd_emitter *em, const struct sn_pnd_stmt *loop)
 {
 	struct nest_emitter ne = { em, NULL, em->nest_count };
@@ -640,13 +674,19 @@ bool sn_pnd_emit_nest(struct sn_pnd_emitter *em, const struct sn_pnd_stmt *loop)
 	else
 		memset(em->nest, 0, sizeof(*em->nest));
 	ne.nest = nest = em->nest;
-	if (!sn_nest_plan(nest, em->program, loop, ++em->nest_mark)) {
+	if (!sn_nest_plan(nest, em->program, loop, ++em->nest_mark, em->options->reassoc)) {
 		sn_pnd_remark(em->program->diags, nest->refusal_pos, 1,
 			      "this loop nest is translated by the naive scheme: %s",
 			      nest->refusal);
 		return false;
 	}
 	add_sites(&ne);
+	sn_pnd_line(em, "{");
+	em->indent++;
+	emit_partial_sums(&ne, false);
 	emit_stmt(&ne, loop, -1);
+	emit_partial_sums(&ne, true);
+	em->indent--;
+	sn_pnd_line(em, "}");
 	return true;
 }

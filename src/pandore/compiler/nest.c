@@ -21,6 +21,15 @@ int sn_nest_ancestor(const struct sn_nest *nest, int loop, int depth)
 	return loop;
 }
 
+const struct sn_nest_assign *sn_nest_assign_of(const struct sn_nest *nest,
+					       const struct sn_pnd_stmt *stmt)
+{
+	for (int i = 0; i < nest->assign_count; i++)
+		if (nest->assigns[i].stmt == stmt)
+			return &nest->assigns[i];
+	return NULL;
+}
+
 int sn_nest_loop_of(const struct sn_nest *nest, const struct sn_pnd_stmt *stmt)
 {
 	for (int i = 0; i < nest->loop_count; i++)
@@ -342,22 +351,99 @@ static bool collect_refs(struct sn_nest *nest, const struct sn_pnd_expr *e,
 	return true;
 }
 
+/* How often a variable is read in an expression. */
+static int count_reads(const struct sn_pnd_expr *e, const struct sn_pnd_var *var)
+{
+	int count;
+
+	if (!e)
+		return 0;
+	count = (e->kind == SN_E_VAR || e->kind == SN_E_INDEX) && e->var == var;
+	for (int i = 0; i < e->arg_count; i++)
+		count += count_reads(e->args[i], var);
+	return count + count_reads(e->a, var) + count_reads(e->b, var) + count_reads(e->c, var);
+}
+
+/* Reads and writes of a variable in a statement and all in it. */
+static int count_uses(const struct sn_pnd_stmt *s, const struct sn_pnd_var *var)
+{
+	int count;
+
+	if (!s)
+		return 0;
+	count = count_reads(s->lhs, var) + count_reads(s->rhs, var) + count_reads(s->cond, var);
+	for (const struct sn_pnd_stmt *c = s->first; c; c = c->next)
+		count += count_uses(c, var);
+	return count + count_uses(s->init, var) + count_uses(s->step, var) +
+	       count_uses(s->body, var) + count_uses(s->otherwise, var);
+}
+
+/* The first distributed element that is evaluated whatever the data. */
+static const struct sn_pnd_expr *first_element(const struct sn_pnd_expr *e)
+{
+	const struct sn_pnd_expr *found;
+	bool is_lazy;
+
+	if (!e || !e->has_distributed)
+		return NULL;
+	if (e->kind == SN_E_INDEX && e->var->is_distributed) {
+		for (int d = 0; d < e->arg_count; d++)
+			if (e->args[d]->has_distributed)
+				return NULL;
+		return e;
+	}
+	is_lazy = e->kind == SN_E_COND ||
+		  (e->kind == SN_E_BINARY &&
+		   (e->punct == SN_PUNCT2('&', '&') || e->punct == SN_PUNCT2('|', '|')));
+	found = first_element(e->a);
+	if (!found && !is_lazy)
+		found = first_element(e->b);
+	for (int i = 0; i < e->arg_count && !found; i++)
+		found = first_element(e->args[i]);
+	return found;
+}
+
+/* "s += e" or "s = s + e" where nothing else in the nest knows s: what is added, else NULL. */
+static const struct sn_pnd_expr *added_by(const struct sn_nest *nest, const struct sn_pnd_stmt *s)
+{
+	const struct sn_pnd_expr *e = s->rhs;
+	int uses = 1;
+
+	if (!nest->may_reassociate || s->lhs->kind != SN_E_VAR || !e || s->lhs->var->rank)
+		return NULL;
+	if (s->punct == '=') {
+		if (e->kind != SN_E_BINARY || e->punct != '+' || e->a->kind != SN_E_VAR ||
+		    e->a->var != s->lhs->var)
+			return NULL;
+		e = e->b;
+		uses = 2;
+	} else if (s->punct != SN_PUNCT2('+', '=')) {
+		return NULL;
+	}
+	return count_uses(nest->loops[0].stmt, s->lhs->var) == uses ? e : NULL;
+}
+
 static bool collect_assign(struct sn_nest *nest, const struct sn_pnd_stmt *s, int loop)
 {
 	struct sn_nest_assign *a = &nest->assigns[nest->assign_count];
-	int needs = s->lhs->var->is_distributed ? nest->assign_count : -1;
+	const struct sn_pnd_expr *added = added_by(nest, s), *element = first_element(added);
+	int needs = s->lhs->var->is_distributed || element ? nest->assign_count : -1;
 
 	if (nest->assign_count == SN_NEST_ASSIGNS_MAX)
 		return refuse(nest, s->pos, "too many assignments");
 	if (path_loop(nest, loop, s->lhs->var) >= 0)
 		return refuse(nest, s->pos, "a loop counter is written inside its loop");
-	*a = (struct sn_nest_assign){ .stmt = s, .loop = loop, .order = s->id };
+	*a = (struct sn_nest_assign){ .stmt = s, .loop = loop, .order = s->id, .target = s->lhs };
+	if (element) {
+		a->target = element;
+		a->added = added;
+	}
 	nest->assign_count++;
 	for (int d = 0; d < s->lhs->arg_count; d++)
 		if (s->lhs->args[d]->has_distributed)
 			return refuse(nest, s->lhs->pos, "a subscript reads a distributed array");
-	if (s->lhs->var->is_distributed)
-		a->subs = read_subs(nest, s->lhs, loop);
+	if (a->target->var->is_distributed)
+		a->subs = read_subs(nest, a->target, loop);
 	return collect_refs(nest, s->rhs, s, loop, s->id, needs);
 }
 
@@ -389,10 +475,11 @@ static bool collect(struct sn_nest *nest, const struct sn_pnd_stmt *s, int loop,
 }
 
 bool sn_nest_plan(struct sn_nest *nest, const struct sn_pnd_program *program,
-		  const struct sn_pnd_stmt *root, unsigned mark)
+		  const struct sn_pnd_stmt *root, unsigned mark, bool may_reassociate)
 {
 	nest->program = program;
 	nest->mark = mark;
+	nest->may_reassociate = may_reassociate;
 	if (!mark_written(nest, root) || !collect(nest, root, -1, false))
 		return false;
 	for (int i = 0; i < nest->ref_count; i++)

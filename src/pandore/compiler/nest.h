@@ -56,8 +56,13 @@ struct sn_nest_loop {
 	int pipe_spans, pipe_strips;  /* loops, of SN_LOOP_PIPE */
 };
 
+/**
+ * An assignment. The owner of `target` executes it: of the assigned element, or, for a reduction
+ * that may be reassociated, of the first element added; `added` is what is added then.
+ */
 struct sn_nest_assign {
 	const struct sn_pnd_stmt *stmt;
+	const struct sn_pnd_expr *target, *added;
 	int loop, order;
 	struct sn_affine *subs; /* of a distributed target, one a dimension */
 };
@@ -77,6 +82,7 @@ struct sn_nest_ref {
 struct sn_nest {
 	const struct sn_pnd_program *program;
 	unsigned mark;
+	bool may_reassociate;
 	struct sn_nest_loop loops[SN_NEST_LOOPS_MAX];
 	int loop_count;
 	struct sn_nest_assign assigns[SN_NEST_ASSIGNS_MAX];
@@ -90,10 +96,12 @@ struct sn_nest {
 /** Reads and plans the nest, which the caller gives zeroed. False with `refusal` set if it must
  * stay naive. */
 bool sn_nest_plan(struct sn_nest *nest, const struct sn_pnd_program *program,
-		  const struct sn_pnd_stmt *root, unsigned mark);
+		  const struct sn_pnd_stmt *root, unsigned mark, bool may_reassociate);
 
 /** The loop at `depth` around (or equal to) `loop`. */
 int sn_nest_ancestor(const struct sn_nest *nest, int loop, int depth);
+const struct sn_nest_assign *sn_nest_assign_of(const struct sn_nest *nest,
+					       const struct sn_pnd_stmt *stmt);
 int sn_nest_loop_of(const struct sn_nest *nest, const struct sn_pnd_stmt *stmt);
 /** The statement before which a reference's messages stand, if not at a span's start. */
 const struct sn_pnd_stmt *sn_nest_anchor(const struct sn_nest *nest, const struct sn_nest_ref *ref);

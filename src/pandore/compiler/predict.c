@@ -371,7 +371,7 @@ static void count_exchange(struct predictor *p, const struct sn_nest *nest,
 		ranges[n] = (struct pd_range){ low[loop], high[loop], step };
 		for (int d = 0; d < ref->expr->arg_count; d++)
 			moves.source_coef[d][n] = ref->subs[d].ok ? ref->subs[d].coef[loop] : 0;
-		for (int d = 0; a && d < a->stmt->lhs->arg_count; d++)
+		for (int d = 0; a && d < a->target->arg_count; d++)
 			moves.target_coef[d][n] = a->subs[d].ok ? a->subs[d].coef[loop] : 0;
 	}
 	for (int d = 0; d < ref->expr->arg_count; d++) {
@@ -379,10 +379,10 @@ static void count_exchange(struct predictor *p, const struct sn_nest *nest,
 		at[d] = ref->subs[d].ok ? symbols_value(p, nest, &ref->subs[d], ref->level) : 0;
 	}
 	if (a) {
-		target = layout_of(a->stmt->lhs->var);
+		target = layout_of(a->target->var);
 		moves.target = &target;
 	}
-	for (int d = 0; a && d < a->stmt->lhs->arg_count; d++) {
+	for (int d = 0; a && d < a->target->arg_count; d++) {
 		moves.target_whole |= a->subs[d].ok ? 0 : 1u << d;
 		to[d] = a->subs[d].ok ? symbols_value(p, nest, &a->subs[d], ref->level) : 0;
 	}
@@ -462,8 +462,8 @@ static int cut_dimension(const struct sn_nest *nest, int key, int loop)
 {
 	const struct sn_nest_assign *k = &nest->assigns[key];
 
-	for (int d = 0; d < k->stmt->lhs->var->rank; d++)
-		if (k->stmt->lhs->var->grid[d] > 1 && k->subs[d].coef[loop])
+	for (int d = 0; d < k->target->var->rank; d++)
+		if (k->target->var->grid[d] > 1 && k->subs[d].coef[loop])
 			return d;
 	return -1;
 }
@@ -475,7 +475,7 @@ static int64_t cut_of(struct predictor *p, const struct sn_nest *nest, int key, 
 
 	*sub = d < 0 ? NULL : &nest->assigns[key].subs[d];
 	*offset = d < 0 ? 0 : symbols_value(p, nest, *sub, depth);
-	return d < 0 ? 0 : nest->assigns[key].stmt->lhs->var->block[d];
+	return d < 0 ? 0 : nest->assigns[key].target->var->block[d];
 }
 
 static void count_spans(struct predictor *p, const struct sn_nest *nest, int loop)
@@ -628,7 +628,7 @@ static const struct sn_nest *nest_of(struct predictor *p, const struct sn_pnd_st
 	nest = sn_arena_new(p->em->arena, struct sn_nest);
 	*place = 0;
 	if (p->em->options->scheme == SN_PND_OPT && !p->em->options->check &&
-	    sn_nest_plan(nest, p->em->program, loop, ++p->em->nest_mark))
+	    sn_nest_plan(nest, p->em->program, loop, ++p->em->nest_mark, p->em->options->reassoc))
 		*place = (uint64_t)(uintptr_t)nest;
 	return (const struct sn_nest *)(uintptr_t)*place;
 }
@@ -707,6 +707,20 @@ static bool has_conditional_loops(const struct sn_nest *nest)
 	return false;
 }
 
+static void count_partial_sums(struct predictor *p, const struct sn_nest *nest)
+{
+	for (int i = 0; i < nest->assign_count; i++) {
+		const struct sn_nest_assign *a = &nest->assigns[i];
+
+		for (int from = 0; a->added && from < p->nodes; from++)
+			for (int to = 0; to < p->nodes; to++)
+				if (to != from)
+					count(p, a->stmt->pos.line, true, a->target->var->name,
+					      a->stmt->lhs->var->name, from, to,
+					      sn_pnd_type_bytes(a->stmt->lhs->type));
+	}
+}
+
 static void run_loop(struct predictor *p, const struct sn_pnd_stmt *s)
 {
 	const struct sn_nest *nest = p->is_silent ? NULL : nest_of(p, s);
@@ -716,6 +730,7 @@ static void run_loop(struct predictor *p, const struct sn_pnd_stmt *s)
 		return;
 	}
 	count_stmt(p, nest, s);
+	count_partial_sums(p, nest);
 	if (p->doubt)
 		return;
 	if (writes_only_distributed(nest) && !has_conditional_loops(nest))
