@@ -73,7 +73,8 @@ def one(folder, prog, p, scheme, backend, want):
         if os.path.exists(old):
             os.unlink(old)
     open(source, 'w').write(generate.pandore(prog, p))
-    words = [sonde, 'pandore', 'compile', source, '-o', exe, '--scheme', scheme, '--profile', '--explain']
+    words = [sonde, 'pandore', 'compile', source, '-o', exe, '--scheme', scheme, '--profile', '--explain',
+             '--strip', str(1 + prog['seed'] % 5)]
     if backend != 'local':
         words += ['--backend', 'mpi', '--cc', f'mpicc.{backend}']
     made = run(words + ['--', '-O1', '-w'])

@@ -183,7 +183,33 @@ class Body:
         self.loops.pop()
         return text
 
+    def stencil(self, indent):
+        """Two loops over one or two arrays with constant distances: what pipelines are made of."""
+        rng = self.rng
+        order = rng.choice([('i', 'N', 'j', 'M'), ('j', 'M', 'i', 'N')])
+        target, heads = rng.choice('AB'), []
+        for var, extent in (order[:2], order[2:]):
+            limit = self.size[extent]
+            if rng.random() < 0.25:
+                heads.append(f'for ({var} = {limit - 2}; {var} > 0; {var}--)')
+            else:
+                heads.append(f'for ({var} = 1; {var} < {limit - 1}; {var}{rng.choice(["++", "++", " += 2"])})')
+
+        def near():
+            name = rng.choice([target, target, 'A', 'B'])
+            return name + ''.join(f'[{v}{c:+d}]' if c else f'[{v}]' for v, c in
+                                  (('i', rng.choice([-1, 0, 1])), ('j', rng.choice([-1, 0, 1]))))
+
+        terms = ' + '.join(f'{rng.choice(["0.25", "0.125"])} * {near()}' for _ in range(rng.randint(1, 4)))
+        body = f'{target}[i][j] = {terms};'
+        if rng.random() < 0.3:
+            body = f'{{ {body} {"AB".replace(target, "")}[i][j] = 0.5 * {near()}; }}'
+        time = f'{indent}for (l = 0; l < 3; l++)\n' if rng.random() < 0.3 else ''
+        return f'{time}{indent}{heads[0]}\n{indent}\t{heads[1]}\n{indent}\t\t{body}\n'
+
     def statement(self, indent):
+        if not self.loops and self.depth == 0 and self.rng.random() < 0.4:
+            return self.stencil(indent)
         rng, roll = self.rng, self.rng.random()
         if len(self.loops) < 3 and self.depth < 4 and roll < (0.75 if not self.loops else 0.35):
             return self.loop(indent)
