@@ -339,6 +339,9 @@ static void stacks_classify(struct sn_program *program)
 				function->is_named ? function->linkage_name : "",
 			};
 
+			if (function->is_named && place->module != SN_NONE &&
+			    e->modules.items[place->module].kind == SN_MODULE_UNKNOWN)
+				frame.module_class = SN_MODULE_CLASS_BINARY; /* generated */
 			sn_vec_push(&frames, frame);
 			if (frame.module_class == SN_MODULE_CLASS_BINARY)
 				break; /* no rule looks further */

@@ -192,7 +192,7 @@ static bool jit_resolve(const struct sn_structures *s, uint64_t load_addr, struc
 
 		if (!symbol)
 			continue;
-		out->function_link_addr = symbol->load_addr;
+		out->function_link_addr = 0; /* compiled again elsewhere it is still one function */
 		out->scope_count = 1;
 		out->loop_count = 0;
 		out->scopes[0] = (struct sn_resolved_scope){ .name = symbol->name,
@@ -205,9 +205,12 @@ static bool jit_resolve(const struct sn_structures *s, uint64_t load_addr, struc
 	return false;
 }
 
+/* Code made at run time often lies in memory whose mapping nobody announced. */
 static bool module_is_jit(const struct sn_structures *s, uint32_t module)
 {
-	return s->experiment->modules.items[module].kind == SN_MODULE_JIT;
+	enum sn_module_kind kind = s->experiment->modules.items[module].kind;
+
+	return kind == SN_MODULE_JIT || kind == SN_MODULE_UNKNOWN;
 }
 
 static void prepare(void *context, uint32_t module, const uint64_t *link_addrs, size_t count)
