@@ -88,7 +88,7 @@ static bool symbol_value(const struct object *object, const Elf64_Shdr *relocati
 static void apply(struct object *object, const Elf64_Shdr *target, const Elf64_Rela *entry,
 		  uint64_t value)
 {
-	uint8_t *place = object->bytes + target->sh_offset + entry->r_offset;
+	uint8_t *place;
 	uint64_t sum = value + (uint64_t)entry->r_addend;
 	uint64_t relative = sum - (target->sh_addr + entry->r_offset);
 	unsigned type = ELF64_R_TYPE(entry->r_info);
@@ -96,6 +96,7 @@ static void apply(struct object *object, const Elf64_Shdr *target, const Elf64_R
 
 	if (entry->r_offset > target->sh_size || size > target->sh_size - entry->r_offset)
 		return;
+	place = object->bytes + target->sh_offset + entry->r_offset;
 	if (type == R_X86_64_64 || type == R_X86_64_32 || type == R_X86_64_32S)
 		memcpy(place, &sum, size);
 	else if (type == R_X86_64_PC32 || type == R_X86_64_PLT32 || type == R_X86_64_PC64)

@@ -1,0 +1,136 @@
+"""sonde cqa and sonde calibrate on real programs: contract of --blocks, files of all kinds, what-if."""
+import json
+import os
+import subprocess
+
+from sonde_test import Test
+
+t = Test()
+SOURCE = """
+double dot(const double *a, const double *b, long n)
+{
+	double s = 0;
+	for (long i = 0; i < n; i++)
+		s += a[i] * b[i];
+	return s;
+}
+void triad(double *restrict a, const double *restrict b, const double *restrict c, double q, long n)
+{
+	for (long i = 0; i < n; i++)
+		a[i] = b[i] + q * c[i];
+}
+void branchy(double *a, long n)
+{
+	for (long i = 1; i < n; i++)
+		if (a[i] > 0)
+			a[i] += a[i - 1];
+		else
+			a[i] = 0;
+}
+"""
+open('k.c', 'w').write(SOURCE)
+
+
+def sonde(*words, **more):
+    return subprocess.run([t.sonde, *words], capture_output=True, text=True, timeout=120, **more)
+
+
+def blocks(text, *more, arch='cascadelake'):
+    open('blocks.hex', 'w').write(text)
+    run = sonde('cqa', '--blocks', 'blocks.hex', '--arch', arch, '--format', 'jsonl', *more)
+    return run, [json.loads(line) for line in run.stdout.splitlines()]
+
+
+# --blocks, as CONTRACTS.md has it
+run, rows = blocks('# comment\n\n4801C0 49ffcf 75f8\nzz\n06\n f20f58c149ffcf75f7\n')
+t.equal(run.returncode, 0, 'bad blocks do not end the run')
+t.equal([r['block'] for r in rows], [0, 1, 2, 3], 'blocks are numbered, blank and comment lines are not')
+t.equal(list(rows[0]), ['schema', 'block', 'cycles', 'bottleneck', 'bounds', 'instructions',
+                        'estimated_instructions', 'error'], 'keys stand in their order')
+t.equal(list(rows[0]['bounds']), ['ports', 'divider', 'issue', 'front_end', 'latency'],
+        'bounds stand in their order')
+t.check(all(r['cycles'] is None and r['bounds'] is None and r['bottleneck'] is None and r['error']
+            for r in rows[1:3]), 'an error leaves the figures null', rows)
+t.equal((rows[0]['cycles'], rows[0]['instructions'], rows[0]['error']), (1, 3, None), 'a dependent add')
+t.equal((rows[3]['cycles'], rows[3]['bottleneck']), (4, 'latency'), 'a chain of addsd has 4 cycles')
+t.equal(blocks('4801c0\n', '--unrolled')[1][0]['cycles'], 1, 'unrolled: no branch')
+again, _ = blocks('# comment\n\n4801C0 49ffcf 75f8\nzz\n06\n f20f58c149ffcf75f7\n')
+t.equal(again.stdout, run.stdout, 'the same input gives the same bytes')
+for arch in ('haswell skylake skylake-avx512 cascadelake icelake-server sapphirerapids zen2 zen3 zen4 '
+             'zen5').split():
+    _, rows = blocks('c5fd580e4883c6204839d675f3\n', arch=arch)
+    t.check(rows and .5 <= rows[0]['cycles'] <= 3 and rows[0]['estimated_instructions'] == 0,
+            f'{arch} knows a vector loop', rows)
+run, _ = blocks('90\n', arch='z80')
+t.check(run.returncode == 2 and 'cascadelake' in run.stderr, 'an unknown machine is a usage error', run.stderr)
+long = '4883c001' * 10000 + '49ffcf0f85' + (-(40000 + 9)).to_bytes(4, 'little', signed=True).hex()
+_, rows = blocks(long + '\n')
+t.equal((rows[0]['instructions'], rows[0]['cycles']), (10002, 10000), 'a loop of 10,000 instructions')
+
+# binaries
+for name, words in {'k.o': ['-c'], 'k.so': ['-shared', '-fPIC']}.items():
+    subprocess.run(['gcc', '-g', '-O2', '-fno-tree-vectorize', *words, 'k.c', '-o', name], check=True)
+    run = sonde('cqa', name, '--arch', 'cascadelake', '--format', 'json')
+    table = json.loads(run.stdout)
+    found = {r['function']: r for r in table['rows']}
+    t.equal(table['schema'], 'sonde.cqa/1', f'{name}: schema')
+    t.check({'branchy', 'dot', 'triad'} <= set(found), f'{name}: loops of all functions', sorted(found))
+    t.equal((found['dot']['l1_cycles'], found['dot']['bottleneck'], found['dot']['flop']), (4, 'latency', 2),
+            f'{name}: a scalar dot product waits for its addition')
+    t.equal(found['branchy']['path_count'], 2, f'{name}: two paths')
+    t.check(found['triad']['full_vector_speedup'] > 3 and found['dot']['vector_share'] == 0,
+            f'{name}: what vectors would bring', found)
+    t.equal(found['dot']['file'].split('/')[-1] if found['dot']['file'] else None, 'k.c',
+            f'{name}: source file')
+    t.equal(found['dot']['stride_1_accesses'], 2, f'{name}: strides')
+subprocess.run(['ar', 'rcs', 'k.a', 'k.o'], check=True)
+rows = json.loads(sonde('cqa', 'k.a', '--format', 'json', '--arch', 'zen4').stdout)['rows']
+t.equal({r['member'] for r in rows}, {'k.o'}, 'archives are read member by member')
+page = sonde('cqa', 'k.so', '--loop', 'k.c:6', '--arch', 'cascadelake')
+t.check(page.returncode == 0 and 'limited by latency' in page.stdout and 'Advice' in page.stdout and
+        'addsd' in page.stdout, 'the page of a loop by file and line', page.stdout, page.stderr)
+identity = found['dot']['loop']
+details = json.loads(sonde('cqa', 'k.so', '--loop', identity, '--arch', 'cascadelake', '--format', 'json').stdout)
+chain = [i['text'] for i in details['details'][0]['paths'][0]['instructions'] if i['on_chain']]
+t.check(len(chain) == 1 and chain[0].startswith('addsd'), 'the chain is the addition', chain)
+t.check(any(a['subject'] == 'vectorize' and a['speedup'] > 1 for a in details['details'][0]['advice']),
+        'advice has evidence and gain', details['details'][0]['advice'])
+subprocess.run(['gcc', '-g', '-O3', '-mavx2', '-mfma', '-ffast-math', '-shared', '-fPIC', 'k.c', '-o', 'fast.so'],
+               check=True)
+rows = json.loads(sonde('cqa', 'k.so', 'fast.so', '--arch', 'cascadelake', '--format', 'json').stdout)['rows']
+triad = [r for r in rows if r['function'] == 'triad'][0]
+t.check(triad['speedup'] and triad['speedup'] > 2, 'two builds are compared for the same source work', triad)
+
+# bad input
+open('text', 'w').write('no ELF\n')
+run = sonde('cqa', 'text')
+t.check(run.returncode == 5 and run.stderr.count('\n') == 1, 'no ELF file: one sentence', run.stderr)
+other = bytearray(open('k.so', 'rb').read())
+other[18] = 183  # e_machine: AArch64
+open('arm.so', 'wb').write(other)
+run = sonde('cqa', 'arm.so')
+t.check(run.returncode == 4 and 'x86-64' in run.stderr, 'another machine is refused', run.returncode, run.stderr)
+whole = open('k.so', 'rb').read()
+ends = []
+for cut in range(0, len(whole), len(whole) // 40):
+    open('cut.so', 'wb').write(whole[:cut])
+    ends.append(sonde('cqa', 'cut.so', '--arch', 'zen3').returncode)
+t.check(all(0 <= e <= 5 for e in ends), 'truncated files end in a sentence', ends)
+t.equal(sonde('cqa', 'k.so', '--loop', 'k.c:9999').returncode, 5, 'a loop that is not there')
+
+# calibrate
+run = sonde('calibrate', '--block', '4801c049ffcf75f8', '--format', 'json')
+cycles = json.loads(run.stdout)['cycles']
+t.check(cycles and .8 < cycles < 1.3, 'a dependent add takes a cycle on this machine', run.stdout)
+run = sonde('calibrate', '--block', '480fafc0', '--unrolled', '--format', 'json')
+cycles = json.loads(run.stdout)['cycles']
+t.check(cycles and 2.4 < cycles < 4.5, 'a dependent multiplication three or four', run.stdout)
+for code, what in {'0f0549ffcf75f9': 'system call', 'cd8049ffcf75f9': 'interrupt', 'f449ffcf75fa': 'privileged',
+                   'e80000000049ffcf75f6': 'call'}.items():
+    run = sonde('calibrate', '--block', code)
+    t.check(run.returncode == 4 and what in run.stderr, f'{what} is refused', run.stderr)
+run = sonde('calibrate', '--block', 'ebfe', '--unrolled')
+t.check(run.returncode == 4, 'an endless jump is refused', run.stderr)
+run = sonde('calibrate', '--block', 'a100000000000000ff49ffcf75f2')
+t.check(run.returncode == 4 and 'fault' in run.stderr, 'an address outside of user space is a fault', run.stderr)
+t.done()
