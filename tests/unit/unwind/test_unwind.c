@@ -12,7 +12,6 @@
 #include "unwind/cfi.h"
 #include "unwind/module.h"
 
-/** Compares a walk from here with glibc's: all frames but the innermost, whose pcs differ. */
 /* A sanitizer's interceptor of backtrace puts a frame of its own before ours. */
 static int without_interceptor(void **truth, int count, uint64_t caller_pc)
 {
@@ -22,6 +21,7 @@ static int without_interceptor(void **truth, int count, uint64_t caller_pc)
 	return count - 1;
 }
 
+/** Compares a walk from here with glibc's: all frames but the innermost, whose pcs differ. */
 static __attribute__((noinline)) int compare_with_backtrace(struct sn_unwind_cache *cache)
 {
 	struct sn_unwind_walk_result result;
@@ -94,7 +94,7 @@ static void on_signal(int number)
 	here_fill(&here);
 	sn_unwind_regs_here(&regs);
 	sn_unwind_walk(&here.target, &regs, NULL, pcs, 64, &result);
-	count = without_interceptor(truth, backtrace(truth, 64), pcs[1]);
+	count = without_interceptor(truth, backtrace(truth, 64), pcs[1] - 1);
 	CHECK_INT(result.end, SN_UNWIND_COMPLETE);
 	CHECK_INT(result.flags, SN_UNWIND_CROSSED_SIGNAL);
 	CHECK_INT(result.count, count);
