@@ -124,8 +124,9 @@ struct sn_symbol {
 };
 
 /** Code symbols sorted by link_addr, one for each start address, not overlapping: aliases are
- *  resolved so that the answer does not depend on the table's order (global before weak before
- *  local, fewer leading underscores, shorter, then alphabetical). They cover every executable byte.
+ *  resolved so that the answer does not depend on the table's order (local last, then fewest
+ * leading underscores, global before weak, shorter, alphabetical). They cover every executable byte
+ * but padding.
  */
 const struct sn_symbol *sn_image_symbols(const struct sn_image *image, size_t *count);
 /** The code symbol around an address, or NULL. O(log n). */

@@ -111,10 +111,10 @@ static int by_address_and_rank(const void *a, const void *b)
 	PREFER(x->link_addr, y->link_addr);
 	PREFER(x->is_size_inferred, y->is_size_inferred);
 	PREFER(x->is_local, y->is_local);
-	PREFER(x->is_weak, y->is_weak);
 	/* mangled names begin with an underscore by rule, not by shyness */
 	PREFER(sn_starts_with(x->name, "_Z") ? 0 : underscores(x->name),
 	       sn_starts_with(y->name, "_Z") ? 0 : underscores(y->name));
+	PREFER(x->is_weak, y->is_weak);
 	x_length = strlen(x->name);
 	y_length = strlen(y->name);
 	PREFER(x_length, y_length);

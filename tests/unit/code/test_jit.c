@@ -81,8 +81,9 @@ static struct sn_text make_dump(void)
 	put(&dump, 1, 4);
 	put(&dump, 40, 4);
 	put(&dump, 62, 4);
-	put(&dump, 0, 24);
-	put(&body, 0x5000, 8); /* debug info of the code to be loaded at 0x5000 */
+	for (int i = 0; i < 3; i++)
+		put(&dump, 0, 8); /* pad, pid, timestamp, flags */
+	put(&body, 0x5000, 8);	  /* debug info of the code to be loaded at 0x5000 */
 	put(&body, 1, 8);
 	put(&body, 0x5000, 8);
 	put(&body, 42, 4);
