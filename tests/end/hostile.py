@@ -313,7 +313,28 @@ def rawthread():
     t.equal(data[0].raw_clone_threads, 1, 'raw clone: the thread that we do not know is counted')
 
 
-TESTS = [split, threads, forks, env, signals, stacks, ends, plugins, sandbox, regions, kernel, limits, fallback, rawthread]
+def handlers():
+    counter = t.compile(os.path.join(HOSTILE, 'countmalloc.c'), '-O2', '-shared', '-fPIC', output='./countmalloc.so')
+    app = build('allocs', '-pthread')
+    folder = os.path.join(t.folder, 'handlers')
+    os.mkdir(folder)
+    def counts(*words, period=100000):
+        path = os.path.join(t.folder, 'count')
+        env = dict(os.environ, LD_PRELOAD=f'{LIBRARY}:{os.path.abspath(counter)}', COUNT_MALLOC=path,
+                   SONDE_RUNTIME=f'period={period};dir={folder}')
+        subprocess.run([app, *words], env=env, stdout=subprocess.DEVNULL, check=True)
+        with open(path) as f:
+            inside, outside = map(int, f.read().split())
+        os.remove(path)
+        return inside, outside
+    inside, outside = counts()
+    handled = read_folder(folder)[-1].handler_count
+    t.check(inside == 0 and outside > 10000 and handled > 3000, 'handlers allocate nothing, over thousands of them',
+            inside, outside, handled)
+    t.check(counts('blocked')[0] >= 2, 'and the counter would have seen it')
+
+
+TESTS = [handlers, split, threads, forks, env, signals, stacks, ends, plugins, sandbox, regions, kernel, limits, fallback, rawthread]
 for test in TESTS:
     if len(sys.argv) < 2 or test.__name__ in sys.argv[1:]:
         test()

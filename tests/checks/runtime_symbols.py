@@ -1,0 +1,45 @@
+"""What the runtime asks of libc and what it gives to the target: nothing beyond the lists."""
+import re
+import subprocess
+import sys
+
+allowed_path, library, archive, sources = sys.argv[1], sys.argv[2], sys.argv[3], sys.argv[4:]
+allowed, part = {'handlers': set(), 'set-up': set()}, None
+for line in open(allowed_path):
+    line = line.strip()
+    if line.startswith('['):
+        part = line[1:-1]
+    elif line and not line.startswith('#'):
+        allowed[part].add(line)
+
+
+def names(*words):
+    lines = subprocess.run(['nm', *words], capture_output=True, text=True, check=True).stdout.splitlines()
+    return {line.split()[-1].split('@')[0] for line in lines if line and not line.endswith(':')}
+
+
+number = 0
+
+
+def check(extra, name):
+    global number
+    number += 1
+    for symbol in sorted(extra):
+        print('#', symbol)
+    print(f"{'not ok' if extra else 'ok'} {number} - {name}")
+
+
+undefined = names('--undefined-only', archive)
+defined = names('--defined-only', archive)
+own = {n for n in undefined if n.startswith('sn_')}
+check(undefined - defined - own - allowed['handlers'], 'handlers call nothing but what is allowed')
+everything = names('-D', '--undefined-only', library)
+check(everything - allowed['handlers'] - allowed['set-up'], 'set-up calls nothing but what is allowed')
+wrappers = set()
+for source in sources:
+    text = open(source).read()
+    wrappers |= set(re.findall(r'^SN_EXPORT[^;{]*?\b(\w+)\(', text, re.M))
+    wrappers |= set(re.findall(r'^(?:WAITING\(\w+, \w+,\s*|LOOP_WITH\w*\()(\w+)', text, re.M))
+wrappers = {w.replace('plain_', '') for w in wrappers}
+check(names('-D', '--defined-only', library) - wrappers, 'nothing is exported but wrappers')
+print(f'1..{number}')
