@@ -11,6 +11,8 @@ enum { SN_TIMER_SAMPLE = 1, SN_TIMER_TICK = 2 };
 
 /** From perf events to a CPU timer: for threads that switch too often (5.0: 2 us a switch). */
 void sn_events_use_timer(struct sn_thread *self);
+/** And back, when it has calmed down. */
+void sn_events_use_perf(struct sn_thread *self);
 
 /** The handler for SN_SIGNAL; installed with every signal blocked, on an alternate stack. */
 void sn_sample_handler(int signal, siginfo_t *info, void *context);

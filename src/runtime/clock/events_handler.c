@@ -9,6 +9,8 @@
 
 #include "runtime/clock/clock.h"
 
+enum { MANY_THREADS = 200, EARLY_SAMPLES_MAX = 3 };
+
 /* Uniform in (0, period]: a thread that lives for a part of the period is seen with that share. */
 static uint64_t random_first_ns(struct sn_thread *self, uint64_t period_ns)
 {
@@ -91,7 +93,6 @@ static bool open_perf(struct sn_thread *self, uint64_t period_ns)
 	SYS(close, fd);
 	if (page < 0 && page > -4096)
 		return false;
-	SYS(madvise, page, 4096, MADV_DONTFORK);
 	self->event_page = (void *)page;
 	return true;
 }
@@ -103,8 +104,26 @@ static void close_perf(struct sn_thread *self)
 	self->event_page = NULL;
 }
 
+/* System time is looked for from the first sample on: threads too short for one do without. */
+static void start_tick_timer(struct sn_thread *self)
+{
+	uint64_t period_ns = sn_config.settings.period_ns;
+	uint64_t tick_ns = period_ns > SN_TICK_NS ? period_ns : SN_TICK_NS;
+
+	if (make_timer(self, &self->tick_timer, SN_TIMER_TICK)) {
+		self->has_tick_timer = 1;
+		arm_timer(self->tick_timer, random_first_ns(self, tick_ns), tick_ns);
+	} else {
+		sn_warn(SN_WARN_NO_TIMER);
+	}
+}
+
+/* The kernel looks at these timers once per tick, which comes at random to a thread's life: waiting
+ * for more than that would miss the short ones. */
 static bool start_sample_timer(struct sn_thread *self, uint64_t first_ns)
 {
+	if (sn_config.settings.period_ns <= SN_TICK_NS)
+		first_ns = 1;
 	if (!make_timer(self, &self->sample_timer, SN_TIMER_SAMPLE))
 		return false;
 	self->has_sample_timer = 1;
@@ -123,40 +142,62 @@ static void note_mechanism(struct sn_thread *self, enum sn_mechanism mechanism)
 									   : SN_WARN_NO_PERF);
 }
 
+/* Opening and closing an event costs some 25 us, more than a short thread is worth: where threads
+ * are many and short, new ones begin with a timer, and turn to an event if they live. */
+static bool are_threads_short(void)
+{
+	uint64_t count = atomic_load_explicit(&sn_state->ended_threads, memory_order_relaxed);
+	uint64_t cpu_ns = atomic_load_explicit(&sn_state->ended_cpu_ns, memory_order_relaxed);
+
+	return count >= MANY_THREADS && cpu_ns / count < 2 * sn_config.settings.period_ns;
+}
+
+static bool start_short_thread(struct sn_thread *self, uint64_t first_ns)
+{
+	if (sn_config.settings.mechanism_first > SN_MECHANISM_PERF_SIGNAL || !are_threads_short() ||
+	    !start_sample_timer(self, first_ns))
+		return false;
+	self->mechanism = SN_MECHANISM_THREAD_TIMER;
+	self->has_left_perf = 1;
+	sn_warn(SN_WARN_SHORT_THREADS);
+	return true;
+}
+
 void sn_events_start(struct sn_thread *self)
 {
 	uint64_t period_ns = sn_config.settings.period_ns;
 	uint64_t first_ns = random_first_ns(self, period_ns);
 
-	if (!period_ns || sn_state->is_sealed)
+	if (!period_ns || sn_state->is_sealed || start_short_thread(self, first_ns))
 		return;
 	self->is_first_period = 1;
+	self->first_period_ns = first_ns;
 	if (sn_config.settings.mechanism_first <= SN_MECHANISM_PERF_SIGNAL &&
-	    open_perf(self, first_ns)) {
+	    open_perf(self, first_ns))
 		note_mechanism(self, SN_MECHANISM_PERF_SIGNAL);
-		uint64_t tick_ns = period_ns > SN_TICK_NS ? period_ns : SN_TICK_NS;
-		if (make_timer(self, &self->tick_timer, SN_TIMER_TICK)) {
-			self->has_tick_timer = 1;
-			arm_timer(self->tick_timer, random_first_ns(self, tick_ns), tick_ns);
-		} else {
-			sn_warn(SN_WARN_NO_TIMER);
-		}
-	} else if (start_sample_timer(self, first_ns)) {
+	else if (start_sample_timer(self, first_ns))
 		note_mechanism(self, SN_MECHANISM_THREAD_TIMER);
-	} else {
+	else
 		sn_warn(SN_WARN_NO_TIMER);
-	}
 }
 
 void sn_events_next(struct sn_thread *self)
 {
+	/* many threads end before they are worth a second event: a few samples may come early */
+	if (self->first_period_ns * 4 > sn_config.settings.period_ns &&
+	    ++self->early_samples < EARLY_SAMPLES_MAX)
+		return;
 	self->is_first_period = 0;
 	if (self->mechanism != SN_MECHANISM_PERF_SIGNAL || sn_state->is_sealed)
 		return;
 	void *first = self->event_page;
+	start_tick_timer(self);
 	if (open_perf(self, sn_config.settings.period_ns))
 		SYS(munmap, first, 4096);
 	else if (start_sample_timer(self, sn_config.settings.period_ns)) {
+		if (self->has_tick_timer)
+			SYS(timer_delete, self->tick_timer);
+		self->has_tick_timer = 0;
 		SYS(munmap, first, 4096);
 		self->event_page = NULL;
 		note_mechanism(self, SN_MECHANISM_THREAD_TIMER);
@@ -173,7 +214,20 @@ void sn_events_use_timer(struct sn_thread *self)
 		SYS(timer_delete, self->tick_timer);
 	self->has_tick_timer = 0;
 	self->mechanism = SN_MECHANISM_THREAD_TIMER;
+	self->has_left_perf = 1;
 	sn_warn(SN_WARN_SWITCHES);
+}
+
+void sn_events_use_perf(struct sn_thread *self)
+{
+	if (!open_perf(self, sn_config.settings.period_ns))
+		return;
+	SYS(timer_delete, self->sample_timer);
+	self->has_sample_timer = 0;
+	self->has_left_perf = 0;
+	self->is_first_period = 0;
+	self->mechanism = SN_MECHANISM_PERF_SIGNAL;
+	start_tick_timer(self);
 }
 
 void sn_events_stop(struct sn_thread *self)

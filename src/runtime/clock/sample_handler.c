@@ -11,6 +11,9 @@ enum {
 	SYNC_EVERY = 16, /* user samples between looks at the CPU clock */
 	SWITCHES_PER_CPU_SECOND = 3000,
 	SWITCHES_STRETCH_NS = 200000000,
+	/* as many as the rate allows in a whole stretch: no need to wait for its end */
+	SWITCHES_STRETCH_MAX = SWITCHES_PER_CPU_SECOND / 5,
+	SWITCHES_FEW = 1000, /* a second: back to perf events */
 	SYSTEM = SN_RECORD_SAMPLE_SYSTEM,
 	REMAINDER = SN_RECORD_SAMPLE_REMAINDER,
 	LATE = SN_RECORD_SAMPLE_LATE,
@@ -90,13 +93,17 @@ static void look_at_switches(struct sn_thread *self, const struct split *split)
 	atomic_fetch_add_explicit(&sn_header()->switch_count, split->switches - self->switches_seen,
 				  memory_order_relaxed);
 	self->switches_seen = split->switches;
-	if (stretch_ns < SWITCHES_STRETCH_NS)
+	if (stretch_ns < SWITCHES_STRETCH_NS && stretch_switches <= SWITCHES_STRETCH_MAX)
 		return;
 	self->stretch_claimed_ns = claimed_ns;
 	self->stretch_switches = split->voluntary_switches;
 	if (self->mechanism == SN_MECHANISM_PERF_SIGNAL &&
-	    stretch_switches * 1000000 / (stretch_ns / 1000) > SWITCHES_PER_CPU_SECOND)
+	    stretch_switches > SWITCHES_STRETCH_MAX &&
+	    stretch_switches * 1000000 / (stretch_ns / 1000 + 1) > SWITCHES_PER_CPU_SECOND)
 		sn_events_use_timer(self);
+	else if (self->has_left_perf && stretch_ns >= SWITCHES_STRETCH_NS &&
+		 stretch_switches * 1000000 / (stretch_ns / 1000) < SWITCHES_FEW)
+		sn_events_use_perf(self);
 }
 
 /* A perf event's signal: the thread was computing. It claims one period; now and then the CPU clock
@@ -194,6 +201,10 @@ static void sample_by_timer(struct sn_thread *self, const ucontext_t *context, i
 
 	if (pool > 0)
 		emit(self, context, now_ns, pool, flags);
+	if (self->has_left_perf && !sn_state->is_sealed) {
+		struct split split = kernel_split(self);
+		look_at_switches(self, &split);
+	}
 }
 
 static void note_interrupted_call(struct sn_thread *self, const ucontext_t *context)

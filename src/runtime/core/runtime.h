@@ -70,6 +70,8 @@ struct sn_thread {
 	uint8_t is_first_period, has_sample_timer, has_tick_timer;
 	void *event_page;
 	int32_t sample_timer, tick_timer;
+	uint64_t first_period_ns;
+	uint32_t early_samples; /* at the random first period */
 	uint64_t switches_seen;
 	uint64_t stretch_claimed_ns, stretch_switches; /* where the rate was last taken */
 	uint64_t user_samples;
@@ -85,6 +87,7 @@ struct sn_thread {
 	uint8_t own_eintr;    /* a call was interrupted by our signal only */
 	uint8_t has_ended;
 	uint8_t was_paused;
+	uint8_t has_left_perf; /* for a timer, because it switched too often */
 	uint64_t altstack_start, altstack_end;
 
 	struct sn_region *region;  /* OpenMP: the one that this thread works for */
@@ -118,6 +121,7 @@ struct sn_state {
 	_Atomic uint64_t *intern;
 	_Atomic(struct sn_thread *) *blocks;
 	_Atomic int64_t next_packet_ns;
+	_Atomic uint64_t ended_threads, ended_cpu_ns;
 	_Atomic uint32_t warned; /* bits: each sentence once */
 
 	_Atomic(struct sn_module_table *) table;
@@ -241,6 +245,7 @@ enum sn_warning {
 	SN_WARN_NO_TIMER,
 	SN_WARN_SECCOMP,
 	SN_WARN_SWITCHES,
+	SN_WARN_SHORT_THREADS,
 	SN_WARN_SMALL_ALTSTACK,
 	SN_WARN_INTERN_FULL,
 	SN_WARN_THREAD_TABLE,

@@ -117,13 +117,13 @@ void sn_thread_set_stack_bytes(struct sn_thread *thread, uint64_t bytes)
 		thread->stack_start = thread->stack_end + 4096 - bytes;
 }
 
-static void install_altstack(struct sn_thread *thread)
+static void install_altstack(struct sn_thread *thread, bool is_main)
 {
 	stack_t ours = { .ss_sp = thread->handler_stack_top - SN_STACK_BYTES,
 			 .ss_size = SN_STACK_BYTES };
 	stack_t old = { 0 };
 
-	if (SYS(sigaltstack, NULL, &old) == 0 && !(old.ss_flags & SS_DISABLE) &&
+	if (is_main && SYS(sigaltstack, NULL, &old) == 0 && !(old.ss_flags & SS_DISABLE) &&
 	    old.ss_sp != ours.ss_sp) {
 		thread->has_altstack = 1; /* set by who ran before us */
 		thread->altstack_start = (uint64_t)(uintptr_t)old.ss_sp;
@@ -162,6 +162,7 @@ void sn_thread_begin(struct sn_thread *self, bool is_main)
 	self->last_ns = self->start_ns;
 	self->next_account_ns = self->start_ns + 1000000000;
 	self->rng = (uint32_t)self->start_ns ^ (uint32_t)self->tid * 2654435761u;
+	self->handler_count = self->rng >> 28; /* which handlers are timed */
 	find_stack(self, is_main);
 	if (is_main && sn_header()->origin == SN_DATA_ORIGIN_EXEC) {
 		self->before_user_ns = (int64_t)sn_config.settings.used_user_ns;
@@ -171,7 +172,7 @@ void sn_thread_begin(struct sn_thread *self, bool is_main)
 	atomic_fetch_add(&sn_state->live_threads, 1);
 	write_start(self);
 	if (!sn_state->is_sealed)
-		install_altstack(self);
+		install_altstack(self, is_main);
 	atomic_store_explicit(&self->is_live, 1, memory_order_release);
 	sn_self = self;
 }
@@ -266,6 +267,10 @@ void sn_thread_end(void)
 	if (atomic_compare_exchange_strong(&self->is_live, &live, 0)) {
 		int64_t now_ns = sn_now_ns();
 		sn_sample_remainder(self, &self->writer, now_ns);
+		atomic_fetch_add_explicit(&sn_state->ended_threads, 1, memory_order_relaxed);
+		atomic_fetch_add_explicit(&sn_state->ended_cpu_ns,
+					  self->claimed_user_ns + self->claimed_system_ns,
+					  memory_order_relaxed);
 		sn_thread_write_account(self, &self->writer, SN_RECORD_THREAD_END, now_ns);
 	}
 	sn_writer_release(&self->writer);

@@ -16,6 +16,10 @@ static const char *const sentences[] = {
 	[SN_WARN_SWITCHES] =
 		"some threads switch more than 3000 times per CPU second: their samples come from "
 		"CPU timers, which cost nothing per switch but come once per kernel tick",
+	[SN_WARN_SHORT_THREADS] =
+		"the program makes many threads that live for less than two periods: they are "
+		"sampled by "
+		"CPU timers, which cost less to start but come at most once per kernel tick",
 	[SN_WARN_SMALL_ALTSTACK] =
 		"some threads use an alternate signal stack that is too small for another signal: "
 		"they are not sampled, their time is counted",
