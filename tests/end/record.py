@@ -41,7 +41,9 @@ child = subprocess.Popen([t.sonde, 'record', '-o', 'stopped', split, '60'],
 time.sleep(1)
 child.send_signal(signal.SIGTERM)
 t.equal(child.wait(20), 128 + signal.SIGTERM, 'SIGTERM reaches the target')
-t.check(t.show('summary', experiment='stopped')['samples'] > 300, 'and leaves a whole experiment')
+summary = t.show('summary', experiment='stopped')
+# how much CPU time a second brings is the machine's business
+t.check(summary['samples'] > 600 * summary['cpu_s'] > 10, 'and leaves a whole experiment', summary)
 
 child = subprocess.Popen([t.sonde, 'record', '-o', 'orphan', split, '1.5'],
                          stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -49,7 +51,7 @@ time.sleep(0.7)
 child.kill()
 child.wait()
 summary = t.show('summary', experiment='orphan')
-t.check(summary['samples'] > 200, 'the launcher killed: what the target wrote by then is there')
+t.check(summary['samples'] > 20, 'the launcher killed: what the target wrote by then is there', summary)
 t.check(any('killed' in w or 'running' in w for w in summary['warnings']), 'and that is said',
         summary['warnings'])
 
