@@ -787,6 +787,7 @@ static void profile_allocate(struct sn_profile *profile)
 	profile->threads = arena_weights(profile, e->threads.count);
 	profile->processes = arena_weights(profile, e->processes.count);
 	profile->is_runtime_loop = sn_arena_alloc(&profile->arena, program->loops.count + 1, 1);
+	profile->is_at_work = sn_arena_alloc(&profile->arena, e->threads.count + 1, 1);
 	profile->thread_passes = sn_arena_alloc(&profile->arena, e->threads.count + 1, 1);
 	profile->stack_passes = sn_arena_alloc(&profile->arena, program->stack_count + 1, 1);
 }
@@ -808,7 +809,7 @@ static void profile_set_filter(struct sn_profile *profile, const struct sn_filte
 
 /* Threads that count in comparisons between threads: helpers of runtimes, with less than a
  * hundredth of the busiest thread's time, say nothing about balance. */
-static uint32_t threads_at_work(const struct sn_profile *profile)
+static uint32_t threads_at_work(struct sn_profile *profile)
 {
 	uint64_t most = 0;
 	uint32_t threads = 0;
@@ -816,8 +817,17 @@ static uint32_t threads_at_work(const struct sn_profile *profile)
 	for (size_t t = 0; t < profile->experiment->threads.count; t++)
 		if (profile->threads[t].cpu_ns > most)
 			most = profile->threads[t].cpu_ns;
-	for (size_t t = 0; t < profile->experiment->threads.count; t++)
+	for (size_t t = 0; t < profile->experiment->threads.count; t++) {
+		const struct sn_thread *thread = &profile->experiment->threads.items[t];
+		bool is_first =
+			thread->process < profile->experiment->processes.count &&
+			thread->tid == profile->experiment->processes.items[thread->process].pid;
+
 		threads += profile->threads[t].cpu_ns > most / 100;
+		profile->is_at_work[t] =
+			profile->thread_passes[t] &&
+			(is_first || (most && profile->threads[t].cpu_ns > most / 100));
+	}
 	return threads;
 }
 

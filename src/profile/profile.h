@@ -99,6 +99,9 @@ struct sn_profile {
 		innermost_loops_ns; /* leaf address in a loop; runtimes' loops excluded */
 	uint64_t truncated_samples, no_stack_samples, late_samples, unnamed_ns;
 	uint8_t *is_runtime_loop; /* by loop: in an OpenMP or MPI runtime, nothing to optimise */
+	/* by thread: at work, that is with at least a hundredth of the busiest thread's CPU time,
+	 * or the first thread of its process; the others are helpers that mostly sleep */
+	uint8_t *is_at_work;
 	uint8_t *stack_passes, *thread_passes; /* what the filter lets through, by index */
 };
 

@@ -38,6 +38,9 @@ static void threads_sum(struct sn_summary *s)
 		if (!p->thread_passes[t])
 			continue;
 		s->threads++;
+		s->threads_idle += !p->is_at_work[t];
+		if (!p->is_at_work[t])
+			continue;
 		if (a->user_ns < 0 || a->system_ns < 0) {
 			s->threads_unknown++;
 			continue;
@@ -48,9 +51,23 @@ static void threads_sum(struct sn_summary *s)
 		add_known(&s->threads_wait_cpu_s, a->wait_cpu_ns);
 		add_known(&s->threads_blocked_s, a->blocked_ns);
 	}
-	if (filter_cuts_threads(p) || s->threads == s->threads_unknown)
+	if (filter_cuts_threads(p) || s->threads == s->threads_unknown + s->threads_idle)
 		s->threads_elapsed_s = s->threads_user_s = s->threads_system_s =
 			s->threads_wait_cpu_s = s->threads_blocked_s = NAN;
+}
+
+/* By the kernel's account, of the threads that pass; unknown if the filter cuts through threads. */
+static double filtered_seconds(const struct sn_profile *p, bool is_system)
+{
+	double sum = 0;
+
+	for (size_t t = 0; t < p->experiment->threads.count; t++) {
+		const struct sn_time_account *a = &p->experiment->threads.items[t].account;
+
+		if (p->thread_passes[t])
+			sum += sn_seconds(is_system ? a->system_ns : a->user_ns);
+	}
+	return filter_cuts_threads(p) ? NAN : sum;
 }
 
 static void processes_sum(struct sn_summary *s)
@@ -97,8 +114,8 @@ static void accounts_find(struct sn_summary *s)
 	if (!e->processes.count)
 		s->user_s = s->system_s = NAN;
 	if (p->is_filtered) {
-		s->user_s = filter_cuts_threads(p) ? NAN : s->threads_user_s;
-		s->system_s = filter_cuts_threads(p) ? NAN : s->threads_system_s;
+		s->user_s = filtered_seconds(p, false);
+		s->system_s = filtered_seconds(p, true);
 	} else if (e->tree_user_ns >= 0 && e->tree_system_ns >= 0 &&
 		   !(sn_seconds(e->tree_user_ns + e->tree_system_ns) < s->user_s + s->system_s)) {
 		s->user_s = sn_seconds(e->tree_user_ns);
@@ -343,7 +360,7 @@ struct sn_summary *sn_summary_new(const struct sn_profile *profile,
 	loops_find(s);
 	functions_find(s);
 	compile_find(s, structures);
-	sn_wait_groups_find(profile, &s->waits);
+	sn_wait_groups_find(profile, profile->is_at_work, &s->waits);
 	warnings_find(s, structures);
 	return s;
 }

@@ -29,11 +29,12 @@ struct sn_summary {
 	const struct sn_profile *profile;
 	/* seconds; NaN: unknown */
 	double elapsed_s, cpu_s, user_s, system_s, sampled_cpu_s;
-	/* what the threads' elapsed times went to, summed; NaN: unknown */
+	/* what the elapsed times of threads at work went to, summed; NaN: unknown */
 	double threads_elapsed_s, threads_user_s, threads_system_s, threads_wait_cpu_s,
 		threads_blocked_s;
 	uint64_t samples, lost;
 	size_t threads, processes;
+	size_t threads_idle;	/* helpers that mostly sleep: not in the sums above */
 	size_t threads_unknown; /* without an account of the kernel: not in the sums above */
 	double overhead_share;
 	double loops_share, innermost_share; /* NaN without samples */

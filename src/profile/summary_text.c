@@ -234,11 +234,19 @@ static void put_shares(const struct page *page, struct sn_text *line)
 			shown++;
 	}
 	put_line(page, line);
-	if (has_left)
-		add_cell(line,
-			 s->threads == 1 ? " Elapsed time of the thread"
-					 : " Elapsed time of all threads",
-			 left_columns(page));
+	if (has_left) {
+		size_t at_work = s->threads - s->threads_idle;
+		struct sn_text title = { 0 };
+
+		sn_text_addf(&title,
+			     at_work == 1 ? " Elapsed time of the thread"
+					  : " Elapsed time of %zu threads",
+			     at_work);
+		if (s->threads_idle)
+			sn_text_addf(&title, " (%zu idle left out)", s->threads_idle);
+		add_cell(line, title.chars, left_columns(page));
+		sn_text_free(&title);
+	}
 	sn_text_add(line, shown ? " CPU time by kind of work" : "");
 	put_line(page, line);
 	for (size_t i = 0; i < (has_left ? 4 : 0) || i < shown; i++) {

@@ -323,7 +323,7 @@ static sn_status waits_fill(const struct sn_view_input *input, struct sn_table *
 	struct sn_wait_groups groups;
 
 	(void)err;
-	sn_wait_groups_find(input->profile, &groups);
+	sn_wait_groups_find(input->profile, NULL, &groups);
 	for (size_t i = 0; i < groups.items.count; i++) {
 		const struct sn_wait_group *g = &groups.items.items[i];
 		const struct sn_program_line *line =

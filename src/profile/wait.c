@@ -136,7 +136,8 @@ static int groups_compare(const void *left, const void *right)
 	return (x->stack > y->stack) - (x->stack < y->stack);
 }
 
-void sn_wait_groups_find(const struct sn_profile *profile, struct sn_wait_groups *out)
+void sn_wait_groups_find(const struct sn_profile *profile, const uint8_t *threads,
+			 struct sn_wait_groups *out)
 {
 	uint32_t stacks = profile->program->stack_count + 1;
 	struct builder b = { .profile = profile, .groups = out };
@@ -145,8 +146,13 @@ void sn_wait_groups_find(const struct sn_profile *profile, struct sn_wait_groups
 	b.site_of_stack = sn_alloc_zeroed(stacks, sizeof(uint32_t));
 	b.stack_sites = sn_alloc_zeroed(stacks, sizeof(struct site));
 	b.stack_ns = sn_alloc_zeroed((size_t)stacks * SN_WAIT_KINDS, sizeof(uint64_t));
-	for (size_t i = 0; i < profile->experiment->waits.count; i++)
-		wait_add(&b, &profile->experiment->waits.items[i]);
+	for (size_t i = 0; i < profile->experiment->waits.count; i++) {
+		const struct sn_wait *wait = &profile->experiment->waits.items[i];
+
+		if (!threads ||
+		    (wait->thread < profile->experiment->threads.count && threads[wait->thread]))
+			wait_add(&b, wait);
+	}
 	if (out->items.count)
 		qsort(out->items.items, out->items.count, sizeof(*out->items.items),
 		      groups_compare);
