@@ -233,6 +233,10 @@ void sn_nest_place(const struct sn_nest *nest, struct sn_nest_ref *ref)
 		level = forced_level(nest, w, ref);
 		ref->level = level > ref->level ? level : ref->level;
 	}
+	for (int d = 0; d < ref->expr->arg_count; d++)
+		ref->is_inspected |= !ref->subs[d].ok;
+	ref->is_inspected = ref->is_inspected && sn_nest_can_inspect(nest, ref->expr, ref->loop) &&
+			    (!needs || sn_nest_can_inspect(nest, needs->target, ref->loop));
 	/* bounds that are no affine forms of inner counters must be known where messages stand */
 	for (int l = ref->loop; l >= 0; l = nest->loops[l].parent) {
 		const struct sn_nest_loop *loop = &nest->loops[l];

@@ -181,6 +181,100 @@ static int64_t range_step(const struct nest_emitter *ne, int loop, int depth, in
 	return l->bounds_depth > depth ? 1 : l->step;
 }
 
+/* A subscript that may be evaluated where the program would not: inner subscripts stay in bounds.
+ */
+static struct sn_pnd_expr *clipped(struct nest_emitter *ne, const struct sn_pnd_expr *e)
+{
+	struct sn_pnd_expr *copy = sn_arena_new(ne->em->arena, struct sn_pnd_expr);
+
+	*copy = *e;
+	copy->a = e->a ? clipped(ne, e->a) : NULL;
+	copy->b = e->b ? clipped(ne, e->b) : NULL;
+	copy->c = e->c ? clipped(ne, e->c) : NULL;
+	if (e->kind != SN_E_INDEX)
+		return copy;
+	copy->args = sn_arena_array(ne->em->arena, struct sn_pnd_expr *, (size_t)e->arg_count);
+	for (int d = 0; d < e->arg_count; d++)
+		copy->args[d] =
+			sn_pnd_raw(ne->em, SN_T_LONG,
+				   sn_arena_printf(ne->em->arena, "pd_clip(%s, %lld)",
+						   sn_pnd_text_of(ne->em, clipped(ne, e->args[d])),
+						   (long long)e->var->extent[d]));
+	return copy;
+}
+
+/* "const long NAME[] = { subscripts };" and the text of the test that they are in bounds. */
+static const char *emit_subscripts(struct nest_emitter *ne, const struct sn_pnd_expr *element,
+				   const char *name)
+{
+	struct sn_text values = { 0 }, test = { 0 };
+	const char *kept;
+
+	for (int d = 0; d < element->arg_count; d++) {
+		sn_text_addf(&values, "%s%s", d ? ", " : "",
+			     sn_pnd_text_of(ne->em, clipped(ne, element->args[d])));
+		sn_text_addf(&test, "%spd_inside(%s[%d], %lld)", d ? " && " : "", name, d,
+			     (long long)element->var->extent[d]);
+	}
+	sn_pnd_line(ne->em, "const long %s[] = { %s };", name, values.chars);
+	kept = sn_arena_strdup(ne->em->arena, test.chars);
+	sn_text_free(&values);
+	sn_text_free(&test);
+	return kept;
+}
+
+/* The loop again, with a counter of its own. */
+static void emit_shadow_loop(struct nest_emitter *ne, int loop, const struct fixed_range *fixed,
+			     int fixed_count)
+{
+	const struct sn_nest_loop *l = &ne->nest->loops[loop];
+	const char *name = l->var->name, *type = sn_pnd_type_name(l->var->type);
+	int64_t step = l->step;
+	const char *first = start_text(ne, l), *last = last_text(ne, l);
+
+	for (int i = 0; i < fixed_count; i++)
+		if (fixed[i].loop == loop) {
+			first = fixed[i].low;
+			last = fixed[i].high;
+			step = step < 0 ? -step : step;
+		}
+	sn_pnd_line(ne->em, "for (%s %s = (%s)(%s); %s %s %s; %s += %lld)", type, name, type, first,
+		    name, step > 0 ? "<=" : ">=", last, name, (long long)step);
+}
+
+static void emit_inspection(struct nest_emitter *ne, const struct sn_nest_ref *ref,
+			    const struct fixed_range *fixed, int fixed_count)
+{
+	struct sn_pnd_emitter *em = ne->em;
+	const struct sn_nest_assign *a = ref->assign < 0 ? NULL : &ne->nest->assigns[ref->assign];
+	const char *at, *to = NULL;
+
+	sn_pnd_line(em, "pd_inspect_begin(&pd_array_%s_%s);", em->phase->name,
+		    ref->expr->var->name);
+	for (int d = ref->level + 1; d <= ne->nest->loops[ref->loop].depth; d++)
+		emit_shadow_loop(ne, sn_nest_ancestor(ne->nest, ref->loop, d), fixed, fixed_count);
+	sn_pnd_line(em, "{");
+	em->indent++;
+	at = emit_subscripts(ne, ref->expr, "pd_at");
+	if (a)
+		to = emit_subscripts(ne, a->target, "pd_to");
+	sn_pnd_line(em, "if (%s%s%s)", at, to ? " && " : "", to ? to : "");
+	if (a) {
+		struct sn_text owner = { 0 };
+
+		sn_text_addf(&owner, "pd_own_%s_%s(", em->phase->name, a->target->var->name);
+		for (int d = 0; d < a->target->arg_count; d++)
+			sn_text_addf(&owner, "%spd_to[%d]", d ? ", " : "", d);
+		sn_pnd_line(em, "\tpd_inspect(%s), pd_at);", owner.chars);
+		sn_text_free(&owner);
+	} else {
+		sn_pnd_line(em, "\tpd_inspect(-1, pd_at);");
+	}
+	em->indent--;
+	sn_pnd_line(em, "}");
+	sn_pnd_line(em, "pd_inspect_end(%d, %s);", ref->site, ref->expr->var->name);
+}
+
 static void emit_exchange(struct nest_emitter *ne, const struct sn_nest_ref *ref,
 			  const struct fixed_range *fixed, int fixed_count)
 {
@@ -189,6 +283,10 @@ static void emit_exchange(struct nest_emitter *ne, const struct sn_nest_ref *ref
 	int loops[SN_NEST_DEPTH_MAX], count = 0, number = em->nest_count++;
 	struct sn_text ranges = { 0 };
 
+	if (ref->is_inspected) {
+		emit_inspection(ne, ref, fixed, fixed_count);
+		return;
+	}
 	for (int d = ref->level + 1; d <= ne->nest->loops[ref->loop].depth; d++)
 		loops[count++] = sn_nest_ancestor(ne->nest, ref->loop, d);
 	emit_moves_table(ne, ref, number, loops, count);

@@ -215,6 +215,33 @@ static int invariant_depth(const struct sn_nest *nest, const struct sn_pnd_expr 
 	return depth;
 }
 
+static bool has_only_safe_operators(const struct sn_pnd_expr *e)
+{
+	int64_t divisor;
+
+	if (!e)
+		return true;
+	if (e->kind == SN_E_CALL || e->type >= SN_T_FLOAT)
+		return false;
+	if (e->kind == SN_E_BINARY && (e->punct == '/' || e->punct == '%') &&
+	    (!sn_pnd_evaluate(e->b, &divisor) || divisor == 0))
+		return false;
+	for (int i = 0; i < e->arg_count; i++)
+		if (!has_only_safe_operators(e->args[i]))
+			return false;
+	return has_only_safe_operators(e->a) && has_only_safe_operators(e->b) &&
+	       has_only_safe_operators(e->c);
+}
+
+bool sn_nest_can_inspect(const struct sn_nest *nest, const struct sn_pnd_expr *element, int loop)
+{
+	for (int d = 0; d < element->arg_count; d++)
+		if (invariant_depth(nest, element->args[d], loop) < 0 ||
+		    !has_only_safe_operators(element->args[d]))
+			return false;
+	return true;
+}
+
 static bool read_step(struct sn_nest *nest, struct sn_nest_loop *l)
 {
 	const struct sn_pnd_stmt *s = l->stmt->step;

@@ -76,6 +76,7 @@ struct sn_nest_ref {
 	int level;		/* messages stand inside the loops of depth 1..level */
 	int span_loop;		/* ... and at the start of this loop's spans; -1: not */
 	bool is_local;		/* always where it is needed */
+	bool is_inspected;	/* subscripts are not affine: the iterations are run to find them */
 	int site;
 };
 
@@ -97,6 +98,10 @@ struct sn_nest {
  * stay naive. */
 bool sn_nest_plan(struct sn_nest *nest, const struct sn_pnd_program *program,
 		  const struct sn_pnd_stmt *root, unsigned mark, bool may_reassociate);
+
+/** May the subscripts be evaluated ahead, by any node? They name counters and what the nest does
+ * not write, divide by constants only, and call nothing. */
+bool sn_nest_can_inspect(const struct sn_nest *nest, const struct sn_pnd_expr *element, int loop);
 
 /** The loop at `depth` around (or equal to) `loop`. */
 int sn_nest_ancestor(const struct sn_nest *nest, int loop, int depth);

@@ -1,8 +1,8 @@
 #include "pandore/compiler/predict.h"
 
-#include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "pandore/compiler/nest.h"
 #include "pandore/compiler/values.h"
 #include "pandore/runtime/pandore.h"
@@ -335,6 +335,124 @@ static void add_section(const struct pd_section *s, void *context)
 			t->bytes[s->from * t->p->nodes + to] += bytes;
 }
 
+struct inspection {
+	const struct sn_nest *nest;
+	const struct sn_nest_ref *ref;
+	const struct fixed_range *fixed;
+	int fixed_count;
+	struct sn_map seen; /* (element, receiver) */
+	int64_t *bytes;	    /* nodes x nodes */
+};
+
+/* Subscripts as numbers; false if they are unknown (doubted) or out of bounds. */
+static bool subscripts_of(struct predictor *p, const struct sn_pnd_expr *e, int64_t *out)
+{
+	for (int d = 0; d < e->arg_count; d++) {
+		struct sn_pnd_value v = sn_pnd_value_of(&p->values, e->args[d]);
+
+		if (!v.is_known) {
+			doubt(p, e->pos, "a subscript");
+			return false;
+		}
+		if (v.number < 0 || v.number >= e->var->extent[d])
+			return false;
+		out[d] = v.number;
+	}
+	return true;
+}
+
+static void inspect_one(struct predictor *p, struct inspection *in)
+{
+	const struct sn_nest_ref *ref = in->ref;
+	const struct sn_nest_assign *a = ref->assign < 0 ? NULL : &in->nest->assigns[ref->assign];
+	int64_t at[SN_PND_RANK_MAX], to[SN_PND_RANK_MAX], offset = 0;
+	int from, owner = EVERYBODY;
+
+	if (!subscripts_of(p, ref->expr, at) || (a && !subscripts_of(p, a->target, to)))
+		return;
+	from = owner_of(p, ref->expr);
+	if (a)
+		owner = owner_of(p, a->target);
+	for (int d = 0; d < ref->expr->arg_count; d++)
+		offset = offset * ref->expr->var->extent[d] + at[d];
+	for (int node = 0; node < p->nodes; node++) {
+		bool is_new = false;
+
+		if (node == from || (owner != EVERYBODY && owner != node))
+			continue;
+		sn_map_put(&in->seen, (uint64_t)offset * SN_PND_NODES_MAX + (uint64_t)node,
+			   &is_new);
+		if (is_new)
+			in->bytes[from * p->nodes + node] += sn_pnd_type_bytes(ref->expr->type);
+	}
+}
+
+static void inspect(struct predictor *p, struct inspection *in, int depth)
+{
+	int loop = sn_nest_ancestor(in->nest, in->ref->loop, depth);
+	const struct sn_nest_loop *l = &in->nest->loops[loop];
+	int64_t step = l->step, at, last;
+
+	if (p->doubt)
+		return;
+	if (depth > in->nest->loops[in->ref->loop].depth) {
+		inspect_one(p, in);
+		return;
+	}
+	at = start_value(p, l);
+	last = last_value(p, l);
+	for (int i = 0; i < in->fixed_count; i++)
+		if (in->fixed[i].loop == loop) {
+			at = in->fixed[i].low;
+			last = in->fixed[i].high;
+			step = step < 0 ? -step : step;
+		}
+	for (; step > 0 ? at <= last : at >= last; at += step) {
+		*sn_pnd_values_scalar(&p->values, l->var) = (struct sn_pnd_value){ true, at };
+		if (++p->steps > p->steps_max)
+			doubt(p, l->stmt->pos, "too many iterations");
+		if (p->doubt)
+			return;
+		inspect(p, in, depth + 1);
+	}
+}
+
+/* One message for each pair of nodes that has something to move. */
+static void count_pairs(struct predictor *p, const struct sn_nest_ref *ref, const int64_t *bytes)
+{
+	const char *name =
+		ref->stmt->kind == SN_S_ASSIGN ? ref->stmt->lhs->var->name : "(condition)";
+
+	for (int from = 0; from < p->nodes; from++)
+		for (int to = 0; to < p->nodes; to++)
+			if (bytes[from * p->nodes + to])
+				count(p, ref->expr->pos.line, ref->assign < 0, ref->expr->var->name,
+				      name, from, to, bytes[from * p->nodes + to]);
+}
+
+static void count_inspection(struct predictor *p, const struct sn_nest *nest,
+			     const struct sn_nest_ref *ref, const struct fixed_range *fixed,
+			     int fixed_count)
+{
+	struct inspection in = { nest, ref, fixed, fixed_count, { 0 }, NULL };
+	struct sn_pnd_value kept[SN_NEST_DEPTH_MAX];
+	int depth = nest->loops[ref->loop].depth;
+
+	for (int d = ref->level + 1; d <= depth; d++)
+		kept[d - 1] = *sn_pnd_values_scalar(
+			&p->values, nest->loops[sn_nest_ancestor(nest, ref->loop, d)].var);
+	in.bytes = sn_alloc_zeroed((size_t)p->nodes * (size_t)p->nodes, sizeof(*in.bytes));
+	inspect(p, &in, ref->level + 1);
+	if (!p->doubt)
+		count_pairs(p, ref, in.bytes);
+	for (int d = ref->level + 1; d <= depth; d++)
+		*sn_pnd_values_scalar(&p->values,
+				      nest->loops[sn_nest_ancestor(nest, ref->loop, d)].var) =
+			kept[d - 1];
+	sn_map_free(&in.seen);
+	sn_vec_release(in.bytes);
+}
+
 static void count_exchange(struct predictor *p, const struct sn_nest *nest,
 			   const struct sn_nest_ref *ref, const struct fixed_range *fixed,
 			   int fixed_count)
@@ -346,11 +464,12 @@ static void count_exchange(struct predictor *p, const struct sn_nest *nest,
 	struct pd_range ranges[SN_NEST_DEPTH_MAX];
 	long at[SN_PND_RANK_MAX] = { 0 }, to[SN_PND_RANK_MAX] = { 0 };
 	struct tally tally = { p, ref, NULL };
-	const char *name =
-		ref->stmt->kind == SN_S_ASSIGN ? ref->stmt->lhs->var->name : "(condition)";
-
 	if (p->nodes == 1)
 		return;
+	if (ref->is_inspected) {
+		count_inspection(p, nest, ref, fixed, fixed_count);
+		return;
+	}
 	for (int depth = ref->level + 1; depth <= nest->loops[ref->loop].depth; depth++) {
 		int loop = sn_nest_ancestor(nest, ref->loop, depth), n = moves.loop_count++;
 		const struct sn_nest_loop *l = &nest->loops[loop];
@@ -388,14 +507,10 @@ static void count_exchange(struct predictor *p, const struct sn_nest *nest,
 	}
 	if (p->doubt)
 		return;
-	tally.bytes = calloc((size_t)p->nodes * (size_t)p->nodes, sizeof(*tally.bytes));
+	tally.bytes = sn_alloc_zeroed((size_t)p->nodes * (size_t)p->nodes, sizeof(*tally.bytes));
 	pd_sections(&moves, to, at, ranges, p->nodes, add_section, &tally);
-	for (int from = 0; from < p->nodes; from++)
-		for (int other = 0; other < p->nodes; other++)
-			if (tally.bytes[from * p->nodes + other])
-				count(p, ref->expr->pos.line, ref->assign < 0, ref->expr->var->name,
-				      name, from, other, tally.bytes[from * p->nodes + other]);
-	free(tally.bytes);
+	count_pairs(p, ref, tally.bytes);
+	sn_vec_release(tally.bytes);
 }
 
 static bool is_repeated(const struct sn_nest *nest, int index)

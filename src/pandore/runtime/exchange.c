@@ -105,43 +105,52 @@ static void take_section(const struct pd_section *section, void *context)
 	}
 }
 
-static void send_all(struct exchange *x)
+void pd_measured_send(int site, int to, const void *bytes, size_t count)
 {
 	const struct pd_program *p = pd_state.program;
 
+	if (p->has_profile) {
+		struct pd_counter *c = &pd_counters[site * p->nodes + to];
+
+		c->messages++;
+		c->bytes += count;
+	}
+	if (p->has_trace)
+		pd_trace_send(site, to, bytes, count);
+	else
+		pd_send(to, bytes, count);
+}
+
+void pd_measured_receive(int site, int from, void *bytes, size_t count)
+{
+	const struct pd_program *p = pd_state.program;
+	uint64_t *wait = p->has_profile ? &pd_counters[site * p->nodes + from].wait_ticks : NULL;
+
+	if (p->has_trace)
+		pd_trace_receive(site, from, bytes, count, wait);
+	else
+		pd_receive_timed(from, bytes, count, wait);
+}
+
+static void send_all(struct exchange *x)
+{
 	for (int to = 0; to < x->nodes; to++) {
 		struct buffer *b = &outgoing[to];
 
-		if (!b->length)
-			continue;
-		if (p->has_profile) {
-			struct pd_counter *c = &pd_counters[x->moves->site * x->nodes + to];
-
-			c->messages++;
-			c->bytes += b->length;
-		}
-		if (p->has_trace)
-			pd_trace_send(x->moves->site, to, b->bytes, b->length);
-		else
-			pd_send(to, b->bytes, b->length);
+		if (b->length)
+			pd_measured_send(x->moves->site, to, b->bytes, b->length);
 		b->length = 0;
 	}
 }
 
 static void receive_from(struct exchange *x, int from)
 {
-	const struct pd_program *p = pd_state.program;
-	uint64_t *wait =
-		p->has_profile ? &pd_counters[x->moves->site * x->nodes + from].wait_ticks : NULL;
 	size_t bytes = incoming_bytes[from];
 	char *packed;
 
 	reserve(&received, bytes);
 	packed = received.bytes;
-	if (p->has_trace)
-		pd_trace_receive(x->moves->site, from, packed, bytes, wait);
-	else
-		pd_receive_timed(from, packed, bytes, wait);
+	pd_measured_receive(x->moves->site, from, packed, bytes);
 	for (size_t i = 0; i < incoming_count; i++)
 		if (incoming[i].from == from)
 			packed = copy_section(x->moves->source, &incoming[i].section, x->storage,

@@ -100,6 +100,25 @@ long pd_check(long subscript, long extent, const char *array, const char *file, 
 void pd_exchange(const struct pd_moves *moves, void *storage, const long *target_base,
 		 const long *source_base, const struct pd_range *loops);
 
+/**
+ * Subscripts known only at run time (A[idx[i]]): all nodes run the iterations once and note which
+ * element of `array` each node needs (to -1: all), then move them together. Subscripts out of
+ * bounds are passed over: the program does not read there either.
+ */
+void pd_inspect_begin(const struct pd_array *array);
+void pd_inspect(int to, const long *subscripts);
+void pd_inspect_end(int site, void *storage);
+
+static inline long pd_clip(long subscript, long extent)
+{
+	return subscript < 0 ? 0 : subscript >= extent ? extent - 1 : subscript;
+}
+
+static inline int pd_inside(long subscript, long extent)
+{
+	return subscript >= 0 && subscript < extent;
+}
+
 /* ---- instrumentation ---- */
 
 struct pd_counter {

@@ -29,6 +29,10 @@ extern struct pd_state pd_state;
 uint64_t pd_now_ticks(void);
 uint64_t pd_now_ns(void);
 
+/* exchange.c: a message of a site, counted and traced if the program is */
+void pd_measured_send(int site, int to, const void *bytes, size_t count);
+void pd_measured_receive(int site, int from, void *bytes, size_t count);
+
 void pd_die_out_of_memory(void);
 void *pd_alloc_zeroed(size_t count, size_t bytes);
 
@@ -38,6 +42,10 @@ void pd_part_pack(const struct pd_array *array, int nodes, int node, const void 
 		  void *packed);
 void pd_part_unpack(const struct pd_array *array, int nodes, int node, void *storage,
 		    const void *packed);
+
+/* exchange.c: a message of a site, counted and traced if the program is */
+void pd_measured_send(int site, int to, const void *bytes, size_t count);
+void pd_measured_receive(int site, int from, void *bytes, size_t count);
 
 /* measure.c: counters and traces, brought to the host at the end and written there */
 void pd_measure_start(void);
