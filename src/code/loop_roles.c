@@ -185,12 +185,17 @@ static int64_t stride_of(const struct scanner *s, const struct access *access)
 	return stride;
 }
 
-static bool same_stream(const struct access *a, const struct access *b)
+/* Through the same registers, from where `lead` begins to where it begins in the next pass: other
+ * distances are other arrays, whose addresses the linker put into the instructions. */
+static bool same_stream(const struct access *access, const struct access *lead, uint32_t advance)
 {
-	return a->base == b->base && a->index == b->index && a->scale == b->scale;
+	int64_t distance = access->displacement - lead->displacement;
+
+	return access->base == lead->base && access->index == lead->index &&
+	       access->scale == lead->scale && distance >= 0 && distance < (int64_t)advance;
 }
 
-/* Do the accesses through the same registers as `lead` cover its advance without gap or overlap? */
+/* Do the accesses that belong to `lead` cover its advance without gap or overlap? */
 static uint32_t tiles(const struct scanner *s, const struct access *lead, uint32_t advance)
 {
 	uint32_t covered = 0;
@@ -198,12 +203,12 @@ static uint32_t tiles(const struct scanner *s, const struct access *lead, uint32
 	for (unsigned i = 0; i < s->access_count; i++) {
 		bool is_repeat = false;
 
-		if (!same_stream(&s->accesses[i], lead))
+		if (!same_stream(&s->accesses[i], lead, advance))
 			continue;
 		if (s->accesses[i].element_bytes != lead->element_bytes)
 			return 0;
 		for (unsigned k = 0; k < i; k++)
-			is_repeat |= same_stream(&s->accesses[k], lead) &&
+			is_repeat |= same_stream(&s->accesses[k], lead, advance) &&
 				     s->accesses[k].displacement == s->accesses[i].displacement;
 		covered += is_repeat ? 0 : s->accesses[i].bytes;
 	}

@@ -19,7 +19,8 @@ struct extent {
 
 /* What is gathered about one loop. */
 struct place {
-	int32_t home;		/* inline index, -1 the function itself */
+	uint32_t latch_line; /* smallest line in the head from which a jump leads back, 0: none */
+	int32_t home;	     /* inline index, -1 the function itself */
 	struct extent declared; /* lines in the file that declares the home */
 	struct extent headed;	/* lines in the file of the header */
 };
@@ -49,6 +50,21 @@ static bool is_in_loop(const struct sn_function *function, int32_t inner, int32_
 	return inner == outer;
 }
 
+/* The loop that the block's e-th successor is the header of, if the block lies in it: the edge is a
+ * jump back. */
+static int32_t latch_of(const struct sn_function *function, const struct sn_block *block,
+			uint32_t e)
+{
+	const struct sn_block *to =
+		&function->blocks[function->successors[block->first_successor + e]];
+
+	return to->loop >= 0 && block->loop >= 0 &&
+			       to->link_addr == function->loops[to->loop].header_link_addr &&
+			       is_in_loop(function, block->loop, to->loop)
+		       ? to->loop
+		       : -1;
+}
+
 /* A loop was written in the subroutine that its header and all its jumps back have in common: of
  * all that they were inlined through, the innermost. */
 static void find_homes(const struct sn_function *function, struct place *places)
@@ -59,16 +75,13 @@ static void find_homes(const struct sn_function *function, struct place *places)
 		const struct sn_block *block = &function->blocks[b];
 
 		for (uint32_t e = 0; e < block->successor_count; e++) {
-			const struct sn_block *to =
-				&function->blocks[function->successors[block->first_successor + e]];
+			int32_t loop = latch_of(function, block, e);
 
-			if (to->loop < 0 || block->loop < 0 ||
-			    to->link_addr != function->loops[to->loop].header_link_addr ||
-			    !is_in_loop(function, block->loop, to->loop))
-				continue;
-			places[to->loop].home = common_inline(
-				function, places[to->loop].home,
-				inline_at(function, block->link_addr + block->size_bytes - 1));
+			if (loop >= 0)
+				places[loop].home = common_inline(
+					function, places[loop].home,
+					inline_at(function,
+						  block->link_addr + block->size_bytes - 1));
 		}
 	}
 }
@@ -104,9 +117,14 @@ static void extent_add(struct extent *extent, const char *file, uint32_t line)
 		extent->last = line;
 }
 
-/* A subroutine on one line has its loops there. */
-static void extent_finish(struct extent *extent)
+/* A loop that is closed on a line of the head begins there: all is on one line. So does one with no
+ * other. */
+static void extent_finish(struct extent *extent, uint32_t latch_line)
 {
+	if (extent->first && latch_line) {
+		extent->first = latch_line < extent->first ? latch_line : extent->first;
+		extent->last = latch_line > extent->last ? latch_line : extent->last;
+	}
 	if (extent->first || !extent->is_head_met)
 		return;
 	extent->first = extent->head_first;
@@ -138,6 +156,32 @@ static void choose_files(const struct sn_function *function, struct place *place
 		set_head(function, place);
 		if (line && !lift(function, line, place->home, &place->headed.file, &number))
 			place->headed.file = NULL;
+	}
+}
+
+/* Jumps back from lines of the head. */
+static void find_latch_lines(const struct sn_function *function, struct place *places)
+{
+	for (uint32_t b = 0; b < function->block_count; b++) {
+		const struct sn_block *block = &function->blocks[b];
+		const struct sn_line *line =
+			sn_function_line_at(function, block->link_addr + block->size_bytes - 1);
+
+		for (uint32_t e = 0; line && e < block->successor_count; e++) {
+			struct place *place;
+			const char *file;
+			uint32_t number;
+			int32_t loop = latch_of(function, block, e);
+
+			if (loop < 0)
+				continue;
+			place = &places[loop];
+			if (lift(function, line, place->home, &file, &number) &&
+			    file == place->declared.file && number >= place->declared.head_first &&
+			    number <= place->declared.head_last &&
+			    (!place->latch_line || number < place->latch_line))
+				place->latch_line = number;
+		}
 	}
 }
 
@@ -196,6 +240,7 @@ void sn_loops_describe(struct sn_structure *structure, struct sn_function *funct
 	if (function->line_count) {
 		find_homes(function, places);
 		choose_files(function, places);
+		find_latch_lines(function, places);
 		for (uint32_t b = 0; b < function->block_count; b++)
 			if (function->blocks[b].loop >= 0)
 				add_block(function, places, &function->blocks[b]);
@@ -204,7 +249,7 @@ void sn_loops_describe(struct sn_structure *structure, struct sn_function *funct
 		struct sn_loop *loop = (struct sn_loop *)&function->loops[l];
 		const struct extent *extent;
 
-		extent_finish(&places[l].declared);
+		extent_finish(&places[l].declared, places[l].latch_line);
 		extent = places[l].declared.first ? &places[l].declared : &places[l].headed;
 		loop->inline_index = function->line_count ? places[l].home : -1;
 		loop->file = extent->first ? extent->file : NULL;

@@ -137,6 +137,9 @@ KERNEL void rows(const int *p, int *out, int n)
 	}
 }
 
+KERNEL void compact(int *p, int n) { for (int i = 0; i < n; i++)	/* loop compact 1 innermost */
+		p[i] += sink; }						/* end */
+
 int main(int argc, char **argv)
 {
 	static double x[64], y[64], z[64];
@@ -150,5 +153,6 @@ int main(int argc, char **argv)
 	two_in_a_row(p, argc);
 	unlikely(p, argc);
 	rows(p, q, argc);
+	compact(p, argc);
 	return 0;
 }
