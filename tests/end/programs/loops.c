@@ -137,8 +137,11 @@ KERNEL void rows(const int *p, int *out, int n)
 	}
 }
 
-KERNEL void compact(int *p, int n) { for (int i = 0; i < n; i++)	/* loop compact 1 innermost */
-		p[i] += sink; }						/* end */
+KERNEL void compact(int *p, int n)
+{
+	for (int i = 0; i < n; i++) /* loop compact 1 innermost */
+		p[i] += sink;
+} /* end */
 
 int main(int argc, char **argv)
 {
