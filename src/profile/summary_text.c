@@ -238,10 +238,10 @@ static void put_shares(const struct page *page, struct sn_text *line)
 		size_t at_work = s->threads - s->threads_idle;
 		struct sn_text title = { 0 };
 
-		sn_text_addf(&title,
-			     at_work == 1 ? " Elapsed time of the thread"
-					  : " Elapsed time of %zu threads",
-			     at_work);
+		if (at_work == 1)
+			sn_text_add(&title, " Elapsed time of the thread");
+		else
+			sn_text_addf(&title, " Elapsed time of %zu threads", at_work);
 		if (s->threads_idle)
 			sn_text_addf(&title, " (%zu idle left out)", s->threads_idle);
 		add_cell(line, title.chars, left_columns(page));
