@@ -29,10 +29,6 @@ extern struct pd_state pd_state;
 uint64_t pd_now_ticks(void);
 uint64_t pd_now_ns(void);
 
-/* exchange.c: a message of a site, counted and traced if the program is */
-void pd_measured_send(int site, int to, const void *bytes, size_t count);
-void pd_measured_receive(int site, int from, void *bytes, size_t count);
-
 void pd_die_out_of_memory(void);
 void *pd_alloc_zeroed(size_t count, size_t bytes);
 
