@@ -293,6 +293,20 @@ def check_debug_files():
     t.check(row and row['link_addr'] == want['link_addr'], 'symbols in .gnu_debugdata')
 
 
+def check_shared_debug():
+    """Debug information that dwz moved to a file shared by several programs."""
+    if not t.has('dwz'):
+        t.skip('a shared debug file', 'no dwz')
+        return
+    for name in ('shared1', 'shared2'):
+        t.compile('loops.c', '-g', '-O2', output='./' + name)
+    before = structure('./shared1')
+    t.command('dwz', '-m', 'common.debug', 'shared1', 'shared2')
+    t.check(os.path.exists('common.debug') and structure('./shared1') == before, 'a shared debug file (dwz)')
+    os.remove('common.debug')
+    t.check(len(structure('./shared1')) == len(before), 'a shared debug file that is gone costs names, not loops')
+
+
 def check_kinds():
     for flags, what in ((['-static'], 'static'), (['-static-pie'], 'static-pie'), (['-no-pie'], 'no PIE'),
                         (['-fno-asynchronous-unwind-tables', '-Wl,--build-id=none'], 'without .eh_frame of its own'),
@@ -344,6 +358,7 @@ check_profile_split()
 check_assembly()
 check_size()
 check_debug_files()
+check_shared_debug()
 check_kinds()
 check_names()
 total = check_objdump(LIBC, 0.9)
