@@ -371,6 +371,17 @@ static void add_records(struct builder *b, bool every_sample_fits)
 	thin_records(b);
 }
 
+/** As the profile counts waits: by stack, thread and time. */
+static bool passes_filter(const struct sn_profile *profile, const struct sn_wait *wait,
+			  uint32_t stack)
+{
+	int64_t end_ns = wait->time_ns + (int64_t)wait->duration_ns;
+
+	return profile->stacks[stack].waits && profile->threads[wait->thread].waits &&
+	       end_ns > profile->from_ns &&
+	       (!profile->is_filtered || wait->time_ns < profile->to_ns);
+}
+
 /** Waits are few; where they are not, those of one thread, slice, path and kind are merged. */
 static void add_waits(struct builder *b)
 {
@@ -396,8 +407,8 @@ static void add_waits(struct builder *b)
 		uint64_t *slot = NULL;
 		bool is_new = true;
 
-		if (wait.node == SN_NONE && !b->profile->stacks[stack].waits)
-			continue; /* the filter left it out */
+		if (!passes_filter(b->profile, from, stack))
+			continue;
 		if (slice_ns > 1)
 			slot = sn_map_put(&seen, key, &is_new);
 		if (is_new && b->report->waits.count < limit) {

@@ -269,7 +269,12 @@ static char *make_source(void)
 			     "\t\t}\n\t}\n");
 	for (int line = 50; line < 120; line++)
 		sn_text_addf(&source, "/* line %d */\n", line);
-	return source.chars;
+	{
+		char *copy = sn_arena_strdup(&report->arena, source.chars);
+
+		sn_text_free(&source);
+		return copy;
+	}
 }
 
 static void add_listing(uint32_t function, uint32_t loop, uint32_t file)
@@ -400,7 +405,7 @@ static void make_small(void)
 
 static void make_hostile(void)
 {
-	char *huge = malloc(60001);
+	char *huge;
 	const char *names[] = {
 		"</script><script>document.title='pwned'</script>",
 		"<img src=x onerror=\"document.title='pwned'\">",
@@ -417,14 +422,15 @@ static void make_hostile(void)
 		"",
 		"__proto__",
 		"constructor",
-		huge,
+		NULL,
 	};
 	size_t count = sizeof(names) / sizeof(names[0]);
 	uint32_t module, file, parent = SN_NONE;
 
-	memset(huge, 'x', 60000);
-	huge[60000] = '\0';
 	begin("</title><script>document.title='pwned'</script>", 1000000000);
+	huge = sn_arena_alloc(&report->arena, 60001, 1);
+	memset(huge, 'x', 60000);
+	names[count - 1] = huge;
 	module = add_module("</script>\"'<lib>.so", "</td><script>document.title='pwned'</script>");
 	file = add_file(
 		"/tmp/</script><svg onload=document.title='pwned'>.c",
@@ -462,7 +468,6 @@ static void make_hostile(void)
 	sn_vec_push(&report->environment,
 		    (struct sn_environment_variable){ "__proto__", "</script>" });
 	finish();
-	free(huge);
 }
 
 /** As many rows and records as a page may have; the worst case for size, as data are random. */
