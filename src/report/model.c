@@ -6,6 +6,7 @@ void sn_report_free(struct sn_report *report)
 {
 	if (!report)
 		return;
+	sn_vec_free(&report->qualities);
 	sn_vec_free(&report->sentences);
 	sn_vec_free(&report->warnings);
 	sn_vec_free(&report->environment);

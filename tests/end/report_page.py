@@ -11,9 +11,9 @@ from report_contents import contents
 from sonde_test import HERE, Test
 
 ROOT = os.path.abspath(os.path.join(HERE, '../..'))
-VIEWS = ('summary', 'categories', 'functions', 'loop', 'callers', 'flame', 'source', 'timeline', 'threads',
-         'provenance')
-ABSENT = ('phases', 'expert', 'properties', 'comm', 'lattice', 'compare')
+VIEWS = ('summary', 'categories', 'functions', 'loop', 'callers', 'flame', 'source', 'timeline', 'expert',
+         'threads', 'provenance')
+ABSENT = ('phases', 'comm', 'lattice', 'compare')
 MAKE_PAGE = os.environ.get('MAKE_PAGE') or os.path.join(ROOT, 'build/tests/report/make_page')
 
 

@@ -1,4 +1,4 @@
-// Inflate (RFC 1951) of a gzip member (RFC 1952), for browsers without DecompressionStream. Small
+// Inflate (RFC 1951) of a gzip member without optional fields (RFC 1952; zlib writes none), for browsers without DecompressionStream. Small
 // rather than fast: codes are looked up length by length, as their canonical order allows.
 const LENGTHS = [], DISTANCES = []; // [base, extra bits]
 for (let i = 0, base = 3; i < 28; i++) {
@@ -32,14 +32,6 @@ function makeCode(lengths) {
 export function gunzip(bytes, size) {
 	const out = new Uint8Array(size);
 	let at = 10, bit = 0, to = 0;
-	const flags = bytes[3];
-	if (flags & 4)
-		at += 2 + bytes[at] + bytes[at + 1] * 256;
-	for (const flag of [8, 16]) // name, comment
-		if (flags & flag)
-			while (bytes[at++]);
-	if (flags & 2)
-		at += 2;
 	const bits = (n) => {
 		let value = 0;
 		for (let i = 0; i < n; i++) {

@@ -13,6 +13,7 @@ import { Categories } from './views/categories.jsx';
 import { Functions } from './views/functions.jsx';
 import { Callers } from './views/callers.jsx';
 import { Loop, Source } from './views/source.jsx';
+import { Experts } from './views/experts.jsx';
 import { Absent, Provenance, Threads } from './views/others.jsx';
 
 const BASE = ['modules', 'files', 'functions', 'loops', 'threads', 'processes', 'nodes', 'places', 'points'];
@@ -24,7 +25,7 @@ const VIEWS = [
 	['categories', 'Categories', 'c', Categories, ['records', 'waits']],
 	['Where'],
 	['functions', 'Functions & loops', 'f', Functions],
-	['loop', 'Loop', 'l', Loop, ['records']],
+	['loop', 'Loop', 'l', Loop, ['records', 'quality']],
 	['callers', 'Callers & callees', 'k', Callers],
 	['flame', 'Flame graph', 'g', Flame, ['waits']],
 	['source', 'Source & assembly', 'a', Source],
@@ -32,8 +33,7 @@ const VIEWS = [
 	['timeline', 'Timeline', 't', Timeline, ['records', 'waits']],
 	['phases', 'Phases', null, null, 'Phases of the run and where to instrument them', 'sonde phases'],
 	['Why'],
-	['expert', 'Loop experts', null, null, 'Static quality and measured variants of every hot loop', 'sonde report --level 2'],
-	['properties', 'Properties', null, null, 'Bottlenecks by name, with severity and evidence', 'sonde search'],
+	['expert', 'Loop experts', 'e', Experts, ['quality']],
 	['System'],
 	['threads', 'Threads', 'h', Threads, ['waits']],
 	['comm', 'Communication', null, null, 'Who sends how much to whom', 'sonde comm'],
@@ -112,7 +112,7 @@ function App() {
 			{error ? <p class="notice" role="alert">This page could not be read: {String(error.message ?? error)}. Make it again with <code>sonde report</code>.</p>
 				: !View ? <Absent title={view[1]} what={`${view[4]}: not in this report.`} command={`${view[5]}${view[5].endsWith('B') ? '' : ' ' + visible(toc.experiment ?? '')}`} />
 					: !agg || !ready ? <p class="dim" role="status">Unpacking…</p>
-						: <View key={view[0]} d={d} agg={agg} filter={filter} matcher={matcher} records={chunks.records} waits={chunks.waits} theme={theme} />}
+						: <View key={view[0]} d={d} agg={agg} filter={filter} matcher={matcher} records={chunks.records} waits={chunks.waits} quality={chunks.quality} theme={theme} />}
 		</main>
 		{help && <Help onClose={() => setHelp(false)} />}
 		{toast && <div class="toast" role="status">{toast}</div>}

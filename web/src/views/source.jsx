@@ -9,6 +9,7 @@ import { go, linkTo } from '../state.js';
 import { threadName } from '../timeline.jsx';
 import { timeTest } from '../aggregate.js';
 import { Table } from '../table.jsx';
+import { LoopQuality } from './experts.jsx';
 
 function useChunks(...names) {
 	const [chunks, set] = useState(null);
@@ -254,7 +255,7 @@ function callersOfLoop(d, agg, loop) {
 	return [...sums.values()].sort((a, b) => b.ns - a.ns);
 }
 
-export function Loop({ d, agg, filter, records, theme }) {
+export function Loop({ d, agg, filter, records, quality, theme }) {
 	const order = useMemo(() => [...Array(d.loops.rows).keys()].sort((a, b) => agg.loopExcl[b] - agg.loopExcl[a]), [agg]);
 	const found = order.find((i) => d.loops.id.at(i) === filter.argument);
 	const loop = found ?? order[0];
@@ -277,12 +278,12 @@ export function Loop({ d, agg, filter, records, theme }) {
 			<Tile label="Nesting" value={`depth ${d.loops.depth[loop]}`} note={<>{d.loops.flags[loop] & 1 ? 'innermost' : 'has loops inside'}{parent !== NONE ? <>, in <a href={linkTo('loop', d.loops.id.at(parent))}>{visible(d.loops.label.at(parent))}</a></> : ''}</>} />
 			<Tile label="Threads" value={grouped(threads.length)} note={threads.length > 1 ? `most ${seconds(details.byThread[threads[0]])}, least ${seconds(details.byThread[threads[threads.length - 1]])}` : 'used it'} />
 		</div>
+		<LoopQuality d={d} loop={loop} share={share} quality={quality} />
 		<SourceAndAssembly key={loop} d={d} agg={agg} f={d.loops.function[loop] === NONE ? null : d.loops.function[loop]} loop={loop} file={d.loops.file[loop]} />
 		<div class="grid2">
 			<section class="panel"><h2>Over time <span class="dim">CPUs in this loop</span></h2><Chart data={details.over} series={[{ label: 'CPUs', colour: '--accent', fill: true, steps: true }]} height={140} xRange={[0, Math.max(elapsedS(), 1e-9)]} xTime theme={theme} label="CPUs in this loop over time" /></section>
 			<section class="panel"><h2>By thread</h2><div class="scroll" style={{ maxHeight: '12rem' }}><table class="small"><tbody>{threads.slice(0, 64).map((t) => <tr key={t}><td class="wide"><Name text={threadName(d, t)} /></td><td class="num">{seconds(details.byThread[t])}</td><td class="num" style={{ minWidth: '8rem' }}><Share part={details.byThread[t]} whole={ns} /></td></tr>)}</tbody></table>{threads.length > 64 && <p class="dim">and {threads.length - 64} more</p>}</div></section>
 		</div>
 		<section class="panel"><h2>Call paths <span class="dim">{grouped(paths.length)} different</span></h2><div class="scroll" style={{ maxHeight: '16rem' }}><table class="small"><tbody>{paths.slice(0, 40).map((p, i) => <tr key={i}><td class="num">{seconds(p.ns)}</td><td class="num" style={{ minWidth: '7rem' }}><Share part={p.ns} whole={ns} /></td><td class="wrap">{[...p.path].reverse().map((f, k) => <Fragment key={k}>{k ? ' › ' : ''}<FunctionLink d={d} f={f} /></Fragment>)}</td></tr>)}</tbody></table></div></section>
-		<section class="panel"><h2>What would it gain?</h2><p class="dim">The static quality of this loop and its what-if variants are not in this report. They come with <code>sonde report --level 2</code>; for the loop alone, <code>sonde show loop '{visible(d.loops.id.at(loop))}'</code>.</p></section>
 	</>;
 }
