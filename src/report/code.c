@@ -361,27 +361,9 @@ static void add_options(struct builder *b)
 			add_options_of(b, m);
 }
 
-void sn_report_add_code(struct sn_report *report, const struct sn_profile *profile,
-			struct sn_structures *structures)
-{
-	struct builder b = { .report = report, .profile = profile, .structures = structures };
-
-	index_names(&b);
-	find_hosts(&b);
-	qsort(b.hosts.items, b.hosts.count, sizeof(*b.hosts.items), compare_hosts);
-	for (size_t i = 0; i < b.hosts.count && i < HOT_FUNCTIONS_MAX; i++)
-		if (b.hosts.items[i].cpu_ns * 1000 >= report->sampled_ns)
-			add_listing(&b, &b.hosts.items[i]);
-	add_sources(&b);
-	add_options(&b);
-	sn_map_free(&b.host_of);
-	sn_map_free(&b.function_at);
-	sn_map_free(&b.loop_with_id);
-	sn_vec_free(&b.hosts);
-}
-
-void sn_report_add_quality(struct sn_report *report, const struct sn_profile *profile,
-			   struct sn_structures *structures)
+/** What the static model says of hot loops. */
+static void add_qualities(struct sn_report *report, const struct sn_profile *profile,
+			  struct sn_structures *structures)
 {
 	if (!sn_report_has_machine(report))
 		return; /* an unknown CPU: the view says that nothing is there */
@@ -397,4 +379,24 @@ void sn_report_add_quality(struct sn_report *report, const struct sn_profile *pr
 						   loop->function_link_addr,
 						   loop->header_link_addr);
 	}
+}
+
+void sn_report_add_code(struct sn_report *report, const struct sn_profile *profile,
+			struct sn_structures *structures)
+{
+	struct builder b = { .report = report, .profile = profile, .structures = structures };
+
+	index_names(&b);
+	find_hosts(&b);
+	qsort(b.hosts.items, b.hosts.count, sizeof(*b.hosts.items), compare_hosts);
+	for (size_t i = 0; i < b.hosts.count && i < HOT_FUNCTIONS_MAX; i++)
+		if (b.hosts.items[i].cpu_ns * 1000 >= report->sampled_ns)
+			add_listing(&b, &b.hosts.items[i]);
+	add_sources(&b);
+	add_options(&b);
+	add_qualities(report, profile, structures);
+	sn_map_free(&b.host_of);
+	sn_map_free(&b.function_at);
+	sn_map_free(&b.loop_with_id);
+	sn_vec_free(&b.hosts);
 }
