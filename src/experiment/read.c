@@ -220,7 +220,8 @@ static void processes_order(struct sn_experiment *e)
 		sorted[i] = e->processes.items[order[i]];
 		sorted[i].index = i;
 	}
-	memcpy(e->processes.items, sorted, n * sizeof(*sorted));
+	if (n)
+		memcpy(e->processes.items, sorted, n * sizeof(*sorted));
 	for (size_t i = 0; i < e->threads.count; i++)
 		e->threads.items[i].process = place[e->threads.items[i].process];
 	for (size_t i = 0; i < e->mappings.count; i++)

@@ -315,6 +315,16 @@ static void places_resolve(struct builder *b, const struct sn_resolver *resolver
 
 /* ---- classes ---- */
 
+/* In a static program the C library's functions are in the program's own file. They have no source
+ * there, and names that the implementation reserves; stubs ("malloc@plt") count as what they lead
+ * to. */
+static bool is_library_within(const struct sn_program_function *function)
+{
+	return function->is_named && !function->file &&
+	       (function->linkage_name[0] == '_' || sn_ends_with(function->linkage_name, "@plt")) &&
+	       sn_category_of_function(function->linkage_name) != SN_CATEGORIES;
+}
+
 static void stacks_classify(struct sn_program *program)
 {
 	const struct sn_experiment *e = program->experiment;
@@ -342,6 +352,9 @@ static void stacks_classify(struct sn_program *program)
 			if (function->is_named && place->module != SN_NONE &&
 			    e->modules.items[place->module].kind == SN_MODULE_UNKNOWN)
 				frame.module_class = SN_MODULE_CLASS_BINARY; /* generated */
+			if (frame.module_class == SN_MODULE_CLASS_BINARY &&
+			    is_library_within(function))
+				frame.module_class = SN_MODULE_CLASS_LIBC;
 			sn_vec_push(&frames, frame);
 			if (frame.module_class == SN_MODULE_CLASS_BINARY)
 				break; /* no rule looks further */
