@@ -365,7 +365,7 @@ static void decode_gaps(struct sn_structure *structure, struct cfg_scratch *s)
 		uint64_t addr = range->first_link_addr;
 
 		while (addr < range->end_link_addr) {
-			uint64_t left;
+			uint64_t left = 0;
 			uint32_t position = position_of(s, addr, &left);
 			struct sn_instruction insn = { 0 };
 			unsigned length;

@@ -39,6 +39,12 @@ static void put_signed(struct sn_text *out, int64_t value)
 	put(out, (uint64_t)value << 1 ^ (uint64_t)(value >> 63)); /* zigzag */
 }
 
+/* An index, or -1 for none. */
+static void put_index(struct sn_text *out, int32_t index)
+{
+	put(out, (uint32_t)index + 1u);
+}
+
 static uint64_t string_number(struct packer *p, const char *chars)
 {
 	uint64_t *slot;
@@ -98,7 +104,7 @@ static void put_lines(struct packer *p, const struct sn_function *function)
 		put_file(p, row->file);
 		put_signed(&p->body, (int64_t)row->line - line);
 		put(&p->body, row->column);
-		put(&p->body, (uint64_t)(row->inline_index + 1));
+		put_index(&p->body, row->inline_index);
 		addr = row->link_addr;
 		line = row->line;
 	}
@@ -117,7 +123,7 @@ static void put_inlines(struct packer *p, const struct sn_function *function)
 		put_string(p, inlined->call_file);
 		put(&p->body, inlined->call_line);
 		put(&p->body, inlined->call_column);
-		put(&p->body, (uint64_t)(inlined->parent + 1));
+		put_index(&p->body, inlined->parent);
 	}
 }
 
@@ -132,7 +138,7 @@ static void put_blocks(struct packer *p, const struct sn_function *function)
 		put_signed(&p->body, (int64_t)(block->link_addr - addr));
 		put(&p->body, block->size_bytes);
 		put(&p->body, block->instruction_count);
-		put(&p->body, (uint64_t)(block->loop + 1));
+		put_index(&p->body, block->loop);
 		put(&p->body, block->flags);
 		put(&p->body, block->successor_count);
 		for (uint32_t e = 0; e < block->successor_count; e++)
@@ -145,7 +151,7 @@ static void put_blocks(struct packer *p, const struct sn_function *function)
 static void put_loop(struct packer *p, const struct sn_function *function,
 		     const struct sn_loop *loop)
 {
-	put(&p->body, (uint64_t)(loop->parent + 1));
+	put_index(&p->body, loop->parent);
 	put(&p->body, loop->depth);
 	put(&p->body, (loop->is_innermost ? SN_EXTRACT_INNERMOST : 0u) |
 			      (loop->is_irreducible ? SN_EXTRACT_IRREDUCIBLE : 0u));
@@ -158,7 +164,7 @@ static void put_loop(struct packer *p, const struct sn_function *function,
 	put_string(p, loop->file);
 	put(&p->body, loop->line_first);
 	put(&p->body, loop->line_last);
-	put(&p->body, (uint64_t)(loop->inline_index + 1));
+	put_index(&p->body, loop->inline_index);
 	put_string(p, loop->label);
 	put(&p->body, loop->role);
 	put(&p->body, loop->group);

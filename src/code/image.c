@@ -18,7 +18,7 @@ static const char *hex_of(struct sn_arena *arena, const char *prefix, const uint
 	size_t at = strlen(prefix);
 	char *hex = sn_arena_alloc(arena, at + 2 * length + 1, 1);
 
-	memcpy(hex, prefix, at);
+	snprintf(hex, at + 1, "%s", prefix);
 	for (size_t i = 0; i < length; i++)
 		snprintf(hex + at + 2 * i, 3, "%02x", bytes[i]);
 	return hex;

@@ -338,9 +338,10 @@ static void evaluate(struct state *s, const ZydisDecodedInstruction *insn,
 		return;
 	case ZYDIS_MNEMONIC_LEA:
 		value = address_of(s, insn, &o[1], link_addr);
-		if (value.kind == VALUE_SCALED && value.scale == 1 && value.constant >> 31)
-			value = fresh(s); /* lea -5(%rdi), %eax: a value of its own */
-		else if (value.kind == VALUE_SCALED && value.scale == 1 && value.constant < 4096)
+		/* lea -5(%rdi), %eax: a value of its own, as the constant is no address of a table
+		 */
+		if (value.kind == VALUE_SCALED && value.scale == 1 &&
+		    (value.constant >> 31 || value.constant < 4096))
 			value = fresh(s);
 		store(s, &o[0], value);
 		return;

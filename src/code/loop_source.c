@@ -221,10 +221,10 @@ static void label(struct sn_structure *structure, const struct sn_function *func
 	uint64_t offset = loop->header_link_addr - function->link_addr;
 	struct sn_arena *arena = &structure->arena;
 
-	if (loop->line_first && loop->line_last > loop->line_first)
+	if (loop->file && loop->line_last > loop->line_first)
 		loop->label = sn_arena_printf(arena, "%s:%u-%u", sn_base_name(loop->file),
 					      loop->line_first, loop->line_last);
-	else if (loop->line_first)
+	else if (loop->file)
 		loop->label =
 			sn_arena_printf(arena, "%s:%u", sn_base_name(loop->file), loop->line_first);
 	else if ((int64_t)offset < 0)
