@@ -1,4 +1,5 @@
 /* Listings, sources and compile options of what is hot. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,6 +8,7 @@
 #include "code/structure.h"
 #include "profile/compile.h"
 #include "profile/structures.h"
+#include "profile/summary.h"
 #include "report/build.h"
 #include "report/quality.h"
 
@@ -381,11 +383,40 @@ static void add_qualities(struct sn_report *report, const struct sn_profile *pro
 	}
 }
 
+static int64_t nanoseconds(double seconds)
+{
+	return seconds >= 0 ? (int64_t)llround(seconds * 1e9) : -1;
+}
+
+/** The run's figures and warnings as `sonde show summary` has them: one number has one source. */
+static void take_summary(struct sn_report *report, const struct sn_profile *profile,
+			 struct sn_structures *structures)
+{
+	struct sn_summary *summary = sn_summary_new(profile, structures);
+
+	report->cpu_ns = nanoseconds(summary->cpu_s);
+	report->user_ns = nanoseconds(summary->user_s);
+	report->system_ns = nanoseconds(summary->system_s);
+	report->lost = summary->lost;
+	report->overhead_share = summary->overhead_share;
+	report->loops_share = summary->loops_share;
+	report->innermost_share = summary->innermost_share;
+	report->rate_hz = summary->rate_hz;
+	if (summary->clock_mechanism)
+		report->clock_mechanism = sn_arena_strdup(&report->arena, summary->clock_mechanism);
+	report->warnings.count = 0;
+	for (size_t i = 0; i < summary->warnings.count; i++)
+		sn_vec_push(&report->warnings, (const char *)sn_arena_strdup(
+						       &report->arena, summary->warnings.items[i]));
+	sn_summary_free(summary);
+}
+
 void sn_report_add_code(struct sn_report *report, const struct sn_profile *profile,
 			struct sn_structures *structures)
 {
 	struct builder b = { .report = report, .profile = profile, .structures = structures };
 
+	take_summary(report, profile, structures);
 	index_names(&b);
 	find_hosts(&b);
 	qsort(b.hosts.items, b.hosts.count, sizeof(*b.hosts.items), compare_hosts);

@@ -200,9 +200,6 @@ static void say_doubts(struct sn_report *report)
 		say(report, true, NULL,
 		    "Only %s samples were taken, so shares are rough; a longer run tells more.",
 		    sn_words_count(a, report->sample_count));
-	if (report->lost)
-		say(report, true, "#/provenance", "%s samples or records were lost.",
-		    sn_words_count(a, report->lost));
 }
 
 void sn_report_add_sentences(struct sn_report *report, const struct sn_profile *profile)

@@ -244,6 +244,10 @@ def check_page(t):
     t.check(set(want) <= set(got), 'loops of JSON are in the page', set(want) - set(got))
     summary = t.show('summary')
     t.within(toc['sampled_ns'] / 1e9, summary['sampled_cpu_s'], 1e-9, 'sampled CPU time')
+    for key in ('elapsed', 'cpu', 'user', 'system'):
+        t.within(toc[key + '_ns'] / 1e9, summary[key + '_s'], 1e-8, f'{key} time of the page is that of the summary')
+    t.equal([toc['lost'], toc['overhead_share'], toc['warnings']],
+            [summary['lost'], summary['overhead_share'], summary['warnings']], 'losses, cost and warnings too')
     t.within(toc['loops_share'], summary['loops_share'], 1e-9, 'share of loops')
     t.equal(toc['samples'], summary['samples'], 'samples')
     t.within(sum(chunk('points')['cpu_ns']) / 1e9, summary['sampled_cpu_s'], 1e-6, 'points sum to the whole')
