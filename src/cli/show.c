@@ -2,9 +2,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/text.h"
 #include "cli/analysis_options.h"
 #include "cli/command.h"
+#include "cli/help.h"
 #include "cli/show_loop.h"
 #include "experiment/store.h"
 #include "profile/summary.h"
@@ -248,12 +250,61 @@ static sn_status view_show(const struct sn_args *args, const char *name, const c
 	return status;
 }
 
+/* Analyses with a command of their own show their tables here too: 'show phases' is 'phases'. */
+static const struct sn_command *command_behind(const char *view)
+{
+	static const char *const names[] = { "phases", "comm",	 "properties", "heap", "leaks",
+					     "locks",  "openmp", "mpi",	       NULL };
+
+	for (const char *const *name = names; *name; name++)
+		if (!strcmp(*name, view))
+			return sn_command_find(view);
+	return NULL;
+}
+
+/* The same options and the operands after the view, parsed by the other command's table. */
+static int command_run(const struct sn_command *command, const struct sn_args *args)
+{
+	struct sn_text *words = sn_alloc_zeroed(args->given_count + 1, sizeof(*words));
+	SN_VEC(char *) argv = { 0 };
+	struct sn_args theirs;
+	struct sn_error err;
+	int code;
+
+	for (size_t i = 0; i < args->given_count; i++) {
+		const struct sn_option *option = &args->command->options[args->given[i].option];
+
+		sn_text_addf(&words[i], "--%s", option->name);
+		if (option->metavar)
+			sn_text_addf(&words[i], "=%s", args->given[i].value);
+		sn_vec_push(&argv, words[i].chars);
+	}
+	for (size_t i = 1; i < args->operand_count; i++)
+		sn_vec_push(&argv, args->operands[i]);
+	if (sn_args_parse(command, (int)argv.count, argv.items, &theirs, &err) == SN_OK) {
+		code = command->run(&theirs);
+		sn_args_free(&theirs);
+	} else {
+		code = sn_error_print(&err);
+	}
+	for (size_t i = 0; i < args->given_count; i++)
+		sn_text_free(&words[i]);
+	free(words);
+	sn_vec_free(&argv);
+	return code;
+}
+
 static int show_run(const struct sn_args *args)
 {
+	const struct sn_command *other =
+		args->operand_count ? command_behind(args->operands[0]) : NULL;
 	const char *subject, *experiment;
 	struct sn_error err;
-	sn_status status = operands_read(args, &subject, &experiment, &err);
+	sn_status status;
 
+	if (other)
+		return command_run(other, args);
+	status = operands_read(args, &subject, &experiment, &err);
 	if (status == SN_OK)
 		status = view_show(args, args->operand_count ? args->operands[0] : "summary",
 				   subject, experiment, &err);
