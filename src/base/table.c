@@ -373,13 +373,15 @@ static void cell_add_csv(struct sn_text *line, const struct sn_column *column,
 		sn_text_add_double(line, cell->real);
 }
 
-static void write_csv(const struct sn_table *table, const struct selection *sel, FILE *out)
+static void write_csv(const struct sn_table *table, const struct selection *sel,
+		      const struct sn_table_view *view, FILE *out)
 {
 	struct sn_text line = { 0 };
 
-	for (size_t i = 0; i < sel->column_count; i++)
+	for (size_t i = 0; i < sel->column_count && !view->without_header; i++)
 		fprintf(out, "%s%s", i ? "," : "", table->columns[sel->columns[i]].key);
-	fputc('\n', out);
+	if (!view->without_header)
+		fputc('\n', out);
 	for (size_t r = 0; r < sel->row_count; r++) {
 		sn_text_clear(&line);
 		for (size_t i = 0; i < sel->column_count; i++) {
@@ -584,7 +586,7 @@ sn_status sn_table_write(const struct sn_table *table, const struct sn_table_vie
 			write_text(table, &sel, view, out);
 			break;
 		case SN_FORMAT_CSV:
-			write_csv(table, &sel, out);
+			write_csv(table, &sel, view, out);
 			break;
 		case SN_FORMAT_JSON:
 			write_json(table, &sel, view, out, extra, context);

@@ -144,6 +144,30 @@ static void filter_members_write(struct sn_json *json, void *context)
 	sn_json_close(json);
 }
 
+/* Ten million samples as CSV or JSON lines are written piece by piece. */
+static sn_status samples_stream(const struct sn_view *view, const struct sn_view_input *input,
+				struct sn_table_view *how, struct sn_error *err)
+{
+	enum { ROWS_AT_ONCE = 100000 };
+	struct sn_view_input piece = *input;
+	size_t cursor = 0, count = input->profile->experiment->samples.count;
+	sn_status status = SN_OK;
+
+	piece.cursor = &cursor;
+	piece.row_limit = ROWS_AT_ONCE;
+	do {
+		struct sn_table table;
+
+		sn_table_init(&table, view->columns, view->column_count);
+		status = view->fill(&piece, &table, err);
+		if (status == SN_OK)
+			status = sn_table_write(&table, how, stdout, NULL, NULL, err);
+		sn_table_free(&table);
+		how->without_header = true;
+	} while (status == SN_OK && cursor < count);
+	return status;
+}
+
 static sn_status table_show(const struct sn_args *args, const struct sn_view *view,
 			    struct sn_view_input *input, struct sn_table_view *how,
 			    struct sn_error *err)
@@ -171,6 +195,12 @@ static sn_status table_show(const struct sn_args *args, const struct sn_view *vi
 		input->row_limit = how->top;
 	how->schema = view->schema;
 	how->share_column = view->share_column;
+	if (!strcmp(view->name, "samples") && !how->sort && !how->top &&
+	    (how->format == SN_FORMAT_CSV || how->format == SN_FORMAT_JSONL)) {
+		status = samples_stream(view, input, how, err);
+		free(columns);
+		return status;
+	}
 	sn_table_init(&table, view->columns, view->column_count);
 	status = view->fill(input, &table, err);
 	if (status == SN_OK)

@@ -21,6 +21,7 @@ struct sn_view_input {
 	bool with_runtime_loops;
 	bool is_utf8;	  /* marks may be other than ASCII */
 	size_t row_limit; /* samples: rows wanted, 0: all */
+	size_t *cursor;	  /* samples: where to begin, moved on to where the rows end; NULL: all */
 };
 
 struct sn_view {

@@ -496,14 +496,17 @@ static sn_status samples_fill(const struct sn_view_input *input, struct sn_table
 			      struct sn_error *err)
 {
 	const struct sn_experiment *e = input->profile->experiment;
+	size_t i = input->cursor ? *input->cursor : 0;
 
 	(void)err;
-	for (size_t i = 0; i < e->samples.count; i++) {
+	for (; i < e->samples.count; i++) {
 		if (input->row_limit && table->row_count >= input->row_limit)
 			break;
 		if (sn_profile_has_sample(input->profile, &e->samples.items[i]))
 			sample_row(input, table, &e->samples.items[i]);
 	}
+	if (input->cursor)
+		*input->cursor = i;
 	return SN_OK;
 }
 
