@@ -9,7 +9,7 @@
 
 #include "runtime/clock/clock.h"
 
-enum { MANY_THREADS = 200, EARLY_SAMPLES_MAX = 3 };
+enum { FEW_THREADS = 64, MANY_THREADS = 200, EARLY_SAMPLES_MAX = 3 };
 
 /* Uniform in (0, period]: a thread that lives for a part of the period is seen with that share. */
 static uint64_t random_first_ns(struct sn_thread *self, uint64_t period_ns)
@@ -104,7 +104,8 @@ static void close_perf(struct sn_thread *self)
 	self->event_page = NULL;
 }
 
-/* System time is looked for from the first sample on: threads too short for one do without. */
+/* System time is looked for from the first sample on where threads are many: those that are too
+ * short for one do without. */
 static void start_tick_timer(struct sn_thread *self)
 {
 	uint64_t period_ns = sn_config.settings.period_ns;
@@ -173,16 +174,21 @@ void sn_events_start(struct sn_thread *self)
 	self->is_first_period = 1;
 	self->first_period_ns = first_ns;
 	if (sn_config.settings.mechanism_first <= SN_MECHANISM_PERF_SIGNAL &&
-	    open_perf(self, first_ns))
+	    open_perf(self, first_ns)) {
 		note_mechanism(self, SN_MECHANISM_PERF_SIGNAL);
-	else if (start_sample_timer(self, first_ns))
+		if (self->index < FEW_THREADS)
+			start_tick_timer(self);
+	} else if (start_sample_timer(self, first_ns)) {
 		note_mechanism(self, SN_MECHANISM_THREAD_TIMER);
-	else
+	} else {
 		sn_warn(SN_WARN_NO_TIMER);
+	}
 }
 
 void sn_events_next(struct sn_thread *self)
 {
+	if (!self->has_tick_timer && !sn_state->is_sealed)
+		start_tick_timer(self);
 	/* many threads end before they are worth a second event: a few samples may come early */
 	if (self->first_period_ns * 4 > sn_config.settings.period_ns &&
 	    ++self->early_samples < EARLY_SAMPLES_MAX)
@@ -191,7 +197,6 @@ void sn_events_next(struct sn_thread *self)
 	if (self->mechanism != SN_MECHANISM_PERF_SIGNAL || sn_state->is_sealed)
 		return;
 	void *first = self->event_page;
-	start_tick_timer(self);
 	if (open_perf(self, sn_config.settings.period_ns))
 		SYS(munmap, first, 4096);
 	else if (start_sample_timer(self, sn_config.settings.period_ns)) {

@@ -11,8 +11,9 @@ enum {
 	SYNC_EVERY = 16, /* user samples between looks at the CPU clock */
 	SWITCHES_PER_CPU_SECOND = 3000,
 	SWITCHES_STRETCH_NS = 200000000,
-	/* as many as the rate allows in a whole stretch: no need to wait for its end */
-	SWITCHES_STRETCH_MAX = SWITCHES_PER_CPU_SECOND / 5,
+	/* half of what the rate allows in a whole stretch, and sooner than its half: no need to
+	 * wait for its end */
+	SWITCHES_STRETCH_MAX = SWITCHES_PER_CPU_SECOND / 10,
 	SWITCHES_FEW = 1000, /* a second: back to perf events */
 	SYSTEM = SN_RECORD_SAMPLE_SYSTEM,
 	REMAINDER = SN_RECORD_SAMPLE_REMAINDER,
