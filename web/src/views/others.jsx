@@ -28,9 +28,9 @@ export function Threads({ d, agg, filter }) {
 		{ key: 'elapsed', title: 'Elapsed', num: true, width: '6.5rem', render: known(threads.elapsed_ns) },
 		{ key: 'user', title: 'User', num: true, width: '6.5rem', render: known(threads.user_ns) },
 		{ key: 'system', title: 'System', num: true, width: '6.5rem', render: known(threads.system_ns) },
-		{ key: 'wait', title: 'Waiting for CPU', help: 'runnable, but no CPU was free', num: true, width: '8rem', render: known(threads.wait_cpu_ns) },
+		{ key: 'wait', title: 'Waiting for CPU', help: 'runnable, but no CPU was free', num: true, width: '9.4rem', render: known(threads.wait_cpu_ns) },
 		{ key: 'blocked', title: 'Blocked', num: true, width: '6.5rem', render: known(threads.blocked_ns) },
-		{ key: 'traced', title: 'in traced calls', help: 'the part of blocked time whose call path is known', num: true, width: '7.5rem', sortable: false, render: (i) => agg.waits?.threadWait[i] > 0 ? seconds(agg.waits.threadWait[i]) : '' },
+		{ key: 'traced', title: 'Traced waits', help: 'in calls whose path is known; with the wait for a CPU after them', num: true, width: '8rem', sortable: false, render: (i) => agg.waits?.threadWait[i] > 0 ? seconds(agg.waits.threadWait[i]) : '' },
 	];
 	return <>
 		<Head title="Threads">user, system, waiting and blocked are the kernel's account of the whole run{exact ? '' : '; only the first two columns follow the filter'}</Head>

@@ -127,6 +127,6 @@ function Options({ d }) {
 	return <section class="panel"><h2>How it was compiled <span class="dim">modules with most time</span></h2>
 		{rows.length === 0 ? <Empty>No modules were sampled.</Empty> : <table class="small"><thead><tr><th>Module</th><th class="num">CPU</th><th>Not used</th></tr></thead>
 			<tbody>{rows.map((i) => <tr key={i} title={visible(modules.producer.at(i))}><td class="mono"><span class="name">{visible(modules.name.at(i))}</span></td><td class="num">{percent(modules.cpu_ns[i] / all)}</td>
-				<td class="wrap">{modules.missing.at(i) ? <span class="q1">▲ {visible(modules.missing.at(i))}</span> : <span class="dim">{modules.producer.at(i) ? 'nothing obvious' : 'unknown: no compile options recorded'}</span>}</td></tr>)}</tbody></table>}
+				<td class="wrap">{modules.missing.at(i) ? <span class="q1">▲ {visible(modules.missing.at(i))}</span> : <span class="dim">{modules.producer.at(i) ? 'nothing obvious' : 'not recorded'}</span>}</td></tr>)}</tbody></table>}
 	</section>;
 }
