@@ -204,24 +204,40 @@ static void add_pointer(struct sn_text *text, const struct sn_pnd_var *v)
 		sn_text_addf(text, "[%lld]", (long long)v->extent[d]);
 }
 
-static void emit_phase_params(struct sn_pnd_emitter *em)
+/* The body has the arrays as restrict parameters: what C compilers trust most. */
+static void emit_body_head(struct sn_pnd_emitter *em)
 {
-	for (const struct sn_pnd_var *v = em->phase->params; v; v = v->next) {
-		struct sn_text text = { 0 };
+	struct sn_text params = { 0 };
 
+	for (const struct sn_pnd_var *v = em->phase->params; v; v = v->next) {
+		sn_text_add(&params, ", ");
 		if (v->rank)
-			add_pointer(&text, v);
+			add_pointer(&params, v);
 		else
-			sn_text_addf(&text, "const %s %s", sn_pnd_type_name(v->type), v->name);
-		if (v->rank)
-			sn_pnd_line(em, "%s = pd_storage[%d];", text.chars, v->index);
-		else
-			sn_pnd_line(em, "%s = (%s)pd_scalars[%d].%s;", text.chars,
-				    sn_pnd_type_name(v->type), v->index,
-				    v->type >= SN_T_FLOAT ? "real" : "integer");
-		sn_pnd_line(em, "(void)%s;", v->name);
-		sn_text_free(&text);
+			sn_text_addf(&params, "const %s %s", sn_pnd_type_name(v->type), v->name);
 	}
+	sn_pnd_line(em, "\nstatic __attribute__((noinline)) void pd_body_%s(const int pd_me%s)",
+		    em->phase->name, params.chars ? params.chars : "");
+	sn_text_free(&params);
+}
+
+static void emit_run(struct sn_pnd_emitter *em)
+{
+	sn_pnd_line(em,
+		    "\nstatic void pd_run_%s(void *const *pd_storage, "
+		    "const union pd_scalar *pd_scalars)",
+		    em->phase->name);
+	sn_pnd_line(em, "{");
+	sn_pnd_line(em, "\t(void)pd_storage;\n\t(void)pd_scalars;\n\tpd_body_%s(pd_node()",
+		    em->phase->name);
+	for (const struct sn_pnd_var *v = em->phase->params; v; v = v->next) {
+		if (v->rank)
+			sn_pnd_line(em, "\t\t, pd_storage[%d]", v->index);
+		else
+			sn_pnd_line(em, "\t\t, (%s)pd_scalars[%d].%s", sn_pnd_type_name(v->type),
+				    v->index, v->type >= SN_T_FLOAT ? "real" : "integer");
+	}
+	sn_pnd_line(em, "\t);\n}");
 }
 
 static void emit_phase(struct sn_pnd_emitter *em, const struct sn_pnd_phase *phase)
@@ -238,21 +254,17 @@ static void emit_phase(struct sn_pnd_emitter *em, const struct sn_pnd_phase *pha
 	}
 	em->out = &body;
 	em->tables = &tables;
-	sn_pnd_line(em,
-		    "\nstatic void pd_run_%s(void *const *pd_storage, "
-		    "const union pd_scalar *pd_scalars)",
-		    phase->name);
+	emit_body_head(em);
 	sn_pnd_line(em, "{");
 	em->indent++;
-	sn_pnd_line(em, "const int pd_me = pd_node();");
-	emit_phase_params(em);
 	sn_pnd_line(em, "(void)pd_me;");
-	sn_pnd_line(em, "(void)pd_storage;");
-	sn_pnd_line(em, "(void)pd_scalars;");
+	for (const struct sn_pnd_var *v = phase->params; v; v = v->next)
+		sn_pnd_line(em, "(void)%s;", v->name);
 	sn_pnd_emit_stmt(em, phase->body);
 	em->indent--;
 	sn_pnd_line(em, "}");
 	mark(em, 1, "(generated)");
+	emit_run(em);
 	em->out = whole;
 	sn_text_add_bytes(em->out, tables.chars ? tables.chars : "", tables.length);
 	sn_text_add_bytes(em->out, body.chars, body.length);

@@ -19,4 +19,8 @@ struct sn_pnd_token sn_pnd_scan(struct sn_pnd_scanner *scanner, bool in_directiv
 /** The rest of a directive's line as text, comments left out; the scanner stands on its end. */
 const char *sn_pnd_scan_rest(struct sn_pnd_scanner *scanner);
 
+/** The value of a condition after macros and "defined" were replaced; names are 0 (C11 6.10.1).
+ *  False if it is no integer constant expression. */
+bool sn_pnd_condition_value(const struct sn_pnd_token *tokens, size_t count, int64_t *out);
+
 #endif
