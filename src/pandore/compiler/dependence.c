@@ -508,6 +508,24 @@ static bool try_pipe(struct sn_nest *nest, int x)
 	return true;
 }
 
+/* Two loops without messages between them may be exchanged for memory's sake: the counter of the
+ * last dimension belongs inside. */
+static void try_swap(struct sn_nest *nest, int x)
+{
+	struct sn_nest_loop *outer = &nest->loops[x];
+	const struct sn_pnd_stmt *child = only_child(outer->stmt->body);
+	int y = child && child->kind == SN_S_FOR ? sn_nest_loop_of(nest, child) : -1;
+	const struct sn_nest_assign *key = &nest->assigns[outer->key];
+	const struct sn_affine *last = &key->subs[key->target->var->rank - 1];
+
+	if (y < 0 || !has_only_assigns(child->body) || !last->ok || !last->coef[x] ||
+	    last->coef[y] || names_loop(&nest->loops[y].low, x) ||
+	    names_loop(&nest->loops[y].high, x) || !has_separate_counters(nest, outer->key, x, y))
+		return;
+	if (is_permutable(nest, x, y))
+		outer->swapped = y;
+}
+
 /* At a span's start the ranges of the inner loops must be known. */
 static bool has_known_bounds(const struct sn_nest *nest, int loop)
 {
@@ -553,6 +571,8 @@ static void choose(struct sn_nest *nest, int loop)
 		move_to_spans(nest, loop);
 	if (l->mode == SN_LOOP_PLAIN || (l->mode == SN_LOOP_OWN && !l->is_complete))
 		choose_children(nest, loop);
+	if (l->mode == SN_LOOP_OWN)
+		try_swap(nest, loop);
 }
 
 void sn_nest_choose_modes(struct sn_nest *nest)

@@ -508,6 +508,49 @@ static void emit_own(struct nest_emitter *ne, int loop)
 	sn_pnd_line(em, "}");
 }
 
+/* Own spans of this counter, the loop in it around them. */
+static void emit_swapped(struct nest_emitter *ne, int x)
+{
+	struct sn_pnd_emitter *em = ne->em;
+	const struct sn_nest_loop *in = &ne->nest->loops[x];
+	const struct sn_nest_loop *out = &ne->nest->loops[in->swapped];
+	bool has_spans = out->mode == SN_LOOP_OWN;
+	const char *first = start_text(ne, out), *last = last_text(ne, out);
+
+	emit_span_head(ne, x, in->key, in->governed, NULL, -1, "pd_me");
+	em->indent++;
+	sn_pnd_line(em, "%s = (%s)pd_s%d.first;", in->var->name, sn_pnd_type_name(in->var->type),
+		    x);
+	if (has_spans) {
+		emit_span_head(ne, in->swapped, out->key, out->governed, NULL, -1, "pd_me");
+		em->indent++;
+		first = sn_arena_printf(em->arena, "pd_s%d.first", in->swapped);
+		last = sn_arena_printf(em->arena, "pd_s%d.last", in->swapped);
+	}
+	if (counts_at_once(ne, in->swapped))
+		emit_counts(ne, out->stmt->body,
+			    sn_arena_printf(
+				    em->arena,
+				    "((pd_s%d.last - pd_s%d.first) / %lld + 1) * (((long)(%s) "
+				    "- (%s)) / %lld + 1)",
+				    x, x, (long long)in->step, last, first, (long long)out->step));
+	sn_pnd_mark_line(em, out->stmt->pos);
+	sn_pnd_line(em, "for (%s = (%s)(%s); %s %s %s; %s += %lld)", out->var->name,
+		    sn_pnd_type_name(out->var->type), first, out->var->name,
+		    out->step > 0 ? "<=" : ">=", last, out->var->name, (long long)out->step);
+	sn_pnd_mark_line(em, in->stmt->pos);
+	sn_pnd_line(em, "for (%s = (%s)pd_s%d.first; %s %s pd_s%d.last; %s += %lld)", in->var->name,
+		    sn_pnd_type_name(in->var->type), x, in->var->name,
+		    in->step > 0 ? "<=" : ">=", x, in->var->name, (long long)in->step);
+	emit_loop_body(ne, in->swapped);
+	if (has_spans) {
+		em->indent--;
+		sn_pnd_line(em, "}");
+	}
+	em->indent--;
+	sn_pnd_line(em, "}");
+}
+
 static const char *span_edge(struct nest_emitter *ne, int loop, bool low)
 {
 	bool forward = ne->nest->loops[loop].step > 0;
@@ -621,7 +664,10 @@ static void emit_loop(struct nest_emitter *ne, int loop)
 
 	switch (l->mode) {
 	case SN_LOOP_OWN:
-		emit_own(ne, loop);
+		if (l->swapped >= 0)
+			emit_swapped(ne, loop);
+		else
+			emit_own(ne, loop);
 		break;
 	case SN_LOOP_SPANS:
 		emit_spans(ne, loop);

@@ -321,6 +321,7 @@ static bool collect_for(struct sn_nest *nest, const struct sn_pnd_stmt *s, int p
 				    .start = init->rhs,
 				    .is_conditional = in_if,
 				    .governed = -1,
+				    .swapped = -1,
 				    .key = -1 };
 	if (init->rhs->type >= SN_T_FLOAT || init->rhs->type == SN_T_UNSIGNED)
 		return refuse(nest, s->pos, "the loop's bound is not a signed integer");

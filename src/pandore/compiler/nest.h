@@ -54,6 +54,7 @@ struct sn_nest_loop {
 	int governed;		      /* dimension of the key that this counter decides, or -1 */
 	int key;		      /* an assignment whose target is the key, or -1 */
 	int pipe_spans, pipe_strips;  /* loops, of SN_LOOP_PIPE */
+	int swapped; /* of SN_LOOP_OWN: the loop in it, to be run outside of it; else -1 */
 };
 
 /**
