@@ -1,0 +1,244 @@
+"""libsonde-heartbeat: every case of its contract, on programs whose beats are known."""
+import csv
+import glob
+import json
+import os
+import resource
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+from sonde_test import PROGRAMS, Test
+
+t = Test()
+LIBRARY = os.environ['HEARTBEAT_LIBRARY']
+INCLUDE = os.environ['HEARTBEAT_INCLUDE']
+PAIRS = int(sys.argv[1]) if len(sys.argv) > 1 else 100000
+KEYS = ['schema', 't_s', 'interval_s', 'thread', 'heartbeat', 'count', 'sum_ns', 'min_ns', 'max_ns',
+        'open', 'open_ns', 'work', 'every', 'misuse', 'dropped', 'histogram']
+
+
+def build(name, source, *words, compiler='gcc'):
+    link = ['-L' + os.path.dirname(LIBRARY), '-Wl,-rpath,' + os.path.dirname(LIBRARY),
+            LIBRARY, '-lpthread']
+    done = subprocess.run([compiler, '-O2', '-g', '-Wall', '-Wextra', '-Werror', '-I', INCLUDE, source,
+                           '-o', name, *words, *link], capture_output=True, text=True)
+    t.check(done.returncode == 0, f'{name} compiles without warnings', done.stderr)
+    return os.path.abspath(name)
+
+
+count = 0
+
+
+def beats(*words, interval='1', wait=True, **more):
+    """Runs the program with an empty folder of its own; the folder and the process."""
+    global count
+    count += 1
+    folder = os.path.abspath(f'beats{count}')
+    environment = dict(os.environ, SONDE_HEARTBEAT_DIR=folder, SONDE_HEARTBEAT_INTERVAL=interval,
+                       **more.pop('env', {}))
+    process = subprocess.Popen([app, *map(str, words)], env=environment, stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, text=True, **more)
+    if wait:
+        process.words = process.communicate(timeout=300)
+    return folder, process
+
+
+def read(folder, pattern='*.jsonl'):
+    """Headers and rows of all files; every line must be whole."""
+    headers, rows = [], []
+    for path in sorted(glob.glob(os.path.join(folder, pattern))):
+        text = open(path, encoding='utf-8').read()
+        assert text.endswith('\n'), path
+        for line in text.splitlines():
+            row = json.loads(line)
+            (headers if 'header' in row['schema'] else rows).append(row)
+    return headers, rows
+
+
+def total(rows, key='count'):
+    return sum(row[key] for row in rows)
+
+
+def consistent(rows):
+    return all(sum(r['histogram']) == r['count'] and
+               (not r['count'] or r['min_ns'] * r['count'] <= r['sum_ns'] <= r['max_ns'] * r['count'])
+               for r in rows if r['every'] == 1)
+
+
+app = build('beats', os.path.join(PROGRAMS, 'beats.c'))
+
+folder, run = beats('threads', PAIRS, 64, interval='0.1')
+headers, rows = read(folder)
+t.equal(total(rows), 64 * PAIRS, f'64 threads x {PAIRS} pairs: every beat is counted')
+t.equal(len({r['thread'] for r in rows}), 64, '64 threads have rows')
+t.check(consistent(rows), 'histogram, count, smallest, largest and sum of each row agree',
+        [r for r in rows if not consistent([r])][:2])
+t.check(all(list(r) == KEYS for r in rows), 'the keys are those of the contract', rows[:1])
+mean = total(rows, 'sum_ns') / max(1, total(rows))
+t.check(1 < mean < 5000, 'the mean of an empty beat is nanoseconds', mean)
+t.check(run.returncode == 0 and run.words == ('done\n', ''), 'the program notices nothing', run.words)
+h = headers[0]
+t.equal((h['host'], h['pid'], h['program'], h['arguments'], h['interval_s'], h['rank'], h['job_id']),
+        (socket.gethostname(), run.pid, 'beats', ['threads', str(PAIRS), '64'], 0.1, None, None),
+        'line 1 says who ran')
+t.within(h['start_realtime_ns'] / 1e9, time.time(), 60, 'the anchor is the time of day')
+
+folder, run = beats('rounds', 1000, 50)
+rows = read(folder)[1]
+t.equal(total(rows), 100000, '100 short threads over 50 intervals: blocks are used again, counts exact')
+
+folder, run = beats('threads', 10, 1, interval='3600')
+rows = read(folder)[1]
+t.equal((total(rows), len(rows)), (10, 1), 'a run shorter than an interval writes its part')
+
+folder, run = beats('long', 3.2)
+rows = read(folder)[1]
+t.equal([(r['count'], r['open']) for r in rows], [(0, 1), (0, 1), (0, 1), (1, 0)],
+        'a beat of 3.2 s at 1 s: open in three intervals, counted once')
+for row in rows[1:3]:
+    t.within(row['open_ns'] / 1e9, row['interval_s'], 1e-3, 'open as long as the interval')
+t.within(rows[-1]['sum_ns'] / 1e9, 3.2, 0.1, 'its whole duration at its end')
+t.check(all(abs(b['t_s'] - a['t_s'] - b['interval_s']) < 1e-3 for a, b in zip(rows, rows[1:])),
+        'intervals join', rows)
+
+for depth in 3, 1000:
+    folder, run = beats('nested', depth)
+    rows = read(folder)[1]
+    t.equal((total(rows), total(rows, 'misuse'), total(rows, 'dropped')), (depth, 0, 0),
+            f'{depth} nested beats are all counted')
+
+folder, run = beats('misuse')
+rows = read(folder)[1]
+t.equal((total(rows), total(rows, 'misuse'), run.returncode), (0, 4, 0),
+        'end without begin, left open at thread exit, begin and end after finalize: 4 misuses')
+
+folder, run = beats('fork', 100)
+per_pid = {h['pid']: total(read(folder, f'*.{h["pid"]}.jsonl')[1]) for h in read(folder)[0]}
+t.equal(sorted(per_pid.values()), [7, 101], 'a forked child counts its own, into its own file')
+t.equal(total(read(folder)[1], 'misuse'), 0, 'the parent\'s open beat is no misuse of the child')
+
+names = ['a "quote"', 'two\nlines', 'tab\t', 'é漢字🎉', '=1+1', 'comma, and; more', "'", '\x01\x7f', '',
+         '\\', 'x' * 5000]
+folder, run = beats('names', *names, 'bad \udcff utf-8', env={'SONDE_HEARTBEAT_FORMAT': 'jsonl,csv'})
+rows = read(folder)[1]
+t.equal(sorted(r['heartbeat'] for r in rows), sorted(names + ['bad \ufffd utf-8']),
+        'hostile names in JSON')
+text = open(glob.glob(folder + '/*.csv')[0], encoding='utf-8', newline='')
+first = text.readline()
+t.check(first.startswith('# {') and json.loads(first[2:])['pid'] == run.pid, 'CSV: line 1 is the header')
+table = list(csv.DictReader(text))
+t.equal(sorted(r['heartbeat'] for r in table),
+        sorted("'" + n if n[:1] == '=' else n for n in names + ['bad \ufffd utf-8']),
+        'hostile names in CSV, formulas disarmed')
+t.equal((list(table[0]), {len(r['histogram'].split(';')) for r in table}), (KEYS, {32}),
+        'CSV has the keys of JSON')
+
+folder, run = beats('many', 3000)
+t.equal(total(read(folder)[1]), 3000, '3000 heartbeats by number')
+
+folder, run = beats('every', 1000)
+rows = read(folder)[1]
+t.equal((total(rows), sum(map(lambda r: sum(r['histogram']), rows)), {r['every'] for r in rows},
+         total(rows, 'work')), (1000, 100, {10}, 42), '1 in 10: all counted, a tenth timed; work adds up')
+
+folder, run = beats('disable', 50)
+rows = read(folder)[1]
+t.equal((total(rows), total(rows, 'misuse')), (2, 0), 'disabled beats are nothing, in any nesting')
+folder, run = beats('threads', 100, 2, env={'SONDE_HEARTBEAT_ENABLE': '0'})
+t.check(not os.path.exists(folder), 'SONDE_HEARTBEAT_ENABLE=0 writes nothing')
+
+folder, run = beats('forever', 100, interval='0.01', wait=False)
+time.sleep(1.5)
+run.send_signal(signal.SIGKILL)
+run.wait()
+rows = read(folder)[1]
+t.check(len(rows) > 20, 'after SIGKILL all that stands is whole lines', len(rows))
+
+limit = 6000
+folder, run = beats('rounds', 100, 40, preexec_fn=lambda: resource.setrlimit(
+    resource.RLIMIT_FSIZE, (limit, limit)))
+rows = read(folder)[1]
+t.check(run.returncode == 0 and run.words == ('done\n', ''),
+        'a file that may not grow: the program notices nothing', run.returncode, run.words)
+t.check(0 < total(rows) < 8000, 'what fitted is whole', total(rows))
+
+if os.path.ismount('/sys') and os.geteuid() == 0:
+    os.mkdir('small')
+    mounted = subprocess.run(['mount', '-t', 'tmpfs', '-o', 'size=16k', 'none', 'small'],
+                             capture_output=True).returncode == 0
+else:
+    mounted = False
+if mounted:
+    try:
+        filler = os.path.abspath('small/filler')
+        with open(filler, 'wb') as out:
+            out.write(b'x' * 12288)
+        where = os.path.abspath('small')
+        run = subprocess.Popen([app, 'forever', '100'], stdout=subprocess.PIPE, env=dict(
+            os.environ, SONDE_HEARTBEAT_DIR=where, SONDE_HEARTBEAT_INTERVAL='0.02'))
+        time.sleep(1)
+        os.unlink(filler)
+        time.sleep(0.3)
+        alive = run.poll() is None
+        run.kill()
+        run.wait()
+        rows = read(where)[1]
+        t.check(alive and total(rows, 'dropped') > 0, 'a full disk: lost beats are told as dropped')
+    finally:
+        subprocess.run(['umount', 'small'])
+else:
+    t.skip('a full disk: lost beats are told as dropped', 'cannot mount a small tmpfs')
+
+folder, run = beats('rounds', 10, 300, env={'SONDE_HEARTBEAT_MAX_SIZE': '64k'})
+size = sum(os.path.getsize(p) for p in glob.glob(folder + '/*'))
+headers = read(folder)[0]
+t.check(size <= 65536 and len(headers) == 2 and headers[0]['part'] != headers[1]['part'],
+        'SONDE_HEARTBEAT_MAX_SIZE: two files, within the limit, each with a header', size, headers)
+
+job = {'SONDE_HEARTBEAT_JOBWIDE': '1', 'SLURM_JOB_ID': '4711', 'SONDE_HEARTBEAT_DIR': 'job'}
+ranks = [subprocess.Popen([app, 'threads', '1000', '4'], stdout=subprocess.DEVNULL, env=dict(
+    os.environ, **job, SLURM_PROCID=str(rank), SLURM_NTASKS='8')) for rank in range(8)]
+for process in ranks:
+    process.wait()
+headers, rows = read('job')
+t.equal((len(os.listdir('job')), len(headers), sorted(r['rank'] for r in rows), total(rows),
+         {r['threads'] for r in rows}, {h['job_id'] for h in headers}, {h['ranks'] for h in headers}),
+        (1, 8, list(range(8)), 32000, {4}, {'4711'}, {8}),
+        'jobwide: one file a node, a row per rank')
+
+with open('scope.cc', 'w') as out:
+    out.write('''#include "sonde/heartbeat.h"
+int main() { sonde_heartbeat *b = sonde_heartbeat_register("scope", 0);
+for (int i = 0; i < 5; i++) { sonde::heartbeat_scope beat(b); } }''')
+if t.has('g++'):
+    app = build('scope', 'scope.cc', compiler='g++')
+    t.equal(total(read(beats()[0])[1]), 5, 'C++: a beat as long as its scope')
+if t.has('gfortran'):
+    with open('fortran.f90', 'w') as out:
+        out.write('''program main
+  use sonde_heartbeat
+  type(c_ptr) :: b
+  integer :: i
+  b = heartbeat_register("fortran")
+  do i = 1, 6
+    call heartbeat_begin(b)
+    call heartbeat_end(b)
+  end do
+end program''')
+    app = build('fortran', os.path.join(INCLUDE, 'sonde/sonde_heartbeat.f90'), 'fortran.f90',
+                compiler='gfortran')
+    rows = read(beats()[0])[1]
+    t.equal((total(rows), rows[0]['heartbeat']), (6, 'fortran'), 'Fortran: the module')
+done = subprocess.run(['gcc', '-DSONDE_HEARTBEAT_DISABLE', '-O2', '-Wall', '-Wextra',
+                       '-Werror', '-I', INCLUDE, os.path.join(PROGRAMS, 'beats.c'), '-o', 'without'],
+                      capture_output=True, text=True)
+symbols = subprocess.run(['nm', 'without'], capture_output=True, text=True).stdout
+t.check(done.returncode == 0 and 'sonde_heartbeat' not in symbols,
+        'SONDE_HEARTBEAT_DISABLE: no library, no symbol', done.stderr)
+exported = subprocess.run(['nm', '-D', '--defined-only', LIBRARY], capture_output=True, text=True).stdout
+t.check(all(line.split()[-1].startswith('sonde_heartbeat_') for line in exported.splitlines()),
+        'the library exports its own names only', exported)
+t.done()
