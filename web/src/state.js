@@ -69,6 +69,7 @@ export function linkTo(view, argument = '', extra = {}) {
 
 export function go(view, argument, extra) {
 	location.hash = linkTo(view, argument, extra);
+	update(); // now: the event comes later, and another key may come first
 }
 
 // Changes parameters of this view. Typing replaces the entry of the history, other changes add one.
@@ -81,10 +82,16 @@ export function setParams(changes, replace = false) {
 		update();
 	} else {
 		location.hash = hash;
+		update();
 	}
 }
 
+let parsed = location.hash;
+
 function update() {
+	if (parsed === location.hash)
+		return;
+	parsed = location.hash;
 	state = parse();
 	for (const listener of listeners)
 		listener(state);
