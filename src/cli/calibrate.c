@@ -8,6 +8,7 @@
 #include "cli/command.h"
 #include "cqa/cqa.h"
 #include "cqa/measure.h"
+#include "machine/bandwidth.h"
 
 /* A block to time, and what came of it. */
 struct job {
@@ -160,6 +161,52 @@ static int run_forms(const char *prefix, const struct sn_machine *machine, unsig
 	return SN_EXIT_OK;
 }
 
+static const struct sn_column memory_columns[] = {
+	{ "level", "level", SN_CELL_TEXT, 0 },
+	{ "working_set_bytes", "working set", SN_CELL_INT, 0 },
+	{ "unit_bytes_per_cycle", "bytes/cycle, stride 1", SN_CELL_REAL, 2 },
+	{ "line_bytes_per_cycle", "one load a line", SN_CELL_REAL, 2 },
+	{ "copy_bytes_per_cycle", "copy", SN_CELL_REAL, 2 },
+	{ "latency_cycles", "latency in cycles", SN_CELL_REAL, 1 },
+};
+
+/* The whole machine: memory, written as the profile that the model reads. */
+static int run_machine(const struct sn_args *args)
+{
+	struct sn_table_view view = { .schema = "sonde.calibrate/1" };
+	struct sn_memory_profile profile;
+	struct sn_table table;
+	struct sn_error err = { 0 };
+	char *path = sn_memory_profile_path();
+	sn_status status = sn_format_parse(sn_args_value(args, "format"), &view.format, &err);
+
+	if (!status)
+		status = sn_memory_measure(&profile, &err);
+	if (!status)
+		status = sn_memory_profile_write(&profile, path, &err);
+	if (!status) {
+		sn_table_init(&table, memory_columns,
+			      sizeof(memory_columns) / sizeof(*memory_columns));
+		for (unsigned i = 0; i < SN_MEMORY_LEVELS; i++) {
+			const struct sn_memory_level *level = &profile.levels[i];
+
+			sn_table_add_row(&table);
+			sn_table_set_text(&table, 0, level->name);
+			sn_table_set_int(&table, 1, (int64_t)level->working_set_bytes);
+			sn_table_set_real(&table, 2, level->unit_bytes_per_cycle);
+			sn_table_set_real(&table, 3, level->line_bytes_per_cycle);
+			sn_table_set_real(&table, 4, level->copy_bytes_per_cycle);
+			sn_table_set_real(&table, 5, level->latency_cycles);
+		}
+		status = sn_table_write(&table, &view, stdout, NULL, NULL, &err);
+		if (view.format == SN_FORMAT_TEXT)
+			printf("written to %s\n", path);
+		sn_table_free(&table);
+	}
+	free(path);
+	return status ? sn_error_print(&err) : SN_EXIT_OK;
+}
+
 static int calibrate_run(const struct sn_args *args)
 {
 	const char *hex = sn_args_value(args, "block"), *file = sn_args_value(args, "blocks");
@@ -186,8 +233,7 @@ static int calibrate_run(const struct sn_args *args)
 		return run_forms(sn_args_value(args, "forms"), machine, (unsigned)passes);
 	if (file)
 		return run_file(file, machine, is_unrolled, (unsigned)passes);
-	sn_error_set(&err, SN_ERR_USAGE, "calibrate: give --block HEX or --blocks FILE");
-	return sn_error_print(&err);
+	return run_machine(args);
 }
 
 static const struct sn_option calibrate_options[] = {
@@ -198,11 +244,14 @@ static const struct sn_option calibrate_options[] = {
 	  NULL },
 	{ "unrolled", 'u', NULL, "blocks are repeated end to end, without a branch", NULL },
 	{ "passes", 'p', "N", "measure N times and keep the lowest; 5 unless said", NULL },
-	{ "format", 'f', "FORMAT", "how to print: text or json", "text|json|jsonl" },
+	{ "format", 'f', "FORMAT", "how to print: text, csv, json or jsonl",
+	  "text|csv|json|jsonl" },
 	{ 0 },
 };
 
 static const char *const calibrate_examples[] = {
+	"sonde calibrate",
+	"measures the memory of this machine for the estimates of sonde cqa",
 	"sonde calibrate --block 4801c049ffcf75f8",
 	"measures the cycles of one iteration of a loop body on this machine",
 	NULL,
@@ -213,7 +262,9 @@ const struct sn_command sn_command_calibrate = {
 	.operands = "",
 	.summary = "Measures this machine: code given as bytes, latencies, bandwidths",
 	.description =
-		"Times code on this machine in core cycles, without hardware counters.\n\n"
+		"Measures this machine in core cycles, without hardware counters. Without options: "
+		"bandwidth and latency of each cache level and of RAM, written to "
+		"~/.config/sonde/machine.tsv, where 'sonde cqa' finds them.\n\n"
 		"A block is a loop body that ends in its conditional branch back to byte 0, or "
 		"with "
 		"--unrolled code that is repeated end to end. It runs in a child that may do "

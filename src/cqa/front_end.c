@@ -216,19 +216,22 @@ static double op_cache_line_cycles(const struct sn_machine *machine,
 {
 	unsigned line_bytes = machine->rules.op_cache_line_bytes;
 	double cycles = 0, ops = 0;
-	uint32_t line = 0;
+	/* a loop shorter than a line is looked up as one, wherever it begins (measured in place) */
+	uint32_t start =
+		block->bytes - block->insns[0].offset <= line_bytes ? block->insns[0].offset : 0;
+	uint32_t line = (block->insns[0].offset - start) / line_bytes;
 
 	for (size_t i = 0; i <= block->count; i++) {
 		const struct sn_insn *insn = &block->insns[i];
 
-		if (i == block->count || insn->offset / line_bytes != line) {
+		if (i == block->count || (insn->offset - start) / line_bytes != line) {
 			double pairs = ceil(ops / (2 * machine->rules.op_cache_entry_ops));
 
 			cycles += pairs > 0 ? 2 * pairs - 1 : 0;
 			ops = 0;
 		}
 		if (i < block->count) {
-			line = insn->offset / line_bytes;
+			line = (insn->offset - start) / line_bytes;
 			ops += (double)insn->fused_uops;
 		}
 	}

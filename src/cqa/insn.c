@@ -469,6 +469,16 @@ static void fuse_pair(const struct sn_machine *machine, struct sn_insn *first,
 	branch->fused_uops = branch->issued_uops = 0;
 }
 
+/* What the integer units lose around a taken branch (measured on Zen 5, see docs/method/cqa.md). */
+static void charge_taken_branch(const struct sn_machine *machine, struct sn_insn *branch)
+{
+	if (machine->rules.taken_branch_alu_uops > 0 && branch->is_branch &&
+	    branch->set_count < SN_ROW_SETS_MAX)
+		branch->sets[branch->set_count++] =
+			(struct sn_unit_set){ machine->alu_units,
+					      machine->rules.taken_branch_alu_uops };
+}
+
 void sn_cqa_block_finish(const struct sn_machine *machine, struct sn_cqa_block *block)
 {
 	block->estimated_count = 0;
@@ -481,6 +491,8 @@ void sn_cqa_block_finish(const struct sn_machine *machine, struct sn_cqa_block *
 			fuse_pair(machine, insn - 1, insn, is_last);
 		else if (insn->is_branch && is_last && insn->set_count == 1)
 			insn->sets[0].units = machine->taken_branch_units;
+		if (is_last)
+			charge_taken_branch(machine, insn);
 	}
 }
 

@@ -1,21 +1,30 @@
 #include "cqa/loop.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "code/decode.h"
 #include "cqa/effects.h"
+#include "machine/bandwidth.h"
 
 enum { INSTRUCTIONS_MAX = 20000, UNION_BLOCKS_MAX = 4096 };
 
-/* The model's machine has the memory side of its kind; calibrated values take their place.
- * Sustained load bandwidth of one core, bytes per core cycle. */
+/* Sustained bytes per core cycle of one core. What 'sonde calibrate' wrote for this kind of machine
+ * takes the place of the usual values. */
 struct sn_bandwidths sn_bandwidths_of(const struct sn_machine *machine)
 {
 	struct sn_bandwidths out = { { INFINITY, 28, 10, 4 } };
+	struct sn_memory_profile profile;
+	char *path = sn_memory_profile_path();
 
 	if (machine->rules.vendor == SN_VENDOR_AMD)
 		out = (struct sn_bandwidths){ { INFINITY, 28, 14, 6 } };
+	if (sn_memory_profile_read(path, &profile) && strcmp(profile.machine, machine->name) == 0)
+		for (unsigned i = SN_LEVEL_L2; i < SN_LEVEL_COUNT; i++)
+			out.bytes_per_cycle[i] = fmax(profile.levels[i].unit_bytes_per_cycle,
+						      profile.levels[i].line_bytes_per_cycle);
+	free(path);
 	return out;
 }
 
@@ -151,6 +160,26 @@ static struct sn_cqa_block decode_path(struct decoding *d, const struct sn_funct
 	return out;
 }
 
+/* A value of the chain is stored in every pass: a recurrence, not a sum that is wanted at the end.
+ */
+static bool chain_is_stored(const struct sn_cqa_block *block, const struct sn_chain *chain)
+{
+	bool on_chain[SN_RES_COUNT] = { false };
+
+	for (size_t i = 0; i < block->count; i++) {
+		const struct sn_insn *insn = &block->insns[i];
+		bool stores = insn->memory_count && insn->memory[0].is_store;
+
+		for (unsigned k = 0; k < insn->read_count && stores; k++)
+			if (insn->reads[k].role == SN_ROLE_DATA && insn->reads[k].resource >= 16 &&
+			    on_chain[insn->reads[k].resource])
+				return true;
+		for (unsigned k = 0; k < insn->write_count; k++)
+			on_chain[insn->writes[k]] = chain->is_member[i];
+	}
+	return false;
+}
+
 /* The dependence runs through FP arithmetic in a register, or through memory. */
 static void classify_chain(const struct sn_machine *machine, struct sn_cqa_path *path,
 			   struct sn_arena *arena)
@@ -160,11 +189,12 @@ static void classify_chain(const struct sn_machine *machine, struct sn_cqa_path 
 	if (path->estimate.bounds[SN_BOUND_LATENCY] <= 1.5)
 		return;
 	chain = sn_bound_latency(machine, &path->block, arena, true);
-	path->chain_is_through_memory = chain.through_memory;
+	path->chain_is_through_memory =
+		chain.through_memory || chain_is_stored(&path->block, &chain);
 	for (size_t i = 0; i < path->block.count; i++) {
 		struct sn_fp_operation operation;
 
-		if (chain.is_member[i] && !chain.through_memory &&
+		if (chain.is_member[i] && !path->chain_is_through_memory &&
 		    sn_fp_operation_of(&path->block.insns[i], &operation))
 			path->chain_is_reduction = true;
 	}
@@ -174,7 +204,10 @@ static void estimate_levels(const struct sn_bandwidths *bandwidths, struct sn_cq
 {
 	path->level_cycles[SN_LEVEL_L1] = path->estimate.cycles;
 	for (unsigned level = SN_LEVEL_L2; level < SN_LEVEL_COUNT; level++) {
-		double moved = path->metrics.bytes_from_memory / bandwidths->bytes_per_cycle[level];
+		/* RAM gets written lines back; the caches take them without asking below */
+		double bytes = path->metrics.bytes_from_memory +
+			       (level == SN_LEVEL_RAM ? path->metrics.bytes_to_memory : 0);
+		double moved = bytes / bandwidths->bytes_per_cycle[level];
 
 		path->level_cycles[level] = moved > path->level_cycles[level - 1]
 						    ? moved

@@ -41,7 +41,7 @@ struct sn_cqa_path {
 	struct sn_cqa_variant variants[SN_VARIANT_COUNT];
 	double level_cycles[SN_LEVEL_COUNT];
 	bool chain_is_reduction;      /* the dependence is an FP accumulation in a register */
-	bool chain_is_through_memory; /* a value stored in one pass is loaded in a later one */
+	bool chain_is_through_memory; /* a recurrence: its values are stored or go through memory */
 };
 
 struct sn_cqa_loop {

@@ -275,8 +275,10 @@ static void count_memory(const struct sn_cqa_block *block, struct sn_arena *aren
 		out->strides[sn_stride_kind_of(access)]++;
 		for (size_t k = 0; k < i && !is_known; k++)
 			is_known = same_stream(&accesses.items[k], access);
-		if (!is_known)
-			out->bytes_from_memory += new_bytes(access) * (access->is_store ? 2 : 1);
+		if (is_known)
+			continue;
+		out->bytes_from_memory += new_bytes(access);
+		out->bytes_to_memory += access->is_store ? new_bytes(access) : 0;
 	}
 }
 

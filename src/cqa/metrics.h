@@ -43,6 +43,7 @@ struct sn_metrics {
 	unsigned strides[SN_STRIDE_COUNT];
 	/* memory that one pass brings in: new bytes of each stream, whole lines for wide strides */
 	double bytes_from_memory;
+	double bytes_to_memory;	     /* of these, what is written and so goes back */
 	double arithmetic_intensity; /* FLOP per byte loaded or stored; NaN without memory */
 };
 

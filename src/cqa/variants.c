@@ -247,14 +247,11 @@ static double widened_cycles(const struct sn_machine *machine, struct sn_cqa_pat
 	}
 	block.count = path->block.count;
 	estimate = estimate_variant(machine, &block, arena);
-	/* One register now holds `factor` partial sums: the chain is that long once per variant
-	   pass; with scalar memory order and through memory it stays what it was for each element.
-	 */
-	chain = path->estimate.bounds[SN_BOUND_LATENCY] * factor;
-	if (with_memory || !path->chain_is_reduction)
-		chain = path->chain_is_through_memory && !with_memory
-				? chain
-				: path->estimate.bounds[SN_BOUND_LATENCY];
+	/* A sum may be kept in `factor` parts only if its order may change, which is what the full
+	   variant asks for; a recurrence stays as long for each element. */
+	chain = path->estimate.bounds[SN_BOUND_LATENCY];
+	if (path->chain_is_through_memory || (path->chain_is_reduction && !with_memory))
+		chain *= factor;
 	estimate.bounds[SN_BOUND_LATENCY] = chain;
 	return max_bound(&estimate) / factor;
 }

@@ -76,8 +76,10 @@ struct sn_rules {
 				 register */
 	bool commits_by_line; /* two stores a cycle only if they go to one 64-byte line */
 	unsigned loads_per_cycle, stores_per_cycle;
-	float taken_branch_cycles;	       /* least cycles of a loop's iteration */
-	unsigned vector_bytes;		       /* widest register */
+	float taken_branch_cycles;   /* least cycles of a loop's iteration */
+	float taken_branch_alu_uops; /* work of the integer units that is lost with a taken branch
+				      */
+	unsigned vector_bytes;	     /* widest register */
 	unsigned scheduler_uops, reorder_uops; /* out-of-order window, for advice */
 };
 

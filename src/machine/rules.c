@@ -138,6 +138,7 @@ const struct sn_machine_definition sn_machine_definitions[] = {
 	    .op_cache_line_bytes = 64,
 	    .op_cache_entry_ops = 6,
 	    .renames_memory = true,
+	    .taken_branch_alu_uops = 0.7F,
 	    .scaled_index_latency = 1,
 	    .forwards_additions = true,
 	    .commits_by_line = true,

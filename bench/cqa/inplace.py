@@ -1,0 +1,66 @@
+#!/usr/bin/env python3
+"""Predicted against measured for whole loops in place, and for what vectorization brings:
+bench/cqa/inplace.py SONDE [--arch A]
+
+Compiles bench/cqa/inplace.c scalar and for vectors, runs both, and asks sonde cqa of the same files.
+"""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+FLAGS = ['-O3', '-g', '-march=native', '-ffast-math', '-mprefer-vector-width=512']
+LEVELS = {'L1': 'l1_cycles', 'L2': 'l2_cycles', 'L3': 'l3_cycles', 'RAM': 'ram_cycles'}
+
+
+def main():
+    sonde = sys.argv[1]
+    arch = sys.argv[3] if len(sys.argv) > 3 else 'native'
+    measured, predicted = {}, {}
+    with tempfile.TemporaryDirectory() as folder:
+        for name, extra in (('scalar', ['-fno-tree-vectorize', '-fno-math-errno']), ('vector', ['-fno-math-errno'])):
+            program = f'{folder}/{name}'
+            subprocess.run(['gcc', *FLAGS, *extra, f'{HERE}/inplace.c', '-o', program, '-lm'], check=True)
+            for _ in range(2):
+                for line in subprocess.run([program], capture_output=True, text=True, check=True).stdout.splitlines():
+                    kernel, level, cycles = line.split('\t')
+                    key = (name, kernel, level)
+                    measured[key] = min(float(cycles), measured.get(key, 1e9))
+            rows = json.loads(subprocess.run([sonde, 'cqa', program, '--arch', arch, '--format', 'json'],
+                                             capture_output=True, text=True, check=True).stdout)['rows']
+            for row in rows:
+                if row['function'].startswith('k_') and row['role'] == 'main' and row['unroll'] and \
+                        (name, row['function']) not in predicted:
+                    predicted[(name, row['function'])] = row
+    for name in ('scalar', 'vector'):
+        for level, key in LEVELS.items():
+            errors, worst = [], []
+            for (kind, kernel), row in sorted(predicted.items()):
+                if kind != name:
+                    continue
+                per_element = row[key] / row['unroll']
+                truth = measured[(name, kernel, level)]
+                assert truth > 0, (name, kernel, level, truth)
+                errors.append(abs(per_element - truth) / truth)
+                worst.append((errors[-1], kernel, per_element, truth))
+            worst.sort(reverse=True)
+            print(f'{name} {level}: n {len(errors)} MAPE {100 * sum(errors) / len(errors):.1f} % median '
+                  f'{100 * sorted(errors)[len(errors) // 2]:.1f} %; worst '
+                  + ', '.join(f'{k} {p:.2f} for {m:.2f}' for _, k, p, m in worst[:3]))
+    within, total = 0, 0
+    for (kind, kernel), row in sorted(predicted.items()):
+        if kind != 'scalar' or ('vector', kernel) not in predicted or row['full_vector_speedup'] is None:
+            continue
+        truth = measured[('scalar', kernel, 'L1')] / measured[('vector', kernel, 'L1')]
+        total += 1
+        good = abs(row['full_vector_speedup'] - truth) / truth <= .2
+        within += good
+        print(f'  what if vectorized {kernel:10} predicted {row["full_vector_speedup"]:.2f} measured {truth:.2f}'
+              f'{"" if good else "  *"}')
+    print(f'what-if within 20 %: {within} of {total}')
+
+
+if __name__ == '__main__':
+    main()

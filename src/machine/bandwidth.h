@@ -1,0 +1,40 @@
+/**
+ * The memory of this host as a core sees it: bytes per core cycle and latency from each level of
+ * cache and from RAM. Measured with loads (and loads with stores) over working sets that fit the
+ * level.
+ */
+#ifndef SN_MACHINE_BANDWIDTH_H
+#define SN_MACHINE_BANDWIDTH_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "base/error.h"
+
+enum { SN_MEMORY_LEVELS = 4 }; /* L1, L2, L3, RAM */
+
+struct sn_memory_level {
+	const char *name;
+	double working_set_bytes;
+	double unit_bytes_per_cycle; /* loads one after the other, all bytes used */
+	double line_bytes_per_cycle; /* one load of 8 bytes a line; whole lines counted */
+	double copy_bytes_per_cycle; /* bytes read and written of a copy */
+	double latency_cycles;	     /* a chain of loads in random order */
+};
+
+struct sn_memory_profile {
+	char machine[32]; /* the model's name; "" if there is none */
+	struct sn_memory_level levels[SN_MEMORY_LEVELS];
+};
+
+/** Takes about a second and some 256 MB. */
+sn_status sn_memory_measure(struct sn_memory_profile *out, struct sn_error *err);
+
+/** $XDG_CONFIG_HOME/sonde/machine.tsv, else ~/.config/sonde/machine.tsv; the caller frees. */
+char *sn_memory_profile_path(void);
+sn_status sn_memory_profile_write(const struct sn_memory_profile *profile, const char *path,
+				  struct sn_error *err);
+/** False if there is no (valid) profile. */
+bool sn_memory_profile_read(const char *path, struct sn_memory_profile *out);
+
+#endif
