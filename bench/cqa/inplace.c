@@ -1,5 +1,6 @@
-/* Whole loops where they stand: each kernel over distinct arrays of a size for L1, L2, L3 and RAM, timed
- * by the time-stamp counter against dependent additions. Prints: kernel, level, core cycles an element. */
+/* Whole loops where they stand: each kernel over distinct arrays of a size for L1, L2, L3 and RAM,
+ * timed by the time-stamp counter against dependent additions. Prints: kernel, level, core cycles
+ * an element. */
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -9,36 +10,177 @@
 #define KERNEL __attribute__((noinline, noclone)) void
 typedef double T;
 typedef float F;
-KERNEL k_copy(T *restrict a, const T *restrict b, const T *restrict c, long n) { (void)c; for (long i = 0; i < n; i++) a[i] = b[i] * 1.0000001; }
-KERNEL k_scale(T *restrict a, const T *restrict b, const T *restrict c, long n) { (void)c; for (long i = 0; i < n; i++) a[i] = 3.0 * b[i] + 1.0; }
-KERNEL k_add(T *restrict a, const T *restrict b, const T *restrict c, long n) { for (long i = 0; i < n; i++) a[i] = b[i] + c[i]; }
-KERNEL k_triad(T *restrict a, const T *restrict b, const T *restrict c, long n) { for (long i = 0; i < n; i++) a[i] = b[i] + 3.0 * c[i]; }
-KERNEL k_daxpy(T *restrict a, const T *restrict b, const T *restrict c, long n) { (void)c; for (long i = 0; i < n; i++) a[i] += 3.0 * b[i]; }
-KERNEL k_poly3(T *restrict a, const T *restrict b, const T *restrict c, long n) { (void)c; for (long i = 0; i < n; i++) a[i] = ((b[i] * 0.5 + 0.25) * b[i] + 0.125) * b[i] + 1.0; }
-KERNEL k_poly6(T *restrict a, const T *restrict b, const T *restrict c, long n) { (void)c; for (long i = 0; i < n; i++) { T x = b[i]; a[i] = (((((x * .1 + .2) * x + .3) * x + .4) * x + .5) * x + .6) * x + .7; } }
-KERNEL k_div(T *restrict a, const T *restrict b, const T *restrict c, long n) { for (long i = 0; i < n; i++) a[i] = b[i] / c[i]; }
-KERNEL k_sqrt(T *restrict a, const T *restrict b, const T *restrict c, long n) { (void)c; for (long i = 0; i < n; i++) a[i] = sqrt(b[i]); }
-KERNEL k_hypot(T *restrict a, const T *restrict b, const T *restrict c, long n) { for (long i = 0; i < n; i++) a[i] = b[i] * b[i] + c[i] * c[i]; }
-KERNEL k_stencil(T *restrict a, const T *restrict b, const T *restrict c, long n) { (void)c; for (long i = 1; i < n - 1; i++) a[i] = 0.25 * b[i - 1] + 0.5 * b[i] + 0.25 * b[i + 1]; }
-KERNEL k_sum(T *restrict a, const T *restrict b, const T *restrict c, long n) { T s = 0; (void)c; for (long i = 0; i < n; i++) s += b[i]; a[0] = s; }
-KERNEL k_dot(T *restrict a, const T *restrict b, const T *restrict c, long n) { T s = 0; for (long i = 0; i < n; i++) s += b[i] * c[i]; a[0] = s; }
-KERNEL k_norm(T *restrict a, const T *restrict b, const T *restrict c, long n) { T s = 0; (void)c; for (long i = 0; i < n; i++) s += b[i] * b[i]; a[0] = s; }
-KERNEL k_max(T *restrict a, const T *restrict b, const T *restrict c, long n) { T s = b[0]; (void)c; for (long i = 0; i < n; i++) s = b[i] > s ? b[i] : s; a[0] = s; }
-KERNEL k_abs(T *restrict a, const T *restrict b, const T *restrict c, long n) { (void)c; for (long i = 0; i < n; i++) a[i] = fabs(b[i]) + 1; }
-KERNEL k_sel(T *restrict a, const T *restrict b, const T *restrict c, long n) { for (long i = 0; i < n; i++) a[i] = b[i] > c[i] ? b[i] : c[i] * 2; }
-KERNEL k_fadd(T *restrict a_, const T *restrict b_, const T *restrict c_, long n) { F *restrict a = (F *)a_; const F *restrict b = (const F *)b_, *restrict c = (const F *)c_; for (long i = 0; i < n; i++) a[i] = b[i] + c[i]; }
-KERNEL k_fpoly(T *restrict a_, const T *restrict b_, const T *restrict c_, long n) { F *restrict a = (F *)a_; const F *restrict b = (const F *)b_; (void)c_; for (long i = 0; i < n; i++) a[i] = (b[i] * .5f + .25f) * b[i] + 1.f; }
-KERNEL k_fdot(T *restrict a_, const T *restrict b_, const T *restrict c_, long n) { F s = 0; const F *restrict b = (const F *)b_, *restrict c = (const F *)c_; for (long i = 0; i < n; i++) s += b[i] * c[i]; a_[0] = s; }
-KERNEL k_fdiv(T *restrict a_, const T *restrict b_, const T *restrict c_, long n) { F *restrict a = (F *)a_; const F *restrict b = (const F *)b_, *restrict c = (const F *)c_; for (long i = 0; i < n; i++) a[i] = b[i] / c[i]; }
-KERNEL k_fsqrt(T *restrict a_, const T *restrict b_, const T *restrict c_, long n) { F *restrict a = (F *)a_; const F *restrict b = (const F *)b_; (void)c_; for (long i = 0; i < n; i++) a[i] = sqrtf(b[i]); }
-KERNEL k_rec(T *restrict a, const T *restrict b, const T *restrict c, long n) { (void)c; for (long i = 1; i < n; i++) a[i] = b[i] + 0.5 * a[i - 1]; }
-KERNEL k_branch(T *restrict a, const T *restrict b, const T *restrict c, long n) { for (long i = 0; i < n; i++) if (b[i] > -1) a[i] = b[i] * c[i] + 1; else a[i] = sqrt(c[i]) / b[i]; }
+KERNEL k_copy(T *restrict a, const T *restrict b, const T *restrict c, long n)
+{
+	(void)c;
+	for (long i = 0; i < n; i++)
+		a[i] = b[i] * 1.0000001;
+}
+KERNEL k_scale(T *restrict a, const T *restrict b, const T *restrict c, long n)
+{
+	(void)c;
+	for (long i = 0; i < n; i++)
+		a[i] = 3.0 * b[i] + 1.0;
+}
+KERNEL k_add(T *restrict a, const T *restrict b, const T *restrict c, long n)
+{
+	for (long i = 0; i < n; i++)
+		a[i] = b[i] + c[i];
+}
+KERNEL k_triad(T *restrict a, const T *restrict b, const T *restrict c, long n)
+{
+	for (long i = 0; i < n; i++)
+		a[i] = b[i] + 3.0 * c[i];
+}
+KERNEL k_daxpy(T *restrict a, const T *restrict b, const T *restrict c, long n)
+{
+	(void)c;
+	for (long i = 0; i < n; i++)
+		a[i] += 3.0 * b[i];
+}
+KERNEL k_poly3(T *restrict a, const T *restrict b, const T *restrict c, long n)
+{
+	(void)c;
+	for (long i = 0; i < n; i++)
+		a[i] = ((b[i] * 0.5 + 0.25) * b[i] + 0.125) * b[i] + 1.0;
+}
+KERNEL k_poly6(T *restrict a, const T *restrict b, const T *restrict c, long n)
+{
+	(void)c;
+	for (long i = 0; i < n; i++) {
+		T x = b[i];
+		a[i] = (((((x * .1 + .2) * x + .3) * x + .4) * x + .5) * x + .6) * x + .7;
+	}
+}
+KERNEL k_div(T *restrict a, const T *restrict b, const T *restrict c, long n)
+{
+	for (long i = 0; i < n; i++)
+		a[i] = b[i] / c[i];
+}
+KERNEL k_sqrt(T *restrict a, const T *restrict b, const T *restrict c, long n)
+{
+	(void)c;
+	for (long i = 0; i < n; i++)
+		a[i] = sqrt(b[i]);
+}
+KERNEL k_hypot(T *restrict a, const T *restrict b, const T *restrict c, long n)
+{
+	for (long i = 0; i < n; i++)
+		a[i] = b[i] * b[i] + c[i] * c[i];
+}
+KERNEL k_stencil(T *restrict a, const T *restrict b, const T *restrict c, long n)
+{
+	(void)c;
+	for (long i = 1; i < n - 1; i++)
+		a[i] = 0.25 * b[i - 1] + 0.5 * b[i] + 0.25 * b[i + 1];
+}
+KERNEL k_sum(T *restrict a, const T *restrict b, const T *restrict c, long n)
+{
+	T s = 0;
+	(void)c;
+	for (long i = 0; i < n; i++)
+		s += b[i];
+	a[0] = s;
+}
+KERNEL k_dot(T *restrict a, const T *restrict b, const T *restrict c, long n)
+{
+	T s = 0;
+	for (long i = 0; i < n; i++)
+		s += b[i] * c[i];
+	a[0] = s;
+}
+KERNEL k_norm(T *restrict a, const T *restrict b, const T *restrict c, long n)
+{
+	T s = 0;
+	(void)c;
+	for (long i = 0; i < n; i++)
+		s += b[i] * b[i];
+	a[0] = s;
+}
+KERNEL k_max(T *restrict a, const T *restrict b, const T *restrict c, long n)
+{
+	T s = b[0];
+	(void)c;
+	for (long i = 0; i < n; i++)
+		s = b[i] > s ? b[i] : s;
+	a[0] = s;
+}
+KERNEL k_abs(T *restrict a, const T *restrict b, const T *restrict c, long n)
+{
+	(void)c;
+	for (long i = 0; i < n; i++)
+		a[i] = fabs(b[i]) + 1;
+}
+KERNEL k_sel(T *restrict a, const T *restrict b, const T *restrict c, long n)
+{
+	for (long i = 0; i < n; i++)
+		a[i] = b[i] > c[i] ? b[i] : c[i] * 2;
+}
+KERNEL k_fadd(T *restrict a_, const T *restrict b_, const T *restrict c_, long n)
+{
+	F *restrict a = (F *)a_;
+	const F *restrict b = (const F *)b_, *restrict c = (const F *)c_;
+	for (long i = 0; i < n; i++)
+		a[i] = b[i] + c[i];
+}
+KERNEL k_fpoly(T *restrict a_, const T *restrict b_, const T *restrict c_, long n)
+{
+	F *restrict a = (F *)a_;
+	const F *restrict b = (const F *)b_;
+	(void)c_;
+	for (long i = 0; i < n; i++)
+		a[i] = (b[i] * .5f + .25f) * b[i] + 1.f;
+}
+KERNEL k_fdot(T *restrict a_, const T *restrict b_, const T *restrict c_, long n)
+{
+	F s = 0;
+	const F *restrict b = (const F *)b_, *restrict c = (const F *)c_;
+	for (long i = 0; i < n; i++)
+		s += b[i] * c[i];
+	a_[0] = s;
+}
+KERNEL k_fdiv(T *restrict a_, const T *restrict b_, const T *restrict c_, long n)
+{
+	F *restrict a = (F *)a_;
+	const F *restrict b = (const F *)b_, *restrict c = (const F *)c_;
+	for (long i = 0; i < n; i++)
+		a[i] = b[i] / c[i];
+}
+KERNEL k_fsqrt(T *restrict a_, const T *restrict b_, const T *restrict c_, long n)
+{
+	F *restrict a = (F *)a_;
+	const F *restrict b = (const F *)b_;
+	(void)c_;
+	for (long i = 0; i < n; i++)
+		a[i] = sqrtf(b[i]);
+}
+KERNEL k_rec(T *restrict a, const T *restrict b, const T *restrict c, long n)
+{
+	(void)c;
+	for (long i = 1; i < n; i++)
+		a[i] = b[i] + 0.5 * a[i - 1];
+}
+KERNEL k_branch(T *restrict a, const T *restrict b, const T *restrict c, long n)
+{
+	for (long i = 0; i < n; i++)
+		if (b[i] > -1)
+			a[i] = b[i] * c[i] + 1;
+		else
+			a[i] = sqrt(c[i]) / b[i];
+}
 
-#define ENTRY(f) { #f, f }
+#define ENTRY(f)                                                                                   \
+	{                                                                                          \
+#f, f                                                                              \
+	}
 static const struct {
 	const char *name;
 	void (*run)(T *restrict, const T *restrict, const T *restrict, long);
-} kernels[] = { ENTRY(k_copy), ENTRY(k_scale), ENTRY(k_add), ENTRY(k_triad), ENTRY(k_daxpy), ENTRY(k_poly3), ENTRY(k_poly6), ENTRY(k_div), ENTRY(k_sqrt), ENTRY(k_hypot), ENTRY(k_stencil), ENTRY(k_sum), ENTRY(k_dot), ENTRY(k_norm), ENTRY(k_max), ENTRY(k_abs), ENTRY(k_sel), ENTRY(k_fadd), ENTRY(k_fpoly), ENTRY(k_fdot), ENTRY(k_fdiv), ENTRY(k_fsqrt), ENTRY(k_rec), ENTRY(k_branch) };
+} kernels[] = { ENTRY(k_copy),	  ENTRY(k_scale), ENTRY(k_add),	 ENTRY(k_triad), ENTRY(k_daxpy),
+		ENTRY(k_poly3),	  ENTRY(k_poly6), ENTRY(k_div),	 ENTRY(k_sqrt),	 ENTRY(k_hypot),
+		ENTRY(k_stencil), ENTRY(k_sum),	  ENTRY(k_dot),	 ENTRY(k_norm),	 ENTRY(k_max),
+		ENTRY(k_abs),	  ENTRY(k_sel),	  ENTRY(k_fadd), ENTRY(k_fpoly), ENTRY(k_fdot),
+		ENTRY(k_fdiv),	  ENTRY(k_fsqrt), ENTRY(k_rec),	 ENTRY(k_branch) };
 
 static double cycles_per_tick(void)
 {
@@ -58,20 +200,31 @@ static double cycles_per_tick(void)
 
 int main(void)
 {
-	static const struct { const char *name; long n; } levels[] = {
-		{ "L1", 1024 }, { "L2", 20000 }, { "L3", 250000 }, { "RAM", 20000000 } };
+	static const struct {
+		const char *name;
+		long n;
+	} levels[] = { { "L1", 1024 }, { "L2", 20000 }, { "L3", 250000 }, { "RAM", 20000000 } };
 	long most = 20000000;
 	/* apart within a page too, so that a store does not look like the loads of another array */
 	size_t room = (size_t)most * 8 + 8192;
-	T *a = aligned_alloc(4096, room), *b = (T *)((char *)aligned_alloc(4096, room) + 1088), *c = (T *)((char *)aligned_alloc(4096, room) + 2176);
-	for (long i = 0; i < most; i++) { a[i] = 1; b[i] = 1.5; c[i] = 1.25; }
+	T *a = aligned_alloc(4096, room), *b = (T *)((char *)aligned_alloc(4096, room) + 1088),
+	  *c = (T *)((char *)aligned_alloc(4096, room) + 2176);
+	for (long i = 0; i < most; i++) {
+		a[i] = 1;
+		b[i] = 1.5;
+		c[i] = 1.25;
+	}
 	for (unsigned k = 0; k < sizeof(kernels) / sizeof(*kernels); k++) {
 		if (kernels[k].name[2] == 'f')
-			for (long i = 0; i < 2 * most; i++) { ((F *)b)[i] = 1.5f; ((F *)c)[i] = 1.25f; }
+			for (long i = 0; i < 2 * most; i++) {
+				((F *)b)[i] = 1.5f;
+				((F *)c)[i] = 1.25f;
+			}
 		for (unsigned l = 0; l < 4; l++) {
 			long n = levels[l].n, times = l == 3 ? 1 : 2000000 / n;
-			/* What a call costs goes out with half the length, where it matters. Disturbances only
-			   add time, so each length takes the lowest of its runs before the difference. */
+			/* What a call costs goes out with half the length, where it matters.
+			   Disturbances only add time, so each length takes the lowest of its runs
+			   before the difference. */
 			long lengths[2] = { n, l == 0 ? n / 2 : 0 };
 			double lowest[2] = { 1e18, 0 };
 			for (int h = 0; h < (l == 0 ? 2 : 1); h++) {
@@ -80,7 +233,8 @@ int main(void)
 					double scale = cycles_per_tick();
 					kernels[k].run(a, b, c, lengths[h]);
 					uint64_t s = __rdtsc();
-					for (long i = 0; i < times; i++) kernels[k].run(a, b, c, lengths[h]);
+					for (long i = 0; i < times; i++)
+						kernels[k].run(a, b, c, lengths[h]);
 					_mm_lfence();
 					double t = (double)(__rdtsc() - s) * scale / (double)times;
 					lowest[h] = t < lowest[h] ? t : lowest[h];
@@ -90,7 +244,11 @@ int main(void)
 			printf("%s\t%s\t%.4f\n", kernels[k].name, levels[l].name, best);
 		}
 		if (kernels[k].name[2] == 'f')
-			for (long i = 0; i < most; i++) { a[i] = 1; b[i] = 1.5; c[i] = 1.25; }
+			for (long i = 0; i < most; i++) {
+				a[i] = 1;
+				b[i] = 1.5;
+				c[i] = 1.25;
+			}
 	}
 	return 0;
 }
