@@ -631,6 +631,7 @@ static void threads_end(struct image *image)
 	for (size_t i = image->first_thread; i < e->threads.count; i++) {
 		struct sn_thread *thread = &e->threads.items[i];
 		struct sn_time_account *account = &thread->account;
+		int64_t known_ns;
 
 		if (thread->start_ns == INT64_MAX)
 			thread->start_ns = process->start_ns;
@@ -639,11 +640,15 @@ static void threads_end(struct image *image)
 		account->elapsed_ns = bounded(thread->end_ns - thread->start_ns);
 		if (account->user_ns < 0)
 			continue;
-		account->blocked_ns = account->elapsed_ns -
-				      bounded(account->user_ns + account->system_ns) -
-				      (account->wait_cpu_ns > 0 ? account->wait_cpu_ns : 0);
-		if (account->blocked_ns < 0)
-			account->blocked_ns = 0;
+		known_ns = bounded(account->user_ns + account->system_ns) +
+			   (account->wait_cpu_ns > 0 ? account->wait_cpu_ns : 0);
+		/* The first thread spends CPU time on loading, before it writes that it started. */
+		if (account->elapsed_ns < known_ns)
+			account->elapsed_ns = bounded(known_ns);
+		/* A killed thread did not say how long it waited for a CPU: nobody can tell that
+		 * from blocked. */
+		account->blocked_ns =
+			account->wait_cpu_ns < 0 ? -1 : account->elapsed_ns - known_ns;
 	}
 }
 

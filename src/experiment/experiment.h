@@ -48,10 +48,10 @@ struct sn_mapping {
 
 /** CPU time by the kernel's account, and what else elapsed time went to. Unknown is -1. */
 struct sn_time_account {
-	int64_t elapsed_ns;
+	int64_t elapsed_ns; /* of a thread: not below what it is known to consist of */
 	int64_t user_ns, system_ns;
 	int64_t wait_cpu_ns; /* runnable, waiting for a CPU (schedstat field 2) */
-	int64_t blocked_ns;  /* elapsed - user - system - wait_cpu, not below 0 */
+	int64_t blocked_ns;  /* elapsed - user - system - wait_cpu; unknown if wait_cpu is */
 };
 
 /** Why samples or other records are missing, in counts. */
