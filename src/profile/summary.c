@@ -50,10 +50,11 @@ static void threads_sum(struct sn_summary *s)
 		add_known(&s->threads_system_s, a->system_ns);
 		add_known(&s->threads_wait_cpu_s, a->wait_cpu_ns);
 		add_known(&s->threads_blocked_s, a->blocked_ns);
+		s->threads_off_cpu_s += sn_seconds(a->elapsed_ns - a->user_ns - a->system_ns);
 	}
 	if (filter_cuts_threads(p) || s->threads == s->threads_unknown + s->threads_idle)
 		s->threads_elapsed_s = s->threads_user_s = s->threads_system_s =
-			s->threads_wait_cpu_s = s->threads_blocked_s = NAN;
+			s->threads_wait_cpu_s = s->threads_blocked_s = s->threads_off_cpu_s = NAN;
 }
 
 /* By the kernel's account, of the threads that pass; unknown if the filter cuts through threads. */
@@ -159,18 +160,35 @@ static void warn_losses(struct sn_summary *s)
 	}
 }
 
+/*
+ * What a process is known to have used. One that was killed left no last account: then its samples
+ * may know of more than the latest account does.
+ */
+static double process_known_s(const struct sn_profile *p, size_t i, bool *is_cut)
+{
+	const struct sn_process *process = &p->experiment->processes.items[i];
+	double account =
+		sn_seconds(process->account.user_ns) + sn_seconds(process->account.system_ns);
+	double sampled = (double)p->processes[i].cpu_ns / 1e9;
+
+	if (process->has_ended_cleanly || sampled <= account)
+		return account;
+	*is_cut = true;
+	return sampled;
+}
+
 /* CPU time that we report is checked against the kernel's own account of it. */
 static void warn_reconciliation(struct sn_summary *s)
 {
 	const struct sn_experiment *e = s->profile->experiment;
 	double measured = 0, tree = sn_seconds(e->tree_user_ns) + sn_seconds(e->tree_system_ns);
+	bool is_cut = false;
 
-	for (size_t i = 0; i < e->processes.count; i++)
-		measured += sn_seconds(e->processes.items[i].account.user_ns) +
-			    sn_seconds(e->processes.items[i].account.system_ns);
 	if (s->profile->is_filtered)
 		return;
-	if (measured > 0.05 && fabs(s->sampled_cpu_s - measured) > 0.02 * measured)
+	for (size_t i = 0; i < e->processes.count; i++)
+		measured += process_known_s(s->profile, i, &is_cut);
+	if (!is_cut && measured > 0.05 && fabs(s->sampled_cpu_s - measured) > 0.02 * measured)
 		warn(s,
 		     "samples account for %.3f s of the %.3f s of CPU time that the kernel counted "
 		     "(%+.1f %%)",
@@ -181,7 +199,7 @@ static void warn_reconciliation(struct sn_summary *s)
 	if (tree - measured > 0.02 * tree && tree > 0.05)
 		warn(s,
 		     "%.3f s of CPU time (%.1f %% of the launch) lie in processes that were not "
-		     "measured",
+		     "measured, or in the ends of killed ones",
 		     tree - measured, 100 * (1 - measured / tree));
 }
 

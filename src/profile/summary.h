@@ -32,6 +32,7 @@ struct sn_summary {
 	/* what the elapsed times of threads at work went to, summed; NaN: unknown */
 	double threads_elapsed_s, threads_user_s, threads_system_s, threads_wait_cpu_s,
 		threads_blocked_s;
+	double threads_off_cpu_s; /* waiting for a CPU and blocked; known where these are not */
 	uint64_t samples, lost;
 	size_t threads, processes;
 	size_t threads_idle;	/* helpers that mostly sleep: not in the sums above */

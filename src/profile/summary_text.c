@@ -218,9 +218,17 @@ static void add_right_row(const struct page *page, struct sn_text *line, int cat
 static void put_shares(const struct page *page, struct sn_text *line)
 {
 	const struct sn_summary *s = page->summary;
-	static const char *const names[] = { "user code", "system", "waiting for CPU", "blocked" };
-	double seconds[] = { s->threads_user_s, s->threads_system_s, s->threads_wait_cpu_s,
+	static const char *const all_names[] = { "user code", "system", "waiting for CPU",
+						 "blocked" };
+	/* A killed thread leaves no account of its waiting: the sum of both is known all the same.
+	 */
+	static const char *const few_names[] = { "user code", "system", "not running" };
+	bool has_waiting = !isnan(s->threads_wait_cpu_s) || isnan(s->threads_off_cpu_s);
+	const char *const *names = has_waiting ? all_names : few_names;
+	double seconds[] = { s->threads_user_s, s->threads_system_s,
+			     has_waiting ? s->threads_wait_cpu_s : s->threads_off_cpu_s,
 			     s->threads_blocked_s };
+	size_t rows = has_waiting ? 4 : 3;
 	bool has_left = !isnan(s->threads_elapsed_s) && s->threads_elapsed_s > 0;
 	int order[SN_CATEGORIES];
 	size_t shown = 0;
@@ -249,8 +257,8 @@ static void put_shares(const struct page *page, struct sn_text *line)
 	}
 	sn_text_add(line, shown ? " CPU time by kind of work" : "");
 	put_line(page, line);
-	for (size_t i = 0; i < (has_left ? 4 : 0) || i < shown; i++) {
-		if (has_left && i < 4)
+	for (size_t i = 0; i < (has_left ? rows : 0) || i < shown; i++) {
+		if (has_left && i < rows)
 			add_left_row(page, line, names[i], seconds[i]);
 		else if (has_left)
 			sn_text_add_repeated(line, ' ', left_columns(page));
@@ -485,7 +493,10 @@ static void put_notes(const struct page *page, struct sn_text *line)
 
 static bool is_mostly_blocked(const struct sn_summary *s)
 {
-	return s->threads_blocked_s > 0.5 * s->threads_elapsed_s;
+	double blocked_s = isnan(s->threads_blocked_s) ? (double)s->profile->total.wait_ns / 1e9
+						       : s->threads_blocked_s;
+
+	return blocked_s > 0.5 * s->threads_elapsed_s;
 }
 
 /* Commands joined by dots, as many as fit. */

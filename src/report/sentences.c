@@ -61,7 +61,7 @@ static void say_functions(struct sn_report *report)
 {
 	char words[64];
 
-	if (report->loops_share > 0.5 || !report->functions.count ||
+	if (report->loops_share > 0.5 || !report->sample_count || !report->functions.count ||
 	    !report->functions.items[0].exclusive_ns)
 		return;
 	say(report, false, "#/functions",

@@ -136,6 +136,20 @@ for part in (0, 1, 100, 4096, 5000, size // 7, size // 2, size - 1000, size - 1)
             good, words = False, f'{part} {view}: {got.returncode} {got.stderr}'
 t.check(good, 'an experiment cut short is shown as far as it goes', words)
 
+# a program shorter than the clock's period: no part of its time is more than all of it
+import re, sys
+t.run('record', '-o', 'short', '/bin/true')
+page = t.run('show', 'summary', 'short').stdout
+t.check(page and all(float(share) <= 100 for share in re.findall(r'([0-9.]+) %', page)),
+        'no share of a short program is above 100 %', page)
+
+# a killed program says nothing of its waiting: that is not taken for blocking, nor for other processes
+burn = 'import os, time\nwhile time.process_time() < 1.5: pass\nos.kill(os.getpid(), 9)'
+t.equal(t.run('record', '-o', 'killed', sys.executable, '-c', burn).returncode, 137, 'it was killed')
+page = t.run('show', 'summary', 'killed').stdout
+t.check('not running' in page and 'blocked   ' not in page, 'what a killed program did not say', page)
+t.check('processes that were not measured' not in page, 'and nothing else ran', page)
+
 doctor = t.run('doctor', shapes, '--format', 'json')
 t.equal(doctor.returncode, 0, 'doctor')
 checks = {row['check']: row for row in json.loads(doctor.stdout)['rows']}
