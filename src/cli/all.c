@@ -19,6 +19,10 @@
 	X(help)                                                                                    \
 	X(comm)                                                                                    \
 	X(pandore_compile)                                                                         \
+	X(heartbeat_import)                                                                        \
+	X(heartbeat_report)                                                                        \
+	X(heartbeat_compare)                                                                       \
+	X(heartbeat_judge)                                                                         \
 	X(version)                                                                                 \
 	X(completion)
 

@@ -1,0 +1,219 @@
+#include "heartbeat/history_parts.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/text.h"
+
+enum { VERSION = 1 };
+
+static const char schema[] =
+	"CREATE TABLE run(id INTEGER PRIMARY KEY, key TEXT UNIQUE, job TEXT, program TEXT,"
+	" arguments TEXT, ranks INTEGER, threads INTEGER, start_ns INTEGER, elapsed_ns INTEGER);"
+	"CREATE INDEX run_group ON run(program, start_ns);"
+	"CREATE TABLE process(id INTEGER PRIMARY KEY, run INTEGER, host TEXT, pid INTEGER,"
+	" rank INTEGER, start_monotonic_ns INTEGER, UNIQUE(host, pid, start_monotonic_ns));"
+	"CREATE INDEX process_run ON process(run);"
+	"CREATE TABLE beat(process INTEGER, heartbeat TEXT, thread INTEGER, t_ns INTEGER,"
+	" interval_ns INTEGER, threads INTEGER, count INTEGER, timed INTEGER, sum_ns INTEGER,"
+	" min_ns INTEGER, max_ns INTEGER, open INTEGER, open_ns INTEGER, work INTEGER,"
+	" misuse INTEGER, dropped INTEGER,"
+	" PRIMARY KEY(process, heartbeat, thread, t_ns)) WITHOUT ROWID;"
+	"CREATE TABLE summary(run INTEGER, heartbeat TEXT, count INTEGER, timed INTEGER,"
+	" sum_ns INTEGER, PRIMARY KEY(run, heartbeat)) WITHOUT ROWID;"
+	"PRAGMA user_version = 1;";
+
+sn_status sn_history_fail(struct sn_history *history, struct sn_error *err)
+{
+	int code = sqlite3_errcode(history->db) & 0xff;
+
+	if (code == SQLITE_BUSY || code == SQLITE_LOCKED)
+		return sn_error_set(err, SN_ERR_IO,
+				    "heartbeat: '%s' is locked by another process; try again "
+				    "when it has finished",
+				    history->path);
+	if (code == SQLITE_NOTADB || code == SQLITE_CORRUPT)
+		return sn_error_set(err, SN_ERR_FORMAT,
+				    "heartbeat: '%s' is damaged or no SQLite database; import the "
+				    "heartbeat files into a new one",
+				    history->path);
+	return sn_error_set(err, SN_ERR_IO, "heartbeat: cannot use '%s': %s", history->path,
+			    sqlite3_errmsg(history->db));
+}
+
+sn_status sn_history_prepare(struct sn_history *history, const char *sql, sqlite3_stmt **out,
+			     struct sn_error *err)
+{
+	if (sqlite3_prepare_v2(history->db, sql, -1, out, NULL) == SQLITE_OK)
+		return SN_OK;
+	return sn_history_fail(history, err);
+}
+
+sn_status sn_history_execute(struct sn_history *history, const char *sql, struct sn_error *err)
+{
+	if (sqlite3_exec(history->db, sql, NULL, NULL, NULL) == SQLITE_OK)
+		return SN_OK;
+	return sn_history_fail(history, err);
+}
+
+static sn_status read_version(struct sn_history *history, int *out, struct sn_error *err)
+{
+	sqlite3_stmt *statement;
+	sn_status status = sn_history_prepare(history, "PRAGMA user_version", &statement, err);
+
+	if (status != SN_OK)
+		return status;
+	if (sqlite3_step(statement) == SQLITE_ROW)
+		*out = sqlite3_column_int(statement, 0);
+	else
+		status = sn_history_fail(history, err);
+	sqlite3_finalize(statement);
+	return status;
+}
+
+static sn_status check_version(struct sn_history *history, bool is_writer, struct sn_error *err)
+{
+	int version = 0;
+	sn_status status = read_version(history, &version, err);
+
+	if (status != SN_OK)
+		return status;
+	if (version > VERSION)
+		return sn_error_set(err, SN_ERR_UNSUPPORTED,
+				    "heartbeat: '%s' was written by a newer sonde (version %d, "
+				    "this one knows %d)",
+				    history->path, version, VERSION);
+	if (version == 0 && !is_writer)
+		return sn_error_set(err, SN_ERR_FORMAT,
+				    "heartbeat: '%s' is no heartbeat history; make one with "
+				    "'sonde heartbeat import DIR --db %s'",
+				    history->path, history->path);
+	return version == 0 ? sn_history_execute(history, schema, err) : SN_OK;
+}
+
+sn_status sn_history_open(const char *path, bool is_writer, struct sn_history **out,
+			  struct sn_error *err)
+{
+	struct sn_history *history = sn_alloc_zeroed(1, sizeof(*history));
+	int flags = is_writer ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY;
+	sn_status status = SN_OK;
+
+	history->path = sn_strdup(path);
+	if (sqlite3_open_v2(path, &history->db, flags, NULL) != SQLITE_OK)
+		status = sn_error_set(err, SN_ERR_IO, "heartbeat: cannot open '%s': %s", path,
+				      sqlite3_errmsg(history->db));
+	if (status == SN_OK) {
+		sqlite3_busy_timeout(history->db, 2000);
+		status = check_version(history, is_writer, err);
+	}
+	if (status != SN_OK) {
+		sn_history_close(history);
+		return status;
+	}
+	*out = history;
+	return SN_OK;
+}
+
+void sn_history_close(struct sn_history *history)
+{
+	if (!history)
+		return;
+	sqlite3_close(history->db);
+	free(history->path);
+	free(history);
+}
+
+sn_status sn_history_find_run(struct sn_history *history, int64_t run, int64_t *out,
+			      struct sn_error *err)
+{
+	sqlite3_stmt *statement;
+	sn_status status = sn_history_prepare(
+		history,
+		run ? "SELECT id FROM run WHERE id = ?"
+		    : "SELECT id FROM run WHERE ?=0 ORDER BY start_ns DESC, id DESC LIMIT 1",
+		&statement, err);
+	int step;
+
+	if (status != SN_OK)
+		return status;
+	sqlite3_bind_int64(statement, 1, run);
+	step = sqlite3_step(statement);
+	if (step == SQLITE_ROW)
+		*out = sqlite3_column_int64(statement, 0);
+	else if (step == SQLITE_DONE)
+		status = sn_error_set(err, SN_ERR_NO_DATA, "heartbeat: '%s' has no %s",
+				      history->path, run ? "run of this number" : "runs yet");
+	else
+		status = sn_history_fail(history, err);
+	sqlite3_finalize(statement);
+	return status;
+}
+
+const struct sn_column sn_history_report_columns[] = {
+	{ "run", NULL, SN_CELL_INT, 0 },
+	{ "rank", "Rank", SN_CELL_INT, 0 },
+	{ "host", NULL, SN_CELL_TEXT, 0 },
+	{ "pid", NULL, SN_CELL_INT, 0 },
+	{ "thread", "Thread", SN_CELL_INT, 0 },
+	{ "heartbeat", "Heartbeat", SN_CELL_TEXT, 0 },
+	{ "t_s", "Time", SN_CELL_SECONDS, 0 },
+	{ "interval_s", NULL, SN_CELL_SECONDS, 0 },
+	{ "count", "Beats", SN_CELL_INT, 0 },
+	{ "rate_hz", "Per second", SN_CELL_REAL, 1 },
+	{ "mean_s", "Mean", SN_CELL_SECONDS, 0 },
+	{ "min_s", NULL, SN_CELL_SECONDS, 0 },
+	{ "max_s", "Longest", SN_CELL_SECONDS, 0 },
+	{ "open", "Open", SN_CELL_INT, 0 },
+	{ "open_s", NULL, SN_CELL_SECONDS, 0 },
+	{ "work", "Work", SN_CELL_INT, 0 },
+	{ "misuse", NULL, SN_CELL_INT, 0 },
+	{ "dropped", NULL, SN_CELL_INT, 0 },
+};
+const size_t sn_history_report_column_count =
+	sizeof(sn_history_report_columns) / sizeof(*sn_history_report_columns);
+
+static const char report_sql[] =
+	"SELECT p.run, p.rank, p.host, p.pid, nullif(b.thread, 0), b.heartbeat, b.t_ns / 1e9,"
+	" b.interval_ns / 1e9, b.count, b.count * 1e9 / nullif(b.interval_ns, 0),"
+	" b.sum_ns / 1e9 / nullif(b.timed, 0), iif(b.timed, b.min_ns / 1e9, NULL),"
+	" iif(b.timed, b.max_ns / 1e9, NULL), b.open, b.open_ns / 1e9, b.work, b.misuse, b.dropped"
+	" FROM process p JOIN beat b ON b.process = p.id WHERE p.run = ?"
+	" ORDER BY b.heartbeat, p.rank, p.host, p.pid, b.thread, b.t_ns";
+
+static void fill_cell(struct sn_table *table, sqlite3_stmt *statement, int column)
+{
+	enum sn_cell_kind kind = sn_history_report_columns[column].kind;
+
+	if (sqlite3_column_type(statement, column) == SQLITE_NULL)
+		return;
+	if (kind == SN_CELL_TEXT)
+		sn_table_set_text(table, (size_t)column,
+				  (const char *)sqlite3_column_text(statement, column));
+	else if (kind == SN_CELL_INT)
+		sn_table_set_int(table, (size_t)column, sqlite3_column_int64(statement, column));
+	else
+		sn_table_set_real(table, (size_t)column, sqlite3_column_double(statement, column));
+}
+
+sn_status sn_history_report(struct sn_history *history, int64_t run, struct sn_table *table,
+			    struct sn_error *err)
+{
+	sqlite3_stmt *statement;
+	sn_status status = sn_history_prepare(history, report_sql, &statement, err);
+	int step;
+
+	if (status != SN_OK)
+		return status;
+	sqlite3_bind_int64(statement, 1, run);
+	while ((step = sqlite3_step(statement)) == SQLITE_ROW) {
+		sn_table_add_row(table);
+		for (int i = 0; i < (int)sn_history_report_column_count; i++)
+			fill_cell(table, statement, i);
+	}
+	if (step != SQLITE_DONE)
+		status = sn_history_fail(history, err);
+	sqlite3_finalize(statement);
+	return status;
+}
