@@ -6,6 +6,7 @@
 #include <strings.h>
 
 #include "base/alloc.h"
+#include "base/text.h"
 #include "base/vec.h"
 
 static sn_status rate_parse(const char *clock, double *rate_hz, struct sn_error *err)
@@ -142,10 +143,14 @@ static int record_run(const struct sn_args *args)
 	struct sn_record_result result;
 	int code = sn_cli_record(args, &result);
 
-	if (result.experiment_path.chars && !sn_args_flag(args, "quiet") && result.rank <= 0)
-		fprintf(stderr, "sonde: %s, %.1f MB of data; sonde show summary %s\n",
-			result.experiment_path.chars, (double)result.data_bytes * 1e-6,
-			result.experiment_path.chars);
+	if (result.experiment_path.chars && !sn_args_flag(args, "quiet") && result.rank <= 0) {
+		struct sn_text word = { 0 };
+
+		sn_text_add_shell_word(&word, result.experiment_path.chars);
+		fprintf(stderr, "sonde: %s, %.1f MB of data; sonde show summary %s\n", word.chars,
+			(double)result.data_bytes * 1e-6, word.chars);
+		sn_text_free(&word);
+	}
 	sn_text_free(&result.experiment_path);
 	return code;
 }

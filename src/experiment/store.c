@@ -120,7 +120,9 @@ static sn_status create_or_join(const char *folder, const char *key, bool *is_jo
 	if (!mkdir(folder, 0777))
 		return key_write(folder, key, err);
 	if (errno != EEXIST)
-		return sn_error_errno(err, "cannot create the experiment folder '%s'", folder);
+		return sn_error_errno(
+			err, "cannot create the experiment folder '%s' (-o names another place)",
+			folder);
 	*is_joined = key_matches(folder, key);
 	return *is_joined ? SN_OK : SN_ERR_USAGE;
 }

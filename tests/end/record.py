@@ -55,6 +55,12 @@ t.check(summary['samples'] > 20, 'the launcher killed: what the target wrote by 
 t.check(any('killed' in w or 'running' in w for w in summary['warnings']), 'and that is said',
         summary['warnings'])
 
+said = t.run('record', '-o', "it's a name", '/bin/true').stderr
+t.check("sonde show summary 'it'\\''s a name'" in said, 'the next command can be pasted', said)
+said = t.run('record', '-o', '/proc/none', '/bin/true')
+t.check(said.returncode == 125 and '-o' in said.stderr and said.stderr.count('\n') == 1,
+        'no place for the experiment: the remedy', said)
+
 launch = json.load(open([f'sonde.split.1/{n}' for n in os.listdir('sonde.split.1')
                          if n.startswith('launch.')][0]))
 t.check(launch['has_ended'] and launch['exit_status'] == 7, 'the launch file is complete')
