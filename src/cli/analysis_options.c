@@ -29,7 +29,7 @@ static sn_status time_read(const char *text, struct sn_filter *filter, struct sn
 		return sn_error_set(
 			err, SN_ERR_USAGE,
 			"--time takes a range of seconds such as 1.5-3, 2- or -5, not '%s'", text);
-	if (filter->to_ns && filter->to_ns <= filter->from_ns)
+	if (dash[1] && filter->to_ns <= filter->from_ns)
 		return sn_error_set(err, SN_ERR_USAGE, "--time '%s' ends before it begins", text);
 	return SN_OK;
 }

@@ -136,6 +136,8 @@ for part in (0, 1, 100, 4096, 5000, size // 7, size // 2, size - 1000, size - 1)
             good, words = False, f'{part} {view}: {got.returncode} {got.stderr}'
 t.check(good, 'an experiment cut short is shown as far as it goes', words)
 
+t.equal(t.run('show', 'functions', 'run', '--time', '1-0').returncode, 2, 'a range that ends at 0')
+
 # a program shorter than the clock's period: no part of its time is more than all of it
 import re, sys
 t.run('record', '-o', 'short', '/bin/true')
