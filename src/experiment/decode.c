@@ -623,6 +623,26 @@ static void process_begin(struct image *image)
 	sn_vec_push(&e->processes, process);
 }
 
+/* The kernel counts a thread through exec: what it used in earlier images belongs to these. */
+static void account_since_exec(struct image *image, struct sn_thread *thread)
+{
+	const struct sn_data_header *h = image->header;
+	struct sn_time_account *account = &thread->account;
+	int64_t before_ns = bounded(h->start_user_ns) + bounded(h->start_system_ns);
+	int64_t used_ns = bounded(account->user_ns + account->system_ns) - before_ns;
+
+	if (!h->sequence || thread->tid != h->pid || account->user_ns < 0 || before_ns < 0)
+		return;
+	if (used_ns < 0)
+		used_ns = 0;
+	account->system_ns = bounded(account->system_ns - bounded(h->start_system_ns));
+	if (account->system_ns < 0)
+		account->system_ns = 0;
+	if (account->system_ns > used_ns)
+		account->system_ns = used_ns;
+	account->user_ns = used_ns - account->system_ns;
+}
+
 static void threads_end(struct image *image)
 {
 	struct sn_experiment *e = image->decoder->experiment;
@@ -633,6 +653,7 @@ static void threads_end(struct image *image)
 		struct sn_time_account *account = &thread->account;
 		int64_t known_ns;
 
+		account_since_exec(image, thread);
 		if (thread->start_ns == INT64_MAX)
 			thread->start_ns = process->start_ns;
 		if (thread->end_ns < thread->start_ns)

@@ -145,6 +145,13 @@ page = t.run('show', 'summary', 'short').stdout
 t.check(page and all(float(share) <= 100 for share in re.findall(r'([0-9.]+) %', page)),
         'no share of a short program is above 100 %', page)
 
+# a thread goes on through exec: what its earlier image used is not counted twice
+burn = 'import os, time\nwhile time.process_time() < 0.3: pass\nos.execv("/bin/true", ["true"])'
+t.run('record', '-o', 'exec', sys.executable, '-c', burn)
+threads = t.show('threads', '--cols', 'process,user_s,system_s', '--all', experiment='exec')['rows']
+used = {row['process']: row['user_s'] + row['system_s'] for row in threads}
+t.check(len(used) == 2 and used[0] > 0.25 and used[1] < 0.1, 'each image has its own CPU time', used)
+
 # a killed program says nothing of its waiting: that is not taken for blocking, nor for other processes
 burn = 'import os, time\nwhile time.process_time() < 1.5: pass\nos.kill(os.getpid(), 9)'
 t.equal(t.run('record', '-o', 'killed', sys.executable, '-c', burn).returncode, 137, 'it was killed')
