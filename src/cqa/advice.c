@@ -38,7 +38,7 @@ static bool is_worth(double speedup)
 
 static const char *why_not_vectorized(const struct adviser *a)
 {
-	const struct sn_metrics *m = &a->path->metrics;
+	const struct sn_cqa_metrics *m = &a->path->metrics;
 
 	if (a->result->has_calls)
 		return "a call in the body keeps the compiler from it: inline the function, or use "
@@ -67,7 +67,7 @@ static const char *why_not_vectorized(const struct adviser *a)
 
 static void advise_vectorize(struct adviser *a)
 {
-	const struct sn_metrics *m = &a->path->metrics;
+	const struct sn_cqa_metrics *m = &a->path->metrics;
 	double full = a->result->variants[SN_VARIANT_FULL_VECTOR].speedup;
 
 	if (!a->result->variants[SN_VARIANT_FULL_VECTOR].is_applicable || !is_worth(full))
@@ -94,7 +94,7 @@ static void advise_vectorize(struct adviser *a)
 static void advise_clean(struct adviser *a)
 {
 	double clean = a->result->variants[SN_VARIANT_CLEAN].speedup;
-	const struct sn_metrics *m = &a->path->metrics;
+	const struct sn_cqa_metrics *m = &a->path->metrics;
 
 	if (!a->result->variants[SN_VARIANT_CLEAN].is_applicable || !is_worth(clean))
 		return;
@@ -135,7 +135,7 @@ static void advise_dependence(struct adviser *a)
 
 static void advise_division(struct adviser *a)
 {
-	const struct sn_metrics *m = &a->path->metrics;
+	const struct sn_cqa_metrics *m = &a->path->metrics;
 
 	if (!m->divisions ||
 	    a->path->estimate.bounds[SN_BOUND_DIVIDER] < 0.7 * a->path->estimate.cycles)
@@ -152,7 +152,7 @@ static void advise_division(struct adviser *a)
 
 static void advise_memory(struct adviser *a)
 {
-	const struct sn_metrics *m = &a->path->metrics;
+	const struct sn_cqa_metrics *m = &a->path->metrics;
 	unsigned uneven = m->strides[SN_STRIDE_N] + m->strides[SN_STRIDE_UNKNOWN];
 
 	if (uneven && m->fp_scalar + m->fp_packed && uneven >= m->strides[SN_STRIDE_UNIT])
@@ -177,7 +177,7 @@ static void advise_memory(struct adviser *a)
 
 static void advise_instructions(struct adviser *a)
 {
-	const struct sn_metrics *m = &a->path->metrics;
+	const struct sn_cqa_metrics *m = &a->path->metrics;
 
 	if (m->conversions)
 		advise(a, SN_ADVICE_HINT, "conversions", NAN,

@@ -219,7 +219,7 @@ static void analyse_path(const struct sn_machine *machine, const struct sn_bandw
 			 struct sn_cqa_path *path, struct sn_arena *arena)
 {
 	sn_cqa_estimate(machine, &path->block, false, arena, &path->estimate);
-	sn_metrics_of(machine, &path->block, arena, &path->metrics);
+	sn_cqa_metrics_of(machine, &path->block, arena, &path->metrics);
 	classify_chain(machine, path, arena);
 	sn_cqa_variants(machine, path, arena);
 	estimate_levels(bandwidths, path);

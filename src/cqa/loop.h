@@ -37,7 +37,7 @@ enum sn_level { SN_LEVEL_L1, SN_LEVEL_L2, SN_LEVEL_L3, SN_LEVEL_RAM, SN_LEVEL_CO
 struct sn_cqa_path {
 	struct sn_cqa_block block; /* in the result's arena */
 	struct sn_cqa_estimate estimate;
-	struct sn_metrics metrics;
+	struct sn_cqa_metrics metrics;
 	struct sn_cqa_variant variants[SN_VARIANT_COUNT];
 	double level_cycles[SN_LEVEL_COUNT];
 	bool chain_is_reduction;      /* the dependence is an FP accumulation in a register */

@@ -185,7 +185,7 @@ static void count_vectorization(const struct sn_machine *machine, const struct s
 		tally_add(&tallies[class], is_packed, used);
 }
 
-static void count_operation(const struct sn_insn *insn, struct sn_metrics *out)
+static void count_operation(const struct sn_insn *insn, struct sn_cqa_metrics *out)
 {
 	const char *name = ZydisMnemonicGetString(sn_form_mnemonic(insn->form));
 	struct sn_fp_operation operation;
@@ -253,7 +253,7 @@ static bool same_stream(const struct sn_access *a, const struct sn_access *b)
 }
 
 static void count_memory(const struct sn_cqa_block *block, struct sn_arena *arena,
-			 struct sn_metrics *out)
+			 struct sn_cqa_metrics *out)
 {
 	struct sn_accesses accesses = sn_accesses_of(block, arena);
 
@@ -305,8 +305,8 @@ static unsigned count_add_then_mul(const struct sn_cqa_block *block)
 	return pairs;
 }
 
-void sn_metrics_of(const struct sn_machine *machine, const struct sn_cqa_block *block,
-		   struct sn_arena *arena, struct sn_metrics *out)
+void sn_cqa_metrics_of(const struct sn_machine *machine, const struct sn_cqa_block *block,
+		       struct sn_arena *arena, struct sn_cqa_metrics *out)
 {
 	struct tally tallies[SN_CLASS_COUNT] = { 0 };
 

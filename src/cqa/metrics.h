@@ -25,7 +25,7 @@ enum sn_stride_kind {
 	SN_STRIDE_COUNT
 };
 
-struct sn_metrics {
+struct sn_cqa_metrics {
 	unsigned instructions, uops;
 	double code_bytes;
 	/* floating-point operations of one pass; FMA counts two */
@@ -47,8 +47,8 @@ struct sn_metrics {
 	double arithmetic_intensity; /* FLOP per byte loaded or stored; NaN without memory */
 };
 
-void sn_metrics_of(const struct sn_machine *machine, const struct sn_cqa_block *block,
-		   struct sn_arena *arena, struct sn_metrics *out);
+void sn_cqa_metrics_of(const struct sn_machine *machine, const struct sn_cqa_block *block,
+		       struct sn_arena *arena, struct sn_cqa_metrics *out);
 
 /** FP arithmetic: how many elements of how many bytes an instruction computes. False if it does
  *  not (moves, shuffles, logic, conversions, integers). */

@@ -155,7 +155,7 @@ static void add_identity(struct sn_table *table, const struct sn_cqa_loop *resul
 
 static void add_metrics(struct sn_table *table, const struct sn_cqa_path *path)
 {
-	const struct sn_metrics *m = &path->metrics;
+	const struct sn_cqa_metrics *m = &path->metrics;
 
 	sn_table_set_int(table, COL_INSTRUCTIONS, m->instructions);
 	sn_table_set_real(table, COL_IPC, m->instructions / path->estimate.cycles);
@@ -206,7 +206,7 @@ void sn_cqa_table_add(struct sn_table *table, const struct sn_cqa_loop *result, 
 
 void sn_cqa_summary_add(struct sn_cqa_summary *summary, const struct sn_cqa_loop *result)
 {
-	const struct sn_metrics *m;
+	const struct sn_cqa_metrics *m;
 
 	summary->loops++;
 	if (result->not_analysed)
@@ -335,7 +335,7 @@ static void print_variants(const struct sn_cqa_loop *result, FILE *out)
 static void print_metrics(const struct sn_cqa_loop *result, FILE *out)
 {
 	const struct sn_cqa_path *path = costliest(result);
-	const struct sn_metrics *m = &path->metrics;
+	const struct sn_cqa_metrics *m = &path->metrics;
 
 	fprintf(out,
 		"\nMetrics\n  instructions %u, FLOP %.0f (add/sub %.0f, mul %.0f, FMA %.0f, div "
