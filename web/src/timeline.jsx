@@ -3,12 +3,13 @@ import { Fragment, h } from 'preact';
 import { useMemo, useRef, useState } from 'preact/hooks';
 import { NONE, toc } from './chunks.js';
 import { Canvas, CATEGORY_COLOURS, CATEGORY_TITLES, Head, Name, Switch, Tip, colourOf, elapsedS, useSize } from './parts.jsx';
-import { Chart } from './chart.jsx';
+import { Chart, Chosen, ticksOf, useDrag } from './chart.jsx';
 import { elide, grouped, percent, seconds, visible } from './format.js';
 import { formatRanges, setParams } from './state.js';
 import { Table } from './table.jsx';
 
-const LEFT = 150;
+// Room for threads' names, left of the picture.
+export const roomFor = (width) => width < 560 ? 92 : 150;
 const PALETTE = ['--c-binary', '--c-openmp', '--c-memory', '--c-io', '--c-mpi', '--c-maths', '--c-strings', '--c-system'];
 
 // What records are coloured by: a class for each point, with names and colours.
@@ -18,6 +19,7 @@ function classes(d, agg, by) {
 		return {
 			of: points.category,
 			names: toc.categories.map((c) => CATEGORY_TITLES[c] ?? c),
+			isUsed: (k) => agg.categories[k] > 0,
 			colours: toc.categories.map((c) => CATEGORY_COLOURS[c] ?? '--c-other'),
 		};
 	const column = places[by === 'module' ? 'module' : by === 'loop' ? 'loop' : 'function'];
@@ -33,7 +35,7 @@ function classes(d, agg, by) {
 	for (let p = 0; p < points.rows; p++)
 		of[p] = rank.get(column[points.place[p]]) ?? top.length;
 	const name = { module: d.modules.name, loop: d.loops.label, function: d.functions.name }[by];
-	return { of, names: [...top.map((key) => name.at(key)), by === 'loop' ? 'in no loop, or another' : 'other'], colours: [...PALETTE.slice(0, top.length), '--c-other'] };
+	return { of, isUsed: () => true, names: [...top.map((key) => name.at(key)), by === 'loop' ? 'in no loop, or another' : 'other'], colours: [...PALETTE.slice(0, top.length), '--c-other'] };
 }
 
 // Rows of the picture: one a thread, or groups of threads where there are too many.
@@ -120,7 +122,7 @@ function Picture({ d, kinds, filter, records, waits, theme, t0, t1, table, by })
 	const box = useRef();
 	const [width] = useSize(box);
 	const rows = useMemo(() => rowsOf(d, 512), []);
-	const columns = Math.max(1, Math.min(width - LEFT - 8, 4096));
+	const left = roomFor(width), columns = Math.max(1, Math.min(width - left - 8, 4096));
 	const data = useMemo(() => bins(d, records, waits, rows, columns, t0, t1, kinds.of, kinds.names.length), [columns, t0, t1, kinds]);
 	const rowHeight = rows.length > 128 ? 6 : rows.length > 40 ? 11 : rows.length > 12 ? 17 : rows.length > 6 ? 26 : 36;
 	const height = rows.length * rowHeight;
@@ -132,14 +134,14 @@ function Picture({ d, kinds, filter, records, waits, theme, t0, t1, table, by })
 	return <>
 		<section class="panel">
 			<h2>CPUs in use <span class="dim">average over each column of the picture below</span></h2>
-			<div style={{ marginLeft: LEFT - 46 - 13 + 'px', marginRight: '-5px' }}><Chart data={total} series={[{ label: 'CPUs', colour: '--accent', fill: true, steps: true }]} height={110} xRange={[t0, t1]} xTime onSelect={range} theme={theme} label="CPUs in use over time" /></div>
+			<div style={{ marginLeft: left - 46 - 13 + 'px', marginRight: '-13px' }}><Chart data={total} series={[{ label: 'CPUs', colour: '--accent', fill: true, steps: true }]} height={110} xRange={[t0, t1]} xUnit=" s" onSelect={range} theme={theme} label="CPUs in use over time" /></div>
 		</section>
-		<section class="panel flush" style={{ flex: '1 0 auto', minHeight: Math.min(420, height + 90) + 'px', maxHeight: height + 120 + 'px' }}>
-			<div class="canvas" ref={box} style={table ? { display: 'flex' } : undefined}>
+		<section class="panel flush">
+			<div class="canvas" ref={box} style={table ? { display: 'flex', flex: 'none', height: `min(40rem, ${rows.length * 24 + 40}px)` } : { maxHeight: 'max(22rem, 100vh - 27rem)' }}>
 				{table ? <TimelineTable {...{ d, kinds, data, rows, columns, t0, t1 }} />
-					: width > LEFT + 20 && <Rows {...{ d, kinds, data, rows, columns, rowHeight, height, filter, theme, t0, t1, range }} />}
+					: width > left + 20 && <Rows {...{ d, left, kinds, data, rows, columns, rowHeight, height, filter, theme, t0, t1, range }} />}
 			</div>
-			<div class="foot">{kinds.names.map((name, i) => <span key={i} class="name"><span class="swatch" style={{ background: `var(${kinds.colours[i]})` }} /> {elide(visible(name), 40)}</span>)}
+			<div class="foot">{kinds.names.map((name, i) => kinds.isUsed(i) && <span key={i} class="name"><span class="swatch" style={{ background: `var(${kinds.colours[i]})` }} /> {elide(visible(name), 40)}</span>)}
 				<span><span class="swatch" style={{ background: 'var(--c-blocked)' }} /> blocked in a traced call</span><span class="dim">height of the colour: share of the column spent on a CPU</span></div>
 		</section>
 	</>;
@@ -169,15 +171,14 @@ function usage(data, rows, columns, classCount, t0, t1) {
 	return [x, smooth];
 }
 
-function Rows({ d, kinds, data, rows, columns, rowHeight, height, filter, theme, t0, t1, range }) {
-	const [drag, setDrag] = useState(null);
+function Rows({ d, left, kinds, data, rows, columns, rowHeight, height, filter, theme, t0, t1, range }) {
 	const [hover, setHover] = useState(null);
 	const n = kinds.names.length, AXIS = 22;
-	const seconds_ = (x) => t0 + (t1 - t0) * Math.min(Math.max(x - LEFT, 0), columns) / columns;
+	const seconds_ = (x) => t0 + (t1 - t0) * Math.min(Math.max(x - left, 0), columns) / columns;
 	const draw = (c, w, total) => {
 		c.fillStyle = colourOf('--panel');
 		c.fillRect(0, 0, w, total);
-		c.drawImage(paint(data, rows.length, columns, n, kinds.colours, rowHeight, theme), LEFT, AXIS, columns, height);
+		c.drawImage(paint(data, rows.length, columns, n, kinds.colours, rowHeight, theme), left, AXIS, columns, height);
 		c.fillStyle = colourOf('--dim');
 		c.font = '11px system-ui, "DejaVu Sans", sans-serif';
 		c.textBaseline = 'middle';
@@ -185,48 +186,43 @@ function Rows({ d, kinds, data, rows, columns, rowHeight, height, filter, theme,
 			rows.forEach((threads, i) => {
 				const on = !filter.threads || filter.threads.has(threads[0]);
 				c.globalAlpha = on ? 1 : 0.4;
-				c.fillText(elide(visible(threadName(d, threads[0])) + (threads.length > 1 ? ` +${threads.length - 1}` : ''), 22), 10, AXIS + i * rowHeight + rowHeight / 2);
+				c.fillText(elide(visible(threadName(d, threads[0])) + (threads.length > 1 ? ` +${threads.length - 1}` : ''), Math.floor(left / 6.8)), 10, AXIS + i * rowHeight + rowHeight / 2);
 			});
 		c.globalAlpha = 1;
-		drawTicks(c, t0, t1, columns, AXIS);
+		drawTicks(c, t0, t1, left, columns, AXIS);
 		if (filter.time) {
-			const x0 = LEFT + (filter.time[0] - t0) / (t1 - t0) * columns, x1 = LEFT + (filter.time[1] - t0) / (t1 - t0) * columns;
+			const x0 = left + (filter.time[0] - t0) / (t1 - t0) * columns, x1 = left + (filter.time[1] - t0) / (t1 - t0) * columns;
 			c.fillStyle = colourOf('--panel');
 			c.globalAlpha = 0.62;
-			c.fillRect(LEFT, AXIS, Math.max(0, x0 - LEFT), height);
-			c.fillRect(x1, AXIS, Math.max(0, LEFT + columns - x1), height);
+			c.fillRect(left, AXIS, Math.max(0, x0 - left), height);
+			c.fillRect(x1, AXIS, Math.max(0, left + columns - x1), height);
 			c.globalAlpha = 1;
 			c.fillStyle = colourOf('--accent');
 			c.fillRect(x0, AXIS - 5, 1.5, height + 5);
 			c.fillRect(x1, AXIS - 5, 1.5, height + 5);
 		}
 	};
-	const where = (e) => {
-		const rect = e.currentTarget.getBoundingClientRect();
-		return [e.clientX - rect.left, e.clientY - rect.top - AXIS];
-	};
-	const onUp = (e) => {
-		const [x, y] = where(e), row = Math.floor(y / rowHeight);
-		if (drag && Math.abs(x - drag[0]) > 4)
-			range(seconds_(drag[0]), seconds_(x));
-		else if (x < LEFT && row >= 0 && row < rows.length)
-			setParams({ th: filter.threads?.size === rows[row].length && filter.threads.has(rows[row][0]) ? null : formatRanges(new Set(rows[row])) });
-		setDrag(null);
-	};
+	const [drag, events] = useDrag({
+		can: (x) => x >= left,
+		onEnd: (from, to) => range(seconds_(from), seconds_(to)),
+		onClick: (x, y) => {
+			const row = rows[Math.floor((y - AXIS) / rowHeight)];
+			if (x < left && row)
+				setParams({ th: filter.threads?.size === row.length && filter.threads.has(row[0]) ? null : formatRanges(new Set(row)) });
+		},
+		onMove: (x, y, e) => setHover(x >= left && x < left + columns && y >= AXIS && y < AXIS + height ? { p: [x, y - AXIS], at: [e.clientX, e.clientY] } : null),
+	});
 	return <>
-		<div style={{ position: 'relative' }}>
-			<Canvas width={LEFT + columns + 8} height={height + AXIS + 6} draw={draw} inputs={[data, kinds, filter, theme, rowHeight]} label={`Timeline of ${rows.length} rows; the same numbers are under "View as table"`}
-				onMouseDown={(e) => { const p = where(e); if (p[0] >= LEFT) setDrag([p[0], p[0]]); e.preventDefault(); }}
-				onMouseMove={(e) => { const p = where(e); if (drag) setDrag([drag[0], p[0]]); setHover(p[0] >= LEFT && p[0] < LEFT + columns && p[1] >= 0 && p[1] < height ? { p, at: [e.clientX, e.clientY] } : null); }}
-				onMouseLeave={() => { setDrag(null); setHover(null); }} onMouseUp={onUp} />
-			{drag && <div style={{ position: 'absolute', pointerEvents: 'none', top: AXIS + 'px', height: height + 'px', left: Math.min(...drag) + 'px', width: Math.abs(drag[1] - drag[0]) + 'px', background: 'var(--accent)', opacity: 0.25 }} />}
+		<div class="picture">
+			<Canvas width={left + columns + 8} height={height + AXIS + 6} draw={draw} inputs={[data, kinds, filter, theme, rowHeight]} label={`Timeline of ${rows.length} rows; the same numbers are under "View as table"`} {...events} />
+			{drag && <Chosen drag={drag} low={left} high={left + columns} top={AXIS} height={height} />}
 		</div>
-		{hover && <CellTip {...{ d, kinds, data, rows, columns, hover, rowHeight, t: seconds_(hover.p[0]) }} />}
+		{hover && <CellTip {...{ d, left, kinds, data, rows, columns, hover, rowHeight, t: seconds_(hover.p[0]) }} />}
 	</>;
 }
 
-function CellTip({ d, kinds, data, rows, columns, hover, rowHeight, t }) {
-	const row = Math.floor(hover.p[1] / rowHeight), column = Math.min(columns - 1, Math.floor(hover.p[0] - LEFT));
+function CellTip({ d, left, kinds, data, rows, columns, hover, rowHeight, t }) {
+	const row = Math.floor(hover.p[1] / rowHeight), column = Math.min(columns - 1, Math.floor(hover.p[0] - left));
 	if (!rows[row])
 		return null;
 	const n = kinds.names.length, cell = row * columns + column, whole = data.perColumn * rows[row].length;
@@ -269,15 +265,13 @@ function paint(data, rows, columns, n, variables, rowHeight) {
 	return canvas;
 }
 
-function drawTicks(c, t0, t1, columns, axis) {
-	const raw = (t1 - t0) / Math.max(2, columns / 110), power = 10 ** Math.floor(Math.log10(raw));
-	const step = [1, 2, 5, 10].map((k) => k * power).find((s) => s >= raw);
+export function drawTicks(c, t0, t1, left, columns, axis) {
 	c.fillStyle = colourOf('--dim');
-	for (let t = Math.ceil(t0 / step) * step; t <= t1 + step * 1e-6; t += step) {
-		const x = LEFT + (t - t0) / (t1 - t0) * columns;
+	for (const t of ticksOf(t0, t1, columns / 110)) {
+		const x = left + (t - t0) / (t1 - t0) * columns;
 		c.fillRect(x, axis - 4, 1, 4);
-		if (x < LEFT + columns - 30)
-			c.fillText(`${+t.toPrecision(6)} s`, x + 3, axis - 11);
+		if (x < left + columns - 30)
+			c.fillText(`${t} s`, x + 3, axis - 11);
 	}
 }
 
@@ -296,7 +290,7 @@ function TimelineTable({ d, kinds, data, rows, columns }) {
 	const columnsOf = [
 		{ key: 'thread', title: 'Thread', width: 'minmax(12rem, 1fr)', least: 190, sortable: false, render: (row) => <Name text={threadName(d, row.threads[0]) + (row.threads.length > 1 ? ` +${row.threads.length - 1}` : '')} /> },
 		{ key: 'cpu', title: 'CPU', num: true, width: '7rem', sortable: false, render: (row) => seconds(row.total) },
-		...kinds.names.map((name, k) => ({ key: 'k' + k, title: elide(visible(name), 18), num: true, width: '7rem', sortable: false, render: (row) => row.sums[k] > 0 ? seconds(row.sums[k]) : '' })),
+		...kinds.names.map((name, k) => kinds.isUsed(k) && { key: 'k' + k, title: elide(visible(name), 18), num: true, width: '7rem', sortable: false, render: (row) => row.sums[k] > 0 ? seconds(row.sums[k]) : '' }).filter(Boolean),
 		{ key: 'blocked', title: 'Blocked', num: true, width: '7rem', sortable: false, render: (row) => row.blocked > 0 ? seconds(row.blocked) : '' },
 	];
 	return <Table label="Time of threads in the range shown" columns={columnsOf} rows={list} rowKey={(row) => row.r} />;

@@ -45,7 +45,7 @@ function Concentration({ title, one, values, total, theme }) {
 	const { data, n80, covered, count } = useMemo(() => concentration(values, total), [values, total]);
 	return <section class="panel"><h2>{title} <span class="dim">{count === 0 ? 'none' : n80 ? `${grouped(n80)} ${one}${n80 === 1 ? '' : 's'} = 80 % of CPU time` : `all ${grouped(count)} together: ${percent(covered)}`}</span></h2>
 		{count === 0 ? <Empty>Nothing sampled.</Empty> : <>
-			<Chart data={data} series={[{ label: '%', colour: '--accent', fill: true, steps: false }]} yRange={[0, 100]} xLabel={`${one}s, hottest first`} yLabel="% of CPU" height={190} theme={theme} label={`${title}: cumulative share`} />
+			<Chart data={data} series={[{ label: 'together', colour: '--accent', fill: true }]} yRange={[0, 100]} yUnit=" %" xLabel={`${one}s, hottest first`} yLabel="of CPU time" height={190} theme={theme} label={`${title}: cumulative share`} />
 			<details><summary class="dim">as a table</summary><table class="small"><tbody>{[1, 2, 5, 10, 20, 50, 100, 200].filter((n) => n < data[1].length).map((n) => <tr key={n}><td>{n} {one}{n === 1 ? '' : 's'}</td><td class="num">{percent(data[1][n] / 100)}</td></tr>)}</tbody></table></details></>}
 	</section>;
 }
