@@ -17,7 +17,7 @@ const char *sn_confidence_name(enum sn_confidence confidence)
 struct adviser {
 	const struct sn_machine *machine;
 	struct sn_cqa_loop *result;
-	const struct sn_cqa_path *path; /* the costliest */
+	const struct sn_cqa_path *path; /* the main one */
 	sn_advice_list *out;
 };
 
@@ -269,10 +269,7 @@ void sn_cqa_advise(const struct sn_machine *machine, struct sn_cqa_loop *result,
 
 	if (result->not_analysed)
 		return;
-	a.path = &result->paths[0];
-	for (uint32_t i = 1; i < result->path_count; i++)
-		if (result->paths[i].estimate.cycles > a.path->estimate.cycles)
-			a.path = &result->paths[i];
+	a.path = &result->paths[result->main_path];
 	advise_vectorize(&a);
 	advise_clean(&a);
 	advise_dependence(&a);

@@ -209,6 +209,7 @@ static void estimate_levels(const struct sn_bandwidths *bandwidths, struct sn_cq
 			       (level == SN_LEVEL_RAM ? path->metrics.bytes_to_memory : 0);
 		double moved = bytes / bandwidths->bytes_per_cycle[level];
 
+		path->moved_cycles[level] = moved;
 		path->level_cycles[level] = moved > path->level_cycles[level - 1]
 						    ? moved
 						    : path->level_cycles[level - 1];
@@ -225,38 +226,66 @@ static void analyse_path(const struct sn_machine *machine, const struct sn_bandw
 	estimate_levels(bandwidths, path);
 }
 
-/* Time adds up over paths, so cycles are averaged and speed-ups follow from the sums. */
-static void summarise(struct sn_cqa_loop *out)
+static void sum_variant(struct sn_cqa_loop *out, const struct sn_cqa_path *path, unsigned k,
+			double ram_cycles[SN_VARIANT_COUNT])
 {
-	double n = out->path_count;
+	const struct sn_cqa_variant *variant = &path->variants[k];
+	double cycles = variant->is_applicable ? variant->cycles : path->estimate.cycles;
+
+	out->variants[k].is_applicable |= variant->is_applicable;
+	out->variants[k].cycles += cycles * path->weight;
+	ram_cycles[k] += fmax(cycles, path->moved_cycles[SN_LEVEL_RAM]) * path->weight;
+}
+
+static void find_main_path(struct sn_cqa_loop *out)
+{
+	double most = -1;
 
 	for (uint32_t i = 0; i < out->path_count; i++) {
 		const struct sn_cqa_path *path = &out->paths[i];
 		double cycles = path->estimate.cycles;
+		double time = out->is_weighed ? cycles * path->weight : cycles;
 
-		out->cycles += cycles / n;
+		if (time > most) {
+			most = time;
+			out->main_path = i;
+		}
 		if (!i || cycles < out->cycles_min)
 			out->cycles_min = cycles;
-		if (!i || cycles > out->cycles_max) {
+		if (!i || cycles > out->cycles_max)
 			out->cycles_max = cycles;
-			out->bottleneck = path->estimate.bottleneck;
-		}
-		for (unsigned k = 0; k < SN_LEVEL_COUNT; k++)
-			out->level_cycles[k] += path->level_cycles[k] / n;
-		for (unsigned k = 0; k < SN_VARIANT_COUNT; k++) {
-			const struct sn_cqa_variant *variant = &path->variants[k];
+	}
+	out->bottleneck = out->paths[out->main_path].estimate.bottleneck;
+}
 
-			out->variants[k].is_applicable |= variant->is_applicable;
-			out->variants[k].cycles +=
-				(variant->is_applicable ? variant->cycles : cycles) / n;
-		}
+/* Time adds up over paths, so cycles are averaged and speed-ups follow from the sums. */
+void sn_cqa_loop_sum(struct sn_cqa_loop *out)
+{
+	double ram_cycles[SN_VARIANT_COUNT] = { 0 };
+
+	out->cycles = 0;
+	memset(out->level_cycles, 0, sizeof(out->level_cycles));
+	memset(out->variants, 0, sizeof(out->variants));
+	out->estimated_instructions = 0;
+	for (uint32_t i = 0; i < out->path_count; i++) {
+		const struct sn_cqa_path *path = &out->paths[i];
+
+		out->cycles += path->estimate.cycles * path->weight;
+		for (unsigned k = 0; k < SN_LEVEL_COUNT; k++)
+			out->level_cycles[k] += path->level_cycles[k] * path->weight;
+		for (unsigned k = 0; k < SN_VARIANT_COUNT; k++)
+			sum_variant(out, path, k, ram_cycles);
 		out->estimated_instructions += path->estimate.estimated_instructions;
 	}
-	for (unsigned k = 0; k < SN_VARIANT_COUNT; k++)
-		out->variants[k].speedup =
-			out->variants[k].is_applicable && out->variants[k].cycles > 0
-				? out->cycles / out->variants[k].cycles
-				: NAN;
+	for (unsigned k = 0; k < SN_VARIANT_COUNT; k++) {
+		struct sn_cqa_variant *variant = &out->variants[k];
+		bool is_known = variant->is_applicable && variant->cycles > 0;
+
+		variant->speedup = is_known ? out->cycles / variant->cycles : NAN;
+		variant->ram_speedup =
+			is_known ? fmax(1, out->level_cycles[SN_LEVEL_RAM] / ram_cycles[k]) : NAN;
+	}
+	find_main_path(out);
 }
 
 static uint32_t header_block(const struct sn_loop *loop)
@@ -300,6 +329,7 @@ void sn_cqa_loop_analyse(const struct sn_machine *machine, const struct sn_struc
 			path->block =
 				decode_path(&decoding, loop->function, paths.blocks.items + start,
 					    paths.ends[i] - start, &out->arena);
+		path->weight = 1.0 / out->path_count;
 		start = out->is_union ? 0 : paths.ends[i];
 		if (path->block.count)
 			analyse_path(machine, bandwidths, path, &out->arena);
@@ -309,7 +339,7 @@ void sn_cqa_loop_analyse(const struct sn_machine *machine, const struct sn_struc
 	if (!out->paths[0].block.count)
 		out->not_analysed = "its code could not be decoded";
 	else
-		summarise(out);
+		sn_cqa_loop_sum(out);
 	sn_vec_free(&paths.blocks);
 	sn_vec_free(&decoding.insns);
 }
@@ -318,4 +348,19 @@ void sn_cqa_loop_free(struct sn_cqa_loop *result)
 {
 	sn_arena_free(&result->arena);
 	memset(result, 0, sizeof(*result));
+}
+
+void sn_cqa_loop_shrink(struct sn_cqa_loop *result)
+{
+	struct sn_cqa_path main;
+
+	if (result->not_analysed)
+		return;
+	main = result->paths[result->main_path];
+	memset(&main.block, 0, sizeof(main.block));
+	sn_arena_free(&result->arena);
+	memset(&result->arena, 0, sizeof(result->arena));
+	result->paths = sn_arena_array(&result->arena, struct sn_cqa_path, 1);
+	result->paths[0] = main;
+	result->main_path = 0;
 }

@@ -30,6 +30,7 @@ struct sn_cqa_variant {
 	bool is_applicable; /* false: nothing to change, or not an FP loop */
 	double cycles;	    /* for the work of one pass of the original */
 	double speedup;	    /* original / variant, at least 1 */
+	double ram_speedup; /* of the loop, where data come from RAM and its bandwidth stays */
 };
 
 enum sn_level { SN_LEVEL_L1, SN_LEVEL_L2, SN_LEVEL_L3, SN_LEVEL_RAM, SN_LEVEL_COUNT };
@@ -40,6 +41,8 @@ struct sn_cqa_path {
 	struct sn_cqa_metrics metrics;
 	struct sn_cqa_variant variants[SN_VARIANT_COUNT];
 	double level_cycles[SN_LEVEL_COUNT];
+	double moved_cycles[SN_LEVEL_COUNT]; /* that the level's bandwidth alone asks for */
+	double weight;		      /* passes that take it, of all passes; equal until weighed */
 	bool chain_is_reduction;      /* the dependence is an FP accumulation in a register */
 	bool chain_is_through_memory; /* a recurrence: its values are stored or go through memory */
 };
@@ -52,11 +55,13 @@ struct sn_cqa_loop {
 	bool is_union;		    /* too many paths: one estimate over all blocks */
 	bool has_calls;
 	struct sn_cqa_path *paths;
-	/* over the paths, each weighing the same */
+	bool is_weighed;    /* by samples (sn_cqa_loop_weigh) */
+	uint32_t main_path; /* that most time goes to; the costliest until weighed */
+	/* over the paths, by their weights */
 	double cycles, cycles_min, cycles_max;
 	double level_cycles[SN_LEVEL_COUNT];
 	struct sn_cqa_variant variants[SN_VARIANT_COUNT];
-	enum sn_bound bottleneck; /* of the costliest path */
+	enum sn_bound bottleneck; /* of the main path */
 	size_t estimated_instructions, undecoded_bytes;
 };
 
@@ -72,6 +77,23 @@ void sn_cqa_loop_analyse(const struct sn_machine *machine, const struct sn_struc
 			 const struct sn_loop *loop, const struct sn_bandwidths *bandwidths,
 			 struct sn_cqa_loop *out);
 void sn_cqa_loop_free(struct sn_cqa_loop *result);
+
+/** Time observed at an instruction. */
+struct sn_heat {
+	uint64_t link_addr;
+	double weight;
+};
+/** Weighs the paths by where time was observed (any order; what lies on no path is ignored): the
+ *  most likely shares of the paths, given that a path spends its time evenly over its micro-
+ *  operations (docs/method/cqa.md, Paths). A union has no paths to weigh. */
+void sn_cqa_loop_weigh(struct sn_cqa_loop *result, const struct sn_heat *heat, size_t count);
+
+/** Gives the instructions' memory back: only the main path stays, without its block. Texts of
+ *  advice made before go too. */
+void sn_cqa_loop_shrink(struct sn_cqa_loop *result);
+
+/** Sums over the paths by their weights; for loop.c and weights.c. */
+void sn_cqa_loop_sum(struct sn_cqa_loop *result);
 
 /** What a variant would cost; see docs/method/cqa.md. */
 void sn_cqa_variants(const struct sn_machine *machine, struct sn_cqa_path *path,

@@ -123,16 +123,6 @@ void sn_cqa_table_init(struct sn_table *table)
 	sn_table_init(table, columns, COL_COUNT);
 }
 
-static const struct sn_cqa_path *costliest(const struct sn_cqa_loop *result)
-{
-	const struct sn_cqa_path *path = result->paths;
-
-	for (uint32_t i = 1; i < result->path_count; i++)
-		if (result->paths[i].estimate.cycles > path->estimate.cycles)
-			path = &result->paths[i];
-	return path;
-}
-
 static void add_identity(struct sn_table *table, const struct sn_cqa_loop *result,
 			 const char *member)
 {
@@ -186,7 +176,7 @@ void sn_cqa_table_add(struct sn_table *table, const struct sn_cqa_loop *result, 
 	add_identity(table, result, member);
 	if (result->not_analysed)
 		return;
-	path = costliest(result);
+	path = &result->paths[result->main_path];
 	sn_table_set_int(table, COL_PATHS, result->path_count);
 	sn_table_set_int(table, COL_UNION, result->is_union);
 	sn_table_set_int(table, COL_CALLS, result->has_calls);
@@ -211,7 +201,7 @@ void sn_cqa_summary_add(struct sn_cqa_summary *summary, const struct sn_cqa_loop
 	summary->loops++;
 	if (result->not_analysed)
 		return;
-	m = &costliest(result)->metrics;
+	m = &result->paths[result->main_path].metrics;
 	summary->analysed++;
 	summary->paths += result->path_count;
 	summary->regular += m->strides[SN_STRIDE_ZERO] + m->strides[SN_STRIDE_UNIT] +
@@ -334,7 +324,7 @@ static void print_variants(const struct sn_cqa_loop *result, FILE *out)
 
 static void print_metrics(const struct sn_cqa_loop *result, FILE *out)
 {
-	const struct sn_cqa_path *path = costliest(result);
+	const struct sn_cqa_path *path = &result->paths[result->main_path];
 	const struct sn_cqa_metrics *m = &path->metrics;
 
 	fprintf(out,

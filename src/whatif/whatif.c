@@ -1,0 +1,344 @@
+#include "whatif/whatif.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "profile/view.h"
+
+enum { FEW_SAMPLES = 20, WEIGH_SAMPLES = 20 };
+
+const char *const sn_doubt_names[SN_DOUBTS] = { "few samples",	  "not analysed", "paths as one",
+						"holds loops",	  "calls",	  "estimated forms",
+						"undecoded bytes" };
+
+double sn_amdahl(double share, double speedup)
+{
+	return speedup > 0 ? 1 / (1 - share + share / speedup) : 1;
+}
+
+const char *sn_doubts_print(unsigned doubts, char text[SN_DOUBTS_TEXT])
+{
+	size_t used = 0;
+
+	text[0] = 0;
+	for (unsigned i = 0; i < SN_DOUBTS; i++)
+		if (doubts & 1U << i)
+			used += (size_t)snprintf(text + used, SN_DOUBTS_TEXT - used, "%s%s",
+						 used ? ", " : "", sn_doubt_names[i]);
+	return text;
+}
+
+/* ---- the samples of each loop, by instruction ---- */
+
+/* Places sorted by loop, so that each loop's heat is one run of them. */
+struct heat_index {
+	uint32_t *places;
+	size_t count;
+};
+
+static int places_compare(const void *a, const void *b, void *context)
+{
+	const struct sn_program *program = context;
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+	uint32_t lx = program->places.items[x].loop, ly = program->places.items[y].loop;
+
+	return lx != ly ? (lx > ly) - (lx < ly) : (x > y) - (x < y);
+}
+
+static void heat_index_make(const struct sn_profile *profile, struct heat_index *out)
+{
+	const struct sn_program *program = profile->program;
+
+	out->places = sn_alloc_zeroed(program->places.count + 1, sizeof(*out->places));
+	out->count = 0;
+	for (uint32_t i = 0; i < program->places.count; i++)
+		if (program->places.items[i].loop != SN_NONE && profile->places[i].cpu_ns)
+			out->places[out->count++] = i;
+	qsort_r(out->places, out->count, sizeof(*out->places), places_compare, (void *)program);
+}
+
+static size_t heat_first(const struct heat_index *index, const struct sn_program *program,
+			 uint32_t loop)
+{
+	size_t low = 0, high = index->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (program->places.items[index->places[middle]].loop < loop)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* User time at the loop's instructions. The kernel's time stands at the one that faulted. */
+static void weigh(struct sn_cqa_loop *quality, const struct heat_index *index,
+		  const struct sn_profile *profile, uint32_t loop)
+{
+	const struct sn_program *program = profile->program;
+	SN_VEC(struct sn_heat) heat = { 0 };
+
+	for (size_t i = heat_first(index, program, loop);
+	     i < index->count && program->places.items[index->places[i]].loop == loop; i++) {
+		const struct sn_weight *weight = &profile->places[index->places[i]];
+		struct sn_heat one = { program->places.items[index->places[i]].link_addr,
+				       (double)(weight->cpu_ns - weight->system_ns) };
+
+		sn_vec_push(&heat, one);
+	}
+	sn_cqa_loop_weigh(quality, heat.items, heat.count);
+	sn_vec_free(&heat);
+}
+
+/* ---- one loop ---- */
+
+static const struct sn_loop *code_of(const struct sn_program_loop *loop,
+				     struct sn_structures *structures,
+				     struct sn_structure **structure)
+{
+	*structure = sn_structures_of(structures, loop->module);
+	return *structure ? sn_structure_loop(*structure, loop->function_link_addr,
+					      loop->header_link_addr)
+			  : NULL;
+}
+
+static bool analyse(const struct sn_machine *machine, const struct sn_profile *profile,
+		    struct sn_structures *structures, const struct heat_index *index,
+		    uint32_t number, struct sn_cqa_loop *out)
+{
+	const struct sn_program_loop *loop = &profile->program->loops.items[number];
+	struct sn_bandwidths bandwidths = sn_bandwidths_of(machine);
+	struct sn_structure *structure;
+	const struct sn_loop *code = code_of(loop, structures, &structure);
+
+	if (!code)
+		return false;
+	sn_cqa_loop_analyse(machine, structure, code, &bandwidths, out);
+	if (out->path_count > 1 && profile->loops[number].exclusive.samples >= WEIGH_SAMPLES)
+		weigh(out, index, profile, number);
+	return true;
+}
+
+sn_status sn_whatif_quality(const struct sn_machine *machine, const struct sn_profile *profile,
+			    struct sn_structures *structures, uint32_t loop,
+			    struct sn_cqa_loop *out, struct sn_error *err)
+{
+	struct heat_index index;
+	bool found;
+
+	heat_index_make(profile, &index);
+	found = analyse(machine, profile, structures, &index, loop, out);
+	free(index.places);
+	if (found)
+		return SN_OK;
+	return sn_error_set(err, SN_ERR_NOT_FOUND,
+			    "the machine code of %s is not in the experiment and its file is gone "
+			    "or has changed",
+			    profile->program->loops.items[loop].label);
+}
+
+static unsigned doubts_of(const struct sn_whatif_loop *loop)
+{
+	const struct sn_cqa_loop *q = &loop->quality;
+	unsigned doubts = loop->samples < FEW_SAMPLES ? SN_DOUBT_FEW_SAMPLES : 0;
+
+	if (q->not_analysed)
+		return doubts | SN_DOUBT_NOT_ANALYSED;
+	doubts |= q->loop && !q->loop->is_innermost ? SN_DOUBT_HOLDS_LOOPS
+		  : q->is_union			    ? SN_DOUBT_MANY_PATHS
+						    : 0;
+	doubts |= q->has_calls ? SN_DOUBT_CALLS : 0;
+	doubts |= q->estimated_instructions ? SN_DOUBT_ESTIMATED : 0;
+	doubts |= q->undecoded_bytes ? SN_DOUBT_NOT_DECODED : 0;
+	return doubts;
+}
+
+/* The interval of the exclusive share, less what the kernel did for the loop. */
+static void take_shares(struct sn_whatif_loop *out, const struct sn_profile *profile)
+{
+	const struct sn_metrics *m = &profile->loops[out->loop];
+	double exclusive = sn_share(m->exclusive.cpu_ns, profile->total.cpu_ns);
+	double user = m->exclusive.cpu_ns ? (double)(m->exclusive.cpu_ns - m->exclusive.system_ns) /
+						    (double)m->exclusive.cpu_ns
+					  : 0;
+
+	out->share = exclusive * user;
+	out->share_low = m->exclusive_share.low * user;
+	out->share_high = m->exclusive_share.high * user;
+	out->samples = m->exclusive.samples;
+}
+
+static void add_loop(struct sn_whatif *w, struct sn_structures *structures,
+		     const struct heat_index *index, uint32_t number)
+{
+	struct sn_whatif_loop loop = { .loop = number };
+
+	take_shares(&loop, w->profile);
+	if (!analyse(w->machine, w->profile, structures, index, number, &loop.quality)) {
+		loop.quality.not_analysed = "its machine code is not at hand";
+	} else {
+		sn_cqa_loop_shrink(&loop.quality);
+		sn_cqa_advise(w->machine, &loop.quality, &loop.advice);
+	}
+	loop.doubts = doubts_of(&loop);
+	for (unsigned v = 0; v < SN_VARIANT_COUNT; v++) {
+		const struct sn_cqa_variant *variant = &loop.quality.variants[v];
+
+		loop.program_speedup[v] = !loop.quality.not_analysed && variant->is_applicable
+						  ? sn_amdahl(loop.share, fmax(1, variant->speedup))
+						  : 1;
+	}
+	sn_vec_push(&w->loops, loop);
+}
+
+/* ---- the program ---- */
+
+static double saved_share(double share, double speedup)
+{
+	return speedup > 1 ? share * (1 - 1 / speedup) : 0;
+}
+
+static int steps_compare(const void *a, const void *b)
+{
+	const struct sn_whatif_step *x = a, *y = b;
+
+	if (x->saved != y->saved)
+		return x->saved > y->saved ? -1 : 1;
+	return (x->index > y->index) - (x->index < y->index);
+}
+
+static void find_steps(const struct sn_whatif *w, unsigned v, struct sn_whatif_variant *out)
+{
+	double saved = 0;
+
+	for (uint32_t i = 0; i < w->loops.count; i++) {
+		const struct sn_whatif_loop *loop = &w->loops.items[i];
+		struct sn_whatif_step step = { .index = i };
+
+		if (loop->quality.not_analysed || !loop->quality.variants[v].is_applicable)
+			continue;
+		step.saved = saved_share(loop->share, loop->quality.variants[v].speedup);
+		if (step.saved > 0)
+			sn_vec_push(&out->steps, step);
+	}
+	if (out->steps.count)
+		qsort(out->steps.items, out->steps.count, sizeof(*out->steps.items), steps_compare);
+	for (size_t i = 0; i < out->steps.count; i++) {
+		saved += out->steps.items[i].saved;
+		out->steps.items[i].cumulative = 1 / (1 - saved);
+	}
+}
+
+/* Shares err independently enough: their half widths add up as squares. */
+static void find_totals(const struct sn_whatif *w, unsigned v, struct sn_whatif_variant *out)
+{
+	double saved = 0, reliable = 0, ram = 0, below = 0, above = 0;
+
+	for (size_t i = 0; i < out->steps.count; i++) {
+		const struct sn_whatif_loop *loop = &w->loops.items[out->steps.items[i].index];
+		double speedup = loop->quality.variants[v].speedup;
+		double low = saved_share(loop->share - loop->share_low, speedup);
+		double high = saved_share(loop->share_high - loop->share, speedup);
+
+		saved += out->steps.items[i].saved;
+		reliable += loop->doubts ? 0 : out->steps.items[i].saved;
+		ram += saved_share(loop->share, loop->quality.variants[v].ram_speedup);
+		below += low * low;
+		above += high * high;
+	}
+	out->speedup = 1 / (1 - saved);
+	out->speedup_low = 1 / (1 - fmax(0, saved - sqrt(below)));
+	out->speedup_high = 1 / (1 - fmin(0.9999, saved + sqrt(above)));
+	out->reliable_speedup = 1 / (1 - reliable);
+	out->ram_speedup = 1 / (1 - ram);
+	while (out->loops_for_80_percent < out->steps.count &&
+	       (!out->loops_for_80_percent ||
+		out->steps.items[out->loops_for_80_percent - 1].cumulative - 1 <
+			0.8 * (out->speedup - 1)))
+		out->loops_for_80_percent++;
+}
+
+/* Weighed by time, unlike those of a binary without a run. */
+static void find_code_metrics(struct sn_whatif *w)
+{
+	double paths = 0, time = 0, regular = 0, accesses = 0;
+
+	for (size_t i = 0; i < w->loops.count; i++) {
+		const struct sn_whatif_loop *loop = &w->loops.items[i];
+		const struct sn_cqa_metrics *m;
+		double count = 0;
+
+		if (loop->quality.not_analysed)
+			continue;
+		w->analysed_share += loop->share;
+		w->reliable_share += loop->doubts ? 0 : loop->share;
+		time += loop->share;
+		paths += loop->share * loop->quality.path_count;
+		m = &loop->quality.paths[loop->quality.main_path].metrics;
+		for (unsigned k = 0; k < SN_STRIDE_COUNT; k++)
+			count += m->strides[k];
+		if (count <= 0)
+			continue;
+		accesses += loop->share;
+		regular += loop->share / count *
+			   (m->strides[SN_STRIDE_ZERO] + m->strides[SN_STRIDE_UNIT] +
+			    0.5 * m->strides[SN_STRIDE_N]);
+	}
+	w->flow_complexity = time > 0 ? paths / time : NAN;
+	w->array_efficiency = accesses > 0 ? regular / accesses : NAN;
+}
+
+struct sn_whatif *sn_whatif_new(const struct sn_machine *machine, const struct sn_profile *profile,
+				struct sn_structures *structures)
+{
+	struct sn_whatif *w = sn_alloc_zeroed(1, sizeof(*w));
+	struct heat_index index;
+	size_t count;
+	uint32_t *order = sn_view_loop_order(profile, false, &count);
+
+	w->machine = machine;
+	w->profile = profile;
+	heat_index_make(profile, &index);
+	for (size_t i = 0; i < count; i++) {
+		if (!profile->loops[order[i]].exclusive.cpu_ns)
+			continue;
+		if (w->loops.count < SN_WHATIF_LOOPS_MAX)
+			add_loop(w, structures, &index, order[i]);
+		else
+			w->left_out++;
+	}
+	free(index.places);
+	free(order);
+	for (unsigned v = 0; v < SN_VARIANT_COUNT; v++) {
+		find_steps(w, v, &w->variants[v]);
+		find_totals(w, v, &w->variants[v]);
+	}
+	find_code_metrics(w);
+	return w;
+}
+
+void sn_whatif_free(struct sn_whatif *w)
+{
+	if (!w)
+		return;
+	for (size_t i = 0; i < w->loops.count; i++) {
+		sn_cqa_loop_free(&w->loops.items[i].quality);
+		sn_vec_free(&w->loops.items[i].advice);
+	}
+	for (unsigned v = 0; v < SN_VARIANT_COUNT; v++)
+		sn_vec_free(&w->variants[v].steps);
+	sn_vec_free(&w->loops);
+	free(w);
+}
+
+const struct sn_whatif_loop *sn_whatif_loop(const struct sn_whatif *w, uint32_t loop)
+{
+	for (size_t i = 0; i < w->loops.count; i++)
+		if (w->loops.items[i].loop == loop)
+			return &w->loops.items[i];
+	return NULL;
+}

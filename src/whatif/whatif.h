@@ -1,0 +1,94 @@
+/**
+ * What the program would gain: for every loop of an experiment its share of the run and what the
+ * static model says of its code, and from both the speed-up of the whole program if loops were
+ * cleaned or vectorized. docs/method/whatif.md has the formulas (Amdahl 1967; ONE View, sections
+ * 4.1 and 6.1).
+ *
+ * Nothing is measured here beyond the profile: the figures are the model's, for data in L1. What
+ * cannot be relied on is marked (enum sn_doubt) and totals are given with and without it.
+ */
+#ifndef SN_WHATIF_WHATIF_H
+#define SN_WHATIF_WHATIF_H
+
+#include "cqa/advice.h"
+#include "cqa/loop.h"
+#include "profile/profile.h"
+#include "profile/structures.h"
+
+/** Why the figures of a loop are weak. */
+enum sn_doubt {
+	SN_DOUBT_FEW_SAMPLES = 1,  /* below 20: its share is rough */
+	SN_DOUBT_NOT_ANALYSED = 2, /* no figures at all */
+	SN_DOUBT_MANY_PATHS = 4,   /* all blocks as one: paths not told apart, or irreducible */
+	SN_DOUBT_HOLDS_LOOPS = 8,  /* not innermost: what happens between its nested loops */
+	SN_DOUBT_CALLS = 16,	   /* calls in the body, estimated without them */
+	SN_DOUBT_ESTIMATED = 32,   /* instructions that the machine's table lacks */
+	SN_DOUBT_NOT_DECODED = 64, /* bytes that are no instruction */
+	SN_DOUBTS = 7
+};
+/** "few samples", "not analysed", ... by the number of the bit. */
+extern const char *const sn_doubt_names[SN_DOUBTS];
+
+struct sn_whatif_loop {
+	uint32_t loop; /* of the program */
+	/* share of all CPU time: exclusive, without the kernel's part, which code does not change
+	 */
+	double share, share_low, share_high;
+	uint64_t samples;
+	struct sn_cqa_loop quality; /* owned; weighed by samples, instructions given back */
+	sn_advice_list advice;	    /* most certain first */
+	unsigned doubts;	    /* bits of enum sn_doubt */
+	double program_speedup[SN_VARIANT_COUNT]; /* if this loop alone were so; 1: nothing */
+};
+
+/** One loop's step of a cumulative speed-up. */
+struct sn_whatif_step {
+	uint32_t index;	   /* into sn_whatif.loops */
+	double saved;	   /* share of the run that it saves */
+	double cumulative; /* speed-up of the program with this and all loops before */
+};
+
+struct sn_whatif_variant {
+	double speedup, speedup_low, speedup_high; /* of the program, 95 % by the shares */
+	double reliable_speedup;		   /* by loops without a doubt alone */
+	double ram_speedup; /* if all data came from RAM and its bandwidth stayed */
+	SN_VEC(struct sn_whatif_step) steps; /* most saved first; only loops that save */
+	size_t loops_for_80_percent;	     /* steps for 80 % of `speedup` - 1; 0: no gain */
+};
+
+struct sn_whatif {
+	const struct sn_machine *machine;
+	const struct sn_profile *profile;    /* borrowed */
+	SN_VEC(struct sn_whatif_loop) loops; /* hottest first, as in `show loops` */
+	struct sn_whatif_variant variants[SN_VARIANT_COUNT];
+	double analysed_share;	 /* of CPU time: in loops that have figures */
+	double reliable_share;	 /* and no doubt */
+	size_t left_out;	 /* loops with time but not looked at: beyond the limit */
+	double flow_complexity;	 /* paths of a loop, weighed by time; NaN: no loops */
+	double array_efficiency; /* share of regular accesses, weighed by time; NaN: none */
+};
+
+enum { SN_WHATIF_LOOPS_MAX = 2000 };
+
+/** Analyses the loops that took CPU time, the runtimes' apart; at most SN_WHATIF_LOOPS_MAX. */
+struct sn_whatif *sn_whatif_new(const struct sn_machine *machine, const struct sn_profile *profile,
+				struct sn_structures *structures);
+void sn_whatif_free(struct sn_whatif *whatif);
+
+/** The entry of a program's loop, or NULL. */
+const struct sn_whatif_loop *sn_whatif_loop(const struct sn_whatif *whatif, uint32_t loop);
+
+/** One loop in full, with its instructions, weighed by the profile's samples. SN_ERR_NOT_FOUND if
+ *  its code is not at hand. Free with sn_cqa_loop_free. */
+sn_status sn_whatif_quality(const struct sn_machine *machine, const struct sn_profile *profile,
+			    struct sn_structures *structures, uint32_t loop,
+			    struct sn_cqa_loop *out, struct sn_error *err);
+
+/** Amdahl's law: a part of the run made so much faster. */
+double sn_amdahl(double share, double speedup);
+
+/** "few samples, calls" into a buffer; "" without doubts. */
+enum { SN_DOUBTS_TEXT = 128 };
+const char *sn_doubts_print(unsigned doubts, char text[SN_DOUBTS_TEXT]);
+
+#endif
