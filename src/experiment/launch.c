@@ -25,6 +25,7 @@ static void write_members(const struct sn_launch *l, struct sn_json *json)
 	sn_json_member_int(json, "rank", l->rank);
 	sn_json_member_int(json, "exit_status", l->exit_status);
 	sn_json_member_bool(json, "has_ended", l->has_ended);
+	sn_json_member_bool(json, "is_windowed", l->is_windowed);
 	sn_json_member_int(json, "started_monotonic_ns", l->started_monotonic_ns);
 	sn_json_member_int(json, "started_realtime_ns", l->started_realtime_ns);
 	sn_json_member_int(json, "elapsed_ns", l->elapsed_ns);
@@ -107,6 +108,7 @@ static void read_members(struct sn_launch *l, json_t *root)
 	l->rank = (int32_t)int_of(root, "rank", -1);
 	l->exit_status = (int32_t)int_of(root, "exit_status", -1);
 	l->has_ended = json_is_true(json_object_get(root, "has_ended"));
+	l->is_windowed = json_is_true(json_object_get(root, "is_windowed"));
 	l->started_monotonic_ns = int_of(root, "started_monotonic_ns", 0);
 	l->started_realtime_ns = int_of(root, "started_realtime_ns", 0);
 	l->elapsed_ns = int_of(root, "elapsed_ns", -1);

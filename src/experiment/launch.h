@@ -27,6 +27,7 @@ struct sn_launch {
 	int32_t pid, rank;   /* of the record command; rank -1: none */
 	int32_t exit_status; /* -1: unknown */
 	bool has_ended;
+	bool is_windowed; /* only parts were measured: --delay, --duration, a pause by signal */
 	int64_t started_monotonic_ns, started_realtime_ns, elapsed_ns;
 	int64_t tree_user_ns, tree_system_ns; /* -1: unknown */
 	uint32_t processes_not_measured;

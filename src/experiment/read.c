@@ -126,6 +126,7 @@ static void facts_take(struct sn_experiment *e, const struct launches *launches)
 		for (size_t w = 0; w < l->warnings.count; w++)
 			warn(e, l->warnings.items[w]);
 		e->processes_not_measured += l->processes_not_measured;
+		e->is_windowed |= l->is_windowed;
 		if (l->elapsed_ns > e->elapsed_ns)
 			e->elapsed_ns = l->elapsed_ns;
 		if (l->tree_user_ns >= 0 && e->tree_user_ns >= 0) {

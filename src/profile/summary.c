@@ -188,6 +188,14 @@ static void warn_reconciliation(struct sn_summary *s)
 		return;
 	for (size_t i = 0; i < e->processes.count; i++)
 		measured += process_known_s(s->profile, i, &is_cut);
+	if (e->is_windowed) {
+		if (measured > s->sampled_cpu_s)
+			warn(s,
+			     "only a part of the run was measured, as asked: %.3f s of its %.3f s of CPU "
+			     "time; elapsed and CPU time above are of the whole run",
+			     s->sampled_cpu_s, fmax(measured, tree));
+		return;
+	}
 	if (!is_cut && measured > 0.05 && fabs(s->sampled_cpu_s - measured) > 0.02 * measured)
 		warn(s,
 		     "samples account for %.3f s of the %.3f s of CPU time that the kernel counted "

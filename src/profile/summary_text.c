@@ -418,7 +418,7 @@ static void add_missing(struct sn_text *text, const char *what, uint64_t ns, uin
 	double share = sn_share(ns, of_ns);
 
 	if (share >= 0.05)
-		sn_text_addf(text, "%s%s %.0f", text->length ? ", " : "", what, 100 * share);
+		sn_text_addf(text, "%s%s (%.0f %%)", text->length ? ", " : "", what, 100 * share);
 }
 
 static void put_compile(const struct page *page, struct sn_text *line)
@@ -434,11 +434,12 @@ static void put_compile(const struct page *page, struct sn_text *line)
 		add_missing(&missing, "-O2 or -O3", low, f->cpu_ns);
 		add_missing(&missing, "-march=native", f->no_target_ns, f->cpu_ns);
 		if (missing.length) {
-			sn_text_add(line, " Not used in compiling ");
+			sn_text_add(line, " ");
 			sn_text_add(line, sn_program_module_name(s->profile->program, f->module));
-			sn_text_addf(line, " (%% of its time): %s", missing.chars);
 			if (f->compiler[0])
-				sn_text_addf(line, "; %s", f->compiler);
+				sn_text_addf(line, ", by %s", f->compiler);
+			sn_text_addf(line, ", compiled without (%% of its time): %s",
+				     missing.chars);
 			put_line(page, line);
 		}
 		sn_text_free(&missing);

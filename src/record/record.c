@@ -149,6 +149,8 @@ static void facts_take(struct recording *r)
 	l->rate_hz = r->options->rate_hz;
 	l->pid = getpid();
 	l->rank = r->result->rank;
+	/* a running process that --pid names was not there to be measured before anyway */
+	l->is_windowed = r->options->delay_s > 0 || (r->options->duration_s > 0 && !r->options->pid);
 	l->exit_status = -1;
 	l->elapsed_ns = l->tree_user_ns = l->tree_system_ns = -1;
 	l->started_monotonic_ns = clock_ns(CLOCK_MONOTONIC);
@@ -424,6 +426,7 @@ static void signal_pass_on(struct recording *r, const struct signalfd_siginfo *i
 {
 	if ((int)info->ssi_signo == r->options->pause_signal) {
 		r->is_paused = !r->is_paused;
+		r->launch.is_windowed = true;
 		pause_all(r, r->is_paused);
 		return;
 	}
