@@ -185,7 +185,7 @@ struct sn_experiment {
 	int64_t tree_user_ns, tree_system_ns;
 	uint32_t processes_not_measured; /* static, setuid, 32-bit, not followed */
 	bool is_windowed; /* only parts were measured: --delay, --duration, a pause by signal */
-	bool is_salvaged;	       /* the run did not end cleanly; what was committed is here */
+	bool is_salvaged; /* the run did not end cleanly; what was committed is here */
 	SN_VEC(const char *) warnings; /* sentences: fall-backs, what was not measured */
 	SN_VEC(struct sn_environment_variable) environment;
 

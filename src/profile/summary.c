@@ -191,7 +191,8 @@ static void warn_reconciliation(struct sn_summary *s)
 	if (e->is_windowed) {
 		if (measured > s->sampled_cpu_s)
 			warn(s,
-			     "only a part of the run was measured, as asked: %.3f s of its %.3f s of CPU "
+			     "only a part of the run was measured, as asked: %.3f s of its %.3f s "
+			     "of CPU "
 			     "time; elapsed and CPU time above are of the whole run",
 			     s->sampled_cpu_s, fmax(measured, tree));
 		return;

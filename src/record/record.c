@@ -150,7 +150,8 @@ static void facts_take(struct recording *r)
 	l->pid = getpid();
 	l->rank = r->result->rank;
 	/* a running process that --pid names was not there to be measured before anyway */
-	l->is_windowed = r->options->delay_s > 0 || (r->options->duration_s > 0 && !r->options->pid);
+	l->is_windowed =
+		r->options->delay_s > 0 || (r->options->duration_s > 0 && !r->options->pid);
 	l->exit_status = -1;
 	l->elapsed_ns = l->tree_user_ns = l->tree_system_ns = -1;
 	l->started_monotonic_ns = clock_ns(CLOCK_MONOTONIC);
