@@ -6,9 +6,11 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 
 sonde = os.path.abspath(sys.argv[1])
 here = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'pandore')
@@ -260,10 +262,83 @@ int main(void) { ph(A, 20); return 0; }
 '''
 
 
+SLOW = '''
+#include <stdio.h>
+#define P 3
+double A[6];
+double slow(double x)
+{
+	int i;
+	for (i = 0; i < 2000000000; i++)
+		x = x * 0.5 + 1;
+	return x;
+}
+dist ph(double A[6] by block(2) map regular(0))
+{
+	int i;
+	for (i = 1; i < 6; i++)
+		A[i] = slow(A[i - 1]);
+}
+int main(void) { puts("ready"); fflush(stdout); ph(A); return 0; }
+'''
+
+
+def processes(name):
+    """Pids of the program's processes, children last; a guard of the MPI back end has a child."""
+    found = {}
+    for pid in filter(str.isdigit, os.listdir('/proc')):
+        try:
+            with open(f'/proc/{pid}/stat') as stat:
+                comm, rest = stat.read().split(') ', 1)
+            if comm.endswith('(' + name) and not rest.startswith('Z'):
+                found[int(pid)] = int(rest.split()[1])
+        except OSError:
+            pass
+    return found
+
+
+def death(label, *options, launch=()):
+    """A node that fails, and one that is killed by SIGKILL, which nobody can catch."""
+    ran = compile_run(CRASH, 'crash', *options, launch=launch)
+    said = [line for line in ran.stderr.split('\n') if line.startswith('sonde: ')]
+    check(ran.returncode and 'never' not in ran.stdout and len(said) == 1 and 'node 2' in said[0]
+          and 'signal 8' in said[0] and (launch or ran.stderr.count('\n') == 1),
+          f'{label}: a dead node ends the run with one sentence that names it', ran.returncode, ran.stderr)
+    write('slow.pnd', SLOW)
+    made = run(sonde, 'pandore', 'compile', 'slow.pnd', '-o', 'slow', *options)
+    own_host = '--host-inside' not in options
+    launch = [{'5': '4', '4': '3'}.get(word, word) for word in launch]
+    with subprocess.Popen([*launch, './slow'], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          text=True) as started:
+        started.stdout.readline()
+        leaves, deadline = [], time.time() + 30
+        while len(leaves) < 3 + own_host and time.time() < deadline:
+            time.sleep(0.05)
+            found = processes('slow')
+            leaves = sorted(set(found) - set(found.values())) + ([started.pid] if not launch else [])
+        node = leaves[len(leaves) - 2 if not launch else -1]
+        os.kill(node, signal.SIGKILL)
+        try:
+            stderr = started.communicate(timeout=30)[1]
+        except subprocess.TimeoutExpired:
+            started.kill()
+            stderr = 'it ran on\n' + started.communicate()[1]
+    said = [line for line in stderr.split('\n') if line.startswith('sonde: ')]
+    check(started.returncode and len(said) == 1 and f'(pid {node}) died by signal 9' in said[0]
+          and re.search(r'node \d|the host', said[0]), f'{label}: a node killed by SIGKILL is named, too',
+          made.stderr, leaves, node, stderr)
+    deadline = time.time() + 10
+    while processes('slow') and time.time() < deadline:
+        time.sleep(0.05)
+    check(not processes('slow'), f'{label}: nothing is left running', processes('slow'))
+
+
 def bad_days():
-    ran = compile_run(CRASH, 'crash')
-    check(ran.returncode and 'never' not in ran.stdout and ran.stderr.count('\n') == 1 and 'node 2' in ran.stderr,
-          'a dead node ends the run with one sentence that names it', ran.returncode, ran.stderr)
+    death('local')
+    death('local, host inside', '--host-inside')
+    ran = compile_run(CRASH.replace('- 5', '- 1'), 'inside', '--host-inside')
+    check(ran.returncode == -signal.SIGFPE and ran.stderr.count('\n') == 1 and 'node 0' in ran.stderr,
+          'a host that is node 0 names itself', ran.returncode, ran.stderr)
     ran = run('./crash', env=dict(os.environ, PANDORE_NODES='3'))
     check(ran.returncode and ran.stderr.count('\n') == 1 and 'compiled for 4' in ran.stderr,
           'another number of nodes is refused with one sentence', ran.stderr)
@@ -285,6 +360,8 @@ def mpi(want):
             ran = compile_run(figure1, 'fig_mpi', '-I', here, '--backend', 'mpi', '--cc', 'mpicc.' + name, *more,
                               '--profile', launch=('mpirun.' + name, '-np', str(count)))
             check(ran.stdout == want, f'Figure 1 with {name} {" ".join(more)}: bit-identical', ran.stderr[:1000])
+            death(' '.join((name,) + more), '--backend', 'mpi', '--cc', 'mpicc.' + name, *more,
+                  launch=('mpirun.' + name, '-np', str(count)))
         ran = run('mpirun.' + name, '-np', '3', './fig_mpi')
         check(ran.returncode and ran.stderr.count('sonde: pandore: this program was compiled for 4') == 1,
               f'{name}: another number of processes is refused', ran.stderr)

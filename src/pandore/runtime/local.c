@@ -280,6 +280,30 @@ struct pd_header pd_net_receive(int from, void *bytes, size_t count, uint64_t *w
 
 /* ---- starting and ending ---- */
 
+/* The host inside node 0 has no parent of ours who could tell: it says itself how it dies. */
+static void die_of_signal(int number)
+{
+	char sentence[128];
+	int length = snprintf(sentence, sizeof(sentence),
+			      "sonde: pandore: node %d, which is the host (pid %d), died by "
+			      "signal %d; the run is ended\n",
+			      me, (int)getpid(), number);
+
+	if (!atomic_exchange(&shared->explained, 1) &&
+	    write(STDERR_FILENO, sentence, (size_t)length) < 0)
+		_exit(1);
+	raise(number); /* blocked until we return, then by default: the shell sees the signal */
+}
+
+static void say_own_death(void)
+{
+	static const int deadly[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT };
+	struct sigaction action = { .sa_handler = die_of_signal, .sa_flags = SA_RESETHAND };
+
+	for (size_t i = 0; i < sizeof(deadly) / sizeof(*deadly); i++)
+		sigaction(deadly[i], &action, NULL);
+}
+
 static void make_shared(void)
 {
 	size_t pairs = (size_t)process_count * (size_t)process_count;
@@ -336,6 +360,8 @@ int pd_net_start(int *argc, char ***argv, int count, int nodes, int host_process
 			return i;
 		}
 	}
+	if (host < nodes)
+		say_own_death();
 	return me;
 }
 

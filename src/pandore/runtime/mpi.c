@@ -2,11 +2,15 @@
  * The MPI back end, compiled together with the generated program by the user's mpicc. The host is
  * rank 0 and node k is rank k + 1; with the host inside node 0, node k is rank k.
  */
+#include <errno.h>
 #include <mpi.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "net.h"
@@ -17,7 +21,7 @@
 #pragma GCC diagnostic ignored "-Wstringop-overflow"
 #endif
 
-enum { TAG = 7, CHUNK_BYTES = 1 << 30, TESTED_EVERY = 64 };
+enum { TAG = 7, CHUNK_BYTES = 1 << 30, TESTED_EVERY = 64, GUARD_WAITS_US = 100000 };
 
 const char pd_net_name[] = "mpi";
 
@@ -26,6 +30,13 @@ struct sending {
 	char *bytes;
 };
 
+/* Shared with this process's guard. */
+struct watched {
+	int node;		    /* -1: the host */
+	int has_started, has_ended; /* between these its end is a death that nobody explained */
+};
+
+static struct watched unwatched, *watched = &unwatched;
 static struct sending *sendings;
 static MPI_Request *requests;
 static int *completed;
@@ -55,22 +66,74 @@ bool pd_net_has_last_word(void)
 
 void pd_net_abort(void)
 {
+	watched->has_ended = 1;
 	MPI_Abort(MPI_COMM_WORLD, 1);
 	_exit(1);
 }
 
-/* A node that dies says so in one sentence; mpirun ends the others. */
-static void die_of_signal(int number)
+static void say_death(pid_t pid, int status)
 {
-	char text[160];
-	int length =
-		snprintf(text, sizeof(text),
-			 "sonde: pandore: node %d (pid %d) died by signal %d; the run is ended\n",
-			 me, (int)getpid(), number);
+	char name[40] = "the host", why[96], sentence[224];
+	int length;
 
-	if (write(STDERR_FILENO, text, (size_t)length) > 0)
-		signal(number, SIG_DFL);
-	_exit(1);
+	if (!watched->has_started)
+		snprintf(name, sizeof(name), "a process that was no node yet");
+	else if (watched->node >= 0)
+		snprintf(name, sizeof(name), "node %d", watched->node);
+	if (WIFSIGNALED(status))
+		snprintf(why, sizeof(why), "died by signal %d (%s)", WTERMSIG(status),
+			 strsignal(WTERMSIG(status)));
+	else
+		snprintf(why, sizeof(why), "ended with status %d before its time",
+			 WEXITSTATUS(status));
+	length =
+		snprintf(sentence, sizeof(sentence),
+			 "sonde: pandore: %s (pid %d) %s; the run is ended\n", name, (int)pid, why);
+	if (write(STDERR_FILENO, sentence, (size_t)length) < 0)
+		_exit(1);
+}
+
+/* Whoever ends a run often signals a whole group: wait whether that was meant for us, too. */
+static bool may_be_mpirun(int status)
+{
+	int number = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+
+	return number == SIGTERM || number == SIGINT || number == SIGKILL;
+}
+
+__attribute__((noreturn)) static void guard(pid_t child)
+{
+	int status = 0;
+
+	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+		;
+	if (!watched->has_ended && (watched->has_started || WIFSIGNALED(status))) {
+		if (may_be_mpirun(status))
+			usleep(GUARD_WAITS_US);
+		say_death(child, status);
+	}
+	_exit(WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status));
+}
+
+/*
+ * What mpirun started stays behind as a guard and the program goes on in its child, so that even a
+ * node killed by SIGKILL has somebody who says which one it was. When mpirun then ends the others,
+ * it kills their guards, which say nothing, and their children with them. The guard keeps the
+ * descriptors that mpirun watches open until it has spoken.
+ */
+static void start_guard(void)
+{
+	pid_t parent = getpid(), child;
+
+	watched = mmap(NULL, sizeof(*watched), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+		       -1, 0);
+	if (watched == MAP_FAILED)
+		watched = &unwatched;
+	child = watched == &unwatched ? -1 : fork();
+	if (child > 0)
+		guard(child);
+	if (child == 0 && (prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != parent))
+		_exit(1);
 }
 
 static void drop_completed(void)
@@ -147,7 +210,12 @@ int pd_net_start(int *argc, char ***argv, int count, int nodes, int host_process
 	static const int deadly[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT };
 	int rank, size;
 
+	start_guard();
 	MPI_Init(argc, argv);
+	/* MPI's handlers print backtraces around the guard's sentence, and end a run with status 1
+	 */
+	for (size_t i = 0; i < sizeof(deadly) / sizeof(*deadly); i++)
+		signal(deadly[i], SIG_DFL);
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
 	MPI_Comm_size(MPI_COMM_WORLD, &size);
 	host = host_process;
@@ -167,9 +235,8 @@ int pd_net_start(int *argc, char ***argv, int count, int nodes, int host_process
 		exit(1);
 	}
 	me = has_own_host ? (rank == 0 ? host_process : rank - 1) : rank;
-	if (me != host)
-		for (size_t i = 0; i < sizeof(deadly) / sizeof(*deadly); i++)
-			signal(deadly[i], die_of_signal);
+	watched->node = me < nodes ? me : -1;
+	watched->has_started = 1;
 	return me;
 }
 
@@ -177,4 +244,5 @@ void pd_net_finish(void)
 {
 	MPI_Waitall(sending_count, requests, MPI_STATUSES_IGNORE);
 	MPI_Finalize();
+	watched->has_ended = 1;
 }
