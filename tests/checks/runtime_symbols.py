@@ -3,7 +3,10 @@ import re
 import subprocess
 import sys
 
-allowed_path, library, archive, sources = sys.argv[1], sys.argv[2], sys.argv[3], sys.argv[4:]
+# The prefix of names that the parts share, and what the exports begin with ('' for the runtime, whose
+# exports are the wrappers that its sources mark).
+own_prefix, export_prefix = sys.argv[1:3]
+allowed_path, library, archive, sources = sys.argv[3], sys.argv[4], sys.argv[5], sys.argv[6:]
 allowed, part = {'handlers': set(), 'set-up': set()}, None
 for line in open(allowed_path):
     line = line.strip()
@@ -31,7 +34,7 @@ def check(extra, name):
 
 undefined = names('--undefined-only', archive)
 defined = names('--defined-only', archive)
-own = {n for n in undefined if n.startswith('sn_')}
+own = {n for n in undefined if n.startswith(own_prefix)}
 check(undefined - defined - own - allowed['handlers'], 'handlers call nothing but what is allowed')
 everything = names('-D', '--undefined-only', library)
 check(everything - allowed['handlers'] - allowed['set-up'], 'set-up calls nothing but what is allowed')
@@ -41,5 +44,6 @@ for source in sources:
     wrappers |= set(re.findall(r'^SN_EXPORT[^;{]*?\b(\w+)\(', text, re.M))
     wrappers |= set(re.findall(r'^(?:WAITING\(\w+, \w+,\s*|LOOP_WITH\w*\()(\w+)', text, re.M))
 wrappers = {w.replace('plain_', '') for w in wrappers}
-check(names('-D', '--defined-only', library) - wrappers, 'nothing is exported but wrappers')
+exports = {n for n in names('-D', '--defined-only', library) if not (export_prefix and n.startswith(export_prefix))}
+check(exports - wrappers, 'nothing is exported but what is meant to be')
 print(f'1..{number}')

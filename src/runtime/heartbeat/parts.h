@@ -27,6 +27,7 @@ struct beat_row {
 	const struct beat *beat;
 	uint64_t thread; /* 0: all threads of the process */
 	uint64_t threads, count, sum_ns, min_ns, max_ns, open, open_ns, work, misuse, dropped;
+	uint64_t lost; /* of `dropped`: beats of rows that could not be written before */
 	uint64_t histogram[SONDE_HEARTBEAT_BUCKETS];
 };
 
@@ -77,8 +78,15 @@ struct beat_thread {
 	struct beat_thread *next;
 };
 
+/** Who this process is within its job; texts are empty and numbers -1 where unknown. */
+struct beat_identity {
+	char host[256], path[4096], job_id[256], launch[512];
+	int64_t rank, ranks;
+};
+
 struct beat_settings {
 	char folder[3072];
+	char publish[1024]; /* SONDE_HEARTBEAT_PUBLISH */
 	uint64_t interval_ns, size_bytes;
 	bool writes_jsonl, writes_csv, is_jobwide, is_enabled;
 };
@@ -87,6 +95,9 @@ struct beat_globals {
 	pthread_mutex_t lock, drain_lock;
 	pthread_cond_t wake; /* the drain thread sleeps on it, with `lock` */
 	struct beat_settings settings;
+	struct beat_identity identity;
+	uint64_t forked_from; /* pid of the process with heartbeats that forked this one; 0: none */
+	uint64_t pid;
 	struct beat *beats;
 	struct beat_thread *threads;
 	uint32_t beat_count;
@@ -112,6 +123,7 @@ uint64_t beat_ticks(void);
 void beat_clock_start(void);
 
 void beat_settings_read(const struct sonde_heartbeat_config *config);
+void beat_identity_read(void);
 /** Starts the drain thread if it is not running (again, in a forked child). */
 void beat_start(void);
 /** The destructor of a thread's block. */
@@ -145,5 +157,15 @@ void beat_files_add(const struct beat_row *row, uint64_t stamp_ns, uint64_t inte
 bool beat_files_write(void);
 /** In a forked child: forgets the parent's files. */
 void beat_files_forget(void);
+
+/** Publishers (sonde/heartbeat_publisher.h): dlopen(), by the drain's thread without a lock. */
+void beat_publishers_load(void);
+/** These four need `drain_lock`. Starts what is loaded, once. */
+void beat_publishers_start(void);
+void beat_publishers_add(const struct beat_row *row);
+void beat_publishers_interval(uint64_t interval_ns);
+void beat_publishers_stop(void);
+/** In a forked child. */
+void beat_publishers_forked(void);
 
 #endif

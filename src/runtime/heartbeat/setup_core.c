@@ -109,12 +109,14 @@ static void quiet_end(struct quiet *quiet)
 	pthread_sigmask(SIG_SETMASK, &quiet->before, NULL);
 }
 
-static void drain_now(void)
+static void drain_now(bool is_last)
 {
 	struct quiet quiet;
 
 	quiet_begin(&quiet);
 	beat_drain();
+	if (is_last)
+		beat_publishers_stop();
 	quiet_end(&quiet);
 }
 
@@ -140,12 +142,13 @@ static void *drain_main(void *unused)
 
 	(void)unused;
 	pthread_setname_np(pthread_self(), "sonde-heartbeat");
+	beat_publishers_load();
 	for (;;) {
 		uint64_t passed = (beat_clock_ns() - begin_ns) / interval_ns;
 
 		if (!sleep_until(begin_ns + (passed + 1) * interval_ns))
 			return NULL;
-		drain_now();
+		drain_now(false);
 	}
 }
 
@@ -206,12 +209,15 @@ static void fork_child(void)
 {
 	struct beat_globals *g = &beat_globals;
 
+	g->forked_from = g->pid;
+	g->pid = (uint64_t)getpid();
 	pthread_mutex_init(&g->lock, NULL);
 	pthread_mutex_init(&g->drain_lock, NULL);
 	wake_init();
 	g->is_started = g->has_thread = g->must_stop = false;
 	g->process_ns = g->stamp_ns = beat_clock_ns();
 	beat_files_forget();
+	beat_publishers_forked();
 	beat_threads_forked();
 }
 
@@ -230,7 +236,9 @@ PUBLIC int sonde_heartbeat_init(const struct sonde_heartbeat_config *config)
 		wake_init();
 		pthread_key_create(&g->key, beat_thread_exit);
 		pthread_atfork(fork_prepare, fork_parent, fork_child);
+		g->pid = (uint64_t)getpid();
 		beat_settings_read(config);
+		beat_identity_read();
 		beat_clock_start();
 		if (!g->settings.is_enabled)
 			g->mode |= BEAT_OFF;
@@ -336,7 +344,7 @@ PUBLIC void sonde_heartbeat_enable(int enabled)
 PUBLIC void sonde_heartbeat_flush(void)
 {
 	if (beat_globals.is_started)
-		drain_now();
+		drain_now(false);
 }
 
 PUBLIC void sonde_heartbeat_finalize(void)
@@ -355,7 +363,7 @@ PUBLIC void sonde_heartbeat_finalize(void)
 	if (must_join)
 		pthread_join(g->drain, NULL);
 	if (g->is_started)
-		drain_now();
+		drain_now(true);
 }
 
 /* Also after an explicit finalize: misuse since then is told. */

@@ -148,6 +148,7 @@ static bool make_row(struct beat_cell *cell, uint64_t tid, const struct moment *
 	row->work = now.totals.work - cell->seen.work;
 	row->misuse = now.totals.misuse - cell->seen.misuse;
 	row->dropped = now.totals.dropped - cell->seen.dropped + cell->lost;
+	row->lost = cell->lost;
 	row->open = now.open;
 	row->open_ns = scale(now.open_ticks, moment->multiplier);
 	set_durations(row, timed,
@@ -179,8 +180,15 @@ static void merge_row(struct beat_row *sum, const struct beat_row *row)
 	sum->work += row->work;
 	sum->misuse += row->misuse;
 	sum->dropped += row->dropped;
+	sum->lost += row->lost;
 	for (unsigned i = 0; i < SONDE_HEARTBEAT_BUCKETS; i++)
 		sum->histogram[i] += row->histogram[i];
+}
+
+static void give_row(const struct beat_row *row, const struct moment *moment)
+{
+	beat_files_add(row, moment->ns, moment->interval_ns);
+	beat_publishers_add(row);
 }
 
 static void drain_thread(struct beat_thread *thread, const struct moment *moment)
@@ -198,7 +206,7 @@ static void drain_thread(struct beat_thread *thread, const struct moment *moment
 		if (beat_globals.settings.is_jobwide)
 			merge_row(&cell->beat->row, &row);
 		else
-			beat_files_add(&row, moment->ns, moment->interval_ns);
+			give_row(&row, moment);
 	}
 }
 
@@ -208,7 +216,7 @@ static void add_sums(const struct moment *moment)
 
 	for (; beat; beat = beat->next)
 		if (beat->row.beat) {
-			beat_files_add(&beat->row, moment->ns, moment->interval_ns);
+			give_row(&beat->row, moment);
 			beat->row.beat = NULL;
 		}
 }
@@ -243,6 +251,7 @@ void beat_drain(void)
 	struct beat_thread *threads = __atomic_load_n(&beat_globals.threads, __ATOMIC_ACQUIRE);
 	bool is_written;
 
+	beat_publishers_start();
 	moment.multiplier = refined_multiplier(moment.ns, moment.ticks);
 	moment.interval_ns = moment.ns - beat_globals.stamp_ns;
 	moment.interval_ticks =
@@ -257,6 +266,7 @@ void beat_drain(void)
 	if (beat_globals.settings.is_jobwide)
 		add_sums(&moment);
 	is_written = beat_files_write();
+	beat_publishers_interval(moment.interval_ns);
 	settle(is_written);
 	free_exited(&threads, is_written);
 }

@@ -14,8 +14,6 @@
 /* Files of rows. Every batch is one write() to a file opened with O_APPEND: what stands in it is
  * whole lines, whenever the process is killed. */
 
-enum { IDENTITY_MAX = 512 };
-
 struct file {
 	int fd; /* 0: not open (descriptor 0 is never ours: see open_file) */
 	bool has_header;
@@ -25,50 +23,6 @@ struct file {
 };
 
 static struct file jsonl, csv;
-
-static const char *first_of(const char *const *names)
-{
-	for (; *names; names++) {
-		const char *value = getenv(*names);
-
-		if (value && *value)
-			return value;
-	}
-	return NULL;
-}
-
-static const char *rank_of_process(void)
-{
-	static const char *const names[] = { "OMPI_COMM_WORLD_RANK", "PMIX_RANK",    "PMI_RANK",
-					     "MV2_COMM_WORLD_RANK",  "SLURM_PROCID", NULL };
-
-	return first_of(names);
-}
-
-static const char *rank_count(void)
-{
-	static const char *const names[] = { "OMPI_COMM_WORLD_SIZE", "PMI_SIZE",
-					     "MV2_COMM_WORLD_SIZE", "SLURM_NTASKS", NULL };
-
-	return first_of(names);
-}
-
-static const char *job_id(void)
-{
-	static const char *const names[] = { "SLURM_JOB_ID", "PBS_JOBID", NULL };
-
-	return first_of(names);
-}
-
-static void host_name(char *out, size_t bytes)
-{
-	if (gethostname(out, bytes - 1))
-		strcpy(out, "localhost");
-	out[bytes - 1] = 0;
-	for (char *c = out; *c; c++)
-		if (*c == '/')
-			*c = '_';
-}
 
 static void add_key(struct beat_text *text, const char *key)
 {
@@ -92,17 +46,13 @@ static void add_uint(struct beat_text *text, const char *key, uint64_t value)
 	beat_text_uint(text, value);
 }
 
-static void add_number_or_null(struct beat_text *text, const char *key, const char *digits)
+static void add_number_or_null(struct beat_text *text, const char *key, int64_t value)
 {
-	char *end;
-	unsigned long long value = digits ? strtoull(digits, &end, 10) : 0;
-
-	if (digits && *digits >= '0' && *digits <= '9' && !*end) {
-		add_uint(text, key, value);
-	} else {
-		add_key(text, key);
+	add_key(text, key);
+	if (value < 0)
 		beat_text_string(text, "null");
-	}
+	else
+		beat_text_uint(text, (uint64_t)value);
 }
 
 /* The words of the command line, as /proc tells them: program first. */
@@ -112,16 +62,14 @@ static void add_command_line(struct beat_text *text)
 	int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
 	ssize_t length = fd < 0 ? 0 : read(fd, words, sizeof(words) - 1);
 	char *word = words, *end = words + (length > 0 ? length : 0);
-	char program[PATH_MAX];
-	ssize_t program_length = readlink("/proc/self/exe", program, sizeof(program) - 1);
+	const char *path = beat_globals.identity.path, *slash = strrchr(path, '/');
 	bool is_first = true;
 
 	if (fd >= 0)
 		close(fd);
 	*end = 0;
-	program[program_length > 0 ? program_length : 0] = 0;
-	add_string(text, "program", strrchr(program, '/') ? strrchr(program, '/') + 1 : program);
-	add_string(text, "path", program);
+	add_string(text, "program", slash ? slash + 1 : path);
+	add_string(text, "path", path);
 	add_key(text, "arguments");
 	beat_text_string(text, "[");
 	for (word += strlen(word) + 1; word < end; word += strlen(word) + 1) {
@@ -135,22 +83,23 @@ static void add_command_line(struct beat_text *text)
 static void add_header(struct beat_text *text, const struct file *file)
 {
 	const struct beat_globals *g = &beat_globals;
+	const struct beat_identity *me = &g->identity;
 	struct timespec real;
-	char host[IDENTITY_MAX];
 	uint64_t real_ns, passed_ns;
 
 	clock_gettime(CLOCK_REALTIME, &real);
 	passed_ns = beat_clock_ns() - g->process_ns;
 	real_ns = (uint64_t)real.tv_sec * 1000000000 + (uint64_t)real.tv_nsec;
-	host_name(host, sizeof(host));
 	beat_text_string(text, "{\"schema\":\"sonde.heartbeat-header/1\"");
 	add_uint(text, "start_realtime_ns", real_ns - passed_ns);
 	add_uint(text, "start_monotonic_ns", g->process_ns);
-	add_string(text, "host", host);
-	add_uint(text, "pid", (uint64_t)getpid());
-	add_number_or_null(text, "rank", rank_of_process());
-	add_number_or_null(text, "ranks", rank_count());
-	add_string(text, "job_id", job_id());
+	add_string(text, "host", me->host);
+	add_uint(text, "pid", g->pid);
+	add_number_or_null(text, "forked_from", g->forked_from ? (int64_t)g->forked_from : -1);
+	add_number_or_null(text, "rank", me->rank);
+	add_number_or_null(text, "ranks", me->ranks);
+	add_string(text, "job_id", me->job_id[0] ? me->job_id : NULL);
+	add_string(text, "launch_id", me->launch[0] ? me->launch : NULL);
 	add_command_line(text);
 	add_key(text, "interval_s");
 	beat_text_seconds(text, g->settings.interval_ns);
@@ -184,8 +133,8 @@ static void add_jsonl_row(struct beat_text *text, const struct beat_row *row, ui
 	else
 		beat_text_string(text, "null");
 	if (beat_globals.settings.is_jobwide) {
-		add_uint(text, "pid", (uint64_t)getpid());
-		add_number_or_null(text, "rank", rank_of_process());
+		add_uint(text, "pid", beat_globals.pid);
+		add_number_or_null(text, "rank", beat_globals.identity.rank);
 		add_uint(text, "threads", row->threads);
 	}
 	add_key(text, "heartbeat");
@@ -242,17 +191,17 @@ void beat_files_add(const struct beat_row *row, uint64_t stamp_ns, uint64_t inte
 
 static void path_of(const char *kind, const char *suffix, struct beat_text *out)
 {
-	char host[IDENTITY_MAX];
+	const struct beat_identity *me = &beat_globals.identity;
 
-	host_name(host, sizeof(host));
 	beat_text_string(out, beat_globals.settings.folder);
 	beat_text_string(out, "/heartbeat.");
-	beat_text_string(out, host);
+	beat_text_string(out, me->host);
 	beat_text_string(out, ".");
-	if (beat_globals.settings.is_jobwide)
-		beat_text_string(out, job_id() ? job_id() : "job");
+	if (!beat_globals.settings.is_jobwide)
+		beat_text_uint(out, beat_globals.pid);
 	else
-		beat_text_uint(out, (uint64_t)getpid());
+		for (const char *c = me->job_id[0] ? me->job_id : "job"; *c; c++)
+			beat_text_add(out, *c == '/' ? "_" : c, 1);
 	beat_text_string(out, suffix);
 	beat_text_string(out, ".");
 	beat_text_string(out, kind);

@@ -20,7 +20,7 @@ static double read_decimal(const char *chars)
 
 static uint64_t interval_from(double seconds)
 {
-	const char *given = getenv("SONDE_HEARTBEAT_INTERVAL");
+	const char *given = secure_getenv("SONDE_HEARTBEAT_INTERVAL");
 	double asked = given ? read_decimal(given) : -1;
 
 	if (asked > 0)
@@ -35,7 +35,7 @@ static uint64_t interval_from(double seconds)
 /* Bytes, with k, M or G for powers of 1024. */
 static uint64_t size_from(uint64_t otherwise)
 {
-	const char *given = getenv("SONDE_HEARTBEAT_MAX_SIZE");
+	const char *given = secure_getenv("SONDE_HEARTBEAT_MAX_SIZE");
 	char *end;
 	unsigned long long size;
 
@@ -83,17 +83,21 @@ void beat_settings_read(const struct sonde_heartbeat_config *config)
 {
 	static const struct sonde_heartbeat_config defaults;
 	struct beat_settings *settings = &beat_globals.settings;
-	const char *folder = getenv("SONDE_HEARTBEAT_DIR");
-	const char *format = getenv("SONDE_HEARTBEAT_FORMAT");
-	const char *enable = getenv("SONDE_HEARTBEAT_ENABLE");
-	const char *jobwide = getenv("SONDE_HEARTBEAT_JOBWIDE");
+	const char *folder = secure_getenv("SONDE_HEARTBEAT_DIR");
+	const char *format = secure_getenv("SONDE_HEARTBEAT_FORMAT");
+	const char *enable = secure_getenv("SONDE_HEARTBEAT_ENABLE");
+	const char *jobwide = secure_getenv("SONDE_HEARTBEAT_JOBWIDE");
+
+	const char *publish = secure_getenv("SONDE_HEARTBEAT_PUBLISH");
 
 	config = config ? config : &defaults;
+	strncpy(settings->publish, publish ? publish : "", sizeof(settings->publish) - 1);
 	folder = folder && *folder ? folder : config->folder;
 	format = format && *format ? format : config->format;
 	set_folder(settings, folder && *folder ? folder : "sonde-heartbeat");
 	settings->writes_csv = format && lists(format, "csv");
-	settings->writes_jsonl = !settings->writes_csv || lists(format, "jsonl");
+	settings->writes_jsonl = !format || lists(format, "jsonl") ||
+				 !(settings->writes_csv || lists(format, "none"));
 	settings->interval_ns = interval_from(config->interval_s);
 	settings->size_bytes = size_from(config->size_bytes);
 	settings->is_enabled = !enable || strcmp(enable, "0") != 0;
