@@ -22,14 +22,14 @@ typedef struct ldms_xprt_event {
 	enum ldms_xprt_event_type type;
 	char *data;
 	size_t data_len;
-} *ldms_xprt_event_t;
+} * ldms_xprt_event_t;
 
 typedef void (*ldms_event_cb_t)(ldms_t x, ldms_xprt_event_t e, void *cb_arg);
 
 typedef struct ldms_cred {
 	uid_t uid;
 	gid_t gid;
-} *ldms_cred_t;
+} * ldms_cred_t;
 
 typedef enum ldms_msg_type_e {
 	LDMS_MSG_STRING,
