@@ -238,7 +238,10 @@ static void add_threads(struct sn_report *report, const struct sn_profile *profi
 						       .end_ns = from->end_ns,
 						       .account = from->account,
 						       .cpu_ns = profile->threads[i].cpu_ns,
-						       .samples = profile->threads[i].samples });
+						       .samples = profile->threads[i].samples,
+						       .is_helper = !profile->is_at_work[i] });
+		if (!profile->is_at_work[i])
+			continue;
 		add_known(&report->thread_elapsed_ns, from->account.elapsed_ns);
 		add_known(&report->wait_cpu_ns, from->account.wait_cpu_ns);
 		add_known(&report->blocked_ns, from->account.blocked_ns);

@@ -193,6 +193,7 @@ static sn_status write_threads(const struct sn_report *report, struct sn_page *p
 	COLUMN_F64(report->threads, "blocked_ns", row->account.blocked_ns);
 	COLUMN_F64(report->threads, "cpu_ns", row->cpu_ns);
 	COLUMN_U32(report->threads, "samples", row->samples);
+	COLUMN_U8(report->threads, "helper", row->is_helper);
 	return sn_page_chunk_end(page, err);
 }
 

@@ -114,6 +114,7 @@ struct sn_report_thread {
 	int64_t start_ns, end_ns;
 	struct sn_time_account account;
 	uint64_t cpu_ns, samples; /* of its samples */
+	bool is_helper;		  /* sleeps nearly always: left out of sums of waiting */
 };
 
 struct sn_report_process {
@@ -162,7 +163,7 @@ struct sn_report {
 	int64_t started_realtime_ns, elapsed_ns, clock_error_ns;
 	int32_t exit_status;
 	int64_t cpu_ns, user_ns, system_ns;		    /* the kernel's account */
-	int64_t thread_elapsed_ns, wait_cpu_ns, blocked_ns; /* summed over threads */
+	int64_t thread_elapsed_ns, wait_cpu_ns, blocked_ns; /* of threads that are no helpers */
 	uint64_t sampled_ns, sample_count, lost;
 	double overhead_share, loops_share, innermost_share; /* NaN: unknown */
 	const char *clock_mechanism;

@@ -86,6 +86,8 @@ static void say_waiting(struct sn_report *report)
 		return;
 	share = (double)report->blocked_ns / (double)report->thread_elapsed_ns;
 	for (size_t i = 0; i < report->waits.count; i++) {
+		if (report->threads.items[report->waits.items[i].thread].is_helper)
+			continue;
 		by_kind[report->waits.items[i].kind % SN_WAIT_KINDS] +=
 			report->waits.items[i].duration_ns;
 		sum += report->waits.items[i].duration_ns;

@@ -97,6 +97,55 @@ def check_filters(t, page, path):
             'a broken expression is marked, not fatal', page.errors)
 
 
+def with_phases(path, to):
+    """The page with phases as docs/format/page-phases.md has them: two in turn, every ten intervals of 0.1 s."""
+    toc, _ = contents(path)
+    intervals = int(toc['elapsed_ns'] / 1e8) + 1
+    runs = [x for i in range(0, intervals, 10) for x in (i // 10 % 2, min(10, intervals - i))]
+    site = {'heartbeat': 1, 'function': 0, 'loop': 0, 'name': 'f', 'label': 'a.c:1-2', 'type': 'loop', 'phase_share': 1, 'app_share': 0.5}
+    phase = lambda k, name: {'phase': k, 'name': name, 'share': 0.5, 'interval_count': 7, 'cpu_ns': 1e9, 'system_ns': 0, 'blocked_ns': 0,
+                             'sites': [site], 'profile': [[0, 0.7], [None, 0.3]]}
+    phases = {'schema': 'sonde.page-phases/1', 'interval_ns': 100000000, 'method': 'silhouette', 'k_clusters': 2,
+              'sites_method': 'contrast', 'calls': 'estimated', 'warnings': [],
+              'clustering': [{'k': 1, 'inertia': 9, 'silhouette': None}, {'k': 2, 'inertia': 1, 'silhouette': 0.9}],
+              'phases': [phase(0, 'solve'), phase(1, '</script><script>document.title="pwned"</script>')],
+              'ribbons': [{'process': 0, 'first': 0, 'runs': runs}],
+              'cyclic': [{'owner': 0, 'owner_name': 'main', 'function': None, 'name': 'step', 'calls': None, 'share': 0.9, 'mean_ns': None}]}
+    text = open(path, encoding='utf-8').read()
+    mark = '<script type="application/json" id="toc">'
+    words = json.dumps(phases).replace('<', '\\u003c')
+    open(to, 'w', encoding='utf-8').write(
+        text.replace(mark, f'<script type="application/json" id="phases">{words}</script>\n{mark}'))
+
+
+def check_phases(t, chromium):
+    """The phases view; a click on a phase filters every view, and the sums are those of its intervals."""
+    path = t.folder + '/phases.html'
+    with_phases(t.folder + '/small.html', path)
+    page = chromium.open()
+    page.size(1440, 900)
+    look(t, page, path, 'phases', 'phases come up')
+    box = page.evaluate("(() => { const r = document.querySelector('.canvas canvas').getBoundingClientRect();"
+                        " return [r.left, r.top, r.width]; })()")
+    page.drag(box[0] + 160, box[1] + 30, box[0] + 160, box[1] + 30)
+    t.check(page.wait("/ph=0/.test(location.hash)"), 'a click on the ribbon keeps its phase', page.evaluate('location.hash'))
+    page.wait("document.querySelector('button.link')")
+    page.evaluate("[...document.querySelectorAll('button.link')].find(b => /pwned/.test(b.textContent)).click()")
+    t.check(page.wait("/ph=1/.test(location.hash)"), 'a click on the other phase keeps that one')
+    page.evaluate("location.hash = location.hash.replace('phases', 'functions')")
+    page.wait("document.body.dataset.ready === 'functions'")
+    toc, chunk = contents(path)
+    records, unit = chunk('records'), toc['time_unit_ns']
+    cpu = sum(c for c, at in zip(records['cpu_us'], records['time']) if int(at * unit // 1e8) // 10 % 2 == 1) / 1e6
+    got = float(re.match(r'([\d.]+) s', page.evaluate("document.querySelector('.kept').textContent"))[1])
+    t.within(got, cpu, 0.006 * cpu, 'the CPU time kept is that of the records in the phase')
+    for view in ('categories', 'loop', 'timeline', 'flame', 'summary'):
+        look(t, page, path, view + '?ph=1', f'{view} of one phase')
+    t.check(page.evaluate('document.title') != 'pwned', 'no name of a phase became markup', page.evaluate('document.title'))
+    page.key('Escape')
+    t.check(page.wait("!location.hash.includes('ph=')"), 'Escape removes the phase')
+
+
 def check_keys(t, page, path):
     page.open('about:blank')
     look(t, page, path, 'summary', 'summary for keys')
@@ -290,6 +339,7 @@ def main():
         page, path = check_small(t, chromium)
         check_filters(t, page, path)
         check_keys(t, page, path)
+        check_phases(t, chromium)
         check_static(t, page, path)
         check_hostile(t, chromium)
         check_empty(t, chromium)

@@ -3,7 +3,7 @@
 // Without a filter the sums are those that sonde computed (exact). With one, they are summed from
 // `records`; src/profile defines the terms, and this follows it: exclusive time belongs to the leaf,
 // inclusive adds callees, and recursion counts once.
-import { NONE } from './chunks.js';
+import { NONE, phases, toc } from './chunks.js';
 
 // What the tree implies and every filter needs: a node is outermost if none above it is of the same
 // function (or loop).
@@ -33,29 +33,50 @@ export function walk(nodes, enter, leave) {
 		leave(open.pop());
 }
 
-// The records [first, end) of a time range in seconds, as a test on the record's time.
-export function timeTest(toc, time) {
-	if (!time)
-		return [0, Infinity];
+// A time range in seconds as two times of records.
+function limits(time) {
 	const unit = toc.time_unit_ns / 1e9;
-	return [time[0] / unit, time[1] / unit];
+	return time ? [time[0] / unit, time[1] / unit] : [0, Infinity];
 }
 
-function sumRecords(d, filter, toc, records) {
+// 1 for each thread that the filter lets through.
+function threadsOf(d, filter) {
+	return Uint8Array.from({ length: d.threads.rows }, (_, i) => !filter.threads || filter.threads.has(i) ? 1 : 0);
+}
+
+// The chosen phases as 1 for each interval, by thread (those of a process share one array), or null.
+function intervalsOf(d, filter) {
+	if (!filter.phases || !phases)
+		return null;
+	const of = phases.ribbons.reduce((map, row) => {
+		const list = Array(row.first).fill(0);
+		for (let i = 0; i < row.runs.length; i += 2)
+			for (let k = 0; k < row.runs[i + 1]; k++)
+				list.push(filter.phases.has(row.runs[i]) ? 1 : 0);
+		return map.set(row.process, Uint8Array.from(list));
+	}, new Map());
+	return Array.from(d.threads.process, (process) => of.get(process) ?? new Uint8Array(0));
+}
+
+// Whether a record of a thread at a time (in records' units) passes the filter on time, threads and phases.
+export function passes(d, filter) {
+	const [t0, t1] = limits(filter.time), allowed = threadsOf(d, filter), chosen = intervalsOf(d, filter);
+	const width = phases ? phases.interval_ns / toc.time_unit_ns : 1;
+	return (thread, t) => t >= t0 && t < t1 && allowed[thread] === 1 && (!chosen || chosen[thread][Math.floor(t / width)] === 1);
+}
+
+function sumRecords(d, filter, records) {
 	const ns = new Float64Array(d.points.rows), samples = new Float64Array(d.points.rows);
 	const threadNs = new Float64Array(d.threads.rows);
 	const threadSamples = new Float64Array(d.threads.rows);
-	const [t0, t1] = timeTest(toc, filter.time);
-	const allowed = new Uint8Array(d.threads.rows);
-	for (let i = 0; i < allowed.length; i++)
-		allowed[i] = !filter.threads || filter.threads.has(i) ? 1 : 0;
+	const isIn = passes(d, filter);
 	const inModule = new Uint8Array(d.points.rows);
 	for (let i = 0; i < inModule.length; i++)
 		inModule[i] = filter.module === null
 			|| d.places.module[d.points.place[i]] === filter.module ? 1 : 0;
 	for (let i = 0; i < records.rows; i++) {
-		const t = records.time[i], thread = records.thread[i], point = records.point[i];
-		if (t < t0 || t >= t1 || !allowed[thread] || !inModule[point])
+		const thread = records.thread[i], point = records.point[i];
+		if (!inModule[point] || !isIn(thread, records.time[i]))
 			continue;
 		const cpu = records.cpu_us[i] * 1000;
 		ns[point] += cpu;
@@ -66,21 +87,30 @@ function sumRecords(d, filter, toc, records) {
 	return { ns, samples, threadNs, threadSamples };
 }
 
-function sumWaits(d, filter, toc, waits) {
+function sumWaits(d, filter, waits) {
 	const nodeWait = new Float64Array(d.nodes.rows), kinds = new Float64Array(16);
 	const threadWait = new Float64Array(d.threads.rows);
-	const [t0, t1] = timeTest(toc, filter.time);
+	const [t0, t1] = limits(filter.time), allowed = threadsOf(d, filter), chosen = intervalsOf(d, filter);
+	const width = phases ? phases.interval_ns / toc.time_unit_ns : 1;
 	let total = 0;
 	if (filter.module !== null) // a wait has no leaf instruction, so it is in no module
 		return { nodeWait, kinds, threadWait, total };
 	for (let i = 0; i < waits.rows; i++) {
-		if (filter.threads && !filter.threads.has(waits.thread[i]))
+		if (!allowed[waits.thread[i]])
 			continue;
 		const from = Math.max(t0, waits.time[i]);
 		const to = Math.min(t1, waits.time[i] + waits.duration[i]);
 		if (to <= from)
 			continue;
-		const ns = (to - from) * toc.time_unit_ns;
+		let part = to - from;
+		if (chosen) {
+			part = 0;
+			for (let k = Math.floor(from / width); k * width < to && k < chosen[waits.thread[i]].length; k++)
+				part += chosen[waits.thread[i]][k] ? Math.min(to, (k + 1) * width) - Math.max(from, k * width) : 0;
+		}
+		if (!part)
+			continue;
+		const ns = part * toc.time_unit_ns;
 		if (waits.node[i] !== NONE)
 			nodeWait[waits.node[i]] += ns;
 		kinds[waits.kind[i]] += ns;
@@ -99,14 +129,14 @@ export const inclusiveOf = (nodes, exclusive) => {
 };
 
 export function isFiltered(filter) {
-	return !!filter.time || !!filter.threads || filter.module !== null;
+	return !!filter.time || !!filter.threads || filter.module !== null || !!(filter.phases && phases);
 }
 
 // `records` and `waits` may be null where there is no filter.
-export function aggregate(d, filter, toc, records, waits) {
+export function aggregate(d, filter, records, waits) {
 	const { nodes, points, places, functions } = d;
 	const filtered = isFiltered(filter);
-	const sums = filtered ? sumRecords(d, filter, toc, records)
+	const sums = filtered ? sumRecords(d, filter, records)
 		: { ns: points.cpu_ns, samples: points.samples, threadNs: d.threads.cpu_ns,
 			threadSamples: d.threads.samples };
 	const { ns, samples } = sums;
@@ -155,7 +185,7 @@ export function aggregate(d, filter, toc, records, waits) {
 		nodeExcl, nodeIncl, placeNs, placeSamples, funcExcl, funcIncl, funcSamples,
 		loopExcl, loopIncl, loopSamples,
 		threadNs: sums.threadNs, threadSamples: sums.threadSamples,
-		waits: waits ? sumWaits(d, filter, toc, waits) : null,
+		waits: waits ? sumWaits(d, filter, waits) : null,
 	};
 	if (!filtered)
 		takeExact(d, result);

@@ -6,9 +6,9 @@ import { Canvas, Tip, colourOf, useSize } from './parts.jsx';
 
 const LEFT = 46, RIGHT = 8, TOP = 8, FONT = '11px system-ui, "DejaVu Sans", sans-serif';
 
-// Round numbers in [low, high], about `count` of them.
-export function ticksOf(low, high, count) {
-	const raw = (high - low) / Math.max(1, count), power = 10 ** Math.floor(Math.log10(raw));
+// Round numbers in [low, high], about `count` of them, no nearer than `least`.
+export function ticksOf(low, high, count, least = 0) {
+	const raw = Math.max(least, (high - low) / Math.max(1, count)), power = 10 ** Math.floor(Math.log10(raw));
 	const step = [1, 2, 5, 10].map((k) => k * power).find((s) => s >= raw * 0.999), list = [];
 	for (let k = Math.ceil(low / step - 1e-6); list.length < 99 && k * step <= high + step * 1e-6; k++)
 		list.push(+(k * step).toPrecision(9));
@@ -58,8 +58,8 @@ export function Chosen({ drag, low, high, top, height }) {
 
 // data: [x, y...], x ascending. series: [{ label, colour (a custom property), fill, steps, dots }].
 // Steps hold from their x to the next. tip(i): what the cursor says of point i. onSelect(x, x): a
-// range was dragged. onPick(i): a point was clicked. level: [y, words], a line across.
-export function Chart({ data, series, xLabel, yLabel, height = 150, yRange, xRange, onSelect, onPick, theme, label, xUnit = '', yUnit = '', tip, level }) {
+// range was dragged. onPick(i): a point was clicked. level: [y, words], a line across. xLeast: 1 for whole numbers.
+export function Chart({ data, series, xLabel, yLabel, height = 150, yRange, xRange, onSelect, onPick, theme, label, xUnit = '', yUnit = '', xLeast, tip, level }) {
 	const ref = useRef();
 	const [width] = useSize(ref);
 	const [hover, setHover] = useState(null);
@@ -94,7 +94,7 @@ export function Chart({ data, series, xLabel, yLabel, height = 150, yRange, xRan
 			const half = c.measureText(text).width / 2;
 			c.fillText(text, isX ? Math.min(at, LEFT + wide + RIGHT - half) : LEFT - 6, isX ? TOP + high + 6 : at);
 		};
-		ticksOf(x0, x1, wide / 90).forEach((v) => tick(px(v), v + xUnit, true));
+		ticksOf(x0, x1, wide / 90, xLeast).forEach((v) => tick(px(v), v + xUnit, true));
 		ticksOf(y0, y1, high / 32).forEach((v) => tick(py(v), v + yUnit));
 		if (xLabel) {
 			c.textAlign = 'center';

@@ -3,7 +3,9 @@
 import { gunzip as inflate } from './inflate.js';
 
 export const NONE = 0xffffffff;
-export const toc = JSON.parse(document.getElementById('toc').textContent);
+const json = (id) => JSON.parse(document.getElementById(id)?.textContent ?? 'null');
+export const toc = json('toc');
+export const phases = json('phases'); // docs/format/page-phases.md; null where the page has none
 
 const WIDTH = { u8: 1, u16: 2, u32: 4, d32: 4, f64: 8 };
 

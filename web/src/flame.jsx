@@ -2,7 +2,7 @@
 import { Fragment, h } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { NONE, toc } from './chunks.js';
-import { Canvas, Head, Name, Switch, Tip, colourOf, useSize, CATEGORY_COLOURS, CATEGORY_TITLES, place } from './parts.jsx';
+import { Canvas, Head, Name, PALETTE, Switch, Tip, colourOf, useSize, CATEGORY_COLOURS, CATEGORY_TITLES, place } from './parts.jsx';
 import { elide, percent, seconds, visible } from './format.js';
 import { go, setParams } from './state.js';
 import { Table } from './table.jsx';
@@ -217,8 +217,6 @@ function inkOn(colour) {
 	return light > 150 ? '#0f141a' : '#ffffff';
 }
 
-const MODULE_COLOURS = ['--c-binary', '--c-openmp', '--c-memory', '--c-io', '--c-mpi', '--c-maths', '--c-strings', '--c-system'];
-
 function FlameCanvas({ d, tree, matched, colourBy, theme }) {
 	const box = useRef();
 	const [width, height] = useSize(box);
@@ -230,7 +228,7 @@ function FlameCanvas({ d, tree, matched, colourBy, theme }) {
 	const moduleColour = useMemo(() => {
 		const order = [...Array(d.modules.rows).keys()].sort((a, b) => d.modules.cpu_ns[b] - d.modules.cpu_ns[a]);
 		const colours = {};
-		order.forEach((m, i) => { colours[m] = MODULE_COLOURS[i] ?? '--c-other'; });
+		order.forEach((m, i) => { colours[m] = PALETTE[i] ?? '--c-other'; });
 		return colours;
 	}, []);
 	const variableOf = (node) => {

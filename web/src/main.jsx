@@ -1,7 +1,7 @@
 // The page: rail, filter bar, views. State is in the address (state.js); data in chunks (chunks.js).
 import { Fragment, h, render } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { load, toc } from './chunks.js';
+import { load, phases, toc } from './chunks.js';
 import { aggregate, isFiltered, prepare } from './aggregate.js';
 import { elapsedS } from './parts.jsx';
 import { current, formatRanges, go, linkTo, setParams, useAddress } from './state.js';
@@ -14,6 +14,7 @@ import { Functions } from './views/functions.jsx';
 import { Callers } from './views/callers.jsx';
 import { Loop, Source } from './views/source.jsx';
 import { Experts } from './views/experts.jsx';
+import { Phases } from './views/phases.jsx';
 import { Absent, Provenance, Threads } from './views/others.jsx';
 
 const BASE = ['modules', 'files', 'functions', 'loops', 'threads', 'processes', 'nodes', 'places', 'points'];
@@ -31,14 +32,14 @@ const VIEWS = [
 	['source', 'Source & assembly', 'a', Source],
 	['When'],
 	['timeline', 'Timeline', 't', Timeline, ['records', 'waits']],
-	['phases', 'Phases', null, null, 'Phases of the run and where to instrument them', 'sonde phases'],
+	['phases', 'Phases', 'o', phases && Phases, null, 'Phases of the run and where to instrument them: the run has too few samples to find any', 'sonde phases'],
 	['Why'],
 	['expert', 'Loop experts', 'e', Experts, ['quality']],
 	['System'],
 	['threads', 'Threads', 'h', Threads, ['waits']],
-	['comm', 'Communication', null, null, 'Who sends how much to whom', 'sonde comm'],
-	['lattice', 'Lattice', null, null, 'The lattice of consistent cuts of a distributed run', 'sonde lattice'],
-	['compare', 'Compare', null, null, 'Two runs side by side', 'sonde diff A B'],
+	['comm', 'Communication', null, null, null, 'Who sends how much to whom', 'sonde comm'],
+	['lattice', 'Lattice', null, null, null, 'The lattice of consistent cuts of a distributed run', 'sonde lattice'],
+	['compare', 'Compare', null, null, null, 'Two runs side by side', 'sonde diff --format html A B'],
 	['provenance', 'Provenance', 'p', Provenance],
 ];
 const NAMED = VIEWS.filter((v) => v.length > 1);
@@ -78,14 +79,14 @@ function App() {
 	const [help, setHelp] = useState(false);
 	const [toast, setToast] = useState(null);
 	const view = NAMED.find((v) => v[0] === filter.view) ?? NAMED[0];
-	const extra = Array.isArray(view[4]) ? view[4] : [];
+	const extra = view[4] ?? [];
 	const filtered = isFiltered(filter);
 	const names = [...BASE, ...new Set([...extra, ...(filtered ? ['records', 'waits'] : [])])];
 	const [chunks, error] = useChunks(names);
 	const ready = names.every((name) => chunks[name]);
 	const d = useMemo(() => BASE.every((name) => chunks[name]) ? prepare({ ...Object.fromEntries(BASE.map((n) => [n, chunks[n]])) }) : null, [BASE.every((name) => chunks[name])]);
-	const filterKey = [filter.params.t, filter.params.th, filter.params.m].join('|');
-	const agg = useMemo(() => d && (!filtered || ready) ? aggregate(d, filter, toc, chunks.records, chunks.waits) : null, [d, filterKey, filtered && ready, !!chunks.waits]);
+	const filterKey = [filter.params.t, filter.params.th, filter.params.m, filter.params.ph].join('|');
+	const agg = useMemo(() => d && (!filtered || ready) ? aggregate(d, filter, chunks.records, chunks.waits) : null, [d, filterKey, filtered && ready, !!chunks.waits]);
 	const { matcher, error: badQuery } = useMemo(() => makeMatcher(filter.query), [filter.query]);
 	document.documentElement.dataset.theme = theme; // before children draw with its colours
 	const say = (text) => { setToast(text); setTimeout(() => setToast(null), 1800); };
@@ -96,7 +97,7 @@ function App() {
 		<nav class="rail" aria-label="Views">
 			<div class="brand">{ICONS.brand}sonde</div>
 			{VIEWS.map(([name, title, key, component]) => title === undefined ? <h2 key={name}>{name}</h2>
-				: <a key={name} href={linkTo(name)} class={component ? '' : 'absent'} aria-current={view[0] === name ? 'page' : undefined}>{title}{component && <kbd>g {key}</kbd>}</a>)}
+				: component && <a key={name} href={linkTo(name)} aria-current={view[0] === name ? 'page' : undefined}>{title}<kbd>g {key}</kbd></a>)}
 		</nav>
 		<header class="top">
 			<span class="run" title={visible(toc.arguments ?? '')}>{visible(toc.program ?? toc.experiment ?? '').split('/').pop()} <span class="dim">{visible(toc.experiment ?? '')}</span></span>
@@ -110,7 +111,7 @@ function App() {
 		</header>
 		<main id="main">
 			{error ? <p class="notice" role="alert">This page could not be read: {String(error.message ?? error)}. Make it again with <code>sonde report</code>.</p>
-				: !View ? <Absent title={view[1]} what={`${view[4]}: not in this report.`} command={`${view[5]}${view[5].endsWith('B') ? '' : ' ' + visible(toc.experiment ?? '')}`} />
+				: !View ? <Absent title={view[1]} what={`${view[5]}. Not in this report.`} command={`${view[6]}${view[6].endsWith('B') ? '' : ' ' + visible(toc.experiment ?? '')}`} />
 					: !agg || !ready ? <p class="dim" role="status">Unpacking…</p>
 						: <View key={view[0]} d={d} agg={agg} filter={filter} matcher={matcher} records={chunks.records} waits={chunks.waits} quality={chunks.quality} theme={theme} />}
 		</main>
@@ -131,6 +132,7 @@ function FilterBar({ d, filter, badQuery }) {
 				: <select class="chip dim" aria-label="Threads" value="" onChange={(e) => setParams({ th: e.target.value })}><option value="">all {d.threads.rows} threads</option>{[...Array(Math.min(d.threads.rows, 400)).keys()].map((i) => <option key={i} value={formatRanges(new Set([i]))}>{visible(threadName(d, i))}</option>)}</select>)}
 		{d && (module !== null ? <span class="chip on" title="Module of the leaf">{module < d.modules.rows ? visible(d.modules.name.at(module)) : 'no such module'} {clear('m')}</span>
 			: modules.length > 1 && <select class="chip dim" aria-label="Module" value="" onChange={(e) => setParams({ m: e.target.value })}><option value="">all modules</option>{modules.map((i) => <option key={i} value={i}>{visible(d.modules.name.at(i))}</option>)}</select>)}
+		{phases && filter.phases && <span class="chip on" title="Phases">phase {[...filter.phases].map((k) => visible(phases.phases[k]?.name ?? String(k))).join(', ')} {clear('ph')}</span>}
 		<Search query={filter.query} bad={badQuery} />
 	</>;
 }
@@ -163,7 +165,7 @@ function useKeys(context) {
 			const table = document.querySelector('[data-table]');
 			if (prefix) {
 				prefix = false;
-				const view = NAMED.find((v) => v[2] === event.key);
+				const view = NAMED.find((v) => v[3] && v[2] === event.key);
 				if (view)
 					go(view[0]);
 			} else if (event.key === 'g') {
@@ -176,7 +178,7 @@ function useKeys(context) {
 				if (help)
 					setHelp(false);
 				else
-					setParams({ t: null, th: null, m: null, q: null, z: null });
+					setParams({ t: null, th: null, m: null, ph: null, q: null, z: null });
 			} else if ((event.key === 'j' || event.key === 'k') && table && !table.contains(document.activeElement)) {
 				table.focus();
 				table.dispatchEvent(new KeyboardEvent('keydown', { key: event.key, bubbles: false }));
@@ -202,7 +204,7 @@ function stepLoop(d, agg, by) {
 	go('loop', d.loops.id.at(next));
 }
 
-const KEYS = [['?', 'these keys'], ['/', 'search'], ...NAMED.filter((v) => v[2]).map((v) => [`g ${v[2]}`, v[1]]), ['j k', 'next, previous row'], ['h l', 'close, open a row; sideways in the flame graph'], ['Enter', 'open the row'], ['[ ]', 'hotter, cooler loop'], ['Esc', 'remove all filters']];
+const KEYS = [['?', 'these keys'], ['/', 'search'], ...NAMED.filter((v) => v[3]).map((v) => [`g ${v[2]}`, v[1]]), ['j k', 'next, previous row'], ['h l', 'close, open a row; sideways in the flame graph'], ['Enter', 'open the row'], ['[ ]', 'hotter, cooler loop'], ['Esc', 'remove all filters']];
 
 function Help({ onClose }) {
 	const ref = useRef();

@@ -9,6 +9,8 @@ export const CATEGORY_COLOURS = {
 	binary: '--c-binary', openmp: '--c-openmp', mpi: '--c-mpi', memory: '--c-memory', io: '--c-io',
 	maths: '--c-maths', strings: '--c-strings', system: '--c-system', other: '--c-other',
 };
+// Colours of things that have none of their own, in the order of their weight.
+export const PALETTE = ['--c-binary', '--c-openmp', '--c-memory', '--c-io', '--c-mpi', '--c-maths', '--c-strings', '--c-system'];
 export const CATEGORY_TITLES = {
 	binary: 'program', openmp: 'OpenMP', mpi: 'MPI', memory: 'memory', io: 'I/O', maths: 'maths',
 	strings: 'strings', system: 'system', other: 'other',
@@ -41,7 +43,7 @@ export function Quality({ samples, share, all, low, high }) {
 
 export function Share({ part, whole }) {
 	const share = whole > 0 ? part / whole : 0;
-	return <div class="bar"><i style={{ width: `${Math.min(100, share * 100)}%` }} /><span>{percent(share)}</span></div>;
+	return <div class="bar"><i style={{ width: `calc((100% - 4.1rem) * ${Math.min(1, share)})` }} /><span>{percent(share)}</span></div>;
 }
 
 export function Tile({ label, value, note }) {

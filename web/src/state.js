@@ -40,6 +40,7 @@ function parse() {
 		params,
 		time: time && +time[2] > +time[1] ? [+time[1], +time[2]] : null, // seconds
 		threads: params.th ? parseRanges(params.th) : null,
+		phases: params.ph ? parseRanges(params.ph) : null,
 		module: /^\d+$/.test(params.m ?? '') ? +params.m : null,
 		query: params.q ?? '',
 	};
@@ -57,7 +58,7 @@ function hashOf(view, argument, params) {
 	return `#/${view}${argument ? '/' + encodeURIComponent(argument) : ''}${tail ? '?' + tail : ''}`;
 }
 
-const GLOBAL = ['t', 'th', 'm', 'q']; // what goes along from view to view
+const GLOBAL = ['t', 'th', 'm', 'ph', 'q']; // what goes along from view to view
 
 // The address of another view under the same filter.
 export function linkTo(view, argument = '', extra = {}) {

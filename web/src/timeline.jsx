@@ -2,7 +2,7 @@
 import { Fragment, h } from 'preact';
 import { useMemo, useRef, useState } from 'preact/hooks';
 import { NONE, toc } from './chunks.js';
-import { Canvas, CATEGORY_COLOURS, CATEGORY_TITLES, Head, Name, Switch, Tip, colourOf, elapsedS, useSize } from './parts.jsx';
+import { Canvas, CATEGORY_COLOURS, CATEGORY_TITLES, Head, Name, PALETTE, Switch, Tip, colourOf, elapsedS, useSize } from './parts.jsx';
 import { Chart, Chosen, ticksOf, useDrag } from './chart.jsx';
 import { elide, grouped, percent, seconds, visible } from './format.js';
 import { formatRanges, setParams } from './state.js';
@@ -10,7 +10,12 @@ import { Table } from './table.jsx';
 
 // Room for threads' names, left of the picture.
 export const roomFor = (width) => width < 560 ? 92 : 150;
-const PALETTE = ['--c-binary', '--c-openmp', '--c-memory', '--c-io', '--c-mpi', '--c-maths', '--c-strings', '--c-system'];
+
+// A time range in seconds as the address has it.
+export function rangeText(a, b) {
+	const clip = (t) => Math.min(Math.max(t, 0), elapsedS()).toFixed(6).replace(/\.?0+$/, '');
+	return `${clip(Math.min(a, b))}-${clip(Math.max(a, b))}`;
+}
 
 // What records are coloured by: a class for each point, with names and colours.
 function classes(d, agg, by) {
@@ -127,10 +132,7 @@ function Picture({ d, kinds, filter, records, waits, theme, t0, t1, table, by })
 	const rowHeight = rows.length > 128 ? 6 : rows.length > 40 ? 11 : rows.length > 12 ? 17 : rows.length > 6 ? 26 : 36;
 	const height = rows.length * rowHeight;
 	const total = useMemo(() => usage(data, rows.length, columns, kinds.names.length, t0, t1), [data]);
-	const range = (a, b) => {
-		const clip = (t) => Math.min(Math.max(t, 0), elapsedS()).toFixed(6).replace(/\.?0+$/, '');
-		setParams({ t: `${clip(Math.min(a, b))}-${clip(Math.max(a, b))}` });
-	};
+	const range = (a, b) => setParams({ t: rangeText(a, b) });
 	return <>
 		<section class="panel">
 			<h2>CPUs in use <span class="dim">average over each column of the picture below</span></h2>

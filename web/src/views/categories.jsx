@@ -5,7 +5,7 @@ import { toc } from '../chunks.js';
 import { Chart } from '../chart.jsx';
 import { CATEGORY_TITLES, Empty, Head, Name, Share, StackedBar, WAITS, categoryColour } from '../parts.jsx';
 import { grouped, percent, seconds } from '../format.js';
-import { timeTest } from '../aggregate.js';
+import { passes } from '../aggregate.js';
 import { threadName } from '../timeline.jsx';
 import { Table } from '../table.jsx';
 
@@ -17,10 +17,10 @@ const MEANING = {
 
 function byThread(d, filter, records) {
 	const count = toc.categories.length, sums = new Float64Array(d.threads.rows * count);
-	const [t0, t1] = timeTest(toc, filter.time);
+	const isIn = passes(d, filter);
 	for (let i = 0; i < records.rows; i++) {
-		const t = records.time[i], point = records.point[i];
-		if (t >= t0 && t < t1 && (filter.module === null || d.places.module[d.points.place[point]] === filter.module))
+		const point = records.point[i];
+		if (isIn(records.thread[i], records.time[i]) && (filter.module === null || d.places.module[d.points.place[point]] === filter.module))
 			sums[records.thread[i] * count + d.points.category[point]] += records.cpu_us[i] * 1000;
 	}
 	return sums;
@@ -45,7 +45,7 @@ function Concentration({ title, one, values, total, theme }) {
 	const { data, n80, covered, count } = useMemo(() => concentration(values, total), [values, total]);
 	return <section class="panel"><h2>{title} <span class="dim">{count === 0 ? 'none' : n80 ? `${grouped(n80)} ${one}${n80 === 1 ? '' : 's'} = 80 % of CPU time` : `all ${grouped(count)} together: ${percent(covered)}`}</span></h2>
 		{count === 0 ? <Empty>Nothing sampled.</Empty> : <>
-			<Chart data={data} series={[{ label: 'together', colour: '--accent', fill: true }]} yRange={[0, 100]} yUnit=" %" xLabel={`${one}s, hottest first`} yLabel="of CPU time" height={190} theme={theme} label={`${title}: cumulative share`} />
+			<Chart data={data} series={[{ label: 'together', colour: '--accent', fill: true }]} yRange={[0, 100]} yUnit=" %" xLeast={1} xLabel={`${one}s, hottest first`} yLabel="of CPU time" height={190} theme={theme} label={`${title}: cumulative share`} />
 			<details><summary class="dim">as a table</summary><table class="small"><tbody>{[1, 2, 5, 10, 20, 50, 100, 200].filter((n) => n < data[1].length).map((n) => <tr key={n}><td>{n} {one}{n === 1 ? '' : 's'}</td><td class="num">{percent(data[1][n] / 100)}</td></tr>)}</tbody></table></details></>}
 	</section>;
 }

@@ -11,7 +11,7 @@ import { Table } from '../table.jsx';
 export function Threads({ d, agg, filter }) {
 	const { threads } = d;
 	const [sort, setSort] = useState({ key: 'order', ascending: true });
-	const exact = !filter.time && filter.module === null;
+	const exact = !filter.time && !filter.phases && filter.module === null;
 	const values = { cpu: agg.threadNs, samples: agg.threadSamples, user: threads.user_ns, system: threads.system_ns, wait: threads.wait_cpu_ns, blocked: threads.blocked_ns, elapsed: threads.elapsed_ns };
 	const rows = useMemo(() => {
 		const order = [...Array(threads.rows).keys()], by = values[sort.key];
@@ -23,7 +23,7 @@ export function Threads({ d, agg, filter }) {
 	const known = (column) => (i) => column[i] < 0 ? '–' : seconds(column[i]);
 	const columns = [
 		{ key: 'order', title: 'Thread', width: 'minmax(11rem, 1fr)', least: 170, render: (i) => <Name text={threadName(d, i)} /> },
-		{ key: 'cpu', title: 'CPU sampled', num: true, width: '9rem', render: (i) => <div class="bar"><i style={{ width: `${largest ? 100 * agg.threadNs[i] / largest : 0}%` }} /><span>{seconds(agg.threadNs[i])}</span></div> },
+		{ key: 'cpu', title: 'CPU sampled', num: true, width: '9rem', render: (i) => <div class="bar"><i style={{ width: `calc((100% - 4.6rem) * ${largest ? agg.threadNs[i] / largest : 0})` }} /><span>{seconds(agg.threadNs[i])}</span></div> },
 		{ key: 'samples', title: 'Samples', num: true, width: '6rem', render: (i) => grouped(agg.threadSamples[i]) },
 		{ key: 'elapsed', title: 'Elapsed', num: true, width: '6.5rem', render: known(threads.elapsed_ns) },
 		{ key: 'user', title: 'User', num: true, width: '6.5rem', render: known(threads.user_ns) },

@@ -7,7 +7,7 @@ import { Empty, FunctionLink, Head, Name, Quality, Share, Tile, elapsedS, place 
 import { grouped, hex, percent, seconds, visible } from '../format.js';
 import { go, linkTo } from '../state.js';
 import { threadName } from '../timeline.jsx';
-import { timeTest } from '../aggregate.js';
+import { passes } from '../aggregate.js';
 import { Table } from '../table.jsx';
 import { LoopQuality } from './experts.jsx';
 
@@ -225,11 +225,11 @@ function loopDetails(d, agg, loop, filter, records) {
 	const inside = new Uint8Array(d.points.rows);
 	for (let p = 0; p < d.points.rows; p++)
 		inside[p] = d.places.loop[d.points.place[p]] === loop ? 1 : 0;
-	const [t0, t1] = timeTest(toc, filter.time);
+	const isIn = passes(d, filter);
 	const span = Math.max(1, toc.elapsed_ns / toc.time_unit_ns);
 	for (let i = 0; i < records.rows; i++) {
 		const t = records.time[i];
-		if (!inside[records.point[i]] || t < t0 || t >= t1 || filter.threads && !filter.threads.has(records.thread[i]))
+		if (!inside[records.point[i]] || !isIn(records.thread[i], t))
 			continue;
 		byThread[records.thread[i]] += records.cpu_us[i] * 1000;
 		over[Math.min(slices - 1, Math.floor(t / span * slices))] += records.cpu_us[i] / 1e6;

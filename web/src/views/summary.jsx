@@ -64,10 +64,13 @@ export function Summary({ d, agg, filter }) {
 
 function Elapsed({ d, agg, filter }) {
 	const { threads } = d, sum = { user: 0, system: 0, wait: 0, blocked: 0, unknown: 0 };
-	const exact = !filter.time && filter.module === null;
+	const exact = !filter.time && !filter.phases && filter.module === null;
+	let helpers = 0;
 	for (let i = 0; i < threads.rows; i++) {
-		if (filter.threads && !filter.threads.has(i))
+		if (filter.threads ? !filter.threads.has(i) : threads.helper[i]) {
+			helpers += !filter.threads;
 			continue;
+		}
 		const add = (key, ns) => { if (ns >= 0) sum[key] += ns; };
 		add('user', threads.user_ns[i]);
 		add('system', threads.system_ns[i]);
@@ -88,7 +91,7 @@ function Elapsed({ d, agg, filter }) {
 		{ name: 'blocked in traced calls', value: agg.waits?.total ?? 0, colour: 'var(--c-blocked)', dark: true },
 	];
 	const whole = items.reduce((s, i) => s + i.value, 0);
-	return <section class="panel"><h2>Elapsed time explained <span class="dim">{exact ? 'summed over threads, by the kernel\'s account' : 'in this range, by samples and traced calls'}</span></h2>
+	return <section class="panel"><h2>Elapsed time explained <span class="dim">{exact ? `summed over threads, by the kernel's account${helpers ? `; ${grouped(helpers)} that only slept left out` : ''}` : 'in this range, by samples and traced calls'}</span></h2>
 		{whole > 0 ? <StackedBar label="Elapsed time" items={items} /> : <Empty>The kernel gave no account.</Empty>}</section>;
 }
 
