@@ -4,8 +4,10 @@
 
 #include "base/file.h"
 #include "base/progress.h"
+#include "base/text.h"
 #include "cli/command.h"
 #include "cqa/module.h"
+#include "cqa/table.h"
 #include "cqa/view.h"
 
 static int run_blocks(const struct sn_args *args, const struct sn_machine *machine)
@@ -95,6 +97,7 @@ struct visit {
 	void (*each)(struct visit *visit, const struct sn_cqa_unit *unit,
 		     struct sn_cqa_loop *result);
 	struct sn_table *table;
+	const char *columns; /* that will be shown */
 	struct sn_cqa_summary summary;
 	size_t shown;
 	struct sn_json *json;
@@ -143,7 +146,7 @@ static void visit_module(struct visit *visit, struct sn_cqa_module *module)
 
 static void add_row(struct visit *visit, const struct sn_cqa_unit *unit, struct sn_cqa_loop *result)
 {
-	sn_cqa_table_add(visit->table, result, unit->member);
+	sn_cqa_table_add(visit->table, visit->machine, result, unit->member, visit->columns);
 }
 
 static void print_page(struct visit *visit, const struct sn_cqa_unit *unit,
@@ -211,6 +214,20 @@ static int nothing_found(const struct choice *choice, const char *path)
 	return sn_error_print(&err);
 }
 
+/* The columns shown, and with those that rows are chosen and ordered by. */
+static void take_columns(struct sn_table_view *view, struct sn_text *columns,
+			 struct sn_text *looked_at)
+{
+	if (view->columns)
+		sn_cqa_columns_expand(view->columns, columns);
+	else if (view->format != SN_FORMAT_TEXT)
+		sn_text_add(columns, sn_cqa_default_columns);
+	if (columns->length)
+		view->columns = columns->chars;
+	sn_text_addf(looked_at, "%s %s %s", columns->chars ? columns->chars : "",
+		     view->filter ? view->filter : "", view->sort ? view->sort : "");
+}
+
 static int run_binary(const struct sn_args *args, const struct sn_machine *machine)
 {
 	struct sn_table_view view = { .schema = "sonde.cqa/1" };
@@ -227,12 +244,15 @@ static int run_binary(const struct sn_args *args, const struct sn_machine *machi
 		struct visit *visit;
 		struct sn_cqa_module *module;
 	} both = { &visit, &module };
+	struct sn_text columns = { 0 }, looked_at = { 0 };
 	int code = SN_EXIT_OK;
 
 	choice_read(args, &choice);
 	if (sn_args_table_view(args, &view, &err) ||
 	    sn_cqa_module_open(args->operands[0], &module, &err))
 		return sn_error_print(&err);
+	take_columns(&view, &columns, &looked_at);
+	visit.columns = looked_at.chars;
 	sn_cqa_table_init(&table);
 	if (choice.loop && view.format == SN_FORMAT_TEXT)
 		visit.each = print_page;
@@ -253,6 +273,8 @@ static int run_binary(const struct sn_args *args, const struct sn_machine *machi
 			module.skipped_members);
 	sn_table_free(&table);
 	sn_cqa_module_close(&module);
+	sn_text_free(&columns);
+	sn_text_free(&looked_at);
 	return code;
 }
 

@@ -88,7 +88,8 @@ static void advise_vectorize(struct adviser *a)
 			    "-mprefer-vector-width=%u).",
 			    m->width_bytes, a->machine->rules.vector_bytes,
 			    a->machine->rules.vector_bytes * 8),
-		       TEXT("vector efficiency %.0f %%", 100 * m->vector_efficiency[SN_CLASS_ALL]));
+		       TEXT("vector efficiency %.0f %%",
+			    100 * m->vectorization[SN_DATA_BOTH][SN_CLASS_ALL].efficiency));
 }
 
 static void advise_clean(struct adviser *a)

@@ -237,6 +237,12 @@ static void sum_variant(struct sn_cqa_loop *out, const struct sn_cqa_path *path,
 	ram_cycles[k] += fmax(cycles, path->moved_cycles[SN_LEVEL_RAM]) * path->weight;
 }
 
+static void widen_range(double *least, double *most, double value, bool is_first)
+{
+	*least = is_first || value < *least ? value : *least;
+	*most = is_first || value > *most ? value : *most;
+}
+
 static void find_main_path(struct sn_cqa_loop *out)
 {
 	double most = -1;
@@ -254,6 +260,12 @@ static void find_main_path(struct sn_cqa_loop *out)
 			out->cycles_min = cycles;
 		if (!i || cycles > out->cycles_max)
 			out->cycles_max = cycles;
+		for (unsigned k = 0; k < SN_LEVEL_COUNT; k++)
+			widen_range(&out->level_least[k], &out->level_most[k],
+				    path->level_cycles[k], !i);
+		for (unsigned k = 0; k < SN_BOUND_COUNT; k++)
+			widen_range(&out->bound_least[k], &out->bound_most[k],
+				    path->estimate.bounds[k], !i);
 	}
 	out->bottleneck = out->paths[out->main_path].estimate.bottleneck;
 }

@@ -42,6 +42,7 @@ struct sn_cqa_path {
 	struct sn_cqa_variant variants[SN_VARIANT_COUNT];
 	double level_cycles[SN_LEVEL_COUNT];
 	double moved_cycles[SN_LEVEL_COUNT]; /* that the level's bandwidth alone asks for */
+	unsigned widening;	      /* passes that one of the vector variants covers; 0: none */
 	double weight;		      /* passes that take it, of all passes; equal until weighed */
 	bool chain_is_reduction;      /* the dependence is an FP accumulation in a register */
 	bool chain_is_through_memory; /* a recurrence: its values are stored or go through memory */
@@ -60,6 +61,9 @@ struct sn_cqa_loop {
 	/* over the paths, by their weights */
 	double cycles, cycles_min, cycles_max;
 	double level_cycles[SN_LEVEL_COUNT];
+	/* range over the paths */
+	double level_least[SN_LEVEL_COUNT], level_most[SN_LEVEL_COUNT];
+	double bound_least[SN_BOUND_COUNT], bound_most[SN_BOUND_COUNT];
 	struct sn_cqa_variant variants[SN_VARIANT_COUNT];
 	enum sn_bound bottleneck; /* of the main path */
 	size_t estimated_instructions, undecoded_bytes;

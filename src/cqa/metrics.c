@@ -34,6 +34,14 @@ static bool suffix_of(const char *name, bool *is_packed, unsigned *element_bytes
 	return false;
 }
 
+bool sn_name_is_packed(const char *name)
+{
+	bool is_packed = false;
+	unsigned bytes;
+
+	return suffix_of(name, &is_packed, &bytes) && is_packed;
+}
+
 static bool is_x87_arithmetic(const char *name, int *kind)
 {
 	static const struct {
@@ -61,7 +69,7 @@ static bool kind_of_name(const char *name, int *kind)
 		{ "hsub", SN_FP_ADD },	  { "mul", SN_FP_MUL },	   { "fmadd", SN_FP_FMA },
 		{ "fmsub", SN_FP_FMA },	  { "fnmadd", SN_FP_FMA }, { "fnmsub", SN_FP_FMA },
 		{ "div", SN_FP_DIV },	  { "sqrt", SN_FP_SQRT },  { "max", SN_FP_OTHER },
-		{ "min", SN_FP_OTHER },	  { "rcp", SN_FP_OTHER },  { "rsqrt", SN_FP_OTHER },
+		{ "min", SN_FP_OTHER },	  { "rcp", SN_FP_RCP },	   { "rsqrt", SN_FP_RSQRT },
 		{ "round", SN_FP_OTHER }, { "dpp", SN_FP_OTHER },  { "rndscale", SN_FP_OTHER },
 	};
 
@@ -94,7 +102,7 @@ bool sn_fp_operation_of(const struct sn_insn *insn, struct sn_fp_operation *out)
 	out->lanes = is_packed ? insn->operand_bytes / bytes : 1;
 	if (out->lanes == 0)
 		out->lanes = 1;
-	out->flops = kind == SN_FP_OTHER ? 0 : out->lanes * (kind == SN_FP_FMA ? 2.0 : 1.0);
+	out->flops = kind >= SN_FP_RCP ? 0 : out->lanes * (kind == SN_FP_FMA ? 2.0 : 1.0);
 	return true;
 }
 
@@ -123,66 +131,97 @@ enum sn_stride_kind sn_stride_kind_of(const struct sn_access *access)
 	return stride == access->address.bytes ? SN_STRIDE_UNIT : SN_STRIDE_N;
 }
 
-struct tally {
-	unsigned vectorizable, packed;
-	double used;
-};
+const char *const sn_isa_names[SN_ISA_BITS] = { "x87", "MMX",  "SSE", "AVX",	"AVX2",
+						"FMA", "F16C", "BMI", "crypto", "AVX512" };
+const char *const sn_element_names[SN_ELEMENT_BITS] = { "f16", "f32", "f64", "f80",
+							"i8",  "i16", "i32", "i64" };
 
-static void tally_add(struct tally *tally, bool is_packed, double used)
+static unsigned isa_of(const struct sn_insn *insn)
 {
-	tally->vectorizable++;
-	tally->packed += is_packed;
-	tally->used += used;
+	switch (insn->isa) {
+	case ZYDIS_ISA_EXT_X87:
+		return SN_ISA_X87;
+	case ZYDIS_ISA_EXT_MMX:
+	case ZYDIS_ISA_EXT_AMD3DNOW:
+		return SN_ISA_MMX;
+	case ZYDIS_ISA_EXT_SSE:
+	case ZYDIS_ISA_EXT_SSE2:
+	case ZYDIS_ISA_EXT_SSE3:
+	case ZYDIS_ISA_EXT_SSSE3:
+	case ZYDIS_ISA_EXT_SSE4:
+	case ZYDIS_ISA_EXT_SSE4A:
+		return SN_ISA_SSE;
+	case ZYDIS_ISA_EXT_AVX:
+		return SN_ISA_AVX;
+	case ZYDIS_ISA_EXT_AVX2:
+	case ZYDIS_ISA_EXT_AVX2GATHER:
+		return SN_ISA_AVX2;
+	case ZYDIS_ISA_EXT_FMA:
+	case ZYDIS_ISA_EXT_FMA4:
+		return SN_ISA_FMA;
+	case ZYDIS_ISA_EXT_F16C:
+		return SN_ISA_F16C;
+	case ZYDIS_ISA_EXT_BMI1:
+	case ZYDIS_ISA_EXT_BMI2:
+	case ZYDIS_ISA_EXT_LZCNT:
+		return SN_ISA_BMI;
+	case ZYDIS_ISA_EXT_AES:
+	case ZYDIS_ISA_EXT_AVXAES:
+	case ZYDIS_ISA_EXT_VAES:
+	case ZYDIS_ISA_EXT_SHA:
+	case ZYDIS_ISA_EXT_PCLMULQDQ:
+	case ZYDIS_ISA_EXT_VPCLMULQDQ:
+		return SN_ISA_CRYPTO;
+	case ZYDIS_ISA_EXT_AVX512EVEX:
+	case ZYDIS_ISA_EXT_AVX512VEX:
+		return SN_ISA_AVX512;
+	default:
+		return 0;
+	}
 }
 
-/* Integer SIMD arithmetic and packed logic count as packed; scalar integer code is no candidate
- * here, as what it does (addresses, counters) is not what a vector would hold. */
-static bool is_integer_simd(const struct sn_insn *insn)
-{
-	const char *name = ZydisMnemonicGetString(sn_form_mnemonic(insn->form));
-
-	return insn->is_vector && insn->isa != ZYDIS_ISA_EXT_X87 &&
-	       (name[0] == 'p' || (name[0] == 'v' && name[1] == 'p'));
-}
-
-static void count_vectorization(const struct sn_machine *machine, const struct sn_insn *insn,
-				struct tally tallies[SN_CLASS_COUNT])
+/* FP arithmetic says its type; integer vectors by their elements. */
+static unsigned element_of(const struct sn_insn *insn)
 {
 	const char *name = ZydisMnemonicGetString(sn_form_mnemonic(insn->form));
 	struct sn_fp_operation operation;
-	double widest = machine->rules.vector_bytes, used = insn->operand_bytes;
-	bool is_packed, loads = false, stores = false;
-	unsigned bytes = 0;
-	enum sn_insn_class class = SN_CLASS_OTHER;
+	unsigned bytes = insn->element_bytes;
 
-	if (sn_fp_operation_of(insn, &operation)) {
-		is_packed = operation.lanes > 1;
-		used = operation.lanes * operation.element_bytes;
-		class = operation.kind == SN_FP_ADD ? SN_CLASS_ADD_SUB
-			: operation.kind == SN_FP_MUL || operation.kind == SN_FP_FMA
-				? SN_CLASS_MUL
-				: SN_CLASS_OTHER;
-	} else if (sn_is_vector_move(insn) && insn->memory_count) {
-		is_packed = insn->memory[0].bytes > 8 ||
-			    (suffix_of(name, &is_packed, &bytes) && is_packed);
-		used = insn->memory[0].bytes;
-	} else if (is_integer_simd(insn)) {
-		is_packed = true;
-	} else {
-		return;
+	if (sn_fp_operation_of(insn, &operation))
+		return operation.element_bytes == 2   ? SN_ELEMENT_F16
+		       : operation.element_bytes == 4 ? SN_ELEMENT_F32
+		       : operation.element_bytes == 8 ? SN_ELEMENT_F64
+						      : SN_ELEMENT_F80;
+	name += name[0] == 'v';
+	if (!insn->is_vector || name[0] != 'p' || insn->isa == ZYDIS_ISA_EXT_X87)
+		return 0;
+	return bytes == 1   ? SN_ELEMENT_I8
+	       : bytes == 2 ? SN_ELEMENT_I16
+	       : bytes == 4 ? SN_ELEMENT_I32
+	       : bytes == 8 ? SN_ELEMENT_I64
+			    : 0;
+}
+
+/* What no loop that should be fast has: string operations, atomics, system instructions. */
+static bool is_special(const struct sn_insn *insn)
+{
+	switch (insn->category) {
+	case ZYDIS_CATEGORY_STRINGOP:
+	case ZYDIS_CATEGORY_IOSTRINGOP:
+	case ZYDIS_CATEGORY_SEMAPHORE:
+	case ZYDIS_CATEGORY_SERIALIZE:
+	case ZYDIS_CATEGORY_SYSCALL:
+	case ZYDIS_CATEGORY_SYSTEM:
+	case ZYDIS_CATEGORY_INTERRUPT:
+	case ZYDIS_CATEGORY_IO:
+	case ZYDIS_CATEGORY_RDRAND:
+	case ZYDIS_CATEGORY_RDSEED:
+	case ZYDIS_CATEGORY_XSAVE:
+	case ZYDIS_CATEGORY_MISC:
+		return sn_form_mnemonic(insn->form) != ZYDIS_MNEMONIC_LEA;
+	default:
+		return (insn->form >> 44 & 1) != 0;
 	}
-	for (unsigned i = 0; i < insn->memory_count; i++) {
-		loads |= insn->memory[i].is_load;
-		stores |= insn->memory[i].is_store;
-	}
-	used = used < widest ? used / widest : 1;
-	tally_add(&tallies[SN_CLASS_ALL], is_packed, used);
-	if (loads)
-		tally_add(&tallies[SN_CLASS_LOAD], is_packed, used);
-	if (stores)
-		tally_add(&tallies[SN_CLASS_STORE], is_packed, used);
-	if (!sn_is_vector_move(insn))
-		tally_add(&tallies[class], is_packed, used);
 }
 
 static void count_operation(const struct sn_insn *insn, struct sn_cqa_metrics *out)
@@ -191,6 +230,10 @@ static void count_operation(const struct sn_insn *insn, struct sn_cqa_metrics *o
 	struct sn_fp_operation operation;
 
 	out->instructions++;
+	out->isas |= isa_of(insn);
+	out->elements |= element_of(insn);
+	out->specials += is_special(insn);
+	out->prefetches += insn->category == ZYDIS_CATEGORY_PREFETCH;
 	out->uops += (unsigned)(insn->issued_uops + 0.5F);
 	out->code_bytes += insn->length;
 	out->masked += sn_form_mask_mode(insn->form) != SN_MASK_NONE;
@@ -208,6 +251,8 @@ static void count_operation(const struct sn_insn *insn, struct sn_cqa_metrics *o
 	out->flops_fma += operation.kind == SN_FP_FMA ? operation.flops : 0;
 	out->flops_div += operation.kind == SN_FP_DIV ? operation.flops : 0;
 	out->flops_sqrt += operation.kind == SN_FP_SQRT ? operation.flops : 0;
+	out->rcps += operation.kind == SN_FP_RCP ? operation.lanes : 0;
+	out->rsqrts += operation.kind == SN_FP_RSQRT ? operation.lanes : 0;
 	out->divisions += operation.kind == SN_FP_DIV || operation.kind == SN_FP_SQRT;
 	if (operation.lanes > 1)
 		out->fp_packed++;
@@ -308,19 +353,11 @@ static unsigned count_add_then_mul(const struct sn_cqa_block *block)
 void sn_cqa_metrics_of(const struct sn_machine *machine, const struct sn_cqa_block *block,
 		       struct sn_arena *arena, struct sn_cqa_metrics *out)
 {
-	struct tally tallies[SN_CLASS_COUNT] = { 0 };
-
 	memset(out, 0, sizeof(*out));
-	for (size_t i = 0; i < block->count; i++) {
+	for (size_t i = 0; i < block->count; i++)
 		count_operation(&block->insns[i], out);
-		count_vectorization(machine, &block->insns[i], tallies);
-	}
-	for (unsigned i = 0; i < SN_CLASS_COUNT; i++) {
-		double n = tallies[i].vectorizable;
-
-		out->vector_ratio[i] = n > 0 ? tallies[i].packed / n : NAN;
-		out->vector_efficiency[i] = n > 0 ? tallies[i].used / n : NAN;
-	}
+	out->bytes_prefetched = 64.0 * out->prefetches;
+	sn_vectorization_of(machine, block, arena, out);
 	count_memory(block, arena, out);
 	out->add_then_mul = count_add_then_mul(block);
 	out->arithmetic_intensity = out->bytes_loaded + out->bytes_stored > 0

@@ -16,6 +16,42 @@ enum sn_insn_class {
 	SN_CLASS_COUNT
 };
 
+enum sn_data_kind { SN_DATA_BOTH, SN_DATA_INTEGER, SN_DATA_FP, SN_DATA_COUNT };
+
+/** Of the vectorizable instructions of a class; NaN: there are none. */
+struct sn_vectorization {
+	double ratio;	   /* packed, of all */
+	double efficiency; /* mean used part of the widest register */
+};
+
+/** Instruction sets and types of elements that a block uses, as bits. */
+enum sn_isa_bit {
+	SN_ISA_X87 = 1,
+	SN_ISA_MMX = 2,
+	SN_ISA_SSE = 4,
+	SN_ISA_AVX = 8,
+	SN_ISA_AVX2 = 16,
+	SN_ISA_FMA = 32,
+	SN_ISA_F16C = 64,
+	SN_ISA_BMI = 128,
+	SN_ISA_CRYPTO = 256,
+	SN_ISA_AVX512 = 512,
+	SN_ISA_BITS = 10
+};
+enum sn_element_bit {
+	SN_ELEMENT_F16 = 1,
+	SN_ELEMENT_F32 = 2,
+	SN_ELEMENT_F64 = 4,
+	SN_ELEMENT_F80 = 8,
+	SN_ELEMENT_I8 = 16,
+	SN_ELEMENT_I16 = 32,
+	SN_ELEMENT_I32 = 64,
+	SN_ELEMENT_I64 = 128,
+	SN_ELEMENT_BITS = 8
+};
+/** "x87", "SSE", ...; "f32", "i64", ...; by number of the bit. */
+extern const char *const sn_isa_names[SN_ISA_BITS], *const sn_element_names[SN_ELEMENT_BITS];
+
 enum sn_stride_kind {
 	SN_STRIDE_ZERO,	    /* the same address in every pass */
 	SN_STRIDE_UNIT,	    /* as many bytes as the access */
@@ -30,14 +66,16 @@ struct sn_cqa_metrics {
 	double code_bytes;
 	/* floating-point operations of one pass; FMA counts two */
 	double flops, flops_add_sub, flops_mul, flops_fma, flops_div, flops_sqrt;
+	double rcps, rsqrts;	       /* elements of approximate reciprocals; no FLOP */
+	unsigned isas, elements;       /* bits */
+	unsigned prefetches, specials; /* specials: string, atomic, system and the like */
 	unsigned fp_scalar, fp_packed; /* FP arithmetic instructions */
 	unsigned conversions, masked, gathers, scatters, x87;
 	unsigned divisions;    /* integer and FP, square roots */
 	unsigned add_then_mul; /* pairs that one FMA could do */
 	uint8_t element_bytes; /* of the widest use; 0: no vector operation */
 	uint8_t width_bytes;   /* widest register of FP arithmetic */
-	/* per class: packed / vectorizable, and used bytes / widest register; NaN: empty */
-	double vector_ratio[SN_CLASS_COUNT], vector_efficiency[SN_CLASS_COUNT];
+	struct sn_vectorization vectorization[SN_DATA_COUNT][SN_CLASS_COUNT];
 	unsigned loads, stores, stack_references;
 	double bytes_loaded, bytes_stored, bytes_prefetched, stack_bytes;
 	unsigned strides[SN_STRIDE_COUNT];
@@ -55,12 +93,28 @@ void sn_cqa_metrics_of(const struct sn_machine *machine, const struct sn_cqa_blo
 struct sn_fp_operation {
 	unsigned lanes, element_bytes;
 	double flops;
-	enum { SN_FP_ADD, SN_FP_MUL, SN_FP_FMA, SN_FP_DIV, SN_FP_SQRT, SN_FP_OTHER } kind;
+	enum {
+		SN_FP_ADD,
+		SN_FP_MUL,
+		SN_FP_FMA,
+		SN_FP_DIV,
+		SN_FP_SQRT,
+		SN_FP_RCP,
+		SN_FP_RSQRT,
+		SN_FP_OTHER
+	} kind;
 };
 bool sn_fp_operation_of(const struct sn_insn *insn, struct sn_fp_operation *out);
 
 /** A move of FP or vector data between registers and memory, or between registers. */
 bool sn_is_vector_move(const struct sn_insn *insn);
+
+/** Whether the last letters of a mnemonic say packed ("movaps"). */
+bool sn_name_is_packed(const char *name);
+
+/** Fills `vectorization`; a part of sn_cqa_metrics_of. */
+void sn_vectorization_of(const struct sn_machine *machine, const struct sn_cqa_block *block,
+			 struct sn_arena *arena, struct sn_cqa_metrics *out);
 
 enum sn_stride_kind sn_stride_kind_of(const struct sn_access *access);
 

@@ -288,6 +288,7 @@ static void variants_vector(const struct sn_machine *machine, struct sn_cqa_path
 	unsigned factor = widening_factor(machine, &path->block);
 	double original = path->estimate.cycles, cycles;
 
+	path->widening = factor;
 	if (!factor)
 		return;
 	if (factor == 1) {

@@ -1,15 +1,11 @@
 /**
- * Loops' static quality as the shared table, and one loop as a page of text or JSON.
+ * One loop's static quality as a page of text or JSON, and sums over a binary's loops.
  */
 #ifndef SN_CQA_VIEW_H
 #define SN_CQA_VIEW_H
 
-#include "base/table.h"
+#include "base/json.h"
 #include "cqa/advice.h"
-
-/** The table of `sonde cqa BINARY` (schema sonde.cqa/1); keys in docs/manual/cqa.md. */
-void sn_cqa_table_init(struct sn_table *table);
-void sn_cqa_table_add(struct sn_table *table, const struct sn_cqa_loop *result, const char *member);
 
 /** Sums over loops, every loop weighing the same (a profile weighs them in the report). */
 struct sn_cqa_summary {
