@@ -45,7 +45,8 @@ static void take_result(struct sn_report *report, const struct sn_machine *machi
 	quality.path_count = result->path_count;
 	quality.bottleneck = sn_bound_names[result->bottleneck];
 	if (result->path_count)
-		quality.vector_ratio = result->paths[0].metrics.vectorization[SN_DATA_BOTH][SN_CLASS_ALL].ratio;
+		quality.vector_ratio =
+			result->paths[0].metrics.vectorization[SN_DATA_BOTH][SN_CLASS_ALL].ratio;
 	sn_cqa_advise(machine, result, &list);
 	for (size_t i = 0; i < list.count; i++)
 		add_advice(&advice, &list.items[i]);
