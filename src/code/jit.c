@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/alloc.h"
 #include "base/arena.h"
@@ -318,4 +319,13 @@ const struct sn_jit_symbol *sn_jit_symbol_at(const struct sn_jit *jit, uint64_t 
 			found = entry;
 	}
 	return found ? &jit->symbols[found - jit->entries.items] : NULL;
+}
+
+bool sn_jit_list_is_since(const char *path, int64_t realtime_ns)
+{
+	struct stat info;
+
+	/* whole seconds, and one more: some filesystems cut the time off */
+	return !stat(path, &info) && S_ISREG(info.st_mode) &&
+	       (int64_t)info.st_mtime + 1 >= realtime_ns / 1000000000;
 }

@@ -4,6 +4,7 @@
 #ifndef SN_CODE_JIT_H
 #define SN_CODE_JIT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -26,6 +27,9 @@ struct sn_jit_symbol {
 sn_status sn_jit_read(const char *path, struct sn_jit **out, struct sn_error *err);
 sn_status sn_jit_read_memory(const void *bytes, size_t length, const char *name,
 			     struct sn_jit **out, struct sn_error *err);
+/** A list in /tmp may be left by an earlier process of the same number: false for what was last
+ * written before that time (CLOCK_REALTIME), and for what is no regular file. */
+bool sn_jit_list_is_since(const char *path, int64_t realtime_ns);
 void sn_jit_free(struct sn_jit *jit);
 
 /** Lines or records that were left out because they do not parse. */

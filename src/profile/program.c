@@ -217,7 +217,19 @@ static void place_fill_unknown(struct builder *b, struct sn_program_place *place
 	place_fill(b, place, &resolved);
 }
 
-static uint32_t place_of(struct builder *b, uint32_t module, uint64_t link_addr)
+/* Code made at run time has no address but that in its process. */
+static uint64_t place_key(const struct sn_experiment *e, uint32_t process, uint32_t module,
+			  uint64_t link_addr)
+{
+	enum sn_module_kind kind = module == SN_NONE ? SN_MODULE_FILE : e->modules.items[module].kind;
+
+	/* user addresses have 47 bits */
+	return kind == SN_MODULE_JIT || kind == SN_MODULE_UNKNOWN
+		       ? link_addr ^ (uint64_t)process << 48
+		       : link_addr;
+}
+
+static uint32_t place_of(struct builder *b, uint32_t process, uint32_t module, uint64_t link_addr)
 {
 	struct sn_program *program = b->program;
 	bool is_new;
@@ -230,9 +242,10 @@ static uint32_t place_of(struct builder *b, uint32_t module, uint64_t link_addr)
 	slot = sn_map_put(
 		&b->places_of_module[module == SN_NONE ? program->experiment->modules.count
 						       : module],
-		link_addr, &is_new);
+		place_key(program->experiment, process, module, link_addr), &is_new);
 	if (is_new) {
 		struct sn_program_place place = { .module = module,
+						  .process = process,
 						  .link_addr = link_addr,
 						  .loop = SN_NONE };
 
@@ -264,11 +277,11 @@ static void stacks_find_places(struct builder *b)
 		uint32_t *places = program->frame_places + program->first_frame[s];
 
 		if (!stack || !stack->depth) {
-			places[0] = place_of(b, SN_NONE, 0);
+			places[0] = place_of(b, 0, SN_NONE, 0);
 			continue;
 		}
 		for (uint32_t i = 0; i < stack->depth; i++)
-			places[i] = place_of(b, stack->frames[i].module,
+			places[i] = place_of(b, stack->process, stack->frames[i].module,
 					     stack->frames[i].link_addr - (i > 0));
 	}
 }
@@ -303,8 +316,8 @@ static void places_resolve(struct builder *b, const struct sn_resolver *resolver
 		struct sn_program_place *place = &program->places.items[i];
 
 		if (resolver && place->module != SN_NONE &&
-		    resolver->resolve(resolver->context, place->module, place->link_addr,
-				      resolved) &&
+		    resolver->resolve(resolver->context, place->process, place->module,
+				      place->link_addr, resolved) &&
 		    resolved->scope_count)
 			place_fill(b, place, resolved);
 		else

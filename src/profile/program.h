@@ -57,8 +57,9 @@ struct sn_resolver {
 	/** Told once of all addresses of a module, so that it reads each unit's debug information
 	 *  once. May be NULL. */
 	void (*prepare)(void *context, uint32_t module, const uint64_t *link_addrs, size_t count);
-	/** False, with nothing written, where nothing is known. */
-	bool (*resolve)(void *context, uint32_t module, uint64_t link_addr,
+	/** False, with nothing written, where nothing is known. `process` (an index) tells generated
+	 *  code of several processes at one address apart; of files any of its users is named. */
+	bool (*resolve)(void *context, uint32_t process, uint32_t module, uint64_t link_addr,
 			struct sn_resolved *out);
 };
 
@@ -101,6 +102,7 @@ struct sn_step {
 
 struct sn_program_place {
 	uint32_t module;
+	uint32_t process;   /* the first that was seen there; of generated code the only one */
 	uint64_t link_addr; /* as looked up: for return addresses one byte before */
 	uint32_t first_step, step_count;
 	uint32_t function; /* innermost, inlined ones included */

@@ -14,6 +14,12 @@ struct source_map {
 	const char *from, *to;
 };
 
+/* The names that one process wrote for the code it made. */
+struct jit_list {
+	int32_t pid;
+	struct sn_jit *jit;
+};
+
 struct sn_structures {
 	struct sn_arena arena;
 	const struct sn_experiment *experiment;
@@ -21,8 +27,7 @@ struct sn_structures {
 	const char **warnings;
 	struct sn_location location; /* large: one for all look-ups */
 	SN_VEC(struct source_map) source_maps;
-	SN_VEC(struct sn_jit *)
-	jits; /* names of generated code, one list a process that wrote one */
+	SN_VEC(struct jit_list) jits; /* names of generated code */
 	bool has_looked_for_jits;
 };
 
@@ -45,7 +50,7 @@ void sn_structures_free(struct sn_structures *s)
 	free(s->of_module);
 	free(s->warnings);
 	for (size_t i = 0; i < s->jits.count; i++)
-		sn_jit_free(s->jits.items[i]);
+		sn_jit_free(s->jits.items[i].jit);
 	sn_vec_free(&s->jits);
 	sn_vec_free(&s->source_maps);
 	sn_arena_free(&s->arena);
@@ -137,23 +142,14 @@ static struct sn_structure *structure_open(struct sn_structures *s, uint32_t m,
 
 /* ---- generated code ---- */
 
-/* A list in /tmp may be of another process that had this number: it must be younger than the run.
- */
-static bool jit_list_is_of_run(const struct sn_structures *s, const char *path)
-{
-	struct stat info;
-
-	return !stat(path, &info) &&
-	       (int64_t)info.st_mtime + 1 >= s->experiment->started_realtime_ns / 1000000000;
-}
-
-static void jit_list_read(struct sn_structures *s, const char *path)
+static void jit_list_read(struct sn_structures *s, int32_t pid, const char *path)
 {
 	struct sn_jit *jit;
 	struct sn_error err;
 
-	if (jit_list_is_of_run(s, path) && sn_jit_read(path, &jit, &err) == SN_OK)
-		sn_vec_push(&s->jits, jit);
+	if (sn_jit_list_is_since(path, s->experiment->started_realtime_ns) &&
+	    sn_jit_read(path, &jit, &err) == SN_OK)
+		sn_vec_push(&s->jits, ((struct jit_list){ pid, jit }));
 }
 
 /* Lists that travel with the experiment come first, then those that the processes left behind. */
@@ -168,14 +164,14 @@ static void jit_lists_find(struct sn_structures *s, uint32_t module)
 		struct sn_text path = { 0 };
 
 		sn_text_addf(&path, "%s/perf-%d.map", e->path, pid);
-		jit_list_read(s, path.chars);
+		jit_list_read(s, pid, path.chars);
 		sn_text_clear(&path);
 		sn_text_addf(&path, "%s/jit-%d.dump", e->path, pid);
-		jit_list_read(s, path.chars);
+		jit_list_read(s, pid, path.chars);
 		sn_text_clear(&path);
 		sn_text_addf(&path, "/tmp/perf-%d.map", pid);
 		if (s->jits.count == before)
-			jit_list_read(s, path.chars);
+			jit_list_read(s, pid, path.chars);
 		sn_text_free(&path);
 	}
 	if (!s->jits.count)
@@ -184,25 +180,43 @@ static void jit_lists_find(struct sn_structures *s, uint32_t module)
 			"write /tmp/perf-PID.map (node --perf-basic-prof, java agents)";
 }
 
-static bool jit_resolve(const struct sn_structures *s, uint64_t load_addr, struct sn_resolved *out)
+/* In the process's own list; in any, if it has none: a child of fork runs what its parent made. */
+static const struct sn_jit_symbol *jit_symbol_at(const struct sn_structures *s, uint32_t process,
+						 uint64_t load_addr)
 {
-	for (size_t i = 0; i < s->jits.count; i++) {
-		const struct sn_jit_symbol *symbol =
-			sn_jit_symbol_at(s->jits.items[i], load_addr, 0);
+	int32_t pid = s->experiment->processes.items[process].pid;
+	bool has_own = false;
 
-		if (!symbol)
+	for (size_t i = 0; i < s->jits.count; i++)
+		has_own |= s->jits.items[i].pid == pid;
+	for (size_t i = 0; i < s->jits.count; i++) {
+		const struct sn_jit_symbol *symbol;
+
+		if (has_own && s->jits.items[i].pid != pid)
 			continue;
-		out->function_link_addr = 0; /* compiled again elsewhere it is still one function */
-		out->scope_count = 1;
-		out->loop_count = 0;
-		out->scopes[0] = (struct sn_resolved_scope){ .name = symbol->name,
-							     .decl_file = symbol->file,
-							     .decl_line = symbol->line,
-							     .file = symbol->file,
-							     .line = symbol->line };
-		return true;
+		symbol = sn_jit_symbol_at(s->jits.items[i].jit, load_addr, 0);
+		if (symbol)
+			return symbol;
 	}
-	return false;
+	return NULL;
+}
+
+static bool jit_resolve(const struct sn_structures *s, uint32_t process, uint64_t load_addr,
+			struct sn_resolved *out)
+{
+	const struct sn_jit_symbol *symbol = jit_symbol_at(s, process, load_addr);
+
+	if (!symbol)
+		return false;
+	out->function_link_addr = 0; /* compiled again elsewhere it is still one function */
+	out->scope_count = 1;
+	out->loop_count = 0;
+	out->scopes[0] = (struct sn_resolved_scope){ .name = symbol->name,
+						     .decl_file = symbol->file,
+						     .decl_line = symbol->line,
+						     .file = symbol->file,
+						     .line = symbol->line };
+	return true;
 }
 
 /* Code made at run time often lies in memory whose mapping nobody announced. */
@@ -309,13 +323,14 @@ static void loops_fill(const struct sn_location *location, uint64_t link_addr,
 			  &out->loops[i]);
 }
 
-static bool resolve(void *context, uint32_t module, uint64_t link_addr, struct sn_resolved *out)
+static bool resolve(void *context, uint32_t process, uint32_t module, uint64_t link_addr,
+		    struct sn_resolved *out)
 {
 	struct sn_structures *s = context;
 	struct sn_structure *structure = sn_structures_of(s, module);
 
 	if (module_is_jit(s, module))
-		return jit_resolve(s, link_addr, out);
+		return jit_resolve(s, process, link_addr, out);
 	if (!structure || !sn_structure_locate(structure, link_addr, &s->location))
 		return false;
 	out->function_link_addr = s->location.function->link_addr;

@@ -1,12 +1,15 @@
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/file.h"
 #include "base/progress.h"
 #include "code/extract.h"
 #include "code/image.h"
+#include "code/jit.h"
 #include "code/structure.h"
 #include "experiment/experiment.h"
 #include "record/record.h"
@@ -71,6 +74,61 @@ out:
 	sn_image_free(image);
 }
 
+/* ---- names of generated code ---- */
+
+static const size_t jit_list_most_bytes = (size_t)64 << 20;
+
+static void file_keep(const char *from, const char *to)
+{
+	struct sn_file_writer writer;
+	struct sn_file_view view;
+	struct sn_error err;
+
+	if (!access(to, F_OK) || sn_file_map(from, &view, &err) != SN_OK)
+		return;
+	if (view.length > jit_list_most_bytes) {
+		sn_warn("'%s' is larger than %zu MB and was not kept; names of generated code are "
+			"known only as long as it stays there",
+			from, jit_list_most_bytes >> 20);
+	} else if (sn_file_writer_open(&writer, to, &err) != SN_OK) {
+		sn_error_print(&err);
+	} else {
+		fwrite(view.bytes, 1, view.length, writer.out);
+		if (sn_file_writer_commit(&writer, &err) != SN_OK)
+			sn_error_print(&err);
+	}
+	sn_file_unmap(&view);
+}
+
+/* Maps lie in /tmp, where the next process of that number overwrites them; a jitdump is mapped by
+ * its writer, which is how its path is known. */
+static void jit_lists_keep(const struct sn_experiment *e)
+{
+	struct sn_text from = { 0 }, to = { 0 };
+
+	for (size_t i = 0; i < e->processes.count; i++) {
+		sn_text_clear(&from);
+		sn_text_clear(&to);
+		sn_text_addf(&from, "/tmp/perf-%d.map", e->processes.items[i].pid);
+		sn_text_addf(&to, "%s/perf-%d.map", e->path, e->processes.items[i].pid);
+		if (sn_jit_list_is_since(from.chars, e->started_realtime_ns))
+			file_keep(from.chars, to.chars);
+	}
+	for (size_t i = 0; i < e->modules.count; i++) {
+		const char *path = e->modules.items[i].path, *slash = strrchr(path, '/');
+		int pid;
+
+		if (!slash || sscanf(slash, "/jit-%d.dump", &pid) != 1 ||
+		    !sn_jit_list_is_since(path, e->started_realtime_ns))
+			continue;
+		sn_text_clear(&to);
+		sn_text_addf(&to, "%s/jit-%d.dump", e->path, pid);
+		file_keep(path, to.chars);
+	}
+	sn_text_free(&from);
+	sn_text_free(&to);
+}
+
 void sn_record_archive(const char *experiment_path, const struct sn_record_options *options)
 {
 	struct sn_progress progress;
@@ -104,6 +162,7 @@ void sn_record_archive(const char *experiment_path, const struct sn_record_optio
 		sn_vec_free(&uses[i].link_addrs);
 	}
 	sn_progress_end(&progress);
+	jit_lists_keep(e);
 	free(uses);
 	free(is_seen);
 	sn_text_free(&folder);

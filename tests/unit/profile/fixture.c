@@ -71,9 +71,11 @@ static void resolved_fill(const struct stretch *s, struct sn_resolved *out)
 		out->loops[out->loop_count++] = loops[s->loops[i]];
 }
 
-static bool resolve(void *context, uint32_t module, uint64_t link_addr, struct sn_resolved *out)
+static bool resolve(void *context, uint32_t process, uint32_t module, uint64_t link_addr,
+		    struct sn_resolved *out)
 {
 	(void)context;
+	(void)process;
 	for (size_t i = 0; i < sizeof(stretches) / sizeof(*stretches); i++) {
 		const struct stretch *s = &stretches[i];
 
