@@ -34,7 +34,8 @@ static double cpu_s(void)
 	return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
-static bool resolve(void *context, uint32_t process, uint32_t module, uint64_t link_addr, struct sn_resolved *out)
+static bool resolve(void *context, uint32_t process, uint32_t module, uint64_t link_addr,
+		    struct sn_resolved *out)
 {
 	(void)process;
 	uint64_t f = link_addr / FUNCTION_BYTES % FUNCTIONS;

@@ -24,7 +24,8 @@ enum { FUNCTIONS = 5000, STACKS = 20000, DEPTH = 16 };
 static char names[FUNCTIONS][32];
 
 /** A function every 4 kB; its second half is a loop. */
-static bool resolve(void *context, uint32_t process, uint32_t module, uint64_t link_addr, struct sn_resolved *out)
+static bool resolve(void *context, uint32_t process, uint32_t module, uint64_t link_addr,
+		    struct sn_resolved *out)
 {
 	(void)process;
 	uint32_t number = (uint32_t)(link_addr / 4096) % FUNCTIONS;

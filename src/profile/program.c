@@ -221,7 +221,8 @@ static void place_fill_unknown(struct builder *b, struct sn_program_place *place
 static uint64_t place_key(const struct sn_experiment *e, uint32_t process, uint32_t module,
 			  uint64_t link_addr)
 {
-	enum sn_module_kind kind = module == SN_NONE ? SN_MODULE_FILE : e->modules.items[module].kind;
+	enum sn_module_kind kind =
+		module == SN_NONE ? SN_MODULE_FILE : e->modules.items[module].kind;
 
 	/* user addresses have 47 bits */
 	return kind == SN_MODULE_JIT || kind == SN_MODULE_UNKNOWN

@@ -57,8 +57,9 @@ struct sn_resolver {
 	/** Told once of all addresses of a module, so that it reads each unit's debug information
 	 *  once. May be NULL. */
 	void (*prepare)(void *context, uint32_t module, const uint64_t *link_addrs, size_t count);
-	/** False, with nothing written, where nothing is known. `process` (an index) tells generated
-	 *  code of several processes at one address apart; of files any of its users is named. */
+	/** False, with nothing written, where nothing is known. `process` (an index) tells
+	 * generated code of several processes at one address apart; of files any of its users is
+	 * named. */
 	bool (*resolve)(void *context, uint32_t process, uint32_t module, uint64_t link_addr,
 			struct sn_resolved *out);
 };
