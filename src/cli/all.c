@@ -6,6 +6,7 @@
 	X(record)                                                                                  \
 	X(show)                                                                                    \
 	X(report)                                                                                  \
+	X(phases)                                                                                  \
 	X(export)                                                                                  \
 	X(import)                                                                                  \
 	X(explain)                                                                                 \

@@ -1,0 +1,428 @@
+/* sonde phases: what a run goes through, and where to watch it. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "cli/analysis_options.h"
+#include "cli/command.h"
+#include "phases/phases.h"
+
+/* ---- options ---- */
+
+static sn_status interval_read(const struct sn_args *args, int64_t *out, struct sn_error *err)
+{
+	const char *text = sn_args_value(args, "interval");
+	double seconds = 0;
+	sn_status status = SN_OK;
+
+	*out = 0;
+	if (!text || !strcmp(text, "auto"))
+		return SN_OK;
+	status = sn_args_real(args, "interval", 0, &seconds, err);
+	if (status == SN_OK && !(seconds >= 1e-3 && seconds <= 1e6))
+		status = sn_error_set(err, SN_ERR_USAGE,
+				      "--interval takes 'auto' or seconds from 0.001 to 1e6, "
+				      "not '%s'",
+				      text);
+	*out = status == SN_OK ? llround(seconds * 1e9) : 0;
+	return status;
+}
+
+static sn_status choose_read(const struct sn_args *args, struct sn_choose_options *out,
+			     struct sn_error *err)
+{
+	const char *k = sn_args_value(args, "k");
+	long long number, most, restarts, seed;
+	sn_status status = sn_args_integer(args, "k-max", 8, &most, err);
+
+	if (status == SN_OK)
+		status = sn_args_integer(args, "restarts", 20, &restarts, err);
+	if (status == SN_OK)
+		status = sn_args_integer(args, "seed", 1, &seed, err);
+	if (status != SN_OK)
+		return status;
+	if (most < 1 || most > SN_KMEANS_MAX || restarts < 1 || restarts > 10000)
+		return sn_error_set(err, SN_ERR_USAGE,
+				    "--k-max takes 1 to %d, --restarts 1 to 10000", SN_KMEANS_MAX);
+	*out = (struct sn_choose_options){ .method = SN_METHOD_SILHOUETTE,
+					   .k_max = (uint32_t)most,
+					   .restarts = (unsigned)restarts,
+					   .seed = (uint64_t)seed };
+	if (!k || !strcmp(k, "silhouette"))
+		return SN_OK;
+	if (!strcmp(k, "elbow")) {
+		out->method = SN_METHOD_ELBOW;
+		return SN_OK;
+	}
+	status = sn_args_integer(args, "k", 0, &number, err);
+	if (status != SN_OK || number < 1 || number > SN_KMEANS_MAX)
+		return sn_error_set(err, SN_ERR_USAGE,
+				    "--k takes silhouette, elbow or a number from 1 to %d, not "
+				    "'%s'",
+				    SN_KMEANS_MAX, k);
+	out->method = SN_METHOD_FIXED;
+	out->k = (uint32_t)number;
+	return SN_OK;
+}
+
+static sn_status options_read(const struct sn_args *args, struct sn_phases_options *out,
+			      struct sn_error *err)
+{
+	const char *sites = sn_args_value(args, "sites");
+	sn_status status = interval_read(args, &out->interval_ns, err);
+
+	if (status == SN_OK)
+		status = choose_read(args, &out->choose, err);
+	out->sites = sites && !strcmp(sites, "paper") ? SN_SITES_PAPER : SN_SITES_CONTRAST;
+	return status;
+}
+
+/* ---- the table of sites: the columns of the paper's Tables II to VI, and more ---- */
+
+enum {
+	S_PHASE,
+	S_NAME,
+	S_HEARTBEAT,
+	S_FUNCTION,
+	S_PHASE_SHARE,
+	S_APP_SHARE,
+	S_TYPE,
+	S_LOOP_LABEL,
+	S_PROCESSES,
+	S_FILE,
+	S_LINE,
+	S_LOOP,
+	S_SHARE,
+	S_INTERVALS,
+};
+
+static const struct sn_column site_columns[] = {
+	{ "phase", "Phase ID", SN_CELL_INT, 0 },
+	{ "name", NULL, SN_CELL_TEXT, 0 },
+	{ "heartbeat", "HB ID", SN_CELL_INT, 0 },
+	{ "function", "Discovered site", SN_CELL_TEXT, 0 },
+	{ "phase_share", "Phase", SN_CELL_SHARE, 0 },
+	{ "app_share", "App", SN_CELL_SHARE, 0 },
+	{ "type", "Inst. type", SN_CELL_TEXT, 0 },
+	{ "loop_label", "Loop", SN_CELL_TEXT, 0 },
+	{ "processes", "Ranks", SN_CELL_INT, 0 },
+	{ "file", NULL, SN_CELL_TEXT, 0 },
+	{ "line", NULL, SN_CELL_INT, 0 },
+	{ "loop", NULL, SN_CELL_TEXT, 0 },
+	{ "share", NULL, SN_CELL_SHARE, 0 },
+	{ "interval_count", NULL, SN_CELL_INT, 0 },
+};
+
+/* How many processes go through a phase. */
+static uint32_t phase_processes(const struct sn_phases *p, uint32_t phase)
+{
+	uint32_t count = 0, last = SN_NONE;
+
+	for (size_t r = 0; r < p->intervals->row_count; r++)
+		if (p->phase_of[r] == phase && p->intervals->rows.items[r].process != last) {
+			last = p->intervals->rows.items[r].process;
+			count++;
+		}
+	return count;
+}
+
+static void site_row_add(struct sn_table *table, const struct sn_phases *p,
+			 const struct sn_phase *phase, const struct sn_phase_site *site)
+{
+	const struct sn_program *program = p->paths->program;
+
+	sn_table_add_row(table);
+	sn_table_set_int(table, S_PHASE, phase->number);
+	sn_table_set_text(table, S_NAME, phase->name);
+	sn_table_set_real(table, S_SHARE, phase->share);
+	sn_table_set_int(table, S_INTERVALS, (int64_t)phase->interval_count);
+	sn_table_set_int(table, S_PROCESSES, phase_processes(p, phase->number));
+	if (!site)
+		return;
+	sn_table_set_int(table, S_HEARTBEAT, site->heartbeat);
+	sn_table_set_text(table, S_FUNCTION, program->functions.items[site->function].name);
+	sn_table_set_text(table, S_FILE, program->functions.items[site->function].file);
+	if (program->functions.items[site->function].line)
+		sn_table_set_int(table, S_LINE, program->functions.items[site->function].line);
+	sn_table_set_real(table, S_PHASE_SHARE, site->phase_share);
+	sn_table_set_real(table, S_APP_SHARE, site->app_share);
+	sn_table_set_text(table, S_TYPE, sn_site_type_name(site->type));
+	if (site->loop == SN_NONE)
+		return;
+	sn_table_set_text(table, S_LOOP, program->loops.items[site->loop].id);
+	sn_table_set_text(table, S_LOOP_LABEL, program->loops.items[site->loop].label);
+}
+
+static sn_status sites_print(const struct sn_phases *p, struct sn_table_view *view,
+			     struct sn_error *err)
+{
+	struct sn_table table;
+	sn_status status;
+
+	sn_table_init(&table, site_columns, sizeof(site_columns) / sizeof(*site_columns));
+	for (size_t i = 0; i < p->phases.count; i++) {
+		const struct sn_phase *phase = &p->phases.items[i];
+
+		for (size_t s = 0; s < phase->sites.count; s++)
+			site_row_add(&table, p, phase, &phase->sites.items[s]);
+		if (!phase->sites.count)
+			site_row_add(&table, p, phase, NULL);
+	}
+	view->schema = "sonde.phase-sites/1";
+	status = sn_table_write(&table, view, stdout, NULL, NULL, err);
+	sn_table_free(&table);
+	return status;
+}
+
+/* ---- the table of intervals ---- */
+
+enum { I_PROCESS, I_RANK, I_T0, I_T1, I_PHASE, I_NAME, I_SAMPLES, I_CPU, I_SYSTEM, I_BLOCKED };
+
+static const struct sn_column interval_columns[] = {
+	{ "process", "process", SN_CELL_INT, 0 },
+	{ "rank", "rank", SN_CELL_INT, 0 },
+	{ "t0_s", "from s", SN_CELL_REAL, 3 },
+	{ "t1_s", "to s", SN_CELL_REAL, 3 },
+	{ "phase", "phase", SN_CELL_INT, 0 },
+	{ "name", "name", SN_CELL_TEXT, 0 },
+	{ "samples", "samples", SN_CELL_INT, 0 },
+	{ "cpu_s", "CPU s", SN_CELL_SECONDS, 0 },
+	{ "system_s", "system s", SN_CELL_SECONDS, 0 },
+	{ "blocked_s", "blocked s", SN_CELL_SECONDS, 0 },
+};
+
+static sn_status intervals_print(const struct sn_phases *p, struct sn_table_view *view,
+				 struct sn_error *err)
+{
+	struct sn_table table;
+	sn_status status;
+
+	sn_table_init(&table, interval_columns,
+		      sizeof(interval_columns) / sizeof(*interval_columns));
+	for (size_t r = 0; r < p->intervals->row_count; r++) {
+		const struct sn_interval_row *row = &p->intervals->rows.items[r];
+		const struct sn_process *process =
+			&p->profile->experiment->processes.items[row->process];
+
+		sn_table_add_row(&table);
+		sn_table_set_int(&table, I_PROCESS, row->process);
+		if (process->rank >= 0)
+			sn_table_set_int(&table, I_RANK, process->rank);
+		sn_table_set_real(&table, I_T0,
+				  (double)row->number * (double)p->intervals->interval_ns / 1e9);
+		sn_table_set_real(&table, I_T1, (double)row->end_ns / 1e9);
+		if (p->phase_of[r] != SN_NONE) {
+			sn_table_set_int(&table, I_PHASE, p->phase_of[r]);
+			sn_table_set_text(&table, I_NAME, p->phases.items[p->phase_of[r]].name);
+		}
+		sn_table_set_int(&table, I_SAMPLES, row->samples);
+		sn_table_set_real(&table, I_CPU, (double)(row->user_ns + row->system_ns) / 1e9);
+		sn_table_set_real(&table, I_SYSTEM, (double)row->system_ns / 1e9);
+		sn_table_set_real(&table, I_BLOCKED, (double)row->blocked_ns / 1e9);
+	}
+	view->schema = "sonde.phase-intervals/1";
+	status = sn_table_write(&table, view, stdout, NULL, NULL, err);
+	sn_table_free(&table);
+	return status;
+}
+
+/* ---- text ---- */
+
+static void head_print(const struct sn_phases *p)
+{
+	const struct sn_intervals *in = p->intervals;
+	size_t idle = in->row_count - in->busy_count;
+
+	printf("%zu phase%s in %zu intervals of %g s", p->phases.count,
+	       p->phases.count == 1 ? "" : "s", in->busy_count, (double)in->interval_ns / 1e9);
+	if (in->is_auto)
+		printf(" (chosen by itself)");
+	if (!isnan(in->median_samples))
+		printf(", median %.0f samples", in->median_samples);
+	if (idle)
+		printf("; %zu idle", idle);
+	printf("\n");
+	for (size_t i = 0; i < p->warnings.count; i++)
+		printf("note: %s\n", p->warnings.items[i]);
+	printf("\n");
+}
+
+static void clustering_print(const struct sn_phases *p)
+{
+	printf("k-means by %s chose k = %u", sn_phase_method_name(p->options.choose.method),
+	       p->choice->k);
+	if (p->phases.count < p->choice->k)
+		printf("; phases with one set of sites were joined");
+	if (p->choice->is_subsample)
+		printf(" (numbers of %zu intervals, drawn by seed)", p->choice->model_rows);
+	printf("\n         k");
+	for (size_t i = 0; i < p->choice->rows.count; i++)
+		printf("%9u", p->choice->rows.items[i].k);
+	printf("\n   inertia");
+	for (size_t i = 0; i < p->choice->rows.count; i++)
+		printf("%9.3g", p->choice->rows.items[i].inertia);
+	printf("\nsilhouette");
+	for (size_t i = 0; i < p->choice->rows.count; i++)
+		if (isnan(p->choice->rows.items[i].silhouette))
+			printf("%9s", "-");
+		else
+			printf("%9.3f", p->choice->rows.items[i].silhouette);
+	printf("\n");
+}
+
+enum { C_OWNER, C_FUNCTION, C_SHARE, C_CALLS, C_MEAN };
+static const struct sn_column cycle_columns[] = {
+	{ "owner", "Owner", SN_CELL_TEXT, 0 },	    { "function", "Part", SN_CELL_TEXT, 0 },
+	{ "share", "App", SN_CELL_SHARE, 0 },	    { "calls", "Calls", SN_CELL_INT, 0 },
+	{ "mean_s", "Mean s", SN_CELL_SECONDS, 0 },
+};
+
+static sn_status cycles_print(const struct sn_phases *p, struct sn_error *err)
+{
+	const struct sn_program *program = p->paths->program;
+	struct sn_table_view view = { .format = SN_FORMAT_TEXT };
+	struct sn_table table;
+	sn_status status;
+
+	if (!p->cycles.count)
+		return SN_OK;
+	printf("\nCyclic parts: what %s calls again and again\n",
+	       program->functions.items[p->cycle_owner].name);
+	sn_table_init(&table, cycle_columns, sizeof(cycle_columns) / sizeof(*cycle_columns));
+	for (size_t i = 0; i < p->cycles.count; i++) {
+		const struct sn_phase_cycle *cycle = &p->cycles.items[i];
+
+		sn_table_add_row(&table);
+		sn_table_set_text(&table, C_OWNER, program->functions.items[cycle->owner].name);
+		sn_table_set_text(&table, C_FUNCTION,
+				  program->functions.items[cycle->function].name);
+		sn_table_set_real(&table, C_SHARE, cycle->share);
+		if (cycle->calls)
+			sn_table_set_int(&table, C_CALLS, (int64_t)cycle->calls);
+		sn_table_set_real(&table, C_MEAN, cycle->mean_ns / 1e9);
+	}
+	status = sn_table_write(&table, &view, stdout, NULL, NULL, err);
+	sn_table_free(&table);
+	return status;
+}
+
+static sn_status text_print(const struct sn_phases *p, struct sn_table_view *view,
+			    struct sn_error *err)
+{
+	sn_status status;
+
+	head_print(p);
+	status = sites_print(p, view, err);
+	if (status != SN_OK)
+		return status;
+	printf("\n");
+	clustering_print(p);
+	printf("calls: %s\n", sn_calls_source_name(p->activity->calls_source));
+	return cycles_print(p, err);
+}
+
+/* ---- the command ---- */
+
+static sn_status phases_print(const struct sn_args *args, const struct sn_phases *p,
+			      struct sn_table_view *view, struct sn_error *err)
+{
+	view->experiment = p->profile->experiment->name;
+	if (!sn_args_value(args, "top"))
+		view->top = 0;
+	if (sn_args_flag(args, "intervals"))
+		return intervals_print(p, view, err);
+	if (view->format == SN_FORMAT_TEXT)
+		return text_print(p, view, err);
+	if (view->format != SN_FORMAT_JSON)
+		return sites_print(p, view, err);
+	sn_phases_write_json(p, stdout);
+	return SN_OK;
+}
+
+static sn_status phases(const struct sn_args *args, struct sn_error *err)
+{
+	struct sn_analysis_arguments arguments;
+	struct sn_analysis *analysis = NULL;
+	struct sn_phases_options options = { 0 };
+	struct sn_phases *found = NULL;
+	struct sn_table_view view = { 0 };
+	sn_status status = sn_args_table_view(args, &view, err);
+
+	if (status == SN_OK)
+		status = options_read(args, &options, err);
+	if (status == SN_OK && args->operand_count > 1)
+		status = sn_error_set(err, SN_ERR_USAGE,
+				      "phases takes one experiment; '%s' is too many",
+				      args->operands[1]);
+	if (status == SN_OK)
+		status = sn_analysis_arguments_read(args, &arguments, err);
+	if (status != SN_OK)
+		return status;
+	status = sn_analysis_open(args->operand_count ? args->operands[0] : NULL,
+				  &arguments.options, &analysis, err);
+	if (status == SN_OK)
+		status = sn_phases_new(analysis->profile, &options, &found, err);
+	if (status == SN_OK)
+		status = phases_print(args, found, &view, err);
+	sn_phases_free(found);
+	sn_analysis_free(analysis);
+	sn_analysis_arguments_free(&arguments);
+	return status;
+}
+
+static int phases_run(const struct sn_args *args)
+{
+	struct sn_error err;
+
+	return phases(args, &err) == SN_OK ? SN_EXIT_OK : sn_error_print(&err);
+}
+
+static const struct sn_option phases_options[] = {
+	SN_TABLE_OPTIONS,
+	SN_FILTER_OPTIONS,
+	{ "interval", 'i', "S",
+	  "cut the run into intervals of S seconds, or 'auto' (the default): the shortest of 0.1 "
+	  "to "
+	  "2 s with enough samples",
+	  NULL },
+	{ "k", 'k', "HOW", "number of clusters: silhouette (the default), elbow, or a number",
+	  NULL },
+	{ "k-max", 0, "N", "try 1 to N clusters (default 8)", NULL },
+	{ "restarts", 0, "N", "starts of k-means for every k (default 20)", NULL },
+	{ "seed", 0, "N", "seed of k-means (default 1)", NULL },
+	{ "sites", 0, "HOW",
+	  "how to find the sites: contrast (the default), or paper: Algorithm 1 of IncProf exactly",
+	  "contrast|paper" },
+	{ "intervals", 'I', NULL, "print the phase of every interval, not the sites", NULL },
+	{ 0 },
+};
+
+static const char *const phases_examples[] = {
+	"sonde phases",
+	"the phases of the newest experiment, and a place to instrument each",
+	"sonde phases --interval 1 --k elbow --sites paper",
+	"as the paper does it",
+	"sonde phases --intervals --format csv",
+	"the phase of every process in every interval",
+	NULL,
+};
+
+const struct sn_command sn_command_phases = {
+	.name = "phases",
+	.operands = "[EXPERIMENT]",
+	.summary = "Finds the phases of a run and where to watch each",
+	.description =
+		"Cuts the run of all processes into intervals, compares what each did (time by "
+		"function and loop, in user code, in the kernel and blocked), groups those that "
+		"are alike, and names for each group the function or loop that stands for it: a "
+		"place for a heartbeat.\n\n"
+		"Programs whose phases are shorter than an interval have one phase; the section "
+		"of cyclic parts then says what their main loop calls, how often and for how long. "
+		"'sonde show phases' is the same.",
+	.options = phases_options,
+	.examples = phases_examples,
+	.run = phases_run,
+};

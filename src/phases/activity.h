@@ -1,0 +1,51 @@
+/**
+ * What was active in every interval: functions by their own time (as the paper counts), functions
+ * and loops by the time on their paths, and how often functions were entered.
+ *
+ * Rows are those of the vectors (every interval that is not idle).
+ */
+#ifndef SN_PHASES_ACTIVITY_H
+#define SN_PHASES_ACTIVITY_H
+
+#include "base/map.h"
+#include "phases/vectors.h"
+
+enum sn_calls_source {
+	SN_CALLS_ESTIMATED, /* runs of successive observations: calls too short to be seen apart
+			       count as one */
+	SN_CALLS_EXACT,	    /* entry counts that the experiment brings along (gmon.out) */
+};
+
+struct sn_phase_activity {
+	const struct sn_phase_paths *paths;
+	struct sn_sparse self;	    /* by function: fraction of the row's time */
+	struct sn_sparse inclusive; /* by entity: fraction of the row's time */
+	struct sn_map calls;	    /* row << 32 | function -> calls begun in the row */
+	enum sn_calls_source calls_source;
+	uint64_t *function_calls; /* by function, over the run */
+	double *depths; /* by entity: mean number of entities above it on its paths, by time */
+	double *shares; /* by entity: fraction of the run's time */
+};
+
+struct sn_phase_activity *sn_phase_activity_new(const struct sn_intervals *intervals,
+						const struct sn_phase_vectors *vectors,
+						const struct sn_phase_paths *paths);
+void sn_phase_activity_free(struct sn_phase_activity *activity);
+
+uint64_t sn_phase_calls(const struct sn_phase_activity *activity, size_t row, uint32_t function);
+
+/** "estimated from the samples" or "exact". */
+const char *sn_calls_source_name(enum sn_calls_source source);
+
+/** Observations of one thread in the order of time: samples, and waits as far as they are traced.
+ *  Those that say nothing about the path are left out. */
+struct sn_observation {
+	int64_t time_ns;
+	uint32_t thread, stack;
+};
+struct sn_observations {
+	SN_VEC(struct sn_observation) items; /* by thread, then time */
+};
+void sn_observations_find(const struct sn_profile *profile, struct sn_observations *out);
+
+#endif

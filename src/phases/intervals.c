@@ -1,0 +1,485 @@
+#include "phases/intervals.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/map.h"
+#include "base/stats.h"
+
+/* The rows of one process: numbers first .. first + count - 1, from `row` on. */
+struct span {
+	int64_t start_ns, end_ns;
+	uint32_t first, count;
+	size_t row;
+	bool is_used;
+};
+
+struct builder {
+	struct sn_intervals *out;
+	const struct sn_profile *profile;
+	const struct sn_experiment *experiment;
+	struct span *spans;
+	struct sn_map cell_of; /* row << 32 | stack -> cell */
+	SN_VEC(size_t) cell_rows;
+	uint64_t last_key, last_cell;
+};
+
+static uint32_t stack_known(const struct builder *b, uint32_t stack)
+{
+	uint32_t count = b->profile->program->stack_count;
+
+	return stack < count ? stack : count;
+}
+
+/* Time left at a thread's exit is no observation of anything in its interval. */
+static bool sample_counts(const struct builder *b, const struct sn_sample *sample)
+{
+	return !(sample->flags & SN_SAMPLE_REMAINDER) && sample->time_ns >= 0 &&
+	       sn_profile_has_sample(b->profile, sample) &&
+	       b->experiment->threads.items[sample->thread].process <
+		       b->experiment->processes.count;
+}
+
+/* ---- which processes, from when to when ---- */
+
+static uint64_t *processes_cpu(const struct sn_experiment *e, const struct sn_profile *profile)
+{
+	uint64_t *cpu = sn_alloc_zeroed(e->processes.count + 1, sizeof(uint64_t));
+
+	for (size_t t = 0; t < e->threads.count; t++)
+		if (e->threads.items[t].process < e->processes.count)
+			cpu[e->threads.items[t].process] += profile->threads[t].cpu_ns;
+	return cpu;
+}
+
+/* A process that only starts others (a shell, a launcher) is no part of the application: it has
+ * no rank and less than a hundredth of the busiest process's CPU time. */
+static void spans_choose(struct builder *b)
+{
+	const struct sn_experiment *e = b->experiment;
+	uint64_t *cpu = processes_cpu(e, b->profile), busiest = 0;
+
+	for (size_t p = 0; p < e->processes.count; p++)
+		busiest = cpu[p] > busiest ? cpu[p] : busiest;
+	for (size_t p = 0; p < e->processes.count; p++)
+		b->spans[p].is_used =
+			e->processes.items[p].rank >= 0 || cpu[p] >= busiest / 100 || !busiest;
+	free(cpu);
+}
+
+static void span_widen(struct span *span, int64_t from, int64_t to)
+{
+	if (from < span->start_ns)
+		span->start_ns = from;
+	if (to > span->end_ns)
+		span->end_ns = to;
+}
+
+static void spans_measure(struct builder *b)
+{
+	const struct sn_experiment *e = b->experiment;
+
+	for (size_t p = 0; p < e->processes.count; p++) {
+		const struct sn_process *process = &e->processes.items[p];
+
+		b->spans[p].start_ns = process->start_ns > 0 ? process->start_ns : 0;
+		b->spans[p].end_ns = process->end_ns > 0 ? process->end_ns : 0;
+	}
+	for (size_t i = 0; i < e->samples.count; i++) {
+		const struct sn_sample *sample = &e->samples.items[i];
+
+		if (sample_counts(b, sample))
+			span_widen(&b->spans[e->threads.items[sample->thread].process],
+				   sample->time_ns, sample->time_ns + 1);
+	}
+	for (size_t p = 0; p < e->processes.count; p++) {
+		struct span *span = &b->spans[p];
+
+		if (span->start_ns < b->profile->from_ns)
+			span->start_ns = b->profile->from_ns;
+		if (b->profile->to_ns && span->end_ns > b->profile->to_ns)
+			span->end_ns = b->profile->to_ns;
+	}
+}
+
+/* ---- the length ---- */
+
+/* The part of a wait within its process's span: its length and, in `from`, its begin. A damaged
+ * length must not be walked through interval by interval. */
+static uint64_t wait_clip(const struct builder *b, const struct sn_wait *wait, int64_t *from)
+{
+	const struct sn_experiment *e = b->experiment;
+	uint64_t ns = sn_profile_wait_ns(b->profile, wait);
+	const struct span *span;
+	int64_t to;
+
+	if (!ns || e->threads.items[wait->thread].process >= e->processes.count)
+		return 0;
+	span = &b->spans[e->threads.items[wait->thread].process];
+	*from = wait->time_ns > b->profile->from_ns ? wait->time_ns : b->profile->from_ns;
+	if (__builtin_add_overflow(*from, (int64_t)ns, &to) || to > span->end_ns)
+		to = span->end_ns;
+	if (*from < span->start_ns)
+		*from = span->start_ns;
+	return to > *from ? (uint64_t)(to - *from) : 0;
+}
+
+/* Median of samples over rows that mostly compute, at a given length. */
+struct tally {
+	struct sn_map rows; /* process << 32 | number -> index */
+	SN_VEC(uint64_t) samples;
+	SN_VEC(uint64_t) cpu_ns;
+	SN_VEC(uint64_t) blocked_ns;
+};
+
+static size_t tally_row(struct tally *tally, uint32_t process, int64_t number)
+{
+	bool is_new;
+	uint64_t *slot =
+		sn_map_put(&tally->rows, (uint64_t)process << 32 | (uint32_t)number, &is_new);
+
+	if (is_new) {
+		*slot = tally->samples.count;
+		sn_vec_push(&tally->samples, 0);
+		sn_vec_push(&tally->cpu_ns, 0);
+		sn_vec_push(&tally->blocked_ns, 0);
+	}
+	return *slot;
+}
+
+static void tally_fill(const struct builder *b, struct tally *tally, int64_t interval_ns)
+{
+	const struct sn_experiment *e = b->experiment;
+
+	for (size_t i = 0; i < e->samples.count; i++) {
+		const struct sn_sample *sample = &e->samples.items[i];
+		size_t row;
+
+		if (!sample_counts(b, sample))
+			continue;
+		row = tally_row(tally, e->threads.items[sample->thread].process,
+				sample->time_ns / interval_ns);
+		tally->samples.items[row]++;
+		tally->cpu_ns.items[row] += sample->cpu_ns;
+	}
+	for (size_t i = 0; i < e->waits.count; i++) {
+		const struct sn_wait *wait = &e->waits.items[i];
+		int64_t from = 0;
+		uint64_t ns = wait_clip(b, wait, &from);
+
+		for (int64_t n = from / interval_ns; ns; n++) {
+			int64_t room = (n + 1) * interval_ns - from;
+			uint64_t part = ns < (uint64_t)room ? ns : (uint64_t)room;
+			uint64_t *row =
+				sn_map_get(&tally->rows,
+					   (uint64_t)e->threads.items[wait->thread].process << 32 |
+						   (uint32_t)n);
+
+			if (row)
+				tally->blocked_ns.items[*row] += part;
+			ns -= part;
+			from += (int64_t)part;
+		}
+	}
+}
+
+static double tally_median(const struct builder *b, int64_t interval_ns)
+{
+	struct tally tally = { 0 };
+	SN_VEC(double) counts = { 0 };
+	double median;
+
+	tally_fill(b, &tally, interval_ns);
+	for (size_t i = 0; i < tally.samples.count; i++)
+		if (tally.cpu_ns.items[i] >= tally.blocked_ns.items[i])
+			sn_vec_push(&counts, (double)tally.samples.items[i]);
+	median = sn_median(counts.items, counts.count);
+	sn_map_free(&tally.rows);
+	sn_vec_free(&tally.samples);
+	sn_vec_free(&tally.cpu_ns);
+	sn_vec_free(&tally.blocked_ns);
+	sn_vec_free(&counts);
+	return median;
+}
+
+static void length_choose(struct builder *b, int64_t wanted_ns)
+{
+	static const int64_t lengths_ns[] = { 100000000, 200000000, 500000000, 1000000000,
+					      2000000000 };
+	struct sn_intervals *out = b->out;
+
+	out->is_auto = !wanted_ns;
+	out->interval_ns = wanted_ns;
+	if (wanted_ns) {
+		out->median_samples = tally_median(b, wanted_ns);
+		return;
+	}
+	for (size_t i = 0; i < sizeof(lengths_ns) / sizeof(*lengths_ns); i++) {
+		out->interval_ns = lengths_ns[i];
+		out->median_samples = tally_median(b, lengths_ns[i]);
+		if (out->median_samples >= SN_PHASES_SAMPLES_MIN)
+			return;
+		if (isnan(out->median_samples)) {
+			out->interval_ns = 1000000000; /* nothing computes: the paper's second */
+			return;
+		}
+	}
+	out->is_short = true;
+}
+
+/* ---- rows ---- */
+
+static sn_status rows_lay(struct builder *b, struct sn_error *err)
+{
+	struct sn_intervals *out = b->out;
+	size_t total = 0;
+
+	for (uint32_t p = 0; p < b->experiment->processes.count; p++) {
+		struct span *span = &b->spans[p];
+		int64_t first = span->start_ns / out->interval_ns;
+		int64_t end = (span->end_ns + out->interval_ns - 1) / out->interval_ns;
+
+		if (!span->is_used || span->end_ns <= span->start_ns)
+			continue;
+		if (end > UINT32_MAX || (uint64_t)(end - first) > SN_PHASES_ROWS_MAX - total)
+			return sn_error_set(err, SN_ERR_RANGE,
+					    "phases: more than %d intervals of %g s; choose "
+					    "longer ones with --interval, or a part of the run "
+					    "with --time or --process",
+					    SN_PHASES_ROWS_MAX, (double)out->interval_ns / 1e9);
+		span->first = (uint32_t)first;
+		span->count = (uint32_t)(end - first);
+		span->row = total;
+		total += span->count;
+		for (uint32_t n = span->first; n < (uint32_t)end; n++) {
+			struct sn_interval_row row = {
+				.process = p,
+				.number = n,
+				.end_ns = (n + 1) * out->interval_ns,
+			};
+
+			if (row.end_ns > span->end_ns)
+				row.end_ns = span->end_ns;
+			sn_vec_push(&out->rows, row);
+		}
+	}
+	out->row_count = total;
+	sn_vec_push(&out->rows, (struct sn_interval_row){ .process = SN_NONE });
+	return SN_OK;
+}
+
+/* The row of a process at a time, or row_count. */
+static size_t row_at(const struct builder *b, uint32_t process, int64_t time_ns)
+{
+	const struct span *span = &b->spans[process];
+	int64_t number = time_ns / b->out->interval_ns;
+
+	if (number < span->first || number >= (int64_t)span->first + span->count)
+		return b->out->row_count;
+	return span->row + (size_t)(number - span->first);
+}
+
+/* ---- cells ---- */
+
+static struct sn_interval_cell *cell_at(struct builder *b, size_t row, uint32_t stack)
+{
+	uint64_t key = (uint64_t)row << 32 | stack, *slot;
+	bool is_new;
+
+	if (key != b->last_key) {
+		slot = sn_map_put(&b->cell_of, key, &is_new);
+		if (is_new) {
+			struct sn_interval_cell cell = { .stack = stack };
+
+			*slot = b->out->cells.count;
+			sn_vec_push(&b->out->cells, cell);
+			sn_vec_push(&b->cell_rows, row);
+		}
+		b->last_key = key;
+		b->last_cell = *slot;
+	}
+	return &b->out->cells.items[b->last_cell];
+}
+
+static void samples_add(struct builder *b)
+{
+	const struct sn_experiment *e = b->experiment;
+
+	for (size_t i = 0; i < e->samples.count; i++) {
+		const struct sn_sample *sample = &e->samples.items[i];
+		struct sn_interval_cell *cell;
+		struct sn_interval_row *row;
+		size_t at;
+
+		if (!sample_counts(b, sample))
+			continue;
+		at = row_at(b, e->threads.items[sample->thread].process, sample->time_ns);
+		if (at == b->out->row_count)
+			continue;
+		row = &b->out->rows.items[at];
+		cell = cell_at(b, at, stack_known(b, sample->stack));
+		cell->samples++;
+		row->samples++;
+		if (sample->flags & SN_SAMPLE_SYSTEM) {
+			cell->system_ns += sample->cpu_ns;
+			row->system_ns += sample->cpu_ns;
+		} else {
+			cell->user_ns += sample->cpu_ns;
+			row->user_ns += sample->cpu_ns;
+		}
+	}
+}
+
+static void blocked_add(struct builder *b, size_t at, uint32_t stack, uint64_t ns)
+{
+	cell_at(b, at, stack)->blocked_ns += ns;
+	b->out->rows.items[at].blocked_ns += ns;
+}
+
+/* A wait lies in one row, or covers rows whole between its two ends. */
+static void wait_add(struct builder *b, const struct sn_wait *wait)
+{
+	uint32_t process = b->experiment->threads.items[wait->thread].process;
+	int64_t from = 0, step = b->out->interval_ns;
+	uint64_t ns = wait_clip(b, wait, &from);
+
+	while (ns) {
+		int64_t room = (from / step + 1) * step - from;
+		uint64_t part = ns < (uint64_t)room ? ns : (uint64_t)room;
+		size_t at = row_at(b, process, from);
+
+		if (at < b->out->row_count) {
+			const struct sn_interval_row *row = &b->out->rows.items[at];
+			int64_t length = row->end_ns - (int64_t)row->number * step;
+			bool is_whole = (int64_t)part >= length - length / 100;
+
+			if (!is_whole || row->user_ns + row->system_ns == 0)
+				blocked_add(b, at, stack_known(b, wait->stack), part);
+		}
+		ns -= part;
+		from += (int64_t)part;
+	}
+}
+
+static void waits_add(struct builder *b)
+{
+	const struct sn_experiment *e = b->experiment;
+
+	for (size_t i = 0; i < e->waits.count; i++) {
+		const struct sn_wait *wait = &e->waits.items[i];
+
+		/* helpers that mostly sleep say nothing about the program */
+		if (wait->thread < e->threads.count && b->profile->is_at_work[wait->thread])
+			wait_add(b, wait);
+	}
+}
+
+/* ---- order ---- */
+
+struct cell_key {
+	size_t row;
+	uint32_t stack, cell;
+};
+
+static int keys_compare(const void *left, const void *right)
+{
+	const struct cell_key *x = left, *y = right;
+
+	if (x->row != y->row)
+		return x->row < y->row ? -1 : 1;
+	return (x->stack > y->stack) - (x->stack < y->stack);
+}
+
+static void cells_sort(struct builder *b)
+{
+	struct sn_intervals *out = b->out;
+	size_t count = out->cells.count, row = 0;
+	struct cell_key *keys = sn_alloc_zeroed(count + 1, sizeof(*keys));
+	struct sn_interval_cell *sorted = sn_alloc_zeroed(count + 1, sizeof(*sorted));
+
+	for (size_t i = 0; i < count; i++)
+		keys[i] = (struct cell_key){ b->cell_rows.items[i], out->cells.items[i].stack,
+					     (uint32_t)i };
+	qsort(keys, count, sizeof(*keys), keys_compare);
+	for (size_t i = 0; i < count; i++) {
+		sorted[i] = out->cells.items[keys[i].cell];
+		while (row <= keys[i].row)
+			out->rows.items[row++].first_cell = i;
+	}
+	while (row <= out->row_count)
+		out->rows.items[row++].first_cell = count;
+	sn_vec_free(&out->cells);
+	out->cells.items = sorted;
+	out->cells.count = out->cells.capacity = count;
+	free(keys);
+}
+
+/* A row in which neither a sample was taken nor a hundredth of the time was spent blocked. */
+static void idle_mark(struct sn_intervals *out)
+{
+	for (size_t r = 0; r < out->row_count; r++) {
+		struct sn_interval_row *row = &out->rows.items[r];
+		int64_t length = row->end_ns - (int64_t)row->number * out->interval_ns;
+
+		row->is_idle = !row->samples && row->blocked_ns * 100 < (uint64_t)length;
+		out->busy_count += !row->is_idle;
+	}
+}
+
+static sn_status intervals_fill(struct builder *b, int64_t interval_ns, struct sn_error *err)
+{
+	sn_status status;
+
+	spans_choose(b);
+	spans_measure(b);
+	length_choose(b, interval_ns);
+	status = rows_lay(b, err);
+	if (status != SN_OK)
+		return status;
+	samples_add(b);
+	waits_add(b);
+	cells_sort(b);
+	idle_mark(b->out);
+	if (!b->out->busy_count)
+		return sn_error_set(err, SN_ERR_NO_DATA,
+				    "phases: '%s' has no sample and no blocking call%s; there is "
+				    "nothing to find phases in",
+				    b->experiment->name ? b->experiment->name : "the experiment",
+				    b->profile->is_filtered ? " that the filter lets through" : "");
+	return SN_OK;
+}
+
+sn_status sn_intervals_new(const struct sn_profile *profile, int64_t interval_ns,
+			   struct sn_intervals **out, struct sn_error *err)
+{
+	struct sn_intervals *intervals = sn_alloc_zeroed(1, sizeof(*intervals));
+	struct builder b = { .out = intervals,
+			     .profile = profile,
+			     .experiment = profile->experiment,
+			     .last_key = UINT64_MAX };
+	sn_status status;
+
+	intervals->profile = profile;
+	b.spans = sn_alloc_zeroed(profile->experiment->processes.count + 1, sizeof(*b.spans));
+	status = intervals_fill(&b, interval_ns, err);
+	sn_map_free(&b.cell_of);
+	sn_vec_free(&b.cell_rows);
+	free(b.spans);
+	if (status != SN_OK) {
+		sn_intervals_free(intervals);
+		return status;
+	}
+	*out = intervals;
+	return SN_OK;
+}
+
+void sn_intervals_free(struct sn_intervals *intervals)
+{
+	if (!intervals)
+		return;
+	sn_vec_free(&intervals->rows);
+	sn_vec_free(&intervals->cells);
+	free(intervals);
+}

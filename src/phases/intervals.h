@@ -1,0 +1,69 @@
+/**
+ * A run cut into intervals: what every process did in each piece of a common time grid.
+ *
+ * A row is one (process, interval); its cells say how much time each call path took in it. Time is
+ * CPU time (by samples, each counted where it was taken) and blocked time (traced calls, cut at the
+ * grid). Blocked time of a thread that is blocked through the whole interval while another thread
+ * of its process runs is left out: it waits for the others and says nothing about the process.
+ */
+#ifndef SN_PHASES_INTERVALS_H
+#define SN_PHASES_INTERVALS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/vec.h"
+#include "profile/profile.h"
+
+/** Time of one call path in one row. */
+struct sn_interval_cell {
+	uint32_t stack; /* of the program; its stack_count: samples without one */
+	uint32_t samples;
+	uint64_t user_ns, system_ns, blocked_ns;
+};
+
+struct sn_interval_row {
+	uint32_t process, number; /* begins at number * interval_ns */
+	int64_t end_ns;		  /* of the last row of a process: its end */
+	size_t first_cell;	  /* cells up to the next row's first, by stack */
+	uint32_t samples;
+	uint64_t user_ns, system_ns, blocked_ns;
+	bool is_idle; /* nothing was seen of the process */
+};
+
+struct sn_intervals {
+	const struct sn_profile *profile; /* borrowed */
+	int64_t interval_ns;
+	bool is_auto, is_short;		     /* short: no length had enough samples */
+	double median_samples;		     /* of busy rows; NaN: none is busy */
+	SN_VEC(struct sn_interval_row) rows; /* by process, then number; one more at the end */
+	size_t row_count;
+	SN_VEC(struct sn_interval_cell) cells;
+	size_t busy_count; /* rows that are not idle */
+};
+
+enum {
+	SN_PHASES_SAMPLES_MIN = 95,   /* median that an automatic length must reach */
+	SN_PHASES_ROWS_MAX = 4000000, /* more are refused */
+};
+
+/**
+ * Cuts the profile's run. `interval_ns` 0 chooses the smallest of 0.1, 0.2, 0.5, 1 and 2 s at which
+ * the rows that mostly compute have a median of SN_PHASES_SAMPLES_MIN samples. SN_ERR_NO_DATA: no
+ * sample and no wait at all; SN_ERR_RANGE: more than SN_PHASES_ROWS_MAX rows. The profile must
+ * outlive the result.
+ */
+sn_status sn_intervals_new(const struct sn_profile *profile, int64_t interval_ns,
+			   struct sn_intervals **out, struct sn_error *err);
+void sn_intervals_free(struct sn_intervals *intervals);
+
+static inline uint64_t sn_interval_row_ns(const struct sn_interval_row *row)
+{
+	return row->user_ns + row->system_ns + row->blocked_ns;
+}
+static inline uint64_t sn_interval_cell_ns(const struct sn_interval_cell *cell)
+{
+	return cell->user_ns + cell->system_ns + cell->blocked_ns;
+}
+
+#endif

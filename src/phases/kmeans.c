@@ -1,0 +1,345 @@
+#include "phases/kmeans.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+
+enum { ITERATIONS_MAX = 100, K_STEP = 8 };
+
+/* Centroids lie column by column, and within one cluster by cluster, padded to whole vectors: so
+ * one entry of a row meets all clusters in neighbouring words. */
+struct work {
+	const struct sn_sparse *rows;
+	uint32_t k, stride;
+	double *centroids; /* [column * stride + cluster] */
+	double *squares;   /* of the centroids */
+	double *sums;
+	struct sn_kmeans *best, *now;
+};
+
+static struct sn_kmeans *kmeans_new(size_t rows, uint32_t columns, uint32_t k)
+{
+	struct sn_kmeans *kmeans = sn_alloc_zeroed(1, sizeof(*kmeans));
+
+	kmeans->k = k;
+	kmeans->centroids = sn_alloc_zeroed((size_t)columns * k + 1, sizeof(double));
+	kmeans->labels = sn_alloc_zeroed(rows + 1, sizeof(uint32_t));
+	kmeans->distances2 = sn_alloc_zeroed(rows + 1, sizeof(double));
+	kmeans->counts = sn_alloc_zeroed(k + 1, sizeof(size_t));
+	kmeans->inertia = INFINITY;
+	return kmeans;
+}
+
+void sn_kmeans_free(struct sn_kmeans *kmeans)
+{
+	if (!kmeans)
+		return;
+	free(kmeans->centroids);
+	free(kmeans->labels);
+	free(kmeans->distances2);
+	free(kmeans->counts);
+	free(kmeans);
+}
+
+static void work_begin(struct work *w, const struct sn_sparse *rows, uint32_t k)
+{
+	w->rows = rows;
+	w->k = k;
+	w->stride = (k + K_STEP - 1) / K_STEP * K_STEP;
+	w->centroids = sn_alloc_zeroed((size_t)rows->column_count * w->stride + 1, sizeof(double));
+	w->sums = sn_alloc_zeroed((size_t)rows->column_count * w->stride + 1, sizeof(double));
+	w->squares = sn_alloc_zeroed(w->stride, sizeof(double));
+	w->now = kmeans_new(rows->row_count, rows->column_count, k);
+}
+
+static void work_end(struct work *w)
+{
+	free(w->centroids);
+	free(w->sums);
+	free(w->squares);
+	sn_kmeans_free(w->now);
+}
+
+static void centroids_square(struct work *w)
+{
+	memset(w->squares, 0, w->stride * sizeof(double));
+	for (size_t c = 0; c < w->rows->column_count; c++)
+		for (uint32_t j = 0; j < w->stride; j++) {
+			double x = w->centroids[c * w->stride + j];
+
+			w->squares[j] += x * x;
+		}
+}
+
+/* ---- Lloyd's iteration ---- */
+
+/* dots[0..8) = the row times eight centroids. */
+static inline void row_times(const struct work *w, size_t row, uint32_t from, double *dots)
+{
+	const struct sn_sparse *m = w->rows;
+
+	for (int j = 0; j < K_STEP; j++)
+		dots[j] = 0;
+	for (size_t i = m->first[row]; i < m->first[row + 1]; i++) {
+		const double *c = w->centroids + (size_t)m->columns[i] * w->stride + from;
+		double x = (double)m->values[i];
+
+		for (int j = 0; j < K_STEP; j++)
+			dots[j] += x * c[j];
+	}
+}
+
+static uint32_t row_nearest(const struct work *w, size_t row, double *distance2)
+{
+	uint32_t best = 0;
+	double least = INFINITY;
+
+	for (uint32_t from = 0; from < w->k; from += K_STEP) {
+		double dots[K_STEP];
+
+		row_times(w, row, from, dots);
+		for (uint32_t j = 0; j < K_STEP && from + j < w->k; j++) {
+			double d = w->rows->squares[row] - 2 * dots[j] + w->squares[from + j];
+
+			if (d < least) {
+				least = d;
+				best = from + j;
+			}
+		}
+	}
+	*distance2 = least > 0 ? least : 0; /* cancellation */
+	return best;
+}
+
+/* Whether any label changed. */
+static bool rows_assign(struct work *w)
+{
+	struct sn_kmeans *now = w->now;
+	bool has_changed = false;
+
+	centroids_square(w);
+	memset(now->counts, 0, w->k * sizeof(size_t));
+	now->inertia = 0;
+	for (size_t r = 0; r < w->rows->row_count; r++) {
+		uint32_t label = row_nearest(w, r, &now->distances2[r]);
+
+		has_changed |= label != now->labels[r];
+		now->labels[r] = label;
+		now->counts[label]++;
+		now->inertia += now->distances2[r];
+	}
+	return has_changed;
+}
+
+/* The row that is worst served becomes the centre of a cluster that lost all of its rows. */
+static void empty_fill(struct work *w, uint32_t cluster)
+{
+	struct sn_kmeans *now = w->now;
+	size_t farthest = 0;
+
+	for (size_t r = 1; r < w->rows->row_count; r++)
+		if (now->distances2[r] > now->distances2[farthest])
+			farthest = r;
+	now->distances2[farthest] = 0;
+	for (size_t c = 0; c < w->rows->column_count; c++)
+		w->centroids[c * w->stride + cluster] = 0;
+	for (size_t i = w->rows->first[farthest]; i < w->rows->first[farthest + 1]; i++)
+		w->centroids[(size_t)w->rows->columns[i] * w->stride + cluster] =
+			(double)w->rows->values[i];
+}
+
+static void centroids_update(struct work *w)
+{
+	const struct sn_sparse *m = w->rows;
+	struct sn_kmeans *now = w->now;
+
+	memset(w->sums, 0, (size_t)m->column_count * w->stride * sizeof(double));
+	for (size_t r = 0; r < m->row_count; r++)
+		for (size_t i = m->first[r]; i < m->first[r + 1]; i++)
+			w->sums[(size_t)m->columns[i] * w->stride + now->labels[r]] +=
+				(double)m->values[i];
+	for (size_t c = 0; c < m->column_count; c++)
+		for (uint32_t j = 0; j < w->k; j++)
+			if (now->counts[j])
+				w->centroids[c * w->stride + j] =
+					w->sums[c * w->stride + j] / (double)now->counts[j];
+	for (uint32_t j = 0; j < w->k; j++)
+		if (!now->counts[j])
+			empty_fill(w, j);
+}
+
+static void iterate(struct work *w, unsigned iterations)
+{
+	unsigned i = 0;
+
+	while (rows_assign(w) && i < iterations) {
+		centroids_update(w);
+		i++;
+	}
+	w->now->iterations = i;
+	for (size_t c = 0; c < w->rows->column_count; c++)
+		for (uint32_t j = 0; j < w->k; j++)
+			w->now->centroids[c * w->k + j] = w->centroids[c * w->stride + j];
+}
+
+/* ---- starts ---- */
+
+static void centroid_set(struct work *w, uint32_t cluster, size_t row)
+{
+	for (size_t c = 0; c < w->rows->column_count; c++)
+		w->centroids[c * w->stride + cluster] = 0;
+	for (size_t i = w->rows->first[row]; i < w->rows->first[row + 1]; i++)
+		w->centroids[(size_t)w->rows->columns[i] * w->stride + cluster] =
+			(double)w->rows->values[i];
+}
+
+/* Each next centre is a row drawn with chance in proportion to its squared distance to the centres
+ * so far. */
+static void start(struct work *w, struct sn_random *random)
+{
+	size_t n = w->rows->row_count, row = (size_t)sn_random_below(random, n);
+	double *nearest = w->now->distances2;
+
+	for (size_t r = 0; r < n; r++)
+		nearest[r] = INFINITY;
+	for (uint32_t j = 0; j < w->k; j++) {
+		double sum = 0, drawn;
+
+		centroid_set(w, j, row);
+		for (size_t r = 0; r < n; r++) {
+			double d = sn_sparse_distance2(w->rows, r, row);
+
+			nearest[r] = d < nearest[r] ? d : nearest[r];
+			sum += nearest[r];
+		}
+		drawn = sn_random_unit(random) * sum;
+		for (row = 0; row + 1 < n && (drawn -= nearest[row]) >= 0;)
+			row++;
+	}
+	for (size_t r = 0; r < n; r++)
+		w->now->labels[r] = UINT32_MAX;
+}
+
+struct sn_kmeans *sn_kmeans_fit(const struct sn_sparse *rows, uint32_t k, uint64_t seed,
+				unsigned restarts)
+{
+	struct work w = { 0 };
+	struct sn_random random;
+
+	work_begin(&w, rows, k);
+	w.best = kmeans_new(rows->row_count, rows->column_count, k);
+	sn_random_seed(&random, seed);
+	for (unsigned i = 0; i < restarts || !i; i++) {
+		struct sn_kmeans *swapped = w.best;
+
+		memset(w.centroids, 0, (size_t)rows->column_count * w.stride * sizeof(double));
+		start(&w, &random);
+		iterate(&w, ITERATIONS_MAX);
+		if (w.now->inertia < w.best->inertia) {
+			w.best = w.now;
+			w.now = swapped;
+		}
+		if (k == 1)
+			break;
+	}
+	work_end(&w);
+	return w.best;
+}
+
+struct sn_kmeans *sn_kmeans_continue(const struct sn_sparse *rows, uint32_t k,
+				     const double *centroids, unsigned iterations)
+{
+	struct work w = { 0 };
+	struct sn_kmeans *out;
+
+	work_begin(&w, rows, k);
+	for (size_t c = 0; c < rows->column_count; c++)
+		for (uint32_t j = 0; j < k; j++)
+			w.centroids[c * w.stride + j] = centroids[c * k + j];
+	for (size_t r = 0; r < rows->row_count; r++)
+		w.now->labels[r] = UINT32_MAX;
+	iterate(&w, iterations);
+	out = w.now;
+	w.now = NULL;
+	work_end(&w);
+	return out;
+}
+
+/* ---- silhouettes ---- */
+
+struct silhouettes {
+	const struct sn_sparse *rows;
+	const uint32_t *const *labels;
+	const uint32_t *ks;
+	size_t count;
+	double *dense;	/* the row in hand, by column */
+	double *sums;	/* [clustering * SN_KMEANS_MAX + cluster]: distances to the row in hand */
+	size_t *sizes;	/* likewise: rows */
+	double *totals; /* by clustering */
+};
+
+static void distances_sum(struct silhouettes *s, size_t row)
+{
+	const struct sn_sparse *m = s->rows;
+
+	for (size_t r = 0; r < m->row_count; r++) {
+		double dot = 0, d;
+
+		for (size_t i = m->first[r]; i < m->first[r + 1]; i++)
+			dot += (double)m->values[i] * s->dense[m->columns[i]];
+		d = m->squares[r] - 2 * dot + m->squares[row];
+		d = d > 0 && r != row ? sqrt(d) : 0;
+		for (size_t c = 0; c < s->count; c++)
+			s->sums[c * SN_KMEANS_MAX + s->labels[c][r]] += d;
+	}
+}
+
+static double row_silhouette(const struct silhouettes *s, size_t clustering, size_t row)
+{
+	const double *sums = s->sums + clustering * SN_KMEANS_MAX;
+	const size_t *sizes = s->sizes + clustering * SN_KMEANS_MAX;
+	uint32_t own = s->labels[clustering][row];
+	double inside, outside = INFINITY, larger;
+
+	if (sizes[own] < 2)
+		return 0;
+	inside = sums[own] / (double)(sizes[own] - 1);
+	for (uint32_t j = 0; j < s->ks[clustering]; j++)
+		if (j != own && sizes[j] && sums[j] / (double)sizes[j] < outside)
+			outside = sums[j] / (double)sizes[j];
+	larger = inside > outside ? inside : outside;
+	return isinf(outside) || larger <= 0 ? 0 : (outside - inside) / larger;
+}
+
+void sn_silhouettes(const struct sn_sparse *rows, const uint32_t *const *labels, const uint32_t *ks,
+		    size_t count, double *out)
+{
+	struct silhouettes s = { .rows = rows, .labels = labels, .ks = ks, .count = count };
+
+	s.dense = sn_alloc_zeroed(rows->column_count + 1, sizeof(double));
+	s.sums = sn_alloc_zeroed(count * SN_KMEANS_MAX + 1, sizeof(double));
+	s.sizes = sn_alloc_zeroed(count * SN_KMEANS_MAX + 1, sizeof(size_t));
+	for (size_t c = 0; c < count; c++) {
+		out[c] = 0;
+		for (size_t r = 0; r < rows->row_count; r++)
+			s.sizes[c * SN_KMEANS_MAX + labels[c][r]]++;
+	}
+	for (size_t r = 0; r < rows->row_count; r++) {
+		for (size_t i = rows->first[r]; i < rows->first[r + 1]; i++)
+			s.dense[rows->columns[i]] = (double)rows->values[i];
+		memset(s.sums, 0, count * SN_KMEANS_MAX * sizeof(double));
+		distances_sum(&s, r);
+		for (size_t c = 0; c < count; c++)
+			out[c] += row_silhouette(&s, c, r);
+		for (size_t i = rows->first[r]; i < rows->first[r + 1]; i++)
+			s.dense[rows->columns[i]] = 0;
+	}
+	for (size_t c = 0; c < count; c++)
+		out[c] = ks[c] < 2 || !rows->row_count ? NAN : out[c] / (double)rows->row_count;
+	free(s.dense);
+	free(s.sums);
+	free(s.sizes);
+}

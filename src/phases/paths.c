@@ -1,0 +1,139 @@
+#include "phases/paths.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/text.h"
+
+static void loops_represent(struct sn_phase_paths *paths)
+{
+	const struct sn_program *program = paths->program;
+
+	paths->loop_of = sn_alloc_zeroed(program->source_loop_count + 1, sizeof(uint32_t));
+	for (uint32_t i = 0; i < program->source_loop_count; i++)
+		paths->loop_of[i] = SN_NONE;
+	for (uint32_t i = 0; i < program->loops.count; i++) {
+		const struct sn_program_loop *loop = &program->loops.items[i];
+		uint32_t *slot = &paths->loop_of[loop->source_loop];
+
+		if (*slot == SN_NONE || (strcmp(program->loops.items[*slot].role, "main") != 0 &&
+					 !strcmp(loop->role, "main")))
+			*slot = i;
+	}
+}
+
+/* In a static program the C library stands in the program's own file; stubs of the linker lead to
+ * what they are called after. */
+static bool function_is_library(const struct sn_program_function *function)
+{
+	if (sn_ends_with(function->linkage_name, "@plt"))
+		return true;
+	return function->is_named && !function->file && function->linkage_name[0] == '_' &&
+	       sn_category_of_function(function->linkage_name) != SN_CATEGORIES;
+}
+
+/* Start-up code is on every path and says nothing. */
+static bool function_is_start(const struct sn_program_function *function)
+{
+	static const char *const names[] = { "_start",
+					     "__libc_start_main",
+					     "__libc_start_call_main",
+					     "clone",
+					     "clone3",
+					     "start_thread",
+					     NULL };
+
+	for (const char *const *name = names; *name; name++)
+		if (!strcmp(function->linkage_name, *name))
+			return true;
+	return false;
+}
+
+static bool place_is_application(const struct sn_program *program,
+				 const struct sn_program_place *place)
+{
+	const struct sn_program_function *function =
+		&program->functions.items[program->steps.items[place->first_step].index];
+
+	if (place->module == SN_NONE)
+		return false;
+	switch (program->module_classes[place->module]) {
+	case SN_MODULE_CLASS_BINARY:
+	case SN_MODULE_CLASS_OTHER:
+		return !function_is_library(function) && !function_is_start(function);
+	default:
+		return false;
+	}
+}
+
+static void entity_add(struct sn_phase_paths *paths, size_t from, uint32_t entity)
+{
+	for (size_t i = from; i < paths->entities.count; i++)
+		if (paths->entities.items[i] == entity)
+			return;
+	sn_vec_push(&paths->entities, entity);
+}
+
+/* A path without any frame of the application is its leaf's alone. */
+static void path_add(struct sn_phase_paths *paths, uint32_t stack)
+{
+	const struct sn_program *program = paths->program;
+	const struct sn_program_place *own = NULL;
+	size_t from = paths->entities.count;
+
+	for (size_t i = program->first_frame[stack + 1]; i-- > program->first_frame[stack];) {
+		const struct sn_program_place *place =
+			&program->places.items[program->frame_places[i]];
+
+		if (!place_is_application(program, place))
+			continue;
+		own = place;
+		for (uint32_t s = 0; s < place->step_count; s++) {
+			const struct sn_step *step = &program->steps.items[place->first_step + s];
+
+			entity_add(paths, from,
+				   step->kind == SN_STEP_FUNCTION
+					   ? step->index
+					   : paths->function_count +
+						     program->loops.items[step->index].source_loop);
+		}
+	}
+	if (!own)
+		own = sn_program_leaf(program, stack);
+	paths->function[stack] = own->function;
+	paths->loop[stack] =
+		own->loop == SN_NONE ? SN_NONE : program->loops.items[own->loop].source_loop;
+}
+
+struct sn_phase_paths *sn_phase_paths_new(const struct sn_program *program)
+{
+	struct sn_phase_paths *paths = sn_alloc_zeroed(1, sizeof(*paths));
+	size_t count = (size_t)program->stack_count + 1;
+
+	paths->program = program;
+	paths->function_count = (uint32_t)program->functions.count;
+	paths->entity_count = paths->function_count + program->source_loop_count;
+	paths->function = sn_alloc_zeroed(count, sizeof(uint32_t));
+	paths->loop = sn_alloc_zeroed(count, sizeof(uint32_t));
+	paths->first = sn_alloc_zeroed(count + 1, sizeof(size_t));
+	loops_represent(paths);
+	for (uint32_t s = 0; s < count; s++) {
+		paths->first[s] = paths->entities.count;
+		path_add(paths, s);
+	}
+	paths->first[count] = paths->entities.count;
+	return paths;
+}
+
+void sn_phase_paths_free(struct sn_phase_paths *paths)
+{
+	if (!paths)
+		return;
+	free(paths->loop_of);
+	free(paths->function);
+	free(paths->loop);
+	free(paths->first);
+	sn_vec_free(&paths->entities);
+	free(paths);
+}

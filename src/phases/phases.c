@@ -1,0 +1,355 @@
+#include "phases/phases.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/text.h"
+
+const char *sn_phase_method_name(enum sn_phase_method method)
+{
+	static const char *const names[] = { "silhouette", "elbow", "fixed" };
+
+	return names[method];
+}
+
+const char *sn_sites_method_name(enum sn_sites_method method)
+{
+	return method == SN_SITES_PAPER ? "paper" : "contrast";
+}
+
+const char *sn_site_type_name(enum sn_site_type type)
+{
+	return type == SN_SITE_LOOP ? "loop" : "body";
+}
+
+struct builder {
+	struct sn_phases *phases;
+	uint32_t *labels; /* by matrix row */
+	size_t rows;
+	uint32_t count; /* labels in use */
+};
+
+/* ---- numbers in the order of time ---- */
+
+struct appearance {
+	uint32_t label, number, process;
+};
+
+static int appearances_compare(const void *left, const void *right)
+{
+	const struct appearance *x = left, *y = right;
+
+	if (x->number != y->number)
+		return x->number < y->number ? -1 : 1;
+	if (x->process != y->process)
+		return x->process < y->process ? -1 : 1;
+	return (x->label > y->label) - (x->label < y->label);
+}
+
+/* Labels become phases by first appearance, in time and then by process; those that label nothing
+ * vanish. */
+static void labels_order(struct builder *b, uint32_t label_count)
+{
+	const struct sn_phases *p = b->phases;
+	struct appearance *first = sn_alloc_zeroed(label_count + 1, sizeof(*first));
+	uint32_t *phase_of = sn_alloc_zeroed(label_count + 1, sizeof(uint32_t));
+
+	for (uint32_t l = 0; l < label_count; l++)
+		first[l] = (struct appearance){ l, UINT32_MAX, UINT32_MAX };
+	for (size_t r = 0; r < b->rows; r++) {
+		const struct sn_interval_row *row = &p->intervals->rows.items[p->vectors->rows[r]];
+		struct appearance here = { b->labels[r], row->number, row->process };
+
+		if (appearances_compare(&here, &first[b->labels[r]]) < 0)
+			first[b->labels[r]] = here;
+	}
+	qsort(first, label_count, sizeof(*first), appearances_compare);
+	for (b->count = 0; b->count < label_count && first[b->count].process != UINT32_MAX;
+	     b->count++)
+		phase_of[first[b->count].label] = b->count;
+	for (size_t r = 0; r < b->rows; r++)
+		b->labels[r] = phase_of[b->labels[r]];
+	free(first);
+	free(phase_of);
+}
+
+/* ---- sites, and phases that have the same ---- */
+
+static void phases_clear(struct sn_phases *phases)
+{
+	for (size_t i = 0; i < phases->phases.count; i++) {
+		sn_vec_free(&phases->phases.items[i].sites);
+		sn_vec_free(&phases->phases.items[i].profile);
+	}
+	phases->phases.count = 0;
+}
+
+static void sites_find(struct builder *b)
+{
+	struct sn_phases *p = b->phases;
+
+	phases_clear(p);
+	for (uint32_t l = 0; l < b->count; l++) {
+		struct sn_phase phase = { .number = l };
+
+		if (p->options.sites == SN_SITES_PAPER)
+			sn_sites_paper(p, b->labels, l, &phase);
+		else
+			sn_sites_contrast(p, b->labels, l, &phase);
+		sn_vec_push(&p->phases, phase);
+	}
+}
+
+/* A body stands for all of its function's loops. */
+static bool sites_are_equal(const struct sn_phase_site *x, const struct sn_phase_site *y)
+{
+	return x->function == y->function &&
+	       (x->entity == y->entity || x->type == SN_SITE_BODY || y->type == SN_SITE_BODY);
+}
+
+static bool has_site(const struct sn_phase *phase, const struct sn_phase_site *site)
+{
+	for (size_t i = 0; i < phase->sites.count; i++)
+		if (sites_are_equal(&phase->sites.items[i], site))
+			return true;
+	return false;
+}
+
+static bool phases_are_equal(const struct sn_phase *x, const struct sn_phase *y)
+{
+	if (!x->sites.count || !y->sites.count)
+		return false;
+	for (size_t i = 0; i < x->sites.count; i++)
+		if (!has_site(y, &x->sites.items[i]))
+			return false;
+	for (size_t i = 0; i < y->sites.count; i++)
+		if (!has_site(x, &y->sites.items[i]))
+			return false;
+	return true;
+}
+
+/* Joins the first two phases that nothing tells apart; false if there are none. */
+static bool phases_merge(struct builder *b)
+{
+	const struct sn_phase *phases = b->phases->phases.items;
+
+	for (uint32_t x = 0; x < b->count; x++)
+		for (uint32_t y = x + 1; y < b->count; y++) {
+			if (!phases_are_equal(&phases[x], &phases[y]))
+				continue;
+			for (size_t r = 0; r < b->rows; r++)
+				if (b->labels[r] == y)
+					b->labels[r] = x;
+			labels_order(b, b->count);
+			return true;
+		}
+	return false;
+}
+
+/* ---- what is told of a phase ---- */
+
+static int parts_compare(const void *left, const void *right)
+{
+	const struct sn_phase_part *x = left, *y = right;
+
+	if (x->share != y->share)
+		return x->share > y->share ? -1 : 1;
+	return (x->function > y->function) - (x->function < y->function);
+}
+
+static void profile_find(struct builder *b, struct sn_phase *phase, double *ns)
+{
+	const struct sn_phases *p = b->phases;
+	double total = 0;
+
+	memset(ns, 0, p->paths->function_count * sizeof(double));
+	for (size_t r = 0; r < b->rows; r++) {
+		const struct sn_interval_row *row = &p->intervals->rows.items[p->vectors->rows[r]];
+
+		if (b->labels[r] != phase->number)
+			continue;
+		phase->interval_count++;
+		phase->user_ns += row->user_ns;
+		phase->system_ns += row->system_ns;
+		phase->blocked_ns += row->blocked_ns;
+		for (size_t i = row[0].first_cell; i < row[1].first_cell; i++) {
+			const struct sn_interval_cell *cell = &p->intervals->cells.items[i];
+
+			ns[p->paths->function[cell->stack]] += (double)sn_interval_cell_ns(cell);
+		}
+	}
+	phase->share = (double)phase->interval_count / (double)b->rows;
+	total = (double)(phase->user_ns + phase->system_ns + phase->blocked_ns);
+	for (uint32_t f = 0; f < p->paths->function_count; f++)
+		if (ns[f] > 0)
+			sn_vec_push(&phase->profile,
+				    (struct sn_phase_part){ f, total > 0 ? ns[f] / total : 0 });
+	if (phase->profile.count)
+		qsort(phase->profile.items, phase->profile.count, sizeof(*phase->profile.items),
+		      parts_compare);
+}
+
+static const char *label_of(struct sn_phases *p, const struct sn_phase *phase)
+{
+	const struct sn_program *program = p->paths->program;
+	const struct sn_phase_site *site = phase->sites.count ? &phase->sites.items[0] : NULL;
+
+	if (!site)
+		return phase->profile.count
+			       ? program->functions.items[phase->profile.items[0].function].name
+			       : "unknown";
+	if (site->loop == SN_NONE)
+		return program->functions.items[site->function].name;
+	return sn_arena_printf(&p->arena, "%s %s", program->functions.items[site->function].name,
+			       program->loops.items[site->loop].label);
+}
+
+/* Without the line numbers if the function alone tells the phase: those change with every edit. */
+static void names_give(struct sn_phases *p)
+{
+	const struct sn_program *program = p->paths->program;
+
+	for (size_t i = 0; i < p->phases.count; i++) {
+		struct sn_phase *phase = &p->phases.items[i];
+		bool is_alone = phase->sites.count > 0;
+
+		for (size_t j = 0; j < p->phases.count; j++)
+			for (size_t s = 0; j != i && s < 1 && s < p->phases.items[j].sites.count;
+			     s++)
+				is_alone &= !phase->sites.count ||
+					    p->phases.items[j].sites.items[s].function !=
+						    phase->sites.items[0].function;
+		phase->name =
+			is_alone ? program->functions.items[phase->sites.items[0].function].name
+				 : label_of(p, phase);
+	}
+	for (size_t i = 0; i < p->phases.count; i++) {
+		unsigned same = 1;
+
+		for (size_t j = 0; j < i; j++)
+			same += !strcmp(p->phases.items[j].name, p->phases.items[i].name);
+		if (same > 1)
+			p->phases.items[i].name =
+				sn_arena_printf(&p->arena, "%s #%u", p->phases.items[i].name, same);
+	}
+}
+
+static void heartbeats_number(struct sn_phases *p)
+{
+	uint32_t next = 1;
+
+	for (size_t i = 0; i < p->phases.count; i++)
+		for (size_t s = 0; s < p->phases.items[i].sites.count; s++) {
+			struct sn_phase_site *site = &p->phases.items[i].sites.items[s];
+
+			for (size_t j = 0; j <= i && !site->heartbeat; j++)
+				for (size_t t = 0; t < p->phases.items[j].sites.count; t++) {
+					const struct sn_phase_site *other =
+						&p->phases.items[j].sites.items[t];
+
+					if (other->heartbeat && other->entity == site->entity &&
+					    other->type == site->type)
+						site->heartbeat = other->heartbeat;
+				}
+			if (!site->heartbeat)
+				site->heartbeat = next++;
+		}
+}
+
+static void warnings_find(struct sn_phases *p)
+{
+	const struct sn_intervals *in = p->intervals;
+
+	if (in->is_short)
+		sn_vec_push(&p->warnings,
+			    sn_arena_printf(&p->arena,
+					    "even intervals of %g s have a median of %.0f samples "
+					    "only, not %d: record with a higher rate, or longer",
+					    (double)in->interval_ns / 1e9, in->median_samples,
+					    SN_PHASES_SAMPLES_MIN));
+	else if (isnan(in->median_samples))
+		sn_vec_push(&p->warnings, "the program waits throughout: no interval in which it "
+					  "mostly computes");
+	if (p->vectors->matrix.row_count < 10)
+		sn_vec_push(&p->warnings,
+			    sn_arena_printf(&p->arena,
+					    "only %zu interval%s: too few to tell phases from "
+					    "chance; record longer, or shorten --interval",
+					    p->vectors->matrix.row_count,
+					    p->vectors->matrix.row_count == 1 ? "" : "s"));
+}
+
+static void phases_finish(struct builder *b)
+{
+	struct sn_phases *p = b->phases;
+	double *ns = sn_alloc_zeroed((size_t)p->paths->function_count + 1, sizeof(double));
+
+	for (size_t i = 0; i < p->phases.count; i++)
+		profile_find(b, &p->phases.items[i], ns);
+	free(ns);
+	names_give(p);
+	heartbeats_number(p);
+	p->phase_of = sn_alloc_zeroed(p->intervals->row_count + 1, sizeof(uint32_t));
+	memset(p->phase_of, 0xff, (p->intervals->row_count + 1) * sizeof(uint32_t));
+	for (size_t r = 0; r < b->rows; r++)
+		p->phase_of[p->vectors->rows[r]] = b->labels[r];
+}
+
+static void phases_find(struct sn_phases *p)
+{
+	struct builder b = { .phases = p, .rows = p->vectors->matrix.row_count };
+
+	b.labels = sn_alloc_zeroed(b.rows + 1, sizeof(uint32_t));
+	memcpy(b.labels, p->choice->labels, b.rows * sizeof(uint32_t));
+	labels_order(&b, p->choice->k);
+	sites_find(&b);
+	while (p->options.sites == SN_SITES_CONTRAST && phases_merge(&b))
+		sites_find(&b);
+	phases_finish(&b);
+	free(b.labels);
+}
+
+sn_status sn_phases_new(const struct sn_profile *profile, const struct sn_phases_options *options,
+			struct sn_phases **out, struct sn_error *err)
+{
+	struct sn_phases *p = sn_alloc_zeroed(1, sizeof(*p));
+	sn_status status;
+
+	if (options)
+		p->options = *options;
+	p->profile = profile;
+	status = sn_intervals_new(profile, p->options.interval_ns, &p->intervals, err);
+	if (status != SN_OK) {
+		sn_phases_free(p);
+		return status;
+	}
+	p->paths = sn_phase_paths_new(profile->program);
+	p->vectors = sn_phase_vectors_new(p->intervals, p->paths);
+	p->activity = sn_phase_activity_new(p->intervals, p->vectors, p->paths);
+	p->choice = sn_choose(&p->vectors->matrix, p->vectors->is_clean, &p->options.choose);
+	phases_find(p);
+	sn_phases_find_cycles(p);
+	warnings_find(p);
+	*out = p;
+	return SN_OK;
+}
+
+void sn_phases_free(struct sn_phases *phases)
+{
+	if (!phases)
+		return;
+	phases_clear(phases);
+	sn_vec_free(&phases->phases);
+	sn_vec_free(&phases->cycles);
+	sn_vec_free(&phases->warnings);
+	free(phases->phase_of);
+	sn_choice_free(phases->choice);
+	sn_phase_activity_free(phases->activity);
+	sn_phase_vectors_free(phases->vectors);
+	sn_phase_paths_free(phases->paths);
+	sn_intervals_free(phases->intervals);
+	sn_arena_free(&phases->arena);
+	free(phases);
+}

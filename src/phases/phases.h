@@ -1,0 +1,108 @@
+/**
+ * The phases of a run, where each could be instrumented, and its cyclic parts.
+ *
+ *	struct sn_phases *phases;
+ *	sn_phases_new(analysis->profile, NULL, &phases, &err);
+ *	for (size_t i = 0; i < phases->phases.count; i++)
+ *		use(phases->phases.items[i].name, phases->phases.items[i].share);
+ *
+ * docs/method/phases.md has the method, its sources and how well it does.
+ */
+#ifndef SN_PHASES_PHASES_H
+#define SN_PHASES_PHASES_H
+
+#include <stdio.h>
+
+#include "base/arena.h"
+#include "phases/activity.h"
+#include "phases/choose.h"
+
+enum sn_sites_method {
+	SN_SITES_CONTRAST, /* ours */
+	SN_SITES_PAPER,	   /* Algorithm 1 of Aaziz et al., IncProf (2022) */
+};
+
+struct sn_phases_options {
+	int64_t interval_ns; /* 0: automatic */
+	struct sn_choose_options choose;
+	enum sn_sites_method sites;
+};
+
+enum sn_site_type { SN_SITE_BODY, SN_SITE_LOOP };
+
+/** A place to instrument for one phase. */
+struct sn_phase_site {
+	uint32_t heartbeat; /* from 1; equal for equal sites of several phases */
+	uint32_t function;  /* of the program */
+	uint32_t loop;	    /* of the program; SN_NONE: body, or no loop of it was seen */
+	uint32_t entity;    /* phases/paths.h: what is instrumented */
+	enum sn_site_type type;
+	double phase_share; /* fraction of the phase's intervals that it is the first site of */
+	double app_share;   /* of the run's */
+};
+
+/** A function's part of a phase. */
+struct sn_phase_part {
+	uint32_t function;
+	double share; /* own time; a library's with the function that called */
+};
+
+struct sn_phase {
+	uint32_t number;
+	const char *name; /* the same from run to run as long as its first site is */
+	size_t interval_count;
+	double share; /* of the intervals that are not idle */
+	uint64_t user_ns, system_ns, blocked_ns;
+	SN_VEC(struct sn_phase_site) sites;
+	SN_VEC(struct sn_phase_part) profile; /* largest first */
+};
+
+/** A callee of the iteration owner: a part of the program's main cycle. */
+struct sn_phase_cycle {
+	uint32_t owner, function; /* of the program */
+	uint64_t calls;		  /* 0: too short to be counted by samples */
+	double share;		  /* of the run's time */
+	double mean_ns;		  /* of a call; NaN: unknown */
+};
+
+struct sn_phases {
+	struct sn_arena arena;
+	struct sn_phases_options options;
+	const struct sn_profile *profile; /* borrowed */
+	struct sn_intervals *intervals;
+	struct sn_phase_paths *paths;
+	struct sn_phase_vectors *vectors;
+	struct sn_phase_activity *activity;
+	struct sn_choice *choice;
+	uint32_t *phase_of; /* by interval row: phase, SN_NONE: idle */
+	SN_VEC(struct sn_phase) phases;
+	SN_VEC(struct sn_phase_cycle) cycles; /* largest share first */
+	uint32_t cycle_owner;		      /* SN_NONE: none was found */
+	SN_VEC(const char *) warnings;	      /* sentences */
+};
+
+/** `options` may be NULL. Errors: those of sn_intervals_new. The profile must outlive the result.
+ */
+sn_status sn_phases_new(const struct sn_profile *profile, const struct sn_phases_options *options,
+			struct sn_phases **out, struct sn_error *err);
+void sn_phases_free(struct sn_phases *phases);
+
+/** "silhouette", "elbow", "fixed"; "contrast", "paper"; "body", "loop". */
+const char *sn_phase_method_name(enum sn_phase_method method);
+const char *sn_sites_method_name(enum sn_sites_method method);
+const char *sn_site_type_name(enum sn_site_type type);
+
+/** CONTRACTS.md's "sonde.phases/1": one object with its line's end. */
+void sn_phases_write_json(const struct sn_phases *phases, FILE *out);
+
+/* ---- between the files of this folder ---- */
+
+/** The sites of the rows (of the vectors) with `label`, appended; shares are of those rows. */
+void sn_sites_paper(const struct sn_phases *phases, const uint32_t *labels, uint32_t label,
+		    struct sn_phase *out);
+void sn_sites_contrast(const struct sn_phases *phases, const uint32_t *labels, uint32_t label,
+		       struct sn_phase *out);
+/** Finds the iteration owner and its callees. */
+void sn_phases_find_cycles(struct sn_phases *phases);
+
+#endif

@@ -1,0 +1,275 @@
+/* Sites by contrast: the place that is on the path inside the phase and not outside of it, as far
+ * up the call graph as that holds. docs/method/phases.md says why, step by step. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "phases/phases.h"
+
+enum { SITES_MAX = 6 };
+
+static const double floor_share = 0.10, /* of an interval's time, to be active in it */
+	lift_share = 0.85,		/* of the best contrast, for a caller to stand for it */
+	contrast_min = 0.05, coverage = 0.95, owner_share = 0.90, loop_share = 0.85,
+		    deep_share = 0.5;
+
+struct builder {
+	const struct sn_phases *phases;
+	const struct sn_phase_activity *activity;
+	const struct sn_phase_paths *paths;
+	const struct sn_sparse *inclusive;
+	const uint32_t *labels;
+	uint32_t label;
+	uint8_t *is_open; /* by row of the phase: no site covers it yet */
+	size_t count, open;
+	double *inside, *outside; /* by entity: mean fraction in open rows, in rows of others */
+	struct sn_phase *out;
+};
+
+static void means_find(struct builder *b)
+{
+	size_t others = b->inclusive->row_count - b->count;
+
+	memset(b->inside, 0, b->paths->entity_count * sizeof(double));
+	memset(b->outside, 0, b->paths->entity_count * sizeof(double));
+	for (size_t r = 0; r < b->inclusive->row_count; r++) {
+		bool is_own = b->labels[r] == b->label;
+		double weight = is_own ? 1.0 / (double)b->open : 1.0 / (double)others;
+		double *means = is_own ? b->inside : b->outside;
+
+		if (is_own && !b->is_open[r])
+			continue;
+		for (size_t i = b->inclusive->first[r]; i < b->inclusive->first[r + 1]; i++)
+			means[b->inclusive->columns[i]] += weight * (double)b->inclusive->values[i];
+	}
+}
+
+/* ---- choosing one ---- */
+
+static bool is_owner(const struct builder *b, uint32_t entity)
+{
+	return b->activity->shares[entity] >= owner_share;
+}
+
+static double contrast_of(const struct builder *b, uint32_t entity)
+{
+	return b->inside[entity] < floor_share ? -1 : b->inside[entity] - b->outside[entity];
+}
+
+static double contrast_best(const struct builder *b)
+{
+	double best = -1;
+
+	for (uint32_t e = 0; e < b->paths->entity_count; e++)
+		if (contrast_of(b, e) > best)
+			best = contrast_of(b, e);
+	return best;
+}
+
+/* Whether `entity` goes before `other` among those that would do: the one further up the paths. */
+static bool is_above(const struct builder *b, uint32_t entity, uint32_t other)
+{
+	double here = b->inside[entity], there = b->inside[other];
+
+	if (fabs(here - there) > 1e-9)
+		return here > there;
+	return b->activity->depths[entity] < b->activity->depths[other];
+}
+
+/* Functions before loops: where a caller in a function of its own stands for the phase, it has a
+ * name; a loop around the call does not. */
+static uint32_t contrast_choose(const struct builder *b, double best)
+{
+	uint32_t chosen = SN_NONE;
+
+	for (int loops = 0; loops < 2 && chosen == SN_NONE; loops++)
+		for (uint32_t e = 0; e < b->paths->entity_count; e++) {
+			if (sn_entity_is_loop(b->paths, e) != (loops == 1) || is_owner(b, e) ||
+			    contrast_of(b, e) < lift_share * best)
+				continue;
+			if (chosen == SN_NONE || is_above(b, e, chosen))
+				chosen = e;
+		}
+	return chosen;
+}
+
+/* A run of one phase has nothing to contrast with: the deepest function that still has most of it,
+ * else the deepest loop of the function that has all. */
+static uint32_t deepest_choose(const struct builder *b)
+{
+	uint32_t chosen = SN_NONE;
+	double most = 0;
+
+	for (uint32_t e = 0; e < b->paths->entity_count; e++)
+		most = b->inside[e] > most ? b->inside[e] : most;
+	for (uint32_t e = 0; e < b->paths->function_count; e++)
+		if (b->inside[e] >= lift_share * most && b->inside[e] >= deep_share &&
+		    (chosen == SN_NONE || b->activity->depths[e] > b->activity->depths[chosen]))
+			chosen = e;
+	if (chosen != SN_NONE)
+		return chosen;
+	for (uint32_t e = 0; e < b->paths->function_count; e++)
+		if (b->inside[e] > 0 && (chosen == SN_NONE || is_above(b, e, chosen)))
+			chosen = e;
+	return chosen;
+}
+
+/* ---- body or loop, and which ---- */
+
+static double row_share(const struct builder *b, size_t row, uint32_t entity)
+{
+	for (size_t i = b->inclusive->first[row]; i < b->inclusive->first[row + 1]; i++)
+		if (b->inclusive->columns[i] == entity)
+			return (double)b->inclusive->values[i];
+	return 0;
+}
+
+/* Entered in at least half of the phase's rows in which it is active. */
+static bool is_entered(const struct builder *b, uint32_t function)
+{
+	size_t active = 0, entered = 0;
+
+	for (size_t r = 0; r < b->inclusive->row_count; r++) {
+		if (b->labels[r] != b->label || !b->is_open[r] ||
+		    row_share(b, r, function) < floor_share)
+			continue;
+		active++;
+		entered += sn_phase_calls(b->activity, r, function) > 0;
+	}
+	return entered * 2 > active;
+}
+
+/* The uppermost loop below (or in) a function that has most of its time in the phase. */
+static uint32_t loop_below(const struct builder *b, uint32_t function)
+{
+	const struct sn_intervals *intervals = b->phases->intervals;
+	double *below = sn_alloc_zeroed((size_t)b->paths->entity_count + 1, sizeof(double));
+	uint32_t chosen = SN_NONE;
+
+	for (size_t r = 0; r < b->inclusive->row_count; r++) {
+		const struct sn_interval_row *row =
+			&intervals->rows.items[b->phases->vectors->rows[r]];
+
+		if (b->labels[r] != b->label || !b->is_open[r])
+			continue;
+		for (size_t i = row[0].first_cell; i < row[1].first_cell; i++) {
+			const struct sn_interval_cell *cell = &intervals->cells.items[i];
+			bool is_below = false;
+
+			for (size_t k = b->paths->first[cell->stack];
+			     k < b->paths->first[cell->stack + 1]; k++) {
+				uint32_t e = b->paths->entities.items[k];
+
+				is_below |= e == function;
+				if (is_below)
+					below[e] += (double)sn_interval_cell_ns(cell);
+			}
+		}
+	}
+	for (uint32_t e = b->paths->function_count; e < b->paths->entity_count; e++)
+		if (below[e] >= loop_share * below[function] && below[e] > 0 &&
+		    (chosen == SN_NONE || below[e] > below[chosen] * (1 + 1e-9) ||
+		     (below[e] >= below[chosen] * (1 - 1e-9) &&
+		      b->activity->depths[e] < b->activity->depths[chosen])))
+			chosen = e;
+	free(below);
+	return chosen;
+}
+
+static struct sn_phase_site site_of(const struct builder *b, uint32_t entity)
+{
+	struct sn_phase_site site = { .entity = entity, .loop = SN_NONE, .type = SN_SITE_BODY };
+
+	if (!sn_entity_is_loop(b->paths, entity) && !is_entered(b, entity)) {
+		uint32_t loop = loop_below(b, entity);
+
+		site.type = SN_SITE_LOOP;
+		if (loop != SN_NONE)
+			site.entity = loop;
+	}
+	if (sn_entity_is_loop(b->paths, site.entity)) {
+		site.type = SN_SITE_LOOP;
+		site.loop = b->paths->loop_of[site.entity - b->paths->function_count];
+	}
+	site.function = sn_entity_function(b->paths, site.entity);
+	return site;
+}
+
+/* ---- covering the phase ---- */
+
+static size_t rows_close(struct builder *b, uint32_t entity)
+{
+	size_t closed = 0;
+
+	for (size_t r = 0; r < b->inclusive->row_count; r++) {
+		if (b->labels[r] != b->label || !b->is_open[r] ||
+		    row_share(b, r, entity) < floor_share)
+			continue;
+		b->is_open[r] = 0;
+		closed++;
+	}
+	b->open -= closed;
+	return closed;
+}
+
+static uint32_t entity_choose(const struct builder *b)
+{
+	double best;
+	uint32_t chosen = SN_NONE;
+
+	if (b->count < b->inclusive->row_count) {
+		best = contrast_best(b);
+		if (best >= contrast_min)
+			chosen = contrast_choose(b, best);
+	}
+	return chosen == SN_NONE && !b->out->sites.count ? deepest_choose(b) : chosen;
+}
+
+static void sites_add(struct builder *b)
+{
+	while (b->open && b->out->sites.count < SITES_MAX &&
+	       (double)b->open > (1 - coverage) * (double)b->count) {
+		struct sn_phase_site site;
+		uint32_t entity;
+		size_t closed;
+
+		means_find(b);
+		entity = entity_choose(b);
+		if (entity == SN_NONE)
+			return;
+		site = site_of(b, entity);
+		closed = rows_close(b, entity);
+		if (!closed)
+			return;
+		site.phase_share = (double)closed / (double)b->count;
+		site.app_share = (double)closed / (double)b->inclusive->row_count;
+		sn_vec_push(&b->out->sites, site);
+	}
+}
+
+void sn_sites_contrast(const struct sn_phases *phases, const uint32_t *labels, uint32_t label,
+		       struct sn_phase *out)
+{
+	const struct sn_phase_activity *activity = phases->activity;
+	struct builder b = { .phases = phases,
+			     .activity = activity,
+			     .paths = phases->paths,
+			     .inclusive = &activity->inclusive,
+			     .labels = labels,
+			     .label = label,
+			     .out = out };
+
+	b.is_open = sn_alloc_zeroed(b.inclusive->row_count + 1, 1);
+	b.inside = sn_alloc_zeroed((size_t)b.paths->entity_count + 1, sizeof(double));
+	b.outside = sn_alloc_zeroed((size_t)b.paths->entity_count + 1, sizeof(double));
+	for (size_t r = 0; r < b.inclusive->row_count; r++) {
+		b.is_open[r] = labels[r] == label;
+		b.count += b.is_open[r];
+	}
+	b.open = b.count;
+	sites_add(&b);
+	free(b.is_open);
+	free(b.inside);
+	free(b.outside);
+}
