@@ -266,59 +266,52 @@ static void warnings_find(struct sn_summary *s, struct sn_structures *structures
 
 /* ---- the hottest ---- */
 
-struct loop_sum {
-	struct sn_summary_loop row;
-	double squares; /* half widths of the parts' intervals, squared */
-};
-
-static int loop_sums_compare(const void *left, const void *right)
-{
-	const struct loop_sum *x = left, *y = right;
-	uint64_t tx = x->row.exclusive.cpu_ns, ty = y->row.exclusive.cpu_ns;
-
-	if (tx != ty)
-		return tx > ty ? -1 : 1;
-	return (x->row.loop > y->row.loop) - (x->row.loop < y->row.loop);
-}
-
-static void loop_sum_add(struct loop_sum *sum, const struct sn_profile *p, uint32_t l)
+/* The next part of a source loop; the first one is the hottest. Returns its squared half width. */
+static double part_add(struct sn_summary_loop *row, const struct sn_profile *p, uint32_t l)
 {
 	const struct sn_metrics *m = &p->loops[l];
 	double half = (m->exclusive_share.high - m->exclusive_share.low) / 2;
 
-	if (!sum->row.parts++ || m->exclusive.cpu_ns > p->loops[sum->row.loop].exclusive.cpu_ns) {
-		sum->row.loop = l;
-		sum->row.deviation = m->spread.deviation;
-		sum->row.inclusive_ns = m->inclusive.cpu_ns;
+	if (!row->parts++) {
+		row->loop = l;
+		row->deviation = m->spread.deviation;
+		row->inclusive_ns = m->inclusive.cpu_ns;
 	}
-	sn_weight_add(&sum->row.exclusive, &m->exclusive);
-	sum->squares += half * half;
+	sn_weight_add(&row->exclusive, &m->exclusive);
+	return half * half;
 }
 
+/* The order of `show loops` has the parts of a source loop side by side. */
 static void loops_find(struct sn_summary *s)
 {
 	const struct sn_profile *p = s->profile;
 	const struct sn_program *program = p->program;
-	struct loop_sum *sums = sn_alloc_zeroed(program->source_loop_count + 1, sizeof(*sums));
+	size_t count, next;
+	uint32_t *order = sn_view_loop_order(p, false, &count);
 
-	for (uint32_t l = 0; l < program->loops.count; l++)
-		if (!p->is_runtime_loop[l] && p->loops[l].exclusive.cpu_ns)
-			loop_sum_add(&sums[program->loops.items[l].source_loop], p, l);
-	qsort(sums, program->source_loop_count, sizeof(*sums), loop_sums_compare);
-	for (size_t i = 0; i < program->source_loop_count && sums[i].row.parts; i++) {
-		double share = sn_share(sums[i].row.exclusive.cpu_ns, p->total.cpu_ns);
-		double half = sqrt(sums[i].squares);
+	for (size_t i = 0; i < count; i = next) {
+		uint32_t source = program->loops.items[order[i]].source_loop;
+		struct sn_summary_loop row = { .rank = i + 1 };
+		double squares = 0, share, half;
 
+		for (next = i;
+		     next < count && program->loops.items[order[next]].source_loop == source;
+		     next++)
+			if (p->loops[order[next]].exclusive.cpu_ns)
+				squares += part_add(&row, p, order[next]);
+		if (!row.parts)
+			continue;
 		s->source_loop_count++;
 		if (s->loop_count == SN_SUMMARY_ROWS)
 			continue;
-		sums[i].row.share = sums[i].row.parts == 1
-					    ? p->loops[sums[i].row.loop].exclusive_share
-					    : (struct sn_interval){ fmax(0, share - half),
-								    fmin(1, share + half) };
-		s->loops[s->loop_count++] = sums[i].row;
+		share = sn_share(row.exclusive.cpu_ns, p->total.cpu_ns);
+		half = sqrt(squares);
+		row.share = row.parts == 1 ? p->loops[row.loop].exclusive_share
+					   : (struct sn_interval){ fmax(0, share - half),
+								   fmin(1, share + half) };
+		s->loops[s->loop_count++] = row;
 	}
-	free(sums);
+	free(order);
 }
 
 static int functions_compare(const void *left, const void *right, void *context)

@@ -17,6 +17,7 @@ enum { SN_SUMMARY_ROWS = 10, SN_SUMMARY_MODULES = 16 };
 /** A source loop: peel, main, tail and inlined copies together. */
 struct sn_summary_loop {
 	uint32_t loop; /* the hottest of them */
+	size_t rank;   /* its row in `show loops`, from 1: `show loop '#RANK'` */
 	uint32_t parts;
 	struct sn_weight exclusive;
 	uint64_t inclusive_ns; /* of the hottest part */

@@ -313,7 +313,7 @@ static void put_loops(const struct page *page, struct sn_text *line, size_t rows
 		const struct sn_program_loop *loop = &program->loops.items[row->loop];
 		struct sn_text where = { 0 };
 
-		add_share(page, line, i + 1, row->exclusive.samples,
+		add_share(page, line, row->rank, row->exclusive.samples,
 			  sn_share(row->exclusive.cpu_ns, s->profile->total.cpu_ns), row->share,
 			  (double)row->exclusive.cpu_ns / 1e9);
 		add_cell(line, loop->label, name);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "profile/view.h"
 
 uint32_t sn_report_file(struct sn_report *report, const char *path)
 {
@@ -124,17 +125,17 @@ static void add_loops(struct sn_report *report, const struct sn_profile *profile
 {
 	const struct sn_program *program = profile->program;
 	size_t count;
-	struct rank *ranks = rank_entities(profile->loops, program->loops.count, &count);
+	uint32_t *order = sn_view_loop_order(profile, true, &count);
 
 	if (count > SN_REPORT_ROWS_MAX)
 		count = SN_REPORT_ROWS_MAX;
 	report->loop_of = sn_arena_array(&report->arena, uint32_t, program->loops.count + 1);
 	memset(report->loop_of, 0xff, program->loops.count * sizeof(uint32_t));
 	for (size_t i = 0; i < count; i++)
-		report->loop_of[ranks[i].index] = (uint32_t)i;
+		report->loop_of[order[i]] = (uint32_t)i;
 	for (size_t i = 0; i < count; i++) {
-		const struct sn_program_loop *from = &program->loops.items[ranks[i].index];
-		const struct sn_metrics *m = &profile->loops[ranks[i].index];
+		const struct sn_program_loop *from = &program->loops.items[order[i]];
+		const struct sn_metrics *m = &profile->loops[order[i]];
 
 		sn_vec_push(&report->loops,
 			    (struct sn_report_loop){
@@ -156,7 +157,7 @@ static void add_loops(struct sn_report *report, const struct sn_profile *profile
 				    .share_low = m->exclusive_share.low,
 				    .share_high = m->exclusive_share.high });
 	}
-	free(ranks);
+	free(order);
 }
 
 /* ---- what ran ---- */
