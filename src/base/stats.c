@@ -181,3 +181,8 @@ uint64_t sn_random_below(struct sn_random *random, uint64_t bound)
 	while (drawn >= limit);
 	return drawn % bound;
 }
+
+double sn_amdahl(double share, double speedup)
+{
+	return speedup > 0 ? 1 / (1 - share + share / speedup) : 1;
+}

@@ -30,6 +30,10 @@ double sn_student_p(double t, double df);
 /** The t that is exceeded to either side with chance `p`, by bisection. */
 double sn_student_t(double p, double df);
 
+/** Amdahl's law (1967): the speed-up of the whole if `share` of its time runs `speedup` times as
+ *  fast. */
+double sn_amdahl(double share, double speedup);
+
 /** xoshiro256** (Blackman and Vigna 2018), seeded by splitmix64. Not for secrets. */
 struct sn_random {
 	uint64_t state[4];

@@ -154,7 +154,8 @@ static void print_page(struct visit *visit, const struct sn_cqa_unit *unit,
 {
 	if (visit->shown++)
 		fputs("\n----\n\n", stdout);
-	sn_cqa_page_text(visit->machine, unit->structure, result, stdout);
+	sn_cqa_page_text(visit->machine, unit->structure, result, &(struct sn_cqa_page){ 0 },
+			 stdout);
 }
 
 static void json_summary(struct sn_json *json, void *context)
@@ -174,7 +175,8 @@ static void json_page(struct visit *visit, const struct sn_cqa_unit *unit,
 {
 	sn_json_object(visit->json);
 	sn_json_member_string(visit->json, "loop", result->loop->id);
-	sn_cqa_page_json(visit->machine, unit->structure, result, visit->json);
+	sn_cqa_page_json(visit->machine, unit->structure, result, &(struct sn_cqa_page){ 0 },
+			 visit->json);
 	sn_json_close(visit->json);
 }
 

@@ -8,6 +8,7 @@
 #include "cli/command.h"
 #include "cli/help.h"
 #include "cli/show_loop.h"
+#include "cli/show_whatif.h"
 #include "experiment/store.h"
 #include "profile/summary.h"
 #include "profile/view.h"
@@ -27,7 +28,7 @@ static bool view_is_listing(const struct sn_view *view)
 static bool view_takes_subject(const char *name)
 {
 	return !strcmp(name, "loop") || !strcmp(name, "calls") || !strcmp(name, "source") ||
-	       !strcmp(name, "asm");
+	       !strcmp(name, "asm") || !strcmp(name, "whatif");
 }
 
 static bool operand_is_experiment(const char *operand)
@@ -227,11 +228,34 @@ static sn_status summary_show(struct sn_analysis *analysis, const struct sn_tabl
 	return SN_OK;
 }
 
+/* A processor without a model leaves the page without that part, unless it was asked for. */
+static sn_status loop_show(const struct sn_args *args, const struct sn_view_input *input,
+			   const struct sn_table_view *how, struct sn_error *err)
+{
+	const char *arch = sn_args_value(args, "arch");
+	const struct sn_machine *machine = NULL;
+	sn_status status = sn_show_machine(arch, input->profile->experiment, &machine, err);
+
+	if (status != SN_OK && arch)
+		return status;
+	return sn_show_loop(input, machine, how, stdout, err);
+}
+
+static sn_status whatif_show(const struct sn_args *args, const struct sn_view_input *input,
+			     struct sn_table_view *how, struct sn_error *err)
+{
+	const struct sn_machine *machine;
+	sn_status status = sn_show_machine(sn_args_value(args, "arch"), input->profile->experiment,
+					   &machine, err);
+
+	return status == SN_OK ? sn_show_whatif(input, machine, how, err) : status;
+}
+
 static sn_status view_unknown(const char *name, struct sn_error *err)
 {
 	struct sn_text names = { 0 };
 
-	sn_text_add(&names, "summary loop");
+	sn_text_add(&names, "summary loop whatif");
 	for (const struct sn_view *const *view = sn_views; *view; view++)
 		sn_text_addf(&names, " %s", (*view)->name);
 	sn_error_set(err, SN_ERR_USAGE, "there is no view '%s'; the views are: %s", name,
@@ -245,13 +269,14 @@ static sn_status view_show(const struct sn_args *args, const char *name, const c
 {
 	const struct sn_view *view = sn_view_find(name);
 	bool is_summary = !strcmp(name, "summary"), is_loop = !strcmp(name, "loop");
+	bool is_whatif = !strcmp(name, "whatif");
 	struct sn_analysis_arguments arguments;
 	struct sn_analysis *analysis = NULL;
 	struct sn_view_input input = { 0 };
 	struct sn_table_view how = { 0 };
 	sn_status status;
 
-	if (!view && !is_summary && !is_loop)
+	if (!view && !is_summary && !is_loop && !is_whatif)
 		return view_unknown(name, err);
 	status = sn_args_table_view(args, &how, err);
 	if (status == SN_OK)
@@ -271,9 +296,10 @@ static sn_status view_show(const struct sn_args *args, const char *name, const c
 			.with_runtime_loops = sn_args_flag(args, "runtime-loops"),
 			.is_utf8 = sn_locale_is_utf8(),
 		};
-		status = is_summary ? summary_show(analysis, &how, err)
-			 : is_loop  ? sn_show_loop(&input, &how, stdout, err)
-				    : table_show(args, view, &input, &how, err);
+		status = is_summary  ? summary_show(analysis, &how, err)
+			 : is_loop   ? loop_show(args, &input, &how, err)
+			 : is_whatif ? whatif_show(args, &input, &how, err)
+				     : table_show(args, view, &input, &how, err);
 	}
 	sn_analysis_free(analysis);
 	sn_analysis_arguments_free(&arguments);
@@ -348,6 +374,8 @@ static const struct sn_option show_options[] = {
 	  NULL },
 	{ "call-lines", 0, NULL, "trees: keep calls from different lines apart", NULL },
 	{ "runtime-loops", 0, NULL, "list the loops of OpenMP and MPI runtimes too", NULL },
+	{ "arch", 'A', "NAME", "whatif, loop: the machine to estimate for; native unless said",
+	  NULL },
 	{ 0 },
 };
 
@@ -356,6 +384,8 @@ static const char *const show_examples[] = {
 	"the hottest functions of the newest experiment",
 	"sonde show loop '#1'",
 	"the hottest loop: facts, source and machine code with heat, callers",
+	"sonde show whatif",
+	"what the program would gain if its loops were cleaned or vectorized",
 	"sonde show calls solve sonde.app.3",
 	"callers and callees of solve, in that experiment",
 	"sonde show tree --wall --time 2-4",
@@ -370,13 +400,16 @@ const struct sn_command sn_command_show = {
 	.operands = "[VIEW] [SUBJECT] [EXPERIMENT]",
 	.summary = "Prints one table of an experiment",
 	.description =
-		"VIEW is one of summary, functions, loops, loop LOOP, calls [FUNCTION], tree, "
+		"VIEW is one of summary, functions, loops, loop LOOP, whatif [VARIANT], calls "
+		"[FUNCTION], tree, "
 		"callers, lines, source [FILE|FUNCTION|LOOP], asm [FUNCTION|LOOP], threads, "
 		"processes, cpus, modules, categories, waits, env and samples; without it the "
 		"summary is printed.\n\n"
 		"EXPERIMENT is a folder, @0 for the newest in this folder (the default) or @-1 for "
 		"the one before. LOOP is an id, a unique prefix of one, FILE:LINE, or #N for the "
 		"N-th row of 'show loops'.\n\n"
+		"VARIANT is clean, fp_vector, full_vector, no_dependence or next_bottleneck: what "
+		"loops are ordered by.\n\n"
 		"The options --time, --thread, --process, --module and --function choose samples "
 		"before anything is summed, so all shares are of what they let through. --filter "
 		"chooses rows afterwards. --cols all shows every column a view has; 'sonde explain "

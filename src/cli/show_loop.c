@@ -6,6 +6,8 @@
 
 #include "base/alloc.h"
 #include "base/text.h"
+#include "cqa/view.h"
+#include "whatif/whatif.h"
 
 struct page {
 	const struct sn_view_input *input;
@@ -14,6 +16,9 @@ struct page {
 	const struct sn_program_loop *loop;
 	const struct sn_metrics *metrics;
 	const struct sn_loop *code; /* NULL: its module is not at hand */
+	struct sn_structure *structure;
+	const struct sn_machine *machine; /* NULL: no model of this processor */
+	double user_share;		  /* of all CPU time: exclusive, without the kernel's */
 	uint32_t index;
 };
 
@@ -279,6 +284,30 @@ static void put_listing(const struct page *page, const char *view_name, const ch
 	sn_table_free(&table);
 }
 
+static const char no_model[] = "there is no model of this processor; --arch names another";
+
+static void put_quality(const struct page *page, FILE *out)
+{
+	struct sn_cqa_page how = { .without_head = true, .share = page->user_share };
+	struct sn_cqa_loop quality = { .not_analysed = no_model };
+	struct sn_error err;
+
+	if (!page->machine) {
+		fprintf(out, "\nstatic model: %s\n", no_model);
+		return;
+	}
+	if (sn_whatif_quality(page->machine, page->profile, page->input->structures, page->index,
+			      &quality, &err) != SN_OK) {
+		put_name(out, "\nstatic model: ", err.sentence);
+		fputc('\n', out);
+		return;
+	}
+	fprintf(out, "\nstatic model of %s, data in L1%s:\n", page->machine->title,
+		quality.is_weighed ? ", paths weighed by the samples" : "");
+	sn_cqa_page_text(page->machine, page->structure, &quality, &how, out);
+	sn_cqa_loop_free(&quality);
+}
+
 /* ---- JSON ---- */
 
 static void write_rows(struct sn_json *json, const struct page *page, const char *view_name)
@@ -361,6 +390,26 @@ static void write_threads(struct sn_json *json, const struct page *page)
 	free(times);
 }
 
+static void write_quality(struct sn_json *json, const struct page *page)
+{
+	struct sn_cqa_page how = { .share = page->user_share };
+	struct sn_cqa_loop quality = { .not_analysed = no_model };
+	struct sn_error err = { .sentence = "" };
+
+	sn_json_key(json, "quality");
+	if (!page->machine ||
+	    sn_whatif_quality(page->machine, page->profile, page->input->structures, page->index,
+			      &quality, &err) != SN_OK) {
+		sn_json_null(json);
+		return;
+	}
+	sn_json_object(json);
+	sn_json_member_string(json, "arch", page->machine->name);
+	sn_cqa_page_json(page->machine, page->structure, &quality, &how, json);
+	sn_json_close(json);
+	sn_cqa_loop_free(&quality);
+}
+
 static void write_facts(struct sn_json *json, const struct page *page)
 {
 	const struct sn_program_loop *loop = page->loop;
@@ -401,19 +450,20 @@ static void loop_write(const struct page *page, FILE *out)
 	write_code(&json, page);
 	write_threads(&json, page);
 	write_callers(&json, page);
+	write_quality(&json, page);
 	write_rows(&json, page, "source");
 	write_rows(&json, page, "asm");
 	sn_json_close(&json);
 	sn_json_finish(&json);
 }
 
-sn_status sn_show_loop(const struct sn_view_input *input, const struct sn_table_view *how,
-		       FILE *out, struct sn_error *err)
+sn_status sn_show_loop(const struct sn_view_input *input, const struct sn_machine *machine,
+		       const struct sn_table_view *how, FILE *out, struct sn_error *err)
 {
 	struct page page = { .input = input,
+			     .machine = machine,
 			     .profile = input->profile,
 			     .program = input->profile->program };
-	struct sn_structure *structure;
 	sn_status status = sn_view_loop(input->profile, input->subject, input->with_runtime_loops,
 					&page.index, err);
 
@@ -424,9 +474,12 @@ sn_status sn_show_loop(const struct sn_view_input *input, const struct sn_table_
 				    "a loop's page is one object: --format text or json");
 	page.loop = &page.program->loops.items[page.index];
 	page.metrics = &page.profile->loops[page.index];
-	structure = sn_structures_of(input->structures, page.loop->module);
-	if (structure)
-		page.code = sn_structure_loop(structure, page.loop->function_link_addr,
+	page.user_share =
+		sn_share(page.metrics->exclusive.cpu_ns - page.metrics->exclusive.system_ns,
+			 page.profile->total.cpu_ns);
+	page.structure = sn_structures_of(input->structures, page.loop->module);
+	if (page.structure)
+		page.code = sn_structure_loop(page.structure, page.loop->function_link_addr,
 					      page.loop->header_link_addr);
 	if (how->format != SN_FORMAT_TEXT) {
 		loop_write(&page, out);
@@ -436,6 +489,7 @@ sn_status sn_show_loop(const struct sn_view_input *input, const struct sn_table_
 	put_parts(&page, out);
 	put_threads(&page, out);
 	put_callers(&page, out);
+	put_quality(&page, out);
 	put_listing(&page, "source", "source:", out);
 	put_listing(&page, "asm", "machine code:", out);
 	return SN_OK;

@@ -3,8 +3,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/stats.h"
 #include "code/decode.h"
-#include "cqa/table.h"
 
 void sn_cqa_summary_add(struct sn_cqa_summary *summary, const struct sn_cqa_loop *result)
 {
@@ -95,7 +95,8 @@ static void print_instructions(const struct sn_machine *machine,
 }
 
 static void print_path(const struct sn_machine *machine, const struct sn_structure *structure,
-		       struct sn_cqa_loop *result, uint32_t number, FILE *out)
+		       struct sn_cqa_loop *result, uint32_t number, bool with_instructions,
+		       FILE *out)
 {
 	const struct sn_cqa_path *path = &result->paths[number];
 	char units[256];
@@ -104,8 +105,11 @@ static void print_path(const struct sn_machine *machine, const struct sn_structu
 		fprintf(out, "\nAll blocks together (more than %d paths, or not a natural loop)\n",
 			SN_CQA_PATHS_MAX);
 	else if (result->path_count > 1)
-		fprintf(out, "\nPath %u of %u\n", number + 1, result->path_count);
-	fprintf(out, "\n  %.2f cycles a pass, limited by %s\n", path->estimate.cycles,
+		fprintf(out, "\nPath %u of %u", number + 1, result->path_count);
+	if (result->is_weighed)
+		fprintf(out, ", in %.1f %% of the passes", 100 * path->weight);
+	fprintf(out, "%s\n  %.2f cycles a pass, limited by %s\n",
+		result->is_union || result->path_count == 1 ? "" : "\n", path->estimate.cycles,
 		sn_bound_names[path->estimate.bottleneck]);
 	for (unsigned i = 0; i < SN_BOUND_COUNT; i++) {
 		fprintf(out, "  %-10s %8.2f  ", sn_bound_names[i], path->estimate.bounds[i]);
@@ -115,10 +119,11 @@ static void print_path(const struct sn_machine *machine, const struct sn_structu
 				sn_units_print(machine, path->estimate.busiest_units, units));
 		fputc('\n', out);
 	}
-	print_instructions(machine, structure, result, path, out);
+	if (with_instructions)
+		print_instructions(machine, structure, result, path, out);
 }
 
-static void print_variants(const struct sn_cqa_loop *result, FILE *out)
+static void print_variants(const struct sn_cqa_loop *result, double share, FILE *out)
 {
 	static const char *const titles[SN_VARIANT_COUNT] = {
 		"clean (FP work only)", "FP arithmetic vectorized", "fully vectorized",
@@ -126,12 +131,21 @@ static void print_variants(const struct sn_cqa_loop *result, FILE *out)
 	};
 
 	fputs("\nWhat if\n", out);
-	for (unsigned i = 0; i < SN_VARIANT_COUNT; i++)
-		if (result->variants[i].is_applicable)
-			fprintf(out, "  %-30s %8.2f cycles  %.2fx\n", titles[i],
-				result->variants[i].cycles, result->variants[i].speedup);
-		else
+	for (unsigned i = 0; i < SN_VARIANT_COUNT; i++) {
+		const struct sn_cqa_variant *variant = &result->variants[i];
+
+		if (!variant->is_applicable) {
 			fprintf(out, "  %-30s not applicable: no FP arithmetic\n", titles[i]);
+			continue;
+		}
+		fprintf(out, "  %-30s %8.2f cycles  %.2fx", titles[i], variant->cycles,
+			variant->speedup);
+		if (share > 0)
+			fprintf(out, ", the program %.2fx", sn_amdahl(share, variant->speedup));
+		if (variant->ram_speedup < 0.95 * variant->speedup)
+			fprintf(out, " (%.2fx if data come from RAM)", variant->ram_speedup);
+		fputc('\n', out);
+	}
 }
 
 static void print_metrics(const struct sn_cqa_loop *result, FILE *out)
@@ -160,7 +174,8 @@ static void print_metrics(const struct sn_cqa_loop *result, FILE *out)
 		result->level_cycles[SN_LEVEL_L3], result->level_cycles[SN_LEVEL_RAM]);
 }
 
-static void print_advice(const struct sn_machine *machine, struct sn_cqa_loop *result, FILE *out)
+static void print_advice(const struct sn_machine *machine, struct sn_cqa_loop *result, double share,
+			 FILE *out)
 {
 	sn_advice_list list = { 0 };
 
@@ -173,15 +188,16 @@ static void print_advice(const struct sn_machine *machine, struct sn_cqa_loop *r
 			list.items[i].evidence);
 		if (!isnan(list.items[i].speedup))
 			fprintf(out, "; expected %.2fx for this loop", list.items[i].speedup);
+		if (!isnan(list.items[i].speedup) && share > 0)
+			fprintf(out, ", %.2fx for the program",
+				sn_amdahl(share, list.items[i].speedup));
 		fputc('\n', out);
 	}
 	sn_vec_free(&list);
 }
 
-void sn_cqa_page_text(const struct sn_machine *machine, const struct sn_structure *structure,
-		      struct sn_cqa_loop *result, FILE *out)
+static void print_head(const struct sn_machine *machine, const struct sn_loop *loop, FILE *out)
 {
-	const struct sn_loop *loop = result->loop;
 	struct sn_text name = { 0 };
 
 	sn_text_add_printable(&name, loop->function->name, strlen(loop->function->name));
@@ -191,6 +207,13 @@ void sn_cqa_page_text(const struct sn_machine *machine, const struct sn_structur
 	if (loop->unroll > 1)
 		fprintf(out, ", %u source iterations a pass\n", loop->unroll);
 	sn_text_free(&name);
+}
+
+void sn_cqa_page_text(const struct sn_machine *machine, const struct sn_structure *structure,
+		      struct sn_cqa_loop *result, const struct sn_cqa_page *how, FILE *out)
+{
+	if (!how->without_head)
+		print_head(machine, result->loop, out);
 	if (result->not_analysed) {
 		fprintf(out, "  not analysed: %s\n", result->not_analysed);
 		return;
@@ -199,10 +222,14 @@ void sn_cqa_page_text(const struct sn_machine *machine, const struct sn_structur
 		fprintf(out, "  less certain: %zu instructions estimated, %zu bytes not decoded\n",
 			result->estimated_instructions, result->undecoded_bytes);
 	for (uint32_t i = 0; i < result->path_count; i++)
-		print_path(machine, structure, result, i, out);
-	print_variants(result, out);
+		print_path(machine, structure, result, i,
+			   !how->without_head || i == result->main_path, out);
+	if (result->path_count > 1)
+		fprintf(out, "\n%.2f cycles a pass over the paths%s\n", result->cycles,
+			result->is_weighed ? "" : ", each as often as the others");
+	print_variants(result, how->share, out);
 	print_metrics(result, out);
-	print_advice(machine, result, out);
+	print_advice(machine, result, how->share, out);
 }
 
 static void json_path(const struct sn_machine *machine, const struct sn_structure *structure,
@@ -214,7 +241,11 @@ static void json_path(const struct sn_machine *machine, const struct sn_structur
 	double busy[SN_UNITS_MAX];
 
 	sn_json_object(json);
+	sn_json_member_double(json, "passes_share", path->weight);
 	sn_json_member_double(json, "l1_cycles", path->estimate.cycles);
+	sn_json_member_double(json, "l2_cycles", path->level_cycles[SN_LEVEL_L2]);
+	sn_json_member_double(json, "l3_cycles", path->level_cycles[SN_LEVEL_L3]);
+	sn_json_member_double(json, "ram_cycles", path->level_cycles[SN_LEVEL_RAM]);
 	sn_json_member_string(json, "bottleneck", sn_bound_names[path->estimate.bottleneck]);
 	sn_json_key(json, "bounds");
 	sn_json_object(json);
@@ -258,16 +289,44 @@ static void json_path(const struct sn_machine *machine, const struct sn_structur
 	sn_text_free(&assembly);
 }
 
-void sn_cqa_page_json(const struct sn_machine *machine, const struct sn_structure *structure,
-		      struct sn_cqa_loop *result, struct sn_json *json)
+static void json_figures(const struct sn_cqa_loop *result, double share, struct sn_json *json)
+{
+	sn_json_member_string(json, "not_analysed", result->not_analysed);
+	if (result->not_analysed)
+		return;
+	sn_json_member_double(json, "l1_cycles", result->cycles);
+	sn_json_member_double(json, "l2_cycles", result->level_cycles[SN_LEVEL_L2]);
+	sn_json_member_double(json, "l3_cycles", result->level_cycles[SN_LEVEL_L3]);
+	sn_json_member_double(json, "ram_cycles", result->level_cycles[SN_LEVEL_RAM]);
+	sn_json_member_string(json, "bottleneck", sn_bound_names[result->bottleneck]);
+	sn_json_member_bool(json, "is_weighed", result->is_weighed);
+	sn_json_member_bool(json, "is_union", result->is_union);
+	sn_json_member_uint(json, "estimated_instructions", result->estimated_instructions);
+	sn_json_key(json, "variants");
+	sn_json_array(json);
+	for (unsigned i = 0; i < SN_VARIANT_COUNT; i++) {
+		const struct sn_cqa_variant *variant = &result->variants[i];
+
+		if (!variant->is_applicable)
+			continue;
+		sn_json_object(json);
+		sn_json_member_string(json, "variant", sn_variant_names[i]);
+		sn_json_member_double(json, "cycles", variant->cycles);
+		sn_json_member_double(json, "speedup", variant->speedup);
+		sn_json_member_double(json, "ram_speedup", variant->ram_speedup);
+		if (share > 0)
+			sn_json_member_double(json, "program_speedup",
+					      sn_amdahl(share, variant->speedup));
+		sn_json_close(json);
+	}
+	sn_json_close(json);
+}
+
+static void json_advice(const struct sn_machine *machine, struct sn_cqa_loop *result, double share,
+			struct sn_json *json)
 {
 	sn_advice_list list = { 0 };
 
-	sn_json_key(json, "paths");
-	sn_json_array(json);
-	for (uint32_t i = 0; i < result->path_count && !result->not_analysed; i++)
-		json_path(machine, structure, result, &result->paths[i], json);
-	sn_json_close(json);
 	sn_cqa_advise(machine, result, &list);
 	sn_json_key(json, "advice");
 	sn_json_array(json);
@@ -279,8 +338,26 @@ void sn_cqa_page_json(const struct sn_machine *machine, const struct sn_structur
 		sn_json_member_string(json, "sentence", list.items[i].sentence);
 		sn_json_member_string(json, "evidence", list.items[i].evidence);
 		sn_json_member_double(json, "speedup", list.items[i].speedup);
+		if (share > 0)
+			sn_json_member_double(json, "program_speedup",
+					      isnan(list.items[i].speedup)
+						      ? (double)NAN
+						      : sn_amdahl(share, list.items[i].speedup));
 		sn_json_close(json);
 	}
 	sn_json_close(json);
 	sn_vec_free(&list);
+}
+
+void sn_cqa_page_json(const struct sn_machine *machine, const struct sn_structure *structure,
+		      struct sn_cqa_loop *result, const struct sn_cqa_page *how,
+		      struct sn_json *json)
+{
+	json_figures(result, how->share, json);
+	sn_json_key(json, "paths");
+	sn_json_array(json);
+	for (uint32_t i = 0; i < result->path_count && !result->not_analysed; i++)
+		json_path(machine, structure, result, &result->paths[i], json);
+	sn_json_close(json);
+	json_advice(machine, result, how->share, json);
 }

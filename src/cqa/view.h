@@ -21,11 +21,18 @@ double sn_cqa_flow_complexity(const struct sn_cqa_summary *summary);
  *  one half, unknown or indirect 0 (ONE View, section 6.1, gives no formula). */
 double sn_cqa_array_efficiency(const struct sn_cqa_summary *summary);
 
-/** The page of one loop. */
+/** How a loop's page is to be. */
+struct sn_cqa_page {
+	bool without_head; /* the caller named the loop and the machine */
+	double share;	   /* of CPU time, for what the program would gain; NaN or 0: unknown */
+};
+
+/** The page of one loop. The result must still have its instructions. */
 void sn_cqa_page_text(const struct sn_machine *machine, const struct sn_structure *structure,
-		      struct sn_cqa_loop *result, FILE *out);
-/** Members "paths" and "advice" of an open JSON object. */
+		      struct sn_cqa_loop *result, const struct sn_cqa_page *how, FILE *out);
+/** Members of an open JSON object: figures, "variants", "paths" and "advice". */
 void sn_cqa_page_json(const struct sn_machine *machine, const struct sn_structure *structure,
-		      struct sn_cqa_loop *result, struct sn_json *json);
+		      struct sn_cqa_loop *result, const struct sn_cqa_page *how,
+		      struct sn_json *json);
 
 #endif

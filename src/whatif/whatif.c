@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/stats.h"
 #include "profile/view.h"
 
 enum { FEW_SAMPLES = 20, WEIGH_SAMPLES = 20 };
@@ -12,11 +13,6 @@ enum { FEW_SAMPLES = 20, WEIGH_SAMPLES = 20 };
 const char *const sn_doubt_names[SN_DOUBTS] = { "few samples",	  "not analysed", "paths as one",
 						"holds loops",	  "calls",	  "estimated forms",
 						"undecoded bytes" };
-
-double sn_amdahl(double share, double speedup)
-{
-	return speedup > 0 ? 1 / (1 - share + share / speedup) : 1;
-}
 
 const char *sn_doubts_print(unsigned doubts, char text[SN_DOUBTS_TEXT])
 {
@@ -173,9 +169,9 @@ static void take_shares(struct sn_whatif_loop *out, const struct sn_profile *pro
 }
 
 static void add_loop(struct sn_whatif *w, struct sn_structures *structures,
-		     const struct heat_index *index, uint32_t number)
+		     const struct heat_index *index, uint32_t number, size_t rank)
 {
-	struct sn_whatif_loop loop = { .loop = number };
+	struct sn_whatif_loop loop = { .loop = number, .rank = rank };
 
 	take_shares(&loop, w->profile);
 	if (!analyse(w->machine, w->profile, structures, index, number, &loop.quality)) {
@@ -307,7 +303,7 @@ struct sn_whatif *sn_whatif_new(const struct sn_machine *machine, const struct s
 		if (!profile->loops[order[i]].exclusive.cpu_ns)
 			continue;
 		if (w->loops.count < SN_WHATIF_LOOPS_MAX)
-			add_loop(w, structures, &index, order[i]);
+			add_loop(w, structures, &index, order[i], i + 1);
 		else
 			w->left_out++;
 	}

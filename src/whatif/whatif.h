@@ -31,6 +31,7 @@ extern const char *const sn_doubt_names[SN_DOUBTS];
 
 struct sn_whatif_loop {
 	uint32_t loop; /* of the program */
+	size_t rank;   /* row in `show loops`, from 1 */
 	/* share of all CPU time: exclusive, without the kernel's part, which code does not change
 	 */
 	double share, share_low, share_high;
@@ -83,9 +84,6 @@ const struct sn_whatif_loop *sn_whatif_loop(const struct sn_whatif *whatif, uint
 sn_status sn_whatif_quality(const struct sn_machine *machine, const struct sn_profile *profile,
 			    struct sn_structures *structures, uint32_t loop,
 			    struct sn_cqa_loop *out, struct sn_error *err);
-
-/** Amdahl's law: a part of the run made so much faster. */
-double sn_amdahl(double share, double speedup);
 
 /** "few samples, calls" into a buffer; "" without doubts. */
 enum { SN_DOUBTS_TEXT = 128 };

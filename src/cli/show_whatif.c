@@ -1,0 +1,99 @@
+#include "cli/show_whatif.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "cqa/table.h"
+#include "whatif/view.h"
+
+/* The model name of the first processor, as /proc/cpuinfo has it; "" if it does not say. */
+static void host_cpu_model(char *out, size_t room)
+{
+	FILE *file = fopen("/proc/cpuinfo", "r");
+	char line[512];
+
+	out[0] = 0;
+	while (file && fgets(line, sizeof(line), file)) {
+		char *colon = strchr(line, ':');
+
+		if (strncmp(line, "model name", 10) != 0 || !colon)
+			continue;
+		colon += 1 + strspn(colon + 1, " \t");
+		colon[strcspn(colon, "\n")] = 0;
+		snprintf(out, room, "%s", colon);
+		break;
+	}
+	if (file)
+		fclose(file);
+}
+
+sn_status sn_show_machine(const char *arch, const struct sn_experiment *experiment,
+			  const struct sn_machine **out, struct sn_error *err)
+{
+	sn_status status = sn_machine_find(arch ? arch : "native", out, err);
+	char here[256];
+
+	if (status != SN_OK || arch || !experiment->cpu_model[0])
+		return status;
+	host_cpu_model(here, sizeof(here));
+	if (here[0] && strcmp(here, experiment->cpu_model) != 0)
+		sn_warn("the run was on '%s' and this is '%s': loops are estimated for %s; --arch "
+			"chooses another",
+			experiment->cpu_model, here, (*out)->title);
+	return SN_OK;
+}
+
+struct members {
+	const struct sn_whatif *whatif;
+	const struct sn_profile *profile;
+};
+
+static void write_members(struct sn_json *json, void *context)
+{
+	const struct members *members = context;
+
+	sn_json_member_double(json, "sampled_cpu_s", (double)members->profile->total.cpu_ns / 1e9);
+	sn_whatif_write_json(members->whatif, json);
+}
+
+/* Keys of this view and groups of `sonde cqa`. */
+static void take_columns(struct sn_table_view *how, enum sn_variant variant,
+			 struct sn_text *columns)
+{
+	if (how->columns)
+		sn_cqa_columns_expand(how->columns, columns);
+	else
+		sn_whatif_columns(variant, how->format, columns);
+	how->columns = columns->chars;
+}
+
+sn_status sn_show_whatif(const struct sn_view_input *input, const struct sn_machine *machine,
+			 struct sn_table_view *how, struct sn_error *err)
+{
+	struct sn_whatif *whatif = sn_whatif_new(machine, input->profile, input->structures);
+	struct members members = { whatif, input->profile };
+	struct sn_text columns = { 0 }, looked_at = { 0 };
+	enum sn_variant variant;
+	struct sn_table table;
+	sn_status status = sn_whatif_variant_find(whatif, input->subject, &variant, err);
+
+	if (status == SN_OK) {
+		take_columns(how, variant, &columns);
+		sn_text_addf(&looked_at, "%s %s %s", how->columns, how->filter ? how->filter : "",
+			     how->sort ? how->sort : "");
+		sn_whatif_table(whatif, variant, input->is_utf8, looked_at.chars, &table);
+		how->schema = "sonde.whatif/1";
+		how->share_column = "coverage_share";
+		if (how->format == SN_FORMAT_TEXT) {
+			sn_whatif_print(whatif, stdout);
+			printf("\nLoops, most to gain by %s first:\n", sn_variant_names[variant]);
+		}
+		status = sn_table_write(&table, how, stdout, write_members, &members, err);
+		sn_table_free(&table);
+	}
+	sn_text_free(&columns);
+	sn_text_free(&looked_at);
+	sn_whatif_free(whatif);
+	return status;
+}

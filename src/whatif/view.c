@@ -1,0 +1,316 @@
+#include "whatif/view.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/stats.h"
+#include "base/text.h"
+#include "cqa/table.h"
+#include "profile/view.h"
+
+const char *const sn_variant_titles[SN_VARIANT_COUNT] = { "clean (FP work only)",
+							  "FP arithmetic as vectors",
+							  "full vectors", "without dependences",
+							  "without the first bottleneck" };
+
+/* ---- the table: columns of its own, then all of `sonde cqa` ---- */
+
+enum {
+	W_RANK,
+	W_MARK,
+	W_SHARE,
+	W_LOW,
+	W_HIGH,
+	W_INTERVAL,
+	W_SAMPLES,
+	W_MODULE,
+	W_RELIABLE,
+	W_DOUBTS,
+	W_PROGRAM,				   /* by variant */
+	W_ORDER = W_PROGRAM + SN_VARIANT_COUNT,	   /* by variant */
+	W_CUMULATIVE = W_ORDER + SN_VARIANT_COUNT, /* by variant */
+	W_COUNT = W_CUMULATIVE + SN_VARIANT_COUNT
+};
+
+#define BY_VARIANT(suffix, title, kind, decimals)                                                  \
+	{ "clean_" suffix, title, kind, decimals },                                                \
+		{ "fp_vector_" suffix, title, kind, decimals },                                    \
+		{ "full_vector_" suffix, title, kind, decimals },                                  \
+		{ "no_dependence_" suffix, title, kind, decimals },                                \
+	{                                                                                          \
+		"next_bottleneck_" suffix, title, kind, decimals                                   \
+	}
+
+static const struct sn_column own_columns[W_COUNT] = {
+	{ "rank", "#", SN_CELL_INT, 0 },
+	{ "mark", "", SN_CELL_TEXT, 0 },
+	{ "coverage_share", "time", SN_CELL_SHARE, 0 },
+	{ "coverage_share_low", NULL, SN_CELL_SHARE, 0 },
+	{ "coverage_share_high", NULL, SN_CELL_SHARE, 0 },
+	{ "interval", "95 % interval", SN_CELL_TEXT, 0 },
+	{ "samples", "samples", SN_CELL_INT, 0 },
+	{ "module", NULL, SN_CELL_TEXT, 0 },
+	{ "reliable", NULL, SN_CELL_BOOL, 0 },
+	{ "doubts", "doubts", SN_CELL_TEXT, 0 },
+	BY_VARIANT("program_speedup", "program", SN_CELL_REAL, 3),
+	BY_VARIANT("rank", NULL, SN_CELL_INT, 0),
+	BY_VARIANT("cumulative_speedup", "all so far", SN_CELL_REAL, 3),
+};
+
+static struct sn_column *all_columns;
+
+static void make_columns(void)
+{
+	if (all_columns)
+		return;
+	all_columns = sn_alloc_zeroed(W_COUNT + sn_cqa_column_count, sizeof(*all_columns));
+	memcpy(all_columns, own_columns, sizeof(own_columns));
+	memcpy(all_columns + W_COUNT, sn_cqa_columns,
+	       sn_cqa_column_count * sizeof(*sn_cqa_columns));
+}
+
+static size_t column_of(const char *key)
+{
+	for (size_t i = 0; i < sn_cqa_column_count; i++)
+		if (strcmp(sn_cqa_columns[i].key, key) == 0)
+			return W_COUNT + i;
+	return W_COUNT;
+}
+
+/* Identity is known where the code is not at hand, too. */
+static void set_identity(struct sn_table *table, const struct sn_program *program, uint32_t number)
+{
+	const struct sn_program_loop *loop = &program->loops.items[number];
+
+	sn_table_set_text(table, column_of("loop"), loop->id);
+	sn_table_set_text(table, column_of("label"), loop->label);
+	sn_table_set_text(table, column_of("function"),
+			  program->functions.items[loop->function].name);
+	sn_table_set_text(table, column_of("file"), loop->file);
+	sn_table_set_text(table, column_of("role"), loop->role);
+	sn_table_set_text(table, W_MODULE, sn_program_module_name(program, loop->module));
+}
+
+static void set_coverage(struct sn_table *table, const struct sn_whatif_loop *loop, bool is_utf8)
+{
+	char text[SN_DOUBTS_TEXT];
+
+	sn_table_set_text(table, W_MARK, sn_quality_mark(sn_quality_of(loop->samples), is_utf8));
+	sn_table_set_real(table, W_SHARE, loop->share);
+	sn_table_set_real(table, W_LOW, loop->share_low);
+	sn_table_set_real(table, W_HIGH, loop->share_high);
+	snprintf(text, sizeof(text), "%.1f-%.1f %%", 100 * loop->share_low, 100 * loop->share_high);
+	sn_table_set_text(table, W_INTERVAL, text);
+	sn_table_set_int(table, W_SAMPLES, (int64_t)loop->samples);
+	sn_table_set_int(table, W_RELIABLE, !loop->doubts);
+	if (loop->doubts)
+		sn_table_set_text(table, W_DOUBTS, sn_doubts_print(loop->doubts, text));
+}
+
+/* By loop and variant: its step, counted from 1. */
+static uint32_t *steps_of(const struct sn_whatif *w)
+{
+	uint32_t *steps = sn_alloc_zeroed(w->loops.count * SN_VARIANT_COUNT + 1, sizeof(*steps));
+
+	for (unsigned v = 0; v < SN_VARIANT_COUNT; v++)
+		for (uint32_t i = 0; i < w->variants[v].steps.count; i++)
+			steps[w->variants[v].steps.items[i].index * SN_VARIANT_COUNT + v] = i + 1;
+	return steps;
+}
+
+static void add_row(const struct sn_whatif *w, size_t index, const uint32_t *steps, bool is_utf8,
+		    const char *columns, struct sn_table *table)
+{
+	struct sn_whatif_loop *loop = &w->loops.items[index];
+
+	sn_table_add_row(table);
+	sn_table_set_int(table, W_RANK, (int64_t)loop->rank);
+	set_coverage(table, loop, is_utf8);
+	for (unsigned v = 0; v < SN_VARIANT_COUNT; v++) {
+		uint32_t step = steps[index * SN_VARIANT_COUNT + v];
+
+		if (!loop->quality.not_analysed && loop->quality.variants[v].is_applicable)
+			sn_table_set_real(table, W_PROGRAM + v, loop->program_speedup[v]);
+		if (!step)
+			continue;
+		sn_table_set_int(table, W_ORDER + v, step);
+		sn_table_set_real(table, W_CUMULATIVE + v,
+				  w->variants[v].steps.items[step - 1].cumulative);
+	}
+	sn_cqa_row_set(table, W_COUNT, w->machine, &loop->quality, NULL, columns);
+	set_identity(table, w->profile->program, loop->loop);
+}
+
+void sn_whatif_table(const struct sn_whatif *w, enum sn_variant variant, bool is_utf8,
+		     const char *columns, struct sn_table *out)
+{
+	uint32_t *steps = steps_of(w);
+	const struct sn_whatif_variant *first = &w->variants[variant];
+
+	make_columns();
+	sn_table_init(out, all_columns, W_COUNT + sn_cqa_column_count);
+	for (size_t i = 0; i < first->steps.count; i++)
+		add_row(w, first->steps.items[i].index, steps, is_utf8, columns, out);
+	for (size_t i = 0; i < w->loops.count; i++)
+		if (!steps[i * SN_VARIANT_COUNT + variant])
+			add_row(w, i, steps, is_utf8, columns, out);
+	free(steps);
+}
+
+void sn_whatif_columns(enum sn_variant variant, enum sn_format format, struct sn_text *out)
+{
+	const char *name = sn_variant_names[variant];
+
+	if (format == SN_FORMAT_TEXT) {
+		sn_text_addf(out,
+			     "rank,mark,coverage_share,interval,l1_cycles,bottleneck,%s_speedup,"
+			     "%s_program_speedup,%s_cumulative_speedup,label,function,doubts",
+			     name, name, name);
+		return;
+	}
+	for (unsigned i = 0; i < W_COUNT; i++)
+		if (i != W_MARK && i != W_INTERVAL)
+			sn_text_addf(out, "%s%s", out->length ? "," : "", own_columns[i].key);
+	sn_text_addf(out, ",%s", sn_cqa_default_columns);
+}
+
+sn_status sn_whatif_variant_find(const struct sn_whatif *w, const char *name, enum sn_variant *out,
+				 struct sn_error *err)
+{
+	if (!name) {
+		*out = w->variants[SN_VARIANT_FULL_VECTOR].steps.count ? SN_VARIANT_FULL_VECTOR
+								       : SN_VARIANT_NEXT;
+		return SN_OK;
+	}
+	for (unsigned v = 0; v < SN_VARIANT_COUNT; v++)
+		if (strcmp(name, sn_variant_names[v]) == 0) {
+			*out = v;
+			return SN_OK;
+		}
+	return sn_error_set(err, SN_ERR_USAGE,
+			    "there is no variant '%s': clean, fp_vector, full_vector, "
+			    "no_dependence or next_bottleneck",
+			    name);
+}
+
+/* ---- the page of text ---- */
+
+static double after(const struct sn_whatif_variant *v, size_t loops)
+{
+	if (loops > v->steps.count)
+		return NAN;
+	return v->steps.items[loops - 1].cumulative;
+}
+
+static void print_variant(const struct sn_whatif_variant *v, const char *title, FILE *out)
+{
+	static const size_t marks[] = { 1, 2, 5, 10 };
+
+	fprintf(out, " %-28s", title);
+	if (!v->steps.count) {
+		fputs("  1.00x   no loop would gain\n", out);
+		return;
+	}
+	fprintf(out, "%6.2fx  %5.2f-%-5.2f  %6.2fx  %6.2fx ", v->speedup, v->speedup_low,
+		v->speedup_high, v->reliable_speedup, v->ram_speedup);
+	for (size_t i = 0; i < sizeof(marks) / sizeof(*marks); i++)
+		if (isnan(after(v, marks[i])))
+			fputs("     -", out);
+		else
+			fprintf(out, " %5.2f", after(v, marks[i]));
+	fprintf(out, "  %zu of %zu\n", v->loops_for_80_percent, v->steps.count);
+}
+
+void sn_whatif_print(const struct sn_whatif *w, FILE *out)
+{
+	fprintf(out, "%-29s program  95 %%         no doubt     RAM  after the best     80 %% by\n",
+		"If every loop were");
+	fprintf(out, "%-29s                               below    1     2     5    10   loops\n",
+		"");
+	for (unsigned v = 0; v < SN_VARIANT_COUNT; v++)
+		print_variant(&w->variants[v], sn_variant_titles[v], out);
+	fprintf(out,
+		" Static model of %s, data in L1 ('RAM below': no faster than RAM delivers).\n"
+		" Loops with figures hold %.1f %% of CPU time, %.1f %% without a doubt",
+		w->machine->title, 100 * w->analysed_share, 100 * w->reliable_share);
+	if (w->left_out)
+		fprintf(out, "; %zu more were not looked at", w->left_out);
+	if (!isnan(w->flow_complexity))
+		fprintf(out, ";\n %.2f paths a loop", w->flow_complexity);
+	if (!isnan(w->array_efficiency))
+		fprintf(out, ", %.0f %% of accesses at a regular stride",
+			100 * w->array_efficiency);
+	fputs(".\n", out);
+}
+
+/* ---- JSON ---- */
+
+static void write_steps(const struct sn_whatif *w, const struct sn_whatif_variant *v,
+			struct sn_json *json)
+{
+	sn_json_key(json, "cumulative");
+	sn_json_array(json);
+	for (size_t i = 0; i < v->steps.count; i++) {
+		const struct sn_whatif_step *step = &v->steps.items[i];
+		uint32_t loop = w->loops.items[step->index].loop;
+
+		sn_json_object(json);
+		sn_json_member_string(json, "loop", w->profile->program->loops.items[loop].id);
+		sn_json_member_double(json, "saved_share", step->saved);
+		sn_json_member_double(json, "cumulative_speedup", step->cumulative);
+		sn_json_close(json);
+	}
+	sn_json_close(json);
+}
+
+void sn_whatif_write_json(const struct sn_whatif *w, struct sn_json *json)
+{
+	sn_json_member_string(json, "arch", w->machine->name);
+	sn_json_member_string(json, "arch_title", w->machine->title);
+	sn_json_member_double(json, "analysed_share", w->analysed_share);
+	sn_json_member_double(json, "reliable_share", w->reliable_share);
+	sn_json_member_uint(json, "left_out_loops", w->left_out);
+	sn_json_member_double(json, "flow_complexity", w->flow_complexity);
+	sn_json_member_double(json, "array_access_efficiency_share", w->array_efficiency);
+	sn_json_key(json, "variants");
+	sn_json_array(json);
+	for (unsigned i = 0; i < SN_VARIANT_COUNT; i++) {
+		const struct sn_whatif_variant *v = &w->variants[i];
+
+		sn_json_object(json);
+		sn_json_member_string(json, "variant", sn_variant_names[i]);
+		sn_json_member_double(json, "speedup", v->speedup);
+		sn_json_member_double(json, "speedup_low", v->speedup_low);
+		sn_json_member_double(json, "speedup_high", v->speedup_high);
+		sn_json_member_double(json, "reliable_speedup", v->reliable_speedup);
+		sn_json_member_double(json, "ram_speedup", v->ram_speedup);
+		sn_json_member_uint(json, "loops", v->steps.count);
+		sn_json_member_uint(json, "loops_for_80_percent", v->loops_for_80_percent);
+		write_steps(w, v, json);
+		sn_json_close(json);
+	}
+	sn_json_close(json);
+}
+
+/* ---- one sentence ---- */
+
+bool sn_whatif_hint(const struct sn_whatif *w, struct sn_text *out)
+{
+	const struct sn_whatif_loop *loop = w->loops.count ? w->loops.items : NULL;
+	const struct sn_advice *advice;
+
+	if (!loop || !loop->advice.count)
+		return false;
+	advice = loop->advice.items;
+	if (advice->confidence > SN_ADVICE_HINT || loop->share < 0.02)
+		return false;
+	sn_text_addf(out, "%s (loop #%zu): %s", w->profile->program->loops.items[loop->loop].label,
+		     loop->rank, advice->sentence);
+	if (advice->speedup > 1.005)
+		sn_text_addf(out, " By the model %.2fx for the loop, %.2fx for the program%s.",
+			     advice->speedup, sn_amdahl(loop->share, advice->speedup),
+			     loop->doubts ? ", with doubts" : "");
+	return true;
+}

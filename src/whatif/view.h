@@ -1,0 +1,38 @@
+/**
+ * What-if as a table of loops, as a page of text and as members of JSON.
+ */
+#ifndef SN_WHATIF_VIEW_H
+#define SN_WHATIF_VIEW_H
+
+#include <stdio.h>
+
+#include "base/json.h"
+#include "base/table.h"
+#include "base/text.h"
+#include "whatif/whatif.h"
+
+/** The variant that the table is ordered by: of this name (SN_ERR_USAGE if there is none), or for
+ *  NULL the full vector, or the next bottleneck where no loop would gain by vectors. */
+sn_status sn_whatif_variant_find(const struct sn_whatif *whatif, const char *name,
+				 enum sn_variant *out, struct sn_error *err);
+
+/** A row a loop, most gain by `variant` first, then the rest by heat; schema "sonde.whatif/1". Keys
+ *  are in docs/manual/cqa.md. Costly ones are filled if `columns` has them (cqa/table.h). */
+void sn_whatif_table(const struct sn_whatif *whatif, enum sn_variant variant, bool is_utf8,
+		     const char *columns, struct sn_table *out);
+/** What people see of it, and what CSV and JSON have unless asked otherwise; in `out`. */
+void sn_whatif_columns(enum sn_variant variant, enum sn_format format, struct sn_text *out);
+
+/** The program's speed-ups by variant, cumulated over loops, with what they rest on. */
+void sn_whatif_print(const struct sn_whatif *whatif, FILE *out);
+/** The same as members of an open object. */
+void sn_whatif_write_json(const struct sn_whatif *whatif, struct sn_json *json);
+
+/** "clean (FP work only)", ... by variant. */
+extern const char *const sn_variant_titles[SN_VARIANT_COUNT];
+
+/** The hottest loop's first advice as one sentence with what it would bring; false if there is
+ *  nothing to say that can be relied on. */
+bool sn_whatif_hint(const struct sn_whatif *whatif, struct sn_text *out);
+
+#endif
