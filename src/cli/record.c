@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/text.h"
 #include "base/vec.h"
+#include "code/debuginfod.h"
 
 static sn_status rate_parse(const char *clock, double *rate_hz, struct sn_error *err)
 {
@@ -126,8 +127,15 @@ int sn_cli_record(const struct sn_args *args, struct sn_record_result *result)
 	for (size_t i = 0; i < args->given_count; i++)
 		if (!strcmp(args->command->options[args->given[i].option].name, "debug-folder"))
 			sn_vec_push(&folders, args->given[i].value);
+	if (folders.count)
+		sn_vec_push(&folders, "/usr/lib/debug");
 	options.debug_folders = folders.items;
 	options.debug_folder_count = folders.count;
+	options.ask_debuginfod = sn_args_flag(args, "debuginfod");
+	if (options.ask_debuginfod && sn_debuginfod_ready(&err) != SN_OK) {
+		sn_error_print(&err);
+		options.ask_debuginfod = false;
+	}
 	if (sn_record_run(&options, result, &err) != SN_OK) {
 		sn_text_free(&result->experiment_path);
 		sn_error_print(&err);

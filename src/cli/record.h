@@ -26,7 +26,10 @@
 		  "sent to this command, it pauses and resumes measuring", NULL },                 \
 		{ "no-source", 0, NULL, "keep no source text in the experiment", NULL },           \
 		{ "debug-folder", 0, "FOLDER",                                                     \
-		  "look for separate debug files here (may be repeated)", NULL },                  \
+		  "look for separate debug files here too (may be repeated)", NULL },              \
+		{ "debuginfod", 0, NULL,                                                           \
+		  "ask the servers of DEBUGINFOD_URLS for debug files that are missing here",      \
+		  NULL },                                                                          \
 	{                                                                                          \
 		"quiet", 'q', NULL, "say nothing but errors", NULL                                 \
 	}

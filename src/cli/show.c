@@ -36,13 +36,15 @@ static bool operand_is_experiment(const char *operand)
 	return operand[0] == '@' || sn_store_is_experiment(operand);
 }
 
-/* SUBJECT and EXPERIMENT, either of which may be left out where that is clear. */
-static sn_status operands_read(const struct sn_args *args, const char **subject,
-			       const char **experiment, struct sn_error *err)
+/* [VIEW] [SUBJECT] [EXPERIMENT]; an experiment alone is shown by its summary. */
+static sn_status operands_read(const struct sn_args *args, const char **shown,
+			       const char **subject, const char **experiment, struct sn_error *err)
 {
-	const char *view = args->operand_count ? args->operands[0] : "summary";
-	size_t at = 1;
+	bool names_view = args->operand_count && !operand_is_experiment(args->operands[0]);
+	const char *view = names_view ? args->operands[0] : "summary";
+	size_t at = names_view;
 
+	*shown = view;
 	*subject = *experiment = NULL;
 	if (view_takes_subject(view) && at < args->operand_count &&
 	    (at + 1 < args->operand_count || !operand_is_experiment(args->operands[at])))
@@ -354,16 +356,15 @@ static int show_run(const struct sn_args *args)
 {
 	const struct sn_command *other =
 		args->operand_count ? command_behind(args->operands[0]) : NULL;
-	const char *subject, *experiment;
+	const char *view, *subject, *experiment;
 	struct sn_error err;
 	sn_status status;
 
 	if (other)
 		return command_run(other, args);
-	status = operands_read(args, &subject, &experiment, &err);
+	status = operands_read(args, &view, &subject, &experiment, &err);
 	if (status == SN_OK)
-		status = view_show(args, args->operand_count ? args->operands[0] : "summary",
-				   subject, experiment, &err);
+		status = view_show(args, view, subject, experiment, &err);
 	return status == SN_OK ? SN_EXIT_OK : sn_error_print(&err);
 }
 

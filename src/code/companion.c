@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/text.h"
+#include "code/debuginfod.h"
 #include "code/image_parts.h"
 
 /* Symbol tables of the largest programs are a few dozen megabytes; beyond this it is an attack. */
@@ -211,6 +212,15 @@ static void open_alt(struct sn_image *image, const char *const *folders, size_t 
 	free(folder);
 }
 
+static bool find_by_debuginfod(struct sn_image *image)
+{
+	char *path = image->has_build_id ? sn_debuginfod_find(image->id) : NULL;
+	bool is_found = path && try_debug_file(image, path, NULL);
+
+	free(path);
+	return is_found;
+}
+
 void sn_image_find_companions(struct sn_image *image, const struct sn_image_options *options)
 {
 	static const char *const standard[] = { "/usr/lib/debug" };
@@ -224,8 +234,9 @@ void sn_image_find_companions(struct sn_image *image, const struct sn_image_opti
 		count = options->debug_folder_count;
 	}
 	if (!sn_elf_section_named(&image->elf, ".debug_info") &&
-	    !find_by_build_id(image, folders, count))
-		find_by_link(image, folders, count);
+	    !find_by_build_id(image, folders, count) && !find_by_link(image, folders, count) &&
+	    options && options->ask_debuginfod)
+		find_by_debuginfod(image);
 	open_mini(image);
 	open_alt(image, folders, count);
 }

@@ -25,6 +25,8 @@ struct sn_image_options {
 	 */
 	const char *const *debug_folders;
 	size_t debug_folder_count;
+	/** Ask debuginfod servers for what is in none of them (debuginfod.h). */
+	bool ask_debuginfod;
 	/** Do not look for a separate debug file (.gnu_debuglink, build-id), nor for
 	 * .gnu_debugdata. */
 	bool only_this_file;

@@ -255,13 +255,14 @@ static const char *warning_of(const struct sn_image *image)
 	if (facts.is_damaged)
 		return "the file is damaged: parts of it point outside of it and were left out";
 	if (!facts.has_symtab && facts.has_unwind)
-		return "there is no symbol table: local functions are named by address";
+		return "there is no symbol table: local functions are named by address "
+		       "(install the debug package, or record with --debuginfod)";
 	if (!facts.has_symtab)
 		return "there is neither a symbol table nor unwind information: most functions "
 		       "cannot be told apart";
 	if (!facts.has_debug_lines)
 		return "there is no debug information: no source lines, no inlined functions "
-		       "(compile with -g, or install the debug package)";
+		       "(compile with -g, install the debug package, or record with --debuginfod)";
 	return NULL;
 }
 

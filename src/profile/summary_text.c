@@ -536,7 +536,10 @@ static void put_nothing(const struct page *page, struct sn_text *line)
 	const struct sn_summary *s = page->summary;
 
 	put_line(page, line);
-	if (s->sampled_cpu_s > 0)
+	if (s->cpu_s > 0.05)
+		sn_text_addf(line, " No sample is left of %.3f s of CPU time; the notes say why.",
+			     s->cpu_s);
+	else if (s->sampled_cpu_s > 0)
 		sn_text_addf(line,
 			     " No sample was taken: %.1f ms of CPU time is less than the clock's "
 			     "period.",

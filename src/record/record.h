@@ -27,6 +27,7 @@ struct sn_record_options {
 	bool without_source;	    /* keep no source text in the experiment */
 	const char *const *debug_folders;
 	size_t debug_folder_count;
+	bool ask_debuginfod;
 };
 
 struct sn_record_result {
