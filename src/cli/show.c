@@ -37,8 +37,8 @@ static bool operand_is_experiment(const char *operand)
 }
 
 /* [VIEW] [SUBJECT] [EXPERIMENT]; an experiment alone is shown by its summary. */
-static sn_status operands_read(const struct sn_args *args, const char **shown,
-			       const char **subject, const char **experiment, struct sn_error *err)
+static sn_status operands_read(const struct sn_args *args, const char **shown, const char **subject,
+			       const char **experiment, struct sn_error *err)
 {
 	bool names_view = args->operand_count && !operand_is_experiment(args->operands[0]);
 	const char *view = names_view ? args->operands[0] : "summary";

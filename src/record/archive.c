@@ -49,8 +49,7 @@ static void module_archive(const struct sn_experiment *e, size_t index,
 {
 	const struct sn_module *module = &e->modules.items[index];
 	struct sn_image_options image_options = { .debug_folders = options->debug_folders,
-						  .debug_folder_count =
-							  options->debug_folder_count,
+						  .debug_folder_count = options->debug_folder_count,
 						  .ask_debuginfod = options->ask_debuginfod };
 	struct sn_extract_options extract_options = { .with_source = !options->without_source &&
 								     share >= source_share_least };
