@@ -2,6 +2,9 @@
 
 #include "base/alloc.h"
 #include "cli/command.h"
+#include "base/arena.h"
+#include "base/text.h"
+#include "pandore/page/page.h"
 #include "pandore/profiler/comm.h"
 
 static enum sn_comm_value value_of(const char *name)
@@ -39,6 +42,43 @@ static sn_status write_graphs(const struct sn_args *args, struct sn_comm_profile
 		sn_comm_graph_free(&graphs[i]);
 	}
 	sn_vec_release(graphs);
+	return status;
+}
+
+/* "rows" of "here/rows.profile.json" */
+static const char *short_name(struct sn_arena *arena, const char *path)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	size_t length = strlen(name);
+
+	if (sn_ends_with(name, ".profile.json") && length > strlen(".profile.json"))
+		length -= strlen(".profile.json");
+	return sn_arena_strndup(arena, name, length);
+}
+
+static sn_status write_page(const struct sn_args *args, struct sn_comm_profile **profiles,
+			    const struct sn_comm_choice *choice, struct sn_error *err)
+{
+	struct sn_arena arena = { 0 };
+	const char **names = sn_alloc_zeroed(args->operand_count, sizeof(*names));
+	struct sn_pandore_page page = { .profiles = profiles,
+					.profile_names = names,
+					.profile_count = args->operand_count,
+					.choice = choice,
+					.value = value_of(sn_args_value(args, "value")) };
+	struct sn_text title = { 0 };
+	sn_status status;
+
+	sn_text_add(&title, "Communications of ");
+	for (size_t i = 0; i < args->operand_count; i++) {
+		names[i] = short_name(&arena, args->operands[i]);
+		sn_text_addf(&title, "%s%s", i ? ", " : "", names[i]);
+	}
+	page.title = title.chars;
+	status = sn_pandore_page_write(&page, stdout, err);
+	sn_text_free(&title);
+	sn_vec_release(names);
+	sn_arena_free(&arena);
 	return status;
 }
 
@@ -84,6 +124,8 @@ static int comm_run(const struct sn_args *args)
 	}
 	if (status == SN_OK && format && (!strcmp(format, "svg") || !strcmp(format, "dot")))
 		status = write_graphs(args, profiles, &choice, !strcmp(format, "svg"), &err);
+	else if (status == SN_OK && format && !strcmp(format, "html"))
+		status = write_page(args, profiles, &choice, &err);
 	else if (status == SN_OK)
 		status = write_tables(args, profiles, &choice, &err);
 	for (size_t i = 0; i < count; i++)
@@ -93,8 +135,8 @@ static int comm_run(const struct sn_args *args)
 }
 
 static const struct sn_option comm_options[] = {
-	{ "format", 'f', "FORMAT", "how to print: text, csv, json, jsonl, dot or svg",
-	  "text|csv|json|jsonl|dot|svg" },
+	{ "format", 'f', "FORMAT", "how to print: text, csv, json, jsonl, dot, svg or html",
+	  "text|csv|json|jsonl|dot|svg|html" },
 	{ "table", 'T', "TABLE", "which table: arcs (default), zones, phases, nodes or lines",
 	  "arcs|zones|phases|nodes|lines" },
 	{ "by", 'b', "GROUP",
@@ -104,7 +146,8 @@ static const struct sn_option comm_options[] = {
 	{ "zone", 'z', "NAME", "only the traffic of this instrumentation zone", NULL },
 	{ "nodes", 'n', "I,J,..", "only traffic between these nodes", NULL },
 	{ "variables", 'V', "A,B,..", "only traffic between these variables", NULL },
-	{ "value", 'v', "VALUE", "what labels the arcs of dot: messages, bytes or wait_s",
+	{ "value", 'v', "VALUE",
+	  "what labels the arcs of dot and leads in html: messages, bytes or wait_s",
 	  "messages|bytes|wait_s" },
 	{ "sort", 's', "COLUMN", "order by this column; -COLUMN turns the order round", NULL },
 	{ "cols", 'c', "A,B,..", "print these columns, in this order", NULL },
@@ -121,6 +164,8 @@ static const char *const comm_examples[] = {
 	"sonde comm rows.profile.json columns.profile.json blocks.profile.json -f svg > "
 	"figure4.svg",
 	"three distributions side by side, messages above and waiting time below",
+	"sonde comm rows.profile.json columns.profile.json -f html > page.html",
+	"the same as a page to group, select and compare in",
 	"sonde comm fig1.profile.json --zone zone2 --by node",
 	"one zone, added up by node",
 	NULL

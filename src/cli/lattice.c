@@ -8,6 +8,7 @@
 #include "pandore/lattice/compare.h"
 #include "pandore/lattice/draw.h"
 #include "pandore/lattice/lattice.h"
+#include "pandore/page/page.h"
 
 /* What the command line named: one answer for each trace that could be read. */
 struct asked {
@@ -98,6 +99,17 @@ static sn_status print_answers(const struct asked *asked, struct sn_error *err)
 	return SN_OK;
 }
 
+static sn_status write_page(const struct asked *asked, FILE *out, struct sn_error *err)
+{
+	struct sn_pandore_page page = { .title = "Lattices of executions",
+					.answers = asked->answers,
+					.answer_count = asked->count };
+
+	if (asked->count == 1)
+		page.title = "Lattice of executions";
+	return sn_pandore_page_write(&page, out, err);
+}
+
 static sn_status draw(const struct asked *asked, const char *option, struct sn_error *err)
 {
 	const char *path = sn_args_value(asked->args, option);
@@ -109,7 +121,9 @@ static sn_status draw(const struct asked *asked, const char *option, struct sn_e
 	status = sn_file_writer_open(&writer, path, err);
 	if (status != SN_OK)
 		return status;
-	if (!strcmp(option, "svg"))
+	if (!strcmp(option, "html"))
+		status = write_page(asked, writer.out, err);
+	else if (!strcmp(option, "svg"))
 		sn_lattice_draw_svg(asked->answers, asked->count, SN_DRAW_EXACT_CUTS, writer.out);
 	else
 		status = sn_lattice_draw_dot(asked->answers, SN_DRAW_EXACT_CUTS, writer.out, err);
@@ -164,6 +178,8 @@ static int lattice_run(const struct sn_args *args)
 			status = draw(&asked, "svg", &err);
 		if (status == SN_OK)
 			status = draw(&asked, "dot", &err);
+		if (status == SN_OK)
+			status = draw(&asked, "html", &err);
 	}
 	free_asked(&asked);
 	if (status != SN_OK)
@@ -174,6 +190,7 @@ static int lattice_run(const struct sn_args *args)
 static const struct sn_option lattice_options[] = {
 	SN_TABLE_OPTIONS,
 	{ "svg", 0, "FILE", "draw the lattice, or its silhouette above 5000 cuts", NULL },
+	{ "html", 0, "FILE", "write a page: the drawing, the levels, the bottlenecks", NULL },
 	{ "dot", 0, "FILE", "write the graph for Graphviz, up to 5000 cuts", NULL },
 	{ "max-states", 0, "N", "states the exact count may hold at a time (default 4000000)",
 	  NULL },
