@@ -20,9 +20,10 @@
 enum sn_cell_kind {
 	SN_CELL_TEXT,
 	SN_CELL_INT,
-	SN_CELL_REAL,	 /* shown with `decimals` digits after the point */
-	SN_CELL_SECONDS, /* shown with three significant digits or more */
-	SN_CELL_SHARE,	 /* 0..1, shown in per cent with one digit */
+	SN_CELL_REAL,	  /* shown with `decimals` digits after the point */
+	SN_CELL_SECONDS,  /* shown with three significant digits or more */
+	SN_CELL_DURATION, /* seconds, shown as "12.3 ns", "4.56 ms", "1.20 s", "75.0 s" */
+	SN_CELL_SHARE,	  /* 0..1, shown in per cent with one digit */
 	SN_CELL_BOOL,
 };
 

@@ -34,11 +34,15 @@ static int import_run(const struct sn_args *args)
 	sn_history_close(history);
 	if (status != SN_OK)
 		return sn_error_print(&err);
-	printf("%llu rows of %llu files\n", (unsigned long long)counts.row_count,
+	printf("%llu rows of %llu files", (unsigned long long)counts.row_count,
 	       (unsigned long long)counts.file_count);
-	if (!counts.file_count)
+	if (counts.unchanged_count)
+		printf("; %llu files have not changed since the last import",
+		       (unsigned long long)counts.unchanged_count);
+	putchar('\n');
+	if (!counts.file_count && !counts.unchanged_count)
 		return SN_EXIT_NO_DATA;
-	return counts.bad_line_count ? SN_EXIT_BAD_INPUT : SN_EXIT_OK;
+	return counts.bad_line_count || counts.orphan_count ? SN_EXIT_BAD_INPUT : SN_EXIT_OK;
 }
 
 /* The run that the operand numbers; the newest without one. */
@@ -82,9 +86,11 @@ static int report_run(const struct sn_args *args)
 static const struct sn_column judge_columns[] = {
 	{ "heartbeat", "Heartbeat", SN_CELL_TEXT, 0 },
 	{ "metric", "Metric", SN_CELL_TEXT, 0 },
-	{ "value_s", "This run", SN_CELL_SECONDS, 0 },
-	{ "median_s", "Median", SN_CELL_SECONDS, 0 },
+	{ "value_s", "This run", SN_CELL_DURATION, 0 },
+	{ "median_s", "Median", SN_CELL_DURATION, 0 },
 	{ "ratio", "Ratio", SN_CELL_REAL, 3 },
+	{ "noise_ratio", "Noise", SN_CELL_REAL, 3 },
+	{ "limit_ratio", "Limit", SN_CELL_REAL, 3 },
 	{ "score", "Score", SN_CELL_REAL, 1 },
 	{ "runs", "Runs", SN_CELL_INT, 0 },
 	{ "verdict", "Verdict", SN_CELL_TEXT, 0 },
@@ -102,9 +108,11 @@ static void fill_judgement(struct sn_table *table, const struct sn_judgement *ju
 		sn_table_set_real(table, 2, row->value_s);
 		sn_table_set_real(table, 3, row->median_s);
 		sn_table_set_real(table, 4, row->ratio);
-		sn_table_set_real(table, 5, row->score);
-		sn_table_set_int(table, 6, (int64_t)row->runs);
-		sn_table_set_text(table, 7, row->verdict);
+		sn_table_set_real(table, 5, row->noise_ratio);
+		sn_table_set_real(table, 6, row->limit_ratio);
+		sn_table_set_real(table, 7, row->score);
+		sn_table_set_int(table, 8, (int64_t)row->runs);
+		sn_table_set_text(table, 9, row->verdict);
 	}
 }
 
@@ -149,6 +157,7 @@ static int judge(const struct sn_args *args, bool has_verdict)
 	struct sn_table_view view = { 0 };
 	struct sn_error err = { 0 };
 	double alarm_rate = 0.01;
+	unsigned group = SN_GROUP_DEFAULT;
 	int64_t run;
 	sn_status status = sn_args_table_view(args, &view, &err);
 	int code = SN_EXIT_OK;
@@ -159,10 +168,11 @@ static int judge(const struct sn_args *args, bool has_verdict)
 		status = sn_error_set(&err, SN_ERR_USAGE,
 				      "heartbeat: --false-alarms must be between 0.001 and 0.5");
 	if (status == SN_OK)
+		status = sn_run_group_parse(sn_args_value(args, "group"), &group, &err);
+	if (status == SN_OK)
 		status = open_run(args, &history, &run, &err);
 	if (status == SN_OK)
-		status = sn_history_judge(history, run, sn_args_flag(args, "any-group"), alarm_rate,
-					  &judgement, &err);
+		status = sn_history_judge(history, run, group, alarm_rate, &judgement, &err);
 	if (status == SN_OK)
 		status = print_judgement(&judgement, alarm_rate, &view, &err);
 	if (status == SN_OK && has_verdict && judgement.run_count < SN_JUDGE_RUNS_MIN) {
@@ -192,23 +202,21 @@ static int compare_run(const struct sn_args *args)
 	{                                                                                          \
 		"db", 'd', "FILE", "the history, an SQLite file", NULL                             \
 	}
-#define JUDGE_OPTIONS                                                                              \
-	DB_OPTION,                                                                                 \
-		{ "any-group", 'g', NULL,                                                          \
-		  "against all runs of the program, whatever arguments, ranks and threads",        \
-		  NULL },                                                                          \
-		{ "false-alarms", 'r', "RATE",                                                     \
-		  "chance of a finding in a run like the others (default 0.01)", NULL },           \
-		SN_TABLE_OPTIONS,                                                                  \
-	{                                                                                          \
-		NULL, 0, NULL, NULL, NULL                                                          \
-	}
-
 static const struct sn_option import_options[] = { DB_OPTION, { NULL, 0, NULL, NULL, NULL } };
 static const struct sn_option report_options[] = { DB_OPTION,
 						   SN_TABLE_OPTIONS,
 						   { NULL, 0, NULL, NULL, NULL } };
-static const struct sn_option judge_options[] = { JUDGE_OPTIONS };
+static const struct sn_option judge_options[] = {
+	DB_OPTION,
+	{ "group", 'g', "KEYS",
+	  "what runs must have in common: program, and those of arguments, ranks, threads that are "
+	  "named (default: all of them)",
+	  NULL },
+	{ "false-alarms", 'r', "RATE",
+	  "chance of a finding in a run like the others (default 0.01)", NULL },
+	SN_TABLE_OPTIONS,
+	{ NULL, 0, NULL, NULL, NULL },
+};
 
 static const char *const import_examples[] = { "sonde heartbeat import sonde-heartbeat --db app.db",
 					       "add the runs of this folder to the history", NULL };

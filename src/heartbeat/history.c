@@ -7,9 +7,11 @@
 #include "base/alloc.h"
 #include "base/text.h"
 
-enum { VERSION = 1 };
+enum { VERSION = 2 };
 
-static const char schema[] =
+/* Version 1, which the first histories were written in; the next version is made from it, here and
+ * in files that have it. */
+static const char schema_1[] =
 	"CREATE TABLE run(id INTEGER PRIMARY KEY, key TEXT UNIQUE, job TEXT, program TEXT,"
 	" arguments TEXT, ranks INTEGER, threads INTEGER, start_ns INTEGER, elapsed_ns INTEGER);"
 	"CREATE INDEX run_group ON run(program, start_ns);"
@@ -22,8 +24,23 @@ static const char schema[] =
 	" misuse INTEGER, dropped INTEGER,"
 	" PRIMARY KEY(process, heartbeat, thread, t_ns)) WITHOUT ROWID;"
 	"CREATE TABLE summary(run INTEGER, heartbeat TEXT, count INTEGER, timed INTEGER,"
-	" sum_ns INTEGER, PRIMARY KEY(run, heartbeat)) WITHOUT ROWID;"
-	"PRAGMA user_version = 1;";
+	" sum_ns INTEGER, PRIMARY KEY(run, heartbeat)) WITHOUT ROWID;";
+
+static const char schema_2[] =
+	"ALTER TABLE run ADD COLUMN launch TEXT;"
+	"ALTER TABLE run ADD COLUMN process_count INTEGER NOT NULL DEFAULT 1;"
+	"UPDATE run SET process_count = (SELECT count(*) FROM process p WHERE p.run = run.id);"
+	"ALTER TABLE process ADD COLUMN forked_from INTEGER;"
+	"ALTER TABLE process ADD COLUMN job TEXT;"
+	"ALTER TABLE process ADD COLUMN launch TEXT;"
+	"ALTER TABLE process ADD COLUMN program TEXT;"
+	"ALTER TABLE process ADD COLUMN arguments TEXT;"
+	"ALTER TABLE process ADD COLUMN ranks INTEGER;"
+	"ALTER TABLE process ADD COLUMN start_ns INTEGER;"
+	"UPDATE process SET start_ns = (SELECT start_ns FROM run r WHERE r.id = process.run);"
+	"CREATE TABLE file(path TEXT PRIMARY KEY, size_bytes INTEGER, changed_ns INTEGER)"
+	" WITHOUT ROWID;"
+	"PRAGMA user_version = 2;";
 
 sn_status sn_history_fail(struct sn_history *history, struct sn_error *err)
 {
@@ -73,6 +90,24 @@ static sn_status read_version(struct sn_history *history, int *out, struct sn_er
 	return status;
 }
 
+/* The whole step or none of it; who comes second finds it done. */
+static sn_status upgrade(struct sn_history *history, int version, struct sn_error *err)
+{
+	sn_status status = sn_history_execute(history, "BEGIN IMMEDIATE", err);
+
+	if (status != SN_OK)
+		return status;
+	status = read_version(history, &version, err);
+	if (status == SN_OK && version == 0)
+		status = sn_history_execute(history, schema_1, err);
+	if (status == SN_OK && version < VERSION)
+		status = sn_history_execute(history, schema_2, err);
+	if (status == SN_OK)
+		return sn_history_execute(history, "COMMIT", err);
+	sqlite3_exec(history->db, "ROLLBACK", NULL, NULL, NULL);
+	return status;
+}
+
 static sn_status check_version(struct sn_history *history, bool is_writer, struct sn_error *err)
 {
 	int version = 0;
@@ -90,7 +125,12 @@ static sn_status check_version(struct sn_history *history, bool is_writer, struc
 				    "heartbeat: '%s' is no heartbeat history; make one with "
 				    "'sonde heartbeat import DIR --db %s'",
 				    history->path, history->path);
-	return version == 0 ? sn_history_execute(history, schema, err) : SN_OK;
+	if (version < VERSION && !is_writer)
+		return sn_error_set(err, SN_ERR_UNSUPPORTED,
+				    "heartbeat: '%s' was written by an older sonde; 'sonde "
+				    "heartbeat import DIR --db %s' brings it up to date",
+				    history->path, history->path);
+	return version < VERSION ? upgrade(history, version, err) : SN_OK;
 }
 
 sn_status sn_history_open(const char *path, bool is_writer, struct sn_history **out,
@@ -159,14 +199,14 @@ const struct sn_column sn_history_report_columns[] = {
 	{ "thread", "Thread", SN_CELL_INT, 0 },
 	{ "heartbeat", "Heartbeat", SN_CELL_TEXT, 0 },
 	{ "t_s", "Time", SN_CELL_SECONDS, 0 },
-	{ "interval_s", NULL, SN_CELL_SECONDS, 0 },
+	{ "interval_s", NULL, SN_CELL_DURATION, 0 },
 	{ "count", "Beats", SN_CELL_INT, 0 },
 	{ "rate_hz", "Per second", SN_CELL_REAL, 1 },
-	{ "mean_s", "Mean", SN_CELL_SECONDS, 0 },
-	{ "min_s", NULL, SN_CELL_SECONDS, 0 },
-	{ "max_s", "Longest", SN_CELL_SECONDS, 0 },
+	{ "mean_s", "Mean", SN_CELL_DURATION, 0 },
+	{ "min_s", NULL, SN_CELL_DURATION, 0 },
+	{ "max_s", "Longest", SN_CELL_DURATION, 0 },
 	{ "open", "Open", SN_CELL_INT, 0 },
-	{ "open_s", NULL, SN_CELL_SECONDS, 0 },
+	{ "open_s", NULL, SN_CELL_DURATION, 0 },
 	{ "work", "Work", SN_CELL_INT, 0 },
 	{ "misuse", NULL, SN_CELL_INT, 0 },
 	{ "dropped", NULL, SN_CELL_INT, 0 },

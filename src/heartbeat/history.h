@@ -1,9 +1,10 @@
 /**
  * The history of an application's heartbeats: rows of many runs in one SQLite file.
  *
- * A *run* is all processes of one batch job (same job id, program and arguments); without a job id,
- * one process. Its *group* is program, arguments, ranks and threads: only runs of one group are
- * compared. Importing a file again, also one that has grown, changes nothing twice.
+ * A *run* is one launch of a program: its ranks and what they forked, or one process without ranks
+ * (place.c has the rules). Its *group* is program, arguments, ranks and threads, unless told
+ * otherwise: only runs of one group are compared. Importing a file again, also one that has grown,
+ * changes nothing twice.
  */
 #ifndef SN_HEARTBEAT_HISTORY_H
 #define SN_HEARTBEAT_HISTORY_H
@@ -24,11 +25,13 @@ sn_status sn_history_open(const char *path, bool is_writer, struct sn_history **
 void sn_history_close(struct sn_history *history);
 
 struct sn_history_import {
-	uint64_t file_count, row_count, bad_line_count;
+	uint64_t file_count, unchanged_count; /* read; not read, for they are as they were */
+	uint64_t row_count, bad_line_count;
+	uint64_t orphan_count; /* rows whose header is lost: it is not known whose they are */
 };
 
-/** Adds every heartbeat.*.jsonl in `folder`. Lines that cannot be read are passed over and told
- *  once per file as a warning; everything else is kept. */
+/** Adds every heartbeat.*.jsonl in `folder`, and every .csv that has no .jsonl beside it. Lines
+ * that cannot be read are passed over and told once per file as a warning; all else is kept. */
 sn_status sn_history_import(struct sn_history *history, const char *folder,
 			    struct sn_history_import *counts, struct sn_error *err);
 
@@ -48,8 +51,10 @@ struct sn_judge_row {
 	enum sn_judge_metric metric;
 	double value_s, median_s; /* this run; the history. NaN: unknown */
 	double ratio, score;	  /* value/median; robust z of the logarithms */
-	uint64_t runs;		  /* in the history, of those looked at */
-	const char *verdict;	  /* "slower" "faster" "same" "missing" "new" "repeat" */
+	double noise_ratio;  /* by which runs of the history typically differ from the median */
+	double limit_ratio;  /* beyond which `ratio` is a finding */
+	uint64_t runs;	     /* in the history, of those looked at */
+	const char *verdict; /* "slower" "faster" "same" "missing" "new" "repeat" */
 };
 
 struct sn_judgement {
@@ -57,25 +62,38 @@ struct sn_judgement {
 	SN_VEC(struct sn_judge_row) rows;
 	uint64_t run_count;	/* of the same group before this one, at most SN_JUDGE_RUNS_MAX */
 	uint64_t tests;		/* that were made */
-	double limit;		/* of the score */
 	uint64_t finding_count; /* slower or missing */
 };
 
 enum { SN_JUDGE_RUNS_MIN = 8, SN_JUDGE_RUNS_MAX = 64 };
 
+/** What runs must have in common besides the program. */
+enum sn_run_group {
+	SN_GROUP_ARGUMENTS = 1,
+	SN_GROUP_RANKS = 2,
+	SN_GROUP_THREADS = 4,
+	SN_GROUP_DEFAULT = 7,
+};
+
+/** "program,ranks" into bits of enum sn_run_group; NULL is the default. SN_ERR_USAGE for a word
+ * that is none. */
+sn_status sn_run_group_parse(const char *words, unsigned *out, struct sn_error *err);
+
 /**
- * Compares a run with the runs of its group that began before it (the newest SN_JUDGE_RUNS_MAX);
- * with `any_group`, of the same program. If run-to-run noise is log-normal, a run like the others
- * has a finding with chance `alarm_rate` at most: the limit is a quantile of the score's own
- * distribution for this number of runs, found by simulation, shared among the tests (Bonferroni).
+ * Compares a run with the runs of its group that began before it (the newest SN_JUDGE_RUNS_MAX). If
+ * run-to-run noise is log-normal, a run like the others has a finding with chance `alarm_rate` at
+ * most: the limit is the score that such a run exceeds with that chance for this number of runs,
+ * shared among the tests (Bonferroni). docs/method/heartbeats.md has the formulas.
  */
-sn_status sn_history_judge(struct sn_history *history, int64_t run, bool any_group,
+sn_status sn_history_judge(struct sn_history *history, int64_t run, unsigned group,
 			   double alarm_rate, struct sn_judgement *out, struct sn_error *err);
 void sn_judgement_free(struct sn_judgement *judgement);
 
-/** The robust score of a value against a history (both as logarithms); sorts `history`. */
+/** The robust score of a value against a history (both as logarithms, SN_JUDGE_RUNS_MAX at
+ *  most); sorts `history`. */
 double sn_judge_score(double value, double *history, size_t count);
-/** The score that a value like the others exceeds with chance `rate`. */
+/** The score that a value like the others exceeds with chance `rate`, against `count` values
+ *  (2 to SN_JUDGE_RUNS_MAX). */
 double sn_judge_limit(size_t count, double rate);
 
 extern const struct sn_column sn_history_report_columns[];

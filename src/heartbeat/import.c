@@ -1,35 +1,26 @@
 #include "heartbeat/history_parts.h"
 
 #include <dirent.h>
-#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/file.h"
 #include "base/map.h"
 #include "base/text.h"
+#include "heartbeat/reader.h"
 
 struct importer {
 	struct sn_history *history;
-	sqlite3_stmt *run, *find_run, *process, *find_process, *beat;
+	sqlite3_stmt *process, *find_process, *touch, *beat, *seen, *see;
 	struct sn_history_import *counts;
 	struct sn_map by_pid; /* in this file: the process whose header came last */
 	int64_t process_id;   /* of the last header; 0: none yet */
-	uint64_t bad_lines, first_bad, line;
 };
 
 static void bind_text(sqlite3_stmt *statement, int place, const char *chars)
 {
 	sqlite3_bind_text(statement, place, chars, -1, SQLITE_TRANSIENT);
-}
-
-/* A whole number that is not negative, or -1. */
-static int64_t whole(const json_t *object, const char *key)
-{
-	const json_t *value = json_object_get(object, key);
-
-	return json_is_integer(value) && json_integer_value(value) >= 0 ? json_integer_value(value)
-									: -1;
 }
 
 static void bind_whole(sqlite3_stmt *statement, int place, int64_t value)
@@ -58,200 +49,215 @@ static bool step_id(sqlite3_stmt *statement, int64_t *out)
 	return has_row;
 }
 
-/* Returns false if the database refused; a header that lacks something is a bad line. */
-static bool add_header(struct importer *in, const json_t *header, bool *is_bad)
+static void bind_process(sqlite3_stmt *statement, const struct sn_beat_header *header)
 {
-	const char *host = json_string_value(json_object_get(header, "host"));
-	const char *program = json_string_value(json_object_get(header, "program"));
-	const char *job = json_string_value(json_object_get(header, "job_id"));
-	int64_t pid = whole(header, "pid"), begin = whole(header, "start_monotonic_ns");
-	int64_t start = whole(header, "start_realtime_ns"), run_id = 0;
-	char *arguments = json_dumps(json_object_get(header, "arguments"), JSON_COMPACT);
-	struct sn_text key = { 0 };
-	bool is_ok = true;
+	bind_text(statement, 1, header->host);
+	bind_whole(statement, 2, header->pid);
+	bind_whole(statement, 3, header->start_monotonic_ns);
+	bind_whole(statement, 4, header->rank);
+	bind_whole(statement, 5, header->forked_from);
+	bind_text(statement, 6, header->job_id);
+	bind_text(statement, 7, header->launch_id);
+	bind_text(statement, 8, header->program);
+	bind_text(statement, 9, header->arguments);
+	bind_whole(statement, 10, header->ranks);
+	bind_whole(statement, 11, header->start_realtime_ns);
+}
 
-	*is_bad = !host || !program || !arguments || pid < 0 || begin < 0 || start < 0;
-	if (!*is_bad) {
-		if (job)
-			sn_text_addf(&key, "%s\n%s\n%s", job, program, arguments);
-		else
-			sn_text_addf(&key, "\n%s\n%lld\n%lld", host, (long long)pid,
-				     (long long)begin);
-		bind_text(in->run, 1, key.chars);
-		bind_text(in->run, 2, job);
-		bind_text(in->run, 3, program);
-		bind_text(in->run, 4, arguments);
-		bind_whole(in->run, 5, whole(header, "ranks"));
-		bind_whole(in->run, 6, start);
-		bind_text(in->find_run, 1, key.chars);
-		is_ok = step_done(in->run) && step_id(in->find_run, &run_id);
-		bind_whole(in->process, 1, run_id);
-		bind_text(in->process, 2, host);
-		bind_whole(in->process, 3, pid);
-		bind_whole(in->process, 4, whole(header, "rank"));
-		bind_whole(in->process, 5, begin);
-		bind_text(in->find_process, 1, host);
-		bind_whole(in->find_process, 2, pid);
-		bind_whole(in->find_process, 3, begin);
-		is_ok = is_ok && step_done(in->process) &&
-			step_id(in->find_process, &in->process_id);
-		if (is_ok)
-			*sn_map_put(&in->by_pid, (uint64_t)pid, NULL) = (uint64_t)in->process_id;
+static sn_status add_header(void *context, const struct sn_beat_header *header,
+			    struct sn_error *err)
+{
+	struct importer *in = context;
+
+	bind_process(in->process, header);
+	bind_text(in->find_process, 1, header->host);
+	bind_whole(in->find_process, 2, header->pid);
+	bind_whole(in->find_process, 3, header->start_monotonic_ns);
+	if (!step_done(in->process) || !step_id(in->find_process, &in->process_id))
+		return sn_history_fail(in->history, err);
+	bind_whole(in->touch, 1, in->process_id);
+	if (!step_done(in->touch))
+		return sn_history_fail(in->history, err);
+	*sn_map_put(&in->by_pid, (uint64_t)header->pid, NULL) = (uint64_t)in->process_id;
+	return SN_OK;
+}
+
+/* Whole numbers, 0 is a number. */
+static void bind_counts(sqlite3_stmt *statement, const struct sn_beat_row *row)
+{
+	const int64_t numbers[] = {
+		row->count, row->timed,	  row->sum_ns, row->min_ns, row->max_ns,
+		row->open,  row->open_ns, row->work,   row->misuse, row->dropped
+	};
+
+	for (int i = 0; i < 10; i++)
+		sqlite3_bind_int64(statement, 7 + i, numbers[i]);
+}
+
+static sn_status add_row(void *context, const struct sn_beat_row *row, struct sn_error *err)
+{
+	struct importer *in = context;
+	uint64_t *of_pid = row->pid >= 0 ? sn_map_get(&in->by_pid, (uint64_t)row->pid) : NULL;
+	int64_t process = row->pid < 0 ? in->process_id : of_pid ? (int64_t)*of_pid : 0;
+
+	if (!process) { /* its header was lost */
+		in->counts->orphan_count++;
+		return SN_OK;
 	}
-	sn_text_free(&key);
-	free(arguments);
-	return is_ok;
-}
-
-static int64_t nanoseconds(const json_t *row, const char *key)
-{
-	const json_t *value = json_object_get(row, key);
-	double seconds = json_is_number(value) ? json_number_value(value) : -1;
-
-	return seconds >= 0 && seconds < 9e9 ? (int64_t)(seconds * 1e9 + 0.5) : -1;
-}
-
-static int64_t timed_beats(const json_t *row)
-{
-	const json_t *histogram = json_object_get(row, "histogram"), *bucket;
-	int64_t sum = 0;
-	size_t i;
-
-	if (!json_is_array(histogram))
-		return -1;
-	json_array_foreach((json_t *)(uintptr_t)histogram, i,
-			   bucket) if (!json_is_integer(bucket) || json_integer_value(bucket) < 0 ||
-				       __builtin_add_overflow(sum, json_integer_value(bucket),
-							      &sum)) return -1;
-	return sum;
-}
-
-static bool add_row(struct importer *in, const json_t *row, bool *is_bad)
-{
-	static const char *const keys[] = { "count", NULL,	"sum_ns", "min_ns", "max_ns",
-					    "open",  "open_ns", "work",	  "misuse", "dropped" };
-	const char *name = json_string_value(json_object_get(row, "heartbeat"));
-	int64_t pid = whole(row, "pid"), thread = whole(row, "thread");
-	int64_t t = nanoseconds(row, "t_s"), interval = nanoseconds(row, "interval_s");
-	uint64_t *of_pid = pid >= 0 ? sn_map_get(&in->by_pid, (uint64_t)pid) : NULL;
-	int64_t process = pid < 0 ? in->process_id : of_pid ? (int64_t)*of_pid : 0;
-
-	*is_bad = !name || t < 0 || interval < 0 || !process;
-	for (int i = 0; i < 10; i++) {
-		int64_t value = keys[i] ? whole(row, keys[i]) : timed_beats(row);
-
-		*is_bad |= value < 0;
-		bind_whole(in->beat, 7 + i, value);
-	}
-	if (*is_bad)
-		return true;
 	sqlite3_bind_int64(in->beat, 1, process);
-	bind_text(in->beat, 2, name);
-	sqlite3_bind_int64(in->beat, 3, thread < 0 ? 0 : thread);
-	sqlite3_bind_int64(in->beat, 4, t);
-	sqlite3_bind_int64(in->beat, 5, interval);
-	bind_whole(in->beat, 6, whole(row, "threads"));
+	bind_text(in->beat, 2, row->heartbeat);
+	sqlite3_bind_int64(in->beat, 3, row->thread);
+	sqlite3_bind_int64(in->beat, 4, row->t_ns);
+	sqlite3_bind_int64(in->beat, 5, row->interval_ns);
+	bind_whole(in->beat, 6, row->threads);
+	bind_counts(in->beat, row);
 	in->counts->row_count++;
-	return step_done(in->beat);
+	return step_done(in->beat) ? SN_OK : sn_history_fail(in->history, err);
 }
 
-static bool add_line(struct importer *in, const char *chars, size_t length)
+static void tell_faults(const struct sn_beat_reader *reader, uint64_t orphans, const char *path)
 {
-	json_t *value = json_loadb(chars, length, JSON_ALLOW_NUL, NULL);
-	const char *schema = json_string_value(json_object_get(value, "schema"));
-	bool is_bad = false, is_ok = true;
-
-	in->line++;
-	if (schema && !strcmp(schema, "sonde.heartbeat-header/1"))
-		is_ok = add_header(in, value, &is_bad);
-	else if (schema && !strcmp(schema, "sonde.heartbeat/1"))
-		is_ok = add_row(in, value, &is_bad);
-	else
-		is_bad = true;
-	if (is_bad && !in->bad_lines++)
-		in->first_bad = in->line;
-	json_decref(value);
-	return is_ok;
+	if (reader->bad_line_count)
+		sn_warn("heartbeat: %llu lines of '%s' could not be read (the first is line "
+			"%llu)%s; "
+			"the others were imported",
+			(unsigned long long)reader->bad_line_count, path,
+			(unsigned long long)reader->first_bad_line,
+			orphans ? ", and rows without a header could not be placed" : "");
+	else if (orphans)
+		sn_warn("heartbeat: %llu rows of '%s' have no header before them and could not be "
+			"placed; the others were imported",
+			(unsigned long long)orphans, path);
 }
 
-static sn_status add_file(struct importer *in, const char *path, struct sn_error *err)
+static sn_status read_file(struct importer *in, const char *path, bool is_csv, struct sn_error *err)
 {
+	struct sn_beat_reader reader = { .sink = { in, add_header, add_row }, .is_csv = is_csv };
+	uint64_t orphans_before = in->counts->orphan_count;
 	struct sn_file_view view;
-	const char *next, *end;
+	size_t used;
 	sn_status status = sn_file_map(path, &view, err);
 
 	if (status != SN_OK)
 		return status;
-	next = (const char *)view.bytes;
-	end = next ? next + view.length : next;
-	in->bad_lines = in->line = 0;
 	in->process_id = 0;
 	sn_map_free(&in->by_pid);
-	while (next < end && status == SN_OK) {
-		const char *newline = memchr(next, '\n', (size_t)(end - next));
-		const char *stop = newline ? newline : end;
-
-		if (stop > next && !add_line(in, next, (size_t)(stop - next)))
-			status = sn_history_fail(in->history, err);
-		next = stop + 1;
-	}
-	if (in->bad_lines)
-		sn_warn("heartbeat: %llu lines of '%s' could not be read (the first is line %llu); "
-			"the others were imported",
-			(unsigned long long)in->bad_lines, path, (unsigned long long)in->first_bad);
+	status = sn_beat_reader_add(&reader, (const char *)view.bytes, view.length, true, &used,
+				    err);
+	tell_faults(&reader, in->counts->orphan_count - orphans_before, path);
 	in->counts->file_count++;
-	in->counts->bad_line_count += in->bad_lines;
+	in->counts->bad_line_count += reader.bad_line_count;
+	sn_beat_reader_free(&reader);
 	sn_file_unmap(&view);
+	return status;
+}
+
+/* Size and time as they were when the file was imported: nothing to do. */
+static bool is_unchanged(struct importer *in, const char *path, const struct stat *file)
+{
+	bool is_same;
+
+	bind_text(in->seen, 1, path);
+	is_same = sqlite3_step(in->seen) == SQLITE_ROW &&
+		  sqlite3_column_int64(in->seen, 0) == file->st_size &&
+		  sqlite3_column_int64(in->seen, 1) ==
+			  file->st_mtim.tv_sec * 1000000000 + file->st_mtim.tv_nsec;
+	sqlite3_reset(in->seen);
+	return is_same;
+}
+
+static sn_status add_file(struct importer *in, const char *path, bool is_csv, struct sn_error *err)
+{
+	char *real = realpath(path, NULL);
+	struct stat file;
+	sn_status status = SN_OK;
+
+	if (!real || stat(real, &file) != 0) {
+		free(real);
+		return sn_error_errno(err, "heartbeat: cannot read '%s'", path);
+	}
+	if (is_unchanged(in, real, &file)) {
+		in->counts->unchanged_count++;
+	} else {
+		status = read_file(in, path, is_csv, err);
+		bind_text(in->see, 1, real);
+		sqlite3_bind_int64(in->see, 2, file.st_size);
+		sqlite3_bind_int64(in->see, 3,
+				   file.st_mtim.tv_sec * 1000000000 + file.st_mtim.tv_nsec);
+		if (status == SN_OK && !step_done(in->see))
+			status = sn_history_fail(in->history, err);
+	}
+	free(real);
 	return status;
 }
 
 static sn_status prepare_all(struct importer *in, struct sn_error *err)
 {
-	struct sn_history *h = in->history;
-	sn_status status =
-		sn_history_prepare(h,
-				   "INSERT INTO run(key, job, program, arguments, ranks, start_ns)"
-				   " VALUES(?1, ?2, ?3, ?4, ?5, ?6)"
-				   " ON CONFLICT(key) DO UPDATE SET start_ns = min(start_ns, ?6)",
-				   &in->run, err);
+	const struct {
+		sqlite3_stmt **out;
+		const char *sql;
+	} statements[] = {
+		{ &in->process, "INSERT OR IGNORE INTO process(host, pid, start_monotonic_ns, rank,"
+				" forked_from, job, launch, program, arguments, ranks, start_ns)"
+				" VALUES(?,?,?,?,?,?,?,?,?,?,?)" },
+		{ &in->find_process,
+		  "SELECT id FROM process WHERE host = ? AND pid = ? AND start_monotonic_ns = ?" },
+		{ &in->touch, "INSERT OR IGNORE INTO touched VALUES(?)" },
+		{ &in->beat,
+		  "INSERT OR REPLACE INTO beat VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)" },
+		{ &in->seen, "SELECT size_bytes, changed_ns FROM file WHERE path = ?" },
+		{ &in->see, "INSERT OR REPLACE INTO file VALUES(?, ?, ?)" },
+	};
+	sn_status status = sn_history_execute(in->history,
+					      "CREATE TEMP TABLE IF NOT EXISTS touched("
+					      "process INTEGER PRIMARY KEY); DELETE FROM touched",
+					      err);
 
-	if (status == SN_OK)
-		status = sn_history_prepare(h, "SELECT id FROM run WHERE key = ?", &in->find_run,
-					    err);
-	if (status == SN_OK)
-		status = sn_history_prepare(
-			h,
-			"INSERT OR IGNORE INTO process(run, host, pid, rank, start_monotonic_ns)"
-			" VALUES(?, ?, ?, ?, ?)",
-			&in->process, err);
-	if (status == SN_OK)
-		status = sn_history_prepare(h,
-					    "SELECT id FROM process WHERE host = ? AND pid = ?"
-					    " AND start_monotonic_ns = ?",
-					    &in->find_process, err);
-	if (status == SN_OK)
-		status = sn_history_prepare(
-			h, "INSERT OR REPLACE INTO beat VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
-			&in->beat, err);
+	for (size_t i = 0; status == SN_OK && i < sizeof(statements) / sizeof(*statements); i++)
+		status = sn_history_prepare(in->history, statements[i].sql, statements[i].out, err);
 	return status;
 }
 
-/* Runs without a summary, and those that grew, are summed anew. */
-static const char summarize_sql[] =
-	"CREATE TEMP TABLE sums AS SELECT p.run AS run, p.id AS process,"
-	" count(DISTINCT b.thread) + 0 AS distinct_threads, max(b.threads) AS told_threads,"
-	" max(b.t_ns) AS last_ns FROM process p JOIN beat b ON b.process = p.id GROUP BY p.id;"
-	"UPDATE run SET"
-	" threads = (SELECT max(max(distinct_threads, coalesce(told_threads, 0)))"
-	"  FROM sums WHERE sums.run = run.id),"
-	" elapsed_ns = (SELECT max(last_ns) FROM sums WHERE sums.run = run.id);"
-	"DROP TABLE sums; DELETE FROM summary;"
-	"INSERT INTO summary SELECT p.run, b.heartbeat, sum(b.count), sum(b.timed), sum(b.sum_ns)"
-	" FROM process p JOIN beat b ON b.process = p.id GROUP BY p.run, b.heartbeat;";
-
-static bool is_ours(const char *name)
+static void finalize_all(struct importer *in)
 {
-	return sn_starts_with(name, "heartbeat.") && sn_ends_with(name, ".jsonl");
+	sqlite3_finalize(in->process);
+	sqlite3_finalize(in->find_process);
+	sqlite3_finalize(in->touch);
+	sqlite3_finalize(in->beat);
+	sqlite3_finalize(in->seen);
+	sqlite3_finalize(in->see);
+	sn_map_free(&in->by_pid);
+}
+
+/* Runs whose files are new or have grown are summed anew. */
+static const char summarize_sql[] =
+	"CREATE TEMP TABLE changed AS SELECT DISTINCT p.run AS run FROM touched t"
+	" JOIN process p ON p.id = t.process;"
+	"UPDATE run SET"
+	" threads = (SELECT max(n) FROM (SELECT max(count(DISTINCT b.thread),"
+	"   coalesce(max(b.threads), 0)) AS n FROM process p JOIN beat b ON b.process = p.id"
+	"   WHERE p.run = run.id GROUP BY p.id)),"
+	" process_count = (SELECT count(*) FROM process p WHERE p.run = run.id),"
+	" start_ns = (SELECT min(start_ns) FROM process p WHERE p.run = run.id),"
+	" elapsed_ns = (SELECT max(b.t_ns) FROM process p JOIN beat b ON b.process = p.id"
+	"   WHERE p.run = run.id)"
+	" WHERE id IN (SELECT run FROM changed);"
+	"DELETE FROM summary WHERE run IN (SELECT run FROM changed);"
+	"INSERT INTO summary SELECT p.run, b.heartbeat, sum(b.count), sum(b.timed), sum(b.sum_ns)"
+	" FROM process p JOIN beat b ON b.process = p.id WHERE p.run IN (SELECT run FROM changed)"
+	" GROUP BY p.run, b.heartbeat;"
+	"DROP TABLE changed;";
+
+/* Where a process has written both formats, the CSV says nothing more. */
+static bool has_json(struct dirent *const *entries, int count, const char *csv)
+{
+	size_t stem = strlen(csv) - 3;
+
+	for (int i = 0; i < count; i++)
+		if (!strncmp(entries[i]->d_name, csv, stem) &&
+		    !strcmp(entries[i]->d_name + stem, "jsonl"))
+			return true;
+	return false;
 }
 
 static sn_status add_folder(struct importer *in, const char *folder, struct sn_error *err)
@@ -262,16 +268,20 @@ static sn_status add_folder(struct importer *in, const char *folder, struct sn_e
 
 	if (count < 0)
 		return sn_error_errno(err, "heartbeat: cannot read the folder '%s'", folder);
-	for (int i = 0; i < count; i++) {
-		if (status == SN_OK && is_ours(entries[i]->d_name)) {
-			struct sn_text path = { 0 };
+	for (int i = 0; i < count && status == SN_OK; i++) {
+		const char *name = entries[i]->d_name;
+		struct sn_text path = { 0 };
+		bool is_csv;
 
-			sn_text_addf(&path, "%s/%s", folder, entries[i]->d_name);
-			status = add_file(in, path.chars, err);
-			sn_text_free(&path);
-		}
-		free(entries[i]);
+		if (!sn_beat_is_file_name(name, &is_csv) ||
+		    (is_csv && has_json(entries, count, name)))
+			continue;
+		sn_text_addf(&path, "%s/%s", folder, name);
+		status = add_file(in, path.chars, is_csv, err);
+		sn_text_free(&path);
 	}
+	for (int i = 0; i < count; i++)
+		free(entries[i]);
 	free(entries);
 	return status;
 }
@@ -288,13 +298,10 @@ sn_status sn_history_import(struct sn_history *history, const char *folder,
 	if (status == SN_OK)
 		status = add_folder(&in, folder, err);
 	if (status == SN_OK)
+		status = sn_history_place(history, err);
+	if (status == SN_OK)
 		status = sn_history_execute(history, summarize_sql, err);
-	sqlite3_finalize(in.run);
-	sqlite3_finalize(in.find_run);
-	sqlite3_finalize(in.process);
-	sqlite3_finalize(in.find_process);
-	sqlite3_finalize(in.beat);
-	sn_map_free(&in.by_pid);
+	finalize_all(&in);
 	if (status == SN_OK)
 		return sn_history_execute(history, "COMMIT", err);
 	sqlite3_exec(history->db, "ROLLBACK", NULL, NULL, NULL);

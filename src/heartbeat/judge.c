@@ -9,12 +9,19 @@
 /* Differences below a part in a thousand are never told: clocks and drains are not better. */
 static const double scale_least = 0.001;
 
+static double scale_of(const double *history, size_t count)
+{
+	double copy[SN_JUDGE_RUNS_MAX], scale; /* sn_mad() leaves deviations behind */
+
+	memcpy(copy, history, count * sizeof(*copy));
+	scale = sn_mad(copy, count);
+
+	return scale > scale_least ? scale : scale_least;
+}
+
 double sn_judge_score(double value, double *history, size_t count)
 {
-	double median = sn_median(history, count);
-	double scale = sn_mad(history, count);
-
-	return (value - median) / (scale > scale_least ? scale : scale_least);
+	return (value - sn_median(history, count)) / scale_of(history, count);
 }
 
 /* A standard normal number (Box and Muller 1958). */
@@ -25,34 +32,68 @@ static double normal(struct sn_random *random)
 	return sqrt(-2 * log(u)) * cos(2 * M_PI * v);
 }
 
-double sn_judge_limit(size_t count, double rate)
+/* Medians and scales of simulated histories. */
+enum { DRAW_COUNT = 4000 };
+struct draws {
+	double medians[DRAW_COUNT], scales[DRAW_COUNT];
+};
+
+static void draw(struct draws *draws, size_t count)
 {
-	enum { DRAWS = 20000 };
-	static double scores[DRAWS];
 	double history[SN_JUDGE_RUNS_MAX];
 	struct sn_random random;
 
-	if (count > SN_JUDGE_RUNS_MAX)
-		count = SN_JUDGE_RUNS_MAX;
 	sn_random_seed(&random, 1);
-	for (size_t i = 0; i < DRAWS; i++) {
+	for (size_t i = 0; i < DRAW_COUNT; i++) {
 		for (size_t k = 0; k < count; k++)
 			history[k] = normal(&random);
-		scores[i] = sn_judge_score(normal(&random), history, count);
+		draws->medians[i] = sn_median(history, count);
+		draws->scales[i] = sn_mad(history, count);
 	}
-	return sn_quantile(scores, DRAWS, 1 - rate);
+}
+
+/* The chance that a normal value exceeds median + limit * scale of a history, averaged over
+ * histories: exact for each of them, so that also small chances are known well. */
+static double exceeding(const struct draws *draws, double limit)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < DRAW_COUNT; i++)
+		sum += erfc((draws->medians[i] + limit * draws->scales[i]) * M_SQRT1_2) / 2;
+	return sum / DRAW_COUNT;
+}
+
+double sn_judge_limit(size_t count, double rate)
+{
+	static struct draws draws;
+	double low = 0, high = 1;
+
+	draw(&draws, count > SN_JUDGE_RUNS_MAX ? SN_JUDGE_RUNS_MAX : count);
+	while (exceeding(&draws, high) > rate && high < 1e6)
+		high *= 2;
+	for (int i = 0; i < 40; i++) {
+		double middle = (low + high) / 2;
+
+		if (exceeding(&draws, middle) > rate)
+			low = middle;
+		else
+			high = middle;
+	}
+	return high;
 }
 
 static const char judge_sql[] =
 	"WITH me AS (SELECT * FROM run WHERE id = ?1),"
 	" others AS (SELECT r.* FROM run r, me WHERE r.program = me.program AND r.id <> me.id"
-	"  AND (r.start_ns, r.id) < (me.start_ns, me.id) AND (?2 OR (r.arguments = me.arguments"
-	"  AND r.ranks IS me.ranks AND r.threads IS me.threads))"
+	"  AND (r.start_ns, r.id) < (me.start_ns, me.id)"
+	"  AND (NOT ?2 & 1 OR r.arguments IS me.arguments) AND (NOT ?2 & 2 OR r.ranks IS me.ranks)"
+	"  AND (NOT ?2 & 4 OR r.threads IS me.threads)"
 	"  ORDER BY r.start_ns DESC LIMIT ?3),"
 	" looked AS (SELECT * FROM others UNION ALL SELECT * FROM me)"
 	"SELECT s.heartbeat, r.id = ?1, s.sum_ns / 1e9 / nullif(s.timed, 0),"
-	" r.elapsed_ns / 1e9 / nullif(s.count, 0), (SELECT count(*) FROM others)"
-	" FROM looked r JOIN summary s ON s.run = r.id ORDER BY s.heartbeat, r.id";
+	" r.elapsed_ns / 1e9 * r.process_count / nullif(s.count, 0), (SELECT count(*) FROM others)"
+	" FROM looked r JOIN summary s ON s.run = r.id WHERE s.heartbeat IS NOT NULL"
+	" ORDER BY s.heartbeat, r.id";
 
 /* What the history and the run itself say about one metric of one heartbeat. */
 struct series {
@@ -80,12 +121,16 @@ static void add_row(struct sn_judgement *out, const char *name, enum sn_judge_me
 				    .value_s = exp(series->mine),
 				    .median_s = NAN,
 				    .ratio = NAN,
-				    .score = NAN };
+				    .score = NAN,
+				    .noise_ratio = NAN,
+				    .limit_ratio = NAN };
 
 	if (series->count) {
 		row.median_s = exp(sn_median(series->logs, series->count));
 		row.ratio = row.value_s / row.median_s;
 	}
+	if (series->count >= SN_JUDGE_RUNS_MIN)
+		row.noise_ratio = exp(scale_of(series->logs, series->count));
 	if (series->count >= SN_JUDGE_RUNS_MIN && !isnan(series->mine))
 		row.score = sn_judge_score(series->mine, series->logs, series->count);
 	if (!isnan(series->mine) || series->count)
@@ -110,31 +155,63 @@ static bool is_missing(const struct sn_judgement *out, const struct sn_judge_row
 	       row->runs == out->run_count && row->runs >= SN_JUDGE_RUNS_MIN;
 }
 
+/* "slower" only beyond the limit for as many runs as stand behind the row: fewer spread wider. */
+static const char *verdict_of(const struct sn_judgement *out, const struct sn_judge_row *row,
+			      double limit)
+{
+	return is_missing(out, row)  ? "missing"
+	       : row->runs == 0	     ? "new"
+	       : isnan(row->score)   ? "repeat"
+	       : row->score > limit  ? "slower"
+	       : row->score < -limit ? "faster"
+				     : "same";
+}
+
 static void give_verdicts(struct sn_judgement *out, double alarm_rate)
 {
-	size_t count = out->run_count;
+	double limits[SN_JUDGE_RUNS_MAX + 1] = { 0 }; /* by the number of runs; 0: not asked for */
 
-	if (out->tests)
-		out->limit = sn_judge_limit(count, alarm_rate / (double)out->tests);
 	for (size_t i = 0; i < out->rows.count; i++) {
 		struct sn_judge_row *row = &out->rows.items[i];
-		/* fewer runs behind a row spread wider: its own limit */
-		double limit = isnan(row->score) || row->runs == count
-				       ? out->limit
-				       : sn_judge_limit(row->runs, alarm_rate / (double)out->tests);
+		double *limit = &limits[row->runs];
 
-		row->verdict = is_missing(out, row)  ? "missing"
-			       : row->runs == 0	     ? "new"
-			       : isnan(row->score)   ? "repeat"
-			       : row->score > limit  ? "slower"
-			       : row->score < -limit ? "faster"
-						     : "same";
+		if (!isnan(row->score) && *limit == 0)
+			*limit = sn_judge_limit(row->runs, alarm_rate / (double)out->tests);
+		row->verdict = verdict_of(out, row, *limit);
+		if (!isnan(row->score))
+			row->limit_ratio = pow(row->noise_ratio, *limit);
 		out->finding_count +=
 			!strcmp(row->verdict, "slower") || !strcmp(row->verdict, "missing");
 	}
 }
 
-sn_status sn_history_judge(struct sn_history *history, int64_t run, bool any_group,
+sn_status sn_run_group_parse(const char *words, unsigned *out, struct sn_error *err)
+{
+	static const char *const names[] = { "arguments", "ranks", "threads", "program" };
+	unsigned group = 0;
+
+	*out = SN_GROUP_DEFAULT;
+	if (!words)
+		return SN_OK;
+	for (; *words; words += *words == ',') {
+		size_t length = strcspn(words, ","), i;
+
+		for (i = 0; i < 4; i++)
+			if (strlen(names[i]) == length && !memcmp(words, names[i], length))
+				break;
+		if (i == 4)
+			return sn_error_set(err, SN_ERR_USAGE,
+					    "heartbeat: runs are grouped by program, arguments, "
+					    "ranks and threads, not by '%.*s'",
+					    (int)length, words);
+		group |= 1u << i;
+		words += length;
+	}
+	*out = group & SN_GROUP_DEFAULT;
+	return SN_OK;
+}
+
+sn_status sn_history_judge(struct sn_history *history, int64_t run, unsigned group,
 			   double alarm_rate, struct sn_judgement *out, struct sn_error *err)
 {
 	struct series series[2] = { { .mine = NAN }, { .mine = NAN } };
@@ -147,7 +224,7 @@ sn_status sn_history_judge(struct sn_history *history, int64_t run, bool any_gro
 	if (status != SN_OK)
 		return status;
 	sqlite3_bind_int64(statement, 1, run);
-	sqlite3_bind_int(statement, 2, any_group);
+	sqlite3_bind_int(statement, 2, (int)group);
 	sqlite3_bind_int(statement, 3, SN_JUDGE_RUNS_MAX);
 	while ((step = sqlite3_step(statement)) == SQLITE_ROW) {
 		const char *next = (const char *)sqlite3_column_text(statement, 0);

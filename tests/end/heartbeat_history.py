@@ -12,13 +12,14 @@ t = Test()
 rng = random.Random(4)
 
 
-def write(folder, number, slow=1.0, beats=('solve', 'io'), arguments=('x',), noise=0.02, job=None, rows=5):
+def write(folder, number, slow=1.0, beats=('solve', 'io'), arguments=('x',), noise=0.02, job=None, rows=5,
+          **more):
     """One process's file; durations are log-normal around 1 ms."""
     os.makedirs(folder, exist_ok=True)
     header = {'schema': 'sonde.heartbeat-header/1', 'start_realtime_ns': 10**18 + number * 10**12,
               'start_monotonic_ns': number * 10**9, 'host': 'node', 'pid': 1000 + number, 'rank': None,
               'ranks': None, 'job_id': job, 'program': 'app', 'arguments': list(arguments),
-              'interval_s': 1.0}
+              'interval_s': 1.0, **more}
     lines = [json.dumps(header)]
     run_noise = {b: rng.lognormvariate(0, noise) for b in beats}
     for k in range(rows):
@@ -71,7 +72,8 @@ t.check(run.returncode == 1 and 'missing' in run.stdout, 'a heartbeat that never
 write('other', 103, arguments=('y',))
 beat('import', 'other', '--db', 'h.db')
 t.equal(beat('judge', '--db', 'h.db').returncode, 3, 'other arguments: too little history')
-t.equal(beat('judge', '--db', 'h.db', '--any-group').returncode in (0, 1), True, '--any-group compares')
+for group, code in ('program', 0), ('program,ranks,threads', 0), ('arguments', 3), ('program,args', 2):
+    t.equal(beat('judge', '--db', 'h.db', '--group', group).returncode, code, f'--group {group}')
 
 whole = open(write('cut', 104, rows=1), 'rb').read()
 faults = []
@@ -96,12 +98,132 @@ for name, code in ('bad.db', 5), ('new.db', 4), ('none.db', 5):
     run = beat('report', '--db', name)
     t.check(run.returncode == code and len(run.stderr.splitlines()) == 1, f'{name}: one sentence',
             run.returncode, run.stderr)
+# a history of version 1, as the first sonde wrote it
+old = sqlite3.connect('old.db')
+old.executescript('''
+CREATE TABLE run(id INTEGER PRIMARY KEY, key TEXT UNIQUE, job TEXT, program TEXT, arguments TEXT, ranks INTEGER,
+ threads INTEGER, start_ns INTEGER, elapsed_ns INTEGER);
+CREATE INDEX run_group ON run(program, start_ns);
+CREATE TABLE process(id INTEGER PRIMARY KEY, run INTEGER, host TEXT, pid INTEGER, rank INTEGER,
+ start_monotonic_ns INTEGER, UNIQUE(host, pid, start_monotonic_ns));
+CREATE INDEX process_run ON process(run);
+CREATE TABLE beat(process INTEGER, heartbeat TEXT, thread INTEGER, t_ns INTEGER, interval_ns INTEGER, threads INTEGER,
+ count INTEGER, timed INTEGER, sum_ns INTEGER, min_ns INTEGER, max_ns INTEGER, open INTEGER, open_ns INTEGER,
+ work INTEGER, misuse INTEGER, dropped INTEGER, PRIMARY KEY(process, heartbeat, thread, t_ns)) WITHOUT ROWID;
+CREATE TABLE summary(run INTEGER, heartbeat TEXT, count INTEGER, timed INTEGER, sum_ns INTEGER,
+ PRIMARY KEY(run, heartbeat)) WITHOUT ROWID;
+INSERT INTO run VALUES(1, 'k', NULL, 'app', '["x"]', NULL, 1, 5, 5);
+INSERT INTO process VALUES(1, 1, 'node', 1, NULL, 1);
+INSERT INTO summary VALUES(1, 'solve', 10, 10, 10);
+PRAGMA user_version = 1;''')
+old.close()
+run = beat('report', '--db', 'old.db')
+t.check(run.returncode == 4 and 'import' in run.stderr, 'a history of an older version: what to do', run.stderr)
+run = beat('import', 'past', '--db', 'old.db')
+t.equal((run.returncode, sqlite3.connect('old.db').execute('SELECT count(*) FROM run').fetchone()), (0, (21,)),
+        'an import brings it up to date and keeps its runs')
+
 held = sqlite3.connect('h.db', isolation_level=None)
 held.execute('BEGIN EXCLUSIVE')
 run = beat('import', 'same', '--db', 'h.db')
 t.check(run.returncode == 5 and 'locked' in run.stderr and len(run.stderr.splitlines()) == 1,
         'a locked history: one sentence', run.stderr)
 held.execute('ROLLBACK')
+
+# which processes make up a run
+T = 10**18
+
+
+def placed(name, *processes):
+    """Imports processes of (host, rank, start in s, more) and gives the sets of their numbers by run."""
+    for n, (host, rank, start, more) in enumerate(processes):
+        write(name, 5000 + n, rows=1, host=host, rank=rank, ranks=2 if rank is not None else None,
+              start_realtime_ns=T + int(start * 1e9), **more)
+    beat('import', name, '--db', name + '.db')
+    runs = {}
+    for run_id, pid in sqlite3.connect(name + '.db').execute('SELECT run, pid FROM process'):
+        runs.setdefault(run_id, set()).add(pid - 6000)
+    return sorted(sorted(r) for r in runs.values())
+
+
+mpi = {'launch_id': 'mpi:1'}
+t.equal(placed('launch', ('a', 0, 0, mpi), ('b', 1, 1, mpi), ('a', 0, 30, mpi), ('b', 1, 31, mpi),
+               ('a', 0, 31.5, {'launch_id': 'mpi:2'})), [[0, 1], [2, 3], [4]],
+        'a launch is a run; a program started twice within it is two')
+t.equal(placed('nodes', ('a', 0, 0, {'launch_id': 'node:a/1/1'}), ('b', 1, 2, {'launch_id': 'node:b/7/1'}),
+               ('a', 1, 3, {'launch_id': 'node:a/2/1'}), ('a', 0, 3.5, {'launch_id': 'node:a/2/1'}),
+               ('a', 0, 90, {}), ('a', 1, 91, {}), ('a', 1, 400, {})), [[0, 1], [2, 3], [4, 5], [6]],
+        'ranks without a job id: by launcher and node, number of ranks and start')
+t.equal(placed('forks', ('a', None, 0, {}), ('a', None, 5, {'forked_from': 6000}), ('a', None, 5, {})),
+        [[0, 1], [2]], 'a forked child belongs to its parent\'s run')
+job = {'job_id': '77', 'launch_id': 'slurm:77.0'}
+t.equal(placed('steps', ('a', 0, 0, job), ('a', 1, 0, job), ('a', 0, 0, {**job, 'launch_id': 'slurm:77.1'})),
+        [[0, 1], [2]], 'two steps of a batch job are two runs')
+write('late', 5001, rows=1, host='b', rank=1, ranks=2, start_realtime_ns=T + 10**9, **mpi)
+beat('import', 'late', '--db', 'late.db')
+write('later', 5000, rows=1, host='a', rank=0, ranks=2, start_realtime_ns=T, **mpi)
+beat('import', 'later', '--db', 'late.db')
+t.equal(sqlite3.connect('late.db').execute('SELECT count(*), max(process_count), min(start_ns) FROM run').fetchall(),
+        [(1, 2, T)], 'ranks that are imported later join')
+run = beat('import', 'later', '--db', 'late.db')
+t.equal(run.stdout, '0 rows of 0 files; 1 files have not changed since the last import\n',
+        'files that have not changed are not read again')
+
+# CSV says the same as JSON lines; real programs
+LIBRARY, INCLUDE = os.environ['HEARTBEAT_LIBRARY'], os.environ['HEARTBEAT_INCLUDE']
+app = os.path.abspath(t.compile('beats.c', '-O2', '-I', INCLUDE, LIBRARY,
+                                '-Wl,-rpath,' + os.path.dirname(LIBRARY), '-lpthread'))
+
+
+def live(folder, *words, launcher=(), **settings):
+    return t.command(*launcher, app, *words, env=dict(os.environ, SONDE_HEARTBEAT_DIR=os.path.abspath(folder),
+                                                      SONDE_HEARTBEAT_FORMAT='jsonl,csv', **settings))
+
+
+def dump(db):
+    return sqlite3.connect(db).execute(
+        'SELECT heartbeat, thread, t_ns, interval_ns, threads, count, timed, sum_ns, min_ns, max_ns, open, open_ns,'
+        ' work, misuse, dropped, host, pid, rank, job FROM beat JOIN process ON process = id ORDER BY 1, 2, 3').fetchall()
+
+
+names = ['a "quote"', 'two\nlines', 'é漢', '=1+1', "'=1", "''", "'", 'comma, and; more', '']
+live('both', 'names', *names)
+live('both', 'every', '1000')
+live('both', 'long', '0.3', SONDE_HEARTBEAT_INTERVAL='0.1')
+live('both', 'threads', '100', '4', SONDE_HEARTBEAT_JOBWIDE='1', SLURM_JOB_ID='9', SLURM_PROCID='0', SLURM_NTASKS='1')
+beat('import', 'both', '--db', 'json.db')
+os.mkdir('csv')
+for name in os.listdir('both'):
+    if name.endswith('.csv'):
+        os.rename(os.path.join('both', name), os.path.join('csv', name))
+run = beat('import', 'csv', '--db', 'csv.db')
+t.check(run.returncode == 0 and dump('csv.db') == dump('json.db') and len(dump('csv.db')) >= 12,
+        'CSV files give the same history as JSON lines', run.stderr,
+        set(dump('csv.db')) ^ set(dump('json.db')))
+t.check(set(names) <= {r[0] for r in dump('csv.db')}, 'names come back from CSV as they were')
+whole = b''.join(open(os.path.join('csv', n), 'rb').read() for n in sorted(os.listdir('csv')))
+faults = []
+os.mkdir('cutcsv')
+for length in range(0, len(whole), 97):
+    open('cutcsv/heartbeat.x.1.csv', 'wb').write(whole[:length])
+    run = beat('import', 'cutcsv', '--db', 'cutcsv.db')
+    if run.returncode not in (0, 5) or len(run.stderr.splitlines()) > 1:
+        faults.append((length, run.returncode, run.stderr))
+t.equal(faults, [], 'CSV files cut short anywhere: one sentence, nothing else')
+
+for mpi, words in (('openmpi', ('--allow-run-as-root', '--oversubscribe')), ('mpich', ())):
+    if not t.has('mpirun.' + mpi):
+        t.skip(f'{mpi}: ranks become one run', f'mpirun.{mpi} is not here')
+        continue
+    for _ in range(2):
+        run = live(mpi, 'threads', '100', '1', launcher=('mpirun.' + mpi, *words, '-n', '3'))
+    beat('import', mpi, '--db', mpi + '.db')
+    rows = sqlite3.connect(mpi + '.db').execute('SELECT process_count, ranks, threads FROM run').fetchall()
+    t.equal(rows, [(3, 3, 1), (3, 3, 1)], f'{mpi}, two launches without a batch system: two runs of three ranks')
+run = live('forked', 'fork', '100')
+beat('import', 'forked', '--db', 'forked.db')
+t.equal(sqlite3.connect('forked.db').execute('SELECT process_count FROM run').fetchall(), [(2,)],
+        'a real forked child is in its parent\'s run')
 
 alarms = 0
 tries = 200
@@ -118,7 +240,8 @@ t.check(alarms <= 0.05 * n + 4 * (0.05 * 0.95 * n) ** 0.5, 'false alarms are as 
 
 db = sqlite3.connect('many.db')
 base = db.execute('SELECT max(id), max(start_ns) FROM run').fetchone()
-db.executemany("INSERT INTO run SELECT ?1, 'k' || ?1, NULL, 'app', '[\"x\"]', NULL, 1, ?2, 1000000000",
+db.executemany("INSERT INTO run(id, program, arguments, threads, start_ns, elapsed_ns)"
+               " SELECT ?1, 'app', '[\"x\"]', 1, ?2, 1000000000",
                [(base[0] + i, base[1] + i) for i in range(1, 10001)])
 db.executemany('INSERT INTO summary VALUES(?, ?, 100, 100, ?)',
                [(base[0] + i, b, rng.randrange(99000000, 101000000)) for i in range(1, 10001)

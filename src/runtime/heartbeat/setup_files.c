@@ -176,6 +176,15 @@ static void add_csv_row(struct beat_text *text, const struct beat_row *row, uint
 	}
 	beat_text_string(text, ",");
 	add_histogram(text, row, ";");
+	if (beat_globals.settings.is_jobwide) {
+		beat_text_string(text, ",");
+		beat_text_uint(text, beat_globals.pid);
+		beat_text_string(text, ",");
+		if (beat_globals.identity.rank >= 0)
+			beat_text_uint(text, (uint64_t)beat_globals.identity.rank);
+		beat_text_string(text, ",");
+		beat_text_uint(text, row->threads);
+	}
 	beat_text_string(text, "\n");
 }
 
@@ -304,7 +313,8 @@ static bool write_file(struct file *file, const char *kind)
 		add_header(&out, file);
 	if (!file->has_header && file == &csv) {
 		beat_text_string(&out, csv_columns);
-		beat_text_string(&out, "\n");
+		beat_text_string(&out,
+				 beat_globals.settings.is_jobwide ? ",pid,rank,threads\n" : "\n");
 	}
 	beat_text_add(&out, file->batch.chars, file->batch.length);
 	is_written = !out.is_short && !file->batch.is_short && write_whole(file->fd, &out);

@@ -100,10 +100,16 @@ void beat_text_json(struct beat_text *text, const char *chars, size_t length)
 	beat_text_add(text, "\"", 1);
 }
 
+/* An apostrophe disarms what a spreadsheet would take for a formula; one that could be taken for
+ * ours gets another, so that readers can undo it. */
 void beat_text_csv(struct beat_text *text, const char *chars, size_t length)
 {
+	static const char formula[] = "=+-@\t\r";
+
 	beat_text_add(text, "\"", 1);
-	if (length && strchr("=+-@\t\r", chars[0]))
+	if (length &&
+	    (strchr(formula, chars[0]) ||
+	     (chars[0] == '\'' && length > 1 && (chars[1] == '\'' || strchr(formula, chars[1])))))
 		beat_text_add(text, "'", 1);
 	for (size_t i = 0; i < length;) {
 		size_t n = utf8_length((const unsigned char *)chars + i, length - i);

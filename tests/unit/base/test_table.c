@@ -46,6 +46,36 @@ static char *written(struct sn_table_view view, sn_status want)
 	return chars;
 }
 
+TEST(durations_have_three_digits_and_a_unit)
+{
+	static const struct sn_column column[] = { { "mean_s", "mean", SN_CELL_DURATION, 0 } };
+	static const struct {
+		double seconds;
+		const char *text;
+	} cases[] = { { 0, "0.00 s" },	     { 5e-10, "0.50 ns" },    { 5.04e-8, "50.4 ns" },
+		      { 1e-6, "1.00 µs" },   { 9.996e-4, "1.00 ms" }, { 0.25, "250 ms" },
+		      { 1.5, "1.50 s" },     { 75, "75.0 s" },	      { 7200, "7200 s" },
+		      { -0.002, "-2.00 ms" } };
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct sn_table_view view = { .width = 80 };
+		struct sn_table table;
+		struct sn_error err;
+		char *chars = NULL;
+		size_t length;
+		FILE *out = open_memstream(&chars, &length);
+
+		sn_table_init(&table, column, 1);
+		sn_table_add_row(&table);
+		sn_table_set_real(&table, 0, cases[i].seconds);
+		CHECK_INT(sn_table_write(&table, &view, out, NULL, NULL, &err), SN_OK);
+		fclose(out);
+		CHECK(strstr(chars, cases[i].text) != NULL);
+		free(chars);
+		sn_table_free(&table);
+	}
+}
+
 TEST(text_elides_hidden_columns_and_says_what_it_left_out)
 {
 	char *text = written((struct sn_table_view){ .sort = "exclusive_cpu_s",
