@@ -14,7 +14,6 @@
 
 enum {
 	HOT_FUNCTIONS_MAX = 500,
-	ANALYSED_LOOPS_MAX = 200,
 	INSTRUCTIONS_MAX = 100000,
 	SOURCE_BYTES_MAX = 6 << 20, /* of all files together, before compression */
 	LINES_AROUND = 6,	    /* of source shown before and after what is hot */
@@ -363,26 +362,6 @@ static void add_options(struct builder *b)
 			add_options_of(b, m);
 }
 
-/** What the static model says of hot loops. */
-static void add_qualities(struct sn_report *report, const struct sn_profile *profile,
-			  struct sn_structures *structures)
-{
-	if (!sn_report_has_machine(report))
-		return; /* an unknown CPU: the view says that nothing is there */
-	for (size_t i = 0; i < profile->program->loops.count; i++) {
-		const struct sn_program_loop *loop = &profile->program->loops.items[i];
-		struct sn_structure *structure = sn_structures_of(structures, loop->module);
-		uint32_t number = report->loop_of[i]; /* in order of heat */
-
-		if (structure && number < ANALYSED_LOOPS_MAX && !profile->is_runtime_loop[i] &&
-		    report->loops.items[number].exclusive_ns &&
-		    report->loops.items[number].exclusive_ns * 1000 >= report->sampled_ns)
-			sn_report_add_loop_quality(report, number, structure,
-						   loop->function_link_addr,
-						   loop->header_link_addr);
-	}
-}
-
 static int64_t nanoseconds(double seconds)
 {
 	return seconds >= 0 ? (int64_t)llround(seconds * 1e9) : -1;
@@ -425,7 +404,7 @@ void sn_report_add_code(struct sn_report *report, const struct sn_profile *profi
 			add_listing(&b, &b.hosts.items[i]);
 	add_sources(&b);
 	add_options(&b);
-	add_qualities(report, profile, structures);
+	sn_report_add_whatif(report, profile, structures);
 	sn_map_free(&b.host_of);
 	sn_map_free(&b.function_at);
 	sn_map_free(&b.loop_with_id);

@@ -6,33 +6,8 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
-#include "report/page.h"
-
-/* One column of the open chunk: `expr` of each `row` of a vector. */
-#define COLUMN(kind, type, vec, name, expr)                                                        \
-	do {                                                                                       \
-		type *column_ = sn_realloc_array(NULL, (vec).count + 1, sizeof(type));             \
-		for (size_t i_ = 0; i_ < (vec).count; i_++) {                                      \
-			__typeof__((vec).items) row = &(vec).items[i_];                            \
-			column_[i_] = (type)(expr);                                                \
-		}                                                                                  \
-		sn_page_add_##kind(page, name, column_);                                           \
-		sn_vec_release(column_);                                                           \
-	} while (0)
-#define COLUMN_U8(vec, name, expr)  COLUMN(u8, uint8_t, vec, name, expr)
-#define COLUMN_U32(vec, name, expr) COLUMN(u32, uint32_t, vec, name, expr)
-#define COLUMN_D32(vec, name, expr) COLUMN(d32, uint32_t, vec, name, expr)
-#define COLUMN_F64(vec, name, expr) COLUMN(f64, double, vec, name, expr)
-#define COLUMN_TEXT(vec, name, expr)                                                               \
-	do {                                                                                       \
-		const char **column_ = sn_realloc_array(NULL, (vec).count + 1, sizeof(char *));    \
-		for (size_t i_ = 0; i_ < (vec).count; i_++) {                                      \
-			__typeof__((vec).items) row = &(vec).items[i_];                            \
-			column_[i_] = (expr);                                                      \
-		}                                                                                  \
-		sn_page_add_text(page, name, column_, NULL);                                       \
-		sn_vec_release(column_);                                                           \
-	} while (0)
+#include "report/page_columns.h"
+#include "report/quality.h"
 
 /** Times of records fit 32 bits in this unit: 1 us up to 71 minutes, then tens of it. */
 static int64_t time_unit_ns(const struct sn_report *report)
@@ -264,8 +239,10 @@ static sn_status write_chunks(const struct sn_report *report, struct sn_page *pa
 	/* In the order in which the page needs them. */
 	static sn_status (*const writers[])(const struct sn_report *, struct sn_page *,
 					    struct sn_error *) = {
-		write_names,   write_functions, write_loops,	 write_threads, write_paths,
-		write_listing, write_sources,	write_qualities, write_records,
+		write_names,   write_functions, write_loops,
+		write_threads, write_paths,	write_listing,
+		write_sources, write_qualities, sn_report_write_quality,
+		write_records,
 	};
 	sn_status status = SN_OK;
 
@@ -298,6 +275,7 @@ static void add_run(struct sn_json *json, const struct sn_report *report)
 	sn_json_member_string(json, "clock_mechanism", report->clock_mechanism);
 	sn_json_member_double(json, "rate_hz", report->rate_hz);
 	sn_json_member_string(json, "machine", report->machine);
+	sn_report_write_whatif(report, json);
 }
 
 static void add_numbers(struct sn_json *json, const struct sn_report *report)

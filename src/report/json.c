@@ -6,6 +6,7 @@
 #include "base/vec.h"
 #include "profile/summary.h"
 #include "profile/view.h"
+#include "whatif/view.h"
 
 static const char *const tables[] = { "functions", "loops",	"lines",      "modules",
 				      "threads",   "processes", "categories", NULL };
@@ -45,6 +46,68 @@ static sn_status table_to_json(const struct sn_view *view, const struct sn_view_
 	return status;
 }
 
+/* As `sonde show whatif` has it; null where this processor has no model. */
+static void whatif_write(const struct sn_profile *profile, struct sn_structures *structures,
+			 struct sn_json *json)
+{
+	const struct sn_machine *machine;
+	struct sn_text columns = { 0 };
+	struct sn_whatif *whatif;
+	struct sn_table table;
+
+	sn_json_key(json, "whatif");
+	if (sn_machine_find("native", &machine, NULL) != SN_OK) {
+		sn_json_null(json);
+		return;
+	}
+	whatif = sn_whatif_new(machine, profile, structures);
+	sn_whatif_columns(SN_VARIANT_FULL_VECTOR, SN_FORMAT_JSON, &columns);
+	sn_whatif_table(whatif, SN_VARIANT_COUNT, false, columns.chars, &table);
+	sn_json_object(json);
+	sn_json_member_string(json, "schema", "sonde.whatif/1");
+	sn_whatif_write_json(whatif, json);
+	sn_json_key(json, "rows");
+	sn_json_array(json);
+	sn_table_write_rows(&table, columns.chars, json);
+	sn_json_close(json);
+	sn_json_close(json);
+	sn_table_free(&table);
+	sn_text_free(&columns);
+	sn_whatif_free(whatif);
+}
+
+static sn_status whatif_print(const struct sn_profile *profile, struct sn_structures *structures,
+			      const struct sn_view_input *input, FILE *out, struct sn_error *err)
+{
+	struct sn_table_view how = { .format = SN_FORMAT_TEXT,
+				     .share_column = "coverage_share",
+				     .top = 20 };
+	const struct sn_machine *machine;
+	struct sn_text columns = { 0 };
+	enum sn_variant variant;
+	struct sn_whatif *whatif;
+	struct sn_table table;
+	sn_status status;
+
+	if (sn_machine_find("native", &machine, err) != SN_OK) {
+		fprintf(out, "\nwhat if: %s\n", err->sentence);
+		return SN_OK;
+	}
+	whatif = sn_whatif_new(machine, profile, structures);
+	sn_whatif_variant_find(whatif, NULL, &variant, err);
+	sn_whatif_columns(variant, SN_FORMAT_TEXT, &columns);
+	sn_whatif_table(whatif, variant, input->is_utf8, columns.chars, &table);
+	how.columns = columns.chars;
+	fputc('\n', out);
+	sn_whatif_print(whatif, out);
+	fprintf(out, "\nloops, most to gain by %s first\n", sn_variant_names[variant]);
+	status = sn_table_write(&table, &how, out, NULL, NULL, err);
+	sn_table_free(&table);
+	sn_text_free(&columns);
+	sn_whatif_free(whatif);
+	return status;
+}
+
 sn_status sn_report_write_json(const struct sn_profile *profile, struct sn_structures *structures,
 			       FILE *out, struct sn_error *err)
 {
@@ -69,6 +132,8 @@ sn_status sn_report_write_json(const struct sn_profile *profile, struct sn_struc
 			fprintf(out, ",\"%s\":%s", tables[i], words);
 		sn_vec_release(words);
 	}
+	if (status == SN_OK)
+		whatif_write(profile, structures, &json);
 	sn_json_close(&json);
 	sn_json_finish(&json);
 	sn_summary_free(summary);
@@ -84,6 +149,7 @@ sn_status sn_report_write_text(const struct sn_profile *profile, struct sn_struc
 
 	sn_summary_print(summary, out, input.is_utf8, 0);
 	sn_summary_free(summary);
+	status = whatif_print(profile, structures, &input, out, err);
 	for (size_t i = 0; tables[i] && status == SN_OK; i++) {
 		const struct sn_view *view = sn_view_find(tables[i]);
 		struct sn_table_view how = { .format = SN_FORMAT_TEXT,

@@ -10,10 +10,10 @@ struct sn_profile;
 struct sn_structures;
 
 /** One object, "sonde.report/1": `summary`, and of each table of the page its rows, with the keys
- * of `sonde show TABLE --format json`. */
+ * of `sonde show TABLE --format json`, `whatif` among them. */
 sn_status sn_report_write_json(const struct sn_profile *profile, struct sn_structures *structures,
 			       FILE *out, struct sn_error *err);
-/** The summary, and the tables with twenty rows each. */
+/** The summary, what loops would bring, and the tables with twenty rows each. */
 sn_status sn_report_write_text(const struct sn_profile *profile, struct sn_structures *structures,
 			       FILE *out, struct sn_error *err);
 

@@ -2,10 +2,13 @@
 
 #include <stdlib.h>
 
+#include "report/quality.h"
+
 void sn_report_free(struct sn_report *report)
 {
 	if (!report)
 		return;
+	sn_report_whatif_free(report->whatif);
 	sn_vec_free(&report->qualities);
 	sn_vec_free(&report->sentences);
 	sn_vec_free(&report->warnings);

@@ -1,16 +1,41 @@
-/* What the code of a hot loop could do, by the static model (src/cqa): cycles, bottleneck,
- * variants, advice. No run is needed; data are taken to be in L1. */
+#include "report/quality.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/text.h"
-#include "cqa/advice.h"
-#include "cqa/loop.h"
-#include "report/quality.h"
+#include "cqa/table.h"
+#include "whatif/view.h"
 
-/** One piece of advice a line, its parts separated by tabs. */
-static void add_advice(struct sn_text *out, const struct sn_advice *advice)
+enum {
+	STEPS_MAX = 1000,    /* a variant */
+	DETAILED_MAX = 100,  /* loops whose instructions the page shows as the model sees them */
+	MODELLED_MAX = 20000 /* instructions of these */
+};
+
+struct builder {
+	struct sn_report *report;
+	struct sn_report_whatif *out;
+	const struct sn_whatif *whatif;
+	struct sn_structures *structures;
+};
+
+static const char *copy(struct builder *b, const char *text)
+{
+	return text ? sn_arena_strdup(&b->report->arena, text) : NULL;
+}
+
+static uint32_t number_of(const struct builder *b, const struct sn_whatif_loop *loop)
+{
+	return b->report->loop_of[loop->loop];
+}
+
+/* ---- one loop ---- */
+
+/* One piece of advice a line, its parts separated by tabs. */
+static void add_advice_line(struct sn_text *out, const struct sn_advice *advice)
 {
 	sn_text_addf(out, "%s\t", sn_confidence_name(advice->confidence));
 	if (advice->speedup > 1)
@@ -18,69 +43,211 @@ static void add_advice(struct sn_text *out, const struct sn_advice *advice)
 	sn_text_addf(out, "\t%s\t%s\n", advice->sentence, advice->evidence ? advice->evidence : "");
 }
 
-static void take_result(struct sn_report *report, const struct sn_machine *machine, uint32_t number,
-			struct sn_cqa_loop *result)
+static void add_quality(struct builder *b, const struct sn_whatif_loop *loop)
 {
-	struct sn_report_quality quality = { .loop = number,
+	const struct sn_cqa_loop *q = &loop->quality;
+	struct sn_report_quality quality = { .loop = number_of(b, loop),
 					     .cycles = NAN,
 					     .cycles_min = NAN,
 					     .cycles_max = NAN,
 					     .vector_ratio = NAN };
 	struct sn_text advice = { 0 };
-	sn_advice_list list = { 0 };
 
-	for (int v = 0; v < SN_REPORT_VARIANTS; v++)
-		quality.speedups[v] = v < SN_VARIANT_COUNT && !result->not_analysed &&
-						      result->variants[v].is_applicable
-					      ? result->variants[v].speedup
+	for (unsigned v = 0; v < SN_REPORT_VARIANTS; v++)
+		quality.speedups[v] = !q->not_analysed && q->variants[v].is_applicable
+					      ? q->variants[v].speedup
 					      : NAN;
-	if (result->not_analysed) {
-		quality.not_analysed = sn_arena_strdup(&report->arena, result->not_analysed);
-		sn_vec_push(&report->qualities, quality);
-		return;
+	quality.not_analysed = copy(b, q->not_analysed);
+	if (!q->not_analysed) {
+		quality.cycles = q->cycles;
+		quality.cycles_min = q->cycles_min;
+		quality.cycles_max = q->cycles_max;
+		quality.path_count = q->path_count;
+		quality.bottleneck = sn_bound_names[q->bottleneck];
+		quality.vector_ratio = q->paths[q->main_path]
+					       .metrics.vectorization[SN_DATA_BOTH][SN_CLASS_ALL]
+					       .ratio;
 	}
-	quality.cycles = result->cycles;
-	quality.cycles_min = result->cycles_min;
-	quality.cycles_max = result->cycles_max;
-	quality.path_count = result->path_count;
-	quality.bottleneck = sn_bound_names[result->bottleneck];
-	if (result->path_count)
-		quality.vector_ratio =
-			result->paths[0].metrics.vectorization[SN_DATA_BOTH][SN_CLASS_ALL].ratio;
-	sn_cqa_advise(machine, result, &list);
-	for (size_t i = 0; i < list.count; i++)
-		add_advice(&advice, &list.items[i]);
-	if (advice.length)
-		quality.advice = sn_arena_strdup(&report->arena, advice.chars);
+	for (size_t i = 0; i < loop->advice.count; i++)
+		add_advice_line(&advice, &loop->advice.items[i]);
+	quality.advice = copy(b, advice.chars);
 	sn_text_free(&advice);
-	sn_vec_free(&list);
-	sn_vec_push(&report->qualities, quality);
+	sn_vec_push(&b->report->qualities, quality);
 }
 
-bool sn_report_has_machine(struct sn_report *report)
+static void add_advice(struct builder *b, const struct sn_whatif_loop *loop)
+{
+	for (size_t i = 0; i < loop->advice.count; i++) {
+		const struct sn_advice *from = &loop->advice.items[i];
+		struct sn_report_advice advice = { .loop = number_of(b, loop),
+						   .confidence = (uint8_t)from->confidence,
+						   .subject = copy(b, from->subject),
+						   .sentence = copy(b, from->sentence),
+						   .evidence = copy(b, from->evidence),
+						   .speedup = from->speedup };
+
+		sn_vec_push(&b->out->advice, advice);
+	}
+}
+
+/* ---- the model's view of instructions ---- */
+
+static void add_instructions(struct builder *b, uint32_t number, struct sn_cqa_loop *quality,
+			     uint32_t path)
+{
+	const struct sn_cqa_block *block = &quality->paths[path].block;
+	struct sn_chain chain = sn_bound_latency(b->whatif->machine, block, &quality->arena, true);
+	uint64_t origin_link_addr = quality->loop->ranges[0].first_link_addr & ~63ULL;
+	struct sn_text units = { 0 };
+
+	for (size_t i = 0; i < block->count; i++) {
+		const struct sn_insn *insn = &block->insns[i];
+		struct sn_report_modelled out = {
+			.loop = number,
+			.path = path,
+			.link_addr = origin_link_addr + insn->offset,
+			.latency = (double)(insn->latency + insn->load_latency),
+			.is_on_chain = chain.is_member[i],
+			.flags = (uint8_t)(insn->is_estimated |
+					   (insn->is_idiom || insn->is_move_eliminated) << 1 |
+					   insn->is_fused_into_previous << 2)
+		};
+		char names[256];
+
+		sn_text_clear(&units);
+		for (unsigned k = 0; k < insn->set_count; k++)
+			sn_text_addf(
+				&units, "%s%.3g %s", k ? ", " : "", (double)insn->sets[k].count,
+				sn_units_print(b->whatif->machine, insn->sets[k].units, names));
+		out.units = units.length ? copy(b, units.chars) : NULL;
+		sn_vec_push(&b->out->instructions, out);
+	}
+	sn_text_free(&units);
+}
+
+static void add_path(struct builder *b, uint32_t number, struct sn_cqa_loop *quality, uint32_t p)
+{
+	const struct sn_cqa_path *from = &quality->paths[p];
+	struct sn_report_path path = { .loop = number,
+				       .path = p,
+				       .weight = from->weight,
+				       .cycles = from->estimate.cycles,
+				       .bottleneck = sn_bound_names[from->estimate.bottleneck] };
+	struct sn_text units = { 0 };
+
+	for (unsigned i = 0; i < SN_BOUND_COUNT; i++)
+		path.bounds[i] = from->estimate.bounds[i];
+	for (unsigned i = SN_LEVEL_L2; i < SN_LEVEL_COUNT; i++)
+		path.levels[i - SN_LEVEL_L2] = from->level_cycles[i];
+	sn_cqa_units_text(b->whatif->machine, &from->block, &units);
+	for (size_t i = 0; i < units.length; i++)
+		if (units.chars[i] == ' ')
+			units.chars[i] = '\t';
+	path.units = copy(b, units.chars);
+	sn_text_free(&units);
+	sn_vec_push(&b->out->paths, path);
+	if (b->out->instructions.count + from->block.count <= MODELLED_MAX)
+		add_instructions(b, number, quality, p);
+}
+
+static void add_details(struct builder *b)
+{
+	for (size_t i = 0; i < b->whatif->loops.count && i < DETAILED_MAX; i++) {
+		const struct sn_whatif_loop *loop = &b->whatif->loops.items[i];
+		struct sn_cqa_loop quality;
+
+		if (loop->share < 0.001 || number_of(b, loop) == SN_NONE ||
+		    loop->quality.not_analysed ||
+		    !sn_whatif_detail(b->whatif, b->structures, loop->loop, &quality))
+			continue;
+		for (uint32_t p = 0; p < quality.path_count; p++)
+			add_path(b, number_of(b, loop), &quality, p);
+		sn_cqa_loop_free(&quality);
+	}
+}
+
+/* ---- the program ---- */
+
+static void add_variant(struct builder *b, unsigned v)
+{
+	const struct sn_whatif_variant *from = &b->whatif->variants[v];
+
+	b->out->variants[v] =
+		(struct sn_report_variant){ sn_variant_names[v],    from->speedup,
+					    from->speedup_low,	    from->speedup_high,
+					    from->reliable_speedup, from->ram_speedup,
+					    from->steps.count,	    from->loops_for_80_percent };
+	for (size_t i = 0; i < from->steps.count && i < STEPS_MAX; i++) {
+		const struct sn_whatif_loop *loop =
+			&b->whatif->loops.items[from->steps.items[i].index];
+		struct sn_report_step step = { .variant = (uint8_t)v,
+					       .loop = number_of(b, loop),
+					       .saved_share = from->steps.items[i].saved,
+					       .cumulative_speedup =
+						       from->steps.items[i].cumulative,
+					       .is_reliable = !loop->doubts };
+
+		sn_vec_push(&b->out->steps, step);
+	}
+}
+
+static void add_sentences(struct builder *b)
+{
+	struct sn_text text = { 0 };
+
+	if (sn_whatif_sentence(b->whatif, &text))
+		b->out->sentence = copy(b, text.chars);
+	sn_text_clear(&text);
+	if (sn_whatif_hint(b->whatif, &text)) {
+		uint32_t number = number_of(b, &b->whatif->loops.items[0]);
+
+		b->out->hint = copy(b, text.chars);
+		b->out->hint_loop = number == SN_NONE ? NULL : b->report->loops.items[number].id;
+	}
+	sn_text_free(&text);
+}
+
+void sn_report_add_whatif(struct sn_report *report, const struct sn_profile *profile,
+			  struct sn_structures *structures)
 {
 	const struct sn_machine *machine;
+	struct builder b = { .report = report, .structures = structures };
+	struct sn_whatif *w;
 
 	if (sn_machine_find("native", &machine, NULL) != SN_OK)
-		return false;
-	report->machine = sn_machine_native_name();
-	return true;
+		return; /* an unknown CPU: the views say that nothing is there */
+	b.whatif = w = sn_whatif_new(machine, profile, structures);
+	report->machine = machine->name;
+	report->whatif = b.out = sn_alloc_zeroed(1, sizeof(*b.out));
+	b.out->arch = machine->name;
+	b.out->arch_title = machine->title;
+	b.out->analysed_share = w->analysed_share;
+	b.out->reliable_share = w->reliable_share;
+	b.out->flow_complexity = w->flow_complexity;
+	b.out->array_efficiency = w->array_efficiency;
+	b.out->left_out = w->left_out;
+	for (unsigned v = 0; v < SN_REPORT_VARIANTS; v++)
+		add_variant(&b, v);
+	for (size_t i = 0; i < w->loops.count; i++) {
+		add_quality(&b, &w->loops.items[i]);
+		add_advice(&b, &w->loops.items[i]);
+		sn_vec_push(&b.out->expert_loops, number_of(&b, &w->loops.items[i]));
+	}
+	sn_whatif_table(w, SN_VARIANT_COUNT, false, NULL, &b.out->experts);
+	add_details(&b);
+	add_sentences(&b);
+	sn_whatif_free(w);
 }
 
-void sn_report_add_loop_quality(struct sn_report *report, uint32_t number,
-				struct sn_structure *structure, uint64_t function_link_addr,
-				uint64_t header_link_addr)
+void sn_report_whatif_free(struct sn_report_whatif *w)
 {
-	const struct sn_loop *loop =
-		sn_structure_loop(structure, function_link_addr, header_link_addr);
-	const struct sn_machine *machine;
-	struct sn_bandwidths bandwidths;
-	struct sn_cqa_loop result;
-
-	if (!loop || sn_machine_find("native", &machine, NULL) != SN_OK)
+	if (!w)
 		return;
-	bandwidths = sn_bandwidths_of(machine);
-	sn_cqa_loop_analyse(machine, structure, loop, &bandwidths, &result);
-	take_result(report, machine, number, &result);
-	sn_cqa_loop_free(&result);
+	sn_table_free(&w->experts);
+	sn_vec_free(&w->expert_loops);
+	sn_vec_free(&w->steps);
+	sn_vec_free(&w->advice);
+	sn_vec_free(&w->paths);
+	sn_vec_free(&w->instructions);
+	free(w);
 }

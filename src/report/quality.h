@@ -1,17 +1,81 @@
-/** The static model's word on one loop. Apart from build.h: the model and the profile both have
- * metrics. */
+/**
+ * The static model's word on an experiment, as the report has it: what loops would bring the
+ * program, every figure of each loop, advice, and the model's view of hot loops' instructions.
+ */
 #ifndef SN_REPORT_QUALITY_H
 #define SN_REPORT_QUALITY_H
 
+#include "base/json.h"
+#include "base/table.h"
 #include "report/model.h"
 
-struct sn_structure;
+struct sn_page;
+struct sn_profile;
+struct sn_structures;
 
-/** Whether there is a model of the machine that this runs on; its name goes into the report. */
-bool sn_report_has_machine(struct sn_report *report);
-/** Adds the quality of the loop of this number, found by its function's and header's address. */
-void sn_report_add_loop_quality(struct sn_report *report, uint32_t number,
-				struct sn_structure *structure, uint64_t function_link_addr,
-				uint64_t header_link_addr);
+/** Speed-ups of the program if all loops were so (whatif/whatif.h). */
+struct sn_report_variant {
+	const char *name;
+	double speedup, low, high, reliable, ram;
+	size_t loops, loops_for_80_percent;
+};
+
+/** One loop's step of the program's cumulative speed-up by a variant. */
+struct sn_report_step {
+	uint8_t variant;
+	uint32_t loop; /* of the report */
+	double saved_share, cumulative_speedup;
+	bool is_reliable;
+};
+
+struct sn_report_advice {
+	uint32_t loop;
+	uint8_t confidence; /* 0 gain .. 3 expert */
+	const char *subject, *sentence, *evidence;
+	double speedup; /* of the loop; NaN: unknown */
+};
+
+/** A path through a hot loop; bounds and levels in cycles a pass. */
+struct sn_report_path {
+	uint32_t loop, path;
+	double weight, cycles, bounds[5], levels[3];
+	const char *bottleneck, *units;
+};
+
+struct sn_report_modelled {
+	uint32_t loop, path;
+	uint64_t link_addr;
+	double latency;
+	bool is_on_chain;
+	uint8_t flags; /* 1 estimated, 2 eliminated, 4 fused into the one before */
+	const char *units;
+};
+
+/** Owned by the report, with its texts in the report's arena. */
+struct sn_report_whatif {
+	const char *arch, *arch_title;
+	double analysed_share, reliable_share, flow_complexity, array_efficiency;
+	size_t left_out;
+	struct sn_report_variant variants[SN_REPORT_VARIANTS];
+	struct sn_table experts; /* a row for every loop, hottest first */
+	SN_VEC(uint32_t) expert_loops;
+	SN_VEC(struct sn_report_step) steps;
+	SN_VEC(struct sn_report_advice) advice;
+	SN_VEC(struct sn_report_path) paths;
+	SN_VEC(struct sn_report_modelled) instructions;
+	const char *sentence, *hint; /* what the whole brings; the hottest loop's advice; or NULL */
+	const char *hint_loop;	     /* its id */
+};
+
+/** Asks the model of the machine that this runs on, if there is one. */
+void sn_report_add_whatif(struct sn_report *report, const struct sn_profile *profile,
+			  struct sn_structures *structures);
+void sn_report_whatif_free(struct sn_report_whatif *whatif);
+
+/** The member "whatif" of the table of contents. */
+void sn_report_write_whatif(const struct sn_report *report, struct sn_json *json);
+/** The chunks whatif, experts, advice, paths and model (docs/format/report-page.md). */
+sn_status sn_report_write_quality(const struct sn_report *report, struct sn_page *page,
+				  struct sn_error *err);
 
 #endif

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "report/build.h"
+#include "report/quality.h"
 #include "report/words.h"
 
 __attribute__((format(printf, 4, 5))) static void say(struct sn_report *report, bool is_warning,
@@ -69,6 +70,20 @@ static void say_functions(struct sn_report *report)
 	    report->functions.items[0].name,
 	    sn_words_percent(
 		    words, share_of(report->functions.items[0].exclusive_ns, report->sampled_ns)));
+}
+
+/** What the static model promises, and its word on the hottest loop. */
+static void say_whatif(struct sn_report *report)
+{
+	const struct sn_report_whatif *w = report->whatif;
+
+	if (w && w->hint)
+		say(report, false,
+		    w->hint_loop ? sn_arena_printf(&report->arena, "#/loop/%s", w->hint_loop)
+				 : NULL,
+		    "%s", w->hint);
+	if (w && w->sentence)
+		say(report, false, "#/expert", "%s", w->sentence);
 }
 
 /** Where threads were when they were on no CPU. */
@@ -208,6 +223,7 @@ void sn_report_add_sentences(struct sn_report *report, const struct sn_profile *
 {
 	say_loops(report);
 	say_functions(report);
+	say_whatif(report);
 	say_waiting(report);
 	say_starved(report);
 	say_kind(report, profile);

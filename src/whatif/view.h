@@ -16,7 +16,8 @@
 sn_status sn_whatif_variant_find(const struct sn_whatif *whatif, const char *name,
 				 enum sn_variant *out, struct sn_error *err);
 
-/** A row a loop, most gain by `variant` first, then the rest by heat; schema "sonde.whatif/1". Keys
+/** A row a loop, most gain by `variant` first, then the rest by heat (SN_VARIANT_COUNT: all by
+ *  heat); schema "sonde.whatif/1". Keys
  *  are in docs/manual/cqa.md. Costly ones are filled if `columns` has them (cqa/table.h). */
 void sn_whatif_table(const struct sn_whatif *whatif, enum sn_variant variant, bool is_utf8,
 		     const char *columns, struct sn_table *out);
@@ -30,6 +31,10 @@ void sn_whatif_write_json(const struct sn_whatif *whatif, struct sn_json *json);
 
 /** "clean (FP work only)", ... by variant. */
 extern const char *const sn_variant_titles[SN_VARIANT_COUNT];
+
+/** What the best of vectors and cleaning would bring the program, as one sentence; false if that is
+ *  below 5 %. */
+bool sn_whatif_sentence(const struct sn_whatif *whatif, struct sn_text *out);
 
 /** The hottest loop's first advice as one sentence with what it would bring; false if there is
  *  nothing to say that can be relied on. */

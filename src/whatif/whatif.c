@@ -29,7 +29,7 @@ const char *sn_doubts_print(unsigned doubts, char text[SN_DOUBTS_TEXT])
 /* ---- the samples of each loop, by instruction ---- */
 
 /* Places sorted by loop, so that each loop's heat is one run of them. */
-struct heat_index {
+struct sn_heat_index {
 	uint32_t *places;
 	size_t count;
 };
@@ -43,7 +43,7 @@ static int places_compare(const void *a, const void *b, void *context)
 	return lx != ly ? (lx > ly) - (lx < ly) : (x > y) - (x < y);
 }
 
-static void heat_index_make(const struct sn_profile *profile, struct heat_index *out)
+static void heat_index_make(const struct sn_profile *profile, struct sn_heat_index *out)
 {
 	const struct sn_program *program = profile->program;
 
@@ -55,7 +55,7 @@ static void heat_index_make(const struct sn_profile *profile, struct heat_index 
 	qsort_r(out->places, out->count, sizeof(*out->places), places_compare, (void *)program);
 }
 
-static size_t heat_first(const struct heat_index *index, const struct sn_program *program,
+static size_t heat_first(const struct sn_heat_index *index, const struct sn_program *program,
 			 uint32_t loop)
 {
 	size_t low = 0, high = index->count;
@@ -72,7 +72,7 @@ static size_t heat_first(const struct heat_index *index, const struct sn_program
 }
 
 /* User time at the loop's instructions. The kernel's time stands at the one that faulted. */
-static void weigh(struct sn_cqa_loop *quality, const struct heat_index *index,
+static void weigh(struct sn_cqa_loop *quality, const struct sn_heat_index *index,
 		  const struct sn_profile *profile, uint32_t loop)
 {
 	const struct sn_program *program = profile->program;
@@ -103,7 +103,7 @@ static const struct sn_loop *code_of(const struct sn_program_loop *loop,
 }
 
 static bool analyse(const struct sn_machine *machine, const struct sn_profile *profile,
-		    struct sn_structures *structures, const struct heat_index *index,
+		    struct sn_structures *structures, const struct sn_heat_index *index,
 		    uint32_t number, struct sn_cqa_loop *out)
 {
 	const struct sn_program_loop *loop = &profile->program->loops.items[number];
@@ -123,7 +123,7 @@ sn_status sn_whatif_quality(const struct sn_machine *machine, const struct sn_pr
 			    struct sn_structures *structures, uint32_t loop,
 			    struct sn_cqa_loop *out, struct sn_error *err)
 {
-	struct heat_index index;
+	struct sn_heat_index index;
 	bool found;
 
 	heat_index_make(profile, &index);
@@ -135,6 +135,12 @@ sn_status sn_whatif_quality(const struct sn_machine *machine, const struct sn_pr
 			    "the machine code of %s is not in the experiment and its file is gone "
 			    "or has changed",
 			    profile->program->loops.items[loop].label);
+}
+
+bool sn_whatif_detail(const struct sn_whatif *w, struct sn_structures *structures, uint32_t loop,
+		      struct sn_cqa_loop *out)
+{
+	return analyse(w->machine, w->profile, structures, w->heat, loop, out);
 }
 
 static unsigned doubts_of(const struct sn_whatif_loop *loop)
@@ -169,7 +175,7 @@ static void take_shares(struct sn_whatif_loop *out, const struct sn_profile *pro
 }
 
 static void add_loop(struct sn_whatif *w, struct sn_structures *structures,
-		     const struct heat_index *index, uint32_t number, size_t rank)
+		     const struct sn_heat_index *index, uint32_t number, size_t rank)
 {
 	struct sn_whatif_loop loop = { .loop = number, .rank = rank };
 
@@ -292,22 +298,21 @@ struct sn_whatif *sn_whatif_new(const struct sn_machine *machine, const struct s
 				struct sn_structures *structures)
 {
 	struct sn_whatif *w = sn_alloc_zeroed(1, sizeof(*w));
-	struct heat_index index;
 	size_t count;
 	uint32_t *order = sn_view_loop_order(profile, false, &count);
 
 	w->machine = machine;
 	w->profile = profile;
-	heat_index_make(profile, &index);
+	w->heat = sn_alloc_zeroed(1, sizeof(*w->heat));
+	heat_index_make(profile, w->heat);
 	for (size_t i = 0; i < count; i++) {
 		if (!profile->loops[order[i]].exclusive.cpu_ns)
 			continue;
 		if (w->loops.count < SN_WHATIF_LOOPS_MAX)
-			add_loop(w, structures, &index, order[i], i + 1);
+			add_loop(w, structures, w->heat, order[i], i + 1);
 		else
 			w->left_out++;
 	}
-	free(index.places);
 	free(order);
 	for (unsigned v = 0; v < SN_VARIANT_COUNT; v++) {
 		find_steps(w, v, &w->variants[v]);
@@ -328,6 +333,8 @@ void sn_whatif_free(struct sn_whatif *w)
 	for (unsigned v = 0; v < SN_VARIANT_COUNT; v++)
 		sn_vec_free(&w->variants[v].steps);
 	sn_vec_free(&w->loops);
+	free(w->heat->places);
+	free(w->heat);
 	free(w);
 }
 

@@ -62,11 +62,12 @@ struct sn_whatif {
 	const struct sn_profile *profile;    /* borrowed */
 	SN_VEC(struct sn_whatif_loop) loops; /* hottest first, as in `show loops` */
 	struct sn_whatif_variant variants[SN_VARIANT_COUNT];
-	double analysed_share;	 /* of CPU time: in loops that have figures */
-	double reliable_share;	 /* and no doubt */
-	size_t left_out;	 /* loops with time but not looked at: beyond the limit */
-	double flow_complexity;	 /* paths of a loop, weighed by time; NaN: no loops */
-	double array_efficiency; /* share of regular accesses, weighed by time; NaN: none */
+	double analysed_share;	    /* of CPU time: in loops that have figures */
+	double reliable_share;	    /* and no doubt */
+	size_t left_out;	    /* loops with time but not looked at: beyond the limit */
+	double flow_complexity;	    /* paths of a loop, weighed by time; NaN: no loops */
+	struct sn_heat_index *heat; /* where samples fell */
+	double array_efficiency;    /* share of regular accesses, weighed by time; NaN: none */
 };
 
 enum { SN_WHATIF_LOOPS_MAX = 2000 };
@@ -79,8 +80,12 @@ void sn_whatif_free(struct sn_whatif *whatif);
 /** The entry of a program's loop, or NULL. */
 const struct sn_whatif_loop *sn_whatif_loop(const struct sn_whatif *whatif, uint32_t loop);
 
-/** One loop in full, with its instructions, weighed by the profile's samples. SN_ERR_NOT_FOUND if
- *  its code is not at hand. Free with sn_cqa_loop_free. */
+/** One loop in full, with its instructions, weighed by the profile's samples. False if its code is
+ *  not at hand. Free with sn_cqa_loop_free. */
+bool sn_whatif_detail(const struct sn_whatif *whatif, struct sn_structures *structures,
+		      uint32_t loop, struct sn_cqa_loop *out);
+
+/** The same for one loop alone. SN_ERR_NOT_FOUND if its code is not at hand. */
 sn_status sn_whatif_quality(const struct sn_machine *machine, const struct sn_profile *profile,
 			    struct sn_structures *structures, uint32_t loop,
 			    struct sn_cqa_loop *out, struct sn_error *err);

@@ -1,0 +1,201 @@
+/* The static model's chunks of the page. */
+#include <math.h>
+#include <string.h>
+
+#include "cqa/table.h"
+#include "report/page_columns.h"
+#include "report/quality.h"
+
+/* Marks for a terminal are no data. */
+static bool is_data(const struct sn_column *column)
+{
+	return strcmp(column->key, "mark") != 0 && strcmp(column->key, "interval") != 0;
+}
+
+static void write_columns(const struct sn_report_whatif *w, struct sn_json *json)
+{
+	static const char *const kinds[] = { "text", "integer", "real", "real", "share", "bool" };
+	size_t own = w->experts.column_count - sn_cqa_column_count;
+
+	sn_json_key(json, "columns");
+	sn_json_array(json);
+	for (size_t c = 0; c < w->experts.column_count; c++) {
+		const struct sn_column *column = &w->experts.columns[c];
+
+		if (!is_data(column))
+			continue;
+		sn_json_object(json);
+		sn_json_member_string(json, "key", column->key);
+		sn_json_member_string(json, "title", column->title);
+		sn_json_member_string(json, "group",
+				      c < own ? "program" : sn_cqa_column_group(c - own));
+		sn_json_member_string(json, "kind", kinds[column->kind]);
+		sn_json_close(json);
+	}
+	sn_json_close(json);
+}
+
+void sn_report_write_whatif(const struct sn_report *report, struct sn_json *json)
+{
+	const struct sn_report_whatif *w = report->whatif;
+
+	sn_json_key(json, "whatif");
+	if (!w) {
+		sn_json_null(json);
+		return;
+	}
+	sn_json_object(json);
+	sn_json_member_string(json, "arch", w->arch);
+	sn_json_member_string(json, "arch_title", w->arch_title);
+	sn_json_member_double(json, "analysed_share", w->analysed_share);
+	sn_json_member_double(json, "reliable_share", w->reliable_share);
+	sn_json_member_uint(json, "left_out_loops", w->left_out);
+	sn_json_member_double(json, "flow_complexity", w->flow_complexity);
+	sn_json_member_double(json, "array_access_efficiency_share", w->array_efficiency);
+	sn_json_key(json, "variants");
+	sn_json_array(json);
+	for (unsigned i = 0; i < SN_REPORT_VARIANTS; i++) {
+		const struct sn_report_variant *v = &w->variants[i];
+
+		sn_json_object(json);
+		sn_json_member_string(json, "variant", v->name);
+		sn_json_member_double(json, "speedup", v->speedup);
+		sn_json_member_double(json, "speedup_low", v->low);
+		sn_json_member_double(json, "speedup_high", v->high);
+		sn_json_member_double(json, "reliable_speedup", v->reliable);
+		sn_json_member_double(json, "ram_speedup", v->ram);
+		sn_json_member_uint(json, "loops", v->loops);
+		sn_json_member_uint(json, "loops_for_80_percent", v->loops_for_80_percent);
+		sn_json_close(json);
+	}
+	sn_json_close(json);
+	write_columns(w, json);
+	sn_json_close(json);
+}
+
+static sn_status write_steps(const struct sn_report_whatif *w, struct sn_page *page,
+			     struct sn_error *err)
+{
+	sn_page_chunk(page, "whatif", w->steps.count);
+	COLUMN_U8(w->steps, "variant", row->variant);
+	COLUMN_U32(w->steps, "loop", row->loop);
+	COLUMN_F64(w->steps, "saved_share", row->saved_share);
+	COLUMN_F64(w->steps, "cumulative_speedup", row->cumulative_speedup);
+	COLUMN_U8(w->steps, "reliable", row->is_reliable);
+	return sn_page_chunk_end(page, err);
+}
+
+static const struct sn_cell *cell_of(const struct sn_table *table, size_t row, size_t column)
+{
+	return &table->cells.items[row * table->column_count + column];
+}
+
+static void add_text_column(struct sn_page *page, const struct sn_table *table, size_t column)
+{
+	const char **texts = sn_realloc_array(NULL, table->row_count + 1, sizeof(*texts));
+
+	for (size_t i = 0; i < table->row_count; i++) {
+		const struct sn_cell *cell = cell_of(table, i, column);
+
+		texts[i] = cell->is_known ? cell->text : NULL;
+	}
+	sn_page_add_text(page, table->columns[column].key, texts, NULL);
+	sn_vec_release(texts);
+}
+
+static void add_number_column(struct sn_page *page, const struct sn_table *table, size_t column)
+{
+	enum sn_cell_kind kind = table->columns[column].kind;
+	bool is_whole = kind == SN_CELL_INT || kind == SN_CELL_BOOL;
+	double *numbers = sn_realloc_array(NULL, table->row_count + 1, sizeof(*numbers));
+
+	for (size_t i = 0; i < table->row_count; i++) {
+		const struct sn_cell *cell = cell_of(table, i, column);
+
+		numbers[i] = !cell->is_known ? (double)NAN
+			     : is_whole	     ? (double)cell->integer
+					     : cell->real;
+	}
+	sn_page_add_f64(page, table->columns[column].key, numbers);
+	sn_vec_release(numbers);
+}
+
+static sn_status write_experts(const struct sn_report_whatif *w, struct sn_page *page,
+			       struct sn_error *err)
+{
+	sn_page_chunk(page, "experts", w->experts.row_count);
+	COLUMN_U32(w->expert_loops, "loop_number", *row);
+	for (size_t c = 0; c < w->experts.column_count; c++)
+		if (!is_data(&w->experts.columns[c]))
+			continue;
+		else if (w->experts.columns[c].kind == SN_CELL_TEXT)
+			add_text_column(page, &w->experts, c);
+		else
+			add_number_column(page, &w->experts, c);
+	return sn_page_chunk_end(page, err);
+}
+
+static sn_status write_advice(const struct sn_report_whatif *w, struct sn_page *page,
+			      struct sn_error *err)
+{
+	sn_page_chunk(page, "advice", w->advice.count);
+	COLUMN_U32(w->advice, "loop_number", row->loop);
+	COLUMN_U8(w->advice, "confidence", row->confidence);
+	COLUMN_TEXT(w->advice, "subject", row->subject);
+	COLUMN_TEXT(w->advice, "sentence", row->sentence);
+	COLUMN_TEXT(w->advice, "evidence", row->evidence);
+	COLUMN_F64(w->advice, "speedup", row->speedup);
+	return sn_page_chunk_end(page, err);
+}
+
+static sn_status write_paths(const struct sn_report_whatif *w, struct sn_page *page,
+			     struct sn_error *err)
+{
+	sn_page_chunk(page, "paths", w->paths.count);
+	COLUMN_U32(w->paths, "loop_number", row->loop);
+	COLUMN_U32(w->paths, "path", row->path);
+	COLUMN_F64(w->paths, "weight", row->weight);
+	COLUMN_F64(w->paths, "cycles", row->cycles);
+	COLUMN_TEXT(w->paths, "bottleneck", row->bottleneck);
+	COLUMN_F64(w->paths, "ports", row->bounds[0]);
+	COLUMN_F64(w->paths, "divider", row->bounds[1]);
+	COLUMN_F64(w->paths, "issue", row->bounds[2]);
+	COLUMN_F64(w->paths, "front_end", row->bounds[3]);
+	COLUMN_F64(w->paths, "latency", row->bounds[4]);
+	COLUMN_F64(w->paths, "l2", row->levels[0]);
+	COLUMN_F64(w->paths, "l3", row->levels[1]);
+	COLUMN_F64(w->paths, "ram", row->levels[2]);
+	COLUMN_TEXT(w->paths, "units", row->units);
+	return sn_page_chunk_end(page, err);
+}
+
+static sn_status write_model(const struct sn_report_whatif *w, struct sn_page *page,
+			     struct sn_error *err)
+{
+	sn_page_chunk(page, "model", w->instructions.count);
+	COLUMN_U32(w->instructions, "loop_number", row->loop);
+	COLUMN_U32(w->instructions, "path", row->path);
+	COLUMN_D32(w->instructions, "address_low", row->link_addr & 0xffffffffu);
+	COLUMN_D32(w->instructions, "address_high", row->link_addr >> 32);
+	COLUMN_F64(w->instructions, "latency", row->latency);
+	COLUMN_U8(w->instructions, "chain", row->is_on_chain);
+	COLUMN_U8(w->instructions, "flags", row->flags);
+	COLUMN_TEXT(w->instructions, "units", row->units);
+	return sn_page_chunk_end(page, err);
+}
+
+sn_status sn_report_write_quality(const struct sn_report *report, struct sn_page *page,
+				  struct sn_error *err)
+{
+	static sn_status (*const writers[])(const struct sn_report_whatif *, struct sn_page *,
+					    struct sn_error *) = {
+		write_steps, write_experts, write_advice, write_paths, write_model,
+	};
+	static const struct sn_report_whatif none;
+	const struct sn_report_whatif *w = report->whatif ? report->whatif : &none;
+	sn_status status = SN_OK;
+
+	for (size_t i = 0; i < sizeof(writers) / sizeof(writers[0]) && status == SN_OK; i++)
+		status = writers[i](w, page, err);
+	return status;
+}
