@@ -22,6 +22,8 @@ enum {
 	WAIT_LEAST_MS = 1,
 	WAIT_MOST_MS = 20,
 	FAST_GROWTH_CHUNKS = 32, /* in one look: look again at once */
+	/* a process that was killed on its way leaves a file that never gets ready */
+	UNREADY_FAST_LOOKS = 1000,
 };
 
 sn_status sn_feeder_open(struct sn_feeder *feeder, const char *folder, uint64_t max_bytes,
@@ -74,20 +76,18 @@ static bool file_add(struct sn_feeder *feeder, const char *name)
 	return true;
 }
 
-/* True if every file of the folder is now known. */
-static bool files_find(struct sn_feeder *feeder)
+static void files_find(struct sn_feeder *feeder)
 {
 	int fd = openat(feeder->folder_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *stream = fd < 0 ? NULL : fdopendir(fd);
 	struct dirent *entry;
-	bool are_all_known = true;
 
+	feeder->has_unready = false;
 	while (stream && (entry = readdir(stream)))
 		if (sn_ends_with(entry->d_name, ".live") && !name_is_known(feeder, entry->d_name))
-			are_all_known &= file_add(feeder, entry->d_name);
+			feeder->has_unready |= !file_add(feeder, entry->d_name);
 	if (stream)
 		closedir(stream);
-	return are_all_known;
 }
 
 /* True if inotify told of a new file, or cannot tell. */
@@ -107,7 +107,12 @@ static int space_reserve(int fd, uint64_t from, uint64_t to)
 {
 	static const char zeros[65536];
 
-	if (!fallocate(fd, 0, (off_t)from, (off_t)(to - from)))
+	int failed;
+
+	do
+		failed = fallocate(fd, 0, (off_t)from, (off_t)(to - from));
+	while (failed && errno == EINTR);
+	if (!failed)
 		return 0;
 	if (errno != EOPNOTSUPP && errno != ENOSYS)
 		return errno;
@@ -185,10 +190,12 @@ void sn_feeder_feed(struct sn_feeder *feeder)
 {
 	uint32_t grown = 0;
 
-	if (folder_has_changed(feeder))
-		grown = files_find(feeder) ? 1 : FAST_GROWTH_CHUNKS;
-	else if (feeder->wait_ms >= WAIT_MOST_MS && feeder->notify_fd < 0)
+	/* The notice comes when a file is made, which may be long before its header is written. */
+	if (folder_has_changed(feeder) || feeder->has_unready)
 		files_find(feeder);
+	feeder->unready_looks = feeder->has_unready ? feeder->unready_looks + 1 : 0;
+	if (feeder->has_unready && feeder->unready_looks < UNREADY_FAST_LOOKS)
+		grown = FAST_GROWTH_CHUNKS;
 	for (size_t i = 0; i < feeder->files.count; i++)
 		grown += file_feed(feeder, &feeder->files.items[i]);
 	if (grown >= FAST_GROWTH_CHUNKS)
