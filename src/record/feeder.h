@@ -27,7 +27,7 @@ struct sn_feeder {
 	char *folder;
 	uint64_t max_bytes; /* of all files together; 0: no limit */
 	uint64_t backed_bytes;
-	bool has_unready; /* a file was seen that has no header yet ... */
+	bool has_unready;	/* a file was seen that has no header yet ... */
 	unsigned unready_looks; /* ... so many looks ago */
 	int wait_ms;		/* until the next look is due */
 	int out_of_space_errno; /* 0: never ran out */
