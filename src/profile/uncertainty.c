@@ -5,7 +5,7 @@
 /* The correlation is itself estimated: it counts only beyond this many of its standard errors.
  * Chosen by the simulation in tests/unit/profile/test_uncertainty.c, so that coverage stays within
  * 93 to 97 %. */
-static const double caution = 0.8;
+static const double caution = 1.2;
 
 /* A program alternating in step with the clock looks better measured than it is: no less than this
  * part of the binomial variance is ever believed. */
@@ -24,7 +24,7 @@ double sn_sampling_factor(double share, double transitions, double pairs)
 	r -= margin;
 	if (r <= 0)
 		return 1;
-	x = -log(r) / 2;
+	x = -log(r); /* of each of the two clocks: its period is twice the mean one */
 	/* coth(x) - 1/x, the Langevin function; its series where the difference would cancel */
 	return fmax(x < 1e-3 ? x / 3 : 1 / tanh(x) - 1 / x, smallest_factor);
 }

@@ -21,6 +21,9 @@
 enum {
 	WAIT_LEAST_MS = 1,
 	WAIT_MOST_MS = 20,
+	/* in one process: below that the cost of measuring what they cost is not worth it */
+	SIGNALS_WORTH_MEASURING = 64,
+	SWITCHES_WORTH_MEASURING = 1000,
 	FAST_GROWTH_CHUNKS = 32, /* in one look: look again at once */
 	/* a process that was killed on its way leaves a file that never gets ready */
 	UNREADY_FAST_LOOKS = 1000,
@@ -232,6 +235,20 @@ static int names_compare(const void *a, const void *b)
 			  ((const struct sn_fed_file *)b)->name);
 }
 
+/* What the runtime cannot see of its own cost (wire/data.h, overhead_ns). */
+static void overhead_complete(struct sn_feeder *feeder, struct sn_data_header *header)
+{
+	uint64_t signals = header->handler_count, switches = header->switch_count;
+
+	if (header->origin == SN_DATA_ORIGIN_OUTSIDE)
+		return;
+	if (signals >= SIGNALS_WORTH_MEASURING && !feeder->cost.signal_ns)
+		feeder->cost.signal_ns = sn_cost_of_signal();
+	if (switches >= SWITCHES_WORTH_MEASURING && !feeder->cost.switch_ns)
+		feeder->cost.switch_ns = sn_cost_of_switch();
+	header->overhead_ns += signals * feeder->cost.signal_ns + switches * feeder->cost.switch_ns;
+}
+
 static sn_status file_append(struct sn_feeder *feeder, const char *name, FILE *out, uint64_t *bytes,
 			     struct sn_error *err)
 {
@@ -251,6 +268,8 @@ static sn_status file_append(struct sn_feeder *feeder, const char *name, FILE *o
 	memcpy(copy, view.bytes, used);
 	sn_file_unmap(&view);
 	sn_redact_data(copy, used);
+	if (used >= SN_DATA_HEADER_BYTES)
+		overhead_complete(feeder, (struct sn_data_header *)(void *)copy);
 	fwrite(copy, 1, used, out);
 	free(copy);
 	*bytes += used;

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/vec.h"
+#include "record/cost.h"
 
 struct sn_data_header;
 
@@ -31,6 +32,7 @@ struct sn_feeder {
 	unsigned unready_looks; /* ... so many looks ago */
 	int wait_ms;		/* until the next look is due */
 	int out_of_space_errno; /* 0: never ran out */
+	struct sn_cost cost;	/* measured when first needed; 0: not yet, or it cannot be */
 	SN_VEC(struct sn_fed_file) files;
 };
 
@@ -49,7 +51,8 @@ void sn_feeder_pause(struct sn_feeder *feeder, bool is_paused);
 size_t sn_feeder_running_count(struct sn_feeder *feeder);
 
 /** Copies all files, used parts only and redacted, one after the other to `path`, whole or not at
- *  all, then removes them. `bytes` gets the size written. */
+ *  all, then removes them. To each header's overhead comes what signals and switches cost here.
+ *  `bytes` gets the size written. */
 sn_status sn_feeder_gather(struct sn_feeder *feeder, const char *path, uint64_t *bytes,
 			   struct sn_error *err);
 void sn_feeder_close(struct sn_feeder *feeder);

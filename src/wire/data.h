@@ -123,9 +123,10 @@ struct sn_data_header {
 
 	_Atomic uint64_t lost[SN_DATA_LOSS_ROOM]; /* by enum sn_data_loss */
 	_Atomic uint64_t handler_ns;  /* time inside our handlers and hooks (sampled, scaled up) */
-	_Atomic uint64_t overhead_ns; /* calibrated total, delivery and switches included */
+	_Atomic uint64_t overhead_ns; /* the same, set-up and ends of threads; the launcher adds
+					 what signals and switches cost when it gathers the file */
 	_Atomic uint64_t handler_count; /* signals handled */
-	_Atomic uint64_t switch_count;	/* context switches of threads that carried an event */
+	_Atomic uint64_t switch_count; /* context switches of threads while they carried an event */
 	_Atomic uint64_t raw_clone_threads;
 	_Atomic uint64_t threads_started;	/* every thread, the main one included */
 	_Atomic uint64_t children_not_followed; /* setuid, 32-bit, static, by --follow */

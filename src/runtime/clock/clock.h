@@ -13,6 +13,10 @@ enum { SN_TIMER_SAMPLE = 1, SN_TIMER_TICK = 2 };
 void sn_events_use_timer(struct sn_thread *self);
 /** And back, when it has calmed down. */
 void sn_events_use_perf(struct sn_thread *self);
+/** After each sample of the thread's events: now and then one of them gets a new random period. */
+void sn_events_draw(struct sn_thread *self);
+/** CPU time that can lie between two samples at most. */
+int64_t sn_events_longest_ns(const struct sn_thread *self);
 
 /** The handler for SN_SIGNAL; installed with every signal blocked, on an alternate stack. */
 void sn_sample_handler(int signal, siginfo_t *info, void *context);

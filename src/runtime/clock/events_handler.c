@@ -9,13 +9,28 @@
 
 #include "runtime/clock/clock.h"
 
-enum { FEW_THREADS = 64, MANY_THREADS = 200, EARLY_SAMPLES_MAX = 3 };
+enum {
+	FEW_THREADS = 64,
+	MANY_THREADS = 200,
+	EARLY_SAMPLES_MAX = 3,
+	/* samples between draws of new periods: a new event costs 20 us */
+	DRAW_EVERY = 64,
+	DRAW_EVERY_ALONE = 16, /* with one event */
+	/* voluntary switches a CPU second up to which a thread may carry two events: each is
+	 * stopped and started at every one */
+	SWITCHES_CALM = 300,
+};
+
+static double random_unit(struct sn_thread *self)
+{
+	self->rng = self->rng * 1664525u + 1013904223u;
+	return (double)self->rng / 4294967296.0;
+}
 
 /* Uniform in (0, period]: a thread that lives for a part of the period is seen with that share. */
 static uint64_t random_first_ns(struct sn_thread *self, uint64_t period_ns)
 {
-	self->rng = self->rng * 1664525u + 1013904223u;
-	return 1 + (uint64_t)((double)self->rng / 4294967296.0 * (double)period_ns);
+	return 1 + (uint64_t)(random_unit(self) * (double)period_ns);
 }
 
 /* The kernel's struct sigevent for SIGEV_THREAD_ID. */
@@ -72,8 +87,8 @@ static long open_signal_event(struct sn_thread *self, struct perf_event_attr *at
 	return -EINVAL;
 }
 
-/* The mapping keeps the event alive when the descriptor is closed. */
-static bool open_perf(struct sn_thread *self, uint64_t period_ns)
+/* The mapping keeps the event alive when the descriptor is closed. In place of the one before. */
+static bool open_perf(struct sn_thread *self, struct sn_event *event, uint64_t period_ns)
 {
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_SOFTWARE,
@@ -93,15 +108,81 @@ static bool open_perf(struct sn_thread *self, uint64_t period_ns)
 	SYS(close, fd);
 	if (page < 0 && page > -4096)
 		return false;
-	self->event_page = (void *)page;
+	if (event->page)
+		SYS(munmap, event->page, 4096);
+	event->page = (void *)page;
+	event->period_ns = attr.sample_period;
 	return true;
+}
+
+static void close_event(struct sn_event *event)
+{
+	if (event->page)
+		SYS(munmap, event->page, 4096);
+	*event = (struct sn_event){ 0 };
 }
 
 static void close_perf(struct sn_thread *self)
 {
-	if (self->event_page)
-		SYS(munmap, self->event_page, 4096);
-	self->event_page = NULL;
+	close_event(&self->events[0]);
+	close_event(&self->events[1]);
+}
+
+/* Half to three halves of the mean: whatever a program repeats within a period, a sample meets it
+ * anywhere (docs/method/sampling.md). Two events share the rate. */
+static uint64_t draw_period_ns(struct sn_thread *self, unsigned events)
+{
+	return (uint64_t)((0.5 + random_unit(self)) * events *
+			  (double)sn_config.settings.period_ns);
+}
+
+static bool is_calm(const struct sn_thread *self)
+{
+	uint64_t cpu_ms = (self->claimed_user_ns + self->claimed_system_ns) / 1000000;
+
+	return self->voluntary_seen * 1000 <= (cpu_ms + 20) * SWITCHES_CALM;
+}
+
+/* The events of a thread that has come to stay; a second one if it switches little. */
+static bool open_lasting(struct sn_thread *self)
+{
+	bool wants_two = is_calm(self);
+
+	self->samples_until_draw = DRAW_EVERY;
+	if (wants_two && open_perf(self, &self->events[1], draw_period_ns(self, 2)) &&
+	    open_perf(self, &self->events[0], draw_period_ns(self, 2)))
+		return true;
+	close_event(&self->events[1]);
+	self->samples_until_draw = DRAW_EVERY_ALONE;
+	return open_perf(self, &self->events[0], draw_period_ns(self, 1));
+}
+
+int64_t sn_events_longest_ns(const struct sn_thread *self)
+{
+	uint64_t a = self->events[0].period_ns, b = self->events[1].period_ns;
+
+	return (int64_t)(b && b < a ? b : a);
+}
+
+void sn_events_draw(struct sn_thread *self)
+{
+	bool has_two = self->events[1].page != NULL;
+
+	if (--self->samples_until_draw > 0 || sn_state->is_sealed)
+		return;
+	self->samples_until_draw = has_two ? DRAW_EVERY : DRAW_EVERY_ALONE;
+	if (has_two && !is_calm(self)) {
+		close_event(&self->events[1]);
+		open_perf(self, &self->events[0], draw_period_ns(self, 1));
+		return;
+	}
+	self->draws++;
+	if (has_two)
+		open_perf(self, &self->events[self->draws & 1], draw_period_ns(self, 2));
+	else if (self->draws % 8 == 0 && is_calm(self))
+		open_lasting(self);
+	else
+		open_perf(self, &self->events[0], draw_period_ns(self, 1));
 }
 
 /* System time is looked for from the first sample on where threads are many: those that are too
@@ -174,7 +255,7 @@ void sn_events_start(struct sn_thread *self)
 	self->is_first_period = 1;
 	self->first_period_ns = first_ns;
 	if (sn_config.settings.mechanism_first <= SN_MECHANISM_PERF_SIGNAL &&
-	    open_perf(self, first_ns)) {
+	    open_perf(self, &self->events[0], first_ns)) {
 		note_mechanism(self, SN_MECHANISM_PERF_SIGNAL);
 		if (self->index < FEW_THREADS)
 			start_tick_timer(self);
@@ -196,15 +277,13 @@ void sn_events_next(struct sn_thread *self)
 	self->is_first_period = 0;
 	if (self->mechanism != SN_MECHANISM_PERF_SIGNAL || sn_state->is_sealed)
 		return;
-	void *first = self->event_page;
-	if (open_perf(self, sn_config.settings.period_ns))
-		SYS(munmap, first, 4096);
-	else if (start_sample_timer(self, sn_config.settings.period_ns)) {
+	if (open_lasting(self))
+		return;
+	if (start_sample_timer(self, sn_config.settings.period_ns)) {
 		if (self->has_tick_timer)
 			SYS(timer_delete, self->tick_timer);
 		self->has_tick_timer = 0;
-		SYS(munmap, first, 4096);
-		self->event_page = NULL;
+		close_perf(self);
 		note_mechanism(self, SN_MECHANISM_THREAD_TIMER);
 	}
 }
@@ -225,7 +304,7 @@ void sn_events_use_timer(struct sn_thread *self)
 
 void sn_events_use_perf(struct sn_thread *self)
 {
-	if (!open_perf(self, sn_config.settings.period_ns))
+	if (!open_lasting(self))
 		return;
 	SYS(timer_delete, self->sample_timer);
 	self->has_sample_timer = 0;

@@ -91,9 +91,13 @@ static void look_at_switches(struct sn_thread *self, const struct split *split)
 	uint64_t stretch_ns = claimed_ns - self->stretch_claimed_ns;
 	uint64_t stretch_switches = split->voluntary_switches - self->stretch_switches;
 
-	atomic_fetch_add_explicit(&sn_header()->switch_count, split->switches - self->switches_seen,
-				  memory_order_relaxed);
+	if (self->events[0].page)
+		atomic_fetch_add_explicit(&sn_header()->switch_count,
+					  (split->switches - self->switches_seen) *
+						  (self->events[1].page ? 2 : 1),
+					  memory_order_relaxed);
 	self->switches_seen = split->switches;
+	self->voluntary_seen = split->voluntary_switches;
 	if (stretch_ns < SWITCHES_STRETCH_NS && stretch_switches <= SWITCHES_STRETCH_MAX)
 		return;
 	self->stretch_claimed_ns = claimed_ns;
@@ -107,40 +111,60 @@ static void look_at_switches(struct sn_thread *self, const struct split *split)
 		sn_events_use_perf(self);
 }
 
-/* A perf event's signal: the thread was computing. It claims one period; now and then the CPU clock
- * and the kernel's split say by how much claims are off, and the next samples make up for it. */
-static int64_t claim_user(struct sn_thread *self, int64_t now_ns, uint8_t *flags)
+/* What part of its CPU time the thread spends in user mode of late, and by how much claims are off:
+ * the next samples make up for it. */
+static void learn(struct sn_thread *self, const struct split *split, int64_t cpu_ns)
+{
+	int64_t user_ns = split->user_ns + (int64_t)self->claimed_user_ns;
+	int64_t stretch_ns = cpu_ns - self->sync_cpu_ns;
+
+	if (stretch_ns > 0) {
+		double part = (double)(user_ns - self->sync_user_ns) / (double)stretch_ns;
+		part = part < 0 ? 0 : part > 1 ? 1 : part;
+		self->user_part += (part - self->user_part) / 4;
+	}
+	self->sync_cpu_ns = cpu_ns;
+	self->sync_user_ns = user_ns;
+	self->samples_until_sync = SYNC_EVERY;
+}
+
+/* A perf event's signal: the thread was computing. It claims the user part of what the thread used
+ * since the sample before; now and then the kernel's split says by how much claims are off, and the
+ * next samples make up for it. */
+static int64_t claim_user(struct sn_thread *self, uint8_t *flags)
 {
 	int64_t period_ns = (int64_t)sn_config.settings.period_ns;
-	bool is_late = now_ns - self->last_ns > 2 * period_ns;
-	int64_t step = clamp(self->credit_ns, -period_ns / 2, period_ns / 2);
+	int64_t most_ns = sn_events_longest_ns(self) + period_ns;
 
 	if (sn_state->is_sealed)
 		return period_ns;
-
-	if (!is_late && self->samples_until_sync > 0) {
-		self->samples_until_sync--;
-		self->credit_ns -= step;
-		return period_ns + step;
-	}
 	int64_t pool = unclaimed_ns(self, 0);
-	self->samples_until_sync = SYNC_EVERY;
+	int64_t cpu_ns = pool + (int64_t)self->claimed_user_ns + (int64_t)self->claimed_system_ns;
+	int64_t since_ns = cpu_ns - self->last_cpu_ns;
+	int64_t claim_ns = (int64_t)((double)since_ns * self->user_part);
+	int64_t step = clamp(self->credit_ns, -period_ns / 2, period_ns / 2);
+
+	self->last_cpu_ns = cpu_ns;
 	if (pool <= 0)
 		return 0;
-	if (pool <= 2 * period_ns) {
+	if (since_ns <= most_ns && self->samples_until_sync > 0) {
+		self->samples_until_sync--;
+		step = clamp(step, -claim_ns, pool - claim_ns);
 		self->credit_ns -= step;
-		return clamp(period_ns + step, 0, pool);
+		return clamp(claim_ns + step, 0, pool);
 	}
 	struct split split = kernel_split(self);
 	look_at_switches(self, &split);
-	self->credit_ns = split.user_ns - period_ns;
-	if (split.user_ns > 2 * period_ns && pool - split.system_ns > 2 * period_ns) {
+	learn(self, &split, cpu_ns);
+	if (since_ns > most_ns && split.user_ns > most_ns && pool - split.system_ns > most_ns) {
 		/* the signal was blocked while the thread computed */
 		*flags |= LATE;
 		self->credit_ns = 0;
 		return clamp(pool - (split.system_ns > 0 ? split.system_ns : 0), 0, pool);
 	}
-	return clamp(period_ns, 0, pool);
+	claim_ns = clamp(claim_ns, 0, pool);
+	self->credit_ns = split.user_ns - claim_ns;
+	return claim_ns;
 }
 
 /* A tick that found the thread in the kernel claims what no user sample did. In a system call the
@@ -224,8 +248,7 @@ static void count_cost(struct sn_thread *self, int64_t begin_ns)
 
 	atomic_fetch_add_explicit(&header->handler_ns, spent_ns * 16, memory_order_relaxed);
 	atomic_fetch_add_explicit(&header->handler_count, 16, memory_order_relaxed);
-	atomic_fetch_add_explicit(&header->overhead_ns, (spent_ns + sn_config.delivery_ns) * 16,
-				  memory_order_relaxed);
+	atomic_fetch_add_explicit(&header->overhead_ns, spent_ns * 16, memory_order_relaxed);
 }
 
 /* What is used while sampling is paused belongs to nobody. */
@@ -238,7 +261,7 @@ static bool is_left_out(struct sn_thread *self)
 	if (self->was_paused) {
 		self->was_paused = 0;
 		self->paused_ns += unclaimed_ns(self, 0);
-		self->last_ns = sn_now_ns();
+		self->last_cpu_ns = (int64_t)(self->claimed_user_ns + self->claimed_system_ns);
 		return true;
 	}
 	return false;
@@ -260,17 +283,19 @@ static void take_sample(struct sn_thread *self, uint64_t kind, const ucontext_t 
 	} else if (kind == SN_TIMER_SAMPLE) {
 		if (self->has_sample_timer)
 			sample_by_timer(self, context, now_ns);
-	} else if (self->event_page) {
+	} else if (self->events[0].page) {
 		int64_t cpu_ns;
 		if (self->is_first_period && !sn_state->is_sealed) {
 			/* the first period was a random part of one */
 			cpu_ns = unclaimed_ns(self, 0);
+			self->last_cpu_ns = cpu_ns + (int64_t)self->claimed_user_ns +
+					    (int64_t)self->claimed_system_ns;
 			sn_events_next(self);
 		} else {
-			cpu_ns = claim_user(self, now_ns, &flags);
+			cpu_ns = claim_user(self, &flags);
+			sn_events_draw(self);
 		}
 		emit(self, context, now_ns, cpu_ns, flags);
-		self->last_ns = now_ns;
 	}
 	sn_packet_if_due(self, now_ns);
 	if (now_ns >= self->next_account_ns && !sn_state->is_sealed) {

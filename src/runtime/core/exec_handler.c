@@ -470,6 +470,7 @@ static void begin_child(void)
 {
 	struct sn_thread *parent = sn_self;
 	uint32_t follow = sn_config.settings.follow;
+	int64_t begin_ns = sn_now_ns();
 
 	sn_self = NULL;
 	if (!parent || !sn_config.is_followed || sn_config.is_sealed || follow == SN_FOLLOW_EXEC ||
@@ -484,6 +485,7 @@ static void begin_child(void)
 		return;
 	}
 	sn_self->blocked = parent->blocked;
+	sn_count_overhead(begin_ns);
 }
 
 void sn_fork_start(void)

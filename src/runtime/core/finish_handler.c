@@ -95,6 +95,7 @@ void sn_finish(enum sn_data_state state, int code)
 			account_for(thread, self, now_ns);
 	}
 	write_end_times();
+	sn_count_overhead(now_ns);
 	atomic_store_explicit(&sn_header()->state, state, memory_order_release);
 	if (self)
 		atomic_store_explicit(&self->busy, 0, memory_order_relaxed);

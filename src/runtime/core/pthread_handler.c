@@ -39,6 +39,7 @@ static void *begin(void *argument)
 	self->unsent_ns = 0;
 	/* the process may have forked or ended its measuring since */
 	if (sn_is_active()) {
+		int64_t begin_ns = sn_now_ns();
 		sn_thread_begin(self, false);
 		sn_thread_set_stack_bytes(self, stack_bytes);
 		if (has_end_key)
@@ -51,6 +52,7 @@ static void *begin(void *argument)
 			}
 			sn_events_start(self);
 		}
+		sn_count_overhead(begin_ns);
 	}
 	return start(start_argument);
 }

@@ -45,6 +45,12 @@ typedef uint64_t sn_sigset;
 
 struct sn_region;
 
+/** A perf event, kept alive by the mapping of its page. */
+struct sn_event {
+	void *page; /* NULL: none */
+	uint64_t period_ns;
+};
+
 struct sn_thread {
 	struct sn_writer writer;
 	uint32_t index;	      /* in the order of start */
@@ -58,7 +64,9 @@ struct sn_thread {
 	/* CPU time: see docs/method/time.md */
 	uint64_t claimed_user_ns, claimed_system_ns; /* already given to samples */
 	int64_t credit_ns;			     /* what user samples should claim more */
-	int64_t last_ns;			     /* when the last user sample was taken */
+	int64_t last_cpu_ns;			     /* its CPU clock at the last user sample */
+	int64_t sync_cpu_ns, sync_user_ns;	     /* both when the kernel was last asked */
+	double user_part;			     /* of its CPU time of late */
 	int64_t start_ns;
 	int64_t before_user_ns, before_system_ns; /* what the thread had used in earlier images */
 	int64_t paused_ns;			  /* used while sampling was paused */
@@ -68,11 +76,12 @@ struct sn_thread {
 
 	uint8_t mechanism; /* enum sn_mechanism of this thread */
 	uint8_t is_first_period, has_sample_timer, has_tick_timer;
-	void *event_page;
+	struct sn_event events[2]; /* of different periods: no program is in step with both */
+	uint32_t samples_until_draw, draws;
 	int32_t sample_timer, tick_timer;
 	uint64_t first_period_ns;
 	uint32_t early_samples; /* at the random first period */
-	uint64_t switches_seen;
+	uint64_t switches_seen, voluntary_seen;
 	uint64_t stretch_claimed_ns, stretch_switches; /* where the rate was last taken */
 	uint64_t user_samples;
 
@@ -149,7 +158,6 @@ struct sn_config {
 	long (*getcpu)(unsigned *, unsigned *, void *);
 	uint64_t start_tsc; /* with start_tsc_ns: what a tick of the counter is */
 	int64_t start_tsc_ns;
-	uint64_t delivery_ns; /* what a signal costs before and after our handler */
 	uint32_t sequence_of_parent;
 };
 
@@ -198,6 +206,19 @@ static inline bool sn_is_paused(void)
 static inline void sn_lose(enum sn_data_loss cause)
 {
 	sn_writer_count_loss(&sn_state->file, cause, 1);
+}
+
+/** What we did since begin_ns, on the account of our own cost. One that took very long was itself
+ * interrupted. */
+static inline void sn_count_overhead(int64_t begin_ns)
+{
+	int64_t spent_ns = sn_now_ns() - begin_ns;
+
+	atomic_fetch_add_explicit(&sn_header()->overhead_ns,
+				  (uint64_t)(spent_ns < 0	 ? 0
+					     : spent_ns > 500000 ? 500000
+								 : spent_ns),
+				  memory_order_relaxed);
 }
 
 /* core/setup_start.c */

@@ -156,7 +156,7 @@ static void conclude(bool is_installed)
 	}
 	sn_state->is_sealed = 0;
 	sn_config.is_sealed = false;
-	if (sn_self && !sn_self->event_page && !sn_self->has_sample_timer)
+	if (sn_self && !sn_self->events[0].page && !sn_self->has_sample_timer)
 		sn_events_start(sn_self);
 }
 

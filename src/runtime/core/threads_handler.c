@@ -159,8 +159,8 @@ void sn_thread_begin(struct sn_thread *self, bool is_main)
 	self->tid = (int32_t)SYS(gettid);
 	self->writer.tid = self->tid;
 	self->start_ns = sn_now_ns();
-	self->last_ns = self->start_ns;
 	self->next_account_ns = self->start_ns + 1000000000;
+	self->user_part = 1;
 	self->rng = (uint32_t)self->start_ns ^ (uint32_t)self->tid * 2654435761u;
 	self->handler_count = self->rng >> 28; /* which handlers are timed */
 	find_stack(self, is_main);
@@ -240,6 +240,13 @@ void sn_thread_write_account(struct sn_thread *thread, struct sn_writer *writer,
 		account.minor_faults = (uint64_t)usage.ru_minflt;
 		account.major_faults = (uint64_t)usage.ru_majflt;
 		SYS(prctl, PR_GET_NAME, account.name);
+		if (thread->mechanism == SN_MECHANISM_PERF_SIGNAL) {
+			uint64_t switches = (uint64_t)(usage.ru_nvcsw + usage.ru_nivcsw);
+			atomic_fetch_add_explicit(&sn_header()->switch_count,
+						  switches - thread->switches_seen,
+						  memory_order_relaxed);
+			thread->switches_seen = switches;
+		}
 	} else if (!is_self && !sn_state->is_sealed) {
 		sn_thread_times(thread->tid, &account.user_ns, &account.system_ns);
 	}
@@ -260,6 +267,7 @@ void sn_thread_end(void)
 
 	if (!self || self->has_ended || !sn_enter(self))
 		return;
+	int64_t begin_ns = sn_now_ns();
 	self->has_ended = 1;
 	if (!sn_state->is_sealed)
 		sn_events_stop(self);
@@ -281,4 +289,5 @@ void sn_thread_end(void)
 	}
 	sn_self = NULL;
 	sn_thread_give_back(self);
+	sn_count_overhead(begin_ns);
 }

@@ -49,6 +49,7 @@ __attribute__((noinline)) void sn_wait_long(uint64_t ticks, enum sn_wait_is kind
 			sn_stack_capture(self, &regs, (uint64_t)(uintptr_t)function, false, now_ns);
 		write_wait(self, now_ns, duration_ns, kind, stack);
 		sn_packet_if_due(self, now_ns);
+		sn_count_overhead(now_ns);
 	}
 	sn_leave(self);
 }
