@@ -41,7 +41,8 @@ __attribute__((noinline)) void second(uint64_t until)
 
 int main(int count, char **words)
 {
-	double turn_us = count > 1 ? atof(words[1]) : 1000.7, length_s = count > 2 ? atof(words[2]) : 0.3;
+	double turn_us = count > 1 ? atof(words[1]) : 1000.7,
+	       length_s = count > 2 ? atof(words[2]) : 0.3;
 	double turn = turn_us * ticks_per_us(), in_first = 0, begin = cpu_s(), at = begin;
 
 	while (at - begin < length_s) {
