@@ -62,8 +62,10 @@ sn_status sn_args_real(const struct sn_args *args, const char *name, double othe
 
 /** The options that every table has; SN_TABLE_OPTIONS go into a command's own table. */
 #define SN_TABLE_OPTIONS                                                                           \
-	{ "format", 'f', "FORMAT", "how to print: text, csv, json or jsonl",                       \
-	  "text|csv|json|jsonl" },                                                                 \
+	SN_TABLE_OPTIONS_WITH("how to print: text, csv, json or jsonl", "text|csv|json|jsonl")
+/** The same with more formats. */
+#define SN_TABLE_OPTIONS_WITH(words, formats)                                                      \
+	{ "format", 'f', "FORMAT", words, formats },                                               \
 		{ "sort", 's', "COLUMN", "order by this column; -COLUMN turns the order round",    \
 		  NULL },                                                                          \
 		{ "cols", 'c', "A,B,..", "print these columns, in this order", NULL },             \

@@ -3,12 +3,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/alloc.h"
+#include "base/text.h"
 #include "cli/analysis_options.h"
 #include "cli/command.h"
+#include "cli/diff.h"
 #include "compare/compare.h"
+#include "compare/paths.h"
 #include "profile/summary.h"
+#include "report/compare_page.h"
 
 enum {
 	V_KIND,
@@ -62,6 +67,8 @@ struct sides {
 	const char *const *names[2];
 	size_t counts[2];
 	struct sn_compare_run *runs[2];
+	struct sn_compare_paths *paths; /* filled too, if not NULL */
+	struct sn_text last;		/* path of the last experiment read */
 };
 
 static sn_status sides_read(const struct sn_args *args, struct sides *sides, struct sn_error *err)
@@ -90,7 +97,8 @@ static sn_status sides_read(const struct sn_args *args, struct sides *sides, str
 }
 
 static sn_status run_read(const char *name, const struct sn_analysis_options *options,
-			  struct sn_compare_run *run, struct sn_error *err)
+			  struct sides *sides, int side, struct sn_compare_run *run,
+			  struct sn_error *err)
 {
 	struct sn_analysis *analysis;
 	sn_status status = sn_analysis_open(name, options, &analysis, err);
@@ -98,6 +106,10 @@ static sn_status run_read(const char *name, const struct sn_analysis_options *op
 	if (status != SN_OK)
 		return status;
 	sn_compare_run_fill(run, analysis->profile);
+	if (sides->paths)
+		sn_compare_paths_add(sides->paths, analysis->profile, side);
+	sn_text_clear(&sides->last);
+	sn_text_add(&sides->last, analysis->experiment->path);
 	sn_analysis_free(analysis);
 	return SN_OK;
 }
@@ -109,7 +121,7 @@ static sn_status runs_read(struct sides *sides, const struct sn_analysis_options
 		sides->runs[side] =
 			sn_alloc_zeroed(sides->counts[side], sizeof(struct sn_compare_run));
 		for (size_t i = 0; i < sides->counts[side]; i++) {
-			sn_status status = run_read(sides->names[side][i], options,
+			sn_status status = run_read(sides->names[side][i], options, sides, side,
 						    &sides->runs[side][i], err);
 
 			if (status != SN_OK)
@@ -126,6 +138,7 @@ static void sides_free(struct sides *sides)
 			sn_compare_run_free(&sides->runs[side][i]);
 		free(sides->runs[side]);
 	}
+	sn_text_free(&sides->last);
 }
 
 /* ---- output ---- */
@@ -243,6 +256,67 @@ static sn_status comparison_print(const struct sn_args *args, const struct sides
 	return status;
 }
 
+/* ---- as a page ---- */
+
+static sn_status page_write(const struct sn_args *args, const struct sides *sides,
+			    const struct sn_comparison *comparison, struct sn_error *err)
+{
+	struct sn_compare_page page = { .comparison = comparison,
+					.paths = sides->paths,
+					.version = SN_VERSION };
+	const char *wanted = sn_args_value(args, "output");
+	struct sn_text path = { 0 };
+	struct stat file;
+	sn_status status;
+
+	for (int side = 0; side < 2; side++)
+		page.sides[side] =
+			(struct sn_compare_side){ sides->runs[side], sides->counts[side] };
+	if (wanted)
+		sn_text_add(&path, wanted);
+	else
+		sn_text_addf(&path, "%s/compare.html", sides->last.chars);
+	status = wanted && !strcmp(wanted, "-")
+			 ? sn_error_set(err, SN_ERR_USAGE,
+					"a page goes to a file; give its name with -o")
+			 : sn_report_write_compare(&page, path.chars, sn_args_flag(args, "force"),
+						   err);
+	if (status == SN_OK && stat(path.chars, &file) == 0)
+		printf("%s (%.1f MB)\n", path.chars, (double)file.st_size / 1e6);
+	sn_text_free(&path);
+	return status;
+}
+
+enum { SMALLEST_PATH = 5000 }; /* a path below this part of the time is not drawn */
+
+sn_status sn_diff_write_page(const struct sn_args *args, double false_alarm_rate,
+			     bool *has_findings, struct sn_error *err)
+{
+	struct sn_compare_options options = { .false_alarm_rate = false_alarm_rate };
+	struct sn_compare_paths paths = { 0 };
+	struct sides sides = { .paths = &paths };
+	struct sn_analysis_arguments arguments = { 0 };
+	sn_status status = sides_read(args, &sides, err);
+
+	if (status == SN_OK)
+		status = sn_analysis_arguments_read(args, &arguments, err);
+	if (status == SN_OK)
+		status = runs_read(&sides, &arguments.options, err);
+	if (status == SN_OK) {
+		struct sn_comparison *comparison = sn_compare(
+			sides.runs[0], sides.counts[0], sides.runs[1], sides.counts[1], &options);
+
+		sn_compare_paths_finish(&paths, 1.0 / SMALLEST_PATH);
+		status = page_write(args, &sides, comparison, err);
+		*has_findings = comparison->findings > 0;
+		sn_comparison_free(comparison);
+	}
+	sn_analysis_arguments_free(&arguments);
+	sn_compare_paths_free(&paths);
+	sides_free(&sides);
+	return status;
+}
+
 static sn_status diff(const struct sn_args *args, struct sides *sides, bool *has_findings,
 		      struct sn_error *err)
 {
@@ -250,13 +324,22 @@ static sn_status diff(const struct sn_args *args, struct sides *sides, bool *has
 	struct sn_compare_options options = { 0 };
 	struct sn_comparison *comparison;
 	struct sn_table_view view = { 0 };
-	sn_status status = sn_args_table_view(args, &view, err);
+	const char *format = sn_args_value(args, "format");
+	bool is_page = format && !strcmp(format, "html");
+	sn_status status = is_page ? SN_OK : sn_args_table_view(args, &view, err);
 
 	if (status == SN_OK)
 		status = sn_args_real(args, "false-alarms", 0.05, &options.false_alarm_rate, err);
 	if (status == SN_OK && !(options.false_alarm_rate > 0 && options.false_alarm_rate < 1))
 		status = sn_error_set(err, SN_ERR_USAGE,
 				      "--false-alarms takes a rate between 0 and 1");
+	if (status == SN_OK && is_page)
+		return sn_diff_write_page(args, options.false_alarm_rate, has_findings, err);
+	if (status == SN_OK && (sn_args_value(args, "output") || sn_args_flag(args, "force")))
+		status = sn_error_set(
+			err, SN_ERR_USAGE,
+			"-o and --force are for --format html; a table goes to standard "
+			"output");
 	if (status == SN_OK)
 		status = sides_read(args, sides, err);
 	if (status == SN_OK)
@@ -289,7 +372,11 @@ static int diff_run(const struct sn_args *args)
 }
 
 static const struct sn_option diff_options[] = {
-	SN_TABLE_OPTIONS,
+	SN_TABLE_OPTIONS_WITH("how to print: text, csv, json or jsonl, or html: a page",
+			      "text|csv|json|jsonl|html"),
+	{ "output", 'o', "FILE", "write the page to FILE (compare.html in the last experiment)",
+	  NULL },
+	{ "force", 0, NULL, "write a page even if it is over 64 MB", NULL },
 	SN_FILTER_OPTIONS,
 	{ "false-alarms", 0, "RATE",
 	  "part of comparisons of equal runs that may report any difference (default 0.05)", NULL },
@@ -301,6 +388,8 @@ static const char *const diff_examples[] = {
 	"the newest experiment against the one before: differences, but no verdict",
 	"sonde diff old.1 old.2 old.3 : new.1 new.2 new.3",
 	"three runs a side: each difference with its interval and a verdict",
+	"sonde diff --format html old.1 old.2 old.3 : new.1 new.2 new.3",
+	"a page: tables side by side, and a flame graph of the differences",
 	"sonde diff --format json a.1 a.2 a.3 : b.1 b.2 b.3",
 	"for a script; the exit status is 1 if anything differs beyond noise",
 	NULL,

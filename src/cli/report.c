@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "cli/analysis_options.h"
 #include "cli/command.h"
+#include "cli/diff.h"
 #include "profile/analysis.h"
 #include "profile/summary.h"
 #include "report/build.h"
@@ -26,6 +27,8 @@ static const char *const report_examples[] = {
 	"Write the page of the newest experiment into its folder.",
 	"sonde report sonde.app.1 -o app.html",
 	"Write it to a file of its own, to be sent to somebody.",
+	"sonde report sonde.app.1 sonde.app.2",
+	"Write a page that compares two runs (sonde diff has more about that).",
 	"sonde report --format json -o -",
 	"Print everything the page says as one JSON object.",
 	NULL,
@@ -96,6 +99,23 @@ static sn_status write_stream(const struct sn_args *args, const struct sn_analys
 	return status;
 }
 
+/** Two experiments, or two lists with a colon between: the page that `sonde diff` writes. */
+static int compare_run(const struct sn_args *args)
+{
+	const char *format = sn_args_value(args, "format");
+	bool has_findings = false;
+	struct sn_error err;
+	sn_status status;
+
+	if (format && strcmp(format, "html") != 0) {
+		sn_warn("report: several experiments are compared in a page; for text and JSON: "
+			"sonde diff");
+		return SN_EXIT_USAGE;
+	}
+	status = sn_diff_write_page(args, 0, &has_findings, &err);
+	return status == SN_OK ? SN_EXIT_OK : sn_error_print(&err);
+}
+
 static int report_run(const struct sn_args *args)
 {
 	struct sn_analysis_arguments arguments = { 0 };
@@ -104,10 +124,8 @@ static int report_run(const struct sn_args *args)
 	struct sn_error err;
 	sn_status status;
 
-	if (args->operand_count > 1) {
-		sn_warn("report takes one experiment; '%s' is too many", args->operands[1]);
-		return SN_EXIT_USAGE;
-	}
+	if (args->operand_count > 1)
+		return compare_run(args);
 	status = sn_analysis_arguments_read(args, &arguments, &err);
 	if (status == SN_OK)
 		status = sn_analysis_open(args->operand_count ? args->operands[0] : NULL,
@@ -122,7 +140,7 @@ static int report_run(const struct sn_args *args)
 
 const struct sn_command sn_command_report = {
 	.name = "report",
-	.operands = "[EXPERIMENT]",
+	.operands = "[EXPERIMENT] | A... [:] B...",
 	.summary = "write the report of an experiment: one page for a browser, text or JSON",
 	.description =
 		"Writes EXPERIMENT/report.html, one self-contained file that needs no network and "

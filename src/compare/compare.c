@@ -118,6 +118,15 @@ void sn_compare_run_fill(struct sn_compare_run *run, const struct sn_profile *p)
 
 	memset(run, 0, sizeof(*run));
 	run->name = copied(run, p->experiment->name);
+	run->label = copied(run, p->experiment->label);
+	run->program = copied(run, p->experiment->program);
+	run->arguments = copied(run, p->experiment->arguments);
+	run->host = copied(run, p->experiment->host);
+	run->cpu_model = copied(run, p->experiment->cpu_model);
+	run->kernel = copied(run, p->experiment->kernel);
+	run->version = copied(run, p->experiment->version);
+	run->started_realtime_ns = p->experiment->started_realtime_ns;
+	run->samples = p->total.samples;
 	if (!p->is_filtered && !isnan(elapsed.cpu_s))
 		sn_vec_push(&run->entries, elapsed);
 	sn_vec_push(&run->entries, cpu);

@@ -36,7 +36,10 @@ struct sn_compare_entry {
 
 struct sn_compare_run {
 	struct sn_arena arena;
-	const char *name; /* of the experiment */
+	/* of the experiment; any but the first may be NULL */
+	const char *name, *label, *program, *arguments, *host, *cpu_model, *kernel, *version;
+	int64_t started_realtime_ns;
+	uint64_t samples;
 	SN_VEC(struct sn_compare_entry) entries;
 };
 

@@ -333,6 +333,21 @@ static void add_members(struct sn_json *json, void *context)
 	sn_json_close(json);
 }
 
+sn_status sn_report_page_commit(const struct sn_page *page, struct sn_file_writer *writer,
+				bool is_forced, sn_status status, struct sn_error *err)
+{
+	if (status == SN_OK && page->written_bytes > SN_REPORT_HTML_BYTES_MAX && !is_forced)
+		status = sn_error_set(err, SN_ERR_RANGE,
+				      "report: the page would have %" PRIu64
+				      " MB and browsers fail on that; choose a part with --time "
+				      "or insist with --force",
+				      page->written_bytes >> 20);
+	if (status == SN_OK)
+		return sn_file_writer_commit(writer, err);
+	sn_file_writer_abandon(writer);
+	return status;
+}
+
 sn_status sn_report_write_html(const struct sn_report *report, const char *path, bool is_forced,
 			       struct sn_error *err)
 {
@@ -348,17 +363,7 @@ sn_status sn_report_write_html(const struct sn_report *report, const char *path,
 	sn_page_begin(&page, writer.out, title.chars, summary.chars);
 	status = write_chunks(report, &page, err);
 	sn_page_end(&page, add_members, (void *)report);
-	if (status == SN_OK && page.written_bytes > SN_REPORT_HTML_BYTES_MAX && !is_forced)
-		status = sn_error_set(
-			err, SN_ERR_RANGE,
-			"report: the page would have %" PRIu64
-			" MB and browsers fail on that; choose a part with --time-range "
-			"or insist with --force",
-			page.written_bytes >> 20);
-	if (status == SN_OK)
-		status = sn_file_writer_commit(&writer, err);
-	else
-		sn_file_writer_abandon(&writer);
+	status = sn_report_page_commit(&page, &writer, is_forced, status, err);
 	sn_text_free(&summary);
 	sn_text_free(&title);
 	return status;

@@ -10,11 +10,13 @@
 #ifndef SN_REPORT_PAGE_H
 #define SN_REPORT_PAGE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "base/json.h"
 #include "base/text.h"
 
@@ -56,6 +58,11 @@ sn_status sn_page_chunk_end(struct sn_page *page, struct sn_error *err);
 /** Writes the table of contents (an object that `members` may add to) and the second half. */
 void sn_page_end(struct sn_page *page, void (*members)(struct sn_json *json, void *context),
 		 void *context);
+
+/** The end of writing a page: refuses one that browsers would fail on, else puts it in its place.
+ *  `status` is that of writing so far; in any case the writer is done. */
+sn_status sn_report_page_commit(const struct sn_page *page, struct sn_file_writer *writer,
+				bool is_forced, sn_status status, struct sn_error *err);
 
 /** Length in bytes of the shell alone. */
 size_t sn_page_shell_length(void);

@@ -222,6 +222,43 @@ def check_empty(t, chromium):
     t.equal(page.errors, [], 'an empty experiment has no errors')
 
 
+def check_compare(t, chromium):
+    """A page that compares: verdicts, only what is beyond noise at first, hostile names, swapped sides."""
+    path = t.folder + '/compare.html'
+    made = t.command(os.path.join(os.path.dirname(MAKE_PAGE), 'make_compare'), path)
+    t.check(made.returncode == 0, 'a page that compares is made', made.stderr)
+    page = chromium.open()
+    for scheme, width in (('light', 1440), ('dark', 1440), ('light', 390)):
+        page.size(width, 900)
+        page.media(scheme)
+        page.open('about:blank')
+        for view in ('compare', 'flame', 'provenance'):
+            look(t, page, path, view, f'two runs: {view}, {scheme}, {width} pixels')
+        t.check(page.evaluate('document.documentElement.scrollWidth') <= width, f'it fits {width} pixels')
+    page.size(1440, 900)
+    cells = lambda: page.evaluate("[...document.querySelectorAll('.grid .row')].map(r => [...r.children].map(c => c.textContent))")
+    page.evaluate("location.hash = '#/compare'")
+    page.wait("document.body.dataset.ready === 'compare' && document.querySelector('.grid .row')")
+    rows = {row[0]: row for row in cells()}
+    t.equal({name: row[1] for name, row in rows.items()}, {'solve': '▲ slower', 'only_in_bonly in B': '▲ slower', 'only_in_aonly in A': '▼ faster'},
+            'what changed is listed, with its verdict, and nothing else')
+    t.check(rows['solve'][4].startswith('+') and rows['only_in_aonly in A'][4].startswith('−'), 'signs of differences', rows)
+    page.evaluate("[...document.querySelectorAll('button')].find(b => b.textContent === 'Show all').click()")
+    t.check(page.wait("document.querySelectorAll('.grid .row').length === 8"), 'all rows when asked for', len(cells()))
+    seen = page.evaluate("[...document.querySelectorAll('.row .name')].map(e => e.textContent)")
+    t.check("</script><script>document.title='pwned'</script>" in seen and 'turn\\u202eround' in seen, 'names as they are', seen)
+    t.equal(page.evaluate('document.title'), 'Compare · sonde', 'no name became markup')
+    page.evaluate("[...document.querySelectorAll('button')].find(b => b.textContent === 'Swap A and B').click()")
+    page.wait("location.hash.includes('swap=1')")
+    page.wait("[...document.querySelectorAll('.grid .row')].some(r => r.children[0].textContent === 'solve' && /faster/.test(r.children[1].textContent))")
+    t.equal({row[0]: row[1] for row in cells()}.get('solve'), '▼ faster', 'swapped, slower is faster')
+    page.evaluate("location.hash = '#/compare?rows=loops'")
+    t.check(page.wait("document.querySelector('.grid .row')?.textContent.startsWith('jacobi.c:4-9')"), 'loops too')
+    text = open(path, encoding='utf-8', errors='surrogateescape').read()
+    t.check(text.count('<script>') == 1 and 'What changed most' in text, 'one script, and a summary without it')
+    t.equal(page.errors, [], 'a page that compares has no errors')
+
+
 def check_big(t, chromium):
     """100,000 rows, a million samples: budgets. Load of the machine is in them, so they are generous
     twice over; the figures of a quiet one are in bench/RESULTS.md."""
@@ -343,6 +380,7 @@ def main():
         check_static(t, page, path)
         check_hostile(t, chromium)
         check_empty(t, chromium)
+        check_compare(t, chromium)
         check_big(t, chromium)
         many = chromium.open()
         for view in ('timeline', 'threads', 'categories'):

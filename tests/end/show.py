@@ -3,6 +3,7 @@ import csv
 import io
 import json
 
+from report_contents import contents
 from sonde_test import Test, sigma_of_share
 
 t = Test()
@@ -178,4 +179,26 @@ verdicts = {row['name']: row['verdict'] for row in answer['rows'] if row['kind']
 t.check(changed.returncode == 1 and verdicts.get('nest') == 'slower', 'a fourfold change is found',
         verdicts)
 t.equal(answer['false_alarm_rate'], 0.05, 'the rate of false alarms is stated')
+
+# the same as a page: equal numbers, and call paths whose roots have the mean CPU time of each side
+page = t.run('diff', '--format', 'html', 'r0', 'r1', 'r2', 'r3', ':', 'r4', 'r5', 'r6', 'r7', '-o', 'compare.html')
+t.check(page.returncode == 1 and page.stdout.startswith('compare.html ('), 'a page that compares', page.stdout, page.stderr)
+toc, chunk = contents(t.folder + '/compare.html')
+changes, paths = chunk('changes'), chunk('paths')
+t.equal(changes['name'], [row['name'] for row in answer['rows']], 'its rows are those of the table')
+t.equal([round(x, 9) for x in changes['a_s']], [round(row['a_cpu_s'], 9) for row in answer['rows']], 'and so are its times')
+t.equal(toc['compare']['findings'], answer['findings'], 'and its findings')
+totals = {row['name']: row for row in answer['rows'] if row['kind'] == 'total'}
+none = 4294967295
+for key, column in (('a_cpu_s', 'a_ns'), ('b_cpu_s', 'b_ns')):
+    roots = sum(ns for ns, parent in zip(paths[column], paths['parent']) if parent == none) / 1e9
+    t.within(roots, totals['CPU'][key], 0.002 * totals['CPU'][key], f'roots of the call paths add up: {column}')
+inside = [0] * len(paths['parent'])
+for ns, parent in zip(paths['b_ns'], paths['parent']):
+    if parent != none:
+        inside[parent] += ns
+t.check(all(i <= ns + 1e3 for i, ns in zip(inside, paths['b_ns'])), 'callees take no more than their callers')
+t.check(all(p == none or p < i for i, p in enumerate(paths['parent'])), 'parents come first')
+t.check('compare.html (' in t.run('report', 'r0', 'r1').stdout, 'sonde report of two writes it too')
+t.equal(t.run('diff', 'r0', 'r1', '-o', 'x').returncode, 2, '-o is for the page')
 t.done()

@@ -10,7 +10,7 @@ import { Table } from './table.jsx';
 const BAR = 19;
 
 // A merged tree as parallel arrays: entity (function, or functions + loop), value, parent, children.
-class Tree {
+export class Tree {
 	constructor(entities) {
 		this.entities = entities;
 		this.index = new Map();
@@ -217,7 +217,8 @@ function inkOn(colour) {
 	return light > 150 ? '#0f141a' : '#ffffff';
 }
 
-function FlameCanvas({ d, tree, matched, colourBy, theme }) {
+// heat(node): [colour, strength] in place of category or module; legend, tip, say: what goes with it.
+export function FlameCanvas({ d, tree, matched, colourBy, theme, heat, legend, tip, say }) {
 	const box = useRef();
 	const [width, height] = useSize(box);
 	const [root, setRoot] = useState(0);
@@ -226,6 +227,8 @@ function FlameCanvas({ d, tree, matched, colourBy, theme }) {
 	const at = root < tree.parent.length ? root : 0;
 	const plan = useMemo(() => layout(tree, at, Math.max(1, width)), [tree, at, width]);
 	const moduleColour = useMemo(() => {
+		if (heat)
+			return null;
 		const order = [...Array(d.modules.rows).keys()].sort((a, b) => d.modules.cpu_ns[b] - d.modules.cpu_ns[a]);
 		const colours = {};
 		order.forEach((m, i) => { colours[m] = PALETTE[i] ?? '--c-other'; });
@@ -247,19 +250,19 @@ function FlameCanvas({ d, tree, matched, colourBy, theme }) {
 		c.textBaseline = 'middle';
 		const char = c.measureText('m').width;
 		for (const { node, x, w, depth } of plan.boxes) {
-			const variable = node === 0 ? '--line-strong' : variableOf(node);
+			const [variable, strength] = node === 0 ? ['--line-strong'] : heat ? heat(node) : [variableOf(node)];
 			palette[variable] ??= colourOf(variable);
 			ink[variable] ??= inkOn(palette[variable]);
 			const entity = tree.entity[node];
 			const isLoop = entity >= d.functions.rows && entity < d.functions.rows + d.loops.rows;
 			// Shades vary with the name so that neighbours can be told apart.
-			c.globalAlpha = matched && matched.hit[node] !== 1 ? 0.22 : isLoop ? 0.68 : 0.86 + ((entity * 7919) % 14) / 100;
+			c.globalAlpha = matched && matched.hit[node] !== 1 ? 0.22 : strength ?? (isLoop ? 0.68 : 0.86 + ((entity * 7919) % 14) / 100);
 			c.fillStyle = palette[variable];
 			c.fillRect(x, depth * BAR, Math.max(0.5, w - (w > 3 ? 0.7 : 0)), BAR - 1);
 			c.globalAlpha = 1;
 			const room = Math.floor((w - 8) / char);
 			if (room >= 3) {
-				c.fillStyle = node === 0 || matched && matched.hit[node] !== 1 ? plain : ink[variable];
+				c.fillStyle = node === 0 || strength < 0.7 || matched && matched.hit[node] !== 1 ? plain : ink[variable];
 				c.fillText(elide(visible(entityName(d, entity)), room), x + 4, depth * BAR + BAR / 2);
 			}
 		}
@@ -270,6 +273,8 @@ function FlameCanvas({ d, tree, matched, colourBy, theme }) {
 		return plan.boxes.find((b) => b.depth === depth && x >= b.x && x < b.x + b.w);
 	};
 	const open = (node) => {
+		if (heat)
+			return;
 		const entity = tree.entity[node];
 		if (entity >= 0 && entity < d.functions.rows)
 			go('source', `f${entity}`);
@@ -307,20 +312,21 @@ function FlameCanvas({ d, tree, matched, colourBy, theme }) {
 				onDblClick={(e) => { const b = find(e); if (b) open(b.node); }} />
 		</div>
 		<div class="foot">
-			{colourBy === 'category' && [...used].sort((a, b) => a - b).map((k) => <span key={k}><span class="swatch" style={{ background: k === 255 ? 'var(--c-blocked)' : `var(${CATEGORY_COLOURS[toc.categories[k]]})` }} /> {k === 255 ? 'blocked' : CATEGORY_TITLES[toc.categories[k]]}</span>)}
-			<span>{at > 0 ? <>zoomed to <b><Name text={elide(entityName(d, tree.entity[at]), 60)} /></b>, {percent(tree.value[at] / tree.value[0])} · <button class="plain" onClick={() => setRoot(0)}>back to all (Esc)</button></> : 'click zooms, double click opens the source'}</span>
+			{legend}{colourBy === 'category' && [...used].sort((a, b) => a - b).map((k) => <span key={k}><span class="swatch" style={{ background: k === 255 ? 'var(--c-blocked)' : `var(${CATEGORY_COLOURS[toc.categories[k]]})` }} /> {k === 255 ? 'blocked' : CATEGORY_TITLES[toc.categories[k]]}</span>)}
+			<span>{at > 0 ? <>zoomed to <b><Name text={elide(entityName(d, tree.entity[at]), 60)} /></b>, {percent(tree.value[at] / tree.value[0])} · <button class="plain" onClick={() => setRoot(0)}>back to all (Esc)</button></> : heat ? 'click zooms' : 'click zooms, double click opens the source'}</span>
 		</div>
-		{hover && <FlameTip d={d} tree={tree} hover={hover} root={at} />}
+		{hover && <FlameTip d={d} tree={tree} hover={hover} root={at} tip={tip} say={say} />}
 	</>;
 }
 
-function FlameTip({ d, tree, hover, root }) {
+function FlameTip({ d, tree, hover, root, tip, say }) {
 	const { node } = hover, entity = tree.entity[node];
 	const callers = pathOf(d, tree, node).slice(1, 7);
-	const f = entity >= 0 && entity < d.functions.rows ? entity : NONE;
+	const f = !tip && entity >= 0 && entity < d.functions.rows ? entity : NONE;
 	return <Tip at={hover.at}>
 		<div><b class="mono">{elide(visible(entityName(d, entity)), 240)}</b></div>
 		<div>{seconds(tree.value[node])} · {percent(tree.value[node] / tree.value[0])} of all{root > 0 ? ` · ${percent(tree.value[node] / tree.value[root])} of what is shown` : ''}</div>
+		{say && <div>{say(node)}</div>}{tip?.(node)}
 		{f !== NONE && <div class="dim">{d.modules.name.at(d.functions.module[f])}{d.functions.file[f] !== NONE ? ` · ${place(d, d.functions.file[f], d.functions.line[f])}` : ''}</div>}
 		{callers.map((name, i) => <div key={i} class="dim mono">{i === 0 ? 'from ' : '     '}{elide(visible(name), 70)}</div>)}
 	</Tip>;

@@ -14,13 +14,22 @@ import { Functions } from './views/functions.jsx';
 import { Callers } from './views/callers.jsx';
 import { Loop, Source } from './views/source.jsx';
 import { Experts } from './views/experts.jsx';
+import { Compare, CompareFlame, Runs, runNames } from './views/compare.jsx';
 import { Phases } from './views/phases.jsx';
 import { Absent, Provenance, Threads } from './views/others.jsx';
 
-const BASE = ['modules', 'files', 'functions', 'loops', 'threads', 'processes', 'nodes', 'places', 'points'];
+// A page compares two sets of runs, or tells of one run.
+const { compare } = toc;
+const BASE = compare ? ['changes'] : ['modules', 'files', 'functions', 'loops', 'threads', 'processes', 'nodes', 'places', 'points'];
 
-// key: second key after g. `needs`: chunks beside the base ones.
-const VIEWS = [
+// Address, title, second key after g, component, chunks beside the base ones; of a view that has no
+// component here: what it is, and the command that gives it.
+const VIEWS = compare ? [
+	['Overview'],
+	['compare', 'Compare', 'd', Compare],
+	['flame', 'Flame graph', 'g', CompareFlame, ['paths', 'path_names']],
+	['provenance', 'Provenance', 'p', Runs],
+] : [
 	['Overview'],
 	['summary', 'Summary', 's', Summary],
 	['categories', 'Categories', 'c', Categories, ['records', 'waits']],
@@ -80,18 +89,18 @@ function App() {
 	const [toast, setToast] = useState(null);
 	const view = NAMED.find((v) => v[0] === filter.view) ?? NAMED[0];
 	const extra = view[4] ?? [];
-	const filtered = isFiltered(filter);
+	const filtered = !compare && isFiltered(filter);
 	const names = [...BASE, ...new Set([...extra, ...(filtered ? ['records', 'waits'] : [])])];
 	const [chunks, error] = useChunks(names);
 	const ready = names.every((name) => chunks[name]);
-	const d = useMemo(() => BASE.every((name) => chunks[name]) ? prepare({ ...Object.fromEntries(BASE.map((n) => [n, chunks[n]])) }) : null, [BASE.every((name) => chunks[name])]);
+	const d = useMemo(() => !compare && BASE.every((name) => chunks[name]) ? prepare({ ...Object.fromEntries(BASE.map((n) => [n, chunks[n]])) }) : null, [BASE.every((name) => chunks[name])]);
 	const filterKey = [filter.params.t, filter.params.th, filter.params.m, filter.params.ph].join('|');
 	const agg = useMemo(() => d && (!filtered || ready) ? aggregate(d, filter, chunks.records, chunks.waits) : null, [d, filterKey, filtered && ready, !!chunks.waits]);
 	const { matcher, error: badQuery } = useMemo(() => makeMatcher(filter.query), [filter.query]);
 	document.documentElement.dataset.theme = theme; // before children draw with its colours
 	const say = (text) => { setToast(text); setTimeout(() => setToast(null), 1800); };
 	useKeys({ d, agg, setHelp, help });
-	useEffect(() => { document.body.dataset.ready = ready && agg ? view[0] : ''; });
+	useEffect(() => { document.body.dataset.ready = ready && (agg || compare) ? view[0] : ''; });
 	const View = view[3];
 	return <>
 		<nav class="rail" aria-label="Views">
@@ -100,8 +109,8 @@ function App() {
 				: component && <a key={name} href={linkTo(name)} aria-current={view[0] === name ? 'page' : undefined}>{title}<kbd>g {key}</kbd></a>)}
 		</nav>
 		<header class="top">
-			<span class="run" title={visible(toc.arguments ?? '')}>{visible(toc.program ?? toc.experiment ?? '').split('/').pop()} <span class="dim">{visible(toc.experiment ?? '')}</span></span>
-			<FilterBar d={d} filter={filter} badQuery={badQuery} />
+			<span class="run" title={visible(toc.arguments ?? '')}>{compare ? `${runNames(compare.a.slice(0, 1))} → ${runNames(compare.b.slice(0, 1))}` : <>{visible(toc.program ?? toc.experiment ?? '').split('/').pop()} <span class="dim">{visible(toc.experiment ?? '')}</span></>}</span>
+			{compare ? <Search query={filter.query} bad={badQuery} /> : <FilterBar d={d} filter={filter} badQuery={badQuery} />}
 			{agg && filtered && <span class="kept" role="status">{seconds(agg.total)} = {percent(toc.sampled_ns > 0 ? agg.total / toc.sampled_ns : 0)} of CPU time</span>}
 			<span class="spacer" />
 			<button class="icon" title="Copy a link to this view" aria-label="Copy a link to this view" onClick={() => navigator.clipboard?.writeText(location.href).then(() => say('Link copied'), () => say('The browser refused; the address bar has the link'))}>{ICONS.link}</button>
@@ -112,8 +121,8 @@ function App() {
 		<main id="main">
 			{error ? <p class="notice" role="alert">This page could not be read: {String(error.message ?? error)}. Make it again with <code>sonde report</code>.</p>
 				: !View ? <Absent title={view[1]} what={`${view[5]}. Not in this report.`} command={`${view[6]}${view[6].endsWith('B') ? '' : ' ' + visible(toc.experiment ?? '')}`} />
-					: !agg || !ready ? <p class="dim" role="status">Unpacking…</p>
-						: <View key={view[0]} d={d} agg={agg} filter={filter} matcher={matcher} records={chunks.records} waits={chunks.waits} quality={chunks.quality} theme={theme} />}
+					: !(agg || compare) || !ready ? <p class="dim" role="status">Unpacking…</p>
+						: <View key={view[0]} chunks={chunks} d={d} agg={agg} filter={filter} matcher={matcher} records={chunks.records} waits={chunks.waits} quality={chunks.quality} theme={theme} />}
 		</main>
 		{help && <Help onClose={() => setHelp(false)} />}
 		{toast && <div class="toast" role="status">{toast}</div>}
