@@ -61,7 +61,7 @@ static int list_run(const struct sn_args *args)
 		sn_table_set_text(&table, 0, entry->path);
 		sn_table_set_text(&table, 1, recorded);
 		sn_table_set_int(&table, 2, (int64_t)entry->size_bytes);
-		sn_table_set_real(&table, 3, (double)entry->size_bytes * 1e-6);
+		sn_table_set_real(&table, 3, (double)entry->size_bytes / 1e6);
 	}
 	status = sn_table_write(&table, &view, stdout, NULL, NULL, &err);
 	sn_table_free(&table);

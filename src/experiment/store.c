@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -13,6 +14,7 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
+#include "experiment/launch.h"
 
 enum { KEY_WAIT_MS = 2000, NUMBER_MAX = 999999999 };
 
@@ -309,6 +311,7 @@ static bool is_ours(const char *name)
 	return !strcmp(name, "launch-key") || sn_starts_with(name, "launch.") ||
 	       sn_ends_with(name, ".data") || sn_ends_with(name, ".live") ||
 	       sn_ends_with(name, ".extract") || sn_starts_with(name, "report.") ||
+	       sn_starts_with(name, "perf-") || sn_starts_with(name, "jit-") ||
 	       strstr(name, ".part.");
 }
 
@@ -328,6 +331,52 @@ static sn_status remove_ours_in(const char *folder, struct sn_error *err)
 	return status;
 }
 
+/* What a killed launcher left in memory: the folder is named by a file that anybody may have
+ * written, so only what looks like ours and is ours goes. */
+static void live_folder_remove(const struct sn_launch *launch)
+{
+	const char *folder = launch->live_folder;
+	const char *slash = folder ? strrchr(folder, '/') : NULL;
+	struct stat st;
+	DIR *stream;
+	struct dirent *entry;
+
+	if (!slash || !sn_starts_with(slash, "/sonde-live.") || lstat(folder, &st) ||
+	    !S_ISDIR(st.st_mode) || st.st_uid != geteuid() ||
+	    (launch->pid > 0 && (!kill(launch->pid, 0) || errno == EPERM)))
+		return;
+	stream = opendir(folder);
+	while (stream && (entry = readdir(stream)))
+		if (sn_ends_with(entry->d_name, ".live"))
+			unlinkat(dirfd(stream), entry->d_name, 0);
+	if (stream)
+		closedir(stream);
+	rmdir(folder);
+}
+
+static void live_folders_remove(const char *path)
+{
+	DIR *stream = opendir(path);
+	struct dirent *entry;
+
+	while (stream && (entry = readdir(stream))) {
+		struct sn_text file = { 0 };
+		struct sn_launch launch;
+
+		if (!sn_starts_with(entry->d_name, "launch.") ||
+		    !sn_ends_with(entry->d_name, ".json"))
+			continue;
+		sn_text_addf(&file, "%s/%s", path, entry->d_name);
+		if (sn_launch_read(file.chars, &launch, NULL) == SN_OK) {
+			live_folder_remove(&launch);
+			sn_launch_free(&launch);
+		}
+		sn_text_free(&file);
+	}
+	if (stream)
+		closedir(stream);
+}
+
 sn_status sn_store_remove(const char *path, struct sn_error *err)
 {
 	struct sn_text extracts = { 0 };
@@ -336,6 +385,7 @@ sn_status sn_store_remove(const char *path, struct sn_error *err)
 	if (!sn_store_is_experiment(path))
 		return sn_error_set(err, SN_ERR_FORMAT,
 				    "'%s' is not an experiment; nothing removed", path);
+	live_folders_remove(path);
 	sn_text_addf(&extracts, "%s/extracts", path);
 	status = remove_ours_in(extracts.chars, err);
 	if (status == SN_OK && rmdir(extracts.chars) && errno != ENOENT)

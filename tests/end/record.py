@@ -1,4 +1,5 @@
 """sonde record: the target runs as without sonde, and what it used is accounted for."""
+import glob
 import json
 import os
 import signal
@@ -54,6 +55,11 @@ summary = t.show('summary', experiment='orphan')
 t.check(summary['samples'] > 20, 'the launcher killed: what the target wrote by then is there', summary)
 t.check(any('killed' in w or 'running' in w for w in summary['warnings']), 'and that is said',
         summary['warnings'])
+launch = glob.glob('orphan/launch.*.json')[0]
+left = json.load(open(launch))['live_folder']
+t.check(glob.glob(left + '/*.live'), 'its data lie where the launch file says', left)
+t.run('list', '--remove', 'orphan')
+t.check(not os.path.exists(left) and not os.path.exists('orphan'), 'and go with the experiment', os.listdir('.'))
 
 said = t.run('record', '-o', "it's a name", '/bin/true').stderr
 t.check("sonde show summary 'it'\\''s a name'" in said, 'the next command can be pasted', said)
