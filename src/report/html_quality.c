@@ -14,7 +14,11 @@ static bool is_data(const struct sn_column *column)
 
 static void write_columns(const struct sn_report_whatif *w, struct sn_json *json)
 {
-	static const char *const kinds[] = { "text", "integer", "real", "real", "share", "bool" };
+	static const char *const kinds[] = {
+		[SN_CELL_TEXT] = "text",    [SN_CELL_INT] = "integer",	 [SN_CELL_REAL] = "real",
+		[SN_CELL_SECONDS] = "real", [SN_CELL_DURATION] = "real", [SN_CELL_SHARE] = "share",
+		[SN_CELL_BOOL] = "bool",
+	};
 	size_t own = w->experts.column_count - sn_cqa_column_count;
 
 	sn_json_key(json, "columns");
