@@ -1,8 +1,10 @@
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "base/text.h"
 #include "cli/record.h"
+#include "cli/show_whatif.h"
 #include "profile/analysis.h"
 #include "profile/summary.h"
 #include "report/build.h"
@@ -13,8 +15,12 @@ static void summary_print(const struct sn_analysis *analysis)
 {
 	struct sn_summary *summary = sn_summary_new(analysis->profile, analysis->structures);
 
+	char *hint = sn_show_hint(analysis->profile, analysis->structures);
+
+	summary->hint = hint;
 	fputs("\n", stderr);
 	sn_summary_print(summary, stderr, sn_locale_is_utf8(), 0);
+	free(hint);
 	sn_summary_free(summary);
 }
 

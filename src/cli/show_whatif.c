@@ -71,7 +71,7 @@ static void take_columns(struct sn_table_view *how, enum sn_variant variant,
 sn_status sn_show_whatif(const struct sn_view_input *input, const struct sn_machine *machine,
 			 struct sn_table_view *how, struct sn_error *err)
 {
-	struct sn_whatif *whatif = sn_whatif_new(machine, input->profile, input->structures);
+	struct sn_whatif *whatif = sn_whatif_new(machine, input->profile, input->structures, SN_WHATIF_LOOPS_MAX);
 	struct members members = { whatif, input->profile };
 	struct sn_text columns = { 0 }, looked_at = { 0 };
 	enum sn_variant variant;
@@ -96,4 +96,18 @@ sn_status sn_show_whatif(const struct sn_view_input *input, const struct sn_mach
 	sn_text_free(&looked_at);
 	sn_whatif_free(whatif);
 	return status;
+}
+
+char *sn_show_hint(const struct sn_profile *profile, struct sn_structures *structures)
+{
+	const struct sn_machine *machine;
+	struct sn_text text = { 0 };
+	struct sn_whatif *whatif;
+
+	if (sn_machine_find("native", &machine, NULL) != SN_OK)
+		return NULL;
+	whatif = sn_whatif_new(machine, profile, structures, 1);
+	sn_whatif_hint(whatif, &text);
+	sn_whatif_free(whatif);
+	return text.length ? sn_text_take(&text) : NULL;
 }

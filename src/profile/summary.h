@@ -52,6 +52,8 @@ struct sn_summary {
 	struct sn_wait_groups waits;
 	struct sn_compile_facts compile[SN_SUMMARY_MODULES]; /* of own modules, by time */
 	size_t compile_count;
+	const char *hint; /* a sentence on the hottest loop, set by the caller before printing, or
+			     NULL */
 };
 
 /** `structures` may be NULL. The profile must outlive the result. */

@@ -573,6 +573,8 @@ void sn_summary_print(const struct sn_summary *s, FILE *out, bool is_utf8, unsig
 	if (!is_blocked)
 		put_waits(&page, &line, waits);
 	put_line(&page, &line);
+	if (s->hint)
+		put_wrapped(&page, &line, " Hint: ", s->hint);
 	put_compile(&page, &line);
 	put_notes(&page, &line);
 	put_next(&page, &line);

@@ -60,7 +60,7 @@ static void whatif_write(const struct sn_profile *profile, struct sn_structures 
 		sn_json_null(json);
 		return;
 	}
-	whatif = sn_whatif_new(machine, profile, structures);
+	whatif = sn_whatif_new(machine, profile, structures, SN_WHATIF_LOOPS_MAX);
 	sn_whatif_columns(SN_VARIANT_FULL_VECTOR, SN_FORMAT_JSON, &columns);
 	sn_whatif_table(whatif, SN_VARIANT_COUNT, false, columns.chars, &table);
 	sn_json_object(json);
@@ -93,7 +93,7 @@ static sn_status whatif_print(const struct sn_profile *profile, struct sn_struct
 		fprintf(out, "\nwhat if: %s\n", err->sentence);
 		return SN_OK;
 	}
-	whatif = sn_whatif_new(machine, profile, structures);
+	whatif = sn_whatif_new(machine, profile, structures, SN_WHATIF_LOOPS_MAX);
 	sn_whatif_variant_find(whatif, NULL, &variant, err);
 	sn_whatif_columns(variant, SN_FORMAT_TEXT, &columns);
 	sn_whatif_table(whatif, variant, input->is_utf8, columns.chars, &table);

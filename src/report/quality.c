@@ -216,7 +216,7 @@ void sn_report_add_whatif(struct sn_report *report, const struct sn_profile *pro
 
 	if (sn_machine_find("native", &machine, NULL) != SN_OK)
 		return; /* an unknown CPU: the views say that nothing is there */
-	b.whatif = w = sn_whatif_new(machine, profile, structures);
+	b.whatif = w = sn_whatif_new(machine, profile, structures, SN_WHATIF_LOOPS_MAX);
 	report->machine = machine->name;
 	report->whatif = b.out = sn_alloc_zeroed(1, sizeof(*b.out));
 	b.out->arch = machine->name;

@@ -295,7 +295,7 @@ static void find_code_metrics(struct sn_whatif *w)
 }
 
 struct sn_whatif *sn_whatif_new(const struct sn_machine *machine, const struct sn_profile *profile,
-				struct sn_structures *structures)
+				struct sn_structures *structures, size_t most)
 {
 	struct sn_whatif *w = sn_alloc_zeroed(1, sizeof(*w));
 	size_t count;
@@ -308,7 +308,7 @@ struct sn_whatif *sn_whatif_new(const struct sn_machine *machine, const struct s
 	for (size_t i = 0; i < count; i++) {
 		if (!profile->loops[order[i]].exclusive.cpu_ns)
 			continue;
-		if (w->loops.count < SN_WHATIF_LOOPS_MAX)
+		if (w->loops.count < most)
 			add_loop(w, structures, w->heat, order[i], i + 1);
 		else
 			w->left_out++;

@@ -72,9 +72,9 @@ struct sn_whatif {
 
 enum { SN_WHATIF_LOOPS_MAX = 2000 };
 
-/** Analyses the loops that took CPU time, the runtimes' apart; at most SN_WHATIF_LOOPS_MAX. */
+/** Analyses the loops that took CPU time, hottest first, the runtimes' apart; at most `most`. */
 struct sn_whatif *sn_whatif_new(const struct sn_machine *machine, const struct sn_profile *profile,
-				struct sn_structures *structures);
+				struct sn_structures *structures, size_t most);
 void sn_whatif_free(struct sn_whatif *whatif);
 
 /** The entry of a program's loop, or NULL. */
