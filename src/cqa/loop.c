@@ -270,6 +270,20 @@ static void find_main_path(struct sn_cqa_loop *out)
 	out->bottleneck = out->paths[out->main_path].estimate.bottleneck;
 }
 
+/* Vectors cannot branch: every pass does the work of all paths, and a mask chooses. */
+static void take_merged(struct sn_cqa_loop *out, double ram_cycles[SN_VARIANT_COUNT])
+{
+	for (unsigned k = SN_VARIANT_FP_VECTOR; k <= SN_VARIANT_FULL_VECTOR; k++) {
+		const struct sn_cqa_variant *variant = &out->merged->variants[k];
+
+		if (!variant->is_applicable || !out->variants[k].is_applicable)
+			continue;
+		out->variants[k].cycles = fmin(out->cycles, variant->cycles);
+		ram_cycles[k] =
+			fmax(out->variants[k].cycles, out->merged->moved_cycles[SN_LEVEL_RAM]);
+	}
+}
+
 /* Time adds up over paths, so cycles are averaged and speed-ups follow from the sums. */
 void sn_cqa_loop_sum(struct sn_cqa_loop *out)
 {
@@ -289,6 +303,8 @@ void sn_cqa_loop_sum(struct sn_cqa_loop *out)
 			sum_variant(out, path, k, ram_cycles);
 		out->estimated_instructions += path->estimate.estimated_instructions;
 	}
+	if (out->merged)
+		take_merged(out, ram_cycles);
 	for (unsigned k = 0; k < SN_VARIANT_COUNT; k++) {
 		struct sn_cqa_variant *variant = &out->variants[k];
 		bool is_known = variant->is_applicable && variant->cycles > 0;
@@ -298,6 +314,14 @@ void sn_cqa_loop_sum(struct sn_cqa_loop *out)
 			is_known ? fmax(1, out->level_cycles[SN_LEVEL_RAM] / ram_cycles[k]) : NAN;
 	}
 	find_main_path(out);
+}
+
+static bool has_fp_work(const struct sn_cqa_loop *result)
+{
+	for (uint32_t i = 0; i < result->path_count; i++)
+		if (result->paths[i].metrics.fp_scalar || result->paths[i].metrics.fp_packed)
+			return true;
+	return false;
 }
 
 static uint32_t header_block(const struct sn_loop *loop)
@@ -346,6 +370,13 @@ void sn_cqa_loop_analyse(const struct sn_machine *machine, const struct sn_struc
 		if (path->block.count)
 			analyse_path(machine, bandwidths, path, &out->arena);
 	}
+	if (out->path_count > 1 && has_fp_work(out)) {
+		out->merged = sn_arena_array(&out->arena, struct sn_cqa_path, 1);
+		if (sn_cqa_merge(out, &out->arena, &out->merged->block))
+			analyse_path(machine, bandwidths, out->merged, &out->arena);
+		else
+			out->merged = NULL;
+	}
 	out->has_calls = decoding.has_calls;
 	out->undecoded_bytes = decoding.undecoded;
 	if (!out->paths[0].block.count)
@@ -366,6 +397,7 @@ void sn_cqa_loop_shrink(struct sn_cqa_loop *result)
 {
 	struct sn_cqa_path main;
 
+	result->merged = NULL;
 	if (result->not_analysed)
 		return;
 	main = result->paths[result->main_path];

@@ -56,6 +56,8 @@ struct sn_cqa_loop {
 	bool is_union;		    /* too many paths: one estimate over all blocks */
 	bool has_calls;
 	struct sn_cqa_path *paths;
+	/* all paths as one body, as vectors would run it; NULL: one path, or no FP work */
+	struct sn_cqa_path *merged;
 	bool is_weighed;    /* by samples (sn_cqa_loop_weigh) */
 	uint32_t main_path; /* that most time goes to; the costliest until weighed */
 	/* over the paths, by their weights */
@@ -95,6 +97,10 @@ void sn_cqa_loop_weigh(struct sn_cqa_loop *result, const struct sn_heat *heat, s
 /** Gives the instructions' memory back: only the main path stays, without its block. Texts of
  *  advice made before go too. */
 void sn_cqa_loop_shrink(struct sn_cqa_loop *result);
+
+/** All paths as one body, as vectors would run it (merge.c); false if there is none. */
+bool sn_cqa_merge(const struct sn_cqa_loop *result, struct sn_arena *arena,
+		  struct sn_cqa_block *out);
 
 /** Sums over the paths by their weights; for loop.c and weights.c. */
 void sn_cqa_loop_sum(struct sn_cqa_loop *result);
