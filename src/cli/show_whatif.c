@@ -71,7 +71,8 @@ static void take_columns(struct sn_table_view *how, enum sn_variant variant,
 sn_status sn_show_whatif(const struct sn_view_input *input, const struct sn_machine *machine,
 			 struct sn_table_view *how, struct sn_error *err)
 {
-	struct sn_whatif *whatif = sn_whatif_new(machine, input->profile, input->structures, SN_WHATIF_LOOPS_MAX);
+	struct sn_whatif *whatif =
+		sn_whatif_new(machine, input->profile, input->structures, SN_WHATIF_LOOPS_MAX);
 	struct members members = { whatif, input->profile };
 	struct sn_text columns = { 0 }, looked_at = { 0 };
 	enum sn_variant variant;
