@@ -20,6 +20,7 @@
 	X(help)                                                                                    \
 	X(comm)                                                                                    \
 	X(pandore_compile)                                                                         \
+	X(heartbeat_top)                                                                           \
 	X(heartbeat_import)                                                                        \
 	X(heartbeat_report)                                                                        \
 	X(heartbeat_compare)                                                                       \

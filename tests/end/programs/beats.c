@@ -129,6 +129,12 @@ int main(int argc, char **argv)
 			pair_up(NULL);
 			nap(0.001);
 		}
+	} else if (!strcmp(mode, "pace")) { /* a beat takes so many microseconds, again and again */
+		for (;;) {
+			sonde_heartbeat_begin(beat);
+			nap(atof(argv[2]) * 1e-6);
+			sonde_heartbeat_end(beat);
+		}
 	} else if (!strcmp(mode, "rounds")) {
 		for (int i = 0; i < atoi(argv[3]); i++) {
 			threads(2);
