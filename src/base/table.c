@@ -452,24 +452,6 @@ static void cell_add_text(struct sn_text *text, const struct sn_column *column,
 	}
 }
 
-/* A name too long loses its middle: both ends of a C++ name tell more than either alone. */
-static void elide_middle(struct sn_text *text, size_t columns)
-{
-	size_t have = sn_utf8_columns(text->chars), keep_left, keep_right, cut;
-	struct sn_text out = { 0 };
-
-	if (have <= columns || columns < 8 || text->length != have)
-		return; /* only plain one-column text is cut */
-	keep_left = (columns - 2) * 2 / 3;
-	keep_right = columns - 2 - keep_left;
-	cut = text->length - keep_right;
-	sn_text_add_bytes(&out, text->chars, keep_left);
-	sn_text_add(&out, "..");
-	sn_text_add(&out, text->chars + cut);
-	sn_text_free(text);
-	*text = out;
-}
-
 unsigned sn_terminal_width(void)
 {
 	struct winsize size;
@@ -581,7 +563,7 @@ static void write_text(const struct sn_table *table, const struct selection *sel
 			bool is_left = kind_is_text(table->columns[sel->columns[i]].kind);
 
 			if (is_left)
-				elide_middle(text, widths[i]);
+				sn_text_elide(text, widths[i]);
 			print_cell(out, text->chars, widths[i], is_left, i + 1 == n);
 			sn_text_free(text);
 		}

@@ -132,6 +132,57 @@ size_t sn_utf8_columns(const char *chars)
 	return columns;
 }
 
+/* What may stand behind a parameter list: qualifiers of member functions, a compiler's clones. */
+static bool is_qualifier(const char *chars)
+{
+	static const char *const known[] = { "", " const", " volatile", " &", " &&", " const &" };
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
+		if (!strcmp(chars, known[i]))
+			return true;
+	return sn_starts_with(chars, " [clone") || sn_starts_with(chars, " const [clone");
+}
+
+size_t sn_name_stem_length(const char *name)
+{
+	const char *end = strrchr(name, ')');
+	size_t length = strlen(name);
+	int open = 0;
+
+	if (!end || !is_qualifier(end + 1))
+		return length;
+	for (const char *at = end; at >= name; at--) {
+		open += *at == ')';
+		open -= *at == '(';
+		if (!open) {
+			bool is_operator = at - name >= 8 && !strncmp(at - 8, "operator", 8);
+
+			return at > name && !is_operator ? (size_t)(at - name) : length;
+		}
+	}
+	return length;
+}
+
+void sn_text_elide(struct sn_text *text, size_t columns)
+{
+	size_t left, right;
+	struct sn_text out = { 0 };
+
+	if (columns < 8 || !text->length || text->length <= columns ||
+	    text->length != sn_utf8_columns(text->chars))
+		return;
+	sn_text_add_bytes(&out, text->chars, sn_name_stem_length(text->chars));
+	if (out.length > columns) {
+		left = (columns - 2) * 2 / 3;
+		right = columns - 2 - left;
+		memmove(out.chars + left + 2, out.chars + out.length - right, right + 1);
+		out.chars[left] = out.chars[left + 1] = '.';
+		out.length = columns;
+	}
+	sn_text_free(text);
+	*text = out;
+}
+
 /* Bidirectional overrides can make a name read as something else on a terminal or a page. */
 static bool point_is_deceptive(uint32_t p)
 {

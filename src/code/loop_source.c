@@ -220,6 +220,8 @@ static void label(struct sn_structure *structure, const struct sn_function *func
 {
 	uint64_t offset = loop->header_link_addr - function->link_addr;
 	struct sn_arena *arena = &structure->arena;
+	size_t length = sn_name_stem_length(function->name);
+	int stem = length < 200 ? (int)length : 200;
 
 	if (loop->file && loop->line_last > loop->line_first)
 		loop->label = sn_arena_printf(arena, "%s:%u-%u", sn_base_name(loop->file),
@@ -228,9 +230,9 @@ static void label(struct sn_structure *structure, const struct sn_function *func
 		loop->label =
 			sn_arena_printf(arena, "%s:%u", sn_base_name(loop->file), loop->line_first);
 	else if ((int64_t)offset < 0)
-		loop->label = sn_arena_printf(arena, "%.200s-0x%" PRIx64, function->name, -offset);
+		loop->label = sn_arena_printf(arena, "%.*s-0x%" PRIx64, stem, function->name, -offset);
 	else
-		loop->label = sn_arena_printf(arena, "%.200s+0x%" PRIx64, function->name, offset);
+		loop->label = sn_arena_printf(arena, "%.*s+0x%" PRIx64, stem, function->name, offset);
 }
 
 void sn_loops_describe(struct sn_structure *structure, struct sn_function *function)

@@ -130,13 +130,15 @@ static void accounts_find(struct sn_summary *s)
 __attribute__((format(printf, 2, 3))) static void warn(struct sn_summary *s, const char *format,
 						       ...)
 {
-	char text[512];
+	char *text;
 	va_list args;
 
 	va_start(args, format);
-	vsnprintf(text, sizeof(text), format, args);
+	if (vasprintf(&text, format, args) < 0)
+		sn_out_of_memory(strlen(format));
 	va_end(args);
 	sn_vec_push(&s->warnings, sn_arena_strdup(&s->arena, text));
+	free(text);
 }
 
 static void warn_losses(struct sn_summary *s)
@@ -236,18 +238,44 @@ static void warn_stacks(struct sn_summary *s)
 		     100 * sn_share(p->late_samples, p->total.samples));
 }
 
+/* What matters of a module's warning, or NULL. */
+static const char *module_warning(const struct sn_summary *s, struct sn_structures *structures,
+				  uint32_t m)
+{
+	const struct sn_profile *p = s->profile;
+	double share = sn_share(p->modules[m].exclusive.cpu_ns, p->total.cpu_ns);
+
+	return share >= 0.01 ? sn_structures_warning(structures, m) : NULL;
+}
+
+/* Modules of one kind of trouble share a sentence. */
 static void warn_modules(struct sn_summary *s, struct sn_structures *structures)
 {
 	const struct sn_profile *p = s->profile;
+	uint32_t count = structures ? (uint32_t)p->experiment->modules.count : 0;
+	bool *is_told = sn_alloc_zeroed(count + 1, 1);
 
-	for (uint32_t m = 0; structures && m < p->experiment->modules.count; m++) {
-		const char *warning = sn_structures_warning(structures, m);
-		double share = sn_share(p->modules[m].exclusive.cpu_ns, p->total.cpu_ns);
+	for (uint32_t m = 0; m < count; m++) {
+		const char *warning = module_warning(s, structures, m);
+		struct sn_text names = { 0 };
 
-		if (warning && share >= 0.01)
-			warn(s, "%s (%.1f %% of CPU time): %s",
-			     sn_program_module_name(p->program, m), 100 * share, warning);
+		if (!warning || is_told[m])
+			continue;
+		for (uint32_t other = m; other < count; other++) {
+			const char *same = module_warning(s, structures, other);
+
+			if (!same || strcmp(same, warning) != 0)
+				continue;
+			is_told[other] = true;
+			sn_text_addf(&names, "%s%s (%.1f %%)", names.length ? ", " : "",
+				     sn_program_module_name(p->program, other),
+				     100 * sn_share(p->modules[other].exclusive.cpu_ns,
+						    p->total.cpu_ns));
+		}
+		warn(s, "%s of CPU time: %s", names.chars, warning);
+		sn_text_free(&names);
 	}
+	free(is_told);
 }
 
 static void warnings_find(struct sn_summary *s, struct sn_structures *structures)

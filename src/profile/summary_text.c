@@ -27,19 +27,12 @@ static void add_cell(struct sn_text *line, const char *chars, size_t columns)
 	size_t width;
 
 	sn_text_add_printable(&safe, chars, strlen(chars));
+	sn_text_elide(&safe, columns);
 	width = safe.chars ? sn_utf8_columns(safe.chars) : 0;
-	if (width > columns && columns > 6 && safe.length == width) {
-		size_t left = (columns - 2) * 2 / 3, right = columns - 2 - left;
-
-		sn_text_add_bytes(line, safe.chars, left);
-		sn_text_add(line, "..");
-		sn_text_add(line, safe.chars + safe.length - right);
-	} else {
-		if (safe.chars)
-			sn_text_add(line, safe.chars);
-		if (width < columns)
-			sn_text_add_repeated(line, ' ', columns - width);
-	}
+	if (safe.chars)
+		sn_text_add(line, safe.chars);
+	if (width < columns)
+		sn_text_add_repeated(line, ' ', columns - width);
 	sn_text_free(&safe);
 }
 

@@ -65,3 +65,42 @@ TEST(utf8_that_is_overlong_or_a_surrogate_is_refused)
 	CHECK_INT(sn_utf8_length("\xf0\x9f\x98\x80", 4), 4);
 	CHECK_INT(sn_utf8_length("\xf0\x9f\x98", 3), 0);
 }
+
+static size_t stem(const char *name)
+{
+	return sn_name_stem_length(name);
+}
+
+TEST(a_stem_is_the_name_without_parameters)
+{
+	CHECK_INT(stem("plain"), 5);
+	CHECK_INT(stem("f(int)"), 1);
+	CHECK_INT(stem("a::b<(c)0>::d(int, e (*)()) const"), 13);
+	CHECK_INT(stem("a::operator()(int)"), 13);
+	CHECK_INT(stem("a::operator()"), 13);
+	CHECK_INT(stem("(anonymous namespace)::f"), 24);
+	CHECK_INT(stem("(anonymous namespace)::f(int)"), 24);
+	CHECK_INT(stem("f(int) [clone .part.0]"), 1);
+	CHECK_INT(stem("(x)"), 3);
+	CHECK_INT(stem(")("), 2);
+	CHECK_INT(stem(""), 0);
+}
+
+TEST(long_names_lose_parameters_then_their_middle)
+{
+	struct sn_text text = { 0 };
+
+	sn_text_add(&text, "PairLJCut::compute(int, int)");
+	sn_text_elide(&text, 28);
+	CHECK_STRING(text.chars, "PairLJCut::compute(int, int)");
+	sn_text_elide(&text, 20);
+	CHECK_STRING(text.chars, "PairLJCut::compute");
+	sn_text_elide(&text, 11);
+	CHECK_STRING(text.chars, "PairLJ..ute");
+	CHECK_INT(text.length, 11);
+	sn_text_elide(&text, 7);
+	CHECK_STRING(text.chars, "PairLJ..ute");
+	sn_text_free(&text);
+	sn_text_elide(&text, 20);
+	CHECK(text.length == 0);
+}
