@@ -42,8 +42,8 @@ size_t sn_utf8_length(const char *bytes, size_t available);
  *  combining marks 0, East Asian wide 2, all else 1. */
 size_t sn_utf8_columns(const char *chars);
 
-/** Length of a C++ name up to its parameter list: 13 for "a::b<(c)0>::d(int, e (*)()) const". All of it
- *  for what has none. */
+/** Length of a C++ name up to its parameter list: 13 for "a::b<(c)0>::d(int, e (*)()) const". All
+ * of it for what has none. */
 size_t sn_name_stem_length(const char *name);
 /** Shortens a name that takes more than so many columns: first by its parameter list, then by its
  *  middle, as both ends of a C++ name tell more than either alone. Only plain one-column text is

@@ -230,9 +230,11 @@ static void label(struct sn_structure *structure, const struct sn_function *func
 		loop->label =
 			sn_arena_printf(arena, "%s:%u", sn_base_name(loop->file), loop->line_first);
 	else if ((int64_t)offset < 0)
-		loop->label = sn_arena_printf(arena, "%.*s-0x%" PRIx64, stem, function->name, -offset);
+		loop->label =
+			sn_arena_printf(arena, "%.*s-0x%" PRIx64, stem, function->name, -offset);
 	else
-		loop->label = sn_arena_printf(arena, "%.*s+0x%" PRIx64, stem, function->name, offset);
+		loop->label =
+			sn_arena_printf(arena, "%.*s+0x%" PRIx64, stem, function->name, offset);
 }
 
 void sn_loops_describe(struct sn_structure *structure, struct sn_function *function)
