@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/text.h"
+#include "phases/boundaries.h"
 
 const char *sn_phase_method_name(enum sn_phase_method method)
 {
@@ -303,6 +304,7 @@ static void phases_find(struct sn_phases *p)
 
 	b.labels = sn_alloc_zeroed(b.rows + 1, sizeof(uint32_t));
 	memcpy(b.labels, p->choice->labels, b.rows * sizeof(uint32_t));
+	sn_boundaries_refine(p->intervals, p->vectors, p->choice, b.labels);
 	labels_order(&b, p->choice->k);
 	sites_find(&b);
 	while (p->options.sites == SN_SITES_CONTRAST && phases_merge(&b))

@@ -7,7 +7,7 @@
 #include "base/alloc.h"
 #include "base/map.h"
 
-enum { SAMPLES_MIN = 20, CLEAN_MIN = 4 };
+enum { SAMPLES_LEAST = 3, SAMPLES_ENOUGH = 20, CLEAN_MIN = 4 };
 
 /* A row is a mixture of its neighbours if what it differs by from the best mixture is less than
  * this fraction of their distance; and they must differ by this much to be two phases. */
@@ -158,9 +158,16 @@ static void matrix_fill(struct builder *b, const uint32_t *final)
 
 /* ---- which rows form the model ---- */
 
+/* Enough is a quarter of what a busy row usually has: where the program gets little CPU, little must
+ * do. */
 static bool row_is_seen(const struct sn_intervals *intervals, const struct sn_interval_row *row)
 {
-	return row->samples >= SAMPLES_MIN ||
+	double enough = intervals->median_samples / 4;
+
+	enough = !(enough > SAMPLES_LEAST) ? SAMPLES_LEAST
+		 : enough < SAMPLES_ENOUGH ? enough
+					   : SAMPLES_ENOUGH;
+	return row->samples >= enough ||
 	       sn_interval_row_ns(row) * 5 >= (uint64_t)intervals->interval_ns;
 }
 
@@ -226,7 +233,11 @@ struct sn_phase_vectors *sn_phase_vectors_new(const struct sn_intervals *interva
 	clean_mark(vectors, intervals);
 	sn_map_free(&b.column_of);
 	sn_vec_free(&b.touched);
-	free(b.stack_columns);
+	for (size_t i = 0; i < stacks; i++)
+		if (b.stack_columns[i] != SN_NONE)
+			b.stack_columns[i] = final[b.stack_columns[i]];
+	vectors->stack_columns = b.stack_columns;
+	vectors->stack_count = paths->program->stack_count;
 	free(b.dense);
 	free(final);
 	return vectors;
@@ -239,6 +250,7 @@ void sn_phase_vectors_free(struct sn_phase_vectors *vectors)
 	sn_sparse_free(&vectors->matrix);
 	free(vectors->rows);
 	free(vectors->is_clean);
+	free(vectors->stack_columns);
 	sn_vec_free(&vectors->columns);
 	free(vectors);
 }

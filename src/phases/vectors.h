@@ -27,7 +27,18 @@ struct sn_phase_vectors {
 			      assigned: too little was seen of them, or a phase ends in them */
 	size_t clean_count;
 	SN_VEC(struct sn_phase_column) columns;
+	uint32_t *stack_columns; /* see sn_phase_column_of */
+	uint32_t stack_count;
 };
+
+/** The column that time of this kind in a stack belongs to; SN_NONE: there is none. */
+static inline uint32_t sn_phase_column_of(const struct sn_phase_vectors *vectors, uint32_t stack,
+					  enum sn_phase_kind kind)
+{
+	if (stack > vectors->stack_count)
+		stack = vectors->stack_count;
+	return vectors->stack_columns[(size_t)stack * SN_PHASE_KINDS + kind];
+}
 
 struct sn_phase_vectors *sn_phase_vectors_new(const struct sn_intervals *intervals,
 					      const struct sn_phase_paths *paths);
