@@ -97,6 +97,7 @@ enum {
 	S_LOOP,
 	S_SHARE,
 	S_INTERVALS,
+	S_ALTERNATIVE,
 };
 
 static const struct sn_column site_columns[] = {
@@ -114,6 +115,7 @@ static const struct sn_column site_columns[] = {
 	{ "loop", NULL, SN_CELL_TEXT, 0 },
 	{ "share", NULL, SN_CELL_SHARE, 0 },
 	{ "interval_count", NULL, SN_CELL_INT, 0 },
+	{ "alternative", NULL, SN_CELL_BOOL, 0 },
 };
 
 /* How many processes go through a phase. */
@@ -130,9 +132,11 @@ static uint32_t phase_processes(const struct sn_phases *p, uint32_t phase)
 }
 
 static void site_row_add(struct sn_table *table, const struct sn_phases *p,
-			 const struct sn_phase *phase, const struct sn_phase_site *site)
+			 const struct sn_phase *phase, const struct sn_phase_site *site,
+			 bool is_text)
 {
 	const struct sn_program *program = p->paths->program;
+	const char *name;
 
 	sn_table_add_row(table);
 	sn_table_set_int(table, S_PHASE, phase->number);
@@ -143,7 +147,11 @@ static void site_row_add(struct sn_table *table, const struct sn_phases *p,
 	if (!site)
 		return;
 	sn_table_set_int(table, S_HEARTBEAT, site->heartbeat);
-	sn_table_set_text(table, S_FUNCTION, program->functions.items[site->function].name);
+	name = program->functions.items[site->function].name;
+	sn_table_set_int(table, S_ALTERNATIVE, site->is_alternative);
+	if (site->is_alternative && is_text)
+		name = sn_arena_printf(&table->arena, "or %s", name);
+	sn_table_set_text(table, S_FUNCTION, name);
 	sn_table_set_text(table, S_FILE, program->functions.items[site->function].file);
 	if (program->functions.items[site->function].line)
 		sn_table_set_int(table, S_LINE, program->functions.items[site->function].line);
@@ -159,6 +167,7 @@ static void site_row_add(struct sn_table *table, const struct sn_phases *p,
 static sn_status sites_print(const struct sn_phases *p, struct sn_table_view *view,
 			     struct sn_error *err)
 {
+	bool is_text = view->format == SN_FORMAT_TEXT;
 	struct sn_table table;
 	sn_status status;
 
@@ -167,9 +176,9 @@ static sn_status sites_print(const struct sn_phases *p, struct sn_table_view *vi
 		const struct sn_phase *phase = &p->phases.items[i];
 
 		for (size_t s = 0; s < phase->sites.count; s++)
-			site_row_add(&table, p, phase, &phase->sites.items[s]);
+			site_row_add(&table, p, phase, &phase->sites.items[s], is_text);
 		if (!phase->sites.count)
-			site_row_add(&table, p, phase, NULL);
+			site_row_add(&table, p, phase, NULL, is_text);
 	}
 	view->schema = "sonde.phase-sites/1";
 	status = sn_table_write(&table, view, stdout, NULL, NULL, err);
@@ -289,8 +298,7 @@ static sn_status cycles_print(const struct sn_phases *p, struct sn_error *err)
 
 	if (!p->cycles.count)
 		return SN_OK;
-	printf("\nCyclic parts: what %s calls again and again\n",
-	       program->functions.items[p->cycle_owner].name);
+	printf("\nCyclic parts: what the owner of a main loop calls again and again\n");
 	sn_table_init(&table, cycle_columns, sizeof(cycle_columns) / sizeof(*cycle_columns));
 	for (size_t i = 0; i < p->cycles.count; i++) {
 		const struct sn_phase_cycle *cycle = &p->cycles.items[i];
@@ -320,7 +328,8 @@ static sn_status text_print(const struct sn_phases *p, struct sn_table_view *vie
 		return status;
 	printf("\n");
 	clustering_print(p);
-	printf("calls: %s\n", sn_calls_source_name(p->activity->calls_source));
+	printf("calls: %s%s\n", sn_calls_source_name(p->activity->calls_source),
+	       p->activity->calls_source == SN_CALLS_EXACT ? "" : ", at least so many");
 	return cycles_print(p, err);
 }
 

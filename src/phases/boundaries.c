@@ -79,25 +79,15 @@ static void windows_find(struct builder *b, const uint32_t *labels)
 
 /* ---- what was seen in them ---- */
 
-static uint32_t row_at(const struct builder *b, uint32_t process, int64_t time_ns)
-{
-	int64_t number = time_ns / b->intervals->interval_ns;
-	int64_t row = b->first_row[process] == INT64_MIN ? -1 : b->first_row[process] + number;
-
-	if (row < 0 || row >= (int64_t)b->intervals->row_count ||
-	    b->intervals->rows.items[row].process != process || !b->is_wanted[row])
-		return SN_NONE;
-	return (uint32_t)row;
-}
-
 static void event_add(struct builder *b, uint32_t process, int64_t time_ns, uint32_t stack,
 		      enum sn_phase_kind kind, uint64_t ns)
 {
-	uint32_t row = row_at(b, process, time_ns);
+	size_t row = sn_interval_row_at(b->intervals, process, time_ns);
 	uint32_t column = sn_phase_column_of(b->vectors, stack, kind);
 
-	if (row != SN_NONE && column != SN_NONE && ns)
-		sn_vec_push(&b->events, (struct event){ time_ns, row, column, (float)ns / 1e6f });
+	if (row < b->intervals->row_count && b->is_wanted[row] && column != SN_NONE && ns)
+		sn_vec_push(&b->events,
+			    (struct event){ time_ns, (uint32_t)row, column, (float)ns / 1e6f });
 }
 
 static int events_compare(const void *left, const void *right)
@@ -143,13 +133,6 @@ static void events_find(struct builder *b)
 	const struct sn_profile *profile = b->intervals->profile;
 	const struct sn_experiment *e = profile->experiment;
 
-	for (size_t p = 0; p <= e->processes.count; p++)
-		b->first_row[p] = INT64_MIN;
-	for (size_t r = b->intervals->row_count; r-- > 0;) {
-		const struct sn_interval_row *row = &b->intervals->rows.items[r];
-
-		b->first_row[row->process] = (int64_t)r - row->number;
-	}
 	for (size_t i = 0; i < e->samples.count; i++) {
 		const struct sn_sample *s = &e->samples.items[i];
 
@@ -229,10 +212,8 @@ void sn_boundaries_refine(const struct sn_intervals *intervals,
 			  uint32_t *labels)
 {
 	struct builder b = { .intervals = intervals, .vectors = vectors, .choice = choice };
-	size_t processes = intervals->profile->experiment->processes.count;
 
 	b.is_wanted = sn_alloc_zeroed(intervals->row_count + 1, 1);
-	b.first_row = sn_alloc_zeroed(processes + 1, sizeof(int64_t));
 	windows_find(&b, labels);
 	if (b.windows.count)
 		events_find(&b);
@@ -241,5 +222,4 @@ void sn_boundaries_refine(const struct sn_intervals *intervals,
 	sn_vec_free(&b.windows);
 	sn_vec_free(&b.events);
 	free(b.is_wanted);
-	free(b.first_row);
 }

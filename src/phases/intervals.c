@@ -8,11 +8,9 @@
 #include "base/map.h"
 #include "base/stats.h"
 
-/* The rows of one process: numbers first .. first + count - 1, from `row` on. */
+/* When a process was there. */
 struct span {
 	int64_t start_ns, end_ns;
-	uint32_t first, count;
-	size_t row;
 	bool is_used;
 };
 
@@ -39,7 +37,18 @@ static bool sample_counts(const struct builder *b, const struct sn_sample *sampl
 	return !(sample->flags & SN_SAMPLE_REMAINDER) && sample->time_ns >= 0 &&
 	       sn_profile_has_sample(b->profile, sample) &&
 	       b->experiment->threads.items[sample->thread].process <
-		       b->experiment->processes.count;
+		       b->experiment->processes.count &&
+	       b->spans[b->experiment->threads.items[sample->thread].process].is_used;
+}
+
+/* Helpers that mostly sleep say nothing about the program. */
+static bool wait_counts(const struct builder *b, const struct sn_wait *wait)
+{
+	return wait->thread < b->experiment->threads.count &&
+	       b->profile->is_at_work[wait->thread] &&
+	       b->experiment->threads.items[wait->thread].process <
+		       b->experiment->processes.count &&
+	       b->spans[b->experiment->threads.items[wait->thread].process].is_used;
 }
 
 /* ---- which processes, from when to when ---- */
@@ -54,18 +63,28 @@ static uint64_t *processes_cpu(const struct sn_experiment *e, const struct sn_pr
 	return cpu;
 }
 
-/* A process that only starts others (a shell, a launcher) is no part of the application: it has
- * no rank and less than a hundredth of the busiest process's CPU time. */
+/* Shells, launchers and daemons are no part of the application. Where there are ranks, these are
+ * it; else what runs the program of the busiest process, and others only if they do a fifth of its
+ * work. */
 static void spans_choose(struct builder *b)
 {
 	const struct sn_experiment *e = b->experiment;
-	uint64_t *cpu = processes_cpu(e, b->profile), busiest = 0;
+	uint64_t *cpu = processes_cpu(e, b->profile);
+	bool has_ranks = false;
+	size_t busiest = 0;
 
-	for (size_t p = 0; p < e->processes.count; p++)
-		busiest = cpu[p] > busiest ? cpu[p] : busiest;
-	for (size_t p = 0; p < e->processes.count; p++)
-		b->spans[p].is_used =
-			e->processes.items[p].rank >= 0 || cpu[p] >= busiest / 100 || !busiest;
+	for (size_t p = 0; p < e->processes.count; p++) {
+		has_ranks |= e->processes.items[p].rank >= 0;
+		busiest = cpu[p] > cpu[busiest] ? p : busiest;
+	}
+	for (size_t p = 0; p < e->processes.count; p++) {
+		const char *program = e->processes.items[p].program;
+		const char *main_program = e->processes.items[busiest].program;
+		bool is_same = program && main_program && !strcmp(program, main_program);
+
+		b->spans[p].is_used = has_ranks ? e->processes.items[p].rank >= 0
+						: cpu[p] >= cpu[busiest] / (is_same ? 100 : 5);
+	}
 	free(cpu);
 }
 
@@ -115,7 +134,7 @@ static uint64_t wait_clip(const struct builder *b, const struct sn_wait *wait, i
 	const struct span *span;
 	int64_t to;
 
-	if (!ns || e->threads.items[wait->thread].process >= e->processes.count)
+	if (!ns)
 		return 0;
 	span = &b->spans[e->threads.items[wait->thread].process];
 	*from = wait->time_ns > b->profile->from_ns ? wait->time_ns : b->profile->from_ns;
@@ -149,6 +168,26 @@ static size_t tally_row(struct tally *tally, uint32_t process, int64_t number)
 	return *slot;
 }
 
+/* As the rows will count it, see wait_add. */
+static void tally_add_wait(const struct builder *b, struct tally *tally, const struct sn_wait *wait,
+			   int64_t interval_ns)
+{
+	uint64_t process = b->experiment->threads.items[wait->thread].process;
+	int64_t from = 0;
+	uint64_t ns = wait_clip(b, wait, &from);
+
+	for (int64_t n = from / interval_ns; ns; n++) {
+		int64_t room = (n + 1) * interval_ns - from;
+		uint64_t part = ns < (uint64_t)room ? ns : (uint64_t)room, *row;
+
+		row = sn_map_get(&tally->rows, process << 32 | (uint32_t)n);
+		if (row && (int64_t)part < interval_ns - interval_ns / 100)
+			tally->blocked_ns.items[*row] += part;
+		ns -= part;
+		from += (int64_t)part;
+	}
+}
+
 static void tally_fill(const struct builder *b, struct tally *tally, int64_t interval_ns)
 {
 	const struct sn_experiment *e = b->experiment;
@@ -164,25 +203,9 @@ static void tally_fill(const struct builder *b, struct tally *tally, int64_t int
 		tally->samples.items[row]++;
 		tally->cpu_ns.items[row] += sample->cpu_ns;
 	}
-	for (size_t i = 0; i < e->waits.count; i++) {
-		const struct sn_wait *wait = &e->waits.items[i];
-		int64_t from = 0;
-		uint64_t ns = wait_clip(b, wait, &from);
-
-		for (int64_t n = from / interval_ns; ns; n++) {
-			int64_t room = (n + 1) * interval_ns - from;
-			uint64_t part = ns < (uint64_t)room ? ns : (uint64_t)room;
-			uint64_t *row =
-				sn_map_get(&tally->rows,
-					   (uint64_t)e->threads.items[wait->thread].process << 32 |
-						   (uint32_t)n);
-
-			if (row)
-				tally->blocked_ns.items[*row] += part;
-			ns -= part;
-			from += (int64_t)part;
-		}
-	}
+	for (size_t i = 0; i < e->waits.count; i++)
+		if (wait_counts(b, &e->waits.items[i]))
+			tally_add_wait(b, tally, &e->waits.items[i], interval_ns);
 }
 
 static double tally_median(const struct builder *b, int64_t interval_ns)
@@ -236,6 +259,10 @@ static sn_status rows_lay(struct builder *b, struct sn_error *err)
 	struct sn_intervals *out = b->out;
 	size_t total = 0;
 
+	out->first_row =
+		sn_alloc_zeroed(b->experiment->processes.count + 1, sizeof(*out->first_row));
+	for (uint32_t p = 0; p <= b->experiment->processes.count; p++)
+		out->first_row[p] = INT64_MIN;
 	for (uint32_t p = 0; p < b->experiment->processes.count; p++) {
 		struct span *span = &b->spans[p];
 		int64_t first = span->start_ns / out->interval_ns;
@@ -249,11 +276,9 @@ static sn_status rows_lay(struct builder *b, struct sn_error *err)
 					    "longer ones with --interval, or a part of the run "
 					    "with --time or --process",
 					    SN_PHASES_ROWS_MAX, (double)out->interval_ns / 1e9);
-		span->first = (uint32_t)first;
-		span->count = (uint32_t)(end - first);
-		span->row = total;
-		total += span->count;
-		for (uint32_t n = span->first; n < (uint32_t)end; n++) {
+		out->first_row[p] = (int64_t)total - first;
+		total += (size_t)(end - first);
+		for (uint32_t n = (uint32_t)first; n < (uint32_t)end; n++) {
 			struct sn_interval_row row = {
 				.process = p,
 				.number = n,
@@ -270,15 +295,18 @@ static sn_status rows_lay(struct builder *b, struct sn_error *err)
 	return SN_OK;
 }
 
-/* The row of a process at a time, or row_count. */
-static size_t row_at(const struct builder *b, uint32_t process, int64_t time_ns)
+size_t sn_interval_row_at(const struct sn_intervals *intervals, uint32_t process, int64_t time_ns)
 {
-	const struct span *span = &b->spans[process];
-	int64_t number = time_ns / b->out->interval_ns;
+	int64_t row;
 
-	if (number < span->first || number >= (int64_t)span->first + span->count)
-		return b->out->row_count;
-	return span->row + (size_t)(number - span->first);
+	if (process >= intervals->profile->experiment->processes.count || time_ns < 0 ||
+	    intervals->first_row[process] == INT64_MIN)
+		return intervals->row_count;
+	row = intervals->first_row[process] + time_ns / intervals->interval_ns;
+	if (row < 0 || row >= (int64_t)intervals->row_count ||
+	    intervals->rows.items[row].process != process)
+		return intervals->row_count;
+	return (size_t)row;
 }
 
 /* ---- cells ---- */
@@ -315,7 +343,8 @@ static void samples_add(struct builder *b)
 
 		if (!sample_counts(b, sample))
 			continue;
-		at = row_at(b, e->threads.items[sample->thread].process, sample->time_ns);
+		at = sn_interval_row_at(b->out, e->threads.items[sample->thread].process,
+					sample->time_ns);
 		if (at == b->out->row_count)
 			continue;
 		row = &b->out->rows.items[at];
@@ -348,14 +377,17 @@ static void wait_add(struct builder *b, const struct sn_wait *wait)
 	while (ns) {
 		int64_t room = (from / step + 1) * step - from;
 		uint64_t part = ns < (uint64_t)room ? ns : (uint64_t)room;
-		size_t at = row_at(b, process, from);
+		size_t at = sn_interval_row_at(b->out, process, from);
 
 		if (at < b->out->row_count) {
 			const struct sn_interval_row *row = &b->out->rows.items[at];
 			int64_t length = row->end_ns - (int64_t)row->number * step;
 			bool is_whole = (int64_t)part >= length - length / 100;
 
-			if (!is_whole || row->user_ns + row->system_ns == 0)
+			/* more CPU time than the thread itself can have had */
+			bool others_run = (row->user_ns + row->system_ns) * 50 > (uint64_t)length;
+
+			if (!is_whole || !others_run)
 				blocked_add(b, at, stack_known(b, wait->stack), part);
 		}
 		ns -= part;
@@ -370,8 +402,7 @@ static void waits_add(struct builder *b)
 	for (size_t i = 0; i < e->waits.count; i++) {
 		const struct sn_wait *wait = &e->waits.items[i];
 
-		/* helpers that mostly sleep say nothing about the program */
-		if (wait->thread < e->threads.count && b->profile->is_at_work[wait->thread])
+		if (wait_counts(b, wait))
 			wait_add(b, wait);
 	}
 }
@@ -481,5 +512,6 @@ void sn_intervals_free(struct sn_intervals *intervals)
 		return;
 	sn_vec_free(&intervals->rows);
 	sn_vec_free(&intervals->cells);
+	free(intervals->first_row);
 	free(intervals);
 }

@@ -39,7 +39,9 @@ struct sn_intervals {
 	SN_VEC(struct sn_interval_row) rows; /* by process, then number; one more at the end */
 	size_t row_count;
 	SN_VEC(struct sn_interval_cell) cells;
-	size_t busy_count; /* rows that are not idle */
+	size_t busy_count;  /* rows that are not idle */
+	int64_t *first_row; /* by process: the row that its number 0 has or would have; INT64_MIN:
+			       it has no rows */
 };
 
 enum {
@@ -56,6 +58,9 @@ enum {
 sn_status sn_intervals_new(const struct sn_profile *profile, int64_t interval_ns,
 			   struct sn_intervals **out, struct sn_error *err);
 void sn_intervals_free(struct sn_intervals *intervals);
+
+/** The row of a process at a time; row_count: there is none. */
+size_t sn_interval_row_at(const struct sn_intervals *intervals, uint32_t process, int64_t time_ns);
 
 static inline uint64_t sn_interval_row_ns(const struct sn_interval_row *row)
 {

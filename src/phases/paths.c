@@ -70,8 +70,11 @@ static bool place_is_application(const struct sn_program *program,
 static void entity_add(struct sn_phase_paths *paths, size_t from, uint32_t entity)
 {
 	for (size_t i = from; i < paths->entities.count; i++)
-		if (paths->entities.items[i] == entity)
+		if (paths->entities.items[i] == entity) {
+			if (entity < paths->function_count)
+				paths->is_recursive[entity] = 1;
 			return;
+		}
 	sn_vec_push(&paths->entities, entity);
 }
 
@@ -117,6 +120,7 @@ struct sn_phase_paths *sn_phase_paths_new(const struct sn_program *program)
 	paths->function = sn_alloc_zeroed(count, sizeof(uint32_t));
 	paths->loop = sn_alloc_zeroed(count, sizeof(uint32_t));
 	paths->first = sn_alloc_zeroed(count + 1, sizeof(size_t));
+	paths->is_recursive = sn_alloc_zeroed((size_t)paths->function_count + 1, 1);
 	loops_represent(paths);
 	for (uint32_t s = 0; s < count; s++) {
 		paths->first[s] = paths->entities.count;
@@ -134,6 +138,7 @@ void sn_phase_paths_free(struct sn_phase_paths *paths)
 	free(paths->function);
 	free(paths->loop);
 	free(paths->first);
+	free(paths->is_recursive);
 	sn_vec_free(&paths->entities);
 	free(paths);
 }

@@ -25,6 +25,7 @@ struct sn_phase_paths {
 	/* stack s: entities[first[s] .. first[s + 1]), outermost first, each once */
 	size_t *first;
 	SN_VEC(uint32_t) entities;
+	uint8_t *is_recursive; /* by function: stands on some path twice */
 };
 
 struct sn_phase_paths *sn_phase_paths_new(const struct sn_program *program);

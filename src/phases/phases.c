@@ -113,7 +113,8 @@ static bool sites_are_equal(const struct sn_phase_site *x, const struct sn_phase
 static bool has_site(const struct sn_phase *phase, const struct sn_phase_site *site)
 {
 	for (size_t i = 0; i < phase->sites.count; i++)
-		if (sites_are_equal(&phase->sites.items[i], site))
+		if (!phase->sites.items[i].is_alternative &&
+		    sites_are_equal(&phase->sites.items[i], site))
 			return true;
 	return false;
 }
@@ -123,10 +124,10 @@ static bool phases_are_equal(const struct sn_phase *x, const struct sn_phase *y)
 	if (!x->sites.count || !y->sites.count)
 		return false;
 	for (size_t i = 0; i < x->sites.count; i++)
-		if (!has_site(y, &x->sites.items[i]))
+		if (!x->sites.items[i].is_alternative && !has_site(y, &x->sites.items[i]))
 			return false;
 	for (size_t i = 0; i < y->sites.count; i++)
-		if (!has_site(x, &y->sites.items[i]))
+		if (!y->sites.items[i].is_alternative && !has_site(x, &y->sites.items[i]))
 			return false;
 	return true;
 }

@@ -37,8 +37,10 @@ struct sn_phase_site {
 	uint32_t loop;	    /* of the program; SN_NONE: body, or no loop of it was seen */
 	uint32_t entity;    /* phases/paths.h: what is instrumented */
 	enum sn_site_type type;
-	double phase_share; /* fraction of the phase's intervals that it is the first site of */
-	double app_share;   /* of the run's */
+	bool is_alternative; /* would do as well as the site before it, which does little but call
+				it; no phase is told from another by it */
+	double phase_share;  /* fraction of the phase's intervals that it is the first site of */
+	double app_share;    /* of the run's */
 };
 
 /** A function's part of a phase. */
@@ -60,6 +62,7 @@ struct sn_phase {
 /** A callee of the iteration owner: a part of the program's main cycle. */
 struct sn_phase_cycle {
 	uint32_t owner, function; /* of the program */
+	uint32_t phase;		  /* whose main loop it is; SN_NONE: the whole run's */
 	uint64_t calls;		  /* 0: too short to be counted by samples */
 	double share;		  /* of the run's time */
 	double mean_ns;		  /* of a call; NaN: unknown */
@@ -76,8 +79,7 @@ struct sn_phases {
 	struct sn_choice *choice;
 	uint32_t *phase_of; /* by interval row: phase, SN_NONE: idle */
 	SN_VEC(struct sn_phase) phases;
-	SN_VEC(struct sn_phase_cycle) cycles; /* largest share first */
-	uint32_t cycle_owner;		      /* SN_NONE: none was found */
+	SN_VEC(struct sn_phase_cycle) cycles; /* by owner, then largest share first */
 	SN_VEC(const char *) warnings;	      /* sentences */
 };
 

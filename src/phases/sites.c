@@ -12,7 +12,7 @@ enum { SITES_MAX = 6 };
 static const double floor_share = 0.10, /* of an interval's time, to be active in it */
 	lift_share = 0.85,		/* of the best contrast, for a caller to stand for it */
 	contrast_min = 0.05, coverage = 0.95, owner_share = 0.90, loop_share = 0.85,
-		    deep_share = 0.5;
+		    deep_share = 0.5, wrapped_share = 0.9;
 
 struct builder {
 	const struct sn_phases *phases;
@@ -177,6 +177,36 @@ static uint32_t loop_below(const struct builder *b, uint32_t function)
 	return chosen;
 }
 
+static uint64_t phase_calls(const struct builder *b, uint32_t function)
+{
+	uint64_t calls = 0;
+
+	for (size_t r = 0; r < b->inclusive->row_count; r++)
+		if (b->labels[r] == b->label)
+			calls += sn_phase_calls(b->activity, r, function);
+	return calls;
+}
+
+/* The deepest function that a site does nothing but call, as often as it is called itself (as far
+ * as samples can tell): it would do as well. `Neighbor::build` has such a one in the variant of
+ * building that it chose. SN_NONE: there is none. */
+static uint32_t wrapped_by(const struct builder *b, uint32_t function)
+{
+	uint32_t chosen = SN_NONE;
+	uint64_t calls = phase_calls(b, function);
+	double depth = b->activity->depths[function];
+
+	for (uint32_t f = 0; f < b->paths->function_count; f++)
+		if (b->activity->depths[f] > depth &&
+		    b->inside[f] >= wrapped_share * b->inside[function] &&
+		    contrast_of(b, f) >= lift_share * contrast_of(b, function) &&
+		    !b->paths->is_recursive[f] && phase_calls(b, f) * 4 <= calls * 5) {
+			chosen = f;
+			depth = b->activity->depths[f];
+		}
+	return chosen;
+}
+
 static struct sn_phase_site site_of(const struct builder *b, uint32_t entity)
 {
 	struct sn_phase_site site = { .entity = entity, .loop = SN_NONE, .type = SN_SITE_BODY };
@@ -226,11 +256,30 @@ static uint32_t entity_choose(const struct builder *b)
 	return chosen == SN_NONE && !b->out->sites.count ? deepest_choose(b) : chosen;
 }
 
+static bool alternative_find(const struct builder *b, const struct sn_phase_site *site,
+			     struct sn_phase_site *out)
+{
+	uint32_t other = wrapped_by(b, site->function);
+
+	if (other == SN_NONE || other == site->function)
+		return false;
+	*out = site_of(b, other);
+	out->is_alternative = true;
+	return out->function != site->function;
+}
+
+static void site_add(struct builder *b, struct sn_phase_site site, size_t closed)
+{
+	site.phase_share = (double)closed / (double)b->count;
+	site.app_share = (double)closed / (double)b->inclusive->row_count;
+	sn_vec_push(&b->out->sites, site);
+}
+
 static void sites_add(struct builder *b)
 {
-	while (b->open && b->out->sites.count < SITES_MAX &&
-	       (double)b->open > (1 - coverage) * (double)b->count) {
-		struct sn_phase_site site;
+	for (int i = 0; i < SITES_MAX && (double)b->open > (1 - coverage) * (double)b->count; i++) {
+		struct sn_phase_site site, alternative;
+		bool has_alternative;
 		uint32_t entity;
 		size_t closed;
 
@@ -239,12 +288,13 @@ static void sites_add(struct builder *b)
 		if (entity == SN_NONE)
 			return;
 		site = site_of(b, entity);
+		has_alternative = alternative_find(b, &site, &alternative);
 		closed = rows_close(b, entity);
 		if (!closed)
 			return;
-		site.phase_share = (double)closed / (double)b->count;
-		site.app_share = (double)closed / (double)b->inclusive->row_count;
-		sn_vec_push(&b->out->sites, site);
+		site_add(b, site, closed);
+		if (has_alternative)
+			site_add(b, alternative, closed);
 	}
 }
 

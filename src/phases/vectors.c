@@ -158,8 +158,8 @@ static void matrix_fill(struct builder *b, const uint32_t *final)
 
 /* ---- which rows form the model ---- */
 
-/* Enough is a quarter of what a busy row usually has: where the program gets little CPU, little must
- * do. */
+/* Enough is a quarter of what a busy row usually has: where the program gets little CPU, little
+ * must do. */
 static bool row_is_seen(const struct sn_intervals *intervals, const struct sn_interval_row *row)
 {
 	double enough = intervals->median_samples / 4;

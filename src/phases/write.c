@@ -32,6 +32,7 @@ static void site_write(struct sn_json *json, const struct sn_phases *p,
 	sn_json_member_string(json, "loop", loop ? loop->id : NULL);
 	sn_json_member_string(json, "loop_label", loop ? loop->label : NULL);
 	sn_json_member_string(json, "type", sn_site_type_name(site->type));
+	sn_json_member_bool(json, "alternative", site->is_alternative);
 	sn_json_member_double(json, "phase_share", site->phase_share);
 	sn_json_member_double(json, "app_share", site->app_share);
 	sn_json_close(json);
@@ -99,6 +100,11 @@ static void cycles_write(struct sn_json *json, const struct sn_phases *p)
 		sn_json_member_string(json, "owner",
 				      program_of(p)->functions.items[cycle->owner].name);
 		source_write(json, p, cycle->function);
+		sn_json_key(json, "phase");
+		if (cycle->phase == SN_NONE)
+			sn_json_null(json);
+		else
+			sn_json_uint(json, cycle->phase);
 		sn_json_key(json, "calls");
 		if (cycle->calls)
 			sn_json_uint(json, cycle->calls);

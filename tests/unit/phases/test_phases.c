@@ -1,0 +1,336 @@
+#include "phases/phases.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "profile/fixture.h"
+#include "harness/tap.h"
+
+enum { MS = 1000 }; /* of microseconds */
+
+static struct sn_phases *phases_of(struct fixture *f, const struct sn_phases_options *options)
+{
+	struct sn_phases *phases = NULL;
+	struct sn_error err;
+
+	fixture_profile(f, NULL);
+	REQUIRE(sn_phases_new(f->profile, options, &phases, &err) == SN_OK);
+	return phases;
+}
+
+static const char *function_at(const struct sn_phases *p, size_t phase, size_t site)
+{
+	REQUIRE(phase < p->phases.count && site < p->phases.items[phase].sites.count);
+	return p->paths->program->functions.items[p->phases.items[phase].sites.items[site].function]
+		.name;
+}
+
+/* main > fib for 0.8 s, main > leaf's loop for 0.8 s, fib again for 0.4 s. */
+static void two_phases(struct fixture *f, uint32_t *fib, uint32_t *leaf)
+{
+	fixture_begin(f);
+	*fib = fixture_stack(f, 0, 2, APP, FIB, APP, MAIN);
+	*leaf = fixture_stack(f, 0, 2, APP, LEAF_MAIN_LOOP, APP, MAIN);
+	fixture_samples(f, 0, *fib, 800, 1 * MS);
+	fixture_samples(f, 0, *leaf, 800, 1 * MS);
+	fixture_samples(f, 0, *fib, 400, 1 * MS);
+}
+
+TEST(two_phases_are_found_with_their_sites)
+{
+	struct fixture f;
+	uint32_t fib, leaf;
+	struct sn_phases *p;
+
+	two_phases(&f, &fib, &leaf);
+	p = phases_of(&f, NULL);
+	CHECK_INT(p->intervals->interval_ns, 100000000);
+	CHECK_INT(p->choice->k, 2);
+	REQUIRE(p->phases.count == 2);
+	CHECK_STRING(function_at(p, 0, 0), "fib");
+	CHECK_STRING(p->phases.items[0].name, "fib");
+	CHECK_STRING(function_at(p, 1, 0), "leaf");
+	CHECK_INT(p->phases.items[1].sites.items[0].type, SN_SITE_LOOP);
+	CHECK(p->phases.items[1].sites.items[0].loop != SN_NONE);
+	CHECK_INT(p->phases.items[1].sites.items[0].heartbeat, 2);
+	CHECK_REAL(p->phases.items[0].share, 0.6, 0.03);
+	CHECK_REAL(p->phases.items[1].sites.items[0].app_share, 0.4, 0.03);
+	CHECK_INT(p->phase_of[0], 0);
+	CHECK_INT(p->phase_of[10], 1);
+	sn_phases_free(p);
+	fixture_end(&f);
+}
+
+static char *json_of(struct fixture *f)
+{
+	struct sn_phases *p = phases_of(f, NULL);
+	char *chars = NULL;
+	size_t length;
+	FILE *out = open_memstream(&chars, &length);
+
+	sn_phases_write_json(p, out);
+	fclose(out);
+	sn_phases_free(p);
+	return chars;
+}
+
+TEST(the_same_input_gives_the_same_bytes)
+{
+	struct fixture f;
+	uint32_t fib, leaf;
+	char *one, *two;
+
+	two_phases(&f, &fib, &leaf);
+	one = json_of(&f);
+	two = json_of(&f);
+	CHECK_STRING(one, two);
+	CHECK(strstr(one, "\"schema\":\"sonde.phases/1\"") != NULL);
+	free(one);
+	free(two);
+	fixture_end(&f);
+}
+
+/* A change at 0.46 s: the CPU time of the interval is a tie, its wall time is not. */
+TEST(an_interval_belongs_to_the_phase_that_lasts_longer_in_it)
+{
+	struct fixture f;
+	uint32_t fib, leaf;
+	struct sn_phases *p;
+
+	fixture_begin(&f);
+	fib = fixture_stack(&f, 0, 2, APP, FIB, APP, MAIN);
+	leaf = fixture_stack(&f, 0, 2, APP, LEAF_MAIN_LOOP, APP, MAIN);
+	fixture_samples(&f, 0, fib, 460, 1 * MS);
+	for (int i = 0; i < 200; i++) { /* half the CPU */
+		struct sn_sample sample = { .time_ns = (461 + 2 * i) * 1000000ll,
+					    .cpu_ns = 1000000,
+					    .stack = leaf };
+
+		sn_vec_push(&f.experiment->samples, sample);
+	}
+	p = phases_of(&f, &(struct sn_phases_options){ .interval_ns = 100000000 });
+	REQUIRE(p->phases.count == 2);
+	CHECK_INT(p->phase_of[3], 0);
+	CHECK_INT(p->phase_of[4], 0); /* 60 ms against 40 */
+	CHECK_INT(p->phase_of[5], 1);
+	sn_phases_free(p);
+	fixture_end(&f);
+}
+
+TEST(waiting_is_a_phase_and_silence_is_none)
+{
+	struct fixture f;
+	uint32_t fib, write;
+	struct sn_phases *p;
+
+	fixture_begin(&f);
+	fib = fixture_stack(&f, 0, 2, APP, FIB, APP, MAIN);
+	write = fixture_stack(&f, 0, 3, LIBC, WRITE, APP, LEAF, APP, MAIN);
+	fixture_samples(&f, 0, fib, 600, 1 * MS);
+	fixture_wait(&f, 0, write, 600 * MS, 500 * MS, SN_WAIT_IO);
+	for (int i = 0; i < 300; i++) { /* from 1.4 s on: nothing is seen between */
+		struct sn_sample sample = { .time_ns = (1400 + i) * 1000000ll,
+					    .cpu_ns = 1000000,
+					    .stack = fib };
+
+		sn_vec_push(&f.experiment->samples, sample);
+	}
+	p = phases_of(&f, NULL);
+	REQUIRE(p->phases.count == 2);
+	CHECK_STRING(function_at(p, 1, 0), "leaf");
+	CHECK_INT(p->phase_of[7], 1);
+	CHECK(p->phase_of[12] == SN_NONE);
+	CHECK_INT(p->phase_of[15], 0);
+	CHECK_INT(p->phases.items[1].blocked_ns, 500000000);
+	sn_phases_free(p);
+	fixture_end(&f);
+}
+
+/* The phase of `fib` calls it in its first interval only; `leaf` is entered in each of its own. */
+TEST(algorithm_1_takes_the_fewest_calls_and_says_body_or_loop)
+{
+	struct fixture f;
+	uint32_t fib, leaf, main_only;
+	struct sn_phases *p;
+	struct sn_phases_options options = { .interval_ns = 100000000,
+					     .sites = SN_SITES_PAPER,
+					     .choose = { .method = SN_METHOD_FIXED, .k = 2 } };
+
+	fixture_begin(&f);
+	fib = fixture_stack(&f, 0, 2, APP, FIB, APP, MAIN);
+	leaf = fixture_stack(&f, 0, 2, APP, LEAF_MAIN_LOOP, APP, MAIN);
+	main_only = fixture_stack(&f, 0, 1, APP, MAIN);
+	fixture_samples(&f, 0, fib, 800, 1 * MS);
+	for (int i = 0; i < 40; i++) {
+		fixture_samples(&f, 0, main_only, 1, 1 * MS);
+		fixture_samples(&f, 0, leaf, 19, 1 * MS);
+	}
+	p = phases_of(&f, &options);
+	REQUIRE(p->phases.count == 2);
+	CHECK_STRING(function_at(p, 0, 0), "fib");
+	/* all intervals are equally near; in the first of them it is called */
+	CHECK_INT(p->phases.items[0].sites.items[0].type, SN_SITE_BODY);
+	CHECK_REAL(p->phases.items[0].sites.items[0].phase_share, 1, 0);
+	/* main has own time there and no call at all: fewest calls first, as the paper has it */
+	CHECK_STRING(function_at(p, 1, 0), "main");
+	CHECK_INT(p->phases.items[1].sites.items[0].type, SN_SITE_LOOP);
+	sn_phases_free(p);
+	options.sites = SN_SITES_CONTRAST;
+	p = phases_of(&f, &options);
+	CHECK_STRING(function_at(p, 1, 0), "leaf");
+	CHECK_INT(p->phases.items[1].sites.items[0].type, SN_SITE_BODY);
+	sn_phases_free(p);
+	fixture_end(&f);
+}
+
+/* Three clusters, two of which differ by how much is left for main: they have one site, are joined,
+ * and numbered by appearance. */
+TEST(phases_with_one_set_of_sites_are_one)
+{
+	struct fixture f;
+	uint32_t leaf, fib, main_only;
+	struct sn_phases *p;
+	struct sn_phases_options options = { .interval_ns = 100000000,
+					     .choose = { .method = SN_METHOD_FIXED, .k = 3 } };
+
+	fixture_begin(&f);
+	leaf = fixture_stack(&f, 0, 2, APP, LEAF_MAIN_LOOP, APP, MAIN);
+	fib = fixture_stack(&f, 0, 2, APP, FIB, APP, MAIN);
+	main_only = fixture_stack(&f, 0, 1, APP, MAIN);
+	fixture_samples(&f, 0, leaf, 500, 1 * MS);
+	fixture_samples(&f, 0, fib, 500, 1 * MS);
+	for (int i = 0; i < 50; i++) {
+		fixture_samples(&f, 0, leaf, 7, 1 * MS);
+		fixture_samples(&f, 0, main_only, 3, 1 * MS);
+	}
+	p = phases_of(&f, &options);
+	CHECK_INT(p->choice->k, 3);
+	CHECK_INT(p->phases.count, 2);
+	CHECK_INT(p->phase_of[0], 0);
+	CHECK_INT(p->phase_of[7], 1);
+	CHECK_INT(p->phase_of[12], 0);
+	sn_phases_free(p);
+	fixture_end(&f);
+}
+
+TEST(library_time_belongs_to_the_caller)
+{
+	struct fixture f;
+	uint32_t sine, fib;
+	struct sn_phases *p;
+
+	fixture_begin(&f);
+	sine = fixture_stack(&f, 0, 3, LIBM, SIN, APP, LEAF, APP, MAIN);
+	fib = fixture_stack(&f, 0, 2, APP, FIB, APP, MAIN);
+	fixture_samples(&f, 0, sine, 500, 1 * MS);
+	fixture_samples(&f, 0, fib, 500, 1 * MS);
+	p = phases_of(&f, NULL);
+	REQUIRE(p->phases.count == 2 && p->phases.items[0].profile.count >= 1);
+	CHECK_STRING(
+		p->paths->program->functions.items[p->phases.items[0].profile.items[0].function]
+			.name,
+		"leaf");
+	sn_phases_free(p);
+	fixture_end(&f);
+}
+
+/* main > leaf and main > fib, 12 ms and 8 ms, again and again. */
+TEST(short_parts_are_a_cycle)
+{
+	struct fixture f;
+	uint32_t fib, leaf;
+	struct sn_phases *p;
+
+	fixture_begin(&f);
+	fib = fixture_stack(&f, 0, 2, APP, FIB, APP, MAIN);
+	leaf = fixture_stack(&f, 0, 2, APP, LEAF_MAIN_LOOP, APP, MAIN);
+	for (int i = 0; i < 100; i++) {
+		fixture_samples(&f, 0, leaf, 12, 1 * MS);
+		fixture_samples(&f, 0, fib, 8, 1 * MS);
+	}
+	p = phases_of(&f, NULL);
+	CHECK_INT(p->phases.count, 1);
+	REQUIRE(p->cycles.count == 2);
+	CHECK_INT(p->cycles.items[0].calls, 100);
+	CHECK_REAL(p->cycles.items[0].mean_ns, 12e6, 1e3);
+	CHECK_REAL(p->cycles.items[1].share, 0.4, 1e-6);
+	sn_phases_free(p);
+	fixture_end(&f);
+}
+
+TEST(ranks_are_one_model)
+{
+	struct fixture f;
+	uint32_t second, thread, stacks[2][2];
+	struct sn_phases *p;
+
+	fixture_begin(&f);
+	second = fixture_add_process(&f, 200);
+	thread = fixture_add_thread(&f, second, 200, "app");
+	for (uint32_t i = 0; i < 2; i++) {
+		stacks[i][0] = fixture_stack(&f, i, 2, APP, FIB, APP, MAIN);
+		stacks[i][1] = fixture_stack(&f, i, 2, APP, LEAF_MAIN_LOOP, APP, MAIN);
+	}
+	fixture_samples(&f, 0, stacks[0][0], 700, 1 * MS);
+	fixture_samples(&f, 0, stacks[0][1], 300, 1 * MS);
+	fixture_samples(&f, thread, stacks[1][0], 300, 1 * MS); /* a shorter rank */
+	fixture_samples(&f, thread, stacks[1][1], 300, 1 * MS);
+	p = phases_of(&f, NULL);
+	CHECK_INT(p->phases.count, 2);
+	CHECK_INT(p->phase_of[sn_interval_row_at(p->intervals, 0, 450000000)], 0);
+	CHECK_INT(p->phase_of[sn_interval_row_at(p->intervals, second, 450000000)], 1);
+	sn_phases_free(p);
+	fixture_end(&f);
+}
+
+TEST(little_data_is_one_sentence)
+{
+	struct fixture f;
+	struct sn_phases *p = NULL;
+	struct sn_error err;
+	uint32_t fib;
+
+	fixture_begin(&f);
+	fixture_profile(&f, NULL);
+	CHECK_INT(sn_phases_new(f.profile, NULL, &p, &err), SN_ERR_NO_DATA);
+	CHECK(strstr(err.sentence, "no sample") != NULL);
+	fixture_end(&f);
+	fixture_begin(&f);
+	fib = fixture_stack(&f, 0, 2, APP, FIB, APP, MAIN);
+	fixture_samples(&f, 0, fib, 1, 1 * MS); /* one sample, one interval */
+	p = phases_of(&f, NULL);
+	CHECK_INT(p->phases.count, 1);
+	CHECK(p->warnings.count > 0);
+	sn_phases_free(p);
+	CHECK_INT(
+		sn_phases_new(f.profile, &(struct sn_phases_options){ .interval_ns = 1 }, &p, &err),
+		SN_ERR_RANGE);
+	CHECK(strstr(err.sentence, "--interval") != NULL);
+	fixture_end(&f);
+}
+
+TEST(damaged_times_neither_hang_nor_crash)
+{
+	static const struct {
+		int64_t time_ns;
+		uint64_t duration_ns;
+	} waits[] = { { -5, 10 }, { 0, UINT64_MAX }, { INT64_MAX - 3, 1000 }, { 5, INT64_MAX } };
+	struct fixture f;
+	struct sn_phases *p;
+	uint32_t fib;
+
+	fixture_begin(&f);
+	fib = fixture_stack(&f, 0, 2, APP, FIB, APP, MAIN);
+	fixture_samples(&f, 0, fib, 300, 1 * MS);
+	for (size_t i = 0; i < sizeof(waits) / sizeof(*waits); i++) {
+		struct sn_wait wait = { waits[i].time_ns, waits[i].duration_ns, 0, fib, 0 };
+
+		sn_vec_push(&f.experiment->waits, wait);
+	}
+	sn_vec_push(&f.experiment->samples,
+		    (struct sn_sample){ .time_ns = -7, .cpu_ns = 1, .stack = fib });
+	p = phases_of(&f, NULL);
+	CHECK_INT(p->phases.count, 1);
+	sn_phases_free(p);
+	fixture_end(&f);
+}
