@@ -136,6 +136,7 @@ struct sn_pnd_phase {
 	struct sn_pnd_pos pos;
 	struct sn_pnd_var *params;
 	int param_count, index;
+	bool is_damaged; /* a parameter had a finding: what follows from it is not reported */
 	struct sn_pnd_stmt *body;
 };
 

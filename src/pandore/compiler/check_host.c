@@ -138,6 +138,8 @@ static void check_call(struct sn_pnd_parser *p, const struct sn_pnd_phase *phase
 	int count = read_args(p->program, call + 1, args);
 	const struct sn_pnd_token *name = token_at(p->program, call);
 
+	if (phase->is_damaged)
+		return;
 	if (count != phase->param_count) {
 		sn_pnd_report(p->diags, name->pos, 7, "phase '%s' takes %d argument%s, not %d",
 			      phase->name, phase->param_count, phase->param_count == 1 ? "" : "s",

@@ -93,19 +93,44 @@ static const char *line_of(const struct sn_pnd_file *file, int line, size_t *len
 	return at;
 }
 
+/* Adds a piece of source as a terminal may see it, or as many blanks; tabs stay tabs in both, so
+ * that a caret stands under its column. */
+static void add_source(struct sn_text *text, const char *bytes, size_t length, bool is_blank)
+{
+	while (length) {
+		const char *tab = memchr(bytes, '\t', length);
+		size_t run = tab ? (size_t)(tab - bytes) : length;
+		struct sn_text piece = { 0 };
+
+		sn_text_add_printable(&piece, bytes, run);
+		if (is_blank && piece.chars)
+			sn_text_add_repeated(text, ' ', sn_utf8_columns(piece.chars));
+		else if (piece.chars)
+			sn_text_add(text, piece.chars);
+		sn_text_free(&piece);
+		if (tab)
+			sn_text_add_char(text, '\t');
+		bytes += run + (tab ? 1 : 0);
+		length -= run + (tab ? 1 : 0);
+	}
+}
+
 static void print_source(const struct sn_pnd_file *file, struct sn_pnd_pos pos, FILE *out)
 {
 	struct sn_text shown = { 0 };
-	size_t length = 0;
+	size_t length = 0, before = (size_t)pos.column - 1;
 	const char *line = line_of(file, pos.line, &length);
 
 	if (!line || length > SHOWN_COLUMNS_MAX)
 		return;
+	if (length && line[length - 1] == '\r')
+		length--;
 	sn_text_add(&shown, "    ");
-	sn_text_add_printable(&shown, line, length);
+	add_source(&shown, line, length, false);
 	sn_text_add(&shown, "\n    ");
-	for (int i = 1; i < pos.column; i++)
-		sn_text_add_char(&shown, (size_t)i <= length && line[i - 1] == '\t' ? '\t' : ' ');
+	add_source(&shown, line, before < length ? before : length, true);
+	if (before > length)
+		sn_text_add_repeated(&shown, ' ', before - length);
 	sn_text_add(&shown, "^\n");
 	fputs(shown.chars, out);
 	sn_text_free(&shown);

@@ -1,6 +1,7 @@
 #include "pandore/compiler/lex.h"
 
 #include <errno.h>
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -621,9 +622,12 @@ bool sn_pnd_integer_value(const struct sn_pnd_token *token, int64_t *out)
 				*out = e[1];
 				return true;
 			}
-		if (c[1] < '0' || c[1] > '7')
+		if (c[1] == 'x' && isxdigit((unsigned char)c[2]))
+			value = strtoull(c + 2, &end, 16);
+		else if (c[1] >= '0' && c[1] <= '7')
+			value = strtoull(c + 1, &end, 8);
+		else
 			return false;
-		value = strtoull(c + 1, &end, 8);
 		*out = (signed char)value;
 		return *end == '\'' && value < 256;
 	}

@@ -205,7 +205,9 @@ static struct sn_pnd_var *declare_unknown(struct sn_pnd_parser *p, const struct 
 					       : "a function that a phase calls cannot use it");
 			goto declared;
 		}
-	sn_pnd_report(p->diags, name->pos, 12, "'%s' is not declared", name->text);
+	/* a parameter that could not be read is in no list, and was reported */
+	if (!p->phase || !p->phase->is_damaged)
+		sn_pnd_report(p->diags, name->pos, 12, "'%s' is not declared", name->text);
 declared:
 	*var = (struct sn_pnd_var){ .name = name->text,
 				    .pos = name->pos,
@@ -277,10 +279,12 @@ static struct sn_pnd_expr *parse_constant(struct sn_pnd_parser *p)
 	}
 	if (token->kind == SN_TOK_INT) {
 		bool u = strpbrk(token->text, "uU"), l = strpbrk(token->text, "lL");
+		bool is_decimal = token->text[0] != '0';
 
-		e->type = l || e->value > UINT32_MAX || (!u && e->value > INT32_MAX) ? SN_T_LONG
-			  : u							     ? SN_T_UNSIGNED
-										     : SN_T_INT;
+		if (l || e->value > UINT32_MAX || (is_decimal && !u && e->value > INT32_MAX))
+			e->type = SN_T_LONG;
+		else /* octal and hexadecimal ones may be unsigned without saying so */
+			e->type = u || e->value > INT32_MAX ? SN_T_UNSIGNED : SN_T_INT;
 	}
 	return e;
 }

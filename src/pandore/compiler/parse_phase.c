@@ -40,26 +40,28 @@ static bool parse_block_sizes(struct sn_pnd_parser *p, struct sn_pnd_var *var)
 	return ok;
 }
 
-static bool parse_map(struct sn_pnd_parser *p, struct sn_pnd_var *var)
+/* After a finding: to the ')' of this list, or to the ',' of this parameter. */
+static void skip_to_end_of(struct sn_pnd_parser *p, bool is_list)
 {
-	struct sn_pnd_pos pos = sn_pnd_peek(p, 1)->pos;
+	int depth = 0;
+
+	for (;; p->at++) {
+		const struct sn_pnd_token *t = sn_pnd_peek(p, 0);
+
+		if (t->kind == SN_TOK_END || t->punct == '{' || t->punct == ';')
+			return;
+		if (depth == 0 && (t->punct == ')' || (t->punct == ',' && !is_list)))
+			return;
+		depth += t->punct == '(' ? 1 : t->punct == ')' ? -1 : 0;
+	}
+}
+
+/* The list of dimensions; `pos` is the mapping's. */
+static bool parse_order(struct sn_pnd_parser *p, struct sn_pnd_var *var, struct sn_pnd_pos pos)
+{
 	unsigned seen = 0;
 	int count = 0;
 
-	if (!sn_pnd_at_word(p, "map")) {
-		sn_pnd_expected(p, "'map' after the block sizes");
-		return false;
-	}
-	p->at++;
-	if (!sn_pnd_at_word(p, "regular") && !sn_pnd_at_word(p, "wrapped")) {
-		sn_pnd_report(p->diags, pos, 5, "unknown mapping '%.40s': regular or wrapped",
-			      sn_pnd_peek(p, 0)->text);
-		return false;
-	}
-	var->is_wrapped = sn_pnd_at_word(p, "wrapped");
-	p->at++;
-	if (!sn_pnd_expect(p, '(', "'(' of the mapping's dimensions"))
-		return false;
 	do {
 		int64_t d = -1;
 		struct sn_pnd_pos at = sn_pnd_peek(p, 0)->pos;
@@ -78,6 +80,32 @@ static bool parse_map(struct sn_pnd_parser *p, struct sn_pnd_var *var)
 	if (count != var->rank) {
 		sn_pnd_report(p->diags, pos, 4,
 			      "the mapping's list is not a permutation of 0 to %d", var->rank - 1);
+		return false;
+	}
+	return true;
+}
+
+static bool parse_map(struct sn_pnd_parser *p, struct sn_pnd_var *var)
+{
+	struct sn_pnd_pos pos = sn_pnd_peek(p, 1)->pos;
+
+	if (!sn_pnd_at_word(p, "map")) {
+		sn_pnd_expected(p, "'map' after the block sizes");
+		return false;
+	}
+	p->at++;
+	if (!sn_pnd_at_word(p, "regular") && !sn_pnd_at_word(p, "wrapped")) {
+		sn_pnd_report(p->diags, pos, 5, "unknown mapping '%.40s': regular or wrapped",
+			      sn_pnd_peek(p, 0)->text);
+		return false;
+	}
+	var->is_wrapped = sn_pnd_at_word(p, "wrapped");
+	p->at++;
+	if (!sn_pnd_expect(p, '(', "'(' of the mapping's dimensions"))
+		return false;
+	if (!parse_order(p, var, pos)) {
+		skip_to_end_of(p, true);
+		sn_pnd_accept(p, ')');
 		return false;
 	}
 	return sn_pnd_expect(p, ')', "')' after the mapping's dimensions");
@@ -150,13 +178,14 @@ static bool parse_mode(struct sn_pnd_parser *p, struct sn_pnd_var *var)
 	return false;
 }
 
-static struct sn_pnd_var *parse_phase_param(struct sn_pnd_parser *p)
+/* NULL: there is no variable to speak of. `*ok` false: something was found. */
+static struct sn_pnd_var *parse_phase_param(struct sn_pnd_parser *p, bool *ok)
 {
 	struct sn_pnd_var *var;
 	enum sn_pnd_type type;
 	size_t words;
-	bool ok = true;
 
+	*ok = false;
 	if (sn_pnd_at_punct(p, SN_PUNCT3('.', '.', '.'))) {
 		sn_pnd_report(p->diags, sn_pnd_peek(p, 0)->pos, 8,
 			      "a phase takes a fixed list of parameters");
@@ -172,27 +201,12 @@ static struct sn_pnd_var *parse_phase_param(struct sn_pnd_parser *p)
 	if (!var)
 		return NULL;
 	var->mode = var->rank ? SN_MODE_INOUT : SN_MODE_IN;
+	*ok = true;
 	if (sn_pnd_at_word(p, "by"))
-		ok = parse_distribution(p, var);
-	if (ok && sn_pnd_at_word(p, "mode"))
-		ok = parse_mode(p, var);
-	return ok ? var : NULL;
-}
-
-/* After a finding: to the ',' or ')' of this parameter list. */
-static void skip_param(struct sn_pnd_parser *p)
-{
-	int depth = 0;
-
-	for (;; p->at++) {
-		const struct sn_pnd_token *t = sn_pnd_peek(p, 0);
-
-		if (t->kind == SN_TOK_END || t->punct == '{' || t->punct == ';')
-			return;
-		if (depth == 0 && (t->punct == ')' || t->punct == ','))
-			return;
-		depth += t->punct == '(' ? 1 : t->punct == ')' ? -1 : 0;
-	}
+		*ok = parse_distribution(p, var);
+	if (*ok && sn_pnd_at_word(p, "mode"))
+		*ok = parse_mode(p, var);
+	return var;
 }
 
 static bool parse_phase_params(struct sn_pnd_parser *p, struct sn_pnd_phase *phase)
@@ -202,15 +216,18 @@ static bool parse_phase_params(struct sn_pnd_parser *p, struct sn_pnd_phase *pha
 	if (sn_pnd_accept(p, ')'))
 		return true;
 	do {
-		struct sn_pnd_var *var = parse_phase_param(p);
+		bool ok;
+		struct sn_pnd_var *var = parse_phase_param(p, &ok);
 
 		if (var && phase->param_count == PARAMS_MAX) {
 			sn_pnd_report(p->diags, var->pos, 0, "more than %d parameters", PARAMS_MAX);
 		} else if (var) {
 			var->index = phase->param_count++;
 			sn_pnd_add_var(p, &phase->params, var);
-		} else {
-			skip_param(p);
+		}
+		if (!ok) {
+			phase->is_damaged = true;
+			skip_to_end_of(p, false);
 		}
 	} while (sn_pnd_accept(p, ','));
 	return sn_pnd_expect(p, ')', "')' after the parameters");

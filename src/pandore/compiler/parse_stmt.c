@@ -92,11 +92,27 @@ static void check_compound(struct sn_pnd_parser *p, const struct sn_pnd_stmt *s)
 			      var->name);
 }
 
+static void refuse_call(struct sn_pnd_parser *p, const struct sn_pnd_token *name)
+{
+	if (sn_pnd_find_phase(p->program, name->text))
+		sn_pnd_report(p->diags, name->pos, 10,
+			      "phase '%s' is called from a %s; only main() may call phases",
+			      name->text, p->phase ? "phase" : "function");
+	else
+		sn_pnd_report(p->diags, name->pos, 8,
+			      "a call is no statement in Pandore C: all that a function may do is "
+			      "give a value; assign it");
+}
+
 static struct sn_pnd_stmt *parse_assign(struct sn_pnd_parser *p)
 {
 	struct sn_pnd_stmt *s = new_stmt(p, SN_S_ASSIGN);
 	const struct sn_pnd_token *op;
 
+	if (sn_pnd_peek(p, 0)->kind == SN_TOK_IDENT && sn_pnd_peek(p, 1)->punct == '(') {
+		refuse_call(p, sn_pnd_peek(p, 0));
+		return NULL;
+	}
 	s->lhs = sn_pnd_parse_lvalue(p);
 	if (!s->lhs)
 		return NULL;

@@ -1,0 +1,164 @@
+/* What dependences allow: where messages stand, and how loops are run. */
+#include "pandore/compiler/dependence.h"
+
+#include "pandore/compiler/nest.h"
+#include "source.h"
+
+static struct source source;
+static struct sn_nest nest;
+
+#define ROWS	"by block(4,16) map regular(0,1)"
+#define COLUMNS "by block(16,4) map regular(0,1)"
+
+/* The first loop nest of a phase on A (16 x 16) and B, both laid out as `layout`, and V. */
+static void plan(const char *layout, const char *body)
+{
+	char text[2048];
+	const struct sn_pnd_stmt *loop;
+
+	snprintf(text, sizeof(text),
+		 "#define P 4\ndist ph(double A[16][16] %s, double B[16][16] %s,\n"
+		 "        double V[16] by block(4) map regular(0), int K[16], int n)\n"
+		 "{ int i, j, k; double s;\n%s\n}\nint main(void) { return 0; }\n",
+		 layout, layout, body);
+	source_parse(&source, text);
+	CHECK_STRING(source_findings(&source), "");
+	REQUIRE(source.program.phases && !source.diags.errors);
+	loop = source_find(source.program.phases->body, SN_S_FOR);
+	REQUIRE(loop);
+	memset(&nest, 0, sizeof(nest));
+	sn_nest_plan(&nest, &source.program, loop, 1, false);
+}
+
+/* The reference written so, as "level", "level+span" or "local". */
+static const char *placed(const char *element)
+{
+	static char text[64];
+
+	for (int i = 0; i < nest.ref_count; i++) {
+		struct sn_text printed = { 0 };
+		bool is_it;
+
+		sn_pnd_print_expr(&printed, nest.refs[i].expr);
+		is_it = !strcmp(printed.chars, element);
+		sn_text_free(&printed);
+		if (!is_it)
+			continue;
+		if (nest.refs[i].is_local)
+			return "local";
+		snprintf(text, sizeof(text), "%d%s", nest.refs[i].level,
+			 nest.refs[i].span_loop >= 0 ? "+span" : "");
+		return text;
+	}
+	return "absent";
+}
+
+TEST(what_is_not_written_moves_once)
+{
+	plan(ROWS, "for (i = 1; i < 16; i++) for (j = 0; j < 16; j++) A[i][j] = B[i-1][j];");
+	CHECK_STRING(placed("B[i - 1][j]"), "0");
+	CHECK_INT(nest.loops[0].mode, SN_LOOP_OWN);
+}
+
+TEST(owned_operands_do_not_move)
+{
+	plan(ROWS, "for (i = 0; i < 16; i++) for (j = 1; j < 16; j++) A[i][j] = B[i][j-1] + V[i];");
+	CHECK_STRING(placed("B[i][j - 1]"), "local");
+	/* the same owners, but another layout: the sections find at run time that nothing moves */
+	CHECK_STRING(placed("V[i]"), "0");
+	CHECK_INT(nest.loops[0].mode, SN_LOOP_OWN);
+}
+
+TEST(old_values_move_before_the_nest)
+{
+	/* an anti-dependence: A[i+1] is read before it is written */
+	plan(ROWS, "for (i = 0; i < 15; i++) for (j = 0; j < 16; j++) A[i][j] = A[i+1][j];");
+	CHECK_STRING(placed("A[i + 1][j]"), "0");
+}
+
+TEST(new_values_move_at_each_span)
+{
+	plan(ROWS, "for (i = 1; i < 16; i++) A[i][0] = A[i-1][0];");
+	CHECK_STRING(placed("A[i - 1][0]"), "0+span");
+	CHECK_INT(nest.loops[0].mode, SN_LOOP_SPANS);
+}
+
+TEST(figure_1_is_pipelined_by_rows)
+{
+	plan(ROWS,
+	     "for (j = 0; j < 16; j++) for (i = 1; i < 15; i++) A[i][j] = A[i+1][j] + A[i-1][j];");
+	CHECK_STRING(placed("A[i + 1][j]"), "0");
+	CHECK_INT(nest.loops[0].mode, SN_LOOP_PIPE);
+	plan(COLUMNS,
+	     "for (j = 0; j < 16; j++) for (i = 1; i < 15; i++) A[i][j] = A[i+1][j] + A[i-1][j];");
+	CHECK_STRING(placed("A[i + 1][j]"), "local");
+	CHECK_STRING(placed("A[i - 1][j]"), "local");
+	CHECK_INT(nest.loops[0].mode, SN_LOOP_OWN);
+}
+
+TEST(the_gcd_test_tells_odd_from_even)
+{
+	plan(ROWS, "for (i = 1; i < 7; i++) A[2*i][0] = A[2*i-1][0];");
+	CHECK_STRING(placed("A[2 * i - 1][0]"), "0");
+	plan(ROWS, "for (i = 1; i < 7; i++) A[2*i][0] = A[2*i-2][0];");
+	CHECK_STRING(placed("A[2 * i - 2][0]"), "0+span");
+}
+
+TEST(bounds_tell_ranges_apart)
+{
+	plan(ROWS, "for (i = 0; i < 8; i++) A[i][0] = A[i+8][0];");
+	CHECK_STRING(placed("A[i + 8][0]"), "0");
+	/* triangular: j < i always, what is read was written in an earlier i */
+	plan(COLUMNS, "for (i = 1; i < 16; i++) for (j = 0; j < i; j++) A[0][i] = A[0][j];");
+	CHECK(strcmp(placed("A[0][j]"), "0") != 0);
+	/* ... and never, if i is below j */
+	plan(COLUMNS, "for (i = 0; i < 15; i++) for (j = i + 1; j < 16; j++) A[0][i] = A[0][j];");
+	CHECK_STRING(placed("A[0][j]"), "0");
+}
+
+TEST(an_outer_loop_keeps_the_messages_inside)
+{
+	plan(ROWS, "for (k = 0; k < 3; k++) for (i = 1; i < 15; i++) for (j = 0; j < 16; j++)\n"
+		   "B[i][j] = A[i-1][j];");
+	CHECK_STRING(placed("A[i - 1][j]"), "0"); /* nobody writes A */
+	plan(ROWS, "for (k = 0; k < 3; k++) {\n"
+		   "for (i = 1; i < 15; i++) for (j = 0; j < 16; j++) B[i][j] = A[i-1][j];\n"
+		   "for (i = 1; i < 15; i++) for (j = 0; j < 16; j++) A[i][j] = B[i][j]; }");
+	CHECK_STRING(placed("A[i - 1][j]"), "1");
+}
+
+TEST(a_sum_is_a_broadcast_before_the_loop)
+{
+	plan(ROWS, "for (i = 0; i < 16; i++) s = s + V[i];");
+	CHECK_STRING(placed("V[i]"), "0");
+	REQUIRE(nest.ref_count == 1);
+	CHECK_INT(nest.refs[0].assign, -1);
+}
+
+TEST(subscripts_through_an_array_are_inspected)
+{
+	plan(ROWS, "for (i = 0; i < 16; i++) V[i] = A[K[i]][0];");
+	REQUIRE(nest.ref_count == 1);
+	CHECK(nest.refs[0].is_inspected);
+	CHECK_STRING(placed("A[K[i]][0]"), "0");
+	/* not if the nest changes the index */
+	plan(ROWS, "for (i = 0; i < 16; i++) { K[i] = i; V[i] = A[K[i]][0]; }");
+	REQUIRE(nest.ref_count == 1);
+	CHECK(!nest.refs[0].is_inspected);
+}
+
+static const char *refusal(const char *body)
+{
+	plan(ROWS, body);
+	return nest.refusal ? "refused" : "planned";
+}
+
+TEST(what_stays_naive)
+{
+	CHECK_STRING(refusal("for (i = 0; i < 16; i++) V[i] = 1;"), "planned");
+	CHECK_STRING(refusal("for (i = 0; i < 16; i++) { k = 0; while (k < 2) k++; V[i] = k; }"),
+		     "refused");
+	CHECK_STRING(refusal("for (i = 0; i < 16; i++) V[(int)V[i]] = 1;"), "refused");
+	CHECK_STRING(refusal("for (i = 0; i < 16; i++) {\n#pragma pandore zone z\nV[i] = 1; }"),
+		     "refused");
+}
