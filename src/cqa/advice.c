@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "code/options.h"
+
 enum { WORTH_TENTHS = 11 }; /* a modelled gain below 10 % is not promised */
 
 const char *sn_confidence_name(enum sn_confidence confidence)
@@ -92,6 +94,22 @@ static void advise_vectorize(struct adviser *a)
 			    100 * m->vectorization[SN_DATA_BOTH][SN_CLASS_ALL].efficiency));
 }
 
+/* Integer code has no vector variant: how wide its data are is not seen, so no gain is named. */
+static void advise_integers(struct adviser *a)
+{
+	const struct sn_cqa_metrics *m = &a->path->metrics;
+	const struct sn_vectorization *v = m->vectorization[SN_DATA_INTEGER];
+
+	if (m->fp_scalar + m->fp_packed || !(v[SN_CLASS_ALL].ratio < 0.5) ||
+	    !m->strides[SN_STRIDE_UNIT] || isnan(v[SN_CLASS_LOAD].ratio) ||
+	    a->path->chain_is_through_memory)
+		return;
+	advise(a, SN_ADVICE_POTENTIAL, "vectorize integers", NAN,
+	       TEXT("Vectorize the loop: %s.", why_not_vectorized(a)),
+	       TEXT("contiguous integers are handled one by one; registers are used to %.0f %%",
+		    100 * v[SN_CLASS_ALL].efficiency));
+}
+
 static void advise_clean(struct adviser *a)
 {
 	double clean = a->result->variants[SN_VARIANT_CLEAN].speedup;
@@ -151,16 +169,21 @@ static void advise_division(struct adviser *a)
 		    m->divisions, a->path->estimate.bounds[SN_BOUND_DIVIDER]));
 }
 
-static void advise_memory(struct adviser *a)
+static void advise_layout(struct adviser *a)
 {
 	const struct sn_cqa_metrics *m = &a->path->metrics;
 	unsigned uneven = m->strides[SN_STRIDE_N] + m->strides[SN_STRIDE_UNKNOWN];
 
-	if (uneven && m->fp_scalar + m->fp_packed && uneven >= m->strides[SN_STRIDE_UNIT])
+	if (m->fields >= 2)
+		advise(a, SN_ADVICE_HINT, "array of structures", NAN,
+		       TEXT("Turn the array of structures into a structure of arrays: fields of "
+			    "neighbours then lie side by side, for vectors and for cache lines."),
+		       TEXT("%u accesses to fields of a structure that is stepped over as a whole",
+			    m->fields));
+	else if (uneven && m->fp_scalar + m->fp_packed && uneven >= m->strides[SN_STRIDE_UNIT])
 		advise(a, SN_ADVICE_HINT, "strides", NAN,
-		       TEXT("Make accesses contiguous: an array of structures may become a "
-			    "structure "
-			    "of arrays, or loops may be interchanged."),
+		       TEXT("Make accesses contiguous: interchange loops so that the innermost "
+			    "runs over the contiguous index, or store the array transposed."),
 		       TEXT("%u accesses with a stride that is not one element, %u with one",
 			    uneven, m->strides[SN_STRIDE_UNIT]));
 	if (m->strides[SN_STRIDE_INDIRECT])
@@ -168,12 +191,26 @@ static void advise_memory(struct adviser *a)
 		       TEXT("Addresses come from memory: sort or block the indices so that "
 			    "neighbours are used together."),
 		       TEXT("%u indirect accesses a pass", m->strides[SN_STRIDE_INDIRECT]));
+}
+
+static void advise_memory(struct adviser *a)
+{
+	const struct sn_cqa_metrics *m = &a->path->metrics;
+	double ram = a->result->level_cycles[SN_LEVEL_RAM];
+
 	if (m->stack_references >= 3)
 		advise(a, SN_ADVICE_HINT, "spills", NAN,
 		       TEXT("Values travel over the stack: split the loop or unroll less, so that "
 			    "they fit into registers."),
 		       TEXT("%u stack references, %.0f bytes a pass", m->stack_references,
 			    m->stack_bytes));
+	if (ram >= 2 * a->result->cycles && m->bytes_from_memory > 0)
+		advise(a, SN_ADVICE_EXPERT, "bandwidth", NAN,
+		       TEXT("If the data do not fit into the caches, memory decides and faster "
+			    "code gains nothing: work on blocks that stay in a cache, merge loops "
+			    "over the same data, or use smaller types."),
+		       TEXT("%.0f new bytes a pass: %.2f cycles from L1, %.2f from RAM",
+			    m->bytes_from_memory, a->result->cycles, ram));
 }
 
 static void advise_instructions(struct adviser *a)
@@ -185,11 +222,26 @@ static void advise_instructions(struct adviser *a)
 		       TEXT("Avoid conversions in the loop: use one type for the data, and write "
 			    "constants in it (1.0f instead of 1.0)."),
 		       TEXT("%u conversions a pass", m->conversions));
-	if (m->add_then_mul)
+	if (m->add_then_mul && m->isas & SN_ISA_FMA)
+		advise(a, SN_ADVICE_HINT, "fma", NAN,
+		       TEXT("Let more products and sums fuse: -ffp-contract=fast does so across "
+			    "statements."),
+		       TEXT("%u products feed an addition", m->add_then_mul));
+	else if (m->add_then_mul)
 		advise(a, SN_ADVICE_HINT, "fma", NAN,
 		       TEXT("Let products and sums fuse: compile with -mfma (or -march=native) and "
 			    "-ffp-contract=fast."),
 		       TEXT("%u products feed an addition", m->add_then_mul));
+	if (m->sum_times && m->isas & SN_ISA_FMA)
+		advise(a, SN_ADVICE_EXPERT, "fma order", NAN,
+		       TEXT("Rearrange sums and products so that a product comes before its sum: "
+			    "(a + b) * c is two operations, a * c + d is one FMA."),
+		       TEXT("%u products of a sum a pass", m->sum_times));
+	if (m->specials)
+		advise(a, SN_ADVICE_HINT, "slow instructions", NAN,
+		       TEXT("Take string, atomic and system instructions out of the loop: each "
+			    "costs tens of cycles or orders memory."),
+		       TEXT("%u such instructions a pass", m->specials));
 	if (m->x87)
 		advise(a, SN_ADVICE_HINT, "x87", NAN,
 		       TEXT("The loop computes with the x87 unit: use double instead of long "
@@ -224,13 +276,6 @@ static void advise_flow(struct adviser *a)
 		       TEXT("The loop calls a function, whose time is not in these figures: inline "
 			    "it if it is small (-flto, 'inline')."),
 		       TEXT("a call in the body"));
-	if (a->path->estimate.instructions <= 4 && a->result->bottleneck == SN_BOUND_FRONT_END)
-		advise(a, SN_ADVICE_EXPERT, "unroll", NAN,
-		       TEXT("Unroll the loop (-funroll-loops): one taken branch a cycle is the "
-			    "limit "
-			    "here."),
-		       TEXT("%zu instructions in %.2f cycles", a->path->estimate.instructions,
-			    a->path->estimate.cycles));
 	if (!a->result->loop->line_first)
 		advise(a, SN_ADVICE_HINT, "debug lines", NAN,
 		       TEXT("Compile with -g to see source lines here; it does not change the "
@@ -238,16 +283,84 @@ static void advise_flow(struct adviser *a)
 		       TEXT("no line information for this loop"));
 }
 
-static void advise_front_end(struct adviser *a)
+/* Instructions that keep the loop going weigh on a small body. */
+static void advise_unroll(struct adviser *a)
 {
-	if (a->result->bottleneck != SN_BOUND_FRONT_END || a->path->estimate.instructions <= 4)
+	const struct sn_cqa_metrics *m = &a->path->metrics;
+	double gain = a->result->variants[SN_VARIANT_NEXT].speedup;
+	bool is_supply = a->result->bottleneck == SN_BOUND_FRONT_END ||
+			 a->result->bottleneck == SN_BOUND_ISSUE;
+
+	if (a->result->loop->unroll > 1 && a->path->chain_is_reduction &&
+	    a->result->bottleneck == SN_BOUND_LATENCY && m->fp_scalar > 1)
+		advise(a, SN_ADVICE_HINT, "partial unroll",
+		       a->result->variants[SN_VARIANT_NO_DEPENDENCE].speedup,
+		       TEXT("Unrolling alone did not help: every sum still waits for the one "
+			    "before. Give the copies sums of their own, or allow it with "
+			    "-ffast-math."),
+		       TEXT("%u source iterations a pass, one chain of %.2f cycles",
+			    a->result->loop->unroll, a->path->estimate.bounds[SN_BOUND_LATENCY]));
+	if (!is_supply || !is_worth(gain))
 		return;
-	advise(a, SN_ADVICE_EXPERT, "front end", a->result->variants[SN_VARIANT_NEXT].speedup,
-	       TEXT("Instructions do not arrive fast enough: align the loop (-falign-loops=32 or "
-		    "64), "
-		    "unroll less, or shorten the code."),
-	       TEXT("front end %.2f cycles, next bound %.2f", a->path->estimate.cycles,
-		    a->path->variants[SN_VARIANT_NEXT].cycles));
+	if (a->path->estimate.instructions <= 16 && a->result->loop->unroll <= 1)
+		advise(a, SN_ADVICE_EXPERT, "unroll", gain,
+		       TEXT("Unroll the loop (-funroll-loops or '#pragma GCC unroll 4'): the "
+			    "instructions that keep it going are what limits it."),
+		       TEXT("%zu instructions a pass; %s %.2f cycles, next bound %.2f",
+			    a->path->estimate.instructions, sn_bound_names[a->result->bottleneck],
+			    a->path->estimate.cycles, a->path->variants[SN_VARIANT_NEXT].cycles));
+	else
+		advise(a, SN_ADVICE_EXPERT, "front end", gain,
+		       TEXT("Instructions do not arrive fast enough: align the loop "
+			    "(-falign-loops=32 or 64), unroll less, or shorten the code."),
+		       TEXT("%s %.2f cycles, next bound %.2f",
+			    sn_bound_names[a->result->bottleneck], a->path->estimate.cycles,
+			    a->path->variants[SN_VARIANT_NEXT].cycles));
+}
+
+enum { SHORT_TRIP = 16 };
+
+static void advise_trips(struct adviser *a)
+{
+	unsigned trips = a->path->metrics.trips;
+
+	if (!trips || trips > SHORT_TRIP)
+		return;
+	advise(a, SN_ADVICE_HINT, "short trip", NAN,
+	       TEXT("The loop is short: its start, end and mispredicted exit weigh as much as its "
+		    "body. Unroll it fully ('#pragma GCC unroll %u'), or make the longer loop of "
+		    "the nest the innermost.",
+		    trips),
+	       TEXT("%u passes, if its counter begins at 0", trips));
+}
+
+/* What the compiler was told, if the binary says; without optimization nothing else is worth
+ * saying. */
+static bool advise_options(struct adviser *a)
+{
+	const struct sn_unit *unit = a->result->loop->function->unit;
+	const char *text = unit ? unit->producer : NULL;
+	const struct sn_cqa_metrics *m = &a->path->metrics;
+	enum sn_optimization level = text ? sn_optimization_of(text) : SN_O_UNKNOWN;
+	bool is_known = false, has_target = text && sn_has_target_option(text, &is_known);
+	bool computes = m->fp_scalar + m->fp_packed || m->isas & SN_ISA_SSE;
+
+	if (level == SN_O_0 || level == SN_O_1 || level == SN_O_SIZE) {
+		advise(a, SN_ADVICE_POTENTIAL, "optimization", NAN,
+		       TEXT("Compile with -O2 or -O3: this code was compiled with %s.",
+			    sn_optimization_name(level)),
+		       TEXT("%.200s", text));
+		return level == SN_O_0;
+	}
+	if (is_known && !has_target && computes && a->machine->rules.vector_bytes > 16 &&
+	    !(m->isas & (SN_ISA_AVX | SN_ISA_AVX2 | SN_ISA_AVX512)))
+		advise(a, SN_ADVICE_POTENTIAL, "target", NAN,
+		       TEXT("Compile for this processor (-march=native): the code uses what every "
+			    "x86-64 has."),
+		       TEXT("registers of 16 bytes where there are %u; no -march or -mavx among "
+			    "the options",
+			    a->machine->rules.vector_bytes));
+	return false;
 }
 
 static int by_certainty(const void *a, const void *b)
@@ -271,14 +384,19 @@ void sn_cqa_advise(const struct sn_machine *machine, struct sn_cqa_loop *result,
 	if (result->not_analysed)
 		return;
 	a.path = &result->paths[result->main_path];
-	advise_vectorize(&a);
-	advise_clean(&a);
-	advise_dependence(&a);
-	advise_division(&a);
-	advise_memory(&a);
-	advise_instructions(&a);
-	advise_flow(&a);
-	advise_front_end(&a);
+	if (!advise_options(&a)) {
+		advise_vectorize(&a);
+		advise_integers(&a);
+		advise_clean(&a);
+		advise_dependence(&a);
+		advise_division(&a);
+		advise_layout(&a);
+		advise_memory(&a);
+		advise_instructions(&a);
+		advise_flow(&a);
+		advise_unroll(&a);
+		advise_trips(&a);
+	}
 	if (out->count)
 		qsort(out->items, out->count, sizeof(*out->items), by_certainty);
 }

@@ -24,6 +24,7 @@
 	X(UNION, "is_union", NULL, BOOL, 0, FLOW)                                                  \
 	X(CALLS, "has_calls", NULL, BOOL, 0, FLOW)                                                 \
 	X(IRREDUCIBLE, "irreducible", NULL, BOOL, 0, FLOW)                                         \
+	X(TRIPS, "trips_from_zero", NULL, INT, 0, FLOW)                                            \
 	X(EXITS, "exits", NULL, INT, 0, FLOW)                                                      \
 	X(BLOCKS, "blocks", NULL, INT, 0, FLOW)                                                    \
 	X(INSTRUCTIONS, "instructions", "insns", INT, 0, SIZE)                                     \
@@ -100,6 +101,7 @@
 	X(RSQRT, "rsqrt_elements", NULL, INT, 0, MIX)                                              \
 	X(ADD_PER_MUL, "add_per_mul", NULL, REAL, 2, MIX)                                          \
 	X(FMA_PAIRS, "fma_pairs", NULL, INT, 0, MIX)                                               \
+	X(SUM_TIMES, "sums_multiplied", NULL, INT, 0, MIX)                                         \
 	X(FP_SCALAR, "fp_scalar_instructions", NULL, INT, 0, MIX)                                  \
 	X(FP_PACKED, "fp_packed_instructions", NULL, INT, 0, MIX)                                  \
 	X(X87, "x87_instructions", NULL, INT, 0, MIX)                                              \
@@ -157,6 +159,7 @@
 	X(STRIDE_N, "stride_n_accesses", NULL, INT, 0, MEMORY)                                     \
 	X(STRIDE_UNKNOWN, "stride_unknown_accesses", NULL, INT, 0, MEMORY)                         \
 	X(INDIRECT, "indirect_accesses", NULL, INT, 0, MEMORY)                                     \
+	X(FIELDS, "structure_accesses", NULL, INT, 0, MEMORY)                                      \
 	X(STACK_REFS, "stack_references", NULL, INT, 0, MEMORY)                                    \
 	X(STACK, "stack_bytes", NULL, INT, 0, MEMORY)                                              \
 	X(GATHERS, "gathers", NULL, INT, 0, MEMORY)                                                \

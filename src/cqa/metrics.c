@@ -1,6 +1,7 @@
 #include "cqa/metrics.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 static bool ends_with(const char *name, const char *end)
@@ -297,13 +298,11 @@ static bool same_stream(const struct sn_access *a, const struct sn_access *b)
 				     : 64);
 }
 
-static void count_memory(const struct sn_cqa_block *block, struct sn_arena *arena,
+static void count_memory(const struct sn_cqa_block *block, const struct sn_accesses *accesses,
 			 struct sn_cqa_metrics *out)
 {
-	struct sn_accesses accesses = sn_accesses_of(block, arena);
-
-	for (size_t i = 0; i < accesses.count; i++) {
-		const struct sn_access *access = &accesses.items[i];
+	for (size_t i = 0; i < accesses->count; i++) {
+		const struct sn_access *access = &accesses->items[i];
 		const struct sn_memory_operand *operand =
 			&block->insns[access->insn].memory[access->operand];
 		bool is_known = false;
@@ -319,7 +318,7 @@ static void count_memory(const struct sn_cqa_block *block, struct sn_arena *aren
 		}
 		out->strides[sn_stride_kind_of(access)]++;
 		for (size_t k = 0; k < i && !is_known; k++)
-			is_known = same_stream(&accesses.items[k], access);
+			is_known = same_stream(&accesses->items[k], access);
 		if (is_known)
 			continue;
 		out->bytes_from_memory += new_bytes(access);
@@ -327,39 +326,94 @@ static void count_memory(const struct sn_cqa_block *block, struct sn_arena *aren
 	}
 }
 
-/* A product that is used once, by an addition, and both are no FMA. */
-static unsigned count_add_then_mul(const struct sn_cqa_block *block)
+static bool reads_any(const struct sn_insn *insn, const bool *marked)
 {
-	int by_mul[SN_RES_COUNT] = { 0 };
-	unsigned pairs = 0;
+	for (unsigned k = 0; k < insn->read_count; k++)
+		if (marked[insn->reads[k].resource])
+			return true;
+	return false;
+}
+
+/* Products that feed an addition, and sums that feed a product; FMAs are neither. */
+static void count_pairs(const struct sn_cqa_block *block, struct sn_cqa_metrics *out)
+{
+	bool by_mul[SN_RES_COUNT] = { false }, by_add[SN_RES_COUNT] = { false };
 
 	for (size_t i = 0; i < block->count; i++) {
 		const struct sn_insn *insn = &block->insns[i];
 		struct sn_fp_operation operation = { 0 };
 		bool computes = sn_fp_operation_of(insn, &operation);
+		bool is_add = computes && operation.kind == SN_FP_ADD;
+		bool is_mul = computes && operation.kind == SN_FP_MUL;
 
-		if (computes && operation.kind == SN_FP_ADD)
-			for (unsigned k = 0; k < insn->read_count; k++)
-				if (by_mul[insn->reads[k].resource]) {
-					pairs++;
-					break;
-				}
-		for (unsigned k = 0; k < insn->write_count; k++)
-			by_mul[insn->writes[k]] = computes && operation.kind == SN_FP_MUL;
+		out->add_then_mul += is_add && reads_any(insn, by_mul);
+		out->sum_times += is_mul && reads_any(insn, by_add);
+		for (unsigned k = 0; k < insn->write_count; k++) {
+			by_mul[insn->writes[k]] = is_mul;
+			by_add[insn->writes[k]] = is_add;
+		}
 	}
-	return pairs;
+}
+
+/* Several places of one thing that is stepped over as a whole: an array of structures. */
+static void count_fields(const struct sn_accesses *accesses, struct sn_cqa_metrics *out)
+{
+	for (size_t i = 0; i < accesses->count; i++) {
+		const struct sn_access *a = &accesses->items[i];
+		bool has_sibling = false;
+
+		if (a->is_indirect || sn_stride_kind_of(a) != SN_STRIDE_N)
+			continue;
+		for (size_t k = 0; k < accesses->count && !has_sibling; k++) {
+			const struct sn_access *b = &accesses->items[k];
+			int64_t apart = llabs(a->address.constant - b->address.constant);
+
+			has_sibling = k != i && b->has_stride &&
+				      b->stride_bytes == a->stride_bytes &&
+				      b->address.base_root == a->address.base_root &&
+				      b->address.index_root == a->address.index_root && apart &&
+				      apart < llabs(a->stride_bytes);
+		}
+		out->fields += has_sibling;
+	}
+}
+
+/* The closing compare against a constant. */
+static void count_trips(const struct sn_cqa_block *block, const struct sn_accesses *accesses,
+			struct sn_cqa_metrics *out)
+{
+	const struct sn_insn *compare = block->count > 1 ? &block->insns[block->count - 2] : NULL;
+
+	if (!compare || !block->insns[block->count - 1].is_conditional ||
+	    sn_form_mnemonic(compare->form) != ZYDIS_MNEMONIC_CMP || !compare->has_immediate ||
+	    compare->memory_count)
+		return;
+	for (unsigned k = 0; k < compare->read_count; k++) {
+		uint8_t resource = compare->reads[k].resource;
+		int64_t step;
+
+		if (resource >= SN_RES_VECTOR || !accesses->steps[resource].is_induction)
+			continue;
+		step = accesses->steps[resource].step_bytes;
+		if (step > 0 && compare->immediate > 0 && compare->immediate / step < 1000000)
+			out->trips = (unsigned)((compare->immediate + step - 1) / step);
+	}
 }
 
 void sn_cqa_metrics_of(const struct sn_machine *machine, const struct sn_cqa_block *block,
 		       struct sn_arena *arena, struct sn_cqa_metrics *out)
 {
+	struct sn_accesses accesses = sn_accesses_of(block, arena);
+
 	memset(out, 0, sizeof(*out));
 	for (size_t i = 0; i < block->count; i++)
 		count_operation(&block->insns[i], out);
 	out->bytes_prefetched = 64.0 * out->prefetches;
 	sn_vectorization_of(machine, block, arena, out);
-	count_memory(block, arena, out);
-	out->add_then_mul = count_add_then_mul(block);
+	count_memory(block, &accesses, out);
+	count_fields(&accesses, out);
+	count_trips(block, &accesses, out);
+	count_pairs(block, out);
 	out->arithmetic_intensity = out->bytes_loaded + out->bytes_stored > 0
 					    ? out->flops / (out->bytes_loaded + out->bytes_stored)
 					    : NAN;

@@ -72,6 +72,9 @@ struct sn_cqa_metrics {
 	unsigned fp_scalar, fp_packed; /* FP arithmetic instructions */
 	unsigned conversions, masked, gathers, scatters, x87;
 	unsigned divisions;    /* integer and FP, square roots */
+	unsigned sum_times;    /* products of a sum: (a + b) * c, which no FMA does */
+	unsigned fields;       /* accesses to other fields of a structure that is stepped over */
+	unsigned trips;	       /* passes, if the counter begins at 0; 0: not a constant */
 	unsigned add_then_mul; /* pairs that one FMA could do */
 	uint8_t element_bytes; /* of the widest use; 0: no vector operation */
 	uint8_t width_bytes;   /* widest register of FP arithmetic */

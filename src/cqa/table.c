@@ -157,6 +157,8 @@ static void set_flow_and_size(const struct row *row)
 	set_int(row, COL_PATHS, result->path_count);
 	set_int(row, COL_UNION, result->is_union);
 	set_int(row, COL_CALLS, result->has_calls);
+	if (m->trips)
+		set_int(row, COL_TRIPS, m->trips);
 	set_int(row, COL_INSTRUCTIONS, m->instructions);
 	set_int(row, COL_UOPS, m->uops);
 	set_int(row, COL_BYTES, (int64_t)m->code_bytes);
@@ -270,6 +272,7 @@ static void set_mix(const struct row *row)
 	set_int(row, COL_RCP, (int64_t)m->rcps);
 	set_int(row, COL_RSQRT, (int64_t)m->rsqrts);
 	set_int(row, COL_FMA_PAIRS, m->add_then_mul);
+	set_int(row, COL_SUM_TIMES, m->sum_times);
 	set_int(row, COL_FP_SCALAR, m->fp_scalar);
 	set_int(row, COL_FP_PACKED, m->fp_packed);
 	set_int(row, COL_X87, m->x87);
@@ -309,6 +312,7 @@ static void set_memory(const struct row *row)
 	set_real(row, COL_INTENSITY, m->arithmetic_intensity);
 	for (unsigned i = 0; i < SN_STRIDE_COUNT; i++)
 		set_int(row, COL_STRIDE_0 + i, m->strides[i]);
+	set_int(row, COL_FIELDS, m->fields);
 	set_int(row, COL_STACK_REFS, m->stack_references);
 	set_int(row, COL_STACK, (int64_t)m->stack_bytes);
 	set_int(row, COL_GATHERS, m->gathers + m->scatters);

@@ -9,19 +9,9 @@
 
 #include <stdint.h>
 
+#include "code/options.h"
 #include "profile/profile.h"
 #include "profile/structures.h"
-
-enum sn_optimization { SN_O_UNKNOWN, SN_O_0, SN_O_1, SN_O_SIZE, SN_O_2, SN_O_3, SN_O_FAST };
-/** "-O0" ...; "" if unknown. */
-const char *sn_optimization_name(enum sn_optimization level);
-
-/** What options say. `text` is a producer or a command line; only a gcc producer says by the
- * absence of -O that it was -O0. */
-enum sn_optimization sn_optimization_of(const char *text);
-/** Whether code was generated for more than plain x86-64. False with `*is_known` false if the text
- *  has no options. */
-bool sn_has_target_option(const char *text, bool *is_known);
 
 struct sn_compile_facts {
 	uint32_t module;

@@ -1,0 +1,132 @@
+"""Advice of sonde cqa: each subject with a compiled loop that calls for it and one that does not."""
+import json
+import subprocess
+
+from sonde_test import Test
+
+t = Test()
+BASE = ['-g', '-O2', '-fno-tree-vectorize', '-fno-math-errno', '-mavx2', '-mfma', '-ffp-contract=off']
+PLAIN = 'void f(double *restrict a, const double *restrict b, long n) { for (long i = 0; i < n; i++) a[i] = b[i] * 2; }'
+
+
+def advice(body, flags, arch='cascadelake'):
+    """Subject -> piece of advice, of all innermost loops of the function f."""
+    open('f.c', 'w').write(body)
+    subprocess.run(['gcc', *flags, '-c', 'f.c', '-o', 'f.o'], check=True)
+    done = subprocess.run([t.sonde, 'cqa', 'f.o', '--arch', arch, '--function', 'f', '--format', 'json', '--cols',
+                           'loop,label'], capture_output=True, text=True, timeout=60)
+    found = {}
+    for row in json.loads(done.stdout)['rows']:
+        page = subprocess.run([t.sonde, 'cqa', 'f.o', '--arch', arch, '--loop', row['loop'], '--format', 'json'],
+                              capture_output=True, text=True, timeout=60)
+        for piece in json.loads(page.stdout)['details'][0]['advice']:
+            found.setdefault(piece['subject'], piece)
+    return found
+
+
+# subject: (loop that calls for it, flags, confidence, loop that does not, flags)
+fast = ['-g', '-O3', '-march=skylake-avx512', '-mprefer-vector-width=512', '-ffast-math']
+CASES = {
+    'vectorize': (PLAIN, BASE, 'gain', PLAIN, fast),
+    'wider vectors': (PLAIN, ['-g', '-O3'], 'potential', PLAIN, fast),
+    'vectorize integers':
+        ('void f(int *restrict a, const int *restrict b, long n) { for (long i = 0; i < n; i++) a[i] = b[i] * 5 + 3; }',
+         BASE, 'potential',
+         'void f(int *restrict a, const int *restrict b, long n) { for (long i = 0; i < n; i++) a[i] = b[i] * 5 + 3; }',
+         fast),
+    'clean':
+        ('extern unsigned long s; void f(double *a, const unsigned *h, long n) { unsigned long x = s, y = n; '
+         'for (long i = 0; i < n; i++) { x = x * 25214903917 + 11; y ^= x >> 7; y += y << 3; x += y >> 5; y ^= h[i]; '
+         'y = y * 3 ^ x; x ^= y >> 11; y += x * 9; a[i] += 1.0; } s = x + y; }', BASE, 'gain', PLAIN, fast),
+    'partial sums':
+        ('double f(const double *a, long n) { double s = 0; for (long i = 0; i < n; i++) s += a[i]; return s; }',
+         BASE, 'gain', PLAIN, BASE),
+    'partial unroll':
+        ('double f(const double *a, long n) { double s = 0; for (long i = 0; i < n; i++) s += a[i]; return s; }',
+         BASE + ['-funroll-loops'], 'hint', PLAIN, BASE + ['-funroll-loops']),
+    'dependence':
+        ('void f(double *a, const double *b, long n) { for (long i = 1; i < n; i++) a[i] = a[i - 1] * 0.5 + b[i]; }',
+         BASE, 'potential', PLAIN, BASE),
+    'division':
+        ('void f(double *restrict a, const double *restrict b, long n) { for (long i = 0; i < n; i++) a[i] = 1 / b[i]; }',
+         BASE, 'potential', PLAIN, BASE),
+    'array of structures':
+        ('struct p { double x, y, z; }; double f(const struct p *p, long n) { double s = 0; '
+         'for (long i = 0; i < n; i++) s += p[i].x * p[i].x + p[i].y * p[i].y + p[i].z * p[i].z; return s; }',
+         BASE, 'hint',
+         'double f(const double *x, const double *y, const double *z, long n) { double s = 0; '
+         'for (long i = 0; i < n; i++) s += x[i] * x[i] + y[i] * y[i] + z[i] * z[i]; return s; }', BASE),
+    'strides':
+        ('double f(const double *a, long n) { double s = 0; for (long i = 0; i < n; i++) s += a[i * 64]; return s; }',
+         BASE, 'hint',
+         'double f(const double *a, long n) { double s = 0; for (long i = 0; i < n; i++) s += a[i]; return s; }', BASE),
+    'indirect access':
+        ('void f(double *restrict a, const int *x, const double *restrict b, long n) '
+         '{ for (long i = 0; i < n; i++) a[i] += b[x[i]]; }', BASE, 'hint', PLAIN, BASE),
+    'spills':
+        ('void f(double *a, long n) { double r[24]; for (int k = 0; k < 24; k++) r[k] = a[k]; '
+         'for (long i = 0; i < n; i++) { double t = a[i]; ' +
+         ' '.join(f'r[{k}] = r[{k}] * t + r[{(k + 7) % 24}];' for k in range(24)) +
+         '} for (int k = 0; k < 24; k++) a[k] = r[k]; }', BASE, 'hint', PLAIN, BASE),
+    'bandwidth': (PLAIN, fast, 'expert',
+                  'void f(double *a, long n) { for (long i = 0; i < n; i++) { double x = a[i]; '
+                  'for (int k = 0; k < 1; k++) x = 1 / (x + 1 / (x + 1 / (x + 3))); a[i] = x; } }', BASE),
+    'conversions':
+        ('void f(float *restrict a, const double *restrict b, long n) { for (long i = 0; i < n; i++) a[i] = b[i]; }',
+         BASE, 'hint', PLAIN, BASE),
+    'fma':
+        ('void f(double *restrict a, const double *restrict b, const double *restrict c, long n) '
+         '{ for (long i = 0; i < n; i++) a[i] = b[i] * c[i] + 1.5; }', ['-g', '-O2', '-fno-tree-vectorize'], 'hint',
+         'void f(double *restrict a, const double *restrict b, const double *restrict c, long n) '
+         '{ for (long i = 0; i < n; i++) a[i] = b[i] * c[i] + 1.5; }',
+         ['-g', '-O2', '-fno-tree-vectorize', '-mfma', '-ffp-contract=fast']),
+    'fma order':
+        ('void f(double *restrict a, const double *restrict b, const double *restrict c, long n) '
+         '{ for (long i = 0; i < n; i++) a[i] = (b[i] + c[i]) * (b[i] * 1.5 + 0.3); }',
+         ['-g', '-O2', '-fno-tree-vectorize', '-mfma'], 'expert',
+         'void f(double *restrict a, const double *restrict b, const double *restrict c, long n) '
+         '{ for (long i = 0; i < n; i++) a[i] = b[i] * 1.5 + c[i]; }',
+         ['-g', '-O2', '-fno-tree-vectorize', '-mfma']),
+    'x87':
+        ('long double f(const long double *a, long n) { long double s = 0; for (long i = 0; i < n; i++) s += a[i]; '
+         'return s; }', BASE, 'hint', PLAIN, BASE),
+    'slow instructions':
+        ('void f(int *a, long n) { for (long i = 0; i < n; i++) __atomic_fetch_add(&a[i], 1, __ATOMIC_SEQ_CST); }',
+         BASE, 'hint', PLAIN, BASE),
+    'gathers':
+        ('void f(double *restrict a, const int *x, const double *restrict b, long n) '
+         '{ for (long i = 0; i < n; i++) a[i] += b[x[i]]; }', fast,
+         'expert', PLAIN, fast),
+    'many paths':
+        ('extern int u[8]; void f(const int *a, long n) { for (long i = 0; i < n; i++) { '
+         'if (a[i] & 1) u[0] = i; else if (a[i] & 2) u[1] += 3; else if (a[i] & 4) u[2] ^= 1; '
+         'else if (a[i] & 8) u[3] = 9; else u[5] = -i; } }', BASE, 'hint', PLAIN, BASE),
+    'too many paths':
+        ('extern int u[8]; void f(const int *a, long n) { for (long i = 0; i < n; i++) { '
+         'if (a[i] & 1) u[0] = i; if (a[i] & 2) u[1] += 3; if (a[i] & 4) u[2] ^= 1; '
+         'if (a[i] & 8) u[3] = 9; if (a[i] & 16) u[4]--; } }', BASE, 'hint', PLAIN, BASE),
+    'calls':
+        ('double g(double); void f(double *a, long n) { for (long i = 0; i < n; i++) a[i] = g(a[i]); }', BASE, 'hint',
+         PLAIN, BASE),
+    'unroll':
+        ('void f(double *restrict a, const double *restrict b, long n) { for (long i = 0; i < n; i++) a[i] = b[i]; }',
+         ['-g', '-O2', '-fno-tree-vectorize', '-fno-tree-loop-distribute-patterns'], 'expert',
+         'double f(const double *a, long n) { double s = 0; for (long i = 0; i < n; i++) s += a[i]; return s; }', BASE),
+    'short trip':
+        ('void f(double *restrict a, const double *restrict b) { for (long i = 0; i < 12; i++) a[i] = b[i] * b[i + 1]; }',
+         ['-g', '-O1', '-fno-tree-vectorize', '-fno-tree-loop-optimize'], None, PLAIN, BASE),
+    'debug lines': (PLAIN, ['-O2', '-fno-tree-vectorize'], 'hint', PLAIN, BASE),
+    'optimization': (PLAIN, ['-g', '-O1'], 'potential', PLAIN, BASE),
+    'target': (PLAIN, ['-g', '-O2', '-fno-tree-vectorize'], 'potential', PLAIN, BASE),
+}
+
+for subject, (with_it, flags, confidence, without, other_flags) in CASES.items():
+    got = advice(with_it, flags)
+    piece = got.get(subject)
+    t.check(piece and (not confidence or piece['confidence'] == confidence) and piece['evidence'] and
+            piece['sentence'].endswith('.'), f'{subject}: said where it holds', got)
+    got = advice(without, other_flags)
+    t.check(subject not in got, f'{subject}: not said where it does not', got)
+got = advice(PLAIN, ['-g', '-O0'])
+t.equal(list(got), ['optimization'], 'without optimization nothing else is worth saying')
+t.done()

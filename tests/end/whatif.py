@@ -1,0 +1,151 @@
+"""What-if over an experiment: coverage times the model's speed-ups, cumulated; one ranking of loops; CQA in show loop."""
+import json
+import re
+
+from sonde_test import Test
+
+t = Test()
+SOURCE = r"""
+#include <stdio.h>
+#include <stdlib.h>
+#define N 4000
+static double a[N], b[N], c[N];
+static int ix[N], bits[N];
+#define PART __attribute__((noinline, noclone))
+PART double dot(int n) { double s = 0; for (int i = 0; i < n; i++) s += a[i] * b[i]; return s; }
+PART void triad(int n) { for (int i = 0; i < n; i++) a[i] = b[i] * 1.0001 + c[i]; }
+PART void rare(int n)
+{
+	for (int i = 0; i < n; i++)
+		if (__builtin_expect(bits[i] == 1, 0))
+			a[i] = c[i] / b[i] / 1.5;
+		else
+			b[i] += c[i] * 0.25;
+}
+PART void often(int n)
+{
+	for (int i = 0; i < n; i++)
+		if (__builtin_expect(bits[i] != 1, 0))
+			a[i] = c[i] / b[i] / 1.5;
+		else
+			b[i] += c[i] * 0.25;
+}
+int main(int argc, char **argv)
+{
+	int rounds = argc > 1 ? atoi(argv[1]) : 1;
+	double s = 0;
+	for (int i = 0; i < N; i++) {
+		a[i] = i; b[i] = 1.0 / (i + 1); c[i] = i % 10 / 10.0; bits[i] = i % 64 == 0;
+	}
+	for (int k = 0; k < rounds; k++) {
+		s += dot(N); s += dot(N - 1);
+		triad(N); rare(N);
+		if (k % 4 == 0) often(N);
+	}
+	printf("%g\n", s);
+}
+"""
+app = t.compile(SOURCE, '-g', '-O2', '-fno-tree-vectorize', output='./app')
+assert t.run('record', app, '60000').returncode == 0
+arch = ['--arch', 'cascadelake']
+whatif = t.show('whatif', *arch)
+rows = {r['function']: r for r in whatif['rows']}
+loops = t.show('loops')['rows']
+
+t.equal(whatif['schema'], 'sonde.whatif/1', 'schema')
+t.check({'dot', 'triad', 'rare', 'often'} <= set(rows), 'every loop with time has a row', sorted(rows))
+names = ['clean', 'fp_vector', 'full_vector', 'no_dependence', 'next_bottleneck']
+t.equal([v['variant'] for v in whatif['variants']], names, 'variants in their order')
+
+
+def saved(row, variant):
+    """Amdahl: the part of the run that a loop's speed-up saves."""
+    speedup = row[variant + '_speedup']
+    return row['coverage_share'] * (1 - 1 / speedup) if speedup and speedup > 1 else 0
+
+
+for variant in whatif['variants']:
+    name = variant['variant']
+    total = sum(saved(r, name) for r in whatif['rows'])
+    t.within(variant['speedup'], 1 / (1 - total), 1e-6, f'{name}: the program gains what its loops save')
+    t.check(variant['speedup_low'] <= variant['speedup'] <= variant['speedup_high'], f'{name}: interval', variant)
+    t.check(variant['reliable_speedup'] <= variant['speedup'] + 1e-9, f'{name}: doubtful loops apart', variant)
+    t.check(variant['ram_speedup'] <= variant['speedup'] + 1e-9, f'{name}: RAM gives no more', variant)
+    steps = variant['cumulative']
+    t.check(all(x['saved_share'] >= y['saved_share'] for x, y in zip(steps, steps[1:])),
+            f'{name}: loops by gain', steps)
+    sums = [1 / (1 - sum(s['saved_share'] for s in steps[:i + 1])) for i in range(len(steps))]
+    t.check(all(abs(s['cumulative_speedup'] - x) < 1e-6 for s, x in zip(steps, sums)), f'{name}: cumulated', steps)
+    least = next((i + 1 for i, x in enumerate(sums) if x - 1 >= .8 * (variant['speedup'] - 1)), 0)
+    t.equal(variant['loops_for_80_percent'], least, f'{name}: so many loops bring 80 % of it')
+full = [r for r in whatif['rows'] if r['full_vector_rank']]
+t.equal([r['full_vector_rank'] for r in full], list(range(1, len(full) + 1)), 'rows stand by gain')
+few = [r for r in whatif['rows'] if r['samples'] < 20]
+t.check(all(not r['reliable'] and 'few samples' in r['doubts'] for r in few), 'few samples are a doubt', few)
+t.check(all(r['reliable'] for r in whatif['rows'] if r['function'] in ('dot', 'triad') and r['samples'] >= 20),
+        'plain hot loops are reliable')
+clean = t.show('whatif', 'clean', *arch)['rows']
+gains = [saved(r, 'clean') for r in clean]
+t.check(gains == sorted(gains, reverse=True), 'another variant orders the rows', gains)
+run = t.run('show', 'whatif', 'best')
+t.check(run.returncode in (2, 5) and run.stderr.count('\n') <= 2, 'an unknown variant is refused', run.stderr)
+run = t.run('show', 'whatif', '--arch', 'z80')
+t.check(run.returncode == 2 and 'cascadelake' in run.stderr, 'an unknown machine is refused', run.stderr)
+text = t.run('show', 'whatif', *arch).stdout
+t.check('full vectors' in text and '80 %' in text and 'wi' not in text[:2], 'text has the program and its loops', text)
+table = t.run('show', 'whatif', *arch, '--format', 'csv', '--cols', 'function,coverage_share,memory').stdout
+t.check('loaded_bytes' in table.splitlines()[0] and 'stride_1_accesses' in table.splitlines()[0],
+        'groups of columns of sonde cqa can be asked for', table.splitlines()[0])
+
+# paths weighed by samples: in `rare` one pass of 64 divides, in `often` 63 of 64 do
+for function, share in (('rare', 1 / 64), ('often', 63 / 64)):
+    row = rows[function]
+    page = t.show('loop', *arch, '--', row['loop'])['quality']
+    t.equal(len(page['paths']), 2, f'{function}: two paths')
+    divider = max(page['paths'], key=lambda p: p['bounds']['divider'])
+    if row['samples'] >= 100:
+        t.check(page['is_weighed'], f'{function}: weighed by samples')
+        t.within(divider['passes_share'], share, .12, f'{function}: how often the division is passed')
+    t.within(sum(p['passes_share'] for p in page['paths']), 1, 1e-6, f'{function}: weights sum to one')
+    mean = sum(p['passes_share'] * p['l1_cycles'] for p in page['paths'])
+    t.within(page['l1_cycles'], mean, 1e-6, f'{function}: cycles are the weighted mean')
+
+# the loop's page
+page = t.run('show', 'loop', '#1', *arch).stdout
+t.check('static model of' in page and 'Advice' in page and 'the program' in page and 'latency' in page,
+        'show loop has bounds, variants and advice', page)
+data = t.show('loop', '#1', *arch)
+t.check(data['quality']['arch'] == 'cascadelake' and data['quality']['advice'][0]['program_speedup'] is not None,
+        'and so has its JSON', data['quality']['advice'])
+
+# one ranking
+summary = t.run('show', 'summary').stdout
+first = re.search(r'hottest source loops.*\n +(\d+) \S+ +[\d.]+ %.*?(\S+:\d+\S*) ', summary)
+t.check(first and first[1] == '1' and first[2] == loops[0]['label'] == data['label'],
+        "'#1' is row 1 of show loops and of the summary", first and first.groups(), loops[0]['label'], data['label'])
+t.check('Hint: ' in summary and '(loop #1)' in summary, 'the summary has the advice on it', summary)
+
+# peel, main and tail count as one loop: the parts stand together, and the summary's numbers fit
+parts = t.compile(SOURCE.replace('N 4000', 'N 40').replace('i % 64', 'i % 3'), '-g', '-O3', '-mavx2', '-ffast-math',
+                  output='./parts')
+assert t.run('record', parts, '3000000').returncode == 0
+rows = json.loads(t.run('show', 'loops', '--format', 'json', '--cols', 'all').stdout)['rows']
+groups = [r['source_loop'] for r in rows]
+t.check(all(g not in groups[:i] or groups[i - 1] == g for i, g in enumerate(groups)), 'parts stand side by side', groups)
+sums = {g: sum(r['exclusive_cpu_s'] for r in rows if r['source_loop'] == g) for g in groups}
+order = list(dict.fromkeys(groups))
+t.check(all(sums[x] >= sums[y] - 1e-9 for x, y in zip(order, order[1:])), 'source loops by their sums', sums, order)
+for match in re.finditer(r'^ +(\d+) \S+ +[\d.]+ %  [\d.]+-[\d.]+ +[\d.]+ +(\S+:\d+\S*) ',
+                         t.run('show', 'summary').stdout.split('hottest functions')[0], re.M):
+    row = rows[int(match[1]) - 1]
+    t.check(row['label'] == match[2] and row['rank'] == int(match[1]),
+            f"the summary's loop {match[1]} is that row of show loops", row['label'], match[2])
+
+# the report has the same numbers
+report = json.loads(t.run('report', '--format', 'json', '-o', '-').stdout)
+native = t.show('whatif')
+t.equal([v['speedup'] for v in report['whatif']['variants']], [v['speedup'] for v in native['variants']],
+        'the report repeats them')
+t.check('If every loop were' in t.run('report', '--level', '1', '--format', 'text', '-o', '-').stdout,
+        'the text report of level one has the table')
+t.done()
