@@ -46,7 +46,7 @@ static sn_status write_paths(const struct sn_compare_paths *paths, struct sn_pag
 	status = sn_page_chunk_end(page, err);
 	if (status != SN_OK)
 		return status;
-	sn_page_chunk(page, "paths", paths->paths.count);
+	sn_page_chunk(page, "call_paths", paths->paths.count);
 	COLUMN_D32(paths->paths, "parent", row->parent);
 	COLUMN_D32(paths->paths, "name", row->name);
 	COLUMN_F64(paths->paths, "a_ns", round(row->cpu_ns[0]));

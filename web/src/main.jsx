@@ -27,15 +27,15 @@ const BASE = compare ? ['changes'] : ['modules', 'files', 'functions', 'loops', 
 const VIEWS = compare ? [
 	['Overview'],
 	['compare', 'Compare', 'd', Compare],
-	['flame', 'Flame graph', 'g', CompareFlame, ['paths', 'path_names']],
+	['flame', 'Flame graph', 'g', CompareFlame, ['call_paths', 'path_names']],
 	['provenance', 'Provenance', 'p', Runs],
 ] : [
 	['Overview'],
-	['summary', 'Summary', 's', Summary],
+	['summary', 'Global', 's', Summary, toc.whatif ? ['whatif'] : []],
 	['categories', 'Categories', 'c', Categories, ['records', 'waits']],
 	['Where'],
 	['functions', 'Functions & loops', 'f', Functions],
-	['loop', 'Loop', 'l', Loop, ['records', 'quality']],
+	['loop', 'Loop', 'l', Loop, ['records', 'experts', 'advice', 'paths', 'model']],
 	['callers', 'Callers & callees', 'k', Callers],
 	['flame', 'Flame graph', 'g', Flame, ['waits']],
 	['source', 'Source & assembly', 'a', Source],
@@ -43,7 +43,7 @@ const VIEWS = compare ? [
 	['timeline', 'Timeline', 't', Timeline, ['records', 'waits']],
 	['phases', 'Phases', 'o', phases && Phases, null, 'Phases of the run and where to instrument them: the run has too few samples to find any', 'sonde phases'],
 	['Why'],
-	['expert', 'Loop experts', 'e', Experts, ['quality']],
+	['expert', 'Loop experts', 'e', Experts, ['experts']],
 	['System'],
 	['threads', 'Threads', 'h', Threads, ['waits']],
 	['comm', 'Communication', null, null, null, 'Who sends how much to whom', 'sonde comm'],
@@ -122,7 +122,7 @@ function App() {
 			{error ? <p class="notice" role="alert">This page could not be read: {String(error.message ?? error)}. Make it again with <code>sonde report</code>.</p>
 				: !View ? <Absent title={view[1]} what={`${view[5]}. Not in this report.`} command={`${view[6]}${view[6].endsWith('B') ? '' : ' ' + visible(toc.experiment ?? '')}`} />
 					: !(agg || compare) || !ready ? <p class="dim" role="status">Unpacking…</p>
-						: <View key={view[0]} chunks={chunks} d={d} agg={agg} filter={filter} matcher={matcher} records={chunks.records} waits={chunks.waits} quality={chunks.quality} theme={theme} />}
+						: <View key={view[0]} chunks={chunks} d={d} agg={agg} filter={filter} matcher={matcher} records={chunks.records} waits={chunks.waits} theme={theme} />}
 		</main>
 		{help && <Help onClose={() => setHelp(false)} />}
 		{toast && <div class="toast" role="status">{toast}</div>}

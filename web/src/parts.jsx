@@ -124,6 +124,10 @@ export function FunctionLink({ d, f, query }) {
 	return <a class="mono" href={linkTo('source', `f${f}`)}><Name text={d.functions.name.at(f)} query={query} /></a>;
 }
 
+export function LoopLink({ d, loop }) {
+	return <a class="mono" href={linkTo('loop', d.loops.id.at(loop))}><Name text={d.loops.label.at(loop)} /></a>;
+}
+
 export function place(d, file, line, last) {
 	if (file === NONE || file === undefined)
 		return '';
@@ -132,3 +136,25 @@ export function place(d, file, line, last) {
 }
 
 export const elapsedS = () => toc.elapsed_ns / 1e9;
+
+// Which columns: groups is a map from title to [key, words].
+export function Picker({ groups, chosen, onChange }) {
+	const [open, setOpen] = useState(false);
+	const ref = useRef();
+	useEffect(() => {
+		if (!open)
+			return undefined;
+		const close = (e) => { if (!ref.current.contains(e.target) || e.key === 'Escape') setOpen(false); };
+		document.addEventListener('mousedown', close);
+		document.addEventListener('keydown', close);
+		return () => { document.removeEventListener('mousedown', close); document.removeEventListener('keydown', close); };
+	}, [open]);
+	const flip = (key) => {
+		const next = new Set(chosen);
+		if (!next.delete(key))
+			next.add(key);
+		onChange(next);
+	};
+	return <div class="picker" ref={ref}><button class="plain" aria-expanded={open} onClick={() => setOpen(!open)}>Columns</button>
+		{open && <div>{[...groups].map(([title, list]) => <Fragment key={title}>{title && <b>{title}</b>}{list.map(([key, words]) => <label key={key}><input type="checkbox" checked={chosen.has(key)} onChange={() => flip(key)} />{words}</label>)}</Fragment>)}</div>}</div>;
+}

@@ -109,7 +109,7 @@ function treeOf(paths, count, side, other) {
 }
 
 export function CompareFlame({ chunks, filter, matcher, theme }) {
-	const { paths, path_names: names } = chunks, swap = filter.params.swap === '1';
+	const { call_paths: paths, path_names: names } = chunks, swap = filter.params.swap === '1';
 	const width = filter.params.width === 'a' ? 0 : 1;
 	const [a, b] = swap ? [paths.b_ns, paths.a_ns] : [paths.a_ns, paths.b_ns];
 	const { tree, other } = useMemo(() => treeOf(paths, names.rows, width ? b : a, width ? a : b), [paths, swap, width]);

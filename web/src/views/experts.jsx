@@ -1,44 +1,131 @@
-// What the static model says of hot loops (src/cqa): cycles, bottleneck, what-if variants, advice.
+// What the static model says of hot loops (src/cqa): every figure as a column, in groups; and, for
+// the page of one loop, its bounds, units and advice.
 import { Fragment, h } from 'preact';
-import { useMemo } from 'preact/hooks';
+import { useMemo, useState } from 'preact/hooks';
 import { toc } from '../chunks.js';
-import { Empty, Head, Name, Share } from '../parts.jsx';
-import { percent, visible } from '../format.js';
-import { go, linkTo } from '../state.js';
+import { Empty, Head, Name, Picker, Share, Switch } from '../parts.jsx';
+import { grouped, percent, times, visible } from '../format.js';
+import { go, linkTo, setParams } from '../state.js';
 import { Table } from '../table.jsx';
+import { VARIANTS } from './whatif.jsx';
 
-const VARIANTS = [['clean', 'Clean', 'without integer and address work that the loop may not need'], ['fp_vector', 'FP vector', 'arithmetic at full width, memory as it is'], ['full_vector', 'Full vector', 'memory too, where strides allow'], ['no_dependence', 'No dependence', 'without the loop-carried dependence'], ['next_bottleneck', 'Next', 'with the first bottleneck gone']];
-const times = (x) => x >= 1.005 ? `${x.toFixed(2)}×` : x > 0 ? '1×' : '';
-const bottleneck = (q, i) => q.bottleneck.at(i).replace('_', ' ');
+const COLUMNS = toc.whatif?.columns ?? [];
+const PRESETS = {
+	overview: ['Overview', 'coverage_share,samples,l1_cycles,bottleneck,vector_share,vector_efficiency_share,full_vector_speedup,full_vector_program_speedup,doubts,advice'],
+	gain: ['Gain', 'coverage_share,clean_speedup,fp_vector_speedup,full_vector_speedup,no_dependence_speedup,next_bottleneck_speedup,clean_program_speedup,fp_vector_program_speedup,full_vector_program_speedup,doubts'],
+	cycles: ['Cycles', 'coverage_share,l1_cycles,l2_cycles,l3_cycles,ram_cycles,bottleneck,ports_cycles,divider_cycles,issue_cycles,front_end_cycles,latency_cycles,ipc'],
+	vector: ['Vectors', 'coverage_share,isa,element_types,width_bytes,vector_share,vector_load_share,vector_store_share,vector_add_sub_share,vector_mul_share,vector_efficiency_share'],
+	memory: ['Memory', 'coverage_share,loaded_bytes,stored_bytes,flop_per_byte,stride_0_accesses,stride_1_accesses,stride_n_accesses,stride_unknown_accesses,indirect_accesses,stack_references,array_access_efficiency_share'],
+};
+const FIXED = new Set(['loop', 'label', 'function']);
 
-// What the whole program would gain (Amdahl 1967) if this share of it ran so much faster.
-const overall = (share, speedup) => 1 / (1 - share + share / speedup);
+// The key in words, where the table has no title for it.
+const titleOf = (c) => /_program_speedup$/.test(c.key) ? `${VARIANTS[c.key.slice(0, -16)]?.[0].toLowerCase()}, program` : c.title ?? c.key.replace(/_(share|cycles|bytes)$/, '').replaceAll('_', ' ');
+const isText = (c) => c.kind === 'text';
 
-export function Experts({ d, agg, quality: q }) {
-	const rows = useMemo(() => [...q.loop.keys()].sort((a, b) => agg.loopExcl[q.loop[b]] - agg.loopExcl[q.loop[a]]), [agg]);
+function cell(c, x, key, i) {
+	const value = isText(c) ? x[key].at(i) : x[key][i];
+	if (isText(c))
+		return visible(value.replaceAll('_', c.key === 'bottleneck' ? ' ' : '_'));
+	if (Number.isNaN(value))
+		return '';
+	if (/speedup$/.test(key))
+		return times(value);
+	if (c.kind === 'share')
+		return percent(value);
+	if (c.kind === 'bool')
+		return value ? 'yes' : 'no';
+	return c.kind === 'integer' || Number.isInteger(value) ? grouped(value) : value >= 100 ? value.toFixed(0) : value.toFixed(value >= 10 ? 1 : 2);
+}
+
+export function Experts({ d, chunks, filter, matcher }) {
+	const x = chunks.experts, { params } = filter;
+	const preset = params.cols ? null : PRESETS[params.set] ? params.set : 'overview';
+	const chosen = new Set((params.cols ?? PRESETS[preset][1]).split(','));
+	const [sortKey, ascending] = params.sort ? [params.sort.replace(/^-/, ''), params.sort[0] === '-'] : ['coverage_share', false];
+	const rows = useMemo(() => {
+		const list = [];
+		for (let i = 0; i < x.rows; i++)
+			if (!matcher || matcher.test(x.label.at(i)) || matcher.test(x.function.at(i)))
+				list.push(i);
+		const column = COLUMNS.find((c) => c.key === sortKey);
+		if (!column)
+			return list;
+		const value = isText(column) ? null : x[sortKey], known = (v) => Number.isNaN(v) ? -Infinity : v, sign = ascending ? -1 : 1;
+		return list.sort((a, b) => sign * (value ? known(value[b]) - known(value[a]) || 0 : x[sortKey].at(a) < x[sortKey].at(b) ? -1 : x[sortKey].at(a) > x[sortKey].at(b) ? 1 : 0) || a - b);
+	}, [matcher, sortKey, ascending]);
+	if (!toc.whatif)
+		return <><Head title="Loop experts" /><section class="panel"><Empty>No loop could be modelled: no hot loop's code is in the experiment, or this CPU has no model.</Empty></section></>;
 	const columns = [
-		{ key: 'loop', title: 'Loop', width: 'minmax(14rem, 2fr)', least: 200, className: 'mono', render: (i) => <a href={linkTo('loop', d.loops.id.at(q.loop[i]))}><Name text={d.loops.label.at(q.loop[i])} /></a> },
-		{ key: 'share', title: 'Share', num: true, width: '7.5rem', render: (i) => <Share part={agg.loopExcl[q.loop[i]]} whole={agg.total} /> },
-		{ key: 'cycles', title: 'Cycles', help: 'core cycles for a pass over the body, data in L1', num: true, width: '5rem', render: (i) => q.cycles[i] >= 0 ? q.cycles[i].toFixed(1) : '' },
-		{ key: 'bound', title: 'Limited by', width: '6.5rem', render: (i) => bottleneck(q, i) },
-		{ key: 'vector', title: 'Vector', help: 'packed over vectorizable instructions', num: true, width: '6rem', render: (i) => q.vector_ratio[i] >= 0 ? percent(q.vector_ratio[i]) : '' },
-		...VARIANTS.map(([key, title, help]) => ({ key, title, help, num: true, width: '7.6rem', render: (i) => times(q[key][i]) })),
-		{ key: 'first', title: 'First advice', width: 'minmax(12rem, 3fr)', least: 180, render: (i) => { const text = visible(q.not_analysed.at(i)) || q.advice.at(i).split('\n')[0].split('\t')[2] || ''; return <span class={q.not_analysed.at(i) ? 'dim' : ''} title={text}>{text}</span>; } },
-	].map((c) => ({ sortable: false, ...c }));
+		{ key: 'label', title: 'Loop', width: 'minmax(14rem, 2fr)', least: 190, className: 'mono', render: (i) => <><a href={linkTo('loop', d.loops.id.at(x.loop_number[i]))}><Name text={x.label.at(i)} query={matcher} /></a> <span class="dim">{visible(x.function.at(i))}</span></> },
+		...COLUMNS.filter((c) => chosen.has(c.key) && !FIXED.has(c.key)).map((c) => ({ key: c.key, title: titleOf(c), help: c.key, num: !isText(c), width: c.key === 'advice' ? 'minmax(12rem, 3fr)' : isText(c) ? 'minmax(6.6rem, .6fr)' : c.kind === 'share' ? '7rem' : /program_speedup/.test(c.key) ? '9.2rem' : '6.2rem', least: c.key === 'advice' ? 200 : 84,
+			render: c.key === 'coverage_share' ? (i) => <Share part={x.coverage_share[i]} whole={1} /> : (i) => { const text = cell(c, x, c.key, i); return isText(c) ? <span title={text} class={c.key === 'doubts' ? 'q1' : ''}>{text}</span> : text; } })),
+	];
 	return <>
-		<Head title="Loop experts">static model of {toc.machine ?? 'no machine'}, data in L1; speed-ups are of the loop alone</Head>
-		<section class="panel flush fill"><Table label="Static quality of loops" columns={columns} rows={rows} rowKey={(i) => i} onOpen={(i) => go('loop', d.loops.id.at(q.loop[i]))} empty="No hot loop was analysed: none is above 0.1 % of CPU time, its code is not in the experiment, or this CPU has no model." /></section>
+		<Head title="Loop experts" tools={<>
+			<Switch label="Columns" value={preset} options={Object.entries(PRESETS).map(([key, [title]]) => [key, title])} onChange={(v) => setParams({ set: v === 'overview' ? null : v, cols: null })} />
+			<Picker groups={groupsOf()} chosen={chosen} onChange={(set) => setParams({ cols: COLUMNS.filter((c) => set.has(c.key)).map((c) => c.key).join(',') || 'none' })} /></>}>
+			static model of {visible(toc.whatif.arch_title ?? toc.whatif.arch)}; cycles are of one pass over the body</Head>
+		<section class="panel flush fill"><Table label="Static quality of loops" columns={columns} rows={rows} rowKey={(i) => i} onOpen={(i) => go('loop', d.loops.id.at(x.loop_number[i]))}
+			sort={{ key: sortKey, ascending }} onSort={(k) => setParams({ sort: k === sortKey && !ascending ? '-' + k : k === 'coverage_share' ? null : k })} />
+			<div class="foot">{grouped(rows.length)} loops with figures = {percent(toc.whatif.analysed_share)} of CPU time, of the whole run; point at a title for its key: <code>sonde explain KEY</code></div></section>
 	</>;
 }
 
-export function LoopQuality({ d, loop, share, quality: q }) {
-	const i = q.loop.indexOf(loop);
-	if (i < 0 || q.not_analysed.at(i))
-		return <section class="panel"><h2>What would it gain?</h2><Empty command={i < 0 ? `sonde cqa --loop '${visible(d.loops.id.at(loop))}' PROGRAM` : undefined}>{i < 0 ? 'This loop was not analysed.' : visible(q.not_analysed.at(i))}</Empty></section>;
-	const advice = q.advice.at(i).split('\n').filter(Boolean).map((line) => line.split('\t'));
-	return <section class="panel"><h2>What would it gain? <span class="dim">static model of {toc.machine}, data in L1: {q.cycles[i].toFixed(1)} cycles a pass, limited by {bottleneck(q, i)}</span></h2>
-		<div class="legend" style={{ marginBottom: '.7rem' }}>{VARIANTS.filter(([key]) => q[key][i] >= 1.005).map(([key, title, help]) => <span key={key} title={help}><b>{title}</b> {times(q[key][i])} <span class="dim">(program {times(overall(share, q[key][i]))})</span></span>)}</div>
-		<ul class="sentences quiet-list">{advice.map(([confidence, , sentence, evidence], k) => <li key={k}><span>{visible(sentence)} <span class="tag">{confidence}</span> <span class="dim">{visible(evidence)}</span></span></li>)}</ul>
-		{advice.length === 0 && <p class="dim">The model knows nothing better for this code.</p>}
+function groupsOf() {
+	const groups = new Map();
+	for (const c of COLUMNS)
+		if (!FIXED.has(c.key))
+			groups.set(c.group, [...groups.get(c.group) ?? [], [c.key, titleOf(c)]]);
+	return groups;
+}
+
+// ------------------------------------------------------------------------------------- one loop
+
+const BOUNDS = [['ports', 'execution units'], ['divider', 'divider'], ['issue', 'issue width'], ['front_end', 'front end'], ['latency', 'dependence between iterations'], ['l2', 'data from L2'], ['l3', 'data from L3'], ['ram', 'data from RAM']];
+const CONFIDENCE = ['gain', 'potential', 'hint', 'expert'];
+
+// A bar of cycles, the bottleneck in a strong colour.
+function Cycles({ value, largest, isFirst }) {
+	return <div class="bar"><i style={{ width: `calc((100% - 3.6rem) * ${largest > 0 ? value / largest : 0})`, background: isFirst ? 'var(--c-openmp)' : '', opacity: isFirst ? 0.9 : '' }} /><span>{value.toFixed(2)}</span></div>;
+}
+
+export function LoopQuality({ d, loop, chunks }) {
+	const { experts: x, advice, paths } = chunks, i = x.loop_number?.indexOf(loop) ?? -1;
+	const own = useMemo(() => paths.loop_number ? [...paths.loop_number.keys()].filter((k) => paths.loop_number[k] === loop) : [], [loop]);
+	const [path, setPath] = useState(0);
+	if (i < 0)
+		return <section class="panel"><h2>What would it gain?</h2><Empty command={`sonde cqa --loop '${visible(d.loops.id.at(loop))}' PROGRAM`}>This loop was not modelled: it is below 0.1 % of CPU time, in a runtime library, or its code is not in the experiment.</Empty></section>;
+	if (x.not_analysed.at(i))
+		return <section class="panel"><h2>What would it gain?</h2><Empty>{visible(x.not_analysed.at(i))}</Empty></section>;
+	const list = [...advice.loop_number.keys()].filter((k) => advice.loop_number[k] === loop);
+	const p = own[Math.min(path, own.length - 1)];
+	const gains = Object.entries(VARIANTS).filter(([key]) => x[key + '_speedup'][i] >= 1.005);
+	const bound = p !== undefined ? BOUNDS.map(([key, title]) => [key, title, paths[key][p]]) : BOUNDS.map(([key, title]) => [key, title, x[key + '_cycles'][i]]);
+	const largest = bound.reduce((m, [, , v]) => v > m ? v : m, 0);
+	const units = p === undefined ? [] : paths.units.at(p).split('\n').filter(Boolean).map((line) => line.split('\t'));
+	const busiest = units.reduce((m, [, v]) => Math.max(m, +v), 0);
+	const first = p !== undefined ? paths.bottleneck.at(p) : x.bottleneck.at(i);
+	return <section class="panel"><h2>What would it gain? <span class="dim">static model of {visible(toc.whatif.arch_title ?? toc.whatif.arch)}: {x.l1_cycles[i].toFixed(2)} cycles a pass with data in L1, limited by {x.bottleneck.at(i).replaceAll('_', ' ')}</span></h2>
+		{x.doubts.at(i) && <p class="notice" style={{ marginBottom: '.7rem' }}>Figures to be read with care: {visible(x.doubts.at(i))}.</p>}
+		<div class="legend" style={{ margin: '0 0 .7rem' }}>{gains.map(([key, [title, help]]) => <span key={key} title={help}><b>{title}</b> {times(x[key + '_speedup'][i])} <span class="dim">(program {times(x[key + '_program_speedup'][i]) || '1×'})</span></span>)}
+			<span class="dim">vectorized {percent(x.vector_share[i])}, at {percent(x.vector_efficiency_share[i])} of the width · unrolled {x.unroll[i] >= 1 ? x.unroll[i] : 1}× · {visible(x.isa.at(i))}</span></div>
+		<ul class="sentences quiet-list">{list.map((k) => <li key={k}><span>{visible(advice.sentence.at(k))} <span class="tag">{CONFIDENCE[advice.confidence[k]]}</span>{advice.speedup[k] > 1 ? <b> {times(advice.speedup[k])}</b> : ''} <span class="dim">{visible(advice.evidence.at(k))}</span></span></li>)}</ul>
+		{list.length === 0 && <p class="dim">The model knows nothing better for this code.</p>}
+		<div class="grid2" style={{ marginTop: '.9rem' }}><div><h3>Bounds <span class="dim">cycles of one pass; the largest counts</span>{own.length > 1 && <> <select class="chip" aria-label="Path" value={path} onChange={(e) => setPath(+e.target.value)}>{own.map((k, n) => <option key={k} value={n}>path {n + 1} of {own.length}, {percent(paths.weight[k])} of passes</option>)}</select></>}</h3>
+			<table class="small"><tbody>{bound.filter(([, , v]) => v >= 0).map(([key, title, v]) => <tr key={key}><td>{title}{key === first ? <span class="tag">bottleneck</span> : ''}</td><td class="num" style={{ width: '55%' }}><Cycles value={v} largest={largest} isFirst={key === first} /></td></tr>)}</tbody></table></div>
+			{units.length > 0 && <div><h3>Execution units <span class="dim">busy cycles of one pass</span></h3><div class="units">{units.map(([name, v]) => <Fragment key={name}><span class="mono">{visible(name)}</span><Cycles value={+v} largest={busiest} isFirst={+v === busiest} /></Fragment>)}</div></div>}</div>
 	</section>;
+}
+
+// The model's word on single instructions of a loop: by address, on the first path that holds it.
+export function modelOf(chunks, loop) {
+	const { model } = chunks, of = new Map();
+	for (let k = 0; model?.rows > k; k++)
+		if (loop === null || model.loop_number[k] === loop) {
+			const address = model.address_high[k] * 4294967296 + model.address_low[k];
+			if (!of.has(address))
+				of.set(address, k);
+		}
+	return of;
 }

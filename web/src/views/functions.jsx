@@ -1,8 +1,8 @@
 // Functions with their loop nests, as a tree; or flat loops, modules, lines.
 import { Fragment, h } from 'preact';
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useMemo, useState } from 'preact/hooks';
 import { NONE } from '../chunks.js';
-import { FunctionLink, Head, Name, Quality, Share, Switch, place } from '../parts.jsx';
+import { FunctionLink, Head, Name, Picker, Quality, Share, Switch, place } from '../parts.jsx';
 import { grouped, percent, seconds, visible } from '../format.js';
 import { go, linkTo, setParams } from '../state.js';
 import { Table } from '../table.jsx';
@@ -149,7 +149,7 @@ export function Functions({ d, agg, filter, matcher }) {
 	return <>
 		<Head title="Functions & loops" tools={<>
 			<Switch label="Rows" value={rowsKind} options={[['tree', 'Functions'], ['loops', 'Loops'], ['lines', 'Lines'], ['modules', 'Modules']]} onChange={(v) => setParams({ rows: v === 'tree' ? null : v })} />
-			<Picker columns={makeColumns({ d, agg, rowsKind, kind, of, isOpen, toggle }).filter((c) => c.key !== 'name')} chosen={chosen} onChange={(set) => setParams({ cols: COLUMNS.filter((c) => set.has(c)).join(',') || 'none' })} />
+			<Picker groups={new Map([['', makeColumns({ d, agg, rowsKind, kind, of, isOpen, toggle }).filter((c) => c.key !== 'name').map((c) => [c.key, c.title === '±' ? 'Quality' : c.title])]])} chosen={chosen} onChange={(set) => setParams({ cols: COLUMNS.filter((c) => set.has(c)).join(',') || 'none' })} />
 		</>}>exclusive time is spent in the row itself, inclusive adds what it calls</Head>
 		<section class="panel flush fill">
 			<Table label="Functions and loops" columns={columns} rows={rows} rowKey={key} onOpen={openRow}
@@ -188,25 +188,4 @@ function makeColumns({ d, agg, rowsKind, kind, of, isOpen, toggle, matcher }) {
 
 function LoopTags({ d, i }) {
 	return <>{d.loops.flags[i] & 1 ? <span class="tag">innermost</span> : ''}{d.loops.flags[i] & 2 ? <span class="tag" title="entered at more than one place">irreducible</span> : ''}</>;
-}
-
-function Picker({ columns, chosen, onChange }) {
-	const [open, setOpen] = useState(false);
-	const ref = useRef();
-	useEffect(() => {
-		if (!open)
-			return undefined;
-		const close = (e) => { if (!ref.current.contains(e.target) || e.key === 'Escape') setOpen(false); };
-		document.addEventListener('mousedown', close);
-		document.addEventListener('keydown', close);
-		return () => { document.removeEventListener('mousedown', close); document.removeEventListener('keydown', close); };
-	}, [open]);
-	const flip = (key) => {
-		const next = new Set(chosen);
-		if (!next.delete(key))
-			next.add(key);
-		onChange(next);
-	};
-	return <div class="picker" ref={ref}><button class="plain" aria-expanded={open} onClick={() => setOpen(!open)}>Columns</button>
-		{open && <div>{columns.map((c) => <label key={c.key}><input type="checkbox" checked={chosen.has(c.key)} onChange={() => flip(c.key)} />{c.title === '±' ? 'Quality' : c.title}</label>)}</div>}</div>;
 }

@@ -4,11 +4,10 @@ import { Fragment, h } from 'preact';
 import { useMemo, useRef, useState } from 'preact/hooks';
 import { phases as data } from '../chunks.js';
 import { Chart, Chosen, useDrag } from '../chart.jsx';
-import { Canvas, FunctionLink, Head, Name, PALETTE, Share, Tip, colourOf, elapsedS, useSize } from '../parts.jsx';
+import { Canvas, FunctionLink, Head, LoopLink, Name, PALETTE, Share, Tip, colourOf, elapsedS, useSize } from '../parts.jsx';
 import { elide, grouped, percent, seconds, visible } from '../format.js';
 import { linkTo, setParams } from '../state.js';
 import { drawTicks, rangeText, roomFor } from '../timeline.jsx';
-import { LoopLink } from './summary.jsx';
 
 const colourOfPhase = (phase) => PALETTE[phase] ?? '--c-other';
 const Dot = ({ phase }) => <span class="swatch" style={{ background: `var(${colourOfPhase(phase)})` }} />;

@@ -9,7 +9,7 @@ import { go, linkTo } from '../state.js';
 import { threadName } from '../timeline.jsx';
 import { passes } from '../aggregate.js';
 import { Table } from '../table.jsx';
-import { LoopQuality } from './experts.jsx';
+import { LoopQuality, modelOf } from './experts.jsx';
 
 function useChunks(...names) {
 	const [chunks, set] = useState(null);
@@ -67,10 +67,11 @@ function hostOf(d, agg, f, listing, loop) {
 
 const addressAt = (listing, i) => listing.address_high[i] * 4294967296 + listing.address_low[i];
 
-export function SourceAndAssembly({ d, agg, f, loop, file }) {
+export function SourceAndAssembly({ d, agg, f, loop, file, model }) {
 	const chunks = useChunks('sources', 'instructions');
 	const [linked, setLinked] = useState(null); // { file, line }
 	const heat = useMemo(() => heatOf(d, agg), [agg]);
+	const modelled = useMemo(() => model ? modelOf(model, loop) : null, [loop]);
 	const shownFile = file ?? (loop !== null ? d.loops.file[loop] : d.functions.file[f]);
 	const plan = useMemo(() => {
 		if (!chunks)
@@ -93,10 +94,11 @@ export function SourceAndAssembly({ d, agg, f, loop, file }) {
 	];
 	const asmColumns = [
 		{ key: 'heat', title: '% CPU', num: true, width: '5rem', least: 60, sortable: false, render: (r) => <Heat ns={placeNs(r)} whole={agg.total} largest={largestPlace} /> },
-		{ key: 'address', title: 'Address', width: '6rem', least: 60, className: 'gutter', sortable: false, render: (r) => hex(r.address) },
+		{ key: 'address', title: 'Address', width: modelled?.size ? '4.8rem' : '6rem', least: 60, className: 'gutter', sortable: false, render: (r) => hex(r.address) },
 		{ key: 'loops', title: '', width: '1.6rem', least: 16, className: 'loops', sortable: false, render: (r) => <LoopBars chain={r.chain} focus={loop} /> },
-		{ key: 'words', title: 'Instruction', width: 'minmax(16rem, 1fr)', least: 240, sortable: false, render: (r) => r.words },
-		{ key: 'line', title: 'Line', width: '8rem', least: 80, className: 'dim', sortable: false, render: (r) => place(d, r.file, r.line) },
+		{ key: 'words', title: 'Instruction', width: modelled?.size ? 'minmax(12rem, 1fr)' : 'minmax(16rem, 1fr)', least: 200, sortable: false, render: (r) => <span title={r.words}>{r.words}</span> },
+		...modelled?.size ? modelColumns(model.model, modelled) : [],
+		{ key: 'line', title: 'Line', width: modelled?.size ? '6.4rem' : '8rem', least: 70, className: 'dim', sortable: false, render: (r) => place(d, r.file, r.line) },
 	];
 	const path = shownFile === NONE || shownFile === undefined ? '' : d.files.path.at(shownFile);
 	return <div class="split">
@@ -107,6 +109,16 @@ export function SourceAndAssembly({ d, agg, f, loop, file }) {
 			{plan.assembly.length ? <Table className="code" label="Assembly" columns={asmColumns} rows={plan.assembly} rowKey={(r) => r.key} selected={plan.assembly.focus} rowClass={isLinked} onHover={setLinked} />
 				: <Empty>The page holds the instructions of functions above 0.1 % of CPU time whose code is in the experiment.</Empty>}</section>
 	</div>;
+}
+
+// What the static model knows of an instruction; those on the longest chain are marked.
+function modelColumns(model, at) {
+	const of = (r) => at.get(r.address), say = (render) => (r) => of(r) === undefined ? '' : render(of(r));
+	const marks = [[1, 'estimated'], [2, 'eliminated'], [4, 'fused']];
+	return [
+		{ key: 'latency', title: 'Lat', help: 'latency in cycles; bold: on the longest chain from one iteration to the next', num: true, width: '3.4rem', least: 40, sortable: false, render: say((k) => model.chain[k] ? <b class="q1" title="on the longest chain">{model.latency[k]}</b> : model.latency[k] > 0 ? model.latency[k] : '') },
+		{ key: 'units', title: 'Units', help: 'execution units that can take it', width: 'minmax(5rem, .5fr)', least: 60, className: 'dim', sortable: false, render: say((k) => { const text = [model.units.at(k), ...marks.filter(([bit]) => model.flags[k] & bit).map(([, words]) => words)].filter(Boolean).join(', '); return <span title={text}>{visible(text)}</span>; }) },
+	];
 }
 
 function sourceRows(d, sources, file, f, loop) {
@@ -255,7 +267,7 @@ function callersOfLoop(d, agg, loop) {
 	return [...sums.values()].sort((a, b) => b.ns - a.ns);
 }
 
-export function Loop({ d, agg, filter, records, quality, theme }) {
+export function Loop({ d, agg, filter, records, chunks, theme }) {
 	const order = useMemo(() => [...Array(d.loops.rows).keys()].sort((a, b) => agg.loopExcl[b] - agg.loopExcl[a]), [agg]);
 	const found = order.find((i) => d.loops.id.at(i) === filter.argument);
 	const loop = found ?? order[0];
@@ -278,8 +290,8 @@ export function Loop({ d, agg, filter, records, quality, theme }) {
 			<Tile label="Nesting" value={`depth ${d.loops.depth[loop]}`} note={<>{d.loops.flags[loop] & 1 ? 'innermost' : 'has loops inside'}{parent !== NONE ? <>, in <a href={linkTo('loop', d.loops.id.at(parent))}>{visible(d.loops.label.at(parent))}</a></> : ''}</>} />
 			<Tile label="Threads" value={grouped(threads.length)} note={threads.length > 1 ? `most ${seconds(details.byThread[threads[0]])}, least ${seconds(details.byThread[threads[threads.length - 1]])}` : 'used it'} />
 		</div>
-		<LoopQuality d={d} loop={loop} share={share} quality={quality} />
-		<SourceAndAssembly key={loop} d={d} agg={agg} f={d.loops.function[loop] === NONE ? null : d.loops.function[loop]} loop={loop} file={d.loops.file[loop]} />
+		<LoopQuality key={'q' + loop} d={d} loop={loop} chunks={chunks} />
+		<SourceAndAssembly key={loop} d={d} agg={agg} f={d.loops.function[loop] === NONE ? null : d.loops.function[loop]} loop={loop} file={d.loops.file[loop]} model={chunks} />
 		<div class="grid2">
 			<section class="panel"><h2>Over time <span class="dim">CPUs in this loop</span></h2><Chart data={details.over} series={[{ label: 'CPUs', colour: '--accent', fill: true, steps: true }]} height={140} xRange={[0, Math.max(elapsedS(), 1e-9)]} xUnit=" s" theme={theme} label="CPUs in this loop over time" /></section>
 			<section class="panel"><h2>By thread</h2><div class="scroll" style={{ maxHeight: '12rem' }}><table class="small"><tbody>{threads.slice(0, 64).map((t) => <tr key={t}><td class="wide"><Name text={threadName(d, t)} /></td><td class="num">{seconds(details.byThread[t])}</td><td class="num" style={{ minWidth: '8rem' }}><Share part={details.byThread[t]} whole={ns} /></td></tr>)}</tbody></table>{threads.length > 64 && <p class="dim">and {threads.length - 64} more</p>}</div></section>

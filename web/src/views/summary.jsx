@@ -2,9 +2,10 @@
 import { Fragment, h } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { NONE, toc } from '../chunks.js';
-import { CATEGORY_TITLES, Empty, FunctionLink, Head, Quality, Share, StackedBar, Tile, categoryColour, elapsedS, place } from '../parts.jsx';
+import { CATEGORY_TITLES, Empty, FunctionLink, Head, LoopLink, Quality, Share, StackedBar, Tile, categoryColour, elapsedS, place } from '../parts.jsx';
 import { grouped, percent, seconds, visible } from '../format.js';
 import { linkTo } from '../state.js';
+import { WhatIf } from './whatif.jsx';
 
 const top = (values, count) => {
 	const order = [];
@@ -14,11 +15,7 @@ const top = (values, count) => {
 	return order.sort((a, b) => values[b] - values[a]).slice(0, count);
 };
 
-export function LoopLink({ d, loop }) {
-	return <a class="mono" href={linkTo('loop', d.loops.id.at(loop))}><span class="name">{visible(d.loops.label.at(loop))}</span></a>;
-}
-
-export function Summary({ d, agg, filter }) {
+export function Summary({ d, agg, filter, chunks, theme }) {
 	const share = (ns) => agg.total > 0 ? ns / agg.total : 0;
 	const loopsNs = useMemo(() => {
 		let inLoop = 0, innermost = 0;
@@ -32,7 +29,7 @@ export function Summary({ d, agg, filter }) {
 	const inLoops = agg.filtered || toc.loops_share === null ? share(loopsNs.inLoop) : toc.loops_share;
 	const innermost = agg.filtered || toc.innermost_share === null ? share(loopsNs.innermost) : toc.innermost_share;
 	return <>
-		<Head title="Summary">{agg.filtered ? `of ${seconds(agg.total)} CPU time that pass the filter` : 'where the time went'}</Head>
+		<Head title="Global">{agg.filtered ? `of ${seconds(agg.total)} CPU time that pass the filter` : 'where the time went'}</Head>
 		<div class="tiles">
 			<Tile label={filter.time ? 'Range' : 'Elapsed'} value={seconds(span * 1e9)} note={toc.exit_status > 0 ? `exit status ${toc.exit_status}` : `${grouped(d.processes.rows)} process${d.processes.rows === 1 ? '' : 'es'}, ${grouped(d.threads.rows)} thread${d.threads.rows === 1 ? '' : 's'}`} />
 			<Tile label="CPU time" value={seconds(agg.filtered || toc.cpu_ns === null ? agg.total : toc.cpu_ns)} note={agg.filtered || toc.user_ns === null ? `system ${percent(share(agg.system))}` : `user ${seconds(toc.user_ns)} · system ${seconds(toc.system_ns)}`} />
@@ -49,6 +46,7 @@ export function Summary({ d, agg, filter }) {
 				{agg.total > 0 ? <StackedBar label="CPU time by category" items={toc.categories.map((name, i) => ({ name: CATEGORY_TITLES[name] ?? name, value: agg.categories[i], colour: categoryColour(name) })).sort((a, b) => b.value - a.value)} />
 					: <Empty>No CPU time was sampled.</Empty>}</section>
 		</div>
+		{toc.whatif && <WhatIf d={d} filter={filter} steps={chunks.whatif} theme={theme} />}
 		<div class="grid2">
 			<TopLoops d={d} agg={agg} />
 			<TopFunctions d={d} agg={agg} />
