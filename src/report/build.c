@@ -121,11 +121,26 @@ static void add_functions(struct sn_report *report, const struct sn_profile *pro
 	free(ranks);
 }
 
+/** Loops of OpenMP and MPI runtimes stand last: they wait, and nobody is to optimise them. */
+static uint32_t *loops_ordered(const struct sn_profile *profile, size_t *count)
+{
+	uint32_t *order = sn_view_loop_order(profile, true, count);
+	uint32_t *out = sn_alloc_zeroed(*count + 1, sizeof(*out));
+	size_t next = 0;
+
+	for (int runtime = 0; runtime < 2; runtime++)
+		for (size_t i = 0; i < *count; i++)
+			if (profile->is_runtime_loop[order[i]] == runtime)
+				out[next++] = order[i];
+	free(order);
+	return out;
+}
+
 static void add_loops(struct sn_report *report, const struct sn_profile *profile)
 {
 	const struct sn_program *program = profile->program;
 	size_t count;
-	uint32_t *order = sn_view_loop_order(profile, true, &count);
+	uint32_t *order = loops_ordered(profile, &count);
 
 	if (count > SN_REPORT_ROWS_MAX)
 		count = SN_REPORT_ROWS_MAX;
@@ -151,6 +166,7 @@ static void add_loops(struct sn_report *report, const struct sn_profile *profile
 				    .depth = (uint8_t)(from->depth > 255 ? 255 : from->depth),
 				    .is_innermost = from->is_innermost,
 				    .is_irreducible = from->is_irreducible,
+				    .is_runtime = profile->is_runtime_loop[order[i]],
 				    .exclusive_ns = m->exclusive.cpu_ns,
 				    .inclusive_ns = m->inclusive.cpu_ns,
 				    .samples = m->exclusive.samples,

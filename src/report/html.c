@@ -54,7 +54,8 @@ static sn_status write_loops(const struct sn_report *report, struct sn_page *pag
 	COLUMN_U32(report->loops, "parent", row->parent);
 	COLUMN_U8(report->loops, "depth", row->depth);
 	COLUMN_U8(report->loops, "flags",
-		  (row->is_innermost ? 1 : 0) | (row->is_irreducible ? 2 : 0));
+		  (row->is_innermost ? 1 : 0) | (row->is_irreducible ? 2 : 0) |
+			  (row->is_runtime ? 4 : 0));
 	COLUMN_F64(report->loops, "exclusive_ns", row->exclusive_ns);
 	COLUMN_F64(report->loops, "inclusive_ns", row->inclusive_ns);
 	COLUMN_U32(report->loops, "samples", row->samples);

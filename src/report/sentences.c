@@ -37,9 +37,10 @@ static void say_loops(struct sn_report *report)
 	uint64_t sum = 0;
 	size_t count = 0;
 
-	if (!report->loops.count || !loop->exclusive_ns)
+	if (!report->loops.count || !loop->exclusive_ns || loop->is_runtime)
 		return;
-	while (count < report->loops.count && sum * 5 < report->sampled_ns * 4)
+	while (count < report->loops.count && !report->loops.items[count].is_runtime &&
+	       sum * 5 < report->sampled_ns * 4)
 		sum += report->loops.items[count++].exclusive_ns;
 	link = sn_arena_printf(&report->arena, "#/loop/%s", loop->id);
 	function = loop->function == SN_NONE ? "an unnamed function"

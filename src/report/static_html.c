@@ -105,7 +105,7 @@ static void begin_rows(struct sn_text *out, const char *title, const char *what)
 
 static void add_top_loops(const struct sn_report *report, struct sn_text *out)
 {
-	if (!report->loops.count)
+	if (!report->loops.count || report->loops.items[0].is_runtime)
 		return;
 	begin_rows(out, "Hottest loops", "Loop");
 	for (size_t i = 0; i < report->loops.count && i < 10; i++) {
@@ -114,6 +114,8 @@ static void add_top_loops(const struct sn_report *report, struct sn_text *out)
 					       ? ""
 					       : report->functions.items[loop->function].name;
 
+		if (loop->is_runtime)
+			break;
 		add_row(out, loop->label, function, loop->exclusive_ns, report->sampled_ns,
 			loop->samples);
 	}

@@ -189,6 +189,8 @@ export function aggregate(d, filter, records, waits) {
 	};
 	if (!filtered)
 		takeExact(d, result);
+	// Loops of OpenMP and MPI runtimes wait; among loops to look at they do not count.
+	result.ownLoopExcl = result.loopExcl.map((ns, i) => d.loops.flags[i] & 4 ? 0 : ns);
 	return result;
 }
 

@@ -4,7 +4,7 @@ import { Fragment, h } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 import { Canvas, Tip, colourOf, useSize } from './parts.jsx';
 
-const LEFT = 46, RIGHT = 8, TOP = 8, FONT = '11px system-ui, "DejaVu Sans", sans-serif';
+const RIGHT = 8, TOP = 8, FONT = '11px system-ui, "DejaVu Sans", sans-serif';
 
 // Round numbers in [low, high], about `count` of them, no nearer than `least`.
 export function ticksOf(low, high, count, least = 0) {
@@ -64,7 +64,7 @@ export function Chart({ data, series, xLabel, yLabel, height = 150, yRange, xRan
 	const [width] = useSize(ref);
 	const [hover, setHover] = useState(null);
 	const [x, ...ys] = data, count = x.length;
-	const bottom = xLabel ? 34 : 20, wide = Math.max(1, width - LEFT - RIGHT), high = height - TOP - bottom;
+	const LEFT = yLabel ? 60 : 46, bottom = xLabel ? 34 : 20, wide = Math.max(1, width - LEFT - RIGHT), high = height - TOP - bottom;
 	const [x0, x1] = xRange ?? [x[0], Math.max(x[count - 1], x[0] + 1e-9)];
 	const [y0, y1] = yRange ?? [0, ys.reduce((m, y) => y.reduce((a, b) => b > a ? b : a, m), 0) * 1.08 || 1];
 	const px = (v) => LEFT + (v - x0) / (x1 - x0) * wide, py = (v) => TOP + high - (v - y0) / (y1 - y0) * high;

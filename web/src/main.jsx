@@ -206,7 +206,7 @@ function useKeys(context) {
 function stepLoop(d, agg, by) {
 	if (!d.loops.rows)
 		return;
-	const order = [...Array(d.loops.rows).keys()].sort((a, b) => agg.loopExcl[b] - agg.loopExcl[a]);
+	const order = [...Array(d.loops.rows).keys()].sort((a, b) => agg.ownLoopExcl[b] - agg.ownLoopExcl[a] || agg.loopExcl[b] - agg.loopExcl[a]);
 	const { view, argument } = current();
 	const at = view === 'loop' ? Math.max(0, order.findIndex((i) => d.loops.id.at(i) === argument)) : -1;
 	const next = order[Math.min(order.length - 1, Math.max(0, at + by))];

@@ -72,7 +72,7 @@ export function Categories({ d, agg, filter, records, theme }) {
 		{agg.waits && agg.waits.total > 0 && <section class="panel"><h2>Blocked in traced calls <span class="dim">{seconds(agg.waits.total)} over all threads</span></h2>
 			<StackedBar label="Blocked time by kind" items={WAITS.map((name, k) => ({ name, value: agg.waits.kinds[k], colour: ['var(--c-mpi)', 'var(--c-openmp)', 'var(--c-io)', 'var(--c-maths)', 'var(--c-blocked)', 'var(--c-memory)', 'var(--c-other)'][k] })).sort((a, b) => b.value - a.value)} /></section>}
 		<div class="grid2">
-			<Concentration title="Loops" one="loop" values={agg.loopExcl} total={agg.total} theme={theme} />
+			<Concentration title="Loops" one="loop" values={agg.ownLoopExcl} total={agg.total} theme={theme} />
 			<Concentration title="Functions" one="function" values={agg.funcExcl} total={agg.total} theme={theme} />
 		</div>
 	</>;

@@ -187,5 +187,5 @@ function makeColumns({ d, agg, rowsKind, kind, of, isOpen, toggle, matcher }) {
 }
 
 function LoopTags({ d, i }) {
-	return <>{d.loops.flags[i] & 1 ? <span class="tag">innermost</span> : ''}{d.loops.flags[i] & 2 ? <span class="tag" title="entered at more than one place">irreducible</span> : ''}</>;
+	return <>{d.loops.flags[i] & 1 ? <span class="tag">innermost</span> : ''}{d.loops.flags[i] & 4 ? <span class="tag" title="of an OpenMP or MPI library: it waits actively">runtime</span> : ''}{d.loops.flags[i] & 2 ? <span class="tag" title="entered at more than one place">irreducible</span> : ''}</>;
 }

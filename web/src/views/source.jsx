@@ -268,7 +268,7 @@ function callersOfLoop(d, agg, loop) {
 }
 
 export function Loop({ d, agg, filter, records, chunks, theme }) {
-	const order = useMemo(() => [...Array(d.loops.rows).keys()].sort((a, b) => agg.loopExcl[b] - agg.loopExcl[a]), [agg]);
+	const order = useMemo(() => [...Array(d.loops.rows).keys()].sort((a, b) => agg.ownLoopExcl[b] - agg.ownLoopExcl[a] || agg.loopExcl[b] - agg.loopExcl[a]), [agg]);
 	const found = order.find((i) => d.loops.id.at(i) === filter.argument);
 	const loop = found ?? order[0];
 	const details = useMemo(() => loop === undefined ? null : loopDetails(d, agg, loop, filter, records), [agg, loop, records]);

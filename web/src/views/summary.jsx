@@ -20,8 +20,8 @@ export function Summary({ d, agg, filter, chunks, theme }) {
 	const loopsNs = useMemo(() => {
 		let inLoop = 0, innermost = 0;
 		for (let i = 0; i < d.loops.rows; i++) {
-			inLoop += agg.loopExcl[i];
-			innermost += d.loops.flags[i] & 1 ? agg.loopExcl[i] : 0;
+			inLoop += agg.ownLoopExcl[i];
+			innermost += d.loops.flags[i] & 1 ? agg.ownLoopExcl[i] : 0;
 		}
 		return { inLoop, innermost };
 	}, [agg]);
@@ -94,7 +94,7 @@ function Elapsed({ d, agg, filter }) {
 }
 
 function TopLoops({ d, agg }) {
-	const rows = useMemo(() => top(agg.loopExcl, 10), [agg]);
+	const rows = useMemo(() => top(agg.ownLoopExcl, 10), [agg]);
 	return <section class="panel"><h2>Hottest loops <span class="dim"><a href={linkTo('functions', '', { rows: 'loops' })}>all loops</a></span></h2>
 		{rows.length === 0 ? <Empty>No sample lies in a loop.</Empty> : <table class="small"><thead><tr><th>Loop</th><th class="num">Time</th><th class="num">Share of CPU</th><th><span class="visually-hidden">Quality</span></th></tr></thead>
 			<tbody>{rows.map((i) => <tr key={i}><td class="wide"><LoopLink d={d} loop={i} /> <InFunction d={d} loop={i} /></td>

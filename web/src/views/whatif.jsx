@@ -34,12 +34,14 @@ function curves(lists, steps, drawn) {
 
 export function WhatIf({ d, filter, steps, theme }) {
 	const w = toc.whatif, lists = useMemo(() => stepsOf(steps, w), []);
-	const chosen = Math.max(0, w.variants.findIndex((v) => v.variant === (filter.params.v ?? 'full_vector')));
+	// Full vectors unless they gain nothing: then what gains most.
+	const usual = useMemo(() => (w.variants.find((v) => v.variant === 'full_vector' && v.speedup >= 1.02) ?? w.variants.reduce((best, v) => v.speedup > best.speedup ? v : best)).variant, []);
+	const chosen = Math.max(0, w.variants.findIndex((v) => v.variant === (filter.params.v ?? usual)));
 	// The chosen one is drawn last, over the others.
 	const drawn = useMemo(() => [...w.variants.keys()].filter((i) => i !== chosen && DRAWN.includes(w.variants[i].variant)).concat(chosen), [chosen]);
 	const data = useMemo(() => curves(lists, steps, drawn), [drawn]);
 	const variant = w.variants[chosen], list = lists[chosen];
-	const choose = (name) => setParams({ v: name === 'full_vector' ? null : name }, true);
+	const choose = (name) => setParams({ v: name === usual ? null : name }, true);
 	const saved = list.reduce((sum, i) => sum + steps.saved_share[i], 0);
 	const gains = data[0].length > 1;
 	return <section class="panel"><h2>What it could gain <span class="dim">static model of {visible(w.arch_title ?? w.arch)}, data in L1; loops with figures are {percent(w.analysed_share)} of CPU time{filter.time || filter.threads || filter.phases || filter.module !== null ? '; of the whole run, whatever the filter' : ''}</span></h2>
@@ -47,14 +49,14 @@ export function WhatIf({ d, filter, steps, theme }) {
 			<tbody>{w.variants.map((v, i) => <tr key={v.variant} aria-selected={i === chosen}><td><button class="link" aria-pressed={i === chosen} title={VARIANTS[v.variant]?.[1]} onClick={() => choose(v.variant)}>{VARIANTS[v.variant]?.[0] ?? v.variant}</button></td>
 				<td class="num"><b>{times(v.speedup)}</b></td><td class="num"><span class="dim">{v.loops ? `${v.speedup_low.toFixed(2)}–${v.speedup_high.toFixed(2)}` : ''}</span></td><td class="num">{times(v.reliable_speedup)}</td><td class="num">{times(v.ram_speedup)}</td><td class="num">{grouped(v.loops)}</td><td class="num">{v.loops ? grouped(v.loops_for_80_percent) : ''}</td></tr>)}</tbody></table>
 			<p class="dim" style={{ marginTop: '.6rem' }}>{VARIANTS[variant.variant]?.[0]}: {VARIANTS[variant.variant]?.[1]}. Sure: by loops without a doubt; for 80 %: so many loops bring that part of it. Flow complexity {w.flow_complexity?.toFixed(2)} paths a loop; array access efficiency {percent(w.array_access_efficiency_share)}.{w.left_out_loops ? ` ${grouped(w.left_out_loops)} loops have no figures.` : ''}</p></div>
-			{gains ? <div><Chart data={data} series={drawn.map((i) => ({ label: VARIANTS[w.variants[i].variant][0], colour: VARIANTS[w.variants[i].variant][2], dots: data[0].length < 60, steps: true, fill: i === chosen }))} yRange={[1, Math.max(...drawn.map((i, k) => data[k + 1][data[0].length - 1])) * 1.04]} xLeast={1}
+			{gains ? <div><Chart data={data} series={drawn.map((i) => ({ label: VARIANTS[w.variants[i].variant][0], colour: VARIANTS[w.variants[i].variant][2], dots: data[0].length < 60, steps: true, fill: i === chosen }))} xRange={[0, data[0].length - 1 + Math.max(0.3, data[0].length * 0.02)]} yRange={[1, Math.max(...drawn.map((i, k) => data[k + 1][data[0].length - 1])) * 1.04]} xLeast={1}
 				xLabel="loops, most gain first" yLabel="program speed-up" yUnit="×" height={208} theme={theme} label={`Cumulative speed-up of the program; the numbers are in the table`}
 				level={variant.speedup > 1.005 ? [1 / (1 - 0.8 * (1 - 1 / variant.speedup)), `80 % of the time that ${VARIANTS[variant.variant][0]} saves`] : undefined}
 				tip={(i) => <><div class="dim">{i === 0 ? 'as it is' : `${i} loop${i === 1 ? '' : 's'}`}</div>{drawn.map((v, k) => <div key={v}><span class="swatch" style={{ background: `var(${VARIANTS[w.variants[v].variant][2]})` }} /> {VARIANTS[w.variants[v].variant][0]} {data[k + 1][i].toFixed(2)}× {i > 0 && lists[v][i - 1] !== undefined && <span class="mono">{visible(d.loops.label.at(steps.loop[lists[v][i - 1]]))}</span>}</div>)}</>}
 				onPick={(i) => list[i - 1] !== undefined && go('loop', d.loops.id.at(steps.loop[list[i - 1]]))} />
 				<div class="legend">{drawn.map((i) => <span key={i}><span class="swatch" style={{ background: `var(${VARIANTS[w.variants[i].variant][2]})` }} />{VARIANTS[w.variants[i].variant][0]}</span>)}<span class="dim">a click opens the loop</span></div></div>
 				: <p class="dim">The model knows nothing that clean or vector code would gain here.</p>}</div>
-		{list.length > 0 && <details><summary class="dim">the {grouped(Math.min(list.length, 50))} loops that gain most as {VARIANTS[variant.variant][0].toLowerCase()} code</summary><div class="scroll"><table class="small"><thead><tr><th class="num">#</th><th>Loop</th><th class="num">Saves of CPU time</th><th class="num">of the gain</th><th class="num">Program, with all so far</th><th>Doubt</th></tr></thead>
+		{list.length > 0 && <details><summary class="dim">{list.length === 1 ? 'the loop that gains' : `the ${grouped(Math.min(list.length, 50))} loops that gain most`} as {VARIANTS[variant.variant][0].toLowerCase()} code</summary><div class="scroll"><table class="small"><thead><tr><th class="num">#</th><th>Loop</th><th class="num">Saves of CPU time</th><th class="num">of the gain</th><th class="num">Program, with all so far</th><th>Doubt</th></tr></thead>
 			<tbody>{list.slice(0, 50).map((i, k) => <tr key={i}><td class="num">{k + 1}</td><td class="wide"><LoopLink d={d} loop={steps.loop[i]} /></td><td class="num">{percent(steps.saved_share[i])}</td><td class="num">{percent(saved > 0 ? steps.saved_share[i] / saved : 0)}</td><td class="num">{times(steps.cumulative_speedup[i])}</td><td>{steps.reliable[i] ? '' : <span class="q1" title="the loop's view says which">▲ to be checked</span>}</td></tr>)}</tbody></table></div></details>}
 	</section>;
 }
