@@ -608,6 +608,7 @@ static void process_begin(struct image *image)
 		.raw_clone_threads = h->raw_clone_threads,
 		.handler_ns = h->handler_ns,
 		.overhead_ns = h->overhead_ns,
+		.follows_exec = h->follows_exec == 1,
 	};
 
 	image->offset_ns = image->decoder->has_clock_offset

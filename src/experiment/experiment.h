@@ -83,8 +83,9 @@ struct sn_process {
 	uint64_t losses[SN_LOSS_KINDS];
 	uint64_t raw_clone_threads; /* found running without our start hook */
 	uint64_t handler_ns;	    /* measured time inside our handlers and hooks */
-	uint64_t overhead_ns;	    /* calibrated total: handlers, signal delivery, switches */
+	uint64_t overhead_ns;	    /* total: handlers, set-up, signal delivery, switches */
 	bool has_ended_cleanly;
+	bool follows_exec; /* the same process as the image before it: an exec lies between */
 };
 
 struct sn_thread {

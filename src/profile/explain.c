@@ -334,7 +334,11 @@ const struct sn_explanation sn_explanations[] = {
 	{ "innermost_share", "share",
 	  "Share of CPU time whose leaf address lies in an innermost loop.", "loops_share" },
 	{ "categories", "share", "Shares of CPU time by kind of work.", "binary" },
-	{ "processes", "count", "Processes that were measured.", NULL },
+	{ "processes", "count", "Processes that were measured.", "images" },
+	{ "images", "count",
+	  "Programs that ran in the measured processes: an exec within a process begins another "
+	  "one.",
+	  "processes" },
 	{ "warnings", "text", "What fell back, was lost or is missing, in sentences.", NULL },
 	/* ---- diff ---- */
 	{ "a_cpu_s", "time", "Exclusive CPU seconds on side A (mean of its runs).", "b_cpu_s" },

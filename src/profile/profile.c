@@ -64,7 +64,8 @@ struct builder {
 	double sum_of_squares;
 	uint64_t observed_ns; /* of observations, without remainders */
 	SN_VEC(struct cell) cells;
-	uint64_t *thread_stack_ns; /* by stack, of the thread in work */
+	uint64_t *thread_stack_ns;    /* by stack, of the thread in work */
+	uint64_t *thread_observed_ns; /* the same of observations alone */
 	uint8_t *thread_stack_seen;
 	SN_VEC(uint32_t) touched;
 	uint64_t remainder_ns; /* user time of the thread in work that no observation stands for */
@@ -339,6 +340,7 @@ static void sample_add(struct builder *b, const struct sn_sample *sample, uint32
 	if (is_observation) {
 		b->sum_of_squares += (double)sample->cpu_ns * (double)sample->cpu_ns;
 		b->observed_ns += sample->cpu_ns;
+		b->thread_observed_ns[stack] += sample->cpu_ns;
 		profile->late_samples += (sample->flags & SN_SAMPLE_LATE) != 0;
 	}
 	stack_touch(b, stack);
@@ -355,7 +357,7 @@ static void remainder_spread(struct builder *b, uint32_t thread)
 
 	for (size_t i = 0; i < b->touched.count; i++)
 		if (b->touched.items[i] != none)
-			sum += b->thread_stack_ns[b->touched.items[i]];
+			sum += b->thread_observed_ns[b->touched.items[i]];
 	if (b->filtered_ns)
 		rest = (uint64_t)((unsigned __int128)rest * sum / (sum + b->filtered_ns));
 	else if (!sum && !b->stack_passes[none])
@@ -377,7 +379,7 @@ static void remainder_spread(struct builder *b, uint32_t thread)
 
 		if (stack == none)
 			continue;
-		before += b->thread_stack_ns[stack];
+		before += b->thread_observed_ns[stack];
 		upto = (uint64_t)((unsigned __int128)rest * before / sum);
 		b->thread_stack_ns[stack] += upto - given;
 		b->profile->stacks[stack].cpu_ns += upto - given;
@@ -394,7 +396,7 @@ static void thread_flush(struct builder *b, uint32_t thread)
 		struct cell cell = { thread, stack, b->thread_stack_ns[stack] };
 
 		sn_vec_push(&b->cells, cell);
-		b->thread_stack_ns[stack] = 0;
+		b->thread_stack_ns[stack] = b->thread_observed_ns[stack] = 0;
 		b->thread_stack_seen[stack] = 0;
 	}
 	b->touched.count = 0;
@@ -838,6 +840,7 @@ static void profile_compute(struct builder *b)
 
 	leaves_find(b);
 	b->thread_stack_ns = sn_alloc_zeroed(stacks, sizeof(uint64_t));
+	b->thread_observed_ns = sn_alloc_zeroed(stacks, sizeof(uint64_t));
 	b->thread_stack_seen = sn_alloc_zeroed(stacks, 1);
 	b->system_stacks = sn_alloc_zeroed(stacks, sizeof(*b->system_stacks));
 	samples_sum(b);
@@ -855,6 +858,7 @@ static void profile_compute(struct builder *b)
 	}
 	free(b->leaves);
 	free(b->thread_stack_ns);
+	free(b->thread_observed_ns);
 	free(b->thread_stack_seen);
 	free(b->system_stacks);
 	sn_vec_free(&b->touched);

@@ -83,6 +83,7 @@ static void processes_sum(struct sn_summary *s)
 		double used = sn_seconds(process->account.user_ns) +
 			      sn_seconds(process->account.system_ns);
 
+		s->processes += !process->follows_exec;
 		add_known(&s->user_s, process->account.user_ns);
 		add_known(&s->system_s, process->account.system_ns);
 		for (int k = 0; k < SN_LOSS_KINDS; k++)
@@ -98,7 +99,7 @@ static void processes_sum(struct sn_summary *s)
 		}
 	}
 	s->overhead_share = cpu > 0 ? overhead / cpu : NAN;
-	s->processes = e->processes.count;
+	s->images = e->processes.count;
 }
 
 /* The kernel's account of the whole tree knows of processes that were not measured, too. */
@@ -210,7 +211,7 @@ static void warn_reconciliation(struct sn_summary *s)
 	if (tree - measured > 0.02 * tree && tree > 0.05)
 		warn(s,
 		     "%.3f s of CPU time (%.1f %% of the launch) lie in processes that were not "
-		     "measured, or in the ends of killed ones",
+		     "measured, or at the very ends of processes, after they were last looked at",
 		     tree - measured, 100 * (1 - measured / tree));
 }
 
@@ -454,6 +455,7 @@ void sn_summary_write_json(const struct sn_summary *s, struct sn_json *json)
 	sn_json_member_uint(json, "lost", s->lost);
 	sn_json_member_uint(json, "threads", s->threads);
 	sn_json_member_uint(json, "processes", s->processes);
+	sn_json_member_uint(json, "images", s->images);
 	sn_json_member_double(json, "overhead_share", s->overhead_share);
 	sn_json_member_double(json, "loops_share", s->loops_share);
 	sn_json_member_double(json, "innermost_share", s->innermost_share);

@@ -36,6 +36,7 @@ struct sn_summary {
 	double threads_off_cpu_s; /* waiting for a CPU and blocked; known where these are not */
 	uint64_t samples, lost;
 	size_t threads, processes;
+	size_t images;		/* an exec within a process begins a new one */
 	size_t threads_idle;	/* helpers that mostly sleep: not in the sums above */
 	size_t threads_unknown; /* without an account of the kernel: not in the sums above */
 	double overhead_share;

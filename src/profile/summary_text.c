@@ -126,7 +126,13 @@ static void put_head(const struct page *page, struct sn_text *line)
 	sn_text_addf(line, " elapsed%s", dot(page));
 	if (s->processes > 1) {
 		add_count(line, s->processes);
-		sn_text_addf(line, " processes%s", dot(page));
+		sn_text_add(line, " processes");
+		if (s->images > s->processes) {
+			sn_text_add(line, " (");
+			add_count(line, s->images);
+			sn_text_add(line, " programs)");
+		}
+		sn_text_add(line, dot(page));
 	}
 	add_count(line, s->threads);
 	sn_text_addf(line, s->threads == 1 ? " thread%s" : " threads%s", dot(page));

@@ -227,7 +227,7 @@ static struct sn_report_record record_of(struct builder *b, const struct sn_samp
 		b->report->records.count ? &sn_vec_last(&b->report->records) : NULL;
 
 	/* At most a period for each thread: it goes where the thread was last. */
-	if (is_rest(b, sample) && before && before->thread == sample->thread)
+	if (is_rest(b, sample) && before && before->thread == sample->thread && before->samples)
 		record.point = before->point;
 	else
 		record.point = point_of_sample(b, sample);

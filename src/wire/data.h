@@ -103,7 +103,8 @@ struct sn_data_header {
 	uint32_t parent_sequence; /* fork: the image that forked; else 0xffffffff */
 	int32_t rank;		  /* from the MPI launcher's variables; -1: none */
 	int32_t rank_count;	  /* -1: unknown */
-	uint32_t uid, reserved0;
+	uint32_t uid;
+	uint32_t follows_exec;	  /* 1: an image before it in the same process was measured, too */
 	uint64_t namespace_inode; /* of /proc/self/ns/pid: tells containers apart; 0: unknown */
 
 	int64_t start_ns;	   /* CLOCK_MONOTONIC when the constructor ran */

@@ -43,8 +43,9 @@ struct sn_settings {
 	uint32_t is_blocked;	   /* blocked=1: likewise: the target had our signal blocked */
 	uint64_t used_user_ns;	   /* user=, system=: likewise: CPU time used before the exec */
 	uint64_t used_system_ns;
-	uint32_t is_openmp_off;		       /* openmp=0 turns the stitching off */
-	enum sn_follow follow;		       /* follow=all|fork|exec|none|regex */
+	uint32_t is_same_process; /* user= was there: an image before this one was measured */
+	uint32_t is_openmp_off;	  /* openmp=0 turns the stitching off */
+	enum sn_follow follow;	  /* follow=all|fork|exec|none|regex */
 	char pattern[SN_SETTINGS_PATTERN_MAX]; /* regex=: POSIX extended; no semicolon */
 	char dir[SN_SETTINGS_PATH_MAX];	       /* dir=: absolute; must exist and be writable */
 };
@@ -139,7 +140,7 @@ static inline int sn_settings_parse(const char *text, struct sn_settings *settin
 		else if (sn_settings_key_is(text, "blocked"))
 			settings->is_blocked = (uint32_t)number;
 		else if (sn_settings_key_is(text, "user"))
-			settings->used_user_ns = number;
+			settings->used_user_ns = number, settings->is_same_process = 1;
 		else if (sn_settings_key_is(text, "system"))
 			settings->used_system_ns = number;
 		else if (sn_settings_key_is(text, "depth"))

@@ -4,7 +4,7 @@ import struct
 
 HEADER = struct.Struct("<QIIII IIII iiII iiII Qqqq qqiI Qqq qqq 16Q QQQQQQQQQ II 64s1024s256s")
 NAMES = ("magic version header_bytes chunk_bytes state next_chunk chunks_backed chunks_max origin pid parent_pid "
-         "sequence parent_sequence rank rank_count uid reserved0 namespace start_ns start_realtime_ns "
+         "sequence parent_sequence rank rank_count uid follows_exec namespace start_ns start_realtime_ns "
          "process_start_ns end_ns end_realtime_ns exit_code mechanism period_ns start_user_ns start_system_ns "
          "end_user_ns end_system_ns end_wait_cpu_ns").split()
 AFTER = ("handler_ns overhead_ns handler_count switch_count raw_clone_threads threads_started "

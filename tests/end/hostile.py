@@ -159,6 +159,16 @@ def forks():
             t.equal(sum(o == 0 for o in origins), 1, 'follow=fork: no new program')
 
 
+def shell():
+    script = 'i=0; while [ $i -lt 60 ]; do x=$(echo $i | sed s/1/2/); /bin/true; i=$((i+1)); done; echo $x'
+    data = same(['sh', '-c', script], 'a shell script')
+    followers = [d for d in data if d.follows_exec]
+    t.check(len(followers) == 60 and len(data) == 301, 'a shell script: 241 processes, 60 of them exec once more',
+            len(data), len(followers))
+    without = sum(s[2] for d in data for s in d.samples if not s[3])
+    t.check(without < 0.4 * 1e9 * cpu_s(data), 'a shell script: most of the time has a stack', without / 1e9, cpu_s(data))
+
+
 def env():
     plain = subprocess.run(['env'], capture_output=True, env=dict(os.environ, LAST='1')).stdout
     folder = os.path.join(t.folder, 'env')
@@ -376,7 +386,7 @@ def lockstep(repeats=12):
         t.check(covered >= least, f'in step with {turn_us} us: {repeats} intervals hold the share', covered, errors)
 
 
-TESTS = [handlers, split, threads, forks, env, signals, stacks, ends, plugins, sandbox, regions, kernel, limits, fallback, rawthread, lockstep]
+TESTS = [handlers, split, threads, forks, shell, env, signals, stacks, ends, plugins, sandbox, regions, kernel, limits, fallback, rawthread, lockstep]
 if sys.argv[1:2] == ['coverage']:  # takes minutes
     lockstep(int(sys.argv[2]))
     t.done()

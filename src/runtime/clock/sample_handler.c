@@ -56,6 +56,11 @@ static int64_t unclaimed_ns(const struct sn_thread *thread, int32_t tid)
 				    (int64_t)thread->claimed_system_ns;
 }
 
+int64_t sn_sample_unclaimed_ns(const struct sn_thread *self)
+{
+	return unclaimed_ns(self, 0);
+}
+
 struct split {
 	int64_t user_ns, system_ns; /* as the kernel splits it, not yet claimed; may be below 0 */
 	uint64_t switches, voluntary_switches;
@@ -365,7 +370,8 @@ void sn_sample_handler(int signal, siginfo_t *info, void *context)
 	errno = saved_errno;
 }
 
-void sn_sample_remainder(struct sn_thread *thread, struct sn_writer *writer, int64_t now_ns)
+void sn_sample_remainder(struct sn_thread *thread, struct sn_writer *writer, int64_t now_ns,
+			 uint32_t stack)
 {
 	bool is_self = thread == sn_self;
 	int64_t left = unclaimed_ns(thread, is_self ? 0 : thread->tid) + thread->unsent_ns;
@@ -386,10 +392,10 @@ void sn_sample_remainder(struct sn_thread *thread, struct sn_writer *writer, int
 				  0, left);
 	}
 	if (system_ns &&
-	    sn_writer_sample(writer, now_ns, (uint64_t)system_ns, 0, 0, REMAINDER | SYSTEM))
+	    sn_writer_sample(writer, now_ns, (uint64_t)system_ns, stack, 0, REMAINDER | SYSTEM))
 		thread->claimed_system_ns += (uint64_t)system_ns;
 	if (left > system_ns &&
-	    sn_writer_sample(writer, now_ns, (uint64_t)(left - system_ns), 0, 0, REMAINDER))
+	    sn_writer_sample(writer, now_ns, (uint64_t)(left - system_ns), stack, 0, REMAINDER))
 		thread->claimed_user_ns += (uint64_t)(left - system_ns);
 }
 

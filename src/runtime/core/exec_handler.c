@@ -16,6 +16,7 @@
  * vfork, on small stacks, so nothing is allocated: everything lies in the caller's frame.
  */
 
+enum { FORK_WORTH_TELLING_NS = 100000 };
 enum { EXTRA_BYTES = SN_SETTINGS_PATH_MAX + 512 + 128, PRELOAD_MAX = 4096 };
 
 struct passed {
@@ -465,6 +466,9 @@ SN_EXPORT int wordexp(const char *words, wordexp_t *expansion, int flags)
 
 /* ---- fork and the end ---- */
 
+/* The child of our own wrapper starts its clock at the wrapper's end, not in libc's fork. */
+static __thread bool is_in_wrapper __attribute__((tls_model("initial-exec")));
+
 /* Runs in every child of fork(), daemon(), forkpty(): the state is wiped, the block is a copy. */
 static void begin_child(void)
 {
@@ -486,6 +490,8 @@ static void begin_child(void)
 	}
 	sn_self->blocked = parent->blocked;
 	sn_count_overhead(begin_ns);
+	if (!is_in_wrapper)
+		sn_events_start(sn_self);
 }
 
 void sn_fork_start(void)
@@ -499,10 +505,32 @@ void sn_start_failed(void)
 	sn_self = NULL;
 }
 
+/* What the child has used so far went into the fork, which is where it stands. */
+static void account_for_fork(struct sn_thread *self)
+{
+	struct sn_unwind_regs regs;
+	int64_t now_ns = sn_now_ns();
+
+	if (sn_sample_unclaimed_ns(self) < FORK_WORTH_TELLING_NS || !sn_enter(self))
+		return;
+	sn_unwind_regs_here(&regs);
+	uint32_t stack =
+		sn_stack_capture(self, &regs, (uint64_t)(uintptr_t)REAL(fork), false, now_ns);
+	sn_sample_remainder(self, &self->writer, now_ns, stack);
+	sn_leave(self);
+}
+
 SN_EXPORT pid_t fork(void)
 {
 	struct sn_thread *self = sn_self;
+
+	is_in_wrapper = true;
 	pid_t child = REAL(fork)();
+	is_in_wrapper = false;
+	if (child == 0 && sn_is_active() && sn_self && sn_config.settings.period_ns) {
+		account_for_fork(sn_self);
+		sn_events_start(sn_self);
+	}
 
 	if (child > 0 && sn_enter(self)) {
 		int64_t now_ns = sn_now_ns();

@@ -38,7 +38,7 @@ static void account_for(struct sn_thread *thread, struct sn_thread *self, int64_
 		return;
 	if (thread == self)
 		writer = self->writer;
-	sn_sample_remainder(thread, &writer, now_ns);
+	sn_sample_remainder(thread, &writer, now_ns, 0);
 	sn_thread_write_account(thread, &writer, SN_RECORD_THREAD_END, now_ns);
 	if (thread == self)
 		self->writer = writer;

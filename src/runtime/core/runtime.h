@@ -222,7 +222,8 @@ static inline void sn_count_overhead(int64_t begin_ns)
 }
 
 /* core/setup_start.c */
-/** Makes the data file and the state of this image and this thread's block. For exec and fork. */
+/** Makes the data file and the state of this image and this thread's block. For exec and fork. The
+ *  clock is not started. */
 bool sn_start_image(enum sn_data_origin origin, uint32_t parent_sequence);
 /** No data file could be made: the process runs unmeasured, the launcher finds the mark. */
 void sn_start_failed(void);
@@ -302,7 +303,11 @@ void sn_events_next(struct sn_thread *self);
 
 /* clock/sample_handler.c */
 bool sn_sample_install(void);
-/** What was not yet given to a sample, split as the kernel splits it. */
-void sn_sample_remainder(struct sn_thread *thread, struct sn_writer *writer, int64_t now_ns);
+/** What was not yet given to a sample, split as the kernel splits it. `stack`: where it is known to
+ *  have been used, 0: nowhere. */
+void sn_sample_remainder(struct sn_thread *thread, struct sn_writer *writer, int64_t now_ns,
+			 uint32_t stack);
+/** CPU time of the calling thread that no sample has claimed. */
+int64_t sn_sample_unclaimed_ns(const struct sn_thread *self);
 
 #endif

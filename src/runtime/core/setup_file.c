@@ -100,6 +100,7 @@ static void describe_header(struct sn_data_header *header, enum sn_data_origin o
 	header->is_paused = sn_config.settings.is_paused;
 	/* what earlier images of this process used; a forked child starts from zero */
 	if (origin == SN_DATA_ORIGIN_EXEC) {
+		header->follows_exec = sn_config.settings.is_same_process;
 		header->start_user_ns = (int64_t)sn_config.settings.used_user_ns;
 		header->start_system_ns = (int64_t)sn_config.settings.used_system_ns;
 	}

@@ -1,10 +1,12 @@
 #include "runtime/core/setup.h"
 
+#include <elf.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -13,6 +15,10 @@
 #include "runtime/core/signals.h"
 
 extern void *__libc_stack_end;
+
+enum {
+	STACK_COMPLETE = 1, /* enum sn_stack_flags of experiment.h */
+};
 
 static void *map_anonymous(size_t bytes)
 {
@@ -84,6 +90,18 @@ static bool make_state(void)
 	return true;
 }
 
+/* A stack of one frame: the loader's entry. Where in the loader is not known. */
+static uint32_t loader_stack(struct sn_thread *self, int64_t now_ns)
+{
+	const Elf64_Ehdr *loader = (const void *)getauxval(AT_BASE);
+	uint64_t entry;
+
+	if (!loader)
+		return 0;
+	entry = (uint64_t)loader + loader->e_entry;
+	return sn_stack_intern(&self->writer, &entry, 1, STACK_COMPLETE, 0, now_ns);
+}
+
 bool sn_start_image(enum sn_data_origin origin, uint32_t parent_sequence)
 {
 	uint32_t chunks =
@@ -101,14 +119,13 @@ bool sn_start_image(enum sn_data_origin origin, uint32_t parent_sequence)
 	sn_modules_start();
 	if (sn_config.settings.period_ns && !sn_sample_install())
 		return false;
-	/* what the loader used before us */
+	/* what the exec and the loader used before us */
 	if (origin == SN_DATA_ORIGIN_EXEC)
-		sn_sample_remainder(self, &self->writer, sn_now_ns());
+		sn_sample_remainder(self, &self->writer, sn_now_ns(),
+				    loader_stack(self, sn_now_ns()));
 	atomic_store_explicit(&sn_header()->state, SN_DATA_RUNNING, memory_order_release);
 	sn_state->next_packet_ns = sn_now_ns() + 1000000000;
 	atomic_store_explicit(&sn_state->active, 1, memory_order_release);
-	if (sn_config.settings.period_ns)
-		sn_events_start(self);
 	return true;
 }
 
@@ -152,8 +169,10 @@ __attribute__((constructor(101))) static void start(void)
 	sn_pthread_start();
 	on_exit(stop, NULL);
 	at_quick_exit(stop_quickly);
-	if (!sn_start_image(SN_DATA_ORIGIN_EXEC, UINT32_MAX))
+	if (!sn_start_image(SN_DATA_ORIGIN_EXEC, UINT32_MAX)) {
 		sn_start_failed();
-	else
-		atomic_fetch_add(&sn_header()->overhead_ns, (uint64_t)(cpu_now_ns() - begin_ns));
+		return;
+	}
+	sn_events_start(sn_self);
+	atomic_fetch_add(&sn_header()->overhead_ns, (uint64_t)(cpu_now_ns() - begin_ns));
 }

@@ -274,7 +274,7 @@ void sn_thread_end(void)
 	uint32_t live = 1;
 	if (atomic_compare_exchange_strong(&self->is_live, &live, 0)) {
 		int64_t now_ns = sn_now_ns();
-		sn_sample_remainder(self, &self->writer, now_ns);
+		sn_sample_remainder(self, &self->writer, now_ns, 0);
 		atomic_fetch_add_explicit(&sn_state->ended_threads, 1, memory_order_relaxed);
 		atomic_fetch_add_explicit(&sn_state->ended_cpu_ns,
 					  self->claimed_user_ns + self->claimed_system_ns,
