@@ -5,7 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
+#include "base/text.h"
 #include "heartbeat/history.h"
+#include "heartbeat/page.h"
 
 static sn_status open_history(const struct sn_args *args, bool is_writer, struct sn_history **out,
 			      struct sn_error *err)
@@ -61,6 +64,62 @@ static sn_status open_run(const struct sn_args *args, struct sn_history **histor
 	return status == SN_OK ? sn_history_find_run(*history, number, run, err) : status;
 }
 
+static sn_status read_alarm_rate(const struct sn_args *args, double *out, struct sn_error *err)
+{
+	sn_status status = sn_args_real(args, "false-alarms", 0.01, out, err);
+
+	if (status == SN_OK && !(*out >= 0.001 && *out <= 0.5))
+		return sn_error_set(err, SN_ERR_USAGE,
+				    "heartbeat: --false-alarms must be between 0.001 and 0.5");
+	return status;
+}
+
+/* What a page or a picture is asked to show; the file's ending says which. */
+static sn_status read_page_options(const struct sn_args *args, struct sn_page_options *out,
+				   struct sn_error *err)
+{
+	const char *path = sn_args_value(args, "output"), *by = sn_args_value(args, "by");
+	sn_status status = read_alarm_rate(args, &out->alarm_rate, err);
+
+	if (status == SN_OK)
+		status = sn_run_group_parse(sn_args_value(args, "group"), &out->group, err);
+	if (status == SN_OK && !sn_ends_with(path, ".html") && !sn_ends_with(path, ".svg"))
+		return sn_error_set(err, SN_ERR_USAGE,
+				    "heartbeat report: '%s' must end in .html (a page) or .svg (a "
+				    "picture)",
+				    path);
+	out->kind = sn_ends_with(path, ".svg") ? SN_PAGE_SVG : SN_PAGE_HTML;
+	out->by = !by ? SN_PAGE_BY_ANY : *by == 'r' ? SN_PAGE_BY_RANK : SN_PAGE_BY_THREAD;
+	return status;
+}
+
+static int page_run(const struct sn_args *args)
+{
+	const char *path = sn_args_value(args, "output");
+	struct sn_page_options options = { 0 };
+	struct sn_file_writer writer = { 0 };
+	struct sn_history *history = NULL;
+	struct sn_error err = { 0 };
+	int64_t run;
+	sn_status status = read_page_options(args, &options, &err);
+
+	if (status == SN_OK)
+		status = open_run(args, &history, &run, &err);
+	if (status == SN_OK)
+		status = sn_file_writer_open(&writer, path, &err);
+	if (status == SN_OK) {
+		status = sn_history_write_page(history, run, &options, writer.out, &err);
+		if (status == SN_OK)
+			status = sn_file_writer_commit(&writer, &err);
+		else
+			sn_file_writer_abandon(&writer);
+	}
+	if (status == SN_OK)
+		printf("%s\n", path);
+	sn_history_close(history);
+	return status == SN_OK ? SN_EXIT_OK : sn_error_print(&err);
+}
+
 static int report_run(const struct sn_args *args)
 {
 	struct sn_history *history = NULL;
@@ -68,8 +127,11 @@ static int report_run(const struct sn_args *args)
 	struct sn_table table;
 	struct sn_error err = { 0 };
 	int64_t run;
-	sn_status status = sn_args_table_view(args, &view, &err);
+	sn_status status;
 
+	if (sn_args_value(args, "output"))
+		return page_run(args);
+	status = sn_args_table_view(args, &view, &err);
 	if (status == SN_OK)
 		status = open_run(args, &history, &run, &err);
 	sn_table_init(&table, sn_history_report_columns, sn_history_report_column_count);
@@ -163,10 +225,7 @@ static int judge(const struct sn_args *args, bool has_verdict)
 	int code = SN_EXIT_OK;
 
 	if (status == SN_OK)
-		status = sn_args_real(args, "false-alarms", 0.01, &alarm_rate, &err);
-	if (status == SN_OK && !(alarm_rate >= 0.001 && alarm_rate <= 0.5))
-		status = sn_error_set(&err, SN_ERR_USAGE,
-				      "heartbeat: --false-alarms must be between 0.001 and 0.5");
+		status = read_alarm_rate(args, &alarm_rate, &err);
 	if (status == SN_OK)
 		status = sn_run_group_parse(sn_args_value(args, "group"), &group, &err);
 	if (status == SN_OK)
@@ -203,26 +262,41 @@ static int compare_run(const struct sn_args *args)
 		"db", 'd', "FILE", "the history, an SQLite file", NULL                             \
 	}
 static const struct sn_option import_options[] = { DB_OPTION, { NULL, 0, NULL, NULL, NULL } };
-static const struct sn_option report_options[] = { DB_OPTION,
-						   SN_TABLE_OPTIONS,
-						   { NULL, 0, NULL, NULL, NULL } };
-static const struct sn_option judge_options[] = {
+#define GROUP_OPTION                                                                               \
+	{                                                                                          \
+		"group", 'g', "KEYS",                                                              \
+			"what runs must have in common: program, and those of arguments, ranks, "  \
+			"threads that are named (default: all of them)",                           \
+			NULL                                                                       \
+	}
+#define ALARMS_OPTION                                                                              \
+	{                                                                                          \
+		"false-alarms", 'r', "RATE",                                                       \
+			"chance of a finding in a run like the others (default 0.01)", NULL        \
+	}
+
+static const struct sn_option report_options[] = {
 	DB_OPTION,
-	{ "group", 'g', "KEYS",
-	  "what runs must have in common: program, and those of arguments, ranks, threads that are "
-	  "named (default: all of them)",
-	  NULL },
-	{ "false-alarms", 'r', "RATE",
-	  "chance of a finding in a run like the others (default 0.01)", NULL },
+	{ "output", 'o', "FILE", "write plots: a page (.html) or a picture (.svg)", NULL },
+	{ "by", 'b', "WHAT",
+	  "a line for each rank or thread in plots (default: threads of a single process, else "
+	  "ranks)",
+	  "rank|thread" },
+	GROUP_OPTION,
+	ALARMS_OPTION,
 	SN_TABLE_OPTIONS,
 	{ NULL, 0, NULL, NULL, NULL },
+};
+static const struct sn_option judge_options[] = {
+	DB_OPTION, GROUP_OPTION, ALARMS_OPTION, SN_TABLE_OPTIONS, { NULL, 0, NULL, NULL, NULL },
 };
 
 static const char *const import_examples[] = { "sonde heartbeat import sonde-heartbeat --db app.db",
 					       "add the runs of this folder to the history", NULL };
 static const char *const report_examples[] = {
 	"sonde heartbeat report --db app.db --filter heartbeat=solve",
-	"solve over time, newest run", NULL
+	"solve over time, newest run", "sonde heartbeat report --db app.db -o run.html",
+	"its plots, as a page that needs nothing else", NULL
 };
 static const char *const compare_examples[] = { "sonde heartbeat compare --db app.db",
 						"the newest run against those before it", NULL };
@@ -245,8 +319,11 @@ const struct sn_command sn_command_heartbeat_report = {
 	.name = "heartbeat report",
 	.operands = "[RUN]",
 	.summary = "rates and durations of a run's heartbeats over time",
-	.description = "One row for each interval, heartbeat, rank and thread of a run (by number; "
-		       "the newest without one).",
+	.description =
+		"One row for each interval, heartbeat, rank and thread of a run (by number; "
+		"the newest without one).\n\nWith -o, plots in one file that loads nothing: for "
+		"each heartbeat its rate and mean duration over time, how durations are spread, "
+		"and this run beside those before it, with the limit of heartbeat judge.",
 	.options = report_options,
 	.examples = report_examples,
 	.run = report_run,

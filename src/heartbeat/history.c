@@ -38,6 +38,7 @@ static const char schema_2[] =
 	"ALTER TABLE process ADD COLUMN ranks INTEGER;"
 	"ALTER TABLE process ADD COLUMN start_ns INTEGER;"
 	"UPDATE process SET start_ns = (SELECT start_ns FROM run r WHERE r.id = process.run);"
+	"ALTER TABLE beat ADD COLUMN histogram TEXT;" /* "3:100;12:2": buckets that are not 0 */
 	"CREATE TABLE file(path TEXT PRIMARY KEY, size_bytes INTEGER, changed_ns INTEGER)"
 	" WITHOUT ROWID;"
 	"PRAGMA user_version = 2;";

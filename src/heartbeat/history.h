@@ -51,10 +51,12 @@ struct sn_judge_row {
 	enum sn_judge_metric metric;
 	double value_s, median_s; /* this run; the history. NaN: unknown */
 	double ratio, score;	  /* value/median; robust z of the logarithms */
-	double noise_ratio;  /* by which runs of the history typically differ from the median */
-	double limit_ratio;  /* beyond which `ratio` is a finding */
-	uint64_t runs;	     /* in the history, of those looked at */
-	const char *verdict; /* "slower" "faster" "same" "missing" "new" "repeat" */
+	double noise_ratio;	 /* by which runs of the history typically differ from the median */
+	double limit_ratio;	 /* beyond which `ratio` is a finding */
+	uint64_t runs;		 /* in the history, of those looked at */
+	const double *history_s; /* their values, oldest first */
+	const int64_t *history_runs; /* and their numbers */
+	const char *verdict;	     /* "slower" "faster" "same" "missing" "new" "repeat" */
 };
 
 struct sn_judgement {

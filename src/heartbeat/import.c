@@ -82,6 +82,19 @@ static sn_status add_header(void *context, const struct sn_beat_header *header,
 	return SN_OK;
 }
 
+/* The buckets that are not 0, as "number:count;number:count". */
+static void bind_histogram(sqlite3_stmt *statement, int place, const struct sn_beat_row *row)
+{
+	struct sn_text text = { 0 };
+
+	for (int i = 0; i < SN_BEAT_BUCKETS; i++)
+		if (row->histogram[i])
+			sn_text_addf(&text, "%s%d:%lld", text.length ? ";" : "", i,
+				     (long long)row->histogram[i]);
+	bind_text(statement, place, text.chars);
+	sn_text_free(&text);
+}
+
 /* Whole numbers, 0 is a number. */
 static void bind_counts(sqlite3_stmt *statement, const struct sn_beat_row *row)
 {
@@ -111,6 +124,7 @@ static sn_status add_row(void *context, const struct sn_beat_row *row, struct sn
 	sqlite3_bind_int64(in->beat, 5, row->interval_ns);
 	bind_whole(in->beat, 6, row->threads);
 	bind_counts(in->beat, row);
+	bind_histogram(in->beat, 17, row);
 	in->counts->row_count++;
 	return step_done(in->beat) ? SN_OK : sn_history_fail(in->history, err);
 }
@@ -204,7 +218,7 @@ static sn_status prepare_all(struct importer *in, struct sn_error *err)
 		  "SELECT id FROM process WHERE host = ? AND pid = ? AND start_monotonic_ns = ?" },
 		{ &in->touch, "INSERT OR IGNORE INTO touched VALUES(?)" },
 		{ &in->beat,
-		  "INSERT OR REPLACE INTO beat VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)" },
+		  "INSERT OR REPLACE INTO beat VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)" },
 		{ &in->seen, "SELECT size_bytes, changed_ns FROM file WHERE path = ?" },
 		{ &in->see, "INSERT OR REPLACE INTO file VALUES(?, ?, ?)" },
 	};

@@ -90,26 +90,44 @@ static const char judge_sql[] =
 	"  AND (NOT ?2 & 4 OR r.threads IS me.threads)"
 	"  ORDER BY r.start_ns DESC LIMIT ?3),"
 	" looked AS (SELECT * FROM others UNION ALL SELECT * FROM me)"
-	"SELECT s.heartbeat, r.id = ?1, s.sum_ns / 1e9 / nullif(s.timed, 0),"
+	"SELECT s.heartbeat, r.id, s.sum_ns / 1e9 / nullif(s.timed, 0),"
 	" r.elapsed_ns / 1e9 * r.process_count / nullif(s.count, 0), (SELECT count(*) FROM others)"
 	" FROM looked r JOIN summary s ON s.run = r.id WHERE s.heartbeat IS NOT NULL"
-	" ORDER BY s.heartbeat, r.id";
+	" ORDER BY s.heartbeat, r.start_ns, r.id";
 
 /* What the history and the run itself say about one metric of one heartbeat. */
 struct series {
-	double logs[SN_JUDGE_RUNS_MAX];
+	double logs[SN_JUDGE_RUNS_MAX]; /* oldest first */
+	int64_t runs[SN_JUDGE_RUNS_MAX];
 	size_t count;
 	double mine; /* logarithm; NaN: not met in this run */
 };
 
-static void series_add(struct series *series, bool is_mine, double value)
+static void series_add(struct series *series, bool is_mine, int64_t run, double value)
 {
 	double logarithm = value > 0 ? log(value) : NAN;
 
 	if (is_mine)
 		series->mine = logarithm;
-	else if (!isnan(logarithm) && series->count < SN_JUDGE_RUNS_MAX)
+	else if (!isnan(logarithm) && series->count < SN_JUDGE_RUNS_MAX) {
+		series->runs[series->count] = run;
 		series->logs[series->count++] = logarithm;
+	}
+}
+
+/* Before medians sort it. */
+static void keep_history(struct sn_judgement *out, const struct series *series,
+			 struct sn_judge_row *row)
+{
+	double *values_s = sn_arena_array(&out->arena, double, series->count + 1);
+	int64_t *runs = sn_arena_array(&out->arena, int64_t, series->count + 1);
+
+	for (size_t i = 0; i < series->count; i++) {
+		values_s[i] = exp(series->logs[i]);
+		runs[i] = series->runs[i];
+	}
+	row->history_s = values_s;
+	row->history_runs = runs;
 }
 
 static void add_row(struct sn_judgement *out, const char *name, enum sn_judge_metric metric,
@@ -125,6 +143,7 @@ static void add_row(struct sn_judgement *out, const char *name, enum sn_judge_me
 				    .noise_ratio = NAN,
 				    .limit_ratio = NAN };
 
+	keep_history(out, series, &row);
 	if (series->count) {
 		row.median_s = exp(sn_median(series->logs, series->count));
 		row.ratio = row.value_s / row.median_s;
@@ -228,15 +247,16 @@ sn_status sn_history_judge(struct sn_history *history, int64_t run, unsigned gro
 	sqlite3_bind_int(statement, 3, SN_JUDGE_RUNS_MAX);
 	while ((step = sqlite3_step(statement)) == SQLITE_ROW) {
 		const char *next = (const char *)sqlite3_column_text(statement, 0);
-		bool is_mine = sqlite3_column_int(statement, 1);
+		int64_t of = sqlite3_column_int64(statement, 1);
 
 		if (!name || strcmp(name, next)) {
 			end_heartbeat(out, name, series);
 			name = sn_arena_strdup(&out->arena, next);
 		}
-		series_add(&series[SN_JUDGE_DURATION], is_mine,
+		series_add(&series[SN_JUDGE_DURATION], of == run, of,
 			   sqlite3_column_double(statement, 2));
-		series_add(&series[SN_JUDGE_PERIOD], is_mine, sqlite3_column_double(statement, 3));
+		series_add(&series[SN_JUDGE_PERIOD], of == run, of,
+			   sqlite3_column_double(statement, 3));
 		out->run_count = (uint64_t)sqlite3_column_int64(statement, 4);
 	}
 	end_heartbeat(out, name, series);

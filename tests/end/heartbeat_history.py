@@ -2,9 +2,11 @@
 import json
 import os
 import random
+import re
 import sqlite3
 import subprocess
 import time
+import xml.dom.minidom
 
 from sonde_test import Test
 
@@ -129,6 +131,31 @@ run = beat('import', 'same', '--db', 'h.db')
 t.check(run.returncode == 5 and 'locked' in run.stderr and len(run.stderr.splitlines()) == 1,
         'a locked history: one sentence', run.stderr)
 held.execute('ROLLBACK')
+
+# plots
+hostile = '<script>alert(1)</script>&"\x01'
+for r in range(12):
+    write('plots', 8000 + r, beats=('solve', hostile), rows=40, rank=r, ranks=12, launch_id='mpi:8',
+          start_realtime_ns=10**18 + r * 10**7)
+write('plots', 8100, beats=('solve',), rows=1)
+beat('import', 'plots', '--db', 'plots.db')
+runs = [r[0] for r in sqlite3.connect('plots.db').execute('SELECT id FROM run ORDER BY process_count DESC')]
+for name, words in (('p.html', []), ('q.html', ['--by', 'thread']), ('p.svg', []), ('one.html', []), ('one.svg', [])):
+    run = beat('report', str(runs[1 if 'one' in name else 0]), '--db', 'plots.db', '-o', name, *words)
+    text = open(name, encoding='utf-8').read()
+    pictures = re.findall(r'<svg.*</svg>', text, re.S) if name.endswith('svg') else re.findall(r'<svg.*?</svg>', text, re.S)
+    for picture in pictures:
+        xml.dom.minidom.parseString(picture)
+    t.check(run.returncode == 0 and len(pictures) >= 1 and '<script' not in text and
+            not re.search(r'(src|href|url|import)\s*[=(]?\s*["\']?(http|//)', text.replace('http://www.w3.org/2000/svg', '')),
+            f'{name}: well-formed plots that load nothing and run nothing', run.stderr, text[:200])
+text = open('p.html', encoding='utf-8').read()
+t.check('median and range of 12' in text and '&lt;script&gt;' in text and text.count('<section>') == 3,
+        'the page: a section for each heartbeat, many ranks as a band', text[:500])
+beat('report', str(runs[0]), '--db', 'plots.db', '-o', 'again.html')
+t.check(open('again.html', encoding='utf-8').read() == text, 'same history, same bytes')
+t.equal([beat('report', '--db', 'plots.db', '-o', f).returncode for f in ('x.png', 'nowhere/x.html')], [2, 5],
+        'another ending, a folder that is not there')
 
 # which processes make up a run
 T = 10**18
