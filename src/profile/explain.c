@@ -170,6 +170,24 @@ const struct sn_explanation sn_explanations[] = {
 	  "Of a loop: its place in the loops table, as '#1' in 'show loop #1'. Of a "
 	  "process: its MPI rank; null without MPI.",
 	  NULL },
+	{ "coverage_share", "share",
+	  "Of a loop in 'show whatif': its exclusive CPU time without the kernel's part, of all "
+	  "CPU "
+	  "time. It is what better code could save.",
+	  "exclusive_share" },
+	{ "full_vector_program_speedup", "ratio",
+	  "How many times as fast the whole program would be if this loop alone were fully "
+	  "vectorized, by Amdahl's law; the same for clean_, fp_vector_, no_dependence_ and "
+	  "next_bottleneck_. The static model's word, for data in L1: docs/method/whatif.md.",
+	  "coverage_share full_vector_cumulative_speedup" },
+	{ "full_vector_cumulative_speedup", "ratio",
+	  "The speed-up of the program with this loop and all loops that bring more; the same for "
+	  "the other variants.",
+	  "full_vector_program_speedup" },
+	{ "doubts", "text",
+	  "Why a loop's what-if figures are weak: few samples, not analysed, paths as one, holds "
+	  "loops, calls, estimated forms, undecoded bytes. Empty: none, and 'reliable' is true.",
+	  "samples" },
 	{ "source_loop", "count",
 	  "Number of the source loop: equal for its peel, main and tail loops and "
 	  "inlined copies.",
