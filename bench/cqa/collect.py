@@ -5,13 +5,17 @@ Straight-line inner loops of Debian's libraries and of our own kernels (gcc, cla
 options), as bytes. A loop whose trip count the harness can set keeps its own closing branch; of the
 others the compare and branch are replaced by a decrement of a register that the loop does not use.
 Which loops are taken is decided by a hash of their bytes, and nothing is predicted here.
-Then each is measured five times on this machine. Columns: split, class, cycles, source, bytes.
+Then each is measured fifteen times on this machine, in fifteen rounds over all of them: others that use
+the core slow down whole rounds, and now and then a difference of two times comes out too low. A loop's
+time is the lowest that four rounds agree on within 2 %; without such it is dropped.
+Columns: split, class, cycles, source, bytes.
 """
 import glob
 import hashlib
 import json
 import os
 import re
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -25,6 +29,7 @@ SOURCES = {
     'gsl': LIB + 'libgsl.so.27', 'sqlite': LIB + 'libsqlite3.so.0', 'jpeg': LIB + 'libjpeg.so.62',
     'gmp': LIB + 'libgmp.so.10', 'gzip': '/bin/gzip', 'lapack': LIB + 'openblas-pthread/liblapack.so.3',
 }
+PASSES = 15
 LINE = re.compile(r'^\s*([0-9a-f]+):\t((?:[0-9a-f]{2} )+)\s*\t?(.*)$')
 JUMP = re.compile(r'^(?:bnd )?(j\w+)\s+([0-9a-f]+)')
 STOPS = re.compile(r'^(?:bnd |notrack )?(call|ret|jmp|loop|hlt|int|ud|sys|data16|\(bad\)|lock|rep|xbegin|leave)')
@@ -32,7 +37,7 @@ STOPS = re.compile(r'^(?:bnd |notrack )?(call|ret|jmp|loop|hlt|int|ud|sys|data16
 
 def loops_of(path):
     """(bytes, texts) of each straight-line loop of an object."""
-    run = subprocess.Popen(['objdump', '-d', '-w', '--no-show-raw-insn' if False else '-M', 'intel', path],
+    run = subprocess.Popen(['objdump', '-d', '-w', '-M', 'intel', path],
                            stdout=subprocess.PIPE, text=True, errors='replace')
     window, start_of = [], {}
     for line in run.stdout:
@@ -111,6 +116,15 @@ def measure(sonde, blocks, passes):
     return [json.loads(line) for line in out.splitlines()]
 
 
+def agreed(passes):
+    """The median of the lowest group of four or more times that lie within 2 %; None if there is none."""
+    passes = sorted(passes)
+    for i, low in enumerate(passes[:-3]):
+        if passes[i + 3] <= low * 1.02:
+            return statistics.median(p for p in passes[i:] if p <= low * 1.02)
+    return None
+
+
 def class_of(texts):
     return 'vector' if re.search(r'\b[xyz]mm\d|\bst\(|\bfld|\bfst|\bfmul|\bmm\d', ' '.join(texts)) else 'scalar'
 
@@ -145,18 +159,20 @@ def main():
             code = with_counter(code, texts, lengths)
         if code:
             blocks.append((name, code, class_of(texts)))
-    results = measure(sonde, [b[1] for b in blocks], 5)
+    results = measure(sonde, [b[1] for b in blocks], PASSES)
     rows, failed, unstable = [], {}, 0
     for (name, code, kind), result in zip(blocks, results):
         if result['error']:
             reason = re.sub(r'0x\w+|\d+', 'N', result['error'])
             failed[reason] = failed.get(reason, 0) + 1
-        elif not result['stable']:
+            continue
+        cycles = agreed(result['passes'])
+        if not cycles:
             unstable += 1
         else:
             digest = hashlib.sha256(code).digest()
             split = 'test' if digest[0] & 1 else 'tune'
-            rows.append(f'{split}\t{kind}\t{result["cycles"]:.3f}\t{name}\t{code.hex()}\n')
+            rows.append(f'{split}\t{kind}\t{cycles:.3f}\t{name}\t{code.hex()}\n')
     model = [l for l in open('/proc/cpuinfo') if l.startswith(('model name', 'cpu family', 'model\t', 'stepping'))][:4]
     with open(out, 'w') as file:
         file.write('# Loop bodies and their measured core cycles per iteration; made by bench/cqa/collect.py.\n')

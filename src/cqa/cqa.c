@@ -5,13 +5,19 @@
 void sn_cqa_estimate(const struct sn_machine *machine, const struct sn_cqa_block *block,
 		     bool is_unrolled, struct sn_arena *arena, struct sn_cqa_estimate *out)
 {
-	double stores;
+	double stores, addresses;
 
 	out->bounds[SN_BOUND_PORTS] = sn_bound_ports(machine, block, &out->busiest_units);
 	stores = sn_bound_stores(machine, block, arena);
 	if (stores > out->bounds[SN_BOUND_PORTS]) {
 		out->bounds[SN_BOUND_PORTS] = stores;
 		out->busiest_units = machine->store_data_units;
+	}
+	addresses = sn_bound_addresses(machine, block);
+	if (addresses > out->bounds[SN_BOUND_PORTS]) {
+		out->bounds[SN_BOUND_PORTS] = addresses;
+		out->busiest_units = machine->load_units | machine->vector_load_units |
+				     machine->store_data_units;
 	}
 	out->bounds[SN_BOUND_DIVIDER] = sn_bound_divider(block);
 	out->bounds[SN_BOUND_ISSUE] = sn_bound_issue(machine, block);

@@ -38,7 +38,8 @@ static void add_read(struct sn_insn *insn, uint8_t resource, enum sn_role role)
 		if (insn->reads[i].resource == resource && insn->reads[i].role == role)
 			return;
 	if (insn->read_count < SN_INSN_READS_MAX)
-		insn->reads[insn->read_count++] = (struct sn_read){ resource, (uint8_t)role };
+		insn->reads[insn->read_count++] =
+			(struct sn_read){ resource, (uint8_t)role, 0 };
 }
 
 static void add_write(struct sn_insn *insn, uint8_t resource)
@@ -52,13 +53,22 @@ static void add_write(struct sn_insn *insn, uint8_t resource)
 		insn->writes[insn->write_count++] = resource;
 }
 
-/* Legacy scalar forms that leave the destination's upper part and so wait for it. */
-static bool merges_destination(const struct sn_machine *machine,
-			       const ZydisDecodedInstruction *insn)
+/* Scalar forms whose result has the upper part of the destination (legacy) or first source (VEX). */
+static bool keeps_upper_part(const ZydisDecodedInstruction *insn)
 {
-	if (insn->encoding != ZYDIS_INSTRUCTION_ENCODING_LEGACY)
-		return false;
 	switch (insn->mnemonic) {
+	case ZYDIS_MNEMONIC_VCVTSI2SD:
+	case ZYDIS_MNEMONIC_VCVTSI2SS:
+	case ZYDIS_MNEMONIC_VCVTUSI2SD:
+	case ZYDIS_MNEMONIC_VCVTUSI2SS:
+	case ZYDIS_MNEMONIC_VCVTSD2SS:
+	case ZYDIS_MNEMONIC_VCVTSS2SD:
+	case ZYDIS_MNEMONIC_VSQRTSD:
+	case ZYDIS_MNEMONIC_VSQRTSS:
+	case ZYDIS_MNEMONIC_VRCPSS:
+	case ZYDIS_MNEMONIC_VRSQRTSS:
+	case ZYDIS_MNEMONIC_VROUNDSD:
+	case ZYDIS_MNEMONIC_VROUNDSS:
 	case ZYDIS_MNEMONIC_CVTSI2SD:
 	case ZYDIS_MNEMONIC_CVTSI2SS:
 	case ZYDIS_MNEMONIC_CVTSD2SS:
@@ -70,13 +80,37 @@ static bool merges_destination(const struct sn_machine *machine,
 	case ZYDIS_MNEMONIC_RSQRTSS:
 	case ZYDIS_MNEMONIC_ROUNDSD:
 	case ZYDIS_MNEMONIC_ROUNDSS:
-		/* AMD knows which registers have a zero upper part and does not wait for those
-		   (Software Optimization Guide for family 19h, "XMM register merge"). */
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Of these AMD does not wait where it knows the upper part to be zero, which it mostly is (Software
+ * Optimization Guide for family 19h, "XMM register merge"). */
+static bool merges_for_nothing(const struct sn_machine *machine,
+			       const ZydisDecodedInstruction *insn, unsigned index)
+{
+	bool is_legacy = insn->encoding == ZYDIS_INSTRUCTION_ENCODING_LEGACY;
+
+	return index == (is_legacy ? 0 : 1) && machine->rules.vendor == SN_VENDOR_AMD &&
+	       insn->avx.mask.mode <= ZYDIS_MASK_MODE_DISABLED && keeps_upper_part(insn);
+}
+
+static bool merges_destination(const struct sn_machine *machine,
+			       const ZydisDecodedInstruction *insn)
+{
+	if (insn->encoding != ZYDIS_INSTRUCTION_ENCODING_LEGACY)
+		return false;
+	if (keeps_upper_part(insn))
 		return machine->rules.vendor == SN_VENDOR_INTEL;
+	switch (insn->mnemonic) {
 	case ZYDIS_MNEMONIC_MOVLPS:
 	case ZYDIS_MNEMONIC_MOVLPD:
 	case ZYDIS_MNEMONIC_MOVHPS:
 	case ZYDIS_MNEMONIC_MOVHPD:
+	case ZYDIS_MNEMONIC_MOVHLPS:
+	case ZYDIS_MNEMONIC_MOVLHPS:
 	case ZYDIS_MNEMONIC_PINSRB:
 	case ZYDIS_MNEMONIC_PINSRW:
 	case ZYDIS_MNEMONIC_PINSRD:
@@ -133,7 +167,8 @@ static void add_register(const struct sn_machine *machine, const ZydisDecodedIns
 	const ZydisDecodedOperand *operand = &operands[index];
 	uint8_t resource = resource_of(operand->reg.value, x87);
 
-	if (operand->actions & ZYDIS_OPERAND_ACTION_MASK_READ)
+	if ((operand->actions & ZYDIS_OPERAND_ACTION_MASK_READ) &&
+	    !merges_for_nothing(machine, insn, index))
 		add_read(out, resource, SN_ROLE_DATA);
 	if (operand->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) {
 		if (destination_is_read(machine, insn, operands, index))

@@ -209,6 +209,18 @@ static double loop_buffer_cycles(const struct sn_machine *machine, double uops)
 	return ceil(whole * copies / machine->rules.issue_width) / copies;
 }
 
+/* The line of the instruction's last byte: what crosses a boundary is delivered with the second
+ * line, a fused pair with that of its branch. */
+static uint32_t line_of(const struct sn_machine *machine, const struct sn_cqa_block *block,
+			size_t index, uint32_t start)
+{
+	const struct sn_insn *insn = &block->insns[index];
+
+	if (insn->fuses_with_next && index + 1 < block->count)
+		insn++;
+	return (insn->offset + insn->length - 1u - start) / machine->rules.op_cache_line_bytes;
+}
+
 /* Zen 5: a look-up covers one line of code and delivers two entries; each further pair of the same
  * line takes two cycles. (Measured: loops of no-operations of 1 to 9 bytes, docs/method/cqa.md.) */
 static double op_cache_line_cycles(const struct sn_machine *machine,
@@ -219,21 +231,20 @@ static double op_cache_line_cycles(const struct sn_machine *machine,
 	/* a loop shorter than a line is looked up as one, wherever it begins (measured in place) */
 	uint32_t start =
 		block->bytes - block->insns[0].offset <= line_bytes ? block->insns[0].offset : 0;
-	uint32_t line = (block->insns[0].offset - start) / line_bytes;
+	uint32_t line = line_of(machine, block, 0, start);
 
 	for (size_t i = 0; i <= block->count; i++) {
-		const struct sn_insn *insn = &block->insns[i];
+		uint32_t own = i < block->count ? line_of(machine, block, i, start) : line + 1;
 
-		if (i == block->count || (insn->offset - start) / line_bytes != line) {
+		if (own != line) {
 			double pairs = ceil(ops / (2 * machine->rules.op_cache_entry_ops));
 
 			cycles += pairs > 0 ? 2 * pairs - 1 : 0;
 			ops = 0;
 		}
-		if (i < block->count) {
-			line = (insn->offset - start) / line_bytes;
-			ops += (double)insn->fused_uops;
-		}
+		line = own;
+		if (i < block->count)
+			ops += (double)block->insns[i].fused_uops;
 	}
 	return cycles;
 }

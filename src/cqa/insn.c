@@ -173,6 +173,16 @@ static bool has_memory(const struct sn_insn *insn, bool *loads, bool *stores, bo
 	return insn->memory_count > 0;
 }
 
+/* A load into a part of a register joins the rest: general 1, vector 2 cycles. */
+static float merging_cycles(const struct sn_insn *insn)
+{
+	for (unsigned i = 0; i < insn->read_count && insn->write_count; i++)
+		if (insn->reads[i].role == SN_ROLE_DATA &&
+		    insn->reads[i].resource == insn->writes[0])
+			return insn->is_vector ? 2 : 1;
+	return 0;
+}
+
 /* The table's latency of a memory form includes the load; the register form tells the rest. */
 static void split_latency(const struct sn_machine *machine, struct sn_insn *insn)
 {
@@ -214,7 +224,7 @@ static void split_latency(const struct sn_machine *machine, struct sn_insn *insn
 		register_row = sn_machine_row_exact(machine, sn_form_without_mask(form));
 	insn->load_latency = load;
 	if (set_total(insn) <= 1.01F && !insn->row->stores)
-		insn->latency = 0; /* a plain load */
+		insn->latency = merging_cycles(insn); /* a plain load */
 	else if (register_row)
 		insn->latency = register_row->latency;
 	else
@@ -300,6 +310,31 @@ static void apply_stack_engine(const struct sn_machine *machine, struct sn_insn 
 		insn->rsp_change_bytes = insn->operand_bytes == 2 ? 2 : 8;
 }
 
+/* Operands from which the result takes longer, or less long, than the row says. */
+static void adjust_reads(const struct sn_machine *machine, struct sn_insn *insn)
+{
+	const char *name = ZydisMnemonicGetString(sn_form_mnemonic(insn->form));
+	unsigned flags = 0;
+	bool inserts = machine->rules.vendor == SN_VENDOR_AMD && !insn->memory_count &&
+		       strncmp(name + (name[0] == 'v'), "pinsr", 5) == 0;
+
+	for (unsigned i = 0; i < insn->read_count; i++)
+		flags += insn->reads[i].resource >= SN_RES_FLAG;
+	for (unsigned i = 0; i < insn->read_count; i++) {
+		struct sn_read *read = &insn->reads[i];
+
+		if (read->resource >= SN_RES_FLAG && flags > 1 &&
+		    insn->category == ZYDIS_CATEGORY_CMOV)
+			read->delay_cycles = machine->rules.two_flag_move_cycles;
+		else if (read->resource >= SN_RES_MASK && read->resource < SN_RES_X87 &&
+			 insn->is_512)
+			read->delay_cycles = machine->rules.wide_mask_cycles;
+		else if (inserts && read->resource >= SN_RES_VECTOR &&
+			 read->resource < SN_RES_MASK && insn->latency > 2)
+			read->delay_cycles = (int8_t)(2 - insn->latency);
+	}
+}
+
 static void drop_reads(struct sn_insn *insn, bool keep_flags)
 {
 	uint8_t kept = 0;
@@ -376,6 +411,7 @@ void sn_insn_fill(const struct sn_machine *machine, const ZydisDecodedInstructio
 	find_widths(decoded, operands, insn);
 	sn_effects_fill(machine, decoded, operands, x87, insn);
 	split_latency(machine, insn);
+	adjust_reads(machine, insn);
 	apply_stack_engine(machine, insn);
 	apply_idioms(machine, decoded, operands, insn);
 	restrict_store_address(machine, insn);

@@ -38,6 +38,7 @@ enum sn_role {
 
 struct sn_read {
 	uint8_t resource, role;
+	int8_t delay_cycles; /* added to the instruction's latency from this operand */
 };
 
 struct sn_memory_operand {

@@ -10,7 +10,10 @@
 #include "cqa/address.h"
 #include "cqa/bounds.h"
 
-enum { CARRIED_MAX = 512, NARROW_FORWARD = 7 /* where only wide loads are renamed */ };
+enum {
+	CARRIED_MAX = 512,
+	NARROW_FORWARD = 7, /* a narrow load that is no more than that is not renamed */
+};
 static const double never = -1e18;
 
 /* The value that store `access` left `distance` passes ago. */
@@ -141,7 +144,9 @@ static void find_early_reads(struct flow *flow)
 
 			flow->early_reads[i] = 0;
 			for (unsigned k = 0; k < insn->read_count && adds; k++)
-				if (by_addition[insn->reads[k].resource])
+				if (by_addition[insn->reads[k].resource] &&
+				    !(sn_form_mask_mode(insn->form) == SN_MASK_MERGE &&
+				      insn->reads[k].resource == insn->writes[0]))
 					flow->early_reads[i] |= 1u << k;
 			/* an eliminated move hands on what it was given */
 			adds = adds || (insn->is_move_eliminated && insn->read_count == 1 &&
@@ -196,11 +201,20 @@ static double forward_cycles(const struct flow *flow, const struct sn_insn *insn
 {
 	const struct sn_rules *rules = &flow->machine->rules;
 
+	const struct sn_access *store = &flow->accesses.items[access->source];
+	bool from_vector = flow->block->insns[store->insn].is_vector;
+
 	if (access->is_partial)
 		return (double)rules->forward_stall;
+	if (insn->is_vector && !from_vector && rules->forward_latency_to_vector > 0)
+		return (double)rules->forward_latency_to_vector;
+	if (insn->is_vector && access->address.bytes == 64 && rules->forward_latency_512 > 0)
+		return (double)rules->forward_latency_512;
+	if (insn->is_vector || (from_vector && rules->renames_memory))
+		return (double)rules->forward_latency_vector;
 	if (rules->renames_memory && access->address.bytes < 4)
-		return NARROW_FORWARD;
-	return (double)(insn->is_vector ? rules->forward_latency_vector : rules->forward_latency);
+		return insn->latency > 0 ? 1 : NARROW_FORWARD;
+	return (double)rules->forward_latency;
 }
 
 static void store_value(struct flow *flow, size_t number, struct arrival from, double latency,
@@ -230,7 +244,7 @@ static void run_insn(struct flow *flow, size_t i)
 			continue;
 		if (into)
 			later(into,
-			      flow->now[read->resource] -
+			      flow->now[read->resource] + read->delay_cycles -
 				      (flow->early_reads[i] >> k & 1 ? 1.0 : 0.0),
 			      flow->maker[read->resource]);
 	}

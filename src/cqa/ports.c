@@ -159,6 +159,29 @@ double sn_bound_stores(const struct sn_machine *machine, const struct sn_cqa_blo
 	return (double)(lines > GATHERED_LINES ? lines : leaping);
 }
 
+double sn_bound_addresses(const struct sn_machine *machine, const struct sn_cqa_block *block)
+{
+	uint32_t memory_units = machine->load_units | machine->vector_load_units |
+				machine->store_data_units;
+	double all = 0, vector_loads = 0, width = (double)machine->rules.addresses_per_cycle;
+
+	if (width <= 0)
+		return 0;
+	for (size_t i = 0; i < block->count; i++)
+		for (unsigned k = 0; k < block->insns[i].set_count; k++) {
+			const struct sn_unit_set *set = &block->insns[i].sets[k];
+
+			if (set->units & ~memory_units)
+				continue;
+			all += (double)set->count;
+			if (!(set->units & ~machine->vector_load_units))
+				vector_loads += (double)set->count;
+		}
+	if (vector_loads > 0 && vector_loads < all)
+		width = (double)machine->rules.addresses_per_cycle_mixed;
+	return all / width;
+}
+
 /* Water-filling: move work from the busiest unit of a set to its idlest until nothing moves. */
 void sn_ports_distribute(const struct sn_machine *machine, const struct sn_cqa_block *block,
 			 double busy_cycles[SN_UNITS_MAX])

@@ -191,23 +191,51 @@ struct widening {
 	uint32_t shuffles;
 };
 
+/* What the machine does for a move of `bytes` to or from memory, `times` over. */
+static void add_move(const struct sn_machine *machine, struct sn_insn *insn, unsigned bytes,
+		     bool is_store, float times)
+{
+	static const char *const texts[][2] = { { "movss x,m32", "movss m32,x" },
+						{ "movsd x,m64", "movsd m64,x" },
+						{ "movups x,m128", "movups m128,x" },
+						{ "vmovups y,m256", "vmovups m256,y" },
+						{ "vmovups z,m512", "vmovups m512,z" } };
+	unsigned width = bytes <= 4 ? 0 : bytes <= 8 ? 1 : bytes <= 16 ? 2 : bytes <= 32 ? 3 : 4;
+	const char *text = texts[width][is_store];
+	const struct sn_row *row = NULL;
+	sn_form form;
+
+	if (sn_form_parse(text, strlen(text), &form))
+		row = sn_machine_row_exact(machine, form);
+	if (!row) {
+		add_set(insn, is_store ? machine->store_data_units : machine->load_units, times);
+		return;
+	}
+	for (unsigned i = 0; i < row->set_count && insn->set_count < SN_ROW_SETS_MAX; i++)
+		insn->sets[insn->set_count++] = (struct sn_unit_set){
+			row->sets[i].units, row->sets[i].count * times
+		};
+	insn->fused_uops += times;
+	insn->issued_uops += times;
+}
+
 /* Memory of an instruction that now serves `factor` passes. */
 static void widen_memory(const struct widening *w, struct sn_insn *insn, size_t index)
 {
 	const struct sn_access *access = access_of(w->accesses, index);
-	bool loads = insn->memory[0].is_load, stores = insn->memory[0].is_store;
+	unsigned element = insn->memory[0].bytes, bytes = element;
 	bool is_unit = access && sn_stride_kind_of(access) == SN_STRIDE_UNIT;
 	bool is_same = access && sn_stride_kind_of(access) == SN_STRIDE_ZERO;
 	float times = (float)w->factor;
 
 	if ((w->with_memory && is_unit) || is_same)
 		times = 1;
-	if (loads)
-		add_set(insn, w->machine->load_units, times);
-	if (stores) {
-		add_set(insn, w->machine->store_address_units, times);
-		add_set(insn, w->machine->store_data_units, times);
-	}
+	if (w->with_memory && is_unit)
+		bytes = element * w->factor;
+	if (insn->memory[0].is_load)
+		add_move(w->machine, insn, bytes, false, times);
+	if (insn->memory[0].is_store)
+		add_move(w->machine, insn, bytes, true, times);
 	/* elements are put together or taken apart one by one */
 	if (times > 1)
 		add_set(insn, w->shuffles, times - 1);

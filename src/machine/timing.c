@@ -58,12 +58,14 @@ struct report {
 	volatile int outcome;
 	volatile uint64_t address;
 	volatile unsigned repetitions;
+	volatile unsigned pages; /* mapped by the run */
 	double work; /* iterations by which the long run is longer */
 	double ticks[SERIES_COUNT][REPETITIONS_MAX];
 };
 
 static struct report *report;
 static int memory_fd = -1;
+static uint8_t *memory; /* the OWN_PAGES of memory_fd */
 static unsigned mapped_pages;
 
 uint64_t sn_timing_register(unsigned number)
@@ -236,6 +238,7 @@ static void on_fault(int number, siginfo_t *info, void *context)
 		leave(OUT_FAULT, (uint64_t)(uintptr_t)info->si_addr);
 	if (++mapped_pages > MAPPED_PAGES_MAX)
 		leave(OUT_PAGES, page);
+	report->pages = mapped_pages;
 	made = (void *)syscall(SYS_mmap, page, PAGE, PROT_READ | PROT_WRITE,
 			       MAP_SHARED | MAP_FIXED_NOREPLACE, memory_fd, (off_t)own * PAGE);
 	if (made == MAP_FAILED || (uint64_t)(uintptr_t)made != page)
@@ -357,29 +360,34 @@ __attribute__((noreturn)) static void child_run(const struct sn_timing_request *
 
 /* ---- the parent ---- */
 
+/* What is loaded may serve as an address (0x22400000) and as a number. */
+static void fill(uint8_t *bytes, size_t length)
+{
+	for (size_t i = 0; i < length; i++)
+		bytes[i] = (const uint8_t[]){ 0, 0, 0x40, 0x22, 0, 0, 0, 0 }[i % 8];
+}
+
+/* Every run finds the same memory: what the one before wrote is put right. */
 static bool prepare(struct sn_error *err)
 {
-	uint8_t page[PAGE];
+	unsigned dirty = memory_fd >= 0 ? report->pages : OWN_PAGES;
 
-	if (memory_fd >= 0)
-		return true;
-	report = mmap(NULL, sizeof(*report), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
-		      0);
-	memory_fd = memfd_create("sonde-block", MFD_CLOEXEC);
-	if (report == MAP_FAILED || memory_fd < 0) {
-		sn_error_errno(err, "calibrate: cannot set up the memory of a measurement");
-		return false;
-	}
-	/* What is loaded may serve as an address (0x22400000) and as a number. */
-	for (unsigned i = 0; i < PAGE; i++)
-		page[i] = (const uint8_t[]){ 0, 0, 0x40, 0x22, 0, 0, 0, 0 }[i % 8];
-	for (unsigned i = 0; i < OWN_PAGES; i++)
-		if (write(memory_fd, page, PAGE) != PAGE) {
-			sn_error_errno(err, "calibrate: cannot fill the memory of a measurement");
-			close(memory_fd);
+	if (memory_fd < 0) {
+		report = mmap(NULL, sizeof(*report), PROT_READ | PROT_WRITE,
+			      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+		memory_fd = memfd_create("sonde-block", MFD_CLOEXEC);
+		if (report == MAP_FAILED || memory_fd < 0 ||
+		    ftruncate(memory_fd, OWN_PAGES * PAGE) ||
+		    (memory = mmap(NULL, OWN_PAGES * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED,
+				   memory_fd, 0)) == MAP_FAILED) {
+			if (memory_fd >= 0)
+				close(memory_fd);
 			memory_fd = -1;
+			sn_error_errno(err, "calibrate: cannot set up the memory of a measurement");
 			return false;
 		}
+	}
+	fill(memory, (size_t)(dirty < OWN_PAGES ? dirty : OWN_PAGES) * PAGE);
 	return true;
 }
 
