@@ -53,9 +53,13 @@ static void add_write(struct sn_insn *insn, uint8_t resource)
 		insn->writes[insn->write_count++] = resource;
 }
 
-/* Scalar forms whose result has the upper part of the destination (legacy) or first source (VEX). */
-static bool keeps_upper_part(const ZydisDecodedInstruction *insn)
+/* Forms whose result has the upper part of the destination (legacy) or first source (VEX). */
+static bool keeps_upper_part(const ZydisDecodedInstruction *insn,
+			     const ZydisDecodedOperand *operands)
 {
+	bool both_registers = insn->operand_count_visible >= 2 &&
+			      operands[1].type == ZYDIS_OPERAND_TYPE_REGISTER;
+
 	switch (insn->mnemonic) {
 	case ZYDIS_MNEMONIC_VCVTSI2SD:
 	case ZYDIS_MNEMONIC_VCVTSI2SS:
@@ -81,32 +85,73 @@ static bool keeps_upper_part(const ZydisDecodedInstruction *insn)
 	case ZYDIS_MNEMONIC_ROUNDSD:
 	case ZYDIS_MNEMONIC_ROUNDSS:
 		return true;
+	case ZYDIS_MNEMONIC_MOVSS:
+	case ZYDIS_MNEMONIC_MOVSD:
+		return both_registers;
+	case ZYDIS_MNEMONIC_MOVLPS:
+	case ZYDIS_MNEMONIC_MOVLPD:
+		return operands[0].type == ZYDIS_OPERAND_TYPE_REGISTER;
 	default:
 		return false;
 	}
 }
 
-/* Of these AMD does not wait where it knows the upper part to be zero, which it mostly is (Software
- * Optimization Guide for family 19h, "XMM register merge"). */
-static bool merges_for_nothing(const struct sn_machine *machine,
-			       const ZydisDecodedInstruction *insn, unsigned index)
+/* AMD knows which registers have a zero upper part and does not wait for that (Software
+ * Optimization Guide for family 19h, "XMM register merge"). Whether it is zero shows in the rest of
+ * the block: sn_cqa_block_finish decides. */
+static bool waits_by_contents(const struct sn_machine *machine,
+			      const ZydisDecodedInstruction *insn,
+			      const ZydisDecodedOperand *operands, unsigned index)
 {
 	bool is_legacy = insn->encoding == ZYDIS_INSTRUCTION_ENCODING_LEGACY;
 
 	return index == (is_legacy ? 0 : 1) && machine->rules.vendor == SN_VENDOR_AMD &&
-	       insn->avx.mask.mode <= ZYDIS_MASK_MODE_DISABLED && keeps_upper_part(insn);
+	       insn->avx.mask.mode <= ZYDIS_MASK_MODE_DISABLED && keeps_upper_part(insn, operands);
+}
+
+static bool ends_in(const char *name, const char *end)
+{
+	size_t length = strlen(name), tail = strlen(end);
+
+	return length >= tail && strcmp(name + length - tail, end) == 0;
+}
+
+/* Anything but scalar arithmetic, scalar moves and moves from general registers. */
+static bool fills_upper_part(const ZydisDecodedInstruction *insn,
+			     const ZydisDecodedOperand *operands)
+{
+	const char *name = ZydisMnemonicGetString(insn->mnemonic);
+
+	if (operands[0].type != ZYDIS_OPERAND_TYPE_REGISTER ||
+	    ZydisRegisterGetClass(operands[0].reg.value) < ZYDIS_REGCLASS_XMM)
+		return false;
+	switch (insn->mnemonic) {
+	case ZYDIS_MNEMONIC_MOVD:
+	case ZYDIS_MNEMONIC_MOVQ:
+	case ZYDIS_MNEMONIC_VMOVD:
+	case ZYDIS_MNEMONIC_VMOVQ:
+	case ZYDIS_MNEMONIC_PXOR:
+	case ZYDIS_MNEMONIC_XORPS:
+	case ZYDIS_MNEMONIC_XORPD:
+	case ZYDIS_MNEMONIC_VPXOR:
+	case ZYDIS_MNEMONIC_VXORPS:
+	case ZYDIS_MNEMONIC_MOVLPS:
+	case ZYDIS_MNEMONIC_MOVLPD:
+		return false;
+	default:
+		return !ends_in(name, "ss") && !ends_in(name, "sd");
+	}
 }
 
 static bool merges_destination(const struct sn_machine *machine,
-			       const ZydisDecodedInstruction *insn)
+			       const ZydisDecodedInstruction *insn,
+			       const ZydisDecodedOperand *operands)
 {
 	if (insn->encoding != ZYDIS_INSTRUCTION_ENCODING_LEGACY)
 		return false;
-	if (keeps_upper_part(insn))
+	if (keeps_upper_part(insn, operands))
 		return machine->rules.vendor == SN_VENDOR_INTEL;
 	switch (insn->mnemonic) {
-	case ZYDIS_MNEMONIC_MOVLPS:
-	case ZYDIS_MNEMONIC_MOVLPD:
 	case ZYDIS_MNEMONIC_MOVHPS:
 	case ZYDIS_MNEMONIC_MOVHPD:
 	case ZYDIS_MNEMONIC_MOVHLPS:
@@ -120,17 +165,6 @@ static bool merges_destination(const struct sn_machine *machine,
 	default:
 		return false;
 	}
-}
-
-/* movss/movsd between registers merge; from memory they do not. */
-static bool is_scalar_move_merge(const ZydisDecodedInstruction *insn,
-				 const ZydisDecodedOperand *operands)
-{
-	return insn->encoding == ZYDIS_INSTRUCTION_ENCODING_LEGACY &&
-	       (insn->mnemonic == ZYDIS_MNEMONIC_MOVSS || insn->mnemonic == ZYDIS_MNEMONIC_MOVSD) &&
-	       insn->operand_count_visible == 2 &&
-	       operands[0].type == ZYDIS_OPERAND_TYPE_REGISTER &&
-	       operands[1].type == ZYDIS_OPERAND_TYPE_REGISTER;
 }
 
 static bool counts_bits(ZydisMnemonic mnemonic)
@@ -157,7 +191,7 @@ static bool destination_is_read(const struct sn_machine *machine,
 		return class != ZYDIS_REGCLASS_MASK;
 	if (counts_bits(insn->mnemonic))
 		return machine->rules.popcnt_reads_destination;
-	return merges_destination(machine, insn) || is_scalar_move_merge(insn, operands);
+	return merges_destination(machine, insn, operands);
 }
 
 static void add_register(const struct sn_machine *machine, const ZydisDecodedInstruction *insn,
@@ -167,8 +201,9 @@ static void add_register(const struct sn_machine *machine, const ZydisDecodedIns
 	const ZydisDecodedOperand *operand = &operands[index];
 	uint8_t resource = resource_of(operand->reg.value, x87);
 
-	if ((operand->actions & ZYDIS_OPERAND_ACTION_MASK_READ) &&
-	    !merges_for_nothing(machine, insn, index))
+	if (waits_by_contents(machine, insn, operands, index))
+		out->kept_upper = resource;
+	else if (operand->actions & ZYDIS_OPERAND_ACTION_MASK_READ)
 		add_read(out, resource, SN_ROLE_DATA);
 	if (operand->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) {
 		if (destination_is_read(machine, insn, operands, index))
@@ -358,6 +393,8 @@ void sn_effects_fill(const struct sn_machine *machine, const ZydisDecodedInstruc
 {
 	int change = x87_stack_change(insn->mnemonic);
 
+	out->kept_upper = SN_RES_NONE;
+	out->fills_upper = fills_upper_part(insn, operands);
 	for (unsigned i = 0; i < insn->operand_count; i++) {
 		const ZydisDecodedOperand *operand = &operands[i];
 

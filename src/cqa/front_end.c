@@ -209,44 +209,58 @@ static double loop_buffer_cycles(const struct sn_machine *machine, double uops)
 	return ceil(whole * copies / machine->rules.issue_width) / copies;
 }
 
-/* The line of the instruction's last byte: what crosses a boundary is delivered with the second
- * line, a fused pair with that of its branch. */
-static uint32_t line_of(const struct sn_machine *machine, const struct sn_cqa_block *block,
-			size_t index, uint32_t start)
-{
-	const struct sn_insn *insn = &block->insns[index];
+/* Zen 5: a look-up covers one line of code and delivers two entries; each further pair of the same
+ * line takes two cycles. What crosses a boundary counts in its first line, but the second is looked
+ * up all the same. Two lines that follow each other are looked up together: the pair takes a cycle
+ * more than the slower of them; not so in loops of two or three lines. (Measured: loops of no-operations of 1 to 9 bytes and of 10 to 96
+ * independent operations, docs/method/cqa.md.) */
+struct line_look_up {
+	double cycles, waiting; /* cost of a line whose pair has not come yet; 0: none */
+	double apart;		/* what the lines cost one by one */
+	unsigned lines;
+};
 
-	if (insn->fuses_with_next && index + 1 < block->count)
-		insn++;
-	return (insn->offset + insn->length - 1u - start) / machine->rules.op_cache_line_bytes;
+static void look_up_line(struct line_look_up *state, const struct sn_machine *machine, double ops)
+{
+	double pairs = ceil(ops / (2 * machine->rules.op_cache_entry_ops));
+	double cost = pairs > 1 ? 2 * pairs - 1 : 1;
+
+	state->apart += cost;
+	state->lines++;
+	if (state->waiting <= 0) {
+		state->waiting = cost;
+		return;
+	}
+	state->cycles += fmax(state->waiting, cost) + 1;
+	state->waiting = 0;
 }
 
-/* Zen 5: a look-up covers one line of code and delivers two entries; each further pair of the same
- * line takes two cycles. (Measured: loops of no-operations of 1 to 9 bytes, docs/method/cqa.md.) */
 static double op_cache_line_cycles(const struct sn_machine *machine,
 				   const struct sn_cqa_block *block)
 {
 	unsigned line_bytes = machine->rules.op_cache_line_bytes;
-	double cycles = 0, ops = 0;
+	struct line_look_up state = { 0 };
+	double ops = 0;
 	/* a loop shorter than a line is looked up as one, wherever it begins (measured in place) */
 	uint32_t start =
 		block->bytes - block->insns[0].offset <= line_bytes ? block->insns[0].offset : 0;
-	uint32_t line = line_of(machine, block, 0, start);
+	uint32_t line = (block->insns[0].offset - start) / line_bytes, last = line;
 
-	for (size_t i = 0; i <= block->count; i++) {
-		uint32_t own = i < block->count ? line_of(machine, block, i, start) : line + 1;
+	for (size_t i = 0; i < block->count; i++) {
+		const struct sn_insn *insn = &block->insns[i];
 
-		if (own != line) {
-			double pairs = ceil(ops / (2 * machine->rules.op_cache_entry_ops));
-
-			cycles += pairs > 0 ? 2 * pairs - 1 : 0;
+		if ((insn->offset - start) / line_bytes != line) {
+			look_up_line(&state, machine, ops);
 			ops = 0;
 		}
-		line = own;
-		if (i < block->count)
-			ops += (double)block->insns[i].fused_uops;
+		line = (insn->offset - start) / line_bytes;
+		last = (insn->offset + insn->length - 1u - start) / line_bytes;
+		ops += (double)insn->fused_uops;
 	}
-	return cycles;
+	look_up_line(&state, machine, ops);
+	if (last != line)
+		look_up_line(&state, machine, 0);
+	return state.lines <= 3 ? state.apart : state.cycles + state.waiting;
 }
 
 static double op_cache_cycles(const struct sn_machine *machine, const struct sn_cqa_block *block)

@@ -61,6 +61,9 @@ struct sn_insn {
 	struct sn_read reads[SN_INSN_READS_MAX];
 	uint8_t writes[SN_INSN_WRITES_MAX];
 	struct sn_memory_operand memory[2];
+	uint8_t kept_upper;    /* register whose upper part the result keeps, or SN_RES_NONE: waits
+				  for it only if something in the block puts something there */
+	bool fills_upper;      /* writes more of its vector register than a scalar */
 	uint8_t element_bytes; /* of a vector or x87 operation; 0: none */
 	uint8_t operand_bytes; /* width of the widest vector or general operand */
 	uint8_t immediate_bytes;

@@ -152,8 +152,8 @@ double sn_bound_stores(const struct sn_machine *machine, const struct sn_cqa_blo
 		if (is_known)
 			continue;
 		lines++;
-		if (!access->has_stride || access->stride_bytes >= 64 ||
-		    access->stride_bytes <= -64)
+		if (access->has_stride &&
+		    (access->stride_bytes >= 64 || access->stride_bytes <= -64))
 			leaping++;
 	}
 	return (double)(lines > GATHERED_LINES ? lines : leaping);
