@@ -38,8 +38,7 @@ static void add_read(struct sn_insn *insn, uint8_t resource, enum sn_role role)
 		if (insn->reads[i].resource == resource && insn->reads[i].role == role)
 			return;
 	if (insn->read_count < SN_INSN_READS_MAX)
-		insn->reads[insn->read_count++] =
-			(struct sn_read){ resource, (uint8_t)role, 0 };
+		insn->reads[insn->read_count++] = (struct sn_read){ resource, (uint8_t)role, 0 };
 }
 
 static void add_write(struct sn_insn *insn, uint8_t resource)
@@ -57,8 +56,8 @@ static void add_write(struct sn_insn *insn, uint8_t resource)
 static bool keeps_upper_part(const ZydisDecodedInstruction *insn,
 			     const ZydisDecodedOperand *operands)
 {
-	bool both_registers = insn->operand_count_visible >= 2 &&
-			      operands[1].type == ZYDIS_OPERAND_TYPE_REGISTER;
+	bool both_registers =
+		insn->operand_count_visible >= 2 && operands[1].type == ZYDIS_OPERAND_TYPE_REGISTER;
 
 	switch (insn->mnemonic) {
 	case ZYDIS_MNEMONIC_VCVTSI2SD:
@@ -99,8 +98,7 @@ static bool keeps_upper_part(const ZydisDecodedInstruction *insn,
 /* AMD knows which registers have a zero upper part and does not wait for that (Software
  * Optimization Guide for family 19h, "XMM register merge"). Whether it is zero shows in the rest of
  * the block: sn_cqa_block_finish decides. */
-static bool waits_by_contents(const struct sn_machine *machine,
-			      const ZydisDecodedInstruction *insn,
+static bool waits_by_contents(const struct sn_machine *machine, const ZydisDecodedInstruction *insn,
 			      const ZydisDecodedOperand *operands, unsigned index)
 {
 	bool is_legacy = insn->encoding == ZYDIS_INSTRUCTION_ENCODING_LEGACY;

@@ -212,8 +212,8 @@ static double loop_buffer_cycles(const struct sn_machine *machine, double uops)
 /* Zen 5: a look-up covers one line of code and delivers two entries; each further pair of the same
  * line takes two cycles. What crosses a boundary counts in its first line, but the second is looked
  * up all the same. Two lines that follow each other are looked up together: the pair takes a cycle
- * more than the slower of them; not so in loops of two or three lines. (Measured: loops of no-operations of 1 to 9 bytes and of 10 to 96
- * independent operations, docs/method/cqa.md.) */
+ * more than the slower of them; not so in loops of two or three lines. (Measured: loops of
+ * no-operations of 1 to 9 bytes and of 10 to 96 independent operations, docs/method/cqa.md.) */
 struct line_look_up {
 	double cycles, waiting; /* cost of a line whose pair has not come yet; 0: none */
 	double apart;		/* what the lines cost one by one */

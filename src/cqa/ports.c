@@ -161,8 +161,8 @@ double sn_bound_stores(const struct sn_machine *machine, const struct sn_cqa_blo
 
 double sn_bound_addresses(const struct sn_machine *machine, const struct sn_cqa_block *block)
 {
-	uint32_t memory_units = machine->load_units | machine->vector_load_units |
-				machine->store_data_units;
+	uint32_t memory_units =
+		machine->load_units | machine->vector_load_units | machine->store_data_units;
 	double all = 0, vector_loads = 0, width = (double)machine->rules.addresses_per_cycle;
 
 	if (width <= 0)

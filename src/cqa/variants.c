@@ -212,9 +212,8 @@ static void add_move(const struct sn_machine *machine, struct sn_insn *insn, uns
 		return;
 	}
 	for (unsigned i = 0; i < row->set_count && insn->set_count < SN_ROW_SETS_MAX; i++)
-		insn->sets[insn->set_count++] = (struct sn_unit_set){
-			row->sets[i].units, row->sets[i].count * times
-		};
+		insn->sets[insn->set_count++] =
+			(struct sn_unit_set){ row->sets[i].units, row->sets[i].count * times };
 	insn->fused_uops += times;
 	insn->issued_uops += times;
 }

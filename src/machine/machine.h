@@ -68,23 +68,24 @@ struct sn_rules {
 	float vector_load_latency[3];	/* 16, 32, 64 bytes */
 	float forward_latency;		/* store to load, general registers */
 	float forward_latency_vector;
-	float forward_latency_512;		    /* of 64 bytes; 0: as other vectors */
-	float forward_latency_to_vector;    /* general register stored, vector loaded; 0: as vectors */
-	float forward_stall;	    /* the load spans more than the store */
-	float rmw_forward_latency;  /* memory to itself through read-modify-write */
-	float scaled_index_latency; /* added to a load whose index is scaled */
-	bool forwards_additions;    /* an FP addition hands its result to another a cycle early */
+	float forward_latency_512;	 /* of 64 bytes; 0: as other vectors */
+	float forward_latency_to_vector; /* general register stored, vector loaded; 0: as vectors */
+	float forward_stall;		 /* the load spans more than the store */
+	float rmw_forward_latency;	 /* memory to itself through read-modify-write */
+	float scaled_index_latency;	 /* added to a load whose index is scaled */
+	bool forwards_additions;     /* an FP addition hands its result to another a cycle early */
 	int8_t two_flag_move_cycles; /* cmov whose condition looks at several flags: added */
 	int8_t wide_mask_cycles;     /* from a mask to a 512-bit operation: added */
-	bool fuses_moves;   /* a register copy and the operation on the copy that follows it */
-	bool caches_doubles; /* an instruction of two operations takes one place of the op cache */
+	bool fuses_moves;     /* a register copy and the operation on the copy that follows it */
+	bool caches_doubles;  /* an instruction of two operations takes one place of the op cache */
 	bool renames_memory;  /* a load at the same registers and displacement takes the store's
 				 register */
 	bool commits_by_line; /* two stores a cycle only if they go to one 64-byte line */
 	unsigned loads_per_cycle, stores_per_cycle;
-	float addresses_per_cycle; /* loads and stores together; 0: only their own units limit them */
+	float addresses_per_cycle; /* loads and stores together; 0: only their own units limit them
+				    */
 	float addresses_per_cycle_mixed; /* the same where vector loads are among them */
-	float taken_branch_cycles;   /* least cycles of a loop's iteration */
+	float taken_branch_cycles;	 /* least cycles of a loop's iteration */
 	float taken_branch_alu_uops; /* work of the integer units that is lost with a taken branch
 				      */
 	unsigned vector_bytes;	     /* widest register */
@@ -97,8 +98,8 @@ struct sn_machine {
 	struct sn_rules rules;
 	const char *unit_names[SN_UNITS_MAX];
 	unsigned unit_count;
-	uint32_t load_units, vector_load_units, store_address_units, store_data_units, alu_units, branch_units,
-		taken_branch_units;
+	uint32_t load_units, vector_load_units, store_address_units, store_data_units, alu_units,
+		branch_units, taken_branch_units;
 	SN_VEC(struct sn_row) rows;
 	struct sn_map by_form;	   /* form -> index + 1 */
 	struct sn_map by_mnemonic; /* mnemonic -> index + 1 of its first row */

@@ -59,7 +59,7 @@ struct report {
 	volatile uint64_t address;
 	volatile unsigned repetitions;
 	volatile unsigned pages; /* mapped by the run */
-	double work; /* iterations by which the long run is longer */
+	double work;		 /* iterations by which the long run is longer */
 	double ticks[SERIES_COUNT][REPETITIONS_MAX];
 };
 
