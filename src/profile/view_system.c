@@ -98,9 +98,9 @@ const struct sn_view sn_view_threads = {
 	.column_count = sizeof(thread_columns) / sizeof(*thread_columns),
 	.data_columns = "process,thread,name,cpu_s,samples",
 	.text_columns =
-		"share,cpu_s,user_s,system_s,wait_cpu_s,blocked_s,elapsed_s,samples,process,"
-		"thread,name",
-	.wall_columns = "cpu_s,wait_cpu_s,blocked_s,traced_blocked_s,elapsed_s,process,thread,name",
+		"process,thread,name,cpu_s,samples,share,user_s,system_s,wait_cpu_s,blocked_s,"
+		"elapsed_s",
+	.wall_columns = "process,thread,name,cpu_s,wait_cpu_s,blocked_s,traced_blocked_s,elapsed_s",
 	.sort = "cpu_s",
 	.share_column = "share",
 	.fill = threads_fill,

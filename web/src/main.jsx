@@ -7,7 +7,7 @@ import { elapsedS } from './parts.jsx';
 import { current, formatRanges, go, linkTo, setParams, useAddress } from './state.js';
 import { percent, seconds, visible } from './format.js';
 import { Flame } from './flame.jsx';
-import { Timeline, threadName } from './timeline.jsx';
+import { Timeline, rangeText, threadName } from './timeline.jsx';
 import { Summary } from './views/summary.jsx';
 import { Categories } from './views/categories.jsx';
 import { Functions } from './views/functions.jsx';
@@ -113,10 +113,10 @@ function App() {
 			{compare ? <Search query={filter.query} bad={badQuery} /> : <FilterBar d={d} filter={filter} badQuery={badQuery} />}
 			{agg && filtered && <span class="kept" role="status">{seconds(agg.total)} = {percent(toc.sampled_ns > 0 ? agg.total / toc.sampled_ns : 0)} of CPU time</span>}
 			<span class="spacer" />
-			<button class="icon" title="Copy a link to this view" aria-label="Copy a link to this view" onClick={() => navigator.clipboard?.writeText(location.href).then(() => say('Link copied'), () => say('The browser refused; the address bar has the link'))}>{ICONS.link}</button>
+			<span class="icons"><button class="icon" title="Copy a link to this view" aria-label="Copy a link to this view" onClick={() => navigator.clipboard?.writeText(location.href).then(() => say('Link copied'), () => say('The browser refused; the address bar has the link'))}>{ICONS.link}</button>
 			<button class="icon" title="Light or dark" aria-label="Light or dark" onClick={() => setTheme(theme === 'dark' ? 'light' : 'dark')}>{ICONS.theme}</button>
 			<button class="icon" title="Print the summary" aria-label="Print the summary" onClick={() => print()}>{ICONS.print}</button>
-			<button class="icon" title="Keys (?)" aria-label="Keys" onClick={() => setHelp(true)}>{ICONS.help}</button>
+			<button class="icon" title="Keys (?)" aria-label="Keys" onClick={() => setHelp(true)}>{ICONS.help}</button></span>
 		</header>
 		<main id="main">
 			{error ? <p class="notice" role="alert">This page could not be read: {String(error.message ?? error)}. Make it again with <code>sonde report</code>.</p>
@@ -134,8 +134,7 @@ function FilterBar({ d, filter, badQuery }) {
 	const modules = useMemo(() => d ? [...Array(d.modules.rows).keys()].filter((i) => d.modules.cpu_ns[i] > 0).sort((a, b) => d.modules.cpu_ns[b] - d.modules.cpu_ns[a]).slice(0, 200) : [], [d]);
 	const clear = (key) => <button aria-label="Remove this filter" onClick={() => setParams({ [key]: null, z: key === 't' ? null : filter.params.z })}>×</button>;
 	return <>
-		{time ? <span class="chip on" title="Time range; drag in the timeline to change it">{trim(time[0])}–{trim(time[1])} s {clear('t')}</span>
-			: <a class="chip dim" href={linkTo('timeline')} title="Drag in the timeline to choose a time range">0–{trim(elapsedS())} s</a>}
+		<TimeRange time={time} clear={time && clear('t')} />
 		{d && (threads ? <span class="chip on" title="Threads">{threads.size === 1 ? visible(threadName(d, [...threads][0] < d.threads.rows ? [...threads][0] : 0)) : `${threads.size} threads`} {clear('th')}</span>
 			: d.threads.rows <= 1 ? null
 				: <select class="chip dim" aria-label="Threads" value="" onChange={(e) => setParams({ th: e.target.value })}><option value="">all {d.threads.rows} threads</option>{[...Array(Math.min(d.threads.rows, 400)).keys()].map((i) => <option key={i} value={formatRanges(new Set([i]))}>{visible(threadName(d, i))}</option>)}</select>)}
@@ -144,6 +143,23 @@ function FilterBar({ d, filter, badQuery }) {
 		{phases && filter.phases && <span class="chip on" title="Phases">phase {[...filter.phases].map((k) => visible(phases.phases[k]?.name ?? String(k))).join(', ')} {clear('ph')}</span>}
 		<Search query={filter.query} bad={badQuery} />
 	</>;
+}
+
+// The time range as text: typed here, or dragged in the timeline.
+function TimeRange({ time, clear }) {
+	const said = time ? `${trim(time[0])}–${trim(time[1])} s` : `0–${trim(elapsedS())} s`;
+	const [text, setText] = useState(null); // while it is typed
+	const take = (words) => {
+		const [, from, to] = /^\s*([\d.]*)\s*[-–]\s*([\d.]*)\s*s?\s*$/.exec(words) ?? [];
+		setText(null);
+		if (words.trim() === '')
+			setParams({ t: null, z: null });
+		else if (from !== undefined && words !== said)
+			setParams({ t: rangeText(+from || 0, to === '' ? elapsedS() : +to) });
+	};
+	return <span class={time ? 'chip on' : 'chip dim'}><input id="time" aria-label="Time range in seconds, as 1.5-3" title="Time range: type 1.5-3, or 2- for the rest; or drag in the timeline" style={{ width: `${Math.max(said.length, (text ?? '').length) + 0.5}ch` }} value={text ?? said}
+		onFocus={(e) => e.target.select()} onInput={(e) => setText(e.target.value)} onBlur={() => setText(null)}
+		onKeyDown={(e) => { if (e.key === 'Enter') take(e.target.value); if (e.key === 'Enter' || e.key === 'Escape') e.target.blur(); }} />{clear}</span>;
 }
 
 const trim = (s) => s >= 100 ? s.toFixed(0) : s >= 10 ? s.toFixed(1) : +s.toPrecision(3);
@@ -179,8 +195,8 @@ function useKeys(context) {
 					go(view[0]);
 			} else if (event.key === 'g') {
 				prefix = true;
-			} else if (event.key === '/') {
-				document.getElementById('search')?.focus();
+			} else if (event.key === '/' || event.key === 't') {
+				document.getElementById(event.key === 't' ? 'time' : 'search')?.focus();
 			} else if (event.key === '?') {
 				setHelp(!help);
 			} else if (event.key === 'Escape') {
@@ -213,7 +229,7 @@ function stepLoop(d, agg, by) {
 	go('loop', d.loops.id.at(next));
 }
 
-const KEYS = [['?', 'these keys'], ['/', 'search'], ...NAMED.filter((v) => v[3]).map((v) => [`g ${v[2]}`, v[1]]), ['j k', 'next, previous row'], ['h l', 'close, open a row; sideways in the flame graph'], ['Enter', 'open the row'], ['[ ]', 'hotter, cooler loop'], ['Esc', 'remove all filters']];
+const KEYS = [['?', 'these keys'], ['/', 'search'], ['t', 'time range'], ...NAMED.filter((v) => v[3]).map((v) => [`g ${v[2]}`, v[1]]), ['j k', 'next, previous row'], ['h l', 'close, open a row; sideways in the flame graph'], ['Enter', 'open the row'], ['[ ]', 'hotter, cooler loop'], ['Esc', 'remove all filters']];
 
 function Help({ onClose }) {
 	const ref = useRef();
