@@ -1,4 +1,5 @@
 #include "cli/command.h"
+#include "cli/lattice_follow.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,7 @@ struct asked {
 	const struct sn_args *args;
 	struct sn_table_view view;
 	struct sn_lattice_budget budget;
+	struct sn_follow_options following;
 	struct sn_execution **executions;
 	struct sn_lattice_answer *answers;
 	struct sn_error *faults;
@@ -40,12 +42,32 @@ static sn_status read_budget(const struct sn_args *args, struct sn_lattice_budge
 	return SN_OK;
 }
 
+static sn_status read_following(struct asked *asked, struct sn_error *err)
+{
+	struct sn_follow_options *o = &asked->following;
+	sn_status status = sn_args_real(asked->args, "every", 1, &o->every_s, err);
+
+	if (status == SN_OK)
+		status = sn_args_real(asked->args, "idle", 10, &o->idle_s, err);
+	if (status == SN_OK && (!(o->every_s > 0) || o->idle_s < 0))
+		status = sn_error_set(err, SN_ERR_USAGE,
+				      "lattice: --every must be above 0 and --idle not below");
+	if (status == SN_OK && sn_args_flag(asked->args, "follow") &&
+	    asked->args->operand_count != 1)
+		status = sn_error_set(err, SN_ERR_USAGE, "lattice: --follow takes one trace");
+	o->out = asked->view.format == SN_FORMAT_TEXT ? stdout : stderr;
+	return status;
+}
+
 /* A faulty trace still has an answer for the part that holds together; the sentence goes first. */
 static void answer_trace(struct asked *asked, const char *path)
 {
 	struct sn_lattice_answer *answer = &asked->answers[asked->count];
 	struct sn_error *fault = &asked->faults[asked->count];
-	sn_status status = sn_execution_read(path, &asked->executions[asked->count], fault);
+	struct sn_execution **execution = &asked->executions[asked->count];
+	sn_status status = sn_args_flag(asked->args, "follow")
+				   ? sn_lattice_follow(path, &asked->following, execution, fault)
+				   : sn_execution_read(path, execution, fault);
 
 	if (status != SN_OK) {
 		int code = sn_error_print(fault);
@@ -145,6 +167,8 @@ static sn_status check_usage(struct asked *asked, struct sn_error *err)
 	if (status == SN_OK && sn_args_value(args, "dot") && args->operand_count > 1)
 		status = sn_error_set(err, SN_ERR_USAGE, "lattice: --dot takes one trace, not %zu",
 				      args->operand_count);
+	if (status == SN_OK)
+		status = read_following(asked, err);
 	return status == SN_OK ? read_budget(args, &asked->budget, err) : status;
 }
 
@@ -192,6 +216,11 @@ static const struct sn_option lattice_options[] = {
 	{ "svg", 0, "FILE", "draw the lattice, or its silhouette above 5000 cuts", NULL },
 	{ "html", 0, "FILE", "write a page: the drawing, the levels, the bottlenecks", NULL },
 	{ "dot", 0, "FILE", "write the graph for Graphviz, up to 5000 cuts", NULL },
+	{ "follow", 0, NULL, "the trace is being written: show counts as it grows, then the answer",
+	  NULL },
+	{ "every", 0, "S", "with --follow: a line every S seconds (default 1)", NULL },
+	{ "idle", 0, "S",
+	  "with --follow: end after S seconds without an event (default 10; 0: never)", NULL },
 	{ "max-states", 0, "N", "states the exact count may hold at a time (default 4000000)",
 	  NULL },
 	{ "max-seconds", 0, "S", "time for the count (default 10), then windows are answered",
@@ -206,6 +235,8 @@ static const char *const lattice_examples[] = {
 	"Draws it as well",
 	"sonde lattice rows.jsonl columns.jsonl blocks.jsonl",
 	"Compares three distributions of one program, a row each",
+	"SONDE_PANDORE_LIVE=live.jsonl ./prog & sonde lattice --follow live.jsonl",
+	"Watches a Pandore program while it runs",
 	NULL
 };
 
@@ -214,22 +245,27 @@ const struct sn_command sn_command_lattice = {
 	.operands = "TRACE [TRACE...]",
 	.summary = "Shows how much of a distributed execution could happen at once, and what holds "
 		   "it up",
-	.description = "Reads a trace: JSON lines, one event a line in any order, with process, "
-		       "index and either "
-		       "after (the events that happened before) or clock. The lattice of "
-		       "executions has a cut for "
-		       "every instant that the execution could pass through; the arcs that leave a "
-		       "cut are the "
-		       "events possible next. Counts are exact, in integers of any size.\n\n"
-		       "A bottleneck is a range of levels where fewer than half of the processes "
-		       "can act. If the "
-		       "events have durations (duration_s), bottlenecks are ranked by the time "
-		       "they lose.\n\n"
-		       "With several traces, prints a table with a row each. With a budget too "
-		       "small to count "
-		       "everything, answers in windows and says so. A faulty trace ends with 5, "
-		       "after the answer "
-		       "for the part that holds together.",
+	.description =
+		"Reads a trace: JSON lines, one event a line in any order, with process, "
+		"index and either "
+		"after (the events that happened before) or clock. The lattice of "
+		"executions has a cut for "
+		"every instant that the execution could pass through; the arcs that leave a "
+		"cut are the "
+		"events possible next. Counts are exact, in integers of any size.\n\n"
+		"A bottleneck is a range of levels where fewer than half of the processes "
+		"can act. If the "
+		"events have durations (duration_s), bottlenecks are ranked by the time "
+		"they lose.\n\n"
+		"With several traces, prints a table with a row each. With a budget too "
+		"small to count "
+		"everything, answers in windows and says so. A faulty trace ends with 5, "
+		"after the answer "
+		"for the part that holds together.\n\n"
+		"With --follow the trace is read while it is written; the counts printed are "
+		"exact for what has happened so far. It ends with a line {\"end\":true}, at "
+		"the end of a pipe, after --idle seconds without news, or by Ctrl-C, and then "
+		"the whole answer follows.",
 	.options = lattice_options,
 	.examples = lattice_examples,
 	.run = lattice_run,

@@ -2,6 +2,9 @@
 import json
 import os
 import random
+import re
+import signal
+import subprocess
 import sys
 import time
 import xml.etree.ElementTree as xml
@@ -159,6 +162,84 @@ for text, word in (('{"process":0,"index":0}\n{"process":0,"ind', 'line 2: the l
 run = lattice('nowhere.jsonl')
 t.check(run.returncode == 5 and 'nowhere.jsonl' in run.stderr, 'a missing file', run.stderr)
 t.equal(lattice('--max-states', '0', 'm.jsonl').returncode, 2, 'a budget of nothing is bad usage')
+
+# A trace that is being written: growing counts, each exact for what was there, and then the whole answer.
+def follow(path, writer, *words, **more):
+    """Lines of sonde lattice --follow as (events, cuts, arcs), the rest of its output, and its end."""
+    started = time.time()
+    with subprocess.Popen([t.sonde, 'lattice', '--follow', path, '--every', '0.15', *words], text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, **more) as run:
+        writer(run)
+        try:
+            out, err = run.communicate(timeout=60)
+        except subprocess.TimeoutExpired:
+            run.kill()
+            out, err = run.communicate()[0] + 'HUNG', ''
+    seen = [tuple(map(int, found)) for found in
+            re.findall(r' events (\d+).*?  cuts (\d+)  arcs (\d+)', out)]
+    return seen, out, err, run.returncode, time.time() - started
+
+
+def slowly(path, lines, end=True):
+    def write_slowly(_):
+        with open(path, 'w') as out:
+            for at, line in enumerate(lines + ([{'end': True}] if end else [])):
+                text = json.dumps(line) + '\n'
+                out.write(text[:7])
+                out.flush()
+                time.sleep(0.02)
+                out.write(text[7:])
+                out.flush()
+    return write_slowly
+
+
+product_events = matmul('ijk', 'rows', 'rows', 'rows')
+rng.shuffle(product_events)
+seen, out, err, code, _ = follow('grows.jsonl', slowly('grows.jsonl', product_events))
+t.check(code == 0 and len(seen) >= 5 and seen == sorted(seen) and seen[-1] == (64, 145, 240),
+        'a trace is followed while a slow writer writes it', seen, err)
+plain = lattice('grows.jsonl').stdout
+t.check(out.endswith(plain), 'after the end the whole answer is that of the whole trace', out, plain)
+seen, out, err, code, took = follow('silent.jsonl', slowly('silent.jsonl', product_events[:40], end=False), '--idle', '0.7')
+t.check(code in (0, 5) and took < 20 and 'HUNG' not in out and 'cuts' in out, 'a writer that falls silent does not hold us',
+        code, took, out, err)
+seen, out, err, code, took = follow('nowhere.jsonl', lambda run: None, '--idle', '0.4')
+t.check(code == 5 and took < 10 and 'nowhere.jsonl' in err, 'a trace that never comes', code, took, err)
+
+
+def through_a_pipe(run):
+    for event in product_events:
+        run.stdin.write(json.dumps(event) + '\n')
+        run.stdin.flush()
+        time.sleep(0.01)
+    run.stdin.close()
+    run.stdin = None
+
+
+seen, out, err, code, _ = follow('-', through_a_pipe, stdin=subprocess.PIPE)
+t.check(code == 0 and seen[-1] == (64, 145, 240), 'the end of a pipe is the end', seen, err)
+
+
+def interrupted(run):
+    slowly('stopped.jsonl', product_events, end=False)(run)
+    time.sleep(0.3)
+    run.send_signal(signal.SIGINT)
+
+
+seen, out, err, code, _ = follow('stopped.jsonl', interrupted, '--idle', '0')
+t.check(code == 0 and seen[-1] == (64, 145, 240) and out.endswith(lattice('stopped.jsonl').stdout),
+        'Ctrl-C asks for the answer so far', code, seen[-1:], err)
+
+
+def rewritten(run):
+    slowly('again.jsonl', product_events, end=False)(run)
+    time.sleep(0.3)
+    open('again.jsonl', 'w').close()
+
+
+seen, out, err, code, _ = follow('again.jsonl', rewritten, '--idle', '0')
+t.check(code == 5 and 'became shorter' in err and err.count('\n') == 1, 'a trace that begins again is said', code, err)
+t.equal(lattice('--follow', 'm.jsonl', 'r.jsonl').returncode, 2, '--follow takes one trace')
 
 # Pictures.
 write('two.jsonl', chance(2, 40, 0.3, label='<x & "y">'))

@@ -158,6 +158,28 @@ def lattices():
               sent, got.get('cuts'), got.get('arcs'), lattice.stderr)
 
 
+def live():
+    """sonde lattice --follow beside the program that writes the trace."""
+    source = SLOW.replace('#define P 3', '#define P 3\n#include <unistd.h>').replace('2000000000', '150000000')
+    write('live.pnd', source)
+    made = run(sonde, 'pandore', 'compile', 'live.pnd', '-o', 'live', '--trace', '--scheme', 'naive')
+    with subprocess.Popen([sonde, 'lattice', '--follow', 'live.jsonl', '--every', '0.1'], stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=True) as watch:
+        ran = run('./live', env=dict(os.environ, SONDE_PANDORE_LIVE='live.jsonl'))
+        out, err = watch.communicate(timeout=60)
+    events = [int(n) for n in re.findall(r's  processes 3  events (\d+)', out)]
+    check(made.returncode == ran.returncode == watch.returncode == 0 and len(set(events)) >= 3 and events[-1] == 5,
+          'a lattice grows while the program runs', made.stderr, ran.stderr, out, err)
+    whole = run(sonde, 'lattice', 'live.trace.jsonl', '--format', 'json')
+    followed = run(sonde, 'lattice', 'live.jsonl', '--format', 'json')
+    keys = ('cuts', 'arcs', 'levels', 'events')
+    check([json.loads(whole.stdout)[k] for k in keys] == [json.loads(followed.stdout)[k] for k in keys],
+          'the live trace is the trace', whole.stderr, followed.stderr)
+    ran = run('./live', env=dict(os.environ, SONDE_PANDORE_LIVE='/nowhere/live'))
+    check(ran.returncode == 0 and ran.stderr.count('\n') == 1 and '/nowhere/live' in ran.stderr,
+          'a live trace that cannot be written costs a sentence, not the run', ran.stderr)
+
+
 # ---- broadcasts ----
 TRACE_OF = '''
 #define P 4
@@ -375,6 +397,7 @@ def main():
         want = matrix_figures()
         pictures()
         lattices()
+        live()
         broadcasts()
         diagnostics()
         bad_days()

@@ -4,21 +4,27 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/file.h"
+#include "base/text.h"
 
-struct reading {
+struct sn_trace_reading {
 	struct sn_execution_builder builder;
 	uint32_t line;
-	bool has_events;
+	bool has_events, has_ended;
+	struct sn_text partial; /* a line whose end has not come yet */
+	void (*see)(const struct sn_lattice_event *event, void *context); /* or NULL */
+	void *context;
 	SN_VEC(struct sn_lattice_ref) after;
 	SN_VEC(uint32_t) clock;
 };
 
 /* Notes a fault of the present line; false, so that a check can end in it. */
-__attribute__((format(printf, 2, 3))) static bool fail(struct reading *reading, const char *format,
-						       ...)
+__attribute__((format(printf, 2, 3))) static bool fail(struct sn_trace_reading *reading,
+						       const char *format, ...)
 {
 	char sentence[512];
 	va_list args;
@@ -41,7 +47,7 @@ static bool is_number(const json_t *value, uint32_t *out)
 }
 
 /* A number that may be missing (`*out` stays) but not be something else. */
-static bool get_number(struct reading *reading, const json_t *object, const char *key,
+static bool get_number(struct sn_trace_reading *reading, const json_t *object, const char *key,
 		       uint32_t *out)
 {
 	const json_t *value = json_object_get(object, key);
@@ -51,7 +57,8 @@ static bool get_number(struct reading *reading, const json_t *object, const char
 	return fail(reading, "\"%s\" must be a whole number from 0 to %u", key, UINT32_MAX / 2);
 }
 
-static bool get_seconds(struct reading *reading, const json_t *object, const char *key, double *out)
+static bool get_seconds(struct sn_trace_reading *reading, const json_t *object, const char *key,
+			double *out)
 {
 	const json_t *value = json_object_get(object, key);
 
@@ -64,7 +71,7 @@ static bool get_seconds(struct reading *reading, const json_t *object, const cha
 	return true;
 }
 
-static bool get_string(struct reading *reading, const json_t *object, const char *key,
+static bool get_string(struct sn_trace_reading *reading, const json_t *object, const char *key,
 		       const char **out)
 {
 	const json_t *value = json_object_get(object, key);
@@ -75,7 +82,7 @@ static bool get_string(struct reading *reading, const json_t *object, const char
 	return fail(reading, "\"%s\" must be a string", key);
 }
 
-static bool get_after(struct reading *reading, const json_t *object)
+static bool get_after(struct sn_trace_reading *reading, const json_t *object)
 {
 	const json_t *list = json_object_get(object, "after");
 
@@ -99,7 +106,7 @@ static bool get_after(struct reading *reading, const json_t *object)
 	return true;
 }
 
-static bool get_clock(struct reading *reading, const json_t *object)
+static bool get_clock(struct sn_trace_reading *reading, const json_t *object)
 {
 	const json_t *list = json_object_get(object, "clock");
 
@@ -118,7 +125,7 @@ static bool get_clock(struct reading *reading, const json_t *object)
 	return true;
 }
 
-static bool get_observed(struct reading *reading, const json_t *object, bool *out)
+static bool get_observed(struct sn_trace_reading *reading, const json_t *object, bool *out)
 {
 	const json_t *value = json_object_get(object, "observed");
 
@@ -127,7 +134,7 @@ static bool get_observed(struct reading *reading, const json_t *object, bool *ou
 	       fail(reading, "\"observed\" must be true or false");
 }
 
-static bool read_event(struct reading *reading, const json_t *object)
+static bool read_event(struct sn_trace_reading *reading, const json_t *object)
 {
 	struct sn_lattice_event event = { .where = reading->line };
 
@@ -148,10 +155,12 @@ static bool read_event(struct reading *reading, const json_t *object)
 	event.clock = reading->clock.count ? reading->clock.items : NULL;
 	event.clock_count = reading->clock.count;
 	sn_execution_builder_add(&reading->builder, &event);
+	if (reading->see)
+		reading->see(&event, reading->context);
 	return true;
 }
 
-static bool read_header(struct reading *reading, const json_t *object)
+static bool read_header(struct sn_trace_reading *reading, const json_t *object)
 {
 	uint32_t count;
 
@@ -165,7 +174,8 @@ static bool read_header(struct reading *reading, const json_t *object)
 	return true;
 }
 
-static void read_line(struct reading *reading, const char *line, size_t length, bool is_complete)
+static void read_line(struct sn_trace_reading *reading, const char *line, size_t length,
+		      bool is_complete)
 {
 	json_error_t error;
 	json_t *object = json_loadb(line, length, JSON_REJECT_DUPLICATES, &error);
@@ -176,6 +186,9 @@ static void read_line(struct reading *reading, const char *line, size_t length, 
 		fail(reading, "this is no JSON: %.200s (column %d)", error.text, error.column);
 	else if (!json_is_object(object))
 		fail(reading, "an event is a JSON object, {\"process\":0,\"index\":0}");
+	else if (json_is_true(json_object_get(object, "end")) &&
+		 !json_object_get(object, "process"))
+		reading->has_ended = true;
 	else if (json_object_get(object, "processes") && !json_object_get(object, "process"))
 		read_header(reading, object);
 	else
@@ -192,7 +205,7 @@ static bool is_blank(const char *line, size_t length)
 	return true;
 }
 
-static void read_lines(struct reading *reading, const char *bytes, size_t length)
+static void read_lines(struct sn_trace_reading *reading, const char *bytes, size_t length)
 {
 	const char *next = bytes, *end = bytes + length;
 
@@ -207,26 +220,34 @@ static void read_lines(struct reading *reading, const char *bytes, size_t length
 	}
 }
 
-sn_status sn_execution_read_memory(const char *bytes, size_t length, const char *name,
-				   struct sn_execution **out, struct sn_error *err)
+static sn_status finish(struct sn_trace_reading *reading, const char *name,
+			struct sn_execution **out, struct sn_error *err)
 {
-	struct reading reading = { 0 };
 	struct sn_error cause;
 	sn_status status;
 
-	if (length)
-		read_lines(&reading, bytes, length);
-	sn_vec_free(&reading.after);
-	sn_vec_free(&reading.clock);
-	if (!reading.has_events) {
-		*out = NULL;
-		sn_execution_builder_free(&reading.builder);
+	sn_vec_free(&reading->after);
+	sn_vec_free(&reading->clock);
+	sn_text_free(&reading->partial);
+	*out = NULL;
+	if (!reading->has_events) {
+		sn_execution_builder_free(&reading->builder);
 		return sn_error_set(err, SN_ERR_NO_DATA, "lattice: '%s' has no event", name);
 	}
-	status = sn_execution_build(&reading.builder, out, &cause);
+	status = sn_execution_build(&reading->builder, out, &cause);
 	if (status != SN_OK)
 		sn_error_set(err, status, "lattice: '%s': %s", name, cause.sentence);
 	return status;
+}
+
+sn_status sn_execution_read_memory(const char *bytes, size_t length, const char *name,
+				   struct sn_execution **out, struct sn_error *err)
+{
+	struct sn_trace_reading reading = { 0 };
+
+	if (length)
+		read_lines(&reading, bytes, length);
+	return finish(&reading, name, out, err);
 }
 
 sn_status sn_execution_read(const char *path, struct sn_execution **out, struct sn_error *err)
@@ -239,5 +260,58 @@ sn_status sn_execution_read(const char *path, struct sn_execution **out, struct 
 		return status;
 	status = sn_execution_read_memory((const char *)view.bytes, view.length, path, out, err);
 	sn_file_unmap(&view);
+	return status;
+}
+
+/* ---- Piece by piece ------------------------------------------------------------------------- */
+
+struct sn_trace_reading *sn_trace_reading_new(void (*see)(const struct sn_lattice_event *event,
+							  void *context),
+					      void *context)
+{
+	struct sn_trace_reading *reading = sn_alloc_zeroed(1, sizeof(*reading));
+
+	reading->see = see;
+	reading->context = context;
+	return reading;
+}
+
+void sn_trace_reading_add(struct sn_trace_reading *reading, const char *bytes, size_t length)
+{
+	size_t whole;
+	const char *last;
+
+	sn_text_add_bytes(&reading->partial, bytes, length);
+	last = reading->partial.length
+		       ? memrchr(reading->partial.chars, '\n', reading->partial.length)
+		       : NULL;
+	if (!last)
+		return;
+	whole = (size_t)(last - reading->partial.chars) + 1;
+	read_lines(reading, reading->partial.chars, whole);
+	reading->partial.length -= whole;
+	memmove(reading->partial.chars, reading->partial.chars + whole,
+		reading->partial.length + 1);
+}
+
+uint32_t sn_trace_reading_processes(const struct sn_trace_reading *reading)
+{
+	return reading->builder.process_count;
+}
+
+bool sn_trace_reading_has_ended(const struct sn_trace_reading *reading)
+{
+	return reading->has_ended;
+}
+
+sn_status sn_trace_reading_finish(struct sn_trace_reading *reading, const char *name,
+				  struct sn_execution **out, struct sn_error *err)
+{
+	sn_status status;
+
+	if (reading->partial.length)
+		read_lines(reading, reading->partial.chars, reading->partial.length);
+	status = finish(reading, name, out, err);
+	free(reading);
 	return status;
 }

@@ -1,0 +1,294 @@
+/* Profiles and traces as files, written by the host; and traces while the program runs. */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "pandore/runtime/measure.h"
+
+static void write_string(FILE *out, const char *chars)
+{
+	fputc('"', out);
+	for (const unsigned char *c = (const unsigned char *)chars; *c; c++) {
+		if (*c == '"' || *c == '\\')
+			fprintf(out, "\\%c", *c);
+		else if (*c < 0x20 || *c >= 0x7f)
+			fprintf(out, "\\u%04x", *c);
+		else
+			fputc(*c, out);
+	}
+	fputc('"', out);
+}
+
+static unsigned long long ns(const struct pd_node_measure *m, uint64_t ticks)
+{
+	return (unsigned long long)((double)ticks * m->summary.ns_per_tick);
+}
+
+static void write_head(FILE *out)
+{
+	const struct pd_program *p = pd_state.program;
+
+	fprintf(out, "{\"schema\":\"sonde.pandore-profile/1\",\"program\":");
+	write_string(out, p->name);
+	fprintf(out, ",\"source\":");
+	write_string(out, p->source);
+	fprintf(out, ",\"nodes\":%d,\"scheme\":\"%s\",\"backend\":\"%s\",\n\"phases\":[", p->nodes,
+		p->scheme, pd_net_name);
+	for (int i = 0; i < p->phase_count; i++) {
+		fprintf(out, "%s", i ? "," : "");
+		write_string(out, p->phases[i].name);
+	}
+	fprintf(out, "],\"zones\":[");
+	for (int i = 0; i < p->zone_count; i++) {
+		fprintf(out, "%s{\"zone\":", i ? "," : "");
+		write_string(out, p->zones[i].name);
+		fprintf(out, ",\"phase\":%d}", p->zones[i].phase);
+	}
+	fprintf(out, "],\n");
+}
+
+/* One row for each site and ordered pair of nodes that had traffic. */
+static void write_traffic(FILE *out, const struct pd_node_measure *nodes)
+{
+	const struct pd_program *p = pd_state.program;
+	int count = p->nodes, rows = 0;
+
+	fprintf(out, "\"traffic\":[");
+	for (int s = 0; s < p->site_count; s++)
+		for (int from = 0; from < count; from++)
+			for (int to = 0; to < count; to++) {
+				const struct pd_counter *sent =
+					&nodes[from].counters[s * count + to];
+				const struct pd_counter *got =
+					&nodes[to].counters[s * count + from];
+
+				if (!sent->messages)
+					continue;
+				fprintf(out,
+					"%s\n{\"line\":%d,\"phase\":%d,\"zone\":%d,"
+					"\"broadcast\":%s,\"source\":\"%s\",\"target\":",
+					rows++ ? "," : "", p->sites[s].line, p->sites[s].phase,
+					p->sites[s].zone,
+					p->sites[s].is_broadcast ? "true" : "false",
+					p->sites[s].source);
+				write_string(out, p->sites[s].target);
+				fprintf(out,
+					",\"from\":%d,\"to\":%d,\"messages\":%llu,"
+					"\"bytes\":%llu,\"wait_ns\":%llu}",
+					from, to, (unsigned long long)sent->messages,
+					(unsigned long long)sent->bytes,
+					ns(&nodes[to], got->wait_ticks));
+			}
+	fprintf(out, "],\n");
+}
+
+static void write_points(FILE *out, const struct pd_node_measure *nodes)
+{
+	const struct pd_program *p = pd_state.program;
+	int rows = 0;
+
+	fprintf(out, "\"assignments\":[");
+	for (int i = 0; i < p->point_count; i++)
+		for (int n = 0; n < p->nodes; n++)
+			if (nodes[n].executions[i])
+				fprintf(out,
+					"%s\n{\"line\":%d,\"phase\":%d,\"zone\":%d,\"node\":%d,"
+					"\"count\":%llu}",
+					rows++ ? "," : "", p->points[i].line, p->points[i].phase,
+					p->points[i].zone, n,
+					(unsigned long long)nodes[n].executions[i]);
+	fprintf(out, "],\n");
+}
+
+static void write_times(FILE *out, const struct pd_node_measure *nodes)
+{
+	const struct pd_program *p = pd_state.program;
+
+	fprintf(out, "\"phase_times\":[");
+	for (int i = 0; i < p->phase_count; i++)
+		for (int n = 0; n < p->nodes; n++) {
+			const struct pd_phase_times *t = &nodes[n].phases[i];
+
+			fprintf(out,
+				"%s\n{\"phase\":%d,\"node\":%d,\"calls\":%llu,"
+				"\"trigger_wait_ns\":%llu,\"distribution_ns\":%llu,"
+				"\"run_ns\":%llu,\"collection_ns\":%llu}",
+				i || n ? "," : "", i, n, (unsigned long long)t->calls,
+				ns(&nodes[n], t->trigger_ticks),
+				ns(&nodes[n], t->distribution_ticks), ns(&nodes[n], t->run_ticks),
+				ns(&nodes[n], t->collection_ticks));
+		}
+	fprintf(out, "],\n\"zone_times\":[");
+	for (int i = 0; i < p->zone_count; i++)
+		for (int n = 0; n < p->nodes; n++)
+			fprintf(out,
+				"%s\n{\"zone\":%d,\"node\":%d,\"executions\":%llu,\"ns\":%llu}",
+				i || n ? "," : "", i, n,
+				(unsigned long long)nodes[n].zones[i].executions,
+				ns(&nodes[n], nodes[n].zones[i].ticks));
+	fprintf(out, "]}\n");
+}
+
+static const char *output_path(const char *variable, const char *ending, char *buffer, size_t bytes)
+{
+	const char *path = getenv(variable), *name = pd_state.program->name;
+	const char *slash = strrchr(name, '/');
+
+	if (path && *path)
+		return path;
+	snprintf(buffer, bytes, "%s%s", slash ? slash + 1 : name, ending);
+	return buffer;
+}
+
+static FILE *open_output(const char *path)
+{
+	FILE *out = fopen(path, "w");
+
+	if (!out)
+		perror(path);
+	return out;
+}
+
+static void close_output(FILE *out, const char *path)
+{
+	int failed = ferror(out);
+
+	if (fclose(out) || failed)
+		fprintf(stderr, "sonde: pandore: cannot write '%s'\n", path);
+}
+
+void pd_write_profile(const struct pd_node_measure *nodes)
+{
+	char buffer[4096];
+	const char *path =
+		output_path("SONDE_PANDORE_PROFILE", ".profile.json", buffer, sizeof(buffer));
+	FILE *out = open_output(path);
+
+	if (!out)
+		return;
+	write_head(out);
+	write_traffic(out, nodes);
+	write_points(out, nodes);
+	write_times(out, nodes);
+	close_output(out, path);
+}
+
+static void write_event(FILE *out, int node, size_t index, const struct pd_event *e,
+			double ns_per_tick)
+{
+	const struct pd_program *p = pd_state.program;
+	const struct pd_site *site = e->kind == PD_EVENT_POINT ? NULL : &p->sites[e->what];
+	const struct pd_point *point = e->kind == PD_EVENT_POINT ? &p->points[e->what] : NULL;
+
+	fprintf(out, "{\"process\":%d,\"index\":%zu,\"label\":", node, index);
+	if (point) {
+		write_string(out, point->label);
+	} else {
+		char label[300];
+
+		snprintf(label, sizeof(label), "%s %s %s node %u",
+			 e->kind == PD_EVENT_SEND ? "send" : "receive", site->source,
+			 e->kind == PD_EVENT_SEND ? "to" : "from", e->peer);
+		write_string(out, label);
+	}
+	if (e->kind == PD_EVENT_RECEIVE)
+		fprintf(out, ",\"after\":[[%u,%u]]", e->peer, e->peer_event);
+	else
+		fprintf(out, ",\"after\":[]");
+	fprintf(out, ",\"observed\":%s,\"file\":", point && point->is_observed ? "true" : "false");
+	write_string(out, p->source);
+	if (point) /* what was computed since; a receive's time is waiting, a send's is ours */
+		fprintf(out, ",\"duration_s\":%.9f", (double)e->ticks * ns_per_tick * 1e-9);
+	fprintf(out, ",\"line\":%d}\n", point ? point->line : site->line);
+}
+
+void pd_write_trace(const struct pd_node_measure *nodes)
+{
+	char buffer[4096];
+	const char *path =
+		output_path("SONDE_PANDORE_TRACE", ".trace.jsonl", buffer, sizeof(buffer));
+	FILE *out = open_output(path);
+
+	if (!out)
+		return;
+	fprintf(out, "{\"processes\":%d}\n", pd_state.program->nodes);
+	for (int n = 0; n < pd_state.program->nodes; n++)
+		for (size_t i = 0; i < nodes[n].summary.event_count; i++)
+			write_event(out, n, i, &nodes[n].events[i], nodes[n].summary.ns_per_tick);
+	close_output(out, path);
+}
+
+/* ---- while it runs ---- */
+
+enum { LIVE_UNASKED = -2, LIVE_FAILED = -1 };
+
+static int live_fd = LIVE_UNASKED;
+
+/* What is no plain file could block the program or kill it by SIGPIPE. */
+static int open_live(int more_flags)
+{
+	const char *path = getenv("SONDE_PANDORE_LIVE");
+	struct stat st;
+	int fd;
+
+	if (!path || !*path)
+		return LIVE_FAILED;
+	fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK | more_flags, 0666);
+	if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
+		return fd;
+	if (fd >= 0)
+		close(fd);
+	if (more_flags) /* the host says it once */
+		fprintf(stderr,
+			"sonde: pandore: SONDE_PANDORE_LIVE: '%s' cannot be written as a plain "
+			"file; the run goes on without it\n",
+			path);
+	return LIVE_FAILED;
+}
+
+static void live_write(const char *bytes, size_t count)
+{
+	if (live_fd >= 0 && write(live_fd, bytes, count) != (ssize_t)count)
+		live_fd = LIVE_FAILED; /* a full disk; the trace at the end is whole */
+}
+
+void pd_live_begin(void)
+{
+	char line[64];
+	int length = snprintf(line, sizeof(line), "{\"processes\":%d}\n", pd_state.program->nodes);
+
+	live_fd = open_live(O_TRUNC);
+	live_write(line, (size_t)length);
+}
+
+void pd_live_event(uint32_t index, const struct pd_event *event)
+{
+	uint64_t ticks, ns;
+	char *line = NULL;
+	size_t length = 0;
+	FILE *memory;
+
+	if (live_fd == LIVE_UNASKED)
+		live_fd = open_live(0);
+	if (live_fd < 0)
+		return;
+	memory = open_memstream(&line, &length);
+	if (!memory)
+		return;
+	ticks = pd_now_ticks() - pd_state.start_ticks;
+	ns = pd_now_ns() - pd_state.start_ns;
+	write_event(memory, pd_state.me, index, event, ticks ? (double)ns / (double)ticks : 1);
+	fclose(memory);
+	live_write(line, length);
+	free(line);
+}
+
+void pd_live_end(void)
+{
+	static const char line[] = "{\"end\":true}\n";
+
+	live_write(line, sizeof(line) - 1);
+}

@@ -1,0 +1,43 @@
+/* What measure.c collects and files.c writes. */
+#ifndef PANDORE_MEASURE_H
+#define PANDORE_MEASURE_H
+
+#include "pandore/runtime/runtime.h"
+
+enum pd_event_kind { PD_EVENT_POINT, PD_EVENT_SEND, PD_EVENT_RECEIVE };
+
+struct pd_event {
+	uint32_t kind, what; /* point or site */
+	uint32_t peer, peer_event;
+	uint64_t ticks; /* since the event before it, or the start of the phase */
+};
+
+struct pd_summary {
+	uint64_t event_count;
+	double ns_per_tick;
+	uint64_t first_tick, first_ns; /* one moment on both clocks */
+};
+
+struct pd_node_measure {
+	struct pd_summary summary;
+	struct pd_counter *counters;
+	uint64_t *executions;
+	struct pd_phase_times *phases;
+	struct pd_zone_times *zones;
+	struct pd_event *events;
+};
+
+/* files.c */
+void pd_write_profile(const struct pd_node_measure *nodes);
+void pd_write_trace(const struct pd_node_measure *nodes);
+
+/**
+ * SONDE_PANDORE_LIVE names a file to which the processes append each event of a traced program as
+ * it happens, for 'sonde lattice --follow'. A line is one write, so lines of several processes do
+ * not mix on a local file system.
+ */
+void pd_live_begin(void); /* the host, before the first phase: an empty trace */
+void pd_live_event(uint32_t index, const struct pd_event *event);
+void pd_live_end(void); /* the host, after the last phase */
+
+#endif
