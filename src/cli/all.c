@@ -7,24 +7,24 @@
 	X(show)                                                                                    \
 	X(report)                                                                                  \
 	X(phases)                                                                                  \
+	X(diff)                                                                                    \
 	X(export)                                                                                  \
 	X(import)                                                                                  \
-	X(explain)                                                                                 \
 	X(cqa)                                                                                     \
 	X(calibrate)                                                                               \
-	X(lattice)                                                                                 \
 	X(structure)                                                                               \
-	X(diff)                                                                                    \
-	X(doctor)                                                                                  \
-	X(list)                                                                                    \
-	X(help)                                                                                    \
-	X(comm)                                                                                    \
 	X(pandore_compile)                                                                         \
+	X(comm)                                                                                    \
+	X(lattice)                                                                                 \
 	X(heartbeat_top)                                                                           \
 	X(heartbeat_import)                                                                        \
 	X(heartbeat_report)                                                                        \
 	X(heartbeat_compare)                                                                       \
 	X(heartbeat_judge)                                                                         \
+	X(list)                                                                                    \
+	X(doctor)                                                                                  \
+	X(explain)                                                                                 \
+	X(help)                                                                                    \
 	X(version)                                                                                 \
 	X(completion)
 

@@ -454,7 +454,7 @@ static const char *const cqa_examples[] = {
 const struct sn_command sn_command_cqa = {
 	.name = "cqa",
 	.operands = "[BINARY [BINARY]]",
-	.summary = "Static quality of loops: cycles, what limits them, what would help",
+	.summary = "Shows the static quality of loops: cycles, what limits them, what would help",
 	.description =
 		"Says of each innermost loop of a binary, without running it, how many core cycles "
 		"an "

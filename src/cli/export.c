@@ -90,7 +90,7 @@ static int export_run(const struct sn_args *args)
 const struct sn_command sn_command_export = {
 	.name = "export",
 	.operands = "[EXPERIMENT]",
-	.summary = "write an experiment in the format of another tool",
+	.summary = "Writes an experiment in the format of another tool",
 	.description = "Writes call paths, lines or a timeline of EXPERIMENT (a folder; @0, the "
 		       "newest here, "
 		       "is the default) for another tool to show.\n\n"

@@ -306,7 +306,7 @@ static const char *const judge_examples[] = { "sonde heartbeat judge --db app.db
 const struct sn_command sn_command_heartbeat_import = {
 	.name = "heartbeat import",
 	.operands = "FOLDER...",
-	.summary = "add heartbeat files to a history",
+	.summary = "Adds heartbeat files to a history",
 	.description = "Reads heartbeat.*.jsonl of the folders into an SQLite file. Files may be "
 		       "imported again when they have grown. Lines that cannot be read are told, "
 		       "and everything else is kept; the exit code is 5 then.",
@@ -318,7 +318,7 @@ const struct sn_command sn_command_heartbeat_import = {
 const struct sn_command sn_command_heartbeat_report = {
 	.name = "heartbeat report",
 	.operands = "[RUN]",
-	.summary = "rates and durations of a run's heartbeats over time",
+	.summary = "Shows rates and durations of a run's heartbeats over time",
 	.description =
 		"One row for each interval, heartbeat, rank and thread of a run (by number; "
 		"the newest without one).\n\nWith -o, plots in one file that loads nothing: for "
@@ -332,7 +332,7 @@ const struct sn_command sn_command_heartbeat_report = {
 const struct sn_command sn_command_heartbeat_compare = {
 	.name = "heartbeat compare",
 	.operands = "[RUN]",
-	.summary = "a run's heartbeats against the history",
+	.summary = "Compares a run's heartbeats with the history",
 	.description = "The table of heartbeat judge, without its exit code.",
 	.options = judge_options,
 	.examples = compare_examples,
@@ -342,7 +342,7 @@ const struct sn_command sn_command_heartbeat_compare = {
 const struct sn_command sn_command_heartbeat_judge = {
 	.name = "heartbeat judge",
 	.operands = "[RUN]",
-	.summary = "is this job running well or badly?",
+	.summary = "Judges whether a job is running well or badly",
 	.description =
 		"Compares each heartbeat's mean duration, and the time that passes per beat, with "
 		"the runs before it of the same program, arguments, ranks and threads, by median "

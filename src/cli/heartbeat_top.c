@@ -294,7 +294,7 @@ static const char *const top_examples[] = {
 const struct sn_command sn_command_heartbeat_top = {
 	.name = "heartbeat top",
 	.operands = "[FOLDER]",
-	.summary = "watch a running job through its heartbeat files",
+	.summary = "Watches a running job through its heartbeat files",
 	.description =
 		"Shows the rate, mean and longest duration of each heartbeat over the last "
 		"seconds, "

@@ -51,7 +51,7 @@ static int import_run(const struct sn_args *args)
 const struct sn_command sn_command_import = {
 	.name = "import",
 	.operands = "[FILE]",
-	.summary = "make an experiment of a file that perf record wrote",
+	.summary = "Makes an experiment of a file that perf record wrote",
 	.description =
 		"Reads FILE (./perf.data if none is named) and writes an experiment with the same "
 		"samples, so that every view, report and export works on it. Stacks are taken as "

@@ -1,6 +1,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "cli/command.h"
 #include "experiment/store.h"
@@ -34,6 +35,15 @@ static int list_remove(const struct sn_args *args)
 	return code;
 }
 
+/* "list experiments" reads well, so the word may stand there, unless it names a folder. */
+static const char *folder_of(const struct sn_args *args)
+{
+	bool has_word = args->operand_count && !strcmp(args->operands[0], "experiments") &&
+			access(args->operands[0], F_OK) != 0;
+
+	return args->operand_count > has_word ? args->operands[has_word] : NULL;
+}
+
 static int list_run(const struct sn_args *args)
 {
 	struct sn_table_view view = { .schema = "sonde.list/1" };
@@ -46,7 +56,7 @@ static int list_run(const struct sn_args *args)
 		return list_remove(args);
 	status = sn_args_table_view(args, &view, &err);
 	if (status == SN_OK)
-		status = sn_store_list(args->operand_count ? args->operands[0] : NULL, &list, &err);
+		status = sn_store_list(folder_of(args), &list, &err);
 	if (status != SN_OK)
 		return sn_error_print(&err);
 	sn_table_init(&table, list_columns, sizeof(list_columns) / sizeof(*list_columns));
@@ -78,7 +88,7 @@ static const struct sn_option list_options[] = {
 
 const struct sn_command sn_command_list = {
 	.name = "list",
-	.operands = "[FOLDER] | --remove EXPERIMENT...",
+	.operands = "[experiments] [FOLDER] | --remove EXPERIMENT...",
 	.summary = "Lists the experiments of a folder, newest first, with their sizes",
 	.description =
 		"@0 is the newest, @-1 the one before; every command that reads an experiment "

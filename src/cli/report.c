@@ -141,7 +141,7 @@ static int report_run(const struct sn_args *args)
 const struct sn_command sn_command_report = {
 	.name = "report",
 	.operands = "[EXPERIMENT] | A... [:] B...",
-	.summary = "write the report of an experiment: one page for a browser, text or JSON",
+	.summary = "Writes the report of an experiment: one page for a browser, text or JSON",
 	.description =
 		"Writes EXPERIMENT/report.html, one self-contained file that needs no network and "
 		"no "

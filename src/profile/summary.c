@@ -223,10 +223,8 @@ static void warn_stacks(struct sn_summary *s)
 	for (size_t i = 0; i < p->experiment->processes.count; i++)
 		raw_threads += p->experiment->processes.items[i].raw_clone_threads;
 	if (raw_threads)
-		warn(s,
-		     "%llu threads were made by clone() directly: counted, but their start was not "
-		     "seen",
-		     (unsigned long long)raw_threads);
+		warn(s, "%llu thread%s made by clone() directly: counted, but not seen to start",
+		     (unsigned long long)raw_threads, raw_threads == 1 ? " was" : "s were");
 	if (p->truncated_samples * 1000 > p->total.samples)
 		warn(s, "%.1f %% of the stacks are cut off: callers of these are missing",
 		     100 * sn_share(p->truncated_samples, p->total.samples));

@@ -58,6 +58,8 @@ t.check(any('killed' in w or 'running' in w for w in summary['warnings']), 'and 
 launch = glob.glob('orphan/launch.*.json')[0]
 left = json.load(open(launch))['live_folder']
 t.check(glob.glob(left + '/*.live'), 'its data lie where the launch file says', left)
+listed = t.run('list', 'experiments').stdout
+t.check('orphan' in listed and listed == t.run('list').stdout, "'list experiments' lists them", listed)
 t.run('list', '--remove', 'orphan')
 t.check(not os.path.exists(left) and not os.path.exists('orphan'), 'and go with the experiment', os.listdir('.'))
 
