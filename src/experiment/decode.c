@@ -26,6 +26,13 @@ struct raw_mapping {
 	uint32_t module;
 };
 
+/* What is known of a thread while its image is being decoded. */
+struct thread_facts {
+	bool has_end;
+	int64_t seen_ns; /* latest look at it by the launcher; INT64_MIN: none */
+	uint64_t sampled_user_ns, sampled_system_ns;
+};
+
 /* One process image being decoded. */
 struct image {
 	struct sn_decoder *decoder;
@@ -39,7 +46,10 @@ struct image {
 	SN_VEC(struct segment) segments;
 	SN_VEC(struct raw_mapping) mappings; /* by load_start, then map_ns */
 	SN_VEC(const char *) arguments;
-	SN_VEC(struct sn_frame) frames; /* scratch */
+	SN_VEC(struct sn_frame) frames;			       /* scratch */
+	SN_VEC(struct thread_facts) facts;		       /* by thread index */
+	SN_VEC(const struct sn_record_thread_account *) tasks; /* the launcher's, by tid */
+	SN_VEC(size_t) open_waits;			       /* in the experiment's waits */
 	uint64_t damaged;
 	int64_t last_ns; /* latest time seen, for files that did not end */
 };
@@ -103,6 +113,7 @@ static size_t record_minimum(uint8_t type)
 		[SN_RECORD_TEXT] = sizeof(struct sn_record_text),
 		[SN_RECORD_EXEC] = sizeof(struct sn_record_exec),
 		[SN_RECORD_FORK] = sizeof(struct sn_record_fork),
+		[SN_RECORD_TASK] = sizeof(struct sn_record_thread_account),
 	};
 
 	return type < SN_RECORD_KINDS ? least[type] : 0;
@@ -328,6 +339,13 @@ static struct sn_thread *thread_of(struct image *image, uint32_t thread_index)
 	return &e->threads.items[wanted];
 }
 
+static struct thread_facts *facts_of(struct image *image, uint32_t thread_index)
+{
+	while (image->facts.count <= thread_index)
+		sn_vec_push(&image->facts, (struct thread_facts){ .seen_ns = INT64_MIN });
+	return &image->facts.items[thread_index];
+}
+
 static void thread_start_decode(struct image *image, const struct sn_record_thread_start *start)
 {
 	struct sn_thread *thread = thread_of(image, start->thread_index);
@@ -340,27 +358,71 @@ static void thread_start_decode(struct image *image, const struct sn_record_thre
 	thread->start_ns = bounded(start->time_ns) + image->offset_ns;
 }
 
-static void thread_account_decode(struct image *image, const struct sn_record_thread_account *a)
+static void account_take(struct image *image, struct sn_thread *thread,
+			 const struct sn_record_thread_account *a)
 {
-	struct sn_thread *thread = thread_of(image, a->thread_index);
 	int64_t known;
 
-	if (!thread) {
-		image->damaged++;
-		return;
-	}
 	thread->end_ns = bounded(a->time_ns) + image->offset_ns;
 	thread->account.user_ns = bounded(a->user_ns);
 	thread->account.system_ns = bounded(a->system_ns);
-	thread->account.wait_cpu_ns = bounded(a->wait_cpu_ns);
-	thread->context_switches = a->voluntary_switches + a->involuntary_switches;
-	thread->name = sn_arena_strndup(&image->decoder->experiment->arena, a->name,
-					strnlen(a->name, sizeof(a->name)));
+	if (a->wait_cpu_ns >= 0)
+		thread->account.wait_cpu_ns = bounded(a->wait_cpu_ns);
+	if (a->voluntary_switches + a->involuntary_switches)
+		thread->context_switches = a->voluntary_switches + a->involuntary_switches;
+	if (a->name[0])
+		thread->name = sn_arena_strndup(&image->decoder->experiment->arena, a->name,
+						strnlen(a->name, sizeof(a->name)));
 	/* The exact total is the thread's clock; rusage only splits it. */
 	known = thread->account.user_ns + thread->account.system_ns;
 	if (bounded(a->cpu_ns) > known)
 		thread->account.user_ns =
 			bounded(thread->account.user_ns + bounded(a->cpu_ns) - known);
+}
+
+static void thread_account_decode(struct image *image, const struct sn_record_thread_account *a)
+{
+	struct sn_thread *thread = thread_of(image, a->thread_index);
+
+	if (!thread) {
+		image->damaged++;
+		return;
+	}
+	if (a->header.type == SN_RECORD_THREAD_END)
+		facts_of(image, a->thread_index)->has_end = true;
+	account_take(image, thread, a);
+}
+
+/* The launcher's accounts know the tid only: of the threads that had it, the latest that had begun.
+ * They count where the thread itself has written nothing later. */
+static void tasks_take(struct image *image)
+{
+	struct sn_experiment *e = image->decoder->experiment;
+
+	for (size_t i = 0; i < image->tasks.count; i++) {
+		const struct sn_record_thread_account *task = image->tasks.items[i];
+		int64_t time_ns = bounded(task->time_ns) + image->offset_ns;
+		size_t found = SIZE_MAX;
+
+		for (size_t t = image->first_thread; t < e->threads.count; t++) {
+			const struct sn_thread *thread = &e->threads.items[t];
+
+			if (thread->tid == (int32_t)task->thread_index &&
+			    thread->start_ns <= time_ns &&
+			    (found == SIZE_MAX ||
+			     thread->start_ns > e->threads.items[found].start_ns))
+				found = t;
+		}
+		if (found == SIZE_MAX || e->threads.items[found].end_ns > time_ns)
+			continue;
+		struct thread_facts *facts =
+			facts_of(image, (uint32_t)(found - image->first_thread));
+
+		if (!facts->has_end) {
+			facts->seen_ns = time_ns;
+			account_take(image, &e->threads.items[found], task);
+		}
+	}
 }
 
 static void packet_decode(struct image *image, const struct sn_record_packet *p)
@@ -419,6 +481,9 @@ static void visit_first(struct image *image, const struct owner *owner, const vo
 	case SN_RECORD_THREAD_ACCOUNT:
 	case SN_RECORD_THREAD_END:
 		thread_account_decode(image, record);
+		break;
+	case SN_RECORD_TASK:
+		sn_vec_push(&image->tasks, record);
 		break;
 	case SN_RECORD_PACKET:
 		packet_decode(image, record);
@@ -542,23 +607,32 @@ static void sample_decode(struct image *image, const struct owner *owner,
 		image->last_ns = sample.time_ns;
 	if (sample.time_ns > thread->end_ns)
 		thread->end_ns = sample.time_ns;
+	struct thread_facts *facts = facts_of(image, owner->thread_index);
+	if (sample.flags & SN_SAMPLE_SYSTEM)
+		facts->sampled_system_ns += sample.cpu_ns;
+	else
+		facts->sampled_user_ns += sample.cpu_ns;
 	sn_vec_push(&image->decoder->experiment->samples, sample);
 }
 
 static void wait_decode(struct image *image, const struct owner *owner,
 			const struct sn_record_wait *record)
 {
+	uint8_t kind = record->header.flags;
 	struct sn_wait wait = { .time_ns = bounded(record->time_ns) + image->offset_ns,
 				.duration_ns = record->duration_ns,
 				.thread = image->first_thread + owner->thread_index,
 				.stack = stack_of(image, record->stack, record->time_ns),
-				.kind = record->header.flags < SN_WAIT_KINDS ? record->header.flags
-									     : SN_WAIT_OTHER };
+				.kind = kind < SN_WAIT_KINDS ? kind : SN_WAIT_OTHER };
 
+	if (kind & SN_RECORD_WAIT_VOID)
+		return;
 	if (!thread_of(image, owner->thread_index)) {
 		image->damaged++;
 		return;
 	}
+	if (wait.duration_ns == SN_RECORD_WAIT_OPEN)
+		sn_vec_push(&image->open_waits, image->decoder->experiment->waits.count);
 	sn_vec_push(&image->decoder->experiment->waits, wait);
 }
 
@@ -644,6 +718,40 @@ static void account_since_exec(struct image *image, struct sn_thread *thread)
 	account->user_ns = used_ns - account->system_ns;
 }
 
+/* A thread that did not write its end, because the process was killed: it was there until then if
+ * it was seen not long before, and had used what its samples say at least. */
+static void thread_end_guess(struct image *image, struct sn_thread *thread,
+			     const struct thread_facts *facts)
+{
+	const int64_t look_ns = 1500000000; /* the launcher looks once a second */
+	int64_t end_ns = bounded(image->header->end_ns) + image->offset_ns;
+	int64_t user_ns = bounded((int64_t)(facts->sampled_user_ns & INT64_MAX));
+	int64_t system_ns = bounded((int64_t)(facts->sampled_system_ns & INT64_MAX));
+	struct sn_time_account *account = &thread->account;
+
+	if (facts->has_end || facts->seen_ns == INT64_MIN)
+		return;
+	if (image->header->end_ns && end_ns > thread->end_ns && end_ns - facts->seen_ns < look_ns)
+		thread->end_ns = end_ns;
+	if (bounded(user_ns + system_ns) > bounded(account->user_ns + account->system_ns)) {
+		account->user_ns = user_ns;
+		account->system_ns = system_ns;
+	}
+}
+
+/* Waits that were going on when their threads ended. */
+static void open_waits_end(struct image *image)
+{
+	struct sn_experiment *e = image->decoder->experiment;
+
+	for (size_t i = 0; i < image->open_waits.count; i++) {
+		struct sn_wait *wait = &e->waits.items[image->open_waits.items[i]];
+		int64_t end_ns = e->threads.items[wait->thread].end_ns;
+
+		wait->duration_ns = end_ns > wait->time_ns ? (uint64_t)(end_ns - wait->time_ns) : 0;
+	}
+}
+
 static void threads_end(struct image *image)
 {
 	struct sn_experiment *e = image->decoder->experiment;
@@ -655,6 +763,8 @@ static void threads_end(struct image *image)
 		int64_t known_ns;
 
 		account_since_exec(image, thread);
+		thread_end_guess(image, thread,
+				 facts_of(image, (uint32_t)(i - image->first_thread)));
 		if (thread->start_ns == INT64_MAX)
 			thread->start_ns = process->start_ns;
 		if (thread->end_ns < thread->start_ns)
@@ -721,6 +831,7 @@ static void process_end(struct image *image)
 	if (h->state == SN_DATA_EXITED && h->exit_code >= 0)
 		process->exit_status = h->exit_code & 0xff;
 	threads_end(image);
+	open_waits_end(image);
 	process->end_ns = h->end_ns ? bounded(h->end_ns) + image->offset_ns : image->last_ns;
 	for (size_t i = image->first_thread; i < e->threads.count; i++)
 		if (e->threads.items[i].end_ns > process->end_ns)
@@ -761,6 +872,7 @@ static void image_decode(struct sn_decoder *decoder, const uint8_t *bytes, uint3
 
 	process_begin(&image);
 	chunks_walk(&image, visit_first);
+	tasks_take(&image);
 	if (image.mappings.count)
 		qsort(image.mappings.items, image.mappings.count, sizeof(*image.mappings.items),
 		      mappings_compare);
@@ -775,6 +887,9 @@ static void image_decode(struct sn_decoder *decoder, const uint8_t *bytes, uint3
 	sn_vec_free(&image.mappings);
 	sn_vec_free(&image.arguments);
 	sn_vec_free(&image.frames);
+	sn_vec_free(&image.facts);
+	sn_vec_free(&image.tasks);
+	sn_vec_free(&image.open_waits);
 }
 
 /* ---- files ---- */

@@ -9,6 +9,7 @@
 #include <sys/inotify.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -32,6 +33,8 @@ enum {
 sn_status sn_feeder_open(struct sn_feeder *feeder, const char *folder, uint64_t max_bytes,
 			 struct sn_error *err)
 {
+	struct stat st;
+
 	*feeder = (struct sn_feeder){ .max_bytes = max_bytes, .wait_ms = WAIT_LEAST_MS };
 	feeder->notify_fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
 	feeder->folder_fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -40,6 +43,8 @@ sn_status sn_feeder_open(struct sn_feeder *feeder, const char *folder, uint64_t 
 	if (feeder->notify_fd >= 0)
 		inotify_add_watch(feeder->notify_fd, folder, IN_CREATE);
 	feeder->folder = sn_strdup(folder);
+	if (!stat("/proc/self/ns/pid", &st))
+		feeder->namespace_inode = st.st_ino;
 	return SN_OK;
 }
 
@@ -74,6 +79,8 @@ static bool file_add(struct sn_feeder *feeder, const char *name)
 		return false;
 	}
 	file.name = sn_strdup(name);
+	file.is_ours = file.header->namespace_inode == feeder->namespace_inode &&
+		       file.header->origin != SN_DATA_ORIGIN_OUTSIDE;
 	feeder->backed_bytes += (uint64_t)st.st_size;
 	sn_vec_push(&feeder->files, file);
 	return true;
@@ -155,9 +162,46 @@ static void file_let_go(struct sn_fed_file *file)
 {
 	if (!file->header)
 		return;
+	sn_watch_free(&file->watch);
 	munmap(file->header, SN_DATA_HEADER_BYTES);
 	close(file->fd);
 	file->header = NULL;
+}
+
+static int64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+static bool is_gone(const struct sn_data_header *header)
+{
+	return kill(header->pid, 0) && errno == ESRCH;
+}
+
+/* A process that was killed says nothing: then we do. */
+static void file_watch(struct sn_fed_file *file)
+{
+	if (!file->is_ours || file->header->state != SN_DATA_RUNNING)
+		return;
+	if (is_gone(file->header))
+		sn_watch_end(&file->watch, file->fd, file->header, now_ns());
+	else
+		sn_watch_look(&file->watch, file->fd, file->header, now_ns());
+}
+
+void sn_feeder_end(struct sn_feeder *feeder, int32_t pid)
+{
+	files_find(feeder);
+	for (size_t i = 0; i < feeder->files.count; i++) {
+		struct sn_fed_file *file = &feeder->files.items[i];
+
+		if (file->header && file->is_ours && file->header->pid == pid &&
+		    file->header->state == SN_DATA_RUNNING)
+			sn_watch_end(&file->watch, file->fd, file->header, now_ns());
+	}
 }
 
 /* Chunks drawn since the last look. */
@@ -174,8 +218,8 @@ static uint32_t file_feed(struct sn_feeder *feeder, struct sn_fed_file *file)
 	grown = next - file->seen_chunks;
 	file->seen_chunks = next;
 	/* An exec may fail and the process go on: only its pid tells its end for certain. */
-	if (state != SN_DATA_STARTING && state != SN_DATA_RUNNING && kill(header->pid, 0) &&
-	    errno == ESRCH) {
+	file_watch(file);
+	if (state != SN_DATA_STARTING && state != SN_DATA_RUNNING && is_gone(header)) {
 		file_let_go(file);
 		return 0;
 	}
@@ -284,8 +328,11 @@ sn_status sn_feeder_gather(struct sn_feeder *feeder, const char *path, uint64_t 
 
 	*bytes = 0;
 	files_find(feeder);
-	for (size_t i = 0; i < feeder->files.count; i++)
+	for (size_t i = 0; i < feeder->files.count; i++) {
+		if (feeder->files.items[i].header)
+			file_watch(&feeder->files.items[i]);
 		file_let_go(&feeder->files.items[i]);
+	}
 	if (feeder->files.count)
 		qsort(feeder->files.items, feeder->files.count, sizeof(*feeder->files.items),
 		      names_compare);

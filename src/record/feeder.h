@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/vec.h"
 #include "record/cost.h"
+#include "record/watch.h"
 
 struct sn_data_header;
 
@@ -20,6 +21,8 @@ struct sn_fed_file {
 	struct sn_data_header *header; /* mapped; NULL: its process has ended */
 	uint32_t seen_chunks;	       /* next_chunk when last looked at */
 	bool is_full;		       /* no more space is to be had */
+	bool is_ours;		       /* its pid means the same process here (namespaces) */
+	struct sn_watch watch;
 };
 
 struct sn_feeder {
@@ -28,11 +31,12 @@ struct sn_feeder {
 	char *folder;
 	uint64_t max_bytes; /* of all files together; 0: no limit */
 	uint64_t backed_bytes;
-	bool has_unready;	/* a file was seen that has no header yet ... */
-	unsigned unready_looks; /* ... so many looks ago */
-	int wait_ms;		/* until the next look is due */
-	int out_of_space_errno; /* 0: never ran out */
-	struct sn_cost cost;	/* measured when first needed; 0: not yet, or it cannot be */
+	bool has_unready;	  /* a file was seen that has no header yet ... */
+	unsigned unready_looks;	  /* ... so many looks ago */
+	int wait_ms;		  /* until the next look is due */
+	uint64_t namespace_inode; /* of our pids; 0: unknown */
+	int out_of_space_errno;	  /* 0: never ran out */
+	struct sn_cost cost;	  /* measured when first needed; 0: not yet, or it cannot be */
 	SN_VEC(struct sn_fed_file) files;
 };
 
@@ -49,6 +53,9 @@ void sn_feeder_pause(struct sn_feeder *feeder, bool is_paused);
 
 /** Number of processes that still write. */
 size_t sn_feeder_running_count(struct sn_feeder *feeder);
+
+/** The process has ended and was not yet waited for: its kernel account can still be read. */
+void sn_feeder_end(struct sn_feeder *feeder, int32_t pid);
 
 /** Copies all files, used parts only and redacted, one after the other to `path`, whole or not at
  *  all, then removes them. To each header's overhead comes what signals and switches cost here.

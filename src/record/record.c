@@ -498,12 +498,17 @@ static bool round_go(struct recording *r)
 
 static void target_wait(struct recording *r)
 {
+	siginfo_t ending;
 	struct rusage usage;
 	int status;
 	pid_t ended;
 
 	do {
 		round_go(r);
+		ending.si_pid = 0;
+		if (!waitid(P_PID, (id_t)r->pid, &ending, WEXITED | WNOHANG | WNOWAIT) &&
+		    ending.si_pid == r->pid)
+			sn_feeder_end(&r->feeder, r->pid);
 		ended = wait4(r->pid, &status, WNOHANG, &usage);
 	} while (ended != r->pid || !(WIFEXITED(status) || WIFSIGNALED(status)));
 	r->launch.elapsed_ns = (int64_t)(sn_now_ns() - r->started_ns);

@@ -139,7 +139,15 @@ struct sn_data_header {
 	char host[SN_DATA_HOST_MAX];
 	char program[1024]; /* /proc/self/exe; cut if longer */
 	char job[256];	    /* namespace or job id and step of the MPI launcher, "" if none */
+
+	/* what the launcher learns once a second, for the runtime's packets */
+	_Atomic int64_t packet_ns;	 /* when either of them last wrote a packet */
+	_Atomic int64_t wait_cpu_ns;	 /* of the threads alive; 0: not known */
+	_Atomic uint64_t resident_bytes; /* 0: not known */
 };
+
+/** The OWNER of chunks that the launcher writes: no thread of the process. */
+#define SN_DATA_LAUNCHER 0xffffffffu
 
 struct sn_chunk_header {
 	uint32_t magic;
@@ -166,6 +174,8 @@ enum sn_record_type {
 	SN_RECORD_TEXT,
 	SN_RECORD_EXEC,
 	SN_RECORD_FORK,
+	SN_RECORD_TASK, /* a struct sn_record_thread_account by the launcher: thread_index is the
+			   tid */
 	SN_RECORD_KINDS,
 };
 
@@ -282,12 +292,16 @@ struct sn_record_thread_account {
 	char name[16]; /* comm, zero-filled */
 };
 
+/** Where a wait is likely to be long it is written when it begins: SN_RECORD_WAIT_OPEN is replaced
+ *  by the duration when it ends. If it turns out too short, SN_RECORD_WAIT_VOID is set. */
 struct sn_record_wait {
-	struct sn_record_header header; /* flags: enum sn_wait_kind of experiment.h */
+	struct sn_record_header header; /* flags: enum sn_wait_kind of experiment.h, maybe VOID */
 	uint32_t stack;
 	int64_t time_ns; /* when it began */
 	uint64_t duration_ns;
 };
+enum { SN_RECORD_WAIT_VOID = 0x80 };
+#define SN_RECORD_WAIT_OPEN UINT64_MAX
 
 /** Once a second while the process runs, and at labels (TEXT_LABEL follows at once). */
 struct sn_record_packet {

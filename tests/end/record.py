@@ -63,6 +63,32 @@ t.check('orphan' in listed and listed == t.run('list').stdout, "'list experiment
 t.run('list', '--remove', 'orphan')
 t.check(not os.path.exists(left) and not os.path.exists('orphan'), 'and go with the experiment', os.listdir('.'))
 
+sleeper = t.compile('''
+#include <pthread.h>
+#include <signal.h>
+#include <unistd.h>
+static void *rest(void *unused) { sleep(100); return unused; }
+int main(void) {
+	pthread_t thread;
+	char byte;
+	pthread_create(&thread, NULL, rest, NULL);
+	for (volatile long i = 0; i < 100000000; i++)
+		;
+	if (!fork()) { usleep(1300000); kill(getppid(), SIGKILL); _exit(0); }
+	return (int)read(0, &byte, 1);
+}
+''', '-O1', '-pthread', output='./sleeper')
+pipe = os.pipe()
+run = t.run('record', '-o', 'killed', sleeper, stdin=pipe[0])
+t.equal(run.returncode, 128 + 9, 'killed while it sleeps: 137')
+rows = [r for r in t.show('threads', '--cols', 'all', experiment='killed')['rows'] if r['process'] == 0]
+explained = [abs(r['user_s'] + r['system_s'] + r['wait_cpu_s'] + r['blocked_s'] - r['elapsed_s']) for r in rows
+             if None not in (r['user_s'], r['wait_cpu_s'], r['blocked_s'])]
+t.check(len(explained) == 2 and max(explained) < 0.02, 'killed: elapsed time is explained in both threads', rows)
+t.check(min(r['blocked_s'] or 0 for r in rows) > 1.0, 'killed: until its end', rows)
+waits = {r['function']: r['blocked_s'] for r in t.show('waits', experiment='killed')['rows']}
+t.check(waits.get('sleep', 0) > 1.3 and waits.get('read', 0) > 1.2, 'killed: waits that had not ended have stacks', waits)
+
 said = t.run('record', '-o', "it's a name", '/bin/true').stderr
 t.check("sonde show summary 'it'\\''s a name'" in said, 'the next command can be pasted', said)
 said = t.run('record', '-o', '/proc/none', '/bin/true')

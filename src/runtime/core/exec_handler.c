@@ -239,6 +239,7 @@ static void after_failed_exec(const char *path)
 		if (!sn_state->is_sealed)
 			sn_signals_after_exec(sn_self);
 		atomic_store(&sn_header()->state, SN_DATA_RUNNING);
+		atomic_store(&sn_header()->end_ns, 0);
 		atomic_store(&sn_state->has_finished, 0);
 		uint32_t count = atomic_load(&sn_state->next_block);
 		for (uint32_t i = 0; i < count && i < SN_BLOCKS_MAX; i++) {

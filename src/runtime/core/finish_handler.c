@@ -101,11 +101,6 @@ void sn_finish(enum sn_data_state state, int code)
 		atomic_store_explicit(&self->busy, 0, memory_order_relaxed);
 }
 
-static uint64_t resident_bytes(void)
-{
-	return 0; /* statm would need a descriptor in the target: the launcher knows */
-}
-
 /* Written by whatever thread of ours is at work when a second is over: there is no helper thread in
  * the target, so a process that does nothing writes none. */
 void sn_packet_if_due(struct sn_thread *self, int64_t now_ns)
@@ -132,12 +127,14 @@ void sn_packet_if_due(struct sn_thread *self, int64_t now_ns)
 		.time_ns = now_ns,
 		.user_ns = time_ns(usage.ru_utime),
 		.system_ns = time_ns(usage.ru_stime),
-		.wait_cpu_ns = -1,
+		/* these two would need a descriptor here: the launcher leaves them in the header */
+		.wait_cpu_ns = sn_header()->wait_cpu_ns ? sn_header()->wait_cpu_ns : -1,
 		.minor_faults = (uint64_t)usage.ru_minflt,
 		.major_faults = (uint64_t)usage.ru_majflt,
 		.voluntary_switches = (uint64_t)usage.ru_nvcsw,
 		.involuntary_switches = (uint64_t)usage.ru_nivcsw,
-		.resident_bytes = resident_bytes(),
+		.resident_bytes = sn_header()->resident_bytes,
 	};
 	sn_writer_commit(&self->writer, sizeof *record);
+	sn_header()->packet_ns = now_ns;
 }

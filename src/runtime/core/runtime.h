@@ -88,6 +88,12 @@ struct sn_thread {
 	uint64_t handler_count, handler_ns;
 	int64_t next_account_ns;
 
+	/* a wait that was written when it began: sync/waits.h */
+	struct sn_record_wait *open_wait; /* NULL: none */
+	uint64_t open_begin;		  /* its sn_wait_begin */
+	const void *open_frame;		  /* where on the stack */
+	uint32_t long_kinds;		  /* kinds of waits that were long the last time */
+
 	/* what the target believes */
 	sn_sigset blocked;    /* which of our signals its mask holds */
 	sn_sigset pending;    /* which were sent to it while blocked */

@@ -204,7 +204,7 @@ SN_EXPORT long syscall(long number, ...)
 		return sn_signals_raw_mask((int)a, (const void *)b, (void *)c);
 	if (number != SYS_futex)
 		return REAL(syscall)(number, a, b, c, d, e, f);
-	uint64_t begin = sn_wait_begin();
+	uint64_t begin = sn_wait_begin(SN_WAIT_IS_OTHER, (void *)sn_real.real_syscall);
 	if (sn_self)
 		sn_self->own_eintr = 0;
 	long result = REAL(syscall)(number, a, b, c, d, e, f);

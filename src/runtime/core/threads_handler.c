@@ -8,6 +8,8 @@
 
 #include "runtime/core/parse.h"
 
+enum { WAIT_IS_IO = 2 }; /* enum sn_wait_is */
+
 /* A block: [struct sn_thread][handler stack][cache][pcs]. Its stack grows down from the cache. */
 static struct sn_thread *map_block(void)
 {
@@ -161,6 +163,8 @@ void sn_thread_begin(struct sn_thread *self, bool is_main)
 	self->start_ns = sn_now_ns();
 	self->next_account_ns = self->start_ns + 1000000000;
 	self->user_part = 1;
+	/* most threads have something to do before they wait for input */
+	self->long_kinds = is_main ? UINT32_MAX : ~(1u << WAIT_IS_IO);
 	self->rng = (uint32_t)self->start_ns ^ (uint32_t)self->tid * 2654435761u;
 	self->handler_count = self->rng >> 28; /* which handlers are timed */
 	find_stack(self, is_main);
@@ -269,6 +273,8 @@ void sn_thread_end(void)
 		return;
 	int64_t begin_ns = sn_now_ns();
 	self->has_ended = 1;
+	if (self->open_wait) /* cancelled while it waited */
+		self->open_wait->duration_ns = (uint64_t)(begin_ns - self->open_wait->time_ns);
 	if (!sn_state->is_sealed)
 		sn_events_stop(self);
 	uint32_t live = 1;

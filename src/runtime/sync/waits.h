@@ -17,25 +17,42 @@ enum sn_wait_is { /* enum sn_wait_kind of experiment.h */
 };
 
 /* The counter runs at 1 GHz or more everywhere: fewer ticks than the threshold's ns are too short.
- */
+ *
+ * A kind of wait that was long the last time (in this thread) is written with its stack before it
+ * begins, so that a process killed meanwhile shows where it stood; the stack costs the same then as
+ * afterwards. */
 
-static inline uint64_t sn_wait_begin(void)
+/** Writes the wait as open. */
+void sn_wait_open(struct sn_thread *self, uint64_t begin, enum sn_wait_is kind, void *function);
+
+static inline uint64_t sn_wait_begin(enum sn_wait_is kind, void *function)
 {
-	if (!sn_self || !sn_is_active() || !sn_config.settings.wait_min_ns)
+	struct sn_thread *self = sn_self;
+
+	if (!self || !sn_is_active() || !sn_config.settings.wait_min_ns)
 		return 0;
-	return __builtin_ia32_rdtsc();
+	uint64_t begin = __builtin_ia32_rdtsc();
+	if (self->long_kinds >> kind & 1)
+		sn_wait_open(self, begin, kind, function);
+	return begin;
 }
 
 /** The slow half: turns ticks into ns, and records or counts. */
-void sn_wait_long(uint64_t ticks, enum sn_wait_is kind, void *function);
+void sn_wait_long(uint64_t begin, uint64_t ticks, enum sn_wait_is kind, void *function);
+/** It was short after all. */
+void sn_wait_void(struct sn_thread *self, enum sn_wait_is kind);
 
 static inline void sn_wait_end(uint64_t begin, enum sn_wait_is kind, void *function)
 {
-	if (!begin)
+	struct sn_thread *self = sn_self;
+
+	if (!begin || !self)
 		return;
 	uint64_t ticks = __builtin_ia32_rdtsc() - begin;
 	if (ticks > sn_config.settings.wait_min_ns)
-		sn_wait_long(ticks, kind, function);
+		sn_wait_long(begin, ticks, kind, function);
+	else if (self->open_wait && self->open_begin == begin)
+		sn_wait_void(self, kind);
 }
 
 #endif

@@ -13,7 +13,7 @@
 #define WAITING(kind, type, name, parameters, arguments)                                           \
 	SN_EXPORT type name parameters                                                             \
 	{                                                                                          \
-		uint64_t begin = sn_wait_begin();                                                  \
+		uint64_t begin = sn_wait_begin(SN_WAIT_IS_##kind, (void *)sn_real.real_##name);    \
 		type result = REAL(name) arguments;                                                \
 		sn_wait_end(begin, SN_WAIT_IS_##kind, (void *)sn_real.real_##name);                \
 		return result;                                                                     \
@@ -81,7 +81,7 @@ SN_EXPORT int pthread_mutex_lock(pthread_mutex_t *mutex)
 	int result = REAL(pthread_mutex_trylock)(mutex);
 	if (result != EBUSY)
 		return result;
-	uint64_t begin = sn_wait_begin();
+	uint64_t begin = sn_wait_begin(SN_WAIT_IS_LOCK, (void *)sn_real.real_pthread_mutex_lock);
 	result = REAL(pthread_mutex_lock)(mutex);
 	sn_wait_end(begin, SN_WAIT_IS_LOCK, (void *)sn_real.real_pthread_mutex_lock);
 	return result;
@@ -89,7 +89,8 @@ SN_EXPORT int pthread_mutex_lock(pthread_mutex_t *mutex)
 
 SN_EXPORT int pthread_mutex_timedlock(pthread_mutex_t *mutex, const struct timespec *until)
 {
-	uint64_t begin = sn_wait_begin();
+	uint64_t begin =
+		sn_wait_begin(SN_WAIT_IS_LOCK, (void *)sn_real.real_pthread_mutex_timedlock);
 	int result = REAL(pthread_mutex_timedlock)(mutex, until);
 	sn_wait_end(begin, SN_WAIT_IS_LOCK, (void *)sn_real.real_pthread_mutex_timedlock);
 	return result;
@@ -102,7 +103,7 @@ SN_EXPORT int pthread_rwlock_rdlock(pthread_rwlock_t *lock)
 	int result = REAL(pthread_rwlock_tryrdlock)(lock);
 	if (result != EBUSY && result != EAGAIN)
 		return result;
-	uint64_t begin = sn_wait_begin();
+	uint64_t begin = sn_wait_begin(SN_WAIT_IS_LOCK, (void *)sn_real.real_pthread_rwlock_rdlock);
 	result = REAL(pthread_rwlock_rdlock)(lock);
 	sn_wait_end(begin, SN_WAIT_IS_LOCK, (void *)sn_real.real_pthread_rwlock_rdlock);
 	return result;
@@ -115,7 +116,7 @@ SN_EXPORT int pthread_rwlock_wrlock(pthread_rwlock_t *lock)
 	int result = REAL(pthread_rwlock_trywrlock)(lock);
 	if (result != EBUSY)
 		return result;
-	uint64_t begin = sn_wait_begin();
+	uint64_t begin = sn_wait_begin(SN_WAIT_IS_LOCK, (void *)sn_real.real_pthread_rwlock_wrlock);
 	result = REAL(pthread_rwlock_wrlock)(lock);
 	sn_wait_end(begin, SN_WAIT_IS_LOCK, (void *)sn_real.real_pthread_rwlock_wrlock);
 	return result;
@@ -166,7 +167,7 @@ static int64_t end_of(const struct timespec *time)
 
 SN_EXPORT int poll(struct pollfd *fds, nfds_t count, int timeout_ms)
 {
-	uint64_t begin = sn_wait_begin();
+	uint64_t begin = sn_wait_begin(SN_WAIT_IS_POLL, (void *)sn_real.real_poll);
 	int64_t end_ns = begin && timeout_ms > 0 ? sn_now_ns() + timeout_ms * 1000000LL : 0;
 	int result;
 
@@ -179,7 +180,7 @@ SN_EXPORT int poll(struct pollfd *fds, nfds_t count, int timeout_ms)
 
 SN_EXPORT int epoll_wait(int fd, struct epoll_event *events, int max, int timeout_ms)
 {
-	uint64_t begin = sn_wait_begin();
+	uint64_t begin = sn_wait_begin(SN_WAIT_IS_POLL, (void *)sn_real.real_epoll_wait);
 	int64_t end_ns = begin && timeout_ms > 0 ? sn_now_ns() + timeout_ms * 1000000LL : 0;
 	int result;
 
@@ -195,7 +196,7 @@ SN_EXPORT int epoll_wait(int fd, struct epoll_event *events, int max, int timeou
 SN_EXPORT int select(int count, fd_set *reads, fd_set *writes, fd_set *errors,
 		     struct timeval *timeout)
 {
-	uint64_t begin = sn_wait_begin();
+	uint64_t begin = sn_wait_begin(SN_WAIT_IS_POLL, (void *)sn_real.real_select);
 	int result;
 
 	AGAIN(result, REAL(select)(count, reads, writes, errors, timeout),
@@ -218,7 +219,7 @@ static const sigset_t *with_ours_blocked(const sigset_t *mask, sigset_t *copy)
 SN_EXPORT int ppoll(struct pollfd *fds, nfds_t count, const struct timespec *timeout,
 		    const sigset_t *mask)
 {
-	uint64_t begin = sn_wait_begin();
+	uint64_t begin = sn_wait_begin(SN_WAIT_IS_POLL, (void *)sn_real.real_ppoll);
 	int64_t end_ns = begin && timeout ? end_of(timeout) : 0;
 	struct timespec left;
 	sigset_t copy;
@@ -234,7 +235,7 @@ SN_EXPORT int ppoll(struct pollfd *fds, nfds_t count, const struct timespec *tim
 SN_EXPORT int pselect(int count, fd_set *reads, fd_set *writes, fd_set *errors,
 		      const struct timespec *timeout, const sigset_t *mask)
 {
-	uint64_t begin = sn_wait_begin();
+	uint64_t begin = sn_wait_begin(SN_WAIT_IS_POLL, (void *)sn_real.real_pselect);
 	int64_t end_ns = begin && timeout ? end_of(timeout) : 0;
 	struct timespec left;
 	sigset_t copy;
@@ -251,7 +252,7 @@ SN_EXPORT int pselect(int count, fd_set *reads, fd_set *writes, fd_set *errors,
 SN_EXPORT int epoll_pwait(int fd, struct epoll_event *events, int max, int timeout_ms,
 			  const sigset_t *mask)
 {
-	uint64_t begin = sn_wait_begin();
+	uint64_t begin = sn_wait_begin(SN_WAIT_IS_POLL, (void *)sn_real.real_epoll_pwait);
 	int64_t end_ns = begin && timeout_ms > 0 ? sn_now_ns() + timeout_ms * 1000000LL : 0;
 	sigset_t copy;
 	const sigset_t *ours = with_ours_blocked(mask, &copy);
@@ -267,7 +268,7 @@ SN_EXPORT int epoll_pwait(int fd, struct epoll_event *events, int max, int timeo
 
 SN_EXPORT int nanosleep(const struct timespec *time, struct timespec *left)
 {
-	uint64_t begin = sn_wait_begin();
+	uint64_t begin = sn_wait_begin(SN_WAIT_IS_SLEEP, (void *)sn_real.real_nanosleep);
 	int64_t end_ns = begin ? end_of(time) : 0;
 	struct timespec rest;
 	int result;
@@ -281,7 +282,7 @@ SN_EXPORT int nanosleep(const struct timespec *time, struct timespec *left)
 SN_EXPORT int clock_nanosleep(clockid_t clock, int flags, const struct timespec *time,
 			      struct timespec *left)
 {
-	uint64_t begin = sn_wait_begin();
+	uint64_t begin = sn_wait_begin(SN_WAIT_IS_SLEEP, (void *)sn_real.real_clock_nanosleep);
 	bool is_relative = !(flags & TIMER_ABSTIME);
 	int64_t end_ns = begin && is_relative ? end_of(time) : 0;
 	struct timespec rest = *time;
@@ -300,7 +301,7 @@ SN_EXPORT int clock_nanosleep(clockid_t clock, int flags, const struct timespec 
 
 SN_EXPORT int usleep(useconds_t time_us)
 {
-	uint64_t begin = sn_wait_begin();
+	uint64_t begin = sn_wait_begin(SN_WAIT_IS_SLEEP, (void *)sn_real.real_usleep);
 	int64_t end_ns = begin ? sn_now_ns() + time_us * 1000LL : 0;
 	int result;
 
@@ -312,7 +313,7 @@ SN_EXPORT int usleep(useconds_t time_us)
 
 SN_EXPORT unsigned sleep(unsigned seconds)
 {
-	uint64_t begin = sn_wait_begin();
+	uint64_t begin = sn_wait_begin(SN_WAIT_IS_SLEEP, (void *)sn_real.real_sleep);
 	int64_t end_ns = begin ? sn_now_ns() + seconds * 1000000000LL : 0;
 	unsigned left;
 
@@ -328,7 +329,7 @@ SN_EXPORT unsigned sleep(unsigned seconds)
 
 SN_EXPORT int sem_timedwait(sem_t *semaphore, const struct timespec *until)
 {
-	uint64_t begin = sn_wait_begin();
+	uint64_t begin = sn_wait_begin(SN_WAIT_IS_CONDITION, (void *)sn_real.real_sem_timedwait);
 	int result;
 
 	AGAIN(result, REAL(sem_timedwait)(semaphore, until), REAL(sem_timedwait)(semaphore, until));

@@ -1,0 +1,30 @@
+/**
+ * Looks at running processes from outside: what a descriptor would be needed for in the target, and
+ * what a process that sleeps or is killed cannot write itself. Written into its data file: an
+ * account of each thread (SN_RECORD_TASK), packets where the runtime wrote none, and the end of a
+ * process that ended without a word.
+ */
+#ifndef SN_RECORD_WATCH_H
+#define SN_RECORD_WATCH_H
+
+#include <stdint.h>
+
+#include "wire/data.h"
+
+struct sn_watch {
+	struct sn_chunk_header *chunk; /* mapped; NULL: none yet */
+	uint32_t used_bytes;
+	int64_t due_ns; /* of the next look; 0: at once */
+};
+
+/** Writes accounts if a look is due: soon after the start, then once a second. `fd` is the data
+ *  file, `header` its mapping. */
+void sn_watch_look(struct sn_watch *watch, int fd, struct sn_data_header *header, int64_t now_ns);
+
+/** The process has ended, or is a zombie that can still be looked at: a last account, and its end
+ *  if the runtime did not write it. */
+void sn_watch_end(struct sn_watch *watch, int fd, struct sn_data_header *header, int64_t now_ns);
+
+void sn_watch_free(struct sn_watch *watch);
+
+#endif
