@@ -216,6 +216,22 @@ static int nothing_found(const struct choice *choice, const char *path)
 	return sn_error_print(&err);
 }
 
+static void print_footer(const struct sn_cqa_summary *summary, const struct sn_machine *machine)
+{
+	double paths = sn_cqa_flow_complexity(summary);
+	double regular = sn_cqa_array_efficiency(summary);
+
+	printf("%zu innermost loops for %s; ", summary->loops, machine->title);
+	if (summary->analysed < summary->loops)
+		printf("%zu not analysed; ", summary->loops - summary->analysed);
+	if (!isnan(paths))
+		printf("%.2f paths a loop; ", paths);
+	if (!isnan(regular))
+		printf("%.0f %% of accesses at a regular stride; ", 100 * regular);
+	printf("%zu of %zu instructions estimated\n", summary->estimated_instructions,
+	       summary->instructions);
+}
+
 /* The columns shown, and with those that rows are chosen and ordered by. */
 static void take_columns(struct sn_table_view *view, struct sn_text *columns,
 			 struct sn_text *looked_at)
@@ -265,11 +281,7 @@ static int run_binary(const struct sn_args *args, const struct sn_machine *machi
 		 sn_table_write(&table, &view, stdout, json_details, &both, &err))
 		code = sn_error_print(&err);
 	else if (visit.each == add_row && view.format == SN_FORMAT_TEXT)
-		printf("%zu innermost loops for %s; %.2f paths a loop; %.0f %% of accesses at a "
-		       "regular stride; %zu of %zu instructions estimated\n",
-		       visit.summary.loops, machine->title, sn_cqa_flow_complexity(&visit.summary),
-		       100 * sn_cqa_array_efficiency(&visit.summary),
-		       visit.summary.estimated_instructions, visit.summary.instructions);
+		print_footer(&visit.summary, machine);
 	if (module.skipped_members)
 		sn_warn("%zu members of the archive hold no x86-64 code and were left out",
 			module.skipped_members);

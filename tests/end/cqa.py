@@ -101,6 +101,42 @@ rows = json.loads(sonde('cqa', 'k.so', 'fast.so', '--arch', 'cascadelake', '--fo
 triad = [r for r in rows if r['function'] == 'triad'][0]
 t.check(triad['speedup'] and triad['speedup'] > 2, 'two builds are compared for the same source work', triad)
 
+# code that is not as compilers write it
+def assemble(name, text, *words):
+    open(f'{name}.s', 'w').write(f'.globl {name}\n.type {name},@function\n{name}:\n{text}\n.size {name},.-{name}\n'
+                                 '.section .note.GNU-stack,"",@progbits\n')
+    subprocess.run(['gcc', '-c', f'{name}.s', '-o', f'{name}.o'], check=True)
+    run = sonde('cqa', f'{name}.o', '--arch', 'cascadelake', '--format', 'json', *words)
+    return run, json.loads(run.stdout)['rows'] if run.returncode == 0 else []
+
+
+run, rows = assemble('big', ' xor %eax,%eax\n1:\n' + ' addsd %xmm0,%xmm1\n mulsd %xmm2,%xmm3\n' * 5000 +
+                     ' inc %eax\n cmp $100,%eax\n jl 1b\n ret')
+t.equal([(r['instructions'], r['l1_cycles']) for r in rows], [(10003, 20000)], 'a loop of 10,000 instructions in a file')
+run, rows = assemble('many', ' xor %ecx,%ecx\n0:\n' + ' test $1,%dil\n je 2f\n inc %eax\n2:\n' * 150000 +
+                     ' inc %ecx\n cmp %esi,%ecx\n jl 0b\n ret')
+t.check(len(rows) == 1 and 'blocks' in rows[0]['not_analysed'], 'a loop of 300,000 blocks says why it has no figures',
+        rows, run.stderr)
+run, rows = assemble('nest', ''.join(f'L{i}:\n inc %eax\n' for i in range(2000)) +
+                     ''.join(f' test ${i},%edi\n jne L{i}\n' for i in reversed(range(2000))) + ' ret')
+t.check(run.returncode in (0, 3) and not run.stderr.count('\n') > 1, 'loops 2,000 deep', run.returncode, run.stderr)
+for target, is_union in ((2, 0), (3, 1)):  # into the middle of an instruction; into the loop from behind
+    run, rows = assemble('over', ' xor %ecx,%ecx\n1: .byte 0xeb,0x01\n .byte 0xb8\n inc %eax\n nop\n nop\n nop\n'
+                         ' inc %ecx\n cmp $9,%ecx\n jl 1b\n test %eax,%eax\n jz 1b+' + str(target) +
+                         '\n jmp 3f\n .byte 0xff,0xff,0x06,0x07,0x0e\n .string "data in the text section"\n3: ret')
+    t.check(len(rows) == 1 and rows[0]['l1_cycles'] > 0 and rows[0]['is_union'] == is_union,
+            f'overlapping instructions and data in the text, {target}: one loop', rows, run.stderr)
+run, rows = assemble('new', ' xor %ecx,%ecx\n1: .byte 0x62,0xf5,0x7c,0x48,0x58,0xc1\n .byte 0x0f,0x3a,0xf0,0xc0,0x01\n'
+                     ' inc %ecx\n cmp $9,%ecx\n jl 1b\n ret', '--cols', 'all')
+t.check(run.returncode in (0, 3) and (not rows or rows[0]['undecoded_bytes'] > 0 or rows[0]['not_analysed'] or
+                                      rows[0]['estimated_instructions'] > 0),
+        'instructions that the decoder or the table does not know are counted', rows, run.stderr)
+small = bytearray(open('k.o', 'rb').read())
+small[4] = 1  # ELFCLASS32
+open('small.o', 'wb').write(small)
+run = sonde('cqa', 'small.o')
+t.check(run.returncode == 4 and '32-bit' in run.stderr, '32-bit code is refused', run.stderr)
+
 # bad input
 open('text', 'w').write('no ELF\n')
 run = sonde('cqa', 'text')
