@@ -213,36 +213,14 @@ static sn_status write_listing(const struct sn_report *report, struct sn_page *p
 	return sn_page_chunk_end(page, err);
 }
 
-static sn_status write_qualities(const struct sn_report *report, struct sn_page *page,
-				 struct sn_error *err)
-{
-	sn_page_chunk(page, "quality", report->qualities.count);
-	COLUMN_U32(report->qualities, "loop", row->loop);
-	COLUMN_U32(report->qualities, "paths", row->path_count);
-	COLUMN_F64(report->qualities, "cycles", row->cycles);
-	COLUMN_F64(report->qualities, "cycles_min", row->cycles_min);
-	COLUMN_F64(report->qualities, "cycles_max", row->cycles_max);
-	COLUMN_TEXT(report->qualities, "bottleneck", row->bottleneck);
-	COLUMN_F64(report->qualities, "vector_ratio", row->vector_ratio);
-	COLUMN_F64(report->qualities, "clean", row->speedups[0]);
-	COLUMN_F64(report->qualities, "fp_vector", row->speedups[1]);
-	COLUMN_F64(report->qualities, "full_vector", row->speedups[2]);
-	COLUMN_F64(report->qualities, "no_dependence", row->speedups[3]);
-	COLUMN_F64(report->qualities, "next_bottleneck", row->speedups[4]);
-	COLUMN_TEXT(report->qualities, "not_analysed", row->not_analysed);
-	COLUMN_TEXT(report->qualities, "advice", row->advice);
-	return sn_page_chunk_end(page, err);
-}
-
 static sn_status write_chunks(const struct sn_report *report, struct sn_page *page,
 			      struct sn_error *err)
 {
 	/* In the order in which the page needs them. */
 	static sn_status (*const writers[])(const struct sn_report *, struct sn_page *,
 					    struct sn_error *) = {
-		write_names,   write_functions, write_loops,
-		write_threads, write_paths,	write_listing,
-		write_sources, write_qualities, sn_report_write_quality,
+		write_names,   write_functions, write_loops,   write_threads,
+		write_paths,   write_listing,	write_sources, sn_report_write_quality,
 		write_records,
 	};
 	sn_status status = SN_OK;

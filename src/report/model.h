@@ -137,17 +137,6 @@ struct sn_report_instruction {
 
 enum { SN_REPORT_VARIANTS = 5 }; /* in the order of enum sn_variant (cqa/loop.h) */
 
-/** What the static model says of a loop; NaN: not known, not applicable. */
-struct sn_report_quality {
-	uint32_t loop, path_count;
-	double cycles, cycles_min, cycles_max; /* of a pass, data in L1 */
-	const char *bottleneck;
-	double vector_ratio;		     /* packed over vectorizable instructions */
-	double speedups[SN_REPORT_VARIANTS]; /* of the loop, by variant */
-	const char *not_analysed;	     /* why, or NULL */
-	const char *advice;		     /* lines of confidence, speed-up, sentence, evidence */
-};
-
 /** A sentence with the view that holds its evidence ("#/threads"), or NULL. */
 struct sn_report_sentence {
 	const char *words, *link;
@@ -175,7 +164,6 @@ struct sn_report {
 	const char *machine;		 /* that the static model was asked about; NULL: none */
 	struct sn_report_whatif *whatif; /* its answer (quality.h); NULL: none */
 
-	SN_VEC(struct sn_report_quality) qualities;
 	SN_VEC(struct sn_report_sentence) sentences;
 	SN_VEC(const char *) warnings;
 	SN_VEC(struct sn_environment_variable) environment;

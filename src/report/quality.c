@@ -34,47 +34,6 @@ static uint32_t number_of(const struct builder *b, const struct sn_whatif_loop *
 
 /* ---- one loop ---- */
 
-/* One piece of advice a line, its parts separated by tabs. */
-static void add_advice_line(struct sn_text *out, const struct sn_advice *advice)
-{
-	sn_text_addf(out, "%s\t", sn_confidence_name(advice->confidence));
-	if (advice->speedup > 1)
-		sn_text_add_double(out, advice->speedup);
-	sn_text_addf(out, "\t%s\t%s\n", advice->sentence, advice->evidence ? advice->evidence : "");
-}
-
-static void add_quality(struct builder *b, const struct sn_whatif_loop *loop)
-{
-	const struct sn_cqa_loop *q = &loop->quality;
-	struct sn_report_quality quality = { .loop = number_of(b, loop),
-					     .cycles = NAN,
-					     .cycles_min = NAN,
-					     .cycles_max = NAN,
-					     .vector_ratio = NAN };
-	struct sn_text advice = { 0 };
-
-	for (unsigned v = 0; v < SN_REPORT_VARIANTS; v++)
-		quality.speedups[v] = !q->not_analysed && q->variants[v].is_applicable
-					      ? q->variants[v].speedup
-					      : NAN;
-	quality.not_analysed = copy(b, q->not_analysed);
-	if (!q->not_analysed) {
-		quality.cycles = q->cycles;
-		quality.cycles_min = q->cycles_min;
-		quality.cycles_max = q->cycles_max;
-		quality.path_count = q->path_count;
-		quality.bottleneck = sn_bound_names[q->bottleneck];
-		quality.vector_ratio = q->paths[q->main_path]
-					       .metrics.vectorization[SN_DATA_BOTH][SN_CLASS_ALL]
-					       .ratio;
-	}
-	for (size_t i = 0; i < loop->advice.count; i++)
-		add_advice_line(&advice, &loop->advice.items[i]);
-	quality.advice = copy(b, advice.chars);
-	sn_text_free(&advice);
-	sn_vec_push(&b->report->qualities, quality);
-}
-
 static void add_advice(struct builder *b, const struct sn_whatif_loop *loop)
 {
 	for (size_t i = 0; i < loop->advice.count; i++) {
@@ -229,7 +188,6 @@ void sn_report_add_whatif(struct sn_report *report, const struct sn_profile *pro
 	for (unsigned v = 0; v < SN_REPORT_VARIANTS; v++)
 		add_variant(&b, v);
 	for (size_t i = 0; i < w->loops.count; i++) {
-		add_quality(&b, &w->loops.items[i]);
 		add_advice(&b, &w->loops.items[i]);
 		sn_vec_push(&b.out->expert_loops, number_of(&b, &w->loops.items[i]));
 	}
