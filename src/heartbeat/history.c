@@ -134,6 +134,40 @@ static sn_status check_version(struct sn_history *history, bool is_writer, struc
 	return version < VERSION ? upgrade(history, version, err) : SN_OK;
 }
 
+/* A database from elsewhere must not run anything: no triggers and views, no functions that its
+ * schema calls. */
+static void distrust(sqlite3 *db)
+{
+	sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+	sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
+	sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
+	sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+}
+
+sn_status sn_history_open_memory(const uint8_t *bytes, size_t length, struct sn_history **out,
+				 struct sn_error *err)
+{
+	struct sn_history *history = sn_alloc_zeroed(1, sizeof(*history));
+	sn_status status = SN_OK;
+
+	history->path = sn_strdup("memory");
+	if (sqlite3_open_v2(":memory:", &history->db, SQLITE_OPEN_READWRITE, NULL) != SQLITE_OK ||
+	    sqlite3_deserialize(history->db, "main", (unsigned char *)(uintptr_t)bytes,
+				(sqlite3_int64)length, (sqlite3_int64)length,
+				SQLITE_DESERIALIZE_READONLY) != SQLITE_OK)
+		status = sn_history_fail(history, err);
+	if (status == SN_OK) {
+		distrust(history->db);
+		status = check_version(history, false, err);
+	}
+	if (status != SN_OK) {
+		sn_history_close(history);
+		return status;
+	}
+	*out = history;
+	return SN_OK;
+}
+
 sn_status sn_history_open(const char *path, bool is_writer, struct sn_history **out,
 			  struct sn_error *err)
 {
@@ -146,6 +180,7 @@ sn_status sn_history_open(const char *path, bool is_writer, struct sn_history **
 		status = sn_error_set(err, SN_ERR_IO, "heartbeat: cannot open '%s': %s", path,
 				      sqlite3_errmsg(history->db));
 	if (status == SN_OK) {
+		distrust(history->db);
 		sqlite3_busy_timeout(history->db, 2000);
 		status = check_version(history, is_writer, err);
 	}

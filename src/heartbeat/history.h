@@ -22,6 +22,9 @@ struct sn_history;
  * database, or of a newer version. */
 sn_status sn_history_open(const char *path, bool is_writer, struct sn_history **out,
 			  struct sn_error *err);
+/** A history for reading from a database's bytes, for tests. Borrows them. */
+sn_status sn_history_open_memory(const uint8_t *bytes, size_t length, struct sn_history **out,
+				 struct sn_error *err);
 void sn_history_close(struct sn_history *history);
 
 struct sn_history_import {

@@ -32,10 +32,13 @@ static double normal(struct sn_random *random)
 	return sqrt(-2 * log(u)) * cos(2 * M_PI * v);
 }
 
-/* Medians and scales of simulated histories. */
-enum { DRAW_COUNT = 4000 };
+/* Medians and scales of simulated histories: more of them where they are short, since their scales
+ * are sometimes tiny, and those decide how often a large score comes. */
+enum { DRAWN_VALUES = 256000, DRAWS_MAX = DRAWN_VALUES / SN_JUDGE_RUNS_MIN };
+
 struct draws {
-	double medians[DRAW_COUNT], scales[DRAW_COUNT];
+	size_t count;
+	double medians[DRAWS_MAX], scales[DRAWS_MAX];
 };
 
 static void draw(struct draws *draws, size_t count)
@@ -44,7 +47,8 @@ static void draw(struct draws *draws, size_t count)
 	struct sn_random random;
 
 	sn_random_seed(&random, 1);
-	for (size_t i = 0; i < DRAW_COUNT; i++) {
+	draws->count = DRAWN_VALUES / (count > SN_JUDGE_RUNS_MIN ? count : SN_JUDGE_RUNS_MIN);
+	for (size_t i = 0; i < draws->count; i++) {
 		for (size_t k = 0; k < count; k++)
 			history[k] = normal(&random);
 		draws->medians[i] = sn_median(history, count);
@@ -58,9 +62,9 @@ static double exceeding(const struct draws *draws, double limit)
 {
 	double sum = 0;
 
-	for (size_t i = 0; i < DRAW_COUNT; i++)
+	for (size_t i = 0; i < draws->count; i++)
 		sum += erfc((draws->medians[i] + limit * draws->scales[i]) * M_SQRT1_2) / 2;
-	return sum / DRAW_COUNT;
+	return sum / (double)draws->count;
 }
 
 double sn_judge_limit(size_t count, double rate)
@@ -71,7 +75,7 @@ double sn_judge_limit(size_t count, double rate)
 	draw(&draws, count > SN_JUDGE_RUNS_MAX ? SN_JUDGE_RUNS_MAX : count);
 	while (exceeding(&draws, high) > rate && high < 1e6)
 		high *= 2;
-	for (int i = 0; i < 40; i++) {
+	for (int i = 0; i < 24; i++) {
 		double middle = (low + high) / 2;
 
 		if (exceeding(&draws, middle) > rate)

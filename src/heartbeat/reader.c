@@ -310,12 +310,13 @@ sn_status sn_beat_reader_add(struct sn_beat_reader *reader, const char *bytes, s
 		if (!stop && !is_last && (!newline || end - next < RECORD_MAX))
 			break;
 		reader->line_count++;
+		stop = stop ? stop : end;
 		/* a record over several lines is one only if it can be read; an odd quote
 		 * somewhere must cost its own line, not all that follow */
-		if (stop && stop != newline) {
+		if (newline && stop != newline) {
 			status = read_record(reader, next, (size_t)(stop - next), &is_bad, err);
 			if (!is_bad) {
-				next = stop + 1;
+				next = stop < end ? stop + 1 : end;
 				continue;
 			}
 		}

@@ -1,0 +1,122 @@
+#include "heartbeat/history.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "base/stats.h"
+#include "harness/tap.h"
+
+static double normal(struct sn_random *random)
+{
+	double u = 1 - sn_random_unit(random), v = sn_random_unit(random);
+
+	return sqrt(-2 * log(u)) * cos(2 * M_PI * v);
+}
+
+/* Student's t with 3 degrees of freedom: runs that are far off now and then. */
+static double heavy(struct sn_random *random)
+{
+	double a = normal(random), b = normal(random), c = normal(random);
+
+	return normal(random) / sqrt((a * a + b * b + c * c) / 3);
+}
+
+/* Log-normal noise with an outlier of ten deviations in one run of twenty. */
+static double spoiled(struct sn_random *random)
+{
+	return normal(random) + (sn_random_unit(random) < 0.05 ? 10 : 0);
+}
+
+/* How often a run like the others has a score beyond the limit for this rate. */
+static double alarm_rate(double (*draw)(struct sn_random *), size_t count, double rate, int trials,
+			 double shift)
+{
+	double limit = sn_judge_limit(count, rate), history[SN_JUDGE_RUNS_MAX];
+	struct sn_random random;
+	int alarms = 0;
+
+	sn_random_seed(&random, 1234 + count);
+	for (int i = 0; i < trials; i++) {
+		for (size_t k = 0; k < count; k++)
+			history[k] = 0.05 * draw(&random);
+		alarms += sn_judge_score(0.05 * (draw(&random) + shift), history, count) > limit;
+	}
+	return alarms / (double)trials;
+}
+
+TEST(false_alarms_of_log_normal_noise_are_as_rare_as_stated)
+{
+	static const size_t counts[] = { 8, 9, 20, 64 };
+
+	for (size_t i = 0; i < 4; i++)
+		for (double rate = 0.05; rate > 4e-4; rate /= 10) {
+			int trials = 40000;
+			double got = alarm_rate(normal, counts[i], rate, trials, 0);
+			double sigma = sqrt(rate * (1 - rate) / trials);
+
+			printf("# %zu runs, stated %g: measured %.5f\n", counts[i], rate, got);
+			/* 4 sigma of the coin, and a twentieth for the simulated histories that the
+			 * limit rests on */
+			CHECK_REAL(got, rate, 4 * sigma + 0.05 * rate);
+		}
+}
+
+TEST(false_alarms_of_other_noise_are_told)
+{
+	static const size_t counts[] = { 8, 20, 64 };
+
+	for (size_t i = 0; i < 3; i++) {
+		double tails = alarm_rate(heavy, counts[i], 0.01, 20000, 0);
+		double outliers = alarm_rate(spoiled, counts[i], 0.01, 20000, 0);
+
+		printf("# %zu runs, stated 0.01: t(3) %.4f, outliers in 5 %% of the runs %.4f\n",
+		       counts[i], tails, outliers);
+		/* an outlier is a finding, and should be; beyond that nothing grows */
+		CHECK(tails < 0.06);
+		CHECK(outliers > 0.03 && outliers < 0.07);
+	}
+}
+
+TEST(slower_runs_are_found_though_the_history_has_outliers)
+{
+	double clean = alarm_rate(normal, 20, 0.01, 10000, 6);
+	double dirty = alarm_rate(spoiled, 20, 0.01, 10000, 6);
+
+	printf("# 6 deviations slower, 20 runs: found in %.3f; with outliers in the history %.3f\n",
+	       clean, dirty);
+	CHECK(clean > 0.9);
+	CHECK(dirty > 0.85);
+}
+
+TEST(limits_grow_with_rarity_and_shrink_with_history)
+{
+	CHECK(sn_judge_limit(20, 0.001) > sn_judge_limit(20, 0.01));
+	CHECK(sn_judge_limit(20, 1e-6) > sn_judge_limit(20, 1e-5));
+	CHECK(sn_judge_limit(8, 0.01) > sn_judge_limit(64, 0.01));
+	CHECK(isfinite(sn_judge_limit(8, 1e-7)));
+	CHECK_REAL(sn_judge_limit(64, 0.01), 2.326, 0.3); /* near the normal quantile */
+}
+
+TEST(a_score_ignores_differences_of_a_part_in_a_thousand)
+{
+	double history[] = { 1, 1, 1, 1, 1, 1, 1, 1 };
+
+	CHECK_REAL(sn_judge_score(1.002, history, 8), 2, 1e-9);
+	CHECK_REAL(sn_judge_score(1, history, 8), 0, 0);
+}
+
+TEST(groups_are_parsed)
+{
+	struct sn_error err;
+	unsigned group;
+
+	CHECK_INT(sn_run_group_parse(NULL, &group, &err), SN_OK);
+	CHECK_INT(group, SN_GROUP_DEFAULT);
+	CHECK_INT(sn_run_group_parse("program", &group, &err), SN_OK);
+	CHECK_INT(group, 0);
+	CHECK_INT(sn_run_group_parse("threads,ranks", &group, &err), SN_OK);
+	CHECK_INT(group, SN_GROUP_THREADS | SN_GROUP_RANKS);
+	CHECK_INT(sn_run_group_parse("host", &group, &err), SN_ERR_USAGE);
+	CHECK_STRING(err.sentence, "heartbeat: runs are grouped by program, arguments, ranks and "
+				   "threads, not by 'host'");
+}
