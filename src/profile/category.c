@@ -392,6 +392,44 @@ enum sn_category sn_category_of_function(const char *linkage_name)
 	return SN_CATEGORIES;
 }
 
+enum sn_module_class sn_class_of_static_function(const char *linkage_name)
+{
+	static const struct {
+		const char *pattern;
+		enum sn_module_class class;
+	} reserved[] = {
+		{ "gomp_*", SN_MODULE_CLASS_OPENMP },
+		{ "GOMP_*", SN_MODULE_CLASS_OPENMP },
+		{ "GOACC_*", SN_MODULE_CLASS_OPENMP },
+		{ "goacc_*", SN_MODULE_CLASS_OPENMP },
+		{ "__kmp_*", SN_MODULE_CLASS_OPENMP },
+		{ "__kmpc_*", SN_MODULE_CLASS_OPENMP },
+		{ "*kmp_flag*", SN_MODULE_CLASS_OPENMP },
+		{ "_Z*__kmp_*", SN_MODULE_CLASS_OPENMP },
+		{ "MPI_[ABCDEFGILNOPQRSTUW]*", SN_MODULE_CLASS_MPI },
+		{ "PMPI_*", SN_MODULE_CLASS_MPI },
+		{ "MPIR_*", SN_MODULE_CLASS_MPI },
+		{ "MPIDI_*", SN_MODULE_CLASS_MPI },
+		{ "MPID_*", SN_MODULE_CLASS_MPI },
+		{ "MPIDU_*", SN_MODULE_CLASS_MPI },
+		{ "MPIDIG_*", SN_MODULE_CLASS_MPI },
+		{ "MPL_*", SN_MODULE_CLASS_MPI },
+		{ "ompi_*", SN_MODULE_CLASS_MPI },
+		{ "opal_*", SN_MODULE_CLASS_MPI },
+		{ "mca_*", SN_MODULE_CLASS_MPI },
+		{ "ucp_*", SN_MODULE_CLASS_MPI },
+		{ "uct_*", SN_MODULE_CLASS_MPI },
+		{ "ucs_*", SN_MODULE_CLASS_MPI },
+		{ "fi_*progress*", SN_MODULE_CLASS_MPI },
+		{ "MPIC_*", SN_MODULE_CLASS_MPI },
+	};
+
+	for (size_t i = 0; i < sizeof(reserved) / sizeof(*reserved); i++)
+		if (pattern_matches(reserved[i].pattern, linkage_name))
+			return reserved[i].class;
+	return SN_MODULE_CLASS_BINARY;
+}
+
 /* ---- stacks ---- */
 
 /* Entry points of OpenMP runtimes that hand out work; all else of such a runtime is waiting. */

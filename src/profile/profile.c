@@ -610,6 +610,11 @@ static void runtime_loops_find(struct builder *b)
 	for (uint32_t s = 0; s <= b->program->stack_count; s++) {
 		uint32_t loop = b->leaves[s].of[BY_LOOP], module = b->leaves[s].of[BY_MODULE];
 		enum sn_module_class class = b->program->module_classes[module];
+		const struct sn_program_function *function =
+			&b->program->functions.items[b->leaves[s].of[BY_FUNCTION]];
+
+		if (class == SN_MODULE_CLASS_BINARY && function->is_named)
+			class = sn_class_of_static_function(function->linkage_name);
 
 		if (loop != SN_NONE && stack_is_runtime(b, s) &&
 		    (class == SN_MODULE_CLASS_OPENMP || class == SN_MODULE_CLASS_MPI))

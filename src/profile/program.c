@@ -366,6 +366,9 @@ static void stacks_classify(struct sn_program *program)
 			if (function->is_named && place->module != SN_NONE &&
 			    e->modules.items[place->module].kind == SN_MODULE_UNKNOWN)
 				frame.module_class = SN_MODULE_CLASS_BINARY; /* generated */
+			if (frame.module_class == SN_MODULE_CLASS_BINARY && function->is_named)
+				frame.module_class =
+					sn_class_of_static_function(function->linkage_name);
 			if (frame.module_class == SN_MODULE_CLASS_BINARY &&
 			    is_library_within(function))
 				frame.module_class = SN_MODULE_CLASS_LIBC;

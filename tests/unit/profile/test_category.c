@@ -109,3 +109,21 @@ TEST(no_frames_is_other)
 {
 	CHECK_INT(sn_class_of_stack(NULL, 0).user, SN_CATEGORY_OTHER);
 }
+
+TEST(static_runtimes_are_known_by_reserved_names)
+{
+	CHECK_INT(sn_class_of_static_function("gomp_team_barrier_wait_end"),
+		  SN_MODULE_CLASS_OPENMP);
+	CHECK_INT(sn_class_of_static_function("GOMP_barrier"), SN_MODULE_CLASS_OPENMP);
+	CHECK_INT(sn_class_of_static_function("__kmp_hyper_barrier_release"),
+		  SN_MODULE_CLASS_OPENMP);
+	CHECK_INT(sn_class_of_static_function("_Z17__kmp_wait_templateI11kmp_flag_64ILb0ELb1EE"),
+		  SN_MODULE_CLASS_OPENMP);
+	CHECK_INT(sn_class_of_static_function("MPI_Barrier"), SN_MODULE_CLASS_MPI);
+	CHECK_INT(sn_class_of_static_function("MPIDI_CH3I_Progress"), SN_MODULE_CLASS_MPI);
+	CHECK_INT(sn_class_of_static_function("opal_progress"), SN_MODULE_CLASS_MPI);
+	CHECK_INT(sn_class_of_static_function("main._omp_fn.0"), SN_MODULE_CLASS_BINARY);
+	CHECK_INT(sn_class_of_static_function("MPI_exchange"), SN_MODULE_CLASS_BINARY);
+	CHECK_INT(sn_class_of_static_function("mpi_exchange"), SN_MODULE_CLASS_BINARY);
+	CHECK_INT(sn_class_of_static_function("do_spin"), SN_MODULE_CLASS_BINARY);
+}
