@@ -4,346 +4,11 @@
  */
 #include <string.h>
 
-#include "pandore/compiler/emit.h"
-#include "pandore/compiler/nest.h"
+#include "pandore/compiler/emit_nest.h"
 
 enum { STRIP_DEFAULT = 32 };
 
-struct nest_emitter {
-	struct sn_pnd_emitter *em;
-	struct sn_nest *nest;
-	int number; /* of the nest in the program */
-};
-
-/* Ranges of counters that are not loops' own: of a span or a strip, as texts. */
-struct fixed_range {
-	int loop;
-	const char *low, *high;
-};
-
-static void emit_stmt(struct nest_emitter *ne, const struct sn_pnd_stmt *s, int loop);
-
-/* ---- texts of affine forms ---- */
-
-static void add_term(struct sn_text *text, int64_t coef, const char *name)
-{
-	if (!coef)
-		return;
-	if (text->length)
-		sn_text_add(text, coef < 0 ? " - " : " + ");
-	else if (coef < 0)
-		sn_text_add(text, "-");
-	if (coef != 1 && coef != -1)
-		sn_text_addf(text, "%lldL * ", (long long)(coef < 0 ? -coef : coef));
-	sn_text_add(text, name);
-}
-
-static const char *finish(struct nest_emitter *ne, struct sn_text *text, int64_t constant)
-{
-	const char *kept;
-
-	if (!text->length)
-		sn_text_addf(text, "%lldL", (long long)constant);
-	else if (constant)
-		sn_text_addf(text, " %c %lldL", constant < 0 ? '-' : '+',
-			     (long long)(constant < 0 ? -constant : constant));
-	kept = sn_arena_strdup(ne->em->arena, text->chars);
-	sn_text_free(text);
-	return kept;
-}
-
-/* The form without the counters of loops deeper than `depth`. */
-static const char *base_text(struct nest_emitter *ne, const struct sn_affine *a, int depth)
-{
-	struct sn_text text = { 0 };
-
-	for (int l = 0; l < ne->nest->loop_count; l++)
-		if (ne->nest->loops[l].depth <= depth)
-			add_term(&text, a->coef[l], ne->nest->loops[l].var->name);
-	for (int i = 0; i < a->symbol_count; i++)
-		add_term(&text, a->symbols[i].coef, a->symbols[i].var->name);
-	return finish(ne, &text, a->constant);
-}
-
-/* The smallest or largest value over the free counters, whose bounds are in pd_l and pd_h. */
-static const char *bound_text(struct nest_emitter *ne, const struct sn_affine *a, int depth,
-			      bool smallest)
-{
-	struct sn_text text = { 0 };
-
-	for (int l = 0; l < ne->nest->loop_count; l++) {
-		bool is_free = ne->nest->loops[l].depth > depth;
-		char name[32];
-
-		snprintf(name, sizeof(name), "pd_%c%d", (a->coef[l] > 0) == smallest ? 'l' : 'h',
-			 l);
-		add_term(&text, a->coef[l], is_free ? name : ne->nest->loops[l].var->name);
-	}
-	for (int i = 0; i < a->symbol_count; i++)
-		add_term(&text, a->symbols[i].coef, a->symbols[i].var->name);
-	return finish(ne, &text, a->constant);
-}
-
-static const char *start_text(struct nest_emitter *ne, const struct sn_nest_loop *l)
-{
-	return sn_pnd_text_of(ne->em, l->start);
-}
-
-static const char *last_text(struct nest_emitter *ne, const struct sn_nest_loop *l)
-{
-	const char *end = sn_pnd_text_of(ne->em, l->end);
-
-	if (!l->end_adjust)
-		return end;
-	return sn_arena_printf(ne->em->arena, "(long)(%s) %s 1", end,
-			       l->end_adjust > 0 ? "+" : "-");
-}
-
-/* ---- messages ---- */
-
-static void add_coefs(struct sn_text *table, struct nest_emitter *ne, const struct sn_affine *subs,
-		      int rank, const int *loops, int count, const char *name)
-{
-	unsigned whole = 0;
-
-	sn_text_addf(table, "\t.%s_coef = { ", name);
-	for (int d = 0; d < rank; d++) {
-		sn_text_add(table, "{ ");
-		for (int i = 0; i < count; i++)
-			sn_text_addf(table, "%lld, ",
-				     (long long)(subs[d].ok ? subs[d].coef[loops[i]] : 0));
-		sn_text_add(table, count ? "}, " : "0 }, ");
-		whole |= subs[d].ok ? 0 : 1u << d;
-	}
-	sn_text_addf(table, "},\n\t.%s_whole = %u,\n", name, whole);
-	(void)ne;
-}
-
-static void emit_moves_table(struct nest_emitter *ne, const struct sn_nest_ref *ref, int number,
-			     const int *loops, int count)
-{
-	struct sn_text *table = ne->em->tables;
-	const struct sn_nest_assign *a = ref->assign < 0 ? NULL : &ne->nest->assigns[ref->assign];
-	const char *phase = ne->em->phase->name;
-
-	sn_text_addf(table,
-		     "static const struct pd_moves pd_moves_%s_%d = {\n\t.site = %d, .source = "
-		     "&pd_array_%s_%s, ",
-		     phase, number, ref->site, phase, ref->expr->var->name);
-	if (a)
-		sn_text_addf(table, ".target = &pd_array_%s_%s, ", phase, a->target->var->name);
-	sn_text_addf(table, ".loop_count = %d,\n", count);
-	add_coefs(table, ne, ref->subs, ref->expr->arg_count, loops, count, "source");
-	if (a)
-		add_coefs(table, ne, a->subs, a->target->arg_count, loops, count, "target");
-	sn_text_add(table, "};\n");
-}
-
-static void emit_bases(struct nest_emitter *ne, const char *name, const struct sn_affine *subs,
-		       int rank, int depth)
-{
-	struct sn_text text = { 0 };
-
-	for (int d = 0; d < rank; d++)
-		sn_text_addf(&text, "%s%s", d ? ", " : "",
-			     subs[d].ok ? base_text(ne, &subs[d], depth) : "0");
-	sn_pnd_line(ne->em, "const long %s[] = { %s };", name, rank ? text.chars : "0");
-	sn_text_free(&text);
-}
-
-/* pd_lN and pd_hN: bounds of a free counter. */
-static void emit_range(struct nest_emitter *ne, int loop, int depth,
-		       const struct fixed_range *fixed, int fixed_count)
-{
-	const struct sn_nest_loop *l = &ne->nest->loops[loop];
-	const char *low = l->step > 0 ? start_text(ne, l) : last_text(ne, l);
-	const char *high = l->step > 0 ? last_text(ne, l) : start_text(ne, l);
-
-	if (l->low.ok)
-		low = bound_text(ne, &l->low, depth, true);
-	if (l->high.ok)
-		high = bound_text(ne, &l->high, depth, false);
-	for (int i = 0; i < fixed_count; i++)
-		if (fixed[i].loop == loop) {
-			low = fixed[i].low;
-			high = fixed[i].high;
-		}
-	sn_pnd_line(ne->em, "const long pd_l%d = %s, pd_h%d = %s;", loop, low, loop, high);
-}
-
-/* Values are low, low + step, ... only where low is the loop's start. */
-static int64_t range_step(const struct nest_emitter *ne, int loop, int depth, int fixed_count)
-{
-	const struct sn_nest_loop *l = &ne->nest->loops[loop];
-
-	if (l->step <= 0 || fixed_count)
-		return l->step == 1 ? 1 : fixed_count && l->step > 0 ? l->step : 1;
-	return l->bounds_depth > depth ? 1 : l->step;
-}
-
-/* A subscript that may be evaluated where the program would not: inner subscripts stay in bounds.
- */
-static struct sn_pnd_expr *clipped(struct nest_emitter *ne, const struct sn_pnd_expr *e)
-{
-	struct sn_pnd_expr *copy = sn_arena_new(ne->em->arena, struct sn_pnd_expr);
-
-	*copy = *e;
-	copy->a = e->a ? clipped(ne, e->a) : NULL;
-	copy->b = e->b ? clipped(ne, e->b) : NULL;
-	copy->c = e->c ? clipped(ne, e->c) : NULL;
-	if (e->kind != SN_E_INDEX)
-		return copy;
-	copy->args = sn_arena_array(ne->em->arena, struct sn_pnd_expr *, (size_t)e->arg_count);
-	for (int d = 0; d < e->arg_count; d++)
-		copy->args[d] =
-			sn_pnd_raw(ne->em, SN_T_LONG,
-				   sn_arena_printf(ne->em->arena, "pd_clip(%s, %lld)",
-						   sn_pnd_text_of(ne->em, clipped(ne, e->args[d])),
-						   (long long)e->var->extent[d]));
-	return copy;
-}
-
-/* "const long NAME[] = { subscripts };" and the text of the test that they are in bounds. */
-static const char *emit_subscripts(struct nest_emitter *ne, const struct sn_pnd_expr *element,
-				   const char *name)
-{
-	struct sn_text values = { 0 }, test = { 0 };
-	const char *kept;
-
-	for (int d = 0; d < element->arg_count; d++) {
-		sn_text_addf(&values, "%s%s", d ? ", " : "",
-			     sn_pnd_text_of(ne->em, clipped(ne, element->args[d])));
-		sn_text_addf(&test, "%spd_inside(%s[%d], %lld)", d ? " && " : "", name, d,
-			     (long long)element->var->extent[d]);
-	}
-	sn_pnd_line(ne->em, "const long %s[] = { %s };", name, values.chars);
-	kept = sn_arena_strdup(ne->em->arena, test.chars);
-	sn_text_free(&values);
-	sn_text_free(&test);
-	return kept;
-}
-
-/* The loop again, with a counter of its own. */
-static void emit_shadow_loop(struct nest_emitter *ne, int loop, const struct fixed_range *fixed,
-			     int fixed_count)
-{
-	const struct sn_nest_loop *l = &ne->nest->loops[loop];
-	const char *name = l->var->name, *type = sn_pnd_type_name(l->var->type);
-	int64_t step = l->step;
-	const char *first = start_text(ne, l), *last = last_text(ne, l);
-
-	for (int i = 0; i < fixed_count; i++)
-		if (fixed[i].loop == loop) {
-			first = fixed[i].low;
-			last = fixed[i].high;
-			step = step < 0 ? -step : step;
-		}
-	sn_pnd_line(ne->em, "for (%s %s = (%s)(%s); %s %s %s; %s += %lld)", type, name, type, first,
-		    name, step > 0 ? "<=" : ">=", last, name, (long long)step);
-}
-
-static void emit_inspection(struct nest_emitter *ne, const struct sn_nest_ref *ref,
-			    const struct fixed_range *fixed, int fixed_count)
-{
-	struct sn_pnd_emitter *em = ne->em;
-	const struct sn_nest_assign *a = ref->assign < 0 ? NULL : &ne->nest->assigns[ref->assign];
-	const char *at, *to = NULL;
-
-	sn_pnd_line(em, "pd_inspect_begin(&pd_array_%s_%s);", em->phase->name,
-		    ref->expr->var->name);
-	for (int d = ref->level + 1; d <= ne->nest->loops[ref->loop].depth; d++)
-		emit_shadow_loop(ne, sn_nest_ancestor(ne->nest, ref->loop, d), fixed, fixed_count);
-	sn_pnd_line(em, "{");
-	em->indent++;
-	at = emit_subscripts(ne, ref->expr, "pd_at");
-	if (a)
-		to = emit_subscripts(ne, a->target, "pd_to");
-	sn_pnd_line(em, "if (%s%s%s)", at, to ? " && " : "", to ? to : "");
-	if (a) {
-		struct sn_text owner = { 0 };
-
-		sn_text_addf(&owner, "pd_own_%s_%s(", em->phase->name, a->target->var->name);
-		for (int d = 0; d < a->target->arg_count; d++)
-			sn_text_addf(&owner, "%spd_to[%d]", d ? ", " : "", d);
-		sn_pnd_line(em, "\tpd_inspect(%s), pd_at);", owner.chars);
-		sn_text_free(&owner);
-	} else {
-		sn_pnd_line(em, "\tpd_inspect(-1, pd_at);");
-	}
-	em->indent--;
-	sn_pnd_line(em, "}");
-	sn_pnd_line(em, "pd_inspect_end(%d, %s);", ref->site, ref->expr->var->name);
-}
-
-static void emit_exchange(struct nest_emitter *ne, const struct sn_nest_ref *ref,
-			  const struct fixed_range *fixed, int fixed_count)
-{
-	struct sn_pnd_emitter *em = ne->em;
-	const struct sn_nest_assign *a = ref->assign < 0 ? NULL : &ne->nest->assigns[ref->assign];
-	int loops[SN_NEST_DEPTH_MAX], count = 0, number = em->nest_count++;
-	struct sn_text ranges = { 0 };
-
-	if (ref->is_inspected) {
-		emit_inspection(ne, ref, fixed, fixed_count);
-		return;
-	}
-	for (int d = ref->level + 1; d <= ne->nest->loops[ref->loop].depth; d++)
-		loops[count++] = sn_nest_ancestor(ne->nest, ref->loop, d);
-	emit_moves_table(ne, ref, number, loops, count);
-	sn_pnd_line(em, "{");
-	em->indent++;
-	for (int i = 0; i < count; i++) {
-		emit_range(ne, loops[i], ref->level, fixed, fixed_count);
-		sn_text_addf(&ranges, "%s{ pd_l%d, pd_h%d, %lld }", i ? ", " : "", loops[i],
-			     loops[i],
-			     (long long)range_step(ne, loops[i], ref->level, fixed_count));
-	}
-	if (a)
-		emit_bases(ne, "pd_to", a->subs, a->target->arg_count, ref->level);
-	emit_bases(ne, "pd_at", ref->subs, ref->expr->arg_count, ref->level);
-	sn_pnd_line(em, "const struct pd_range pd_r[] = { %s };",
-		    count ? ranges.chars : "{ 0, 0, 1 }");
-	sn_pnd_line(em, "pd_exchange(&pd_moves_%s_%d, %s, %s, pd_at, pd_r);", em->phase->name,
-		    number, ref->expr->var->name, a ? "pd_to" : "0");
-	em->indent--;
-	sn_pnd_line(em, "}");
-	sn_text_free(&ranges);
-}
-
-/* Two references that fetch the same for the same reason. */
-static bool is_repeated(const struct sn_nest *nest, int index)
-{
-	const struct sn_nest_ref *r = &nest->refs[index];
-
-	for (int i = 0; i < index; i++) {
-		const struct sn_nest_ref *o = &nest->refs[i];
-
-		if (!o->is_local && o->stmt == r->stmt && o->level == r->level &&
-		    o->span_loop == r->span_loop && sn_pnd_same_expr(o->expr, r->expr))
-			return true;
-	}
-	return false;
-}
-
-static void emit_messages_before(struct nest_emitter *ne, const struct sn_pnd_stmt *s)
-{
-	for (int i = 0; i < ne->nest->ref_count; i++) {
-		const struct sn_nest_ref *r = &ne->nest->refs[i];
-
-		if (!r->is_local && r->span_loop < 0 && sn_nest_anchor(ne->nest, r) == s &&
-		    !is_repeated(ne->nest, i))
-			emit_exchange(ne, r, NULL, 0);
-	}
-}
-
-static void emit_messages_of_span(struct nest_emitter *ne, int loop,
-				  const struct fixed_range *fixed, int fixed_count)
-{
-	for (int i = 0; i < ne->nest->ref_count; i++)
-		if (!ne->nest->refs[i].is_local && ne->nest->refs[i].span_loop == loop &&
-		    !is_repeated(ne->nest, i))
-			emit_exchange(ne, &ne->nest->refs[i], fixed, fixed_count);
-}
+static void emit_stmt(struct sn_nest_emitter *ne, const struct sn_pnd_stmt *s, int loop);
 
 /* ---- loops ---- */
 
@@ -373,12 +38,12 @@ static bool is_owned(const struct sn_nest *nest, int loop)
 }
 
 /* Executions of a loop's assignments can be counted at once, before it. */
-static bool counts_at_once(const struct nest_emitter *ne, int loop)
+static bool counts_at_once(const struct sn_nest_emitter *ne, int loop)
 {
 	return has_only_assigns(ne->nest->loops[loop].stmt->body) && is_owned(ne->nest, loop);
 }
 
-static void emit_counts(struct nest_emitter *ne, const struct sn_pnd_stmt *s, const char *count)
+static void emit_counts(struct sn_nest_emitter *ne, const struct sn_pnd_stmt *s, const char *count)
 {
 	if (s->kind == SN_S_ASSIGN)
 		sn_pnd_line(ne->em, "pd_done_many(%d, %s);", s->id, count);
@@ -386,7 +51,7 @@ static void emit_counts(struct nest_emitter *ne, const struct sn_pnd_stmt *s, co
 		emit_counts(ne, c, count);
 }
 
-static void emit_loop_body(struct nest_emitter *ne, int loop)
+static void emit_loop_body(struct sn_nest_emitter *ne, int loop)
 {
 	sn_pnd_line(ne->em, "{");
 	ne->em->indent++;
@@ -396,7 +61,7 @@ static void emit_loop_body(struct nest_emitter *ne, int loop)
 }
 
 /* for (counter = first; counter <= last; counter += step) */
-static void emit_counted(struct nest_emitter *ne, int loop, const char *first, const char *last)
+static void emit_counted(struct sn_nest_emitter *ne, int loop, const char *first, const char *last)
 {
 	const struct sn_nest_loop *l = &ne->nest->loops[loop];
 	struct sn_pnd_emitter *em = ne->em;
@@ -423,7 +88,7 @@ static void emit_counted(struct nest_emitter *ne, int loop, const char *first, c
 }
 
 /* The head of a walk over spans of a counter; `unknown` is another loop still to come, or -1. */
-static void emit_span_head(struct nest_emitter *ne, int loop, int key, int dimension,
+static void emit_span_head(struct sn_nest_emitter *ne, int loop, int key, int dimension,
 			   const char *known_strip, int strip_loop, const char *who)
 {
 	const struct sn_nest_loop *l = &ne->nest->loops[loop];
@@ -444,12 +109,12 @@ static void emit_span_head(struct nest_emitter *ne, int loop, int key, int dimen
 			rest.coef[strip_loop] = 0;
 			sn_text_addf(&known, "%s%lldL * (%s) + %s", d ? ", " : "",
 				     (long long)k->subs[d].coef[strip_loop], known_strip,
-				     base_text(ne, &rest, l->depth - 1));
+				     sn_nest_base_text(ne, &rest, l->depth - 1));
 		} else if (is_open || (strip_loop >= 0 && k->subs[d].coef[strip_loop])) {
 			sn_text_addf(&known, "%sPD_UNKNOWN", d ? ", " : "");
 		} else {
 			sn_text_addf(&known, "%s%s", d ? ", " : "",
-				     base_text(ne, &k->subs[d], l->depth - 1));
+				     sn_nest_base_text(ne, &k->subs[d], l->depth - 1));
 		}
 	}
 	sn_pnd_line(
@@ -459,21 +124,21 @@ static void emit_span_head(struct nest_emitter *ne, int loop, int key, int dimen
 		loop, ne->em->phase->name, var->name, dimension,
 		(long long)k->subs[dimension].coef[loop]);
 	sn_pnd_line(ne->em, "\t.offset = %s, .next = %s, .end = %s, .step = %lld,",
-		    base_text(ne, &k->subs[dimension], l->depth - 1), start_text(ne, l),
-		    last_text(ne, l), (long long)l->step);
+		    sn_nest_base_text(ne, &k->subs[dimension], l->depth - 1),
+		    sn_nest_start_text(ne, l), sn_nest_last_text(ne, l), (long long)l->step);
 	sn_pnd_line(ne->em, "\t.known = { %s } }; pd_span_next(&pd_s%d, %s);) {", known.chars, loop,
 		    who);
 	sn_text_free(&known);
 }
 
 /* Leaves the counters as the sequential program does, after a loop that not all nodes run. */
-static void emit_final(struct nest_emitter *ne, int loop)
+static void emit_final(struct sn_nest_emitter *ne, int loop)
 {
 	const struct sn_nest_loop *l = &ne->nest->loops[loop];
 	struct sn_pnd_emitter *em = ne->em;
-	const char *name = l->var->name, *last = last_text(ne, l);
+	const char *name = l->var->name, *last = sn_nest_last_text(ne, l);
 
-	sn_pnd_line(em, "%s = %s;", name, start_text(ne, l));
+	sn_pnd_line(em, "%s = %s;", name, sn_nest_start_text(ne, l));
 	sn_pnd_line(em, "if (%s %s %s) {", name, l->step > 0 ? "<=" : ">=", last);
 	em->indent++;
 	sn_pnd_line(em, "%s += (%s)(((long)(%s) - %s) / %lldL * %lldL);", name,
@@ -495,7 +160,7 @@ static bool is_first_filtered(const struct sn_nest *nest, int loop)
 	return nest->loops[loop].mode != SN_LOOP_PLAIN;
 }
 
-static void emit_own(struct nest_emitter *ne, int loop)
+static void emit_own(struct sn_nest_emitter *ne, int loop)
 {
 	struct sn_pnd_emitter *em = ne->em;
 
@@ -509,13 +174,13 @@ static void emit_own(struct nest_emitter *ne, int loop)
 }
 
 /* Own spans of this counter, the loop in it around them. */
-static void emit_swapped(struct nest_emitter *ne, int x)
+static void emit_swapped(struct sn_nest_emitter *ne, int x)
 {
 	struct sn_pnd_emitter *em = ne->em;
 	const struct sn_nest_loop *in = &ne->nest->loops[x];
 	const struct sn_nest_loop *out = &ne->nest->loops[in->swapped];
 	bool has_spans = out->mode == SN_LOOP_OWN;
-	const char *first = start_text(ne, out), *last = last_text(ne, out);
+	const char *first = sn_nest_start_text(ne, out), *last = sn_nest_last_text(ne, out);
 
 	emit_span_head(ne, x, in->key, in->governed, NULL, -1, "pd_me");
 	em->indent++;
@@ -551,22 +216,23 @@ static void emit_swapped(struct nest_emitter *ne, int x)
 	sn_pnd_line(em, "}");
 }
 
-static const char *span_edge(struct nest_emitter *ne, int loop, bool low)
+static const char *span_edge(struct sn_nest_emitter *ne, int loop, bool low)
 {
 	bool forward = ne->nest->loops[loop].step > 0;
 
 	return sn_arena_printf(ne->em->arena, "pd_s%d.%s", loop, low == forward ? "first" : "last");
 }
 
-static void emit_spans(struct nest_emitter *ne, int loop)
+static void emit_spans(struct sn_nest_emitter *ne, int loop)
 {
 	struct sn_pnd_emitter *em = ne->em;
-	struct fixed_range span = { loop, span_edge(ne, loop, true), span_edge(ne, loop, false) };
+	struct sn_fixed_range span = { loop, span_edge(ne, loop, true),
+				       span_edge(ne, loop, false) };
 
 	emit_span_head(ne, loop, ne->nest->loops[loop].key, ne->nest->loops[loop].governed, NULL,
 		       -1, "-1");
 	em->indent++;
-	emit_messages_of_span(ne, loop, &span, 1);
+	sn_emit_messages_of_span(ne, loop, &span, 1);
 	sn_pnd_line(em, "if (pd_s%d.owner == pd_me)", loop);
 	emit_counted(ne, loop, sn_arena_printf(em->arena, "pd_s%d.first", loop),
 		     sn_arena_printf(em->arena, "pd_s%d.last", loop));
@@ -585,21 +251,21 @@ static int decided_dimension(const struct sn_nest *nest, int key, int loop)
 	return -1;
 }
 
-static void emit_pipe_inner(struct nest_emitter *ne, int outer, const char *strip_low,
+static void emit_pipe_inner(struct sn_nest_emitter *ne, int outer, const char *strip_low,
 			    const char *strip_high)
 {
 	struct sn_pnd_emitter *em = ne->em;
 	const struct sn_nest_loop *o = &ne->nest->loops[outer];
 	int spans = o->pipe_spans, strips = o->pipe_strips;
-	struct fixed_range fixed[] = { { spans, span_edge(ne, spans, true),
-					 span_edge(ne, spans, false) },
-				       { strips, strip_low, strip_high } };
+	struct sn_fixed_range fixed[] = { { spans, span_edge(ne, spans, true),
+					    span_edge(ne, spans, false) },
+					  { strips, strip_low, strip_high } };
 	const struct sn_nest_loop *s = &ne->nest->loops[spans], *t = &ne->nest->loops[strips];
 
 	emit_span_head(ne, spans, o->key, decided_dimension(ne->nest, o->key, spans), strip_low,
 		       strips, "-1");
 	em->indent++;
-	emit_messages_of_span(ne, outer, fixed, 2);
+	sn_emit_messages_of_span(ne, outer, fixed, 2);
 	sn_pnd_line(em, "if (pd_s%d.owner == pd_me) {", spans);
 	em->indent++;
 	if (has_only_assigns(ne->nest->loops[spans == outer ? strips : spans].stmt->body))
@@ -623,7 +289,7 @@ static void emit_pipe_inner(struct nest_emitter *ne, int outer, const char *stri
 	sn_pnd_line(em, "}");
 }
 
-static void emit_pipe(struct nest_emitter *ne, int outer)
+static void emit_pipe(struct sn_nest_emitter *ne, int outer)
 {
 	struct sn_pnd_emitter *em = ne->em;
 	const struct sn_nest_loop *o = &ne->nest->loops[outer];
@@ -643,8 +309,8 @@ static void emit_pipe(struct nest_emitter *ne, int outer)
 		sn_pnd_line(em, "{");
 		em->indent++;
 		sn_pnd_line(em, "const long pd_y%d = %s, %s = %s;", strips,
-			    start_text(ne, &ne->nest->loops[strips]), end,
-			    last_text(ne, &ne->nest->loops[strips]));
+			    sn_nest_start_text(ne, &ne->nest->loops[strips]), end,
+			    sn_nest_last_text(ne, &ne->nest->loops[strips]));
 	}
 	sn_pnd_line(em, "for (long %s = pd_y%d, %s; %s <= %s; %s = %s + 1) {", low, strips, high,
 		    low, end, low, high);
@@ -658,7 +324,7 @@ static void emit_pipe(struct nest_emitter *ne, int outer)
 	sn_pnd_line(em, "}");
 }
 
-static void emit_loop(struct nest_emitter *ne, int loop)
+static void emit_loop(struct sn_nest_emitter *ne, int loop)
 {
 	const struct sn_nest_loop *l = &ne->nest->loops[loop];
 
@@ -677,10 +343,10 @@ static void emit_loop(struct nest_emitter *ne, int loop)
 		break;
 	case SN_LOOP_PLAIN:
 		if (counts_at_once(ne, loop)) {
-			sn_pnd_line(ne->em, "if (%s %s %s) {", start_text(ne, l),
-				    l->step > 0 ? "<=" : ">=", last_text(ne, l));
+			sn_pnd_line(ne->em, "if (%s %s %s) {", sn_nest_start_text(ne, l),
+				    l->step > 0 ? "<=" : ">=", sn_nest_last_text(ne, l));
 			ne->em->indent++;
-			emit_counted(ne, loop, start_text(ne, l), last_text(ne, l));
+			emit_counted(ne, loop, sn_nest_start_text(ne, l), sn_nest_last_text(ne, l));
 			ne->em->indent--;
 			sn_pnd_line(ne->em, "}");
 			break;
@@ -701,7 +367,7 @@ static void emit_loop(struct nest_emitter *ne, int loop)
 
 /* ---- statements ---- */
 
-static void emit_assign(struct nest_emitter *ne, const struct sn_pnd_stmt *s, int loop)
+static void emit_assign(struct sn_nest_emitter *ne, const struct sn_pnd_stmt *s, int loop)
 {
 	struct sn_pnd_emitter *em = ne->em;
 	const struct sn_nest_assign *a = sn_nest_assign_of(ne->nest, s);
@@ -722,11 +388,11 @@ static void emit_assign(struct nest_emitter *ne, const struct sn_pnd_stmt *s, in
 		sn_pnd_line(em, "}");
 }
 
-static void emit_stmt(struct nest_emitter *ne, const struct sn_pnd_stmt *s, int loop)
+static void emit_stmt(struct sn_nest_emitter *ne, const struct sn_pnd_stmt *s, int loop)
 {
 	struct sn_pnd_emitter *em = ne->em;
 
-	emit_messages_before(ne, s);
+	sn_emit_messages_before(ne, s);
 	switch (s->kind) {
 	case SN_S_BLOCK:
 		sn_pnd_line(em, "{");
@@ -763,7 +429,7 @@ static void emit_stmt(struct nest_emitter *ne, const struct sn_pnd_stmt *s, int 
 	}
 }
 
-static void add_sites(struct nest_emitter *ne)
+static void add_sites(struct sn_nest_emitter *ne)
 {
 	for (int i = 0; i < ne->nest->ref_count; i++) {
 		struct sn_nest_ref *r = &ne->nest->refs[i];
@@ -777,7 +443,7 @@ static void add_sites(struct nest_emitter *ne)
 }
 
 /* --reassoc: each node sums what it owns; then all add the partial sums, node by node. */
-static void emit_partial_sum(struct nest_emitter *ne, const struct sn_nest_assign *a)
+static void emit_partial_sum(struct sn_nest_emitter *ne, const struct sn_nest_assign *a)
 {
 	struct sn_pnd_emitter *em = ne->em;
 	const struct sn_pnd_var *sum = a->stmt->lhs->var;
@@ -791,7 +457,7 @@ static void emit_partial_sum(struct nest_emitter *ne, const struct sn_nest_assig
 	sn_pnd_line(em, "}");
 }
 
-static void emit_partial_sums(struct nest_emitter *ne, bool is_end)
+static void emit_partial_sums(struct sn_nest_emitter *ne, bool is_end)
 {
 	struct sn_pnd_emitter *em = ne->em;
 
@@ -808,7 +474,7 @@ static void emit_partial_sums(struct nest_emitter *ne, bool is_end)
 
 bool sn_pnd_emit_nest(struct sn_pnd_emitter *em, const struct sn_pnd_stmt *loop)
 {
-	struct nest_emitter ne = { em, NULL, em->nest_count };
+	struct sn_nest_emitter ne = { em, NULL, em->nest_count };
 	struct sn_nest *nest;
 
 	if (em->options->check)

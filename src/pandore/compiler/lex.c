@@ -192,14 +192,18 @@ static void expand_range(struct lexer *lex, const struct sn_pnd_token *tokens, s
 	lex->expansion_depth--;
 }
 
+/* Expands onto the end of the program's tokens, which are lent to a list for that. */
 static void flush(struct lexer *lex)
 {
-	struct token_list out = { 0 };
+	struct token_list list = { 0 };
 
-	expand_range(lex, lex->pending.items.items, lex->pending.items.count, &out);
-	for (size_t i = 0; i < out.items.count; i++)
-		sn_vec_push(&lex->out->items, out.items.items[i]);
-	sn_vec_free(&out.items);
+	list.items.items = lex->out->items.items;
+	list.items.count = lex->out->items.count;
+	list.items.capacity = lex->out->items.capacity;
+	expand_range(lex, lex->pending.items.items, lex->pending.items.count, &list);
+	lex->out->items.items = list.items.items;
+	lex->out->items.count = list.items.count;
+	lex->out->items.capacity = list.items.capacity;
 	lex->pending.items.count = 0;
 }
 

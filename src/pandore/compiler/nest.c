@@ -515,3 +515,17 @@ bool sn_nest_plan(struct sn_nest *nest, const struct sn_pnd_program *program,
 	sn_nest_choose_modes(nest);
 	return true;
 }
+
+bool sn_nest_is_repeated(const struct sn_nest *nest, int index)
+{
+	const struct sn_nest_ref *r = &nest->refs[index];
+
+	for (int i = 0; i < index; i++) {
+		const struct sn_nest_ref *o = &nest->refs[i];
+
+		if (!o->is_local && o->stmt == r->stmt && o->level == r->level &&
+		    o->span_loop == r->span_loop && sn_pnd_same_expr(o->expr, r->expr))
+			return true;
+	}
+	return false;
+}

@@ -190,6 +190,18 @@ static uint32_t punct_code(const char *chars, size_t length)
 	return code;
 }
 
+/* Most tokens are one character: these share their text. */
+static const char *text_of(const struct sn_pnd_scanner *s, size_t length)
+{
+	static char single[128][2];
+	unsigned char c = (unsigned char)s->chars[s->at];
+
+	if (length != 1 || c >= 128)
+		return sn_arena_strndup(s->diags->arena, s->chars + s->at, length);
+	single[c][0] = (char)c;
+	return single[c];
+}
+
 struct sn_pnd_token sn_pnd_scan(struct sn_pnd_scanner *s, bool in_directive)
 {
 	struct sn_pnd_token token = { .kind = SN_TOK_OTHER };
@@ -220,7 +232,7 @@ struct sn_pnd_token sn_pnd_scan(struct sn_pnd_scanner *s, bool in_directive)
 	} else {
 		token.length = 1;
 	}
-	token.text = sn_arena_strndup(s->diags->arena, s->chars + s->at, token.length);
+	token.text = text_of(s, token.length);
 	if (bad)
 		sn_pnd_report(s->diags, token.pos, 0, "'%.40s' is not a valid number", token.text);
 	advance_by(s, token.length);

@@ -1,0 +1,311 @@
+/* Code of a nest's messages: descriptors of what moves (struct pd_moves), the values of subscripts
+ * and counters at the place of a message, and inspections. */
+#include <string.h>
+
+#include "pandore/compiler/emit_nest.h"
+
+static void add_term(struct sn_text *text, int64_t coef, const char *name)
+{
+	if (!coef)
+		return;
+	if (text->length)
+		sn_text_add(text, coef < 0 ? " - " : " + ");
+	else if (coef < 0)
+		sn_text_add(text, "-");
+	if (coef != 1 && coef != -1)
+		sn_text_addf(text, "%lldL * ", (long long)(coef < 0 ? -coef : coef));
+	sn_text_add(text, name);
+}
+
+static const char *finish(struct sn_nest_emitter *ne, struct sn_text *text, int64_t constant)
+{
+	const char *kept;
+
+	if (!text->length)
+		sn_text_addf(text, "%lldL", (long long)constant);
+	else if (constant)
+		sn_text_addf(text, " %c %lldL", constant < 0 ? '-' : '+',
+			     (long long)(constant < 0 ? -constant : constant));
+	kept = sn_arena_strdup(ne->em->arena, text->chars);
+	sn_text_free(text);
+	return kept;
+}
+
+/* The form without the counters of loops deeper than `depth`. */
+const char *sn_nest_base_text(struct sn_nest_emitter *ne, const struct sn_affine *a, int depth)
+{
+	struct sn_text text = { 0 };
+
+	for (int l = 0; l < ne->nest->loop_count; l++)
+		if (ne->nest->loops[l].depth <= depth)
+			add_term(&text, a->coef[l], ne->nest->loops[l].var->name);
+	for (int i = 0; i < a->symbol_count; i++)
+		add_term(&text, a->symbols[i].coef, a->symbols[i].var->name);
+	return finish(ne, &text, a->constant);
+}
+
+/* The smallest or largest value over the free counters, whose bounds are in pd_l and pd_h. */
+static const char *sn_nest_bound_text(struct sn_nest_emitter *ne, const struct sn_affine *a,
+				      int depth, bool smallest)
+{
+	struct sn_text text = { 0 };
+
+	for (int l = 0; l < ne->nest->loop_count; l++) {
+		bool is_free = ne->nest->loops[l].depth > depth;
+		char name[32];
+
+		snprintf(name, sizeof(name), "pd_%c%d", (a->coef[l] > 0) == smallest ? 'l' : 'h',
+			 l);
+		add_term(&text, a->coef[l], is_free ? name : ne->nest->loops[l].var->name);
+	}
+	for (int i = 0; i < a->symbol_count; i++)
+		add_term(&text, a->symbols[i].coef, a->symbols[i].var->name);
+	return finish(ne, &text, a->constant);
+}
+
+const char *sn_nest_start_text(struct sn_nest_emitter *ne, const struct sn_nest_loop *l)
+{
+	return sn_pnd_text_of(ne->em, l->start);
+}
+
+const char *sn_nest_last_text(struct sn_nest_emitter *ne, const struct sn_nest_loop *l)
+{
+	const char *end = sn_pnd_text_of(ne->em, l->end);
+
+	if (!l->end_adjust)
+		return end;
+	return sn_arena_printf(ne->em->arena, "(long)(%s) %s 1", end,
+			       l->end_adjust > 0 ? "+" : "-");
+}
+
+/* ---- messages ---- */
+
+static void add_coefs(struct sn_text *table, struct sn_nest_emitter *ne,
+		      const struct sn_affine *subs, int rank, const int *loops, int count,
+		      const char *name)
+{
+	unsigned whole = 0;
+
+	sn_text_addf(table, "\t.%s_coef = { ", name);
+	for (int d = 0; d < rank; d++) {
+		sn_text_add(table, "{ ");
+		for (int i = 0; i < count; i++)
+			sn_text_addf(table, "%lld, ",
+				     (long long)(subs[d].ok ? subs[d].coef[loops[i]] : 0));
+		sn_text_add(table, count ? "}, " : "0 }, ");
+		whole |= subs[d].ok ? 0 : 1u << d;
+	}
+	sn_text_addf(table, "},\n\t.%s_whole = %u,\n", name, whole);
+	(void)ne;
+}
+
+static void emit_moves_table(struct sn_nest_emitter *ne, const struct sn_nest_ref *ref, int number,
+			     const int *loops, int count)
+{
+	struct sn_text *table = ne->em->tables;
+	const struct sn_nest_assign *a = ref->assign < 0 ? NULL : &ne->nest->assigns[ref->assign];
+	const char *phase = ne->em->phase->name;
+
+	sn_text_addf(table,
+		     "static const struct pd_moves pd_moves_%s_%d = {\n\t.site = %d, .source = "
+		     "&pd_array_%s_%s, ",
+		     phase, number, ref->site, phase, ref->expr->var->name);
+	if (a)
+		sn_text_addf(table, ".target = &pd_array_%s_%s, ", phase, a->target->var->name);
+	sn_text_addf(table, ".loop_count = %d,\n", count);
+	add_coefs(table, ne, ref->subs, ref->expr->arg_count, loops, count, "source");
+	if (a)
+		add_coefs(table, ne, a->subs, a->target->arg_count, loops, count, "target");
+	sn_text_add(table, "};\n");
+}
+
+static void emit_bases(struct sn_nest_emitter *ne, const char *name, const struct sn_affine *subs,
+		       int rank, int depth)
+{
+	struct sn_text text = { 0 };
+
+	for (int d = 0; d < rank; d++)
+		sn_text_addf(&text, "%s%s", d ? ", " : "",
+			     subs[d].ok ? sn_nest_base_text(ne, &subs[d], depth) : "0");
+	sn_pnd_line(ne->em, "const long %s[] = { %s };", name, rank ? text.chars : "0");
+	sn_text_free(&text);
+}
+
+/* pd_lN and pd_hN: bounds of a free counter. */
+static void emit_range(struct sn_nest_emitter *ne, int loop, int depth,
+		       const struct sn_fixed_range *fixed, int fixed_count)
+{
+	const struct sn_nest_loop *l = &ne->nest->loops[loop];
+	const char *low = l->step > 0 ? sn_nest_start_text(ne, l) : sn_nest_last_text(ne, l);
+	const char *high = l->step > 0 ? sn_nest_last_text(ne, l) : sn_nest_start_text(ne, l);
+
+	if (l->low.ok)
+		low = sn_nest_bound_text(ne, &l->low, depth, true);
+	if (l->high.ok)
+		high = sn_nest_bound_text(ne, &l->high, depth, false);
+	for (int i = 0; i < fixed_count; i++)
+		if (fixed[i].loop == loop) {
+			low = fixed[i].low;
+			high = fixed[i].high;
+		}
+	sn_pnd_line(ne->em, "const long pd_l%d = %s, pd_h%d = %s;", loop, low, loop, high);
+}
+
+/* Values are low, low + step, ... only where low is the loop's start. */
+static int64_t range_step(const struct sn_nest_emitter *ne, int loop, int depth, int fixed_count)
+{
+	const struct sn_nest_loop *l = &ne->nest->loops[loop];
+
+	if (l->step <= 0 || fixed_count)
+		return l->step == 1 ? 1 : fixed_count && l->step > 0 ? l->step : 1;
+	return l->bounds_depth > depth ? 1 : l->step;
+}
+
+/* A subscript that may be evaluated where the program would not: inner subscripts stay in bounds.
+ */
+static struct sn_pnd_expr *clipped(struct sn_nest_emitter *ne, const struct sn_pnd_expr *e)
+{
+	struct sn_pnd_expr *copy = sn_arena_new(ne->em->arena, struct sn_pnd_expr);
+
+	*copy = *e;
+	copy->a = e->a ? clipped(ne, e->a) : NULL;
+	copy->b = e->b ? clipped(ne, e->b) : NULL;
+	copy->c = e->c ? clipped(ne, e->c) : NULL;
+	if (e->kind != SN_E_INDEX)
+		return copy;
+	copy->args = sn_arena_array(ne->em->arena, struct sn_pnd_expr *, (size_t)e->arg_count);
+	for (int d = 0; d < e->arg_count; d++)
+		copy->args[d] =
+			sn_pnd_raw(ne->em, SN_T_LONG,
+				   sn_arena_printf(ne->em->arena, "pd_clip(%s, %lld)",
+						   sn_pnd_text_of(ne->em, clipped(ne, e->args[d])),
+						   (long long)e->var->extent[d]));
+	return copy;
+}
+
+/* "const long NAME[] = { subscripts };" and the text of the test that they are in bounds. */
+static const char *emit_subscripts(struct sn_nest_emitter *ne, const struct sn_pnd_expr *element,
+				   const char *name)
+{
+	struct sn_text values = { 0 }, test = { 0 };
+	const char *kept;
+
+	for (int d = 0; d < element->arg_count; d++) {
+		sn_text_addf(&values, "%s%s", d ? ", " : "",
+			     sn_pnd_text_of(ne->em, clipped(ne, element->args[d])));
+		sn_text_addf(&test, "%spd_inside(%s[%d], %lld)", d ? " && " : "", name, d,
+			     (long long)element->var->extent[d]);
+	}
+	sn_pnd_line(ne->em, "const long %s[] = { %s };", name, values.chars);
+	kept = sn_arena_strdup(ne->em->arena, test.chars);
+	sn_text_free(&values);
+	sn_text_free(&test);
+	return kept;
+}
+
+/* The loop again, with a counter of its own. */
+static void emit_shadow_loop(struct sn_nest_emitter *ne, int loop,
+			     const struct sn_fixed_range *fixed, int fixed_count)
+{
+	const struct sn_nest_loop *l = &ne->nest->loops[loop];
+	const char *name = l->var->name, *type = sn_pnd_type_name(l->var->type);
+	int64_t step = l->step;
+	const char *first = sn_nest_start_text(ne, l), *last = sn_nest_last_text(ne, l);
+
+	for (int i = 0; i < fixed_count; i++)
+		if (fixed[i].loop == loop) {
+			first = fixed[i].low;
+			last = fixed[i].high;
+			step = step < 0 ? -step : step;
+		}
+	sn_pnd_line(ne->em, "for (%s %s = (%s)(%s); %s %s %s; %s += %lld)", type, name, type, first,
+		    name, step > 0 ? "<=" : ">=", last, name, (long long)step);
+}
+
+static void emit_inspection(struct sn_nest_emitter *ne, const struct sn_nest_ref *ref,
+			    const struct sn_fixed_range *fixed, int fixed_count)
+{
+	struct sn_pnd_emitter *em = ne->em;
+	const struct sn_nest_assign *a = ref->assign < 0 ? NULL : &ne->nest->assigns[ref->assign];
+	const char *at, *to = NULL;
+
+	sn_pnd_line(em, "pd_inspect_begin(&pd_array_%s_%s);", em->phase->name,
+		    ref->expr->var->name);
+	for (int d = ref->level + 1; d <= ne->nest->loops[ref->loop].depth; d++)
+		emit_shadow_loop(ne, sn_nest_ancestor(ne->nest, ref->loop, d), fixed, fixed_count);
+	sn_pnd_line(em, "{");
+	em->indent++;
+	at = emit_subscripts(ne, ref->expr, "pd_at");
+	if (a)
+		to = emit_subscripts(ne, a->target, "pd_to");
+	sn_pnd_line(em, "if (%s%s%s)", at, to ? " && " : "", to ? to : "");
+	if (a) {
+		struct sn_text owner = { 0 };
+
+		sn_text_addf(&owner, "pd_own_%s_%s(", em->phase->name, a->target->var->name);
+		for (int d = 0; d < a->target->arg_count; d++)
+			sn_text_addf(&owner, "%spd_to[%d]", d ? ", " : "", d);
+		sn_pnd_line(em, "\tpd_inspect(%s), pd_at);", owner.chars);
+		sn_text_free(&owner);
+	} else {
+		sn_pnd_line(em, "\tpd_inspect(-1, pd_at);");
+	}
+	em->indent--;
+	sn_pnd_line(em, "}");
+	sn_pnd_line(em, "pd_inspect_end(%d, %s);", ref->site, ref->expr->var->name);
+}
+
+static void emit_exchange(struct sn_nest_emitter *ne, const struct sn_nest_ref *ref,
+			  const struct sn_fixed_range *fixed, int fixed_count)
+{
+	struct sn_pnd_emitter *em = ne->em;
+	const struct sn_nest_assign *a = ref->assign < 0 ? NULL : &ne->nest->assigns[ref->assign];
+	int loops[SN_NEST_DEPTH_MAX], count = 0, number = em->nest_count++;
+	struct sn_text ranges = { 0 };
+
+	if (ref->is_inspected) {
+		emit_inspection(ne, ref, fixed, fixed_count);
+		return;
+	}
+	for (int d = ref->level + 1; d <= ne->nest->loops[ref->loop].depth; d++)
+		loops[count++] = sn_nest_ancestor(ne->nest, ref->loop, d);
+	emit_moves_table(ne, ref, number, loops, count);
+	sn_pnd_line(em, "{");
+	em->indent++;
+	for (int i = 0; i < count; i++) {
+		emit_range(ne, loops[i], ref->level, fixed, fixed_count);
+		sn_text_addf(&ranges, "%s{ pd_l%d, pd_h%d, %lld }", i ? ", " : "", loops[i],
+			     loops[i],
+			     (long long)range_step(ne, loops[i], ref->level, fixed_count));
+	}
+	if (a)
+		emit_bases(ne, "pd_to", a->subs, a->target->arg_count, ref->level);
+	emit_bases(ne, "pd_at", ref->subs, ref->expr->arg_count, ref->level);
+	sn_pnd_line(em, "const struct pd_range pd_r[] = { %s };",
+		    count ? ranges.chars : "{ 0, 0, 1 }");
+	sn_pnd_line(em, "pd_exchange(&pd_moves_%s_%d, %s, %s, pd_at, pd_r);", em->phase->name,
+		    number, ref->expr->var->name, a ? "pd_to" : "0");
+	em->indent--;
+	sn_pnd_line(em, "}");
+	sn_text_free(&ranges);
+}
+
+void sn_emit_messages_before(struct sn_nest_emitter *ne, const struct sn_pnd_stmt *s)
+{
+	for (int i = 0; i < ne->nest->ref_count; i++) {
+		const struct sn_nest_ref *r = &ne->nest->refs[i];
+
+		if (!r->is_local && r->span_loop < 0 && sn_nest_anchor(ne->nest, r) == s &&
+		    !sn_nest_is_repeated(ne->nest, i))
+			emit_exchange(ne, r, NULL, 0);
+	}
+}
+
+void sn_emit_messages_of_span(struct sn_nest_emitter *ne, int loop,
+			      const struct sn_fixed_range *fixed, int fixed_count)
+{
+	for (int i = 0; i < ne->nest->ref_count; i++)
+		if (!ne->nest->refs[i].is_local && ne->nest->refs[i].span_loop == loop &&
+		    !sn_nest_is_repeated(ne->nest, i))
+			emit_exchange(ne, &ne->nest->refs[i], fixed, fixed_count);
+}

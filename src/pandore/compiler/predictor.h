@@ -1,0 +1,64 @@
+/**
+ * What the files of the prediction share: predict.c follows the control flow, predict_naive.c
+ * counts what statements fetch one by one, predict_nest.c the sections of optimised nests.
+ */
+#ifndef SN_PANDORE_COMPILER_PREDICTOR_H
+#define SN_PANDORE_COMPILER_PREDICTOR_H
+
+#include "pandore/compiler/emit.h"
+#include "pandore/compiler/nest.h"
+#include "pandore/compiler/values.h"
+
+enum { SN_PREDICT_EVERYBODY = -1 };
+
+struct sn_predicted_pair {
+	int line;
+	bool is_broadcast;
+	const char *source, *target;
+	int from, to;
+	int64_t messages, bytes;
+};
+
+struct sn_predict_fetched {
+	const struct sn_pnd_expr *ref;
+	int guard;
+	bool is_broadcast;
+};
+
+struct sn_predictor {
+	struct sn_pnd_emitter *em;
+	struct sn_pnd_values values;
+	int nodes;
+	long steps, steps_max;
+	const char *doubt; /* why nothing can be foretold */
+	int doubt_line;
+	bool is_silent; /* only follow the values: the messages are counted already */
+	SN_VEC(struct sn_predicted_pair) pairs;
+	struct sn_map pair_index;
+	SN_VEC(struct sn_predict_fetched) fetched; /* by the statement that is run now */
+	int guard, guard_count;
+	struct sn_map nest_index;
+};
+
+/** Nothing can be foretold, because of this. The first reason is kept. */
+void sn_predict_doubt(struct sn_predictor *p, struct sn_pnd_pos pos, const char *why);
+/** One message. */
+void sn_predict_count(struct sn_predictor *p, int line, bool is_broadcast, const char *source,
+		      const char *target, int from, int to, int64_t bytes);
+
+/** The owner of an element; a doubt, and node 0, if a subscript is unknown. */
+int sn_predict_owner(struct sn_predictor *p, const struct sn_pnd_expr *e);
+/** What a naive statement or condition fetches for its owner, or for everybody. */
+void sn_predict_operands(struct sn_predictor *p, const struct sn_pnd_stmt *s,
+			 const struct sn_pnd_expr *e, int owner, const char *target);
+void sn_predict_assign(struct sn_predictor *p, const struct sn_pnd_stmt *s);
+
+/** The messages of a statement within a planned nest. */
+void sn_predict_nest(struct sn_predictor *p, const struct sn_nest *nest,
+		     const struct sn_pnd_stmt *s);
+/** Those that add up the nodes' parts of sums (--reassoc). */
+void sn_predict_partial_sums(struct sn_predictor *p, const struct sn_nest *nest);
+/** Gives the counters the values that they have after the loop. */
+void sn_predict_leave_counters(struct sn_predictor *p, const struct sn_nest *nest, int loop);
+
+#endif
