@@ -231,6 +231,49 @@ def check_empty(t, chromium):
     t.equal(page.errors, [], 'an empty experiment has no errors')
 
 
+def check_real(t, chromium):
+    """The page of a recorded program: what it could gain, the experts' columns, the bounds of a loop."""
+    path = t.folder + '/real.html'
+    program = t.compile('shapes.c', '-O1', '-g', '-fno-tree-vectorize', '-fno-unroll-loops')
+    t.run('record', '-o', 'real', program, '1500')
+    t.check(t.run('report', 'real', '-o', path).returncode == 0, 'the page of a recorded program')
+    toc, chunk = contents(path)
+    page = chromium.open()
+    page.size(1440, 1000)
+    for view in VIEWS:
+        look(t, page, path, view, f'a recorded program: {view}')
+    if not toc['whatif']:
+        t.skip('what it could gain', 'there is no model of this CPU')
+        return
+    page.evaluate("location.hash = '#/summary'")
+    page.wait("document.body.dataset.ready === 'summary'")
+    shown = page.evaluate("[...document.querySelectorAll('button.link')].map(b => b.closest('tr').children[1].textContent)")
+    times = lambda x: f'{x:.2f}×' if x >= 1.005 else '1×'
+    t.equal(shown, [times(v['speedup']) for v in toc['whatif']['variants']], 'the speed-up of the program by each variant')
+    variants = [v['variant'] for v in toc['whatif']['variants']]
+    best = max(range(len(variants)), key=lambda i: toc['whatif']['variants'][i]['loops'])
+    page.evaluate(f"document.querySelectorAll('button.link')[{best}].click()")
+    page.wait(f"document.querySelectorAll('button.link')[{best}].getAttribute('aria-pressed') === 'true'")
+    steps, loops = chunk('whatif'), chunk('loops')
+    first = [loop for loop, v in zip(steps['loop'], steps['variant']) if v == best][0]
+    x, y = page.evaluate("(() => { const e = document.querySelector('.chart canvas'); e.scrollIntoView({ block: 'center' });"
+                         " const r = e.getBoundingClientRect(); const count = "
+                         f"Math.max(...[0, 1, 2, {best}].map(v => [{','.join(map(str, steps['variant']))}].filter(x => x === v).length));"
+                         " return [r.left + 60 + (r.width - 68) / (count + Math.max(0.3, (count + 1) * 0.02)), r.top + 60]; })()")
+    page.drag(x + 2, y, x + 2, y)
+    t.check(page.wait(f"location.hash.startsWith('#/loop/{loops['id'][first].replace(':', '%3A')}')"),
+            'a click on the first step opens the loop that saves most', page.evaluate('location.hash'), loops['id'][first])
+    page.wait("document.body.dataset.ready === 'loop'")
+    t.check(page.evaluate("[...document.querySelectorAll('.tag')].some(e => e.textContent === 'bottleneck')"), 'its bounds, with the bottleneck')
+    experts = chunk('experts')
+    page.evaluate("location.hash = '#/expert?cols=coverage_share,l1_cycles&sort=l1_cycles'")
+    page.wait("document.body.dataset.ready === 'expert' && document.querySelectorAll('.titles button').length === 3")
+    cycles = page.evaluate("[...document.querySelectorAll('.grid .row')].map(r => parseFloat(r.children[2].textContent.replace(',', '')))")
+    want = sorted((c for c in experts['l1_cycles'] if c == c), reverse=True)
+    t.check(len(cycles) > 0 and all(abs(a - b) <= 0.5 + b / 100 for a, b in zip(cycles, want)), 'columns of choice, ordered by one', cycles, want)
+    t.equal(page.errors, [], 'a recorded program has no errors')
+
+
 def check_compare(t, chromium):
     """A page that compares: verdicts, only what is beyond noise at first, hostile names, swapped sides."""
     path = t.folder + '/compare.html'
@@ -390,6 +433,7 @@ def main():
         check_hostile(t, chromium)
         check_empty(t, chromium)
         check_compare(t, chromium)
+        check_real(t, chromium)
         check_big(t, chromium)
         many = chromium.open()
         for view in ('timeline', 'threads', 'categories'):
