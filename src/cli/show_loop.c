@@ -290,6 +290,7 @@ static void put_quality(const struct page *page, FILE *out)
 {
 	struct sn_cqa_page how = { .without_head = true, .share = page->user_share };
 	struct sn_cqa_loop quality = { .not_analysed = no_model };
+	sn_advice_list advice = { 0 };
 	struct sn_error err;
 
 	if (!page->machine) {
@@ -304,7 +305,10 @@ static void put_quality(const struct page *page, FILE *out)
 	}
 	fprintf(out, "\nstatic model of %s, data in L1%s:\n", page->machine->title,
 		quality.is_weighed ? ", paths weighed by the samples" : "");
+	sn_whatif_advise(page->machine, page->profile, page->index, &quality, &advice);
+	how.advice = &advice;
 	sn_cqa_page_text(page->machine, page->structure, &quality, &how, out);
+	sn_vec_free(&advice);
 	sn_cqa_loop_free(&quality);
 }
 
@@ -394,6 +398,7 @@ static void write_quality(struct sn_json *json, const struct page *page)
 {
 	struct sn_cqa_page how = { .share = page->user_share };
 	struct sn_cqa_loop quality = { .not_analysed = no_model };
+	sn_advice_list advice = { 0 };
 	struct sn_error err = { .sentence = "" };
 
 	sn_json_key(json, "quality");
@@ -403,9 +408,12 @@ static void write_quality(struct sn_json *json, const struct page *page)
 		sn_json_null(json);
 		return;
 	}
+	sn_whatif_advise(page->machine, page->profile, page->index, &quality, &advice);
+	how.advice = &advice;
 	sn_json_object(json);
 	sn_json_member_string(json, "arch", page->machine->name);
 	sn_cqa_page_json(page->machine, page->structure, &quality, &how, json);
+	sn_vec_free(&advice);
 	sn_json_close(json);
 	sn_cqa_loop_free(&quality);
 }

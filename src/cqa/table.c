@@ -319,20 +319,26 @@ static void set_memory(const struct row *row)
 	set_real(row, COL_EFFICIENCY, sn_cqa_access_efficiency(m));
 }
 
-static void set_advice(const struct row *row)
+static void set_advice(const struct row *row, const sn_advice_list *list)
 {
 	struct sn_text subjects = { 0 };
-	sn_advice_list list = { 0 };
 
-	sn_cqa_advise(row->machine, row->result, &list);
-	for (size_t i = 0; i < list.count; i++)
-		sn_text_addf(&subjects, "%s%s", i ? ", " : "", list.items[i].subject);
-	if (list.count) {
-		set_text(row, COL_ADVICE, list.items[0].sentence);
-		set_text(row, COL_ADVICE_LEVEL, sn_confidence_name(list.items[0].confidence));
+	for (size_t i = 0; i < list->count; i++)
+		sn_text_addf(&subjects, "%s%s", i ? ", " : "", list->items[i].subject);
+	if (list->count) {
+		set_text(row, COL_ADVICE, list->items[0].sentence);
+		set_text(row, COL_ADVICE_LEVEL, sn_confidence_name(list->items[0].confidence));
 		set_text(row, COL_ADVICE_ALL, subjects.chars);
 	}
 	sn_text_free(&subjects);
+}
+
+static void ask_advice(const struct row *row)
+{
+	sn_advice_list list = { 0 };
+
+	sn_cqa_advise(row->machine, row->result, &list);
+	set_advice(row, &list);
 	sn_vec_free(&list);
 }
 
@@ -368,7 +374,8 @@ static bool wants(const char *columns, const char *prefix)
 }
 
 void sn_cqa_row_set(struct sn_table *table, size_t first, const struct sn_machine *machine,
-		    struct sn_cqa_loop *result, const char *member, const char *columns)
+		    struct sn_cqa_loop *result, const char *member, const sn_advice_list *advice,
+		    const char *columns)
 {
 	struct row row = { table, first, machine, result, NULL, NULL };
 
@@ -387,8 +394,10 @@ void sn_cqa_row_set(struct sn_table *table, size_t first, const struct sn_machin
 	set_mix(&row);
 	set_vectorization(&row);
 	set_memory(&row);
-	if (wants(columns, "advice"))
-		set_advice(&row);
+	if (advice)
+		set_advice(&row, advice);
+	else if (wants(columns, "advice"))
+		ask_advice(&row);
 	if (wants(columns, "units_cycles"))
 		set_units(&row);
 }
@@ -397,5 +406,5 @@ void sn_cqa_table_add(struct sn_table *table, const struct sn_machine *machine,
 		      struct sn_cqa_loop *result, const char *member, const char *columns)
 {
 	sn_table_add_row(table);
-	sn_cqa_row_set(table, 0, machine, result, member, columns);
+	sn_cqa_row_set(table, 0, machine, result, member, NULL, columns);
 }

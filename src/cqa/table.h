@@ -27,9 +27,10 @@ void sn_cqa_table_init(struct sn_table *table);
 void sn_cqa_table_add(struct sn_table *table, const struct sn_machine *machine,
 		      struct sn_cqa_loop *result, const char *member, const char *columns);
 /** Sets the cells of the last row from column `first` on, in a wider table that holds these
- *  columns. */
+ *  columns. `advice` is what is known already, or NULL. */
 void sn_cqa_row_set(struct sn_table *table, size_t first, const struct sn_machine *machine,
-		    struct sn_cqa_loop *result, const char *member, const char *columns);
+		    struct sn_cqa_loop *result, const char *member, const sn_advice_list *advice,
+		    const char *columns);
 
 /** "P0 1.00\nP1 0.50\n": busy cycles of the units in a pass over a block. */
 void sn_cqa_units_text(const struct sn_machine *machine, const struct sn_cqa_block *block,

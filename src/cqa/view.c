@@ -174,12 +174,22 @@ static void print_metrics(const struct sn_cqa_loop *result, FILE *out)
 		result->level_cycles[SN_LEVEL_L3], result->level_cycles[SN_LEVEL_RAM]);
 }
 
-static void print_advice(const struct sn_machine *machine, struct sn_cqa_loop *result, double share,
-			 FILE *out)
+static void find_advice(const struct sn_machine *machine, struct sn_cqa_loop *result,
+			const struct sn_cqa_page *how, sn_advice_list *out)
+{
+	if (!how->advice)
+		sn_cqa_advise(machine, result, out);
+	for (size_t i = 0; how->advice && i < how->advice->count; i++)
+		sn_vec_push(out, how->advice->items[i]);
+}
+
+static void print_advice(const struct sn_machine *machine, struct sn_cqa_loop *result,
+			 const struct sn_cqa_page *how, FILE *out)
 {
 	sn_advice_list list = { 0 };
+	double share = how->share;
 
-	sn_cqa_advise(machine, result, &list);
+	find_advice(machine, result, how, &list);
 	fputs(list.count ? "\nAdvice\n" : "\nAdvice\n  none: nothing in the code stands out\n",
 	      out);
 	for (size_t i = 0; i < list.count; i++) {
@@ -229,7 +239,7 @@ void sn_cqa_page_text(const struct sn_machine *machine, const struct sn_structur
 			result->is_weighed ? "" : ", each as often as the others");
 	print_variants(result, how->share, out);
 	print_metrics(result, out);
-	print_advice(machine, result, how->share, out);
+	print_advice(machine, result, how, out);
 }
 
 static void json_path(const struct sn_machine *machine, const struct sn_structure *structure,
@@ -322,12 +332,13 @@ static void json_figures(const struct sn_cqa_loop *result, double share, struct 
 	sn_json_close(json);
 }
 
-static void json_advice(const struct sn_machine *machine, struct sn_cqa_loop *result, double share,
-			struct sn_json *json)
+static void json_advice(const struct sn_machine *machine, struct sn_cqa_loop *result,
+			const struct sn_cqa_page *how, struct sn_json *json)
 {
 	sn_advice_list list = { 0 };
+	double share = how->share;
 
-	sn_cqa_advise(machine, result, &list);
+	find_advice(machine, result, how, &list);
 	sn_json_key(json, "advice");
 	sn_json_array(json);
 	for (size_t i = 0; i < list.count; i++) {
@@ -359,5 +370,5 @@ void sn_cqa_page_json(const struct sn_machine *machine, const struct sn_structur
 	for (uint32_t i = 0; i < result->path_count && !result->not_analysed; i++)
 		json_path(machine, structure, result, &result->paths[i], json);
 	sn_json_close(json);
-	json_advice(machine, result, how->share, json);
+	json_advice(machine, result, how, json);
 }

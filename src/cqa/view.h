@@ -25,6 +25,7 @@ double sn_cqa_array_efficiency(const struct sn_cqa_summary *summary);
 struct sn_cqa_page {
 	bool without_head; /* the caller named the loop and the machine */
 	double share;	   /* of CPU time, for what the program would gain; NaN or 0: unknown */
+	const sn_advice_list *advice; /* NULL: the model's own */
 };
 
 /** The page of one loop. The result must still have its instructions. */

@@ -139,7 +139,7 @@ static void add_row(const struct sn_whatif *w, size_t index, const uint32_t *ste
 		sn_table_set_real(table, W_CUMULATIVE + v,
 				  w->variants[v].steps.items[step - 1].cumulative);
 	}
-	sn_cqa_row_set(table, W_COUNT, w->machine, &loop->quality, NULL, columns);
+	sn_cqa_row_set(table, W_COUNT, w->machine, &loop->quality, NULL, &loop->advice, columns);
 	set_identity(table, w->profile->program, loop->loop);
 }
 

@@ -174,6 +174,57 @@ static void take_shares(struct sn_whatif_loop *out, const struct sn_profile *pro
 	out->samples = m->exclusive.samples;
 }
 
+/* Share of a source loop's time that goes to its peel and tail loops; NaN where the loop is not its
+ * hottest part, or too little was seen of it. */
+static double remainder_share(const struct sn_profile *profile, uint32_t number)
+{
+	const struct sn_program *program = profile->program;
+	uint32_t source = program->loops.items[number].source_loop;
+	uint64_t whole = 0, remainder = 0, samples = 0;
+
+	for (uint32_t l = 0; l < program->loops.count; l++) {
+		const struct sn_program_loop *part = &program->loops.items[l];
+		uint64_t ns = profile->loops[l].exclusive.cpu_ns;
+
+		if (part->source_loop != source)
+			continue;
+		if (ns > profile->loops[number].exclusive.cpu_ns)
+			return NAN;
+		whole += ns;
+		samples += profile->loops[l].exclusive.samples;
+		if (strcmp(part->role, "peel") == 0 || strcmp(part->role, "tail") == 0)
+			remainder += ns;
+	}
+	return samples < FEW_SAMPLES || sn_share(whole, profile->total.cpu_ns) < 0.01
+		       ? (double)NAN
+		       : sn_share(remainder, whole);
+}
+
+/* Vector loops leave a remainder; where it takes much of the time, trip counts are short. */
+void sn_whatif_advise(const struct sn_machine *machine, const struct sn_profile *profile,
+		      uint32_t loop, struct sn_cqa_loop *quality, sn_advice_list *out)
+{
+	struct sn_advice advice = { .confidence = SN_ADVICE_HINT,
+				    .subject = "short trips",
+				    .speedup = NAN };
+	double remainder;
+
+	sn_cqa_advise(machine, quality, out);
+	if (quality->not_analysed)
+		return;
+	remainder = remainder_share(profile, loop);
+	if (!(remainder >= 0.3))
+		return;
+	advice.sentence = sn_arena_strdup(
+		&quality->arena,
+		"Much of the time goes to the start and the remainder of the loop, not to its main "
+		"part: trip counts are short for these vectors. Make the longer loop of the nest "
+		"the innermost, pad arrays to whole vectors, or tell the compiler the trip count.");
+	advice.evidence = sn_arena_printf(
+		&quality->arena, "peel and tail loops take %.0f %% of its time", 100 * remainder);
+	sn_vec_push(out, advice);
+}
+
 static void add_loop(struct sn_whatif *w, struct sn_structures *structures,
 		     const struct sn_heat_index *index, uint32_t number, size_t rank)
 {
@@ -184,7 +235,7 @@ static void add_loop(struct sn_whatif *w, struct sn_structures *structures,
 		loop.quality.not_analysed = "its machine code is not at hand";
 	} else {
 		sn_cqa_loop_shrink(&loop.quality);
-		sn_cqa_advise(w->machine, &loop.quality, &loop.advice);
+		sn_whatif_advise(w->machine, w->profile, number, &loop.quality, &loop.advice);
 	}
 	loop.doubts = doubts_of(&loop);
 	for (unsigned v = 0; v < SN_VARIANT_COUNT; v++) {

@@ -90,6 +90,11 @@ sn_status sn_whatif_quality(const struct sn_machine *machine, const struct sn_pr
 			    struct sn_structures *structures, uint32_t loop,
 			    struct sn_cqa_loop *out, struct sn_error *err);
 
+/** The model's advice on a loop (sn_cqa_advise) and what the run adds to it. Texts are in the
+ *  quality's arena. */
+void sn_whatif_advise(const struct sn_machine *machine, const struct sn_profile *profile,
+		      uint32_t loop, struct sn_cqa_loop *quality, sn_advice_list *out);
+
 /** "few samples, calls" into a buffer; "" without doubts. */
 enum { SN_DOUBTS_TEXT = 128 };
 const char *sn_doubts_print(unsigned doubts, char text[SN_DOUBTS_TEXT]);

@@ -148,4 +148,28 @@ t.equal([v['speedup'] for v in report['whatif']['variants']], [v['speedup'] for 
         'the report repeats them')
 t.check('If every loop were' in t.run('report', '--level', '1', '--format', 'text', '-o', '-').stdout,
         'the text report of level one has the table')
+# trip counts that are short for the vectors show in the time of the remainder
+if t.has('clang'):
+    short = r"""
+#include <stdio.h>
+#include <stdlib.h>
+static double a[64], b[64];
+__attribute__((noinline)) void scale(int n) { for (int i = 0; i < n; i++) a[i] += b[i] * 0.5; }
+int main(int argc, char **argv)
+{
+	for (long k = 0; k < 12000000; k++) { b[k & 63] = k; scale(atoi(argv[1])); }
+	printf("%g\n", a[1]);
+}
+"""
+    app = t.compile(short.replace('scale(atoi(argv[1]))', 'scale(n)').replace('for (long', 'int n = atoi(argv[1]); for (long'),
+                    '-g', '-O3', '-mavx2', compiler='clang', output='./short')
+    for trips, expected in (('23', True), ('64', False)):
+        assert t.run('record', app, trips).returncode == 0
+        row = [r for r in t.show('loops', '--cols', 'all')['rows'] if r['function'] == 'scale'][0]
+        page = t.show('loop', '--', row['loop'])['quality']
+        said = 'short trips' in [x['subject'] for x in page['advice']]
+        t.equal(said, expected, f'{trips} passes of a loop in vectors: short trips {"are" if expected else "are not"} said')
+else:
+    t.skip('short trips', 'no clang')
+
 t.done()
