@@ -8,7 +8,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-extern char **environ;
 
 static const char command[] = "debuginfod-find";
 

@@ -118,8 +118,13 @@ static void add_y_axis(struct sn_text *out, const struct scale *scale)
 	double step =
 		scale->is_log ? ceil((scale->high - scale->low) / 5) : tick_step(scale->high, 4);
 
-	for (double at = scale->low; at <= scale->high + step * 1e-6; at += step)
+	int ticks = (int)floor((scale->high - scale->low) / step + 1e-6);
+
+	for (int i = 0; i <= ticks; i++) {
+		double at = scale->low + i * step;
+
 		add_tick(out, scale, scale->is_log ? pow(10, at) : at);
+	}
 }
 
 /* Seconds below ten minutes, else minutes, else hours. */

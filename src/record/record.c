@@ -82,8 +82,6 @@ static const char *cpu_model(struct sn_arena *arena)
 
 static void environment_keep(struct sn_launch *launch)
 {
-	extern char **environ;
-
 	for (char **e = environ; *e; e++) {
 		const char *equals = strchr(*e, '=');
 		struct sn_launch_variable variable;
@@ -270,7 +268,6 @@ static void settings_text(const struct recording *r, struct sn_text *text)
 /* The target's environment: ours, with LD_PRELOAD changed in place or added, settings last. */
 static char **environment_make(struct recording *r)
 {
-	extern char **environ;
 	SN_VEC(char *) words = { 0 };
 	struct sn_text preload = { 0 }, settings = { 0 };
 	bool had_preload = false;
@@ -347,7 +344,6 @@ static sn_status outside_open(struct recording *r, pid_t pid, bool is_before_exe
 /* Forks and execs; a failed exec comes back through a pipe that a successful one closes. */
 static sn_status target_start(struct recording *r, struct sn_error *err)
 {
-	extern char **environ;
 	char **environment = r->is_outside ? environ : environment_make(r);
 	int report[2], go[2] = { -1, -1 }, fault = 0;
 	sn_status status;

@@ -373,7 +373,7 @@ static inline uint64_t sn_data_file_bytes(uint32_t chunks)
 static inline uint32_t sn_record_bytes(const void *record, uint32_t left)
 {
 	const struct sn_record_header *header = record;
-	if (left < 16 && left < sizeof *header)
+	if (left < sizeof(*header))
 		return 0;
 	uint32_t size = header->type == SN_RECORD_SAMPLE ? 16 : header->size_bytes;
 	return header->type == SN_RECORD_NONE || size < 8 || size % 8 != 0 || size > left ? 0
