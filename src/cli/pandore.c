@@ -14,7 +14,6 @@
 #include "cli/command.h"
 #include "pandore/compiler/compile.h"
 
-
 struct words {
 	SN_VEC(const char *) items;
 };

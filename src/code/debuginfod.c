@@ -8,7 +8,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-
 static const char command[] = "debuginfod-find";
 
 /* Runs the command with its errors unheard; `*pid` is to be waited for. NULL: it cannot be run. */
