@@ -14,8 +14,8 @@
  * With SONDE_HEARTBEAT_DISABLE defined all of it compiles to nothing and no library is needed.
  *
  * Begin and end may stand in different functions and may be nested, but a beat must end in the
- *thread that began it. An end without a begin, and any use after sonde_heartbeat_finalize(), is
- *counted as misuse and does nothing else. NULL is accepted everywhere and does nothing.
+ * thread that began it. An end without a begin, and any use after sonde_heartbeat_finalize(), is
+ * counted as misuse and does nothing else. NULL is accepted everywhere and does nothing.
  *
  * Any thread may call any function at any time. Signal handlers may not, where they could interrupt
  * begin or end of the same heartbeat in the same thread.
@@ -33,11 +33,12 @@ typedef struct sonde_heartbeat sonde_heartbeat;
 
 /** All members may be zero; each is overridden by its environment variable. */
 struct sonde_heartbeat_config {
-	const char *folder; /* SONDE_HEARTBEAT_DIR; NULL: ./sonde-heartbeat */
-	double interval_s;  /* SONDE_HEARTBEAT_INTERVAL; 0: 1 s; at least 0.001 */
-	const char *format; /* SONDE_HEARTBEAT_FORMAT: "jsonl", "csv" or "jsonl,csv"; NULL: jsonl */
-	uint64_t size_bytes; /* SONDE_HEARTBEAT_MAX_SIZE, of a process's files of one format; 0: any
-			      */
+	const char *folder;  /* SONDE_HEARTBEAT_DIR; NULL: ./sonde-heartbeat */
+	double interval_s;   /* SONDE_HEARTBEAT_INTERVAL; 0: 1 s; at least 0.001 */
+	const char *format;  /* SONDE_HEARTBEAT_FORMAT: "jsonl", "csv", "jsonl,csv" or "none";
+			      * NULL: jsonl */
+	uint64_t size_bytes; /* SONDE_HEARTBEAT_MAX_SIZE, of a process's files of one format;
+			      * 0: any */
 };
 
 #ifndef SONDE_HEARTBEAT_DISABLE

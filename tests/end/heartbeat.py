@@ -208,6 +208,12 @@ t.equal((len(os.listdir('job')), len(headers), sorted(r['rank'] for r in rows), 
          {r['threads'] for r in rows}, {h['job_id'] for h in headers}, {h['ranks'] for h in headers}),
         (1, 8, list(range(8)), 32000, {4}, {'4711'}, {8}),
         'jobwide: one file a node, a row per rank')
+job.update(SONDE_HEARTBEAT_FORMAT='csv', SONDE_HEARTBEAT_DIR='jobcsv', SLURM_JOB_ID='4/7')
+for rank in range(2):
+    subprocess.run([app, 'threads', '10', '2'], stdout=subprocess.DEVNULL, env=dict(os.environ, **job, SLURM_PROCID=str(rank)))
+lines = [line for line in csv.reader(open(glob.glob('jobcsv/*')[0], newline='')) if line[0] == 'sonde.heartbeat/1']
+t.equal([(line[5], line[17], line[18]) for line in lines], [('20', '0', '2'), ('20', '1', '2')],
+        'jobwide CSV: rows tell pid, rank and threads')
 
 with open('scope.cc', 'w') as out:
     out.write('''#include "sonde/heartbeat.h"
@@ -238,6 +244,76 @@ done = subprocess.run(['gcc', '-DSONDE_HEARTBEAT_DISABLE', '-O2', '-Wall', '-Wex
 symbols = subprocess.run(['nm', 'without'], capture_output=True, text=True).stdout
 t.check(done.returncode == 0 and 'sonde_heartbeat' not in symbols,
         'SONDE_HEARTBEAT_DISABLE: no library, no symbol', done.stderr)
+# the same library and program under sanitizers: what they write must be right as well
+source = os.path.join(os.path.dirname(INCLUDE), 'src')
+parts = glob.glob(source + '/runtime/heartbeat/*.c')
+for flags, name in (('-fsanitize=address,undefined', 'ASan and UBSan'), ('-fsanitize=thread', 'TSan')):
+    made = [subprocess.run(['gcc', '-g', '-O1', '-D_GNU_SOURCE', flags, '-fno-sanitize-recover=all', '-I', INCLUDE,
+                            *words], capture_output=True, text=True)
+            for words in (['-fPIC', '-shared', '-ftls-model=initial-exec', '-I', source, *parts, '-o', 'libsane.so',
+                           '-lpthread', '-ldl'],
+                          [os.path.join(PROGRAMS, 'beats.c'), '-o', 'sane', './libsane.so', '-lpthread'])]
+    if any(m.returncode for m in made):
+        t.skip(f'{name}: nothing found', 'this compiler cannot link it')
+        continue
+    app = os.path.abspath('sane')
+    folder, run = beats('threads', 1, 1)
+    if run.returncode:
+        t.skip(f'{name}: nothing found', 'it does not start here: ' + run.words[1][:100])
+        continue
+    faults = []
+    for words, want in ((('threads', 5000, 8), 40000), (('rounds', 100, 10), 2000), (('nested', 1000), 1000),
+                        (('long', 0.1), 1), (('misuse',), 0), (('fork', 100), 108), (('many', 200), 200),
+                        (('every', 1000), 1000), (('disable', 50), 2), (('names', 'a', 'é', '"'), 3)):
+        if words[0] == 'fork' and name == 'TSan':  # cannot follow threads of a forked child
+            continue
+        folder, run = beats(*words, interval='0.01', env={
+            'ASAN_OPTIONS': 'detect_leaks=0', 'SONDE_HEARTBEAT_FORMAT': 'jsonl,csv'})
+        got = total(read(folder)[1])
+        if run.returncode or run.words != ('done\n', '') or got != want:
+            faults.append((words, run.returncode, got, run.words[1][:2000]))
+    t.check(not faults, f'{name}: nothing found', *faults[:2])
+
+# as installed: pkg-config, CMake, the Fortran module, moved as a whole
+build_root = os.environ.get('BUILD_ROOT')
+if build_root and t.has('meson', 'pkg-config'):
+    done = t.command('meson', 'install', '-C', build_root, '--no-rebuild', '--quiet', '--destdir',
+                     os.path.abspath('installed'))
+    t.check(done.returncode == 0, 'meson install', done.stderr[-500:])
+    os.rename('installed', 'moved')
+    package = glob.glob('moved/**/sonde-heartbeat.pc', recursive=True)[0]
+    flags = t.command('pkg-config', '--cflags', '--libs', 'sonde-heartbeat', env=dict(
+        os.environ, PKG_CONFIG_PATH=os.path.dirname(package), PKG_CONFIG_SYSROOT_DIR=os.path.abspath('moved')))
+    library = os.path.dirname(os.path.dirname(os.path.abspath(package)))
+    done = t.command('gcc', '-O2', os.path.join(PROGRAMS, 'beats.c'), '-o', 'by-pkg-config', *flags.stdout.split(),
+                     '-lpthread')
+    app = os.path.abspath('by-pkg-config')
+    os.mkdir('prom')
+    folder, run = beats('threads', 10, 2, env={
+        'LD_LIBRARY_PATH': library, 'SONDE_HEARTBEAT_PUBLISH': 'openmetrics', 'SONDE_HEARTBEAT_OPENMETRICS_KEEP': '1',
+        'SONDE_HEARTBEAT_OPENMETRICS_DIR': os.path.abspath('prom')})
+    t.equal((done.returncode, total(read(folder)[1]), len(os.listdir('prom'))), (0, 20, 1),
+            'the pkg-config package builds a program, and the plug-in is found beside the library')
+    if t.has('cmake'):
+        os.mkdir('cm')
+        with open('cm/CMakeLists.txt', 'w') as out:
+            out.write('cmake_minimum_required(VERSION 3.13)\nproject(x C)\n'
+                      'find_package(sonde-heartbeat 0.1 REQUIRED)\n'
+                      f'add_executable(app {PROGRAMS}/beats.c)\n'
+                      'target_link_libraries(app sonde::heartbeat pthread)\n')
+        done = t.command('sh', '-c', f'cmake -S cm -B cm/b -DCMAKE_PREFIX_PATH={os.path.abspath("moved/usr/local")} '
+                         '&& cmake --build cm/b')
+        app = os.path.abspath('cm/b/app')
+        count_now = total(read(beats('threads', 10, 2, env={'LD_LIBRARY_PATH': library})[0])[1]) \
+            if done.returncode == 0 else None
+        t.equal(count_now, 20, 'the CMake package builds a program')
+        if count_now != 20:
+            print('#', done.stderr[-500:].replace('\n', '\n# '))
+    else:
+        t.skip('the CMake package builds a program', 'cmake is not here')
+else:
+    t.skip('meson install', 'no build folder named')
+
 exported = subprocess.run(['nm', '-D', '--defined-only', LIBRARY], capture_output=True, text=True).stdout
 t.check(all(line.split()[-1].startswith('sonde_heartbeat_') for line in exported.splitlines()),
         'the library exports its own names only', exported)

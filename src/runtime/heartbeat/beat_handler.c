@@ -24,7 +24,7 @@ static struct beat_thread *make_block(void)
 	struct beat_thread *thread = find_free_block();
 
 	if (thread) {
-		thread->tid = (uint64_t)syscall(SYS_gettid);
+		__atomic_store_n(&thread->tid, (uint64_t)syscall(SYS_gettid), __ATOMIC_RELAXED);
 		__atomic_store_n(&thread->state, BEAT_THREAD_LIVE, __ATOMIC_RELEASE);
 		return thread;
 	}
@@ -47,7 +47,7 @@ static struct beat_thread *attach(void)
 			pthread_setspecific(beat_globals.key, mine);
 	}
 	if (mine) {
-		mine->tid = (uint64_t)syscall(SYS_gettid);
+		__atomic_store_n(&mine->tid, (uint64_t)syscall(SYS_gettid), __ATOMIC_RELAXED);
 		sonde_heartbeat_here = &mine->fast;
 		beat_start();
 	}

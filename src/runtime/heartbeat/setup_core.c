@@ -47,7 +47,9 @@ uint64_t beat_clock_ns(void)
 
 uint64_t beat_ticks(void)
 {
-	return beat_globals.mode & BEAT_NO_TSC ? beat_clock_ns() : sonde_heartbeat_ticks();
+	return __atomic_load_n(&beat_globals.mode, __ATOMIC_RELAXED) & BEAT_NO_TSC
+		       ? beat_clock_ns()
+		       : sonde_heartbeat_ticks();
 }
 
 /* CPUID 8000_0007H, EDX bit 8 (Intel SDM, volume 3B, section 18.17.1): the TSC never stops. */
@@ -311,7 +313,9 @@ static void set_mode(struct beat *beat, uint32_t bit, bool is_set)
 
 static void set_mode_of_all(uint32_t bit, bool is_set)
 {
-	beat_globals.mode = is_set ? beat_globals.mode | bit : beat_globals.mode & ~bit;
+	uint32_t mode = is_set ? beat_globals.mode | bit : beat_globals.mode & ~bit;
+
+	__atomic_store_n(&beat_globals.mode, mode, __ATOMIC_RELAXED);
 	for (struct beat *beat = beat_globals.beats; beat; beat = beat->next)
 		set_mode(beat, bit, is_set);
 }

@@ -12,7 +12,8 @@ static uint64_t refined_multiplier(uint64_t now_ns, uint64_t now_ticks)
 {
 	const struct beat_globals *g = &beat_globals;
 
-	if ((g->mode & BEAT_NO_TSC) || now_ns - g->base_ns < 50000000)
+	if ((__atomic_load_n(&g->mode, __ATOMIC_RELAXED) & BEAT_NO_TSC) ||
+	    now_ns - g->base_ns < 50000000)
 		return g->multiplier;
 	return (uint64_t)((((unsigned __int128)(now_ns - g->base_ns)) << 32) /
 			  (now_ticks - g->base_ticks));
@@ -201,7 +202,7 @@ static void drain_thread(struct beat_thread *thread, const struct moment *moment
 	for (; cell; cell = cell->next) {
 		struct beat_row row;
 
-		if (!make_row(cell, thread->tid, moment, &row))
+		if (!make_row(cell, __atomic_load_n(&thread->tid, __ATOMIC_RELAXED), moment, &row))
 			continue;
 		if (beat_globals.settings.is_jobwide)
 			merge_row(&cell->beat->row, &row);
@@ -241,7 +242,7 @@ static void settle(bool is_written)
 static void free_exited(struct beat_thread *const *exited, bool is_written)
 {
 	for (struct beat_thread *thread = *exited; is_written && thread; thread = thread->next)
-		if (thread->state == BEAT_THREAD_DRAINED)
+		if (__atomic_load_n(&thread->state, __ATOMIC_RELAXED) == BEAT_THREAD_DRAINED)
 			__atomic_store_n(&thread->state, BEAT_THREAD_FREE, __ATOMIC_RELEASE);
 }
 
@@ -260,7 +261,7 @@ void beat_drain(void)
 	for (struct beat_thread *thread = threads; thread; thread = thread->next) {
 		/* seen as ended before its cells are read: nothing can follow */
 		if (__atomic_load_n(&thread->state, __ATOMIC_ACQUIRE) == BEAT_THREAD_EXITED)
-			thread->state = BEAT_THREAD_DRAINED;
+			__atomic_store_n(&thread->state, BEAT_THREAD_DRAINED, __ATOMIC_RELAXED);
 		drain_thread(thread, &moment);
 	}
 	if (beat_globals.settings.is_jobwide)

@@ -103,7 +103,8 @@ static void add_header(struct beat_text *text, const struct file *file)
 	add_command_line(text);
 	add_key(text, "interval_s");
 	beat_text_seconds(text, g->settings.interval_ns);
-	add_string(text, "clock", g->mode & BEAT_NO_TSC ? "monotonic" : "tsc");
+	add_string(text, "clock",
+		   __atomic_load_n(&g->mode, __ATOMIC_RELAXED) & BEAT_NO_TSC ? "monotonic" : "tsc");
 	add_uint(text, "part", file->part);
 	beat_text_string(text, "}\n");
 }
