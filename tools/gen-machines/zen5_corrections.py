@@ -67,9 +67,9 @@ def corrected(form, uops, latency, divider, access, units):
                 'vmovdqu64') and operands in (['x', 'x'], ['y', 'y'], ['z', 'z']) and not mask:
         return None  # its masked forms follow
     if re.fullmatch(r'adc|sbb|adcx|adox', name) and re.search(r'alu5:(5\.[5-9]|6)', units):
-        return uops, latency, divider, access, f'{ALU}:1.15 load0+load1+load2+load3:1'
+        return uops, latency, divider, access, f'{ALU}:1 load0+load1+load2+load3:1'
     if re.fullmatch(r'cdqe|cwde|cbw', name):
-        return uops, latency, divider, access, f'{ALU}:1.15'
+        return uops, latency, divider, access, f'{ALU}:1'
     if re.fullmatch(r'f(ild|com|comp)', name):
         return uops, latency, divider, access, units.replace(f' {FP}:3.9', f' fp2+fp3:1' if name == 'fild' else '')
     if re.fullmatch(r'fst|fstp|fist|fistp|fisttp', name) and access == 'S':
