@@ -1,3 +1,4 @@
+#include <math.h>
 #include <string.h>
 
 #include "cqa/address.h"
@@ -192,27 +193,51 @@ double sn_bound_stores(const struct sn_machine *machine, const struct sn_cqa_blo
 	return (double)(lines > GATHERED_LINES ? lines : leaping);
 }
 
+struct address_work {
+	double all, vector_loads;
+	bool has_pair; /* vector loads that follow each other without a load or store between */
+	bool last_is_vector_load;
+};
+
+static void add_addresses(const struct sn_machine *machine, const struct sn_insn *insn,
+			  struct address_work *work)
+{
+	uint32_t memory_units = machine->load_units | machine->vector_load_units |
+				machine->store_data_units;
+
+	for (unsigned k = 0; k < insn->set_count; k++) {
+		const struct sn_unit_set *set = &insn->sets[k];
+		bool is_vector_load = !(set->units & ~machine->vector_load_units);
+
+		if (set->units & ~memory_units)
+			continue;
+		work->all += (double)set->count;
+		if (is_vector_load) {
+			work->vector_loads += (double)set->count;
+			work->has_pair |= work->last_is_vector_load || set->count > 1;
+		}
+		work->last_is_vector_load = is_vector_load;
+	}
+}
+
 double sn_bound_addresses(const struct sn_machine *machine, const struct sn_cqa_block *block)
 {
-	uint32_t memory_units =
-		machine->load_units | machine->vector_load_units | machine->store_data_units;
-	double all = 0, vector_loads = 0, width = (double)machine->rules.addresses_per_cycle;
+	struct address_work work = { 0 };
+	double pairs, lost;
 
-	if (width <= 0)
+	if (machine->rules.addresses_per_cycle <= 0)
 		return 0;
 	for (size_t i = 0; i < block->count; i++)
-		for (unsigned k = 0; k < block->insns[i].set_count; k++) {
-			const struct sn_unit_set *set = &block->insns[i].sets[k];
-
-			if (set->units & ~memory_units)
-				continue;
-			all += (double)set->count;
-			if (!(set->units & ~machine->vector_load_units))
-				vector_loads += (double)set->count;
-		}
-	if (vector_loads > 0 && vector_loads < all)
-		width = (double)machine->rules.addresses_per_cycle_mixed;
-	return all / width;
+		add_addresses(machine, &block->insns[i], &work);
+	if (work.vector_loads <= 0 || work.vector_loads >= work.all)
+		return work.all / (double)machine->rules.addresses_per_cycle;
+	if (!work.has_pair)
+		return work.all / (double)machine->rules.addresses_per_cycle_mixed;
+	/* short loops lose a slot of the vector loads' units at the branch */
+	pairs = work.vector_loads / __builtin_popcount(machine->vector_load_units);
+	lost = !uses_512(block) ? 0 : pairs < 1.01 ? 0.5 : 0.25;
+	return fmax(work.all / (double)machine->rules.addresses_per_cycle_paired,
+		    pairs >= 1 ? pairs + lost : 0);
 }
 
 /* Water-filling: move work from the busiest unit of a set to its idlest until nothing moves. */

@@ -84,7 +84,8 @@ struct sn_rules {
 	unsigned loads_per_cycle, stores_per_cycle;
 	float addresses_per_cycle; /* loads and stores together; 0: only their own units limit them
 				    */
-	float addresses_per_cycle_mixed; /* the same where vector loads are among them */
+	float addresses_per_cycle_mixed; /* the same where vector loads are among them, */
+	float addresses_per_cycle_paired; /* and where they come two or more at a time */
 	float taken_branch_cycles;	 /* least cycles of a loop's iteration */
 	float taken_branch_alu_uops; /* work of the integer units that is lost with a taken branch
 				      */
