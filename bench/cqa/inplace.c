@@ -1,7 +1,8 @@
 /* Whole loops where they stand: each kernel over distinct arrays of a size for L1, L2, L3 and RAM,
  * timed by the time-stamp counter against dependent additions. Prints: kernel, level, core cycles
- * an element. */
+ * of a call, of one of half the length (L1; else 0), elements in which the two differ. */
 #include <math.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -198,57 +199,90 @@ static double cycles_per_tick(void)
 	return 1 / best;
 }
 
+enum { ROUNDS = 400 };
+
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* Others have the processor in between and share its core and memory: of many short pieces the
+ * tenth is taken that is shortest. Each is timed against the clock of its moment. */
+static double cycles_of(unsigned k, T *a, T *b, T *c, long n, long total, long times,
+			unsigned rounds)
+{
+	static double cycles[ROUNDS];
+	double per_tick = 1;
+	long at = 0;
+
+	for (long i = 0; total > n && i < total; i += n)
+		kernels[k].run(a + i, b + i, c + i, i + n <= total ? n : total - i);
+	for (unsigned r = 0; r < rounds; r++) {
+		if (r % 20 == 0)
+			per_tick = cycles_per_tick();
+		if (total == n)
+			kernels[k].run(a, b, c, n);
+		uint64_t s = __rdtsc();
+		for (long i = 0; i < times; i++) {
+			kernels[k].run(a + at, b + at, c + at, n);
+			_mm_lfence(); /* a sum must not overlap the next */
+		}
+		cycles[r] = (double)(__rdtsc() - s) * per_tick / (double)times;
+		at = at + 2 * n <= total ? at + n : 0;
+	}
+	qsort(cycles, rounds, sizeof(*cycles), by_value);
+	return cycles[rounds / 10];
+}
+
 int main(void)
 {
+	/* Total elements of each array, and how many a piece has. 640 and 320 are 80 and 40 passes
+	   of 64 bytes: few enough that the end of both is predicted. */
 	static const struct {
 		const char *name;
-		long n;
-	} levels[] = { { "L1", 1024 }, { "L2", 20000 }, { "L3", 250000 }, { "RAM", 20000000 } };
-	long most = 20000000;
+		long total, piece, times;
+		unsigned rounds;
+	} levels[] = { { "L1", 640, 640, 30, ROUNDS },
+		       { "L2", 20000, 20000, 2, ROUNDS / 2 },
+		       { "L3", 250000, 31250, 1, ROUNDS / 2 },
+		       { "RAM", 8000000, 31250, 1, ROUNDS } };
+	long most = 8000000;
 	/* apart within a page too, so that a store does not look like the loads of another array */
 	size_t room = (size_t)most * 8 + 8192;
 	T *a = aligned_alloc(4096, room), *b = (T *)((char *)aligned_alloc(4096, room) + 1088),
 	  *c = (T *)((char *)aligned_alloc(4096, room) + 2176);
+
 	for (long i = 0; i < most; i++) {
 		a[i] = 1;
 		b[i] = 1.5;
 		c[i] = 1.25;
 	}
 	for (unsigned k = 0; k < sizeof(kernels) / sizeof(*kernels); k++) {
-		if (kernels[k].name[2] == 'f')
-			for (long i = 0; i < 2 * most; i++) {
-				((F *)b)[i] = 1.5f;
-				((F *)c)[i] = 1.25f;
-			}
-		for (unsigned l = 0; l < 4; l++) {
-			long n = levels[l].n, times = l == 3 ? 1 : 2000000 / n;
-			/* What a call costs goes out with half the length, where it matters.
-			   Disturbances only add time, so each length takes the lowest of its runs
-			   before the difference. */
-			long lengths[2] = { n, l == 0 ? n / 2 : 0 };
-			double lowest[2] = { 1e18, 0 };
-			for (int h = 0; h < (l == 0 ? 2 : 1); h++) {
-				lowest[h] = 1e18;
-				for (int r = 0; r < (l == 3 ? 3 : 9); r++) {
-					double scale = cycles_per_tick();
-					kernels[k].run(a, b, c, lengths[h]);
-					uint64_t s = __rdtsc();
-					for (long i = 0; i < times; i++)
-						kernels[k].run(a, b, c, lengths[h]);
-					_mm_lfence();
-					double t = (double)(__rdtsc() - s) * scale / (double)times;
-					lowest[h] = t < lowest[h] ? t : lowest[h];
-				}
-			}
-			double best = (lowest[0] - lowest[1]) / (double)(n - lengths[1]);
-			printf("%s\t%s\t%.4f\n", kernels[k].name, levels[l].name, best);
+		bool is_float = kernels[k].name[2] == 'f';
+
+		for (long i = 0; i < 2 * most && is_float; i++) {
+			((F *)b)[i] = 1.5f;
+			((F *)c)[i] = 1.25f;
 		}
-		if (kernels[k].name[2] == 'f')
-			for (long i = 0; i < most; i++) {
-				a[i] = 1;
-				b[i] = 1.5;
-				c[i] = 1.25;
-			}
+		for (unsigned l = 0; l < 4; l++) {
+			long n = levels[l].piece;
+			double full = cycles_of(k, a, b, c, n, levels[l].total, levels[l].times,
+						levels[l].rounds);
+			/* what a call costs goes out with half the length, where it matters */
+			double half = l ? 0
+					: cycles_of(k, a, b, c, n / 2, n / 2, levels[l].times,
+						    levels[l].rounds);
+
+			printf("%s\t%s\t%.2f\t%.2f\t%ld\n", kernels[k].name, levels[l].name, full,
+			       half, l ? n : n / 2);
+		}
+		for (long i = 0; i < most && is_float; i++) {
+			a[i] = 1;
+			b[i] = 1.5;
+			c[i] = 1.25;
+		}
 	}
 	return 0;
 }

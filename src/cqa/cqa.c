@@ -1,10 +1,71 @@
 #include "cqa/cqa.h"
 
 #include <math.h>
+#include <string.h>
 
-void sn_cqa_estimate(const struct sn_machine *machine, const struct sn_cqa_block *block,
+#include "cqa/address.h"
+
+/* The first access of the same stream and width: taken to be aligned. */
+static const struct sn_access *reference_of(const struct sn_accesses *accesses, size_t number)
+{
+	const struct sn_access *access = &accesses->items[number];
+
+	for (size_t i = 0; i < number; i++) {
+		const struct sn_access *other = &accesses->items[i];
+
+		if (other->address.base_root == access->address.base_root &&
+		    other->address.index_root == access->address.index_root &&
+		    other->address.scale == access->address.scale &&
+		    other->address.bytes == access->address.bytes)
+			return other;
+	}
+	return access;
+}
+
+static void charge_twice(const struct sn_machine *machine, struct sn_insn *insn, float share)
+{
+	uint32_t memory_units = machine->load_units | machine->vector_load_units |
+				machine->store_address_units | machine->store_data_units;
+
+	for (unsigned k = 0; k < insn->set_count; k++)
+		if (!(insn->sets[k].units & ~memory_units))
+			insn->sets[k].count *= 1 + share;
+}
+
+/* Vector accesses to one array at distances that are no multiple of their width cannot all be
+ * aligned; those that are not go to two lines in as many passes as their width has parts of 64. */
+static struct sn_cqa_block with_split_lines(const struct sn_machine *machine,
+					    const struct sn_cqa_block *block,
+					    struct sn_arena *arena)
+{
+	struct sn_accesses accesses = sn_accesses_of(block, arena);
+	struct sn_cqa_block out = *block;
+
+	for (size_t i = 0; i < accesses.count; i++) {
+		const struct sn_access *access = &accesses.items[i];
+		int64_t bytes = access->address.bytes;
+
+		if (bytes < 16 || bytes > 64 || access->stride_bytes % bytes ||
+		    !access->has_stride || !access->stride_bytes ||
+		    (access->address.constant -
+		     reference_of(&accesses, i)->address.constant) %
+				    bytes ==
+			    0)
+			continue;
+		if (out.insns == block->insns) {
+			out.insns = sn_arena_array(arena, struct sn_insn, block->count);
+			memcpy(out.insns, block->insns, block->count * sizeof(*out.insns));
+		}
+		charge_twice(machine, &out.insns[access->insn], (float)bytes / 64);
+	}
+	return out;
+}
+
+void sn_cqa_estimate(const struct sn_machine *machine, const struct sn_cqa_block *original,
 		     bool is_unrolled, struct sn_arena *arena, struct sn_cqa_estimate *out)
 {
+	struct sn_cqa_block split = with_split_lines(machine, original, arena);
+	const struct sn_cqa_block *block = &split;
 	double stores, addresses;
 
 	out->bounds[SN_BOUND_PORTS] = sn_bound_ports(machine, block, &out->busiest_units);

@@ -97,9 +97,14 @@ static bool is_eliminated_move(const struct sn_machine *machine,
 			       const ZydisDecodedOperand *operands)
 {
 	bool is_intel = machine->rules.vendor == SN_VENDOR_INTEL;
+	/* EVEX has its mask, be it none, between the two */
+	unsigned source = insn->operand_count_visible > 2 &&
+					  operands[1].encoding == ZYDIS_OPERAND_ENCODING_MASK
+				  ? 2
+				  : 1;
 
 	if (insn->operand_count_visible < 2 || operands[0].type != ZYDIS_OPERAND_TYPE_REGISTER ||
-	    operands[1].type != ZYDIS_OPERAND_TYPE_REGISTER)
+	    operands[source].type != ZYDIS_OPERAND_TYPE_REGISTER)
 		return false;
 	switch (insn->mnemonic) {
 	case ZYDIS_MNEMONIC_MOV:

@@ -14,16 +14,25 @@ enum { INSTRUCTIONS_MAX = 20000, UNION_BLOCKS_MAX = 4096 };
  * takes the place of the usual values. */
 struct sn_bandwidths sn_bandwidths_of(const struct sn_machine *machine)
 {
-	struct sn_bandwidths out = { { INFINITY, 28, 10, 4 } };
+	struct sn_bandwidths out = { { INFINITY, 28, 10, 4 }, { INFINITY, 28, 10, 2 } };
 	struct sn_memory_profile profile;
 	char *path = sn_memory_profile_path();
 
 	if (machine->rules.vendor == SN_VENDOR_AMD)
-		out = (struct sn_bandwidths){ { INFINITY, 28, 14, 6 } };
+		out = (struct sn_bandwidths){ { INFINITY, 32, 14, 8 }, { INFINITY, 32, 14, 5 } };
 	if (sn_memory_profile_read(path, &profile) && strcmp(profile.machine, machine->name) == 0)
-		for (unsigned i = SN_LEVEL_L2; i < SN_LEVEL_COUNT; i++)
-			out.bytes_per_cycle[i] = fmax(profile.levels[i].unit_bytes_per_cycle,
-						      profile.levels[i].line_bytes_per_cycle);
+		for (unsigned i = SN_LEVEL_L2; i < SN_LEVEL_COUNT; i++) {
+			const struct sn_memory_level *level = &profile.levels[i];
+			double read = fmax(level->unit_bytes_per_cycle,
+					   level->line_bytes_per_cycle);
+			/* half of a copy's bytes are read, half are written */
+			double written = 2 / level->copy_bytes_per_cycle -
+					 1 / level->unit_bytes_per_cycle;
+
+			out.bytes_per_cycle[i] = read;
+			out.written_bytes_per_cycle[i] =
+				written > 1 / read ? 1 / written : read;
+		}
 	free(path);
 	return out;
 }
@@ -204,10 +213,10 @@ static void estimate_levels(const struct sn_bandwidths *bandwidths, struct sn_cq
 {
 	path->level_cycles[SN_LEVEL_L1] = path->estimate.cycles;
 	for (unsigned level = SN_LEVEL_L2; level < SN_LEVEL_COUNT; level++) {
-		/* RAM gets written lines back; the caches take them without asking below */
-		double bytes = path->metrics.bytes_from_memory +
-			       (level == SN_LEVEL_RAM ? path->metrics.bytes_to_memory : 0);
-		double moved = bytes / bandwidths->bytes_per_cycle[level];
+		double written = path->metrics.bytes_to_memory;
+		double read = path->metrics.bytes_from_memory - written;
+		double moved = read / bandwidths->bytes_per_cycle[level] +
+			       written / bandwidths->written_bytes_per_cycle[level];
 
 		path->moved_cycles[level] = moved;
 		path->level_cycles[level] = moved > path->level_cycles[level - 1]

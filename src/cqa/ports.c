@@ -223,7 +223,7 @@ static void add_addresses(const struct sn_machine *machine, const struct sn_insn
 double sn_bound_addresses(const struct sn_machine *machine, const struct sn_cqa_block *block)
 {
 	struct address_work work = { 0 };
-	double pairs, lost;
+	double pairs, lost, operations = 0;
 
 	if (machine->rules.addresses_per_cycle <= 0)
 		return 0;
@@ -235,7 +235,9 @@ double sn_bound_addresses(const struct sn_machine *machine, const struct sn_cqa_
 		return work.all / (double)machine->rules.addresses_per_cycle_mixed;
 	/* short loops lose a slot of the vector loads' units at the branch */
 	pairs = work.vector_loads / __builtin_popcount(machine->vector_load_units);
-	lost = !uses_512(block) ? 0 : pairs < 1.01 ? 0.5 : 0.25;
+	for (size_t i = 0; i < block->count; i++)
+		operations += (double)block->insns[i].fused_uops;
+	lost = !uses_512(block) ? 0 : pairs < 1.01 ? (operations <= 5 ? 0.5 : 0.1) : 0.25;
 	return fmax(work.all / (double)machine->rules.addresses_per_cycle_paired,
 		    pairs >= 1 ? pairs + lost : 0);
 }

@@ -191,6 +191,34 @@ struct widening {
 	uint32_t shuffles;
 };
 
+/* The accesses of one pass lie side by side and the next pass goes on where they end: each is one
+ * element of an unrolled loop. */
+static bool is_contiguous(const struct sn_accesses *accesses, const struct sn_access *access)
+{
+	int64_t stride = access->stride_bytes < 0 ? -access->stride_bytes : access->stride_bytes;
+	int64_t bytes = access->address.bytes;
+	uint64_t covered = 0;
+
+	if (sn_stride_kind_of(access) == SN_STRIDE_UNIT)
+		return true;
+	if (sn_stride_kind_of(access) != SN_STRIDE_N || !bytes || stride % bytes ||
+	    stride / bytes > 63)
+		return false;
+	for (size_t i = 0; i < accesses->count; i++) {
+		const struct sn_access *other = &accesses->items[i];
+		int64_t apart = other->address.constant - access->address.constant;
+
+		if (other->address.base_root != access->address.base_root ||
+		    other->address.index_root != access->address.index_root ||
+		    other->address.scale != access->address.scale ||
+		    other->address.bytes != access->address.bytes || apart % bytes)
+			continue;
+		apart %= stride;
+		covered |= 1ULL << (uint64_t)((apart < 0 ? apart + stride : apart) / bytes);
+	}
+	return covered == (1ULL << (uint64_t)(stride / bytes)) - 1;
+}
+
 /* What the machine does for a move of `bytes` to or from memory, `times` over. */
 static void add_move(const struct sn_machine *machine, struct sn_insn *insn, unsigned bytes,
 		     bool is_store, float times)
@@ -214,6 +242,8 @@ static void add_move(const struct sn_machine *machine, struct sn_insn *insn, uns
 	for (unsigned i = 0; i < row->set_count && insn->set_count < SN_ROW_SETS_MAX; i++)
 		insn->sets[insn->set_count++] =
 			(struct sn_unit_set){ row->sets[i].units, row->sets[i].count * times };
+	/* the first travels with the operation that it feeds */
+	times -= insn->fused_uops > 0 && !is_store ? 1 : 0;
 	insn->fused_uops += times;
 	insn->issued_uops += times;
 }
@@ -223,7 +253,7 @@ static void widen_memory(const struct widening *w, struct sn_insn *insn, size_t 
 {
 	const struct sn_access *access = access_of(w->accesses, index);
 	unsigned element = insn->memory[0].bytes, bytes = element;
-	bool is_unit = access && sn_stride_kind_of(access) == SN_STRIDE_UNIT;
+	bool is_unit = access && is_contiguous(w->accesses, access);
 	bool is_same = access && sn_stride_kind_of(access) == SN_STRIDE_ZERO;
 	float times = (float)w->factor;
 
@@ -259,6 +289,36 @@ static void widen(const struct widening *w, struct sn_insn *insn, size_t index)
 	}
 }
 
+/* A compiler that vectorizes for this machine makes an FMA of a product and its addition, and then
+ * the sum waits for the whole of it in every step. */
+static double contracted_chain(const struct sn_machine *machine, const struct sn_cqa_path *path,
+			       double chain, struct sn_arena *arena)
+{
+	struct sn_chain members = sn_bound_latency(machine, &path->block, arena, true);
+	bool is_product[SN_RES_COUNT] = { false };
+	const struct sn_row *fma = NULL;
+	double contracted = 0;
+	sn_form form;
+
+	if (sn_form_parse("vfmadd231pd y,y,y", 17, &form))
+		fma = sn_machine_row_exact(machine, form);
+	for (size_t i = 0; i < path->block.count && fma; i++) {
+		const struct sn_insn *insn = &path->block.insns[i];
+		struct sn_fp_operation operation = { 0 };
+		bool computes = sn_fp_operation_of(insn, &operation), takes_product = false;
+
+		for (unsigned k = 0; k < insn->read_count; k++)
+			takes_product |= is_product[insn->reads[k].resource];
+		if (members.is_member[i] && operation.kind == SN_FP_ADD && takes_product)
+			contracted += (double)fma->latency;
+		else if (members.is_member[i])
+			return chain;
+		for (unsigned k = 0; k < insn->write_count; k++)
+			is_product[insn->writes[k]] = computes && operation.kind == SN_FP_MUL;
+	}
+	return contracted > chain ? contracted : chain;
+}
+
 static double widened_cycles(const struct sn_machine *machine, struct sn_cqa_path *path,
 			     struct sn_arena *arena, unsigned factor, bool with_memory)
 {
@@ -277,6 +337,8 @@ static double widened_cycles(const struct sn_machine *machine, struct sn_cqa_pat
 	/* A sum may be kept in `factor` parts only if its order may change, which is what the full
 	   variant asks for; a recurrence stays as long for each element. */
 	chain = path->estimate.bounds[SN_BOUND_LATENCY];
+	if (with_memory && path->chain_is_reduction)
+		chain = contracted_chain(machine, path, chain, arena);
 	if (path->chain_is_through_memory || (path->chain_is_reduction && !with_memory))
 		chain *= factor;
 	estimate.bounds[SN_BOUND_LATENCY] = chain;

@@ -13,7 +13,7 @@
 #include "machine/machine.h"
 #include "machine/timing.h"
 
-enum { LINE = 64, ROUNDS = 5 };
+enum { LINE = 64, PIECE_BYTES = 128 * 1024, PIECES_MAX = 2000, CHASE_STEPS = 1000 };
 
 static const char *const level_names[SN_MEMORY_LEVELS] = { "L1", "L2", "L3", "RAM" };
 
@@ -26,11 +26,11 @@ static void choose_sizes(size_t bytes[SN_MEMORY_LEVELS])
 
 	bytes[0] = l1 > 0 ? (size_t)l1 / 2 : 16384;
 	bytes[1] = l2 > 0 ? (size_t)l2 / 2 : 131072;
-	bytes[2] = l3 > 0 ? (size_t)l3 / 4 : 4u << 20;
+	bytes[2] = l3 > 0 ? (size_t)l3 / 8 : 4u << 20;
 	if (bytes[2] < 2 * bytes[1])
 		bytes[2] = 2 * bytes[1];
-	if (bytes[2] > (size_t)8 << 20)
-		bytes[2] = (size_t)8 << 20;
+	if (bytes[2] > (size_t)4 << 20)
+		bytes[2] = (size_t)4 << 20;
 	bytes[3] = (size_t)192 << 20;
 	for (unsigned i = 0; i < SN_MEMORY_LEVELS; i++)
 		bytes[i] &= ~(size_t)4095;
@@ -74,27 +74,54 @@ static void sweep_copy(char *memory, size_t bytes)
 			: "xmm0", "xmm1", "xmm2", "xmm3", "memory");
 }
 
-/* Core cycles of one sweep: the lowest of a few, each against the clock of its own moment. */
+/* The time of a piece, in core cycles of its moment, from many pieces: whoever else has the processor
+ * or the memory in between makes single pieces long, so one of the shortest is taken. */
+struct pieces {
+	double cycles[PIECES_MAX];
+	size_t count;
+	double per_tick;
+};
+
+static void pieces_add(struct pieces *pieces, uint64_t ticks)
+{
+	if (pieces->count < PIECES_MAX)
+		pieces->cycles[pieces->count++] = (double)ticks * pieces->per_tick;
+}
+
+/* The clock is taken anew every few pieces. */
+static void pieces_clock(struct pieces *pieces)
+{
+	if (pieces->count % 32 == 0)
+		pieces->per_tick = sn_timing_cycles_per_tick();
+}
+
+/* Core cycles to sweep all of the memory, piece by piece in order. */
 static double cycles_of(sweep run, char *memory, size_t bytes)
 {
-	size_t repeats = bytes < 4u << 20 ? (4u << 20) / bytes : 1;
-	double lowest = 0;
+	size_t piece = bytes < PIECE_BYTES ? bytes : PIECE_BYTES;
+	size_t repeats = PIECE_BYTES / piece, number = bytes / piece;
+	struct pieces *pieces = sn_alloc_zeroed(1, sizeof(*pieces));
+	double result;
 
-	run(memory, bytes);
-	for (unsigned round = 0; round < ROUNDS; round++) {
-		double per_tick = sn_timing_cycles_per_tick();
-		uint64_t start = __rdtsc(), end;
-		double cycles;
+	for (size_t i = 0; i < number; i++)
+		run(memory + i * piece, piece);
+	for (size_t round = 0; round < 60 || pieces->count < 300; round++) {
+		for (size_t i = 0; i < number && pieces->count < PIECES_MAX; i++) {
+			uint64_t start;
 
-		for (size_t i = 0; i < repeats; i++)
-			run(memory, bytes);
-		_mm_lfence();
-		end = __rdtsc();
-		cycles = (double)(end - start) * per_tick / (double)repeats;
-		if (!round || cycles < lowest)
-			lowest = cycles;
+			pieces_clock(pieces);
+			start = __rdtsc();
+			for (size_t k = 0; k < repeats; k++)
+				run(memory + i * piece, piece);
+			_mm_lfence();
+			pieces_add(pieces, __rdtsc() - start);
+		}
+		if (pieces->count == PIECES_MAX)
+			break;
 	}
-	return lowest;
+	result = sn_quantile(pieces->cycles, pieces->count, 0.03) * (double)number / (double)repeats;
+	free(pieces);
+	return result;
 }
 
 /* One random cycle through all lines (Sattolo's shuffle). */
@@ -121,29 +148,28 @@ static void link_lines(char *memory, size_t lines)
 
 static double latency_of(char *memory, size_t bytes)
 {
-	size_t lines = bytes / LINE, steps = lines < 200000 ? 200000 : 400000;
-	double lowest = 0;
+	size_t lines = bytes / LINE;
+	struct pieces *pieces = sn_alloc_zeroed(1, sizeof(*pieces));
+	void *at = memory;
+	double result;
 
 	link_lines(memory, lines);
-	for (unsigned round = 0; round < 3; round++) {
-		double per_tick = sn_timing_cycles_per_tick();
-		void *at = memory;
-		uint64_t start, end;
-		double cycles;
+	for (size_t i = 0; i < lines && i < 400000; i++)
+		at = *(void **)at;
+	while (pieces->count < 300) {
+		uint64_t start;
 
-		for (size_t i = 0; i < lines && i < steps; i++)
-			at = *(void **)at;
+		pieces_clock(pieces);
 		start = __rdtsc();
-		for (size_t i = 0; i < steps; i++)
+		for (size_t i = 0; i < CHASE_STEPS; i++)
 			at = *(void **)at;
 		__asm__ volatile("" ::"r"(at));
 		_mm_lfence();
-		end = __rdtsc();
-		cycles = (double)(end - start) * per_tick / (double)steps;
-		if (!round || cycles < lowest)
-			lowest = cycles;
+		pieces_add(pieces, __rdtsc() - start);
 	}
-	return lowest;
+	result = sn_quantile(pieces->cycles, pieces->count, 0.2) / CHASE_STEPS;
+	free(pieces);
+	return result;
 }
 
 sn_status sn_memory_measure(struct sn_memory_profile *out, struct sn_error *err)

@@ -224,6 +224,8 @@ static void find_roles(struct sn_machine *machine)
 	for (unsigned set = 0; set < 2; set++) {
 		uint32_t units = units_of_form(machine, "mov m64,r64", set);
 
+		if (!units)
+			continue;
 		if (units & machine->load_units ||
 		    units == units_named(machine, (const char *const[]){ "p7", "p8", NULL }))
 			machine->store_address_units = units;

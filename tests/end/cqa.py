@@ -169,4 +169,14 @@ run = sonde('calibrate', '--block', 'ebfe', '--unrolled')
 t.check(run.returncode == 4, 'an endless jump is refused', run.stderr)
 run = sonde('calibrate', '--block', 'a100000000000000ff49ffcf75f2')
 t.check(run.returncode == 4 and 'fault' in run.stderr, 'an address outside of user space is a fault', run.stderr)
+
+# dependences of instruction forms against recorded chains
+here = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+run = subprocess.run(['python3', f'{here}/bench/cqa/chains.py', 'check', t.sonde, '-v'],
+                     capture_output=True, text=True, timeout=120)
+words = run.stdout.splitlines()[-1].split()
+t.check(int(words[3]) >= 300, 'at least 300 forms have measured chains', run.stdout)
+# x87 accumulations of six in a row are slower than their latency, of three or twelve not: not modelled
+t.check(all('fadd' in line or 'fmul' in line or 'fsub' in line for line in run.stdout.splitlines()[:-1]) and
+        int(words[-2]) <= 4, 'the dependences are as measured', run.stdout)
 t.done()

@@ -135,3 +135,49 @@ TEST(hex_takes_case_and_blanks)
 	count = 1;
 	CHECK_INT(sn_hex_parse("4801", 4, bytes, &count, &err), SN_ERR_RANGE);
 }
+
+/* What was measured on Zen 5 (bench/cqa/chains.tsv and docs/method/cqa.md). */
+static double zen5(const char *hex, enum sn_bound which)
+{
+	return estimate("zen5", hex, false).bounds[which];
+}
+
+TEST(a_load_with_an_evex_prefix_is_no_eliminated_move)
+{
+	/* four vmovupd zmm,[rsi+64k]; dec r15; jnz: two vector loads a cycle */
+	CHECK(bound("62f1fd48100e62f1fd4810560162f1fd48105e0262f1fd4810660349ffcf75e0",
+		    SN_BOUND_PORTS) >= 2);
+	CHECK(zen5("62f1fd48100e62f1fd4810560162f1fd48105e0262f1fd4810660349ffcf75e0",
+		   SN_BOUND_PORTS) >= 2);
+}
+
+TEST(a_condition_of_two_flags_takes_longer)
+{
+	/* cmp eax,ebx; cmova eax,ebx against cmovb */
+	CHECK_REAL(zen5("39d80f47c349ffcf75f6", SN_BOUND_LATENCY), 3, 1e-9);
+	CHECK_REAL(zen5("39d80f42c349ffcf75f6", SN_BOUND_LATENCY), 2, 1e-9);
+}
+
+TEST(an_upper_part_counts_only_where_something_fills_it)
+{
+	/* movhpd xmm0,[rsi]; movsd xmm0,xmm1 against the movsd alone */
+	CHECK_REAL(zen5("660f1606f20f10c149ffcf75f3", SN_BOUND_LATENCY), 4, 1e-9);
+	CHECK_REAL(zen5("f20f10c149ffcf75f7", SN_BOUND_LATENCY), 1, 1e-9);
+}
+
+TEST(forwarding_hangs_on_the_width)
+{
+	/* mov [rsi],rax; mov rax,[rsi] is renamed, 64 bytes are slow */
+	CHECK_REAL(zen5("488906488b0649ffcf75f5", SN_BOUND_LATENCY), 1, 1e-9);
+	CHECK_REAL(zen5("62f17c48110662f17c48100649ffcf75ef", SN_BOUND_LATENCY), 16, 1e-9);
+}
+
+TEST(accesses_that_cannot_both_be_aligned_split_lines)
+{
+	/* [rdx+rax] and [rdx+rax+8] of 64 bytes: three lines; with +64 two */
+	CHECK_REAL(zen5("62f1fd4810040262f1fd48588402080000004883c04049ffcf75e5",
+			SN_BOUND_PORTS),
+		   1.5, 1e-6);
+	CHECK_REAL(zen5("62f1fd4810040262f1fd485844020148058000000049ffcf75e6", SN_BOUND_PORTS),
+		   1, 0.11);
+}
