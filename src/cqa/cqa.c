@@ -47,8 +47,7 @@ static struct sn_cqa_block with_split_lines(const struct sn_machine *machine,
 
 		if (bytes < 16 || bytes > 64 || access->stride_bytes % bytes ||
 		    !access->has_stride || !access->stride_bytes ||
-		    (access->address.constant -
-		     reference_of(&accesses, i)->address.constant) %
+		    (access->address.constant - reference_of(&accesses, i)->address.constant) %
 				    bytes ==
 			    0)
 			continue;

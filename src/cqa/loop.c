@@ -23,15 +23,14 @@ struct sn_bandwidths sn_bandwidths_of(const struct sn_machine *machine)
 	if (sn_memory_profile_read(path, &profile) && strcmp(profile.machine, machine->name) == 0)
 		for (unsigned i = SN_LEVEL_L2; i < SN_LEVEL_COUNT; i++) {
 			const struct sn_memory_level *level = &profile.levels[i];
-			double read = fmax(level->unit_bytes_per_cycle,
-					   level->line_bytes_per_cycle);
+			double read =
+				fmax(level->unit_bytes_per_cycle, level->line_bytes_per_cycle);
 			/* half of a copy's bytes are read, half are written */
-			double written = 2 / level->copy_bytes_per_cycle -
-					 1 / level->unit_bytes_per_cycle;
+			double written =
+				2 / level->copy_bytes_per_cycle - 1 / level->unit_bytes_per_cycle;
 
 			out.bytes_per_cycle[i] = read;
-			out.written_bytes_per_cycle[i] =
-				written > 1 / read ? 1 / written : read;
+			out.written_bytes_per_cycle[i] = written > 1 / read ? 1 / written : read;
 		}
 	free(path);
 	return out;

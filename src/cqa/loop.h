@@ -74,7 +74,8 @@ struct sn_cqa_loop {
 /** Bytes per core cycle that a core gets from each level (index SN_LEVEL_L2..RAM used). */
 struct sn_bandwidths {
 	double bytes_per_cycle[SN_LEVEL_COUNT];		/* of lines that are only read */
-	double written_bytes_per_cycle[SN_LEVEL_COUNT]; /* of lines that are fetched, then written */
+	double written_bytes_per_cycle[SN_LEVEL_COUNT]; /* of lines that are fetched, then written
+							 */
 };
 struct sn_bandwidths sn_bandwidths_of(const struct sn_machine *machine);
 

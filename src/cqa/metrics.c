@@ -324,7 +324,8 @@ static void count_memory(const struct sn_cqa_block *block, const struct sn_acces
 		out->bytes_from_memory += new_bytes(access);
 		/* an update in place is written too, though the load comes first */
 		for (size_t k = i; k < accesses->count; k++)
-			if (accesses->items[k].is_store && same_stream(&accesses->items[k], access)) {
+			if (accesses->items[k].is_store &&
+			    same_stream(&accesses->items[k], access)) {
 				out->bytes_to_memory += new_bytes(access);
 				break;
 			}

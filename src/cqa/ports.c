@@ -202,8 +202,8 @@ struct address_work {
 static void add_addresses(const struct sn_machine *machine, const struct sn_insn *insn,
 			  struct address_work *work)
 {
-	uint32_t memory_units = machine->load_units | machine->vector_load_units |
-				machine->store_data_units;
+	uint32_t memory_units =
+		machine->load_units | machine->vector_load_units | machine->store_data_units;
 
 	for (unsigned k = 0; k < insn->set_count; k++) {
 		const struct sn_unit_set *set = &insn->sets[k];

@@ -74,8 +74,8 @@ static void sweep_copy(char *memory, size_t bytes)
 			: "xmm0", "xmm1", "xmm2", "xmm3", "memory");
 }
 
-/* The time of a piece, in core cycles of its moment, from many pieces: whoever else has the processor
- * or the memory in between makes single pieces long, so one of the shortest is taken. */
+/* The time of a piece, in core cycles of its moment, from many pieces: whoever else has the
+ * processor or the memory in between makes single pieces long, so one of the shortest is taken. */
 struct pieces {
 	double cycles[PIECES_MAX];
 	size_t count;
@@ -119,7 +119,8 @@ static double cycles_of(sweep run, char *memory, size_t bytes)
 		if (pieces->count == PIECES_MAX)
 			break;
 	}
-	result = sn_quantile(pieces->cycles, pieces->count, 0.03) * (double)number / (double)repeats;
+	result =
+		sn_quantile(pieces->cycles, pieces->count, 0.03) * (double)number / (double)repeats;
 	free(pieces);
 	return result;
 }

@@ -175,9 +175,8 @@ TEST(forwarding_hangs_on_the_width)
 TEST(accesses_that_cannot_both_be_aligned_split_lines)
 {
 	/* [rdx+rax] and [rdx+rax+8] of 64 bytes: three lines; with +64 two */
-	CHECK_REAL(zen5("62f1fd4810040262f1fd48588402080000004883c04049ffcf75e5",
-			SN_BOUND_PORTS),
+	CHECK_REAL(zen5("62f1fd4810040262f1fd48588402080000004883c04049ffcf75e5", SN_BOUND_PORTS),
 		   1.5, 1e-6);
-	CHECK_REAL(zen5("62f1fd4810040262f1fd485844020148058000000049ffcf75e6", SN_BOUND_PORTS),
-		   1, 0.11);
+	CHECK_REAL(zen5("62f1fd4810040262f1fd485844020148058000000049ffcf75e6", SN_BOUND_PORTS), 1,
+		   0.11);
 }
