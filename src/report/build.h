@@ -20,6 +20,10 @@ struct sn_report *sn_report_new(const struct sn_profile *profile);
 void sn_report_add_code(struct sn_report *report, const struct sn_profile *profile,
 			struct sn_structures *structures);
 
+/** Adds the phases of the run, as the page reads them (docs/format/page-phases.md); nothing where
+ * there are none to find. */
+void sn_report_add_phases(struct sn_report *report, const struct sn_profile *profile);
+
 /** Adds the sentences of the summary; comes last. */
 void sn_report_add_sentences(struct sn_report *report, const struct sn_profile *profile);
 

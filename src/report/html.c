@@ -341,6 +341,8 @@ sn_status sn_report_write_html(const struct sn_report *report, const char *path,
 	sn_text_addf(&title, "%s · sonde", report->experiment);
 	sn_page_begin(&page, writer.out, title.chars, summary.chars);
 	status = write_chunks(report, &page, err);
+	if (report->phases_json)
+		sn_page_add_json(&page, "phases", report->phases_json);
 	sn_page_end(&page, add_members, (void *)report);
 	status = sn_report_page_commit(&page, &writer, is_forced, status, err);
 	sn_text_free(&summary);

@@ -161,6 +161,7 @@ struct sn_report {
 	int64_t slice_ns; /* width of the slices that records were merged over; 0: not merged */
 	uint32_t stride;  /* samples that one record stands for; 0 or 1: itself */
 
+	const char *phases_json;	 /* an object, or NULL */
 	const char *machine;		 /* that the static model was asked about; NULL: none */
 	struct sn_report_whatif *whatif; /* its answer (quality.h); NULL: none */
 

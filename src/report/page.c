@@ -219,6 +219,17 @@ out:
 	return status;
 }
 
+void sn_page_add_json(struct sn_page *page, const char *id, const char *json)
+{
+	struct sn_text tag = { 0 };
+
+	sn_text_addf(&tag, "<script type=\"application/json\" id=\"%s\">", id);
+	write_bytes(page, tag.chars, tag.length);
+	write_bytes(page, json, strlen(json));
+	write_bytes(page, "</script>\n", 10);
+	sn_text_free(&tag);
+}
+
 void sn_page_end(struct sn_page *page, void (*members)(struct sn_json *json, void *context),
 		 void *context)
 {

@@ -55,6 +55,9 @@ void sn_page_add_text(struct sn_page *page, const char *name, const char *const 
 		      const size_t *lengths);
 sn_status sn_page_chunk_end(struct sn_page *page, struct sn_error *err);
 
+/** An element with JSON text of its own; `json` is written as it is. */
+void sn_page_add_json(struct sn_page *page, const char *id, const char *json);
+
 /** Writes the table of contents (an object that `members` may add to) and the second half. */
 void sn_page_end(struct sn_page *page, void (*members)(struct sn_json *json, void *context),
 		 void *context);

@@ -1,0 +1,106 @@
+"""sonde phases: programs whose phases we know; output formats; little and bad data."""
+import csv
+import io
+import json
+import os
+import sys
+
+from sonde_test import HERE, Test
+
+sys.path.insert(0, os.path.join(HERE, '../../bench/phases'))
+from generate import Program  # noqa: E402
+from score import score, time_zero_ns, truth_of  # noqa: E402
+
+t = Test()
+
+
+def record(name, program):
+    path = os.path.join(t.folder, f'{name}.c')
+    with open(path, 'w') as out:
+        out.write(program.source)
+    app = t.compile(path, '-O2', '-g', '-lm', output=f'./{name}.app')
+    return t.run('record', '-o', name, app, f'{name}.truth')
+
+
+def phases_of(name, *options):
+    return json.loads(t.run('phases', name, '--format', 'json', *options).stdout)
+
+
+# ---- five phases, two of them loops of one function, one that reads and writes, one that waits ----
+program = Program(7, kinds=['shared', 'loop', 'loop', 'io', 'wait'], seconds=4.5)
+run = record('five', program)
+t.equal(run.returncode, 0, 'the program is recorded')
+found = phases_of('five', '--interval', '0.1')
+truth = truth_of('five.truth', time_zero_ns('five'), found['intervals'])
+ari, right, wanted = score(found, truth, program.sites)
+t.check(ari >= 0.85, 'the intervals are grouped as the program was written', ari, found['intervals'])
+t.check(right >= wanted - 1, 'the planted function and loop is the site', right, wanted, found['phases'])
+t.equal((found['schema'], found['experiment'], found['interval_s'], found['method']),
+        ('sonde.phases/1', 'five', 0.1, 'silhouette'), 'json says what it is')
+t.equal([row['k'] for row in found['clustering']], list(range(1, 9)), 'every k is told')
+t.check(found['clustering'][0]['silhouette'] is None, 'the silhouette of one cluster is unknown')
+t.check(all(a['inertia'] >= b['inertia'] for a, b in zip(found['clustering'], found['clustering'][1:])),
+        'inertia falls with k', found['clustering'])
+t.check(abs(sum(p['share'] for p in found['phases']) - 1) < 1e-9, 'shares add up to 1')
+first = [row['phase'] for row in found['intervals'] if row['phase'] is not None]
+t.equal(sorted(set(first), key=first.index), list(range(len(found['phases']))), 'ids are by first appearance')
+t.equal([p['interval_count'] for p in found['phases']], [first.count(p) for p in range(len(found['phases']))],
+        'interval counts are those of the ribbon')
+t.check(all(b['t0_s'] == a['t1_s'] for a, b in zip(found['intervals'], found['intervals'][1:])),
+        'intervals follow each other on one grid')
+t.equal({s['type'] for p in found['phases'] for s in p['sites']} - {'body', 'loop'}, set(), 'sites are body or loop')
+t.equal(t.run('phases', 'five', '-i', '0.1', '-f', 'json').stdout, t.run('phases', 'five', '-i', '0.1', '-f', 'json').stdout,
+        'the same experiment gives the same bytes')
+t.equal(t.run('show', 'phases', 'five', '--format', 'json').stdout, t.run('phases', 'five', '--format', 'json').stdout,
+        'show phases is phases --format json')
+rows = list(csv.DictReader(io.StringIO(t.run('phases', 'five', '--format', 'csv', '-i', '0.1').stdout)))
+t.check({'phase', 'heartbeat', 'function', 'phase_share', 'app_share', 'type', 'loop_label'} <= set(rows[0]),
+        'csv has the columns of the paper, and more', rows[0])
+ribbon = list(csv.DictReader(io.StringIO(t.run('phases', 'five', '--intervals', '-f', 'csv', '-i', '0.1').stdout)))
+t.equal([r['phase'] for r in ribbon], ['' if r['phase'] is None else str(r['phase']) for r in found['intervals']],
+        'the ribbon as csv is that of json')
+text = t.run('phases', 'five', '-i', '0.1').stdout
+t.check('Phase ID' in text and 'silhouette' in text and 'inertia' in text and 'calls: estimated' in text,
+        'text has the table, every k, and where the calls come from', text)
+paper = phases_of('five', '--interval', '0.1', '--k', 'elbow', '--sites', 'paper')
+t.equal((paper['method'], paper['sites_method']), ('elbow', 'paper'), 'the method of the paper')
+t.equal(len(paper['phases']), paper['k_clusters'], 'which joins no phases')
+t.equal(phases_of('five', '--k', '3', '-i', '0.1')['k_clusters'], 3, 'a number of clusters can be given')
+t.equal(len(phases_of('five', '--time', '0-1', '-i', '0.1')['intervals']), 10, 'a part of the run')
+
+# ---- one phase, of parts shorter than an interval ----
+program = Program(21, kinds=['cycle'], seconds=2)
+record('one', program)
+found = phases_of('one', '--interval', '0.1')
+t.equal(len(found['phases']), 1, 'one phase is one phase')
+steps = {row['function']: row for row in found['cyclic']}
+t.check(any(name.startswith('step0_') for name in steps), 'its parts are cyclic', found['cyclic'])
+t.check(all(row['calls'] is None or row['mean_s'] > 0 for row in found['cyclic']), 'with time per call')
+
+# ---- the page ----
+t.equal(t.run('report', 'five', '-o', 'five.html').returncode, 0, 'a report with phases')
+page = open('five.html').read()
+section = page.split('id="phases">', 1)[1].split('</script>', 1)[0]
+model = json.loads(section)
+t.equal(model['schema'], 'sonde.page-phases/1', 'the page knows the phases')
+t.equal(sum(model['ribbons'][0]['runs'][1::2]), len(phases_of('five')['intervals']), 'and the ribbon, in runs')
+
+# ---- little and bad data ----
+done = t.run('phases', 'five', '--interval', '0')
+t.check(done.returncode == 2 and '--interval' in done.stderr, 'an interval of 0 is refused', done.stderr)
+done = t.run('phases', 'five', '--interval', '0.001', '--time', '0-0.5')
+t.equal(done.returncode, 0, 'very short intervals are only short')
+done = t.run('phases', 'five', '--k', '0')
+t.check(done.returncode == 2 and '--k' in done.stderr, 'k = 0 is refused', done.stderr)
+done = t.run('phases', 'nowhere')
+t.check(done.returncode == 5 and 'nowhere' in done.stderr and done.stderr.count('\n') == 1, 'no such experiment', done.stderr)
+sleeper = t.compile('#include <unistd.h>\nint main(void) { sleep(1); return 0; }\n', '-O1', '-g', output='./sleeper.app')
+t.run('record', '-o', 'sleeper', sleeper)
+done = t.run('phases', 'sleeper', '-f', 'json')
+t.check(done.returncode == 0 and len(json.loads(done.stdout)['phases']) == 1, 'one thread that sleeps: one phase',
+        done.stdout, done.stderr)
+nothing = t.compile('int\nmain(void) { return 0; }\n', '-O1', '-g', output='./nothing.app')
+t.run('record', '-o', 'nothing', nothing)
+done = t.run('phases', 'nothing')
+t.check(done.returncode in (0, 3) and done.stderr.count('\n') <= 1, 'a run of no time: one sentence', done.returncode, done.stderr)
+t.done()
