@@ -25,6 +25,8 @@ const char *sn_site_type_name(enum sn_site_type type)
 	return type == SN_SITE_LOOP ? "loop" : "body";
 }
 
+static const double mark_ratio = 1.6;
+
 struct builder {
 	struct sn_phases *phases;
 	uint32_t *labels; /* by matrix row */
@@ -132,14 +134,49 @@ static bool phases_are_equal(const struct sn_phase *x, const struct sn_phase *y)
 	return true;
 }
 
-/* Joins the first two phases that nothing tells apart; false if there are none. */
+/* Mean fraction of time of an entity in the rows of a phase. */
+static double phase_mean(const struct builder *b, uint32_t phase, uint32_t entity)
+{
+	const struct sn_sparse *inclusive = &b->phases->activity->inclusive;
+	double sum = 0, rows = 0;
+
+	for (size_t r = 0; r < b->rows; r++) {
+		if (b->labels[r] != phase)
+			continue;
+		rows++;
+		for (size_t i = inclusive->first[r]; i < inclusive->first[r + 1]; i++)
+			if (inclusive->columns[i] == entity)
+				sum += (double)inclusive->values[i];
+	}
+	return rows > 0 ? sum / rows : 0;
+}
+
+/* Whether no site of `x` is much more active in it than in `y`. */
+static bool sites_mark_little(const struct builder *b, uint32_t x, uint32_t y)
+{
+	const struct sn_phase *phase = &b->phases->phases.items[x];
+
+	for (size_t i = 0; i < phase->sites.count; i++) {
+		uint32_t entity = phase->sites.items[i].entity;
+
+		if (!phase->sites.items[i].is_alternative &&
+		    phase_mean(b, x, entity) >= mark_ratio * phase_mean(b, y, entity))
+			return false;
+	}
+	return true;
+}
+
+/* Joins the first two phases that nothing tells apart; false if there are none. Intervals of a
+ * cycle hold now two rounds of one part and one of the other, now the other way round: such phases
+ * have sites of their own, but each is as good as active in the other. */
 static bool phases_merge(struct builder *b)
 {
 	const struct sn_phase *phases = b->phases->phases.items;
 
 	for (uint32_t x = 0; x < b->count; x++)
 		for (uint32_t y = x + 1; y < b->count; y++) {
-			if (!phases_are_equal(&phases[x], &phases[y]))
+			if (!phases_are_equal(&phases[x], &phases[y]) &&
+			    !(sites_mark_little(b, x, y) && sites_mark_little(b, y, x)))
 				continue;
 			for (size_t r = 0; r < b->rows; r++)
 				if (b->labels[r] == y)

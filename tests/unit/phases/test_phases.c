@@ -258,6 +258,28 @@ TEST(short_parts_are_a_cycle)
 	fixture_end(&f);
 }
 
+/* 22 ms and 34 ms: an interval holds now more of the one, now of the other. */
+TEST(a_cycle_out_of_step_with_the_intervals_is_one_phase)
+{
+	for (unsigned first = 20; first <= 40; first += 4) {
+		struct fixture f;
+		uint32_t fib, leaf;
+		struct sn_phases *p;
+
+		fixture_begin(&f);
+		fib = fixture_stack(&f, 0, 2, APP, FIB, APP, MAIN);
+		leaf = fixture_stack(&f, 0, 2, APP, LEAF_MAIN_LOOP, APP, MAIN);
+		for (int i = 0; i < 30; i++) {
+			fixture_samples(&f, 0, leaf, first, 1 * MS);
+			fixture_samples(&f, 0, fib, 34, 1 * MS);
+		}
+		p = phases_of(&f, &(struct sn_phases_options){ .interval_ns = 100000000 });
+		CHECK_INT(p->phases.count, 1);
+		sn_phases_free(p);
+		fixture_end(&f);
+	}
+}
+
 TEST(ranks_are_one_model)
 {
 	struct fixture f;
