@@ -167,6 +167,9 @@ static bool row_is_seen(const struct sn_intervals *intervals, const struct sn_in
 	enough = !(enough > SAMPLES_LEAST) ? SAMPLES_LEAST
 		 : enough < SAMPLES_ENOUGH ? enough
 					   : SAMPLES_ENOUGH;
+	if ((row->end_ns - (int64_t)row->number * intervals->interval_ns) * 4 <
+	    intervals->interval_ns * 3)
+		return false; /* the end of a process: not comparable to whole intervals */
 	return row->samples >= enough ||
 	       sn_interval_row_ns(row) * 5 >= (uint64_t)intervals->interval_ns;
 }

@@ -311,5 +311,6 @@ struct sn_report *sn_report_new(const struct sn_profile *profile)
 	add_processes(report, profile);
 	add_threads(report, profile);
 	sn_report_add_paths(report, profile);
+	sn_report_add_phases(report, profile);
 	return report;
 }

@@ -20,10 +20,6 @@ struct sn_report *sn_report_new(const struct sn_profile *profile);
 void sn_report_add_code(struct sn_report *report, const struct sn_profile *profile,
 			struct sn_structures *structures);
 
-/** Adds the phases of the run, as the page reads them (docs/format/page-phases.md); nothing where
- * there are none to find. */
-void sn_report_add_phases(struct sn_report *report, const struct sn_profile *profile);
-
 /** Adds the sentences of the summary; comes last. */
 void sn_report_add_sentences(struct sn_report *report, const struct sn_profile *profile);
 
@@ -31,6 +27,9 @@ void sn_report_add_sentences(struct sn_report *report, const struct sn_profile *
 
 /** Call paths, places, points, records and waits; functions and loops are there already. */
 void sn_report_add_paths(struct sn_report *report, const struct sn_profile *profile);
+/** The phases of the run, as the page reads them (docs/format/page-phases.md); nothing where there
+ * are none to find. Functions and loops are there already. */
+void sn_report_add_phases(struct sn_report *report, const struct sn_profile *profile);
 /** The index of a source file; SN_NONE for NULL. */
 uint32_t sn_report_file(struct sn_report *report, const char *path);
 
