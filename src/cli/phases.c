@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/file.h"
 #include "cli/analysis_options.h"
 #include "cli/command.h"
 #include "phases/phases.h"
@@ -333,6 +334,124 @@ static sn_status text_print(const struct sn_phases *p, struct sn_table_view *vie
 	return cycles_print(p, err);
 }
 
+/* ---- two runs ---- */
+
+enum { D_NAME, D_A, D_B, D_A_SHARE, D_B_SHARE, D_A_S, D_B_S, D_RATIO, D_LIKENESS };
+static const struct sn_column pair_columns[] = {
+	{ "name", "Phase", SN_CELL_TEXT, 0 },	   { "a_phase", "A ID", SN_CELL_INT, 0 },
+	{ "b_phase", "B ID", SN_CELL_INT, 0 },	   { "a_share", "A", SN_CELL_SHARE, 0 },
+	{ "b_share", "B", SN_CELL_SHARE, 0 },	   { "a_s", "A s", SN_CELL_SECONDS, 0 },
+	{ "b_s", "B s", SN_CELL_SECONDS, 0 },	   { "ratio", "B / A", SN_CELL_REAL, 3 },
+	{ "likeness", "alike", SN_CELL_SHARE, 0 },
+};
+
+/* Time that processes spent in a phase: the lengths of its intervals. */
+static double phase_seconds(const struct sn_phases *p, const struct sn_phase *phase)
+{
+	int64_t ns = 0;
+
+	for (size_t r = 0; r < p->intervals->row_count; r++) {
+		const struct sn_interval_row *row = &p->intervals->rows.items[r];
+
+		if (p->phase_of[r] == phase->number)
+			ns += row->end_ns - (int64_t)row->number * p->intervals->interval_ns;
+	}
+	return (double)ns / 1e9;
+}
+
+static void pair_row_add(struct sn_table *table, const struct sn_phases *a,
+			 const struct sn_phases *b, const struct sn_phase_pair *pair)
+{
+	double seconds[2] = { 0, 0 };
+
+	sn_table_add_row(table);
+	sn_table_set_text(table, D_NAME, pair->a ? pair->a->name : pair->b->name);
+	if (pair->a) {
+		seconds[0] = phase_seconds(a, pair->a);
+		sn_table_set_int(table, D_A, pair->a->number);
+		sn_table_set_real(table, D_A_SHARE, pair->a->share);
+		sn_table_set_real(table, D_A_S, seconds[0]);
+	}
+	if (pair->b) {
+		seconds[1] = phase_seconds(b, pair->b);
+		sn_table_set_int(table, D_B, pair->b->number);
+		sn_table_set_real(table, D_B_SHARE, pair->b->share);
+		sn_table_set_real(table, D_B_S, seconds[1]);
+	}
+	if (!pair->a || !pair->b)
+		return;
+	sn_table_set_real(table, D_LIKENESS, pair->likeness);
+	if (seconds[0] > 0)
+		sn_table_set_real(table, D_RATIO, seconds[1] / seconds[0]);
+}
+
+struct runs {
+	const char *a, *b;
+};
+
+static void runs_write(struct sn_json *json, void *context)
+{
+	const struct runs *runs = context;
+
+	sn_json_member_string(json, "a", runs->a);
+	sn_json_member_string(json, "b", runs->b);
+}
+
+static sn_status pairs_print(const struct sn_phases *a, const struct sn_phases *b,
+			     struct sn_table_view *view, struct sn_error *err)
+{
+	struct runs runs = { a->profile->experiment->name, b->profile->experiment->name };
+	struct sn_phase_pairs pairs;
+	struct sn_table table;
+	sn_status status;
+
+	sn_phases_match(a, b, &pairs);
+	sn_table_init(&table, pair_columns, sizeof(pair_columns) / sizeof(*pair_columns));
+	for (size_t i = 0; i < pairs.items.count; i++)
+		pair_row_add(&table, a, b, &pairs.items.items[i]);
+	view->schema = "sonde.phase-pairs/1";
+	if (view->format == SN_FORMAT_TEXT)
+		printf("A: %s\nB: %s\n\n", runs.a, runs.b);
+	status = sn_table_write(&table, view, stdout, runs_write, &runs, err);
+	sn_table_free(&table);
+	sn_vec_free(&pairs.items);
+	return status;
+}
+
+static sn_status against_print(const struct sn_phases *a, const char *other,
+			       const struct sn_analysis_options *options,
+			       struct sn_table_view *view, struct sn_error *err)
+{
+	struct sn_analysis *analysis = NULL;
+	struct sn_phases *b = NULL;
+	sn_status status = sn_analysis_open(other, options, &analysis, err);
+
+	if (status == SN_OK)
+		status = sn_phases_new(analysis->profile, &a->options, &b, err);
+	if (status == SN_OK)
+		status = pairs_print(a, b, view, err);
+	sn_phases_free(b);
+	sn_analysis_free(analysis);
+	return status;
+}
+
+/* ---- files ---- */
+
+static sn_status file_write(const char *path, const struct sn_phases *p,
+			    void (*write)(const struct sn_phases *, FILE *), struct sn_error *err)
+{
+	struct sn_file_writer writer;
+	sn_status status = SN_OK;
+
+	if (!path)
+		return SN_OK;
+	status = sn_file_writer_open(&writer, path, err);
+	if (status != SN_OK)
+		return status;
+	write(p, writer.out);
+	return sn_file_writer_commit(&writer, err);
+}
+
 /* ---- the command ---- */
 
 static sn_status phases_print(const struct sn_args *args, const struct sn_phases *p,
@@ -375,6 +494,14 @@ static sn_status phases(const struct sn_args *args, struct sn_error *err)
 	if (status == SN_OK)
 		status = sn_phases_new(analysis->profile, &options, &found, err);
 	if (status == SN_OK)
+		status = file_write(sn_args_value(args, "emit-heartbeats"), found,
+				    sn_phases_write_plan, err);
+	if (status == SN_OK)
+		status = file_write(sn_args_value(args, "svg"), found, sn_phases_write_svg, err);
+	if (status == SN_OK && sn_args_value(args, "against"))
+		status = against_print(found, sn_args_value(args, "against"), &arguments.options,
+				       &view, err);
+	else if (status == SN_OK)
 		status = phases_print(args, found, &view, err);
 	sn_phases_free(found);
 	sn_analysis_free(analysis);
@@ -405,6 +532,9 @@ static const struct sn_option phases_options[] = {
 	{ "sites", 0, "HOW",
 	  "how to find the sites: contrast (the default), or paper: Algorithm 1 of IncProf exactly",
 	  "contrast|paper" },
+	{ "emit-heartbeats", 0, "FILE", "write the sites as a heartbeat plan", NULL },
+	{ "svg", 0, "FILE", "write the ribbon of phases over time as a picture", NULL },
+	{ "against", 0, "EXPERIMENT", "compare with the phases of another run", NULL },
 	{ "intervals", 'I', NULL, "print the phase of every interval, not the sites", NULL },
 	{ 0 },
 };
@@ -414,6 +544,10 @@ static const char *const phases_examples[] = {
 	"the phases of the newest experiment, and a place to instrument each",
 	"sonde phases --interval 1 --k elbow --sites paper",
 	"as the paper does it",
+	"sonde phases --emit-heartbeats plan.json",
+	"also write where heartbeats should begin and end",
+	"sonde phases @0 --against @-1",
+	"how long each phase took in this run and in the one before",
 	"sonde phases --intervals --format csv",
 	"the phase of every process in every interval",
 	NULL,

@@ -88,7 +88,7 @@ static double row_along(const struct sn_sparse *rows, size_t row, const double *
 }
 
 static bool clusters_are_apart(const struct sn_sparse *rows, const struct sn_kmeans *fit,
-			       uint32_t a, uint32_t b)
+			       double noise, uint32_t a, uint32_t b)
 {
 	double *line = sn_alloc_zeroed(rows->column_count + 1, sizeof(double)), length2 = 0;
 	struct sides sides = { 0 };
@@ -106,6 +106,8 @@ static bool clusters_are_apart(const struct sn_sparse *rows, const struct sn_kme
 	for (int s = 0; s < 2; s++) {
 		medians[s] = sn_median(sides.of[s].items, sides.of[s].count);
 		spreads[s] = sn_mad(sides.of[s].items, sides.of[s].count);
+		if (!(spreads[s] > noise))
+			spreads[s] = noise; /* equal rows by luck */
 	}
 	gap = medians[1] - medians[0];
 	is_apart = length2 > apart_min * apart_min && gap > apart_gap * spreads[0] &&
@@ -116,11 +118,11 @@ static bool clusters_are_apart(const struct sn_sparse *rows, const struct sn_kme
 	return is_apart;
 }
 
-static bool all_are_apart(const struct sn_sparse *rows, const struct sn_kmeans *fit)
+static bool all_are_apart(const struct sn_sparse *rows, const struct sn_kmeans *fit, double noise)
 {
 	for (uint32_t a = 0; a < fit->k; a++)
 		for (uint32_t b = a + 1; b < fit->k; b++)
-			if (!clusters_are_apart(rows, fit, a, b))
+			if (!clusters_are_apart(rows, fit, noise, a, b))
 				return false;
 	return true;
 }
@@ -149,7 +151,7 @@ size_t sn_elbow(const struct sn_choice_row *rows, size_t count)
 
 /* The smallest k within the margin of the best of those whose clusters are apart; 1 if there is
  * none. */
-static uint32_t silhouette_choose(const struct model *m)
+static uint32_t silhouette_choose(const struct model *m, double noise)
 {
 	bool is_good[SN_KMEANS_MAX + 1] = { false };
 	double best = silhouette_min;
@@ -159,7 +161,7 @@ static uint32_t silhouette_choose(const struct model *m)
 		const struct sn_choice_row *row = &m->out->rows.items[i];
 
 		is_good[i] = row->k > 1 && row->silhouette >= silhouette_min &&
-			     all_are_apart(m->rows, m->fits[row->k]);
+			     all_are_apart(m->rows, m->fits[row->k], noise);
 		if (is_good[i] && row->silhouette > best)
 			best = row->silhouette;
 	}
@@ -199,7 +201,7 @@ static uint32_t k_choose(const struct model *m, const struct sn_choose_options *
 	case SN_METHOD_SILHOUETTE:
 		break;
 	}
-	return silhouette_choose(m);
+	return silhouette_choose(m, options->noise);
 }
 
 /* With a subsample the chosen centroids move on with all clean rows; then every row is assigned. */

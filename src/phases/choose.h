@@ -27,6 +27,7 @@ struct sn_choose_options {
 	uint32_t k_max; /* 0: 8 */
 	uint64_t seed;
 	unsigned restarts; /* 0: 20 */
+	double noise;	   /* deviation of a row from its phase by sampling alone; 0: none */
 };
 
 struct sn_choice_row {

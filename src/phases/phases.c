@@ -25,7 +25,7 @@ const char *sn_site_type_name(enum sn_site_type type)
 	return type == SN_SITE_LOOP ? "loop" : "body";
 }
 
-static const double mark_ratio = 1.6;
+static const double mark_ratio = 1.6, minor_share = 0.25;
 
 struct builder {
 	struct sn_phases *phases;
@@ -105,33 +105,61 @@ static void sites_find(struct builder *b)
 	}
 }
 
-/* A body stands for all of its function's loops. */
-static bool sites_are_equal(const struct sn_phase_site *x, const struct sn_phase_site *y)
+static bool loop_encloses(const struct sn_program *program, uint32_t outer, uint32_t inner)
 {
-	return x->function == y->function &&
-	       (x->entity == y->entity || x->type == SN_SITE_BODY || y->type == SN_SITE_BODY);
-}
-
-static bool has_site(const struct sn_phase *phase, const struct sn_phase_site *site)
-{
-	for (size_t i = 0; i < phase->sites.count; i++)
-		if (!phase->sites.items[i].is_alternative &&
-		    sites_are_equal(&phase->sites.items[i], site))
+	for (; inner != SN_NONE; inner = program->loops.items[inner].parent)
+		if (program->loops.items[inner].source_loop ==
+		    program->loops.items[outer].source_loop)
 			return true;
 	return false;
 }
 
-static bool phases_are_equal(const struct sn_phase *x, const struct sn_phase *y)
+/* A body stands for all of its function's loops, a loop for all within it. */
+static bool sites_are_equal(const struct sn_program *program, const struct sn_phase_site *x,
+			    const struct sn_phase_site *y)
 {
-	if (!x->sites.count || !y->sites.count)
+	if (x->function != y->function)
 		return false;
-	for (size_t i = 0; i < x->sites.count; i++)
-		if (!x->sites.items[i].is_alternative && !has_site(y, &x->sites.items[i]))
+	if (x->entity == y->entity || x->loop == SN_NONE || y->loop == SN_NONE)
+		return true;
+	return loop_encloses(program, x->loop, y->loop) || loop_encloses(program, y->loop, x->loop);
+}
+
+/* What few of a phase's intervals need is not what the phase is. */
+static bool site_is_minor(const struct sn_phase_site *site)
+{
+	return site->is_alternative || site->phase_share < minor_share;
+}
+
+static bool has_site(const struct sn_program *program, const struct sn_phase *phase,
+		     const struct sn_phase_site *site)
+{
+	for (size_t i = 0; i < phase->sites.count; i++)
+		if (!site_is_minor(&phase->sites.items[i]) &&
+		    sites_are_equal(program, &phase->sites.items[i], site))
+			return true;
+	return false;
+}
+
+static bool has_sites_of(const struct sn_program *program, const struct sn_phase *phase,
+			 const struct sn_phase *other)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < other->sites.count; i++) {
+		if (site_is_minor(&other->sites.items[i]))
+			continue;
+		if (!has_site(program, phase, &other->sites.items[i]))
 			return false;
-	for (size_t i = 0; i < y->sites.count; i++)
-		if (!y->sites.items[i].is_alternative && !has_site(x, &y->sites.items[i]))
-			return false;
-	return true;
+		count++;
+	}
+	return count > 0;
+}
+
+static bool phases_are_equal(const struct sn_program *program, const struct sn_phase *x,
+			     const struct sn_phase *y)
+{
+	return has_sites_of(program, x, y) && has_sites_of(program, y, x);
 }
 
 /* Mean fraction of time of an entity in the rows of a phase. */
@@ -172,10 +200,11 @@ static bool sites_mark_little(const struct builder *b, uint32_t x, uint32_t y)
 static bool phases_merge(struct builder *b)
 {
 	const struct sn_phase *phases = b->phases->phases.items;
+	const struct sn_program *program = b->phases->paths->program;
 
 	for (uint32_t x = 0; x < b->count; x++)
 		for (uint32_t y = x + 1; y < b->count; y++) {
-			if (!phases_are_equal(&phases[x], &phases[y]) &&
+			if (!phases_are_equal(program, &phases[x], &phases[y]) &&
 			    !(sites_mark_little(b, x, y) && sites_mark_little(b, y, x)))
 				continue;
 			for (size_t r = 0; r < b->rows; r++)
@@ -336,6 +365,23 @@ static void phases_finish(struct builder *b)
 		p->phase_of[p->vectors->rows[r]] = b->labels[r];
 }
 
+/* What only intervals say that formed no model (cut short, hardly seen) is no phase: they go with
+ * the interval before, else with the one after. */
+static void unfounded_dissolve(struct builder *b)
+{
+	const struct sn_phase_vectors *v = b->phases->vectors;
+	bool is_founded[SN_KMEANS_MAX] = { false };
+
+	for (size_t r = 0; r < b->rows; r++)
+		is_founded[b->labels[r]] |= v->is_clean[r];
+	for (size_t r = 1; r < b->rows; r++)
+		if (!is_founded[b->labels[r]])
+			b->labels[r] = b->labels[r - 1];
+	for (size_t r = b->rows - 1; r-- > 0;)
+		if (!is_founded[b->labels[r]])
+			b->labels[r] = b->labels[r + 1];
+}
+
 static void phases_find(struct sn_phases *p)
 {
 	struct builder b = { .phases = p, .rows = p->vectors->matrix.row_count };
@@ -343,6 +389,7 @@ static void phases_find(struct sn_phases *p)
 	b.labels = sn_alloc_zeroed(b.rows + 1, sizeof(uint32_t));
 	memcpy(b.labels, p->choice->labels, b.rows * sizeof(uint32_t));
 	sn_boundaries_refine(p->intervals, p->vectors, p->choice, b.labels);
+	unfounded_dissolve(&b);
 	labels_order(&b, p->choice->k);
 	sites_find(&b);
 	while (p->options.sites == SN_SITES_CONTRAST && phases_merge(&b))
@@ -368,6 +415,9 @@ sn_status sn_phases_new(const struct sn_profile *profile, const struct sn_phases
 	p->paths = sn_phase_paths_new(profile->program);
 	p->vectors = sn_phase_vectors_new(p->intervals, p->paths);
 	p->activity = sn_phase_activity_new(p->intervals, p->vectors, p->paths);
+	/* of a share of 0.07 or 0.93; waits are measured, not sampled */
+	p->options.choose.noise =
+		p->intervals->median_samples > 0 ? 0.25 / sqrt(p->intervals->median_samples) : 0.05;
 	p->choice = sn_choose(&p->vectors->matrix, p->vectors->is_clean, &p->options.choose);
 	phases_find(p);
 	sn_phases_find_cycles(p);

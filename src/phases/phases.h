@@ -97,6 +97,26 @@ const char *sn_site_type_name(enum sn_site_type type);
 /** CONTRACTS.md's "sonde.phases/1": one object with its line's end. */
 void sn_phases_write_json(const struct sn_phases *phases, FILE *out);
 
+/** The sites as a heartbeat plan, "sonde.heartbeat-plan/1" (docs/manual/phases.md). */
+void sn_phases_write_plan(const struct sn_phases *phases, FILE *out);
+/** The ribbon, a row a process, as SVG. */
+void sn_phases_write_svg(const struct sn_phases *phases, FILE *out);
+
+/**
+ * A phase of one run and the one of another that is like it: matched by what they do (the common
+ * part of their profiles, by module-independent function names), best pairs first. NULL: there is
+ * none.
+ */
+struct sn_phase_pair {
+	const struct sn_phase *a, *b;
+	double likeness; /* 0..1, the common part; 0 without a partner */
+};
+struct sn_phase_pairs {
+	SN_VEC(struct sn_phase_pair) items; /* in the order of a's phases, then b's unmatched */
+};
+void sn_phases_match(const struct sn_phases *a, const struct sn_phases *b,
+		     struct sn_phase_pairs *out);
+
 /* ---- between the files of this folder ---- */
 
 /** The sites of the rows (of the vectors) with `label`, appended; shares are of those rows. */

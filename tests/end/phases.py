@@ -3,7 +3,9 @@ import csv
 import io
 import json
 import os
+import re
 import sys
+import xml.dom.minidom
 
 from sonde_test import HERE, Test
 
@@ -69,7 +71,7 @@ t.equal(phases_of('five', '--k', '3', '-i', '0.1')['k_clusters'], 3, 'a number o
 t.equal(len(phases_of('five', '--time', '0-1', '-i', '0.1')['intervals']), 10, 'a part of the run')
 
 # ---- one phase, of parts shorter than an interval ----
-program = Program(21, kinds=['cycle'], seconds=2)
+program = Program(8, kinds=['cycle'], seconds=2)
 record('one', program)
 found = phases_of('one', '--interval', '0.1')
 t.equal(len(found['phases']), 1, 'one phase is one phase')
@@ -84,6 +86,24 @@ section = page.split('id="phases">', 1)[1].split('</script>', 1)[0]
 model = json.loads(section)
 t.equal(model['schema'], 'sonde.page-phases/1', 'the page knows the phases')
 t.equal(sum(model['ribbons'][0]['runs'][1::2]), len(phases_of('five')['intervals']), 'and the ribbon, in runs')
+
+# ---- the plan, the picture, two runs ----
+t.equal(t.run('phases', 'five', '-i', '0.1', '--emit-heartbeats', 'plan.json', '--svg', 'ribbon.svg').returncode, 0, 'files')
+plan = json.load(open('plan.json'))
+t.equal(plan['schema'], 'sonde.heartbeat-plan/1', 'a heartbeat plan')
+several = [h for h in plan['heartbeats'] if h['function'] == 'several']
+t.check(all(h['loop']['line_first'] and h['function_link_addr'] for h in several), 'with loops and addresses', plan)
+drawn = xml.dom.minidom.parse('ribbon.svg')
+t.check(len(drawn.getElementsByTagName('rect')) > 5, 'the picture is XML with a ribbon')
+pairs = json.loads(t.run('phases', 'five', '--against', 'five', '-i', '0.1', '-f', 'json').stdout)['rows']
+t.check(all(row['a_phase'] == row['b_phase'] and row['ratio'] == 1 for row in pairs), 'a run against itself', pairs)
+record('again', Program(7, kinds=['shared', 'loop', 'loop', 'io', 'wait'], seconds=3))
+pairs = json.loads(t.run('phases', 'five', '--against', 'again', '-i', '0.1', '-f', 'json').stdout)['rows']
+name_of = lambda name: re.sub(r'[a-z]+[.]c:', '', name)  # the files are called differently
+names = [p['name'] for p in phases_of('again', '--interval', '0.1')['phases']]
+matched = [row for row in pairs if row['a_phase'] is not None and row['b_phase'] is not None]
+t.check(len(matched) >= 4 and sum(name_of(names[row['b_phase']]) == name_of(row['name']) for row in matched) >= 4,
+        'phases of another run have the same names', pairs, names)
 
 # ---- little and bad data ----
 done = t.run('phases', 'five', '--interval', '0')

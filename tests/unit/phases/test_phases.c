@@ -273,6 +273,7 @@ TEST(a_cycle_out_of_step_with_the_intervals_is_one_phase)
 			fixture_samples(&f, 0, leaf, first, 1 * MS);
 			fixture_samples(&f, 0, fib, 34, 1 * MS);
 		}
+		f.experiment->processes.items[0].end_ns = 30 * (first + 34) * 1000000ll;
 		p = phases_of(&f, &(struct sn_phases_options){ .interval_ns = 100000000 });
 		CHECK_INT(p->phases.count, 1);
 		sn_phases_free(p);
