@@ -205,6 +205,48 @@ def broadcasts():
           'broadcasts: two of 4 bytes for each (s, Ak), six sends each', got)
 
 
+SUM = '''
+#include <stdio.h>
+#define P 4
+double V[64], R[2];
+dist sums(double V[64] by block(16) map regular(0) mode IN, double R[2] mode OUT)
+{
+	int i;
+	double s, t;
+	s = 1;
+	t = 0;
+	for (i = 0; i < 64; i++) {
+		s = s + V[i];
+		t += V[i] * V[i];
+	}
+	R[0] = s;
+	R[1] = t;
+}
+int main(void)
+{
+	int i;
+	for (i = 0; i < 64; i++)
+		V[i] = i;
+	sums(V, R);
+	printf("%.17g %.17g\\n", R[0], R[1]);
+	return 0;
+}
+'''
+
+
+def reassociation():
+    """Whole numbers add up to the same in any order; a number for each node moves instead of the array."""
+    sent = {}
+    for options in ((), ('--reassoc',), ('--reassoc', '--scheme', 'naive')):
+        ran = compile_run(SUM, 'sum', '--profile', *options)
+        rows = json.load(open('sum.profile.json'))['traffic'] if ran.returncode == 0 else []
+        sent[options] = sum(row['bytes'] for row in rows)
+        check(ran.stdout == '2017 85344\n', f'a sum, {" ".join(options) or "in order"}', ran.stdout, ran.stderr)
+        told = run(sonde, 'pandore', 'compile', 'sum.pnd', '--explain', *options).stdout
+        check(f'with {sent[options]} bytes' in told, f'{" ".join(options) or "in order"}: foretold', told, sent[options])
+    check(sent[('--reassoc',)] < sent[()], '--reassoc moves less than the array', sent)
+
+
 # ---- diagnostics: (name, source, [(line, column, code)]) ----
 HEAD = '#define N 8\n#define P 2\nfloat A[N], B[N];\n'
 TAIL = '\nint main(void) { ph(A, B); return 0; }\n'
@@ -399,6 +441,7 @@ def main():
         lattices()
         live()
         broadcasts()
+        reassociation()
         diagnostics()
         bad_days()
         mpi(want)

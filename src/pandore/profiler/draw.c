@@ -70,7 +70,7 @@ enum {
 	ROW_STEP = 120,
 	MARGIN = 40,
 	TITLE_HEIGHT = 30,
-	CAPTION_HEIGHT = 20,
+	CAPTION_HEIGHT = 34,
 	ROWS_MAX = 32,
 	ARCS_LABELLED_MAX = 16,
 };
@@ -183,8 +183,12 @@ static void draw_arc(FILE *out, const struct layout *l, const struct sn_comm_arc
 		x0, y0, mx, my + bend * 0.2, x1, y1, 0.6 + 3.4 * share);
 	if (label && from_row == to_row)
 		svg_text(out, mx, my - (bend < 0 ? 3 : -10), 10, label);
-	else if (label) /* near its source: lines cross in the middle */
-		svg_text(out, x0 + (x1 - x0) * 0.22, y0 + (y1 - y0) * 0.22, 10, label);
+	else if (label) { /* not in the middle, where lines cross; those of one source not side by
+			     side */
+		double at = 0.2 + 0.13 * (arc->to < 0 ? 0 : arc->to % 5);
+
+		svg_text(out, x0 + (x1 - x0) * at, y0 + (y1 - y0) * at, 10, label);
+	}
 }
 
 /* "128 messages on each of 6 arcs", if the arcs have few different values. */
