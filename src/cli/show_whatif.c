@@ -7,27 +7,6 @@
 #include "cqa/table.h"
 #include "whatif/view.h"
 
-/* The model name of the first processor, as /proc/cpuinfo has it; "" if it does not say. */
-static void host_cpu_model(char *out, size_t room)
-{
-	FILE *file = fopen("/proc/cpuinfo", "r");
-	char line[512];
-
-	out[0] = 0;
-	while (file && fgets(line, sizeof(line), file)) {
-		char *colon = strchr(line, ':');
-
-		if (strncmp(line, "model name", 10) != 0 || !colon)
-			continue;
-		colon += 1 + strspn(colon + 1, " \t");
-		colon[strcspn(colon, "\n")] = 0;
-		snprintf(out, room, "%s", colon);
-		break;
-	}
-	if (file)
-		fclose(file);
-}
-
 sn_status sn_show_machine(const char *arch, const struct sn_experiment *experiment,
 			  const struct sn_machine **out, struct sn_error *err)
 {
@@ -36,7 +15,7 @@ sn_status sn_show_machine(const char *arch, const struct sn_experiment *experime
 
 	if (status != SN_OK || arch || !experiment->cpu_model[0])
 		return status;
-	host_cpu_model(here, sizeof(here));
+	sn_machine_host_model(here, sizeof(here));
 	if (here[0] && strcmp(here, experiment->cpu_model) != 0)
 		sn_warn("the run was on '%s' and this is '%s': loops are estimated for %s; --arch "
 			"chooses another",

@@ -120,6 +120,8 @@ const char *sn_machine_names(void);
 
 /** The model that fits the processor we run on, or NULL. */
 const char *sn_machine_native_name(void);
+/** What /proc/cpuinfo calls the first processor; "" if it does not say. */
+void sn_machine_host_model(char *out, size_t room);
 
 /** The row of a form. A form that the table lacks gets the nearest one (other mask, broadcast,
  *  width; then any of the mnemonic; then a plain one-cycle operation) and `*is_estimated`. */

@@ -1,4 +1,5 @@
 #include <cpuid.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "machine/machine.h"
@@ -55,4 +56,24 @@ const char *sn_machine_native_name(void)
 		    model >= processors[i].model_first && model <= processors[i].model_last)
 			return processors[i].name;
 	return NULL;
+}
+
+void sn_machine_host_model(char *out, size_t room)
+{
+	FILE *file = fopen("/proc/cpuinfo", "r");
+	char line[512];
+
+	out[0] = 0;
+	while (file && fgets(line, sizeof(line), file)) {
+		char *colon = strchr(line, ':');
+
+		if (strncmp(line, "model name", 10) != 0 || !colon)
+			continue;
+		colon += 1 + strspn(colon + 1, " \t");
+		colon[strcspn(colon, "\n")] = 0;
+		snprintf(out, room, "%s", colon);
+		break;
+	}
+	if (file)
+		fclose(file);
 }

@@ -166,6 +166,22 @@ static void add_sentences(struct builder *b)
 	sn_text_free(&text);
 }
 
+/* The run may have been elsewhere. */
+static void warn_of_other_machine(struct sn_report *report, const struct sn_machine *machine)
+{
+	char here[256];
+
+	sn_machine_host_model(here, sizeof(here));
+	if (here[0] && report->cpu_model && report->cpu_model[0] &&
+	    strcmp(here, report->cpu_model) != 0)
+		sn_vec_push(&report->warnings,
+			    (const char *)sn_arena_printf(
+				    &report->arena,
+				    "the run was on '%s' and this page was made on '%s': loops are "
+				    "modelled for %s",
+				    report->cpu_model, here, machine->title));
+}
+
 void sn_report_add_whatif(struct sn_report *report, const struct sn_profile *profile,
 			  struct sn_structures *structures)
 {
@@ -175,6 +191,7 @@ void sn_report_add_whatif(struct sn_report *report, const struct sn_profile *pro
 
 	if (sn_machine_find("native", &machine, NULL) != SN_OK)
 		return; /* an unknown CPU: the views say that nothing is there */
+	warn_of_other_machine(report, machine);
 	b.whatif = w = sn_whatif_new(machine, profile, structures, SN_WHATIF_LOOPS_MAX);
 	report->machine = machine->name;
 	report->whatif = b.out = sn_alloc_zeroed(1, sizeof(*b.out));

@@ -180,8 +180,10 @@ sn_status sn_whatif_variant_find(const struct sn_whatif *w, const char *name, en
 				 struct sn_error *err)
 {
 	if (!name) {
-		*out = w->variants[SN_VARIANT_FULL_VECTOR].steps.count ? SN_VARIANT_FULL_VECTOR
-								       : SN_VARIANT_NEXT;
+		bool has_fp = w->variants[SN_VARIANT_FULL_VECTOR].speedup - 1 >
+			      0.1 * (w->variants[SN_VARIANT_NEXT].speedup - 1);
+
+		*out = has_fp ? SN_VARIANT_FULL_VECTOR : SN_VARIANT_NEXT;
 		return SN_OK;
 	}
 	for (unsigned v = 0; v < SN_VARIANT_COUNT; v++)

@@ -12,7 +12,7 @@
 #include "whatif/whatif.h"
 
 /** The variant that the table is ordered by: of this name (SN_ERR_USAGE if there is none), or for
- *  NULL the full vector, or the next bottleneck where no loop would gain by vectors. */
+ *  NULL the full vector, or the next bottleneck where vectors would gain hardly anything. */
 sn_status sn_whatif_variant_find(const struct sn_whatif *whatif, const char *name,
 				 enum sn_variant *out, struct sn_error *err);
 

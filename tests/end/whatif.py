@@ -1,5 +1,6 @@
 """What-if over an experiment: coverage times the model's speed-ups, cumulated; one ranking of loops; CQA in show loop."""
 import json
+import os
 import re
 
 from sonde_test import Test
@@ -148,6 +149,19 @@ t.equal([v['speedup'] for v in report['whatif']['variants']], [v['speedup'] for 
         'the report repeats them')
 t.check('If every loop were' in t.run('report', '--level', '1', '--format', 'text', '-o', '-').stdout,
         'the text report of level one has the table')
+# a run on another processor is said to be one
+changed = 0
+folder = json.loads(t.run('show', 'summary', '--format', 'json').stdout)['experiment']
+for path, _, names in os.walk(folder):
+    for name in names:
+        text = open(os.path.join(path, name), 'rb').read()
+        if b'"cpu_model":"' in text:
+            changed += 1
+            open(os.path.join(path, name), 'wb').write(re.sub(rb'"cpu_model":"[^"]*"', b'"cpu_model":"Z80"', text))
+run = t.run('show', 'whatif', folder)
+t.check(changed and "was on 'Z80'" in run.stderr, 'an experiment of another processor is said to be one', run.stderr)
+t.check("was on 'Z80'" not in t.run('show', 'whatif', *arch, '--', folder).stderr, 'unless the machine is named')
+
 # trip counts that are short for the vectors show in the time of the remainder
 if t.has('clang'):
     short = r"""
