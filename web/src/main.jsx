@@ -101,6 +101,8 @@ function App() {
 	const say = (text) => { setToast(text); setTimeout(() => setToast(null), 1800); };
 	useKeys({ d, agg, setHelp, help });
 	useEffect(() => { document.body.dataset.ready = ready && (agg || compare) ? view[0] : ''; });
+	// Where the rail is a strip, the current view's entry may be out of sight.
+	useEffect(() => document.querySelector('.rail [aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' }), [view[0]]);
 	const View = view[3];
 	return <>
 		<nav class="rail" aria-label="Views">

@@ -43,7 +43,7 @@ export function Quality({ samples, share, all, low, high }) {
 
 export function Share({ part, whole }) {
 	const share = whole > 0 ? part / whole : 0;
-	return <div class="bar"><i style={{ width: `calc((100% - 4.1rem) * ${Math.min(1, share)})` }} /><span>{percent(share)}</span></div>;
+	return <div class="bar"><i style={{ width: `calc((100% - 4.4rem) * ${Math.min(1, share)})` }} /><span>{percent(share)}</span></div>;
 }
 
 export function Tile({ label, value, note }) {

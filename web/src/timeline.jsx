@@ -1,7 +1,7 @@
 // Timeline: threads x time. A drag sets the time range for every view.
 import { Fragment, h } from 'preact';
 import { useMemo, useRef, useState } from 'preact/hooks';
-import { NONE, toc } from './chunks.js';
+import { NONE, phases, toc } from './chunks.js';
 import { Canvas, CATEGORY_COLOURS, CATEGORY_TITLES, Head, Name, PALETTE, Switch, Tip, colourOf, elapsedS, useSize } from './parts.jsx';
 import { Chart, Chosen, ticksOf, useDrag } from './chart.jsx';
 import { elide, grouped, percent, seconds, visible } from './format.js';
@@ -192,6 +192,8 @@ function Rows({ d, left, kinds, data, rows, columns, rowHeight, height, filter, 
 			});
 		c.globalAlpha = 1;
 		drawTicks(c, t0, t1, left, columns, AXIS);
+		if (filter.phases && phases)
+			rows.forEach((threads, i) => dimOthers(c, d.threads.process[threads[0]], filter.phases, (t) => left + Math.min(1, Math.max(0, (t - t0) / (t1 - t0))) * columns, AXIS + i * rowHeight, rowHeight));
 		if (filter.time) {
 			const x0 = left + (filter.time[0] - t0) / (t1 - t0) * columns, x1 = left + (filter.time[1] - t0) / (t1 - t0) * columns;
 			c.fillStyle = colourOf('--panel');
@@ -265,6 +267,21 @@ function paint(data, rows, columns, n, variables, rowHeight) {
 	canvas.height = rows * rowHeight;
 	canvas.getContext('2d').putImageData(image, 0, 0);
 	return canvas;
+}
+
+// Pales the intervals of a process that are not of the phases kept.
+function dimOthers(c, process, kept, x, y, height) {
+	const ribbon = phases.ribbons.find((r) => r.process === process), unit = phases.interval_ns / 1e9;
+	let from = ribbon?.first;
+	c.fillStyle = colourOf('--panel');
+	c.globalAlpha = 0.68;
+	for (let i = 0; i < ribbon?.runs.length; i += 2) {
+		const to = from + ribbon.runs[i + 1];
+		if (!kept.has(ribbon.runs[i]))
+			c.fillRect(x(from * unit), y, x(to * unit) - x(from * unit), height);
+		from = to;
+	}
+	c.globalAlpha = 1;
 }
 
 export function drawTicks(c, t0, t1, left, columns, axis) {
