@@ -98,6 +98,7 @@ export function Chart({ data, series, xLabel, yLabel, height = 150, yRange, xRan
 		ticksOf(y0, y1, high / 32).forEach((v) => tick(py(v), v + yUnit));
 		if (xLabel) {
 			c.textAlign = 'center';
+			c.textBaseline = 'top';
 			c.fillText(xLabel, LEFT + wide / 2, height - 13);
 		}
 		if (yLabel) {
