@@ -170,6 +170,90 @@ KERNEL k_branch(T *restrict a, const T *restrict b, const T *restrict c, long n)
 			a[i] = sqrt(c[i]) / b[i];
 }
 
+/* Several paths, taken in turn so that each is predicted and has the same share. What stands in the
+ * assembly keeps the compiler from computing both sides. */
+#define APART __asm__ volatile("" ::: "memory")
+KERNEL p_two(T *restrict a, const T *restrict b, const T *restrict c, long n)
+{
+	for (long i = 0; i < n; i++)
+		if (i & 1) {
+			APART;
+			a[i] = b[i] * c[i] + 1;
+		} else {
+			APART;
+			a[i] = b[i] / c[i];
+		}
+}
+KERNEL p_chain(T *restrict a, const T *restrict b, const T *restrict c, long n)
+{
+	T s = 0;
+	for (long i = 0; i < n; i++)
+		if (i & 1) {
+			APART;
+			s += b[i];
+		} else {
+			APART;
+			s = s * .5 + c[i] * .25 + b[i];
+		}
+	a[0] = s;
+}
+KERNEL p_skip(T *restrict a, const T *restrict b, const T *restrict c, long n)
+{
+	for (long i = 0; i < n; i++)
+		if (i & 1) {
+			APART;
+			a[i] = sqrt(b[i]) + c[i];
+		}
+}
+KERNEL p_four(T *restrict a, const T *restrict b, const T *restrict c, long n)
+{
+	for (long i = 0; i < n; i++) {
+		T x = b[i];
+		if (i & 1) {
+			APART;
+			x = x * x + c[i];
+		} else {
+			APART;
+			x = x / c[i];
+		}
+		if (i & 2) {
+			APART;
+			x = sqrt(x);
+		} else {
+			APART;
+			x = x * 3 + 1;
+		}
+		a[i] = x;
+	}
+}
+KERNEL p_poly(T *restrict a, const T *restrict b, const T *restrict c, long n)
+{
+	for (long i = 0; i < n; i++) {
+		T x = b[i];
+		if (i & 1) {
+			APART;
+			x = ((((x * .1 + .2) * x + .3) * x + .4) * x + .5) * x + .6;
+		} else {
+			APART;
+			x += c[i];
+		}
+		a[i] = x;
+	}
+}
+KERNEL p_int(T *restrict a_, const T *restrict b_, const T *restrict c_, long n)
+{
+	long *restrict a = (long *)a_;
+	const long *restrict b = (const long *)b_, *restrict c = (const long *)c_;
+	for (long i = 0; i < n; i++)
+		if (i & 1) {
+			APART;
+			a[i] = (b[i] ^ c[i]) + (b[i] >> 3);
+		} else {
+			APART;
+			a[i] = b[i] * 77 * c[i];
+		}
+}
+
 #define ENTRY(f)                                                                                   \
 	{                                                                                          \
 #f, f                                                                              \
@@ -177,11 +261,12 @@ KERNEL k_branch(T *restrict a, const T *restrict b, const T *restrict c, long n)
 static const struct {
 	const char *name;
 	void (*run)(T *restrict, const T *restrict, const T *restrict, long);
-} kernels[] = { ENTRY(k_copy),	  ENTRY(k_scale), ENTRY(k_add),	 ENTRY(k_triad), ENTRY(k_daxpy),
-		ENTRY(k_poly3),	  ENTRY(k_poly6), ENTRY(k_div),	 ENTRY(k_sqrt),	 ENTRY(k_hypot),
-		ENTRY(k_stencil), ENTRY(k_sum),	  ENTRY(k_dot),	 ENTRY(k_norm),	 ENTRY(k_max),
-		ENTRY(k_abs),	  ENTRY(k_sel),	  ENTRY(k_fadd), ENTRY(k_fpoly), ENTRY(k_fdot),
-		ENTRY(k_fdiv),	  ENTRY(k_fsqrt), ENTRY(k_rec),	 ENTRY(k_branch) };
+} kernels[] = { ENTRY(k_copy),	  ENTRY(k_scale), ENTRY(k_add),	 ENTRY(k_triad),  ENTRY(k_daxpy),
+		ENTRY(k_poly3),	  ENTRY(k_poly6), ENTRY(k_div),	 ENTRY(k_sqrt),	  ENTRY(k_hypot),
+		ENTRY(k_stencil), ENTRY(k_sum),	  ENTRY(k_dot),	 ENTRY(k_norm),	  ENTRY(k_max),
+		ENTRY(k_abs),	  ENTRY(k_sel),	  ENTRY(k_fadd), ENTRY(k_fpoly),  ENTRY(k_fdot),
+		ENTRY(k_fdiv),	  ENTRY(k_fsqrt), ENTRY(k_rec),	 ENTRY(k_branch), ENTRY(p_two),
+		ENTRY(p_chain),	  ENTRY(p_skip),  ENTRY(p_four), ENTRY(p_poly),	  ENTRY(p_int) };
 
 static double cycles_per_tick(void)
 {
