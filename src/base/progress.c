@@ -1,7 +1,7 @@
 #include "base/progress.h"
 
 #include <stdio.h>
-#include <time.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 enum { PROGRESS_QUIET_NS = 500000000, PROGRESS_REDRAW_NS = 100000000 };
@@ -12,6 +12,14 @@ uint64_t sn_now_ns(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+int64_t sn_clock_ns(clockid_t clock)
+{
+	struct timespec now;
+
+	syscall(SYS_clock_gettime, clock, &now);
+	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
 void sn_progress_begin(struct sn_progress *progress, const char *what, uint64_t total)

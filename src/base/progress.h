@@ -6,6 +6,7 @@
 #define SN_BASE_PROGRESS_H
 
 #include <stdint.h>
+#include <time.h>
 
 struct sn_progress {
 	const char *what;     /* "reading samples" */
@@ -22,5 +23,9 @@ void sn_progress_end(struct sn_progress *progress);
 
 /** CLOCK_MONOTONIC now. */
 uint64_t sn_now_ns(void);
+
+/** A clock as the kernel has it, past a preloaded library that bends clocks (libfaketime): for what
+ *  is compared with the target's times. A system call. */
+int64_t sn_clock_ns(clockid_t clock);
 
 #endif

@@ -8,9 +8,10 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 #include <x86intrin.h>
+
+#include "base/progress.h"
 
 enum {
 	GAPS = 15,
@@ -25,14 +26,6 @@ static void signal_note(int signal)
 {
 	(void)signal;
 	signals_seen++;
-}
-
-static int64_t clock_ns(clockid_t clock)
-{
-	struct timespec now;
-
-	clock_gettime(clock, &now);
-	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
 /* As the runtime opens it: the event's own SIGTRAP, else a signal through the descriptor. */
@@ -90,10 +83,10 @@ static int gaps_collect(int fd, uint64_t *gaps, uint64_t give_up_tsc)
 static double ticks_per_ns(void)
 {
 	uint64_t tsc = __rdtsc();
-	int64_t begin_ns = clock_ns(CLOCK_MONOTONIC), now_ns;
+	int64_t begin_ns = sn_clock_ns(CLOCK_MONOTONIC), now_ns;
 
 	do
-		now_ns = clock_ns(CLOCK_MONOTONIC);
+		now_ns = sn_clock_ns(CLOCK_MONOTONIC);
 	while (now_ns - begin_ns < 200000);
 	return (double)(__rdtsc() - tsc) / (double)(now_ns - begin_ns);
 }
@@ -159,11 +152,11 @@ static int64_t turns_ns(struct pair *pair, bool has_events)
 		return 0;
 	}
 	fd = pair_event(pair);
-	begin_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+	begin_ns = sn_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 	for (int i = 0; i < TURNS; i++)
 		if (write(pair->to[1], &byte, 1) != 1 || read(pair->fro[0], &byte, 1) != 1)
 			pair->is_broken = true;
-	begin_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID) - begin_ns;
+	begin_ns = sn_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - begin_ns;
 	pair->is_broken |= has_events && fd < 0;
 	if (fd >= 0)
 		close(fd);

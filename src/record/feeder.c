@@ -9,11 +9,11 @@
 #include <sys/inotify.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/file.h"
+#include "base/progress.h"
 #include "base/text.h"
 #include "experiment/decode.h"
 #include "record/redact.h"
@@ -168,14 +168,6 @@ static void file_let_go(struct sn_fed_file *file)
 	file->header = NULL;
 }
 
-static int64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
 static bool is_gone(const struct sn_data_header *header)
 {
 	return kill(header->pid, 0) && errno == ESRCH;
@@ -187,9 +179,9 @@ static void file_watch(struct sn_fed_file *file)
 	if (!file->is_ours || file->header->state != SN_DATA_RUNNING)
 		return;
 	if (is_gone(file->header))
-		sn_watch_end(&file->watch, file->fd, file->header, now_ns());
+		sn_watch_end(&file->watch, file->fd, file->header, sn_clock_ns(CLOCK_MONOTONIC));
 	else
-		sn_watch_look(&file->watch, file->fd, file->header, now_ns());
+		sn_watch_look(&file->watch, file->fd, file->header, sn_clock_ns(CLOCK_MONOTONIC));
 }
 
 void sn_feeder_end(struct sn_feeder *feeder, int32_t pid)
@@ -200,7 +192,8 @@ void sn_feeder_end(struct sn_feeder *feeder, int32_t pid)
 
 		if (file->header && file->is_ours && file->header->pid == pid &&
 		    file->header->state == SN_DATA_RUNNING)
-			sn_watch_end(&file->watch, file->fd, file->header, now_ns());
+			sn_watch_end(&file->watch, file->fd, file->header,
+				     sn_clock_ns(CLOCK_MONOTONIC));
 	}
 }
 

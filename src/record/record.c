@@ -115,14 +115,6 @@ static char *command_line(struct sn_arena *arena, char *const *words)
 	return kept;
 }
 
-static int64_t clock_ns(clockid_t clock)
-{
-	struct timespec now;
-
-	clock_gettime(clock, &now);
-	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
 static char *const *target_words(const struct recording *r)
 {
 	return r->options->pid ? r->words.items : r->options->arguments;
@@ -152,8 +144,8 @@ static void facts_take(struct recording *r)
 		r->options->delay_s > 0 || (r->options->duration_s > 0 && !r->options->pid);
 	l->exit_status = -1;
 	l->elapsed_ns = l->tree_user_ns = l->tree_system_ns = -1;
-	l->started_monotonic_ns = clock_ns(CLOCK_MONOTONIC);
-	l->started_realtime_ns = clock_ns(CLOCK_REALTIME);
+	l->started_monotonic_ns = sn_clock_ns(CLOCK_MONOTONIC);
+	l->started_realtime_ns = sn_clock_ns(CLOCK_REALTIME);
 	environment_keep(l);
 }
 
@@ -351,7 +343,7 @@ static sn_status target_start(struct recording *r, struct sn_error *err)
 
 	if (pipe2(report, O_CLOEXEC) || (r->is_outside && pipe2(go, O_CLOEXEC)))
 		return sn_error_errno(err, "cannot start '%s'", r->target.path);
-	r->started_ns = sn_now_ns();
+	r->started_ns = (uint64_t)sn_clock_ns(CLOCK_MONOTONIC);
 	r->pid = fork();
 	if (!r->pid) {
 		close(go[1]);
@@ -389,7 +381,7 @@ static sn_status target_start(struct recording *r, struct sn_error *err)
 
 static sn_status attach(struct recording *r, struct sn_error *err)
 {
-	r->started_ns = sn_now_ns();
+	r->started_ns = (uint64_t)sn_clock_ns(CLOCK_MONOTONIC);
 	return outside_open(r, r->options->pid, false, err);
 }
 
@@ -445,7 +437,7 @@ static void signal_pass_on(struct recording *r, const struct signalfd_siginfo *i
 
 static double seconds_since_start(const struct recording *r)
 {
-	return (double)(sn_now_ns() - r->started_ns) * 1e-9;
+	return (double)(sn_clock_ns(CLOCK_MONOTONIC) - (int64_t)r->started_ns) * 1e-9;
 }
 
 static void limits_look(struct recording *r)
@@ -507,7 +499,7 @@ static void target_wait(struct recording *r)
 			sn_feeder_end(&r->feeder, r->pid);
 		ended = wait4(r->pid, &status, WNOHANG, &usage);
 	} while (ended != r->pid || !(WIFEXITED(status) || WIFSIGNALED(status)));
-	r->launch.elapsed_ns = (int64_t)(sn_now_ns() - r->started_ns);
+	r->launch.elapsed_ns = sn_clock_ns(CLOCK_MONOTONIC) - (int64_t)r->started_ns;
 	r->launch.tree_user_ns = (int64_t)usage.ru_utime.tv_sec * 1000000000 +
 				 (int64_t)usage.ru_utime.tv_usec * 1000;
 	r->launch.tree_system_ns = (int64_t)usage.ru_stime.tv_sec * 1000000000 +
@@ -523,7 +515,7 @@ static void attached_wait(struct recording *r)
 {
 	while (round_go(r) && !r->is_over && !r->is_stopped)
 		;
-	r->launch.elapsed_ns = (int64_t)(sn_now_ns() - r->started_ns);
+	r->launch.elapsed_ns = sn_clock_ns(CLOCK_MONOTONIC) - (int64_t)r->started_ns;
 	r->result->exit_code = SN_EXIT_OK;
 	sn_outside_close(r->outside, 0, NULL);
 	r->outside = NULL;
