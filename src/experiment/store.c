@@ -310,6 +310,7 @@ static bool is_ours(const char *name)
 {
 	return !strcmp(name, "launch-key") || sn_starts_with(name, "launch.") ||
 	       sn_ends_with(name, ".data") || sn_ends_with(name, ".live") ||
+	       !strcmp(name, "gmon.calls") ||
 	       sn_ends_with(name, ".extract") || sn_starts_with(name, "report.") ||
 	       sn_starts_with(name, "perf-") || sn_starts_with(name, "jit-") ||
 	       strstr(name, ".part.");

@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/file.h"
+#include "base/text.h"
 
 const char *sn_calls_source_name(enum sn_calls_source source)
 {
@@ -195,6 +197,68 @@ static void calls_estimate(struct sn_phase_activity *activity, const struct sn_i
 	free(seen);
 }
 
+/* Functions of the program's own file by entry. */
+static void entries_index(const struct sn_program *program, struct sn_map *out)
+{
+	for (uint32_t f = 0; f < program->functions.count; f++) {
+		const struct sn_program_function *function = &program->functions.items[f];
+
+		if (function->link_addr && function->module != SN_NONE &&
+		    program->experiment->modules.items[function->module].is_main)
+			*sn_map_put(out, function->link_addr, NULL) = f + 1;
+	}
+}
+
+/* Lines of "TIME ADDRESS COUNT", as exchange/gmon_import.c writes them; what does not parse ends
+ * it. */
+static void calls_parse(struct sn_phase_activity *activity, const struct sn_intervals *intervals,
+			const struct sn_map *row_of, const char *text)
+{
+	struct sn_map entries = { 0 };
+
+	entries_index(activity->paths->program, &entries);
+	for (const char *line = strchr(text, '\n'); line && line[1];
+	     line = strchr(line + 1, '\n')) {
+		char *end;
+		int64_t time_ns = strtoll(line + 1, &end, 10);
+		uint64_t link_addr = strtoull(end, &end, 16), count = strtoull(end, &end, 10);
+		const uint64_t *function = sn_map_get(&entries, link_addr);
+
+		if (*end != '\n' || time_ns < 0)
+			break;
+		if (function)
+			call_add(activity,
+				 sn_map_get(row_of, (uint64_t)(time_ns / intervals->interval_ns)),
+				 (uint32_t)*function - 1, count);
+	}
+	sn_map_free(&entries);
+}
+
+/* The counts that an import of gmon.out brought along; false: there are none. */
+static bool calls_read(struct sn_phase_activity *activity, const struct sn_intervals *intervals,
+		       const struct sn_map *row_of)
+{
+	const char *folder = intervals->profile->experiment->path;
+	struct sn_text path = { 0 };
+	struct sn_file_view view;
+	bool is_there;
+	char *text;
+
+	if (!folder)
+		return false;
+	sn_text_addf(&path, "%s/gmon.calls", folder);
+	is_there = sn_file_map(path.chars, &view, NULL) == SN_OK;
+	sn_text_free(&path);
+	if (!is_there)
+		return false;
+	text = sn_strndup((const char *)view.bytes, view.length);
+	calls_parse(activity, intervals, row_of, text);
+	activity->calls_source = SN_CALLS_EXACT;
+	free(text);
+	sn_file_unmap(&view);
+	return true;
+}
+
 uint64_t sn_phase_calls(const struct sn_phase_activity *activity, size_t row, uint32_t function)
 {
 	const uint64_t *calls = sn_map_get(&activity->calls, (uint64_t)row << 32 | function);
@@ -244,7 +308,8 @@ struct sn_phase_activity *sn_phase_activity_new(const struct sn_intervals *inter
 	activity->function_calls =
 		sn_alloc_zeroed((size_t)paths->function_count + 1, sizeof(uint64_t));
 	rows_index(intervals, vectors, &row_of);
-	calls_estimate(activity, intervals, &row_of);
+	if (!calls_read(activity, intervals, &row_of))
+		calls_estimate(activity, intervals, &row_of);
 	depths_find(activity, intervals);
 	sn_map_free(&row_of);
 	sn_vec_free(&b.touched);

@@ -4,6 +4,7 @@ import io
 import json
 import os
 import re
+import struct
 import sys
 import xml.dom.minidom
 
@@ -104,6 +105,60 @@ names = [p['name'] for p in phases_of('again', '--interval', '0.1')['phases']]
 matched = [row for row in pairs if row['a_phase'] is not None and row['b_phase'] is not None]
 t.check(len(matched) >= 4 and sum(name_of(names[row['b_phase']]) == name_of(row['name']) for row in matched) >= 4,
         'phases of another run have the same names', pairs, names)
+
+# ---- gmon.out snapshots: the paper's own data, exact calls ----
+profiled = t.compile('''#include <stdio.h>
+#include <stdlib.h>
+#include <sys/types.h>
+volatile unsigned long sink;
+__attribute__((noinline)) void short_work(void) { for (int i = 0; i < 200000; i++) sink += (unsigned)i; }
+__attribute__((noinline)) void long_work(void)
+{
+	for (unsigned i = 0; i < 400000000u; i++)
+		sink ^= i;
+}
+int main(void) { for (int i = 0; i < 1000; i++) short_work(); long_work(); return 0; }
+''', '-O1', '-g', '-pg', output='./gprofiled')
+t.run('--version')
+t.equal(t.command(profiled).returncode, 0, 'a program with -pg runs')
+whole = bytearray(open('gmon.out', 'rb').read())
+low, high, bins, rate = struct.unpack_from('<QQii', whole, 21)
+counts = struct.unpack_from(f'<{bins}H', whole, 61)
+symbols = {name: int(addr, 16) for addr, kind, name in
+           (line.split() for line in t.command('nm', profiled).stdout.splitlines() if len(line.split()) == 3)}
+
+
+def snapshot(name, ticks, calls):
+    """A snapshot as glibc writes it: ticks per function, calls per function."""
+    body = bytearray(b'gmon' + struct.pack('<i', 1) + bytes(12))
+    mine = [0] * bins
+    for function, n in ticks.items():
+        mine[(symbols[function] + 8 - low) * bins // (high - low)] += n
+    body += b'\0' + struct.pack('<QQii', low, high, bins, rate) + whole[45:61] + struct.pack(f'<{bins}H', *mine)
+    for function, n in calls.items():
+        body += b'\1' + struct.pack('<QQi', symbols['main'] + 4, symbols[function] + 5, n)
+    open(name, 'wb').write(body)
+    return name
+
+
+t.check(rate == 100 and sum(counts) > 0, 'glibc writes the layout that is expected', rate, sum(counts))
+shots = []
+for i in range(12):
+    shots.append(snapshot(f'gmon.out.{i}', {'short_work': 100 * min(i + 1, 6), 'long_work': 100 * max(0, i - 5)},
+                          {'short_work': 7 * min(i + 1, 6), 'long_work': int(i >= 6)}))
+done = t.run('import', 'gmon', '--program', profiled, '-o', 'gmon', *shots)
+t.equal(done.returncode, 0, 'snapshots are imported')
+found = phases_of('gmon', '--interval', '1', '--sites', 'paper', '--k', '2')
+t.equal(found['calls_source'], 'exact entry counts', 'with exact calls')
+t.equal([(p['interval_count'], p['sites'][0]['function'], p['sites'][0]['type']) for p in found['phases']],
+        [(6, 'short_work', 'body'), (6, 'long_work', 'body')], 'and Algorithm 1 runs on them')
+t.check(t.run('import', 'gmon', '--program', profiled, 'gmon.out').returncode == 0, 'a real gmon.out is imported')
+broken = {'reversed': shots[::-1], 'cut': ['cut.out'], 'text': ['five.c']}
+open('cut.out', 'wb').write(whole[:len(whole) // 2])
+for why, files in broken.items():
+    done = t.run('import', 'gmon', '--program', profiled, '-o', 'broken', *files)
+    t.check(done.returncode == 5 and done.stderr.count('\n') == 1, f'bad snapshots ({why}): one sentence', done.returncode,
+            done.stderr)
 
 # ---- little and bad data ----
 done = t.run('phases', 'five', '--interval', '0')
