@@ -310,10 +310,9 @@ static bool is_ours(const char *name)
 {
 	return !strcmp(name, "launch-key") || sn_starts_with(name, "launch.") ||
 	       sn_ends_with(name, ".data") || sn_ends_with(name, ".live") ||
-	       !strcmp(name, "gmon.calls") ||
-	       sn_ends_with(name, ".extract") || sn_starts_with(name, "report.") ||
-	       sn_starts_with(name, "perf-") || sn_starts_with(name, "jit-") ||
-	       strstr(name, ".part.");
+	       !strcmp(name, "gmon.calls") || sn_ends_with(name, ".extract") ||
+	       sn_starts_with(name, "report.") || sn_starts_with(name, "perf-") ||
+	       sn_starts_with(name, "jit-") || strstr(name, ".part.");
 }
 
 static sn_status remove_ours_in(const char *folder, struct sn_error *err)
