@@ -61,7 +61,7 @@ export function Categories({ d, agg, filter, records, theme }) {
 		{ key: 'thread', title: 'Thread', width: 'minmax(9rem, 13rem)', least: 140, sortable: false, render: (t) => <Name text={threadName(d, t)} /> },
 		{ key: 'bar', title: 'CPU time by category', width: 'minmax(12rem, 1fr)', least: 200, sortable: false, render: (t) => <div class="stack" style={{ height: '14px', marginTop: '5px', background: 'none', width: `${100 * agg.threadNs[t] / largest}%` }}>{used.map((c) => sums[t * count + c.i] > 0 && <div key={c.i} title={`${CATEGORY_TITLES[c.name]} ${seconds(sums[t * count + c.i])}`} style={{ flex: `${sums[t * count + c.i]} 0 0`, background: categoryColour(c.name), padding: 0 }} />)}</div> },
 		{ key: 'cpu', title: 'CPU', num: true, width: '6rem', sortable: false, render: (t) => seconds(agg.threadNs[t]) },
-		...used.slice(0, 4).map((c) => ({ key: c.name, title: CATEGORY_TITLES[c.name], num: true, width: '6rem', sortable: false, render: (t) => sums[t * count + c.i] > 0 ? percent(sums[t * count + c.i] / agg.threadNs[t]) : '' })),
+		...used.slice(0, 4).map((c) => ({ key: c.name, title: CATEGORY_TITLES[c.name], num: true, width: '6rem', sortable: false, render: (t) => sums[t * count + c.i] > 0 ? percent(Math.min(1, sums[t * count + c.i] / agg.threadNs[t])) : '' })),
 	];
 	return <>
 		<Head title="Categories">what kind of work the CPU time is</Head>
