@@ -7,7 +7,8 @@
 
 #include "code/options.h"
 
-enum { WORTH_TENTHS = 11 }; /* a modelled gain below 10 % is not promised */
+enum { FP_LOOP_SHARE = 25 }; /* an FP loop: one instruction in so many is FP work */
+enum { WORTH_TENTHS = 11 };  /* a modelled gain below 10 % is not promised */
 
 const char *sn_confidence_name(enum sn_confidence confidence)
 {
@@ -116,6 +117,10 @@ static void advise_clean(struct adviser *a)
 	const struct sn_cqa_metrics *m = &a->path->metrics;
 
 	if (!a->result->variants[SN_VARIANT_CLEAN].is_applicable || !is_worth(clean))
+		return;
+	/* a few FP instructions do not make an interpreter's loop one that computes */
+	if (a->result->is_union || a->result->has_calls ||
+	    (m->fp_scalar + m->fp_packed) * FP_LOOP_SHARE < m->instructions)
 		return;
 	advise(a, SN_ADVICE_GAIN, "clean", clean,
 	       TEXT("Remove work that is not floating point: simplify index computations, unroll, "

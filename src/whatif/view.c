@@ -329,7 +329,8 @@ bool sn_whatif_hint(const struct sn_whatif *w, struct sn_text *out)
 	if (!loop || !loop->advice.count)
 		return false;
 	advice = loop->advice.items;
-	if (advice->confidence > SN_ADVICE_HINT || loop->share < 0.02)
+	if (advice->confidence > SN_ADVICE_HINT || loop->share < 0.02 ||
+	    (loop->doubts & ~(unsigned)(SN_DOUBT_CALLS | SN_DOUBT_ESTIMATED)))
 		return false;
 	sn_text_addf(out, "%s (loop #%zu): %s", w->profile->program->loops.items[loop->loop].label,
 		     loop->rank, advice->sentence);
