@@ -1,5 +1,6 @@
 """Programs that do nasty things, with the runtime and without: what they print and how they end must
 be the same, and what was recorded must be true. The data files are read by a decoder of our own."""
+import ctypes
 import math
 import mmap
 import os
@@ -76,6 +77,15 @@ def same(words, name, settings='', **more):
     return data
 
 
+def perf_is_refused():
+    """Whether the kernel refuses a task-clock event here (a container's filter, perf_event_paranoid 3)."""
+    attr = struct.pack('<IIQQQQQ', 1, 112, 1, 1000000, 0, 0, 1 << 5 | 1 << 6) + bytes(64)
+    fd = ctypes.CDLL(None, use_errno=True).syscall(298, attr, 0, -1, -1, 8)
+    if fd >= 0:
+        os.close(fd)
+    return fd < 0
+
+
 def build(name, *flags):
     return t.compile(os.path.join(HOSTILE, name + '.c'), '-O2', *flags)
 
@@ -105,7 +115,10 @@ def split():
     t.equal(len(data), 1, 'split: one data file')
     d = data[0]
     t.equal((d.state, d.exit_code), (EXITED, 7), 'split: the end is known')
-    t.equal(d.mechanism, 1, 'split: by perf signals')
+    if perf_is_refused():
+        t.skip('split: by perf signals', 'perf events are refused here')
+    else:
+        t.equal(d.mechanism, 1, 'split: by perf signals')
     accounted(data, 'split')
     complete(data, 'split')
     symbols = subprocess.run(['nm', app], capture_output=True, text=True).stdout.split('\n')
@@ -369,6 +382,9 @@ def interval(d, functions):
 
 
 def lockstep(repeats=12):
+    if perf_is_refused():
+        t.skip('programs in step with the clock', "perf events are refused here: the kernel's tick cannot be varied")
+        return
     app = build('lockstep')
     symbols = [w.split() for w in subprocess.run(['nm', app], capture_output=True, text=True).stdout.split('\n')]
     at = sorted((int(w[0], 16), w[2]) for w in symbols if len(w) == 3)
