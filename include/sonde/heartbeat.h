@@ -26,6 +26,8 @@
 #include <stdint.h>
 
 #ifdef __cplusplus
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wold-style-cast"
 extern "C" {
 #endif
 
@@ -256,6 +258,7 @@ static inline void sonde_heartbeat_pulse(sonde_heartbeat *heartbeat, uint64_t wo
 
 #ifdef __cplusplus
 }
+#pragma GCC diagnostic pop
 
 namespace sonde
 {

@@ -120,6 +120,61 @@ per_pid = {h['pid']: total(read(folder, f'*.{h["pid"]}.jsonl')[1]) for h in read
 t.equal(sorted(per_pid.values()), [7, 101], 'a forked child counts its own, into its own file')
 t.equal(total(read(folder)[1], 'misuse'), 0, 'the parent\'s open beat is no misuse of the child')
 
+folder, run = beats('exec', 100)
+headers, rows = read(folder)
+t.equal((sorted(h['arguments'][0] for h in headers), total(rows), len({h['start_monotonic_ns'] for h in headers}),
+         len(os.listdir(folder))), (['exec', 'threads'], 121, 2, 1),
+        'exec: the new program has a header and counts of its own, the old one\'s rows stay')
+
+# a plug-in that uses heartbeats, loaded, unloaded and loaded again by a program that knows nothing of them
+with open('plugin.c', 'w') as out:
+    out.write('''#include <pthread.h>
+#include <sonde/heartbeat.h>
+void work(void);
+void work(void)
+{
+	sonde_heartbeat *beat = sonde_heartbeat_register("plugin", 0);
+	for (int i = 0; i < 10; i++) {
+		sonde_heartbeat_begin(beat);
+		sonde_heartbeat_end(beat);
+	}
+}
+''')
+with open('host.c', 'w') as out:
+    out.write('''#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <unistd.h>
+static void *once(void *path)
+{
+	void *plugin = dlopen(path, RTLD_NOW);
+	void (*work)(void) = (void (*)(void))dlsym(plugin, "work");
+	work();
+	dlclose(plugin);
+	usleep(30000);
+	return NULL;
+}
+int main(int argc, char **argv)
+{
+	pthread_t threads[4];
+	for (int i = 0; i < 3; i++)
+		once(argv[argc - 1]);
+	for (int i = 0; i < 4; i++)
+		pthread_create(&threads[i], NULL, once, argv[argc - 1]);
+	for (int i = 0; i < 4; i++)
+		pthread_join(threads[i], NULL);
+	puts("done");
+}
+''')
+beats_app = app
+build('plugin.so', 'plugin.c', '-shared', '-fPIC')
+done = subprocess.run(['gcc', 'host.c', '-o', 'host', '-lpthread', '-ldl'], capture_output=True, text=True)
+app = os.path.abspath('host')
+folder, run = beats(os.path.abspath('plugin.so'), interval='0.01')
+t.equal((done.returncode, run.returncode, total(read(folder)[1]), total(read(folder)[1], 'misuse')), (0, 0, 70, 0),
+        'dlclose of the user: its beats stay counted, also when it is loaded again')
+app = beats_app
+
 names = ['a "quote"', 'two\nlines', 'tab\t', 'é漢字🎉', '=1+1', 'comma, and; more', "'", '\x01\x7f', '',
          '\\', 'x' * 5000]
 folder, run = beats('names', *names, 'bad \udcff utf-8', env={'SONDE_HEARTBEAT_FORMAT': 'jsonl,csv'})
@@ -219,6 +274,21 @@ with open('scope.cc', 'w') as out:
     out.write('''#include "sonde/heartbeat.h"
 int main() { sonde_heartbeat *b = sonde_heartbeat_register("scope", 0);
 for (int i = 0; i < 5; i++) { sonde::heartbeat_scope beat(b); } }''')
+header = 'int main(void) { sonde_heartbeat_begin(sonde_heartbeat_register("x", 0)); }\n'
+faults = []
+for compiler, suffix, standards in (('gcc', 'c', 'c99 c17'), ('clang', 'c', 'c99 c17'), ('g++', 'cc', 'c++11 c++20'),
+                                    ('clang++', 'cc', 'c++11 c++20')):
+    with open('only.' + suffix, 'w') as out:
+        out.write('#include <sonde/heartbeat.h>\n#include <sonde/heartbeat_publisher.h>\n' + header.replace(
+            'void', '' if suffix == 'cc' else 'void'))
+    for standard in standards.split() if t.has(compiler) else []:
+        for macro in [], ['-DSONDE_HEARTBEAT_DISABLE']:
+            done = subprocess.run([compiler, '-std=' + standard, '-pedantic-errors', '-Wall', '-Wextra', '-Wshadow',
+                                   '-Wconversion', *(['-Wold-style-cast'] if suffix == 'cc' else []), '-Werror', '-I',
+                                   INCLUDE, *macro, '-c', 'only.' + suffix, '-o', 'only.o'], capture_output=True, text=True)
+            if done.returncode:
+                faults.append((compiler, standard, macro, done.stderr))
+t.check(not faults, 'the headers are plain C99 and C++11, without warnings', *faults[:2])
 if t.has('g++'):
     app = build('scope', 'scope.cc', compiler='g++')
     t.equal(total(read(beats()[0])[1]), 5, 'C++: a beat as long as its scope')
