@@ -27,10 +27,12 @@ void sn_vec_reserve_raw(void **items, size_t *capacity, size_t needed, size_t it
 					   (size_t)(needed), sizeof(*(vec)->items));               \
 	} while (0)
 
+/* The value is made first: it may look at the vector. */
 #define sn_vec_push(vec, ...)                                                                      \
 	do {                                                                                       \
+		__typeof__((vec)->items[0]) sn_pushed = (__VA_ARGS__);                             \
 		sn_vec_reserve(vec, (vec)->count + 1);                                             \
-		(vec)->items[(vec)->count++] = (__VA_ARGS__);                                      \
+		(vec)->items[(vec)->count++] = sn_pushed;                                          \
 	} while (0)
 
 #define sn_vec_last(vec) ((vec)->items[(vec)->count - 1])

@@ -129,6 +129,18 @@ static sn_status create_or_join(const char *folder, const char *key, bool *is_jo
 	return *is_joined ? SN_OK : SN_ERR_USAGE;
 }
 
+static sn_status refuse_existing(const char *path, struct sn_error *err)
+{
+	if (!sn_store_is_experiment(path))
+		return sn_error_set(err, SN_ERR_USAGE,
+				    "'%s' exists already and is no experiment; choose another name",
+				    path);
+	return sn_error_set(err, SN_ERR_USAGE,
+			    "'%s' exists already; experiments are never overwritten: choose another "
+			    "name or remove it (sonde list --remove %s)",
+			    path, path);
+}
+
 sn_status sn_store_create(const char *wanted, const char *program, const char *key,
 			  struct sn_text *path, bool *is_joined, struct sn_error *err)
 {
@@ -136,15 +148,10 @@ sn_status sn_store_create(const char *wanted, const char *program, const char *k
 	char *word;
 
 	if (wanted) {
-		sn_text_add(path, wanted);
 		status = create_or_join(wanted, key, is_joined, err);
-		if (status == SN_ERR_USAGE)
-			sn_error_set(
-				err, status,
-				"'%s' exists already; experiments are never overwritten: choose "
-				"another name or remove it (sonde list --remove %s)",
-				wanted, wanted);
-		return status;
+		if (status == SN_OK)
+			sn_text_add(path, wanted);
+		return status == SN_ERR_USAGE ? refuse_existing(wanted, err) : status;
 	}
 	word = folder_word(program);
 	for (long number = largest_number(word);; number++) {
@@ -163,6 +170,8 @@ sn_status sn_store_create(const char *wanted, const char *program, const char *k
 			break;
 	}
 	free(word);
+	if (status != SN_OK)
+		sn_text_clear(path);
 	return status;
 }
 

@@ -89,6 +89,15 @@ t.check(min(r['blocked_s'] or 0 for r in rows) > 1.0, 'killed: until its end', r
 waits = {r['function']: r['blocked_s'] for r in t.show('waits', experiment='killed')['rows']}
 t.check(waits.get('sleep', 0) > 1.3 and waits.get('read', 0) > 1.2, 'killed: waits that had not ended have stacks', waits)
 
+os.mkdir('mine')
+open('mine/data', 'w').write('mine')
+for name in ('stopped', 'mine'):
+    before = {path: os.path.getsize(path) for path in glob.glob(name + '/**', recursive=True)}
+    said = t.run('record', '-o', name, '/bin/true')
+    after = {path: os.path.getsize(path) for path in glob.glob(name + '/**', recursive=True)}
+    t.check(said.returncode == 125 and 'exists already' in said.stderr and before == after,
+            f'-o {name}, which exists: refused, and left as it is', said.stderr, before, after)
+
 said = t.run('record', '-o', "it's a name", '/bin/true').stderr
 t.check("sonde show summary 'it'\\''s a name'" in said, 'the next command can be pasted', said)
 said = t.run('record', '-o', '/proc/none', '/bin/true')

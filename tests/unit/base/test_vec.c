@@ -35,3 +35,15 @@ TEST(arena_pieces_are_aligned_zeroed_and_stay)
 	CHECK_STRING(sn_arena_printf(&arena, "%d-%s", 7, "x"), "7-x");
 	sn_arena_free(&arena);
 }
+
+TEST(a_pushed_value_may_look_at_the_vector)
+{
+	SN_VEC(size_t) counts = { 0 };
+
+	for (size_t i = 0; i < 100; i++)
+		sn_vec_push(&counts, counts.count ? sn_vec_last(&counts) + counts.count : 7);
+	CHECK_INT(counts.items[0], 7);
+	CHECK_INT(counts.items[1], 8);
+	CHECK_INT(counts.items[99], 7 + 99 * 100 / 2);
+	sn_vec_free(&counts);
+}
