@@ -135,10 +135,11 @@ static sn_status refuse_existing(const char *path, struct sn_error *err)
 		return sn_error_set(err, SN_ERR_USAGE,
 				    "'%s' exists already and is no experiment; choose another name",
 				    path);
-	return sn_error_set(err, SN_ERR_USAGE,
-			    "'%s' exists already; experiments are never overwritten: choose another "
-			    "name or remove it (sonde list --remove %s)",
-			    path, path);
+	return sn_error_set(
+		err, SN_ERR_USAGE,
+		"'%s' exists already; experiments are never overwritten: choose another "
+		"name or remove it (sonde list --remove %s)",
+		path, path);
 }
 
 sn_status sn_store_create(const char *wanted, const char *program, const char *key,
