@@ -67,23 +67,6 @@ void sn_file_unmap(struct sn_file_view *view)
 	*view = (struct sn_file_view){ 0 };
 }
 
-sn_status sn_file_writer_open(struct sn_file_writer *writer, const char *path, struct sn_error *err)
-{
-	struct sn_text temporary = { 0 };
-
-	sn_text_addf(&temporary, "%s.part.%d", path, (int)getpid());
-	writer->out = fopen(temporary.chars, "we");
-	if (!writer->out) {
-		sn_status status = sn_error_errno(err, "cannot write '%s'", path);
-
-		sn_text_free(&temporary);
-		return status;
-	}
-	writer->path = sn_strdup(path);
-	writer->temporary = sn_text_take(&temporary);
-	return SN_OK;
-}
-
 static void writer_free(struct sn_file_writer *writer)
 {
 	free(writer->path);
@@ -91,14 +74,51 @@ static void writer_free(struct sn_file_writer *writer)
 	*writer = (struct sn_file_writer){ 0 };
 }
 
+/* The file behind symbolic links, or the path itself where there is none yet. */
+static char *final_path(const char *path)
+{
+	char *real = realpath(path, NULL);
+
+	return real ? real : sn_strdup(path);
+}
+
+sn_status sn_file_writer_open(struct sn_file_writer *writer, const char *path, struct sn_error *err)
+{
+	struct stat info;
+
+	*writer = (struct sn_file_writer){ 0 };
+	if (!stat(path, &info) && !S_ISREG(info.st_mode)) {
+		writer->path = sn_strdup(path);
+		writer->out = S_ISDIR(info.st_mode) ? NULL : fopen(path, "we");
+		errno = S_ISDIR(info.st_mode) ? EISDIR : errno;
+	} else {
+		struct sn_text temporary = { 0 };
+
+		writer->path = final_path(path);
+		sn_text_addf(&temporary, "%s.part.%d", writer->path, (int)getpid());
+		writer->temporary = sn_text_take(&temporary);
+		unlink(writer->temporary); /* of an earlier process of this number */
+		writer->out = fopen(writer->temporary, "wxe");
+	}
+	if (!writer->out) {
+		sn_status status = sn_error_errno(err, "cannot write '%s'", path);
+
+		writer_free(writer);
+		return status;
+	}
+	return SN_OK;
+}
+
 sn_status sn_file_writer_commit(struct sn_file_writer *writer, struct sn_error *err)
 {
 	sn_status status = SN_OK;
 	bool failed = fflush(writer->out) || ferror(writer->out);
 
-	if (fclose(writer->out) || failed || rename(writer->temporary, writer->path)) {
+	if (fclose(writer->out) || failed ||
+	    (writer->temporary && rename(writer->temporary, writer->path))) {
 		status = sn_error_errno(err, "cannot write '%s'", writer->path);
-		unlink(writer->temporary);
+		if (writer->temporary)
+			unlink(writer->temporary);
 	}
 	writer_free(writer);
 	return status;
@@ -109,7 +129,8 @@ void sn_file_writer_abandon(struct sn_file_writer *writer)
 	if (!writer->out)
 		return;
 	fclose(writer->out);
-	unlink(writer->temporary);
+	if (writer->temporary)
+		unlink(writer->temporary);
 	writer_free(writer);
 }
 

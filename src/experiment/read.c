@@ -239,6 +239,7 @@ static void processes_order(struct sn_experiment *e)
 static void times_from_start(struct sn_experiment *e)
 {
 	int64_t start_ns = INT64_MAX;
+	bool launchers_ended = e->elapsed_ns > 0;
 
 	for (size_t i = 0; i < e->processes.count; i++)
 		if (e->processes.items[i].start_ns < start_ns)
@@ -249,6 +250,9 @@ static void times_from_start(struct sn_experiment *e)
 	for (size_t i = 0; i < e->processes.count; i++) {
 		e->processes.items[i].start_ns -= start_ns;
 		e->processes.items[i].end_ns -= start_ns;
+		/* a launcher that was killed left no account: then the run lasted until the last sign */
+		if (!launchers_ended && e->processes.items[i].end_ns > e->elapsed_ns)
+			e->elapsed_ns = e->processes.items[i].end_ns;
 	}
 	for (size_t i = 0; i < e->threads.count; i++) {
 		e->threads.items[i].start_ns -= start_ns;

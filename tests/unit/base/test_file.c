@@ -1,0 +1,79 @@
+#include "base/file.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "harness/tap.h"
+
+static char folder[] = "/tmp/sonde-file-XXXXXX";
+
+static const char *in_folder(const char *name)
+{
+	static char path[128];
+
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	return path;
+}
+
+static sn_status write_text(const char *path, const char *text)
+{
+	struct sn_file_writer writer;
+	struct sn_error err;
+	sn_status status = sn_file_writer_open(&writer, path, &err);
+
+	if (status != SN_OK)
+		return status;
+	fputs(text, writer.out);
+	return sn_file_writer_commit(&writer, &err);
+}
+
+static off_t size_of(const char *path)
+{
+	struct stat info;
+
+	return stat(path, &info) ? -1 : info.st_size;
+}
+
+TEST(a_file_stands_there_only_when_it_is_whole)
+{
+	struct sn_file_writer writer;
+	struct sn_error err;
+
+	REQUIRE(mkdtemp(folder) != NULL);
+	CHECK_INT(sn_file_writer_open(&writer, in_folder("a"), &err), SN_OK);
+	fputs("some", writer.out);
+	CHECK_INT(size_of(in_folder("a")), -1);
+	sn_file_writer_abandon(&writer);
+	CHECK_INT(size_of(in_folder("a")), -1);
+	CHECK_INT(write_text(in_folder("a"), "whole"), SN_OK);
+	CHECK_INT(size_of(in_folder("a")), 5);
+	unlink(in_folder("a"));
+	CHECK_INT(rmdir(folder), 0);
+}
+
+TEST(what_is_no_regular_file_stays_what_it_is)
+{
+	struct stat info;
+	char link_path[128];
+
+	strcpy(folder, "/tmp/sonde-file-XXXXXX");
+	REQUIRE(mkdtemp(folder) != NULL);
+	CHECK_INT(symlink("/dev/null", in_folder("null")), 0);
+	CHECK_INT(write_text(in_folder("null"), "gone"), SN_OK);
+	CHECK(!lstat(in_folder("null"), &info) && S_ISLNK(info.st_mode));
+	CHECK(!stat("/dev/null", &info) && S_ISCHR(info.st_mode));
+	strcpy(link_path, in_folder("link"));
+	CHECK_INT(symlink("target", link_path), 0);
+	CHECK_INT(write_text(in_folder("target"), "one"), SN_OK);
+	CHECK_INT(write_text(link_path, "three"), SN_OK);
+	CHECK(!lstat(link_path, &info) && S_ISLNK(info.st_mode));
+	CHECK_INT(size_of(in_folder("target")), 5);
+	CHECK_INT(write_text(folder, "x"), SN_ERR_IO);
+	unlink(in_folder("null"));
+	unlink(in_folder("link"));
+	unlink(in_folder("target"));
+	CHECK_INT(rmdir(folder), 0);
+}
