@@ -79,6 +79,7 @@ static bool file_add(struct sn_feeder *feeder, const char *name)
 		return false;
 	}
 	file.name = sn_strdup(name);
+	file.is_of_fork = file.header->origin == SN_DATA_ORIGIN_FORK;
 	file.is_ours = file.header->namespace_inode == feeder->namespace_inode &&
 		       file.header->origin != SN_DATA_ORIGIN_OUTSIDE;
 	feeder->backed_bytes += (uint64_t)st.st_size;
@@ -254,16 +255,21 @@ void sn_feeder_pause(struct sn_feeder *feeder, bool is_paused)
 
 size_t sn_feeder_running_count(struct sn_feeder *feeder)
 {
-	size_t running = 0;
+	size_t running = 0, forked = 0, begun = 0;
 
 	files_find(feeder);
 	for (size_t i = 0; i < feeder->files.count; i++) {
-		struct sn_data_header *header = feeder->files.items[i].header;
+		struct sn_fed_file *file = &feeder->files.items[i];
+		struct sn_data_header *header = file->header;
 
-		running += header && header->state == SN_DATA_RUNNING &&
+		if (header)
+			file->children_forked = header->children_forked;
+		forked += file->children_forked;
+		begun += file->is_of_fork;
+		running += header && header->state <= SN_DATA_RUNNING &&
 			   (!kill(header->pid, 0) || errno == EPERM);
 	}
-	return running;
+	return running + (forked > begun ? forked - begun : 0);
 }
 
 static int names_compare(const void *a, const void *b)

@@ -21,6 +21,8 @@ struct sn_fed_file {
 	struct sn_data_header *header; /* mapped; NULL: its process has ended */
 	uint32_t seen_chunks;	       /* next_chunk when last looked at */
 	bool is_full;		       /* no more space is to be had */
+	uint32_t children_forked;      /* when last looked at */
+	bool is_of_fork;
 	bool is_ours;		       /* its pid means the same process here (namespaces) */
 	struct sn_watch watch;
 };
@@ -51,7 +53,7 @@ void sn_feeder_feed(struct sn_feeder *feeder);
 /** Pauses or resumes sampling in every process that there is now. */
 void sn_feeder_pause(struct sn_feeder *feeder, bool is_paused);
 
-/** Number of processes that still write. */
+/** Number of processes that still write, and of forked ones that have not begun to. */
 size_t sn_feeder_running_count(struct sn_feeder *feeder);
 
 /** The process has ended and was not yet waited for: its kernel account can still be read. */

@@ -536,9 +536,9 @@ static void stragglers_wait(struct recording *r)
 	}
 	warn(r,
 	     sn_arena_printf(&r->launch.arena,
-			     "%zu process%s of the target still ran when it ended: what they did "
-			     "later was not measured",
-			     running, running == 1 ? "" : "es"));
+			     "%zu process%s of the target still ran when it ended: what %s did later "
+			     "was not measured",
+			     running, running == 1 ? "" : "es", running == 1 ? "it" : "they"));
 }
 
 static void space_warn(struct recording *r)

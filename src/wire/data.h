@@ -134,7 +134,7 @@ struct sn_data_header {
 	_Atomic uint64_t waits_short;		/* blocking calls below the threshold: number ... */
 	_Atomic uint64_t waits_short_ns;	/* ... and their sum */
 	_Atomic uint32_t is_paused;		/* pause and resume */
-	uint32_t reserved1;
+	_Atomic uint32_t children_forked;	/* each is to bring a file of its own */
 
 	char host[SN_DATA_HOST_MAX];
 	char program[1024]; /* /proc/self/exe; cut if longer */

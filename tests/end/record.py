@@ -89,6 +89,24 @@ t.check(min(r['blocked_s'] or 0 for r in rows) > 1.0, 'killed: until its end', r
 waits = {r['function']: r['blocked_s'] for r in t.show('waits', experiment='killed')['rows']}
 t.check(waits.get('sleep', 0) > 1.3 and waits.get('read', 0) > 1.2, 'killed: waits that had not ended have stacks', waits)
 
+daemon = t.compile('''#include <time.h>
+#include <unistd.h>
+int main(void)
+{
+	volatile double x = 0;
+	time_t end;
+	if (daemon(1, 0))
+		return 1;
+	for (end = time(NULL) + 2; time(NULL) < end;)
+		for (int i = 0; i < 100000; i++)
+			x += i;
+	return 0;
+}
+''', '-O1', output='./daemon')
+t.run('record', '-o', 'daemon.run', daemon)
+notes = t.show('summary', experiment='daemon.run')['warnings']
+t.check(any('still ran when it ended' in note for note in notes), 'a daemon that outlives the run is told of', notes)
+
 os.mkdir('mine')
 open('mine/data', 'w').write('mine')
 for name in ('stopped', 'mine'):

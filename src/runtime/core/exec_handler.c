@@ -470,16 +470,30 @@ SN_EXPORT int wordexp(const char *words, wordexp_t *expansion, int flags)
 /* The child of our own wrapper starts its clock at the wrapper's end, not in libc's fork. */
 static __thread bool is_in_wrapper __attribute__((tls_model("initial-exec")));
 
+/* Whether a child that this thread forks is to be measured. */
+static bool child_is_followed(const struct sn_thread *parent)
+{
+	uint32_t follow = sn_config.settings.follow;
+
+	return parent && sn_config.is_followed && !sn_config.is_sealed && follow != SN_FOLLOW_EXEC &&
+	       follow != SN_FOLLOW_NONE;
+}
+
+/* Runs before every fork. The launcher waits a moment for a child that has not made its file yet. */
+static void announce_child(void)
+{
+	if (sn_is_active() && child_is_followed(sn_self))
+		atomic_fetch_add(&sn_header()->children_forked, 1);
+}
+
 /* Runs in every child of fork(), daemon(), forkpty(): the state is wiped, the block is a copy. */
 static void begin_child(void)
 {
 	struct sn_thread *parent = sn_self;
-	uint32_t follow = sn_config.settings.follow;
 	int64_t begin_ns = sn_now_ns();
 
 	sn_self = NULL;
-	if (!parent || !sn_config.is_followed || sn_config.is_sealed || follow == SN_FOLLOW_EXEC ||
-	    follow == SN_FOLLOW_NONE)
+	if (!child_is_followed(parent))
 		return;
 	if (!parent->has_altstack) {
 		stack_t off = { .ss_flags = SS_DISABLE };
@@ -497,7 +511,7 @@ static void begin_child(void)
 
 void sn_fork_start(void)
 {
-	pthread_atfork(NULL, NULL, begin_child);
+	pthread_atfork(announce_child, NULL, begin_child);
 }
 
 void sn_start_failed(void)
@@ -533,6 +547,8 @@ SN_EXPORT pid_t fork(void)
 		sn_events_start(sn_self);
 	}
 
+	if (child < 0 && sn_is_active() && child_is_followed(self))
+		atomic_fetch_sub(&sn_header()->children_forked, 1);
 	if (child > 0 && sn_enter(self)) {
 		int64_t now_ns = sn_now_ns();
 		struct sn_record_fork *record =

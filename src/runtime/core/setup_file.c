@@ -80,7 +80,6 @@ static void describe_header(struct sn_data_header *header, enum sn_data_origin o
 {
 	struct stat status;
 
-	header->magic = SN_DATA_MAGIC;
 	header->version = SN_DATA_VERSION;
 	header->header_bytes = SN_DATA_HEADER_BYTES;
 	header->chunk_bytes = SN_DATA_CHUNK_BYTES;
@@ -109,6 +108,9 @@ static void describe_header(struct sn_data_header *header, enum sn_data_origin o
 	memcpy(header->host, sn_config.host, sizeof header->host);
 	SYS(readlink, "/proc/self/exe", header->program, sizeof header->program - 1);
 	describe_rank(header);
+	/* the launcher takes a header with the magic for a whole one */
+	atomic_thread_fence(memory_order_release);
+	header->magic = SN_DATA_MAGIC;
 }
 
 /* Disk space for the first chunks: as many as there is room for. A hole would be a SIGBUS later, so
