@@ -22,8 +22,9 @@ struct sn_file_view {
 sn_status sn_file_map(const char *path, struct sn_file_view *out, struct sn_error *err);
 void sn_file_unmap(struct sn_file_view *view);
 
-/** A file in the making: nothing stands at `path` until the commit succeeded. What is no regular file
- *  (a pipe, /dev/null) is written directly; a symbolic link's file is replaced, not the link. */
+/** A file in the making: nothing stands at `path` until the commit succeeded. What is no regular
+ * file (a pipe, /dev/null) is written directly; a symbolic link's file is replaced, not the link.
+ */
 struct sn_file_writer {
 	FILE *out;
 	char *path, *temporary; /* temporary: NULL if written directly */

@@ -250,7 +250,8 @@ static void times_from_start(struct sn_experiment *e)
 	for (size_t i = 0; i < e->processes.count; i++) {
 		e->processes.items[i].start_ns -= start_ns;
 		e->processes.items[i].end_ns -= start_ns;
-		/* a launcher that was killed left no account: then the run lasted until the last sign */
+		/* a launcher that was killed left no account: then the run lasted until the last
+		 * sign */
 		if (!launchers_ended && e->processes.items[i].end_ns > e->elapsed_ns)
 			e->elapsed_ns = e->processes.items[i].end_ns;
 	}

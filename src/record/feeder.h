@@ -23,7 +23,7 @@ struct sn_fed_file {
 	bool is_full;		       /* no more space is to be had */
 	uint32_t children_forked;      /* when last looked at */
 	bool is_of_fork;
-	bool is_ours;		       /* its pid means the same process here (namespaces) */
+	bool is_ours; /* its pid means the same process here (namespaces) */
 	struct sn_watch watch;
 };
 

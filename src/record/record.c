@@ -534,11 +534,11 @@ static void stragglers_wait(struct recording *r)
 		sn_feeder_feed(&r->feeder);
 		poll(NULL, 0, 2);
 	}
-	warn(r,
-	     sn_arena_printf(&r->launch.arena,
-			     "%zu process%s of the target still ran when it ended: what %s did later "
-			     "was not measured",
-			     running, running == 1 ? "" : "es", running == 1 ? "it" : "they"));
+	warn(r, sn_arena_printf(
+			&r->launch.arena,
+			"%zu process%s of the target still ran when it ended: what %s did later "
+			"was not measured",
+			running, running == 1 ? "" : "es", running == 1 ? "it" : "they"));
 }
 
 static void space_warn(struct recording *r)

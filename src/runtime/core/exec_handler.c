@@ -475,11 +475,12 @@ static bool child_is_followed(const struct sn_thread *parent)
 {
 	uint32_t follow = sn_config.settings.follow;
 
-	return parent && sn_config.is_followed && !sn_config.is_sealed && follow != SN_FOLLOW_EXEC &&
-	       follow != SN_FOLLOW_NONE;
+	return parent && sn_config.is_followed && !sn_config.is_sealed &&
+	       follow != SN_FOLLOW_EXEC && follow != SN_FOLLOW_NONE;
 }
 
-/* Runs before every fork. The launcher waits a moment for a child that has not made its file yet. */
+/* Runs before every fork. The launcher waits a moment for a child that has not made its file yet.
+ */
 static void announce_child(void)
 {
 	if (sn_is_active() && child_is_followed(sn_self))
