@@ -160,6 +160,8 @@ void beat_files_forget(void);
 
 /** Publishers (sonde/heartbeat_publisher.h): dlopen(), by the drain's thread without a lock. */
 void beat_publishers_load(void);
+/** Waits until they are loaded, a second at most: rows before that would not be published. */
+void beat_publishers_await(void);
 /** These four need `drain_lock`. Starts what is loaded, once. */
 void beat_publishers_start(void);
 void beat_publishers_add(const struct beat_row *row);

@@ -187,6 +187,7 @@ void beat_start(void)
 
 static void fork_prepare(void)
 {
+	beat_publishers_await();
 	pthread_mutex_lock(&beat_globals.drain_lock);
 	pthread_mutex_lock(&beat_globals.lock);
 }
@@ -216,10 +217,10 @@ static void fork_child(void)
 	pthread_mutex_init(&g->lock, NULL);
 	pthread_mutex_init(&g->drain_lock, NULL);
 	wake_init();
+	beat_publishers_forked();
 	g->is_started = g->has_thread = g->must_stop = false;
 	g->process_ns = g->stamp_ns = beat_clock_ns();
 	beat_files_forget();
-	beat_publishers_forked();
 	beat_threads_forked();
 }
 
@@ -347,8 +348,10 @@ PUBLIC void sonde_heartbeat_enable(int enabled)
 
 PUBLIC void sonde_heartbeat_flush(void)
 {
-	if (beat_globals.is_started)
-		drain_now(false);
+	if (!beat_globals.is_started)
+		return;
+	beat_publishers_await();
+	drain_now(false);
 }
 
 PUBLIC void sonde_heartbeat_finalize(void)

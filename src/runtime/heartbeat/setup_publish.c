@@ -96,14 +96,29 @@ static void load(const char *name)
 
 void beat_publishers_load(void)
 {
-	char *rest = beat_globals.settings.publish, *word;
+	static char list[sizeof(beat_globals.settings.publish)];
+	char *rest = list, *word;
 
 	if (are_loaded)
 		return;
+	memcpy(list, beat_globals.settings.publish, sizeof(list));
 	while ((word = strsep(&rest, ",")))
 		if (*word)
 			load(word);
 	__atomic_store_n(&are_loaded, true, __ATOMIC_RELEASE);
+}
+
+/* Not for ever: the caller may stand in a constructor of a dlopen() that ours waits for. */
+void beat_publishers_await(void)
+{
+	static bool has_waited;
+	struct timespec pause = { .tv_nsec = 1000000 };
+
+	if (has_waited || !beat_globals.settings.publish[0] || !beat_globals.has_thread)
+		return;
+	for (int i = 0; i < 1000 && !__atomic_load_n(&are_loaded, __ATOMIC_ACQUIRE); i++)
+		nanosleep(&pause, NULL);
+	has_waited = true;
 }
 
 static void start(struct publisher *publisher)
@@ -195,6 +210,9 @@ void beat_publishers_forked(void)
 			publishers[i].is_started = false;
 			publishers[kept++] = publishers[i];
 		}
+	/* where even waiting did not help, the lock of dlopen() may be held for ever in this child
+	 */
 	publisher_count = kept;
+	are_loaded = are_loaded || beat_globals.has_thread;
 	are_started = false;
 }
