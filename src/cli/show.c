@@ -78,29 +78,16 @@ static char *all_columns(const struct sn_view *view)
 	return sn_text_take(&text);
 }
 
-static char *joined(const char *a, const char *b)
-{
-	struct sn_text text = { 0 };
-
-	sn_text_addf(&text, "%s,%s", a, b);
-	return sn_text_take(&text);
-}
-
 /* What is shown unless --cols says otherwise. */
-static char *default_columns(const struct sn_view *view, enum sn_format format, bool is_wall)
+static char *default_columns(const struct sn_view *view, enum sn_format format,
+			     enum sn_time_kind time)
 {
-	if (format == SN_FORMAT_TEXT) {
-		const char *columns =
-			is_wall && view->wall_columns ? view->wall_columns : view->text_columns;
+	const char *columns = time == SN_TIME_WALL && view->wall_columns ? view->wall_columns
+									 : view->text_columns;
 
-		return columns ? joined(columns, "") : NULL;
-	}
-	if (!view->data_columns)
-		return NULL;
-	if (is_wall && view->fill == sn_view_find("functions")->fill)
-		return joined(view->data_columns, "exclusive_wall_s,inclusive_wall_s,"
-						  "exclusive_wall_share,inclusive_wall_share");
-	return joined(view->data_columns, "");
+	if (format != SN_FORMAT_TEXT)
+		return sn_view_data_columns(view, time);
+	return columns ? sn_strndup(columns, strlen(columns)) : NULL;
 }
 
 struct filter_members {
@@ -183,10 +170,7 @@ static sn_status table_show(const struct sn_args *args, const struct sn_view *vi
 	if (how->columns && !strcmp(how->columns, "all"))
 		how->columns = columns = all_columns(view);
 	else if (!how->columns)
-		how->columns = columns =
-			default_columns(view, how->format, input->time == SN_TIME_WALL);
-	if (columns && columns[strlen(columns) - 1] == ',')
-		columns[strlen(columns) - 1] = 0;
+		how->columns = columns = default_columns(view, how->format, input->time);
 	if (!how->sort)
 		how->sort = input->time == SN_TIME_WALL && view->wall_columns && view->sort &&
 					    !strcmp(view->sort, "exclusive_cpu_s")

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "profile/blocked.h"
 #include "profile/uncertainty.h"
 
 void sn_weight_add(struct sn_weight *to, const struct sn_weight *other)
@@ -499,7 +500,7 @@ uint64_t sn_profile_wait_ns(const struct sn_profile *profile, const struct sn_wa
 		to = profile->to_ns;
 	from = from > profile->from_ns ? from : profile->from_ns;
 	to = to < profile->to_ns ? to : profile->to_ns;
-	return to > from ? (uint64_t)(to - from) : 0;
+	return to > from ? sn_blocked_part(profile, wait, (uint64_t)(to - from)) : 0;
 }
 
 /* ---- stacks to entities ---- */
@@ -793,6 +794,7 @@ static void profile_allocate(struct sn_profile *profile)
 	profile->stacks = arena_weights(profile, program->stack_count + 1);
 	profile->threads = arena_weights(profile, e->threads.count);
 	profile->processes = arena_weights(profile, e->processes.count);
+	profile->blocked_ns = sn_arena_array(&profile->arena, uint64_t, e->waits.count + 1);
 	profile->is_runtime_loop = sn_arena_alloc(&profile->arena, program->loops.count + 1, 1);
 	profile->is_at_work = sn_arena_alloc(&profile->arena, e->threads.count + 1, 1);
 	profile->thread_passes = sn_arena_alloc(&profile->arena, e->threads.count + 1, 1);
@@ -849,6 +851,7 @@ static void profile_compute(struct builder *b)
 	b->thread_stack_seen = sn_alloc_zeroed(stacks, 1);
 	b->system_stacks = sn_alloc_zeroed(stacks, sizeof(*b->system_stacks));
 	samples_sum(b);
+	sn_blocked_find(profile->experiment, profile->blocked_ns);
 	waits_sum(b);
 	runtime_loops_find(b);
 	stacks_sum(b);

@@ -103,6 +103,10 @@ struct sn_profile {
 	 * or the first thread of its process; the others are helpers that mostly sleep */
 	uint8_t *is_at_work;
 	uint8_t *stack_passes, *thread_passes; /* what the filter lets through, by index */
+	/* by wait: what it blocked its thread for. A traced call's duration holds its CPU time and
+	 * its waiting for a CPU too: where the durations of a thread's waits add up to more than
+	 * its account says that it was blocked, they are cut down to that (docs/method/time.md) */
+	uint64_t *blocked_ns;
 };
 
 /** SN_ERR_USAGE for a filter whose regular expression does not parse, or that names a process that
@@ -114,7 +118,8 @@ void sn_profile_free(struct sn_profile *profile);
 
 /** Whether a sample passes the filter. */
 bool sn_profile_has_sample(const struct sn_profile *profile, const struct sn_sample *sample);
-/** The part of a wait that passes the filter, clipped to the time range. */
+/** The blocked time of a wait of the profile's experiment that passes the filter, clipped to the
+ * time range. */
 uint64_t sn_profile_wait_ns(const struct sn_profile *profile, const struct sn_wait *wait);
 
 /** Time of a weight by kind. */

@@ -28,16 +28,41 @@ static bool filter_cuts_threads(const struct sn_profile *p)
 	return p->filter.from_ns || p->filter.to_ns || p->filter.module || p->filter.function;
 }
 
+/* The main thread of an image after an exec is that of the image before it: one thread. */
+static bool thread_goes_on(const struct sn_profile *p, size_t t)
+{
+	const struct sn_experiment *e = p->experiment;
+	const struct sn_thread *thread = &e->threads.items[t];
+	const struct sn_process *process;
+
+	if (thread->process >= e->processes.count)
+		return false;
+	process = &e->processes.items[thread->process];
+	if (!process->follows_exec || thread->tid != process->pid)
+		return false;
+	for (size_t other = t; other-- > 0;) {
+		const struct sn_thread *before = &e->threads.items[other];
+
+		if (before->tid == thread->tid && before->process < thread->process &&
+		    p->thread_passes[other] &&
+		    !strcmp(e->processes.items[before->process].host, process->host) &&
+		    e->processes.items[before->process].pid == process->pid)
+			return true;
+	}
+	return false;
+}
+
 static void threads_sum(struct sn_summary *s)
 {
 	const struct sn_profile *p = s->profile;
+	bool is_known = false;
 
 	for (size_t t = 0; t < p->experiment->threads.count; t++) {
 		const struct sn_time_account *a = &p->experiment->threads.items[t].account;
 
 		if (!p->thread_passes[t])
 			continue;
-		s->threads++;
+		s->threads += !thread_goes_on(p, t);
 		s->threads_idle += !p->is_at_work[t];
 		if (!p->is_at_work[t])
 			continue;
@@ -45,6 +70,7 @@ static void threads_sum(struct sn_summary *s)
 			s->threads_unknown++;
 			continue;
 		}
+		is_known = true;
 		add_known(&s->threads_elapsed_s, a->elapsed_ns);
 		add_known(&s->threads_user_s, a->user_ns);
 		add_known(&s->threads_system_s, a->system_ns);
@@ -52,7 +78,7 @@ static void threads_sum(struct sn_summary *s)
 		add_known(&s->threads_blocked_s, a->blocked_ns);
 		s->threads_off_cpu_s += sn_seconds(a->elapsed_ns - a->user_ns - a->system_ns);
 	}
-	if (filter_cuts_threads(p) || s->threads == s->threads_unknown + s->threads_idle)
+	if (filter_cuts_threads(p) || !is_known)
 		s->threads_elapsed_s = s->threads_user_s = s->threads_system_s =
 			s->threads_wait_cpu_s = s->threads_blocked_s = s->threads_off_cpu_s = NAN;
 }
@@ -206,7 +232,8 @@ static void warn_reconciliation(struct sn_summary *s)
 		     "(%+.1f %%)",
 		     s->sampled_cpu_s, measured, 100 * (s->sampled_cpu_s / measured - 1));
 	if (e->processes_not_measured)
-		warn(s, "%u processes were not measured%s", e->processes_not_measured,
+		warn(s, "%u process%s not measured%s", e->processes_not_measured,
+		     e->processes_not_measured == 1 ? " was" : "es were",
 		     tree > measured ? "" : " (static, setuid, 32-bit or not followed)");
 	if (tree - measured > 0.02 * tree && tree > 0.05)
 		warn(s,
@@ -229,7 +256,8 @@ static void warn_stacks(struct sn_summary *s)
 		warn(s, "%.1f %% of the stacks are cut off: callers of these are missing",
 		     100 * sn_share(p->truncated_samples, p->total.samples));
 	if (p->no_stack_samples)
-		warn(s, "%llu samples have no stack", (unsigned long long)p->no_stack_samples);
+		warn(s, "%llu sample%s no stack", (unsigned long long)p->no_stack_samples,
+		     p->no_stack_samples == 1 ? " has" : "s have");
 	if (p->late_samples * 50 > p->total.samples)
 		warn(s,
 		     "%.1f %% of the samples came late: the program blocked the sampling signal "

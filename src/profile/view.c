@@ -36,6 +36,44 @@ const struct sn_view *sn_view_find(const char *name)
 	return NULL;
 }
 
+static bool list_has(const char *list, const char *key)
+{
+	size_t length = strlen(key);
+
+	for (const char *at = list; at && *at;) {
+		size_t next = strcspn(at, ",");
+
+		if (next == length && !strncmp(at, key, length))
+			return true;
+		at += next + (at[next] == ',');
+	}
+	return false;
+}
+
+bool sn_view_is_composed(const struct sn_view *view, const char *key)
+{
+	return list_has("mark,interval,heat,source,path,nest", key)
+		       ? strcmp(key, "path") != 0 || !list_has(view->data_columns, key)
+		       : view->names_are_indented && !strcmp(key, "name");
+}
+
+char *sn_view_data_columns(const struct sn_view *view, enum sn_time_kind time)
+{
+	struct sn_text text = { 0 };
+
+	if (!view->data_columns)
+		return NULL;
+	sn_text_add(&text, view->data_columns);
+	for (size_t c = 0; time == SN_TIME_WALL && c < view->column_count; c++) {
+		const char *key = view->columns[c].key;
+
+		if (!list_has(view->data_columns, key) && !sn_view_is_composed(view, key) &&
+		    (strstr(key, "_wall_") || list_has(view->wall_columns, key)))
+			sn_text_addf(&text, ",%s", key);
+	}
+	return sn_text_take(&text);
+}
+
 double sn_seconds(int64_t ns)
 {
 	return ns < 0 ? NAN : (double)ns / 1e9;

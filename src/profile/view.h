@@ -35,6 +35,7 @@ struct sn_view {
 	const char *wall_columns; /* text with --wall; NULL: no wall form */
 	const char *sort;	  /* NULL: as filled */
 	const char *share_column; /* for the footer */
+	bool names_are_indented;  /* `name` is made for people, too (sn_view_is_composed) */
 	sn_status (*fill)(const struct sn_view_input *input, struct sn_table *table,
 			  struct sn_error *err);
 };
@@ -42,6 +43,13 @@ struct sn_view {
 /** All views, ended by a NULL name. */
 extern const struct sn_view *const sn_views[];
 const struct sn_view *sn_view_find(const char *name);
+
+/** Whether a column is made for people of columns that CSV and JSON have: a mark, a bar,
+ * "file:line", "low-high", an indented name. All others that text shows are data. */
+bool sn_view_is_composed(const struct sn_view *view, const char *key);
+/** What CSV and JSON have unless asked otherwise, as "a,b,c" that the caller frees: the data
+ * columns and, with wall time, those of wall time too. NULL: all columns. */
+char *sn_view_data_columns(const struct sn_view *view, enum sn_time_kind time);
 
 /** The function meant by a name: the whole name, the linkage name, a unique part of it, else the
  *  hottest that the text is part of. SN_ERR_NOT_FOUND otherwise. */

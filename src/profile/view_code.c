@@ -141,8 +141,10 @@ const struct sn_view sn_view_loops = {
 	.summary = "time by loop, by address of the leaf",
 	.columns = loop_columns,
 	.column_count = sizeof(loop_columns) / sizeof(*loop_columns),
-	.data_columns = "loop,label,function,module,file,line_first,line_last,depth,innermost,"
-			"exclusive_cpu_s,exclusive_share,inclusive_share,samples",
+	.data_columns =
+		"loop,label,function,module,file,line_first,line_last,depth,innermost,"
+		"exclusive_cpu_s,exclusive_share,inclusive_share,samples,exclusive_share_low,"
+		"exclusive_share_high,thread_deviation,role,rank",
 	.text_columns =
 		"rank,mark,exclusive_share,interval,exclusive_cpu_s,inclusive_share,samples,"
 		"thread_deviation,depth,innermost,role,label,function",

@@ -341,5 +341,6 @@ const struct sn_view sn_view_calls = {
 	.text_columns = "attributed_share,attributed_cpu_s,exclusive_cpu_s,inclusive_cpu_s,name,"
 			"source,module",
 	.wall_columns = "attributed_wall_share,attributed_wall_s,name,source,module",
+	.names_are_indented = true,
 	.fill = calls_fill,
 };

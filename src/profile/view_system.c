@@ -96,7 +96,8 @@ const struct sn_view sn_view_threads = {
 	.summary = "time by thread, by the kernel's account",
 	.columns = thread_columns,
 	.column_count = sizeof(thread_columns) / sizeof(*thread_columns),
-	.data_columns = "process,thread,name,cpu_s,samples",
+	.data_columns = "process,thread,name,cpu_s,samples,share,elapsed_s,user_s,system_s,"
+			"wait_cpu_s,blocked_s,sampled_cpu_s,traced_blocked_s,context_switches",
 	.text_columns =
 		"process,thread,name,cpu_s,samples,share,user_s,system_s,wait_cpu_s,blocked_s,"
 		"elapsed_s",
@@ -169,14 +170,59 @@ static int64_t losses_of(const struct sn_process *process)
 	return (int64_t)lost;
 }
 
+/* What the threads of a process add up to. */
+struct thread_sums {
+	int64_t threads, wait_cpu_ns, blocked_ns; /* -1: unknown of a thread */
+	bool passes;
+};
+
+static void known_add(int64_t *sum, int64_t ns)
+{
+	*sum = *sum < 0 || ns < 0 ? -1 : *sum + ns;
+}
+
+/* A process whose main thread died by a signal leaves no status of its own; the launch's is known.
+ * It is that of the one process that none of the others started, in its last image. */
+static int32_t exit_status_of(const struct sn_experiment *e, size_t p)
+{
+	const struct sn_process *process = &e->processes.items[p];
+
+	if (process->exit_status >= 0 || e->exit_status <= 128 || e->processes_not_measured ||
+	    process->rank >= 0)
+		return process->exit_status;
+	for (size_t i = 0; i < e->processes.count; i++) {
+		const struct sn_process *other = &e->processes.items[i];
+		bool is_root = true;
+
+		if (other->pid == process->pid) {
+			if (i > p)
+				return -1;
+			continue;
+		}
+		if (other->pid == process->parent_pid)
+			return -1;
+		for (size_t k = 0; k < e->processes.count && is_root; k++)
+			is_root = e->processes.items[k].pid != other->parent_pid;
+		if (is_root)
+			return -1;
+	}
+	return e->exit_status;
+}
+
 static void process_row(const struct sn_view_input *input, struct sn_table *table, size_t p,
-			int64_t threads)
+			const struct thread_sums *sums)
 {
 	static const size_t account[] = { P_ELAPSED, P_USER, P_SYSTEM, P_WAIT_CPU, P_BLOCKED };
 	const struct sn_process *process = &input->profile->experiment->processes.items[p];
 	const struct sn_weight *weight = &input->profile->processes[p];
+	struct sn_time_account times = process->account;
+	int32_t exit_status = exit_status_of(input->profile->experiment, p);
 	double cpu = account_cpu(&process->account);
 
+	if (times.wait_cpu_ns < 0 && sums->threads)
+		times.wait_cpu_ns = sums->wait_cpu_ns;
+	if (times.blocked_ns < 0 && sums->threads)
+		times.blocked_ns = sums->blocked_ns;
 	sn_table_add_row(table);
 	sn_table_set_int(table, P_PROCESS, (int64_t)p);
 	sn_table_set_int(table, P_PID, process->pid);
@@ -186,14 +232,14 @@ static void process_row(const struct sn_view_input *input, struct sn_table *tabl
 	sn_table_set_text(table, P_HOST, process->host);
 	sn_table_set_text(table, P_PROGRAM, process->program);
 	sn_table_set_text(table, P_ARGUMENTS, process->arguments);
-	account_set(table, account, &process->account);
+	account_set(table, account, &times);
 	sn_table_set_real(table, P_CPU, cpu);
 	sn_table_set_real(table, P_SAMPLED, (double)weight->cpu_ns / 1e9);
 	sn_table_set_int(table, P_SAMPLES, (int64_t)weight->samples);
 	sn_table_set_int(table, P_LOST, losses_of(process));
-	sn_table_set_int(table, P_THREADS, threads);
-	if (process->exit_status >= 0)
-		sn_table_set_int(table, P_EXIT, process->exit_status);
+	sn_table_set_int(table, P_THREADS, sums->threads);
+	if (exit_status >= 0)
+		sn_table_set_int(table, P_EXIT, exit_status);
 	sn_table_set_text(table, P_CLOCK, process->clock_mechanism);
 	sn_table_set_real(table, P_RATE, process->rate_hz);
 	sn_table_set_real(table, P_OVERHEAD,
@@ -206,21 +252,25 @@ static sn_status processes_fill(const struct sn_view_input *input, struct sn_tab
 				struct sn_error *err)
 {
 	const struct sn_experiment *e = input->profile->experiment;
-	int64_t *threads = sn_alloc_zeroed(e->processes.count + 1, sizeof(*threads));
-	uint8_t *passes = sn_alloc_zeroed(e->processes.count + 1, 1);
+	struct thread_sums *sums = sn_alloc_zeroed(e->processes.count + 1, sizeof(*sums));
 
 	(void)err;
 	for (size_t t = 0; t < e->threads.count; t++) {
-		if (e->threads.items[t].process < e->processes.count) {
-			threads[e->threads.items[t].process]++;
-			passes[e->threads.items[t].process] |= input->profile->thread_passes[t];
-		}
+		const struct sn_thread *thread = &e->threads.items[t];
+		struct thread_sums *of;
+
+		if (thread->process >= e->processes.count)
+			continue;
+		of = &sums[thread->process];
+		of->threads++;
+		of->passes |= input->profile->thread_passes[t];
+		known_add(&of->wait_cpu_ns, thread->account.wait_cpu_ns);
+		known_add(&of->blocked_ns, thread->account.blocked_ns);
 	}
 	for (size_t p = 0; p < e->processes.count; p++)
-		if (passes[p] || !input->profile->is_filtered)
-			process_row(input, table, p, threads[p]);
-	free(threads);
-	free(passes);
+		if (sums[p].passes || !input->profile->is_filtered)
+			process_row(input, table, p, &sums[p]);
+	free(sums);
 	return SN_OK;
 }
 
@@ -232,7 +282,7 @@ const struct sn_view sn_view_processes = {
 	.column_count = sizeof(process_columns) / sizeof(*process_columns),
 	.data_columns = "process,pid,parent_pid,rank,host,program,arguments,elapsed_s,cpu_s,user_s,"
 			"system_s,wait_cpu_s,blocked_s,sampled_cpu_s,samples,lost,threads,"
-			"exit_status,clock_mechanism,rate_hz,overhead_share",
+			"exit_status,clock_mechanism,rate_hz,overhead_share,share",
 	.text_columns =
 		"process,rank,pid,share,cpu_s,blocked_s,elapsed_s,threads,samples,lost,exit_status,"
 		"arguments",

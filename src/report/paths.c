@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "base/map.h"
 #include "base/stats.h"
+#include "profile/blocked.h"
 #include "report/build.h"
 
 struct builder {
@@ -397,7 +398,8 @@ static void add_waits(struct builder *b)
 		uint32_t stack = from->stack < b->program->stack_count ? from->stack
 								       : b->program->stack_count;
 		struct sn_report_wait wait = { .time_ns = from->time_ns,
-					       .duration_ns = from->duration_ns,
+					       .duration_ns = sn_blocked_part(b->profile, from,
+									      from->duration_ns),
 					       .thread = from->thread,
 					       .node = b->node_of[stack],
 					       .count = 1,
@@ -407,7 +409,7 @@ static void add_waits(struct builder *b)
 		uint64_t *slot = NULL;
 		bool is_new = true;
 
-		if (!passes_filter(b->profile, from, stack))
+		if (!passes_filter(b->profile, from, stack) || !wait.duration_ns)
 			continue;
 		if (slice_ns > 1)
 			slot = sn_map_put(&seen, key, &is_new);

@@ -2,6 +2,7 @@
 import csv
 import io
 import json
+import sys
 
 from report_contents import contents
 from sonde_test import Test, sigma_of_share
@@ -43,7 +44,7 @@ t.within(share, 0.5, 4 * sigma_of_share(0.5, rows['nest']['samples']) + 0.02,
 t.check(rows['main']['inclusive_share'] > 0.97, 'nearly all is below main', rows['main'])
 
 loops = t.show('loops', experiment='run')['rows']
-t.equal(list(loops[0]),
+t.equal(list(loops[0])[:13],
         ['loop', 'label', 'function', 'module', 'file', 'line_first', 'line_last', 'depth', 'innermost',
          'exclusive_cpu_s', 'exclusive_share', 'inclusive_share', 'samples'],
         'loops has the keys of the contract')
@@ -113,6 +114,39 @@ for view in views:
 again = t.run('show', 'functions', 'run', '--format', 'json').stdout
 t.equal(again, t.run('show', 'functions', 'run', '--format', 'json').stdout, 'the same report twice')
 
+# wall time has its columns in CSV and JSON; threads and processes tell where time went, in all formats
+for view, keys in (('tree', ('inclusive_wall_s', 'exclusive_wall_s', 'inclusive_wall_share')),
+                   ('callers', ('inclusive_wall_s',)), ('calls', ('attributed_wall_s',)),
+                   ('loops', ('exclusive_wall_s',)), ('lines', ('exclusive_wall_s',))):
+    row = t.show(view, '--wall', experiment='run')['rows'][0]
+    t.check(all(row.get(key) is not None for key in keys), f'{view} --wall has the columns of wall time', row)
+account = ('share', 'elapsed_s', 'user_s', 'system_s', 'wait_cpu_s', 'blocked_s')
+thread = t.show('threads', experiment='run')['rows'][0]
+process = t.show('processes', experiment='run')['rows'][0]
+t.check(all(thread.get(key) is not None for key in account), 'threads have the whole account', thread)
+t.check(process['blocked_s'] is not None, 'a process was blocked as long as its threads', process)
+t.within(process['blocked_s'] or 0, thread['blocked_s'] or 0, 1e-6, 'as long as its one thread')
+
+# reading /dev/zero is CPU time: the waits of a thread are no longer than it was blocked
+zero = 'import time\nf = open("/dev/zero", "rb", 0)\nb = bytearray(60000000)\n' \
+       'for i in range(30): f.readinto(b)\ntime.sleep(0.3)'
+t.run('record', '-o', 'zero', sys.executable, '-c', zero)
+thread = t.show('threads', experiment='zero')['rows'][0]
+waits = t.show('waits', experiment='zero')['rows']
+spent = sum(row['blocked_s'] for row in waits)
+t.check(thread['blocked_s'] is not None and spent <= thread['blocked_s'] + 1e-6,
+        'waits are no longer than the thread was blocked', thread, waits)
+slept = sum(row['blocked_s'] for row in waits if row['kind'] == 'sleep')
+t.check(slept > 0.25 or not waits, 'and a sleep keeps its length', thread, waits)
+
+# one thread, however many programs it runs by exec
+self = 'import os, sys\nn = int(sys.argv[1])\nif n: os.execv(sys.executable, [sys.executable, sys.argv[2], ' \
+       'str(n - 1), sys.argv[2]])\n'
+open('again.py', 'w').write(self)
+t.run('record', '-o', 'again', sys.executable, 'again.py', '3', 'again.py')
+summary = t.show('summary', experiment='again')
+t.equal((summary['threads'], summary['processes'], summary['images']), (1, 1, 4), 'one thread runs four programs')
+
 # mistakes get one sentence
 for words, code in ((['show', 'nothing', 'run'], 2), (['show', 'functions', 'no-such-run'], 5),
                     (['show', 'functions', 'run', '--cols', 'nothing'], 2),
@@ -157,8 +191,11 @@ t.check(len(used) == 2 and used[0] > 0.25 and used[1] < 0.1, 'each image has its
 burn = 'import os, time\nwhile time.process_time() < 1.5: pass\nos.kill(os.getpid(), 9)'
 t.equal(t.run('record', '-o', 'killed', sys.executable, '-c', burn).returncode, 137, 'it was killed')
 page = t.run('show', 'summary', 'killed').stdout
-t.check('not running' in page and 'blocked   ' not in page, 'what a killed program did not say', page)
+blocked = re.search(r'blocked .* ([0-9.]+) %', page)
+t.check('not running' in page if not blocked else float(blocked.group(1)) < 5,
+        'a killed program that burned CPU time was not blocked', page)
 t.check('processes that were not measured' not in page, 'and nothing else ran', page)
+t.equal(t.show('processes', experiment='killed')['rows'][0]['exit_status'], 137, 'its exit says the signal')
 
 doctor = t.run('doctor', shapes, '--format', 'json')
 t.equal(doctor.returncode, 0, 'doctor')

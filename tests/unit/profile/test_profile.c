@@ -367,6 +367,40 @@ TEST(waits_count_in_wall_time_only)
 	fixture_end(&f);
 }
 
+/* 10 s elapsed: 4 s of CPU time, all of it in a read of 4 s; 5 s of sleep, 1 s waiting for a CPU.
+ */
+TEST(waits_are_no_longer_than_the_thread_was_blocked)
+{
+	uint32_t read, sleep;
+	struct fixture f;
+
+	fixture_begin(&f);
+	read = fixture_stack(&f, 0, 2, LIBC, WRITE, APP, MAIN);
+	sleep = fixture_stack(&f, 0, 2, LIBC, WRITE, APP, MAIN_OUTER);
+	fixture_samples(&f, 0, read, 4000, 1000);
+	fixture_wait(&f, 0, read, 0, 4000000, SN_WAIT_IO);
+	fixture_wait(&f, 0, sleep, 4000000, 5000000, SN_WAIT_SLEEP);
+	f.experiment->threads.items[0].account =
+		(struct sn_time_account){ 10000000000, 4000000000, 0, 1000000000, 5000000000 };
+	fixture_profile(&f, NULL);
+	CHECK(f.profile->stacks[read].wait_ns < 1000000);
+	CHECK_INT(f.profile->threads[0].wait_ns, 5000000000);
+	/* more than samples explain: the rest is taken from all in proportion */
+	f.experiment->threads.items[0].account.blocked_ns = 2000000000;
+	fixture_profile(&f, NULL);
+	CHECK(f.profile->threads[0].wait_ns <= 2000000000);
+	CHECK(f.profile->threads[0].wait_ns > 1999999000);
+	/* what waiting for a CPU took is not known: what is left of elapsed time is the bound */
+	f.experiment->threads.items[0].account.blocked_ns = -1;
+	fixture_profile(&f, NULL);
+	CHECK_INT(f.profile->threads[0].wait_ns, 6000000000);
+	/* no account at all: as traced */
+	f.experiment->threads.items[0].account.elapsed_ns = -1;
+	fixture_profile(&f, NULL);
+	CHECK_INT(f.profile->threads[0].wait_ns, 9000000000);
+	fixture_end(&f);
+}
+
 TEST(timeline_spreads_a_sample_over_the_time_it_stands_for)
 {
 	struct sn_timeline *t;

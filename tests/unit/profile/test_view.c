@@ -299,6 +299,53 @@ TEST(default_columns_exist)
 	}
 }
 
+static bool list_has(const char *list, const char *key)
+{
+	char *comma, *copy = strdup(list);
+	bool found = false;
+
+	for (char *at = copy; at && !found; at = comma ? comma + 1 : NULL) {
+		comma = strchr(at, ',');
+		if (comma)
+			*comma = 0;
+		found = !strcmp(at, key);
+	}
+	free(copy);
+	return found;
+}
+
+/* What people see, scripts get: of a column made of others its parts are there. */
+TEST(data_has_every_column_of_text)
+{
+	for (const struct sn_view *const *view = sn_views; *view; view++) {
+		char *cpu = sn_view_data_columns(*view, SN_TIME_CPU);
+		char *wall = sn_view_data_columns(*view, SN_TIME_WALL);
+
+		for (size_t c = 0; cpu && c < (*view)->column_count; c++) {
+			const char *key = (*view)->columns[c].key;
+
+			if (sn_view_is_composed(*view, key)) {
+				if (!strcmp(key, "interval") && (*view)->text_columns &&
+				    list_has((*view)->text_columns, key))
+					CHECK(list_has(cpu, "exclusive_share_low") &&
+					      list_has(cpu, "exclusive_share_high"));
+				continue;
+			}
+			if ((*view)->text_columns && list_has((*view)->text_columns, key))
+				tap_check(list_has(cpu, key), __FILE__, __LINE__, key);
+			if ((*view)->wall_columns && list_has((*view)->wall_columns, key))
+				tap_check(list_has(wall, key), __FILE__, __LINE__, key);
+			tap_check(strspn(key, "abcdefghijklmnopqrstuvwxyz_") == strlen(key),
+				  __FILE__, __LINE__, key);
+			tap_check((*view)->columns[c].kind != SN_CELL_SECONDS ||
+					  !strcmp(key + strlen(key) - 2, "_s"),
+				  __FILE__, __LINE__, key);
+		}
+		free(cpu);
+		free(wall);
+	}
+}
+
 /* ---- names ---- */
 
 TEST(loops_are_found_by_id_prefix_line_and_rank)

@@ -1,0 +1,129 @@
+#include "profile/blocked.h"
+
+#include <stdlib.h>
+
+#include "base/alloc.h"
+
+/* The waits and samples of one thread: indices [first, end). */
+struct span {
+	size_t first_wait, end_wait, first_sample, end_sample;
+};
+
+static uint64_t part_of(uint64_t ns, uint64_t part, uint64_t whole)
+{
+	return whole ? (uint64_t)((unsigned __int128)ns * part / whole) : 0;
+}
+
+/* How long the thread can have been blocked, -1: unknown. */
+static int64_t blocked_limit_ns(const struct sn_time_account *account)
+{
+	int64_t off_ns;
+
+	if (account->blocked_ns >= 0)
+		return account->blocked_ns;
+	if (account->elapsed_ns < 0 || account->user_ns < 0 || account->system_ns < 0)
+		return -1;
+	off_ns = account->elapsed_ns - account->user_ns - account->system_ns;
+	return off_ns > 0 ? off_ns : 0;
+}
+
+static int64_t wait_end_ns(const struct sn_wait *wait)
+{
+	int64_t end;
+
+	if (wait->duration_ns > INT64_MAX ||
+	    __builtin_add_overflow(wait->time_ns, (int64_t)wait->duration_ns, &end))
+		return INT64_MAX;
+	return end;
+}
+
+/*
+ * CPU time used during each wait, as samples tell: the CPU time of a sample was used at the latest
+ * before it, so it stands for that much time there. `used` is by wait from the span's first one.
+ */
+static uint64_t used_find(const struct sn_experiment *e, const struct span *span, uint64_t *used)
+{
+	size_t w = span->first_wait;
+	uint64_t sum = 0;
+
+	for (size_t s = span->first_sample; s < span->end_sample; s++) {
+		const struct sn_sample *sample = &e->samples.items[s];
+		int64_t from = sample->cpu_ns < INT64_MAX / 2
+				       ? sample->time_ns - (int64_t)sample->cpu_ns
+				       : sample->time_ns;
+
+		while (w < span->end_wait && wait_end_ns(&e->waits.items[w]) <= from)
+			w++;
+		for (size_t i = w; i < span->end_wait; i++) {
+			const struct sn_wait *wait = &e->waits.items[i];
+			uint64_t *of = &used[i - span->first_wait], before = *of;
+			int64_t begin = wait->time_ns > from ? wait->time_ns : from;
+			int64_t end = wait_end_ns(wait);
+
+			if (wait->time_ns >= sample->time_ns)
+				break;
+			end = end < sample->time_ns ? end : sample->time_ns;
+			*of += end > begin ? (uint64_t)(end - begin) : 0;
+			*of = *of < wait->duration_ns ? *of : wait->duration_ns;
+			sum += *of - before;
+		}
+	}
+	return sum;
+}
+
+static void span_cut(const struct sn_experiment *e, const struct span *span, uint64_t sum,
+		     uint64_t limit, uint64_t *blocked_ns)
+{
+	uint64_t *used = sn_alloc_zeroed(span->end_wait - span->first_wait + 1, sizeof(*used));
+	uint64_t used_sum = used_find(e, span, used), excess = sum - limit;
+
+	for (size_t i = span->first_wait; i < span->end_wait; i++) {
+		uint64_t ns = e->waits.items[i].duration_ns, own = used[i - span->first_wait];
+
+		blocked_ns[i] = excess <= used_sum ? ns - part_of(own, excess, used_sum)
+						   : part_of(ns - own, limit, sum - used_sum);
+	}
+	free(used);
+}
+
+/* Both arrays are sorted by thread, then time. */
+void sn_blocked_find(const struct sn_experiment *e, uint64_t *blocked_ns)
+{
+	struct span span = { 0 };
+
+	for (; span.first_wait < e->waits.count; span.first_wait = span.end_wait) {
+		uint32_t thread = e->waits.items[span.first_wait].thread;
+		int64_t limit = thread < e->threads.count
+					? blocked_limit_ns(&e->threads.items[thread].account)
+					: -1;
+		uint64_t sum = 0;
+
+		for (span.end_wait = span.first_wait;
+		     span.end_wait < e->waits.count &&
+		     e->waits.items[span.end_wait].thread == thread;
+		     span.end_wait++) {
+			uint64_t ns = e->waits.items[span.end_wait].duration_ns;
+
+			blocked_ns[span.end_wait] = ns;
+			if (__builtin_add_overflow(sum, ns, &sum))
+				sum = UINT64_MAX;
+		}
+		span.first_sample = span.end_sample;
+		while (span.first_sample < e->samples.count &&
+		       e->samples.items[span.first_sample].thread < thread)
+			span.first_sample++;
+		span.end_sample = span.first_sample;
+		while (span.end_sample < e->samples.count &&
+		       e->samples.items[span.end_sample].thread == thread)
+			span.end_sample++;
+		if (limit >= 0 && sum > (uint64_t)limit)
+			span_cut(e, &span, sum, (uint64_t)limit, blocked_ns);
+	}
+}
+
+uint64_t sn_blocked_part(const struct sn_profile *profile, const struct sn_wait *wait, uint64_t ns)
+{
+	uint64_t blocked = profile->blocked_ns[wait - profile->experiment->waits.items];
+
+	return blocked == wait->duration_ns ? ns : part_of(ns, blocked, wait->duration_ns);
+}
