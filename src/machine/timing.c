@@ -261,10 +261,10 @@ static bool confine(void)
 	};
 	struct sock_fprog program = { sizeof(rules) / sizeof(rules[0]),
 				      (struct sock_filter *)rules };
-	struct rlimit memory = { 1u << 30, 1u << 30 }, cpu = { 4, 5 }, none = { 0, 0 };
+	struct rlimit space = { 1u << 30, 1u << 30 }, cpu = { 4, 5 }, none = { 0, 0 };
 
 	return !setrlimit(RLIMIT_CORE, &none) && !setrlimit(RLIMIT_CPU, &cpu) &&
-	       !setrlimit(RLIMIT_AS, &memory) && !prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) &&
+	       !setrlimit(RLIMIT_AS, &space) && !prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) &&
 	       !prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
 }
 
