@@ -250,7 +250,10 @@ static void warn_stacks(struct sn_summary *s)
 	for (size_t i = 0; i < p->experiment->processes.count; i++)
 		raw_threads += p->experiment->processes.items[i].raw_clone_threads;
 	if (raw_threads)
-		warn(s, "%llu thread%s made by clone() directly: counted, but not seen to start",
+		warn(s,
+		     "%llu thread%s made past pthread_create (by clone(), or by a library that "
+		     "looks "
+		     "it up in the C library): counted, not sampled",
 		     (unsigned long long)raw_threads, raw_threads == 1 ? " was" : "s were");
 	if (p->truncated_samples * 1000 > p->total.samples)
 		warn(s, "%.1f %% of the stacks are cut off: callers of these are missing",

@@ -220,8 +220,8 @@ static uint32_t file_feed(struct sn_feeder *feeder, struct sn_fed_file *file)
 	wanted = next + SN_DATA_CHUNKS_AHEAD;
 	if (header->chunks_max && wanted > header->chunks_max)
 		wanted = header->chunks_max;
-	/* Backing begins when the first pieces are half used: most processes never need more. */
-	if (backed && !file->is_full && next >= SN_DATA_CHUNKS_FIRST / 4 &&
+	/* Backing begins when some of the first are used: most processes never need more. */
+	if (backed && !file->is_full && next >= SN_DATA_CHUNKS_FIRST / 16 &&
 	    wanted > backed + SN_DATA_CHUNKS_AHEAD / 4)
 		file_back(feeder, file, wanted);
 	return grown;

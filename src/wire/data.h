@@ -38,7 +38,7 @@ enum {
 	SN_DATA_HEADER_BYTES = 4096,
 	SN_DATA_CHUNK_BYTES = 8192,
 	SN_DATA_CHUNKS_FIRST =
-		32, /* 256 kB: backed by the runtime at start; a quarter after a fork */
+		128, /* 1 MB: backed by the runtime at start; a quarter after a fork */
 	SN_DATA_CHUNKS_AHEAD = 512, /* 4 MB: what the launcher keeps ahead */
 	SN_DATA_HOST_MAX = 64,
 	SN_DATA_STRING_MAX = 4000, /* bytes of text in one record; longer text is cut, flagged */

@@ -260,6 +260,26 @@ def sandbox():
         t.check(len(d.samples) > (250 if words[0] == '1' else 70), f'sandbox {words}: samples', len(d.samples))
 
 
+def counter():
+    build('counter')
+    for how in ('strict', 'syscall', 'seccomp', 'counter'):
+        d = same(['./counter', how], f'counter {how}')[0]
+        t.check(any('time-stamp' in w for w in d.warnings()), f'counter {how}: it is said', d.warnings())
+        t.check(70 < len(d.samples) < 160 and not d.end_ns, f'counter {how}: measured up to there', len(d.samples))
+
+
+def short():
+    build('short', '-pthread')
+    for count in (300, 2000):
+        d = same(['./short', count], f'{count} short threads')[0]
+        t.equal(d.raw_clone_threads, 0, f'{count} short threads: all were seen to be made')
+        t.equal(d.lost[0], 0, f'{count} short threads: there is room for all of them')
+        without = sum(s[2] for s in d.samples if not s[3]) / d.cpu_ns()
+        t.check(without < 0.1, f'{count} short threads: their time has a stack', without)
+        sleeps = [w for w in d.waits if w[1] == 4 and w[3] > 150e6]
+        t.check(len(sleeps) > 0.99 * count, f'{count} short threads: their sleeps are seen', len(sleeps))
+
+
 def regions():
     def stitched(app, name, compiler):
         data = same([app], name, add={'OMP_WAIT_POLICY': 'passive'})
@@ -406,7 +426,7 @@ def lockstep(repeats=12):
         t.check(covered >= least, f'in step with {turn_us} us: {repeats} intervals hold the share', covered, errors)
 
 
-TESTS = [handlers, split, threads, forks, shell, env, signals, stacks, ends, plugins, sandbox, regions, kernel, limits, fallback, rawthread, lockstep]
+TESTS = [handlers, split, threads, forks, shell, env, signals, stacks, ends, plugins, sandbox, counter, short, regions, kernel, limits, fallback, rawthread, lockstep]
 if sys.argv[1:2] == ['coverage']:  # takes minutes
     lockstep(int(sys.argv[2]))
     t.done()

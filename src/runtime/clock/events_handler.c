@@ -323,3 +323,14 @@ void sn_events_stop(struct sn_thread *self)
 		SYS(timer_delete, self->sample_timer);
 	self->has_tick_timer = self->has_sample_timer = 0;
 }
+
+void sn_events_stop_all(void)
+{
+	uint32_t count = atomic_load(&sn_state->next_block);
+
+	for (uint32_t i = 0; i < count && i < SN_BLOCKS_MAX; i++) {
+		struct sn_thread *thread = sn_state->blocks[i];
+		if (thread && atomic_load(&thread->is_live))
+			sn_events_stop(thread);
+	}
+}

@@ -491,11 +491,11 @@ static void announce_child(void)
 static void begin_child(void)
 {
 	struct sn_thread *parent = sn_self;
-	int64_t begin_ns = sn_now_ns();
 
 	sn_self = NULL;
 	if (!child_is_followed(parent))
 		return;
+	int64_t begin_ns = sn_now_ns();
 	if (!parent->has_altstack) {
 		stack_t off = { .ss_flags = SS_DISABLE };
 		SYS(sigaltstack, &off, NULL);

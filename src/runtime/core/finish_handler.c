@@ -46,8 +46,23 @@ static void account_for(struct sn_thread *thread, struct sn_thread *self, int64_
 		sn_writer_release(&writer);
 }
 
+/* Threads that have told us their end, but are not gone yet: on a busy machine many, and a main
+ * thread that ended by pthread_exit until the process ends. */
+static uint64_t count_ending(void)
+{
+	uint32_t next = atomic_load(&sn_state->ended_next);
+	uint64_t count = 0;
+
+	for (uint32_t i = 0; i < next && i < SN_ENDED_MAX; i++) {
+		int32_t tid = atomic_load_explicit(&sn_state->ended_tids[i], memory_order_relaxed);
+		if (tid && SYS(tgkill, sn_state->pid, tid, 0) == 0)
+			count++;
+	}
+	return count;
+}
+
 /* Threads that the kernel knows and we do not: the folder of tasks has one link for each, and two
- * of its own. Threads that come or go at the moment look like that too, so the least of a few looks
+ * of its own. Threads that come or go at the moment may look like that, so the least of a few looks
  * counts. */
 static void count_raw_threads(void)
 {
@@ -60,6 +75,8 @@ static void count_raw_threads(void)
 			return;
 		uint64_t all = status.st_nlink > 2 ? status.st_nlink - 2 : 0;
 		uint64_t raw = all > ours ? all - ours : 0;
+		uint64_t ending = raw ? count_ending() : 0;
+		raw = raw > ending ? raw - ending : 0;
 		if (raw == 0)
 			return;
 		least = raw < least ? raw : least;
@@ -99,6 +116,20 @@ void sn_finish(enum sn_data_state state, int code)
 	atomic_store_explicit(&sn_header()->state, state, memory_order_release);
 	if (self)
 		atomic_store_explicit(&self->busy, 0, memory_order_relaxed);
+}
+
+void sn_finish_early(enum sn_warning why)
+{
+	if (!sn_is_active() || (!sn_state->is_sealed && SYS(getpid) != sn_state->pid))
+		return;
+	sn_warn(why);
+	sn_finish(SN_DATA_RUNNING, -1);
+	/* when the process ends, the launcher sees */
+	sn_header()->end_ns = sn_header()->end_realtime_ns = 0;
+	sn_config.is_sealed = true;
+	atomic_store_explicit(&sn_state->active, 0, memory_order_release);
+	if (!sn_state->is_sealed)
+		sn_events_stop_all();
 }
 
 /* Written by whatever thread of ours is at work when a second is over: there is no helper thread in

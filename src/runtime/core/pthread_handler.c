@@ -42,6 +42,7 @@ static void *begin(void *argument)
 		int64_t begin_ns = sn_now_ns();
 		sn_thread_begin(self, false);
 		sn_thread_set_stack_bytes(self, stack_bytes);
+		sn_thread_find_root(self);
 		if (has_end_key)
 			pthread_setspecific(end_key, (void *)1);
 		if (!sn_state->is_sealed && sn_config.settings.period_ns) {
@@ -81,9 +82,12 @@ SN_EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void
 	child->blocked = self->blocked;
 	child->is_muted = self->is_muted;
 	child->unsent_ns = (int64_t)stack_bytes_of(attr); /* carried to begin() */
+	atomic_fetch_add(&sn_state->live_threads, 1);
 	int result = REAL(pthread_create)(thread, attr, begin, child);
-	if (result != 0)
+	if (result != 0) {
+		atomic_fetch_sub(&sn_state->live_threads, 1);
 		sn_thread_give_back(child);
+	}
 	return result;
 }
 

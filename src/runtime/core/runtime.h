@@ -36,6 +36,7 @@ enum {
 	SN_MODULES_MAX = 2048,
 	SN_TABLES = 32,
 	SN_INTERN_SLOTS = 1 << 17,
+	SN_ENDED_MAX = 4096,  /* threads that have told us their end, kept by number */
 	SN_TICK_NS = 4000000, /* period of the timers that look for system time */
 };
 
@@ -130,7 +131,11 @@ struct sn_state {
 	uint32_t is_sealed; /* seccomp: no system calls any more */
 	int32_t pid;
 	struct sn_writer_file file;
-	_Atomic uint32_t next_thread, next_block, live_threads;
+	_Atomic uint32_t next_thread, next_block;
+	_Atomic uint32_t live_threads; /* from before they are made to their end */
+	_Atomic uint32_t thread_root;  /* stack: who calls a thread's start routine */
+	_Atomic uint32_t ended_next;
+	_Atomic int32_t ended_tids[SN_ENDED_MAX];
 	_Atomic uint64_t free_blocks; /* tag << 32 | index; index 0xffffffff: none */
 	_Atomic uint32_t next_raw_stack, interned;
 	_Atomic uint64_t *intern;
@@ -149,7 +154,7 @@ struct sn_state {
 struct sn_config {
 	bool is_traced;	  /* a debugger or strace watches: SIGTRAP is theirs */
 	bool is_set_up;	  /* the constructor ran and found settings */
-	bool is_sealed;	  /* as sn_state->is_sealed, known to children */
+	bool is_sealed;	  /* a filter or no time-stamp counter: children are not measured */
 	bool is_followed; /* this program is to be measured (else only the environment is handed on)
 			   */
 	struct sn_settings settings;
@@ -253,6 +258,8 @@ void sn_thread_give_back(struct sn_thread *thread);
 void sn_thread_begin(struct sn_thread *thread, bool is_main);
 /** The calling thread ends: remainder, account, chunk and block go back. */
 void sn_thread_end(void);
+/** Called where every thread begins: what calls its start routine. */
+void sn_thread_find_root(struct sn_thread *self);
 void sn_thread_write_account(struct sn_thread *thread, struct sn_writer *writer, uint8_t type,
 			     int64_t now_ns);
 /** CPU time of another thread by /proc, in steps of 10 ms; left alone if it cannot be had. */
@@ -278,8 +285,12 @@ enum sn_warning {
 	SN_WARN_INTERN_FULL,
 	SN_WARN_THREAD_TABLE,
 	SN_WARN_MODULES_FULL,
+	SN_WARN_NO_COUNTER,
 };
 void sn_warn(enum sn_warning warning);
+/** Ends the measuring of a process that goes on (core/finish_handler.c): every wrapper and handler
+ *  passes through from here on, and its children are not measured. */
+void sn_finish_early(enum sn_warning why);
 
 /* core/stacks_handler.c */
 struct sn_walked {
@@ -304,6 +315,7 @@ void sn_modules_refresh(void);
 /* clock/events_handler.c */
 void sn_events_start(struct sn_thread *self);
 void sn_events_stop(struct sn_thread *self);
+void sn_events_stop_all(void);
 /** After the first, random period. */
 void sn_events_next(struct sn_thread *self);
 

@@ -123,24 +123,13 @@ static bool allows_sigreturn(const struct sock_fprog *program)
 	return action == SECCOMP_RET_ALLOW || action == SECCOMP_RET_LOG;
 }
 
-static void stop_all_events(void)
-{
-	uint32_t count = atomic_load(&sn_state->next_block);
-
-	for (uint32_t i = 0; i < count && i < SN_BLOCKS_MAX; i++) {
-		struct sn_thread *thread = sn_state->blocks[i];
-		if (thread && atomic_load(&thread->is_live))
-			sn_events_stop(thread);
-	}
-}
-
-/* Before the filter is there. program: NULL for strict mode, which allows the return. */
+/* Before the filter is there. */
 static void prepare(const struct sock_fprog *program)
 {
 	if (!sn_is_active() || sn_state->is_sealed)
 		return;
 	if (program && !allows_sigreturn(program))
-		stop_all_events();
+		sn_events_stop_all();
 	/* from here on no handler makes a call, though the filter comes a moment later */
 	sn_state->is_sealed = 1;
 	sn_config.is_sealed = true;
@@ -160,6 +149,19 @@ static void conclude(bool is_installed)
 		sn_events_start(sn_self);
 }
 
+/*
+ * The vDSO's clocks and rdtsc kill a thread that may not read the time-stamp counter. Strict mode
+ * takes it away, too, and it fails if there is a filter already. What is known to succeed is
+ * prepared for; it need not be taken back.
+ */
+static bool takes_counter(int option, unsigned long a)
+{
+	if (option == PR_SET_TSC)
+		return a == PR_TSC_SIGSEGV;
+	return option == PR_SET_SECCOMP && a == SECCOMP_MODE_STRICT && !sn_state->is_sealed &&
+	       SYS(prctl, PR_GET_SECCOMP) == 0;
+}
+
 SN_EXPORT int prctl(int option, ...)
 {
 	va_list arguments;
@@ -168,14 +170,58 @@ SN_EXPORT int prctl(int option, ...)
 		      c = va_arg(arguments, unsigned long), d = va_arg(arguments, unsigned long);
 	va_end(arguments);
 
-	if (option != PR_SET_SECCOMP)
+	if (sn_is_active() && takes_counter(option, a))
+		sn_finish_early(SN_WARN_NO_COUNTER);
+	if (option != PR_SET_SECCOMP || a != SECCOMP_MODE_FILTER)
 		return REAL(prctl)(option, a, b, c, d);
 	bool was_sealed = sn_state->is_sealed;
-	prepare(a == SECCOMP_MODE_FILTER ? (const struct sock_fprog *)b : NULL);
+	prepare((const struct sock_fprog *)b);
 	int result = REAL(prctl)(option, a, b, c, d);
 	if (!was_sealed)
 		conclude(result == 0);
 	return result;
+}
+
+/* What a system call made through syscall() waits for; -1: it does not, or not for long. */
+static int kind_of_call(long number)
+{
+	switch (number) {
+	case SYS_nanosleep:
+	case SYS_clock_nanosleep:
+	case SYS_pause:
+		return SN_WAIT_IS_SLEEP;
+	case SYS_poll:
+	case SYS_ppoll:
+	case SYS_select:
+	case SYS_pselect6:
+	case SYS_epoll_wait:
+	case SYS_epoll_pwait:
+		return SN_WAIT_IS_POLL;
+	case SYS_read:
+	case SYS_write:
+	case SYS_readv:
+	case SYS_writev:
+	case SYS_pread64:
+	case SYS_pwrite64:
+	case SYS_recvfrom:
+	case SYS_recvmsg:
+	case SYS_sendto:
+	case SYS_sendmsg:
+	case SYS_accept:
+	case SYS_accept4:
+	case SYS_connect:
+	case SYS_fsync:
+	case SYS_fdatasync:
+	case SYS_flock:
+		return SN_WAIT_IS_IO;
+	case SYS_wait4:
+	case SYS_waitid:
+		return SN_WAIT_IS_CHILD;
+	case SYS_futex:
+		return SN_WAIT_IS_OTHER;
+	default:
+		return -1;
+	}
 }
 
 SN_EXPORT long syscall(long number, ...)
@@ -188,10 +234,13 @@ SN_EXPORT long syscall(long number, ...)
 
 	if (!sn_is_active())
 		return REAL(syscall)(number, a, b, c, d, e, f);
-	if (number == SYS_seccomp &&
-	    (a == SECCOMP_SET_MODE_STRICT || a == SECCOMP_SET_MODE_FILTER)) {
+	if (number == SYS_prctl && (a == PR_SET_SECCOMP || a == PR_SET_TSC))
+		return prctl((int)a, b, c, d, e);
+	if (number == SYS_seccomp && a == SECCOMP_SET_MODE_STRICT && !b && !c)
+		return prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT, 0, 0, 0);
+	if (number == SYS_seccomp && a == SECCOMP_SET_MODE_FILTER) {
 		bool was_sealed = sn_state->is_sealed;
-		prepare(a == SECCOMP_SET_MODE_FILTER ? (const struct sock_fprog *)c : NULL);
+		prepare((const struct sock_fprog *)c);
 		long result = REAL(syscall)(number, a, b, c, d, e, f);
 		if (!was_sealed)
 			conclude(result == 0 ||
@@ -202,12 +251,14 @@ SN_EXPORT long syscall(long number, ...)
 		sn_finish(SN_DATA_EXITED, (int)a & 0xff);
 	if (number == SYS_rt_sigprocmask && d == 8 && sn_self)
 		return sn_signals_raw_mask((int)a, (const void *)b, (void *)c);
-	if (number != SYS_futex)
+	int kind = kind_of_call(number);
+	if (kind < 0)
 		return REAL(syscall)(number, a, b, c, d, e, f);
-	uint64_t begin = sn_wait_begin(SN_WAIT_IS_OTHER, (void *)sn_real.real_syscall);
+	enum sn_wait_is is = (enum sn_wait_is)kind;
+	uint64_t begin = sn_wait_begin(is, (void *)sn_real.real_syscall);
 	if (sn_self)
 		sn_self->own_eintr = 0;
 	long result = REAL(syscall)(number, a, b, c, d, e, f);
-	sn_wait_end(begin, SN_WAIT_IS_OTHER, (void *)sn_real.real_syscall);
+	sn_wait_end(begin, is, (void *)sn_real.real_syscall);
 	return result;
 }

@@ -173,7 +173,8 @@ void sn_thread_begin(struct sn_thread *self, bool is_main)
 		self->before_system_ns = (int64_t)sn_config.settings.used_system_ns;
 	}
 	atomic_fetch_add_explicit(&sn_header()->threads_started, 1, memory_order_relaxed);
-	atomic_fetch_add(&sn_state->live_threads, 1);
+	if (is_main)
+		atomic_fetch_add(&sn_state->live_threads, 1);
 	write_start(self);
 	if (!sn_state->is_sealed)
 		install_altstack(self, is_main);
@@ -265,6 +266,32 @@ void sn_thread_write_account(struct sn_thread *thread, struct sn_writer *writer,
 	sn_writer_commit(writer, sizeof *record);
 }
 
+void sn_thread_find_root(struct sn_thread *self)
+{
+	struct sn_unwind_regs regs;
+
+	if (atomic_load_explicit(&sn_state->thread_root, memory_order_relaxed) || !sn_enter(self))
+		return;
+	sn_unwind_regs_here(&regs);
+	uint32_t stack = sn_stack_capture(self, &regs, 0, false, self->start_ns);
+	atomic_store_explicit(&sn_state->thread_root, stack, memory_order_relaxed);
+	sn_leave(self);
+}
+
+/* Of a thread that no sample has met all that is known is its start routine. What a thread that was
+ * met has left over is spread over what it was met in (docs/method/time.md). */
+static uint32_t start_stack(struct sn_thread *self, int64_t now_ns)
+{
+	uint64_t start = (uint64_t)(uintptr_t)self->start;
+	uint32_t root = atomic_load_explicit(&sn_state->thread_root, memory_order_relaxed);
+	bool is_ours =
+		start - sn_config.library_start < sn_config.library_end - sn_config.library_start;
+
+	if (!start || is_ours || !root || self->claimed_user_ns + self->claimed_system_ns > 0)
+		return 0;
+	return sn_stack_intern(&self->writer, &start, 1, 0, root, now_ns);
+}
+
 void sn_thread_end(void)
 {
 	struct sn_thread *self = sn_self;
@@ -280,7 +307,7 @@ void sn_thread_end(void)
 	uint32_t live = 1;
 	if (atomic_compare_exchange_strong(&self->is_live, &live, 0)) {
 		int64_t now_ns = sn_now_ns();
-		sn_sample_remainder(self, &self->writer, now_ns, 0);
+		sn_sample_remainder(self, &self->writer, now_ns, start_stack(self, now_ns));
 		atomic_fetch_add_explicit(&sn_state->ended_threads, 1, memory_order_relaxed);
 		atomic_fetch_add_explicit(&sn_state->ended_cpu_ns,
 					  self->claimed_user_ns + self->claimed_system_ns,
@@ -288,6 +315,8 @@ void sn_thread_end(void)
 		sn_thread_write_account(self, &self->writer, SN_RECORD_THREAD_END, now_ns);
 	}
 	sn_writer_release(&self->writer);
+	uint32_t ended = atomic_fetch_add(&sn_state->ended_next, 1);
+	atomic_store(&sn_state->ended_tids[ended % SN_ENDED_MAX], self->tid);
 	atomic_fetch_sub(&sn_state->live_threads, 1);
 	if (!self->has_altstack && !sn_state->is_sealed) {
 		stack_t off = { .ss_flags = SS_DISABLE };

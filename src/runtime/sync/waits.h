@@ -46,7 +46,7 @@ static inline void sn_wait_end(uint64_t begin, enum sn_wait_is kind, void *funct
 {
 	struct sn_thread *self = sn_self;
 
-	if (!begin || !self)
+	if (!begin || !self || !sn_is_active())
 		return;
 	uint64_t ticks = __builtin_ia32_rdtsc() - begin;
 	if (ticks > sn_config.settings.wait_min_ns)
