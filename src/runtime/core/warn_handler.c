@@ -31,7 +31,8 @@ static const char *const sentences[] = {
 	[SN_WARN_MODULES_FULL] =
 		"more modules at one time than sonde can hold: stacks in some are cut",
 	[SN_WARN_NO_COUNTER] =
-		"the program gave up the time-stamp counter (PR_SET_TSC, or strict seccomp), without "
+		"the program gave up the time-stamp counter (PR_SET_TSC, or strict seccomp), "
+		"without "
 		"which there are no clocks: from then on the process and its children are not "
 		"measured",
 };
