@@ -84,7 +84,7 @@ static int explain_list(const struct sn_args *args, struct sn_table_view *view)
 		bool is_asked = !args->operand_count;
 
 		for (size_t i = 0; i < args->operand_count; i++)
-			is_asked |= !strcmp(args->operands[i], e->key);
+			is_asked |= sn_explanation_find(args->operands[i]) == e;
 		if (is_asked)
 			explanation_row(&table, e);
 	}
@@ -110,15 +110,36 @@ static void warn_unknown(const char *word)
 	sn_text_free(&near);
 }
 
+/* A heading of several words, as it was read: thr dev. */
+static bool explain_joined(const struct sn_args *args, size_t width)
+{
+	const struct sn_explanation *e;
+	struct sn_text words = { 0 };
+	bool is_known = true;
+
+	for (size_t i = 0; i < args->operand_count; i++) {
+		is_known = is_known && sn_explanation_find(args->operands[i]);
+		sn_text_addf(&words, "%s%s", i ? " " : "", args->operands[i]);
+	}
+	e = is_known ? NULL : sn_explanation_find(words.chars);
+	if (e)
+		put_explanation(e, width);
+	sn_text_free(&words);
+	return e != NULL;
+}
+
 static int explain_run(const struct sn_args *args)
 {
 	struct sn_table_view view = { 0 };
 	struct sn_error err;
-	size_t width = sn_terminal_width();
+	size_t terminal = sn_terminal_width();
+	size_t width = terminal > 24 && terminal < 100 ? terminal - 4 : 96;
 	int code = SN_EXIT_OK;
 
 	if (sn_args_table_view(args, &view, &err) != SN_OK)
 		return sn_error_print(&err);
+	if (args->operand_count > 1 && view.format == SN_FORMAT_TEXT && explain_joined(args, width))
+		return SN_EXIT_OK;
 	for (size_t i = 0; i < args->operand_count; i++) {
 		if (!sn_explanation_find(args->operands[i])) {
 			warn_unknown(args->operands[i]);
@@ -132,8 +153,7 @@ static int explain_run(const struct sn_args *args)
 	for (size_t i = 0; i < args->operand_count; i++) {
 		if (i)
 			putchar('\n');
-		put_explanation(sn_explanation_find(args->operands[i]),
-				width > 24 && width < 100 ? width - 4 : 96);
+		put_explanation(sn_explanation_find(args->operands[i]), width);
 	}
 	return code;
 }
@@ -153,8 +173,9 @@ const struct sn_command sn_command_explain = {
 	.operands = "[WORD...]",
 	.summary = "Says what a column, metric or category means",
 	.description =
-		"WORD is the key of a column of any view ('sonde show VIEW --cols all' has them "
-		"all), a category such as 'openmp', or an idea such as 'inclusive'. Without "
+		"WORD is the key or the heading of a column of any view ('sonde show VIEW --cols "
+		"all' has them all), a word of the summary, a category such as 'openmp', or an "
+		"idea such as 'inclusive'. Without "
 		"one, all words are listed.",
 	.options = explain_options,
 	.examples = explain_examples,

@@ -25,6 +25,37 @@ static bool view_is_listing(const struct sn_view *view)
 	return false;
 }
 
+/* Of the views of code and call paths, wall time is of threads at work: helpers that mostly sleep
+ * would be most of it. The views of what ran have all threads. */
+static bool view_leaves_out_idle(const struct sn_view *view)
+{
+	static const char *const names[] = { "threads", "processes", "cpus", "waits",
+					     "env",	"samples",   NULL };
+
+	for (const char *const *name = names; view && *name; name++)
+		if (!strcmp(view->name, *name))
+			return false;
+	return view != NULL;
+}
+
+/* Filters that nothing passes would leave a table without rows and without a word. */
+static void warn_nothing(const struct sn_profile *p)
+{
+	const struct sn_weight *total = &p->total;
+	double elapsed_s = (double)p->experiment->elapsed_ns / 1e9;
+
+	if (!p->is_filtered || total->cpu_ns || total->samples || total->waits)
+		return;
+	if (p->filter.from_ns > 0 && p->filter.from_ns >= p->experiment->elapsed_ns)
+		sn_warn("nothing is left: the range of --time begins at %.3f s, and the run ended "
+			"after %.3f s",
+			(double)p->filter.from_ns / 1e9, elapsed_s);
+	else
+		sn_warn("nothing is left: no sample and no wait of the run, which took %.3f s, "
+			"passes the filters (--time, --thread, --process, --module, --function)",
+			elapsed_s);
+}
+
 static bool view_takes_subject(const char *name)
 {
 	return !strcmp(name, "loop") || !strcmp(name, "calls") || !strcmp(name, "source") ||
@@ -94,6 +125,26 @@ struct filter_members {
 	const struct sn_profile *profile;
 };
 
+/* Threads whose blocked time was left out. */
+static size_t idle_count(const struct sn_profile *p)
+{
+	size_t count = 0;
+
+	for (size_t t = 0; p->filter.without_idle && t < p->experiment->threads.count; t++)
+		count += p->thread_passes[t] && !p->is_at_work[t];
+	return count;
+}
+
+static void put_idle(const struct sn_profile *p)
+{
+	size_t count = idle_count(p);
+
+	if (count)
+		printf("%zu idle thread%s left out: --thread TID,... brings %s "
+		       "('sonde show threads --all' lists them)\n",
+		       count, count == 1 ? " is" : "s are", count == 1 ? "it" : "them");
+}
+
 /* The denominator and the filters travel with the rows. */
 static void filter_members_write(struct sn_json *json, void *context)
 {
@@ -101,6 +152,8 @@ static void filter_members_write(struct sn_json *json, void *context)
 	const struct sn_filter *f = &p->filter;
 
 	sn_json_member_double(json, "sampled_cpu_s", (double)p->total.cpu_ns / 1e9);
+	if (f->without_idle)
+		sn_json_member_uint(json, "threads_idle", idle_count(p));
 	if (!p->is_filtered)
 		return;
 	sn_json_key(json, "filter");
@@ -163,13 +216,17 @@ static sn_status table_show(const struct sn_args *args, const struct sn_view *vi
 			    struct sn_error *err)
 {
 	struct filter_members members = { input->profile };
-	char *columns = NULL;
+	char *columns = NULL, *sort = how->sort ? sn_view_columns_of(view, how->sort) : NULL;
 	struct sn_table table;
 	sn_status status;
 
+	if (sort)
+		how->sort = sort;
 	if (how->columns && !strcmp(how->columns, "all"))
 		how->columns = columns = all_columns(view);
-	else if (!how->columns)
+	else if (how->columns)
+		how->columns = columns = sn_view_columns_of(view, how->columns);
+	else
 		how->columns = columns = default_columns(view, how->format, input->time);
 	if (!how->sort)
 		how->sort = input->time == SN_TIME_WALL && view->wall_columns && view->sort &&
@@ -186,14 +243,18 @@ static sn_status table_show(const struct sn_args *args, const struct sn_view *vi
 	    (how->format == SN_FORMAT_CSV || how->format == SN_FORMAT_JSONL)) {
 		status = samples_stream(view, input, how, err);
 		free(columns);
+		free(sort);
 		return status;
 	}
 	sn_table_init(&table, view->columns, view->column_count);
 	status = view->fill(input, &table, err);
 	if (status == SN_OK)
 		status = sn_table_write(&table, how, stdout, filter_members_write, &members, err);
+	if (status == SN_OK && how->format == SN_FORMAT_TEXT)
+		put_idle(input->profile);
 	sn_table_free(&table);
 	free(columns);
+	free(sort);
 	return status;
 }
 
@@ -274,6 +335,8 @@ static sn_status view_show(const struct sn_args *args, const char *name, const c
 		status = sn_analysis_arguments_read(args, &arguments, err);
 	if (status != SN_OK)
 		return status;
+	arguments.filter.without_idle = sn_args_flag(args, "wall") && !arguments.filter.tid_count &&
+					view_leaves_out_idle(view);
 	status = sn_analysis_open(experiment, &arguments.options, &analysis, err);
 	if (status == SN_OK) {
 		how.experiment = analysis->experiment->name;
@@ -292,6 +355,8 @@ static sn_status view_show(const struct sn_args *args, const char *name, const c
 			 : is_whatif ? whatif_show(args, &input, &how, err)
 				     : table_show(args, view, &input, &how, err);
 	}
+	if (status == SN_OK && (!view || strcmp(view->name, "env") != 0))
+		warn_nothing(analysis->profile);
 	sn_analysis_free(analysis);
 	sn_analysis_arguments_free(&arguments);
 	return status;
@@ -402,8 +467,8 @@ const struct sn_command sn_command_show = {
 		"loops are ordered by.\n\n"
 		"The options --time, --thread, --process, --module and --function choose samples "
 		"before anything is summed, so all shares are of what they let through. --filter "
-		"chooses rows afterwards. --cols all shows every column a view has; 'sonde explain "
-		"COLUMN' says what it means.",
+		"chooses rows afterwards. --cols all shows every column a view has; it takes keys "
+		"and headings, and 'sonde explain COLUMN' says what either means.",
 	.options = show_options,
 	.examples = show_examples,
 	.run = show_run,

@@ -98,6 +98,7 @@ static void pack_wanted(struct sn_structure *live, const struct wanted *wanted,
 		else
 			is_wanted[index] = 1;
 	}
+	sn_extract_want_stubs(live, is_wanted);
 	for (uint32_t i = 0; i < live->function_count; i++)
 		if (is_wanted[i])
 			sn_vec_push(&functions, i);

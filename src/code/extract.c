@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
+#include "code/decode.h"
 #include "code/extract_format.h"
 
 enum { SOURCE_FILE_BYTES = 4 << 20, ZSTD_LEVEL = 3 };
@@ -338,6 +339,48 @@ void sn_extract_pack(struct sn_structure *structure, const uint32_t *functions, 
 	sn_vec_free(&p.units);
 }
 
+static void stub_want(struct sn_structure *structure, uint64_t link_addr, uint8_t *is_wanted)
+{
+	int64_t index = sn_structure_find(structure, link_addr);
+
+	if (index < 0 || is_wanted[index] || structure->functions[index].kind != SN_FUNCTION_PLT)
+		return;
+	is_wanted[index] = 1;
+	sn_structure_prepare(structure, &link_addr, 1, SN_PREPARE_ALL);
+}
+
+static void range_want_stubs(struct sn_structure *structure, const struct sn_range *range,
+			     uint8_t *is_wanted)
+{
+	for (uint64_t at = range->first_link_addr; at < range->end_link_addr;) {
+		struct sn_instruction insn;
+		size_t available;
+		const uint8_t *bytes = sn_structure_bytes(structure, at, &available);
+
+		if (!bytes)
+			return;
+		if (!sn_instruction_decode(bytes, available, at, &insn)) {
+			at++;
+			continue;
+		}
+		if (insn.flow == SN_FLOW_CALL || insn.flow == SN_FLOW_JUMP)
+			stub_want(structure, insn.target_link_addr, is_wanted);
+		at += insn.length;
+	}
+}
+
+void sn_extract_want_stubs(struct sn_structure *structure, uint8_t *is_wanted)
+{
+	for (uint32_t i = 0; i < structure->function_count; i++) {
+		const struct sn_function *function = &structure->functions[i];
+
+		for (uint32_t r = 0;
+		     is_wanted[i] && function->kind != SN_FUNCTION_PLT && r < function->range_count;
+		     r++)
+			range_want_stubs(structure, &function->ranges[r], is_wanted);
+	}
+}
+
 sn_status sn_extract_write(struct sn_structure *structure, const uint64_t *link_addrs, size_t count,
 			   const struct sn_extract_options *options, const char *path,
 			   struct sn_error *err)
@@ -356,6 +399,7 @@ sn_status sn_extract_write(struct sn_structure *structure, const uint64_t *link_
 	}
 	if (status == SN_OK) {
 		sn_structure_prepare(structure, link_addrs, count, SN_PREPARE_ALL);
+		sn_extract_want_stubs(structure, is_wanted);
 		for (uint32_t i = 0; i < structure->function_count; i++)
 			if (is_wanted[i])
 				sn_vec_push(&functions, i);

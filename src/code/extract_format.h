@@ -40,6 +40,9 @@ static inline uint64_t sn_extract_hash(uint64_t payload_bytes, uint64_t compress
 	return sn_hash_bytes(parts, sizeof(parts));
 }
 
+/** Marks, by function index, and prepares the stubs of the linkage table that marked functions call
+ * or jump to, so that their machine code reads "call malloc@plt" without the module, too. */
+void sn_extract_want_stubs(struct sn_structure *structure, uint8_t *is_wanted);
 /** The whole file as bytes, for the cache, which need not go through a file. The caller frees
  * `out`. `debug_state` and `misses` are for the cache and may be NULL and empty. */
 void sn_extract_pack(struct sn_structure *structure, const uint32_t *functions, size_t count,

@@ -1,6 +1,10 @@
 #include "profile/explain.h"
 
+#include <ctype.h>
 #include <string.h>
+#include <strings.h>
+
+#include "profile/view.h"
 
 const struct sn_explanation sn_explanations[] = {
 	/* ---- ideas ---- */
@@ -75,6 +79,22 @@ const struct sn_explanation sn_explanations[] = {
 	  "whose "
 	  "stack could not be kept. [libfoo.so] holds addresses that nothing names.",
 	  "samples" },
+	{ "CPU", "idea",
+	  "In the summary's tables: the exclusive share of the sampled CPU time, the order of the "
+	  "rows. In 'show cpus' and 'show samples': the number of the processor.",
+	  "exclusive_share cpu cpu_time" },
+	{ "not_running", "time",
+	  "Elapsed time that was no CPU time. A thread that was killed leaves no account of how "
+	  "much of it was waiting for a CPU and how much was blocked; the sum of both is known.",
+	  "wait_cpu_s blocked_s" },
+	{ "idle", "idea",
+	  "A thread is idle if it has less than a hundredth of the busiest thread's CPU time and "
+	  "is "
+	  "not the first of its process: helpers that mostly sleep, such as progress threads of "
+	  "MPI. The summary's elapsed time and views with --wall leave idle threads out and say "
+	  "how "
+	  "many; --thread brings them.",
+	  "wall 'sonde show threads --all'" },
 	/* ---- categories ---- */
 	{ "binary", "category",
 	  "The program itself and libraries of its own: files outside of the "
@@ -106,7 +126,8 @@ const struct sn_explanation sn_explanations[] = {
 	{ "system", "category",
 	  "The kernel on behalf of the program (page faults and system calls that are "
 	  "neither I/O nor memory management), threads and locks of the C library, the "
-	  "dynamic loader.",
+	  "dynamic loader. Beside 'user code' in the summary's elapsed time it is all CPU time "
+	  "in the kernel, by the kernel's account.",
 	  "system_s" },
 	{ "other", "category", "Other libraries of the system; 'show modules' names them.",
 	  "'sonde show modules'" },
@@ -380,10 +401,73 @@ const struct sn_explanation sn_explanations[] = {
 	{ 0 },
 };
 
-const struct sn_explanation *sn_explanation_find(const char *key)
+/* What tables for people call a thing that has a key: words of the summary, and short ones. */
+static const struct {
+	const char *heading, *key;
+} headings[] = {
+	{ "user code", "user_s" },
+	{ "waiting for CPU", "wait_cpu_s" },
+	{ "with callees", "inclusive_share" },
+	{ "95 %", "interval" },
+	{ "seconds", "exclusive_cpu_s" },
+	{ "hottest source loops", "loop" },
+	{ "hottest functions", "function" },
+	{ "in function", "function" },
+	{ "what waits, and who called it", "caller" },
+	{ "parts", "role" },
+	{ "programs", "images" },
+	{ "CPU time by kind of work", "categories" },
+	{ "elapsed time", "elapsed_s" },
+};
+
+static const struct sn_explanation *by_key(const char *key)
 {
 	for (const struct sn_explanation *e = sn_explanations; e->key; e++)
 		if (!strcmp(e->key, key))
 			return e;
 	return NULL;
+}
+
+/* The title of a column of any view, or one without its unit: "no CPU" for "no CPU s". */
+static const struct sn_explanation *by_title(const char *word, const char *unit)
+{
+	size_t length = strlen(word);
+
+	for (const struct sn_view *const *view = sn_views; length && *view; view++) {
+		for (size_t c = 0; c < (*view)->column_count; c++) {
+			const char *title = (*view)->columns[c].title;
+
+			if (title && !strncasecmp(title, word, length) &&
+			    !strcmp(title + length, unit))
+				return by_key((*view)->columns[c].key);
+		}
+	}
+	return NULL;
+}
+
+static const struct sn_explanation *by_words(const char *words)
+{
+	char key[64];
+	size_t i = 0;
+
+	for (; words[i] && i + 1 < sizeof(key); i++)
+		key[i] = words[i] == ' ' || words[i] == '-'
+				 ? '_'
+				 : (char)tolower((unsigned char)words[i]);
+	key[i] = 0;
+	return by_key(key);
+}
+
+const struct sn_explanation *sn_explanation_find(const char *word)
+{
+	const struct sn_explanation *e = by_key(word);
+
+	for (size_t i = 0; !e && i < sizeof(headings) / sizeof(*headings); i++)
+		if (!strcasecmp(headings[i].heading, word))
+			e = by_key(headings[i].key);
+	if (!e)
+		e = by_title(word, "");
+	if (!e)
+		e = by_title(word, " s");
+	return e ? e : by_words(word);
 }

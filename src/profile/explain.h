@@ -14,7 +14,8 @@ struct sn_explanation {
 
 /** Ended by a NULL key. */
 extern const struct sn_explanation sn_explanations[];
-/** NULL if there is none. */
-const struct sn_explanation *sn_explanation_find(const char *key);
+/** By key, or by what tables call it: the heading of a column of any view, with its unit or
+ * without, or a word of the summary. NULL if there is none. */
+const struct sn_explanation *sn_explanation_find(const char *word);
 
 #endif

@@ -494,7 +494,8 @@ uint64_t sn_profile_wait_ns(const struct sn_profile *profile, const struct sn_wa
 	int64_t from = wait->time_ns, to;
 
 	if (wait->thread >= profile->experiment->threads.count ||
-	    !profile->thread_passes[wait->thread] || !profile->stack_passes[stack])
+	    !profile->thread_passes[wait->thread] || !profile->stack_passes[stack] ||
+	    (profile->filter.without_idle && !profile->is_at_work[wait->thread]))
 		return 0;
 	if (__builtin_add_overflow(from, (int64_t)wait->duration_ns, &to) || to < from)
 		to = profile->to_ns;
@@ -852,12 +853,12 @@ static void profile_compute(struct builder *b)
 	b->system_stacks = sn_alloc_zeroed(stacks, sizeof(*b->system_stacks));
 	samples_sum(b);
 	sn_blocked_find(profile->experiment, profile->blocked_ns);
+	threads = threads_at_work(profile);
 	waits_sum(b);
 	runtime_loops_find(b);
 	stacks_sum(b);
 	profile->effective_samples =
 		sn_effective_samples((double)b->observed_ns, b->sum_of_squares);
-	threads = threads_at_work(profile);
 	for (int p = 0; p < PARTITIONS; p++) {
 		if (p != BY_CATEGORY)
 			spread_sum(b, (enum partition)p, threads);

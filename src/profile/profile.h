@@ -66,6 +66,9 @@ struct sn_filter {
 	size_t tid_count;
 	const char *module;   /* the leaf's module: base name, path or extended regex of the name */
 	const char *function; /* on the path: name, or extended regex searched in the name */
+	/* blocked time of threads at work only (is_at_work); not a filter in the sense above: CPU
+	 * time stays whole */
+	bool without_idle;
 };
 
 enum sn_time_kind {

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/alloc.h"
 #include "base/text.h"
@@ -72,6 +73,42 @@ char *sn_view_data_columns(const struct sn_view *view, enum sn_time_kind time)
 			sn_text_addf(&text, ",%s", key);
 	}
 	return sn_text_take(&text);
+}
+
+/* The key of a column asked for by key or heading; NULL: neither. */
+static const char *column_key(const struct sn_view *view, const char *asked, size_t length)
+{
+	const char *key = NULL;
+
+	for (size_t c = 0; c < view->column_count; c++) {
+		const struct sn_column *column = &view->columns[c];
+
+		if (strlen(column->key) == length && !strncmp(column->key, asked, length))
+			return column->key;
+		if (!key && column->title && length && strlen(column->title) == length &&
+		    !strncasecmp(column->title, asked, length))
+			key = column->key;
+	}
+	return key;
+}
+
+char *sn_view_columns_of(const struct sn_view *view, const char *asked)
+{
+	struct sn_text text = { 0 };
+
+	for (const char *at = asked; *at;) {
+		size_t sign = *at == '-', length = strcspn(at, ",");
+		const char *key = column_key(view, at + sign, length - sign);
+
+		sn_text_addf(&text, "%s%s", at > asked ? "," : "", sign ? "-" : "");
+		if (key)
+			sn_text_add(&text, key);
+		else
+			sn_text_add_bytes(&text, at + sign, length - sign);
+		at += length + (at[length] == ',');
+	}
+	sn_text_add(&text, "");
+	return text.chars ? sn_text_take(&text) : sn_strdup("");
 }
 
 double sn_seconds(int64_t ns)

@@ -51,6 +51,10 @@ bool sn_view_is_composed(const struct sn_view *view, const char *key);
  * columns and, with wall time, those of wall time too. NULL: all columns. */
 char *sn_view_data_columns(const struct sn_view *view, enum sn_time_kind time);
 
+/** A list of columns as asked for, headings of the view's text replaced by their keys ("-" before
+ * one stays). What is neither stays as it is. The caller frees. */
+char *sn_view_columns_of(const struct sn_view *view, const char *asked);
+
 /** The function meant by a name: the whole name, the linkage name, a unique part of it, else the
  *  hottest that the text is part of. SN_ERR_NOT_FOUND otherwise. */
 sn_status sn_view_function(const struct sn_profile *profile, const char *name, uint32_t *out,

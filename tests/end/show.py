@@ -147,6 +147,46 @@ t.run('record', '-o', 'again', sys.executable, 'again.py', '3', 'again.py')
 summary = t.show('summary', experiment='again')
 t.equal((summary['threads'], summary['processes'], summary['images']), (1, 1, 4), 'one thread runs four programs')
 
+# a filter that nothing passes is told of; columns go by heading, too; a heading is explained
+late = t.run('show', 'functions', '--time', '99-', 'run')
+t.check(late.returncode == 0 and late.stderr.count('\n') == 1 and '99.000 s' in late.stderr,
+        'a range behind the end of the run: one sentence', late)
+by_heading = t.run('show', 'loops', 'run', '--cols', 'thr dev,excl,loop', '--format', 'csv').stdout
+t.equal(by_heading.split('\n')[0], 'thread_deviation,exclusive_share,loop', '--cols takes headings')
+t.check('deviation' in t.run('explain', 'thr', 'dev').stdout and 'ready to run' in t.run('explain', 'no CPU').stdout,
+        'headings are explained')
+
+# machine code names what it calls through the linkage table
+calls = t.compile("""#include <stdlib.h>
+#include <string.h>
+volatile char sink;
+__attribute__((noinline)) void work(int i) { char *p = malloc(i); memset(p, i, i); sink = p[i / 2]; free(p); }
+int main(void) { for (int i = 0; i < 4000000; i++) work(64 + (i & 63)); }
+""", '-O1', '-g', '-fno-builtin', output='./calls')
+t.run('record', '-o', 'plt', calls)
+code = t.run('show', 'asm', 'work', 'plt').stdout
+t.check(all(f'call <{name}@plt>' in code for name in ('malloc', 'memset', 'free')), 'calls of stubs are named', code)
+
+# threads that mostly sleep are left out of wall time, with a word, and come when asked for
+threads = t.compile("""#include <poll.h>
+#include <pthread.h>
+#include <time.h>
+static void *progress(void *p) { poll(0, 0, 1200); return p; }
+int main(void) {
+	pthread_t t[3];
+	for (int i = 0; i < 3; i++) pthread_create(&t[i], 0, progress, 0);
+	while (clock() < 600000) ;
+	for (int i = 0; i < 3; i++) pthread_join(t[i], 0);
+}
+""", '-O1', '-g', '-pthread', output='./threads')
+t.run('record', '-o', 'idle', threads)
+tree = t.run('show', 'tree', '--wall', 'idle')
+t.check('3 idle threads are left out' in tree.stdout and 'poll' not in tree.stdout,
+        'idle threads are left out of wall time', tree.stdout)
+helpers = [row['thread'] for row in t.show('threads', '--all', experiment='idle')['rows'] if row['cpu_s'] < 0.1]
+tree = t.run('show', 'tree', '--wall', '--thread', helpers[0], 'idle').stdout
+t.check('poll' in tree and 'left out' not in tree, '--thread brings one', tree)
+
 # mistakes get one sentence
 for words, code in ((['show', 'nothing', 'run'], 2), (['show', 'functions', 'no-such-run'], 5),
                     (['show', 'functions', 'run', '--cols', 'nothing'], 2),

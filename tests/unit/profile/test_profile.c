@@ -401,6 +401,26 @@ TEST(waits_are_no_longer_than_the_thread_was_blocked)
 	fixture_end(&f);
 }
 
+TEST(blocked_time_of_idle_threads_is_left_out_if_asked)
+{
+	uint32_t stack;
+	struct fixture f;
+
+	fixture_begin(&f);
+	fixture_add_thread(&f, 0, 101, "progress");
+	stack = fixture_stack(&f, 0, 2, LIBC, WRITE, APP, MAIN);
+	fixture_samples(&f, 0, stack, 1000, 1000);
+	fixture_wait(&f, 0, stack, 1000000, 500000, SN_WAIT_IO);
+	fixture_wait(&f, 1, stack, 0, 9000000, SN_WAIT_POLL);
+	fixture_profile(&f, &(struct sn_filter){ .without_idle = true });
+	CHECK_INT(f.profile->total.wait_ns, 500000000);
+	CHECK_INT(f.profile->total.cpu_ns, 1000000000);
+	CHECK(!f.profile->is_filtered);
+	fixture_profile(&f, NULL);
+	CHECK_INT(f.profile->total.wait_ns, 9500000000);
+	fixture_end(&f);
+}
+
 TEST(timeline_spreads_a_sample_over_the_time_it_stands_for)
 {
 	struct sn_timeline *t;

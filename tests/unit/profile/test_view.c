@@ -266,11 +266,76 @@ TEST(summary_of_a_salvaged_run_with_losses)
 TEST(every_column_is_explained)
 {
 	for (const struct sn_view *const *view = sn_views; *view; view++)
-		for (size_t c = 0; c < (*view)->column_count; c++)
-			tap_check(sn_explanation_find((*view)->columns[c].key) != NULL, __FILE__,
-				  __LINE__, (*view)->columns[c].key);
+		for (size_t c = 0; c < (*view)->column_count; c++) {
+			const struct sn_column *column = &(*view)->columns[c];
+
+			tap_check(sn_explanation_find(column->key) != NULL, __FILE__, __LINE__,
+				  column->key);
+			if (column->title && column->title[0])
+				tap_check(sn_explanation_find(column->title) != NULL, __FILE__,
+					  __LINE__, column->title);
+		}
 	for (int c = 0; c < SN_CATEGORIES; c++)
 		CHECK(sn_explanation_find(sn_category_name((enum sn_category)c)) != NULL);
+}
+
+/* Headings and names of the summary, and columns without their units. */
+TEST(words_of_the_summary_are_explained)
+{
+	static const struct {
+		const char *word, *key;
+	} words[] = {
+		{ "user code", "user_s" },
+		{ "system", "system" },
+		{ "waiting for CPU", "wait_cpu_s" },
+		{ "blocked", "blocked_s" },
+		{ "not running", "not_running" },
+		{ "idle", "idle" },
+		{ "overhead", "overhead_share" },
+		{ "elapsed", "elapsed_s" },
+		{ "lost", "lost" },
+		{ "CPU", "CPU" },
+		{ "95 %", "interval" },
+		{ "seconds", "exclusive_cpu_s" },
+		{ "hottest source loops", "loop" },
+		{ "thr dev", "thread_deviation" },
+		{ "in function", "function" },
+		{ "parts", "role" },
+		{ "hottest functions", "function" },
+		{ "with callees", "inclusive_share" },
+		{ "module", "module" },
+		{ "blocked s", "blocked_s" },
+		{ "waits", "waits" },
+		{ "kind", "kind" },
+		{ "what waits, and who called it", "caller" },
+		{ "spin", "spin" },
+		{ "exit status", "exit_status" },
+		{ "no CPU", "wait_cpu_s" },
+		{ "user", "user_s" },
+		{ "attr", "attributed_share" },
+		{ "excl", "exclusive_share" },
+		{ "Incl", "inclusive_share" },
+	};
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
+		const struct sn_explanation *e = sn_explanation_find(words[i].word);
+
+		tap_check(e && !strcmp(e->key, words[i].key), __FILE__, __LINE__, words[i].word);
+	}
+	CHECK(sn_explanation_find("") == NULL);
+	CHECK(sn_explanation_find("nothing-like-it") == NULL);
+}
+
+TEST(columns_are_asked_for_by_key_or_heading)
+{
+	char *columns =
+		sn_view_columns_of(sn_view_find("loops"), "thr dev,Excl,-samples,#,nothing");
+
+	CHECK_STRING(columns, "thread_deviation,exclusive_share,-samples,rank,nothing");
+	free(columns);
+	columns = sn_view_columns_of(sn_view_find("loops"), "loop");
+	CHECK_STRING(columns, "loop"); /* a key wins over the heading of another column */
+	free(columns);
 }
 
 TEST(explanations_are_unique)
