@@ -219,6 +219,15 @@ static double seconds(void)
 	return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
+static size_t own_functions(const struct sn_structure *structure)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < sn_structure_function_count(structure); i++)
+		count += sn_structure_function(structure, i)->kind != SN_FUNCTION_PLT;
+	return count;
+}
+
 TEST(the_cache_answers_as_the_module_does_and_survives_damage)
 {
 	char folder[64] = "/tmp/sonde-test-cache.XXXXXX", file[256];
@@ -245,7 +254,9 @@ TEST(the_cache_answers_as_the_module_does_and_survives_damage)
 		found = sn_structure_function_at(cached, addrs[0]);
 		REQUIRE(found);
 		CHECK_INT(function_differences(function, found), 0);
-		CHECK_INT(sn_structure_function_count(cached), round == 3 ? 2 : 1);
+		CHECK_INT(own_functions(cached), round == 3 ? 2 : 1);
+		/* what main calls of the C library comes with it, as "name@plt" */
+		CHECK(sn_structure_function_count(cached) > (round == 3 ? 2u : 0u));
 		sn_structure_free(cached);
 		snprintf(file, sizeof(file), "%s/sonde/extracts/%s.extract", folder,
 			 sn_structure_id(live));
