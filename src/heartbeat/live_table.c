@@ -218,8 +218,7 @@ static void set_cells(const struct group *group, struct sn_table *table)
 	for (size_t i = 0; i < SN_LIVE_CELLS; i++)
 		most = group->cells[i] > most ? group->cells[i] : most;
 	for (size_t i = 0; i < SN_LIVE_CELLS; i++) {
-		int64_t height =
-			most ? (int64_t)ceil((double)group->cells[i] * 8 / (double)most) : 0;
+		int64_t height = most > 0 ? (int64_t)ceil((double)group->cells[i] * 8 / most) : 0;
 
 		strcat(text, bars[height]);
 	}
