@@ -263,8 +263,8 @@ static void warn_stacks(struct sn_summary *s)
 		     p->no_stack_samples == 1 ? " has" : "s have");
 	if (p->late_samples * 50 > p->total.samples)
 		warn(s,
-		     "%.1f %% of the samples came late: the program blocked the sampling signal "
-		     "meanwhile",
+		     "%.1f %% of the samples came late and stand where the program went on: the "
+		     "signal was blocked, by the program or in its handler of a fault (docs: limits)",
 		     100 * sn_share(p->late_samples, p->total.samples));
 }
 

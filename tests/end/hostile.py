@@ -281,6 +281,21 @@ def short():
         t.check(len(sleeps) > 0.99 * count, f'{count} short threads: their sleeps are seen', len(sleeps))
 
 
+def onstack():
+    app = build('onstack', '-no-pie', '-fno-optimize-sibling-calls')
+    d = same([app], 'handlers on an alternate stack')[0]
+    names = [w.split() for w in subprocess.run(['nm', app], capture_output=True, text=True).stdout.split('\n')]
+    at = sorted((int(w[0], 16), w[2]) for w in names if len(w) == 3 and w[1] in 'tT')
+    paths = [(s[2], {max((e for e in at if e[0] <= pc), default=(0, ''))[1] for pc in d.frames(s[3])[0] if pc < 1 << 32})
+             for s in d.samples if s[3] and not s[4] & REMAINDER]
+    share = {f: sum(c for c, p in paths if f in p) / sum(c for c, p in paths) for f in ('heavy_part', 'light_part', 'main')}
+    heavy = 60 * 8 / (60 * 10 + 5 * 20 + 1)
+    t.within(share['heavy_part'], heavy, 0.06, 'on an alternate stack: the handler has its share')
+    t.check(share['main'] > 0.95, 'on an alternate stack: the stack goes on in what was interrupted', share)
+    late = sum(s[2] for s in d.samples if s[4] & LATE) / d.cpu_ns()
+    t.check(late < 0.2, 'on an alternate stack: samples do not wait for its end', late)
+
+
 def regions():
     def stitched(app, name, compiler):
         data = same([app], name, add={'OMP_WAIT_POLICY': 'passive'})
@@ -427,7 +442,7 @@ def lockstep(repeats=12):
         t.check(covered >= least, f'in step with {turn_us} us: {repeats} intervals hold the share', covered, errors)
 
 
-TESTS = [handlers, split, threads, forks, shell, env, signals, stacks, ends, plugins, sandbox, counter, short, regions, kernel, limits, fallback, rawthread, lockstep]
+TESTS = [handlers, split, threads, forks, shell, env, signals, stacks, ends, plugins, sandbox, counter, short, onstack, regions, kernel, limits, fallback, rawthread, lockstep]
 if sys.argv[1:2] == ['coverage']:  # takes minutes
     lockstep(int(sys.argv[2]))
     t.done()

@@ -362,6 +362,7 @@ void sn_sample_handler(int signal, siginfo_t *info, void *context)
 		errno = saved_errno;
 		return;
 	}
+	sn_altstack_repair(self, context);
 	if (here <= self->handler_stack_top && here > self->handler_stack_top - SN_STACK_BYTES)
 		deliver(&delivery, context);
 	else

@@ -505,6 +505,14 @@ static void begin_child(void)
 		return;
 	}
 	sn_self->blocked = parent->blocked;
+	if (parent->has_altstack) {
+		sn_self->has_altstack = 1;
+		sn_self->altstack_start = parent->altstack_start;
+		sn_self->altstack_end = parent->altstack_end;
+		sn_self->altstack_flags = parent->altstack_flags;
+		sn_self->is_altstack_swapped = parent->is_altstack_swapped;
+		sn_self->interrupted_sp = parent->interrupted_sp;
+	}
 	sn_count_overhead(begin_ns);
 	if (!is_in_wrapper)
 		sn_events_start(sn_self);

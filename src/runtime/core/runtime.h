@@ -105,6 +105,9 @@ struct sn_thread {
 	uint8_t was_paused;
 	uint8_t has_left_perf; /* for a timer, because it switched too often */
 	uint64_t altstack_start, altstack_end;
+	int32_t altstack_flags;	     /* as the target gave them */
+	uint8_t is_altstack_swapped; /* its handler is at work, and the kernel has ours */
+	uint64_t interrupted_sp;     /* by that handler */
 
 	struct sn_region *region;  /* OpenMP: the one that this thread works for */
 	struct sn_region *regions; /* that it created itself, by OMPT */

@@ -20,6 +20,19 @@ void sn_signals_forward(int signal, siginfo_t *info, void *context);
 void sn_signals_before_exec(struct sn_thread *self);
 void sn_signals_after_exec(struct sn_thread *self);
 
+/* Handlers on alternate stacks, and these stacks: core/on_stack_handler.c */
+/** Puts what makes the handler of `action` (SA_ONSTACK) one that can be sampled in its place. */
+void sn_on_stack_wrap(int signal, struct sigaction *action);
+/** Back to what the target installed. */
+void sn_on_stack_describe(int signal, struct sigaction *action);
+sighandler_t sn_on_stack_handler_of(int signal, sighandler_t handler);
+/** Whether the caller runs on the target's own alternate stack. */
+bool sn_altstack_is_in_use(const struct sn_thread *self);
+stack_t sn_altstack_of_target(const struct sn_thread *self);
+/** In a handler: if the target has left one of its own by longjmp, the kernel still has our stack:
+ *  it gets theirs. */
+void sn_altstack_repair(struct sn_thread *self, void *interrupted);
+
 /** rt_sigprocmask as made through syscall(): 64 bits. Returns as syscall() does. */
 long sn_signals_raw_mask(int how, const void *set, void *old);
 

@@ -147,6 +147,7 @@ static void describe_old(int signal, struct sigaction *old, sn_sigset had_mask,
 	set_bits(&old->sa_mask, (bits_of(&old->sa_mask) & ~SN_SIGNAL_BITS) | had_mask);
 	if (had_altstack & bit_of(signal))
 		old->sa_flags |= SA_ONSTACK;
+	sn_on_stack_describe(signal, old);
 }
 
 static sn_sigset with_bit(sn_sigset set, int signal, bool is_set)
@@ -158,8 +159,12 @@ SN_EXPORT int sigaction(int signal, const struct sigaction *action, struct sigac
 {
 	struct sigaction ours;
 
-	if (!sn_is_active() || !is_signal(signal))
-		return REAL(sigaction)(signal, action, old);
+	if (!sn_is_active() || !is_signal(signal)) {
+		int result = REAL(sigaction)(signal, action, old);
+		if (result == 0 && old && is_signal(signal))
+			sn_on_stack_describe(signal, old);
+		return result;
+	}
 	sn_sigset had_mask = ours_in_mask[signal], had_altstack = wants_altstack;
 	if (is_ours(signal)) {
 		struct sigaction before = *target_action(signal);
@@ -176,12 +181,13 @@ SN_EXPORT int sigaction(int signal, const struct sigaction *action, struct sigac
 		 * not be pushed on it: there may be no room */
 		set_bits(&ours.sa_mask, is_on_stack ? bits_of(&ours.sa_mask) | SN_SIGNAL_BITS
 						    : bits_of(&ours.sa_mask) & ~SN_SIGNAL_BITS);
-		/* ours must not serve for the target's handlers */
-		if (!uses_altstacks)
-			ours.sa_flags &= ~SA_ONSTACK;
 		ours_in_mask[signal] = bits_of(&action->sa_mask) & SN_SIGNAL_BITS;
 		wants_altstack = with_bit(had_altstack, signal, is_on_stack);
+		sn_on_stack_wrap(signal, &ours);
 	}
+	/* our alternate stack must not serve for the target's handlers */
+	if (action && !uses_altstacks)
+		ours.sa_flags &= ~SA_ONSTACK;
 	int result = REAL(sigaction)(signal, action ? &ours : NULL, old);
 	if (result != 0) {
 		ours_in_mask[signal] = had_mask;
@@ -206,6 +212,7 @@ SN_EXPORT sighandler_t signal(int signal_number, sighandler_t handler)
 	if (before != SIG_ERR) {
 		ours_in_mask[signal_number] = 0;
 		wants_altstack = with_bit(wants_altstack, signal_number, false);
+		before = sn_on_stack_handler_of(signal_number, before);
 	}
 	return before;
 }
@@ -260,10 +267,16 @@ SN_EXPORT int sigaltstack(const stack_t *stack, stack_t *old)
 	if (!sn_is_active() || !self)
 		return REAL(sigaltstack)(stack, old);
 	stack_t before = { .ss_flags = SS_DISABLE };
+	bool is_in_use = sn_altstack_is_in_use(self) && !self->altstack_flags;
 	if (self->has_altstack)
-		REAL(sigaltstack)(NULL, &before);
+		before = sn_altstack_of_target(self);
+	if (is_in_use)
+		before.ss_flags |= SS_ONSTACK;
 	int result = 0;
-	if (stack && (stack->ss_flags & SS_DISABLE)) {
+	if (stack && is_in_use) {
+		errno = EPERM;
+		result = -1;
+	} else if (stack && (stack->ss_flags & SS_DISABLE)) {
 		result = self->has_altstack ? remove_altstack(self) : 0;
 	} else if (stack) {
 		result = REAL(sigaltstack)(stack, NULL);
@@ -271,6 +284,7 @@ SN_EXPORT int sigaltstack(const stack_t *stack, stack_t *old)
 			self->has_altstack = 1;
 			self->altstack_start = (uint64_t)(uintptr_t)stack->ss_sp;
 			self->altstack_end = self->altstack_start + stack->ss_size;
+			self->altstack_flags = stack->ss_flags & ~SS_ONSTACK;
 			mute(self, stack->ss_size < sn_config.signal_frame_bytes + 1024);
 			if (!uses_altstacks) {
 				uses_altstacks = true;

@@ -132,12 +132,20 @@ static uint32_t find_windows(const struct sn_thread *self, uint64_t sp,
 		windows[0] = sn_unwind_window_here(low, self->stack_end);
 		return 1;
 	}
-	if (self->has_altstack && sp >= self->altstack_start && sp < self->altstack_end)
+	if (self->has_altstack && sp >= self->altstack_start && sp < self->altstack_end) {
 		windows[0] = sn_unwind_window_here(low < self->altstack_start ? self->altstack_start
 									      : low,
 						   self->altstack_end);
-	else
+		/* what the handler interrupted: from there on the thread's own stack is in use */
+		if (self->is_altstack_swapped && self->interrupted_sp >= self->stack_start &&
+		    self->interrupted_sp < self->stack_end) {
+			windows[1] = sn_unwind_window_here((self->interrupted_sp - 128) & ~7UL,
+							   self->stack_end);
+			return 2;
+		}
+	} else {
 		windows[0] = foreign_stack(sp);
+	}
 	/* a handler's or coroutine's caller may be on the thread's own stack, but how far down that
 	 * one is in use is not known here: leave it out rather than read what is not mapped */
 	return 1;

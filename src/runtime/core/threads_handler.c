@@ -130,6 +130,7 @@ static void install_altstack(struct sn_thread *thread, bool is_main)
 		thread->has_altstack = 1; /* set by who ran before us */
 		thread->altstack_start = (uint64_t)(uintptr_t)old.ss_sp;
 		thread->altstack_end = thread->altstack_start + old.ss_size;
+		thread->altstack_flags = old.ss_flags & ~SS_ONSTACK;
 		return;
 	}
 	SYS(sigaltstack, &ours, NULL);
@@ -318,7 +319,7 @@ void sn_thread_end(void)
 	uint32_t ended = atomic_fetch_add(&sn_state->ended_next, 1);
 	atomic_store(&sn_state->ended_tids[ended % SN_ENDED_MAX], self->tid);
 	atomic_fetch_sub(&sn_state->live_threads, 1);
-	if (!self->has_altstack && !sn_state->is_sealed) {
+	if ((!self->has_altstack || self->is_altstack_swapped) && !sn_state->is_sealed) {
 		stack_t off = { .ss_flags = SS_DISABLE };
 		SYS(sigaltstack, &off, NULL);
 	}
