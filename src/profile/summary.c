@@ -264,7 +264,8 @@ static void warn_stacks(struct sn_summary *s)
 	if (p->late_samples * 50 > p->total.samples)
 		warn(s,
 		     "%.1f %% of the samples came late and stand where the program went on: the "
-		     "signal was blocked, by the program or in its handler of a fault (docs: limits)",
+		     "signal was blocked, by the program or in its handler of a fault (docs: "
+		     "limits)",
 		     100 * sn_share(p->late_samples, p->total.samples));
 }
 
