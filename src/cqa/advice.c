@@ -133,6 +133,8 @@ static void advise_clean(struct adviser *a)
 static void advise_dependence(struct adviser *a)
 {
 	double gain = a->result->variants[SN_VARIANT_NO_DEPENDENCE].speedup;
+	double in_register = fmin(gain, a->path->estimate.bounds[SN_BOUND_LATENCY] /
+						fmax(a->path->register_chain_cycles, 1));
 
 	if (a->result->bottleneck != SN_BOUND_LATENCY || !is_worth(gain))
 		return;
@@ -146,13 +148,17 @@ static void advise_dependence(struct adviser *a)
 			    "%.2f",
 			    a->path->estimate.bounds[SN_BOUND_LATENCY],
 			    a->result->variants[SN_VARIANT_NO_DEPENDENCE].cycles));
+	else if (is_worth(in_register))
+		advise(a, SN_ADVICE_POTENTIAL, "dependence", in_register,
+		       TEXT("Keep the value that goes from pass to pass in a register instead of "
+			    "storing and loading it."),
+		       TEXT("the chain takes %.2f cycles a pass, its arithmetic %.2f of them",
+			    a->path->estimate.bounds[SN_BOUND_LATENCY],
+			    a->path->register_chain_cycles));
 	else
 		advise(a, SN_ADVICE_POTENTIAL, "dependence", gain,
-		       TEXT("Shorten the dependence from pass to pass%s.",
-			    a->path->chain_is_through_memory
-				    ? ": keep the value in a register instead of storing and "
-				      "loading it"
-				    : ", or run several independent instances side by side"),
+		       TEXT("Shorten the dependence from pass to pass, or run several independent "
+			    "instances side by side."),
 		       TEXT("the chain takes %.2f cycles a pass",
 			    a->path->estimate.bounds[SN_BOUND_LATENCY]));
 }

@@ -199,6 +199,10 @@ static void classify_chain(const struct sn_machine *machine, struct sn_cqa_path 
 	chain = sn_bound_latency(machine, &path->block, arena, true);
 	path->chain_is_through_memory =
 		chain.through_memory || chain_is_stored(&path->block, &chain);
+	path->register_chain_cycles = chain.through_memory ? 0 : chain.cycles;
+	for (size_t i = 0; chain.through_memory && i < path->block.count; i++)
+		path->register_chain_cycles +=
+			chain.is_member[i] ? (double)path->block.insns[i].latency : 0;
 	for (size_t i = 0; i < path->block.count; i++) {
 		struct sn_fp_operation operation;
 

@@ -45,6 +45,7 @@ struct sn_cqa_path {
 	unsigned widening;	      /* passes that one of the vector variants covers; 0: none */
 	double weight;		      /* passes that take it, of all passes; equal until weighed */
 	bool chain_is_reduction;      /* the dependence is an FP accumulation in a register */
+	double register_chain_cycles; /* what its arithmetic alone takes a pass */
 	bool chain_is_through_memory; /* a recurrence: its values are stored or go through memory */
 };
 
