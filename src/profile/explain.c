@@ -1,6 +1,7 @@
 #include "profile/explain.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -205,6 +206,16 @@ const struct sn_explanation sn_explanations[] = {
 	  "The speed-up of the program with this loop and all loops that bring more; the same for "
 	  "the other variants.",
 	  "full_vector_program_speedup" },
+	{ "coverage_share_low", "share", "Lower end of the 95 % interval of the coverage.",
+	  "coverage_share interval" },
+	{ "coverage_share_high", "share", "Upper end of the 95 % interval of the coverage.",
+	  "coverage_share interval" },
+	{ "full_vector_rank", "count",
+	  "Of a loop in 'show whatif': its place by what the program would gain from this variant, "
+	  "from 1; the same for the other variants.",
+	  "full_vector_program_speedup" },
+	{ "reliable", "text", "Whether nothing is said against a loop's what-if figures.",
+	  "doubts" },
 	{ "doubts", "text",
 	  "Why a loop's what-if figures are weak: few samples, not analysed, paths as one, holds "
 	  "loops, calls, estimated forms, undecoded bytes. Empty: none, and 'reliable' is true.",
@@ -321,7 +332,9 @@ const struct sn_explanation sn_explanations[] = {
 	{ "pid", "count", "The kernel's process id.", NULL },
 	{ "parent_pid", "count", "Process id of the parent.", NULL },
 	{ "host", "text", "Host name of the machine.", NULL },
-	{ "program", "text", "Path of the executable.", NULL },
+	{ "program", "text",
+	  "Path of the executable. In 'show whatif': the speed-up of the whole program.",
+	  "full_vector_program_speedup" },
 	{ "arguments", "text",
 	  "The command line, quoted as a shell would need it; *** stands for what was "
 	  "redacted.",
@@ -415,6 +428,9 @@ static const struct {
 	{ "in function", "function" },
 	{ "what waits, and who called it", "caller" },
 	{ "parts", "role" },
+	{ "time", "coverage_share" },
+	{ "program speedup", "full_vector_program_speedup" },
+	{ "all so far", "full_vector_cumulative_speedup" },
 	{ "programs", "images" },
 	{ "CPU time by kind of work", "categories" },
 	{ "elapsed time", "elapsed_s" },
@@ -458,6 +474,24 @@ static const struct sn_explanation *by_words(const char *words)
 	return by_key(key);
 }
 
+/* What is said of one variant of 'show whatif' holds for each. */
+static const struct sn_explanation *by_variant(const char *key)
+{
+	static const char *const variants[] = { "clean_", "fp_vector_", "no_dependence_",
+						"next_bottleneck_" };
+	char full[64];
+
+	for (size_t i = 0; i < sizeof(variants) / sizeof(*variants); i++) {
+		size_t length = strlen(variants[i]);
+
+		if (strncmp(key, variants[i], length) != 0)
+			continue;
+		snprintf(full, sizeof(full), "full_vector_%s", key + length);
+		return by_key(full);
+	}
+	return NULL;
+}
+
 const struct sn_explanation *sn_explanation_find(const char *word)
 {
 	const struct sn_explanation *e = by_key(word);
@@ -469,5 +503,7 @@ const struct sn_explanation *sn_explanation_find(const char *word)
 		e = by_title(word, "");
 	if (!e)
 		e = by_title(word, " s");
+	if (!e)
+		e = by_variant(word);
 	return e ? e : by_words(word);
 }

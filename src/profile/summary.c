@@ -28,8 +28,7 @@ static bool filter_cuts_threads(const struct sn_profile *p)
 	return p->filter.from_ns || p->filter.to_ns || p->filter.module || p->filter.function;
 }
 
-/* The main thread of an image after an exec is that of the image before it: one thread. */
-static bool thread_goes_on(const struct sn_profile *p, size_t t)
+bool sn_thread_goes_on(const struct sn_profile *p, size_t t)
 {
 	const struct sn_experiment *e = p->experiment;
 	const struct sn_thread *thread = &e->threads.items[t];
@@ -55,14 +54,15 @@ static bool thread_goes_on(const struct sn_profile *p, size_t t)
 static void threads_sum(struct sn_summary *s)
 {
 	const struct sn_profile *p = s->profile;
-	bool is_known = false;
+	bool is_known = false, knows_waiting = false;
+	double unknown_s = 0, off_s;
 
 	for (size_t t = 0; t < p->experiment->threads.count; t++) {
 		const struct sn_time_account *a = &p->experiment->threads.items[t].account;
 
 		if (!p->thread_passes[t])
 			continue;
-		s->threads += !thread_goes_on(p, t);
+		s->threads += !sn_thread_goes_on(p, t);
 		s->threads_idle += !p->is_at_work[t];
 		if (!p->is_at_work[t])
 			continue;
@@ -74,10 +74,22 @@ static void threads_sum(struct sn_summary *s)
 		add_known(&s->threads_elapsed_s, a->elapsed_ns);
 		add_known(&s->threads_user_s, a->user_ns);
 		add_known(&s->threads_system_s, a->system_ns);
+		off_s = sn_seconds(a->elapsed_ns - a->user_ns - a->system_ns);
+		s->threads_off_cpu_s += off_s;
+		if (a->wait_cpu_ns < 0 || a->blocked_ns < 0) {
+			unknown_s += off_s;
+			continue;
+		}
+		knows_waiting = true;
 		add_known(&s->threads_wait_cpu_s, a->wait_cpu_ns);
 		add_known(&s->threads_blocked_s, a->blocked_ns);
-		s->threads_off_cpu_s += sn_seconds(a->elapsed_ns - a->user_ns - a->system_ns);
 	}
+	/* The moment before an exec leaves no account of its waiting: too little to hide the rest.
+	 */
+	if (knows_waiting && unknown_s <= 0.01 * s->threads_elapsed_s)
+		s->threads_blocked_s += unknown_s;
+	else if (!knows_waiting || unknown_s > 0 || isnan(unknown_s))
+		s->threads_wait_cpu_s = s->threads_blocked_s = NAN;
 	if (filter_cuts_threads(p) || !is_known)
 		s->threads_elapsed_s = s->threads_user_s = s->threads_system_s =
 			s->threads_wait_cpu_s = s->threads_blocked_s = s->threads_off_cpu_s = NAN;

@@ -57,6 +57,10 @@ struct sn_summary {
 			     NULL */
 };
 
+/** Whether a thread of the experiment is one met before: the main thread of an image after an exec
+ * is that of the image before it, if that passes the filter. */
+bool sn_thread_goes_on(const struct sn_profile *profile, size_t thread);
+
 /** `structures` may be NULL. The profile must outlive the result. */
 struct sn_summary *sn_summary_new(const struct sn_profile *profile,
 				  struct sn_structures *structures);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "profile/summary.h"
 #include "profile/view.h"
 
 uint32_t sn_report_file(struct sn_report *report, const char *path)
@@ -223,6 +224,7 @@ static void add_processes(struct sn_report *report, const struct sn_profile *pro
 							.exit_status = from->exit_status,
 							.rate_hz = from->rate_hz,
 							.account = from->account });
+		report->process_count += !from->follows_exec;
 		add_known(&report->user_ns, from->account.user_ns);
 		add_known(&report->system_ns, from->account.system_ns);
 		for (int loss = 0; loss < SN_LOSS_KINDS; loss++)
@@ -257,6 +259,7 @@ static void add_threads(struct sn_report *report, const struct sn_profile *profi
 						       .cpu_ns = profile->threads[i].cpu_ns,
 						       .samples = profile->threads[i].samples,
 						       .is_helper = !profile->is_at_work[i] });
+		report->thread_count += !sn_thread_goes_on(profile, i);
 		if (!profile->is_at_work[i])
 			continue;
 		add_known(&report->thread_elapsed_ns, from->account.elapsed_ns);

@@ -269,6 +269,8 @@ static void add_numbers(struct sn_json *json, const struct sn_report *report)
 	sn_json_member_uint(json, "sampled_ns", report->sampled_ns);
 	sn_json_member_uint(json, "samples", report->sample_count);
 	sn_json_member_uint(json, "lost", report->lost);
+	sn_json_member_uint(json, "process_count", report->process_count);
+	sn_json_member_uint(json, "thread_count", report->thread_count);
 	sn_json_member_double(json, "overhead_share", report->overhead_share);
 	sn_json_member_double(json, "loops_share", report->loops_share);
 	sn_json_member_double(json, "innermost_share", report->innermost_share);

@@ -155,6 +155,7 @@ struct sn_report {
 	int64_t cpu_ns, user_ns, system_ns;		    /* the kernel's account */
 	int64_t thread_elapsed_ns, wait_cpu_ns, blocked_ns; /* of threads that are no helpers */
 	uint64_t sampled_ns, sample_count, lost;
+	uint64_t process_count, thread_count;		     /* an exec begins neither */
 	double overhead_share, loops_share, innermost_share; /* NaN: unknown */
 	const char *clock_mechanism;
 	double rate_hz;

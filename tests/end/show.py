@@ -146,6 +146,11 @@ open('again.py', 'w').write(self)
 t.run('record', '-o', 'again', sys.executable, 'again.py', '3', 'again.py')
 summary = t.show('summary', experiment='again')
 t.equal((summary['threads'], summary['processes'], summary['images']), (1, 1, 4), 'one thread runs four programs')
+t.run('report', 'again', '-o', 'again.html')
+toc = contents(t.folder + '/again.html')[0]
+t.equal((toc['thread_count'], toc['process_count']), (1, 1), 'on the page, too')
+page = t.run('show', 'summary', 'again').stdout
+t.check('not running' not in page and 'blocked' in page, 'the moments before an exec do not hide its waiting', page)
 
 # a filter that nothing passes is told of; columns go by heading, too; a heading is explained
 late = t.run('show', 'functions', '--time', '99-', 'run')
@@ -155,6 +160,10 @@ by_heading = t.run('show', 'loops', 'run', '--cols', 'thr dev,excl,loop', '--for
 t.equal(by_heading.split('\n')[0], 'thread_deviation,exclusive_share,loop', '--cols takes headings')
 t.check('deviation' in t.run('explain', 'thr', 'dev').stdout and 'ready to run' in t.run('explain', 'no CPU').stdout,
         'headings are explained')
+
+for word in ('clean_program_speedup', 'no_dependence_rank', 'fp_vector_cumulative_speedup', 'reliable', 'coverage_share_low',
+             'doubts', 'all so far'):
+    t.check(t.run('explain', word).returncode == 0, f'{word} of whatif is explained')
 
 # machine code names what it calls through the linkage table
 calls = t.compile("""#include <stdlib.h>

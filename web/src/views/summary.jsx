@@ -25,13 +25,14 @@ export function Summary({ d, agg, filter, chunks, theme }) {
 		}
 		return { inLoop, innermost };
 	}, [agg]);
+	const processes = toc.process_count ?? d.processes.rows, count = toc.thread_count ?? d.threads.rows;
 	const span = filter.time ? filter.time[1] - filter.time[0] : elapsedS();
 	const inLoops = agg.filtered || toc.loops_share === null ? share(loopsNs.inLoop) : toc.loops_share;
 	const innermost = agg.filtered || toc.innermost_share === null ? share(loopsNs.innermost) : toc.innermost_share;
 	return <>
 		<Head title="Global">{agg.filtered ? `of ${seconds(agg.total)} CPU time that pass the filter` : 'where the time went'}</Head>
 		<div class="tiles">
-			<Tile label={filter.time ? 'Range' : 'Elapsed'} value={seconds(span * 1e9)} note={toc.exit_status > 0 ? `exit status ${toc.exit_status}` : `${grouped(d.processes.rows)} process${d.processes.rows === 1 ? '' : 'es'}, ${grouped(d.threads.rows)} thread${d.threads.rows === 1 ? '' : 's'}`} />
+			<Tile label={filter.time ? 'Range' : 'Elapsed'} value={seconds(span * 1e9)} note={toc.exit_status > 0 ? `exit status ${toc.exit_status}` : `${grouped(processes)} process${processes === 1 ? '' : 'es'}, ${grouped(count)} thread${count === 1 ? '' : 's'}`} />
 			<Tile label="CPU time" value={seconds(agg.filtered || toc.cpu_ns === null ? agg.total : toc.cpu_ns)} note={agg.filtered || toc.user_ns === null ? `system ${percent(share(agg.system))}` : `user ${seconds(toc.user_ns)} · system ${seconds(toc.system_ns)}`} />
 			<Tile label="CPUs in use" value={span > 0 ? (agg.total / (span * 1e9)).toFixed(2) : '–'} note="CPU time over elapsed" />
 			<Tile label="In loops" value={percent(inLoops)} note={`innermost ${percent(innermost)}`} />
