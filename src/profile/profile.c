@@ -68,6 +68,9 @@ struct builder {
 	uint64_t *thread_stack_ns;    /* by stack, of the thread in work */
 	uint64_t *thread_observed_ns; /* the same of observations alone */
 	uint8_t *thread_stack_seen;
+	/* by stack: of threads that were never seen, known to lie below its leaf and no closer */
+	uint64_t *unplaced_ns;
+	uint64_t all_unplaced_ns;
 	SN_VEC(uint32_t) touched;
 	uint64_t remainder_ns; /* user time of the thread in work that no observation stands for */
 	uint64_t filtered_ns;  /* of that thread, in stacks that do not pass the filter */
@@ -388,10 +391,33 @@ static void remainder_spread(struct builder *b, uint32_t thread)
 	}
 }
 
+/* Its time stands at its start routine. The main thread's is the loader's, which is known. */
+static bool is_never_seen(const struct builder *b, uint32_t thread)
+{
+	const struct sn_thread *t = &b->experiment->threads.items[thread];
+
+	return t->tid != b->experiment->processes.items[t->process].pid &&
+	       !b->profile->threads[thread].samples;
+}
+
+static void unplaced_add(struct builder *b)
+{
+	for (size_t i = 0; i < b->touched.count; i++) {
+		uint32_t stack = b->touched.items[i];
+
+		if (stack == b->program->stack_count)
+			continue;
+		b->unplaced_ns[stack] += b->thread_stack_ns[stack];
+		b->all_unplaced_ns += b->thread_stack_ns[stack];
+	}
+}
+
 static void thread_flush(struct builder *b, uint32_t thread)
 {
 	if (thread != SN_NONE)
 		remainder_spread(b, thread);
+	if (thread != SN_NONE && is_never_seen(b, thread))
+		unplaced_add(b);
 	for (size_t i = 0; i < b->touched.count; i++) {
 		uint32_t stack = b->touched.items[i];
 		struct cell cell = { thread, stack, b->thread_stack_ns[stack] };
@@ -747,6 +773,30 @@ static void spread_sum(struct builder *b, enum partition p, uint32_t threads)
 
 /* ---- intervals ---- */
 
+/* Time of threads that were never seen may lie in whatever their start routine calls: their entity
+ * may have as much less, any other as much more. */
+static void intervals_widen(struct builder *b, enum partition p)
+{
+	struct sn_metrics *metrics = metrics_of(b->profile, p);
+	double total = (double)b->profile->total.cpu_ns;
+	uint64_t *own_ns;
+
+	if (!b->all_unplaced_ns || !(total > 0))
+		return;
+	own_ns = sn_alloc_zeroed(b->partition_size[p] + 1, sizeof(*own_ns));
+	for (uint32_t s = 0; s < b->program->stack_count; s++)
+		if (b->unplaced_ns[s] && b->leaves[s].of[p] != SN_NONE)
+			own_ns[b->leaves[s].of[p]] += b->unplaced_ns[s];
+	for (uint32_t i = 0; i < b->partition_size[p]; i++) {
+		struct sn_interval *share = &metrics[i].exclusive_share;
+
+		share->low = fmax(0, share->low - (double)own_ns[i] / total);
+		share->high =
+			fmin(1, share->high + (double)(b->all_unplaced_ns - own_ns[i]) / total);
+	}
+	free(own_ns);
+}
+
 static void intervals_find(struct builder *b, enum partition p)
 {
 	struct sn_profile *profile = b->profile;
@@ -850,6 +900,7 @@ static void profile_compute(struct builder *b)
 	b->thread_stack_ns = sn_alloc_zeroed(stacks, sizeof(uint64_t));
 	b->thread_observed_ns = sn_alloc_zeroed(stacks, sizeof(uint64_t));
 	b->thread_stack_seen = sn_alloc_zeroed(stacks, 1);
+	b->unplaced_ns = sn_alloc_zeroed(stacks, sizeof(uint64_t));
 	b->system_stacks = sn_alloc_zeroed(stacks, sizeof(*b->system_stacks));
 	samples_sum(b);
 	sn_blocked_find(profile->experiment, profile->blocked_ns);
@@ -863,12 +914,14 @@ static void profile_compute(struct builder *b)
 		if (p != BY_CATEGORY)
 			spread_sum(b, (enum partition)p, threads);
 		intervals_find(b, (enum partition)p);
+		intervals_widen(b, (enum partition)p);
 		free(b->transitions[p]);
 	}
 	free(b->leaves);
 	free(b->thread_stack_ns);
 	free(b->thread_observed_ns);
 	free(b->thread_stack_seen);
+	free(b->unplaced_ns);
 	free(b->system_stacks);
 	sn_vec_free(&b->touched);
 	sn_vec_free(&b->cells);

@@ -280,6 +280,13 @@ def short():
         sleeps = [w for w in d.waits if w[1] == 4 and w[3] > 150e6]
         t.check(len(sleeps) > 0.99 * count, f'{count} short threads: their sleeps are seen', len(sleeps))
 
+    t.run('record', '-o', 'e-short', './short', 300)
+    rows = {r['function'].split('.')[0]: r for r in t.show('functions', experiment='e-short')['rows']}
+    start, below = rows['short_life'], rows['burn']
+    t.check(start['inclusive_share'] > 0.8, 'short threads: their time is below their start routine', start)
+    t.check(start['exclusive_share_low'] < 0.1 and below['exclusive_share_high'] > 0.8,
+            'short threads: the intervals tell that it is not known where below', start, below)
+
 
 def onstack():
     app = build('onstack', '-no-pie', '-fno-optimize-sibling-calls')
