@@ -1,8 +1,10 @@
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/text.h"
 #include "cli/command.h"
+#include "cqa/table.h"
 #include "profile/explain.h"
 #include "profile/view.h"
 
@@ -55,6 +57,64 @@ static void put_explanation(const struct sn_explanation *e, size_t width)
 	put_views(e->key);
 	if (e->see)
 		printf("  see: %s\n", e->see);
+}
+
+/* What the groups of figures of the static model are about (docs/manual/cqa.md). */
+static const char *const group_texts[][2] = {
+	{ "identity", "which loop it is" },
+	{ "source", "what the compiler made of the source loop" },
+	{ "flow", "paths, exits, calls and passes of the loop's body" },
+	{ "size", "how large the body is, by one pass through it" },
+	{ "cycles", "core cycles that a pass takes by the model, and what bounds them: data in L1 "
+		    "unless the key says L2, L3 or RAM" },
+	{ "variants", "what the loop would gain if its code were changed in one way" },
+	{ "rates", "what the loop does each cycle, and how near to the processor's peak" },
+	{ "mix", "kinds of arithmetic that a pass does" },
+	{ "vector", "how far a pass uses vector instructions, and how much of their width" },
+	{ "memory", "loads, stores and strides of a pass" },
+	{ "hints", "advice on this loop" },
+	{ "trust", "how far the model's figures carry" },
+};
+
+/* A column of 'show whatif' and 'sonde cqa' by key or heading, or -1. */
+static int static_column(const char *word)
+{
+	for (size_t c = 0; c < sn_cqa_column_count; c++)
+		if (!strcmp(sn_cqa_columns[c].key, word) ||
+		    (sn_cqa_columns[c].title && !strcasecmp(sn_cqa_columns[c].title, word)))
+			return (int)c;
+	return -1;
+}
+
+static bool word_is_known(const char *word)
+{
+	return sn_explanation_find(word) || static_column(word) >= 0;
+}
+
+static void put_static(size_t column, size_t width)
+{
+	const char *group = sn_cqa_column_group(column);
+	struct sn_text text = { 0 };
+
+	sn_text_addf(&text, "A figure of the static model of loops, of the group '%s'", group);
+	for (size_t i = 0; i < sizeof(group_texts) / sizeof(*group_texts); i++)
+		if (!strcmp(group_texts[i][0], group))
+			sn_text_addf(&text, ": %s", group_texts[i][1]);
+	sn_text_add(&text, ". The manual's page on cqa says what each is.");
+	printf("%s (static model)\n", sn_cqa_columns[column].key);
+	put_wrapped(text.chars, "  ", width);
+	printf("  in: sonde cqa, sonde show whatif\n");
+	sn_text_free(&text);
+}
+
+static void put_word(const char *word, size_t width)
+{
+	const struct sn_explanation *e = sn_explanation_find(word);
+
+	if (e)
+		put_explanation(e, width);
+	else
+		put_static((size_t)static_column(word), width);
 }
 
 static const struct sn_column explain_columns[] = {
@@ -113,19 +173,19 @@ static void warn_unknown(const char *word)
 /* A heading of several words, as it was read: thr dev. */
 static bool explain_joined(const struct sn_args *args, size_t width)
 {
-	const struct sn_explanation *e;
+	bool is_one;
 	struct sn_text words = { 0 };
 	bool is_known = true;
 
 	for (size_t i = 0; i < args->operand_count; i++) {
-		is_known = is_known && sn_explanation_find(args->operands[i]);
+		is_known = is_known && word_is_known(args->operands[i]);
 		sn_text_addf(&words, "%s%s", i ? " " : "", args->operands[i]);
 	}
-	e = is_known ? NULL : sn_explanation_find(words.chars);
-	if (e)
-		put_explanation(e, width);
+	is_one = !is_known && word_is_known(words.chars);
+	if (is_one)
+		put_word(words.chars, width);
 	sn_text_free(&words);
-	return e != NULL;
+	return is_one;
 }
 
 static int explain_run(const struct sn_args *args)
@@ -141,7 +201,9 @@ static int explain_run(const struct sn_args *args)
 	if (args->operand_count > 1 && view.format == SN_FORMAT_TEXT && explain_joined(args, width))
 		return SN_EXIT_OK;
 	for (size_t i = 0; i < args->operand_count; i++) {
-		if (!sn_explanation_find(args->operands[i])) {
+		if (!(view.format == SN_FORMAT_TEXT
+			      ? word_is_known(args->operands[i])
+			      : sn_explanation_find(args->operands[i]) != NULL)) {
 			warn_unknown(args->operands[i]);
 			code = SN_EXIT_USAGE;
 		}
@@ -153,7 +215,7 @@ static int explain_run(const struct sn_args *args)
 	for (size_t i = 0; i < args->operand_count; i++) {
 		if (i)
 			putchar('\n');
-		put_explanation(sn_explanation_find(args->operands[i]), width);
+		put_word(args->operands[i], width);
 	}
 	return code;
 }

@@ -161,7 +161,7 @@ t.equal(by_heading.split('\n')[0], 'thread_deviation,exclusive_share,loop', '--c
 t.check('deviation' in t.run('explain', 'thr', 'dev').stdout and 'ready to run' in t.run('explain', 'no CPU').stdout,
         'headings are explained')
 
-for word in ('clean_program_speedup', 'no_dependence_rank', 'fp_vector_cumulative_speedup', 'reliable', 'coverage_share_low',
+for word in ('l1_cycles', 'bottleneck', 'vector_share', 'ram_cycles', 'clean_program_speedup', 'no_dependence_rank', 'fp_vector_cumulative_speedup', 'reliable', 'coverage_share_low',
              'doubts', 'all so far'):
     t.check(t.run('explain', word).returncode == 0, f'{word} of whatif is explained')
 
