@@ -1,0 +1,100 @@
+/*
+ * What the parts of the decoder share: one process image being decoded. Two passes over its records
+ * (decode_walk.c): what others refer to (decode_facts.c), then samples and waits
+ * (decode_samples.c).
+ */
+#ifndef SN_EXPERIMENT_DECODE_PARTS_H
+#define SN_EXPERIMENT_DECODE_PARTS_H
+
+#include "base/map.h"
+#include "base/vec.h"
+#include "experiment/decode.h"
+#include "wire/data.h"
+
+enum { FRAMES_MAX = 1 << 16, SEGMENTS_MAX = 1 << 12 };
+
+/* One stack segment of the file, and what became of it. */
+struct segment {
+	const struct sn_record_stack *record; /* NULL: no such id */
+	uint32_t stack;			      /* index in the experiment, SN_NONE: not yet */
+};
+
+struct raw_mapping {
+	uint64_t load_start, load_end, load_bias;
+	int64_t map_ns, unmap_ns; /* CLOCK_MONOTONIC */
+	uint32_t module;
+};
+
+/* What is known of a thread while its image is being decoded. */
+struct thread_facts {
+	bool has_end;
+	int64_t seen_ns; /* latest look at it by the launcher; INT64_MIN: none */
+	uint64_t sampled_user_ns, sampled_system_ns;
+};
+
+/* One process image being decoded. */
+struct image {
+	struct sn_decoder *decoder;
+	const struct sn_data_header *header;
+	const uint8_t *bytes;
+	uint32_t chunk_count;
+	uint32_t process; /* index */
+	uint32_t first_thread;
+	int64_t offset_ns;	     /* to be added to its times */
+	struct sn_map segment_index; /* id -> index in segments + 1 */
+	SN_VEC(struct segment) segments;
+	SN_VEC(struct raw_mapping) mappings; /* by load_start, then map_ns */
+	SN_VEC(const char *) arguments;
+	SN_VEC(struct sn_frame) frames;			       /* scratch */
+	SN_VEC(struct thread_facts) facts;		       /* by thread index */
+	SN_VEC(const struct sn_record_thread_account *) tasks; /* the launcher's, by tid */
+	SN_VEC(size_t) open_waits;			       /* in the experiment's waits */
+	uint64_t damaged;
+	int64_t last_ns; /* latest time seen, for files that did not end */
+};
+
+struct owner {
+	uint32_t thread_index;
+	int32_t tid;
+	int64_t base_ns;
+	uint64_t extra_cpu_ns;
+	bool is_known;
+};
+
+typedef void (*record_fn)(struct image *image, const struct owner *owner, const void *record);
+
+/* A time of a damaged file may be any number; within these bounds sums of three do not overflow. */
+static inline int64_t bounded(int64_t ns)
+{
+	const int64_t most_ns = (int64_t)1 << 61; /* 73 years: CLOCK_REALTIME fits */
+
+	return ns > most_ns ? most_ns : ns < -most_ns ? -most_ns : ns;
+}
+
+static inline struct sn_process *process_of(struct image *image)
+{
+	return &image->decoder->experiment->processes.items[image->process];
+}
+
+/** The text of a record whose fixed part is `fixed` bytes, cut to what the record holds. */
+char *sn_decode_record_text(struct image *image, const void *record, const char *text,
+			    uint32_t bytes);
+/** Visits every record of the image, each thread's in the order of time. */
+void sn_decode_walk(struct image *image, record_fn visit);
+/** The number of the experiment's module of this path and build-id, made if new. */
+uint32_t sn_decode_module_of(struct image *image, const char *path, const char *build_id,
+			     enum sn_module_kind kind, bool is_main);
+/** The thread of this index in the file, made if new; NULL if the index is damaged. */
+struct sn_thread *sn_decode_thread_of(struct image *image, uint32_t thread_index);
+struct thread_facts *sn_decode_facts_of(struct image *image, uint32_t thread_index);
+/** The launcher's accounts know the tid only: of the threads that had it, the latest that had
+ * begun. They count where the thread itself has written nothing later. */
+void sn_decode_tasks_take(struct image *image);
+/** First pass: all that samples and stacks refer to. A record_fn. */
+void sn_decode_facts(struct image *image, const struct owner *owner, const void *record);
+/** By load_start, then map_ns. For qsort. */
+int sn_decode_mappings_compare(const void *a, const void *b);
+/** Second pass: samples and waits, with their stacks. A record_fn. */
+void sn_decode_samples(struct image *image, const struct owner *owner, const void *record);
+
+#endif

@@ -1,0 +1,164 @@
+/* Second pass: stacks, samples and waits. */
+#include "experiment/decode_parts.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/text.h"
+
+/* ---- frames ---- */
+
+int sn_decode_mappings_compare(const void *a, const void *b)
+{
+	const struct raw_mapping *x = a, *y = b;
+
+	if (x->load_start != y->load_start)
+		return x->load_start < y->load_start ? -1 : 1;
+	return (x->map_ns > y->map_ns) - (x->map_ns < y->map_ns);
+}
+
+/* Of the mappings around an address the one that was there at the time; else the latest of them. */
+static const struct raw_mapping *mapping_at(const struct image *image, uint64_t load_addr,
+					    int64_t time_ns)
+{
+	size_t low = 0, high = image->mappings.count;
+	const struct raw_mapping *any = NULL;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (image->mappings.items[middle].load_start <= load_addr)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (size_t i = low; i-- > 0 && low - i < 4096;) {
+		const struct raw_mapping *m = &image->mappings.items[i];
+
+		if (load_addr >= m->load_end)
+			continue;
+		if (time_ns >= m->map_ns && time_ns < m->unmap_ns)
+			return m;
+		if (!any)
+			any = m;
+	}
+	return any;
+}
+
+static void frame_push(struct image *image, uint64_t pc, bool is_leaf, int64_t time_ns)
+{
+	/* A return address may be the first byte after its mapping: the call is what lies in it. */
+	const struct raw_mapping *m = mapping_at(image, is_leaf ? pc : pc - 1, time_ns);
+	struct sn_frame frame = { 0, pc };
+
+	if (m) {
+		frame.module = m->module;
+		frame.link_addr = pc - m->load_bias;
+	} else {
+		frame.module =
+			sn_decode_module_of(image, "[unknown]", "", SN_MODULE_UNKNOWN, false);
+	}
+	sn_vec_push(&image->frames, frame);
+}
+
+static struct segment *segment_find(struct image *image, uint32_t id)
+{
+	uint64_t *place = id ? sn_map_get(&image->segment_index, id) : NULL;
+
+	return place ? &image->segments.items[*place - 1] : NULL;
+}
+
+/* The experiment's stack for a stack id of the file; frames are resolved as of its first use. */
+static uint32_t stack_of(struct image *image, uint32_t id, int64_t time_ns)
+{
+	struct segment *first = segment_find(image, id);
+	uint32_t flags = 0, outermost = 0;
+	unsigned segments = 0;
+
+	if (!first)
+		return SN_NONE;
+	if (first->stack != SN_NONE)
+		return first->stack;
+	image->frames.count = 0;
+	for (const struct segment *s = first; s && segments++ < SEGMENTS_MAX;
+	     s = segment_find(image, s->record->parent)) {
+		outermost = s->record->header.flags;
+		flags |= outermost & ~(uint32_t)SN_STACK_COMPLETE;
+		for (uint32_t i = 0; i < s->record->depth && image->frames.count < FRAMES_MAX; i++)
+			frame_push(image, s->record->pc[i], image->frames.count == 0, time_ns);
+	}
+	flags |= outermost & SN_STACK_COMPLETE;
+	first->stack =
+		sn_experiment_add_stack(image->decoder->experiment, image->process,
+					image->frames.items, (uint32_t)image->frames.count, flags);
+	return first->stack;
+}
+
+/* ---- second pass: samples and waits ---- */
+
+static void sample_decode(struct image *image, const struct owner *owner,
+			  const struct sn_record_sample *record)
+{
+	int64_t time_ns = bounded(owner->base_ns) + record->time_ns;
+	struct sn_sample sample = { .time_ns = time_ns + image->offset_ns,
+				    .cpu_ns = owner->extra_cpu_ns + record->cpu_ns,
+				    .thread = image->first_thread + owner->thread_index,
+				    .stack = stack_of(image, record->stack, time_ns),
+				    .cpu = record->cpu,
+				    .flags = record->flags };
+	struct sn_thread *thread = sn_decode_thread_of(image, owner->thread_index);
+
+	if (!thread) {
+		image->damaged++;
+		return;
+	}
+	if (thread->tid < 0)
+		thread->tid = owner->tid;
+	if (sample.time_ns > image->last_ns)
+		image->last_ns = sample.time_ns;
+	if (sample.time_ns > thread->end_ns)
+		thread->end_ns = sample.time_ns;
+	struct thread_facts *facts = sn_decode_facts_of(image, owner->thread_index);
+	if (sample.flags & SN_SAMPLE_SYSTEM)
+		facts->sampled_system_ns += sample.cpu_ns;
+	else
+		facts->sampled_user_ns += sample.cpu_ns;
+	sn_vec_push(&image->decoder->experiment->samples, sample);
+}
+
+static void wait_decode(struct image *image, const struct owner *owner,
+			const struct sn_record_wait *record)
+{
+	uint8_t kind = record->header.flags;
+	struct sn_wait wait = { .time_ns = bounded(record->time_ns) + image->offset_ns,
+				.duration_ns = record->duration_ns,
+				.thread = image->first_thread + owner->thread_index,
+				.stack = stack_of(image, record->stack, record->time_ns),
+				.kind = kind < SN_WAIT_KINDS ? kind : SN_WAIT_OTHER };
+
+	if (kind & SN_RECORD_WAIT_VOID)
+		return;
+	if (!sn_decode_thread_of(image, owner->thread_index)) {
+		image->damaged++;
+		return;
+	}
+	if (wait.duration_ns == SN_RECORD_WAIT_OPEN)
+		sn_vec_push(&image->open_waits, image->decoder->experiment->waits.count);
+	sn_vec_push(&image->decoder->experiment->waits, wait);
+}
+
+void sn_decode_samples(struct image *image, const struct owner *owner, const void *record)
+{
+	uint8_t type = ((const struct sn_record_header *)record)->type;
+
+	if (type != SN_RECORD_SAMPLE && type != SN_RECORD_WAIT)
+		return;
+	if (!owner->is_known)
+		image->damaged++;
+	else if (type == SN_RECORD_SAMPLE)
+		sample_decode(image, owner, record);
+	else
+		wait_decode(image, owner, record);
+}
