@@ -71,18 +71,34 @@ static uint64_t used_find(const struct sn_experiment *e, const struct span *span
 	return sum;
 }
 
+/* Samples lie a little beside the truth: a part of its time, so that a sleep is none. */
+static bool is_busy(const struct sn_experiment *e, size_t wait, uint64_t used_ns)
+{
+	return used_ns >= e->waits.items[wait].duration_ns / 8;
+}
+
+/* Where CPU time was used, the thread waited for a CPU, too: what is too much lies there first. */
 static void span_cut(const struct sn_experiment *e, const struct span *span, uint64_t sum,
 		     uint64_t limit, uint64_t *blocked_ns)
 {
 	uint64_t *used = sn_alloc_zeroed(span->end_wait - span->first_wait + 1, sizeof(*used));
-	uint64_t used_sum = used_find(e, span, used), excess = sum - limit;
+	uint64_t used_sum = used_find(e, span, used), left = sum, busy = 0, keep;
 
 	for (size_t i = span->first_wait; i < span->end_wait; i++) {
-		uint64_t ns = e->waits.items[i].duration_ns, own = used[i - span->first_wait];
+		uint64_t cut = part_of(used[i - span->first_wait], sum - limit, used_sum);
 
-		blocked_ns[i] = excess <= used_sum ? ns - part_of(own, excess, used_sum)
-						   : part_of(ns - own, limit, sum - used_sum);
+		cut = cut < blocked_ns[i] ? cut : blocked_ns[i];
+		blocked_ns[i] -= cut;
+		left -= cut;
+		busy += is_busy(e, i, used[i - span->first_wait]) ? blocked_ns[i] : 0;
 	}
+	keep = left - limit < busy ? busy - (left - limit) : 0;
+	for (size_t i = span->first_wait; left > limit && busy && i < span->end_wait; i++)
+		if (is_busy(e, i, used[i - span->first_wait]))
+			blocked_ns[i] = part_of(blocked_ns[i], keep, busy);
+	left = left > limit ? left - busy + keep : left;
+	for (size_t i = span->first_wait; left > limit && i < span->end_wait; i++)
+		blocked_ns[i] = part_of(blocked_ns[i], limit, left);
 	free(used);
 }
 
