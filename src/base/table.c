@@ -328,6 +328,16 @@ static void row_write_json(const struct sn_table *table, const struct selection 
 	sn_json_close(json);
 }
 
+static void write_selected(const struct sn_table *table, const struct selection *sel,
+			   struct sn_json *json)
+{
+	sn_json_key(json, "rows");
+	sn_json_array(json);
+	for (size_t i = 0; i < sel->row_count; i++)
+		row_write_json(table, sel, sel->rows[i], NULL, json);
+	sn_json_close(json);
+}
+
 static void write_json(const struct sn_table *table, const struct selection *sel,
 		       const struct sn_table_view *view, FILE *out,
 		       void (*extra)(struct sn_json *, void *), void *context)
@@ -340,11 +350,7 @@ static void write_json(const struct sn_table *table, const struct selection *sel
 		sn_json_member_string(&json, "experiment", view->experiment);
 	if (extra)
 		extra(&json, context);
-	sn_json_key(&json, "rows");
-	sn_json_array(&json);
-	for (size_t i = 0; i < sel->row_count; i++)
-		row_write_json(table, sel, sel->rows[i], NULL, &json);
-	sn_json_close(&json);
+	write_selected(table, sel, &json);
 	sn_json_close(&json);
 	sn_json_finish(&json);
 }
@@ -597,6 +603,19 @@ sn_status sn_table_write(const struct sn_table *table, const struct sn_table_vie
 			break;
 		}
 	}
+	free(sel.columns);
+	free(sel.rows);
+	return status;
+}
+
+sn_status sn_table_write_member(const struct sn_table *table, const struct sn_table_view *view,
+				struct sn_json *json, struct sn_error *err)
+{
+	struct selection sel = { 0 };
+	sn_status status = selection_make(table, view, &sel, err);
+
+	if (status == SN_OK)
+		write_selected(table, &sel, json);
 	free(sel.columns);
 	free(sel.rows);
 	return status;

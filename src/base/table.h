@@ -79,6 +79,10 @@ void sn_table_set_real(struct sn_table *table, size_t column, double value); /* 
 sn_status sn_table_write(const struct sn_table *table, const struct sn_table_view *view, FILE *out,
 			 void (*extra)(struct sn_json *json, void *context), void *context,
 			 struct sn_error *err);
+/** The member "rows" of an open object, as `view` filters, orders and cuts them (its format aside).
+ */
+sn_status sn_table_write_member(const struct sn_table *table, const struct sn_table_view *view,
+				struct sn_json *json, struct sn_error *err);
 /** Only the rows, as objects into an open array; `columns` as in a view. */
 sn_status sn_table_write_rows(const struct sn_table *table, const char *columns,
 			      struct sn_json *json);

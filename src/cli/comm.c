@@ -82,19 +82,30 @@ static sn_status write_page(const struct sn_args *args, struct sn_comm_profile *
 	return status;
 }
 
+/* The file's name where two runs are of one program. */
+static const char *program_name(const struct sn_args *args, struct sn_comm_profile **profiles,
+				size_t which)
+{
+	for (size_t i = 0; i < args->operand_count; i++)
+		if (i != which && !strcmp(profiles[i]->program, profiles[which]->program))
+			return args->operands[which];
+	return profiles[which]->program;
+}
+
 static sn_status write_tables(const struct sn_args *args, struct sn_comm_profile **profiles,
 			      const struct sn_comm_choice *choice, struct sn_error *err)
 {
 	const char *what = sn_args_value(args, "table");
+	const char **names = sn_alloc_zeroed(args->operand_count, sizeof(*names));
 	struct sn_table_view view = { .schema = "sonde.comm/1" };
 	sn_status status = sn_args_table_view(args, &view, err);
 
-	for (size_t i = 0; i < args->operand_count && status == SN_OK; i++) {
-		if (i && view.format == SN_FORMAT_TEXT)
-			puts("");
-		status = sn_comm_write_table(profiles[i], choice, what ? what : "arcs", &view,
-					     stdout, err);
-	}
+	for (size_t i = 0; i < args->operand_count; i++)
+		names[i] = program_name(args, profiles, i);
+	if (status == SN_OK)
+		status = sn_comm_write_tables(profiles, names, args->operand_count, choice,
+					      what ? what : "arcs", &view, stdout, err);
+	sn_vec_release(names);
 	return status;
 }
 
@@ -122,6 +133,8 @@ static int comm_run(const struct sn_args *args)
 		status = sn_comm_profile_read(args->operands[count], &profiles[count], &err);
 		count += status == SN_OK;
 	}
+	if (status == SN_OK)
+		status = sn_comm_check_variables(profiles, count, choice.variables, &err);
 	if (status == SN_OK && format && (!strcmp(format, "svg") || !strcmp(format, "dot")))
 		status = write_graphs(args, profiles, &choice, !strcmp(format, "svg"), &err);
 	else if (status == SN_OK && format && !strcmp(format, "html"))

@@ -76,6 +76,8 @@ static void answer_trace(struct asked *asked, const char *path)
 	}
 	if (!asked->executions[asked->count])
 		return;
+	if (sn_args_flag(asked->args, "no-durations"))
+		asked->executions[asked->count]->has_durations = false;
 	sn_lattice_answer_make(asked->executions[asked->count], &asked->budget, answer);
 	answer->name = path;
 	answer->fault = status == SN_OK ? NULL : fault->sentence;
@@ -216,6 +218,8 @@ static const struct sn_option lattice_options[] = {
 	{ "svg", 0, "FILE", "draw the lattice, or its silhouette above 5000 cuts", NULL },
 	{ "html", 0, "FILE", "write a page: the drawing, the levels, the bottlenecks", NULL },
 	{ "dot", 0, "FILE", "write the graph for Graphviz, up to 5000 cuts", NULL },
+	{ "no-durations", 0, NULL,
+	  "leave durations out: bottlenecks by cuts only, the longest first", NULL },
 	{ "follow", 0, NULL, "the trace is being written: show counts as it grows, then the answer",
 	  NULL },
 	{ "every", 0, "S", "with --follow: a line every S seconds (default 1)", NULL },

@@ -1,3 +1,4 @@
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -79,6 +80,49 @@ static sn_status read_defines(const struct sn_args *args, struct sn_arena *arena
 		}
 	}
 	return SN_OK;
+}
+
+/* Is `name` a word of a directive of this file, such as "#define P 4" or "#ifdef P"? */
+static bool has_directive(const struct sn_pnd_file *file, const char *name)
+{
+	const char *at = file->chars, *end = at + file->length;
+	size_t length = strlen(name);
+
+	while (at < end) {
+		const char *line_end = memchr(at, '\n', (size_t)(end - at));
+		bool is_directive = false;
+
+		line_end = line_end ? line_end : end;
+		while (at < line_end && (*at == ' ' || *at == '\t'))
+			at++;
+		for (; at < line_end && *at == '#'; at++)
+			is_directive = true;
+		for (; is_directive && at < line_end;) {
+			size_t word = 0;
+
+			while (at + word < line_end &&
+			       (isalnum((unsigned char)at[word]) || at[word] == '_'))
+				word++;
+			if (word && word == length && !memcmp(at, name, word))
+				return true;
+			at += word ? word : 1;
+		}
+		at = line_end + (line_end < end);
+	}
+	return false;
+}
+
+static void warn_of_defines(const struct sn_pnd_diags *diags, const struct sn_pnd_define *defines,
+			    size_t count)
+{
+	for (size_t d = 0; d < count; d++) {
+		bool found = false;
+
+		for (size_t i = 0; i < diags->files.count && !found; i++)
+			found = has_directive(&diags->files.items[i], defines[d].name);
+		if (!found)
+			fprintf(stderr, "warning: -D %s overrides no #define\n", defines[d].name);
+	}
 }
 
 static sn_status run_compiler(struct words *words, const char *source, struct sn_error *err)
@@ -171,7 +215,7 @@ static sn_status options_of(const struct sn_args *args, struct sn_pnd_options *o
 	long long strip;
 	sn_status status = sn_args_integer(args, "strip", 0, &strip, err);
 
-	if (status == SN_OK && (strip < 0 || strip > 1000000))
+	if (status == SN_OK && ((sn_args_value(args, "strip") && strip < 1) || strip > 1000000))
 		status = sn_error_set(err, SN_ERR_USAGE, "--strip is 1 to 1000000");
 	options->strip = (int)strip;
 	options->scheme = scheme && !strcmp(scheme, "naive") ? SN_PND_NAIVE : SN_PND_OPT;
@@ -258,6 +302,7 @@ static int compile_run(const struct sn_args *args)
 		if (!sn_pnd_compile(&diags, &options, &result))
 			code = SN_EXIT_BAD_INPUT;
 		sn_pnd_diags_print(&diags, stderr, sn_args_flag(args, "explain"));
+		warn_of_defines(&diags, defines, options.lex.define_count);
 		if (code == SN_EXIT_OK)
 			status = finish(args, &arena, source, &result, output, &err);
 	}

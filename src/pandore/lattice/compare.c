@@ -37,11 +37,11 @@ static const struct sn_column COLUMNS[COLUMN_COUNT] = {
 	[DEPTH] = { "depth", "Chain", SN_CELL_INT, 0 },
 	[STEPS] = { "events_per_step", "Ev/step", SN_CELL_REAL, 2 },
 	[SYNCHRONISATIONS] = { "synchronisations", "Sync", SN_CELL_INT, 0 },
-	[WORK] = { "work_s", "Work", SN_CELL_SECONDS, 0 },
-	[CRITICAL] = { "critical_path_s", "Critical", SN_CELL_SECONDS, 0 },
+	[WORK] = { "work_s", "Work", SN_CELL_DURATION, 0 },
+	[CRITICAL] = { "critical_path_s", "Critical", SN_CELL_DURATION, 0 },
 	[POTENTIAL] = { "potential_parallelism", "Possible", SN_CELL_REAL, 2 },
 	[REALISED] = { "realised_parallelism", "Realised", SN_CELL_REAL, 2 },
-	[LOST] = { "bottleneck_lost_s", NULL, SN_CELL_SECONDS, 0 },
+	[LOST] = { "bottleneck_lost_s", NULL, SN_CELL_DURATION, 0 },
 };
 
 static void set_number(struct sn_table *table, size_t column, const uint64_t *number,

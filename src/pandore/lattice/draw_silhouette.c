@@ -52,13 +52,20 @@ static void gather(struct silhouette *s)
 	}
 }
 
+/* Where a column begins, as it is printed: the next begins where this one ends, as pale bars that
+ * overlap would darken into stripes. */
+static double bar_x(const struct silhouette *s, uint32_t column)
+{
+	return round(100 * column_x(s, column)) / 100;
+}
+
 /* What is known only in windows is pale. */
 static void add_bar(struct sn_text *svg, const struct silhouette *s, uint32_t column, double y,
 		    double height)
 {
 	sn_text_addf(svg,
 		     "<rect x=\"%.2f\" y=\"%.1f\" width=\"%.2f\" height=\"%.1f\" fill=\"%s\"%s/>\n",
-		     column_x(s, column), y, PLOT_WIDTH / s->columns + 0.3, height,
+		     bar_x(s, column), y, bar_x(s, column + 1) - bar_x(s, column), height,
 		     isnan(s->mean[column])
 			     ? "#eef0f3"
 			     : sn_picture_colour(s->mean[column], s->profile->active_count),

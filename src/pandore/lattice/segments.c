@@ -332,22 +332,23 @@ static bool is_covered(const struct sn_segments *by_time, const struct sn_segmen
 	       by_time->items.items[s].level_last >= segment->level_last;
 }
 
-/* Moves the segments found by time behind those found by cuts, without those that repeat them. */
+/* Moves the segments found by time behind those found by cuts, without those that repeat them or
+ * lose no time (less than rounding leaves). */
 static void merge(struct sn_segments *by_cuts, struct sn_segments *by_time,
-		  const struct level_time *levels, uint32_t busy_processes)
+		  const struct level_time *levels, uint32_t busy_processes, double critical_s)
 {
 	size_t kept = 0;
 
 	for (size_t s = 0; s < by_cuts->items.count; s++) {
 		struct sn_segment *segment = &by_cuts->items.items[s];
 
-		if (is_covered(by_time, segment)) {
-			free_segment(segment);
-			continue;
-		}
 		segment->time_lost_s = 0;
 		for (uint32_t k = segment->level_first; k <= segment->level_last; k++)
 			segment->time_lost_s += lost_of(&levels[k], busy_processes);
+		if (is_covered(by_time, segment) || segment->time_lost_s <= 1e-9 * critical_s) {
+			free_segment(segment);
+			continue;
+		}
 		by_cuts->items.items[kept++] = *segment;
 	}
 	by_cuts->items.count = kept;
@@ -374,7 +375,7 @@ void sn_segments_make(const struct sn_execution *execution,
 	find_slow_levels(profile, levels, schedule->busy_process_count, &by_time);
 	for (uint32_t e = 0; e < execution->event_count && by_time.items.count; e++)
 		list_by_time(execution, schedule, &by_time, e);
-	merge(out, &by_time, levels, schedule->busy_process_count);
+	merge(out, &by_time, levels, schedule->busy_process_count, schedule->critical_s);
 	free(levels);
 }
 

@@ -175,10 +175,14 @@ static int by_narrowness(const void *left, const void *right)
 	return a->level_first < b->level_first ? -1 : a->level_first > b->level_first;
 }
 
-static const char *no_bottleneck(const struct sn_lattice_profile *profile)
+static const char *no_bottleneck(const struct sn_lattice_answer *answer)
 {
+	const struct sn_lattice_profile *profile = &answer->profile;
+
 	if (profile->active_count < 2)
 		return "\n  fewer than two processes have events: there is nothing to wait for\n";
+	if (answer->schedule.critical_s > 0)
+		return "\n  no bottleneck: nowhere are fewer than half of the processes busy\n";
 	if (profile->stopped_by)
 		return "\n  no bottleneck is certain: on every level half of the processes can act "
 		       "in some "
@@ -186,17 +190,6 @@ static const char *no_bottleneck(const struct sn_lattice_profile *profile)
 	return "\n  no bottleneck: on every level half of the processes can act, on average over "
 	       "its "
 	       "cuts\n";
-}
-
-/* Those that lose no time are not worth a line each; they stand last. */
-static size_t count_losing(const struct sn_lattice_answer *answer, const struct sn_segment **sorted,
-			   size_t count)
-{
-	size_t losing = 0;
-
-	while (losing < count && sorted[losing]->time_lost_s > 1e-9 * answer->schedule.critical_s)
-		losing++;
-	return losing ? losing : count;
 }
 
 static void add_segments(struct sn_text *text, const struct sn_lattice_answer *answer,
@@ -207,15 +200,13 @@ static void add_segments(struct sn_text *text, const struct sn_lattice_answer *a
 
 	if (count == 0) {
 		free(sorted);
-		sn_text_add(text, no_bottleneck(&answer->profile));
+		sn_text_add(text, no_bottleneck(answer));
 		return;
 	}
 	for (size_t s = 0; s < count; s++)
 		sorted[s] = &answer->segments.items.items[s];
 	if (!answer->execution->has_durations)
 		qsort(sorted, count, sizeof(void *), by_narrowness);
-	if (limit && answer->execution->has_durations)
-		shown = count_losing(answer, sorted, shown);
 	sn_text_addf(text, "\n  bottlenecks, %s first\n",
 		     answer->execution->has_durations ? "what loses most time" : "the longest");
 	for (size_t s = 0; s < shown; s++)

@@ -97,6 +97,9 @@ sn_status sn_comm_graph_make(const struct sn_comm_profile *profile,
 			     const struct sn_comm_choice *choice, struct sn_comm_graph *out,
 			     struct sn_error *err);
 void sn_comm_graph_free(struct sn_comm_graph *graph);
+/** SN_ERR_USAGE when a variable of `list` ("A,V") has traffic in none of the profiles. */
+sn_status sn_comm_check_variables(struct sn_comm_profile *const *profiles, size_t count,
+				  const char *list, struct sn_error *err);
 double sn_comm_arc_value(const struct sn_comm_arc *arc, enum sn_comm_value value);
 
 /** Largest over mean, over the nodes; 1 is perfect, NaN if nothing was done. */
@@ -104,15 +107,20 @@ double sn_comm_balance(const double *by_node, int nodes);
 /** For each node: assignments executed, and seconds in phases less those spent waiting. */
 void sn_comm_node_sums(const struct sn_comm_profile *profile, double *assignments, double *busy_s);
 
-/** Tables of one profile; `what` is arcs, zones, phases, nodes or lines. */
-sn_status sn_comm_write_table(const struct sn_comm_profile *profile,
-			      const struct sn_comm_choice *choice, const char *what,
-			      const struct sn_table_view *view, FILE *out, struct sn_error *err);
+/**
+ * Tables; `what` is arcs, zones, phases, nodes or lines. Of several profiles (at least one): text
+ * has a table each, JSON one object with an array `programs`, CSV and JSON lines a first column
+ * `program` with the profile's entry of `names`.
+ */
+sn_status sn_comm_write_tables(struct sn_comm_profile *const *profiles, const char *const *names,
+			       size_t count, const struct sn_comm_choice *choice, const char *what,
+			       const struct sn_table_view *view, FILE *out, struct sn_error *err);
 
 /** One digraph, arcs labelled with the value. */
 void sn_comm_write_dot(const struct sn_comm_graph *graph, enum sn_comm_value value, FILE *out);
 /** Several profiles side by side, number of messages above, waiting time below: the comparison of
- *  distributions of the paper's Figure 4. */
+ *  distributions of the paper's Figure 4. Widths have one scale a picture, so that graphs compare.
+ */
 void sn_comm_write_svg(const struct sn_comm_graph *graphs, size_t count, FILE *out);
 
 #endif

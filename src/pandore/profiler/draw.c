@@ -230,9 +230,9 @@ static void describe(const struct sn_comm_graph *g, enum sn_comm_value value, ch
 }
 
 static void draw_panel(FILE *out, const struct sn_comm_graph *g, struct layout *l,
-		       enum sn_comm_value value)
+		       enum sn_comm_value value, double widest)
 {
-	double largest = largest_value(g, value);
+	double largest = largest_value(g, value); /* of this graph: what is worth drawing */
 	char text[256], label[64];
 	bool is_said, has_room = g->arcs.count <= ARCS_LABELLED_MAX;
 
@@ -247,7 +247,7 @@ static void draw_panel(FILE *out, const struct sn_comm_graph *g, struct layout *
 			continue; /* invisible; the tables have it */
 		value_text(v, value, label, sizeof(label));
 		draw_arc(out, l, arc, row_of(l, arc->source_variable),
-			 row_of(l, arc->target_variable), share,
+			 row_of(l, arc->target_variable), v / widest,
 			 has_room && !is_said && share >= 0.1 ? label : NULL);
 	}
 	for (size_t i = 0; i < g->arcs.count; i++) {
@@ -260,13 +260,15 @@ static void draw_panel(FILE *out, const struct sn_comm_graph *g, struct layout *
 
 void sn_comm_write_svg(const struct sn_comm_graph *graphs, size_t count, FILE *out)
 {
-	double width = 0, height = 0, left = 0;
+	double width = 0, height = 0, left = 0, most_messages = 0, longest_wait = 0;
 
 	for (size_t i = 0; i < count; i++) {
 		struct layout l = layout_of(&graphs[i]);
 
 		width += fmax(width_of(&l), 240);
 		height = fmax(height, height_of(&l));
+		most_messages = fmax(most_messages, largest_value(&graphs[i], SN_COMM_MESSAGES));
+		longest_wait = fmax(longest_wait, largest_value(&graphs[i], SN_COMM_WAIT));
 	}
 	fprintf(out,
 		"<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" "
@@ -282,9 +284,9 @@ void sn_comm_write_svg(const struct sn_comm_graph *graphs, size_t count, FILE *o
 
 		l.left = left + (column - width_of(&l)) / 2;
 		svg_text(out, left + column / 2, 20, 14, graphs[i].title);
-		draw_panel(out, &graphs[i], &l, SN_COMM_MESSAGES);
+		draw_panel(out, &graphs[i], &l, SN_COMM_MESSAGES, most_messages);
 		l.top = height;
-		draw_panel(out, &graphs[i], &l, SN_COMM_WAIT);
+		draw_panel(out, &graphs[i], &l, SN_COMM_WAIT, longest_wait);
 		left += column;
 	}
 	fprintf(out, "</svg>\n");

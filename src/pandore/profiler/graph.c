@@ -66,6 +66,39 @@ static sn_status check_choice(const struct sn_comm_profile *p, const struct sn_c
 	return SN_OK;
 }
 
+static bool has_variable(const struct sn_comm_profile *p, const char *name, size_t length)
+{
+	for (size_t i = 0; i < p->traffic.count; i++) {
+		const struct sn_comm_traffic *t = &p->traffic.items[i];
+
+		if ((strlen(t->source) == length && !strncmp(t->source, name, length)) ||
+		    (strlen(t->target) == length && !strncmp(t->target, name, length)))
+			return true;
+	}
+	return false;
+}
+
+/* A distribution may leave a variable without messages, so one profile that has it is enough. */
+sn_status sn_comm_check_variables(struct sn_comm_profile *const *profiles, size_t count,
+				  const char *list, struct sn_error *err)
+{
+	for (const char *at = list; at && *at;) {
+		size_t length = strcspn(at, ",");
+		bool found = !length;
+
+		for (size_t i = 0; i < count && !found; i++)
+			found = has_variable(profiles[i], at, length);
+		if (!found)
+			return sn_error_set(err, SN_ERR_USAGE,
+					    "comm: '%s'%s has no messages from or to a variable "
+					    "'%.*s'",
+					    profiles[0]->program,
+					    count > 1 ? ", like the others," : "", (int)length, at);
+		at += length + (at[length] == ',');
+	}
+	return SN_OK;
+}
+
 static struct sn_comm_arc arc_of(struct sn_comm_graph *g, const struct sn_comm_traffic *t,
 				 enum sn_comm_group group)
 {

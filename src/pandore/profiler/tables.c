@@ -1,4 +1,4 @@
-#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -28,7 +28,7 @@ static const struct sn_column arc_columns[] = {
 	{ "target", "to", SN_CELL_TEXT, 0 },
 	{ "messages", "messages", SN_CELL_INT, 0 },
 	{ "bytes", "bytes", SN_CELL_INT, 0 },
-	{ "wait_s", "waiting s", SN_CELL_SECONDS, 0 },
+	{ "wait_s", "waiting", SN_CELL_DURATION, 0 },
 	{ "broadcasts", "broadcasts", SN_CELL_INT, 0 },
 };
 
@@ -63,11 +63,11 @@ static const struct sn_column phase_columns[] = {
 	{ "node", "node", SN_CELL_INT, 0 },
 	{ "calls", "calls", SN_CELL_INT, 0 },
 	{ "assignments", "assignments", SN_CELL_INT, 0 },
-	{ "trigger_wait_s", "trigger s", SN_CELL_SECONDS, 0 },
-	{ "distribution_s", "distribution s", SN_CELL_SECONDS, 0 },
-	{ "run_s", "run s", SN_CELL_SECONDS, 0 },
-	{ "wait_s", "waiting s", SN_CELL_SECONDS, 0 },
-	{ "collection_s", "collection s", SN_CELL_SECONDS, 0 },
+	{ "trigger_wait_s", "trigger", SN_CELL_DURATION, 0 },
+	{ "distribution_s", "distribution", SN_CELL_DURATION, 0 },
+	{ "run_s", "run", SN_CELL_DURATION, 0 },
+	{ "wait_s", "waiting", SN_CELL_DURATION, 0 },
+	{ "collection_s", "collection", SN_CELL_DURATION, 0 },
 };
 
 static void fill_phases(const struct sn_comm_profile *p, struct sn_table *table)
@@ -103,8 +103,8 @@ static const struct sn_column zone_columns[] = {
 	{ "zone", "zone", SN_CELL_TEXT, 0 },
 	{ "node", "node", SN_CELL_INT, 0 },
 	{ "executions", "executions", SN_CELL_INT, 0 },
-	{ "time_s", "time s", SN_CELL_SECONDS, 0 },
-	{ "wait_s", "waiting s", SN_CELL_SECONDS, 0 },
+	{ "time_s", "time", SN_CELL_DURATION, 0 },
+	{ "wait_s", "waiting", SN_CELL_DURATION, 0 },
 	{ "assignments", "assignments", SN_CELL_INT, 0 },
 	{ "messages_received", "received", SN_CELL_INT, 0 },
 	{ "bytes_received", "bytes", SN_CELL_INT, 0 },
@@ -147,8 +147,8 @@ static void fill_zones(const struct sn_comm_profile *p, struct sn_table *table)
 static const struct sn_column node_columns[] = {
 	{ "node", "node", SN_CELL_INT, 0 },
 	{ "assignments", "assignments", SN_CELL_INT, 0 },
-	{ "busy_s", "busy s", SN_CELL_SECONDS, 0 },
-	{ "wait_s", "waiting s", SN_CELL_SECONDS, 0 },
+	{ "busy_s", "busy", SN_CELL_DURATION, 0 },
+	{ "wait_s", "waiting", SN_CELL_DURATION, 0 },
 	{ "messages_sent", "sent", SN_CELL_INT, 0 },
 	{ "messages_received", "received", SN_CELL_INT, 0 },
 };
@@ -179,15 +179,11 @@ static void fill_nodes(const struct sn_comm_profile *p, const double *assignment
 }
 
 static const struct sn_column line_columns[] = {
-	{ "line", "line", SN_CELL_INT, 0 },
-	{ "phase", "phase", SN_CELL_TEXT, 0 },
-	{ "zone", "zone", SN_CELL_TEXT, 0 },
-	{ "kind", "kind", SN_CELL_TEXT, 0 },
-	{ "source", "from", SN_CELL_TEXT, 0 },
-	{ "target", "to", SN_CELL_TEXT, 0 },
-	{ "messages", "messages", SN_CELL_INT, 0 },
-	{ "bytes", "bytes", SN_CELL_INT, 0 },
-	{ "wait_s", "waiting s", SN_CELL_SECONDS, 0 },
+	{ "line", "line", SN_CELL_INT, 0 },	      { "phase", "phase", SN_CELL_TEXT, 0 },
+	{ "zone", "zone", SN_CELL_TEXT, 0 },	      { "kind", "kind", SN_CELL_TEXT, 0 },
+	{ "source", "from", SN_CELL_TEXT, 0 },	      { "target", "to", SN_CELL_TEXT, 0 },
+	{ "messages", "messages", SN_CELL_INT, 0 },   { "bytes", "bytes", SN_CELL_INT, 0 },
+	{ "wait_s", "waiting", SN_CELL_DURATION, 0 },
 };
 
 /* Rows of one reference stand together in the file. */
@@ -240,31 +236,137 @@ static sn_status fill(const struct sn_comm_profile *p, const struct sn_comm_choi
 	return SN_OK;
 }
 
-sn_status sn_comm_write_table(const struct sn_comm_profile *p, const struct sn_comm_choice *choice,
-			      const char *what, const struct sn_table_view *view, FILE *out,
-			      struct sn_error *err)
+struct filled {
+	struct sn_table table;
+	struct extra extra;
+};
+
+static sn_status fill_one(const struct sn_comm_profile *p, const struct sn_comm_choice *choice,
+			  const char *what, struct filled *out, struct sn_error *err)
 {
 	double *assignments = sn_alloc_zeroed((size_t)p->nodes, sizeof(double));
 	double *busy_s = sn_alloc_zeroed((size_t)p->nodes, sizeof(double));
-	struct extra extra = { .profile = p };
-	struct sn_table table = { 0 };
 	sn_status status;
 
 	sn_comm_node_sums(p, assignments, busy_s);
-	extra.assignment_balance = sn_comm_balance(assignments, p->nodes);
-	extra.busy_balance = sn_comm_balance(busy_s, p->nodes);
-	status = fill(p, choice, what, assignments, busy_s, &table, err);
-	if (status == SN_OK) {
-		if (view->format == SN_FORMAT_TEXT)
-			fprintf(out,
-				"%s: %d nodes, %s scheme, %s; load balance (largest/mean): "
-				"assignments %.2f, time %.2f\n\n",
-				p->program, p->nodes, p->scheme, p->backend,
-				extra.assignment_balance, extra.busy_balance);
-		status = sn_table_write(&table, view, out, write_extra, &extra, err);
-		sn_table_free(&table);
-	}
+	out->extra = (struct extra){ .profile = p,
+				     .assignment_balance = sn_comm_balance(assignments, p->nodes),
+				     .busy_balance = sn_comm_balance(busy_s, p->nodes) };
+	status = fill(p, choice, what, assignments, busy_s, &out->table, err);
 	sn_vec_release(assignments);
 	sn_vec_release(busy_s);
+	return status;
+}
+
+static sn_status write_one(struct filled *filled, const struct sn_table_view *view, FILE *out,
+			   struct sn_error *err)
+{
+	const struct sn_comm_profile *p = filled->extra.profile;
+
+	if (view->format == SN_FORMAT_TEXT)
+		fprintf(out,
+			"%s: %d nodes, %s scheme, %s; load balance (largest/mean): "
+			"assignments %.2f, time %.2f\n\n",
+			p->program, p->nodes, p->scheme, p->backend,
+			filled->extra.assignment_balance, filled->extra.busy_balance);
+	return sn_table_write(&filled->table, view, out, write_extra, &filled->extra, err);
+}
+
+static sn_status write_texts(struct filled *filled, size_t count, const struct sn_table_view *view,
+			     FILE *out, struct sn_error *err)
+{
+	sn_status status = SN_OK;
+
+	for (size_t i = 0; i < count && status == SN_OK; i++) {
+		if (i)
+			fputc('\n', out);
+		status = write_one(&filled[i], view, out, err);
+	}
+	return status;
+}
+
+/* One object; written whole or not at all. */
+static sn_status write_programs(struct filled *filled, size_t count,
+				const struct sn_table_view *view, FILE *out, struct sn_error *err)
+{
+	char *bytes = NULL;
+	size_t length = 0;
+	FILE *memory = open_memstream(&bytes, &length);
+	struct sn_json json = { .out = memory };
+	sn_status status = SN_OK;
+
+	if (!memory)
+		return sn_error_errno(err, "cannot hold the answer in memory");
+	sn_json_object(&json);
+	sn_json_member_string(&json, "schema", view->schema);
+	sn_json_key(&json, "programs");
+	sn_json_array(&json);
+	for (size_t i = 0; i < count && status == SN_OK; i++) {
+		sn_json_object(&json);
+		write_extra(&json, &filled[i].extra);
+		status = sn_table_write_member(&filled[i].table, view, &json, err);
+		if (status == SN_OK)
+			sn_json_close(&json);
+	}
+	if (status == SN_OK) {
+		sn_json_close(&json);
+		sn_json_close(&json);
+		sn_json_finish(&json);
+	}
+	fclose(memory);
+	if (status == SN_OK)
+		fwrite(bytes, 1, length, out);
+	free(bytes);
+	return status;
+}
+
+/* All rows below one header, the program in front. */
+static sn_status write_joined(const struct filled *filled, const char *const *names, size_t count,
+			      const struct sn_table_view *view, FILE *out, struct sn_error *err)
+{
+	size_t width = filled[0].table.column_count;
+	struct sn_column *columns = sn_alloc_zeroed(width + 1, sizeof(*columns));
+	struct sn_table joined;
+	sn_status status;
+
+	columns[0] = (struct sn_column){ "program", "program", SN_CELL_TEXT, 0 };
+	memcpy(columns + 1, filled[0].table.columns, width * sizeof(*columns));
+	sn_table_init(&joined, columns, width + 1);
+	for (size_t i = 0; i < count; i++) {
+		for (size_t row = 0; row < filled[i].table.row_count; row++) {
+			sn_table_add_row(&joined);
+			sn_table_set_text(&joined, 0, names[i]);
+			memcpy(&joined.cells.items[joined.cells.count - width],
+			       &filled[i].table.cells.items[row * width],
+			       width * sizeof(struct sn_cell));
+		}
+	}
+	status = sn_table_write(&joined, view, out, NULL, NULL, err);
+	sn_table_free(&joined);
+	free(columns);
+	return status;
+}
+
+sn_status sn_comm_write_tables(struct sn_comm_profile *const *profiles, const char *const *names,
+			       size_t count, const struct sn_comm_choice *choice, const char *what,
+			       const struct sn_table_view *view, FILE *out, struct sn_error *err)
+{
+	struct filled *filled = sn_alloc_zeroed(count, sizeof(*filled));
+	sn_status status = SN_OK;
+	size_t made = 0;
+
+	while (made < count && status == SN_OK) {
+		status = fill_one(profiles[made], choice, what, &filled[made], err);
+		made += status == SN_OK;
+	}
+	if (status == SN_OK && (count == 1 || view->format == SN_FORMAT_TEXT))
+		status = write_texts(filled, count, view, out, err);
+	else if (status == SN_OK && view->format == SN_FORMAT_JSON)
+		status = write_programs(filled, count, view, out, err);
+	else if (status == SN_OK)
+		status = write_joined(filled, names, count, view, out, err);
+	while (made)
+		sn_table_free(&filled[--made].table);
+	free(filled);
 	return status;
 }
