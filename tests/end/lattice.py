@@ -247,6 +247,10 @@ write('four.jsonl', matmul('ijk', 'rows', 'rows', 'rows'))
 for name in ('two', 'four', 'dense'):
     lattice('--max-states', '2000', '--max-seconds', '1', '--svg', f'{name}.svg', f'{name}.jsonl')
     t.check(xml.parse(f'{name}.svg').getroot().tag.endswith('svg'), f'{name}.svg is well-formed')
+bars = [e for e in xml.parse('dense.svg').iter() if e.tag.endswith('rect') and e.get('opacity')]
+ends = [(e.get('y'), float(e.get('x')), float(e.get('x')) + float(e.get('width'))) for e in bars]
+strip = [(a, b) for a, b in zip(ends, ends[1:]) if a[1] < b[1]]
+t.check(len(strip) > 20 and all(a[2] <= b[1] + 1e-6 for a, b in strip), 'pale bars do not overlap', len(strip), ends[:3])
 circles = [e for e in xml.parse('four.svg').iter() if e.tag.endswith('circle') and len(e)]
 t.equal(len(circles), 145, 'a circle for each cut')
 lattice('--dot', 'four.dot', 'four.jsonl')
@@ -267,6 +271,19 @@ for name in ('figure2', 'figure2-assignments', 'sweeps', 'ijk-rows', 'ijk-cols',
     lattice('--svg', 'now.svg', trace)
     t.equal(open('now.svg').read() == open(f'{manual}/pictures/lattice-{name}.svg').read(), True,
             f'the picture of {name} in the manual is up to date')
+
+# Durations left out, and ranges that lose no time. The chain 0 -> 1 -> 0 is narrow everywhere, by cuts.
+write('chain.jsonl', [{'process': e % 2, 'index': e // 2, 'after': [[1 - e % 2, (e - 1) // 2]] if e else [],
+                       'duration_s': 3e-6 if e < 4 else 0} for e in range(8)])
+timed, cuts = answer('chain.jsonl'), answer('--no-durations', 'chain.jsonl')
+t.check(timed['segments'] and all(s['time_lost_s'] > 0 for s in timed['segments']), 'what loses no time is left out',
+        timed['segments'])
+t.check(cuts['time'] is None and [(s['found_by'], s['level_last']) for s in cuts['segments']] == [('cuts', 7)],
+        '--no-durations judges by cuts', cuts['segments'])
+run = lattice('chain.jsonl', 'four.jsonl')
+t.check('12.0 µs' in run.stdout and '0.0000' not in run.stdout, 'times have a unit', run.stdout)
+run = lattice('--format', 'csv', 'chain.jsonl', 'four.jsonl')
+t.check(',1.2e-05,' in run.stdout or ',1.2e-5,' in run.stdout, 'CSV stays in seconds', run.stdout)
 
 # Comparison, and CSV by level.
 run = lattice('--format', 'json', 'two.jsonl', 'four.jsonl')

@@ -94,7 +94,35 @@ def matrix_figures():
     ran = compile_run(figure1, 'seven', '-D', 'P=7', '-I', here, '--profile')
     nodes = json.load(open('seven.profile.json'))['nodes'] if ran.returncode == 0 else None
     check(ran.stdout == want and nodes == 7, '-D P=7 overrides the #define', ran.stderr[:300])
+    check('overrides no' not in ran.stderr, 'no warning of a -D that overrides one', ran.stderr[:300])
+    ran = run(sonde, 'pandore', 'compile', 'seven.pnd', '-I', here, '-D', 'Q=3', '-D', 'P=3', '--emit-c', 'q.c')
+    check(ran.returncode == 0 and ran.stderr == 'warning: -D Q overrides no #define\n',
+          'a -D that overrides nothing is said', ran.stderr)
+    for strip in ('0', '-3'):
+        ran = run(sonde, 'pandore', 'compile', 'seven.pnd', '-I', here, '--strip', strip, '--emit-c', 'q.c')
+        check(ran.returncode == 2 and '--strip is 1 to' in ran.stderr, f'--strip {strip} is refused', ran.stderr)
     return want
+
+
+def several(names, svg):
+    alone = [json.loads(run(sonde, 'comm', name, '-f', 'json').stdout) for name in names]
+    together = json.loads(run(sonde, 'comm', *names, '-f', 'json').stdout)
+    check('rows' in alone[0] and together['schema'] == 'sonde.comm/1' and
+          [{'schema': 'sonde.comm/1', **one} for one in together['programs']] == alone,
+          'json of several: one object with the programs', together)
+    lines = run(sonde, 'comm', *names, '-f', 'csv').stdout.splitlines()
+    check(lines[0].startswith('program,kind,source,') and sum('kind' in line for line in lines) == 1 and
+          [line.split(',')[0] for line in lines[1:]] == [one['program'] for one in alone for _ in one['rows']],
+          'csv of several: one header, the program first', lines[:3])
+    check(run(sonde, 'comm', names[0], '-f', 'csv').stdout.startswith('kind,source,'), 'csv of one: no program')
+    twice = run(sonde, 'comm', names[0], './' + names[0], '-f', 'csv').stdout.splitlines()
+    check({line.split(',')[0] for line in twice[1:]} == {names[0], './' + names[0]}, 'two runs of one program: files')
+    text = run(sonde, 'comm', names[1], '--table', 'phases').stdout
+    check(re.search(r'\d (s|ms|µs|ns)\b', text) and ' 0.0000' not in text, 'times have a unit', text)
+    wide = set(re.findall(r'stroke-width="([0-9.]+)"', svg))
+    counts = sorted({a['messages'] for one in alone for a in one['rows']})
+    want = {f'{0.6 + 3.4 * n / counts[-1]:.2f}' for n in counts}
+    check(len(counts) > 1 and want <= wide, 'svg: one scale for all graphs', counts, wide)
 
 
 def pictures():
@@ -116,6 +144,11 @@ def pictures():
     check(counts == [3968, 4096, 4096, 3968], 'assignments of each node in zone 2', counts)
     bad = run(sonde, 'comm', names[0], '--zone', 'nowhere')
     check(bad.returncode == 2 and 'nowhere' in bad.stderr, 'an unknown zone is said', bad.stderr)
+    bad = run(sonde, 'comm', *names, '-V', 'A,Z')
+    check(bad.returncode == 2 and "'Z'" in bad.stderr and not bad.stdout, 'an unknown variable is said', bad.stderr)
+    good = run(sonde, 'comm', *names, '-V', 'A,V')
+    check(good.returncode == 0, 'a variable without messages in one of the profiles is none', good.stderr)
+    several(names, svg)
     write('bad.json', '{"schema":"sonde.pandore-profile/1","nodes":99999999}')
     bad = run(sonde, 'comm', 'bad.json')
     check(bad.returncode == 5 and bad.stderr.count('\n') == 1, 'a damaged profile is one sentence', bad.stderr)
