@@ -45,9 +45,14 @@ static sn_status choose_read(const struct sn_args *args, struct sn_choose_option
 		status = sn_args_integer(args, "seed", 1, &seed, err);
 	if (status != SN_OK)
 		return status;
-	if (most < 1 || most > SN_KMEANS_MAX || restarts < 1 || restarts > 10000)
-		return sn_error_set(err, SN_ERR_USAGE,
-				    "--k-max takes 1 to %d, --restarts 1 to 10000", SN_KMEANS_MAX);
+	if (most < 1 || most > SN_KMEANS_MAX)
+		return sn_error_set(err, SN_ERR_USAGE, "--k-max takes 1 to %d, not %lld",
+				    SN_KMEANS_MAX, most);
+	if (restarts < 1 || restarts > 10000)
+		return sn_error_set(err, SN_ERR_USAGE, "--restarts takes 1 to 10000, not %lld",
+				    restarts);
+	if (seed < 0)
+		return sn_error_set(err, SN_ERR_USAGE, "--seed takes 0 or more, not %lld", seed);
 	*out = (struct sn_choose_options){ .method = SN_METHOD_SILHOUETTE,
 					   .k_max = (uint32_t)most,
 					   .restarts = (unsigned)restarts,
@@ -148,7 +153,7 @@ static void site_row_add(struct sn_table *table, const struct sn_phases *p,
 	if (!site)
 		return;
 	sn_table_set_int(table, S_HEARTBEAT, site->heartbeat);
-	name = program->functions.items[site->function].name;
+	name = p->function_names[site->function];
 	sn_table_set_int(table, S_ALTERNATIVE, site->is_alternative);
 	if (site->is_alternative && is_text)
 		name = sn_arena_printf(&table->arena, "or %s", name);
@@ -246,8 +251,9 @@ static void head_print(const struct sn_phases *p)
 	const struct sn_intervals *in = p->intervals;
 	size_t idle = in->row_count - in->busy_count;
 
-	printf("%zu phase%s in %zu intervals of %g s", p->phases.count,
-	       p->phases.count == 1 ? "" : "s", in->busy_count, (double)in->interval_ns / 1e9);
+	printf("%zu phase%s in %zu interval%s of %g s", p->phases.count,
+	       p->phases.count == 1 ? "" : "s", in->busy_count, in->busy_count == 1 ? "" : "s",
+	       (double)in->interval_ns / 1e9);
 	if (in->is_auto)
 		printf(" (chosen by itself)");
 	if (!isnan(in->median_samples))
@@ -285,14 +291,14 @@ static void clustering_print(const struct sn_phases *p)
 
 enum { C_OWNER, C_FUNCTION, C_SHARE, C_CALLS, C_MEAN };
 static const struct sn_column cycle_columns[] = {
-	{ "owner", "Owner", SN_CELL_TEXT, 0 },	    { "function", "Part", SN_CELL_TEXT, 0 },
-	{ "share", "App", SN_CELL_SHARE, 0 },	    { "calls", "Calls", SN_CELL_INT, 0 },
-	{ "mean_s", "Mean s", SN_CELL_SECONDS, 0 },
+	{ "owner", "Owner", SN_CELL_TEXT, 0 },	 { "function", "Part", SN_CELL_TEXT, 0 },
+	{ "share", "App", SN_CELL_SHARE, 0 },	 { "calls", "Calls", SN_CELL_TEXT, 0 },
+	{ "mean_s", "Mean s", SN_CELL_TEXT, 0 },
 };
 
 static sn_status cycles_print(const struct sn_phases *p, struct sn_error *err)
 {
-	const struct sn_program *program = p->paths->program;
+	bool is_exact = p->activity->calls_source == SN_CALLS_EXACT;
 	struct sn_table_view view = { .format = SN_FORMAT_TEXT };
 	struct sn_table table;
 	sn_status status;
@@ -305,13 +311,18 @@ static sn_status cycles_print(const struct sn_phases *p, struct sn_error *err)
 		const struct sn_phase_cycle *cycle = &p->cycles.items[i];
 
 		sn_table_add_row(&table);
-		sn_table_set_text(&table, C_OWNER, program->functions.items[cycle->owner].name);
-		sn_table_set_text(&table, C_FUNCTION,
-				  program->functions.items[cycle->function].name);
+		sn_table_set_text(&table, C_OWNER, p->function_names[cycle->owner]);
+		sn_table_set_text(&table, C_FUNCTION, p->function_names[cycle->function]);
 		sn_table_set_real(&table, C_SHARE, cycle->share);
-		if (cycle->calls)
-			sn_table_set_int(&table, C_CALLS, (int64_t)cycle->calls);
-		sn_table_set_real(&table, C_MEAN, cycle->mean_ns / 1e9);
+		if (!cycle->calls)
+			continue;
+		sn_table_set_text(&table, C_CALLS,
+				  sn_arena_printf(&table.arena, "%s%" PRIu64,
+						  is_exact ? "" : ">= ", cycle->calls));
+		sn_table_set_text(&table, C_MEAN,
+				  sn_arena_printf(&table.arena,
+						  cycle->mean_ns < 1e11 ? "%s%#.3g" : "%s%.1f",
+						  is_exact ? "" : "<= ", cycle->mean_ns / 1e9));
 	}
 	status = sn_table_write(&table, &view, stdout, NULL, NULL, err);
 	sn_table_free(&table);
@@ -564,7 +575,7 @@ const struct sn_command sn_command_phases = {
 		"place for a heartbeat.\n\n"
 		"Programs whose phases are shorter than an interval have one phase; the section "
 		"of cyclic parts then says what their main loop calls, how often and for how long. "
-		"'sonde show phases' is the same.",
+		"'sonde show phases' is the same with the options of tables and filters only.",
 	.options = phases_options,
 	.examples = phases_examples,
 	.run = phases_run,

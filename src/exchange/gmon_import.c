@@ -15,7 +15,7 @@
 #include "experiment/store.h"
 #include "wire/writer.h"
 
-enum { CHUNKS = 1 << 20, THREADS_MAX = 256, TICKS_MAX = 20000000 };
+enum { CHUNKS = 1 << 20, THREADS_MAX = 256, TICKS_MAX = 20000000, PROLOGUE_BYTES_MAX = 128 };
 
 struct tick {
 	int64_t time_ns;
@@ -31,7 +31,9 @@ struct importer {
 	struct sn_map stacks; /* link address -> id */
 	struct sn_text calls; /* the text of gmon.calls */
 	uint64_t period_ns, user_ns, samples;
-	SN_VEC(struct tick) ticks; /* of the interval in hand */
+	uint64_t outside_samples;    /* in no function of the program */
+	uint64_t arcs, outside_arcs; /* whose callee is not at the entry of a function */
+	SN_VEC(struct tick) ticks;   /* of the interval in hand */
 };
 
 /* ---- records ---- */
@@ -200,6 +202,8 @@ static void ticks_write(struct importer *im)
 		sn_writer_sample(&im->writer, tick->time_ns, im->period_ns, stack, 0, 0);
 		im->user_ns += im->period_ns;
 	}
+	for (size_t i = 0; i < im->ticks.count; i++)
+		im->outside_samples += !sn_image_symbol_at(im->image, im->ticks.items[i].link_addr);
 	im->samples += im->ticks.count;
 	im->ticks.count = 0;
 }
@@ -259,6 +263,32 @@ static void calls_sum(const struct importer *im, const struct sn_gmon *gmon, str
 	}
 }
 
+/* Profiled functions count themselves just behind their entry. */
+static void arcs_check(struct importer *im, const struct sn_gmon *gmon)
+{
+	for (size_t i = 0; i < gmon->arcs.count; i++) {
+		uint64_t addr = gmon->arcs.items[i].self_link_addr;
+		const struct sn_symbol *symbol = sn_image_symbol_at(im->image, addr);
+
+		im->arcs++;
+		im->outside_arcs += !symbol || addr - symbol->link_addr > PROLOGUE_BYTES_MAX;
+	}
+}
+
+/* Names of another program would be wrong without a word. */
+static sn_status program_check(const struct importer *im, struct sn_error *err)
+{
+	double ticks = im->samples ? (double)im->outside_samples / (double)im->samples : 0;
+
+	if (ticks <= 0.5 && im->outside_arcs * 2 <= im->arcs)
+		return SN_OK;
+	return sn_error_set(err, SN_ERR_FORMAT,
+			    "import: '%s' is not the program that wrote the snapshots: %.0f %% of "
+			    "the ticks lie in none of its functions, %" PRIu64 " of %" PRIu64
+			    " call counts at none of their entries; give the file that ran",
+			    im->how->program, 100 * ticks, im->outside_arcs, im->arcs);
+}
+
 static sn_status calls_add(struct importer *im, const struct sn_gmon *now, const char *path,
 			   int64_t start_ns, struct sn_error *err)
 {
@@ -304,6 +334,7 @@ static sn_status snapshot_add(struct importer *im, size_t number, struct sn_erro
 	if (status == SN_OK)
 		status = calls_add(im, &now, path, start_ns, err);
 	if (status == SN_OK) {
+		arcs_check(im, &now);
 		histograms_add(im, &now, start_ns);
 		sn_gmon_free(&im->before);
 		im->before = now;
@@ -401,6 +432,8 @@ static sn_status import(struct importer *im, struct sn_text *folder, struct sn_e
 			sn_error_set(err, SN_ERR_NO_DATA,
 				     "import: the snapshots have no ticks: the program used no CPU "
 				     "time in its own code, or is not compiled with -pg");
+	if (status == SN_OK)
+		status = program_check(im, err);
 	return status == SN_OK ? experiment_write(im, folder, err) : status;
 }
 

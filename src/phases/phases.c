@@ -259,26 +259,47 @@ static void profile_find(struct builder *b, struct sn_phase *phase, double *ns)
 		      parts_compare);
 }
 
+static const char *function_name(struct sn_phases *p, const struct sn_program_function *function)
+{
+	const struct sn_program *program = p->paths->program;
+	const char *path, *base;
+
+	if (function->module == SN_NONE || strncmp(function->name, "<function at ", 13) != 0)
+		return function->name;
+	path = program->experiment->modules.items[function->module].path;
+	if (!path)
+		return function->name;
+	base = strrchr(path, '/');
+	return sn_arena_printf(&p->arena, "%s (%s)", function->name, base ? base + 1 : path);
+}
+
+/* An address alone names nothing: two libraries may have a function at 0x3b00. */
+static void function_names_give(struct sn_phases *p)
+{
+	uint32_t count = p->paths->function_count;
+
+	p->function_names = sn_alloc_zeroed((size_t)count + 1, sizeof(*p->function_names));
+	for (uint32_t f = 0; f < count; f++)
+		p->function_names[f] = function_name(p, &p->paths->program->functions.items[f]);
+}
+
 static const char *label_of(struct sn_phases *p, const struct sn_phase *phase)
 {
 	const struct sn_program *program = p->paths->program;
 	const struct sn_phase_site *site = phase->sites.count ? &phase->sites.items[0] : NULL;
 
 	if (!site)
-		return phase->profile.count
-			       ? program->functions.items[phase->profile.items[0].function].name
-			       : "unknown";
+		return phase->profile.count ? p->function_names[phase->profile.items[0].function]
+					    : "unknown";
 	if (site->loop == SN_NONE)
-		return program->functions.items[site->function].name;
-	return sn_arena_printf(&p->arena, "%s %s", program->functions.items[site->function].name,
+		return p->function_names[site->function];
+	return sn_arena_printf(&p->arena, "%s %s", p->function_names[site->function],
 			       program->loops.items[site->loop].label);
 }
 
 /* Without the line numbers if the function alone tells the phase: those change with every edit. */
 static void names_give(struct sn_phases *p)
 {
-	const struct sn_program *program = p->paths->program;
-
 	for (size_t i = 0; i < p->phases.count; i++) {
 		struct sn_phase *phase = &p->phases.items[i];
 		bool is_alone = phase->sites.count > 0;
@@ -289,9 +310,8 @@ static void names_give(struct sn_phases *p)
 				is_alone &= !phase->sites.count ||
 					    p->phases.items[j].sites.items[s].function !=
 						    phase->sites.items[0].function;
-		phase->name =
-			is_alone ? program->functions.items[phase->sites.items[0].function].name
-				 : label_of(p, phase);
+		phase->name = is_alone ? p->function_names[phase->sites.items[0].function]
+				       : label_of(p, phase);
 	}
 	for (size_t i = 0; i < p->phases.count; i++) {
 		unsigned same = 1;
@@ -413,6 +433,7 @@ sn_status sn_phases_new(const struct sn_profile *profile, const struct sn_phases
 		return status;
 	}
 	p->paths = sn_phase_paths_new(profile->program);
+	function_names_give(p);
 	p->vectors = sn_phase_vectors_new(p->intervals, p->paths);
 	p->activity = sn_phase_activity_new(p->intervals, p->vectors, p->paths);
 	/* of a share of 0.07 or 0.93; waits are measured, not sampled */
@@ -435,6 +456,7 @@ void sn_phases_free(struct sn_phases *phases)
 	sn_vec_free(&phases->cycles);
 	sn_vec_free(&phases->warnings);
 	free(phases->phase_of);
+	free(phases->function_names);
 	sn_choice_free(phases->choice);
 	sn_phase_activity_free(phases->activity);
 	sn_phase_vectors_free(phases->vectors);

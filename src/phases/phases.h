@@ -63,9 +63,10 @@ struct sn_phase {
 struct sn_phase_cycle {
 	uint32_t owner, function; /* of the program */
 	uint32_t phase;		  /* whose main loop it is; SN_NONE: the whole run's */
-	uint64_t calls;		  /* 0: too short to be counted by samples */
+	uint64_t calls;		  /* 0: too short to be counted by samples; from samples at least
+				     so many (calls_source) */
 	double share;		  /* of the run's time */
-	double mean_ns;		  /* of a call; NaN: unknown */
+	double mean_ns;		  /* of a call; NaN: unknown; from samples at most so long */
 };
 
 struct sn_phases {
@@ -74,6 +75,8 @@ struct sn_phases {
 	const struct sn_profile *profile; /* borrowed */
 	struct sn_intervals *intervals;
 	struct sn_phase_paths *paths;
+	const char **function_names; /* by function: to be shown; with the module where no symbol
+					names it */
 	struct sn_phase_vectors *vectors;
 	struct sn_phase_activity *activity;
 	struct sn_choice *choice;

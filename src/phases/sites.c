@@ -214,9 +214,8 @@ static struct sn_phase_site site_of(const struct builder *b, uint32_t entity)
 	if (!sn_entity_is_loop(b->paths, entity) && !is_entered(b, entity)) {
 		uint32_t loop = loop_below(b, entity);
 
-		site.type = SN_SITE_LOOP;
 		if (loop != SN_NONE)
-			site.entity = loop;
+			site.entity = loop; /* none is known, as in a wait: its body */
 	}
 	if (sn_entity_is_loop(b->paths, site.entity)) {
 		site.type = SN_SITE_LOOP;

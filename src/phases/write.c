@@ -11,7 +11,7 @@ static void source_write(struct sn_json *json, const struct sn_phases *p, uint32
 {
 	const struct sn_program_function *f = &program_of(p)->functions.items[function];
 
-	sn_json_member_string(json, "function", f->name);
+	sn_json_member_string(json, "function", p->function_names[function]);
 	sn_json_member_string(json, "file", f->file);
 	sn_json_key(json, "line");
 	if (f->line)
@@ -97,8 +97,7 @@ static void cycles_write(struct sn_json *json, const struct sn_phases *p)
 		const struct sn_phase_cycle *cycle = &p->cycles.items[i];
 
 		sn_json_object(json);
-		sn_json_member_string(json, "owner",
-				      program_of(p)->functions.items[cycle->owner].name);
+		sn_json_member_string(json, "owner", p->function_names[cycle->owner]);
 		source_write(json, p, cycle->function);
 		sn_json_key(json, "phase");
 		if (cycle->phase == SN_NONE)
@@ -110,6 +109,8 @@ static void cycles_write(struct sn_json *json, const struct sn_phases *p)
 			sn_json_uint(json, cycle->calls);
 		else
 			sn_json_null(json);
+		sn_json_member_bool(json, "calls_are_exact",
+				    p->activity->calls_source == SN_CALLS_EXACT);
 		sn_json_member_double(json, "share", cycle->share);
 		sn_json_member_double(json, "mean_s", cycle->mean_ns / 1e9);
 		sn_json_close(json);

@@ -79,6 +79,10 @@ t.equal(len(found['phases']), 1, 'one phase is one phase')
 steps = {row['function']: row for row in found['cyclic']}
 t.check(any(name.startswith('step0_') for name in steps), 'its parts are cyclic', found['cyclic'])
 t.check(all(row['calls'] is None or row['mean_s'] > 0 for row in found['cyclic']), 'with time per call')
+t.check(not any(row['calls_are_exact'] for row in found['cyclic']), 'calls seen by samples are a bound in json')
+text = t.run('phases', 'one', '-i', '0.1').stdout
+t.equal(sum(1 for row in found['cyclic'] if row['calls']), len(re.findall(r'>= [0-9]+ +<= [0-9.e-]+', text)),
+        'and in text', text)
 
 # ---- the page ----
 t.equal(t.run('report', 'five', '-o', 'five.html').returncode, 0, 'a report with phases')
@@ -153,6 +157,9 @@ t.equal(found['calls_source'], 'exact entry counts', 'with exact calls')
 t.equal([(p['interval_count'], p['sites'][0]['function'], p['sites'][0]['type']) for p in found['phases']],
         [(6, 'short_work', 'body'), (6, 'long_work', 'body')], 'and Algorithm 1 runs on them')
 t.check(t.run('import', 'gmon', '--program', profiled, 'gmon.out').returncode == 0, 'a real gmon.out is imported')
+other = t.run('import', 'gmon', '--program', '/bin/ls', '-o', 'other', *shots)
+t.check(other.returncode == 5 and '/bin/ls' in other.stderr and other.stderr.count('\n') == 1,
+        'snapshots of another program are refused', other.returncode, other.stderr)
 broken = {'reversed': shots[::-1], 'cut': ['cut.out'], 'text': ['five.c']}
 open('cut.out', 'wb').write(whole[:len(whole) // 2])
 for why, files in broken.items():
@@ -167,6 +174,10 @@ done = t.run('phases', 'five', '--interval', '0.001', '--time', '0-0.5')
 t.equal(done.returncode, 0, 'very short intervals are only short')
 done = t.run('phases', 'five', '--k', '0')
 t.check(done.returncode == 2 and '--k' in done.stderr, 'k = 0 is refused', done.stderr)
+for option, value in (('--seed', '-1'), ('--k-max', '99'), ('--restarts', '0')):
+    done = t.run('phases', 'five', f'{option}={value}')
+    t.check(done.returncode == 2 and option in done.stderr and value in done.stderr, f'{option} {value} is refused',
+            done.stderr)
 done = t.run('phases', 'nowhere')
 t.check(done.returncode == 5 and 'nowhere' in done.stderr and done.stderr.count('\n') == 1, 'no such experiment', done.stderr)
 sleeper = t.compile('#include <unistd.h>\nint main(void) { sleep(1); return 0; }\n', '-O1', '-g', output='./sleeper.app')
