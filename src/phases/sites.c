@@ -7,12 +7,12 @@
 #include "base/alloc.h"
 #include "phases/phases.h"
 
-enum { SITES_MAX = 6 };
+enum { SITES_MAX = 6, REPEATED_MIN = 3 };
 
 static const double floor_share = 0.10, /* of an interval's time, to be active in it */
 	lift_share = 0.85,		/* of the best contrast, for a caller to stand for it */
 	contrast_min = 0.05, coverage = 0.95, owner_share = 0.90, loop_share = 0.85,
-		    deep_share = 0.5, wrapped_share = 0.9;
+		    deep_share = 0.5, wrapped_share = 0.9, same_share = 0.95;
 
 struct builder {
 	const struct sn_phases *phases;
@@ -207,6 +207,103 @@ static uint32_t wrapped_by(const struct builder *b, uint32_t function)
 	return chosen;
 }
 
+/* ---- loops whose iterations are too short for a heartbeat ---- */
+
+/* Time of the phase on paths through one loop. */
+struct through {
+	double total, own;	    /* own: with no function of the application called from it */
+	double *above;		    /* by entity: on the path before it */
+	uint8_t *is_called_in_loop; /* by entity: some loop is above it */
+};
+
+static void through_add(const struct builder *b, struct through *t, uint32_t loop, uint32_t stack,
+			double ns)
+{
+	const uint32_t *path = b->paths->entities.items + b->paths->first[stack];
+	size_t count = b->paths->first[stack + 1] - b->paths->first[stack], at = 0;
+	bool is_in_loop = false;
+
+	while (at < count && path[at] != loop)
+		at++;
+	if (at == count)
+		return;
+	t->total += ns;
+	t->own += at + 1 == count ? ns : 0;
+	for (size_t i = 0; i < at; i++) {
+		t->above[path[i]] += ns;
+		t->is_called_in_loop[path[i]] |= is_in_loop;
+		is_in_loop |= sn_entity_is_loop(b->paths, path[i]);
+	}
+}
+
+static void through_find(const struct builder *b, struct through *t, uint32_t loop)
+{
+	const struct sn_intervals *intervals = b->phases->intervals;
+
+	for (size_t r = 0; r < b->inclusive->row_count; r++) {
+		const struct sn_interval_row *row =
+			&intervals->rows.items[b->phases->vectors->rows[r]];
+
+		if (b->labels[r] != b->label || !b->is_open[r])
+			continue;
+		for (size_t i = row[0].first_cell; i < row[1].first_cell; i++)
+			through_add(b, t, loop, intervals->cells.items[i].stack,
+				    (double)sn_interval_cell_ns(&intervals->cells.items[i]));
+	}
+}
+
+/* Whether `entity` encloses all of a loop in the phase, and little else. */
+static bool has_same_time(const struct builder *b, const struct through *t, uint32_t loop,
+			  uint32_t entity)
+{
+	return t->above[entity] >= same_share * t->total &&
+	       b->inside[loop] >= same_share * b->inside[entity];
+}
+
+/* What encloses the loop and is as active: the outermost loop of its function, else the function
+ * if a loop calls it, else SN_NONE. A caller of the function goes before it if it was seen to be
+ * called again and again. */
+static uint32_t enclosing_choose(const struct builder *b, const struct through *t, uint32_t loop)
+{
+	uint32_t function = sn_entity_function(b->paths, loop), chosen = SN_NONE;
+	const double *depths = b->activity->depths;
+
+	for (uint32_t e = b->paths->function_count; e < b->paths->entity_count; e++)
+		if (e != loop && sn_entity_function(b->paths, e) == function &&
+		    has_same_time(b, t, loop, e) &&
+		    (chosen == SN_NONE || depths[e] < depths[chosen]))
+			chosen = e;
+	if (chosen != SN_NONE || !has_same_time(b, t, loop, function) ||
+	    !t->is_called_in_loop[function])
+		return chosen;
+	chosen = function;
+	for (uint32_t f = 0; f < b->paths->function_count; f++)
+		if (has_same_time(b, t, loop, f) && t->is_called_in_loop[f] &&
+		    depths[f] < depths[chosen] && phase_calls(b, f) >= REPEATED_MIN)
+			chosen = f;
+	return chosen;
+}
+
+/* An iteration of an innermost loop that calls nothing takes nanoseconds, which a heartbeat would
+ * multiply: what encloses it stands for it where that is as active. */
+static uint32_t loop_lift(const struct builder *b, uint32_t loop)
+{
+	size_t entities = (size_t)b->paths->entity_count + 1;
+	struct through t = { 0 };
+	uint32_t chosen = SN_NONE;
+
+	if (!sn_entity_loop(b->paths, loop)->is_innermost)
+		return loop;
+	t.above = sn_alloc_zeroed(entities, sizeof(double));
+	t.is_called_in_loop = sn_alloc_zeroed(entities, 1);
+	through_find(b, &t, loop);
+	if (t.own * 2 > t.total)
+		chosen = enclosing_choose(b, &t, loop);
+	free(t.above);
+	free(t.is_called_in_loop);
+	return chosen == SN_NONE ? loop : chosen;
+}
+
 static struct sn_phase_site site_of(const struct builder *b, uint32_t entity)
 {
 	struct sn_phase_site site = { .entity = entity, .loop = SN_NONE, .type = SN_SITE_BODY };
@@ -217,6 +314,8 @@ static struct sn_phase_site site_of(const struct builder *b, uint32_t entity)
 		if (loop != SN_NONE)
 			site.entity = loop; /* none is known, as in a wait: its body */
 	}
+	if (sn_entity_is_loop(b->paths, site.entity))
+		site.entity = loop_lift(b, site.entity);
 	if (sn_entity_is_loop(b->paths, site.entity)) {
 		site.type = SN_SITE_LOOP;
 		site.loop = b->paths->loop_of[site.entity - b->paths->function_count];

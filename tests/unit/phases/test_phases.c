@@ -213,6 +213,43 @@ TEST(phases_with_one_set_of_sites_are_one)
 	fixture_end(&f);
 }
 
+/* main's loop > leaf's innermost loop, and nothing else: a heartbeat in the latter would cost more
+ * than the work. */
+TEST(an_innermost_loop_of_a_called_leaf_is_no_site)
+{
+	struct fixture f;
+	struct sn_phases *p;
+	const struct sn_phase_site *site;
+
+	fixture_begin(&f);
+	fixture_samples(&f, 0, fixture_stack(&f, 0, 2, APP, LEAF_MAIN_LOOP, APP, MAIN_OUTER), 2000,
+			1 * MS);
+	p = phases_of(&f, NULL);
+	REQUIRE(p->phases.count == 1 && p->phases.items[0].sites.count >= 1);
+	site = &p->phases.items[0].sites.items[0];
+	CHECK_STRING(function_at(p, 0, 0), "leaf");
+	CHECK_INT(site->type, SN_SITE_BODY);
+	CHECK(site->loop == SN_NONE);
+	sn_phases_free(p);
+	fixture_end(&f);
+}
+
+/* A function without any loop that runs on through the phase. */
+TEST(a_site_without_a_loop_is_a_body)
+{
+	struct fixture f;
+	struct sn_phases *p;
+
+	fixture_begin(&f);
+	fixture_samples(&f, 0, fixture_stack(&f, 0, 2, APP, LEAF, APP, MAIN), 2000, 1 * MS);
+	p = phases_of(&f, NULL);
+	REQUIRE(p->phases.count == 1);
+	CHECK_STRING(function_at(p, 0, 0), "leaf");
+	CHECK_INT(p->phases.items[0].sites.items[0].type, SN_SITE_BODY);
+	sn_phases_free(p);
+	fixture_end(&f);
+}
+
 TEST(library_time_belongs_to_the_caller)
 {
 	struct fixture f;
