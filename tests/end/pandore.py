@@ -466,12 +466,78 @@ def mpi(want):
     check(ran.stdout == want, 'Figure 1 with the host inside node 0', ran.stderr[:500])
 
 
+TWICE = '''#define P 4
+#include <stdio.h>
+double A[8], B[8];
+dist p(double A[8] by block(2) map regular(0) mode INOUT)
+{ int i; for (i = 0; i < 8; i++) A[i] = A[i] + 1.0; }
+dist q(double A[8] by block(2) map regular(0) mode IN)
+{ int i; double s[8]; for (i = 0; i < 8; i++) s[i] = A[i]; }
+int main(void) { %s printf("%%g %%g\\n", A[0], A[7]); return 0; }
+'''
+
+
+def several_calls():
+    """The host's collection orders the calls: three boxes of 3^4 cuts that share their corners."""
+    for calls, options, want in (
+            ('p(A); A[0] = A[7]; p(A); p(A);', (), (241, 2)),
+            ('p(A); A[0] = A[7]; p(A); p(A);', ('--host-inside',), (241, 2)),
+            ('p(A);', (), (81, 0))):
+        ran = compile_run(TWICE % calls, 'twice', '--scheme', 'naive', '--trace', *options)
+        out = run(sonde, 'lattice', 'twice.trace.jsonl', '--format', 'json')
+        text = run(sonde, 'lattice', 'twice.trace.jsonl').stdout
+        numbers = [int(n.replace(',', '')) for n in re.findall(r'\d[\d,]*', text)]
+        check(ran.returncode == 0 and want[0] in numbers and 2401 not in numbers,
+              f'{calls} {" ".join(options)}: {want[0]} cuts', ran.stderr, out.stderr, text)
+        first = [json.loads(line)['after'] for line in open('twice.trace.jsonl').readlines()[1:]]
+        check(sum(map(bool, first)) == 4 * want[1], 'each node waits once for each earlier call', first)
+
+
+HOST = '''#define P 2
+#include <stdio.h>
+%s
+dist p(double A[8] by block(4) map regular(0) mode OUT)
+{ int i; for (i = 1; i < 8; i += 2) A[i] = 5.0 * i; }
+%s
+int main(void) { double X[8]%s; %s return 0; }
+%s
+'''
+
+
+def hosts():
+    ran = compile_run(HOST % ('', '', '', 'p(X);', ''), 'first')
+    check(ran.returncode == 0, 'the first declaration of main()', ran.stderr)
+    ran = compile_run(HOST % ('', '', '', 'int k; k = (int)X[2]; double s = k, t = X[3]; p(X); s = t;', ''), 'cast')
+    check(ran.returncode == 0, 'elements in casts and initial values declare nothing', ran.stderr)
+    ran = compile_run(HOST % ('', '', ', *q = X', 'p(q);', ''), 'pointer')
+    check(ran.returncode == 5 and 'P07' in ran.stderr and "'q' is a pointer" in ran.stderr, 'P07: a pointer', ran.stderr)
+    ran = compile_run(HOST % ('', '', '[2]', 'p(X);', ''), 'rank')
+    check(ran.returncode == 5 and 'P07' in ran.stderr, 'P07: another shape', ran.stderr)
+    both = 'void show(void) { printf("shown\\n"); }'
+    for before, middle, after in (('void show(void);', '', both), ('void show(void);', both, ''),
+                                  ('static void show(void); void show(void);', 'static ' + both, 'void show(void);')):
+        ran = compile_run(HOST % (before, middle, '', 'show();', after), 'show')
+        check(ran.stdout == 'shown\n', 'a prototype and a definition', before, ran.stderr)
+    ran = compile_run(HOST % (both, both, '', 'show();', ''), 'show2')
+    check(ran.returncode == 5 and 'P12' in ran.stderr, 'P12: two definitions', ran.stderr)
+    ran = compile_run(HOST % ('double f(double);', 'double f(double x) { return x < 1 ? 1 : x * f(x - 1); }', '',
+                              'printf("%g\\n", f(3));', ''), 'pure')
+    check(ran.stdout == '6\n', 'a prototype of a function in Pandore C', ran.stderr)
+    for options in ((), ('--host-inside',), ('--scheme', 'naive')):
+        ran = compile_run(HOST % ('', '', '', 'for (int r = 0; r < 2; r++) { for (int i = 0; i < 8; i++) X[i] = -i - r; '
+                                  'p(X); for (int i = 0; i < 8; i++) printf("%g ", X[i]); }', ''), 'out', *options)
+        check(ran.stdout == '0 5 -2 15 -4 25 -6 35 -1 5 -3 15 -5 25 -7 35 ',
+              'OUT: what the phase leaves out keeps its value', ran.stdout, ran.stderr)
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         want = matrix_figures()
         pictures()
         lattices()
+        several_calls()
+        hosts()
         live()
         broadcasts()
         reassociation()

@@ -119,6 +119,7 @@ struct sn_pnd_function {
 	struct sn_pnd_var *params;
 	int param_count;
 	struct sn_pnd_stmt *body; /* NULL: a prototype that says const, or opaque */
+	bool is_prototype;	  /* no definition has been read yet */
 	bool is_opaque;		  /* its text is passed on as it is, for the host only */
 	const char *impure;	  /* why a phase may not call it; NULL: it may */
 	size_t first_token, last_token;

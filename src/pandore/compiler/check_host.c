@@ -7,6 +7,7 @@
 enum { ARGS_MAX = 256 };
 
 struct host_array {
+	bool is_pointer;
 	bool is_known; /* shape and type are known; else the C compiler checks */
 	enum sn_pnd_type type;
 	int rank;
@@ -32,41 +33,78 @@ static bool read_extents(const struct sn_pnd_program *program, size_t at, struct
 	return out->rank > 0;
 }
 
+/* Declarations stand where statements do, maybe behind words like "static". */
+static bool may_declare(const struct sn_pnd_program *program, size_t at)
+{
+	static const char *const words[] = { "static", "const", "volatile", "register", "auto" };
+	const struct sn_pnd_token *before = token_at(program, at - 1);
+
+	for (size_t i = 0; before->kind == SN_TOK_IDENT && i < sizeof(words) / sizeof(*words); i++)
+		if (!strcmp(before->text, words[i]))
+			return true;
+	return before->punct == '{' || before->punct == '}' || before->punct == ';';
+}
+
+/* Looks for NAME among the declarators from `at` on; returns their end. */
+static size_t read_declarators(const struct sn_pnd_program *program, size_t at, size_t call,
+			       const char *name, enum sn_pnd_type type, struct host_array *found)
+{
+	bool is_start = true;
+	int depth = 0, stars = 0;
+
+	for (; at < call && token_at(program, at)->punct != ';'; at++) {
+		const struct sn_pnd_token *t = token_at(program, at);
+
+		if (is_start && (t->punct == '*' || t->punct == '(')) {
+			stars += t->punct == '*';
+			depth += t->punct == '(';
+			continue;
+		}
+		if (is_start && t->kind == SN_TOK_IDENT && !strcmp(t->text, "const"))
+			continue;
+		if (is_start && t->kind == SN_TOK_IDENT && !strcmp(t->text, name)) {
+			*found = (struct host_array){ .type = type, .is_pointer = stars > 0 };
+			found->is_known = !stars && read_extents(program, at + 1, found);
+		}
+		is_start = false;
+		depth += t->punct == '(' || t->punct == '[' || t->punct == '{';
+		depth -= t->punct == ')' || t->punct == ']' || t->punct == '}';
+		if (t->punct == ',' && !depth) {
+			is_start = true;
+			stars = 0;
+		}
+	}
+	return at;
+}
+
 /* An array declared in main() as "type NAME[N].." or after a comma of such a declaration. */
-static struct host_array local_array(const struct sn_pnd_parser *p, size_t first, size_t call,
-				     const char *name)
+static struct host_array local_array(const struct sn_pnd_parser *p, size_t call, const char *name)
 {
 	struct host_array found = { 0 };
 
-	for (size_t i = first; i < call; i++) {
+	for (size_t i = p->program->main_brace + 1; i < call; i++) {
 		struct sn_pnd_parser at = *p;
-		struct host_array array = { 0 };
+		enum sn_pnd_type type;
 		size_t words;
 
 		at.at = i;
-		if (!sn_pnd_at_type(&at, &array.type, &words))
-			continue;
-		for (i += words; i < call && token_at(p->program, i)->punct != ';'; i++)
-			if (token_at(p->program, i)->kind == SN_TOK_IDENT &&
-			    !strcmp(token_at(p->program, i)->text, name) &&
-			    token_at(p->program, i - 1)->punct != '*') {
-				array.is_known = read_extents(p->program, i + 1, &array);
-				found = array;
-			}
+		if (may_declare(p->program, i) && sn_pnd_at_type(&at, &type, &words))
+			i = read_declarators(p->program, i + words, call, name, type, &found);
 	}
 	return found;
 }
 
-static struct host_array find_array(const struct sn_pnd_parser *p, size_t first, size_t call,
-				    const char *name)
+static struct host_array find_array(const struct sn_pnd_parser *p, size_t call, const char *name)
 {
-	struct host_array local = local_array(p, first, call, name);
+	struct host_array local = local_array(p, call, name);
 
-	if (local.is_known)
+	if (local.is_known || local.is_pointer)
 		return local;
 	for (const struct sn_pnd_var *g = p->program->globals; g; g = g->next)
 		if (!strcmp(g->name, name)) {
-			struct host_array array = { true, g->type, g->rank, { 0 } };
+			struct host_array array = {
+				.is_known = true, .type = g->type, .rank = g->rank
+			};
 
 			memcpy(array.extent, g->extent, sizeof(array.extent));
 			return array;
@@ -131,8 +169,7 @@ static void check_alias(struct sn_pnd_parser *p, const struct sn_pnd_phase *phas
 	}
 }
 
-static void check_call(struct sn_pnd_parser *p, const struct sn_pnd_phase *phase, size_t first,
-		       size_t call)
+static void check_call(struct sn_pnd_parser *p, const struct sn_pnd_phase *phase, size_t call)
 {
 	struct argument args[ARGS_MAX];
 	int count = read_args(p->program, call + 1, args);
@@ -162,8 +199,13 @@ static void check_call(struct sn_pnd_parser *p, const struct sn_pnd_phase *phase
 				      param->name);
 			continue;
 		}
-		array = find_array(p, first, call, t->text);
-		if (array.is_known)
+		array = find_array(p, call, t->text);
+		if (array.is_pointer)
+			sn_pnd_report(p->diags, t->pos, 7,
+				      "'%.60s' is a pointer; the parameter '%s' takes a whole array "
+				      "by its name",
+				      t->text, param->name);
+		else if (array.is_known)
 			check_array(p, param, &array, t);
 		check_alias(p, phase, args, param);
 	}
@@ -196,7 +238,7 @@ void sn_pnd_check_host(struct sn_pnd_program *program)
 					"call phases",
 					phase->name);
 			else
-				check_call(&p, phase, item->first_token, i);
+				check_call(&p, phase, i);
 		}
 	}
 }

@@ -144,51 +144,90 @@ static void parse_prototype(struct sn_pnd_parser *p, struct sn_pnd_function *f, 
 	f->last_token = end;
 	if (ok && is_const && f->type != SN_T_VOID)
 		return;
-	f->impure = "its body is not in this program; if its value depends on its arguments only, "
-		    "declare it __attribute__((const))";
+	f->impure = "its body is not in this program or comes later; if its value depends on its "
+		    "arguments only, declare it __attribute__((const))";
 	add_opaque(p, f);
+}
+
+/* The place in the list of a function that this declaration repeats, or the list's end. */
+static struct sn_pnd_function **find_place(struct sn_pnd_program *program, const char *name,
+					   bool is_prototype)
+{
+	struct sn_pnd_function **place = &program->functions;
+
+	while (*place && (strcmp((*place)->name, name) || !(is_prototype || (*place)->is_prototype)))
+		place = &(*place)->next;
+	return place;
+}
+
+static void parse_definition(struct sn_pnd_parser *p, struct sn_pnd_function *f, size_t body,
+			     bool is_foreign)
+{
+	f->last_token = sn_pnd_matching_brace(p, body);
+	if (p->program->tokens.items.items[f->last_token].kind == SN_TOK_END)
+		sn_pnd_report(p->diags, p->program->tokens.items.items[body].pos, 0,
+			      "this brace is never closed");
+	parse_pure(p, f, body);
+	if (is_foreign && !f->is_opaque) {
+		f->is_opaque = true;
+		f->body = NULL;
+	}
+	if (is_foreign)
+		f->impure = "its type is not one of Pandore C";
+	if (f->is_opaque)
+		add_opaque(p, f);
+	p->at = f->last_token + 1;
+}
+
+/* Of two declarations: phases may call what either a prototype that says const or a definition in
+ * Pandore C allows; a definition says more than a prototype. */
+static bool is_better(const struct sn_pnd_function *f, const struct sn_pnd_function *earlier)
+{
+	if (f->is_prototype)
+		return earlier->is_prototype && earlier->is_opaque;
+	return !f->is_opaque || earlier->is_opaque;
 }
 
 void sn_pnd_parse_function(struct sn_pnd_parser *p, enum sn_pnd_type type, size_t first,
 			   bool is_const, bool is_foreign)
 {
-	struct sn_pnd_function *f = sn_arena_new(p->arena, struct sn_pnd_function), **last;
+	struct sn_pnd_function *f = sn_arena_new(p->arena, struct sn_pnd_function);
+	struct sn_pnd_function **place, *earlier, *rest;
 	const struct sn_pnd_token *name = sn_pnd_peek(p, 0);
 	size_t body = p->at, count = p->program->tokens.items.count;
-	bool fine = sn_pnd_check_name(p, name);
+	bool fine;
 
 	f->name = name->text;
 	f->pos = name->pos;
 	f->type = type;
 	f->first_token = first;
-	p->at++;
 	while (body + 1 < count && p->program->tokens.items.items[body].punct != '{' &&
 	       p->program->tokens.items.items[body].punct != ';')
 		body++;
-	for (last = &p->program->functions; *last; last = &(*last)->next)
-		;
-	if (p->program->tokens.items.items[body].punct != '{') {
+	f->is_prototype = p->program->tokens.items.items[body].punct != '{';
+	place = find_place(p->program, f->name, f->is_prototype);
+	earlier = *place;
+	rest = earlier ? earlier->next : NULL;
+	*place = rest;
+	fine = sn_pnd_check_name(p, name);
+	p->at++;
+	if (f->is_prototype) {
 		if (body + 1 >= count)
 			sn_pnd_report(p->diags, name->pos, 0, "'%.60s' has no body", f->name);
 		parse_prototype(p, f, body, is_const);
 	} else {
-		f->last_token = sn_pnd_matching_brace(p, body);
-		if (p->program->tokens.items.items[f->last_token].kind == SN_TOK_END)
-			sn_pnd_report(p->diags, p->program->tokens.items.items[body].pos, 0,
-				      "this brace is never closed");
-		*last = f; /* it may call itself */
-		parse_pure(p, f, body);
-		*last = NULL;
-		if (is_foreign && !f->is_opaque) {
-			f->is_opaque = true;
-			f->body = NULL;
-		}
-		if (is_foreign)
-			f->impure = "its type is not one of Pandore C";
-		if (f->is_opaque)
-			add_opaque(p, f);
-		p->at = f->last_token + 1;
+		f->next = rest;
+		*place = f; /* it may call itself */
+		parse_definition(p, f, body, is_foreign);
+		*place = rest;
 	}
-	if (fine)
-		*last = f;
+	if (earlier && (!fine || !is_better(f, earlier))) {
+		if (f->is_prototype || fine)
+			earlier->is_prototype &= f->is_prototype;
+		f = earlier;
+	} else if (!fine) {
+		return;
+	}
+	f->next = rest;
+	*place = f;
 }

@@ -132,10 +132,14 @@ static void *storage_of(int phase, int param)
 			      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 		if (*place == MAP_FAILED)
 			pd_die_out_of_memory();
-	} else if (array->mode == PD_OUT) {
-		madvise(*place, array_bytes(array), MADV_DONTNEED); /* zero again */
 	}
 	return *place;
+}
+
+static struct pd_header header_of_part(size_t bytes)
+{
+	return pd_state.me == pd_state.host_process ? pd_measure_header(bytes, 0) :
+						      pd_measure_collection_header(bytes);
 }
 
 static void send_part(const struct pd_array *array, int node, const void *from, int to)
@@ -146,17 +150,20 @@ static void send_part(const struct pd_array *array, int node, const void *from, 
 	if (!bytes)
 		return;
 	pd_part_pack(array, pd_state.program->nodes, node, from, packed);
-	pd_net_send(to, pd_measure_header(bytes, 0), packed, bytes);
+	pd_net_send(to, header_of_part(bytes), packed, bytes);
 }
 
 static void receive_part(const struct pd_array *array, int node, void *into, int from)
 {
 	size_t bytes = pd_part_bytes(array, pd_state.program->nodes, node);
 	void *packed = get_scratch(bytes);
+	struct pd_header header;
 
 	if (!bytes)
 		return;
-	pd_net_receive(from, packed, bytes, NULL);
+	header = pd_net_receive(from, packed, bytes, NULL);
+	if (pd_state.me == pd_state.host_process)
+		pd_measure_collected(node, header);
 	pd_part_unpack(array, pd_state.program->nodes, node, into, packed);
 }
 
@@ -205,9 +212,10 @@ static void node_phase(int phase)
 	uint64_t start = pd_now_ticks(), end;
 
 	pd_net_receive(pd_state.host_process, scalars, scalars_bytes(ph), NULL);
+	pd_measure_receive_order();
 	for (int i = 0; i < ph->param_count; i++) {
 		storage[i] = ph->arrays[i] ? storage_of(phase, i) : NULL;
-		if (ph->arrays[i] && ph->arrays[i]->mode != PD_OUT)
+		if (ph->arrays[i]) /* OUT, too: what the phase leaves out keeps its value */
 			receive_part(ph->arrays[i], pd_state.me, storage[i], pd_state.host_process);
 	}
 	end = pd_now_ticks();
@@ -259,11 +267,12 @@ void pd_call(int phase, void *const *arrays, const union pd_scalar *scalars)
 			continue;
 		pd_net_send(node, pd_measure_header(sizeof(trigger), 0), &trigger, sizeof(trigger));
 		pd_net_send(node, pd_measure_header(bytes, 0), sent, bytes);
+		pd_measure_send_order(node);
 	}
 	for (int i = 0; i < ph->param_count; i++) {
 		storage[i] = ph->arrays[i] && !is_remote(0) ? storage_of(phase, i) : NULL;
 		for (int node = 0; node < pd_state.program->nodes; node++) {
-			if (!ph->arrays[i] || ph->arrays[i]->mode == PD_OUT)
+			if (!ph->arrays[i])
 				continue;
 			if (is_remote(node))
 				send_part(ph->arrays[i], node, arrays[i], node);
@@ -271,8 +280,11 @@ void pd_call(int phase, void *const *arrays, const union pd_scalar *scalars)
 				copy_part(ph->arrays[i], node, arrays[i], storage[i]);
 		}
 	}
-	if (!is_remote(0))
+	if (!is_remote(0)) {
+		pd_measure_order_inside();
 		run_node(phase, storage, sent);
+		pd_measure_ran_inside();
+	}
 	for (int node = 0; node < pd_state.program->nodes; node++)
 		for (int i = 0; i < ph->param_count; i++) {
 			if (!ph->arrays[i] || !gives_back(ph->arrays[i], node))

@@ -176,8 +176,29 @@ void pd_write_profile(const struct pd_node_measure *nodes)
 	close_output(out, path);
 }
 
+static void write_after(FILE *out, int node, const struct pd_event *e, const uint32_t *wait)
+{
+	const char *separator = "";
+
+	fprintf(out, ",\"after\":[");
+	if (e->kind == PD_EVENT_RECEIVE) {
+		fprintf(out, "[%u,%u]", e->peer, e->peer_event);
+		separator = ",";
+	}
+	for (int n = 0; wait && n < pd_state.program->nodes; n++) {
+		bool is_later = e->kind == PD_EVENT_RECEIVE && e->peer == (uint32_t)n &&
+				e->peer_event + 1 >= wait[n + 1];
+
+		if (n == node || !wait[n + 1] || is_later)
+			continue;
+		fprintf(out, "%s[%d,%u]", separator, n, wait[n + 1] - 1);
+		separator = ",";
+	}
+	fprintf(out, "]");
+}
+
 static void write_event(FILE *out, int node, size_t index, const struct pd_event *e,
-			double ns_per_tick)
+			const uint32_t *wait, double ns_per_tick)
 {
 	const struct pd_program *p = pd_state.program;
 	const struct pd_site *site = e->kind == PD_EVENT_POINT ? NULL : &p->sites[e->what];
@@ -194,15 +215,26 @@ static void write_event(FILE *out, int node, size_t index, const struct pd_event
 			 e->kind == PD_EVENT_SEND ? "to" : "from", e->peer);
 		write_string(out, label);
 	}
-	if (e->kind == PD_EVENT_RECEIVE)
-		fprintf(out, ",\"after\":[[%u,%u]]", e->peer, e->peer_event);
-	else
-		fprintf(out, ",\"after\":[]");
+	write_after(out, node, e, wait);
 	fprintf(out, ",\"observed\":%s,\"file\":", point && point->is_observed ? "true" : "false");
 	write_string(out, p->source);
 	if (point) /* what was computed since; a receive's time is waiting, a send's is ours */
 		fprintf(out, ",\"duration_s\":%.9f", (double)e->ticks * ns_per_tick * 1e-9);
 	fprintf(out, ",\"line\":%d}\n", point ? point->line : site->line);
+}
+
+static void write_node_events(FILE *out, int node, const struct pd_node_measure *m)
+{
+	size_t columns = (size_t)pd_state.program->nodes + 1, next = 0;
+
+	for (size_t i = 0; i < m->summary.event_count; i++) {
+		const uint32_t *row = m->waits + next * columns;
+		bool waited = next < m->summary.wait_count && row[0] == i;
+
+		write_event(out, node, i, &m->events[i], waited ? row : NULL,
+			    m->summary.ns_per_tick);
+		next += waited;
+	}
 }
 
 void pd_write_trace(const struct pd_node_measure *nodes)
@@ -216,8 +248,7 @@ void pd_write_trace(const struct pd_node_measure *nodes)
 		return;
 	fprintf(out, "{\"processes\":%d}\n", pd_state.program->nodes);
 	for (int n = 0; n < pd_state.program->nodes; n++)
-		for (size_t i = 0; i < nodes[n].summary.event_count; i++)
-			write_event(out, n, i, &nodes[n].events[i], nodes[n].summary.ns_per_tick);
+		write_node_events(out, n, &nodes[n]);
 	close_output(out, path);
 }
 
@@ -264,7 +295,7 @@ void pd_live_begin(void)
 	live_write(line, (size_t)length);
 }
 
-void pd_live_event(uint32_t index, const struct pd_event *event)
+void pd_live_event(uint32_t index, const struct pd_event *event, const uint32_t *wait)
 {
 	uint64_t ticks, ns;
 	char *line = NULL;
@@ -280,7 +311,7 @@ void pd_live_event(uint32_t index, const struct pd_event *event)
 		return;
 	ticks = pd_now_ticks() - pd_state.start_ticks;
 	ns = pd_now_ns() - pd_state.start_ns;
-	write_event(memory, pd_state.me, index, event, ticks ? (double)ns / (double)ticks : 1);
+	write_event(memory, pd_state.me, index, event, wait, ticks ? (double)ns / (double)ticks : 1);
 	fclose(memory);
 	live_write(line, length);
 	free(line);

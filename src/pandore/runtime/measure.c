@@ -12,6 +12,14 @@ uint64_t *pd_executions;
 static struct pd_event *events;
 static size_t event_count, event_capacity;
 
+/* The order through the host: for each node how many of its events surely came before. The host
+ * knows it from the collections; a node gets it when it is triggered. A row of `waits` is an event
+ * of this node and the counts which that event, the first one since, came after. */
+static uint32_t *host_order;
+static bool is_order_new;
+static uint32_t *waits;
+static size_t wait_count, wait_capacity;
+
 /* What the transport itself saw, whatever the generated code counted: messages and bytes from this
  * node to each node, for the tests (PANDORE_COUNTS names a file to append to). */
 static uint64_t *sent_messages, *sent_bytes;
@@ -40,6 +48,7 @@ void pd_measure_start(void)
 	pd_state.zone_entered = pd_alloc_zeroed((size_t)p->zone_count, sizeof(uint64_t));
 	sent_messages = pd_alloc_zeroed((size_t)p->nodes, sizeof(uint64_t));
 	sent_bytes = pd_alloc_zeroed((size_t)p->nodes, sizeof(uint64_t));
+	host_order = pd_alloc_zeroed((size_t)p->nodes, sizeof(*host_order));
 	pd_state.start_ticks = pd_now_ticks();
 	pd_state.start_ns = pd_now_ns();
 	if (p->has_trace && pd_state.me == pd_state.host_process)
@@ -65,8 +74,76 @@ void pd_zone_leave(int zone)
 	pd_state.zone_times[zone].ticks += pd_now_ticks() - pd_state.zone_entered[zone];
 }
 
+struct pd_header pd_measure_collection_header(size_t bytes)
+{
+	return pd_measure_header(bytes, (int)event_count);
+}
+
+void pd_measure_collected(int node, struct pd_header header)
+{
+	host_order[node] = header.event;
+}
+
+void pd_measure_ran_inside(void)
+{
+	host_order[pd_state.me] = (uint32_t)event_count;
+}
+
+void pd_measure_send_order(int node)
+{
+	size_t bytes = (size_t)pd_state.program->nodes * sizeof(*host_order);
+
+	if (pd_state.program->has_trace)
+		pd_net_send(node, pd_measure_header(bytes, 0), host_order, bytes);
+}
+
+void pd_measure_receive_order(void)
+{
+	size_t bytes = (size_t)pd_state.program->nodes * sizeof(*host_order);
+
+	if (!pd_state.program->has_trace)
+		return;
+	pd_net_receive(pd_state.host_process, host_order, bytes, NULL);
+	is_order_new = true;
+}
+
+void pd_measure_order_inside(void)
+{
+	is_order_new = true;
+}
+
+static size_t wait_columns(void)
+{
+	return (size_t)pd_state.program->nodes + 1;
+}
+
+/* The row for the event that is about to be recorded, or NULL: it waited for no other node. */
+static const uint32_t *add_wait(void)
+{
+	uint32_t *row, others = 0;
+
+	if (!is_order_new)
+		return NULL;
+	is_order_new = false;
+	for (int n = 0; n < pd_state.program->nodes; n++)
+		others |= n == pd_state.me ? 0 : host_order[n];
+	if (!others)
+		return NULL;
+	if (wait_count == wait_capacity) {
+		wait_capacity = wait_capacity ? wait_capacity * 2 : 16;
+		waits = realloc(waits, wait_capacity * wait_columns() * sizeof(*waits));
+		if (!waits)
+			pd_die_out_of_memory();
+	}
+	row = waits + wait_count++ * wait_columns();
+	row[0] = (uint32_t)event_count;
+	memcpy(row + 1, host_order, sizeof(*row) * (wait_columns() - 1));
+	return row;
+}
+
 static uint32_t record(enum pd_event_kind kind, int what, int peer, uint32_t peer_event)
 {
+	const uint32_t *wait = add_wait();
 	uint64_t now;
 
 	if (event_count == event_capacity) {
@@ -79,7 +156,7 @@ static uint32_t record(enum pd_event_kind kind, int what, int peer, uint32_t pee
 	events[event_count] = (struct pd_event){ (uint32_t)kind, (uint32_t)what, (uint32_t)peer,
 						 peer_event, now - pd_state.event_ticks };
 	pd_state.event_ticks = now;
-	pd_live_event((uint32_t)event_count, &events[event_count]);
+	pd_live_event((uint32_t)event_count, &events[event_count], wait);
 	return (uint32_t)event_count++;
 }
 
@@ -124,7 +201,7 @@ static struct pd_summary summarize(void)
 	uint64_t ticks = pd_now_ticks() - pd_state.start_ticks;
 	uint64_t ns = pd_now_ns() - pd_state.start_ns;
 
-	return (struct pd_summary){ event_count, ticks ? (double)ns / (double)ticks : 1,
+	return (struct pd_summary){ event_count, wait_count, ticks ? (double)ns / (double)ticks : 1,
 				    pd_state.start_ticks, pd_state.start_ns };
 }
 
@@ -148,6 +225,7 @@ void pd_measure_give(void)
 	give(pd_state.phase_times, (size_t)p->phase_count * sizeof(struct pd_phase_times));
 	give(pd_state.zone_times, (size_t)p->zone_count * sizeof(struct pd_zone_times));
 	give(events, event_count * sizeof(*events));
+	give(waits, wait_count * wait_columns() * sizeof(*waits));
 }
 
 static void *take(int node, size_t count, size_t bytes)
@@ -162,7 +240,7 @@ static void *take(int node, size_t count, size_t bytes)
 static struct pd_node_measure own_measure(void)
 {
 	return (struct pd_node_measure){ summarize(),	       pd_counters,	    pd_executions,
-					 pd_state.phase_times, pd_state.zone_times, events };
+					 pd_state.phase_times, pd_state.zone_times, events, waits };
 }
 
 static struct pd_node_measure take_measure(int node)
@@ -176,6 +254,7 @@ static struct pd_node_measure take_measure(int node)
 	m.phases = take(node, (size_t)p->phase_count, sizeof(*m.phases));
 	m.zones = take(node, (size_t)p->zone_count, sizeof(*m.zones));
 	m.events = take(node, m.summary.event_count, sizeof(*m.events));
+	m.waits = take(node, m.summary.wait_count * wait_columns(), sizeof(*m.waits));
 	return m;
 }
 

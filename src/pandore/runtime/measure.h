@@ -13,7 +13,7 @@ struct pd_event {
 };
 
 struct pd_summary {
-	uint64_t event_count;
+	uint64_t event_count, wait_count;
 	double ns_per_tick;
 	uint64_t first_tick, first_ns; /* one moment on both clocks */
 };
@@ -25,6 +25,9 @@ struct pd_node_measure {
 	struct pd_phase_times *phases;
 	struct pd_zone_times *zones;
 	struct pd_event *events;
+	/* rows by event: its index, then for each node how many of its events the host's collection
+	 * put before this one */
+	uint32_t *waits;
 };
 
 /* files.c */
@@ -37,7 +40,8 @@ void pd_write_trace(const struct pd_node_measure *nodes);
  * not mix on a local file system.
  */
 void pd_live_begin(void); /* the host, before the first phase: an empty trace */
-void pd_live_event(uint32_t index, const struct pd_event *event);
+/** `wait`: the row of waits of this event, or NULL. */
+void pd_live_event(uint32_t index, const struct pd_event *event, const uint32_t *wait);
 void pd_live_end(void); /* the host, after the last phase */
 
 #endif
