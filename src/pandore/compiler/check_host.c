@@ -102,9 +102,9 @@ static struct host_array find_array(const struct sn_pnd_parser *p, size_t call, 
 		return local;
 	for (const struct sn_pnd_var *g = p->program->globals; g; g = g->next)
 		if (!strcmp(g->name, name)) {
-			struct host_array array = {
-				.is_known = true, .type = g->type, .rank = g->rank
-			};
+			struct host_array array = { .is_known = true,
+						    .type = g->type,
+						    .rank = g->rank };
 
 			memcpy(array.extent, g->extent, sizeof(array.extent));
 			return array;
@@ -201,10 +201,11 @@ static void check_call(struct sn_pnd_parser *p, const struct sn_pnd_phase *phase
 		}
 		array = find_array(p, call, t->text);
 		if (array.is_pointer)
-			sn_pnd_report(p->diags, t->pos, 7,
-				      "'%.60s' is a pointer; the parameter '%s' takes a whole array "
-				      "by its name",
-				      t->text, param->name);
+			sn_pnd_report(
+				p->diags, t->pos, 7,
+				"'%.60s' is a pointer; the parameter '%s' takes a whole array "
+				"by its name",
+				t->text, param->name);
 		else if (array.is_known)
 			check_array(p, param, &array, t);
 		check_alias(p, phase, args, param);

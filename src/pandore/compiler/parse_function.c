@@ -155,7 +155,8 @@ static struct sn_pnd_function **find_place(struct sn_pnd_program *program, const
 {
 	struct sn_pnd_function **place = &program->functions;
 
-	while (*place && (strcmp((*place)->name, name) || !(is_prototype || (*place)->is_prototype)))
+	while (*place &&
+	       (strcmp((*place)->name, name) || !(is_prototype || (*place)->is_prototype)))
 		place = &(*place)->next;
 	return place;
 }

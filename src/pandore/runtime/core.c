@@ -138,8 +138,8 @@ static void *storage_of(int phase, int param)
 
 static struct pd_header header_of_part(size_t bytes)
 {
-	return pd_state.me == pd_state.host_process ? pd_measure_header(bytes, 0) :
-						      pd_measure_collection_header(bytes);
+	return pd_state.me == pd_state.host_process ? pd_measure_header(bytes, 0)
+						    : pd_measure_collection_header(bytes);
 }
 
 static void send_part(const struct pd_array *array, int node, const void *from, int to)

@@ -311,7 +311,8 @@ void pd_live_event(uint32_t index, const struct pd_event *event, const uint32_t 
 		return;
 	ticks = pd_now_ticks() - pd_state.start_ticks;
 	ns = pd_now_ns() - pd_state.start_ns;
-	write_event(memory, pd_state.me, index, event, wait, ticks ? (double)ns / (double)ticks : 1);
+	write_event(memory, pd_state.me, index, event, wait,
+		    ticks ? (double)ns / (double)ticks : 1);
 	fclose(memory);
 	live_write(line, length);
 	free(line);

@@ -239,8 +239,10 @@ static void *take(int node, size_t count, size_t bytes)
 
 static struct pd_node_measure own_measure(void)
 {
-	return (struct pd_node_measure){ summarize(),	       pd_counters,	    pd_executions,
-					 pd_state.phase_times, pd_state.zone_times, events, waits };
+	return (struct pd_node_measure){
+		summarize(),	     pd_counters, pd_executions, pd_state.phase_times,
+		pd_state.zone_times, events,	  waits
+	};
 }
 
 static struct pd_node_measure take_measure(int node)

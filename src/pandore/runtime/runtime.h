@@ -51,11 +51,11 @@ struct pd_header pd_measure_header(size_t count, int event);
 void pd_measure_sent(int to, size_t bytes);
 /* The order through the host, for traces: what the host has collected from a node came before all
  * that it triggers later. */
-struct pd_header pd_measure_collection_header(size_t bytes); /* a node */
+struct pd_header pd_measure_collection_header(size_t bytes);  /* a node */
 void pd_measure_collected(int node, struct pd_header header); /* the host */
-void pd_measure_ran_inside(void); /* the host that is a node: its part of a phase is over */
-void pd_measure_order_inside(void); /* and: it begins */
+void pd_measure_ran_inside(void);     /* the host that is a node: its part of a phase is over */
+void pd_measure_order_inside(void);   /* and: it begins */
 void pd_measure_send_order(int node); /* the host, with a trigger */
-void pd_measure_receive_order(void); /* a node */
+void pd_measure_receive_order(void);  /* a node */
 
 #endif
