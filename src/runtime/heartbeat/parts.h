@@ -108,7 +108,8 @@ struct beat_globals {
 	uint64_t multiplier; /* as calibrated at the start */
 	uint64_t base_ns, base_ticks;
 	uint64_t process_ns; /* CLOCK_MONOTONIC when the process (or the forked child) began */
-	uint64_t stamp_ns;   /* end of the interval before */
+	uint64_t begin_ns;   /* when the drain thread was started; never changes while it runs */
+	uint64_t stamp_ns;   /* end of the interval before; needs `drain_lock` once is_started */
 };
 
 extern struct beat_globals beat_globals;
@@ -122,6 +123,8 @@ uint64_t beat_ticks(void);
  */
 void beat_clock_start(void);
 
+/** One line on stderr: `what` ("SONDE_HEARTBEAT_INTERVAL"), the value quoted, and `why`. */
+void beat_complain(const char *what, const char *value, const char *why);
 void beat_settings_read(const struct sonde_heartbeat_config *config);
 void beat_identity_read(void);
 /** Starts the drain thread if it is not running (again, in a forked child). */

@@ -140,7 +140,7 @@ static bool sleep_until(uint64_t ns)
 static void *drain_main(void *unused)
 {
 	uint64_t interval_ns = beat_globals.settings.interval_ns;
-	uint64_t begin_ns = beat_globals.stamp_ns;
+	uint64_t begin_ns = beat_globals.begin_ns;
 
 	(void)unused;
 	pthread_setname_np(pthread_self(), "sonde-heartbeat");
@@ -178,8 +178,9 @@ void beat_start(void)
 
 	pthread_mutex_lock(&g->lock);
 	if (g->is_ready && !g->is_started && !(g->mode & (BEAT_FINALIZED | BEAT_OFF))) {
-		g->is_started = true;
-		g->stamp_ns = beat_clock_ns();
+		g->begin_ns = g->stamp_ns = beat_clock_ns();
+		/* from here on a flush may drain, also before the thread runs */
+		__atomic_store_n(&g->is_started, true, __ATOMIC_RELEASE);
 		g->has_thread = start_thread(&g->drain);
 	}
 	pthread_mutex_unlock(&g->lock);
@@ -348,7 +349,7 @@ PUBLIC void sonde_heartbeat_enable(int enabled)
 
 PUBLIC void sonde_heartbeat_flush(void)
 {
-	if (!beat_globals.is_started)
+	if (!__atomic_load_n(&beat_globals.is_started, __ATOMIC_ACQUIRE))
 		return;
 	beat_publishers_await();
 	drain_now(false);
@@ -369,7 +370,7 @@ PUBLIC void sonde_heartbeat_finalize(void)
 	pthread_mutex_unlock(&g->lock);
 	if (must_join)
 		pthread_join(g->drain, NULL);
-	if (g->is_started)
+	if (__atomic_load_n(&g->is_started, __ATOMIC_ACQUIRE))
 		drain_now(true);
 }
 

@@ -298,6 +298,7 @@ static bool write_whole(int fd, const struct beat_text *text)
 
 static bool write_file(struct file *file, const char *kind)
 {
+	static bool is_told; /* once per process and its forked children */
 	struct beat_text out = { 0 };
 	bool is_written;
 
@@ -305,6 +306,11 @@ static bool write_file(struct file *file, const char *kind)
 		return true;
 	rotate_if_full(file, kind);
 	if (!open_file(file, kind)) {
+		if (!is_told)
+			beat_complain("the folder", beat_globals.settings.folder,
+				      " cannot be written to; no rows are kept until it can "
+				      "(SONDE_HEARTBEAT_DIR names another)");
+		is_told = true;
 		file->batch.length = 0;
 		return false;
 	}

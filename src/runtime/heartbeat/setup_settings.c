@@ -21,8 +21,11 @@ static double read_decimal(const char *chars)
 static uint64_t interval_from(double seconds)
 {
 	const char *given = secure_getenv("SONDE_HEARTBEAT_INTERVAL");
-	double asked = given ? read_decimal(given) : -1;
+	double asked = given && *given ? read_decimal(given) : -1;
 
+	if (given && *given && !(asked > 0))
+		beat_complain("SONDE_HEARTBEAT_INTERVAL", given,
+			      " is no number of seconds above 0; it is ignored");
 	if (asked > 0)
 		seconds = asked;
 	if (!(seconds > 0))
@@ -32,23 +35,94 @@ static uint64_t interval_from(double seconds)
 	return seconds > 1e9 ? UINT64_C(1000000000000000000) : (uint64_t)(seconds * 1e9 + 0.5);
 }
 
-/* Bytes, with k, M or G for powers of 1024. */
+/* Bytes, with k, M or G for powers of 1024; false for anything else and what does not fit. */
+static bool read_size(const char *chars, uint64_t *out)
+{
+	static const char units[] = "kKMG";
+	static const unsigned char shifts[] = { 10, 10, 20, 30 };
+	const char *c = chars, *unit;
+	uint64_t size = 0;
+
+	for (; *c >= '0' && *c <= '9'; c++)
+		if (__builtin_mul_overflow(size, 10, &size) ||
+		    __builtin_add_overflow(size, (uint64_t)(*c - '0'), &size))
+			return false;
+	if (c == chars)
+		return false;
+	unit = *c ? strchr(units, *c) : NULL;
+	if (unit) {
+		unsigned shift = shifts[unit - units];
+
+		if (size > UINT64_MAX >> shift)
+			return false;
+		size <<= shift;
+		c++;
+	}
+	*out = size;
+	return *c == 0;
+}
+
 static uint64_t size_from(uint64_t otherwise)
 {
 	const char *given = secure_getenv("SONDE_HEARTBEAT_MAX_SIZE");
-	char *end;
-	unsigned long long size;
+	uint64_t size;
 
-	if (!given || *given < '0' || *given > '9')
+	if (!given || !*given)
 		return otherwise;
-	size = strtoull(given, &end, 10);
-	if (*end == 'k' || *end == 'K')
-		size <<= 10;
-	else if (*end == 'M')
-		size <<= 20;
-	else if (*end == 'G')
-		size <<= 30;
-	return size;
+	if (read_size(given, &size))
+		return size;
+	beat_complain("SONDE_HEARTBEAT_MAX_SIZE", given,
+		      " is no number of bytes (k, M or G may follow it); it is ignored");
+	return otherwise;
+}
+
+/* "0" or "1"; anything else is told and is `otherwise`. */
+static bool read_switch(const char *name, bool otherwise)
+{
+	const char *given = secure_getenv(name);
+
+	if (!given || !*given)
+		return otherwise;
+	if (!strcmp(given, "0") || !strcmp(given, "1"))
+		return *given == '1';
+	beat_complain(name, given, " is neither 0 nor 1; it is ignored");
+	return otherwise;
+}
+
+/* Every word of it is a format. */
+static bool is_format(const char *list)
+{
+	static const char *const names[] = { "jsonl", "csv", "none" };
+
+	for (; *list; list += *list == ',') {
+		size_t span = strcspn(list, ",");
+		unsigned i;
+
+		for (i = 0; i < 3; i++)
+			if (strlen(names[i]) == span && !memcmp(list, names[i], span))
+				break;
+		if (i == 3)
+			return false;
+		list += span;
+	}
+	return true;
+}
+
+/* The environment's if it can be used, else the configuration's. */
+static const char *format_from(const char *configured)
+{
+	const char *given = secure_getenv("SONDE_HEARTBEAT_FORMAT");
+
+	if (given && *given && is_format(given))
+		return given;
+	if (given && *given)
+		beat_complain("SONDE_HEARTBEAT_FORMAT", given,
+			      " names a format besides jsonl, csv and none; it is ignored");
+	if (!configured || is_format(configured))
+		return configured;
+	beat_complain("the configured format", configured,
+		      " names one besides jsonl, csv and none; it is ignored");
+	return NULL;
 }
 
 static bool lists(const char *list, const char *word)
@@ -84,22 +158,19 @@ void beat_settings_read(const struct sonde_heartbeat_config *config)
 	static const struct sonde_heartbeat_config defaults;
 	struct beat_settings *settings = &beat_globals.settings;
 	const char *folder = secure_getenv("SONDE_HEARTBEAT_DIR");
-	const char *format = secure_getenv("SONDE_HEARTBEAT_FORMAT");
-	const char *enable = secure_getenv("SONDE_HEARTBEAT_ENABLE");
-	const char *jobwide = secure_getenv("SONDE_HEARTBEAT_JOBWIDE");
-
 	const char *publish = secure_getenv("SONDE_HEARTBEAT_PUBLISH");
+	const char *format;
 
 	config = config ? config : &defaults;
 	strncpy(settings->publish, publish ? publish : "", sizeof(settings->publish) - 1);
 	folder = folder && *folder ? folder : config->folder;
-	format = format && *format ? format : config->format;
+	format = format_from(config->format);
 	set_folder(settings, folder && *folder ? folder : "sonde-heartbeat");
 	settings->writes_csv = format && lists(format, "csv");
 	settings->writes_jsonl = !format || lists(format, "jsonl") ||
 				 !(settings->writes_csv || lists(format, "none"));
 	settings->interval_ns = interval_from(config->interval_s);
 	settings->size_bytes = size_from(config->size_bytes);
-	settings->is_enabled = !enable || strcmp(enable, "0") != 0;
-	settings->is_jobwide = jobwide && !strcmp(jobwide, "1");
+	settings->is_enabled = read_switch("SONDE_HEARTBEAT_ENABLE", true);
+	settings->is_jobwide = read_switch("SONDE_HEARTBEAT_JOBWIDE", false);
 }

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 void beat_text_add(struct beat_text *text, const char *chars, size_t length)
 {
@@ -45,6 +46,21 @@ void beat_text_seconds(struct beat_text *text, uint64_t ns)
 	for (unsigned i = 9; i > 0; i--, rest /= 10)
 		digits[i] = (char)('0' + rest % 10);
 	beat_text_add(text, digits, sizeof(digits));
+}
+
+void beat_complain(const char *what, const char *value, const char *why)
+{
+	struct beat_text line = { 0 };
+
+	beat_text_string(&line, "sonde-heartbeat: ");
+	beat_text_string(&line, what);
+	beat_text_string(&line, " ");
+	beat_text_json(&line, value, strlen(value));
+	beat_text_string(&line, why);
+	beat_text_string(&line, "\n");
+	if (line.length && !line.is_short)
+		(void)!write(STDERR_FILENO, line.chars, line.length);
+	free(line.chars);
 }
 
 /* Length of the valid UTF-8 sequence (RFC 3629, section 4), 0 if it is none. */
