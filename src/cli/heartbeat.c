@@ -43,6 +43,10 @@ static int import_run(const struct sn_args *args)
 		printf("; %llu files have not changed since the last import",
 		       (unsigned long long)counts.unchanged_count);
 	putchar('\n');
+	if (counts.cut_count)
+		sn_warn("heartbeat: earlier rows of %llu processes are lost by rotation "
+			"(SONDE_HEARTBEAT_MAX_SIZE); their runs have no period",
+			(unsigned long long)counts.cut_count);
 	if (!counts.file_count && !counts.unchanged_count)
 		return SN_EXIT_NO_DATA;
 	return counts.bad_line_count || counts.orphan_count ? SN_EXIT_BAD_INPUT : SN_EXIT_OK;
@@ -120,12 +124,23 @@ static int page_run(const struct sn_args *args)
 	return status == SN_OK ? SN_EXIT_OK : sn_error_print(&err);
 }
 
+static void tell_cut(uint64_t count)
+{
+	if (count)
+		sn_warn("heartbeat: earlier rows of %llu processes of this run are lost by "
+			"rotation "
+			"(SONDE_HEARTBEAT_MAX_SIZE), so it has no period and nothing is told "
+			"missing",
+			(unsigned long long)count);
+}
+
 static int report_run(const struct sn_args *args)
 {
 	struct sn_history *history = NULL;
 	struct sn_table_view view = { 0 };
 	struct sn_table table;
 	struct sn_error err = { 0 };
+	uint64_t cut_count = 0;
 	int64_t run;
 	sn_status status;
 
@@ -137,9 +152,13 @@ static int report_run(const struct sn_args *args)
 	sn_table_init(&table, sn_history_report_columns, sn_history_report_column_count);
 	if (status == SN_OK)
 		status = sn_history_report(history, run, &table, &err);
+	if (status == SN_OK)
+		status = sn_history_count_cut(history, run, &cut_count, &err);
 	view.schema = "sonde.heartbeat-report/1";
 	if (status == SN_OK)
 		status = sn_table_write(&table, &view, stdout, NULL, NULL, &err);
+	if (status == SN_OK)
+		tell_cut(cut_count);
 	sn_table_free(&table);
 	sn_history_close(history);
 	return status == SN_OK ? SN_EXIT_OK : sn_error_print(&err);
@@ -189,8 +208,20 @@ static void write_facts(struct sn_json *json, void *context)
 
 	sn_json_member_uint(json, "history_runs", judged->judgement->run_count);
 	sn_json_member_uint(json, "tests", judged->judgement->tests);
-	sn_json_member_double(json, "false_alarm_rate", judged->alarm_rate);
+	if (judged->judgement->tests)
+		sn_json_member_double(json, "false_alarm_rate", judged->alarm_rate);
+	sn_json_member_uint(json, "processes_with_lost_rows", judged->judgement->cut_count);
 	sn_json_member_uint(json, "findings", judged->judgement->finding_count);
+}
+
+static void tell_rate(const struct sn_judgement *judgement, double alarm_rate)
+{
+	printf("against %llu runs of the history", (unsigned long long)judgement->run_count);
+	if (judgement->tests)
+		printf("; for log-normal noise, a run like them would have a finding with chance "
+		       "%g at most",
+		       alarm_rate);
+	putchar('\n');
 }
 
 static sn_status print_judgement(const struct sn_judgement *judgement, double alarm_rate,
@@ -205,9 +236,9 @@ static sn_status print_judgement(const struct sn_judgement *judgement, double al
 	fill_judgement(&table, judgement);
 	status = sn_table_write(&table, view, stdout, write_facts, &judged, err);
 	if (status == SN_OK && view->format == SN_FORMAT_TEXT)
-		printf("against %llu runs of the history; a run like them would have a finding "
-		       "with chance %g at most\n",
-		       (unsigned long long)judgement->run_count, alarm_rate);
+		tell_rate(judgement, alarm_rate);
+	if (status == SN_OK)
+		tell_cut(judgement->cut_count);
 	sn_table_free(&table);
 	return status;
 }

@@ -7,7 +7,7 @@
 #include "base/alloc.h"
 #include "base/text.h"
 
-enum { VERSION = 2 };
+enum { VERSION = 3 };
 
 /* Version 1, which the first histories were written in; the next version is made from it, here and
  * in files that have it. */
@@ -43,6 +43,19 @@ static const char schema_2[] =
 	" WITHOUT ROWID;"
 	"PRAGMA user_version = 2;";
 
+/* Which parts of a process's rows have been met: rotation throws old ones away. */
+static const char schema_3[] = "CREATE TABLE part(process INTEGER, part INTEGER,"
+			       " PRIMARY KEY(process, part)) WITHOUT ROWID;"
+			       "PRAGMA user_version = 3;";
+
+static sn_status fail_damaged(struct sn_history *history, struct sn_error *err)
+{
+	return sn_error_set(err, SN_ERR_FORMAT,
+			    "heartbeat: '%s' is damaged or no SQLite database; import the "
+			    "heartbeat files into a new one",
+			    history->path);
+}
+
 sn_status sn_history_fail(struct sn_history *history, struct sn_error *err)
 {
 	int code = sqlite3_errcode(history->db) & 0xff;
@@ -53,10 +66,7 @@ sn_status sn_history_fail(struct sn_history *history, struct sn_error *err)
 				    "when it has finished",
 				    history->path);
 	if (code == SQLITE_NOTADB || code == SQLITE_CORRUPT)
-		return sn_error_set(err, SN_ERR_FORMAT,
-				    "heartbeat: '%s' is damaged or no SQLite database; import the "
-				    "heartbeat files into a new one",
-				    history->path);
+		return fail_damaged(history, err);
 	return sn_error_set(err, SN_ERR_IO, "heartbeat: cannot use '%s': %s", history->path,
 			    sqlite3_errmsg(history->db));
 }
@@ -101,8 +111,10 @@ static sn_status upgrade(struct sn_history *history, int version, struct sn_erro
 	status = read_version(history, &version, err);
 	if (status == SN_OK && version == 0)
 		status = sn_history_execute(history, schema_1, err);
-	if (status == SN_OK && version < VERSION)
+	if (status == SN_OK && version < 2)
 		status = sn_history_execute(history, schema_2, err);
+	if (status == SN_OK && version < 3)
+		status = sn_history_execute(history, schema_3, err);
 	if (status == SN_OK)
 		return sn_history_execute(history, "COMMIT", err);
 	sqlite3_exec(history->db, "ROLLBACK", NULL, NULL, NULL);
@@ -132,6 +144,26 @@ static sn_status check_version(struct sn_history *history, bool is_writer, struc
 				    "heartbeat import DIR --db %s' brings it up to date",
 				    history->path, history->path);
 	return version < VERSION ? upgrade(history, version, err) : SN_OK;
+}
+
+/* A page that is torn or zeroed would else be rows that are not there, or an empty history. */
+static sn_status check_pages(struct sn_history *history, struct sn_error *err)
+{
+	sqlite3_stmt *statement;
+	sn_status status = sn_history_prepare(history, "PRAGMA quick_check(1)", &statement, err);
+	const char *answer;
+	int step;
+
+	if (status != SN_OK)
+		return status;
+	step = sqlite3_step(statement);
+	answer = step == SQLITE_ROW ? (const char *)sqlite3_column_text(statement, 0) : NULL;
+	if (step != SQLITE_ROW)
+		status = sn_history_fail(history, err);
+	else if (!answer || strcmp(answer, "ok") != 0)
+		status = fail_damaged(history, err);
+	sqlite3_finalize(statement);
+	return status;
 }
 
 /* A database from elsewhere must not run anything: no triggers and views, no functions that its
@@ -184,6 +216,8 @@ sn_status sn_history_open(const char *path, bool is_writer, struct sn_history **
 		sqlite3_busy_timeout(history->db, 2000);
 		status = check_version(history, is_writer, err);
 	}
+	if (status == SN_OK)
+		status = check_pages(history, err);
 	if (status != SN_OK) {
 		sn_history_close(history);
 		return status;
@@ -221,6 +255,27 @@ sn_status sn_history_find_run(struct sn_history *history, int64_t run, int64_t *
 	else if (step == SQLITE_DONE)
 		status = sn_error_set(err, SN_ERR_NO_DATA, "heartbeat: '%s' has no %s",
 				      history->path, run ? "run of this number" : "runs yet");
+	else
+		status = sn_history_fail(history, err);
+	sqlite3_finalize(statement);
+	return status;
+}
+
+sn_status sn_history_count_cut(struct sn_history *history, int64_t run, uint64_t *out,
+			       struct sn_error *err)
+{
+	sqlite3_stmt *statement;
+	sn_status status = sn_history_prepare(
+		history,
+		"SELECT count(*) FROM (SELECT 1 FROM process p JOIN part a ON a.process = p.id"
+		" WHERE p.run = ? GROUP BY p.id HAVING max(a.part) >= count(*))",
+		&statement, err);
+
+	if (status != SN_OK)
+		return status;
+	sqlite3_bind_int64(statement, 1, run);
+	if (sqlite3_step(statement) == SQLITE_ROW)
+		*out = (uint64_t)sqlite3_column_int64(statement, 0);
 	else
 		status = sn_history_fail(history, err);
 	sqlite3_finalize(statement);

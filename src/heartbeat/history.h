@@ -30,6 +30,7 @@ void sn_history_close(struct sn_history *history);
 struct sn_history_import {
 	uint64_t file_count, unchanged_count; /* read; not read, for they are as they were */
 	uint64_t row_count, bad_line_count;
+	uint64_t cut_count;    /* processes, of which rotation has thrown rows away */
 	uint64_t orphan_count; /* rows whose header is lost: it is not known whose they are */
 };
 
@@ -41,6 +42,11 @@ sn_status sn_history_import(struct sn_history *history, const char *folder,
 /** The run of this number; 0: the newest. SN_ERR_NO_DATA if there is none. */
 sn_status sn_history_find_run(struct sn_history *history, int64_t run, int64_t *out,
 			      struct sn_error *err);
+
+/** Processes of the run of which rows are lost: rotation (SONDE_HEARTBEAT_MAX_SIZE) has thrown away
+ * what no import has seen. */
+sn_status sn_history_count_cut(struct sn_history *history, int64_t run, uint64_t *out,
+			       struct sn_error *err);
 
 /** Rows of one run over time, into a table of sn_history_report_columns. */
 sn_status sn_history_report(struct sn_history *history, int64_t run, struct sn_table *table,
@@ -55,11 +61,15 @@ struct sn_judge_row {
 	double value_s, median_s; /* this run; the history. NaN: unknown */
 	double ratio, score;	  /* value/median; robust z of the logarithms */
 	double noise_ratio;	 /* by which runs of the history typically differ from the median */
+	double rest_s;		 /* a duration without this run's longest beat; NaN: unknown */
+	bool is_scarce;		 /* sampled (sonde_heartbeat_every) and hardly any was timed */
 	double limit_ratio;	 /* beyond which `ratio` is a finding */
 	uint64_t runs;		 /* in the history, of those looked at */
 	const double *history_s; /* their values, oldest first */
 	const int64_t *history_runs; /* and their numbers */
-	const char *verdict;	     /* "slower" "faster" "same" "missing" "new" "repeat" */
+	const char *verdict;	     /* "slower" "faster" "same" "missing" "new" "repeat",
+				      * "outlier": slower by its one longest beat alone,
+				      * "few": too few of its beats were timed */
 };
 
 struct sn_judgement {
@@ -67,6 +77,7 @@ struct sn_judgement {
 	SN_VEC(struct sn_judge_row) rows;
 	uint64_t run_count;	/* of the same group before this one, at most SN_JUDGE_RUNS_MAX */
 	uint64_t tests;		/* that were made */
+	uint64_t cut_count;	/* processes of this run that lost rows: it has no periods then */
 	uint64_t finding_count; /* slower or missing */
 };
 

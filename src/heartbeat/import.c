@@ -12,7 +12,7 @@
 
 struct importer {
 	struct sn_history *history;
-	sqlite3_stmt *process, *find_process, *touch, *beat, *seen, *see;
+	sqlite3_stmt *process, *find_process, *touch, *part, *beat, *seen, *see;
 	struct sn_history_import *counts;
 	struct sn_map by_pid; /* in this file: the process whose header came last */
 	int64_t process_id;   /* of the last header; 0: none yet */
@@ -77,6 +77,10 @@ static sn_status add_header(void *context, const struct sn_beat_header *header,
 		return sn_history_fail(in->history, err);
 	bind_whole(in->touch, 1, in->process_id);
 	if (!step_done(in->touch))
+		return sn_history_fail(in->history, err);
+	sqlite3_bind_int64(in->part, 1, in->process_id);
+	sqlite3_bind_int64(in->part, 2, header->part > 0 ? header->part : 0);
+	if (!step_done(in->part))
 		return sn_history_fail(in->history, err);
 	*sn_map_put(&in->by_pid, (uint64_t)header->pid, NULL) = (uint64_t)in->process_id;
 	return SN_OK;
@@ -217,6 +221,7 @@ static sn_status prepare_all(struct importer *in, struct sn_error *err)
 		{ &in->find_process,
 		  "SELECT id FROM process WHERE host = ? AND pid = ? AND start_monotonic_ns = ?" },
 		{ &in->touch, "INSERT OR IGNORE INTO touched VALUES(?)" },
+		{ &in->part, "INSERT OR IGNORE INTO part VALUES(?, ?)" },
 		{ &in->beat,
 		  "INSERT OR REPLACE INTO beat VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)" },
 		{ &in->seen, "SELECT size_bytes, changed_ns FROM file WHERE path = ?" },
@@ -237,6 +242,7 @@ static void finalize_all(struct importer *in)
 	sqlite3_finalize(in->process);
 	sqlite3_finalize(in->find_process);
 	sqlite3_finalize(in->touch);
+	sqlite3_finalize(in->part);
 	sqlite3_finalize(in->beat);
 	sqlite3_finalize(in->seen);
 	sqlite3_finalize(in->see);
@@ -257,7 +263,8 @@ static const char summarize_sql[] =
 	"   WHERE p.run = run.id)"
 	" WHERE id IN (SELECT run FROM changed);"
 	"DELETE FROM summary WHERE run IN (SELECT run FROM changed);"
-	"INSERT INTO summary SELECT p.run, b.heartbeat, sum(b.count), sum(b.timed), sum(b.sum_ns)"
+	"INSERT INTO summary SELECT p.run, b.heartbeat, sum(b.count + b.dropped), sum(b.timed), "
+	"sum(b.sum_ns)"
 	" FROM process p JOIN beat b ON b.process = p.id WHERE p.run IN (SELECT run FROM changed)"
 	" GROUP BY p.run, b.heartbeat;"
 	"DROP TABLE changed;";
@@ -300,6 +307,25 @@ static sn_status add_folder(struct importer *in, const char *folder, struct sn_e
 	return status;
 }
 
+static sn_status count_cut(struct importer *in, struct sn_error *err)
+{
+	sqlite3_stmt *statement;
+	int64_t count = 0;
+	sn_status status = sn_history_prepare(
+		in->history,
+		"SELECT count(*) FROM (SELECT 1 FROM touched t JOIN part a ON a.process = t.process"
+		" GROUP BY t.process HAVING max(a.part) >= count(*))",
+		&statement, err);
+
+	if (status != SN_OK)
+		return status;
+	if (!step_id(statement, &count))
+		status = sn_history_fail(in->history, err);
+	sqlite3_finalize(statement);
+	in->counts->cut_count += (uint64_t)count;
+	return status;
+}
+
 sn_status sn_history_import(struct sn_history *history, const char *folder,
 			    struct sn_history_import *counts, struct sn_error *err)
 {
@@ -315,6 +341,8 @@ sn_status sn_history_import(struct sn_history *history, const char *folder,
 		status = sn_history_place(history, err);
 	if (status == SN_OK)
 		status = sn_history_execute(history, summarize_sql, err);
+	if (status == SN_OK)
+		status = count_cut(&in, err);
 	finalize_all(&in);
 	if (status == SN_OK)
 		return sn_history_execute(history, "COMMIT", err);

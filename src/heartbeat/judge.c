@@ -86,6 +86,9 @@ double sn_judge_limit(size_t count, double rate)
 	return high;
 }
 
+/* A heartbeat of which only one in n beats is timed needs this many for a verdict. */
+enum { TIMED_MIN = 16 };
+
 static const char judge_sql[] =
 	"WITH me AS (SELECT * FROM run WHERE id = ?1),"
 	" others AS (SELECT r.* FROM run r, me WHERE r.program = me.program AND r.id <> me.id"
@@ -95,7 +98,14 @@ static const char judge_sql[] =
 	"  ORDER BY r.start_ns DESC LIMIT ?3),"
 	" looked AS (SELECT * FROM others UNION ALL SELECT * FROM me)"
 	"SELECT s.heartbeat, r.id, s.sum_ns / 1e9 / nullif(s.timed, 0),"
-	" r.elapsed_ns / 1e9 * r.process_count / nullif(s.count, 0), (SELECT count(*) FROM others)"
+	" iif(EXISTS(SELECT 1 FROM process p JOIN part a ON a.process = p.id WHERE p.run = r.id"
+	"  GROUP BY p.id HAVING max(a.part) >= count(*)), NULL,"
+	"  r.elapsed_ns / 1e9 * r.process_count / nullif(s.count, 0)),"
+	" (SELECT count(*) FROM others),"
+	" iif(r.id = ?1, (s.sum_ns - (SELECT max(b.max_ns) FROM process p JOIN beat b"
+	"  ON b.process = p.id WHERE p.run = r.id AND b.heartbeat = s.heartbeat)) / 1e9"
+	"  / nullif(s.timed - 1, 0), NULL),"
+	" r.id = ?1 AND s.timed < ?4 AND s.timed * 2 < s.count"
 	" FROM looked r JOIN summary s ON s.run = r.id WHERE s.heartbeat IS NOT NULL"
 	" ORDER BY s.heartbeat, r.start_ns, r.id";
 
@@ -104,7 +114,9 @@ struct series {
 	double logs[SN_JUDGE_RUNS_MAX]; /* oldest first */
 	int64_t runs[SN_JUDGE_RUNS_MAX];
 	size_t count;
-	double mine; /* logarithm; NaN: not met in this run */
+	double mine;   /* logarithm; NaN: not met in this run */
+	double rest_s; /* this run's value without its longest beat */
+	bool is_scarce;
 };
 
 static void series_add(struct series *series, bool is_mine, int64_t run, double value)
@@ -144,6 +156,8 @@ static void add_row(struct sn_judgement *out, const char *name, enum sn_judge_me
 				    .median_s = NAN,
 				    .ratio = NAN,
 				    .score = NAN,
+				    .rest_s = series->rest_s,
+				    .is_scarce = series->is_scarce,
 				    .noise_ratio = NAN,
 				    .limit_ratio = NAN };
 
@@ -165,10 +179,11 @@ static void end_heartbeat(struct sn_judgement *out, const char *name, struct ser
 {
 	if (name) {
 		add_row(out, name, SN_JUDGE_DURATION, &series[SN_JUDGE_DURATION]);
-		add_row(out, name, SN_JUDGE_PERIOD, &series[SN_JUDGE_PERIOD]);
+		if (!out->cut_count)
+			add_row(out, name, SN_JUDGE_PERIOD, &series[SN_JUDGE_PERIOD]);
 	}
 	for (int i = 0; i < 2; i++)
-		series[i] = (struct series){ .mine = NAN };
+		series[i] = (struct series){ .mine = NAN, .rest_s = NAN };
 }
 
 /* All runs of the history had it, and this one has not a single beat. */
@@ -178,16 +193,26 @@ static bool is_missing(const struct sn_judgement *out, const struct sn_judge_row
 	       row->runs == out->run_count && row->runs >= SN_JUDGE_RUNS_MIN;
 }
 
+/* Slower, and without the one longest beat not: an interruption of the run, not the program. What
+ * it cost shows in the period. */
+static bool is_outlier(const struct sn_judge_row *row, double limit)
+{
+	return row->score > limit && row->rest_s > 0 &&
+	       row->score + log(row->rest_s / row->value_s) / log(row->noise_ratio) <= limit;
+}
+
 /* "slower" only beyond the limit for as many runs as stand behind the row: fewer spread wider. */
 static const char *verdict_of(const struct sn_judgement *out, const struct sn_judge_row *row,
 			      double limit)
 {
-	return is_missing(out, row)  ? "missing"
-	       : row->runs == 0	     ? "new"
-	       : isnan(row->score)   ? "repeat"
-	       : row->score > limit  ? "slower"
-	       : row->score < -limit ? "faster"
-				     : "same";
+	return is_missing(out, row)	? "missing"
+	       : row->is_scarce		? "few"
+	       : is_outlier(row, limit) ? "outlier"
+	       : row->runs == 0		? "new"
+	       : isnan(row->score)	? "repeat"
+	       : row->score > limit	? "slower"
+	       : row->score < -limit	? "faster"
+					: "same";
 }
 
 static void give_verdicts(struct sn_judgement *out, double alarm_rate)
@@ -237,7 +262,8 @@ sn_status sn_run_group_parse(const char *words, unsigned *out, struct sn_error *
 sn_status sn_history_judge(struct sn_history *history, int64_t run, unsigned group,
 			   double alarm_rate, struct sn_judgement *out, struct sn_error *err)
 {
-	struct series series[2] = { { .mine = NAN }, { .mine = NAN } };
+	struct series series[2] = { { .mine = NAN, .rest_s = NAN },
+				    { .mine = NAN, .rest_s = NAN } };
 	const char *name = NULL;
 	sqlite3_stmt *statement;
 	sn_status status = sn_history_prepare(history, judge_sql, &statement, err);
@@ -246,9 +272,15 @@ sn_status sn_history_judge(struct sn_history *history, int64_t run, unsigned gro
 	*out = (struct sn_judgement){ 0 };
 	if (status != SN_OK)
 		return status;
+	status = sn_history_count_cut(history, run, &out->cut_count, err);
+	if (status != SN_OK) {
+		sqlite3_finalize(statement);
+		return status;
+	}
 	sqlite3_bind_int64(statement, 1, run);
 	sqlite3_bind_int(statement, 2, (int)group);
 	sqlite3_bind_int(statement, 3, SN_JUDGE_RUNS_MAX);
+	sqlite3_bind_int(statement, 4, TIMED_MIN);
 	while ((step = sqlite3_step(statement)) == SQLITE_ROW) {
 		const char *next = (const char *)sqlite3_column_text(statement, 0);
 		int64_t of = sqlite3_column_int64(statement, 1);
@@ -261,6 +293,12 @@ sn_status sn_history_judge(struct sn_history *history, int64_t run, unsigned gro
 			   sqlite3_column_double(statement, 2));
 		series_add(&series[SN_JUDGE_PERIOD], of == run, of,
 			   sqlite3_column_double(statement, 3));
+		if (of == run) {
+			series[SN_JUDGE_DURATION].is_scarce = sqlite3_column_int(statement, 6);
+			if (sqlite3_column_double(statement, 5) > 0)
+				series[SN_JUDGE_DURATION].rest_s =
+					sqlite3_column_double(statement, 5);
+		}
 		out->run_count = (uint64_t)sqlite3_column_int64(statement, 4);
 	}
 	end_heartbeat(out, name, series);

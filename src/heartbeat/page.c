@@ -318,11 +318,20 @@ static void add_overview(struct sn_text *out, const struct sn_judgement *judgeme
 		add_verdict(out, period);
 		sn_text_add(out, "</td></tr>");
 	}
-	sn_text_addf(
-		out,
-		"</table></div><p class=\"dim\">Against %llu runs of the same configuration. A run "
-		"like them would have a finding with chance %g at most.</p></section>",
-		(unsigned long long)judgement->run_count, alarm_rate);
+	sn_text_addf(out,
+		     "</table></div><p class=\"dim\">Against %llu runs of the same configuration.",
+		     (unsigned long long)judgement->run_count);
+	if (judgement->tests)
+		sn_text_addf(out,
+			     " For log-normal noise, a run like them would have a finding with "
+			     "chance %g at most.",
+			     alarm_rate);
+	if (judgement->cut_count)
+		sn_text_addf(out,
+			     " Earlier rows of %llu processes of this run are lost by rotation: it "
+			     "has no period.",
+			     (unsigned long long)judgement->cut_count);
+	sn_text_add(out, "</p></section>");
 }
 
 static void begin_html(struct sn_text *out, const struct sn_page_run *run)

@@ -48,6 +48,7 @@ static sn_status give_header(struct sn_beat_reader *reader, const json_t *object
 		.forked_from = whole(object, "forked_from"),
 		.rank = whole(object, "rank"),
 		.ranks = whole(object, "ranks"),
+		.part = whole(object, "part"),
 		.start_realtime_ns = whole(object, "start_realtime_ns"),
 		.start_monotonic_ns = whole(object, "start_monotonic_ns"),
 		.interval_ns = nanoseconds(object, "interval_s"),

@@ -22,6 +22,7 @@ struct sn_beat_header {
 	const char *host, *program, *job_id, *launch_id;
 	const char *arguments; /* a JSON array of strings */
 	int64_t pid, forked_from, rank, ranks;
+	int64_t part; /* how often the file was rotated before */
 	int64_t start_realtime_ns, start_monotonic_ns, interval_ns;
 };
 

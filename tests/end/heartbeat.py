@@ -314,6 +314,23 @@ done = subprocess.run(['gcc', '-DSONDE_HEARTBEAT_DISABLE', '-O2', '-Wall', '-Wex
 symbols = subprocess.run(['nm', 'without'], capture_output=True, text=True).stdout
 t.check(done.returncode == 0 and 'sonde_heartbeat' not in symbols,
         'SONDE_HEARTBEAT_DISABLE: no library, no symbol', done.stderr)
+# settings that cannot be used are told once and not half taken
+app = os.path.abspath('beats')
+for name, value in (('FORMAT', 'xml'), ('FORMAT', 'csv,xml'), ('JOBWIDE', 'yes'),
+                    ('MAX_SIZE', '5x'), ('MAX_SIZE', '5kk'), ('MAX_SIZE', '99999999999999999999'), ('ENABLE', 'no')):
+    folder, run = beats('threads', 10, 2, env={'SONDE_HEARTBEAT_' + name: value})
+    lines = run.words[1].splitlines()
+    t.check(run.returncode == 0 and len(lines) == 1 and name in lines[0] and value in lines[0] and
+            total(read(folder)[1]) == 20 and not glob.glob(folder + '/*.csv'), f'{name}={value}: one sentence', lines)
+for value in 'abc', '0', '-1':
+    folder, run = beats('threads', 10, 2, interval=value)
+    t.check(total(read(folder)[1]) == 20 and len(run.words[1].splitlines()) == 1 and 'INTERVAL' in run.words[1],
+            f'INTERVAL={value}: one sentence', run.words)
+run = subprocess.run([app, 'threads', '10', '2'], capture_output=True, text=True,
+                     env=dict(os.environ, SONDE_HEARTBEAT_DIR='/proc/nowhere'))
+t.check(run.returncode == 0 and len(run.stderr.splitlines()) == 1 and '/proc/nowhere' in run.stderr,
+        'a folder that cannot be written: one sentence', run.stderr)
+
 # the same library and program under sanitizers: what they write must be right as well
 source = os.path.join(os.path.dirname(INCLUDE), 'src')
 parts = glob.glob(source + '/runtime/heartbeat/*.c')

@@ -252,6 +252,86 @@ beat('import', 'forked', '--db', 'forked.db')
 t.equal(sqlite3.connect('forked.db').execute('SELECT process_count FROM run').fetchall(), [(2,)],
         'a real forked child is in its parent\'s run')
 
+# lost rows, lone outliers, hardly any timed beats, no history
+def verdicts(*words):
+    made = json.loads(beat('judge', *words, '--format', 'json').stdout)
+    return made, {(r['heartbeat'], r['metric']): r['verdict'] for r in made['rows']}
+
+
+def change(path, edit):
+    lines = [json.loads(line) for line in open(path)]
+    edit(lines)
+    open(path, 'w').write(''.join(json.dumps(line) + '\n' for line in lines))
+
+
+for n in range(20):
+    write('steady', 7000 + n)
+beat('import', 'steady', '--db', 'lost.db')
+write('cut9', 7100, part=9)
+run = beat('import', 'cut9', '--db', 'lost.db')
+t.check(run.returncode == 0 and len(run.stderr.splitlines()) == 1 and 'rotation' in run.stderr,
+        'import: parts that are gone are told', run.stderr)
+made, found = verdicts('--db', 'lost.db')
+t.check(made['processes_with_lost_rows'] == 1 and not any(m == 'period' for _, m in found) and
+        found[('io', 'duration')] == 'same', 'no period where parts are gone', made)
+for words in ('judge',), ('compare',), ('report',):
+    run = beat(*words, '--db', 'lost.db')
+    t.check('rotation' in run.stderr and len(run.stderr.splitlines()) == 1, f'{words[0]} tells lost rows', run.stderr)
+beat('report', '--db', 'lost.db', '-o', 'lost.html')
+t.check('lost by rotation' in open('lost.html', encoding='utf-8').read(), 'so does the page')
+for n in range(9):
+    write('cut9/earlier', 7100, part=n)
+    beat('import', 'cut9/earlier', '--db', 'lost.db')
+t.equal(verdicts('--db', 'lost.db')[0]['processes_with_lost_rows'], 0, 'all parts imported one after the other: none lost')
+
+
+def drop(lines):
+    for line in lines[1:]:
+        if line['t_s'] > lines[1]['t_s'] * 3.5:
+            line.update(count=0, sum_ns=0, min_ns=0, max_ns=0, histogram=[0] * 32, dropped=100)
+
+
+change(write('full', 7200), drop)
+beat('import', 'full', '--db', 'lost.db')
+t.equal(verdicts('--db', 'lost.db')[1][('solve', 'period')], 'same', 'dropped beats are beats for the period')
+
+
+def interrupt(lines):
+    lines[1]['sum_ns'] += 10**9
+    lines[1]['max_ns'] += 10**9
+    lines[1]['histogram'][19] -= 1
+    lines[1]['histogram'][29] += 1
+
+
+change(write('preempted', 7300), interrupt)
+beat('import', 'preempted', '--db', 'lost.db')
+t.equal(verdicts('--db', 'lost.db')[1][('solve', 'duration')], 'outlier', 'one interrupted beat is no slower run')
+
+
+def sample(lines):
+    for line in lines[1:]:
+        line.update(every=50, sum_ns=line['sum_ns'] // 50 * 3, histogram=[2 if h else 0 for h in line['histogram']])
+
+
+change(write('sampled', 7400), sample)
+beat('import', 'sampled', '--db', 'lost.db')
+t.equal(verdicts('--db', 'lost.db')[1][('solve', 'duration')], 'few', 'ten timed beats of 500: no verdict')
+write('alone', 7500)
+beat('import', 'alone', '--db', 'alone.db')
+run = beat('compare', '--db', 'alone.db')
+t.check('chance' not in run.stdout and 'against 0 runs' in run.stdout, 'no history: no rate', run.stdout)
+t.check('log-normal noise' in beat('compare', '--db', 'lost.db').stdout, 'the rate has its condition')
+
+# a page of the database is lost
+whole = open('lost.db', 'rb').read()
+answers = set()
+for page in range(1, len(whole) // 4096):
+    open('torn.db', 'wb').write(whole[:page * 4096] + bytes(4096) + whole[(page + 1) * 4096:])
+    for words in ('judge',), ('compare',), ('report',), ('import', 'alone'):
+        run = beat(*words, '--db', 'torn.db')
+        answers.add((run.returncode, len(run.stderr.splitlines()), 'is damaged' in run.stderr, run.stdout))
+t.equal(answers, {(5, 1, True, '')}, 'any page of the history lost: refused in one sentence')
+
 alarms = 0
 tries = 200
 for n in range(tries):
