@@ -82,7 +82,7 @@ t.check(all(row['calls'] is None or row['mean_s'] > 0 for row in found['cyclic']
 t.check(not any(row['calls_are_exact'] for row in found['cyclic']), 'calls seen by samples are a bound in json')
 text = t.run('phases', 'one', '-i', '0.1').stdout
 t.equal(sum(1 for row in found['cyclic'] if row['calls']), len(re.findall(r'>= [0-9]+ +<= [0-9.e-]+', text)),
-        'and in text', text)
+        'and in text')
 
 # ---- the page ----
 t.equal(t.run('report', 'five', '-o', 'five.html').returncode, 0, 'a report with phases')
