@@ -388,7 +388,7 @@ if build_root and t.has('meson', 'pkg-config'):
                       'find_package(sonde-heartbeat 0.1 REQUIRED)\n'
                       f'add_executable(app {PROGRAMS}/beats.c)\n'
                       'target_link_libraries(app sonde::heartbeat pthread)\n')
-        done = t.command('sh', '-c', f'cmake -S cm -B cm/b -DCMAKE_PREFIX_PATH={os.path.abspath("moved/usr/local")} '
+        done = t.command('sh', '-c', f'cmake -G Ninja -S cm -B cm/b -DCMAKE_PREFIX_PATH={os.path.abspath("moved/usr/local")} '
                          '&& cmake --build cm/b')
         app = os.path.abspath('cm/b/app')
         count_now = total(read(beats('threads', 10, 2, env={'LD_LIBRARY_PATH': library})[0])[1]) \
