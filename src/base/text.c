@@ -157,7 +157,10 @@ size_t sn_name_stem_length(const char *name)
 		if (!open) {
 			bool is_operator = at - name >= 8 && !strncmp(at - 8, "operator", 8);
 
-			return at > name && !is_operator ? (size_t)(at - name) : length;
+			/* a remark is set apart by a blank, parameters are not */
+			bool is_list = at > name && at[-1] != ' ' && !is_operator;
+
+			return is_list ? (size_t)(at - name) : length;
 		}
 	}
 	return length;

@@ -81,6 +81,7 @@ TEST(a_stem_is_the_name_without_parameters)
 	CHECK_INT(stem("(anonymous namespace)::f"), 24);
 	CHECK_INT(stem("(anonymous namespace)::f(int)"), 24);
 	CHECK_INT(stem("f(int) [clone .part.0]"), 1);
+	CHECK_INT(stem("<function at 0x10> (lib.so)"), 27);
 	CHECK_INT(stem("(x)"), 3);
 	CHECK_INT(stem(")("), 2);
 	CHECK_INT(stem(""), 0);
