@@ -493,6 +493,51 @@ def several_calls():
         check(sum(map(bool, first)) == 4 * want[1], 'each node waits once for each earlier call', first)
 
 
+SLEEPS = '''#define P 2
+#include <stdio.h>
+#include <unistd.h>
+double slow(double x) __attribute__((const));
+double slow(double x) { usleep(50000); return x + 1; }
+double A[4];
+dist apart(double A[4] by block(2) map regular(0)) { int i; for (i = 0; i < 4; i++) A[i] = slow(A[i]); }
+dist chain(double A[4] by block(2) map regular(0)) { int i; for (i = 1; i < 4; i++) A[i] = slow(A[i-1]); }
+int main(void) { %s return 0; }
+'''
+
+
+def realised(calls, possible, used, where, *options, launch=()):
+    """Start times on one clock: what of the parallelism was used. The work is sleep, so load hardly matters."""
+    ran = compile_run(SLEEPS % calls, 'sleeps', '--scheme', 'naive', '--trace', *options, launch=launch)
+    answer = run(sonde, 'lattice', 'sleeps.trace.jsonl', '--format', 'json').stdout if not ran.returncode else ''
+    time_of = json.loads(answer)['time'] if answer else {}
+    events = [json.loads(line) for line in open('sleeps.trace.jsonl').readlines()[1:]] if answer else []
+    end = {(e['process'], e['index']): e['start_s'] + e.get('duration_s', 0) for e in events}
+    late = [(e, a) for e in events for a in [*e['after'], [e['process'], e['index'] - 1]]
+            if end.get(tuple(a), 0) > e['start_s'] + 5e-5]
+    check(events and not late and 0 < min(end.values()) < max(end.values()) < 10,
+          f'{calls} {where}: every event begins after all that it follows', ran.stderr, late, end)
+    check(events and abs(time_of['potential_parallelism'] - possible) < 0.1 * possible and
+          0.75 * used < time_of['realised_parallelism'] < 1.05 * used,
+          f'{calls} {where}: possible {possible}, realised {used}', ran.stderr, time_of)
+
+
+def several_clocks():
+    calls = ('apart(A); usleep(200000); apart(A);', 2, 1)
+    realised('apart(A);', 2, 2, 'local')
+    realised('chain(A);', 1, 1, 'local')
+    realised(*calls, 'local')
+    for name in ('openmpi', 'mpich'):
+        inside = ('--backend', 'mpi', '--cc', 'mpicc.' + name, '--host-inside')
+        elsewhere = ('unshare', '-T', '--monotonic', '1000')
+        if not shutil.which('mpicc.' + name) or not shutil.which('mpirun.' + name):
+            skip(f'start times with {name}', f'{name} is not installed')
+        elif run(*elsewhere, 'true').returncode:
+            skip(f'start times with {name}', 'this user can make no time namespace')
+        else:
+            realised(*calls, f'{name}, clocks 1000 s apart', *inside, launch=(
+                'mpirun.' + name, '-np', '1', './sleeps', ':', '-np', '1', *elsewhere))
+
+
 HOST = '''#define P 2
 #include <stdio.h>
 %s
@@ -537,6 +582,7 @@ def main():
         pictures()
         lattices()
         several_calls()
+        several_clocks()
         hosts()
         live()
         broadcasts()

@@ -85,6 +85,16 @@ static void add_windows(struct sn_text *text, const struct sn_lattice_answer *an
 			     profile->windows.count - 3);
 }
 
+static void add_realised(struct sn_text *text, const struct sn_schedule *schedule)
+{
+	double realised = schedule->work_s / schedule->elapsed_s;
+
+	if (isnan(realised))
+		return;
+	sn_text_addf(text, realised < 0.1 ? ", realised %.2g" : ", realised %.2f", realised);
+	sn_text_addf(text, " (%.4g s from first to last event)", schedule->elapsed_s);
+}
+
 static void add_time(struct sn_text *text, const struct sn_schedule *schedule)
 {
 	if (!(schedule->critical_s > 0))
@@ -92,9 +102,7 @@ static void add_time(struct sn_text *text, const struct sn_schedule *schedule)
 	sn_text_addf(text, "  work %.4g s   critical path %.4g s   parallelism possible %.2f",
 		     schedule->work_s, schedule->critical_s,
 		     schedule->work_s / schedule->critical_s);
-	if (!isnan(schedule->elapsed_s))
-		sn_text_addf(text, ", realised %.2f (%.4g s)",
-			     schedule->work_s / schedule->elapsed_s, schedule->elapsed_s);
+	add_realised(text, schedule);
 	sn_text_add(text, "\n");
 	if (schedule->unknown_count)
 		sn_text_addf(text, "  %u events have no duration and count as taking no time\n",

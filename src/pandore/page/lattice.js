@@ -56,12 +56,15 @@ function showLattice(trace) {
 const COMPARED = [['trace', 'trace', 'text'], ['processes', 'processes', 'count'], ['events', 'events', 'count'], ['cuts', 'cuts', 'count'],
 	['arcs', 'arcs', 'count'], ['mean out-degree', 'mean_out_degree', 'real'], ['wide, share of cuts', 'wide_share', 'real'],
 	['narrow, share of levels', 'narrow_share', 'real'], ['longest chain', 'depth', 'count'], ['synchronisations', 'synchronisations', 'count']];
+const COMPARED_TIME = [['work', 'work_s', 'seconds'], ['critical path', 'critical_path_s', 'seconds'],
+	['possible parallelism', 'potential_parallelism', 'real'], ['realised', 'realised_parallelism', 'real'], ['bottlenecks lose', 'bottleneck_lost_s', 'seconds']];
 
 /* Cuts are decimal strings: as numbers they are in order, if not exact. */
 function showComparison(comparison) {
 	const section = document.getElementById('compared');
-	const columns = COMPARED.map(([title, key, kind]) => [title, (row) => (row[key] === null ? null
-		: kind === 'real' ? Number(row[key].toPrecision(4)) : kind === 'count' ? Number(row[key]) : row[key]), kind === 'text' ? 'text' : 'count']);
+	const shown = comparison.rows.some((row) => row.work_s !== null) ? [...COMPARED, ...COMPARED_TIME] : COMPARED;
+	const columns = shown.map(([title, key, kind]) => [title, (row) => (row[key] === null ? null
+		: kind === 'real' ? Number(row[key].toPrecision(4)) : kind === 'count' ? Number(row[key]) : row[key]), kind === 'real' ? 'count' : kind]);
 	section.hidden = false;
 	table(section, 'lattices side by side', columns, comparison.rows);
 }

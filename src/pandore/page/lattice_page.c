@@ -84,6 +84,11 @@ static void add_tiles(struct sn_text *html, const struct sn_lattice_answer *answ
 		add_seconds(html, "critical path", answer->schedule.critical_s);
 		add_real(html, "potential parallelism",
 			 answer->schedule.work_s / answer->schedule.critical_s);
+		if (!isnan(answer->schedule.elapsed_s)) {
+			add_seconds(html, "first to last event", answer->schedule.elapsed_s);
+			add_real(html, "realised parallelism",
+				 answer->schedule.work_s / answer->schedule.elapsed_s);
+		}
 	}
 	sn_text_add(html, "</dl>\n");
 }

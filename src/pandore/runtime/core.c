@@ -319,6 +319,7 @@ int pd_main(const struct pd_program *program, int argc, char **argv, int (*host)
 	pd_state.host_process = program->host_inside ? 0 : program->nodes;
 	pd_state.process_count = program->nodes + !program->host_inside;
 	fflush(NULL);
+	pd_clocks_begin();
 	pd_state.me = pd_net_start(&argc, &argv, pd_state.process_count, program->nodes,
 				   pd_state.host_process);
 	storages = pd_alloc_zeroed((size_t)program->phase_count, sizeof(*storages));

@@ -197,8 +197,22 @@ static void write_after(FILE *out, int node, const struct pd_event *e, const uin
 	fprintf(out, "]");
 }
 
+/* A computation began when what came before it ended. A message is a moment, the end of its receive
+ * or send: a receive's time is waiting, and a send's is ours. */
+static void write_time(FILE *out, int node, const struct pd_event *e,
+		       const struct pd_summary *summary)
+{
+	uint64_t duration = e->kind == PD_EVENT_POINT ? e->ticks : 0;
+	uint64_t start = (uint64_t)((double)(e->end - duration) * summary->ns_per_tick);
+
+	fprintf(out, ",\"start_s\":%.9f", pd_clocks_seconds(node, summary->first_ns + start));
+	if (e->kind == PD_EVENT_POINT)
+		fprintf(out, ",\"duration_s\":%.9f",
+			(double)duration * summary->ns_per_tick * 1e-9);
+}
+
 static void write_event(FILE *out, int node, size_t index, const struct pd_event *e,
-			const uint32_t *wait, double ns_per_tick)
+			const uint32_t *wait, const struct pd_summary *summary)
 {
 	const struct pd_program *p = pd_state.program;
 	const struct pd_site *site = e->kind == PD_EVENT_POINT ? NULL : &p->sites[e->what];
@@ -218,8 +232,7 @@ static void write_event(FILE *out, int node, size_t index, const struct pd_event
 	write_after(out, node, e, wait);
 	fprintf(out, ",\"observed\":%s,\"file\":", point && point->is_observed ? "true" : "false");
 	write_string(out, p->source);
-	if (point) /* what was computed since; a receive's time is waiting, a send's is ours */
-		fprintf(out, ",\"duration_s\":%.9f", (double)e->ticks * ns_per_tick * 1e-9);
+	write_time(out, node, e, summary);
 	fprintf(out, ",\"line\":%d}\n", point ? point->line : site->line);
 }
 
@@ -231,8 +244,7 @@ static void write_node_events(FILE *out, int node, const struct pd_node_measure 
 		const uint32_t *row = m->waits + next * columns;
 		bool waited = next < m->summary.wait_count && row[0] == i;
 
-		write_event(out, node, i, &m->events[i], waited ? row : NULL,
-			    m->summary.ns_per_tick);
+		write_event(out, node, i, &m->events[i], waited ? row : NULL, &m->summary);
 		next += waited;
 	}
 }
@@ -297,6 +309,8 @@ void pd_live_begin(void)
 
 void pd_live_event(uint32_t index, const struct pd_event *event, const uint32_t *wait)
 {
+	struct pd_summary now = { .first_tick = pd_state.start_ticks,
+				  .first_ns = pd_state.start_ns };
 	uint64_t ticks, ns;
 	char *line = NULL;
 	size_t length = 0;
@@ -311,8 +325,8 @@ void pd_live_event(uint32_t index, const struct pd_event *event, const uint32_t 
 		return;
 	ticks = pd_now_ticks() - pd_state.start_ticks;
 	ns = pd_now_ns() - pd_state.start_ns;
-	write_event(memory, pd_state.me, index, event, wait,
-		    ticks ? (double)ns / (double)ticks : 1);
+	now.ns_per_tick = ticks ? (double)ns / (double)ticks : 1;
+	write_event(memory, pd_state.me, index, event, wait, &now);
 	fclose(memory);
 	live_write(line, length);
 	free(line);

@@ -25,6 +25,7 @@ enum {
 };
 
 const char pd_net_name[] = "local";
+const bool pd_net_has_one_clock = true;
 
 /* Written by one process each: `head` by the sender, `tail` by the receiver. */
 struct ring {

@@ -49,8 +49,9 @@ void pd_measure_start(void)
 	sent_messages = pd_alloc_zeroed((size_t)p->nodes, sizeof(uint64_t));
 	sent_bytes = pd_alloc_zeroed((size_t)p->nodes, sizeof(uint64_t));
 	host_order = pd_alloc_zeroed((size_t)p->nodes, sizeof(*host_order));
-	pd_state.start_ticks = pd_now_ticks();
-	pd_state.start_ns = pd_now_ns();
+	if (p->has_trace)
+		pd_clocks_meet_first();
+	pd_clocks_read(&pd_state.start_ticks, &pd_state.start_ns);
 	if (p->has_trace && pd_state.me == pd_state.host_process)
 		pd_live_begin();
 }
@@ -141,10 +142,12 @@ static const uint32_t *add_wait(void)
 	return row;
 }
 
+/* The time that recording takes belongs to no event: not to this one, as the clock is read first,
+ * and not to the next, as it is read once more in the end. */
 static uint32_t record(enum pd_event_kind kind, int what, int peer, uint32_t peer_event)
 {
+	uint64_t now = pd_now_ticks();
 	const uint32_t *wait = add_wait();
-	uint64_t now;
 
 	if (event_count == event_capacity) {
 		event_capacity = event_capacity ? event_capacity * 2 : 4096;
@@ -152,11 +155,14 @@ static uint32_t record(enum pd_event_kind kind, int what, int peer, uint32_t pee
 		if (!events)
 			pd_die_out_of_memory();
 	}
-	now = pd_now_ticks();
-	events[event_count] = (struct pd_event){ (uint32_t)kind, (uint32_t)what, (uint32_t)peer,
-						 peer_event, now - pd_state.event_ticks };
-	pd_state.event_ticks = now;
+	events[event_count] = (struct pd_event){ (uint32_t)kind,
+						 (uint32_t)what,
+						 (uint32_t)peer,
+						 peer_event,
+						 now - pd_state.event_ticks,
+						 now - pd_state.start_ticks };
 	pd_live_event((uint32_t)event_count, &events[event_count], wait);
+	pd_state.event_ticks = pd_now_ticks();
 	return (uint32_t)event_count++;
 }
 
@@ -198,9 +204,11 @@ static void give_counts(void)
 
 static struct pd_summary summarize(void)
 {
-	uint64_t ticks = pd_now_ticks() - pd_state.start_ticks;
-	uint64_t ns = pd_now_ns() - pd_state.start_ns;
+	uint64_t ticks, ns;
 
+	pd_clocks_read(&ticks, &ns);
+	ticks -= pd_state.start_ticks;
+	ns -= pd_state.start_ns;
 	return (struct pd_summary){ event_count, wait_count, ticks ? (double)ns / (double)ticks : 1,
 				    pd_state.start_ticks, pd_state.start_ns };
 }
@@ -219,6 +227,8 @@ void pd_measure_give(void)
 	give_counts();
 	if (!p->has_profile && !p->has_trace)
 		return;
+	if (p->has_trace)
+		pd_clocks_answer_last();
 	give(&summary, sizeof(summary));
 	give(pd_counters, counter_count() * sizeof(*pd_counters));
 	give(pd_executions, (size_t)p->point_count * sizeof(*pd_executions));
@@ -250,6 +260,8 @@ static struct pd_node_measure take_measure(int node)
 	const struct pd_program *p = pd_state.program;
 	struct pd_node_measure m;
 
+	if (p->has_trace)
+		pd_clocks_ask_last(node);
 	pd_net_receive(node, &m.summary, sizeof(m.summary), NULL);
 	m.counters = take(node, counter_count(), sizeof(*m.counters));
 	m.executions = take(node, (size_t)p->point_count, sizeof(*m.executions));

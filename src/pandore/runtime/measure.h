@@ -10,6 +10,7 @@ struct pd_event {
 	uint32_t kind, what; /* point or site */
 	uint32_t peer, peer_event;
 	uint64_t ticks; /* since the event before it, or the start of the phase */
+	uint64_t end;	/* when it happened: ticks since the summary's first_tick */
 };
 
 struct pd_summary {

@@ -24,6 +24,7 @@
 enum { TAG = 7, CHUNK_BYTES = 1 << 30, TESTED_EVERY = 64, GUARD_WAITS_US = 100000 };
 
 const char pd_net_name[] = "mpi";
+const bool pd_net_has_one_clock = false;
 
 /* A message on its way: its bytes must stay until MPI has taken them. */
 struct sending {

@@ -15,7 +15,8 @@ struct pd_header {
 	uint32_t event;
 };
 
-extern const char pd_net_name[]; /* "local" or "mpi" */
+extern const char pd_net_name[];	/* "local" or "mpi" */
+extern const bool pd_net_has_one_clock; /* all processes read the same CLOCK_MONOTONIC */
 
 /** Makes the processes; returns this one's number. `nodes` and `count` include no more than what
  *  was compiled in; another number of processes ends the run with one sentence. */

@@ -43,6 +43,20 @@ void pd_part_unpack(const struct pd_array *array, int nodes, int node, void *sto
 void pd_measured_send(int site, int to, const void *bytes, size_t count);
 void pd_measured_receive(int site, int from, void *bytes, size_t count);
 
+/**
+ * clocks.c: one time for the traces of all processes: seconds since the host began. On one machine
+ * all read the same clock; else host and nodes ask each other for the time when they begin and when
+ * they end, and what lies between is interpolated.
+ */
+void pd_clocks_begin(void);	   /* before the nodes are made */
+void pd_clocks_meet_first(void);   /* all together, before the first phase */
+void pd_clocks_ask_last(int node); /* the host, while that node answers: */
+void pd_clocks_answer_last(void);
+/** Host: `ns` of a node's clock. A node: its own, as far as it knows while it runs. */
+double pd_clocks_seconds(int node, uint64_t ns);
+/** Both clocks at one moment, whatever interrupted the reading. */
+void pd_clocks_read(uint64_t *ticks, uint64_t *ns);
+
 /* measure.c: counters and traces, brought to the host at the end and written there */
 void pd_measure_start(void);
 void pd_measure_give(void);    /* a node: to the host */
