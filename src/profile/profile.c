@@ -1,8 +1,6 @@
-#include "profile/profile.h"
+#include "profile/profile_build.h"
 
 #include <assert.h>
-#include <math.h>
-#include <regex.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,236 +34,9 @@ const char *sn_quality_mark(enum sn_quality quality, bool is_utf8)
 	return (is_utf8 ? utf8 : ascii)[quality];
 }
 
-/* ---- the work in progress ---- */
-
-/* Entities that divide the time among them, so that a sample has exactly one (or none). */
-enum partition { BY_FUNCTION, BY_LOOP, BY_LINE, BY_MODULE, BY_CATEGORY, PARTITIONS };
-
-/* What the leaf of a stack belongs to. */
-struct leaf {
-	uint32_t of[PARTITIONS]; /* SN_NONE: none */
-	uint32_t system_category;
-};
-
-/* Time of one thread in one stack. */
-struct cell {
-	uint32_t thread, stack;
-	uint64_t cpu_ns;
-};
-
-struct builder {
-	struct sn_profile *profile;
-	const struct sn_program *program;
-	const struct sn_experiment *experiment;
-	uint8_t *stack_passes, *thread_passes;
-	struct leaf *leaves;
-	uint32_t partition_size[PARTITIONS];
-	uint32_t *transitions[PARTITIONS];
-	uint64_t pairs;
-	double sum_of_squares;
-	uint64_t observed_ns; /* of observations, without remainders */
-	SN_VEC(struct cell) cells;
-	uint64_t *thread_stack_ns;    /* by stack, of the thread in work */
-	uint64_t *thread_observed_ns; /* the same of observations alone */
-	uint8_t *thread_stack_seen;
-	/* by stack: of threads that were never seen, known to lie below its leaf and no closer */
-	uint64_t *unplaced_ns;
-	uint64_t all_unplaced_ns;
-	SN_VEC(uint32_t) touched;
-	uint64_t remainder_ns; /* user time of the thread in work that no observation stands for */
-	uint64_t filtered_ns;  /* of that thread, in stacks that do not pass the filter */
-	uint16_t remainder_cpu;
-	struct sn_weight *system_stacks; /* by stack: the part spent in the kernel */
-};
-
-/* ---- filters ---- */
-
-static sn_status expression_compile(regex_t *regex, const char *what, const char *text,
-				    struct sn_error *err)
-{
-	if (regcomp(regex, text, REG_EXTENDED | REG_NOSUB))
-		return sn_error_set(err, SN_ERR_USAGE,
-				    "--%s '%s' is no regular expression that parses", what, text);
-	return SN_OK;
-}
-
-/* A whole name wins over a regular expression, so that `operator()` or `f(int)` can be asked for.
- */
-static sn_status functions_match(const struct sn_program *program, const char *wanted,
-				 uint8_t *matches, struct sn_error *err)
-{
-	size_t found = 0;
-	regex_t regex;
-	sn_status status;
-
-	for (size_t f = 0; f < program->functions.count; f++) {
-		matches[f] = !strcmp(program->functions.items[f].name, wanted) ||
-			     !strcmp(program->functions.items[f].linkage_name, wanted);
-		found += matches[f];
-	}
-	if (found)
-		return SN_OK;
-	status = expression_compile(&regex, "function", wanted, err);
-	if (status != SN_OK)
-		return status;
-	for (size_t f = 0; f < program->functions.count; f++) {
-		matches[f] = !regexec(&regex, program->functions.items[f].name, 0, NULL, 0);
-		found += matches[f];
-	}
-	regfree(&regex);
-	if (!found)
-		return sn_error_set(err, SN_ERR_NOT_FOUND,
-				    "no function of the experiment matches '%s' "
-				    "(sonde show functions --all lists them)",
-				    wanted);
-	return SN_OK;
-}
-
-static sn_status modules_match(const struct sn_program *program, const char *wanted,
-			       uint8_t *matches, struct sn_error *err)
-{
-	const struct sn_experiment *e = program->experiment;
-	size_t found = 0;
-	regex_t regex;
-	sn_status status;
-
-	for (uint32_t m = 0; m < e->modules.count; m++) {
-		matches[m] =
-			!strcmp(sn_program_module_name(program, m), wanted) ||
-			(e->modules.items[m].path && !strcmp(e->modules.items[m].path, wanted));
-		found += matches[m];
-	}
-	if (found)
-		return SN_OK;
-	status = expression_compile(&regex, "module", wanted, err);
-	if (status != SN_OK)
-		return status;
-	for (uint32_t m = 0; m < e->modules.count; m++) {
-		matches[m] = !regexec(&regex, sn_program_module_name(program, m), 0, NULL, 0);
-		found += matches[m];
-	}
-	regfree(&regex);
-	if (!found)
-		return sn_error_set(err, SN_ERR_NOT_FOUND,
-				    "no module of the experiment matches '%s' "
-				    "(sonde show modules --all lists them)",
-				    wanted);
-	return SN_OK;
-}
-
-static bool stack_has_function(const struct sn_program *program, uint32_t stack,
-			       const uint8_t *matches)
-{
-	for (size_t i = program->first_frame[stack]; i < program->first_frame[stack + 1]; i++) {
-		const struct sn_program_place *place =
-			&program->places.items[program->frame_places[i]];
-
-		for (uint32_t s = 0; s < place->step_count; s++) {
-			const struct sn_step *step = &program->steps.items[place->first_step + s];
-
-			if (step->kind == SN_STEP_FUNCTION && matches[step->index])
-				return true;
-		}
-	}
-	return false;
-}
-
-static sn_status stacks_filter(struct builder *b, struct sn_error *err)
-{
-	const struct sn_program *program = b->program;
-	const struct sn_filter *filter = &b->profile->filter;
-	uint8_t *functions = NULL, *modules = NULL;
-	sn_status status = SN_OK;
-
-	memset(b->stack_passes, 1, program->stack_count + 1);
-	if (filter->function) {
-		functions = sn_alloc_zeroed(program->functions.count, 1);
-		status = functions_match(program, filter->function, functions, err);
-	}
-	if (status == SN_OK && filter->module) {
-		modules = sn_alloc_zeroed(b->experiment->modules.count + 1, 1);
-		status = modules_match(program, filter->module, modules, err);
-	}
-	for (uint32_t s = 0; status == SN_OK && s <= program->stack_count; s++) {
-		uint32_t module = sn_program_leaf(program, s)->module;
-
-		if (modules && (module == SN_NONE || !modules[module]))
-			b->stack_passes[s] = 0;
-		if (functions && b->stack_passes[s])
-			b->stack_passes[s] = stack_has_function(program, s, functions);
-	}
-	free(functions);
-	free(modules);
-	return status;
-}
-
-static sn_status processes_filter(struct builder *b, uint8_t *passes, struct sn_error *err)
-{
-	const struct sn_filter *filter = &b->profile->filter;
-
-	memset(passes, !filter->process_count, b->experiment->processes.count + 1);
-	for (size_t i = 0; i < filter->process_count; i++) {
-		if (filter->processes[i] >= b->experiment->processes.count)
-			return sn_error_set(err, SN_ERR_NOT_FOUND,
-					    "there is no process %u: the experiment has %zu, "
-					    "counted from 0 (sonde show processes)",
-					    filter->processes[i], b->experiment->processes.count);
-		passes[filter->processes[i]] = 1;
-	}
-	return SN_OK;
-}
-
-static sn_status threads_filter(struct builder *b, struct sn_error *err)
-{
-	const struct sn_experiment *e = b->experiment;
-	const struct sn_filter *filter = &b->profile->filter;
-	uint8_t *processes = sn_alloc_zeroed(e->processes.count + 1, 1);
-	sn_status status = processes_filter(b, processes, err);
-
-	for (size_t i = 0; status == SN_OK && i < filter->tid_count; i++) {
-		bool found = false;
-
-		for (size_t t = 0; t < e->threads.count && !found; t++)
-			found = e->threads.items[t].tid == filter->tids[i];
-		if (!found)
-			status = sn_error_set(err, SN_ERR_NOT_FOUND,
-					      "there is no thread %d in the experiment "
-					      "(sonde show threads --all lists them)",
-					      filter->tids[i]);
-	}
-	for (size_t t = 0; t < e->threads.count; t++) {
-		const struct sn_thread *thread = &e->threads.items[t];
-		bool passes = !filter->tid_count;
-
-		for (size_t i = 0; i < filter->tid_count; i++)
-			passes |= filter->tids[i] == thread->tid;
-		b->thread_passes[t] = passes && (thread->process >= e->processes.count
-							 ? !filter->process_count
-							 : processes[thread->process]);
-	}
-	free(processes);
-	return status;
-}
-
-static bool sample_is_in_range(const struct sn_profile *profile, const struct sn_sample *sample)
-{
-	return sample->thread < profile->experiment->threads.count &&
-	       profile->thread_passes[sample->thread] && sample->time_ns >= profile->from_ns &&
-	       sample->time_ns < profile->to_ns;
-}
-
-bool sn_profile_has_sample(const struct sn_profile *profile, const struct sn_sample *sample)
-{
-	uint32_t stack = sample->stack < profile->program->stack_count
-				 ? sample->stack
-				 : profile->program->stack_count;
-
-	return sample_is_in_range(profile, sample) && profile->stack_passes[stack];
-}
-
 /* ---- samples to stacks ---- */
 
-static void leaves_find(struct builder *b)
+static void leaves_find(struct sn_builder *b)
 {
 	const struct sn_program *program = b->program;
 
@@ -279,7 +50,7 @@ static void leaves_find(struct builder *b)
 		b->transitions[p] = sn_alloc_zeroed(b->partition_size[p] + 1, sizeof(uint32_t));
 	for (uint32_t s = 0; s <= program->stack_count; s++) {
 		const struct sn_program_place *place = sn_program_leaf(program, s);
-		struct leaf *leaf = &b->leaves[s];
+		struct sn_leaf *leaf = &b->leaves[s];
 
 		leaf->of[BY_FUNCTION] = place->function;
 		leaf->of[BY_LOOP] = place->loop;
@@ -292,10 +63,10 @@ static void leaves_find(struct builder *b)
 	}
 }
 
-static void transition_count(struct builder *b, const struct sn_sample *from,
+static void transition_count(struct sn_builder *b, const struct sn_sample *from,
 			     const struct sn_sample *to, uint32_t from_stack, uint32_t to_stack)
 {
-	const struct leaf *a = &b->leaves[from_stack], *z = &b->leaves[to_stack];
+	const struct sn_leaf *a = &b->leaves[from_stack], *z = &b->leaves[to_stack];
 	uint32_t ca = from->flags & SN_SAMPLE_SYSTEM ? a->system_category : a->of[BY_CATEGORY];
 	uint32_t cz = to->flags & SN_SAMPLE_SYSTEM ? z->system_category : z->of[BY_CATEGORY];
 
@@ -313,7 +84,7 @@ static void transition_count(struct builder *b, const struct sn_sample *from,
 	}
 }
 
-static void stack_touch(struct builder *b, uint32_t stack)
+static void stack_touch(struct sn_builder *b, uint32_t stack)
 {
 	if (!b->thread_stack_seen[stack]) {
 		b->thread_stack_seen[stack] = 1;
@@ -321,7 +92,7 @@ static void stack_touch(struct builder *b, uint32_t stack)
 	}
 }
 
-static void sample_add(struct builder *b, const struct sn_sample *sample, uint32_t stack)
+static void sample_add(struct sn_builder *b, const struct sn_sample *sample, uint32_t stack)
 {
 	struct sn_profile *profile = b->profile;
 	struct sn_weight *weight = &profile->stacks[stack];
@@ -354,7 +125,7 @@ static void sample_add(struct builder *b, const struct sn_sample *sample, uint32
 /* The user time after a thread's last sample is spread over where the thread was seen, in
  * proportion: with a random first period that is where it is expected. A thread that was never seen
  * keeps it as time without a stack. */
-static void remainder_spread(struct builder *b, uint32_t thread)
+static void remainder_spread(struct sn_builder *b, uint32_t thread)
 {
 	uint64_t sum = 0, before = 0, given = 0, rest = b->remainder_ns;
 	uint32_t none = b->program->stack_count;
@@ -364,7 +135,7 @@ static void remainder_spread(struct builder *b, uint32_t thread)
 			sum += b->thread_observed_ns[b->touched.items[i]];
 	if (b->filtered_ns)
 		rest = (uint64_t)((unsigned __int128)rest * sum / (sum + b->filtered_ns));
-	else if (!sum && !b->stack_passes[none])
+	else if (!sum && !b->profile->stack_passes[none])
 		rest = 0;
 	b->remainder_ns = b->filtered_ns = 0;
 	if (!rest)
@@ -392,7 +163,7 @@ static void remainder_spread(struct builder *b, uint32_t thread)
 }
 
 /* Its time stands at its start routine. The main thread's is the loader's, which is known. */
-static bool is_never_seen(const struct builder *b, uint32_t thread)
+static bool is_never_seen(const struct sn_builder *b, uint32_t thread)
 {
 	const struct sn_thread *t = &b->experiment->threads.items[thread];
 
@@ -400,7 +171,7 @@ static bool is_never_seen(const struct builder *b, uint32_t thread)
 	       !b->profile->threads[thread].samples;
 }
 
-static void unplaced_add(struct builder *b)
+static void unplaced_add(struct sn_builder *b)
 {
 	for (size_t i = 0; i < b->touched.count; i++) {
 		uint32_t stack = b->touched.items[i];
@@ -412,7 +183,7 @@ static void unplaced_add(struct builder *b)
 	}
 }
 
-static void thread_flush(struct builder *b, uint32_t thread)
+static void thread_flush(struct sn_builder *b, uint32_t thread)
 {
 	if (thread != SN_NONE)
 		remainder_spread(b, thread);
@@ -420,7 +191,7 @@ static void thread_flush(struct builder *b, uint32_t thread)
 		unplaced_add(b);
 	for (size_t i = 0; i < b->touched.count; i++) {
 		uint32_t stack = b->touched.items[i];
-		struct cell cell = { thread, stack, b->thread_stack_ns[stack] };
+		struct sn_cell cell = { thread, stack, b->thread_stack_ns[stack] };
 
 		sn_vec_push(&b->cells, cell);
 		b->thread_stack_ns[stack] = b->thread_observed_ns[stack] = 0;
@@ -435,7 +206,7 @@ static bool sample_is_rest(const struct sn_sample *sample, bool has_stack)
 	       !has_stack;
 }
 
-static void thread_begin(struct builder *b, uint32_t *thread, uint32_t next)
+static void thread_begin(struct sn_builder *b, uint32_t *thread, uint32_t next)
 {
 	thread_flush(b, *thread);
 	*thread = next;
@@ -450,7 +221,7 @@ static void thread_add(struct sn_weight *sum, const struct sn_sample *sample)
 }
 
 /* Samples come sorted by thread, then time. */
-static void samples_sum(struct builder *b)
+static void samples_sum(struct sn_builder *b)
 {
 	struct sn_profile *profile = b->profile;
 	const struct sn_experiment *e = b->experiment;
@@ -461,7 +232,7 @@ static void samples_sum(struct builder *b)
 		const struct sn_sample *sample = &e->samples.items[i];
 		uint32_t stack = sample->stack < stacks ? sample->stack : stacks;
 
-		if (!sample_is_in_range(profile, sample))
+		if (!sn_profile_is_in_range(profile, sample))
 			continue;
 		if (sample->thread != thread) {
 			thread_begin(b, &thread, sample->thread);
@@ -492,7 +263,7 @@ static void samples_sum(struct builder *b)
 	thread_flush(b, thread);
 }
 
-static void waits_sum(struct builder *b)
+static void waits_sum(struct sn_builder *b)
 {
 	struct sn_profile *profile = b->profile;
 	const struct sn_experiment *e = b->experiment;
@@ -545,7 +316,7 @@ static void inclusive_add(struct sn_weight *to, uint32_t *seen, uint32_t mark,
 	}
 }
 
-static void stack_add_inclusive(struct builder *b, struct seen *seen, uint32_t stack,
+static void stack_add_inclusive(struct sn_builder *b, struct seen *seen, uint32_t stack,
 				const struct sn_weight *weight)
 {
 	const struct sn_program *program = b->program;
@@ -580,7 +351,8 @@ static void stack_add_inclusive(struct builder *b, struct seen *seen, uint32_t s
 	}
 }
 
-static void stack_add_categories(struct builder *b, uint32_t stack, const struct sn_weight *weight)
+static void stack_add_categories(struct sn_builder *b, uint32_t stack,
+				 const struct sn_weight *weight)
 {
 	struct sn_profile *profile = b->profile;
 	const struct sn_class *class = &b->program->classes[stack];
@@ -597,17 +369,18 @@ static void stack_add_categories(struct builder *b, uint32_t stack, const struct
 		profile->spin_ns[class->user] += weight->cpu_ns;
 }
 
-static bool stack_is_runtime(const struct builder *b, uint32_t stack)
+static bool stack_is_runtime(const struct sn_builder *b, uint32_t stack)
 {
 	uint8_t category = b->program->classes[stack].user;
 
 	return category == SN_CATEGORY_OPENMP || category == SN_CATEGORY_MPI;
 }
 
-static void stack_add_exclusive(struct builder *b, uint32_t stack, const struct sn_weight *weight)
+static void stack_add_exclusive(struct sn_builder *b, uint32_t stack,
+				const struct sn_weight *weight)
 {
 	struct sn_profile *profile = b->profile;
-	const struct leaf *leaf = &b->leaves[stack];
+	const struct sn_leaf *leaf = &b->leaves[stack];
 	uint32_t loop = leaf->of[BY_LOOP], flags;
 
 	sn_weight_add(&profile->functions[leaf->of[BY_FUNCTION]].exclusive, weight);
@@ -633,7 +406,7 @@ static void stack_add_exclusive(struct builder *b, uint32_t stack, const struct 
 }
 
 /* A loop of an MPI or OpenMP runtime waits or hands out work: nothing to optimise in it. */
-static void runtime_loops_find(struct builder *b)
+static void runtime_loops_find(struct sn_builder *b)
 {
 	for (uint32_t s = 0; s <= b->program->stack_count; s++) {
 		uint32_t loop = b->leaves[s].of[BY_LOOP], module = b->leaves[s].of[BY_MODULE];
@@ -650,7 +423,7 @@ static void runtime_loops_find(struct builder *b)
 	}
 }
 
-static void stacks_sum(struct builder *b)
+static void stacks_sum(struct sn_builder *b)
 {
 	struct sn_profile *profile = b->profile;
 	const struct sn_program *program = b->program;
@@ -681,142 +454,6 @@ static void stacks_sum(struct builder *b)
 	free(seen.lines);
 	free(seen.modules);
 	free(seen.places);
-}
-
-/* ---- spread over threads ---- */
-
-static struct sn_metrics *metrics_of(struct sn_profile *profile, enum partition p)
-{
-	switch (p) {
-	case BY_FUNCTION:
-		return profile->functions;
-	case BY_LOOP:
-		return profile->loops;
-	case BY_LINE:
-		return profile->lines;
-	case BY_MODULE:
-		return profile->modules;
-	case BY_CATEGORY:
-	case PARTITIONS:
-		break;
-	}
-	return profile->categories;
-}
-
-struct spread_sums {
-	uint64_t *of_thread; /* by entity, of the thread in work */
-	double *squares;
-	SN_VEC(uint32_t) touched;
-};
-
-static void spread_flush(struct sn_metrics *metrics, struct spread_sums *sums, uint32_t thread)
-{
-	for (size_t i = 0; i < sums->touched.count; i++) {
-		uint32_t entity = sums->touched.items[i];
-		struct sn_spread *spread = &metrics[entity].spread;
-		uint64_t ns = sums->of_thread[entity];
-
-		spread->threads++;
-		sums->squares[entity] += (double)ns * (double)ns;
-		if (ns > spread->max_ns || spread->max_thread == SN_NONE) {
-			spread->max_ns = ns;
-			spread->max_thread = thread;
-		}
-		sums->of_thread[entity] = 0;
-	}
-	sums->touched.count = 0;
-}
-
-/* Deviation over mean from the sums of one entity over all `threads`, absent ones counting 0. */
-static double spread_deviation(double sum, double squares, double threads)
-{
-	double mean = sum / threads, variance;
-
-	if (threads < 2 || !(sum > 0))
-		return NAN;
-	variance = (squares - threads * mean * mean) / (threads - 1);
-	return sqrt(fmax(variance, 0)) / mean;
-}
-
-static void spread_sum(struct builder *b, enum partition p, uint32_t threads)
-{
-	struct sn_metrics *metrics = metrics_of(b->profile, p);
-	uint32_t size = b->partition_size[p], thread = SN_NONE;
-	struct spread_sums sums = { sn_alloc_zeroed(size + 1, sizeof(uint64_t)),
-				    sn_alloc_zeroed(size + 1, sizeof(double)),
-				    { 0 } };
-
-	for (uint32_t i = 0; i < size; i++)
-		metrics[i].spread.max_thread = SN_NONE;
-	for (size_t i = 0; i < b->cells.count; i++) {
-		const struct cell *cell = &b->cells.items[i];
-		uint32_t entity = b->leaves[cell->stack].of[p];
-
-		if (cell->thread != thread) {
-			spread_flush(metrics, &sums, thread);
-			thread = cell->thread;
-		}
-		if (entity == SN_NONE || !cell->cpu_ns)
-			continue;
-		if (!sums.of_thread[entity])
-			sn_vec_push(&sums.touched, entity);
-		sums.of_thread[entity] += cell->cpu_ns;
-	}
-	spread_flush(metrics, &sums, thread);
-	for (uint32_t i = 0; i < size; i++)
-		metrics[i].spread.deviation = spread_deviation((double)metrics[i].exclusive.cpu_ns,
-							       sums.squares[i], threads);
-	free(sums.of_thread);
-	free(sums.squares);
-	sn_vec_free(&sums.touched);
-}
-
-/* ---- intervals ---- */
-
-/* Time of threads that were never seen may lie in whatever their start routine calls: their entity
- * may have as much less, any other as much more. */
-static void intervals_widen(struct builder *b, enum partition p)
-{
-	struct sn_metrics *metrics = metrics_of(b->profile, p);
-	double total = (double)b->profile->total.cpu_ns;
-	uint64_t *own_ns;
-
-	if (!b->all_unplaced_ns || !(total > 0))
-		return;
-	own_ns = sn_alloc_zeroed(b->partition_size[p] + 1, sizeof(*own_ns));
-	for (uint32_t s = 0; s < b->program->stack_count; s++)
-		if (b->unplaced_ns[s] && b->leaves[s].of[p] != SN_NONE)
-			own_ns[b->leaves[s].of[p]] += b->unplaced_ns[s];
-	for (uint32_t i = 0; i < b->partition_size[p]; i++) {
-		struct sn_interval *share = &metrics[i].exclusive_share;
-
-		share->low = fmax(0, share->low - (double)own_ns[i] / total);
-		share->high =
-			fmin(1, share->high + (double)(b->all_unplaced_ns - own_ns[i]) / total);
-	}
-	free(own_ns);
-}
-
-static void intervals_find(struct builder *b, enum partition p)
-{
-	struct sn_profile *profile = b->profile;
-	struct sn_metrics *metrics = metrics_of(profile, p);
-	double total = (double)profile->total.cpu_ns, pairs = (double)b->pairs;
-
-	for (uint32_t i = 0; i < b->partition_size[p]; i++) {
-		double exclusive = (double)metrics[i].exclusive.cpu_ns / total;
-		double inclusive = (double)metrics[i].inclusive.cpu_ns / total;
-
-		metrics[i].exclusive_share = metrics[i].inclusive_share =
-			(struct sn_interval){ 0, total > 0 ? 1 : NAN };
-		if (!(total > 0))
-			continue;
-		metrics[i].exclusive_share = sn_share_interval(
-			exclusive, profile->effective_samples,
-			sn_sampling_factor(exclusive, b->transitions[p][i], pairs));
-		metrics[i].inclusive_share =
-			sn_share_interval(inclusive, profile->effective_samples, 1);
-	}
 }
 
 /* ---- all together ---- */
@@ -891,7 +528,7 @@ static uint32_t threads_at_work(struct sn_profile *profile)
 	return threads;
 }
 
-static void profile_compute(struct builder *b)
+static void profile_compute(struct sn_builder *b)
 {
 	struct sn_profile *profile = b->profile;
 	uint32_t stacks = b->program->stack_count + 1, threads;
@@ -912,9 +549,8 @@ static void profile_compute(struct builder *b)
 		sn_effective_samples((double)b->observed_ns, b->sum_of_squares);
 	for (int p = 0; p < PARTITIONS; p++) {
 		if (p != BY_CATEGORY)
-			spread_sum(b, (enum partition)p, threads);
-		intervals_find(b, (enum partition)p);
-		intervals_widen(b, (enum partition)p);
+			sn_profile_spread(b, (enum sn_partition)p, threads);
+		sn_profile_intervals(b, (enum sn_partition)p);
 		free(b->transitions[p]);
 	}
 	free(b->leaves);
@@ -931,20 +567,16 @@ sn_status sn_profile_new(const struct sn_program *program, const struct sn_filte
 			 struct sn_profile **out, struct sn_error *err)
 {
 	struct sn_profile *profile = sn_alloc_zeroed(1, sizeof(*profile));
-	struct builder b = { .profile = profile,
-			     .program = program,
-			     .experiment = program->experiment };
+	struct sn_builder b = { .profile = profile,
+				.program = program,
+				.experiment = program->experiment };
 	sn_status status;
 
 	profile->program = program;
 	profile->experiment = program->experiment;
 	profile_set_filter(profile, filter);
 	profile_allocate(profile);
-	b.stack_passes = profile->stack_passes;
-	b.thread_passes = profile->thread_passes;
-	status = stacks_filter(&b, err);
-	if (status == SN_OK)
-		status = threads_filter(&b, err);
+	status = sn_profile_filter(profile, err);
 	if (status != SN_OK) {
 		sn_profile_free(profile);
 		return status;

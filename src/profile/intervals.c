@@ -1,0 +1,140 @@
+#include "profile/profile_build.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "profile/uncertainty.h"
+
+static struct sn_metrics *metrics_of(struct sn_profile *profile, enum sn_partition p)
+{
+	switch (p) {
+	case BY_FUNCTION:
+		return profile->functions;
+	case BY_LOOP:
+		return profile->loops;
+	case BY_LINE:
+		return profile->lines;
+	case BY_MODULE:
+		return profile->modules;
+	case BY_CATEGORY:
+	case PARTITIONS:
+		break;
+	}
+	return profile->categories;
+}
+
+struct spread_sums {
+	uint64_t *of_thread; /* by entity, of the thread in work */
+	double *squares;
+	SN_VEC(uint32_t) touched;
+};
+
+static void spread_flush(struct sn_metrics *metrics, struct spread_sums *sums, uint32_t thread)
+{
+	for (size_t i = 0; i < sums->touched.count; i++) {
+		uint32_t entity = sums->touched.items[i];
+		struct sn_spread *spread = &metrics[entity].spread;
+		uint64_t ns = sums->of_thread[entity];
+
+		spread->threads++;
+		sums->squares[entity] += (double)ns * (double)ns;
+		if (ns > spread->max_ns || spread->max_thread == SN_NONE) {
+			spread->max_ns = ns;
+			spread->max_thread = thread;
+		}
+		sums->of_thread[entity] = 0;
+	}
+	sums->touched.count = 0;
+}
+
+/* Deviation over mean from the sums of one entity over all `threads`, absent ones counting 0. */
+static double spread_deviation(double sum, double squares, double threads)
+{
+	double mean = sum / threads, variance;
+
+	if (threads < 2 || !(sum > 0))
+		return NAN;
+	variance = (squares - threads * mean * mean) / (threads - 1);
+	return sqrt(fmax(variance, 0)) / mean;
+}
+
+void sn_profile_spread(struct sn_builder *b, enum sn_partition p, uint32_t threads)
+{
+	struct sn_metrics *metrics = metrics_of(b->profile, p);
+	uint32_t size = b->partition_size[p], thread = SN_NONE;
+	struct spread_sums sums = { sn_alloc_zeroed(size + 1, sizeof(uint64_t)),
+				    sn_alloc_zeroed(size + 1, sizeof(double)),
+				    { 0 } };
+
+	for (uint32_t i = 0; i < size; i++)
+		metrics[i].spread.max_thread = SN_NONE;
+	for (size_t i = 0; i < b->cells.count; i++) {
+		const struct sn_cell *cell = &b->cells.items[i];
+		uint32_t entity = b->leaves[cell->stack].of[p];
+
+		if (cell->thread != thread) {
+			spread_flush(metrics, &sums, thread);
+			thread = cell->thread;
+		}
+		if (entity == SN_NONE || !cell->cpu_ns)
+			continue;
+		if (!sums.of_thread[entity])
+			sn_vec_push(&sums.touched, entity);
+		sums.of_thread[entity] += cell->cpu_ns;
+	}
+	spread_flush(metrics, &sums, thread);
+	for (uint32_t i = 0; i < size; i++)
+		metrics[i].spread.deviation = spread_deviation((double)metrics[i].exclusive.cpu_ns,
+							       sums.squares[i], threads);
+	free(sums.of_thread);
+	free(sums.squares);
+	sn_vec_free(&sums.touched);
+}
+
+/* Time of threads that were never seen may lie in whatever their start routine calls: their entity
+ * may have as much less, any other as much more. */
+static void intervals_widen(struct sn_builder *b, enum sn_partition p)
+{
+	struct sn_metrics *metrics = metrics_of(b->profile, p);
+	double total = (double)b->profile->total.cpu_ns;
+	uint64_t *own_ns;
+
+	if (!b->all_unplaced_ns || !(total > 0))
+		return;
+	own_ns = sn_alloc_zeroed(b->partition_size[p] + 1, sizeof(*own_ns));
+	for (uint32_t s = 0; s < b->program->stack_count; s++)
+		if (b->unplaced_ns[s] && b->leaves[s].of[p] != SN_NONE)
+			own_ns[b->leaves[s].of[p]] += b->unplaced_ns[s];
+	for (uint32_t i = 0; i < b->partition_size[p]; i++) {
+		struct sn_interval *share = &metrics[i].exclusive_share;
+
+		share->low = fmax(0, share->low - (double)own_ns[i] / total);
+		share->high =
+			fmin(1, share->high + (double)(b->all_unplaced_ns - own_ns[i]) / total);
+	}
+	free(own_ns);
+}
+
+void sn_profile_intervals(struct sn_builder *b, enum sn_partition p)
+{
+	struct sn_profile *profile = b->profile;
+	struct sn_metrics *metrics = metrics_of(profile, p);
+	double total = (double)profile->total.cpu_ns, pairs = (double)b->pairs;
+
+	for (uint32_t i = 0; i < b->partition_size[p]; i++) {
+		double exclusive = (double)metrics[i].exclusive.cpu_ns / total;
+		double inclusive = (double)metrics[i].inclusive.cpu_ns / total;
+
+		metrics[i].exclusive_share = metrics[i].inclusive_share =
+			(struct sn_interval){ 0, total > 0 ? 1 : NAN };
+		if (!(total > 0))
+			continue;
+		metrics[i].exclusive_share = sn_share_interval(
+			exclusive, profile->effective_samples,
+			sn_sampling_factor(exclusive, b->transitions[p][i], pairs));
+		metrics[i].inclusive_share =
+			sn_share_interval(inclusive, profile->effective_samples, 1);
+	}
+	intervals_widen(b, p);
+}
