@@ -180,11 +180,11 @@ t.check(all(f'call <{name}@plt>' in code for name in ('malloc', 'memset', 'free'
 threads = t.compile("""#include <poll.h>
 #include <pthread.h>
 #include <time.h>
-static void *progress(void *p) { poll(0, 0, 1200); return p; }
+static void *progress(void *p) { poll(0, 0, 2200); return p; }
 int main(void) {
 	pthread_t t[3];
 	for (int i = 0; i < 3; i++) pthread_create(&t[i], 0, progress, 0);
-	while (clock() < 600000) ;
+	while (clock() < 1500000) ;
 	for (int i = 0; i < 3; i++) pthread_join(t[i], 0);
 }
 """, '-O1', '-g', '-pthread', output='./threads')
