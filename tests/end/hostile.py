@@ -448,8 +448,8 @@ def lockstep(repeats=16):
             share, low, high = interval(d, lambda pc: max(e for e in at if e[0] <= pc - bias)[1])
             covered += low <= truth <= high
             errors.append((share - truth) / (high - low) * 2)
-        # Intervals that hold in 95 % of the runs have a mean square of 1/1.96^2, 0.26. A clock without variation has
-        # more (tested by hand).
+        # Intervals that hold in 95 % of the runs have a mean square of 1/1.96^2, 0.26. A clock of one fixed
+        # period has 20 to 280 in the first two.
         square = sum(e * e for e in errors) / repeats
         t.check(square < 2, f'in step with {turn_us} us: {repeats} shares err as their intervals say', square, covered)
         if repeats >= 100:
