@@ -14,6 +14,7 @@
 #include "base/vec.h"
 #include "cli/command.h"
 #include "pandore/compiler/compile.h"
+#include "pandore/compiler/host_errors.h"
 
 struct words {
 	SN_VEC(const char *) items;
@@ -125,27 +126,73 @@ static void warn_of_defines(const struct sn_pnd_diags *diags, const struct sn_pn
 	}
 }
 
-static sn_status run_compiler(struct words *words, const char *source, struct sn_error *err)
+/* Runs the C compiler and keeps what it says; `*exit_status` is as of wait(). */
+static sn_status run_compiler(struct words *words, struct sn_text *said, int *exit_status,
+			      struct sn_error *err)
 {
-	int status = 0, failed;
+	posix_spawn_file_actions_t actions;
+	char bytes[4096];
+	int failed, ends[2];
+	ssize_t count;
 	pid_t child;
 
+	if (pipe2(ends, O_CLOEXEC))
+		return sn_error_errno(err, "cannot make a pipe");
+	posix_spawn_file_actions_init(&actions);
+	posix_spawn_file_actions_adddup2(&actions, ends[1], STDERR_FILENO);
+	setenv("LC_ALL", "C", 1); /* host_errors.c reads English */
 	add_word(words, NULL);
-	failed = posix_spawnp(&child, words->items.items[0], NULL, NULL,
+	failed = posix_spawnp(&child, words->items.items[0], &actions, NULL,
 			      (char *const *)(uintptr_t)words->items.items, environ);
+	posix_spawn_file_actions_destroy(&actions);
+	close(ends[1]);
+	while (!failed &&
+	       ((count = read(ends[0], bytes, sizeof(bytes))) > 0 || (count < 0 && errno == EINTR)))
+		sn_text_add_bytes(said, bytes, count > 0 ? (size_t)count : 0);
+	close(ends[0]);
 	if (failed) {
 		errno = failed;
 		return sn_error_errno(err, "cannot start the C compiler '%s'",
 				      words->items.items[0]);
 	}
-	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+	while (waitpid(child, exit_status, 0) < 0 && errno == EINTR)
 		;
-	if (status)
-		return sn_error_set(err, SN_ERR_FORMAT,
-				    "the C compiler '%s' refused the host's part of '%s'; its "
-				    "messages above name the lines",
-				    words->items.items[0], source);
 	return SN_OK;
+}
+
+/* The host's main() has a name of ours in the generated C. */
+static void print_said(const char *said)
+{
+	static const char ours[] = "pd_host_main";
+
+	for (const char *at; (at = strstr(said, ours)); said = at + strlen(ours))
+		fprintf(stderr, "%.*smain", (int)(at - said), said);
+	fputs(said, stderr);
+}
+
+/* Success, findings of ours instead of the C compiler's messages, or these and a sentence. */
+static sn_status judge_compiler(const char *compiler, int exit_status, const struct sn_text *said,
+				struct sn_pnd_diags *diags, const struct sn_pnd_result *result,
+				struct sn_error *err)
+{
+	const char *chars = said->chars ? said->chars : "";
+	bool is_explained;
+
+	if (!exit_status) {
+		print_said(chars);
+		return SN_OK;
+	}
+	sn_pnd_diags_clear(diags);
+	is_explained = sn_pnd_explain_host_errors(diags, chars, result->phases.items,
+						  result->phases.count);
+	sn_pnd_diags_print(diags, stderr, false);
+	if (!is_explained)
+		print_said(chars);
+	return sn_error_set(err, SN_ERR_FORMAT,
+			    is_explained ? "the host's part of '%s' calls what is nowhere"
+					 : "the host's part of '%s' is C that '%s' refuses; its "
+					   "messages above name the lines",
+			    diags->files.items[0].name, compiler);
 }
 
 static sn_status write_code(const char *path, const struct sn_text *code, struct sn_error *err)
@@ -159,14 +206,18 @@ static sn_status write_code(const char *path, const struct sn_text *code, struct
 	return sn_file_writer_commit(&writer, err);
 }
 
-static sn_status build(const struct sn_args *args, struct sn_arena *arena, const char *source,
+static sn_status build(const struct sn_args *args, struct sn_arena *arena,
+		       struct sn_pnd_diags *diags, const struct sn_pnd_result *result,
 		       const char *generated, const char *output, struct sn_error *err)
 {
+	const char *source = diags->files.items[0].name;
 	const char *backend = sn_args_value(args, "backend"), *folder = runtime_folder(arena);
 	bool is_mpi = backend && !strcmp(backend, "mpi");
 	const char *cc = sn_args_value(args, "cc"), *slash = strrchr(source, '/');
 	struct words words = { 0 };
+	struct sn_text said = { 0 };
 	sn_status status;
+	int exit_status = 0;
 
 	if (!folder)
 		return sn_error_set(err, SN_ERR_UNSUPPORTED,
@@ -193,8 +244,12 @@ static sn_status build(const struct sn_args *args, struct sn_arena *arena, const
 		add_word(&words, sn_arena_printf(arena, "%s/mpi.c", folder));
 	add_word(&words, sn_arena_printf(arena, "%s/libpandore.a", folder));
 	add_word(&words, "-lm");
-	status = run_compiler(&words, source, err);
+	status = run_compiler(&words, &said, &exit_status, err);
+	if (status == SN_OK)
+		status = judge_compiler(words.items.items[0], exit_status, &said, diags, result,
+					err);
 	sn_vec_free(&words.items);
+	sn_text_free(&said);
 	return status;
 }
 
@@ -229,9 +284,9 @@ static sn_status options_of(const struct sn_args *args, struct sn_pnd_options *o
 	return status;
 }
 
-static sn_status finish(const struct sn_args *args, struct sn_arena *arena, const char *source,
-			const struct sn_pnd_result *result, const char *output,
-			struct sn_error *err)
+static sn_status finish(const struct sn_args *args, struct sn_arena *arena,
+			struct sn_pnd_diags *diags, const struct sn_pnd_result *result,
+			const char *output, struct sn_error *err)
 {
 	const char *kept = sn_args_value(args, "emit-c");
 	char temporary[] = "/tmp/sonde-pandore-XXXXXX.c";
@@ -250,7 +305,7 @@ static sn_status finish(const struct sn_args *args, struct sn_arena *arena, cons
 	close(fd);
 	status = write_code(temporary, &result->code, err);
 	if (status == SN_OK)
-		status = build(args, arena, source, temporary, output, err);
+		status = build(args, arena, diags, result, temporary, output, err);
 	unlink(temporary);
 	return status;
 }
@@ -304,7 +359,7 @@ static int compile_run(const struct sn_args *args)
 		sn_pnd_diags_print(&diags, stderr, sn_args_flag(args, "explain"));
 		warn_of_defines(&diags, defines, options.lex.define_count);
 		if (code == SN_EXIT_OK)
-			status = finish(args, &arena, source, &result, output, &err);
+			status = finish(args, &arena, &diags, &result, output, &err);
 	}
 	if (status != SN_OK)
 		code = sn_error_print(&err);

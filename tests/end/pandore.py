@@ -305,6 +305,27 @@ CASES = {
 WARNINGS = ('P11', 'P14', 'P15')
 
 
+LINE = HEAD + 'dist ph(%s)\n{ int i, count; %s }\n' + TAIL
+BOTH = A4 + ', float B[N]'
+MANY = [
+    ('every name of a line that is not declared', LINE % (BOTH, 'A[1] = x + y; B[2] = x + z;'),
+     ['5:24 P12 x', '5:28 P12 y', '5:42 P12 z']),
+    ('a fault in a parameter does not hide the next one',
+     LINE % ('float A[N] by blok(4) map cyclic(0) mode INUOT, float B[N] mode BOTH', 'A[1] = x;'),
+     ['4:23 P05 blok', '4:35 P05 cyclic', '4:50 P05 INUOT', '4:73 P05 BOTH', '5:24 P12 x']),
+    ('syntax in two statements of a line', LINE % (BOTH, 'A[1] = ; B[0] = 1 +; for (i = 0; i < 8 i++) A[i] = 1;'),
+     ['5:24 P00 ;', '5:36 P00 ;', "5:56 P00 ;"]),
+    ('a name nearly right', LINE % (BOTH, 'cuont = 1;'), ['5:17 P12 cuont']),
+    ('dist misspelt', HEAD + f'dsit ph({BOTH}) {{ A[1] = x; }}' + TAIL, ['4:1 P00 dist', '4:69 P12 x']),
+    ('dist misspelt, nothing distributed', HEAD + 'Dist ph(float A[N], float B[N]) { }' + TAIL, ['4:1 P00 dist']),
+    ('dist left out', HEAD + f'ph({BOTH}) {{ }}' + TAIL, ['4:1 P00 dist']),
+    ('void in the place of dist', HEAD + f'void ph({BOTH}) {{ }}' + TAIL, ['4:1 P00 dist']),
+    ('a phase that is nowhere', HEAD + f'dist phase({BOTH}) {{ }}' + TAIL.replace('ph(A', 'phace(A'), ['5:18 P12 phace']),
+    ('functions that are nowhere', HEAD + f'void put(float *);\ndist ph({BOTH}) {{ }}' + TAIL.replace('ph(A', 'put(A); set(B); ph(A'),
+     ['6:18 P12 put', '6:26 P12 set']),
+]
+
+
 def diagnostics():
     for code, (source, line, column) in CASES.items():
         write('bad.pnd', source)
@@ -321,6 +342,12 @@ def diagnostics():
     codes = re.findall(r'many.pnd:(\d+):\d+: error: (P\d\d)', ran.stderr)
     check(codes == [('6', 'P16'), ('7', 'P12'), ('8', 'P08'), ('9', 'P08'), ('10', 'P00')],
           'all errors of a file in one go', ran.stderr)
+    for name, source, wanted in MANY:
+        write('line.pnd', source)
+        ran = run(sonde, 'pandore', 'compile', 'line.pnd', '-o', 'line')
+        got = [f'{line}:{column} {code} {name}' for line, column, code, name in
+               re.findall(r"^line.pnd:(\d+):(\d+): error: (P\d\d): [^'\n]*'([^']*)'", ran.stderr, re.M)]
+        check(got == wanted and ran.returncode == 5 and ran.stderr.count('error') == len(wanted), name, got, ran.stderr)
 
 
 # ---- bad days ----

@@ -138,6 +138,7 @@ struct sn_pnd_phase {
 	struct sn_pnd_var *params;
 	int param_count, index;
 	bool is_damaged; /* a parameter had a finding: what follows from it is not reported */
+	bool has_unread_parameters; /* their names are not known */
 	struct sn_pnd_stmt *body;
 };
 

@@ -15,6 +15,8 @@ bool sn_pnd_compile(struct sn_pnd_diags *diags, const struct sn_pnd_options *opt
 	sn_pnd_parse(&program);
 	ok = !diags->errors;
 	out->nodes = program.nodes;
+	for (const struct sn_pnd_phase *ph = program.phases; ph; ph = ph->next)
+		sn_vec_push(&out->phases, ph->name);
 	if (ok)
 		sn_pnd_emit_program(&em);
 	if (ok && options->explain)
@@ -29,4 +31,5 @@ void sn_pnd_result_free(struct sn_pnd_result *result)
 {
 	sn_text_free(&result->code);
 	sn_text_free(&result->explain);
+	sn_vec_free(&result->phases);
 }

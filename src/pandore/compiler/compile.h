@@ -24,6 +24,7 @@ struct sn_pnd_result {
 	struct sn_text code;	/* C; empty after errors */
 	struct sn_text explain; /* how each statement was translated, and the messages to expect */
 	int nodes;
+	SN_VEC(const char *) phases; /* their names */
 };
 
 /** Translates files[0] of `diags` (the caller pushes it). True if there was no error. */

@@ -13,15 +13,55 @@ static bool is_warning(int code)
 	return code == 11 || code == 14 || code == 15;
 }
 
+/* The text of a line, without its end. */
+static const char *line_of(const struct sn_pnd_file *file, int line, size_t *length)
+{
+	const char *at = file->chars, *end = file->chars + file->length;
+	const char *stop;
+
+	for (int n = 1; n < line && at < end; n++) {
+		stop = memchr(at, '\n', (size_t)(end - at));
+		if (!stop)
+			return NULL;
+		at = stop + 1;
+	}
+	stop = at < end ? memchr(at, '\n', (size_t)(end - at)) : NULL;
+	*length = (size_t)((stop ? stop : end) - at);
+	return at;
+}
+
+/* Does a statement end between two columns of a line? Then what follows is read afresh. */
+static bool is_statement_between(const struct sn_pnd_diags *diags, struct sn_pnd_pos pos, int from,
+				 int to)
+{
+	size_t length = 0, first = (size_t)(from < to ? from : to) - 1;
+	size_t last = (size_t)(from < to ? to : from) - 1;
+	const char *line = line_of(&diags->files.items[pos.file], pos.line, &length);
+
+	for (size_t i = first; line && i < last && i < length; i++)
+		if (line[i] == ';' || line[i] == '{' || line[i] == '}')
+			return true;
+	return false;
+}
+
+static bool repeats(const struct sn_pnd_diags *diags, const struct sn_pnd_diag *old,
+		    const struct sn_pnd_diag *diag)
+{
+	if (old->pos.file != diag->pos.file || old->pos.line != diag->pos.line ||
+	    old->code != diag->code || old->severity != diag->severity)
+		return false;
+	if (old->pos.column == diag->pos.column)
+		return true;
+	if (diag->code == 0)
+		return !is_statement_between(diags, diag->pos, old->pos.column, diag->pos.column);
+	return !strcmp(old->text, diag->text);
+}
+
 static bool is_known(const struct sn_pnd_diags *diags, const struct sn_pnd_diag *diag)
 {
-	for (size_t i = 0; i < diags->items.count; i++) {
-		const struct sn_pnd_diag *old = &diags->items.items[i];
-
-		if (old->pos.file == diag->pos.file && old->pos.line == diag->pos.line &&
-		    old->code == diag->code && old->severity == diag->severity)
+	for (size_t i = 0; i < diags->items.count; i++)
+		if (repeats(diags, &diags->items.items[i], diag))
 			return true;
-	}
 	return false;
 }
 
@@ -36,9 +76,10 @@ __attribute__((format(printf, 5, 0))) static void add(struct sn_pnd_diags *diags
 	diag.order = diags->items.count;
 	if (severity == SN_PND_ERROR)
 		diags->errors++;
+	vsnprintf(text, sizeof(text), format, args);
+	diag.text = text;
 	if (diags->items.count >= FINDINGS_MAX || is_known(diags, &diag))
 		return;
-	vsnprintf(text, sizeof(text), format, args);
 	diag.text = sn_arena_strdup(diags->arena, text);
 	sn_vec_push(&diags->items, diag);
 }
@@ -74,23 +115,6 @@ static int by_place(const void *left, const void *right)
 	if (a->pos.column != b->pos.column)
 		return a->pos.column < b->pos.column ? -1 : 1;
 	return a->order < b->order ? -1 : a->order > b->order;
-}
-
-/* The text of a line, without its end. */
-static const char *line_of(const struct sn_pnd_file *file, int line, size_t *length)
-{
-	const char *at = file->chars, *end = file->chars + file->length;
-	const char *stop;
-
-	for (int n = 1; n < line && at < end; n++) {
-		stop = memchr(at, '\n', (size_t)(end - at));
-		if (!stop)
-			return NULL;
-		at = stop + 1;
-	}
-	stop = at < end ? memchr(at, '\n', (size_t)(end - at)) : NULL;
-	*length = (size_t)((stop ? stop : end) - at);
-	return at;
 }
 
 /* Adds a piece of source as a terminal may see it, or as many blanks; tabs stay tabs in both, so
@@ -162,6 +186,11 @@ void sn_pnd_diags_print(struct sn_pnd_diags *diags, FILE *out, bool with_remarks
 		print_source(file, d->pos, out);
 	}
 	sn_text_free(&line);
+}
+
+void sn_pnd_diags_clear(struct sn_pnd_diags *diags)
+{
+	diags->items.count = diags->errors = 0;
 }
 
 void sn_pnd_diags_free(struct sn_pnd_diags *diags)

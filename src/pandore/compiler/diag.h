@@ -42,8 +42,9 @@ struct sn_pnd_diags {
 	size_t errors;
 };
 
-/** Adds a finding. Of several errors on one line with one code only the first is kept, as they
- *  have one cause nearly always. Warnings: codes 11, 14, 15. */
+/** Adds a finding. What repeats another one of its line is left out: the same text, a second
+ *  finding of one code at one place, or syntax (P00) in a statement whose syntax was found wrong
+ *  before. Warnings: codes 11, 14, 15. */
 __attribute__((format(printf, 4, 5))) void
 sn_pnd_report(struct sn_pnd_diags *diags, struct sn_pnd_pos pos, int code, const char *format, ...);
 /** A remark ("R1: ..."): why the optimised scheme did not apply. */
@@ -52,6 +53,8 @@ sn_pnd_remark(struct sn_pnd_diags *diags, struct sn_pnd_pos pos, int code, const
 
 /** Prints errors and warnings (and remarks, if asked for) in the order of the source. */
 void sn_pnd_diags_print(struct sn_pnd_diags *diags, FILE *out, bool with_remarks);
+/** Forgets the findings, not the files. */
+void sn_pnd_diags_clear(struct sn_pnd_diags *diags);
 void sn_pnd_diags_free(struct sn_pnd_diags *diags);
 
 #endif

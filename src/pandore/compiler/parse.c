@@ -559,10 +559,13 @@ static void parse_top(struct sn_pnd_parser *p)
 	if (sn_pnd_accept(p, ';'))
 		return;
 	if (sn_pnd_at_word(p, "dist") && sn_pnd_peek(p, 1)->kind == SN_TOK_IDENT &&
-	    sn_pnd_peek(p, 2)->punct == '(') {
+	    sn_pnd_peek(p, 2)->kind == SN_TOK_PUNCT &&
+	    !strchr(";,=[", (int)sn_pnd_peek(p, 2)->punct)) {
 		sn_pnd_parse_phase(p);
 		return;
 	}
+	if (!is_word_then_paren(p, "main") && sn_pnd_parse_misspelt_phase(p))
+		return;
 	if (is_word_then_paren(p, "main")) {
 		parse_main(p, first);
 		return;

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "base/spelling.h"
+
 enum { ARGS_MAX = 64 };
 
 static struct sn_pnd_expr *parse_cond(struct sn_pnd_parser *p);
@@ -192,6 +194,24 @@ static bool parse_subscripts(struct sn_pnd_parser *p, struct sn_pnd_expr *e)
 	return true;
 }
 
+static void report_undeclared(struct sn_pnd_parser *p, const struct sn_pnd_token *name)
+{
+	const char *near = NULL;
+
+	for (const struct sn_pnd_scope *s = p->scope; s; s = s->outer)
+		for (const struct sn_pnd_var *v = s->vars; v; v = v->next)
+			if (!near && !v->is_unknown && sn_spelling_is_near(name->text, v->name))
+				near = v->name;
+	if (near)
+		sn_pnd_report(p->diags, name->pos, 12, "'%s' is not declared; did you mean '%s'?",
+			      name->text, near);
+	else
+		sn_pnd_report(p->diags, name->pos, 12,
+			      "'%s' is not declared; declare it at the start of the %s%s",
+			      name->text, p->phase ? "phase" : "function",
+			      p->phase ? ", or make it a parameter" : "");
+}
+
 static struct sn_pnd_var *declare_unknown(struct sn_pnd_parser *p, const struct sn_pnd_token *name)
 {
 	struct sn_pnd_var *var = sn_arena_new(p->arena, struct sn_pnd_var);
@@ -206,8 +226,8 @@ static struct sn_pnd_var *declare_unknown(struct sn_pnd_parser *p, const struct 
 			goto declared;
 		}
 	/* a parameter that could not be read is in no list, and was reported */
-	if (!p->phase || !p->phase->is_damaged)
-		sn_pnd_report(p->diags, name->pos, 12, "'%s' is not declared", name->text);
+	if (!p->phase || !p->phase->has_unread_parameters)
+		report_undeclared(p, name);
 declared:
 	*var = (struct sn_pnd_var){ .name = name->text,
 				    .pos = name->pos,

@@ -1,6 +1,10 @@
 /* dist NAME(parameters with their distributions) body */
 #include "pandore/compiler/parser.h"
 
+#include <string.h>
+
+#include "base/spelling.h"
+
 enum { PARAMS_MAX = 200 };
 
 static bool parse_block_sizes(struct sn_pnd_parser *p, struct sn_pnd_var *var)
@@ -40,7 +44,7 @@ static bool parse_block_sizes(struct sn_pnd_parser *p, struct sn_pnd_var *var)
 	return ok;
 }
 
-/* After a finding: to the ')' of this list, or to the ',' of this parameter. */
+/* After a finding: to the ')' of this list, or to the ',' or the mode of this parameter. */
 static void skip_to_end_of(struct sn_pnd_parser *p, bool is_list)
 {
 	int depth = 0;
@@ -50,9 +54,20 @@ static void skip_to_end_of(struct sn_pnd_parser *p, bool is_list)
 
 		if (t->kind == SN_TOK_END || t->punct == '{' || t->punct == ';')
 			return;
+		if (depth == 0 && !is_list && sn_pnd_at_word(p, "mode"))
+			return;
 		if (depth == 0 && (t->punct == ')' || (t->punct == ',' && !is_list)))
 			return;
 		depth += t->punct == '(' ? 1 : t->punct == ')' ? -1 : 0;
+	}
+}
+
+static void skip_parameter(struct sn_pnd_parser *p)
+{
+	skip_to_end_of(p, false);
+	while (sn_pnd_at_word(p, "mode")) {
+		p->at++;
+		skip_to_end_of(p, false);
 	}
 }
 
@@ -88,6 +103,7 @@ static bool parse_order(struct sn_pnd_parser *p, struct sn_pnd_var *var, struct 
 static bool parse_map(struct sn_pnd_parser *p, struct sn_pnd_var *var)
 {
 	struct sn_pnd_pos pos = sn_pnd_peek(p, 1)->pos;
+	bool is_known = true;
 
 	if (!sn_pnd_at_word(p, "map")) {
 		sn_pnd_expected(p, "'map' after the block sizes");
@@ -97,7 +113,9 @@ static bool parse_map(struct sn_pnd_parser *p, struct sn_pnd_var *var)
 	if (!sn_pnd_at_word(p, "regular") && !sn_pnd_at_word(p, "wrapped")) {
 		sn_pnd_report(p->diags, pos, 5, "unknown mapping '%.40s': regular or wrapped",
 			      sn_pnd_peek(p, 0)->text);
-		return false;
+		is_known = false;
+		if (sn_pnd_peek(p, 1)->punct != '(')
+			return false;
 	}
 	var->is_wrapped = sn_pnd_at_word(p, "wrapped");
 	p->at++;
@@ -108,7 +126,7 @@ static bool parse_map(struct sn_pnd_parser *p, struct sn_pnd_var *var)
 		sn_pnd_accept(p, ')');
 		return false;
 	}
-	return sn_pnd_expect(p, ')', "')' after the mapping's dimensions");
+	return sn_pnd_expect(p, ')', "')' after the mapping's dimensions") && is_known;
 }
 
 static void lay_out(struct sn_pnd_parser *p, struct sn_pnd_var *var)
@@ -131,7 +149,8 @@ static void lay_out(struct sn_pnd_parser *p, struct sn_pnd_var *var)
 
 static bool parse_distribution(struct sn_pnd_parser *p, struct sn_pnd_var *var)
 {
-	bool ok;
+	bool ok, is_block = sn_pnd_peek(p, 1)->kind == SN_TOK_IDENT &&
+			    !strcmp(sn_pnd_peek(p, 1)->text, "block");
 
 	p->at++; /* by */
 	if (!var->rank) {
@@ -139,14 +158,15 @@ static bool parse_distribution(struct sn_pnd_parser *p, struct sn_pnd_var *var)
 			      var->name);
 		return false;
 	}
-	if (!sn_pnd_at_word(p, "block")) {
+	if (!is_block) {
 		sn_pnd_report(p->diags, sn_pnd_peek(p, 0)->pos, 5,
 			      "unknown distribution '%.40s': by block(...) is what there is",
 			      sn_pnd_peek(p, 0)->text);
-		return false;
+		if (sn_pnd_peek(p, 1)->punct != '(')
+			return false;
 	}
 	p->at++;
-	ok = parse_block_sizes(p, var);
+	ok = parse_block_sizes(p, var) && is_block;
 	ok = (ok || sn_pnd_at_word(p, "map")) && parse_map(p, var) && ok;
 	if (ok)
 		lay_out(p, var);
@@ -204,8 +224,10 @@ static struct sn_pnd_var *parse_phase_param(struct sn_pnd_parser *p, bool *ok)
 	*ok = true;
 	if (sn_pnd_at_word(p, "by"))
 		*ok = parse_distribution(p, var);
-	if (*ok && sn_pnd_at_word(p, "mode"))
-		*ok = parse_mode(p, var);
+	if (!*ok)
+		skip_to_end_of(p, false);
+	if (sn_pnd_at_word(p, "mode"))
+		*ok = parse_mode(p, var) && *ok;
 	return var;
 }
 
@@ -227,20 +249,20 @@ static bool parse_phase_params(struct sn_pnd_parser *p, struct sn_pnd_phase *pha
 		}
 		if (!ok) {
 			phase->is_damaged = true;
-			skip_to_end_of(p, false);
+			phase->has_unread_parameters |= !var;
+			skip_parameter(p);
 		}
 	} while (sn_pnd_accept(p, ','));
 	return sn_pnd_expect(p, ')', "')' after the parameters");
 }
 
-void sn_pnd_parse_phase(struct sn_pnd_parser *p)
+/* At the name. */
+static void parse_named_phase(struct sn_pnd_parser *p)
 {
 	struct sn_pnd_phase *phase = sn_arena_new(p->arena, struct sn_pnd_phase), **last;
 	struct sn_pnd_scope scope = { 0 };
-	const struct sn_pnd_token *name;
+	const struct sn_pnd_token *name = sn_pnd_peek(p, 0);
 
-	p->at++; /* dist */
-	name = sn_pnd_peek(p, 0);
 	for (last = &p->program->phases; *last; last = &(*last)->next)
 		phase->index++;
 	if (sn_pnd_check_name(p, name)) {
@@ -251,9 +273,11 @@ void sn_pnd_parse_phase(struct sn_pnd_parser *p)
 	p->at++;
 	p->phase = phase;
 	p->zone = -1;
-	if (!parse_phase_params(p, phase))
+	if (!parse_phase_params(p, phase)) {
+		phase->is_damaged = phase->has_unread_parameters = true;
 		while (!sn_pnd_at_punct(p, '{') && sn_pnd_peek(p, 0)->kind != SN_TOK_END)
 			p->at++;
+	}
 	scope.vars = phase->params;
 	p->scope = &scope;
 	if (sn_pnd_at_punct(p, '{')) {
@@ -267,4 +291,76 @@ void sn_pnd_parse_phase(struct sn_pnd_parser *p)
 	}
 	p->scope = NULL;
 	p->phase = NULL;
+}
+
+/* In "WORD NAME (...) {" the words of parameters of a phase, which no function has. */
+static bool has_distribution(const struct sn_pnd_parser *p, size_t open)
+{
+	int depth = 0;
+
+	for (size_t n = open;; n++) {
+		const struct sn_pnd_token *t = sn_pnd_peek(p, n), *next = sn_pnd_peek(p, n + 1);
+
+		depth += t->punct == '(' ? 1 : t->punct == ')' ? -1 : 0;
+		if (t->kind == SN_TOK_END || t->punct == ';' || t->punct == '{' || depth == 0)
+			return false;
+		if (t->kind == SN_TOK_IDENT && next->kind == SN_TOK_IDENT && n > open + 1 &&
+		    (!strcmp(t->text, "by") || !strcmp(t->text, "map") || !strcmp(t->text, "mode")))
+			return true;
+	}
+}
+
+static bool is_typedef(const struct sn_pnd_program *program, const char *name)
+{
+	bool inside = false;
+
+	for (size_t i = 0; i < program->tokens.items.count; i++) {
+		const struct sn_pnd_token *t = &program->tokens.items.items[i];
+
+		if (t->kind == SN_TOK_IDENT && !strcmp(t->text, "typedef"))
+			inside = true;
+		else if (t->punct == ';')
+			inside = false;
+		else if (inside && t->kind == SN_TOK_IDENT && !strcmp(t->text, name))
+			return true;
+	}
+	return false;
+}
+
+/* "list" is a word of its own. */
+static bool looks_like_dist(const struct sn_pnd_parser *p)
+{
+	const char *word = sn_pnd_peek(p, 0)->text;
+
+	return sn_spelling_is_near(word, "dist") && (word[0] | 32) == 'd' &&
+	       !is_typedef(p->program, word);
+}
+
+bool sn_pnd_parse_misspelt_phase(struct sn_pnd_parser *p)
+{
+	const struct sn_pnd_token *word = sn_pnd_peek(p, 0), *name = sn_pnd_peek(p, 1);
+	size_t words = 0;
+
+	while (sn_pnd_peek(p, words)->kind == SN_TOK_IDENT)
+		words++;
+	if (words < 1 || words > 3 || sn_pnd_peek(p, words)->punct != '(')
+		return false;
+	if (!has_distribution(p, words) && !(words == 2 && looks_like_dist(p)))
+		return false;
+	if (words == 1)
+		sn_pnd_report(p->diags, word->pos, 0,
+			      "a phase begins with 'dist': write 'dist %.60s('", word->text);
+	else
+		sn_pnd_report(p->diags, word->pos, 0,
+			      "a phase begins with 'dist', not '%.60s': write 'dist %.60s('",
+			      word->text, words == 2 ? name->text : sn_pnd_peek(p, 2)->text);
+	p->at += words - 1;
+	parse_named_phase(p);
+	return true;
+}
+
+void sn_pnd_parse_phase(struct sn_pnd_parser *p)
+{
+	p->at++; /* dist */
+	parse_named_phase(p);
 }

@@ -77,6 +77,9 @@ size_t sn_pnd_matching_brace(const struct sn_pnd_parser *p, size_t at);
 bool sn_pnd_accept_const_attribute(struct sn_pnd_parser *p);
 /** At "dist". */
 void sn_pnd_parse_phase(struct sn_pnd_parser *p);
+/** At another word, or at a name alone: if what follows can only be a phase, or the word is nearly
+ *  "dist", says so and reads the phase all the same. */
+bool sn_pnd_parse_misspelt_phase(struct sn_pnd_parser *p);
 /** At a function's name; `first` is the first token of its declaration, `is_foreign` says that its
  *  type is none of ours. */
 void sn_pnd_parse_function(struct sn_pnd_parser *p, enum sn_pnd_type type, size_t first,
