@@ -283,14 +283,16 @@ static const char *printed(const char *source)
 
 TEST(the_caret_stands_under_its_column)
 {
-	CHECK_STRING(
-		printed(BODY("B[0] = y;")),
-		"t.pnd:6:9: error: P12: 'y' is not declared\n    \tB[0] = y;\n    \t       ^\n");
+	CHECK_STRING(printed(BODY("B[0] = y;")),
+		     "t.pnd:6:9: error: P12: 'y' is not declared; declare it at the start of the "
+		     "phase, or make it a parameter\n    \tB[0] = y;\n    \t       ^\n");
 	/* columns are bytes; the caret counts what a terminal shows */
 	CHECK_STRING(printed(BODY("B[0] = /* \303\251\t */ y;")),
-		     "t.pnd:6:19: error: P12: 'y' is not declared\n"
+		     "t.pnd:6:19: error: P12: 'y' is not declared; declare it at the start of the "
+		     "phase, or make it a parameter\n"
 		     "    \tB[0] = /* \303\251\t */ y;\n    \t           \t    ^\n");
 	CHECK_STRING(printed(BODY("B[0] = /* \033[2J */ y;\r")),
-		     "t.pnd:6:20: error: P12: 'y' is not declared\n"
+		     "t.pnd:6:20: error: P12: 'y' is not declared; declare it at the start of the "
+		     "phase, or make it a parameter\n"
 		     "    \tB[0] = /* \\x1b[2J */ y;\n    \t                     ^\n");
 }
