@@ -152,7 +152,7 @@ int main(int argc, char **argv)
 		return 1;
 	printf("profile  %6.2f s\n", seconds_since(start));
 	start = sn_now_ns();
-	report = sn_report_new(profile);
+	report = sn_report_new(profile, NULL);
 	sn_report_add_sentences(report, profile);
 	printf("model    %6.2f s: %zu nodes, %zu points, %zu records\n", seconds_since(start),
 	       report->nodes.count, report->points.count, report->records.count);

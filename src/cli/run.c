@@ -26,7 +26,7 @@ static void summary_print(const struct sn_analysis *analysis)
 
 static void page_write(const struct sn_analysis *analysis)
 {
-	struct sn_report *report = sn_report_new(analysis->profile);
+	struct sn_report *report = sn_report_new(analysis->profile, analysis->structures);
 	struct sn_text path = { 0 };
 	struct sn_error err;
 

@@ -303,7 +303,7 @@ static void add_run(struct sn_report *report, const struct sn_profile *profile)
 				    copy(report, e->environment.items[i].value) });
 }
 
-struct sn_report *sn_report_new(const struct sn_profile *profile)
+struct sn_report *sn_report_new(const struct sn_profile *profile, struct sn_structures *structures)
 {
 	struct sn_report *report = sn_alloc_zeroed(1, sizeof(*report));
 
@@ -314,6 +314,6 @@ struct sn_report *sn_report_new(const struct sn_profile *profile)
 	add_processes(report, profile);
 	add_threads(report, profile);
 	sn_report_add_paths(report, profile);
-	sn_report_add_phases(report, profile);
+	sn_report_add_phases(report, profile, structures);
 	return report;
 }
