@@ -97,6 +97,7 @@ enum {
 	S_APP_SHARE,
 	S_TYPE,
 	S_LOOP_LABEL,
+	S_BEATS,
 	S_PROCESSES,
 	S_FILE,
 	S_LINE,
@@ -104,6 +105,9 @@ enum {
 	S_SHARE,
 	S_INTERVALS,
 	S_ALTERNATIVE,
+	S_LEAST_HZ,
+	S_EXPECTED_HZ,
+	S_MOST_HZ,
 };
 
 static const struct sn_column site_columns[] = {
@@ -115,6 +119,7 @@ static const struct sn_column site_columns[] = {
 	{ "app_share", "App", SN_CELL_SHARE, 0 },
 	{ "type", "Inst. type", SN_CELL_TEXT, 0 },
 	{ "loop_label", "Loop", SN_CELL_TEXT, 0 },
+	{ "beats_per_s", "Beats/s", SN_CELL_TEXT, 0 },
 	{ "processes", "Ranks", SN_CELL_INT, 0 },
 	{ "file", NULL, SN_CELL_TEXT, 0 },
 	{ "line", NULL, SN_CELL_INT, 0 },
@@ -122,6 +127,9 @@ static const struct sn_column site_columns[] = {
 	{ "share", NULL, SN_CELL_SHARE, 0 },
 	{ "interval_count", NULL, SN_CELL_INT, 0 },
 	{ "alternative", NULL, SN_CELL_BOOL, 0 },
+	{ "at_least_hz", NULL, SN_CELL_REAL, 3 },
+	{ "expected_hz", NULL, SN_CELL_REAL, 3 },
+	{ "at_most_hz", NULL, SN_CELL_REAL, 3 },
 };
 
 /* How many processes go through a phase. */
@@ -135,6 +143,19 @@ static uint32_t phase_processes(const struct sn_phases *p, uint32_t phase)
 			count++;
 		}
 	return count;
+}
+
+static void pace_set(struct sn_table *table, const struct sn_pace *pace)
+{
+	const double hz[] = { pace->at_least_hz, pace->expected_hz, pace->at_most_hz };
+	struct sn_text text = { 0 };
+
+	sn_pace_text(pace, &text);
+	sn_table_set_text(table, S_BEATS, sn_arena_strdup(&table->arena, text.chars));
+	sn_text_free(&text);
+	for (size_t i = 0; i < 3; i++)
+		if (!isnan(hz[i]))
+			sn_table_set_real(table, S_LEAST_HZ + i, hz[i]);
 }
 
 static void site_row_add(struct sn_table *table, const struct sn_phases *p,
@@ -164,6 +185,7 @@ static void site_row_add(struct sn_table *table, const struct sn_phases *p,
 	sn_table_set_real(table, S_PHASE_SHARE, site->phase_share);
 	sn_table_set_real(table, S_APP_SHARE, site->app_share);
 	sn_table_set_text(table, S_TYPE, sn_site_type_name(site->type));
+	pace_set(table, &site->pace);
 	if (site->loop == SN_NONE)
 		return;
 	sn_table_set_text(table, S_LOOP, program->loops.items[site->loop].id);
@@ -434,11 +456,14 @@ static sn_status against_print(const struct sn_phases *a, const char *other,
 			       struct sn_table_view *view, struct sn_error *err)
 {
 	struct sn_analysis *analysis = NULL;
+	struct sn_phases_options options_b = a->options;
 	struct sn_phases *b = NULL;
 	sn_status status = sn_analysis_open(other, options, &analysis, err);
 
 	if (status == SN_OK)
-		status = sn_phases_new(analysis->profile, &a->options, &b, err);
+		options_b.structures = analysis->structures;
+	if (status == SN_OK)
+		status = sn_phases_new(analysis->profile, &options_b, &b, err);
 	if (status == SN_OK)
 		status = pairs_print(a, b, view, err);
 	sn_phases_free(b);
@@ -502,6 +527,8 @@ static sn_status phases(const struct sn_args *args, struct sn_error *err)
 		return status;
 	status = sn_analysis_open(args->operand_count ? args->operands[0] : NULL,
 				  &arguments.options, &analysis, err);
+	if (status == SN_OK)
+		options.structures = analysis->structures;
 	if (status == SN_OK)
 		status = sn_phases_new(analysis->profile, &options, &found, err);
 	if (status == SN_OK)

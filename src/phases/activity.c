@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "phases/pace.h"
 
 const char *sn_calls_source_name(enum sn_calls_source source)
 {
@@ -310,6 +311,7 @@ struct sn_phase_activity *sn_phase_activity_new(const struct sn_intervals *inter
 	rows_index(intervals, vectors, &row_of);
 	if (!calls_read(activity, intervals, &row_of))
 		calls_estimate(activity, intervals, &row_of);
+	sn_iterations_find(activity, intervals, &row_of);
 	depths_find(activity, intervals);
 	sn_map_free(&row_of);
 	sn_vec_free(&b.touched);
@@ -324,6 +326,7 @@ void sn_phase_activity_free(struct sn_phase_activity *activity)
 	sn_sparse_free(&activity->self);
 	sn_sparse_free(&activity->inclusive);
 	sn_map_free(&activity->calls);
+	sn_map_free(&activity->iterations);
 	free(activity->function_calls);
 	free(activity->depths);
 	free(activity->shares);

@@ -21,6 +21,7 @@ struct sn_phase_activity {
 	struct sn_sparse self;	    /* by function: fraction of the row's time */
 	struct sn_sparse inclusive; /* by entity: fraction of the row's time */
 	struct sn_map calls;	    /* row << 32 | function -> calls begun in the row */
+	struct sn_map iterations;   /* row << 32 | loop's entity -> iterations seen to begin */
 	enum sn_calls_source calls_source;
 	uint64_t *function_calls; /* by function, over the run */
 	double *depths; /* by entity: mean number of entities above it on its paths, by time */

@@ -78,6 +78,18 @@ static void entity_add(struct sn_phase_paths *paths, size_t from, uint32_t entit
 	sn_vec_push(&paths->entities, entity);
 }
 
+/* The loop that an address is in, else the function whose code it is, not what was inlined there.
+ */
+static uint32_t leaf_entity(const struct sn_phase_paths *paths,
+			    const struct sn_program_place *place)
+{
+	const struct sn_program *program = paths->program;
+
+	if (place->loop != SN_NONE)
+		return paths->function_count + program->loops.items[place->loop].source_loop;
+	return place->step_count ? program->steps.items[place->first_step].index : place->function;
+}
+
 /* A path without any frame of the application is its leaf's alone. */
 static void path_add(struct sn_phase_paths *paths, uint32_t stack)
 {
@@ -104,6 +116,8 @@ static void path_add(struct sn_phase_paths *paths, uint32_t stack)
 	}
 	if (!own)
 		own = sn_program_leaf(program, stack);
+	paths->leaf[stack] =
+		own == sn_program_leaf(program, stack) ? leaf_entity(paths, own) : SN_NONE;
 	paths->function[stack] = own->function;
 	paths->loop[stack] =
 		own->loop == SN_NONE ? SN_NONE : program->loops.items[own->loop].source_loop;
@@ -119,6 +133,7 @@ struct sn_phase_paths *sn_phase_paths_new(const struct sn_program *program)
 	paths->entity_count = paths->function_count + program->source_loop_count;
 	paths->function = sn_alloc_zeroed(count, sizeof(uint32_t));
 	paths->loop = sn_alloc_zeroed(count, sizeof(uint32_t));
+	paths->leaf = sn_alloc_zeroed(count, sizeof(uint32_t));
 	paths->first = sn_alloc_zeroed(count + 1, sizeof(size_t));
 	paths->is_recursive = sn_alloc_zeroed((size_t)paths->function_count + 1, 1);
 	loops_represent(paths);
@@ -137,6 +152,7 @@ void sn_phase_paths_free(struct sn_phase_paths *paths)
 	free(paths->loop_of);
 	free(paths->function);
 	free(paths->loop);
+	free(paths->leaf);
 	free(paths->first);
 	free(paths->is_recursive);
 	sn_vec_free(&paths->entities);

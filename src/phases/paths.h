@@ -22,6 +22,7 @@ struct sn_phase_paths {
 	uint32_t *loop_of;  /* source loop -> one of its loops, the main one if there is one */
 	uint32_t *function; /* by stack: innermost function of the application */
 	uint32_t *loop;	    /* by stack: innermost source loop around that; SN_NONE: none */
+	uint32_t *leaf;	    /* by stack: entity whose own code runs; SN_NONE: a library's */
 	/* stack s: entities[first[s] .. first[s + 1]), outermost first, each once */
 	size_t *first;
 	SN_VEC(uint32_t) entities;

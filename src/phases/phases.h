@@ -16,6 +16,9 @@
 #include "base/arena.h"
 #include "phases/activity.h"
 #include "phases/choose.h"
+#include "phases/pace.h"
+
+struct sn_structures;
 
 enum sn_sites_method {
 	SN_SITES_CONTRAST, /* ours */
@@ -26,6 +29,8 @@ struct sn_phases_options {
 	int64_t interval_ns; /* 0: automatic */
 	struct sn_choose_options choose;
 	enum sn_sites_method sites;
+	struct sn_structures *structures; /* of the profile, borrowed; NULL: paces have no limits
+					     from the code */
 };
 
 enum sn_site_type { SN_SITE_BODY, SN_SITE_LOOP };
@@ -41,6 +46,7 @@ struct sn_phase_site {
 				it; no phase is told from another by it */
 	double phase_share;  /* fraction of the phase's intervals that it is the first site of */
 	double app_share;    /* of the run's */
+	struct sn_pace pace; /* in the phase */
 };
 
 /** A function's part of a phase. */

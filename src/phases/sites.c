@@ -7,12 +7,12 @@
 #include "base/alloc.h"
 #include "phases/phases.h"
 
-enum { SITES_MAX = 6, REPEATED_MIN = 3 };
+enum { SITES_MAX = 6, REPEATED_MIN = 3, SELDOM_FACTOR = 4 };
 
 static const double floor_share = 0.10, /* of an interval's time, to be active in it */
 	lift_share = 0.85,		/* of the best contrast, for a caller to stand for it */
 	contrast_min = 0.05, coverage = 0.95, owner_share = 0.90, loop_share = 0.85,
-		    deep_share = 0.5, wrapped_share = 0.9, same_share = 0.95;
+		    deep_share = 0.5, wrapped_share = 0.9, same_share = 0.95, data_loop_hz = 10000;
 
 struct builder {
 	const struct sn_phases *phases;
@@ -24,8 +24,11 @@ struct builder {
 	uint8_t *is_open; /* by row of the phase: no site covers it yet */
 	size_t count, open;
 	double *inside, *outside; /* by entity: mean fraction in open rows, in rows of others */
+	struct sn_pace_scope pace;
 	struct sn_phase *out;
 };
+
+static uint32_t step_loop_choose(const struct builder *b, double most);
 
 static void means_find(struct builder *b)
 {
@@ -94,8 +97,8 @@ static uint32_t contrast_choose(const struct builder *b, double best)
 	return chosen;
 }
 
-/* A run of one phase has nothing to contrast with: the deepest function that still has most of it,
- * else the deepest loop of the function that has all. */
+/* A run of one phase has nothing to contrast with: the loop that steps through it, else the deepest
+ * function that still has most of it, else the function that has all. */
 static uint32_t deepest_choose(const struct builder *b)
 {
 	uint32_t chosen = SN_NONE;
@@ -103,6 +106,9 @@ static uint32_t deepest_choose(const struct builder *b)
 
 	for (uint32_t e = 0; e < b->paths->entity_count; e++)
 		most = b->inside[e] > most ? b->inside[e] : most;
+	chosen = step_loop_choose(b, most);
+	if (chosen != SN_NONE)
+		return chosen;
 	for (uint32_t e = 0; e < b->paths->function_count; e++)
 		if (b->inside[e] >= lift_share * most && b->inside[e] >= deep_share &&
 		    (chosen == SN_NONE || b->activity->depths[e] > b->activity->depths[chosen]))
@@ -140,12 +146,11 @@ static bool is_entered(const struct builder *b, uint32_t function)
 	return entered * 2 > active;
 }
 
-/* The uppermost loop below (or in) a function that has most of its time in the phase. */
-static uint32_t loop_below(const struct builder *b, uint32_t function)
+/* Time of the phase by entity on paths through a function, from there on. */
+static double *below_find(const struct builder *b, uint32_t function)
 {
 	const struct sn_intervals *intervals = b->phases->intervals;
 	double *below = sn_alloc_zeroed((size_t)b->paths->entity_count + 1, sizeof(double));
-	uint32_t chosen = SN_NONE;
 
 	for (size_t r = 0; r < b->inclusive->row_count; r++) {
 		const struct sn_interval_row *row =
@@ -167,14 +172,61 @@ static uint32_t loop_below(const struct builder *b, uint32_t function)
 			}
 		}
 	}
+	return below;
+}
+
+/* ---- loops that beat at a useful rate ---- */
+
+static bool is_too_often(const struct builder *b, uint32_t entity)
+{
+	return sn_pace_of(&b->pace, entity).expected_cost > SN_PACE_COST_MAX;
+}
+
+/* Iterations were seen to begin in every second interval, and not so many that it costs. */
+static bool is_useful(const struct builder *b, uint32_t loop)
+{
+	return b->pace.beats[loop] >= REPEATED_MIN && b->pace.beats[loop] * 2 >= b->count &&
+	       !is_too_often(b, loop);
+}
+
+/* Whether another of the function's loops that have at least `least` lies around this one. */
+static bool has_loop_around(const struct builder *b, uint32_t loop, const double *time,
+			    double least)
+{
+	uint32_t function = sn_entity_function(b->paths, loop);
+
 	for (uint32_t e = b->paths->function_count; e < b->paths->entity_count; e++)
-		if (below[e] >= loop_share * below[function] && below[e] > 0 &&
-		    (chosen == SN_NONE || below[e] > below[chosen] * (1 + 1e-9) ||
-		     (below[e] >= below[chosen] * (1 - 1e-9) &&
-		      b->activity->depths[e] < b->activity->depths[chosen])))
-			chosen = e;
+		if (e != loop && time[e] >= least && sn_entity_function(b->paths, e) == function &&
+		    b->activity->depths[e] < b->activity->depths[loop])
+			return true;
+	return false;
+}
+
+/* The uppermost loop below (or in) a function that has most of its time in the phase. Where that
+ * hardly iterates, as one over the commands of an input file, one further down that does; not one
+ * of the same function: whether that or the one around it is the step cannot be told, but they are
+ * one loop nest. */
+static uint32_t loop_below(const struct builder *b, uint32_t function)
+{
+	double *below = below_find(b, function), least = loop_share * below[function];
+	const double *depths = b->activity->depths;
+	uint32_t upper = SN_NONE, other = SN_NONE;
+
+	for (uint32_t e = b->paths->function_count; e < b->paths->entity_count; e++)
+		if (below[e] >= least && below[e] > 0 &&
+		    (upper == SN_NONE || below[e] > below[upper] * (1 + 1e-9) ||
+		     (below[e] >= below[upper] * (1 - 1e-9) && depths[e] < depths[upper])))
+			upper = e;
+	for (uint32_t e = b->paths->function_count; upper != SN_NONE && e < b->paths->entity_count;
+	     e++)
+		if (below[e] >= least && depths[e] > depths[upper] &&
+		    sn_entity_function(b->paths, e) != sn_entity_function(b->paths, upper) &&
+		    b->pace.beats[e] > SELDOM_FACTOR * b->pace.beats[upper] && is_useful(b, e) &&
+		    !has_loop_around(b, e, below, least) &&
+		    (other == SN_NONE || depths[e] < depths[other]))
+			other = e;
 	free(below);
-	return chosen;
+	return other != SN_NONE && b->pace.beats[upper] * 2 < b->count ? other : upper;
 }
 
 static uint64_t phase_calls(const struct builder *b, uint32_t function)
@@ -209,37 +261,41 @@ static uint32_t wrapped_by(const struct builder *b, uint32_t function)
 
 /* ---- loops whose iterations are too short for a heartbeat ---- */
 
-/* Time of the phase on paths through one loop. */
+/* Time of the phase on paths through one entity. */
 struct through {
 	double total, own;	    /* own: with no function of the application called from it */
 	double *above;		    /* by entity: on the path before it */
 	uint8_t *is_called_in_loop; /* by entity: some loop is above it */
 };
 
-static void through_add(const struct builder *b, struct through *t, uint32_t loop, uint32_t stack,
+static void through_add(const struct builder *b, struct through *t, uint32_t entity, uint32_t stack,
 			double ns)
 {
 	const uint32_t *path = b->paths->entities.items + b->paths->first[stack];
 	size_t count = b->paths->first[stack + 1] - b->paths->first[stack], at = 0;
 	bool is_in_loop = false;
 
-	while (at < count && path[at] != loop)
+	while (at < count && path[at] != entity)
 		at++;
 	if (at == count)
 		return;
 	t->total += ns;
 	t->own += at + 1 == count ? ns : 0;
-	for (size_t i = 0; i < at; i++) {
-		t->above[path[i]] += ns;
+	for (size_t i = 0; i <= at; i++) {
+		t->above[path[i]] += i < at ? ns : 0;
 		t->is_called_in_loop[path[i]] |= is_in_loop;
 		is_in_loop |= sn_entity_is_loop(b->paths, path[i]);
 	}
 }
 
-static void through_find(const struct builder *b, struct through *t, uint32_t loop)
+static void through_find(const struct builder *b, struct through *t, uint32_t entity)
 {
 	const struct sn_intervals *intervals = b->phases->intervals;
+	size_t entities = (size_t)b->paths->entity_count + 1;
 
+	t->total = t->own = 0;
+	t->above = sn_alloc_zeroed(entities, sizeof(double));
+	t->is_called_in_loop = sn_alloc_zeroed(entities, 1);
 	for (size_t r = 0; r < b->inclusive->row_count; r++) {
 		const struct sn_interval_row *row =
 			&intervals->rows.items[b->phases->vectors->rows[r]];
@@ -247,9 +303,15 @@ static void through_find(const struct builder *b, struct through *t, uint32_t lo
 		if (b->labels[r] != b->label || !b->is_open[r])
 			continue;
 		for (size_t i = row[0].first_cell; i < row[1].first_cell; i++)
-			through_add(b, t, loop, intervals->cells.items[i].stack,
+			through_add(b, t, entity, intervals->cells.items[i].stack,
 				    (double)sn_interval_cell_ns(&intervals->cells.items[i]));
 	}
+}
+
+static void through_free(struct through *t)
+{
+	free(t->above);
+	free(t->is_called_in_loop);
 }
 
 /* Whether `entity` encloses all of a loop in the phase, and little else. */
@@ -284,24 +346,80 @@ static uint32_t enclosing_choose(const struct builder *b, const struct through *
 	return chosen;
 }
 
-/* An iteration of an innermost loop that calls nothing takes nanoseconds, which a heartbeat would
- * multiply: what encloses it stands for it where that is as active. */
-static uint32_t loop_lift(const struct builder *b, uint32_t loop)
+/* The nearest place around an entity whose beats cost too much: a loop, or a function that a loop
+ * calls, with all of its time in the phase and half of its contrast. */
+static uint32_t cheaper_choose(const struct builder *b, const struct through *t, uint32_t entity)
 {
-	size_t entities = (size_t)b->paths->entity_count + 1;
-	struct through t = { 0 };
+	bool is_all = b->count == b->inclusive->row_count;
 	uint32_t chosen = SN_NONE;
 
-	if (!sn_entity_loop(b->paths, loop)->is_innermost)
-		return loop;
-	t.above = sn_alloc_zeroed(entities, sizeof(double));
-	t.is_called_in_loop = sn_alloc_zeroed(entities, 1);
+	for (uint32_t e = 0; e < b->paths->entity_count; e++)
+		if (e != entity && t->above[e] >= same_share * t->total &&
+		    (sn_entity_is_loop(b->paths, e) || t->is_called_in_loop[e]) &&
+		    (is_all || contrast_of(b, e) * 2 >= contrast_of(b, entity)) &&
+		    !is_too_often(b, e) &&
+		    (chosen == SN_NONE || b->activity->depths[e] > b->activity->depths[chosen]))
+			chosen = e;
+	return chosen;
+}
+
+/* An iteration of an innermost loop that calls nothing takes nanoseconds, which a heartbeat would
+ * multiply: what encloses it stands for it where that is as active; so with all places whose
+ * beats, as far as can be told, would cost more than they may. */
+static uint32_t site_lift(const struct builder *b, uint32_t entity)
+{
+	struct sn_pace pace = sn_pace_of(&b->pace, entity);
+	bool is_leaf = sn_entity_is_loop(b->paths, entity) &&
+		       sn_entity_loop(b->paths, entity)->is_innermost;
+	bool is_costly = pace.expected_cost > SN_PACE_COST_MAX;
+	uint32_t chosen = SN_NONE;
+	struct through t;
+
+	if (!is_costly && (!is_leaf || !isnan(pace.at_most_hz)))
+		return entity;
+	through_find(b, &t, entity);
+	if (sn_entity_is_loop(b->paths, entity) && (is_costly || t.own * 2 > t.total))
+		chosen = enclosing_choose(b, &t, entity);
+	if (is_costly && (chosen == SN_NONE || is_too_often(b, chosen)))
+		chosen = cheaper_choose(b, &t, entity);
+	through_free(&t);
+	return chosen == SN_NONE ? entity : chosen;
+}
+
+/* ---- the step of a run of one phase ---- */
+
+/* Whether most of a loop's time is in functions that it calls. */
+static bool is_driving(const struct builder *b, uint32_t loop)
+{
+	struct through t;
+
 	through_find(b, &t, loop);
-	if (t.own * 2 > t.total)
-		chosen = enclosing_choose(b, &t, loop);
-	free(t.above);
-	free(t.is_called_in_loop);
-	return chosen == SN_NONE ? loop : chosen;
+	through_free(&t);
+	return t.own * 2 <= t.total;
+}
+
+/* The deepest loop that has nearly all of the time, calls others for most of it and iterates at a
+ * useful rate; else the uppermost of a function's loops that does not beat as fast as data loops
+ * do. SN_NONE: iterations could not be told apart. */
+static uint32_t step_loop_choose(const struct builder *b, double most)
+{
+	uint32_t driving = SN_NONE, other = SN_NONE;
+	double least = fmax(lift_share * most, deep_share);
+	const double *depths = b->activity->depths;
+
+	for (uint32_t e = b->paths->function_count; e < b->paths->entity_count; e++) {
+		if (b->inside[e] < least || !is_useful(b, e))
+			continue;
+		if (is_driving(b, e)) {
+			if (driving == SN_NONE || depths[e] > depths[driving])
+				driving = e;
+		} else if (!(sn_pace_of(&b->pace, e).expected_hz > data_loop_hz) &&
+			   !has_loop_around(b, e, b->inside, least) &&
+			   (other == SN_NONE || depths[e] < depths[other])) {
+			other = e;
+		}
+	}
+	return driving != SN_NONE ? driving : other;
 }
 
 static struct sn_phase_site site_of(const struct builder *b, uint32_t entity)
@@ -314,13 +432,13 @@ static struct sn_phase_site site_of(const struct builder *b, uint32_t entity)
 		if (loop != SN_NONE)
 			site.entity = loop; /* none is known, as in a wait: its body */
 	}
-	if (sn_entity_is_loop(b->paths, site.entity))
-		site.entity = loop_lift(b, site.entity);
+	site.entity = site_lift(b, site.entity);
 	if (sn_entity_is_loop(b->paths, site.entity)) {
 		site.type = SN_SITE_LOOP;
 		site.loop = b->paths->loop_of[site.entity - b->paths->function_count];
 	}
 	site.function = sn_entity_function(b->paths, site.entity);
+	site.pace = sn_pace_of(&b->pace, site.entity);
 	return site;
 }
 
@@ -416,7 +534,9 @@ void sn_sites_contrast(const struct sn_phases *phases, const uint32_t *labels, u
 		b.count += b.is_open[r];
 	}
 	b.open = b.count;
+	sn_pace_scope_init(&b.pace, phases, labels, label);
 	sites_add(&b);
+	sn_pace_scope_free(&b.pace);
 	free(b.is_open);
 	free(b.inside);
 	free(b.outside);

@@ -1,6 +1,7 @@
 /* Algorithm 1 of O. Aaziz, M. Al-Tahat, S. Trecakov, J. Cook, "IncProf: Efficient Source-Oriented
  * Phase Identification for Application Behavior Understanding" (2022), section V.B, from the text
  * of the paper. A function is active in an interval where it has own time. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -100,6 +101,22 @@ static size_t rows_covered(const struct builder *b)
 	return covered;
 }
 
+/* Algorithm 1 does not say which loop it means, so how fast it is cannot be told. */
+static void paces_find(const struct builder *b, const uint32_t *labels, uint32_t label)
+{
+	struct sn_pace_scope scope;
+
+	sn_pace_scope_init(&scope, b->phases, labels, label);
+	for (size_t s = 0; s < b->out->sites.count; s++) {
+		struct sn_phase_site *site = &b->out->sites.items[s];
+
+		site->pace = site->type == SN_SITE_BODY
+				     ? sn_pace_of(&scope, site->entity)
+				     : (struct sn_pace){ NAN, NAN, NAN, NAN, NAN };
+	}
+	sn_pace_scope_free(&scope);
+}
+
 static void shares_find(struct builder *b)
 {
 	size_t total = b->self->row_count;
@@ -138,6 +155,7 @@ void sn_sites_paper(const struct sn_phases *phases, const uint32_t *labels, uint
 		covered = rows_covered(&b);
 	}
 	shares_find(&b);
+	paces_find(&b, labels, label);
 	free(b.members);
 	free(b.rank);
 	free(b.is_chosen);

@@ -35,6 +35,7 @@ static void site_write(struct sn_json *json, const struct sn_phases *p,
 	sn_json_member_bool(json, "alternative", site->is_alternative);
 	sn_json_member_double(json, "phase_share", site->phase_share);
 	sn_json_member_double(json, "app_share", site->app_share);
+	sn_pace_write(&site->pace, json);
 	sn_json_close(json);
 }
 

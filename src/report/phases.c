@@ -47,6 +47,7 @@ static void site_write(const struct writer *w, const struct sn_phase_site *site)
 	sn_json_member_bool(json, "alternative", site->is_alternative);
 	sn_json_member_double(json, "phase_share", site->phase_share);
 	sn_json_member_double(json, "app_share", site->app_share);
+	sn_pace_write(&site->pace, json);
 	sn_json_close(json);
 }
 
@@ -185,8 +186,10 @@ static void model_write(const struct writer *w)
 	sn_json_close(json);
 }
 
-void sn_report_add_phases(struct sn_report *report, const struct sn_profile *profile)
+void sn_report_add_phases(struct sn_report *report, const struct sn_profile *profile,
+			  struct sn_structures *structures)
 {
+	struct sn_phases_options options = { .structures = structures };
 	struct sn_phases *phases;
 	char *chars = NULL;
 	size_t length = 0;
@@ -194,7 +197,7 @@ void sn_report_add_phases(struct sn_report *report, const struct sn_profile *pro
 	struct sn_json json = { 0 };
 	struct writer w = { .json = &json, .report = report, .program = profile->program };
 
-	if (sn_phases_new(profile, NULL, &phases, NULL) != SN_OK)
+	if (sn_phases_new(profile, &options, &phases, NULL) != SN_OK)
 		return; /* nothing to find them in: no section */
 	memory = open_memstream(&chars, &length);
 	if (!memory)

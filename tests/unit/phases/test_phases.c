@@ -1,8 +1,10 @@
 #include "phases/phases.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "code/structure.h"
 #include "profile/fixture.h"
 #include "harness/tap.h"
 
@@ -232,6 +234,119 @@ TEST(an_innermost_loop_of_a_called_leaf_is_no_site)
 	CHECK(site->loop == SN_NONE);
 	sn_phases_free(p);
 	fixture_end(&f);
+}
+
+/* main's outer loop calls leaf and fib in turn: 2 and 1 samples. */
+TEST(the_step_loop_of_one_phase_is_its_site)
+{
+	struct fixture f;
+	struct sn_phases *p;
+	const struct sn_phase_site *site;
+	uint32_t leaf, fib;
+
+	fixture_begin(&f);
+	leaf = fixture_stack(&f, 0, 2, APP, LEAF_MAIN_LOOP, APP, MAIN_OUTER);
+	fib = fixture_stack(&f, 0, 2, APP, FIB, APP, MAIN_OUTER + 4);
+	for (int i = 0; i < 600; i++) {
+		fixture_samples(&f, 0, leaf, 2, 1 * MS);
+		fixture_samples(&f, 0, fib, 1, 1 * MS);
+	}
+	p = phases_of(&f, NULL);
+	REQUIRE(p->phases.count == 1 && p->phases.items[0].sites.count == 1);
+	site = &p->phases.items[0].sites.items[0];
+	CHECK_STRING(function_at(p, 0, 0), "main");
+	CHECK_INT(site->type, SN_SITE_LOOP);
+	CHECK_REAL(site->pace.at_least_hz, 325, 15);
+	CHECK(isnan(site->pace.expected_hz)); /* no code to tell from */
+	sn_phases_free(p);
+	fixture_end(&f);
+}
+
+/* Both calls of one iteration, then the first again: each time a new one, however they are mixed
+ * with the loop's own code. */
+TEST(iterations_are_counted_where_a_part_comes_back)
+{
+	struct fixture f;
+	struct sn_phases *p;
+	uint32_t leaf, fib, own, away, loop;
+	uint64_t seen = 0;
+
+	fixture_begin(&f);
+	leaf = fixture_stack(&f, 0, 2, APP, LEAF, APP, MAIN_OUTER);
+	fib = fixture_stack(&f, 0, 2, APP, FIB, APP, MAIN_OUTER + 4);
+	own = fixture_stack(&f, 0, 1, APP, MAIN_OUTER);
+	away = fixture_stack(&f, 0, 1, APP, MAIN);
+	fixture_samples(&f, 0, leaf, 3, 1 * MS); /* 1 */
+	fixture_samples(&f, 0, own, 1, 1 * MS);
+	fixture_samples(&f, 0, fib, 2, 1 * MS);
+	fixture_samples(&f, 0, own, 1, 1 * MS);
+	fixture_samples(&f, 0, leaf, 1, 1 * MS); /* 2 */
+	fixture_samples(&f, 0, own, 1, 1 * MS);
+	fixture_samples(&f, 0, leaf, 1, 1 * MS); /* 3: a call site runs once in an iteration */
+	fixture_samples(&f, 0, away, 1, 1 * MS);
+	fixture_samples(&f, 0, own, 1, 1 * MS); /* 4: entered again */
+	p = phases_of(&f, NULL);
+	loop = p->paths->function_count +
+	       p->paths->program->loops.items[fixture_loop(&f, "app.c:10-20")].source_loop;
+	for (size_t r = 0; r < p->vectors->matrix.row_count; r++) {
+		const uint64_t *count =
+			sn_map_get(&p->activity->iterations, (uint64_t)r << 32 | loop);
+
+		seen += count ? *count : 0;
+	}
+	CHECK_INT(seen, 4);
+	sn_phases_free(p);
+	fixture_end(&f);
+}
+
+/* A function of five blocks: entry (4 instructions), header (3) of a loop, a detour in it (20) and
+ * the way past it (2), which jumps back, and the return (1). */
+TEST(the_shortest_way_round_a_loop_and_through_a_function)
+{
+	static const uint32_t successors[] = { 1, 2, 3, 4, 3, 1 };
+	static const struct sn_block blocks[] = {
+		{ 0x10, 16, 4, -1, 0, 1, SN_BLOCK_ENTRY },
+		{ 0x20, 16, 3, 0, 1, 3, 0 },
+		{ 0x30, 16, 20, 0, 4, 1, 0 },
+		{ 0x40, 16, 2, 0, 5, 1, 0 },
+		{ 0x50, 16, 1, -1, 6, 0, SN_BLOCK_RETURNS },
+	};
+	static const struct sn_loop loops[] = {
+		{ .index = 0, .parent = -1, .header_link_addr = 0x20 }
+	};
+	struct sn_function function = { .link_addr = 0x10,
+					.blocks = blocks,
+					.block_count = 5,
+					.successors = successors,
+					.successor_count = 6,
+					.loops = loops,
+					.loop_count = 1 };
+
+	CHECK_INT(sn_shortest_round(&function, &loops[0]), 5);
+	CHECK_INT(sn_shortest_round(&function, NULL), 5); /* the loop's own code is not counted */
+	function.link_addr = 0x18;
+	CHECK_INT(sn_shortest_round(&function, NULL), 0); /* nothing begins there */
+}
+
+TEST(a_pace_is_told_in_few_digits)
+{
+	static const struct {
+		struct sn_pace pace;
+		const char *text;
+	} rows[] = {
+		{ { 20.25, NAN, 4e5, NAN, 0.01 }, ">= 20.2" },
+		{ { 20, 123456, 4e7, 0.003, 1 }, "~ 120000" },
+		{ { 7, 7, 7, 0, 0 }, "7" },
+		{ { 0, NAN, NAN, NAN, NAN }, "-" },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct sn_text text = { 0 };
+
+		sn_pace_text(&rows[i].pace, &text);
+		CHECK_STRING(text.chars, rows[i].text);
+		sn_text_free(&text);
+	}
 }
 
 /* A function without any loop that runs on through the phase. */

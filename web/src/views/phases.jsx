@@ -13,6 +13,17 @@ const colourOfPhase = (phase) => PALETTE[phase] ?? '--c-other';
 const Dot = ({ phase }) => <span class="swatch" style={{ background: `var(${colourOfPhase(phase)})` }} />;
 const keep = (phase, filter) => setParams({ ph: filter.phases?.has(phase) && filter.phases.size === 1 ? null : phase });
 const nameOf = (p) => `${p.phase} ${p.name}`;
+// calls that samples tell apart are a lower bound, and what one takes an upper one
+const least = () => (data.calls.startsWith('exact') ? '' : '\u2265 ');
+const most = () => (data.calls.startsWith('exact') ? '' : '\u2264 ');
+const rate = (hz) => (hz >= 1000 ? grouped(+hz.toPrecision(2)) : String(+hz.toPrecision(3)));
+
+function Pace({ of }) {
+	if (!of)
+		return '';
+	const text = of.expected_hz > 0 ? (of.expected_hz === of.at_most_hz ? '' : '~ ') + rate(of.expected_hz) : of.at_least_hz > 0 ? '\u2265 ' + rate(of.at_least_hz) : '–';
+	return of.expected_cost > 0.01 ? <>{text} <span class="tag" title="a heartbeat here would cost more than 1 % of the time: count all, time one in many (sonde_heartbeat_every)">often</span></> : text;
+}
 
 function Site({ d, of, name }) {
 	return of.loop !== null && of.loop !== undefined ? <LoopLink d={d} loop={of.loop} /> : of.function !== null ? <FunctionLink d={d} f={of.function} /> : <span class="mono"><Name text={name} /></span>;
@@ -35,12 +46,12 @@ export function Phases({ d, agg, filter, theme }) {
 			<table class="small"><tbody>{p.profile.slice(0, 8).map(([f, share], i) => <tr key={i}><td class="wide">{f === null ? <span class="dim">other</span> : <FunctionLink d={d} f={f} />}</td><td class="num" style={{ minWidth: '9rem' }}><Share part={share} whole={1} /></td></tr>)}
 				{p.profile.length === 0 && <tr><td class="dim">{p.blocked_ns > p.cpu_ns ? 'nothing runs: it waits' : 'too little was sampled'}</td></tr>}</tbody></table></section>)}</div>
 		<section class="panel scroll"><h2>Sites <span class="dim">where a heartbeat would tell the phases apart; by {data.sites_method}, calls {data.calls}</span></h2>
-			{site.length === 0 ? <p class="dim">No function or loop stands for a phase.</p> : <table class="small"><thead><tr><th class="num">Heartbeat</th><th>Site</th><th>Function</th><th>Instrument</th><th>Phase</th><th class="num">Covers of the phase</th><th class="num">of the run</th></tr></thead>
-				<tbody>{site.map((s, i) => <tr key={i}><td class="num">{s.heartbeat}</td><td><Site d={d} of={s} name={s.label ?? s.name} /></td><td class="wide">{s.type === 'loop' ? <Site d={d} of={{ function: s.function }} name={s.name} /> : ''}</td><td>{s.type}{s.alternative ? <span class="tag" title="as good as the one before it, which does little but call it">alternative</span> : ''}</td><td>{link(data.phases[s.phase])}</td><td class="num" style={{ minWidth: '8rem' }}><Share part={s.phase_share} whole={1} /></td><td class="num" style={{ minWidth: '8rem' }}><Share part={s.app_share} whole={1} /></td></tr>)}</tbody></table>}
+			{site.length === 0 ? <p class="dim">No function or loop stands for a phase.</p> : <table class="small"><thead><tr><th class="num">Heartbeat</th><th>Site</th><th>Function</th><th>Instrument</th><th>Phase</th><th class="num" title="beats a second that a process would count: at least so many where they were seen in samples, about so many where the code tells">Beats/s</th><th class="num">Covers of the phase</th><th class="num">of the run</th></tr></thead>
+				<tbody>{site.map((s, i) => <tr key={i}><td class="num">{s.heartbeat}</td><td><Site d={d} of={s} name={s.label ?? s.name} /></td><td class="wide">{s.type === 'loop' ? <Site d={d} of={{ function: s.function }} name={s.name} /> : ''}</td><td>{s.type}{s.alternative ? <span class="tag" title="as good as the one before it, which does little but call it">alternative</span> : ''}</td><td>{link(data.phases[s.phase])}</td><td class="num"><Pace of={s.pace} /></td><td class="num" style={{ minWidth: '8rem' }}><Share part={s.phase_share} whole={1} /></td><td class="num" style={{ minWidth: '8rem' }}><Share part={s.app_share} whole={1} /></td></tr>)}</tbody></table>}
 			<p class="dim" style={{ marginTop: '.6rem' }}><code>sonde phases --emit-heartbeats FILE</code> writes them as a plan for <code>sonde/heartbeat.h</code>.</p></section>
-		{cyclic.length > 0 && <section class="panel scroll"><h2>Shorter than an interval <span class="dim">what repeats inside of an iteration</span></h2>
+		{cyclic.length > 0 && <section class="panel scroll"><h2>Shorter than an interval <span class="dim">what repeats inside of an iteration{data.calls.startsWith('exact') ? '' : '; seen by samples, so bounds'}</span></h2>
 			<table class="small"><thead><tr><th>Iteration of</th><th>Part</th><th>Phase</th><th class="num">Share</th><th class="num">Calls</th><th class="num">Each takes</th></tr></thead>
-				<tbody>{cyclic.map((c, i) => <tr key={i}><td><Site d={d} of={{ function: c.owner }} name={c.owner_name} /></td><td><Site d={d} of={c} name={c.name} /></td><td>{data.phases[c.phase] ? link(data.phases[c.phase]) : <span class="dim">whole run</span>}</td><td class="num" style={{ minWidth: '8rem' }}><Share part={c.share} whole={1} /></td><td class="num">{c.calls === null ? '–' : grouped(c.calls)}</td><td class="num">{c.mean_ns === null ? '–' : seconds(c.mean_ns)}</td></tr>)}</tbody></table></section>}
+				<tbody>{cyclic.map((c, i) => <tr key={i}><td><Site d={d} of={{ function: c.owner }} name={c.owner_name} /></td><td><Site d={d} of={c} name={c.name} /></td><td>{data.phases[c.phase] ? link(data.phases[c.phase]) : <span class="dim">whole run</span>}</td><td class="num" style={{ minWidth: '8rem' }}><Share part={c.share} whole={1} /></td><td class="num">{c.calls === null ? '–' : least() + grouped(c.calls)}</td><td class="num">{c.mean_ns === null ? '–' : most() + seconds(c.mean_ns)}</td></tr>)}</tbody></table></section>}
 		<Choice theme={theme} />
 	</>;
 }

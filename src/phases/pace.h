@@ -1,0 +1,68 @@
+/**
+ * How often control passes a place of the program, as far as samples and code can tell: what a
+ * heartbeat there would count, and what it would cost.
+ *
+ * *At least*: an iteration of a loop runs each call site and each inner loop directly in it at most
+ * once, in one piece. So where the observations of a thread come back to one of them after another
+ * one, a further iteration has begun; a function begins where it was not on the path before.
+ *
+ * *Expected* and *at most*: every iteration executes at least the instructions of the shortest way
+ * from the loop's header back to it (every call, those of the shortest way from entry to return),
+ * without inner loops and callees. The samples in that code over the time these instructions take
+ * is a number of iterations: with a usual time of an instruction one that is right within a small
+ * factor (given where four samples are), with the shortest possible time and the upper 95 % limit
+ * of a Poisson count a bound. docs/method/phases.md has the constants.
+ */
+#ifndef SN_PHASES_PACE_H
+#define SN_PHASES_PACE_H
+
+#include "base/json.h"
+#include "base/map.h"
+#include "base/text.h"
+#include "phases/activity.h"
+
+struct sn_phases;
+struct sn_function;
+struct sn_loop;
+
+/** Beats per second of one process in the phase; NaN: not known. */
+struct sn_pace {
+	double at_least_hz, expected_hz, at_most_hz;
+	double expected_cost, most_cost; /* of a begin/end pair: fraction of the phase's CPU time */
+};
+
+/** A begin/end pair of the heartbeat library, with histogram (bench/RESULTS.md); its share of CPU
+ *  time that a site may cost. */
+#define SN_PACE_PAIR_NS	 26.0
+#define SN_PACE_COST_MAX 0.01
+
+/** Counts the iterations of all loops that the observations tell apart into activity->iterations;
+ *  `row_of`: process << 32 | interval number -> row. */
+void sn_iterations_find(struct sn_phase_activity *activity, const struct sn_intervals *intervals,
+			const struct sn_map *row_of);
+
+/** What paces are told from, of the rows with one label. */
+struct sn_pace_scope {
+	const struct sn_phases *phases;
+	double seconds, cpu_ns, samples;
+	double *own;	 /* by entity: samples in its own code */
+	uint64_t *beats; /* by entity: iterations or calls that were seen to begin */
+};
+void sn_pace_scope_init(struct sn_pace_scope *scope, const struct sn_phases *phases,
+			const uint32_t *labels, uint32_t label);
+void sn_pace_scope_free(struct sn_pace_scope *scope);
+
+/** The pace of an entity (paths.h). */
+struct sn_pace sn_pace_of(const struct sn_pace_scope *scope, uint32_t entity);
+
+/** For people: ">= 21", "~ 4300", or "-" where nothing is known. */
+void sn_pace_text(const struct sn_pace *pace, struct sn_text *out);
+/** "pace":{"at_least_hz":..,"expected_hz":..,"at_most_hz":..,"expected_cost":..,"most_cost":..},
+ *  null where not known. */
+void sn_pace_write(const struct sn_pace *pace, struct sn_json *json);
+
+/** Instructions on the shortest way through a loop's own code and back to its header, or (NULL)
+ *  from the function's entry to a return, outside of loops; 0: there is none that is known. */
+uint32_t sn_shortest_round(const struct sn_function *function, const struct sn_loop *loop);
+
+#endif
