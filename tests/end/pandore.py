@@ -280,6 +280,48 @@ def reassociation():
     check(sent[('--reassoc',)] < sent[()], '--reassoc moves less than the array', sent)
 
 
+WAYS = '''
+#define P 3
+dist ph(double A[12] by block(2) map wrapped(0), double B[12] by block(4) map regular(0), int K[12] mode IN, int n)
+{
+	int i;
+	double s;
+	s = 0;
+	for (i = 1; i < 12; i++)
+		A[i] = B[K[i]] + A[i - 1];
+	for (i = 0; i < 12; i++)
+		s += B[i];
+	if (B[3] > n)
+		A[0] = B[2];
+	for (i = 0; i < 12; i++)
+		i = i + A[i];
+}
+int main(void) { return 0; }
+'''
+TOLD = {
+    'opt': ['phase ph on 3 nodes, optimised scheme', 'A (12 double, INOUT): 6 blocks of 2, block b on node b % 3',
+            'K (12 int, IN): replicated', 'for (i = 1; i < 12; i++): one node after the other runs the i for which it owns A[i]',
+            'A[i - 1] goes to where it is needed, a section before each node\'s turn',
+            'B[K[i]] goes to where it is needed, in one section before line 8, found by running the subscripts first',
+            'B[i] goes to every node, in one section before line 10', 'if (B[3] > n): every node decides it; before',
+            'A[0] = B[2]: the owner of A[0] executes it; before, the owner of B[2] sends it there',
+            'naive: a loop counter is written inside its loop'],
+    'naive': ['naive scheme', 'A[i] = B[K[i]] + A[i - 1]: the owner of A[i] executes it; before, the owner of B[K[i]] and of '
+              'A[i - 1] sends it there', 's += B[i]: every node executes it; before, the owner of B[i] sends it to all'],
+}
+
+
+def explained():
+    write('ways.pnd', WAYS)
+    for scheme, wanted in TOLD.items():
+        told = run(sonde, 'pandore', 'compile', 'ways.pnd', '--explain', '--scheme', scheme).stdout
+        check(not [w for w in wanted if w not in told], f'--explain, {scheme}: each statement',
+              [w for w in wanted if w not in told], told)
+    told = run(sonde, 'pandore', 'compile', os.path.join(here, 'fig1.pnd'), '--explain').stdout
+    check('on node 0: 0-31, node 1: 32-63, node 2: 64-95, node 3: 96-127' in told and 'no message for V[i], A[i][j]' in told
+          and 'a pipeline: strips of 32 j' in told, '--explain: Figure 1', told)
+
+
 # ---- diagnostics: (name, source, [(line, column, code)]) ----
 HEAD = '#define N 8\n#define P 2\nfloat A[N], B[N];\n'
 TAIL = '\nint main(void) { ph(A, B); return 0; }\n'
@@ -614,6 +656,7 @@ def main():
         live()
         broadcasts()
         reassociation()
+        explained()
         diagnostics()
         bad_days()
         mpi(want)

@@ -33,8 +33,7 @@ void sn_predict_count(struct sn_predictor *p, int line, bool is_broadcast, const
 	p->pairs.items[*place].bytes += bytes;
 }
 
-/* The plan of a loop, or NULL if it stays naive. */
-static const struct sn_nest *nest_of(struct sn_predictor *p, const struct sn_pnd_stmt *loop)
+const struct sn_nest *sn_predict_nest_of(struct sn_predictor *p, const struct sn_pnd_stmt *loop)
 {
 	bool is_new;
 	uint64_t *place = sn_map_put(&p->nest_index, (uint64_t)(uintptr_t)loop, &is_new);
@@ -42,12 +41,13 @@ static const struct sn_nest *nest_of(struct sn_predictor *p, const struct sn_pnd
 
 	if (!is_new)
 		return (const struct sn_nest *)(uintptr_t)*place;
-	nest = sn_arena_new(p->em->arena, struct sn_nest);
 	*place = 0;
-	if (p->em->options->scheme == SN_PND_OPT && !p->em->options->check &&
-	    sn_nest_plan(nest, p->em->program, loop, ++p->em->nest_mark, p->em->options->reassoc))
-		*place = (uint64_t)(uintptr_t)nest;
-	return (const struct sn_nest *)(uintptr_t)*place;
+	if (p->em->options->scheme == SN_PND_NAIVE || p->em->options->check)
+		return NULL;
+	nest = sn_arena_new(p->em->arena, struct sn_nest);
+	*place = (uint64_t)(uintptr_t)nest;
+	sn_nest_plan(nest, p->em->program, loop, ++p->em->nest_mark, p->em->options->reassoc);
+	return nest;
 }
 
 /* ---- control flow ---- */
@@ -109,9 +109,9 @@ static bool has_conditional_loops(const struct sn_nest *nest)
 
 static void run_loop(struct sn_predictor *p, const struct sn_pnd_stmt *s)
 {
-	const struct sn_nest *nest = p->is_silent ? NULL : nest_of(p, s);
+	const struct sn_nest *nest = p->is_silent ? NULL : sn_predict_nest_of(p, s);
 
-	if (!nest) {
+	if (!nest || nest->refusal) {
 		run_for(p, s);
 		return;
 	}
@@ -199,7 +199,8 @@ void sn_pnd_predict(struct sn_pnd_emitter *em, struct sn_text *out)
 							       : STEPS_MAX };
 
 		run(&p, ph->body);
-		sn_text_addf(out, "phase %s: messages between nodes in one call\n", ph->name);
+		sn_pnd_explain_phase(&p, ph, out);
+		sn_text_addf(out, "  messages between nodes in one call of %s:\n", ph->name);
 		if (p.doubt)
 			sn_text_addf(out, "  they depend on data: %s at line %d\n", p.doubt,
 				     p.doubt_line);

@@ -8,7 +8,7 @@
 
 enum { STRIP_DEFAULT = 32 };
 
-static struct pd_array layout_of(const struct sn_pnd_var *v)
+struct pd_array sn_predict_layout(const struct sn_pnd_var *v)
 {
 	struct pd_array a = { .rank = v->rank,
 			      .is_wrapped = v->is_wrapped,
@@ -220,7 +220,7 @@ static void count_exchange(struct sn_predictor *p, const struct sn_nest *nest,
 			   int fixed_count)
 {
 	const struct sn_nest_assign *a = ref->assign < 0 ? NULL : &nest->assigns[ref->assign];
-	struct pd_array source = layout_of(ref->expr->var), target;
+	struct pd_array source = sn_predict_layout(ref->expr->var), target;
 	struct pd_moves moves = { .source = &source };
 	int64_t low[SN_NEST_LOOPS_MAX] = { 0 }, high[SN_NEST_LOOPS_MAX] = { 0 };
 	struct pd_range ranges[SN_NEST_DEPTH_MAX];
@@ -260,7 +260,7 @@ static void count_exchange(struct sn_predictor *p, const struct sn_nest *nest,
 		at[d] = ref->subs[d].ok ? symbols_value(p, nest, &ref->subs[d], ref->level) : 0;
 	}
 	if (a) {
-		target = layout_of(a->target->var);
+		target = sn_predict_layout(a->target->var);
 		moves.target = &target;
 	}
 	for (int d = 0; a && d < a->target->arg_count; d++) {

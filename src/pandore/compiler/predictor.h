@@ -8,6 +8,7 @@
 #include "pandore/compiler/emit.h"
 #include "pandore/compiler/nest.h"
 #include "pandore/compiler/values.h"
+#include "pandore/runtime/pandore.h"
 
 enum { SN_PREDICT_EVERYBODY = -1 };
 
@@ -52,6 +53,14 @@ int sn_predict_owner(struct sn_predictor *p, const struct sn_pnd_expr *e);
 void sn_predict_operands(struct sn_predictor *p, const struct sn_pnd_stmt *s,
 			 const struct sn_pnd_expr *e, int owner, const char *target);
 void sn_predict_assign(struct sn_predictor *p, const struct sn_pnd_stmt *s);
+
+/** A distributed array as the library describes it. */
+struct pd_array sn_predict_layout(const struct sn_pnd_var *v);
+/** The plan of a loop, with `refusal` set if the nest stays naive; NULL under the naive scheme. */
+const struct sn_nest *sn_predict_nest_of(struct sn_predictor *p, const struct sn_pnd_stmt *loop);
+/** Says how each statement of a phase is translated. explain.c. */
+void sn_pnd_explain_phase(struct sn_predictor *p, const struct sn_pnd_phase *ph,
+			  struct sn_text *out);
 
 /** The messages of a statement within a planned nest. */
 void sn_predict_nest(struct sn_predictor *p, const struct sn_nest *nest,
