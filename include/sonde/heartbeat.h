@@ -174,8 +174,8 @@ static inline void sonde_heartbeat_add(struct sonde_heartbeat_cell *cell, uint64
 
 static inline void sonde_heartbeat_end(sonde_heartbeat *heartbeat)
 {
-	uint64_t now = sonde_heartbeat_ticks(), begun = 0;
 	struct sonde_heartbeat_cell *cell;
+	uint64_t begun = 0;
 	uint32_t depth = 0;
 
 	if (!heartbeat)
@@ -184,6 +184,7 @@ static inline void sonde_heartbeat_end(sonde_heartbeat *heartbeat)
 	if (cell && (depth = cell->depth) - 1u < (uint32_t)SONDE_HEARTBEAT_SHALLOW)
 		begun = cell->begun[depth - 1];
 	if (__builtin_expect(begun > 1, 1)) { /* 0 and 1 mark beats that are not timed */
+		uint64_t now = sonde_heartbeat_ticks();
 		uint32_t version = cell->version;
 
 		__atomic_store_n(&cell->version, version + 1, __ATOMIC_RELAXED);

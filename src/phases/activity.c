@@ -116,15 +116,41 @@ static int observations_compare(const void *left, const void *right)
 	return (x->stack > y->stack) - (x->stack < y->stack);
 }
 
-void sn_observations_find(const struct sn_profile *profile, struct sn_observations *out)
+/* By thread: works for regions of another one only. Frames of that one stand on its stacks while it
+ * does, and begin and end with each region: they are no calls. The creator does its share of every
+ * region and tells the calls. */
+static uint8_t *workers_find(const struct sn_experiment *e, const struct sn_phase_paths *paths)
+{
+	uint8_t *is_worker = sn_alloc_zeroed(e->threads.count + 1, 1),
+		*has_own = sn_alloc_zeroed(e->threads.count + 1, 1);
+
+	for (size_t i = 0; i < e->samples.count; i++) {
+		const struct sn_sample *s = &e->samples.items[i];
+
+		if (s->stack >= e->stacks.count || s->thread >= e->threads.count)
+			continue;
+		if (e->stacks.items[s->stack].flags & SN_STACK_STITCHED)
+			is_worker[s->thread] = 1;
+		else if (paths->first[s->stack] < paths->first[s->stack + 1])
+			has_own[s->thread] = 1;
+	}
+	for (size_t t = 0; t < e->threads.count; t++)
+		is_worker[t] &= !has_own[t];
+	free(has_own);
+	return is_worker;
+}
+
+void sn_observations_find(const struct sn_profile *profile, const struct sn_phase_paths *paths,
+			  struct sn_observations *out)
 {
 	const struct sn_experiment *e = profile->experiment;
+	uint8_t *is_worker = workers_find(e, paths);
 
 	memset(out, 0, sizeof(*out));
 	for (size_t i = 0; i < e->samples.count; i++) {
 		const struct sn_sample *s = &e->samples.items[i];
 
-		if (!(s->flags & SN_SAMPLE_REMAINDER) && s->time_ns >= 0 &&
+		if (!(s->flags & SN_SAMPLE_REMAINDER) && s->time_ns >= 0 && !is_worker[s->thread] &&
 		    sn_profile_has_sample(profile, s) && stack_tells(profile, s->stack))
 			sn_vec_push(&out->items,
 				    (struct sn_observation){ s->time_ns, s->thread, s->stack });
@@ -132,11 +158,12 @@ void sn_observations_find(const struct sn_profile *profile, struct sn_observatio
 	for (size_t i = 0; i < e->waits.count; i++) {
 		const struct sn_wait *w = &e->waits.items[i];
 
-		if (w->time_ns >= 0 && sn_profile_wait_ns(profile, w) &&
+		if (w->time_ns >= 0 && !is_worker[w->thread] && sn_profile_wait_ns(profile, w) &&
 		    stack_tells(profile, w->stack))
 			sn_vec_push(&out->items,
 				    (struct sn_observation){ w->time_ns, w->thread, w->stack });
 	}
+	free(is_worker);
 	if (out->items.count && e->waits.count)
 		qsort(out->items.items, out->items.count, sizeof(*out->items.items),
 		      observations_compare);
@@ -174,7 +201,7 @@ static void calls_estimate(struct sn_phase_activity *activity, const struct sn_i
 	struct sn_observations all;
 	const struct sn_observation *before = NULL;
 
-	sn_observations_find(intervals->profile, &all);
+	sn_observations_find(intervals->profile, paths, &all);
 	for (size_t i = 0; i < all.items.count; i++) {
 		const struct sn_observation *o = &all.items.items[i];
 		uint32_t process = e->threads.items[o->thread].process;

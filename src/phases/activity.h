@@ -39,7 +39,8 @@ uint64_t sn_phase_calls(const struct sn_phase_activity *activity, size_t row, ui
 const char *sn_calls_source_name(enum sn_calls_source source);
 
 /** Observations of one thread in the order of time: samples, and waits as far as they are traced.
- *  Those that say nothing about the path are left out. */
+ *  Those that say nothing about the path are left out, as are threads that work in other threads'
+ *  parallel regions. */
 struct sn_observation {
 	int64_t time_ns;
 	uint32_t thread, stack;
@@ -47,6 +48,7 @@ struct sn_observation {
 struct sn_observations {
 	SN_VEC(struct sn_observation) items; /* by thread, then time */
 };
-void sn_observations_find(const struct sn_profile *profile, struct sn_observations *out);
+void sn_observations_find(const struct sn_profile *profile, const struct sn_phase_paths *paths,
+			  struct sn_observations *out);
 
 #endif

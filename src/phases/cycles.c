@@ -66,6 +66,8 @@ static void shares_find(struct scope *s)
 		for (size_t i = row[0].first_cell; i < row[1].first_cell; i++) {
 			const struct sn_interval_cell *cell = &intervals->cells.items[i];
 
+			if (sn_path_is_between_regions(paths, cell->stack))
+				s->total_ns -= (double)sn_interval_cell_ns(cell);
 			for (size_t k = paths->first[cell->stack];
 			     k < paths->first[cell->stack + 1]; k++)
 				s->shares[paths->entities.items[k]] +=
@@ -270,7 +272,7 @@ void sn_phases_find_cycles(struct sn_phases *phases)
 {
 	struct sn_observations observations;
 
-	sn_observations_find(phases->profile, &observations);
+	sn_observations_find(phases->profile, phases->paths, &observations);
 	scope_run(phases, &observations, SN_NONE);
 	for (uint32_t i = 0; i < phases->phases.count && phases->phases.count > 1; i++)
 		scope_run(phases, &observations, i);

@@ -11,7 +11,7 @@
 /* ns: one instruction a cycle at 2.9 GHz, code around calls and loops rarely does better; and six
  * a cycle at 4 GHz */
 static const double usual_instruction_ns = 0.35, least_instruction_ns = 0.04;
-enum { EXPECTED_SAMPLES_MIN = 4 };
+enum { EXPECTED_SAMPLES_MIN = 4, LONG_ROUND_NS = 26000, EVERY_MAX = 64 };
 
 /* ---- iterations that observations tell apart ---- */
 
@@ -118,7 +118,7 @@ static void observations_follow(struct tracker *t, struct sn_phase_activity *act
 	struct sn_observations all;
 	uint64_t now = 1;
 
-	sn_observations_find(intervals->profile, &all);
+	sn_observations_find(intervals->profile, t->paths, &all);
 	for (size_t i = 0; i < all.items.count; i++) {
 		const struct sn_observation *o = &all.items.items[i];
 		uint64_t number = (uint64_t)(o->time_ns / intervals->interval_ns), *row = NULL;
@@ -360,6 +360,10 @@ struct sn_pace sn_pace_of(const struct sn_pace_scope *scope, uint32_t entity)
 			beats = fmax(scope->own[entity] * sample_ns /
 					     (round * usual_instruction_ns),
 				     seen);
+		/* code that runs more rarely finds cold caches: its instructions take longer by an
+		 * unknown factor */
+		if (scope->cpu_ns > beats * LONG_ROUND_NS)
+			beats = NAN;
 	}
 	pace.at_least_hz = seen / scope->seconds;
 	pace.expected_hz = beats / scope->seconds;
@@ -369,6 +373,22 @@ struct sn_pace sn_pace_of(const struct sn_pace_scope *scope, uint32_t entity)
 		pace.most_cost = most * SN_PACE_PAIR_NS / scope->cpu_ns;
 	}
 	return pace;
+}
+
+double sn_pace_cost(const struct sn_pace *pace, uint32_t every)
+{
+	double timed = 1.0 / every, counted = SN_PACE_COUNT_NS / SN_PACE_PAIR_NS;
+
+	return pace->expected_cost * (timed + (1 - timed) * counted);
+}
+
+uint32_t sn_pace_every(const struct sn_pace *pace)
+{
+	uint32_t every = 1;
+
+	while (every < EVERY_MAX && sn_pace_cost(pace, every) > SN_PACE_COST_MAX)
+		every *= 2;
+	return every;
 }
 
 /* Three digits of what is known, at most. */
@@ -390,6 +410,8 @@ void sn_pace_text(const struct sn_pace *pace, struct sn_text *out)
 		rate_add(out, "~ ", pace->expected_hz);
 	else if (pace->at_least_hz > 0)
 		rate_add(out, ">= ", pace->at_least_hz);
+	else if (pace->most_cost <= SN_PACE_COST_MAX)
+		rate_add(out, "<= ", pace->at_most_hz);
 	else
 		sn_text_add(out, "-");
 }

@@ -10,8 +10,9 @@
  * from the loop's header back to it (every call, those of the shortest way from entry to return),
  * without inner loops and callees. The samples in that code over the time these instructions take
  * is a number of iterations: with a usual time of an instruction one that is right within a small
- * factor (given where four samples are), with the shortest possible time and the upper 95 % limit
- * of a Poisson count a bound. docs/method/phases.md has the constants.
+ * factor (given where four samples are and a round takes 26 us at most), with the shortest possible
+ * time and the upper 95 % limit of a Poisson count a bound. docs/method/phases.md has the
+ * constants.
  */
 #ifndef SN_PHASES_PACE_H
 #define SN_PHASES_PACE_H
@@ -31,9 +32,10 @@ struct sn_pace {
 	double expected_cost, most_cost; /* of a begin/end pair: fraction of the phase's CPU time */
 };
 
-/** A begin/end pair of the heartbeat library, with histogram (bench/RESULTS.md); its share of CPU
- *  time that a site may cost. */
+/** A begin/end pair of the heartbeat library, with histogram, and one that is only counted
+ *  (bench/RESULTS.md); the share of CPU time that a site may cost. */
 #define SN_PACE_PAIR_NS	 26.0
+#define SN_PACE_COUNT_NS 7.7
 #define SN_PACE_COST_MAX 0.01
 
 /** Counts the iterations of all loops that the observations tell apart into activity->iterations;
@@ -54,6 +56,11 @@ void sn_pace_scope_free(struct sn_pace_scope *scope);
 
 /** The pace of an entity (paths.h). */
 struct sn_pace sn_pace_of(const struct sn_pace_scope *scope, uint32_t entity);
+
+/** Which part of the beats should be timed, 1 in so many, so that they cost no more than they may:
+ * a power of two; 1 where that is not known to be needed. The cost then. */
+uint32_t sn_pace_every(const struct sn_pace *pace);
+double sn_pace_cost(const struct sn_pace *pace, uint32_t every);
 
 /** For people: ">= 21", "~ 4300", or "-" where nothing is known. */
 void sn_pace_text(const struct sn_pace *pace, struct sn_text *out);

@@ -145,6 +145,14 @@ struct sn_phase_paths *sn_phase_paths_new(const struct sn_program *program)
 	return paths;
 }
 
+bool sn_path_is_between_regions(const struct sn_phase_paths *paths, uint32_t stack)
+{
+	const struct sn_program_place *leaf = sn_program_leaf(paths->program, stack);
+
+	return paths->first[stack] == paths->first[stack + 1] && leaf->module != SN_NONE &&
+	       paths->program->module_classes[leaf->module] == SN_MODULE_CLASS_OPENMP;
+}
+
 void sn_phase_paths_free(struct sn_phase_paths *paths)
 {
 	if (!paths)

@@ -32,6 +32,10 @@ struct sn_phase_paths {
 struct sn_phase_paths *sn_phase_paths_new(const struct sn_program *program);
 void sn_phase_paths_free(struct sn_phase_paths *paths);
 
+/** Whether a stack is that of a thread that waits, running, for its next parallel region: nothing
+ * of the application, only the OpenMP runtime. */
+bool sn_path_is_between_regions(const struct sn_phase_paths *paths, uint32_t stack);
+
 static inline bool sn_entity_is_loop(const struct sn_phase_paths *paths, uint32_t entity)
 {
 	return entity >= paths->function_count;

@@ -346,6 +346,24 @@ static void heartbeats_number(struct sn_phases *p)
 		}
 }
 
+/* Where no cheaper place was found. */
+static void costs_warn(struct sn_phases *p, const struct sn_phase *phase)
+{
+	for (size_t s = 0; s < phase->sites.count; s++) {
+		const struct sn_phase_site *site = &phase->sites.items[s];
+		uint32_t every = sn_pace_every(&site->pace);
+
+		if (every > 1 && !site->is_alternative)
+			sn_vec_push(&p->warnings,
+				    sn_arena_printf(&p->arena,
+						    "a heartbeat at site %u would take about %.2g "
+						    "%% of its phase's CPU time: time one beat in "
+						    "%u (sonde_heartbeat_every), for about %.2g %%",
+						    site->heartbeat, 100 * site->pace.expected_cost,
+						    every, 100 * sn_pace_cost(&site->pace, every)));
+	}
+}
+
 static void warnings_find(struct sn_phases *p)
 {
 	const struct sn_intervals *in = p->intervals;
@@ -367,6 +385,8 @@ static void warnings_find(struct sn_phases *p)
 					    "chance; record longer, or shorten --interval",
 					    p->vectors->matrix.row_count,
 					    p->vectors->matrix.row_count == 1 ? "" : "s"));
+	for (size_t i = 0; i < p->phases.count; i++)
+		costs_warn(p, &p->phases.items[i]);
 }
 
 static void phases_finish(struct builder *b)

@@ -57,16 +57,6 @@ static void phases_write(struct sn_json *json, const struct sn_phases *p, uint32
 	sn_json_close(json);
 }
 
-/* Where no cheaper place was found: time one beat in so many. */
-static void every_write(struct sn_json *json, const struct sn_pace *pace)
-{
-	uint64_t every = 1;
-
-	while (pace->expected_cost / (double)every > SN_PACE_COST_MAX && every < 1u << 20)
-		every *= 2;
-	sn_json_member_uint(json, "every", every);
-}
-
 static void heartbeat_write(struct sn_json *json, const struct sn_phases *p,
 			    const struct sn_phase *phase, const struct sn_phase_site *site)
 {
@@ -89,7 +79,7 @@ static void heartbeat_write(struct sn_json *json, const struct sn_phases *p,
 	loop_write(json, site->loop == SN_NONE ? NULL : &program->loops.items[site->loop]);
 	phases_write(json, p, site->heartbeat);
 	sn_pace_write(&site->pace, json);
-	every_write(json, &site->pace);
+	sn_json_member_uint(json, "every", sn_pace_every(&site->pace));
 	sn_json_close(json);
 }
 

@@ -363,6 +363,17 @@ static uint32_t cheaper_choose(const struct builder *b, const struct through *t,
 	return chosen;
 }
 
+/* Else the loop's function, entered once: its beat is open through the phase, which is seen too. */
+static uint32_t whole_choose(const struct builder *b, const struct through *t, uint32_t entity)
+{
+	uint32_t function = sn_entity_function(b->paths, entity);
+
+	return function != entity && t->above[function] >= same_share * t->total &&
+			       !is_too_often(b, function)
+		       ? function
+		       : SN_NONE;
+}
+
 /* An iteration of an innermost loop that calls nothing takes nanoseconds, which a heartbeat would
  * multiply: what encloses it stands for it where that is as active; so with all places whose
  * beats, as far as can be told, would cost more than they may. */
@@ -382,6 +393,8 @@ static uint32_t site_lift(const struct builder *b, uint32_t entity)
 		chosen = enclosing_choose(b, &t, entity);
 	if (is_costly && (chosen == SN_NONE || is_too_often(b, chosen)))
 		chosen = cheaper_choose(b, &t, entity);
+	if (is_costly && chosen == SN_NONE)
+		chosen = whole_choose(b, &t, entity);
 	through_free(&t);
 	return chosen == SN_NONE ? entity : chosen;
 }

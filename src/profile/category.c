@@ -68,6 +68,7 @@ static const struct {
 	{ "libhdf5", SN_MODULE_CLASS_IO },
 	{ "libnetcdf", SN_MODULE_CLASS_IO },
 	{ "libadios", SN_MODULE_CLASS_IO },
+	{ "libevent", SN_MODULE_CLASS_IO },
 	{ "liburing", SN_MODULE_CLASS_IO },
 	{ "libaio", SN_MODULE_CLASS_IO },
 	{ "libc.so", SN_MODULE_CLASS_LIBC },

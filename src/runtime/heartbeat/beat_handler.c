@@ -178,10 +178,18 @@ static bool pop(struct beat_cell *cell, uint64_t *mark)
 	return is_there;
 }
 
+/* A clock read would be most of what a beat costs that is only counted. */
+static bool is_untimed(const struct beat_cell *cell)
+{
+	uint32_t depth = cell->fast.depth - 1;
+
+	return depth < SONDE_HEARTBEAT_SHALLOW && cell->fast.begun[depth] == BEAT_UNTIMED;
+}
+
 void __attribute__((visibility("default"))) sonde_heartbeat_end_slow(sonde_heartbeat *heartbeat)
 {
-	uint64_t now = beat_ticks(), mark = 0;
 	struct beat_cell *cell = find_cell(heartbeat);
+	uint64_t now, mark = 0;
 	uint32_t version;
 
 	if (!cell)
@@ -190,6 +198,7 @@ void __attribute__((visibility("default"))) sonde_heartbeat_end_slow(sonde_heart
 		count(&cell->misuse, 1);
 		return;
 	}
+	now = is_untimed(cell) ? 0 : beat_ticks();
 	version = cell->fast.version;
 	__atomic_store_n(&cell->fast.version, version + 1, __ATOMIC_RELAXED);
 	__atomic_thread_fence(__ATOMIC_RELEASE);
