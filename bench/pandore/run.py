@@ -4,7 +4,6 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import time
 
 sonde, rounds = os.path.abspath(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 5
 here = os.path.dirname(os.path.abspath(__file__))
@@ -53,14 +52,27 @@ def compiler():
     text = head + body.rstrip()[:-1] * 110 + '}\n' + source[source.index('int main'):]
     with open('long.pnd', 'w') as out:
         out.write(text)
-    lines, best = text.count('\n'), {}
-    for scheme in ('naive', 'opt'):
-        for _ in range(9):
-            start = time.perf_counter()
-            subprocess.run([sonde, 'pandore', 'compile', 'long.pnd', '--scheme', scheme, '--emit-c', 'long.c'],
-                           check=True, capture_output=True)
-            best[scheme] = min(best.get(scheme, 9), time.perf_counter() - start)
-        print(f'compiler, {scheme}: {best[scheme] * 1e6 / lines:.2f} ms for 1,000 lines ({lines} lines, start included)')
+    with open('short.pnd', 'w') as out:
+        out.write('#define P 2\nint main(void) { return 0; }\n')
+    lines, took = text.count('\n'), {'start': [], 'naive': [], 'opt': []}
+    for _ in range(41):  # interleaved
+        for scheme, found in took.items():
+            name, given = ('short.pnd', 'opt') if scheme == 'start' else ('long.pnd', scheme)
+            found.append(cpu_seconds(sonde, 'pandore', 'compile', name, '--scheme', given, '--emit-c', 'long.c'))
+    start = statistics.median(took.pop('start'))
+    for scheme, found in took.items():
+        low, middle, high = (1e6 * (s - start) / lines for s in statistics.quantiles(found, n=4))
+        print(f'compiler, {scheme}: {middle:.2f} ms of CPU time for 1,000 lines ({low:.2f} to {high:.2f}; {lines} lines), '
+              f'after a start of {1e3 * start:.2f} ms')
+
+
+def cpu_seconds(*words):
+    """User and system time of a process, as the kernel adds them up."""
+    child = os.posix_spawnp(words[0], words, os.environ,
+                            file_actions=[(os.POSIX_SPAWN_OPEN, fd, os.devnull, os.O_WRONLY, 0) for fd in (1, 2)])
+    _, status, usage = os.wait4(child, 0)
+    assert status == 0, words
+    return usage.ru_utime + usage.ru_stime
 
 
 with tempfile.TemporaryDirectory() as folder:

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/text.h"
 
 struct sn_arena_block {
 	struct sn_arena_block *older;
@@ -57,18 +58,16 @@ char *sn_arena_strdup(struct sn_arena *arena, const char *chars)
 
 char *sn_arena_printf(struct sn_arena *arena, const char *format, ...)
 {
+	struct sn_text text = { 0 };
 	va_list args;
-	int length;
 	char *chars;
 
 	assert(format);
 	va_start(args, format);
-	length = vsnprintf(NULL, 0, format, args);
+	sn_text_addv(&text, format, args);
 	va_end(args);
-	chars = sn_arena_alloc(arena, (size_t)length + 1, 1);
-	va_start(args, format);
-	vsnprintf(chars, (size_t)length + 1, format, args);
-	va_end(args);
+	chars = sn_arena_strndup(arena, text.chars, text.length);
+	sn_text_free(&text);
 	return chars;
 }
 

@@ -5,6 +5,7 @@
 #ifndef SN_BASE_TEXT_H
 #define SN_BASE_TEXT_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -19,6 +20,8 @@ void sn_text_add_char(struct sn_text *text, char c);
 void sn_text_add_repeated(struct sn_text *text, char c, size_t count);
 __attribute__((format(printf, 2, 3))) void sn_text_addf(struct sn_text *text, const char *format,
 							...);
+__attribute__((format(printf, 2, 0))) void sn_text_addv(struct sn_text *text, const char *format,
+							va_list args);
 /** For a terminal: control bytes, ESC, DEL, C1 controls and invalid UTF-8 appear as \xNN. */
 void sn_text_add_printable(struct sn_text *text, const char *bytes, size_t length);
 /** For HTML text and quoted attributes: & < > " ' are escaped, control bytes replaced. */

@@ -1,7 +1,7 @@
 """Mutated Pandore sources: the compiler never crashes, and the C that it writes compiles; only the host's
 own text, which is any C, may be refused by the C compiler, at the user's line.
 
-pandore_mutants.py SONDE COUNT
+pandore_mutants.py SONDE COUNT [FIRST]
 """
 import concurrent.futures
 import os
@@ -15,6 +15,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), 'pan
 import generate
 
 sonde, count = os.path.abspath(sys.argv[1]), int(sys.argv[2])
+first = int(sys.argv[3]) if len(sys.argv) > 3 else 0
 corpus = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'fuzz', 'corpus', 'pandore')
 sources = [open(os.path.join(corpus, name)).read() for name in sorted(os.listdir(corpus))]
 sources += [generate.pandore(generate.program(seed), 2) for seed in (11, 12)]
@@ -83,7 +84,7 @@ def is_host_text(source, path, line):
 def main():
     tally = {'refused': 0, 'accepted': 0, 'bad': 0}
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(2) as pool:
-        for verdict, note in pool.map(lambda seed: judge(seed, folder), range(count)):
+        for verdict, note in pool.map(lambda seed: judge(seed, folder), range(first, first + count)):
             tally[verdict] += 1
             if note:
                 print('#', note.replace('\n', '\n# '))

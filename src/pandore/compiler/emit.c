@@ -6,24 +6,12 @@
 
 void sn_pnd_line(struct sn_pnd_emitter *em, const char *format, ...)
 {
-	char small[1024];
 	va_list args;
-	int length;
 
 	sn_text_add_repeated(em->out, '\t', (size_t)em->indent);
 	va_start(args, format);
-	length = vsnprintf(small, sizeof(small), format, args);
+	sn_text_addv(em->out, format, args);
 	va_end(args);
-	if ((size_t)length < sizeof(small)) {
-		sn_text_add(em->out, small);
-	} else {
-		char *large = sn_arena_alloc(em->arena, 1, (size_t)length + 1);
-
-		va_start(args, format);
-		vsnprintf(large, (size_t)length + 1, format, args);
-		va_end(args);
-		sn_text_add(em->out, large);
-	}
 	sn_text_add_char(em->out, '\n');
 }
 

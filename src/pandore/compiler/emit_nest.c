@@ -481,8 +481,6 @@ bool sn_pnd_emit_nest(struct sn_pnd_emitter *em, const struct sn_pnd_stmt *loop)
 		return false;
 	if (!em->nest)
 		em->nest = sn_arena_new(em->arena, struct sn_nest);
-	else
-		memset(em->nest, 0, sizeof(*em->nest));
 	ne.nest = nest = em->nest;
 	if (!sn_nest_plan(nest, em->program, loop, ++em->nest_mark, em->options->reassoc)) {
 		sn_pnd_remark(em->program->diags, nest->refusal_pos, 1,

@@ -508,6 +508,8 @@ bool sn_nest_plan(struct sn_nest *nest, const struct sn_pnd_program *program,
 	nest->program = program;
 	nest->mark = mark;
 	nest->may_reassociate = may_reassociate;
+	nest->loop_count = nest->assign_count = nest->ref_count = 0;
+	nest->refusal = NULL;
 	if (!mark_written(nest, root) || !collect(nest, root, -1, false))
 		return false;
 	for (int i = 0; i < nest->ref_count; i++)

@@ -95,8 +95,8 @@ struct sn_nest {
 	struct sn_pnd_pos refusal_pos;
 };
 
-/** Reads and plans the nest, which the caller gives zeroed. False with `refusal` set if it must
- * stay naive. */
+/** Reads and plans the nest, whatever was in it before. False with `refusal` set if it must stay
+ * naive. */
 bool sn_nest_plan(struct sn_nest *nest, const struct sn_pnd_program *program,
 		  const struct sn_pnd_stmt *root, unsigned mark, bool may_reassociate);
 

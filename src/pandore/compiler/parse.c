@@ -70,7 +70,7 @@ bool sn_pnd_at_type(const struct sn_pnd_parser *p, enum sn_pnd_type *out, size_t
 	const struct sn_pnd_token *a = sn_pnd_peek(p, 0), *b = sn_pnd_peek(p, 1);
 
 	for (size_t i = 0; a->kind == SN_TOK_IDENT && i < sizeof(types) / sizeof(*types); i++)
-		if (!strcmp(a->text, types[i].first) &&
+		if (a->text[0] == types[i].first[0] && !strcmp(a->text, types[i].first) &&
 		    (!types[i].second ||
 		     (b->kind == SN_TOK_IDENT && !strcmp(b->text, types[i].second)))) {
 			*out = types[i].type;
@@ -91,7 +91,7 @@ static const char *const c_words[] = {
 bool sn_pnd_is_keyword(const char *name)
 {
 	for (size_t i = 0; i < sizeof(c_words) / sizeof(*c_words); i++)
-		if (!strcmp(c_words[i], name))
+		if (c_words[i][0] == name[0] && !strcmp(c_words[i], name))
 			return true;
 	return false;
 }
@@ -118,7 +118,7 @@ bool sn_pnd_refuse_word(struct sn_pnd_parser *p)
 	const struct sn_pnd_token *t = sn_pnd_peek(p, 0);
 
 	for (size_t i = 0; t->kind == SN_TOK_IDENT && i < sizeof(refused) / sizeof(*refused); i++)
-		if (!strcmp(t->text, refused[i].word)) {
+		if (t->text[0] == refused[i].word[0] && !strcmp(t->text, refused[i].word)) {
 			sn_pnd_report(p->diags, t->pos, 8, "%s", refused[i].reason);
 			return true;
 		}

@@ -166,19 +166,27 @@ static size_t quoted_length(struct sn_pnd_scanner *s, char quote)
 	return n + 1;
 }
 
+static size_t is_punct_char(int c)
+{
+	return c > 0 && strchr("+-*/%<>=!&|^~?:;,.()[]{}#", c) ? 1 : 0;
+}
+
+/* All that are longer than one character go on with one of a few. */
 static size_t punct_length(const struct sn_pnd_scanner *s)
 {
 	static const char *const longest[] = { "<<=", ">>=", "...", "++", "--", "+=", "-=", "*=",
 					       "/=",  "%=",  "&=",  "|=", "^=", "<<", ">>", "<=",
 					       ">=",  "==",  "!=",  "&&", "||", "->", "##" };
 
+	if (peek(s, 1) <= 0 || !strchr("<>.+-=&|#", peek(s, 1)))
+		return is_punct_char(peek(s, 0));
 	for (size_t i = 0; i < sizeof(longest) / sizeof(*longest); i++) {
 		size_t n = strlen(longest[i]);
 
 		if (s->length - s->at >= n && !memcmp(s->chars + s->at, longest[i], n))
 			return n;
 	}
-	return peek(s, 0) > 0 && strchr("+-*/%<>=!&|^~?:;,.()[]{}#", peek(s, 0)) ? 1 : 0;
+	return is_punct_char(peek(s, 0));
 }
 
 static uint32_t punct_code(const char *chars, size_t length)

@@ -1,6 +1,11 @@
 #include "base/text.h"
 
+#include <limits.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/types.h>
 
 #include "base/csv.h"
 #include "harness/tap.h"
@@ -104,4 +109,39 @@ TEST(long_names_lose_parameters_then_their_middle)
 	sn_text_free(&text);
 	sn_text_elide(&text, 20);
 	CHECK(text.length == 0);
+}
+
+static const char *formatted(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static const char *formatted(const char *format, ...)
+{
+	static struct sn_text text;
+	char wanted[256];
+	va_list args;
+
+	sn_text_clear(&text);
+	va_start(args, format);
+	sn_text_addv(&text, format, args);
+	va_end(args);
+	va_start(args, format);
+	vsnprintf(wanted, sizeof(wanted), format, args);
+	va_end(args);
+	CHECK_STRING(text.chars, wanted);
+	CHECK_INT(text.length, strlen(wanted));
+	return text.chars;
+}
+
+TEST(formats_are_those_of_the_c_library)
+{
+	formatted("%s", "");
+	formatted("a%%b%sc", "d");
+	formatted("%d %d %d", 0, INT_MIN, INT_MAX);
+	formatted("%u %u", 0u, UINT_MAX);
+	formatted("%ld %ld %lu", LONG_MIN, LONG_MAX, ULONG_MAX);
+	formatted("%lld %lld %llu", LLONG_MIN, -1LL, ULLONG_MAX);
+	formatted("%zu %zu", (size_t)0, SIZE_MAX);
+	formatted("%c%c", 'x', 'y');
+	formatted("%s and then %5d, %-4s|%.3f %s", "plain", 42, "ab", 2.5, "after it");
+	formatted("%.*s %08x %s", 2, "abc", 0xbeefu, "last");
+	formatted("%hd %jd %zd", (short)-7, (intmax_t)-8, (ssize_t)-9);
+	CHECK_STRING(formatted("%d of %d%%", 3, 100), "3 of 100%");
 }
