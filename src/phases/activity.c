@@ -158,8 +158,8 @@ void sn_observations_find(const struct sn_profile *profile, const struct sn_phas
 	for (size_t i = 0; i < e->waits.count; i++) {
 		const struct sn_wait *w = &e->waits.items[i];
 
-		if (w->time_ns >= 0 && !is_worker[w->thread] && sn_profile_wait_ns(profile, w) &&
-		    stack_tells(profile, w->stack))
+		if (w->time_ns >= 0 && !is_worker[w->thread] &&
+		    sn_profile_wait_elapsed_ns(profile, w) && stack_tells(profile, w->stack))
 			sn_vec_push(&out->items,
 				    (struct sn_observation){ w->time_ns, w->thread, w->stack });
 	}

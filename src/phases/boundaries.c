@@ -108,7 +108,7 @@ static void waits_add(struct builder *b)
 
 	for (size_t i = 0; i < e->waits.count; i++) {
 		const struct sn_wait *w = &e->waits.items[i];
-		uint64_t ns = sn_profile_wait_ns(profile, w);
+		uint64_t ns = sn_profile_wait_elapsed_ns(profile, w);
 		int64_t at = w->time_ns > 0 ? w->time_ns : 0;
 		uint32_t process;
 

@@ -130,7 +130,7 @@ static void spans_measure(struct builder *b)
 static uint64_t wait_clip(const struct builder *b, const struct sn_wait *wait, int64_t *from)
 {
 	const struct sn_experiment *e = b->experiment;
-	uint64_t ns = sn_profile_wait_ns(b->profile, wait);
+	uint64_t ns = sn_profile_wait_elapsed_ns(b->profile, wait);
 	const struct span *span;
 	int64_t to;
 

@@ -273,14 +273,16 @@ static void through_add(const struct builder *b, struct through *t, uint32_t ent
 {
 	const uint32_t *path = b->paths->entities.items + b->paths->first[stack];
 	size_t count = b->paths->first[stack + 1] - b->paths->first[stack], at = 0;
-	bool is_in_loop = false;
+	bool is_in_loop = false, calls = false;
 
 	while (at < count && path[at] != entity)
 		at++;
 	if (at == count)
 		return;
 	t->total += ns;
-	t->own += at + 1 == count ? ns : 0;
+	for (size_t i = at + 1; i < count; i++)
+		calls |= !sn_entity_is_loop(b->paths, path[i]);
+	t->own += calls ? 0 : ns;
 	for (size_t i = 0; i <= at; i++) {
 		t->above[path[i]] += i < at ? ns : 0;
 		t->is_called_in_loop[path[i]] |= is_in_loop;

@@ -283,7 +283,7 @@ static void waits_sum(struct sn_builder *b)
 	}
 }
 
-uint64_t sn_profile_wait_ns(const struct sn_profile *profile, const struct sn_wait *wait)
+uint64_t sn_profile_wait_elapsed_ns(const struct sn_profile *profile, const struct sn_wait *wait)
 {
 	uint32_t stack = wait->stack < profile->program->stack_count
 				 ? wait->stack
@@ -298,7 +298,14 @@ uint64_t sn_profile_wait_ns(const struct sn_profile *profile, const struct sn_wa
 		to = profile->to_ns;
 	from = from > profile->from_ns ? from : profile->from_ns;
 	to = to < profile->to_ns ? to : profile->to_ns;
-	return to > from ? sn_blocked_part(profile, wait, (uint64_t)(to - from)) : 0;
+	return to > from ? (uint64_t)(to - from) : 0;
+}
+
+uint64_t sn_profile_wait_ns(const struct sn_profile *profile, const struct sn_wait *wait)
+{
+	uint64_t elapsed_ns = sn_profile_wait_elapsed_ns(profile, wait);
+
+	return elapsed_ns ? sn_blocked_part(profile, wait, elapsed_ns) : 0;
 }
 
 /* ---- stacks to entities ---- */

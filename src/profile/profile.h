@@ -124,6 +124,9 @@ bool sn_profile_has_sample(const struct sn_profile *profile, const struct sn_sam
 /** The blocked time of a wait of the profile's experiment that passes the filter, clipped to the
  * time range. */
 uint64_t sn_profile_wait_ns(const struct sn_profile *profile, const struct sn_wait *wait);
+/** The same from the call's begin to its end, with the time for which the thread could have run
+ * again and got no CPU: where it was, not what it waited for. */
+uint64_t sn_profile_wait_elapsed_ns(const struct sn_profile *profile, const struct sn_wait *wait);
 
 /** Time of a weight by kind. */
 uint64_t sn_weight_time(const struct sn_weight *weight, enum sn_time_kind kind);

@@ -330,6 +330,14 @@ run = subprocess.run([app, 'threads', '10', '2'], capture_output=True, text=True
                      env=dict(os.environ, SONDE_HEARTBEAT_DIR='/proc/nowhere'))
 t.check(run.returncode == 0 and len(run.stderr.splitlines()) == 1 and '/proc/nowhere' in run.stderr,
         'a folder that cannot be written: one sentence', run.stderr)
+open('no-folder', 'w').close()
+for where in 'no-folder', 'no-folder/below':
+    stuck = subprocess.Popen([app, 'forever'], stderr=subprocess.PIPE, text=True,
+                             env=dict(os.environ, SONDE_HEARTBEAT_DIR=where, SONDE_HEARTBEAT_INTERVAL='3600'))
+    said = stuck.stderr.readline()
+    stuck.kill()
+    t.check(where in said and 'cannot be written' in said and not stuck.communicate()[1],
+            f'{where}: told at the start, once, an hour before the first row', said)
 
 # the same library and program under sanitizers: what they write must be right as well
 source = os.path.join(os.path.dirname(INCLUDE), 'src')

@@ -158,6 +158,9 @@ void beat_text_csv(struct beat_text *text, const char *chars, size_t length);
 void beat_files_add(const struct beat_row *row, uint64_t stamp_ns, uint64_t interval_ns);
 /** Writes the batch; false if any of it could not be written. */
 bool beat_files_write(void);
+/** At the start: tells, once, where the folder could not be written to as things stand. Makes
+ *  nothing: a program without a beat leaves no folder. */
+void beat_files_check(void);
 /** In a forked child: forgets the parent's files. */
 void beat_files_forget(void);
 

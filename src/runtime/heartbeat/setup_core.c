@@ -246,6 +246,8 @@ PUBLIC int sonde_heartbeat_init(const struct sonde_heartbeat_config *config)
 		beat_clock_start();
 		if (!g->settings.is_enabled)
 			g->mode |= BEAT_OFF;
+		else
+			beat_files_check();
 		g->is_ready = true;
 	}
 	result = g->mode & BEAT_FINALIZED ? -1 : 0;

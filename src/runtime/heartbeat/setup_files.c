@@ -296,9 +296,57 @@ static bool write_whole(int fd, const struct beat_text *text)
 	return done == text->length;
 }
 
+/* Once per process and its forked children. */
+static void complain_of_folder(void)
+{
+	static bool is_told;
+
+	if (!is_told)
+		beat_complain("the folder", beat_globals.settings.folder,
+			      " cannot be written to; no rows are kept until it can "
+			      "(SONDE_HEARTBEAT_DIR names another)");
+	is_told = true;
+}
+
+/* Whether a folder, or the nearest one above it that is there, can be written to. `path` is cut. */
+static bool can_write_below(char *path)
+{
+	struct beat_text inside = { 0 };
+	char *slash;
+	int error;
+
+	for (;;) {
+		inside.length = 0;
+		beat_text_string(&inside, path);
+		beat_text_string(&inside, "/.");
+		beat_text_add(&inside, "", 1);
+		error = inside.is_short || access(inside.chars, W_OK | X_OK) == 0 ? 0 : errno;
+		slash = strrchr(path, '/');
+		if (error != ENOENT || !slash)
+			break;
+		*slash = 0;
+	}
+	free(inside.chars);
+	return !error || (error == ENOENT && access(".", W_OK | X_OK) == 0);
+}
+
+void beat_files_check(void)
+{
+	struct beat_text path = { 0 };
+	int saved_errno = errno;
+
+	if (!beat_globals.settings.writes_jsonl && !beat_globals.settings.writes_csv)
+		return;
+	beat_text_string(&path, beat_globals.settings.folder);
+	beat_text_add(&path, "", 1);
+	if (!path.is_short && !can_write_below(path.chars))
+		complain_of_folder();
+	free(path.chars);
+	errno = saved_errno;
+}
+
 static bool write_file(struct file *file, const char *kind)
 {
-	static bool is_told; /* once per process and its forked children */
 	struct beat_text out = { 0 };
 	bool is_written;
 
@@ -306,11 +354,7 @@ static bool write_file(struct file *file, const char *kind)
 		return true;
 	rotate_if_full(file, kind);
 	if (!open_file(file, kind)) {
-		if (!is_told)
-			beat_complain("the folder", beat_globals.settings.folder,
-				      " cannot be written to; no rows are kept until it can "
-				      "(SONDE_HEARTBEAT_DIR names another)");
-		is_told = true;
+		complain_of_folder();
 		file->batch.length = 0;
 		return false;
 	}
