@@ -402,22 +402,6 @@ static void write_csv(const struct sn_table *table, const struct selection *sel,
 	sn_text_free(&line);
 }
 
-/* Three significant digits and a unit. */
-static void add_duration(struct sn_text *text, double seconds)
-{
-	static const char *const units[] = { "s", "ms", "µs", "ns" };
-	double value = seconds;
-	size_t unit = 0;
-
-	while (unit < 3 && value != 0 && fabs(value) < 0.9995)
-		value = seconds * pow(1000, (double)++unit);
-	sn_text_addf(text, "%.*f %s",
-		     fabs(value) < 9.995   ? 2
-		     : fabs(value) < 99.95 ? 1
-					   : 0,
-		     value, units[unit]);
-}
-
 static void cell_add_text(struct sn_text *text, const struct sn_column *column,
 			  const struct sn_cell *cell)
 {
@@ -450,7 +434,7 @@ static void cell_add_text(struct sn_text *text, const struct sn_column *column,
 			     cell->real);
 		break;
 	case SN_CELL_DURATION:
-		add_duration(text, cell->real);
+		sn_text_add_duration(text, cell->real);
 		break;
 	case SN_CELL_SHARE:
 		sn_text_addf(text, "%.1f %%", 100 * cell->real);

@@ -146,6 +146,22 @@ void sn_text_addf(struct sn_text *text, const char *format, ...)
 	va_end(args);
 }
 
+/* Three significant digits and a unit. */
+void sn_text_add_duration(struct sn_text *text, double seconds)
+{
+	static const char *const units[] = { "s", "ms", "µs", "ns" };
+	double value = seconds;
+	size_t unit = 0;
+
+	while (unit < 3 && value != 0 && fabs(value) < 0.9995)
+		value = seconds * pow(1000, (double)++unit);
+	sn_text_addf(text, "%.*f %s",
+		     fabs(value) < 9.995   ? 2
+		     : fabs(value) < 99.95 ? 1
+					   : 0,
+		     value, units[unit]);
+}
+
 static uint32_t utf8_decode(const char *bytes, size_t length)
 {
 	const uint8_t *u = (const uint8_t *)bytes;

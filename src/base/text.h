@@ -18,6 +18,8 @@ void sn_text_add(struct sn_text *text, const char *chars);
 void sn_text_add_bytes(struct sn_text *text, const char *bytes, size_t length);
 void sn_text_add_char(struct sn_text *text, char c);
 void sn_text_add_repeated(struct sn_text *text, char c, size_t count);
+/** Seconds for people: "1.25 ms", three digits, from ns to s. */
+void sn_text_add_duration(struct sn_text *text, double seconds);
 __attribute__((format(printf, 2, 3))) void sn_text_addf(struct sn_text *text, const char *format,
 							...);
 __attribute__((format(printf, 2, 0))) void sn_text_addv(struct sn_text *text, const char *format,

@@ -35,12 +35,10 @@ static sn_status write_graphs(const struct sn_args *args, struct sn_comm_profile
 	}
 	if (status == SN_OK && is_svg)
 		sn_comm_write_svg(graphs, made, stdout);
-	for (size_t i = 0; i < made; i++) {
-		if (status == SN_OK && !is_svg)
-			sn_comm_write_dot(&graphs[i], value_of(sn_args_value(args, "value")),
-					  stdout);
+	else if (status == SN_OK)
+		sn_comm_write_dot(graphs, made, value_of(sn_args_value(args, "value")), stdout);
+	for (size_t i = 0; i < made; i++)
 		sn_comm_graph_free(&graphs[i]);
-	}
 	sn_vec_release(graphs);
 	return status;
 }
@@ -56,26 +54,82 @@ static const char *short_name(struct sn_arena *arena, const char *path)
 	return sn_arena_strndup(arena, name, length);
 }
 
+static bool is_trace(const char *path)
+{
+	return sn_ends_with(path, ".jsonl");
+}
+
+/* Lattices beside the graphs: the traces among the operands. */
+struct lattices {
+	struct sn_execution **executions;
+	struct sn_lattice_answer *answers;
+	size_t count;
+};
+
+static sn_status answer_traces(const struct sn_args *args, struct lattices *out,
+			       struct sn_error *err)
+{
+	struct sn_lattice_budget budget = { .states = 4000000, .seconds = 10 };
+	sn_status status = SN_OK;
+
+	out->executions = sn_alloc_zeroed(args->operand_count, sizeof(*out->executions));
+	out->answers = sn_alloc_zeroed(args->operand_count, sizeof(*out->answers));
+	for (size_t i = 0; i < args->operand_count && status == SN_OK; i++) {
+		if (!is_trace(args->operands[i]))
+			continue;
+		status = sn_execution_read(args->operands[i], &out->executions[out->count], err);
+		if (status != SN_OK) {
+			sn_execution_free(out->executions[out->count]);
+			break;
+		}
+		sn_lattice_answer_make(out->executions[out->count], &budget,
+				       &out->answers[out->count]);
+		out->answers[out->count++].name = args->operands[i];
+	}
+	return status;
+}
+
+static void free_lattices(struct lattices *lattices)
+{
+	for (size_t i = 0; i < lattices->count; i++) {
+		sn_lattice_answer_free(&lattices->answers[i]);
+		sn_execution_free(lattices->executions[i]);
+	}
+	sn_vec_release(lattices->answers);
+	sn_vec_release(lattices->executions);
+}
+
 static sn_status write_page(const struct sn_args *args, struct sn_comm_profile **profiles,
-			    const struct sn_comm_choice *choice, struct sn_error *err)
+			    size_t profile_count, const struct sn_comm_choice *choice,
+			    struct sn_error *err)
 {
 	struct sn_arena arena = { 0 };
 	const char **names = sn_alloc_zeroed(args->operand_count, sizeof(*names));
 	struct sn_pandore_page page = { .profiles = profiles,
 					.profile_names = names,
-					.profile_count = args->operand_count,
+					.profile_count = profile_count,
 					.choice = choice,
 					.value = value_of(sn_args_value(args, "value")) };
 	struct sn_text title = { 0 };
+	struct lattices lattices = { 0 };
 	sn_status status;
+	size_t named = 0;
 
 	sn_text_add(&title, "Communications of ");
 	for (size_t i = 0; i < args->operand_count; i++) {
-		names[i] = short_name(&arena, args->operands[i]);
-		sn_text_addf(&title, "%s%s", i ? ", " : "", names[i]);
+		if (is_trace(args->operands[i]))
+			continue;
+		names[named] = short_name(&arena, args->operands[i]);
+		sn_text_addf(&title, "%s%s", named ? ", " : "", names[named]);
+		named++;
 	}
 	page.title = title.chars;
-	status = sn_pandore_page_write(&page, stdout, err);
+	status = answer_traces(args, &lattices, err);
+	page.answers = lattices.answers;
+	page.answer_count = lattices.count;
+	if (status == SN_OK)
+		status = sn_pandore_page_write(&page, stdout, err);
+	free_lattices(&lattices);
 	sn_text_free(&title);
 	sn_vec_release(names);
 	sn_arena_free(&arena);
@@ -120,6 +174,7 @@ static int comm_run(const struct sn_args *args)
 	struct sn_comm_profile **profiles;
 	struct sn_error err;
 	sn_status status = SN_OK;
+	bool is_page;
 	size_t count = 0;
 
 	if (!args->operand_count) {
@@ -128,17 +183,31 @@ static int comm_run(const struct sn_args *args)
 			     "compiled with 'sonde pandore compile --profile' writes");
 		return sn_error_print(&err);
 	}
+	is_page = format && !strcmp(format, "html");
 	profiles = sn_alloc_zeroed(args->operand_count, sizeof(*profiles));
-	while (count < args->operand_count && status == SN_OK) {
-		status = sn_comm_profile_read(args->operands[count], &profiles[count], &err);
+	for (size_t i = 0; i < args->operand_count && status == SN_OK; i++) {
+		if (is_trace(args->operands[i]) && is_page)
+			continue;
+		if (is_trace(args->operands[i]))
+			status = sn_error_set(&err, SN_ERR_USAGE,
+					      "comm: '%s' is a trace: 'sonde lattice' reads it, or "
+					      "this command with --format html",
+					      args->operands[i]);
+		else
+			status = sn_comm_profile_read(args->operands[i], &profiles[count], &err);
 		count += status == SN_OK;
 	}
+	if (status == SN_OK && !count)
+		status = sn_error_set(
+			&err, SN_ERR_USAGE,
+			"comm: name a profile beside the trace; 'sonde lattice --html' "
+			"makes a page of traces alone");
 	if (status == SN_OK)
 		status = sn_comm_check_variables(profiles, count, choice.variables, &err);
 	if (status == SN_OK && format && (!strcmp(format, "svg") || !strcmp(format, "dot")))
 		status = write_graphs(args, profiles, &choice, !strcmp(format, "svg"), &err);
-	else if (status == SN_OK && format && !strcmp(format, "html"))
-		status = write_page(args, profiles, &choice, &err);
+	else if (status == SN_OK && is_page)
+		status = write_page(args, profiles, count, &choice, &err);
 	else if (status == SN_OK)
 		status = write_tables(args, profiles, &choice, &err);
 	for (size_t i = 0; i < count; i++)
@@ -150,8 +219,9 @@ static int comm_run(const struct sn_args *args)
 static const struct sn_option comm_options[] = {
 	{ "format", 'f', "FORMAT", "how to print: text, csv, json, jsonl, dot, svg or html",
 	  "text|csv|json|jsonl|dot|svg|html" },
-	{ "table", 'T', "TABLE", "which table: arcs (default), zones, phases, nodes or lines",
-	  "arcs|zones|phases|nodes|lines" },
+	{ "table", 'T', "TABLE",
+	  "which table: arcs (default), zones, phases, nodes, lines, or programs, a row each",
+	  "arcs|zones|phases|nodes|lines|programs" },
 	{ "by", 'b', "GROUP",
 	  "arcs between partitions (default), or added up by node or by variable",
 	  "partition|node|variable" },
@@ -186,15 +256,18 @@ static const char *const comm_examples[] = {
 
 const struct sn_command sn_command_comm = {
 	.name = "comm",
-	.operands = "PROFILE.json...",
+	.operands = "PROFILE.json... [TRACE.jsonl...]",
 	.summary = "Shows who sends what to whom in a Pandore program",
-	.description = "Prints the communication graph between array partitions that a program "
-		       "compiled with "
-		       "'sonde pandore compile --profile' counted: messages, bytes and the time "
-		       "its receiver "
-		       "waited for each arc, broadcasts for each pair of variable and partition; "
-		       "and its times "
-		       "by phase, zone, node and source line.",
+	.description =
+		"Prints the communication graph between array partitions that a program "
+		"compiled with "
+		"'sonde pandore compile --profile' counted: messages, bytes and the time "
+		"its receiver "
+		"waited for each arc, broadcasts for each pair of variable and partition; "
+		"and its times "
+		"by phase, zone, node and source line.\n\n"
+		"A page (--format html) may have traces (PROG.trace.jsonl), too: then it shows "
+		"their lattices, and the critical path beside the messages.",
 	.options = comm_options,
 	.examples = comm_examples,
 	.run = comm_run,

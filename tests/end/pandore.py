@@ -123,6 +123,15 @@ def several(names, svg):
     counts = sorted({a['messages'] for one in alone for a in one['rows']})
     want = {f'{0.6 + 3.4 * n / counts[-1]:.2f}' for n in counts}
     check(len(counts) > 1 and want <= wide, 'svg: one scale for all graphs', counts, wide)
+    wide = {(int(n), w) for n, w in re.findall(r'label="(\d+)", penwidth=([0-9.]+)',
+                                               run(sonde, 'comm', *names, '-f', 'dot').stdout)}
+    check(wide == {(n, f'{0.5 + 3.5 * n / counts[-1]:.2f}') for n in counts}, 'dot: one scale for all graphs', counts, wide)
+    rows = json.loads(run(sonde, 'comm', *names, '--table', 'programs', '-f', 'json').stdout)['rows']
+    check([(r['program'], r['messages'], r['bytes']) for r in rows] ==
+          [(one['program'], sum(a['messages'] for a in one['rows']), sum(a['bytes'] for a in one['rows'])) for one in alone]
+          and all(0 < r['longest_node_s'] <= r['run_s'] and r['longest_node_s'] <= r['work_s'] <= 4 * r['longest_node_s'] and
+                  abs(r['busy_nodes'] - r['work_s'] / r['run_s']) < 1e-6 for r in rows),
+          'programs side by side: a row each', rows)
 
 
 def pictures():

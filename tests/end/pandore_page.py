@@ -193,6 +193,27 @@ def check_lattice(chromium):
             'two side by side; a faulty trace says so', run.stderr, page.errors)
 
 
+def check_both(chromium):
+    t.command(t.sonde, 'pandore', 'compile', os.path.join(programs, 'product.pnd'), '--scheme', 'naive', '--profile',
+              '--trace', '-o', 'product')
+    t.command('./product')
+    refused = t.command(t.sonde, 'comm', 'product.trace.jsonl', 'product.profile.json')
+    alone = page_of('product.trace.jsonl')
+    t.check(refused.returncode == alone.returncode == 2 and 'sonde lattice' in refused.stderr and not alone.stdout,
+            'a trace is for a page, and beside a profile', refused.stderr, alone.stderr)
+    page_of('rows.profile.json', 'product.trace.jsonl', 'product.profile.json')
+    time_of = json.loads(t.command(t.sonde, 'lattice', 'product.trace.jsonl', '--format', 'json').stdout)['time']
+    page = open_page(chromium)
+    cells = json.loads(page.evaluate('''JSON.stringify([...document.querySelectorAll('caption')].find(
+        (c) => c.textContent === 'programs side by side').closest('table').tBodies[0].innerText.split('\\n')
+        .map((line) => line.split('\\t')))'''))
+    t.check([c[0] for c in cells] == ['rows', 'product'] and cells[0][10:] == ['', '', ''] and
+            abs(float(cells[1][11]) - time_of['potential_parallelism']) < 0.01 * time_of['potential_parallelism'] and
+            cells[1][12] != '', 'critical path and parallelism stand beside the messages', cells, time_of)
+    t.check(page.evaluate('''[...document.querySelectorAll('section')].map((s) => s.id).indexOf('lattice-0') ===
+        document.querySelectorAll('section').length - 1''') and not page.errors, 'lattices come last', page.errors)
+
+
 make_runs()
 check_static()
 if browser.find():
@@ -202,6 +223,7 @@ if browser.find():
         check_looks(first)
         check_hostile(chromium)
         check_lattice(chromium)
+        check_both(chromium)
 else:
     t.skip('the page in a browser', 'chromium is not installed')
 t.done()

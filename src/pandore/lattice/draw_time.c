@@ -48,21 +48,28 @@ static void add_scale(struct sn_text *svg, uint32_t processes, double top)
 
 static void add_seconds(struct sn_text *svg, const struct sn_lattice_answer *answer, double y)
 {
+	static const char *const units[] = { "seconds →", "ms →", "µs →", "ns →" };
 	double raw = answer->schedule.critical_s / 8, unit = pow(10, floor(log10(raw)));
 	double step = raw / unit > 5 ? 10 * unit : raw / unit > 2 ? 5 * unit : 2 * unit;
+	double scale = 1;
 	char number[32];
+	int name = 0;
 
+	while (answer->schedule.critical_s * scale < 1 && name < 3) {
+		scale *= 1000;
+		name++;
+	}
 	for (int tick = 0; tick * step <= answer->schedule.critical_s * (1 + 1e-9); tick++) {
 		double x = time_x(answer, tick * step);
 
-		snprintf(number, sizeof(number), "%.6g", tick * step);
+		snprintf(number, sizeof(number), "%.6g", tick * step * scale);
 		sn_text_addf(svg, "<path d=\"M%.1f %.1fv4\" stroke=\"#9aa4b1\"/>\n", x, y);
 		sn_picture_add_label(svg, x, y + 16,
 				     "text-anchor=\"middle\" fill=\"#5a6675\" font-size=\"11\"",
 				     number);
 	}
 	sn_picture_add_label(svg, LEFT + PLOT_WIDTH, y + 32, "text-anchor=\"end\" fill=\"#5a6675\"",
-			     "seconds →");
+			     units[name]);
 }
 
 /* The stretches that lose time, with the numbers of the text answer if they are few. */
@@ -78,11 +85,12 @@ static void add_marks(struct sn_text *svg, const struct sn_lattice_answer *answe
 			continue;
 		from = time_x(answer, segment->t0_s);
 		to = fmax(time_x(answer, segment->t1_s), from + 2);
-		sn_text_addf(
-			svg,
-			"<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"5\" rx=\"2\" "
-			"fill=\"#b03a24\"><title>#%zu: loses %.4g process-seconds</title></rect>\n",
-			from, y, to - from, i + 1, segment->time_lost_s);
+		sn_text_addf(svg,
+			     "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"5\" rx=\"2\" "
+			     "fill=\"#b03a24\"><title>#%zu: loses ",
+			     from, y, to - from, i + 1);
+		sn_text_add_duration(svg, segment->time_lost_s);
+		sn_text_add(svg, " of processes' time</title></rect>\n");
 		if (i >= NUMBERED_MAX)
 			continue;
 		snprintf(number, sizeof(number), "%zu", i + 1);
@@ -101,11 +109,11 @@ double sn_picture_draw_time(struct sn_text *svg, const struct sn_lattice_answer 
 
 	if (!(answer->schedule.critical_s > 0))
 		return 0;
-	sn_text_addf(&title,
-		     "processes busy if every event runs as soon as it can: work %.4g s in %.4g s, "
-		     "%.2f on "
-		     "average",
-		     answer->schedule.work_s, answer->schedule.critical_s,
+	sn_text_add(&title, "processes busy if every event runs as soon as it can: work ");
+	sn_text_add_duration(&title, answer->schedule.work_s);
+	sn_text_add(&title, " in ");
+	sn_text_add_duration(&title, answer->schedule.critical_s);
+	sn_text_addf(&title, ", %.2f on average",
 		     answer->schedule.work_s / answer->schedule.critical_s);
 	sn_picture_add_label(svg, LEFT, top - 10, "fill=\"#5a6675\"", title.chars);
 	sn_text_free(&title);

@@ -1,10 +1,10 @@
 /**
  * The lattice of executions: every instant that a distributed execution could have passed through,
- *and what could have been done next in each (Bareau, Maheo, Pazat, "Parallel program performance
- *debugging with the Pandore II environment", section 3).
+ * and what could have been done next in each (Bareau, Maheo, Pazat, "Parallel program performance
+ * debugging with the Pandore II environment", section 3).
  *
  * This is the header for users of the library. Collect events in memory (sn_execution_builder_add)
- *or read a trace (sn_execution_read), then ask:
+ * or read a trace (sn_execution_read), then ask:
  *
  *	struct sn_lattice_answer answer;
  *	struct sn_lattice_budget budget = { 0 };
@@ -14,11 +14,14 @@
  *	sn_lattice_write_json(&answer, stdout);
  *	sn_lattice_answer_free(&answer);
  *
- *	execution.h   events, dependencies, clocks, projection      schedule.h   durations, critical
- *path reader.h      traces as JSON lines                          segments.h   bottlenecks
- *	interval.h    exact counts between two cuts                 enumerate.h  visiting every cut
- *	profile.h     exact counts of all, or windows               online.h     the explicit
- *lattice
+ *	execution.h   events, dependencies, clocks, projection
+ *	reader.h      traces as JSON lines
+ *	interval.h    exact counts between two cuts
+ *	profile.h     exact counts of all, or windows
+ *	schedule.h    durations, critical path
+ *	segments.h    bottlenecks
+ *	enumerate.h   visiting every cut
+ *	online.h      the explicit lattice
  */
 #ifndef SN_LATTICE_LATTICE_H
 #define SN_LATTICE_LATTICE_H

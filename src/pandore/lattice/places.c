@@ -110,8 +110,10 @@ void sn_segment_add_places(struct sn_text *text, const struct sn_execution *exec
 			sn_text_add(text, "  for  ");
 			add_event(text, places[i].waits_for);
 		}
-		if (!isnan(places[i].seconds))
-			sn_text_addf(text, "  %.4g s", places[i].seconds);
+		if (!isnan(places[i].seconds)) {
+			sn_text_add(text, "  ");
+			sn_text_add_duration(text, places[i].seconds);
+		}
 		if (places[i].count > 1)
 			sn_text_addf(text, "  x%u", places[i].count);
 		sn_text_add(text, "\n");

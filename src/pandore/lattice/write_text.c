@@ -92,16 +92,20 @@ static void add_realised(struct sn_text *text, const struct sn_schedule *schedul
 	if (isnan(realised))
 		return;
 	sn_text_addf(text, realised < 0.1 ? ", realised %.2g" : ", realised %.2f", realised);
-	sn_text_addf(text, " (%.4g s from first to last event)", schedule->elapsed_s);
+	sn_text_add(text, " (");
+	sn_text_add_duration(text, schedule->elapsed_s);
+	sn_text_add(text, " from first to last event)");
 }
 
 static void add_time(struct sn_text *text, const struct sn_schedule *schedule)
 {
 	if (!(schedule->critical_s > 0))
 		return;
-	sn_text_addf(text, "  work %.4g s   critical path %.4g s   parallelism possible %.2f",
-		     schedule->work_s, schedule->critical_s,
-		     schedule->work_s / schedule->critical_s);
+	sn_text_add(text, "  work ");
+	sn_text_add_duration(text, schedule->work_s);
+	sn_text_add(text, "   critical path ");
+	sn_text_add_duration(text, schedule->critical_s);
+	sn_text_addf(text, "   parallelism possible %.2f", schedule->work_s / schedule->critical_s);
 	add_realised(text, schedule);
 	sn_text_add(text, "\n");
 	if (schedule->unknown_count)
@@ -149,20 +153,34 @@ static void add_bars(struct sn_text *text, const struct sn_lattice_profile *prof
 
 /* ---- Bottlenecks ---------------------------------------------------------------------------- */
 
+static void add_interval(struct sn_text *text, const struct sn_segment *segment)
+{
+	sn_text_addf(text, "%.2f processes busy from ", segment->mean_busy);
+	sn_text_add_duration(text, segment->t0_s);
+	sn_text_add(text, " to ");
+	sn_text_add_duration(text, segment->t1_s);
+}
+
+static void add_loss(struct sn_text *text, double lost_s)
+{
+	sn_text_add(text, ", loses ");
+	sn_text_add_duration(text, lost_s);
+	sn_text_add(text, " of processes' time");
+}
+
 static void add_segment(struct sn_text *text, const struct sn_lattice_answer *answer,
 			const struct sn_segment *segment, size_t number)
 {
 	sn_text_addf(text, "  #%zu levels %u-%u: ", number, segment->level_first,
 		     segment->level_last);
 	if (segment->is_by_time)
-		sn_text_addf(text, "%.2f processes busy from %.4g s to %.4g s", segment->mean_busy,
-			     segment->t0_s, segment->t1_s);
+		add_interval(text, segment);
 	else if (isnan(segment->mean_out_degree))
 		sn_text_addf(text, "%u processes can act at most", segment->processes_max);
 	else
 		sn_text_addf(text, "%.2f events possible next", segment->mean_out_degree);
 	if (!isnan(segment->time_lost_s))
-		sn_text_addf(text, ", loses %.4g process-seconds", segment->time_lost_s);
+		add_loss(text, segment->time_lost_s);
 	sn_text_add(text, "\n");
 	sn_segment_add_places(text, answer->execution, segment, SN_SEGMENT_ACTS, "     acts   ",
 			      PLACES_SHOWN);

@@ -245,7 +245,34 @@ function options(parent, label, names, current, change) {
 	list.addEventListener('change', () => change(list.value));
 }
 
-function showComm(profiles, asked) {
+/* "rows" of "rows.trace.jsonl" */
+function traceOf(profile, traces) {
+	return traces.find((row) => row.trace.split('/').pop().replace(/(\.trace)?\.jsonl$/, '') === profile.name) || {};
+}
+
+/* A run in a row; sn_comm_total of the profiler has the same sums. The critical path is in traces only. */
+function showPrograms(parent, profiles, traces) {
+	const rows = profiles.map((p) => {
+		const nodes = nodeRows(p), runs = nodes.map((n) => n.busy_s + n.wait_s);
+		return { name: p.name, scheme: p.scheme, nodes: p.nodes, messages: sum(p.traffic, (t) => t.messages), bytes: sum(p.traffic, (t) => t.bytes),
+			wait_s: sum(p.traffic, (t) => t.wait_s), work_s: sum(nodes, (n) => n.busy_s), longest_s: Math.max(...nodes.map((n) => n.busy_s)),
+			run_s: Math.max(...runs), trace: traceOf(p, traces) };
+	});
+	const rounded = (x) => (x === null || x === undefined || Number.isNaN(x) ? null : Number(x.toPrecision(3)));
+	const columns = [['program', (r) => r.name, 'text'], ['scheme', (r) => r.scheme, 'text'], ['nodes', (r) => r.nodes, 'count'],
+		['messages', (r) => r.messages, 'count'], ['bytes', (r) => r.bytes, 'count'], ['waiting', (r) => r.wait_s, 'seconds'],
+		['work', (r) => r.work_s, 'seconds'], ['longest node', (r) => r.longest_s, 'seconds'], ['run', (r) => r.run_s, 'seconds'],
+		['busy nodes', (r) => rounded(r.work_s / r.run_s), 'count']];
+	if (rows.some((r) => r.trace.critical_path_s))
+		columns.push(['critical path', (r) => (r.trace.critical_path_s === undefined ? null : r.trace.critical_path_s), 'seconds'],
+			['possible parallelism', (r) => rounded(r.trace.potential_parallelism), 'count'], ['realised', (r) => rounded(r.trace.realised_parallelism), 'count']);
+	add(parent, 'h3', {}, 'Side by side');
+	add(parent, 'p', { class: 'dim' }, 'Work: the time that all nodes were busy. Run: the longest node\'s, waiting included. Busy nodes: work over run.' +
+		(columns.length > 10 ? ' From the traces: the critical path, which no number of nodes goes below, and work over it; realised is work over the time from the first event to the last.' : ''));
+	table(parent, 'programs side by side', columns, rows);
+}
+
+function showComm(profiles, asked, traces) {
 	const unique = (lists) => [...new Set(lists.flat())].sort();
 	const nodes = Array.from({ length: Math.max(...profiles.map((p) => p.nodes)) }, (_, i) => i);
 	const variables = unique(profiles.map((p) => p.traffic.map((t) => (t.broadcast ? [t.source] : [t.source, t.target])).flat()));
@@ -295,6 +322,8 @@ function showComm(profiles, asked) {
 	boxes(form, 'Nodes', nodes, view.hiddenNodes, (n) => String(n), show);
 	boxes(form, 'Variables', variables, view.hiddenVariables, (v) => v, show);
 	show();
+	if (profiles.length > 1 || traces.length)
+		showPrograms(panel('Programs'), profiles, traces);
 	for (const p of profiles)
 		profileTables(panel(profiles.length > 1 ? `Nodes, phases and zones: ${p.name}` : 'Nodes, phases and zones'), p);
 }

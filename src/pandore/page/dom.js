@@ -28,7 +28,7 @@ function seconds(s) {
 		return '';
 	if (s === 0)
 		return '0';
-	const [scale, unit] = s < 1e-6 ? [1e9, 'ns'] : s < 1e-3 ? [1e6, 'us'] : s < 1 ? [1e3, 'ms'] : [1, 's'];
+	const [scale, unit] = s < 1e-6 ? [1e9, 'ns'] : s < 1e-3 ? [1e6, 'µs'] : s < 1 ? [1e3, 'ms'] : [1, 's'];
 	return Number((s * scale).toPrecision(3)) + ' ' + unit;
 }
 
@@ -114,7 +114,8 @@ function choice(parent, label, names, current, change) {
 }
 
 function panel(title, note) {
-	const section = add(document.getElementById('page'), 'section', { class: 'panel' });
+	const page = document.getElementById('page'), section = add(page, 'section', { class: 'panel' });
+	page.insertBefore(section, page.querySelector('#compared, [id^=lattice-]')); /* lattices stand there already, below */
 	add(section, 'h2', {}, title);
 	if (note)
 		add(section, 'p', { class: 'dim' }, note);

@@ -54,18 +54,27 @@ function showLattice(trace) {
 }
 
 const COMPARED = [['trace', 'trace', 'text'], ['processes', 'processes', 'count'], ['events', 'events', 'count'], ['cuts', 'cuts', 'count'],
-	['arcs', 'arcs', 'count'], ['mean out-degree', 'mean_out_degree', 'real'], ['wide, share of cuts', 'wide_share', 'real'],
-	['narrow, share of levels', 'narrow_share', 'real'], ['longest chain', 'depth', 'count'], ['synchronisations', 'synchronisations', 'count']];
+	['arcs', 'arcs', 'count'], ['mean out', 'mean_out_degree', 'real'], ['wide', 'wide_share', 'share'], ['narrow', 'narrow_share', 'share'],
+	['chain', 'depth', 'count'], ['syncs', 'synchronisations', 'count']];
 const COMPARED_TIME = [['work', 'work_s', 'seconds'], ['critical path', 'critical_path_s', 'seconds'],
-	['possible parallelism', 'potential_parallelism', 'real'], ['realised', 'realised_parallelism', 'real'], ['bottlenecks lose', 'bottleneck_lost_s', 'seconds']];
+	['possible', 'potential_parallelism', 'real'], ['realised', 'realised_parallelism', 'real'], ['bottlenecks lose', 'bottleneck_lost_s', 'seconds']];
+
+function compared(value, kind) {
+	if (value === null || kind === 'text' || kind === 'seconds')
+		return value;
+	return kind === 'real' ? Number(value.toPrecision(4)) : kind === 'share' ? Number((100 * value).toPrecision(3)) : Number(value);
+}
 
 /* Cuts are decimal strings: as numbers they are in order, if not exact. */
 function showComparison(comparison) {
 	const section = document.getElementById('compared');
-	const shown = comparison.rows.some((row) => row.work_s !== null) ? [...COMPARED, ...COMPARED_TIME] : COMPARED;
-	const columns = shown.map(([title, key, kind]) => [title, (row) => (row[key] === null ? null
-		: kind === 'real' ? Number(row[key].toPrecision(4)) : kind === 'count' ? Number(row[key]) : row[key]), kind === 'real' ? 'count' : kind]);
+	const hasTime = comparison.rows.some((row) => row.work_s !== null), shown = hasTime ? [...COMPARED, ...COMPARED_TIME] : COMPARED;
+	const columns = shown.map(([title, key, kind]) => [kind === 'share' ? title + ', %' : title, (row) => compared(row[key], kind),
+		kind === 'real' || kind === 'share' ? 'count' : kind]);
 	section.hidden = false;
+	add(section, 'p', { class: 'dim' }, 'Mean out: events possible next, on average over the cuts. Wide: cuts in which all processes but one can act. ' +
+		'Narrow: levels in a bottleneck. Chain: events of which each needs the one before. Syncs: inner levels with one cut.' +
+		(hasTime ? ' Possible: work over critical path; realised: work over the time from the first event to the last.' : ''));
 	table(section, 'lattices side by side', columns, comparison.rows);
 }
 
@@ -73,8 +82,8 @@ document.getElementById('page').querySelectorAll('.only-static').forEach((e) => 
 setUpTheme();
 const comm = data('comm'), lattices = data('lattices'), comparison = data('comparison');
 if (comm)
-	showComm(comm.profiles, comm.view);
-if (comparison)
+	showComm(comm.profiles, comm.view, comparison ? comparison.rows : []);
+if (document.getElementById('compared'))
 	showComparison(comparison);
 if (lattices)
 	lattices.forEach(showLattice);

@@ -48,7 +48,7 @@ static void add_real(struct sn_text *html, const char *name, double value)
 
 static void add_seconds(struct sn_text *html, const char *name, double value)
 {
-	static const char *const units[] = { "s", "ms", "us", "ns" };
+	static const char *const units[] = { "s", "ms", "µs", "ns" };
 	char digits[32];
 	int unit = 0;
 
@@ -274,6 +274,6 @@ void sn_page_lattice_data(const struct sn_pandore_page *page, FILE *out)
 		write_answer(&json, &page->answers[i], i);
 	sn_json_close(&json);
 	fputs("</script>\n", out);
-	if (page->answer_count > 1)
+	if (page->answer_count > 1 || page->profile_count)
 		write_comparison(page, out);
 }

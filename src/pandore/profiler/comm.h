@@ -108,16 +108,30 @@ double sn_comm_balance(const double *by_node, int nodes);
 void sn_comm_node_sums(const struct sn_comm_profile *profile, double *assignments, double *busy_s);
 
 /**
- * Tables; `what` is arcs, zones, phases, nodes or lines. Of several profiles (at least one): text
- * has a table each, JSON one object with an array `programs`, CSV and JSON lines a first column
- * `program` with the profile's entry of `names`.
+ * A run in a row. Work is the time that all nodes were busy; the longest node's is what no other
+ * placement of messages could undercut, and its run what was needed; work over run the nodes busy
+ * on average. Times are of phases only.
+ */
+struct sn_comm_totals {
+	uint64_t messages, bytes;
+	double wait_s, work_s, longest_s, run_s;
+};
+
+struct sn_comm_totals sn_comm_total(const struct sn_comm_profile *profile);
+
+/**
+ * Tables; `what` is arcs, zones, phases, nodes, lines or programs. Of several profiles (at least
+ * one): text has a table each, JSON one object with an array `programs`, CSV and JSON lines a first
+ * column `program` with the profile's entry of `names`. The table of programs is one for all, a row
+ * a profile.
  */
 sn_status sn_comm_write_tables(struct sn_comm_profile *const *profiles, const char *const *names,
 			       size_t count, const struct sn_comm_choice *choice, const char *what,
 			       const struct sn_table_view *view, FILE *out, struct sn_error *err);
 
-/** One digraph, arcs labelled with the value. */
-void sn_comm_write_dot(const struct sn_comm_graph *graph, enum sn_comm_value value, FILE *out);
+/** A digraph for each profile, arcs labelled with the value; widths have one scale for all. */
+void sn_comm_write_dot(const struct sn_comm_graph *graphs, size_t count, enum sn_comm_value value,
+		       FILE *out);
 /** Several profiles side by side, number of messages above, waiting time below: the comparison of
  *  distributions of the paper's Figure 4. Widths have one scale a picture, so that graphs compare.
  */

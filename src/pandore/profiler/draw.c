@@ -37,10 +37,9 @@ static void dot_string(FILE *out, const char *chars)
 	fputc('"', out);
 }
 
-void sn_comm_write_dot(const struct sn_comm_graph *g, enum sn_comm_value value, FILE *out)
+static void write_digraph(const struct sn_comm_graph *g, enum sn_comm_value value, double largest,
+			  FILE *out)
 {
-	double largest = largest_value(g, value);
-
 	fprintf(out, "digraph comm {\n\tlabel=");
 	dot_string(out, g->title);
 	fprintf(out, ";\n\tnode [shape=box];\n");
@@ -59,6 +58,17 @@ void sn_comm_write_dot(const struct sn_comm_graph *g, enum sn_comm_value value, 
 			arc->is_broadcast ? ", style=dashed" : "");
 	}
 	fprintf(out, "}\n");
+}
+
+void sn_comm_write_dot(const struct sn_comm_graph *graphs, size_t count, enum sn_comm_value value,
+		       FILE *out)
+{
+	double largest = 0;
+
+	for (size_t i = 0; i < count; i++)
+		largest = fmax(largest, largest_value(&graphs[i], value));
+	for (size_t i = 0; i < count; i++)
+		write_digraph(&graphs[i], value, largest, out);
 }
 
 /* ---- SVG: a row of boxes for each variable, a column for each node ---- */

@@ -229,3 +229,27 @@ void sn_comm_node_sums(const struct sn_comm_profile *p, double *assignments, dou
 	for (size_t i = 0; i < p->traffic.count; i++)
 		busy_s[p->traffic.items[i].to] -= p->traffic.items[i].wait_s;
 }
+
+struct sn_comm_totals sn_comm_total(const struct sn_comm_profile *p)
+{
+	struct sn_comm_totals t = { 0 };
+
+	for (size_t i = 0; i < p->traffic.count; i++) {
+		t.messages += p->traffic.items[i].messages;
+		t.bytes += p->traffic.items[i].bytes;
+		t.wait_s += p->traffic.items[i].wait_s;
+	}
+	for (int n = 0; n < p->nodes; n++) {
+		double run_s = 0, wait_s = 0;
+
+		for (size_t i = 0; i < p->phase_times.count; i++)
+			run_s += p->phase_times.items[i].node == n ? p->phase_times.items[i].run_s
+								   : 0;
+		for (size_t i = 0; i < p->traffic.count; i++)
+			wait_s += p->traffic.items[i].to == n ? p->traffic.items[i].wait_s : 0;
+		t.work_s += run_s - wait_s;
+		t.longest_s = fmax(t.longest_s, run_s - wait_s);
+		t.run_s = fmax(t.run_s, run_s);
+	}
+	return t;
+}

@@ -219,6 +219,48 @@ static void fill_lines(const struct sn_comm_profile *p, struct sn_table *table)
 	}
 }
 
+static const struct sn_column program_columns[] = {
+	{ "program", "program", SN_CELL_TEXT, 0 },
+	{ "scheme", "scheme", SN_CELL_TEXT, 0 },
+	{ "nodes", "nodes", SN_CELL_INT, 0 },
+	{ "messages", "messages", SN_CELL_INT, 0 },
+	{ "bytes", "bytes", SN_CELL_INT, 0 },
+	{ "wait_s", "waiting", SN_CELL_DURATION, 0 },
+	{ "work_s", "work", SN_CELL_DURATION, 0 },
+	{ "longest_node_s", "longest node", SN_CELL_DURATION, 0 },
+	{ "run_s", "run", SN_CELL_DURATION, 0 },
+	{ "busy_nodes", "busy nodes", SN_CELL_REAL, 2 },
+};
+
+static sn_status write_programs_table(struct sn_comm_profile *const *profiles,
+				      const char *const *names, size_t count,
+				      const struct sn_table_view *view, FILE *out,
+				      struct sn_error *err)
+{
+	struct sn_table table;
+	sn_status status;
+
+	sn_table_init(&table, program_columns, sizeof(program_columns) / sizeof(*program_columns));
+	for (size_t i = 0; i < count; i++) {
+		struct sn_comm_totals t = sn_comm_total(profiles[i]);
+
+		sn_table_add_row(&table);
+		sn_table_set_text(&table, 0, names[i]);
+		sn_table_set_text(&table, 1, profiles[i]->scheme);
+		sn_table_set_int(&table, 2, profiles[i]->nodes);
+		sn_table_set_int(&table, 3, (int64_t)t.messages);
+		sn_table_set_int(&table, 4, (int64_t)t.bytes);
+		sn_table_set_real(&table, 5, t.wait_s);
+		sn_table_set_real(&table, 6, t.work_s);
+		sn_table_set_real(&table, 7, t.longest_s);
+		sn_table_set_real(&table, 8, t.run_s);
+		sn_table_set_real(&table, 9, t.work_s / t.run_s);
+	}
+	status = sn_table_write(&table, view, out, NULL, NULL, err);
+	sn_table_free(&table);
+	return status;
+}
+
 static sn_status fill(const struct sn_comm_profile *p, const struct sn_comm_choice *choice,
 		      const char *what, const double *assignments, const double *busy_s,
 		      struct sn_table *table, struct sn_error *err)
@@ -351,10 +393,13 @@ sn_status sn_comm_write_tables(struct sn_comm_profile *const *profiles, const ch
 			       size_t count, const struct sn_comm_choice *choice, const char *what,
 			       const struct sn_table_view *view, FILE *out, struct sn_error *err)
 {
-	struct filled *filled = sn_alloc_zeroed(count, sizeof(*filled));
+	struct filled *filled;
 	sn_status status = SN_OK;
 	size_t made = 0;
 
+	if (!strcmp(what, "programs"))
+		return write_programs_table(profiles, names, count, view, out, err);
+	filled = sn_alloc_zeroed(count, sizeof(*filled));
 	while (made < count && status == SN_OK) {
 		status = fill_one(profiles[made], choice, what, &filled[made], err);
 		made += status == SN_OK;
