@@ -15,7 +15,7 @@ static char *text_room(struct sn_text *text, size_t more)
 	size_t needed = text->length + more + 1;
 
 	if (text->capacity < needed)
-		sn_vec_reserve_raw((void **)&text->chars, &text->capacity, needed, 1);
+		text->chars = sn_vec_grow(text->chars, &text->capacity, needed, 1);
 	return text->chars + text->length;
 }
 

@@ -4,7 +4,7 @@
 
 #include "base/alloc.h"
 
-void sn_vec_reserve_raw(void **items, size_t *capacity, size_t needed, size_t item_bytes)
+void *sn_vec_grow(void *items, size_t *capacity, size_t needed, size_t item_bytes)
 {
 	size_t grown = *capacity + *capacity / 2;
 
@@ -12,8 +12,8 @@ void sn_vec_reserve_raw(void **items, size_t *capacity, size_t needed, size_t it
 		grown = 16;
 	if (grown < needed)
 		grown = needed;
-	*items = sn_realloc_array(*items, grown, item_bytes);
 	*capacity = grown;
+	return sn_realloc_array(items, grown, item_bytes);
 }
 
 void sn_vec_release(void *items)

@@ -17,14 +17,15 @@
 		size_t count, capacity;                                                            \
 	}
 
-/** Grows `*items` so that `needed` items fit (by half more, at least 16). Never fails. */
-void sn_vec_reserve_raw(void **items, size_t *capacity, size_t needed, size_t item_bytes);
+/** `items` with room for `needed` (grown by half, at least to 16); sets *capacity. Never fails. */
+__attribute__((returns_nonnull)) void *sn_vec_grow(void *items, size_t *capacity, size_t needed,
+						   size_t item_bytes);
 
 #define sn_vec_reserve(vec, needed)                                                                \
 	do {                                                                                       \
 		if ((vec)->capacity < (size_t)(needed))                                            \
-			sn_vec_reserve_raw((void **)&(vec)->items, &(vec)->capacity,               \
-					   (size_t)(needed), sizeof(*(vec)->items));               \
+			(vec)->items = sn_vec_grow((vec)->items, &(vec)->capacity,                 \
+						   (size_t)(needed), sizeof(*(vec)->items));       \
 	} while (0)
 
 /* The value is made first: it may look at the vector. */

@@ -104,7 +104,7 @@ static int page_run(const struct sn_args *args)
 	struct sn_file_writer writer = { 0 };
 	struct sn_history *history = NULL;
 	struct sn_error err = { 0 };
-	int64_t run;
+	int64_t run = 0;
 	sn_status status = read_page_options(args, &options, &err);
 
 	if (status == SN_OK)
@@ -141,7 +141,7 @@ static int report_run(const struct sn_args *args)
 	struct sn_table table;
 	struct sn_error err = { 0 };
 	uint64_t cut_count = 0;
-	int64_t run;
+	int64_t run = 0;
 	sn_status status;
 
 	if (sn_args_value(args, "output"))
@@ -251,7 +251,7 @@ static int judge(const struct sn_args *args, bool has_verdict)
 	struct sn_error err = { 0 };
 	double alarm_rate = 0.01;
 	unsigned group = SN_GROUP_DEFAULT;
-	int64_t run;
+	int64_t run = 0;
 	sn_status status = sn_args_table_view(args, &view, &err);
 	int code = SN_EXIT_OK;
 

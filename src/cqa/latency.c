@@ -295,7 +295,7 @@ static void run_insn(struct flow *flow, size_t i)
 /* One pass: what starts at `source` at time 0 arrives at the carried values when? */
 static void run_pass(struct flow *flow, unsigned source)
 {
-	double before[CARRIED_MAX];
+	double before[CARRIED_MAX] = { 0 };
 	unsigned total = SN_RES_COUNT + flow->cell_count;
 
 	for (unsigned i = 0; i < total; i++) {

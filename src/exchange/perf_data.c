@@ -281,8 +281,8 @@ static void add_place(struct sn_perf_data *d, const uint8_t *record)
 		return;
 	}
 	if (d->place_count == d->place_capacity)
-		sn_vec_reserve_raw((void **)&d->places, &d->place_capacity, d->place_count + 1,
-				   sizeof(*d->places));
+		d->places = sn_vec_grow(d->places, &d->place_capacity, d->place_count + 1,
+					sizeof(*d->places));
 	d->places[d->place_count++] = place;
 }
 

@@ -310,7 +310,7 @@ sn_status sn_store_resolve(const char *name, struct sn_text *path, struct sn_err
 			"make one with: sonde record ./PROGRAM",
 			list.entries.count == 1 ? "is" : "are", list.entries.count,
 			list.entries.count == 1 ? "" : "s", name);
-	if (status == SN_OK)
+	else if (status == SN_OK)
 		sn_text_add(path, list.entries.items[back].path);
 	sn_store_list_free(&list);
 	return status;

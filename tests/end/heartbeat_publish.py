@@ -152,14 +152,14 @@ def ask(address, request=b'GET /metrics HTTP/1.1\r\nHost: localhost\r\nAccept: a
         socket.AF_INET6 if address[0] == '::1' else socket.AF_INET
     with socket.socket(family) as s:
         s.settimeout(5)
+        reply = b''
         try:
             s.connect(address)
-        except OSError:
+            s.sendall(request)
+            while chunk := s.recv(65536):
+                reply += chunk
+        except OSError:  # not there yet, or not within 5 s
             return None
-        s.sendall(request)
-        reply = b''
-        while chunk := s.recv(65536):
-            reply += chunk
     head, _, body = reply.decode().partition('\r\n\r\n')
     return head, body
 

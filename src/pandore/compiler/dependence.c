@@ -218,7 +218,7 @@ static bool is_aligned(const struct sn_pnd_var *a, const struct sn_affine *a_sub
 
 void sn_nest_place(const struct sn_nest *nest, struct sn_nest_ref *ref)
 {
-	const struct sn_nest_assign *needs = ref->assign < 0 ? NULL : &nest->assigns[ref->assign];
+	const struct sn_nest_assign *needs = ref->assign < 0 ? NULL : nest->assigns + ref->assign;
 
 	if (needs && is_aligned(ref->expr->var, ref->subs, needs->target->var, needs->subs)) {
 		ref->is_local = true;

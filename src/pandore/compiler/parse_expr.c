@@ -186,8 +186,9 @@ static bool parse_subscripts(struct sn_pnd_parser *p, struct sn_pnd_expr *e)
 		return false;
 	}
 	for (int d = 0; d < e->arg_count; d++)
-		if (sn_pnd_evaluate(subs[d], &value) && (value < 0 || value >= e->var->extent[d]))
-			sn_pnd_report(p->diags, subs[d]->pos, 16,
+		if (sn_pnd_evaluate(e->args[d], &value) &&
+		    (value < 0 || value >= e->var->extent[d]))
+			sn_pnd_report(p->diags, e->args[d]->pos, 16,
 				      "subscript %lld of '%s' is out of bounds: 0 to %lld",
 				      (long long)value, e->var->name,
 				      (long long)e->var->extent[d] - 1);
