@@ -653,6 +653,62 @@ def hosts():
               'OUT: what the phase leaves out keeps its value', ran.stdout, ran.stderr)
 
 
+OUTS = '''
+#define N 8
+#define P 2
+#include <stdio.h>
+double A[N][N], B[N];
+dist ph(double A[N][N] by block(N/P,N) map regular(0,1) mode OUT, double B[N] by block(2) map wrapped(0) mode OUT, int n)
+{ int i, j, r;
+%s
+}
+int main(void)
+{
+	int i, j;
+	for (i = 0; i < N; i++)
+		for (j = 0; j < N; j++)
+			B[i] = A[i][j] = 100 * i + j;
+	for (j = 0; j < 2; j++) {
+		ph(A, B, 3);
+		for (i = 0; i < N; i++)
+			printf("%%g %%g %%g\\n", A[i][i], A[7 - i][i], B[i] += .25);
+	}
+	return 0;
+}
+'''
+ALL_OF_A = 'for (j = 0; j < N; j++) for (i = 0; i <= N-1; i += 1) A[i][j] = i * 10 + j + n;'
+OUT_BODIES = [  # what is surely written whole before anything of it is read
+    ('AB', ALL_OF_A + ' for (i = 0; i < N; i++) { B[i] = 1; } B[3] += A[3][0];'),
+    ('A', ALL_OF_A + ' for (i = 0; i < N; i++) { B[i] = 1; B[i] += A[i][0]; }'),
+    ('A', 'for (r = 0; r < 2; r++) { for (i = 0; i < 3; i++) B[i] = r; ' + ALL_OF_A + ' }'),
+    ('A', '#pragma pandore zone z\n{ i = 0; ' + ALL_OF_A + ' } for (i = 0; i < N; i += 2) B[i] = 1;'),
+    ('B', 'for (i = 0; i < N; i++) B[i] = n; for (i = 0; i < N; i++) A[i][i] = B[i];'),
+    ('B', 'for (i = 0; i < N; i++) B[i] = A[i][0]; ' + ALL_OF_A),
+    ('', 'for (i = 1; i < N; i++) B[i] = n; for (i = 0; i < n; i++) A[i][0] = 2;'),
+    ('', 'if (n > 2) ' + ALL_OF_A + ' for (i = 0; i < N; i++) if (i > 2) B[i] = 2;'),
+    ('', 'for (r = 0; r < n; r++) ' + ALL_OF_A + ' for (i = 0; i < N; i++) B[i] = B[7 - i] + 1;'),
+    ('', 'for (i = 0; i < N; i++) B[7 - i] = i; for (r = 4; r < 4; r++) ' + ALL_OF_A),
+    ('', 'i = 0; while (i < N) { B[i] = i; i = i + 1; } for (i = 0; i < N; i++) for (j = i; j < N; j++) A[i][j] = 1;'),
+    ('', 'for (i = 0; i < N; i++) { B[i] = i; i = i + 1; } A[0][0] = 5;'),
+]
+
+
+def overwritten():
+    """OUT arrays that a phase surely writes whole are not brought to the nodes; results are the same."""
+    for whole, body in OUT_BODIES:
+        source = OUTS % body
+        text = re.sub(r' by block\([^)]*\) map \w+\([^)]*\)| mode OUT|#pragma.*', '', source).replace('dist ph', 'void ph')
+        write('outs.c', text)
+        subprocess.run(['gcc', '-w', 'outs.c', '-o', 'outs_c'], check=True)
+        want, got = run('./outs_c').stdout, []
+        for options in ((), ('--scheme', 'naive'), ('--host-inside',)):
+            got.append(compile_run(source, 'outs', *options).stdout)
+        run(sonde, 'pandore', 'compile', 'outs.pnd', '--emit-c', 'outs_p.c')
+        names = ''.join(re.findall(r'\.name = "(\w)",[^;]*?\.is_overwritten = 1', open('outs_p.c').read()))
+        check(got == [want] * 3 and want and names == whole, f'OUT, {whole or "nothing"} written whole: {body[:60]!r}',
+              names, want, *got)
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
@@ -662,6 +718,7 @@ def main():
         several_calls()
         several_clocks()
         hosts()
+        overwritten()
         live()
         broadcasts()
         reassociation()

@@ -179,6 +179,8 @@ bool sn_pnd_evaluate(const struct sn_pnd_expr *expr, int64_t *out);
 /** Writes an expression as C, with the parentheses it needs. */
 void sn_pnd_print_expr(struct sn_text *text, const struct sn_pnd_expr *expr);
 bool sn_pnd_same_expr(const struct sn_pnd_expr *a, const struct sn_pnd_expr *b);
+/** How often a variable, or elements of it, are read in an expression. */
+int sn_pnd_count_reads(const struct sn_pnd_expr *e, const struct sn_pnd_var *var);
 
 /** Binding strength of an operator, 1 (?:) to 12 (primary), for printing. */
 int sn_pnd_binary_level(uint32_t punct);

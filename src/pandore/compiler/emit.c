@@ -4,6 +4,8 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "pandore/compiler/overwrite.h"
+
 void sn_pnd_line(struct sn_pnd_emitter *em, const char *format, ...)
 {
 	va_list args;
@@ -127,6 +129,8 @@ static void emit_array(struct sn_pnd_emitter *em, const struct sn_pnd_var *v)
 	sn_text_addf(em->out, " .element_bytes = %lld, .rank = %d, .mode = %s,",
 		     (long long)sn_pnd_type_bytes(v->type), v->rank, modes[v->mode]);
 	emit_list(em, "extent", v->extent, v->rank);
+	if (sn_pnd_is_overwritten(em->phase, v))
+		sn_text_add(em->out, " .is_overwritten = 1,");
 	if (v->is_distributed) {
 		for (int d = 0; d < v->rank; d++)
 			order[d] = v->order[d];

@@ -2,6 +2,7 @@
  */
 #include <string.h>
 
+#include "pandore/compiler/overwrite.h"
 #include "pandore/compiler/predictor.h"
 #include "pandore/runtime/pandore.h"
 
@@ -34,14 +35,22 @@ static void add_sizes(struct sn_text *out, const int64_t *sizes, int rank)
 		sn_text_addf(out, "%s%lld", d ? " x " : "", (long long)sizes[d]);
 }
 
-static void explain_array(struct explainer *x, const struct sn_pnd_var *v)
+static void explain_array(struct explainer *x, const struct sn_pnd_phase *ph,
+			  const struct sn_pnd_var *v)
 {
 	static const char *const modes[] = { "IN", "OUT", "INOUT" };
 	int nodes = x->em->program->nodes;
 
 	sn_text_addf(x->out, "  %s (", v->name);
 	add_sizes(x->out, v->extent, v->rank);
-	sn_text_addf(x->out, " %s, %s): ", sn_pnd_type_name(v->type), modes[v->mode]);
+	sn_text_addf(x->out, " %s, %s", sn_pnd_type_name(v->type), modes[v->mode]);
+	if (v->mode == SN_MODE_OUT)
+		sn_text_add(x->out,
+			    sn_pnd_is_overwritten(ph, v)
+				    ? ", written whole: not brought to the nodes"
+				    : ", maybe not written whole: brought to the nodes like "
+				      "INOUT");
+	sn_text_add(x->out, "): ");
 	if (!v->is_distributed) {
 		sn_text_add(x->out, "replicated, whole on each node\n");
 		return;
@@ -433,6 +442,6 @@ void sn_pnd_explain_phase(struct sn_predictor *p, const struct sn_pnd_phase *ph,
 										    : "naive");
 	for (const struct sn_pnd_var *v = ph->params; v; v = v->next)
 		if (v->rank)
-			explain_array(&x, v);
+			explain_array(&x, ph, v);
 	explain_stmt(&x, ph->body);
 }

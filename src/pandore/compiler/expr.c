@@ -305,3 +305,16 @@ bool sn_pnd_same_expr(const struct sn_pnd_expr *a, const struct sn_pnd_expr *b)
 	return sn_pnd_same_expr(a->a, b->a) && sn_pnd_same_expr(a->b, b->b) &&
 	       sn_pnd_same_expr(a->c, b->c);
 }
+
+int sn_pnd_count_reads(const struct sn_pnd_expr *e, const struct sn_pnd_var *var)
+{
+	int count;
+
+	if (!e)
+		return 0;
+	count = (e->kind == SN_E_VAR || e->kind == SN_E_INDEX) && e->var == var;
+	for (int i = 0; i < e->arg_count; i++)
+		count += sn_pnd_count_reads(e->args[i], var);
+	return count + sn_pnd_count_reads(e->a, var) + sn_pnd_count_reads(e->b, var) +
+	       sn_pnd_count_reads(e->c, var);
+}

@@ -379,19 +379,6 @@ static bool collect_refs(struct sn_nest *nest, const struct sn_pnd_expr *e,
 	return true;
 }
 
-/* How often a variable is read in an expression. */
-static int count_reads(const struct sn_pnd_expr *e, const struct sn_pnd_var *var)
-{
-	int count;
-
-	if (!e)
-		return 0;
-	count = (e->kind == SN_E_VAR || e->kind == SN_E_INDEX) && e->var == var;
-	for (int i = 0; i < e->arg_count; i++)
-		count += count_reads(e->args[i], var);
-	return count + count_reads(e->a, var) + count_reads(e->b, var) + count_reads(e->c, var);
-}
-
 /* Reads and writes of a variable in a statement and all in it. */
 static int count_uses(const struct sn_pnd_stmt *s, const struct sn_pnd_var *var)
 {
@@ -399,7 +386,8 @@ static int count_uses(const struct sn_pnd_stmt *s, const struct sn_pnd_var *var)
 
 	if (!s)
 		return 0;
-	count = count_reads(s->lhs, var) + count_reads(s->rhs, var) + count_reads(s->cond, var);
+	count = sn_pnd_count_reads(s->lhs, var) + sn_pnd_count_reads(s->rhs, var) +
+		sn_pnd_count_reads(s->cond, var);
 	for (const struct sn_pnd_stmt *c = s->first; c; c = c->next)
 		count += count_uses(c, var);
 	return count + count_uses(s->init, var) + count_uses(s->step, var) +

@@ -270,7 +270,8 @@ static struct sn_pnd_expr *parse_variable(struct sn_pnd_parser *p, bool is_read)
 	if (is_read && var->kind == SN_VAR_PARAM && var->mode == SN_MODE_OUT && !var->is_written)
 		sn_pnd_report(p->diags, e->pos, 14,
 			      "an element of the OUT parameter '%s' is possibly read before it is "
-			      "written; its initial contents are undefined",
+			      "written; give it mode INOUT if the phase needs what the host had "
+			      "in it",
 			      var->name);
 	return e;
 }

@@ -88,7 +88,8 @@ static void check_compound(struct sn_pnd_parser *p, const struct sn_pnd_stmt *s)
 	    !var->is_written)
 		sn_pnd_report(p->diags, s->pos, 14,
 			      "an element of the OUT parameter '%s' is possibly read before it is "
-			      "written; its initial contents are undefined",
+			      "written; give it mode INOUT if the phase needs what the host had "
+			      "in it",
 			      var->name);
 }
 

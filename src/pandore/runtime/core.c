@@ -175,6 +175,12 @@ static void copy_part(const struct pd_array *array, int node, const void *from, 
 	pd_part_unpack(array, pd_state.program->nodes, node, into, packed);
 }
 
+/* OUT, too, unless all of it is written: what a phase leaves out keeps its value. */
+static bool is_brought(const struct pd_array *array)
+{
+	return array && !array->is_overwritten;
+}
+
 /* Results of a replicated array come from node 0; of a distributed one from every owner. */
 static bool gives_back(const struct pd_array *array, int node)
 {
@@ -215,7 +221,7 @@ static void node_phase(int phase)
 	pd_measure_receive_order();
 	for (int i = 0; i < ph->param_count; i++) {
 		storage[i] = ph->arrays[i] ? storage_of(phase, i) : NULL;
-		if (ph->arrays[i]) /* OUT, too: what the phase leaves out keeps its value */
+		if (is_brought(ph->arrays[i]))
 			receive_part(ph->arrays[i], pd_state.me, storage[i], pd_state.host_process);
 	}
 	end = pd_now_ticks();
@@ -272,7 +278,7 @@ void pd_call(int phase, void *const *arrays, const union pd_scalar *scalars)
 	for (int i = 0; i < ph->param_count; i++) {
 		storage[i] = ph->arrays[i] && !is_remote(0) ? storage_of(phase, i) : NULL;
 		for (int node = 0; node < pd_state.program->nodes; node++) {
-			if (!ph->arrays[i])
+			if (!is_brought(ph->arrays[i]))
 				continue;
 			if (is_remote(node))
 				send_part(ph->arrays[i], node, arrays[i], node);

@@ -32,6 +32,7 @@ struct pd_array {
 	long extent[PD_RANK_MAX];
 	int is_distributed, is_wrapped;
 	enum pd_mode mode;
+	int is_overwritten; /* OUT, and the phase writes all of it: old values are not needed */
 	long block[PD_RANK_MAX], grid[PD_RANK_MAX], block_count, per_node;
 	int order[PD_RANK_MAX];
 };

@@ -1,0 +1,145 @@
+/*
+ * Which OUT arrays a phase surely writes whole before it reads anything of them. What the host had
+ * in such an array need not be brought to the nodes: every element that comes back was computed
+ * there.
+ */
+#include "pandore/compiler/overwrite.h"
+
+/* A loop around: its counter takes every value from low to high. */
+struct around {
+	const struct around *outer;
+	const struct sn_pnd_var *counter;
+	int64_t low, high;
+};
+
+static bool reads(const struct sn_pnd_stmt *s, const struct sn_pnd_var *var)
+{
+	int count;
+
+	if (!s)
+		return false;
+	count = sn_pnd_count_reads(s->rhs, var) + sn_pnd_count_reads(s->cond, var);
+	for (int d = 0; s->lhs && d < s->lhs->arg_count; d++)
+		count += sn_pnd_count_reads(s->lhs->args[d], var);
+	if (count || (s->lhs && s->lhs->var == var && s->punct != '='))
+		return true;
+	for (const struct sn_pnd_stmt *c = s->first; c; c = c->next)
+		if (reads(c, var))
+			return true;
+	return reads(s->init, var) || reads(s->step, var) || reads(s->body, var) ||
+	       reads(s->otherwise, var);
+}
+
+static bool assigns(const struct sn_pnd_stmt *s, const struct sn_pnd_var *var)
+{
+	if (!s)
+		return false;
+	if (s->lhs && s->lhs->var == var)
+		return true;
+	for (const struct sn_pnd_stmt *c = s->first; c; c = c->next)
+		if (assigns(c, var))
+			return true;
+	return assigns(s->init, var) || assigns(s->step, var) || assigns(s->body, var) ||
+	       assigns(s->otherwise, var);
+}
+
+/* for (c = LOW; c < HIGH; c++) with constants, run at least once, that nothing else steers. */
+static bool read_loop(const struct sn_pnd_stmt *s, struct around *out)
+{
+	const struct sn_pnd_expr *cond = s->cond;
+	bool is_less, is_up;
+	int64_t one = 0;
+
+	if (!s->init || !s->step || !cond || s->init->lhs->kind != SN_E_VAR ||
+	    s->init->punct != '=' || !s->init->rhs || !sn_pnd_evaluate(s->init->rhs, &out->low))
+		return false;
+	out->counter = s->init->lhs->var;
+	is_less = cond->punct == '<' || cond->punct == SN_PUNCT2('<', '=');
+	if (cond->kind != SN_E_BINARY || !is_less || cond->a->kind != SN_E_VAR ||
+	    cond->a->var != out->counter || !sn_pnd_evaluate(cond->b, &out->high))
+		return false;
+	out->high -= cond->punct == '<';
+	is_up = s->step->punct == SN_PUNCT2('+', '+') ||
+		(s->step->punct == SN_PUNCT2('+', '=') && sn_pnd_evaluate(s->step->rhs, &one) &&
+		 one == 1);
+	return is_up && s->step->lhs->kind == SN_E_VAR && s->step->lhs->var == out->counter &&
+	       out->counter->type < SN_T_FLOAT && out->low <= out->high &&
+	       !assigns(s->body, out->counter);
+}
+
+static bool is_whole(const struct sn_pnd_stmt *s, const struct sn_pnd_var *var,
+		     const struct around *loops)
+{
+	const struct sn_pnd_var *seen[SN_PND_RANK_MAX];
+
+	if (s->lhs->kind != SN_E_INDEX || s->lhs->var != var || s->punct != '=')
+		return false;
+	for (int d = 0; d < var->rank; d++) {
+		const struct sn_pnd_expr *sub = s->lhs->args[d];
+		const struct around *l = loops;
+
+		if (sub->kind != SN_E_VAR)
+			return false;
+		while (l && l->counter != sub->var)
+			l = l->outer;
+		if (!l || l->low > 0 || l->high < var->extent[d] - 1)
+			return false;
+		for (int e = 0; e < d; e++)
+			if (seen[e] == sub->var)
+				return false;
+		seen[d] = sub->var;
+	}
+	return true;
+}
+
+/* Does the statement, whenever it is run, write all of the array? */
+static bool overwrites(const struct sn_pnd_stmt *s, const struct sn_pnd_var *var,
+		       const struct around *loops)
+{
+	struct around loop = { .outer = loops };
+
+	if (!s)
+		return false;
+	switch (s->kind) {
+	case SN_S_ASSIGN:
+		return is_whole(s, var, loops);
+	case SN_S_BLOCK:
+		for (const struct sn_pnd_stmt *c = s->first; c; c = c->next)
+			if (overwrites(c, var, loops))
+				return true;
+		return false;
+	case SN_S_ZONE:
+		return overwrites(s->body, var, loops);
+	case SN_S_FOR:
+		return read_loop(s, &loop) && overwrites(s->body, var, &loop);
+	default:
+		return false;
+	}
+}
+
+/* Statement by statement of the phase: written whole before anything is read? */
+static bool is_written_first(const struct sn_pnd_stmt *s, const struct sn_pnd_var *var,
+			     bool *is_known)
+{
+	if (s->kind == SN_S_BLOCK || s->kind == SN_S_ZONE) {
+		const struct sn_pnd_stmt *c = s->kind == SN_S_BLOCK ? s->first : s->body;
+
+		for (; c && !*is_known; c = s->kind == SN_S_BLOCK ? c->next : NULL)
+			if (is_written_first(c, var, is_known))
+				return true;
+		return false;
+	}
+	*is_known = reads(s, var);
+	if (*is_known)
+		return false;
+	*is_known = overwrites(s, var, NULL);
+	return *is_known;
+}
+
+bool sn_pnd_is_overwritten(const struct sn_pnd_phase *phase, const struct sn_pnd_var *var)
+{
+	bool is_known = false;
+
+	return var->rank && var->mode == SN_MODE_OUT && phase->body &&
+	       is_written_first(phase->body, var, &is_known);
+}

@@ -1,0 +1,11 @@
+/** OUT arrays whose old values no node needs. */
+#ifndef SN_PANDORE_COMPILER_OVERWRITE_H
+#define SN_PANDORE_COMPILER_OVERWRITE_H
+
+#include "pandore/compiler/ast.h"
+
+/** Does the phase surely write every element of this OUT array before it reads any? Loops with
+ *  constant bounds around an assignment whose subscripts are their counters are seen. */
+bool sn_pnd_is_overwritten(const struct sn_pnd_phase *phase, const struct sn_pnd_var *var);
+
+#endif
