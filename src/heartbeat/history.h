@@ -65,10 +65,12 @@ struct sn_judge_row {
 	bool is_scarce;		 /* sampled (sonde_heartbeat_every) and hardly any was timed */
 	double limit_ratio;	 /* beyond which `ratio` is a finding */
 	uint64_t runs;		 /* in the history, of those looked at */
+	uint64_t as_slow;	 /* of them: as slow as this one, or slower */
 	const double *history_s; /* their values, oldest first */
 	const int64_t *history_runs; /* and their numbers */
 	const char *verdict;	     /* "slower" "faster" "same" "missing" "new" "repeat",
 				      * "outlier": slower by its one longest beat alone,
+				      * "known": slower, but more than a tenth of the runs were,
 				      * "few": too few of its beats were timed */
 };
 
@@ -111,6 +113,11 @@ double sn_judge_score(double value, double *history, size_t count);
 /** The score that a value like the others exceeds with chance `rate`, against `count` values
  *  (2 to SN_JUDGE_RUNS_MAX). */
 double sn_judge_limit(size_t count, double rate);
+
+/** Whether so many of `count` runs were as slow that one more is no finding: more than a tenth (of
+ *  fewer than 20: more than one). Whatever runs are like, as long as their order says nothing, a
+ *  run is slower than all but so many with chance (count / 10 + 1) / (count + 1) at most. */
+bool sn_judge_is_known(size_t as_slow, size_t count);
 
 extern const struct sn_column sn_history_report_columns[];
 extern const size_t sn_history_report_column_count;

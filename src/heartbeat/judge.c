@@ -162,6 +162,8 @@ static void add_row(struct sn_judgement *out, const char *name, enum sn_judge_me
 				    .limit_ratio = NAN };
 
 	keep_history(out, series, &row);
+	for (size_t i = 0; i < series->count; i++)
+		row.as_slow += series->logs[i] >= series->mine;
 	if (series->count) {
 		row.median_s = exp(sn_median(series->logs, series->count));
 		row.ratio = row.value_s / row.median_s;
@@ -201,18 +203,24 @@ static bool is_outlier(const struct sn_judge_row *row, double limit)
 	       row->score + log(row->rest_s / row->value_s) / log(row->noise_ratio) <= limit;
 }
 
+bool sn_judge_is_known(size_t as_slow, size_t count)
+{
+	return as_slow > (count >= 20 ? count / 10 : 1);
+}
+
 /* "slower" only beyond the limit for as many runs as stand behind the row: fewer spread wider. */
 static const char *verdict_of(const struct sn_judgement *out, const struct sn_judge_row *row,
 			      double limit)
 {
-	return is_missing(out, row)	? "missing"
-	       : row->is_scarce		? "few"
-	       : is_outlier(row, limit) ? "outlier"
-	       : row->runs == 0		? "new"
-	       : isnan(row->score)	? "repeat"
-	       : row->score > limit	? "slower"
-	       : row->score < -limit	? "faster"
-					: "same";
+	return is_missing(out, row)						  ? "missing"
+	       : row->is_scarce							  ? "few"
+	       : is_outlier(row, limit)						  ? "outlier"
+	       : row->runs == 0							  ? "new"
+	       : isnan(row->score)						  ? "repeat"
+	       : row->score > limit && sn_judge_is_known(row->as_slow, row->runs) ? "known"
+	       : row->score > limit						  ? "slower"
+	       : row->score < -limit						  ? "faster"
+										  : "same";
 }
 
 static void give_verdicts(struct sn_judgement *out, double alarm_rate)
