@@ -6,6 +6,7 @@
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -206,6 +207,22 @@ static sn_status write_code(const char *path, const struct sn_text *code, struct
 	return sn_file_writer_commit(&writer, err);
 }
 
+/* The linker would say it at length, after the compilation. */
+static sn_status check_output(const char *output, struct sn_arena *arena, struct sn_error *err)
+{
+	const char *slash = strrchr(output, '/');
+	const char *folder =
+		slash ? sn_arena_strndup(arena, output, (size_t)(slash - output) + 1) : ".";
+	struct stat st;
+
+	if (access(folder, W_OK | X_OK) || (!access(output, F_OK) && access(output, W_OK)))
+		return sn_error_errno(err, "cannot write the program '%s'", output);
+	if (!stat(output, &st) && S_ISDIR(st.st_mode))
+		return sn_error_set(err, SN_ERR_USAGE,
+				    "'%s' is a folder; name the program with -o FILE", output);
+	return SN_OK;
+}
+
 static sn_status build(const struct sn_args *args, struct sn_arena *arena,
 		       struct sn_pnd_diags *diags, const struct sn_pnd_result *result,
 		       const char *generated, const char *output, struct sn_error *err)
@@ -299,6 +316,9 @@ static sn_status finish(const struct sn_args *args, struct sn_arena *arena,
 		return write_code(kept, &result->code, err);
 	if (sn_args_flag(args, "explain") && !sn_args_value(args, "output"))
 		return SN_OK;
+	status = check_output(output, arena, err);
+	if (status != SN_OK)
+		return status;
 	fd = mkstemps(temporary, 2);
 	if (fd < 0)
 		return sn_error_errno(err, "cannot make a file in /tmp");

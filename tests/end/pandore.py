@@ -393,6 +393,14 @@ def diagnostics():
     codes = re.findall(r'many.pnd:(\d+):\d+: error: (P\d\d)', ran.stderr)
     check(codes == [('6', 'P16'), ('7', 'P12'), ('8', 'P08'), ('9', 'P08'), ('10', 'P00')],
           'all errors of a file in one go', ran.stderr)
+    for value in ('0', 'abc', '-3', '5000'):
+        ran = run(sonde, 'pandore', 'compile', os.path.join(here, 'fig1.pnd'), '-D', 'P=' + value, '-o', 'none')
+        check(ran.returncode == 5 and ran.stderr.count('error') == 1 and ran.stderr.startswith('-D:1:1: error: P00: P, '),
+              f'P={value}: one error', ran.stderr)
+    for output in ('/nowhere/x', '.'):
+        ran = run(sonde, 'pandore', 'compile', os.path.join(here, 'fig1.pnd'), '-o', output)
+        check(ran.returncode in (2, 5) and ran.stderr.count('\n') == 1 and f"'{output}'" in ran.stderr,
+              f'-o {output}: one sentence', ran.returncode, ran.stderr)
     for name, source, wanted in MANY:
         write('line.pnd', source)
         ran = run(sonde, 'pandore', 'compile', 'line.pnd', '-o', 'line')

@@ -160,6 +160,7 @@ struct sn_pnd_program {
 	SN_VEC(struct sn_pnd_zone) zones;
 	SN_VEC(const char *) math_used; /* whitelisted functions that are called */
 	int nodes;			/* P */
+	bool has_bad_nodes; /* P was no number of nodes: constants that fail are not reported */
 	bool has_main, main_takes_arguments;
 	size_t main_brace; /* token of main's opening brace */
 	bool has_observe;  /* observation points by pragma: then only these are observed */

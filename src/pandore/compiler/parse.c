@@ -183,6 +183,10 @@ bool sn_pnd_parse_constant(struct sn_pnd_parser *p, int64_t *out, int code, cons
 		return true;
 	p->diags->errors = errors; /* one finding for one cause */
 	p->diags->items.count = kept;
+	if (p->program->has_bad_nodes) {
+		*out = 1;
+		return true;
+	}
 	sn_pnd_report(p->diags, pos, code, "%s is not an integer constant", what);
 	return false;
 }
@@ -599,6 +603,7 @@ static void find_node_count(struct sn_pnd_parser *p)
 		    nodes > SN_PND_NODES_MAX) {
 			sn_pnd_report(p->diags, pos, 0, "P, the number of nodes, is 1 to %d",
 				      SN_PND_NODES_MAX);
+			program->has_bad_nodes = true;
 			nodes = 1;
 		}
 		program->tokens = swapped;

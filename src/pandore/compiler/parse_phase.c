@@ -24,6 +24,8 @@ static bool parse_block_sizes(struct sn_pnd_parser *p, struct sn_pnd_var *var)
 			       sn_pnd_peek(p, 0)->kind == SN_TOK_IDENT)
 				p->at++;
 			ok = false;
+		} else if (size < 1 && p->program->has_bad_nodes) {
+			ok = false;
 		} else if (size < 1) {
 			sn_pnd_report(p->diags, at, 2, "a block size is at least 1, not %lld",
 				      (long long)size);
