@@ -339,6 +339,7 @@ void sn_image_free(struct sn_image *image)
 	sn_vec_free(&image->data);
 	sn_vec_free(&image->fdes);
 	sn_vec_free(&image->relocations);
+	sn_vec_free(&image->bindings);
 	sn_elf_view_close(&image->elf);
 	sn_file_unmap(&image->file);
 	sn_arena_free(&image->arena);
@@ -446,21 +447,13 @@ const uint8_t *sn_image_bytes(const struct sn_image *image, uint64_t link_addr, 
 
 bool sn_image_pointer(const struct sn_image *image, uint64_t link_addr, uint64_t *value)
 {
-	size_t low = 0, high = image->relocations.count, available;
+	const struct relocation *relocation = sn_image_relocation_at(image, link_addr);
 	const uint8_t *bytes;
+	size_t available;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		const struct relocation *relocation = &image->relocations.items[middle];
-
-		if (relocation->link_addr == link_addr) {
-			*value = relocation->value;
-			return relocation->value != 0;
-		}
-		if (relocation->link_addr < link_addr)
-			low = middle + 1;
-		else
-			high = middle;
+	if (relocation) {
+		*value = relocation->value;
+		return relocation->value != 0;
 	}
 	bytes = sn_image_bytes(image, link_addr, &available);
 	if (!bytes || available < 8)

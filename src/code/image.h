@@ -108,18 +108,18 @@ bool sn_image_pointer(const struct sn_image *image, uint64_t link_addr, uint64_t
 enum sn_symbol_kind {
 	SN_SYMBOL_FUNCTION, /* STT_FUNC, STT_GNU_IFUNC, or untyped in an executable section */
 	SN_SYMBOL_PLT,	    /* a stub; the name ends in "@plt" */
-	SN_SYMBOL_FDE,	    /* known from .eh_frame only: "<function at 0xADDR>" */
-	SN_SYMBOL_GAP,	    /* executable bytes that nothing names: "<code at 0xADDR>" */
+	SN_SYMBOL_FDE,	    /* known from .eh_frame only; no name */
+	SN_SYMBOL_GAP,	    /* executable bytes that nothing names */
 	SN_SYMBOL_DATA,	    /* STT_OBJECT, STT_TLS is left out */
 };
 
 struct sn_symbol {
 	uint64_t link_addr;
 	uint64_t size_bytes; /* never 0 for code */
-	const char *name; /* linkage name; a version is kept as in the file: "memcpy@@GLIBC_2.14" is
-			     "memcpy" here */
-	const char *file; /* STT_FILE before a local symbol, or NULL */
-	uint8_t kind;	  /* enum sn_symbol_kind */
+	const char *name;    /* linkage name, NULL where there is none; a version is kept as in the
+				file: "memcpy@@GLIBC_2.14" is    "memcpy" here */
+	const char *file;    /* STT_FILE before a local symbol, or NULL */
+	uint8_t kind;	     /* enum sn_symbol_kind */
 	bool is_local, is_weak;
 	bool is_size_inferred;
 	bool is_ifunc; /* the resolver's code, not the chosen implementation */

@@ -42,7 +42,8 @@ struct sn_image {
 	SN_VEC(struct sn_symbol) names;	  /* every code name in the tables, by address and rank */
 	SN_VEC(struct sn_symbol) data;
 	SN_VEC(struct sn_fde) fdes;
-	SN_VEC(struct relocation) relocations; /* by place */
+	SN_VEC(struct relocation) relocations; /* without a symbol, by place */
+	SN_VEC(struct relocation) bindings;    /* with one, by place */
 	const char *command_line;
 	struct sn_image_facts facts;
 	Elf *dwarf_elf, *alt_elf;
@@ -58,8 +59,10 @@ void sn_companion_close(struct companion *companion);
 /** fdes.c: fills `fdes` from .eh_frame. */
 void sn_image_read_fdes(struct sn_image *image);
 
-/** plt.c: fills `relocations`, and adds a name for each PLT stub to `names`. */
+/** plt.c: fills `relocations` and `bindings`, and adds a name for each PLT stub to `names`. */
 void sn_image_read_relocations(struct sn_image *image);
+/** What is relocated at an address, or NULL. */
+const struct relocation *sn_image_relocation_at(const struct sn_image *image, uint64_t link_addr);
 void sn_image_read_plt(struct sn_image *image);
 
 /** symbols.c: fills `names`, `data` and at last `symbols`. */

@@ -212,7 +212,7 @@ static bool asks(struct question *question, const struct sn_function *function, 
 	}
 	if (verdict && *verdict != UNKNOWN)
 		return *verdict == NEVER_RETURNS;
-	if (name_is_known(function->linkage_name)) {
+	if (function->linkage_name && name_is_known(function->linkage_name)) {
 		never = true;
 	} else if (function->kind == SN_FUNCTION_PLT || function->size_bytes > BYTES_MAX ||
 		   may_return_by_bytes(question->structure, function)) {

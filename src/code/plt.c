@@ -31,7 +31,10 @@ static void add_relocation(struct sn_image *image, const Elf64_Rela *rela, const
 	default:
 		return;
 	}
-	sn_vec_push(&image->relocations, relocation);
+	if (relocation.name)
+		sn_vec_push(&image->bindings, relocation);
+	else
+		sn_vec_push(&image->relocations, relocation);
 }
 
 static int by_place(const void *a, const void *b)
@@ -39,6 +42,17 @@ static int by_place(const void *a, const void *b)
 	const struct relocation *x = a, *y = b;
 
 	return x->link_addr < y->link_addr ? -1 : x->link_addr > y->link_addr;
+}
+
+/* Linkers sort the many that have no symbol (-z combreloc). */
+static void sort_by_place(struct relocation *items, size_t count)
+{
+	size_t sorted = 1;
+
+	while (sorted < count && items[sorted - 1].link_addr <= items[sorted].link_addr)
+		sorted++;
+	if (sorted < count)
+		qsort(items, count, sizeof(*items), by_place);
 }
 
 void sn_image_read_relocations(struct sn_image *image)
@@ -70,19 +84,21 @@ void sn_image_read_relocations(struct sn_image *image)
 				       strings_length);
 		}
 	}
-	if (image->relocations.count)
-		qsort(image->relocations.items, image->relocations.count,
-		      sizeof(*image->relocations.items), by_place);
+	sort_by_place(image->relocations.items, image->relocations.count);
+	sort_by_place(image->bindings.items, image->bindings.count);
 }
 
-static const struct relocation *relocation_at(const struct sn_image *image, uint64_t link_addr)
+const struct relocation *sn_image_relocation_at(const struct sn_image *image, uint64_t link_addr)
 {
-	struct relocation key = { .link_addr = link_addr };
+	struct relocation key = { .link_addr = link_addr }, *found = NULL;
 
-	if (!image->relocations.count)
-		return NULL;
-	return bsearch(&key, image->relocations.items, image->relocations.count, sizeof(key),
-		       by_place);
+	if (image->bindings.count)
+		found = bsearch(&key, image->bindings.items, image->bindings.count, sizeof(key),
+				by_place);
+	if (!found && image->relocations.count)
+		found = bsearch(&key, image->relocations.items, image->relocations.count,
+				sizeof(key), by_place);
+	return found;
 }
 
 /* The slot that a stub of this size jumps through, or 0. */
@@ -131,7 +147,8 @@ static void read_plt_section(struct sn_image *image, const struct sn_section *se
 
 		if (!bytes || available < entry_bytes)
 			return;
-		relocation = relocation_at(image, stub_slot(bytes, entry_bytes, symbol.link_addr));
+		relocation = sn_image_relocation_at(
+			image, stub_slot(bytes, entry_bytes, symbol.link_addr));
 		if (!relocation)
 			continue;
 		symbol.name = stub_name(image, relocation, name_count);

@@ -168,8 +168,7 @@ static void add_range(struct sn_structure *structure, const struct sn_symbol *sy
 	sn_vec_push(&structure->ranges, range);
 }
 
-static void set_function(struct sn_structure *structure, struct sn_function *function,
-			 const struct sn_symbol *symbol)
+static void set_function(struct sn_function *function, const struct sn_symbol *symbol)
 {
 	static const uint8_t kinds[] = {
 		[SN_SYMBOL_FUNCTION] = SN_FUNCTION_SYMBOL,
@@ -180,11 +179,28 @@ static void set_function(struct sn_structure *structure, struct sn_function *fun
 
 	function->kind = kinds[symbol->kind];
 	function->link_addr = symbol->link_addr;
-	function->linkage_name = sn_structure_string(structure, symbol->name);
+	function->linkage_name = symbol->name;
+}
+
+/* Of a hundred thousand functions few are asked for: those without a symbol get a name only then.
+ */
+static const char *name_by_address(struct sn_structure *structure,
+				   const struct sn_function *function)
+{
+	struct sn_text text = { 0 };
+	const char *name;
+
+	sn_text_addf(&text, "<%s at 0x%" PRIx64 ">",
+		     function->kind == SN_FUNCTION_FDE ? "function" : "code", function->link_addr);
+	name = sn_structure_string(structure, text.chars);
+	sn_text_free(&text);
+	return name;
 }
 
 void sn_function_name(struct sn_structure *structure, struct sn_function *function)
 {
+	if (!function->linkage_name)
+		function->linkage_name = name_by_address(structure, function);
 	if (function->name)
 		return;
 	if (function->kind == SN_FUNCTION_SYMBOL)
@@ -239,7 +255,7 @@ static void read_functions(struct sn_structure *structure)
 
 		if (owner[i] == i) {
 			function->index = index[i];
-			set_function(structure, function, &symbols[i]);
+			set_function(function, &symbols[i]);
 		}
 		add_range(structure, &symbols[i], index[owner[i]]);
 	}

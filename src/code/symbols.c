@@ -1,5 +1,4 @@
 /* Code symbols: from all tables, FDEs and what is left, to one list without overlaps. */
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -150,7 +149,6 @@ static void push_fde(struct sn_image *image, const struct sn_fde *fde)
 	/* one FDE covers a whole PLT, which has names of its own or is better left a gap */
 	if (!section || sn_starts_with(section->name, ".plt") || !fde->size_bytes)
 		return;
-	symbol.name = sn_arena_printf(&image->arena, "<function at 0x%" PRIx64 ">", fde->link_addr);
 	push_symbol(image, symbol);
 }
 
@@ -213,24 +211,45 @@ static void settle_sizes(struct sn_image *image)
 	}
 }
 
+/* Compilers' usual padding without the decoder, which would be asked once a function: the length of
+ * a zero byte, int3, or nop with any prefixes and operand (Intel SDM, NOP); 0: look closer. */
+static size_t usual_padding(const uint8_t *bytes, size_t available)
+{
+	static const uint8_t displacement[] = { 0, 1, 4 };
+	size_t at = 0;
+
+	while (at < available && at < 10 && (bytes[at] == 0x66 || bytes[at] == 0x2e))
+		at++;
+	if (at < available && (bytes[at] == 0x90 || (!at && (!bytes[at] || bytes[at] == 0xcc))))
+		return at + 1;
+	if (at + 3 <= available && bytes[at] == 0x0f && bytes[at + 1] == 0x1f) {
+		uint8_t modrm = bytes[at + 2], mod = modrm >> 6, base = modrm & 7;
+
+		if (mod < 3 && (mod || base < 4)) /* else an absolute address, or a register */
+			return at + 3 + (base == 4) + displacement[mod];
+	}
+	return 0;
+}
+
 /* The first byte in [at, end) that is not padding; `end` if all are. */
 static uint64_t skip_padding(const struct sn_image *image, uint64_t at, uint64_t end)
 {
-	while (at < end) {
-		size_t available;
-		const uint8_t *bytes = sn_image_bytes(image, at, &available);
-		struct sn_instruction insn;
+	size_t available, length;
+	const uint8_t *bytes = sn_image_bytes(image, at, &available);
+	struct sn_instruction insn;
 
-		if (!bytes)
+	for (; at < end; at += length, bytes += length, available -= length) {
+		if (!bytes || !available)
 			return end;
-		if (*bytes == 0)
-			at++;
-		else if (sn_instruction_decode(bytes, available, at, &insn) && insn.is_padding)
-			at += insn.length;
-		else
-			break;
+		length = usual_padding(bytes, available);
+		if (!length && sn_instruction_decode(bytes, available, at, &insn) &&
+		    insn.is_padding)
+			length = insn.length;
+		if (!length)
+			return at;
+		length = length < available ? length : available;
 	}
-	return at < end ? at : end;
+	return end;
 }
 
 static void add_gap(struct sn_image *image, uint64_t at, uint64_t end)
@@ -242,8 +261,18 @@ static void add_gap(struct sn_image *image, uint64_t at, uint64_t end)
 		return;
 	symbol.link_addr = at;
 	symbol.size_bytes = end - at;
-	symbol.name = sn_arena_printf(&image->arena, "<code at 0x%" PRIx64 ">", at);
 	push_symbol(image, symbol);
+}
+
+static int by_place(const void *a, const void *b)
+{
+	const struct sn_symbol *x = a, *y = b;
+
+	if (x->link_addr != y->link_addr)
+		return x->link_addr < y->link_addr ? -1 : 1;
+	if (x->size_bytes != y->size_bytes)
+		return x->size_bytes < y->size_bytes ? -1 : 1;
+	return (x->kind > y->kind) - (x->kind < y->kind);
 }
 
 static void add_gaps(struct sn_image *image)
@@ -269,7 +298,9 @@ static void add_gaps(struct sn_image *image)
 		if (covered < end)
 			add_gap(image, covered, end);
 	}
-	sort_symbols(image->symbols.items, image->symbols.count);
+	if (image->symbols.count)
+		qsort(image->symbols.items, image->symbols.count, sizeof(*image->symbols.items),
+		      by_place);
 }
 
 /* Damaged files have sections on top of one another; then a later symbol may begin before an
