@@ -260,7 +260,7 @@ t.check(run.returncode == 4 and '5000' in run.stderr, 'too many cuts for a graph
 
 # The manual's pictures are what is drawn now.
 manual = os.path.join(HERE, '../../docs/manual')
-for name in ('figure2', 'figure2-assignments', 'sweeps', 'ijk-rows', 'ijk-cols', 'kij-rows'):
+for name in ('figure2', 'figure2-assignments', 'sweeps', 'steps', 'ijk-rows', 'ijk-cols', 'kij-rows'):
     trace = os.path.join(manual, 'traces', f'{name}.jsonl')
     if not os.path.exists(trace):
         order, by = name.split('-')

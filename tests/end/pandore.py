@@ -665,8 +665,9 @@ OUTS = '''
 #define N 8
 #define P 2
 #include <stdio.h>
-double A[N][N], B[N];
-dist ph(double A[N][N] by block(N/P,N) map regular(0,1) mode OUT, double B[N] by block(2) map wrapped(0) mode OUT, int n)
+double A[N][N], B[N], R[1];
+dist ph(double A[N][N] by block(N/P,N) map regular(0,1) mode OUT, double B[N] by block(2) map wrapped(0) mode OUT, int n,
+        double R[1] mode OUT)
 { int i, j, r;
 %s
 }
@@ -677,7 +678,8 @@ int main(void)
 		for (j = 0; j < N; j++)
 			B[i] = A[i][j] = 100 * i + j;
 	for (j = 0; j < 2; j++) {
-		ph(A, B, 3);
+		ph(A, B, 3, R);
+		printf("%%g\\n", R[0] += .5);
 		for (i = 0; i < N; i++)
 			printf("%%g %%g %%g\\n", A[i][i], A[7 - i][i], B[i] += .25);
 	}
@@ -692,6 +694,7 @@ OUT_BODIES = [  # what is surely written whole before anything of it is read
     ('A', '#pragma pandore zone z\n{ i = 0; ' + ALL_OF_A + ' } for (i = 0; i < N; i += 2) B[i] = 1;'),
     ('B', 'for (i = 0; i < N; i++) B[i] = n; for (i = 0; i < N; i++) A[i][i] = B[i];'),
     ('B', 'for (i = 0; i < N; i++) B[i] = A[i][0]; ' + ALL_OF_A),
+    ('R', 'R[0] = B[2]; R[0] = R[0] + 1;'),
     ('', 'for (i = 1; i < N; i++) B[i] = n; for (i = 0; i < n; i++) A[i][0] = 2;'),
     ('', 'if (n > 2) ' + ALL_OF_A + ' for (i = 0; i < N; i++) if (i > 2) B[i] = 2;'),
     ('', 'for (r = 0; r < n; r++) ' + ALL_OF_A + ' for (i = 0; i < N; i++) B[i] = B[7 - i] + 1;'),

@@ -70,7 +70,8 @@ static bool read_loop(const struct sn_pnd_stmt *s, struct around *out)
 static bool is_whole(const struct sn_pnd_stmt *s, const struct sn_pnd_var *var,
 		     const struct around *loops)
 {
-	const struct sn_pnd_var *seen[SN_PND_RANK_MAX];
+	const struct sn_pnd_var *seen[SN_PND_RANK_MAX] = { NULL };
+	int64_t constant;
 
 	if (s->lhs->kind != SN_E_INDEX || s->lhs->var != var || s->punct != '=')
 		return false;
@@ -78,6 +79,8 @@ static bool is_whole(const struct sn_pnd_stmt *s, const struct sn_pnd_var *var,
 		const struct sn_pnd_expr *sub = s->lhs->args[d];
 		const struct around *l = loops;
 
+		if (var->extent[d] == 1 && sn_pnd_evaluate(sub, &constant) && constant == 0)
+			continue;
 		if (sub->kind != SN_E_VAR)
 			return false;
 		while (l && l->counter != sub->var)
