@@ -29,9 +29,8 @@ double sn_bound_ports(const struct sn_machine *machine, const struct sn_cqa_bloc
 double sn_bound_stores(const struct sn_machine *machine, const struct sn_cqa_block *block,
 		       struct sn_arena *arena);
 
-/** Cycles that the address units need for all loads and stores; part of the ports bound. Where
- * vector loads, which only some of them take, are among others, the units are not kept evenly busy.
- */
+/** Cycles that the address units need for all loads and stores; part of the ports bound. They are
+ *  steered to units in program order, which does not keep the units evenly busy. */
 double sn_bound_addresses(const struct sn_machine *machine, const struct sn_cqa_block *block);
 
 /** An even assignment for the table that is shown: cycles each unit is busy per pass. It reaches

@@ -193,53 +193,54 @@ double sn_bound_stores(const struct sn_machine *machine, const struct sn_cqa_blo
 	return (double)(lines > GATHERED_LINES ? lines : leaping);
 }
 
-struct address_work {
-	double all, vector_loads;
-	bool has_pair; /* vector loads that follow each other without a load or store between */
-	bool last_is_vector_load;
+/* Loads and stores are steered to two pairs of address units in program order: each to the other
+ * pair than the one before it, but vector loads always to the first pair, as only that one takes
+ * them. So two operations that follow two vector loads do not both find the second pair free.
+ * (Measured on Zen 5: 434 random orders of loads, stores and other operations; median error 0.3 %.)
+ */
+struct steering {
+	bool was_first; /* the last operation went to the first pair */
+	double first, second;
 };
 
-static void add_addresses(const struct sn_machine *machine, const struct sn_insn *insn,
-			  struct address_work *work)
+static void steer(struct steering *state, bool is_vector_load, double count)
+{
+	for (; count > 1e-6; count -= 1) {
+		double part = count < 1 ? count : 1;
+
+		state->was_first = is_vector_load || !state->was_first;
+		*(state->was_first ? &state->first : &state->second) += part;
+	}
+}
+
+static void steer_block(const struct sn_machine *machine, const struct sn_cqa_block *block,
+			struct steering *state)
 {
 	uint32_t memory_units =
 		machine->load_units | machine->vector_load_units | machine->store_data_units;
 
-	for (unsigned k = 0; k < insn->set_count; k++) {
-		const struct sn_unit_set *set = &insn->sets[k];
-		bool is_vector_load = !(set->units & ~machine->vector_load_units);
+	for (size_t i = 0; i < block->count; i++)
+		for (unsigned k = 0; k < block->insns[i].set_count; k++) {
+			const struct sn_unit_set *set = &block->insns[i].sets[k];
 
-		if (set->units & ~memory_units)
-			continue;
-		work->all += (double)set->count;
-		if (is_vector_load) {
-			work->vector_loads += (double)set->count;
-			work->has_pair |= work->last_is_vector_load || set->count > 1;
+			if (!(set->units & ~memory_units))
+				steer(state, !(set->units & ~machine->vector_load_units),
+				      (double)set->count);
 		}
-		work->last_is_vector_load = is_vector_load;
-	}
 }
 
 double sn_bound_addresses(const struct sn_machine *machine, const struct sn_cqa_block *block)
 {
-	struct address_work work = { 0 };
-	double pairs, lost, operations = 0;
+	struct steering state = { .was_first = false };
 
-	if (machine->rules.addresses_per_cycle <= 0)
+	if (!machine->rules.alternates_address_units)
 		return 0;
-	for (size_t i = 0; i < block->count; i++)
-		add_addresses(machine, &block->insns[i], &work);
-	if (work.vector_loads <= 0 || work.vector_loads >= work.all)
-		return work.all / (double)machine->rules.addresses_per_cycle;
-	if (!work.has_pair)
-		return work.all / (double)machine->rules.addresses_per_cycle_mixed;
-	/* short loops lose a slot of the vector loads' units at the branch */
-	pairs = work.vector_loads / __builtin_popcount(machine->vector_load_units);
-	for (size_t i = 0; i < block->count; i++)
-		operations += (double)block->insns[i].fused_uops;
-	lost = !uses_512(block) ? 0 : pairs < 1.01 ? (operations <= 5 ? 0.5 : 0.1) : 0.25;
-	return fmax(work.all / (double)machine->rules.addresses_per_cycle_paired,
-		    pairs >= 1 ? pairs + lost : 0);
+	steer_block(machine, block, &state);
+	state.first = state.second = 0;
+	/* two passes: with an odd number the pairs change places */
+	steer_block(machine, block, &state);
+	steer_block(machine, block, &state);
+	return fmax(state.first, state.second) / 4;
 }
 
 /* Water-filling: move work from the busiest unit of a set to its idlest until nothing moves. */

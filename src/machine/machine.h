@@ -82,13 +82,12 @@ struct sn_rules {
 				 register */
 	bool commits_by_line; /* two stores a cycle only if they go to one 64-byte line */
 	unsigned loads_per_cycle, stores_per_cycle;
-	float addresses_per_cycle; /* loads and stores together; 0: only their own units limit them
-				    */
-	float addresses_per_cycle_mixed;  /* the same where vector loads are among them, */
-	float addresses_per_cycle_paired; /* and where they come two or more at a time */
-	float taken_branch_cycles;	  /* least cycles of a loop's iteration */
-	float taken_branch_alu_uops; /* work of the integer units that is lost with a taken branch
-				      */
+	bool alternates_address_units; /* two pairs in turn for loads and stores, vector loads
+					  only in the first; false: only their own units limit them
+					*/
+	float taken_branch_cycles;     /* least cycles of a loop's iteration */
+	float taken_branch_alu_uops;   /* work of the integer units that is lost with a taken branch
+					*/
 	/* How well a full set of integer units is kept busy: the share of a unit's cycle that an
 	   operation costs if its inputs are there from the start, if it waits for another one, and
 	   if the block goes to memory besides. 0: 1. */
