@@ -5,9 +5,10 @@ Straight-line inner loops of Debian's libraries and of our own kernels (gcc, cla
 options), as bytes. A loop whose trip count the harness can set keeps its own closing branch; of the
 others the compare and branch are replaced by a decrement of a register that the loop does not use.
 Which loops are taken is decided by a hash of their bytes, and nothing is predicted here.
-Then each is measured fifteen times on this machine, in fifteen rounds over all of them: others that use
-the core slow down whole rounds, and now and then a difference of two times comes out too low. A loop's
-time is the lowest that four rounds agree on within 2 %; without such it is dropped.
+Then each is measured fifteen times on this machine. It is kept if the two lowest of the first five agree
+within 5 %. Its time is the lowest that four of the fifteen agree on within 2 %, since others that use the
+core slow down some, and now and then a difference of two times comes out too low; without such it is the
+second lowest.
 Columns: split, class, cycles, source, bytes.
 """
 import glob
@@ -117,12 +118,16 @@ def measure(sonde, blocks, passes):
 
 
 def agreed(passes):
-    """The median of the lowest group of four or more times that lie within 2 %; None if there is none."""
+    """None if the two lowest of the first five differ by more than 5 %; else the median of the lowest group of
+    four or more of all that lie within 2 %, or the second lowest of all if there is none."""
+    low, second = sorted(passes[:5])[:2]
+    if second > low * 1.05:
+        return None
     passes = sorted(passes)
     for i, low in enumerate(passes[:-3]):
         if passes[i + 3] <= low * 1.02:
             return statistics.median(p for p in passes[i:] if p <= low * 1.02)
-    return None
+    return passes[1]
 
 
 def class_of(texts):

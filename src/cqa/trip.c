@@ -4,7 +4,12 @@
 
 #include "cqa/address.h"
 
-enum { STEP_BYTES = 64 };
+enum {
+	STEP_BYTES = 64,
+	PAGE_BYTES = 4096,
+	WRITTEN_APART = 192, /* from one pointer to the next, */
+	READ_AHEAD = 1536,   /* and from the first written to the first that is only read */
+};
 
 static const char *refusal_of(const ZydisDecodedInstruction *insn)
 {
@@ -482,13 +487,52 @@ static uint64_t tame_steps(const struct sn_cqa_block *block, struct sn_timing_re
 	return walked;
 }
 
+/* Where in its page each pointer begins. A load whose page offset was stored to a few passes ago
+ * waits for that store though the pages differ; so pointers that are only read start ahead of those
+ * that are written, in the direction in which the loop walks, and meet no store of a pass that is
+ * still under way. */
+static void place_pointers(const struct sn_cqa_block *block, struct sn_arena *arena,
+			   struct sn_timing_request *out)
+{
+	struct sn_accesses accesses = sn_accesses_of(block, arena);
+	bool is_pointer[16] = { false }, is_written[16] = { false };
+	unsigned written = 0, read = 0;
+	int down = 0;
+
+	for (size_t i = 0; i < accesses.count; i++) {
+		const struct sn_access *access = &accesses.items[i];
+		unsigned base = block->insns[access->insn].memory[access->operand].base;
+
+		if (access->has_stride)
+			down += access->stride_bytes < 0 ? 1 : -1;
+		if (base >= 16)
+			continue;
+		is_pointer[base] = true;
+		is_written[base] |= access->is_store;
+	}
+	for (unsigned r = 0; r < 16; r++) {
+		uint64_t offset;
+
+		if (!is_pointer[r])
+			continue;
+		offset = is_written[r] ? WRITTEN_APART * (uint64_t)written++
+				       : READ_AHEAD + WRITTEN_APART * (uint64_t)read++;
+		if (down > 0)
+			offset = PAGE_BYTES - STEP_BYTES - offset;
+		out->registers_short[r] = out->registers_long[r] =
+			(sn_timing_register(r) & ~(uint64_t)(PAGE_BYTES - 1)) + offset % PAGE_BYTES;
+	}
+}
+
 static sn_status plan_loop(const struct sn_cqa_block *block, struct sn_arena *arena,
 			   struct sn_timing_request *out, struct sn_error *err)
 {
 	const struct sn_insn *last = &block->insns[block->count - 1];
 	struct closing closing = { 0 };
-	unsigned trips = choose_trips(bytes_walked(block, arena) + tame_steps(block, out));
+	unsigned trips;
 
+	place_pointers(block, arena, out);
+	trips = choose_trips(bytes_walked(block, arena) + tame_steps(block, out));
 	if (!last->is_conditional || last->immediate != -(int64_t)block->bytes)
 		return sn_error_set(err, SN_ERR_UNSUPPORTED,
 				    "the block does not end in a conditional branch back to byte 0 "

@@ -33,6 +33,7 @@ enum {
 	PAGE = 4096,
 	SHARED_PAGES = 6, /* where sharing costs nothing: less than any first-level cache */
 	OWN_PAGES = 256,
+	PAGES_USUAL = 16, /* more than a block needs whose addresses are its registers' */
 	MAPPED_PAGES_MAX = 2048,
 	REPETITIONS_MAX = 400,
 	TIME_OUT_MS = 3000,
@@ -64,8 +65,23 @@ struct report {
 };
 
 static struct report *report;
-static int memory_fd = -1;
-static uint8_t *memory; /* the OWN_PAGES of memory_fd */
+
+/* What the block finds in memory. */
+enum content {
+	NUMBERS,  /* varied; ordinary numbers as integers of any width, float, double, extended */
+	POINTERS, /* every eight bytes an address that can be mapped, all the same */
+	CONTENT_COUNT
+};
+
+/* The memory of one content: OWN_PAGES, the first `dirty_pages` of which a run may have written. */
+struct pool {
+	int fd;
+	uint8_t *bytes;
+	unsigned dirty_pages;
+};
+
+static struct pool pools[CONTENT_COUNT] = { { .fd = -1 }, { .fd = -1 } };
+static int memory_fd = -1; /* of the pool in use */
 static unsigned mapped_pages;
 
 uint64_t sn_timing_register(unsigned number)
@@ -360,34 +376,65 @@ __attribute__((noreturn)) static void child_run(const struct sn_timing_request *
 
 /* ---- the parent ---- */
 
-/* What is loaded may serve as an address (0x22400000) and as a number. */
-static void fill(uint8_t *bytes, size_t length)
+static uint8_t content_at(enum content content, size_t at)
 {
-	for (size_t i = 0; i < length; i++)
-		bytes[i] = (const uint8_t[]){ 0, 0, 0x40, 0x22, 0, 0, 0, 0 }[i % 8];
+	static const uint8_t pointer[] = { 0, 0, 0x40, 0x22, 0, 0, 0, 0 };
+	uint64_t mixed = (at / 8 + 1) * 0x9e3779b97f4a7c15;
+	uint8_t any;
+
+	if (content == POINTERS)
+		return pointer[at % 8];
+	mixed ^= mixed >> 29;
+	any = (uint8_t)(mixed * 0xbf58476d1ce4e5b9 >> (8 * (at % 8)));
+	switch (at % 8) {
+	case 2: /* a float from 1 to 2 in the lower half, */
+		return any | 0x80;
+	case 3:
+		return 0x3f;
+	case 6: /* one from -2 to -1 in the upper, and a double of that size in both */
+		return any | 0xf0;
+	case 7:
+		return 0xbf;
+	default:
+		return any;
+	}
+}
+
+static bool open_pool(struct pool *pool)
+{
+	pool->fd = memfd_create("sonde-block", MFD_CLOEXEC);
+	pool->bytes = MAP_FAILED;
+	if (pool->fd >= 0 && !ftruncate(pool->fd, OWN_PAGES * PAGE))
+		pool->bytes = mmap(NULL, OWN_PAGES * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED,
+				   pool->fd, 0);
+	if (pool->bytes != MAP_FAILED) {
+		pool->dirty_pages = OWN_PAGES;
+		return true;
+	}
+	if (pool->fd >= 0)
+		close(pool->fd);
+	pool->fd = -1;
+	return false;
 }
 
 /* Every run finds the same memory: what the one before wrote is put right. */
-static bool prepare(struct sn_error *err)
+static bool prepare(enum content content, struct sn_error *err)
 {
-	unsigned dirty = memory_fd >= 0 ? report->pages : OWN_PAGES;
+	struct pool *pool = &pools[content];
 
-	if (memory_fd < 0) {
+	if (!report) {
 		report = mmap(NULL, sizeof(*report), PROT_READ | PROT_WRITE,
 			      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-		memory_fd = memfd_create("sonde-block", MFD_CLOEXEC);
-		if (report == MAP_FAILED || memory_fd < 0 ||
-		    ftruncate(memory_fd, OWN_PAGES * PAGE) ||
-		    (memory = mmap(NULL, OWN_PAGES * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED,
-				   memory_fd, 0)) == MAP_FAILED) {
-			if (memory_fd >= 0)
-				close(memory_fd);
-			memory_fd = -1;
-			sn_error_errno(err, "calibrate: cannot set up the memory of a measurement");
-			return false;
-		}
+		if (report == MAP_FAILED)
+			report = NULL;
 	}
-	fill(memory, (size_t)(dirty < OWN_PAGES ? dirty : OWN_PAGES) * PAGE);
+	if (!report || (pool->fd < 0 && !open_pool(pool))) {
+		sn_error_errno(err, "calibrate: cannot set up the memory of a measurement");
+		return false;
+	}
+	for (size_t at = 0; at < (size_t)pool->dirty_pages * PAGE; at++)
+		pool->bytes[at] = content_at(content, at);
+	memory_fd = pool->fd;
 	return true;
 }
 
@@ -452,17 +499,14 @@ static sn_status explain(int status, struct sn_error *err)
 	}
 }
 
-sn_status sn_timing_run(const struct sn_timing_request *request, double *cycles,
-			struct sn_error *err)
+static sn_status run_with(const struct sn_timing_request *request, enum content content,
+			  double *cycles, struct sn_error *err)
 {
 	pid_t child;
 	int status = 0;
+	bool ended;
 
-	if (!request->length || request->length > SN_TIMING_CODE_MAX)
-		return sn_error_set(err, SN_ERR_RANGE,
-				    "a block of %zu bytes cannot be timed; 1 to %d can",
-				    request->length, SN_TIMING_CODE_MAX);
-	if (!prepare(err))
+	if (!prepare(content, err))
 		return err ? err->status : SN_ERR_IO;
 	memset(report, 0, sizeof(*report));
 	child = fork();
@@ -470,7 +514,9 @@ sn_status sn_timing_run(const struct sn_timing_request *request, double *cycles,
 		return sn_error_errno(err, "calibrate: cannot start a child");
 	if (!child)
 		child_run(request);
-	if (!wait_for(child, &status))
+	ended = wait_for(child, &status);
+	pools[content].dirty_pages = report->pages < OWN_PAGES ? report->pages : OWN_PAGES;
+	if (!ended)
 		return sn_error_set(err, SN_ERR_UNSUPPORTED, "the block did not end within %d ms",
 				    TIME_OUT_MS);
 	if (report->outcome != OUT_DONE || !report->repetitions)
@@ -480,6 +526,38 @@ sn_status sn_timing_run(const struct sn_timing_request *request, double *cycles,
 		return sn_error_set(err, SN_ERR_UNSUPPORTED,
 				    "the clock did not advance steadily while the block ran");
 	return SN_OK;
+}
+
+/* Numbers first. Where the block takes what it loads for an address, that faults or leads to pages
+ * far and wide, and it is run again with addresses in memory. */
+sn_status sn_timing_run(const struct sn_timing_request *request, double *cycles,
+			struct sn_error *err)
+{
+	struct sn_error first = { 0 }, second = { 0 };
+	double other = 0;
+	unsigned pages;
+	sn_status status;
+
+	if (!request->length || request->length > SN_TIMING_CODE_MAX)
+		return sn_error_set(err, SN_ERR_RANGE,
+				    "a block of %zu bytes cannot be timed; 1 to %d can",
+				    request->length, SN_TIMING_CODE_MAX);
+	status = run_with(request, NUMBERS, cycles, &first);
+	if (!report || (!status && report->pages <= PAGES_USUAL) ||
+	    (status && report->outcome != OUT_FAULT && report->outcome != OUT_PAGES &&
+	     report->outcome != OUT_ARITHMETIC)) {
+		if (status && err)
+			*err = first;
+		return status;
+	}
+	pages = report->pages;
+	if (!run_with(request, POINTERS, &other, &second) && (status || report->pages < pages)) {
+		*cycles = other;
+		return SN_OK;
+	}
+	if (status && err)
+		*err = second.status ? second : first;
+	return status;
 }
 
 void sn_timing_result_add(struct sn_timing_result *result, double cycles)
