@@ -5,6 +5,8 @@
 
 #include "cqa/address.h"
 
+#define WINDOW_NOTICED 1.01 /* its start and end are not exact to less */
+
 /* The first access of the same stream and width: taken to be aligned. */
 static const struct sn_access *reference_of(const struct sn_accesses *accesses, size_t number)
 {
@@ -60,6 +62,78 @@ static struct sn_cqa_block with_split_lines(const struct sn_machine *machine,
 	return out;
 }
 
+/* An input of the instruction is made in the block, be it in the pass before. */
+static bool waits(const struct sn_insn *insn, const bool is_written[SN_RES_COUNT])
+{
+	for (unsigned i = 0; i < insn->read_count; i++)
+		if (is_written[insn->reads[i].resource])
+			return true;
+	return false;
+}
+
+static void add_operation(struct sn_insn *insn, uint32_t units, float count)
+{
+	for (unsigned k = 0; k < insn->set_count; k++)
+		if (insn->sets[k].units == units) {
+			insn->sets[k].count += count;
+			return;
+		}
+	if (insn->set_count < SN_ROW_SETS_MAX)
+		insn->sets[insn->set_count++] = (struct sn_unit_set){ units, count };
+}
+
+static void charge_waiting(const struct sn_machine *machine, struct sn_insn *insn)
+{
+	for (unsigned k = 0; k < insn->set_count; k++)
+		if (insn->sets[k].units == machine->alu_units)
+			insn->sets[k].count *= machine->rules.alu_cost_waiting;
+	for (unsigned k = 0; k < insn->memory_count; k++)
+		if (insn->memory[k].is_store && !insn->is_vector && !insn->is_stack_engine)
+			add_operation(insn, machine->alu_units, machine->rules.alu_cost_store);
+}
+
+/* Integer operations that wait for others in the block do not keep all units busy, and stores that
+ * wait take part in it. */
+static void charge_waits(const struct sn_machine *machine, struct sn_cqa_block *block,
+			 struct sn_arena *arena)
+{
+	bool is_written[SN_RES_COUNT] = { false };
+	struct sn_insn *insns;
+
+	if (machine->rules.alu_cost_waiting <= 0)
+		return;
+	insns = sn_arena_array(arena, struct sn_insn, block->count + 1);
+	memcpy(insns, block->insns, block->count * sizeof(*insns));
+	block->insns = insns;
+	for (size_t i = 0; i < block->count; i++)
+		for (unsigned k = 0; k < insns[i].write_count; k++)
+			is_written[insns[i].writes[k]] = true;
+	for (size_t i = 0; i < block->count; i++)
+		if (waits(&insns[i], is_written))
+			charge_waiting(machine, &insns[i]);
+}
+
+/* What the window adds is the part of the back end that already takes longest: full schedulers keep
+ * units idle, or a divider or a dependence from being overlapped. */
+static void add_window(const struct sn_machine *machine, const struct sn_cqa_block *block,
+		       struct sn_arena *arena, struct sn_cqa_estimate *out)
+{
+	enum sn_bound slowest = SN_BOUND_PORTS;
+	double most = 0;
+
+	out->window_cycles =
+		sn_bound_window(machine, block, arena, out->bounds[SN_BOUND_FRONT_END]);
+	for (unsigned i = 0; i < SN_BOUND_COUNT; i++)
+		most = fmax(most, out->bounds[i]);
+	if (out->window_cycles < most * WINDOW_NOTICED)
+		return;
+	if (out->bounds[SN_BOUND_DIVIDER] > out->bounds[slowest])
+		slowest = SN_BOUND_DIVIDER;
+	if (out->bounds[SN_BOUND_LATENCY] > out->bounds[slowest])
+		slowest = SN_BOUND_LATENCY;
+	out->bounds[slowest] = out->window_cycles;
+}
+
 void sn_cqa_estimate(const struct sn_machine *machine, const struct sn_cqa_block *original,
 		     bool is_unrolled, struct sn_arena *arena, struct sn_cqa_estimate *out)
 {
@@ -67,6 +141,7 @@ void sn_cqa_estimate(const struct sn_machine *machine, const struct sn_cqa_block
 	const struct sn_cqa_block *block = &split;
 	double stores, addresses;
 
+	charge_waits(machine, &split, arena);
 	out->bounds[SN_BOUND_PORTS] = sn_bound_ports(machine, block, &out->busiest_units);
 	stores = sn_bound_stores(machine, block, arena);
 	if (stores > out->bounds[SN_BOUND_PORTS]) {
@@ -84,6 +159,7 @@ void sn_cqa_estimate(const struct sn_machine *machine, const struct sn_cqa_block
 	out->bounds[SN_BOUND_FRONT_END] =
 		sn_bound_front_end(machine, block, is_unrolled, &out->front_end);
 	out->bounds[SN_BOUND_LATENCY] = sn_bound_latency(machine, block, arena, false).cycles;
+	add_window(machine, block, arena, out);
 	out->bottleneck = SN_BOUND_PORTS;
 	for (unsigned i = 0; i < SN_BOUND_COUNT; i++) {
 		/* three digits: more would be noise, and ties should be ties */

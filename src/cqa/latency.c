@@ -9,51 +9,25 @@
 #include "base/alloc.h"
 #include "cqa/address.h"
 #include "cqa/bounds.h"
+#include "cqa/flow.h"
 
 enum {
-	CARRIED_MAX = 512,
 	NARROW_FORWARD = 7, /* a narrow load that is no more than that is not renamed */
 };
 static const double never = -1e18;
 
-/* The value that store `access` left `distance` passes ago. */
-struct carried_cell {
-	int32_t access;
-	uint8_t distance;
-};
-
-struct flow {
-	const struct sn_machine *machine;
-	const struct sn_cqa_block *block;
-	struct sn_accesses accesses;
-	float *load_latency;	/* [insn] from the address, fast pointer chase considered */
-	uint32_t *first_access; /* [insn] */
-	uint32_t *early_reads;	/* [insn] bit k: operand k comes a cycle early */
-	int32_t *cell_of;	/* [access] carried cell that a load reads, or -1 */
-	struct carried_cell cells[CARRIED_MAX - SN_RES_COUNT];
-	unsigned cell_count;
-	unsigned carried[CARRIED_MAX]; /* numbers of the values that matter */
-	unsigned carried_count;
-	/* of one run */
-	double now[CARRIED_MAX];
-	double *stored; /* [access] when the value is there */
-	/* for members: the instruction that made a value, and its latest input */
-	bool trace;
-	int32_t maker[CARRIED_MAX], *stored_maker, *came_from;
-};
-
-static unsigned cell_number(struct flow *flow, int32_t access, unsigned distance)
+static unsigned cell_number(struct sn_flow *flow, int32_t access, unsigned distance)
 {
 	for (unsigned i = 0; i < flow->cell_count; i++)
 		if (flow->cells[i].access == access && flow->cells[i].distance == distance)
 			return i;
-	if (flow->cell_count == CARRIED_MAX - SN_RES_COUNT)
+	if (flow->cell_count == SN_CARRIED_MAX - SN_RES_COUNT)
 		return UINT32_MAX;
-	flow->cells[flow->cell_count] = (struct carried_cell){ access, (uint8_t)distance };
+	flow->cells[flow->cell_count] = (struct sn_carried_cell){ access, (uint8_t)distance };
 	return flow->cell_count++;
 }
 
-static void allot_cells(struct flow *flow)
+static void allot_cells(struct sn_flow *flow)
 {
 	for (size_t i = 0; i < flow->accesses.count; i++) {
 		const struct sn_access *load = &flow->accesses.items[i];
@@ -75,7 +49,7 @@ static bool is_plain_general_load(const struct sn_insn *insn)
 }
 
 /* Base from a load, small displacement, no index: the faster way through the cache. */
-static void find_pointer_chases(struct flow *flow)
+static void find_pointer_chases(struct sn_flow *flow)
 {
 	const struct sn_cqa_block *block = flow->block;
 	int32_t writer[16];
@@ -130,7 +104,7 @@ static bool is_fp_addition(const struct sn_insn *insn)
 }
 
 /* Additions fed by additions, also those of the previous pass. */
-static void find_early_reads(struct flow *flow)
+static void find_early_reads(struct sn_flow *flow)
 {
 	const struct sn_cqa_block *block = flow->block;
 	bool by_addition[SN_RES_COUNT] = { false };
@@ -169,7 +143,7 @@ static void later(struct arrival *arrival, double when, int32_t maker)
 	}
 }
 
-static void make(struct flow *flow, unsigned value, struct arrival from, double latency,
+static void make(struct sn_flow *flow, unsigned value, struct arrival from, double latency,
 		 size_t insn)
 {
 	flow->now[value] = from.when <= never ? never : from.when + latency;
@@ -181,7 +155,7 @@ static void make(struct flow *flow, unsigned value, struct arrival from, double 
 }
 
 /* The stored value that a load takes, if it depends on what is carried. */
-static struct arrival forwarded(const struct flow *flow, size_t access_number)
+static struct arrival forwarded(const struct sn_flow *flow, size_t access_number)
 {
 	const struct sn_access *access = &flow->accesses.items[access_number];
 	int32_t cell = flow->cell_of[access_number];
@@ -196,8 +170,8 @@ static struct arrival forwarded(const struct flow *flow, size_t access_number)
 	return (struct arrival){ flow->now[SN_RES_COUNT + cell], flow->maker[SN_RES_COUNT + cell] };
 }
 
-static double forward_cycles(const struct flow *flow, const struct sn_insn *insn,
-			     const struct sn_access *access)
+double sn_forward_cycles(const struct sn_flow *flow, const struct sn_insn *insn,
+			 const struct sn_access *access)
 {
 	const struct sn_rules *rules = &flow->machine->rules;
 
@@ -217,7 +191,7 @@ static double forward_cycles(const struct flow *flow, const struct sn_insn *insn
 	return (double)rules->forward_latency;
 }
 
-static void store_value(struct flow *flow, size_t number, struct arrival from, double latency,
+static void store_value(struct sn_flow *flow, size_t number, struct arrival from, double latency,
 			size_t insn)
 {
 	flow->stored[number] = from.when <= never ? never : from.when + latency;
@@ -226,7 +200,7 @@ static void store_value(struct flow *flow, size_t number, struct arrival from, d
 		flow->came_from[insn] = from.maker;
 }
 
-static void run_insn(struct flow *flow, size_t i)
+static void run_insn(struct sn_flow *flow, size_t i)
 {
 	const struct sn_insn *insn = &flow->block->insns[i];
 	struct arrival data = { never, -1 }, address = data, late = data, memory = data, operand;
@@ -259,7 +233,7 @@ static void run_insn(struct flow *flow, size_t i)
 		memory = forwarded(flow, first + k);
 		is_rmw |= access->is_store;
 		if (memory.when > never)
-			later(&operand, memory.when + forward_cycles(flow, insn, access),
+			later(&operand, memory.when + sn_forward_cycles(flow, insn, access),
 			      memory.maker);
 	}
 	for (unsigned k = 0; k < insn->memory_count; k++) {
@@ -293,9 +267,9 @@ static void run_insn(struct flow *flow, size_t i)
 }
 
 /* One pass: what starts at `source` at time 0 arrives at the carried values when? */
-static void run_pass(struct flow *flow, unsigned source)
+static void run_pass(struct sn_flow *flow, unsigned source)
 {
-	double before[CARRIED_MAX] = { 0 };
+	double before[SN_CARRIED_MAX] = { 0 };
 	unsigned total = SN_RES_COUNT + flow->cell_count;
 
 	for (unsigned i = 0; i < total; i++) {
@@ -311,7 +285,7 @@ static void run_pass(struct flow *flow, unsigned source)
 	for (size_t i = 0; i < flow->block->count; i++)
 		run_insn(flow, i);
 	for (unsigned i = flow->cell_count; i-- > 0;) {
-		const struct carried_cell *cell = &flow->cells[i];
+		const struct sn_carried_cell *cell = &flow->cells[i];
 		unsigned value = SN_RES_COUNT + i;
 
 		if (cell->distance == 1) {
@@ -338,7 +312,7 @@ static void run_pass(struct flow *flow, unsigned source)
 }
 
 /* Values that are both taken from the previous pass and made anew. */
-static void find_carried(struct flow *flow)
+static void find_carried(struct sn_flow *flow)
 {
 	bool is_read[SN_RES_COUNT] = { false }, is_written[SN_RES_COUNT] = { false };
 
@@ -465,7 +439,7 @@ static unsigned critical_cycle(const double *weights, unsigned n, const unsigned
 	return at == UINT32_MAX ? 0 : length;
 }
 
-static void mark_members(struct flow *flow, const unsigned *kept, const unsigned *nodes,
+static void mark_members(struct sn_flow *flow, const unsigned *kept, const unsigned *nodes,
 			 unsigned length, struct sn_chain *chain)
 {
 	flow->trace = true;
@@ -485,10 +459,10 @@ static void mark_members(struct flow *flow, const unsigned *kept, const unsigned
 	flow->trace = false;
 }
 
-static struct flow *flow_new(const struct sn_machine *machine, const struct sn_cqa_block *block,
-			     struct sn_arena *arena)
+struct sn_flow *sn_flow_new(const struct sn_machine *machine, const struct sn_cqa_block *block,
+			    struct sn_arena *arena)
 {
-	struct flow *flow = sn_arena_new(arena, struct flow);
+	struct sn_flow *flow = sn_arena_new(arena, struct sn_flow);
 	uint32_t next = 0;
 
 	flow->machine = machine;
@@ -514,7 +488,7 @@ static struct flow *flow_new(const struct sn_machine *machine, const struct sn_c
 struct sn_chain sn_bound_latency(const struct sn_machine *machine, const struct sn_cqa_block *block,
 				 struct sn_arena *arena, bool want_members)
 {
-	struct flow *flow = flow_new(machine, block, arena);
+	struct sn_flow *flow = sn_flow_new(machine, block, arena);
 	unsigned n = flow->carried_count, count;
 	struct sn_chain chain = { 0 };
 	double *weights = sn_alloc_zeroed((size_t)n * n + 1, sizeof(double));

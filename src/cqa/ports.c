@@ -44,55 +44,22 @@ static uint32_t without_port_1(const struct sn_machine *machine, const struct sn
 	return computes && (units & ~2u) ? units & ~2u : units;
 }
 
-/* An input of the instruction is made in the block, be it in the pass before. */
-static bool waits(const struct sn_insn *insn, const bool is_written[SN_RES_COUNT])
-{
-	for (unsigned i = 0; i < insn->read_count; i++)
-		if (is_written[insn->reads[i].resource])
-			return true;
-	return false;
-}
-
-static bool touches_memory(const struct sn_cqa_block *block)
-{
-	for (size_t i = 0; i < block->count; i++)
-		if (block->insns[i].memory_count && !block->insns[i].is_vector)
-			return true;
-	return false;
-}
-
 static void gather(const struct sn_machine *machine, const struct sn_cqa_block *block,
 		   struct usage *usage)
 {
 	bool closes_port_1 = machine->rules.vendor == SN_VENDOR_INTEL &&
 			     machine->rules.vector_bytes == 64 && uses_512(block);
 
-	bool is_written[SN_RES_COUNT] = { false };
-	float ready = machine->rules.alu_cost_ready;
-	float waiting = touches_memory(block) ? machine->rules.alu_cost_memory
-					      : machine->rules.alu_cost_waiting;
-
 	usage->count = 0;
-	for (size_t i = 0; i < block->count && ready > 0; i++)
-		for (unsigned k = 0; k < block->insns[i].write_count; k++)
-			is_written[block->insns[i].writes[k]] = true;
 	for (size_t i = 0; i < block->count; i++) {
 		const struct sn_insn *insn = &block->insns[i];
-		float cost = waits(insn, is_written) ? waiting : ready;
 
 		for (unsigned k = 0; k < insn->set_count; k++) {
 			uint32_t units = insn->sets[k].units;
-			float count = insn->sets[k].count;
-
-			if (ready > 0 && units == machine->alu_units)
-				count *= cost;
-			else if (ready > 0 && insn->is_vector && __builtin_popcount(units) == 4 &&
-				 !(units & machine->load_units))
-				count *= machine->rules.vector_cost;
 
 			if (closes_port_1)
 				units = without_port_1(machine, insn, units);
-			usage_add(usage, units, count);
+			usage_add(usage, units, insn->sets[k].count);
 		}
 	}
 }

@@ -88,13 +88,17 @@ struct sn_rules {
 	float taken_branch_cycles;     /* least cycles of a loop's iteration */
 	float taken_branch_alu_uops;   /* work of the integer units that is lost with a taken branch
 					*/
-	/* How well a full set of integer units is kept busy: the share of a unit's cycle that an
-	   operation costs if its inputs are there from the start, if it waits for another one, and
-	   if the block goes to memory besides. 0: 1. */
-	float alu_cost_ready, alu_cost_waiting, alu_cost_memory;
-	float vector_cost;     /* the same for vector operations that any of four units may do */
-	unsigned vector_bytes; /* widest register */
-	unsigned scheduler_uops, reorder_uops; /* out-of-order window, for advice */
+	/* The share of an integer unit's cycle that an operation costs if it waits for another one
+	   of the block, and that a store costs which does; 0: 1 and none. */
+	float alu_cost_waiting, alu_cost_store;
+	unsigned vector_bytes;		       /* widest register */
+	unsigned scheduler_uops, reorder_uops; /* out-of-order window */
+	/* Places in the schedulers of integer operations, of loads and stores, and of vector
+	   operations, which wait for one in a queue of their own; 0: not known. */
+	unsigned general_scheduler_uops, address_scheduler_uops, vector_scheduler_uops,
+		vector_queue_uops;
+	float scheduler_hold_cycles, vector_hold_cycles; /* that an operation keeps its place
+							    besides waiting */
 };
 
 struct sn_machine {
