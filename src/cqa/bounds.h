@@ -67,9 +67,9 @@ struct sn_chain sn_bound_latency(const struct sn_machine *machine, const struct 
 				 struct sn_arena *arena, bool want_members);
 
 /** Cycles a pass takes because operations that wait for others fill the schedulers and the reorder
- *  buffer; all other limits but the front end's are in it too. 0 on machines whose schedulers we do
- *  not know. */
+ *  buffer; all other limits are in it too. 0 if they would be far from full with `bound_cycles`,
+ * the largest of the other bounds, or if the machine's schedulers are not known. */
 double sn_bound_window(const struct sn_machine *machine, const struct sn_cqa_block *block,
-		       struct sn_arena *arena, double front_end_cycles);
+		       struct sn_arena *arena, double front_end_cycles, double bound_cycles);
 
 #endif

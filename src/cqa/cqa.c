@@ -121,10 +121,10 @@ static void add_window(const struct sn_machine *machine, const struct sn_cqa_blo
 	enum sn_bound slowest = SN_BOUND_PORTS;
 	double most = 0;
 
-	out->window_cycles =
-		sn_bound_window(machine, block, arena, out->bounds[SN_BOUND_FRONT_END]);
 	for (unsigned i = 0; i < SN_BOUND_COUNT; i++)
 		most = fmax(most, out->bounds[i]);
+	out->window_cycles =
+		sn_bound_window(machine, block, arena, out->bounds[SN_BOUND_FRONT_END], most);
 	if (out->window_cycles < most * WINDOW_NOTICED)
 		return;
 	if (out->bounds[SN_BOUND_DIVIDER] > out->bounds[slowest])

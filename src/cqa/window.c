@@ -17,23 +17,35 @@ enum {
 	RING = 4096, /* cycles of which a unit's use is remembered */
 	PASSES_LEAST = 12,
 	PASSES_MOST = 400,
-	OPERATIONS = 2000, /* about as many are put through */
-	HISTORY = 8,	   /* passes of which stored values are kept */
+	OPERATIONS = 700, /* about as many are put through */
+	HISTORY = 8,	  /* passes of which stored values are kept */
 	UNITS = SN_UNITS_MAX + 4,
 	FIRST_PAIR = SN_UNITS_MAX, /* the pairs of address units stand behind the machine's units */
 	SECOND_PAIR = SN_UNITS_MAX + 2,
+	DIVIDER = SN_UNITS_MAX + 4,
+	TRIAL_PASSES = 2,
 };
+
+#define NEARLY_FULL   0.75
+#define MEASURED_MORE 0.3 /* by which a measured latency of whole cycles may be too long */
 
 /* The latest issue times of `size` operations, the least on top: an operation can be dispatched
  * when that one has left. */
 struct scheduler {
 	unsigned size, count;
 	double *heap;
+	double occupied_cycles; /* places times cycles */
+};
+
+/* The units in use in one cycle; the number tells which of those that share the place. */
+struct cycle {
+	uint64_t units;
+	uint64_t number;
 };
 
 struct window {
 	const struct sn_flow *flow;
-	uint32_t (*used)[RING]; /* [UNITS] cycle + 1 that a slot was used in */
+	struct cycle *used;	/* [RING] */
 	double pressure[UNITS]; /* what else wants the unit: the least wanted is taken */
 	struct scheduler general, address, vector;
 	double *entered; /* ring of when vector operations passed from their queue to the scheduler
@@ -49,7 +61,6 @@ struct window {
 	double (*stored)[HISTORY];	/* [access] */
 	float (*rest)[SN_ROW_SETS_MAX]; /* [insn] parts of operations left over from earlier passes
 					 */
-	uint32_t divider[RING];		/* like `used` */
 	double divider_rest;
 };
 
@@ -79,10 +90,11 @@ static double free_from(const struct scheduler *scheduler)
 	return scheduler->count < scheduler->size ? 0 : scheduler->heap[0];
 }
 
-static void occupy(struct scheduler *scheduler, double until)
+static void occupy(struct scheduler *scheduler, double from, double until)
 {
 	unsigned at;
 
+	scheduler->occupied_cycles += until - from;
 	if (scheduler->count == scheduler->size) {
 		if (until > scheduler->heap[0]) {
 			scheduler->heap[0] = until;
@@ -98,40 +110,53 @@ static void occupy(struct scheduler *scheduler, double until)
 	scheduler->heap[at] = until;
 }
 
+static struct cycle *cycle_at(struct window *window, uint64_t number)
+{
+	struct cycle *cycle = &window->used[number % RING];
+
+	if (cycle->number != number)
+		*cycle = (struct cycle){ 0, number };
+	return cycle;
+}
+
+static int least_wanted(const struct window *window, uint64_t units)
+{
+	int best = __builtin_ctzll(units);
+
+	for (uint64_t rest = units & (units - 1); rest; rest &= rest - 1)
+		if (window->pressure[__builtin_ctzll(rest)] < window->pressure[best])
+			best = __builtin_ctzll(rest);
+	return best;
+}
+
 /* The first cycle from `ready` on in which one of the units is free; it is taken. */
 static double issue(struct window *window, uint64_t units, double ready)
 {
-	uint64_t cycle = (uint64_t)ceil(ready - 1e-6);
+	uint64_t number = (uint64_t)ceil(ready - MEASURED_MORE);
 
-	for (;; cycle++) {
-		int best = -1;
+	for (;; number++) {
+		struct cycle *cycle = cycle_at(window, number);
+		uint64_t free = units & ~cycle->units;
 
-		for (uint64_t rest = units; rest; rest &= rest - 1) {
-			int unit = __builtin_ctzll(rest);
-
-			if (window->used[unit][cycle % RING] == (uint32_t)cycle + 1)
-				continue;
-			if (best < 0 || window->pressure[unit] < window->pressure[best])
-				best = unit;
-		}
-		if (best >= 0) {
-			window->used[best][cycle % RING] = (uint32_t)cycle + 1;
-			return (double)cycle;
-		}
+		if (!free)
+			continue;
+		cycle->units |= (uint64_t)1 << least_wanted(window, free);
+		return (double)number;
 	}
 }
 
 /* The same for the divider, which is held for `cycles`; a part of a cycle is saved up. */
 static double divide(struct window *window, double cycles, double ready)
 {
-	uint64_t begin = (uint64_t)ceil(ready - 1e-6), length, free = 0;
+	const uint64_t divider = (uint64_t)1 << DIVIDER;
+	uint64_t begin = (uint64_t)ceil(ready - MEASURED_MORE), length, free = 0;
 
 	window->divider_rest += cycles;
 	length = (uint64_t)(window->divider_rest + 1e-6);
 	window->divider_rest -= (double)length;
 	length = length < RING / 2 ? length : RING / 2;
 	while (free < length) {
-		if (window->divider[(begin + free) % RING] == (uint32_t)(begin + free) + 1) {
+		if (cycle_at(window, begin + free)->units & divider) {
 			begin += free + 1;
 			free = 0;
 		} else {
@@ -139,7 +164,7 @@ static double divide(struct window *window, double cycles, double ready)
 		}
 	}
 	for (uint64_t k = 0; k < length; k++)
-		window->divider[(begin + k) % RING] = (uint32_t)(begin + k) + 1;
+		cycle_at(window, begin + k)->units |= divider;
 	return (double)begin;
 }
 
@@ -150,7 +175,8 @@ static double issue_address(struct window *window, bool is_vector_load, double r
 	window->was_first = is_vector_load || !window->was_first;
 	when = issue(window, (uint64_t)3 << (window->was_first ? FIRST_PAIR : SECOND_PAIR),
 		     ready > window->front ? ready : window->front);
-	occupy(&window->address, when + (double)window->flow->machine->rules.scheduler_hold_cycles);
+	occupy(&window->address, window->front,
+	       when + (double)window->flow->machine->rules.scheduler_hold_cycles);
 	return when;
 }
 
@@ -304,7 +330,7 @@ static double run_units(struct window *window, size_t i, double ready)
 			double from = insn->is_vector ? enter_vector(window) : window->front;
 			double when = issue(window, units, fmax(from, ready));
 
-			occupy(insn->is_vector ? &window->vector : &window->general,
+			occupy(insn->is_vector ? &window->vector : &window->general, window->front,
 			       when + (double)(insn->is_vector
 						       ? machine->rules.vector_hold_cycles
 						       : machine->rules.scheduler_hold_cycles));
@@ -416,7 +442,7 @@ static void window_init(struct window *window, const struct sn_flow *flow)
 
 	memset(window, 0, sizeof(*window));
 	window->flow = flow;
-	window->used = sn_alloc_zeroed(UNITS, sizeof(*window->used));
+	window->used = sn_alloc_zeroed(RING, sizeof(*window->used));
 	find_pressure(window);
 	scheduler_init(&window->general, rules->general_scheduler_uops);
 	scheduler_init(&window->address, rules->address_scheduler_uops);
@@ -439,8 +465,21 @@ static void window_free(struct window *window)
 	free(window->rest);
 }
 
+/* Would the schedulers or the reorder buffer be near full, if each pass took `cycles`? */
+static bool is_filled(const struct window *window, double cycles)
+{
+	const struct scheduler *all[] = { &window->general, &window->address, &window->vector };
+	double places = TRIAL_PASSES * cycles * NEARLY_FULL;
+
+	for (unsigned i = 0; i < 3; i++)
+		if (all[i]->occupied_cycles > places * all[i]->size)
+			return true;
+	return window->last_retired * (double)window->retired_count / TRIAL_PASSES >
+	       places * window->flow->machine->rules.reorder_uops;
+}
+
 double sn_bound_window(const struct sn_machine *machine, const struct sn_cqa_block *block,
-		       struct sn_arena *arena, double front_end_cycles)
+		       struct sn_arena *arena, double front_end_cycles, double bound_cycles)
 {
 	struct window window;
 	unsigned passes, middle;
@@ -459,6 +498,10 @@ double sn_bound_window(const struct sn_machine *machine, const struct sn_cqa_blo
 		for (size_t i = 0; i < block->count; i++)
 			run_insn(&window, i, pass);
 		turn_x87(&window);
+		if (pass + 1 == TRIAL_PASSES && !is_filled(&window, bound_cycles)) {
+			window_free(&window);
+			return 0;
+		}
 	}
 	at_end = window.last_retired;
 	window_free(&window);
