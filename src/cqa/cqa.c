@@ -5,23 +5,26 @@
 
 #include "cqa/address.h"
 
+enum { LINE_BYTES = 64 };
+
 #define WINDOW_NOTICED 1.01 /* its start and end are not exact to less */
 
-/* The first access of the same stream and width: taken to be aligned. */
-static const struct sn_access *reference_of(const struct sn_accesses *accesses, size_t number)
+static unsigned common_divisor(unsigned a, unsigned b)
 {
-	const struct sn_access *access = &accesses->items[number];
+	return b ? common_divisor(b, a % b) : a;
+}
 
-	for (size_t i = 0; i < number; i++) {
-		const struct sn_access *other = &accesses->items[i];
+/* The share of passes in which an access lies in two lines, if the registers of its address point
+ * to the beginning of one when the loop begins. */
+static float split_share(const struct sn_access *access)
+{
+	unsigned start = (unsigned)(access->address.constant & (LINE_BYTES - 1));
+	unsigned stride = (unsigned)(access->stride_bytes & (LINE_BYTES - 1));
+	unsigned positions = LINE_BYTES / common_divisor(LINE_BYTES, stride), split = 0;
 
-		if (other->address.base_root == access->address.base_root &&
-		    other->address.index_root == access->address.index_root &&
-		    other->address.scale == access->address.scale &&
-		    other->address.bytes == access->address.bytes)
-			return other;
-	}
-	return access;
+	for (unsigned i = 0; i < positions; i++)
+		split += (start + i * stride) % LINE_BYTES + access->address.bytes > LINE_BYTES;
+	return (float)split / (float)positions;
 }
 
 static void charge_twice(const struct sn_machine *machine, struct sn_insn *insn, float share)
@@ -34,8 +37,7 @@ static void charge_twice(const struct sn_machine *machine, struct sn_insn *insn,
 			insn->sets[k].count *= 1 + share;
 }
 
-/* Vector accesses to one array at distances that are no multiple of their width cannot all be
- * aligned; those that are not go to two lines in as many passes as their width has parts of 64. */
+/* Accesses that lie in two lines count twice. */
 static struct sn_cqa_block with_split_lines(const struct sn_machine *machine,
 					    const struct sn_cqa_block *block,
 					    struct sn_arena *arena)
@@ -45,19 +47,19 @@ static struct sn_cqa_block with_split_lines(const struct sn_machine *machine,
 
 	for (size_t i = 0; i < accesses.count; i++) {
 		const struct sn_access *access = &accesses.items[i];
-		int64_t bytes = access->address.bytes;
+		float share;
 
-		if (bytes < 16 || bytes > 64 || access->stride_bytes % bytes ||
-		    !access->has_stride || !access->stride_bytes ||
-		    (access->address.constant - reference_of(&accesses, i)->address.constant) %
-				    bytes ==
-			    0)
+		if (!access->has_stride || !access->stride_bytes || access->address.bytes < 2 ||
+		    access->address.bytes > LINE_BYTES)
+			continue;
+		share = split_share(access);
+		if (share <= 0)
 			continue;
 		if (out.insns == block->insns) {
 			out.insns = sn_arena_array(arena, struct sn_insn, block->count);
 			memcpy(out.insns, block->insns, block->count * sizeof(*out.insns));
 		}
-		charge_twice(machine, &out.insns[access->insn], (float)bytes / 64);
+		charge_twice(machine, &out.insns[access->insn], share);
 	}
 	return out;
 }

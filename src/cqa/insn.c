@@ -64,6 +64,15 @@ static int idiom_of(const struct sn_machine *machine, const ZydisDecodedInstruct
 				       insn->avx.mask.mode <= ZYDIS_MASK_MODE_DISABLED
 			       ? 1
 			       : 0;
+	case ZYDIS_MNEMONIC_KXNORB:
+	case ZYDIS_MNEMONIC_KXNORW:
+	case ZYDIS_MNEMONIC_KXNORD:
+	case ZYDIS_MNEMONIC_KXNORQ:
+	case ZYDIS_MNEMONIC_KXORB:
+	case ZYDIS_MNEMONIC_KXORW:
+	case ZYDIS_MNEMONIC_KXORD:
+	case ZYDIS_MNEMONIC_KXORQ:
+		return !is_intel && same_register_sources(insn, operands) ? 2 : 0;
 	case ZYDIS_MNEMONIC_PCMPGTQ:
 	case ZYDIS_MNEMONIC_VPCMPGTQ:
 		return same_register_sources(insn, operands) ? (is_intel ? 2 : 1) : 0;
@@ -228,7 +237,7 @@ static void split_latency(const struct sn_machine *machine, struct sn_insn *insn
 	if (!register_row)
 		register_row = sn_machine_row_exact(machine, sn_form_without_mask(form));
 	insn->load_latency = load;
-	if (set_total(insn) <= 1.01F && !insn->row->stores)
+	if (set_total(insn) <= 1.01F && !insn->row->stores && insn->row->divider_cycles <= 0)
 		insn->latency = merging_cycles(insn); /* a plain load */
 	else if (register_row)
 		insn->latency = register_row->latency;
@@ -325,6 +334,9 @@ static void adjust_reads(const struct sn_machine *machine, struct sn_insn *insn)
 
 	for (unsigned i = 0; i < insn->read_count; i++)
 		flags += insn->reads[i].resource >= SN_RES_FLAG;
+	if (machine->rules.early_lea_index && sn_form_mnemonic(insn->form) == ZYDIS_MNEMONIC_LEA &&
+	    sn_form_operand(insn->form, 1) == SN_KIND_A3 && insn->read_count == 2)
+		insn->reads[1].delay_cycles = -1;
 	for (unsigned i = 0; i < insn->read_count; i++) {
 		struct sn_read *read = &insn->reads[i];
 

@@ -24,6 +24,7 @@ enum {
 	SECOND_PAIR = SN_UNITS_MAX + 2,
 	DIVIDER = SN_UNITS_MAX + 4,
 	TRIAL_PASSES = 2,
+	PORTION = 4,
 };
 
 #define NEARLY_FULL   0.75
@@ -330,10 +331,14 @@ static double run_units(struct window *window, size_t i, double ready)
 			double from = insn->is_vector ? enter_vector(window) : window->front;
 			double when = issue(window, units, fmax(from, ready));
 
-			occupy(insn->is_vector ? &window->vector : &window->general, window->front,
-			       when + (double)(insn->is_vector
-						       ? machine->rules.vector_hold_cycles
-						       : machine->rules.scheduler_hold_cycles));
+			/* microcode comes in small portions */
+			if (n < PORTION)
+				occupy(insn->is_vector ? &window->vector : &window->general,
+				       window->front,
+				       when + (double)(insn->is_vector
+							       ? machine->rules.vector_hold_cycles
+							       : machine->rules
+									 .scheduler_hold_cycles));
 			first = fmin(first, when);
 		}
 	}

@@ -76,6 +76,7 @@ struct sn_rules {
 	bool forwards_additions;     /* an FP addition hands its result to another a cycle early */
 	int8_t two_flag_move_cycles; /* cmov whose condition looks at several flags: added */
 	int8_t wide_mask_cycles;     /* from a mask to a 512-bit operation: added */
+	bool early_lea_index; /* of three terms: the index is needed a cycle after the base */
 	bool fuses_moves;     /* a register copy and the operation on the copy that follows it */
 	bool caches_doubles;  /* an instruction of two operations takes one place of the op cache */
 	bool renames_memory;  /* a load at the same registers and displacement takes the store's

@@ -149,6 +149,7 @@ const struct sn_machine_definition sn_machine_definitions[] = {
 	    .forward_latency_vector = 9,
 	    .forward_latency_512 = 16,
 	    .forward_latency_to_vector = 7,
+	    .early_lea_index = true,
 	    .fuses_moves = true,
 	    .caches_doubles = true,
 	    .two_flag_move_cycles = 1,
