@@ -187,6 +187,9 @@ static bool destination_is_read(const struct sn_machine *machine,
 	if (insn->avx.mask.reg != ZYDIS_REGISTER_NONE && insn->avx.mask.reg != ZYDIS_REGISTER_K0 &&
 	    insn->avx.mask.mode == ZYDIS_MASK_MODE_MERGING)
 		return class != ZYDIS_REGCLASS_MASK;
+	/* a source of zero leaves it as it was */
+	if (insn->mnemonic == ZYDIS_MNEMONIC_BSF || insn->mnemonic == ZYDIS_MNEMONIC_BSR)
+		return true;
 	if (counts_bits(insn->mnemonic))
 		return machine->rules.popcnt_reads_destination;
 	return merges_destination(machine, insn, operands);
