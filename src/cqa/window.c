@@ -438,7 +438,8 @@ static void find_pressure(struct window *window)
 
 static void scheduler_init(struct scheduler *scheduler, unsigned size)
 {
-	*scheduler = (struct scheduler){ size, 0, sn_alloc_zeroed(size, sizeof(double)) };
+	*scheduler =
+		(struct scheduler){ .size = size, .heap = sn_alloc_zeroed(size, sizeof(double)) };
 }
 
 static void window_init(struct window *window, const struct sn_flow *flow)
