@@ -320,6 +320,44 @@ TOLD = {
 }
 
 
+HEAT = '''
+#define N 16
+#define P 4
+#define STEPS 3
+double U[N][N], W[N][N];
+dist heat(double U[N][N] by block(N/P,N) map regular(0,1), double W[N][N] by block(N/P,N) map regular(0,1), int steps,
+          double alpha)
+{
+	int t, i, j;
+	for (t = 0; t < steps; t++) {
+		for (i = 1; i < N-1; i++)
+			for (j = 1; j < N-1; j++)
+				W[i][j] = U[i][j] + alpha * (U[i-1][j] + U[i+1][j] + U[i][j-1] + U[i][j+1] - 4*U[i][j]);
+		for (i = 1; i < N-1; i++)
+			for (j = 1; j < N-1; j++)
+				U[i][j] = W[i][j];
+	}
+}
+int main(int argc, char **argv) { %s return 0; }
+'''
+
+
+def arguments():
+    """What every call passes to a phase is known to --explain."""
+    for calls, steps in (('heat(U, W, 2 * STEPS, 0.2);', 6), ('heat(U, W, 1, 0.5); heat(U, W, 1, 1.0 / argc);', 1)):
+        for scheme in ('opt', 'naive'):
+            ran = compile_run(HEAT % calls, 'heat', '--profile', '--scheme', scheme)
+            sent = sum(arcs('heat.profile.json').values()) if ran.returncode == 0 else ran.stderr
+            told = run(sonde, 'pandore', 'compile', 'heat.pnd', '--explain', '--scheme', scheme).stdout
+            found = re.search(r'of heat with steps = (\d+):[^$]*in all (\d+) messages', told)
+            check(found and int(found[1]) == steps and int(found[2]) * calls.count('heat') == sent,
+                  f'{calls} {scheme}: foretold', sent, told)
+    for calls in ('heat(U, W, argc, 0.2);', 'heat(U, W, 1, 0.2); heat(U, W, 2, 0.2);', ''):
+        write('heat.pnd', HEAT % calls)
+        told = run(sonde, 'pandore', 'compile', 'heat.pnd', '--explain').stdout
+        check('one call of heat:\n  they depend on data: a loop\'s bound at line 10' in told, f"{calls or 'no call'}: unknown", told)
+
+
 def explained():
     write('ways.pnd', WAYS)
     for scheme, wanted in TOLD.items():
@@ -734,6 +772,7 @@ def main():
         broadcasts()
         reassociation()
         explained()
+        arguments()
         diagnostics()
         bad_days()
         mpi(want)

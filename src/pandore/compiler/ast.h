@@ -49,6 +49,10 @@ struct sn_pnd_var {
 	int order[SN_PND_RANK_MAX];
 	enum sn_pnd_mode mode;
 
+	/* of a scalar parameter: what all calls in main() pass, if it is one integer constant */
+	enum { SN_PASSED_NEVER, SN_PASSED_CONSTANT, SN_PASSED_OTHERS } passed;
+	int64_t passed_value;
+
 	bool is_unknown;    /* stands for a name that was not declared: no further findings */
 	bool is_written;    /* so far in the text */
 	int counts_loops;   /* open for loops whose counter this is */

@@ -169,6 +169,40 @@ static void check_alias(struct sn_pnd_parser *p, const struct sn_pnd_phase *phas
 	}
 }
 
+/* An argument that is an integer constant, without a word if it is none. */
+static bool constant_argument(struct sn_pnd_parser *p, const struct argument *arg, int64_t *out)
+{
+	struct sn_pnd_program *program = p->program;
+	size_t errors = p->diags->errors, kept = p->diags->items.count;
+	size_t maths = program->math_used.count;
+	struct sn_pnd_parser at = *p;
+	bool ok;
+
+	at.at = arg->first;
+	ok = sn_pnd_parse_constant(&at, out, 0, "an argument") &&
+	     at.at == arg->first + arg->count && !program->has_bad_nodes;
+	p->diags->errors = errors;
+	p->diags->items.count = kept;
+	program->math_used.count = maths;
+	return ok;
+}
+
+/* For --explain: what every call passes is as good as a constant of the phase. */
+static void note_scalar(struct sn_pnd_parser *p, struct sn_pnd_var *param,
+			const struct argument *arg)
+{
+	int64_t value = 0;
+	bool is_constant = (param->type == SN_T_INT || param->type == SN_T_LONG) &&
+			   constant_argument(p, arg, &value) && value >= INT32_MIN &&
+			   value <= INT32_MAX;
+
+	if (!is_constant || (param->passed == SN_PASSED_CONSTANT && param->passed_value != value))
+		param->passed = SN_PASSED_OTHERS;
+	else if (param->passed == SN_PASSED_NEVER)
+		param->passed = SN_PASSED_CONSTANT;
+	param->passed_value = value;
+}
+
 static void check_call(struct sn_pnd_parser *p, const struct sn_pnd_phase *phase, size_t call)
 {
 	struct argument args[ARGS_MAX];
@@ -183,7 +217,7 @@ static void check_call(struct sn_pnd_parser *p, const struct sn_pnd_phase *phase
 			      count < 0 ? 0 : count);
 		return;
 	}
-	for (const struct sn_pnd_var *param = phase->params; param; param = param->next) {
+	for (struct sn_pnd_var *param = phase->params; param; param = param->next) {
 		const struct argument *arg = &args[param->index];
 		const struct sn_pnd_token *t = token_at(p->program, arg->first);
 		struct host_array array;
@@ -191,6 +225,8 @@ static void check_call(struct sn_pnd_parser *p, const struct sn_pnd_phase *phase
 		if (!param->rank) {
 			if (!arg->count)
 				sn_pnd_report(p->diags, name->pos, 7, "an argument is missing");
+			else
+				note_scalar(p, param, arg);
 			continue;
 		}
 		if (arg->count != 1 || t->kind != SN_TOK_IDENT) {

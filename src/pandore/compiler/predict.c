@@ -189,6 +189,26 @@ static void write_pairs(const struct sn_predictor *p, struct sn_text *out)
 		     messages == 1 ? "" : "s", (long long)bytes);
 }
 
+static void take_arguments(struct sn_predictor *p, const struct sn_pnd_phase *ph)
+{
+	for (const struct sn_pnd_var *v = ph->params; v; v = v->next)
+		if (!v->rank && v->passed == SN_PASSED_CONSTANT)
+			*sn_pnd_values_scalar(&p->values, v) =
+				(struct sn_pnd_value){ true, v->passed_value };
+}
+
+static void add_arguments(const struct sn_pnd_phase *ph, struct sn_text *out)
+{
+	const char *before = " with ";
+
+	for (const struct sn_pnd_var *v = ph->params; v; v = v->next)
+		if (!v->rank && v->passed == SN_PASSED_CONSTANT) {
+			sn_text_addf(out, "%s%s = %lld", before, v->name,
+				     (long long)v->passed_value);
+			before = ", ";
+		}
+}
+
 void sn_pnd_predict(struct sn_pnd_emitter *em, struct sn_text *out)
 {
 	for (const struct sn_pnd_phase *ph = em->program->phases; ph; ph = ph->next) {
@@ -198,9 +218,12 @@ void sn_pnd_predict(struct sn_pnd_emitter *em, struct sn_text *out)
 							       ? em->options->steps_max
 							       : STEPS_MAX };
 
+		take_arguments(&p, ph);
 		run(&p, ph->body);
 		sn_pnd_explain_phase(&p, ph, out);
-		sn_text_addf(out, "  messages between nodes in one call of %s:\n", ph->name);
+		sn_text_addf(out, "  messages between nodes in one call of %s", ph->name);
+		add_arguments(ph, out);
+		sn_text_add(out, ":\n");
 		if (p.doubt)
 			sn_text_addf(out, "  they depend on data: %s at line %d\n", p.doubt,
 				     p.doubt_line);
