@@ -3,12 +3,13 @@
     python3 bench/heartbeat/overhead.py BUILD_FOLDER [--programs N] [--seed S] [--rounds R]
 
 Programs: stages.c, and N random ones (bench/phases/generate.py) whose loops do a fixed amount of work. Each is
-recorded, `sonde phases` names its sites, and the heartbeats are put there. Three figures for each program, of its
+recorded, `sonde phases` names its sites, and the heartbeats are put there. Figures for each program, of its
 CPU time (user and system, of all its threads, from wait4):
 
 count      beats that were counted, times the time of a pair in a loop, over the CPU time without heartbeats
 amplified  every begin is preceded by 100 more pairs in place; what these cost, divided by 100. So an effect of
            0.1 % is measured as one of 10 %, caches and branches being those of the program
+limited    the same with SONDE_HEARTBEAT_COST=1 and intervals of 0.1 s, timed and only counted beats apart
 A/B        with heartbeats against without, which is what is asked for, with the noise of the machine
 
 The last two are medians of interleaved rounds with the interval that holds the median with 95 % confidence (order
@@ -30,6 +31,7 @@ sys.path.insert(0, os.path.join(here, '../phases'))
 from generate import Program  # noqa: E402
 
 MORE, RATE = 100, 20000  # pairs more in place; iterations of a loop for each second of a schedule
+COUNTED_NS = 7.7  # a pair of which the beat is only counted
 KINDS = ['compute', 'shared', 'loop', 'recursion', 'inlined', 'cycle', 'chain']
 MACROS = '''
 #include "sonde/heartbeat.h"
@@ -116,11 +118,13 @@ class Bench:
         assert status == 0, program
         return usage.ru_utime + usage.ru_stime
 
-    def beats(self, program):
+    def beats(self, program, **settings):
+        """Beats that were timed, and that were only counted."""
         subprocess.run(['rm', '-rf', 'beats'], check=True)
-        self.cpu_s(program)
+        subprocess.run([program], env=dict(self.environment, **settings), stdout=subprocess.DEVNULL, check=True)
         rows = [json.loads(line) for path in glob.glob('beats/*.jsonl') for line in open(path)]
-        return sum(row.get('count', 0) for row in rows)
+        timed = sum(sum(row.get('histogram', [])) for row in rows)
+        return timed, sum(row.get('count', 0) for row in rows) - timed
 
     def pair_ns(self):
         source = MACROS + '''#include <stdio.h>
@@ -151,14 +155,20 @@ def measure(bench, name, source, sites, rounds, pair_ns):
     kinds = [('-DWITHOUT',), ('-DMORE=0',), (f'-DMORE={MORE}',)]
     for number, options in enumerate(kinds):
         bench.compile(f'app{number}', source, *options)
-    beats = bench.beats('./app1')
-    times = [[bench.cpu_s(f'./app{number}') for number in range(3)] for _ in range(rounds)]
+    beats, _ = bench.beats('./app1')
+    timed, counted = bench.beats('./app1', SONDE_HEARTBEAT_COST='1', SONDE_HEARTBEAT_INTERVAL='0.1')
+    times = []
+    for turn in range(rounds):  # none of them always runs after the same other
+        times.append([0.0] * 3)
+        for number in [(turn + k) % 3 for k in range(3)][::1 if turn // 3 % 2 else -1]:
+            times[-1][number] = bench.cpu_s(f'./app{number}')
     alone = statistics.median(row[0] for row in times)
     count = beats * pair_ns * 1e-9 / alone
+    limited = (timed * pair_ns + counted * COUNTED_NS) * 1e-9 / alone
     amplified = [(many - one) / MORE / alone for _, one, many in times]
-    print(f'{name:42} {sites} sites {alone:6.3f} s {beats / alone:9,.0f} beats/s  count {100 * count:.3f} %  amplified '
+    print(f'{name:42} {sites} sites {alone:6.3f} s {beats / alone:9,.0f} beats/s  count {100 * count:.3f} %  limited {100 * limited:.3f} %  amplified '
           f'{percent(amplified)}  A/B {percent([one / none - 1 for none, one, _ in times])}', flush=True)
-    return count, statistics.median(amplified)
+    return count, statistics.median(amplified), limited
 
 
 def main():
@@ -184,7 +194,8 @@ def main():
         bench.compile('plain', source)
         sites = bench.sites('./plain')
         costs.append(measure(bench, name, insert(source, sites), len(sites), how.rounds, pair_ns))
-    print(f'worst: count {100 * max(c for c, _ in costs):.3f} %, amplified {100 * max(a for _, a in costs):.3f} %')
+    worst = [100 * max(column) for column in zip(*costs)]
+    print('worst: count {:.3f} %, amplified {:.3f} %, limited {:.3f} %'.format(*worst))
 
 
 if __name__ == '__main__':

@@ -37,11 +37,13 @@ static int import_run(const struct sn_args *args)
 	sn_history_close(history);
 	if (status != SN_OK)
 		return sn_error_print(&err);
-	printf("%llu rows of %llu files", (unsigned long long)counts.row_count,
-	       (unsigned long long)counts.file_count);
+	printf("%llu row%s of %llu file%s", (unsigned long long)counts.row_count,
+	       counts.row_count == 1 ? "" : "s", (unsigned long long)counts.file_count,
+	       counts.file_count == 1 ? "" : "s");
 	if (counts.unchanged_count)
-		printf("; %llu files have not changed since the last import",
-		       (unsigned long long)counts.unchanged_count);
+		printf("; %llu file%s not changed since the last import",
+		       (unsigned long long)counts.unchanged_count,
+		       counts.unchanged_count == 1 ? " has" : "s have");
 	putchar('\n');
 	if (counts.cut_count)
 		sn_warn("heartbeat: earlier rows of %llu processes are lost by rotation "

@@ -136,10 +136,10 @@ static sn_status add_row(void *context, const struct sn_beat_row *row, struct sn
 static void tell_faults(const struct sn_beat_reader *reader, uint64_t orphans, const char *path)
 {
 	if (reader->bad_line_count)
-		sn_warn("heartbeat: %llu lines of '%s' could not be read (the first is line "
-			"%llu)%s; "
-			"the others were imported",
-			(unsigned long long)reader->bad_line_count, path,
+		sn_warn("heartbeat: %llu line%s of '%s' could not be read (the first is line "
+			"%llu)%s; the others were imported",
+			(unsigned long long)reader->bad_line_count,
+			reader->bad_line_count == 1 ? "" : "s", path,
 			(unsigned long long)reader->first_bad_line,
 			orphans ? ", and rows without a header could not be placed" : "");
 	else if (orphans)

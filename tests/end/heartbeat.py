@@ -339,6 +339,17 @@ for where in 'no-folder', 'no-folder/below':
     t.check(where in said and 'cannot be written' in said and not stuck.communicate()[1],
             f'{where}: told at the start, once, an hour before the first row', said)
 
+folder, run = beats('threads', 3000000, 2, env={'SONDE_HEARTBEAT_COST': '1'}, interval='0.01')
+rows = read(folder)[1]
+factors = [row['every'] for row in rows]
+t.check(total(rows) == 6000000 and factors[0] == 1 and max(factors) > 8, 'a limit of cost times fewer beats and counts all',
+        total(rows), factors)
+late = [row for row in rows if row['every'] == max(factors)]
+t.check(all(sum(row['histogram']) * 4 < row['count'] for row in late if row['count'] > 1000), 'and times few of them', late[:2])
+folder, run = beats('threads', 10, 2, env={'SONDE_HEARTBEAT_COST': 'little'})
+t.check(total(read(folder)[1]) == 20 and len(run.words[1].splitlines()) == 1 and 'COST' in run.words[1],
+        'COST=little: one sentence', run.words)
+
 # the same library and program under sanitizers: what they write must be right as well
 source = os.path.join(os.path.dirname(INCLUDE), 'src')
 parts = glob.glob(source + '/runtime/heartbeat/*.c')

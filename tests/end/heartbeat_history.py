@@ -193,7 +193,7 @@ beat('import', 'later', '--db', 'late.db')
 t.equal(sqlite3.connect('late.db').execute('SELECT count(*), max(process_count), min(start_ns) FROM run').fetchall(),
         [(1, 2, T)], 'ranks that are imported later join')
 run = beat('import', 'later', '--db', 'late.db')
-t.equal(run.stdout, '0 rows of 0 files; 1 files have not changed since the last import\n',
+t.equal(run.stdout, '0 rows of 0 files; 1 file has not changed since the last import\n',
         'files that have not changed are not read again')
 
 # CSV says the same as JSON lines; real programs

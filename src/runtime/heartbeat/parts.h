@@ -34,7 +34,9 @@ struct beat_row {
 /** A heartbeat. Never freed. */
 struct beat {
 	struct sonde_heartbeat fast;
-	uint32_t every;
+	uint32_t every;	      /* one beat in so many is timed: */
+	uint32_t asked_every; /* as the program asked, or more if the limit of cost is on */
+	uint64_t busiest;     /* beats in one thread since the last drain, at most; the drain's */
 	const char *name;
 	size_t name_length;
 	struct beat *next;   /* registered before this one */
@@ -88,6 +90,7 @@ struct beat_settings {
 	char folder[3072];
 	char publish[1024]; /* SONDE_HEARTBEAT_PUBLISH */
 	uint64_t interval_ns, size_bytes;
+	double cost_most; /* fraction of a thread's time that a heartbeat may take; 0: no limit */
 	bool writes_jsonl, writes_csv, is_jobwide, is_enabled;
 };
 
@@ -131,6 +134,8 @@ void beat_identity_read(void);
 void beat_start(void);
 /** The destructor of a thread's block. */
 void beat_thread_exit(void *block);
+/** Times one beat in `n` of a heartbeat from now on; needs `lock`. */
+void beat_set_every(struct beat *beat, uint32_t n);
 /** In a forked child: counts start from here, other threads are gone. */
 void beat_threads_forked(void);
 

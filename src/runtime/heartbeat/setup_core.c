@@ -273,7 +273,7 @@ static struct beat *make(const char *name, size_t length)
 	memcpy(copy, name, length);
 	beat->name = copy;
 	beat->name_length = length;
-	beat->every = 1;
+	beat->every = beat->asked_every = 1;
 	beat->fast.index = beat_globals.beat_count++;
 	beat->fast.mode = beat_globals.mode;
 	beat->next = beat_globals.beats;
@@ -324,6 +324,12 @@ static void set_mode_of_all(uint32_t bit, bool is_set)
 		set_mode(beat, bit, is_set);
 }
 
+void beat_set_every(struct beat *beat, uint32_t n)
+{
+	__atomic_store_n(&beat->every, n, __ATOMIC_RELAXED);
+	set_mode(beat, BEAT_SAMPLED, n > 1);
+}
+
 PUBLIC void sonde_heartbeat_every(sonde_heartbeat *heartbeat, uint32_t n)
 {
 	struct beat *beat = (struct beat *)heartbeat;
@@ -331,8 +337,8 @@ PUBLIC void sonde_heartbeat_every(sonde_heartbeat *heartbeat, uint32_t n)
 	if (!heartbeat)
 		return;
 	pthread_mutex_lock(&beat_globals.lock);
-	__atomic_store_n(&beat->every, n ? n : 1, __ATOMIC_RELAXED);
-	set_mode(beat, BEAT_SAMPLED, n > 1);
+	beat->asked_every = n ? n : 1;
+	beat_set_every(beat, beat->asked_every);
 	pthread_mutex_unlock(&beat_globals.lock);
 }
 

@@ -146,6 +146,8 @@ static bool make_row(struct beat_cell *cell, uint64_t tid, const struct moment *
 	}
 	untimed = now.totals.untimed - cell->seen.untimed;
 	row->count = timed + untimed;
+	if (row->count > cell->beat->busiest)
+		cell->beat->busiest = row->count;
 	row->work = now.totals.work - cell->seen.work;
 	row->misuse = now.totals.misuse - cell->seen.misuse;
 	row->dropped = now.totals.dropped - cell->seen.dropped + cell->lost;
@@ -246,6 +248,44 @@ static void free_exited(struct beat_thread *const *exited, bool is_written)
 			__atomic_store_n(&thread->state, BEAT_THREAD_FREE, __ATOMIC_RELEASE);
 }
 
+enum { BEAT_EVERY_MAX = 1024 };
+
+/* Nanoseconds of a beat that is timed, and of one that is only counted: bench/RESULTS.md. Slow
+ * machines take longer, and the limit is as much too high there. */
+static double beat_cost_ns(uint64_t count, uint32_t every)
+{
+	return (double)count * (7.7 + 18.3 / every);
+}
+
+/* Times fewer beats of a heartbeat that takes more than it may, and more of them again when it
+ * takes less than half of that. All are counted; rows tell the factor that was in force. */
+static void limit_cost(struct beat *beat, double most_ns)
+{
+	uint32_t every = beat->every;
+
+	while (every < BEAT_EVERY_MAX && beat_cost_ns(beat->busiest, every) > most_ns)
+		every *= 2;
+	while (every / 2 >= beat->asked_every &&
+	       beat_cost_ns(beat->busiest, every / 2) < most_ns / 2)
+		every /= 2;
+	beat->busiest = 0;
+	if (every != beat->every)
+		beat_set_every(beat, every);
+}
+
+static void limit_costs(const struct moment *moment)
+{
+	struct beat *beat = __atomic_load_n(&beat_globals.beats, __ATOMIC_ACQUIRE);
+	double most_ns = beat_globals.settings.cost_most * (double)moment->interval_ns;
+
+	if (!(most_ns > 0))
+		return;
+	pthread_mutex_lock(&beat_globals.lock);
+	for (; beat; beat = beat->next)
+		limit_cost(beat, most_ns);
+	pthread_mutex_unlock(&beat_globals.lock);
+}
+
 void beat_drain(void)
 {
 	struct moment moment = { .ns = beat_clock_ns(), .ticks = beat_ticks() };
@@ -270,4 +310,5 @@ void beat_drain(void)
 	beat_publishers_interval(moment.interval_ns);
 	settle(is_written);
 	free_exited(&threads, is_written);
+	limit_costs(&moment);
 }

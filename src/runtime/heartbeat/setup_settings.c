@@ -89,6 +89,19 @@ static bool read_switch(const char *name, bool otherwise)
 	return otherwise;
 }
 
+/* Percent of a thread's time; 0, which is also the default, is no limit. */
+static double cost_from_environment(void)
+{
+	const char *given = secure_getenv("SONDE_HEARTBEAT_COST");
+	double percent = given && *given ? read_decimal(given) : 0;
+
+	if (percent >= 0 && percent <= 100)
+		return percent / 100;
+	beat_complain("SONDE_HEARTBEAT_COST", given,
+		      " is no number of percent from 0 to 100; it is ignored");
+	return 0;
+}
+
 /* Every word of it is a format. */
 static bool is_format(const char *list)
 {
@@ -171,6 +184,7 @@ void beat_settings_read(const struct sonde_heartbeat_config *config)
 				 !(settings->writes_csv || lists(format, "none"));
 	settings->interval_ns = interval_from(config->interval_s);
 	settings->size_bytes = size_from(config->size_bytes);
+	settings->cost_most = cost_from_environment();
 	settings->is_enabled = read_switch("SONDE_HEARTBEAT_ENABLE", true);
 	settings->is_jobwide = read_switch("SONDE_HEARTBEAT_JOBWIDE", false);
 }
