@@ -1,5 +1,5 @@
-/* A solver in small: three stages one after the other. overhead.py puts heartbeats at the sites that
- * `sonde phases` names in it. Argument: rounds. */
+/* A solver in small: three stages one after the other. overhead.py puts heartbeats at the sites
+ * that `sonde phases` names in it. Argument: rounds. */
 #include <math.h>
 #include <stdlib.h>
 
