@@ -161,6 +161,7 @@ void sn_cqa_estimate(const struct sn_machine *machine, const struct sn_cqa_block
 	out->bounds[SN_BOUND_FRONT_END] =
 		sn_bound_front_end(machine, block, is_unrolled, &out->front_end);
 	out->bounds[SN_BOUND_LATENCY] = sn_bound_latency(machine, block, arena, false).cycles;
+	out->chain_cycles = out->bounds[SN_BOUND_LATENCY];
 	add_window(machine, block, arena, out);
 	out->bottleneck = SN_BOUND_PORTS;
 	for (unsigned i = 0; i < SN_BOUND_COUNT; i++) {

@@ -15,6 +15,7 @@ struct sn_cqa_estimate {
 	double bounds[SN_BOUND_COUNT];
 	enum sn_front_end front_end;
 	uint32_t busiest_units; /* the union of units behind the ports bound */
+	double chain_cycles;	/* the latency bound before the window raised it */
 	double window_cycles;	/* with what schedulers hold; 0: not known of this machine */
 	size_t instructions, estimated_instructions;
 };

@@ -175,6 +175,36 @@ static void widen_operation(const struct sn_machine *machine, struct sn_insn *in
 	insn->operand_bytes = (uint8_t)machine->rules.vector_bytes;
 }
 
+/* Leave to reorder is leave to approximate: quotients and roots of floats become an estimate of 14
+ * bits and a Newton step where that takes less time (gcc -ffast-math, clang -ffast-math). The step
+ * is four multiplications and additions, of a root five, and the test for zero. */
+static void approximate(const struct sn_machine *machine, struct sn_insn *insn,
+			const struct sn_fp_operation *operation)
+{
+	bool is_root = operation->kind == SN_FP_SQRT;
+	const char *text = is_root ? "vrsqrt14ps z,z" : "vrcp14ps z,z";
+	const struct sn_row *estimate = NULL, *multiply = NULL;
+	float steps = is_root ? 6 : 5;
+	sn_form form;
+
+	if (machine->rules.vector_bytes != 64 || operation->element_bytes != 4 ||
+	    (operation->kind != SN_FP_DIV && !is_root))
+		return;
+	if (sn_form_parse(text, strlen(text), &form))
+		estimate = sn_machine_row_exact(machine, form);
+	if (sn_form_parse("vmulps z,z,z", 12, &form))
+		multiply = sn_machine_row_exact(machine, form);
+	if (!estimate || !multiply || !multiply->set_count || !estimate->set_count ||
+	    insn->divider_cycles <= steps / (float)__builtin_popcount(multiply->sets[0].units) + 1)
+		return;
+	insn->divider_cycles = 0;
+	insn->set_count = estimate->set_count;
+	memcpy(insn->sets, estimate->sets, sizeof(insn->sets));
+	insn->fused_uops = insn->issued_uops = estimate->uops;
+	insn->latency = estimate->latency + 3 * multiply->latency;
+	add_set(insn, multiply->sets[0].units, steps);
+}
+
 static const struct sn_access *access_of(const struct sn_accesses *accesses, size_t insn)
 {
 	for (size_t i = 0; i < accesses->count; i++)
@@ -277,6 +307,8 @@ static void widen(const struct widening *w, struct sn_insn *insn, size_t index)
 
 	if (sn_fp_operation_of(insn, &operation)) {
 		widen_operation(w->machine, insn, operation.lanes, w->factor);
+		if (w->with_memory)
+			approximate(w->machine, insn, &operation);
 		if (has_memory)
 			widen_memory(w, insn, index);
 	} else if (sn_is_vector_move(insn) && has_memory) {
@@ -319,6 +351,35 @@ static double contracted_chain(const struct sn_machine *machine, const struct sn
 	return contracted > chain ? contracted : chain;
 }
 
+/* The register copy hands a value to the next pass (b[i + 1] of this one is b[i] of that).
+ * Neighbours in one register do not move on like that: vector code loads them anew, not aligned. */
+static bool carries_value(const struct sn_cqa_block *block, size_t index)
+{
+	const struct sn_insn *copy = &block->insns[index];
+
+	if (!copy->is_move_eliminated || !copy->is_vector || copy->write_count != 1)
+		return false;
+	for (size_t i = 0; i <= index; i++) {
+		const struct sn_insn *insn = &block->insns[i];
+
+		for (unsigned k = 0; k < insn->read_count; k++)
+			if (insn->reads[k].resource == copy->writes[0])
+				return i < index;
+		for (unsigned k = 0; k < insn->write_count; k++)
+			if (insn->writes[k] == copy->writes[0])
+				return false;
+	}
+	return false;
+}
+
+static void load_anew(const struct sn_machine *machine, struct sn_insn *copy)
+{
+	unsigned bytes = machine->rules.vector_bytes;
+
+	copy->fused_uops = copy->issued_uops = 1;
+	add_move(machine, copy, bytes, false, 1 + (float)bytes / 64);
+}
+
 static double widened_cycles(const struct sn_machine *machine, struct sn_cqa_path *path,
 			     struct sn_arena *arena, unsigned factor, bool with_memory)
 {
@@ -331,12 +392,14 @@ static double widened_cycles(const struct sn_machine *machine, struct sn_cqa_pat
 	for (size_t i = 0; i < path->block.count; i++) {
 		block.insns[i] = path->block.insns[i];
 		widen(&w, &block.insns[i], i);
+		if (with_memory && carries_value(&path->block, i))
+			load_anew(machine, &block.insns[i]);
 	}
 	block.count = path->block.count;
 	estimate = estimate_variant(machine, &block, arena);
 	/* A sum may be kept in `factor` parts only if its order may change, which is what the full
 	   variant asks for; a recurrence stays as long for each element. */
-	chain = path->estimate.bounds[SN_BOUND_LATENCY];
+	chain = path->estimate.chain_cycles;
 	if (with_memory && path->chain_is_reduction)
 		chain = contracted_chain(machine, path, chain, arena);
 	if (path->chain_is_through_memory || (path->chain_is_reduction && !with_memory))
