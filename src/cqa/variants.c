@@ -184,7 +184,7 @@ static void approximate(const struct sn_machine *machine, struct sn_insn *insn,
 	bool is_root = operation->kind == SN_FP_SQRT;
 	const char *text = is_root ? "vrsqrt14ps z,z" : "vrcp14ps z,z";
 	const struct sn_row *estimate = NULL, *multiply = NULL;
-	float steps = is_root ? 6 : 5;
+	const float products = 4, others = 1;
 	sn_form form;
 
 	if (machine->rules.vector_bytes != 64 || operation->element_bytes != 4 ||
@@ -195,14 +195,15 @@ static void approximate(const struct sn_machine *machine, struct sn_insn *insn,
 	if (sn_form_parse("vmulps z,z,z", 12, &form))
 		multiply = sn_machine_row_exact(machine, form);
 	if (!estimate || !multiply || !multiply->set_count || !estimate->set_count ||
-	    insn->divider_cycles <= steps / (float)__builtin_popcount(multiply->sets[0].units) + 1)
+	    insn->divider_cycles <= products / (float)__builtin_popcount(multiply->sets[0].units))
 		return;
 	insn->divider_cycles = 0;
 	insn->set_count = estimate->set_count;
 	memcpy(insn->sets, estimate->sets, sizeof(insn->sets));
 	insn->fused_uops = insn->issued_uops = estimate->uops;
 	insn->latency = estimate->latency + 3 * multiply->latency;
-	add_set(insn, multiply->sets[0].units, steps);
+	add_set(insn, multiply->sets[0].units, products);
+	add_set(insn, shuffle_units(machine), others); /* as many units as a shuffle has */
 }
 
 static const struct sn_access *access_of(const struct sn_accesses *accesses, size_t insn)
@@ -351,33 +352,58 @@ static double contracted_chain(const struct sn_machine *machine, const struct sn
 	return contracted > chain ? contracted : chain;
 }
 
-/* The register copy hands a value to the next pass (b[i + 1] of this one is b[i] of that).
- * Neighbours in one register do not move on like that: vector code loads them anew, not aligned. */
-static bool carries_value(const struct sn_cqa_block *block, size_t index)
+static bool is_load(const struct sn_insn *insn)
 {
-	const struct sn_insn *copy = &block->insns[index];
-
-	if (!copy->is_move_eliminated || !copy->is_vector || copy->write_count != 1)
-		return false;
-	for (size_t i = 0; i <= index; i++) {
-		const struct sn_insn *insn = &block->insns[i];
-
-		for (unsigned k = 0; k < insn->read_count; k++)
-			if (insn->reads[k].resource == copy->writes[0])
-				return i < index;
-		for (unsigned k = 0; k < insn->write_count; k++)
-			if (insn->writes[k] == copy->writes[0])
-				return false;
-	}
-	return false;
+	return sn_is_vector_move(insn) && insn->memory_count == 1 && insn->memory[0].is_load &&
+	       insn->write_count == 1;
 }
 
-static void load_anew(const struct sn_machine *machine, struct sn_insn *copy)
+/* Scalar code may keep what it loaded for the next pass (b[i + 1] of this one is b[i] of that).
+ * Neighbours in a register do not move on like that: vector code loads for each use. Returns by how
+ * many uses there are more than loads; 0 if no pass takes a loaded value from the one before. */
+static unsigned loads_anew(const struct sn_cqa_block *block)
+{
+	bool is_loaded[SN_RES_COUNT] = { false }, is_written[SN_RES_COUNT] = { false };
+	bool is_carried = false;
+	unsigned loads = 0, uses = 0;
+
+	for (size_t i = 0; i < block->count; i++)
+		if (is_load(&block->insns[i])) {
+			is_loaded[block->insns[i].writes[0]] = true;
+			loads++;
+		}
+	for (size_t i = 0; i < block->count; i++) {
+		const struct sn_insn *insn = &block->insns[i];
+
+		for (unsigned k = 0; k < insn->read_count; k++) {
+			unsigned from = insn->reads[k].resource;
+
+			if (!is_loaded[from] || is_load(insn))
+				continue;
+			is_carried |= !is_written[from];
+			/* "vmovsd a,b,b" reads b once */
+			uses += !k || insn->reads[k - 1].resource != from;
+		}
+		for (unsigned k = 0; k < insn->write_count; k++) {
+			is_written[insn->writes[k]] = true;
+			if (!is_load(insn))
+				is_loaded[insn->writes[k]] = false;
+		}
+	}
+	return is_carried && uses > loads ? uses - loads : 0;
+}
+
+/* These loads are not aligned. */
+static void load_anew(const struct sn_machine *machine, struct sn_cqa_block *block, unsigned times)
 {
 	unsigned bytes = machine->rules.vector_bytes;
 
-	copy->fused_uops = copy->issued_uops = 1;
-	add_move(machine, copy, bytes, false, 1 + (float)bytes / 64);
+	for (size_t i = 0; i < block->count && times; i++)
+		if (is_load(&block->insns[i])) {
+			add_move(machine, &block->insns[i], bytes, false,
+				 (float)times * (1 + (float)bytes / 64));
+			return;
+		}
 }
 
 static double widened_cycles(const struct sn_machine *machine, struct sn_cqa_path *path,
@@ -392,10 +418,10 @@ static double widened_cycles(const struct sn_machine *machine, struct sn_cqa_pat
 	for (size_t i = 0; i < path->block.count; i++) {
 		block.insns[i] = path->block.insns[i];
 		widen(&w, &block.insns[i], i);
-		if (with_memory && carries_value(&path->block, i))
-			load_anew(machine, &block.insns[i]);
 	}
 	block.count = path->block.count;
+	if (with_memory)
+		load_anew(machine, &block, loads_anew(&path->block));
 	estimate = estimate_variant(machine, &block, arena);
 	/* A sum may be kept in `factor` parts only if its order may change, which is what the full
 	   variant asks for; a recurrence stays as long for each element. */

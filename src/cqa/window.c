@@ -367,10 +367,13 @@ static double run_stores(struct window *window, size_t i, unsigned pass, const s
 		count = operations_of(window, i, k);
 		for (unsigned n = 0; n < count; n++) {
 			double when =
-				issue_address(window, false, fmax(in->store_address, in->address));
+				issue(window, insn->sets[k].units, fmax(value, window->front));
 
-			when = fmax(when,
-				    issue(window, insn->sets[k].units, fmax(value, window->front)));
+			/* one address, however long the store takes to write */
+			if (n == 0 || insn->memory[0].is_vector_index)
+				when = fmax(when,
+					    issue_address(window, false,
+							  fmax(in->store_address, in->address)));
 			complete = fmax(complete, when + 1);
 		}
 	}
