@@ -117,7 +117,7 @@ struct sn_symbol {
 	uint64_t link_addr;
 	uint64_t size_bytes; /* never 0 for code */
 	const char *name;    /* linkage name, NULL where there is none; a version is kept as in the
-				file: "memcpy@@GLIBC_2.14" is    "memcpy" here */
+				file: "memcpy@@GLIBC_2.14" is "memcpy" here */
 	const char *file;    /* STT_FILE before a local symbol, or NULL */
 	uint8_t kind;	     /* enum sn_symbol_kind */
 	bool is_local, is_weak;

@@ -9,7 +9,9 @@
 
 struct sn_cost {
 	uint64_t signal_ns; /* CPU time of one sample's interrupt and signal, without our handler */
-	uint64_t switch_ns; /* CPU time that an event adds to one context switch */
+	/* CPU time added to a context switch of a thread: with an event; after its last event */
+	uint64_t switch_ns, switch_after_ns;
+	uint64_t timing_ns; /* two readings of the time-stamp counter */
 };
 
 /** The gap that a sample's signal tears into a loop that reads the time-stamp counter: median of a
@@ -18,8 +20,10 @@ struct sn_cost {
  * SIGSTKFLT are handled meanwhile. */
 uint64_t sn_cost_of_signal(void);
 
-/** Two threads hand a byte to and fro on one CPU, with events and without. 0 if it cannot be told.
- *  Takes some 10 ms. */
-uint64_t sn_cost_of_switch(void);
+/** Two threads hand a byte to and fro on one CPU: without events, with them, and after them. Sets
+ *  both costs of a switch, to 0 where it cannot be told. Takes some 20 ms. */
+void sn_cost_of_switch(struct sn_cost *cost);
+
+uint64_t sn_cost_of_timing(void);
 
 #endif

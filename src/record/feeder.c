@@ -23,8 +23,9 @@ enum {
 	WAIT_LEAST_MS = 1,
 	WAIT_MOST_MS = 20,
 	/* in one process: below that the cost of measuring what they cost is not worth it */
-	SIGNALS_WORTH_MEASURING = 64,
+	SIGNALS_WORTH_MEASURING = 32,
 	SWITCHES_WORTH_MEASURING = 1000,
+	CALLS_WORTH_MEASURING = 10000,
 	FAST_GROWTH_CHUNKS = 32, /* in one look: look again at once */
 	/* a process that was killed on its way leaves a file that never gets ready */
 	UNREADY_FAST_LOOKS = 1000,
@@ -282,14 +283,20 @@ static int names_compare(const void *a, const void *b)
 static void overhead_complete(struct sn_feeder *feeder, struct sn_data_header *header)
 {
 	uint64_t signals = header->handler_count, switches = header->switch_count;
+	uint64_t switches_after = header->switch_after_count;
+	struct sn_cost *cost = &feeder->cost;
 
 	if (header->origin == SN_DATA_ORIGIN_OUTSIDE)
 		return;
-	if (signals >= SIGNALS_WORTH_MEASURING && !feeder->cost.signal_ns)
-		feeder->cost.signal_ns = sn_cost_of_signal();
-	if (switches >= SWITCHES_WORTH_MEASURING && !feeder->cost.switch_ns)
-		feeder->cost.switch_ns = sn_cost_of_switch();
-	header->overhead_ns += signals * feeder->cost.signal_ns + switches * feeder->cost.switch_ns;
+	if (signals >= SIGNALS_WORTH_MEASURING && !cost->signal_ns)
+		cost->signal_ns = sn_cost_of_signal();
+	if (switches + switches_after >= SWITCHES_WORTH_MEASURING && !cost->switch_ns)
+		sn_cost_of_switch(cost);
+	if (header->timed_calls >= CALLS_WORTH_MEASURING && !cost->timing_ns)
+		cost->timing_ns = sn_cost_of_timing();
+	header->overhead_ns += signals * cost->signal_ns + switches * cost->switch_ns +
+			       switches_after * cost->switch_after_ns +
+			       header->timed_calls * cost->timing_ns;
 }
 
 static sn_status file_append(struct sn_feeder *feeder, const char *name, FILE *out, uint64_t *bytes,

@@ -144,6 +144,9 @@ struct sn_data_header {
 	_Atomic int64_t packet_ns;	 /* when either of them last wrote a packet */
 	_Atomic int64_t wait_cpu_ns;	 /* of the threads alive; 0: not known */
 	_Atomic uint64_t resident_bytes; /* 0: not known */
+
+	_Atomic uint64_t switch_after_count; /* context switches of threads after their events */
+	_Atomic uint64_t timed_calls;	     /* that may block: two readings of the counter each */
 };
 
 /** The OWNER of chunks that the launcher writes: no thread of the process. */

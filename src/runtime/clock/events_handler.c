@@ -112,6 +112,7 @@ static bool open_perf(struct sn_thread *self, struct sn_event *event, uint64_t p
 		SYS(munmap, event->page, 4096);
 	event->page = (void *)page;
 	event->period_ns = attr.sample_period;
+	self->has_had_event = 1;
 	return true;
 }
 
@@ -162,6 +163,22 @@ int64_t sn_events_longest_ns(const struct sn_thread *self)
 	uint64_t a = self->events[0].period_ns, b = self->events[1].period_ns;
 
 	return (int64_t)(b && b < a ? b : a);
+}
+
+void sn_events_count_switches(struct sn_thread *self, uint64_t switches)
+{
+	struct sn_data_header *header = sn_header();
+	uint64_t more = switches - self->switches_seen;
+
+	self->switches_seen = switches;
+	if (self->mechanism == SN_MECHANISM_PERF_SIGNAL)
+		atomic_fetch_add_explicit(&header->switch_count,
+					  more * (self->events[1].page ? 2 : 1),
+					  memory_order_relaxed);
+	else if (self->has_had_event)
+		atomic_fetch_add_explicit(&header->switch_after_count, more, memory_order_relaxed);
+	atomic_fetch_add_explicit(&header->timed_calls, self->timed_calls, memory_order_relaxed);
+	self->timed_calls = 0;
 }
 
 void sn_events_draw(struct sn_thread *self)

@@ -96,12 +96,7 @@ static void look_at_switches(struct sn_thread *self, const struct split *split)
 	uint64_t stretch_ns = claimed_ns - self->stretch_claimed_ns;
 	uint64_t stretch_switches = split->voluntary_switches - self->stretch_switches;
 
-	if (self->events[0].page)
-		atomic_fetch_add_explicit(&sn_header()->switch_count,
-					  (split->switches - self->switches_seen) *
-						  (self->events[1].page ? 2 : 1),
-					  memory_order_relaxed);
-	self->switches_seen = split->switches;
+	sn_events_count_switches(self, split->switches);
 	self->voluntary_seen = split->voluntary_switches;
 	if (stretch_ns < SWITCHES_STRETCH_NS && stretch_switches <= SWITCHES_STRETCH_MAX)
 		return;

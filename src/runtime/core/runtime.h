@@ -83,6 +83,7 @@ struct sn_thread {
 	uint64_t first_period_ns;
 	uint32_t early_samples; /* at the random first period */
 	uint64_t switches_seen, voluntary_seen;
+	uint64_t timed_calls;			       /* since they were last counted */
 	uint64_t stretch_claimed_ns, stretch_switches; /* where the rate was last taken */
 	uint64_t user_samples;
 
@@ -103,6 +104,7 @@ struct sn_thread {
 	uint8_t own_eintr;    /* a call was interrupted by our signal only */
 	uint8_t has_ended;
 	uint8_t was_paused;
+	uint8_t has_had_event; /* the kernel keeps what it set up for it: each switch costs */
 	uint8_t has_left_perf; /* for a timer, because it switched too often */
 	uint64_t altstack_start, altstack_end;
 	int32_t altstack_flags;	     /* as the target gave them */
@@ -317,6 +319,8 @@ void sn_modules_refresh(void);
 
 /* clock/events_handler.c */
 void sn_events_start(struct sn_thread *self);
+/** Adds the context switches of the thread so far, and its timed calls, to the header's counts. */
+void sn_events_count_switches(struct sn_thread *self, uint64_t switches);
 void sn_events_stop(struct sn_thread *self);
 void sn_events_stop_all(void);
 /** After the first, random period. */

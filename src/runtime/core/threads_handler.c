@@ -246,13 +246,7 @@ void sn_thread_write_account(struct sn_thread *thread, struct sn_writer *writer,
 		account.minor_faults = (uint64_t)usage.ru_minflt;
 		account.major_faults = (uint64_t)usage.ru_majflt;
 		SYS(prctl, PR_GET_NAME, account.name);
-		if (thread->mechanism == SN_MECHANISM_PERF_SIGNAL) {
-			uint64_t switches = (uint64_t)(usage.ru_nvcsw + usage.ru_nivcsw);
-			atomic_fetch_add_explicit(&sn_header()->switch_count,
-						  switches - thread->switches_seen,
-						  memory_order_relaxed);
-			thread->switches_seen = switches;
-		}
+		sn_events_count_switches(thread, (uint64_t)(usage.ru_nvcsw + usage.ru_nivcsw));
 	} else if (!is_self && !sn_state->is_sealed) {
 		sn_thread_times(thread->tid, &account.user_ns, &account.system_ns);
 	}

@@ -31,6 +31,7 @@ static inline uint64_t sn_wait_begin(enum sn_wait_is kind, void *function)
 
 	if (!self || !sn_is_active() || !sn_config.settings.wait_min_ns)
 		return 0;
+	self->timed_calls++;
 	uint64_t begin = __builtin_ia32_rdtsc();
 	if (self->long_kinds >> kind & 1)
 		sn_wait_open(self, begin, kind, function);
