@@ -629,27 +629,31 @@ int main(void) { %s return 0; }
 '''
 
 
-def realised(calls, possible, used, where, *options, launch=()):
-    """Start times on one clock: what of the parallelism was used. The work is sleep, so load hardly matters."""
+def realised(calls, where, holds, *options, launch=(), error_s=2e-4):
+    """Start times on one clock: what of the parallelism was used. The work is sleep; how much longer it takes under load
+    changes the figures, but not what must hold of them."""
     ran = compile_run(SLEEPS % calls, 'sleeps', '--scheme', 'naive', '--trace', *options, launch=launch)
     answer = run(sonde, 'lattice', 'sleeps.trace.jsonl', '--format', 'json').stdout if not ran.returncode else ''
-    time_of = json.loads(answer)['time'] if answer else {}
+    got = json.loads(answer)['time'] if answer else {}
     events = [json.loads(line) for line in open('sleeps.trace.jsonl').readlines()[1:]] if answer else []
     end = {(e['process'], e['index']): e['start_s'] + e.get('duration_s', 0) for e in events}
-    late = [(e, a) for e in events for a in [*e['after'], [e['process'], e['index'] - 1]]
-            if end.get(tuple(a), 0) > e['start_s'] + 5e-5]
-    check(events and not late and 0 < min(end.values()) < max(end.values()) < 10,
+    late = [(e, q, i) for e in events for q, i in [*e['after'], [e['process'], e['index'] - 1]]
+            if end.get((q, i), 0) > e['start_s'] + (error_s if q != e['process'] else 2e-7)]
+    check(events and not late and 0 < min(end.values()) < max(end.values()) < 60,
           f'{calls} {where}: every event begins after all that it follows', ran.stderr, late, end)
-    check(events and abs(time_of['potential_parallelism'] - possible) < 0.1 * possible and
-          0.75 * used < time_of['realised_parallelism'] < 1.05 * used,
-          f'{calls} {where}: possible {possible}, realised {used}', ran.stderr, time_of)
+    took = max(end.values()) - min(e['start_s'] for e in events) if events else 0
+    work = sum(e.get('duration_s', 0) for e in events)
+    check(events and abs(got['elapsed_s'] - took) < 1e-9 and abs(got['realised_parallelism'] - work / took) < 1e-6 and
+          got['realised_parallelism'] < got['potential_parallelism'] * 1.02 and holds(got),
+          f'{calls} {where}: work over the time from the first event to the last', ran.stderr, got, took, work)
 
 
 def several_clocks():
-    calls = ('apart(A); usleep(200000); apart(A);', 2, 1)
-    realised('apart(A);', 2, 2, 'local')
-    realised('chain(A);', 1, 1, 'local')
-    realised(*calls, 'local')
+    calls = 'apart(A); usleep(200000); apart(A);'
+    paused = lambda time: time['elapsed_s'] > time['critical_path_s'] + 0.19  # by the host
+    realised('apart(A);', 'local', lambda time: time['potential_parallelism'] > 1.1)
+    realised('chain(A);', 'local', lambda time: abs(time['potential_parallelism'] - 1) < 0.02)
+    realised(calls, 'local', paused)
     for name in ('openmpi', 'mpich'):
         inside = ('--backend', 'mpi', '--cc', 'mpicc.' + name, '--host-inside')
         elsewhere = ('unshare', '-T', '--monotonic', '1000')
@@ -658,7 +662,7 @@ def several_clocks():
         elif run(*elsewhere, 'true').returncode:
             skip(f'start times with {name}', 'this user can make no time namespace')
         else:
-            realised(*calls, f'{name}, clocks 1000 s apart', *inside, launch=(
+            realised(calls, f'{name}, clocks 1000 s apart', paused, *inside, error_s=0.02, launch=(
                 'mpirun.' + name, '-np', '1', './sleeps', ':', '-np', '1', *elsewhere))
 
 

@@ -9,7 +9,7 @@ enum { QUESTIONS = 16, READINGS = 5 };
 /* What a node's clock has more than the host's, at a time of the node's. */
 struct difference {
 	uint64_t at_ns;
-	double ns;
+	double ns, error_ns; /* half of the way there and back */
 };
 
 static uint64_t zero_ns;		/* when the host began; on a node: by its own clock */
@@ -66,7 +66,8 @@ static struct difference ask(int node)
 		d.at_ns = answer;
 		d.ns = (double)(int64_t)(answer - asked) - 0.5 * (double)least;
 	}
-	if (d.ns <= 0.5 * (double)least && d.ns >= -0.5 * (double)least)
+	d.error_ns = 0.5 * (double)least;
+	if (d.ns <= d.error_ns && d.ns >= -d.error_ns)
 		d.ns = 0;
 	return d;
 }
@@ -112,18 +113,23 @@ void pd_clocks_answer_last(void)
 		answer();
 }
 
+/* Clocks drift apart only if both meetings cannot be right otherwise. */
 static double difference_at(int node, uint64_t ns)
 {
 	const struct difference *a, *b;
+	double drift_ns, error_ns;
 
 	if (pd_net_has_one_clock || pd_state.me != pd_state.host_process || node == pd_state.me)
 		return 0;
 	a = &first[node];
 	b = &last[node];
+	drift_ns = b->ns - a->ns;
+	error_ns = a->error_ns + b->error_ns;
 	if (b->at_ns <= a->at_ns)
 		return a->ns;
-	return a->ns +
-	       (b->ns - a->ns) * (double)(int64_t)(ns - a->at_ns) / (double)(b->at_ns - a->at_ns);
+	if (drift_ns <= error_ns && -drift_ns <= error_ns)
+		return a->error_ns <= b->error_ns ? a->ns : b->ns;
+	return a->ns + drift_ns * (double)(int64_t)(ns - a->at_ns) / (double)(b->at_ns - a->at_ns);
 }
 
 double pd_clocks_seconds(int node, uint64_t ns)
