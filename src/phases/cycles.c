@@ -7,7 +7,8 @@
 #include "base/alloc.h"
 #include "phases/phases.h"
 
-static const double owner_share = 0.90, part_share = 0.001, run_min = 2, scope_share = 0.05;
+static const double owner_share = 0.90, late_share = 0.75, part_share = 0.001, run_min = 2,
+		    scope_share = 0.05;
 enum { OWNER_CALLS_MAX = 2, PART_CALLS_MIN = 3 };
 
 struct part {
@@ -94,14 +95,14 @@ static void calls_find(struct scope *s)
 	}
 }
 
-/* The deepest function with nine tenths of the time that is entered at most twice a visit. */
-static uint32_t owner_find(const struct scope *s)
+/* The deepest function with so much of the time that is entered at most twice a visit. */
+static uint32_t owner_find(const struct scope *s, double least)
 {
 	const double *depths = s->phases->activity->depths;
 	uint32_t owner = SN_NONE;
 
 	for (uint32_t f = 0; f < s->phases->paths->function_count; f++)
-		if (s->shares[f] >= owner_share && s->calls[f] <= OWNER_CALLS_MAX * s->visits &&
+		if (s->shares[f] >= least && s->calls[f] <= OWNER_CALLS_MAX * s->visits &&
 		    (owner == SN_NONE || depths[f] > depths[owner]))
 			owner = f;
 	return owner;
@@ -222,20 +223,15 @@ static void wrapped_add(struct scope *s, uint32_t owner)
 		cycle_add(s, owner, next);
 }
 
-static void scope_search(struct scope *s)
+/* False if the owner calls nothing again and again. */
+static bool owner_search(struct scope *s, double least)
 {
 	struct sn_phases *p = s->phases;
 	size_t before = p->cycles.count;
-	uint32_t owner;
+	uint32_t owner = owner_find(s, least);
 
-	visits_count(s);
-	shares_find(s);
-	if (s->total_ns < scope_share * s->run_ns || s->run_ns <= 0)
-		return;
-	calls_find(s);
-	owner = owner_find(s);
 	if (owner == SN_NONE || owner_is_known(p, owner))
-		return;
+		return false;
 	parts_find(s, owner);
 	for (uint32_t f = 0; f < p->paths->function_count; f++)
 		if (s->parts[f].calls >= PART_CALLS_MIN * s->visits &&
@@ -248,6 +244,20 @@ static void scope_search(struct scope *s)
 		parts_find(s, owner);
 		wrapped_add(s, p->cycles.items[i].function);
 	}
+	return p->cycles.count > before;
+}
+
+/* Nine tenths of the time; of a run of one phase, which may have read its input first, else three
+ * quarters. */
+static void scope_search(struct scope *s)
+{
+	visits_count(s);
+	shares_find(s);
+	if (s->total_ns < scope_share * s->run_ns || s->run_ns <= 0)
+		return;
+	calls_find(s);
+	if (!owner_search(s, owner_share) && s->phase == SN_NONE && s->phases->phases.count == 1)
+		owner_search(s, late_share);
 }
 
 static void scope_run(struct sn_phases *phases, const struct sn_observations *observations,
