@@ -1,8 +1,11 @@
-/* dlopen and dlclose in a loop while another thread is sampled. */
+/* dlopen and dlclose in a loop while another thread is sampled; asked for "fork", in a child that
+ * begins with the plug-in loaded. */
 #include "burn.h"
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 static volatile int is_over;
 
@@ -17,6 +20,15 @@ int main(int count, char **words)
 {
 	pthread_t thread;
 
+	if (count > 2) {
+		void *inherited = dlopen(words[1], RTLD_NOW);
+		pid_t child = fork();
+		if (child != 0) {
+			waitpid(child, NULL, 0);
+			return 0;
+		}
+		dlclose(inherited);
+	}
 	pthread_create(&thread, NULL, other, NULL);
 	for (int i = 0; i < 60; i++) {
 		void *handle = dlopen(words[1], RTLD_NOW);

@@ -109,11 +109,13 @@ static void unlock_tables(void)
 }
 
 /* A copy of the current table to be changed; others go on reading the old one. The ring of tables
- * is long enough that none is still read when its turn comes again. */
+ * is long enough that none is still read when its turn comes again. The first one, of what was
+ * there at the start, stays. */
 static struct sn_module_table *copy_table(void)
 {
 	struct sn_module_table *old = atomic_load(&sn_state->table);
-	struct sn_module_table *copy = sn_state->tables[++sn_state->table_next % SN_TABLES];
+	struct sn_module_table *copy =
+		sn_state->tables[1 + sn_state->table_next++ % (SN_TABLES - 1)];
 
 	copy->count = old ? old->count : 0;
 	copy->generation = (old ? old->generation : 0) + 1;
@@ -239,6 +241,27 @@ static int add_at_start(struct dl_phdr_info *info, size_t size, void *context)
 	return 0;
 }
 
+/* The first table has what was there when the program began, which the loader never unloads. A
+ * forked child has loaded more by then: it goes by what its first ancestor noted. */
+static void make_lasting_table(const struct sn_module_table *table)
+{
+	static uint64_t starts[SN_MODULES_MAX];
+	static uint32_t count;
+	struct sn_module_table *lasting = sn_state->tables[0];
+	uint32_t at = 0;
+
+	if (!count)
+		for (uint32_t i = 0; i < table->count; i++)
+			starts[count++] = table->modules[i].load_start;
+	lasting->count = 0;
+	for (uint32_t i = 0; i < table->count; i++) {
+		while (at < count && starts[at] < table->modules[i].load_start)
+			at++;
+		if (at < count && starts[at] == table->modules[i].load_start)
+			lasting->modules[lasting->count++] = table->modules[i];
+	}
+}
+
 bool sn_modules_start(void)
 {
 	struct start_context start = { .now_ns = sn_now_ns(),
@@ -247,6 +270,7 @@ bool sn_modules_start(void)
 
 	start.table = copy_table();
 	dl_iterate_phdr(add_at_start, &start);
+	make_lasting_table(start.table);
 	atomic_store(&sn_state->table, start.table);
 	return true;
 }

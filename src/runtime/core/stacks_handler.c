@@ -205,7 +205,9 @@ static bool learn_modules(const uint64_t *pcs, uint32_t count)
 	return has_learnt;
 }
 
-static uint32_t walk(struct sn_thread *self, const struct sn_unwind_regs *from,
+/* While a module is being unloaded, `is_closing`, only those that were there at the start may be
+ * read: the loader never unloads them. */
+static uint32_t walk(struct sn_thread *self, const struct sn_unwind_regs *from, bool is_closing,
 		     struct sn_unwind_walk_result *result)
 {
 	struct sn_unwind_window windows[SN_WINDOWS_MAX];
@@ -216,7 +218,8 @@ static uint32_t walk(struct sn_thread *self, const struct sn_unwind_regs *from,
 		max = SN_FRAMES_MAX;
 	for (int attempt = 0; attempt < 4; attempt++) {
 		struct sn_unwind_regs regs = *from;
-		struct sn_module_table *table = atomic_load(&sn_state->table);
+		struct sn_module_table *table =
+			is_closing ? sn_state->tables[0] : atomic_load(&sn_state->table);
 		struct sn_unwind_target target = {
 			.modules = table->modules,
 			.module_count = table->count,
@@ -227,7 +230,7 @@ static uint32_t walk(struct sn_thread *self, const struct sn_unwind_regs *from,
 		count = sn_unwind_walk(&target, &regs, self->cache, self->pcs, max, result);
 		if (result->end == SN_UNWIND_COMPLETE && !result->flags)
 			break;
-		if (!learn_modules(self->pcs, count))
+		if (is_closing || !learn_modules(self->pcs, count))
 			break;
 	}
 	return count;
@@ -237,22 +240,25 @@ uint32_t sn_stack_capture(struct sn_thread *self, struct sn_unwind_regs *regs, u
 			  bool is_signal, int64_t now_ns)
 {
 	struct sn_unwind_walk_result result = { 0 };
-	uint64_t *pcs = self->pcs;
+	uint64_t *pcs = self->pcs, pc;
 	uint32_t parent = 0, flags, count;
-	bool is_cut;
+	bool is_cut, is_closing;
 
 	(void)is_signal;
 	atomic_store_explicit(&self->is_walking, 1, memory_order_seq_cst);
-	if (atomic_load_explicit(&sn_state->is_closing, memory_order_seq_cst)) {
+	is_closing = atomic_load_explicit(&sn_state->is_closing, memory_order_seq_cst);
+	if (is_closing)
 		atomic_store_explicit(&self->is_walking, 0, memory_order_release);
-		pcs[0] = regs->value[SN_UNWIND_RIP];
-		return sn_stack_intern(&self->writer, pcs, 1, UNREADABLE, 0, now_ns);
-	}
+	pc = regs->value[SN_UNWIND_RIP];
 	if (leaf)
 		self->pcs++; /* room before the first frame */
-	count = walk(self, regs, &result);
+	count = walk(self, regs, is_closing, &result);
 	if (leaf)
 		self->pcs--;
+	if (is_closing && (result.end != SN_UNWIND_COMPLETE || result.flags)) {
+		pcs[0] = leaf ? leaf : pc;
+		return sn_stack_intern(&self->writer, pcs, 1, UNREADABLE, 0, now_ns);
+	}
 	flags = flags_of(&result);
 	if (leaf) {
 		count = drop_own_frames(pcs + 1, count, &is_cut, self) + 1;
