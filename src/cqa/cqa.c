@@ -90,7 +90,8 @@ static void charge_waiting(const struct sn_machine *machine, struct sn_insn *ins
 		if (insn->sets[k].units == machine->alu_units)
 			insn->sets[k].count *= machine->rules.alu_cost_waiting;
 	for (unsigned k = 0; k < insn->memory_count; k++)
-		if (insn->memory[k].is_store && !insn->is_vector && !insn->is_stack_engine)
+		if (insn->memory[k].is_store && !insn->memory[k].is_load && !insn->is_vector &&
+		    !insn->is_stack_engine)
 			add_operation(insn, machine->alu_units, machine->rules.alu_cost_store);
 }
 
