@@ -180,6 +180,8 @@ bool sn_file_create(enum sn_data_origin origin, uint32_t parent_sequence, uint32
 		return false;
 	}
 	SYS(madvise, base, SN_DATA_MAP_BYTES, MADV_DONTFORK);
+	/* else one store may fill a megabyte of page cache at once: 0.1 to 0.2 ms */
+	SYS(madvise, base, SN_DATA_MAP_BYTES, MADV_RANDOM);
 	sn_state->file.base = (uint8_t *)base;
 	sn_state->file.half_full = SN_CHUNK_NONE;
 	sn_header()->sequence = sequence;
