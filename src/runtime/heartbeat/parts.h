@@ -36,7 +36,8 @@ struct beat {
 	struct sonde_heartbeat fast;
 	uint32_t every;	      /* one beat in so many is timed: */
 	uint32_t asked_every; /* as the program asked, or more if the limit of cost is on */
-	uint64_t busiest;     /* beats in one thread since the last drain, at most; the drain's */
+	double busiest; /* beats per ns of a thread's CPU time since the last drain, at most; the
+			   drain's */
 	const char *name;
 	size_t name_length;
 	struct beat *next;   /* registered before this one */
@@ -76,6 +77,7 @@ struct beat_thread {
 	struct sonde_heartbeat_thread fast;
 	struct beat_cell *cells; /* newest first */
 	uint64_t tid;
+	uint64_t cpu_ns, cpu_tid; /* CPU time at the drain before, of this thread; the drain's */
 	int state;
 	struct beat_thread *next;
 };
@@ -90,7 +92,8 @@ struct beat_settings {
 	char folder[3072];
 	char publish[1024]; /* SONDE_HEARTBEAT_PUBLISH */
 	uint64_t interval_ns, size_bytes;
-	double cost_most; /* fraction of a thread's time that a heartbeat may take; 0: no limit */
+	double cost_most; /* fraction of a thread's CPU time that a heartbeat may take; 0: no limit
+			   */
 	bool writes_jsonl, writes_csv, is_jobwide, is_enabled;
 };
 

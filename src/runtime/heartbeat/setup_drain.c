@@ -146,8 +146,6 @@ static bool make_row(struct beat_cell *cell, uint64_t tid, const struct moment *
 	}
 	untimed = now.totals.untimed - cell->seen.untimed;
 	row->count = timed + untimed;
-	if (row->count > cell->beat->busiest)
-		cell->beat->busiest = row->count;
 	row->work = now.totals.work - cell->seen.work;
 	row->misuse = now.totals.misuse - cell->seen.misuse;
 	row->dropped = now.totals.dropped - cell->seen.dropped + cell->lost;
@@ -194,18 +192,39 @@ static void give_row(const struct beat_row *row, const struct moment *moment)
 	beat_publishers_add(row);
 }
 
+/* CPU time of a thread since the drain before; the interval where its clock is gone with it. The
+ * clock of a thread by its number: linux/posix-timers.h, CPUCLOCK_PERTHREAD_MASK and SCHED. */
+static double cpu_passed_ns(struct beat_thread *thread, const struct moment *moment)
+{
+	uint64_t tid = __atomic_load_n(&thread->tid, __ATOMIC_RELAXED), now, passed;
+	clockid_t clock = (clockid_t)(~(uint32_t)tid << 3 | 6);
+	struct timespec time;
+
+	if (clock_gettime(clock, &time) != 0)
+		return (double)moment->interval_ns;
+	now = (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
+	passed = thread->cpu_tid != tid ? now : now > thread->cpu_ns ? now - thread->cpu_ns : 0;
+	thread->cpu_ns = now;
+	thread->cpu_tid = tid;
+	return passed > 1000000 ? (double)passed : 1e6;
+}
+
 static void drain_thread(struct beat_thread *thread, const struct moment *moment)
 {
 	int state = __atomic_load_n(&thread->state, __ATOMIC_ACQUIRE);
 	struct beat_cell *cell = __atomic_load_n(&thread->cells, __ATOMIC_ACQUIRE);
+	double cpu_ns;
 
 	if (state == BEAT_THREAD_FREE)
 		return;
+	cpu_ns = beat_globals.settings.cost_most > 0 ? cpu_passed_ns(thread, moment) : 1e18;
 	for (; cell; cell = cell->next) {
 		struct beat_row row;
 
 		if (!make_row(cell, __atomic_load_n(&thread->tid, __ATOMIC_RELAXED), moment, &row))
 			continue;
+		if ((double)row.count / cpu_ns > cell->beat->busiest)
+			cell->beat->busiest = (double)row.count / cpu_ns;
 		if (beat_globals.settings.is_jobwide)
 			merge_row(&cell->beat->row, &row);
 		else
@@ -252,37 +271,39 @@ enum { BEAT_EVERY_MAX = 1024 };
 
 /* Nanoseconds of a beat that is timed, and of one that is only counted: bench/RESULTS.md. Slow
  * machines take longer, and the limit is as much too high there. */
-static double beat_cost_ns(uint64_t count, uint32_t every)
+static double beat_ns(uint32_t every)
 {
-	return (double)count * (7.7 + 18.3 / every);
+	return 7.7 + 18.3 / every;
 }
 
 /* Times fewer beats of a heartbeat that takes more than it may, and more of them again when it
- * takes less than half of that. All are counted; rows tell the factor that was in force. */
-static void limit_cost(struct beat *beat, double most_ns)
+ * takes less than half of that. All are counted; rows tell the factor that was in force. An
+ * interval without a beat says nothing: the phase will be back. */
+static void limit_cost(struct beat *beat, double most)
 {
 	uint32_t every = beat->every;
 
-	while (every < BEAT_EVERY_MAX && beat_cost_ns(beat->busiest, every) > most_ns)
+	if (!(beat->busiest > 0))
+		return;
+	while (every < BEAT_EVERY_MAX && beat->busiest * beat_ns(every) > most)
 		every *= 2;
-	while (every / 2 >= beat->asked_every &&
-	       beat_cost_ns(beat->busiest, every / 2) < most_ns / 2)
+	while (every / 2 >= beat->asked_every && beat->busiest * beat_ns(every / 2) < most / 2)
 		every /= 2;
 	beat->busiest = 0;
 	if (every != beat->every)
 		beat_set_every(beat, every);
 }
 
-static void limit_costs(const struct moment *moment)
+static void limit_costs(void)
 {
 	struct beat *beat = __atomic_load_n(&beat_globals.beats, __ATOMIC_ACQUIRE);
-	double most_ns = beat_globals.settings.cost_most * (double)moment->interval_ns;
+	double most = beat_globals.settings.cost_most;
 
-	if (!(most_ns > 0))
+	if (!(most > 0))
 		return;
 	pthread_mutex_lock(&beat_globals.lock);
 	for (; beat; beat = beat->next)
-		limit_cost(beat, most_ns);
+		limit_cost(beat, most);
 	pthread_mutex_unlock(&beat_globals.lock);
 }
 
@@ -310,5 +331,5 @@ void beat_drain(void)
 	beat_publishers_interval(moment.interval_ns);
 	settle(is_written);
 	free_exited(&threads, is_written);
-	limit_costs(&moment);
+	limit_costs();
 }
