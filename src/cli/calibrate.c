@@ -9,6 +9,7 @@
 #include "cqa/cqa.h"
 #include "cqa/measure.h"
 #include "machine/bandwidth.h"
+#include "machine/core_profile.h"
 
 /* A block to time, and what came of it. */
 struct job {
@@ -170,9 +171,66 @@ static const struct sn_column memory_columns[] = {
 	{ "latency_cycles", "latency in cycles", SN_CELL_REAL, 1 },
 };
 
-/* The whole machine: memory, written as the profile that the model reads. */
-static int run_machine(const struct sn_args *args)
+enum { CORE_PASSES = 3 };
+
+/* Forms whose time is worth a look on the machine at hand, and the loop buffer. */
+static sn_status measure_core(const struct sn_machine *machine, struct sn_core_profile *out,
+			      struct sn_error *err)
 {
+	bool is_on;
+	sn_status status = sn_measure_loop_buffer(machine, &is_on, err);
+
+	if (status)
+		return status;
+	out->loop_buffer = is_on ? SN_LOOP_BUFFER_ON : SN_LOOP_BUFFER_OFF;
+	for (size_t i = 0; i < machine->rows.count; i++) {
+		struct sn_measured measured;
+		struct sn_error unable = { 0 };
+		sn_form form = machine->rows.items[i].form;
+
+		/* a form that this processor lacks is no fault */
+		if (!sn_core_profile_wants(&machine->rows.items[i]) ||
+		    sn_measure_form(machine, form, CORE_PASSES, &measured, &unable))
+			continue;
+		if (!measured.is_chain)
+			measured.latency_cycles = NAN;
+		if (measured.is_chain || machine->rows.items[i].divider_cycles > 0)
+			sn_vec_push(&out->forms,
+				    (struct sn_form_timing){ form, measured.throughput_cycles,
+							     measured.latency_cycles });
+	}
+	return SN_OK;
+}
+
+static void print_core(const struct sn_core_profile *core)
+{
+	struct sn_machine *machine = NULL;
+	const struct sn_machine *known = NULL;
+	struct sn_error err = { 0 };
+	const char *native = sn_machine_native_name();
+	size_t changed = 0;
+
+	/* a copy of its own: the rows are not kept */
+	if (native && !sn_machine_find(native, &known, &err)) {
+		machine = sn_alloc_zeroed(1, sizeof(*machine));
+		*machine = *known;
+		machine->rows.items = sn_alloc(known->rows.count * sizeof(*known->rows.items));
+		memcpy(machine->rows.items, known->rows.items,
+		       known->rows.count * sizeof(*known->rows.items));
+		changed = sn_core_profile_apply(core, machine);
+		free(machine->rows.items);
+		free(machine);
+	}
+	printf("loop buffer: %s; %zu instruction forms measured, %zu of them other than the model "
+	       "has it\n",
+	       core->loop_buffer == SN_LOOP_BUFFER_ON ? "on" : "none or off", core->forms.count,
+	       changed);
+}
+
+/* The whole machine: memory and core, written as the profile that the model reads. */
+static int run_machine(const struct sn_args *args, const struct sn_machine *machine)
+{
+	struct sn_core_profile core = { 0 };
 	struct sn_table_view view = { .schema = "sonde.calibrate/1" };
 	struct sn_memory_profile profile;
 	struct sn_table table;
@@ -183,7 +241,9 @@ static int run_machine(const struct sn_args *args)
 	if (!status)
 		status = sn_memory_measure(&profile, &err);
 	if (!status)
-		status = sn_memory_profile_write(&profile, path, &err);
+		status = sn_machine_native_name() ? measure_core(machine, &core, &err) : SN_OK;
+	if (!status)
+		status = sn_memory_profile_write(&profile, &core, path, &err);
 	if (!status) {
 		sn_table_init(&table, memory_columns,
 			      sizeof(memory_columns) / sizeof(*memory_columns));
@@ -199,11 +259,14 @@ static int run_machine(const struct sn_args *args)
 			sn_table_set_real(&table, 5, level->latency_cycles);
 		}
 		status = sn_table_write(&table, &view, stdout, NULL, NULL, &err);
-		if (view.format == SN_FORMAT_TEXT)
+		if (view.format == SN_FORMAT_TEXT) {
+			print_core(&core);
 			printf("written to %s\n", path);
+		}
 		sn_table_free(&table);
 	}
 	free(path);
+	sn_core_profile_free(&core);
 	return status ? sn_error_print(&err) : SN_EXIT_OK;
 }
 
@@ -233,7 +296,7 @@ static int calibrate_run(const struct sn_args *args)
 		return run_forms(sn_args_value(args, "forms"), machine, (unsigned)passes);
 	if (file)
 		return run_file(file, machine, is_unrolled, (unsigned)passes);
-	return run_machine(args);
+	return run_machine(args, machine);
 }
 
 static const struct sn_option calibrate_options[] = {
@@ -263,7 +326,9 @@ const struct sn_command sn_command_calibrate = {
 	.summary = "Measures this machine: code given as bytes, latencies, bandwidths",
 	.description =
 		"Measures this machine in core cycles, without hardware counters. Without options: "
-		"bandwidth and latency of each cache level and of RAM, written to "
+		"bandwidth and latency of each cache level and of RAM, times of some hundred "
+		"instruction forms, and whether loops are replayed from "
+		"a buffer, written to "
 		"~/.config/sonde/machine.tsv, where 'sonde cqa' finds them.\n\n"
 		"A block is a loop body that ends in its conditional branch back to byte 0, or "
 		"with "

@@ -3,6 +3,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "cqa/cqa.h"
+
 enum { INSTANCES_THROUGHPUT = 24, INSTANCES_CHAIN = 4 };
 
 /* Registers that the loop may write; rsi holds the address, r14 and vectors 13-15 are sources, r15
@@ -206,14 +208,75 @@ static double measure_loop(const struct sn_machine *machine, sn_form form, bool 
 	return result.cycles / instances;
 }
 
+/* Does the model, too, see each instance wait for the one before? */
+static bool is_known_chain(const struct sn_machine *machine, sn_form form)
+{
+	const struct sn_row *row = sn_machine_row_exact(machine, form);
+	struct sn_cqa_estimate estimate;
+	struct sn_error unused = { 0 };
+	uint8_t bytes[512];
+	unsigned instances;
+	size_t length = sn_measure_encode(form, true, bytes, sizeof(bytes), &instances);
+
+	if (!row || !length || sn_cqa_bytes(machine, bytes, length, false, &estimate, &unused))
+		return false;
+	return estimate.chain_cycles > 0 &&
+	       fabs(estimate.chain_cycles - instances * (double)row->latency) < 0.01;
+}
+
 sn_status sn_measure_form(const struct sn_machine *machine, sn_form form, unsigned passes,
 			  struct sn_measured *out, struct sn_error *err)
 {
 	out->latency_cycles = NAN;
+	out->is_chain = false;
 	out->throughput_cycles = measure_loop(machine, form, false, passes, err);
 	if (isnan(out->throughput_cycles))
 		return SN_ERR_UNSUPPORTED;
-	if (can_chain(form))
+	if (can_chain(form)) {
 		out->latency_cycles = measure_loop(machine, form, true, passes, err);
+		out->is_chain = is_known_chain(machine, form);
+	}
 	return SN_OK;
+}
+
+/* `count` no-operations, two moves with a length-changing prefix, dec r15, jnz: cycles a pass over
+ * those at the renamer's width. */
+static sn_status buffer_ratio(const struct sn_machine *machine, unsigned count, double *ratio,
+			      struct sn_error *err)
+{
+	static const uint8_t tail[] = { 0x66, 0xb8, 0x34, 0x12, 0x66, 0xb8,
+					0x34, 0x12, 0x49, 0xff, 0xcf, 0x75 };
+	struct sn_timing_request request;
+	struct sn_timing_result result = { 0 };
+	uint8_t bytes[64];
+	size_t length = count;
+	sn_status status;
+
+	memset(bytes, 0x90, count);
+	memcpy(bytes + length, tail, sizeof(tail));
+	length += sizeof(tail) + 1;
+	bytes[length - 1] = (uint8_t)(0x100 - length);
+	status = sn_trip_plan(machine, bytes, length, false, &request, err);
+	for (unsigned pass = 0; pass < 5 && !status; pass++) {
+		double cycles;
+
+		status = sn_timing_run(&request, &cycles, err);
+		if (!status)
+			sn_timing_result_add(&result, cycles);
+	}
+	*ratio = result.cycles / ((count + 3.0) / machine->rules.issue_width);
+	return status;
+}
+
+sn_status sn_measure_loop_buffer(const struct sn_machine *machine, bool *is_on,
+				 struct sn_error *err)
+{
+	double few, many;
+	sn_status status = buffer_ratio(machine, 10, &few, err);
+
+	if (!status)
+		status = buffer_ratio(machine, 17, &many, err);
+	if (!status)
+		*is_on = few < 1.15 && many < 1.15;
+	return status;
 }

@@ -10,6 +10,7 @@
 #include "base/file.h"
 #include "base/stats.h"
 #include "base/text.h"
+#include "machine/core_profile.h"
 #include "machine/machine.h"
 #include "machine/timing.h"
 
@@ -218,7 +219,8 @@ char *sn_memory_profile_path(void)
 	return sn_text_take(&path);
 }
 
-sn_status sn_memory_profile_write(const struct sn_memory_profile *profile, const char *path,
+sn_status sn_memory_profile_write(const struct sn_memory_profile *profile,
+				  const struct sn_core_profile *core, const char *path,
 				  struct sn_error *err)
 {
 	struct sn_file_writer writer;
@@ -234,7 +236,7 @@ sn_status sn_memory_profile_write(const struct sn_memory_profile *profile, const
 	if (status)
 		return status;
 	fprintf(writer.out,
-		"# Written by 'sonde calibrate': this machine's memory, per core.\n"
+		"# Written by 'sonde calibrate': this machine's memory, per core, and its core.\n"
 		"machine\t%s\n",
 		profile->machine);
 	for (unsigned i = 0; i < SN_MEMORY_LEVELS; i++) {
@@ -245,6 +247,8 @@ sn_status sn_memory_profile_write(const struct sn_memory_profile *profile, const
 			level->line_bytes_per_cycle, level->copy_bytes_per_cycle,
 			level->latency_cycles);
 	}
+	if (core)
+		sn_core_profile_print(core, writer.out);
 	return sn_file_writer_commit(&writer, err);
 }
 

@@ -11,6 +11,8 @@
 
 #include "base/error.h"
 
+struct sn_core_profile;
+
 enum { SN_MEMORY_LEVELS = 4 }; /* L1, L2, L3, RAM */
 
 struct sn_memory_level {
@@ -32,7 +34,9 @@ sn_status sn_memory_measure(struct sn_memory_profile *out, struct sn_error *err)
 
 /** $XDG_CONFIG_HOME/sonde/machine.tsv, else ~/.config/sonde/machine.tsv; the caller frees. */
 char *sn_memory_profile_path(void);
-sn_status sn_memory_profile_write(const struct sn_memory_profile *profile, const char *path,
+/** `core` may be NULL. */
+sn_status sn_memory_profile_write(const struct sn_memory_profile *profile,
+				  const struct sn_core_profile *core, const char *path,
 				  struct sn_error *err);
 /** False if there is no (valid) profile. */
 bool sn_memory_profile_read(const char *path, struct sn_memory_profile *out);

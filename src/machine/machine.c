@@ -6,6 +6,8 @@
 
 #include "base/alloc.h"
 #include "base/text.h"
+#include "machine/bandwidth.h"
+#include "machine/core_profile.h"
 #include "machine/rules.h"
 
 struct field {
@@ -264,11 +266,27 @@ const char *sn_machine_names(void)
 	return names.chars;
 }
 
+/* The profile is of the machine that it names; another's is left alone. */
+static void correct_by_profile(struct sn_machine *machine)
+{
+	struct sn_memory_profile memory;
+	struct sn_core_profile core = { 0 };
+	char *path = sn_memory_profile_path();
+
+	if (sn_memory_profile_read(path, &memory) && strcmp(memory.machine, machine->name) == 0 &&
+	    sn_core_profile_read(path, &core))
+		sn_core_profile_apply(&core, machine);
+	sn_core_profile_free(&core);
+	free(path);
+}
+
 sn_status sn_machine_find(const char *name, const struct sn_machine **out, struct sn_error *err)
 {
-	static struct sn_machine machines[16];
+	static struct sn_machine machines[16], natives[16];
+	struct sn_machine *found = machines;
 
 	if (strcmp(name, "native") == 0) {
+		found = natives;
 		name = sn_machine_native_name();
 		if (!name)
 			return sn_error_set(
@@ -282,10 +300,13 @@ sn_status sn_machine_find(const char *name, const struct sn_machine **out, struc
 
 		if (strcmp(name, sn_machine_definitions[i].name) != 0)
 			continue;
-		if (!machines[i].name)
-			status = load(&sn_machine_definitions[i], &machines[i], err);
+		if (!found[i].name) {
+			status = load(&sn_machine_definitions[i], &found[i], err);
+			if (!status && found == natives)
+				correct_by_profile(&found[i]);
+		}
 		if (!status)
-			*out = &machines[i];
+			*out = &found[i];
 		return status;
 	}
 	return sn_error_set(err, SN_ERR_USAGE,

@@ -169,6 +169,18 @@ run = sonde('calibrate', '--block', 'ebfe', '--unrolled')
 t.check(run.returncode == 4, 'an endless jump is refused', run.stderr)
 run = sonde('calibrate', '--block', 'a100000000000000ff49ffcf75f2')
 t.check(run.returncode == 4 and 'fault' in run.stderr, 'an address outside of user space is a fault', run.stderr)
+run = subprocess.run([t.sonde, 'calibrate'], capture_output=True, text=True, timeout=200,
+                     env={**os.environ, 'XDG_CONFIG_HOME': os.path.abspath('config')})
+lines = open('config/sonde/machine.tsv').read().splitlines() if run.returncode == 0 else []
+native = next((l.split('\t')[1] for l in lines if l.startswith('machine\t')), '')
+t.check(run.returncode == 0 and sum(l.startswith(('L1\t', 'L2\t', 'L3\t', 'RAM\t')) for l in lines) == 4,
+        'calibrate writes the levels of memory', run.stdout + run.stderr)
+told = [l for l in lines if l.startswith('loop_buffer\t')]
+t.check(told == ['loop_buffer\toff'] if native.startswith('zen') else len(told) == bool(native),
+        'a core without a loop buffer is told so', told)
+product = [l.split('\t') for l in lines if l.startswith('form\timul r64,r64\t')]
+t.check(not native or (len(product) == 1 and 2.5 < float(product[0][3]) < 4.6),
+        'a product of integers takes three or four cycles', product)
 
 # dependences of instruction forms against recorded chains
 here = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))

@@ -180,3 +180,43 @@ TEST(accesses_that_cannot_both_be_aligned_split_lines)
 	CHECK_REAL(zen5("62f1fd4810040262f1fd485844020148058000000049ffcf75e6", SN_BOUND_PORTS), 1,
 		   0.11);
 }
+
+TEST(address_units_come_in_turns)
+{
+	/* two vector loads, two loads: three of the four meet in the first pair; in turns none do
+	 */
+	CHECK_REAL(zen5("f20f1002f20f104a088b068b5e0849ffcf75ed", SN_BOUND_PORTS), 1.5, 1e-6);
+	CHECK_REAL(zen5("f20f10028b06f20f104a088b5e0849ffcf75ed", SN_BOUND_PORTS), 1, 1e-6);
+	/* eight operations, two vector loads first, the store sixth */
+	CHECK_REAL(zen5("f20f104208f20f100a4883c210660f57c2660f14c80f11094883c11049ffcf75df",
+			SN_BOUND_PORTS),
+		   1.5, 1e-6);
+}
+
+TEST(long_chains_within_a_pass_fill_the_schedulers)
+{
+	/* mov rax,rbx; 63 times add rax,rcx; dec r15; jnz: measured 23.2 cycles, units alone 11 */
+	char hex[6 + 63 * 6 + 18 + 1] = "4889d8";
+
+	for (unsigned i = 0; i < 63; i++)
+		memcpy(hex + 6 + i * 6, "4801c8", 6);
+	memcpy(hex + 6 + 63 * 6, "49ffcf0f8537ffffff", 19);
+	CHECK_REAL(estimate("zen5", hex, false).cycles, 23.2, 2.5);
+	CHECK_REAL(estimate("zen5", hex, false).chain_cycles, 1, 1e-9);
+	/* three of them do not */
+	CHECK_REAL(estimate("zen5", "4889d84801c84801c84801c849ffcf75ef", false).cycles, 1, 0.11);
+}
+
+TEST(lea_needs_its_index_later)
+{
+	CHECK_REAL(zen5("488d5c59d049ffcf75f6", SN_BOUND_LATENCY), 1, 1e-9);
+	CHECK_REAL(zen5("488d5c4bd049ffcf75f6", SN_BOUND_LATENCY), 2, 1e-9);
+}
+
+TEST(division_by_memory_takes_as_long_as_by_a_register)
+{
+	/* movsd xmm0,[rsi]; divsd xmm0,[rdx-8]; mulsd xmm0,xmm5; movsd [rdx],xmm0; add rdx,8:
+	   forwarding, division and product; measured 25.0 */
+	CHECK_REAL(zen5("f20f1006f20f5e42f8f20f59c5f20f11024883c20849ffcf75e6", SN_BOUND_LATENCY),
+		   25, 0.5);
+}

@@ -1,6 +1,11 @@
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "harness/tap.h"
+#include "machine/core_profile.h"
 #include "machine/machine.h"
 
 static sn_form form_of(const char *text)
@@ -91,4 +96,68 @@ TEST(overlay_replaces_fields_and_names_a_bad_line)
 		   0);
 	CHECK_INT(sn_machine_overlay(&copy, bad, sizeof(bad) - 1, "bad", &err), SN_ERR_FORMAT);
 	CHECK(strstr(err.sentence, "line 1") != NULL);
+}
+
+static struct sn_core_profile profile_of(const char *text)
+{
+	struct sn_core_profile profile;
+	char path[] = "core_profile_XXXXXX";
+	int fd = mkstemp(path);
+
+	REQUIRE(fd >= 0);
+	REQUIRE(write(fd, text, strlen(text)) == (ssize_t)strlen(text));
+	close(fd);
+	REQUIRE(sn_core_profile_read(path, &profile));
+	unlink(path);
+	return profile;
+}
+
+TEST(core_profile_corrects_rows_that_are_far_off)
+{
+	const struct sn_machine *machine;
+	struct sn_error err = { 0 };
+	bool is_estimated;
+	struct sn_core_profile profile = profile_of("machine\thaswell\n"
+						    "loop_buffer\toff\n"
+						    "form\tmulsd x,x\t0.5\t8\n"
+						    "form\taddsd x,x\t0.5\t3.2\n"
+						    "form\tdivsd x,x\t40\t99\n"
+						    "form\tmulpd x,x\tx\t8\n"
+						    "form\tno_such x\t1\t8\n"
+						    "form\tmulps x,x\t-4\t8\n"
+						    "form\tsqrtsd");
+
+	REQUIRE(sn_machine_find("haswell", &machine, &err) == SN_OK);
+	CHECK_INT((int)profile.forms.count, 3);
+	CHECK(machine->rules.loop_buffer_uops > 0);
+	/* each test has a process of its own: the shared machine may be changed */
+	CHECK_INT((int)sn_core_profile_apply(&profile, (struct sn_machine *)(uintptr_t)machine), 2);
+	CHECK_INT((int)machine->rules.loop_buffer_uops, 0);
+	CHECK_REAL((double)sn_machine_row(machine, form_of("mulsd x,x"), &is_estimated)->latency, 8,
+		   1e-6);
+	CHECK_REAL((double)sn_machine_row(machine, form_of("addsd x,x"), &is_estimated)->latency, 3,
+		   1e-6);
+	CHECK_REAL((double)sn_machine_row(machine, form_of("divsd x,m64"), &is_estimated)
+			   ->divider_cycles,
+		   40, 1e-6);
+	sn_core_profile_free(&profile);
+}
+
+TEST(core_profile_reads_what_it_prints)
+{
+	struct sn_core_profile profile = profile_of("loop_buffer\ton\n"
+						    "form\tdivsd x,x\t4.000\t-\n"
+						    "form\timul r64,r64\t1.000\t3.000\n");
+	char *text = NULL;
+	size_t length = 0;
+	FILE *out = open_memstream(&text, &length);
+
+	REQUIRE(out != NULL);
+	sn_core_profile_print(&profile, out);
+	fclose(out);
+	CHECK(isnan(profile.forms.items[0].latency_cycles));
+	CHECK_STRING(text, "loop_buffer\ton\nform\tdivsd x,x\t4.000\t-\n"
+			   "form\timul r64,r64\t1.000\t3.000\n");
+	free(text);
+	sn_core_profile_free(&profile);
 }
