@@ -86,6 +86,23 @@ text = t.run('phases', 'one', '-i', '0.1').stdout
 t.equal(sum(1 for row in found['cyclic'] if row['calls']), len(re.findall(r'>= [0-9]+ +<= [0-9.e-]+', text)),
         'and in text')
 
+# ---- where a heartbeat would cost more than the work ----
+tight = t.compile('''__attribute__((noinline)) unsigned step(unsigned x) { return x * 1664525u + 1013904223u; }
+int main(void)
+{
+	unsigned x = 1;
+	for (long i = 0; i < 400000000; i++)
+		x = step(x);
+	return x == 7;
+}
+''', '-O1', '-g', output='./tight.app')
+t.run('record', '-o', 'tight', tight)
+t.run('phases', 'tight', '-i', '0.1', '--k', '1', '--emit-heartbeats', 'tight.json')
+beats = json.load(open('tight.json'))['heartbeats']
+t.check(beats and all((b['function'], b['type']) == ('main', 'body') and b['every'] == 1 for b in beats),
+        'no heartbeat in a loop of two nanoseconds', beats)
+t.check(all(b['pace']['at_least_hz'] < 100 for b in beats), 'and the plan says how often it beats', beats)
+
 # ---- the page ----
 t.equal(t.run('report', 'five', '-o', 'five.html').returncode, 0, 'a report with phases')
 page = open('five.html').read()

@@ -262,6 +262,29 @@ TEST(the_step_loop_of_one_phase_is_its_site)
 	fixture_end(&f);
 }
 
+/* main's outer loop over one command, whose function has the loop over steps: that one iterates. */
+TEST(a_loop_entered_once_is_no_site)
+{
+	struct fixture f;
+	struct sn_phases *p;
+	uint32_t leaf, fib;
+
+	fixture_begin(&f);
+	leaf = fixture_stack(&f, 0, 3, APP, LEAF, APP, KERNEL_LOOP, APP, MAIN_OUTER);
+	fib = fixture_stack(&f, 0, 3, APP, FIB, APP, KERNEL_LOOP + 4, APP, MAIN_OUTER);
+	for (int i = 0; i < 300; i++) {
+		fixture_samples(&f, 0, leaf, 4, 1 * MS);
+		fixture_samples(&f, 0, fib, 2, 1 * MS);
+	}
+	p = phases_of(&f, NULL);
+	REQUIRE(p->phases.count == 1 && p->phases.items[0].sites.count >= 1);
+	CHECK_STRING(function_at(p, 0, 0), "kernel");
+	CHECK_INT(p->phases.items[0].sites.items[0].type, SN_SITE_LOOP);
+	CHECK_REAL(p->phases.items[0].sites.items[0].pace.at_least_hz, 165, 10);
+	sn_phases_free(p);
+	fixture_end(&f);
+}
+
 /* Both calls of one iteration, then the first again: each time a new one, however they are mixed
  * with the loop's own code. */
 TEST(iterations_are_counted_where_a_part_comes_back)
