@@ -226,6 +226,73 @@ KERNEL p_four(T *restrict a, const T *restrict b, const T *restrict c, long n)
 		a[i] = x;
 	}
 }
+/* sixteen paths */
+KERNEL m_four(T *restrict a, const T *restrict b, const T *restrict c, long n)
+{
+	for (long i = 0; i < n; i++) {
+		T x = b[i];
+		if (i & 1) {
+			APART;
+			x = x * x + c[i];
+		} else {
+			APART;
+			x = x + 3;
+		}
+		if (i & 2) {
+			APART;
+			x = x * 2 - c[i];
+		} else {
+			APART;
+			x = x * 3 + 1;
+		}
+		if (i & 4) {
+			APART;
+			x = x / c[i];
+		}
+		if (i & 8) {
+			APART;
+			x = x + b[i] * c[i];
+		}
+		a[i] = x;
+	}
+}
+/* thirty-two paths of whole numbers */
+KERNEL m_five(T *restrict a, const T *restrict b, const T *restrict c, long n)
+{
+	const long *from = (const long *)b;
+	long *to = (long *)a;
+	(void)c;
+	for (long i = 0; i < n; i++) {
+		long x = from[i];
+		if (i & 1) {
+			APART;
+			x = x * 5 + 1;
+		} else {
+			APART;
+			x ^= 77;
+		}
+		if (i & 2) {
+			APART;
+			x += x >> 3;
+		} else {
+			APART;
+			x -= 9;
+		}
+		if (i & 4) {
+			APART;
+			x *= 12345;
+		}
+		if (i & 8) {
+			APART;
+			x = (x << 7) | (x & 127);
+		}
+		if (i & 16) {
+			APART;
+			x = -x;
+		}
+		to[i] = x;
+	}
+}
 KERNEL p_poly(T *restrict a, const T *restrict b, const T *restrict c, long n)
 {
 	for (long i = 0; i < n; i++) {
@@ -266,7 +333,8 @@ static const struct {
 		ENTRY(k_stencil), ENTRY(k_sum),	  ENTRY(k_dot),	 ENTRY(k_norm),	  ENTRY(k_max),
 		ENTRY(k_abs),	  ENTRY(k_sel),	  ENTRY(k_fadd), ENTRY(k_fpoly),  ENTRY(k_fdot),
 		ENTRY(k_fdiv),	  ENTRY(k_fsqrt), ENTRY(k_rec),	 ENTRY(k_branch), ENTRY(p_two),
-		ENTRY(p_chain),	  ENTRY(p_skip),  ENTRY(p_four), ENTRY(p_poly),	  ENTRY(p_int) };
+		ENTRY(p_chain),	  ENTRY(p_skip),  ENTRY(p_four), ENTRY(p_poly),	  ENTRY(p_int),
+		ENTRY(m_four),	  ENTRY(m_five) };
 
 static double cycles_per_tick(void)
 {

@@ -21,7 +21,7 @@ LEVELS = {'L1': 'l1_cycles', 'L2': 'l2_cycles', 'L3': 'l3_cycles', 'RAM': 'ram_c
 def main():
     sonde = sys.argv[1]
     arch = sys.argv[3] if len(sys.argv) > 3 else 'native'
-    measured, predicted, runs, paths = {}, {}, {}, {}
+    measured, predicted, runs, paths, unions = {}, {}, {}, {}, {}
     with tempfile.TemporaryDirectory() as folder:
         for name, extra in (('scalar', ['-fno-tree-vectorize', '-fno-math-errno']), ('vector', ['-fno-math-errno'])):
             program = f'{folder}/{name}'
@@ -35,6 +35,8 @@ def main():
             for row in rows:
                 if row['function'].startswith('p_') and row['path_count'] > 1 and name == 'scalar':
                     paths.setdefault(row['function'], row)
+                if row['function'].startswith('m_') and row['is_union'] and name == 'scalar':
+                    unions.setdefault(row['function'], row)
                 if row['function'].startswith('k_') and row['role'] == 'main' and row['unroll'] and \
                         (name, row['function']) not in predicted:
                     predicted[(name, row['function'])] = row
@@ -70,6 +72,9 @@ def main():
         errors.append(abs(told - truth) / truth)
         print(f'  {row["path_count"]} paths {kernel:8} predicted {told:.2f} measured {truth:.2f}')
     print(f'several paths, L1: n {len(errors)} MAPE {100 * sum(errors) / max(len(errors), 1):.1f} %')
+    for kernel, row in sorted(unions.items()):
+        print(f'  too many paths {kernel:8} predicted {row["l1_cycles"] / (row["unroll"] or 1):.2f} '
+              f'measured {measured[("scalar", kernel, "L1")]:.2f}')
     within, total = 0, 0
     for (kind, kernel), row in sorted(predicted.items()):
         if kind != 'scalar' or ('vector', kernel) not in predicted or row['full_vector_speedup'] is None:

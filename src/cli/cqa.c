@@ -112,7 +112,7 @@ static void visit_function(struct visit *visit, const struct sn_cqa_unit *unit,
 		if (!loop_matches(&function->loops[i], visit->choice))
 			continue;
 		sn_cqa_loop_analyse(visit->machine, unit->structure, &function->loops[i],
-				    &visit->bandwidths, &result);
+				    &visit->bandwidths, NULL, 0, &result);
 		sn_cqa_summary_add(&visit->summary, &result);
 		visit->each(visit, unit, &result);
 		sn_cqa_loop_free(&result);

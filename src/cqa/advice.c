@@ -273,8 +273,12 @@ static void advise_flow(struct adviser *a)
 		advise(a, SN_ADVICE_HINT, "too many paths", NAN,
 		       TEXT("The loop has more paths than can be told apart: simplify its control "
 			    "flow, hoist conditions that do not change."),
-		       TEXT("more than %d paths; the figures are those of all blocks together",
-			    SN_CQA_PATHS_MAX));
+		       TEXT("more than %d paths; the figures are those of all blocks together%s",
+			    SN_CQA_PATHS_MAX,
+			    a->path->is_expectation
+				    ? ", each by the share of passes that runs it if branches go "
+				      "either way alike"
+				    : ""));
 	else if (a->result->path_count > 4)
 		advise(a, SN_ADVICE_HINT, "many paths", NAN,
 		       TEXT("Simplify the control flow of the loop: compilers handle straight "

@@ -176,6 +176,24 @@ void sn_cqa_estimate(const struct sn_machine *machine, const struct sn_cqa_block
 	out->estimated_instructions = block->estimated_count;
 }
 
+void sn_cqa_estimate_apart(const struct sn_machine *machine, const struct sn_cqa_block *block,
+			   double taken_jumps, struct sn_arena *arena, struct sn_cqa_estimate *out)
+{
+	double fused = 0;
+
+	sn_cqa_estimate(machine, block, false, arena, out);
+	for (size_t i = 0; i < block->count; i++)
+		fused += (double)block->insns[i].fused_uops;
+	out->bounds[SN_BOUND_FRONT_END] =
+		fmax(fused / machine->rules.op_cache_width,
+		     taken_jumps * (double)machine->rules.taken_branch_cycles);
+	out->bottleneck = SN_BOUND_PORTS;
+	for (unsigned i = 0; i < SN_BOUND_COUNT; i++)
+		if (out->bounds[i] > out->bounds[out->bottleneck])
+			out->bottleneck = (enum sn_bound)i;
+	out->cycles = out->bounds[out->bottleneck];
+}
+
 sn_status sn_cqa_bytes(const struct sn_machine *machine, const uint8_t *bytes, size_t length,
 		       bool is_unrolled, struct sn_cqa_estimate *out, struct sn_error *err)
 {

@@ -25,6 +25,11 @@ struct sn_cqa_estimate {
 void sn_cqa_estimate(const struct sn_machine *machine, const struct sn_cqa_block *block,
 		     bool is_unrolled, struct sn_arena *arena, struct sn_cqa_estimate *out);
 
+/** The same for instructions that do not stand where they run, or only in some passes: the front
+ * end is judged by its width and by how many jumps are taken in a pass. */
+void sn_cqa_estimate_apart(const struct sn_machine *machine, const struct sn_cqa_block *block,
+			   double taken_jumps, struct sn_arena *arena, struct sn_cqa_estimate *out);
+
 /** Decodes and estimates bytes. SN_ERR_FORMAT if they do not decode or there are none. */
 sn_status sn_cqa_bytes(const struct sn_machine *machine, const uint8_t *bytes, size_t length,
 		       bool is_unrolled, struct sn_cqa_estimate *out, struct sn_error *err);

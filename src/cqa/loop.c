@@ -1,3 +1,4 @@
+#include "base/alloc.h"
 #include "cqa/loop.h"
 
 #include <math.h>
@@ -8,7 +9,7 @@
 #include "cqa/effects.h"
 #include "machine/bandwidth.h"
 
-enum { INSTRUCTIONS_MAX = 20000, UNION_BLOCKS_MAX = 4096 };
+enum { INSTRUCTIONS_MAX = 20000, UNION_BLOCKS_MAX = 4096, SMALL_BLOCK_BYTES = 12 };
 
 /* Sustained bytes per core cycle of one core. What 'sonde calibrate' wrote for this kind of machine
  * takes the place of the usual values. */
@@ -75,9 +76,10 @@ struct step {
 	uint32_t block, next;
 };
 
-/* All ways from the header back to it, depth first without recursion. */
+/* All ways from the header back to it, depth first without recursion. `is_cold` (may be NULL) says,
+ * by block of the function, where not to go. */
 static void enumerate_paths(const struct sn_loop *loop, uint32_t header, uint32_t block_count,
-			    struct paths *out)
+			    const bool *is_cold, struct paths *out)
 {
 	const struct sn_function *function = loop->function;
 	SN_VEC(struct step) stack = { 0 };
@@ -104,11 +106,132 @@ static void enumerate_paths(const struct sn_loop *loop, uint32_t header, uint32_
 			for (size_t i = 0; i < stack.count; i++)
 				sn_vec_push(&out->blocks, stack.items[i].block);
 			out->ends[out->count++] = (uint32_t)out->blocks.count;
-		} else if (is_own_block(loop, &function->blocks[successor])) {
+		} else if (is_own_block(loop, &function->blocks[successor]) &&
+			   !(is_cold && is_cold[successor])) {
 			sn_vec_push(&stack, (struct step){ successor, 0 });
 		}
 	}
 	sn_vec_free(&stack);
+}
+
+static double heat_of(const struct sn_block *block, const struct sn_heat *heat, size_t count)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < count; i++)
+		if (heat[i].link_addr >= block->link_addr &&
+		    heat[i].link_addr - block->link_addr < block->size_bytes)
+			sum += heat[i].weight;
+	return sum;
+}
+
+/* The ways that time went, where there are too many to look at all: blocks with less and less
+ * little of the loop's time are left out until the rest has few enough. Blocks of a few bytes may
+ * have had no sample by chance and stay. */
+static void enumerate_hot_paths(const struct sn_loop *loop, uint32_t header, const uint32_t *blocks,
+				uint32_t block_count, const struct sn_heat *heat, size_t count,
+				struct paths *out)
+{
+	static const double shares[] = { 0.001, 0.005, 0.02, 0.05 };
+	const struct sn_function *function = loop->function;
+	bool *is_cold = sn_alloc_zeroed(function->block_count, sizeof(bool));
+	double total = 0;
+
+	for (size_t i = 0; i < count; i++)
+		total += heat[i].weight;
+	for (unsigned k = 0; k < sizeof(shares) / sizeof(*shares) && out->overflows && total > 0;
+	     k++) {
+		for (uint32_t b = 0; b < block_count; b++) {
+			const struct sn_block *block = &function->blocks[blocks[b]];
+
+			is_cold[blocks[b]] = blocks[b] != header &&
+					     block->size_bytes > SMALL_BLOCK_BYTES &&
+					     heat_of(block, heat, count) < shares[k] * total;
+		}
+		out->blocks.count = out->count = 0;
+		out->overflows = false;
+		enumerate_paths(loop, header, block_count, is_cold, out);
+	}
+	/* no way round is left: the samples tell nothing */
+	out->overflows |= !out->count;
+	free(is_cold);
+}
+
+/* How often each of the blocks runs in a pass if every branch that stays in the loop goes either
+ * way alike; exits are rare. frequency[] is by block of the function. Returns the jumps that are
+ * taken in a pass. */
+static double expect_frequencies(const struct sn_loop *loop, uint32_t header,
+				 const uint32_t *blocks, uint32_t block_count, double *frequency)
+{
+	const struct sn_function *function = loop->function;
+	uint32_t *waiting = sn_alloc_zeroed(function->block_count, sizeof(*waiting));
+	SN_VEC(uint32_t) ready = { 0 };
+	double taken = 0;
+
+	for (uint32_t b = 0; b < block_count; b++) {
+		const struct sn_block *block = &function->blocks[blocks[b]];
+
+		for (uint32_t k = 0; k < block->successor_count; k++)
+			waiting[function->successors[block->first_successor + k]]++;
+	}
+	frequency[header] = 1;
+	sn_vec_push(&ready, header);
+	while (ready.count) {
+		uint32_t at = ready.items[--ready.count], staying = 0;
+		const struct sn_block *block = &function->blocks[at];
+		const uint32_t *successors = &function->successors[block->first_successor];
+
+		for (uint32_t k = 0; k < block->successor_count; k++)
+			staying += is_own_block(loop, &function->blocks[successors[k]]);
+		for (uint32_t k = 0; k < block->successor_count; k++) {
+			const struct sn_block *to = &function->blocks[successors[k]];
+
+			if (!is_own_block(loop, to))
+				continue;
+			if (to->link_addr != block->link_addr + block->size_bytes)
+				taken += frequency[at] / staying;
+			if (successors[k] == header)
+				continue;
+			frequency[successors[k]] += frequency[at] / staying;
+			if (--waiting[successors[k]] == 0)
+				sn_vec_push(&ready, successors[k]);
+		}
+	}
+	sn_vec_free(&ready);
+	free(waiting);
+	return taken;
+}
+
+static void scale_insn(struct sn_insn *insn, float times)
+{
+	for (unsigned k = 0; k < insn->set_count; k++)
+		insn->sets[k].count *= times;
+	insn->divider_cycles *= times;
+	insn->fused_uops *= times;
+	insn->issued_uops *= times;
+	insn->latency *= times;
+	insn->load_latency *= times;
+}
+
+/* All blocks as one body, each with the share of passes that run it. */
+static void scale_union(const struct sn_loop *loop, uint32_t header, const uint32_t *blocks,
+			uint32_t block_count, struct sn_cqa_path *path)
+{
+	struct sn_cqa_block *body = &path->block;
+	const struct sn_function *function = loop->function;
+	uint64_t origin_link_addr = loop->ranges[0].first_link_addr & ~63ULL;
+	double *frequency = sn_alloc_zeroed(function->block_count, sizeof(double));
+
+	path->is_expectation = true;
+	path->taken_jumps = expect_frequencies(loop, header, blocks, block_count, frequency);
+	for (size_t i = 0; i < body->count; i++) {
+		const struct sn_block *block =
+			sn_function_block_at(function, origin_link_addr + body->insns[i].offset);
+
+		if (block)
+			scale_insn(&body->insns[i], (float)frequency[block - function->blocks]);
+	}
+	free(frequency);
 }
 
 struct decoding {
@@ -231,7 +354,11 @@ static void estimate_levels(const struct sn_bandwidths *bandwidths, struct sn_cq
 static void analyse_path(const struct sn_machine *machine, const struct sn_bandwidths *bandwidths,
 			 struct sn_cqa_path *path, struct sn_arena *arena)
 {
-	sn_cqa_estimate(machine, &path->block, false, arena, &path->estimate);
+	if (path->is_expectation)
+		sn_cqa_estimate_apart(machine, &path->block, path->taken_jumps, arena,
+				      &path->estimate);
+	else
+		sn_cqa_estimate(machine, &path->block, false, arena, &path->estimate);
 	sn_cqa_metrics_of(machine, &path->block, arena, &path->metrics);
 	classify_chain(machine, path, arena);
 	sn_cqa_variants(machine, path, arena);
@@ -345,11 +472,12 @@ static uint32_t header_block(const struct sn_loop *loop)
 
 void sn_cqa_loop_analyse(const struct sn_machine *machine, const struct sn_structure *structure,
 			 const struct sn_loop *loop, const struct sn_bandwidths *bandwidths,
-			 struct sn_cqa_loop *out)
+			 const struct sn_heat *heat, size_t heat_count, struct sn_cqa_loop *out)
 {
 	uint32_t blocks[UNION_BLOCKS_MAX], header = header_block(loop), start = 0;
 	uint32_t block_count = collect_blocks(loop, blocks, UNION_BLOCKS_MAX);
 	struct paths paths = { 0 };
+	bool has_paths;
 	struct decoding decoding = { .machine = machine,
 				     .structure = structure,
 				     .origin_link_addr = loop->ranges[0].first_link_addr & ~63ULL };
@@ -363,7 +491,12 @@ void sn_cqa_loop_analyse(const struct sn_machine *machine, const struct sn_struc
 		return;
 	}
 	if (!loop->is_irreducible && loop->is_innermost)
-		enumerate_paths(loop, header, block_count, &paths);
+		enumerate_paths(loop, header, block_count, NULL, &paths);
+	has_paths = paths.count > 0;
+	if (has_paths && paths.overflows && heat_count) {
+		enumerate_hot_paths(loop, header, blocks, block_count, heat, heat_count, &paths);
+		out->is_pruned = !paths.overflows;
+	}
 	out->is_union = !paths.count || paths.overflows;
 	out->path_count = out->is_union ? 1 : paths.count;
 	out->paths = sn_arena_array(&out->arena, struct sn_cqa_path, out->path_count);
@@ -377,6 +510,8 @@ void sn_cqa_loop_analyse(const struct sn_machine *machine, const struct sn_struc
 			path->block =
 				decode_path(&decoding, loop->function, paths.blocks.items + start,
 					    paths.ends[i] - start, &out->arena);
+		if (out->is_union && has_paths)
+			scale_union(loop, header, blocks, block_count, path);
 		path->weight = 1.0 / out->path_count;
 		start = out->is_union ? 0 : paths.ends[i];
 		if (path->block.count)

@@ -42,9 +42,11 @@ struct sn_cqa_path {
 	struct sn_cqa_variant variants[SN_VARIANT_COUNT];
 	double level_cycles[SN_LEVEL_COUNT];
 	double moved_cycles[SN_LEVEL_COUNT]; /* that the level's bandwidth alone asks for */
-	unsigned widening;	      /* passes that one of the vector variants covers; 0: none */
-	double weight;		      /* passes that take it, of all passes; equal until weighed */
-	bool chain_is_reduction;      /* the dependence is an FP accumulation in a register */
+	bool is_expectation;	 /* of a union: each instruction counts by the passes that run it */
+	double taken_jumps;	 /* a pass, of an expectation */
+	unsigned widening;	 /* passes that one of the vector variants covers; 0: none */
+	double weight;		 /* passes that take it, of all passes; equal until weighed */
+	bool chain_is_reduction; /* the dependence is an FP accumulation in a register */
 	double register_chain_cycles; /* what its arithmetic alone takes a pass */
 	bool chain_is_through_memory; /* a recurrence: its values are stored or go through memory */
 };
@@ -55,6 +57,7 @@ struct sn_cqa_loop {
 	const char *not_analysed;   /* why, or NULL; then there are no paths */
 	uint32_t path_count;	    /* analysed */
 	bool is_union;		    /* too many paths: one estimate over all blocks */
+	bool is_pruned;		    /* too many paths: those through cold blocks are left out */
 	bool has_calls;
 	struct sn_cqa_path *paths;
 	/* all paths as one body, as vectors would run it; NULL: one path, or no FP work */
@@ -80,18 +83,21 @@ struct sn_bandwidths {
 };
 struct sn_bandwidths sn_bandwidths_of(const struct sn_machine *machine);
 
-/** Analyses one loop, whose function must be prepared (SN_PREPARE_CODE). Nested loops' blocks are
- *  left out. Never fails: what cannot be analysed says why. Free with sn_cqa_loop_free. */
-void sn_cqa_loop_analyse(const struct sn_machine *machine, const struct sn_structure *structure,
-			 const struct sn_loop *loop, const struct sn_bandwidths *bandwidths,
-			 struct sn_cqa_loop *out);
-void sn_cqa_loop_free(struct sn_cqa_loop *result);
-
 /** Time observed at an instruction. */
 struct sn_heat {
 	uint64_t link_addr;
 	double weight;
 };
+/** Analyses one loop, whose function must be prepared (SN_PREPARE_CODE). Nested loops' blocks are
+ *  left out. Of an innermost loop with too many paths only those through blocks that time was
+ *  observed in (`heat`, may be NULL) are looked at, if that makes them few enough; else all blocks
+ * are taken together, each by the share of passes that run it if branches go either way alike.
+ * Never fails: what cannot be analysed says why. Free with sn_cqa_loop_free. */
+void sn_cqa_loop_analyse(const struct sn_machine *machine, const struct sn_structure *structure,
+			 const struct sn_loop *loop, const struct sn_bandwidths *bandwidths,
+			 const struct sn_heat *heat, size_t heat_count, struct sn_cqa_loop *out);
+void sn_cqa_loop_free(struct sn_cqa_loop *result);
+
 /** Weighs the paths by where time was observed (any order; what lies on no path is ignored): the
  *  most likely shares of the paths, given that a path spends its time evenly over its micro-
  *  operations (docs/method/cqa.md, Paths). A union has no paths to weigh. */

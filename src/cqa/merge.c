@@ -61,6 +61,10 @@ bool sn_cqa_merge(const struct sn_cqa_loop *result, struct sn_arena *arena,
 	for (uint32_t p = 0; p < result->path_count; p++)
 		room += result->paths[p].block.count;
 	*out = *body;
+	/* instructions keep their places, and other paths may end later */
+	for (uint32_t p = 0; p < result->path_count; p++)
+		if (result->paths[p].block.bytes > out->bytes)
+			out->bytes = result->paths[p].block.bytes;
 	out->insns = sn_arena_array(arena, struct sn_insn, room + 1);
 	out->count = 0;
 	if (body->count < 2)

@@ -70,14 +70,8 @@ static struct sn_cqa_estimate estimate_variant(const struct sn_machine *machine,
 					       struct sn_arena *arena)
 {
 	struct sn_cqa_estimate out;
-	double fused = 0;
 
-	sn_cqa_estimate(machine, block, false, arena, &out);
-	for (size_t i = 0; i < block->count; i++)
-		fused += (double)block->insns[i].fused_uops;
-	out.bounds[SN_BOUND_FRONT_END] = fused / machine->rules.op_cache_width;
-	if (out.bounds[SN_BOUND_FRONT_END] < (double)machine->rules.taken_branch_cycles)
-		out.bounds[SN_BOUND_FRONT_END] = (double)machine->rules.taken_branch_cycles;
+	sn_cqa_estimate_apart(machine, block, 1, arena, &out);
 	return out;
 }
 

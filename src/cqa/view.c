@@ -102,8 +102,18 @@ static void print_path(const struct sn_machine *machine, const struct sn_structu
 	char units[256];
 
 	if (result->is_union)
-		fprintf(out, "\nAll blocks together (more than %d paths, or not a natural loop)\n",
+		fprintf(out,
+			path->is_expectation
+				? "\nMore than %d paths: all blocks, each by the share of passes "
+				  "that runs it if branches go either way alike\n"
+				: "\nAll blocks together (more than %d paths, or not a natural "
+				  "loop)\n",
 			SN_CQA_PATHS_MAX);
+	else if (result->is_pruned)
+		fprintf(out,
+			"\nPath %u of the %u through blocks that samples fell in (more than %d in "
+			"all)",
+			number + 1, result->path_count, SN_CQA_PATHS_MAX);
 	else if (result->path_count > 1)
 		fprintf(out, "\nPath %u of %u", number + 1, result->path_count);
 	if (result->is_weighed)
@@ -311,6 +321,7 @@ static void json_figures(const struct sn_cqa_loop *result, double share, struct 
 	sn_json_member_string(json, "bottleneck", sn_bound_names[result->bottleneck]);
 	sn_json_member_bool(json, "is_weighed", result->is_weighed);
 	sn_json_member_bool(json, "is_union", result->is_union);
+	sn_json_member_bool(json, "is_pruned", result->is_pruned);
 	sn_json_member_uint(json, "estimated_instructions", result->estimated_instructions);
 	sn_json_key(json, "variants");
 	sn_json_array(json);

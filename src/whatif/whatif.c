@@ -71,12 +71,15 @@ static size_t heat_first(const struct sn_heat_index *index, const struct sn_prog
 	return low;
 }
 
-/* User time at the loop's instructions. The kernel's time stands at the one that faulted. */
-static void weigh(struct sn_cqa_loop *quality, const struct sn_heat_index *index,
-		  const struct sn_profile *profile, uint32_t loop)
+typedef SN_VEC(struct sn_heat) heat_vec;
+
+/* User time at the loop's instructions; the caller frees. The kernel's time stands at the one that
+ * faulted. */
+static heat_vec heat_at(const struct sn_heat_index *index, const struct sn_profile *profile,
+			uint32_t loop)
 {
 	const struct sn_program *program = profile->program;
-	SN_VEC(struct sn_heat) heat = { 0 };
+	heat_vec heat = { 0 };
 
 	for (size_t i = heat_first(index, program, loop);
 	     i < index->count && program->places.items[index->places[i]].loop == loop; i++) {
@@ -86,8 +89,7 @@ static void weigh(struct sn_cqa_loop *quality, const struct sn_heat_index *index
 
 		sn_vec_push(&heat, one);
 	}
-	sn_cqa_loop_weigh(quality, heat.items, heat.count);
-	sn_vec_free(&heat);
+	return heat;
 }
 
 /* ---- one loop ---- */
@@ -110,12 +112,16 @@ static bool analyse(const struct sn_machine *machine, const struct sn_profile *p
 	struct sn_bandwidths bandwidths = sn_bandwidths_of(machine);
 	struct sn_structure *structure;
 	const struct sn_loop *code = code_of(loop, structures, &structure);
+	heat_vec heat = { 0 };
 
 	if (!code)
 		return false;
-	sn_cqa_loop_analyse(machine, structure, code, &bandwidths, out);
-	if (out->path_count > 1 && profile->loops[number].exclusive.samples >= WEIGH_SAMPLES)
-		weigh(out, index, profile, number);
+	if (profile->loops[number].exclusive.samples >= WEIGH_SAMPLES)
+		heat = heat_at(index, profile, number);
+	sn_cqa_loop_analyse(machine, structure, code, &bandwidths, heat.items, heat.count, out);
+	if (out->path_count > 1 && heat.count)
+		sn_cqa_loop_weigh(out, heat.items, heat.count);
+	sn_vec_free(&heat);
 	return true;
 }
 

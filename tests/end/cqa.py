@@ -154,6 +154,26 @@ for cut in range(0, len(whole), len(whole) // 40):
 t.check(all(0 <= e <= 5 for e in ends), 'truncated files end in a sentence', ends)
 t.equal(sonde('cqa', 'k.so', '--loop', 'k.c:9999').returncode, 5, 'a loop that is not there')
 
+# more paths than are told apart: expected work, and a jump taken for each choice
+open('paths.c', 'w').write("""
+#define APART __asm__ volatile("")
+void many(double *a, const double *b, const double *c, long n)
+{
+	for (long i = 0; i < n; i++) {
+		double x = b[i];
+		if (i & 1) { APART; x = x * x + c[i]; } else { APART; x = x + 3; }
+		if (i & 2) { APART; x = x * 2 - c[i]; } else { APART; x = x * 3 + 1; }
+		if (i & 4) { APART; x = x + c[i]; }
+		if (i & 8) { APART; x = x + b[i] * c[i]; }
+		a[i] = x;
+	}
+}
+""")
+subprocess.run(['gcc', '-O2', '-g', '-fno-tree-vectorize', '-c', 'paths.c'], check=True)
+rows = json.loads(sonde('cqa', 'paths.o', '--arch', 'zen5', '--format', 'json').stdout)['rows']
+t.check(len(rows) == 1 and rows[0]['is_union'] and 2 < rows[0]['l1_cycles'] < 5.6,
+        'sixteen paths: flagged, and the jumps of a pass count', rows)
+
 # calibrate
 run = sonde('calibrate', '--block', '4801c049ffcf75f8', '--format', 'json')
 cycles = json.loads(run.stdout)['cycles']

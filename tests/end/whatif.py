@@ -31,6 +31,19 @@ PART void often(int n)
 		else
 			b[i] += c[i] * 0.25;
 }
+/* thirty-two paths; the numbers take one */
+PART void cold(int n)
+{
+	for (int i = 0; i < n; i++) {
+		double x = b[i] * 2;
+		if (__builtin_expect(bits[i] == 7, 0)) { a[i] = x * c[i] * x + 3; x = a[i] * c[i]; a[i] = x * x; }
+		if (__builtin_expect(bits[i] == 8, 0)) { a[i] = x * c[i] * x + 4; x = a[i] * c[i]; b[i] = x * x; }
+		if (__builtin_expect(bits[i] == 9, 0)) { a[i] = x * c[i] * x + 5; x = a[i] * c[i]; a[i] = x + x; }
+		if (__builtin_expect(bits[i] == 10, 0)) { a[i] = x * c[i] * x + 6; x = a[i] * c[i]; b[i] = x - 5; }
+		if (__builtin_expect(bits[i] == 11, 0)) { a[i] = x * c[i] * x + 7; x = a[i] * c[i]; a[i] = x - 6; }
+		c[i] = x * 0.25;
+	}
+}
 int main(int argc, char **argv)
 {
 	int rounds = argc > 1 ? atoi(argv[1]) : 1;
@@ -41,6 +54,7 @@ int main(int argc, char **argv)
 	for (int k = 0; k < rounds; k++) {
 		s += dot(N); s += dot(N - 1);
 		triad(N); rare(N);
+		if (k % 2) cold(N);
 		if (k % 4 == 0) often(N);
 	}
 	printf("%g\n", s);
@@ -110,6 +124,14 @@ for function, share in (('rare', 1 / 8), ('often', 7 / 8)):
     t.within(sum(p['passes_share'] for p in page['paths']), 1, 1e-6, f'{function}: weights sum to one')
     mean = sum(p['passes_share'] * p['l1_cycles'] for p in page['paths'])
     t.within(page['l1_cycles'], mean, 1e-6, f'{function}: cycles are the weighted mean')
+
+# of too many paths those are kept that samples fell on
+row = rows['cold']
+page = t.show('loop', *arch, '--', row['loop'])['quality']
+if row['samples'] >= 100:
+    t.check(page['is_pruned'] and not page['is_union'] and len(page['paths']) <= 8,
+            'cold: paths through blocks without samples are left out',
+            (row['samples'], page['is_pruned'], page['is_union'], len(page['paths'])))
 
 # the loop's page
 page = t.run('show', 'loop', '#1', *arch).stdout

@@ -52,7 +52,7 @@ static void analyse_unit(const struct sn_machine *machine, const struct sn_cqa_u
 			struct sn_cqa_loop result;
 
 			sn_cqa_loop_analyse(machine, unit->structure, &function->loops[k],
-					    &bandwidths, &result);
+					    &bandwidths, NULL, 0, &result);
 			use_loop(machine, unit, &result);
 			sn_cqa_loop_free(&result);
 		}
