@@ -114,6 +114,22 @@ static void enumerate_paths(const struct sn_loop *loop, uint32_t header, uint32_
 	sn_vec_free(&stack);
 }
 
+/* The place of a block of the function among `blocks`, which ascend; UINT32_MAX: not there. */
+static uint32_t place_of(const uint32_t *blocks, uint32_t block_count, uint32_t block)
+{
+	uint32_t low = 0, high = block_count;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (blocks[middle] < block)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < block_count && blocks[low] == block ? low : UINT32_MAX;
+}
+
 static double heat_of(const struct sn_block *block, const struct sn_heat *heat, size_t count)
 {
 	double sum = 0;
@@ -158,43 +174,51 @@ static void enumerate_hot_paths(const struct sn_loop *loop, uint32_t header, con
 }
 
 /* How often each of the blocks runs in a pass if every branch that stays in the loop goes either
- * way alike; exits are rare. frequency[] is by block of the function. Returns the jumps that are
- * taken in a pass. */
+ * way alike; exits are rare. Returns the jumps that are taken in a pass. */
 static double expect_frequencies(const struct sn_loop *loop, uint32_t header,
 				 const uint32_t *blocks, uint32_t block_count, double *frequency)
 {
 	const struct sn_function *function = loop->function;
-	uint32_t *waiting = sn_alloc_zeroed(function->block_count, sizeof(*waiting));
+	uint32_t *waiting = sn_alloc_zeroed(block_count, sizeof(*waiting));
 	SN_VEC(uint32_t) ready = { 0 };
+	uint32_t first = place_of(blocks, block_count, header);
 	double taken = 0;
 
 	for (uint32_t b = 0; b < block_count; b++) {
 		const struct sn_block *block = &function->blocks[blocks[b]];
 
-		for (uint32_t k = 0; k < block->successor_count; k++)
-			waiting[function->successors[block->first_successor + k]]++;
+		for (uint32_t k = 0; k < block->successor_count; k++) {
+			uint32_t to = place_of(blocks, block_count,
+					       function->successors[block->first_successor + k]);
+
+			if (to != UINT32_MAX)
+				waiting[to]++;
+		}
 	}
-	frequency[header] = 1;
-	sn_vec_push(&ready, header);
+	if (first != UINT32_MAX) {
+		frequency[first] = 1;
+		sn_vec_push(&ready, first);
+	}
 	while (ready.count) {
 		uint32_t at = ready.items[--ready.count], staying = 0;
-		const struct sn_block *block = &function->blocks[at];
+		const struct sn_block *block = &function->blocks[blocks[at]];
 		const uint32_t *successors = &function->successors[block->first_successor];
 
 		for (uint32_t k = 0; k < block->successor_count; k++)
-			staying += is_own_block(loop, &function->blocks[successors[k]]);
+			staying += place_of(blocks, block_count, successors[k]) != UINT32_MAX;
 		for (uint32_t k = 0; k < block->successor_count; k++) {
-			const struct sn_block *to = &function->blocks[successors[k]];
+			uint32_t to = place_of(blocks, block_count, successors[k]);
 
-			if (!is_own_block(loop, to))
+			if (to == UINT32_MAX)
 				continue;
-			if (to->link_addr != block->link_addr + block->size_bytes)
+			if (function->blocks[successors[k]].link_addr !=
+			    block->link_addr + block->size_bytes)
 				taken += frequency[at] / staying;
-			if (successors[k] == header)
+			if (to == first)
 				continue;
-			frequency[successors[k]] += frequency[at] / staying;
-			if (--waiting[successors[k]] == 0)
-				sn_vec_push(&ready, successors[k]);
+			frequency[to] += frequency[at] / staying;
+			if (--waiting[to] == 0)
+				sn_vec_push(&ready, to);
 		}
 	}
 	sn_vec_free(&ready);
@@ -217,19 +241,22 @@ static void scale_insn(struct sn_insn *insn, float times)
 static void scale_union(const struct sn_loop *loop, uint32_t header, const uint32_t *blocks,
 			uint32_t block_count, struct sn_cqa_path *path)
 {
-	struct sn_cqa_block *body = &path->block;
 	const struct sn_function *function = loop->function;
 	uint64_t origin_link_addr = loop->ranges[0].first_link_addr & ~63ULL;
-	double *frequency = sn_alloc_zeroed(function->block_count, sizeof(double));
+	double *frequency = sn_alloc_zeroed(block_count, sizeof(double));
 
 	path->is_expectation = true;
 	path->taken_jumps = expect_frequencies(loop, header, blocks, block_count, frequency);
-	for (size_t i = 0; i < body->count; i++) {
+	for (size_t i = 0; i < path->block.count; i++) {
+		struct sn_insn *insn = &path->block.insns[i];
 		const struct sn_block *block =
-			sn_function_block_at(function, origin_link_addr + body->insns[i].offset);
+			sn_function_block_at(function, origin_link_addr + insn->offset);
+		uint32_t place =
+			block ? place_of(blocks, block_count, (uint32_t)(block - function->blocks))
+			      : UINT32_MAX;
 
-		if (block)
-			scale_insn(&body->insns[i], (float)frequency[block - function->blocks]);
+		if (place != UINT32_MAX)
+			scale_insn(insn, (float)frequency[place]);
 	}
 	free(frequency);
 }
