@@ -14,6 +14,9 @@
 enum {
 	PATH_MAX_INSNS = 64, /* looked back at for a jump table */
 	FUNCTION_BYTES_MAX = 1 << 30,
+	/* stripped of symbols and unwind information, a browser is one stretch of 200 MB: half a
+	 * minute for loops of which nobody could tell whose they are */
+	GAP_BYTES_MAX = 4 << 20,
 	INTERIOR = -1,
 };
 
@@ -110,7 +113,8 @@ static int ranges_by_address(const void *a, const void *b)
 
 static bool scratch_begin(struct cfg_scratch *s, const struct sn_function *function)
 {
-	uint64_t total = 0;
+	uint64_t total = 0,
+		 most = function->kind == SN_FUNCTION_GAP ? GAP_BYTES_MAX : FUNCTION_BYTES_MAX;
 
 	s->function = function;
 	s->is_swept = false;
@@ -122,7 +126,7 @@ static bool scratch_begin(struct cfg_scratch *s, const struct sn_function *funct
 	for (uint32_t i = 0; i < function->range_count; i++) {
 		sn_vec_push(&s->range_position, (uint32_t)total);
 		total += s->ranges.items[i].end_link_addr - s->ranges.items[i].first_link_addr;
-		if (total > FUNCTION_BYTES_MAX)
+		if (total > most)
 			return false;
 	}
 	s->position_count = (uint32_t)total;

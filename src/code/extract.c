@@ -184,6 +184,8 @@ static void put_code(struct packer *p, const struct sn_function *function)
 
 		if (available > length)
 			available = length;
+		if (!function->block_count) /* too large to be looked into: nor shown */
+			available = 0;
 		put(&p->body, available);
 		if (available)
 			sn_text_add_bytes(&p->body, (const char *)bytes, available);

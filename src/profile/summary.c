@@ -225,7 +225,7 @@ static void warn_reconciliation(struct sn_summary *s)
 	double measured = 0, tree = sn_seconds(e->tree_user_ns) + sn_seconds(e->tree_system_ns);
 	bool is_cut = false;
 
-	if (s->profile->is_filtered)
+	if (s->profile->is_filtered || (s->clock_mechanism && !strcmp(s->clock_mechanism, "off")))
 		return;
 	for (size_t i = 0; i < e->processes.count; i++)
 		measured += process_known_s(s->profile, i, &is_cut);

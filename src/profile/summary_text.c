@@ -1,4 +1,4 @@
-/* The summary as a page of text. Lines are built in a buffer and cut to the width, never wrapped.
+/* The summary as a page of text. Lines of tables are built in a buffer and cut to the width.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -54,6 +54,57 @@ static void put_line(const struct page *page, struct sn_text *line)
 	sn_text_clear(line);
 }
 
+/* The bytes of `text` that fit into so many columns, up to a blank if there is one in its second
+ * half. */
+static size_t bytes_that_fit(const char *text, size_t columns)
+{
+	size_t length = strlen(text), at = 0, blank = 0;
+
+	for (size_t column = 0; at < length && column < columns; column++) {
+		size_t bytes = sn_utf8_length(text + at, length - at);
+
+		if (text[at] == ' ' && column > columns / 2)
+			blank = at;
+		at += bytes ? bytes : 1;
+	}
+	return at == length || text[at] == ' ' || !blank ? at : blank;
+}
+
+/* A sentence over as many lines as it needs, broken at blanks. */
+static void put_wrapped(const struct page *page, struct sn_text *line, const char *first,
+			const char *text)
+{
+	struct sn_text safe = { 0 };
+	size_t indent = strlen(first), room = page->width > indent + 20 ? page->width - indent : 60;
+	const char *at;
+
+	sn_text_add_printable(&safe, text, strlen(text));
+	at = safe.chars ? safe.chars : "";
+	sn_text_add(line, first);
+	do {
+		size_t cut = bytes_that_fit(at, room);
+
+		sn_text_add_bytes(line, at, cut);
+		put_line(page, line);
+		at += cut;
+		at += *at == ' ';
+		if (*at)
+			sn_text_add_repeated(line, ' ', indent);
+	} while (*at);
+	sn_text_free(&safe);
+}
+
+/* A line of facts, none of which may be cut off. */
+static void put_facts(const struct page *page, struct sn_text *line)
+{
+	struct sn_text facts = *line;
+	size_t indent = facts.chars ? strspn(facts.chars, " ") : 0;
+
+	*line = (struct sn_text){ 0 };
+	put_wrapped(page, line, indent ? " " : "", facts.chars ? facts.chars + indent : "");
+	sn_text_free(&facts);
+}
+
 static void add_count(struct sn_text *line, uint64_t count)
 {
 	char digits[32];
@@ -103,6 +154,11 @@ static void add_bar(const struct page *page, struct sn_text *line, double share,
 
 /* ---- the head ---- */
 
+static bool is_clock_off(const struct sn_summary *s)
+{
+	return s->clock_mechanism && !strcmp(s->clock_mechanism, "off");
+}
+
 static void put_head(const struct page *page, struct sn_text *line)
 {
 	const struct sn_summary *s = page->summary;
@@ -145,12 +201,14 @@ static void put_head(const struct page *page, struct sn_text *line)
 		add_seconds(line, s->system_s);
 		sn_text_add_char(line, ')');
 	}
-	put_line(page, line);
+	put_facts(page, line);
 	add_count(line, s->samples);
 	sn_text_addf(line, s->samples == 1 ? " sample%s" : " samples%s", dot(page));
 	add_count(line, s->lost);
 	sn_text_add(line, " lost");
-	if (s->clock_mechanism)
+	if (is_clock_off(s))
+		sn_text_addf(line, "%sclock off", dot(page));
+	else if (s->clock_mechanism)
 		sn_text_addf(line, "%s%s at %g Hz", dot(page), s->clock_mechanism, s->rate_hz);
 	if (!isnan(s->overhead_share))
 		sn_text_addf(line, "%soverhead %.1f %%", dot(page), 100 * s->overhead_share);
@@ -158,7 +216,7 @@ static void put_head(const struct page *page, struct sn_text *line)
 		sn_text_addf(line, "%sexit status %d", dot(page), e->exit_status);
 	if (s->profile->is_filtered)
 		sn_text_addf(line, "%sfiltered", dot(page));
-	put_line(page, line);
+	put_facts(page, line);
 }
 
 /* ---- elapsed and categories, side by side ---- */
@@ -439,43 +497,13 @@ static void put_compile(const struct page *page, struct sn_text *line)
 				sn_text_addf(line, ", by %s", f->compiler);
 			sn_text_addf(line, ", compiled without (%% of its time): %s",
 				     missing.chars);
-			put_line(page, line);
+			put_facts(page, line);
 		}
 		sn_text_free(&missing);
 	}
 }
 
 /* ---- the foot ---- */
-
-/* A sentence over as many lines as it needs, broken at blanks. */
-static void put_wrapped(const struct page *page, struct sn_text *line, const char *first,
-			const char *text)
-{
-	struct sn_text safe = { 0 };
-	size_t indent = strlen(first), room = page->width > indent + 20 ? page->width - indent : 60;
-	const char *at;
-
-	sn_text_add_printable(&safe, text, strlen(text));
-	at = safe.chars ? safe.chars : "";
-	sn_text_add(line, first);
-	do {
-		size_t length = strlen(at), cut = length;
-
-		if (length > room) {
-			for (cut = room; cut > room / 2 && at[cut] != ' ';)
-				cut--;
-			if (at[cut] != ' ')
-				cut = room;
-		}
-		sn_text_add_bytes(line, at, cut);
-		put_line(page, line);
-		at += cut;
-		at += *at == ' ';
-		if (*at)
-			sn_text_add_repeated(line, ' ', indent);
-	} while (*at);
-	sn_text_free(&safe);
-}
 
 static void put_notes(const struct page *page, struct sn_text *line)
 {
@@ -521,7 +549,9 @@ static void put_next(const struct page *page, struct sn_text *line)
 
 	sn_text_add(line, " Next: ");
 	if (!s->samples)
-		sn_text_add(line, s->waits.items.count ? "sonde show waits" : "sonde doctor");
+		sn_text_add(line, s->waits.items.count ? "sonde show waits"
+				  : is_clock_off(s)    ? "sonde show threads"
+						       : "sonde doctor");
 	else
 		add_commands(page, line,
 			     is_mostly_blocked(s) ? blocked
@@ -535,7 +565,9 @@ static void put_nothing(const struct page *page, struct sn_text *line)
 	const struct sn_summary *s = page->summary;
 
 	put_line(page, line);
-	if (s->cpu_s > 0.05)
+	if (is_clock_off(s))
+		sn_text_add(line, " No samples: the clock was off, as asked.");
+	else if (s->cpu_s > 0.05)
 		sn_text_addf(line, " No sample is left of %.3f s of CPU time; the notes say why.",
 			     s->cpu_s);
 	else if (s->sampled_cpu_s > 0)
@@ -559,8 +591,8 @@ void sn_summary_print(const struct sn_summary *s, FILE *out, bool is_utf8, unsig
 										   : 0;
 	size_t functions = is_blocked || waits ? 6 : 10, loops = is_blocked ? 5 : 10;
 
-	if (page.width < 60)
-		page.width = 60;
+	if (page.width < 80) /* a terminal that wraps loses nothing, a cut number is lost */
+		page.width = 80;
 	put_head(&page, &line);
 	put_shares(&page, &line);
 	if (is_blocked)

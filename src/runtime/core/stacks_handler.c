@@ -1,5 +1,6 @@
 #include "runtime/core/runtime.h"
 
+#include "runtime/core/real.h"
 #include "runtime/openmp/ompt.h"
 #include "runtime/openmp/regions.h"
 
@@ -171,6 +172,29 @@ static bool is_ours(uint64_t pc)
 	return pc - sn_config.library_start < sn_config.library_end - sn_config.library_start;
 }
 
+/* Our wrappers of locks try first: the program's call was another, at whose entry the leaf is put.
+ */
+static uint64_t leaf_as_called(uint64_t pc)
+{
+	const uint64_t calls[][2] = {
+		{ (uint64_t)(uintptr_t)sn_real.real_pthread_mutex_trylock,
+		  (uint64_t)(uintptr_t)sn_real.real_pthread_mutex_lock },
+		{ (uint64_t)(uintptr_t)sn_real.real_pthread_rwlock_tryrdlock,
+		  (uint64_t)(uintptr_t)sn_real.real_pthread_rwlock_rdlock },
+		{ (uint64_t)(uintptr_t)sn_real.real_pthread_rwlock_trywrlock,
+		  (uint64_t)(uintptr_t)sn_real.real_pthread_rwlock_wrlock },
+	};
+	uint64_t nearest = 2048, as_called = pc; /* longer than any of the three */
+
+	for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
+		for (size_t is_call = 0; is_call < 2; is_call++)
+			if (pc - calls[i][is_call] < nearest) {
+				nearest = pc - calls[i][is_call];
+				as_called = is_call ? pc : calls[i][1];
+			}
+	return as_called;
+}
+
 /* Leaves out frames of our own library (wrappers, trampolines). At a region's trampoline the
  * worker's stack ends: its creator's goes on. */
 static uint32_t drop_own_frames(uint64_t *pcs, uint32_t count, bool *is_cut,
@@ -185,6 +209,8 @@ static uint32_t drop_own_frames(uint64_t *pcs, uint32_t count, bool *is_cut,
 		} else if (self->region && sn_region_is_trampoline(pcs[i])) {
 			*is_cut = true;
 			return kept;
+		} else if (i == 1 && kept == 1) {
+			pcs[0] = leaf_as_called(pcs[0]);
 		}
 	}
 	return sn_ompt_drop_frames(self, pcs, kept, is_cut);

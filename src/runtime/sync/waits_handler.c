@@ -1,6 +1,9 @@
 #include "runtime/sync/waits.h"
 
 #include <errno.h>
+#include <sys/single_threaded.h>
+
+#pragma weak __libc_single_threaded /* since glibc 2.32 */
 
 #include "runtime/core/real.h"
 
@@ -73,10 +76,17 @@ SN_EXPORT ssize_t plain_pwrite(int fd, const void *bytes, size_t count, off64_t 
 	return pwrite64(fd, bytes, count, offset);
 }
 
+/* With one thread libc takes a mutex without an atomic operation, which trylock always makes. Only
+ * a mutex shared with other processes (bit 7 of glibc's kind) can block then. */
+static bool is_lock_free_of_others(const pthread_mutex_t *mutex)
+{
+	return &__libc_single_threaded && __libc_single_threaded && !(mutex->__data.__kind & 128);
+}
+
 /* A lock that is free is taken without a look at the clock. */
 SN_EXPORT int pthread_mutex_lock(pthread_mutex_t *mutex)
 {
-	if (!sn_is_active())
+	if (!sn_is_active() || is_lock_free_of_others(mutex))
 		return REAL(pthread_mutex_lock)(mutex);
 	int result = REAL(pthread_mutex_trylock)(mutex);
 	if (result != EBUSY)
