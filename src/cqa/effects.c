@@ -388,6 +388,25 @@ static void exchange_names(const ZydisDecodedOperand *operands, struct sn_x87_st
 	out->is_move_eliminated = true;
 }
 
+static void note_operands(const ZydisDecodedInstruction *insn, const ZydisDecodedOperand *operands,
+			  const struct sn_x87_stack *x87, struct sn_insn *out)
+{
+	unsigned count = 0;
+
+	memset(out->operands, SN_RES_NONE, sizeof(out->operands));
+	out->reads_destination =
+		insn->operand_count_visible &&
+		(operands[0].actions & (ZYDIS_OPERAND_ACTION_MASK_READ)) != 0;
+	for (unsigned i = 0; i < insn->operand_count_visible; i++) {
+		if (operands[i].encoding == ZYDIS_OPERAND_ENCODING_MASK)
+			continue;
+		if (operands[i].type == ZYDIS_OPERAND_TYPE_REGISTER)
+			out->operands[count] = resource_of(operands[i].reg.value, x87);
+		if (++count == SN_FORM_OPERANDS_MAX)
+			return;
+	}
+}
+
 void sn_effects_fill(const struct sn_machine *machine, const ZydisDecodedInstruction *insn,
 		     const ZydisDecodedOperand *operands, struct sn_x87_stack *x87,
 		     struct sn_insn *out)
@@ -396,6 +415,7 @@ void sn_effects_fill(const struct sn_machine *machine, const ZydisDecodedInstruc
 
 	out->kept_upper = SN_RES_NONE;
 	out->fills_upper = fills_upper_part(insn, operands);
+	note_operands(insn, operands, x87, out);
 	for (unsigned i = 0; i < insn->operand_count; i++) {
 		const ZydisDecodedOperand *operand = &operands[i];
 

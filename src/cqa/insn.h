@@ -61,6 +61,9 @@ struct sn_insn {
 	struct sn_read reads[SN_INSN_READS_MAX];
 	uint8_t writes[SN_INSN_WRITES_MAX];
 	struct sn_memory_operand memory[2];
+	/* registers as they are written, the mask left out; SN_RES_NONE: memory, constant, none */
+	uint8_t operands[SN_FORM_OPERANDS_MAX];
+	bool reads_destination; /* operand 0 is an input by its meaning, not only merged */
 	uint8_t kept_upper;    /* register whose upper part the result keeps, or SN_RES_NONE: waits
 				  for it only if something in the block puts something there */
 	bool fills_upper;      /* writes more of its vector register than a scalar */

@@ -353,13 +353,11 @@ static void classify_chain(const struct sn_machine *machine, struct sn_cqa_path 
 	for (size_t i = 0; chain.through_memory && i < path->block.count; i++)
 		path->register_chain_cycles +=
 			chain.is_member[i] ? (double)path->block.insns[i].latency : 0;
-	for (size_t i = 0; i < path->block.count; i++) {
-		struct sn_fp_operation operation;
-
-		if (chain.is_member[i] && !path->chain_is_through_memory &&
-		    sn_fp_operation_of(&path->block.insns[i], &operation))
-			path->chain_is_reduction = true;
-	}
+	if (path->chain_is_through_memory)
+		return;
+	path->chain_is_recurrence = sn_cqa_chain_is_recurrence(&path->block, &chain);
+	path->chain_is_reduction = !path->chain_is_recurrence &&
+				   sn_cqa_chain_is_reduction(&path->block, &chain);
 }
 
 static void estimate_levels(const struct sn_bandwidths *bandwidths, struct sn_cqa_path *path)

@@ -46,7 +46,9 @@ struct sn_cqa_path {
 	double taken_jumps;	 /* a pass, of an expectation */
 	unsigned widening;	 /* passes that one of the vector variants covers; 0: none */
 	double weight;		 /* passes that take it, of all passes; equal until weighed */
-	bool chain_is_reduction; /* the dependence is an FP accumulation in a register */
+	bool chain_is_reduction; /* an FP sum, product, minimum or maximum in a register */
+	bool chain_is_recurrence; /* another dependence through a register that no reordering breaks
+				   */
 	double register_chain_cycles; /* what its arithmetic alone takes a pass */
 	bool chain_is_through_memory; /* a recurrence: its values are stored or go through memory */
 };
@@ -110,6 +112,13 @@ void sn_cqa_loop_shrink(struct sn_cqa_loop *result);
 /** All paths as one body, as vectors would run it (merge.c); false if there is none. */
 bool sn_cqa_merge(const struct sn_cqa_loop *result, struct sn_arena *arena,
 		  struct sn_cqa_block *out);
+
+/** Whether a loop-carried dependence (with members, through registers) may be kept in parts: a sum,
+ *  a product, a minimum or a maximum that only its own next step reads. */
+bool sn_cqa_chain_is_reduction(const struct sn_cqa_block *block, const struct sn_chain *chain);
+/** Whether the loop follows a list, or the dependence is another one through FP registers: then it
+ *  has no order but its own. Of integers it is not known. */
+bool sn_cqa_chain_is_recurrence(const struct sn_cqa_block *block, const struct sn_chain *chain);
 
 /** Sums over the paths by their weights; for loop.c and weights.c. */
 void sn_cqa_loop_sum(struct sn_cqa_loop *result);

@@ -422,7 +422,8 @@ static double widened_cycles(const struct sn_machine *machine, struct sn_cqa_pat
 	chain = path->estimate.chain_cycles;
 	if (with_memory && path->chain_is_reduction)
 		chain = contracted_chain(machine, path, chain, arena);
-	if (path->chain_is_through_memory || (path->chain_is_reduction && !with_memory))
+	if (path->chain_is_through_memory || path->chain_is_recurrence ||
+	    (path->chain_is_reduction && !with_memory))
 		chain *= factor;
 	estimate.bounds[SN_BOUND_LATENCY] = chain;
 	return max_bound(&estimate) / factor;

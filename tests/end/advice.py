@@ -129,4 +129,45 @@ for subject, (with_it, flags, confidence, without, other_flags) in CASES.items()
     t.check(subject not in got, f'{subject}: not said where it does not', got)
 got = advice(PLAIN, ['-g', '-O0'])
 t.equal(list(got), ['optimization'], 'without optimization nothing else is worth saying')
+
+# a sum may be reordered, a recurrence never: body, its type and what begins it
+PASS = 'for (long i = 0; i < n; i++) '
+RECURRENCES = {
+    'newton': 's = .5 * (s + x / s);', 'quotient': 's = p[i] / s;', 'fibonacci': '{ double t = x + s; x = s; s = t; }',
+    'self': 's += p[i] * s;', 'horner': 's = s * x + p[i];', 'coupled': '{ s += p[i] * x; x += p[i] * s; }',
+    'logistic': 's = x * s * (1 - s);', 'alternating': 's = p[i] - s;', 'list': '{ s += *l; l = *(double **)(l + 1); }',
+}
+SUMS = {
+    'sum': 's += p[i];', 'difference': 's -= p[i];', 'dot': 's += p[i] * q[i];', 'minus dot': 's -= p[i] * q[i];',
+    'product': 's *= p[i];', 'minimum': 's = p[i] < s ? p[i] : s;', 'maximum': 's = p[i] > s ? p[i] : s;',
+    'two sums': '{ s += p[i]; x += p[i] * p[i]; }', 'single': 's += f[i];',
+}
+source = ''.join(f"double {name.replace(' ', '_')}(const double *p, const double *q, const float *f, double *l, double s, "
+                 f'double x, long n) {{ {PASS}{body} return s + x; }}\n' for name, body in {**RECURRENCES, **SUMS}.items())
+source += ('double four(const double *p, const double *q, long n) { double a = 0, b = 0, c = 0, d = 0; '
+           'for (long i = 0; i < n; i += 4) { a += p[i] * q[i]; b += p[i + 1] * q[i + 1]; c += p[i + 2] * q[i + 2]; '
+           'd += p[i + 3] * q[i + 3]; } return a + b + c + d; }\n'
+           'long double x87(const long double *p, long n) { long double s = 0; ' + PASS + 's += p[i]; return s; }\n')
+open('sums.c', 'w').write(source)
+for words in (['gcc', '-O2', '-fno-tree-vectorize'], ['gcc', '-O2', '-fno-tree-vectorize', '-mfma'],
+              ['gcc', '-O2', '-fno-tree-vectorize', '-march=skylake-avx512', '-funroll-loops'],
+              ['clang', '-O2', '-fno-vectorize', '-fno-slp-vectorize'],
+              ['clang', '-O2', '-fno-vectorize', '-fno-slp-vectorize', '-march=haswell', '-ffp-contract=fast']):
+    subprocess.run([*words, '-g', '-c', 'sums.c', '-o', 'sums.o'], check=True)
+    for arch in ('cascadelake', 'zen5'):
+        done = subprocess.run([t.sonde, 'cqa', 'sums.o', '--arch', arch, '--format', 'json', '--cols',
+                               'function,bottleneck,full_vector_speedup,fp_vector_speedup,advice_subjects'],
+                              capture_output=True, text=True, timeout=60)
+        wrong = []
+        for row in json.loads(done.stdout)['rows']:
+            name, said = row['function'].replace('_', ' '), row['advice_subjects'] or ''
+            if name in RECURRENCES and (row['full_vector_speedup'] > 1.01 or row['fp_vector_speedup'] > 1.01 or
+                                        'vectorize' in said or 'partial' in said):
+                wrong.append(row)
+            if name in SUMS and (row['full_vector_speedup'] < 2 or 'vectorize' not in said or
+                                 (row['bottleneck'] == 'latency' and 'partial sums' not in said)):
+                wrong.append(row)
+            if name in ('four', 'x87') and row['bottleneck'] == 'latency' and 'partial sums' not in said:
+                wrong.append(row)
+        t.check(not wrong and done.stdout.count('bottleneck') >= 19, f"{' '.join(words)}, {arch}: sums and recurrences", wrong)
 t.done()
