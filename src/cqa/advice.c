@@ -55,7 +55,8 @@ static const char *why_not_vectorized(const struct adviser *a)
 		return "each pass computes with the value of the one before, which no compiler "
 		       "reorders: move the rest into a loop of its own";
 	if (a->path->chain_is_reduction)
-		return "the sum (product, minimum, maximum) must be reordered for it: allow that with -ffast-math or "
+		return "the sum (product, minimum, maximum) must be reordered for it: allow that "
+		       "with -ffast-math or "
 		       "-fassociative-math, or with '#pragma omp simd reduction'";
 	if (a->result->path_count > 1 || a->result->is_union)
 		return "the body branches: replace the conditions by selections, or split the loop";

@@ -394,9 +394,8 @@ static void note_operands(const ZydisDecodedInstruction *insn, const ZydisDecode
 	unsigned count = 0;
 
 	memset(out->operands, SN_RES_NONE, sizeof(out->operands));
-	out->reads_destination =
-		insn->operand_count_visible &&
-		(operands[0].actions & (ZYDIS_OPERAND_ACTION_MASK_READ)) != 0;
+	out->reads_destination = insn->operand_count_visible &&
+				 (operands[0].actions & (ZYDIS_OPERAND_ACTION_MASK_READ)) != 0;
 	for (unsigned i = 0; i < insn->operand_count_visible; i++) {
 		if (operands[i].encoding == ZYDIS_OPERAND_ENCODING_MASK)
 			continue;

@@ -64,11 +64,11 @@ struct sn_insn {
 	/* registers as they are written, the mask left out; SN_RES_NONE: memory, constant, none */
 	uint8_t operands[SN_FORM_OPERANDS_MAX];
 	bool reads_destination; /* operand 0 is an input by its meaning, not only merged */
-	uint8_t kept_upper;    /* register whose upper part the result keeps, or SN_RES_NONE: waits
-				  for it only if something in the block puts something there */
-	bool fills_upper;      /* writes more of its vector register than a scalar */
-	uint8_t element_bytes; /* of a vector or x87 operation; 0: none */
-	uint8_t operand_bytes; /* width of the widest vector or general operand */
+	uint8_t kept_upper;	/* register whose upper part the result keeps, or SN_RES_NONE: waits
+				   for it only if something in the block puts something there */
+	bool fills_upper;	/* writes more of its vector register than a scalar */
+	uint8_t element_bytes;	/* of a vector or x87 operation; 0: none */
+	uint8_t operand_bytes;	/* width of the widest vector or general operand */
 	uint8_t immediate_bytes;
 	int64_t immediate;
 	bool has_immediate;

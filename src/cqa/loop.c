@@ -356,8 +356,8 @@ static void classify_chain(const struct sn_machine *machine, struct sn_cqa_path 
 	if (path->chain_is_through_memory)
 		return;
 	path->chain_is_recurrence = sn_cqa_chain_is_recurrence(&path->block, &chain);
-	path->chain_is_reduction = !path->chain_is_recurrence &&
-				   sn_cqa_chain_is_reduction(&path->block, &chain);
+	path->chain_is_reduction =
+		!path->chain_is_recurrence && sn_cqa_chain_is_reduction(&path->block, &chain);
 }
 
 static void estimate_levels(const struct sn_bandwidths *bandwidths, struct sn_cqa_path *path)

@@ -21,7 +21,9 @@ static unsigned addend_of_fma(const char *name)
 	if (!begins_with(name, "fmadd") && !begins_with(name, "fnmadd"))
 		return 0;
 	name += begins_with(name, "fmadd") ? 5 : 6;
-	return begins_with(name, "132") ? 2 : begins_with(name, "213") ? 4 : begins_with(name, "231");
+	return begins_with(name, "132")	  ? 2
+	       : begins_with(name, "213") ? 4
+					  : begins_with(name, "231");
 }
 
 /* How an instruction joins the chain with something else, and the operands by which the chain may
