@@ -12,6 +12,11 @@ const char *sn_category_name(enum sn_category category)
 	return category < SN_CATEGORIES ? category_names[category] : "unknown";
 }
 
+const char *sn_category_label(enum sn_category category)
+{
+	return category == SN_CATEGORY_SYSTEM ? "OS/libc" : sn_category_name(category);
+}
+
 /* ---- modules ---- */
 
 static const struct {

@@ -29,6 +29,10 @@ enum sn_category {
 /** "binary", "mpi", ... "other". */
 const char *sn_category_name(enum sn_category category);
 
+/** What people read beside other figures: the name, but where that means something else there, too
+ * ("system" is kernel time). At most eight characters. */
+const char *sn_category_label(enum sn_category category);
+
 /** What a module is by its name and place. */
 enum sn_module_class {
 	SN_MODULE_CLASS_BINARY, /* the program and libraries of its own */

@@ -127,8 +127,8 @@ const struct sn_explanation sn_explanations[] = {
 	{ "system", "category",
 	  "The kernel on behalf of the program (page faults and system calls that are "
 	  "neither I/O nor memory management), threads and locks of the C library, the "
-	  "dynamic loader. Beside 'user code' in the summary's elapsed time it is all CPU time "
-	  "in the kernel, by the kernel's account.",
+	  "dynamic loader; 'OS/libc' in the summary and the report page. Beside 'user code' in the "
+	  "summary's elapsed time 'system' is all CPU time in the kernel, by the kernel's account.",
 	  "system_s" },
 	{ "other", "category", "Other libraries of the system; 'show modules' names them.",
 	  "'sonde show modules'" },
@@ -419,6 +419,7 @@ static const struct {
 	const char *heading, *key;
 } headings[] = {
 	{ "user code", "user_s" },
+	{ "OS/libc", "system" },
 	{ "waiting for CPU", "wait_cpu_s" },
 	{ "with callees", "inclusive_share" },
 	{ "95 %", "interval" },

@@ -265,7 +265,7 @@ static void add_right_row(const struct page *page, struct sn_text *line, int cat
 	double spin = sn_share(s->profile->spin_ns[category], s->profile->total.cpu_ns);
 
 	sn_text_add(line, "  ");
-	add_cell(line, sn_category_name((enum sn_category)category), 9);
+	add_cell(line, sn_category_label((enum sn_category)category), 9);
 	add_bar(page, line, s->category_shares[category], bar_columns(page));
 	sn_text_addf(line, "%6.1f %%", 100 * s->category_shares[category]);
 	if (spin >= 0.0005)

@@ -259,12 +259,6 @@ static void add_threads(struct sn_report *report, const struct sn_profile *profi
 						       .cpu_ns = profile->threads[i].cpu_ns,
 						       .samples = profile->threads[i].samples,
 						       .is_helper = !profile->is_at_work[i] });
-		report->thread_count += !sn_thread_goes_on(profile, i);
-		if (!profile->is_at_work[i])
-			continue;
-		add_known(&report->thread_elapsed_ns, from->account.elapsed_ns);
-		add_known(&report->wait_cpu_ns, from->account.wait_cpu_ns);
-		add_known(&report->blocked_ns, from->account.blocked_ns);
 	}
 }
 
@@ -285,7 +279,8 @@ static void add_run(struct sn_report *report, const struct sn_profile *profile)
 	report->elapsed_ns = e->elapsed_ns;
 	report->exit_status = e->exit_status;
 	report->user_ns = report->system_ns = report->thread_elapsed_ns = -1;
-	report->wait_cpu_ns = report->blocked_ns = -1;
+	report->thread_user_ns = report->thread_system_ns = -1;
+	report->wait_cpu_ns = report->blocked_ns = report->off_cpu_ns = -1;
 	report->sampled_ns = profile->total.cpu_ns;
 	report->sample_count = profile->total.samples;
 	report->loops_share = report->innermost_share = NAN;

@@ -376,6 +376,13 @@ static void take_summary(struct sn_report *report, const struct sn_profile *prof
 	report->cpu_ns = nanoseconds(summary->cpu_s);
 	report->user_ns = nanoseconds(summary->user_s);
 	report->system_ns = nanoseconds(summary->system_s);
+	report->thread_elapsed_ns = nanoseconds(summary->threads_elapsed_s);
+	report->thread_user_ns = nanoseconds(summary->threads_user_s);
+	report->thread_system_ns = nanoseconds(summary->threads_system_s);
+	report->wait_cpu_ns = nanoseconds(summary->threads_wait_cpu_s);
+	report->blocked_ns = nanoseconds(summary->threads_blocked_s);
+	report->off_cpu_ns = nanoseconds(summary->threads_off_cpu_s);
+	report->thread_count = summary->threads;
 	report->lost = summary->lost;
 	report->overhead_share = summary->overhead_share;
 	report->loops_share = summary->loops_share;

@@ -264,8 +264,11 @@ static void add_numbers(struct sn_json *json, const struct sn_report *report)
 	member_known(json, "user_ns", report->user_ns);
 	member_known(json, "system_ns", report->system_ns);
 	member_known(json, "thread_elapsed_ns", report->thread_elapsed_ns);
+	member_known(json, "thread_user_ns", report->thread_user_ns);
+	member_known(json, "thread_system_ns", report->thread_system_ns);
 	member_known(json, "wait_cpu_ns", report->wait_cpu_ns);
 	member_known(json, "blocked_ns", report->blocked_ns);
+	member_known(json, "off_cpu_ns", report->off_cpu_ns);
 	sn_json_member_uint(json, "sampled_ns", report->sampled_ns);
 	sn_json_member_uint(json, "samples", report->sample_count);
 	sn_json_member_uint(json, "lost", report->lost);

@@ -152,8 +152,11 @@ struct sn_report {
 	const char *host, *cpu_model, *kernel;
 	int64_t started_realtime_ns, elapsed_ns, clock_error_ns;
 	int32_t exit_status;
-	int64_t cpu_ns, user_ns, system_ns;		    /* the kernel's account */
-	int64_t thread_elapsed_ns, wait_cpu_ns, blocked_ns; /* of threads that are no helpers */
+	int64_t cpu_ns, user_ns, system_ns; /* the kernel's account */
+	/* of threads that are no helpers; off_cpu_ns is known where its two parts before it are not
+	 */
+	int64_t thread_elapsed_ns, thread_user_ns, thread_system_ns, wait_cpu_ns, blocked_ns,
+		off_cpu_ns;
 	uint64_t sampled_ns, sample_count, lost;
 	uint64_t process_count, thread_count;		     /* an exec begins neither */
 	double overhead_share, loops_share, innermost_share; /* NaN: unknown */

@@ -138,13 +138,34 @@ static void say_starved(struct sn_report *report)
 		    sn_words_percent(words, share));
 }
 
+/** The kernel's share is what its account says, as the figures above the sentences do. The category
+ * is another thing: its kernel time is there already, so it is told for what it has besides. */
+static void say_system(struct sn_report *report, const struct sn_profile *profile)
+{
+	const struct sn_weight *libs = &profile->categories[SN_CATEGORY_SYSTEM].exclusive;
+	double kernel = report->cpu_ns > 0 && report->system_ns >= 0
+				? (double)report->system_ns / (double)report->cpu_ns
+				: 0;
+	char words[64];
+
+	if (kernel >= 0.1)
+		say(report, false, "#/threads", "%s of CPU time is spent in the kernel.",
+		    sn_words_percent(words, kernel));
+	if (share_of(libs->cpu_ns, report->sampled_ns) >= 0.1 &&
+	    (kernel < 0.1 || share_of(libs->cpu_ns - libs->system_ns, report->sampled_ns) >= 0.1))
+		say(report, false, "#/categories",
+		    "%s of CPU time is spent in the parts of libc and the kernel that serve "
+		    "threads, "
+		    "locks, processes, page faults and the loader.",
+		    sn_words_percent(words, share_of(libs->cpu_ns, report->sampled_ns)));
+}
+
 static void say_kind(struct sn_report *report, const struct sn_profile *profile)
 {
 	static const struct {
 		enum sn_category category;
 		const char *words;
 	} kinds[] = {
-		{ SN_CATEGORY_SYSTEM, "in the kernel" },
 		{ SN_CATEGORY_MEMORY, "in allocating and copying memory" },
 		{ SN_CATEGORY_OPENMP, "in the OpenMP runtime, mostly waiting" },
 		{ SN_CATEGORY_MPI, "in the MPI library" },
@@ -227,6 +248,7 @@ void sn_report_add_sentences(struct sn_report *report, const struct sn_profile *
 	say_whatif(report);
 	say_waiting(report);
 	say_starved(report);
+	say_system(report, profile);
 	say_kind(report, profile);
 	say_balance(report);
 	say_options(report);

@@ -204,6 +204,37 @@ def check_static(t, page, path):
     t.check(1 <= pages <= 2, 'it prints on two pages', f'{pages} pages')
 
 
+def check_flame(t, page, path):
+    """A frame has the colour of the category with most time, where another has the largest single point."""
+    first, last = 2.5, 3.3
+    toc, chunk = contents(path)
+    records, points, unit = chunk('records'), chunk('points'), toc['time_unit_ns'] / 1e9
+    by_point, by_category = {}, {}
+    for point, at, cpu in zip(records['point'], records['time'], records['cpu_us']):
+        if first <= at * unit < last:
+            category = points['category'][point]
+            by_point[point] = by_point.get(point, 0) + cpu
+            by_category[category] = by_category.get(category, 0) + cpu
+    want = max(by_category, key=by_category.get)
+    t.check(points['category'][max(by_point, key=by_point.get)] != want, 'the two differ here', by_point, by_category)
+    page.open('about:blank')
+    look(t, page, path, f'flame?t={first}-{last}', 'a flame graph of a range')
+    got = page.evaluate("""(() => {
+        const canvas = document.querySelector('.canvas canvas'), scale = canvas.width / canvas.clientWidth;
+        const at = (c, x, y) => [...c.getContext('2d').getImageData(x * scale, y * scale, 1, 1).data].slice(0, 3);
+        const seen = at(canvas, canvas.clientWidth - 40, 19 * 1.5); // main, right of its name
+        const pot = document.createElement('canvas');
+        const far = (name) => {
+            const c = pot.getContext('2d');
+            c.fillStyle = getComputedStyle(document.documentElement).getPropertyValue('--c-' + name).trim();
+            c.fillRect(0, 0, 300, 150);
+            return [...c.getImageData(1, 1, 1, 1).data].slice(0, 3).reduce((s, v, i) => s + (v - seen[i]) ** 2, 0);
+        };
+        return %s.reduce((best, name) => far(name) < far(best) ? name : best);
+    })()""" % json.dumps(toc['categories']))
+    t.equal(got, toc['categories'][want], 'a frame has the colour of the category that brings most')
+
+
 def check_hostile(t, chromium):
     path = t.folder + '/hostile.html'
     page = chromium.open()
@@ -429,6 +460,7 @@ def main():
         check_filters(t, page, path)
         check_keys(t, page, path)
         check_phases(t, chromium)
+        check_flame(t, page, path)
         check_static(t, page, path)
         check_hostile(t, chromium)
         check_empty(t, chromium)

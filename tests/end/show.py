@@ -2,6 +2,7 @@
 import csv
 import io
 import json
+import re
 import sys
 
 from report_contents import contents
@@ -151,6 +152,10 @@ toc = contents(t.folder + '/again.html')[0]
 t.equal((toc['thread_count'], toc['process_count']), (1, 1), 'on the page, too')
 page = t.run('show', 'summary', 'again').stdout
 t.check('not running' not in page and 'blocked' in page, 'the moments before an exec do not hide its waiting', page)
+share = lambda key: f"{100 * toc[key] / toc['thread_elapsed_ns']:.1f}"
+kinds = ('user code', 'thread_user_ns'), ('system', 'thread_system_ns'), ('waiting for CPU', 'wait_cpu_ns'), ('blocked', 'blocked_ns')
+t.equal([re.search(rf'^   {name} .*? ([0-9.]+) %', page, re.M)[1] for name, _ in kinds], [share(key) for _, key in kinds],
+        'page and text explain elapsed time by the same figures')
 
 # a filter that nothing passes is told of; columns go by heading, too; a heading is explained
 late = t.run('show', 'functions', '--time', '99-', 'run')
@@ -223,7 +228,6 @@ t.check(good, 'an experiment cut short is shown as far as it goes', words)
 t.equal(t.run('show', 'functions', 'run', '--time', '1-0').returncode, 2, 'a range that ends at 0')
 
 # a program shorter than the clock's period: no part of its time is more than all of it
-import re, sys
 t.run('record', '-o', 'short', '/bin/true')
 page = t.run('show', 'summary', 'short').stdout
 t.check(page and all(float(share) <= 100 for share in re.findall(r'([0-9.]+) %', page)),

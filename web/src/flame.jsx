@@ -8,6 +8,8 @@ import { go, setParams } from './state.js';
 import { Table } from './table.jsx';
 
 const BAR = 19;
+const BLOCKED = 255; // beside the categories
+const KINDS = (toc.categories?.length ?? 0) + 1;
 
 // A merged tree as parallel arrays: entity (function, or functions + loop), value, parent, children.
 export class Tree {
@@ -17,8 +19,7 @@ export class Tree {
 		this.parent = [-1];
 		this.entity = [-1];
 		this.value = [0];
-		this.category = [0];
-		this.largest = [0];
+		this.sums = new Array(KINDS).fill(0); // by node and kind of work
 	}
 	child(parent, entity) {
 		const key = parent * (this.entities + 1) + entity;
@@ -29,18 +30,15 @@ export class Tree {
 			this.parent.push(parent);
 			this.entity.push(entity);
 			this.value.push(0);
-			this.category.push(0);
-			this.largest.push(0);
+			for (let k = 0; k < KINDS; k++)
+				this.sums.push(0);
 		}
 		return node;
 	}
 	// The category that brings most to a node colours it.
 	weigh(node, value, category) {
 		this.value[node] += value;
-		if (value > this.largest[node]) {
-			this.largest[node] = value;
-			this.category[node] = category;
-		}
+		this.sums[node * KINDS + (category === BLOCKED ? KINDS - 1 : category)] += value;
 	}
 	finish() {
 		this.children = Array.from({ length: this.parent.length }, () => []);
@@ -48,7 +46,14 @@ export class Tree {
 			this.children[this.parent[i]].push(i);
 		for (const list of this.children)
 			list.sort((a, b) => this.value[b] - this.value[a] || this.entity[a] - this.entity[b]);
-		this.index = null;
+		this.category = this.parent.map((_, node) => {
+			let best = 0;
+			for (let k = 1; k < KINDS; k++)
+				if (this.sums[node * KINDS + k] > this.sums[node * KINDS + best])
+					best = k;
+			return best === KINDS - 1 ? BLOCKED : best;
+		});
+		this.index = this.sums = null;
 		return this;
 	}
 }
@@ -62,7 +67,7 @@ function leaves(d, agg, wall) {
 	if (wall && agg.waits)
 		for (let n = 0; n < nodes.rows; n++)
 			if (agg.waits.nodeWait[n] > 0)
-				list.push([n, agg.waits.nodeWait[n], 255]);
+				list.push([n, agg.waits.nodeWait[n], BLOCKED]);
 	return list;
 }
 
@@ -240,7 +245,7 @@ export function FlameCanvas({ d, tree, matched, colourBy, theme, heat, legend, t
 			const f = entity < d.functions.rows ? entity : entity < d.functions.rows + d.loops.rows ? d.loops.function[entity - d.functions.rows] : NONE;
 			return f === NONE ? '--c-other' : moduleColour[d.functions.module[f]] ?? '--c-other';
 		}
-		return tree.category[node] === 255 ? '--c-blocked' : CATEGORY_COLOURS[toc.categories[tree.category[node]]] ?? '--c-other';
+		return tree.category[node] === BLOCKED ? '--c-blocked' : CATEGORY_COLOURS[toc.categories[tree.category[node]]] ?? '--c-other';
 	};
 	const draw = (c) => {
 		const palette = {}, ink = {}, panel = colourOf('--panel'), plain = colourOf('--text');
@@ -312,7 +317,7 @@ export function FlameCanvas({ d, tree, matched, colourBy, theme, heat, legend, t
 				onDblClick={(e) => { const b = find(e); if (b) open(b.node); }} />
 		</div>
 		<div class="foot">
-			{legend}{colourBy === 'category' && [...used].sort((a, b) => a - b).map((k) => <span key={k}><span class="swatch" style={{ background: k === 255 ? 'var(--c-blocked)' : `var(${CATEGORY_COLOURS[toc.categories[k]]})` }} /> {k === 255 ? 'blocked' : CATEGORY_TITLES[toc.categories[k]]}</span>)}
+			{legend}{colourBy === 'category' && [...used].sort((a, b) => a - b).map((k) => <span key={k}><span class="swatch" style={{ background: k === BLOCKED ? 'var(--c-blocked)' : `var(${CATEGORY_COLOURS[toc.categories[k]]})` }} /> {k === BLOCKED ? 'blocked' : CATEGORY_TITLES[toc.categories[k]]}</span>)}
 			<span>{at > 0 ? <>zoomed to <b><Name text={elide(entityName(d, tree.entity[at]), 60)} /></b>, {percent(tree.value[at] / tree.value[0])} · <button class="plain" onClick={() => setRoot(0)}>back to all (Esc)</button></> : heat ? 'click zooms' : 'click zooms, double click opens the source'}</span>
 		</div>
 		{hover && <FlameTip d={d} tree={tree} hover={hover} root={at} tip={tip} say={say} />}

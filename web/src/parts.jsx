@@ -13,7 +13,7 @@ export const CATEGORY_COLOURS = {
 export const PALETTE = ['--c-binary', '--c-openmp', '--c-memory', '--c-io', '--c-mpi', '--c-maths', '--c-strings', '--c-system'];
 export const CATEGORY_TITLES = {
 	binary: 'program', openmp: 'OpenMP', mpi: 'MPI', memory: 'memory', io: 'I/O', maths: 'maths',
-	strings: 'strings', system: 'system', other: 'other',
+	strings: 'strings', system: 'OS/libc', other: 'other',
 };
 export const categoryColour = (name) => `var(${CATEGORY_COLOURS[name] ?? '--c-other'})`;
 export const WAITS = ['lock', 'condition', 'I/O', 'poll', 'sleep', 'child process', 'other'];

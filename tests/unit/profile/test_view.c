@@ -276,8 +276,13 @@ TEST(every_column_is_explained)
 				tap_check(sn_explanation_find(column->title) != NULL, __FILE__,
 					  __LINE__, column->title);
 		}
-	for (int c = 0; c < SN_CATEGORIES; c++)
-		CHECK(sn_explanation_find(sn_category_name((enum sn_category)c)) != NULL);
+	for (int c = 0; c < SN_CATEGORIES; c++) {
+		const struct sn_explanation *e =
+			sn_explanation_find(sn_category_label((enum sn_category)c));
+
+		CHECK(strlen(sn_category_label((enum sn_category)c)) <= 8);
+		CHECK(e && e == sn_explanation_find(sn_category_name((enum sn_category)c)));
+	}
 }
 
 /* Headings and names of the summary, and columns without their units. */
@@ -288,6 +293,7 @@ TEST(words_of_the_summary_are_explained)
 	} words[] = {
 		{ "user code", "user_s" },
 		{ "system", "system" },
+		{ "OS/libc", "system" },
 		{ "waiting for CPU", "wait_cpu_s" },
 		{ "blocked", "blocked_s" },
 		{ "not running", "not_running" },

@@ -12,7 +12,7 @@ import { Table } from '../table.jsx';
 const MEANING = {
 	binary: 'the program and libraries of its own', openmp: 'in an OpenMP runtime, waiting actively included', mpi: 'in an MPI library, waiting actively included',
 	memory: 'allocating, freeing, copying memory', io: 'reading and writing', maths: 'maths libraries', strings: 'text and character handling of the C library',
-	system: 'in the kernel, on behalf of the program', other: 'other libraries, the loader, code nobody names',
+	system: 'threads, locks and time in libc, the loader, the kernel where nothing else claims it', other: 'other libraries, code nobody names',
 };
 
 function byThread(d, filter, records) {

@@ -62,14 +62,25 @@ export function Summary({ d, agg, filter, chunks, theme }) {
 }
 
 function Elapsed({ d, agg, filter }) {
-	const { threads } = d, sum = { user: 0, system: 0, wait: 0, blocked: 0, unknown: 0 };
+	const { threads } = d, sum = { user: 0, system: 0, wait: 0, blocked: 0, off: 0, unknown: 0 };
 	const exact = !filter.time && !filter.phases && filter.module === null;
 	let helpers = 0;
+	// Of the whole run the text summary and this page have one source; a selection is summed here.
+	const given = !filter.threads && toc.thread_elapsed_ns !== null && toc.off_cpu_ns != null;
+	if (given) {
+		sum.user = toc.thread_user_ns ?? 0;
+		sum.system = toc.thread_system_ns ?? 0;
+		sum.wait = toc.wait_cpu_ns ?? 0;
+		sum.blocked = toc.blocked_ns ?? 0;
+		sum.off = toc.wait_cpu_ns === null ? toc.off_cpu_ns : 0;
+	}
 	for (let i = 0; i < threads.rows; i++) {
 		if (filter.threads ? !filter.threads.has(i) : threads.helper[i]) {
 			helpers += !filter.threads;
 			continue;
 		}
+		if (given)
+			continue;
 		const add = (key, ns) => { if (ns >= 0) sum[key] += ns; };
 		add('user', threads.user_ns[i]);
 		add('system', threads.system_ns[i]);
@@ -84,6 +95,7 @@ function Elapsed({ d, agg, filter }) {
 		{ name: 'system', value: sum.system, colour: 'var(--c-system)' },
 		{ name: 'waiting for a CPU', value: sum.wait, colour: 'var(--c-openmp)' },
 		{ name: 'blocked', value: sum.blocked, colour: 'var(--c-blocked)', dark: true },
+		{ name: 'not running', value: sum.off, colour: 'var(--c-blocked)', dark: true },
 		{ name: 'unknown', value: sum.unknown, colour: 'var(--c-wait)', dark: true },
 	] : [
 		{ name: 'on a CPU', value: agg.total, colour: 'var(--c-binary)' },
