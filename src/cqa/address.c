@@ -1,6 +1,9 @@
 #include "cqa/address.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+#include "base/alloc.h"
 
 struct symbol {
 	uint32_t root;
@@ -92,7 +95,8 @@ static void track(struct tracker *tracker, const struct sn_insn *insn)
 	uint8_t target = insn->write_count && insn->writes[0] < 16 ? insn->writes[0] : SN_RES_NONE;
 	int64_t step = 0;
 
-	if (insn->rsp_change_bytes)
+	/* what is called returns, and its return restores rsp */
+	if (insn->rsp_change_bytes && !insn->is_call)
 		registers[SN_RES_RSP].offset =
 			wrapping_add(registers[SN_RES_RSP].offset, insn->rsp_change_bytes);
 	if (target == SN_RES_NONE || insn->memory_count || !is_register(insn->form, 0)) {
@@ -218,6 +222,65 @@ static void find_source(struct sn_accesses *all, size_t number)
 	}
 }
 
+/* Of one array as far as it shows: arrays of constant address differ in the constant alone, so it
+ * must be near. */
+static bool moves_alike(const struct sn_access *a, const struct sn_access *b)
+{
+	int64_t apart = wrapping_add(a->address.constant,
+				     (int64_t)(0 - (uint64_t)b->address.constant));
+
+	return a->has_stride && b->has_stride && !b->is_indirect &&
+	       a->stride_bytes == b->stride_bytes && same_roots(&a->address, &b->address) &&
+	       apart / 2 < llabs(a->stride_bytes) && apart / 2 > -llabs(a->stride_bytes);
+}
+
+/* The bytes that the accesses of one array touch, modulo the stride that they share: do they leave
+ * a gap? Marks them all if not. */
+static void find_coverage(struct sn_accesses *all, size_t first)
+{
+	const struct sn_access *a = &all->items[first];
+	uint64_t stride = a->stride_bytes < 0 ? 0 - (uint64_t)a->stride_bytes
+					      : (uint64_t)a->stride_bytes;
+	uint64_t bytes = 0, covered = 0;
+	uint8_t *touched;
+
+	for (size_t i = first; i < all->count; i++)
+		bytes += moves_alike(a, &all->items[i]) ? all->items[i].address.bytes : 0;
+	if (bytes < stride)
+		return;
+	touched = sn_alloc_zeroed(stride, 1);
+	for (size_t i = first; i < all->count; i++) {
+		const struct sn_access *b = &all->items[i];
+		uint64_t apart = (uint64_t)b->address.constant - (uint64_t)a->address.constant;
+		uint64_t place = (int64_t)apart < 0 ? stride - 1 - (~apart) % stride
+						    : apart % stride;
+
+		for (uint32_t k = 0; moves_alike(a, b) && k < b->address.bytes; k++) {
+			covered += !touched[(place + k) % stride];
+			touched[(place + k) % stride] = 1;
+		}
+	}
+	free(touched);
+	for (size_t i = first; i < all->count && covered == stride; i++)
+		if (moves_alike(a, &all->items[i]))
+			all->items[i].is_covered = true;
+}
+
+/* Each array once: its first access looks for the others. */
+static void find_coverages(struct sn_accesses *all)
+{
+	for (size_t i = 0; i < all->count; i++) {
+		bool is_first = all->items[i].has_stride && all->items[i].stride_bytes != 0 &&
+				all->items[i].stride_bytes != INT64_MIN &&
+				!all->items[i].is_indirect;
+
+		for (size_t k = 0; k < i && is_first; k++)
+			is_first = !moves_alike(&all->items[i], &all->items[k]);
+		if (is_first)
+			find_coverage(all, i);
+	}
+}
+
 struct sn_accesses sn_accesses_of(const struct sn_cqa_block *block, struct sn_arena *arena)
 {
 	struct tracker tracker = { .next_root = SN_ROOT_FIRST_MADE };
@@ -259,5 +322,6 @@ struct sn_accesses sn_accesses_of(const struct sn_cqa_block *block, struct sn_ar
 	for (size_t i = 0; i < out.count; i++)
 		if (out.items[i].is_load)
 			find_source(&out, i);
+	find_coverages(&out);
 	return out;
 }

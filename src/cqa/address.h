@@ -37,6 +37,8 @@ struct sn_access {
 	/* stride per pass; known if all its registers are inductions */
 	bool has_stride;
 	int64_t stride_bytes;
+	/* with those of the same array that move alike it covers all that the stride steps over */
+	bool is_covered;
 	bool is_indirect; /* an address register was loaded from memory in this pass */
 };
 

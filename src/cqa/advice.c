@@ -32,6 +32,7 @@ static void advise(struct adviser *a, enum sn_confidence confidence, const char 
 	sn_vec_push(a->out, advice);
 }
 
+#define S(count) ((count) == 1 ? "" : "s")
 #define TEXT(...) sn_arena_printf(&a->result->arena, __VA_ARGS__)
 
 static bool is_worth(double speedup)
@@ -87,7 +88,7 @@ static void advise_vectorize(struct adviser *a)
 			    m->fp_scalar, m->fp_scalar + m->fp_packed, a->result->cycles,
 			    a->result->variants[SN_VARIANT_FULL_VECTOR].cycles,
 			    a->machine->rules.vector_bytes));
-	else
+	else if (m->width_bytes < a->machine->rules.vector_bytes)
 		advise(a, SN_ADVICE_POTENTIAL, "wider vectors", full,
 		       TEXT("Use wider vectors: the code holds %u bytes in a register that can "
 			    "hold "
@@ -181,8 +182,10 @@ static void advise_division(struct adviser *a)
 		       : (double)NAN,
 	       TEXT("Divide less: multiply by a reciprocal computed outside the loop, use single "
 		    "precision where it is enough, or -mrecip."),
-	       TEXT("%u divisions or square roots hold the divider for %.1f cycles a pass",
-		    m->divisions, a->path->estimate.bounds[SN_BOUND_DIVIDER]));
+	       TEXT("%u %s the divider for %.1f cycles a pass", m->divisions,
+			    m->divisions == 1 ? "division or square root holds"
+					      : "divisions or square roots hold",
+			    a->path->estimate.bounds[SN_BOUND_DIVIDER]));
 }
 
 static void advise_layout(struct adviser *a)
@@ -190,12 +193,12 @@ static void advise_layout(struct adviser *a)
 	const struct sn_cqa_metrics *m = &a->path->metrics;
 	unsigned uneven = m->strides[SN_STRIDE_N] + m->strides[SN_STRIDE_UNKNOWN];
 
-	if (m->fields >= 2)
+	if (m->fields)
 		advise(a, SN_ADVICE_HINT, "array of structures", NAN,
 		       TEXT("Turn the array of structures into a structure of arrays: fields of "
 			    "neighbours then lie side by side, for vectors and for cache lines."),
-		       TEXT("%u accesses to fields of a structure that is stepped over as a whole",
-			    m->fields));
+		       TEXT("%u access%s to fields of a structure that is stepped over as a whole",
+			    m->fields, m->fields == 1 ? "" : "es"));
 	else if (uneven && m->fp_scalar + m->fp_packed && uneven >= m->strides[SN_STRIDE_UNIT])
 		advise(a, SN_ADVICE_HINT, "strides", NAN,
 		       TEXT("Make accesses contiguous: interchange loops so that the innermost "
@@ -229,6 +232,35 @@ static void advise_memory(struct adviser *a)
 			    m->bytes_from_memory, a->result->cycles, ram));
 }
 
+/* Options of processors that have no FMA. */
+static bool is_without_fma(const char *march)
+{
+	static const char *const names[] = { "x86-64",	   "x86-64-v2",	 "nocona",     "core2",
+					     "nehalem",	   "westmere",	 "sandybridge", "ivybridge",
+					     "corei7",	   "corei7-avx", "core-avx-i", "k8",
+					     "silvermont", "bonnell",	 "athlon64",   "btver2" };
+	size_t length = strcspn(march, " \t");
+
+	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strlen(names[i]) == length && memcmp(names[i], march, length) == 0)
+			return true;
+	return false;
+}
+
+/* The loop has FMAs, or the compiler was allowed to make them. */
+static bool may_fuse(const struct adviser *a)
+{
+	const struct sn_unit *unit = a->result->loop->function->unit;
+	const char *text = unit ? unit->producer : NULL;
+	const char *march = text ? strstr(text, "-march=") : NULL;
+
+	if (a->path->metrics.isas & (SN_ISA_FMA | SN_ISA_AVX512))
+		return true;
+	if (!text || strstr(text, "-mno-fma"))
+		return false;
+	return strstr(text, "-mfma") || (march && !is_without_fma(march + 7));
+}
+
 static void advise_instructions(struct adviser *a)
 {
 	const struct sn_cqa_metrics *m = &a->path->metrics;
@@ -237,33 +269,35 @@ static void advise_instructions(struct adviser *a)
 		advise(a, SN_ADVICE_HINT, "conversions", NAN,
 		       TEXT("Avoid conversions in the loop: use one type for the data, and write "
 			    "constants in it (1.0f instead of 1.0)."),
-		       TEXT("%u conversions a pass", m->conversions));
-	if (m->add_then_mul && m->isas & SN_ISA_FMA)
+		       TEXT("%u conversion%s a pass", m->conversions, S(m->conversions)));
+	if (m->add_then_mul && may_fuse(a))
 		advise(a, SN_ADVICE_HINT, "fma", NAN,
 		       TEXT("Let more products and sums fuse: -ffp-contract=fast does so across "
 			    "statements."),
-		       TEXT("%u products feed an addition", m->add_then_mul));
+		       TEXT("%u product%s an addition", m->add_then_mul,
+			    m->add_then_mul == 1 ? " feeds" : "s feed"));
 	else if (m->add_then_mul)
 		advise(a, SN_ADVICE_HINT, "fma", NAN,
 		       TEXT("Let products and sums fuse: compile with -mfma (or -march=native) and "
 			    "-ffp-contract=fast."),
-		       TEXT("%u products feed an addition", m->add_then_mul));
+		       TEXT("%u product%s an addition", m->add_then_mul,
+			    m->add_then_mul == 1 ? " feeds" : "s feed"));
 	if (m->sum_times && m->isas & SN_ISA_FMA)
 		advise(a, SN_ADVICE_EXPERT, "fma order", NAN,
 		       TEXT("Rearrange sums and products so that a product comes before its sum: "
 			    "(a + b) * c is two operations, a * c + d is one FMA."),
-		       TEXT("%u products of a sum a pass", m->sum_times));
+		       TEXT("%u product%s of a sum a pass", m->sum_times, S(m->sum_times)));
 	if (m->specials)
 		advise(a, SN_ADVICE_HINT, "slow instructions", NAN,
 		       TEXT("Take string, atomic and system instructions out of the loop: each "
 			    "costs tens of cycles or orders memory."),
-		       TEXT("%u such instructions a pass", m->specials));
+		       TEXT("%u such instruction%s a pass", m->specials, S(m->specials)));
 	if (m->x87)
 		advise(a, SN_ADVICE_HINT, "x87", NAN,
 		       TEXT("The loop computes with the x87 unit: use double instead of long "
 			    "double, "
 			    "or -mfpmath=sse."),
-		       TEXT("%u x87 instructions a pass", m->x87));
+		       TEXT("%u x87 instruction%s a pass", m->x87, S(m->x87)));
 	if (m->gathers + m->scatters)
 		advise(a, SN_ADVICE_EXPERT, "gathers", NAN,
 		       TEXT("Gathers and scatters cost a memory access for each element: "

@@ -1,5 +1,6 @@
 #include "cqa/insn.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "cqa/effects.h"
@@ -324,6 +325,23 @@ static void apply_stack_engine(const struct sn_machine *machine, struct sn_insn 
 		insn->rsp_change_bytes = insn->operand_bytes == 2 ? 2 : 8;
 }
 
+/* A locked read-modify-write holds the core up as an exchange with memory does, which is always
+ * locked: both wait until the stores before have left, and what follows waits for them. */
+static void charge_lock(const struct sn_machine *machine, struct sn_insn *insn)
+{
+	bool is_exchange = sn_form_mnemonic(insn->form) == ZYDIS_MNEMONIC_XCHG;
+	const struct sn_row *row;
+	sn_form form;
+
+	if ((!(insn->form >> 44 & 1) && !is_exchange) || !insn->memory_count ||
+	    !insn->memory[0].is_store || !sn_form_parse("xchg m64,r64", 12, &form))
+		return;
+	row = sn_machine_row_exact(machine, form);
+	if (row)
+		insn->divider_cycles =
+			fmaxf(insn->divider_cycles, fmaxf(row->latency, row->divider_cycles));
+}
+
 /* Operands from which the result takes longer, or less long, than the row says. */
 static void adjust_reads(const struct sn_machine *machine, struct sn_insn *insn)
 {
@@ -428,6 +446,7 @@ void sn_insn_fill(const struct sn_machine *machine, const ZydisDecodedInstructio
 	find_widths(decoded, operands, insn);
 	sn_effects_fill(machine, decoded, operands, x87, insn);
 	split_latency(machine, insn);
+	charge_lock(machine, insn);
 	adjust_reads(machine, insn);
 	apply_stack_engine(machine, insn);
 	apply_idioms(machine, decoded, operands, insn);

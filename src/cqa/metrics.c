@@ -129,7 +129,7 @@ enum sn_stride_kind sn_stride_kind_of(const struct sn_access *access)
 		return SN_STRIDE_UNKNOWN;
 	if (!stride)
 		return SN_STRIDE_ZERO;
-	return stride == access->address.bytes ? SN_STRIDE_UNIT : SN_STRIDE_N;
+	return stride == access->address.bytes || access->is_covered ? SN_STRIDE_UNIT : SN_STRIDE_N;
 }
 
 const char *const sn_isa_names[SN_ISA_BITS] = { "x87", "MMX",  "SSE", "AVX",	"AVX2",
@@ -238,7 +238,8 @@ static void count_operation(const struct sn_insn *insn, struct sn_cqa_metrics *o
 	out->uops += (unsigned)(insn->issued_uops + 0.5F);
 	out->code_bytes += insn->length;
 	out->masked += sn_form_mask_mode(insn->form) != SN_MASK_NONE;
-	out->conversions += insn->category == ZYDIS_CATEGORY_CONVERT;
+	/* cdq and its like only extend a sign */
+	out->conversions += insn->category == ZYDIS_CATEGORY_CONVERT && insn->is_vector;
 	out->x87 += insn->isa == ZYDIS_ISA_EXT_X87;
 	out->gathers += insn->category == ZYDIS_CATEGORY_GATHER ||
 			insn->category == ZYDIS_CATEGORY_AVX2GATHER;
@@ -277,7 +278,7 @@ static double new_bytes(const struct sn_access *access)
 	case SN_STRIDE_INDIRECT:
 		return 64;
 	default:
-		return stride < 64 ? stride : 64;
+		return stride < 64 || access->is_covered ? stride : 64;
 	}
 }
 
@@ -286,9 +287,14 @@ static bool same_stream(const struct sn_access *a, const struct sn_access *b)
 	int64_t apart = a->address.constant - b->address.constant;
 	int64_t reach = a->stride_bytes < 0 ? -a->stride_bytes : a->stride_bytes;
 
-	return a->address.base_root == b->address.base_root &&
-	       a->address.index_root == b->address.index_root &&
-	       a->address.scale == b->address.scale &&
+	bool same_array = a->address.base_root == b->address.base_root &&
+			  a->address.index_root == b->address.index_root &&
+			  a->address.scale == b->address.scale;
+
+	if (same_array && a->is_covered && b->is_covered && a->stride_bytes == b->stride_bytes &&
+	    llabs(apart) < 4096)
+		return true;
+	return same_array &&
 	       /* neighbours within what one pass moves, or one line */
 	       apart < (reach > 64  ? 64
 			: reach > 0 ? 4096
@@ -361,12 +367,14 @@ static void count_pairs(const struct sn_cqa_block *block, struct sn_cqa_metrics 
 	}
 }
 
-/* Several places of one thing that is stepped over as a whole: an array of structures. */
+enum { STRUCTURE_BYTES_MAX = 128 }; /* a single field that is further apart may be a column */
+
+/* Places of a thing that is stepped over as a whole and not all used: an array of structures. */
 static void count_fields(const struct sn_accesses *accesses, struct sn_cqa_metrics *out)
 {
 	for (size_t i = 0; i < accesses->count; i++) {
 		const struct sn_access *a = &accesses->items[i];
-		bool has_sibling = false;
+		bool has_sibling = llabs(a->stride_bytes) <= STRUCTURE_BYTES_MAX;
 
 		if (a->is_indirect || sn_stride_kind_of(a) != SN_STRIDE_N)
 			continue;

@@ -54,7 +54,7 @@ extern const char *const sn_isa_names[SN_ISA_BITS], *const sn_element_names[SN_E
 
 enum sn_stride_kind {
 	SN_STRIDE_ZERO,	    /* the same address in every pass */
-	SN_STRIDE_UNIT,	    /* as many bytes as the access */
+	SN_STRIDE_UNIT,	    /* as many bytes as the access, or as those of a pass side by side */
 	SN_STRIDE_N,	    /* another constant */
 	SN_STRIDE_UNKNOWN,  /* moves by a register that the loop does not change */
 	SN_STRIDE_INDIRECT, /* the address comes from memory */

@@ -52,7 +52,7 @@ CASES = {
          BASE, 'potential', PLAIN, BASE),
     'array of structures':
         ('struct p { double x, y, z; }; double f(const struct p *p, long n) { double s = 0; '
-         'for (long i = 0; i < n; i++) s += p[i].x * p[i].x + p[i].y * p[i].y + p[i].z * p[i].z; return s; }',
+         'for (long i = 0; i < n; i++) s += p[i].x * p[i].x; return s; }',
          BASE, 'hint',
          'double f(const double *x, const double *y, const double *z, long n) { double s = 0; '
          'for (long i = 0; i < n; i++) s += x[i] * x[i] + y[i] * y[i] + z[i] * z[i]; return s; }', BASE),
@@ -127,6 +127,29 @@ for subject, (with_it, flags, confidence, without, other_flags) in CASES.items()
             piece['sentence'].endswith('.'), f'{subject}: said where it holds', got)
     got = advice(without, other_flags)
     t.check(subject not in got, f'{subject}: not said where it does not', got)
+for body, flags, name in (
+        ('struct p { double x, y, z; }; double f(const struct p *p, long n) { double s = 0; '
+         'for (long i = 0; i < n; i++) s += p[i].x * p[i].y * p[i].z; return s; }', BASE, 'all fields'),
+        ('double f(const double *a, long n) { double s = 0; for (long i = 0; i < n; i++) s += a[i]; return s; }',
+         BASE + ['-funroll-loops'], 'unrolled'),
+        (PLAIN, fast + ['-funroll-loops'], 'unrolled 64-byte vectors'),
+        ('double f(const double *p, const double *q, long n) { double a = 0, b = 0, c = 0, d = 0; '
+         'for (long i = 0; i < n; i += 4) { a += p[i] * q[i]; b += p[i + 1] * q[i + 1]; c += p[i + 2] * q[i + 2]; '
+         'd += p[i + 3] * q[i + 3]; } return a + b + c + d; }', BASE, 'four by hand'),
+        ('double g(double, double); double f(double x, long n) { volatile double k[8]; double s = 0; '
+         'for (long i = 0; i < n; i++) { k[1] = x; k[3] += s; s = g(s, k[5]); } return s; }', BASE, 'stack and a call')):
+    got = advice(body, flags)
+    t.check('array of structures' not in got and 'strides' not in got, f'contiguous, {name}: no other layout is advised',
+            got)
+got = advice(CASES['array of structures'][0].replace('p[i].x * p[i].x', 'p[i].x * p[i].z'), BASE)
+t.check('array of structures' in got, 'two of three fields are an array of structures', got)
+got = advice('void f(int *restrict a, const int *restrict b, int c, long n) { for (long i = 0; i < n; i++) a[i] = b[i] / c; }',
+             BASE)
+t.check('conversions' not in got and '1 division or' in got.get('division', {}).get('evidence', '1 division or'),
+        'the sign extension of a division is no conversion', got)
+got = advice(CASES['fma'][0], BASE)
+t.check('-mfma' not in got['fma']['sentence'] and '1 product feeds' in got['fma']['evidence'],
+        'what was compiled with -mfma is not told to', got)
 got = advice(PLAIN, ['-g', '-O0'])
 t.equal(list(got), ['optimization'], 'without optimization nothing else is worth saying')
 

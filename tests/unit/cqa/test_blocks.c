@@ -83,6 +83,25 @@ TEST(store_forwards_to_the_next_pass)
 	CHECK(bound("488b01 48ffc0 48894108 4883c108 49ffcf 75ed", SN_BOUND_LATENCY) >= 5);
 }
 
+TEST(locked_updates_cost_an_exchange)
+{
+	static const char *const archs[] = { "haswell", "cascadelake", "sapphirerapids", "zen2",
+					     "zen4",	"zen5" };
+	/* lock inc [rdi]; lock xadd [rdi],rax; lock cmpxchg [rdi],rcx */
+	static const char *const locked[] = { "f048ff07 49ffcf 75f7", "f0480fc107 49ffcf 75f6",
+					      "f0480fb10f 49ffcf 75f6" };
+
+	for (unsigned i = 0; i < sizeof(archs) / sizeof(archs[0]); i++) {
+		double exchange = estimate(archs[i], "488707 49ffcf 75f8", false).cycles;
+
+		for (unsigned k = 0; k < 3; k++)
+			CHECK(estimate(archs[i], locked[k], false).cycles >= exchange - 3);
+	}
+	for (unsigned k = 0; k < 3; k++)
+		CHECK_REAL(estimate("zen5", locked[k], false).cycles, 20, 1);
+	CHECK(estimate("zen5", "48ff07 49ffcf 75f8", false).cycles < 2);
+}
+
 TEST(x87_stack_turns_with_pushes)
 {
 	/* fld st0; fmul st0,st1; faddp st1,st0: the accumulator chain is one fadd */
