@@ -226,8 +226,8 @@ static void find_source(struct sn_accesses *all, size_t number)
  * must be near. */
 static bool moves_alike(const struct sn_access *a, const struct sn_access *b)
 {
-	int64_t apart = wrapping_add(a->address.constant,
-				     (int64_t)(0 - (uint64_t)b->address.constant));
+	int64_t apart =
+		wrapping_add(a->address.constant, (int64_t)(0 - (uint64_t)b->address.constant));
 
 	return a->has_stride && b->has_stride && !b->is_indirect &&
 	       a->stride_bytes == b->stride_bytes && same_roots(&a->address, &b->address) &&
@@ -239,8 +239,8 @@ static bool moves_alike(const struct sn_access *a, const struct sn_access *b)
 static void find_coverage(struct sn_accesses *all, size_t first)
 {
 	const struct sn_access *a = &all->items[first];
-	uint64_t stride = a->stride_bytes < 0 ? 0 - (uint64_t)a->stride_bytes
-					      : (uint64_t)a->stride_bytes;
+	uint64_t stride =
+		a->stride_bytes < 0 ? 0 - (uint64_t)a->stride_bytes : (uint64_t)a->stride_bytes;
 	uint64_t bytes = 0, covered = 0;
 	uint8_t *touched;
 
@@ -252,8 +252,8 @@ static void find_coverage(struct sn_accesses *all, size_t first)
 	for (size_t i = first; i < all->count; i++) {
 		const struct sn_access *b = &all->items[i];
 		uint64_t apart = (uint64_t)b->address.constant - (uint64_t)a->address.constant;
-		uint64_t place = (int64_t)apart < 0 ? stride - 1 - (~apart) % stride
-						    : apart % stride;
+		uint64_t place =
+			(int64_t)apart < 0 ? stride - 1 - (~apart) % stride : apart % stride;
 
 		for (uint32_t k = 0; moves_alike(a, b) && k < b->address.bytes; k++) {
 			covered += !touched[(place + k) % stride];

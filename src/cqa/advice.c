@@ -32,7 +32,7 @@ static void advise(struct adviser *a, enum sn_confidence confidence, const char 
 	sn_vec_push(a->out, advice);
 }
 
-#define S(count) ((count) == 1 ? "" : "s")
+#define S(count)  ((count) == 1 ? "" : "s")
 #define TEXT(...) sn_arena_printf(&a->result->arena, __VA_ARGS__)
 
 static bool is_worth(double speedup)
@@ -183,9 +183,9 @@ static void advise_division(struct adviser *a)
 	       TEXT("Divide less: multiply by a reciprocal computed outside the loop, use single "
 		    "precision where it is enough, or -mrecip."),
 	       TEXT("%u %s the divider for %.1f cycles a pass", m->divisions,
-			    m->divisions == 1 ? "division or square root holds"
-					      : "divisions or square roots hold",
-			    a->path->estimate.bounds[SN_BOUND_DIVIDER]));
+		    m->divisions == 1 ? "division or square root holds"
+				      : "divisions or square roots hold",
+		    a->path->estimate.bounds[SN_BOUND_DIVIDER]));
 }
 
 static void advise_layout(struct adviser *a)
@@ -235,10 +235,10 @@ static void advise_memory(struct adviser *a)
 /* Options of processors that have no FMA. */
 static bool is_without_fma(const char *march)
 {
-	static const char *const names[] = { "x86-64",	   "x86-64-v2",	 "nocona",     "core2",
+	static const char *const names[] = { "x86-64",	   "x86-64-v2",	 "nocona",	"core2",
 					     "nehalem",	   "westmere",	 "sandybridge", "ivybridge",
-					     "corei7",	   "corei7-avx", "core-avx-i", "k8",
-					     "silvermont", "bonnell",	 "athlon64",   "btver2" };
+					     "corei7",	   "corei7-avx", "core-avx-i",	"k8",
+					     "silvermont", "bonnell",	 "athlon64",	"btver2" };
 	size_t length = strcspn(march, " \t");
 
 	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++)

@@ -85,8 +85,8 @@ TEST(store_forwards_to_the_next_pass)
 
 TEST(locked_updates_cost_an_exchange)
 {
-	static const char *const archs[] = { "haswell", "cascadelake", "sapphirerapids", "zen2",
-					     "zen4",	"zen5" };
+	static const char *const archs[] = { "haswell", "cascadelake", "sapphirerapids",
+					     "zen2",	"zen4",	       "zen5" };
 	/* lock inc [rdi]; lock xadd [rdi],rax; lock cmpxchg [rdi],rcx */
 	static const char *const locked[] = { "f048ff07 49ffcf 75f7", "f0480fc107 49ffcf 75f6",
 					      "f0480fb10f 49ffcf 75f6" };
