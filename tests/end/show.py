@@ -77,7 +77,7 @@ t.check(nothing.returncode != 0 and nothing.stderr.count('\n') == 1, 'a loop tha
 
 # filters come before aggregation
 only = t.show('functions', '--function', 'descend', experiment='run')
-t.within(only['sampled_cpu_s'], rows['descend']['inclusive_cpu_s'], 1e-6,
+t.within(only['sampled_cpu_s'], rows['descend']['inclusive_cpu_s'], 1e-5,  # what no sample stands for is spread anew
          '--function keeps what has it on its path')
 t.equal(only['filter'], {'function': 'descend'}, 'the filter is in the answer')
 first = t.show('functions', '--time', '0-0.3', experiment='run')['sampled_cpu_s']
