@@ -106,6 +106,7 @@ struct visit {
 static void visit_function(struct visit *visit, const struct sn_cqa_unit *unit,
 			   const struct sn_function *function)
 {
+	visit->summary.undecoded_places += sn_cqa_undecoded_places(unit->structure, function);
 	for (uint32_t i = 0; i < function->loop_count; i++) {
 		struct sn_cqa_loop result;
 
@@ -168,6 +169,7 @@ static void json_summary(struct sn_json *json, void *context)
 	sn_json_member_double(json, "flow_complexity", sn_cqa_flow_complexity(&visit->summary));
 	sn_json_member_double(json, "array_access_efficiency_share",
 			      sn_cqa_array_efficiency(&visit->summary));
+	sn_json_member_uint(json, "undecoded_places", visit->summary.undecoded_places);
 }
 
 static void json_page(struct visit *visit, const struct sn_cqa_unit *unit,
@@ -200,7 +202,7 @@ static void json_details(struct sn_json *json, void *context)
 	sn_json_close(json);
 }
 
-static int nothing_found(const struct choice *choice, const char *path)
+static int nothing_found(const struct choice *choice, const char *path, size_t undecoded_places)
 {
 	struct sn_error err;
 
@@ -211,6 +213,11 @@ static int nothing_found(const struct choice *choice, const char *path)
 	else if (choice->function)
 		sn_error_set(&err, SN_ERR_NOT_FOUND, "cqa: no function '%s' with a loop in '%s'",
 			     choice->function, path);
+	else if (undecoded_places)
+		sn_error_set(&err, SN_ERR_NO_DATA,
+			     "cqa: '%s' has no loops that could be followed: at %zu place%s code goes "
+			     "on in bytes that this decoder does not know",
+			     path, undecoded_places, undecoded_places == 1 ? "" : "s");
 	else
 		sn_error_set(&err, SN_ERR_NO_DATA, "cqa: '%s' has no loops", path);
 	return sn_error_print(&err);
@@ -230,6 +237,10 @@ static void print_footer(const struct sn_cqa_summary *summary, const struct sn_m
 		printf("%.0f %% of accesses at a regular stride; ", 100 * regular);
 	printf("%zu of %zu instructions estimated\n", summary->estimated_instructions,
 	       summary->instructions);
+	if (summary->undecoded_places)
+		printf("at %zu place%s code goes on in bytes that do not decode: loops through them "
+		       "are missing here\n",
+		       summary->undecoded_places, summary->undecoded_places == 1 ? "" : "s");
 }
 
 /* The columns shown, and with those that rows are chosen and ordered by. */
@@ -276,7 +287,8 @@ static int run_binary(const struct sn_args *args, const struct sn_machine *machi
 		visit.each = print_page;
 	visit_module(&visit, &module);
 	if (!visit.summary.loops)
-		code = nothing_found(&choice, args->operands[0]);
+		code = nothing_found(&choice, args->operands[0],
+				     visit.summary.undecoded_places);
 	else if (visit.each == add_row &&
 		 sn_table_write(&table, &view, stdout, json_details, &both, &err))
 		code = sn_error_print(&err);

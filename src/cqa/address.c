@@ -234,6 +234,12 @@ static bool moves_alike(const struct sn_access *a, const struct sn_access *b)
 	       apart / 2 < llabs(a->stride_bytes) && apart / 2 > -llabs(a->stride_bytes);
 }
 
+/* An extended number has ten bytes and stands in sixteen. */
+static uint32_t slot_bytes(const struct sn_access *access)
+{
+	return access->address.bytes == 10 ? 16 : access->address.bytes;
+}
+
 /* The bytes that the accesses of one array touch, modulo the stride that they share: do they leave
  * a gap? Marks them all if not. */
 static void find_coverage(struct sn_accesses *all, size_t first)
@@ -245,7 +251,7 @@ static void find_coverage(struct sn_accesses *all, size_t first)
 	uint8_t *touched;
 
 	for (size_t i = first; i < all->count; i++)
-		bytes += moves_alike(a, &all->items[i]) ? all->items[i].address.bytes : 0;
+		bytes += moves_alike(a, &all->items[i]) ? slot_bytes(&all->items[i]) : 0;
 	if (bytes < stride)
 		return;
 	touched = sn_alloc_zeroed(stride, 1);
@@ -255,7 +261,7 @@ static void find_coverage(struct sn_accesses *all, size_t first)
 		uint64_t place =
 			(int64_t)apart < 0 ? stride - 1 - (~apart) % stride : apart % stride;
 
-		for (uint32_t k = 0; moves_alike(a, b) && k < b->address.bytes; k++) {
+		for (uint32_t k = 0; moves_alike(a, b) && k < slot_bytes(b); k++) {
 			covered += !touched[(place + k) % stride];
 			touched[(place + k) % stride] = 1;
 		}

@@ -559,6 +559,47 @@ void sn_cqa_loop_analyse(const struct sn_machine *machine, const struct sn_struc
 	sn_vec_free(&decoding.insns);
 }
 
+/* How many bytes of the function lie from an address on. */
+static size_t bytes_left(const struct sn_function *function, uint64_t link_addr)
+{
+	for (uint32_t i = 0; i < function->range_count; i++)
+		if (link_addr >= function->ranges[i].first_link_addr &&
+		    link_addr < function->ranges[i].end_link_addr)
+			return function->ranges[i].end_link_addr - link_addr;
+	return 0;
+}
+
+static bool goes_into_unknown(const struct sn_structure *structure,
+			      const struct sn_function *function, const struct sn_block *block)
+{
+	size_t available, at = 0, left = bytes_left(function, block->link_addr + block->size_bytes);
+	const uint8_t *bytes = sn_structure_bytes(structure, block->link_addr, &available);
+	struct sn_instruction insn = { 0 };
+
+	if (!bytes || !left || available < block->size_bytes + left ||
+	    block->flags & (SN_BLOCK_SPECULATIVE | SN_BLOCK_NO_RETURN))
+		return false;
+	while (at < block->size_bytes) {
+		if (!sn_instruction_decode(bytes + at, block->size_bytes - at,
+					   block->link_addr + at, &insn))
+			return false;
+		at += insn.length;
+	}
+	return (insn.flow == SN_FLOW_NEXT || insn.flow == SN_FLOW_BRANCH ||
+		insn.flow == SN_FLOW_CALL || insn.flow == SN_FLOW_CALL_INDIRECT) &&
+	       !sn_instruction_decode(bytes + at, left, block->link_addr + at, &insn);
+}
+
+size_t sn_cqa_undecoded_places(const struct sn_structure *structure,
+			       const struct sn_function *function)
+{
+	size_t places = 0;
+
+	for (uint32_t i = 0; i < function->block_count; i++)
+		places += goes_into_unknown(structure, function, &function->blocks[i]);
+	return places;
+}
+
 void sn_cqa_loop_free(struct sn_cqa_loop *result)
 {
 	sn_arena_free(&result->arena);

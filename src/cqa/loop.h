@@ -105,6 +105,11 @@ void sn_cqa_loop_free(struct sn_cqa_loop *result);
  *  operations (docs/method/cqa.md, Paths). A union has no paths to weigh. */
 void sn_cqa_loop_weigh(struct sn_cqa_loop *result, const struct sn_heat *heat, size_t count);
 
+/** Places of a prepared function (SN_PREPARE_CODE) where code goes on into bytes that the decoder
+ *  does not know (APX, say): what follows, loops through it included, is not seen. */
+size_t sn_cqa_undecoded_places(const struct sn_structure *structure,
+			       const struct sn_function *function);
+
 /** Gives the instructions' memory back: only the main path stays, without its block. Texts of
  *  advice made before go too. */
 void sn_cqa_loop_shrink(struct sn_cqa_loop *result);

@@ -13,6 +13,7 @@ struct sn_cqa_summary {
 	double paths;		  /* sum: flow complexity is paths / analysed */
 	double regular, accesses; /* array access efficiency is regular / accesses */
 	size_t estimated_instructions, instructions;
+	size_t undecoded_places; /* of the functions, added by the caller */
 };
 void sn_cqa_summary_add(struct sn_cqa_summary *summary, const struct sn_cqa_loop *result);
 /** Mean number of paths in a loop (ONE View, section 6.1); NaN without loops. */

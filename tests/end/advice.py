@@ -136,6 +136,8 @@ for body, flags, name in (
         ('double f(const double *p, const double *q, long n) { double a = 0, b = 0, c = 0, d = 0; '
          'for (long i = 0; i < n; i += 4) { a += p[i] * q[i]; b += p[i + 1] * q[i + 1]; c += p[i + 2] * q[i + 2]; '
          'd += p[i + 3] * q[i + 3]; } return a + b + c + d; }', BASE, 'four by hand'),
+        ('long double f(const long double *a, long n) { long double s = 0; '
+         'for (long i = 0; i < n; i++) s += a[i]; return s; }', BASE, 'extended numbers'),
         ('double g(double, double); double f(double x, long n) { volatile double k[8]; double s = 0; '
          'for (long i = 0; i < n; i++) { k[1] = x; k[3] += s; s = g(s, k[5]); } return s; }', BASE, 'stack and a call')):
     got = advice(body, flags)

@@ -131,6 +131,18 @@ run, rows = assemble('new', ' xor %ecx,%ecx\n1: .byte 0x62,0xf5,0x7c,0x48,0x58,0
 t.check(run.returncode in (0, 3) and (not rows or rows[0]['undecoded_bytes'] > 0 or rows[0]['not_analysed'] or
                                       rows[0]['estimated_instructions'] > 0),
         'instructions that the decoder or the table does not know are counted', rows, run.stderr)
+LOST = '1: movq (%rsi),%rax\n .byte 0xd5,0x18,0x01,0xc0\n add $8,%rsi\n dec %rdi\n jnz 1b\n'
+KEPT = '2: addsd (%rdx),%xmm0\n add $8,%rdx\n dec %rcx\n jnz 2b\n ret'
+run, _ = assemble('lost', LOST + ' ret')
+t.check(run.returncode and 'at 1 place code' in run.stderr, 'a loop with unknown bytes does not vanish unsaid', run.stderr)
+run, rows = assemble('part', KEPT + '\n' + LOST + KEPT.replace('2', '3'))
+t.check(rows and json.loads(run.stdout)['undecoded_places'] == 0, 'code that nothing leads to is not counted',
+        run.stdout)
+run, rows = assemble('part', ' test %rdi,%rdi\n jz 2f\n' + LOST + KEPT)
+t.check(len(rows) == 1 and json.loads(run.stdout)['undecoded_places'] == 1, 'unknown bytes are counted beside other loops',
+        run.stdout)
+text = sonde('cqa', 'part.o', '--arch', 'cascadelake').stdout
+t.check('at 1 place code goes on in bytes that do not decode' in text, 'and the listing says so', text)
 small = bytearray(open('k.o', 'rb').read())
 small[4] = 1  # ELFCLASS32
 open('small.o', 'wb').write(small)
