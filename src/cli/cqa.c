@@ -214,10 +214,11 @@ static int nothing_found(const struct choice *choice, const char *path, size_t u
 		sn_error_set(&err, SN_ERR_NOT_FOUND, "cqa: no function '%s' with a loop in '%s'",
 			     choice->function, path);
 	else if (undecoded_places)
-		sn_error_set(&err, SN_ERR_NO_DATA,
-			     "cqa: '%s' has no loops that could be followed: at %zu place%s code goes "
-			     "on in bytes that this decoder does not know",
-			     path, undecoded_places, undecoded_places == 1 ? "" : "s");
+		sn_error_set(
+			&err, SN_ERR_NO_DATA,
+			"cqa: '%s' has no loops that could be followed: at %zu place%s code goes "
+			"on in bytes that this decoder does not know",
+			path, undecoded_places, undecoded_places == 1 ? "" : "s");
 	else
 		sn_error_set(&err, SN_ERR_NO_DATA, "cqa: '%s' has no loops", path);
 	return sn_error_print(&err);
@@ -238,7 +239,8 @@ static void print_footer(const struct sn_cqa_summary *summary, const struct sn_m
 	printf("%zu of %zu instructions estimated\n", summary->estimated_instructions,
 	       summary->instructions);
 	if (summary->undecoded_places)
-		printf("at %zu place%s code goes on in bytes that do not decode: loops through them "
+		printf("at %zu place%s code goes on in bytes that do not decode: loops through "
+		       "them "
 		       "are missing here\n",
 		       summary->undecoded_places, summary->undecoded_places == 1 ? "" : "s");
 }
@@ -287,8 +289,7 @@ static int run_binary(const struct sn_args *args, const struct sn_machine *machi
 		visit.each = print_page;
 	visit_module(&visit, &module);
 	if (!visit.summary.loops)
-		code = nothing_found(&choice, args->operands[0],
-				     visit.summary.undecoded_places);
+		code = nothing_found(&choice, args->operands[0], visit.summary.undecoded_places);
 	else if (visit.each == add_row &&
 		 sn_table_write(&table, &view, stdout, json_details, &both, &err))
 		code = sn_error_print(&err);
