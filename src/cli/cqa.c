@@ -6,6 +6,7 @@
 #include "base/progress.h"
 #include "base/text.h"
 #include "cli/command.h"
+#include "code/image.h"
 #include "cqa/module.h"
 #include "cqa/table.h"
 #include "cqa/view.h"
@@ -127,6 +128,9 @@ static void visit_module(struct visit *visit, struct sn_cqa_module *module)
 		size_t count = sn_structure_function_count(unit->structure);
 		struct sn_progress progress;
 
+		if (unit->image && sn_image_facts(unit->image).is_damaged)
+			sn_warn("'%s': %s", sn_structure_path(unit->structure),
+				sn_structure_warning(unit->structure));
 		if (!visit->choice->function)
 			sn_structure_prepare_all(unit->structure, SN_PREPARE_ALL);
 		sn_progress_begin(&progress, "analysing functions", count);

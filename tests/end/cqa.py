@@ -86,6 +86,10 @@ for name, words in {'k.o': ['-c'], 'k.so': ['-shared', '-fPIC']}.items():
 subprocess.run(['ar', 'rcs', 'k.a', 'k.o'], check=True)
 rows = json.loads(sonde('cqa', 'k.a', '--format', 'json', '--arch', 'zen4').stdout)['rows']
 t.equal({r['member'] for r in rows}, {'k.o'}, 'archives are read member by member')
+with open(t.sonde, 'rb') as whole, open('cut', 'wb') as out:
+    out.write(whole.read(400000))
+cut = t.run('cqa', 'cut', '-f', 'csv')
+t.check('damaged' in cut.stderr and cut.stderr.count('\n') == 1, 'a file that is cut short is told', cut.returncode, cut.stderr)
 page = sonde('cqa', 'k.so', '--loop', 'k.c:6', '--arch', 'cascadelake')
 t.check(page.returncode == 0 and 'limited by latency' in page.stdout and 'Advice' in page.stdout and
         'addsd' in page.stdout, 'the page of a loop by file and line', page.stdout, page.stderr)
