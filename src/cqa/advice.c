@@ -247,6 +247,17 @@ static bool is_without_fma(const char *march)
 	return false;
 }
 
+/* "-mfma" is no part of "-mfma4". */
+static bool has_word(const char *text, const char *word)
+{
+	size_t length = strlen(word);
+
+	for (const char *at = strstr(text, word); at; at = strstr(at + length, word))
+		if ((at == text || at[-1] == ' ') && (!at[length] || at[length] == ' '))
+			return true;
+	return false;
+}
+
 /* The loop has FMAs, or the compiler was allowed to make them. */
 static bool may_fuse(const struct adviser *a)
 {
@@ -256,9 +267,9 @@ static bool may_fuse(const struct adviser *a)
 
 	if (a->path->metrics.isas & (SN_ISA_FMA | SN_ISA_AVX512))
 		return true;
-	if (!text || strstr(text, "-mno-fma"))
+	if (!text || has_word(text, "-mno-fma"))
 		return false;
-	return strstr(text, "-mfma") || (march && !is_without_fma(march + 7));
+	return has_word(text, "-mfma") || (march && !is_without_fma(march + 7));
 }
 
 static void advise_instructions(struct adviser *a)

@@ -149,7 +149,7 @@ got = advice('void f(int *restrict a, const int *restrict b, int c, long n) { fo
              BASE)
 t.check('conversions' not in got and '1 division or' in got.get('division', {}).get('evidence', '1 division or'),
         'the sign extension of a division is no conversion', got)
-got = advice(CASES['fma'][0], BASE)
+got = advice(CASES['fma'][0], BASE + ['-mno-fma4'])
 t.check('-mfma' not in got['fma']['sentence'] and '1 product feeds' in got['fma']['evidence'],
         'what was compiled with -mfma is not told to', got)
 got = advice(PLAIN, ['-g', '-O0'])
