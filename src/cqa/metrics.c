@@ -307,6 +307,8 @@ static bool same_stream(const struct sn_access *a, const struct sn_access *b)
 static void count_memory(const struct sn_cqa_block *block, const struct sn_accesses *accesses,
 			 struct sn_cqa_metrics *out)
 {
+	SN_VEC(const struct sn_access *) streams = { 0 }; /* the first access of each */
+
 	for (size_t i = 0; i < accesses->count; i++) {
 		const struct sn_access *access = &accesses->items[i];
 		const struct sn_memory_operand *operand =
@@ -323,10 +325,11 @@ static void count_memory(const struct sn_cqa_block *block, const struct sn_acces
 			out->stack_bytes += access->address.bytes;
 		}
 		out->strides[sn_stride_kind_of(access)]++;
-		for (size_t k = 0; k < i && !is_known; k++)
-			is_known = same_stream(&accesses->items[k], access);
+		for (size_t k = 0; k < streams.count && !is_known; k++)
+			is_known = same_stream(streams.items[k], access);
 		if (is_known)
 			continue;
+		sn_vec_push(&streams, access);
 		out->bytes_from_memory += new_bytes(access);
 		/* an update in place is written too, though the load comes first */
 		for (size_t k = i; k < accesses->count; k++)
@@ -336,6 +339,7 @@ static void count_memory(const struct sn_cqa_block *block, const struct sn_acces
 				break;
 			}
 	}
+	sn_vec_free(&streams);
 }
 
 static bool reads_any(const struct sn_insn *insn, const bool *marked)
