@@ -358,19 +358,23 @@ static uint32_t cheaper_choose(const struct builder *b, const struct through *t,
 	for (uint32_t e = 0; e < b->paths->entity_count; e++)
 		if (e != entity && t->above[e] >= same_share * t->total &&
 		    (sn_entity_is_loop(b->paths, e) || t->is_called_in_loop[e]) &&
-		    (is_all || contrast_of(b, e) * 2 >= contrast_of(b, entity)) &&
+		    (is_all || contrast_of(b, e) >= lift_share * contrast_of(b, entity)) &&
 		    !is_too_often(b, e) &&
 		    (chosen == SN_NONE || b->activity->depths[e] > b->activity->depths[chosen]))
 			chosen = e;
 	return chosen;
 }
 
-/* Else the loop's function, entered once: its beat is open through the phase, which is seen too. */
+/* Else the loop's function, entered once: its beat is open through the phase, which is seen too.
+ * Not where another phase is in the same function: they would have one site, and be one. */
 static uint32_t whole_choose(const struct builder *b, const struct through *t, uint32_t entity)
 {
 	uint32_t function = sn_entity_function(b->paths, entity);
+	bool is_all = b->count == b->inclusive->row_count;
 
 	return function != entity && t->above[function] >= same_share * t->total &&
+			       (is_all ||
+				contrast_of(b, function) >= lift_share * contrast_of(b, entity)) &&
 			       !is_too_often(b, function)
 		       ? function
 		       : SN_NONE;
@@ -398,6 +402,10 @@ static uint32_t site_lift(const struct builder *b, uint32_t entity)
 	if (is_costly && chosen == SN_NONE)
 		chosen = whole_choose(b, &t, entity);
 	through_free(&t);
+	/* another phase in the same place would have the same site, and the two would be one */
+	if (chosen != SN_NONE && b->count < b->inclusive->row_count &&
+	    contrast_of(b, chosen) < lift_share * contrast_of(b, entity))
+		chosen = SN_NONE;
 	return chosen == SN_NONE ? entity : chosen;
 }
 

@@ -212,7 +212,7 @@ def stacks():
     flags = [d.frames(s[3])[1] for s in d.samples if s[3]]
     deep = [f & 1 for n, f in zip(depths, flags) if 150 <= n <= 400]
     whole = sum(205 <= n <= 215 and f & 1 for n, f in zip(depths, flags))
-    t.check(whole > 20 and sum(deep) >= 0.99 * len(deep), 'stacks: 203 frames, complete', whole, len(deep), sum(deep))
+    t.check(whole > 150 and sum(deep) >= 0.99 * len(deep), 'stacks: 203 frames, complete', whole, len(deep), sum(deep))
     t.check(sum(f & 2 for f in flags) > 50 and max(depths) == 4096, 'stacks: 20000 frames are cut at the limit, and say so',
             max(depths))
     t.check(d.lost[3] > 0, 'stacks: a thread on a stack too small for signals is counted', d.lost)

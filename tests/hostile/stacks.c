@@ -126,7 +126,7 @@ static void small_threads(void)
 __attribute__((noinline)) static double deep(int depth)
 {
 	if (depth == 0) {
-		burn(0.1);
+		burn(0.3);
 		return 1;
 	}
 	return deep(depth - 1) + 1;
