@@ -5,24 +5,25 @@
  * What waits for inputs keeps its place in the scheduler, and when schedulers are full, nothing
  * younger enters: that is the time which the other bounds do not see.
  */
+#include <assert.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/alloc.h"
 #include "cqa/bounds.h"
 #include "cqa/flow.h"
 
 enum {
-	RING = 4096, /* cycles of which a unit's use is remembered */
+	RING = 4096, /* cycles that are remembered */
 	PASSES_LEAST = 12,
 	PASSES_MOST = 400,
 	OPERATIONS = 700, /* about as many are put through */
 	HISTORY = 8,	  /* passes of which stored values are kept */
-	UNITS = SN_UNITS_MAX + 4,
-	FIRST_PAIR = SN_UNITS_MAX, /* the pairs of address units stand behind the machine's units */
-	SECOND_PAIR = SN_UNITS_MAX + 2,
-	DIVIDER = SN_UNITS_MAX + 4,
+	REORDER_MOST = 512,
+	QUEUE_MOST = 128,
+	UNITS = 27, /* of a machine; the pairs of address units and the divider stand behind them */
+	FIRST_PAIR = UNITS,
+	SECOND_PAIR = UNITS + 2,
+	DIVIDER = UNITS + 4,
 	TRIAL_PASSES = 2,
 	PORTION = 4,
 };
@@ -30,118 +31,103 @@ enum {
 #define NEARLY_FULL   0.75
 #define MEASURED_MORE 0.3 /* by which a measured latency of whole cycles may be too long */
 
-/* The latest issue times of `size` operations, the least on top: an operation can be dispatched
- * when that one has left. */
+/* When the places of a scheduler become free: the latest times at which operations leave it, as
+ * many as there are places. An operation can be dispatched when the first place is free. */
 struct scheduler {
-	unsigned size, count;
-	double *heap;
+	uint8_t places[RING];	/* that become free in a cycle */
+	uint64_t first;		/* cycle in which the first of them does */
 	double occupied_cycles; /* places times cycles */
 };
 
-/* The units in use in one cycle; the number tells which of those that share the place. */
+/* The units in use in one cycle; the lap tells which of those that share the place. */
 struct cycle {
-	uint64_t units;
-	uint64_t number;
+	uint32_t units, lap;
+};
+
+enum place { LOAD, VECTOR_LOAD, STORE, GENERAL, VECTOR };
+
+/* Operations of an instruction that may go to the same units, of which the lowest is taken. */
+struct operations {
+	uint32_t units;
+	float count, left_over; /* counts need not be whole: parts are left over for later passes */
+	enum place place;
+};
+
+struct step {
+	const struct sn_insn *insn;
+	struct operations *operations; /* [insn->set_count] */
+	double dispatch_cycles;
+	bool needs[VECTOR + 1]; /* a place of this kind */
 };
 
 struct window {
 	const struct sn_flow *flow;
-	struct cycle *used;	/* [RING] */
-	double pressure[UNITS]; /* what else wants the unit: the least wanted is taken */
+	struct step *steps; /* [insn] */
+	struct cycle used[RING];
 	struct scheduler general, address, vector;
-	double *entered; /* ring of when vector operations passed from their queue to the scheduler
-			  */
-	size_t entered_count;
-	double last_entered;
-	double *retired; /* ring of the reorder buffer */
-	size_t retired_count;
-	double last_retired;
+	/* rings of when vector operations passed from their queue to the scheduler, and of when
+	 * operations retired; with the place of the oldest */
+	double entered[QUEUE_MOST], retired[REORDER_MOST];
+	unsigned entered_place, retired_place;
+	double last_entered, last_retired;
+	double retired_count;
 	double front;	/* when the next operation can be dispatched */
 	bool was_first; /* the last address went to the first pair */
 	double now[SN_RES_COUNT];
-	double (*stored)[HISTORY];	/* [access] */
-	float (*rest)[SN_ROW_SETS_MAX]; /* [insn] parts of operations left over from earlier passes
-					 */
+	double (*stored)[HISTORY]; /* [access] */
 	double divider_rest;
 };
 
-static void sift_down(struct scheduler *scheduler)
+/* fmax() is a call, as it looks after what is no number */
+static double later(double a, double b)
 {
-	unsigned at = 0;
-
-	for (;;) {
-		unsigned child = 2 * at + 1;
-		double kept = scheduler->heap[at];
-
-		if (child >= scheduler->count)
-			return;
-		if (child + 1 < scheduler->count &&
-		    scheduler->heap[child + 1] < scheduler->heap[child])
-			child++;
-		if (kept <= scheduler->heap[child])
-			return;
-		scheduler->heap[at] = scheduler->heap[child];
-		scheduler->heap[child] = kept;
-		at = child;
-	}
-}
-
-static double free_from(const struct scheduler *scheduler)
-{
-	return scheduler->count < scheduler->size ? 0 : scheduler->heap[0];
+	return a > b ? a : b;
 }
 
 static void occupy(struct scheduler *scheduler, double from, double until)
 {
-	unsigned at;
+	uint64_t cycle = (uint64_t)until;
 
 	scheduler->occupied_cycles += until - from;
-	if (scheduler->count == scheduler->size) {
-		if (until > scheduler->heap[0]) {
-			scheduler->heap[0] = until;
-			sift_down(scheduler);
-		}
+	if (cycle <= scheduler->first)
 		return;
-	}
-	at = scheduler->count++;
-	while (at && scheduler->heap[(at - 1) / 2] > until) {
-		scheduler->heap[at] = scheduler->heap[(at - 1) / 2];
-		at = (at - 1) / 2;
-	}
-	scheduler->heap[at] = until;
+	if (cycle >= scheduler->first + RING)
+		cycle = scheduler->first + RING - 1;
+	scheduler->places[cycle % RING]++;
+	scheduler->places[scheduler->first % RING]--;
+	while (!scheduler->places[scheduler->first % RING])
+		scheduler->first++;
 }
 
 static struct cycle *cycle_at(struct window *window, uint64_t number)
 {
 	struct cycle *cycle = &window->used[number % RING];
 
-	if (cycle->number != number)
-		*cycle = (struct cycle){ 0, number };
+	uint32_t lap = (uint32_t)(number / RING);
+
+	if (cycle->lap != lap)
+		*cycle = (struct cycle){ 0, lap };
 	return cycle;
 }
 
-static int least_wanted(const struct window *window, uint64_t units)
+static uint64_t first_cycle(double ready)
 {
-	int best = __builtin_ctzll(units);
+	double from = ready - MEASURED_MORE;
+	uint64_t whole = from > 0 ? (uint64_t)from : 0;
 
-	for (uint64_t rest = units & (units - 1); rest; rest &= rest - 1)
-		if (window->pressure[__builtin_ctzll(rest)] < window->pressure[best])
-			best = __builtin_ctzll(rest);
-	return best;
+	return whole + ((double)whole < from);
 }
 
 /* The first cycle from `ready` on in which one of the units is free; it is taken. */
-static double issue(struct window *window, uint64_t units, double ready)
+static double issue(struct window *window, uint32_t units, double ready)
 {
-	uint64_t number = (uint64_t)ceil(ready - MEASURED_MORE);
-
-	for (;; number++) {
+	for (uint64_t number = first_cycle(ready);; number++) {
 		struct cycle *cycle = cycle_at(window, number);
-		uint64_t free = units & ~cycle->units;
+		uint32_t free = units & ~cycle->units;
 
 		if (!free)
 			continue;
-		cycle->units |= (uint64_t)1 << least_wanted(window, free);
+		cycle->units |= free & -free;
 		return (double)number;
 	}
 }
@@ -149,8 +135,8 @@ static double issue(struct window *window, uint64_t units, double ready)
 /* The same for the divider, which is held for `cycles`; a part of a cycle is saved up. */
 static double divide(struct window *window, double cycles, double ready)
 {
-	const uint64_t divider = (uint64_t)1 << DIVIDER;
-	uint64_t begin = (uint64_t)ceil(ready - MEASURED_MORE), length, free = 0;
+	const uint32_t divider = (uint32_t)1 << DIVIDER;
+	uint64_t begin = first_cycle(ready), length, free = 0;
 
 	window->divider_rest += cycles;
 	length = (uint64_t)(window->divider_rest + 1e-6);
@@ -174,97 +160,84 @@ static double issue_address(struct window *window, bool is_vector_load, double r
 	double when;
 
 	window->was_first = is_vector_load || !window->was_first;
-	when = issue(window, (uint64_t)3 << (window->was_first ? FIRST_PAIR : SECOND_PAIR),
-		     ready > window->front ? ready : window->front);
+	when = issue(window, 3u << (window->was_first ? FIRST_PAIR : SECOND_PAIR),
+		     later(ready, window->front));
 	occupy(&window->address, window->front,
-	       when + (double)window->flow->machine->rules.scheduler_hold_cycles);
+	       when + window->flow->machine->rules.scheduler_hold_cycles);
 	return when;
 }
 
 /* Of the vector operation dispatched now: when it is in the scheduler. */
 static double enter_vector(struct window *window)
 {
-	unsigned queue = window->flow->machine->rules.vector_queue_uops;
-	double when = window->front, free = free_from(&window->vector);
+	double when = later(window->front, window->last_entered);
 
-	when = when > window->last_entered ? when : window->last_entered;
-	when = when > free ? when : free;
+	when = later(when, (double)window->vector.first);
 	window->last_entered = when;
-	window->entered[window->entered_count++ % queue] = when;
+	window->entered[window->entered_place++] = when;
+	if (window->entered_place == window->flow->machine->rules.vector_queue_uops)
+		window->entered_place = 0;
 	return when;
 }
 
-/* How many operations set `k` of instruction `i` is this time: counts need not be whole. */
-static unsigned operations_of(struct window *window, size_t i, unsigned k)
+/* How many they are this time. */
+static unsigned count_now(struct operations *operations)
 {
-	float *rest = &window->rest[i][k];
 	unsigned whole;
 
-	*rest += window->flow->block->insns[i].sets[k].count;
-	whole = (unsigned)(*rest + 1e-4F);
-	*rest -= (float)whole;
+	operations->left_over += operations->count;
+	whole = (unsigned)(operations->left_over + 1e-4F);
+	operations->left_over -= (float)whole;
 	return whole;
-}
-
-static bool is_load_set(const struct sn_machine *machine, uint32_t units)
-{
-	return !(units & ~(machine->load_units | machine->vector_load_units));
 }
 
 /* Dispatch waits for places in the reorder buffer and in every scheduler that the instruction
  * needs.
  */
-static void dispatch(struct window *window, size_t i)
+static void dispatch(struct window *window, const struct step *step)
 {
-	const struct sn_machine *machine = window->flow->machine;
-	const struct sn_insn *insn = &window->flow->block->insns[i];
-	unsigned reorder = machine->rules.reorder_uops, queue = machine->rules.vector_queue_uops;
-	double least = window->front;
+	double least = later(window->front, window->retired[window->retired_place]);
 
-	if (window->retired_count >= reorder)
-		least = fmax(least, window->retired[window->retired_count % reorder]);
-	for (unsigned k = 0; k < insn->set_count; k++) {
-		uint32_t units = insn->sets[k].units;
-
-		if (is_load_set(machine, units) || units == machine->store_data_units)
-			least = fmax(least, free_from(&window->address));
-		else if (!insn->is_vector)
-			least = fmax(least, free_from(&window->general));
-		else if (window->entered_count >= queue)
-			least = fmax(least, window->entered[window->entered_count % queue]);
-	}
+	if (step->needs[LOAD] || step->needs[VECTOR_LOAD] || step->needs[STORE])
+		least = later(least, (double)window->address.first);
+	if (step->needs[GENERAL])
+		least = later(least, (double)window->general.first);
+	if (step->needs[VECTOR])
+		least = later(least, window->entered[window->entered_place]);
 	window->front = least;
 }
 
-static void retire(struct window *window, double complete, double operations)
+static void retire(struct window *window, const struct step *step, double complete)
 {
-	window->last_retired = fmax(window->last_retired, complete);
-	for (double k = 0; k < operations; k += 1)
-		window->retired[window->retired_count++ %
-				window->flow->machine->rules.reorder_uops] = window->last_retired;
-	window->front += operations / window->flow->machine->rules.issue_width;
+	double operations = (double)step->insn->issued_uops;
+
+	window->last_retired = later(window->last_retired, complete);
+	for (double k = 0; k < operations; k += 1) {
+		window->retired_count++;
+		window->retired[window->retired_place++] = window->last_retired;
+		if (window->retired_place == window->flow->machine->rules.reorder_uops)
+			window->retired_place = 0;
+	}
+	window->front += step->dispatch_cycles;
 }
 
 struct inputs {
-	double data, address, late, store_address;
+	double by_role[SN_ROLE_LATE + 1]; /* when the last of each is there */
 };
 
 static struct inputs inputs_of(const struct window *window, size_t i)
 {
-	const struct sn_insn *insn = &window->flow->block->insns[i];
-	struct inputs in = { 0 };
+	const struct sn_insn *insn = window->steps[i].insn;
+	uint32_t early_reads = window->flow->early_reads[i];
+	struct inputs in = { { 0 } };
 
 	for (unsigned k = 0; k < insn->read_count; k++) {
 		const struct sn_read *read = &insn->reads[k];
-		double when = window->now[read->resource] + read->delay_cycles -
-			      (window->flow->early_reads[i] >> k & 1 ? 1.0 : 0.0);
-		double *into = read->role == SN_ROLE_DATA      ? &in.data
-			       : read->role == SN_ROLE_ADDRESS ? &in.address
-			       : read->role == SN_ROLE_LATE    ? &in.late
-							       : &in.store_address;
+		double when = window->now[read->resource] +
+			      (read->delay_cycles - (int)(early_reads >> k & 1));
 
 		if (!(insn->is_stack_engine && read->resource == SN_RES_RSP))
-			*into = fmax(*into, when);
+			in.by_role[read->role] = later(in.by_role[read->role], when);
 	}
 	return in;
 }
@@ -284,20 +257,19 @@ static double run_loads(struct window *window, size_t i, unsigned pass, const st
 			double *memory)
 {
 	const struct sn_flow *flow = window->flow;
-	const struct sn_insn *insn = &flow->block->insns[i];
-	double operand = in->data;
+	const struct sn_insn *insn = window->steps[i].insn;
+	double operand = in->by_role[SN_ROLE_DATA];
 
 	for (unsigned k = 0; k < insn->set_count; k++) {
-		unsigned count;
+		struct operations *loads = &window->steps[i].operations[k];
 
-		if (!is_load_set(flow->machine, insn->sets[k].units))
+		if (loads->place != LOAD && loads->place != VECTOR_LOAD)
 			continue;
-		count = operations_of(window, i, k);
-		for (unsigned n = 0; n < count; n++) {
-			bool is_vector = !(insn->sets[k].units & ~flow->machine->vector_load_units);
-			double when = issue_address(window, is_vector, in->address);
+		for (unsigned n = count_now(loads); n > 0; n--) {
+			double when = issue_address(window, loads->place == VECTOR_LOAD,
+						    in->by_role[SN_ROLE_ADDRESS]);
 
-			operand = fmax(operand, when + (double)flow->load_latency[i]);
+			operand = later(operand, when + (double)flow->load_latency[i]);
 		}
 	}
 	for (unsigned k = 0; k < insn->memory_count; k++) {
@@ -306,9 +278,9 @@ static double run_loads(struct window *window, size_t i, unsigned pass, const st
 
 		if (!flow->accesses.items[number].is_load || value <= 0)
 			continue;
-		*memory = fmax(*memory, value);
-		operand = fmax(operand, value + sn_forward_cycles(flow, insn,
-								  &flow->accesses.items[number]));
+		*memory = later(*memory, value);
+		operand = later(operand, value + sn_forward_cycles(flow, insn,
+								   &flow->accesses.items[number]));
 	}
 	return operand;
 }
@@ -316,37 +288,37 @@ static double run_loads(struct window *window, size_t i, unsigned pass, const st
 /* Operations but loads and stores: when the first of them begins. */
 static double run_units(struct window *window, size_t i, double ready)
 {
-	const struct sn_machine *machine = window->flow->machine;
-	const struct sn_insn *insn = &window->flow->block->insns[i];
+	const struct sn_rules *rules = &window->flow->machine->rules;
+	const struct sn_insn *insn = window->steps[i].insn;
 	double first = INFINITY;
 
 	for (unsigned k = 0; k < insn->set_count; k++) {
-		uint32_t units = insn->sets[k].units;
+		struct operations *operations = &window->steps[i].operations[k];
+		bool is_vector = operations->place == VECTOR;
 		unsigned count;
 
-		if (is_load_set(machine, units) || units == machine->store_data_units)
+		if (!is_vector && operations->place != GENERAL)
 			continue;
-		count = operations_of(window, i, k);
+		count = count_now(operations);
 		for (unsigned n = 0; n < count; n++) {
-			double from = insn->is_vector ? enter_vector(window) : window->front;
-			double when = issue(window, units, fmax(from, ready));
+			double from = is_vector ? enter_vector(window) : window->front;
+			double when = issue(window, operations->units, later(from, ready));
 
 			/* microcode comes in small portions */
-			if (n < PORTION)
-				occupy(insn->is_vector ? &window->vector : &window->general,
-				       window->front,
-				       when + (double)(insn->is_vector
-							       ? machine->rules.vector_hold_cycles
-							       : machine->rules
-									 .scheduler_hold_cycles));
-			first = fmin(first, when);
+			if (n < PORTION && is_vector)
+				occupy(&window->vector, window->front,
+				       when + rules->vector_hold_cycles);
+			else if (n < PORTION)
+				occupy(&window->general, window->front,
+				       when + rules->scheduler_hold_cycles);
+			first = when < first ? when : first;
 		}
 	}
 	if (insn->divider_cycles > 0) {
 		double when =
-			divide(window, (double)insn->divider_cycles, fmax(ready, window->front));
+			divide(window, (double)insn->divider_cycles, later(ready, window->front));
 
-		first = isfinite(first) ? fmax(first, when) : when;
+		first = isfinite(first) ? later(first, when) : when;
 	}
 	return isfinite(first) ? first : ready;
 }
@@ -356,25 +328,26 @@ static double run_stores(struct window *window, size_t i, unsigned pass, const s
 {
 	const struct sn_flow *flow = window->flow;
 	const struct sn_rules *rules = &flow->machine->rules;
-	const struct sn_insn *insn = &flow->block->insns[i];
+	const struct sn_insn *insn = window->steps[i].insn;
 	double complete = 0;
 
 	for (unsigned k = 0; k < insn->set_count; k++) {
+		struct operations *stores = &window->steps[i].operations[k];
 		unsigned count;
 
-		if (insn->sets[k].units != flow->machine->store_data_units)
+		if (stores->place != STORE)
 			continue;
-		count = operations_of(window, i, k);
+		count = count_now(stores);
 		for (unsigned n = 0; n < count; n++) {
-			double when =
-				issue(window, insn->sets[k].units, fmax(value, window->front));
+			double when = issue(window, stores->units, later(value, window->front));
 
 			/* one address, however long the store takes to write */
 			if (n == 0 || insn->memory[0].is_vector_index)
-				when = fmax(when,
-					    issue_address(window, false,
-							  fmax(in->store_address, in->address)));
-			complete = fmax(complete, when + 1);
+				when = later(when,
+					     issue_address(window, false,
+							   later(in->by_role[SN_ROLE_STORE_ADDRESS],
+								 in->by_role[SN_ROLE_ADDRESS])));
+			complete = later(complete, when + 1);
 		}
 	}
 	for (unsigned k = 0; k < insn->memory_count; k++) {
@@ -385,9 +358,9 @@ static double run_stores(struct window *window, size_t i, unsigned pass, const s
 		if (!flow->accesses.items[number].is_store)
 			continue;
 		if (is_rmw)
-			kept = fmax(in->data + (double)insn->latency,
-				    memory + (double)rules->rmw_forward_latency +
-					    fmax((double)insn->latency - 1, 0));
+			kept = later(in->by_role[SN_ROLE_DATA] + (double)insn->latency,
+				     memory + (double)rules->rmw_forward_latency +
+					     later((double)insn->latency - 1, 0));
 		window->stored[number][pass % HISTORY] = kept;
 	}
 	return complete;
@@ -395,26 +368,27 @@ static double run_stores(struct window *window, size_t i, unsigned pass, const s
 
 static void run_insn(struct window *window, size_t i, unsigned pass)
 {
-	const struct sn_insn *insn = &window->flow->block->insns[i];
+	const struct sn_insn *insn = window->steps[i].insn;
 	struct inputs in;
 	double operand, begin, done, memory = 0, complete;
 
-	dispatch(window, i);
+	dispatch(window, &window->steps[i]);
 	in = inputs_of(window, i);
 	operand = run_loads(window, i, pass, &in, &memory);
 	begin = run_units(window, i, operand);
 	done = begin + (double)insn->latency;
-	complete = fmax(done, run_stores(window, i, pass, &in,
-					 insn->memory_count && !insn->write_count ? begin : done,
-					 memory));
+	complete = later(done, run_stores(window, i, pass, &in,
+					  insn->memory_count && !insn->write_count ? begin : done,
+					  memory));
 	for (unsigned k = 0; k < insn->write_count; k++) {
 		if (insn->is_stack_engine && insn->writes[k] == SN_RES_RSP)
 			continue;
-		window->now[insn->writes[k]] = insn->writes[k] >= SN_RES_FLAG && in.late > begin
-						       ? in.late + (double)insn->latency
-						       : done;
+		window->now[insn->writes[k]] =
+			insn->writes[k] >= SN_RES_FLAG && in.by_role[SN_ROLE_LATE] > begin
+				? in.by_role[SN_ROLE_LATE] + (double)insn->latency
+				: done;
 	}
-	retire(window, fmax(complete, window->front), (double)insn->issued_uops);
+	retire(window, &window->steps[i], later(complete, window->front));
 }
 
 static void turn_x87(struct window *window)
@@ -426,65 +400,97 @@ static void turn_x87(struct window *window)
 	memcpy(&window->now[SN_RES_X87], before, sizeof(before));
 }
 
-/* An operation that may go to several units leaves those alone that others cannot do without. */
-static void find_pressure(struct window *window)
+/* An operation that may go to several units leaves those alone that others cannot do without. So
+ * units are numbered anew, the least wanted first. */
+static void number_units(const struct sn_flow *flow, unsigned numbers[UNITS])
 {
-	const struct sn_cqa_block *block = window->flow->block;
+	const struct sn_cqa_block *block = flow->block;
+	double pressure[UNITS] = { 0 };
 
 	for (size_t i = 0; i < block->count; i++)
 		for (unsigned k = 0; k < block->insns[i].set_count; k++)
 			for (uint32_t rest = block->insns[i].sets[k].units; rest; rest &= rest - 1)
-				window->pressure[__builtin_ctz(rest)] +=
+				pressure[__builtin_ctz(rest)] +=
 					(double)block->insns[i].sets[k].count /
 					__builtin_popcount(block->insns[i].sets[k].units);
+	for (unsigned u = 0; u < UNITS; u++) {
+		numbers[u] = 0;
+		for (unsigned other = 0; other < UNITS; other++)
+			numbers[u] += pressure[other] < pressure[u] ||
+				      (pressure[other] <= pressure[u] && other < u);
+	}
 }
 
-static void scheduler_init(struct scheduler *scheduler, unsigned size)
+static enum place place_of(const struct sn_machine *machine, const struct sn_insn *insn,
+			   uint32_t units)
 {
-	*scheduler =
-		(struct scheduler){ .size = size, .heap = sn_alloc_zeroed(size, sizeof(double)) };
+	if (!(units & ~machine->vector_load_units))
+		return VECTOR_LOAD;
+	if (!(units & ~(machine->load_units | machine->vector_load_units)))
+		return LOAD;
+	if (units == machine->store_data_units)
+		return STORE;
+	return insn->is_vector ? VECTOR : GENERAL;
 }
 
-static void window_init(struct window *window, const struct sn_flow *flow)
+static void fill_step(struct step *step, const struct sn_machine *machine,
+		      const struct sn_insn *insn, const unsigned numbers[UNITS])
+{
+	step->insn = insn;
+	step->dispatch_cycles = (double)insn->issued_uops / machine->rules.issue_width;
+	for (unsigned k = 0; k < insn->set_count; k++) {
+		struct operations *operations = &step->operations[k];
+
+		operations->count = insn->sets[k].count;
+		operations->place = place_of(machine, insn, insn->sets[k].units);
+		step->needs[operations->place] = true;
+		for (uint32_t rest = insn->sets[k].units; rest; rest &= rest - 1)
+			operations->units |= (uint32_t)1 << numbers[__builtin_ctz(rest)];
+	}
+}
+
+static void window_init(struct window *window, const struct sn_flow *flow, struct sn_arena *arena)
 {
 	const struct sn_rules *rules = &flow->machine->rules;
+	const struct sn_cqa_block *block = flow->block;
+	unsigned numbers[UNITS];
+	struct operations *operations;
+	size_t count = 0;
 
+	assert(flow->machine->unit_count <= UNITS && rules->reorder_uops <= REORDER_MOST &&
+	       rules->vector_queue_uops <= QUEUE_MOST &&
+	       rules->general_scheduler_uops <= UINT8_MAX &&
+	       rules->address_scheduler_uops <= UINT8_MAX &&
+	       rules->vector_scheduler_uops <= UINT8_MAX);
 	memset(window, 0, sizeof(*window));
 	window->flow = flow;
-	window->used = sn_alloc_zeroed(RING, sizeof(*window->used));
-	find_pressure(window);
-	scheduler_init(&window->general, rules->general_scheduler_uops);
-	scheduler_init(&window->address, rules->address_scheduler_uops);
-	scheduler_init(&window->vector, rules->vector_scheduler_uops);
-	window->entered = sn_alloc_zeroed(rules->vector_queue_uops, sizeof(double));
-	window->retired = sn_alloc_zeroed(rules->reorder_uops, sizeof(double));
-	window->stored = sn_alloc_zeroed(flow->accesses.count + 1, sizeof(*window->stored));
-	window->rest = sn_alloc_zeroed(flow->block->count, sizeof(*window->rest));
-}
-
-static void window_free(struct window *window)
-{
-	free(window->used);
-	free(window->general.heap);
-	free(window->address.heap);
-	free(window->vector.heap);
-	free(window->entered);
-	free(window->retired);
-	free(window->stored);
-	free(window->rest);
+	window->general.places[0] = (uint8_t)rules->general_scheduler_uops;
+	window->address.places[0] = (uint8_t)rules->address_scheduler_uops;
+	window->vector.places[0] = (uint8_t)rules->vector_scheduler_uops;
+	window->stored = sn_arena_alloc(arena, flow->accesses.count + 1, sizeof(*window->stored));
+	number_units(flow, numbers);
+	for (size_t i = 0; i < block->count; i++)
+		count += block->insns[i].set_count;
+	operations = sn_arena_array(arena, struct operations, count + 1);
+	window->steps = sn_arena_array(arena, struct step, block->count);
+	for (size_t i = 0; i < block->count; i++) {
+		window->steps[i].operations = operations;
+		operations += block->insns[i].set_count;
+		fill_step(&window->steps[i], flow->machine, &block->insns[i], numbers);
+	}
 }
 
 /* Would the schedulers or the reorder buffer be near full, if each pass took `cycles`? */
 static bool is_filled(const struct window *window, double cycles)
 {
-	const struct scheduler *all[] = { &window->general, &window->address, &window->vector };
+	const struct sn_rules *rules = &window->flow->machine->rules;
 	double places = TRIAL_PASSES * cycles * NEARLY_FULL;
 
-	for (unsigned i = 0; i < 3; i++)
-		if (all[i]->occupied_cycles > places * all[i]->size)
-			return true;
-	return window->last_retired * (double)window->retired_count / TRIAL_PASSES >
-	       places * window->flow->machine->rules.reorder_uops;
+	return window->general.occupied_cycles > places * rules->general_scheduler_uops ||
+	       window->address.occupied_cycles > places * rules->address_scheduler_uops ||
+	       window->vector.occupied_cycles > places * rules->vector_scheduler_uops ||
+	       window->last_retired * window->retired_count / TRIAL_PASSES >
+		       places * rules->reorder_uops;
 }
 
 double sn_bound_window(const struct sn_machine *machine, const struct sn_cqa_block *block,
@@ -492,27 +498,23 @@ double sn_bound_window(const struct sn_machine *machine, const struct sn_cqa_blo
 {
 	struct window window;
 	unsigned passes, middle;
-	double at_middle = 0, at_end;
+	double at_middle = 0;
 
 	if (!machine->rules.general_scheduler_uops || !block->count)
 		return 0;
 	passes = (unsigned)(OPERATIONS / block->count) + PASSES_LEAST;
 	passes = passes < PASSES_MOST ? passes : PASSES_MOST;
 	middle = passes / 2;
-	window_init(&window, sn_flow_new(machine, block, arena));
+	window_init(&window, sn_flow_new(machine, block, arena), arena);
 	for (unsigned pass = 0; pass < passes; pass++) {
 		if (pass == middle)
 			at_middle = window.last_retired;
-		window.front = fmax(window.front, pass * front_end_cycles);
+		window.front = later(window.front, pass * front_end_cycles);
 		for (size_t i = 0; i < block->count; i++)
 			run_insn(&window, i, pass);
 		turn_x87(&window);
-		if (pass + 1 == TRIAL_PASSES && !is_filled(&window, bound_cycles)) {
-			window_free(&window);
+		if (pass + 1 == TRIAL_PASSES && !is_filled(&window, bound_cycles))
 			return 0;
-		}
 	}
-	at_end = window.last_retired;
-	window_free(&window);
-	return (at_end - at_middle) / (passes - middle);
+	return (window.last_retired - at_middle) / (passes - middle);
 }

@@ -98,8 +98,8 @@ struct sn_rules {
 	   operations, which wait for one in a queue of their own; 0: not known. */
 	unsigned general_scheduler_uops, address_scheduler_uops, vector_scheduler_uops,
 		vector_queue_uops;
-	float scheduler_hold_cycles, vector_hold_cycles; /* that an operation keeps its place
-							    besides waiting */
+	unsigned scheduler_hold_cycles, vector_hold_cycles; /* that an operation keeps its place
+							       besides waiting */
 };
 
 struct sn_machine {
