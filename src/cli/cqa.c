@@ -233,7 +233,8 @@ static void print_footer(const struct sn_cqa_summary *summary, const struct sn_m
 	double paths = sn_cqa_flow_complexity(summary);
 	double regular = sn_cqa_array_efficiency(summary);
 
-	printf("%zu innermost loops for %s; ", summary->loops, machine->title);
+	printf("%zu innermost loop%s for %s; ", summary->loops, summary->loops == 1 ? "" : "s",
+	       machine->title);
 	if (summary->analysed < summary->loops)
 		printf("%zu not analysed; ", summary->loops - summary->analysed);
 	if (!isnan(paths))
@@ -242,6 +243,11 @@ static void print_footer(const struct sn_cqa_summary *summary, const struct sn_m
 		printf("%.0f %% of accesses at a regular stride; ", 100 * regular);
 	printf("%zu of %zu instructions estimated\n", summary->estimated_instructions,
 	       summary->instructions);
+	if (summary->unions)
+		printf("%zu loop%s more than %d paths: the estimate takes all blocks together, "
+		       "each "
+		       "by the share of passes that runs it if branches go either way alike\n",
+		       summary->unions, summary->unions == 1 ? " has" : "s have", SN_CQA_PATHS_MAX);
 	if (summary->undecoded_places)
 		printf("at %zu place%s code goes on in bytes that do not decode: loops through "
 		       "them "

@@ -1,5 +1,6 @@
 #include "cqa/advice.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -319,16 +320,14 @@ static void advise_instructions(struct adviser *a)
 
 static void advise_flow(struct adviser *a)
 {
-	if (a->result->is_union)
+	if (a->result->is_union && a->result->path_total)
 		advise(a, SN_ADVICE_HINT, "too many paths", NAN,
 		       TEXT("The loop has more paths than can be told apart: simplify its control "
 			    "flow, hoist conditions that do not change."),
-		       TEXT("more than %d paths; the figures are those of all blocks together%s",
-			    SN_CQA_PATHS_MAX,
-			    a->path->is_expectation
-				    ? ", each by the share of passes that runs it if branches go "
-				      "either way alike"
-				    : ""));
+		       TEXT("%" PRIu64 " paths, more than %d; the figures are those of all blocks "
+			    "together, each by the share of passes that runs it if branches go "
+			    "either way alike",
+			    a->result->path_total, SN_CQA_PATHS_MAX));
 	else if (a->result->path_count > 4)
 		advise(a, SN_ADVICE_HINT, "many paths", NAN,
 		       TEXT("Simplify the control flow of the loop: compilers handle straight "

@@ -33,6 +33,17 @@ double sn_bound_stores(const struct sn_machine *machine, const struct sn_cqa_blo
  *  steered to units in program order, which does not keep the units evenly busy. */
 double sn_bound_addresses(const struct sn_machine *machine, const struct sn_cqa_block *block);
 
+/** What the ports bound comes from. */
+enum sn_ports_part {
+	SN_PORTS_UNITS,	   /* operations that only some units can execute */
+	SN_PORTS_STORES,   /* stores on their way to the cache */
+	SN_PORTS_ADDRESSES /* address units, loads and stores taking turns */
+};
+/** What each instruction adds to the first of these (`units`: of sn_bound_ports):
+ * cycles[block->count]. */
+void sn_parts_ports(const struct sn_machine *machine, const struct sn_cqa_block *block,
+		    uint32_t units, double *cycles);
+
 /** An even assignment for the table that is shown: cycles each unit is busy per pass. It reaches
  *  the ports bound within 1 %. */
 void sn_ports_distribute(const struct sn_machine *machine, const struct sn_cqa_block *block,
@@ -40,6 +51,10 @@ void sn_ports_distribute(const struct sn_machine *machine, const struct sn_cqa_b
 
 double sn_bound_divider(const struct sn_cqa_block *block);
 double sn_bound_issue(const struct sn_machine *machine, const struct sn_cqa_block *block);
+
+/** What each instruction adds to the issue bound: cycles[block->count]. */
+void sn_parts_issue(const struct sn_machine *machine, const struct sn_cqa_block *block,
+		    double *cycles);
 
 /** Which part of the front end the figure comes from. */
 enum sn_front_end {
@@ -59,6 +74,10 @@ double sn_issued_uops(const struct sn_machine *machine, const struct sn_cqa_bloc
 struct sn_chain {
 	double cycles;	 /* per pass: the largest mean weight of a dependence cycle */
 	bool *is_member; /* [block->count] instructions on it; NULL if not asked for */
+	/* [block->count] what each adds to it on its way through `passes` passes: over all of them
+	 * it sums to cycles * passes. NULL if not asked for. */
+	double *step_cycles;
+	unsigned passes; /* after which the dependence comes back to where it began */
 	bool through_memory;
 };
 

@@ -21,6 +21,7 @@
 	X(UNROLL, "unroll", "unroll", INT, 0, SOURCE)                                              \
 	X(GROUP, "source_loop", NULL, TEXT, 0, SOURCE)                                             \
 	X(PATHS, "path_count", "paths", INT, 0, FLOW)                                              \
+	X(ANALYSED, "analysed_paths", NULL, INT, 0, FLOW)                                          \
 	X(UNION, "is_union", NULL, BOOL, 0, FLOW)                                                  \
 	X(CALLS, "has_calls", NULL, BOOL, 0, FLOW)                                                 \
 	X(IRREDUCIBLE, "irreducible", NULL, BOOL, 0, FLOW)                                         \

@@ -137,25 +137,36 @@ static void add_window(const struct sn_machine *machine, const struct sn_cqa_blo
 	out->bounds[slowest] = out->window_cycles;
 }
 
+struct sn_cqa_block sn_cqa_charged(const struct sn_machine *machine,
+				   const struct sn_cqa_block *block, struct sn_arena *arena)
+{
+	struct sn_cqa_block out = with_split_lines(machine, block, arena);
+
+	charge_waits(machine, &out, arena);
+	return out;
+}
+
 void sn_cqa_estimate(const struct sn_machine *machine, const struct sn_cqa_block *original,
 		     bool is_unrolled, struct sn_arena *arena, struct sn_cqa_estimate *out)
 {
-	struct sn_cqa_block split = with_split_lines(machine, original, arena);
-	const struct sn_cqa_block *block = &split;
+	struct sn_cqa_block charged = sn_cqa_charged(machine, original, arena);
+	const struct sn_cqa_block *block = &charged;
 	double stores, addresses;
 
-	charge_waits(machine, &split, arena);
+	out->ports_part = SN_PORTS_UNITS;
 	out->bounds[SN_BOUND_PORTS] = sn_bound_ports(machine, block, &out->busiest_units);
 	stores = sn_bound_stores(machine, block, arena);
 	if (stores > out->bounds[SN_BOUND_PORTS]) {
 		out->bounds[SN_BOUND_PORTS] = stores;
 		out->busiest_units = machine->store_data_units;
+		out->ports_part = SN_PORTS_STORES;
 	}
 	addresses = sn_bound_addresses(machine, block);
 	if (addresses > out->bounds[SN_BOUND_PORTS]) {
 		out->bounds[SN_BOUND_PORTS] = addresses;
 		out->busiest_units = machine->load_units | machine->vector_load_units |
 				     machine->store_data_units;
+		out->ports_part = SN_PORTS_ADDRESSES;
 	}
 	out->bounds[SN_BOUND_DIVIDER] = sn_bound_divider(block);
 	out->bounds[SN_BOUND_ISSUE] = sn_bound_issue(machine, block);
@@ -187,6 +198,9 @@ void sn_cqa_estimate_apart(const struct sn_machine *machine, const struct sn_cqa
 	out->bounds[SN_BOUND_FRONT_END] =
 		fmax(fused / machine->rules.op_cache_width,
 		     taken_jumps * (double)machine->rules.taken_branch_cycles);
+	out->front_end = out->bounds[SN_BOUND_FRONT_END] > fused / machine->rules.op_cache_width
+				 ? SN_FRONT_TAKEN_BRANCH
+				 : SN_FRONT_OP_CACHE;
 	out->bottleneck = SN_BOUND_PORTS;
 	for (unsigned i = 0; i < SN_BOUND_COUNT; i++)
 		if (out->bounds[i] > out->bounds[out->bottleneck])

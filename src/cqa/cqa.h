@@ -14,6 +14,7 @@ struct sn_cqa_estimate {
 	enum sn_bound bottleneck; /* ties: the first in the order of enum sn_bound */
 	double bounds[SN_BOUND_COUNT];
 	enum sn_front_end front_end;
+	enum sn_ports_part ports_part;
 	uint32_t busiest_units; /* the union of units behind the ports bound */
 	double chain_cycles;	/* the latency bound before the window raised it */
 	double window_cycles;	/* with what schedulers hold; 0: not known of this machine */
@@ -29,6 +30,11 @@ void sn_cqa_estimate(const struct sn_machine *machine, const struct sn_cqa_block
  * end is judged by its width and by how many jumps are taken in a pass. */
 void sn_cqa_estimate_apart(const struct sn_machine *machine, const struct sn_cqa_block *block,
 			   double taken_jumps, struct sn_arena *arena, struct sn_cqa_estimate *out);
+
+/** The block with what its ports bound counts besides the instructions' rows: accesses in two lines
+ * twice, integer operations that wait for others at their price. In the arena. */
+struct sn_cqa_block sn_cqa_charged(const struct sn_machine *machine,
+				   const struct sn_cqa_block *block, struct sn_arena *arena);
 
 /** Decodes and estimates bytes. SN_ERR_FORMAT if they do not decode or there are none. */
 sn_status sn_cqa_bytes(const struct sn_machine *machine, const uint8_t *bytes, size_t length,

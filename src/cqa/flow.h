@@ -5,6 +5,7 @@
 #ifndef SN_CQA_FLOW_H
 #define SN_CQA_FLOW_H
 
+#include "base/vec.h"
 #include "cqa/address.h"
 
 enum {
@@ -15,6 +16,12 @@ enum {
 struct sn_carried_cell {
 	int32_t access;
 	uint8_t distance;
+};
+
+/** A value that an instruction made in a traced pass, and the one that it waited for. */
+struct sn_made {
+	int32_t insn, from; /* from: number of a value, -1: what came into the pass at time 0 */
+	double when;
 };
 
 struct sn_flow {
@@ -32,9 +39,10 @@ struct sn_flow {
 	/* of one run of the latency bound */
 	double now[SN_CARRIED_MAX];
 	double *stored; /* [access] when the value is there */
-	/* for members: the instruction that made a value, and its latest input */
+	/* for members: how each value came about; numbers of `made`, -1: it came into the pass */
 	bool trace;
-	int32_t maker[SN_CARRIED_MAX], *stored_maker, *came_from;
+	int32_t maker[SN_CARRIED_MAX], *stored_maker;
+	SN_VEC(struct sn_made) made;
 };
 
 /** The flow of a block; belongs to the arena. */

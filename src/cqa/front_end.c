@@ -3,12 +3,14 @@
  * (Abel, Sharma and Reineke, IISWC 2023), the jump erratum from Intel's white paper on the JCC
  * erratum (2019). */
 #include <math.h>
+#include <stdlib.h>
 
+#include "base/alloc.h"
 #include "cqa/bounds.h"
 
 /* An explicit use of rsp after push, pop, call or ret needs one uop that brings the renamed offset
- * back into the register. */
-static unsigned stack_synchronisations(const struct sn_cqa_block *block)
+ * back into the register. `is_at` (may be NULL) tells which instructions need one. */
+static unsigned stack_synchronisations(const struct sn_cqa_block *block, bool *is_at)
 {
 	unsigned count = 0;
 	bool is_dirty = false;
@@ -26,6 +28,8 @@ static unsigned stack_synchronisations(const struct sn_cqa_block *block)
 			}
 			for (unsigned k = 0; k < insn->read_count; k++)
 				uses |= insn->reads[k].resource == SN_RES_RSP;
+			if (is_at)
+				is_at[i] = uses && is_dirty;
 			if (uses && is_dirty) {
 				count++;
 				is_dirty = false;
@@ -45,13 +49,26 @@ double sn_issued_uops(const struct sn_machine *machine, const struct sn_cqa_bloc
 	for (size_t i = 0; i < block->count; i++)
 		total += (double)block->insns[i].issued_uops;
 	if (machine->rules.vendor == SN_VENDOR_INTEL)
-		total += stack_synchronisations(block);
+		total += stack_synchronisations(block, NULL);
 	return total;
 }
 
 double sn_bound_issue(const struct sn_machine *machine, const struct sn_cqa_block *block)
 {
 	return sn_issued_uops(machine, block) / machine->rules.issue_width;
+}
+
+void sn_parts_issue(const struct sn_machine *machine, const struct sn_cqa_block *block,
+		    double *cycles)
+{
+	bool *is_at = sn_alloc_zeroed(block->count + 1, sizeof(bool));
+
+	if (machine->rules.vendor == SN_VENDOR_INTEL)
+		stack_synchronisations(block, is_at);
+	for (size_t i = 0; i < block->count; i++)
+		cycles[i] = ((double)block->insns[i].issued_uops + is_at[i]) /
+			    machine->rules.issue_width;
+	free(is_at);
 }
 
 static double fused_uops(const struct sn_cqa_block *block)

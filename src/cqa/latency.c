@@ -143,15 +143,20 @@ static void later(struct arrival *arrival, double when, int32_t maker)
 	}
 }
 
+/* The number under which a traced pass remembers a value; -1: it hangs on nothing carried. */
+static int32_t remember(struct sn_flow *flow, size_t insn, struct arrival from, double when)
+{
+	if (!flow->trace || from.when <= never)
+		return -1;
+	sn_vec_push(&flow->made, (struct sn_made){ (int32_t)insn, from.maker, when });
+	return (int32_t)flow->made.count - 1;
+}
+
 static void make(struct sn_flow *flow, unsigned value, struct arrival from, double latency,
 		 size_t insn)
 {
 	flow->now[value] = from.when <= never ? never : from.when + latency;
-	if (flow->trace) {
-		flow->maker[value] = (int32_t)insn;
-		if (from.when > never)
-			flow->came_from[insn] = from.maker;
-	}
+	flow->maker[value] = remember(flow, insn, from, flow->now[value]);
 }
 
 /* The stored value that a load takes, if it depends on what is carried. */
@@ -195,9 +200,7 @@ static void store_value(struct sn_flow *flow, size_t number, struct arrival from
 			size_t insn)
 {
 	flow->stored[number] = from.when <= never ? never : from.when + latency;
-	flow->stored_maker[number] = (int32_t)insn;
-	if (flow->trace && from.when > never)
-		flow->came_from[insn] = from.maker;
+	flow->stored_maker[number] = remember(flow, insn, from, flow->stored[number]);
 }
 
 static void run_insn(struct sn_flow *flow, size_t i)
@@ -443,18 +446,23 @@ static void mark_members(struct sn_flow *flow, const unsigned *kept, const unsig
 			 unsigned length, struct sn_chain *chain)
 {
 	flow->trace = true;
+	chain->passes = length;
 	for (unsigned i = 0; i < length; i++) {
 		/* nodes go backwards: nodes[i] was reached from nodes[i + 1] */
 		unsigned to = flow->carried[kept[nodes[i]]];
 		unsigned source = flow->carried[kept[nodes[(i + 1) % length]]];
-		int32_t insn;
 
-		memset(flow->came_from, 0xff, flow->block->count * sizeof(*flow->came_from));
+		flow->made.count = 0;
 		run_pass(flow, source);
 		chain->through_memory |= to >= SN_RES_COUNT;
-		for (insn = flow->maker[to]; insn >= 0 && !chain->is_member[insn];
-		     insn = flow->came_from[insn])
-			chain->is_member[insn] = true;
+		for (int32_t at = flow->maker[to]; at >= 0; at = flow->made.items[at].from) {
+			const struct sn_made *made = &flow->made.items[at];
+
+			chain->is_member[made->insn] = true;
+			chain->step_cycles[made->insn] +=
+				made->when -
+				(made->from >= 0 ? flow->made.items[made->from].when : 0);
+		}
 	}
 	flow->trace = false;
 }
@@ -505,12 +513,13 @@ struct sn_chain sn_bound_latency(const struct sn_machine *machine, const struct 
 		unsigned *nodes = sn_alloc_zeroed(count + 1, sizeof(unsigned));
 
 		chain.is_member = sn_arena_array(arena, bool, block->count + 1);
-		flow->came_from = sn_arena_array(arena, int32_t, block->count + 1);
+		chain.step_cycles = sn_arena_array(arena, double, block->count + 1);
 		if (chain.cycles > 0)
 			mark_members(flow, kept, nodes,
 				     critical_cycle(weights, n, kept, count, chain.cycles, nodes),
 				     &chain);
 		free(nodes);
+		sn_vec_free(&flow->made);
 	}
 	free(weights);
 	free(kept);

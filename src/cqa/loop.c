@@ -173,16 +173,19 @@ static void enumerate_hot_paths(const struct sn_loop *loop, uint32_t header, con
 	free(is_cold);
 }
 
-/* How often each of the blocks runs in a pass if every branch that stays in the loop goes either
- * way alike; exits are rare. Returns the jumps that are taken in a pass. */
-static double expect_frequencies(const struct sn_loop *loop, uint32_t header,
-				 const uint32_t *blocks, uint32_t block_count, double *frequency)
+static uint64_t add_paths(uint64_t a, uint64_t b)
+{
+	return a + b < SN_CQA_PATHS_COUNTED ? a + b : SN_CQA_PATHS_COUNTED;
+}
+
+/* Blocks of the loop in an order in which each comes behind all that lead to it, the header first.
+ * Returns how many could be ordered: fewer if the body has a cycle of its own. */
+static uint32_t order_blocks(const struct sn_loop *loop, uint32_t header, const uint32_t *blocks,
+			     uint32_t block_count, uint32_t *order)
 {
 	const struct sn_function *function = loop->function;
 	uint32_t *waiting = sn_alloc_zeroed(block_count, sizeof(*waiting));
-	SN_VEC(uint32_t) ready = { 0 };
-	uint32_t first = place_of(blocks, block_count, header);
-	double taken = 0;
+	uint32_t first = place_of(blocks, block_count, header), count = 0;
 
 	for (uint32_t b = 0; b < block_count; b++) {
 		const struct sn_block *block = &function->blocks[blocks[b]];
@@ -195,12 +198,66 @@ static double expect_frequencies(const struct sn_loop *loop, uint32_t header,
 				waiting[to]++;
 		}
 	}
-	if (first != UINT32_MAX) {
-		frequency[first] = 1;
-		sn_vec_push(&ready, first);
+	if (first != UINT32_MAX)
+		order[count++] = first;
+	for (uint32_t at = 0; at < count; at++) {
+		const struct sn_block *block = &function->blocks[blocks[order[at]]];
+
+		for (uint32_t k = 0; k < block->successor_count; k++) {
+			uint32_t to = place_of(blocks, block_count,
+					       function->successors[block->first_successor + k]);
+
+			if (to != UINT32_MAX && to != first && --waiting[to] == 0)
+				order[count++] = to;
+		}
 	}
-	while (ready.count) {
-		uint32_t at = ready.items[--ready.count], staying = 0;
+	free(waiting);
+	return count;
+}
+
+/* Ways from the header back to it; 0 if the body has a cycle of its own. */
+static uint64_t count_paths(const struct sn_loop *loop, uint32_t header, const uint32_t *blocks,
+			    uint32_t block_count)
+{
+	const struct sn_function *function = loop->function;
+	uint32_t *order = sn_alloc_zeroed(block_count, sizeof(*order));
+	uint64_t *ways = sn_alloc_zeroed(block_count, sizeof(*ways)), total = 0;
+	uint32_t count = order_blocks(loop, header, blocks, block_count, order);
+
+	if (count)
+		ways[order[0]] = 1;
+	for (uint32_t at = 0; at < count; at++) {
+		const struct sn_block *block = &function->blocks[blocks[order[at]]];
+
+		for (uint32_t k = 0; k < block->successor_count; k++) {
+			uint32_t to = place_of(blocks, block_count,
+					       function->successors[block->first_successor + k]);
+
+			if (to == order[0])
+				total = add_paths(total, ways[order[at]]);
+			else if (to != UINT32_MAX)
+				ways[to] = add_paths(ways[to], ways[order[at]]);
+		}
+	}
+	free(order);
+	free(ways);
+	return count == block_count ? total : 0;
+}
+
+/* How often each of the blocks runs in a pass if every branch that stays in the loop goes either
+ * way alike; exits are rare. Returns the jumps that are taken in a pass. */
+static double expect_frequencies(const struct sn_loop *loop, uint32_t header,
+				 const uint32_t *blocks, uint32_t block_count, double *frequency)
+{
+	const struct sn_function *function = loop->function;
+	uint32_t *order = sn_alloc_zeroed(block_count, sizeof(*order));
+	uint32_t count = order_blocks(loop, header, blocks, block_count, order);
+	double taken = 0;
+
+	if (count)
+		frequency[order[0]] = 1;
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t at = order[i], staying = 0;
 		const struct sn_block *block = &function->blocks[blocks[at]];
 		const uint32_t *successors = &function->successors[block->first_successor];
 
@@ -214,15 +271,11 @@ static double expect_frequencies(const struct sn_loop *loop, uint32_t header,
 			if (function->blocks[successors[k]].link_addr !=
 			    block->link_addr + block->size_bytes)
 				taken += frequency[at] / staying;
-			if (to == first)
-				continue;
-			frequency[to] += frequency[at] / staying;
-			if (--waiting[to] == 0)
-				sn_vec_push(&ready, to);
+			if (to != order[0])
+				frequency[to] += frequency[at] / staying;
 		}
 	}
-	sn_vec_free(&ready);
-	free(waiting);
+	free(order);
 	return taken;
 }
 
@@ -518,6 +571,9 @@ void sn_cqa_loop_analyse(const struct sn_machine *machine, const struct sn_struc
 	if (!loop->is_irreducible && loop->is_innermost)
 		enumerate_paths(loop, header, block_count, NULL, &paths);
 	has_paths = paths.count > 0;
+	if (has_paths)
+		out->path_total = paths.overflows ? count_paths(loop, header, blocks, block_count)
+						  : paths.count;
 	if (has_paths && paths.overflows && heat_count) {
 		enumerate_hot_paths(loop, header, blocks, block_count, heat, heat_count, &paths);
 		out->is_pruned = !paths.overflows;

@@ -12,7 +12,7 @@
 #include "cqa/cqa.h"
 #include "cqa/metrics.h"
 
-enum { SN_CQA_PATHS_MAX = 8 };
+enum { SN_CQA_PATHS_MAX = 8, SN_CQA_PATHS_COUNTED = 1000000000 };
 
 enum sn_variant {
 	SN_VARIANT_CLEAN,	  /* only FP arithmetic, FP memory and moves, and loop control */
@@ -57,9 +57,11 @@ struct sn_cqa_loop {
 	const struct sn_loop *loop; /* borrowed */
 	struct sn_arena arena;	    /* owns the paths */
 	const char *not_analysed;   /* why, or NULL; then there are no paths */
-	uint32_t path_count;	    /* analysed */
-	bool is_union;		    /* too many paths: one estimate over all blocks */
-	bool is_pruned;		    /* too many paths: those through cold blocks are left out */
+	uint32_t path_count;	    /* analysed; 1 for a union */
+	uint64_t path_total; /* through the body, at most SN_CQA_PATHS_COUNTED; 0: not a natural
+				innermost loop */
+	bool is_union;	     /* too many paths: one estimate over all blocks */
+	bool is_pruned;	     /* too many paths: those through cold blocks are left out */
 	bool has_calls;
 	struct sn_cqa_path *paths;
 	/* all paths as one body, as vectors would run it; NULL: one path, or no FP work */

@@ -265,6 +265,28 @@ double sn_bound_addresses(const struct sn_machine *machine, const struct sn_cqa_
 		    is_unlucky(machine, block) ? 1.5 : wide_loads(machine, block));
 }
 
+void sn_parts_ports(const struct sn_machine *machine, const struct sn_cqa_block *block,
+		    uint32_t units, double *cycles)
+{
+	bool closes_port_1 = machine->rules.vendor == SN_VENDOR_INTEL &&
+			     machine->rules.vector_bytes == 64 && uses_512(block);
+
+	for (size_t i = 0; i < block->count; i++) {
+		const struct sn_insn *insn = &block->insns[i];
+
+		cycles[i] = 0;
+		for (unsigned k = 0; k < insn->set_count; k++) {
+			uint32_t own = insn->sets[k].units;
+
+			if (closes_port_1)
+				own = without_port_1(machine, insn, own);
+			if (units && !(own & ~units))
+				cycles[i] +=
+					(double)insn->sets[k].count / __builtin_popcount(units);
+		}
+	}
+}
+
 /* Water-filling: move work from the busiest unit of a set to its idlest until nothing moves. */
 void sn_ports_distribute(const struct sn_machine *machine, const struct sn_cqa_block *block,
 			 double busy_cycles[SN_UNITS_MAX])

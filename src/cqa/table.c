@@ -24,7 +24,8 @@ static const uint8_t group_of[] = { SN_CQA_COLUMNS(GROUP_NUMBER) };
 static const char *const group_names[] = { SN_CQA_GROUPS(GROUP_TEXT) };
 
 const char sn_cqa_default_columns[] =
-	"loop,label,function,member,file,line_first,line_last,role,unroll,path_count,is_union,"
+	"loop,label,function,member,file,line_first,line_last,role,unroll,path_count,analysed_"
+	"paths,is_union,"
 	"has_calls,instructions,l1_cycles,min_cycles,max_cycles,bottleneck,ports_cycles,divider_"
 	"cycles,issue_cycles,front_end_cycles,latency_cycles,l2_cycles,l3_cycles,ram_cycles,clean_"
 	"speedup,fp_vector_speedup,full_vector_speedup,no_dependence_speedup,next_bottleneck_"
@@ -154,7 +155,9 @@ static void set_flow_and_size(const struct row *row)
 	const struct sn_cqa_loop *result = row->result;
 	const struct sn_cqa_metrics *m = row->metrics;
 
-	set_int(row, COL_PATHS, result->path_count);
+	if (result->path_total)
+		set_int(row, COL_PATHS, (int64_t)result->path_total);
+	set_int(row, COL_ANALYSED, result->path_count);
 	set_int(row, COL_UNION, result->is_union);
 	set_int(row, COL_CALLS, result->has_calls);
 	if (m->trips)

@@ -1,10 +1,12 @@
 #include "cqa/view.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
 #include "base/stats.h"
 #include "code/decode.h"
+#include "cqa/parts.h"
 
 void sn_cqa_summary_add(struct sn_cqa_summary *summary, const struct sn_cqa_loop *result)
 {
@@ -15,13 +17,22 @@ void sn_cqa_summary_add(struct sn_cqa_summary *summary, const struct sn_cqa_loop
 		return;
 	m = &result->paths[result->main_path].metrics;
 	summary->analysed++;
-	summary->paths += result->path_count;
+	summary->paths += sn_cqa_flow_paths(result);
+	summary->unions += result->is_union && result->path_total;
 	summary->regular += m->strides[SN_STRIDE_ZERO] + m->strides[SN_STRIDE_UNIT] +
 			    0.5 * m->strides[SN_STRIDE_N];
 	for (unsigned i = 0; i < SN_STRIDE_COUNT; i++)
 		summary->accesses += m->strides[i];
 	summary->estimated_instructions += result->estimated_instructions;
 	summary->instructions += m->instructions;
+}
+
+double sn_cqa_flow_paths(const struct sn_cqa_loop *result)
+{
+	if (!result->path_total)
+		return result->path_count;
+	return result->path_total > SN_CQA_PATHS_MAX ? SN_CQA_PATHS_MAX + 1
+						     : (double)result->path_total;
 }
 
 double sn_cqa_flow_complexity(const struct sn_cqa_summary *summary)
@@ -72,26 +83,149 @@ static void add_units(const struct sn_machine *machine, const struct sn_insn *in
 		sn_text_add(text, " fused");
 }
 
+enum { ASSEMBLY_LEAST = 30, ASSEMBLY_MOST = 64 };
+
+/* Texts of all instructions, and the width of their column. */
+static int assembly_width(const struct sn_structure *structure, const struct sn_loop *loop,
+			  const struct sn_cqa_block *block)
+{
+	struct sn_text text = { 0 };
+	size_t width = ASSEMBLY_LEAST;
+
+	for (size_t i = 0; i < block->count; i++) {
+		add_assembly(structure, loop, &block->insns[i], &text);
+		width = text.length > width ? text.length : width;
+	}
+	sn_text_free(&text);
+	return width > ASSEMBLY_MOST ? ASSEMBLY_MOST : (int)width;
+}
+
+static void print_part(double cycles, FILE *out)
+{
+	if (cycles < 0.0005)
+		fprintf(out, " %7s", "");
+	else if (cycles < 0.005)
+		fprintf(out, " %7s", "<0.01");
+	else
+		fprintf(out, " %7.2f", cycles);
+}
+
+/* Address -> value first, then operand -> result: "4+3". */
+static void add_latency(const struct sn_insn *insn, struct sn_text *text)
+{
+	sn_text_clear(text);
+	if (insn->load_latency > 0)
+		sn_text_addf(text, "%.3g+", (double)insn->load_latency);
+	sn_text_addf(text, "%.3g", (double)insn->latency);
+}
+
+static void print_sums(const struct sn_cqa_parts *parts, FILE *out)
+{
+	static const char rule[] = "-----";
+
+	fputs("   ", out);
+	for (unsigned b = 0; b < SN_BOUND_COUNT; b++)
+		fprintf(out, " %7s", rule);
+	fputs("\n   ", out);
+	for (unsigned b = 0; b < SN_BOUND_COUNT; b++)
+		fprintf(out, " %7.2f",
+			parts->sums[b] * (b == SN_BOUND_LATENCY && parts->chain_passes
+						  ? parts->chain_passes
+						  : 1));
+	fputs("  sum", out);
+	if (parts->chain_passes > 1)
+		fprintf(out, "; the chain comes round in %u passes: %.2f / %u = %.2f a pass",
+			parts->chain_passes, parts->sums[SN_BOUND_LATENCY] * parts->chain_passes,
+			parts->chain_passes, parts->sums[SN_BOUND_LATENCY]);
+	fputc('\n', out);
+}
+
+/* What a bound has beyond its instructions' parts. */
+static void print_rests(const struct sn_cqa_path *path, const struct sn_cqa_parts *parts, FILE *out)
+{
+	for (unsigned b = 0; b < SN_BOUND_COUNT; b++)
+		if (path->estimate.bounds[b] > parts->sums[b] * 1.005 + 0.005)
+			fprintf(out,
+				"  %s: %.2f, not %.2f: operations that wait fill the schedulers, "
+				"and younger ones wait with them\n",
+				sn_bound_names[b], path->estimate.bounds[b], parts->sums[b]);
+}
+
 static void print_instructions(const struct sn_machine *machine,
 			       const struct sn_structure *structure, struct sn_cqa_loop *result,
 			       const struct sn_cqa_path *path, FILE *out)
 {
-	struct sn_chain chain = sn_bound_latency(machine, &path->block, &result->arena, true);
-	struct sn_text assembly = { 0 }, units = { 0 };
+	struct sn_cqa_parts parts = sn_cqa_parts_of(machine, path, &result->arena);
+	enum sn_bound bottleneck = path->estimate.bottleneck;
+	struct sn_text assembly = { 0 }, units = { 0 }, latency = { 0 };
+	int width = assembly_width(structure, result->loop, &path->block);
 
-	fprintf(out, "\n  latency  chain  instruction%37s units\n", "");
+	fprintf(out,
+		"\n  Cycles that each instruction adds to each bound; * to %s, the largest\n   ",
+		sn_bound_names[bottleneck]);
+	for (unsigned b = 0; b < SN_BOUND_COUNT; b++)
+		fprintf(out, " %7.7s",
+			b == SN_BOUND_FRONT_END ? "front"
+			: b == SN_BOUND_LATENCY ? "chain"
+						: sn_bound_names[b]);
+	fprintf(out, "  %-*s  latency  units\n", width, "instruction");
 	for (size_t i = 0; i < path->block.count; i++) {
 		const struct sn_insn *insn = &path->block.insns[i];
+		bool is_responsible = parts.cycles[bottleneck][i] >= 0.0005;
 
 		add_assembly(structure, result->loop, insn, &assembly);
 		add_units(machine, insn, &units);
-		fprintf(out, "  %7.4g  %5s  %-47.47s %s%s\n",
-			(double)(insn->latency + insn->load_latency), chain.is_member[i] ? "*" : "",
-			assembly.length ? assembly.chars : "?", units.length ? units.chars : "-",
-			insn->is_estimated ? " (estimated)" : "");
+		add_latency(insn, &latency);
+		fprintf(out, "  %c", is_responsible ? '*' : ' ');
+		for (unsigned b = 0; b < SN_BOUND_LATENCY; b++)
+			print_part(parts.cycles[b][i], out);
+		if (parts.is_on_chain[i])
+			fprintf(out, " %7.2f", parts.chain_cycles[i]);
+		else
+			fprintf(out, " %7s", "");
+		fprintf(out, "  %-*.*s  %7s  %s%s\n", width, width,
+			assembly.length ? assembly.chars : "?", latency.chars,
+			units.length ? units.chars : "-", insn->is_estimated ? " (estimated)" : "");
 	}
+	print_sums(&parts, out);
+	print_rests(path, &parts, out);
 	sn_text_free(&assembly);
 	sn_text_free(&units);
+	sn_text_free(&latency);
+}
+
+/* Beside the bounds: the part of the core that each is about. */
+static void print_place(const struct sn_machine *machine, const struct sn_cqa_estimate *estimate,
+			enum sn_bound bound, FILE *out)
+{
+	char units[256];
+
+	if (bound == SN_BOUND_FRONT_END)
+		fprintf(out, "  %s", sn_front_end_name(estimate->front_end));
+	if (bound != SN_BOUND_PORTS || !estimate->busiest_units)
+		return;
+	if (estimate->ports_part == SN_PORTS_STORES)
+		fputs("  stores on their way to the cache", out);
+	else if (estimate->ports_part == SN_PORTS_ADDRESSES)
+		fputs("  address units of loads and stores", out);
+	else
+		fprintf(out, "  %s", sn_units_print(machine, estimate->busiest_units, units));
+}
+
+static void print_union(const struct sn_cqa_loop *result, const struct sn_cqa_path *path, FILE *out)
+{
+	if (!path->is_expectation)
+		fputs("\nAll blocks together, one after the other: this is no natural innermost "
+		      "loop, so "
+		      "there are no paths to tell apart\n",
+		      out);
+	else
+		fprintf(out,
+			"\n%s%" PRIu64
+			" paths, more than %d: one estimate of all blocks, each by the share of "
+			"passes that runs it if branches go either way alike\n",
+			result->path_total == SN_CQA_PATHS_COUNTED ? "At least " : "",
+			result->path_total, SN_CQA_PATHS_MAX);
 }
 
 static void print_path(const struct sn_machine *machine, const struct sn_structure *structure,
@@ -99,21 +233,14 @@ static void print_path(const struct sn_machine *machine, const struct sn_structu
 		       FILE *out)
 {
 	const struct sn_cqa_path *path = &result->paths[number];
-	char units[256];
 
 	if (result->is_union)
-		fprintf(out,
-			path->is_expectation
-				? "\nMore than %d paths: all blocks, each by the share of passes "
-				  "that runs it if branches go either way alike\n"
-				: "\nAll blocks together (more than %d paths, or not a natural "
-				  "loop)\n",
-			SN_CQA_PATHS_MAX);
+		print_union(result, path, out);
 	else if (result->is_pruned)
 		fprintf(out,
-			"\nPath %u of the %u through blocks that samples fell in (more than %d in "
-			"all)",
-			number + 1, result->path_count, SN_CQA_PATHS_MAX);
+			"\nPath %u of the %u through blocks that samples fell in (of %" PRIu64
+			" in all)",
+			number + 1, result->path_count, result->path_total);
 	else if (result->path_count > 1)
 		fprintf(out, "\nPath %u of %u", number + 1, result->path_count);
 	if (result->is_weighed)
@@ -124,9 +251,7 @@ static void print_path(const struct sn_machine *machine, const struct sn_structu
 	for (unsigned i = 0; i < SN_BOUND_COUNT; i++) {
 		fprintf(out, "  %-10s %8.2f  ", sn_bound_names[i], path->estimate.bounds[i]);
 		print_bar(out, path->estimate.bounds[i], path->estimate.cycles);
-		if (i == SN_BOUND_PORTS && path->estimate.busiest_units)
-			fprintf(out, "  %s",
-				sn_units_print(machine, path->estimate.busiest_units, units));
+		print_place(machine, &path->estimate, i, out);
 		fputc('\n', out);
 	}
 	if (with_instructions)
@@ -252,13 +377,29 @@ void sn_cqa_page_text(const struct sn_machine *machine, const struct sn_structur
 	print_advice(machine, result, how, out);
 }
 
+static double rounded(double cycles)
+{
+	return round(cycles * 1e6) / 1e6;
+}
+
+/* "bounds" of an instruction: its parts of the path's. */
+static void json_parts(const struct sn_cqa_parts *parts, size_t insn, struct sn_json *json)
+{
+	sn_json_key(json, "bounds");
+	sn_json_object(json);
+	for (unsigned b = 0; b < SN_BOUND_COUNT; b++)
+		sn_json_member_double(json, sn_bound_names[b], rounded(parts->cycles[b][insn]));
+	sn_json_close(json);
+}
+
 static void json_path(const struct sn_machine *machine, const struct sn_structure *structure,
 		      struct sn_cqa_loop *result, const struct sn_cqa_path *path,
 		      struct sn_json *json)
 {
-	struct sn_chain chain = sn_bound_latency(machine, &path->block, &result->arena, true);
+	struct sn_cqa_parts parts = sn_cqa_parts_of(machine, path, &result->arena);
 	struct sn_text assembly = { 0 };
 	double busy[SN_UNITS_MAX];
+	char names[256];
 
 	sn_json_object(json);
 	sn_json_member_double(json, "passes_share", path->weight);
@@ -272,6 +413,10 @@ static void json_path(const struct sn_machine *machine, const struct sn_structur
 	for (unsigned i = 0; i < SN_BOUND_COUNT; i++)
 		sn_json_member_double(json, sn_bound_names[i], path->estimate.bounds[i]);
 	sn_json_close(json);
+	sn_json_member_string(json, "busiest_units",
+			      sn_units_print(machine, path->estimate.busiest_units, names));
+	sn_json_member_string(json, "front_end_part", sn_front_end_name(path->estimate.front_end));
+	sn_json_member_uint(json, "chain_passes", parts.chain_passes);
 	sn_ports_distribute(machine, &path->block, busy);
 	sn_json_key(json, "units_cycles");
 	sn_json_object(json);
@@ -282,21 +427,22 @@ static void json_path(const struct sn_machine *machine, const struct sn_structur
 	sn_json_array(json);
 	for (size_t i = 0; i < path->block.count; i++) {
 		const struct sn_insn *insn = &path->block.insns[i];
-		char units[256];
 
 		add_assembly(structure, result->loop, insn, &assembly);
 		sn_json_object(json);
 		sn_json_member_string(json, "text", assembly.length ? assembly.chars : NULL);
 		sn_json_member_double(json, "latency_cycles",
 				      (double)(insn->latency + insn->load_latency));
-		sn_json_member_bool(json, "on_chain", chain.is_member[i]);
+		sn_json_member_bool(json, "on_chain", parts.is_on_chain[i]);
+		sn_json_member_double(json, "chain_cycles", rounded(parts.chain_cycles[i]));
+		json_parts(&parts, i, json);
 		sn_json_member_bool(json, "is_estimated", insn->is_estimated);
 		sn_json_key(json, "units");
 		sn_json_array(json);
 		for (unsigned k = 0; k < insn->set_count; k++) {
 			sn_json_object(json);
 			sn_json_member_string(json, "any_of",
-					      sn_units_print(machine, insn->sets[k].units, units));
+					      sn_units_print(machine, insn->sets[k].units, names));
 			sn_json_member_double(json, "count",
 					      round((double)insn->sets[k].count * 1000) / 1000);
 			sn_json_close(json);
@@ -320,6 +466,11 @@ static void json_figures(const struct sn_cqa_loop *result, double share, struct 
 	sn_json_member_double(json, "ram_cycles", result->level_cycles[SN_LEVEL_RAM]);
 	sn_json_member_string(json, "bottleneck", sn_bound_names[result->bottleneck]);
 	sn_json_member_bool(json, "is_weighed", result->is_weighed);
+	sn_json_key(json, "path_count");
+	if (result->path_total)
+		sn_json_uint(json, result->path_total);
+	else
+		sn_json_null(json);
 	sn_json_member_bool(json, "is_union", result->is_union);
 	sn_json_member_bool(json, "is_pruned", result->is_pruned);
 	sn_json_member_uint(json, "estimated_instructions", result->estimated_instructions);

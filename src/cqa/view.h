@@ -11,11 +11,15 @@
 struct sn_cqa_summary {
 	size_t loops, analysed;
 	double paths;		  /* sum: flow complexity is paths / analysed */
+	size_t unions;		  /* with too many paths to tell apart */
 	double regular, accesses; /* array access efficiency is regular / accesses */
 	size_t estimated_instructions, instructions;
 	size_t undecoded_places; /* of the functions, added by the caller */
 };
 void sn_cqa_summary_add(struct sn_cqa_summary *summary, const struct sn_cqa_loop *result);
+/** Paths of a loop as flow complexity counts them: what is more than can be told apart counts as
+ *  one more than that, lest a single interpreter's loop drown all others. */
+double sn_cqa_flow_paths(const struct sn_cqa_loop *result);
 /** Mean number of paths in a loop (ONE View, section 6.1); NaN without loops. */
 double sn_cqa_flow_complexity(const struct sn_cqa_summary *summary);
 /** Share of memory accesses at a regular stride: zero and one element count 1, another constant

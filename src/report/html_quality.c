@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "cqa/bounds.h"
 #include "cqa/table.h"
 #include "report/page_columns.h"
 #include "report/quality.h"
@@ -170,6 +171,9 @@ static sn_status write_paths(const struct sn_report_whatif *w, struct sn_page *p
 	COLUMN_F64(w->paths, "l3", row->levels[1]);
 	COLUMN_F64(w->paths, "ram", row->levels[2]);
 	COLUMN_TEXT(w->paths, "units", row->units);
+	COLUMN_TEXT(w->paths, "busiest", row->busiest);
+	COLUMN_TEXT(w->paths, "front_end_part", row->front_end);
+	COLUMN_U32(w->paths, "chain_passes", row->chain_passes);
 	return sn_page_chunk_end(page, err);
 }
 
@@ -185,6 +189,11 @@ static sn_status write_model(const struct sn_report_whatif *w, struct sn_page *p
 	COLUMN_U8(w->instructions, "chain", row->is_on_chain);
 	COLUMN_U8(w->instructions, "flags", row->flags);
 	COLUMN_TEXT(w->instructions, "units", row->units);
+	COLUMN_F64(w->instructions, "part_ports", row->parts[SN_BOUND_PORTS]);
+	COLUMN_F64(w->instructions, "part_divider", row->parts[SN_BOUND_DIVIDER]);
+	COLUMN_F64(w->instructions, "part_issue", row->parts[SN_BOUND_ISSUE]);
+	COLUMN_F64(w->instructions, "part_front_end", row->parts[SN_BOUND_FRONT_END]);
+	COLUMN_F64(w->instructions, "part_latency", row->parts[SN_BOUND_LATENCY]);
 	return sn_page_chunk_end(page, err);
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/text.h"
+#include "cqa/parts.h"
 #include "cqa/table.h"
 #include "whatif/view.h"
 
@@ -52,10 +53,9 @@ static void add_advice(struct builder *b, const struct sn_whatif_loop *loop)
 /* ---- the model's view of instructions ---- */
 
 static void add_instructions(struct builder *b, uint32_t number, struct sn_cqa_loop *quality,
-			     uint32_t path)
+			     uint32_t path, const struct sn_cqa_parts *parts)
 {
 	const struct sn_cqa_block *block = &quality->paths[path].block;
-	struct sn_chain chain = sn_bound_latency(b->whatif->machine, block, &quality->arena, true);
 	uint64_t origin_link_addr = quality->loop->ranges[0].first_link_addr & ~63ULL;
 	struct sn_text units = { 0 };
 
@@ -66,13 +66,15 @@ static void add_instructions(struct builder *b, uint32_t number, struct sn_cqa_l
 			.path = path,
 			.link_addr = origin_link_addr + insn->offset,
 			.latency = (double)(insn->latency + insn->load_latency),
-			.is_on_chain = chain.is_member[i],
+			.is_on_chain = parts->is_on_chain[i],
 			.flags = (uint8_t)(insn->is_estimated |
 					   (insn->is_idiom || insn->is_move_eliminated) << 1 |
 					   insn->is_fused_into_previous << 2)
 		};
 		char names[256];
 
+		for (unsigned k = 0; k < SN_BOUND_COUNT; k++)
+			out.parts[k] = parts->cycles[k][i];
 		sn_text_clear(&units);
 		for (unsigned k = 0; k < insn->set_count; k++)
 			sn_text_addf(
@@ -87,18 +89,26 @@ static void add_instructions(struct builder *b, uint32_t number, struct sn_cqa_l
 static void add_path(struct builder *b, uint32_t number, struct sn_cqa_loop *quality, uint32_t p)
 {
 	const struct sn_cqa_path *from = &quality->paths[p];
+	const struct sn_machine *machine = b->whatif->machine;
+	struct sn_cqa_parts parts = sn_cqa_parts_of(machine, from, &quality->arena);
 	struct sn_report_path path = { .loop = number,
 				       .path = p,
 				       .weight = from->weight,
 				       .cycles = from->estimate.cycles,
-				       .bottleneck = sn_bound_names[from->estimate.bottleneck] };
+				       .bottleneck = sn_bound_names[from->estimate.bottleneck],
+				       .front_end = sn_front_end_name(from->estimate.front_end),
+				       .chain_passes = parts.chain_passes };
 	struct sn_text units = { 0 };
+	char names[256];
 
 	for (unsigned i = 0; i < SN_BOUND_COUNT; i++)
 		path.bounds[i] = from->estimate.bounds[i];
 	for (unsigned i = SN_LEVEL_L2; i < SN_LEVEL_COUNT; i++)
 		path.levels[i - SN_LEVEL_L2] = from->level_cycles[i];
-	sn_cqa_units_text(b->whatif->machine, &from->block, &units);
+	if (from->estimate.busiest_units)
+		path.busiest =
+			copy(b, sn_units_print(machine, from->estimate.busiest_units, names));
+	sn_cqa_units_text(machine, &from->block, &units);
 	for (size_t i = 0; i < units.length; i++)
 		if (units.chars[i] == ' ')
 			units.chars[i] = '\t';
@@ -106,7 +116,7 @@ static void add_path(struct builder *b, uint32_t number, struct sn_cqa_loop *qua
 	sn_text_free(&units);
 	sn_vec_push(&b->out->paths, path);
 	if (b->out->instructions.count + from->block.count <= MODELLED_MAX)
-		add_instructions(b, number, quality, p);
+		add_instructions(b, number, quality, p, &parts);
 }
 
 static void add_details(struct builder *b)

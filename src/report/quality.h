@@ -40,12 +40,15 @@ struct sn_report_path {
 	uint32_t loop, path;
 	double weight, cycles, bounds[5], levels[3];
 	const char *bottleneck, *units;
+	const char *busiest, *front_end; /* what the first and the fourth bound are about */
+	uint32_t chain_passes;		 /* after which the longest dependence comes round */
 };
 
 struct sn_report_modelled {
 	uint32_t loop, path;
 	uint64_t link_addr;
 	double latency;
+	double parts[5]; /* what it adds to each bound, cycles a pass */
 	bool is_on_chain;
 	uint8_t flags; /* 1 estimated, 2 eliminated, 4 fused into the one before */
 	const char *units;

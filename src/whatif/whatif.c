@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/stats.h"
+#include "cqa/view.h"
 #include "profile/view.h"
 
 enum { FEW_SAMPLES = 20, WEIGH_SAMPLES = 20 };
@@ -336,7 +337,7 @@ static void find_code_metrics(struct sn_whatif *w)
 		w->analysed_share += loop->share;
 		w->reliable_share += loop->doubts ? 0 : loop->share;
 		time += loop->share;
-		paths += loop->share * loop->quality.path_count;
+		paths += loop->share * sn_cqa_flow_paths(&loop->quality);
 		m = &loop->quality.paths[loop->quality.main_path].metrics;
 		for (unsigned k = 0; k < SN_STRIDE_COUNT; k++)
 			count += m->strides[k];

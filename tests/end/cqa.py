@@ -1,6 +1,7 @@
 """sonde cqa and sonde calibrate on real programs: contract of --blocks, files of all kinds, what-if."""
 import json
 import os
+import re
 import subprocess
 
 from sonde_test import Test
@@ -97,6 +98,14 @@ identity = found['dot']['loop']
 details = json.loads(sonde('cqa', 'k.so', '--loop', identity, '--arch', 'cascadelake', '--format', 'json').stdout)
 chain = [i['text'] for i in details['details'][0]['paths'][0]['instructions'] if i['on_chain']]
 t.check(len(chain) == 1 and chain[0].startswith('addsd'), 'the chain is the addition', chain)
+whole = details['details'][0]['paths'][0]
+t.check(all(abs(sum(i['bounds'][b] for i in whole['instructions']) - whole['bounds'][b]) < .005 for b in whole['bounds']),
+        'what the instructions add to each bound sums to it', whole)
+t.equal((whole['chain_passes'], whole['front_end_part'], whole['busiest_units'] != ''), (1, 'taken branch', True),
+        'a path says what its bounds are about')
+marked = [line for line in page.stdout.splitlines() if line.startswith('  * ')]
+t.check(len(marked) == 1 and 'addsd' in marked[0] and '4.00' in marked[0] and '-----' in page.stdout,
+        'the page marks the instruction that the latency comes from, with its cycles', page.stdout)
 t.check(any(a['subject'] == 'vectorize' and a['speedup'] > 1 for a in details['details'][0]['advice']),
         'advice has evidence and gain', details['details'][0]['advice'])
 subprocess.run(['gcc', '-g', '-O3', '-mavx2', '-mfma', '-ffast-math', '-shared', '-fPIC', 'k.c', '-o', 'fast.so'],
@@ -189,6 +198,12 @@ subprocess.run(['gcc', '-O2', '-g', '-fno-tree-vectorize', '-c', 'paths.c'], che
 rows = json.loads(sonde('cqa', 'paths.o', '--arch', 'zen5', '--format', 'json').stdout)['rows']
 t.check(len(rows) == 1 and rows[0]['is_union'] and 2 < rows[0]['l1_cycles'] < 5.6,
         'sixteen paths: flagged, and the jumps of a pass count', rows)
+t.equal((rows[0]['path_count'], rows[0]['analysed_paths']), (16, 1), 'their number is told, and that they are one estimate')
+text = sonde('cqa', 'paths.o', '--arch', 'zen5').stdout
+t.check(re.search(r'paths.c:5-11 +many +main +\S+ +16 ', text) and '1 loop has more than 8 paths: the estimate takes all' in text,
+        'the table says so, too', text)
+text = sonde('cqa', 'paths.o', '--arch', 'zen5', '--loop', 'paths.c:6').stdout
+t.check('16 paths, more than 8: one estimate of all blocks' in text, 'and the page', text)
 
 # calibrate
 run = sonde('calibrate', '--block', '4801c049ffcf75f8', '--format', 'json')

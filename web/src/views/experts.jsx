@@ -1,7 +1,7 @@
 // What the static model says of hot loops (src/cqa): every figure as a column, in groups; and, for
 // the page of one loop, its bounds, units and advice.
 import { Fragment, h } from 'preact';
-import { useMemo, useState } from 'preact/hooks';
+import { useMemo } from 'preact/hooks';
 import { toc } from '../chunks.js';
 import { Empty, Head, Name, Picker, Share, Switch } from '../parts.jsx';
 import { grouped, percent, times, visible } from '../format.js';
@@ -83,6 +83,8 @@ function groupsOf() {
 // ------------------------------------------------------------------------------------- one loop
 
 const BOUNDS = [['ports', 'execution units'], ['divider', 'divider'], ['issue', 'issue width'], ['front_end', 'front end'], ['latency', 'dependence between iterations'], ['l2', 'data from L2'], ['l3', 'data from L3'], ['ram', 'data from RAM']];
+export const BOUND_PARTS = 5; // so many of them have parts by instruction
+export const BOUND_TITLES = Object.fromEntries(BOUNDS);
 const CONFIDENCE = ['gain', 'potential', 'hint', 'expert'];
 
 // A bar of cycles, the bottleneck in a strong colour.
@@ -90,16 +92,29 @@ function Cycles({ value, largest, isFirst }) {
 	return <div class="bar"><i style={{ width: `calc((100% - 3.6rem) * ${largest > 0 ? value / largest : 0})`, background: isFirst ? 'var(--c-openmp)' : '', opacity: isFirst ? 0.9 : '' }} /><span>{value.toFixed(2)}</span></div>;
 }
 
-export function LoopQuality({ d, loop, chunks }) {
+// Which path of the loop and which bound the page shows (?path=1&bound=ports): the rows of `paths`
+// that are the loop's, the chosen one of them, and the key of the bound, unless asked its largest.
+export function chosenBound(chunks, loop, params) {
+	const { paths } = chunks;
+	const own = paths.loop_number ? [...paths.loop_number.keys()].filter((k) => paths.loop_number[k] === loop) : [];
+	const path = own[Math.min(+params.path || 0, own.length - 1)];
+	const isBound = BOUNDS.slice(0, BOUND_PARTS).some(([key]) => key === params.bound);
+	return { own, path, bound: path === undefined ? null : isBound ? params.bound : paths.bottleneck.at(path) };
+}
+
+// What the largest bounds are about, in a word or two.
+function detailOf(paths, p, key) {
+	return key === 'ports' ? visible(paths.busiest.at(p)) : key === 'front_end' ? paths.front_end_part.at(p) : key === 'latency' && paths.chain_passes[p] > 1 ? `comes round in ${paths.chain_passes[p]} passes` : '';
+}
+
+export function LoopQuality({ d, loop, chunks, chosen }) {
 	const { experts: x, advice, paths } = chunks, i = x.loop_number?.indexOf(loop) ?? -1;
-	const own = useMemo(() => paths.loop_number ? [...paths.loop_number.keys()].filter((k) => paths.loop_number[k] === loop) : [], [loop]);
-	const [path, setPath] = useState(0);
+	const { own, path: p } = chosen;
 	if (i < 0)
 		return <section class="panel"><h2>What would it gain?</h2><Empty command={`sonde cqa --loop '${visible(d.loops.id.at(loop))}' PROGRAM`}>This loop was not modelled: it is below 0.1 % of CPU time, in a runtime library, or its code is not in the experiment.</Empty></section>;
 	if (x.not_analysed.at(i))
 		return <section class="panel"><h2>What would it gain?</h2><Empty>{visible(x.not_analysed.at(i))}</Empty></section>;
 	const list = [...advice.loop_number.keys()].filter((k) => advice.loop_number[k] === loop);
-	const p = own[Math.min(path, own.length - 1)];
 	const gains = Object.entries(VARIANTS).filter(([key]) => x[key + '_speedup'][i] >= 1.005);
 	const bound = p !== undefined ? BOUNDS.map(([key, title]) => [key, title, paths[key][p]]) : BOUNDS.map(([key, title]) => [key, title, x[key + '_cycles'][i]]);
 	const largest = bound.reduce((m, [, , v]) => v > m ? v : m, 0);
@@ -112,20 +127,17 @@ export function LoopQuality({ d, loop, chunks }) {
 			<span class="dim">vectorized {percent(x.vector_share[i])}, at {percent(x.vector_efficiency_share[i])} of the width · unrolled {x.unroll[i] >= 1 ? x.unroll[i] : 1}× · {visible(x.isa.at(i))}</span></div>
 		<ul class="sentences quiet-list">{list.map((k) => <li key={k}><span>{visible(advice.sentence.at(k))} <span class="tag">{CONFIDENCE[advice.confidence[k]]}</span>{advice.speedup[k] > 1 ? <b> {times(advice.speedup[k])}</b> : ''} <span class="dim">{visible(advice.evidence.at(k))}</span></span></li>)}</ul>
 		{list.length === 0 && <p class="dim">The model knows nothing better for this code.</p>}
-		<div class="grid2" style={{ marginTop: '.9rem' }}><div><h3>Bounds <span class="dim">cycles of one pass; the largest counts</span>{own.length > 1 && <> <select class="chip" aria-label="Path" value={path} onChange={(e) => setPath(+e.target.value)}>{own.map((k, n) => <option key={k} value={n}>path {n + 1} of {own.length}, {percent(paths.weight[k])} of passes</option>)}</select></>}</h3>
-			<table class="small"><tbody>{bound.filter(([, , v]) => v >= 0).map(([key, title, v]) => <tr key={key}><td>{title}{key === first ? <span class="tag">bottleneck</span> : ''}</td><td class="num" style={{ width: '55%' }}><Cycles value={v} largest={largest} isFirst={key === first} /></td></tr>)}</tbody></table></div>
+		<div class="grid2" style={{ marginTop: '.9rem' }}><div><h3>Bounds <span class="dim">cycles of one pass; the largest counts</span>{own.length > 1 && <> <select class="chip" style={{ maxWidth: "none", width: "auto" }} aria-label="Path" value={own.indexOf(p)} onChange={(e) => setParams({ path: +e.target.value || null, bound: null })}>{own.map((k, n) => <option key={k} value={n}>path {n + 1} of {own.length}, {percent(paths.weight[k])} of passes</option>)}</select></>}</h3>
+			<table class="small"><tbody>{bound.filter(([, , v]) => v >= 0).map(([key, title, v]) => <tr key={key} class={key === chosen.bound ? 'on' : ''}><td>{p !== undefined && v > 0 && BOUNDS.findIndex(([k]) => k === key) < BOUND_PARTS ? <button class="link" aria-pressed={key === chosen.bound} title="mark its instructions below" onClick={() => setParams({ bound: key === first ? null : key })}>{title}</button> : title}{key === first ? <span class="tag">bottleneck</span> : ''}{p !== undefined && v > 0 && detailOf(paths, p, key) ? <div class="dim name">{detailOf(paths, p, key)}</div> : ''}</td><td class="num" style={{ width: '55%' }}><Cycles value={v} largest={largest} isFirst={key === first} /></td></tr>)}</tbody></table></div>
 			{units.length > 0 && <div><h3>Execution units <span class="dim">busy cycles of one pass</span></h3><div class="units">{units.map(([name, v]) => <Fragment key={name}><span class="mono">{visible(name)}</span><Cycles value={+v} largest={busiest} isFirst={+v === busiest} /></Fragment>)}</div></div>}</div>
 	</section>;
 }
 
-// The model's word on single instructions of a loop: by address, on the first path that holds it.
-export function modelOf(chunks, loop) {
-	const { model } = chunks, of = new Map();
+// The model's word on single instructions of a path: by address.
+export function modelOf(chunks, path) {
+	const { model, paths } = chunks, of = new Map();
 	for (let k = 0; model?.rows > k; k++)
-		if (loop === null || model.loop_number[k] === loop) {
-			const address = model.address_high[k] * 4294967296 + model.address_low[k];
-			if (!of.has(address))
-				of.set(address, k);
-		}
+		if (model.loop_number[k] === paths.loop_number[path] && model.path[k] === paths.path[path])
+			of.set(model.address_high[k] * 4294967296 + model.address_low[k], k);
 	return of;
 }

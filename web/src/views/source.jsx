@@ -9,7 +9,7 @@ import { go, linkTo } from '../state.js';
 import { threadName } from '../timeline.jsx';
 import { passes } from '../aggregate.js';
 import { Table } from '../table.jsx';
-import { LoopQuality, modelOf } from './experts.jsx';
+import { BOUND_TITLES, LoopQuality, chosenBound, modelOf } from './experts.jsx';
 
 function useChunks(...names) {
 	const [chunks, set] = useState(null);
@@ -67,11 +67,11 @@ function hostOf(d, agg, f, listing, loop) {
 
 const addressAt = (listing, i) => listing.address_high[i] * 4294967296 + listing.address_low[i];
 
-export function SourceAndAssembly({ d, agg, f, loop, file, model }) {
+export function SourceAndAssembly({ d, agg, f, loop, file, model, chosen }) {
 	const chunks = useChunks('sources', 'instructions');
 	const [linked, setLinked] = useState(null); // { file, line }
 	const heat = useMemo(() => heatOf(d, agg), [agg]);
-	const modelled = useMemo(() => model ? modelOf(model, loop) : null, [loop]);
+	const modelled = useMemo(() => chosen?.path !== undefined ? modelOf(model, chosen.path) : null, [chosen?.path]);
 	const shownFile = file ?? (loop !== null ? d.loops.file[loop] : d.functions.file[f]);
 	const plan = useMemo(() => {
 		if (!chunks)
@@ -97,7 +97,7 @@ export function SourceAndAssembly({ d, agg, f, loop, file, model }) {
 		{ key: 'address', title: 'Address', width: modelled?.size ? '4.8rem' : '6rem', least: 60, className: 'gutter', sortable: false, render: (r) => hex(r.address) },
 		{ key: 'loops', title: '', width: '1.6rem', least: 16, className: 'loops', sortable: false, render: (r) => <LoopBars chain={r.chain} focus={loop} /> },
 		{ key: 'words', title: 'Instruction', width: modelled?.size ? 'minmax(12rem, 1fr)' : 'minmax(16rem, 1fr)', least: 200, sortable: false, render: (r) => <span title={r.words}>{r.words}</span> },
-		...modelled?.size ? modelColumns(model.model, modelled) : [],
+		...modelled?.size ? modelColumns(model.model, modelled, chosen.bound) : [],
 		{ key: 'line', title: 'Line', width: modelled?.size ? '6.4rem' : '8rem', least: 70, className: 'dim', sortable: false, render: (r) => place(d, r.file, r.line) },
 	];
 	const path = shownFile === NONE || shownFile === undefined ? '' : d.files.path.at(shownFile);
@@ -111,12 +111,19 @@ export function SourceAndAssembly({ d, agg, f, loop, file, model }) {
 	</div>;
 }
 
-// What the static model knows of an instruction; those on the longest chain are marked.
-function modelColumns(model, at) {
+const PART_TITLES = { front_end: 'front', latency: 'chain' };
+
+// What the static model knows of an instruction of the chosen path: what it adds to the chosen bound,
+// and with the mouse over that to all of them.
+function modelColumns(model, at, bound) {
 	const of = (r) => at.get(r.address), say = (render) => (r) => of(r) === undefined ? '' : render(of(r));
-	const marks = [[1, 'estimated'], [2, 'eliminated'], [4, 'fused']];
+	const marks = [[1, 'estimated'], [2, 'eliminated'], [4, 'fused']], part = model['part_' + bound];
+	const largest = [...at.values()].reduce((m, k) => Math.max(m, part[k]), 0);
+	const all = (k) => Object.keys(BOUND_TITLES).filter((key) => model['part_' + key]?.[k] >= 0.005).map((key) => `${key.replaceAll('_', ' ')} ${model['part_' + key][k].toFixed(2)}`).join(', ');
+	const isOn = (k) => part[k] >= 0.0005 || (bound === 'latency' && model.chain[k]);
 	return [
-		{ key: 'latency', title: 'Lat', help: 'latency in cycles; bold: on the longest chain from one iteration to the next', num: true, width: '3.4rem', least: 40, sortable: false, render: say((k) => model.chain[k] ? <b class="q1" title="on the longest chain">{model.latency[k]}</b> : model.latency[k] > 0 ? model.latency[k] : '') },
+		{ key: 'part', title: PART_TITLES[bound] ?? bound, help: `cycles that the instruction adds to the bound '${BOUND_TITLES[bound]}'; choose another among the bounds above`, num: true, width: '5.2rem', least: 70, sortable: false, render: say((k) => isOn(k) ? <div class="bar part" title={`adds to the bounds, in cycles: ${all(k) || 'nothing'}`}><i style={{ width: `${largest > 0 ? 100 * part[k] / largest : 0}%` }} /><span>{part[k].toFixed(2)}</span></div> : '') },
+		{ key: 'latency', title: 'Lat', help: 'latency in cycles, from the address where there is a load; bold: on the longest chain from one iteration to the next', num: true, width: '3.4rem', least: 40, sortable: false, render: say((k) => model.chain[k] ? <b class="q1" title="on the longest chain">{+model.latency[k].toFixed(1)}</b> : model.latency[k] > 0 ? +model.latency[k].toFixed(1) : '') },
 		{ key: 'units', title: 'Units', help: 'execution units that can take it', width: 'minmax(5rem, .5fr)', least: 60, className: 'dim', sortable: false, render: say((k) => { const text = [model.units.at(k), ...marks.filter(([bit]) => model.flags[k] & bit).map(([, words]) => words)].filter(Boolean).join(', '); return <span title={text}>{visible(text)}</span>; }) },
 	];
 }
@@ -275,6 +282,7 @@ export function Loop({ d, agg, filter, records, chunks, theme }) {
 	const paths = useMemo(() => loop === undefined ? [] : callersOfLoop(d, agg, loop), [agg, loop]);
 	if (loop === undefined)
 		return <><Head title="Loop" /><section class="panel"><Empty>No sample lies in a loop.</Empty></section></>;
+	const chosen = chosenBound(chunks, loop, filter.params);
 	const rank = order.indexOf(loop), ns = agg.loopExcl[loop], share = agg.total > 0 ? ns / agg.total : 0;
 	const step = (by) => order[rank + by] === undefined ? null : linkTo('loop', d.loops.id.at(order[rank + by]));
 	const threads = [...Array(d.threads.rows).keys()].filter((t) => details.byThread[t] > 0).sort((a, b) => details.byThread[b] - details.byThread[a]);
@@ -290,8 +298,8 @@ export function Loop({ d, agg, filter, records, chunks, theme }) {
 			<Tile label="Nesting" value={`depth ${d.loops.depth[loop]}`} note={<>{d.loops.flags[loop] & 1 ? 'innermost' : 'has loops inside'}{parent !== NONE ? <>, in <a href={linkTo('loop', d.loops.id.at(parent))}>{visible(d.loops.label.at(parent))}</a></> : ''}</>} />
 			<Tile label="Threads" value={grouped(threads.length)} note={threads.length > 1 ? `most ${seconds(details.byThread[threads[0]])}, least ${seconds(details.byThread[threads[threads.length - 1]])}` : 'used it'} />
 		</div>
-		<LoopQuality key={'q' + loop} d={d} loop={loop} chunks={chunks} />
-		<SourceAndAssembly key={loop} d={d} agg={agg} f={d.loops.function[loop] === NONE ? null : d.loops.function[loop]} loop={loop} file={d.loops.file[loop]} model={chunks} />
+		<LoopQuality key={'q' + loop} d={d} loop={loop} chunks={chunks} chosen={chosen} />
+		<SourceAndAssembly key={loop} d={d} agg={agg} f={d.loops.function[loop] === NONE ? null : d.loops.function[loop]} loop={loop} file={d.loops.file[loop]} model={chunks} chosen={chosen} />
 		<div class="grid2">
 			<section class="panel"><h2>Over time <span class="dim">CPUs in this loop</span></h2><Chart data={details.over} series={[{ label: 'CPUs', colour: '--accent', fill: true, steps: true }]} height={140} xRange={[0, Math.max(elapsedS(), 1e-9)]} xUnit=" s" theme={theme} label="CPUs in this loop over time" /></section>
 			<section class="panel"><h2>By thread</h2><div class="scroll" style={{ maxHeight: '12rem' }}><table class="small"><tbody>{threads.slice(0, 64).map((t) => <tr key={t}><td class="wide"><Name text={threadName(d, t)} /></td><td class="num">{seconds(details.byThread[t])}</td><td class="num" style={{ minWidth: '8rem' }}><Share part={details.byThread[t]} whole={ns} /></td></tr>)}</tbody></table>{threads.length > 64 && <p class="dim">and {threads.length - 64} more</p>}</div></section>
