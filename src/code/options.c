@@ -65,3 +65,31 @@ bool sn_has_target_option(const char *text, bool *is_known)
 	}
 	return false;
 }
+
+const char *const sn_missing_option_words[SN_MISSING_COUNT] = { "-g", "-O2 or -O3", "-O3",
+								"-march=native" };
+
+unsigned sn_missing_options(const char *text)
+{
+	bool is_known = false, has_target;
+	unsigned missing = 0;
+
+	if (!text)
+		return 0;
+	has_target = sn_has_target_option(text, &is_known);
+	if (!is_known)
+		return 0;
+	switch (sn_optimization_of(text)) {
+	case SN_O_0:
+	case SN_O_1:
+	case SN_O_SIZE:
+		missing |= 1U << SN_MISSING_LEVEL;
+		break;
+	case SN_O_2:
+		missing |= 1U << SN_MISSING_O3;
+		break;
+	default:
+		break;
+	}
+	return has_target ? missing : missing | 1U << SN_MISSING_TARGET;
+}

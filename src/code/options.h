@@ -16,6 +16,20 @@ enum sn_optimization sn_optimization_of(const char *text);
 /** Whether code was generated for more than plain x86-64. False with `*is_known` false if the text
  *  has no options. */
 bool sn_has_target_option(const char *text, bool *is_known);
+/** Useful options that code was compiled without, as bits by number. */
+enum sn_missing_option {
+	SN_MISSING_LINES, /* -g: told by the code's line table, not by the options */
+	SN_MISSING_LEVEL, /* -O0, -O1 or -Os */
+	SN_MISSING_O3,	  /* -O2 */
+	SN_MISSING_TARGET,
+	SN_MISSING_COUNT
+};
+/** "-g", "-O2 or -O3", "-O3", "-march=native". */
+extern const char *const sn_missing_option_words[SN_MISSING_COUNT];
+/** What the options lack; 0 where they are not known (or `text` is NULL), as nothing is claimed
+ * then. */
+unsigned sn_missing_options(const char *text);
+
 /** Whether the text has options at all: clang's producer has none. */
 bool sn_has_options(const char *text);
 

@@ -1,3 +1,4 @@
+#include "code/options.h"
 #include "code/structure.h"
 
 #include <inttypes.h>
@@ -346,6 +347,15 @@ uint64_t sn_structure_link_base(const struct sn_structure *structure)
 const char *sn_structure_command_line(const struct sn_structure *structure)
 {
 	return structure->command_line;
+}
+
+const char *sn_function_options(const struct sn_structure *structure,
+				const struct sn_function *function)
+{
+	const struct sn_unit *unit = function ? function->unit : NULL;
+
+	return unit && unit->producer && sn_has_options(unit->producer) ? unit->producer
+									: structure->command_line;
 }
 
 const char *sn_structure_warning(const struct sn_structure *structure)

@@ -171,6 +171,10 @@ const char *sn_structure_path(const struct sn_structure *structure);
 uint64_t sn_structure_link_base(const struct sn_structure *structure);
 /** Text of .GCC.command.line, or NULL. */
 const char *sn_structure_command_line(const struct sn_structure *structure);
+/** What tells how a function was compiled (code/options.h): its unit's producer if that has
+ * options, else the file's command lines, else NULL. `function` may be NULL. */
+const char *sn_function_options(const struct sn_structure *structure,
+				const struct sn_function *function);
 /** What is missing and matters ("no symbols: functions are named by address"), one sentence, or
  * NULL. */
 const char *sn_structure_warning(const struct sn_structure *structure);

@@ -262,8 +262,7 @@ static bool has_word(const char *text, const char *word)
 /* The loop has FMAs, or the compiler was allowed to make them. */
 static bool may_fuse(const struct adviser *a)
 {
-	const struct sn_unit *unit = a->result->loop->function->unit;
-	const char *text = unit ? unit->producer : NULL;
+	const char *text = a->result->options;
 	const char *march = text ? strstr(text, "-march=") : NULL;
 
 	if (a->path->metrics.isas & (SN_ISA_FMA | SN_ISA_AVX512))
@@ -402,21 +401,20 @@ static void advise_trips(struct adviser *a)
  * saying. */
 static bool advise_options(struct adviser *a)
 {
-	const struct sn_unit *unit = a->result->loop->function->unit;
-	const char *text = unit ? unit->producer : NULL;
 	const struct sn_cqa_metrics *m = &a->path->metrics;
-	enum sn_optimization level = text ? sn_optimization_of(text) : SN_O_UNKNOWN;
-	bool is_known = false, has_target = text && sn_has_target_option(text, &is_known);
+	unsigned missing = sn_cqa_missing_options(a->result);
 	bool computes = m->fp_scalar + m->fp_packed || m->isas & SN_ISA_SSE;
 
-	if (level == SN_O_0 || level == SN_O_1 || level == SN_O_SIZE) {
+	if (missing & 1U << SN_MISSING_LEVEL) {
+		enum sn_optimization level = sn_optimization_of(a->result->options);
+
 		advise(a, SN_ADVICE_POTENTIAL, "optimization", NAN,
 		       TEXT("Compile with -O2 or -O3: this code was compiled with %s.",
 			    sn_optimization_name(level)),
-		       TEXT("%.200s", text));
+		       TEXT("%.200s", a->result->options));
 		return level == SN_O_0;
 	}
-	if (is_known && !has_target && computes && a->machine->rules.vector_bytes > 16 &&
+	if (missing & 1U << SN_MISSING_TARGET && computes && a->machine->rules.vector_bytes > 16 &&
 	    !(m->isas & (SN_ISA_AVX | SN_ISA_AVX2 | SN_ISA_AVX512)))
 		advise(a, SN_ADVICE_POTENTIAL, "target", NAN,
 		       TEXT("Compile for this processor (-march=native): the code uses what every "

@@ -168,6 +168,7 @@
 	X(ADVICE, "advice", NULL, TEXT, 0, HINTS)                                                  \
 	X(ADVICE_LEVEL, "advice_confidence", NULL, TEXT, 0, HINTS)                                 \
 	X(ADVICE_ALL, "advice_subjects", NULL, TEXT, 0, HINTS)                                     \
+	X(MISSING, "missing_options", NULL, TEXT, 0, HINTS)                                        \
 	X(ESTIMATED, "estimated_instructions", NULL, INT, 0, TRUST)                                \
 	X(UNDECODED, "undecoded_bytes", NULL, INT, 0, TRUST)                                       \
 	X(WEIGHED, "is_weighed", NULL, BOOL, 0, TRUST)                                             \

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "code/decode.h"
+#include "code/options.h"
 #include "cqa/effects.h"
 #include "machine/bandwidth.h"
 
@@ -562,6 +563,7 @@ void sn_cqa_loop_analyse(const struct sn_machine *machine, const struct sn_struc
 
 	memset(out, 0, sizeof(*out));
 	out->loop = loop;
+	out->options = sn_function_options(structure, loop->function);
 	if (header == UINT32_MAX || !block_count || block_count > UNION_BLOCKS_MAX) {
 		out->not_analysed = block_count > UNION_BLOCKS_MAX
 					    ? "more than 4096 blocks"
@@ -654,6 +656,12 @@ size_t sn_cqa_undecoded_places(const struct sn_structure *structure,
 	for (uint32_t i = 0; i < function->block_count; i++)
 		places += goes_into_unknown(structure, function, &function->blocks[i]);
 	return places;
+}
+
+unsigned sn_cqa_missing_options(const struct sn_cqa_loop *result)
+{
+	return sn_missing_options(result->options) |
+	       (result->loop && !result->loop->line_first ? 1U << SN_MISSING_LINES : 0);
 }
 
 void sn_cqa_loop_free(struct sn_cqa_loop *result)

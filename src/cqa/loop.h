@@ -57,7 +57,8 @@ struct sn_cqa_loop {
 	const struct sn_loop *loop; /* borrowed */
 	struct sn_arena arena;	    /* owns the paths */
 	const char *not_analysed;   /* why, or NULL; then there are no paths */
-	uint32_t path_count;	    /* analysed; 1 for a union */
+	const char *options; /* what tells how it was compiled (sn_function_options); or NULL */
+	uint32_t path_count; /* analysed; 1 for a union */
 	uint64_t path_total; /* through the body, at most SN_CQA_PATHS_COUNTED; 0: not a natural
 				innermost loop */
 	bool is_union;	     /* too many paths: one estimate over all blocks */
@@ -101,6 +102,9 @@ void sn_cqa_loop_analyse(const struct sn_machine *machine, const struct sn_struc
 			 const struct sn_loop *loop, const struct sn_bandwidths *bandwidths,
 			 const struct sn_heat *heat, size_t heat_count, struct sn_cqa_loop *out);
 void sn_cqa_loop_free(struct sn_cqa_loop *result);
+
+/** Useful options it was compiled without, as bits (code/options.h). */
+unsigned sn_cqa_missing_options(const struct sn_cqa_loop *result);
 
 /** Weighs the paths by where time was observed (any order; what lies on no path is ignored): the
  *  most likely shares of the paths, given that a path spends its time evenly over its micro-

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "code/options.h"
 #include "cqa/columns.h"
 
 #define ENUM_OF(name, key, title, kind, decimals, group) COL_##name,
@@ -33,7 +34,7 @@ const char sn_cqa_default_columns[] =
 	"vector_store_share,vector_add_sub_share,vector_mul_share,loaded_bytes,stored_bytes,flop_"
 	"per_byte,stride_0_accesses,stride_1_accesses,stride_n_accesses,stride_unknown_accesses,"
 	"indirect_accesses,stack_bytes,conversions,divisions,gathers,estimated_instructions,"
-	"not_analysed";
+	"missing_options,not_analysed";
 
 const char *sn_cqa_column_group(size_t column)
 {
@@ -110,14 +111,14 @@ static void set_real(const struct row *row, unsigned column, double value)
 	sn_table_set_real(row->table, row->first + column, value);
 }
 
-static void set_names(const struct row *row, unsigned column, unsigned bits,
+static void set_names(const struct row *row, unsigned column, unsigned bits, const char *between,
 		      const char *const *names, unsigned count)
 {
 	struct sn_text text = { 0 };
 
 	for (unsigned i = 0; i < count; i++)
 		if (bits & 1U << i)
-			sn_text_addf(&text, "%s%s", text.length ? " " : "", names[i]);
+			sn_text_addf(&text, "%s%s", text.length ? between : "", names[i]);
 	if (text.length)
 		set_text(row, column, text.chars);
 	sn_text_free(&text);
@@ -147,6 +148,8 @@ static void set_identity(const struct row *row, const char *member)
 	set_int(row, COL_IRREDUCIBLE, loop->is_irreducible);
 	set_int(row, COL_EXITS, loop->exit_count);
 	set_int(row, COL_BLOCKS, loop->block_count);
+	set_names(row, COL_MISSING, sn_cqa_missing_options(row->result), ", ",
+		  sn_missing_option_words, SN_MISSING_COUNT);
 	set_text(row, COL_WHY_NOT, row->result->not_analysed);
 }
 
@@ -281,8 +284,8 @@ static void set_mix(const struct row *row)
 	set_int(row, COL_X87, m->x87);
 	set_int(row, COL_CONVERSIONS, m->conversions);
 	set_int(row, COL_DIVISIONS, m->divisions);
-	set_names(row, COL_ELEMENTS, m->elements, sn_element_names, SN_ELEMENT_BITS);
-	set_names(row, COL_ISA, m->isas, sn_isa_names, SN_ISA_BITS);
+	set_names(row, COL_ELEMENTS, m->elements, " ", sn_element_names, SN_ELEMENT_BITS);
+	set_names(row, COL_ISA, m->isas, " ", sn_isa_names, SN_ISA_BITS);
 	set_int(row, COL_LEVEL, x86_64_level(m->isas));
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/stats.h"
 #include "code/decode.h"
+#include "code/options.h"
 #include "cqa/parts.h"
 
 void sn_cqa_summary_add(struct sn_cqa_summary *summary, const struct sn_cqa_loop *result)
@@ -309,6 +310,20 @@ static void print_metrics(const struct sn_cqa_loop *result, FILE *out)
 		result->level_cycles[SN_LEVEL_L3], result->level_cycles[SN_LEVEL_RAM]);
 }
 
+static void print_missing(const struct sn_cqa_loop *result, FILE *out)
+{
+	unsigned missing = sn_cqa_missing_options(result);
+	const char *before = "  compiled without";
+
+	for (unsigned i = 0; i < SN_MISSING_COUNT; i++)
+		if (missing & 1U << i) {
+			fprintf(out, "%s %s", before, sn_missing_option_words[i]);
+			before = ",";
+		}
+	if (missing)
+		fputc('\n', out);
+}
+
 static void find_advice(const struct sn_machine *machine, struct sn_cqa_loop *result,
 			const struct sn_cqa_page *how, sn_advice_list *out)
 {
@@ -374,6 +389,7 @@ void sn_cqa_page_text(const struct sn_machine *machine, const struct sn_structur
 			result->is_weighed ? "" : ", each as often as the others");
 	print_variants(result, how->share, out);
 	print_metrics(result, out);
+	print_missing(result, out);
 	print_advice(machine, result, how, out);
 }
 
@@ -455,6 +471,18 @@ static void json_path(const struct sn_machine *machine, const struct sn_structur
 	sn_text_free(&assembly);
 }
 
+static void json_missing(const struct sn_cqa_loop *result, struct sn_json *json)
+{
+	unsigned missing = sn_cqa_missing_options(result);
+
+	sn_json_key(json, "missing_options");
+	sn_json_array(json);
+	for (unsigned i = 0; i < SN_MISSING_COUNT; i++)
+		if (missing & 1U << i)
+			sn_json_string(json, sn_missing_option_words[i]);
+	sn_json_close(json);
+}
+
 static void json_figures(const struct sn_cqa_loop *result, double share, struct sn_json *json)
 {
 	sn_json_member_string(json, "not_analysed", result->not_analysed);
@@ -474,6 +502,7 @@ static void json_figures(const struct sn_cqa_loop *result, double share, struct 
 	sn_json_member_bool(json, "is_union", result->is_union);
 	sn_json_member_bool(json, "is_pruned", result->is_pruned);
 	sn_json_member_uint(json, "estimated_instructions", result->estimated_instructions);
+	json_missing(result, json);
 	sn_json_key(json, "variants");
 	sn_json_array(json);
 	for (unsigned i = 0; i < SN_VARIANT_COUNT; i++) {

@@ -5,17 +5,13 @@
 
 #include "base/text.h"
 
-static void facts_add_options(struct sn_compile_facts *facts, const char *text, uint64_t ns)
-{
-	enum sn_optimization level = sn_optimization_of(text);
-	bool is_known, has_target = sn_has_target_option(text, &is_known);
+enum { WORTH_SAYING_PERCENT = 5 };
 
-	facts->of_level_ns[level] += ns;
-	if (!is_known)
-		return;
-	facts->known_ns += ns;
-	if (!has_target)
-		facts->no_target_ns += ns;
+static void facts_add_missing(struct sn_compile_facts *facts, unsigned missing, uint64_t ns)
+{
+	for (unsigned i = 0; i < SN_MISSING_COUNT; i++)
+		if (missing & 1U << i)
+			facts->missing_ns[i] += ns;
 }
 
 /* "GNU C17 12.2.0 -mtune=..." without the options. */
@@ -33,7 +29,6 @@ struct sn_compile_facts sn_compile_facts_find(const struct sn_profile *profile,
 	struct sn_compile_facts facts = { .module = module };
 	struct sn_structure *structure = structures ? sn_structures_of(structures, module) : NULL;
 	const struct sn_program *program = profile->program;
-	const char *command_line = structure ? sn_structure_command_line(structure) : NULL;
 	uint64_t hottest = 0;
 
 	for (size_t i = 0; i < program->places.count; i++) {
@@ -48,16 +43,25 @@ struct sn_compile_facts sn_compile_facts_find(const struct sn_profile *profile,
 		if (!program->functions.items[place->function].is_named)
 			facts.unnamed_ns += ns;
 		if (!program->lines.items[place->line].line)
-			facts.no_lines_ns += ns;
-		if (function && function->unit && function->unit->producer &&
-		    sn_has_options(function->unit->producer))
-			facts_add_options(&facts, function->unit->producer, ns);
-		else if (command_line)
-			facts_add_options(&facts, command_line, ns);
+			facts.missing_ns[SN_MISSING_LINES] += ns;
+		if (structure)
+			facts_add_missing(
+				&facts,
+				sn_missing_options(sn_function_options(structure, function)), ns);
 		if (function && function->unit && function->unit->producer && ns > hottest) {
 			hottest = ns;
 			compiler_set(&facts, function->unit->producer);
 		}
 	}
 	return facts;
+}
+
+void sn_compile_missing(const struct sn_compile_facts *facts, struct sn_text *out)
+{
+	for (unsigned i = 0; i < SN_MISSING_COUNT; i++)
+		if (facts->missing_ns[i] * 100 >= facts->cpu_ns * WORTH_SAYING_PERCENT &&
+		    facts->missing_ns[i])
+			sn_text_addf(out, "%s%s (%.0f %%)", out->length ? ", " : "",
+				     sn_missing_option_words[i],
+				     100 * (double)facts->missing_ns[i] / (double)facts->cpu_ns);
 }

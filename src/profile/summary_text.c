@@ -470,14 +470,6 @@ static void put_waits(const struct page *page, struct sn_text *line, size_t rows
 
 /* ---- compile options ---- */
 
-static void add_missing(struct sn_text *text, const char *what, uint64_t ns, uint64_t of_ns)
-{
-	double share = sn_share(ns, of_ns);
-
-	if (share >= 0.05)
-		sn_text_addf(text, "%s%s (%.0f %%)", text->length ? ", " : "", what, 100 * share);
-}
-
 static void put_compile(const struct page *page, struct sn_text *line)
 {
 	const struct sn_summary *s = page->summary;
@@ -485,11 +477,8 @@ static void put_compile(const struct page *page, struct sn_text *line)
 	for (size_t i = 0; i < s->compile_count && i < 3; i++) {
 		const struct sn_compile_facts *f = &s->compile[i];
 		struct sn_text missing = { 0 };
-		uint64_t low = f->of_level_ns[SN_O_0] + f->of_level_ns[SN_O_1];
 
-		add_missing(&missing, "-g", f->no_lines_ns, f->cpu_ns);
-		add_missing(&missing, "-O2 or -O3", low, f->cpu_ns);
-		add_missing(&missing, "-march=native", f->no_target_ns, f->cpu_ns);
+		sn_compile_missing(f, &missing);
 		if (missing.length) {
 			sn_text_add(line, " ");
 			sn_text_add(line, sn_program_module_name(s->profile->program, f->module));

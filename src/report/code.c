@@ -320,32 +320,15 @@ static void add_sources(struct builder *b)
 
 /* ---- compile options ---- */
 
-static void add_missing(struct sn_text *out, uint64_t part_ns, uint64_t whole_ns, const char *what)
-{
-	if (part_ns * 2 < whole_ns) /* said of a module when it holds for most of its time */
-		return;
-	if (out->length)
-		sn_text_add(out, ", ");
-	sn_text_add(out, what);
-}
-
-/** Useful options that most of a module's time was compiled without; of the program's own modules,
- *  as others are nobody's here to compile. */
+/** Useful options that a module was compiled without; of the program's own modules, as others are
+ *  nobody's here to compile. */
 static void add_options_of(struct builder *b, uint32_t number)
 {
 	struct sn_report_module *module = &b->report->modules.items[number];
 	struct sn_compile_facts facts = sn_compile_facts_find(b->profile, b->structures, number);
-	const uint64_t *level = facts.of_level_ns;
 	struct sn_text missing = { 0 };
 
-	add_missing(&missing, facts.no_lines_ns, facts.cpu_ns, "-g (no line information)");
-	if (facts.known_ns) {
-		add_missing(&missing, level[SN_O_0] + level[SN_O_1] + level[SN_O_SIZE],
-			    facts.known_ns, "-O2 or -O3");
-		add_missing(&missing, level[SN_O_2], facts.known_ns, "-O3");
-		add_missing(&missing, facts.no_target_ns, facts.known_ns,
-			    "-march=native (or the target's)");
-	}
+	sn_compile_missing(&facts, &missing);
 	if (facts.compiler[0])
 		module->producer = sn_arena_strdup(&b->report->arena, facts.compiler);
 	if (missing.length)

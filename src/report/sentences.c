@@ -217,7 +217,8 @@ static void say_options(struct sn_report *report)
 
 		if (module->missing && share_of(module->cpu_ns, report->sampled_ns) >= 0.05)
 			say(report, false, NULL,
-			    "%s, with %s of CPU time, was compiled without %s.", module->name,
+			    "%s, with %s of CPU time, was compiled without (%% of its time): %s.",
+			    module->name,
 			    sn_words_percent(words, share_of(module->cpu_ns, report->sampled_ns)),
 			    module->missing);
 	}

@@ -114,6 +114,12 @@ rows = json.loads(sonde('cqa', 'k.so', 'fast.so', '--arch', 'cascadelake', '--fo
 triad = [r for r in rows if r['function'] == 'triad'][0]
 t.check(triad['speedup'] and triad['speedup'] > 2, 'two builds are compared for the same source work', triad)
 
+for words in (['gcc', '-g'], ['clang', '-g', '-frecord-command-line']):
+    subprocess.run([*words, '-O2', '-c', 'k.c', '-o', 'options.o'], check=True)
+    rows = json.loads(sonde('cqa', 'options.o', '--arch', 'zen4', '--format', 'json').stdout)['rows']
+    t.check(rows and all(r['missing_options'] == '-O3, -march=native' for r in rows),
+            f'{words[0]}: the options it was compiled without', rows)
+
 # code that is not as compilers write it
 def assemble(name, text, *words):
     open(f'{name}.s', 'w').write(f'.globl {name}\n.type {name},@function\n{name}:\n{text}\n.size {name},.-{name}\n'

@@ -1,0 +1,27 @@
+/* What options say of how code was compiled, and what was missing. */
+#include "code/options.h"
+#include "harness/tap.h"
+
+static unsigned bits(int level, bool target)
+{
+	return (level ? 1U << level : 0) | (target ? 1U << SN_MISSING_TARGET : 0);
+}
+
+TEST(missing_options_follow_the_level)
+{
+	CHECK_INT(sn_missing_options("GNU C17 12.2.0 -mtune=generic -march=x86-64 -g"),
+		  bits(SN_MISSING_LEVEL, true));
+	CHECK_INT(sn_missing_options("GNU C17 12.2.0 -mtune=generic -march=x86-64 -g -Os"),
+		  bits(SN_MISSING_LEVEL, true));
+	CHECK_INT(sn_missing_options("GNU C17 12.2.0 -mtune=generic -march=x86-64 -g -O2"),
+		  bits(SN_MISSING_O3, true));
+	CHECK_INT(sn_missing_options("GNU C17 12.2.0 -march=znver4 -g -O2 -O3"), 0);
+	CHECK_INT(sn_missing_options("/usr/bin/clang -O3 -mavx2 -c k.c"), 0);
+}
+
+TEST(nothing_is_claimed_of_what_is_not_recorded)
+{
+	CHECK_INT(sn_missing_options(0), 0);
+	CHECK_INT(sn_missing_options("Debian clang version 14.0.6"), 0);
+	CHECK_INT(sn_missing_options(""), 0);
+}
