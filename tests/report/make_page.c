@@ -388,12 +388,11 @@ static void make_small(void)
 						 "jacobi_sweep._omp_fn.0, takes 66.9 % of CPU "
 						 "time; all loops together 73.2 %.",
 						 "#/loop/9f2c7a51:1000:2b0", false });
-	sn_vec_push(
-		&report->sentences,
-		(struct sn_report_sentence){
-			"jacobi, with 73.2 % of CPU time, was compiled without (% of its time): -O3 (100 %), "
-			"-march=native (100 %).",
-			NULL, false });
+	sn_vec_push(&report->sentences,
+		    (struct sn_report_sentence){ "jacobi, with 73.2 % of CPU time, was compiled "
+						 "without (% of its time): -O3 (100 %), "
+						 "-march=native (100 %).",
+						 NULL, false });
 	sn_vec_push(
 		&report->warnings,
 		"no hardware counters: cycles, caches and branches were not measured (no PMU in "
