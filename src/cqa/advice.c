@@ -142,6 +142,8 @@ static void advise_dependence(struct adviser *a)
 	double in_register = fmin(gain, a->path->estimate.bounds[SN_BOUND_LATENCY] /
 						fmax(a->path->register_chain_cycles, 1));
 
+	if (a->path->chain_is_reduction && a->path->recurrence_cycles > 0)
+		gain = fmin(gain, a->path->estimate.cycles / a->path->recurrence_cycles);
 	if (a->result->bottleneck != SN_BOUND_LATENCY || !is_worth(gain))
 		return;
 	if (a->path->chain_is_reduction)

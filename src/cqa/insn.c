@@ -417,6 +417,7 @@ static void apply_idioms(const struct sn_machine *machine, const ZydisDecodedIns
 	if (idiom) {
 		drop_reads(insn, idiom == 3);
 		insn->is_idiom = idiom == 1;
+		insn->is_constant = idiom < 3;
 		if (idiom == 1) {
 			insn->set_count = 0;
 			insn->latency = 0;

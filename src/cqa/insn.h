@@ -82,6 +82,7 @@ struct sn_insn {
 	uint8_t set_count;
 	struct sn_unit_set sets[SN_ROW_SETS_MAX];
 	bool is_estimated, is_move_eliminated, is_idiom;
+	bool is_constant; /* zero or all ones, whatever its registers held: no work */
 	bool is_branch, is_conditional, is_call, is_stack_engine;
 	bool fuses_with_next, is_fused_into_previous;
 	bool has_length_prefix; /* operand-size prefix that changes the immediate's length */

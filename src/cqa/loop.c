@@ -372,37 +372,17 @@ static struct sn_cqa_block decode_path(struct decoding *d, const struct sn_funct
 	return out;
 }
 
-/* A value of the chain is stored in every pass: a recurrence, not a sum that is wanted at the end.
- */
-static bool chain_is_stored(const struct sn_cqa_block *block, const struct sn_chain *chain)
-{
-	bool on_chain[SN_RES_COUNT] = { false };
-
-	for (size_t i = 0; i < block->count; i++) {
-		const struct sn_insn *insn = &block->insns[i];
-		bool stores = insn->memory_count && insn->memory[0].is_store;
-
-		for (unsigned k = 0; k < insn->read_count && stores; k++)
-			if (insn->reads[k].role == SN_ROLE_DATA && insn->reads[k].resource >= 16 &&
-			    on_chain[insn->reads[k].resource])
-				return true;
-		for (unsigned k = 0; k < insn->write_count; k++)
-			on_chain[insn->writes[k]] = chain->is_member[i];
-	}
-	return false;
-}
-
 /* The dependence runs through FP arithmetic in a register, or through memory. */
 static void classify_chain(const struct sn_machine *machine, struct sn_cqa_path *path,
 			   struct sn_arena *arena)
 {
 	struct sn_chain chain;
 
-	if (path->estimate.bounds[SN_BOUND_LATENCY] <= 1.5)
+	if (path->estimate.bounds[SN_BOUND_LATENCY] <= SN_CHAIN_NOTICED)
 		return;
 	chain = sn_bound_latency(machine, &path->block, arena, true);
 	path->chain_is_through_memory =
-		chain.through_memory || chain_is_stored(&path->block, &chain);
+		chain.through_memory || sn_cqa_chain_is_stored(&path->block, &chain);
 	path->register_chain_cycles = chain.through_memory ? 0 : chain.cycles;
 	for (size_t i = 0; chain.through_memory && i < path->block.count; i++)
 		path->register_chain_cycles +=
@@ -412,6 +392,26 @@ static void classify_chain(const struct sn_machine *machine, struct sn_cqa_path 
 	path->chain_is_recurrence = sn_cqa_chain_is_recurrence(&path->block, &chain);
 	path->chain_is_reduction =
 		!path->chain_is_recurrence && sn_cqa_chain_is_reduction(&path->block, &chain);
+	if (!path->chain_is_recurrence && (path->metrics.fp_scalar || path->metrics.fp_packed))
+		path->recurrence_cycles = sn_cqa_recurrence_cycles(machine, &path->block, arena);
+}
+
+/* A sum that another path begins anew is no sum. */
+static void find_resets(const struct sn_machine *machine, struct sn_cqa_loop *out)
+{
+	for (uint32_t i = 0; i < out->path_count; i++) {
+		struct sn_cqa_path *path = &out->paths[i];
+		struct sn_chain chain;
+
+		if (!path->chain_is_reduction)
+			continue;
+		chain = sn_bound_latency(machine, &path->block, &out->arena, true);
+		for (uint32_t k = 0; k < out->path_count && path->chain_is_reduction; k++)
+			path->chain_is_reduction =
+				k == i ||
+				sn_cqa_chain_survives(&path->block, &chain, &out->paths[k].block);
+		path->chain_is_recurrence = path->chain_is_reset = !path->chain_is_reduction;
+	}
 }
 
 static void estimate_levels(const struct sn_bandwidths *bandwidths, struct sn_cqa_path *path)
@@ -491,12 +491,17 @@ static void find_main_path(struct sn_cqa_loop *out)
 /* Vectors cannot branch: every pass does the work of all paths, and a mask chooses. */
 static void take_merged(struct sn_cqa_loop *out, double ram_cycles[SN_VARIANT_COUNT])
 {
+	double resets = 0;
+
+	for (uint32_t i = 0; i < out->path_count; i++)
+		if (out->paths[i].chain_is_reset)
+			resets += out->paths[i].weight * out->paths[i].estimate.chain_cycles;
 	for (unsigned k = SN_VARIANT_FP_VECTOR; k <= SN_VARIANT_FULL_VECTOR; k++) {
 		const struct sn_cqa_variant *variant = &out->merged->variants[k];
 
 		if (!variant->is_applicable || !out->variants[k].is_applicable)
 			continue;
-		out->variants[k].cycles = fmin(out->cycles, variant->cycles);
+		out->variants[k].cycles = fmin(out->cycles, fmax(variant->cycles, resets));
 		ram_cycles[k] =
 			fmax(out->variants[k].cycles, out->merged->moved_cycles[SN_LEVEL_RAM]);
 	}
@@ -606,6 +611,7 @@ void sn_cqa_loop_analyse(const struct sn_machine *machine, const struct sn_struc
 			analyse_path(machine, bandwidths, out->merged, &out->arena);
 		else
 			out->merged = NULL;
+		find_resets(machine, out);
 	}
 	out->has_calls = decoding.has_calls;
 	out->undecoded_bytes = decoding.undecoded;

@@ -47,8 +47,10 @@ struct sn_cqa_path {
 	unsigned widening;	 /* passes that one of the vector variants covers; 0: none */
 	double weight;		 /* passes that take it, of all passes; equal until weighed */
 	bool chain_is_reduction; /* an FP sum, product, minimum or maximum in a register */
+	bool chain_is_reset;	 /* a sum that another path begins anew: a recurrence */
 	bool chain_is_recurrence; /* another dependence through a register that no reordering breaks
 				   */
+	double recurrence_cycles; /* the longest recurrence beside a longer chain that is none */
 	double register_chain_cycles; /* what its arithmetic alone takes a pass */
 	bool chain_is_through_memory; /* a recurrence: its values are stored or go through memory */
 };
@@ -130,6 +132,18 @@ bool sn_cqa_chain_is_reduction(const struct sn_cqa_block *block, const struct sn
 /** Whether the loop follows a list, or the dependence is another one through FP registers: then it
  *  has no order but its own. Of integers it is not known. */
 bool sn_cqa_chain_is_recurrence(const struct sn_cqa_block *block, const struct sn_chain *chain);
+
+/** Whether a value of the chain is stored in every pass: a recurrence, not a sum that is wanted at
+ *  the end. */
+bool sn_cqa_chain_is_stored(const struct sn_cqa_block *block, const struct sn_chain *chain);
+/** Whether the sum goes on through another path of the loop, or is left alone by it. */
+bool sn_cqa_chain_survives(const struct sn_cqa_block *block, const struct sn_chain *chain,
+			   const struct sn_cqa_block *other);
+/** Cycles a pass of the longest recurrence, longer chains that are none left out; 0: there is none
+ *  that is noticed. */
+#define SN_CHAIN_NOTICED 1.5
+double sn_cqa_recurrence_cycles(const struct sn_machine *machine, const struct sn_cqa_block *block,
+				struct sn_arena *arena);
 
 /** Sums over the paths by their weights; for loop.c and weights.c. */
 void sn_cqa_loop_sum(struct sn_cqa_loop *result);

@@ -194,7 +194,8 @@ static unsigned element_of(const struct sn_insn *insn)
 		       : operation.element_bytes == 8 ? SN_ELEMENT_F64
 						      : SN_ELEMENT_F80;
 	name += name[0] == 'v';
-	if (!insn->is_vector || name[0] != 'p' || insn->isa == ZYDIS_ISA_EXT_X87)
+	if (!insn->is_vector || insn->is_constant || name[0] != 'p' ||
+	    insn->isa == ZYDIS_ISA_EXT_X87)
 		return 0;
 	return bytes == 1   ? SN_ELEMENT_I8
 	       : bytes == 2 ? SN_ELEMENT_I16

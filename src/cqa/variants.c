@@ -425,6 +425,8 @@ static double widened_cycles(const struct sn_machine *machine, struct sn_cqa_pat
 	if (path->chain_is_through_memory || path->chain_is_recurrence ||
 	    (path->chain_is_reduction && !with_memory))
 		chain *= factor;
+	/* a recurrence beside a slower sum stays as long, too */
+	chain = fmax(chain, path->recurrence_cycles * factor);
 	estimate.bounds[SN_BOUND_LATENCY] = chain;
 	return max_bound(&estimate) / factor;
 }

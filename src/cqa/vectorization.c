@@ -153,7 +153,7 @@ static void count_integer(struct census *c, size_t index)
 		return;
 	if (!computes && !is_plain_move(insn))
 		return;
-	if (!c->handles_data[index] && !stores)
+	if ((!c->handles_data[index] && !stores) || insn->is_constant)
 		return;
 	/* copies between registers are the allocator's, not work */
 	if (!computes && !insn->memory_count)
@@ -203,7 +203,7 @@ static void count_vector(struct census *c, const struct sn_insn *insn)
 		count(c, insn, is_integer_move(name) ? SN_DATA_INTEGER : SN_DATA_FP, SN_CLASS_OTHER,
 		      false, insn->memory[0].bytes > 8 || sn_name_is_packed(name),
 		      insn->memory[0].bytes);
-	} else if (is_integer_simd(insn)) {
+	} else if (is_integer_simd(insn) && !insn->is_constant) {
 		count(c, insn, SN_DATA_INTEGER, simd_class(name), true, true, insn->operand_bytes);
 	}
 }

@@ -195,4 +195,25 @@ for words in (['gcc', '-O2', '-fno-tree-vectorize'], ['gcc', '-O2', '-fno-tree-v
             if name in ('four', 'x87') and row['bottleneck'] == 'latency' and 'partial sums' not in said:
                 wrong.append(row)
         t.check(not wrong and done.stdout.count('bottleneck') >= 19, f"{' '.join(words)}, {arch}: sums and recurrences", wrong)
+
+# sums with steps left out, a sum that begins anew, and a recurrence beside a slower sum
+open('steps.c', 'w').write(''.join(
+    f'double {name}(const double *p, const double *q, double s, double x, long n) {{ {PASS}{body} return s + x; }}\n'
+    for name, body in {'masked': 's += q[i] > 0 ? p[i] : 0;', 'chosen': 's = q[i] > 0 ? s + p[i] : s;',
+                       'anew': 's = q[i] > 0 ? s + p[i] : p[i];',
+                       'beside': '{ s = s + p[i] + q[i] + p[i] * q[i]; x = .5 - x; }'}.items()))
+for words in (['gcc', '-O2', '-fno-tree-vectorize'], ['gcc', '-O3', '-march=skylake-avx512', '-fno-tree-vectorize'],
+              ['clang', '-O2', '-fno-vectorize', '-fno-slp-vectorize', '-fno-unroll-loops', '-march=haswell'],
+              ['gcc', '-O3', '-march=skylake-avx512', '-ffast-math']):
+    subprocess.run([*words, '-g', '-c', 'steps.c', '-o', 'steps.o'], check=True)
+    done = subprocess.run([t.sonde, 'cqa', 'steps.o', '--arch', 'cascadelake', '--format', 'json', '--filter', 'role=main',
+                           '--cols', 'function,l1_cycles,full_vector_speedup,advice_subjects,role'],
+                          capture_output=True, text=True, timeout=60)
+    rows = {r['function']: r for r in json.loads(done.stdout)['rows']}
+    t.check(all('partial sums' in rows[f]['advice_subjects'] and rows[f]['full_vector_speedup'] >= 2
+                for f in ('masked', 'chosen')), f"{' '.join(words)}: a step that is left out makes no recurrence of a sum", rows)
+    t.check('partial sums' not in rows['anew']['advice_subjects'] and rows['anew']['full_vector_speedup'] < 2,
+            'a sum that begins anew is one', rows['anew'])
+    t.check(rows['beside']['full_vector_speedup'] < 3.05 and 'vectorize' in rows['beside']['advice_subjects'],
+            'a recurrence beside a slower sum stays', rows['beside'])
 t.done()
