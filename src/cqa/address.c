@@ -175,6 +175,7 @@ static void set_stride(const struct sn_accesses *all, struct sn_access *access)
 			continue;
 		if (roots[i] >= 16 || !all->steps[roots[i]].is_induction) {
 			access->has_stride = false;
+			access->stride_bytes = 0;
 			return;
 		}
 		access->stride_bytes =
@@ -287,15 +288,34 @@ static void find_coverages(struct sn_accesses *all)
 	}
 }
 
+static bool is_prefetch(const struct sn_insn *insn)
+{
+	return insn->category == ZYDIS_CATEGORY_PREFETCH && !insn->memory_count;
+}
+
+static void add_prefetch(const struct tracker *tracker, const struct sn_insn *insn, size_t number,
+			 struct sn_accesses *out)
+{
+	struct sn_access *access = &out->prefetches[out->prefetch_count++];
+
+	access->insn = (uint32_t)number;
+	access->address = address_of(tracker, insn, &insn->memory[0], &access->is_indirect);
+	access->source = -1;
+}
+
 struct sn_accesses sn_accesses_of(const struct sn_cqa_block *block, struct sn_arena *arena)
 {
 	struct tracker tracker = { .next_root = SN_ROOT_FIRST_MADE };
 	struct sn_accesses out = { 0 };
-	size_t total = 0;
+	size_t total = 0, prefetches = 0;
 
-	for (size_t i = 0; i < block->count; i++)
+	for (size_t i = 0; i < block->count; i++) {
 		total += block->insns[i].memory_count;
+		prefetches += is_prefetch(&block->insns[i]);
+	}
 	out.items = sn_arena_array(arena, struct sn_access, total ? total : 1);
+	if (prefetches)
+		out.prefetches = sn_arena_array(arena, struct sn_access, prefetches);
 	for (uint32_t i = 0; i < 16; i++)
 		tracker.registers[i].root = i;
 	for (size_t i = 0; i < block->count; i++) {
@@ -314,6 +334,8 @@ struct sn_accesses sn_accesses_of(const struct sn_cqa_block *block, struct sn_ar
 			if (insn->rsp_change_bytes < 0 && access->is_store)
 				access->address.constant += insn->rsp_change_bytes;
 		}
+		if (is_prefetch(insn))
+			add_prefetch(&tracker, insn, i, &out);
 		if (!track_lea(&tracker, insn))
 			track(&tracker, insn);
 	}
@@ -325,6 +347,8 @@ struct sn_accesses sn_accesses_of(const struct sn_cqa_block *block, struct sn_ar
 		set_stride(&out, &out.items[i]);
 		out.items[i].source = -1;
 	}
+	for (size_t i = 0; i < out.prefetch_count; i++)
+		set_stride(&out, &out.prefetches[i]);
 	for (size_t i = 0; i < out.count; i++)
 		if (out.items[i].is_load)
 			find_source(&out, i);

@@ -40,14 +40,31 @@ struct sn_access {
 	/* with those of the same array that move alike it covers all that the stride steps over */
 	bool is_covered;
 	bool is_indirect; /* an address register was loaded from memory in this pass */
+	/* by sn_accesses_find_irregular: no stride tells where the next pass goes, as the address
+	 * comes from data of this or an earlier pass, or is computed anew from the last one */
+	bool is_irregular;
+	uint8_t irregular_depth; /* irregular loads of this pass on the way to it, itself included
+				  */
 };
 
 struct sn_accesses {
 	struct sn_access *items;
 	size_t count;
+	/* of instructions that prefetch; neither loads nor stores */
+	struct sn_access *prefetches;
+	size_t prefetch_count;
+	/* by sn_accesses_find_irregular: operations of a pass that wait for its irregular loads */
+	unsigned waiting_vector, waiting_general, waiting_address;
 	struct sn_register_step steps[16];
 };
 
 struct sn_accesses sn_accesses_of(const struct sn_cqa_block *block, struct sn_arena *arena);
+
+/** Fills `is_irregular`, `irregular_depth` and the strides of addresses that are made anew in each
+ * pass from what moves by a constant (sign extensions, differences of pointers). Sets `is_indirect`
+ * where an address comes from memory by way of arithmetic, or from a load of the pass before (a
+ * list). What is loaded from a place that stays (the stack, a global) and that the pass does not
+ * store is a constant. */
+void sn_accesses_find_irregular(const struct sn_cqa_block *block, struct sn_accesses *accesses);
 
 #endif

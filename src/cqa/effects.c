@@ -247,6 +247,7 @@ static void add_memory(const ZydisDecodedOperand *operand, const ZydisDecodedIns
 		/* base + constant: address.c follows it */
 		out->has_immediate = memory.index == SN_RES_NONE && memory.base != SN_RES_NONE;
 		out->immediate = memory.displacement;
+		out->memory[0] = memory; /* not counted: an address, no access */
 		return;
 	}
 	if (operand->mem.type == ZYDIS_MEMOP_TYPE_MIB ||
@@ -260,6 +261,8 @@ static void add_memory(const ZydisDecodedOperand *operand, const ZydisDecodedIns
 	add_read(out, memory.index, role);
 	if ((memory.is_load || memory.is_store) && out->memory_count < 2)
 		out->memory[out->memory_count++] = memory;
+	else if (insn->meta.category == ZYDIS_CATEGORY_PREFETCH)
+		out->memory[0] = memory; /* not counted: nothing waits for it */
 }
 
 static void add_flags(const ZydisDecodedInstruction *insn, struct sn_insn *out)

@@ -60,6 +60,7 @@ struct sn_insn {
 	uint8_t read_count, write_count, memory_count;
 	struct sn_read reads[SN_INSN_READS_MAX];
 	uint8_t writes[SN_INSN_WRITES_MAX];
+	/* [memory_count]; a prefetch and lea have theirs in the first, though their count is 0 */
 	struct sn_memory_operand memory[2];
 	/* registers as they are written, the mask left out; SN_RES_NONE: memory, constant, none */
 	uint8_t operands[SN_FORM_OPERANDS_MAX];

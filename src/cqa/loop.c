@@ -8,35 +8,9 @@
 #include "code/decode.h"
 #include "code/options.h"
 #include "cqa/effects.h"
-#include "machine/bandwidth.h"
+#include "cqa/levels.h"
 
 enum { INSTRUCTIONS_MAX = 20000, UNION_BLOCKS_MAX = 4096, SMALL_BLOCK_BYTES = 12 };
-
-/* Sustained bytes per core cycle of one core. What 'sonde calibrate' wrote for this kind of machine
- * takes the place of the usual values. */
-struct sn_bandwidths sn_bandwidths_of(const struct sn_machine *machine)
-{
-	struct sn_bandwidths out = { { INFINITY, 28, 10, 4 }, { INFINITY, 28, 10, 2 } };
-	struct sn_memory_profile profile;
-	char *path = sn_memory_profile_path();
-
-	if (machine->rules.vendor == SN_VENDOR_AMD)
-		out = (struct sn_bandwidths){ { INFINITY, 32, 14, 8 }, { INFINITY, 32, 14, 5 } };
-	if (sn_memory_profile_read(path, &profile) && strcmp(profile.machine, machine->name) == 0)
-		for (unsigned i = SN_LEVEL_L2; i < SN_LEVEL_COUNT; i++) {
-			const struct sn_memory_level *level = &profile.levels[i];
-			double read =
-				fmax(level->unit_bytes_per_cycle, level->line_bytes_per_cycle);
-			/* half of a copy's bytes are read, half are written */
-			double written =
-				2 / level->copy_bytes_per_cycle - 1 / level->unit_bytes_per_cycle;
-
-			out.bytes_per_cycle[i] = read;
-			out.written_bytes_per_cycle[i] = written > 1 / read ? 1 / written : read;
-		}
-	free(path);
-	return out;
-}
 
 static bool is_own_block(const struct sn_loop *loop, const struct sn_block *block)
 {
@@ -414,22 +388,6 @@ static void find_resets(const struct sn_machine *machine, struct sn_cqa_loop *ou
 	}
 }
 
-static void estimate_levels(const struct sn_bandwidths *bandwidths, struct sn_cqa_path *path)
-{
-	path->level_cycles[SN_LEVEL_L1] = path->estimate.cycles;
-	for (unsigned level = SN_LEVEL_L2; level < SN_LEVEL_COUNT; level++) {
-		double written = path->metrics.bytes_to_memory;
-		double read = path->metrics.bytes_from_memory - written;
-		double moved = read / bandwidths->bytes_per_cycle[level] +
-			       written / bandwidths->written_bytes_per_cycle[level];
-
-		path->moved_cycles[level] = moved;
-		path->level_cycles[level] = moved > path->level_cycles[level - 1]
-						    ? moved
-						    : path->level_cycles[level - 1];
-	}
-}
-
 static void analyse_path(const struct sn_machine *machine, const struct sn_bandwidths *bandwidths,
 			 struct sn_cqa_path *path, struct sn_arena *arena)
 {
@@ -439,9 +397,10 @@ static void analyse_path(const struct sn_machine *machine, const struct sn_bandw
 	else
 		sn_cqa_estimate(machine, &path->block, false, arena, &path->estimate);
 	sn_cqa_metrics_of(machine, &path->block, arena, &path->metrics);
+	sn_cqa_add_past_caches(machine, bandwidths, path);
 	classify_chain(machine, path, arena);
 	sn_cqa_variants(machine, path, arena);
-	estimate_levels(bandwidths, path);
+	sn_cqa_levels_estimate(machine, bandwidths, path, arena);
 }
 
 static void sum_variant(struct sn_cqa_loop *out, const struct sn_cqa_path *path, unsigned k,

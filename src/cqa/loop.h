@@ -11,6 +11,7 @@
 #include "code/structure.h"
 #include "cqa/cqa.h"
 #include "cqa/metrics.h"
+#include "machine/bandwidth.h"
 
 enum { SN_CQA_PATHS_MAX = 8, SN_CQA_PATHS_COUNTED = 1000000000 };
 
@@ -41,7 +42,8 @@ struct sn_cqa_path {
 	struct sn_cqa_metrics metrics;
 	struct sn_cqa_variant variants[SN_VARIANT_COUNT];
 	double level_cycles[SN_LEVEL_COUNT];
-	double moved_cycles[SN_LEVEL_COUNT]; /* that the level's bandwidth alone asks for */
+	double moved_cycles[SN_LEVEL_COUNT]; /* that the level alone asks for: bandwidth, and
+						latency on the loop-carried dependence */
 	bool is_expectation;	 /* of a union: each instruction counts by the passes that run it */
 	double taken_jumps;	 /* a pass, of an expectation */
 	unsigned widening;	 /* passes that one of the vector variants covers; 0: none */
@@ -82,11 +84,19 @@ struct sn_cqa_loop {
 	size_t estimated_instructions, undecoded_bytes;
 };
 
-/** Bytes per core cycle that a core gets from each level (index SN_LEVEL_L2..RAM used). */
+/** What a core gets from each level (of L1 only the latency is used), as 'sonde calibrate' wrote it
+ *  for this kind of machine, else usual values. */
 struct sn_bandwidths {
 	double bytes_per_cycle[SN_LEVEL_COUNT];		/* of lines that are only read */
 	double written_bytes_per_cycle[SN_LEVEL_COUNT]; /* of lines that are fetched, then written
 							 */
+	/* an independent access of a line of its own: at the strides that are measured
+	   (sn_memory_strides_bytes), and in random order */
+	double stride_cycles[SN_LEVEL_COUNT][SN_MEMORY_STRIDES];
+	double random_cycles[SN_LEVEL_COUNT];
+	double latency_cycles[SN_LEVEL_COUNT];
+	/* of non-temporal stores, which go to memory, to lines that are in the level (L1 too) */
+	double past_caches_bytes_per_cycle[SN_LEVEL_COUNT];
 };
 struct sn_bandwidths sn_bandwidths_of(const struct sn_machine *machine);
 

@@ -267,54 +267,15 @@ static void count_operation(const struct sn_insn *insn, struct sn_cqa_metrics *o
 		out->width_bytes = (uint8_t)(operation.lanes * operation.element_bytes);
 }
 
-/* Bytes of one stream that a pass has not seen before. */
-static double new_bytes(const struct sn_access *access)
-{
-	double stride = fabs((double)access->stride_bytes);
-
-	switch (sn_stride_kind_of(access)) {
-	case SN_STRIDE_ZERO:
-		return 0;
-	case SN_STRIDE_UNKNOWN:
-	case SN_STRIDE_INDIRECT:
-		return 64;
-	default:
-		return stride < 64 || access->is_covered ? stride : 64;
-	}
-}
-
-static bool same_stream(const struct sn_access *a, const struct sn_access *b)
-{
-	int64_t apart = a->address.constant - b->address.constant;
-	int64_t reach = a->stride_bytes < 0 ? -a->stride_bytes : a->stride_bytes;
-
-	bool same_array = a->address.base_root == b->address.base_root &&
-			  a->address.index_root == b->address.index_root &&
-			  a->address.scale == b->address.scale;
-
-	if (same_array && a->is_covered && b->is_covered && a->stride_bytes == b->stride_bytes &&
-	    llabs(apart) < 4096)
-		return true;
-	return same_array &&
-	       /* neighbours within what one pass moves, or one line */
-	       apart < (reach > 64  ? 64
-			: reach > 0 ? 4096
-				    : 64) &&
-	       apart > -(reach > 64  ? 64
-			 : reach > 0 ? 4096
-				     : 64);
-}
-
 static void count_memory(const struct sn_cqa_block *block, const struct sn_accesses *accesses,
-			 struct sn_cqa_metrics *out)
+			 struct sn_arena *arena, struct sn_cqa_metrics *out)
 {
-	SN_VEC(const struct sn_access *) streams = { 0 }; /* the first access of each */
+	struct sn_streams streams = sn_streams_of(block, accesses, arena);
 
 	for (size_t i = 0; i < accesses->count; i++) {
 		const struct sn_access *access = &accesses->items[i];
 		const struct sn_memory_operand *operand =
 			&block->insns[access->insn].memory[access->operand];
-		bool is_known = false;
 
 		out->loads += access->is_load;
 		out->stores += access->is_store;
@@ -326,21 +287,17 @@ static void count_memory(const struct sn_cqa_block *block, const struct sn_acces
 			out->stack_bytes += access->address.bytes;
 		}
 		out->strides[sn_stride_kind_of(access)]++;
-		for (size_t k = 0; k < streams.count && !is_known; k++)
-			is_known = same_stream(streams.items[k], access);
-		if (is_known)
-			continue;
-		sn_vec_push(&streams, access);
-		out->bytes_from_memory += new_bytes(access);
-		/* an update in place is written too, though the load comes first */
-		for (size_t k = i; k < accesses->count; k++)
-			if (accesses->items[k].is_store &&
-			    same_stream(&accesses->items[k], access)) {
-				out->bytes_to_memory += new_bytes(access);
-				break;
-			}
 	}
-	sn_vec_free(&streams);
+	for (size_t i = 0; i < streams.count; i++) {
+		const struct sn_stream *stream = &streams.items[i];
+
+		if (stream->is_past_caches) {
+			out->bytes_past_caches += stream->new_bytes;
+			continue;
+		}
+		out->bytes_from_memory += stream->new_bytes;
+		out->bytes_to_memory += stream->is_written ? stream->new_bytes : 0;
+	}
 }
 
 static bool reads_any(const struct sn_insn *insn, const bool *marked)
@@ -424,12 +381,13 @@ void sn_cqa_metrics_of(const struct sn_machine *machine, const struct sn_cqa_blo
 {
 	struct sn_accesses accesses = sn_accesses_of(block, arena);
 
+	sn_accesses_find_irregular(block, &accesses);
 	memset(out, 0, sizeof(*out));
 	for (size_t i = 0; i < block->count; i++)
 		count_operation(&block->insns[i], out);
 	out->bytes_prefetched = 64.0 * out->prefetches;
 	sn_vectorization_of(machine, block, arena, out);
-	count_memory(block, &accesses, out);
+	count_memory(block, &accesses, arena, out);
 	count_fields(&accesses, out);
 	count_trips(block, &accesses, out);
 	count_pairs(block, out);

@@ -85,8 +85,31 @@ struct sn_cqa_metrics {
 	/* memory that one pass brings in: new bytes of each stream, whole lines for wide strides */
 	double bytes_from_memory;
 	double bytes_to_memory;	     /* of these, what is written and so goes back */
+	double bytes_past_caches;    /* by non-temporal stores; not among these */
 	double arithmetic_intensity; /* FLOP per byte loaded or stored; NaN without memory */
 };
+
+/** Memory that a pass goes through in one way: accesses of one array that share lines. */
+struct sn_stream {
+	const struct sn_access *first;
+	enum sn_stride_kind kind;
+	/* new lines of a pass that each cost an access, as no two passes (elements) share one; 0:
+	 * it is counted in bytes */
+	double lines;
+	double new_bytes; /* whole lines for the above */
+	bool is_read, is_written, is_prefetched;
+	bool is_past_caches; /* written by non-temporal stores */
+};
+
+struct sn_streams {
+	struct sn_stream *items;
+	size_t count;
+};
+
+/** The streams of a block; irregular accesses of `accesses` must have been found. Of irregular
+ *  loads as many as are prefetched at irregular addresses count once, with the prefetch. */
+struct sn_streams sn_streams_of(const struct sn_cqa_block *block,
+				const struct sn_accesses *accesses, struct sn_arena *arena);
 
 void sn_cqa_metrics_of(const struct sn_machine *machine, const struct sn_cqa_block *block,
 		       struct sn_arena *arena, struct sn_cqa_metrics *out);

@@ -15,13 +15,23 @@ struct sn_core_profile;
 
 enum { SN_MEMORY_LEVELS = 4 }; /* L1, L2, L3, RAM */
 
+/** Strides in bytes at which accesses of a line each are timed: two lines, nine, 33 (no powers
+ *  of two, whose lines meet in few sets of the caches), and a page, where they do meet. */
+enum { SN_MEMORY_STRIDES = 4, SN_MEMORY_STRIDE_PAGE = 3 };
+extern const unsigned sn_memory_strides_bytes[SN_MEMORY_STRIDES];
+
 struct sn_memory_level {
 	const char *name;
 	double working_set_bytes;
 	double unit_bytes_per_cycle; /* loads one after the other, all bytes used */
 	double line_bytes_per_cycle; /* one load of 8 bytes a line; whole lines counted */
-	double copy_bytes_per_cycle; /* bytes read and written of a copy */
+	double copy_bytes_per_cycle; /* bytes read and written of a copy; whole lines counted */
 	double latency_cycles;	     /* a chain of loads in random order */
+	/* cycles an access of independent loads, one a line; 0: not known (an older profile) */
+	double stride_cycles[SN_MEMORY_STRIDES];
+	double random_cycles;		    /* in random order */
+	double past_caches_bytes_per_cycle; /* non-temporal stores of whole lines */
+	double store_bytes_per_cycle;	    /* one store of 8 bytes a line; whole lines counted */
 };
 
 struct sn_memory_profile {
@@ -31,6 +41,10 @@ struct sn_memory_profile {
 
 /** Takes about a second and some 256 MB. */
 sn_status sn_memory_measure(struct sn_memory_profile *out, struct sn_error *err);
+
+/** Of two measurements of one machine the better figure each: others only add to times. */
+void sn_memory_profile_improve(struct sn_memory_profile *profile,
+			       const struct sn_memory_profile *other);
 
 /** $XDG_CONFIG_HOME/sonde/machine.tsv, else ~/.config/sonde/machine.tsv; the caller frees. */
 char *sn_memory_profile_path(void);

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "harness/tap.h"
+#include "machine/bandwidth.h"
 #include "machine/core_profile.h"
 #include "machine/machine.h"
 
@@ -160,4 +161,71 @@ TEST(core_profile_reads_what_it_prints)
 			   "form\timul r64,r64\t1.000\t3.000\n");
 	free(text);
 	sn_core_profile_free(&profile);
+}
+
+static struct sn_memory_profile memory_profile(double times)
+{
+	struct sn_memory_profile out = { .machine = "haswell" };
+	static const char *const names[] = { "L1", "L2", "L3", "RAM" };
+
+	for (unsigned i = 0; i < SN_MEMORY_LEVELS; i++) {
+		struct sn_memory_level *level = &out.levels[i];
+
+		level->name = names[i];
+		level->working_set_bytes = 4096;
+		level->unit_bytes_per_cycle = 64 / times;
+		level->line_bytes_per_cycle = 63 / times;
+		level->copy_bytes_per_cycle = 62 / times;
+		level->latency_cycles = 4 * times;
+		for (unsigned k = 0; k < SN_MEMORY_STRIDES; k++)
+			level->stride_cycles[k] = (k + 1) * times;
+		level->random_cycles = 9 * times;
+		level->past_caches_bytes_per_cycle = 8 / times;
+		level->store_bytes_per_cycle = 16 / times;
+	}
+	return out;
+}
+
+TEST(memory_profile_reads_what_it_writes)
+{
+	struct sn_memory_profile written = memory_profile(2), read;
+	struct sn_error err = { 0 };
+
+	REQUIRE(sn_memory_profile_write(&written, NULL, "memory/profile.tsv", &err) == SN_OK);
+	REQUIRE(sn_memory_profile_read("memory/profile.tsv", &read));
+	CHECK_STRING(read.machine, "haswell");
+	CHECK_REAL(read.levels[3].stride_cycles[2], 6, 1e-3);
+	CHECK_REAL(read.levels[2].random_cycles, 18, 1e-3);
+	CHECK_REAL(read.levels[1].past_caches_bytes_per_cycle, 4, 1e-3);
+	CHECK_REAL(read.levels[0].store_bytes_per_cycle, 8, 1e-3);
+	unlink("memory/profile.tsv");
+	rmdir("memory");
+}
+
+TEST(memory_profile_of_before_has_no_single_accesses)
+{
+	struct sn_memory_profile read;
+	FILE *out = fopen("old.tsv", "w");
+
+	REQUIRE(out != NULL);
+	fputs("machine\tzen5\nL1\t1\t2\t3\t4\t5\nL2\t1\t2\t3\t4\t5\nL3\t1\t2\t3\t4\t5\n"
+	      "RAM\t1\t2\t3\t4\t5\naccess\tRAM\t1\t2\t3\t4\t5\t-"
+	      "6\t7\naccess\tL9\t1\t2\t3\t4\t5\t6\t7\n",
+	      out);
+	fclose(out);
+	CHECK(sn_memory_profile_read("old.tsv", &read));
+	CHECK_REAL(read.levels[3].latency_cycles, 5, 1e-9);
+	CHECK_REAL(read.levels[3].random_cycles, 0, 1e-9);
+	unlink("old.tsv");
+}
+
+TEST(of_two_memory_profiles_the_better_figures_stay)
+{
+	struct sn_memory_profile profile = memory_profile(2), other = memory_profile(1);
+
+	other.levels[3].latency_cycles = 900;
+	sn_memory_profile_improve(&profile, &other);
+	CHECK_REAL(profile.levels[2].unit_bytes_per_cycle, 64, 1e-9);
+	CHECK_REAL(profile.levels[2].stride_cycles[3], 4, 1e-9);
+	CHECK_REAL(profile.levels[3].latency_cycles, 8, 1e-9);
 }
