@@ -5,6 +5,8 @@
 #include "base/alloc.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "base/table.h"
+#include "base/text.h"
 #include "cli/command.h"
 #include "cqa/cqa.h"
 #include "cqa/measure.h"
@@ -63,6 +65,45 @@ static void job_print(const struct job *job, size_t number)
 	sn_json_finish(&json);
 }
 
+static const struct sn_column block_columns[] = {
+	{ "block", "block", SN_CELL_INT, 0 },	 { "cycles", "cycles", SN_CELL_REAL, 3 },
+	{ "stable", "stable", SN_CELL_BOOL, 0 }, { "passes", "passes", SN_CELL_TEXT, 0 },
+	{ "error", "error", SN_CELL_TEXT, 0 },
+};
+
+static void job_add_row(const struct job *job, size_t number, struct sn_table *table)
+{
+	struct sn_text passes = { 0 };
+
+	sn_table_add_row(table);
+	sn_table_set_int(table, 0, (int64_t)number);
+	if (job->err.status) {
+		sn_table_set_text(table, 4, job->err.sentence);
+		return;
+	}
+	sn_table_set_real(table, 1, job->result.cycles);
+	sn_table_set_int(table, 2, job->result.is_stable);
+	for (unsigned i = 0; i < job->result.pass_count; i++)
+		sn_text_addf(&passes, "%s%.3f", i ? ";" : "", job->result.passes[i]);
+	sn_table_set_text(table, 3, passes.chars);
+	sn_text_free(&passes);
+}
+
+static sn_status jobs_write(const struct job *jobs, size_t count, enum sn_format format,
+			    struct sn_error *err)
+{
+	struct sn_table_view view = { .format = format, .schema = "sonde.calibrate-blocks/1" };
+	struct sn_table table;
+	sn_status status;
+
+	sn_table_init(&table, block_columns, sizeof(block_columns) / sizeof(*block_columns));
+	for (size_t i = 0; i < count; i++)
+		job_add_row(&jobs[i], i, &table);
+	status = sn_table_write(&table, &view, stdout, NULL, NULL, err);
+	sn_table_free(&table);
+	return status;
+}
+
 static const struct sn_machine *any_machine(struct sn_error *err)
 {
 	const char *native = sn_machine_native_name();
@@ -79,14 +120,15 @@ static bool is_block_line(const char *line, size_t length)
 }
 
 static int run_file(const char *path, const struct sn_machine *machine, bool is_unrolled,
-		    unsigned passes)
+		    unsigned passes, enum sn_format format)
 {
 	struct sn_file_view view = { 0 };
 	struct sn_error err = { 0 };
 	SN_VEC(struct job) jobs = { 0 };
 	char *text, *next;
+	sn_status status = SN_OK;
 
-	if (sn_file_map(path, &view, &err))
+	if (sn_file_map(strcmp(path, "-") == 0 ? "/dev/stdin" : path, &view, &err))
 		return sn_error_print(&err);
 	text = next = sn_strndup((const char *)view.bytes, view.length);
 	while (*next) {
@@ -103,27 +145,34 @@ static int run_file(const char *path, const struct sn_machine *machine, bool is_
 			jobs.items[i].request.code = jobs.items[i].bytes;
 			job_pass(&jobs.items[i]);
 		}
+	if (format != SN_FORMAT_JSONL)
+		status = jobs_write(jobs.items, jobs.count, format, &err);
 	for (size_t i = 0; i < jobs.count; i++) {
-		job_print(&jobs.items[i], i);
+		if (format == SN_FORMAT_JSONL)
+			job_print(&jobs.items[i], i);
 		free(jobs.items[i].bytes);
 	}
 	sn_vec_free(&jobs);
 	free(text);
 	sn_file_unmap(&view);
-	return SN_EXIT_OK;
+	return status ? sn_error_print(&err) : SN_EXIT_OK;
 }
 
 static int run_block(const char *hex, const struct sn_machine *machine, bool is_unrolled,
-		     unsigned passes, bool as_json)
+		     unsigned passes, enum sn_format format)
 {
 	struct job job = { 0 };
+	struct sn_error err;
 	int code = SN_EXIT_OK;
 
 	job_prepare(&job, hex, strlen(hex), machine, is_unrolled);
 	for (unsigned pass = 0; pass < passes; pass++)
 		job_pass(&job);
-	if (as_json) {
-		job_print(&job, 0);
+	if (format != SN_FORMAT_TEXT) {
+		if (format != SN_FORMAT_CSV)
+			job_print(&job, 0);
+		else if (jobs_write(&job, 1, format, &err))
+			return sn_error_print(&err);
 		code = job.err.status ? (int)sn_status_exit_code(job.err.status) : SN_EXIT_OK;
 	} else if (job.err.status) {
 		code = sn_error_print(&job.err);
@@ -138,28 +187,81 @@ static int run_block(const char *hex, const struct sn_machine *machine, bool is_
 	return code;
 }
 
-/* Every form of the model that can be encoded and run here: form, throughput, latency. */
-static int run_forms(const char *prefix, const struct sn_machine *machine, unsigned passes)
+static const struct sn_column form_columns[] = {
+	{ "form", "form", SN_CELL_TEXT, 0 },
+	{ "throughput_cycles", "throughput", SN_CELL_REAL, 3 },
+	{ "latency_cycles", "latency", SN_CELL_REAL, 3 },
+};
+
+static void print_form(const char *text, const struct sn_measured *measured)
 {
-	puts("form\tthroughput_cycles\tlatency_cycles");
+	printf("%s\t%.3f\t", text, measured->throughput_cycles);
+	if (isnan(measured->latency_cycles))
+		puts("");
+	else
+		printf("%.3f\n", measured->latency_cycles);
+}
+
+static void add_form(const char *text, const struct sn_measured *measured, struct sn_table *table)
+{
+	sn_table_add_row(table);
+	sn_table_set_text(table, 0, text);
+	sn_table_set_real(table, 1, measured->throughput_cycles);
+	sn_table_set_real(table, 2, measured->latency_cycles);
+}
+
+static sn_status no_forms(const char *prefix, const struct sn_machine *machine, size_t asked,
+			  struct sn_error *err)
+{
+	if (!asked)
+		return sn_error_set(
+			err, SN_ERR_NOT_FOUND,
+			"calibrate: no instruction form of %s begins with '%s'; they are "
+			"written like \"addpd x,x\", \"vaddpd y,y,m256\", \"imul r64,r64\"",
+			machine->title, prefix);
+	return sn_error_set(
+		err, SN_ERR_UNSUPPORTED,
+		"calibrate: none of the %zu instruction forms that begin with '%s' can be "
+		"run here",
+		asked, prefix);
+}
+
+/* Every form of the model that can be encoded and run here: form, throughput, latency; lines with
+ * tabs as they come (`view` NULL), or a table. */
+static int run_forms(const char *prefix, const struct sn_machine *machine, unsigned passes,
+		     const struct sn_table_view *view)
+{
+	size_t asked = 0, done = 0;
+	struct sn_table table;
+	struct sn_error err = { 0 };
+	sn_status status = SN_OK;
+
+	sn_table_init(&table, form_columns, sizeof(form_columns) / sizeof(*form_columns));
 	for (size_t i = 0; i < machine->rows.count; i++) {
 		struct sn_measured measured;
-		struct sn_error err = { 0 };
+		struct sn_error unable = { 0 };
 		char text[SN_FORM_TEXT_MAX];
 		sn_form form = machine->rows.items[i].form;
 
 		sn_form_print(form, text);
 		if (*prefix && strncmp(text, prefix, strlen(prefix)) != 0)
 			continue;
-		if (sn_measure_form(machine, form, passes, &measured, &err))
+		asked++;
+		if (sn_measure_form(machine, form, passes, &measured, &unable))
 			continue;
-		printf("%s\t%.3f\t", text, measured.throughput_cycles);
-		if (isnan(measured.latency_cycles))
-			puts("");
+		if (!done++ && !view)
+			puts("form\tthroughput_cycles\tlatency_cycles");
+		if (view)
+			add_form(text, &measured, &table);
 		else
-			printf("%.3f\n", measured.latency_cycles);
+			print_form(text, &measured);
 	}
-	return SN_EXIT_OK;
+	if (!done)
+		status = no_forms(prefix, machine, asked, &err);
+	else if (view)
+		status = sn_table_write(&table, view, stdout, NULL, NULL, &err);
+	sn_table_free(&table);
+	return status ? sn_error_print(&err) : SN_EXIT_OK;
 }
 
 static const struct sn_column memory_columns[] = {
@@ -303,16 +405,39 @@ static int run_machine(const struct sn_args *args, const struct sn_machine *mach
 	return status ? sn_error_print(&err) : SN_EXIT_OK;
 }
 
+static sn_status check_choice(const struct sn_args *args, struct sn_error *err)
+{
+	static const char *const ways[] = { "block", "blocks", "forms" };
+	const char *first = NULL;
+
+	for (size_t i = 0; i < sizeof(ways) / sizeof(*ways); i++) {
+		if (!sn_args_value(args, ways[i]))
+			continue;
+		if (first)
+			return sn_error_set(err, SN_ERR_USAGE,
+					    "calibrate: --%s and --%s do not go together", first,
+					    ways[i]);
+		first = ways[i];
+	}
+	if (sn_args_flag(args, "unrolled") && (!first || strcmp(first, "forms") == 0))
+		return sn_error_set(err, SN_ERR_USAGE,
+				    "calibrate: --unrolled says how --block or --blocks is meant");
+	return SN_OK;
+}
+
 static int calibrate_run(const struct sn_args *args)
 {
 	const char *hex = sn_args_value(args, "block"), *file = sn_args_value(args, "blocks");
-	const char *format = sn_args_value(args, "format");
+	const char *format_name = sn_args_value(args, "format");
 	bool is_unrolled = sn_args_flag(args, "unrolled");
 	const struct sn_machine *machine;
+	struct sn_table_view view = { .schema = "sonde.calibrate-forms/1" };
 	struct sn_error err = { 0 };
+	enum sn_format format;
 	long long passes;
 
-	if (sn_args_integer(args, "passes", 5, &passes, &err))
+	if (check_choice(args, &err) || sn_format_parse(format_name, &format, &err) ||
+	    sn_args_integer(args, "passes", 5, &passes, &err))
 		return sn_error_print(&err);
 	if (passes < 2 || passes > SN_TIMING_PASSES_MAX) {
 		sn_error_set(&err, SN_ERR_USAGE, "calibrate: --passes takes 2 to %d",
@@ -322,19 +447,24 @@ static int calibrate_run(const struct sn_args *args)
 	machine = any_machine(&err);
 	if (!machine)
 		return sn_error_print(&err);
+	view.format = format;
 	if (hex)
-		return run_block(hex, machine, is_unrolled, (unsigned)passes,
-				 format && strcmp(format, "text") != 0);
+		return run_block(hex, machine, is_unrolled, (unsigned)passes, format);
 	if (sn_args_value(args, "forms"))
-		return run_forms(sn_args_value(args, "forms"), machine, (unsigned)passes);
+		return run_forms(sn_args_value(args, "forms"), machine, (unsigned)passes,
+				 format_name ? &view : NULL);
 	if (file)
-		return run_file(file, machine, is_unrolled, (unsigned)passes);
+		return run_file(file, machine, is_unrolled, (unsigned)passes,
+				format_name ? format : SN_FORMAT_JSONL);
 	return run_machine(args, machine);
 }
 
 static const struct sn_option calibrate_options[] = {
 	{ "block", 'b', "HEX", "time one block given as hex bytes", NULL },
-	{ "blocks", 'B', "FILE", "time each block of a file, one a line; prints jsonl", NULL },
+	{ "blocks", 'B', "FILE",
+	  "time each block of a file (-: standard input), one a line; prints jsonl "
+	  "unless --format says",
+	  NULL },
 	{ "forms", 'F', "PREFIX",
 	  "measure throughput and latency of the instruction forms that begin so (all: \"\")",
 	  NULL },

@@ -26,7 +26,7 @@ struct sn_args;
 
 struct sn_command {
 	const char *name;	 /* "record"; a family's member has two words: "pandore compile" */
-	const char *operands;	 /* "-- PROGRAM [ARGS...]" */
+	const char *operands;	 /* "-- PROGRAM [ARGS...]"; "": takes none */
 	const char *summary;	 /* one line for the list of commands */
 	const char *description; /* paragraphs for the man page, separated by a blank line */
 	const struct sn_option *options; /* ends with a NULL name */

@@ -13,9 +13,11 @@
 
 static int run_blocks(const struct sn_args *args, const struct sn_machine *machine)
 {
+	static const char *const of_binaries[] = { "function", "loop", "sort", "cols",
+						   "filter",   "top",  "all" };
 	struct sn_file_view view = { 0 };
 	struct sn_error err = { 0 };
-	const char *format = sn_args_value(args, "format");
+	const char *format = sn_args_value(args, "format"), *file = sn_args_value(args, "blocks");
 
 	if (args->operand_count) {
 		sn_error_set(&err, SN_ERR_USAGE,
@@ -26,7 +28,14 @@ static int run_blocks(const struct sn_args *args, const struct sn_machine *machi
 		sn_error_set(&err, SN_ERR_USAGE, "cqa: --blocks prints --format jsonl only");
 		return sn_error_print(&err);
 	}
-	if (sn_file_map(sn_args_value(args, "blocks"), &view, &err))
+	for (size_t i = 0; i < sizeof(of_binaries) / sizeof(*of_binaries); i++)
+		if (sn_args_value(args, of_binaries[i])) {
+			sn_error_set(&err, SN_ERR_USAGE,
+				     "cqa: --%s is for the loops of a BINARY, not for --blocks",
+				     of_binaries[i]);
+			return sn_error_print(&err);
+		}
+	if (sn_file_map(strcmp(file, "-") == 0 ? "/dev/stdin" : file, &view, &err))
 		return sn_error_print(&err);
 	sn_cqa_blocks_print(machine, view.bytes, view.length, sn_args_flag(args, "unrolled"),
 			    stdout);
@@ -41,6 +50,7 @@ struct choice {
 	const char *file; /* of "file:line", else NULL */
 	size_t file_length;
 	unsigned line;
+	bool is_whole; /* `loop` is an id or label, not the beginning of an id */
 };
 
 static void choice_read(const struct sn_args *args, struct choice *out)
@@ -87,8 +97,8 @@ static bool loop_matches(const struct sn_loop *loop, const struct choice *choice
 		return loop->is_innermost && choice->line >= loop->line_first &&
 		       choice->line <= loop->line_last &&
 		       file_matches(loop->file, choice->file, choice->file_length);
-	return strncmp(loop->id, choice->loop, strlen(choice->loop)) == 0 ||
-	       strcmp(loop->label, choice->loop) == 0;
+	return strcmp(loop->id, choice->loop) == 0 || strcmp(loop->label, choice->loop) == 0 ||
+	       (!choice->is_whole && sn_starts_with(loop->id, choice->loop));
 }
 
 struct visit {
@@ -102,17 +112,29 @@ struct visit {
 	struct sn_cqa_summary summary;
 	size_t shown;
 	struct sn_json *json;
+	struct matches *matches; /* not NULL: loops are only collected */
+};
+
+/* Loops that the choice names. */
+struct matches {
+	SN_VEC(const struct sn_loop *) items;
 };
 
 static void visit_function(struct visit *visit, const struct sn_cqa_unit *unit,
 			   const struct sn_function *function)
 {
-	visit->summary.undecoded_places += sn_cqa_undecoded_places(unit->structure, function);
+	if (!visit->matches)
+		visit->summary.undecoded_places +=
+			sn_cqa_undecoded_places(unit->structure, function);
 	for (uint32_t i = 0; i < function->loop_count; i++) {
 		struct sn_cqa_loop result;
 
 		if (!loop_matches(&function->loops[i], visit->choice))
 			continue;
+		if (visit->matches) {
+			sn_vec_push(&visit->matches->items, &function->loops[i]);
+			continue;
+		}
 		sn_cqa_loop_analyse(visit->machine, unit->structure, &function->loops[i],
 				    &visit->bandwidths, NULL, 0, &result);
 		sn_cqa_summary_add(&visit->summary, &result);
@@ -128,7 +150,7 @@ static void visit_module(struct visit *visit, struct sn_cqa_module *module)
 		size_t count = sn_structure_function_count(unit->structure);
 		struct sn_progress progress;
 
-		if (unit->image && sn_image_facts(unit->image).is_damaged)
+		if (!visit->matches && unit->image && sn_image_facts(unit->image).is_damaged)
 			sn_warn("'%s': %s", sn_structure_path(unit->structure),
 				sn_structure_warning(unit->structure));
 		if (!visit->choice->function)
@@ -204,6 +226,53 @@ static void json_details(struct sn_json *json, void *context)
 	sn_json_array(json);
 	visit_module(&details, both->module);
 	sn_json_close(json);
+}
+
+enum { MATCHES_NAMED = 4 };
+
+static void name_matches(const struct matches *matches, struct sn_text *out)
+{
+	for (size_t i = 0; i < matches->items.count && i < MATCHES_NAMED; i++) {
+		const struct sn_loop *loop = matches->items.items[i];
+
+		sn_text_addf(out, "%s%.80s of %.80s (%s)", i ? ", " : "", loop->label,
+			     loop->function->name, loop->id);
+	}
+	if (matches->items.count > MATCHES_NAMED)
+		sn_text_add(out, ", ...");
+}
+
+/* An id that stands for one loop, whole or in part; a line may be several loops of the code. */
+static sn_status settle_choice(struct visit *visit, struct sn_cqa_module *module,
+			       struct choice *choice, struct sn_error *err)
+{
+	struct matches matches = { 0 };
+	struct visit collect = *visit;
+	struct sn_text names = { 0 };
+	sn_status status = SN_OK;
+
+	if (!choice->loop)
+		return SN_OK;
+	collect.matches = &matches;
+	visit_module(&collect, module);
+	if (choice->file && !matches.items.count) {
+		/* "ID:40" may be the beginning of an id */
+		choice->file = NULL;
+		visit_module(&collect, module);
+	}
+	for (size_t i = 0; i < matches.items.count && !choice->file; i++)
+		choice->is_whole |= strcmp(matches.items.items[i]->id, choice->loop) == 0;
+	name_matches(&matches, &names);
+	if (choice->file && matches.items.count > 1 && visit->each == print_page)
+		printf("%zu loops of the code come from %s:\n\n", matches.items.count,
+		       choice->loop);
+	else if (!choice->file && !choice->is_whole && matches.items.count > 1)
+		status = sn_error_set(err, SN_ERR_USAGE,
+				      "cqa: %zu loops are meant by '%s': %s; give the id of one",
+				      matches.items.count, choice->loop, names.chars);
+	sn_text_free(&names);
+	sn_vec_free(&matches.items);
+	return status;
 }
 
 static int nothing_found(const struct choice *choice, const char *path, size_t undecoded_places)
@@ -287,6 +356,7 @@ static int run_binary(const struct sn_args *args, const struct sn_machine *machi
 	} both = { &visit, &module };
 	struct sn_text columns = { 0 }, looked_at = { 0 };
 	int code = SN_EXIT_OK;
+	sn_status status;
 
 	choice_read(args, &choice);
 	if (sn_args_table_view(args, &view, &err) ||
@@ -297,14 +367,21 @@ static int run_binary(const struct sn_args *args, const struct sn_machine *machi
 	sn_cqa_table_init(&table);
 	if (choice.loop && view.format == SN_FORMAT_TEXT)
 		visit.each = print_page;
-	visit_module(&visit, &module);
-	if (!visit.summary.loops)
+	status = settle_choice(&visit, &module, &choice, &err);
+	if (!status)
+		visit_module(&visit, &module);
+	if (status)
+		code = sn_error_print(&err);
+	else if (!visit.summary.loops)
 		code = nothing_found(&choice, args->operands[0], visit.summary.undecoded_places);
 	else if (visit.each == add_row &&
 		 sn_table_write(&table, &view, stdout, json_details, &both, &err))
 		code = sn_error_print(&err);
 	else if (visit.each == add_row && view.format == SN_FORMAT_TEXT)
 		print_footer(&visit.summary, machine);
+	if (module.lost_members)
+		sn_warn("%zu members of the thin archive are not there; the first is '%s'",
+			module.lost_members, module.first_lost);
 	if (module.skipped_members)
 		sn_warn("%zu members of the archive hold no x86-64 code and were left out",
 			module.skipped_members);
@@ -423,6 +500,12 @@ static int run_comparison(const struct sn_args *args, const struct sn_machine *m
 
 	choice_read(args, &choice);
 	status = sn_args_table_view(args, &view, &err);
+	if (!status && choice.loop && !choice.file)
+		status = sn_error_set(
+			&err, SN_ERR_USAGE,
+			"cqa: '%s' is a loop of one binary; to compare two, name it by "
+			"--loop FILE:LINE or its --function",
+			choice.loop);
 	if (!status)
 		status = read_side(args->operands[0], &visit, &before, &err);
 	if (!status)
@@ -454,6 +537,12 @@ static int cqa_run(const struct sn_args *args)
 		return sn_error_print(&err);
 	if (sn_args_value(args, "blocks"))
 		return run_blocks(args, machine);
+	if (sn_args_flag(args, "unrolled")) {
+		sn_error_set(&err, SN_ERR_USAGE,
+			     "cqa: --unrolled says how --blocks are meant; the loops of a BINARY "
+			     "end in their branches");
+		return sn_error_print(&err);
+	}
 	if (args->operand_count == 1)
 		return run_binary(args, machine);
 	if (args->operand_count == 2)
@@ -464,7 +553,8 @@ static int cqa_run(const struct sn_args *args)
 }
 
 static const struct sn_option cqa_options[] = {
-	{ "blocks", 'b', "FILE", "estimate blocks given as hex bytes, one a line", NULL },
+	{ "blocks", 'b', "FILE",
+	  "estimate blocks given as hex bytes, one a line; -: standard input", NULL },
 	{ "arch", 'A', "NAME", "the machine to estimate for; native unless said", NULL },
 	{ "unrolled", 'u', NULL, "blocks are repeated end to end, without a branch", NULL },
 	{ "function", 0, "NAME", "only the loops of this function", NULL },

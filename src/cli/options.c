@@ -195,6 +195,9 @@ sn_status sn_args_parse(const struct sn_command *command, int argc, char **argv,
 			status = short_options(&parser, argv, argc, &at, err);
 		}
 	}
+	if (status == SN_OK && parser.operands.count && !command->operands[0])
+		status = sn_error_set(err, SN_ERR_USAGE, "%s takes no operand, but was given '%s'",
+				      command->name, parser.operands.items[0]);
 	sn_vec_push(&parser.operands, NULL);
 	out->given = parser.given.items;
 	out->given_count = parser.given.count;

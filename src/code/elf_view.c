@@ -20,6 +20,11 @@ static sn_status check_header(const Elf64_Ehdr *header, const char *name, struct
 	if (ident[EI_CLASS] == ELFCLASS32)
 		return sn_error_set(err, SN_ERR_UNSUPPORTED,
 				    "'%s' is 32-bit code; sonde reads x86-64 only", name);
+	if (ident[EI_DATA] == ELFDATA2MSB)
+		return sn_error_set(
+			err, SN_ERR_UNSUPPORTED,
+			"'%s' is big-endian code (ELF machine %u); sonde reads x86-64 only", name,
+			(unsigned)__builtin_bswap16(header->e_machine));
 	if (ident[EI_CLASS] != ELFCLASS64 || ident[EI_DATA] != ELFDATA2LSB ||
 	    header->e_machine != EM_X86_64)
 		return sn_error_set(

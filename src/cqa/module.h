@@ -22,11 +22,17 @@ struct sn_cqa_module {
 	struct sn_arena arena;
 	SN_VEC(struct sn_cqa_unit) units;
 	size_t skipped_members; /* of an archive: no x86-64 code */
+	/* of a thin archive, whose members are files beside it */
+	SN_VEC(struct sn_file_view) member_views;
+	size_t lost_members;	/* not there */
+	const char *first_lost; /* their first */
 };
 
-/** Opens a file. SN_ERR_UNSUPPORTED for ELF that is not x86-64, SN_ERR_FORMAT for what is none. */
+/** Opens a file, of a thin archive its members too. SN_ERR_UNSUPPORTED for ELF that is not x86-64,
+ *  SN_ERR_FORMAT for what is none, SN_ERR_IO for what is no regular file (a pipe would never end).
+ */
 sn_status sn_cqa_module_open(const char *path, struct sn_cqa_module *out, struct sn_error *err);
-/** The twin over bytes, which must outlive the module. */
+/** The twin over bytes, which must outlive the module. SN_ERR_UNSUPPORTED for a thin archive. */
 sn_status sn_cqa_module_open_memory(const uint8_t *bytes, size_t length, const char *name,
 				    struct sn_cqa_module *out, struct sn_error *err);
 void sn_cqa_module_close(struct sn_cqa_module *module);

@@ -2,6 +2,7 @@
 import json
 import os
 import re
+import shutil
 import subprocess
 
 from sonde_test import Test
@@ -185,6 +186,55 @@ for cut in range(0, len(whole), len(whole) // 40):
 t.check(all(0 <= e <= 5 for e in ends), 'truncated files end in a sentence', ends)
 t.equal(sonde('cqa', 'k.so', '--loop', 'k.c:9999').returncode, 5, 'a loop that is not there')
 
+
+def refused(code, words, *command, **more):
+    run = sonde(*command, **more)
+    t.check(run.returncode == code and words in run.stderr and run.stderr.count('\n') == 1 and not run.stdout,
+            f"{' '.join(command)}: refused with {code}, '{words}'", run.returncode, run.stdout, run.stderr)
+    return run.stderr
+
+
+# which loop is meant
+every = json.loads(sonde('cqa', 'k.so', '--arch', 'zen4', '--format', 'json').stdout)['rows']
+build = every[0]['loop'].split(':')[0]
+said = refused(2, f'{len(every)} loops are meant by', 'cqa', 'k.so', '--loop', build[:10], '--arch', 'zen4')
+t.check(all(r['loop'] in said for r in every), 'an ambiguous id names the loops that it begins', said)
+refused(2, 'loops are meant by', 'cqa', 'k.so', '--loop', build[:10], '--format', 'json')
+for whole in (every[0]['loop'], every[0]['loop'].rsplit(':', 1)[0]):
+    one = sonde('cqa', 'k.so', '--loop', whole, '--arch', 'zen4')
+    t.check(one.returncode == 0 and one.stdout.startswith(f"Loop {every[0]['label']} in {every[0]['function']}"),
+            f'{whole} means one', one.stdout, one.stderr)
+subprocess.run(['clang', '-g', '-O2', '-c', 'k.c', '-o', 'clang.o'], check=True)
+text = sonde('cqa', 'clang.o', '--loop', 'k.c:6', '--arch', 'zen4').stdout
+t.check(re.match(r'\d loops of the code come from k.c:6', text) and text.count('\nLoop ') == int(text[0]),
+        'a line that several loops come from shows all and says how many', text[:300])
+refused(2, 'loop of one binary', 'cqa', 'k.so', 'fast.so', '--loop', build[:10])
+refused(2, '--unrolled', 'cqa', 'k.so', '--unrolled')
+refused(2, '--loop is for', 'cqa', '--blocks', 'blocks.hex', '--loop', 'x')
+run = sonde('cqa', '--blocks', '-', '--arch', 'zen4', input='4801c049ffcf75f8\n')
+t.check(run.returncode == 0 and json.loads(run.stdout)['cycles'] == 1, 'blocks from standard input', run.stdout, run.stderr)
+
+# what is no binary
+os.mkfifo('pipe')
+refused(5, 'no regular file', 'cqa', 'pipe')
+big = bytearray(open('k.o', 'rb').read())
+big[5], big[18:20] = 2, b'\x00\x15'
+open('big-endian.o', 'wb').write(big)
+refused(4, 'big-endian code (ELF machine 21)', 'cqa', 'big-endian.o')
+os.makedirs('parts/deep', exist_ok=True)
+shutil.copy('k.o', 'parts/deep/a.o')
+shutil.copy('clang.o', 'parts/b-with-a-name-of-more-than-sixteen.o')
+subprocess.run('cd parts && rm -f thin.a && ar rcsT thin.a deep/a.o b-with-a-name-of-more-than-sixteen.o', shell=True, check=True)
+rows = json.loads(sonde('cqa', 'parts/thin.a', '--format', 'json', '--arch', 'zen4').stdout)['rows']
+t.equal({r['member'] for r in rows}, {'deep/a.o', 'b-with-a-name-of-more-than-sixteen.o'},
+        'a thin archive is followed to its members')
+os.unlink('parts/deep/a.o')
+run = sonde('cqa', 'parts/thin.a', '--format', 'json', '--arch', 'zen4')
+t.check(run.returncode == 0 and json.loads(run.stdout)['rows'] and "first is 'parts/deep/a.o'" in run.stderr,
+        'members that are gone are told', run.stderr)
+os.unlink('parts/b-with-a-name-of-more-than-sixteen.o')
+refused(5, 'only names its members', 'cqa', 'parts/thin.a')
+
 # more paths than are told apart: expected work, and a jump taken for each choice
 open('paths.c', 'w').write("""
 #define APART __asm__ volatile("")
@@ -226,6 +276,18 @@ run = sonde('calibrate', '--block', 'ebfe', '--unrolled')
 t.check(run.returncode == 4, 'an endless jump is refused', run.stderr)
 run = sonde('calibrate', '--block', 'a100000000000000ff49ffcf75f2')
 t.check(run.returncode == 4 and 'fault' in run.stderr, 'an address outside of user space is a fault', run.stderr)
+refused(2, 'takes no operand', 'calibrate', 'extra')
+refused(5, "begins with 'zzz'", 'calibrate', '--forms', 'zzz')
+refused(2, 'do not go together', 'calibrate', '--block', '90', '--forms', 'imul')
+refused(2, '--unrolled', 'calibrate', '--unrolled')
+run = sonde('calibrate', '--block', '4801c049ffcf75f8', '--format', 'csv')
+lines = run.stdout.splitlines()
+t.check(run.returncode == 0 and lines[0] == 'block,cycles,stable,passes,error' and len(lines) == 2 and
+        .8 < float(lines[1].split(',')[1]) < 1.3, 'a block as CSV', run.stdout)
+run = sonde('calibrate', '--blocks', '-', '--format', 'csv', input='4801c049ffcf75f8\nzz\n')
+t.check(run.returncode == 0 and len(run.stdout.splitlines()) == 3 and 'no hexadecimal' in run.stdout, 'blocks as CSV', run.stdout)
+run = sonde('calibrate', '--forms', 'imul r64,r64', '--format', 'json')
+t.check(run.returncode == 0 and json.loads(run.stdout)['rows'][0]['form'] == 'imul r64,r64', 'forms as JSON', run.stdout)
 run = subprocess.run([t.sonde, 'calibrate'], capture_output=True, text=True, timeout=200,
                      env={**os.environ, 'XDG_CONFIG_HOME': os.path.abspath('config')})
 lines = open('config/sonde/machine.tsv').read().splitlines() if run.returncode == 0 else []
