@@ -50,30 +50,7 @@ void sn_report_write_whatif(const struct sn_report *report, struct sn_json *json
 		return;
 	}
 	sn_json_object(json);
-	sn_json_member_string(json, "arch", w->arch);
-	sn_json_member_string(json, "arch_title", w->arch_title);
-	sn_json_member_double(json, "analysed_share", w->analysed_share);
-	sn_json_member_double(json, "reliable_share", w->reliable_share);
-	sn_json_member_uint(json, "left_out_loops", w->left_out);
-	sn_json_member_double(json, "flow_complexity", w->flow_complexity);
-	sn_json_member_double(json, "array_access_efficiency_share", w->array_efficiency);
-	sn_json_key(json, "variants");
-	sn_json_array(json);
-	for (unsigned i = 0; i < SN_REPORT_VARIANTS; i++) {
-		const struct sn_report_variant *v = &w->variants[i];
-
-		sn_json_object(json);
-		sn_json_member_string(json, "variant", v->name);
-		sn_json_member_double(json, "speedup", v->speedup);
-		sn_json_member_double(json, "speedup_low", v->low);
-		sn_json_member_double(json, "speedup_high", v->high);
-		sn_json_member_double(json, "reliable_speedup", v->reliable);
-		sn_json_member_double(json, "ram_speedup", v->ram);
-		sn_json_member_uint(json, "loops", v->loops);
-		sn_json_member_uint(json, "loops_for_80_percent", v->loops_for_80_percent);
-		sn_json_close(json);
-	}
-	sn_json_close(json);
+	sn_whatif_write_totals(&w->totals, json);
 	write_columns(w, json);
 	sn_json_close(json);
 }

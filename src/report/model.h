@@ -135,8 +135,6 @@ struct sn_report_instruction {
 	const char *words; /* "vmulpd ymm0, ymm1, ymm2" */
 };
 
-enum { SN_REPORT_VARIANTS = 5 }; /* in the order of enum sn_variant (cqa/loop.h) */
-
 /** A sentence with the view that holds its evidence ("#/threads"), or NULL. */
 struct sn_report_sentence {
 	const char *words, *link;

@@ -137,15 +137,10 @@ static void add_details(struct builder *b)
 
 /* ---- the program ---- */
 
-static void add_variant(struct builder *b, unsigned v)
+static void add_steps(struct builder *b, unsigned v)
 {
 	const struct sn_whatif_variant *from = &b->whatif->variants[v];
 
-	b->out->variants[v] =
-		(struct sn_report_variant){ sn_variant_names[v],    from->speedup,
-					    from->speedup_low,	    from->speedup_high,
-					    from->reliable_speedup, from->ram_speedup,
-					    from->steps.count,	    from->loops_for_80_percent };
 	for (size_t i = 0; i < from->steps.count && i < STEPS_MAX; i++) {
 		const struct sn_whatif_loop *loop =
 			&b->whatif->loops.items[from->steps.items[i].index];
@@ -205,15 +200,9 @@ void sn_report_add_whatif(struct sn_report *report, const struct sn_profile *pro
 	b.whatif = w = sn_whatif_new(machine, profile, structures, SN_WHATIF_LOOPS_MAX);
 	report->machine = machine->name;
 	report->whatif = b.out = sn_alloc_zeroed(1, sizeof(*b.out));
-	b.out->arch = machine->name;
-	b.out->arch_title = machine->title;
-	b.out->analysed_share = w->analysed_share;
-	b.out->reliable_share = w->reliable_share;
-	b.out->flow_complexity = w->flow_complexity;
-	b.out->array_efficiency = w->array_efficiency;
-	b.out->left_out = w->left_out;
-	for (unsigned v = 0; v < SN_REPORT_VARIANTS; v++)
-		add_variant(&b, v);
+	b.out->totals = sn_whatif_totals_of(w);
+	for (unsigned v = 0; v < SN_VARIANT_COUNT; v++)
+		add_steps(&b, v);
 	for (size_t i = 0; i < w->loops.count; i++) {
 		add_advice(&b, &w->loops.items[i]);
 		sn_vec_push(&b.out->expert_loops, number_of(&b, &w->loops.items[i]));

@@ -8,17 +8,11 @@
 #include "base/json.h"
 #include "base/table.h"
 #include "report/model.h"
+#include "whatif/view.h"
 
 struct sn_page;
 struct sn_profile;
 struct sn_structures;
-
-/** Speed-ups of the program if all loops were so (whatif/whatif.h). */
-struct sn_report_variant {
-	const char *name;
-	double speedup, low, high, reliable, ram;
-	size_t loops, loops_for_80_percent;
-};
 
 /** One loop's step of the program's cumulative speed-up by a variant. */
 struct sn_report_step {
@@ -56,10 +50,7 @@ struct sn_report_modelled {
 
 /** Owned by the report, with its texts in the report's arena. */
 struct sn_report_whatif {
-	const char *arch, *arch_title;
-	double analysed_share, reliable_share, flow_complexity, array_efficiency;
-	size_t left_out;
-	struct sn_report_variant variants[SN_REPORT_VARIANTS];
+	struct sn_whatif_totals totals;
 	struct sn_table experts; /* a row for every loop, hottest first */
 	SN_VEC(uint32_t) expert_loops;
 	SN_VEC(struct sn_report_step) steps;
