@@ -303,19 +303,19 @@ static void add_prefetch(const struct tracker *tracker, const struct sn_insn *in
 	access->source = -1;
 }
 
-struct sn_accesses sn_accesses_of(const struct sn_cqa_block *block, struct sn_arena *arena)
+const struct sn_accesses *sn_accesses_of(const struct sn_cqa_block *block, struct sn_arena *arena)
 {
 	struct tracker tracker = { .next_root = SN_ROOT_FIRST_MADE };
-	struct sn_accesses out = { 0 };
+	struct sn_accesses *out = sn_arena_new(arena, struct sn_accesses);
 	size_t total = 0, prefetches = 0;
 
 	for (size_t i = 0; i < block->count; i++) {
 		total += block->insns[i].memory_count;
 		prefetches += is_prefetch(&block->insns[i]);
 	}
-	out.items = sn_arena_array(arena, struct sn_access, total ? total : 1);
+	out->items = sn_arena_array(arena, struct sn_access, total ? total : 1);
 	if (prefetches)
-		out.prefetches = sn_arena_array(arena, struct sn_access, prefetches);
+		out->prefetches = sn_arena_array(arena, struct sn_access, prefetches);
 	for (uint32_t i = 0; i < 16; i++)
 		tracker.registers[i].root = i;
 	for (size_t i = 0; i < block->count; i++) {
@@ -323,7 +323,7 @@ struct sn_accesses sn_accesses_of(const struct sn_cqa_block *block, struct sn_ar
 
 		/* push writes below the old top; pop reads at it */
 		for (unsigned k = 0; k < insn->memory_count; k++) {
-			struct sn_access *access = &out.items[out.count++];
+			struct sn_access *access = &out->items[out->count++];
 
 			access->insn = (uint32_t)i;
 			access->operand = (uint8_t)k;
@@ -335,23 +335,23 @@ struct sn_accesses sn_accesses_of(const struct sn_cqa_block *block, struct sn_ar
 				access->address.constant += insn->rsp_change_bytes;
 		}
 		if (is_prefetch(insn))
-			add_prefetch(&tracker, insn, i, &out);
+			add_prefetch(&tracker, insn, i, out);
 		if (!track_lea(&tracker, insn))
 			track(&tracker, insn);
 	}
 	for (uint32_t i = 0; i < 16; i++) {
-		out.steps[i].is_induction = tracker.registers[i].root == i;
-		out.steps[i].step_bytes = tracker.registers[i].offset;
+		out->steps[i].is_induction = tracker.registers[i].root == i;
+		out->steps[i].step_bytes = tracker.registers[i].offset;
 	}
-	for (size_t i = 0; i < out.count; i++) {
-		set_stride(&out, &out.items[i]);
-		out.items[i].source = -1;
+	for (size_t i = 0; i < out->count; i++) {
+		set_stride(out, &out->items[i]);
+		out->items[i].source = -1;
 	}
-	for (size_t i = 0; i < out.prefetch_count; i++)
-		set_stride(&out, &out.prefetches[i]);
-	for (size_t i = 0; i < out.count; i++)
-		if (out.items[i].is_load)
-			find_source(&out, i);
-	find_coverages(&out);
+	for (size_t i = 0; i < out->prefetch_count; i++)
+		set_stride(out, &out->prefetches[i]);
+	for (size_t i = 0; i < out->count; i++)
+		if (out->items[i].is_load)
+			find_source(out, i);
+	find_coverages(out);
 	return out;
 }

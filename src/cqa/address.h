@@ -58,13 +58,15 @@ struct sn_accesses {
 	struct sn_register_step steps[16];
 };
 
-struct sn_accesses sn_accesses_of(const struct sn_cqa_block *block, struct sn_arena *arena);
+/** Of a block whose instructions are final; belongs to the arena. */
+const struct sn_accesses *sn_accesses_of(const struct sn_cqa_block *block, struct sn_arena *arena);
 
-/** Fills `is_irregular`, `irregular_depth` and the strides of addresses that are made anew in each
- * pass from what moves by a constant (sign extensions, differences of pointers). Sets `is_indirect`
- * where an address comes from memory by way of arithmetic, or from a load of the pass before (a
- * list). What is loaded from a place that stays (the stack, a global) and that the pass does not
- * store is a constant. */
-void sn_accesses_find_irregular(const struct sn_cqa_block *block, struct sn_accesses *accesses);
+/** A copy of the block's accesses, in the arena, with `is_irregular`, `irregular_depth` and the
+ * strides of addresses that are made anew in each pass from what moves by a constant (sign
+ * extensions, differences of pointers). `is_indirect` is set where an address comes from memory by
+ * way of arithmetic, or from a load of the pass before (a list). What is loaded from a place that
+ * stays (the stack, a global) and that the pass does not store is a constant. */
+const struct sn_accesses *sn_accesses_find_irregular(const struct sn_cqa_block *block,
+						     struct sn_arena *arena);
 
 #endif

@@ -26,8 +26,7 @@ double sn_bound_ports(const struct sn_machine *machine, const struct sn_cqa_bloc
 		      uint32_t *units_out);
 
 /** Cycles that the stores need to leave for the cache; part of the ports bound. */
-double sn_bound_stores(const struct sn_machine *machine, const struct sn_cqa_block *block,
-		       struct sn_arena *arena);
+double sn_bound_stores(const struct sn_machine *machine, const struct sn_cqa_block *block);
 
 /** Cycles that the address units need for all loads and stores; part of the ports bound. They are
  *  steered to units in program order, which does not keep the units evenly busy. */
@@ -73,22 +72,27 @@ double sn_issued_uops(const struct sn_machine *machine, const struct sn_cqa_bloc
 
 struct sn_chain {
 	double cycles;	 /* per pass: the largest mean weight of a dependence cycle */
-	bool *is_member; /* [block->count] instructions on it; NULL if not asked for */
+	bool *is_member; /* [block->count] instructions on it */
 	/* [block->count] what each adds to it on its way through `passes` passes: over all of them
-	 * it sums to cycles * passes. NULL if not asked for. */
+	 * it sums to cycles * passes */
 	double *step_cycles;
 	unsigned passes; /* after which the dependence comes back to where it began */
 	bool through_memory;
 };
 
-/** Longest loop-carried dependence. `arena` is for scratch and for the members. */
-struct sn_chain sn_bound_latency(const struct sn_machine *machine, const struct sn_cqa_block *block,
-				 struct sn_arena *arena, bool want_members);
+/** Longest loop-carried dependence with its members, which belong to the arena. */
+struct sn_chain sn_chain_of(const struct sn_machine *machine, const struct sn_cqa_block *block,
+			    struct sn_arena *arena);
+
+struct sn_data_flow; /* cqa/flow.h */
+
+/** Cycles of the longest loop-carried dependence. */
+double sn_bound_latency(struct sn_data_flow *flow);
 
 /** Cycles a pass takes because operations that wait for others fill the schedulers and the reorder
  *  buffer; all other limits are in it too. 0 if they would be far from full with `bound_cycles`,
  * the largest of the other bounds, or if the machine's schedulers are not known. */
-double sn_bound_window(const struct sn_machine *machine, const struct sn_cqa_block *block,
-		       struct sn_arena *arena, double front_end_cycles, double bound_cycles);
+double sn_bound_window(const struct sn_data_flow *flow, struct sn_arena *arena,
+		       double front_end_cycles, double bound_cycles);
 
 #endif

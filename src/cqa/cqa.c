@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "cqa/address.h"
+#include "cqa/flow.h"
 
 enum { LINE_BYTES = 64 };
 
@@ -27,6 +27,16 @@ static float split_share(const struct sn_access *access)
 	return (float)split / (float)positions;
 }
 
+/* Costs are changed in a copy of the instructions, which is made if there is one to change. */
+static void own_instructions(struct sn_cqa_block *block, const struct sn_cqa_block *original,
+			     struct sn_arena *arena)
+{
+	if (block->insns != original->insns || !block->count)
+		return;
+	block->insns = sn_arena_array(arena, struct sn_insn, block->count);
+	memcpy(block->insns, original->insns, block->count * sizeof(*block->insns));
+}
+
 static void charge_twice(const struct sn_machine *machine, struct sn_insn *insn, float share)
 {
 	uint32_t memory_units = machine->load_units | machine->vector_load_units |
@@ -38,15 +48,11 @@ static void charge_twice(const struct sn_machine *machine, struct sn_insn *insn,
 }
 
 /* Accesses that lie in two lines count twice. */
-static struct sn_cqa_block with_split_lines(const struct sn_machine *machine,
-					    const struct sn_cqa_block *block,
-					    struct sn_arena *arena)
+static void charge_split_lines(const struct sn_machine *machine, struct sn_cqa_block *block,
+			       const struct sn_cqa_block *original, struct sn_arena *arena)
 {
-	struct sn_accesses accesses = sn_accesses_of(block, arena);
-	struct sn_cqa_block out = *block;
-
-	for (size_t i = 0; i < accesses.count; i++) {
-		const struct sn_access *access = &accesses.items[i];
+	for (size_t i = 0; i < block->accesses->count; i++) {
+		const struct sn_access *access = &block->accesses->items[i];
 		float share;
 
 		if (!access->has_stride || !access->stride_bytes || access->address.bytes < 2 ||
@@ -55,13 +61,9 @@ static struct sn_cqa_block with_split_lines(const struct sn_machine *machine,
 		share = split_share(access);
 		if (share <= 0)
 			continue;
-		if (out.insns == block->insns) {
-			out.insns = sn_arena_array(arena, struct sn_insn, block->count);
-			memcpy(out.insns, block->insns, block->count * sizeof(*out.insns));
-		}
-		charge_twice(machine, &out.insns[access->insn], share);
+		own_instructions(block, original, arena);
+		charge_twice(machine, &block->insns[access->insn], share);
 	}
-	return out;
 }
 
 /* An input of the instruction is made in the block, be it in the pass before. */
@@ -98,64 +100,40 @@ static void charge_waiting(const struct sn_machine *machine, struct sn_insn *ins
 /* Integer operations that wait for others in the block do not keep all units busy, and stores that
  * wait take part in it. */
 static void charge_waits(const struct sn_machine *machine, struct sn_cqa_block *block,
-			 struct sn_arena *arena)
+			 const struct sn_cqa_block *original, struct sn_arena *arena)
 {
 	bool is_written[SN_RES_COUNT] = { false };
-	struct sn_insn *insns;
 
 	if (machine->rules.alu_cost_waiting <= 0)
 		return;
-	insns = sn_arena_array(arena, struct sn_insn, block->count + 1);
-	memcpy(insns, block->insns, block->count * sizeof(*insns));
-	block->insns = insns;
+	own_instructions(block, original, arena);
 	for (size_t i = 0; i < block->count; i++)
-		for (unsigned k = 0; k < insns[i].write_count; k++)
-			is_written[insns[i].writes[k]] = true;
+		for (unsigned k = 0; k < block->insns[i].write_count; k++)
+			is_written[block->insns[i].writes[k]] = true;
 	for (size_t i = 0; i < block->count; i++)
-		if (waits(&insns[i], is_written))
-			charge_waiting(machine, &insns[i]);
-}
-
-/* What the window adds is the part of the back end that already takes longest: full schedulers keep
- * units idle, or a divider or a dependence from being overlapped. */
-static void add_window(const struct sn_machine *machine, const struct sn_cqa_block *block,
-		       struct sn_arena *arena, struct sn_cqa_estimate *out)
-{
-	enum sn_bound slowest = SN_BOUND_PORTS;
-	double most = 0;
-
-	for (unsigned i = 0; i < SN_BOUND_COUNT; i++)
-		most = fmax(most, out->bounds[i]);
-	out->window_cycles =
-		sn_bound_window(machine, block, arena, out->bounds[SN_BOUND_FRONT_END], most);
-	if (out->window_cycles < most * WINDOW_NOTICED)
-		return;
-	if (out->bounds[SN_BOUND_DIVIDER] > out->bounds[slowest])
-		slowest = SN_BOUND_DIVIDER;
-	if (out->bounds[SN_BOUND_LATENCY] > out->bounds[slowest])
-		slowest = SN_BOUND_LATENCY;
-	out->bounds[slowest] = out->window_cycles;
+		if (waits(&block->insns[i], is_written))
+			charge_waiting(machine, &block->insns[i]);
 }
 
 struct sn_cqa_block sn_cqa_charged(const struct sn_machine *machine,
-				   const struct sn_cqa_block *block, struct sn_arena *arena)
+				   const struct sn_cqa_block *original, struct sn_arena *arena)
 {
-	struct sn_cqa_block out = with_split_lines(machine, block, arena);
+	struct sn_cqa_block block = *original;
 
-	charge_waits(machine, &out, arena);
-	return out;
+	charge_split_lines(machine, &block, original, arena);
+	charge_waits(machine, &block, original, arena);
+	return block;
 }
 
-void sn_cqa_estimate(const struct sn_machine *machine, const struct sn_cqa_block *original,
-		     bool is_unrolled, struct sn_arena *arena, struct sn_cqa_estimate *out)
+/* All bounds but those of the front end and of the latency. */
+static void bound_units(const struct sn_machine *machine, const struct sn_cqa_block *block,
+			struct sn_cqa_estimate *out)
 {
-	struct sn_cqa_block charged = sn_cqa_charged(machine, original, arena);
-	const struct sn_cqa_block *block = &charged;
 	double stores, addresses;
 
 	out->ports_part = SN_PORTS_UNITS;
 	out->bounds[SN_BOUND_PORTS] = sn_bound_ports(machine, block, &out->busiest_units);
-	stores = sn_bound_stores(machine, block, arena);
+	stores = sn_bound_stores(machine, block);
 	if (stores > out->bounds[SN_BOUND_PORTS]) {
 		out->bounds[SN_BOUND_PORTS] = stores;
 		out->busiest_units = machine->store_data_units;
@@ -170,42 +148,125 @@ void sn_cqa_estimate(const struct sn_machine *machine, const struct sn_cqa_block
 	}
 	out->bounds[SN_BOUND_DIVIDER] = sn_bound_divider(block);
 	out->bounds[SN_BOUND_ISSUE] = sn_bound_issue(machine, block);
-	out->bounds[SN_BOUND_FRONT_END] =
-		sn_bound_front_end(machine, block, is_unrolled, &out->front_end);
-	out->bounds[SN_BOUND_LATENCY] = sn_bound_latency(machine, block, arena, false).cycles;
-	out->chain_cycles = out->bounds[SN_BOUND_LATENCY];
-	add_window(machine, block, arena, out);
-	out->bottleneck = SN_BOUND_PORTS;
-	for (unsigned i = 0; i < SN_BOUND_COUNT; i++) {
-		/* three digits: more would be noise, and ties should be ties */
-		out->bounds[i] = round(out->bounds[i] * 1000) / 1000;
-		if (out->bounds[i] > out->bounds[out->bottleneck])
-			out->bottleneck = (enum sn_bound)i;
-	}
-	out->cycles = out->bounds[out->bottleneck];
-	out->instructions = block->count;
-	out->estimated_instructions = block->estimated_count;
 }
 
-void sn_cqa_estimate_apart(const struct sn_machine *machine, const struct sn_cqa_block *block,
-			   double taken_jumps, struct sn_arena *arena, struct sn_cqa_estimate *out)
+static double largest(const double bounds[SN_BOUND_COUNT])
 {
-	double fused = 0;
+	double most = 0;
 
-	sn_cqa_estimate(machine, block, false, arena, out);
-	for (size_t i = 0; i < block->count; i++)
-		fused += (double)block->insns[i].fused_uops;
-	out->bounds[SN_BOUND_FRONT_END] =
-		fmax(fused / machine->rules.op_cache_width,
-		     taken_jumps * (double)machine->rules.taken_branch_cycles);
-	out->front_end = out->bounds[SN_BOUND_FRONT_END] > fused / machine->rules.op_cache_width
-				 ? SN_FRONT_TAKEN_BRANCH
-				 : SN_FRONT_OP_CACHE;
+	for (unsigned i = 0; i < SN_BOUND_COUNT; i++)
+		most = bounds[i] > most ? bounds[i] : most;
+	return most;
+}
+
+/* The part of the back end that takes longest, which the window prolongs: full schedulers keep
+ * units idle, or a divider or a dependence from being overlapped. */
+static enum sn_bound prolonged(const double bounds[SN_BOUND_COUNT])
+{
+	enum sn_bound slowest = SN_BOUND_PORTS;
+
+	if (bounds[SN_BOUND_DIVIDER] > bounds[slowest])
+		slowest = SN_BOUND_DIVIDER;
+	if (bounds[SN_BOUND_LATENCY] > bounds[slowest])
+		slowest = SN_BOUND_LATENCY;
+	return slowest;
+}
+
+static void add_window(const struct sn_data_flow *flow, struct sn_arena *arena,
+		       struct sn_cqa_estimate *out)
+{
+	double most = largest(out->bounds);
+
+	out->window_cycles = sn_bound_window(flow, arena, out->bounds[SN_BOUND_FRONT_END], most);
+	if (out->window_cycles >= most * WINDOW_NOTICED)
+		out->bounds[prolonged(out->bounds)] = out->window_cycles;
+}
+
+/* Three digits: more would be noise, and ties should be ties. */
+static double rounded(double cycles)
+{
+	return round(cycles * 1000) / 1000;
+}
+
+static void round_bounds(double bounds[SN_BOUND_COUNT])
+{
+	for (unsigned i = 0; i < SN_BOUND_COUNT; i++)
+		bounds[i] = rounded(bounds[i]);
+}
+
+static void find_bottleneck(struct sn_cqa_estimate *out)
+{
 	out->bottleneck = SN_BOUND_PORTS;
 	for (unsigned i = 0; i < SN_BOUND_COUNT; i++)
 		if (out->bounds[i] > out->bounds[out->bottleneck])
 			out->bottleneck = (enum sn_bound)i;
 	out->cycles = out->bounds[out->bottleneck];
+}
+
+void sn_cqa_estimate(const struct sn_machine *machine, const struct sn_cqa_block *original,
+		     bool is_unrolled, struct sn_arena *arena, struct sn_cqa_estimate *out)
+{
+	struct sn_cqa_block block = sn_cqa_charged(machine, original, arena);
+	struct sn_data_flow *flow = sn_data_flow_new(machine, &block, arena);
+
+	bound_units(machine, &block, out);
+	out->bounds[SN_BOUND_FRONT_END] =
+		sn_bound_front_end(machine, &block, is_unrolled, &out->front_end);
+	out->bounds[SN_BOUND_LATENCY] = out->chain_cycles = sn_bound_latency(flow);
+	add_window(flow, arena, out);
+	round_bounds(out->bounds);
+	find_bottleneck(out);
+	out->instructions = block.count;
+	out->estimated_instructions = block.estimated_count;
+}
+
+/* Of code without addresses. */
+static double front_end_width(const struct sn_machine *machine, const struct sn_cqa_block *block,
+			      double taken_jumps, enum sn_front_end *part)
+{
+	double jumps = taken_jumps * (double)machine->rules.taken_branch_cycles, fused = 0;
+
+	for (size_t i = 0; i < block->count; i++)
+		fused += (double)block->insns[i].fused_uops;
+	fused /= machine->rules.op_cache_width;
+	*part = jumps > fused ? SN_FRONT_TAKEN_BRANCH : SN_FRONT_OP_CACHE;
+	return fmax(fused, jumps);
+}
+
+void sn_cqa_estimate_apart(const struct sn_machine *machine, const struct sn_cqa_block *block,
+			   double taken_jumps, struct sn_arena *arena, struct sn_cqa_estimate *out)
+{
+	sn_cqa_estimate(machine, block, false, arena, out);
+	out->bounds[SN_BOUND_FRONT_END] =
+		front_end_width(machine, block, taken_jumps, &out->front_end);
+	find_bottleneck(out);
+}
+
+double sn_cqa_variant_cycles(const struct sn_machine *machine, const struct sn_cqa_block *original,
+			     const double *chain_cycles, double enough_cycles,
+			     struct sn_arena *arena)
+{
+	struct sn_cqa_block block = sn_cqa_charged(machine, original, arena);
+	struct sn_cqa_estimate estimate = { .cycles = 0 };
+	double *bounds = estimate.bounds;
+	double front_end = front_end_width(machine, original, 1, &estimate.front_end);
+	double most = fmax(front_end, chain_cycles ? *chain_cycles : 0);
+	struct sn_data_flow *flow;
+
+	bound_units(machine, &block, &estimate);
+	if (fmax(most, rounded(largest(bounds))) >= enough_cycles)
+		return enough_cycles;
+	flow = sn_data_flow_new(machine, &block, arena);
+	bounds[SN_BOUND_FRONT_END] =
+		sn_bound_front_end(machine, &block, false, &estimate.front_end);
+	bounds[SN_BOUND_LATENCY] = sn_bound_latency(flow);
+	if (!chain_cycles || prolonged(bounds) != SN_BOUND_LATENCY)
+		add_window(flow, arena, &estimate);
+	round_bounds(bounds);
+	bounds[SN_BOUND_FRONT_END] = front_end;
+	if (chain_cycles)
+		bounds[SN_BOUND_LATENCY] = *chain_cycles;
+	return fmin(largest(bounds), enough_cycles);
 }
 
 sn_status sn_cqa_bytes(const struct sn_machine *machine, const uint8_t *bytes, size_t length,

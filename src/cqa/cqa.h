@@ -36,6 +36,13 @@ void sn_cqa_estimate_apart(const struct sn_machine *machine, const struct sn_cqa
 struct sn_cqa_block sn_cqa_charged(const struct sn_machine *machine,
 				   const struct sn_cqa_block *block, struct sn_arena *arena);
 
+/** Cycles of a block that stands for what a loop would be, in the same way, with one jump taken.
+ *  `chain_cycles`, unless NULL, takes the place of its longest dependence. More than
+ * `enough_cycles` is not told apart: that is what is returned then. */
+double sn_cqa_variant_cycles(const struct sn_machine *machine, const struct sn_cqa_block *block,
+			     const double *chain_cycles, double enough_cycles,
+			     struct sn_arena *arena);
+
 /** Decodes and estimates bytes. SN_ERR_FORMAT if they do not decode or there are none. */
 sn_status sn_cqa_bytes(const struct sn_machine *machine, const uint8_t *bytes, size_t length,
 		       bool is_unrolled, struct sn_cqa_estimate *out, struct sn_error *err);

@@ -24,33 +24,32 @@ struct sn_made {
 	double when;
 };
 
-struct sn_flow {
+struct sn_data_flow {
 	const struct sn_machine *machine;
 	const struct sn_cqa_block *block;
-	struct sn_accesses accesses;
 	float *load_latency;	/* [insn] from the address, fast pointer chase considered */
 	uint32_t *first_access; /* [insn] */
 	uint32_t *early_reads;	/* [insn] bit k: operand k comes a cycle early */
 	int32_t *cell_of;	/* [access] carried cell that a load reads, or -1 */
-	struct sn_carried_cell cells[SN_CARRIED_MAX - SN_RES_COUNT];
+	struct sn_carried_cell *cells;
 	unsigned cell_count;
-	unsigned carried[SN_CARRIED_MAX]; /* numbers of the values that matter */
+	unsigned *carried; /* numbers of the values that matter */
 	unsigned carried_count;
 	/* of one run of the latency bound */
-	double now[SN_CARRIED_MAX];
+	double *now;	/* [SN_RES_COUNT + cell_count] */
 	double *stored; /* [access] when the value is there */
 	/* for members: how each value came about; numbers of `made`, -1: it came into the pass */
 	bool trace;
-	int32_t maker[SN_CARRIED_MAX], *stored_maker;
+	int32_t *maker, *stored_maker;
 	SN_VEC(struct sn_made) made;
 };
 
 /** The flow of a block; belongs to the arena. */
-struct sn_flow *sn_flow_new(const struct sn_machine *machine, const struct sn_cqa_block *block,
-			    struct sn_arena *arena);
+struct sn_data_flow *sn_data_flow_new(const struct sn_machine *machine,
+				      const struct sn_cqa_block *block, struct sn_arena *arena);
 
 /** Cycles from a stored value to the load that takes it (`access` has a source). */
-double sn_forward_cycles(const struct sn_flow *flow, const struct sn_insn *insn,
+double sn_forward_cycles(const struct sn_data_flow *flow, const struct sn_insn *insn,
 			 const struct sn_access *access);
 
 #endif

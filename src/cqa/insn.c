@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "cqa/address.h"
 #include "cqa/effects.h"
 
 static bool same_register_sources(const ZydisDecodedInstruction *insn,
@@ -616,7 +617,8 @@ static void join_upper_parts(struct sn_cqa_block *block)
 	}
 }
 
-void sn_cqa_block_finish(const struct sn_machine *machine, struct sn_cqa_block *block)
+void sn_cqa_block_finish(const struct sn_machine *machine, struct sn_cqa_block *block,
+			 struct sn_arena *arena)
 {
 	block->estimated_count = 0;
 	join_upper_parts(block);
@@ -634,6 +636,7 @@ void sn_cqa_block_finish(const struct sn_machine *machine, struct sn_cqa_block *
 		if (is_last)
 			charge_taken_branch(machine, insn);
 	}
+	block->accesses = sn_accesses_of(block, arena);
 }
 
 sn_status sn_cqa_block_decode(const struct sn_machine *machine, struct sn_arena *arena,
@@ -670,7 +673,7 @@ sn_status sn_cqa_block_decode(const struct sn_machine *machine, struct sn_arena 
 		memcpy(block.insns, insns.items, insns.count * sizeof(struct sn_insn));
 	}
 	sn_vec_free(&insns);
-	sn_cqa_block_finish(machine, &block);
+	sn_cqa_block_finish(machine, &block, arena);
 	*out = block;
 	return SN_OK;
 }

@@ -98,9 +98,14 @@ struct sn_x87_stack {
 	uint8_t at[8];
 };
 
+struct sn_accesses;
+
 struct sn_cqa_block {
 	struct sn_insn *insns;
 	size_t count;
+	/* Where its memory operands point (cqa/address.h); stays true of copies whose instructions
+	 * differ in units and latencies alone. */
+	const struct sn_accesses *accesses;
 	size_t bytes;
 	size_t estimated_count;
 	struct sn_x87_stack x87_end; /* names after one pass that began with ST(i) = i */
@@ -121,7 +126,8 @@ void sn_insn_fill(const struct sn_machine *machine, const ZydisDecodedInstructio
 		  const ZydisDecodedOperand *operands, struct sn_x87_stack *x87,
 		  struct sn_insn *out);
 
-/** Macro-fusion, single-window facts and counts over a filled block. */
-void sn_cqa_block_finish(const struct sn_machine *machine, struct sn_cqa_block *block);
+/** Macro-fusion, counts and accesses of a filled block. */
+void sn_cqa_block_finish(const struct sn_machine *machine, struct sn_cqa_block *block,
+			 struct sn_arena *arena);
 
 #endif

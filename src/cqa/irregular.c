@@ -263,14 +263,31 @@ static void start_steps(const struct sn_cqa_block *block, const struct sn_access
 	}
 }
 
-void sn_accesses_find_irregular(const struct sn_cqa_block *block, struct sn_accesses *accesses)
+static struct sn_accesses *copy_of(const struct sn_accesses *from, struct sn_arena *arena)
 {
+	struct sn_accesses *out = sn_arena_new(arena, struct sn_accesses);
+
+	*out = *from;
+	out->items = sn_arena_array(arena, struct sn_access, from->count + 1);
+	out->prefetches = sn_arena_array(arena, struct sn_access, from->prefetch_count + 1);
+	if (from->count)
+		memcpy(out->items, from->items, from->count * sizeof(*out->items));
+	if (from->prefetch_count)
+		memcpy(out->prefetches, from->prefetches,
+		       from->prefetch_count * sizeof(*out->prefetches));
+	return out;
+}
+
+const struct sn_accesses *sn_accesses_find_irregular(const struct sn_cqa_block *block,
+						     struct sn_arena *arena)
+{
+	struct sn_accesses *accesses = copy_of(block->accesses, arena);
 	struct origin carried[SN_RES_COUNT] = { 0 };
 	struct walk walk = { .block = block, .accesses = accesses };
 	bool is_new = true;
 
 	if (!accesses->count && !accesses->prefetch_count)
-		return;
+		return accesses;
 	walk.stored = sn_alloc_zeroed(accesses->count + 1, sizeof(*walk.stored));
 	for (unsigned i = 0; i < 48; i++)
 		carried[i].registers = (uint64_t)1 << i;
@@ -292,4 +309,5 @@ void sn_accesses_find_irregular(const struct sn_cqa_block *block, struct sn_acce
 		}
 	}
 	free(walk.stored);
+	return accesses;
 }

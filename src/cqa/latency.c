@@ -16,7 +16,7 @@ enum {
 };
 static const double never = -1e18;
 
-static unsigned cell_number(struct sn_flow *flow, int32_t access, unsigned distance)
+static unsigned cell_number(struct sn_data_flow *flow, int32_t access, unsigned distance)
 {
 	for (unsigned i = 0; i < flow->cell_count; i++)
 		if (flow->cells[i].access == access && flow->cells[i].distance == distance)
@@ -27,10 +27,16 @@ static unsigned cell_number(struct sn_flow *flow, int32_t access, unsigned dista
 	return flow->cell_count++;
 }
 
-static void allot_cells(struct sn_flow *flow)
+static void allot_cells(struct sn_data_flow *flow, struct sn_arena *arena)
 {
-	for (size_t i = 0; i < flow->accesses.count; i++) {
-		const struct sn_access *load = &flow->accesses.items[i];
+	size_t count = 0;
+
+	for (size_t i = 0; i < flow->block->accesses->count; i++)
+		count += flow->block->accesses->items[i].source_distance;
+	flow->cells = sn_arena_array(arena, struct sn_carried_cell,
+				     count < SN_CARRIED_MAX ? count : SN_CARRIED_MAX);
+	for (size_t i = 0; i < flow->block->accesses->count; i++) {
+		const struct sn_access *load = &flow->block->accesses->items[i];
 		unsigned number = 0;
 
 		flow->cell_of[i] = -1;
@@ -49,7 +55,7 @@ static bool is_plain_general_load(const struct sn_insn *insn)
 }
 
 /* Base from a load, small displacement, no index: the faster way through the cache. */
-static void find_pointer_chases(struct sn_flow *flow)
+static void find_pointer_chases(struct sn_data_flow *flow)
 {
 	const struct sn_cqa_block *block = flow->block;
 	int32_t writer[16];
@@ -104,7 +110,7 @@ static bool is_fp_addition(const struct sn_insn *insn)
 }
 
 /* Additions fed by additions, also those of the previous pass. */
-static void find_early_reads(struct sn_flow *flow)
+static void find_early_reads(struct sn_data_flow *flow)
 {
 	const struct sn_cqa_block *block = flow->block;
 	bool by_addition[SN_RES_COUNT] = { false };
@@ -144,7 +150,7 @@ static void later(struct arrival *arrival, double when, int32_t maker)
 }
 
 /* The number under which a traced pass remembers a value; -1: it hangs on nothing carried. */
-static int32_t remember(struct sn_flow *flow, size_t insn, struct arrival from, double when)
+static int32_t remember(struct sn_data_flow *flow, size_t insn, struct arrival from, double when)
 {
 	if (!flow->trace || from.when <= never)
 		return -1;
@@ -152,7 +158,7 @@ static int32_t remember(struct sn_flow *flow, size_t insn, struct arrival from, 
 	return (int32_t)flow->made.count - 1;
 }
 
-static void make(struct sn_flow *flow, unsigned value, struct arrival from, double latency,
+static void make(struct sn_data_flow *flow, unsigned value, struct arrival from, double latency,
 		 size_t insn)
 {
 	flow->now[value] = from.when <= never ? never : from.when + latency;
@@ -160,9 +166,9 @@ static void make(struct sn_flow *flow, unsigned value, struct arrival from, doub
 }
 
 /* The stored value that a load takes, if it depends on what is carried. */
-static struct arrival forwarded(const struct sn_flow *flow, size_t access_number)
+static struct arrival forwarded(const struct sn_data_flow *flow, size_t access_number)
 {
-	const struct sn_access *access = &flow->accesses.items[access_number];
+	const struct sn_access *access = &flow->block->accesses->items[access_number];
 	int32_t cell = flow->cell_of[access_number];
 
 	if (access->source < 0)
@@ -175,12 +181,12 @@ static struct arrival forwarded(const struct sn_flow *flow, size_t access_number
 	return (struct arrival){ flow->now[SN_RES_COUNT + cell], flow->maker[SN_RES_COUNT + cell] };
 }
 
-double sn_forward_cycles(const struct sn_flow *flow, const struct sn_insn *insn,
+double sn_forward_cycles(const struct sn_data_flow *flow, const struct sn_insn *insn,
 			 const struct sn_access *access)
 {
 	const struct sn_rules *rules = &flow->machine->rules;
 
-	const struct sn_access *store = &flow->accesses.items[access->source];
+	const struct sn_access *store = &flow->block->accesses->items[access->source];
 	bool from_vector = flow->block->insns[store->insn].is_vector;
 
 	if (access->is_partial)
@@ -196,14 +202,14 @@ double sn_forward_cycles(const struct sn_flow *flow, const struct sn_insn *insn,
 	return (double)rules->forward_latency;
 }
 
-static void store_value(struct sn_flow *flow, size_t number, struct arrival from, double latency,
-			size_t insn)
+static void store_value(struct sn_data_flow *flow, size_t number, struct arrival from,
+			double latency, size_t insn)
 {
 	flow->stored[number] = from.when <= never ? never : from.when + latency;
 	flow->stored_maker[number] = remember(flow, insn, from, flow->stored[number]);
 }
 
-static void run_insn(struct sn_flow *flow, size_t i)
+static void run_insn(struct sn_data_flow *flow, size_t i)
 {
 	const struct sn_insn *insn = &flow->block->insns[i];
 	struct arrival data = { never, -1 }, address = data, late = data, memory = data, operand;
@@ -229,7 +235,7 @@ static void run_insn(struct sn_flow *flow, size_t i)
 	if (address.when > never)
 		later(&operand, address.when + (double)flow->load_latency[i], address.maker);
 	for (unsigned k = 0; k < insn->memory_count; k++) {
-		const struct sn_access *access = &flow->accesses.items[first + k];
+		const struct sn_access *access = &flow->block->accesses->items[first + k];
 
 		if (!access->is_load)
 			continue;
@@ -240,7 +246,7 @@ static void run_insn(struct sn_flow *flow, size_t i)
 			      memory.maker);
 	}
 	for (unsigned k = 0; k < insn->memory_count; k++) {
-		if (!flow->accesses.items[first + k].is_store)
+		if (!flow->block->accesses->items[first + k].is_store)
 			continue;
 		if (is_rmw && memory.when > never) {
 			struct arrival value = data;
@@ -270,9 +276,9 @@ static void run_insn(struct sn_flow *flow, size_t i)
 }
 
 /* One pass: what starts at `source` at time 0 arrives at the carried values when? */
-static void run_pass(struct sn_flow *flow, unsigned source)
+static void run_pass(struct sn_data_flow *flow, unsigned source)
 {
-	double before[SN_CARRIED_MAX] = { 0 };
+	double before[SN_CARRIED_MAX];
 	unsigned total = SN_RES_COUNT + flow->cell_count;
 
 	for (unsigned i = 0; i < total; i++) {
@@ -281,7 +287,7 @@ static void run_pass(struct sn_flow *flow, unsigned source)
 	}
 	flow->now[source] = 0;
 	memcpy(before, flow->now, sizeof(before[0]) * total);
-	for (size_t i = 0; i < flow->accesses.count; i++) {
+	for (size_t i = 0; i < flow->block->accesses->count; i++) {
 		flow->stored[i] = never;
 		flow->stored_maker[i] = -1;
 	}
@@ -315,7 +321,7 @@ static void run_pass(struct sn_flow *flow, unsigned source)
 }
 
 /* Values that are both taken from the previous pass and made anew. */
-static void find_carried(struct sn_flow *flow)
+static void find_carried(struct sn_data_flow *flow)
 {
 	bool is_read[SN_RES_COUNT] = { false }, is_written[SN_RES_COUNT] = { false };
 
@@ -337,6 +343,13 @@ static void find_carried(struct sn_flow *flow)
 	for (unsigned i = 0; i < flow->cell_count; i++)
 		flow->carried[flow->carried_count++] = SN_RES_COUNT + i;
 }
+
+/* The weights of the edges between the values that are carried, and those of them that lie on a
+ * cycle. */
+struct graph {
+	double *weights;
+	unsigned n, *kept, count;
+};
 
 /* weights[from * n + to]; drops values on no cycle by peeling those without way in or out. */
 static unsigned peel(double *weights, unsigned n, unsigned *kept)
@@ -367,9 +380,16 @@ static unsigned peel(double *weights, unsigned n, unsigned *kept)
 	return count;
 }
 
-/* Karp's theorem with a source before all: longest walks of k edges that end at v. */
-static double largest_mean(const double *weights, unsigned n, const unsigned *kept, unsigned count)
+/* Between the values that are kept. */
+static double edge(const struct graph *graph, unsigned from, unsigned to)
 {
+	return graph->weights[graph->kept[from] * graph->n + graph->kept[to]];
+}
+
+/* Karp's theorem with a source before all: longest walks of k edges that end at v. */
+static double largest_mean(const struct graph *graph)
+{
+	unsigned count = graph->count;
 	double *walks = sn_alloc_zeroed((size_t)(count + 1) * count, sizeof(double));
 	double best = 0;
 
@@ -378,7 +398,7 @@ static double largest_mean(const double *weights, unsigned n, const unsigned *ke
 			double most = never;
 
 			for (unsigned u = 0; u < count; u++) {
-				double w = weights[kept[u] * n + kept[v]];
+				double w = edge(graph, u, v);
 				double old = walks[(size_t)(k - 1) * count + u];
 
 				if (w > never && old > never && old + w > most)
@@ -406,9 +426,9 @@ static double largest_mean(const double *weights, unsigned n, const unsigned *ke
 
 /* A cycle of the largest mean: longest walks with the mean taken off each edge stop growing; tight
  * edges lead backwards along it. Returns its length; nodes[] are indexes into kept. */
-static unsigned critical_cycle(const double *weights, unsigned n, const unsigned *kept,
-			       unsigned count, double mean, unsigned *nodes)
+static unsigned critical_cycle(const struct graph *graph, double mean, unsigned *nodes)
 {
+	unsigned count = graph->count;
 	double *potential = sn_alloc_zeroed(count, sizeof(double));
 	unsigned *from = sn_alloc_zeroed(count, sizeof(unsigned));
 	bool *seen = sn_alloc_zeroed(count, sizeof(bool));
@@ -420,7 +440,7 @@ static unsigned critical_cycle(const double *weights, unsigned n, const unsigned
 	for (unsigned round = 0; round < 2 * count + 2; round++)
 		for (unsigned v = 0; v < count; v++)
 			for (unsigned u = 0; u < count; u++) {
-				double w = weights[kept[u] * n + kept[v]];
+				double w = edge(graph, u, v);
 
 				if (w > never &&
 				    potential[u] + w - mean * (1 - 1e-6) > potential[v] + 1e-12) {
@@ -442,7 +462,7 @@ static unsigned critical_cycle(const double *weights, unsigned n, const unsigned
 	return at == UINT32_MAX ? 0 : length;
 }
 
-static void mark_members(struct sn_flow *flow, const unsigned *kept, const unsigned *nodes,
+static void mark_members(struct sn_data_flow *flow, const unsigned *kept, const unsigned *nodes,
 			 unsigned length, struct sn_chain *chain)
 {
 	flow->trace = true;
@@ -467,61 +487,85 @@ static void mark_members(struct sn_flow *flow, const unsigned *kept, const unsig
 	flow->trace = false;
 }
 
-struct sn_flow *sn_flow_new(const struct sn_machine *machine, const struct sn_cqa_block *block,
-			    struct sn_arena *arena)
+struct sn_data_flow *sn_data_flow_new(const struct sn_machine *machine,
+				      const struct sn_cqa_block *block, struct sn_arena *arena)
 {
-	struct sn_flow *flow = sn_arena_new(arena, struct sn_flow);
+	struct sn_data_flow *flow = sn_arena_new(arena, struct sn_data_flow);
 	uint32_t next = 0;
 
 	flow->machine = machine;
 	flow->block = block;
-	flow->accesses = sn_accesses_of(block, arena);
 	flow->load_latency = sn_arena_array(arena, float, block->count + 1);
 	flow->first_access = sn_arena_array(arena, uint32_t, block->count + 1);
 	flow->early_reads = sn_arena_array(arena, uint32_t, block->count + 1);
-	flow->cell_of = sn_arena_array(arena, int32_t, flow->accesses.count + 1);
-	flow->stored = sn_arena_array(arena, double, flow->accesses.count + 1);
-	flow->stored_maker = sn_arena_array(arena, int32_t, flow->accesses.count + 1);
+	flow->cell_of = sn_arena_array(arena, int32_t, flow->block->accesses->count + 1);
+	flow->stored = sn_arena_array(arena, double, flow->block->accesses->count + 1);
+	flow->stored_maker = sn_arena_array(arena, int32_t, flow->block->accesses->count + 1);
 	for (size_t i = 0; i < block->count; i++) {
 		flow->first_access[i] = next;
 		next += block->insns[i].memory_count;
 	}
-	allot_cells(flow);
+	allot_cells(flow, arena);
+	flow->carried = sn_arena_array(arena, unsigned, SN_RES_COUNT + flow->cell_count);
+	flow->now = sn_arena_array(arena, double, SN_RES_COUNT + flow->cell_count);
+	flow->maker = sn_arena_array(arena, int32_t, SN_RES_COUNT + flow->cell_count);
 	find_pointer_chases(flow);
 	find_early_reads(flow);
 	find_carried(flow);
 	return flow;
 }
 
-struct sn_chain sn_bound_latency(const struct sn_machine *machine, const struct sn_cqa_block *block,
-				 struct sn_arena *arena, bool want_members)
+static void graph_init(struct graph *graph, struct sn_data_flow *flow)
 {
-	struct sn_flow *flow = sn_flow_new(machine, block, arena);
-	unsigned n = flow->carried_count, count;
-	struct sn_chain chain = { 0 };
-	double *weights = sn_alloc_zeroed((size_t)n * n + 1, sizeof(double));
-	unsigned *kept = sn_alloc_zeroed(n + 1, sizeof(unsigned));
+	unsigned n = flow->carried_count;
 
+	graph->n = n;
+	graph->weights = sn_alloc_zeroed((size_t)n * n + 1, sizeof(double));
+	graph->kept = sn_alloc_zeroed(n + 1, sizeof(unsigned));
 	for (unsigned from = 0; from < n; from++) {
 		run_pass(flow, flow->carried[from]);
 		for (unsigned to = 0; to < n; to++)
-			weights[from * n + to] = flow->now[flow->carried[to]];
+			graph->weights[from * n + to] = flow->now[flow->carried[to]];
 	}
-	count = peel(weights, n, kept);
-	chain.cycles = count ? largest_mean(weights, n, kept, count) : 0;
-	if (want_members) {
-		unsigned *nodes = sn_alloc_zeroed(count + 1, sizeof(unsigned));
+	graph->count = peel(graph->weights, n, graph->kept);
+}
 
-		chain.is_member = sn_arena_array(arena, bool, block->count + 1);
-		chain.step_cycles = sn_arena_array(arena, double, block->count + 1);
-		if (chain.cycles > 0)
-			mark_members(flow, kept, nodes,
-				     critical_cycle(weights, n, kept, count, chain.cycles, nodes),
-				     &chain);
+static void graph_free(struct graph *graph)
+{
+	free(graph->weights);
+	free(graph->kept);
+}
+
+double sn_bound_latency(struct sn_data_flow *flow)
+{
+	struct graph graph;
+	double cycles;
+
+	graph_init(&graph, flow);
+	cycles = largest_mean(&graph);
+	graph_free(&graph);
+	return cycles;
+}
+
+struct sn_chain sn_chain_of(const struct sn_machine *machine, const struct sn_cqa_block *block,
+			    struct sn_arena *arena)
+{
+	struct sn_data_flow *flow = sn_data_flow_new(machine, block, arena);
+	struct sn_chain chain = { 0 };
+	struct graph graph;
+
+	graph_init(&graph, flow);
+	chain.cycles = largest_mean(&graph);
+	chain.is_member = sn_arena_array(arena, bool, block->count + 1);
+	chain.step_cycles = sn_arena_array(arena, double, block->count + 1);
+	if (chain.cycles > 0) {
+		unsigned *nodes = sn_alloc_zeroed(graph.count, sizeof(unsigned));
+
+		mark_members(flow, graph.kept, nodes, critical_cycle(&graph, chain.cycles, nodes),
+			     &chain);
 		free(nodes);
 		sn_vec_free(&flow->made);
 	}
-	free(weights);
-	free(kept);
+	graph_free(&graph);
 	return chain;
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cqa/flow.h"
 #include "cqa/levels.h"
 #include "machine/bandwidth.h"
 
@@ -179,7 +180,7 @@ static double latency_cycles(const struct sn_machine *machine, const struct sn_c
 	struct sn_cqa_block slow = path->block;
 
 	slow.insns = slowed(&path->block, accesses, more_cycles, arena);
-	return slow.insns ? sn_bound_latency(machine, &slow, arena, false).cycles : 0;
+	return slow.insns ? sn_bound_latency(sn_data_flow_new(machine, &slow, arena)) : 0;
 }
 
 /* Passes that the core can have begun at once, while their loads are on their way: the reorder
@@ -230,22 +231,20 @@ void sn_cqa_levels_estimate(const struct sn_machine *machine,
 			    const struct sn_bandwidths *bandwidths, struct sn_cqa_path *path,
 			    struct sn_arena *arena)
 {
-	struct sn_accesses accesses = sn_accesses_of(&path->block, arena);
-	struct sn_streams streams;
+	const struct sn_accesses *accesses = sn_accesses_find_irregular(&path->block, arena);
+	struct sn_streams streams = sn_streams_of(&path->block, accesses, arena);
 	double passes;
 	unsigned row;
 
-	sn_accesses_find_irregular(&path->block, &accesses);
-	streams = sn_streams_of(&path->block, &accesses, arena);
-	passes = passes_in_flight(machine, path, &accesses);
-	row = misses_in_a_row(&accesses, &streams);
+	passes = passes_in_flight(machine, path, accesses);
+	row = misses_in_a_row(accesses, &streams);
 	path->level_cycles[SN_LEVEL_L1] = path->estimate.cycles;
 	for (unsigned level = SN_LEVEL_L2; level < SN_LEVEL_COUNT; level++) {
 		double latency = bandwidths->latency_cycles[level];
 		double moved = moved_cycles(bandwidths, level, &streams);
 
 		if (row)
-			moved = fmax(moved, latency_cycles(machine, path, &accesses,
+			moved = fmax(moved, latency_cycles(machine, path, accesses,
 							   latency - bandwidths->latency_cycles[0],
 							   arena));
 		path->moved_cycles[level] = moved;

@@ -342,7 +342,7 @@ static struct sn_cqa_block decode_path(struct decoding *d, const struct sn_funct
 	for (size_t i = 0; i < out.count; i++)
 		if (out.insns[i].offset + out.insns[i].length > out.bytes)
 			out.bytes = out.insns[i].offset + out.insns[i].length;
-	sn_cqa_block_finish(d->machine, &out);
+	sn_cqa_block_finish(d->machine, &out, arena);
 	return out;
 }
 
@@ -350,40 +350,39 @@ static struct sn_cqa_block decode_path(struct decoding *d, const struct sn_funct
 static void classify_chain(const struct sn_machine *machine, struct sn_cqa_path *path,
 			   struct sn_arena *arena)
 {
-	struct sn_chain chain;
+	const struct sn_chain *chain = &path->chain;
 
 	if (path->estimate.bounds[SN_BOUND_LATENCY] <= SN_CHAIN_NOTICED)
 		return;
-	chain = sn_bound_latency(machine, &path->block, arena, true);
+	path->chain = sn_chain_of(machine, &path->block, arena);
 	path->chain_is_through_memory =
-		chain.through_memory || sn_cqa_chain_is_stored(&path->block, &chain);
-	path->register_chain_cycles = chain.through_memory ? 0 : chain.cycles;
-	for (size_t i = 0; chain.through_memory && i < path->block.count; i++)
+		chain->through_memory || sn_cqa_chain_is_stored(&path->block, chain);
+	path->register_chain_cycles = chain->through_memory ? 0 : chain->cycles;
+	for (size_t i = 0; chain->through_memory && i < path->block.count; i++)
 		path->register_chain_cycles +=
-			chain.is_member[i] ? (double)path->block.insns[i].latency : 0;
+			chain->is_member[i] ? (double)path->block.insns[i].latency : 0;
 	if (path->chain_is_through_memory)
 		return;
-	path->chain_is_recurrence = sn_cqa_chain_is_recurrence(&path->block, &chain);
+	path->chain_is_recurrence = sn_cqa_chain_is_recurrence(&path->block, chain);
 	path->chain_is_reduction =
-		!path->chain_is_recurrence && sn_cqa_chain_is_reduction(&path->block, &chain);
+		!path->chain_is_recurrence && sn_cqa_chain_is_reduction(&path->block, chain);
 	if (!path->chain_is_recurrence && (path->metrics.fp_scalar || path->metrics.fp_packed))
-		path->recurrence_cycles = sn_cqa_recurrence_cycles(machine, &path->block, arena);
+		path->recurrence_cycles =
+			sn_cqa_recurrence_cycles(machine, &path->block, chain, arena);
 }
 
 /* A sum that another path begins anew is no sum. */
-static void find_resets(const struct sn_machine *machine, struct sn_cqa_loop *out)
+static void find_resets(struct sn_cqa_loop *out)
 {
 	for (uint32_t i = 0; i < out->path_count; i++) {
 		struct sn_cqa_path *path = &out->paths[i];
-		struct sn_chain chain;
 
 		if (!path->chain_is_reduction)
 			continue;
-		chain = sn_bound_latency(machine, &path->block, &out->arena, true);
 		for (uint32_t k = 0; k < out->path_count && path->chain_is_reduction; k++)
 			path->chain_is_reduction =
-				k == i ||
-				sn_cqa_chain_survives(&path->block, &chain, &out->paths[k].block);
+				k == i || sn_cqa_chain_survives(&path->block, &path->chain,
+								&out->paths[k].block);
 		path->chain_is_recurrence = path->chain_is_reset = !path->chain_is_reduction;
 	}
 }
@@ -570,7 +569,7 @@ void sn_cqa_loop_analyse(const struct sn_machine *machine, const struct sn_struc
 			analyse_path(machine, bandwidths, out->merged, &out->arena);
 		else
 			out->merged = NULL;
-		find_resets(machine, out);
+		find_resets(out);
 	}
 	out->has_calls = decoding.has_calls;
 	out->undecoded_bytes = decoding.undecoded;
@@ -644,6 +643,7 @@ void sn_cqa_loop_shrink(struct sn_cqa_loop *result)
 		return;
 	main = result->paths[result->main_path];
 	memset(&main.block, 0, sizeof(main.block));
+	memset(&main.chain, 0, sizeof(main.chain));
 	sn_arena_free(&result->arena);
 	memset(&result->arena, 0, sizeof(result->arena));
 	result->paths = sn_arena_array(&result->arena, struct sn_cqa_path, 1);

@@ -48,6 +48,7 @@ struct sn_cqa_path {
 	double taken_jumps;	 /* a pass, of an expectation */
 	unsigned widening;	 /* passes that one of the vector variants covers; 0: none */
 	double weight;		 /* passes that take it, of all passes; equal until weighed */
+	struct sn_chain chain;	 /* with members; of latencies that matter (above 1.5 cycles) */
 	bool chain_is_reduction; /* an FP sum, product, minimum or maximum in a register */
 	bool chain_is_reset;	 /* a sum that another path begins anew: a recurrence */
 	bool chain_is_recurrence; /* another dependence through a register that no reordering breaks
@@ -149,11 +150,11 @@ bool sn_cqa_chain_is_stored(const struct sn_cqa_block *block, const struct sn_ch
 /** Whether the sum goes on through another path of the loop, or is left alone by it. */
 bool sn_cqa_chain_survives(const struct sn_cqa_block *block, const struct sn_chain *chain,
 			   const struct sn_cqa_block *other);
-/** Cycles a pass of the longest recurrence, longer chains that are none left out; 0: there is none
- *  that is noticed. */
+/** Cycles a pass of the longest recurrence, longer chains that are none left out, of which
+ *  `longest` is the first; 0: there is none that is noticed. */
 #define SN_CHAIN_NOTICED 1.5
 double sn_cqa_recurrence_cycles(const struct sn_machine *machine, const struct sn_cqa_block *block,
-				struct sn_arena *arena);
+				const struct sn_chain *longest, struct sn_arena *arena);
 
 /** Sums over the paths by their weights; for loop.c and weights.c. */
 void sn_cqa_loop_sum(struct sn_cqa_loop *result);

@@ -4,6 +4,7 @@
  * rules made of them in their paths. */
 #include <string.h>
 
+#include "cqa/address.h"
 #include "cqa/loop.h"
 
 static uint32_t longest_path(const struct sn_cqa_loop *result)
@@ -78,5 +79,6 @@ bool sn_cqa_merge(const struct sn_cqa_loop *result, struct sn_arena *arena,
 	add_others(result, out);
 	for (size_t i = end; i < body->count; i++)
 		out->insns[out->count++] = body->insns[i];
+	out->accesses = sn_accesses_of(out, arena);
 	return true;
 }

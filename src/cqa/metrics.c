@@ -379,17 +379,16 @@ static void count_trips(const struct sn_cqa_block *block, const struct sn_access
 void sn_cqa_metrics_of(const struct sn_machine *machine, const struct sn_cqa_block *block,
 		       struct sn_arena *arena, struct sn_cqa_metrics *out)
 {
-	struct sn_accesses accesses = sn_accesses_of(block, arena);
+	const struct sn_accesses *accesses = sn_accesses_find_irregular(block, arena);
 
-	sn_accesses_find_irregular(block, &accesses);
 	memset(out, 0, sizeof(*out));
 	for (size_t i = 0; i < block->count; i++)
 		count_operation(&block->insns[i], out);
 	out->bytes_prefetched = 64.0 * out->prefetches;
 	sn_vectorization_of(machine, block, arena, out);
-	count_memory(block, &accesses, arena, out);
-	count_fields(&accesses, out);
-	count_trips(block, &accesses, out);
+	count_memory(block, accesses, arena, out);
+	count_fields(accesses, out);
+	count_trips(block, accesses, out);
 	count_pairs(block, out);
 	out->arithmetic_intensity = out->bytes_loaded + out->bytes_stored > 0
 					    ? out->flops / (out->bytes_loaded + out->bytes_stored)

@@ -91,14 +91,14 @@ static void front_end_parts(const struct sn_machine *machine, const struct sn_cq
 }
 
 static void ports_parts(const struct sn_machine *machine, const struct sn_cqa_path *path,
-			const struct sn_cqa_block *charged, struct sn_arena *arena, double *cycles)
+			const struct sn_cqa_block *charged, double *cycles)
 {
 	switch (path->estimate.ports_part) {
 	case SN_PORTS_UNITS:
 		sn_parts_ports(machine, charged, path->estimate.busiest_units, cycles);
 		break;
 	case SN_PORTS_STORES:
-		by_accesses(charged, true, sn_bound_stores(machine, charged, arena), cycles);
+		by_accesses(charged, true, sn_bound_stores(machine, charged), cycles);
 		break;
 	case SN_PORTS_ADDRESSES:
 		by_accesses(charged, false, sn_bound_addresses(machine, charged), cycles);
@@ -111,7 +111,7 @@ struct sn_cqa_parts sn_cqa_parts_of(const struct sn_machine *machine,
 {
 	const struct sn_cqa_block *block = &path->block;
 	struct sn_cqa_block charged = sn_cqa_charged(machine, block, arena);
-	struct sn_chain chain = sn_bound_latency(machine, block, arena, true);
+	struct sn_chain chain = sn_chain_of(machine, block, arena);
 	struct sn_cqa_parts out = { .count = block->count,
 				    .chain_passes = chain.passes,
 				    .chain_cycles = chain.step_cycles,
@@ -119,7 +119,7 @@ struct sn_cqa_parts sn_cqa_parts_of(const struct sn_machine *machine,
 
 	for (unsigned b = 0; b < SN_BOUND_COUNT; b++)
 		out.cycles[b] = sn_arena_array(arena, double, block->count + 1);
-	ports_parts(machine, path, &charged, arena, out.cycles[SN_BOUND_PORTS]);
+	ports_parts(machine, path, &charged, out.cycles[SN_BOUND_PORTS]);
 	sn_parts_issue(machine, block, out.cycles[SN_BOUND_ISSUE]);
 	front_end_parts(machine, path, out.cycles[SN_BOUND_FRONT_END]);
 	for (size_t i = 0; i < block->count; i++) {

@@ -127,28 +127,26 @@ double sn_bound_ports(const struct sn_machine *machine, const struct sn_cqa_bloc
 /* Two stores leave in a cycle if they go to lines that few others write in between: a small number
  * of streams is gathered line by line, many lines, or a new line with every store, are not.
  * (Measured on Zen 5: 1 to 20 streams of several strides, docs/method/cqa.md.) */
-double sn_bound_stores(const struct sn_machine *machine, const struct sn_cqa_block *block,
-		       struct sn_arena *arena)
+double sn_bound_stores(const struct sn_machine *machine, const struct sn_cqa_block *block)
 {
-	struct sn_accesses accesses;
+	const struct sn_accesses *accesses = block->accesses;
 	size_t lines = 0, leaping = 0;
 
 	if (!machine->rules.commits_by_line)
 		return 0;
-	accesses = sn_accesses_of(block, arena);
-	for (size_t i = 0; i < accesses.count; i++) {
-		const struct sn_access *access = &accesses.items[i];
+	for (size_t i = 0; i < accesses->count; i++) {
+		const struct sn_access *access = &accesses->items[i];
 		bool is_known = false;
 
 		if (!access->is_store)
 			continue;
 		for (size_t k = 0; k < i && !is_known; k++)
 			is_known =
-				accesses.items[k].is_store &&
-				accesses.items[k].address.base_root == access->address.base_root &&
-				accesses.items[k].address.index_root ==
+				accesses->items[k].is_store &&
+				accesses->items[k].address.base_root == access->address.base_root &&
+				accesses->items[k].address.index_root ==
 					access->address.index_root &&
-				accesses.items[k].address.constant / 64 ==
+				accesses->items[k].address.constant / 64 ==
 					access->address.constant / 64;
 		if (is_known)
 			continue;

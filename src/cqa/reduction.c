@@ -6,6 +6,7 @@
  * is its meaning, and no option of a compiler changes that. */
 #include <string.h>
 
+#include "cqa/address.h"
 #include "cqa/loop.h"
 
 enum { CHAINS_MAX = 32, PASSES_MAX = 8 };
@@ -327,21 +328,22 @@ bool sn_cqa_chain_is_stored(const struct sn_cqa_block *block, const struct sn_ch
 }
 
 double sn_cqa_recurrence_cycles(const struct sn_machine *machine, const struct sn_cqa_block *block,
-				struct sn_arena *arena)
+				const struct sn_chain *longest, struct sn_arena *arena)
 {
 	struct sn_cqa_block rest = *block;
+	struct sn_chain chain = *longest;
 
 	rest.insns = sn_arena_array(arena, struct sn_insn, block->count + 1);
 	memcpy(rest.insns, block->insns, block->count * sizeof(*rest.insns));
 	for (unsigned i = 0; i < CHAINS_MAX; i++) {
-		struct sn_chain chain = sn_bound_latency(machine, &rest, arena, true);
-
 		if (chain.cycles <= SN_CHAIN_NOTICED)
 			return 0;
 		if (chain.through_memory || sn_cqa_chain_is_stored(&rest, &chain) ||
 		    sn_cqa_chain_is_recurrence(&rest, &chain))
 			return chain.cycles;
 		cut(&rest, &chain);
+		rest.accesses = sn_accesses_of(&rest, arena);
+		chain = sn_chain_of(machine, &rest, arena);
 	}
 	return 0;
 }

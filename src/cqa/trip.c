@@ -393,22 +393,22 @@ static bool find_closing(const struct sn_cqa_block *block, struct closing *closi
 }
 
 /* Bytes of new memory that a pass touches: the strides of all streams, each counted once. */
-static uint64_t bytes_walked(const struct sn_cqa_block *block, struct sn_arena *arena)
+static uint64_t bytes_walked(const struct sn_cqa_block *block)
 {
-	struct sn_accesses accesses = sn_accesses_of(block, arena);
+	const struct sn_accesses *accesses = block->accesses;
 	uint64_t total = 0;
 
-	for (size_t i = 0; i < accesses.count; i++) {
-		const struct sn_access *access = &accesses.items[i];
+	for (size_t i = 0; i < accesses->count; i++) {
+		const struct sn_access *access = &accesses->items[i];
 		int64_t stride = access->stride_bytes;
 		bool is_known = !access->has_stride || stride < -65536 || stride > 65536;
 
 		for (size_t k = 0; k < i && !is_known; k++)
 			is_known =
-				accesses.items[k].address.base_root == access->address.base_root &&
-				accesses.items[k].address.index_root ==
+				accesses->items[k].address.base_root == access->address.base_root &&
+				accesses->items[k].address.index_root ==
 					access->address.index_root &&
-				accesses.items[k].address.scale == access->address.scale;
+				accesses->items[k].address.scale == access->address.scale;
 		if (!is_known)
 			total += (uint64_t)(stride < 0 ? -stride : stride);
 	}
@@ -491,16 +491,15 @@ static uint64_t tame_steps(const struct sn_cqa_block *block, struct sn_timing_re
  * waits for that store though the pages differ; so pointers that are only read start ahead of those
  * that are written, in the direction in which the loop walks, and meet no store of a pass that is
  * still under way. */
-static void place_pointers(const struct sn_cqa_block *block, struct sn_arena *arena,
-			   struct sn_timing_request *out)
+static void place_pointers(const struct sn_cqa_block *block, struct sn_timing_request *out)
 {
-	struct sn_accesses accesses = sn_accesses_of(block, arena);
+	const struct sn_accesses *accesses = block->accesses;
 	bool is_pointer[16] = { false }, is_written[16] = { false };
 	unsigned written = 0, read = 0;
 	int down = 0;
 
-	for (size_t i = 0; i < accesses.count; i++) {
-		const struct sn_access *access = &accesses.items[i];
+	for (size_t i = 0; i < accesses->count; i++) {
+		const struct sn_access *access = &accesses->items[i];
 		unsigned base = block->insns[access->insn].memory[access->operand].base;
 
 		if (access->has_stride)
@@ -524,15 +523,15 @@ static void place_pointers(const struct sn_cqa_block *block, struct sn_arena *ar
 	}
 }
 
-static sn_status plan_loop(const struct sn_cqa_block *block, struct sn_arena *arena,
-			   struct sn_timing_request *out, struct sn_error *err)
+static sn_status plan_loop(const struct sn_cqa_block *block, struct sn_timing_request *out,
+			   struct sn_error *err)
 {
 	const struct sn_insn *last = &block->insns[block->count - 1];
 	struct closing closing = { 0 };
 	unsigned trips;
 
-	place_pointers(block, arena, out);
-	trips = choose_trips(bytes_walked(block, arena) + tame_steps(block, out));
+	place_pointers(block, out);
+	trips = choose_trips(bytes_walked(block) + tame_steps(block, out));
 	if (!last->is_conditional || last->immediate != -(int64_t)block->bytes)
 		return sn_error_set(err, SN_ERR_UNSUPPORTED,
 				    "the block does not end in a conditional branch back to byte 0 "
@@ -573,7 +572,7 @@ sn_status sn_trip_plan(const struct sn_machine *machine, const uint8_t *bytes, s
 	if (!status) {
 		sn_timing_request_init(out, bytes, length);
 		if (!is_unrolled)
-			status = plan_loop(&block, &arena, out, err);
+			status = plan_loop(&block, out, err);
 	}
 	sn_arena_free(&arena);
 	return status;

@@ -55,26 +55,6 @@ static struct sn_cqa_block copy_block(const struct sn_cqa_block *block, struct s
 	return out;
 }
 
-static double max_bound(const struct sn_cqa_estimate *estimate)
-{
-	double most = 0;
-
-	for (unsigned i = 0; i < SN_BOUND_COUNT; i++)
-		most = estimate->bounds[i] > most ? estimate->bounds[i] : most;
-	return most;
-}
-
-/* The front end is judged by its width alone: variants have no addresses. */
-static struct sn_cqa_estimate estimate_variant(const struct sn_machine *machine,
-					       const struct sn_cqa_block *block,
-					       struct sn_arena *arena)
-{
-	struct sn_cqa_estimate out;
-
-	sn_cqa_estimate_apart(machine, block, 1, arena, &out);
-	return out;
-}
-
 static void set_variant(struct sn_cqa_variant *out, double original, double cycles)
 {
 	out->is_applicable = true;
@@ -86,15 +66,16 @@ static void variant_clean(const struct sn_machine *machine, struct sn_cqa_path *
 			  struct sn_arena *arena)
 {
 	struct sn_cqa_block block = copy_block(&path->block, arena);
-	struct sn_cqa_estimate estimate;
+	double original = path->estimate.cycles;
 
 	if (!path->metrics.fp_scalar && !path->metrics.fp_packed)
 		return;
 	for (size_t i = 0; i < path->block.count; i++)
 		if (is_fp_work(&path->block.insns[i]) || is_loop_control(&path->block, i))
 			block.insns[block.count++] = path->block.insns[i];
-	estimate = estimate_variant(machine, &block, arena);
-	set_variant(&path->variants[SN_VARIANT_CLEAN], path->estimate.cycles, max_bound(&estimate));
+	block.accesses = sn_accesses_of(&block, arena);
+	set_variant(&path->variants[SN_VARIANT_CLEAN], original,
+		    sn_cqa_variant_cycles(machine, &block, NULL, original, arena));
 }
 
 /* "addsd", "mulps" at another width -> the packed VEX form of `bytes` with its row; NULL if none.
@@ -319,9 +300,8 @@ static void widen(const struct widening *w, struct sn_insn *insn, size_t index)
 /* A compiler that vectorizes for this machine makes an FMA of a product and its addition, and then
  * the sum waits for the whole of it in every step. */
 static double contracted_chain(const struct sn_machine *machine, const struct sn_cqa_path *path,
-			       double chain, struct sn_arena *arena)
+			       double chain)
 {
-	struct sn_chain members = sn_bound_latency(machine, &path->block, arena, true);
 	bool is_product[SN_RES_COUNT] = { false };
 	const struct sn_row *fma = NULL;
 	double contracted = 0;
@@ -336,9 +316,9 @@ static double contracted_chain(const struct sn_machine *machine, const struct sn
 
 		for (unsigned k = 0; k < insn->read_count; k++)
 			takes_product |= is_product[insn->reads[k].resource];
-		if (members.is_member[i] && operation.kind == SN_FP_ADD && takes_product)
+		if (path->chain.is_member[i] && operation.kind == SN_FP_ADD && takes_product)
 			contracted += (double)fma->latency;
-		else if (members.is_member[i])
+		else if (path->chain.is_member[i])
 			return chain;
 		for (unsigned k = 0; k < insn->write_count; k++)
 			is_product[insn->writes[k]] = computes && operation.kind == SN_FP_MUL;
@@ -403,11 +383,10 @@ static void load_anew(const struct sn_machine *machine, struct sn_cqa_block *blo
 static double widened_cycles(const struct sn_machine *machine, struct sn_cqa_path *path,
 			     struct sn_arena *arena, unsigned factor, bool with_memory)
 {
-	struct sn_accesses accesses = sn_accesses_of(&path->block, arena);
-	struct widening w = { machine, &accesses, factor, with_memory, shuffle_units(machine) };
+	struct widening w = { machine, path->block.accesses, factor, with_memory,
+			      shuffle_units(machine) };
 	struct sn_cqa_block block = copy_block(&path->block, arena);
-	struct sn_cqa_estimate estimate;
-	double chain;
+	double chain = path->estimate.chain_cycles;
 
 	for (size_t i = 0; i < path->block.count; i++) {
 		block.insns[i] = path->block.insns[i];
@@ -416,19 +395,18 @@ static double widened_cycles(const struct sn_machine *machine, struct sn_cqa_pat
 	block.count = path->block.count;
 	if (with_memory)
 		load_anew(machine, &block, loads_anew(&path->block));
-	estimate = estimate_variant(machine, &block, arena);
 	/* A sum may be kept in `factor` parts only if its order may change, which is what the full
 	   variant asks for; a recurrence stays as long for each element. */
-	chain = path->estimate.chain_cycles;
 	if (with_memory && path->chain_is_reduction)
-		chain = contracted_chain(machine, path, chain, arena);
+		chain = contracted_chain(machine, path, chain);
 	if (path->chain_is_through_memory || path->chain_is_recurrence ||
 	    (path->chain_is_reduction && !with_memory))
 		chain *= factor;
 	/* a recurrence beside a slower sum stays as long, too */
 	chain = fmax(chain, path->recurrence_cycles * factor);
-	estimate.bounds[SN_BOUND_LATENCY] = chain;
-	return max_bound(&estimate) / factor;
+	return sn_cqa_variant_cycles(machine, &block, &chain, path->estimate.cycles * factor,
+				     arena) /
+	       factor;
 }
 
 /* How many passes one full-width pass covers: by the narrowest FP arithmetic. */

@@ -61,7 +61,7 @@ struct step {
 };
 
 struct window {
-	const struct sn_flow *flow;
+	const struct sn_data_flow *flow;
 	struct step *steps; /* [insn] */
 	struct cycle used[RING];
 	struct scheduler general, address, vector;
@@ -245,7 +245,7 @@ static struct inputs inputs_of(const struct window *window, size_t i)
 /* When the value that the load takes from a store is there; 0: it takes none. */
 static double forwarded(const struct window *window, size_t number, unsigned pass)
 {
-	const struct sn_access *access = &window->flow->accesses.items[number];
+	const struct sn_access *access = &window->flow->block->accesses->items[number];
 
 	if (access->source < 0 || access->source_distance > pass)
 		return 0;
@@ -256,7 +256,7 @@ static double forwarded(const struct window *window, size_t number, unsigned pas
 static double run_loads(struct window *window, size_t i, unsigned pass, const struct inputs *in,
 			double *memory)
 {
-	const struct sn_flow *flow = window->flow;
+	const struct sn_data_flow *flow = window->flow;
 	const struct sn_insn *insn = window->steps[i].insn;
 	double operand = in->by_role[SN_ROLE_DATA];
 
@@ -276,11 +276,12 @@ static double run_loads(struct window *window, size_t i, unsigned pass, const st
 		size_t number = flow->first_access[i] + k;
 		double value = forwarded(window, number, pass);
 
-		if (!flow->accesses.items[number].is_load || value <= 0)
+		if (!flow->block->accesses->items[number].is_load || value <= 0)
 			continue;
 		*memory = later(*memory, value);
-		operand = later(operand, value + sn_forward_cycles(flow, insn,
-								   &flow->accesses.items[number]));
+		operand = later(operand,
+				value + sn_forward_cycles(flow, insn,
+							  &flow->block->accesses->items[number]));
 	}
 	return operand;
 }
@@ -326,7 +327,7 @@ static double run_units(struct window *window, size_t i, double ready)
 static double run_stores(struct window *window, size_t i, unsigned pass, const struct inputs *in,
 			 double value, double memory)
 {
-	const struct sn_flow *flow = window->flow;
+	const struct sn_data_flow *flow = window->flow;
 	const struct sn_rules *rules = &flow->machine->rules;
 	const struct sn_insn *insn = window->steps[i].insn;
 	double complete = 0;
@@ -352,10 +353,10 @@ static double run_stores(struct window *window, size_t i, unsigned pass, const s
 	}
 	for (unsigned k = 0; k < insn->memory_count; k++) {
 		size_t number = flow->first_access[i] + k;
-		bool is_rmw = flow->accesses.items[number].is_load && memory > 0;
+		bool is_rmw = flow->block->accesses->items[number].is_load && memory > 0;
 		double kept = value;
 
-		if (!flow->accesses.items[number].is_store)
+		if (!flow->block->accesses->items[number].is_store)
 			continue;
 		if (is_rmw)
 			kept = later(in->by_role[SN_ROLE_DATA] + (double)insn->latency,
@@ -402,7 +403,7 @@ static void turn_x87(struct window *window)
 
 /* An operation that may go to several units leaves those alone that others cannot do without. So
  * units are numbered anew, the least wanted first. */
-static void number_units(const struct sn_flow *flow, unsigned numbers[UNITS])
+static void number_units(const struct sn_data_flow *flow, unsigned numbers[UNITS])
 {
 	const struct sn_cqa_block *block = flow->block;
 	double pressure[UNITS] = { 0 };
@@ -449,7 +450,8 @@ static void fill_step(struct step *step, const struct sn_machine *machine,
 	}
 }
 
-static void window_init(struct window *window, const struct sn_flow *flow, struct sn_arena *arena)
+static void window_init(struct window *window, const struct sn_data_flow *flow,
+			struct sn_arena *arena)
 {
 	const struct sn_rules *rules = &flow->machine->rules;
 	const struct sn_cqa_block *block = flow->block;
@@ -467,7 +469,8 @@ static void window_init(struct window *window, const struct sn_flow *flow, struc
 	window->general.places[0] = (uint8_t)rules->general_scheduler_uops;
 	window->address.places[0] = (uint8_t)rules->address_scheduler_uops;
 	window->vector.places[0] = (uint8_t)rules->vector_scheduler_uops;
-	window->stored = sn_arena_alloc(arena, flow->accesses.count + 1, sizeof(*window->stored));
+	window->stored =
+		sn_arena_alloc(arena, flow->block->accesses->count + 1, sizeof(*window->stored));
 	number_units(flow, numbers);
 	for (size_t i = 0; i < block->count; i++)
 		count += block->insns[i].set_count;
@@ -493,19 +496,20 @@ static bool is_filled(const struct window *window, double cycles)
 		       places * rules->reorder_uops;
 }
 
-double sn_bound_window(const struct sn_machine *machine, const struct sn_cqa_block *block,
-		       struct sn_arena *arena, double front_end_cycles, double bound_cycles)
+double sn_bound_window(const struct sn_data_flow *flow, struct sn_arena *arena,
+		       double front_end_cycles, double bound_cycles)
 {
+	const struct sn_cqa_block *block = flow->block;
 	struct window window;
 	unsigned passes, middle;
 	double at_middle = 0;
 
-	if (!machine->rules.general_scheduler_uops || !block->count)
+	if (!flow->machine->rules.general_scheduler_uops || !block->count)
 		return 0;
 	passes = (unsigned)(OPERATIONS / block->count) + PASSES_LEAST;
 	passes = passes < PASSES_MOST ? passes : PASSES_MOST;
 	middle = passes / 2;
-	window_init(&window, sn_flow_new(machine, block, arena), arena);
+	window_init(&window, flow, arena);
 	for (unsigned pass = 0; pass < passes; pass++) {
 		if (pass == middle)
 			at_middle = window.last_retired;

@@ -75,12 +75,11 @@ static struct sn_cqa_path path_of(const char *hex)
 static struct sn_access last_load(const char *hex)
 {
 	struct sn_cqa_path path = path_of(hex);
-	struct sn_accesses accesses = sn_accesses_of(&path.block, &arena);
+	const struct sn_accesses *accesses = sn_accesses_find_irregular(&path.block, &arena);
 
-	sn_accesses_find_irregular(&path.block, &accesses);
-	for (size_t i = accesses.count; i-- > 0;)
-		if (accesses.items[i].is_load)
-			return accesses.items[i];
+	for (size_t i = accesses->count; i-- > 0;)
+		if (accesses->items[i].is_load)
+			return accesses->items[i];
 	REQUIRE(false);
 	return (struct sn_access){ 0 };
 }
