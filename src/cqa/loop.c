@@ -403,10 +403,10 @@ static void analyse_path(const struct sn_machine *machine, const struct sn_bandw
 }
 
 static void sum_variant(struct sn_cqa_loop *out, const struct sn_cqa_path *path, unsigned k,
-			double ram_cycles[SN_VARIANT_COUNT])
+			double mix, double ram_cycles[SN_VARIANT_COUNT])
 {
 	const struct sn_cqa_variant *variant = &path->variants[k];
-	double cycles = variant->is_applicable ? variant->cycles : path->estimate.cycles;
+	double cycles = mix * (variant->is_applicable ? variant->cycles : path->estimate.cycles);
 
 	out->variants[k].is_applicable |= variant->is_applicable;
 	out->variants[k].cycles += cycles * path->weight;
@@ -465,10 +465,20 @@ static void take_merged(struct sn_cqa_loop *out, double ram_cycles[SN_VARIANT_CO
 	}
 }
 
+/* What the core itself takes is less (or more) where passes of several paths follow each other;
+ * what a memory level takes is not. */
+static double mixed_level_cycles(const struct sn_cqa_path *path, unsigned level, double mix)
+{
+	double l1 = path->level_cycles[SN_LEVEL_L1], cycles = path->level_cycles[level];
+
+	return cycles > l1 ? fmax(cycles, l1 * mix) : l1 * mix;
+}
+
 /* Time adds up over paths, so cycles are averaged and speed-ups follow from the sums. */
 void sn_cqa_loop_sum(struct sn_cqa_loop *out)
 {
 	double ram_cycles[SN_VARIANT_COUNT] = { 0 };
+	double mix = sn_cqa_mix_factor(out);
 
 	out->cycles = 0;
 	memset(out->level_cycles, 0, sizeof(out->level_cycles));
@@ -477,11 +487,11 @@ void sn_cqa_loop_sum(struct sn_cqa_loop *out)
 	for (uint32_t i = 0; i < out->path_count; i++) {
 		const struct sn_cqa_path *path = &out->paths[i];
 
-		out->cycles += path->estimate.cycles * path->weight;
+		out->cycles += mix * path->estimate.cycles * path->weight;
 		for (unsigned k = 0; k < SN_LEVEL_COUNT; k++)
-			out->level_cycles[k] += path->level_cycles[k] * path->weight;
+			out->level_cycles[k] += mixed_level_cycles(path, k, mix) * path->weight;
 		for (unsigned k = 0; k < SN_VARIANT_COUNT; k++)
-			sum_variant(out, path, k, ram_cycles);
+			sum_variant(out, path, k, mix, ram_cycles);
 		out->estimated_instructions += path->estimate.estimated_instructions;
 	}
 	if (out->merged)
@@ -526,6 +536,7 @@ void sn_cqa_loop_analyse(const struct sn_machine *machine, const struct sn_struc
 
 	memset(out, 0, sizeof(*out));
 	out->loop = loop;
+	out->machine = machine;
 	out->options = sn_function_options(structure, loop->function);
 	if (header == UINT32_MAX || !block_count || block_count > UNION_BLOCKS_MAX) {
 		out->not_analysed = block_count > UNION_BLOCKS_MAX

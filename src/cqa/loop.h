@@ -59,9 +59,10 @@ struct sn_cqa_path {
 };
 
 struct sn_cqa_loop {
-	const struct sn_loop *loop; /* borrowed */
-	struct sn_arena arena;	    /* owns the paths */
-	const char *not_analysed;   /* why, or NULL; then there are no paths */
+	const struct sn_loop *loop; /* borrowed, like the machine */
+	const struct sn_machine *machine;
+	struct sn_arena arena;	  /* owns the paths */
+	const char *not_analysed; /* why, or NULL; then there are no paths */
 	const char *options; /* what tells how it was compiled (sn_function_options); or NULL */
 	uint32_t path_count; /* analysed; 1 for a union */
 	uint64_t path_total; /* through the body, at most SN_CQA_PATHS_COUNTED; 0: not a natural
@@ -155,6 +156,10 @@ bool sn_cqa_chain_survives(const struct sn_cqa_block *block, const struct sn_cha
 #define SN_CHAIN_NOTICED 1.5
 double sn_cqa_recurrence_cycles(const struct sn_machine *machine, const struct sn_cqa_block *block,
 				const struct sn_chain *longest, struct sn_arena *arena);
+
+/** What passes that follow each other by the paths' weights take, over the mean of what each path
+ *  takes when it alone is repeated; 1 with one path. */
+double sn_cqa_mix_factor(const struct sn_cqa_loop *loop);
 
 /** Sums over the paths by their weights; for loop.c and weights.c. */
 void sn_cqa_loop_sum(struct sn_cqa_loop *result);

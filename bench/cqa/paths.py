@@ -1,0 +1,52 @@
+#!/usr/bin/env python3
+"""Loops with several paths of unequal shares, weighed by the samples of a recording, against the measured
+cycles of a pass: bench/cqa/paths.py SONDE [--seconds S]. The static estimate weighs all paths alike."""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+KERNELS = 'q_div q_chain q_skip q_poly q_int q_three q_four q_reset'.split()
+KINDS = 'every8 random99 random90 random50'.split()
+
+
+def rows_of(*words):
+    run = subprocess.run(words, capture_output=True, text=True, check=True)
+    return json.loads(run.stdout)['rows']
+
+
+def main():
+    sonde = sys.argv[1]
+    seconds = sys.argv[3] if len(sys.argv) > 3 else '1'
+    errors = {}
+    with tempfile.TemporaryDirectory() as folder:
+        program = f'{folder}/paths'
+        subprocess.run(['gcc', '-O2', '-g', '-march=native', '-fno-tree-vectorize', '-fno-math-errno', '-ffast-math',
+                        f'{HERE}/paths.c', '-o', program, '-lm'], check=True)
+        static = {row['function']: row for row in rows_of(sonde, 'cqa', program, '--format', 'json')}
+        print('kernel   kind      measured  weighed   alike  if not predicted')
+        for kind in KINDS:
+            for kernel in KERNELS:
+                times = [float(subprocess.run([program, kernel, kind, '0.3'], capture_output=True, text=True,
+                                              check=True).stdout) for _ in range(3)]
+                truth = sorted(times)[1]
+                where = f'{folder}/{kernel}.{kind}'
+                subprocess.run([sonde, 'record', '-o', where, program, kernel, kind, seconds], capture_output=True,
+                               check=True)
+                row = next(row for row in rows_of(sonde, 'show', 'whatif', where, '--cols', 'all', '--format', 'json')
+                           if row['function'] == kernel)
+                told, alike = row['l1_cycles'], static[kernel]['l1_cycles']
+                upper = row.get('unpredicted_cycles') or float('nan')
+                errors.setdefault((kind, 'weighed'), []).append(abs(told - truth) / truth)
+                errors.setdefault((kind, 'alike'), []).append(abs(alike - truth) / truth)
+                errors.setdefault((kind, 'not predicted'), []).append(abs(upper - truth) / truth)
+                print(f'{kernel:8} {kind:9} {truth:8.2f} {told:8.2f} {alike:7.2f} {upper:8.2f}'
+                      f'{"" if row["is_weighed"] else "  not weighed"}', flush=True)
+    for (kind, how), found in errors.items():
+        print(f'{kind} {how}: n {len(found)} MAPE {100 * sum(found) / len(found):.1f} %')
+
+
+if __name__ == '__main__':
+    main()
