@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "cqa/address.h"
 #include "cqa/loop.h"
 
 enum { PASSES = 16, INSTRUCTIONS_MAX = 4000 };
@@ -76,6 +77,7 @@ double sn_cqa_mix_factor(const struct sn_cqa_loop *loop)
 		all.bytes = block->bytes > all.bytes ? block->bytes : all.bytes;
 		all.x87_end = block->x87_end;
 	}
+	all.accesses = sn_accesses_of(&all, &arena);
 	sn_cqa_estimate_apart(loop->machine, &all, count_jumps(&all), &arena, &estimate);
 	sn_arena_free(&arena);
 	return fmax(estimate.cycles, front_end) / apart;
