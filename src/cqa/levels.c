@@ -228,20 +228,20 @@ void sn_cqa_add_past_caches(const struct sn_machine *machine,
 }
 
 void sn_cqa_levels_estimate(const struct sn_machine *machine,
-			    const struct sn_bandwidths *bandwidths, struct sn_cqa_path *path,
+			    const struct sn_bandwidths *bandwidths,
+			    const struct sn_streams *streams, struct sn_cqa_path *path,
 			    struct sn_arena *arena)
 {
-	const struct sn_accesses *accesses = sn_accesses_find_irregular(&path->block, arena);
-	struct sn_streams streams = sn_streams_of(&path->block, accesses, arena);
+	const struct sn_accesses *accesses = streams->accesses;
 	double passes;
 	unsigned row;
 
 	passes = passes_in_flight(machine, path, accesses);
-	row = misses_in_a_row(accesses, &streams);
+	row = misses_in_a_row(accesses, streams);
 	path->level_cycles[SN_LEVEL_L1] = path->estimate.cycles;
 	for (unsigned level = SN_LEVEL_L2; level < SN_LEVEL_COUNT; level++) {
 		double latency = bandwidths->latency_cycles[level];
-		double moved = moved_cycles(bandwidths, level, &streams);
+		double moved = moved_cycles(bandwidths, level, streams);
 
 		if (row)
 			moved = fmax(moved, latency_cycles(machine, path, accesses,

@@ -6,9 +6,11 @@
 
 #include "cqa/loop.h"
 
-/** Fills `level_cycles` and `moved_cycles` of a path whose estimate and metrics are there. */
+/** Fills `level_cycles` and `moved_cycles` of a path whose estimate and metrics are there, from the
+ *  streams of its block. */
 void sn_cqa_levels_estimate(const struct sn_machine *machine,
-			    const struct sn_bandwidths *bandwidths, struct sn_cqa_path *path,
+			    const struct sn_bandwidths *bandwidths,
+			    const struct sn_streams *streams, struct sn_cqa_path *path,
 			    struct sn_arena *arena);
 
 /** Non-temporal stores leave for memory wherever the other data are, so they can bound the figure

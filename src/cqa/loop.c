@@ -390,16 +390,19 @@ static void find_resets(struct sn_cqa_loop *out)
 static void analyse_path(const struct sn_machine *machine, const struct sn_bandwidths *bandwidths,
 			 struct sn_cqa_path *path, struct sn_arena *arena)
 {
+	struct sn_streams streams;
+
 	if (path->is_expectation)
 		sn_cqa_estimate_apart(machine, &path->block, path->taken_jumps, arena,
 				      &path->estimate);
 	else
 		sn_cqa_estimate(machine, &path->block, false, arena, &path->estimate);
-	sn_cqa_metrics_of(machine, &path->block, arena, &path->metrics);
+	streams = sn_streams_of(&path->block, arena);
+	sn_cqa_metrics_of(machine, &path->block, &streams, arena, &path->metrics);
 	sn_cqa_add_past_caches(machine, bandwidths, path);
 	classify_chain(machine, path, arena);
 	sn_cqa_variants(machine, path, arena);
-	sn_cqa_levels_estimate(machine, bandwidths, path, arena);
+	sn_cqa_levels_estimate(machine, bandwidths, &streams, path, arena);
 }
 
 static void sum_variant(struct sn_cqa_loop *out, const struct sn_cqa_path *path, unsigned k,
@@ -603,14 +606,24 @@ static size_t bytes_left(const struct sn_function *function, uint64_t link_addr)
 }
 
 static bool goes_into_unknown(const struct sn_structure *structure,
-			      const struct sn_function *function, const struct sn_block *block)
+			      const struct sn_function *function, uint32_t number)
 {
-	size_t available, at = 0, left = bytes_left(function, block->link_addr + block->size_bytes);
-	const uint8_t *bytes = sn_structure_bytes(structure, block->link_addr, &available);
+	const struct sn_block *block = &function->blocks[number];
+	uint64_t end_link_addr = block->link_addr + block->size_bytes;
+	size_t available, at = 0, left;
+	const uint8_t *bytes;
 	struct sn_instruction insn = { 0 };
 
+	if (block->flags & (SN_BLOCK_SPECULATIVE | SN_BLOCK_NO_RETURN))
+		return false;
+	/* most often the next block has been decoded there */
+	if (number + 1 < function->block_count && block[1].link_addr == end_link_addr &&
+	    block[1].size_bytes)
+		return false;
+	left = bytes_left(function, end_link_addr);
+	bytes = sn_structure_bytes(structure, block->link_addr, &available);
 	if (!bytes || !left || available < block->size_bytes + left ||
-	    block->flags & (SN_BLOCK_SPECULATIVE | SN_BLOCK_NO_RETURN))
+	    sn_instruction_decode(bytes + block->size_bytes, left, end_link_addr, &insn))
 		return false;
 	while (at < block->size_bytes) {
 		if (!sn_instruction_decode(bytes + at, block->size_bytes - at,
@@ -618,9 +631,8 @@ static bool goes_into_unknown(const struct sn_structure *structure,
 			return false;
 		at += insn.length;
 	}
-	return (insn.flow == SN_FLOW_NEXT || insn.flow == SN_FLOW_BRANCH ||
-		insn.flow == SN_FLOW_CALL || insn.flow == SN_FLOW_CALL_INDIRECT) &&
-	       !sn_instruction_decode(bytes + at, left, block->link_addr + at, &insn);
+	return insn.flow == SN_FLOW_NEXT || insn.flow == SN_FLOW_BRANCH ||
+	       insn.flow == SN_FLOW_CALL || insn.flow == SN_FLOW_CALL_INDIRECT;
 }
 
 size_t sn_cqa_undecoded_places(const struct sn_structure *structure,
@@ -629,7 +641,7 @@ size_t sn_cqa_undecoded_places(const struct sn_structure *structure,
 	size_t places = 0;
 
 	for (uint32_t i = 0; i < function->block_count; i++)
-		places += goes_into_unknown(structure, function, &function->blocks[i]);
+		places += goes_into_unknown(structure, function, i);
 	return places;
 }
 

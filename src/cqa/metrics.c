@@ -267,10 +267,10 @@ static void count_operation(const struct sn_insn *insn, struct sn_cqa_metrics *o
 		out->width_bytes = (uint8_t)(operation.lanes * operation.element_bytes);
 }
 
-static void count_memory(const struct sn_cqa_block *block, const struct sn_accesses *accesses,
-			 struct sn_arena *arena, struct sn_cqa_metrics *out)
+static void count_memory(const struct sn_cqa_block *block, const struct sn_streams *streams,
+			 struct sn_cqa_metrics *out)
 {
-	struct sn_streams streams = sn_streams_of(block, accesses, arena);
+	const struct sn_accesses *accesses = streams->accesses;
 
 	for (size_t i = 0; i < accesses->count; i++) {
 		const struct sn_access *access = &accesses->items[i];
@@ -288,8 +288,8 @@ static void count_memory(const struct sn_cqa_block *block, const struct sn_acces
 		}
 		out->strides[sn_stride_kind_of(access)]++;
 	}
-	for (size_t i = 0; i < streams.count; i++) {
-		const struct sn_stream *stream = &streams.items[i];
+	for (size_t i = 0; i < streams->count; i++) {
+		const struct sn_stream *stream = &streams->items[i];
 
 		if (stream->is_past_caches) {
 			out->bytes_past_caches += stream->new_bytes;
@@ -377,18 +377,17 @@ static void count_trips(const struct sn_cqa_block *block, const struct sn_access
 }
 
 void sn_cqa_metrics_of(const struct sn_machine *machine, const struct sn_cqa_block *block,
-		       struct sn_arena *arena, struct sn_cqa_metrics *out)
+		       const struct sn_streams *streams, struct sn_arena *arena,
+		       struct sn_cqa_metrics *out)
 {
-	const struct sn_accesses *accesses = sn_accesses_find_irregular(block, arena);
-
 	memset(out, 0, sizeof(*out));
 	for (size_t i = 0; i < block->count; i++)
 		count_operation(&block->insns[i], out);
 	out->bytes_prefetched = 64.0 * out->prefetches;
 	sn_vectorization_of(machine, block, arena, out);
-	count_memory(block, accesses, arena, out);
-	count_fields(accesses, out);
-	count_trips(block, accesses, out);
+	count_memory(block, streams, out);
+	count_fields(streams->accesses, out);
+	count_trips(block, streams->accesses, out);
 	count_pairs(block, out);
 	out->arithmetic_intensity = out->bytes_loaded + out->bytes_stored > 0
 					    ? out->flops / (out->bytes_loaded + out->bytes_stored)

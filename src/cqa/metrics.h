@@ -102,17 +102,18 @@ struct sn_stream {
 };
 
 struct sn_streams {
+	const struct sn_accesses *accesses; /* with irregular ones found */
 	struct sn_stream *items;
 	size_t count;
 };
 
-/** The streams of a block; irregular accesses of `accesses` must have been found. Of irregular
- *  loads as many as are prefetched at irregular addresses count once, with the prefetch. */
-struct sn_streams sn_streams_of(const struct sn_cqa_block *block,
-				const struct sn_accesses *accesses, struct sn_arena *arena);
+/** The streams of a block. Of irregular loads as many as are prefetched at irregular addresses
+ * count once, with the prefetch. */
+struct sn_streams sn_streams_of(const struct sn_cqa_block *block, struct sn_arena *arena);
 
 void sn_cqa_metrics_of(const struct sn_machine *machine, const struct sn_cqa_block *block,
-		       struct sn_arena *arena, struct sn_cqa_metrics *out);
+		       const struct sn_streams *streams, struct sn_arena *arena,
+		       struct sn_cqa_metrics *out);
 
 /** FP arithmetic: how many elements of how many bytes an instruction computes. False if it does
  *  not (moves, shuffles, logic, conversions, integers). */

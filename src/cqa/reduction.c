@@ -291,9 +291,9 @@ bool sn_cqa_chain_survives(const struct sn_cqa_block *block, const struct sn_cha
 }
 
 /* Without the chain: its members no longer take what the pass before made. */
-static void cut(struct sn_cqa_block *block, const struct sn_chain *chain)
+static void cut(struct sn_cqa_block *block, const struct sn_chain *chain, struct sn_arena *arena)
 {
-	bool is_made[SN_RES_NONE + 1] = { false };
+	bool is_made[SN_RES_NONE + 1] = { false }, makes_address = false;
 
 	for (size_t i = 0; i < block->count; i++)
 		for (unsigned k = 0; k < block->insns[i].write_count && chain->is_member[i]; k++)
@@ -305,8 +305,12 @@ static void cut(struct sn_cqa_block *block, const struct sn_chain *chain)
 		for (unsigned k = 0; k < insn->read_count; k++)
 			if (!chain->is_member[i] || !is_made[insn->reads[k].resource])
 				insn->reads[kept++] = insn->reads[k];
+		makes_address |=
+			kept < insn->read_count && insn->write_count && insn->writes[0] < 16;
 		insn->read_count = kept;
 	}
+	if (makes_address)
+		block->accesses = sn_accesses_of(block, arena);
 }
 
 bool sn_cqa_chain_is_stored(const struct sn_cqa_block *block, const struct sn_chain *chain)
@@ -341,8 +345,7 @@ double sn_cqa_recurrence_cycles(const struct sn_machine *machine, const struct s
 		if (chain.through_memory || sn_cqa_chain_is_stored(&rest, &chain) ||
 		    sn_cqa_chain_is_recurrence(&rest, &chain))
 			return chain.cycles;
-		cut(&rest, &chain);
-		rest.accesses = sn_accesses_of(&rest, arena);
+		cut(&rest, &chain, arena);
 		chain = sn_chain_of(machine, &rest, arena);
 	}
 	return 0;

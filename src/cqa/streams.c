@@ -136,10 +136,10 @@ static void drop_prefetched(struct sn_streams *streams)
 	}
 }
 
-struct sn_streams sn_streams_of(const struct sn_cqa_block *block,
-				const struct sn_accesses *accesses, struct sn_arena *arena)
+struct sn_streams sn_streams_of(const struct sn_cqa_block *block, struct sn_arena *arena)
 {
-	struct sn_streams out = { 0 };
+	const struct sn_accesses *accesses = sn_accesses_find_irregular(block, arena);
+	struct sn_streams out = { .accesses = accesses };
 
 	out.items = sn_arena_array(arena, struct sn_stream,
 				   accesses->count + accesses->prefetch_count + 1);

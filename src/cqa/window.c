@@ -21,13 +21,13 @@ enum {
 	REORDER_MOST = 512,
 	QUEUE_MOST = 128,
 	UNITS = 27, /* of a machine; the pairs of address units and the divider stand behind them */
-	FIRST_PAIR = UNITS,
-	SECOND_PAIR = UNITS + 2,
-	DIVIDER = UNITS + 4,
 	TRIAL_PASSES = 2,
 	PORTION = 4,
 };
 
+#define FIRST_PAIR    (3u << UNITS)
+#define SECOND_PAIR   (3u << (UNITS + 2))
+#define DIVIDER	      (1u << (UNITS + 4))
 #define NEARLY_FULL   0.75
 #define MEASURED_MORE 0.3 /* by which a measured latency of whole cycles may be too long */
 
@@ -46,9 +46,16 @@ struct cycle {
 
 enum place { LOAD, VECTOR_LOAD, STORE, GENERAL, VECTOR };
 
-/* Operations of an instruction that may go to the same units, of which the lowest is taken. */
-struct operations {
+/* Units of which operations may go to any; the lowest free one is taken. Of cycles in which none is
+ * free the last stretch that was met is remembered, not to be walked through again. */
+struct pool {
 	uint32_t units;
+	uint64_t full_from, full_end;
+};
+
+/* Operations of an instruction that may go to the same units. */
+struct operations {
+	struct pool *pool;
 	float count, left_over; /* counts need not be whole: parts are left over for later passes */
 	enum place place;
 };
@@ -63,6 +70,9 @@ struct step {
 struct window {
 	const struct sn_data_flow *flow;
 	struct step *steps; /* [insn] */
+	struct pool *pools;
+	size_t pool_count;
+	struct pool first_pair, second_pair; /* of address units */
 	struct cycle used[RING];
 	struct scheduler general, address, vector;
 	/* rings of when vector operations passed from their queue to the scheduler, and of when
@@ -119,23 +129,34 @@ static uint64_t first_cycle(double ready)
 }
 
 /* The first cycle from `ready` on in which one of the units is free; it is taken. */
-static double issue(struct window *window, uint32_t units, double ready)
+static double issue(struct window *window, struct pool *pool, double ready)
 {
-	for (uint64_t number = first_cycle(ready);; number++) {
-		struct cycle *cycle = cycle_at(window, number);
-		uint32_t free = units & ~cycle->units;
+	uint64_t begin = first_cycle(ready), number;
 
+	for (number = begin;; number++) {
+		struct cycle *cycle;
+		uint32_t free;
+
+		if (number >= pool->full_from && number < pool->full_end)
+			number = pool->full_end;
+		cycle = cycle_at(window, number);
+		free = pool->units & ~cycle->units;
 		if (!free)
 			continue;
 		cycle->units |= free & -free;
-		return (double)number;
+		break;
 	}
+	if (number > begin && number >= pool->full_end) {
+		if (begin < pool->full_from || begin > pool->full_end)
+			pool->full_from = begin;
+		pool->full_end = number;
+	}
+	return (double)number;
 }
 
 /* The same for the divider, which is held for `cycles`; a part of a cycle is saved up. */
 static double divide(struct window *window, double cycles, double ready)
 {
-	const uint32_t divider = (uint32_t)1 << DIVIDER;
 	uint64_t begin = first_cycle(ready), length, free = 0;
 
 	window->divider_rest += cycles;
@@ -143,7 +164,7 @@ static double divide(struct window *window, double cycles, double ready)
 	window->divider_rest -= (double)length;
 	length = length < RING / 2 ? length : RING / 2;
 	while (free < length) {
-		if (cycle_at(window, begin + free)->units & divider) {
+		if (cycle_at(window, begin + free)->units & DIVIDER) {
 			begin += free + 1;
 			free = 0;
 		} else {
@@ -151,7 +172,7 @@ static double divide(struct window *window, double cycles, double ready)
 		}
 	}
 	for (uint64_t k = 0; k < length; k++)
-		cycle_at(window, begin + k)->units |= divider;
+		cycle_at(window, begin + k)->units |= DIVIDER;
 	return (double)begin;
 }
 
@@ -160,7 +181,7 @@ static double issue_address(struct window *window, bool is_vector_load, double r
 	double when;
 
 	window->was_first = is_vector_load || !window->was_first;
-	when = issue(window, 3u << (window->was_first ? FIRST_PAIR : SECOND_PAIR),
+	when = issue(window, window->was_first ? &window->first_pair : &window->second_pair,
 		     later(ready, window->front));
 	occupy(&window->address, window->front,
 	       when + window->flow->machine->rules.scheduler_hold_cycles);
@@ -303,7 +324,7 @@ static double run_units(struct window *window, size_t i, double ready)
 		count = count_now(operations);
 		for (unsigned n = 0; n < count; n++) {
 			double from = is_vector ? enter_vector(window) : window->front;
-			double when = issue(window, operations->units, later(from, ready));
+			double when = issue(window, operations->pool, later(from, ready));
 
 			/* microcode comes in small portions */
 			if (n < PORTION && is_vector)
@@ -340,7 +361,7 @@ static double run_stores(struct window *window, size_t i, unsigned pass, const s
 			continue;
 		count = count_now(stores);
 		for (unsigned n = 0; n < count; n++) {
-			double when = issue(window, stores->units, later(value, window->front));
+			double when = issue(window, stores->pool, later(value, window->front));
 
 			/* one address, however long the store takes to write */
 			if (n == 0 || insn->memory[0].is_vector_index)
@@ -434,9 +455,27 @@ static enum place place_of(const struct sn_machine *machine, const struct sn_ins
 	return insn->is_vector ? VECTOR : GENERAL;
 }
 
-static void fill_step(struct step *step, const struct sn_machine *machine,
-		      const struct sn_insn *insn, const unsigned numbers[UNITS])
+static struct pool *pool_of(struct window *window, uint32_t units, const unsigned numbers[UNITS])
 {
+	struct pool *pool = window->pools;
+	uint32_t numbered = 0;
+
+	for (; units; units &= units - 1)
+		numbered |= (uint32_t)1 << numbers[__builtin_ctz(units)];
+	while (pool < window->pools + window->pool_count && pool->units != numbered)
+		pool++;
+	if (pool == window->pools + window->pool_count) {
+		pool->units = numbered;
+		window->pool_count++;
+	}
+	return pool;
+}
+
+static void fill_step(struct window *window, struct step *step, const struct sn_insn *insn,
+		      const unsigned numbers[UNITS])
+{
+	const struct sn_machine *machine = window->flow->machine;
+
 	step->insn = insn;
 	step->dispatch_cycles = (double)insn->issued_uops / machine->rules.issue_width;
 	for (unsigned k = 0; k < insn->set_count; k++) {
@@ -444,9 +483,8 @@ static void fill_step(struct step *step, const struct sn_machine *machine,
 
 		operations->count = insn->sets[k].count;
 		operations->place = place_of(machine, insn, insn->sets[k].units);
+		operations->pool = pool_of(window, insn->sets[k].units, numbers);
 		step->needs[operations->place] = true;
-		for (uint32_t rest = insn->sets[k].units; rest; rest &= rest - 1)
-			operations->units |= (uint32_t)1 << numbers[__builtin_ctz(rest)];
 	}
 }
 
@@ -475,11 +513,14 @@ static void window_init(struct window *window, const struct sn_data_flow *flow,
 	for (size_t i = 0; i < block->count; i++)
 		count += block->insns[i].set_count;
 	operations = sn_arena_array(arena, struct operations, count + 1);
+	window->pools = sn_arena_array(arena, struct pool, count + 1);
+	window->first_pair.units = FIRST_PAIR;
+	window->second_pair.units = SECOND_PAIR;
 	window->steps = sn_arena_array(arena, struct step, block->count);
 	for (size_t i = 0; i < block->count; i++) {
 		window->steps[i].operations = operations;
 		operations += block->insns[i].set_count;
-		fill_step(&window->steps[i], flow->machine, &block->insns[i], numbers);
+		fill_step(window, &window->steps[i], &block->insns[i], numbers);
 	}
 }
 

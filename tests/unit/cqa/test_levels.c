@@ -58,6 +58,7 @@ static const struct sn_machine *zen5(void)
 static struct sn_cqa_path path_of(const char *hex)
 {
 	struct sn_cqa_path path = { 0 };
+	struct sn_streams streams;
 	struct sn_error err = { 0 };
 	uint8_t bytes[256];
 	size_t count = sizeof(bytes);
@@ -65,9 +66,10 @@ static struct sn_cqa_path path_of(const char *hex)
 	REQUIRE(sn_hex_parse(hex, strlen(hex), bytes, &count, &err) == SN_OK);
 	REQUIRE(sn_cqa_block_decode(zen5(), &arena, bytes, count, &path.block, &err) == SN_OK);
 	sn_cqa_estimate(zen5(), &path.block, false, &arena, &path.estimate);
-	sn_cqa_metrics_of(zen5(), &path.block, &arena, &path.metrics);
+	streams = sn_streams_of(&path.block, &arena);
+	sn_cqa_metrics_of(zen5(), &path.block, &streams, &arena, &path.metrics);
 	sn_cqa_add_past_caches(zen5(), &bandwidths, &path);
-	sn_cqa_levels_estimate(zen5(), &bandwidths, &path, &arena);
+	sn_cqa_levels_estimate(zen5(), &bandwidths, &streams, &path, &arena);
 	return path;
 }
 

@@ -13,6 +13,7 @@ static struct sn_cqa_metrics metrics_of(const char *hex)
 	const struct sn_machine *machine;
 	struct sn_cqa_block block;
 	struct sn_cqa_metrics out = { 0 };
+	struct sn_streams streams;
 	struct sn_error err = { 0 };
 	uint8_t bytes[256];
 	size_t count = sizeof(bytes);
@@ -20,7 +21,8 @@ static struct sn_cqa_metrics metrics_of(const char *hex)
 	REQUIRE(sn_machine_find("cascadelake", &machine, &err) == SN_OK);
 	REQUIRE(sn_hex_parse(hex, strlen(hex), bytes, &count, &err) == SN_OK);
 	REQUIRE(sn_cqa_block_decode(machine, &arena, bytes, count, &block, &err) == SN_OK);
-	sn_cqa_metrics_of(machine, &block, &arena, &out);
+	streams = sn_streams_of(&block, &arena);
+	sn_cqa_metrics_of(machine, &block, &streams, &arena, &out);
 	return out;
 }
 
