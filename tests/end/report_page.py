@@ -296,6 +296,24 @@ def check_real(t, chromium):
             'a click on the first step opens the loop that saves most', page.evaluate('location.hash'), loops['id'][first])
     page.wait("document.body.dataset.ready === 'loop'")
     t.check(page.evaluate("[...document.querySelectorAll('.tag')].some(e => e.textContent === 'bottleneck')"), 'its bounds, with the bottleneck')
+    paths, model = chunk('paths'), chunk('model')
+    hot = paths['loop_number'].index(first)
+    own = [k for k in range(len(model['loop_number'])) if (model['loop_number'][k], model['path'][k]) == (first, 0)]
+    bounds = ('ports', 'divider', 'issue', 'front_end', 'latency')
+    # what is not the instructions' is what full schedulers add to one bound
+    beyond = [b for b in bounds if abs(sum(model['part_' + b][k] for k in own) - paths[b][hot]) > 0.01]
+    t.check(own and len(beyond) <= 1, 'what instructions add to the bounds sums to them', beyond)
+    shown = "[...document.querySelectorAll('.bar.part span')].map(e => parseFloat(e.textContent))"
+    for bound in ('issue', paths['bottleneck'][hot]):
+        page.evaluate(f"[...document.querySelectorAll('table.small button.link')].find(b => b.textContent === "
+                      f"{{ issue: 'issue width', ports: 'execution units', divider: 'divider', front_end: 'front end', "
+                      f"latency: 'dependence between iterations' }}['{bound}']).click()")
+        want = [round(model['part_' + bound][k], 2) for k in own
+                if model['part_' + bound][k] >= 0.0005 or (bound == 'latency' and model['chain'][k])]
+        page.wait(f"JSON.stringify({shown}) === '{json.dumps(want, separators=(',', ':'))}'", 5)
+        got = page.evaluate(shown)
+        t.check(len(got) == len(want) > 0 and all(abs(a - b) < 0.011 for a, b in zip(got, want)),
+                f'a click on the bound {bound} marks its instructions with what they add', got, want)
     experts = chunk('experts')
     page.evaluate("location.hash = '#/expert?cols=coverage_share,l1_cycles&sort=l1_cycles'")
     page.wait("document.body.dataset.ready === 'expert' && document.querySelectorAll('.titles button').length === 3")

@@ -139,7 +139,7 @@ function Options({ d }) {
 	const rows = [...Array(modules.rows).keys()].filter((i) => modules.cpu_ns[i] > 0).sort((a, b) => modules.cpu_ns[b] - modules.cpu_ns[a]).slice(0, 8);
 	const all = toc.sampled_ns;
 	return <section class="panel"><h2>How it was compiled <span class="dim">modules with most time</span></h2>
-		{rows.length === 0 ? <Empty>No modules were sampled.</Empty> : <table class="small"><thead><tr><th>Module</th><th class="num">CPU</th><th>Not used</th></tr></thead>
+		{rows.length === 0 ? <Empty>No modules were sampled.</Empty> : <table class="small"><thead><tr><th>Module</th><th class="num">CPU</th><th title="useful options that were not given, with the part of the module's time that lacked them">Not used (of its time)</th></tr></thead>
 			<tbody>{rows.map((i) => <tr key={i} title={visible(modules.producer.at(i))}><td class="mono"><span class="name">{visible(modules.name.at(i))}</span></td><td class="num">{percent(modules.cpu_ns[i] / all)}</td>
 				<td class="wrap">{modules.missing.at(i) ? <span class="q1">▲ {visible(modules.missing.at(i))}</span> : <span class="dim">{modules.producer.at(i) ? 'nothing obvious' : 'not recorded'}</span>}</td></tr>)}</tbody></table>}
 	</section>;
