@@ -25,6 +25,7 @@ struct access {
 	int64_t stride, displacement;
 	uint16_t bytes, element_bytes;
 	uint8_t base, index, scale;
+	bool is_vector_move; /* whose name says little of its elements: gcc takes movups for doubles */
 };
 
 struct pass {
@@ -40,6 +41,8 @@ struct scanner {
 	struct access accesses[ACCESSES_MAX];
 	unsigned access_count;
 	uint16_t vector_bytes;
+	uint16_t element_bytes; /* of packed arithmetic; 0: none, or of several sizes */
+	bool is_mixed;
 };
 
 static int register_of(ZydisRegister reg)
@@ -124,7 +127,26 @@ static void scan_step(struct scanner *s, const ZydisDecodedInstruction *insn,
 	s->is_step[reg] = step > -65536 && step < 65536;
 }
 
-static void scan_access(struct scanner *s, const ZydisDecodedOperand *operand)
+static bool is_vector_move(const ZydisDecodedInstruction *insn, const ZydisDecodedOperand *operand)
+{
+	const char *name = ZydisMnemonicGetString(insn->mnemonic);
+
+	name += *name == 'v';
+	return operand->size >= 128 &&
+	       (strncmp(name, "mov", 3) == 0 || strncmp(name, "lddqu", 5) == 0);
+}
+
+static void scan_element(struct scanner *s, const ZydisDecodedOperand *result)
+{
+	uint16_t bytes = (uint16_t)(result->element_size / 8);
+
+	if (s->element_bytes && s->element_bytes != bytes)
+		s->is_mixed = true;
+	s->element_bytes = bytes;
+}
+
+static void scan_access(struct scanner *s, const ZydisDecodedInstruction *insn,
+			const ZydisDecodedOperand *operand)
 {
 	struct access access;
 
@@ -138,6 +160,7 @@ static void scan_access(struct scanner *s, const ZydisDecodedOperand *operand)
 	access.displacement = operand->mem.disp.has_displacement ? operand->mem.disp.value : 0;
 	access.bytes = (uint16_t)(operand->size / 8);
 	access.element_bytes = (uint16_t)(operand->element_size / 8);
+	access.is_vector_move = is_vector_move(insn, operand);
 	s->accesses[s->access_count++] = access;
 }
 
@@ -146,6 +169,8 @@ static void scan_instruction(struct scanner *s, const ZydisDecodedInstruction *i
 {
 	bool is_packed = is_packed_arithmetic(ZydisMnemonicGetString(insn->mnemonic));
 
+	if (is_packed)
+		scan_element(s, &o[0]);
 	for (unsigned i = 0; i < insn->operand_count; i++) {
 		if (o[i].type == ZYDIS_OPERAND_TYPE_REGISTER) {
 			int reg = register_of(o[i].reg.value);
@@ -162,7 +187,7 @@ static void scan_instruction(struct scanner *s, const ZydisDecodedInstruction *i
 			   i < insn->operand_count_visible &&
 			   insn->mnemonic != ZYDIS_MNEMONIC_LEA &&
 			   insn->mnemonic != ZYDIS_MNEMONIC_NOP) {
-			scan_access(s, &o[i]);
+			scan_access(s, insn, &o[i]);
 			if (o[i].size >= 128 && o[i].size / 8 > s->vector_bytes)
 				s->vector_bytes = (uint16_t)(o[i].size / 8);
 		}
@@ -238,6 +263,9 @@ static struct pass scan_loop(const struct sn_structure *structure, const struct 
 		}
 	}
 	pass.vector_bytes = s.vector_bytes;
+	for (unsigned i = 0; i < s.access_count && s.element_bytes && !s.is_mixed; i++)
+		if (s.accesses[i].is_vector_move)
+			s.accesses[i].element_bytes = s.element_bytes;
 	for (unsigned i = 0; i < s.access_count; i++) {
 		int64_t stride = stride_of(&s, &s.accesses[i]);
 		uint32_t distance = (uint32_t)(stride < 0 ? -stride : stride);

@@ -115,6 +115,15 @@ rows = json.loads(sonde('cqa', 'k.so', 'fast.so', '--arch', 'cascadelake', '--fo
 triad = [r for r in rows if r['function'] == 'triad'][0]
 t.check(triad['speedup'] and triad['speedup'] > 2, 'two builds are compared for the same source work', triad)
 
+subprocess.run(['gcc', '-g', '-O0', '-c', 'k.c', '-o', 'plain.o'], check=True)
+run = sonde('cqa', 'plain.o', 'fast.so', '--arch', 'cascadelake')
+t.check(re.search(r'triad +k.c:\d+-\d+ .* iterations', run.stdout) and '0 slower' in run.stdout,
+        'a build without optimization is compared, too', run.stdout)
+open('moved.c', 'w').write('\n\n' + SOURCE)
+subprocess.run(['gcc', '-O2', '-fno-tree-vectorize', '-c', 'moved.c', '-o', 'moved.o'], check=True)
+rows = json.loads(sonde('cqa', 'k.so', 'moved.o', '--arch', 'cascadelake', '--format', 'json').stdout)['rows']
+t.check(len(rows) == 3 and all(r['speedup'] == 1 and r['after_label'] != r['label'] for r in rows if r['function'] != 'branchy'),
+        'loops whose lines moved are paired in order', rows)
 for words in (['gcc', '-g'], ['clang', '-g', '-frecord-command-line']):
     subprocess.run([*words, '-O2', '-c', 'k.c', '-o', 'options.o'], check=True)
     rows = json.loads(sonde('cqa', 'options.o', '--arch', 'zen4', '--format', 'json').stdout)['rows']

@@ -1,0 +1,314 @@
+#include "cli/cqa_compare.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "cli/cqa_visit.h"
+#include "code/options.h"
+
+enum {
+	C_FUNCTION,
+	C_LABEL,
+	C_AFTER_LABEL,
+	C_BEFORE,
+	C_AFTER,
+	C_BEFORE_BOTTLENECK,
+	C_AFTER_BOTTLENECK,
+	C_BEFORE_UNROLL,
+	C_AFTER_UNROLL,
+	C_SPEEDUP,
+	C_BY,
+	C_COUNT
+};
+
+static const struct sn_column columns[C_COUNT] = {
+	{ "function", "function", SN_CELL_TEXT, 0 },
+	{ "label", "loop", SN_CELL_TEXT, 0 },
+	{ "after_label", NULL, SN_CELL_TEXT, 0 },
+	{ "before_cycles", "before", SN_CELL_REAL, 2 },
+	{ "after_cycles", "after", SN_CELL_REAL, 2 },
+	{ "before_bottleneck", "bottleneck before", SN_CELL_TEXT, 0 },
+	{ "after_bottleneck", "after", SN_CELL_TEXT, 0 },
+	{ "before_unroll", "unroll before", SN_CELL_INT, 0 },
+	{ "after_unroll", "after", SN_CELL_INT, 0 },
+	{ "speedup", "speed-up", SN_CELL_REAL, 2 },
+	{ "speedup_by", "by", SN_CELL_TEXT, 0 },
+};
+
+/* A main loop of either binary. */
+struct side {
+	char *function, *label;
+	double cycles, flops;
+	enum sn_bound bottleneck;
+	unsigned unroll; /* 0: unknown */
+	struct side *other;
+};
+
+struct sides {
+	struct sn_arena arena;
+	SN_VEC(struct side) items;
+};
+
+/* Without optimization a pass is an iteration of the source. */
+static unsigned unroll_of(const struct sn_cqa_loop *result)
+{
+	bool is_plain = result->options && sn_optimization_of(result->options) == SN_O_0;
+
+	return result->loop->unroll ? result->loop->unroll : is_plain;
+}
+
+static void add_side(struct sn_loop_visit *visit, const struct sn_cqa_unit *unit,
+		     struct sn_cqa_loop *result)
+{
+	const struct sn_loop *loop = result->loop;
+	struct sides *sides = visit->context;
+	struct side side = { 0 };
+
+	(void)unit;
+	if (result->not_analysed || loop->role != SN_LOOP_MAIN)
+		return;
+	side.function = sn_arena_strdup(&sides->arena, loop->function->name);
+	side.label = sn_arena_strdup(&sides->arena, loop->label);
+	side.cycles = result->cycles;
+	side.flops = result->path_count == 1 ? result->paths[0].metrics.flops : 0;
+	side.bottleneck = result->bottleneck;
+	side.unroll = unroll_of(result);
+	sn_vec_push(&sides->items, side);
+}
+
+static void pair(struct side *before, struct side *after)
+{
+	before->other = after;
+	after->other = before;
+}
+
+static int by_function(const void *left, const void *right)
+{
+	const struct side *x = *(struct side *const *)left, *y = *(struct side *const *)right;
+	int order = strcmp(x->function, y->function);
+
+	return order ? order : (x > y) - (x < y);
+}
+
+static int by_label(const void *left, const void *right)
+{
+	const struct side *x = *(struct side *const *)left, *y = *(struct side *const *)right;
+	int order = strcmp(x->function, y->function);
+
+	order = order ? order : strcmp(x->label, y->label);
+	return order ? order : (x > y) - (x < y);
+}
+
+/* Loops without a counterpart, in an order. */
+static struct side **sort_left(struct sides *sides, int (*compare)(const void *, const void *),
+			       size_t *count)
+{
+	struct side **out = sn_alloc_zeroed(sides->items.count + 1, sizeof(*out));
+
+	*count = 0;
+	for (size_t i = 0; i < sides->items.count; i++)
+		if (!sides->items.items[i].other)
+			out[(*count)++] = &sides->items.items[i];
+	qsort(out, *count, sizeof(*out), compare);
+	return out;
+}
+
+static void pair_equal_labels(struct sides *before, struct sides *after)
+{
+	size_t n, m, i = 0, k = 0;
+	struct side **b = sort_left(before, by_label, &n), **a = sort_left(after, by_label, &m);
+
+	while (i < n && k < m) {
+		int order = strcmp(b[i]->function, a[k]->function);
+
+		order = order ? order : strcmp(b[i]->label, a[k]->label);
+		if (!order)
+			pair(b[i], a[k]);
+		i += order <= 0;
+		k += order >= 0;
+	}
+	free(b);
+	free(a);
+}
+
+static size_t length_of_function(struct side *const *sides, size_t count)
+{
+	size_t length = 0;
+
+	while (length < count && strcmp(sides[length]->function, sides[0]->function) == 0)
+		length++;
+	return length;
+}
+
+/* Lines move when the source is changed, and one build may have none: where a function has as many
+ * loops left on either side, they are taken in order. */
+static void pair_in_order(struct sides *before, struct sides *after)
+{
+	size_t n, m, i = 0, k = 0;
+	struct side **b = sort_left(before, by_function, &n),
+		    **a = sort_left(after, by_function, &m);
+
+	while (i < n && k < m) {
+		int order = strcmp(b[i]->function, a[k]->function);
+		size_t b_length = length_of_function(b + i, n - i);
+		size_t a_length = length_of_function(a + k, m - k);
+
+		for (size_t l = 0; !order && b_length == a_length && l < b_length; l++)
+			pair(b[i + l], a[k + l]);
+		i += order <= 0 ? b_length : 0;
+		k += order >= 0 ? a_length : 0;
+	}
+	free(b);
+	free(a);
+}
+
+/* Time for the same source work: by the iterations that a pass covers, else by its FLOP. */
+static double speedup_of(const struct side *before, const struct side *after, const char **by)
+{
+	if (before->unroll && after->unroll) {
+		*by = "iterations";
+		return before->cycles / before->unroll / (after->cycles / after->unroll);
+	}
+	if (before->flops > 0 && after->flops > 0) {
+		*by = "FLOP";
+		return before->cycles / before->flops / (after->cycles / after->flops);
+	}
+	return NAN;
+}
+
+struct verdicts {
+	size_t faster, slower, same, unknown, before_only, after_only;
+};
+
+static void add_row(struct sn_table *table, const struct side *before, const struct side *after,
+		    struct verdicts *verdicts)
+{
+	const struct side *known = before ? before : after;
+	const char *by = NULL;
+	double speedup = before && after ? speedup_of(before, after, &by) : NAN;
+
+	sn_table_add_row(table);
+	sn_table_set_text(table, C_FUNCTION, known->function);
+	sn_table_set_text(table, C_LABEL, known->label);
+	if (before) {
+		sn_table_set_real(table, C_BEFORE, before->cycles);
+		sn_table_set_text(table, C_BEFORE_BOTTLENECK, sn_bound_names[before->bottleneck]);
+		if (before->unroll)
+			sn_table_set_int(table, C_BEFORE_UNROLL, before->unroll);
+	}
+	if (after) {
+		sn_table_set_text(table, C_AFTER_LABEL, after->label);
+		sn_table_set_real(table, C_AFTER, after->cycles);
+		sn_table_set_text(table, C_AFTER_BOTTLENECK, sn_bound_names[after->bottleneck]);
+		if (after->unroll)
+			sn_table_set_int(table, C_AFTER_UNROLL, after->unroll);
+	}
+	sn_table_set_real(table, C_SPEEDUP, speedup);
+	sn_table_set_text(table, C_BY, by);
+	*(!after	       ? &verdicts->before_only
+	  : !before	       ? &verdicts->after_only
+	  : isnan(speedup)     ? &verdicts->unknown
+	  : speedup > 1.02     ? &verdicts->faster
+	  : speedup < 1 / 1.02 ? &verdicts->slower
+			       : &verdicts->same) += 1;
+}
+
+static void print_verdicts(const struct verdicts *v, const struct sn_machine *machine)
+{
+	printf("main loops for %s: %zu faster, %zu slower, %zu the same within 2 %%",
+	       machine->title, v->faster, v->slower, v->same);
+	if (v->unknown)
+		printf(", %zu unknown (nothing tells how many iterations of the source a pass is)",
+		       v->unknown);
+	if (v->before_only || v->after_only)
+		printf("; without a counterpart: %zu before, %zu after", v->before_only,
+		       v->after_only);
+	puts("\ncycles are of one pass over the body; the speed-up is for the same source work");
+}
+
+static sn_status read_side(const char *path, struct sn_loop_visit *visit, struct sides *out,
+			   struct sn_error *err)
+{
+	struct sn_cqa_module module;
+	sn_status status = sn_cqa_module_open(path, &module, err);
+
+	if (status)
+		return status;
+	sn_loop_visit_warn(&module);
+	visit->context = out;
+	sn_loop_visit_module(visit, &module);
+	sn_cqa_module_close(&module);
+	return SN_OK;
+}
+
+static sn_status compare(const struct sn_args *args, struct sn_loop_visit *visit,
+			 struct sides *before, struct sides *after, struct sn_error *err)
+{
+	sn_status status = read_side(args->operands[0], visit, before, err);
+
+	if (!status)
+		status = read_side(args->operands[1], visit, after, err);
+	if (status)
+		return status;
+	if (!before->items.count && !after->items.count)
+		return sn_error_set(err, SN_ERR_NO_DATA,
+				    "cqa: neither '%s' nor '%s' has such a loop", args->operands[0],
+				    args->operands[1]);
+	pair_equal_labels(before, after);
+	pair_in_order(before, after);
+	return SN_OK;
+}
+
+static sn_status write_rows(const struct sides *before, const struct sides *after,
+			    const struct sn_table_view *view, const struct sn_machine *machine,
+			    struct sn_error *err)
+{
+	struct verdicts verdicts = { 0 };
+	struct sn_table table;
+	sn_status status;
+
+	sn_table_init(&table, columns, C_COUNT);
+	for (size_t i = 0; i < before->items.count; i++)
+		add_row(&table, &before->items.items[i], before->items.items[i].other, &verdicts);
+	for (size_t i = 0; i < after->items.count; i++)
+		if (!after->items.items[i].other)
+			add_row(&table, NULL, &after->items.items[i], &verdicts);
+	status = sn_table_write(&table, view, stdout, NULL, NULL, err);
+	if (!status && view->format == SN_FORMAT_TEXT)
+		print_verdicts(&verdicts, machine);
+	sn_table_free(&table);
+	return status;
+}
+
+int sn_cqa_compare(const struct sn_args *args, const struct sn_machine *machine)
+{
+	struct sn_table_view view = { .schema = "sonde.cqa-compare/1" };
+	struct sides before = { 0 }, after = { 0 };
+	struct sn_error err = { 0 };
+	struct sn_loop_choice choice;
+	struct sn_loop_visit visit = { .machine = machine,
+				       .bandwidths = sn_bandwidths_of(machine),
+				       .choice = &choice,
+				       .each = add_side };
+	sn_status status;
+
+	sn_loop_choice_read(args, &choice);
+	status = sn_args_table_view(args, &view, &err);
+	if (!status && choice.loop && !choice.file)
+		status = sn_error_set(
+			&err, SN_ERR_USAGE,
+			"cqa: '%s' is a loop of one binary; to compare two, name it by "
+			"--loop FILE:LINE or its --function",
+			choice.loop);
+	if (!status)
+		status = compare(args, &visit, &before, &after, &err);
+	if (!status)
+		status = write_rows(&before, &after, &view, machine, &err);
+	sn_vec_free(&before.items);
+	sn_vec_free(&after.items);
+	sn_arena_free(&before.arena);
+	sn_arena_free(&after.arena);
+	return status ? sn_error_print(&err) : SN_EXIT_OK;
+}

@@ -1,0 +1,46 @@
+/**
+ * The loops of a binary that a user named, one after the other.
+ */
+#ifndef SN_CLI_CQA_VISIT_H
+#define SN_CLI_CQA_VISIT_H
+
+#include "cli/command.h"
+#include "cqa/module.h"
+#include "cqa/view.h"
+
+/** What the user asked to see of a binary: --function, --loop. Texts are borrowed. */
+struct sn_loop_choice {
+	const char *function;
+	const char *loop;
+	const char *file; /* of "file:line", else NULL */
+	size_t file_length;
+	unsigned line;
+	bool is_whole; /* `loop` is an id or label, not the beginning of an id */
+};
+
+void sn_loop_choice_read(const struct sn_args *args, struct sn_loop_choice *out);
+
+struct sn_loop_visit {
+	const struct sn_machine *machine;
+	struct sn_bandwidths bandwidths;
+	const struct sn_loop_choice *choice;
+	/* the result is freed after it */
+	void (*each)(struct sn_loop_visit *visit, const struct sn_cqa_unit *unit,
+		     struct sn_cqa_loop *result);
+	void *context;
+	struct sn_cqa_summary summary;
+};
+
+/** Analyses the chosen loops of a module; without a choice all innermost ones. */
+void sn_loop_visit_module(struct sn_loop_visit *visit, struct sn_cqa_module *module);
+
+/** Says on standard error what of the module could not be read. */
+void sn_loop_visit_warn(const struct sn_cqa_module *module);
+
+/** Whether --loop is an id that stands for one loop, whole or in part, or a line, which may be
+ * several loops of the code. SN_ERR_USAGE names the loops that an id begins if there are several.
+ * `count` receives how many loops will be visited; without --loop 0. */
+sn_status sn_loop_choice_settle(struct sn_loop_choice *choice, struct sn_cqa_module *module,
+				size_t *count, struct sn_error *err);
+
+#endif
