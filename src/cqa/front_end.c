@@ -53,9 +53,45 @@ double sn_issued_uops(const struct sn_machine *machine, const struct sn_cqa_bloc
 	return total;
 }
 
+/* What the renamer of a core takes in that hands at most `vector_issue_width` of its operations a
+ * cycle to the vector side. With at most one other operation to three of them that is the limit; with
+ * more, some cycles lack room and some vector operations, and if seven of nine in a row are such,
+ * a loop of 10 to 12 operations takes two cycles. (Measured on Zen 5: register copies and
+ * no-operations in all orders of 5 to 12 places, docs/method/cqa.md.) */
+static double vector_issue_cycles(const struct sn_machine *machine,
+				  const struct sn_cqa_block *block)
+{
+	enum { SHORTEST = 10, LONGEST = 12, ROW = 9 };
+	unsigned width = machine->rules.vector_issue_width, count = 0, vectors = 0, most = 0;
+	bool is_vector[LONGEST] = { false };
+	double total = 0, all = 0;
+
+	for (size_t i = 0; i < block->count; i++) {
+		const struct sn_insn *insn = &block->insns[i];
+
+		all += (double)insn->issued_uops;
+		total += insn->is_vector ? (double)insn->issued_uops : 0;
+		for (float k = 0.5F; k < insn->issued_uops; k++, count++)
+			if (count < LONGEST)
+				is_vector[count] = insn->is_vector;
+	}
+	if (!width || total <= width)
+		return 0;
+	for (unsigned i = 0; i < count && count <= LONGEST; i++) {
+		vectors = 0;
+		for (unsigned k = 0; k < ROW; k++)
+			vectors += is_vector[(i + k) % count];
+		most = most > vectors ? most : vectors;
+	}
+	if (count >= SHORTEST && most > width && (all - total) * 3 > total)
+		return 2;
+	return total / width;
+}
+
 double sn_bound_issue(const struct sn_machine *machine, const struct sn_cqa_block *block)
 {
-	return sn_issued_uops(machine, block) / machine->rules.issue_width;
+	return fmax(sn_issued_uops(machine, block) / machine->rules.issue_width,
+		    vector_issue_cycles(machine, block));
 }
 
 void sn_parts_issue(const struct sn_machine *machine, const struct sn_cqa_block *block,

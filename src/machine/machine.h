@@ -50,6 +50,7 @@ struct sn_rules {
 	enum sn_vendor vendor;
 	enum sn_fusion fusion;
 	unsigned issue_width;
+	unsigned vector_issue_width; /* of which on vector registers; 0: no such limit */
 	unsigned op_cache_width; /* DSB on Intel */
 	unsigned decode_width;
 	unsigned op_cache_line_bytes; /* code covered by one look-up of the op cache; 0: no such

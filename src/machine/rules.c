@@ -135,6 +135,7 @@ const struct sn_machine_definition sn_machine_definitions[] = {
 	  { ZEN_COMMON,
 	    .fusion = SN_FUSION_ALU,
 	    .issue_width = 8,
+	    .vector_issue_width = 6,
 	    .op_cache_line_bytes = 64,
 	    .op_cache_entry_ops = 6,
 	    .renames_memory = true,
