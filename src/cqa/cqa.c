@@ -66,15 +66,6 @@ static void charge_split_lines(const struct sn_machine *machine, struct sn_cqa_b
 	}
 }
 
-/* An input of the instruction is made in the block, be it in the pass before. */
-static bool waits(const struct sn_insn *insn, const bool is_written[SN_RES_COUNT])
-{
-	for (unsigned i = 0; i < insn->read_count; i++)
-		if (is_written[insn->reads[i].resource])
-			return true;
-	return false;
-}
-
 static void add_operation(struct sn_insn *insn, uint32_t units, float count)
 {
 	for (unsigned k = 0; k < insn->set_count; k++)
@@ -86,43 +77,60 @@ static void add_operation(struct sn_insn *insn, uint32_t units, float count)
 		insn->sets[insn->set_count++] = (struct sn_unit_set){ units, count };
 }
 
-static void charge_waiting(const struct sn_machine *machine, struct sn_insn *insn)
+/* Integer units are never all busy with operations that wait for each other: operations bound for
+ * the same unit meet, and one that takes several cycles needs its unit's way out again when it ends.
+ * Loads and stores of general registers take part. */
+static void charge_conflicts(const struct sn_machine *machine, struct sn_insn *insn)
 {
-	for (unsigned k = 0; k < insn->set_count; k++)
+	const struct sn_rules *rules = &machine->rules;
+	float share = 0;
+
+	for (unsigned k = 0; k < insn->set_count; k++) {
 		if (insn->sets[k].units == machine->alu_units)
-			insn->sets[k].count *= machine->rules.alu_cost_waiting;
-	for (unsigned k = 0; k < insn->memory_count; k++)
-		if (insn->memory[k].is_store && !insn->memory[k].is_load && !insn->is_vector &&
-		    !insn->is_stack_engine)
-			add_operation(insn, machine->alu_units, machine->rules.alu_cost_store);
+			insn->sets[k].count *= rules->alu_share;
+		else if (!(insn->sets[k].units & ~machine->alu_units) &&
+			 insn->latency >= rules->alu_long_cycles)
+			share += insn->sets[k].count * rules->alu_share_long;
+	}
+	for (unsigned k = 0; k < insn->memory_count && !insn->is_vector; k++)
+		if (insn->memory[k].is_load != insn->memory[k].is_store && !insn->is_stack_engine)
+			share += insn->memory[k].is_load ? rules->alu_share_load
+							 : rules->alu_share_store;
+	if (share > 0)
+		add_operation(insn, machine->alu_units, share);
 }
 
-/* Integer operations that wait for others in the block do not keep all units busy, and stores that
- * wait take part in it. */
-static void charge_waits(const struct sn_machine *machine, struct sn_cqa_block *block,
-			 const struct sn_cqa_block *original, struct sn_arena *arena)
+static struct sn_cqa_block with_split_lines(const struct sn_machine *machine,
+					    const struct sn_cqa_block *original,
+					    struct sn_arena *arena)
 {
-	bool is_written[SN_RES_COUNT] = { false };
+	struct sn_cqa_block block = *original;
 
-	if (machine->rules.alu_cost_waiting <= 0)
-		return;
-	own_instructions(block, original, arena);
-	for (size_t i = 0; i < block->count; i++)
-		for (unsigned k = 0; k < block->insns[i].write_count; k++)
-			is_written[block->insns[i].writes[k]] = true;
-	for (size_t i = 0; i < block->count; i++)
-		if (waits(&block->insns[i], is_written))
-			charge_waiting(machine, &block->insns[i]);
+	charge_split_lines(machine, &block, original, arena);
+	return block;
+}
+
+/* For the bound of the units only: in the window operations meet by themselves. */
+static struct sn_cqa_block with_conflicts(const struct sn_machine *machine,
+					  const struct sn_cqa_block *original,
+					  struct sn_arena *arena)
+{
+	struct sn_cqa_block block = *original;
+
+	if (machine->rules.alu_share <= 0)
+		return block;
+	own_instructions(&block, original, arena);
+	for (size_t i = 0; i < block.count; i++)
+		charge_conflicts(machine, &block.insns[i]);
+	return block;
 }
 
 struct sn_cqa_block sn_cqa_charged(const struct sn_machine *machine,
 				   const struct sn_cqa_block *original, struct sn_arena *arena)
 {
-	struct sn_cqa_block block = *original;
+	struct sn_cqa_block split = with_split_lines(machine, original, arena);
 
-	charge_split_lines(machine, &block, original, arena);
-	charge_waits(machine, &block, original, arena);
-	return block;
+	return with_conflicts(machine, &split, arena);
 }
 
 /* All bounds but those of the front end and of the latency. */
@@ -206,10 +214,11 @@ static void find_bottleneck(struct sn_cqa_estimate *out)
 void sn_cqa_estimate(const struct sn_machine *machine, const struct sn_cqa_block *original,
 		     bool is_unrolled, struct sn_arena *arena, struct sn_cqa_estimate *out)
 {
-	struct sn_cqa_block block = sn_cqa_charged(machine, original, arena);
+	struct sn_cqa_block block = with_split_lines(machine, original, arena);
+	struct sn_cqa_block charged = with_conflicts(machine, &block, arena);
 	struct sn_data_flow *flow = sn_data_flow_new(machine, &block, arena);
 
-	bound_units(machine, &block, out);
+	bound_units(machine, &charged, out);
 	out->bounds[SN_BOUND_FRONT_END] =
 		sn_bound_front_end(machine, &block, is_unrolled, &out->front_end);
 	out->bounds[SN_BOUND_LATENCY] = out->chain_cycles = sn_bound_latency(flow);
@@ -246,14 +255,15 @@ double sn_cqa_variant_cycles(const struct sn_machine *machine, const struct sn_c
 			     const double *chain_cycles, double enough_cycles,
 			     struct sn_arena *arena)
 {
-	struct sn_cqa_block block = sn_cqa_charged(machine, original, arena);
+	struct sn_cqa_block block = with_split_lines(machine, original, arena);
+	struct sn_cqa_block charged = with_conflicts(machine, &block, arena);
 	struct sn_cqa_estimate estimate = { .cycles = 0 };
 	double *bounds = estimate.bounds;
 	double front_end = front_end_width(machine, original, 1, &estimate.front_end);
 	double most = fmax(front_end, chain_cycles ? *chain_cycles : 0);
 	struct sn_data_flow *flow;
 
-	bound_units(machine, &block, &estimate);
+	bound_units(machine, &charged, &estimate);
 	if (fmax(most, rounded(largest(bounds))) >= enough_cycles)
 		return enough_cycles;
 	flow = sn_data_flow_new(machine, &block, arena);

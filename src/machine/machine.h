@@ -90,9 +90,10 @@ struct sn_rules {
 	float taken_branch_cycles;     /* least cycles of a loop's iteration */
 	float taken_branch_alu_uops;   /* work of the integer units that is lost with a taken branch
 					*/
-	/* The share of an integer unit's cycle that an operation costs if it waits for another one
-	   of the block, and that a store costs which does; 0: 1 and none. */
-	float alu_cost_waiting, alu_cost_store;
+	/* What of an integer unit's cycle an operation costs that any of them can execute (0: 1, and
+	   nothing of what follows), what one of `alu_long_cycles` or more costs besides its own
+	   units, and what loads and stores of general registers cost. */
+	float alu_share, alu_share_long, alu_share_load, alu_share_store, alu_long_cycles;
 	unsigned vector_bytes;		       /* widest register */
 	unsigned scheduler_uops, reorder_uops; /* out-of-order window */
 	/* Places in the schedulers of integer operations, of loads and stores, and of vector
