@@ -212,6 +212,32 @@ TEST(address_units_come_in_turns)
 		   1.5, 1e-6);
 }
 
+/* Measured: 2.00, 1.375 and 1.33 cycles. */
+TEST(six_vector_operations_a_cycle_reach_their_side)
+{
+	/* seven register copies in a row, two no-operations, dec r15; jnz */
+	CHECK_REAL(zen5("410f28c6410f28cf410f28d6410f28df410f28e6410f28ef410f28f6909049ffcf75dd",
+			SN_BOUND_ISSUE),
+		   2, 1e-9);
+	/* the same with a third, spread so that no nine in a row hold seven copies */
+	CHECK_REAL(zen5("410f28c690410f28d690410f28e690410f28ef410f28f6410f28ce410f28de49ffcf75dc",
+			SN_BOUND_ISSUE),
+		   1.375, 1e-9);
+	/* eight copies and the jump: six of them a cycle */
+	CHECK_REAL(zen5("410f28c6410f28cf410f28d6410f28df410f28e6410f28ef410f28f6410f28fe49ffcf"
+			"75db",
+			SN_BOUND_ISSUE),
+		   8.0 / 6, 1e-9);
+}
+
+/* imul eax,[rsi],77 and two more, two additions, a store: measured 2.28, by their units alone 1.5. */
+TEST(multiplications_take_the_place_of_other_operations)
+{
+	CHECK_REAL(zen5("6b064d6b4e044d6b56084d01c801d04883c60c89074883c70449ffcf75e2",
+			SN_BOUND_PORTS),
+		   2.28, 0.15);
+}
+
 TEST(long_chains_within_a_pass_fill_the_schedulers)
 {
 	/* mov rax,rbx; 63 times add rax,rcx; dec r15; jnz: measured 23.2 cycles, units alone 11 */
