@@ -78,8 +78,8 @@ static void add_operation(struct sn_insn *insn, uint32_t units, float count)
 }
 
 /* Integer units are never all busy with operations that wait for each other: operations bound for
- * the same unit meet, and one that takes several cycles needs its unit's way out again when it ends.
- * Loads and stores of general registers take part. */
+ * the same unit meet, and one that takes several cycles needs its unit's way out again when it
+ * ends. Loads and stores of general registers take part. */
 static void charge_conflicts(const struct sn_machine *machine, struct sn_insn *insn)
 {
 	const struct sn_rules *rules = &machine->rules;

@@ -54,9 +54,9 @@ double sn_issued_uops(const struct sn_machine *machine, const struct sn_cqa_bloc
 }
 
 /* What the renamer of a core takes in that hands at most `vector_issue_width` of its operations a
- * cycle to the vector side. With at most one other operation to three of them that is the limit; with
- * more, some cycles lack room and some vector operations, and if seven of nine in a row are such,
- * a loop of 10 to 12 operations takes two cycles. (Measured on Zen 5: register copies and
+ * cycle to the vector side. With at most one other operation to three of them that is the limit;
+ * with more, some cycles lack room and some vector operations, and if seven of nine in a row are
+ * such, a loop of 10 to 12 operations takes two cycles. (Measured on Zen 5: register copies and
  * no-operations in all orders of 5 to 12 places, docs/method/cqa.md.) */
 static double vector_issue_cycles(const struct sn_machine *machine,
 				  const struct sn_cqa_block *block)

@@ -51,7 +51,7 @@ struct sn_rules {
 	enum sn_fusion fusion;
 	unsigned issue_width;
 	unsigned vector_issue_width; /* of which on vector registers; 0: no such limit */
-	unsigned op_cache_width; /* DSB on Intel */
+	unsigned op_cache_width;     /* DSB on Intel */
 	unsigned decode_width;
 	unsigned op_cache_line_bytes; /* code covered by one look-up of the op cache; 0: no such
 					 bound */
@@ -90,8 +90,8 @@ struct sn_rules {
 	float taken_branch_cycles;     /* least cycles of a loop's iteration */
 	float taken_branch_alu_uops;   /* work of the integer units that is lost with a taken branch
 					*/
-	/* What of an integer unit's cycle an operation costs that any of them can execute (0: 1, and
-	   nothing of what follows), what one of `alu_long_cycles` or more costs besides its own
+	/* What of an integer unit's cycle an operation costs that any of them can execute (0: 1,
+	   and nothing of what follows), what one of `alu_long_cycles` or more costs besides its own
 	   units, and what loads and stores of general registers cost. */
 	float alu_share, alu_share_long, alu_share_load, alu_share_store, alu_long_cycles;
 	unsigned vector_bytes;		       /* widest register */

@@ -230,7 +230,8 @@ TEST(six_vector_operations_a_cycle_reach_their_side)
 		   8.0 / 6, 1e-3);
 }
 
-/* imul eax,[rsi],77 and two more, two additions, a store: measured 2.28, by their units alone 1.5. */
+/* imul eax,[rsi],77 and two more, two additions, a store: measured 2.28, by their units alone 1.5.
+ */
 TEST(multiplications_take_the_place_of_other_operations)
 {
 	CHECK_REAL(zen5("6b064d6b4e044d6b56084d01c801d04883c60c89074883c70449ffcf75e2",
