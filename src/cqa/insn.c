@@ -468,6 +468,7 @@ void sn_insn_fill(const struct sn_machine *machine, const ZydisDecodedInstructio
 	if (machine->rules.caches_doubles && insn->fused_uops <= 2)
 		insn->fused_uops = 1;
 	insn->needs_complex_decoder = insn->fused_uops > 1;
+	sn_insn_read_name(insn);
 }
 
 static bool fuses_on_intel(ZydisMnemonic first, ZydisMnemonic branch)

@@ -74,6 +74,13 @@ struct sn_insn {
 	int64_t immediate;
 	bool has_immediate;
 
+	/* what its name says (sn_insn_read_name) */
+	int8_t fp_kind; /* of FP arithmetic, as in struct sn_fp_operation; -1: it is none */
+	uint8_t fp_element_bytes;
+	bool fp_is_packed;
+	bool is_vector_move; /* of FP or vector data between registers and memory, or between
+				registers */
+
 	/* what the rules make of it */
 	float latency;	    /* data operand -> result */
 	float load_latency; /* address -> operand of the operation */
@@ -125,6 +132,9 @@ sn_status sn_cqa_block_decode(const struct sn_machine *machine, struct sn_arena 
 void sn_insn_fill(const struct sn_machine *machine, const ZydisDecodedInstruction *decoded,
 		  const ZydisDecodedOperand *operands, struct sn_x87_stack *x87,
 		  struct sn_insn *out);
+
+/** What the mnemonic says of FP arithmetic and moves; the end of sn_insn_fill (cqa/metrics.c). */
+void sn_insn_read_name(struct sn_insn *insn);
 
 /** Macro-fusion, counts and accesses of a filled block. */
 void sn_cqa_block_finish(const struct sn_machine *machine, struct sn_cqa_block *block,

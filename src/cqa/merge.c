@@ -38,7 +38,7 @@ static bool is_fp_work(const struct sn_insn *insn)
 {
 	struct sn_fp_operation operation;
 
-	return sn_fp_operation_of(insn, &operation) || sn_is_vector_move(insn) ||
+	return sn_fp_operation_of(insn, &operation) || insn->is_vector_move ||
 	       (insn->is_vector && insn->category == ZYDIS_CATEGORY_CONVERT);
 }
 

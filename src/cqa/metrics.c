@@ -83,40 +83,47 @@ static bool kind_of_name(const char *name, int *kind)
 	return false;
 }
 
-bool sn_fp_operation_of(const struct sn_insn *insn, struct sn_fp_operation *out)
+static bool is_move_name(const struct sn_insn *insn, const char *name)
 {
-	const char *name = ZydisMnemonicGetString(sn_form_mnemonic(insn->form));
-	bool is_packed = false;
-	unsigned bytes = 0;
-	int kind;
-
-	if (insn->isa == ZYDIS_ISA_EXT_X87) {
-		if (!is_x87_arithmetic(name, &kind))
-			return false;
-		bytes = 10;
-	} else if (!insn->is_vector || !suffix_of(name, &is_packed, &bytes) ||
-		   !kind_of_name(name, &kind)) {
-		return false;
-	}
-	out->kind = kind;
-	out->element_bytes = bytes;
-	out->lanes = is_packed ? insn->operand_bytes / bytes : 1;
-	if (out->lanes == 0)
-		out->lanes = 1;
-	out->flops = kind >= SN_FP_RCP ? 0 : out->lanes * (kind == SN_FP_FMA ? 2.0 : 1.0);
-	return true;
-}
-
-bool sn_is_vector_move(const struct sn_insn *insn)
-{
-	const char *name = ZydisMnemonicGetString(sn_form_mnemonic(insn->form));
-
 	name += name[0] == 'v';
 	if (insn->isa == ZYDIS_ISA_EXT_X87)
 		return begins_with(name, "fld") || begins_with(name, "fst") ||
 		       begins_with(name, "fxch");
 	return insn->is_vector && (begins_with(name, "mov") || begins_with(name, "lddqu") ||
 				   begins_with(name, "broadcast"));
+}
+
+void sn_insn_read_name(struct sn_insn *insn)
+{
+	const char *name = ZydisMnemonicGetString(sn_form_mnemonic(insn->form));
+	bool is_fp, is_packed = false;
+	unsigned bytes = 10;
+	int kind;
+
+	if (insn->isa == ZYDIS_ISA_EXT_X87)
+		is_fp = is_x87_arithmetic(name, &kind);
+	else
+		is_fp = insn->is_vector && suffix_of(name, &is_packed, &bytes) &&
+			kind_of_name(name, &kind);
+	insn->fp_kind = is_fp ? (int8_t)kind : -1;
+	insn->fp_element_bytes = is_fp ? (uint8_t)bytes : 0;
+	insn->fp_is_packed = is_fp && is_packed;
+	insn->is_vector_move = is_move_name(insn, name);
+}
+
+bool sn_fp_operation_of(const struct sn_insn *insn, struct sn_fp_operation *out)
+{
+	memset(out, 0, sizeof(*out));
+	if (insn->fp_kind < 0)
+		return false;
+	out->kind = (unsigned)insn->fp_kind;
+	out->element_bytes = insn->fp_element_bytes;
+	out->lanes = insn->fp_is_packed ? insn->operand_bytes / insn->fp_element_bytes : 1;
+	if (out->lanes == 0)
+		out->lanes = 1;
+	if (out->kind < SN_FP_RCP)
+		out->flops = out->lanes * (out->kind == SN_FP_FMA ? 2.0 : 1.0);
+	return true;
 }
 
 enum sn_stride_kind sn_stride_kind_of(const struct sn_access *access)

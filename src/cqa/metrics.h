@@ -133,9 +133,6 @@ struct sn_fp_operation {
 };
 bool sn_fp_operation_of(const struct sn_insn *insn, struct sn_fp_operation *out);
 
-/** A move of FP or vector data between registers and memory, or between registers. */
-bool sn_is_vector_move(const struct sn_insn *insn);
-
 /** Whether the last letters of a mnemonic say packed ("movaps"). */
 bool sn_name_is_packed(const char *name);
 

@@ -72,7 +72,7 @@ static enum joining joining_of(const struct sn_insn *insn, unsigned *operands)
 
 	name += is_vex;
 	*operands = ~0U;
-	if (sn_is_vector_move(insn) && !insn->memory_count)
+	if (insn->is_vector_move && !insn->memory_count)
 		return sn_form_mask_mode(insn->form) == SN_MASK_MERGE ? JOIN_SELECT : JOIN_COPY;
 	if (insn->memory_count && insn->memory[0].is_store)
 		return JOIN_NONE;

@@ -43,7 +43,7 @@ static bool is_fp_work(const struct sn_insn *insn)
 {
 	struct sn_fp_operation operation;
 
-	return sn_fp_operation_of(insn, &operation) || sn_is_vector_move(insn);
+	return sn_fp_operation_of(insn, &operation) || insn->is_vector_move;
 }
 
 static struct sn_cqa_block copy_block(const struct sn_cqa_block *block, struct sn_arena *arena)
@@ -287,7 +287,7 @@ static void widen(const struct widening *w, struct sn_insn *insn, size_t index)
 			approximate(w->machine, insn, &operation);
 		if (has_memory)
 			widen_memory(w, insn, index);
-	} else if (sn_is_vector_move(insn) && has_memory) {
+	} else if (insn->is_vector_move && has_memory) {
 		insn->set_count = 0;
 		insn->fused_uops = insn->issued_uops = 0;
 		widen_memory(w, insn, index);
@@ -328,7 +328,7 @@ static double contracted_chain(const struct sn_machine *machine, const struct sn
 
 static bool is_load(const struct sn_insn *insn)
 {
-	return sn_is_vector_move(insn) && insn->memory_count == 1 && insn->memory[0].is_load &&
+	return insn->is_vector_move && insn->memory_count == 1 && insn->memory[0].is_load &&
 	       insn->write_count == 1;
 }
 

@@ -199,7 +199,7 @@ static void count_vector(struct census *c, const struct sn_insn *insn)
 		      : operation.kind == SN_FP_MUL || operation.kind == SN_FP_FMA ? SN_CLASS_MUL
 										   : SN_CLASS_OTHER,
 		      true, operation.lanes > 1, operation.lanes * operation.element_bytes);
-	} else if (sn_is_vector_move(insn) && insn->memory_count) {
+	} else if (insn->is_vector_move && insn->memory_count) {
 		count(c, insn, is_integer_move(name) ? SN_DATA_INTEGER : SN_DATA_FP, SN_CLASS_OTHER,
 		      false, insn->memory[0].bytes > 8 || sn_name_is_packed(name),
 		      insn->memory[0].bytes);
