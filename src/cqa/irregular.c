@@ -278,6 +278,18 @@ static struct sn_accesses *copy_of(const struct sn_accesses *from, struct sn_are
 	return out;
 }
 
+/* Nothing is left to find out, and nothing waits. */
+static bool all_stride(const struct sn_accesses *accesses)
+{
+	for (size_t i = 0; i < accesses->count; i++)
+		if (!accesses->items[i].has_stride)
+			return false;
+	for (size_t i = 0; i < accesses->prefetch_count; i++)
+		if (!accesses->prefetches[i].has_stride)
+			return false;
+	return true;
+}
+
 const struct sn_accesses *sn_accesses_find_irregular(const struct sn_cqa_block *block,
 						     struct sn_arena *arena)
 {
@@ -286,7 +298,7 @@ const struct sn_accesses *sn_accesses_find_irregular(const struct sn_cqa_block *
 	struct walk walk = { .block = block, .accesses = accesses };
 	bool is_new = true;
 
-	if (!accesses->count && !accesses->prefetch_count)
+	if (all_stride(accesses))
 		return accesses;
 	walk.stored = sn_alloc_zeroed(accesses->count + 1, sizeof(*walk.stored));
 	for (unsigned i = 0; i < 48; i++)

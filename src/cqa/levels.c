@@ -9,7 +9,7 @@
 #include "cqa/levels.h"
 #include "machine/bandwidth.h"
 
-enum { LINE_BYTES = 64, PAGE_BYTES = 4096 };
+enum { LINE_BYTES = 64, PAGE_BYTES = 4096, SLOW_CYCLES = 1 << 16 };
 
 /* Usual values where nothing was measured: a core keeps so many misses in flight. */
 static void guess(const struct sn_machine *machine, struct sn_bandwidths *out)
@@ -173,14 +173,20 @@ static unsigned misses_in_a_row(const struct sn_accesses *accesses,
 	return most;
 }
 
-static double latency_cycles(const struct sn_machine *machine, const struct sn_cqa_path *path,
-			     const struct sn_accesses *accesses, double more_cycles,
-			     struct sn_arena *arena)
+/* Irregular loads on the loop-carried dependence, and what else it takes: found with loads so slow that
+ * they decide where it runs. */
+static double loads_on_chain(const struct sn_machine *machine, const struct sn_cqa_path *path,
+			     const struct sn_accesses *accesses, struct sn_arena *arena,
+			     double *rest_cycles)
 {
 	struct sn_cqa_block slow = path->block;
+	double cycles, loads;
 
-	slow.insns = slowed(&path->block, accesses, more_cycles, arena);
-	return slow.insns ? sn_bound_latency(sn_data_flow_new(machine, &slow, arena)) : 0;
+	slow.insns = slowed(&path->block, accesses, SLOW_CYCLES, arena);
+	cycles = slow.insns ? sn_bound_latency(sn_data_flow_new(machine, &slow, arena)) : 0;
+	loads = floor(cycles / SLOW_CYCLES);
+	*rest_cycles = cycles - loads * SLOW_CYCLES;
+	return loads;
 }
 
 /* Passes that the core can have begun at once, while their loads are on their way: the reorder
@@ -233,20 +239,21 @@ void sn_cqa_levels_estimate(const struct sn_machine *machine,
 			    struct sn_arena *arena)
 {
 	const struct sn_accesses *accesses = streams->accesses;
-	double passes;
+	double passes, loads = 0, rest = 0;
 	unsigned row;
 
 	passes = passes_in_flight(machine, path, accesses);
 	row = misses_in_a_row(accesses, streams);
+	if (row)
+		loads = loads_on_chain(machine, path, accesses, arena, &rest);
 	path->level_cycles[SN_LEVEL_L1] = path->estimate.cycles;
 	for (unsigned level = SN_LEVEL_L2; level < SN_LEVEL_COUNT; level++) {
 		double latency = bandwidths->latency_cycles[level];
 		double moved = moved_cycles(bandwidths, level, streams);
 
-		if (row)
-			moved = fmax(moved, latency_cycles(machine, path, accesses,
-							   latency - bandwidths->latency_cycles[0],
-							   arena));
+		if (loads > 0)
+			moved = fmax(moved,
+				     rest + loads * (latency - bandwidths->latency_cycles[0]));
 		path->moved_cycles[level] = moved;
 		path->level_cycles[level] =
 			fmax(fmax(moved, row * latency / passes), path->level_cycles[level - 1]);
