@@ -50,6 +50,7 @@
 	X(L2, "l2_cycles", NULL, REAL, 2, CYCLES)                                                  \
 	X(L3, "l3_cycles", NULL, REAL, 2, CYCLES)                                                  \
 	X(RAM, "ram_cycles", "RAM cycles", REAL, 2, CYCLES)                                        \
+	X(MISSED, "mispredicted_cycles", NULL, REAL, 2, CYCLES)                                    \
 	X(L2_MIN, "l2_min_cycles", NULL, REAL, 2, CYCLES)                                          \
 	X(L2_MAX, "l2_max_cycles", NULL, REAL, 2, CYCLES)                                          \
 	X(L3_MIN, "l3_min_cycles", NULL, REAL, 2, CYCLES)                                          \

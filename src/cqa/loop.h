@@ -73,8 +73,10 @@ struct sn_cqa_loop {
 	struct sn_cqa_path *paths;
 	/* all paths as one body, as vectors would run it; NULL: one path, or no FP work */
 	struct sn_cqa_path *merged;
-	bool is_weighed;    /* by samples (sn_cqa_loop_weigh) */
-	uint32_t main_path; /* that most time goes to; the costliest until weighed */
+	bool is_weighed;      /* by samples (sn_cqa_loop_weigh) */
+	double missed_cycles; /* that mispredicted branches add to a pass, by the samples; 0: not
+				 known or none */
+	uint32_t main_path;   /* that most time goes to; the costliest until weighed */
 	/* over the paths, by their weights */
 	double cycles, cycles_min, cycles_max;
 	double level_cycles[SN_LEVEL_COUNT];
@@ -121,8 +123,9 @@ void sn_cqa_loop_free(struct sn_cqa_loop *result);
 unsigned sn_cqa_missing_options(const struct sn_cqa_loop *result);
 
 /** Weighs the paths by where time was observed (any order; what lies on no path is ignored): the
- *  most likely shares of the paths, given that a path spends its time evenly over its micro-
- *  operations (docs/method/cqa.md, Paths). A union has no paths to weigh. */
+ *  most likely shares of the paths and of mispredicted branches, given where a simple core shows
+ * the time of each (docs/method/whatif.md, Paths). A union has no paths to weigh, and very branchy
+ * ones are not. */
 void sn_cqa_loop_weigh(struct sn_cqa_loop *result, const struct sn_heat *heat, size_t count);
 
 /** Places of a prepared function (SN_PREPARE_CODE) where code goes on into bytes that the decoder

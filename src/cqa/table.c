@@ -172,6 +172,8 @@ static void set_flow_and_size(const struct row *row)
 	set_int(row, COL_SPECIAL, m->specials);
 	set_int(row, COL_ESTIMATED, (int64_t)result->estimated_instructions);
 	set_int(row, COL_UNDECODED, (int64_t)result->undecoded_bytes);
+	if (result->is_weighed)
+		set_real(row, COL_MISSED, result->missed_cycles);
 	set_int(row, COL_WEIGHED, result->is_weighed);
 }
 

@@ -1,146 +1,231 @@
-/* How often each path through a loop is taken, from where samples fell. Instructions are told apart
- * only by the set of paths that they lie on; a path spreads its time over these sets by its micro-
- * operations, and the shares that make the samples most likely are found by expectation-
- * maximization (Dempster, Laird and Rubin 1977). */
+/* How often each path through a loop is taken, from where samples fell. Passes by the shares so far
+ * are put through a simple core (retire.c), which tells in what parts of the code the time of each
+ * path shows; the shares of time, of paths and of mispredicted branches, that make the samples most
+ * likely are found by expectation-maximization (Dempster, Laird and Rubin 1977); they give the next
+ * shares. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "cqa/loop.h"
+#include "cqa/retire.h"
 
-enum { SETS = 1 << SN_CQA_PATHS_MAX, ROUNDS = 500 };
+enum { TURNS = 8, ROUNDS = 40, SOURCES_MAX = SN_CQA_PATHS_MAX + SN_PLACES_MAX };
 
-struct place {
-	uint64_t link_addr;
-	uint32_t paths; /* bit set */
-};
+#define STRAY_SHARE 0.01 /* of the samples may lie anywhere */
+#define MOST	    0.875
+#define MISS_SCORE  0.03 /* that mispredictions must gain to be believed */
 
+/* What time comes from: the paths, then the mispredictions into each head. */
 struct likelihood {
-	double expected[SN_CQA_PATHS_MAX][SETS]; /* share of a path's time in a set */
-	double observed[SETS];
-	double total;
+	unsigned paths, places;
+	double observed[SN_PLACES_MAX]; /* shares of the samples */
+	double shown[SOURCES_MAX][SN_PLACES_MAX];
+	double share[SOURCES_MAX];
 };
 
-static int by_address(const void *a, const void *b)
+static void expect(struct likelihood *l, const struct sn_places *places,
+		   const struct sn_retirement *retirement)
 {
-	const struct place *x = a, *y = b;
-
-	return (x->link_addr > y->link_addr) - (x->link_addr < y->link_addr);
-}
-
-/* Eliminated moves and fused branches still hold a place in the program counter's way. */
-static double time_of(const struct sn_insn *insn)
-{
-	return insn->issued_uops > 0.25F ? (double)insn->issued_uops : 0.25;
-}
-
-/* Every instruction once, with the paths it lies on; sorted. The caller frees. */
-static struct place *find_places(const struct sn_cqa_loop *loop, size_t *count)
-{
-	uint64_t origin_link_addr = loop->loop->ranges[0].first_link_addr & ~63ULL;
-	size_t room = 0, kept = 0;
-	struct place *places;
-
-	for (uint32_t p = 0; p < loop->path_count; p++)
-		room += loop->paths[p].block.count;
-	places = sn_alloc_zeroed(room + 1, sizeof(*places));
-	*count = 0;
-	for (uint32_t p = 0; p < loop->path_count; p++)
-		for (size_t i = 0; i < loop->paths[p].block.count; i++)
-			places[(*count)++] = (struct place){
-				origin_link_addr + loop->paths[p].block.insns[i].offset, 1U << p
-			};
-	qsort(places, *count, sizeof(*places), by_address);
-	for (size_t i = 0; i < *count; i++) {
-		if (kept && places[kept - 1].link_addr == places[i].link_addr)
-			places[kept - 1].paths |= places[i].paths;
-		else
-			places[kept++] = places[i];
-	}
-	*count = kept;
-	return places;
-}
-
-static uint32_t paths_at(const struct place *places, size_t count, uint64_t link_addr)
-{
-	struct place key = { link_addr, 0 };
-	const struct place *found = bsearch(&key, places, count, sizeof(*places), by_address);
-
-	return found ? found->paths : 0;
-}
-
-static void expect(const struct sn_cqa_loop *loop, const struct place *places, size_t count,
-		   struct likelihood *out)
-{
-	uint64_t origin_link_addr = loop->loop->ranges[0].first_link_addr & ~63ULL;
-
-	for (uint32_t p = 0; p < loop->path_count; p++) {
-		const struct sn_cqa_block *block = &loop->paths[p].block;
+	for (unsigned p = 0; p < l->paths; p++) {
 		double whole = 0;
 
-		for (size_t i = 0; i < block->count; i++)
-			whole += time_of(&block->insns[i]);
-		for (size_t i = 0; i < block->count; i++)
-			out->expected[p][paths_at(places, count,
-						  origin_link_addr + block->insns[i].offset)] +=
-				time_of(&block->insns[i]) / whole;
+		for (unsigned k = 0; k < l->places; k++)
+			whole += retirement->path_cycles[p][k];
+		for (unsigned k = 0; k < l->places && whole > 0; k++)
+			l->shown[p][k] = retirement->path_cycles[p][k] / whole * (1 - STRAY_SHARE) +
+					 STRAY_SHARE / l->places;
+	}
+	for (unsigned k = 0; k < l->places; k++)
+		l->shown[l->paths + k][k] = places->is_head[k] ? 1 : 0;
+}
+
+static void maximize(struct likelihood *l, const struct sn_places *places, bool may_miss)
+{
+	unsigned sources = l->paths + l->places;
+
+	for (unsigned i = 0; i < sources; i++)
+		l->share[i] = i < l->paths || (may_miss && places->is_head[i - l->paths])
+				      ? fmax(l->share[i], 1e-4)
+				      : 0;
+	for (int round = 0; round < ROUNDS; round++) {
+		double next[SOURCES_MAX] = { 0 };
+
+		for (unsigned k = 0; k < l->places; k++) {
+			double likely = 0;
+
+			for (unsigned i = 0; i < sources; i++)
+				likely += l->share[i] * l->shown[i][k];
+			for (unsigned i = 0; i < sources && likely > 0; i++)
+				next[i] += l->observed[k] * l->share[i] * l->shown[i][k] / likely;
+		}
+		memcpy(l->share, next, sizeof(next));
 	}
 }
 
-/* Shares of time by path that make the observation most likely. */
-static void maximize(const struct likelihood *l, uint32_t paths, double shares[SN_CQA_PATHS_MAX])
+/* Passes by path and mispredictions by head, for shares of time. */
+static void passes_of(const struct sn_cqa_loop *loop, const struct sn_places *places,
+		      const struct likelihood *l, const struct sn_retirement *retirement,
+		      double passes[SN_CQA_PATHS_MAX], double missed[SN_PLACES_MAX])
 {
-	for (uint32_t p = 0; p < paths; p++)
-		shares[p] = 1.0 / paths;
-	for (int round = 0; round < ROUNDS; round++) {
-		double next[SN_CQA_PATHS_MAX] = { 0 };
+	double all = 0;
 
-		for (uint32_t set = 1; set < SETS; set++) {
-			double likely = 0;
+	for (unsigned p = 0; p < l->paths; p++) {
+		double cycles = 0;
 
-			if (l->observed[set] <= 0)
-				continue;
-			for (uint32_t p = 0; p < paths; p++)
-				likely += shares[p] * l->expected[p][set];
-			for (uint32_t p = 0; p < paths && likely > 0; p++)
-				next[p] += l->observed[set] / l->total * shares[p] *
-					   l->expected[p][set] / likely;
-		}
-		memcpy(shares, next, sizeof(next));
+		for (unsigned k = 0; k < l->places; k++)
+			cycles += retirement->path_cycles[p][k];
+		passes[p] = l->share[p] / fmax(cycles, 0.01);
+		all += passes[p];
 	}
+	for (unsigned p = 0; p < l->paths && all > 0; p++)
+		passes[p] /= all;
+	for (unsigned k = 0; k < l->places; k++) {
+		double often = sn_places_visits(loop, places, k, passes);
+
+		/* whoever always guesses the commoner way is wrong no more often */
+		missed[k] = all > 0 ? l->share[l->paths + k] / retirement->missed_cycles / all : 0;
+		missed[k] = fmin(missed[k], fmax(0, fmin(often, 1 - often)));
+	}
+}
+
+static bool observe(const struct sn_cqa_loop *loop, const struct sn_places *places,
+		    const struct sn_heat *heat, size_t count, struct likelihood *l)
+{
+	uint64_t origin_link_addr = loop->loop->ranges[0].first_link_addr & ~63ULL;
+	double total = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		unsigned place =
+			heat[i].link_addr >= origin_link_addr
+				? sn_places_at(places, heat[i].link_addr - origin_link_addr)
+				: UINT16_MAX;
+
+		if (place == UINT16_MAX)
+			continue;
+		l->observed[place] += heat[i].weight;
+		total += heat[i].weight;
+	}
+	for (unsigned k = 0; k < l->places && total > 0; k++)
+		l->observed[k] /= total;
+	return total > 0;
+}
+
+struct guess {
+	double shares[SN_CQA_PATHS_MAX];
+	double missed[SN_PLACES_MAX];
+	double score; /* mean logarithm of what the samples' places were expected to get */
+};
+
+static double score_of(const struct likelihood *l, const struct guess *guess,
+		       const struct sn_retirement *retirement)
+{
+	double expected[SN_PLACES_MAX], whole = 0, score = 0;
+
+	for (unsigned k = 0; k < l->places; k++) {
+		expected[k] = guess->missed[k] * retirement->missed_cycles;
+		for (unsigned p = 0; p < l->paths; p++)
+			expected[k] += guess->shares[p] * retirement->path_cycles[p][k];
+		whole += expected[k];
+	}
+	for (unsigned k = 0; k < l->places && whole > 0; k++)
+		score += l->observed[k] *
+			 log(expected[k] / whole * (1 - STRAY_SHARE) + STRAY_SHARE / l->places);
+	return score;
+}
+
+/* Goes from a first guess towards what fits better; the best one on the way is kept. */
+static void improve(const struct sn_cqa_loop *loop, const struct sn_places *places,
+		    struct likelihood *l, struct guess guess, bool may_miss, struct guess *best)
+{
+	for (unsigned p = 0; p < l->paths; p++)
+		l->share[p] = guess.shares[p];
+	for (unsigned k = 0; k < l->places; k++)
+		l->share[l->paths + k] = 0;
+	for (int turn = 0; turn < TURNS; turn++) {
+		double shares[SN_CQA_PATHS_MAX] = { 0 }, missed[SN_PLACES_MAX] = { 0 };
+		struct sn_retirement retirement;
+
+		sn_retire(loop, places, guess.shares, guess.missed, &retirement);
+		guess.score = score_of(l, &guess, &retirement);
+		if (guess.score > best->score)
+			*best = guess;
+		expect(l, places, &retirement);
+		maximize(l, places, may_miss);
+		passes_of(loop, places, l, &retirement, shares, missed);
+		for (unsigned p = 0; p < l->paths; p++)
+			guess.shares[p] = (guess.shares[p] + shares[p]) / 2;
+		for (unsigned k = 0; k < l->places; k++)
+			guess.missed[k] = (guess.missed[k] + missed[k]) / 2;
+	}
+}
+
+/* Time that one path spends may look like another's, so there are several first guesses: all alike,
+ * and each most of the passes. */
+static struct guess find_shares(const struct sn_cqa_loop *loop, const struct sn_places *places,
+				struct likelihood *l, bool may_miss)
+{
+	struct guess best = { .score = -INFINITY };
+
+	for (unsigned first = 0; first <= l->paths; first++) {
+		struct guess guess = { .score = 0 };
+
+		for (unsigned p = 0; p < l->paths; p++)
+			guess.shares[p] = first == l->paths ? 1.0 / l->paths
+					  : p == first	    ? MOST
+							    : (1 - MOST) / (l->paths - 1);
+		for (unsigned k = 0; k < l->places && may_miss; k++)
+			if (places->is_head[k]) {
+				double often = sn_places_visits(loop, places, k, guess.shares);
+
+				guess.missed[k] = fmax(0, fmin(often, 1 - often)) / 2;
+			}
+		improve(loop, places, l, guess, may_miss, &best);
+	}
+	return best;
+}
+
+/* What mispredictions add to a pass. */
+static double missed_cycles(const struct sn_cqa_loop *loop, const struct sn_places *places,
+			    const double shares[SN_CQA_PATHS_MAX],
+			    const double missed[SN_PLACES_MAX])
+{
+	static const double none[SN_PLACES_MAX];
+	struct sn_retirement with, without;
+
+	sn_retire(loop, places, shares, missed, &with);
+	sn_retire(loop, places, shares, none, &without);
+	return fmax(0, with.cycles - without.cycles);
 }
 
 void sn_cqa_loop_weigh(struct sn_cqa_loop *result, const struct sn_heat *heat, size_t count)
 {
 	struct likelihood *l;
-	struct place *places;
-	double shares[SN_CQA_PATHS_MAX], passes = 0;
-	size_t place_count;
+	struct sn_places places;
+	struct sn_arena arena = { 0 };
+	struct guess guess, missing;
 
-	if (result->not_analysed || result->is_union)
+	if (result->not_analysed || result->is_union || !sn_places_of(result, &arena, &places)) {
+		sn_arena_free(&arena);
 		return;
-	l = sn_alloc_zeroed(1, sizeof(*l));
-	places = find_places(result, &place_count);
-	for (size_t i = 0; i < count; i++) {
-		uint32_t set = paths_at(places, place_count, heat[i].link_addr);
-
-		l->observed[set] += set ? heat[i].weight : 0;
-		l->total += set ? heat[i].weight : 0;
 	}
-	if (l->total > 0) {
-		expect(result, places, place_count, l);
-		maximize(l, result->path_count, shares);
-		/* a share of time is passes times the cycles of one */
-		for (uint32_t p = 0; p < result->path_count; p++) {
-			shares[p] /= fmax(result->paths[p].estimate.cycles, 0.01);
-			passes += shares[p];
-		}
+	l = sn_alloc_zeroed(1, sizeof(*l));
+	l->paths = result->path_count;
+	l->places = places.count;
+	if (observe(result, &places, heat, count, l)) {
+		guess = find_shares(result, &places, l, false);
+		missing = find_shares(result, &places, l, true);
+		if (getenv("DBG"))
+			fprintf(stderr, "scores %.3f %.3f\n", guess.score, missing.score);
+		if (missing.score > guess.score + MISS_SCORE)
+			guess = missing;
 		for (uint32_t p = 0; p < result->path_count; p++)
-			result->paths[p].weight = shares[p] / passes;
+			result->paths[p].weight = guess.shares[p];
+		result->missed_cycles = missed_cycles(result, &places, guess.shares, guess.missed);
 		result->is_weighed = true;
 		sn_cqa_loop_sum(result);
 	}
-	free(places);
+	sn_arena_free(&arena);
 	free(l);
 }

@@ -1,0 +1,301 @@
+#include "cqa/retire.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/stats.h"
+
+enum {
+	PASSES = 256,
+	WARM_UP = 32,
+	REORDER_MOST = 512,
+	/* What has waited behind a slow operation leaves so fast that samples hardly see it; this
+	   and the next but one were found with bench/cqa/paths.c on Zen 5. */
+	RETIRE_WIDTH = 24,
+	HEAD = 2,
+	/* From when a branch is done to the first operation of the right way. */
+	REDIRECT_CYCLES = 20,
+};
+
+struct mark {
+	uint64_t offset;
+	uint32_t paths; /* bits */
+	bool begins; /* control comes here from elsewhere, or a conditional branch stands before */
+	bool is_behind_branch;
+};
+
+static int by_offset(const void *a, const void *b)
+{
+	const struct mark *x = a, *y = b;
+
+	return (x->offset > y->offset) - (x->offset < y->offset);
+}
+
+/* What a path does to an instruction: the pass before decides how its first one is reached. */
+static struct mark mark_of(const struct sn_cqa_block *block, size_t i, unsigned path)
+{
+	const struct sn_insn *insn = &block->insns[i];
+	const struct sn_insn *before = &block->insns[i ? i - 1 : block->count - 1];
+	bool is_behind = i && before->is_branch && before->is_conditional;
+
+	return (struct mark){ insn->offset, 1U << path,
+			      !i || is_behind || before->offset + before->length != insn->offset,
+			      is_behind };
+}
+
+static struct mark *find_marks(const struct sn_cqa_loop *loop, size_t *count)
+{
+	size_t room = 0, kept = 0, total = 0;
+	struct mark *marks;
+
+	for (uint32_t p = 0; p < loop->path_count; p++)
+		room += loop->paths[p].block.count;
+	marks = sn_alloc_zeroed(room + 1, sizeof(*marks));
+	for (uint32_t p = 0; p < loop->path_count; p++)
+		for (size_t i = 0; i < loop->paths[p].block.count; i++)
+			marks[total++] = mark_of(&loop->paths[p].block, i, p);
+	qsort(marks, total, sizeof(*marks), by_offset);
+	for (size_t i = 0; i < total; i++) {
+		if (kept && marks[kept - 1].offset == marks[i].offset) {
+			marks[kept - 1].paths |= marks[i].paths;
+			marks[kept - 1].begins |= marks[i].begins;
+			marks[kept - 1].is_behind_branch |= marks[i].is_behind_branch;
+		} else {
+			marks[kept++] = marks[i];
+		}
+	}
+	*count = kept;
+	return marks;
+}
+
+/* False: too many. */
+static bool cut(const struct mark *marks, size_t count, struct sn_places *out)
+{
+	unsigned in_run = 0;
+	bool is_behind = false;
+
+	for (size_t i = 0; i < count; i++, in_run++) {
+		if (!i || marks[i].begins || marks[i].paths != marks[i - 1].paths) {
+			in_run = 0;
+			is_behind = marks[i].is_behind_branch;
+		}
+		if (in_run == 0 || in_run == HEAD) {
+			if (out->count == SN_PLACES_MAX)
+				return false;
+			out->is_head[out->count] = is_behind && in_run == 0;
+			out->first_offset[out->count++] = marks[i].offset;
+		}
+		out->end_offset[out->count - 1] = marks[i].offset + 1;
+	}
+	return true;
+}
+
+unsigned sn_places_at(const struct sn_places *places, uint64_t offset)
+{
+	for (unsigned i = 0; i < places->count; i++)
+		if (offset >= places->first_offset[i] && offset < places->end_offset[i])
+			return i;
+	return UINT16_MAX;
+}
+
+bool sn_places_of(const struct sn_cqa_loop *loop, struct sn_arena *arena, struct sn_places *out)
+{
+	size_t count;
+	struct mark *marks = find_marks(loop, &count);
+	bool fits;
+
+	memset(out, 0, sizeof(*out));
+	fits = cut(marks, count, out);
+	free(marks);
+	for (uint32_t p = 0; p < loop->path_count && fits; p++) {
+		const struct sn_cqa_block *block = &loop->paths[p].block;
+
+		out->of[p] = sn_arena_array(arena, uint16_t, block->count + 1);
+		for (size_t i = 0; i < block->count; i++)
+			out->of[p][i] = (uint16_t)sn_places_at(out, block->insns[i].offset);
+	}
+	return fits;
+}
+
+/* ---- the core ---- */
+
+struct core {
+	const struct sn_rules *rules;
+	double now[SN_RES_COUNT];
+	double leaves[REORDER_MOST]; /* when the operation retired that had this place before */
+	uint64_t operations;
+	double dispatch, retired, divider;
+	double done; /* when the instruction before was */
+};
+
+static double operand_ready(const struct core *core, const struct sn_insn *insn)
+{
+	double data = core->dispatch, address = core->dispatch;
+	bool loads = insn->memory_count && insn->memory[0].is_load;
+
+	for (unsigned k = 0; k < insn->read_count; k++) {
+		double ready = core->now[insn->reads[k].resource] + insn->reads[k].delay_cycles;
+
+		if (insn->reads[k].role == SN_ROLE_DATA || insn->reads[k].role == SN_ROLE_LATE)
+			data = fmax(data, ready);
+		else if (insn->reads[k].role == SN_ROLE_ADDRESS)
+			address = fmax(address, ready);
+	}
+	return loads ? fmax(data, address + (double)insn->load_latency) : data;
+}
+
+/* Dispatches and retires an instruction whose operations come `step_cycles` apart at least; returns
+ * the cycles between its retirement and the one before. */
+static double run(struct core *core, const struct sn_insn *insn, double step_cycles)
+{
+	unsigned places = core->rules->reorder_uops && core->rules->reorder_uops < REORDER_MOST
+				  ? core->rules->reorder_uops
+				  : REORDER_MOST;
+	double uops = (double)insn->issued_uops, before = core->retired, ready;
+	double *leaves = &core->leaves[core->operations % places];
+
+	core->dispatch = fmax(core->dispatch + step_cycles * uops, *leaves);
+	ready = operand_ready(core, insn);
+	if (insn->divider_cycles > 0) {
+		ready = fmax(ready, core->divider);
+		core->divider = ready + (double)insn->divider_cycles;
+	}
+	ready += insn->is_branch ? 1 : (double)insn->latency;
+	core->done = ready;
+	core->retired = fmax(core->retired + uops / RETIRE_WIDTH, ready);
+	for (unsigned k = 0; k < insn->write_count; k++)
+		core->now[insn->writes[k]] = ready;
+	for (unsigned k = 0; (double)k < uops; k++)
+		core->leaves[core->operations++ % places] = core->retired;
+	return core->retired - before;
+}
+
+/* How far apart a path's operations are dispatched at least: the core's width, or what keeps it
+ * from more. */
+static double step_of(const struct sn_cqa_path *path, const struct sn_rules *rules)
+{
+	double uops = 0, cycles = fmax(path->estimate.bounds[SN_BOUND_FRONT_END],
+				       path->estimate.bounds[SN_BOUND_PORTS]);
+
+	for (size_t i = 0; i < path->block.count; i++)
+		uops += (double)path->block.insns[i].issued_uops;
+	return fmax(1.0 / rules->issue_width, uops > 0 ? cycles / uops : 0);
+}
+
+struct runner {
+	const struct sn_cqa_loop *loop;
+	const struct sn_places *places;
+	struct core core;
+	double owed[SN_PLACES_MAX];   /* mispredictions that are due in a head */
+	double chance[SN_PLACES_MAX]; /* of one when the head is reached */
+	double counts[SN_CQA_PATHS_MAX];
+	double pending;	      /* time that shows in the next instruction */
+	bool pending_is_miss; /* as it follows a misprediction */
+	double missed_cycles, missed;
+	struct sn_retirement *out;
+};
+
+static void show(struct runner *r, unsigned path, unsigned place, bool counts)
+{
+	if (counts && r->pending_is_miss)
+		r->missed_cycles += r->pending;
+	else if (counts)
+		r->out->path_cycles[path][place] += r->pending;
+	r->pending = 0;
+	r->pending_is_miss = false;
+}
+
+static void run_pass(struct runner *r, unsigned path, bool counts)
+{
+	const struct sn_cqa_path *p = &r->loop->paths[path];
+	double step = step_of(p, &r->loop->machine->rules);
+	unsigned last = UINT16_MAX;
+
+	r->counts[path] += counts;
+	for (size_t i = 0; i < p->block.count; i++) {
+		unsigned place = r->places->of[path][i];
+		const struct sn_insn *insn = &p->block.insns[i];
+		bool is_late = false;
+
+		if (place != last && r->places->is_head[place] && i) {
+			r->owed[place] += r->chance[place];
+			is_late = r->owed[place] >= 1;
+		}
+		last = place;
+		if (is_late) {
+			r->owed[place] -= 1;
+			r->core.dispatch = fmax(r->core.dispatch, r->core.done + REDIRECT_CYCLES);
+			r->missed += counts;
+		}
+		if (!insn->is_fused_into_previous)
+			show(r, path, place, counts);
+		r->pending += run(&r->core, insn, step);
+		r->pending_is_miss |= is_late;
+	}
+}
+
+double sn_places_visits(const struct sn_cqa_loop *loop, const struct sn_places *places,
+			unsigned place, const double shares[SN_CQA_PATHS_MAX])
+{
+	double sum = 0;
+
+	for (uint32_t p = 0; p < loop->path_count; p++)
+		for (size_t i = 0; i < loop->paths[p].block.count; i++)
+			if (places->of[p][i] == place) {
+				sum += shares[p];
+				break;
+			}
+	return sum;
+}
+
+static unsigned draw(struct sn_random *random, const double shares[SN_CQA_PATHS_MAX],
+		     uint32_t count)
+{
+	double at = (double)sn_random_below(random, 1 << 20) / (1 << 20);
+
+	for (uint32_t p = 0; p + 1 < count; p++) {
+		if (at < shares[p])
+			return p;
+		at -= shares[p];
+	}
+	return count - 1;
+}
+
+void sn_retire(const struct sn_cqa_loop *loop, const struct sn_places *places,
+	       const double shares[SN_CQA_PATHS_MAX], const double missed[SN_PLACES_MAX],
+	       struct sn_retirement *out)
+{
+	struct runner *r = sn_alloc_zeroed(1, sizeof(*r));
+	struct sn_random random;
+	double start = 0;
+
+	memset(out, 0, sizeof(*out));
+	r->loop = loop;
+	r->places = places;
+	r->out = out;
+	r->core.rules = &loop->machine->rules;
+	for (unsigned k = 0; k < places->count; k++) {
+		double often = sn_places_visits(loop, places, k, shares);
+
+		r->chance[k] = often > 0 ? fmin(1, missed[k] / often) : 0;
+		r->owed[k] = 0.5;
+	}
+	sn_random_seed(&random, 1);
+	for (unsigned i = 0; i < PASSES + WARM_UP; i++) {
+		if (i == WARM_UP)
+			start = r->core.retired;
+		run_pass(r, draw(&random, shares, loop->path_count), i >= WARM_UP);
+	}
+	out->cycles = (r->core.retired - start) / PASSES;
+	/* paths too rare to have been drawn show what they do now and then */
+	for (uint32_t p = 0; p < loop->path_count; p++)
+		for (unsigned k = 0; !r->counts[p] && k < 2; k++)
+			run_pass(r, p, true);
+	for (uint32_t p = 0; p < loop->path_count; p++)
+		for (unsigned k = 0; k < places->count; k++)
+			out->path_cycles[p][k] /= r->counts[p];
+	out->missed_cycles = r->missed > 0 ? r->missed_cycles / r->missed : REDIRECT_CYCLES + 1;
+	free(r);
+}

@@ -1,0 +1,128 @@
+/* Shares of paths from where samples fell. */
+#include <string.h>
+
+#include "cqa/retire.h"
+#include "harness/tap.h"
+
+static struct sn_arena arena;
+
+/* test byte [rcx],1; jnz: to the second path */
+#define HEADER "f601017540"
+/* vdivsd xmm2,xmm0,xmm1; vmovsd [rdi],xmm2; dec r15; jnz */
+#define DIVIDES HEADER "c5fb5ed1c5fb111749ffcf75f0"
+/* vaddsd xmm3,xmm0,xmm1; vmulsd xmm3,xmm3,xmm3; vmovsd [rsi],xmm3; dec r15; jnz */
+#define ADDS HEADER "c5fb58d9c5e359dbc5fb111e49ffcf75ec"
+
+struct two_paths {
+	struct sn_cqa_loop loop;
+	struct sn_cqa_path paths[2];
+	struct sn_loop code;
+	struct sn_range range;
+};
+
+static void two_paths(struct two_paths *out)
+{
+	static const char *const texts[2] = { DIVIDES, ADDS };
+	struct sn_error err = { 0 };
+
+	memset(out, 0, sizeof(*out));
+	out->code.ranges = &out->range;
+	out->loop.loop = &out->code;
+	out->loop.paths = out->paths;
+	out->loop.path_count = 2;
+	REQUIRE(sn_machine_find("zen5", &out->loop.machine, &err) == SN_OK);
+	for (unsigned p = 0; p < 2; p++) {
+		struct sn_cqa_path *path = &out->paths[p];
+		uint8_t bytes[64];
+		size_t count = sizeof(bytes);
+
+		REQUIRE(sn_hex_parse(texts[p], strlen(texts[p]), bytes, &count, &err) == SN_OK);
+		REQUIRE(sn_cqa_block_decode(out->loop.machine, &arena, bytes, count, &path->block,
+					    &err) == SN_OK);
+		for (size_t i = 2; i < path->block.count && p; i++)
+			path->block.insns[i].offset += 0x40;
+		sn_cqa_estimate(out->loop.machine, &path->block, false, &arena, &path->estimate);
+		path->weight = 0.5;
+	}
+}
+
+/* Samples as the core would show them. */
+static size_t samples(const struct two_paths *two, const double shares[SN_CQA_PATHS_MAX],
+		      double missed_each, struct sn_heat heat[SN_PLACES_MAX])
+{
+	struct sn_places places;
+	struct sn_retirement retirement;
+	double missed[SN_PLACES_MAX] = { 0 };
+
+	REQUIRE(sn_places_of(&two->loop, &arena, &places));
+	for (unsigned k = 0; k < places.count; k++)
+		missed[k] = places.is_head[k] ? missed_each : 0;
+	sn_retire(&two->loop, &places, shares, missed, &retirement);
+	for (unsigned k = 0; k < places.count; k++) {
+		heat[k].link_addr = places.first_offset[k];
+		heat[k].weight = missed[k] * retirement.missed_cycles;
+		for (unsigned p = 0; p < 2; p++)
+			heat[k].weight += shares[p] * retirement.path_cycles[p][k];
+	}
+	return places.count;
+}
+
+TEST(code_is_cut_where_control_parts_and_meets)
+{
+	struct two_paths two;
+	struct sn_places places;
+	unsigned heads = 0;
+
+	two_paths(&two);
+	REQUIRE(sn_places_of(&two.loop, &arena, &places));
+	CHECK_INT((int)places.count, 5);
+	for (unsigned k = 0; k < places.count; k++)
+		heads += places.is_head[k];
+	CHECK_INT((int)heads, 2);
+	CHECK_INT((int)sn_places_at(&places, 0), 0);
+	CHECK_INT((int)sn_places_at(&places, 1000), UINT16_MAX);
+}
+
+TEST(shares_are_found_again)
+{
+	static const double truths[] = { 0.125, 0.5, 0.9 };
+
+	for (unsigned i = 0; i < 3; i++) {
+		double shares[SN_CQA_PATHS_MAX] = { truths[i], 1 - truths[i] };
+		struct sn_heat heat[SN_PLACES_MAX];
+		struct two_paths two;
+		size_t count;
+
+		two_paths(&two);
+		count = samples(&two, shares, 0, heat);
+		sn_cqa_loop_weigh(&two.loop, heat, count);
+		CHECK(two.loop.is_weighed);
+		CHECK_REAL(two.paths[0].weight, truths[i], 0.07);
+		CHECK_REAL(two.paths[0].weight + two.paths[1].weight, 1, 1e-9);
+		CHECK_REAL(two.loop.missed_cycles, 0, 1e-9);
+	}
+}
+
+TEST(mispredictions_show_behind_branches)
+{
+	double shares[SN_CQA_PATHS_MAX] = { 0.5, 0.5 };
+	struct sn_heat heat[SN_PLACES_MAX];
+	struct two_paths two;
+
+	two_paths(&two);
+	sn_cqa_loop_weigh(&two.loop, heat, samples(&two, shares, 0.25, heat));
+	CHECK_REAL(two.paths[0].weight, 0.5, 0.15);
+	/* half of the passes cost a way back of some twenty cycles */
+	CHECK(two.loop.missed_cycles > 6 && two.loop.missed_cycles < 16);
+}
+
+TEST(samples_elsewhere_weigh_nothing)
+{
+	struct sn_heat heat = { 4096, 1 };
+	struct two_paths two;
+
+	two_paths(&two);
+	sn_cqa_loop_weigh(&two.loop, &heat, 1);
+	CHECK(!two.loop.is_weighed);
+	CHECK_REAL(two.paths[0].weight, 0.5, 1e-9);
+}
