@@ -161,6 +161,32 @@ static void improve(const struct sn_cqa_loop *loop, const struct sn_places *plac
 	}
 }
 
+/* More or less of one path after the other, in smaller and smaller steps, as long as that fits
+ * better.
+ */
+static void polish(const struct sn_cqa_loop *loop, const struct sn_places *places,
+		   const struct likelihood *l, struct guess *best)
+{
+	static const double steps[] = { 1.5, 1.2, 1.08 };
+
+	for (unsigned s = 0; s < sizeof(steps) / sizeof(*steps); s++)
+		for (unsigned i = 0; i < 4 * l->paths; i++) {
+			struct guess guess = *best;
+			struct sn_retirement retirement;
+			double whole = 0;
+
+			guess.shares[i / 2 % l->paths] *= i & 1 ? steps[s] : 1 / steps[s];
+			for (unsigned p = 0; p < l->paths; p++)
+				whole += guess.shares[p];
+			for (unsigned p = 0; p < l->paths; p++)
+				guess.shares[p] /= whole;
+			sn_retire(loop, places, guess.shares, guess.missed, &retirement);
+			guess.score = score_of(l, &guess, &retirement);
+			if (guess.score > best->score)
+				*best = guess;
+		}
+}
+
 /* Time that one path spends may look like another's, so there are several first guesses: all alike,
  * and each most of the passes. */
 static struct guess find_shares(const struct sn_cqa_loop *loop, const struct sn_places *places,
@@ -183,6 +209,7 @@ static struct guess find_shares(const struct sn_cqa_loop *loop, const struct sn_
 			}
 		improve(loop, places, l, guess, may_miss, &best);
 	}
+	polish(loop, places, l, &best);
 	return best;
 }
 
