@@ -173,8 +173,8 @@ static unsigned misses_in_a_row(const struct sn_accesses *accesses,
 	return most;
 }
 
-/* Irregular loads on the loop-carried dependence, and what else it takes: found with loads so slow that
- * they decide where it runs. */
+/* Irregular loads on the loop-carried dependence, and what else it takes: found with loads so slow
+ * that they decide where it runs. */
 static double loads_on_chain(const struct sn_machine *machine, const struct sn_cqa_path *path,
 			     const struct sn_accesses *accesses, struct sn_arena *arena,
 			     double *rest_cycles)
