@@ -160,6 +160,8 @@ static void print_footer(const struct sn_cqa_summary *summary, const struct sn_m
 		       "each "
 		       "by the share of passes that runs it if branches go either way alike\n",
 		       summary->unions, summary->unions == 1 ? " has" : "s have", SN_CQA_PATHS_MAX);
+	if (summary->uncounted)
+		printf("%d paths stand for as many or more\n", SN_CQA_PATHS_COUNTED);
 	if (summary->undecoded_places)
 		printf("at %zu place%s code goes on in bytes that do not decode: loops through "
 		       "them "

@@ -9,6 +9,7 @@
 #include "code/options.h"
 
 enum { FP_LOOP_SHARE = 25 }; /* an FP loop: one instruction in so many is FP work */
+enum { LONG_UOPS = 8 };	     /* an instruction of so many operations comes from microcode */
 enum { WORTH_TENTHS = 11 };  /* a modelled gain below 10 % is not promised */
 
 const char *sn_confidence_name(enum sn_confidence confidence)
@@ -183,11 +184,21 @@ static void advise_division(struct adviser *a)
 	       a->result->bottleneck == SN_BOUND_DIVIDER
 		       ? a->result->variants[SN_VARIANT_NEXT].speedup
 		       : (double)NAN,
-	       TEXT("Divide less: multiply by a reciprocal computed outside the loop, use single "
-		    "precision where it is enough, or -mrecip."),
+	       m->integer_divisions == m->divisions
+		       ? TEXT("Divide less: by a constant or a power of two the compiler "
+			      "multiplies or "
+			      "shifts, 32 bits take less than 64, and a remainder that counts "
+			      "round is "
+			      "a comparison.")
+		       : TEXT("Divide less: multiply by a reciprocal computed outside the loop, "
+			      "use "
+			      "single precision where it is enough, or -mrecip."),
 	       TEXT("%u %s the divider for %.1f cycles a pass", m->divisions,
-		    m->divisions == 1 ? "division or square root holds"
-				      : "divisions or square roots hold",
+		    m->integer_divisions == m->divisions
+			    ? (m->divisions == 1 ? "integer division holds"
+						 : "integer divisions hold")
+		    : m->divisions == 1 ? "division or square root holds"
+					: "divisions or square roots hold",
 		    a->path->estimate.bounds[SN_BOUND_DIVIDER]));
 }
 
@@ -300,6 +311,14 @@ static void advise_instructions(struct adviser *a)
 		       TEXT("Rearrange sums and products so that a product comes before its sum: "
 			    "(a + b) * c is two operations, a * c + d is one FMA."),
 		       TEXT("%u product%s of a sum a pass", m->sum_times, S(m->sum_times)));
+	if (m->longest_uops >= LONG_UOPS && m->longest_uops * 2 > m->uops && !m->specials)
+		advise(a, SN_ADVICE_HINT, "slow instructions", NAN,
+		       TEXT("Do without the instruction %s: the processor carries it out as a "
+			    "little "
+			    "program.",
+			    m->longest_name),
+		       TEXT("%s is %u of the %u operations of a pass", m->longest_name,
+			    m->longest_uops, m->uops));
 	if (m->specials)
 		advise(a, SN_ADVICE_HINT, "slow instructions", NAN,
 		       TEXT("Take string, atomic and system instructions out of the loop: each "
@@ -365,7 +384,7 @@ static void advise_unroll(struct adviser *a)
 			    "-ffast-math."),
 		       TEXT("%u source iterations a pass, one chain of %.2f cycles",
 			    a->result->loop->unroll, a->path->estimate.bounds[SN_BOUND_LATENCY]));
-	if (!is_supply || !is_worth(gain))
+	if (!is_supply || !is_worth(gain) || m->longest_uops >= LONG_UOPS)
 		return;
 	if (a->path->estimate.instructions <= 16 && a->result->loop->unroll <= 1)
 		advise(a, SN_ADVICE_EXPERT, "unroll", gain,
@@ -405,7 +424,7 @@ static bool advise_options(struct adviser *a)
 {
 	const struct sn_cqa_metrics *m = &a->path->metrics;
 	unsigned missing = sn_cqa_missing_options(a->result);
-	bool computes = m->fp_scalar + m->fp_packed || m->isas & SN_ISA_SSE;
+	bool computes = m->isas & SN_ISA_SSE;
 
 	if (missing & 1U << SN_MISSING_LEVEL) {
 		enum sn_optimization level = sn_optimization_of(a->result->options);

@@ -252,7 +252,12 @@ static void count_operation(const struct sn_insn *insn, struct sn_cqa_metrics *o
 	out->gathers += insn->category == ZYDIS_CATEGORY_GATHER ||
 			insn->category == ZYDIS_CATEGORY_AVX2GATHER;
 	out->scatters += insn->category == ZYDIS_CATEGORY_SCATTER;
+	out->integer_divisions += strcmp(name, "div") == 0 || strcmp(name, "idiv") == 0;
 	out->divisions += strcmp(name, "div") == 0 || strcmp(name, "idiv") == 0;
+	if (insn->issued_uops > (float)out->longest_uops) {
+		out->longest_uops = (unsigned)(insn->issued_uops + 0.5F);
+		out->longest_name = name;
+	}
 	if (!sn_fp_operation_of(insn, &operation))
 		return;
 	out->flops += operation.flops;

@@ -71,7 +71,11 @@ struct sn_cqa_metrics {
 	unsigned prefetches, specials; /* specials: string, atomic, system and the like */
 	unsigned fp_scalar, fp_packed; /* FP arithmetic instructions */
 	unsigned conversions, masked, gathers, scatters, x87;
-	unsigned divisions;    /* integer and FP, square roots */
+	unsigned divisions; /* integer and FP, square roots */
+	unsigned integer_divisions;
+	/* the instruction of most operations, and how many these are */
+	const char *longest_name;
+	unsigned longest_uops;
 	unsigned sum_times;    /* products of a sum: (a + b) * c, which no FMA does */
 	unsigned fields;       /* accesses to other fields of a structure that is stepped over */
 	unsigned trips;	       /* passes, if the counter begins at 0; 0: not a constant */

@@ -40,15 +40,13 @@ static void by_jumps(const struct sn_cqa_block *block, double whole, double *cyc
 }
 
 /* Stores and address units: all accesses of the kind share the bound alike. */
-static void by_accesses(const struct sn_cqa_block *block, bool stores_only, double whole,
+static void by_accesses(const struct sn_cqa_block *block, uint32_t units, double whole,
 			double *cycles)
 {
 	for (size_t i = 0; i < block->count; i++)
-		for (unsigned k = 0; k < block->insns[i].memory_count; k++) {
-			const struct sn_memory_operand *memory = &block->insns[i].memory[k];
-
-			cycles[i] += memory->is_store + (memory->is_load && !stores_only);
-		}
+		for (unsigned k = 0; k < block->insns[i].set_count; k++)
+			if (!(block->insns[i].sets[k].units & ~units))
+				cycles[i] += (double)block->insns[i].sets[k].count;
 	scale_to(cycles, block->count, whole);
 }
 
@@ -98,10 +96,12 @@ static void ports_parts(const struct sn_machine *machine, const struct sn_cqa_pa
 		sn_parts_ports(machine, charged, path->estimate.busiest_units, cycles);
 		break;
 	case SN_PORTS_STORES:
-		by_accesses(charged, true, sn_bound_stores(machine, charged), cycles);
+		by_accesses(charged, path->estimate.busiest_units,
+			    sn_bound_stores(machine, charged), cycles);
 		break;
 	case SN_PORTS_ADDRESSES:
-		by_accesses(charged, false, sn_bound_addresses(machine, charged), cycles);
+		by_accesses(charged, path->estimate.busiest_units,
+			    sn_bound_addresses(machine, charged), cycles);
 		break;
 	}
 }

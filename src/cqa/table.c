@@ -353,12 +353,15 @@ static void ask_advice(const struct row *row)
 void sn_cqa_units_text(const struct sn_machine *machine, const struct sn_cqa_block *block,
 		       struct sn_text *out)
 {
+	struct sn_arena scratch = { 0 };
+	struct sn_cqa_block charged = sn_cqa_charged(machine, block, &scratch);
 	double busy[SN_UNITS_MAX];
 
-	sn_ports_distribute(machine, block, busy);
+	sn_ports_distribute(machine, &charged, busy);
 	for (unsigned i = 0; i < machine->unit_count; i++)
 		if (busy[i] >= 0.005)
 			sn_text_addf(out, "%s %.2f\n", machine->unit_names[i], busy[i]);
+	sn_arena_free(&scratch);
 }
 
 static void set_units(const struct row *row)

@@ -19,6 +19,7 @@ void sn_cqa_summary_add(struct sn_cqa_summary *summary, const struct sn_cqa_loop
 	m = &result->paths[result->main_path].metrics;
 	summary->analysed++;
 	summary->paths += sn_cqa_flow_paths(result);
+	summary->uncounted += result->path_total == SN_CQA_PATHS_COUNTED;
 	summary->unions += result->is_union && result->path_total;
 	summary->regular += m->strides[SN_STRIDE_ZERO] + m->strides[SN_STRIDE_UNIT] +
 			    0.5 * m->strides[SN_STRIDE_N];
@@ -77,7 +78,7 @@ static void add_units(const struct sn_machine *machine, const struct sn_insn *in
 	sn_text_clear(text);
 	for (unsigned i = 0; i < insn->set_count; i++)
 		sn_text_addf(text, "%s%.3gx%s", i ? " " : "", (double)insn->sets[i].count,
-			     sn_units_print(machine, insn->sets[i].units, names));
+			     sn_units_print_short(machine, insn->sets[i].units, names));
 	if (insn->is_idiom || insn->is_move_eliminated)
 		sn_text_add(text, "eliminated");
 	if (insn->is_fused_into_previous)
@@ -210,7 +211,7 @@ static void print_place(const struct sn_machine *machine, const struct sn_cqa_es
 	else if (estimate->ports_part == SN_PORTS_ADDRESSES)
 		fputs("  address units of loads and stores", out);
 	else
-		fprintf(out, "  %s", sn_units_print(machine, estimate->busiest_units, units));
+		fprintf(out, "  %s", sn_units_print_short(machine, estimate->busiest_units, units));
 }
 
 static void print_union(const struct sn_cqa_loop *result, const struct sn_cqa_path *path, FILE *out)
@@ -271,7 +272,10 @@ static void print_variants(const struct sn_cqa_loop *result, double share, FILE 
 		const struct sn_cqa_variant *variant = &result->variants[i];
 
 		if (!variant->is_applicable) {
-			fprintf(out, "  %-30s not applicable: no FP arithmetic\n", titles[i]);
+			fprintf(out, "  %-30s not applicable: %s\n", titles[i],
+				result->paths[result->main_path].metrics.fp_scalar
+					? "the x87 unit has no vectors"
+					: "no FP arithmetic");
 			continue;
 		}
 		fprintf(out, "  %-30s %8.2f cycles  %.2fx", titles[i], variant->cycles,
@@ -378,15 +382,18 @@ void sn_cqa_page_text(const struct sn_machine *machine, const struct sn_structur
 		fprintf(out, "  not analysed: %s\n", result->not_analysed);
 		return;
 	}
-	if (result->estimated_instructions || result->undecoded_bytes)
-		fprintf(out, "  less certain: %zu instructions estimated, %zu bytes not decoded\n",
-			result->estimated_instructions, result->undecoded_bytes);
+	if (result->estimated_instructions)
+		fprintf(out, "  less certain: the machine's table lacks %zu instruction%s\n",
+			result->estimated_instructions,
+			result->estimated_instructions == 1 ? "" : "s");
+	if (result->undecoded_bytes)
+		fprintf(out, "  less certain: %zu bytes do not decode\n", result->undecoded_bytes);
 	for (uint32_t i = 0; i < result->path_count; i++)
 		print_path(machine, structure, result, i,
 			   !how->without_head || i == result->main_path, out);
 	if (result->path_count > 1)
-		fprintf(out, "\n%.2f cycles a pass over the paths%s\n", result->cycles,
-			result->is_weighed ? "" : ", each as often as the others");
+		fprintf(out, "\n%.2f cycles a pass over all paths%s; passes overlap\n",
+			result->cycles, result->is_weighed ? "" : ", each as often as the others");
 	print_variants(result, how->share, out);
 	print_metrics(result, out);
 	print_missing(result, out);
@@ -414,6 +421,7 @@ static void json_path(const struct sn_machine *machine, const struct sn_structur
 {
 	struct sn_cqa_parts parts = sn_cqa_parts_of(machine, path, &result->arena);
 	struct sn_text assembly = { 0 };
+	struct sn_cqa_block charged;
 	double busy[SN_UNITS_MAX];
 	char names[256];
 
@@ -433,7 +441,8 @@ static void json_path(const struct sn_machine *machine, const struct sn_structur
 			      sn_units_print(machine, path->estimate.busiest_units, names));
 	sn_json_member_string(json, "front_end_part", sn_front_end_name(path->estimate.front_end));
 	sn_json_member_uint(json, "chain_passes", parts.chain_passes);
-	sn_ports_distribute(machine, &path->block, busy);
+	charged = sn_cqa_charged(machine, &path->block, &result->arena);
+	sn_ports_distribute(machine, &charged, busy);
 	sn_json_key(json, "units_cycles");
 	sn_json_object(json);
 	for (unsigned i = 0; i < machine->unit_count; i++)

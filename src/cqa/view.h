@@ -12,6 +12,7 @@ struct sn_cqa_summary {
 	size_t loops, analysed;
 	double paths;		  /* sum: flow complexity is paths / analysed */
 	size_t unions;		  /* with too many paths to tell apart */
+	size_t uncounted;	  /* even to count */
 	double regular, accesses; /* array access efficiency is regular / accesses */
 	size_t estimated_instructions, instructions;
 	size_t undecoded_places; /* of the functions, added by the caller */

@@ -424,3 +424,50 @@ const char *sn_units_print(const struct sn_machine *machine, uint32_t units, cha
 		}
 	return buffer;
 }
+
+/* The unit after `unit` among `units` whose name is the same with the next number; -1: none. */
+static int next_in_row(const struct sn_machine *machine, uint32_t units, unsigned unit)
+{
+	const char *name = machine->unit_names[unit];
+	size_t letters = strcspn(name, "0123456789");
+	unsigned long number = strtoul(name + letters, NULL, 10);
+
+	for (unsigned i = unit + 1; i < machine->unit_count && name[letters]; i++) {
+		const char *other = machine->unit_names[i];
+
+		if (units >> i & 1 && strncmp(name, other, letters) == 0 &&
+		    strspn(other + letters, "0123456789") &&
+		    strtoul(other + letters, NULL, 10) == number + 1)
+			return (int)i;
+	}
+	return -1;
+}
+
+const char *sn_units_print_short(const struct sn_machine *machine, uint32_t units, char *buffer)
+{
+	size_t used = 0;
+
+	buffer[0] = '\0';
+	for (unsigned i = 0; i < machine->unit_count && used < 220; i++) {
+		unsigned last = i, count = 1;
+
+		if (!(units >> i & 1))
+			continue;
+		for (int next = next_in_row(machine, units, i); next >= 0;
+		     next = next_in_row(machine, units, last)) {
+			last = (unsigned)next;
+			units &= ~(1U << last);
+			count++;
+		}
+		used += (size_t)snprintf(buffer + used, 256 - used, "%s%.12s", used ? "+" : "",
+					 machine->unit_names[i]);
+		if (count > 1)
+			used += (size_t)snprintf(
+				buffer + used, 256 - used, "%s%s", count > 2 ? "-" : "+",
+				machine->unit_names[last] +
+					(count > 2
+						 ? strcspn(machine->unit_names[last], "0123456789")
+						 : 0));
+	}
+	return buffer;
+}

@@ -144,5 +144,7 @@ sn_status sn_machine_overlay(struct sn_machine *machine, const char *text, size_
 
 /** "0+1+5" style text of a unit mask, by the machine's names; `buffer` of at least 256. */
 const char *sn_units_print(const struct sn_machine *machine, uint32_t units, char *buffer);
+/** The same with rows of three and more as one: "alu0-5+store0+store1". */
+const char *sn_units_print_short(const struct sn_machine *machine, uint32_t units, char *buffer);
 
 #endif

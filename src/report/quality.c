@@ -77,9 +77,10 @@ static void add_instructions(struct builder *b, uint32_t number, struct sn_cqa_l
 			out.parts[k] = parts->cycles[k][i];
 		sn_text_clear(&units);
 		for (unsigned k = 0; k < insn->set_count; k++)
-			sn_text_addf(
-				&units, "%s%.3g %s", k ? ", " : "", (double)insn->sets[k].count,
-				sn_units_print(b->whatif->machine, insn->sets[k].units, names));
+			sn_text_addf(&units, "%s%.3g %s", k ? ", " : "",
+				     (double)insn->sets[k].count,
+				     sn_units_print_short(b->whatif->machine, insn->sets[k].units,
+							  names));
 		out.units = units.length ? copy(b, units.chars) : NULL;
 		sn_vec_push(&b->out->instructions, out);
 	}
@@ -107,7 +108,7 @@ static void add_path(struct builder *b, uint32_t number, struct sn_cqa_loop *qua
 		path.levels[i - SN_LEVEL_L2] = from->level_cycles[i];
 	if (from->estimate.busiest_units)
 		path.busiest =
-			copy(b, sn_units_print(machine, from->estimate.busiest_units, names));
+			copy(b, sn_units_print_short(machine, from->estimate.busiest_units, names));
 	sn_cqa_units_text(machine, &from->block, &units);
 	for (size_t i = 0; i < units.length; i++)
 		if (units.chars[i] == ' ')

@@ -147,8 +147,13 @@ got = advice(CASES['array of structures'][0].replace('p[i].x * p[i].x', 'p[i].x 
 t.check('array of structures' in got, 'two of three fields are an array of structures', got)
 got = advice('void f(int *restrict a, const int *restrict b, int c, long n) { for (long i = 0; i < n; i++) a[i] = b[i] / c; }',
              BASE)
-t.check('conversions' not in got and '1 division or' in got.get('division', {}).get('evidence', '1 division or'),
+t.check('conversions' not in got and '1 integer division holds' in got.get('division', {}).get('evidence', '1 integer division holds'),
         'the sign extension of a division is no conversion', got)
+t.check('remainder' in got['division']['sentence'], 'integers are divided otherwise than numbers', got['division'])
+got = advice('long double f(long double x, long double y, long n) { for (long i = 0; i < n; i++) '
+             '__asm__ volatile("fprem" : "+t"(x) : "u"(y)); return x; }', ['-g', '-O2'], 'zen5')
+t.check('fprem' in got.get('slow instructions', {}).get('sentence', '') and 'unroll' not in got and 'target' not in got,
+        'an instruction from microcode is named, no other way out is promised', got)
 got = advice(CASES['fma'][0], BASE + ['-mno-fma4'])
 t.check('-mfma' not in got['fma']['sentence'] and '1 product feeds' in got['fma']['evidence'],
         'what was compiled with -mfma is not told to', got)

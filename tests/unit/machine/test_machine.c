@@ -229,3 +229,17 @@ TEST(of_two_memory_profiles_the_better_figures_stay)
 	CHECK_REAL(profile.levels[2].stride_cycles[3], 4, 1e-9);
 	CHECK_REAL(profile.levels[3].latency_cycles, 8, 1e-9);
 }
+
+TEST(rows_of_units_are_written_short)
+{
+	const struct sn_machine *machine;
+	char text[256];
+
+	REQUIRE(sn_machine_find("zen5", &machine, NULL) == SN_OK);
+	CHECK_STRING(sn_units_print_short(machine, 0x3f, text), "alu0-5");
+	CHECK_STRING(sn_units_print_short(machine, 0x1c, text), "alu2-4");
+	CHECK_STRING(sn_units_print_short(machine, 0x03, text), "alu0+alu1");
+	CHECK_STRING(sn_units_print_short(machine, 0x0d, text), "alu0+alu2+alu3");
+	CHECK_STRING(sn_units_print_short(machine, 0x3ff, text), "alu0-5+fp0-3");
+	CHECK_STRING(sn_units_print_short(machine, 0, text), "");
+}
