@@ -429,7 +429,7 @@ static void find_main_path(struct sn_cqa_loop *out)
 	for (uint32_t i = 0; i < out->path_count; i++) {
 		const struct sn_cqa_path *path = &out->paths[i];
 		double cycles = path->estimate.cycles;
-		double time = out->is_weighed ? cycles * path->weight : cycles;
+		double time = cycles * path->weight;
 
 		if (time > most) {
 			most = time;
@@ -572,11 +572,11 @@ void sn_cqa_loop_analyse(const struct sn_machine *machine, const struct sn_struc
 					    paths.ends[i] - start, &out->arena);
 		if (out->is_union && has_paths)
 			scale_union(loop, header, blocks, block_count, path);
-		path->weight = 1.0 / out->path_count;
 		start = out->is_union ? 0 : paths.ends[i];
 		if (path->block.count)
 			analyse_path(machine, bandwidths, path, &out->arena);
 	}
+	sn_cqa_guess_weights(out);
 	if (out->path_count > 1 && has_fp_work(out)) {
 		out->merged = sn_arena_array(&out->arena, struct sn_cqa_path, 1);
 		if (sn_cqa_merge(out, &out->arena, &out->merged->block))

@@ -47,7 +47,7 @@ struct sn_cqa_path {
 	bool is_expectation;	 /* of a union: each instruction counts by the passes that run it */
 	double taken_jumps;	 /* a pass, of an expectation */
 	unsigned widening;	 /* passes that one of the vector variants covers; 0: none */
-	double weight;		 /* passes that take it, of all passes; equal until weighed */
+	double weight;		 /* passes that take it, of all passes; a guess until weighed */
 	struct sn_chain chain;	 /* with members; of latencies that matter (above 1.5 cycles) */
 	bool chain_is_reduction; /* an FP sum, product, minimum or maximum in a register */
 	bool chain_is_reset;	 /* a sum that another path begins anew: a recurrence */
@@ -76,7 +76,7 @@ struct sn_cqa_loop {
 	bool is_weighed;      /* by samples (sn_cqa_loop_weigh) */
 	double missed_cycles; /* that mispredicted branches add to a pass, by the samples; 0: not
 				 known or none */
-	uint32_t main_path;   /* that most time goes to; the costliest until weighed */
+	uint32_t main_path;   /* that most time goes to, by the weights */
 	/* over the paths, by their weights */
 	double cycles, cycles_min, cycles_max;
 	double level_cycles[SN_LEVEL_COUNT];
@@ -159,6 +159,11 @@ bool sn_cqa_chain_survives(const struct sn_cqa_block *block, const struct sn_cha
 #define SN_CHAIN_NOTICED 1.5
 double sn_cqa_recurrence_cycles(const struct sn_machine *machine, const struct sn_cqa_block *block,
 				const struct sn_chain *longest, struct sn_arena *arena);
+
+/** Shares of paths that no run has weighed: all alike, but those through code that was split off as
+ * cold hardly any, and those with calls half of the others'. */
+void sn_cqa_guess_weights(struct sn_cqa_loop *result);
+bool sn_cqa_weights_are_alike(const struct sn_cqa_loop *result);
 
 /** What passes that follow each other by the paths' weights take, over the mean of what each path
  *  takes when it alone is repeated; 1 with one path. */

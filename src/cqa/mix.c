@@ -13,7 +13,7 @@ enum { PASSES = 16, INSTRUCTIONS_MAX = 4000 };
  * than a sixteenth may be left out. */
 static uint32_t choose_passes(const struct sn_cqa_loop *loop, uint32_t passes[PASSES])
 {
-	uint32_t count = loop->is_weighed ? PASSES : loop->path_count;
+	uint32_t count = sn_cqa_weights_are_alike(loop) ? loop->path_count : PASSES;
 	double taken[SN_CQA_PATHS_MAX] = { 0 };
 
 	for (uint32_t i = 0; i < count; i++) {

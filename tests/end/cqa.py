@@ -319,4 +319,34 @@ t.check(int(words[3]) >= 300, 'at least 300 forms have measured chains', run.std
 # x87 accumulations of six in a row are slower than their latency, of three or twelve not: not modelled
 t.check(all('fadd' in line or 'fmul' in line or 'fsub' in line for line in run.stdout.splitlines()[:-1]) and
         int(words[-2]) <= 4, 'the dependences are as measured', run.stdout)
+
+# a path through code that the compiler put away hardly counts, one that calls counts half
+open('cold.c', 'w').write("""
+#include <stdio.h>
+__attribute__((cold, noinline)) void note(long i) { fprintf(stderr, "%ld\\n", i); }
+void guarded(double *a, long n)
+{
+	for (long i = 0; i < n; i++) {
+		if (a[i] < 0)
+			note(i);
+		a[i] *= 2;
+	}
+}
+void called(double *a, long n, double (*f)(double))
+{
+	for (long i = 0; i < n; i++)
+		if (a[i] < 0)
+			a[i] = f(a[i]);
+		else
+			a[i] = a[i] * 2 + 1;
+}
+""")
+subprocess.run(['gcc', '-O2', '-g', '-fno-tree-vectorize', '-c', 'cold.c', '-o', 'cold.o'], check=True)
+found = {r['function']: r for r in json.loads(sonde('cqa', 'cold.o', '--arch', 'zen5', '--format', 'json').stdout)['rows']}
+row = found['guarded']
+t.check(row['path_count'] == 2 and row['max_cycles'] > 2 * row['min_cycles'] and
+        row['l1_cycles'] < 1.1 * row['min_cycles'], 'an error path in .cold does not count', row)
+t.check('.cold' in subprocess.run(['nm', 'cold.o'], capture_output=True, text=True).stdout, 'the compiler has split it off')
+t.check('taken to be rarer' in sonde('cqa', 'cold.o', '--arch', 'zen5', '--loop', found['called']['loop']).stdout,
+        'and the page says so', found['called'])
 t.done()
