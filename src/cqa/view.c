@@ -392,9 +392,7 @@ void sn_cqa_page_text(const struct sn_machine *machine, const struct sn_structur
 		print_path(machine, structure, result, i,
 			   !how->without_head || i == result->main_path, out);
 	if (result->path_count > 1)
-		fprintf(out, "
-				     % .2f cycles a pass over all paths % s;
-			passes overlap ",
+		fprintf(out, "\n%.2f cycles a pass over all paths%s; passes overlap\n",
 			result->cycles,
 			result->is_weighed		   ? ""
 			: sn_cqa_weights_are_alike(result) ? ", each as often as the others"
