@@ -59,23 +59,6 @@ static void put_explanation(const struct sn_explanation *e, size_t width)
 		printf("  see: %s\n", e->see);
 }
 
-/* What the groups of figures of the static model are about (docs/manual/cqa.md). */
-static const char *const group_texts[][2] = {
-	{ "identity", "which loop it is" },
-	{ "source", "what the compiler made of the source loop" },
-	{ "flow", "paths, exits, calls and passes of the loop's body" },
-	{ "size", "how large the body is, by one pass through it" },
-	{ "cycles", "core cycles that a pass takes by the model, and what bounds them: data in L1 "
-		    "unless the key says L2, L3 or RAM" },
-	{ "variants", "what the loop would gain if its code were changed in one way" },
-	{ "rates", "what the loop does each cycle, and how near to the processor's peak" },
-	{ "mix", "kinds of arithmetic that a pass does" },
-	{ "vector", "how far a pass uses vector instructions, and how much of their width" },
-	{ "memory", "loads, stores and strides of a pass" },
-	{ "hints", "advice on this loop" },
-	{ "trust", "how far the model's figures carry" },
-};
-
 /* A column of 'show whatif' and 'sonde cqa' by key or heading, or -1. */
 static int static_column(const char *word)
 {
@@ -91,19 +74,23 @@ static bool word_is_known(const char *word)
 	return sn_explanation_find(word) || static_column(word) >= 0;
 }
 
+static void static_text(size_t column, struct sn_text *out)
+{
+	sn_cqa_column_explain(column, out);
+	sn_text_add(out, ".");
+	if (out->chars[0] >= 'a' && out->chars[0] <= 'z')
+		out->chars[0] = (char)(out->chars[0] - 'a' + 'A');
+}
+
 static void put_static(size_t column, size_t width)
 {
-	const char *group = sn_cqa_column_group(column);
 	struct sn_text text = { 0 };
 
-	sn_text_addf(&text, "A figure of the static model of loops, of the group '%s'", group);
-	for (size_t i = 0; i < sizeof(group_texts) / sizeof(*group_texts); i++)
-		if (!strcmp(group_texts[i][0], group))
-			sn_text_addf(&text, ": %s", group_texts[i][1]);
-	sn_text_add(&text, ". The manual's page on cqa says what each is.");
+	static_text(column, &text);
 	printf("%s (static model)\n", sn_cqa_columns[column].key);
 	put_wrapped(text.chars, "  ", width);
-	printf("  in: sonde cqa, sonde show whatif\n");
+	printf("  in: sonde cqa, sonde show whatif (--cols %s for all of the group)\n",
+	       sn_cqa_column_group(column));
 	sn_text_free(&text);
 }
 
@@ -133,6 +120,18 @@ static void explanation_row(struct sn_table *table, const struct sn_explanation 
 	sn_table_set_text(table, 3, e->see);
 }
 
+static void static_row(struct sn_table *table, size_t column)
+{
+	struct sn_text text = { 0 };
+
+	static_text(column, &text);
+	sn_table_add_row(table);
+	sn_table_set_text(table, 0, sn_cqa_columns[column].key);
+	sn_table_set_text(table, 1, "static model");
+	sn_table_set_text(table, 2, text.chars);
+	sn_text_free(&text);
+}
+
 static int explain_list(const struct sn_args *args, struct sn_table_view *view)
 {
 	struct sn_table table;
@@ -148,6 +147,10 @@ static int explain_list(const struct sn_args *args, struct sn_table_view *view)
 		if (is_asked)
 			explanation_row(&table, e);
 	}
+	for (size_t i = 0; i < args->operand_count; i++)
+		if (!sn_explanation_find(args->operands[i]) &&
+		    static_column(args->operands[i]) >= 0)
+			static_row(&table, (size_t)static_column(args->operands[i]));
 	view->schema = "sonde.explain/1";
 	view->top = 0;
 	status = sn_table_write(&table, view, stdout, NULL, NULL, &err);
@@ -201,9 +204,7 @@ static int explain_run(const struct sn_args *args)
 	if (args->operand_count > 1 && view.format == SN_FORMAT_TEXT && explain_joined(args, width))
 		return SN_EXIT_OK;
 	for (size_t i = 0; i < args->operand_count; i++) {
-		if (!(view.format == SN_FORMAT_TEXT
-			      ? word_is_known(args->operands[i])
-			      : sn_explanation_find(args->operands[i]) != NULL)) {
+		if (!word_is_known(args->operands[i])) {
 			warn_unknown(args->operands[i]);
 			code = SN_EXIT_USAGE;
 		}

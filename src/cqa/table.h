@@ -14,6 +14,8 @@ extern const struct sn_column sn_cqa_columns[];
 extern const size_t sn_cqa_column_count;
 /** The group of a column: "identity", "cycles", "vector", ... */
 const char *sn_cqa_column_group(size_t column);
+/** Adds what a column means, in words; false if nothing is known of it. */
+bool sn_cqa_column_explain(size_t column, struct sn_text *out);
 /** What CSV and JSON have unless asked otherwise, joined by commas. */
 extern const char sn_cqa_default_columns[];
 

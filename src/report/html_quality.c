@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "cqa/bounds.h"
 #include "cqa/table.h"
 #include "report/page_columns.h"
@@ -21,6 +22,7 @@ static void write_columns(const struct sn_report_whatif *w, struct sn_json *json
 		[SN_CELL_BOOL] = "bool",
 	};
 	size_t own = w->experts.column_count - sn_cqa_column_count;
+	struct sn_text help = { 0 };
 
 	sn_json_key(json, "columns");
 	sn_json_array(json);
@@ -35,9 +37,13 @@ static void write_columns(const struct sn_report_whatif *w, struct sn_json *json
 		sn_json_member_string(json, "group",
 				      c < own ? "program" : sn_cqa_column_group(c - own));
 		sn_json_member_string(json, "kind", kinds[column->kind]);
+		sn_text_clear(&help);
+		if (c >= own && sn_cqa_column_explain(c - own, &help))
+			sn_json_member_string(json, "help", help.chars);
 		sn_json_close(json);
 	}
 	sn_json_close(json);
+	sn_text_free(&help);
 }
 
 void sn_report_write_whatif(const struct sn_report *report, struct sn_json *json)

@@ -195,6 +195,10 @@ for cut in range(0, len(whole), len(whole) // 40):
 t.check(all(0 <= e <= 5 for e in ends), 'truncated files end in a sentence', ends)
 t.equal(sonde('cqa', 'k.so', '--loop', 'k.c:9999').returncode, 5, 'a loop that is not there')
 
+run = sonde('explain', 'ram_max_cycles', 'path_count', '--format', 'json')
+t.equal([r['text'][:40] for r in json.loads(run.stdout)['rows']],
+        ['Core cycles of the costliest path, if da', 'Ways from the head of the loop back to i'], 'figures are explained')
+
 
 def refused(code, words, *command, **more):
     run = sonde(*command, **more)

@@ -58,7 +58,7 @@ export function Experts({ d, chunks, filter, matcher }) {
 		return <><Head title="Loop experts" /><section class="panel"><Empty>No loop could be modelled: no hot loop's code is in the experiment, or this CPU has no model.</Empty></section></>;
 	const columns = [
 		{ key: 'label', title: 'Loop', width: 'minmax(14rem, 2fr)', least: 190, className: 'mono', render: (i) => <><a href={linkTo('loop', d.loops.id.at(x.loop_number[i]))}><Name text={x.label.at(i)} query={matcher} /></a> <span class="dim">{visible(x.function.at(i))}</span></> },
-		...COLUMNS.filter((c) => chosen.has(c.key) && !FIXED.has(c.key)).map((c) => ({ key: c.key, title: titleOf(c), help: c.key, num: !isText(c), width: c.key === 'advice' ? 'minmax(12rem, 3fr)' : isText(c) ? 'minmax(6.6rem, .6fr)' : c.kind === 'share' ? '7rem' : /program_speedup/.test(c.key) ? '9.2rem' : '6.2rem', least: c.key === 'advice' ? 200 : 84,
+		...COLUMNS.filter((c) => chosen.has(c.key) && !FIXED.has(c.key)).map((c) => ({ key: c.key, title: titleOf(c), help: c.help ? `${c.key}: ${c.help}` : c.key, num: !isText(c), width: c.key === 'advice' ? 'minmax(12rem, 3fr)' : isText(c) ? 'minmax(6.6rem, .6fr)' : c.kind === 'share' ? '7rem' : /program_speedup/.test(c.key) ? '9.2rem' : '6.2rem', least: c.key === 'advice' ? 200 : 84,
 			render: c.key === 'coverage_share' ? (i) => <Share part={x.coverage_share[i]} whole={1} /> : (i) => { const text = cell(c, x, c.key, i); return isText(c) ? <span title={text} class={c.key === 'doubts' ? 'q1' : ''}>{text}</span> : text; } })),
 	];
 	return <>
@@ -68,7 +68,7 @@ export function Experts({ d, chunks, filter, matcher }) {
 			static model of {visible(toc.whatif.arch_title ?? toc.whatif.arch)}; cycles are of one pass over the body</Head>
 		<section class="panel flush fill"><Table label="Static quality of loops" columns={columns} rows={rows} rowKey={(i) => i} onOpen={(i) => go('loop', d.loops.id.at(x.loop_number[i]))}
 			sort={{ key: sortKey, ascending }} onSort={(k) => setParams({ sort: k === sortKey && !ascending ? '-' + k : k === 'coverage_share' ? null : k })} />
-			<div class="foot">{grouped(rows.length)} loops with figures = {percent(toc.whatif.analysed_share)} of CPU time, of the whole run; point at a title for its key: <code>sonde explain KEY</code></div></section>
+			<div class="foot">{grouped(rows.length)} loops with figures = {percent(toc.whatif.analysed_share)} of CPU time, of the whole run; point at a title to see what it means</div></section>
 	</>;
 }
 
