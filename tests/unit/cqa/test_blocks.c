@@ -230,6 +230,15 @@ TEST(six_vector_operations_a_cycle_reach_their_side)
 		   8.0 / 6, 1e-3);
 }
 
+/* A load and seven no-operations, measured 1.145; two and seven, 1.289; a load, a store and six,
+ * 1.167. */
+TEST(no_access_takes_the_last_place_of_a_group)
+{
+	CHECK_REAL(zen5("488b029090909090909049ffcf75f1", SN_BOUND_ISSUE), 8.0 / 7, 1e-3);
+	CHECK_REAL(zen5("488b02488b42089090909090909049ffcf75ed", SN_BOUND_ISSUE), 9.0 / 7, 1e-3);
+	CHECK_REAL(zen5("488b02909090909048891f9049ffcf75ef", SN_BOUND_ISSUE), 7.0 / 6, 1e-3);
+}
+
 /* imul eax,[rsi],77 and two more, two additions, a store: measured 2.28, by their units alone 1.5.
  */
 TEST(multiplications_take_the_place_of_other_operations)
