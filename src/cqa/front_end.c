@@ -88,9 +88,9 @@ static double vector_issue_cycles(const struct sn_machine *machine,
 	return total / width;
 }
 
-/* Operations are dispatched in groups, in order; each instruction takes the next places of the group
- * that is being filled. On Zen 5 the last place takes neither load nor store, and a group no more
- * vector operations than its vector side: then the next group begins with that operation. With
+/* Operations are dispatched in groups, in order; each instruction takes the next places of the
+ * group that is being filled. On Zen 5 the last place takes neither load nor store, and a group no
+ * more vector operations than its vector side: then the next group begins with that operation. With
  * which place a pass begins repeats after a few passes. (Measured: loads and stores among
  * no-operations, loops of 5 to 12 places, docs/method/cqa.md.) */
 struct dispatch {
@@ -145,7 +145,8 @@ double sn_bound_issue(const struct sn_machine *machine, const struct sn_cqa_bloc
 
 	if (!machine->rules.spares_last_place)
 		return width;
-	return fmax(width, fmax(dispatch_cycles(machine, block), vector_issue_cycles(machine, block)));
+	return fmax(width,
+		    fmax(dispatch_cycles(machine, block), vector_issue_cycles(machine, block)));
 }
 
 void sn_parts_issue(const struct sn_machine *machine, const struct sn_cqa_block *block,
