@@ -149,16 +149,18 @@ double sn_bound_issue(const struct sn_machine *machine, const struct sn_cqa_bloc
 		    fmax(dispatch_cycles(machine, block), vector_issue_cycles(machine, block)));
 }
 
+/* Places that are lost are everyone's. */
 void sn_parts_issue(const struct sn_machine *machine, const struct sn_cqa_block *block,
 		    double *cycles)
 {
 	bool *is_at = sn_alloc_zeroed(block->count + 1, sizeof(bool));
+	double uops = sn_issued_uops(machine, block);
+	double share = uops > 0 ? sn_bound_issue(machine, block) / uops : 0;
 
 	if (machine->rules.vendor == SN_VENDOR_INTEL)
 		stack_synchronisations(block, is_at);
 	for (size_t i = 0; i < block->count; i++)
-		cycles[i] = ((double)block->insns[i].issued_uops + is_at[i]) /
-			    machine->rules.issue_width;
+		cycles[i] = ((double)block->insns[i].issued_uops + is_at[i]) * share;
 	free(is_at);
 }
 
