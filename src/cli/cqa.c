@@ -122,7 +122,13 @@ static int nothing_found(const struct sn_loop_choice *choice, const char *path,
 {
 	struct sn_error err;
 
-	if (choice->loop)
+	if (choice->loop && choice->function)
+		sn_error_set(
+			&err, SN_ERR_NOT_FOUND,
+			"cqa: function '%s' of '%s' has no loop '%s'; 'sonde cqa %s --function %s' "
+			"lists those it has",
+			choice->function, path, choice->loop, path, choice->function);
+	else if (choice->loop)
 		sn_error_set(&err, SN_ERR_NOT_FOUND,
 			     "cqa: no loop '%s' in '%s'; 'sonde cqa %s' lists them", choice->loop,
 			     path, path);

@@ -85,7 +85,7 @@ static void advise_vectorize(struct adviser *a)
 	if (m->fp_scalar >= m->fp_packed)
 		advise(a, full >= 1.5 ? SN_ADVICE_GAIN : SN_ADVICE_POTENTIAL, "vectorize", full,
 		       TEXT("Vectorize the loop: %s.", why_not_vectorized(a)),
-		       TEXT("%u of %u FP instructions are scalar; cycles %.2f -> %.2f with %u-byte "
+		       TEXT("%u of %u FP instructions scalar; cycles %.2f -> %.2f with %u-byte "
 			    "vectors",
 			    m->fp_scalar, m->fp_scalar + m->fp_packed, a->result->cycles,
 			    a->result->variants[SN_VARIANT_FULL_VECTOR].cycles,
@@ -186,13 +186,13 @@ static void advise_division(struct adviser *a)
 		       : (double)NAN,
 	       m->integer_divisions == m->divisions
 		       ? TEXT("Divide less: by a constant or a power of two the compiler "
-			      "multiplies or "
-			      "shifts, 32 bits take less than 64, and a remainder that counts "
-			      "round is "
-			      "a comparison.")
+			      "multiplies or shifts, 32 bits take less than 64, and a remainder "
+			      "that counts round is a comparison.")
+	       : m->element_bytes == 4
+		       ? TEXT("Divide less: multiply by a reciprocal computed outside the loop, "
+			      "or let the compiler approximate: -ffast-math -mrecip.")
 		       : TEXT("Divide less: multiply by a reciprocal computed outside the loop, "
-			      "use "
-			      "single precision where it is enough, or -mrecip."),
+			      "or use single precision where it is enough."),
 	       TEXT("%u %s the divider for %.1f cycles a pass", m->divisions,
 		    m->integer_divisions == m->divisions
 			    ? (m->divisions == 1 ? "integer division holds"
