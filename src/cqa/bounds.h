@@ -28,6 +28,10 @@ double sn_bound_ports(const struct sn_machine *machine, const struct sn_cqa_bloc
 /** Cycles that the stores need to leave for the cache; part of the ports bound. */
 double sn_bound_stores(const struct sn_machine *machine, const struct sn_cqa_block *block);
 
+/** Cycles that non-temporal stores need on their way to memory; part of the ports bound. 0 if the
+ *  machine's rate is not known. */
+double sn_bound_past_caches(const struct sn_machine *machine, const struct sn_cqa_block *block);
+
 /** Cycles that the address units need for all loads and stores; part of the ports bound. They are
  *  steered to units in program order, which does not keep the units evenly busy. */
 double sn_bound_addresses(const struct sn_machine *machine, const struct sn_cqa_block *block);

@@ -141,7 +141,7 @@ static void bound_units(const struct sn_machine *machine, const struct sn_cqa_bl
 
 	out->ports_part = SN_PORTS_UNITS;
 	out->bounds[SN_BOUND_PORTS] = sn_bound_ports(machine, block, &out->busiest_units);
-	stores = sn_bound_stores(machine, block);
+	stores = fmax(sn_bound_stores(machine, block), sn_bound_past_caches(machine, block));
 	if (stores > out->bounds[SN_BOUND_PORTS]) {
 		out->bounds[SN_BOUND_PORTS] = stores;
 		out->busiest_units = machine->store_data_units;

@@ -163,7 +163,7 @@ static void find_step(const struct walk *walk, const struct sn_insn *insn,
 				 sn_form_mnemonic(insn->form) == ZYDIS_MNEMONIC_ADD ? 1 : -1);
 		break;
 	case ZYDIS_MNEMONIC_SHL:
-		add_step(value, target, (int64_t)1 << (insn->immediate & 63));
+		add_step(value, target, (int64_t)((uint64_t)1 << (insn->immediate & 63)));
 		value->has_step &= insn->has_immediate;
 		break;
 	case ZYDIS_MNEMONIC_LEA:

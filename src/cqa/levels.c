@@ -27,7 +27,10 @@ static void guess(const struct sn_machine *machine, struct sn_bandwidths *out)
 		double random = level ? fmax(line, latency[vendor][level] / in_flight[vendor]) : 0;
 
 		out->latency_cycles[level] = latency[vendor][level];
-		out->past_caches_bytes_per_cycle[level] = bandwidth[vendor][SN_LEVEL_RAM];
+		out->past_caches_bytes_per_cycle[level] =
+			machine->rules.past_caches_bytes_per_cycle > 0
+				? (double)machine->rules.past_caches_bytes_per_cycle
+				: bandwidth[vendor][SN_LEVEL_RAM];
 		out->bytes_per_cycle[level] = bandwidth[vendor][level];
 		out->written_bytes_per_cycle[level] = written[vendor][level];
 		out->random_cycles[level] = random;
@@ -48,8 +51,10 @@ static void take_measured(const struct sn_memory_profile *profile, struct sn_ban
 					 : 2 / level->copy_bytes_per_cycle - 1 / read;
 
 		out->latency_cycles[i] = level->latency_cycles;
+		/* a set as small as L1 is written anew so soon that its figure does not repeat */
 		if (level->past_caches_bytes_per_cycle > 0)
-			out->past_caches_bytes_per_cycle[i] = level->past_caches_bytes_per_cycle;
+			out->past_caches_bytes_per_cycle[i] =
+				profile->levels[i ? i : SN_LEVEL_L2].past_caches_bytes_per_cycle;
 		if (i == SN_LEVEL_L1)
 			continue;
 		out->bytes_per_cycle[i] = read;
@@ -227,6 +232,7 @@ void sn_cqa_add_past_caches(const struct sn_machine *machine,
 		return;
 	estimate->bounds[SN_BOUND_PORTS] = round(cycles * 1000) / 1000;
 	estimate->busiest_units = machine->store_data_units;
+	estimate->ports_part = SN_PORTS_STORES;
 	if (estimate->bounds[SN_BOUND_PORTS] > estimate->cycles) {
 		estimate->bottleneck = SN_BOUND_PORTS;
 		estimate->cycles = estimate->bounds[SN_BOUND_PORTS];

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cqa/bounds.h"
 #include "cqa/metrics.h"
 
 enum { LINE_BYTES = 64, NEAR_BYTES = 4096 };
@@ -54,10 +55,30 @@ static bool same_array(const struct sn_access *a, const struct sn_access *b)
 	       a->address.scale == b->address.scale;
 }
 
+double sn_bound_past_caches(const struct sn_machine *machine, const struct sn_cqa_block *block)
+{
+	double bytes = 0;
+
+	if (machine->rules.past_caches_bytes_per_cycle <= 0)
+		return 0;
+	for (size_t i = 0; i < block->accesses->count; i++) {
+		const struct sn_access *access = &block->accesses->items[i];
+
+		if (access->is_store && is_past_caches(&block->insns[access->insn]))
+			bytes += access->address.bytes;
+	}
+	return bytes / (double)machine->rules.past_caches_bytes_per_cycle;
+}
+
+static uint64_t distance(int64_t a, int64_t b)
+{
+	return a > b ? (uint64_t)a - (uint64_t)b : (uint64_t)b - (uint64_t)a;
+}
+
 static bool same_stream(const struct sn_access *a, const struct sn_access *b)
 {
-	int64_t apart = llabs(a->address.constant - b->address.constant);
-	int64_t reach = llabs(a->stride_bytes);
+	uint64_t apart = distance(a->address.constant, b->address.constant);
+	uint64_t reach = distance(a->stride_bytes, 0);
 
 	if (!same_array(a, b))
 		return false;

@@ -85,12 +85,13 @@ struct sn_rules {
 				 register */
 	bool commits_by_line; /* two stores a cycle only if they go to one 64-byte line */
 	unsigned loads_per_cycle, stores_per_cycle;
-	bool alternates_address_units; /* two pairs in turn for loads and stores, vector loads
-					  only in the first; false: only their own units limit them
-					*/
-	float taken_branch_cycles;     /* least cycles of a loop's iteration */
-	float taken_branch_alu_uops;   /* work of the integer units that is lost with a taken branch
-					*/
+	float past_caches_bytes_per_cycle; /* of non-temporal stores; 0: not known */
+	bool alternates_address_units;	   /* two pairs in turn for loads and stores, vector loads
+					      only in the first; false: only their own units limit them
+					    */
+	float taken_branch_cycles;	   /* least cycles of a loop's iteration */
+	float taken_branch_alu_uops; /* work of the integer units that is lost with a taken branch
+				      */
 	/* What of an integer unit's cycle an operation costs that any of them can execute (0: 1,
 	   and nothing of what follows), what one of `alu_long_cycles` or more costs besides its own
 	   units, and what loads and stores of general registers cost. */

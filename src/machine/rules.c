@@ -174,6 +174,7 @@ const struct sn_machine_definition sn_machine_definitions[] = {
 	    .vector_queue_uops = 96,
 	    .scheduler_hold_cycles = 12,
 	    .vector_hold_cycles = 12,
+	    .past_caches_bytes_per_cycle = 11,
 	    .reorder_uops = 448 } },
 };
 

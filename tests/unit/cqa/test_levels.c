@@ -168,6 +168,7 @@ TEST(stores_past_the_caches_bound_the_first_level)
 	struct sn_cqa_path path = path_of(PAST_CACHES);
 
 	CHECK_REAL(path.metrics.bytes_past_caches, 16, 1e-9);
+	CHECK_REAL(path.estimate.bounds[SN_BOUND_PORTS], 16.0 / 11, 1e-3);
 	CHECK_REAL(path.metrics.bytes_from_memory, 0, 1e-9);
 	CHECK(path.level_cycles[SN_LEVEL_L1] >= 1);
 	CHECK_REAL(path.level_cycles[SN_LEVEL_L2], 2, 1e-9);
