@@ -75,7 +75,7 @@ static double vector_issue_cycles(const struct sn_machine *machine,
 			if (count < LONGEST)
 				is_vector[count] = insn->is_vector;
 	}
-	if (!width || total <= width)
+	if (total <= width)
 		return 0;
 	for (unsigned i = 0; i < count && count <= LONGEST; i++) {
 		vectors = 0;
@@ -139,14 +139,26 @@ static double dispatch_cycles(const struct sn_machine *machine, const struct sn_
 	return (state.groups - began[state.place]) / (pass - passes[state.place]);
 }
 
+static double mmx_issue_cycles(const struct sn_machine *machine, const struct sn_cqa_block *block)
+{
+	double total = 0;
+
+	for (size_t i = 0; i < block->count; i++)
+		total += block->insns[i].is_mmx ? (double)block->insns[i].issued_uops : 0;
+	return total / (double)machine->rules.mmx_issue_width;
+}
+
 double sn_bound_issue(const struct sn_machine *machine, const struct sn_cqa_block *block)
 {
-	double width = sn_issued_uops(machine, block) / machine->rules.issue_width;
+	double cycles = sn_issued_uops(machine, block) / machine->rules.issue_width;
 
-	if (!machine->rules.spares_last_place)
-		return width;
-	return fmax(width,
-		    fmax(dispatch_cycles(machine, block), vector_issue_cycles(machine, block)));
+	if (machine->rules.spares_last_place)
+		cycles = fmax(cycles, dispatch_cycles(machine, block));
+	if (machine->rules.vector_issue_width)
+		cycles = fmax(cycles, vector_issue_cycles(machine, block));
+	if (machine->rules.mmx_issue_width > 0)
+		cycles = fmax(cycles, mmx_issue_cycles(machine, block));
+	return cycles;
 }
 
 /* Places that are lost are everyone's. */

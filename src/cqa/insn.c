@@ -392,6 +392,7 @@ static void find_widths(const ZydisDecodedInstruction *decoded, const ZydisDecod
 			continue;
 		if (class >= ZYDIS_REGCLASS_X87 && class <= ZYDIS_REGCLASS_ZMM)
 			insn->is_vector = true;
+		insn->is_mmx |= class == ZYDIS_REGCLASS_MMX;
 		if (class == ZYDIS_REGCLASS_ZMM)
 			insn->is_512 = true;
 		if (operands[i].size / 8 > insn->operand_bytes)
