@@ -97,7 +97,7 @@ struct sn_insn {
 	bool needs_complex_decoder;
 	bool is_vector; /* vector or x87 register operand */
 	bool is_512;
-	bool is_mmx; /* an MMX register is an operand */
+	bool is_mmx;		  /* an MMX register is an operand */
 	int16_t rsp_change_bytes; /* of push, pop, call, ret */
 };
 
