@@ -124,6 +124,17 @@ double sn_bound_ports(const struct sn_machine *machine, const struct sn_cqa_bloc
 	return most;
 }
 
+/* Each pass writes another line. A vector register stored where a register that no one knows steps
+ * is a row of a picture or of a matrix, and the next row is not in the same line. */
+static bool leaps(const struct sn_access *access)
+{
+	enum { VECTOR_BYTES = 16 };
+
+	if (!access->has_stride)
+		return !access->is_indirect && access->address.bytes >= VECTOR_BYTES;
+	return access->stride_bytes >= 64 || access->stride_bytes <= -64;
+}
+
 /* Two stores leave in a cycle if they go to lines that few others write in between: a small number
  * of streams is gathered line by line, many lines, or a new line with every store, are not.
  * (Measured on Zen 5: 1 to 20 streams of several strides, docs/method/cqa.md.) */
@@ -151,8 +162,7 @@ double sn_bound_stores(const struct sn_machine *machine, const struct sn_cqa_blo
 		if (is_known)
 			continue;
 		lines++;
-		if (access->has_stride &&
-		    (access->stride_bytes >= 64 || access->stride_bytes <= -64))
+		if (leaps(access))
 			leaping++;
 	}
 	return (double)(lines > GATHERED_LINES ? lines : leaping);

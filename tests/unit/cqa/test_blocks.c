@@ -248,6 +248,14 @@ TEST(multiplications_take_the_place_of_other_operations)
 		   2.28, 0.15);
 }
 
+TEST(rows_are_stored_one_a_cycle)
+{
+	/* vmovdqa [rdi],xmm0; vmovdqa [rdi+rsi],xmm0; lea rdi,[rdi+rsi*2]; dec r15; jnz */
+	CHECK_REAL(zen5("c5f97f07c5f97f0437488d3c7749ffcf75ee", SN_BOUND_PORTS), 2, 1e-9);
+	/* the same with add rdi,16: two a cycle */
+	CHECK(zen5("c5f97f07c5f97f4407104883c71049ffcf75ed", SN_BOUND_PORTS) < 1.5);
+}
+
 TEST(long_chains_within_a_pass_fill_the_schedulers)
 {
 	/* mov rax,rbx; 63 times add rax,rcx; dec r15; jnz: measured 23.2 cycles, units alone 11 */
