@@ -253,7 +253,7 @@ TEST(rows_are_stored_one_a_cycle)
 	/* vmovdqa [rdi],xmm0; vmovdqa [rdi+rsi],xmm0; lea rdi,[rdi+rsi*2]; dec r15; jnz */
 	CHECK_REAL(zen5("c5f97f07c5f97f0437488d3c7749ffcf75ee", SN_BOUND_PORTS), 2, 1e-9);
 	/* the same with add rdi,16: two a cycle */
-	CHECK(zen5("c5f97f07c5f97f4407104883c71049ffcf75ed", SN_BOUND_PORTS) < 1.5);
+	CHECK(zen5("c5f97f07c5f97f47104883c71049ffcf75ee", SN_BOUND_PORTS) < 1.5);
 }
 
 TEST(long_chains_within_a_pass_fill_the_schedulers)
