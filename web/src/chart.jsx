@@ -118,9 +118,9 @@ export function Chart({ data, series, xLabel, yLabel, height = 150, yRange, xRan
 			c.setLineDash([4, 4]);
 			c.strokeRect(LEFT, py(level[0]), wide, 0);
 			c.setLineDash([]);
-			c.textAlign = 'right';
+			c.textAlign = 'left'; // what rises is low there
 			c.textBaseline = 'bottom';
-			c.fillText(level[1], LEFT + wide - 4, py(level[0]) - 2);
+			c.fillText(level[1], LEFT + 4, py(level[0]) - 2);
 		}
 		series.forEach((s, k) => {
 			const y = ys[k], colour = colourOf(s.colour);
