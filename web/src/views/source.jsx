@@ -96,9 +96,9 @@ export function SourceAndAssembly({ d, agg, f, loop, file, model, chosen }) {
 		{ key: 'heat', title: '% CPU', num: true, width: '5rem', least: 60, sortable: false, render: (r) => <Heat ns={placeNs(r)} whole={agg.total} largest={largestPlace} /> },
 		{ key: 'address', title: 'Address', width: modelled?.size ? '4.8rem' : '6rem', least: 60, className: 'gutter', sortable: false, render: (r) => hex(r.address) },
 		{ key: 'loops', title: '', width: '1.6rem', least: 16, className: 'loops', sortable: false, render: (r) => <LoopBars chain={r.chain} focus={loop} /> },
-		{ key: 'words', title: 'Instruction', width: modelled?.size ? 'minmax(12rem, 1fr)' : 'minmax(16rem, 1fr)', least: 200, sortable: false, render: (r) => <span title={r.words}>{r.words}</span> },
+		{ key: 'words', title: 'Instruction', width: modelled?.size ? 'minmax(15rem, 2fr)' : 'minmax(16rem, 1fr)', least: 200, sortable: false, render: (r) => <span title={r.words}>{r.words}</span> },
 		...modelled?.size ? modelColumns(model.model, modelled, chosen.bound) : [],
-		{ key: 'line', title: 'Line', width: modelled?.size ? '6.4rem' : '8rem', least: 70, className: 'dim', sortable: false, render: (r) => place(d, r.file, r.line) },
+		{ key: 'line', title: 'Line', width: modelled?.size ? '3.4rem' : '8rem', least: 40, className: 'dim', sortable: false, render: (r) => modelled?.size && r.file === shownFile ? r.line || '' : <span title={place(d, r.file, r.line)}>{place(d, r.file, r.line)}</span> },
 	];
 	const path = shownFile === NONE || shownFile === undefined ? '' : d.files.path.at(shownFile);
 	return <div class="split">
@@ -122,9 +122,9 @@ function modelColumns(model, at, bound) {
 	const all = (k) => Object.keys(BOUND_TITLES).filter((key) => model['part_' + key]?.[k] >= 0.005).map((key) => `${key.replaceAll('_', ' ')} ${model['part_' + key][k].toFixed(2)}`).join(', ');
 	const isOn = (k) => part[k] >= 0.0005 || (bound === 'latency' && model.chain[k]);
 	return [
-		{ key: 'part', title: PART_TITLES[bound] ?? bound, help: `cycles that the instruction adds to the bound '${BOUND_TITLES[bound]}'; choose another among the bounds above`, num: true, width: '5.2rem', least: 70, sortable: false, render: say((k) => isOn(k) ? <div class="bar part" title={`adds to the bounds, in cycles: ${all(k) || 'nothing'}`}><i style={{ width: `${largest > 0 ? 100 * part[k] / largest : 0}%` }} /><span>{part[k].toFixed(2)}</span></div> : '') },
+		{ key: 'part', title: PART_TITLES[bound] ?? bound, help: `cycles that the instruction adds to the bound '${BOUND_TITLES[bound]}'; choose another among the bounds above`, num: true, width: '4.6rem', least: 60, sortable: false, render: say((k) => isOn(k) ? <div class="bar part" title={`adds to the bounds, in cycles: ${all(k) || 'nothing'}`}><i style={{ width: `${largest > 0 ? 100 * part[k] / largest : 0}%` }} /><span>{part[k].toFixed(2)}</span></div> : '') },
 		{ key: 'latency', title: 'Lat', help: 'latency in cycles, from the address where there is a load; bold: on the longest chain from one iteration to the next', num: true, width: '3.4rem', least: 40, sortable: false, render: say((k) => model.chain[k] ? <b class="q1" title="on the longest chain">{+model.latency[k].toFixed(1)}</b> : model.latency[k] > 0 ? +model.latency[k].toFixed(1) : '') },
-		{ key: 'units', title: 'Units', help: 'execution units that can take it', width: 'minmax(5rem, .5fr)', least: 60, className: 'dim', sortable: false, render: say((k) => { const text = [model.units.at(k), ...marks.filter(([bit]) => model.flags[k] & bit).map(([, words]) => words)].filter(Boolean).join(', '); return <span title={text}>{visible(text)}</span>; }) },
+		{ key: 'units', title: 'Units', help: 'execution units that can take it', width: 'minmax(4.4rem, .5fr)', least: 60, className: 'dim', sortable: false, render: say((k) => { const text = [model.units.at(k), ...marks.filter(([bit]) => model.flags[k] & bit).map(([, words]) => words)].filter(Boolean).join(', '); return <span title={text}>{visible(text)}</span>; }) },
 	];
 }
 
