@@ -10,6 +10,7 @@
 
 enum {
 	SN_CARRIED_MAX = 512,
+	SN_LANES = 8, /* carried values that one pass of the latency bound follows */
 };
 
 /** The value that store `access` left `distance` passes ago. */
@@ -24,6 +25,14 @@ struct sn_made {
 	double when;
 };
 
+/** When a value is there, by lane: after the carried value that started at time 0 in that lane;
+ *  -INFINITY: it does not depend on it. */
+struct sn_arrival {
+	double when[SN_LANES];
+	int32_t maker; /* in a traced pass, of the first lane: number of `made`; -1: it came into
+			  the pass */
+};
+
 struct sn_data_flow {
 	const struct sn_machine *machine;
 	const struct sn_cqa_block *block;
@@ -35,12 +44,10 @@ struct sn_data_flow {
 	unsigned cell_count;
 	unsigned *carried; /* numbers of the values that matter */
 	unsigned carried_count;
-	/* of one run of the latency bound */
-	double *now;	/* [SN_RES_COUNT + cell_count] */
-	double *stored; /* [access] when the value is there */
-	/* for members: how each value came about; numbers of `made`, -1: it came into the pass */
-	bool trace;
-	int32_t *maker, *stored_maker;
+	/* of one pass of the latency bound */
+	struct sn_arrival *now;	   /* [SN_RES_COUNT + cell_count] */
+	struct sn_arrival *stored; /* [access] */
+	bool trace;		   /* for members: how each value came about */
 	SN_VEC(struct sn_made) made;
 };
 

@@ -14,7 +14,7 @@
 enum {
 	NARROW_FORWARD = 7, /* a narrow load that is no more than that is not renamed */
 };
-static const double never = -1e18;
+static const double never = -INFINITY;
 
 static unsigned cell_number(struct sn_data_flow *flow, int32_t access, unsigned distance)
 {
@@ -136,49 +136,56 @@ static void find_early_reads(struct sn_data_flow *flow)
 		}
 }
 
-struct arrival {
-	double when;
-	int32_t maker;
-};
-
-static void later(struct arrival *arrival, double when, int32_t maker)
+static struct sn_arrival never_arrives(void)
 {
-	if (when > arrival->when) {
-		arrival->when = when;
+	struct sn_arrival arrival = { .maker = -1 };
+
+	for (unsigned i = 0; i < SN_LANES; i++)
+		arrival.when[i] = never;
+	return arrival;
+}
+
+static void later(struct sn_arrival *restrict arrival, const double *restrict when, double cycles,
+		  int32_t maker)
+{
+	if (when[0] + cycles > arrival->when[0])
 		arrival->maker = maker;
+	for (unsigned i = 0; i < SN_LANES; i++) {
+		double sum = when[i] + cycles;
+
+		arrival->when[i] = sum > arrival->when[i] ? sum : arrival->when[i];
 	}
 }
 
 /* The number under which a traced pass remembers a value; -1: it hangs on nothing carried. */
-static int32_t remember(struct sn_data_flow *flow, size_t insn, struct arrival from, double when)
+static int32_t remember(struct sn_data_flow *flow, size_t insn, int32_t from, double when)
 {
-	if (!flow->trace || from.when <= never)
+	if (!flow->trace || when <= never)
 		return -1;
-	sn_vec_push(&flow->made, (struct sn_made){ (int32_t)insn, from.maker, when });
+	sn_vec_push(&flow->made, (struct sn_made){ (int32_t)insn, from, when });
 	return (int32_t)flow->made.count - 1;
 }
 
-static void make(struct sn_data_flow *flow, unsigned value, struct arrival from, double latency,
-		 size_t insn)
+/* A value that is there `cycles` after `from`. */
+static void make(struct sn_data_flow *flow, struct sn_arrival *value, const struct sn_arrival *from,
+		 double cycles, size_t insn)
 {
-	flow->now[value] = from.when <= never ? never : from.when + latency;
-	flow->maker[value] = remember(flow, insn, from, flow->now[value]);
+	for (unsigned i = 0; i < SN_LANES; i++)
+		value->when[i] = from->when[i] + cycles;
+	value->maker = remember(flow, insn, from->maker, value->when[0]);
 }
 
-/* The stored value that a load takes, if it depends on what is carried. */
-static struct arrival forwarded(const struct sn_data_flow *flow, size_t access_number)
+/* The stored value that a load takes; NULL: it depends on nothing that is carried. */
+static const struct sn_arrival *forwarded(const struct sn_data_flow *flow, size_t access_number)
 {
 	const struct sn_access *access = &flow->block->accesses->items[access_number];
 	int32_t cell = flow->cell_of[access_number];
 
 	if (access->source < 0)
-		return (struct arrival){ never, -1 };
+		return NULL;
 	if (!access->source_distance)
-		return (struct arrival){ flow->stored[access->source],
-					 flow->stored_maker[access->source] };
-	if (cell < 0)
-		return (struct arrival){ never, -1 };
-	return (struct arrival){ flow->now[SN_RES_COUNT + cell], flow->maker[SN_RES_COUNT + cell] };
+		return &flow->stored[access->source];
+	return cell < 0 ? NULL : &flow->now[SN_RES_COUNT + cell];
 }
 
 double sn_forward_cycles(const struct sn_data_flow *flow, const struct sn_insn *insn,
@@ -202,122 +209,135 @@ double sn_forward_cycles(const struct sn_data_flow *flow, const struct sn_insn *
 	return (double)rules->forward_latency;
 }
 
-static void store_value(struct sn_data_flow *flow, size_t number, struct arrival from,
-			double latency, size_t insn)
+/* Operands of an instruction, each there when the last of its kind is. */
+struct operands {
+	struct sn_arrival data, address, late;
+	struct sn_arrival memory; /* taken from a store; of several the last */
+	struct sn_arrival all;	  /* what the operation begins with */
+	bool is_rmw;
+};
+
+static void read_registers(const struct sn_data_flow *flow, size_t i, struct operands *in)
 {
-	flow->stored[number] = from.when <= never ? never : from.when + latency;
-	flow->stored_maker[number] = remember(flow, insn, from, flow->stored[number]);
+	const struct sn_insn *insn = &flow->block->insns[i];
+
+	for (unsigned k = 0; k < insn->read_count; k++) {
+		const struct sn_read *read = &insn->reads[k];
+		const struct sn_arrival *value = &flow->now[read->resource];
+		struct sn_arrival *into = read->role == SN_ROLE_DATA	  ? &in->data
+					  : read->role == SN_ROLE_ADDRESS ? &in->address
+					  : read->role == SN_ROLE_LATE	  ? &in->late
+									  : NULL;
+
+		if (insn->is_stack_engine && read->resource == SN_RES_RSP)
+			continue;
+		if (into)
+			later(into, value->when,
+			      read->delay_cycles - (int)(flow->early_reads[i] >> k & 1),
+			      value->maker);
+	}
+}
+
+static void load(const struct sn_data_flow *flow, size_t i, struct operands *in)
+{
+	const struct sn_insn *insn = &flow->block->insns[i];
+
+	in->all = in->data;
+	later(&in->all, in->address.when, (double)flow->load_latency[i], in->address.maker);
+	for (unsigned k = 0; k < insn->memory_count; k++) {
+		size_t number = flow->first_access[i] + k;
+		const struct sn_access *access = &flow->block->accesses->items[number];
+		const struct sn_arrival *value = access->is_load ? forwarded(flow, number) : NULL;
+
+		in->is_rmw |= access->is_load && access->is_store;
+		if (!access->is_load)
+			continue;
+		in->memory = value ? *value : never_arrives();
+		if (value)
+			later(&in->all, value->when, sn_forward_cycles(flow, insn, access),
+			      value->maker);
+	}
+}
+
+/* A value that is read from memory and stored again may take a shorter way. */
+static struct sn_arrival modified(const struct sn_data_flow *flow, const struct sn_insn *insn,
+				  const struct operands *in)
+{
+	double latency = (double)insn->latency;
+	struct sn_arrival plain = in->all, value = never_arrives();
+
+	later(&value, in->data.when, latency, in->data.maker);
+	later(&value, in->memory.when,
+	      (double)flow->machine->rules.rmw_forward_latency + (latency > 1 ? latency - 1 : 0),
+	      in->memory.maker);
+	for (unsigned n = 0; n < SN_LANES; n++)
+		if (in->memory.when[n] <= never)
+			value.when[n] = plain.when[n] + latency;
+	if (in->memory.when[0] <= never)
+		value.maker = plain.maker;
+	return value;
 }
 
 static void run_insn(struct sn_data_flow *flow, size_t i)
 {
 	const struct sn_insn *insn = &flow->block->insns[i];
-	struct arrival data = { never, -1 }, address = data, late = data, memory = data, operand;
-	size_t first = flow->first_access[i];
-	bool is_rmw = false;
+	struct sn_arrival none = never_arrives();
+	struct operands in = { none, none, none, none, none, false };
 
-	for (unsigned k = 0; k < insn->read_count; k++) {
-		const struct sn_read *read = &insn->reads[k];
-		struct arrival *into = read->role == SN_ROLE_DATA      ? &data
-				       : read->role == SN_ROLE_ADDRESS ? &address
-				       : read->role == SN_ROLE_LATE    ? &late
-								       : NULL;
-
-		if (insn->is_stack_engine && read->resource == SN_RES_RSP)
-			continue;
-		if (into)
-			later(into,
-			      flow->now[read->resource] + read->delay_cycles -
-				      (flow->early_reads[i] >> k & 1 ? 1.0 : 0.0),
-			      flow->maker[read->resource]);
-	}
-	operand = data;
-	if (address.when > never)
-		later(&operand, address.when + (double)flow->load_latency[i], address.maker);
+	read_registers(flow, i, &in);
+	load(flow, i, &in);
 	for (unsigned k = 0; k < insn->memory_count; k++) {
-		const struct sn_access *access = &flow->block->accesses->items[first + k];
+		size_t number = flow->first_access[i] + k;
+		struct sn_arrival value = in.is_rmw ? modified(flow, insn, &in) : in.all;
 
-		if (!access->is_load)
-			continue;
-		memory = forwarded(flow, first + k);
-		is_rmw |= access->is_store;
-		if (memory.when > never)
-			later(&operand, memory.when + sn_forward_cycles(flow, insn, access),
-			      memory.maker);
-	}
-	for (unsigned k = 0; k < insn->memory_count; k++) {
-		if (!flow->block->accesses->items[first + k].is_store)
-			continue;
-		if (is_rmw && memory.when > never) {
-			struct arrival value = data;
-			double extra = insn->latency > 1 ? (double)insn->latency - 1 : 0;
-
-			if (value.when > never)
-				value.when += (double)insn->latency;
-			later(&value,
-			      memory.when + (double)flow->machine->rules.rmw_forward_latency +
-				      extra,
-			      memory.maker);
-			store_value(flow, first + k, value, 0, i);
-		} else {
-			store_value(flow, first + k, operand, is_rmw ? (double)insn->latency : 0,
-				    i);
-		}
+		if (flow->block->accesses->items[number].is_store)
+			make(flow, &flow->stored[number], &value, 0, i);
 	}
 	for (unsigned k = 0; k < insn->write_count; k++) {
-		struct arrival from = operand;
+		struct sn_arrival from = in.all;
 
 		if (insn->is_stack_engine && insn->writes[k] == SN_RES_RSP)
 			continue;
-		if (insn->writes[k] >= SN_RES_FLAG && late.when > from.when)
-			from = late;
-		make(flow, insn->writes[k], from, (double)insn->latency, i);
+		if (insn->writes[k] >= SN_RES_FLAG)
+			later(&from, in.late.when, 0, in.late.maker);
+		make(flow, &flow->now[insn->writes[k]], &from, (double)insn->latency, i);
 	}
 }
 
-/* One pass: what starts at `source` at time 0 arrives at the carried values when? */
-static void run_pass(struct sn_data_flow *flow, unsigned source)
+/* ST(i) of the next pass is what the stack's turning made of it. */
+static void turn_x87(struct sn_data_flow *flow)
 {
-	double before[SN_CARRIED_MAX];
-	unsigned total = SN_RES_COUNT + flow->cell_count;
+	struct sn_arrival turned[8];
 
-	for (unsigned i = 0; i < total; i++) {
-		flow->now[i] = never;
-		flow->maker[i] = -1;
-	}
-	flow->now[source] = 0;
-	memcpy(before, flow->now, sizeof(before[0]) * total);
-	for (size_t i = 0; i < flow->block->accesses->count; i++) {
-		flow->stored[i] = never;
-		flow->stored_maker[i] = -1;
-	}
+	for (unsigned i = 0; i < 8; i++)
+		turned[i] = flow->now[SN_RES_X87 + flow->block->x87_end.at[i]];
+	memcpy(&flow->now[SN_RES_X87], turned, sizeof(turned));
+}
+
+/* One pass: what starts at `sources` at time 0, each in a lane, arrives at the carried values when?
+ */
+static void run_pass(struct sn_data_flow *flow, const unsigned *sources, unsigned count)
+{
+	for (unsigned i = 0; i < SN_RES_COUNT + flow->cell_count; i++)
+		flow->now[i] = never_arrives();
+	for (unsigned i = 0; i < count; i++)
+		flow->now[sources[i]].when[i] = 0;
+	for (size_t i = 0; i < flow->block->accesses->count; i++)
+		flow->stored[i] = never_arrives();
 	for (size_t i = 0; i < flow->block->count; i++)
 		run_insn(flow, i);
+	/* younger values of a store come before its older ones */
 	for (unsigned i = flow->cell_count; i-- > 0;) {
 		const struct sn_carried_cell *cell = &flow->cells[i];
-		unsigned value = SN_RES_COUNT + i;
+		struct sn_arrival *value = &flow->now[SN_RES_COUNT + i];
 
-		if (cell->distance == 1) {
-			flow->now[value] = flow->stored[cell->access];
-			flow->maker[value] = flow->stored_maker[cell->access];
-		} else {
-			unsigned older = cell_number(flow, cell->access, cell->distance - 1u);
-
-			flow->now[value] = before[SN_RES_COUNT + older];
-			flow->maker[value] = -1;
-		}
+		if (cell->distance == 1)
+			*value = flow->stored[cell->access];
+		else
+			*value = flow->now[SN_RES_COUNT +
+					   cell_number(flow, cell->access, cell->distance - 1u)];
 	}
-	/* ST(i) of the next pass is what the stack's turning made of it */
-	for (unsigned i = 0; i < 8; i++)
-		before[i] = flow->now[SN_RES_X87 + flow->block->x87_end.at[i]];
-	memcpy(&flow->now[SN_RES_X87], before, 8 * sizeof(before[0]));
-	if (flow->trace) {
-		int32_t makers[8];
-
-		for (unsigned i = 0; i < 8; i++)
-			makers[i] = flow->maker[SN_RES_X87 + flow->block->x87_end.at[i]];
-		memcpy(&flow->maker[SN_RES_X87], makers, sizeof(makers));
-	}
+	turn_x87(flow);
 }
 
 /* Values that are both taken from the previous pass and made anew. */
@@ -473,9 +493,9 @@ static void mark_members(struct sn_data_flow *flow, const unsigned *kept, const 
 		unsigned source = flow->carried[kept[nodes[(i + 1) % length]]];
 
 		flow->made.count = 0;
-		run_pass(flow, source);
+		run_pass(flow, &source, 1);
 		chain->through_memory |= to >= SN_RES_COUNT;
-		for (int32_t at = flow->maker[to]; at >= 0; at = flow->made.items[at].from) {
+		for (int32_t at = flow->now[to].maker; at >= 0; at = flow->made.items[at].from) {
 			const struct sn_made *made = &flow->made.items[at];
 
 			chain->is_member[made->insn] = true;
@@ -499,16 +519,14 @@ struct sn_data_flow *sn_data_flow_new(const struct sn_machine *machine,
 	flow->first_access = sn_arena_array(arena, uint32_t, block->count + 1);
 	flow->early_reads = sn_arena_array(arena, uint32_t, block->count + 1);
 	flow->cell_of = sn_arena_array(arena, int32_t, flow->block->accesses->count + 1);
-	flow->stored = sn_arena_array(arena, double, flow->block->accesses->count + 1);
-	flow->stored_maker = sn_arena_array(arena, int32_t, flow->block->accesses->count + 1);
+	flow->stored = sn_arena_array(arena, struct sn_arrival, flow->block->accesses->count + 1);
 	for (size_t i = 0; i < block->count; i++) {
 		flow->first_access[i] = next;
 		next += block->insns[i].memory_count;
 	}
 	allot_cells(flow, arena);
 	flow->carried = sn_arena_array(arena, unsigned, SN_RES_COUNT + flow->cell_count);
-	flow->now = sn_arena_array(arena, double, SN_RES_COUNT + flow->cell_count);
-	flow->maker = sn_arena_array(arena, int32_t, SN_RES_COUNT + flow->cell_count);
+	flow->now = sn_arena_array(arena, struct sn_arrival, SN_RES_COUNT + flow->cell_count);
 	find_pointer_chases(flow);
 	find_early_reads(flow);
 	find_carried(flow);
@@ -522,10 +540,14 @@ static void graph_init(struct graph *graph, struct sn_data_flow *flow)
 	graph->n = n;
 	graph->weights = sn_alloc_zeroed((size_t)n * n + 1, sizeof(double));
 	graph->kept = sn_alloc_zeroed(n + 1, sizeof(unsigned));
-	for (unsigned from = 0; from < n; from++) {
-		run_pass(flow, flow->carried[from]);
+	for (unsigned first = 0; first < n; first += SN_LANES) {
+		unsigned count = n - first < SN_LANES ? n - first : SN_LANES;
+
+		run_pass(flow, &flow->carried[first], count);
 		for (unsigned to = 0; to < n; to++)
-			graph->weights[from * n + to] = flow->now[flow->carried[to]];
+			for (unsigned k = 0; k < count; k++)
+				graph->weights[(first + k) * n + to] =
+					flow->now[flow->carried[to]].when[k];
 	}
 	graph->count = peel(graph->weights, n, graph->kept);
 }
