@@ -85,6 +85,9 @@ static double vector_issue_cycles(const struct sn_machine *machine,
 	}
 	if (count >= SHORTEST && most > width && (all - total) * 3 > total)
 		return 2;
+	/* groups that are filled from several lines are less full */
+	if (block->bytes - block->insns[0].offset > machine->rules.op_cache_line_bytes)
+		return total / (double)machine->rules.vector_issue_several_lines;
 	return total / width;
 }
 

@@ -51,6 +51,7 @@ struct sn_rules {
 	enum sn_fusion fusion;
 	unsigned issue_width;
 	unsigned vector_issue_width; /* of which on vector registers; 0: no such limit */
+	float vector_issue_several_lines; /* the same on average, in loops of more than a line */
 	float mmx_issue_width;	     /* of which on MMX registers; 0: no such limit */
 	bool spares_last_place;	     /* of those issued together the last is no load or store */
 	unsigned op_cache_width;     /* DSB on Intel */

@@ -136,6 +136,7 @@ const struct sn_machine_definition sn_machine_definitions[] = {
 	    .fusion = SN_FUSION_ALU,
 	    .issue_width = 8,
 	    .vector_issue_width = 6,
+	    .vector_issue_several_lines = 5.1F,
 	    .mmx_issue_width = 3.6F,
 	    .spares_last_place = true,
 	    .op_cache_line_bytes = 64,
