@@ -80,14 +80,15 @@ static void add_operation(struct sn_insn *insn, uint32_t units, float count)
 /* Integer units are never all busy with operations that wait for each other: operations bound for
  * the same unit meet, and one that takes several cycles needs its unit's way out again when it
  * ends. Loads and stores of general registers take part. */
-static void charge_conflicts(const struct sn_machine *machine, struct sn_insn *insn)
+static void charge_conflicts(const struct sn_machine *machine, struct sn_insn *insn,
+			     float alu_share)
 {
 	const struct sn_rules *rules = &machine->rules;
 	float share = 0;
 
 	for (unsigned k = 0; k < insn->set_count; k++) {
 		if (insn->sets[k].units == machine->alu_units)
-			insn->sets[k].count *= rules->alu_share;
+			insn->sets[k].count *= alu_share;
 		else if (!(insn->sets[k].units & ~machine->alu_units) &&
 			 insn->latency >= rules->alu_long_cycles)
 			share += insn->sets[k].count * rules->alu_share_long;
@@ -115,13 +116,17 @@ static struct sn_cqa_block with_conflicts(const struct sn_machine *machine,
 					  const struct sn_cqa_block *original,
 					  struct sn_arena *arena)
 {
+	const struct sn_rules *rules = &machine->rules;
 	struct sn_cqa_block block = *original;
+	bool several_lines = block.count && block.bytes - block.insns[0].offset >
+						    rules->op_cache_line_bytes;
 
-	if (machine->rules.alu_share <= 0)
+	if (rules->alu_share <= 0)
 		return block;
 	own_instructions(&block, original, arena);
 	for (size_t i = 0; i < block.count; i++)
-		charge_conflicts(machine, &block.insns[i]);
+		charge_conflicts(machine, &block.insns[i],
+				 several_lines ? rules->alu_share_several_lines : rules->alu_share);
 	return block;
 }
 

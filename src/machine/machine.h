@@ -95,9 +95,10 @@ struct sn_rules {
 	float taken_branch_alu_uops; /* work of the integer units that is lost with a taken branch
 				      */
 	/* What of an integer unit's cycle an operation costs that any of them can execute (0: 1,
-	   and nothing of what follows), what one of `alu_long_cycles` or more costs besides its own
+	   and nothing of what follows), the same in loops of
+	   more than a line of code, what one of `alu_long_cycles` or more costs besides its own
 	   units, and what loads and stores of general registers cost. */
-	float alu_share, alu_share_long, alu_share_load, alu_share_store, alu_long_cycles;
+	float alu_share, alu_share_several_lines, alu_share_long, alu_share_load, alu_share_store, alu_long_cycles;
 	unsigned vector_bytes;		       /* widest register */
 	unsigned scheduler_uops, reorder_uops; /* out-of-order window */
 	/* Places in the schedulers of integer operations, of loads and stores, and of vector

@@ -166,6 +166,7 @@ const struct sn_machine_definition sn_machine_definitions[] = {
 	    .vector_bytes = 64,
 	    .scheduler_uops = 200,
 	    .alu_share = 1.15F,
+	    .alu_share_several_lines = 1.25F,
 	    .alu_share_long = 1,
 	    .alu_share_load = 0.25F,
 	    .alu_share_store = 0.9F,
