@@ -118,8 +118,8 @@ static struct sn_cqa_block with_conflicts(const struct sn_machine *machine,
 {
 	const struct sn_rules *rules = &machine->rules;
 	struct sn_cqa_block block = *original;
-	bool several_lines = block.count && block.bytes - block.insns[0].offset >
-						    rules->op_cache_line_bytes;
+	bool several_lines =
+		block.count && block.bytes - block.insns[0].offset > rules->op_cache_line_bytes;
 
 	if (rules->alu_share <= 0)
 		return block;

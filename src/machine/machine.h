@@ -50,11 +50,11 @@ struct sn_rules {
 	enum sn_vendor vendor;
 	enum sn_fusion fusion;
 	unsigned issue_width;
-	unsigned vector_issue_width; /* of which on vector registers; 0: no such limit */
+	unsigned vector_issue_width;	  /* of which on vector registers; 0: no such limit */
 	float vector_issue_several_lines; /* the same on average, in loops of more than a line */
-	float mmx_issue_width;	     /* of which on MMX registers; 0: no such limit */
-	bool spares_last_place;	     /* of those issued together the last is no load or store */
-	unsigned op_cache_width;     /* DSB on Intel */
+	float mmx_issue_width;		  /* of which on MMX registers; 0: no such limit */
+	bool spares_last_place;	 /* of those issued together the last is no load or store */
+	unsigned op_cache_width; /* DSB on Intel */
 	unsigned decode_width;
 	unsigned op_cache_line_bytes; /* code covered by one look-up of the op cache; 0: no such
 					 bound */
@@ -98,7 +98,8 @@ struct sn_rules {
 	   and nothing of what follows), the same in loops of
 	   more than a line of code, what one of `alu_long_cycles` or more costs besides its own
 	   units, and what loads and stores of general registers cost. */
-	float alu_share, alu_share_several_lines, alu_share_long, alu_share_load, alu_share_store, alu_long_cycles;
+	float alu_share, alu_share_several_lines, alu_share_long, alu_share_load, alu_share_store,
+		alu_long_cycles;
 	unsigned vector_bytes;		       /* widest register */
 	unsigned scheduler_uops, reorder_uops; /* out-of-order window */
 	/* Places in the schedulers of integer operations, of loads and stores, and of vector
