@@ -23,6 +23,9 @@ enum {
 	UNITS = 27, /* of a machine; the pairs of address units and the divider stand behind them */
 	TRIAL_PASSES = 2,
 	PORTION = 4,
+	MARK_INSNS = 64, /* instructions, at least, from mark to mark */
+	MARKS_MOST = OPERATIONS / MARK_INSNS + PASSES_LEAST + 2,
+	IDLE_CYCLES = 64, /* what was there so long ago keeps nothing waiting */
 };
 
 #define FIRST_PAIR    (3u << UNITS)
@@ -86,6 +89,15 @@ struct window {
 	double now[SN_RES_COUNT];
 	double (*stored)[HISTORY]; /* [access] */
 	double divider_rest;
+	uint64_t last_used;   /* cycle */
+	unsigned late_passes; /* that the front end let begin later than the rest did */
+};
+
+/* What the window was like when a pass began, in times from then on. */
+struct mark {
+	uint64_t print;
+	double front;
+	unsigned pass, late_passes;
 };
 
 /* fmax() is a call, as it looks after what is no number */
@@ -146,6 +158,7 @@ static double issue(struct window *window, struct pool *pool, double ready)
 		cycle->units |= free & -free;
 		break;
 	}
+	window->last_used = number > window->last_used ? number : window->last_used;
 	if (number > begin && number >= pool->full_end) {
 		if (begin < pool->full_from || begin > pool->full_end)
 			pool->full_from = begin;
@@ -173,6 +186,7 @@ static double divide(struct window *window, double cycles, double ready)
 	}
 	for (uint64_t k = 0; k < length; k++)
 		cycle_at(window, begin + k)->units |= DIVIDER;
+	window->last_used = begin + length > window->last_used ? begin + length : window->last_used;
 	return (double)begin;
 }
 
@@ -537,29 +551,181 @@ static bool is_filled(const struct window *window, double cycles)
 		       places * rules->reorder_uops;
 }
 
+static void mix(uint64_t *print, uint64_t number)
+{
+	*print = (*print ^ number) * 0x9e3779b97f4a7c15U;
+	*print ^= *print >> 29;
+}
+
+static void mix_double(uint64_t *print, double number)
+{
+	uint64_t bits;
+
+	memcpy(&bits, &number, sizeof(bits));
+	mix(print, bits);
+}
+
+static void mix_time(const struct window *window, uint64_t *print, double when)
+{
+	mix_double(print, when - window->front);
+}
+
+/* Values that may still be waited for, each with its number. */
+static void mix_value(const struct window *window, uint64_t *print, size_t number, double when)
+{
+	if (when < window->front - IDLE_CYCLES)
+		return;
+	mix(print, number);
+	mix_time(window, print, when);
+}
+
+/* A ring of times that ascend: those to come. */
+static void mix_ring(const struct window *window, uint64_t *print, const double *ring,
+		     unsigned place, unsigned size)
+{
+	for (unsigned k = 0; k < size; k++) {
+		place = (place ? place : size) - 1;
+		if (ring[place] <= window->front)
+			break;
+		mix_time(window, print, ring[place]);
+	}
+	mix(print, size);
+}
+
+static void mix_scheduler(const struct window *window, uint64_t *print,
+			  const struct scheduler *scheduler, unsigned places)
+{
+	uint64_t cycle = scheduler->first;
+
+	for (unsigned seen = 0; seen < places; cycle++) {
+		unsigned here = scheduler->places[cycle % RING];
+
+		seen += here;
+		if (!here || (double)cycle <= window->front)
+			continue;
+		mix(print, here);
+		mix_time(window, print, (double)cycle);
+	}
+	mix(print, places);
+}
+
+/* Stored values that loads of this or a later pass take. */
+static void mix_stored(const struct window *window, uint64_t *print, unsigned pass)
+{
+	const struct sn_accesses *accesses = window->flow->block->accesses;
+
+	for (size_t i = 0; i < accesses->count; i++)
+		for (unsigned d = 1;
+		     accesses->items[i].source >= 0 && d <= accesses->items[i].source_distance; d++)
+			mix_value(window, print, i,
+				  window->stored[accesses->items[i].source][(pass - d) % HISTORY]);
+}
+
+/* All on which the time of the coming passes depends: two passes of the same print take the same
+ * course. */
+static uint64_t print_of(struct window *window, unsigned pass)
+{
+	const struct sn_rules *rules = &window->flow->machine->rules;
+	const struct sn_cqa_block *block = window->flow->block;
+	uint64_t print = window->was_first;
+
+	assert(pass >= HISTORY);
+	for (size_t i = 0; i < SN_RES_COUNT; i++)
+		mix_value(window, &print, i, window->now[i]);
+	mix_stored(window, &print, pass);
+	mix_ring(window, &print, window->retired, window->retired_place, rules->reorder_uops);
+	mix_ring(window, &print, window->entered, window->entered_place, rules->vector_queue_uops);
+	mix_time(window, &print, later(window->last_retired, window->front));
+	mix_time(window, &print, later(window->last_entered, window->front));
+	mix_scheduler(window, &print, &window->general, rules->general_scheduler_uops);
+	mix_scheduler(window, &print, &window->address, rules->address_scheduler_uops);
+	mix_scheduler(window, &print, &window->vector, rules->vector_scheduler_uops);
+	for (uint64_t n = first_cycle(window->front); n <= window->last_used; n++) {
+		mix(&print, cycle_at(window, n)->units);
+		mix_time(window, &print, (double)n);
+	}
+	for (size_t i = 0; i < block->count; i++)
+		for (unsigned k = 0; k < block->insns[i].set_count; k++)
+			mix_double(&print, (double)window->steps[i].operations[k].left_over);
+	mix_double(&print, window->divider_rest);
+	return print;
+}
+
+/* Passes that have been run, and what they were like when they began. */
+struct course {
+	double retired[PASSES_MOST + 1]; /* when all before the pass had retired */
+	struct mark marks[MARKS_MOST];
+	unsigned mark_count, passes;
+	double front_end_cycles;
+};
+
+/* Whether passes from `mark` on repeat themselves now. The front end delivers at its own pace: that
+ * repeats if it takes just as long, or if it kept nothing waiting and never will. */
+static bool repeats(const struct course *course, const struct mark *mark, const struct mark *now)
+{
+	double cycles = now->front - mark->front;
+	double delivered = (now->pass - mark->pass) * course->front_end_cycles;
+
+	if (mark->print != now->print)
+		return false;
+	return cycles == delivered || (cycles > delivered && mark->late_passes == now->late_passes);
+}
+
+/* If passes repeat themselves from now on: fills in when those to come will have retired. */
+static bool foresee(struct course *course, struct window *window, unsigned pass)
+{
+	struct mark now = { print_of(window, pass), window->front, pass, window->late_passes };
+
+	for (unsigned m = 0; m < course->mark_count; m++) {
+		unsigned period = pass - course->marks[m].pass;
+
+		if (!repeats(course, &course->marks[m], &now))
+			continue;
+		for (unsigned next = pass + 1; next <= course->passes; next++)
+			course->retired[next] =
+				course->retired[next - period] + now.front - course->marks[m].front;
+		return true;
+	}
+	if (course->mark_count < MARKS_MOST)
+		course->marks[course->mark_count++] = now;
+	return false;
+}
+
+static void run_pass(struct window *window, unsigned pass, double front_end_cycles)
+{
+	double delivered = pass * front_end_cycles;
+
+	window->late_passes += delivered > window->front;
+	window->front = later(window->front, delivered);
+	for (size_t i = 0; i < window->flow->block->count; i++)
+		run_insn(window, i, pass);
+	turn_x87(window);
+}
+
 double sn_bound_window(const struct sn_data_flow *flow, struct sn_arena *arena,
 		       double front_end_cycles, double bound_cycles)
 {
 	const struct sn_cqa_block *block = flow->block;
 	struct window window;
-	unsigned passes, middle;
-	double at_middle = 0;
+	struct course course;
+	unsigned middle, interval;
 
 	if (!flow->machine->rules.general_scheduler_uops || !block->count)
 		return 0;
-	passes = (unsigned)(OPERATIONS / block->count) + PASSES_LEAST;
-	passes = passes < PASSES_MOST ? passes : PASSES_MOST;
-	middle = passes / 2;
+	course.passes = (unsigned)(OPERATIONS / block->count) + PASSES_LEAST;
+	course.passes = course.passes < PASSES_MOST ? course.passes : PASSES_MOST;
+	course.mark_count = 0;
+	course.front_end_cycles = front_end_cycles;
+	middle = course.passes / 2;
+	interval = MARK_INSNS / (unsigned)block->count + 1;
 	window_init(&window, flow, arena);
-	for (unsigned pass = 0; pass < passes; pass++) {
-		if (pass == middle)
-			at_middle = window.last_retired;
-		window.front = later(window.front, pass * front_end_cycles);
-		for (size_t i = 0; i < block->count; i++)
-			run_insn(&window, i, pass);
-		turn_x87(&window);
+	for (unsigned pass = 0; pass < course.passes; pass++) {
+		if (pass >= HISTORY && pass % interval == 0 && foresee(&course, &window, pass))
+			break;
+		run_pass(&window, pass, front_end_cycles);
+		course.retired[pass + 1] = window.last_retired;
 		if (pass + 1 == TRIAL_PASSES && !is_filled(&window, bound_cycles))
 			return 0;
 	}
-	return (window.last_retired - at_middle) / (passes - middle);
+	return (course.retired[course.passes] - course.retired[middle]) / (course.passes - middle);
 }
