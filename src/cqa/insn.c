@@ -433,6 +433,24 @@ static void apply_idioms(const struct sn_machine *machine, const ZydisDecodedIns
 	}
 }
 
+/* The high half of a product comes a cycle after the low one. */
+static void find_late_half(const struct sn_machine *machine,
+			   const ZydisDecodedInstruction *decoded, struct sn_insn *insn)
+{
+	enum { RDX = 2 };
+	bool is_product = (decoded->mnemonic == ZYDIS_MNEMONIC_MUL ||
+			   decoded->mnemonic == ZYDIS_MNEMONIC_IMUL) &&
+			  decoded->operand_count_visible == 1 && decoded->operand_width > 8;
+
+	insn->late_write = SN_RES_NONE;
+	if (!machine->rules.high_half_is_late)
+		return;
+	if (decoded->mnemonic == ZYDIS_MNEMONIC_MULX && insn->write_count)
+		insn->late_write = insn->operands[0];
+	else if (is_product)
+		insn->late_write = RDX;
+}
+
 void sn_insn_fill(const struct sn_machine *machine, const ZydisDecodedInstruction *decoded,
 		  const ZydisDecodedOperand *operands, struct sn_x87_stack *x87,
 		  struct sn_insn *insn)
@@ -469,6 +487,7 @@ void sn_insn_fill(const struct sn_machine *machine, const ZydisDecodedInstructio
 	if (machine->rules.caches_doubles && insn->fused_uops <= 2)
 		insn->fused_uops = 1;
 	insn->needs_complex_decoder = insn->fused_uops > 1;
+	find_late_half(machine, decoded, insn);
 	sn_insn_read_name(insn);
 }
 
@@ -580,6 +599,35 @@ static void fuse_move(const struct sn_machine *machine, struct sn_insn *move,
 		move->fused_uops = move->issued_uops = 0;
 }
 
+static bool loads_half(const struct sn_insn *insn, ZydisMnemonic legacy_single,
+		       ZydisMnemonic legacy_double, ZydisMnemonic vex_single,
+		       ZydisMnemonic vex_double)
+{
+	ZydisMnemonic mnemonic = sn_form_mnemonic(insn->form);
+
+	return insn->memory_count && insn->memory[0].is_load && insn->write_count &&
+	       (mnemonic == legacy_single || mnemonic == legacy_double || mnemonic == vex_single ||
+		mnemonic == vex_double);
+}
+
+/* The low and then the high half of a register, loaded one right after the other: nothing is kept
+ * of what was in it (measured on Zen 5; with anything in between the low half waits for it). */
+static void join_halves(struct sn_insn *low, const struct sn_insn *high)
+{
+	unsigned kept = 0;
+
+	if (!loads_half(low, ZYDIS_MNEMONIC_MOVLPS, ZYDIS_MNEMONIC_MOVLPD, ZYDIS_MNEMONIC_VMOVLPS,
+			ZYDIS_MNEMONIC_VMOVLPD) ||
+	    !loads_half(high, ZYDIS_MNEMONIC_MOVHPS, ZYDIS_MNEMONIC_MOVHPD, ZYDIS_MNEMONIC_VMOVHPS,
+			ZYDIS_MNEMONIC_VMOVHPD) ||
+	    low->writes[0] != high->writes[0])
+		return;
+	for (unsigned k = 0; k < low->read_count; k++)
+		if (low->reads[k].resource < SN_RES_VECTOR || low->reads[k].resource >= SN_RES_MASK)
+			low->reads[kept++] = low->reads[k];
+	low->read_count = (uint8_t)kept;
+}
+
 /* What the integer units lose around a taken branch (measured on Zen 5, see docs/method/cqa.md). */
 static void charge_taken_branch(const struct sn_machine *machine, struct sn_insn *branch)
 {
@@ -631,6 +679,8 @@ void sn_cqa_block_finish(const struct sn_machine *machine, struct sn_cqa_block *
 		block->estimated_count += insn->is_estimated;
 		if (i)
 			fuse_move(machine, insn - 1, insn);
+		if (i && machine->rules.joins_halves)
+			join_halves(insn - 1, insn);
 		if (i && fuses(machine, insn - 1, insn))
 			fuse_pair(machine, insn - 1, insn, is_last);
 		else if (insn->is_branch && is_last && insn->set_count == 1)

@@ -67,6 +67,7 @@ struct sn_insn {
 	bool reads_destination; /* operand 0 is an input by its meaning, not only merged */
 	uint8_t kept_upper;	/* register whose upper part the result keeps, or SN_RES_NONE: waits
 				   for it only if something in the block puts something there */
+	uint8_t late_write;	/* register whose result comes a cycle later, or SN_RES_NONE */
 	bool fills_upper;	/* writes more of its vector register than a scalar */
 	uint8_t element_bytes;	/* of a vector or x87 operation; 0: none */
 	uint8_t operand_bytes;	/* width of the widest vector or general operand */

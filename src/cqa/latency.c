@@ -300,7 +300,8 @@ static void run_insn(struct sn_data_flow *flow, size_t i)
 			continue;
 		if (insn->writes[k] >= SN_RES_FLAG)
 			later(&from, in.late.when, 0, in.late.maker);
-		make(flow, &flow->now[insn->writes[k]], &from, (double)insn->latency, i);
+		make(flow, &flow->now[insn->writes[k]], &from,
+		     (double)insn->latency + (insn->writes[k] == insn->late_write), i);
 	}
 }
 

@@ -422,7 +422,7 @@ static void run_insn(struct window *window, size_t i, unsigned pass)
 		window->now[insn->writes[k]] =
 			insn->writes[k] >= SN_RES_FLAG && in.by_role[SN_ROLE_LATE] > begin
 				? in.by_role[SN_ROLE_LATE] + (double)insn->latency
-				: done;
+				: done + (insn->writes[k] == insn->late_write);
 	}
 	retire(window, &window->steps[i], later(complete, window->front));
 }

@@ -248,6 +248,19 @@ TEST(multiplications_take_the_place_of_other_operations)
 		   2.28, 0.15);
 }
 
+/* All measured, in cycles: 1, 7, 4, 3, 4, 3. */
+TEST(halves_of_a_register_and_of_a_product_go_their_own_ways)
+{
+	/* movlps, movhps, mulps; with a no-operation between the first two */
+	CHECK_REAL(zen5("0f12020f1642080f59c149ffcf75f1", SN_BOUND_LATENCY), 1, 1e-9);
+	CHECK_REAL(zen5("0f1202900f1642080f59c149ffcf75f0", SN_BOUND_LATENCY), 7, 1e-9);
+	/* mov rax,rdx; mul rbx: the high half; mul rbx: the low half; mulx likewise */
+	CHECK_REAL(zen5("4889d048f7e349ffcf75f5", SN_BOUND_LATENCY), 4, 1e-9);
+	CHECK_REAL(zen5("48f7e349ffcf75f8", SN_BOUND_LATENCY), 3, 1e-9);
+	CHECK_REAL(zen5("c4e2fbf6d349ffcf75f6", SN_BOUND_LATENCY), 4, 1e-9);
+	CHECK_REAL(zen5("c4e2ebf6c349ffcf75f6", SN_BOUND_LATENCY), 3, 1e-9);
+}
+
 TEST(rows_are_stored_one_a_cycle)
 {
 	/* vmovdqa [rdi],xmm0; vmovdqa [rdi+rsi],xmm0; lea rdi,[rdi+rsi*2]; dec r15; jnz */
