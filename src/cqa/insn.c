@@ -434,8 +434,8 @@ static void apply_idioms(const struct sn_machine *machine, const ZydisDecodedIns
 }
 
 /* The high half of a product comes a cycle after the low one. */
-static void find_late_half(const struct sn_machine *machine,
-			   const ZydisDecodedInstruction *decoded, struct sn_insn *insn)
+static void find_late_half(const struct sn_machine *machine, const ZydisDecodedInstruction *decoded,
+			   struct sn_insn *insn)
 {
 	enum { RDX = 2 };
 	bool is_product = (decoded->mnemonic == ZYDIS_MNEMONIC_MUL ||

@@ -81,9 +81,9 @@ struct sn_rules {
 	int8_t two_flag_move_cycles; /* cmov whose condition looks at several flags: added */
 	int8_t wide_mask_cycles;     /* from a mask to a 512-bit operation: added */
 	bool early_lea_index; /* of three terms: the index is needed a cycle after the base */
-	bool joins_halves;    /* movlps, movhps right behind: the register's old value is not read */
+	bool joins_halves; /* movlps, movhps right behind: the register's old value is not read */
 	bool high_half_is_late; /* of a product: a cycle after the low half */
-	bool fuses_moves;     /* a register copy and the operation on the copy that follows it */
+	bool fuses_moves;	/* a register copy and the operation on the copy that follows it */
 	bool caches_doubles;  /* an instruction of two operations takes one place of the op cache */
 	bool renames_memory;  /* a load at the same registers and displacement takes the store's
 				 register */
