@@ -289,43 +289,78 @@ static void scale_union(const struct sn_loop *loop, uint32_t header, const uint3
 	free(frequency);
 }
 
+/* The instructions of a block of the function, which paths share. Names of x87 registers depend on
+ * how the stack stood before. */
+struct run {
+	size_t first, count; /* of struct decoding's `decoded` */
+	size_t undecoded_bytes;
+	struct sn_x87_stack before, after;
+	bool is_decoded, has_calls;
+};
+
 struct decoding {
 	const struct sn_machine *machine;
 	const struct sn_structure *structure;
+	const struct sn_function *function;
 	uint64_t origin_link_addr; /* offsets count from here, so that alignment is kept */
-	SN_VEC(struct sn_insn) insns;
+	const uint32_t *blocks;	   /* of the loop, as they ascend */
+	uint32_t block_count;
+	struct run *runs; /* [block_count] */
+	SN_VEC(struct sn_insn) decoded;
+	SN_VEC(struct sn_insn) insns; /* of the path */
 	struct sn_x87_stack x87;
 	size_t undecoded;
 	bool has_calls;
 };
 
-static void decode_code_block(struct decoding *d, const struct sn_block *block)
+static void decode_run(struct decoding *d, const struct sn_block *block, struct run *run)
 {
 	size_t available, at = 0;
 	const uint8_t *bytes = sn_structure_bytes(d->structure, block->link_addr, &available);
 
+	*run = (struct run){ .first = d->decoded.count, .before = d->x87, .is_decoded = true };
+	run->after = d->x87;
 	if (available > block->size_bytes)
 		available = block->size_bytes;
-	while (bytes && at < available && d->insns.count < INSTRUCTIONS_MAX) {
+	while (bytes && at < available && run->count < INSTRUCTIONS_MAX) {
 		ZydisDecodedInstruction decoded;
 		ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
 		struct sn_insn insn;
 
 		if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(sn_decoder(), bytes + at, available - at,
 							 &decoded, operands))) {
-			d->undecoded += available - at;
+			run->undecoded_bytes = available - at;
 			return;
 		}
-		sn_insn_fill(d->machine, &decoded, operands, &d->x87, &insn);
+		sn_insn_fill(d->machine, &decoded, operands, &run->after, &insn);
 		insn.offset = (uint32_t)(block->link_addr + at - d->origin_link_addr);
-		d->has_calls |= insn.is_call;
-		sn_vec_push(&d->insns, insn);
+		run->has_calls |= insn.is_call;
+		sn_vec_push(&d->decoded, insn);
+		run->count++;
 		at += decoded.length;
 	}
 }
 
-static struct sn_cqa_block decode_path(struct decoding *d, const struct sn_function *function,
-				       const uint32_t *blocks, size_t count, struct sn_arena *arena)
+static void add_block(struct decoding *d, uint32_t number)
+{
+	uint32_t place = place_of(d->blocks, d->block_count, number);
+	struct run apart = { 0 }, *run = place < d->block_count ? &d->runs[place] : &apart;
+	size_t room = INSTRUCTIONS_MAX - d->insns.count, count;
+
+	if (!room)
+		return;
+	if (!run->is_decoded || memcmp(&run->before, &d->x87, sizeof(d->x87)) != 0)
+		decode_run(d, &d->function->blocks[number], run);
+	count = run->count < room ? run->count : room;
+	for (size_t i = 0; i < count; i++)
+		sn_vec_push(&d->insns, d->decoded.items[run->first + i]);
+	d->x87 = run->after;
+	d->undecoded += run->undecoded_bytes;
+	d->has_calls |= run->has_calls;
+}
+
+static struct sn_cqa_block decode_path(struct decoding *d, const uint32_t *blocks, size_t count,
+				       struct sn_arena *arena)
 {
 	struct sn_cqa_block out = { 0 };
 
@@ -333,7 +368,7 @@ static struct sn_cqa_block decode_path(struct decoding *d, const struct sn_funct
 	for (uint8_t i = 0; i < 8; i++)
 		d->x87.at[i] = i;
 	for (size_t i = 0; i < count; i++)
-		decode_code_block(d, &function->blocks[blocks[i]]);
+		add_block(d, blocks[i]);
 	out.count = d->insns.count;
 	out.insns = sn_arena_array(arena, struct sn_insn, out.count + 1);
 	if (out.count)
@@ -535,6 +570,9 @@ void sn_cqa_loop_analyse(const struct sn_machine *machine, const struct sn_struc
 	bool has_paths;
 	struct decoding decoding = { .machine = machine,
 				     .structure = structure,
+				     .function = loop->function,
+				     .blocks = blocks,
+				     .block_count = block_count,
 				     .origin_link_addr = loop->ranges[0].first_link_addr & ~63ULL };
 
 	memset(out, 0, sizeof(*out));
@@ -560,16 +598,15 @@ void sn_cqa_loop_analyse(const struct sn_machine *machine, const struct sn_struc
 	out->is_union = !paths.count || paths.overflows;
 	out->path_count = out->is_union ? 1 : paths.count;
 	out->paths = sn_arena_array(&out->arena, struct sn_cqa_path, out->path_count);
+	decoding.runs = sn_alloc_zeroed(block_count, sizeof(*decoding.runs));
 	for (uint32_t i = 0; i < out->path_count; i++) {
 		struct sn_cqa_path *path = &out->paths[i];
 
 		if (out->is_union)
-			path->block = decode_path(&decoding, loop->function, blocks, block_count,
-						  &out->arena);
+			path->block = decode_path(&decoding, blocks, block_count, &out->arena);
 		else
-			path->block =
-				decode_path(&decoding, loop->function, paths.blocks.items + start,
-					    paths.ends[i] - start, &out->arena);
+			path->block = decode_path(&decoding, paths.blocks.items + start,
+						  paths.ends[i] - start, &out->arena);
 		if (out->is_union && has_paths)
 			scale_union(loop, header, blocks, block_count, path);
 		start = out->is_union ? 0 : paths.ends[i];
@@ -593,6 +630,8 @@ void sn_cqa_loop_analyse(const struct sn_machine *machine, const struct sn_struc
 		sn_cqa_loop_sum(out);
 	sn_vec_free(&paths.blocks);
 	sn_vec_free(&decoding.insns);
+	sn_vec_free(&decoding.decoded);
+	free(decoding.runs);
 }
 
 /* How many bytes of the function lie from an address on. */

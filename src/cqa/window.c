@@ -91,6 +91,7 @@ struct window {
 	double divider_rest;
 	uint64_t last_used;   /* cycle */
 	unsigned late_passes; /* that the front end let begin later than the rest did */
+	unsigned distance;    /* passes, at most, from a store to a load that takes its value */
 };
 
 /* What the window was like when a pass began, in times from then on. */
@@ -523,6 +524,10 @@ static void window_init(struct window *window, const struct sn_data_flow *flow,
 	window->vector.places[0] = (uint8_t)rules->vector_scheduler_uops;
 	window->stored =
 		sn_arena_alloc(arena, flow->block->accesses->count + 1, sizeof(*window->stored));
+	for (size_t i = 0; i < block->accesses->count; i++)
+		if (block->accesses->items[i].source >= 0 &&
+		    block->accesses->items[i].source_distance > window->distance)
+			window->distance = block->accesses->items[i].source_distance;
 	number_units(flow, numbers);
 	for (size_t i = 0; i < block->count; i++)
 		count += block->insns[i].set_count;
@@ -629,7 +634,7 @@ static uint64_t print_of(struct window *window, unsigned pass)
 	const struct sn_cqa_block *block = window->flow->block;
 	uint64_t print = window->was_first;
 
-	assert(pass >= HISTORY);
+	assert(pass > window->distance);
 	for (size_t i = 0; i < SN_RES_COUNT; i++)
 		mix_value(window, &print, i, window->now[i]);
 	mix_stored(window, &print, pass);
@@ -720,7 +725,8 @@ double sn_bound_window(const struct sn_data_flow *flow, struct sn_arena *arena,
 	interval = MARK_INSNS / (unsigned)block->count + 1;
 	window_init(&window, flow, arena);
 	for (unsigned pass = 0; pass < course.passes; pass++) {
-		if (pass >= HISTORY && pass % interval == 0 && foresee(&course, &window, pass))
+		if (pass > window.distance && pass % interval == 0 &&
+		    foresee(&course, &window, pass))
 			break;
 		run_pass(&window, pass, front_end_cycles);
 		course.retired[pass + 1] = window.last_retired;
