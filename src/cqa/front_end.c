@@ -86,7 +86,7 @@ static double vector_issue_cycles(const struct sn_machine *machine,
 	if (count >= SHORTEST && most > width && (all - total) * 3 > total)
 		return 2;
 	/* groups that are filled from several lines are less full */
-	if (block->bytes - block->insns[0].offset > machine->rules.op_cache_line_bytes)
+	if (sn_cqa_block_span_bytes(block) > machine->rules.op_cache_line_bytes)
 		return total / (double)machine->rules.vector_issue_several_lines;
 	return total / width;
 }
@@ -365,14 +365,16 @@ static double op_cache_line_cycles(const struct sn_machine *machine,
 {
 	unsigned line_bytes = machine->rules.op_cache_line_bytes;
 	struct line_look_up state = { .first = -1 };
+	size_t lowest = sn_cqa_block_lowest(block);
+	uint32_t start_offset = block->insns[lowest].offset;
 	double ops = 0;
 	/* a loop shorter than a line is looked up as one, wherever it begins (measured in place) */
-	uint32_t start =
-		block->bytes - block->insns[0].offset <= line_bytes ? block->insns[0].offset : 0;
-	uint32_t line = (block->insns[0].offset - start) / line_bytes, last = line;
+	uint32_t start = block->bytes - start_offset <= line_bytes ? start_offset : 0;
+	uint32_t line = (start_offset - start) / line_bytes, last = line;
 
-	for (size_t i = 0; i < block->count; i++) {
-		const struct sn_insn *insn = &block->insns[i];
+	/* a loop that is entered in the middle has its jump in the middle of the path */
+	for (size_t k = 0; k < block->count; k++) {
+		const struct sn_insn *insn = &block->insns[(lowest + k) % block->count];
 
 		if ((insn->offset - start) / line_bytes != line) {
 			look_up_line(&state, machine, ops);

@@ -729,3 +729,18 @@ sn_status sn_cqa_block_decode(const struct sn_machine *machine, struct sn_arena 
 	*out = block;
 	return SN_OK;
 }
+
+size_t sn_cqa_block_lowest(const struct sn_cqa_block *block)
+{
+	size_t lowest = 0;
+
+	for (size_t i = 1; i < block->count; i++)
+		if (block->insns[i].offset < block->insns[lowest].offset)
+			lowest = i;
+	return lowest;
+}
+
+size_t sn_cqa_block_span_bytes(const struct sn_cqa_block *block)
+{
+	return block->bytes - block->insns[sn_cqa_block_lowest(block)].offset;
+}
