@@ -91,7 +91,7 @@ static void charge_conflicts(const struct sn_machine *machine, struct sn_insn *i
 			insn->sets[k].count *= alu_share;
 		else if (!(insn->sets[k].units & ~machine->alu_units) &&
 			 insn->latency >= rules->alu_long_cycles)
-			share += insn->sets[k].count * rules->alu_share_long;
+			share += rules->alu_share_long;
 	}
 	for (unsigned k = 0; k < insn->memory_count && !insn->is_vector; k++)
 		if (insn->memory[k].is_load != insn->memory[k].is_store && !insn->is_stack_engine)

@@ -165,6 +165,28 @@ static bool merges_destination(const struct sn_machine *machine,
 	}
 }
 
+/* A zero mask, too, waits for the target (measured on Zen 5). */
+static bool compresses(ZydisMnemonic mnemonic)
+{
+	switch (mnemonic) {
+	case ZYDIS_MNEMONIC_VCOMPRESSPD:
+	case ZYDIS_MNEMONIC_VCOMPRESSPS:
+	case ZYDIS_MNEMONIC_VPCOMPRESSB:
+	case ZYDIS_MNEMONIC_VPCOMPRESSD:
+	case ZYDIS_MNEMONIC_VPCOMPRESSQ:
+	case ZYDIS_MNEMONIC_VPCOMPRESSW:
+	case ZYDIS_MNEMONIC_VEXPANDPD:
+	case ZYDIS_MNEMONIC_VEXPANDPS:
+	case ZYDIS_MNEMONIC_VPEXPANDB:
+	case ZYDIS_MNEMONIC_VPEXPANDD:
+	case ZYDIS_MNEMONIC_VPEXPANDQ:
+	case ZYDIS_MNEMONIC_VPEXPANDW:
+		return true;
+	default:
+		return false;
+	}
+}
+
 static bool counts_bits(ZydisMnemonic mnemonic)
 {
 	return mnemonic == ZYDIS_MNEMONIC_POPCNT;
@@ -192,6 +214,8 @@ static bool destination_is_read(const struct sn_machine *machine,
 		return true;
 	if (counts_bits(insn->mnemonic))
 		return machine->rules.popcnt_reads_destination;
+	if (compresses(insn->mnemonic) && machine->rules.compress_reads_destination)
+		return true;
 	return merges_destination(machine, insn, operands);
 }
 

@@ -433,6 +433,20 @@ static void apply_idioms(const struct sn_machine *machine, const ZydisDecodedIns
 	}
 }
 
+static void rotate_by_one(const struct sn_machine *machine, const ZydisDecodedInstruction *decoded,
+			  const ZydisDecodedOperand *operands, struct sn_insn *insn)
+{
+	if (!machine->rules.fast_carry_rotates ||
+	    (decoded->mnemonic != ZYDIS_MNEMONIC_RCL && decoded->mnemonic != ZYDIS_MNEMONIC_RCR) ||
+	    operands[0].type != ZYDIS_OPERAND_TYPE_REGISTER ||
+	    operands[1].type != ZYDIS_OPERAND_TYPE_IMMEDIATE || operands[1].imm.value.u != 1)
+		return;
+	insn->set_count = 1;
+	insn->sets[0] = (struct sn_unit_set){ machine->alu_units, 1 };
+	insn->latency = 1;
+	insn->fused_uops = insn->issued_uops = 1;
+}
+
 /* The high half of a product comes a cycle after the low one. */
 static void find_late_half(const struct sn_machine *machine, const ZydisDecodedInstruction *decoded,
 			   struct sn_insn *insn)
@@ -486,6 +500,7 @@ void sn_insn_fill(const struct sn_machine *machine, const ZydisDecodedInstructio
 		insn->fused_uops = insn->issued_uops = insn->row->uops > 1 ? insn->row->uops : 1;
 	if (machine->rules.caches_doubles && insn->fused_uops <= 2)
 		insn->fused_uops = 1;
+	rotate_by_one(machine, decoded, operands, insn);
 	insn->needs_complex_decoder = insn->fused_uops > 1;
 	find_late_half(machine, decoded, insn);
 	sn_insn_read_name(insn);

@@ -66,6 +66,8 @@ struct sn_rules {
 	bool unlaminates; /* indexed memory operands of three-operand forms split at issue */
 	bool eliminates_gpr_moves, eliminates_vector_moves;
 	bool popcnt_reads_destination;
+	bool compress_reads_destination; /* compressions and expansions, zero masks included */
+	bool fast_carry_rotates;	  /* rcl and rcr by one are one operation of a cycle */
 	bool simple_store_address_unit; /* one store-address unit takes no index (port 7) */
 	float load_latency;		/* general register, general address */
 	float load_latency_simple;	/* base produced by a load, 0 <= displacement < 2048 */
