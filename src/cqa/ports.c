@@ -128,7 +128,7 @@ double sn_bound_ports(const struct sn_machine *machine, const struct sn_cqa_bloc
  * is a row of a picture or of a matrix, and the next row is not in the same line. */
 static bool leaps(const struct sn_access *access)
 {
-	enum { VECTOR_BYTES = 16 };
+	enum { VECTOR_BYTES = 32 };
 
 	if (!access->has_stride)
 		return !access->is_indirect && access->address.bytes >= VECTOR_BYTES;

@@ -263,10 +263,10 @@ TEST(halves_of_a_register_and_of_a_product_go_their_own_ways)
 
 TEST(rows_are_stored_one_a_cycle)
 {
-	/* vmovdqa [rdi],xmm0; vmovdqa [rdi+rsi],xmm0; lea rdi,[rdi+rsi*2]; dec r15; jnz */
-	CHECK_REAL(zen5("c5f97f07c5f97f0437488d3c7749ffcf75ee", SN_BOUND_PORTS), 2, 1e-9);
-	/* the same with add rdi,16: two a cycle */
-	CHECK(zen5("c5f97f07c5f97f47104883c71049ffcf75ee", SN_BOUND_PORTS) < 1.5);
+	/* vmovdqa [rdi],ymm0; vmovdqa [rdi+rsi],ymm0; lea rdi,[rdi+rsi*2]; dec r15; jnz */
+	CHECK_REAL(zen5("c5fd7f07c5fd7f0437488d3c7749ffcf75ee", SN_BOUND_PORTS), 2, 1e-9);
+	/* the same with add rdi,64: two a cycle */
+	CHECK(zen5("c5fd7f07c5fd7f47204883c74049ffcf75ee", SN_BOUND_PORTS) < 1.5);
 }
 
 TEST(long_chains_within_a_pass_fill_the_schedulers)
