@@ -142,8 +142,8 @@ void sn_insn_read_name(struct sn_insn *insn);
 void sn_cqa_block_finish(const struct sn_machine *machine, struct sn_cqa_block *block,
 			 struct sn_arena *arena);
 
-/** The instruction of a block that has some which lies first in memory; a loop that is entered in the
- *  middle does not begin with it. */
+/** The instruction of a block that has some which lies first in memory; a loop that is entered in
+ * the middle does not begin with it. */
 size_t sn_cqa_block_lowest(const struct sn_cqa_block *block);
 
 /** From the first byte of the block's code to its last. */

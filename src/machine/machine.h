@@ -67,12 +67,12 @@ struct sn_rules {
 	bool eliminates_gpr_moves, eliminates_vector_moves;
 	bool popcnt_reads_destination;
 	bool compress_reads_destination; /* compressions and expansions, zero masks included */
-	bool fast_carry_rotates;	  /* rcl and rcr by one are one operation of a cycle */
-	bool simple_store_address_unit; /* one store-address unit takes no index (port 7) */
-	float load_latency;		/* general register, general address */
-	float load_latency_simple;	/* base produced by a load, 0 <= displacement < 2048 */
-	float vector_load_latency[3];	/* 16, 32, 64 bytes */
-	float forward_latency;		/* store to load, general registers */
+	bool fast_carry_rotates;	 /* rcl and rcr by one are one operation of a cycle */
+	bool simple_store_address_unit;	 /* one store-address unit takes no index (port 7) */
+	float load_latency;		 /* general register, general address */
+	float load_latency_simple;	 /* base produced by a load, 0 <= displacement < 2048 */
+	float vector_load_latency[3];	 /* 16, 32, 64 bytes */
+	float forward_latency;		 /* store to load, general registers */
 	float forward_latency_vector;
 	float forward_latency_512;	 /* of 64 bytes; 0: as other vectors */
 	float forward_latency_to_vector; /* general register stored, vector loaded; 0: as vectors */
