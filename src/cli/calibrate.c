@@ -361,6 +361,9 @@ static int run_machine(const struct sn_args *args, const struct sn_machine *mach
 	char *path = sn_memory_profile_path();
 	sn_status status = sn_format_parse(sn_args_value(args, "format"), &view.format, &err);
 
+	/* half a minute of measurements is not to be lost */
+	if (!status)
+		status = sn_memory_profile_check_writable(path, &err);
 	if (!status)
 		status = measure_memory(&profile, &err);
 	if (!status)

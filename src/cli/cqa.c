@@ -13,6 +13,7 @@
 #include "cqa/module.h"
 #include "cqa/table.h"
 #include "cqa/view.h"
+#include "machine/bandwidth.h"
 
 static int run_blocks(const struct sn_args *args, const struct sn_machine *machine)
 {
@@ -81,6 +82,7 @@ static void json_summary(struct sn_json *json, void *context)
 	const struct sn_loop_visit *visit = listing->visit;
 
 	sn_json_member_string(json, "arch", visit->machine->name);
+	sn_cqa_json_memory_profile(visit->machine, json);
 	sn_json_member_uint(json, "loops", visit->summary.loops);
 	sn_json_member_uint(json, "analysed_loops", visit->summary.analysed);
 	sn_json_member_double(json, "flow_complexity", sn_cqa_flow_complexity(&visit->summary));
@@ -150,6 +152,7 @@ static void print_footer(const struct sn_cqa_summary *summary, const struct sn_m
 {
 	double paths = sn_cqa_flow_complexity(summary);
 	double regular = sn_cqa_array_efficiency(summary);
+	struct sn_text levels = { 0 };
 
 	printf("%zu innermost loop%s for %s; ", summary->loops, summary->loops == 1 ? "" : "s",
 	       machine->title);
@@ -161,6 +164,9 @@ static void print_footer(const struct sn_cqa_summary *summary, const struct sn_m
 		printf("%.0f %% of accesses at a regular stride; ", 100 * regular);
 	printf("%zu of %zu instructions estimated\n", summary->estimated_instructions,
 	       summary->instructions);
+	sn_memory_profile_describe(machine->name, &levels);
+	printf("memory levels: %s\n", levels.chars);
+	sn_text_free(&levels);
 	if (summary->unions)
 		printf("%zu loop%s more than %d paths: the estimate takes all blocks together, "
 		       "each "

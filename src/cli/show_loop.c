@@ -412,6 +412,7 @@ static void write_quality(struct sn_json *json, const struct page *page)
 	how.advice = &advice;
 	sn_json_object(json);
 	sn_json_member_string(json, "arch", page->machine->name);
+	sn_cqa_json_memory_profile(page->machine, json);
 	sn_cqa_page_json(page->machine, page->structure, &quality, &how, json);
 	sn_vec_free(&advice);
 	sn_json_close(json);

@@ -70,12 +70,10 @@ struct sn_bandwidths sn_bandwidths_of(const struct sn_machine *machine)
 {
 	struct sn_bandwidths out = { 0 };
 	struct sn_memory_profile profile;
-	char *path = sn_memory_profile_path();
 
 	guess(machine, &out);
-	if (sn_memory_profile_read(path, &profile) && strcmp(profile.machine, machine->name) == 0)
+	if (sn_memory_profile_of(machine->name, &profile))
 		take_measured(&profile, &out);
-	free(path);
 	return out;
 }
 

@@ -2,12 +2,14 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/stats.h"
 #include "code/decode.h"
 #include "code/options.h"
 #include "cqa/parts.h"
+#include "machine/bandwidth.h"
 
 void sn_cqa_summary_add(struct sn_cqa_summary *summary, const struct sn_cqa_loop *result)
 {
@@ -314,6 +316,15 @@ static void print_metrics(const struct sn_cqa_loop *result, FILE *out)
 		result->level_cycles[SN_LEVEL_L3], result->level_cycles[SN_LEVEL_RAM]);
 }
 
+static void print_memory_profile(const struct sn_machine *machine, FILE *out)
+{
+	struct sn_text text = { 0 };
+
+	sn_memory_profile_describe(machine->name, &text);
+	fprintf(out, "  memory levels: %s\n", text.chars);
+	sn_text_free(&text);
+}
+
 static void print_missing(const struct sn_cqa_loop *result, FILE *out)
 {
 	unsigned missing = sn_cqa_missing_options(result);
@@ -400,6 +411,7 @@ void sn_cqa_page_text(const struct sn_machine *machine, const struct sn_structur
 							     "taken to be rarer");
 	print_variants(result, how->share, out);
 	print_metrics(result, out);
+	print_memory_profile(machine, out);
 	print_missing(result, out);
 	print_advice(machine, result, how, out);
 }
@@ -562,6 +574,24 @@ static void json_advice(const struct sn_machine *machine, struct sn_cqa_loop *re
 	}
 	sn_json_close(json);
 	sn_vec_free(&list);
+}
+
+void sn_cqa_json_memory_profile(const struct sn_machine *machine, struct sn_json *json)
+{
+	struct sn_memory_profile profile;
+	char *path = sn_memory_profile_path();
+
+	sn_json_key(json, "memory_profile");
+	if (sn_memory_profile_of(machine->name, &profile)) {
+		sn_json_object(json);
+		sn_json_member_string(json, "path", path);
+		sn_json_member_string(json, "machine", profile.machine);
+		sn_json_member_string(json, "date", profile.date[0] ? profile.date : NULL);
+		sn_json_close(json);
+	} else {
+		sn_json_null(json);
+	}
+	free(path);
 }
 
 void sn_cqa_page_json(const struct sn_machine *machine, const struct sn_structure *structure,

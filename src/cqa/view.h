@@ -37,6 +37,9 @@ struct sn_cqa_page {
 /** The page of one loop. The result must still have its instructions. */
 void sn_cqa_page_text(const struct sn_machine *machine, const struct sn_structure *structure,
 		      struct sn_cqa_loop *result, const struct sn_cqa_page *how, FILE *out);
+/** The member "memory_profile" of an open JSON object: `path machine date` of what was measured
+ *  here, null for usual values. */
+void sn_cqa_json_memory_profile(const struct sn_machine *machine, struct sn_json *json);
 /** Members of an open JSON object: figures, "variants", "paths" and "advice". */
 void sn_cqa_page_json(const struct sn_machine *machine, const struct sn_structure *structure,
 		      struct sn_cqa_loop *result, const struct sn_cqa_page *how,

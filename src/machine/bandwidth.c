@@ -1,9 +1,12 @@
 #include "machine/bandwidth.h"
 
+#include <errno.h>
 #include <math.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 #include <x86intrin.h>
 
@@ -391,11 +394,18 @@ char *sn_memory_profile_path(void)
 	return sn_text_take(&path);
 }
 
-sn_status sn_memory_profile_write(const struct sn_memory_profile *profile,
-				  const struct sn_core_profile *core, const char *path,
-				  struct sn_error *err)
+static void today(char date[16])
 {
-	struct sn_file_writer writer;
+	time_t now = time(NULL);
+	struct tm parts;
+
+	date[0] = '\0';
+	if (localtime_r(&now, &parts))
+		strftime(date, 16, "%Y-%m-%d", &parts);
+}
+
+static sn_status make_folder_of(const char *path, struct sn_error *err)
+{
 	char *folder = sn_strdup(path);
 	sn_status status;
 
@@ -403,14 +413,38 @@ sn_status sn_memory_profile_write(const struct sn_memory_profile *profile,
 		*strrchr(folder, '/') = '\0';
 	status = sn_make_folders(folder, err);
 	free(folder);
+	return status;
+}
+
+sn_status sn_memory_profile_check_writable(const char *path, struct sn_error *err)
+{
+	struct sn_file_writer writer;
+	sn_status status = make_folder_of(path, err);
+
+	if (!status)
+		status = sn_file_writer_open(&writer, path, err);
+	if (!status)
+		sn_file_writer_abandon(&writer);
+	return status;
+}
+
+sn_status sn_memory_profile_write(const struct sn_memory_profile *profile,
+				  const struct sn_core_profile *core, const char *path,
+				  struct sn_error *err)
+{
+	struct sn_file_writer writer;
+	sn_status status = make_folder_of(path, err);
+	char date[16];
+
 	if (!status)
 		status = sn_file_writer_open(&writer, path, err);
 	if (status)
 		return status;
+	today(date);
 	fprintf(writer.out,
 		"# Written by 'sonde calibrate': this machine's memory, per core, and its core.\n"
-		"machine\t%s\n",
-		profile->machine);
+		"machine\t%s\ndate\t%s\n",
+		profile->machine, date);
 	for (unsigned i = 0; i < SN_MEMORY_LEVELS; i++) {
 		const struct sn_memory_level *level = &profile->levels[i];
 
@@ -482,17 +516,108 @@ static unsigned read_level(const char *line, struct sn_memory_level levels[SN_ME
 	return 1U << at;
 }
 
-bool sn_memory_profile_read(const char *path, struct sn_memory_profile *out)
+/* A date that a user may be shown: digits and hyphens. */
+static bool is_date(const char *text)
+{
+	return strlen(text) == 10 && strspn(text, "0123456789-") == 10;
+}
+
+static sn_status no_profile(const char *path, const struct sn_memory_profile *profile,
+			    unsigned found, unsigned strange_line, struct sn_error *err)
+{
+	struct sn_text lacks = { 0 };
+
+	for (unsigned i = 0; i < SN_MEMORY_LEVELS; i++)
+		if (!(found & 1U << i))
+			sn_text_addf(&lacks, "%s%s", lacks.length ? ", " : "", level_names[i]);
+	if (!profile->machine[0])
+		sn_text_addf(&lacks, "%sits machine", lacks.length ? ", " : "");
+	sn_error_set(err, SN_ERR_FORMAT,
+		     "'%s' is no machine profile (it lacks %s; line %u is not as 'sonde calibrate' "
+		     "writes it)",
+		     path, lacks.chars, strange_line);
+	sn_text_free(&lacks);
+	return SN_ERR_FORMAT;
+}
+
+/* Lines that other parts of sonde read, and comments. */
+static bool is_line_of_others(const char *line)
+{
+	static const char *const beginnings[] = { "#", "\n", "form\t", "loop_buffer\t", "access\t" };
+
+	for (size_t i = 0; i < sizeof(beginnings) / sizeof(*beginnings); i++)
+		if (strncmp(line, beginnings[i], strlen(beginnings[i])) == 0)
+			return true;
+	return false;
+}
+
+sn_status sn_memory_profile_read(const char *path, struct sn_memory_profile *out,
+				 struct sn_error *err)
 {
 	FILE *in = fopen(path, "re");
 	char line[256];
-	unsigned found = 0;
+	unsigned found = 0, number = 0, strange_line = 0;
 
 	memset(out, 0, sizeof(*out));
-	while (in && fgets(line, sizeof(line), in))
-		if (sscanf(line, "machine\t%31s", out->machine) != 1)
-			found |= read_level(line, out->levels);
-	if (in)
-		fclose(in);
-	return found == (1U << SN_MEMORY_LEVELS) - 1 && out->machine[0];
+	if (!in && (errno == ENOENT || errno == ENOTDIR))
+		return sn_error_set(err, SN_ERR_NOT_FOUND, "there is no '%s'", path);
+	if (!in)
+		return sn_error_errno(err, "cannot read the machine profile '%s'", path);
+	while (fgets(line, sizeof(line), in)) {
+		unsigned bit;
+
+		number++;
+		if (sscanf(line, "machine\t%31s", out->machine) == 1)
+			continue;
+		if (sscanf(line, "date\t%15s", out->date) == 1) {
+			if (!is_date(out->date))
+				out->date[0] = '\0';
+			continue;
+		}
+		bit = read_level(line, out->levels);
+		found |= bit;
+		if (!bit && !strange_line && !is_line_of_others(line))
+			strange_line = number;
+	}
+	fclose(in);
+	if (found == (1U << SN_MEMORY_LEVELS) - 1 && out->machine[0])
+		return SN_OK;
+	return no_profile(path, out, found, strange_line ? strange_line : number + 1, err);
+}
+
+bool sn_memory_profile_of(const char *machine, struct sn_memory_profile *out)
+{
+	static atomic_flag is_told = ATOMIC_FLAG_INIT;
+	struct sn_error err;
+	char *path = sn_memory_profile_path();
+	sn_status status = sn_memory_profile_read(path, out, &err);
+
+	free(path);
+	if (status && status != SN_ERR_NOT_FOUND && !atomic_flag_test_and_set(&is_told))
+		sn_warn("%s: usual values are taken; 'sonde calibrate' writes it anew",
+			err.sentence);
+	return !status && strcmp(out->machine, machine) == 0;
+}
+
+void sn_memory_profile_describe(const char *machine, struct sn_text *out)
+{
+	const char *native = sn_machine_native_name();
+	struct sn_memory_profile profile;
+	char *path;
+
+	if (!sn_memory_profile_of(machine, &profile)) {
+		sn_text_addf(out, "usual values; 'sonde calibrate' %s",
+			     native && strcmp(native, machine) == 0
+				     ? "measures this machine's"
+				     : "measures them on such a machine");
+		return;
+	}
+	path = sn_memory_profile_path();
+	sn_text_add(out, "measured by 'sonde calibrate'");
+	if (profile.date[0])
+		sn_text_addf(out, " on %s", profile.date);
+	sn_text_add(out, " (");
+	sn_text_add_printable(out, path, strlen(path));
+	sn_text_add_char(out, ')');
+	free(path);
 }

@@ -10,6 +10,7 @@
 #include <stdio.h>
 
 #include "base/error.h"
+#include "base/text.h"
 
 struct sn_core_profile;
 
@@ -36,6 +37,7 @@ struct sn_memory_level {
 
 struct sn_memory_profile {
 	char machine[32]; /* the model's name; "" if there is none */
+	char date[16];	  /* "2026-05-31", when it was written; "" in an older profile */
 	struct sn_memory_level levels[SN_MEMORY_LEVELS];
 };
 
@@ -52,7 +54,17 @@ char *sn_memory_profile_path(void);
 sn_status sn_memory_profile_write(const struct sn_memory_profile *profile,
 				  const struct sn_core_profile *core, const char *path,
 				  struct sn_error *err);
-/** False if there is no (valid) profile. */
-bool sn_memory_profile_read(const char *path, struct sn_memory_profile *out);
+/** Whether a profile could be written there: makes its folder. */
+sn_status sn_memory_profile_check_writable(const char *path, struct sn_error *err);
+/** SN_ERR_NOT_FOUND if there is no file; else what keeps it from being a profile, and where. */
+sn_status sn_memory_profile_read(const char *path, struct sn_memory_profile *out,
+				 struct sn_error *err);
+
+/** This host's profile, if it is of the machine with this name. A file that is there but holds no
+ *  profile is told on standard error, once. */
+bool sn_memory_profile_of(const char *machine, struct sn_memory_profile *out);
+/** Where the figures of the memory levels come from: "usual values; 'sonde calibrate' measures this
+ *  machine's", "measured by 'sonde calibrate' on 2026-05-31 (PATH)". */
+void sn_memory_profile_describe(const char *machine, struct sn_text *out);
 
 #endif

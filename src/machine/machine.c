@@ -273,8 +273,7 @@ static void correct_by_profile(struct sn_machine *machine)
 	struct sn_core_profile core = { 0 };
 	char *path = sn_memory_profile_path();
 
-	if (sn_memory_profile_read(path, &memory) && strcmp(memory.machine, machine->name) == 0 &&
-	    sn_core_profile_read(path, &core))
+	if (sn_memory_profile_of(machine->name, &memory) && sn_core_profile_read(path, &core))
 		sn_core_profile_apply(&core, machine);
 	sn_core_profile_free(&core);
 	free(path);

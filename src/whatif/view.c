@@ -8,6 +8,8 @@
 #include "base/stats.h"
 #include "base/text.h"
 #include "cqa/table.h"
+#include "cqa/view.h"
+#include "machine/bandwidth.h"
 #include "profile/view.h"
 
 const char *const sn_variant_titles[SN_VARIANT_COUNT] = { "clean (FP work only)",
@@ -227,6 +229,8 @@ static void print_variant(const struct sn_whatif_variant *v, const char *title, 
 
 void sn_whatif_print(const struct sn_whatif *w, FILE *out)
 {
+	struct sn_text levels = { 0 };
+
 	fprintf(out, "%-29s program  95 %%         no doubt     RAM  after the best     80 %% by\n",
 		"If every loop were");
 	fprintf(out, "%-29s                               below    1     2     5    10   loops\n",
@@ -237,6 +241,7 @@ void sn_whatif_print(const struct sn_whatif *w, FILE *out)
 		" Static model of %s, data in L1 ('RAM below': no faster than RAM delivers).\n"
 		" Loops with figures hold %.1f %% of CPU time, %.1f %% without a doubt",
 		w->machine->title, 100 * w->analysed_share, 100 * w->reliable_share);
+	sn_memory_profile_describe(w->machine->name, &levels);
 	if (w->left_out)
 		fprintf(out, "; %zu more were not looked at", w->left_out);
 	if (!isnan(w->flow_complexity))
@@ -244,7 +249,8 @@ void sn_whatif_print(const struct sn_whatif *w, FILE *out)
 	if (!isnan(w->array_efficiency))
 		fprintf(out, ", %.0f %% of accesses at a regular stride",
 			100 * w->array_efficiency);
-	fputs(".\n", out);
+	fprintf(out, ".\n Memory levels: %s.\n", levels.chars);
+	sn_text_free(&levels);
 }
 
 /* ---- JSON ---- */
@@ -296,6 +302,7 @@ static void write_totals(const struct sn_whatif_totals *totals, const struct sn_
 {
 	sn_json_member_string(json, "arch", totals->arch);
 	sn_json_member_string(json, "arch_title", totals->arch_title);
+	sn_cqa_json_memory_profile(w->machine, json);
 	sn_json_member_double(json, "analysed_share", totals->analysed_share);
 	sn_json_member_double(json, "reliable_share", totals->reliable_share);
 	sn_json_member_uint(json, "left_out_loops", totals->left_out);

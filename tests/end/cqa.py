@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 import subprocess
+import time
 
 from sonde_test import Test
 
@@ -313,6 +314,39 @@ t.check(told == ['loop_buffer\toff'] if native.startswith('zen') else len(told) 
 product = [l.split('\t') for l in lines if l.startswith('form\timul r64,r64\t')]
 t.check(not native or (len(product) == 1 and 2.5 < float(product[0][3]) < 4.6),
         'a product of integers takes three or four cycles', product)
+
+# which figures of the memory levels were taken is told
+def with_profile(text, *words):
+    os.makedirs('told/sonde', exist_ok=True)
+    if text is not None:
+        open('told/sonde/machine.tsv', 'w').write(text)
+    return sonde('cqa', 'k.so', '--arch', 'zen4', *words, env={**os.environ, 'XDG_CONFIG_HOME': os.path.abspath('told')})
+
+
+def memory(run):
+    table = json.loads(run.stdout)
+    return table['memory_profile'], [r['ram_cycles'] for r in table['rows'] if r['function'] == 'triad']
+
+
+LEVELS = ''.join(f'{level}\t9999\t{64 >> 2 * i}\t{64 >> 2 * i}\t{64 >> 2 * i}\t{4 * 5 ** i}\n'
+                 for i, level in enumerate(('L1', 'L2', 'L3', 'RAM')))
+PROFILE = 'machine\tzen4\ndate\t2024-05-31\n' + LEVELS
+none, here, other, bad = (with_profile(p, '--format', 'json') for p in (None, PROFILE, PROFILE.replace('zen4', 'zen3'), 'rubbish\n'))
+t.check(memory(none)[0] is None and memory(other) == memory(none) == memory(bad) and not none.stderr + here.stderr + other.stderr,
+        'no profile, or of another machine: usual values', none.stderr, other.stderr)
+t.check(memory(here)[0]['date'] == '2024-05-31' and memory(here)[0]['machine'] == 'zen4' and memory(here)[1] != memory(none)[1],
+        'a profile of this machine is taken and named', here.stdout[:300])
+t.check(bad.returncode == 0 and bad.stderr.count('\n') == 1 and 'told/sonde/machine.tsv' in bad.stderr and
+        'lacks L1, L2, L3, RAM, its machine; line 1' in bad.stderr, 'a damaged profile is told: what and where', bad.stderr)
+for words in ((), ('--loop', 'k.c:6')):
+    t.check('memory levels: usual values' in with_profile('rubbish\n', *words).stdout, f'usual values are told {words}')
+    t.check("memory levels: measured by 'sonde calibrate' on 2024-05-31" in with_profile(PROFILE, *words).stdout,
+            f'measured ones with their date {words}')
+open('nofolder', 'w').write('')
+begin = time.monotonic()
+run = sonde('calibrate', env={**os.environ, 'XDG_CONFIG_HOME': os.path.abspath('nofolder')})
+t.check(run.returncode and run.stderr.count('\n') == 1 and 'nofolder' in run.stderr and not run.stdout and
+        time.monotonic() - begin < 5, 'calibrate that cannot write its profile says so at the start', run.stderr)
 
 # dependences of instruction forms against recorded chains
 here = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))

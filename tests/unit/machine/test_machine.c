@@ -192,7 +192,8 @@ TEST(memory_profile_reads_what_it_writes)
 	struct sn_error err = { 0 };
 
 	REQUIRE(sn_memory_profile_write(&written, NULL, "memory/profile.tsv", &err) == SN_OK);
-	REQUIRE(sn_memory_profile_read("memory/profile.tsv", &read));
+	REQUIRE(sn_memory_profile_read("memory/profile.tsv", &read, &err) == SN_OK);
+	CHECK(strlen(read.date) == 10 && strncmp(read.date, "20", 2) == 0);
 	CHECK_STRING(read.machine, "haswell");
 	CHECK_REAL(read.levels[3].stride_cycles[2], 6, 1e-3);
 	CHECK_REAL(read.levels[2].random_cycles, 18, 1e-3);
@@ -205,6 +206,7 @@ TEST(memory_profile_reads_what_it_writes)
 TEST(memory_profile_of_before_has_no_single_accesses)
 {
 	struct sn_memory_profile read;
+	struct sn_error err;
 	FILE *out = fopen("old.tsv", "w");
 
 	REQUIRE(out != NULL);
@@ -213,10 +215,27 @@ TEST(memory_profile_of_before_has_no_single_accesses)
 	      "6\t7\naccess\tL9\t1\t2\t3\t4\t5\t6\t7\n",
 	      out);
 	fclose(out);
-	CHECK(sn_memory_profile_read("old.tsv", &read));
+	CHECK(sn_memory_profile_read("old.tsv", &read, &err) == SN_OK);
+	CHECK_STRING(read.date, "");
 	CHECK_REAL(read.levels[3].latency_cycles, 5, 1e-9);
 	CHECK_REAL(read.levels[3].random_cycles, 0, 1e-9);
 	unlink("old.tsv");
+}
+
+TEST(a_damaged_memory_profile_says_what_it_lacks_and_where)
+{
+	struct sn_memory_profile read;
+	struct sn_error err;
+	FILE *out = fopen("bad.tsv", "w");
+
+	REQUIRE(out != NULL);
+	fputs("# x\nmachine\tzen5\nL1\t1\t2\t3\t4\t5\nL2\t1\tmany\nRAM\t1\t2\t3\t4\t5\n", out);
+	fclose(out);
+	CHECK(sn_memory_profile_read("bad.tsv", &read, &err) == SN_ERR_FORMAT);
+	CHECK(strstr(err.sentence, "'bad.tsv'") && strstr(err.sentence, "lacks L2, L3;") &&
+	      strstr(err.sentence, "line 4 "));
+	unlink("bad.tsv");
+	CHECK(sn_memory_profile_read("bad.tsv", &read, &err) == SN_ERR_NOT_FOUND);
 }
 
 TEST(of_two_memory_profiles_the_better_figures_stay)
