@@ -543,7 +543,8 @@ static sn_status no_profile(const char *path, const struct sn_memory_profile *pr
 /* Lines that other parts of sonde read, and comments. */
 static bool is_line_of_others(const char *line)
 {
-	static const char *const beginnings[] = { "#", "\n", "form\t", "loop_buffer\t", "access\t" };
+	static const char *const beginnings[] = { "#", "\n", "form\t", "loop_buffer\t",
+						  "access\t" };
 
 	for (size_t i = 0; i < sizeof(beginnings) / sizeof(*beginnings); i++)
 		if (strncmp(line, beginnings[i], strlen(beginnings[i])) == 0)
