@@ -167,6 +167,9 @@ static void print_footer(const struct sn_cqa_summary *summary, const struct sn_m
 	sn_memory_profile_describe(machine->name, &levels);
 	printf("memory levels: %s\n", levels.chars);
 	sn_text_free(&levels);
+	if (summary->calling)
+		printf("%zu loop%s functions: their time is in none of the figures\n",
+		       summary->calling, summary->calling == 1 ? " calls" : "s call");
 	if (summary->unions)
 		printf("%zu loop%s more than %d paths: the estimate takes all blocks together, "
 		       "each "
@@ -193,6 +196,21 @@ static void take_columns(struct sn_table_view *view, struct sn_text *columns,
 		view->columns = columns->chars;
 	sn_text_addf(looked_at, "%s %s %s", columns->chars ? columns->chars : "",
 		     view->filter ? view->filter : "", view->sort ? view->sort : "");
+}
+
+/* Of a text table: those with a heading; whether a loop calls only where one does. */
+static void take_headed(struct sn_table_view *view, bool with_calls, struct sn_text *columns)
+{
+	for (size_t c = 0; c < sn_cqa_column_count; c++) {
+		const char *key = sn_cqa_columns[c].key;
+
+		if (!sn_cqa_columns[c].title || strcmp(key, "has_calls") == 0)
+			continue;
+		sn_text_addf(columns, "%s%s", columns->length ? "," : "", key);
+		if (with_calls && strcmp(key, "l1_cycles") == 0)
+			sn_text_add(columns, ",has_calls");
+	}
+	view->columns = columns->chars;
 }
 
 static int run_binary(const struct sn_args *args, const struct sn_machine *machine)
@@ -228,6 +246,8 @@ static int run_binary(const struct sn_args *args, const struct sn_machine *machi
 		printf("%zu loops of the code come from %s:\n\n", meant, choice.loop);
 	if (!status)
 		sn_loop_visit_module(&visit, &module);
+	if (!view.columns)
+		take_headed(&view, visit.summary.calling > 0, &columns);
 	if (status)
 		code = sn_error_print(&err);
 	else if (!visit.summary.loops)

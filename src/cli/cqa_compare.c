@@ -18,6 +18,8 @@ enum {
 	C_AFTER_BOTTLENECK,
 	C_BEFORE_UNROLL,
 	C_AFTER_UNROLL,
+	C_BEFORE_CALLS,
+	C_AFTER_CALLS,
 	C_SPEEDUP,
 	C_BY,
 	C_COUNT
@@ -33,6 +35,8 @@ static const struct sn_column columns[C_COUNT] = {
 	{ "after_bottleneck", "after", SN_CELL_TEXT, 0 },
 	{ "before_unroll", "unroll before", SN_CELL_INT, 0 },
 	{ "after_unroll", "after", SN_CELL_INT, 0 },
+	{ "before_has_calls", "calls before", SN_CELL_BOOL, 0 },
+	{ "after_has_calls", "after", SN_CELL_BOOL, 0 },
 	{ "speedup", "speed-up", SN_CELL_REAL, 2 },
 	{ "speedup_by", "by", SN_CELL_TEXT, 0 },
 };
@@ -41,6 +45,7 @@ static const struct sn_column columns[C_COUNT] = {
 struct side {
 	char *function, *label;
 	double cycles, flops;
+	bool has_calls;
 	enum sn_bound bottleneck;
 	unsigned unroll; /* 0: unknown */
 	struct side *other;
@@ -73,6 +78,7 @@ static void add_side(struct sn_loop_visit *visit, const struct sn_cqa_unit *unit
 	side.label = sn_arena_strdup(&sides->arena, loop->label);
 	side.cycles = result->cycles;
 	side.flops = result->path_count == 1 ? result->paths[0].metrics.flops : 0;
+	side.has_calls = result->has_calls;
 	side.bottleneck = result->bottleneck;
 	side.unroll = unroll_of(result);
 	sn_vec_push(&sides->items, side);
@@ -180,6 +186,7 @@ static double speedup_of(const struct side *before, const struct side *after, co
 
 struct verdicts {
 	size_t faster, slower, same, unknown, before_only, after_only;
+	size_t calling; /* on either side */
 };
 
 static void add_row(struct sn_table *table, const struct side *before, const struct side *after,
@@ -194,6 +201,7 @@ static void add_row(struct sn_table *table, const struct side *before, const str
 	sn_table_set_text(table, C_LABEL, known->label);
 	if (before) {
 		sn_table_set_real(table, C_BEFORE, before->cycles);
+		sn_table_set_int(table, C_BEFORE_CALLS, before->has_calls);
 		sn_table_set_text(table, C_BEFORE_BOTTLENECK, sn_bound_names[before->bottleneck]);
 		if (before->unroll)
 			sn_table_set_int(table, C_BEFORE_UNROLL, before->unroll);
@@ -201,12 +209,14 @@ static void add_row(struct sn_table *table, const struct side *before, const str
 	if (after) {
 		sn_table_set_text(table, C_AFTER_LABEL, after->label);
 		sn_table_set_real(table, C_AFTER, after->cycles);
+		sn_table_set_int(table, C_AFTER_CALLS, after->has_calls);
 		sn_table_set_text(table, C_AFTER_BOTTLENECK, sn_bound_names[after->bottleneck]);
 		if (after->unroll)
 			sn_table_set_int(table, C_AFTER_UNROLL, after->unroll);
 	}
 	sn_table_set_real(table, C_SPEEDUP, speedup);
 	sn_table_set_text(table, C_BY, by);
+	verdicts->calling += (before && before->has_calls) || (after && after->has_calls);
 	*(!after	       ? &verdicts->before_only
 	  : !before	       ? &verdicts->after_only
 	  : isnan(speedup)     ? &verdicts->unknown
@@ -226,6 +236,10 @@ static void print_verdicts(const struct verdicts *v, const struct sn_machine *ma
 		printf("; without a counterpart: %zu before, %zu after", v->before_only,
 		       v->after_only);
 	puts("\ncycles are of one pass over the body; the speed-up is for the same source work");
+	if (v->calling)
+		printf("%zu loop%s functions, whose time is in none of the figures: the speed-up "
+		       "is without it\n",
+		       v->calling, v->calling == 1 ? " calls" : "s call");
 }
 
 static sn_status read_side(const char *path, struct sn_loop_visit *visit, struct sides *out,
@@ -261,8 +275,13 @@ static sn_status compare(const struct sn_args *args, struct sn_loop_visit *visit
 	return SN_OK;
 }
 
+/* Whether loops call is worth columns only where one does. */
+static const char text_without_calls[] =
+	"function,label,before_cycles,after_cycles,before_bottleneck,after_bottleneck,before_unroll,"
+	"after_unroll,speedup,speedup_by";
+
 static sn_status write_rows(const struct sides *before, const struct sides *after,
-			    const struct sn_table_view *view, const struct sn_machine *machine,
+			    struct sn_table_view *view, const struct sn_machine *machine,
 			    struct sn_error *err)
 {
 	struct verdicts verdicts = { 0 };
@@ -275,6 +294,8 @@ static sn_status write_rows(const struct sides *before, const struct sides *afte
 	for (size_t i = 0; i < after->items.count; i++)
 		if (!after->items.items[i].other)
 			add_row(&table, NULL, &after->items.items[i], &verdicts);
+	if (view->format == SN_FORMAT_TEXT && !view->columns && !verdicts.calling)
+		view->columns = text_without_calls;
 	status = sn_table_write(&table, view, stdout, NULL, NULL, err);
 	if (!status && view->format == SN_FORMAT_TEXT)
 		print_verdicts(&verdicts, machine);

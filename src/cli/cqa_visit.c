@@ -72,6 +72,16 @@ static void visit_function(struct sn_loop_visit *visit, const struct sn_cqa_unit
 	}
 }
 
+static bool has_function(const struct sn_cqa_unit *unit, const char *asked)
+{
+	size_t count = sn_structure_function_count(unit->structure);
+
+	for (size_t i = 0; i < count; i++)
+		if (function_matches(sn_structure_function(unit->structure, i), asked))
+			return true;
+	return false;
+}
+
 /* Functions that the choice allows, prepared, in order. */
 static void each_function(const struct sn_loop_choice *choice, const struct sn_cqa_unit *unit,
 			  void (*each)(void *context, const struct sn_cqa_unit *unit,
@@ -83,6 +93,9 @@ static void each_function(const struct sn_loop_choice *choice, const struct sn_c
 
 	if (!choice->function)
 		sn_structure_prepare_all(unit->structure, SN_PREPARE_ALL);
+	else if (!has_function(unit, choice->function))
+		/* names that only the debug information has, as of Fortran's programs */
+		sn_structure_prepare_all(unit->structure, SN_PREPARE_LINES);
 	sn_progress_begin(&progress, "analysing functions", count);
 	for (size_t i = 0; i < count; i++) {
 		const struct sn_function *function = sn_structure_function(unit->structure, i);

@@ -22,6 +22,7 @@ void sn_cqa_summary_add(struct sn_cqa_summary *summary, const struct sn_cqa_loop
 	summary->analysed++;
 	summary->paths += sn_cqa_flow_paths(result);
 	summary->uncounted += result->path_total == SN_CQA_PATHS_COUNTED;
+	summary->calling += result->has_calls;
 	summary->unions += result->is_union && result->path_total;
 	summary->regular += m->strides[SN_STRIDE_ZERO] + m->strides[SN_STRIDE_UNIT] +
 			    0.5 * m->strides[SN_STRIDE_N];
@@ -399,6 +400,9 @@ void sn_cqa_page_text(const struct sn_machine *machine, const struct sn_structur
 			result->estimated_instructions == 1 ? "" : "s");
 	if (result->undecoded_bytes)
 		fprintf(out, "  less certain: %zu bytes do not decode\n", result->undecoded_bytes);
+	if (result->has_calls)
+		fputs("  less certain: it calls functions, whose time is in none of the figures\n",
+		      out);
 	for (uint32_t i = 0; i < result->path_count; i++)
 		print_path(machine, structure, result, i,
 			   !how->without_head || i == result->main_path, out);

@@ -275,6 +275,41 @@ t.check(re.search(r'paths.c:5-11 +many +main +\S+ +16 ', text) and '1 loop has m
 text = sonde('cqa', 'paths.o', '--arch', 'zen5', '--loop', 'paths.c:6').stdout
 t.check('16 paths, more than 8: one estimate of all blocks' in text, 'and the page', text)
 
+# calls: their time is in no figure, and every table says so
+open('calls.c', 'w').write("""
+#include <math.h>
+void plain(double *a, long n) { for (long i = 0; i < n; i++) a[i] += 1; }
+void calling(double *a, const double *b, long n) { for (long i = 0; i < n; i++) a[i] = exp(b[i]); }
+""")
+subprocess.run(['gcc', '-O2', '-g', '-fno-tree-vectorize', '-c', 'calls.c'], check=True)
+subprocess.run(['gcc', '-O1', '-g', '-fno-tree-vectorize', '-c', 'calls.c', '-o', 'calls1.o'], check=True)
+one, two = sonde('cqa', 'calls.o', '--arch', 'zen5').stdout, sonde('cqa', 'calls.o', 'calls1.o', '--arch', 'zen5').stdout
+t.check(re.search(r'cycles +calls', one) and re.search(r'calling .*\d\.\d\d +yes', one) and re.search(r'plain .*\d\.\d\d +no', one) and
+        '1 loop calls functions: their time is in none of the figures' in one, 'the table marks a loop that calls', one)
+t.check(re.search(r'calling .* yes +yes', two) and '1 loop calls functions' in two, 'that of two builds, too', two)
+text = sonde('cqa', 'calls.o', '--arch', 'zen5', '--loop', 'calls.c:4').stdout
+t.check('it calls functions, whose time is in none' in text, 'and the page', text)
+for names in (('k.o',), ('k.o', 'k.so')):
+    text = sonde('cqa', *names, '--arch', 'zen5').stdout
+    t.check(text and 'calls' not in text, f'without calls nothing is said of them: {names}', text)
+
+# names that only debug information has: Fortran's main program
+open('prog.f90', 'w').write("""program mill
+  real(8) :: a(1000), s
+  integer :: i
+  a = 2
+  s = 0
+  do i = 1, 1000
+    s = s + a(i)
+  end do
+  print *, s
+end program
+""")
+subprocess.run(['gfortran', '-g', '-O1', 'prog.f90', '-o', 'mill'], check=True)
+lists = [sonde('cqa', 'mill', '--function', name, '--arch', 'zen5') for name in ('mill', 'MAIN__')]
+t.check(lists[0].returncode == 0 and lists[0].stdout == lists[1].stdout and re.search(r'prog.f90:6\S* +mill ', lists[0].stdout),
+        'a function is found by its printed name and by its symbol', lists[0].stdout, lists[0].stderr)
+
 # calibrate
 run = sonde('calibrate', '--block', '4801c049ffcf75f8', '--format', 'json')
 cycles = json.loads(run.stdout)['cycles']
