@@ -276,9 +276,9 @@ static sn_status compare(const struct sn_args *args, struct sn_loop_visit *visit
 }
 
 /* Whether loops call is worth columns only where one does. */
-static const char text_without_calls[] =
-	"function,label,before_cycles,after_cycles,before_bottleneck,after_bottleneck,before_unroll,"
-	"after_unroll,speedup,speedup_by";
+static const char text_without_calls[] = "function,label,before_cycles,after_cycles,before_"
+					 "bottleneck,after_bottleneck,before_unroll,"
+					 "after_unroll,speedup,speedup_by";
 
 static sn_status write_rows(const struct sides *before, const struct sides *after,
 			    struct sn_table_view *view, const struct sn_machine *machine,

@@ -23,7 +23,7 @@
 	X(PATHS, "path_count", "paths", INT, 0, FLOW)                                              \
 	X(ANALYSED, "analysed_paths", NULL, INT, 0, FLOW)                                          \
 	X(UNION, "is_union", NULL, BOOL, 0, FLOW)                                                  \
-	X(CALLS, "has_calls", "calls", BOOL, 0, FLOW)                                               \
+	X(CALLS, "has_calls", "calls", BOOL, 0, FLOW)                                              \
 	X(IRREDUCIBLE, "irreducible", NULL, BOOL, 0, FLOW)                                         \
 	X(TRIPS, "trips_from_zero", NULL, INT, 0, FLOW)                                            \
 	X(EXITS, "exits", NULL, INT, 0, FLOW)                                                      \
