@@ -110,7 +110,7 @@ static void advise_integers(struct adviser *a)
 
 	if (m->fp_scalar + m->fp_packed || !(v[SN_CLASS_ALL].ratio < 0.5) ||
 	    !m->strides[SN_STRIDE_UNIT] || isnan(v[SN_CLASS_LOAD].ratio) ||
-	    a->path->chain_is_through_memory)
+	    a->path->chain_is_through_memory || a->path->chain_is_recurrence)
 		return;
 	advise(a, SN_ADVICE_POTENTIAL, "vectorize integers", NAN,
 	       TEXT("Vectorize the loop: %s.", why_not_vectorized(a)),

@@ -381,6 +381,23 @@ static struct sn_cqa_block decode_path(struct decoding *d, const uint32_t *block
 	return out;
 }
 
+/* Recurrences beside the longest dependence, and integers on any. */
+static void find_recurrences(const struct sn_machine *machine, struct sn_cqa_path *path,
+			     struct sn_arena *arena)
+{
+	bool *members = sn_arena_array(arena, bool, path->block.count + 1), any = false;
+	double cycles;
+
+	if (!path->metrics.fp_scalar && !path->metrics.fp_packed)
+		return;
+	cycles = sn_cqa_recurrence_cycles(machine, &path->block, &path->chain, arena, members);
+	if (!path->chain_is_recurrence && !path->chain_is_through_memory)
+		path->recurrence_cycles = cycles;
+	for (size_t i = 0; i < path->block.count; i++)
+		any |= members[i];
+	path->on_integer_recurrence = any ? members : NULL;
+}
+
 /* The dependence runs through FP arithmetic in a register, or through memory. */
 static void classify_chain(const struct sn_machine *machine, struct sn_cqa_path *path,
 			   struct sn_arena *arena)
@@ -396,14 +413,14 @@ static void classify_chain(const struct sn_machine *machine, struct sn_cqa_path 
 	for (size_t i = 0; chain->through_memory && i < path->block.count; i++)
 		path->register_chain_cycles +=
 			chain->is_member[i] ? (double)path->block.insns[i].latency : 0;
-	if (path->chain_is_through_memory)
+	if (path->chain_is_through_memory) {
+		find_recurrences(machine, path, arena);
 		return;
+	}
 	path->chain_is_recurrence = sn_cqa_chain_is_recurrence(&path->block, chain);
 	path->chain_is_reduction =
 		!path->chain_is_recurrence && sn_cqa_chain_is_reduction(&path->block, chain);
-	if (!path->chain_is_recurrence && (path->metrics.fp_scalar || path->metrics.fp_packed))
-		path->recurrence_cycles =
-			sn_cqa_recurrence_cycles(machine, &path->block, chain, arena);
+	find_recurrences(machine, path, arena);
 }
 
 /* A sum that another path begins anew is no sum. */
@@ -706,6 +723,7 @@ void sn_cqa_loop_shrink(struct sn_cqa_loop *result)
 	main = result->paths[result->main_path];
 	memset(&main.block, 0, sizeof(main.block));
 	memset(&main.chain, 0, sizeof(main.chain));
+	main.on_integer_recurrence = NULL;
 	sn_arena_free(&result->arena);
 	memset(&result->arena, 0, sizeof(result->arena));
 	result->paths = sn_arena_array(&result->arena, struct sn_cqa_path, 1);

@@ -53,6 +53,8 @@ struct sn_cqa_path {
 	bool chain_is_reset;	 /* a sum that another path begins anew: a recurrence */
 	bool chain_is_recurrence; /* another dependence through a register that no reordering breaks
 				   */
+	/* [block.count] those on recurrences through general registers; NULL: there is none */
+	bool *on_integer_recurrence;
 	double recurrence_cycles; /* the longest recurrence beside a longer chain that is none */
 	double register_chain_cycles; /* what its arithmetic alone takes a pass */
 	bool chain_is_through_memory; /* a recurrence: its values are stored or go through memory */
@@ -144,9 +146,15 @@ bool sn_cqa_merge(const struct sn_cqa_loop *result, struct sn_arena *arena,
 /** Whether a loop-carried dependence (with members, through registers) may be kept in parts: a sum,
  *  a product, a minimum or a maximum that only its own next step reads. */
 bool sn_cqa_chain_is_reduction(const struct sn_cqa_block *block, const struct sn_chain *chain);
-/** Whether the loop follows a list, or the dependence is another one through FP registers: then it
- *  has no order but its own. Of integers it is not known. */
+/** Whether the loop follows a list, or the dependence is another one through registers: then it has
+ *  no order but its own. */
 bool sn_cqa_chain_is_recurrence(const struct sn_cqa_block *block, const struct sn_chain *chain);
+/** Whether the dependence (with members) goes through general registers alone and is neither an
+ *  induction (the register plus what does not change) nor a sum, product, minimum or maximum of
+ *  integers, or union or difference of their bits, that takes something in each step and that
+ *  nothing else reads. */
+bool sn_cqa_chain_is_integer_recurrence(const struct sn_cqa_block *block,
+					const struct sn_chain *chain);
 
 /** Whether a value of the chain is stored in every pass: a recurrence, not a sum that is wanted at
  *  the end. */
@@ -155,10 +163,12 @@ bool sn_cqa_chain_is_stored(const struct sn_cqa_block *block, const struct sn_ch
 bool sn_cqa_chain_survives(const struct sn_cqa_block *block, const struct sn_chain *chain,
 			   const struct sn_cqa_block *other);
 /** Cycles a pass of the longest recurrence, longer chains that are none left out, of which
- *  `longest` is the first; 0: there is none that is noticed. */
+ *  `longest` is the first; 0: there is none that is noticed. Marks the instructions on recurrences
+ *  of integers in `on_integers` ([block->count], may be NULL). */
 #define SN_CHAIN_NOTICED 1.5
 double sn_cqa_recurrence_cycles(const struct sn_machine *machine, const struct sn_cqa_block *block,
-				const struct sn_chain *longest, struct sn_arena *arena);
+				const struct sn_chain *longest, struct sn_arena *arena,
+				bool *on_integers);
 
 /** Shares of paths that no run has weighed: all alike, but those through code that was split off as
  * cold hardly any, and those with calls half of the others'. */

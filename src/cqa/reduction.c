@@ -332,23 +332,31 @@ bool sn_cqa_chain_is_stored(const struct sn_cqa_block *block, const struct sn_ch
 }
 
 double sn_cqa_recurrence_cycles(const struct sn_machine *machine, const struct sn_cqa_block *block,
-				const struct sn_chain *longest, struct sn_arena *arena)
+				const struct sn_chain *longest, struct sn_arena *arena,
+				bool *on_integers)
 {
 	struct sn_cqa_block rest = *block;
 	struct sn_chain chain = *longest;
+	double cycles = 0;
 
 	rest.insns = sn_arena_array(arena, struct sn_insn, block->count + 1);
 	memcpy(rest.insns, block->insns, block->count * sizeof(*rest.insns));
-	for (unsigned i = 0; i < CHAINS_MAX; i++) {
-		if (chain.cycles <= SN_CHAIN_NOTICED)
-			return 0;
-		if (chain.through_memory || sn_cqa_chain_is_stored(&rest, &chain) ||
-		    sn_cqa_chain_is_recurrence(&rest, &chain))
-			return chain.cycles;
+	for (unsigned i = 0; i < CHAINS_MAX && chain.cycles > SN_CHAIN_NOTICED; i++) {
+		bool of_integers =
+			!chain.through_memory && sn_cqa_chain_is_integer_recurrence(&rest, &chain);
+
+		if (!(cycles > 0) &&
+		    (of_integers || chain.through_memory || sn_cqa_chain_is_stored(&rest, &chain) ||
+		     sn_cqa_chain_is_recurrence(&rest, &chain)))
+			cycles = chain.cycles;
+		if (cycles > 0 && !on_integers)
+			break;
+		for (size_t k = 0; k < block->count && on_integers && of_integers; k++)
+			on_integers[k] |= chain.is_member[k];
 		cut(&rest, &chain, arena);
 		chain = sn_chain_of(machine, &rest, arena);
 	}
-	return 0;
+	return cycles;
 }
 
 /* A register that is loaded through its own value of the pass before: a list. */
@@ -381,5 +389,5 @@ bool sn_cqa_chain_is_recurrence(const struct sn_cqa_block *block, const struct s
 			if (chain->is_member[i] && block->insns[i].writes[k] >= SN_RES_VECTOR &&
 			    block->insns[i].writes[k] < SN_RES_FLAG)
 				return true;
-	return false;
+	return sn_cqa_chain_is_integer_recurrence(block, chain);
 }

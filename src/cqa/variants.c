@@ -71,7 +71,8 @@ static void variant_clean(const struct sn_machine *machine, struct sn_cqa_path *
 	if (!path->metrics.fp_scalar && !path->metrics.fp_packed)
 		return;
 	for (size_t i = 0; i < path->block.count; i++)
-		if (is_fp_work(&path->block.insns[i]) || is_loop_control(&path->block, i))
+		if (is_fp_work(&path->block.insns[i]) || is_loop_control(&path->block, i) ||
+		    (path->on_integer_recurrence && path->on_integer_recurrence[i]))
 			block.insns[block.count++] = path->block.insns[i];
 	block.accesses = sn_accesses_of(&block, arena);
 	set_variant(&path->variants[SN_VARIANT_CLEAN], original,

@@ -35,9 +35,12 @@ CASES = {
          'void f(int *restrict a, const int *restrict b, long n) { for (long i = 0; i < n; i++) a[i] = b[i] * 5 + 3; }',
          fast),
     'clean':
-        ('extern unsigned long s; void f(double *a, const unsigned *h, long n) { unsigned long x = s, y = n; '
-         'for (long i = 0; i < n; i++) { x = x * 25214903917 + 11; y ^= x >> 7; y += y << 3; x += y >> 5; y ^= h[i]; '
-         'y = y * 3 ^ x; x ^= y >> 11; y += x * 9; a[i] += 1.0; } s = x + y; }', BASE, 'gain', PLAIN, fast),
+        ('void f(double *a, unsigned *restrict h, long n) { for (long i = 0; i < n; i++) { unsigned y = h[i]; '
+         'y ^= y >> 7; y += y << 3; y ^= y >> 11; y = y * 3 ^ y >> 5; y += y << 9; y ^= y >> 2; h[i] = y; '
+         'a[i] += 1.0; } }', BASE, 'gain',
+         # the numbers are needed, and each needs the one before
+         'double f(unsigned long x, long n) { double s = 0; for (long i = 0; i < n; i++) { x ^= x << 13; x ^= x >> 7; '
+         'x ^= x << 17; s += (double)(long)(x >> 12); } return s; }', BASE),
     'partial sums':
         ('double f(const double *a, long n) { double s = 0; for (long i = 0; i < n; i++) s += a[i]; return s; }',
          BASE, 'gain', PLAIN, BASE),
@@ -221,4 +224,12 @@ for words in (['gcc', '-O2', '-fno-tree-vectorize'], ['gcc', '-O3', '-march=skyl
             'a sum that begins anew is one', rows['anew'])
     t.check(rows['beside']['full_vector_speedup'] < 3.05 and 'vectorize' in rows['beside']['advice_subjects'],
             'a recurrence beside a slower sum stays', rows['beside'])
+# numbers that are each computed from the one before: no vectors, no sum that may be reordered
+for name, step in {'lcg': 'x = x * 6364136223846793005ul + 1442695040888963407ul;',
+                   'xorshift': 'x ^= x << 13; x ^= x >> 7; x ^= x << 17;'}.items():
+    for flags in (['-O2'], ['-O3', '-march=skylake-avx512'], ['-Ofast', '-march=haswell']):
+        said = advice(f'double f(unsigned long x, long n) {{ double s = 0; for (long i = 0; i < n; i++) {{ {step} '
+                      's += (double)(long)(x >> 12) * .5; } return s; }', ['-g', '-fno-tree-vectorize', *flags])
+        t.check(not {'vectorize', 'clean', 'wider vectors', 'partial sums'} & set(said),
+                f"{name}, {' '.join(flags)}: a recurrence of integers is neither vectorized nor removed", said)
 t.done()

@@ -25,7 +25,9 @@ static void check_parts(const struct sn_machine *machine, const uint8_t *bytes, 
 			if (!(parts.sums[b] <= path.estimate.bounds[b] * 1.001 + 0.002))
 				abort();
 		if (!(parts.sums[SN_BOUND_LATENCY] >= path.estimate.chain_cycles * 0.999 - 0.001) ||
-		    !(sn_cqa_recurrence_cycles(machine, &path.block, &chain, &arena) <=
+		    !(sn_cqa_recurrence_cycles(
+			      machine, &path.block, &chain, &arena,
+			      sn_arena_array(&arena, bool, path.block.count + 1)) <=
 		      path.estimate.chain_cycles * 1.001 + 0.001))
 			abort();
 	}

@@ -87,8 +87,10 @@ TEST(a_recurrence_beside_a_slower_sum_is_found)
 	struct sn_chain longest_of_sums = sn_chain_of(machine, &sums, &arena);
 	struct sn_chain longest_of_both = sn_chain_of(machine, &both, &arena);
 
-	CHECK_REAL(sn_cqa_recurrence_cycles(machine, &sums, &longest_of_sums, &arena), 0, 1e-9);
-	CHECK_REAL(sn_cqa_recurrence_cycles(machine, &both, &longest_of_both, &arena), 8, 1e-9);
+	CHECK_REAL(sn_cqa_recurrence_cycles(machine, &sums, &longest_of_sums, &arena, NULL), 0,
+		   1e-9);
+	CHECK_REAL(sn_cqa_recurrence_cycles(machine, &both, &longest_of_both, &arena, NULL), 8,
+		   1e-9);
 }
 
 TEST(a_sum_goes_on_through_other_paths_or_begins_anew)
@@ -103,4 +105,68 @@ TEST(a_sum_goes_on_through_other_paths_or_begins_anew)
 	CHECK(sn_cqa_chain_survives(&block, &chain, &others[0]));
 	CHECK(sn_cqa_chain_survives(&block, &chain, &others[1]));
 	CHECK(!sn_cqa_chain_survives(&block, &chain, &others[2]));
+}
+
+static bool is_integer_recurrence(const char *hex)
+{
+	struct sn_cqa_block block = block_of(hex);
+	struct sn_chain chain = sn_chain_of(machine, &block, &arena);
+
+	REQUIRE(chain.cycles > 0);
+	return sn_cqa_chain_is_integer_recurrence(&block, &chain);
+}
+
+TEST(random_numbers_are_recurrences)
+{
+	/* imul rax,r8; add rax,rsi */
+	CHECK(is_integer_recurrence("490fafc04801f0 49ffcf75f4"));
+	/* mov rdx,rax; shl rdx,13; xor rax,rdx; mov rdx,rax; shr rdx,7; xor rax,rdx */
+	CHECK(is_integer_recurrence("4889c248c1e20d4831d04889c248c1ea074831d0 49ffcf75e7"));
+	/* xor eax,[rsi]; imul eax,edx: a hash */
+	CHECK(is_integer_recurrence("33060fafc2 49ffcf75f6"));
+	/* inc rax; cmp rax,rdx; cmovge rax,rcx: a ring */
+	CHECK(is_integer_recurrence("48ffc04839d0480f4dc1 49ffcf75f1"));
+	/* mov rcx,[rsi+r15*8]; sub rcx,rax; mov rax,[rdi+r15*8]; sub rax,rcx; mov
+	 * rcx,[r8+r15*8]; sub rcx,rax; mov rax,rcx: the sign turns in every pass */
+	CHECK(is_integer_recurrence("4a8b0cfe4829c14a8b04ff4829c84b8b0cf84829c14889c8 49ffcf75e3"));
+}
+
+TEST(inductions_are_no_recurrences)
+{
+	/* add rax,rdx; add rax,16 */
+	CHECK(!is_integer_recurrence("4801d04883c010 49ffcf75f4"));
+	/* add rax,[rsp+8]; add rax,rdx; movsd xmm0,[rdi+rax*8] */
+	CHECK(!is_integer_recurrence("48034424084801d0f20f1004c7 49ffcf75ee"));
+	/* inc eax; cdqe; add eax,2 */
+	CHECK(!is_integer_recurrence("ffc0489883c002 49ffcf75f4"));
+	/* mov al,[rsi]; setne al: only the register's other bytes are waited for */
+	CHECK(!is_integer_recurrence("8a060f95c0 49ffcf75f6"));
+}
+
+TEST(sums_of_integers_are_no_recurrences_unless_read)
+{
+	/* add eax,[rsi+r15*4]; add eax,[rdi+r15*4]; the same with sub */
+	CHECK(!is_integer_recurrence("420304be420304bf 49ffcf75f3"));
+	CHECK(!is_integer_recurrence("422b04be422b04bf 49ffcf75f3"));
+	/* ...; mov edx,eax; shr edx,3 */
+	CHECK(is_integer_recurrence("420304be420304bf89c2c1ea03 49ffcf75ee"));
+	/* lea rcx,[rax+1]; cmp [rsi],rdx; cmovl rax,rcx: counts some */
+	CHECK(!is_integer_recurrence("488d4801483916480f4cc1 49ffcf75f0"));
+	/* mov ecx,[rsi]; cmp eax,ecx; cmovl eax,ecx: a maximum */
+	CHECK(!is_integer_recurrence("8b0e39c80f4cc1 49ffcf75f4"));
+}
+
+TEST(a_generator_beside_a_sum_is_marked)
+{
+	/* imul rax,r8; add rax,rsi; mov rcx,rax; shr rcx,12; cvtsi2sd xmm0,rcx; addsd xmm1,xmm0 */
+	static const bool expected[] = { true, true, false, false, false, false, false, false };
+	struct sn_cqa_block block =
+		block_of("490fafc04801f04889c148c1e90cf2480f2ac1f20f58c8 49ffcf75e4");
+	struct sn_chain longest = sn_chain_of(machine, &block, &arena);
+	bool marked[8] = { false };
+
+	REQUIRE(block.count == 8);
+	CHECK_REAL(sn_cqa_recurrence_cycles(machine, &block, &longest, &arena, marked), 4, 1e-9);
+	for (size_t i = 0; i < block.count; i++)
+		CHECK(marked[i] == expected[i]);
 }
