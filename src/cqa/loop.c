@@ -691,10 +691,25 @@ static bool goes_into_unknown(const struct sn_structure *structure,
 	       insn.flow == SN_FLOW_CALL || insn.flow == SN_FLOW_CALL_INDIRECT;
 }
 
+/* Nothing leads into a stretch without a symbol or unwind information: it may be data. */
+static bool begins_unknown(const struct sn_structure *structure,
+			   const struct sn_function *function)
+{
+	struct sn_instruction insn;
+	size_t available, left = bytes_left(function, function->link_addr);
+	const uint8_t *bytes;
+
+	if (function->kind != SN_FUNCTION_SYMBOL && function->kind != SN_FUNCTION_FDE)
+		return false;
+	bytes = sn_structure_bytes(structure, function->link_addr, &available);
+	return bytes && left && available >= left &&
+	       !sn_instruction_decode(bytes, left, function->link_addr, &insn);
+}
+
 size_t sn_cqa_undecoded_places(const struct sn_structure *structure,
 			       const struct sn_function *function)
 {
-	size_t places = 0;
+	size_t places = begins_unknown(structure, function);
 
 	for (uint32_t i = 0; i < function->block_count; i++)
 		places += goes_into_unknown(structure, function, i);

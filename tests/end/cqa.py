@@ -93,6 +93,11 @@ with open(t.sonde, 'rb') as whole, open('cut', 'wb') as out:
     out.write(whole.read(400000))
 cut = t.run('cqa', 'cut', '-f', 'csv')
 t.check('damaged' in cut.stderr and cut.stderr.count('\n') == 1, 'a file that is cut short is told', cut.returncode, cut.stderr)
+with open('k.so', 'rb') as whole, open('cut', 'wb') as out:
+    out.write(whole.read(3000))
+run = sonde('cqa', 'cut')
+t.check(run.returncode == 5 and "'cut' is cut short" in run.stderr and run.stderr.count('\n') == 1,
+        'one that ends before its code, too', run.returncode, run.stderr)
 page = sonde('cqa', 'k.so', '--loop', 'k.c:6', '--arch', 'cascadelake')
 t.check(page.returncode == 0 and 'limited by latency' in page.stdout and 'Advice' in page.stdout and
         'addsd' in page.stdout, 'the page of a loop by file and line', page.stdout, page.stderr)
@@ -173,6 +178,10 @@ t.check(len(rows) == 1 and json.loads(run.stdout)['undecoded_places'] == 1, 'unk
         run.stdout)
 text = sonde('cqa', 'part.o', '--arch', 'cascadelake').stdout
 t.check('at 1 place code goes on in bytes that do not decode' in text, 'and the listing says so', text)
+for first in ('.byte 0x06', '.byte 0xd5,0x18,0x01,0xc0'):
+    run, rows = assemble('begin', f'2: {first}\n addsd (%rdx),%xmm0\n add $8,%rdx\n dec %rcx\n jnz 2b\n ret')
+    t.check(run.returncode and 'at 1 place code' in run.stderr, f'unknown bytes at the begin of a function, too: {first}',
+            run.stdout, run.stderr)
 small = bytearray(open('k.o', 'rb').read())
 small[4] = 1  # ELFCLASS32
 open('small.o', 'wb').write(small)
