@@ -292,10 +292,11 @@ sn_status sn_structure_open(struct sn_image *image, struct sn_structure **out, s
 	if (!count) {
 		free(structure);
 		if (sn_image_facts(image).is_damaged)
-			return sn_error_set(err, SN_ERR_FORMAT,
-					    "'%s' is cut short: its code, or the table of its sections "
-					    "or segments, lies beyond the end of the file",
-					    sn_image_path(image));
+			return sn_error_set(
+				err, SN_ERR_FORMAT,
+				"'%s' is cut short: its code, or the table of its sections "
+				"or segments, lies beyond the end of the file",
+				sn_image_path(image));
 		return sn_error_set(err, SN_ERR_NO_DATA, "'%s' has no executable code",
 				    sn_image_path(image));
 	}

@@ -692,8 +692,7 @@ static bool goes_into_unknown(const struct sn_structure *structure,
 }
 
 /* Nothing leads into a stretch without a symbol or unwind information: it may be data. */
-static bool begins_unknown(const struct sn_structure *structure,
-			   const struct sn_function *function)
+static bool begins_unknown(const struct sn_structure *structure, const struct sn_function *function)
 {
 	struct sn_instruction insn;
 	size_t available, left = bytes_left(function, function->link_addr);
