@@ -275,8 +275,7 @@ static void write_steps(const struct sn_whatif *w, const struct sn_whatif_varian
 
 struct sn_whatif_totals sn_whatif_totals_of(const struct sn_whatif *w)
 {
-	struct sn_whatif_totals out = { .arch = w->machine->name,
-					.arch_title = w->machine->title,
+	struct sn_whatif_totals out = { .machine = w->machine,
 					.analysed_share = w->analysed_share,
 					.reliable_share = w->reliable_share,
 					.flow_complexity = w->flow_complexity,
@@ -300,9 +299,9 @@ struct sn_whatif_totals sn_whatif_totals_of(const struct sn_whatif *w)
 static void write_totals(const struct sn_whatif_totals *totals, const struct sn_whatif *w,
 			 struct sn_json *json)
 {
-	sn_json_member_string(json, "arch", totals->arch);
-	sn_json_member_string(json, "arch_title", totals->arch_title);
-	sn_cqa_json_memory_profile(w->machine, json);
+	sn_json_member_string(json, "arch", totals->machine->name);
+	sn_json_member_string(json, "arch_title", totals->machine->title);
+	sn_cqa_json_memory_profile(totals->machine, json);
 	sn_json_member_double(json, "analysed_share", totals->analysed_share);
 	sn_json_member_double(json, "reliable_share", totals->reliable_share);
 	sn_json_member_uint(json, "left_out_loops", totals->left_out);

@@ -28,7 +28,7 @@ void sn_whatif_columns(enum sn_variant variant, enum sn_format format, struct sn
 void sn_whatif_print(const struct sn_whatif *whatif, FILE *out);
 /** The figures of the program alone, which outlive the loops they come from. */
 struct sn_whatif_totals {
-	const char *arch, *arch_title; /* the machine's */
+	const struct sn_machine *machine; /* lives until the program ends */
 	double analysed_share, reliable_share, flow_complexity, array_efficiency;
 	size_t left_out;
 	struct {
