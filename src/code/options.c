@@ -27,6 +27,44 @@ static enum sn_optimization level_of_word(const char *word, size_t length)
 	return SN_O_UNKNOWN;
 }
 
+static bool is_blank(char c)
+{
+	return !c || c == ' ' || c == '\n';
+}
+
+/* "-mfma" is no part of "-mfma4". */
+bool sn_has_option(const char *text, const char *word)
+{
+	size_t length = strlen(word);
+
+	for (const char *at = text ? strstr(text, word) : NULL; at; at = strstr(at + length, word))
+		if ((at == text || is_blank(at[-1])) && is_blank(at[length]))
+			return true;
+	return false;
+}
+
+bool sn_may_reorder(const char *text)
+{
+	if (!text || sn_has_option(text, "-fno-associative-math") ||
+	    sn_has_option(text, "-fno-fast-math") ||
+	    sn_has_option(text, "-fno-unsafe-math-optimizations"))
+		return false;
+	return sn_optimization_of(text) == SN_O_FAST || sn_has_option(text, "-ffast-math") ||
+	       sn_has_option(text, "-funsafe-math-optimizations") ||
+	       sn_has_option(text, "-fassociative-math");
+}
+
+bool sn_may_contract(const char *text)
+{
+	if (!text || sn_has_option(text, "-ffp-contract=off") ||
+	    sn_has_option(text, "-ffp-contract=on"))
+		return false;
+	if (sn_has_option(text, "-ffp-contract=fast") || sn_has_option(text, "-ffast-math"))
+		return true;
+	/* -std=c17 and the like turn it off */
+	return sn_starts_with(text, "GNU ") && sn_has_options(text) && !strstr(text, " -std=c");
+}
+
 bool sn_has_options(const char *text)
 {
 	return strstr(text, " -m") || strstr(text, " -g") || strstr(text, " -O") ||

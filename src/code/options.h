@@ -30,6 +30,14 @@ extern const char *const sn_missing_option_words[SN_MISSING_COUNT];
  * then. */
 unsigned sn_missing_options(const char *text);
 
+/** Whether the text has this word. False for NULL. */
+bool sn_has_option(const char *text, const char *word);
+/** Whether FP sums may be reordered (-ffast-math and its like). False for NULL. */
+bool sn_may_reorder(const char *text);
+/** Whether products and sums of several statements may become FMAs where the target has them: gcc
+ *  does so unless it is told otherwise. False for NULL. */
+bool sn_may_contract(const char *text);
+
 /** Whether the text has options at all: clang's producer has none. */
 bool sn_has_options(const char *text);
 

@@ -42,6 +42,59 @@ static bool is_worth(double speedup)
 	return speedup * 10 >= WORTH_TENTHS;
 }
 
+/* Some pass may be the last one before the counter says so: it is not known beforehand how many
+ * there are. A loop with several ways back has an end on each. */
+static bool leaves_early(const struct adviser *a)
+{
+	return a->result->loop->exit_count > a->result->loop->latch_count;
+}
+
+static bool branches(const struct adviser *a)
+{
+	return a->result->path_count > 1 || a->result->is_union;
+}
+
+static const char *told_not_to_vectorize(const char *options)
+{
+	static const char *const words[] = { "-fno-tree-vectorize", "-fno-tree-loop-vectorize",
+					     "-fno-vectorize" };
+
+	for (unsigned i = 0; i < sizeof(words) / sizeof(*words); i++)
+		if (sn_has_option(options, words[i]))
+			return words[i];
+	return NULL;
+}
+
+/* What the compiler was not told, of what lets it vectorize. */
+static const char *what_to_tell(const struct adviser *a)
+{
+	const char *options = a->result->options, *told = told_not_to_vectorize(options);
+	unsigned missing = sn_cqa_missing_options(a->result);
+	bool known = options && sn_has_options(options);
+	bool lacks_level = !known || missing & 1U << SN_MISSING_O3;
+	bool lacks_target = !known || missing & 1U << SN_MISSING_TARGET;
+	const char *compile = lacks_level && lacks_target
+				      ? "compile with -O3 for this processor (-march=native), "
+			      : lacks_level  ? "compile with -O3, "
+			      : lacks_target ? "compile for this processor (-march=native), "
+					     : "";
+
+	if (told)
+		return TEXT("the compiler was told not to: leave out %s", told);
+	return TEXT("%sadd 'restrict' to pointers that do not overlap, or '#pragma omp simd'",
+		    compile);
+}
+
+static const char *why_not_reordered(const struct adviser *a)
+{
+	return branches(a) ? "the sum (product, minimum, maximum) must be reordered for it "
+			     "(-ffast-math or -fassociative-math), and the body must not branch: "
+			     "replace the conditions by selections"
+			   : "the sum (product, minimum, maximum) must be reordered for it: allow "
+			     "that with -ffast-math or -fassociative-math, or with "
+			     "'#pragma omp simd reduction'";
+}
+
 static const char *why_not_vectorized(const struct adviser *a)
 {
 	const struct sn_cqa_metrics *m = &a->path->metrics;
@@ -57,11 +110,13 @@ static const char *why_not_vectorized(const struct adviser *a)
 	if (a->path->chain_is_recurrence)
 		return "each pass computes with the value of the one before, which no compiler "
 		       "reorders: move the rest into a loop of its own";
-	if (a->path->chain_is_reduction)
-		return "the sum (product, minimum, maximum) must be reordered for it: allow that "
-		       "with -ffast-math or "
-		       "-fassociative-math, or with '#pragma omp simd reduction'";
-	if (a->result->path_count > 1 || a->result->is_union)
+	if (leaves_early(a))
+		return "the loop leaves early, so that no compiler knows how many passes there "
+		       "are: work on blocks of fixed length, and look after each block whether "
+		       "to stop";
+	if (a->path->chain_is_reduction && !sn_may_reorder(a->result->options))
+		return why_not_reordered(a);
+	if (branches(a))
 		return "the body branches: replace the conditions by selections, or split the loop";
 	if (m->strides[SN_STRIDE_INDIRECT])
 		return "elements are reached through an index array: make the accesses direct or "
@@ -70,21 +125,52 @@ static const char *why_not_vectorized(const struct adviser *a)
 		return "most accesses do not go to neighbours: make the inner loop run over the "
 		       "contiguous index, or turn an array of structures into a structure of "
 		       "arrays";
-	return "compile with -O3 for this processor (-march=native), add 'restrict' to pointers "
-	       "that "
-	       "do not overlap, or '#pragma omp simd'";
+	return what_to_tell(a);
+}
+
+/* The loop that the compiler vectorized where this one does the rest, or serves if pointers
+ * overlap; NULL: none. */
+static const struct sn_loop *vectorized_twin(const struct adviser *a)
+{
+	const struct sn_loop *loop = a->result->loop;
+
+	for (uint32_t i = 0; i < loop->function->loop_count && loop->role != SN_LOOP_MAIN; i++) {
+		const struct sn_loop *other = &loop->function->loops[i];
+
+		if (other != loop && other->group == loop->group &&
+		    other->vector_bytes > loop->vector_bytes)
+			return other;
+	}
+	return NULL;
+}
+
+static void advise_fallback(struct adviser *a, const struct sn_loop *twin)
+{
+	advise(a, SN_ADVICE_HINT, "fallback", NAN,
+	       a->result->loop->role == SN_LOOP_VERSION
+		       ? TEXT("The loop is vectorized: this is the version for what a test at run "
+			      "time rules out, such as pointers that overlap. If much time goes "
+			      "here, rule that out in the source ('restrict', contiguous data).")
+		       : TEXT("The loop is vectorized: these are the passes that do not fill a "
+			      "vector. If much time goes here, the loop is short: let it run over "
+			      "more at a time, or make its length a multiple of the vector's."),
+	       TEXT("role %s; its other version uses vectors of %u bytes",
+		    sn_loop_role_name((enum sn_loop_role)a->result->loop->role),
+		    twin->vector_bytes));
 }
 
 static void advise_vectorize(struct adviser *a)
 {
 	const struct sn_cqa_metrics *m = &a->path->metrics;
 	double full = a->result->variants[SN_VARIANT_FULL_VECTOR].speedup;
+	bool is_known, has_target = a->result->options &&
+				    sn_has_target_option(a->result->options, &is_known);
 
 	if (!a->result->variants[SN_VARIANT_FULL_VECTOR].is_applicable || !is_worth(full))
 		return;
 	if (m->fp_scalar >= m->fp_packed)
-		advise(a, full >= 1.5 ? SN_ADVICE_GAIN : SN_ADVICE_POTENTIAL, "vectorize", full,
-		       TEXT("Vectorize the loop: %s.", why_not_vectorized(a)),
+		advise(a, full >= 1.5 && !leaves_early(a) ? SN_ADVICE_GAIN : SN_ADVICE_POTENTIAL,
+		       "vectorize", full, TEXT("Vectorize the loop: %s.", why_not_vectorized(a)),
 		       TEXT("%u of %u FP instructions scalar; cycles %.2f -> %.2f with %u-byte "
 			    "vectors",
 			    m->fp_scalar, m->fp_scalar + m->fp_packed, a->result->cycles,
@@ -93,11 +179,10 @@ static void advise_vectorize(struct adviser *a)
 	else if (m->width_bytes < a->machine->rules.vector_bytes)
 		advise(a, SN_ADVICE_POTENTIAL, "wider vectors", full,
 		       TEXT("Use wider vectors: the code holds %u bytes in a register that can "
-			    "hold "
-			    "%u; compile for this processor (-march=native, "
-			    "-mprefer-vector-width=%u).",
+			    "hold %u; compile %s-mprefer-vector-width=%u%s.",
 			    m->width_bytes, a->machine->rules.vector_bytes,
-			    a->machine->rules.vector_bytes * 8),
+			    has_target ? "with " : "for this processor (-march=native, ",
+			    a->machine->rules.vector_bytes * 8, has_target ? "" : ")"),
 		       TEXT("vector efficiency %.0f %%",
 			    100 * m->vectorization[SN_DATA_BOTH][SN_CLASS_ALL].efficiency));
 }
@@ -150,8 +235,11 @@ static void advise_dependence(struct adviser *a)
 	if (a->path->chain_is_reduction)
 		advise(a, SN_ADVICE_GAIN, "partial sums", gain,
 		       TEXT("Break the chain of dependent operations: keep several partial "
-			    "results (unroll by %.0f), or let the compiler do so with -ffast-math.",
-			    ceil(gain)),
+			    "results (unroll by %.0f)%s.",
+			    ceil(gain),
+			    sn_may_reorder(a->result->options)
+				    ? ""
+				    : ", or let the compiler do so with -ffast-math"),
 		       TEXT("each pass waits %.2f cycles for the one before; the units would allow "
 			    "%.2f",
 			    a->path->estimate.bounds[SN_BOUND_LATENCY],
@@ -190,7 +278,8 @@ static void advise_division(struct adviser *a)
 			      "that counts round is a comparison.")
 	       : m->element_bytes == 4
 		       ? TEXT("Divide less: multiply by a reciprocal computed outside the loop, "
-			      "or let the compiler approximate: -ffast-math -mrecip.")
+			      "or let the compiler approximate: %s-mrecip.",
+			      sn_may_reorder(a->result->options) ? "" : "-ffast-math ")
 		       : TEXT("Divide less: multiply by a reciprocal computed outside the loop, "
 			      "or use single precision where it is enough."),
 	       TEXT("%u %s the divider for %.1f cycles a pass", m->divisions,
@@ -261,17 +350,6 @@ static bool is_without_fma(const char *march)
 	return false;
 }
 
-/* "-mfma" is no part of "-mfma4". */
-static bool has_word(const char *text, const char *word)
-{
-	size_t length = strlen(word);
-
-	for (const char *at = strstr(text, word); at; at = strstr(at + length, word))
-		if ((at == text || at[-1] == ' ') && (!at[length] || at[length] == ' '))
-			return true;
-	return false;
-}
-
 /* The loop has FMAs, or the compiler was allowed to make them. */
 static bool may_fuse(const struct adviser *a)
 {
@@ -280,9 +358,9 @@ static bool may_fuse(const struct adviser *a)
 
 	if (a->path->metrics.isas & (SN_ISA_FMA | SN_ISA_AVX512))
 		return true;
-	if (!text || has_word(text, "-mno-fma"))
+	if (!text || sn_has_option(text, "-mno-fma"))
 		return false;
-	return has_word(text, "-mfma") || (march && !is_without_fma(march + 7));
+	return sn_has_option(text, "-mfma") || (march && !is_without_fma(march + 7));
 }
 
 static void advise_instructions(struct adviser *a)
@@ -294,16 +372,16 @@ static void advise_instructions(struct adviser *a)
 		       TEXT("Avoid conversions in the loop: use one type for the data, and write "
 			    "constants in it (1.0f instead of 1.0)."),
 		       TEXT("%u conversion%s a pass", m->conversions, S(m->conversions)));
-	if (m->add_then_mul && may_fuse(a))
+	if (m->add_then_mul && may_fuse(a) && !sn_may_contract(a->result->options))
 		advise(a, SN_ADVICE_HINT, "fma", NAN,
 		       TEXT("Let more products and sums fuse: -ffp-contract=fast does so across "
 			    "statements."),
 		       TEXT("%u product%s an addition", m->add_then_mul,
 			    m->add_then_mul == 1 ? " feeds" : "s feed"));
-	else if (m->add_then_mul)
+	else if (m->add_then_mul && !may_fuse(a))
 		advise(a, SN_ADVICE_HINT, "fma", NAN,
-		       TEXT("Let products and sums fuse: compile with -mfma (or -march=native) and "
-			    "-ffp-contract=fast."),
+		       TEXT("Let products and sums fuse: compile with -mfma (or -march=native)%s.",
+			    sn_may_contract(a->result->options) ? "" : " and -ffp-contract=fast"),
 		       TEXT("%u product%s an addition", m->add_then_mul,
 			    m->add_then_mul == 1 ? " feeds" : "s feed"));
 	if (m->sum_times && m->isas & SN_ISA_FMA)
@@ -380,16 +458,20 @@ static void advise_unroll(struct adviser *a)
 		advise(a, SN_ADVICE_HINT, "partial unroll",
 		       a->result->variants[SN_VARIANT_NO_DEPENDENCE].speedup,
 		       TEXT("Unrolling alone did not help: every sum still waits for the one "
-			    "before. Give the copies sums of their own, or allow it with "
-			    "-ffast-math."),
+			    "before. Give the copies sums of their own%s.",
+			    sn_may_reorder(a->result->options) ? ""
+							       : ", or allow it with -ffast-math"),
 		       TEXT("%u source iterations a pass, one chain of %.2f cycles",
 			    a->result->loop->unroll, a->path->estimate.bounds[SN_BOUND_LATENCY]));
 	if (!is_supply || !is_worth(gain) || m->longest_uops >= LONG_UOPS)
 		return;
 	if (a->path->estimate.instructions <= 16 && a->result->loop->unroll <= 1)
 		advise(a, SN_ADVICE_EXPERT, "unroll", gain,
-		       TEXT("Unroll the loop (-funroll-loops or '#pragma GCC unroll 4'): the "
-			    "instructions that keep it going are what limits it."),
+		       TEXT("Unroll the loop (%s'#pragma GCC unroll 4'): the instructions that "
+			    "keep it going are what limits it.",
+			    sn_has_option(a->result->options, "-funroll-loops")
+				    ? ""
+				    : "-funroll-loops or "),
 		       TEXT("%zu instructions a pass; %s %.2f cycles, next bound %.2f",
 			    a->path->estimate.instructions, sn_bound_names[a->result->bottleneck],
 			    a->path->estimate.cycles, a->path->variants[SN_VARIANT_NEXT].cycles));
@@ -463,21 +545,28 @@ void sn_cqa_advise(const struct sn_machine *machine, struct sn_cqa_loop *result,
 		   sn_advice_list *out)
 {
 	struct adviser a = { machine, result, NULL, out };
+	const struct sn_loop *twin;
 
 	if (result->not_analysed)
 		return;
 	a.path = &result->paths[result->main_path];
 	if (!advise_options(&a)) {
-		advise_vectorize(&a);
-		advise_integers(&a);
-		advise_clean(&a);
-		advise_dependence(&a);
+		twin = vectorized_twin(&a);
+		if (twin) {
+			advise_fallback(&a, twin);
+		} else {
+			advise_vectorize(&a);
+			advise_integers(&a);
+			advise_clean(&a);
+			advise_dependence(&a);
+		}
 		advise_division(&a);
 		advise_layout(&a);
 		advise_memory(&a);
 		advise_instructions(&a);
 		advise_flow(&a);
-		advise_unroll(&a);
+		if (!twin)
+			advise_unroll(&a);
 		advise_trips(&a);
 	}
 	if (out->count)

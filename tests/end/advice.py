@@ -232,4 +232,22 @@ for name, step in {'lcg': 'x = x * 6364136223846793005ul + 1442695040888963407ul
                       's += (double)(long)(x >> 12) * .5; } return s; }', ['-g', '-fno-tree-vectorize', *flags])
         t.check(not {'vectorize', 'clean', 'wider vectors', 'partial sums'} & set(said),
                 f"{name}, {' '.join(flags)}: a recurrence of integers is neither vectorized nor removed", said)
+
+# what the code was compiled with already is no advice, and the rest of a vectorized loop is told from one that is not
+IF = 'double f(const double *a, long n) { double s = 0; for (long i = 0; i < n; i++) { if (a[i] > .5) s += a[i]; else s -= 2 * a[i]; } return s; }'
+said = advice(IF, ['-g', '-Ofast', '-fno-if-conversion'])
+t.check('branches' in said['vectorize']['sentence'] and '-ffast-math' not in str(said), '-Ofast: no -ffast-math', said)
+said = advice(IF, ['-g', '-O2', '-fno-if-conversion'])
+t.check('-ffast-math' in said['vectorize']['sentence'], '-O2: -ffast-math', said)
+said = advice(PLAIN.replace('restrict', ''), ['-g', '-Ofast', '-march=skylake-avx512', '-fno-tree-vectorize'])
+t.check('leave out -fno-tree-vectorize' in said['vectorize']['sentence'] and '-march' not in str(said) and '-O3' not in str(said),
+        '-fno-tree-vectorize is named, -march is not', said)
+said = advice(PLAIN.replace('restrict', ''), ['-g', '-Ofast', '-march=skylake-avx512', '-mprefer-vector-width=512'])
+t.check('fallback' in said and not {'vectorize', 'wider vectors'} & set(said), 'the version for pointers that overlap is one', said)
+said = advice('double f(const double *a, double x, long n) { double s = 0; for (long i = 0; i < n; i++) { if (a[i] == x) break; '
+              's += a[i] * a[i]; } return s; }', ['-g', '-O3', '-march=skylake-avx512'])
+t.check('leaves early' in said['vectorize']['sentence'] and said['vectorize']['confidence'] == 'potential', 'a search leaves early', said)
+said = advice('long f(const int *a, int x, long n) { long i; for (i = 0; i < n; i++) if (a[i] == x) break; return i; }',
+              ['-g', '-O3', '-march=skylake-avx512'])
+t.check('leaves early' in said['vectorize integers']['sentence'], 'a search for an integer leaves early', said)
 t.done()

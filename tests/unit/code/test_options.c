@@ -25,3 +25,25 @@ TEST(nothing_is_claimed_of_what_is_not_recorded)
 	CHECK_INT(sn_missing_options("Debian clang version 14.0.6"), 0);
 	CHECK_INT(sn_missing_options(""), 0);
 }
+
+TEST(words_are_whole)
+{
+	CHECK(sn_has_option("GNU C17 -mfma -O2", "-mfma"));
+	CHECK(sn_has_option("-O2\n-mfma", "-mfma"));
+	CHECK(!sn_has_option("GNU C17 -mfma4 -O2", "-mfma"));
+	CHECK(!sn_has_option(0, "-mfma"));
+}
+
+TEST(what_may_be_reordered_and_fused)
+{
+	CHECK(sn_may_reorder("GNU C17 12.2.0 -g -Ofast"));
+	CHECK(sn_may_reorder("GNU C17 12.2.0 -g -O2 -ffast-math"));
+	CHECK(!sn_may_reorder("GNU C17 12.2.0 -g -Ofast -fno-associative-math"));
+	CHECK(!sn_may_reorder("GNU C17 12.2.0 -g -O3"));
+	CHECK(!sn_may_reorder(0));
+	CHECK(sn_may_contract("GNU C17 12.2.0 -g -O3"));
+	CHECK(!sn_may_contract("GNU C17 12.2.0 -g -O3 -ffp-contract=off"));
+	CHECK(!sn_may_contract("GNU C17 12.2.0 -g -O3 -std=c17"));
+	CHECK(sn_may_contract("GNU C17 12.2.0 -g -O3 -std=gnu17"));
+	CHECK(!sn_may_contract("clang version 14.0.6"));
+}
