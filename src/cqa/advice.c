@@ -99,6 +99,9 @@ static const char *why_not_vectorized(const struct adviser *a)
 {
 	const struct sn_cqa_metrics *m = &a->path->metrics;
 
+	if (sn_cqa_option_for_call(a->result))
+		return TEXT("a function is called for what is an instruction: compile with %s",
+			    sn_cqa_option_for_call(a->result));
 	if (a->result->has_calls)
 		return "a call in the body keeps the compiler from it: inline the function, or use "
 		       "a "
@@ -195,7 +198,8 @@ static void advise_integers(struct adviser *a)
 
 	if (m->fp_scalar + m->fp_packed || !(v[SN_CLASS_ALL].ratio < 0.5) ||
 	    !m->strides[SN_STRIDE_UNIT] || isnan(v[SN_CLASS_LOAD].ratio) ||
-	    a->path->chain_is_through_memory || a->path->chain_is_recurrence)
+	    a->path->chain_is_through_memory || a->path->chain_is_recurrence ||
+	    sn_cqa_option_for_call(a->result))
 		return;
 	advise(a, SN_ADVICE_POTENTIAL, "vectorize integers", NAN,
 	       TEXT("Vectorize the loop: %s.", why_not_vectorized(a)),
@@ -433,7 +437,15 @@ static void advise_flow(struct adviser *a)
 			    "best."),
 		       TEXT("%u paths, from %.2f to %.2f cycles", a->result->path_count,
 			    a->result->cycles_min, a->result->cycles_max));
-	if (a->result->has_calls)
+	if (sn_cqa_option_for_call(a->result))
+		advise(a, SN_ADVICE_POTENTIAL, "calls", NAN,
+		       TEXT("The loop calls a function for what is an instruction: compile with "
+			    "%s.",
+			    sn_cqa_option_for_call(a->result)),
+		       TEXT("%s%s",
+			    a->result->callee ? "a call of " : "a call beside a square root",
+			    a->result->callee ? a->result->callee : ""));
+	else if (a->result->has_calls)
 		advise(a, SN_ADVICE_HINT, "calls", NAN,
 		       TEXT("The loop calls a function, whose time is not in these figures: inline "
 			    "it if it is small (-flto, 'inline')."),

@@ -310,8 +310,26 @@ struct decoding {
 	SN_VEC(struct sn_insn) insns; /* of the path */
 	struct sn_x87_stack x87;
 	size_t undecoded;
-	bool has_calls;
+	bool has_calls, calls_many;
+	const char *callee;
 };
+
+/* Of a call to an address. One that is not linked yet goes to the instruction behind it. */
+static void note_callee(struct decoding *d, const ZydisDecodedInstruction *insn,
+			const ZydisDecodedOperand *operand, uint64_t link_addr)
+{
+	const struct sn_function *function;
+	uint64_t next_link_addr = link_addr + insn->length;
+
+	if (operand->type != ZYDIS_OPERAND_TYPE_IMMEDIATE || !operand->imm.value.s)
+		return;
+	function = sn_structure_function_at(d->structure,
+					    next_link_addr + (uint64_t)operand->imm.value.s);
+	if (!function)
+		return;
+	d->calls_many |= d->callee && strcmp(d->callee, function->name) != 0;
+	d->callee = function->name;
+}
 
 static void decode_run(struct decoding *d, const struct sn_block *block, struct run *run)
 {
@@ -335,6 +353,8 @@ static void decode_run(struct decoding *d, const struct sn_block *block, struct 
 		sn_insn_fill(d->machine, &decoded, operands, &run->after, &insn);
 		insn.offset = (uint32_t)(block->link_addr + at - d->origin_link_addr);
 		run->has_calls |= insn.is_call;
+		if (insn.is_call)
+			note_callee(d, &decoded, &operands[0], block->link_addr + at);
 		sn_vec_push(&d->decoded, insn);
 		run->count++;
 		at += decoded.length;
@@ -640,6 +660,8 @@ void sn_cqa_loop_analyse(const struct sn_machine *machine, const struct sn_struc
 		find_resets(out);
 	}
 	out->has_calls = decoding.has_calls;
+	out->calls_many = decoding.calls_many;
+	out->callee = decoding.calls_many ? NULL : decoding.callee;
 	out->undecoded_bytes = decoding.undecoded;
 	if (!out->paths[0].block.count)
 		out->not_analysed = "its code could not be decoded";

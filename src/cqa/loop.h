@@ -72,6 +72,9 @@ struct sn_cqa_loop {
 	bool is_union;	     /* too many paths: one estimate over all blocks */
 	bool is_pruned;	     /* too many paths: those through cold blocks are left out */
 	bool has_calls;
+	bool calls_many;    /* more than one function */
+	const char *callee; /* the one function that is called ("sqrt@plt"), of the structure; NULL:
+			       none, several, or not known */
 	struct sn_cqa_path *paths;
 	/* all paths as one body, as vectors would run it; NULL: one path, or no FP work */
 	struct sn_cqa_path *merged;
@@ -123,6 +126,10 @@ void sn_cqa_loop_free(struct sn_cqa_loop *result);
 
 /** Useful options it was compiled without, as bits (code/options.h). */
 unsigned sn_cqa_missing_options(const struct sn_cqa_loop *result);
+
+/** The option that puts an instruction in the place of what the loop calls ("-fno-math-errno" of
+ *  sqrt), static; NULL: none, or the code was compiled with it. */
+const char *sn_cqa_option_for_call(const struct sn_cqa_loop *result);
 
 /** Weighs the paths by where time was observed (any order; what lies on no path is ignored): the
  *  most likely shares of the paths and of mispredicted branches, given where a simple core shows

@@ -9,10 +9,10 @@ BASE = ['-g', '-O2', '-fno-tree-vectorize', '-fno-math-errno', '-mavx2', '-mfma'
 PLAIN = 'void f(double *restrict a, const double *restrict b, long n) { for (long i = 0; i < n; i++) a[i] = b[i] * 2; }'
 
 
-def advice(body, flags, arch='cascadelake'):
+def advice(body, flags, arch='cascadelake', how='-c'):
     """Subject -> piece of advice, of all innermost loops of the function f."""
     open('f.c', 'w').write(body)
-    subprocess.run(['gcc', *flags, '-c', 'f.c', '-o', 'f.o'], check=True)
+    subprocess.run(['gcc', *flags, how, 'f.c', '-o', 'f.o'], check=True)
     done = subprocess.run([t.sonde, 'cqa', 'f.o', '--arch', arch, '--function', 'f', '--format', 'json', '--cols',
                            'loop,label'], capture_output=True, text=True, timeout=60)
     found = {}
@@ -250,4 +250,18 @@ t.check('leaves early' in said['vectorize']['sentence'] and said['vectorize']['c
 said = advice('long f(const int *a, int x, long n) { long i; for (i = 0; i < n; i++) if (a[i] == x) break; return i; }',
               ['-g', '-O3', '-march=skylake-avx512'])
 t.check('leaves early' in said['vectorize integers']['sentence'], 'a search for an integer leaves early', said)
+
+# functions that are called for want of an option
+ROOT = '#include <math.h>\nvoid f(double *restrict a, const double *restrict b, long n) { for (long i = 0; i < n; i++) a[i] = sqrt(b[i]); }'
+BITS = 'int f(const unsigned long *a, long n) { int c = 0; for (long i = 0; i < n; i++) c += __builtin_popcountll(a[i]); return c; }'
+SINE = '#include <math.h>\nvoid f(double *restrict a, const double *restrict b, long n) { for (long i = 0; i < n; i++) a[i] = sin(b[i]); }'
+for how in ('-c', '-shared'):
+    said = advice(ROOT, ['-g', '-O2', '-fPIC'], how=how)
+    t.check('-fno-math-errno' in said['calls']['sentence'] and '-fno-math-errno' in said['vectorize']['sentence'], f'{how}: sqrt sets errno', said)
+    said = advice(ROOT, ['-g', '-O2', '-fPIC', '-fno-math-errno'], how=how)
+    t.check('calls' not in said, f'{how}: sqrt is an instruction', said)
+said = advice(BITS, ['-g', '-O2', '-fPIC'], how='-shared')
+t.check('-mpopcnt' in said['calls']['sentence'] and 'vectorize integers' not in said, 'bits are counted by a function', said)
+said = advice(SINE, ['-g', '-O2', '-fPIC'], how='-shared')
+t.check('inline' in said['calls']['sentence'] and 'errno' not in str(said), 'a sine is no instruction', said)
 t.done()
