@@ -5,11 +5,13 @@
 #include <regex.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/csv.h"
+#include "base/spelling.h"
 #include "base/text.h"
 
 /* ---- building ---- */
@@ -65,24 +67,93 @@ struct selection {
 	size_t *rows, row_count, matching_rows;
 };
 
+/* Headings without a title are keys, with blanks for people. */
+static void heading_add(const struct sn_column *column, struct sn_text *out)
+{
+	for (const char *c = column->title ? column->title : column->key; *c; c++)
+		sn_text_add_char(out, *c == '_' ? ' ' : *c);
+}
+
+static bool is_heading(const struct sn_column *column, const char *word, size_t length)
+{
+	struct sn_text heading = { 0 };
+	bool is_it;
+
+	heading_add(column, &heading);
+	is_it = heading.length == length && !strncasecmp(heading.chars, word, length);
+	sn_text_free(&heading);
+	return is_it;
+}
+
+static void name_add(struct sn_text *names, const char *key)
+{
+	sn_text_addf(names, "%s%s", names->length ? ", " : "", key);
+}
+
+/* The key that a word is probably meant to be: misspelt, or a part of it. */
+static bool is_near(const struct sn_column *column, const char *word)
+{
+	return sn_spelling_is_near(word, column->key) ||
+	       (column->title && sn_spelling_is_near(word, column->title)) ||
+	       (strlen(word) > 2 && (strstr(column->key, word) || strstr(word, column->key)));
+}
+
+static void explain_unknown(const struct sn_table *table, const char *word, struct sn_error *err)
+{
+	enum { NEAR_MAX = 8 };
+	struct sn_text near = { 0 }, known = { 0 };
+	unsigned count = 0;
+
+	for (size_t c = 0; c < table->column_count; c++) {
+		name_add(&known, table->columns[c].key);
+		if (is_near(&table->columns[c], word) && count++ < NEAR_MAX)
+			name_add(&near, table->columns[c].key);
+	}
+	if (count)
+		sn_error_set(err, SN_ERR_USAGE,
+			     "there is no column '%s' here; near it are: %s%s (of %zu; 'sonde "
+			     "explain' tells of each)",
+			     word, near.chars, count > NEAR_MAX ? ", ..." : "",
+			     table->column_count);
+	else
+		sn_error_set(err, SN_ERR_USAGE, "there is no column '%s' here; the columns are: %s",
+			     word, known.chars);
+	sn_text_free(&near);
+	sn_text_free(&known);
+}
+
+/* By key, else by the heading that a text table has, if only one column has it. */
 static sn_status column_find(const struct sn_table *table, const char *key, size_t length,
 			     size_t *out, struct sn_error *err)
 {
+	struct sn_text headed = { 0 };
+	unsigned count = 0;
+	char *word;
+
 	for (size_t c = 0; c < table->column_count; c++) {
 		if (strlen(table->columns[c].key) == length &&
 		    !strncmp(table->columns[c].key, key, length)) {
 			*out = c;
+			sn_text_free(&headed);
 			return SN_OK;
 		}
 	}
-	struct sn_text known = { 0 };
-
-	for (size_t c = 0; c < table->column_count; c++)
-		sn_text_addf(&known, "%s%s", c ? " " : "", table->columns[c].key);
-	sn_error_set(err, SN_ERR_USAGE, "there is no column '%.*s' here; the columns are: %s",
-		     (int)length, key, known.chars);
-	sn_text_free(&known);
-	return SN_ERR_USAGE;
+	for (size_t c = 0; c < table->column_count; c++) {
+		if (!is_heading(&table->columns[c], key, length))
+			continue;
+		if (!count++)
+			*out = c;
+		name_add(&headed, table->columns[c].key);
+	}
+	word = sn_strndup(key, length);
+	if (!count)
+		explain_unknown(table, word, err);
+	else if (count > 1)
+		sn_error_set(err, SN_ERR_USAGE, "several columns are headed '%s': %s", word,
+			     headed.chars);
+	free(word);
+	sn_text_free(&headed);
+	return count == 1 ? SN_OK : SN_ERR_USAGE;
 }
 
 static const struct sn_cell *cell_at(const struct sn_table *table, size_t row, size_t column)
@@ -519,7 +590,7 @@ static void write_text(const struct sn_table *table, const struct selection *sel
 			struct sn_text *text = &texts[r * n + i];
 
 			if (!r)
-				sn_text_add(text, column->title ? column->title : column->key);
+				heading_add(column, text);
 			else
 				cell_add_text(text, column,
 					      cell_at(table, sel->rows[r - 1], sel->columns[i]));
@@ -590,6 +661,26 @@ sn_status sn_table_write(const struct sn_table *table, const struct sn_table_vie
 	free(sel.columns);
 	free(sel.rows);
 	return status;
+}
+
+bool sn_table_shows(const struct sn_table *table, const struct sn_table_view *view, size_t column,
+		    int64_t value)
+{
+	struct selection sel = { 0 };
+	struct sn_error err;
+	bool is_shown = false, has_value = false;
+	sn_status status = selection_make(table, view, &sel, &err);
+
+	for (size_t c = 0; c < sel.column_count; c++)
+		is_shown |= sel.columns[c] == column;
+	for (size_t i = 0; status == SN_OK && is_shown && i < sel.row_count; i++) {
+		const struct sn_cell *cell = cell_at(table, sel.rows[i], column);
+
+		has_value |= cell->is_known && cell->integer == value;
+	}
+	free(sel.columns);
+	free(sel.rows);
+	return has_value;
 }
 
 sn_status sn_table_write_member(const struct sn_table *table, const struct sn_table_view *view,

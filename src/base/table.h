@@ -57,6 +57,7 @@ struct sn_table_view {
 	enum sn_format format;
 	const char *schema;	  /* "sonde.functions/1" */
 	const char *experiment;	  /* base name, or NULL: none was read */
+	/* columns are named by key or by the heading that they have in text */
 	const char *sort;	  /* key, or "-key" for ascending; NULL: as added */
 	const char *columns;	  /* "a,b,c"; NULL: all (text: those with a title) */
 	const char *filter;	  /* "key=value", "key~regex", "key>number", ... joined by commas */
@@ -79,6 +80,9 @@ void sn_table_set_real(struct sn_table *table, size_t column, double value); /* 
 sn_status sn_table_write(const struct sn_table *table, const struct sn_table_view *view, FILE *out,
 			 void (*extra)(struct sn_json *json, void *context), void *context,
 			 struct sn_error *err);
+/** Whether a column of whole numbers has this value in a row that the view shows. */
+bool sn_table_shows(const struct sn_table *table, const struct sn_table_view *view, size_t column,
+		    int64_t value);
 /** The member "rows" of an open object, as `view` filters, orders and cuts them (its format aside).
  */
 sn_status sn_table_write_member(const struct sn_table *table, const struct sn_table_view *view,

@@ -148,7 +148,16 @@ static int nothing_found(const struct sn_loop_choice *choice, const char *path,
 	return sn_error_print(&err);
 }
 
-static void print_footer(const struct sn_cqa_summary *summary, const struct sn_machine *machine)
+static bool shows_uncounted(const struct sn_table *table, const struct sn_table_view *view)
+{
+	for (size_t c = 0; c < sn_cqa_column_count; c++)
+		if (strcmp(sn_cqa_columns[c].key, "path_count") == 0)
+			return sn_table_shows(table, view, c, SN_CQA_PATHS_COUNTED);
+	return false;
+}
+
+static void print_footer(const struct sn_cqa_summary *summary, const struct sn_machine *machine,
+			 bool with_uncounted)
 {
 	double paths = sn_cqa_flow_complexity(summary);
 	double regular = sn_cqa_array_efficiency(summary);
@@ -175,7 +184,7 @@ static void print_footer(const struct sn_cqa_summary *summary, const struct sn_m
 		       "each "
 		       "by the share of passes that runs it if branches go either way alike\n",
 		       summary->unions, summary->unions == 1 ? " has" : "s have", SN_CQA_PATHS_MAX);
-	if (summary->uncounted)
+	if (with_uncounted)
 		printf("%d paths stand for as many or more\n", SN_CQA_PATHS_COUNTED);
 	if (summary->undecoded_places)
 		printf("at %zu place%s code goes on in bytes that do not decode: loops through "
@@ -256,7 +265,7 @@ static int run_binary(const struct sn_args *args, const struct sn_machine *machi
 		 sn_table_write(&listing.table, &view, stdout, json_details, &listing, &err))
 		code = sn_error_print(&err);
 	else if (visit.each == add_row && view.format == SN_FORMAT_TEXT)
-		print_footer(&visit.summary, machine);
+		print_footer(&visit.summary, machine, shows_uncounted(&listing.table, &view));
 	sn_table_free(&listing.table);
 	sn_cqa_module_close(&module);
 	sn_text_free(&columns);

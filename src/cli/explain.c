@@ -59,13 +59,24 @@ static void put_explanation(const struct sn_explanation *e, size_t width)
 		printf("  see: %s\n", e->see);
 }
 
-/* A column of 'show whatif' and 'sonde cqa' by key or heading, or -1. */
+/* A column of 'show whatif' and 'sonde cqa' by key or heading, or -1; the name of a bound stands for
+ * its cycles. */
 static int static_column(const char *word)
 {
+	char cycles[64];
+
 	for (size_t c = 0; c < sn_cqa_column_count; c++)
 		if (!strcmp(sn_cqa_columns[c].key, word) ||
 		    (sn_cqa_columns[c].title && !strcasecmp(sn_cqa_columns[c].title, word)))
 			return (int)c;
+	snprintf(cycles, sizeof(cycles), "%.40s_cycles", word);
+	for (char *c = cycles; *c; c++)
+		*c = *c == ' ' ? '_' : *c;
+	for (unsigned b = 0; b < SN_BOUND_COUNT; b++)
+		if (strncmp(sn_bound_names[b], cycles, strlen(sn_bound_names[b])) == 0)
+			for (size_t c = 0; c < sn_cqa_column_count; c++)
+				if (!strcmp(sn_cqa_columns[c].key, cycles))
+					return (int)c;
 	return -1;
 }
 

@@ -21,7 +21,6 @@ void sn_cqa_summary_add(struct sn_cqa_summary *summary, const struct sn_cqa_loop
 	m = &result->paths[result->main_path].metrics;
 	summary->analysed++;
 	summary->paths += sn_cqa_flow_paths(result);
-	summary->uncounted += result->path_total == SN_CQA_PATHS_COUNTED;
 	summary->calling += result->has_calls;
 	summary->unions += result->is_union && result->path_total;
 	summary->regular += m->strides[SN_STRIDE_ZERO] + m->strides[SN_STRIDE_UNIT] +

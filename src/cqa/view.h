@@ -12,7 +12,6 @@ struct sn_cqa_summary {
 	size_t loops, analysed;
 	double paths;		  /* sum: flow complexity is paths / analysed */
 	size_t unions;		  /* with too many paths to tell apart */
-	size_t uncounted;	  /* even to count */
 	size_t calling;		  /* functions, whose time is in no figure */
 	double regular, accesses; /* array access efficiency is regular / accesses */
 	size_t estimated_instructions, instructions;

@@ -210,6 +210,16 @@ t.equal([r['text'][:40] for r in json.loads(run.stdout)['rows']],
         ['Core cycles of the costliest path, if da', 'Ways from the head of the loop back to i'], 'figures are explained')
 
 
+for word in 'ports divider issue front_end latency'.split():
+    run = sonde('explain', word)
+    t.check(run.returncode == 0 and f'{word}_cycles' in run.stdout, f'explain {word}', run.stdout, run.stderr)
+by_key, by_heading = (sonde('cqa', 'k.so', '--arch', 'zen4', '--format', 'csv', '--sort', s, '--cols', c).stdout for s, c in
+                      (('l1_cycles', 'label,ram_cycles'), ('Cycles', 'label,RAM cycles')))
+t.check(by_key and by_key == by_heading, 'a column is found by its heading', by_key, by_heading)
+text = sonde('cqa', 'k.so', '--arch', 'zen4', '--cols', 'label,next_bottleneck_speedup').stdout
+t.check(re.match(r'loop +next bottleneck speedup\n', text), 'a heading is in words', text)
+
+
 def refused(code, words, *command, **more):
     run = sonde(*command, **more)
     t.check(run.returncode == code and words in run.stderr and run.stderr.count('\n') == 1 and not run.stdout,
@@ -283,6 +293,18 @@ t.check(re.search(r'paths.c:5-11 +many +main +\S+ +16 ', text) and '1 loop has m
         'the table says so, too', text)
 text = sonde('cqa', 'paths.o', '--arch', 'zen5', '--loop', 'paths.c:6').stdout
 t.check('16 paths, more than 8: one estimate of all blocks' in text, 'and the page', text)
+
+refused(2, "no column 'cycels' here; near it are: l1_cycles (", 'cqa', 'k.so', '--sort', 'cycels')
+refused(2, "headed 'after': after_cycles, after_bottleneck", 'cqa', 'k.so', 'fast.so', '--sort', 'after')
+open('uncounted.c', 'w').write('void many(int *a, long n)\n{\n\tfor (long i = 0; i < n; i++) {\n' +
+                               ''.join(f'\t\tif (a[i] & {1 << b}) __asm__ volatile("nop");\n' for b in range(31)) +
+                               '\t}\n}\nvoid one(int *a, long n) { for (long i = 0; i < n; i++) a[i]++; }\n')
+subprocess.run(['gcc', '-O2', '-g', '-fno-tree-vectorize', '-c', 'uncounted.c'], check=True)
+for words, is_told in (((), True), (('--top', '1', '--sort', 'path_count'), True), (('--top', '1', '--sort', '-path_count'), False),
+                       (('--cols', 'label'), False)):
+    text = sonde('cqa', 'uncounted.o', '--arch', 'zen4', *words).stdout
+    t.check(text and ('1000000000 paths stand for' in text) == is_told == ('1000000000 ' in text),
+            f'what 1000000000 paths mean is told where they are shown: {words}', text)
 
 # calls: their time is in no figure, and every table says so
 open('calls.c', 'w').write("""
