@@ -55,8 +55,8 @@ enum sn_format { SN_FORMAT_TEXT, SN_FORMAT_CSV, SN_FORMAT_JSON, SN_FORMAT_JSONL 
 
 struct sn_table_view {
 	enum sn_format format;
-	const char *schema;	  /* "sonde.functions/1" */
-	const char *experiment;	  /* base name, or NULL: none was read */
+	const char *schema;	/* "sonde.functions/1" */
+	const char *experiment; /* base name, or NULL: none was read */
 	/* columns are named by key or by the heading that they have in text */
 	const char *sort;	  /* key, or "-key" for ascending; NULL: as added */
 	const char *columns;	  /* "a,b,c"; NULL: all (text: those with a title) */

@@ -59,8 +59,8 @@ static void put_explanation(const struct sn_explanation *e, size_t width)
 		printf("  see: %s\n", e->see);
 }
 
-/* A column of 'show whatif' and 'sonde cqa' by key or heading, or -1; the name of a bound stands for
- * its cycles. */
+/* A column of 'show whatif' and 'sonde cqa' by key or heading, or -1; the name of a bound stands
+ * for its cycles. */
 static int static_column(const char *word)
 {
 	char cycles[64];
