@@ -70,6 +70,7 @@ struct selection {
 /* Headings without a title are keys, with blanks for people. */
 static void heading_add(const struct sn_column *column, struct sn_text *out)
 {
+	sn_text_add(out, ""); /* a heading may be empty */
 	for (const char *c = column->title ? column->title : column->key; *c; c++)
 		sn_text_add_char(out, *c == '_' ? ' ' : *c);
 }

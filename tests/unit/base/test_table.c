@@ -46,6 +46,53 @@ static char *written(struct sn_table_view view, sn_status want)
 	return chars;
 }
 
+TEST(columns_are_found_by_their_headings)
+{
+	struct sn_table_view by_key = { .sort = "-exclusive_cpu_s", .columns = "function,samples" };
+	struct sn_table_view by_heading = { .sort = "-Time s", .columns = "function,samples" };
+	char *one = written(by_key, SN_OK), *other = written(by_heading, SN_OK);
+	struct sn_table_view view = { .top = 1, .sort = "samples" };
+	struct sn_table table;
+
+	CHECK_STRING(one, other);
+	free(one);
+	free(other);
+	fill(&table);
+	CHECK(sn_table_shows(&table, &(struct sn_table_view){ .columns = "samples" }, 3, 10));
+	view.columns = "function";
+	CHECK(!sn_table_shows(&table, &view, 3, 30)); /* not a column that is shown */
+	view.columns = "samples";
+	CHECK(sn_table_shows(&table, &view, 3, 30));
+	CHECK(!sn_table_shows(&table, &view, 3, 10)); /* not among the first rows */
+	sn_table_free(&table);
+}
+
+TEST(a_heading_may_be_empty_and_a_wrong_name_gets_near_ones)
+{
+	static const struct sn_column headed[] = { { "mark", "", SN_CELL_TEXT, 0 },
+						   { "cpu_s", "time", SN_CELL_REAL, 0 },
+						   { "wall_s", "time", SN_CELL_REAL, 0 } };
+	struct sn_table_view view = { .width = 80 };
+	struct sn_table table;
+	struct sn_error err;
+	char *chars = NULL;
+	size_t length;
+	FILE *out = open_memstream(&chars, &length);
+
+	sn_table_init(&table, headed, 3);
+	sn_table_add_row(&table);
+	CHECK_INT(sn_table_write(&table, &view, out, NULL, NULL, &err), SN_OK);
+	view.sort = "time";
+	CHECK_INT(sn_table_write(&table, &view, out, NULL, NULL, &err), SN_ERR_USAGE);
+	CHECK(strstr(err.sentence, "'time': cpu_s, wall_s") != NULL);
+	view.sort = "wal_s";
+	CHECK_INT(sn_table_write(&table, &view, out, NULL, NULL, &err), SN_ERR_USAGE);
+	CHECK(strstr(err.sentence, "near it are: wall_s (") != NULL);
+	fclose(out);
+	free(chars);
+	sn_table_free(&table);
+}
+
 TEST(durations_have_three_digits_and_a_unit)
 {
 	static const struct sn_column column[] = { { "mean_s", "mean", SN_CELL_DURATION, 0 } };
