@@ -226,6 +226,10 @@ static void add_register(const struct sn_machine *machine, const ZydisDecodedIns
 	const ZydisDecodedOperand *operand = &operands[index];
 	uint8_t resource = resource_of(operand->reg.value, x87);
 
+	/* no mask */
+	if (operand->encoding == ZYDIS_OPERAND_ENCODING_MASK &&
+	    operand->reg.value == ZYDIS_REGISTER_K0)
+		return;
 	if (waits_by_contents(machine, insn, operands, index))
 		out->kept_upper = resource;
 	else if (operand->actions & ZYDIS_OPERAND_ACTION_MASK_READ)
