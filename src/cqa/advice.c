@@ -299,17 +299,25 @@ static void advise_layout(struct adviser *a)
 {
 	const struct sn_cqa_metrics *m = &a->path->metrics;
 	unsigned uneven = m->strides[SN_STRIDE_N] + m->strides[SN_STRIDE_UNKNOWN];
+	/* in a nest one place of each row is a column sooner than a field */
+	unsigned columns = a->result->loop->depth > 1 ? m->lone_fields : 0;
+	unsigned fields = m->fields - columns;
 
-	if (m->fields)
+	if (fields)
 		advise(a, SN_ADVICE_HINT, "array of structures", NAN,
 		       TEXT("Turn the array of structures into a structure of arrays: fields of "
-			    "neighbours then lie side by side, for vectors and for cache lines."),
+			    "neighbours then lie side by side, for vectors and for cache lines.%s",
+			    fields == m->lone_fields
+				    ? " (If it is a column of a matrix: interchange loops, or "
+				      "store it transposed.)"
+				    : ""),
 		       TEXT("%u access%s to fields of a structure that is stepped over as a whole",
-			    m->fields, m->fields == 1 ? "" : "es"));
+			    fields, fields == 1 ? "" : "es"));
 	else if (uneven && m->fp_scalar + m->fp_packed && uneven >= m->strides[SN_STRIDE_UNIT])
 		advise(a, SN_ADVICE_HINT, "strides", NAN,
 		       TEXT("Make accesses contiguous: interchange loops so that the innermost "
-			    "runs over the contiguous index, or store the array transposed."),
+			    "runs over the contiguous index, or store the array transposed%s.",
+			    columns ? " (fields of structures: as arrays of their own)" : ""),
 		       TEXT("%u accesses with a stride that is not one element, %u with one",
 			    uneven, m->strides[SN_STRIDE_UNIT]));
 	if (m->strides[SN_STRIDE_INDIRECT])

@@ -341,14 +341,16 @@ static void count_pairs(const struct sn_cqa_block *block, struct sn_cqa_metrics 
 	}
 }
 
-enum { STRUCTURE_BYTES_MAX = 128 }; /* a single field that is further apart may be a column */
+/* A single field that is further apart is taken for a column, and so are places further apart than
+ * those of one structure: the rows that an unrolled loop goes through. */
+enum { STRUCTURE_BYTES_MAX = 128, APART_BYTES_MAX = 256 };
 
 /* Places of a thing that is stepped over as a whole and not all used: an array of structures. */
 static void count_fields(const struct sn_accesses *accesses, struct sn_cqa_metrics *out)
 {
 	for (size_t i = 0; i < accesses->count; i++) {
 		const struct sn_access *a = &accesses->items[i];
-		bool has_sibling = llabs(a->stride_bytes) <= STRUCTURE_BYTES_MAX;
+		bool is_near = llabs(a->stride_bytes) <= STRUCTURE_BYTES_MAX, has_sibling = false;
 
 		if (a->is_indirect || sn_stride_kind_of(a) != SN_STRIDE_N)
 			continue;
@@ -360,9 +362,10 @@ static void count_fields(const struct sn_accesses *accesses, struct sn_cqa_metri
 				      b->stride_bytes == a->stride_bytes &&
 				      b->address.base_root == a->address.base_root &&
 				      b->address.index_root == a->address.index_root && apart &&
-				      apart < llabs(a->stride_bytes);
+				      apart < llabs(a->stride_bytes) && apart < APART_BYTES_MAX;
 		}
-		out->fields += has_sibling;
+		out->fields += has_sibling || is_near;
+		out->lone_fields += !has_sibling && is_near;
 	}
 }
 

@@ -78,6 +78,7 @@ struct sn_cqa_metrics {
 	unsigned longest_uops;
 	unsigned sum_times;    /* products of a sum: (a + b) * c, which no FMA does */
 	unsigned fields;       /* accesses to other fields of a structure that is stepped over */
+	unsigned lone_fields;  /* of these, those that may as well be a column of a small matrix */
 	unsigned trips;	       /* passes, if the counter begins at 0; 0: not a constant */
 	unsigned add_then_mul; /* pairs that one FMA could do */
 	uint8_t element_bytes; /* of the widest use; 0: no vector operation */

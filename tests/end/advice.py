@@ -264,4 +264,14 @@ said = advice(BITS, ['-g', '-O2', '-fPIC'], how='-shared')
 t.check('-mpopcnt' in said['calls']['sentence'] and 'vectorize integers' not in said, 'bits are counted by a function', said)
 said = advice(SINE, ['-g', '-O2', '-fPIC'], how='-shared')
 t.check('inline' in said['calls']['sentence'] and 'errno' not in str(said), 'a sine is no instruction', said)
+
+# one place of each row in a nest is a column, and so are rows that an unrolled loop goes through
+NEST = ('void f(double c[N][N], const double a[N][N], const double b[N][N]) { for (int i = 0; i < N; i++) for (int j = 0; j < N; j++) '
+        '{ double s = 0; for (int k = 0; k < N; k++) s += a[i][k] * b[k][j]; c[i][j] = s; } }')
+for n in (8, 100):
+    said = advice(NEST, ['-g', '-O2', f'-DN={n}'])
+    t.check('interchange' in said['strides']['sentence'] and 'array of structures' not in said, f'a column of {n} rows is one', said)
+said = advice('double f(const double *b, long n) { double s = 0; for (long k = 0; k < n; k += 2) s += b[k * 100] + b[k * 100 + 100]; '
+              'return s; }', ['-g', '-O2'])
+t.check('strides' in said and 'array of structures' not in said, 'an unrolled column is one', said)
 t.done()
