@@ -411,22 +411,80 @@ static bool is_more_main(const struct grouping *g, uint32_t a, uint32_t b)
 	return a < b;
 }
 
+static bool is_before(const struct grouping *g, struct walker *w, uint32_t a, uint32_t b)
+{
+	return leads_to(w, &g->loops[a], &g->loops[b]) && !leads_to(w, &g->loops[b], &g->loops[a]);
+}
+
+/* The rest of a loop does less in a pass than its main part: what does as much, one after the
+ * other, was written twice on these lines. `mains` receives them all, `main_loop` first. */
+static size_t find_mains(const struct grouping *g, struct walker *w, const uint32_t *members,
+			 size_t count, uint32_t main_loop, uint32_t mains[GROUP_MAX])
+{
+	const struct pass *most = &g->passes[main_loop];
+	size_t found = 1;
+
+	mains[0] = main_loop;
+	for (size_t i = 0; i < count && count <= GROUP_MAX && most->advance_bytes; i++) {
+		const struct pass *pass = &g->passes[members[i]];
+
+		if (members[i] != main_loop && pass->advance_bytes == most->advance_bytes &&
+		    pass->vector_bytes == most->vector_bytes &&
+		    (is_before(g, w, members[i], main_loop) ||
+		     is_before(g, w, main_loop, members[i])))
+			mains[found++] = members[i];
+	}
+	return found;
+}
+
+/* The main loop that a part belongs to: the last one before it, else the first one after it; else
+ * the first of `mains`. */
+static uint32_t owner_of(const struct grouping *g, struct walker *w, uint32_t part,
+			 const uint32_t *mains, size_t count)
+{
+	uint32_t owner = mains[0];
+	bool is_after = false, is_found = false;
+
+	if (count == 1)
+		return owner;
+	for (size_t i = 0; i < count; i++) {
+		bool after = is_before(g, w, mains[i], part);
+
+		if (!after && (is_after || !is_before(g, w, part, mains[i])))
+			continue;
+		if (!is_found || after != is_after ||
+		    (after ? is_before(g, w, owner, mains[i]) : is_before(g, w, mains[i], owner)))
+			owner = mains[i];
+		is_after = after;
+		is_found = true;
+	}
+	return owner;
+}
+
 static void set_roles(struct grouping *g, struct walker *w, const uint32_t *members, size_t count)
 {
-	uint32_t main_loop = members[0];
+	uint32_t main_loop = members[0], mains[GROUP_MAX];
+	size_t main_count;
 
 	for (size_t i = 1; i < count; i++)
 		if (is_more_main(g, members[i], main_loop))
 			main_loop = members[i];
+	main_count = find_mains(g, w, members, count, main_loop, mains);
+	for (size_t i = 0; i < main_count; i++)
+		g->loops[mains[i]].group = mains[i];
 	for (size_t i = 0; i < count; i++) {
 		struct sn_loop *loop = &g->loops[members[i]];
-		bool before, after;
+		bool before, after, is_main = false;
+		uint32_t owner;
 
-		loop->group = main_loop;
-		if (members[i] == main_loop)
+		for (size_t k = 0; k < main_count; k++)
+			is_main |= mains[k] == members[i];
+		if (is_main)
 			continue;
-		before = count <= GROUP_MAX && leads_to(w, loop, &g->loops[main_loop]);
-		after = count <= GROUP_MAX && leads_to(w, &g->loops[main_loop], loop);
+		owner = owner_of(g, w, members[i], mains, main_count);
+		loop->group = owner;
+		before = count <= GROUP_MAX && leads_to(w, loop, &g->loops[owner]);
+		after = count <= GROUP_MAX && leads_to(w, &g->loops[owner], loop);
 		loop->role = before && !after	? SN_LOOP_PEEL
 			     : after && !before ? SN_LOOP_TAIL
 						: SN_LOOP_VERSION;

@@ -324,6 +324,27 @@ for names in (('k.o',), ('k.o', 'k.so')):
     text = sonde('cqa', *names, '--arch', 'zen5').stdout
     t.check(text and 'calls' not in text, f'without calls nothing is said of them: {names}', text)
 
+# two loops on a line are two, with their remainders, and are paired with themselves in another build
+open('line.c', 'w').write("""
+#ifndef OF
+#define OF 2 /
+#endif
+void two(double *a, double *b, long n) { for (long i = 0; i < n; i++) a[i] += 1; for (long i = 0; i < n; i++) b[i] = OF b[i]; }
+""")
+for compiler, words in (('gcc', '-O2 -fno-tree-vectorize'), ('clang', '-O2 -fno-vectorize -DOF=2*'), ('gcc', '-O3 -mavx2'),
+                        ('gcc', '-O2 -funroll-loops -fno-tree-vectorize')):
+    subprocess.run([compiler, '-g', *words.split(), '-c', 'line.c'], check=True)
+    rows = json.loads(sonde('cqa', 'line.o', '--arch', 'zen4', '--format', 'json', '--cols', 'role,loop,source_loop').stdout)['rows']
+    mains = [r['loop'] for r in rows if r['role'] == 'main']
+    t.check(len(mains) == 2 and {r['source_loop'] for r in rows} == set(mains) and
+            all(r['source_loop'] == r['loop'] for r in rows if r['role'] == 'main'),
+            f'{compiler} {words}: two loops on one line are two', rows)
+subprocess.run(['gcc', '-g', '-O2', '-fno-tree-vectorize', '-c', 'line.c', '-o', 'line1.o'], check=True)
+subprocess.run(['gcc', '-g', '-O3', '-mavx2', '-c', 'line.c', '-o', 'line2.o'], check=True)
+rows = json.loads(sonde('cqa', 'line1.o', 'line2.o', '--arch', 'zen4', '--format', 'json').stdout)['rows']
+t.equal([(r['before_cycles'] > 3, r['after_cycles'] > 3) for r in rows], [(False, False), (True, True)],
+        'and are paired with themselves')
+
 # names that only debug information has: Fortran's main program
 open('prog.f90', 'w').write("""program mill
   real(8) :: a(1000), s
