@@ -306,10 +306,10 @@ static void advise_layout(struct adviser *a)
 	if (fields)
 		advise(a, SN_ADVICE_HINT, "array of structures", NAN,
 		       TEXT("Turn the array of structures into a structure of arrays: fields of "
-			    "neighbours then lie side by side, for vectors and for cache lines.%s",
+			    "neighbours then lie side by side, for vectors and for cache lines%s.",
 			    fields == m->lone_fields
-				    ? " (If it is a column of a matrix: interchange loops, or "
-				      "store it transposed.)"
+				    ? "; if it is a column of a matrix, interchange loops or "
+				      "store it transposed"
 				    : ""),
 		       TEXT("%u access%s to fields of a structure that is stepped over as a whole",
 			    fields, fields == 1 ? "" : "es"));
