@@ -189,6 +189,12 @@ double sn_cqa_mix_factor(const struct sn_cqa_loop *loop);
 /** Sums over the paths by their weights; for loop.c and weights.c. */
 void sn_cqa_loop_sum(struct sn_cqa_loop *result);
 
+/** Marks in `is_needed` ([block->count], cleared before) the integer work that FP work cannot do
+ *  without: gathers, addresses that come from memory or from a recurrence (`on_recurrence`, may be
+ *  NULL), integers that are converted, and what these are computed from. */
+void sn_cqa_find_needed(const struct sn_cqa_block *block, const bool *on_recurrence,
+			bool *is_needed, struct sn_arena *arena);
+
 /** What a variant would cost; see docs/method/cqa.md. */
 void sn_cqa_variants(const struct sn_machine *machine, struct sn_cqa_path *path,
 		     struct sn_arena *arena);

@@ -67,12 +67,14 @@ static void variant_clean(const struct sn_machine *machine, struct sn_cqa_path *
 {
 	struct sn_cqa_block block = copy_block(&path->block, arena);
 	double original = path->estimate.cycles;
+	bool *is_needed = sn_arena_array(arena, bool, path->block.count + 1);
 
 	if (!path->metrics.fp_scalar && !path->metrics.fp_packed)
 		return;
+	sn_cqa_find_needed(&path->block, path->on_integer_recurrence, is_needed, arena);
 	for (size_t i = 0; i < path->block.count; i++)
 		if (is_fp_work(&path->block.insns[i]) || is_loop_control(&path->block, i) ||
-		    (path->on_integer_recurrence && path->on_integer_recurrence[i]))
+		    is_needed[i])
 			block.insns[block.count++] = path->block.insns[i];
 	block.accesses = sn_accesses_of(&block, arena);
 	set_variant(&path->variants[SN_VARIANT_CLEAN], original,
