@@ -713,7 +713,8 @@ static bool goes_into_unknown(const struct sn_structure *structure,
 	       insn.flow == SN_FLOW_CALL || insn.flow == SN_FLOW_CALL_INDIRECT;
 }
 
-/* Nothing leads into a stretch without a symbol or unwind information: it may be data. */
+/* Nothing leads into a stretch without a symbol or unwind information: it may be data. Unwind
+ * information may begin a byte early (glibc's signal return): that only cuts an instruction. */
 static bool begins_unknown(const struct sn_structure *structure, const struct sn_function *function)
 {
 	struct sn_instruction insn;
@@ -724,7 +725,7 @@ static bool begins_unknown(const struct sn_structure *structure, const struct sn
 		return false;
 	bytes = sn_structure_bytes(structure, function->link_addr, &available);
 	return bytes && left && available >= left &&
-	       !sn_instruction_decode(bytes, left, function->link_addr, &insn);
+	       !sn_instruction_decode(bytes, available, function->link_addr, &insn);
 }
 
 size_t sn_cqa_undecoded_places(const struct sn_structure *structure,
