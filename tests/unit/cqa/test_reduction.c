@@ -170,3 +170,17 @@ TEST(a_generator_beside_a_sum_is_marked)
 	for (size_t i = 0; i < block.count; i++)
 		CHECK(marked[i] == expected[i]);
 }
+
+TEST(addresses_that_come_from_memory_are_needed)
+{
+	/* movsxd rax,[rsi+r15*4]; lea rcx,[r15+r15*2]; addsd xmm0,[rdi+rax*8]; addsd
+	 * xmm1,[rdi+rcx*8] */
+	static const bool expected[] = { true, false, false, false, false, false };
+	struct sn_cqa_block block = block_of("4a6304be4b8d0c7ff20f5804c7f20f580ccf49ffcf75e9");
+	bool needed[6] = { false };
+
+	REQUIRE(block.count == 6);
+	sn_cqa_find_needed(&block, NULL, needed, &arena);
+	for (size_t i = 0; i < block.count; i++)
+		CHECK(needed[i] == expected[i]);
+}
