@@ -291,7 +291,7 @@ void sn_retire(const struct sn_cqa_loop *loop, const struct sn_places *places,
 	out->cycles = (r->core.retired - start) / PASSES;
 	/* paths too rare to have been drawn show what they do now and then */
 	for (uint32_t p = 0; p < loop->path_count; p++)
-		for (unsigned k = 0; !r->counts[p] && k < 2; k++)
+		for (unsigned k = 0; r->counts[p] <= 0 && k < 2; k++)
 			run_pass(r, p, true);
 	for (uint32_t p = 0; p < loop->path_count; p++)
 		for (unsigned k = 0; k < places->count; k++)
