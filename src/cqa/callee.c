@@ -36,17 +36,6 @@ static bool is_named(const char *function, const char *name)
 	return whole == length || (whole == length + 1 && function[length] == 'f');
 }
 
-/* What gcc makes of sqrt where errno must be set: the instruction, and a call for what is negative.
- */
-static bool has_root(const struct sn_cqa_loop *result)
-{
-	for (uint32_t p = 0; p < result->path_count; p++)
-		for (size_t i = 0; i < result->paths[p].block.count; i++)
-			if (result->paths[p].block.insns[i].fp_kind == SN_FP_SQRT)
-				return true;
-	return false;
-}
-
 static bool is_given(const char *options, const char *option)
 {
 	bool is_known;
@@ -68,7 +57,8 @@ const char *sn_cqa_option_for_call(const struct sn_cqa_loop *result)
 	for (size_t i = 0; i < sizeof(replaced) / sizeof(*replaced) && result->callee; i++)
 		if (is_named(result->callee, replaced[i].name))
 			option = replaced[i].option;
-	if (!result->callee && !result->calls_many && has_root(result))
+	/* what gcc makes of sqrt where errno must be set: the instruction, a call for the negative */
+	if (!result->callee && !result->calls_many && result->has_root)
 		option = "-fno-math-errno";
 	return option && !is_given(result->options, option) ? option : NULL;
 }

@@ -310,7 +310,7 @@ struct decoding {
 	SN_VEC(struct sn_insn) insns; /* of the path */
 	struct sn_x87_stack x87;
 	size_t undecoded;
-	bool has_calls, calls_many;
+	bool has_calls, calls_many, has_root;
 	const char *callee;
 };
 
@@ -353,6 +353,7 @@ static void decode_run(struct decoding *d, const struct sn_block *block, struct 
 		sn_insn_fill(d->machine, &decoded, operands, &run->after, &insn);
 		insn.offset = (uint32_t)(block->link_addr + at - d->origin_link_addr);
 		run->has_calls |= insn.is_call;
+		d->has_root |= insn.fp_kind == SN_FP_SQRT;
 		if (insn.is_call)
 			note_callee(d, &decoded, &operands[0], block->link_addr + at);
 		sn_vec_push(&d->decoded, insn);
@@ -661,6 +662,7 @@ void sn_cqa_loop_analyse(const struct sn_machine *machine, const struct sn_struc
 	}
 	out->has_calls = decoding.has_calls;
 	out->calls_many = decoding.calls_many;
+	out->has_root = decoding.has_root;
 	out->callee = decoding.calls_many ? NULL : decoding.callee;
 	out->undecoded_bytes = decoding.undecoded;
 	if (!out->paths[0].block.count)

@@ -73,6 +73,7 @@ struct sn_cqa_loop {
 	bool is_pruned;	     /* too many paths: those through cold blocks are left out */
 	bool has_calls;
 	bool calls_many;    /* more than one function */
+	bool has_root;	    /* a square root is among its instructions */
 	const char *callee; /* the one function that is called ("sqrt@plt"), of the structure; NULL:
 			       none, several, or not known */
 	struct sn_cqa_path *paths;
@@ -142,8 +143,8 @@ void sn_cqa_loop_weigh(struct sn_cqa_loop *result, const struct sn_heat *heat, s
 size_t sn_cqa_undecoded_places(const struct sn_structure *structure,
 			       const struct sn_function *function);
 
-/** Gives the instructions' memory back: only the main path stays, without its block. Texts of
- *  advice made before go too. */
+/** Gives the instructions' memory back: of `paths` only the main one stays, without its block
+ *  (path_count is left as it was). Texts of advice made before go too. */
 void sn_cqa_loop_shrink(struct sn_cqa_loop *result);
 
 /** All paths as one body, as vectors would run it (merge.c); false if there is none. */

@@ -208,4 +208,32 @@ int main(int argc, char **argv)
 else:
     t.skip('short trips', 'no clang')
 
+# the page's advice is written when the instructions' memory has gone back
+rooted = r"""
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+static double a[4000];
+static int bits[4000];
+__attribute__((noinline)) static double half(double x) { return x * 0.5; }
+__attribute__((noinline, noclone)) void each(int n, double (*f)(double))
+{
+	for (int i = 0; i < n; i++)
+		if (bits[i]) a[i] = f(a[i]) + 1;
+		else a[i] = __builtin_sqrt(a[i] + i) * 0.25;
+}
+int main(int argc, char **argv)
+{
+	for (int i = 0; i < 4000; i++) bits[i] = i % 4 == 0;
+	for (int k = 0; k < atoi(argv[argc - 1]); k++) each(4000, half);
+	printf("%g\n", a[1]);
+}
+"""
+app = t.compile(rooted, '-g', '-O2', '-fno-math-errno', output='./rooted')
+assert t.run('record', app, '40000').returncode == 0
+row = [r for r in t.show('whatif', *arch)['rows'] if r['function'] == 'each'][0]
+page = t.show('loop', *arch, '--', row['loop'])['quality']
+t.check(page['path_count'] > 1, 'a loop of several paths and a call without a name', page)
+t.equal(t.run('report', '-o', 'rooted.html').returncode, 0, 'a page of it')
+
 t.done()
