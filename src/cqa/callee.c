@@ -57,7 +57,8 @@ const char *sn_cqa_option_for_call(const struct sn_cqa_loop *result)
 	for (size_t i = 0; i < sizeof(replaced) / sizeof(*replaced) && result->callee; i++)
 		if (is_named(result->callee, replaced[i].name))
 			option = replaced[i].option;
-	/* what gcc makes of sqrt where errno must be set: the instruction, a call for the negative */
+	/* what gcc makes of sqrt where errno must be set: the instruction, a call for the negative
+	 */
 	if (!result->callee && !result->calls_many && result->has_root)
 		option = "-fno-math-errno";
 	return option && !is_given(result->options, option) ? option : NULL;
