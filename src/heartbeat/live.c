@@ -81,6 +81,7 @@ static sn_status add_header(void *context, const struct sn_beat_header *header,
 		.start_ns = header->start_realtime_ns,
 		.start_monotonic_ns = header->start_monotonic_ns,
 		.interval_ns = header->interval_ns > 0 ? header->interval_ns : 1000000000,
+		.known_ns = header->start_realtime_ns,
 		.last_ns = header->start_realtime_ns,
 	};
 
@@ -89,7 +90,11 @@ static sn_status add_header(void *context, const struct sn_beat_header *header,
 	if (!file->process) {
 		sn_vec_push(&live->processes, process);
 		file->process = (uint32_t)live->processes.count;
+		file->next_part = 0;
 	}
+	if (header->part > file->next_part) /* rows were lost to rotation */
+		live->processes.items[file->process - 1].known_ns = INT64_MAX;
+	file->next_part = header->part + 1;
 	*sn_map_put(&file->by_pid, (uint64_t)header->pid, NULL) = file->process;
 	return SN_OK;
 }
@@ -133,6 +138,8 @@ static sn_status add_row(void *context, const struct sn_beat_row *row, struct sn
 	moment.end_ns = process->start_ns + row->t_ns;
 	if (moment.end_ns > process->last_ns)
 		process->last_ns = moment.end_ns;
+	if (process->known_ns == INT64_MAX)
+		process->known_ns = moment.end_ns - row->interval_ns;
 	series = find_series(file->live, number - 1, row);
 	series->total += row->count;
 	series->threads = row->threads > 0 ? row->threads : 1;
@@ -181,39 +188,72 @@ static sn_status read_pieces(struct sn_live_file *file, int fd, struct sn_error 
 	return status;
 }
 
+/* -1: removed meanwhile. `generation`: "" or "old." */
+static int open_generation(const struct sn_live_file *file, const char *generation,
+			   struct stat *now)
+{
+	int stem = (int)strlen(file->name) - (file->reader.is_csv ? 3 : 5);
+	struct sn_text path = { 0 };
+	int fd;
+
+	sn_text_addf(&path, "%s/%.*s%s%s", file->live->folder, stem, file->name, generation,
+		     file->name + stem);
+	fd = open(path.chars, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	sn_text_free(&path);
+	if (fd >= 0 && (fstat(fd, now) != 0 || !S_ISREG(now->st_mode))) {
+		close(fd);
+		return -1;
+	}
+	return fd;
+}
+
+static sn_status read_generation(struct sn_live_file *file, int fd, const struct stat *now,
+				 struct sn_error *err)
+{
+	if (now->st_ino != file->inode || (size_t)now->st_size < file->done)
+		file->done = 0;
+	file->inode = now->st_ino;
+	return (size_t)now->st_size > file->done ? read_pieces(file, fd, err) : SN_OK;
+}
+
+/* What was not read before the file was rotated now stands in its older generation. The newer one
+ * is opened first: a rotation between the two leaves nothing out. */
 static sn_status read_file(struct sn_live *live, const char *name, bool is_csv,
 			   struct sn_error *err)
 {
 	struct sn_live_file *file = find_file(live, name, is_csv);
-	struct sn_text path = { 0 };
+	struct stat now = { 0 }, before = { 0 };
+	int newer = open_generation(file, "", &now), older = -1;
 	sn_status status = SN_OK;
-	struct stat now;
-	int fd;
 
-	sn_text_addf(&path, "%s/%s", live->folder, name);
-	fd = open(path.chars, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	sn_text_free(&path);
-	if (fd < 0 || fstat(fd, &now) != 0 || !S_ISREG(now.st_mode)) { /* removed meanwhile */
-		if (fd >= 0)
-			close(fd);
-		return SN_OK;
-	}
-	if (now.st_ino != file->inode || (size_t)now.st_size < file->done)
-		file->done = 0; /* rotated, or another process's */
-	file->inode = now.st_ino;
-	if ((size_t)now.st_size > file->done)
-		status = read_pieces(file, fd, err);
-	close(fd);
+	if (newer < 0 || now.st_ino != file->inode)
+		older = open_generation(file, "old.", &before);
+	if (older >= 0 && before.st_ino != now.st_ino)
+		status = read_generation(file, older, &before, err);
+	if (newer >= 0 && status == SN_OK)
+		status = read_generation(file, newer, &now, err);
+	if (older >= 0)
+		close(older);
+	if (newer >= 0)
+		close(newer);
 	return status;
 }
 
-/* The older generation of a rotated file, and CSV beside JSON lines, say nothing new. */
+/* Cuts "old." out: both generations are one file, which is read once though it is met twice. */
+static void name_newer(char *name, bool is_csv)
+{
+	const char *ending = is_csv ? "csv" : "jsonl";
+	size_t stem = strlen(name) - strlen(ending);
+
+	if (stem >= 5 && !memcmp(name + stem - 5, ".old.", 5))
+		strcpy(name + stem - 4, ending);
+}
+
+/* CSV beside JSON lines says nothing new. */
 static bool is_second(struct dirent *const *entries, int count, const char *name, bool is_csv)
 {
 	size_t stem = strlen(name) - (is_csv ? 3 : 5);
 
-	if (stem >= 5 && !memcmp(name + stem - 5, ".old.", 5))
-		return true;
 	for (int i = 0; is_csv && i < count; i++)
 		if (!strncmp(entries[i]->d_name, name, stem) &&
 		    !strcmp(entries[i]->d_name + stem, "jsonl"))
@@ -231,11 +271,13 @@ static sn_status read_folder(struct sn_live *live, struct sn_error *err)
 		return sn_error_errno(err, "heartbeat top: cannot read the folder '%s'",
 				      live->folder);
 	for (int i = 0; i < count; i++) {
-		const char *name = entries[i]->d_name;
+		char *name = entries[i]->d_name;
 		bool is_csv;
 
-		if (status == SN_OK && sn_beat_is_file_name(name, &is_csv) &&
-		    !is_second(entries, count, name, is_csv))
+		if (status != SN_OK || !sn_beat_is_file_name(name, &is_csv))
+			continue;
+		name_newer(name, is_csv);
+		if (!is_second(entries, count, name, is_csv))
 			status = read_file(live, name, is_csv, err);
 	}
 	for (int i = 0; i < count; i++)

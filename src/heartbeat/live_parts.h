@@ -17,7 +17,8 @@ struct sn_live_process {
 	int64_t pid, rank, ranks;
 	int64_t start_ns; /* CLOCK_REALTIME */
 	int64_t start_monotonic_ns, interval_ns;
-	int64_t last_ns; /* end of its last row, CLOCK_REALTIME; its start if there is none */
+	int64_t known_ns; /* no row since then is missing; CLOCK_REALTIME */
+	int64_t last_ns;  /* end of its last row, CLOCK_REALTIME; its start if there is none */
 	bool is_running, is_shown;
 };
 
@@ -31,17 +32,18 @@ struct sn_live_moment {
 struct sn_live_series {
 	uint32_t process, heartbeat; /* index; number in `strings` */
 	int64_t thread, threads;     /* 0: all of the process, which are so many */
-	int64_t total;		     /* beats since its process began */
+	int64_t total;		     /* beats of all rows that were there */
 	SN_VEC(struct sn_live_moment) recent;
 };
 
 struct sn_live_file {
-	char *name;
-	ino_t inode;
-	size_t done; /* bytes read */
+	char *name;  /* of the newer generation */
+	ino_t inode; /* of the generation read last */
+	size_t done; /* bytes of it read */
 	struct sn_beat_reader reader;
 	struct sn_map by_pid; /* index of the process + 1 */
 	uint32_t process;     /* of the last header, + 1; 0: none yet */
+	int64_t next_part;    /* of its next header, if no rotation was missed */
 	struct sn_live *live;
 };
 

@@ -62,7 +62,8 @@ struct part {
 struct group {
 	const struct sn_live_series *first;
 	int64_t process_count, thread_count;
-	int64_t total, count, timed, sum_ns, max_ns, open, open_ns, work;
+	int64_t total, timed, sum_ns, max_ns, open;
+	double count, open_ns, work; /* of a row that began before the window: its share */
 	double cells[SN_LIVE_CELLS]; /* beats, newest last */
 	double covered_s;	     /* of the window, by the process that began first */
 	SN_VEC(struct part) parts;
@@ -142,16 +143,17 @@ static void add_to_cells(struct group *group, const struct sn_live_moment *m, in
 static void add_moment(const struct sn_live *live, struct group *group, struct part *part,
 		       const struct sn_live_moment *m, int64_t cell_ns)
 {
-	int64_t age_ns = live->newest_ns - m->end_ns;
+	int64_t age_ns = live->newest_ns - m->end_ns, seen_ns = live->window_ns - age_ns;
+	double share = seen_ns < m->interval_ns ? (double)seen_ns / (double)m->interval_ns : 1;
 
 	add_to_cells(group, m, age_ns > 0 ? age_ns : 0, cell_ns);
 	if (age_ns >= live->window_ns)
 		return;
-	group->count += m->count;
+	group->count += share * (double)m->count;
 	group->timed += m->timed;
 	group->sum_ns += m->sum_ns;
-	group->open_ns += m->open_ns;
-	group->work += m->work;
+	group->open_ns += share * (double)m->open_ns;
+	group->work += share * (double)m->work;
 	if (m->max_ns > group->max_ns)
 		group->max_ns = m->max_ns;
 	part->timed += m->timed;
@@ -163,7 +165,7 @@ static void add_series(const struct sn_live *live, struct group *group,
 {
 	const struct sn_live_process *process = &live->processes.items[s->process];
 	struct part *part = part_of(group, s->process);
-	double covered_s = (double)(live->newest_ns - process->start_ns) * 1e-9;
+	double covered_s = (double)(live->newest_ns - process->known_ns) * 1e-9;
 	const struct sn_live_moment *last =
 		s->recent.count ? &s->recent.items[s->recent.count - 1] : NULL;
 
@@ -245,16 +247,16 @@ static void set_row(const struct sn_live *live, const struct group *group, enum 
 	sn_table_set_int(table, PROCESSES, group->process_count);
 	sn_table_set_int(table, THREADS, group->thread_count);
 	sn_table_set_int(table, TOTAL, group->total);
-	sn_table_set_real(table, RATE, (double)group->count * rate);
+	sn_table_set_real(table, RATE, group->count * rate);
 	if (group->timed) {
 		sn_table_set_real(table, MEAN, (double)group->sum_ns * 1e-9 / (double)group->timed);
 		sn_table_set_real(table, MAX, (double)group->max_ns * 1e-9);
 	}
 	set_slowest(live, group, table);
 	sn_table_set_int(table, OPEN, group->open);
-	sn_table_set_real(table, OPEN_TIME, (double)group->open_ns * 1e-9);
-	if (group->work)
-		sn_table_set_real(table, WORK, (double)group->work * rate);
+	sn_table_set_real(table, OPEN_TIME, group->open_ns * 1e-9);
+	if (group->work > 0)
+		sn_table_set_real(table, WORK, group->work * rate);
 	set_cells(group, table);
 }
 

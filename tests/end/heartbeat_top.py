@@ -71,10 +71,14 @@ t.equal((row['open'], row['total']), (1, 0), 'a beat that does not end is seen o
 t.within(row['open_s'], 0.5, 0.15, 'with its time in the window')
 stop(run)
 
-run = start('csv', 'pace', '1000', SONDE_HEARTBEAT_FORMAT='csv', SONDE_HEARTBEAT_MAX_SIZE='8k')
-time.sleep(2.5)
-answer = top('csv')
-t.check(len(os.listdir('csv')) == 2 and answer['rows'][0]['rate_hz'] > 100, 'CSV files, rotated meanwhile', answer)
+# a generation holds some twelve rows: whenever it is looked at, rates must not be those of a part of the window
+run = start('csv', 'pace', '1000', SONDE_HEARTBEAT_FORMAT='csv', SONDE_HEARTBEAT_MAX_SIZE='5k')
+busy = []
+for look in range(12):
+    time.sleep(0.25)
+    busy += [(r['rate_hz'] * r['mean_s'], r['total']) for r in top('csv', '--window', '0.8')['rows']]
+t.check(len(os.listdir('csv')) == 2 and len(busy) == 12 and all(0.85 < share < 1.1 for share, _ in busy),
+        'rotated meanwhile: beats without pause fill the window', busy)
 stop(run)
 
 ranks = [start('jobwide', 'threads', '1000', '4', SONDE_HEARTBEAT_JOBWIDE='1', SLURM_JOB_ID='7', SLURM_PROCID=str(r))
