@@ -243,8 +243,6 @@ void sn_cqa_loop_weigh(struct sn_cqa_loop *result, const struct sn_heat *heat, s
 	if (observe(result, &places, heat, count, l)) {
 		guess = find_shares(result, &places, l, false);
 		missing = find_shares(result, &places, l, true);
-		if (getenv("DBG"))
-			fprintf(stderr, "scores %.3f %.3f\n", guess.score, missing.score);
 		if (missing.score > guess.score + MISS_SCORE)
 			guess = missing;
 		for (uint32_t p = 0; p < result->path_count; p++)

@@ -1,13 +1,16 @@
 #include "base/text.h"
 
 #include <limits.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/types.h>
 
 #include "base/csv.h"
+#include "base/stats.h"
 #include "harness/tap.h"
 
 TEST(hostile_names_cannot_steer_a_terminal)
@@ -59,6 +62,35 @@ TEST(doubles_are_shortest_and_exact)
 	sn_text_add_double(&text, 5);
 	CHECK_STRING(text.chars, "0.1 0.3333333333333333 5");
 	sn_text_free(&text);
+}
+
+/* As the first of 15, 16 and 17 digits that is read back as the same number. */
+TEST(doubles_of_few_decimals_are_written_like_all)
+{
+	static const double values[] = { 0,	     -0.0,     1e-4,	   9.9e-5,
+					 -1e-5,	     0.000101, 1e8 + 0.25, 999999999.999999,
+					 1e9 + 1e-6, 1e15,     -7.063,	   100,
+					 1e22 };
+	struct sn_random random;
+
+	sn_random_seed(&random, 7);
+	for (unsigned i = 0; i < 4000; i++) {
+		double value = i < sizeof(values) / sizeof(*values)
+				       ? values[i]
+				       : ((double)sn_random_below(&random, 1 << 30) - (1 << 29)) /
+						 pow(10, (double)(i % 9));
+		char expected[40];
+		struct sn_text text = { 0 };
+
+		for (int precision = 15; precision <= 17; precision++) {
+			snprintf(expected, sizeof(expected), "%.*g", precision, value);
+			if (!(strtod(expected, NULL) < value) && !(strtod(expected, NULL) > value))
+				break;
+		}
+		sn_text_add_double(&text, value);
+		CHECK_STRING(text.chars, expected);
+		sn_text_free(&text);
+	}
 }
 
 TEST(utf8_that_is_overlong_or_a_surrogate_is_refused)
