@@ -10,102 +10,18 @@
 #include <string.h>
 
 #include "cqa/bounds.h"
-#include "cqa/flow.h"
+#include "cqa/window_parts.h"
 
 enum {
-	RING = 4096, /* cycles that are remembered */
-	PASSES_LEAST = 12,
-	PASSES_MOST = 400,
-	OPERATIONS = 700, /* about as many are put through */
-	HISTORY = 8,	  /* passes of which stored values are kept */
-	REORDER_MOST = 512,
-	QUEUE_MOST = 128,
 	UNITS = 27, /* of a machine; the pairs of address units and the divider stand behind them */
 	TRIAL_PASSES = 2,
 	PORTION = 4,
-	MARK_INSNS = 64, /* instructions, at least, from mark to mark */
-	MARKS_MOST = OPERATIONS / MARK_INSNS + PASSES_LEAST + 2,
-	IDLE_CYCLES = 64, /* what was there so long ago keeps nothing waiting */
 };
 
-#define FIRST_PAIR    (3u << UNITS)
-#define SECOND_PAIR   (3u << (UNITS + 2))
-#define DIVIDER	      (1u << (UNITS + 4))
-#define NEARLY_FULL   0.75
-#define MEASURED_MORE 0.3 /* by which a measured latency of whole cycles may be too long */
-
-/* When the places of a scheduler become free: the latest times at which operations leave it, as
- * many as there are places. An operation can be dispatched when the first place is free. */
-struct scheduler {
-	uint8_t places[RING];	/* that become free in a cycle */
-	uint64_t first;		/* cycle in which the first of them does */
-	double occupied_cycles; /* places times cycles */
-};
-
-/* The units in use in one cycle; the lap tells which of those that share the place. */
-struct cycle {
-	uint32_t units, lap;
-};
-
-enum place { LOAD, VECTOR_LOAD, STORE, GENERAL, VECTOR };
-
-/* Units of which operations may go to any; the lowest free one is taken. Of cycles in which none is
- * free the last stretch that was met is remembered, not to be walked through again. */
-struct pool {
-	uint32_t units;
-	uint64_t full_from, full_end;
-};
-
-/* Operations of an instruction that may go to the same units. */
-struct operations {
-	struct pool *pool;
-	float count, left_over; /* counts need not be whole: parts are left over for later passes */
-	enum place place;
-};
-
-struct step {
-	const struct sn_insn *insn;
-	struct operations *operations; /* [insn->set_count] */
-	double dispatch_cycles;
-	bool needs[VECTOR + 1]; /* a place of this kind */
-};
-
-struct window {
-	const struct sn_data_flow *flow;
-	struct step *steps; /* [insn] */
-	struct pool *pools;
-	size_t pool_count;
-	struct pool first_pair, second_pair; /* of address units */
-	struct cycle used[RING];
-	struct scheduler general, address, vector;
-	/* rings of when vector operations passed from their queue to the scheduler, and of when
-	 * operations retired; with the place of the oldest */
-	double entered[QUEUE_MOST], retired[REORDER_MOST];
-	unsigned entered_place, retired_place;
-	double last_entered, last_retired;
-	double retired_count;
-	double front;	/* when the next operation can be dispatched */
-	bool was_first; /* the last address went to the first pair */
-	double now[SN_RES_COUNT];
-	double (*stored)[HISTORY]; /* [access] */
-	double divider_rest;
-	uint64_t last_used;   /* cycle */
-	unsigned late_passes; /* that the front end let begin later than the rest did */
-	unsigned distance;    /* passes, at most, from a store to a load that takes its value */
-};
-
-/* What the window was like when a pass began, in times from then on. */
-struct mark {
-	uint64_t print;
-	double front;
-	unsigned pass, late_passes;
-};
-
-/* fmax() is a call, as it looks after what is no number */
-static double later(double a, double b)
-{
-	return a > b ? a : b;
-}
+#define FIRST_PAIR  (3u << UNITS)
+#define SECOND_PAIR (3u << (UNITS + 2))
+#define DIVIDER	    (1u << (UNITS + 4))
+#define NEARLY_FULL 0.75
 
 static void occupy(struct scheduler *scheduler, double from, double until)
 {
@@ -120,25 +36,6 @@ static void occupy(struct scheduler *scheduler, double from, double until)
 	scheduler->places[scheduler->first % RING]--;
 	while (!scheduler->places[scheduler->first % RING])
 		scheduler->first++;
-}
-
-static struct cycle *cycle_at(struct window *window, uint64_t number)
-{
-	struct cycle *cycle = &window->used[number % RING];
-
-	uint32_t lap = (uint32_t)(number / RING);
-
-	if (cycle->lap != lap)
-		*cycle = (struct cycle){ 0, lap };
-	return cycle;
-}
-
-static uint64_t first_cycle(double ready)
-{
-	double from = ready - MEASURED_MORE;
-	uint64_t whole = from > 0 ? (uint64_t)from : 0;
-
-	return whole + ((double)whole < from);
 }
 
 /* The first cycle from `ready` on in which one of the units is free; it is taken. */
@@ -556,146 +453,6 @@ static bool is_filled(const struct window *window, double cycles)
 		       places * rules->reorder_uops;
 }
 
-static void mix(uint64_t *print, uint64_t number)
-{
-	*print = (*print ^ number) * 0x9e3779b97f4a7c15U;
-	*print ^= *print >> 29;
-}
-
-static void mix_double(uint64_t *print, double number)
-{
-	uint64_t bits;
-
-	memcpy(&bits, &number, sizeof(bits));
-	mix(print, bits);
-}
-
-static void mix_time(const struct window *window, uint64_t *print, double when)
-{
-	mix_double(print, when - window->front);
-}
-
-/* Values that may still be waited for, each with its number. */
-static void mix_value(const struct window *window, uint64_t *print, size_t number, double when)
-{
-	if (when < window->front - IDLE_CYCLES)
-		return;
-	mix(print, number);
-	mix_time(window, print, when);
-}
-
-/* A ring of times that ascend: those to come. */
-static void mix_ring(const struct window *window, uint64_t *print, const double *ring,
-		     unsigned place, unsigned size)
-{
-	for (unsigned k = 0; k < size; k++) {
-		place = (place ? place : size) - 1;
-		if (ring[place] <= window->front)
-			break;
-		mix_time(window, print, ring[place]);
-	}
-	mix(print, size);
-}
-
-static void mix_scheduler(const struct window *window, uint64_t *print,
-			  const struct scheduler *scheduler, unsigned places)
-{
-	uint64_t cycle = scheduler->first;
-
-	for (unsigned seen = 0; seen < places; cycle++) {
-		unsigned here = scheduler->places[cycle % RING];
-
-		seen += here;
-		if (!here || (double)cycle <= window->front)
-			continue;
-		mix(print, here);
-		mix_time(window, print, (double)cycle);
-	}
-	mix(print, places);
-}
-
-/* Stored values that loads of this or a later pass take. */
-static void mix_stored(const struct window *window, uint64_t *print, unsigned pass)
-{
-	const struct sn_accesses *accesses = window->flow->block->accesses;
-
-	for (size_t i = 0; i < accesses->count; i++)
-		for (unsigned d = 1;
-		     accesses->items[i].source >= 0 && d <= accesses->items[i].source_distance; d++)
-			mix_value(window, print, i,
-				  window->stored[accesses->items[i].source][(pass - d) % HISTORY]);
-}
-
-/* All on which the time of the coming passes depends: two passes of the same print take the same
- * course. */
-static uint64_t print_of(struct window *window, unsigned pass)
-{
-	const struct sn_rules *rules = &window->flow->machine->rules;
-	const struct sn_cqa_block *block = window->flow->block;
-	uint64_t print = window->was_first;
-
-	assert(pass > window->distance);
-	for (size_t i = 0; i < SN_RES_COUNT; i++)
-		mix_value(window, &print, i, window->now[i]);
-	mix_stored(window, &print, pass);
-	mix_ring(window, &print, window->retired, window->retired_place, rules->reorder_uops);
-	mix_ring(window, &print, window->entered, window->entered_place, rules->vector_queue_uops);
-	mix_time(window, &print, later(window->last_retired, window->front));
-	mix_time(window, &print, later(window->last_entered, window->front));
-	mix_scheduler(window, &print, &window->general, rules->general_scheduler_uops);
-	mix_scheduler(window, &print, &window->address, rules->address_scheduler_uops);
-	mix_scheduler(window, &print, &window->vector, rules->vector_scheduler_uops);
-	for (uint64_t n = first_cycle(window->front); n <= window->last_used; n++) {
-		mix(&print, cycle_at(window, n)->units);
-		mix_time(window, &print, (double)n);
-	}
-	for (size_t i = 0; i < block->count; i++)
-		for (unsigned k = 0; k < block->insns[i].set_count; k++)
-			mix_double(&print, (double)window->steps[i].operations[k].left_over);
-	mix_double(&print, window->divider_rest);
-	return print;
-}
-
-/* Passes that have been run, and what they were like when they began. */
-struct course {
-	double retired[PASSES_MOST + 1]; /* when all before the pass had retired */
-	struct mark marks[MARKS_MOST];
-	unsigned mark_count, passes;
-	double front_end_cycles;
-};
-
-/* Whether passes from `mark` on repeat themselves now. The front end delivers at its own pace: that
- * repeats if it takes just as long, or if it kept nothing waiting and never will. */
-static bool repeats(const struct course *course, const struct mark *mark, const struct mark *now)
-{
-	double cycles = now->front - mark->front;
-	double delivered = (now->pass - mark->pass) * course->front_end_cycles;
-
-	if (mark->print != now->print)
-		return false;
-	return cycles == delivered || (cycles > delivered && mark->late_passes == now->late_passes);
-}
-
-/* If passes repeat themselves from now on: fills in when those to come will have retired. */
-static bool foresee(struct course *course, struct window *window, unsigned pass)
-{
-	struct mark now = { print_of(window, pass), window->front, pass, window->late_passes };
-
-	for (unsigned m = 0; m < course->mark_count; m++) {
-		unsigned period = pass - course->marks[m].pass;
-
-		if (!repeats(course, &course->marks[m], &now))
-			continue;
-		for (unsigned next = pass + 1; next <= course->passes; next++)
-			course->retired[next] =
-				course->retired[next - period] + now.front - course->marks[m].front;
-		return true;
-	}
-	if (course->mark_count < MARKS_MOST)
-		course->marks[course->mark_count++] = now;
-	return false;
-}
-
 static void run_pass(struct window *window, unsigned pass, double front_end_cycles)
 {
 	double delivered = pass * front_end_cycles;
@@ -726,7 +483,7 @@ double sn_bound_window(const struct sn_data_flow *flow, struct sn_arena *arena,
 	window_init(&window, flow, arena);
 	for (unsigned pass = 0; pass < course.passes; pass++) {
 		if (pass > window.distance && pass % interval == 0 &&
-		    foresee(&course, &window, pass))
+		    sn_window_foresee(&course, &window, pass))
 			break;
 		run_pass(&window, pass, front_end_cycles);
 		course.retired[pass + 1] = window.last_retired;
