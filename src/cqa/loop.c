@@ -1,258 +1,17 @@
-#include "base/alloc.h"
 #include "cqa/loop.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "code/decode.h"
 #include "code/options.h"
 #include "cqa/effects.h"
 #include "cqa/levels.h"
+#include "cqa/loop_parts.h"
 
-enum { INSTRUCTIONS_MAX = 20000, UNION_BLOCKS_MAX = 4096, SMALL_BLOCK_BYTES = 12 };
-
-static bool is_own_block(const struct sn_loop *loop, const struct sn_block *block)
-{
-	return block->loop == (int32_t)loop->index;
-}
-
-static uint32_t collect_blocks(const struct sn_loop *loop, uint32_t *blocks, uint32_t room)
-{
-	const struct sn_function *function = loop->function;
-	uint32_t count = 0;
-
-	for (uint32_t r = 0; r < loop->range_count; r++) {
-		const struct sn_block *first =
-			sn_function_block_at(function, loop->ranges[r].first_link_addr);
-		uint32_t i = first ? (uint32_t)(first - function->blocks) : function->block_count;
-
-		for (; i < function->block_count &&
-		       function->blocks[i].link_addr < loop->ranges[r].end_link_addr;
-		     i++) {
-			if (!is_own_block(loop, &function->blocks[i]))
-				continue;
-			if (count < room)
-				blocks[count] = i;
-			count++;
-		}
-	}
-	return count;
-}
-
-struct paths {
-	SN_VEC(uint32_t) blocks; /* of all paths, one behind the other */
-	uint32_t ends[SN_CQA_PATHS_MAX];
-	uint32_t count;
-	bool overflows;
-};
-
-struct step {
-	uint32_t block, next;
-};
-
-/* All ways from the header back to it, depth first without recursion. `is_cold` (may be NULL) says,
- * by block of the function, where not to go. */
-static void enumerate_paths(const struct sn_loop *loop, uint32_t header, uint32_t block_count,
-			    const bool *is_cold, struct paths *out)
-{
-	const struct sn_function *function = loop->function;
-	SN_VEC(struct step) stack = { 0 };
-	uint64_t steps = 0;
-
-	sn_vec_push(&stack, (struct step){ header, 0 });
-	while (stack.count && !out->overflows) {
-		size_t top = stack.count - 1;
-		const struct sn_block *block = &function->blocks[stack.items[top].block];
-		uint32_t successor;
-
-		if (stack.items[top].next == block->successor_count || stack.count > block_count ||
-		    ++steps > 20000) {
-			out->overflows |= steps > 20000;
-			stack.count--;
-			continue;
-		}
-		successor = function->successors[block->first_successor + stack.items[top].next++];
-		if (successor == header) {
-			if (out->count == SN_CQA_PATHS_MAX) {
-				out->overflows = true;
-				break;
-			}
-			for (size_t i = 0; i < stack.count; i++)
-				sn_vec_push(&out->blocks, stack.items[i].block);
-			out->ends[out->count++] = (uint32_t)out->blocks.count;
-		} else if (is_own_block(loop, &function->blocks[successor]) &&
-			   !(is_cold && is_cold[successor])) {
-			sn_vec_push(&stack, (struct step){ successor, 0 });
-		}
-	}
-	sn_vec_free(&stack);
-}
-
-/* The place of a block of the function among `blocks`, which ascend; UINT32_MAX: not there. */
-static uint32_t place_of(const uint32_t *blocks, uint32_t block_count, uint32_t block)
-{
-	uint32_t low = 0, high = block_count;
-
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (blocks[middle] < block)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < block_count && blocks[low] == block ? low : UINT32_MAX;
-}
-
-static double heat_of(const struct sn_block *block, const struct sn_heat *heat, size_t count)
-{
-	double sum = 0;
-
-	for (size_t i = 0; i < count; i++)
-		if (heat[i].link_addr >= block->link_addr &&
-		    heat[i].link_addr - block->link_addr < block->size_bytes)
-			sum += heat[i].weight;
-	return sum;
-}
-
-/* The ways that time went, where there are too many to look at all: blocks with less and less
- * little of the loop's time are left out until the rest has few enough. Blocks of a few bytes may
- * have had no sample by chance and stay. */
-static void enumerate_hot_paths(const struct sn_loop *loop, uint32_t header, const uint32_t *blocks,
-				uint32_t block_count, const struct sn_heat *heat, size_t count,
-				struct paths *out)
-{
-	static const double shares[] = { 0.001, 0.005, 0.02, 0.05 };
-	const struct sn_function *function = loop->function;
-	bool *is_cold = sn_alloc_zeroed(function->block_count, sizeof(bool));
-	double total = 0;
-
-	for (size_t i = 0; i < count; i++)
-		total += heat[i].weight;
-	for (unsigned k = 0; k < sizeof(shares) / sizeof(*shares) && out->overflows && total > 0;
-	     k++) {
-		for (uint32_t b = 0; b < block_count; b++) {
-			const struct sn_block *block = &function->blocks[blocks[b]];
-
-			is_cold[blocks[b]] = blocks[b] != header &&
-					     block->size_bytes > SMALL_BLOCK_BYTES &&
-					     heat_of(block, heat, count) < shares[k] * total;
-		}
-		out->blocks.count = out->count = 0;
-		out->overflows = false;
-		enumerate_paths(loop, header, block_count, is_cold, out);
-	}
-	/* no way round is left: the samples tell nothing */
-	out->overflows |= !out->count;
-	free(is_cold);
-}
-
-static uint64_t add_paths(uint64_t a, uint64_t b)
-{
-	return a + b < SN_CQA_PATHS_COUNTED ? a + b : SN_CQA_PATHS_COUNTED;
-}
-
-/* Blocks of the loop in an order in which each comes behind all that lead to it, the header first.
- * Returns how many could be ordered: fewer if the body has a cycle of its own. */
-static uint32_t order_blocks(const struct sn_loop *loop, uint32_t header, const uint32_t *blocks,
-			     uint32_t block_count, uint32_t *order)
-{
-	const struct sn_function *function = loop->function;
-	uint32_t *waiting = sn_alloc_zeroed(block_count, sizeof(*waiting));
-	uint32_t first = place_of(blocks, block_count, header), count = 0;
-
-	for (uint32_t b = 0; b < block_count; b++) {
-		const struct sn_block *block = &function->blocks[blocks[b]];
-
-		for (uint32_t k = 0; k < block->successor_count; k++) {
-			uint32_t to = place_of(blocks, block_count,
-					       function->successors[block->first_successor + k]);
-
-			if (to != UINT32_MAX)
-				waiting[to]++;
-		}
-	}
-	if (first != UINT32_MAX)
-		order[count++] = first;
-	for (uint32_t at = 0; at < count; at++) {
-		const struct sn_block *block = &function->blocks[blocks[order[at]]];
-
-		for (uint32_t k = 0; k < block->successor_count; k++) {
-			uint32_t to = place_of(blocks, block_count,
-					       function->successors[block->first_successor + k]);
-
-			if (to != UINT32_MAX && to != first && --waiting[to] == 0)
-				order[count++] = to;
-		}
-	}
-	free(waiting);
-	return count;
-}
-
-/* Ways from the header back to it; 0 if the body has a cycle of its own. */
-static uint64_t count_paths(const struct sn_loop *loop, uint32_t header, const uint32_t *blocks,
-			    uint32_t block_count)
-{
-	const struct sn_function *function = loop->function;
-	uint32_t *order = sn_alloc_zeroed(block_count, sizeof(*order));
-	uint64_t *ways = sn_alloc_zeroed(block_count, sizeof(*ways)), total = 0;
-	uint32_t count = order_blocks(loop, header, blocks, block_count, order);
-
-	if (count)
-		ways[order[0]] = 1;
-	for (uint32_t at = 0; at < count; at++) {
-		const struct sn_block *block = &function->blocks[blocks[order[at]]];
-
-		for (uint32_t k = 0; k < block->successor_count; k++) {
-			uint32_t to = place_of(blocks, block_count,
-					       function->successors[block->first_successor + k]);
-
-			if (to == order[0])
-				total = add_paths(total, ways[order[at]]);
-			else if (to != UINT32_MAX)
-				ways[to] = add_paths(ways[to], ways[order[at]]);
-		}
-	}
-	free(order);
-	free(ways);
-	return count == block_count ? total : 0;
-}
-
-/* How often each of the blocks runs in a pass if every branch that stays in the loop goes either
- * way alike; exits are rare. Returns the jumps that are taken in a pass. */
-static double expect_frequencies(const struct sn_loop *loop, uint32_t header,
-				 const uint32_t *blocks, uint32_t block_count, double *frequency)
-{
-	const struct sn_function *function = loop->function;
-	uint32_t *order = sn_alloc_zeroed(block_count, sizeof(*order));
-	uint32_t count = order_blocks(loop, header, blocks, block_count, order);
-	double taken = 0;
-
-	if (count)
-		frequency[order[0]] = 1;
-	for (uint32_t i = 0; i < count; i++) {
-		uint32_t at = order[i], staying = 0;
-		const struct sn_block *block = &function->blocks[blocks[at]];
-		const uint32_t *successors = &function->successors[block->first_successor];
-
-		for (uint32_t k = 0; k < block->successor_count; k++)
-			staying += place_of(blocks, block_count, successors[k]) != UINT32_MAX;
-		for (uint32_t k = 0; k < block->successor_count; k++) {
-			uint32_t to = place_of(blocks, block_count, successors[k]);
-
-			if (to == UINT32_MAX)
-				continue;
-			if (function->blocks[successors[k]].link_addr !=
-			    block->link_addr + block->size_bytes)
-				taken += frequency[at] / staying;
-			if (to != order[0])
-				frequency[to] += frequency[at] / staying;
-		}
-	}
-	free(order);
-	return taken;
-}
+enum { INSTRUCTIONS_MAX = 20000 };
 
 static void scale_insn(struct sn_insn *insn, float times)
 {
@@ -266,21 +25,20 @@ static void scale_insn(struct sn_insn *insn, float times)
 }
 
 /* All blocks as one body, each with the share of passes that run it. */
-static void scale_union(const struct sn_loop *loop, uint32_t header, const uint32_t *blocks,
-			uint32_t block_count, struct sn_cqa_path *path)
+static void scale_union(const struct loop_body *body, struct sn_cqa_path *path)
 {
-	const struct sn_function *function = loop->function;
-	uint64_t origin_link_addr = loop->ranges[0].first_link_addr & ~63ULL;
-	double *frequency = sn_alloc_zeroed(block_count, sizeof(double));
+	const struct sn_function *function = body->loop->function;
+	uint64_t origin_link_addr = body->loop->ranges[0].first_link_addr & ~63ULL;
+	double *frequency = sn_alloc_zeroed(body->block_count, sizeof(double));
 
 	path->is_expectation = true;
-	path->taken_jumps = expect_frequencies(loop, header, blocks, block_count, frequency);
+	path->taken_jumps = sn_loop_body_frequencies(body, frequency);
 	for (size_t i = 0; i < path->block.count; i++) {
 		struct sn_insn *insn = &path->block.insns[i];
 		const struct sn_block *block =
 			sn_function_block_at(function, origin_link_addr + insn->offset);
 		uint32_t place =
-			block ? place_of(blocks, block_count, (uint32_t)(block - function->blocks))
+			block ? sn_loop_body_place(body, (uint32_t)(block - function->blocks))
 			      : UINT32_MAX;
 
 		if (place != UINT32_MAX)
@@ -301,11 +59,9 @@ struct run {
 struct decoding {
 	const struct sn_machine *machine;
 	const struct sn_structure *structure;
-	const struct sn_function *function;
+	const struct loop_body *body;
 	uint64_t origin_link_addr; /* offsets count from here, so that alignment is kept */
-	const uint32_t *blocks;	   /* of the loop, as they ascend */
-	uint32_t block_count;
-	struct run *runs; /* [block_count] */
+	struct run *runs;	   /* [body->block_count] */
 	SN_VEC(struct sn_insn) decoded;
 	SN_VEC(struct sn_insn) insns; /* of the path */
 	struct sn_x87_stack x87;
@@ -364,14 +120,14 @@ static void decode_run(struct decoding *d, const struct sn_block *block, struct 
 
 static void add_block(struct decoding *d, uint32_t number)
 {
-	uint32_t place = place_of(d->blocks, d->block_count, number);
-	struct run apart = { 0 }, *run = place < d->block_count ? &d->runs[place] : &apart;
+	uint32_t place = sn_loop_body_place(d->body, number);
+	struct run apart = { 0 }, *run = place < d->body->block_count ? &d->runs[place] : &apart;
 	size_t room = INSTRUCTIONS_MAX - d->insns.count, count;
 
 	if (!room)
 		return;
 	if (!run->is_decoded || memcmp(&run->before, &d->x87, sizeof(d->x87)) != 0)
-		decode_run(d, &d->function->blocks[number], run);
+		decode_run(d, &d->body->loop->function->blocks[number], run);
 	count = run->count < room ? run->count : room;
 	for (size_t i = 0; i < count; i++)
 		sn_vec_push(&d->insns, d->decoded.items[run->first + i]);
@@ -591,62 +347,47 @@ static bool has_fp_work(const struct sn_cqa_loop *result)
 	return false;
 }
 
-static uint32_t header_block(const struct sn_loop *loop)
-{
-	const struct sn_block *block = sn_function_block_at(loop->function, loop->header_link_addr);
-
-	return block ? (uint32_t)(block - loop->function->blocks) : UINT32_MAX;
-}
-
 void sn_cqa_loop_analyse(const struct sn_machine *machine, const struct sn_structure *structure,
 			 const struct sn_loop *loop, const struct sn_bandwidths *bandwidths,
 			 const struct sn_heat *heat, size_t heat_count, struct sn_cqa_loop *out)
 {
-	uint32_t blocks[UNION_BLOCKS_MAX], header = header_block(loop), start = 0;
-	uint32_t block_count = collect_blocks(loop, blocks, UNION_BLOCKS_MAX);
-	struct paths paths = { 0 };
-	bool has_paths;
+	struct loop_body body;
+	struct loop_paths paths;
+	uint32_t start = 0;
 	struct decoding decoding = { .machine = machine,
 				     .structure = structure,
-				     .function = loop->function,
-				     .blocks = blocks,
-				     .block_count = block_count,
+				     .body = &body,
 				     .origin_link_addr = loop->ranges[0].first_link_addr & ~63ULL };
 
 	memset(out, 0, sizeof(*out));
 	out->loop = loop;
 	out->machine = machine;
 	out->options = sn_function_options(structure, loop->function);
-	if (header == UINT32_MAX || !block_count || block_count > UNION_BLOCKS_MAX) {
-		out->not_analysed = block_count > UNION_BLOCKS_MAX
+	sn_loop_body_find(loop, &body);
+	if (body.header == UINT32_MAX || !body.block_count || body.block_count > LOOP_BLOCKS_MAX) {
+		out->not_analysed = body.block_count > LOOP_BLOCKS_MAX
 					    ? "more than 4096 blocks"
 					    : "its code could not be decoded";
 		return;
 	}
-	if (!loop->is_irreducible && loop->is_innermost)
-		enumerate_paths(loop, header, block_count, NULL, &paths);
-	has_paths = paths.count > 0;
-	if (has_paths)
-		out->path_total = paths.overflows ? count_paths(loop, header, blocks, block_count)
-						  : paths.count;
-	if (has_paths && paths.overflows && heat_count) {
-		enumerate_hot_paths(loop, header, blocks, block_count, heat, heat_count, &paths);
-		out->is_pruned = !paths.overflows;
-	}
+	sn_loop_paths_find(&body, heat, heat_count, &paths);
+	out->path_total = paths.total;
+	out->is_pruned = paths.is_pruned;
 	out->is_union = !paths.count || paths.overflows;
 	out->path_count = out->is_union ? 1 : paths.count;
 	out->paths = sn_arena_array(&out->arena, struct sn_cqa_path, out->path_count);
-	decoding.runs = sn_alloc_zeroed(block_count, sizeof(*decoding.runs));
+	decoding.runs = sn_alloc_zeroed(body.block_count, sizeof(*decoding.runs));
 	for (uint32_t i = 0; i < out->path_count; i++) {
 		struct sn_cqa_path *path = &out->paths[i];
 
 		if (out->is_union)
-			path->block = decode_path(&decoding, blocks, block_count, &out->arena);
+			path->block =
+				decode_path(&decoding, body.blocks, body.block_count, &out->arena);
 		else
 			path->block = decode_path(&decoding, paths.blocks.items + start,
 						  paths.ends[i] - start, &out->arena);
-		if (out->is_union && has_paths)
-			scale_union(loop, header, blocks, block_count, path);
+		if (out->is_union && paths.has_any)
+			scale_union(&body, path);
 		start = out->is_union ? 0 : paths.ends[i];
 		if (path->block.count)
 			analyse_path(machine, bandwidths, path, &out->arena);
