@@ -16,7 +16,7 @@ struct tracker {
 	uint32_t next_root;
 };
 
-enum { ROOT_RIP = 40, ROOT_SEGMENT = 41, LOOK_BACK_STORES = 256 };
+enum { ROOT_RIP = 40, ROOT_SEGMENT = 41, LOOK_BACK = 256 };
 
 static int64_t wrapping_add(int64_t a, int64_t b)
 {
@@ -189,7 +189,7 @@ static bool match(struct sn_access *load, const struct sn_access *store, size_t 
 {
 	int found;
 
-	if (!store->is_store || !same_roots(&load->address, &store->address))
+	if (!same_roots(&load->address, &store->address))
 		return false;
 	found = overlap(wrapping_add(load->address.constant, shift), load->address.bytes,
 			store->address.constant, store->address.bytes);
@@ -201,25 +201,56 @@ static bool match(struct sn_access *load, const struct sn_access *store, size_t 
 	return true;
 }
 
-static void find_source(struct sn_accesses *all, size_t number)
+/* Numbers of the accesses that store, in program order. */
+struct stores {
+	uint32_t *numbers;
+	size_t count;
+};
+
+/* Takes the value of the last of the first `count` stores that has it, if it is one of the
+ * LOOK_BACK accesses before `end`. */
+static bool take_last(const struct sn_accesses *all, struct sn_access *load,
+		      const struct stores *stores, size_t count, size_t end, unsigned distance)
+{
+	int64_t shift = distance ? wrapping_scale(load->stride_bytes, distance) : 0;
+
+	while (count && stores->numbers[count - 1] + LOOK_BACK >= end) {
+		uint32_t number = stores->numbers[--count];
+
+		if (match(load, &all->items[number], number, shift, distance))
+			return true;
+	}
+	return false;
+}
+
+/* `before`: stores that stand before the load. */
+static void find_source(struct sn_accesses *all, size_t number, const struct stores *stores,
+			size_t before)
 {
 	struct sn_access *load = &all->items[number];
-	unsigned looked = 0;
+	unsigned farthest = load->stride_bytes ? SN_CARRY_DISTANCE_MAX : 1;
 
-	load->source = -1;
-	for (size_t i = number; i-- > 0 && looked < LOOK_BACK_STORES; looked++)
-		if (match(load, &all->items[i], i, 0, 0))
-			return;
-	if (!load->has_stride)
+	if (take_last(all, load, stores, before, number, 0) || !load->has_stride)
 		return;
-	for (unsigned distance = 1; distance <= SN_CARRY_DISTANCE_MAX; distance++) {
-		looked = 0;
-		for (size_t i = all->count; i-- > 0 && looked < LOOK_BACK_STORES; looked++)
-			if (match(load, &all->items[i], i,
-				  wrapping_scale(load->stride_bytes, distance), distance))
-				return;
-		if (load->stride_bytes == 0)
+	for (unsigned distance = 1; distance <= farthest; distance++)
+		if (take_last(all, load, stores, stores->count, all->count, distance))
 			return;
+}
+
+static void find_sources(struct sn_accesses *all, struct sn_arena *arena)
+{
+	struct stores stores = { .numbers = sn_arena_array(arena, uint32_t, all->count + 1) };
+	size_t before = 0;
+
+	for (size_t i = 0; i < all->count; i++) {
+		all->items[i].source = -1;
+		if (all->items[i].is_store)
+			stores.numbers[stores.count++] = (uint32_t)i;
+	}
+	for (size_t i = 0; i < all->count; i++) {
+		if (all->items[i].is_load)
+			find_source(all, i, &stores, before);
+		before += all->items[i].is_store;
 	}
 }
 
@@ -343,15 +374,11 @@ const struct sn_accesses *sn_accesses_of(const struct sn_cqa_block *block, struc
 		out->steps[i].is_induction = tracker.registers[i].root == i;
 		out->steps[i].step_bytes = tracker.registers[i].offset;
 	}
-	for (size_t i = 0; i < out->count; i++) {
+	for (size_t i = 0; i < out->count; i++)
 		set_stride(out, &out->items[i]);
-		out->items[i].source = -1;
-	}
 	for (size_t i = 0; i < out->prefetch_count; i++)
 		set_stride(out, &out->prefetches[i]);
-	for (size_t i = 0; i < out->count; i++)
-		if (out->items[i].is_load)
-			find_source(out, i);
+	find_sources(out, arena);
 	find_coverages(out);
 	return out;
 }
