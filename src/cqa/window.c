@@ -13,35 +13,31 @@
 #include "cqa/window_parts.h"
 
 enum {
-	UNITS = 27, /* of a machine; the pairs of address units and the divider stand behind them */
 	TRIAL_PASSES = 2,
 	PORTION = 4,
 };
 
-#define FIRST_PAIR  (3u << UNITS)
-#define SECOND_PAIR (3u << (UNITS + 2))
-#define DIVIDER	    (1u << (UNITS + 4))
 #define NEARLY_FULL 0.75
 
 static void occupy(struct scheduler *scheduler, double from, double until)
 {
-	uint64_t cycle = (uint64_t)until;
+	int64_t cycle = (int64_t)until;
 
 	scheduler->occupied_cycles += until - from;
 	if (cycle <= scheduler->first)
 		return;
 	if (cycle >= scheduler->first + RING)
 		cycle = scheduler->first + RING - 1;
-	scheduler->places[cycle % RING]++;
-	scheduler->places[scheduler->first % RING]--;
-	while (!scheduler->places[scheduler->first % RING])
+	scheduler->places[(uint64_t)cycle % RING]++;
+	scheduler->places[(uint64_t)scheduler->first % RING]--;
+	while (!scheduler->places[(uint64_t)scheduler->first % RING])
 		scheduler->first++;
 }
 
 /* The first cycle from `ready` on in which one of the units is free; it is taken. */
 static double issue(struct window *window, struct pool *pool, double ready)
 {
-	uint64_t begin = first_cycle(ready), number;
+	int64_t begin = first_cycle(ready), number;
 
 	for (number = begin;; number++) {
 		struct cycle *cycle;
@@ -68,10 +64,10 @@ static double issue(struct window *window, struct pool *pool, double ready)
 /* The same for the divider, which is held for `cycles`; a part of a cycle is saved up. */
 static double divide(struct window *window, double cycles, double ready)
 {
-	uint64_t begin = first_cycle(ready), length, free = 0;
+	int64_t begin = first_cycle(ready), length, free = 0;
 
 	window->divider_rest += cycles;
-	length = (uint64_t)(window->divider_rest + 1e-6);
+	length = (int64_t)(window->divider_rest + 1e-6);
 	window->divider_rest -= (double)length;
 	length = length < RING / 2 ? length : RING / 2;
 	while (free < length) {
@@ -82,7 +78,7 @@ static double divide(struct window *window, double cycles, double ready)
 			free++;
 		}
 	}
-	for (uint64_t k = 0; k < length; k++)
+	for (int64_t k = 0; k < length; k++)
 		cycle_at(window, begin + k)->units |= DIVIDER;
 	window->last_used = begin + length > window->last_used ? begin + length : window->last_used;
 	return (double)begin;
@@ -95,8 +91,7 @@ static double issue_address(struct window *window, bool is_vector_load, double r
 	window->was_first = is_vector_load || !window->was_first;
 	when = issue(window, window->was_first ? &window->first_pair : &window->second_pair,
 		     later(ready, window->front));
-	occupy(&window->address, window->front,
-	       when + window->flow->machine->rules.scheduler_hold_cycles);
+	occupy(&window->address, window->front, when + window->rules->scheduler_hold_cycles);
 	return when;
 }
 
@@ -108,7 +103,7 @@ static double enter_vector(struct window *window)
 	when = later(when, (double)window->vector.first);
 	window->last_entered = when;
 	window->entered[window->entered_place++] = when;
-	if (window->entered_place == window->flow->machine->rules.vector_queue_uops)
+	if (window->entered_place == window->rules->vector_queue_uops)
 		window->entered_place = 0;
 	return when;
 }
@@ -116,8 +111,10 @@ static double enter_vector(struct window *window)
 /* How many they are this time. */
 static unsigned count_now(struct operations *operations)
 {
-	unsigned whole;
+	unsigned whole = operations->whole;
 
+	if (operations->is_whole)
+		return whole;
 	operations->left_over += operations->count;
 	whole = (unsigned)(operations->left_over + 1e-4F);
 	operations->left_over -= (float)whole;
@@ -131,109 +128,82 @@ static void dispatch(struct window *window, const struct step *step)
 {
 	double least = later(window->front, window->retired[window->retired_place]);
 
-	if (step->needs[LOAD] || step->needs[VECTOR_LOAD] || step->needs[STORE])
+	if (step->needs_address)
 		least = later(least, (double)window->address.first);
-	if (step->needs[GENERAL])
+	if (step->needs_general)
 		least = later(least, (double)window->general.first);
-	if (step->needs[VECTOR])
+	if (step->needs_vector)
 		least = later(least, window->entered[window->entered_place]);
 	window->front = least;
 }
 
 static void retire(struct window *window, const struct step *step, double complete)
 {
-	double operations = (double)step->insn->issued_uops;
+	unsigned place = window->retired_place;
 
 	window->last_retired = later(window->last_retired, complete);
-	for (double k = 0; k < operations; k += 1) {
-		window->retired_count++;
-		window->retired[window->retired_place++] = window->last_retired;
-		if (window->retired_place == window->flow->machine->rules.reorder_uops)
-			window->retired_place = 0;
+	window->retired_count += step->retired_count;
+	for (unsigned k = 0; k < step->retired_count; k++) {
+		window->retired[place++] = window->last_retired;
+		place = place == window->rules->reorder_uops ? 0 : place;
 	}
+	window->retired_place = place;
 	window->front += step->dispatch_cycles;
 }
 
-struct inputs {
-	double by_role[SN_ROLE_LATE + 1]; /* when the last of each is there */
-};
-
-static struct inputs inputs_of(const struct window *window, size_t i)
+/* When the last of these is there. */
+static double inputs_ready(const struct window *window, struct part part)
 {
-	const struct sn_insn *insn = window->steps[i].insn;
-	uint32_t early_reads = window->flow->early_reads[i];
-	struct inputs in = { { 0 } };
+	double last = 0;
 
-	for (unsigned k = 0; k < insn->read_count; k++) {
-		const struct sn_read *read = &insn->reads[k];
-		double when = window->now[read->resource] +
-			      (read->delay_cycles - (int)(early_reads >> k & 1));
+	for (uint32_t k = part.begin; k < part.end; k++) {
+		const struct input *input = &window->inputs[k];
 
-		if (!(insn->is_stack_engine && read->resource == SN_RES_RSP))
-			in.by_role[read->role] = later(in.by_role[read->role], when);
+		last = later(last, window->now[input->resource] + input->delay_cycles);
 	}
-	return in;
+	return last;
 }
 
-/* When the value that the load takes from a store is there; 0: it takes none. */
-static double forwarded(const struct window *window, size_t number, unsigned pass)
+/* Loads of the instruction: when the last operand, of which `data` come from registers, is there;
+ * and the last value that is taken from a store. */
+static double run_loads(struct window *window, const struct step *step, unsigned pass, double data,
+			double address, double *memory)
 {
-	const struct sn_access *access = &window->flow->block->accesses->items[number];
+	double operand = data;
 
-	if (access->source < 0 || access->source_distance > pass)
-		return 0;
-	return window->stored[access->source][(pass - access->source_distance) % HISTORY];
-}
+	for (uint32_t k = step->loads.begin; k < step->loads.end; k++) {
+		struct operations *loads = &window->operations[k];
 
-/* Loads of the instruction: when the last operand is there. */
-static double run_loads(struct window *window, size_t i, unsigned pass, const struct inputs *in,
-			double *memory)
-{
-	const struct sn_data_flow *flow = window->flow;
-	const struct sn_insn *insn = window->steps[i].insn;
-	double operand = in->by_role[SN_ROLE_DATA];
-
-	for (unsigned k = 0; k < insn->set_count; k++) {
-		struct operations *loads = &window->steps[i].operations[k];
-
-		if (loads->place != LOAD && loads->place != VECTOR_LOAD)
-			continue;
 		for (unsigned n = count_now(loads); n > 0; n--) {
-			double when = issue_address(window, loads->place == VECTOR_LOAD,
-						    in->by_role[SN_ROLE_ADDRESS]);
+			double when = issue_address(window, loads->place == VECTOR_LOAD, address);
 
-			operand = later(operand, when + (double)flow->load_latency[i]);
+			operand = later(operand, when + step->load_latency);
 		}
 	}
-	for (unsigned k = 0; k < insn->memory_count; k++) {
-		size_t number = flow->first_access[i] + k;
-		double value = forwarded(window, number, pass);
+	for (uint32_t k = step->taken.begin; k < step->taken.end; k++) {
+		const struct taken *taken = &window->taken[k];
+		double value = 0;
 
-		if (!flow->block->accesses->items[number].is_load || value <= 0)
+		if (taken->distance <= pass)
+			value = window->stored[taken->store][(pass - taken->distance) % HISTORY];
+		if (value <= 0)
 			continue;
 		*memory = later(*memory, value);
-		operand = later(operand,
-				value + sn_forward_cycles(flow, insn,
-							  &flow->block->accesses->items[number]));
+		operand = later(operand, value + taken->forward_cycles);
 	}
 	return operand;
 }
 
 /* Operations but loads and stores: when the first of them begins. */
-static double run_units(struct window *window, size_t i, double ready)
+static double run_units(struct window *window, const struct step *step, double ready)
 {
-	const struct sn_rules *rules = &window->flow->machine->rules;
-	const struct sn_insn *insn = window->steps[i].insn;
 	double first = INFINITY;
 
-	for (unsigned k = 0; k < insn->set_count; k++) {
-		struct operations *operations = &window->steps[i].operations[k];
+	for (uint32_t k = step->computes.begin; k < step->computes.end; k++) {
+		struct operations *operations = &window->operations[k];
 		bool is_vector = operations->place == VECTOR;
-		unsigned count;
+		unsigned count = count_now(operations);
 
-		if (!is_vector && operations->place != GENERAL)
-			continue;
-		count = count_now(operations);
 		for (unsigned n = 0; n < count; n++) {
 			double from = is_vector ? enter_vector(window) : window->front;
 			double when = issue(window, operations->pool, later(from, ready));
@@ -241,88 +211,89 @@ static double run_units(struct window *window, size_t i, double ready)
 			/* microcode comes in small portions */
 			if (n < PORTION && is_vector)
 				occupy(&window->vector, window->front,
-				       when + rules->vector_hold_cycles);
+				       when + window->rules->vector_hold_cycles);
 			else if (n < PORTION)
 				occupy(&window->general, window->front,
-				       when + rules->scheduler_hold_cycles);
+				       when + window->rules->scheduler_hold_cycles);
 			first = when < first ? when : first;
 		}
 	}
-	if (insn->divider_cycles > 0) {
-		double when =
-			divide(window, (double)insn->divider_cycles, later(ready, window->front));
+	if (step->divider_cycles > 0) {
+		double when = divide(window, step->divider_cycles, later(ready, window->front));
 
-		first = isfinite(first) ? later(first, when) : when;
+		first = first < INFINITY ? later(first, when) : when;
 	}
-	return isfinite(first) ? first : ready;
+	return first < INFINITY ? first : ready;
 }
 
-static double run_stores(struct window *window, size_t i, unsigned pass, const struct inputs *in,
-			 double value, double memory)
+/* Writes `value` when it is there: when the last store is done. */
+static double run_stores(struct window *window, const struct step *step, double value,
+			 double address)
 {
-	const struct sn_data_flow *flow = window->flow;
-	const struct sn_rules *rules = &flow->machine->rules;
-	const struct sn_insn *insn = window->steps[i].insn;
 	double complete = 0;
 
-	for (unsigned k = 0; k < insn->set_count; k++) {
-		struct operations *stores = &window->steps[i].operations[k];
-		unsigned count;
+	for (uint32_t k = step->stores.begin; k < step->stores.end; k++) {
+		struct operations *stores = &window->operations[k];
+		unsigned count = count_now(stores);
 
-		if (stores->place != STORE)
-			continue;
-		count = count_now(stores);
 		for (unsigned n = 0; n < count; n++) {
 			double when = issue(window, stores->pool, later(value, window->front));
 
 			/* one address, however long the store takes to write */
-			if (n == 0 || insn->memory[0].is_vector_index)
-				when = later(when,
-					     issue_address(window, false,
-							   later(in->by_role[SN_ROLE_STORE_ADDRESS],
-								 in->by_role[SN_ROLE_ADDRESS])));
+			if (n == 0 || step->is_scatter)
+				when = later(when, issue_address(window, false, address));
 			complete = later(complete, when + 1);
 		}
-	}
-	for (unsigned k = 0; k < insn->memory_count; k++) {
-		size_t number = flow->first_access[i] + k;
-		bool is_rmw = flow->block->accesses->items[number].is_load && memory > 0;
-		double kept = value;
-
-		if (!flow->block->accesses->items[number].is_store)
-			continue;
-		if (is_rmw)
-			kept = later(in->by_role[SN_ROLE_DATA] + (double)insn->latency,
-				     memory + (double)rules->rmw_forward_latency +
-					     later((double)insn->latency - 1, 0));
-		window->stored[number][pass % HISTORY] = kept;
 	}
 	return complete;
 }
 
-static void run_insn(struct window *window, size_t i, unsigned pass)
+/* What is stored, for the loads that take it. A value that was itself taken (`memory`, 0: it was
+ * not) and changed is there sooner. */
+static void keep(struct window *window, const struct step *step, unsigned pass, double value,
+		 double data, double memory)
 {
-	const struct sn_insn *insn = window->steps[i].insn;
-	struct inputs in;
-	double operand, begin, done, memory = 0, complete;
+	for (uint32_t k = step->kept.begin; k < step->kept.end; k++) {
+		const struct kept *kept = &window->kept[k];
+		double when = value;
 
-	dispatch(window, &window->steps[i]);
-	in = inputs_of(window, i);
-	operand = run_loads(window, i, pass, &in, &memory);
-	begin = run_units(window, i, operand);
-	done = begin + (double)insn->latency;
-	complete = later(done, run_stores(window, i, pass, &in,
-					  insn->memory_count && !insn->write_count ? begin : done,
-					  memory));
-	for (unsigned k = 0; k < insn->write_count; k++) {
-		if (insn->is_stack_engine && insn->writes[k] == SN_RES_RSP)
-			continue;
-		window->now[insn->writes[k]] =
-			insn->writes[k] >= SN_RES_FLAG && in.by_role[SN_ROLE_LATE] > begin
-				? in.by_role[SN_ROLE_LATE] + (double)insn->latency
-				: done + (insn->writes[k] == insn->late_write);
+		if (kept->is_rmw && memory > 0)
+			when = later(data + step->latency,
+				     memory + (double)window->rules->rmw_forward_latency +
+					     later(step->latency - 1, 0));
+		window->stored[kept->store][pass % HISTORY] = when;
 	}
-	retire(window, &window->steps[i], later(complete, window->front));
+}
+
+static void run_step(struct window *window, const struct step *step, unsigned pass)
+{
+	double data = inputs_ready(window, step->inputs[SN_ROLE_DATA]);
+	double address = 0, store_address = 0, operand = data, memory = 0, begin, done, complete;
+	double late = inputs_ready(window, step->inputs[SN_ROLE_LATE]);
+
+	dispatch(window, step);
+	if (step->has_memory) {
+		address = inputs_ready(window, step->inputs[SN_ROLE_ADDRESS]);
+		store_address =
+			later(inputs_ready(window, step->inputs[SN_ROLE_STORE_ADDRESS]), address);
+		operand = run_loads(window, step, pass, data, address, &memory);
+	}
+	begin = run_units(window, step, operand);
+	complete = done = begin + step->latency;
+	for (uint32_t k = step->outputs.begin; k < step->outputs.end; k++) {
+		const struct output *output = &window->outputs[k];
+
+		window->now[output->resource] = output->is_flag && late > begin
+							? late + step->latency
+							: done + output->is_late;
+	}
+	if (step->has_memory) {
+		double value = step->is_store_alone ? begin : done;
+
+		keep(window, step, pass, value, data, memory);
+		complete = later(done, run_stores(window, step, value, store_address));
+	}
+	retire(window, step, later(complete, window->front));
 }
 
 static void turn_x87(struct window *window)
@@ -334,80 +305,10 @@ static void turn_x87(struct window *window)
 	memcpy(&window->now[SN_RES_X87], before, sizeof(before));
 }
 
-/* An operation that may go to several units leaves those alone that others cannot do without. So
- * units are numbered anew, the least wanted first. */
-static void number_units(const struct sn_data_flow *flow, unsigned numbers[UNITS])
-{
-	const struct sn_cqa_block *block = flow->block;
-	double pressure[UNITS] = { 0 };
-
-	for (size_t i = 0; i < block->count; i++)
-		for (unsigned k = 0; k < block->insns[i].set_count; k++)
-			for (uint32_t rest = block->insns[i].sets[k].units; rest; rest &= rest - 1)
-				pressure[__builtin_ctz(rest)] +=
-					(double)block->insns[i].sets[k].count /
-					__builtin_popcount(block->insns[i].sets[k].units);
-	for (unsigned u = 0; u < UNITS; u++) {
-		numbers[u] = 0;
-		for (unsigned other = 0; other < UNITS; other++)
-			numbers[u] += pressure[other] < pressure[u] ||
-				      (pressure[other] <= pressure[u] && other < u);
-	}
-}
-
-static enum place place_of(const struct sn_machine *machine, const struct sn_insn *insn,
-			   uint32_t units)
-{
-	if (!(units & ~machine->vector_load_units))
-		return VECTOR_LOAD;
-	if (!(units & ~(machine->load_units | machine->vector_load_units)))
-		return LOAD;
-	if (units == machine->store_data_units)
-		return STORE;
-	return insn->is_vector ? VECTOR : GENERAL;
-}
-
-static struct pool *pool_of(struct window *window, uint32_t units, const unsigned numbers[UNITS])
-{
-	struct pool *pool = window->pools;
-	uint32_t numbered = 0;
-
-	for (; units; units &= units - 1)
-		numbered |= (uint32_t)1 << numbers[__builtin_ctz(units)];
-	while (pool < window->pools + window->pool_count && pool->units != numbered)
-		pool++;
-	if (pool == window->pools + window->pool_count) {
-		pool->units = numbered;
-		window->pool_count++;
-	}
-	return pool;
-}
-
-static void fill_step(struct window *window, struct step *step, const struct sn_insn *insn,
-		      const unsigned numbers[UNITS])
-{
-	const struct sn_machine *machine = window->flow->machine;
-
-	step->insn = insn;
-	step->dispatch_cycles = (double)insn->issued_uops / machine->rules.issue_width;
-	for (unsigned k = 0; k < insn->set_count; k++) {
-		struct operations *operations = &step->operations[k];
-
-		operations->count = insn->sets[k].count;
-		operations->place = place_of(machine, insn, insn->sets[k].units);
-		operations->pool = pool_of(window, insn->sets[k].units, numbers);
-		step->needs[operations->place] = true;
-	}
-}
-
 static void window_init(struct window *window, const struct sn_data_flow *flow,
 			struct sn_arena *arena)
 {
 	const struct sn_rules *rules = &flow->machine->rules;
-	const struct sn_cqa_block *block = flow->block;
-	unsigned numbers[UNITS];
-	struct operations *operations;
-	size_t count = 0;
 
 	assert(flow->machine->unit_count <= UNITS && rules->reorder_uops <= REORDER_MOST &&
 	       rules->vector_queue_uops <= QUEUE_MOST &&
@@ -416,34 +317,19 @@ static void window_init(struct window *window, const struct sn_data_flow *flow,
 	       rules->vector_scheduler_uops <= UINT8_MAX);
 	memset(window, 0, sizeof(*window));
 	window->flow = flow;
+	window->rules = rules;
 	window->general.places[0] = (uint8_t)rules->general_scheduler_uops;
 	window->address.places[0] = (uint8_t)rules->address_scheduler_uops;
 	window->vector.places[0] = (uint8_t)rules->vector_scheduler_uops;
-	window->stored =
-		sn_arena_alloc(arena, flow->block->accesses->count + 1, sizeof(*window->stored));
-	for (size_t i = 0; i < block->accesses->count; i++)
-		if (block->accesses->items[i].source >= 0 &&
-		    block->accesses->items[i].source_distance > window->distance)
-			window->distance = block->accesses->items[i].source_distance;
-	number_units(flow, numbers);
-	for (size_t i = 0; i < block->count; i++)
-		count += block->insns[i].set_count;
-	operations = sn_arena_array(arena, struct operations, count + 1);
-	window->pools = sn_arena_array(arena, struct pool, count + 1);
 	window->first_pair.units = FIRST_PAIR;
 	window->second_pair.units = SECOND_PAIR;
-	window->steps = sn_arena_array(arena, struct step, block->count);
-	for (size_t i = 0; i < block->count; i++) {
-		window->steps[i].operations = operations;
-		operations += block->insns[i].set_count;
-		fill_step(window, &window->steps[i], &block->insns[i], numbers);
-	}
+	sn_window_fill(window, arena);
 }
 
 /* Would the schedulers or the reorder buffer be near full, if each pass took `cycles`? */
 static bool is_filled(const struct window *window, double cycles)
 {
-	const struct sn_rules *rules = &window->flow->machine->rules;
+	const struct sn_rules *rules = window->rules;
 	double places = TRIAL_PASSES * cycles * NEARLY_FULL;
 
 	return window->general.occupied_cycles > places * rules->general_scheduler_uops ||
@@ -460,8 +346,9 @@ static void run_pass(struct window *window, unsigned pass, double front_end_cycl
 	window->late_passes += delivered > window->front;
 	window->front = later(window->front, delivered);
 	for (size_t i = 0; i < window->flow->block->count; i++)
-		run_insn(window, i, pass);
-	turn_x87(window);
+		run_step(window, &window->steps[i], pass);
+	if (window->turns_x87)
+		turn_x87(window);
 }
 
 double sn_bound_window(const struct sn_data_flow *flow, struct sn_arena *arena,

@@ -6,8 +6,6 @@
 #include <assert.h>
 #include <string.h>
 
-enum { IDLE_CYCLES = 64 /* what was there so long ago keeps nothing waiting */ };
-
 static void mix(uint64_t *print, uint64_t number)
 {
 	*print = (*print ^ number) * 0x9e3779b97f4a7c15U;
@@ -30,7 +28,7 @@ static void mix_time(const struct window *window, uint64_t *print, double when)
 /* Values that may still be waited for, each with its number. */
 static void mix_value(const struct window *window, uint64_t *print, size_t number, double when)
 {
-	if (when < window->front - IDLE_CYCLES)
+	if (when < window->front - window->idle_cycles)
 		return;
 	mix(print, number);
 	mix_time(window, print, when);
@@ -52,10 +50,10 @@ static void mix_ring(const struct window *window, uint64_t *print, const double 
 static void mix_scheduler(const struct window *window, uint64_t *print,
 			  const struct scheduler *scheduler, unsigned places)
 {
-	uint64_t cycle = scheduler->first;
+	int64_t cycle = scheduler->first;
 
 	for (unsigned seen = 0; seen < places; cycle++) {
-		unsigned here = scheduler->places[cycle % RING];
+		unsigned here = scheduler->places[(uint64_t)cycle % RING];
 
 		seen += here;
 		if (!here || (double)cycle <= window->front)
@@ -69,26 +67,23 @@ static void mix_scheduler(const struct window *window, uint64_t *print,
 /* Stored values that loads of this or a later pass take. */
 static void mix_stored(const struct window *window, uint64_t *print, unsigned pass)
 {
-	const struct sn_accesses *accesses = window->flow->block->accesses;
-
-	for (size_t i = 0; i < accesses->count; i++)
-		for (unsigned d = 1;
-		     accesses->items[i].source >= 0 && d <= accesses->items[i].source_distance; d++)
+	for (uint32_t i = 0; i < window->taken_count; i++)
+		for (unsigned d = 1; d <= window->taken[i].distance; d++)
 			mix_value(window, print, i,
-				  window->stored[accesses->items[i].source][(pass - d) % HISTORY]);
+				  window->stored[window->taken[i].store][(pass - d) % HISTORY]);
 }
 
 /* All on which the time of the coming passes depends: two passes of the same print take the same
  * course. */
 static uint64_t print_of(struct window *window, unsigned pass)
 {
-	const struct sn_rules *rules = &window->flow->machine->rules;
-	const struct sn_cqa_block *block = window->flow->block;
+	const struct sn_rules *rules = window->rules;
 	uint64_t print = window->was_first;
 
 	assert(pass > window->distance);
 	for (size_t i = 0; i < SN_RES_COUNT; i++)
-		mix_value(window, &print, i, window->now[i]);
+		if (window->is_alive[i])
+			mix_value(window, &print, i, window->now[i]);
 	mix_stored(window, &print, pass);
 	mix_ring(window, &print, window->retired, window->retired_place, rules->reorder_uops);
 	mix_ring(window, &print, window->entered, window->entered_place, rules->vector_queue_uops);
@@ -97,13 +92,12 @@ static uint64_t print_of(struct window *window, unsigned pass)
 	mix_scheduler(window, &print, &window->general, rules->general_scheduler_uops);
 	mix_scheduler(window, &print, &window->address, rules->address_scheduler_uops);
 	mix_scheduler(window, &print, &window->vector, rules->vector_scheduler_uops);
-	for (uint64_t n = first_cycle(window->front); n <= window->last_used; n++) {
+	for (int64_t n = first_cycle(window->front); n <= window->last_used; n++) {
 		mix(&print, cycle_at(window, n)->units);
 		mix_time(window, &print, (double)n);
 	}
-	for (size_t i = 0; i < block->count; i++)
-		for (unsigned k = 0; k < block->insns[i].set_count; k++)
-			mix_double(&print, (double)window->steps[i].operations[k].left_over);
+	for (uint32_t i = 0; i < window->operation_count; i++)
+		mix_double(&print, (double)window->operations[i].left_over);
 	mix_double(&print, window->divider_rest);
 	return print;
 }
