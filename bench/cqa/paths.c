@@ -141,6 +141,152 @@ KERNEL q_reset(T *restrict a, const T *restrict b, const T *restrict c, const ui
 	a[0] = s;
 }
 
+KERNEL q_sums(T *restrict a, const T *restrict b, const T *restrict c, const uint8_t *way, long n)
+{
+	T s = 0, t = 0;
+	for (long i = 0; i < n; i++) {
+		long k = i & MASK;
+		if (way[i] & 1) {
+			APART;
+			s += b[k];
+		} else {
+			APART;
+			t += b[k] * c[k] + a[k] * 3;
+		}
+	}
+	a[0] = s + t;
+}
+KERNEL q_root(T *restrict a, const T *restrict b, const T *restrict c, const uint8_t *way, long n)
+{
+	for (long i = 0; i < n; i++) {
+		long k = i & MASK;
+		T x = b[k] * c[k];
+		if (way[i] & 1) {
+			APART;
+			a[k] = x;
+		} else {
+			APART;
+			a[k] = sqrt(x) + 1;
+		}
+	}
+}
+KERNEL q_hash(T *restrict a_, const T *restrict b_, const T *restrict c_, const uint8_t *way,
+	      long n)
+{
+	const long *b = (const long *)b_;
+	long h = 1;
+	for (long i = 0; i < n; i++) {
+		long k = i & MASK;
+		if (way[i] & 1) {
+			APART;
+			h += b[k];
+		} else {
+			APART;
+			h = (h ^ b[k]) * 0x9e3779b97f4a7c15 + (h >> 7);
+		}
+	}
+	((long *)a_)[0] = h;
+}
+KERNEL q_idiv(T *restrict a_, const T *restrict b_, const T *restrict c_, const uint8_t *way,
+	      long n)
+{
+	unsigned *a = (unsigned *)a_;
+	const unsigned *b = (const unsigned *)b_, *c = (const unsigned *)c_;
+	for (long i = 0; i < n; i++) {
+		long k = i & MASK;
+		if (way[i] & 1) {
+			APART;
+			a[k] = b[k] + c[k];
+		} else {
+			APART;
+			a[k] = b[k] / (c[k] | 7);
+		}
+	}
+}
+KERNEL q_copy(T *restrict a, const T *restrict b, const T *restrict c, const uint8_t *way, long n)
+{
+	for (long i = 0; i < n; i++) {
+		long k = i & MASK;
+		if (way[i] & 1) {
+			APART;
+			a[k] = b[k];
+		} else {
+			APART;
+			a[k] = c[k];
+			a[k ^ 1] = b[k] + c[k];
+		}
+	}
+}
+KERNEL q_count(T *restrict a_, const T *restrict b_, const T *restrict c_, const uint8_t *way,
+	       long n)
+{
+	long *a = (long *)a_;
+	long s = 0;
+	for (long i = 0; i < n; i++) {
+		if (way[i] & 1) {
+			APART;
+			s++;
+		} else {
+			APART;
+			s ^= 3;
+			a[s & 7] += 1;
+		}
+	}
+	a[0] = s;
+}
+KERNEL q_seldom(T *restrict a, const T *restrict b, const T *restrict c, const uint8_t *way, long n)
+{
+	T s = 1;
+	for (long i = 0; i < n; i++) {
+		long k = i & MASK;
+		T x = b[k] * 2 + c[k];
+		if (!(way[i] & 1)) {
+			APART;
+			s = s * .9 + x;
+		}
+		a[k] = x;
+	}
+	a[0] = s;
+}
+KERNEL q_sum_or_divide(T *restrict a, const T *restrict b, const T *restrict c, const uint8_t *way,
+		       long n)
+{
+	T s = 0;
+	for (long i = 0; i < n; i++) {
+		long k = i & MASK;
+		T x = b[k];
+		if (way[i] & 1) {
+			APART;
+			x += 1;
+		} else {
+			APART;
+			x = x * x * c[k];
+		}
+		if (way[i] & 2) {
+			APART;
+			s += x;
+		} else {
+			APART;
+			s = s / x + 2;
+		}
+	}
+	a[0] = s;
+}
+KERNEL q_conv(T *restrict a, const T *restrict b, const T *restrict c, const uint8_t *way, long n)
+{
+	const long *bl = (const long *)b;
+	for (long i = 0; i < n; i++) {
+		long k = i & MASK;
+		if (way[i] & 1) {
+			APART;
+			a[k] = (T)(bl[k] >> 40);
+		} else {
+			APART;
+			a[k] = (T)(bl[k] >> 40) * c[k] / 3.7 + (T)k;
+		}
+	}
+}
+
 #define ENTRY(f)                                                                                   \
 	{                                                                                          \
 #f, f                                                                              \
@@ -148,8 +294,11 @@ KERNEL q_reset(T *restrict a, const T *restrict b, const T *restrict c, const ui
 static const struct {
 	const char *name;
 	void (*run)(T *restrict, const T *restrict, const T *restrict, const uint8_t *, long);
-} kernels[] = { ENTRY(q_div), ENTRY(q_chain), ENTRY(q_skip), ENTRY(q_poly),
-		ENTRY(q_int), ENTRY(q_three), ENTRY(q_four), ENTRY(q_reset) };
+} kernels[] = { ENTRY(q_div),  ENTRY(q_chain), ENTRY(q_skip),	ENTRY(q_poly),
+		ENTRY(q_int),  ENTRY(q_three), ENTRY(q_four),	ENTRY(q_reset),
+		ENTRY(q_sums), ENTRY(q_root),  ENTRY(q_hash),	ENTRY(q_idiv),
+		ENTRY(q_copy), ENTRY(q_count), ENTRY(q_seldom), ENTRY(q_sum_or_divide),
+		ENTRY(q_conv) };
 
 static double cycles_per_tick(void)
 {

@@ -8,7 +8,8 @@ import sys
 import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-KERNELS = 'q_div q_chain q_skip q_poly q_int q_three q_four q_reset'.split()
+KERNELS = ('q_div q_chain q_skip q_poly q_int q_three q_four q_reset '
+           'q_sums q_root q_hash q_idiv q_copy q_count q_seldom q_sum_or_divide q_conv').split()
 KINDS = 'every8 random99 random90 random50'.split()
 
 
@@ -26,7 +27,7 @@ def main():
         subprocess.run(['gcc', '-O2', '-g', '-march=native', '-fno-tree-vectorize', '-fno-math-errno', '-ffast-math',
                         f'{HERE}/paths.c', '-o', program, '-lm'], check=True)
         static = {row['function']: row for row in rows_of(sonde, 'cqa', program, '--format', 'json')}
-        print('kernel   kind      measured  weighed   alike  with mispredictions')
+        print('kernel          kind      measured  weighed   alike  with mispredictions')
         for kind in KINDS:
             for kernel in KERNELS:
                 times = [float(subprocess.run([program, kernel, kind, '0.3'], capture_output=True, text=True,
@@ -42,7 +43,7 @@ def main():
                 errors.setdefault((kind, 'weighed'), []).append(abs(told - truth) / truth)
                 errors.setdefault((kind, 'alike'), []).append(abs(alike - truth) / truth)
                 errors.setdefault((kind, 'with mispredictions'), []).append(abs(whole - truth) / truth)
-                print(f'{kernel:8} {kind:9} {truth:8.2f} {told:8.2f} {alike:7.2f} {whole:8.2f}'
+                print(f'{kernel:15} {kind:9} {truth:8.2f} {told:8.2f} {alike:7.2f} {whole:8.2f}'
                       f'{"" if row["is_weighed"] else "  not weighed"}', flush=True)
     for (kind, how), found in errors.items():
         print(f'{kind} {how}: n {len(found)} MAPE {100 * sum(found) / len(found):.1f} %')

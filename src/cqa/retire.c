@@ -11,11 +11,13 @@ enum {
 	PASSES = 256,
 	WARM_UP = 32,
 	REORDER_MOST = 512,
-	/* What has waited behind a slow operation leaves so fast that samples hardly see it; this
-	   and the next but one were found with bench/cqa/paths.c on Zen 5. */
+	/* Macro-operations a cycle. The core retires 8 (of a run behind a division each eighth is
+	   seen), but in which of them passes begin is not known here; with 24 what came ready long
+	   ago is seen little, and shares are found best (bench/cqa/paths.c, Zen 5). */
 	RETIRE_WIDTH = 24,
 	HEAD = 2,
-	/* From when a branch is done to the first operation of the right way. */
+	/* From when a branch is done to the first operation of the right way, found with loops of
+	   random branches on Zen 5 (bench/cqa/paths.c). */
 	REDIRECT_CYCLES = 20,
 };
 
@@ -33,12 +35,17 @@ static int by_offset(const void *a, const void *b)
 	return (x->offset > y->offset) - (x->offset < y->offset);
 }
 
+static bool is_behind_branch(const struct sn_cqa_block *block, size_t i)
+{
+	return i && block->insns[i - 1].is_branch && block->insns[i - 1].is_conditional;
+}
+
 /* What a path does to an instruction: the pass before decides how its first one is reached. */
 static struct mark mark_of(const struct sn_cqa_block *block, size_t i, unsigned path)
 {
 	const struct sn_insn *insn = &block->insns[i];
 	const struct sn_insn *before = &block->insns[i ? i - 1 : block->count - 1];
-	bool is_behind = i && before->is_branch && before->is_conditional;
+	bool is_behind = is_behind_branch(block, i);
 
 	return (struct mark){ insn->offset, 1U << path,
 			      !i || is_behind || before->offset + before->length != insn->offset,
@@ -193,14 +200,13 @@ struct runner {
 	double counts[SN_CQA_PATHS_MAX];
 	double pending;	      /* time that shows in the next instruction */
 	bool pending_is_miss; /* as it follows a misprediction */
-	double missed_cycles, missed;
 	struct sn_retirement *out;
 };
 
 static void show(struct runner *r, unsigned path, unsigned place, bool counts)
 {
 	if (counts && r->pending_is_miss)
-		r->missed_cycles += r->pending;
+		r->out->missed_cycles[place] += r->pending;
 	else if (counts)
 		r->out->path_cycles[path][place] += r->pending;
 	r->pending = 0;
@@ -219,7 +225,7 @@ static void run_pass(struct runner *r, unsigned path, bool counts)
 		const struct sn_insn *insn = &p->block.insns[i];
 		bool is_late = false;
 
-		if (place != last && r->places->is_head[place] && i) {
+		if (place != last && r->places->is_head[place] && is_behind_branch(&p->block, i)) {
 			r->owed[place] += r->chance[place];
 			is_late = r->owed[place] >= 1;
 		}
@@ -227,27 +233,31 @@ static void run_pass(struct runner *r, unsigned path, bool counts)
 		if (is_late) {
 			r->owed[place] -= 1;
 			r->core.dispatch = fmax(r->core.dispatch, r->core.done + REDIRECT_CYCLES);
-			r->missed += counts;
 		}
-		if (!insn->is_fused_into_previous)
-			show(r, path, place, counts);
+		show(r, path, place, counts);
 		r->pending += run(&r->core, insn, step);
 		r->pending_is_miss |= is_late;
 	}
 }
 
-double sn_places_visits(const struct sn_cqa_loop *loop, const struct sn_places *places,
-			unsigned place, const double shares[SN_CQA_PATHS_MAX])
+void sn_places_arrivals(const struct sn_cqa_loop *loop, const struct sn_places *places,
+			const double shares[SN_CQA_PATHS_MAX],
+			struct sn_arrivals out[SN_PLACES_MAX])
 {
-	double sum = 0;
+	memset(out, 0, SN_PLACES_MAX * sizeof(*out));
+	for (uint32_t p = 0; p < loop->path_count; p++) {
+		const struct sn_cqa_block *block = &loop->paths[p].block;
 
-	for (uint32_t p = 0; p < loop->path_count; p++)
-		for (size_t i = 0; i < loop->paths[p].block.count; i++)
-			if (places->of[p][i] == place) {
-				sum += shares[p];
-				break;
-			}
-	return sum;
+		for (size_t i = 1; i < block->count; i++) {
+			struct sn_arrivals *arrivals = &out[places->of[p][i]];
+
+			if (!places->is_head[places->of[p][i]] || !is_behind_branch(block, i))
+				continue;
+			arrivals->branch_offset = block->insns[i - 1].offset;
+			arrivals->is_branched_to = true;
+			arrivals->often += shares[p];
+		}
+	}
 }
 
 static unsigned draw(struct sn_random *random, const double shares[SN_CQA_PATHS_MAX],
@@ -268,6 +278,7 @@ void sn_retire(const struct sn_cqa_loop *loop, const struct sn_places *places,
 	       struct sn_retirement *out)
 {
 	struct runner *r = sn_alloc_zeroed(1, sizeof(*r));
+	struct sn_arrivals arrivals[SN_PLACES_MAX];
 	struct sn_random random;
 	double start = 0;
 
@@ -276,10 +287,9 @@ void sn_retire(const struct sn_cqa_loop *loop, const struct sn_places *places,
 	r->places = places;
 	r->out = out;
 	r->core.rules = &loop->machine->rules;
+	sn_places_arrivals(loop, places, shares, arrivals);
 	for (unsigned k = 0; k < places->count; k++) {
-		double often = sn_places_visits(loop, places, k, shares);
-
-		r->chance[k] = often > 0 ? fmin(1, missed[k] / often) : 0;
+		r->chance[k] = arrivals[k].often > 0 ? fmin(1, missed[k] / arrivals[k].often) : 0;
 		r->owed[k] = 0.5;
 	}
 	sn_random_seed(&random, 1);
@@ -296,6 +306,7 @@ void sn_retire(const struct sn_cqa_loop *loop, const struct sn_places *places,
 	for (uint32_t p = 0; p < loop->path_count; p++)
 		for (unsigned k = 0; k < places->count; k++)
 			out->path_cycles[p][k] /= r->counts[p];
-	out->missed_cycles = r->missed > 0 ? r->missed_cycles / r->missed : REDIRECT_CYCLES + 1;
+	for (unsigned k = 0; k < places->count; k++)
+		out->missed_cycles[k] /= PASSES;
 	free(r);
 }

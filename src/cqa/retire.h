@@ -1,7 +1,8 @@
 /**
  * Where time shows when a loop with several paths runs. An interrupt finds the instruction that is
  * the next to retire, so samples lie behind what is waited for: passes are put through a simple
- * core, and the time between two retirements counts for the second's successor.
+ * core, and the time between two retirements counts for the second's successor. (The second of a
+ * fused pair is such a successor, as loops of nothing else show.)
  */
 #ifndef SN_CQA_RETIRE_H
 #define SN_CQA_RETIRE_H
@@ -27,15 +28,23 @@ bool sn_places_of(const struct sn_cqa_loop *loop, struct sn_arena *arena, struct
 /** The place of an offset; UINT16_MAX: on no path. */
 unsigned sn_places_at(const struct sn_places *places, uint64_t offset);
 
-/** How often a pass comes through a place, by the paths' shares. */
-double sn_places_visits(const struct sn_cqa_loop *loop, const struct sn_places *places,
-			unsigned place, const double shares[SN_CQA_PATHS_MAX]);
+/** How often a pass comes to a head by a conditional branch, and by which. */
+struct sn_arrivals {
+	bool is_branched_to;
+	double often;
+	uint64_t branch_offset;
+};
+
+/** Of all places, by the paths' shares. */
+void sn_places_arrivals(const struct sn_cqa_loop *loop, const struct sn_places *places,
+			const double shares[SN_CQA_PATHS_MAX],
+			struct sn_arrivals out[SN_PLACES_MAX]);
 
 struct sn_retirement {
 	/* cycles that a pass of a path shows in each place, without what follows mispredictions */
 	double path_cycles[SN_CQA_PATHS_MAX][SN_PLACES_MAX];
-	double missed_cycles; /* that show in the head behind a misprediction, each */
-	double cycles;	      /* of a pass, over all passes, mispredictions included */
+	double missed_cycles[SN_PLACES_MAX]; /* of a pass, that follow mispredictions */
+	double cycles; /* of a pass, over all passes, mispredictions included */
 };
 
 /** Passes in no order, by the paths' shares. `missed[place]`: how often in a pass its head is

@@ -20,9 +20,9 @@ struct two_paths {
 	struct sn_range range;
 };
 
-static void two_paths(struct two_paths *out)
+/* What follows the header of the second path stands `apart` bytes on. */
+static void two_paths_of(struct two_paths *out, const char *const texts[2], unsigned apart)
 {
-	static const char *const texts[2] = { DIVIDES, ADDS };
 	struct sn_error err = { 0 };
 
 	memset(out, 0, sizeof(*out));
@@ -40,10 +40,17 @@ static void two_paths(struct two_paths *out)
 		REQUIRE(sn_cqa_block_decode(out->loop.machine, &arena, bytes, count, &path->block,
 					    &err) == SN_OK);
 		for (size_t i = 2; i < path->block.count && p; i++)
-			path->block.insns[i].offset += 0x40;
+			path->block.insns[i].offset += apart;
 		sn_cqa_estimate(out->loop.machine, &path->block, false, &arena, &path->estimate);
 		path->weight = 0.5;
 	}
+}
+
+static void two_paths(struct two_paths *out)
+{
+	static const char *const texts[2] = { DIVIDES, ADDS };
+
+	two_paths_of(out, texts, 0x40);
 }
 
 /* Samples as the core would show them. */
@@ -60,7 +67,7 @@ static size_t samples(const struct two_paths *two, const double shares[SN_CQA_PA
 	sn_retire(&two->loop, &places, shares, missed, &retirement);
 	for (unsigned k = 0; k < places.count; k++) {
 		heat[k].link_addr = places.first_offset[k];
-		heat[k].weight = missed[k] * retirement.missed_cycles;
+		heat[k].weight = retirement.missed_cycles[k];
 		for (unsigned p = 0; p < 2; p++)
 			heat[k].weight += shares[p] * retirement.path_cycles[p][k];
 	}
@@ -114,6 +121,25 @@ TEST(mispredictions_show_behind_branches)
 	CHECK_REAL(two.paths[0].weight, 0.5, 0.15);
 	/* half of the passes cost a way back of some twenty cycles */
 	CHECK(two.loop.missed_cycles > 6 && two.loop.missed_cycles < 16);
+}
+
+/* if (x) add; store: to the store come those that add, and by the branch those that do not */
+TEST(arrivals_are_those_by_branches)
+{
+	static const char *const texts[2] = { HEADER "c5fb58d9c5fb111e49ffcf75ee",
+					      HEADER "c5fb111e49ffcf75ee" };
+	double shares[SN_CQA_PATHS_MAX] = { 0.25, 0.75 };
+	struct sn_arrivals arrivals[SN_PLACES_MAX];
+	struct sn_places places;
+	struct two_paths two;
+
+	two_paths_of(&two, texts, 4);
+	REQUIRE(sn_places_of(&two.loop, &arena, &places));
+	sn_places_arrivals(&two.loop, &places, shares, arrivals);
+	CHECK_REAL(arrivals[sn_places_at(&places, 5)].often, 0.25, 1e-9);
+	CHECK_REAL(arrivals[sn_places_at(&places, 9)].often, 0.75, 1e-9);
+	CHECK_INT((int)arrivals[sn_places_at(&places, 9)].branch_offset, 3);
+	CHECK(!arrivals[sn_places_at(&places, 0)].is_branched_to);
 }
 
 TEST(samples_elsewhere_weigh_nothing)
