@@ -91,7 +91,7 @@ static double issue_address(struct window *window, bool is_vector_load, double r
 	window->was_first = is_vector_load || !window->was_first;
 	when = issue(window, window->was_first ? &window->first_pair : &window->second_pair,
 		     later(ready, window->front));
-	occupy(&window->address, window->front, when + window->rules->scheduler_hold_cycles);
+	occupy(&window->address, window->front, when + window->rules->address_hold_cycles);
 	return when;
 }
 
@@ -214,7 +214,7 @@ static double run_units(struct window *window, const struct step *step, double r
 				       when + window->rules->vector_hold_cycles);
 			else if (n < PORTION)
 				occupy(&window->general, window->front,
-				       when + window->rules->scheduler_hold_cycles);
+				       when + window->rules->general_hold_cycles);
 			first = when < first ? when : first;
 		}
 	}

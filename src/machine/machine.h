@@ -110,8 +110,8 @@ struct sn_rules {
 	   operations, which wait for one in a queue of their own; 0: not known. */
 	unsigned general_scheduler_uops, address_scheduler_uops, vector_scheduler_uops,
 		vector_queue_uops;
-	unsigned scheduler_hold_cycles, vector_hold_cycles; /* that an operation keeps its place
-							       besides waiting */
+	/* that an operation keeps its place besides waiting */
+	unsigned general_hold_cycles, address_hold_cycles, vector_hold_cycles;
 };
 
 struct sn_machine {

@@ -179,8 +179,9 @@ const struct sn_machine_definition sn_machine_definitions[] = {
 	    .address_scheduler_uops = 56,
 	    .vector_scheduler_uops = 76,
 	    .vector_queue_uops = 96,
-	    .scheduler_hold_cycles = 12,
-	    .vector_hold_cycles = 12,
+	    .general_hold_cycles = 12,
+	    .address_hold_cycles = 14,
+	    .vector_hold_cycles = 16,
 	    .past_caches_bytes_per_cycle = 11,
 	    .reorder_uops = 448 } },
 };

@@ -202,10 +202,10 @@ TEST(accesses_that_cannot_both_be_aligned_split_lines)
 
 TEST(address_units_come_in_turns)
 {
-	/* two vector loads, two loads: three of the four meet in the first pair; in turns none do
-	 */
+	/* two vector loads, two loads: three of the four meet in the first pair; in turns none do,
+	 * but four a cycle fill their scheduler (measured: 1.16 to 1.23) */
 	CHECK_REAL(zen5("f20f1002f20f104a088b068b5e0849ffcf75ed", SN_BOUND_PORTS), 1.5, 1e-6);
-	CHECK_REAL(zen5("f20f10028b06f20f104a088b5e0849ffcf75ed", SN_BOUND_PORTS), 1, 1e-6);
+	CHECK_REAL(zen5("f20f10028b06f20f104a088b5e0849ffcf75ed", SN_BOUND_PORTS), 1.016, 1e-3);
 	/* eight operations, two vector loads first, the store sixth */
 	CHECK_REAL(zen5("f20f104208f20f100a4883c210660f57c2660f14c80f11094883c11049ffcf75df",
 			SN_BOUND_PORTS),
