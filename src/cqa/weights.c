@@ -16,9 +16,9 @@ enum { TURNS = 8, ROUNDS = 40, BRANCHES_MOST = 8, SUBSETS_OF = 3 };
 #define STRAY_SHARE 0.01 /* of the samples may lie anywhere */
 #define MOST	    0.875
 /* The rest was found with loops whose shares are known (bench/cqa/paths.c). */
-#define FAIR_FIT 0.1 /* divergence that needs no further explanation */
+#define FAIR_FIT 0.1  /* divergence that needs no further explanation */
 #define POOR_FIT 0.25 /* divergence of what explains nothing */
-#define GUESSING 3   /* how much the predictor leans to the commoner way */
+#define GUESSING 3    /* how much the predictor leans to the commoner way */
 /* For e times the cycles: of what fits alike, the fastest is mostly true. */
 #define SLOW_PENALTY 0.02
 
