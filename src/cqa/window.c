@@ -17,7 +17,7 @@ enum {
 	PORTION = 4,
 };
 
-#define NEARLY_FULL 0.75
+#define NEARLY_FULL 0.9
 
 static void occupy(struct scheduler *scheduler, double from, double until)
 {
