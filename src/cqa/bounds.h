@@ -88,6 +88,14 @@ struct sn_chain {
 struct sn_chain sn_chain_of(const struct sn_machine *machine, const struct sn_cqa_block *block,
 			    struct sn_arena *arena);
 
+/** Could anything in the block delay a chain? */
+bool sn_chain_may_be_delayed(const struct sn_machine *machine, const struct sn_cqa_block *block);
+
+/** Cycles by which a pass through the chain is delayed by what runs beside it; they are added to
+ * the steps, not to `cycles`. */
+double sn_chain_delay(const struct sn_machine *machine, const struct sn_cqa_block *block,
+		      struct sn_chain *chain);
+
 struct sn_data_flow; /* cqa/flow.h */
 
 /** Cycles of the longest loop-carried dependence. */

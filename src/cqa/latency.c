@@ -559,6 +559,24 @@ static void graph_free(struct graph *graph)
 	free(graph->kept);
 }
 
+static struct sn_chain new_chain(const struct sn_data_flow *flow, struct sn_arena *arena)
+{
+	size_t count = flow->block->count + 1;
+
+	return (struct sn_chain){ .is_member = sn_arena_array(arena, bool, count),
+				  .step_cycles = sn_arena_array(arena, double, count) };
+}
+
+static void find_members(struct sn_data_flow *flow, const struct graph *graph,
+			 struct sn_chain *chain)
+{
+	unsigned *nodes = sn_alloc_zeroed(graph->count, sizeof(unsigned));
+
+	mark_members(flow, graph->kept, nodes, critical_cycle(graph, chain->cycles, nodes), chain);
+	free(nodes);
+	sn_vec_free(&flow->made);
+}
+
 double sn_bound_latency(struct sn_data_flow *flow)
 {
 	struct graph graph;
@@ -566,6 +584,15 @@ double sn_bound_latency(struct sn_data_flow *flow)
 
 	graph_init(&graph, flow);
 	cycles = largest_mean(&graph);
+	if (cycles > 0 && sn_chain_may_be_delayed(flow->machine, flow->block)) {
+		struct sn_arena arena = { 0 };
+		struct sn_chain chain = new_chain(flow, &arena);
+
+		chain.cycles = cycles;
+		find_members(flow, &graph, &chain);
+		cycles += sn_chain_delay(flow->machine, flow->block, &chain);
+		sn_arena_free(&arena);
+	}
 	graph_free(&graph);
 	return cycles;
 }
@@ -574,20 +601,14 @@ struct sn_chain sn_chain_of(const struct sn_machine *machine, const struct sn_cq
 			    struct sn_arena *arena)
 {
 	struct sn_data_flow *flow = sn_data_flow_new(machine, block, arena);
-	struct sn_chain chain = { 0 };
+	struct sn_chain chain = new_chain(flow, arena);
 	struct graph graph;
 
 	graph_init(&graph, flow);
 	chain.cycles = largest_mean(&graph);
-	chain.is_member = sn_arena_array(arena, bool, block->count + 1);
-	chain.step_cycles = sn_arena_array(arena, double, block->count + 1);
 	if (chain.cycles > 0) {
-		unsigned *nodes = sn_alloc_zeroed(graph.count, sizeof(unsigned));
-
-		mark_members(flow, graph.kept, nodes, critical_cycle(&graph, chain.cycles, nodes),
-			     &chain);
-		free(nodes);
-		sn_vec_free(&flow->made);
+		find_members(flow, &graph, &chain);
+		chain.cycles += sn_chain_delay(machine, block, &chain);
 	}
 	graph_free(&graph);
 	return chain;

@@ -67,6 +67,7 @@ struct sn_rules {
 	bool eliminates_gpr_moves, eliminates_vector_moves;
 	bool popcnt_reads_destination;
 	bool compress_reads_destination; /* compressions and expansions, zero masks included */
+	bool chains_are_delayed;	 /* by what runs beside them, as cqa/chain_delay.c says */
 	bool fast_carry_rotates;	 /* rcl and rcr by one are one operation of a cycle */
 	bool simple_store_address_unit;	 /* one store-address unit takes no index (port 7) */
 	float load_latency;		 /* general register, general address */

@@ -175,6 +175,7 @@ const struct sn_machine_definition sn_machine_definitions[] = {
 	    .alu_share_load = 0.25F,
 	    .alu_share_store = 0.9F,
 	    .alu_long_cycles = 3,
+	    .chains_are_delayed = true,
 	    .general_scheduler_uops = 88,
 	    .address_scheduler_uops = 56,
 	    .vector_scheduler_uops = 76,

@@ -269,6 +269,20 @@ TEST(rows_are_stored_one_a_cycle)
 	CHECK(zen5("c5fd7f07c5fd7f47204883c74049ffcf75ee", SN_BOUND_PORTS) < 1.5);
 }
 
+/* Measured: 2.37, 2.58, 2.75, 2.00, 3.50 */
+TEST(what_runs_beside_a_chain_delays_it)
+{
+	/* mul r9 beside two additions to rbx */
+	CHECK_REAL(zen5("4c89d049f7e14c01db4c01c349ffcf75ef", SN_BOUND_LATENCY), 2.35, 1e-6);
+	/* vaddsd xmm0,xmm0,xmm1 beside vmovd xmm8,r9d; beside vcvtsi2sd xmm8,xmm2,r9d; beside two
+	 * products */
+	CHECK_REAL(zen5("c5fb58c1c441796ec149ffcf75f2", SN_BOUND_LATENCY), 2.5, 1e-6);
+	CHECK_REAL(zen5("c5fb58c1c4416b2ac149ffcf75f2", SN_BOUND_LATENCY), 2.7, 1e-6);
+	CHECK_REAL(zen5("c5fb58c1c56b59c3c56b59cb49ffcf75ef", SN_BOUND_LATENCY), 2, 1e-6);
+	/* vmulsd xmm0,xmm0,xmm1 beside two additions */
+	CHECK_REAL(zen5("c5fb59c1c56b58c3c56b58cb49ffcf75ef", SN_BOUND_LATENCY), 3.5, 1e-6);
+}
+
 TEST(long_chains_within_a_pass_fill_the_schedulers)
 {
 	/* mov rax,rbx; 63 times add rax,rcx; dec r15; jnz: measured 23.2 cycles, units alone 11 */
