@@ -81,6 +81,50 @@ TEST(a_mask_or_broadcast_needs_no_estimate)
 	CHECK(is_estimated);
 }
 
+/* LLVM has no divider for these: tools/gen-machines/dividers.py. The unit takes one operation. */
+TEST(divisions_hold_the_divider_and_not_a_unit)
+{
+	static const struct {
+		const char *machine, *form;
+		double divider;
+	} rows[] = {
+		{ "sapphirerapids", "divsd x,x", 4 },
+		{ "sapphirerapids", "vdivpd y,y,y", 8 },
+		{ "sapphirerapids", "vsqrtps y,y", 6 },
+		{ "sapphirerapids", "vdivpd y,y,m256", 8 },
+		{ "sapphirerapids", "div m32", 6 },
+		{ "sapphirerapids", "idiv r64", 10 },
+		{ "sapphirerapids", "vdivph y,y,y", 10 },
+		{ "icelake-server", "vdivpd y,y,y", 8 },
+		{ "zen2", "divsd x,x", 6 },
+		{ "zen2", "sqrtsd x,x", 10 },
+		{ "zen2", "idiv r64", 41 },
+		{ "zen3", "vdivpd y,y,m256", 5 },
+		{ "zen3", "sqrtsd x,x", 9 },
+		{ "zen3", "idiv r64", 17 },
+		{ "zen4", "divss x,x", 3 },
+		{ "zen4", "vdivpd z,z,z", 10 },
+		{ "zen4", "vdivpd z,z,m512 {k}", 10 },
+		{ "zen4", "fdiv st,st", 3 },
+	};
+	const struct sn_machine *machine;
+	bool is_estimated;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const struct sn_row *row;
+
+		REQUIRE(sn_machine_find(rows[i].machine, &machine, NULL) == SN_OK);
+		row = sn_machine_row(machine, form_of(rows[i].form), &is_estimated);
+		CHECK_REAL((double)row->divider_cycles, rows[i].divider, 1e-6);
+		for (unsigned k = 0; k < row->set_count; k++)
+			CHECK((double)row->sets[k].count < rows[i].divider);
+	}
+	REQUIRE(sn_machine_find("sapphirerapids", &machine, NULL) == SN_OK);
+	CHECK_REAL((double)sn_machine_row(machine, form_of("vsqrtpd z,z"), &is_estimated)
+			   ->divider_cycles,
+		   24, 1e-6);
+}
+
 TEST(overlay_replaces_fields_and_names_a_bad_line)
 {
 	const struct sn_machine *machine;
