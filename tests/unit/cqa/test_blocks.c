@@ -1,6 +1,7 @@
 /* Known loops: what each bound says on Cascade Lake, worked out by hand. */
 #include <string.h>
 
+#include "base/text.h"
 #include "cqa/cqa.h"
 #include "harness/tap.h"
 
@@ -9,7 +10,7 @@ static struct sn_cqa_estimate estimate(const char *arch, const char *hex, bool i
 	const struct sn_machine *machine;
 	struct sn_error err = { 0 };
 	struct sn_cqa_estimate out = { 0 };
-	uint8_t bytes[256];
+	uint8_t bytes[512];
 	size_t count = sizeof(bytes);
 
 	REQUIRE(sn_machine_find(arch, &machine, &err) == SN_OK);
@@ -189,6 +190,38 @@ TEST(forwarding_hangs_on_the_width)
 	/* mov [rsi],rax; mov rax,[rsi] is renamed, 64 bytes are slow */
 	CHECK_REAL(zen5("488906488b0649ffcf75f5", SN_BOUND_LATENCY), 1, 1e-9);
 	CHECK_REAL(zen5("62f17c48110662f17c48100649ffcf75ef", SN_BOUND_LATENCY), 16, 1e-9);
+}
+
+/* Lines of so many no-operations, then five, dec r15 and the jump; cycles measured: 7, 8, 11, 4. */
+TEST(what_lines_of_code_have_beyond_two_entries_gathers)
+{
+	static const struct {
+		const unsigned counts[4];
+		double cycles;
+	} loops[] = { { { 16, 16 }, 7 },
+		      { { 16, 16, 16 }, 8 },
+		      { { 16, 15, 16, 15 }, 11 },
+		      { { 12, 13 }, 4 } };
+
+	for (size_t i = 0; i < sizeof(loops) / sizeof(*loops); i++) {
+		struct sn_text hex = { 0 };
+		unsigned bytes;
+
+		for (unsigned line = 0; line < 4 && loops[i].counts[line]; line++)
+			for (unsigned k = 0, at = 0; k < loops[i].counts[line]; k++) {
+				unsigned next = (k + 1) * 64 / loops[i].counts[line];
+
+				sn_text_add(&hex, next - at == 4   ? "0f1f4000"
+						  : next - at == 5 ? "0f1f440000"
+								   : "660f1f440000");
+				at = next;
+			}
+		sn_text_add(&hex, "0f1f40000f1f40000f1f40000f1f40000f1f400049ffcf0f85");
+		bytes = (unsigned)hex.length / 2 + 4;
+		sn_text_addf(&hex, "%08x", __builtin_bswap32(0 - bytes));
+		CHECK_REAL(zen5(hex.chars, SN_BOUND_FRONT_END), loops[i].cycles, 1e-6);
+		sn_text_free(&hex);
+	}
 }
 
 TEST(accesses_that_cannot_both_be_aligned_split_lines)
