@@ -208,32 +208,72 @@ static void steer_block(const struct sn_machine *machine, const struct sn_cqa_bl
 		}
 }
 
-/* A loop of exactly eight operations (what is dispatched in a cycle) whose first two are vector
- * loads and whose sixth or seventh is its only other access takes one and a half cycles, all other
- * orders of these eight take one (measured on Zen 5: 105 orders, and four more lengths without such
- * a case). */
-static bool is_unlucky(const struct sn_machine *machine, const struct sn_cqa_block *block)
+/* Loops of so many operations with two vector loads (L) and a store (S) as their only accesses,
+ * which take longer for no bound that is known (measured on Zen 5: all 205 orders of four to seven
+ * operations, 105 of eight; the first is scalar y = a x + y). */
+static const struct unlucky {
+	const char *order; /* with the branch */
+	bool is_turned;	   /* each rotation of it too */
+	double cycles;
+} unlucky_orders[] = { { "LLS..", true, 1.055 },  { "LL.S.", true, 7 / 6. },
+		       { "LL..S", true, 7 / 6. }, { "LLS...", true, 1.2 },
+		       { "LS.L..", true, 1.07 },  { "LL...S..", false, 1.5 },
+		       { "LL....S.", false, 1.5 } };
+
+enum { UNLUCKY_MOST = 8 };
+
+/* False: more than UNLUCKY_MOST operations, or other accesses. */
+static bool order_of(const struct sn_machine *machine, const struct sn_cqa_block *block,
+		     char order[2 * UNLUCKY_MOST + 1])
 {
 	uint32_t memory_units =
 		machine->load_units | machine->vector_load_units | machine->store_data_units;
-	unsigned place = 0, loads = 0, others = 0;
+	unsigned places = 0;
 
 	for (size_t i = 0; i < block->count; i++) {
 		const struct sn_insn *insn = &block->insns[i];
+		char kind = '.';
 
 		for (unsigned k = 0; k < insn->set_count; k++) {
 			if (insn->sets[k].units & ~memory_units)
 				continue;
-			if (!(insn->sets[k].units & ~machine->vector_load_units) && place < 2)
-				loads++;
-			else if (place == 5 || place == 6)
-				others++;
+			if (kind != '.')
+				return false;
+			if (!(insn->sets[k].units & ~machine->vector_load_units))
+				kind = 'L';
+			else if (insn->sets[k].units == machine->store_data_units)
+				kind = 'S';
 			else
 				return false;
 		}
-		place += insn->fused_uops > 0;
+		if (insn->fused_uops <= 0)
+			continue;
+		if (places == UNLUCKY_MOST)
+			return false;
+		order[places++] = kind;
 	}
-	return place == 8 && loads == 2 && others == 1;
+	memcpy(order + places, order, places);
+	order[2 * places] = 0;
+	return true;
+}
+
+static double unlucky_cycles(const struct sn_machine *machine, const struct sn_cqa_block *block)
+{
+	char twice[2 * UNLUCKY_MOST + 1];
+	size_t length;
+
+	if (!order_of(machine, block, twice))
+		return 0;
+	length = strlen(twice) / 2;
+	for (size_t i = 0; i < sizeof(unlucky_orders) / sizeof(*unlucky_orders); i++) {
+		const struct unlucky *unlucky = &unlucky_orders[i];
+
+		if (strlen(unlucky->order) == length &&
+		    (unlucky->is_turned ? strstr(twice, unlucky->order) != NULL
+					: !memcmp(twice, unlucky->order, length)))
+			return unlucky->cycles;
+	}
+	return 0;
 }
 
 /* Loops that load 64 bytes twice and store lose a part of a cycle besides, the more the shorter
@@ -270,7 +310,7 @@ double sn_bound_addresses(const struct sn_machine *machine, const struct sn_cqa_
 	steer_block(machine, block, &state);
 	steer_block(machine, block, &state);
 	return fmax(fmax(state.first, state.second) / 4,
-		    is_unlucky(machine, block) ? 1.5 : wide_loads(machine, block));
+		    fmax(unlucky_cycles(machine, block), wide_loads(machine, block)));
 }
 
 void sn_parts_ports(const struct sn_machine *machine, const struct sn_cqa_block *block,

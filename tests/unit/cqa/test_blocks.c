@@ -239,6 +239,9 @@ TEST(address_units_come_in_turns)
 	 * but four a cycle fill their scheduler (measured: 1.16 to 1.23) */
 	CHECK_REAL(zen5("f20f1002f20f104a088b068b5e0849ffcf75ed", SN_BOUND_PORTS), 1.5, 1e-6);
 	CHECK_REAL(zen5("f20f10028b06f20f104a088b5e0849ffcf75ed", SN_BOUND_PORTS), 1.016, 1e-3);
+	/* scalar y = a x + y: two vector loads and a store in five operations */
+	CHECK_REAL(zen5("c5fb1004c2c4e2f1a804c1c5fb1104c148ffc04839c675e8", SN_BOUND_PORTS), 1.055,
+		   0.01);
 	/* eight operations, two vector loads first, the store sixth */
 	CHECK_REAL(zen5("f20f104208f20f100a4883c210660f57c2660f14c80f11094883c11049ffcf75df",
 			SN_BOUND_PORTS),
