@@ -215,10 +215,10 @@ static const struct unlucky {
 	const char *order; /* with the branch */
 	bool is_turned;	   /* each rotation of it too */
 	double cycles;
-} unlucky_orders[] = { { "LLS..", true, 1.055 },  { "LL.S.", true, 7 / 6. },
-		       { "LL..S", true, 7 / 6. }, { "LLS...", true, 1.2 },
-		       { "LS.L..", true, 1.07 },  { "LL...S..", false, 1.5 },
-		       { "LL....S.", false, 1.5 } };
+} unlucky_orders[] = { { "LLS..", true, 1.055 },   { "LL.S.", true, 7 / 6. },
+		       { "LL..S", true, 7 / 6. },  { "LLS...", true, 1.2 },
+		       { "LS.L..", true, 1.07 },   { "LL...S..", false, 1.57 },
+		       { "LL....S.", false, 1.57 } };
 
 enum { UNLUCKY_MOST = 8 };
 
