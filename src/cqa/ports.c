@@ -215,10 +215,12 @@ static const struct unlucky {
 	const char *order; /* with the branch */
 	bool is_turned;	   /* each rotation of it too */
 	double cycles;
-} unlucky_orders[] = { { "LLS..", true, 1.055 },   { "LL.S.", true, 7 / 6. },
-		       { "LL..S", true, 7 / 6. },  { "LLS...", true, 1.2 },
-		       { "LS.L..", true, 1.07 },   { "LL...S..", false, 1.57 },
-		       { "LL....S.", false, 1.57 } };
+} unlucky_orders[] = { { "LLS..", true, 1.055 },    { "LL.S.", true, 7 / 6. },
+		       { "LL..S", true, 7 / 6. },   { "LLS...", true, 1.2 },
+		       { "LS.L..", true, 1.07 },    { "LL...S..", false, 1.57 },
+		       { "LL....S.", false, 1.57 }, { "LLSS...", false, 1.6 },
+		       { "LL.SS..", false, 1.6 },   { "LL.SS...", false, 1.6 },
+		       { "LL..SS..", false, 1.6 } };
 
 enum { UNLUCKY_MOST = 8 };
 
