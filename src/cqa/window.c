@@ -84,14 +84,16 @@ static double divide(struct window *window, double cycles, double ready)
 	return (double)begin;
 }
 
-static double issue_address(struct window *window, bool is_vector_load, double ready)
+static double issue_address(struct window *window, enum place place, double ready)
 {
 	double when;
 
-	window->was_first = is_vector_load || !window->was_first;
+	window->was_first = place == VECTOR_LOAD || !window->was_first;
 	when = issue(window, window->was_first ? &window->first_pair : &window->second_pair,
 		     later(ready, window->front));
-	occupy(&window->address, window->front, when + window->rules->address_hold_cycles);
+	occupy(&window->address, window->front,
+	       when + (place == STORE ? window->rules->store_hold_cycles
+				      : window->rules->load_hold_cycles));
 	return when;
 }
 
@@ -175,7 +177,7 @@ static double run_loads(struct window *window, const struct step *step, unsigned
 		struct operations *loads = &window->operations[k];
 
 		for (unsigned n = count_now(loads); n > 0; n--) {
-			double when = issue_address(window, loads->place == VECTOR_LOAD, address);
+			double when = issue_address(window, loads->place, address);
 
 			operand = later(operand, when + step->load_latency);
 		}
@@ -241,7 +243,7 @@ static double run_stores(struct window *window, const struct step *step, double 
 
 			/* one address, however long the store takes to write */
 			if (n == 0 || step->is_scatter)
-				when = later(when, issue_address(window, false, address));
+				when = later(when, issue_address(window, STORE, address));
 			complete = later(complete, when + 1);
 		}
 	}

@@ -112,7 +112,7 @@ struct sn_rules {
 	unsigned general_scheduler_uops, address_scheduler_uops, vector_scheduler_uops,
 		vector_queue_uops;
 	/* that an operation keeps its place besides waiting */
-	unsigned general_hold_cycles, address_hold_cycles, vector_hold_cycles;
+	unsigned general_hold_cycles, load_hold_cycles, store_hold_cycles, vector_hold_cycles;
 };
 
 struct sn_machine {
