@@ -208,13 +208,29 @@ static double after(const struct sn_whatif_variant *v, size_t loops)
 	return v->steps.items[loops - 1].cumulative;
 }
 
+#define SHARE_NOTICED 0.0005
+
+static void print_not_estimated(const struct sn_whatif_variant *v, FILE *out)
+{
+	if (v->not_estimated_share >= SHARE_NOTICED)
+		fprintf(out, "; %.1f %% not estimated", 100 * v->not_estimated_share);
+	fputs("\n", out);
+}
+
 static void print_variant(const struct sn_whatif_variant *v, const char *title, FILE *out)
 {
 	static const size_t marks[] = { 1, 2, 5, 10 };
 
 	fprintf(out, " %-28s", title);
+	if (isnan(v->speedup)) {
+		fprintf(out, " unknown  %.1f %% of CPU time is in loops without an estimate\n",
+			100 * v->not_estimated_share);
+		return;
+	}
 	if (!v->steps.count) {
-		fputs("  1.00x   no loop would gain\n", out);
+		fprintf(out, "  1.00x   no loop %swould gain",
+			v->not_estimated_share >= SHARE_NOTICED ? "with an estimate " : "");
+		print_not_estimated(v, out);
 		return;
 	}
 	fprintf(out, "%6.2fx  %5.2f-%-5.2f  %6.2fx  %6.2fx ", v->speedup, v->speedup_low,
@@ -224,7 +240,8 @@ static void print_variant(const struct sn_whatif_variant *v, const char *title, 
 			fputs("     -", out);
 		else
 			fprintf(out, " %5.2f", after(v, marks[i]));
-	fprintf(out, "  %zu of %zu\n", v->loops_for_80_percent, v->steps.count);
+	fprintf(out, "  %zu of %zu", v->loops_for_80_percent, v->steps.count);
+	print_not_estimated(v, out);
 }
 
 void sn_whatif_print(const struct sn_whatif *w, FILE *out)
@@ -241,6 +258,9 @@ void sn_whatif_print(const struct sn_whatif *w, FILE *out)
 		" Static model of %s, data in L1 ('RAM below': no faster than RAM delivers).\n"
 		" Loops with figures hold %.1f %% of CPU time, %.1f %% without a doubt",
 		w->machine->title, 100 * w->analysed_share, 100 * w->reliable_share);
+	if (w->variants[SN_VARIANT_CLEAN].not_estimated_share >= SHARE_NOTICED)
+		fputs(";\n clean and vector code is estimated of loops with FP arithmetic only",
+		      out);
 	sn_memory_profile_describe(w->machine->name, &levels);
 	if (w->left_out)
 		fprintf(out, "; %zu more were not looked at", w->left_out);
@@ -285,6 +305,8 @@ struct sn_whatif_totals sn_whatif_totals_of(const struct sn_whatif *w)
 	for (unsigned i = 0; i < SN_VARIANT_COUNT; i++) {
 		const struct sn_whatif_variant *v = &w->variants[i];
 
+		out.variants[i].estimated_share = v->estimated_share;
+		out.variants[i].not_estimated_share = v->not_estimated_share;
 		out.variants[i].speedup = v->speedup;
 		out.variants[i].low = v->speedup_low;
 		out.variants[i].high = v->speedup_high;
@@ -312,6 +334,9 @@ static void write_totals(const struct sn_whatif_totals *totals, const struct sn_
 	for (unsigned i = 0; i < SN_VARIANT_COUNT; i++) {
 		sn_json_object(json);
 		sn_json_member_string(json, "variant", sn_variant_names[i]);
+		sn_json_member_double(json, "estimated_share", totals->variants[i].estimated_share);
+		sn_json_member_double(json, "not_estimated_share",
+				      totals->variants[i].not_estimated_share);
 		sn_json_member_double(json, "speedup", totals->variants[i].speedup);
 		sn_json_member_double(json, "speedup_low", totals->variants[i].low);
 		sn_json_member_double(json, "speedup_high", totals->variants[i].high);
@@ -348,12 +373,12 @@ bool sn_whatif_sentence(const struct sn_whatif *w, struct sn_text *out)
 							     "were fully vectorized",
 							     "had no dependence from pass to pass",
 							     "were rid of their first bottleneck" };
-	unsigned best = SN_VARIANT_CLEAN;
+	unsigned best = SN_VARIANT_NEXT; /* of every loop that has figures */
 
-	for (unsigned v = SN_VARIANT_FP_VECTOR; v < SN_VARIANT_COUNT; v++)
-		if (w->variants[v].speedup > w->variants[best].speedup)
+	for (unsigned v = SN_VARIANT_CLEAN; v < SN_VARIANT_NEXT; v++)
+		if (w->variants[v].speedup >= w->variants[best].speedup)
 			best = v;
-	if (w->variants[best].speedup < 1.05)
+	if (!(w->variants[best].speedup >= 1.05))
 		return false;
 	sn_text_addf(out,
 		     "If all loops %s, the program would run up to %.2f times as fast (%.2f by "

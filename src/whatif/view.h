@@ -32,7 +32,8 @@ struct sn_whatif_totals {
 	double analysed_share, reliable_share, flow_complexity, array_efficiency;
 	size_t left_out;
 	struct {
-		double speedup, low, high, reliable, ram;
+		double estimated_share, not_estimated_share;
+		double speedup, low, high, reliable, ram; /* NaN: unknown */
 		size_t loops, loops_for_80_percent;
 	} variants[SN_VARIANT_COUNT];
 };

@@ -257,6 +257,11 @@ static void add_loop(struct sn_whatif *w, struct sn_structures *structures,
 
 /* ---- the program ---- */
 
+static bool is_estimated(const struct sn_whatif_loop *loop, unsigned v)
+{
+	return !loop->quality.not_analysed && loop->quality.variants[v].is_applicable;
+}
+
 static double saved_share(double share, double speedup)
 {
 	return speedup > 1 ? share * (1 - 1 / speedup) : 0;
@@ -279,7 +284,9 @@ static void find_steps(const struct sn_whatif *w, unsigned v, struct sn_whatif_v
 		const struct sn_whatif_loop *loop = &w->loops.items[i];
 		struct sn_whatif_step step = { .index = i };
 
-		if (loop->quality.not_analysed || !loop->quality.variants[v].is_applicable)
+		*(is_estimated(loop, v) ? &out->estimated_share : &out->not_estimated_share) +=
+			loop->share;
+		if (!is_estimated(loop, v))
 			continue;
 		step.saved = saved_share(loop->share, loop->quality.variants[v].speedup);
 		if (step.saved > 0)
@@ -292,6 +299,8 @@ static void find_steps(const struct sn_whatif *w, unsigned v, struct sn_whatif_v
 		out->steps.items[i].cumulative = 1 / (1 - saved);
 	}
 }
+
+#define LEAST_SHARE 0.01
 
 /* Shares err independently enough: their half widths add up as squares. */
 static void find_totals(const struct sn_whatif *w, unsigned v, struct sn_whatif_variant *out)
@@ -320,6 +329,10 @@ static void find_totals(const struct sn_whatif *w, unsigned v, struct sn_whatif_
 		out->steps.items[out->loops_for_80_percent - 1].cumulative - 1 <
 			0.8 * (out->speedup - 1)))
 		out->loops_for_80_percent++;
+	/* of what is not known nothing is promised, not that nothing would be gained either */
+	if (out->estimated_share < LEAST_SHARE && out->not_estimated_share > out->estimated_share)
+		out->speedup = out->speedup_low = out->speedup_high = out->reliable_speedup =
+			out->ram_speedup = NAN;
 }
 
 /* Weighed by time, unlike those of a binary without a run. */

@@ -49,7 +49,10 @@ struct sn_whatif_step {
 	double cumulative; /* speed-up of the program with this and all loops before */
 };
 
+/** Speed-ups are NaN where next to none of the loops' time has an estimate (below 1 %). */
 struct sn_whatif_variant {
+	double estimated_share;	    /* of CPU time: in loops with an estimate for it */
+	double not_estimated_share; /* in the other loops: no FP arithmetic, or not analysed */
 	double speedup, speedup_low, speedup_high; /* of the program, 95 % by the shares */
 	double reliable_speedup;		   /* by loops without a doubt alone */
 	double ram_speedup; /* if all data came from RAM and its bandwidth stayed */

@@ -236,4 +236,38 @@ page = t.show('loop', *arch, '--', row['loop'])['quality']
 t.check(page['path_count'] > 1, 'a loop of several paths and a call without a name', page)
 t.equal(t.run('report', '-o', 'rooted.html').returncode, 0, 'a page of it')
 
+# where loops have no FP arithmetic nothing is known, not that nothing would gain
+integers = r"""
+#include <stdio.h>
+#include <stdlib.h>
+#define N 2000
+static int a[N], b[N];
+static double s[N];
+__attribute__((noinline, noclone)) void squares(int n) { for (int i = 0; i < n; i++) a[b[i]] = b[i] * b[i] + 7; }
+__attribute__((noinline, noclone)) void scale(int n) { for (int i = 0; i < n; i++) s[i] = s[i] * 0.5 + 1; }
+int main(int argc, char **argv)
+{
+	for (int i = 0; i < N; i++) b[i] = i;
+	for (int k = 0; k < atoi(argv[1]); k++) { squares(N); if (argc > 2) scale(N); }
+	printf("%d %g\n", a[5], s[5]);
+}
+"""
+app = t.compile(integers, '-g', '-O2', '-fno-tree-vectorize', output='./integers')
+assert t.run('record', app, '200000').returncode == 0
+data = t.show('whatif', *arch)
+for v in data['variants'][:3]:
+    t.check(v['speedup'] is None and v['speedup_high'] is None and v['ram_speedup'] is None and v['estimated_share'] < .01 and
+            v['not_estimated_share'] > .9, f"{v['variant']} of integer loops is unknown, never 1", v)
+t.check(data['variants'][4]['speedup'] is not None, 'the next bottleneck is known', data['variants'][4])
+row = [r for r in data['rows'] if r['function'] == 'squares'][0]
+t.check(row['full_vector_program_speedup'] is None and row['full_vector_speedup'] is None, 'and so in its row', row)
+lines = [x for x in t.run('show', 'whatif', *arch).stdout.splitlines() if 'full vectors' in x]
+t.check('unknown' in lines[0] and '1.00' not in lines[0], 'text says so', lines)
+t.equal(t.run('report', '-o', 'integers.html').returncode, 0, 'a page of it')
+assert t.run('record', app, '200000', 'too').returncode == 0
+v = t.show('whatif', *arch)['variants'][2]
+t.check(v['speedup'] > 1.05 and v['estimated_share'] > .1 and v['not_estimated_share'] > .1, 'of a part of the time: both', v)
+lines = [x for x in t.run('show', 'whatif', *arch).stdout.splitlines() if 'full vectors' in x]
+t.check(f"{100 * v['not_estimated_share']:.1f} % not estimated" in lines[0], 'text has both', lines)
+
 t.done()
