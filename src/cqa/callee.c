@@ -48,6 +48,11 @@ static bool is_given(const char *options, const char *option)
 	       strstr(options, "-march=");
 }
 
+bool sn_cqa_is_root(const char *function)
+{
+	return is_named(function + strspn(function, "_"), "sqrt");
+}
+
 const char *sn_cqa_option_for_call(const struct sn_cqa_loop *result)
 {
 	const char *option = NULL;

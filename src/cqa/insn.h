@@ -93,6 +93,7 @@ struct sn_insn {
 	bool is_estimated, is_move_eliminated, is_idiom;
 	bool is_constant; /* zero or all ones, whatever its registers held: no work */
 	bool is_branch, is_conditional, is_call, is_stack_engine;
+	bool may_call_root; /* calls sqrt, or what has no name (set for loops of a binary) */
 	bool fuses_with_next, is_fused_into_previous;
 	bool has_length_prefix; /* operand-size prefix that changes the immediate's length */
 	bool needs_complex_decoder;

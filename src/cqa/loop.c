@@ -70,13 +70,16 @@ struct decoding {
 	const char *callee;
 };
 
-/* Of a call to an address. One that is not linked yet goes to the instruction behind it. */
-static void note_callee(struct decoding *d, const ZydisDecodedInstruction *insn,
-			const ZydisDecodedOperand *operand, uint64_t link_addr)
+/* Of a call to an address. One that is not linked yet goes to the instruction behind it or to none,
+ * or by way of the table of addresses. */
+static void note_callee(struct decoding *d, struct sn_insn *call,
+			const ZydisDecodedOperand *operand, uint64_t next_link_addr)
 {
 	const struct sn_function *function;
-	uint64_t next_link_addr = link_addr + insn->length;
 
+	call->may_call_root = operand->type == ZYDIS_OPERAND_TYPE_IMMEDIATE ||
+			      (operand->type == ZYDIS_OPERAND_TYPE_MEMORY &&
+			       operand->mem.base == ZYDIS_REGISTER_RIP);
 	if (operand->type != ZYDIS_OPERAND_TYPE_IMMEDIATE || !operand->imm.value.s)
 		return;
 	function = sn_structure_function_at(d->structure,
@@ -85,6 +88,7 @@ static void note_callee(struct decoding *d, const ZydisDecodedInstruction *insn,
 		return;
 	d->calls_many |= d->callee && strcmp(d->callee, function->name) != 0;
 	d->callee = function->name;
+	call->may_call_root = sn_cqa_is_root(function->name);
 }
 
 static void decode_run(struct decoding *d, const struct sn_block *block, struct run *run)
@@ -111,7 +115,7 @@ static void decode_run(struct decoding *d, const struct sn_block *block, struct 
 		run->has_calls |= insn.is_call;
 		d->has_root |= insn.fp_kind == SN_FP_SQRT;
 		if (insn.is_call)
-			note_callee(d, &decoded, &operands[0], block->link_addr + at);
+			note_callee(d, &insn, &operands[0], block->link_addr + at + decoded.length);
 		sn_vec_push(&d->decoded, insn);
 		run->count++;
 		at += decoded.length;
@@ -392,6 +396,7 @@ void sn_cqa_loop_analyse(const struct sn_machine *machine, const struct sn_struc
 		if (path->block.count)
 			analyse_path(machine, bandwidths, path, &out->arena);
 	}
+	sn_cqa_find_errno_paths(out);
 	sn_cqa_guess_weights(out);
 	if (out->path_count > 1 && has_fp_work(out)) {
 		out->merged = sn_arena_array(&out->arena, struct sn_cqa_path, 1);

@@ -44,13 +44,15 @@ struct sn_cqa_path {
 	double level_cycles[SN_LEVEL_COUNT];
 	double moved_cycles[SN_LEVEL_COUNT]; /* that the level alone asks for: bandwidth, and
 						latency on the loop-carried dependence */
-	bool is_expectation;	 /* of a union: each instruction counts by the passes that run it */
-	double taken_jumps;	 /* a pass, of an expectation */
-	unsigned widening;	 /* passes that one of the vector variants covers; 0: none */
-	double weight;		 /* passes that take it, of all passes; a guess until weighed */
-	struct sn_chain chain;	 /* with members; of latencies that matter (above 1.5 cycles) */
-	bool chain_is_reduction; /* an FP sum, product, minimum or maximum in a register */
-	bool chain_is_reset;	 /* a sum that another path begins anew: a recurrence */
+	bool is_expectation; /* of a union: each instruction counts by the passes that run it */
+	double taken_jumps;  /* a pass, of an expectation */
+	unsigned widening;   /* passes that one of the vector variants covers; 0: none */
+	unsigned widening_of_machine; /* and would, if the loop did not end before */
+	bool sets_errno;	      /* only calls sqrt where another path has the instruction */
+	double weight;		  /* passes that take it, of all passes; a guess until weighed */
+	struct sn_chain chain;	  /* with members; of latencies that matter (above 1.5 cycles) */
+	bool chain_is_reduction;  /* an FP sum, product, minimum or maximum in a register */
+	bool chain_is_reset;	  /* a sum that another path begins anew: a recurrence */
 	bool chain_is_recurrence; /* another dependence through a register that no reordering breaks
 				   */
 	/* [block.count] those on recurrences through general registers; NULL: there is none */
@@ -132,6 +134,9 @@ unsigned sn_cqa_missing_options(const struct sn_cqa_loop *result);
  *  sqrt), static; NULL: none, or the code was compiled with it. */
 const char *sn_cqa_option_for_call(const struct sn_cqa_loop *result);
 
+/** Whether a function of this name ("sqrtf@plt") is a square root. */
+bool sn_cqa_is_root(const char *function);
+
 /** Weighs the paths by where time was observed (any order; what lies on no path is ignored): the
  *  most likely shares of the paths and of mispredicted branches, given where a simple core shows
  * the time of each (docs/method/whatif.md, Paths). A union has no paths to weigh, and very branchy
@@ -178,8 +183,16 @@ double sn_cqa_recurrence_cycles(const struct sn_machine *machine, const struct s
 				const struct sn_chain *longest, struct sn_arena *arena,
 				bool *on_integers);
 
+/** Finds the paths that call sqrt for the numbers that have no root, so that errno is set: of these
+ *  hardly any pass runs, and vectors leave them out. They are put behind the others. */
+void sn_cqa_find_errno_paths(struct sn_cqa_loop *result);
+/** How many of the first paths were taken: all, but for those for errno if no time was seen in what
+ *  they alone run. */
+uint32_t sn_cqa_taken_paths(const struct sn_cqa_loop *result, const struct sn_heat *heat,
+			    size_t count);
+
 /** Shares of paths that no run has weighed: all alike, but those through code that was split off as
- * cold hardly any, and those with calls half of the others'. */
+ * cold and those for errno hardly any, and those with other calls half of the others'. */
 void sn_cqa_guess_weights(struct sn_cqa_loop *result);
 bool sn_cqa_weights_are_alike(const struct sn_cqa_loop *result);
 

@@ -1,7 +1,7 @@
 /* Several paths as the one body that vectors would run: they cannot branch, so every pass does the
  * FP work of all paths and a mask chooses. The longest path gives the body, without its inner
- * branches; what only others do is added before its closing branch. Instructions keep what the
- * rules made of them in their paths. */
+ * branches; what only others do is added before its closing branch. Paths that only set errno are
+ * left out. Instructions keep what the rules made of them in their paths. */
 #include <string.h>
 
 #include "cqa/address.h"
@@ -9,12 +9,14 @@
 
 static uint32_t longest_path(const struct sn_cqa_loop *result)
 {
-	uint32_t longest = 0;
+	uint32_t longest = UINT32_MAX;
 
-	for (uint32_t i = 1; i < result->path_count; i++)
-		if (result->paths[i].block.count > result->paths[longest].block.count)
+	for (uint32_t i = 0; i < result->path_count; i++)
+		if (!result->paths[i].sets_errno &&
+		    (longest == UINT32_MAX ||
+		     result->paths[i].block.count > result->paths[longest].block.count))
 			longest = i;
-	return longest;
+	return longest; /* a path for errno has another beside it */
 }
 
 static bool is_same_store(const struct sn_insn *a, const struct sn_insn *b)
@@ -47,7 +49,7 @@ static void add_others(const struct sn_cqa_loop *result, struct sn_cqa_block *ou
 	for (uint32_t p = 0; p < result->path_count; p++) {
 		const struct sn_cqa_block *block = &result->paths[p].block;
 
-		for (size_t i = 0; i < block->count; i++)
+		for (size_t i = 0; i < block->count && !result->paths[p].sets_errno; i++)
 			if (is_fp_work(&block->insns[i]) && !is_known(out, &block->insns[i]))
 				out->insns[out->count++] = block->insns[i];
 	}

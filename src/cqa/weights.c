@@ -292,8 +292,14 @@ void sn_cqa_loop_weigh(struct sn_cqa_loop *result, const struct sn_heat *heat, s
 	struct sn_places places;
 	struct sn_arena arena = { 0 };
 	struct search *search;
+	uint32_t all = result->path_count;
 
-	if (result->not_analysed || result->is_union || !sn_places_of(result, &arena, &places)) {
+	if (result->not_analysed || result->is_union)
+		return;
+	/* of paths for errno time in what they share with others would tell nothing */
+	result->path_count = sn_cqa_taken_paths(result, heat, count);
+	if (!sn_places_of(result, &arena, &places)) {
+		result->path_count = all;
 		sn_arena_free(&arena);
 		return;
 	}
@@ -304,14 +310,19 @@ void sn_cqa_loop_weigh(struct sn_cqa_loop *result, const struct sn_heat *heat, s
 	search->likelihood.paths = result->path_count;
 	search->likelihood.places = places.count;
 	if (observe(result, &places, heat, count, &search->likelihood)) {
-		struct guess guess = find_best(search);
+		struct guess guess = { .shares = { 1 } };
 
-		for (uint32_t p = 0; p < result->path_count; p++)
-			result->paths[p].weight = guess.shares[p];
+		if (result->path_count > 1)
+			guess = find_best(search);
+
 		result->missed_cycles = missed_cycles(search, &guess);
+		for (uint32_t p = 0; p < all; p++)
+			result->paths[p].weight = p < result->path_count ? guess.shares[p] : 0;
 		result->is_weighed = true;
-		sn_cqa_loop_sum(result);
 	}
+	result->path_count = all;
+	if (result->is_weighed)
+		sn_cqa_loop_sum(result);
 	sn_arena_free(&arena);
 	free(search);
 }
