@@ -14,17 +14,21 @@ static unsigned common_divisor(unsigned a, unsigned b)
 	return b ? common_divisor(b, a % b) : a;
 }
 
-/* The share of passes in which an access lies in two lines, if the registers of its address point
- * to the beginning of one when the loop begins. */
-static float split_share(const struct sn_access *access)
+float sn_cqa_split_share(int64_t start_bytes, int64_t stride_bytes, unsigned bytes)
 {
-	unsigned start = (unsigned)(access->address.constant & (LINE_BYTES - 1));
-	unsigned stride = (unsigned)(access->stride_bytes & (LINE_BYTES - 1));
+	unsigned start = (unsigned)(start_bytes & (LINE_BYTES - 1));
+	unsigned stride = (unsigned)(stride_bytes & (LINE_BYTES - 1));
 	unsigned positions = LINE_BYTES / common_divisor(LINE_BYTES, stride), split = 0;
 
 	for (unsigned i = 0; i < positions; i++)
-		split += (start + i * stride) % LINE_BYTES + access->address.bytes > LINE_BYTES;
+		split += (start + i * stride) % LINE_BYTES + bytes > LINE_BYTES;
 	return (float)split / (float)positions;
+}
+
+static float split_share(const struct sn_access *access)
+{
+	return sn_cqa_split_share(access->address.constant, access->stride_bytes,
+				  access->address.bytes);
 }
 
 /* Costs are changed in a copy of the instructions, which is made if there is one to change. */
@@ -37,14 +41,14 @@ static void own_instructions(struct sn_cqa_block *block, const struct sn_cqa_blo
 	memcpy(block->insns, original->insns, block->count * sizeof(*block->insns));
 }
 
-static void charge_twice(const struct sn_machine *machine, struct sn_insn *insn, float share)
+void sn_cqa_charge_memory(const struct sn_machine *machine, struct sn_insn *insn, float times)
 {
 	uint32_t memory_units = machine->load_units | machine->vector_load_units |
 				machine->store_address_units | machine->store_data_units;
 
 	for (unsigned k = 0; k < insn->set_count; k++)
 		if (!(insn->sets[k].units & ~memory_units))
-			insn->sets[k].count *= 1 + share;
+			insn->sets[k].count *= times;
 }
 
 /* Accesses that lie in two lines count twice. */
@@ -62,7 +66,7 @@ static void charge_split_lines(const struct sn_machine *machine, struct sn_cqa_b
 		if (share <= 0)
 			continue;
 		own_instructions(block, original, arena);
-		charge_twice(machine, &block->insns[access->insn], share);
+		sn_cqa_charge_memory(machine, &block->insns[access->insn], 1 + share);
 	}
 }
 

@@ -36,6 +36,12 @@ void sn_cqa_estimate_apart(const struct sn_machine *machine, const struct sn_cqa
 struct sn_cqa_block sn_cqa_charged(const struct sn_machine *machine,
 				   const struct sn_cqa_block *block, struct sn_arena *arena);
 
+/** The share of passes in which an access lies in two lines, if it begins `start_bytes` behind the
+ *  beginning of one and moves by `stride_bytes`. */
+float sn_cqa_split_share(int64_t start_bytes, int64_t stride_bytes, unsigned bytes);
+/** Memory operations of an instruction, `times` over. */
+void sn_cqa_charge_memory(const struct sn_machine *machine, struct sn_insn *insn, float times);
+
 /** Cycles of a block that stands for what a loop would be, in the same way, with one jump taken.
  *  `chain_cycles`, unless NULL, takes the place of its longest dependence. More than
  * `enough_cycles` is not told apart: that is what is returned then. */

@@ -1,6 +1,7 @@
 /* What a loop would cost if it were cleaned or vectorized: the block is rewritten instruction by
  * instruction in the model's terms (units, uops, latency), and estimated like any other. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cqa/loop.h"
@@ -228,6 +229,53 @@ static bool is_contiguous(const struct sn_accesses *accesses, const struct sn_ac
 	return covered == (1ULL << (uint64_t)(stride / bytes)) - 1;
 }
 
+static bool is_same_array(const struct sn_access *a, const struct sn_access *b)
+{
+	return a->address.base_root == b->address.base_root &&
+	       a->address.index_root == b->address.index_root &&
+	       a->address.scale == b->address.scale && a->stride_bytes == b->stride_bytes;
+}
+
+/* How far an access is from the place that most accesses of its array have in a vector: these can
+ * be aligned, others then are not. */
+static int64_t misalignment_bytes(const struct sn_accesses *accesses,
+				  const struct sn_access *access, int64_t vector_bytes)
+{
+	int64_t aligned = access->address.constant;
+	unsigned most = 0;
+
+	for (size_t i = 0; i < accesses->count; i++) {
+		const struct sn_access *one = &accesses->items[i];
+		unsigned alike = 0;
+
+		for (size_t k = 0; k < accesses->count && is_same_array(one, access); k++)
+			alike += is_same_array(&accesses->items[k], one) &&
+				 (accesses->items[k].address.constant - one->address.constant) %
+						 vector_bytes ==
+					 0;
+		if (alike > most)
+			aligned = one->address.constant;
+		most = alike > most ? alike : most;
+	}
+	return access->address.constant - aligned;
+}
+
+/* Vectors that cannot be aligned lie in two lines, instead of the elements that do. */
+static void charge_misalignment(const struct widening *w, struct sn_insn *insn,
+				const struct sn_access *access)
+{
+	int64_t element = access->address.bytes, bytes = element * w->factor;
+	float now, before;
+
+	if (llabs(access->stride_bytes) != element || element < 2 || bytes > 64)
+		return;
+	now = sn_cqa_split_share(misalignment_bytes(w->accesses, access, bytes), bytes,
+				 (unsigned)bytes);
+	before = sn_cqa_split_share(access->address.constant, access->stride_bytes,
+				    (unsigned)element);
+	sn_cqa_charge_memory(w->machine, insn, (1 + now) / (1 + before));
+}
+
 /* What the machine does for a move of `bytes` to or from memory, `times` over. */
 static void add_move(const struct sn_machine *machine, struct sn_insn *insn, unsigned bytes,
 		     bool is_store, float times)
@@ -274,6 +322,8 @@ static void widen_memory(const struct widening *w, struct sn_insn *insn, size_t 
 		add_move(w->machine, insn, bytes, false, times);
 	if (insn->memory[0].is_store)
 		add_move(w->machine, insn, bytes, true, times);
+	if (w->with_memory && is_unit)
+		charge_misalignment(w, insn, access);
 	/* elements are put together or taken apart one by one */
 	if (times > 1)
 		add_set(insn, w->shuffles, times - 1);
@@ -438,12 +488,26 @@ static unsigned widening_factor(const struct sn_machine *machine, const struct s
 	return machine->rules.vector_bytes / narrowest;
 }
 
+/* The lanes beyond the last pass of a loop that makes few have nothing to do, and a vector takes as
+ * long as a pass. */
+static void set_vector(struct sn_cqa_path *path, enum sn_variant variant, double cycles)
+{
+	double original = path->estimate.cycles;
+
+	if (path->widening < path->widening_of_machine)
+		cycles = fmax(cycles, original / path->widening);
+	set_variant(&path->variants[variant], original, cycles);
+}
+
 static void variants_vector(const struct sn_machine *machine, struct sn_cqa_path *path,
 			    struct sn_arena *arena)
 {
 	unsigned factor = widening_factor(machine, &path->block);
-	double original = path->estimate.cycles, cycles;
+	double original = path->estimate.cycles;
 
+	path->widening_of_machine = factor;
+	if (path->metrics.trips && path->metrics.trips < factor)
+		factor = path->metrics.trips;
 	path->widening = factor;
 	if (!factor)
 		return;
@@ -452,10 +516,9 @@ static void variants_vector(const struct sn_machine *machine, struct sn_cqa_path
 		set_variant(&path->variants[SN_VARIANT_FULL_VECTOR], original, original);
 		return;
 	}
-	cycles = widened_cycles(machine, path, arena, factor, false);
-	set_variant(&path->variants[SN_VARIANT_FP_VECTOR], original, cycles);
-	cycles = widened_cycles(machine, path, arena, factor, true);
-	set_variant(&path->variants[SN_VARIANT_FULL_VECTOR], original, cycles);
+	set_vector(path, SN_VARIANT_FP_VECTOR, widened_cycles(machine, path, arena, factor, false));
+	set_vector(path, SN_VARIANT_FULL_VECTOR,
+		   widened_cycles(machine, path, arena, factor, true));
 }
 
 static void variants_of_bounds(struct sn_cqa_path *path)

@@ -269,15 +269,16 @@ static void print_variants(const struct sn_cqa_loop *result, double share, FILE 
 		"without the dependence", "without the first bottleneck"
 	};
 
+	const struct sn_cqa_path *main = &result->paths[result->main_path];
+
 	fputs("\nWhat if\n", out);
 	for (unsigned i = 0; i < SN_VARIANT_COUNT; i++) {
 		const struct sn_cqa_variant *variant = &result->variants[i];
 
 		if (!variant->is_applicable) {
 			fprintf(out, "  %-30s not applicable: %s\n", titles[i],
-				result->paths[result->main_path].metrics.fp_scalar
-					? "the x87 unit has no vectors"
-					: "no FP arithmetic");
+				main->metrics.fp_scalar ? "the x87 unit has no vectors"
+							: "no FP arithmetic");
 			continue;
 		}
 		fprintf(out, "  %-30s %8.2f cycles  %.2fx", titles[i], variant->cycles,
@@ -288,6 +289,12 @@ static void print_variants(const struct sn_cqa_loop *result, double share, FILE 
 			fprintf(out, " (%.2fx if data come from RAM)", variant->ram_speedup);
 		fputc('\n', out);
 	}
+	if (main->widening < main->widening_of_machine)
+		fprintf(out,
+			"  less certain: vectors of %u elements only, as it makes no more passes "
+			"if "
+			"its counter begins at 0\n",
+			main->widening);
 }
 
 static void print_metrics(const struct sn_cqa_loop *result, FILE *out)

@@ -218,7 +218,8 @@ const struct sn_explanation sn_explanations[] = {
 	  "doubts" },
 	{ "doubts", "text",
 	  "Why a loop's what-if figures are weak: few samples, not analysed, paths as one, holds "
-	  "loops, calls, estimated forms, undecoded bytes. Empty: none, and 'reliable' is true.",
+	  "loops, calls, estimated forms, undecoded bytes, short trips. Empty: none, and "
+	  "'reliable' is true.",
 	  "samples" },
 	{ "source_loop", "count",
 	  "Number of the source loop: equal for its peel, main and tail loops and "

@@ -11,9 +11,10 @@
 
 enum { FEW_SAMPLES = 20, WEIGH_SAMPLES = 20 };
 
-const char *const sn_doubt_names[SN_DOUBTS] = { "few samples",	  "not analysed", "paths as one",
-						"holds loops",	  "calls",	  "estimated forms",
-						"undecoded bytes" };
+const char *const sn_doubt_names[SN_DOUBTS] = { "few samples",	   "not analysed",
+						"paths as one",	   "holds loops",
+						"calls",	   "estimated forms",
+						"undecoded bytes", "short trips" };
 
 const char *sn_doubts_print(unsigned doubts, char text[SN_DOUBTS_TEXT])
 {
@@ -154,15 +155,18 @@ static unsigned doubts_of(const struct sn_whatif_loop *loop)
 {
 	const struct sn_cqa_loop *q = &loop->quality;
 	unsigned doubts = loop->samples < FEW_SAMPLES ? SN_DOUBT_FEW_SAMPLES : 0;
+	const struct sn_cqa_path *main;
 
 	if (q->not_analysed)
 		return doubts | SN_DOUBT_NOT_ANALYSED;
+	main = &q->paths[q->main_path];
 	doubts |= q->loop && !q->loop->is_innermost ? SN_DOUBT_HOLDS_LOOPS
 		  : q->is_union			    ? SN_DOUBT_MANY_PATHS
 						    : 0;
 	doubts |= q->has_calls ? SN_DOUBT_CALLS : 0;
 	doubts |= q->estimated_instructions ? SN_DOUBT_ESTIMATED : 0;
 	doubts |= q->undecoded_bytes ? SN_DOUBT_NOT_DECODED : 0;
+	doubts |= main->widening < main->widening_of_machine ? SN_DOUBT_SHORT_TRIPS : 0;
 	return doubts;
 }
 

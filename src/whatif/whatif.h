@@ -17,14 +17,15 @@
 
 /** Why the figures of a loop are weak. */
 enum sn_doubt {
-	SN_DOUBT_FEW_SAMPLES = 1,  /* below 20: its share is rough */
-	SN_DOUBT_NOT_ANALYSED = 2, /* no figures at all */
-	SN_DOUBT_MANY_PATHS = 4,   /* all blocks as one: paths not told apart, or irreducible */
-	SN_DOUBT_HOLDS_LOOPS = 8,  /* not innermost: what happens between its nested loops */
-	SN_DOUBT_CALLS = 16,	   /* calls in the body, estimated without them */
-	SN_DOUBT_ESTIMATED = 32,   /* instructions that the machine's table lacks */
-	SN_DOUBT_NOT_DECODED = 64, /* bytes that are no instruction */
-	SN_DOUBTS = 7
+	SN_DOUBT_FEW_SAMPLES = 1,   /* below 20: its share is rough */
+	SN_DOUBT_NOT_ANALYSED = 2,  /* no figures at all */
+	SN_DOUBT_MANY_PATHS = 4,    /* all blocks as one: paths not told apart, or irreducible */
+	SN_DOUBT_HOLDS_LOOPS = 8,   /* not innermost: what happens between its nested loops */
+	SN_DOUBT_CALLS = 16,	    /* calls in the body, estimated without them */
+	SN_DOUBT_ESTIMATED = 32,    /* instructions that the machine's table lacks */
+	SN_DOUBT_NOT_DECODED = 64,  /* bytes that are no instruction */
+	SN_DOUBT_SHORT_TRIPS = 128, /* fewer passes than a vector has lanes, if counted from 0 */
+	SN_DOUBTS = 8
 };
 /** "few samples", "not analysed", ... by the number of the bit. */
 extern const char *const sn_doubt_names[SN_DOUBTS];
