@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/map.h"
 #include "cli/cqa_visit.h"
 #include "code/options.h"
 
@@ -48,6 +49,7 @@ struct side {
 	bool has_calls;
 	enum sn_bound bottleneck;
 	unsigned unroll; /* 0: unknown */
+	uint64_t code;	 /* equal: the same instructions */
 	struct side *other;
 };
 
@@ -62,6 +64,36 @@ static unsigned unroll_of(const struct sn_cqa_loop *result)
 	bool is_plain = result->options && sn_optimization_of(result->options) == SN_O_0;
 
 	return result->loop->unroll ? result->loop->unroll : is_plain;
+}
+
+static uint64_t mixed(uint64_t code, uint64_t value)
+{
+	return sn_hash_u64(code ^ value);
+}
+
+/* Of the instructions, wherever they lie: what is addressed from the instruction is left out. */
+static uint64_t code_of(const struct sn_cqa_loop *result)
+{
+	uint64_t code = mixed(result->path_count, result->is_union);
+
+	for (uint32_t p = 0; p < result->path_count; p++) {
+		const struct sn_cqa_block *block = &result->paths[p].block;
+
+		for (size_t i = 0; i < block->count; i++) {
+			const struct sn_insn *insn = &block->insns[i];
+			const struct sn_memory_operand *memory = &insn->memory[0];
+
+			code = mixed(code, insn->form);
+			code = mixed(code, insn->offset - block->insns[0].offset);
+			for (unsigned k = 0; k < SN_FORM_OPERANDS_MAX; k++)
+				code = mixed(code, insn->operands[k]);
+			code = mixed(code, insn->is_branch ? 0 : (uint64_t)insn->immediate);
+			code = mixed(code, (uint64_t)memory->base << 16 | memory->index << 8 |
+						   memory->scale);
+			code = mixed(code, memory->is_rip ? 0 : (uint64_t)memory->displacement);
+		}
+	}
+	return code;
 }
 
 static void add_side(struct sn_loop_visit *visit, const struct sn_cqa_unit *unit,
@@ -81,6 +113,7 @@ static void add_side(struct sn_loop_visit *visit, const struct sn_cqa_unit *unit
 	side.has_calls = result->has_calls;
 	side.bottleneck = result->bottleneck;
 	side.unroll = unroll_of(result);
+	side.code = code_of(result);
 	sn_vec_push(&sides->items, side);
 }
 
@@ -170,9 +203,14 @@ static void pair_in_order(struct sides *before, struct sides *after)
 	free(a);
 }
 
-/* Time for the same source work: by the iterations that a pass covers, else by its FLOP. */
+/* Time for the same source work, which is that of a pass of the same code; else by the iterations
+ * that a pass covers, else by its FLOP. */
 static double speedup_of(const struct side *before, const struct side *after, const char **by)
 {
+	if (before->code == after->code) {
+		*by = "same code";
+		return before->cycles / after->cycles;
+	}
 	if (before->unroll && after->unroll) {
 		*by = "iterations";
 		return before->cycles / before->unroll / (after->cycles / after->unroll);

@@ -480,4 +480,60 @@ t.check(row['path_count'] == 2 and row['max_cycles'] > 2 * row['min_cycles'] and
 t.check('.cold' in subprocess.run(['nm', 'cold.o'], capture_output=True, text=True).stdout, 'the compiler has split it off')
 t.check('taken to be rarer' in sonde('cqa', 'cold.o', '--arch', 'zen5', '--loop', found['called']['loop']).stdout,
         'and the page says so', found['called'])
+# vectors of what a compiler that sets errno makes of a root, of neighbours, and of few passes
+open('roots.c', 'w').write("""
+#include <math.h>
+void root(float *restrict a, const float *restrict b, long n) { for (long i = 0; i < n; i++) a[i] = sqrtf(b[i]) * 0.5f + 1; }
+void root_of_sum(double *restrict a, const double *restrict b, long n) { for (long i = 0; i < n; i++) a[i] = sqrt(b[i] * b[i] + 2); }
+double other(double);
+void either(double *a, long n) { for (long i = 0; i < n; i++) if (a[i] < 0) a[i] = other(a[i]); else a[i] = sqrt(a[i]); }
+void three(double *restrict a, const double *restrict b, const double *restrict c)
+{
+	for (long i = 0; i < 3; i++)
+		a[i] = b[i] * c[i] + a[i];
+}
+void stencil(double *restrict y, const double *restrict x, long n) { for (long i = 1; i < n; i++) y[i] = (x[i - 1] + x[i] + x[i + 1]) * .3; }
+void copy(double *restrict y, const double *restrict x, long n) { for (long i = 1; i < n; i++) y[i] = (x[i] + 2) * .3; }
+""")
+
+
+def roots_of(*words, compiler='gcc', link=()):
+    subprocess.run([compiler, '-g', '-O2', '-fno-unroll-loops', '-fno-tree-vectorize', *words, 'roots.c', *(link or ('-c',)), '-o', 'roots.o'],
+                   check=True)
+    columns = 'function,path_count,trips_from_zero,l1_cycles,fp_vector_speedup,full_vector_speedup,full_vector_cycles,vector_passes,loop'
+    return {r['function']: r for r in json.loads(sonde('cqa', 'roots.o', '--arch', 'zen5', '--format', 'json', '--cols', columns).stdout)['rows']}
+
+
+bare = roots_of('-fno-math-errno')
+for compiler, words, link in [('gcc', (), ()), ('gcc', ('-mavx',), ()), ('gcc', ('-fno-plt', '-fPIC'), ()),
+                              ('gcc', ('-fPIC',), ('-shared', '-lm'))] + [('clang', (), ())] * t.has('clang'):
+    errno = roots_of(*words, compiler=compiler, link=link)
+    for function in ('root', 'root_of_sum'):
+        row = errno[function]
+        t.equal(row['path_count'], 2, f'{compiler} {words} {function}: a call beside the instruction')
+        t.within(row['l1_cycles'], bare[function]['l1_cycles'], .1, f'{compiler} {words} {function}: and hardly any pass calls')
+        t.within(row['full_vector_cycles'], bare[function]['full_vector_cycles'], .1, f'{compiler} {words} {function}: no vector does')
+        t.check(row['full_vector_speedup'] >= row['fp_vector_speedup'], f'{compiler} {words} {function}: full is more', row)
+bare = roots_of('-fno-math-errno', '-fPIC', '-shared')
+page = json.loads(sonde('cqa', 'roots.o', '--arch', 'zen5', '--loop', bare['either']['loop'], '--format', 'json').stdout)
+t.equal(sorted(round(p['passes_share'], 2) for p in page['details'][0]['paths']), [.33, .67], 'another function is no rare call')
+# a line for each of three neighbours: five for three loads, 2.75 cycles as the real code
+t.within(bare['stencil']['full_vector_cycles'], 2.75 / 8, .02, 'neighbours cannot all be aligned')
+t.check(bare['copy']['full_vector_cycles'] < .15, 'one array can, wherever it begins', bare['copy'])
+for arch in ('zen5', 'cascadelake'):
+    row = [r for r in json.loads(sonde('cqa', 'roots.o', '--arch', arch, '--format', 'json', '--cols', 'all').stdout)['rows']
+           if r['function'] == 'three'][0]
+    t.check(row['trips_from_zero'] == 3 and row['vector_passes'] == 3 and row['full_vector_speedup'] <= 3 and
+            row['fp_vector_speedup'] <= 3, f'{arch}: three passes are no more than three times as fast',
+            row['trips_from_zero'], row['full_vector_speedup'])
+t.check('vectors of 3 elements only' in sonde('cqa', 'roots.o', '--arch', arch, '--loop', bare['three']['loop']).stdout,
+        'and the page says why')
+
+# the same code does the same work, whatever a pass of it is
+subprocess.run(['gcc', '-O2', '-c', 'cold.c', '-o', 'cold1.o'], check=True)
+shutil.copy('cold1.o', 'cold2.o')
+done = sonde('cqa', 'cold1.o', 'cold2.o', '--arch', 'zen5')
+t.check('unknown' not in done.stdout and ' 0 faster, 0 slower' in done.stdout, 'a copy is as fast', done.stdout)
+rows = json.loads(sonde('cqa', 'cold1.o', 'cold2.o', '--arch', 'zen5', '--format', 'json').stdout)['rows']
+t.check(rows and all(r['speedup'] == 1 and r['speedup_by'] == 'same code' for r in rows), 'loop by loop', rows)
 t.done()

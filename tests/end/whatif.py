@@ -270,4 +270,33 @@ t.check(v['speedup'] > 1.05 and v['estimated_share'] > .1 and v['not_estimated_s
 lines = [x for x in t.run('show', 'whatif', *arch).stdout.splitlines() if 'full vectors' in x]
 t.check(f"{100 * v['not_estimated_share']:.1f} % not estimated" in lines[0], 'text has both', lines)
 
+# samples in what a call for errno shares with the rest are none of its path; few passes are a doubt
+roots = r"""
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+static float a[2000], b[2000];
+static double x[64], y[64];
+__attribute__((noinline, noclone)) void root(int n) { for (int i = 0; i < n; i++) a[i] = sqrtf(b[i]) * 0.5f + 1; }
+__attribute__((noinline, noclone)) void three(double *restrict p, const double *restrict q)
+{
+	for (int i = 0; i < 3; i++) p[i] = p[i] * 0.5 + q[i];
+}
+int main(int argc, char **argv)
+{
+	for (int i = 0; i < 2000; i++) b[i] = i;
+	for (int k = 0; k < atoi(argv[1]); k++) { root(2000); for (int j = 0; j < 2000; j++) three(x + j % 60, y + j % 50); }
+	printf("%g %g\n", a[5], x[5]);
+}
+"""
+app = t.compile(roots, '-g', '-O2', '-fno-tree-vectorize', '-lm', output='./roots')
+assert t.run('record', app, '60000').returncode == 0
+rows = {r['function']: r for r in t.show('whatif', '--arch', 'zen5')['rows']}
+page = t.show('loop', '--arch', 'zen5', '--', rows['root']['loop'])['quality']
+t.check(rows['root']['samples'] < 20 or page['is_weighed'] and max(p['passes_share'] for p in page['paths']) > .98,
+        'no pass calls for errno', page['paths'])
+t.check(rows['root']['full_vector_speedup'] > 10, 'and vectors do not', rows['root']['full_vector_speedup'])
+t.check('short trips' in rows['three']['doubts'] and rows['three']['full_vector_speedup'] <= 3, 'three passes: a doubt, and no more than three',
+        rows['three']['doubts'], rows['three']['full_vector_speedup'])
+
 t.done()
