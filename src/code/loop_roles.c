@@ -32,7 +32,9 @@ struct access {
 struct pass {
 	uint16_t vector_bytes;
 	uint32_t advance_bytes; /* farthest that any access moves in a pass; 0 unknown */
-	uint32_t elements; /* elements that the accesses tile the advance with; 0: they do not */
+	uint32_t elements;   /* elements that the accesses tile the advance with; 0: they do not */
+	uint32_t counted;    /* what the counter that closes the loop steps by; 0 unknown */
+	uint32_t iterations; /* of the source; 0 unknown */
 };
 
 struct scanner {
@@ -44,6 +46,10 @@ struct scanner {
 	uint16_t vector_bytes;
 	uint16_t element_bytes; /* of packed arithmetic; 0: none, or of several sizes */
 	bool is_mixed;
+	uint32_t setters;	    /* registers that the flags now come from, a bit each */
+	uint32_t closers;	    /* those that they came from at the last conditional jump */
+	bool is_address[REGISTERS]; /* in an address as a pointer or with scale 1 */
+	uint8_t scales[REGISTERS];  /* as an index: the largest scale */
 };
 
 static int register_of(ZydisRegister reg)
@@ -137,9 +143,27 @@ static bool is_vector_move(const ZydisDecodedInstruction *insn, const ZydisDecod
 	       (strncmp(name, "mov", 3) == 0 || strncmp(name, "lddqu", 5) == 0);
 }
 
-static void scan_element(struct scanner *s, const ZydisDecodedOperand *result)
+/* Of packed arithmetic; on integers by the last letter of its name, which Zydis has not. */
+static uint16_t element_of(const ZydisDecodedInstruction *insn, const ZydisDecodedOperand *operand)
 {
-	uint16_t bytes = (uint16_t)(result->element_size / 8);
+	const char *name = ZydisMnemonicGetString(insn->mnemonic);
+
+	if (name[*name == 'v'] == 'p')
+		switch (name[strlen(name) - 1]) {
+		case 'b':
+			return 1;
+		case 'w':
+			return 2;
+		case 'd':
+			return 4;
+		case 'q':
+			return 8;
+		}
+	return (uint16_t)(operand->element_size / 8);
+}
+
+static void scan_element(struct scanner *s, uint16_t bytes)
+{
 
 	if (s->element_bytes && s->element_bytes != bytes)
 		s->is_mixed = true;
@@ -160,9 +184,60 @@ static void scan_access(struct scanner *s, const ZydisDecodedInstruction *insn,
 	access.scale = operand->mem.scale;
 	access.displacement = operand->mem.disp.has_displacement ? operand->mem.disp.value : 0;
 	access.bytes = (uint16_t)(operand->size / 8);
-	access.element_bytes = (uint16_t)(operand->element_size / 8);
+	access.element_bytes = is_packed_arithmetic(ZydisMnemonicGetString(insn->mnemonic))
+				       ? element_of(insn, operand)
+				       : (uint16_t)(operand->element_size / 8);
 	access.is_vector_move = is_vector_move(insn, operand);
+	if (access.base)
+		s->is_address[access.base - 1] = true;
+	if (access.index && access.scale == 1)
+		s->is_address[access.index - 1] = true;
+	else if (access.index && access.scale > s->scales[access.index - 1])
+		s->scales[access.index - 1] = access.scale;
 	s->accesses[s->access_count++] = access;
+}
+
+/* An address that is computed apart; the register's own step is none. */
+static void scan_lea(struct scanner *s, const ZydisDecodedOperand *o)
+{
+	int base = register_of(o[1].mem.base), index = register_of(o[1].mem.index);
+
+	if (base >= 0 && base != register_of(o[0].reg.value))
+		s->is_address[base] = true;
+	if (index >= 0 && o[1].mem.scale == 1)
+		s->is_address[index] = true;
+}
+
+/* Which registers decide whether there is another pass. */
+static void scan_flags(struct scanner *s, const ZydisDecodedInstruction *insn,
+		       const ZydisDecodedOperand *o)
+{
+	if (insn->meta.category == ZYDIS_CATEGORY_COND_BR) {
+		s->closers = s->setters;
+		return;
+	}
+	if (!insn->cpu_flags || !(insn->cpu_flags->modified & ZYDIS_CPUFLAG_ZF))
+		return;
+	s->setters = 0;
+	for (unsigned i = 0; i < insn->operand_count_visible; i++)
+		if (o[i].type == ZYDIS_OPERAND_TYPE_REGISTER && register_of(o[i].reg.value) >= 0)
+			s->setters |= 1U << register_of(o[i].reg.value);
+}
+
+/* What the counter steps by, if it counts iterations: not bytes, and not passes. */
+static uint32_t counted(const struct scanner *s, uint32_t advance_bytes)
+{
+	for (int r = 0; r < REGISTERS; r++) {
+		uint32_t step = (uint32_t)llabs(s->step[r]);
+
+		if (!(s->closers >> r & 1) || s->writes[r] != 1 || !s->is_step[r])
+			continue;
+		if (s->is_address[r] || step < 2 || step & (step - 1) ||
+		    (!s->scales[r] && (s->vector_bytes || step == advance_bytes)))
+			return 0;
+		return step;
+	}
+	return 0;
 }
 
 static void scan_instruction(struct scanner *s, const ZydisDecodedInstruction *insn,
@@ -170,8 +245,11 @@ static void scan_instruction(struct scanner *s, const ZydisDecodedInstruction *i
 {
 	bool is_packed = is_packed_arithmetic(ZydisMnemonicGetString(insn->mnemonic));
 
+	scan_flags(s, insn, o);
+	if (insn->mnemonic == ZYDIS_MNEMONIC_LEA)
+		scan_lea(s, o);
 	if (is_packed)
-		scan_element(s, &o[0]);
+		scan_element(s, element_of(insn, &o[0]));
 	for (unsigned i = 0; i < insn->operand_count; i++) {
 		if (o[i].type == ZYDIS_OPERAND_TYPE_REGISTER) {
 			int reg = register_of(o[i].reg.value);
@@ -264,9 +342,9 @@ static struct pass scan_loop(const struct sn_structure *structure, const struct 
 		}
 	}
 	pass.vector_bytes = s.vector_bytes;
-	for (unsigned i = 0; i < s.access_count && s.element_bytes && !s.is_mixed; i++)
+	for (unsigned i = 0; i < s.access_count; i++)
 		if (s.accesses[i].is_vector_move)
-			s.accesses[i].element_bytes = s.element_bytes;
+			s.accesses[i].element_bytes = s.is_mixed ? 0 : s.element_bytes;
 	for (unsigned i = 0; i < s.access_count; i++) {
 		int64_t stride = stride_of(&s, &s.accesses[i]);
 		uint32_t distance = (uint32_t)(stride < 0 ? -stride : stride);
@@ -282,6 +360,7 @@ static struct pass scan_loop(const struct sn_structure *structure, const struct 
 		if ((uint32_t)(stride < 0 ? -stride : stride) == pass.advance_bytes)
 			pass.elements = tiles(&s, &s.accesses[i], pass.advance_bytes);
 	}
+	pass.counted = counted(&s, pass.advance_bytes);
 	return pass;
 }
 
@@ -491,8 +570,8 @@ static void set_roles(struct grouping *g, struct walker *w, const uint32_t *memb
 	}
 }
 
-/* Source iterations in one pass: against the scalar loop of the same source loop if there is one,
- * else by the elements that one pass covers. */
+/* Source iterations in one pass: what the counter says, or where the operations were written; else
+ * against the scalar loop of the same source loop. */
 static void set_unroll(struct grouping *g, const uint32_t *members, size_t count)
 {
 	uint32_t unit = 0;
@@ -500,15 +579,16 @@ static void set_unroll(struct grouping *g, const uint32_t *members, size_t count
 	for (size_t i = 0; i < count; i++) {
 		const struct pass *pass = &g->passes[members[i]];
 
-		if (!pass->vector_bytes && pass->advance_bytes &&
-		    (!unit || pass->advance_bytes < unit))
-			unit = pass->advance_bytes;
+		if (pass->advance_bytes && pass->iterations &&
+		    pass->advance_bytes % pass->iterations == 0 &&
+		    (!unit || pass->advance_bytes / pass->iterations < unit))
+			unit = pass->advance_bytes / pass->iterations;
 	}
 	for (size_t i = 0; i < count; i++) {
 		const struct pass *pass = &g->passes[members[i]];
-		uint32_t unroll = pass->elements;
+		uint32_t unroll = pass->iterations;
 
-		if (count > 1 && unit && pass->advance_bytes % unit == 0)
+		if (count > 1 && unit && pass->advance_bytes && pass->advance_bytes % unit == 0)
 			unroll = pass->advance_bytes / unit;
 		g->loops[members[i]].unroll = (uint16_t)(unroll > UINT16_MAX ? 0 : unroll);
 	}
@@ -563,6 +643,10 @@ void sn_loops_group(struct sn_structure *structure, struct sn_function *function
 		if (loop->is_innermost)
 			g.passes[i] = scan_loop(structure, loop);
 		loop->vector_bytes = g.passes[i].vector_bytes;
+		g.passes[i].iterations = g.passes[i].counted;
+		if (loop->is_innermost && !g.passes[i].iterations)
+			g.passes[i].iterations =
+				sn_loop_iterations(structure, function, loop, g.passes[i].elements);
 		loop->role = SN_LOOP_MAIN;
 		loop->group = i;
 		g.by_line[i] = i;

@@ -351,6 +351,32 @@ rows = json.loads(sonde('cqa', 'line1.o', 'line2.o', '--arch', 'zen4', '--format
 t.equal([(r['before_cycles'] > 3, r['after_cycles'] > 3) for r in rows], [(False, False), (True, True)],
         'and are paired with themselves')
 
+# source iterations of a pass: true ones, or none where fields of a structure cannot be told from copies
+open('passes.c', 'w').write("""
+typedef struct { double x, y, z; } point;
+void convert(double *restrict d, const float *restrict f, long n) { for (long i = 0; i < n; i++) d[i] = f[i]; }
+void field(point *restrict p, double q, long n) { for (long i = 0; i < n; i++) p[i].x *= q; }
+void fields(point *restrict p, double a, double b, double c, long n) {
+	for (long i = 0; i < n; i++) { p[i].x += a; p[i].y += b; p[i].z += c; } }
+void triad(double *a, const double *b, const double *c, double q, long n) {
+	for (long i = 0; i < n; i++) a[i] = b[i] + q * c[i]; }
+double stride(const double *a, long n) { double s = 0; for (long i = 0; i < n; i++) s += a[i * 2]; return s; }
+double in_order(const float *a, long n) { float s = 0; for (long i = 0; i < n; i++) s += a[i]; return s; }
+""")
+WIDE = '-O3 -march=skylake-avx512 -ffast-math -mprefer-vector-width=512'
+for compiler, words, true in (('gcc', WIDE, {'convert': 16, 'field': 8, 'fields': 8, 'triad': 8, 'stride': 8}),
+                              ('gcc', '-O2', dict.fromkeys(('convert', 'field', 'fields', 'triad', 'stride'), 1)),
+                              ('gcc', '-O3', {'convert': 4, 'field': 2, 'fields': 2, 'triad': 2, 'in_order': 4}),
+                              ('gcc', '-O2 -funroll-loops -fno-tree-vectorize',
+                               {'convert': 8, 'field': 8, 'fields': 4, 'triad': 8, 'stride': 8}),
+                              ('clang', WIDE, {'convert': 64, 'field': 32, 'fields': 16, 'triad': 64, 'stride': 32})):
+    if not t.has(compiler):
+        continue
+    subprocess.run([compiler, '-g', *words.split(), '-c', 'passes.c', '-o', 'passes.o'], check=True)
+    rows = json.loads(sonde('cqa', 'passes.o', '--arch', 'zen4', '--format', 'json', '--cols', 'function,role,unroll').stdout)['rows']
+    said = {r['function']: r['unroll'] for r in rows if r['role'] == 'main'}
+    t.check(all(said[f] in (n, None) for f, n in true.items()) and said['triad'] and said['stride'], f'{compiler} {words}: iterations of a pass', said)
+
 # names that only debug information has: Fortran's main program
 open('prog.f90', 'w').write("""program mill
   real(8) :: a(1000), s
