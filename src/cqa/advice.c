@@ -1,8 +1,7 @@
-#include "cqa/advice.h"
+#include "cqa/advice_parts.h"
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,192 +18,17 @@ const char *sn_confidence_name(enum sn_confidence confidence)
 	return names[confidence];
 }
 
-struct adviser {
-	const struct sn_machine *machine;
-	struct sn_cqa_loop *result;
-	const struct sn_cqa_path *path; /* the main one */
-	sn_advice_list *out;
-};
-
-static void advise(struct adviser *a, enum sn_confidence confidence, const char *subject,
-		   double speedup, const char *sentence, const char *evidence)
+void sn_advise(struct adviser *a, enum sn_confidence confidence, const char *subject,
+	       double speedup, const char *sentence, const char *evidence)
 {
 	struct sn_advice advice = { confidence, subject, sentence, evidence, speedup };
 
 	sn_vec_push(a->out, advice);
 }
 
-#define S(count)  ((count) == 1 ? "" : "s")
-#define TEXT(...) sn_arena_printf(&a->result->arena, __VA_ARGS__)
-
-static bool is_worth(double speedup)
+bool sn_advice_is_worth(double speedup)
 {
 	return speedup * 10 >= WORTH_TENTHS;
-}
-
-/* Some pass may be the last one before the counter says so: it is not known beforehand how many
- * there are. A loop with several ways back has an end on each. */
-static bool leaves_early(const struct adviser *a)
-{
-	return a->result->loop->exit_count > a->result->loop->latch_count;
-}
-
-static bool branches(const struct adviser *a)
-{
-	return a->result->path_count > 1 || a->result->is_union;
-}
-
-static const char *told_not_to_vectorize(const char *options)
-{
-	static const char *const words[] = { "-fno-tree-vectorize", "-fno-tree-loop-vectorize",
-					     "-fno-vectorize" };
-
-	for (unsigned i = 0; i < sizeof(words) / sizeof(*words); i++)
-		if (sn_has_option(options, words[i]))
-			return words[i];
-	return NULL;
-}
-
-/* What the compiler was not told, of what lets it vectorize. */
-static const char *what_to_tell(const struct adviser *a)
-{
-	const char *options = a->result->options, *told = told_not_to_vectorize(options);
-	unsigned missing = sn_cqa_missing_options(a->result);
-	bool known = options && sn_has_options(options);
-	bool lacks_level = !known || missing & 1U << SN_MISSING_O3;
-	bool lacks_target = !known || missing & 1U << SN_MISSING_TARGET;
-	const char *compile = lacks_level && lacks_target
-				      ? "compile with -O3 for this processor (-march=native), "
-			      : lacks_level  ? "compile with -O3, "
-			      : lacks_target ? "compile for this processor (-march=native), "
-					     : "";
-
-	if (told)
-		return TEXT("the compiler was told not to: leave out %s", told);
-	return TEXT("%sadd 'restrict' to pointers that do not overlap, or '#pragma omp simd'",
-		    compile);
-}
-
-static const char *why_not_reordered(const struct adviser *a)
-{
-	return branches(a) ? "the sum (product, minimum, maximum) must be reordered for it "
-			     "(-ffast-math or -fassociative-math), and the body must not branch: "
-			     "replace the conditions by selections"
-			   : "the sum (product, minimum, maximum) must be reordered for it: allow "
-			     "that with -ffast-math or -fassociative-math, or with "
-			     "'#pragma omp simd reduction'";
-}
-
-static const char *why_not_vectorized(const struct adviser *a)
-{
-	const struct sn_cqa_metrics *m = &a->path->metrics;
-
-	if (sn_cqa_option_for_call(a->result))
-		return TEXT("a function is called for what is an instruction: compile with %s",
-			    sn_cqa_option_for_call(a->result));
-	if (a->result->has_calls)
-		return "a call in the body keeps the compiler from it: inline the function, or use "
-		       "a "
-		       "vector version of it (-fopenmp-simd with declare simd, -fveclib)";
-	if (a->path->chain_is_through_memory)
-		return "each pass needs a value that an earlier pass stored: break the recurrence, "
-		       "or "
-		       "vectorize along another dimension (loop interchange)";
-	if (a->path->chain_is_recurrence)
-		return "each pass computes with the value of the one before, which no compiler "
-		       "reorders: move the rest into a loop of its own";
-	if (leaves_early(a))
-		return "the loop leaves early, so that no compiler knows how many passes there "
-		       "are: work on blocks of fixed length, and look after each block whether "
-		       "to stop";
-	if (a->path->chain_is_reduction && !sn_may_reorder(a->result->options))
-		return why_not_reordered(a);
-	if (branches(a))
-		return "the body branches: replace the conditions by selections, or split the loop";
-	if (m->strides[SN_STRIDE_INDIRECT])
-		return "elements are reached through an index array: make the accesses direct or "
-		       "sort the indices";
-	if (m->strides[SN_STRIDE_N] + m->strides[SN_STRIDE_UNKNOWN] > m->strides[SN_STRIDE_UNIT])
-		return "most accesses do not go to neighbours: make the inner loop run over the "
-		       "contiguous index, or turn an array of structures into a structure of "
-		       "arrays";
-	return what_to_tell(a);
-}
-
-/* The loop that the compiler vectorized where this one does the rest, or serves if pointers
- * overlap; NULL: none. */
-static const struct sn_loop *vectorized_twin(const struct adviser *a)
-{
-	const struct sn_loop *loop = a->result->loop;
-
-	for (uint32_t i = 0; i < loop->function->loop_count && loop->role != SN_LOOP_MAIN; i++) {
-		const struct sn_loop *other = &loop->function->loops[i];
-
-		if (other != loop && other->group == loop->group &&
-		    other->vector_bytes > loop->vector_bytes)
-			return other;
-	}
-	return NULL;
-}
-
-static void advise_fallback(struct adviser *a, const struct sn_loop *twin)
-{
-	advise(a, SN_ADVICE_HINT, "fallback", NAN,
-	       a->result->loop->role == SN_LOOP_VERSION
-		       ? TEXT("The loop is vectorized: this is the version for what a test at run "
-			      "time rules out, such as pointers that overlap. If much time goes "
-			      "here, rule that out in the source ('restrict', contiguous data).")
-		       : TEXT("The loop is vectorized: these are the passes that do not fill a "
-			      "vector. If much time goes here, the loop is short: let it run over "
-			      "more at a time, or make its length a multiple of the vector's."),
-	       TEXT("role %s; its other version uses vectors of %u bytes",
-		    sn_loop_role_name((enum sn_loop_role)a->result->loop->role),
-		    twin->vector_bytes));
-}
-
-static void advise_vectorize(struct adviser *a)
-{
-	const struct sn_cqa_metrics *m = &a->path->metrics;
-	double full = a->result->variants[SN_VARIANT_FULL_VECTOR].speedup;
-	bool is_known, has_target = a->result->options &&
-				    sn_has_target_option(a->result->options, &is_known);
-
-	if (!a->result->variants[SN_VARIANT_FULL_VECTOR].is_applicable || !is_worth(full))
-		return;
-	if (m->fp_scalar >= m->fp_packed)
-		advise(a, full >= 1.5 && !leaves_early(a) ? SN_ADVICE_GAIN : SN_ADVICE_POTENTIAL,
-		       "vectorize", full, TEXT("Vectorize the loop: %s.", why_not_vectorized(a)),
-		       TEXT("%u of %u FP instructions scalar; cycles %.2f -> %.2f with %u-byte "
-			    "vectors",
-			    m->fp_scalar, m->fp_scalar + m->fp_packed, a->result->cycles,
-			    a->result->variants[SN_VARIANT_FULL_VECTOR].cycles,
-			    a->machine->rules.vector_bytes));
-	else if (m->width_bytes < a->machine->rules.vector_bytes)
-		advise(a, SN_ADVICE_POTENTIAL, "wider vectors", full,
-		       TEXT("Use wider vectors: the code holds %u bytes in a register that can "
-			    "hold %u; compile %s-mprefer-vector-width=%u%s.",
-			    m->width_bytes, a->machine->rules.vector_bytes,
-			    has_target ? "with " : "for this processor (-march=native, ",
-			    a->machine->rules.vector_bytes * 8, has_target ? "" : ")"),
-		       TEXT("vector efficiency %.0f %%",
-			    100 * m->vectorization[SN_DATA_BOTH][SN_CLASS_ALL].efficiency));
-}
-
-/* Integer code has no vector variant: how wide its data are is not seen, so no gain is named. */
-static void advise_integers(struct adviser *a)
-{
-	const struct sn_cqa_metrics *m = &a->path->metrics;
-	const struct sn_vectorization *v = m->vectorization[SN_DATA_INTEGER];
-
-	if (m->fp_scalar + m->fp_packed || !(v[SN_CLASS_ALL].ratio < 0.5) ||
-	    !m->strides[SN_STRIDE_UNIT] || isnan(v[SN_CLASS_LOAD].ratio) ||
-	    a->path->chain_is_through_memory || a->path->chain_is_recurrence ||
-	    sn_cqa_option_for_call(a->result))
-		return;
-	advise(a, SN_ADVICE_POTENTIAL, "vectorize integers", NAN,
-	       TEXT("Vectorize the loop: %s.", why_not_vectorized(a)),
-	       TEXT("contiguous integers are handled one by one; registers are used to %.0f %%",
-		    100 * v[SN_CLASS_ALL].efficiency));
 }
 
 static void advise_clean(struct adviser *a)
@@ -212,18 +36,19 @@ static void advise_clean(struct adviser *a)
 	double clean = a->result->variants[SN_VARIANT_CLEAN].speedup;
 	const struct sn_cqa_metrics *m = &a->path->metrics;
 
-	if (!a->result->variants[SN_VARIANT_CLEAN].is_applicable || !is_worth(clean))
+	if (!a->result->variants[SN_VARIANT_CLEAN].is_applicable || !sn_advice_is_worth(clean))
 		return;
 	/* a few FP instructions do not make an interpreter's loop one that computes */
 	if (a->result->is_union || a->result->has_calls ||
 	    (m->fp_scalar + m->fp_packed) * FP_LOOP_SHARE < m->instructions)
 		return;
-	advise(a, SN_ADVICE_GAIN, "clean", clean,
-	       TEXT("Remove work that is not floating point: simplify index computations, unroll, "
-		    "hoist what does not change."),
-	       TEXT("%u of %u instructions are FP work; without the others %.2f -> %.2f cycles",
-		    m->fp_scalar + m->fp_packed, m->instructions, a->result->cycles,
-		    a->result->variants[SN_VARIANT_CLEAN].cycles));
+	sn_advise(
+		a, SN_ADVICE_GAIN, "clean", clean,
+		TEXT("Remove work that is not floating point: simplify index computations, unroll, "
+		     "hoist what does not change."),
+		TEXT("%u of %u instructions are FP work; without the others %.2f -> %.2f cycles",
+		     m->fp_scalar + m->fp_packed, m->instructions, a->result->cycles,
+		     a->result->variants[SN_VARIANT_CLEAN].cycles));
 }
 
 static void advise_dependence(struct adviser *a)
@@ -234,35 +59,38 @@ static void advise_dependence(struct adviser *a)
 
 	if (a->path->chain_is_reduction && a->path->recurrence_cycles > 0)
 		gain = fmin(gain, a->path->estimate.cycles / a->path->recurrence_cycles);
-	if (a->result->bottleneck != SN_BOUND_LATENCY || !is_worth(gain))
+	if (a->result->bottleneck != SN_BOUND_LATENCY || !sn_advice_is_worth(gain))
 		return;
 	if (a->path->chain_is_reduction)
-		advise(a, SN_ADVICE_GAIN, "partial sums", gain,
-		       TEXT("Break the chain of dependent operations: keep several partial "
-			    "results (unroll by %.0f)%s.",
-			    ceil(gain),
-			    sn_may_reorder(a->result->options)
-				    ? ""
-				    : ", or let the compiler do so with -ffast-math"),
-		       TEXT("each pass waits %.2f cycles for the one before; the units would allow "
-			    "%.2f",
-			    a->path->estimate.bounds[SN_BOUND_LATENCY],
-			    a->result->variants[SN_VARIANT_NO_DEPENDENCE].cycles));
-	else if (is_worth(in_register))
-		advise(a, SN_ADVICE_POTENTIAL, "dependence", in_register,
-		       TEXT("Keep the value that goes from pass to pass in a register instead of "
-			    "storing and loading it."),
-		       TEXT("the chain takes %.2f cycles a pass, its arithmetic %.2f of them",
-			    a->path->estimate.bounds[SN_BOUND_LATENCY],
-			    a->path->register_chain_cycles));
+		sn_advise(a, SN_ADVICE_GAIN, "partial sums", gain,
+			  TEXT("Break the chain of dependent operations: keep several partial "
+			       "results (unroll by %.0f)%s.",
+			       ceil(gain),
+			       sn_may_reorder(a->result->options)
+				       ? ""
+				       : ", or let the compiler do so with -ffast-math"),
+			  TEXT("each pass waits %.2f cycles for the one before; the units would "
+			       "allow "
+			       "%.2f",
+			       a->path->estimate.bounds[SN_BOUND_LATENCY],
+			       a->result->variants[SN_VARIANT_NO_DEPENDENCE].cycles));
+	else if (sn_advice_is_worth(in_register))
+		sn_advise(
+			a, SN_ADVICE_POTENTIAL, "dependence", in_register,
+			TEXT("Keep the value that goes from pass to pass in a register instead of "
+			     "storing and loading it."),
+			TEXT("the chain takes %.2f cycles a pass, its arithmetic %.2f of them",
+			     a->path->estimate.bounds[SN_BOUND_LATENCY],
+			     a->path->register_chain_cycles));
 	else
-		advise(a, SN_ADVICE_POTENTIAL, "dependence", gain,
-		       TEXT("Shorten the dependence from pass to pass, or run several independent "
-			    "instances side by side."),
-		       TEXT("the chain takes %.2f cycles a pass; the bound without any of it is "
-			    "%.2f",
-			    a->path->estimate.bounds[SN_BOUND_LATENCY],
-			    a->result->variants[SN_VARIANT_NO_DEPENDENCE].cycles));
+		sn_advise(
+			a, SN_ADVICE_POTENTIAL, "dependence", gain,
+			TEXT("Shorten the dependence from pass to pass, or run several independent "
+			     "instances side by side."),
+			TEXT("the chain takes %.2f cycles a pass; the bound without any of it is "
+			     "%.2f",
+			     a->path->estimate.bounds[SN_BOUND_LATENCY],
+			     a->result->variants[SN_VARIANT_NO_DEPENDENCE].cycles));
 }
 
 static void advise_division(struct adviser *a)
@@ -272,27 +100,27 @@ static void advise_division(struct adviser *a)
 	if (!m->divisions ||
 	    a->path->estimate.bounds[SN_BOUND_DIVIDER] < 0.7 * a->path->estimate.cycles)
 		return;
-	advise(a, SN_ADVICE_POTENTIAL, "division",
-	       a->result->bottleneck == SN_BOUND_DIVIDER
-		       ? a->result->variants[SN_VARIANT_NEXT].speedup
-		       : (double)NAN,
-	       m->integer_divisions == m->divisions
-		       ? TEXT("Divide less: by a constant or a power of two the compiler "
-			      "multiplies or shifts, 32 bits take less than 64, and a remainder "
-			      "that counts round is a comparison.")
-	       : m->element_bytes == 4
-		       ? TEXT("Divide less: multiply by a reciprocal computed outside the loop, "
-			      "or let the compiler approximate: %s-mrecip.",
-			      sn_may_reorder(a->result->options) ? "" : "-ffast-math ")
-		       : TEXT("Divide less: multiply by a reciprocal computed outside the loop, "
-			      "or use single precision where it is enough."),
-	       TEXT("%u %s the divider for %.1f cycles a pass", m->divisions,
-		    m->integer_divisions == m->divisions
-			    ? (m->divisions == 1 ? "integer division holds"
-						 : "integer divisions hold")
-		    : m->divisions == 1 ? "division or square root holds"
-					: "divisions or square roots hold",
-		    a->path->estimate.bounds[SN_BOUND_DIVIDER]));
+	sn_advise(a, SN_ADVICE_POTENTIAL, "division",
+		  a->result->bottleneck == SN_BOUND_DIVIDER
+			  ? a->result->variants[SN_VARIANT_NEXT].speedup
+			  : (double)NAN,
+		  m->integer_divisions == m->divisions
+			  ? TEXT("Divide less: by a constant or a power of two the compiler "
+				 "multiplies or shifts, 32 bits take less than 64, and a remainder "
+				 "that counts round is a comparison.")
+		  : m->element_bytes == 4
+			  ? TEXT("Divide less: multiply by a reciprocal computed outside the loop, "
+				 "or let the compiler approximate: %s-mrecip.",
+				 sn_may_reorder(a->result->options) ? "" : "-ffast-math ")
+			  : TEXT("Divide less: multiply by a reciprocal computed outside the loop, "
+				 "or use single precision where it is enough."),
+		  TEXT("%u %s the divider for %.1f cycles a pass", m->divisions,
+		       m->integer_divisions == m->divisions
+			       ? (m->divisions == 1 ? "integer division holds"
+						    : "integer divisions hold")
+		       : m->divisions == 1 ? "division or square root holds"
+					   : "divisions or square roots hold",
+		       a->path->estimate.bounds[SN_BOUND_DIVIDER]));
 }
 
 static void advise_layout(struct adviser *a)
@@ -304,27 +132,28 @@ static void advise_layout(struct adviser *a)
 	unsigned fields = m->fields - columns;
 
 	if (fields)
-		advise(a, SN_ADVICE_HINT, "array of structures", NAN,
-		       TEXT("Turn the array of structures into a structure of arrays: fields of "
-			    "neighbours then lie side by side, for vectors and for cache lines%s.",
-			    fields == m->lone_fields
-				    ? "; if it is a column of a matrix, interchange loops or "
-				      "store it transposed"
-				    : ""),
-		       TEXT("%u access%s to fields of a structure that is stepped over as a whole",
-			    fields, fields == 1 ? "" : "es"));
+		sn_advise(
+			a, SN_ADVICE_HINT, "array of structures", NAN,
+			TEXT("Turn the array of structures into a structure of arrays: fields of "
+			     "neighbours then lie side by side, for vectors and for cache lines%s.",
+			     fields == m->lone_fields
+				     ? "; if it is a column of a matrix, interchange loops or "
+				       "store it transposed"
+				     : ""),
+			TEXT("%u access%s to fields of a structure that is stepped over as a whole",
+			     fields, fields == 1 ? "" : "es"));
 	else if (uneven && m->fp_scalar + m->fp_packed && uneven >= m->strides[SN_STRIDE_UNIT])
-		advise(a, SN_ADVICE_HINT, "strides", NAN,
-		       TEXT("Make accesses contiguous: interchange loops so that the innermost "
-			    "runs over the contiguous index, or store the array transposed%s.",
-			    columns ? " (fields of structures: as arrays of their own)" : ""),
-		       TEXT("%u accesses with a stride that is not one element, %u with one",
-			    uneven, m->strides[SN_STRIDE_UNIT]));
+		sn_advise(a, SN_ADVICE_HINT, "strides", NAN,
+			  TEXT("Make accesses contiguous: interchange loops so that the innermost "
+			       "runs over the contiguous index, or store the array transposed%s.",
+			       columns ? " (fields of structures: as arrays of their own)" : ""),
+			  TEXT("%u accesses with a stride that is not one element, %u with one",
+			       uneven, m->strides[SN_STRIDE_UNIT]));
 	if (m->strides[SN_STRIDE_INDIRECT])
-		advise(a, SN_ADVICE_HINT, "indirect access", NAN,
-		       TEXT("Addresses come from memory: sort or block the indices so that "
-			    "neighbours are used together."),
-		       TEXT("%u indirect accesses a pass", m->strides[SN_STRIDE_INDIRECT]));
+		sn_advise(a, SN_ADVICE_HINT, "indirect access", NAN,
+			  TEXT("Addresses come from memory: sort or block the indices so that "
+			       "neighbours are used together."),
+			  TEXT("%u indirect accesses a pass", m->strides[SN_STRIDE_INDIRECT]));
 }
 
 static void advise_memory(struct adviser *a)
@@ -333,46 +162,20 @@ static void advise_memory(struct adviser *a)
 	double ram = a->result->level_cycles[SN_LEVEL_RAM];
 
 	if (m->stack_references >= 3)
-		advise(a, SN_ADVICE_HINT, "spills", NAN,
-		       TEXT("Values travel over the stack: split the loop or unroll less, so that "
-			    "they fit into registers."),
-		       TEXT("%u stack references, %.0f bytes a pass", m->stack_references,
-			    m->stack_bytes));
+		sn_advise(
+			a, SN_ADVICE_HINT, "spills", NAN,
+			TEXT("Values travel over the stack: split the loop or unroll less, so that "
+			     "they fit into registers."),
+			TEXT("%u stack references, %.0f bytes a pass", m->stack_references,
+			     m->stack_bytes));
 	if (ram >= 2 * a->result->cycles && m->bytes_from_memory > 0)
-		advise(a, SN_ADVICE_EXPERT, "bandwidth", NAN,
-		       TEXT("If the data do not fit into the caches, memory decides and faster "
-			    "code gains nothing: work on blocks that stay in a cache, merge loops "
-			    "over the same data, or use smaller types."),
-		       TEXT("%.0f new bytes a pass: %.2f cycles from L1, %.2f from RAM",
-			    m->bytes_from_memory, a->result->cycles, ram));
-}
-
-/* Options of processors that have no FMA. */
-static bool is_without_fma(const char *march)
-{
-	static const char *const names[] = { "x86-64",	   "x86-64-v2",	 "nocona",	"core2",
-					     "nehalem",	   "westmere",	 "sandybridge", "ivybridge",
-					     "corei7",	   "corei7-avx", "core-avx-i",	"k8",
-					     "silvermont", "bonnell",	 "athlon64",	"btver2" };
-	size_t length = strcspn(march, " \t");
-
-	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (strlen(names[i]) == length && memcmp(names[i], march, length) == 0)
-			return true;
-	return false;
-}
-
-/* The loop has FMAs, or the compiler was allowed to make them. */
-static bool may_fuse(const struct adviser *a)
-{
-	const char *text = a->result->options;
-	const char *march = text ? strstr(text, "-march=") : NULL;
-
-	if (a->path->metrics.isas & (SN_ISA_FMA | SN_ISA_AVX512))
-		return true;
-	if (!text || sn_has_option(text, "-mno-fma"))
-		return false;
-	return sn_has_option(text, "-mfma") || (march && !is_without_fma(march + 7));
+		sn_advise(
+			a, SN_ADVICE_EXPERT, "bandwidth", NAN,
+			TEXT("If the data do not fit into the caches, memory decides and faster "
+			     "code gains nothing: work on blocks that stay in a cache, merge loops "
+			     "over the same data, or use smaller types."),
+			TEXT("%.0f new bytes a pass: %.2f cycles from L1, %.2f from RAM",
+			     m->bytes_from_memory, a->result->cycles, ram));
 }
 
 static void advise_instructions(struct adviser *a)
@@ -380,89 +183,94 @@ static void advise_instructions(struct adviser *a)
 	const struct sn_cqa_metrics *m = &a->path->metrics;
 
 	if (m->conversions)
-		advise(a, SN_ADVICE_HINT, "conversions", NAN,
-		       TEXT("Avoid conversions in the loop: use one type for the data, and write "
-			    "constants in it (1.0f instead of 1.0)."),
-		       TEXT("%u conversion%s a pass", m->conversions, S(m->conversions)));
-	if (m->add_then_mul && may_fuse(a) && !sn_may_contract(a->result->options))
-		advise(a, SN_ADVICE_HINT, "fma", NAN,
-		       TEXT("Let more products and sums fuse: -ffp-contract=fast does so across "
-			    "statements."),
-		       TEXT("%u product%s an addition", m->add_then_mul,
-			    m->add_then_mul == 1 ? " feeds" : "s feed"));
-	else if (m->add_then_mul && !may_fuse(a))
-		advise(a, SN_ADVICE_HINT, "fma", NAN,
-		       TEXT("Let products and sums fuse: compile with -mfma (or -march=native)%s.",
-			    sn_may_contract(a->result->options) ? "" : " and -ffp-contract=fast"),
-		       TEXT("%u product%s an addition", m->add_then_mul,
-			    m->add_then_mul == 1 ? " feeds" : "s feed"));
+		sn_advise(
+			a, SN_ADVICE_HINT, "conversions", NAN,
+			TEXT("Avoid conversions in the loop: use one type for the data, and write "
+			     "constants in it (1.0f instead of 1.0)."),
+			TEXT("%u conversion%s a pass", m->conversions, S(m->conversions)));
+	if (m->add_then_mul && sn_advice_may_fuse(a) && !sn_may_contract(a->result->options))
+		sn_advise(a, SN_ADVICE_HINT, "fma", NAN,
+			  TEXT("Let more products and sums fuse: -ffp-contract=fast does so across "
+			       "statements."),
+			  TEXT("%u product%s an addition", m->add_then_mul,
+			       m->add_then_mul == 1 ? " feeds" : "s feed"));
+	else if (m->add_then_mul && !sn_advice_may_fuse(a))
+		sn_advise(
+			a, SN_ADVICE_HINT, "fma", NAN,
+			TEXT("Let products and sums fuse: compile with -mfma (or -march=native)%s.",
+			     sn_may_contract(a->result->options) ? "" : " and -ffp-contract=fast"),
+			TEXT("%u product%s an addition", m->add_then_mul,
+			     m->add_then_mul == 1 ? " feeds" : "s feed"));
 	if (m->sum_times && m->isas & SN_ISA_FMA)
-		advise(a, SN_ADVICE_EXPERT, "fma order", NAN,
-		       TEXT("Rearrange sums and products so that a product comes before its sum: "
-			    "(a + b) * c is two operations, a * c + d is one FMA."),
-		       TEXT("%u product%s of a sum a pass", m->sum_times, S(m->sum_times)));
+		sn_advise(
+			a, SN_ADVICE_EXPERT, "fma order", NAN,
+			TEXT("Rearrange sums and products so that a product comes before its sum: "
+			     "(a + b) * c is two operations, a * c + d is one FMA."),
+			TEXT("%u product%s of a sum a pass", m->sum_times, S(m->sum_times)));
 	if (m->longest_uops >= LONG_UOPS && m->longest_uops * 2 > m->uops && !m->specials)
-		advise(a, SN_ADVICE_HINT, "slow instructions", NAN,
-		       TEXT("Do without the instruction %s: the processor carries it out as a "
-			    "little "
-			    "program.",
-			    m->longest_name),
-		       TEXT("%s is %u of the %u operations of a pass", m->longest_name,
-			    m->longest_uops, m->uops));
+		sn_advise(a, SN_ADVICE_HINT, "slow instructions", NAN,
+			  TEXT("Do without the instruction %s: the processor carries it out as a "
+			       "little "
+			       "program.",
+			       m->longest_name),
+			  TEXT("%s is %u of the %u operations of a pass", m->longest_name,
+			       m->longest_uops, m->uops));
 	if (m->specials)
-		advise(a, SN_ADVICE_HINT, "slow instructions", NAN,
-		       TEXT("Take string, atomic and system instructions out of the loop: each "
-			    "costs tens of cycles or orders memory."),
-		       TEXT("%u such instruction%s a pass", m->specials, S(m->specials)));
+		sn_advise(a, SN_ADVICE_HINT, "slow instructions", NAN,
+			  TEXT("Take string, atomic and system instructions out of the loop: each "
+			       "costs tens of cycles or orders memory."),
+			  TEXT("%u such instruction%s a pass", m->specials, S(m->specials)));
 	if (m->x87)
-		advise(a, SN_ADVICE_HINT, "x87", NAN,
-		       TEXT("The loop computes with the x87 unit: use double instead of long "
-			    "double, "
-			    "or -mfpmath=sse."),
-		       TEXT("%u x87 instruction%s a pass", m->x87, S(m->x87)));
+		sn_advise(a, SN_ADVICE_HINT, "x87", NAN,
+			  TEXT("The loop computes with the x87 unit: use double instead of long "
+			       "double, "
+			       "or -mfpmath=sse."),
+			  TEXT("%u x87 instruction%s a pass", m->x87, S(m->x87)));
 	if (m->gathers + m->scatters)
-		advise(a, SN_ADVICE_EXPERT, "gathers", NAN,
-		       TEXT("Gathers and scatters cost a memory access for each element: "
-			    "contiguous "
-			    "loads and a shuffle are often faster."),
-		       TEXT("%u gathers, %u scatters", m->gathers, m->scatters));
+		sn_advise(a, SN_ADVICE_EXPERT, "gathers", NAN,
+			  TEXT("Gathers and scatters cost a memory access for each element: "
+			       "contiguous "
+			       "loads and a shuffle are often faster."),
+			  TEXT("%u gathers, %u scatters", m->gathers, m->scatters));
 }
 
 static void advise_flow(struct adviser *a)
 {
 	if (a->result->is_union && a->result->path_total)
-		advise(a, SN_ADVICE_HINT, "too many paths", NAN,
-		       TEXT("The loop has more paths than can be told apart: simplify its control "
-			    "flow, hoist conditions that do not change."),
-		       TEXT("%" PRIu64 " paths, more than %d; the figures are those of all blocks "
-			    "together, each by the share of passes that runs it if branches go "
-			    "either way alike",
-			    a->result->path_total, SN_CQA_PATHS_MAX));
+		sn_advise(
+			a, SN_ADVICE_HINT, "too many paths", NAN,
+			TEXT("The loop has more paths than can be told apart: simplify its control "
+			     "flow, hoist conditions that do not change."),
+			TEXT("%" PRIu64 " paths, more than %d; the figures are those of all blocks "
+			     "together, each by the share of passes that runs it if branches go "
+			     "either way alike",
+			     a->result->path_total, SN_CQA_PATHS_MAX));
 	else if (a->result->path_count > 4)
-		advise(a, SN_ADVICE_HINT, "many paths", NAN,
-		       TEXT("Simplify the control flow of the loop: compilers handle straight "
-			    "bodies "
-			    "best."),
-		       TEXT("%u paths, from %.2f to %.2f cycles", a->result->path_count,
-			    a->result->cycles_min, a->result->cycles_max));
+		sn_advise(a, SN_ADVICE_HINT, "many paths", NAN,
+			  TEXT("Simplify the control flow of the loop: compilers handle straight "
+			       "bodies "
+			       "best."),
+			  TEXT("%u paths, from %.2f to %.2f cycles", a->result->path_count,
+			       a->result->cycles_min, a->result->cycles_max));
 	if (sn_cqa_option_for_call(a->result))
-		advise(a, SN_ADVICE_POTENTIAL, "calls", NAN,
-		       TEXT("The loop calls a function for what is an instruction: compile with "
-			    "%s.",
-			    sn_cqa_option_for_call(a->result)),
-		       TEXT("%s%s",
-			    a->result->callee ? "a call of " : "a call beside a square root",
-			    a->result->callee ? a->result->callee : ""));
+		sn_advise(a, SN_ADVICE_POTENTIAL, "calls", NAN,
+			  TEXT("The loop calls a function for what is an instruction: compile with "
+			       "%s.",
+			       sn_cqa_option_for_call(a->result)),
+			  TEXT("%s%s",
+			       a->result->callee ? "a call of " : "a call beside a square root",
+			       a->result->callee ? a->result->callee : ""));
 	else if (a->result->has_calls)
-		advise(a, SN_ADVICE_HINT, "calls", NAN,
-		       TEXT("The loop calls a function, whose time is not in these figures: inline "
-			    "it if it is small (-flto, 'inline')."),
-		       TEXT("a call in the body"));
+		sn_advise(a, SN_ADVICE_HINT, "calls", NAN,
+			  TEXT("The loop calls a function, whose time is not in these figures: "
+			       "inline "
+			       "it if it is small (-flto, 'inline')."),
+			  TEXT("a call in the body"));
 	if (!a->result->loop->line_first)
-		advise(a, SN_ADVICE_HINT, "debug lines", NAN,
-		       TEXT("Compile with -g to see source lines here; it does not change the "
-			    "code."),
-		       TEXT("no line information for this loop"));
+		sn_advise(a, SN_ADVICE_HINT, "debug lines", NAN,
+			  TEXT("Compile with -g to see source lines here; it does not change the "
+			       "code."),
+			  TEXT("no line information for this loop"));
 }
 
 /* Instructions that keep the loop going weigh on a small body. */
@@ -475,33 +283,35 @@ static void advise_unroll(struct adviser *a)
 
 	if (a->result->loop->unroll > 1 && a->path->chain_is_reduction &&
 	    a->result->bottleneck == SN_BOUND_LATENCY && m->fp_scalar > 1)
-		advise(a, SN_ADVICE_HINT, "partial unroll",
-		       a->result->variants[SN_VARIANT_NO_DEPENDENCE].speedup,
-		       TEXT("Unrolling alone did not help: every sum still waits for the one "
-			    "before. Give the copies sums of their own%s.",
-			    sn_may_reorder(a->result->options) ? ""
-							       : ", or allow it with -ffast-math"),
-		       TEXT("%u source iterations a pass, one chain of %.2f cycles",
-			    a->result->loop->unroll, a->path->estimate.bounds[SN_BOUND_LATENCY]));
-	if (!is_supply || !is_worth(gain) || m->longest_uops >= LONG_UOPS)
+		sn_advise(
+			a, SN_ADVICE_HINT, "partial unroll",
+			a->result->variants[SN_VARIANT_NO_DEPENDENCE].speedup,
+			TEXT("Unrolling alone did not help: every sum still waits for the one "
+			     "before. Give the copies sums of their own%s.",
+			     sn_may_reorder(a->result->options) ? ""
+								: ", or allow it with -ffast-math"),
+			TEXT("%u source iterations a pass, one chain of %.2f cycles",
+			     a->result->loop->unroll, a->path->estimate.bounds[SN_BOUND_LATENCY]));
+	if (!is_supply || !sn_advice_is_worth(gain) || m->longest_uops >= LONG_UOPS)
 		return;
 	if (a->path->estimate.instructions <= 16 && a->result->loop->unroll <= 1)
-		advise(a, SN_ADVICE_EXPERT, "unroll", gain,
-		       TEXT("Unroll the loop (%s'#pragma GCC unroll 4'): the instructions that "
-			    "keep it going are what limits it.",
-			    sn_has_option(a->result->options, "-funroll-loops")
-				    ? ""
-				    : "-funroll-loops or "),
-		       TEXT("%zu instructions a pass; %s %.2f cycles, next bound %.2f",
-			    a->path->estimate.instructions, sn_bound_names[a->result->bottleneck],
-			    a->path->estimate.cycles, a->path->variants[SN_VARIANT_NEXT].cycles));
+		sn_advise(a, SN_ADVICE_EXPERT, "unroll", gain,
+			  TEXT("Unroll the loop (%s'#pragma GCC unroll 4'): the instructions that "
+			       "keep it going are what limits it.",
+			       sn_has_option(a->result->options, "-funroll-loops")
+				       ? ""
+				       : "-funroll-loops or "),
+			  TEXT("%zu instructions a pass; %s %.2f cycles, next bound %.2f",
+			       a->path->estimate.instructions,
+			       sn_bound_names[a->result->bottleneck], a->path->estimate.cycles,
+			       a->path->variants[SN_VARIANT_NEXT].cycles));
 	else
-		advise(a, SN_ADVICE_EXPERT, "front end", gain,
-		       TEXT("Instructions do not arrive fast enough: align the loop "
-			    "(-falign-loops=32 or 64), unroll less, or shorten the code."),
-		       TEXT("%s %.2f cycles, next bound %.2f",
-			    sn_bound_names[a->result->bottleneck], a->path->estimate.cycles,
-			    a->path->variants[SN_VARIANT_NEXT].cycles));
+		sn_advise(a, SN_ADVICE_EXPERT, "front end", gain,
+			  TEXT("Instructions do not arrive fast enough: align the loop "
+			       "(-falign-loops=32 or 64), unroll less, or shorten the code."),
+			  TEXT("%s %.2f cycles, next bound %.2f",
+			       sn_bound_names[a->result->bottleneck], a->path->estimate.cycles,
+			       a->path->variants[SN_VARIANT_NEXT].cycles));
 }
 
 enum { SHORT_TRIP = 16 };
@@ -512,40 +322,13 @@ static void advise_trips(struct adviser *a)
 
 	if (!trips || trips > SHORT_TRIP)
 		return;
-	advise(a, SN_ADVICE_HINT, "short trip", NAN,
-	       TEXT("The loop is short: its start, end and mispredicted exit weigh as much as its "
-		    "body. Unroll it fully ('#pragma GCC unroll %u'), or make the longer loop of "
-		    "the nest the innermost.",
-		    trips),
-	       TEXT("%u passes, if its counter begins at 0", trips));
-}
-
-/* What the compiler was told, if the binary says; without optimization nothing else is worth
- * saying. */
-static bool advise_options(struct adviser *a)
-{
-	const struct sn_cqa_metrics *m = &a->path->metrics;
-	unsigned missing = sn_cqa_missing_options(a->result);
-	bool computes = m->isas & SN_ISA_SSE;
-
-	if (missing & 1U << SN_MISSING_LEVEL) {
-		enum sn_optimization level = sn_optimization_of(a->result->options);
-
-		advise(a, SN_ADVICE_POTENTIAL, "optimization", NAN,
-		       TEXT("Compile with -O2 or -O3: this code was compiled with %s.",
-			    sn_optimization_name(level)),
-		       TEXT("%.200s", a->result->options));
-		return level == SN_O_0;
-	}
-	if (missing & 1U << SN_MISSING_TARGET && computes && a->machine->rules.vector_bytes > 16 &&
-	    !(m->isas & (SN_ISA_AVX | SN_ISA_AVX2 | SN_ISA_AVX512)))
-		advise(a, SN_ADVICE_POTENTIAL, "target", NAN,
-		       TEXT("Compile for this processor (-march=native): the code uses what every "
-			    "x86-64 has."),
-		       TEXT("registers of 16 bytes where there are %u; no -march or -mavx among "
-			    "the options",
-			    a->machine->rules.vector_bytes));
-	return false;
+	sn_advise(
+		a, SN_ADVICE_HINT, "short trip", NAN,
+		TEXT("The loop is short: its start, end and mispredicted exit weigh as much as its "
+		     "body. Unroll it fully ('#pragma GCC unroll %u'), or make the longer loop of "
+		     "the nest the innermost.",
+		     trips),
+		TEXT("%u passes, if its counter begins at 0", trips));
 }
 
 static int by_certainty(const void *a, const void *b)
@@ -565,18 +348,14 @@ void sn_cqa_advise(const struct sn_machine *machine, struct sn_cqa_loop *result,
 		   sn_advice_list *out)
 {
 	struct adviser a = { machine, result, NULL, out };
-	const struct sn_loop *twin;
+	bool is_rest;
 
 	if (result->not_analysed)
 		return;
 	a.path = &result->paths[result->main_path];
-	if (!advise_options(&a)) {
-		twin = vectorized_twin(&a);
-		if (twin) {
-			advise_fallback(&a, twin);
-		} else {
-			advise_vectorize(&a);
-			advise_integers(&a);
+	if (!sn_advise_options(&a)) {
+		is_rest = sn_advise_vectors(&a);
+		if (!is_rest) {
 			advise_clean(&a);
 			advise_dependence(&a);
 		}
@@ -585,7 +364,7 @@ void sn_cqa_advise(const struct sn_machine *machine, struct sn_cqa_loop *result,
 		advise_memory(&a);
 		advise_instructions(&a);
 		advise_flow(&a);
-		if (!twin)
+		if (!is_rest)
 			advise_unroll(&a);
 		advise_trips(&a);
 	}
