@@ -40,6 +40,9 @@ struct sn_access {
 	/* with those of the same array that move alike it covers all that the stride steps over */
 	bool is_covered;
 	bool is_indirect; /* an address register was loaded from memory in this pass */
+	/* by sn_accesses_find_irregular: an element that loaded data choose (table[index[i]]), not
+	 * what a loaded pointer points to */
+	bool is_looked_up;
 	/* by sn_accesses_find_irregular: no stride tells where the next pass goes, as the address
 	 * comes from data of this or an earlier pass, or is computed anew from the last one */
 	bool is_irregular;

@@ -17,6 +17,7 @@ struct origin {
 	bool is_loaded;	    /* from a place that moves */
 	bool is_wide;	    /* and of more than one byte: what it selects need not be near */
 	bool is_computed;   /* from itself, by more than a step */
+	bool is_pointer;    /* as it was loaded, and wide enough for an address */
 	bool has_step;	    /* it grows by `step` from pass to pass */
 	int64_t step;
 };
@@ -93,8 +94,11 @@ static struct origin of_address(const struct walk *walk, const struct sn_memory_
 	return out;
 }
 
-static void judge(struct sn_access *access, const struct origin *address)
+static void judge(const struct walk *walk, const struct sn_memory_operand *memory,
+		  const struct origin *address, struct sn_access *access)
 {
+	bool is_pointed_to = memory->base < SN_RES_COUNT && walk->now[memory->base].is_pointer;
+
 	if (address->has_step && !address->is_loaded && !address->is_computed &&
 	    !access->has_stride) {
 		access->has_stride = true;
@@ -102,6 +106,7 @@ static void judge(struct sn_access *access, const struct origin *address)
 	}
 	access->is_irregular = !access->has_stride && (address->is_wide || address->is_computed);
 	access->is_indirect = !access->has_stride && address->is_loaded;
+	access->is_looked_up = access->is_indirect && !is_pointed_to;
 	access->irregular_depth =
 		(uint8_t)(address->depth + (access->is_irregular && address->depth < 255));
 }
@@ -186,6 +191,26 @@ static void count_waiting(const struct sn_insn *insn, const struct origin *value
 		accesses->waiting_general++;
 }
 
+static bool is_pointer(const struct walk *walk, const struct sn_insn *insn)
+{
+	if (sn_form_mnemonic(insn->form) != ZYDIS_MNEMONIC_MOV)
+		return false;
+	if (insn->memory_count)
+		return insn->memory[0].is_load && insn->memory[0].bytes == 8;
+	return insn->operands[1] < SN_RES_COUNT && walk->now[insn->operands[1]].is_pointer;
+}
+
+/* A selection hands on what it chose among: flags of loaded data make it irregular, not loaded. */
+static void join_input(struct origin *value, const struct walk *walk, const struct sn_insn *insn,
+		       uint8_t resource)
+{
+	struct origin input = walk->now[resource];
+
+	if (insn->category == ZYDIS_CATEGORY_CMOV && resource >= SN_RES_FLAG)
+		input.is_loaded = false;
+	join(value, &input);
+}
+
 static void walk_insn(struct walk *walk, const struct sn_insn *insn)
 {
 	struct origin value = { 0 }, all = { 0 };
@@ -195,7 +220,7 @@ static void walk_insn(struct walk *walk, const struct sn_insn *insn)
 		struct sn_access *access = &walk->accesses->items[walk->next_access++];
 		struct origin address = of_address(walk, &insn->memory[k]), brought;
 
-		judge(access, &address);
+		judge(walk, &insn->memory[k], &address, access);
 		if (!access->is_load)
 			continue;
 		brought = loaded(walk, access);
@@ -208,14 +233,16 @@ static void walk_insn(struct walk *walk, const struct sn_insn *insn)
 	if (insn->category == ZYDIS_CATEGORY_PREFETCH && !insn->memory_count) {
 		struct origin address = of_address(walk, &insn->memory[0]);
 
-		judge(&walk->accesses->prefetches[walk->next_prefetch++], &address);
+		judge(walk, &insn->memory[0], &address,
+		      &walk->accesses->prefetches[walk->next_prefetch++]);
 	}
 	for (unsigned k = 0; k < insn->read_count; k++)
 		if (insn->reads[k].role == SN_ROLE_DATA || insn->reads[k].role == SN_ROLE_LATE)
-			join(&value, &walk->now[insn->reads[k].resource]);
+			join_input(&value, walk, insn, insn->reads[k].resource);
 	find_step(walk, insn, &all, &value);
 	if (insn->is_idiom)
 		value = (struct origin){ .has_step = true };
+	value.is_pointer = is_pointer(walk, insn);
 	count_waiting(insn, &value, walk->accesses);
 	if (mixes(insn))
 		value.mixed |= value.registers;
@@ -237,6 +264,7 @@ static bool carry(struct origin *carried, const struct origin *end, unsigned res
 			       .step = carried->step,
 			       .is_loaded = end->is_loaded,
 			       .is_wide = end->is_wide,
+			       .is_pointer = end->is_pointer,
 			       .is_computed = end->is_computed || (end->mixed & own) };
 	bool is_new = next.is_loaded != carried->is_loaded || next.is_wide != carried->is_wide ||
 		      next.is_computed != carried->is_computed;

@@ -198,6 +198,7 @@ static void classify_chain(const struct sn_machine *machine, struct sn_cqa_path 
 		find_recurrences(machine, path, arena);
 		return;
 	}
+	path->chain_is_leftover = sn_cqa_chain_is_leftover(&path->block, chain);
 	path->chain_is_recurrence = sn_cqa_chain_is_recurrence(&path->block, chain);
 	path->chain_is_reduction =
 		!path->chain_is_recurrence && sn_cqa_chain_is_reduction(&path->block, chain);

@@ -52,6 +52,7 @@ struct sn_cqa_path {
 	double weight;		  /* passes that take it, of all passes; a guess until weighed */
 	struct sn_chain chain;	  /* with members; of latencies that matter (above 1.5 cycles) */
 	bool chain_is_reduction;  /* an FP sum, product, minimum or maximum in a register */
+	bool chain_is_leftover;	  /* the old target of a gather: no dependence of the source */
 	bool chain_is_reset;	  /* a sum that another path begins anew: a recurrence */
 	bool chain_is_recurrence; /* another dependence through a register that no reordering breaks
 				   */
@@ -159,6 +160,9 @@ bool sn_cqa_merge(const struct sn_cqa_loop *result, struct sn_arena *arena,
 /** Whether a loop-carried dependence (with members, through registers) may be kept in parts: a sum,
  *  a product, a minimum or a maximum that only its own next step reads. */
 bool sn_cqa_chain_is_reduction(const struct sn_cqa_block *block, const struct sn_chain *chain);
+/** Whether nothing goes from pass to pass but what gathers merge into: the old value of a target
+ *  that they fill. The core waits for it, the source does not know of it. */
+bool sn_cqa_chain_is_leftover(const struct sn_cqa_block *block, const struct sn_chain *chain);
 /** Whether the loop follows a list, or the dependence is another one through registers: then it has
  *  no order but its own. */
 bool sn_cqa_chain_is_recurrence(const struct sn_cqa_block *block, const struct sn_chain *chain);

@@ -299,6 +299,8 @@ static void count_memory(const struct sn_cqa_block *block, const struct sn_strea
 			out->stack_bytes += access->address.bytes;
 		}
 		out->strides[sn_stride_kind_of(access)]++;
+		out->register_steps +=
+			sn_stride_kind_of(access) == SN_STRIDE_UNKNOWN && !access->is_irregular;
 	}
 	for (size_t i = 0; i < streams->count; i++) {
 		const struct sn_stream *stream = &streams->items[i];
@@ -320,7 +322,8 @@ static bool reads_any(const struct sn_insn *insn, const bool *marked)
 	return false;
 }
 
-/* Products that feed an addition, and sums that feed a product; FMAs are neither. */
+/* Products that feed an addition, and sums that feed a product; FMAs are neither, and x87 has none.
+ */
 static void count_pairs(const struct sn_cqa_block *block, struct sn_cqa_metrics *out)
 {
 	bool by_mul[SN_RES_COUNT] = { false }, by_add[SN_RES_COUNT] = { false };
@@ -328,7 +331,8 @@ static void count_pairs(const struct sn_cqa_block *block, struct sn_cqa_metrics 
 	for (size_t i = 0; i < block->count; i++) {
 		const struct sn_insn *insn = &block->insns[i];
 		struct sn_fp_operation operation = { 0 };
-		bool computes = sn_fp_operation_of(insn, &operation);
+		bool computes =
+			insn->isa != ZYDIS_ISA_EXT_X87 && sn_fp_operation_of(insn, &operation);
 		bool is_add = computes && operation.kind == SN_FP_ADD;
 		bool is_mul = computes && operation.kind == SN_FP_MUL;
 
@@ -369,6 +373,28 @@ static void count_fields(const struct sn_accesses *accesses, struct sn_cqa_metri
 	}
 }
 
+/* Elements that loaded data choose, read and written back: two passes may mean the same. */
+static void count_conflicts(const struct sn_accesses *accesses, struct sn_cqa_metrics *out)
+{
+	for (size_t i = 0; i < accesses->count; i++) {
+		const struct sn_access *a = &accesses->items[i];
+		bool is_both = a->is_load && a->is_store;
+
+		if (!a->is_looked_up)
+			continue;
+		for (size_t k = 0; k < accesses->count && !is_both; k++) {
+			const struct sn_access *b = &accesses->items[k];
+
+			is_both = ((a->is_load && b->is_store) || (a->is_store && b->is_load)) &&
+				  b->address.base_root == a->address.base_root &&
+				  b->address.index_root == a->address.index_root &&
+				  b->address.scale == a->address.scale &&
+				  b->address.constant == a->address.constant;
+		}
+		out->conflicts += is_both;
+	}
+}
+
 /* The closing compare against a constant. */
 static void count_trips(const struct sn_cqa_block *block, const struct sn_accesses *accesses,
 			struct sn_cqa_metrics *out)
@@ -402,6 +428,7 @@ void sn_cqa_metrics_of(const struct sn_machine *machine, const struct sn_cqa_blo
 	sn_vectorization_of(machine, block, arena, out);
 	count_memory(block, streams, out);
 	count_fields(streams->accesses, out);
+	count_conflicts(streams->accesses, out);
 	count_trips(block, streams->accesses, out);
 	count_pairs(block, out);
 	out->arithmetic_intensity = out->bytes_loaded + out->bytes_stored > 0

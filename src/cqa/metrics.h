@@ -56,7 +56,7 @@ enum sn_stride_kind {
 	SN_STRIDE_ZERO,	    /* the same address in every pass */
 	SN_STRIDE_UNIT,	    /* as many bytes as the access, or as those of a pass side by side */
 	SN_STRIDE_N,	    /* another constant */
-	SN_STRIDE_UNKNOWN,  /* moves by a register that the loop does not change */
+	SN_STRIDE_UNKNOWN,  /* moves by a register that the loop does not change, or irregularly */
 	SN_STRIDE_INDIRECT, /* the address comes from memory */
 	SN_STRIDE_COUNT
 };
@@ -87,6 +87,8 @@ struct sn_cqa_metrics {
 	unsigned loads, stores, stack_references;
 	double bytes_loaded, bytes_stored, bytes_prefetched, stack_bytes;
 	unsigned strides[SN_STRIDE_COUNT];
+	unsigned register_steps; /* of the unknown, those that move by the same step in each pass */
+	unsigned conflicts; /* of the indirect, those to places that are read and written back */
 	/* memory that one pass brings in: new bytes of each stream, whole lines for wide strides */
 	double bytes_from_memory;
 	double bytes_to_memory;	     /* of these, what is written and so goes back */

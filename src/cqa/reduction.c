@@ -378,11 +378,38 @@ static bool walks_list(const struct sn_cqa_block *block)
 	return false;
 }
 
+static bool is_gather(const struct sn_insn *insn)
+{
+	return insn->category == ZYDIS_CATEGORY_GATHER ||
+	       insn->category == ZYDIS_CATEGORY_AVX2GATHER;
+}
+
+bool sn_cqa_chain_is_leftover(const struct sn_cqa_block *block, const struct sn_chain *chain)
+{
+	bool is_made[SN_RES_NONE + 1] = { false }, gathers = false;
+
+	for (size_t i = 0; i < block->count; i++)
+		for (unsigned k = 0; k < block->insns[i].write_count && chain->is_member[i]; k++)
+			is_made[block->insns[i].writes[k]] = true;
+	for (size_t i = 0; i < block->count; i++) {
+		const struct sn_insn *insn = &block->insns[i];
+
+		if (!chain->is_member[i])
+			continue;
+		if (is_gather(insn)
+			    ? is_made[insn->memory[0].base] || is_made[insn->memory[0].index]
+			    : !insn->is_vector_move || insn->memory_count)
+			return false;
+		gathers |= is_gather(insn);
+	}
+	return gathers;
+}
+
 bool sn_cqa_chain_is_recurrence(const struct sn_cqa_block *block, const struct sn_chain *chain)
 {
 	if (walks_list(block))
 		return true;
-	if (sn_cqa_chain_is_reduction(block, chain))
+	if (sn_cqa_chain_is_leftover(block, chain) || sn_cqa_chain_is_reduction(block, chain))
 		return false;
 	for (size_t i = 0; i < block->count; i++)
 		for (unsigned k = 0; k < block->insns[i].write_count; k++)

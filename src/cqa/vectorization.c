@@ -1,8 +1,8 @@
 /* How much of a block's work is done by vectors, by class of work and kind of data.
  *
- * FP and SIMD instructions speak for themselves. Scalar integer code is a candidate only where it
- * handles data: loads whose value is no address, what is computed from them, and stores. Addresses
- * and counters are not what a vector would hold. */
+ * FP and SIMD instructions speak for themselves; x87 has no vectors and does not count. Scalar
+ * integer code is a candidate only where it handles data: loads whose value is no address, what is
+ * computed from them, and stores. Addresses and counters are not what a vector would hold. */
 #include <math.h>
 #include <string.h>
 
@@ -149,7 +149,7 @@ static void count_integer(struct census *c, size_t index)
 	bool computes = is_arithmetic(insn);
 	double used;
 
-	if (insn->is_vector || insn->isa == ZYDIS_ISA_EXT_X87 || insn->is_branch)
+	if (insn->is_vector || insn->is_branch)
 		return;
 	if (!computes && !is_plain_move(insn))
 		return;
@@ -168,8 +168,7 @@ static bool is_integer_simd(const struct sn_insn *insn)
 {
 	const char *name = ZydisMnemonicGetString(sn_form_mnemonic(insn->form));
 
-	return insn->is_vector && insn->isa != ZYDIS_ISA_EXT_X87 &&
-	       (name[0] == 'p' || (name[0] == 'v' && name[1] == 'p'));
+	return insn->is_vector && (name[0] == 'p' || (name[0] == 'v' && name[1] == 'p'));
 }
 
 static bool is_integer_move(const char *name)
@@ -218,6 +217,8 @@ void sn_vectorization_of(const struct sn_machine *machine, const struct sn_cqa_b
 	find_addresses(&c);
 	find_data(&c);
 	for (size_t i = 0; i < block->count; i++) {
+		if (block->insns[i].isa == ZYDIS_ISA_EXT_X87)
+			continue;
 		count_vector(&c, &block->insns[i]);
 		count_integer(&c, i);
 	}
