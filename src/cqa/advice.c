@@ -23,6 +23,14 @@ void sn_advise(struct adviser *a, enum sn_confidence confidence, const char *sub
 {
 	struct sn_advice advice = { confidence, subject, sentence, evidence, speedup };
 
+	/* what a loop gains whose calls it leaves out is not shown by the model */
+	if (a->result->has_calls && !isnan(speedup)) {
+		advice.speedup = NAN;
+		advice.evidence = TEXT("%s, without the function that is called", evidence);
+		if (confidence < SN_ADVICE_HINT)
+			advice.confidence = SN_ADVICE_HINT;
+	}
+
 	sn_vec_push(a->out, advice);
 }
 
@@ -59,7 +67,8 @@ static void advise_dependence(struct adviser *a)
 
 	if (a->path->chain_is_reduction && a->path->recurrence_cycles > 0)
 		gain = fmin(gain, a->path->estimate.cycles / a->path->recurrence_cycles);
-	if (a->result->bottleneck != SN_BOUND_LATENCY || !sn_advice_is_worth(gain))
+	if (a->result->bottleneck != SN_BOUND_LATENCY || a->path->chain_is_leftover ||
+	    !sn_advice_is_worth(gain))
 		return;
 	if (a->path->chain_is_reduction)
 		sn_advise(a, SN_ADVICE_GAIN, "partial sums", gain,
@@ -68,7 +77,8 @@ static void advise_dependence(struct adviser *a)
 			       ceil(gain),
 			       sn_may_reorder(a->result->options)
 				       ? ""
-				       : ", or let the compiler do so with -ffast-math"),
+				       : TEXT(", or let the compiler do so with -ffast-math%s",
+					      sn_advice_unless_so(a))),
 			  TEXT("each pass waits %.2f cycles for the one before; the units would "
 			       "allow "
 			       "%.2f",
@@ -126,7 +136,8 @@ static void advise_division(struct adviser *a)
 static void advise_layout(struct adviser *a)
 {
 	const struct sn_cqa_metrics *m = &a->path->metrics;
-	unsigned uneven = m->strides[SN_STRIDE_N] + m->strides[SN_STRIDE_UNKNOWN];
+	unsigned even = m->strides[SN_STRIDE_UNIT];
+	unsigned uneven = m->strides[SN_STRIDE_N] + m->register_steps;
 	/* in a nest one place of each row is a column sooner than a field */
 	unsigned columns = a->result->loop->depth > 1 ? m->lone_fields : 0;
 	unsigned fields = m->fields - columns;
@@ -142,18 +153,24 @@ static void advise_layout(struct adviser *a)
 				     : ""),
 			TEXT("%u access%s to fields of a structure that is stepped over as a whole",
 			     fields, fields == 1 ? "" : "es"));
-	else if (uneven && m->fp_scalar + m->fp_packed && uneven >= m->strides[SN_STRIDE_UNIT])
+	else if ((m->register_steps && even) ||
+		 (uneven && m->fp_scalar + m->fp_packed && uneven >= even))
 		sn_advise(a, SN_ADVICE_HINT, "strides", NAN,
 			  TEXT("Make accesses contiguous: interchange loops so that the innermost "
-			       "runs over the contiguous index, or store the array transposed%s.",
+			       "runs over the contiguous index, or store the array transposed%s%s.",
+			       m->register_steps && even
+				       ? "; if that only moves the stride to another array (a "
+					 "transposition), work on blocks of rows and columns"
+				       : "",
 			       columns ? " (fields of structures: as arrays of their own)" : ""),
-			  TEXT("%u accesses with a stride that is not one element, %u with one",
-			       uneven, m->strides[SN_STRIDE_UNIT]));
-	if (m->strides[SN_STRIDE_INDIRECT])
+			  TEXT("%u access%s with a stride that is not one element, %u with one",
+			       uneven, uneven == 1 ? "" : "es", even));
+	if (m->strides[SN_STRIDE_INDIRECT] > m->conflicts)
 		sn_advise(a, SN_ADVICE_HINT, "indirect access", NAN,
 			  TEXT("Addresses come from memory: sort or block the indices so that "
 			       "neighbours are used together."),
-			  TEXT("%u indirect accesses a pass", m->strides[SN_STRIDE_INDIRECT]));
+			  TEXT("%u indirect access%s a pass", m->strides[SN_STRIDE_INDIRECT],
+			       m->strides[SN_STRIDE_INDIRECT] == 1 ? "" : "es"));
 }
 
 static void advise_memory(struct adviser *a)
@@ -191,16 +208,18 @@ static void advise_instructions(struct adviser *a)
 	if (m->add_then_mul && sn_advice_may_fuse(a) && !sn_may_contract(a->result->options))
 		sn_advise(a, SN_ADVICE_HINT, "fma", NAN,
 			  TEXT("Let more products and sums fuse: -ffp-contract=fast does so across "
-			       "statements."),
+			       "statements%s.",
+			       sn_advice_unless_so(a)),
 			  TEXT("%u product%s an addition", m->add_then_mul,
 			       m->add_then_mul == 1 ? " feeds" : "s feed"));
 	else if (m->add_then_mul && !sn_advice_may_fuse(a))
-		sn_advise(
-			a, SN_ADVICE_HINT, "fma", NAN,
-			TEXT("Let products and sums fuse: compile with -mfma (or -march=native)%s.",
-			     sn_may_contract(a->result->options) ? "" : " and -ffp-contract=fast"),
-			TEXT("%u product%s an addition", m->add_then_mul,
-			     m->add_then_mul == 1 ? " feeds" : "s feed"));
+		sn_advise(a, SN_ADVICE_HINT, "fma", NAN,
+			  TEXT("Let products and sums fuse: compile with -mfma (or "
+			       "-march=native)%s%s.",
+			       sn_may_contract(a->result->options) ? "" : " and -ffp-contract=fast",
+			       sn_advice_unless_so(a)),
+			  TEXT("%u product%s an addition", m->add_then_mul,
+			       m->add_then_mul == 1 ? " feeds" : "s feed"));
 	if (m->sum_times && m->isas & SN_ISA_FMA)
 		sn_advise(
 			a, SN_ADVICE_EXPERT, "fma order", NAN,
@@ -283,15 +302,17 @@ static void advise_unroll(struct adviser *a)
 
 	if (a->result->loop->unroll > 1 && a->path->chain_is_reduction &&
 	    a->result->bottleneck == SN_BOUND_LATENCY && m->fp_scalar > 1)
-		sn_advise(
-			a, SN_ADVICE_HINT, "partial unroll",
-			a->result->variants[SN_VARIANT_NO_DEPENDENCE].speedup,
-			TEXT("Unrolling alone did not help: every sum still waits for the one "
-			     "before. Give the copies sums of their own%s.",
-			     sn_may_reorder(a->result->options) ? ""
-								: ", or allow it with -ffast-math"),
-			TEXT("%u source iterations a pass, one chain of %.2f cycles",
-			     a->result->loop->unroll, a->path->estimate.bounds[SN_BOUND_LATENCY]));
+		sn_advise(a, SN_ADVICE_HINT, "partial unroll",
+			  a->result->variants[SN_VARIANT_NO_DEPENDENCE].speedup,
+			  TEXT("Unrolling alone did not help: every sum still waits for the one "
+			       "before. Give the copies sums of their own%s.",
+			       sn_may_reorder(a->result->options)
+				       ? ""
+				       : TEXT(", or allow it with -ffast-math%s",
+					      sn_advice_unless_so(a))),
+			  TEXT("%u source iterations a pass, one chain of %.2f cycles",
+			       a->result->loop->unroll,
+			       a->path->estimate.bounds[SN_BOUND_LATENCY]));
 	if (!is_supply || !sn_advice_is_worth(gain) || m->longest_uops >= LONG_UOPS)
 		return;
 	if (a->path->estimate.instructions <= 16 && a->result->loop->unroll <= 1)

@@ -6,6 +6,39 @@
 
 #include "code/options.h"
 
+static bool knows_options(const struct adviser *a)
+{
+	return a->result->options && sn_has_options(a->result->options);
+}
+
+const char *sn_advice_unless_so(const struct adviser *a)
+{
+	return knows_options(a) ? "" : " (if it is not compiled so already)";
+}
+
+/* The widest vectors of the function. */
+static unsigned vector_bytes(const struct adviser *a)
+{
+	const struct sn_function *function = a->result->loop->function;
+	unsigned widest = 0;
+
+	for (uint32_t i = 0; i < function->loop_count; i++)
+		if (function->loops[i].vector_bytes > widest)
+			widest = function->loops[i].vector_bytes;
+	return widest;
+}
+
+bool sn_advice_has_target(const struct adviser *a, unsigned bytes)
+{
+	unsigned proof =
+		bytes > 32 ? SN_ISA_AVX512 : SN_ISA_AVX | SN_ISA_AVX2 | SN_ISA_FMA | SN_ISA_AVX512;
+	bool is_known;
+
+	if (a->path->metrics.isas & proof || vector_bytes(a) >= bytes)
+		return true;
+	return knows_options(a) && sn_has_target_option(a->result->options, &is_known);
+}
+
 static const char *told_not_to_vectorize(const char *options)
 {
 	static const char *const words[] = { "-fno-tree-vectorize", "-fno-tree-loop-vectorize",
@@ -19,21 +52,20 @@ static const char *told_not_to_vectorize(const char *options)
 
 const char *sn_advice_what_to_tell(const struct adviser *a)
 {
-	const char *options = a->result->options, *told = told_not_to_vectorize(options);
-	unsigned missing = sn_cqa_missing_options(a->result);
-	bool known = options && sn_has_options(options);
-	bool lacks_level = !known || missing & 1U << SN_MISSING_O3;
-	bool lacks_target = !known || missing & 1U << SN_MISSING_TARGET;
+	const char *told = told_not_to_vectorize(a->result->options);
+	bool lacks_level =
+		!knows_options(a) || sn_cqa_missing_options(a->result) & 1U << SN_MISSING_O3;
+	bool lacks_target = !sn_advice_has_target(a, 32);
 	const char *compile = lacks_level && lacks_target
-				      ? "compile with -O3 for this processor (-march=native), "
-			      : lacks_level  ? "compile with -O3, "
-			      : lacks_target ? "compile for this processor (-march=native), "
+				      ? "compile with -O3 for this processor (-march=native)"
+			      : lacks_level  ? "compile with -O3"
+			      : lacks_target ? "compile for this processor (-march=native)"
 					     : "";
 
 	if (told)
 		return TEXT("the compiler was told not to: leave out %s", told);
-	return TEXT("%sadd 'restrict' to pointers that do not overlap, or '#pragma omp simd'",
-		    compile);
+	return TEXT("%s%s%sadd 'restrict' to pointers that do not overlap, or '#pragma omp simd'",
+		    compile, *compile ? sn_advice_unless_so(a) : "", *compile ? ", " : "");
 }
 
 /* Options of processors that have no FMA. */
@@ -56,7 +88,7 @@ bool sn_advice_may_fuse(const struct adviser *a)
 	const char *text = a->result->options;
 	const char *march = text ? strstr(text, "-march=") : NULL;
 
-	if (a->path->metrics.isas & (SN_ISA_FMA | SN_ISA_AVX512))
+	if (a->path->metrics.isas & (SN_ISA_FMA | SN_ISA_AVX512) || vector_bytes(a) == 64)
 		return true;
 	if (!text || sn_has_option(text, "-mno-fma"))
 		return false;
@@ -79,7 +111,7 @@ bool sn_advise_options(struct adviser *a)
 		return level == SN_O_0;
 	}
 	if (missing & 1U << SN_MISSING_TARGET && computes && a->machine->rules.vector_bytes > 16 &&
-	    !(m->isas & (SN_ISA_AVX | SN_ISA_AVX2 | SN_ISA_AVX512)))
+	    !sn_advice_has_target(a, 32))
 		sn_advise(
 			a, SN_ADVICE_POTENTIAL, "target", NAN,
 			TEXT("Compile for this processor (-march=native): the code uses what every "

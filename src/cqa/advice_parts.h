@@ -30,6 +30,13 @@ bool sn_advise_options(struct adviser *a);
 /** What the compiler was not told, of what lets it vectorize. */
 const char *sn_advice_what_to_tell(const struct adviser *a);
 
+/** " (if it is not compiled so already)" where the options are not known (clang records none). */
+const char *sn_advice_unless_so(const struct adviser *a);
+
+/** By its options, or by its instructions: it was compiled for a processor with vectors of so many
+ *  bytes (32 or 64). */
+bool sn_advice_has_target(const struct adviser *a, unsigned bytes);
+
 /** The loop has FMAs, or the compiler was allowed to make them. */
 bool sn_advice_may_fuse(const struct adviser *a);
 

@@ -19,12 +19,14 @@ static bool branches(const struct adviser *a)
 
 static const char *why_not_reordered(const struct adviser *a)
 {
-	return branches(a) ? "the sum (product, minimum, maximum) must be reordered for it "
-			     "(-ffast-math or -fassociative-math), and the body must not branch: "
-			     "replace the conditions by selections"
-			   : "the sum (product, minimum, maximum) must be reordered for it: allow "
-			     "that with -ffast-math or -fassociative-math, or with "
-			     "'#pragma omp simd reduction'";
+	return branches(a) ? TEXT("the sum (product, minimum, maximum) must be reordered for it "
+				  "(-ffast-math or -fassociative-math)%s, and the body must not "
+				  "branch: replace the conditions by selections",
+				  sn_advice_unless_so(a))
+			   : TEXT("the sum (product, minimum, maximum) must be reordered for it: "
+				  "allow that with -ffast-math or -fassociative-math%s, or with "
+				  "'#pragma omp simd reduction'",
+				  sn_advice_unless_so(a));
 }
 
 static const char *why_not_vectorized(const struct adviser *a)
@@ -95,12 +97,25 @@ static void advise_fallback(struct adviser *a, const struct sn_loop *twin)
 		     twin->vector_bytes));
 }
 
+/* A short loop does not fill its vectors: of 3 passes 3 places of 8. */
+static double filled_share(const struct adviser *a)
+{
+	unsigned trips = a->path->metrics.trips, places = a->path->widening;
+
+	return trips && places ? trips / (ceil((double)trips / places) * places) : 1;
+}
+
 static void advise_vectorize(struct adviser *a)
 {
 	const struct sn_cqa_metrics *m = &a->path->metrics;
-	double full = a->result->variants[SN_VARIANT_FULL_VECTOR].speedup;
-	bool is_known, has_target = a->result->options &&
-				    sn_has_target_option(a->result->options, &is_known);
+	double share = filled_share(a);
+	double full = a->result->variants[SN_VARIANT_FULL_VECTOR].speedup * share;
+	bool has_target = sn_advice_has_target(a, a->machine->rules.vector_bytes);
+	const char *filled = share > 0.95
+				     ? ""
+				     : TEXT("; the loop's %u passes (if its counter begins at 0) "
+					    "fill only %.0f %% of the vectors",
+					    m->trips, 100 * share);
 
 	if (!a->result->variants[SN_VARIANT_FULL_VECTOR].is_applicable || !sn_advice_is_worth(full))
 		return;
@@ -108,19 +123,21 @@ static void advise_vectorize(struct adviser *a)
 		sn_advise(a, full >= 1.5 && !leaves_early(a) ? SN_ADVICE_GAIN : SN_ADVICE_POTENTIAL,
 			  "vectorize", full, TEXT("Vectorize the loop: %s.", why_not_vectorized(a)),
 			  TEXT("%u of %u FP instructions scalar; cycles %.2f -> %.2f with %u-byte "
-			       "vectors",
+			       "vectors%s",
 			       m->fp_scalar, m->fp_scalar + m->fp_packed, a->result->cycles,
 			       a->result->variants[SN_VARIANT_FULL_VECTOR].cycles,
-			       a->machine->rules.vector_bytes));
-	else if (m->width_bytes < a->machine->rules.vector_bytes)
+			       a->machine->rules.vector_bytes, filled));
+	/* each element of a gather costs as much in any width */
+	else if (m->width_bytes < a->machine->rules.vector_bytes && !m->gathers && !m->scatters)
 		sn_advise(a, SN_ADVICE_POTENTIAL, "wider vectors", full,
 			  TEXT("Use wider vectors: the code holds %u bytes in a register that can "
 			       "hold %u; compile %s-mprefer-vector-width=%u%s.",
 			       m->width_bytes, a->machine->rules.vector_bytes,
 			       has_target ? "with " : "for this processor (-march=native, ",
 			       a->machine->rules.vector_bytes * 8, has_target ? "" : ")"),
-			  TEXT("vector efficiency %.0f %%",
-			       100 * m->vectorization[SN_DATA_BOTH][SN_CLASS_ALL].efficiency));
+			  TEXT("vector efficiency %.0f %%%s",
+			       100 * m->vectorization[SN_DATA_BOTH][SN_CLASS_ALL].efficiency,
+			       filled));
 }
 
 /* Integer code has no vector variant: how wide its data are is not seen, so no gain is named. */
@@ -140,6 +157,19 @@ static void advise_integers(struct adviser *a)
 		       100 * v[SN_CLASS_ALL].efficiency));
 }
 
+static void advise_conflicts(struct adviser *a)
+{
+	unsigned conflicts = a->path->metrics.conflicts;
+
+	sn_advise(a, SN_ADVICE_HINT, "conflicts", NAN,
+		  TEXT("Keep several private tables, one for each of some neighbouring passes (or "
+		       "lanes of a vector), and add them up at the end: two passes may update the "
+		       "same element, so the compiler must keep their order, and equal indices "
+		       "wait for each other. If all indices differ, say so: '#pragma GCC ivdep'."),
+		  TEXT("%u indirect access%s to elements that are read and written back", conflicts,
+		       conflicts == 1 ? "" : "es"));
+}
+
 bool sn_advise_vectors(struct adviser *a)
 {
 	const struct sn_loop *twin = vectorized_twin(a);
@@ -148,7 +178,11 @@ bool sn_advise_vectors(struct adviser *a)
 		advise_fallback(a, twin);
 		return true;
 	}
-	advise_vectorize(a);
-	advise_integers(a);
+	if (a->path->metrics.conflicts) {
+		advise_conflicts(a);
+	} else if (!a->path->metrics.integer_divisions) { /* no vector has these */
+		advise_vectorize(a);
+		advise_integers(a);
+	}
 	return false;
 }

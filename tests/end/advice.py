@@ -9,10 +9,10 @@ BASE = ['-g', '-O2', '-fno-tree-vectorize', '-fno-math-errno', '-mavx2', '-mfma'
 PLAIN = 'void f(double *restrict a, const double *restrict b, long n) { for (long i = 0; i < n; i++) a[i] = b[i] * 2; }'
 
 
-def advice(body, flags, arch='cascadelake', how='-c'):
+def advice(body, flags, arch='cascadelake', how='-c', compiler='gcc'):
     """Subject -> piece of advice, of all innermost loops of the function f."""
     open('f.c', 'w').write(body)
-    subprocess.run(['gcc', *flags, how, 'f.c', '-o', 'f.o'], check=True)
+    subprocess.run([compiler, *flags, how, 'f.c', '-o', 'f.o'], check=True)
     done = subprocess.run([t.sonde, 'cqa', 'f.o', '--arch', arch, '--function', 'f', '--format', 'json', '--cols',
                            'loop,label'], capture_output=True, text=True, timeout=60)
     found = {}
@@ -284,4 +284,61 @@ for body, flags in ((TAKE, ['-O2']), (TAKE, ['-Ofast', '-march=skylake-avx512', 
     for arch in ('cascadelake', 'zen5'):
         said = advice(body, ['-g', *flags], arch)
         t.check('clean' not in said, f"{arch}, {' '.join(flags)}: addresses that come from memory are not removed", said)
+
+# x87 neither fuses nor has vectors
+said = advice('long double f(const long double *a, const long double *b, long n) { long double s = 0; '
+              'for (long i = 0; i < n; i++) s += a[i] * b[i]; return s; }', ['-g', '-O2'])
+t.check('fma' not in said and 'x87' in said, 'x87 does not fuse', said)
+page = subprocess.run([t.sonde, 'cqa', 'f.o', '--arch', 'zen5', '--loop', 'f.c:1'], capture_output=True, text=True, timeout=60).stdout
+t.check('Metrics' in page and 'vector efficiency' not in page, 'x87 is not counted as vectors', page)
+
+# options that the compiler does not record are not missing where the code shows them
+PAIR = ('void f(double *a, const double *b, const double *c, long n) { for (long i = 0; i < n; i++) '
+        '{ double x = b[i] * c[i]; a[i] = x * c[i] + x; } }')
+SO = '(if it is not compiled so already)'
+said = advice(PAIR, ['-g', '-O3', '-march=skylake-avx512', '-fno-vectorize'], compiler='clang')
+t.check('-march' not in str(said) and f'-O3 {SO}' in said['vectorize']['sentence'], 'clang: -march is seen in the code', said)
+said = advice(PAIR, ['-g', '-O3', '-march=skylake-avx512', '-fno-vectorize', '-ffp-contract=off'], compiler='clang')
+t.check('if it is not compiled so already' in said['fma']['sentence'], 'clang: -ffp-contract may have been given', said)
+said = advice(PAIR, ['-g', '-O2', '-fno-vectorize'], compiler='clang')
+t.check(f'(-march=native) {SO}' in said['vectorize']['sentence'], 'clang: plain code may want -march', said)
+said = advice('double f(const double *a, long n) { double s = 0; for (long i = 0; i < n; i++) s += a[i]; return s; }',
+              ['-g', '-O3', '-fno-unroll-loops'], compiler='clang')
+t.check(f'-ffast-math {SO}' in said['partial sums']['sentence'] and f'-fassociative-math {SO}' in said['vectorize']['sentence'],
+        'clang: -ffast-math may have been given', said)
+
+# what no vector can do, and what is no gain of this loop
+for body in ('long f(const long *a, long m, long n) { long s = 0; for (long i = 0; i < n; i++) s += a[i] % m; return s; }',
+             'void f(double *a, const unsigned *b, unsigned m, long n) { for (long i = 0; i < n; i++) a[i] += b[i] / m; }'):
+    said = advice(body, ['-g', '-O3', '-fno-tree-vectorize'])
+    t.check('division' in said and 'Vectorize' not in str(said), 'no vector divides integers', said)
+for table in ('int *h, const int *b, long n) { for (long i = 0; i < n; i++) h[b[i]]++; }',
+              'double *h, const int *b, const double *w, long n) { for (long i = 0; i < n; i++) h[b[i]] += w[i]; }'):
+    said = advice(f'void f({table}', ['-g', '-O2'])
+    t.check('private tables' in said['conflicts']['sentence'] and said['conflicts']['confidence'] == 'hint' and
+            'Vectorize' not in str(said) and 'indirect access' not in said, 'a histogram: its conflicts are what keeps it', said)
+for body in ('struct s { double v, w; }; void f(struct s **h, long n) { for (long i = 0; i < n; i++) h[i]->v += h[i]->w; }',
+             'struct s { struct s *to; double v; }; void f(struct s *h) { for (; h; h = h->to) h->v += 1; }',
+             'void f(double *restrict a, const int *x, const double *restrict b, long n) { for (long i = 0; i < n; i++) a[i] += b[x[i]]; }'):
+    said = advice(body, ['-g', '-O2'])
+    t.check('conflicts' not in said and 'indirect access' in said, 'pointers and gathers are no tables that conflict', said)
+said = advice('int f(const int *a, int n) { int at = 0; for (int i = 1; i < n; i++) if (a[i] > a[at]) at = i; return at; }', ['-g', '-O2'])
+t.check('dependence' in said and 'indirect access' not in said and 'strides' not in said, 'a counter that is selected is no address from memory', said)
+SHORT = 'void f(double *restrict a, const double *restrict b) { for (long i = 0; i < PASSES; i++) a[i] = b[i] * 2; }'
+KEPT = ['-g', '-O2', '-fno-tree-vectorize', '-fno-tree-loop-optimize']
+for passes, most, words in ((3, 3, '3 passes'), (12, 6, '12 passes'), (1000, 8, '')):
+    said = advice(SHORT, [*KEPT, f'-DPASSES={passes}'], 'zen5')['vectorize']
+    t.check(most - .01 <= said['speedup'] <= most + .01 and (words or 'vectors') in said['evidence'] and
+            ('begins at 0' in said['evidence']) == bool(words), f'{passes} passes: no more than fits', said)
+said = advice('void f(double *restrict a, const double *restrict b, long n) { for (long i = 0; i < n; i++) '
+              'for (long j = 0; j < n; j++) a[i * n + j] = b[j * n + i]; }', ['-g', '-O2'])
+t.check('interchange' in said['strides']['sentence'] and 'blocks' in said['strides']['sentence'] and
+        said['strides']['confidence'] == 'hint', 'a transposition strides by a register', said)
+for kind, flags in (('double', ['-march=haswell']), ('float', ['-march=skylake-avx512'])):
+    said = advice(TAKE.replace('double', kind), ['-g', '-Ofast', *flags])
+    t.check('gathers' in said and 'dependence' not in said and 'wider vectors' not in said,
+            f'{kind}: what a gather merges into is no dependence', said)
+said = advice(SINE.replace(');', ') * 2;', 1), ['-g', '-O2', '-fPIC'], how='-shared')
+t.check(said['vectorize']['confidence'] == 'hint' and said['vectorize']['speedup'] is None and
+        'without the function' in said['vectorize']['evidence'], 'what a loop with a call gains is not known', said)
 t.done()
