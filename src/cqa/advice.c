@@ -153,8 +153,8 @@ static void advise_layout(struct adviser *a)
 				     : ""),
 			TEXT("%u access%s to fields of a structure that is stepped over as a whole",
 			     fields, fields == 1 ? "" : "es"));
-	else if ((m->register_steps && even) ||
-		 (uneven && m->fp_scalar + m->fp_packed && uneven >= even))
+	else if (uneven && uneven >= even &&
+		 (m->fp_scalar + m->fp_packed || (m->register_steps && even)))
 		sn_advise(a, SN_ADVICE_HINT, "strides", NAN,
 			  TEXT("Make accesses contiguous: interchange loops so that the innermost "
 			       "runs over the contiguous index, or store the array transposed%s%s.",
@@ -165,7 +165,7 @@ static void advise_layout(struct adviser *a)
 			       columns ? " (fields of structures: as arrays of their own)" : ""),
 			  TEXT("%u access%s with a stride that is not one element, %u with one",
 			       uneven, uneven == 1 ? "" : "es", even));
-	if (m->strides[SN_STRIDE_INDIRECT] > m->conflicts)
+	if (m->strides[SN_STRIDE_INDIRECT] > sn_advice_conflicts(a))
 		sn_advise(a, SN_ADVICE_HINT, "indirect access", NAN,
 			  TEXT("Addresses come from memory: sort or block the indices so that "
 			       "neighbours are used together."),

@@ -40,6 +40,9 @@ bool sn_advice_has_target(const struct adviser *a, unsigned bytes);
 /** The loop has FMAs, or the compiler was allowed to make them. */
 bool sn_advice_may_fuse(const struct adviser *a);
 
+/** Accesses by which passes may update the same element (h[b[i]]++). */
+unsigned sn_advice_conflicts(const struct adviser *a);
+
 /** Whether and how to vectorize. True: another loop of the code does that, this one does the rest.
  */
 bool sn_advise_vectors(struct adviser *a);

@@ -157,17 +157,23 @@ static void advise_integers(struct adviser *a)
 		       100 * v[SN_CLASS_ALL].efficiency));
 }
 
+unsigned sn_advice_conflicts(const struct adviser *a)
+{
+	/* blocks of several paths, one after the other, show updates that none of them makes */
+	return a->result->is_union ? 0 : a->path->metrics.conflicts;
+}
+
 static void advise_conflicts(struct adviser *a)
 {
-	unsigned conflicts = a->path->metrics.conflicts;
+	unsigned conflicts = sn_advice_conflicts(a);
 
 	sn_advise(a, SN_ADVICE_HINT, "conflicts", NAN,
 		  TEXT("Keep several private tables, one for each of some neighbouring passes (or "
 		       "lanes of a vector), and add them up at the end: two passes may update the "
 		       "same element, so the compiler must keep their order, and equal indices "
 		       "wait for each other. If all indices differ, say so: '#pragma GCC ivdep'."),
-		  TEXT("%u indirect access%s to elements that are read and written back", conflicts,
-		       conflicts == 1 ? "" : "es"));
+		  TEXT("%u indirect access%s to elements that are read, changed and written back",
+		       conflicts, conflicts == 1 ? "" : "es"));
 }
 
 bool sn_advise_vectors(struct adviser *a)
@@ -178,7 +184,7 @@ bool sn_advise_vectors(struct adviser *a)
 		advise_fallback(a, twin);
 		return true;
 	}
-	if (a->path->metrics.conflicts) {
+	if (sn_advice_conflicts(a)) {
 		advise_conflicts(a);
 	} else if (!a->path->metrics.integer_divisions) { /* no vector has these */
 		advise_vectorize(a);

@@ -373,25 +373,46 @@ static void count_fields(const struct sn_accesses *accesses, struct sn_cqa_metri
 	}
 }
 
-/* Elements that loaded data choose, read and written back: two passes may mean the same. */
-static void count_conflicts(const struct sn_accesses *accesses, struct sn_cqa_metrics *out)
+static bool is_same_place(const struct sn_address *a, const struct sn_address *b)
+{
+	return a->base_root == b->base_root && a->index_root == b->index_root &&
+	       a->scale == b->scale && a->constant == b->constant;
+}
+
+/* The later instruction takes what was computed from the result of the first. */
+static bool feeds(const struct sn_cqa_block *block, uint32_t first, uint32_t later)
+{
+	bool is_fed[SN_RES_COUNT] = { false };
+
+	for (uint32_t i = first; i < later; i++) {
+		const struct sn_insn *insn = &block->insns[i];
+		bool takes = i == first || reads_any(insn, is_fed);
+
+		for (unsigned k = 0; k < insn->write_count; k++)
+			is_fed[insn->writes[k]] = takes;
+	}
+	return reads_any(&block->insns[later], is_fed);
+}
+
+/* Elements that loaded data choose, updated: two passes may mean the same. */
+static void count_conflicts(const struct sn_cqa_block *block, const struct sn_accesses *accesses,
+			    struct sn_cqa_metrics *out)
 {
 	for (size_t i = 0; i < accesses->count; i++) {
 		const struct sn_access *a = &accesses->items[i];
-		bool is_both = a->is_load && a->is_store;
+		bool is_updated = a->is_store;
 
-		if (!a->is_looked_up)
+		if (!a->is_looked_up || !a->is_load)
 			continue;
-		for (size_t k = 0; k < accesses->count && !is_both; k++) {
+		out->conflicts += is_updated;
+		for (size_t k = i + 1; k < accesses->count && !is_updated; k++) {
 			const struct sn_access *b = &accesses->items[k];
 
-			is_both = ((a->is_load && b->is_store) || (a->is_store && b->is_load)) &&
-				  b->address.base_root == a->address.base_root &&
-				  b->address.index_root == a->address.index_root &&
-				  b->address.scale == a->address.scale &&
-				  b->address.constant == a->address.constant;
+			is_updated = b->is_store && !b->is_load &&
+				     is_same_place(&a->address, &b->address) &&
+				     feeds(block, a->insn, b->insn);
+			out->conflicts += 2 * is_updated;
 		}
-		out->conflicts += is_both;
 	}
 }
 
@@ -428,7 +449,7 @@ void sn_cqa_metrics_of(const struct sn_machine *machine, const struct sn_cqa_blo
 	sn_vectorization_of(machine, block, arena, out);
 	count_memory(block, streams, out);
 	count_fields(streams->accesses, out);
-	count_conflicts(streams->accesses, out);
+	count_conflicts(block, streams->accesses, out);
 	count_trips(block, streams->accesses, out);
 	count_pairs(block, out);
 	out->arithmetic_intensity = out->bytes_loaded + out->bytes_stored > 0

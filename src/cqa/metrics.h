@@ -88,7 +88,7 @@ struct sn_cqa_metrics {
 	double bytes_loaded, bytes_stored, bytes_prefetched, stack_bytes;
 	unsigned strides[SN_STRIDE_COUNT];
 	unsigned register_steps; /* of the unknown, those that move by the same step in each pass */
-	unsigned conflicts; /* of the indirect, those to places that are read and written back */
+	unsigned conflicts; /* of the indirect, updates of elements that other passes may update */
 	/* memory that one pass brings in: new bytes of each stream, whole lines for wide strides */
 	double bytes_from_memory;
 	double bytes_to_memory;	     /* of these, what is written and so goes back */

@@ -318,10 +318,11 @@ for table in ('int *h, const int *b, long n) { for (long i = 0; i < n; i++) h[b[
     t.check('private tables' in said['conflicts']['sentence'] and said['conflicts']['confidence'] == 'hint' and
             'Vectorize' not in str(said) and 'indirect access' not in said, 'a histogram: its conflicts are what keeps it', said)
 for body in ('struct s { double v, w; }; void f(struct s **h, long n) { for (long i = 0; i < n; i++) h[i]->v += h[i]->w; }',
+             'void f(double *a, const int *p, long n) { for (long i = 0; i < n; i++) { double x = a[i]; a[i] = a[p[i]]; a[p[i]] = x; } }',
              'struct s { struct s *to; double v; }; void f(struct s *h) { for (; h; h = h->to) h->v += 1; }',
              'void f(double *restrict a, const int *x, const double *restrict b, long n) { for (long i = 0; i < n; i++) a[i] += b[x[i]]; }'):
     said = advice(body, ['-g', '-O2'])
-    t.check('conflicts' not in said and 'indirect access' in said, 'pointers and gathers are no tables that conflict', said)
+    t.check('conflicts' not in said and 'indirect access' in said, 'pointers, swaps and gathers are no tables that conflict', said)
 said = advice('int f(const int *a, int n) { int at = 0; for (int i = 1; i < n; i++) if (a[i] > a[at]) at = i; return at; }', ['-g', '-O2'])
 t.check('dependence' in said and 'indirect access' not in said and 'strides' not in said, 'a counter that is selected is no address from memory', said)
 SHORT = 'void f(double *restrict a, const double *restrict b) { for (long i = 0; i < PASSES; i++) a[i] = b[i] * 2; }'
