@@ -97,10 +97,10 @@ static void advise_fallback(struct adviser *a, const struct sn_loop *twin)
 		     twin->vector_bytes));
 }
 
-/* A short loop does not fill its vectors: of 3 passes 3 places of 8. */
-static double filled_share(const struct adviser *a)
+/* A short loop does not fill its vectors: 12 passes fill 12 places of 16. */
+static double filled_share(const struct adviser *a, unsigned places)
 {
-	unsigned trips = a->path->metrics.trips, places = a->path->widening;
+	unsigned trips = a->path->metrics.trips;
 
 	return trips && places ? trips / (ceil((double)trips / places) * places) : 1;
 }
@@ -108,8 +108,10 @@ static double filled_share(const struct adviser *a)
 static void advise_vectorize(struct adviser *a)
 {
 	const struct sn_cqa_metrics *m = &a->path->metrics;
-	double share = filled_share(a);
-	double full = a->result->variants[SN_VARIANT_FULL_VECTOR].speedup * share;
+	double share = filled_share(a, a->path->widening_of_machine);
+	/* the variant knows of loops that do not fill one vector */
+	double full = a->result->variants[SN_VARIANT_FULL_VECTOR].speedup *
+		      filled_share(a, a->path->widening);
 	bool has_target = sn_advice_has_target(a, a->machine->rules.vector_bytes);
 	const char *filled = share > 0.95
 				     ? ""
