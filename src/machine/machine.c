@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/alloc.h"
 #include "base/text.h"
@@ -279,12 +280,34 @@ static void correct_by_profile(struct sn_machine *machine)
 	free(path);
 }
 
+/* What compilers call a machine by -march, where that is not our name too. */
+static const char *our_name(const char *name)
+{
+	static const struct {
+		const char *theirs, *ours;
+	} names[] = {
+		{ "znver2", "zen2" },
+		{ "znver3", "zen3" },
+		{ "znver4", "zen4" },
+		{ "znver5", "zen5" },
+		{ "core-avx2", "haswell" },
+		{ "skx", "skylake-avx512" },
+		{ "icelake-client", "icelake-server" },
+		{ "emeraldrapids", "sapphirerapids" },
+	};
+
+	for (unsigned i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (strcasecmp(name, names[i].theirs) == 0)
+			return names[i].ours;
+	return name;
+}
+
 sn_status sn_machine_find(const char *name, const struct sn_machine **out, struct sn_error *err)
 {
 	static struct sn_machine machines[16], natives[16];
 	struct sn_machine *found = machines;
 
-	if (strcmp(name, "native") == 0) {
+	if (strcasecmp(name, "native") == 0) {
 		found = natives;
 		name = sn_machine_native_name();
 		if (!name)
@@ -297,7 +320,7 @@ sn_status sn_machine_find(const char *name, const struct sn_machine **out, struc
 	for (unsigned i = 0; i < sn_machine_definition_count; i++) {
 		sn_status status = SN_OK;
 
-		if (strcmp(name, sn_machine_definitions[i].name) != 0)
+		if (strcasecmp(our_name(name), sn_machine_definitions[i].name) != 0)
 			continue;
 		if (!found[i].name) {
 			status = load(&sn_machine_definitions[i], &found[i], err);

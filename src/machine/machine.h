@@ -128,9 +128,9 @@ struct sn_machine {
 	struct sn_map by_mnemonic; /* mnemonic -> index + 1 of its first row */
 };
 
-/** `name` as in --arch; "native" asks CPUID, and takes what 'sonde calibrate' wrote into account.
- * SN_ERR_USAGE for an unknown name, SN_ERR_UNSUPPORTED if the machine we stand on has no model (the
- * sentence names it). */
+/** `name` as in --arch, in either case, or as compilers' -march has it (znver4); "native" asks
+ * CPUID, and takes what 'sonde calibrate' wrote into account. SN_ERR_USAGE for an unknown name,
+ * SN_ERR_UNSUPPORTED if the machine we stand on has no model (the sentence names it). */
 sn_status sn_machine_find(const char *name, const struct sn_machine **out, struct sn_error *err);
 
 /** "haswell, skylake, ..." */
