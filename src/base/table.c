@@ -577,63 +577,78 @@ static void write_footer(const struct sn_table *table, const struct selection *s
 	sn_text_free(&text);
 }
 
+/* Of a column in text. */
+struct extent {
+	size_t width;
+	size_t least; /* texts are cut to no less */
+};
+
+/* Takes from the widest columns of text until a line fits. */
+static void fit_columns(const struct sn_table *table, const struct selection *sel,
+			struct extent *extents, size_t limit)
+{
+	size_t n = sel->column_count, total = 0;
+
+	for (size_t i = 0; i < n; i++)
+		total += extents[i].width + 2;
+	for (size_t pass = 0; pass < n && total > limit + 2; pass++) {
+		struct extent *widest = NULL;
+		size_t taken;
+
+		for (size_t i = 0; i < n; i++)
+			if (kind_is_text(table->columns[sel->columns[i]].kind) &&
+			    extents[i].width > (widest ? widest->width : extents[i].least) &&
+			    extents[i].width > extents[i].least)
+				widest = &extents[i];
+		if (!widest)
+			break;
+		taken = widest->width - widest->least;
+		taken = total - limit - 2 < taken ? total - limit - 2 : taken;
+		total -= taken;
+		widest->width -= taken;
+	}
+}
+
 static void write_text(const struct sn_table *table, const struct selection *sel,
 		       const struct sn_table_view *view, FILE *out)
 {
-	size_t n = sel->column_count, total = 0, widest_text = SIZE_MAX;
+	size_t n = sel->column_count;
 	struct sn_text *texts = sn_alloc_zeroed((sel->row_count + 1) * n, sizeof(*texts));
-	size_t *widths = sn_alloc_zeroed(n, sizeof(*widths));
-	unsigned limit = view->width ? view->width : sn_terminal_width();
+	struct extent *extents = sn_alloc_zeroed(n, sizeof(*extents));
 
 	for (size_t r = 0; r <= sel->row_count; r++) {
 		for (size_t i = 0; i < n; i++) {
 			const struct sn_column *column = &table->columns[sel->columns[i]];
 			struct sn_text *text = &texts[r * n + i];
+			size_t width, least;
 
 			if (!r)
 				heading_add(column, text);
 			else
 				cell_add_text(text, column,
 					      cell_at(table, sel->rows[r - 1], sel->columns[i]));
-			if (sn_utf8_columns(text->chars) > widths[i])
-				widths[i] = sn_utf8_columns(text->chars);
+			width = sn_utf8_columns(text->chars);
+			least = sn_text_columns_least(text->chars);
+			extents[i].width = width > extents[i].width ? width : extents[i].width;
+			extents[i].least = least > extents[i].least ? least : extents[i].least;
 		}
 	}
-	for (size_t i = 0; i < n; i++)
-		total += widths[i] + 2;
-	for (size_t pass = 0; pass < n && total > limit + 2; pass++) {
-		size_t room;
-
-		for (size_t i = 0, widest = 0; i < n; i++) {
-			if (kind_is_text(table->columns[sel->columns[i]].kind) &&
-			    widths[i] > widest && widths[i] > 24) {
-				widest = widths[i];
-				widest_text = i;
-			}
-		}
-		if (widest_text == SIZE_MAX || widths[widest_text] <= 24)
-			break;
-		room = total - limit - 2 < widths[widest_text] - 24
-			       ? widths[widest_text] - (total - limit - 2)
-			       : 24;
-		total -= widths[widest_text] - room;
-		widths[widest_text] = room;
-	}
+	fit_columns(table, sel, extents, view->width ? view->width : sn_terminal_width());
 	for (size_t r = 0; r <= sel->row_count; r++) {
 		for (size_t i = 0; i < n; i++) {
 			struct sn_text *text = &texts[r * n + i];
 			bool is_left = kind_is_text(table->columns[sel->columns[i]].kind);
 
 			if (is_left)
-				sn_text_elide(text, widths[i]);
-			print_cell(out, text->chars, widths[i], is_left, i + 1 == n);
+				sn_text_elide(text, extents[i].width);
+			print_cell(out, text->chars, extents[i].width, is_left, i + 1 == n);
 			sn_text_free(text);
 		}
 		fputc('\n', out);
 	}
 	write_footer(table, sel, view, out);
 	free(texts);
-	free(widths);
+	free(extents);
 }
 
 sn_status sn_table_write(const struct sn_table *table, const struct sn_table_view *view, FILE *out,

@@ -50,9 +50,12 @@ size_t sn_utf8_columns(const char *chars);
 /** Length of a C++ name up to its parameter list: 13 for "a::b<(c)0>::d(int, e (*)()) const". All
  * of it for what has none. */
 size_t sn_name_stem_length(const char *name);
+/** Columns that sn_text_elide leaves a name whatever it is asked: all of "<function at
+ * 0x1a0>+0x138", which is nothing without its digits; else 24. */
+size_t sn_text_columns_least(const char *chars);
 /** Shortens a name that takes more than so many columns: first by its parameter list, then by its
  *  middle, as both ends of a C++ name tell more than either alone. Only plain one-column text is
- *  cut, and nothing to fewer than eight columns. */
+ *  cut, and nothing to fewer than eight columns; a name that is an address stays whole. */
 void sn_text_elide(struct sn_text *text, size_t columns);
 
 bool sn_starts_with(const char *chars, const char *prefix);

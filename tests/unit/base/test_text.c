@@ -143,6 +143,22 @@ TEST(long_names_lose_parameters_then_their_middle)
 	CHECK(text.length == 0);
 }
 
+TEST(names_that_are_addresses_stay_whole)
+{
+	static const char *const names[] = { "<function at 0x1a0>+0x138", "<code at 0x3e20>+0x30" };
+
+	for (size_t i = 0; i < 2; i++) {
+		struct sn_text text = { 0 };
+
+		sn_text_add(&text, names[i]);
+		sn_text_elide(&text, 12);
+		CHECK_STRING(text.chars, names[i]);
+		CHECK_INT(sn_text_columns_least(names[i]), strlen(names[i]));
+		sn_text_free(&text);
+	}
+	CHECK_INT(sn_text_columns_least("<lambda(int)>::operator()(int) const"), 24);
+}
+
 static const char *formatted(const char *format, ...) __attribute__((format(printf, 1, 2)));
 static const char *formatted(const char *format, ...)
 {
