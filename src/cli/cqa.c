@@ -10,6 +10,7 @@
 #include "cli/cqa_compare.h"
 #include "cli/cqa_visit.h"
 #include "code/image.h"
+#include "cqa/extensions.h"
 #include "cqa/module.h"
 #include "cqa/table.h"
 #include "cqa/view.h"
@@ -130,10 +131,19 @@ static int nothing_found(const struct sn_loop_choice *choice, const char *path,
 			"cqa: function '%s' of '%s' has no loop '%s'; 'sonde cqa %s --function %s' "
 			"lists those it has",
 			choice->function, path, choice->loop, path, choice->function);
+	else if (choice->has_loop_addr)
+		sn_error_set(&err, SN_ERR_NOT_FOUND,
+			     "cqa: no loop is around address %s of '%s'; 'sonde cqa %s' lists "
+			     "those it has",
+			     choice->loop, path, path);
 	else if (choice->loop)
 		sn_error_set(&err, SN_ERR_NOT_FOUND,
 			     "cqa: no loop '%s' in '%s'; 'sonde cqa %s' lists them", choice->loop,
 			     path, path);
+	else if (choice->has_function_addr)
+		sn_error_set(&err, SN_ERR_NOT_FOUND,
+			     "cqa: no function with a loop is around address %s of '%s'",
+			     choice->function, path);
 	else if (choice->function)
 		sn_error_set(&err, SN_ERR_NOT_FOUND, "cqa: no function '%s' with a loop in '%s'",
 			     choice->function, path);
@@ -176,6 +186,20 @@ static void print_footer(const struct sn_cqa_summary *summary, const struct sn_m
 	sn_memory_profile_describe(machine->name, &levels);
 	printf("memory levels: %s\n", levels.chars);
 	sn_text_free(&levels);
+	for (unsigned i = 0; i < SN_CQA_REASONS_MAX && summary->reasons[i].loops; i++)
+		printf("%zu loop%s no figures: %s\n", summary->reasons[i].loops,
+		       summary->reasons[i].loops == 1 ? " has" : "s have",
+		       summary->reasons[i].sentence);
+	if (summary->lacking) {
+		struct sn_text names = { 0 };
+
+		sn_cqa_lacked_names(summary->lacked_extensions, &names);
+		printf("%zu loop%s %s, which %s lacks: figures are of the nearest instructions it "
+		       "has\n",
+		       summary->lacking, summary->lacking == 1 ? " needs" : "s need", names.chars,
+		       machine->title);
+		sn_text_free(&names);
+	}
 	if (summary->calling)
 		printf("%zu loop%s functions: their time is in none of the figures\n",
 		       summary->calling, summary->calling == 1 ? " calls" : "s call");
@@ -239,8 +263,7 @@ static int run_binary(const struct sn_args *args, const struct sn_machine *machi
 	sn_status status;
 	size_t meant;
 
-	sn_loop_choice_read(args, &choice);
-	if (sn_args_table_view(args, &view, &err) ||
+	if (sn_loop_choice_read(args, &choice, &err) || sn_args_table_view(args, &view, &err) ||
 	    sn_cqa_module_open(args->operands[0], &module, &err))
 		return sn_error_print(&err);
 	sn_loop_visit_warn(&module);
@@ -310,8 +333,11 @@ static const struct sn_option cqa_options[] = {
 	  "estimate blocks given as hex bytes, one a line; -: standard input", NULL },
 	{ "arch", 'A', "NAME", "the machine to estimate for; native unless said", NULL },
 	{ "unrolled", 'u', NULL, "blocks are repeated end to end, without a branch", NULL },
-	{ "function", 0, "NAME", "only the loops of this function", NULL },
-	{ "loop", 'l', "ID|FILE:LINE", "the page of this loop: assembly, bounds, what-if, advice",
+	{ "function", 0, "NAME", "only the loops of this function, or of that around address 0xN",
+	  NULL },
+	{ "loop", 'l', "LOOP",
+	  "the page of this loop (id, label, FILE:LINE, or 0xN: the innermost around this link "
+	  "address): assembly, bounds, what-if, advice",
 	  NULL },
 	SN_TABLE_OPTIONS,
 	{ 0 },

@@ -353,8 +353,9 @@ int sn_cqa_compare(const struct sn_args *args, const struct sn_machine *machine)
 				       .each = add_side };
 	sn_status status;
 
-	sn_loop_choice_read(args, &choice);
-	status = sn_args_table_view(args, &view, &err);
+	status = sn_loop_choice_read(args, &choice, &err);
+	if (!status)
+		status = sn_args_table_view(args, &view, &err);
 	if (!status && choice.loop && !choice.file)
 		status = sn_error_set(
 			&err, SN_ERR_USAGE,

@@ -1,5 +1,7 @@
 #include "cli/cqa_visit.h"
 
+#include <ctype.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,13 +9,32 @@
 #include "base/text.h"
 #include "code/image.h"
 
-void sn_loop_choice_read(const struct sn_args *args, struct sn_loop_choice *out)
+static bool read_address(const char *text, uint64_t *out)
+{
+	char *end;
+
+	if (!text || text[0] != '0' || (text[1] != 'x' && text[1] != 'X') ||
+	    !isxdigit((unsigned char)text[2]))
+		return false;
+	errno = 0;
+	*out = strtoull(text + 2, &end, 16);
+	return !*end && !errno;
+}
+
+sn_status sn_loop_choice_read(const struct sn_args *args, struct sn_loop_choice *out,
+			      struct sn_error *err)
 {
 	const char *colon;
 
 	memset(out, 0, sizeof(*out));
 	out->function = sn_args_value(args, "function");
 	out->loop = sn_args_value(args, "loop");
+	if ((out->function && !*out->function) || (out->loop && !*out->loop))
+		return sn_error_set(err, SN_ERR_USAGE,
+				    "cqa: --%s takes a name, and an empty one is none",
+				    out->loop && !*out->loop ? "loop" : "function");
+	out->has_function_addr = read_address(out->function, &out->function_link_addr);
+	out->has_loop_addr = read_address(out->loop, &out->loop_link_addr);
 	colon = out->loop ? strrchr(out->loop, ':') : NULL;
 	/* "file:line"; a loop id has two colons and hexadecimal parts */
 	if (colon && strchr(out->loop, ':') == colon && colon[1] &&
@@ -22,6 +43,7 @@ void sn_loop_choice_read(const struct sn_args *args, struct sn_loop_choice *out)
 		out->file_length = (size_t)(colon - out->loop);
 		out->line = (unsigned)strtoul(colon + 1, NULL, 10);
 	}
+	return SN_OK;
 }
 
 static bool file_matches(const char *path, const char *asked, size_t length)
@@ -47,6 +69,8 @@ static bool loop_matches(const struct sn_loop *loop, const struct sn_loop_choice
 {
 	if (!choice->loop)
 		return loop->is_innermost;
+	if (choice->has_loop_addr)
+		return sn_function_loop_at(loop->function, choice->loop_link_addr) == loop;
 	if (choice->file)
 		return loop->is_innermost && choice->line >= loop->line_first &&
 		       choice->line <= loop->line_last &&
@@ -72,6 +96,18 @@ static void visit_function(struct sn_loop_visit *visit, const struct sn_cqa_unit
 	}
 }
 
+static bool is_chosen(const struct sn_loop_choice *choice, const struct sn_cqa_unit *unit,
+		      const struct sn_function *function)
+{
+	if (choice->has_loop_addr &&
+	    sn_structure_function_at(unit->structure, choice->loop_link_addr) != function)
+		return false;
+	if (choice->has_function_addr)
+		return sn_structure_function_at(unit->structure, choice->function_link_addr) ==
+		       function;
+	return !choice->function || function_matches(function, choice->function);
+}
+
 static bool has_function(const struct sn_cqa_unit *unit, const char *asked)
 {
 	size_t count = sn_structure_function_count(unit->structure);
@@ -91,9 +127,10 @@ static void each_function(const struct sn_loop_choice *choice, const struct sn_c
 	size_t count = sn_structure_function_count(unit->structure);
 	struct sn_progress progress;
 
-	if (!choice->function)
+	if (!choice->function && !choice->has_loop_addr)
 		sn_structure_prepare_all(unit->structure, SN_PREPARE_ALL);
-	else if (!has_function(unit, choice->function))
+	else if (choice->function && !choice->has_function_addr &&
+		 !has_function(unit, choice->function))
 		/* names that only the debug information has, as of Fortran's programs */
 		sn_structure_prepare_all(unit->structure, SN_PREPARE_LINES);
 	sn_progress_begin(&progress, "analysing functions", count);
@@ -101,7 +138,7 @@ static void each_function(const struct sn_loop_choice *choice, const struct sn_c
 		const struct sn_function *function = sn_structure_function(unit->structure, i);
 
 		sn_progress_update(&progress, i);
-		if (choice->function && !function_matches(function, choice->function))
+		if (!is_chosen(choice, unit, function))
 			continue;
 		sn_function_prepare(unit->structure, function, SN_PREPARE_ALL);
 		each(context, unit, function);

@@ -16,9 +16,14 @@ struct sn_loop_choice {
 	size_t file_length;
 	unsigned line;
 	bool is_whole; /* `loop` is an id or label, not the beginning of an id */
+	/* "0x1a0" in the place of a name: link addresses in code that is meant */
+	bool has_function_addr, has_loop_addr;
+	uint64_t function_link_addr, loop_link_addr;
 };
 
-void sn_loop_choice_read(const struct sn_args *args, struct sn_loop_choice *out);
+/** SN_ERR_USAGE for a name that is empty. */
+sn_status sn_loop_choice_read(const struct sn_args *args, struct sn_loop_choice *out,
+			      struct sn_error *err);
 
 struct sn_loop_visit {
 	const struct sn_machine *machine;

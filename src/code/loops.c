@@ -10,7 +10,6 @@
 
 /* Deeper nests than this are folded into the loop at this depth, so that listing bodies stays
  * linear. */
-enum { DEPTH_MAX = 128 };
 
 struct finder {
 	struct sn_structure *structure;
@@ -134,7 +133,7 @@ static void link_children(struct finder *f, struct header *headers, uint32_t cou
 /* Headers that some jump back reaches otherwise than through a jump table. */
 static bool *directly_closed(struct finder *f)
 {
-	enum { STEPS_MAX = 2 * DEPTH_MAX };
+	enum { STEPS_MAX = 2 * SN_LOOP_DEPTH_MAX };
 	const struct sn_function *function = f->function;
 	bool *is_direct = sn_arena_array(&f->arena, bool, function->block_count + 1u);
 
@@ -167,7 +166,7 @@ static bool is_folded(const struct finder *f, const struct header *header, int32
 {
 	if (parent < 0)
 		return false;
-	if (f->loops[parent].depth == DEPTH_MAX)
+	if (f->loops[parent].depth == SN_LOOP_DEPTH_MAX)
 		return true;
 	return f->loops[parent].is_irreducible &&
 	       (f->forest.is_irreducible[header->block + 1] || !is_direct[header->block]);

@@ -90,6 +90,9 @@ enum sn_loop_role {
 /** "main", "peel", "tail", "version". */
 const char *sn_loop_role_name(enum sn_loop_role role);
 
+/** Loops nested deeper belong to the one at this depth. */
+enum { SN_LOOP_DEPTH_MAX = 128 };
+
 /** A natural loop, or an irreducible region. Parents come before children. */
 struct sn_loop {
 	const struct sn_function *function;

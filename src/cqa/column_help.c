@@ -108,6 +108,9 @@ static const struct help helps[] = {
 	{ "advice_subjects", "what all pieces of advice are about" },
 	{ "missing_options", "useful options that it was compiled without, as far as is recorded" },
 	{ "estimated_instructions", "instructions whose figures are those of a similar one" },
+	{ "lacked_extensions",
+	  "instruction sets that the loop needs and the machine lacks: its figures "
+	  "are of the nearest instructions" },
 	{ "undecoded_bytes", "bytes of the body that are no known instruction" },
 	{ "is_weighed", "paths weighed by the samples of a run" },
 	{ "not_analysed", "why there are no figures" },

@@ -172,6 +172,7 @@
 	X(MISSING, "missing_options", NULL, TEXT, 0, HINTS)                                        \
 	X(ESTIMATED, "estimated_instructions", NULL, INT, 0, TRUST)                                \
 	X(UNDECODED, "undecoded_bytes", NULL, INT, 0, TRUST)                                       \
+	X(LACKED, "lacked_extensions", NULL, TEXT, 0, TRUST)                                       \
 	X(WEIGHED, "is_weighed", NULL, BOOL, 0, TRUST)                                             \
 	X(WHY_NOT, "not_analysed", NULL, TEXT, 0, TRUST)
 

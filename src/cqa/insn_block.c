@@ -221,14 +221,17 @@ sn_status sn_cqa_block_decode(const struct sn_machine *machine, struct sn_arena 
 	ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
 	while (block.bytes < length) {
 		struct sn_insn insn;
+		ZyanStatus status = ZydisDecoderDecodeFull(
+			&decoder, bytes + block.bytes, length - block.bytes, &decoded, operands);
 
-		if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, bytes + block.bytes,
-							 length - block.bytes, &decoded,
-							 operands))) {
+		if (!ZYAN_SUCCESS(status)) {
 			sn_vec_free(&insns);
 			return sn_error_set(err, SN_ERR_FORMAT,
-					    "the bytes at offset %zu are no instruction that this "
-					    "decoder knows",
+					    status == ZYDIS_STATUS_NO_MORE_DATA
+						    ? "the instruction at offset %zu is cut short: "
+						      "the block ends in it"
+						    : "the bytes at offset %zu are no instruction "
+						      "that this decoder knows",
 					    block.bytes);
 		}
 		sn_insn_fill(machine, &decoded, operands, &block.x87_end, &insn);

@@ -8,6 +8,7 @@
 #include "code/decode.h"
 #include "code/options.h"
 #include "cqa/effects.h"
+#include "cqa/extensions.h"
 #include "cqa/levels.h"
 #include "cqa/loop_parts.h"
 
@@ -53,7 +54,7 @@ struct run {
 	size_t first, count; /* of struct decoding's `decoded` */
 	size_t undecoded_bytes;
 	struct sn_x87_stack before, after;
-	bool is_decoded, has_calls;
+	bool is_decoded, is_cut, has_calls;
 };
 
 struct decoding {
@@ -67,6 +68,8 @@ struct decoding {
 	struct sn_x87_stack x87;
 	size_t undecoded;
 	bool has_calls, calls_many, has_root;
+	bool is_cut; /* there are more instructions than are looked at */
+	unsigned lacked;
 	const char *callee;
 };
 
@@ -114,12 +117,14 @@ static void decode_run(struct decoding *d, const struct sn_block *block, struct 
 		insn.offset = (uint32_t)(block->link_addr + at - d->origin_link_addr);
 		run->has_calls |= insn.is_call;
 		d->has_root |= insn.fp_kind == SN_FP_SQRT;
+		d->lacked |= sn_cqa_lacked_by(d->machine, &decoded);
 		if (insn.is_call)
 			note_callee(d, &insn, &operands[0], block->link_addr + at + decoded.length);
 		sn_vec_push(&d->decoded, insn);
 		run->count++;
 		at += decoded.length;
 	}
+	run->is_cut = bytes && at < available;
 }
 
 static void add_block(struct decoding *d, uint32_t number)
@@ -128,10 +133,9 @@ static void add_block(struct decoding *d, uint32_t number)
 	struct run apart = { 0 }, *run = place < d->body->block_count ? &d->runs[place] : &apart;
 	size_t room = INSTRUCTIONS_MAX - d->insns.count, count;
 
-	if (!room)
-		return;
 	if (!run->is_decoded || memcmp(&run->before, &d->x87, sizeof(d->x87)) != 0)
 		decode_run(d, &d->body->loop->function->blocks[number], run);
+	d->is_cut |= run->is_cut || run->count > room;
 	count = run->count < room ? run->count : room;
 	for (size_t i = 0; i < count; i++)
 		sn_vec_push(&d->insns, d->decoded.items[run->first + i]);
@@ -352,6 +356,16 @@ static bool has_fp_work(const struct sn_cqa_loop *result)
 	return false;
 }
 
+/* Why a body has no figures; NULL: it may have. */
+static const char *body_fault(const struct loop_body *body)
+{
+	if (body->loop->depth == SN_LOOP_DEPTH_MAX)
+		return "nested 128 deep, and loops in it are not told apart from it";
+	if (body->header == UINT32_MAX || !body->block_count)
+		return "its code could not be decoded";
+	return body->block_count > LOOP_BLOCKS_MAX ? "more than 4096 blocks" : NULL;
+}
+
 void sn_cqa_loop_analyse(const struct sn_machine *machine, const struct sn_structure *structure,
 			 const struct sn_loop *loop, const struct sn_bandwidths *bandwidths,
 			 const struct sn_heat *heat, size_t heat_count, struct sn_cqa_loop *out)
@@ -369,12 +383,9 @@ void sn_cqa_loop_analyse(const struct sn_machine *machine, const struct sn_struc
 	out->machine = machine;
 	out->options = sn_function_options(structure, loop->function);
 	sn_loop_body_find(loop, &body);
-	if (body.header == UINT32_MAX || !body.block_count || body.block_count > LOOP_BLOCKS_MAX) {
-		out->not_analysed = body.block_count > LOOP_BLOCKS_MAX
-					    ? "more than 4096 blocks"
-					    : "its code could not be decoded";
+	out->not_analysed = body_fault(&body);
+	if (out->not_analysed)
 		return;
-	}
 	sn_loop_paths_find(&body, heat, heat_count, &paths);
 	out->path_total = paths.total;
 	out->is_pruned = paths.is_pruned;
@@ -382,7 +393,7 @@ void sn_cqa_loop_analyse(const struct sn_machine *machine, const struct sn_struc
 	out->path_count = out->is_union ? 1 : paths.count;
 	out->paths = sn_arena_array(&out->arena, struct sn_cqa_path, out->path_count);
 	decoding.runs = sn_alloc_zeroed(body.block_count, sizeof(*decoding.runs));
-	for (uint32_t i = 0; i < out->path_count; i++) {
+	for (uint32_t i = 0; i < out->path_count && !decoding.is_cut; i++) {
 		struct sn_cqa_path *path = &out->paths[i];
 
 		if (out->is_union)
@@ -394,12 +405,14 @@ void sn_cqa_loop_analyse(const struct sn_machine *machine, const struct sn_struc
 		if (out->is_union && paths.has_any)
 			scale_union(&body, path);
 		start = out->is_union ? 0 : paths.ends[i];
-		if (path->block.count)
+		if (path->block.count && !decoding.is_cut)
 			analyse_path(machine, bandwidths, path, &out->arena);
 	}
-	sn_cqa_find_errno_paths(out);
-	sn_cqa_guess_weights(out);
-	if (out->path_count > 1 && has_fp_work(out)) {
+	if (!decoding.is_cut) {
+		sn_cqa_find_errno_paths(out);
+		sn_cqa_guess_weights(out);
+	}
+	if (out->path_count > 1 && !decoding.is_cut && has_fp_work(out)) {
 		out->merged = sn_arena_array(&out->arena, struct sn_cqa_path, 1);
 		if (sn_cqa_merge(out, &out->arena, &out->merged->block))
 			analyse_path(machine, bandwidths, out->merged, &out->arena);
@@ -410,9 +423,12 @@ void sn_cqa_loop_analyse(const struct sn_machine *machine, const struct sn_struc
 	out->has_calls = decoding.has_calls;
 	out->calls_many = decoding.calls_many;
 	out->has_root = decoding.has_root;
+	out->lacked_extensions = decoding.lacked;
 	out->callee = decoding.calls_many ? NULL : decoding.callee;
 	out->undecoded_bytes = decoding.undecoded;
-	if (!out->paths[0].block.count)
+	if (decoding.is_cut)
+		out->not_analysed = "more than 20000 instructions";
+	else if (!out->paths[0].block.count)
 		out->not_analysed = "its code could not be decoded";
 	else
 		sn_cqa_loop_sum(out);

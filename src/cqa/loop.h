@@ -95,6 +95,8 @@ struct sn_cqa_loop {
 	struct sn_cqa_variant variants[SN_VARIANT_COUNT];
 	enum sn_bound bottleneck; /* of the main path */
 	size_t estimated_instructions, undecoded_bytes;
+	unsigned lacked_extensions; /* bits of cqa/extensions.h: it needs them, the machine lacks
+				       them */
 };
 
 /** What a core gets from each level (of L1 only the latency is used), as 'sonde calibrate' wrote it

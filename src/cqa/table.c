@@ -6,6 +6,7 @@
 
 #include "code/options.h"
 #include "cqa/columns.h"
+#include "cqa/extensions.h"
 
 #define ENUM_OF(name, key, title, kind, decimals, group) COL_##name,
 enum column { SN_CQA_COLUMNS(ENUM_OF) COL_COUNT };
@@ -34,7 +35,7 @@ const char sn_cqa_default_columns[] =
 	"vector_store_share,vector_add_sub_share,vector_mul_share,loaded_bytes,stored_bytes,flop_"
 	"per_byte,stride_0_accesses,stride_1_accesses,stride_n_accesses,stride_unknown_accesses,"
 	"indirect_accesses,stack_bytes,conversions,divisions,gathers,estimated_instructions,"
-	"missing_options,not_analysed";
+	"missing_options,lacked_extensions,not_analysed";
 
 const char *sn_cqa_column_group(size_t column)
 {
@@ -153,6 +154,16 @@ static void set_identity(const struct row *row, const char *member)
 	set_text(row, COL_WHY_NOT, row->result->not_analysed);
 }
 
+static void set_lacked(const struct row *row)
+{
+	struct sn_text names = { 0 };
+
+	sn_cqa_lacked_names(row->result->lacked_extensions, &names);
+	if (names.length)
+		set_text(row, COL_LACKED, names.chars);
+	sn_text_free(&names);
+}
+
 static void set_flow_and_size(const struct row *row)
 {
 	const struct sn_cqa_loop *result = row->result;
@@ -172,6 +183,7 @@ static void set_flow_and_size(const struct row *row)
 	set_int(row, COL_SPECIAL, m->specials);
 	set_int(row, COL_ESTIMATED, (int64_t)result->estimated_instructions);
 	set_int(row, COL_UNDECODED, (int64_t)result->undecoded_bytes);
+	set_lacked(row);
 	if (result->is_weighed)
 		set_real(row, COL_MISSED, result->missed_cycles);
 	set_int(row, COL_WEIGHED, result->is_weighed);

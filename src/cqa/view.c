@@ -8,20 +8,38 @@
 #include "base/stats.h"
 #include "code/decode.h"
 #include "code/options.h"
+#include "cqa/extensions.h"
 #include "cqa/parts.h"
 #include "machine/bandwidth.h"
+
+static void add_reason(struct sn_cqa_summary *summary, const char *sentence)
+{
+	for (unsigned i = 0; i < SN_CQA_REASONS_MAX; i++) {
+		struct sn_cqa_reason *reason = &summary->reasons[i];
+
+		if (reason->sentence && strcmp(reason->sentence, sentence) != 0)
+			continue;
+		reason->sentence = sentence;
+		reason->loops++;
+		return;
+	}
+}
 
 void sn_cqa_summary_add(struct sn_cqa_summary *summary, const struct sn_cqa_loop *result)
 {
 	const struct sn_cqa_metrics *m;
 
 	summary->loops++;
-	if (result->not_analysed)
+	if (result->not_analysed) {
+		add_reason(summary, result->not_analysed);
 		return;
+	}
 	m = &result->paths[result->main_path].metrics;
 	summary->analysed++;
 	summary->paths += sn_cqa_flow_paths(result);
 	summary->calling += result->has_calls;
+	summary->lacking += result->lacked_extensions != 0;
+	summary->lacked_extensions |= result->lacked_extensions;
 	summary->unions += result->is_union && result->path_total;
 	summary->regular += m->strides[SN_STRIDE_ZERO] + m->strides[SN_STRIDE_UNIT] +
 			    0.5 * m->strides[SN_STRIDE_N];
@@ -265,6 +283,18 @@ static void print_path(const struct sn_machine *machine, const struct sn_structu
 		print_instructions(machine, structure, result, path, out);
 }
 
+static const char *why_not_applicable(const struct sn_cqa_loop *result)
+{
+	const struct sn_cqa_metrics *m = &result->paths[result->main_path].metrics;
+
+	if (m->x87 && m->fp_scalar)
+		return "the x87 unit has no vectors";
+	if (!m->fp_scalar && !m->fp_packed)
+		return "no FP arithmetic";
+	return result->lacked_extensions ? "the machine lacks its instructions"
+					 : "its arithmetic has no wider vectors here";
+}
+
 static void print_variants(const struct sn_cqa_loop *result, double share, FILE *out)
 {
 	static const char *const titles[SN_VARIANT_COUNT] = {
@@ -280,8 +310,7 @@ static void print_variants(const struct sn_cqa_loop *result, double share, FILE 
 
 		if (!variant->is_applicable) {
 			fprintf(out, "  %-30s not applicable: %s\n", titles[i],
-				main->metrics.fp_scalar ? "the x87 unit has no vectors"
-							: "no FP arithmetic");
+				why_not_applicable(result));
 			continue;
 		}
 		fprintf(out, "  %-30s %8.2f cycles  %.2fx", titles[i], variant->cycles,
@@ -394,6 +423,21 @@ static void print_head(const struct sn_machine *machine, const struct sn_loop *l
 	sn_text_free(&name);
 }
 
+static void print_lacked(const struct sn_machine *machine, const struct sn_cqa_loop *result,
+			 FILE *out)
+{
+	struct sn_text names = { 0 };
+
+	if (!result->lacked_extensions)
+		return;
+	sn_cqa_lacked_names(result->lacked_extensions, &names);
+	fprintf(out,
+		"  less certain: this code needs %s, which %s lacks: figures are of the nearest "
+		"instructions it has\n",
+		names.chars, machine->title);
+	sn_text_free(&names);
+}
+
 void sn_cqa_page_text(const struct sn_machine *machine, const struct sn_structure *structure,
 		      struct sn_cqa_loop *result, const struct sn_cqa_page *how, FILE *out)
 {
@@ -403,6 +447,7 @@ void sn_cqa_page_text(const struct sn_machine *machine, const struct sn_structur
 		fprintf(out, "  not analysed: %s\n", result->not_analysed);
 		return;
 	}
+	print_lacked(machine, result, out);
 	if (result->estimated_instructions)
 		fprintf(out, "  less certain: the machine's table lacks %zu instruction%s\n",
 			result->estimated_instructions,
@@ -521,6 +566,15 @@ static void json_missing(const struct sn_cqa_loop *result, struct sn_json *json)
 	sn_json_close(json);
 }
 
+static void json_lacked(const struct sn_cqa_loop *result, struct sn_json *json)
+{
+	struct sn_text names = { 0 };
+
+	sn_cqa_lacked_names(result->lacked_extensions, &names);
+	sn_json_member_string(json, "lacked_extensions", names.length ? names.chars : NULL);
+	sn_text_free(&names);
+}
+
 static void json_figures(const struct sn_cqa_loop *result, double share, struct sn_json *json)
 {
 	sn_json_member_string(json, "not_analysed", result->not_analysed);
@@ -541,6 +595,7 @@ static void json_figures(const struct sn_cqa_loop *result, double share, struct 
 	sn_json_member_bool(json, "is_pruned", result->is_pruned);
 	sn_json_member_uint(json, "estimated_instructions", result->estimated_instructions);
 	json_missing(result, json);
+	json_lacked(result, json);
 	sn_json_key(json, "variants");
 	sn_json_array(json);
 	for (unsigned i = 0; i < SN_VARIANT_COUNT; i++) {

@@ -7,6 +7,13 @@
 #include "base/json.h"
 #include "cqa/advice.h"
 
+enum { SN_CQA_REASONS_MAX = 4 };
+/** Loops without figures. */
+struct sn_cqa_reason {
+	const char *sentence; /* sn_cqa_loop.not_analysed; NULL: no more of them */
+	size_t loops;
+};
+
 /** Sums over loops, every loop weighing the same (a profile weighs them in the report). */
 struct sn_cqa_summary {
 	size_t loops, analysed;
@@ -15,7 +22,10 @@ struct sn_cqa_summary {
 	size_t calling;		  /* functions, whose time is in no figure */
 	double regular, accesses; /* array access efficiency is regular / accesses */
 	size_t estimated_instructions, instructions;
-	size_t undecoded_places; /* of the functions, added by the caller */
+	size_t undecoded_places;    /* of the functions, added by the caller */
+	size_t lacking;		    /* loops that need extensions which the machine lacks */
+	unsigned lacked_extensions; /* all that these need (cqa/extensions.h) */
+	struct sn_cqa_reason reasons[SN_CQA_REASONS_MAX];
 };
 void sn_cqa_summary_add(struct sn_cqa_summary *summary, const struct sn_cqa_loop *result);
 /** Paths of a loop as flow complexity counts them: what is more than can be told apart counts as

@@ -70,6 +70,15 @@ for arch in ('haswell skylake skylake-avx512 cascadelake icelake-server sapphire
     _, rows = blocks('c5fd580e4883c6204839d675f3\n', arch=arch)
     t.check(rows and .5 <= rows[0]['cycles'] <= 3 and rows[0]['estimated_instructions'] == 0,
             f'{arch} knows a vector loop', rows)
+_, rows = blocks('48\n4801c048\n06\n')
+t.equal([r['error'] for r in rows], ['the instruction at offset 0 is cut short: the block ends in it',
+                                     'the instruction at offset 3 is cut short: the block ends in it',
+                                     'the bytes at offset 0 are no instruction that this decoder knows'],
+        'a cut instruction is told from an unknown one')
+for names in ('zen4 Zen4 ZNVER4', 'icelake-server Icelake-Server', 'sapphirerapids SapphireRapids', 'zen2 znver2', 'zen3 znver3',
+              'zen5 znver5 Zen5', 'haswell core-avx2'):
+    t.equal(len({blocks('c5fd580e4883c6204839d675f3\n', arch=name)[0].stdout or name for name in names.split()}), 1,
+            f'names of one machine: {names}')
 run, _ = blocks('90\n', arch='z80')
 t.check(run.returncode == 2 and 'cascadelake' in run.stderr, 'an unknown machine is a usage error', run.stderr)
 long = '4883c001' * 10000 + '49ffcf0f85' + (-(40000 + 9)).to_bytes(4, 'little', signed=True).hex()
@@ -161,6 +170,17 @@ t.check(len(rows) == 1 and 'blocks' in rows[0]['not_analysed'], 'a loop of 300,0
 run, rows = assemble('nest', ''.join(f'L{i}:\n inc %eax\n' for i in range(2000)) +
                      ''.join(f' test ${i},%edi\n jne L{i}\n' for i in reversed(range(2000))) + ' ret')
 t.check(run.returncode in (0, 3) and not run.stderr.count('\n') > 1, 'loops 2,000 deep', run.returncode, run.stderr)
+t.check([(r['not_analysed'] or '')[:15] for r in rows] == ['nested 128 deep'] and
+        '1 loop has no figures: nested 128 deep' in sonde('cqa', 'nest.o', '--arch', 'zen4').stdout,
+        'of those 128 deep and deeper is said that they are one, in the list too', rows)
+run, rows = assemble('long', '1:\n.rept 200000\n addq $1,8(%rsi)\n.endr\n dec %ecx\n jnz 1b\n ret')
+t.equal([(r['l1_cycles'], r['instructions'], r['not_analysed']) for r in rows], [(None, None, 'more than 20000 instructions')],
+        'a loop of 200,000 instructions has no figures of a tenth of it')
+for words in ((), ('--loop', 'long+0x0')):
+    text = sonde('cqa', 'long.o', '--arch', 'zen4', *words).stdout
+    t.check('more than 20000 instructions' in text and '20000.00' not in text, f'and text says so: {words}', text)
+run, rows = assemble('long', '1:\n.rept 19998\n addq $1,8(%rsi)\n.endr\n dec %ecx\n jnz 1b\n ret')
+t.equal([(r['instructions'], r['not_analysed']) for r in rows], [(20000, None)], 'one of 20,000 has them')
 for target, is_union in ((2, 0), (3, 1)):  # into the middle of an instruction; into the loop from behind
     run, rows = assemble('over', ' xor %ecx,%ecx\n1: .byte 0xeb,0x01\n .byte 0xb8\n inc %eax\n nop\n nop\n nop\n'
                          ' inc %ecx\n cmp $9,%ecx\n jl 1b\n test %eax,%eax\n jz 1b+' + str(target) +
@@ -193,6 +213,24 @@ small[4] = 1  # ELFCLASS32
 open('small.o', 'wb').write(small)
 run = sonde('cqa', 'small.o')
 t.check(run.returncode == 4 and '32-bit' in run.stderr, '32-bit code is refused', run.stderr)
+
+# code of an extension that the machine lacks
+run, rows = assemble('zmm', '1: vmovupd (%rsi,%rax),%zmm0\n vfmadd213pd (%rdx,%rax),%zmm1,%zmm0\n vmovupd %zmm0,(%rdx,%rax)\n'
+                     ' add $64,%rax\n cmp %rcx,%rax\n jne 1b\n ret')
+t.equal([r.get('lacked_extensions') for r in rows], [None], 'Cascade Lake has AVX-512')
+for arch in 'haswell skylake zen2 zen3'.split():
+    page = sonde('cqa', 'zmm.o', '--arch', arch, '--loop', 'zmm+0x0').stdout
+    t.check('this code needs AVX-512, which ' in page and 'no FP arithmetic' not in page and
+            'not applicable: the machine lacks its instructions' in page, f'{arch} lacks AVX-512, and the page says so', page)
+    text = sonde('cqa', 'zmm.o', '--arch', arch).stdout
+    t.check('1 loop needs AVX-512, which ' in text, f'{arch}: the list, too', text)
+    table = json.loads(sonde('cqa', 'zmm.o', '--arch', arch, '--loop', 'zmm+0x0', '--format', 'json').stdout)
+    t.equal(tuple(table[part][0].get('lacked_extensions') for part in ('rows', 'details')), ('AVX-512', 'AVX-512'), f'{arch}: JSON, too')
+run, rows = assemble('half', '1: vaddph (%rsi),%zmm0,%zmm1\n vpdpbusd (%rsi),%zmm2,%zmm3\n vaddpd %zmm4,%zmm4,%zmm5\n'
+                     ' vgf2p8mulb %xmm6,%xmm6,%xmm7\n gf2p8mulb %xmm6,%xmm6\n dec %ecx\n jnz 1b\n ret')
+t.equal([r.get('lacked_extensions') for r in rows], ['AVX512-FP16, GFNI'], 'parts of AVX-512 are told apart, none is named twice')
+text = sonde('cqa', 'k.o', '--arch', 'haswell').stdout + sonde('cqa', 'k.o', '--arch', 'haswell', '--loop', 'k.c:6').stdout
+t.check(text and 'lacks: figures' not in text, 'plain code lacks nothing', text)
 
 # bad input
 open('text', 'w').write('no ELF\n')
@@ -234,6 +272,29 @@ def refused(code, words, *command, **more):
 
 
 # which loop is meant
+for option in ('--loop', '--function'):
+    refused(2, f'{option} takes a name', 'cqa', 'k.so', option, '')
+refused(2, '--function takes a name', 'cqa', 'k.so', 'k.so', '--function', '')
+subprocess.run('printf "static double sum(double *a, long n) { double s = 0; for (long i = 0; i < n; i++) s += a[i]; return s; }\n'
+               'int main(int n, char **words) { return (int)sum((double *)words, n); }" > bare.c && '
+               'gcc -O1 -fno-inline bare.c -o bare && strip bare', shell=True, check=True)
+row = json.loads(sonde('cqa', 'bare', '--arch', 'zen4', '--format', 'json', '--cols',
+                       'loop,label,function,header_link_addr,l1_cycles').stdout)['rows'][-1]
+text = sonde('cqa', 'bare', '--arch', 'zen4').stdout
+t.check(row['label'].startswith('<function at 0x') and row['label'] in text and '..' not in text,
+        'labels that are addresses are printed whole', text)
+for name in (row['label'], hex(row['header_link_addr']), f"0X{row['header_link_addr'] + 1:X}"):
+    run = sonde('cqa', 'bare', '--arch', 'zen4', '--loop', name)
+    t.check(run.returncode == 0 and run.stdout.startswith(f"Loop {row['label']} in {row['function']}"),
+            f'--loop {name} finds the loop', run.stdout, run.stderr)
+    table = json.loads(sonde('cqa', 'bare', '--arch', 'zen4', '--loop', name, '--format', 'json').stdout)
+    t.equal(len(table['rows']), 1, f'and one only: {name}')
+start = row['function'].split()[-1].rstrip('>')
+for name in (start, hex(int(start, 16) + 3)):
+    rows = json.loads(sonde('cqa', 'bare', '--arch', 'zen4', '--function', name, '--format', 'json').stdout)['rows']
+    t.check(rows and {r['function'] for r in rows} == {row['function']}, f'--function {name} finds the function', rows)
+refused(5, 'no loop is around address 0x1 ', 'cqa', 'bare', '--loop', '0x1')
+refused(5, 'no function with a loop is around address 0x1 ', 'cqa', 'bare', '--function', '0x1')
 every = json.loads(sonde('cqa', 'k.so', '--arch', 'zen4', '--format', 'json').stdout)['rows']
 build = every[0]['loop'].split(':')[0]
 said = refused(2, f'{len(every)} loops are meant by', 'cqa', 'k.so', '--loop', build[:10], '--arch', 'zen4')
