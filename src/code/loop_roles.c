@@ -316,7 +316,9 @@ static uint32_t tiles(const struct scanner *s, const struct access *lead, uint32
 				     s->accesses[k].displacement == s->accesses[i].displacement;
 		covered += is_repeat ? 0 : s->accesses[i].bytes;
 	}
-	return covered == advance && lead->element_bytes ? advance / lead->element_bytes : 0;
+	return covered == advance && lead->element_bytes && lead->element_bytes <= 8
+		       ? advance / lead->element_bytes
+		       : 0;
 }
 
 static struct pass scan_loop(const struct sn_structure *structure, const struct sn_loop *loop)
@@ -579,7 +581,7 @@ static void set_unroll(struct grouping *g, const uint32_t *members, size_t count
 	for (size_t i = 0; i < count; i++) {
 		const struct pass *pass = &g->passes[members[i]];
 
-		if (pass->advance_bytes && pass->iterations &&
+		if (pass->advance_bytes && (pass->iterations == 1 || pass->counted) &&
 		    pass->advance_bytes % pass->iterations == 0 &&
 		    (!unit || pass->advance_bytes / pass->iterations < unit))
 			unit = pass->advance_bytes / pass->iterations;
@@ -588,7 +590,8 @@ static void set_unroll(struct grouping *g, const uint32_t *members, size_t count
 		const struct pass *pass = &g->passes[members[i]];
 		uint32_t unroll = pass->iterations;
 
-		if (count > 1 && unit && pass->advance_bytes && pass->advance_bytes % unit == 0)
+		if (count > 1 && unit && !pass->counted && pass->advance_bytes &&
+		    pass->advance_bytes % unit == 0)
 			unroll = pass->advance_bytes / unit;
 		g->loops[members[i]].unroll = (uint16_t)(unroll > UINT16_MAX ? 0 : unroll);
 	}
@@ -646,7 +649,8 @@ void sn_loops_group(struct sn_structure *structure, struct sn_function *function
 		g.passes[i].iterations = g.passes[i].counted;
 		if (loop->is_innermost && !g.passes[i].iterations)
 			g.passes[i].iterations =
-				sn_loop_iterations(structure, function, loop, g.passes[i].elements);
+				sn_loop_iterations(structure, function, loop, g.passes[i].elements,
+						   g.passes[i].advance_bytes);
 		loop->role = SN_LOOP_MAIN;
 		loop->group = i;
 		g.by_line[i] = i;

@@ -149,7 +149,9 @@ struct counting {
 	const struct sn_function *function;
 	const struct sn_loop *loop;
 	struct census fp, stored, loaded;
+	uint32_t element_bytes; /* 0 unknown */
 	bool is_inside, is_packed, has_shuffles;
+	bool has_pairs; /* the rest moves more than an element at once */
 };
 
 static bool is_of_lines(const struct sn_function *function, const struct sn_loop *loop,
@@ -212,6 +214,8 @@ static void count_one(void *context, uint64_t link_addr, const ZydisDecodedInstr
 		if (operands[i].type == ZYDIS_OPERAND_TYPE_MEMORY &&
 		    operands[i].actions & ZYDIS_OPERAND_ACTION_MASK_READ)
 			add(c, &c->loaded, link_addr, 0, 1);
+	if (stores(insn, operands) && !c->is_inside)
+		c->has_pairs |= operands[0].size / 8 != c->element_bytes;
 	if (stores(insn, operands))
 		add(c, &c->stored, link_addr, 0, 1);
 }
@@ -227,9 +231,10 @@ static uint32_t greatest_divisor(uint32_t a, uint32_t b)
 	return a;
 }
 
-/* Copies of what was written once: what all counts have in common. Compilers unroll by powers of
- * two; three at one place are three operations of one statement. Copies follow each other; gcc's
- * sums in order have the operations of one place at two, unequally. */
+/* Copies of what was written once: what all counts have in common, if it is what compilers unroll
+ * by. Two at one place may be two operations of one statement or macro, as debug information has
+ * not the column of each. Copies follow each other; gcc's sums in order have the operations of one
+ * place at two, unequally. */
 static uint32_t copies(const struct census *census)
 {
 	uint32_t common = 0;
@@ -241,8 +246,8 @@ static uint32_t copies(const struct census *census)
 		is_even &= census->places[i].inside == common;
 	if (common == 1)
 		return 1;
-	if (!common || !census->is_complete || (common & (common - 1)) ||
-	    census->order_count % common || census->order_count == ORDER_MAX)
+	if ((common != 4 && common != 8) || !census->is_complete || census->order_count % common ||
+	    census->order_count == ORDER_MAX)
 		return 0;
 	if (is_even && common >= 4)
 		return common;
@@ -290,7 +295,7 @@ static uint32_t plain_iterations(const struct census *census, uint32_t elements)
 
 uint32_t sn_loop_iterations(const struct sn_structure *structure,
 			    const struct sn_function *function, const struct sn_loop *loop,
-			    uint32_t elements)
+			    uint32_t elements, uint32_t advance_bytes)
 {
 	struct counting *c = sn_alloc_zeroed(1, sizeof(*c));
 	const struct census *work;
@@ -299,6 +304,7 @@ uint32_t sn_loop_iterations(const struct sn_structure *structure,
 
 	c->function = function;
 	c->loop = loop;
+	c->element_bytes = elements ? advance_bytes / elements : 0;
 	c->is_inside = c->fp.is_complete = c->stored.is_complete = c->loaded.is_complete = true;
 	for (uint32_t r = 0; r < loop->range_count; r++)
 		each_instruction(structure, loop->ranges[r].first_link_addr,
@@ -306,9 +312,12 @@ uint32_t sn_loop_iterations(const struct sn_structure *structure,
 	is_vector = loop->vector_bytes || c->is_packed;
 	work = c->fp.count ? &c->fp : c->stored.count ? &c->stored : &c->loaded;
 	got = copies(work);
-	if (is_vector && (got != 1 || work != &c->fp || c->has_shuffles)) {
+	if (got > 1 && (work == &c->loaded || (elements && elements % got)))
+		got = 0;
+	if (is_vector && (got != 1 || !c->is_packed || c->has_shuffles)) {
 		count_outside(structure, c);
-		got = work != &c->fp ? plain_iterations(work, c->has_shuffles ? 0 : elements)
+		got = work != &c->fp ? plain_iterations(
+					       work, c->has_shuffles || c->has_pairs ? 0 : elements)
 		      : c->is_packed ? vector_iterations(work, elements)
 				     : 0;
 	}
