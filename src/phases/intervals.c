@@ -2,11 +2,11 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/alloc.h"
 #include "base/map.h"
 #include "base/stats.h"
+#include "phases/application.h"
 
 /* When a process was there. */
 struct span {
@@ -53,39 +53,13 @@ static bool wait_counts(const struct builder *b, const struct sn_wait *wait)
 
 /* ---- which processes, from when to when ---- */
 
-static uint64_t *processes_cpu(const struct sn_experiment *e, const struct sn_profile *profile)
-{
-	uint64_t *cpu = sn_alloc_zeroed(e->processes.count + 1, sizeof(uint64_t));
-
-	for (size_t t = 0; t < e->threads.count; t++)
-		if (e->threads.items[t].process < e->processes.count)
-			cpu[e->threads.items[t].process] += profile->threads[t].cpu_ns;
-	return cpu;
-}
-
-/* Shells, launchers and daemons are no part of the application. Where there are ranks, these are
- * it; else what runs the program of the busiest process, and others only if they do a fifth of its
- * work. */
 static void spans_choose(struct builder *b)
 {
-	const struct sn_experiment *e = b->experiment;
-	uint64_t *cpu = processes_cpu(e, b->profile);
-	bool has_ranks = false;
-	size_t busiest = 0;
+	uint8_t *is_used = sn_application_processes(b->profile);
 
-	for (size_t p = 0; p < e->processes.count; p++) {
-		has_ranks |= e->processes.items[p].rank >= 0;
-		busiest = cpu[p] > cpu[busiest] ? p : busiest;
-	}
-	for (size_t p = 0; p < e->processes.count; p++) {
-		const char *program = e->processes.items[p].program;
-		const char *main_program = e->processes.items[busiest].program;
-		bool is_same = program && main_program && !strcmp(program, main_program);
-
-		b->spans[p].is_used = has_ranks ? e->processes.items[p].rank >= 0
-						: cpu[p] >= cpu[busiest] / (is_same ? 100 : 5);
-	}
-	free(cpu);
+	for (size_t p = 0; p < b->experiment->processes.count; p++)
+		b->spans[p].is_used = is_used[p];
+	free(is_used);
 }
 
 static void span_widen(struct span *span, int64_t from, int64_t to)

@@ -185,6 +185,17 @@ for why, files in broken.items():
     t.check(done.returncode == 5 and done.stderr.count('\n') == 1, f'bad snapshots ({why}): one sentence', done.returncode,
             done.stderr)
 
+# ---- a rank that the program itself puts into the environment, as MPI_Init does without a launcher ----
+alone = t.compile('''#include <stdlib.h>
+volatile unsigned sink;
+__attribute__((noinline)) void work(void) { for (unsigned i = 0; i < 300000000; i++) sink += i; }
+int main(void) { setenv("OMPI_COMM_WORLD_RANK", "0", 1); work(); return system("true"); }
+''', '-O1', '-g', output='./alone.app')
+t.run('record', '-o', 'alone', alone)
+for options in ((), ('-p', '0')):
+    t.check(any(part['function'] == 'work' for p in phases_of('alone', *options)['phases'] for part in p['profile']),
+            'the program is analysed, not the command that inherits its rank', options)
+
 # ---- little and bad data ----
 done = t.run('phases', 'five', '--interval', '0')
 t.check(done.returncode == 2 and '--interval' in done.stderr, 'an interval of 0 is refused', done.stderr)

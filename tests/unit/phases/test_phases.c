@@ -481,6 +481,71 @@ TEST(ranks_are_one_model)
 	fixture_end(&f);
 }
 
+/* A process of a tree: its work in ms (with FIB), its rank, its parent's pid. */
+static void tree_add(struct fixture *f, int32_t pid, int32_t parent, int32_t rank,
+		     const char *program, unsigned ms)
+{
+	uint32_t process = pid == 100 ? 0 : fixture_add_process(f, pid);
+	uint32_t thread = pid == 100 ? 0 : fixture_add_thread(f, process, pid, "app");
+	struct sn_process *p = &f->experiment->processes.items[process];
+
+	p->parent_pid = parent;
+	p->rank = rank;
+	p->program = program;
+	if (ms)
+		fixture_samples(f, thread, fixture_stack(f, process, 2, APP, FIB, APP, MAIN), ms,
+				1 * MS);
+}
+
+/* Which processes have intervals: a bit each. */
+static unsigned application_of(struct fixture *f)
+{
+	struct sn_phases *p = phases_of(f, NULL);
+	unsigned found = 0;
+
+	for (size_t r = 0; r < p->intervals->row_count; r++)
+		found |= 1u << p->intervals->rows.items[r].process;
+	sn_phases_free(p);
+	fixture_end(f);
+	return found;
+}
+
+TEST(the_rule_of_programs_holds_within_each_rank)
+{
+	struct fixture f;
+
+	/* no launcher: MPI_Init puts a rank into the environment, a command inherits it */
+	fixture_begin(&f);
+	tree_add(&f, 100, 1, -1, "/app", 900);
+	tree_add(&f, 200, 100, 0, "/bin/sh", 2);
+	tree_add(&f, 300, 200, 0, "/bin/mv", 1);
+	CHECK_INT(application_of(&f), 1);
+	/* beside another that runs no command */
+	fixture_begin(&f);
+	tree_add(&f, 100, 1, -1, "/app", 900);
+	tree_add(&f, 200, 100, 0, "/bin/mv", 2);
+	tree_add(&f, 300, 1, -1, "/app", 900);
+	CHECK_INT(application_of(&f), 1 | 4);
+	/* launched: a rank's commands are not the application, a rank that waits is */
+	fixture_begin(&f);
+	tree_add(&f, 100, 1, -1, "/bin/mpirun", 500);
+	tree_add(&f, 200, 100, 0, "/app", 900);
+	tree_add(&f, 300, 100, 1, "/app", 3);
+	tree_add(&f, 400, 200, 0, "/bin/mv", 4);
+	CHECK_INT(application_of(&f), 2 | 4);
+	/* one rank: the launcher does little */
+	fixture_begin(&f);
+	tree_add(&f, 100, 1, -1, "/bin/mpirun", 20);
+	tree_add(&f, 200, 100, 0, "/app", 900);
+	tree_add(&f, 300, 200, 0, "/bin/mv", 4);
+	CHECK_INT(application_of(&f), 2);
+	/* a circle of parents, as in a damaged file */
+	fixture_begin(&f);
+	tree_add(&f, 100, 200, -1, "/app", 100);
+	tree_add(&f, 200, 100, 0, "/app", 100);
+	CHECK_INT(application_of(&f), 1 | 2);
+}
+
 TEST(little_data_is_one_sentence)
 {
 	struct fixture f;
