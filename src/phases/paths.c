@@ -60,6 +60,7 @@ static bool place_is_application(const struct sn_program *program,
 		return false;
 	switch (program->module_classes[place->module]) {
 	case SN_MODULE_CLASS_BINARY:
+	case SN_MODULE_CLASS_LIBRARY:
 	case SN_MODULE_CLASS_OTHER:
 		return !function_is_library(function) && !function_is_start(function);
 	default:

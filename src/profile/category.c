@@ -4,20 +4,24 @@
 
 #include "base/text.h"
 
-static const char *const category_names[] = { "binary", "mpi",	   "openmp", "memory", "io",
-					      "maths",	"strings", "system", "other" };
+static const char *const category_names[] = { "program", "mpi",	    "openmp", "memory", "io",
+					      "maths",	 "strings", "os",     "other" };
 
 const char *sn_category_name(enum sn_category category)
 {
 	return category < SN_CATEGORIES ? category_names[category] : "unknown";
 }
 
-const char *sn_category_label(enum sn_category category)
-{
-	return category == SN_CATEGORY_SYSTEM ? "OS/libc" : sn_category_name(category);
-}
-
 /* ---- modules ---- */
+
+const char *sn_module_class_name(enum sn_module_class class)
+{
+	static const char *const names[] = { "program", "library", "libc", "loader",
+					     "maths",	"openmp",  "mpi",  "allocator",
+					     "io",	"kernel",  "other" };
+
+	return names[class];
+}
 
 static const struct {
 	const char *prefix; /* of the base name */
@@ -93,7 +97,8 @@ static const struct {
 	{ "ld-musl", SN_MODULE_CLASS_LIBC },
 };
 
-/* A library in these folders belongs to the system; elsewhere it is the user's own. */
+/* A library in these folders came with the system; elsewhere it was built with the program. Both
+ * are the program's where they are of no known kind. */
 static const char *const system_folders[] = { "/lib/", "/lib32/", "/lib64/", "/usr/",
 					      "/opt/", "/nix/",	  "/snap/" };
 
@@ -121,7 +126,7 @@ enum sn_module_class sn_module_class_of(const struct sn_module *module)
 	for (size_t i = 0; i < sizeof(system_folders) / sizeof(*system_folders); i++)
 		if (sn_starts_with(path, system_folders[i]) &&
 		    !sn_starts_with(path, "/usr/local/") && !sn_starts_with(path, "/usr/src/"))
-			return SN_MODULE_CLASS_OTHER;
+			return SN_MODULE_CLASS_LIBRARY;
 	return SN_MODULE_CLASS_BINARY;
 }
 
@@ -310,32 +315,32 @@ static const struct {
 	{ "gfortran_matmul_*", SN_CATEGORY_MATHS },
 	{ "gfortran_pow_*", SN_CATEGORY_MATHS },
 	/* threads, processes, time */
-	{ "pthread_*", SN_CATEGORY_SYSTEM },
-	{ "lll_*", SN_CATEGORY_SYSTEM },
-	{ "futex*", SN_CATEGORY_SYSTEM },
-	{ "sem_*", SN_CATEGORY_SYSTEM },
-	{ "sched_*", SN_CATEGORY_SYSTEM },
-	{ "clone*", SN_CATEGORY_SYSTEM },
-	{ "fork", SN_CATEGORY_SYSTEM },
-	{ "vfork", SN_CATEGORY_SYSTEM },
-	{ "exec*", SN_CATEGORY_SYSTEM },
-	{ "posix_spawn*", SN_CATEGORY_SYSTEM },
-	{ "wait*", SN_CATEGORY_SYSTEM },
-	{ "nanosleep", SN_CATEGORY_SYSTEM },
-	{ "clock_*", SN_CATEGORY_SYSTEM },
-	{ "gettimeofday", SN_CATEGORY_SYSTEM },
-	{ "time", SN_CATEGORY_SYSTEM },
-	{ "syscall", SN_CATEGORY_SYSTEM },
-	{ "getpid", SN_CATEGORY_SYSTEM },
-	{ "getppid", SN_CATEGORY_SYSTEM },
-	{ "gettid", SN_CATEGORY_SYSTEM },
-	{ "kill", SN_CATEGORY_SYSTEM },
-	{ "tgkill", SN_CATEGORY_SYSTEM },
-	{ "sig*", SN_CATEGORY_SYSTEM },
-	{ "ioctl", SN_CATEGORY_SYSTEM },
-	{ "dlopen*", SN_CATEGORY_SYSTEM },
-	{ "dl_*", SN_CATEGORY_SYSTEM },
-	{ "getrusage", SN_CATEGORY_SYSTEM },
+	{ "pthread_*", SN_CATEGORY_OS },
+	{ "lll_*", SN_CATEGORY_OS },
+	{ "futex*", SN_CATEGORY_OS },
+	{ "sem_*", SN_CATEGORY_OS },
+	{ "sched_*", SN_CATEGORY_OS },
+	{ "clone*", SN_CATEGORY_OS },
+	{ "fork", SN_CATEGORY_OS },
+	{ "vfork", SN_CATEGORY_OS },
+	{ "exec*", SN_CATEGORY_OS },
+	{ "posix_spawn*", SN_CATEGORY_OS },
+	{ "wait*", SN_CATEGORY_OS },
+	{ "nanosleep", SN_CATEGORY_OS },
+	{ "clock_*", SN_CATEGORY_OS },
+	{ "gettimeofday", SN_CATEGORY_OS },
+	{ "time", SN_CATEGORY_OS },
+	{ "syscall", SN_CATEGORY_OS },
+	{ "getpid", SN_CATEGORY_OS },
+	{ "getppid", SN_CATEGORY_OS },
+	{ "gettid", SN_CATEGORY_OS },
+	{ "kill", SN_CATEGORY_OS },
+	{ "tgkill", SN_CATEGORY_OS },
+	{ "sig*", SN_CATEGORY_OS },
+	{ "ioctl", SN_CATEGORY_OS },
+	{ "dlopen*", SN_CATEGORY_OS },
+	{ "dl_*", SN_CATEGORY_OS },
+	{ "getrusage", SN_CATEGORY_OS },
 };
 
 /* `*` matches any rest, `[abc]` one of the characters. */
@@ -483,7 +488,8 @@ static enum sn_category category_of_class(enum sn_module_class class)
 {
 	switch (class) {
 	case SN_MODULE_CLASS_BINARY:
-		return SN_CATEGORY_BINARY;
+	case SN_MODULE_CLASS_LIBRARY:
+		return SN_CATEGORY_PROGRAM;
 	case SN_MODULE_CLASS_MATHS:
 		return SN_CATEGORY_MATHS;
 	case SN_MODULE_CLASS_OPENMP:
@@ -496,7 +502,7 @@ static enum sn_category category_of_class(enum sn_module_class class)
 		return SN_CATEGORY_IO;
 	case SN_MODULE_CLASS_KERNEL:
 	case SN_MODULE_CLASS_LOADER:
-		return SN_CATEGORY_SYSTEM;
+		return SN_CATEGORY_OS;
 	case SN_MODULE_CLASS_LIBC:
 	case SN_MODULE_CLASS_OTHER:
 		break;
@@ -512,7 +518,8 @@ static bool class_is_judged_by_name(enum sn_module_class class)
 
 static bool class_is_application(enum sn_module_class class)
 {
-	return class == SN_MODULE_CLASS_BINARY || class == SN_MODULE_CLASS_OTHER;
+	return class == SN_MODULE_CLASS_BINARY || class == SN_MODULE_CLASS_LIBRARY ||
+	       class == SN_MODULE_CLASS_OTHER;
 }
 
 /* Rule 1: what runs below an MPI or OpenMP runtime, up to the first frame of an application, is
@@ -558,7 +565,7 @@ static enum sn_category library_of(const struct sn_class_frame *frames, uint32_t
 
 struct sn_class sn_class_of_stack(const struct sn_class_frame *frames, uint32_t count)
 {
-	struct sn_class class = { SN_CATEGORY_OTHER, SN_CATEGORY_SYSTEM, false };
+	struct sn_class class = { SN_CATEGORY_OTHER, SN_CATEGORY_OS, false };
 	enum sn_category category;
 
 	if (!count)

@@ -14,29 +14,26 @@
 
 /** In the order in which they are printed; the names are those of CONTRACTS.md. */
 enum sn_category {
-	SN_CATEGORY_BINARY,
+	SN_CATEGORY_PROGRAM,
 	SN_CATEGORY_MPI,
 	SN_CATEGORY_OPENMP,
 	SN_CATEGORY_MEMORY,
 	SN_CATEGORY_IO,
 	SN_CATEGORY_MATHS,
 	SN_CATEGORY_STRINGS,
-	SN_CATEGORY_SYSTEM,
+	SN_CATEGORY_OS,
 	SN_CATEGORY_OTHER,
 	SN_CATEGORIES,
 };
 
-/** "binary", "mpi", ... "other". */
+/** "program", "mpi", ... "other": the one word for it in terminal, page, CSV and JSON. */
 const char *sn_category_name(enum sn_category category);
-
-/** What people read beside other figures: the name, but where that means something else there, too
- * ("system" is kernel time). At most eight characters. */
-const char *sn_category_label(enum sn_category category);
 
 /** What a module is by its name and place. */
 enum sn_module_class {
-	SN_MODULE_CLASS_BINARY, /* the program and libraries of its own */
-	SN_MODULE_CLASS_LIBC,	/* libc, libm's neighbours: judged function by function */
+	SN_MODULE_CLASS_BINARY,	 /* the program and libraries of its own */
+	SN_MODULE_CLASS_LIBRARY, /* of the system, and of no kind below: the program's, too */
+	SN_MODULE_CLASS_LIBC,	 /* libc, libm's neighbours: judged function by function */
 	SN_MODULE_CLASS_LOADER,
 	SN_MODULE_CLASS_MATHS,
 	SN_MODULE_CLASS_OPENMP,
@@ -44,8 +41,10 @@ enum sn_module_class {
 	SN_MODULE_CLASS_ALLOCATOR,
 	SN_MODULE_CLASS_IO,	/* hdf5, netcdf, adios */
 	SN_MODULE_CLASS_KERNEL, /* vdso too */
-	SN_MODULE_CLASS_OTHER,
+	SN_MODULE_CLASS_OTHER,	/* no file that we know: addresses that no module has */
 };
+/** "program", "library", "libc" ...: what `show modules` calls it. */
+const char *sn_module_class_name(enum sn_module_class class);
 enum sn_module_class sn_module_class_of(const struct sn_module *module);
 
 /** The category of a well-known function by its linkage name; SN_CATEGORIES if it is none.

@@ -97,10 +97,11 @@ const struct sn_explanation sn_explanations[] = {
 	  "many; --thread brings them.",
 	  "wall 'sonde show threads --all'" },
 	/* ---- categories ---- */
-	{ "binary", "category",
-	  "The program itself and libraries of its own: files outside of the "
-	  "system's folders.",
-	  "other" },
+	{ "program", "category",
+	  "The program itself and all libraries of no kind that has a category of its own "
+	  "(maths, MPI, I/O ...): 'modules' in 'show categories' splits it. As a column: the path "
+	  "of the executable; in 'show whatif' the speed-up of the whole program.",
+	  "'sonde show modules' full_vector_program_speedup" },
 	{ "mpi", "category",
 	  "Inside an MPI library, including what it calls (memcpy, poll) and waiting "
 	  "for other ranks. Callbacks into the program are not.",
@@ -124,14 +125,17 @@ const struct sn_explanation sn_explanations[] = {
 	  "Characters and text: strlen, strcmp, memchr, strtod, snprintf, regular "
 	  "expressions, std::string.",
 	  "memory" },
-	{ "system", "category",
+	{ "os", "category",
 	  "The kernel on behalf of the program (page faults and system calls that are "
 	  "neither I/O nor memory management), threads and locks of the C library, the "
-	  "dynamic loader; 'OS/libc' in the summary and the report page. Beside 'user code' in the "
-	  "summary's elapsed time 'system' is all CPU time in the kernel, by the kernel's account.",
+	  "dynamic loader. It is not the kernel's share of CPU time: that is system_s.",
 	  "system_s" },
-	{ "other", "category", "Other libraries of the system; 'show modules' names them.",
+	{ "other", "category",
+	  "Parts of the C library and its neighbours that no rule names (qsort, rand), and "
+	  "addresses that no module has.",
 	  "'sonde show modules'" },
+	{ "modules", "text",
+	  "The three modules with most of the time, and their shares of all CPU time.", "program" },
 	/* ---- names ---- */
 	{ "function", "text",
 	  "The function's name, demangled. An inlined function is a function of its own: "
@@ -150,9 +154,10 @@ const struct sn_explanation sn_explanations[] = {
 	  "content where the linker wrote none.",
 	  NULL },
 	{ "class", "text",
-	  "What the module is taken for: binary, libc, loader, maths, openmp, mpi, "
-	  "allocator, io, kernel, other. Decides the category of its samples.",
-	  "binary" },
+	  "What the module is taken for: program, library (of the system, no kind of its own), "
+	  "libc, loader, maths, openmp, mpi, allocator, io, kernel, other. Decides the category of "
+	  "its samples.",
+	  "program" },
 	{ "warning", "text",
 	  "What could not be read of the module and is therefore missing: names, lines or "
 	  "loops.",
@@ -226,9 +231,9 @@ const struct sn_explanation sn_explanations[] = {
 	  "inlined copies.",
 	  "role" },
 	{ "category", "text",
-	  "The kind of work: binary, mpi, openmp, memory, io, maths, strings, system or "
+	  "The kind of work: program, mpi, openmp, memory, io, maths, strings, os or "
 	  "other. It belongs to the whole stack: memcpy called by MPI is MPI.",
-	  "binary" },
+	  "program" },
 	/* ---- times and shares ---- */
 	{ "exclusive_cpu_s", "time", "CPU seconds in it alone.", "exclusive" },
 	{ "inclusive_cpu_s", "time", "CPU seconds in it and in all it calls.", "inclusive" },
@@ -333,9 +338,6 @@ const struct sn_explanation sn_explanations[] = {
 	{ "pid", "count", "The kernel's process id.", NULL },
 	{ "parent_pid", "count", "Process id of the parent.", NULL },
 	{ "host", "text", "Host name of the machine.", NULL },
-	{ "program", "text",
-	  "Path of the executable. In 'show whatif': the speed-up of the whole program.",
-	  "full_vector_program_speedup" },
 	{ "arguments", "text",
 	  "The command line, quoted as a shell would need it; *** stands for what was "
 	  "redacted.",
@@ -386,7 +388,7 @@ const struct sn_explanation sn_explanations[] = {
 	  "innermost_share" },
 	{ "innermost_share", "share",
 	  "Share of CPU time whose leaf address lies in an innermost loop.", "loops_share" },
-	{ "categories", "share", "Shares of CPU time by kind of work.", "binary" },
+	{ "categories", "share", "Shares of CPU time by kind of work.", "program" },
 	{ "processes", "count", "Processes that were measured.", "images" },
 	{ "images", "count",
 	  "Programs that ran in the measured processes: an exec within a process begins another "
@@ -420,7 +422,10 @@ static const struct {
 	const char *heading, *key;
 } headings[] = {
 	{ "user code", "user_s" },
-	{ "OS/libc", "system" },
+	{ "system", "system_s" },
+	{ "binary", "program" },
+	{ "of which", "modules" },
+	{ "OS/libc", "os" },
 	{ "waiting for CPU", "wait_cpu_s" },
 	{ "with callees", "inclusive_share" },
 	{ "95 %", "interval" },

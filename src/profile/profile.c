@@ -372,6 +372,8 @@ static void stack_add_categories(struct sn_builder *b, uint32_t stack,
 	user.samples -= kernel.samples;
 	sn_weight_add(&profile->categories[class->user].exclusive, &user);
 	sn_weight_add(&profile->categories[class->system].exclusive, &kernel);
+	if (class->user == SN_CATEGORY_PROGRAM)
+		profile->program_ns[b->leaves[stack].of[BY_MODULE]] += user.cpu_ns;
 	if (class->is_spin)
 		profile->spin_ns[class->user] += weight->cpu_ns;
 }
@@ -463,6 +465,26 @@ static void stacks_sum(struct sn_builder *b)
 	free(seen.places);
 }
 
+size_t sn_program_modules(const struct sn_profile *p, uint32_t *modules, size_t limit)
+{
+	size_t count = 0;
+
+	for (uint32_t m = 0; m <= p->experiment->modules.count; m++) {
+		size_t at = count;
+
+		if (!p->program_ns[m])
+			continue;
+		while (at && p->program_ns[modules[at - 1]] < p->program_ns[m])
+			at--;
+		if (at == limit)
+			continue;
+		count += count < limit;
+		memmove(&modules[at + 1], &modules[at], (count - 1 - at) * sizeof(*modules));
+		modules[at] = m;
+	}
+	return count;
+}
+
 /* ---- all together ---- */
 
 static void *arena_metrics(struct sn_profile *profile, size_t count)
@@ -484,6 +506,7 @@ static void profile_allocate(struct sn_profile *profile)
 	profile->loops = arena_metrics(profile, program->loops.count);
 	profile->lines = arena_metrics(profile, program->lines.count);
 	profile->modules = arena_metrics(profile, e->modules.count + 1);
+	profile->program_ns = sn_arena_array(&profile->arena, uint64_t, e->modules.count + 2);
 	profile->places = arena_weights(profile, program->places.count);
 	profile->place_inclusive = arena_weights(profile, program->places.count);
 	profile->stacks = arena_weights(profile, program->stack_count + 1);

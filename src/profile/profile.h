@@ -98,6 +98,7 @@ struct sn_profile {
 	uint32_t cpu_count;		       /* largest number seen + 1 */
 	struct sn_metrics categories[SN_CATEGORIES]; /* exclusive only */
 	uint64_t spin_ns[SN_CATEGORIES];	     /* of which waiting actively: openmp and mpi */
+	uint64_t *program_ns; /* by module: its part of the category program */
 	uint64_t loops_ns,
 		innermost_loops_ns; /* leaf address in a loop; runtimes' loops excluded */
 	uint64_t truncated_samples, no_stack_samples, late_samples, unnamed_ns;
@@ -118,6 +119,10 @@ struct sn_profile {
 sn_status sn_profile_new(const struct sn_program *program, const struct sn_filter *filter,
 			 struct sn_profile **out, struct sn_error *err);
 void sn_profile_free(struct sn_profile *profile);
+
+/** The modules with most of the category program, at most `limit` of them, into `modules`; how many
+ * there are. */
+size_t sn_program_modules(const struct sn_profile *profile, uint32_t *modules, size_t limit);
 
 /** Whether a sample passes the filter. */
 bool sn_profile_has_sample(const struct sn_profile *profile, const struct sn_sample *sample);

@@ -478,6 +478,25 @@ static void categories_write(const struct sn_summary *s, struct sn_json *json)
 	sn_json_close(json);
 }
 
+static void program_modules_write(const struct sn_summary *s, struct sn_json *json)
+{
+	const struct sn_profile *p = s->profile;
+	uint32_t modules[SN_SUMMARY_ROWS];
+	size_t count = sn_program_modules(p, modules, SN_SUMMARY_ROWS);
+
+	sn_json_key(json, "program_modules");
+	sn_json_array(json);
+	for (size_t i = 0; i < count; i++) {
+		sn_json_object(json);
+		sn_json_member_string(json, "module",
+				      sn_program_module_name(p->program, modules[i]));
+		sn_json_member_double(json, "share",
+				      sn_share(p->program_ns[modules[i]], p->total.cpu_ns));
+		sn_json_close(json);
+	}
+	sn_json_close(json);
+}
+
 void sn_summary_write_json(const struct sn_summary *s, struct sn_json *json)
 {
 	const struct sn_experiment *e = s->profile->experiment;
@@ -502,6 +521,7 @@ void sn_summary_write_json(const struct sn_summary *s, struct sn_json *json)
 	sn_json_member_double(json, "loops_share", s->loops_share);
 	sn_json_member_double(json, "innermost_share", s->innermost_share);
 	categories_write(s, json);
+	program_modules_write(s, json);
 	sn_json_member_string(json, "clock_mechanism", s->clock_mechanism);
 	sn_json_member_double(json, "rate_hz", s->rate_hz);
 	sn_json_key(json, "warnings");
@@ -516,7 +536,7 @@ void sn_summary_write(const struct sn_summary *s, FILE *out)
 	struct sn_json json = { .out = out };
 
 	sn_json_object(&json);
-	sn_json_member_string(&json, "schema", "sonde.summary/1");
+	sn_json_member_string(&json, "schema", "sonde.summary/2");
 	sn_json_member_string(&json, "experiment", s->profile->experiment->name);
 	sn_summary_write_json(s, &json);
 	sn_json_close(&json);

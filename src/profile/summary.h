@@ -70,7 +70,7 @@ void sn_summary_free(struct sn_summary *summary);
 void sn_summary_print(const struct sn_summary *summary, FILE *out, bool is_utf8, unsigned width);
 /** The members of CONTRACTS.md's summary, into an open object. */
 void sn_summary_write_json(const struct sn_summary *summary, struct sn_json *json);
-/** "sonde.summary/1" as one object, with its line's end. */
+/** "sonde.summary/2" as one object, with its line's end. */
 void sn_summary_write(const struct sn_summary *summary, FILE *out);
 
 /** Whether the locale's encoding is UTF-8. */

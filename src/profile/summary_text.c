@@ -259,15 +259,33 @@ static int category_order(const void *left, const void *right, void *context)
 	return x - y;
 }
 
+/* Where the program is more than one file: what is whose. */
+static void add_modules(const struct page *page, struct sn_text *line)
+{
+	const struct sn_profile *p = page->summary->profile;
+	uint32_t modules[2];
+	size_t count = sn_program_modules(p, modules, 2);
+
+	for (size_t i = 0; count > 1 && i < count; i++) {
+		double share = sn_share(p->program_ns[modules[i]], p->total.cpu_ns);
+
+		if (share >= 0.0005)
+			sn_text_addf(line, "%s%s %.1f", i ? ", " : "  ",
+				     sn_program_module_name(p->program, modules[i]), 100 * share);
+	}
+}
+
 static void add_right_row(const struct page *page, struct sn_text *line, int category)
 {
 	const struct sn_summary *s = page->summary;
 	double spin = sn_share(s->profile->spin_ns[category], s->profile->total.cpu_ns);
 
 	sn_text_add(line, "  ");
-	add_cell(line, sn_category_label((enum sn_category)category), 9);
+	add_cell(line, sn_category_name((enum sn_category)category), 9);
 	add_bar(page, line, s->category_shares[category], bar_columns(page));
 	sn_text_addf(line, "%6.1f %%", 100 * s->category_shares[category]);
+	if (category == SN_CATEGORY_PROGRAM)
+		add_modules(page, line);
 	if (spin >= 0.0005)
 		sn_text_addf(line, "  %.1f %% spin", 100 * spin);
 }

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/text.h"
 #include "profile/view_parts.h"
 
 /* ---- functions ---- */
@@ -223,14 +224,6 @@ static const struct sn_column module_columns[] = {
 	{ "warning", "warning", SN_CELL_TEXT, 0 },
 };
 
-static const char *module_class_name(enum sn_module_class class)
-{
-	static const char *const names[] = { "binary", "libc",	    "loader", "maths",	"openmp",
-					     "mpi",    "allocator", "io",     "kernel", "other" };
-
-	return names[class];
-}
-
 static sn_status modules_fill(const struct sn_view_input *input, struct sn_table *table,
 			      struct sn_error *err)
 {
@@ -245,7 +238,7 @@ static sn_status modules_fill(const struct sn_view_input *input, struct sn_table
 				  sn_program_module_name(input->profile->program, m));
 		sn_view_set_metrics(input, table, O_METRICS, &input->profile->modules[m]);
 		sn_table_set_text(table, O_CLASS,
-				  module_class_name(input->profile->program->module_classes[m]));
+				  sn_module_class_name(input->profile->program->module_classes[m]));
 		if (m == e->modules.count)
 			continue;
 		sn_table_set_text(table, O_PATH, e->modules.items[m].path);
@@ -260,7 +253,7 @@ static sn_status modules_fill(const struct sn_view_input *input, struct sn_table
 
 const struct sn_view sn_view_modules = {
 	.name = "modules",
-	.schema = "sonde.modules/1",
+	.schema = "sonde.modules/2",
 	.summary = "time by program and library",
 	.columns = module_columns,
 	.column_count = sizeof(module_columns) / sizeof(*module_columns),
@@ -279,7 +272,7 @@ const struct sn_view sn_view_modules = {
 
 /* ---- categories ---- */
 
-enum { C_CATEGORY, C_CPU, C_SHARE, C_LOW, C_HIGH, C_SPIN, C_SPIN_SHARE, C_SAMPLES };
+enum { C_CATEGORY, C_CPU, C_SHARE, C_LOW, C_HIGH, C_SPIN, C_SPIN_SHARE, C_SAMPLES, C_MODULES };
 
 static const struct sn_column category_columns[] = {
 	{ "category", "category", SN_CELL_TEXT, 0 },
@@ -290,7 +283,24 @@ static const struct sn_column category_columns[] = {
 	{ "spin_s", "spinning s", SN_CELL_SECONDS, 0 },
 	{ "spin_share", "spinning", SN_CELL_SHARE, 0 },
 	{ "samples", "samples", SN_CELL_INT, 0 },
+	{ "modules", "of which", SN_CELL_TEXT, 0 },
 };
+
+/* "libsqlite3.so.0 88.4 %, sqlite3 0.6 %" */
+static void program_modules_set(const struct sn_profile *p, struct sn_table *table)
+{
+	uint32_t modules[3];
+	size_t count = sn_program_modules(p, modules, 3);
+	struct sn_text text = { 0 };
+
+	for (size_t i = 0; i < count; i++)
+		sn_text_addf(&text, "%s%s %.1f %%", i ? ", " : "",
+			     sn_program_module_name(p->program, modules[i]),
+			     100 * sn_share(p->program_ns[modules[i]], p->total.cpu_ns));
+	if (count)
+		sn_table_set_text(table, C_MODULES, text.chars);
+	sn_text_free(&text);
+}
 
 static sn_status categories_fill(const struct sn_view_input *input, struct sn_table *table,
 				 struct sn_error *err)
@@ -310,13 +320,15 @@ static sn_status categories_fill(const struct sn_view_input *input, struct sn_ta
 		sn_table_set_real(table, C_SPIN, (double)p->spin_ns[c] / 1e9);
 		sn_table_set_real(table, C_SPIN_SHARE, sn_share(p->spin_ns[c], p->total.cpu_ns));
 		sn_table_set_int(table, C_SAMPLES, (int64_t)m->exclusive.samples);
+		if (c == SN_CATEGORY_PROGRAM)
+			program_modules_set(p, table);
 	}
 	return SN_OK;
 }
 
 const struct sn_view sn_view_categories = {
 	.name = "categories",
-	.schema = "sonde.categories/1",
+	.schema = "sonde.categories/2",
 	.summary = "time by kind of work: the program, MPI, OpenMP, memory, I/O, maths ...",
 	.columns = category_columns,
 	.column_count = sizeof(category_columns) / sizeof(*category_columns),

@@ -562,7 +562,7 @@ static sn_status samples_fill(const struct sn_view_input *input, struct sn_table
 
 const struct sn_view sn_view_samples = {
 	.name = "samples",
-	.schema = "sonde.samples/1",
+	.schema = "sonde.samples/2",
 	.summary = "single samples, by thread and time",
 	.columns = sample_columns,
 	.column_count = sizeof(sample_columns) / sizeof(*sample_columns),

@@ -117,7 +117,7 @@ sn_status sn_report_write_json(const struct sn_profile *profile, struct sn_struc
 	sn_status status = SN_OK;
 
 	sn_json_object(&json);
-	sn_json_member_string(&json, "schema", "sonde.report/1");
+	sn_json_member_string(&json, "schema", "sonde.report/2");
 	sn_json_member_string(&json, "experiment", profile->experiment->name);
 	sn_json_key(&json, "summary");
 	sn_json_object(&json);

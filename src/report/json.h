@@ -9,7 +9,7 @@
 struct sn_profile;
 struct sn_structures;
 
-/** One object, "sonde.report/1": `summary`, and of each table of the page its rows, with the keys
+/** One object, "sonde.report/2": `summary`, and of each table of the page its rows, with the keys
  * of `sonde show TABLE --format json`, `whatif` among them. */
 sn_status sn_report_write_json(const struct sn_profile *profile, struct sn_structures *structures,
 			       FILE *out, struct sn_error *err);

@@ -142,7 +142,7 @@ static void say_starved(struct sn_report *report)
  * is another thing: its kernel time is there already, so it is told for what it has besides. */
 static void say_system(struct sn_report *report, const struct sn_profile *profile)
 {
-	const struct sn_weight *libs = &profile->categories[SN_CATEGORY_SYSTEM].exclusive;
+	const struct sn_weight *libs = &profile->categories[SN_CATEGORY_OS].exclusive;
 	double kernel = report->cpu_ns > 0 && report->system_ns >= 0
 				? (double)report->system_ns / (double)report->cpu_ns
 				: 0;

@@ -148,7 +148,7 @@ static void add_categories(const struct sn_report *report, struct sn_text *out)
 	for (size_t i = 0; i < report->categories.count; i++)
 		if (report->categories.items[i].cpu_ns)
 			add_figure(
-				out, sn_category_label((enum sn_category)i),
+				out, sn_category_name((enum sn_category)i),
 				sn_words_percent(words, (double)report->categories.items[i].cpu_ns /
 								(double)report->sampled_ns));
 	sn_text_add(out, "</dl></section>\n");

@@ -259,7 +259,7 @@ def check_page(t):
     t.check(any('sweep' in w for w in chunk('sources')['text']), 'the source is in the page')
     t.check(len(chunk('instructions')['words']) > 20, 'the listing is in the page')
     all_ = json.loads(t.run('report', '--format', 'json', '-o', '-').stdout)
-    t.equal(all_['schema'], 'sonde.report/1', 'the report as JSON')
+    t.equal(all_['schema'], 'sonde.report/2', 'the report as JSON')
     t.equal([r['function'] for r in all_['functions']['rows']][:3], [r['function'] for r in rows][:3],
             'its functions are those of show functions')
     text = t.run('report', '--format', 'text', '-o', '-').stdout

@@ -60,7 +60,7 @@ summary = t.show('summary', experiment='run')
 t.within(summary['loops_share'], sum(row['exclusive_share'] for row in loops), 1e-6,
          "the summary's share in loops is the sum of the loops")
 t.check(summary['innermost_share'] > 0.9, 'nearly all is in innermost loops', summary)
-t.check(summary['categories']['binary'] > 0.9, "nearly all is the program's own code", summary)
+t.check(summary['categories']['program'] > 0.9, "nearly all is the program's own code", summary)
 t.within(sum(summary['categories'].values()), 1, 1e-6, 'categories sum to one')
 
 # one loop, by each kind of name

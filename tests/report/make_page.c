@@ -34,8 +34,8 @@ static char *text(const char *format, ...)
 
 static void begin(const char *name, int64_t elapsed_ns)
 {
-	static const char *const categories[] = { "binary", "mpi",     "openmp", "memory", "io",
-						  "maths",  "strings", "system", "other" };
+	static const char *const categories[] = { "program", "mpi",	"openmp", "memory", "io",
+						  "maths",   "strings", "os",	  "other" };
 
 	report = calloc(1, sizeof(*report));
 	sn_random_seed(&dice, 42);

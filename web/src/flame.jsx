@@ -2,7 +2,7 @@
 import { Fragment, h } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { NONE, toc } from './chunks.js';
-import { Canvas, Head, Name, PALETTE, Switch, Tip, colourOf, useSize, CATEGORY_COLOURS, CATEGORY_TITLES, place } from './parts.jsx';
+import { Canvas, Head, Name, PALETTE, Switch, Tip, colourOf, useSize, CATEGORY_COLOURS, place } from './parts.jsx';
 import { elide, percent, seconds, visible } from './format.js';
 import { go, setParams } from './state.js';
 import { Table } from './table.jsx';
@@ -317,7 +317,7 @@ export function FlameCanvas({ d, tree, matched, colourBy, theme, heat, legend, t
 				onDblClick={(e) => { const b = find(e); if (b) open(b.node); }} />
 		</div>
 		<div class="foot">
-			{legend}{colourBy === 'category' && [...used].sort((a, b) => a - b).map((k) => <span key={k}><span class="swatch" style={{ background: k === BLOCKED ? 'var(--c-blocked)' : `var(${CATEGORY_COLOURS[toc.categories[k]]})` }} /> {k === BLOCKED ? 'blocked' : CATEGORY_TITLES[toc.categories[k]]}</span>)}
+			{legend}{colourBy === 'category' && [...used].sort((a, b) => a - b).map((k) => <span key={k}><span class="swatch" style={{ background: k === BLOCKED ? 'var(--c-blocked)' : `var(${CATEGORY_COLOURS[toc.categories[k]]})` }} /> {k === BLOCKED ? 'blocked' : toc.categories[k]}</span>)}
 			<span>{at > 0 ? <>zoomed to <b><Name text={elide(entityName(d, tree.entity[at]), 60)} /></b>, {percent(tree.value[at] / tree.value[0])} · <button class="plain" onClick={() => setRoot(0)}>back to all (Esc)</button></> : heat ? 'click zooms' : 'click zooms, double click opens the source'}</span>
 		</div>
 		{hover && <FlameTip d={d} tree={tree} hover={hover} root={at} tip={tip} say={say} />}

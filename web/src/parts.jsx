@@ -6,15 +6,11 @@ import { linkTo } from './state.js';
 import { grade, grouped, interval, percent, seconds, visible } from './format.js';
 
 export const CATEGORY_COLOURS = {
-	binary: '--c-binary', openmp: '--c-openmp', mpi: '--c-mpi', memory: '--c-memory', io: '--c-io',
-	maths: '--c-maths', strings: '--c-strings', system: '--c-system', other: '--c-other',
+	program: '--c-program', openmp: '--c-openmp', mpi: '--c-mpi', memory: '--c-memory', io: '--c-io',
+	maths: '--c-maths', strings: '--c-strings', os: '--c-os', other: '--c-other',
 };
 // Colours of things that have none of their own, in the order of their weight.
-export const PALETTE = ['--c-binary', '--c-openmp', '--c-memory', '--c-io', '--c-mpi', '--c-maths', '--c-strings', '--c-system'];
-export const CATEGORY_TITLES = {
-	binary: 'program', openmp: 'OpenMP', mpi: 'MPI', memory: 'memory', io: 'I/O', maths: 'maths',
-	strings: 'strings', system: 'OS/libc', other: 'other',
-};
+export const PALETTE = ['--c-program', '--c-openmp', '--c-memory', '--c-io', '--c-mpi', '--c-maths', '--c-strings', '--c-os'];
 export const categoryColour = (name) => `var(${CATEGORY_COLOURS[name] ?? '--c-other'})`;
 export const WAITS = ['lock', 'condition', 'I/O', 'poll', 'sleep', 'child process', 'other'];
 

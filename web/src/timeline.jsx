@@ -2,7 +2,7 @@
 import { Fragment, h } from 'preact';
 import { useMemo, useRef, useState } from 'preact/hooks';
 import { NONE, phases, toc } from './chunks.js';
-import { Canvas, CATEGORY_COLOURS, CATEGORY_TITLES, Head, Name, PALETTE, Switch, Tip, colourOf, elapsedS, useSize } from './parts.jsx';
+import { Canvas, CATEGORY_COLOURS, Head, Name, PALETTE, Switch, Tip, colourOf, elapsedS, useSize } from './parts.jsx';
 import { Chart, Chosen, ticksOf, useDrag } from './chart.jsx';
 import { elide, grouped, percent, seconds, visible } from './format.js';
 import { formatRanges, setParams } from './state.js';
@@ -23,7 +23,7 @@ function classes(d, agg, by) {
 	if (by === 'category')
 		return {
 			of: points.category,
-			names: toc.categories.map((c) => CATEGORY_TITLES[c] ?? c),
+			names: toc.categories,
 			isUsed: (k) => agg.categories[k] > 0,
 			colours: toc.categories.map((c) => CATEGORY_COLOURS[c] ?? '--c-other'),
 		};

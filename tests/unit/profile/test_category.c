@@ -16,7 +16,7 @@ TEST(modules_are_told_by_name_and_folder)
 	CHECK_INT(class_of("/usr/bin/xz", "xz", true), SN_MODULE_CLASS_BINARY);
 	CHECK_INT(class_of("/home/u/libmine.so", "libmine.so", false), SN_MODULE_CLASS_BINARY);
 	CHECK_INT(class_of("/usr/lib/x86_64-linux-gnu/libz.so.1", "libz.so.1", false),
-		  SN_MODULE_CLASS_OTHER);
+		  SN_MODULE_CLASS_LIBRARY);
 	CHECK_INT(class_of("/usr/lib/libm.so.6", "libm.so.6", false), SN_MODULE_CLASS_MATHS);
 	CHECK_INT(class_of("/home/u/lib/libopenblas.so.0", "libopenblas.so.0", false),
 		  SN_MODULE_CLASS_MATHS);
@@ -38,7 +38,7 @@ TEST(well_known_functions)
 	CHECK_INT(sn_category_of_function("read@plt"), SN_CATEGORY_IO);
 	CHECK_INT(sn_category_of_function("PMPI_Waitall"), SN_CATEGORY_MPI);
 	CHECK_INT(sn_category_of_function("__kmp_fork_barrier"), SN_CATEGORY_OPENMP);
-	CHECK_INT(sn_category_of_function("pthread_mutex_lock"), SN_CATEGORY_SYSTEM);
+	CHECK_INT(sn_category_of_function("pthread_mutex_lock"), SN_CATEGORY_OS);
 	CHECK_INT(sn_category_of_function("qsort_r"), SN_CATEGORIES);
 	CHECK_INT(sn_category_of_function(""), SN_CATEGORIES);
 }
@@ -69,10 +69,22 @@ static struct sn_class class_stack(const struct sn_class_frame *frames, uint32_t
 		    sizeof((const struct sn_class_frame[]){ __VA_ARGS__ }) /                       \
 			    sizeof(struct sn_class_frame))
 
-TEST(user_code_is_binary_whatever_it_is_called)
+TEST(user_code_is_the_programs_whatever_it_is_called)
 {
-	CHECK_INT(CLASS(BINARY("stream_copy"), BINARY("main")).user, SN_CATEGORY_BINARY);
-	CHECK_INT(CLASS(BINARY("stream_copy")).system, SN_CATEGORY_SYSTEM);
+	CHECK_INT(CLASS(BINARY("stream_copy"), BINARY("main")).user, SN_CATEGORY_PROGRAM);
+	CHECK_INT(CLASS(BINARY("stream_copy")).system, SN_CATEGORY_OS);
+}
+
+TEST(a_library_of_no_known_kind_is_the_programs)
+{
+	const struct sn_class_frame library = { SN_MODULE_CLASS_LIBRARY, "sqlite3VdbeExec" };
+	const struct sn_class_frame nowhere = { SN_MODULE_CLASS_OTHER, "" };
+
+	CHECK_INT(CLASS(library, BINARY("main")).user, SN_CATEGORY_PROGRAM);
+	CHECK_INT(CLASS(LIBC("memcpy"), library).user, SN_CATEGORY_MEMORY);
+	CHECK_INT(CLASS(nowhere, BINARY("main")).user, SN_CATEGORY_OTHER);
+	CHECK_STRING(sn_category_name(SN_CATEGORY_PROGRAM), "program");
+	CHECK_STRING(sn_category_name(SN_CATEGORY_OS), "os");
 }
 
 TEST(an_unnamed_part_of_libc_belongs_to_its_entry)
@@ -80,7 +92,7 @@ TEST(an_unnamed_part_of_libc_belongs_to_its_entry)
 	CHECK_INT(CLASS(LIBC(""), LIBC(""), LIBC("malloc"), BINARY("f")).user, SN_CATEGORY_MEMORY);
 	CHECK_INT(CLASS(LIBC(""), BINARY("malloc_all")).user, SN_CATEGORY_OTHER);
 	CHECK_INT(CLASS(LIBC("write"), BINARY("f")).system, SN_CATEGORY_IO);
-	CHECK_INT(CLASS(LIBC("getppid"), BINARY("f")).system, SN_CATEGORY_SYSTEM);
+	CHECK_INT(CLASS(LIBC("getppid"), BINARY("f")).system, SN_CATEGORY_OS);
 }
 
 TEST(time_below_mpi_is_mpi_but_not_that_of_callbacks)
@@ -92,7 +104,8 @@ TEST(time_below_mpi_is_mpi_but_not_that_of_callbacks)
 	CHECK(CLASS(MPI("MPI_Recv"), BINARY("f")).is_spin);
 	CHECK(!CLASS(MPI("opal_init"), MPI("PMPI_Init"), BINARY("f")).is_spin);
 	CHECK(!CLASS(MPI("progress"), LIBC("start_thread")).is_spin);
-	CHECK_INT(CLASS(BINARY("reduce"), MPI("MPI_Reduce"), BINARY("f")).user, SN_CATEGORY_BINARY);
+	CHECK_INT(CLASS(BINARY("reduce"), MPI("MPI_Reduce"), BINARY("f")).user,
+		  SN_CATEGORY_PROGRAM);
 }
 
 TEST(openmp_waiting_is_told_from_openmp_work)
@@ -102,7 +115,7 @@ TEST(openmp_waiting_is_told_from_openmp_work)
 	CHECK(!CLASS(GOMP(""), GOMP("GOMP_loop_dynamic_next"), BINARY("f._omp_fn.0")).is_spin);
 	CHECK_INT(CLASS(LIBC("syscall"), GOMP("GOMP_barrier"), BINARY("f")).system,
 		  SN_CATEGORY_OPENMP);
-	CHECK_INT(CLASS(BINARY("f._omp_fn.0"), GOMP("GOMP_parallel")).user, SN_CATEGORY_BINARY);
+	CHECK_INT(CLASS(BINARY("f._omp_fn.0"), GOMP("GOMP_parallel")).user, SN_CATEGORY_PROGRAM);
 }
 
 TEST(no_frames_is_other)

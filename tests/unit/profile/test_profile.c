@@ -173,8 +173,8 @@ TEST(kernel_time_goes_to_io_or_to_system)
 	fixture_profile(&f, NULL);
 	CHECK_INT(f.profile->total.system_ns, 10000000);
 	CHECK_INT(f.profile->categories[SN_CATEGORY_IO].exclusive.cpu_ns, 10000000);
-	CHECK_INT(f.profile->categories[SN_CATEGORY_SYSTEM].exclusive.cpu_ns, 5000000);
-	CHECK_INT(f.profile->categories[SN_CATEGORY_BINARY].exclusive.cpu_ns, 5000000);
+	CHECK_INT(f.profile->categories[SN_CATEGORY_OS].exclusive.cpu_ns, 5000000);
+	CHECK_INT(f.profile->categories[SN_CATEGORY_PROGRAM].exclusive.cpu_ns, 5000000);
 	fixture_end(&f);
 }
 

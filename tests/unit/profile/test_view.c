@@ -277,11 +277,10 @@ TEST(every_column_is_explained)
 					  __LINE__, column->title);
 		}
 	for (int c = 0; c < SN_CATEGORIES; c++) {
-		const struct sn_explanation *e =
-			sn_explanation_find(sn_category_label((enum sn_category)c));
+		const char *name = sn_category_name((enum sn_category)c);
 
-		CHECK(strlen(sn_category_label((enum sn_category)c)) <= 8);
-		CHECK(e && e == sn_explanation_find(sn_category_name((enum sn_category)c)));
+		CHECK(sn_explanation_find(name) != NULL);
+		CHECK(strlen(name) <= 8);
 	}
 }
 
@@ -292,8 +291,9 @@ TEST(words_of_the_summary_are_explained)
 		const char *word, *key;
 	} words[] = {
 		{ "user code", "user_s" },
-		{ "system", "system" },
-		{ "OS/libc", "system" },
+		{ "system", "system_s" },
+		{ "binary", "program" },
+		{ "OS/libc", "os" },
 		{ "waiting for CPU", "wait_cpu_s" },
 		{ "blocked", "blocked_s" },
 		{ "not running", "not_running" },

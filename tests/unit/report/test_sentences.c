@@ -24,8 +24,8 @@ static char *sentences_of(int64_t system_ns, uint64_t libs_ns, uint64_t libs_sys
 
 	if (system_ns < 0)
 		report.user_ns = -1;
-	profile->categories[SN_CATEGORY_SYSTEM].exclusive.cpu_ns = libs_ns;
-	profile->categories[SN_CATEGORY_SYSTEM].exclusive.system_ns = libs_system_ns;
+	profile->categories[SN_CATEGORY_OS].exclusive.cpu_ns = libs_ns;
+	profile->categories[SN_CATEGORY_OS].exclusive.system_ns = libs_system_ns;
 	sn_report_add_sentences(&report, profile);
 	for (size_t i = 0; i < report.sentences.count; i++)
 		sn_text_addf(&out, "%s\n", report.sentences.items[i].words);

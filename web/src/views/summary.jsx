@@ -2,7 +2,7 @@
 import { Fragment, h } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { NONE, toc } from '../chunks.js';
-import { CATEGORY_TITLES, Empty, FunctionLink, Head, LoopLink, Quality, Share, StackedBar, Tile, categoryColour, elapsedS, place } from '../parts.jsx';
+import { Empty, FunctionLink, Head, LoopLink, Quality, Share, StackedBar, Tile, categoryColour, elapsedS, place } from '../parts.jsx';
 import { grouped, percent, seconds, visible } from '../format.js';
 import { linkTo } from '../state.js';
 import { WhatIf } from './whatif.jsx';
@@ -44,7 +44,7 @@ export function Summary({ d, agg, filter, chunks, theme }) {
 		<div class="grid2">
 			<Elapsed d={d} agg={agg} filter={filter} />
 			<section class="panel"><h2>What kind of work <span class="dim">CPU time by category</span></h2>
-				{agg.total > 0 ? <StackedBar label="CPU time by category" items={toc.categories.map((name, i) => ({ name: CATEGORY_TITLES[name] ?? name, value: agg.categories[i], colour: categoryColour(name) })).sort((a, b) => b.value - a.value)} />
+				{agg.total > 0 ? <StackedBar label="CPU time by category" items={toc.categories.map((name, i) => ({ name, value: agg.categories[i], colour: categoryColour(name) })).sort((a, b) => b.value - a.value)} />
 					: <Empty>No CPU time was sampled.</Empty>}</section>
 		</div>
 		{toc.whatif && <WhatIf d={d} filter={filter} steps={chunks.whatif} theme={theme} />}
@@ -91,14 +91,14 @@ function Elapsed({ d, agg, filter }) {
 			add('unknown', Math.max(0, threads.elapsed_ns[i] - known));
 	}
 	const items = exact ? [
-		{ name: 'user', value: sum.user, colour: 'var(--c-binary)' },
-		{ name: 'system', value: sum.system, colour: 'var(--c-system)' },
+		{ name: 'user', value: sum.user, colour: 'var(--c-program)' },
+		{ name: 'system', value: sum.system, colour: 'var(--c-os)' },
 		{ name: 'waiting for a CPU', value: sum.wait, colour: 'var(--c-openmp)' },
 		{ name: 'blocked', value: sum.blocked, colour: 'var(--c-blocked)', dark: true },
 		{ name: 'not running', value: sum.off, colour: 'var(--c-blocked)', dark: true },
 		{ name: 'unknown', value: sum.unknown, colour: 'var(--c-wait)', dark: true },
 	] : [
-		{ name: 'on a CPU', value: agg.total, colour: 'var(--c-binary)' },
+		{ name: 'on a CPU', value: agg.total, colour: 'var(--c-program)' },
 		{ name: 'blocked in traced calls', value: agg.waits?.total ?? 0, colour: 'var(--c-blocked)', dark: true },
 	];
 	const whole = items.reduce((s, i) => s + i.value, 0);

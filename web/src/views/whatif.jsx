@@ -11,7 +11,7 @@ import { go, setParams } from '../state.js';
 export const VARIANTS = {
 	clean: ['Clean', 'without integer and address work that the loop may not need', '--c-openmp'],
 	fp_vector: ['FP vector', 'arithmetic at full vector width, memory accesses as they are', '--c-maths'],
-	full_vector: ['Full vector', 'memory accesses too, where strides allow', '--c-binary'],
+	full_vector: ['Full vector', 'memory accesses too, where strides allow', '--c-program'],
 	no_dependence: ['No dependence', 'without the dependence from one iteration to the next', '--c-memory'],
 	next_bottleneck: ['Next bottleneck', 'with the first bottleneck gone', '--c-io'],
 };
