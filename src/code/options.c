@@ -65,6 +65,22 @@ bool sn_may_contract(const char *text)
 	return sn_starts_with(text, "GNU ") && sn_has_options(text) && !strstr(text, " -std=c");
 }
 
+bool sn_takes_c_options(const char *producer)
+{
+	static const char *const makers[] = { "GNU ",	"clang", "flang",    "Intel",
+					      "NVIDIA", "PGI",	 "nvc",	     "nvfortran",
+					      "Cray",	"AOCC",	 "pathscale" };
+
+	if (!producer)
+		return true;
+	if (strstr(producer, "rustc")) /* "clang LLVM (rustc version 1.63.0)" */
+		return false;
+	for (size_t i = 0; i < sizeof(makers) / sizeof(*makers); i++)
+		if (strstr(producer, makers[i]))
+			return true;
+	return false;
+}
+
 bool sn_has_options(const char *text)
 {
 	return strstr(text, " -m") || strstr(text, " -g") || strstr(text, " -O") ||

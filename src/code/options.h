@@ -38,6 +38,11 @@ bool sn_may_reorder(const char *text);
  *  does so unless it is told otherwise. False for NULL. */
 bool sn_may_contract(const char *text);
 
+/** Whether the compiler of a producer takes the options that advice names: those of C, C++ and
+ * Fortran (gcc, clang and their kin). False for Go, Rust and whoever else is not known; true for
+ * NULL, as code without debug information is mostly C. */
+bool sn_takes_c_options(const char *producer);
+
 /** Whether the text has options at all: clang's producer has none. */
 bool sn_has_options(const char *text);
 

@@ -23,6 +23,10 @@ void sn_advise(struct adviser *a, enum sn_confidence confidence, const char *sub
 {
 	struct sn_advice advice = { confidence, subject, sentence, evidence, speedup };
 
+	if (!a->result->takes_c_options)
+		advice.sentence = sn_advice_without_options(&a->result->arena, sentence);
+	if (!advice.sentence)
+		return;
 	/* what a loop gains whose calls it leaves out is not shown by the model */
 	if (a->result->has_calls && !isnan(speedup)) {
 		advice.speedup = NAN;

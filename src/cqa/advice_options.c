@@ -11,6 +11,46 @@ static bool knows_options(const struct adviser *a)
 	return a->result->options && sn_has_options(a->result->options);
 }
 
+/* Where the first option or word of C stands; NULL: nowhere. */
+static const char *first_option(const char *sentence)
+{
+	static const char *const words[] = { "'restrict'", "'#pragma", "'inline'", "(-", " -" };
+	const char *first = NULL;
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
+		const char *at = strstr(sentence, words[i]);
+
+		while (at && words[i][0] != '\'' && !strchr("fgmO", at[2]))
+			at = strstr(at + 1, words[i]); /* "->", "- " */
+		if (at && (!first || at < first))
+			first = at;
+	}
+	return first;
+}
+
+/* Where the last of these stands before `end`; NULL: nowhere. */
+static const char *last_before(const char *sentence, const char *end, const char *wanted)
+{
+	const char *last = NULL;
+
+	for (const char *at = strstr(sentence, wanted); at && at < end; at = strstr(at + 1, wanted))
+		last = at;
+	return last;
+}
+
+const char *sn_advice_without_options(struct sn_arena *arena, const char *sentence)
+{
+	static const char *const cuts[] = { ": ", "; ", " (", "(" };
+	const char *option = first_option(sentence), *cut;
+
+	if (!option)
+		return sentence;
+	cut = last_before(sentence, option, ", or ");
+	for (size_t i = 0; !cut && i < sizeof(cuts) / sizeof(*cuts); i++)
+		cut = last_before(sentence, option + 1, cuts[i]);
+	return cut ? sn_arena_printf(arena, "%.*s.", (int)(cut - sentence), sentence) : NULL;
+}
+
 const char *sn_advice_unless_so(const struct adviser *a)
 {
 	return knows_options(a) ? "" : " (if it is not compiled so already)";

@@ -30,6 +30,10 @@ bool sn_advise_options(struct adviser *a);
 /** What the compiler was not told, of what lets it vectorize. */
 const char *sn_advice_what_to_tell(const struct adviser *a);
 
+/** A sentence without the part that names options of C's compilers, or words of its language, where
+ * the code is of another one; NULL: nothing else is said. */
+const char *sn_advice_without_options(struct sn_arena *arena, const char *sentence);
+
 /** " (if it is not compiled so already)" where the options are not known (clang records none). */
 const char *sn_advice_unless_so(const struct adviser *a);
 

@@ -382,6 +382,8 @@ void sn_cqa_loop_analyse(const struct sn_machine *machine, const struct sn_struc
 	out->loop = loop;
 	out->machine = machine;
 	out->options = sn_function_options(structure, loop->function);
+	out->takes_c_options =
+		sn_takes_c_options(loop->function->unit ? loop->function->unit->producer : NULL);
 	sn_loop_body_find(loop, &body);
 	out->not_analysed = body_fault(&body);
 	if (out->not_analysed)
@@ -505,6 +507,8 @@ size_t sn_cqa_undecoded_places(const struct sn_structure *structure,
 
 unsigned sn_cqa_missing_options(const struct sn_cqa_loop *result)
 {
+	if (!result->takes_c_options)
+		return 0;
 	return sn_missing_options(result->options) |
 	       (result->loop && !result->loop->line_first ? 1U << SN_MISSING_LINES : 0);
 }

@@ -68,12 +68,13 @@ struct sn_cqa_loop {
 	const struct sn_machine *machine;
 	struct sn_arena arena;	  /* owns the paths */
 	const char *not_analysed; /* why, or NULL; then there are no paths */
-	const char *options; /* what tells how it was compiled (sn_function_options); or NULL */
-	uint32_t path_count; /* analysed; 1 for a union */
-	uint64_t path_total; /* through the body, at most SN_CQA_PATHS_COUNTED; 0: not a natural
-				innermost loop */
-	bool is_union;	     /* too many paths: one estimate over all blocks */
-	bool is_pruned;	     /* too many paths: those through cold blocks are left out */
+	const char *options;  /* what tells how it was compiled (sn_function_options); or NULL */
+	bool takes_c_options; /* of its compiler: advice names them */
+	uint32_t path_count;  /* analysed; 1 for a union */
+	uint64_t path_total;  /* through the body, at most SN_CQA_PATHS_COUNTED; 0: not a natural
+				 innermost loop */
+	bool is_union;	      /* too many paths: one estimate over all blocks */
+	bool is_pruned;	      /* too many paths: those through cold blocks are left out */
 	bool has_calls;
 	bool calls_many;    /* more than one function */
 	bool has_root;	    /* a square root is among its instructions */

@@ -101,7 +101,7 @@ static bool stack_tells(const struct sn_profile *profile, uint32_t stack)
 
 	if (stack >= e->stacks.count || !e->stacks.items[stack].depth)
 		return false;
-	return (e->stacks.items[stack].flags & SN_STACK_COMPLETE) ||
+	return sn_program_stack_is_whole(profile->program, stack) ||
 	       !(e->stacks.items[stack].flags & cut);
 }
 

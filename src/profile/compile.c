@@ -42,16 +42,18 @@ struct sn_compile_facts sn_compile_facts_find(const struct sn_profile *profile,
 		function = structure ? sn_structure_function_at(structure, place->link_addr) : NULL;
 		if (!program->functions.items[place->function].is_named)
 			facts.unnamed_ns += ns;
+		if (function && function->unit && function->unit->producer && ns > hottest) {
+			hottest = ns;
+			compiler_set(&facts, function->unit->producer);
+		}
+		if (function && function->unit && !sn_takes_c_options(function->unit->producer))
+			continue;
 		if (!program->lines.items[place->line].line)
 			facts.missing_ns[SN_MISSING_LINES] += ns;
 		if (structure)
 			facts_add_missing(
 				&facts,
 				sn_missing_options(sn_function_options(structure, function)), ns);
-		if (function && function->unit && function->unit->producer && ns > hottest) {
-			hottest = ns;
-			compiler_set(&facts, function->unit->producer);
-		}
 	}
 	return facts;
 }

@@ -408,7 +408,7 @@ static void stack_add_exclusive(struct sn_builder *b, uint32_t stack,
 						: SN_STACK_ABSENT;
 	if (stack == b->program->stack_count || flags & SN_STACK_ABSENT)
 		profile->no_stack_samples += weight->samples;
-	else if (!(flags & SN_STACK_COMPLETE))
+	else if (!sn_program_stack_is_whole(b->program, stack))
 		profile->truncated_samples += weight->samples;
 	if (!b->program->functions.items[leaf->of[BY_FUNCTION]].is_named)
 		profile->unnamed_ns += weight->cpu_ns;

@@ -427,6 +427,35 @@ void sn_program_free(struct sn_program *program)
 	free(program);
 }
 
+/* Functions at which Go's own tracebacks stop: the threads' first, and those that go to the
+ * scheduler's stack for good. */
+static bool is_first_of_go(const char *name)
+{
+	static const char *const names[] = { "goexit", "mstart", "mcall", "rt0_go" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		size_t length = strlen(names[i]);
+
+		if (sn_starts_with(name, "runtime.") && !strncmp(name + 8, names[i], length) &&
+		    (!name[8 + length] || !strcmp(name + 8 + length, ".abi0")))
+			return true;
+	}
+	return false;
+}
+
+bool sn_program_stack_is_whole(const struct sn_program *program, uint32_t stack)
+{
+	const struct sn_program_place *outermost;
+
+	if (stack >= program->stack_count)
+		return false;
+	if (program->experiment->stacks.items[stack].flags & SN_STACK_COMPLETE)
+		return true;
+	outermost =
+		&program->places.items[program->frame_places[program->first_frame[stack + 1] - 1]];
+	return is_first_of_go(program->functions.items[outermost->function].linkage_name);
+}
+
 void sn_program_stack_steps(const struct sn_program *program, uint32_t stack,
 			    struct sn_step_vec *steps)
 {

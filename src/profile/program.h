@@ -143,6 +143,10 @@ static inline const struct sn_program_place *sn_program_leaf(const struct sn_pro
 	return &program->places.items[program->frame_places[program->first_frame[stack]]];
 }
 
+/** Whether a stack has all its callers: it was walked to its end, or its outermost function is one
+ * that a runtime calls from nowhere (Go's scheduler starts on stacks of its own). */
+bool sn_program_stack_is_whole(const struct sn_program *program, uint32_t stack);
+
 /** The steps of a stack, outermost first, into a vector that is cleared before. */
 struct sn_step_vec {
 	struct sn_step *items;

@@ -536,8 +536,7 @@ static void sample_row(const struct sn_view_input *input, struct sn_table *table
 		sn_category_name((enum sn_category)(is_system ? program->classes[stack].system
 							      : program->classes[stack].user)));
 	sn_table_set_int(table, S_DEPTH, has_stack ? e->stacks.items[stack].depth : 0);
-	sn_table_set_int(table, S_COMPLETE,
-			 has_stack && e->stacks.items[stack].flags & SN_STACK_COMPLETE);
+	sn_table_set_int(table, S_COMPLETE, has_stack && sn_program_stack_is_whole(program, stack));
 	sn_table_set_int(table, S_OBSERVATION, !(sample->flags & SN_SAMPLE_REMAINDER));
 	sn_view_set_source(table, S_SOURCE, line->file, line->line);
 }

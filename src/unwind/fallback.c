@@ -146,17 +146,28 @@ static enum plausibility judge_slot(const struct sn_unwind_target *target, uint6
 	return judge_return(target, word, callee);
 }
 
-static bool step_by_frame_pointer(const struct sn_unwind_target *target,
-				  struct sn_unwind_frame *frame)
+/**
+ * By the ABI the deepest frame is marked by a zero in rbp (AMD64 supplement, 3.4.1): what was
+ * reached by frame pointers ends there. A return address that follows no call was planted by who
+ * made the stack, as Go's runtime does for each goroutine.
+ */
+static enum sn_unwind_end step_by_frame_pointer(const struct sn_unwind_target *target,
+						struct sn_unwind_frame *frame)
 {
 	uint64_t *value = frame->regs.value;
 	uint64_t rbp = value[SN_UNWIND_RBP], caller_rbp, rip, callee;
 
-	if (!(frame->regs.valid & (UINT32_C(1) << SN_UNWIND_RBP)) || rbp % 8 ||
-	    rbp < value[SN_UNWIND_RSP] || !sn_unwind_stack_read(target, rbp, &caller_rbp) ||
-	    !sn_unwind_stack_read(target, rbp + 8, &rip) ||
-	    judge_return(target, rip, &callee) == IMPOSSIBLE)
-		return false;
+	if (!(frame->regs.valid & (UINT32_C(1) << SN_UNWIND_RBP)))
+		return SN_UNWIND_NO_RULE;
+	if (rbp == 0 && !frame->is_exact && (frame->flags & SN_UNWIND_BY_FRAME_POINTER))
+		return SN_UNWIND_COMPLETE;
+	if (rbp % 8 || rbp < value[SN_UNWIND_RSP] ||
+	    !sn_unwind_stack_read(target, rbp, &caller_rbp) ||
+	    !sn_unwind_stack_read(target, rbp + 8, &rip))
+		return SN_UNWIND_NO_RULE;
+	if (judge_return(target, rip, &callee) == IMPOSSIBLE)
+		return caller_rbp == 0 && sn_unwind_find_module(target, rip) ? SN_UNWIND_COMPLETE
+									     : SN_UNWIND_NO_RULE;
 	value[SN_UNWIND_RBP] = caller_rbp;
 	value[SN_UNWIND_RSP] = rbp + 16;
 	value[SN_UNWIND_RIP] = rip;
@@ -165,7 +176,7 @@ static bool step_by_frame_pointer(const struct sn_unwind_target *target,
 			    UINT32_C(1) << SN_UNWIND_RIP;
 	frame->is_exact = false;
 	frame->flags |= SN_UNWIND_BY_FRAME_POINTER;
-	return true;
+	return SN_UNWIND_GOES_ON;
 }
 
 static bool is_signal_trampoline(const struct sn_unwind_module *module, uint64_t pc)
@@ -182,6 +193,7 @@ enum sn_unwind_end sn_unwind_fall_back(const struct sn_unwind_target *target,
 {
 	uint64_t pc = frame->regs.value[SN_UNWIND_RIP], rsp = frame->regs.value[SN_UNWIND_RSP];
 	uint64_t slot = 0, callee = 0;
+	enum sn_unwind_end end;
 	enum plausibility top;
 
 	if (is_signal_trampoline(module, pc))
@@ -196,11 +208,10 @@ enum sn_unwind_end sn_unwind_fall_back(const struct sn_unwind_target *target,
 	/* A direct call to a little before this pc: no frame was made since. */
 	if (top == AFTER_DIRECT_CALL && pc - callee < 4096)
 		return step_by_return(target, rsp, frame);
-	if (step_by_frame_pointer(target, frame))
-		return SN_UNWIND_GOES_ON;
-	if (top >= AFTER_INDIRECT_CALL)
-		return step_by_return(target, rsp, frame);
-	return SN_UNWIND_NO_RULE;
+	end = step_by_frame_pointer(target, frame);
+	return end != SN_UNWIND_GOES_ON && top >= AFTER_INDIRECT_CALL
+		       ? step_by_return(target, rsp, frame)
+		       : end;
 }
 
 #define PUSHES_MAX 8

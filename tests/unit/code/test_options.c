@@ -26,6 +26,17 @@ TEST(nothing_is_claimed_of_what_is_not_recorded)
 	CHECK_INT(sn_missing_options(""), 0);
 }
 
+TEST(compilers_of_other_languages_take_other_options)
+{
+	CHECK(sn_takes_c_options("GNU C17 12.2.0 -mtune=generic"));
+	CHECK(sn_takes_c_options("Debian clang version 14.0.6"));
+	CHECK(sn_takes_c_options("Intel(R) oneAPI DPC++/C++ Compiler 2023.0.0"));
+	CHECK(sn_takes_c_options(0));
+	CHECK(!sn_takes_c_options("clang LLVM (rustc version 1.63.0)"));
+	CHECK(!sn_takes_c_options("Go cmd/compile go1.19.8; regabi"));
+	CHECK(!sn_takes_c_options("Free Pascal 3.2.2"));
+}
+
 TEST(words_are_whole)
 {
 	CHECK(sn_has_option("GNU C17 -mfma -O2", "-mfma"));

@@ -380,6 +380,36 @@ TEST(frame_pointers_lead_out_of_code_without_rules)
 	CHECK_INT(frame.flags, SN_UNWIND_BY_FRAME_POINTER);
 }
 
+TEST(a_zero_frame_pointer_marks_the_deepest_frame)
+{
+	/* rbp leads to a zero and to an address that follows no call: whoever made the stack put
+	 * both there */
+	struct sn_unwind_frame frame = frame_without_rules(0x700000, 0, MADE_START);
+
+	made.stack[16] = 5;
+	made.stack[20] = 0;
+	made.stack[21] = MADE_START + 0x21;
+	CHECK_INT(sn_unwind_step(&made.target, NULL, &frame), SN_UNWIND_COMPLETE);
+	made.stack[21] = 0x21; /* what is no address of code is no caller that was planted */
+	CHECK_INT(sn_unwind_step(&made.target, NULL, &frame), SN_UNWIND_NO_RULE);
+	made.stack[20] = MADE_STACK + 200; /* and a chain that goes on was broken */
+	made.stack[21] = MADE_START + 0x21;
+	CHECK_INT(sn_unwind_step(&made.target, NULL, &frame), SN_UNWIND_NO_RULE);
+}
+
+TEST(a_frame_reached_by_frame_pointers_whose_own_is_zero_is_the_first)
+{
+	struct sn_unwind_frame frame = frame_without_rules(0x700000, 5, MADE_START);
+
+	made.stack[20] = 0;
+	CHECK_INT(sn_unwind_step(&made.target, NULL, &frame), SN_UNWIND_GOES_ON);
+	CHECK_INT(sn_unwind_step(&made.target, NULL, &frame), SN_UNWIND_COMPLETE);
+	frame = frame_without_rules(0x700000, 5, MADE_START);
+	frame.regs.value[SN_UNWIND_RBP] = 0; /* not where the register may be any */
+	made.stack[16] = 5;
+	CHECK_INT(sn_unwind_step(&made.target, NULL, &frame), SN_UNWIND_NO_RULE);
+}
+
 TEST(a_leaf_called_directly_returns_to_the_top_of_the_stack)
 {
 	struct sn_unwind_frame frame = frame_without_rules(MADE_START + 0x10, 0, MADE_START);

@@ -1,0 +1,91 @@
+"""Code as it is met in the wild: stacks made by hand, code mapped twice, symbols without a size, kernels
+without call-frame information."""
+import json
+import os
+import subprocess
+
+from sonde_test import Test
+
+t = Test()
+WORK = '''
+__attribute__((noinline)) unsigned long work(unsigned long n)
+{
+	unsigned long s = 1;
+
+	for (unsigned long i = 0; i < n; i++)
+		s = s * 31 + (i ^ s >> 7);
+	return s;
+}
+'''
+
+
+def notes(experiment):
+    return ' '.join(w if isinstance(w, str) else json.dumps(w) for w in t.show('summary', experiment=experiment)['warnings'])
+
+
+# ---- a stack that ends in its first function is whole: here one as Go makes them ----
+GOROUTINE = WORK + r'''
+#include <stdio.h>
+#include <stdlib.h>
+unsigned long result;
+static void *back[2];
+/* what a goroutine "returns" to: the planted address is the byte after the first, behind no call */
+__asm__(".globl goexit\n.type goexit, @function\ngoexit:\n nop\n ud2\n.size goexit, . - goexit\n");
+extern char goexit[];
+
+__attribute__((noinline)) void middle(void)
+{
+	result += work(120000000);
+	__asm__ volatile("");
+}
+
+void first(void)
+{
+	for (int i = 0; i < 4; i++)
+		middle();
+	__builtin_longjmp(back, 1);
+}
+
+int main(void)
+{
+	char *stack = aligned_alloc(4096, 1 << 18), *top = stack + (1 << 18) - 8;
+
+	*(char **)(top - 8) = goexit + 1;
+	if (!__builtin_setjmp(back))
+		__asm__ volatile("mov %0, %%rsp\n xor %%ebp, %%ebp\n jmp first" : : "r"(top - 8) : "memory");
+	printf("%lu\n", result);
+	return 0;
+}
+'''
+app = t.compile(GOROUTINE, '-O1', '-fno-omit-frame-pointer', '-fno-asynchronous-unwind-tables',
+                '-fno-optimize-sibling-calls', output='./goroutine')
+done = t.run('record', '-o', 'goroutine.x', app)
+t.check(done.returncode == 0 and done.stdout.strip().isdigit(), 'a stack made by hand: the program runs', done)
+rows = t.show('samples', '--all', experiment='goroutine.x')['rows']
+on_it = [r for r in rows if r['function'] == 'work']
+t.check(len(on_it) > 20 and all(r['complete'] for r in on_it), 'its stacks end in their first function: they are whole',
+        [r for r in on_it if not r['complete']][:3], len(on_it))
+tree = t.show('tree', '--all', experiment='goroutine.x')['rows']
+names = [r['name'] for r in tree if r['kind'] == 'function' and r['inclusive_share'] > .5]
+t.equal(names, ['first', 'middle', 'work'], 'all its callers are there')
+t.check('cut off' not in notes('goroutine.x'), 'and nobody says that they are cut off', notes('goroutine.x'))
+
+# ---- options of C's compilers are no advice for other languages ----
+LOOP = 'double f(const double *a, long n) { double s = 0; for (long i = 0; i < n; i++) s += a[i]; return s; }\n'
+open('loop.c', 'w').write(LOOP)
+for producer in (None, 'Go cmd/compile go1.19.8; regabi', 'clang LLVM (rustc version 1.63.0)'):
+    subprocess.run(['gcc', '-O2', '-g', '-fno-tree-vectorize', '-S', 'loop.c', '-o', 'loop.s'], check=True)
+    text = open('loop.s').read()
+    if producer:
+        at = text.index('"GNU C')
+        text = text[:at] + f'"{producer}"' + text[text.index('\n', at):]
+    open('loop.s', 'w').write(text)
+    subprocess.run(['gcc', '-c', 'loop.s', '-o', 'loop.o'], check=True)
+    page = t.run('cqa', 'loop.o', '--arch', 'zen5', '--loop', 'loop.c:1', '--format', 'json')
+    advice = json.loads(page.stdout)['details'][0]['advice']
+    said = ' '.join(a['sentence'] for a in advice)
+    has_options = any(word in said for word in ('-ffast-math', '-march', '-O3', '#pragma', 'restrict'))
+    t.equal(has_options, producer is None, f'{producer or "C"}: options of C are named to C alone')
+    t.check(any(a['subject'] == 'vectorize' and a['sentence'].endswith('.') for a in advice), f'{producer or "C"}: the advice itself stands', said)
+
+t.done()
