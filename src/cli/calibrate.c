@@ -106,7 +106,7 @@ static sn_status jobs_write(const struct job *jobs, size_t count, enum sn_format
 
 static const struct sn_machine *any_machine(struct sn_error *err)
 {
-	const char *native = sn_machine_native_name();
+	const char *native = sn_machine_processor_name();
 	const struct sn_machine *machine = NULL;
 
 	/* only operands and jumps are looked at here: any model serves */
@@ -286,9 +286,12 @@ enum { CORE_PASSES = 3, MEMORY_PASSES = 2 };
 static sn_status measure_core(const struct sn_machine *machine, struct sn_core_profile *out,
 			      struct sn_error *err)
 {
-	bool is_on;
-	sn_status status = sn_measure_loop_buffer(machine, &is_on, err);
+	bool is_on = false;
+	sn_status status = SN_OK;
 
+	/* the probe asks about length-changing prefixes, which delay only decoders of Intel */
+	if (machine->rules.loop_buffer_uops)
+		status = sn_measure_loop_buffer(machine, &is_on, err);
 	if (status)
 		return status;
 	out->loop_buffer = is_on ? SN_LOOP_BUFFER_ON : SN_LOOP_BUFFER_OFF;
@@ -316,7 +319,7 @@ static void print_core(const struct sn_core_profile *core)
 	struct sn_machine *machine = NULL;
 	const struct sn_machine *known = NULL;
 	struct sn_error err = { 0 };
-	const char *native = sn_machine_native_name();
+	const char *native = sn_machine_processor_name();
 	size_t changed = 0;
 
 	/* a copy of its own: the rows are not kept */
@@ -367,7 +370,7 @@ static int run_machine(const struct sn_args *args, const struct sn_machine *mach
 	if (!status)
 		status = measure_memory(&profile, &err);
 	if (!status)
-		status = sn_machine_native_name() ? measure_core(machine, &core, &err) : SN_OK;
+		status = sn_machine_processor_name() ? measure_core(machine, &core, &err) : SN_OK;
 	/* some seconds later again, as neighbours come and go */
 	if (!status)
 		status = measure_memory(&again, &err);

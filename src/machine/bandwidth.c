@@ -323,7 +323,7 @@ static void measure_accesses(char *memory, size_t bytes, struct sn_memory_level 
 sn_status sn_memory_measure(struct sn_memory_profile *out, struct sn_error *err)
 {
 	size_t bytes[SN_MEMORY_LEVELS];
-	const char *native = sn_machine_native_name();
+	const char *native = sn_machine_processor_name();
 	char *memory;
 
 	memset(out, 0, sizeof(*out));
@@ -602,7 +602,7 @@ bool sn_memory_profile_of(const char *machine, struct sn_memory_profile *out)
 
 void sn_memory_profile_describe(const char *machine, struct sn_text *out)
 {
-	const char *native = sn_machine_native_name();
+	const char *native = sn_machine_processor_name();
 	struct sn_memory_profile profile;
 	char *path;
 

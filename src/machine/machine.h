@@ -136,7 +136,11 @@ sn_status sn_machine_find(const char *name, const struct sn_machine **out, struc
 /** "haswell, skylake, ..." */
 const char *sn_machine_names(void);
 
-/** The model that fits the processor we run on, or NULL. */
+/** The model that fits the processor we run on by CPUID, or NULL. */
+const char *sn_machine_processor_name(void);
+/** What --arch native means: the processor's, unless SONDE_NATIVE_ARCH in the environment stands in
+ * for it: a name as in --arch where the program will run on other machines than this one, or "none"
+ * for a processor without a model. The name may be unknown: sn_machine_find says so. */
 const char *sn_machine_native_name(void);
 /** What /proc/cpuinfo calls the first processor; "" if it does not say. */
 void sn_machine_host_model(char *out, size_t room);

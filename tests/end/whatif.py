@@ -31,16 +31,16 @@ PART void often(int n)
 		else
 			b[i] += c[i] * 0.25;
 }
-/* thirty-two paths; the numbers take one */
+/* thirty-two paths, as each condition is its own; the numbers take one */
 PART void cold(int n)
 {
 	for (int i = 0; i < n; i++) {
 		double x = b[i] * 2;
-		if (__builtin_expect(bits[i] == 7, 0)) { a[i] = x * c[i] * x + 3; x = a[i] * c[i]; a[i] = x * x; }
-		if (__builtin_expect(bits[i] == 8, 0)) { a[i] = x * c[i] * x + 4; x = a[i] * c[i]; b[i] = x * x; }
-		if (__builtin_expect(bits[i] == 9, 0)) { a[i] = x * c[i] * x + 5; x = a[i] * c[i]; a[i] = x + x; }
-		if (__builtin_expect(bits[i] == 10, 0)) { a[i] = x * c[i] * x + 6; x = a[i] * c[i]; b[i] = x - 5; }
-		if (__builtin_expect(bits[i] == 11, 0)) { a[i] = x * c[i] * x + 7; x = a[i] * c[i]; a[i] = x - 6; }
+		if (__builtin_expect(bits[i] & 16, 0)) { a[i] = x * c[i] * x + 3; x = a[i] * c[i]; a[i] = x * x; }
+		if (__builtin_expect(bits[i] & 32, 0)) { a[i] = x * c[i] * x + 4; x = a[i] * c[i]; b[i] = x * x; }
+		if (__builtin_expect(bits[i] & 64, 0)) { a[i] = x * c[i] * x + 5; x = a[i] * c[i]; a[i] = x + x; }
+		if (__builtin_expect(bits[i] & 128, 0)) { a[i] = x * c[i] * x + 6; x = a[i] * c[i]; b[i] = x - 5; }
+		if (__builtin_expect(bits[i] & 256, 0)) { a[i] = x * c[i] * x + 7; x = a[i] * c[i]; a[i] = x - 6; }
 		c[i] = x * 0.25;
 	}
 }
@@ -112,15 +112,14 @@ table = t.run('show', 'whatif', *arch, '--format', 'csv', '--cols', 'function,co
 t.check('loaded_bytes' in table.splitlines()[0] and 'stride_1_accesses' in table.splitlines()[0],
         'groups of columns of sonde cqa can be asked for', table.splitlines()[0])
 
-# paths weighed by samples: in `rare` one pass of eight multiplies thrice, in `often` seven of eight do
-for function, share in (('rare', 1 / 8), ('often', 7 / 8)):
+# paths weighed by samples; how near the weights come hangs on the processor: bench/cqa/paths.py measures it,
+# tests/unit/cqa/test_weights.c has samples that are known
+for function in ('rare', 'often'):
     row = rows[function]
     page = t.show('loop', *arch, '--', row['loop'])['quality']
     t.equal(len(page['paths']), 2, f'{function}: two paths')
-    products = max(page['paths'], key=lambda p: sum('mulsd' in i['text'] for i in p['instructions']))
     if row['samples'] >= 100:
         t.check(page['is_weighed'], f'{function}: weighed by samples')
-        t.within(products['passes_share'], share, .2, f'{function}: how often the other path is taken')
     t.within(sum(p['passes_share'] for p in page['paths']), 1, 1e-6, f'{function}: weights sum to one')
     mean = sum(p['passes_share'] * p['l1_cycles'] for p in page['paths'])
     t.within(page['l1_cycles'], mean, 1e-6, f'{function}: cycles are the weighted mean')
@@ -199,11 +198,12 @@ int main(int argc, char **argv)
 """
     app = t.compile(short.replace('scale(atoi(argv[1]))', 'scale(n)').replace('for (long', 'int n = atoi(argv[1]); for (long'),
                     '-g', '-O3', '-mavx2', compiler='clang', output='./short')
-    for trips, expected in (('23', True), ('64', False)):
+    # 16 passes in vectors and 15 one by one, or 64 in vectors: it is told at the hottest of the loop's parts
+    for trips, expected in (('31', True), ('64', False)):
         assert t.run('record', app, trips).returncode == 0
-        row = [r for r in t.show('loops', '--cols', 'all')['rows'] if r['function'] == 'scale'][0]
-        page = t.show('loop', '--', row['loop'])['quality']
-        said = 'short trips' in [x['subject'] for x in page['advice']]
+        parts = [r for r in t.show('loops', '--cols', 'all')['rows'] if r['function'] == 'scale']
+        said = any('short trips' in [x['subject'] for x in t.show('loop', '--', r['loop'])['quality']['advice']]
+                   for r in parts)
         t.equal(said, expected, f'{trips} passes of a loop in vectors: short trips {"are" if expected else "are not"} said')
 else:
     t.skip('short trips', 'no clang')

@@ -306,3 +306,19 @@ TEST(rows_of_units_are_written_short)
 	CHECK_STRING(sn_units_print_short(machine, 0x3ff, text), "alu0-5+fp0-3");
 	CHECK_STRING(sn_units_print_short(machine, 0, text), "");
 }
+
+TEST(the_environment_may_stand_in_for_the_processor)
+{
+	const struct sn_machine *machine = NULL;
+	struct sn_error err;
+
+	setenv("SONDE_NATIVE_ARCH", "znver4", 1);
+	REQUIRE(sn_machine_find("native", &machine, &err) == SN_OK);
+	CHECK_STRING(machine->name, "zen4");
+	setenv("SONDE_NATIVE_ARCH", "none", 1);
+	CHECK(sn_machine_find("native", &machine, &err) == SN_ERR_UNSUPPORTED);
+	setenv("SONDE_NATIVE_ARCH", "z80", 1);
+	CHECK(sn_machine_find("native", &machine, &err) == SN_ERR_USAGE &&
+	      strstr(err.sentence, "'z80'"));
+	unsetenv("SONDE_NATIVE_ARCH");
+}
