@@ -154,13 +154,18 @@ struct counting {
 	bool has_pairs; /* the rest moves more than an element at once */
 };
 
+static bool is_row_of(const struct sn_line *row, const struct sn_loop *loop)
+{
+	return row->file == loop->file && row->line + LINES_BESIDE >= loop->line_first &&
+	       row->line <= loop->line_last + LINES_BESIDE;
+}
+
 static bool is_of_lines(const struct sn_function *function, const struct sn_loop *loop,
 			uint64_t link_addr)
 {
 	const struct sn_line *line = sn_function_line_at(function, link_addr);
 
-	return line && line->file == loop->file && line->line + LINES_BESIDE >= loop->line_first &&
-	       line->line <= loop->line_last + LINES_BESIDE;
+	return line && is_row_of(line, loop);
 }
 
 static void add(struct counting *c, struct census *census, uint64_t link_addr, char kind,
@@ -197,11 +202,12 @@ static void count_one(void *context, uint64_t link_addr, const ZydisDecodedInstr
 						"palign", NULL };
 	struct counting *c = context;
 	const char *name = ZydisMnemonicGetString(insn->mnemonic);
-	unsigned lanes = fp_lanes(insn, operands);
+	unsigned lanes;
 
 	if (!c->is_inside &&
 	    (is_inside_loop(c->loop, link_addr) || !is_of_lines(c->function, c->loop, link_addr)))
 		return;
+	lanes = fp_lanes(insn, operands);
 	if (c->is_inside) {
 		name += *name == 'v';
 		name += *name == 'p' && !strncmp(name + 1, "erm", 3);
@@ -257,27 +263,63 @@ static uint32_t copies(const struct census *census)
 	return common;
 }
 
+/* Whether the loop's lines go on in the block: few do, and only those are worth decoding. */
+static bool has_rows_of(const struct sn_function *function, const struct sn_loop *loop,
+			const struct sn_block *block)
+{
+	const struct sn_line *row = sn_function_line_at(function, block->link_addr);
+	const struct sn_line *end = function->lines + function->line_count;
+
+	for (row = row ? row : function->lines;
+	     row < end && row->link_addr < block->link_addr + block->size_bytes; row++)
+		if (is_row_of(row, loop))
+			return true;
+	return false;
+}
+
 static void count_outside(const struct sn_structure *structure, struct counting *c)
 {
 	c->is_inside = false;
 	for (uint32_t b = 0; b < c->function->block_count; b++) {
 		const struct sn_block *block = &c->function->blocks[b];
 
-		each_instruction(structure, block->link_addr, block->link_addr + block->size_bytes,
-				 count_one, c);
+		if (has_rows_of(c->function, c->loop, block))
+			each_instruction(structure, block->link_addr,
+					 block->link_addr + block->size_bytes, count_one, c);
 	}
+}
+
+/* Operations at a place, equally often everywhere and by a power of two; else 0. */
+static uint32_t even_copies(const struct census *census, uint32_t elements)
+{
+	uint32_t got = census->count ? census->places[0].inside : 0;
+
+	for (unsigned i = 0; i < census->count; i++)
+		if (census->places[i].inside != got)
+			return 0;
+	return census->is_complete && got && !(got & (got - 1)) && elements % got == 0 ? got : 0;
 }
 
 /* Vectors leave a rest, which is scalar. Where one vector operation does those of several fields,
  * the rest has operations at places where the loop has none. */
 static uint32_t vector_iterations(const struct census *census, uint32_t elements)
 {
-	uint32_t got = census->count ? census->places[0].inside : 0;
-
 	for (unsigned i = 0; i < census->count; i++)
-		if (census->places[i].inside != got || !census->places[i].outside)
+		if (!census->places[i].outside)
 			return 0;
-	return census->is_complete && got && !(got & (got - 1)) && elements % got == 0 ? got : 0;
+	return even_copies(census, elements);
+}
+
+/* What is outside of the loop can only take an answer away: without one it is not looked at. */
+static bool may_have_answer(const struct counting *c, const struct census *work, uint32_t elements)
+{
+	unsigned inside = 0;
+
+	if (work == &c->fp)
+		return c->is_packed && even_copies(work, elements);
+	for (unsigned i = 0; i < work->count; i++)
+		inside += work->places[i].inside != 0;
+	return inside == 1 && elements && !c->has_shuffles && !c->has_pairs;
 }
 
 /* Without floating point: one place that is stored to or loaded from, in the loop and in the rest.
@@ -315,7 +357,8 @@ uint32_t sn_loop_iterations(const struct sn_structure *structure,
 	if (got > 1 && (work == &c->loaded || (elements && elements % got)))
 		got = 0;
 	if (is_vector && (got != 1 || !c->is_packed || c->has_shuffles)) {
-		count_outside(structure, c);
+		if (may_have_answer(c, work, elements))
+			count_outside(structure, c);
 		got = work != &c->fp ? plain_iterations(
 					       work, c->has_shuffles || c->has_pairs ? 0 : elements)
 		      : c->is_packed ? vector_iterations(work, elements)
