@@ -762,6 +762,47 @@ def overwritten():
               names, want, *got)
 
 
+TYPES = '''#include <stdio.h>
+#define N 16
+#define P 4
+unsigned char host = 200; long unsigned int limit = 0xfffffffffffffffful;
+unsigned long A[N]; short unsigned B[N]; signed char C[N]; _Bool D[N]; long long E[N]; char unsigned F[N]; int R[N];
+unsigned long twice(unsigned long a) { return a * 2; }
+dist ph(unsigned long A[N] by block(N/P) map regular(0), unsigned short B[N] by block(9223372036854775807) map regular(0),
+        signed char C[N] by block(0xffffffffffffffff) map regular(0), _Bool D[N] by block(3) map wrapped(0),
+        long int long E[N] by block(4) map regular(0), unsigned char F[N] by block(4) map regular(0),
+        int R[N] by block(4) map regular(0), int y, unsigned char k, _Bool yes)
+{ int i; int s; long unsigned w; unsigned char c; signed short h; char d; int long z;
+  s = 0; c = 255; c++; w = 0; w -= 1; h = 40000; d = 128; z = 4294967296 * y;
+  for (i = z; i < N; i++) { A[i] = twice(w - i); B[i] = 65536 - i; C[i] = 255 - i; D[i] = i & 4; E[i] = w + i; F[i] = 128 + i; }
+  for (i = (k > 2 ? 0 : 1); i <= (N-1 & 15); i++) R[i] = F[15 - i] + c + yes + h + d;
+  for (i = 0; i < N; i++) s += F[i];
+  R[0] = s + k;
+}
+int main(void) { int i;
+  ph(A, B, C, D, E, F, R, 1, 300, 7);
+  for (i = 0; i < N; i++) printf("%lu %u %d %d %lld %d %d\\n", A[i], B[i], C[i], D[i], E[i], F[i], R[i]);
+  printf("%d %lu\\n", host, limit); return 0; }
+'''
+
+
+def types():
+    """Every integer type is C's own, in phases, functions and globals of the host; so are conversions."""
+    text = re.sub(r' by block\([^)]*\) map \w+\(0\)', '', TYPES.replace('N/P', 'N')).replace('dist ph', 'void ph')
+    write('types.c', text)
+    subprocess.run(['gcc', '-w', 'types.c', '-o', 'types_c'], check=True)
+    want = run('./types_c').stdout
+    for options in (('--scheme', 'opt'), ('--scheme', 'naive'), ('--check',)):
+        ran = compile_run(TYPES, 'types', '--profile', *options)
+        check(ran.stdout == want and want, f'types of C, {" ".join(options)}: as C', ran.stdout, want, ran.stderr)
+        sent = sum(row['messages'] for row in json.load(open('types.profile.json'))['traffic'])
+        told = run(sonde, 'pandore', 'compile', 'types.pnd', '--explain', *options).stdout
+        found = re.search(r'depend on data', told), re.search(r'in all (\d+) message', told)
+        check(not found[0] and found[1] and int(found[1][1]) == sent, f'types of C, {" ".join(options)}: foretold',
+              sent, told)
+    check('B (16 unsigned short, INOUT): 1 block of 16' in told, 'a block size near 2^63 is the whole dimension', told)
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
@@ -772,6 +813,7 @@ def main():
         several_clocks()
         hosts()
         overwritten()
+        types()
         live()
         broadcasts()
         reassociation()

@@ -20,7 +20,7 @@ corpus = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'fuzz', 
 sources = [open(os.path.join(corpus, name)).read() for name in sorted(os.listdir(corpus))]
 sources += [generate.pandore(generate.program(seed), 2) for seed in (11, 12)]
 POOL = ['i', 'j', 'A', 'V', '0', '1', '-1', '99', '2.5', '+', '-', '*', '/', '%', '[', ']', '(', ')', '{', '}', ';',
-        ',', '=', '+=', '++', '<', '&&', '?', ':', '&', '!', '~', 'int', 'float', 'double', 'char', 'unsigned', 'if',
+        ',', '=', '+=', '++', '<', '&&', '?', ':', '&', '!', '~', 'int', 'float', 'double', 'char', 'unsigned', 'long', 'short', '_Bool', 'if',
         'for', 'while', 'else', 'return', 'by', 'block', 'map', 'mode', 'IN', 'OUT', 'regular', 'dist', '<<', '|',
         '(int)', '0x1f', "'a'", '1e400', '4294967296', '2147483648', '07', '""', 'N', 'P', 'sqrt', 'void', '/* */']
 

@@ -54,14 +54,16 @@ def counted(path):
     return pairs
 
 
-def foretold(text):
+def foretold(text, source):
     """Arcs of --explain, or None where it says that they depend on data."""
     if 'depend' in text or not text:
         return None
     pairs = collections.Counter()
-    for a, b, messages, size in re.findall(r'node (\d+) -> node (\d+): (\d+) messages?, (\d+) bytes?', text):
-        pairs[int(a), int(b), 'messages'] += int(messages)
-        pairs[int(a), int(b), 'bytes'] += int(size)
+    for phase in text.split('in one call of ')[1:]:
+        calls = source.count(phase.split()[0].rstrip(':') + '(A,')
+        for a, b, messages, size in re.findall(r'node (\d+) -> node (\d+): (\d+) messages?, (\d+) bytes?', phase):
+            pairs[int(a), int(b), 'messages'] += int(messages) * calls
+            pairs[int(a), int(b), 'bytes'] += int(size) * calls
     return pairs
 
 
@@ -89,7 +91,7 @@ def one(folder, prog, p, scheme, backend, want):
         return
     report(ran.returncode == 0 and ran.stdout == want, name + ': bit-identical', ran.stderr, ran.stdout, want)
     if ran.returncode == 0:
-        seen, sent, told = traffic(profile), counted(counts), foretold(made.stdout)
+        seen, sent, told = traffic(profile), counted(counts), foretold(made.stdout, open(source).read())
         report(seen == sent and (told is None or told == seen), name + ': foretold = profiled = counted',
                f'profiled {sorted(seen.items())}', f'counted {sorted(sent.items())}',
                f'foretold {told and sorted(told.items())}')

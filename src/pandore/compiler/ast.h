@@ -6,22 +6,9 @@
 
 #include "base/text.h"
 #include "pandore/compiler/lex.h"
+#include "pandore/compiler/types.h"
 
 enum { SN_PND_RANK_MAX = 8, SN_PND_NODES_MAX = 1024 };
-
-/** In the order of C's usual arithmetic conversions. */
-enum sn_pnd_type {
-	SN_T_VOID,
-	SN_T_CHAR,
-	SN_T_INT,
-	SN_T_UNSIGNED,
-	SN_T_LONG,
-	SN_T_FLOAT,
-	SN_T_DOUBLE,
-};
-
-const char *sn_pnd_type_name(enum sn_pnd_type type);
-int64_t sn_pnd_type_bytes(enum sn_pnd_type type);
 
 enum sn_pnd_mode { SN_MODE_IN, SN_MODE_OUT, SN_MODE_INOUT };
 
@@ -60,7 +47,7 @@ struct sn_pnd_var {
 };
 
 enum sn_pnd_expr_kind {
-	SN_E_INT,   /* value, text as written */
+	SN_E_INT,   /* value: bits of the type; text as written */
 	SN_E_REAL,  /* text */
 	SN_E_VAR,   /* a scalar */
 	SN_E_INDEX, /* var, args = one subscript a dimension */
@@ -178,8 +165,11 @@ void sn_pnd_program_free(struct sn_pnd_program *program);
 /** Checks the calls of phases in main(): P07, and P10 in other functions of the host. */
 void sn_pnd_check_host(struct sn_pnd_program *program);
 
-/** The value of an integer constant expression; false if it is none (or divides by zero). */
+/** The value of an integer constant expression, as C has it; false if it is none (or divides by
+ * zero, or overflows), or above INT64_MAX. */
 bool sn_pnd_evaluate(const struct sn_pnd_expr *expr, int64_t *out);
+/** The same as bits of the expression's type: all values. */
+bool sn_pnd_evaluate_bits(const struct sn_pnd_expr *expr, uint64_t *out);
 
 /** Writes an expression as C, with the parentheses it needs. */
 void sn_pnd_print_expr(struct sn_text *text, const struct sn_pnd_expr *expr);

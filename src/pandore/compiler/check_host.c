@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "pandore/compiler/parser.h"
+#include "pandore/compiler/values.h"
 
 enum { ARGS_MAX = 256 };
 
@@ -85,11 +86,12 @@ static struct host_array local_array(const struct sn_pnd_parser *p, size_t call,
 	for (size_t i = p->program->main_brace + 1; i < call; i++) {
 		struct sn_pnd_parser at = *p;
 		enum sn_pnd_type type;
-		size_t words;
+		size_t length;
 
 		at.at = i;
-		if (may_declare(p->program, i) && sn_pnd_at_type(&at, &type, &words))
-			i = read_declarators(p->program, i + words, call, name, type, &found);
+		length = may_declare(p->program, i) ? sn_pnd_type_length(&at, &type) : 0;
+		if (length)
+			i = read_declarators(p->program, i + length, call, name, type, &found);
 	}
 	return found;
 }
@@ -191,16 +193,18 @@ static bool constant_argument(struct sn_pnd_parser *p, const struct argument *ar
 static void note_scalar(struct sn_pnd_parser *p, struct sn_pnd_var *param,
 			const struct argument *arg)
 {
-	int64_t value = 0;
-	bool is_constant = (param->type == SN_T_INT || param->type == SN_T_LONG) &&
-			   constant_argument(p, arg, &value) && value >= INT32_MIN &&
-			   value <= INT32_MAX;
+	struct sn_pnd_value v = { 0 };
+	bool is_constant;
 
-	if (!is_constant || (param->passed == SN_PASSED_CONSTANT && param->passed_value != value))
+	v.is_known = constant_argument(p, arg, &v.number);
+	v = sn_pnd_value_converted(param->type, v);
+	is_constant = v.is_known && v.number >= INT32_MIN && v.number <= INT32_MAX;
+	if (!is_constant ||
+	    (param->passed == SN_PASSED_CONSTANT && param->passed_value != v.number))
 		param->passed = SN_PASSED_OTHERS;
 	else if (param->passed == SN_PASSED_NEVER)
 		param->passed = SN_PASSED_CONSTANT;
-	param->passed_value = value;
+	param->passed_value = v.number;
 }
 
 static void check_call(struct sn_pnd_parser *p, const struct sn_pnd_phase *phase, size_t call)

@@ -63,18 +63,28 @@ static const char *sn_nest_bound_text(struct sn_nest_emitter *ne, const struct s
 	return finish(ne, &text, a->constant);
 }
 
+/* An expression as an operand of whatever operator. */
+static const char *operand_text(struct sn_nest_emitter *ne, const struct sn_pnd_expr *e)
+{
+	const char *text = sn_pnd_text_of(ne->em, e);
+
+	return e->kind == SN_E_INT || e->kind == SN_E_VAR
+		       ? text
+		       : sn_arena_printf(ne->em->arena, "(%s)", text);
+}
+
 const char *sn_nest_start_text(struct sn_nest_emitter *ne, const struct sn_nest_loop *l)
 {
-	return sn_pnd_text_of(ne->em, l->start);
+	return operand_text(ne, l->start);
 }
 
 const char *sn_nest_last_text(struct sn_nest_emitter *ne, const struct sn_nest_loop *l)
 {
-	const char *end = sn_pnd_text_of(ne->em, l->end);
+	const char *end = operand_text(ne, l->end);
 
 	if (!l->end_adjust)
 		return end;
-	return sn_arena_printf(ne->em->arena, "(long)(%s) %s 1", end,
+	return sn_arena_printf(ne->em->arena, "((long)%s %s 1)", end,
 			       l->end_adjust > 0 ? "+" : "-");
 }
 

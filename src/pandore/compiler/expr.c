@@ -1,22 +1,7 @@
-/* Expressions as trees: constants, printing, comparing, and what math.h offers to phases. */
+/* Expressions as trees: printing, comparing, and what math.h offers to phases. */
 #include "pandore/compiler/ast.h"
 
 #include <string.h>
-
-const char *sn_pnd_type_name(enum sn_pnd_type type)
-{
-	static const char *const names[] = { "void", "char",  "int",   "unsigned",
-					     "long", "float", "double" };
-
-	return names[type];
-}
-
-int64_t sn_pnd_type_bytes(enum sn_pnd_type type)
-{
-	static const int64_t bytes[] = { 0, 1, 4, 4, 8, 4, 8 };
-
-	return bytes[type];
-}
 
 #define MATH_1(name)                                                                               \
 	{ #name, 1, SN_T_DOUBLE },                                                                 \
@@ -59,6 +44,7 @@ static const struct sn_pnd_math math[] = {
 	MATH_2(hypot),
 	{ "abs", 1, SN_T_INT },
 	{ "labs", 1, SN_T_LONG },
+	{ "llabs", 1, SN_T_LLONG },
 };
 
 const struct sn_pnd_math *sn_pnd_math_find(const char *name)
@@ -67,95 +53,6 @@ const struct sn_pnd_math *sn_pnd_math_find(const char *name)
 		if (!strcmp(math[i].name, name))
 			return &math[i];
 	return NULL;
-}
-
-static bool evaluate_binary(uint32_t punct, int64_t a, int64_t b, int64_t *out)
-{
-	switch (punct) {
-	case '+':
-		return !__builtin_add_overflow(a, b, out);
-	case '-':
-		return !__builtin_sub_overflow(a, b, out);
-	case '*':
-		return !__builtin_mul_overflow(a, b, out);
-	case '/':
-	case '%':
-		if (b == 0 || (b == -1 && a == INT64_MIN))
-			return false;
-		*out = punct == '/' ? a / b : a % b;
-		return true;
-	case SN_PUNCT2('<', '<'):
-	case SN_PUNCT2('>', '>'):
-		if (b < 0 || b > 62 || a < 0 ||
-		    (punct == SN_PUNCT2('<', '<') && a > INT64_MAX >> b))
-			return false;
-		*out = punct == SN_PUNCT2('<', '<') ? a << b : a >> b;
-		return true;
-	case '&':
-		*out = a & b;
-		return true;
-	case '|':
-		*out = a | b;
-		return true;
-	case '^':
-		*out = a ^ b;
-		return true;
-	case '<':
-		*out = a < b;
-		return true;
-	case '>':
-		*out = a > b;
-		return true;
-	case SN_PUNCT2('<', '='):
-		*out = a <= b;
-		return true;
-	case SN_PUNCT2('>', '='):
-		*out = a >= b;
-		return true;
-	case SN_PUNCT2('=', '='):
-		*out = a == b;
-		return true;
-	case SN_PUNCT2('!', '='):
-		*out = a != b;
-		return true;
-	case SN_PUNCT2('&', '&'):
-		*out = a && b;
-		return true;
-	case SN_PUNCT2('|', '|'):
-		*out = a || b;
-		return true;
-	default:
-		return false;
-	}
-}
-
-bool sn_pnd_evaluate(const struct sn_pnd_expr *e, int64_t *out)
-{
-	int64_t a, b;
-
-	if (!e || e->type >= SN_T_FLOAT)
-		return false;
-	switch (e->kind) {
-	case SN_E_INT:
-		*out = e->value;
-		return true;
-	case SN_E_CAST:
-		return e->type >= SN_T_INT && sn_pnd_evaluate(e->a, out);
-	case SN_E_UNARY:
-		if (!sn_pnd_evaluate(e->a, &a))
-			return false;
-		if (e->punct == '-')
-			return !__builtin_sub_overflow(0, a, out);
-		*out = e->punct == '!' ? !a : e->punct == '~' ? ~a : a;
-		return true;
-	case SN_E_BINARY:
-		return sn_pnd_evaluate(e->a, &a) && sn_pnd_evaluate(e->b, &b) &&
-		       evaluate_binary(e->punct, a, b, out);
-	case SN_E_COND:
-		return sn_pnd_evaluate(e->a, &a) && sn_pnd_evaluate(a ? e->b : e->c, out);
-	default:
-		return false;
-	}
 }
 
 int sn_pnd_binary_level(uint32_t punct)

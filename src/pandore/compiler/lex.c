@@ -608,6 +608,16 @@ void sn_pnd_tokens_free(struct sn_pnd_tokens *tokens)
 
 bool sn_pnd_integer_value(const struct sn_pnd_token *token, int64_t *out)
 {
+	uint64_t bits;
+
+	if (!sn_pnd_integer_bits(token, &bits) || (token->kind == SN_TOK_INT && bits > INT64_MAX))
+		return false;
+	*out = (int64_t)bits;
+	return true;
+}
+
+bool sn_pnd_integer_bits(const struct sn_pnd_token *token, uint64_t *out)
+{
 	static const char escapes[] = "n\nt\tr\ra\ab\bf\fv\v\\\\''\"\"??";
 	unsigned long long value;
 	char *end;
@@ -616,14 +626,14 @@ bool sn_pnd_integer_value(const struct sn_pnd_token *token, int64_t *out)
 		const char *c = token->text + 1;
 
 		if (*c != '\\' && c[0] && c[1] == '\'') {
-			*out = (signed char)*c;
+			*out = (uint64_t)(signed char)*c;
 			return true;
 		}
 		if (*c != '\\' || !c[1])
 			return false;
 		for (const char *e = escapes; *e; e += 2)
 			if (*e == c[1] && c[2] == '\'') {
-				*out = e[1];
+				*out = (uint64_t)e[1];
 				return true;
 			}
 		if (c[1] == 'x' && isxdigit((unsigned char)c[2]))
@@ -632,11 +642,11 @@ bool sn_pnd_integer_value(const struct sn_pnd_token *token, int64_t *out)
 			value = strtoull(c + 1, &end, 8);
 		else
 			return false;
-		*out = (signed char)value;
+		*out = (uint64_t)(signed char)value;
 		return *end == '\'' && value < 256;
 	}
 	errno = 0;
 	value = strtoull(token->text, &end, 0);
-	*out = (int64_t)value;
-	return !errno && value <= INT64_MAX && end != token->text;
+	*out = value;
+	return !errno && end != token->text;
 }

@@ -76,5 +76,7 @@ void sn_pnd_tokens_free(struct sn_pnd_tokens *tokens);
 
 /** The value of a C integer or character constant; false if it does not fit 64 bits. */
 bool sn_pnd_integer_value(const struct sn_pnd_token *token, int64_t *out);
+/** The same as 64 bits; of an integer constant they are its value. */
+bool sn_pnd_integer_bits(const struct sn_pnd_token *token, uint64_t *out);
 
 #endif

@@ -48,7 +48,7 @@ static bool mark_written(struct sn_nest *nest, const struct sn_pnd_stmt *s)
 		return true;
 	case SN_S_BLOCK:
 		for (const struct sn_pnd_var *v = s->locals; v; v = v->next)
-			if (v->rank || v->type == SN_T_VOID)
+			if (v->rank)
 				return refuse(nest, v->pos, "an array is declared inside the loop");
 		for (const struct sn_pnd_stmt *c = s->first; c; c = c->next)
 			if (!mark_written(nest, c))
@@ -166,7 +166,9 @@ static struct sn_affine affine_of(const struct sn_nest *nest, const struct sn_pn
 	struct sn_affine none = { 0 }, a = { .ok = true };
 	int64_t value;
 
-	if (e->type != SN_T_INT && e->type != SN_T_LONG && e->type != SN_T_CHAR)
+	/* arithmetic of unsigned types wraps; what is narrower than int becomes an int first */
+	if (!sn_pnd_type_is_integer(e->type) ||
+	    (sn_pnd_type_is_unsigned(e->type) && sn_pnd_type_bytes(e->type) >= 4))
 		return none;
 	if (sn_pnd_evaluate(e, &value)) {
 		a.constant = value;
@@ -221,7 +223,7 @@ static bool has_only_safe_operators(const struct sn_pnd_expr *e)
 
 	if (!e)
 		return true;
-	if (e->kind == SN_E_CALL || e->type >= SN_T_FLOAT)
+	if (e->kind == SN_E_CALL || !sn_pnd_type_is_integer(e->type))
 		return false;
 	if (e->kind == SN_E_BINARY && (e->punct == '/' || e->punct == '%') &&
 	    (!sn_pnd_evaluate(e->b, &divisor) || divisor == 0))
@@ -272,7 +274,8 @@ static bool read_condition(struct sn_nest *nest, struct sn_nest_loop *l)
 	with_equal = c->punct == SN_PUNCT2('<', '=') || c->punct == SN_PUNCT2('>', '=');
 	if (sn_pnd_binary_level(c->punct) != 8 || less != (l->step > 0))
 		return refuse(nest, c->pos, "the loop's condition does not fit its step");
-	if (c->b->type >= SN_T_FLOAT || c->b->type == SN_T_UNSIGNED)
+	if (!sn_pnd_type_is_integer(c->b->type) ||
+	    sn_pnd_type_is_unsigned(sn_pnd_type_common(l->var->type, c->b->type)))
 		return refuse(nest, c->pos, "the loop's bound is not a signed integer");
 	l->end = c->b;
 	l->end_adjust = with_equal ? 0 : less ? -1 : 1;
@@ -299,6 +302,30 @@ static bool read_bounds(struct sn_nest *nest, struct sn_nest_loop *l)
 
 static bool collect(struct sn_nest *nest, const struct sn_pnd_stmt *s, int loop, bool in_if);
 
+/* Types whose sums do not wrap, so that a counter takes the values of its affine form. */
+static bool counts(enum sn_pnd_type type)
+{
+	return sn_pnd_type_is_integer(type) && sn_pnd_type_holds(type, SN_T_INT);
+}
+
+/* What the counter starts with: the value after the assignment's conversion. */
+static const struct sn_pnd_expr *start_of(const struct sn_nest *nest,
+					  const struct sn_pnd_stmt *init)
+{
+	struct sn_pnd_expr *cast;
+
+	if (sn_pnd_type_holds(init->lhs->type, init->rhs->type) ||
+	    !sn_pnd_type_is_integer(init->rhs->type))
+		return init->rhs;
+	cast = sn_arena_new(nest->program->arena, struct sn_pnd_expr);
+	*cast = (struct sn_pnd_expr){ .kind = SN_E_CAST,
+				      .type = init->lhs->type,
+				      .pos = init->rhs->pos,
+				      .a = init->rhs,
+				      .has_distributed = init->rhs->has_distributed };
+	return cast;
+}
+
 static bool collect_for(struct sn_nest *nest, const struct sn_pnd_stmt *s, int parent, bool in_if)
 {
 	struct sn_nest_loop *l = &nest->loops[nest->loop_count];
@@ -309,22 +336,23 @@ static bool collect_for(struct sn_nest *nest, const struct sn_pnd_stmt *s, int p
 	    (parent >= 0 && nest->loops[parent].depth == SN_NEST_DEPTH_MAX))
 		return refuse(nest, s->pos, "too many loops");
 	if (!init || init->lhs->kind != SN_E_VAR || init->punct != '=' || !init->rhs ||
-	    (init->lhs->var->type != SN_T_INT && init->lhs->var->type != SN_T_LONG) ||
 	    init->lhs->var->kind != SN_VAR_LOCAL)
 		return refuse(nest, s->pos, "the loop has no simple counter");
+	if (!counts(init->lhs->var->type))
+		return refuse(nest, s->pos, "the loop's counter is not an int, long or long long");
 	if (path_loop(nest, parent, init->lhs->var) >= 0)
 		return refuse(nest, s->pos, "two loops around each other have one counter");
 	*l = (struct sn_nest_loop){ .stmt = s,
 				    .var = init->lhs->var,
 				    .parent = parent,
 				    .depth = parent < 0 ? 1 : nest->loops[parent].depth + 1,
-				    .start = init->rhs,
+				    .start = start_of(nest, init),
 				    .is_conditional = in_if,
 				    .governed = -1,
 				    .swapped = -1,
 				    .key = -1 };
-	if (init->rhs->type >= SN_T_FLOAT || init->rhs->type == SN_T_UNSIGNED)
-		return refuse(nest, s->pos, "the loop's bound is not a signed integer");
+	if (!sn_pnd_type_is_integer(init->rhs->type))
+		return refuse(nest, s->pos, "the loop's start is not an integer");
 	if (!read_step(nest, l) || !read_condition(nest, l) || !read_bounds(nest, l))
 		return false;
 	nest->loop_count++;
@@ -436,6 +464,9 @@ static const struct sn_pnd_expr *added_by(const struct sn_nest *nest, const stru
 	} else if (s->punct != SN_PUNCT2('+', '=')) {
 		return NULL;
 	}
+	/* an integer sum cuts off after each real value added */
+	if (sn_pnd_type_is_integer(s->lhs->type) && !sn_pnd_type_is_integer(e->type))
+		return NULL;
 	return count_uses(nest->loops[0].stmt, s->lhs->var) == uses ? e : NULL;
 }
 

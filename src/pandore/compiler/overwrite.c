@@ -43,6 +43,12 @@ static bool assigns(const struct sn_pnd_stmt *s, const struct sn_pnd_var *var)
 	       assigns(s->otherwise, var);
 }
 
+static bool holds(enum sn_pnd_type type, int64_t value)
+{
+	return sn_pnd_type_is_integer(type) &&
+	       sn_pnd_convert_bits(type, (uint64_t)value) == (uint64_t)value;
+}
+
 /* for (c = LOW; c < HIGH; c++) with constants, run at least once, that nothing else steers. */
 static bool read_loop(const struct sn_pnd_stmt *s, struct around *out)
 {
@@ -63,8 +69,8 @@ static bool read_loop(const struct sn_pnd_stmt *s, struct around *out)
 		(s->step->punct == SN_PUNCT2('+', '=') && sn_pnd_evaluate(s->step->rhs, &one) &&
 		 one == 1);
 	return is_up && s->step->lhs->kind == SN_E_VAR && s->step->lhs->var == out->counter &&
-	       out->counter->type < SN_T_FLOAT && out->low <= out->high &&
-	       !assigns(s->body, out->counter);
+	       out->low <= out->high && holds(out->counter->type, out->low) &&
+	       holds(out->counter->type, out->high) && !assigns(s->body, out->counter);
 }
 
 static bool is_whole(const struct sn_pnd_stmt *s, const struct sn_pnd_var *var,

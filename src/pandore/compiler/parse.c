@@ -51,33 +51,50 @@ bool sn_pnd_expect(struct sn_pnd_parser *p, uint32_t punct, const char *what)
 	return false;
 }
 
-bool sn_pnd_at_type(const struct sn_pnd_parser *p, enum sn_pnd_type *out, size_t *words)
+size_t sn_pnd_type_length(const struct sn_pnd_parser *p, enum sn_pnd_type *out)
 {
-	static const struct {
-		const char *first, *second;
-		enum sn_pnd_type type;
-	} types[] = {
-		{ "unsigned", "int", SN_T_UNSIGNED },
-		{ "long", "int", SN_T_LONG },
-		{ "unsigned", NULL, SN_T_UNSIGNED },
-		{ "long", NULL, SN_T_LONG },
-		{ "int", NULL, SN_T_INT },
-		{ "float", NULL, SN_T_FLOAT },
-		{ "double", NULL, SN_T_DOUBLE },
-		{ "char", NULL, SN_T_CHAR },
-		{ "void", NULL, SN_T_VOID },
-	};
-	const struct sn_pnd_token *a = sn_pnd_peek(p, 0), *b = sn_pnd_peek(p, 1);
+	struct sn_pnd_type_words words = { 0 };
 
-	for (size_t i = 0; a->kind == SN_TOK_IDENT && i < sizeof(types) / sizeof(*types); i++)
-		if (a->text[0] == types[i].first[0] && !strcmp(a->text, types[i].first) &&
-		    (!types[i].second ||
-		     (b->kind == SN_TOK_IDENT && !strcmp(b->text, types[i].second)))) {
-			*out = types[i].type;
-			*words = types[i].second ? 2 : 1;
-			return true;
-		}
-	return false;
+	while (sn_pnd_peek(p, words.count)->kind == SN_TOK_IDENT &&
+	       sn_pnd_type_add_word(&words, sn_pnd_peek(p, words.count)->text))
+		;
+	*out = sn_pnd_type_of_words(&words);
+	return words.count;
+}
+
+bool sn_pnd_at_type(const struct sn_pnd_parser *p)
+{
+	enum sn_pnd_type type;
+
+	return sn_pnd_type_length(p, &type) > 0;
+}
+
+static void refuse_type(struct sn_pnd_parser *p, size_t length)
+{
+	struct sn_text name = { 0 };
+	bool is_long_double = false;
+
+	for (size_t i = 0; i < length; i++) {
+		is_long_double |= length == 2 && !strcmp(sn_pnd_peek(p, i)->text, "double");
+		sn_text_addf(&name, "%s%.20s", i ? " " : "", sn_pnd_peek(p, i)->text);
+	}
+	sn_pnd_report(p->diags, sn_pnd_peek(p, 0)->pos, 8, "'%.80s' is no type of Pandore C%s",
+		      name.chars, is_long_double ? "; use double" : "");
+	sn_text_free(&name);
+}
+
+bool sn_pnd_parse_type(struct sn_pnd_parser *p, const char *what, enum sn_pnd_type *out)
+{
+	size_t length = sn_pnd_type_length(p, out);
+
+	if (!length && !sn_pnd_refuse_word(p))
+		sn_pnd_expected(p, what);
+	else if (length && *out == SN_T_NONE)
+		refuse_type(p, length);
+	if (!length || *out == SN_T_NONE)
+		return false;
+	p->at += length;
+	return true;
 }
 
 static const char *const c_words[] = {
@@ -85,7 +102,7 @@ static const char *const c_words[] = {
 	"double", "else",   "enum",   "extern",	  "float",    "for",	  "goto",     "if",
 	"inline", "int",    "long",   "register", "restrict", "return",	  "short",    "signed",
 	"sizeof", "static", "struct", "switch",	  "typedef",  "union",	  "unsigned", "void",
-	"while",  "asm",    "typeof", "volatile", "main",
+	"while",  "asm",    "typeof", "volatile", "main",     "_Bool",	  "_Complex", "__int128",
 };
 
 bool sn_pnd_is_keyword(const char *name)
@@ -93,6 +110,41 @@ bool sn_pnd_is_keyword(const char *name)
 	for (size_t i = 0; i < sizeof(c_words) / sizeof(*c_words); i++)
 		if (c_words[i][0] == name[0] && !strcmp(c_words[i], name))
 			return true;
+	return false;
+}
+
+/* "NAME NAME" where the first is a type of the C library's headers, which only the host sees. */
+static bool refuse_typedef(struct sn_pnd_parser *p)
+{
+	static const struct {
+		const char *name, *ours;
+	} names[] = {
+		{ "bool", "_Bool" },
+		{ "int8_t", "signed char" },
+		{ "uint8_t", "unsigned char" },
+		{ "int16_t", "short" },
+		{ "uint16_t", "unsigned short" },
+		{ "int32_t", "int" },
+		{ "uint32_t", "unsigned" },
+		{ "int64_t", "long" },
+		{ "uint64_t", "unsigned long" },
+		{ "size_t", "unsigned long" },
+		{ "ssize_t", "long" },
+		{ "ptrdiff_t", "long" },
+		{ "intptr_t", "long" },
+		{ "uintptr_t", "unsigned long" },
+	};
+
+	if (sn_pnd_peek(p, 1)->kind != SN_TOK_IDENT)
+		return false;
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (sn_pnd_at_word(p, names[i].name)) {
+			sn_pnd_report(p->diags, sn_pnd_peek(p, 0)->pos, 8,
+				      "'%s' is a type of a header, which is for the host alone; "
+				      "write %s",
+				      names[i].name, names[i].ours);
+			return true;
+		}
 	return false;
 }
 
@@ -112,8 +164,6 @@ bool sn_pnd_refuse_word(struct sn_pnd_parser *p)
 		{ "typedef", "typedef is not in Pandore C" },
 		{ "extern", "extern is not in Pandore C" },
 		{ "sizeof", "sizeof is not in Pandore C" },
-		{ "short", "short is not in Pandore C; use int" },
-		{ "signed", "signed is not in Pandore C; use int" },
 	};
 	const struct sn_pnd_token *t = sn_pnd_peek(p, 0);
 
@@ -122,7 +172,7 @@ bool sn_pnd_refuse_word(struct sn_pnd_parser *p)
 			sn_pnd_report(p->diags, t->pos, 8, "%s", refused[i].reason);
 			return true;
 		}
-	return false;
+	return refuse_typedef(p);
 }
 
 struct sn_pnd_var *sn_pnd_find_var(const struct sn_pnd_parser *p, const char *name)
@@ -162,11 +212,17 @@ void sn_pnd_add_var(struct sn_pnd_parser *p, struct sn_pnd_var **list, struct sn
 
 /* ---- declarations ---- */
 
+/* What is above INT64_MAX is too large for all that a constant is good for, as is INT64_MAX. */
 static bool parse_constant(struct sn_pnd_parser *p, int64_t *out)
 {
 	struct sn_pnd_expr *e = sn_pnd_parse_expr(p);
+	uint64_t bits;
 
-	return e && sn_pnd_evaluate(e, out);
+	if (!e || !sn_pnd_evaluate_bits(e, &bits))
+		return false;
+	if (!sn_pnd_bits_to_number(e->type, bits, out))
+		*out = INT64_MAX;
+	return true;
 }
 
 bool sn_pnd_parse_constant(struct sn_pnd_parser *p, int64_t *out, int code, const char *what)
@@ -265,15 +321,16 @@ struct sn_pnd_var *sn_pnd_parse_declarator(struct sn_pnd_parser *p, enum sn_pnd_
 
 static bool has_integer_fault(const struct sn_pnd_expr *e)
 {
-	int64_t value;
+	uint64_t bits;
+	bool is_integer = e && sn_pnd_type_is_integer(e->type);
 
 	if (!e)
 		return false;
-	if (e->kind != SN_E_COND && e->type < SN_T_FLOAT && !sn_pnd_evaluate(e, &value) &&
-	    !(e->kind == SN_E_CAST || e->kind == SN_E_BINARY || e->kind == SN_E_UNARY))
+	if (is_integer && e->kind == SN_E_BINARY && (e->punct == '/' || e->punct == '%') &&
+	    !sn_pnd_evaluate_bits(e, &bits))
 		return true;
-	if (e->kind == SN_E_BINARY && (e->punct == '/' || e->punct == '%') &&
-	    e->type < SN_T_FLOAT && !sn_pnd_evaluate(e, &value))
+	if (is_integer && e->kind != SN_E_COND && e->kind != SN_E_CAST && e->kind != SN_E_BINARY &&
+	    e->kind != SN_E_UNARY && !sn_pnd_evaluate_bits(e, &bits))
 		return true;
 	return has_integer_fault(e->a) || has_integer_fault(e->b) || has_integer_fault(e->c);
 }
@@ -378,12 +435,15 @@ bool sn_pnd_parse_declarators(struct sn_pnd_parser *p, enum sn_pnd_type type,
 			      enum sn_pnd_var_kind kind, struct sn_pnd_var **list,
 			      struct sn_pnd_stmt ***inits)
 {
+	bool is_first = true;
+
 	do {
 		struct sn_pnd_var *var;
-		size_t words;
 
-		if (sn_pnd_at_type(p, &type, &words)) /* "float A[N], float V[N];" */
-			p->at += words;
+		/* "float A[N], float V[N];" */
+		if (!is_first && sn_pnd_at_type(p) && !sn_pnd_parse_type(p, "a type", &type))
+			return false;
+		is_first = false;
 		var = sn_pnd_parse_declarator(p, type, kind);
 		if (!var)
 			return false;
@@ -536,23 +596,27 @@ static void parse_globals(struct sn_pnd_parser *p, enum sn_pnd_type type, size_t
 
 static bool parse_typed(struct sn_pnd_parser *p, size_t first, bool is_const)
 {
-	enum sn_pnd_type type = SN_T_VOID;
-	size_t words = 0, before = words_before_function(p);
-	bool is_type = sn_pnd_at_type(p, &type, &words);
+	enum sn_pnd_type type;
+	size_t length = sn_pnd_type_length(p, &type), before = words_before_function(p);
+	bool is_ours = length > 0 && type != SN_T_NONE;
 
 	if (before) {
 		p->at += before;
 		if (sn_pnd_at_word(p, "main"))
 			parse_main(p, first);
 		else
-			sn_pnd_parse_function(p, type, first, is_const,
-					      !is_type || words != before);
+			sn_pnd_parse_function(p, is_ours ? type : SN_T_VOID, first, is_const,
+					      !is_ours || length != before);
 		return true;
 	}
-	p->at += words;
-	if (is_type)
+	if (is_ours) {
+		p->at += length;
 		parse_globals(p, type, first);
-	return is_type;
+	} else if (length) {
+		refuse_type(p, length);
+		skip_declaration(p, first);
+	}
+	return length > 0;
 }
 
 static void parse_top(struct sn_pnd_parser *p)

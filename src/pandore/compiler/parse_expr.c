@@ -20,19 +20,6 @@ struct sn_pnd_expr *sn_pnd_new_expr(struct sn_pnd_parser *p, enum sn_pnd_expr_ki
 	return e;
 }
 
-static bool is_integer(const struct sn_pnd_expr *e)
-{
-	return e->type != SN_T_VOID && e->type < SN_T_FLOAT;
-}
-
-/* C11 6.3.1.8; long holds every unsigned here. */
-static enum sn_pnd_type common_type(enum sn_pnd_type a, enum sn_pnd_type b)
-{
-	enum sn_pnd_type type = a > b ? a : b;
-
-	return type < SN_T_INT ? SN_T_INT : type;
-}
-
 static bool check_value(struct sn_pnd_parser *p, const struct sn_pnd_expr *e)
 {
 	if (e->type != SN_T_VOID)
@@ -161,7 +148,7 @@ static bool parse_subscripts(struct sn_pnd_parser *p, struct sn_pnd_expr *e)
 		sub = sn_pnd_parse_expr(p);
 		if (!sub || !sn_pnd_expect(p, ']', "']' after a subscript"))
 			return false;
-		if (!is_integer(sub)) {
+		if (!sn_pnd_type_is_integer(sub->type)) {
 			sn_pnd_report(p->diags, sub->pos, 12, "a subscript must be an integer");
 			return false;
 		}
@@ -276,6 +263,31 @@ static struct sn_pnd_expr *parse_variable(struct sn_pnd_parser *p, bool is_read)
 	return e;
 }
 
+/* The first type that holds the constant (C11 6.4.4.1): decimal ones are unsigned only where they
+ * say so. False if there is none. */
+static bool set_integer(struct sn_pnd_expr *e, const struct sn_pnd_token *token)
+{
+	const char *l = strpbrk(token->text, "lL");
+	bool says_unsigned = strpbrk(token->text, "uU"), is_long = l && l[1] != *l, fits;
+	uint64_t bits;
+
+	e->type = SN_T_INT;
+	if (!sn_pnd_integer_bits(token, &bits))
+		return false;
+	e->value = (int64_t)bits;
+	if (token->kind == SN_TOK_CHAR)
+		return true;
+	e->type = !l ? SN_T_INT : is_long ? SN_T_LONG : SN_T_LLONG;
+	for (; e->type < SN_T_FLOAT; e->type++) {
+		bool is_unsigned = sn_pnd_type_is_unsigned(e->type);
+
+		fits = sn_pnd_convert_bits(e->type, bits) == bits && (is_unsigned || e->value >= 0);
+		if (fits && (is_unsigned ? says_unsigned || token->text[0] == '0' : !says_unsigned))
+			return true;
+	}
+	return false;
+}
+
 static struct sn_pnd_expr *parse_constant(struct sn_pnd_parser *p)
 {
 	const struct sn_pnd_token *token = sn_pnd_peek(p, 0);
@@ -293,20 +305,10 @@ static struct sn_pnd_expr *parse_constant(struct sn_pnd_parser *p)
 		return e;
 	}
 	e->kind = SN_E_INT;
-	e->type = SN_T_INT;
-	if (!sn_pnd_integer_value(token, &e->value)) {
+	if (!set_integer(e, token)) {
 		sn_pnd_report(p->diags, e->pos, 0, "'%.40s' is not a constant that fits a long",
 			      token->text);
 		return NULL;
-	}
-	if (token->kind == SN_TOK_INT) {
-		bool u = strpbrk(token->text, "uU"), l = strpbrk(token->text, "lL");
-		bool is_decimal = token->text[0] != '0';
-
-		if (l || e->value > UINT32_MAX || (is_decimal && !u && e->value > INT32_MAX))
-			e->type = SN_T_LONG;
-		else /* octal and hexadecimal ones may be unsigned without saying so */
-			e->type = u || e->value > INT32_MAX ? SN_T_UNSIGNED : SN_T_INT;
 	}
 	return e;
 }
@@ -354,11 +356,13 @@ static struct sn_pnd_expr *parse_postfix(struct sn_pnd_parser *p)
 	return e;
 }
 
-static struct sn_pnd_expr *parse_cast(struct sn_pnd_parser *p, enum sn_pnd_type type, size_t words)
+static struct sn_pnd_expr *parse_cast(struct sn_pnd_parser *p)
 {
-	struct sn_pnd_expr *e = sn_pnd_new_expr(p, SN_E_CAST, type, sn_pnd_peek(p, 0)->pos);
+	struct sn_pnd_expr *e = sn_pnd_new_expr(p, SN_E_CAST, SN_T_INT, sn_pnd_peek(p, 0)->pos);
 
-	p->at += 1 + words;
+	p->at++;
+	if (!sn_pnd_parse_type(p, "a type", &e->type))
+		return NULL;
 	if (sn_pnd_at_punct(p, '*')) {
 		sn_pnd_report(p->diags, sn_pnd_peek(p, 0)->pos, 8,
 			      "pointers are not in Pandore C; use arrays and subscripts");
@@ -369,7 +373,7 @@ static struct sn_pnd_expr *parse_cast(struct sn_pnd_parser *p, enum sn_pnd_type 
 	e->a = parse_unary(p);
 	if (!e->a || !check_value(p, e->a))
 		return NULL;
-	if (type == SN_T_VOID) {
+	if (e->type == SN_T_VOID) {
 		sn_pnd_report(p->diags, e->pos, 12, "a value cannot become void here");
 		return NULL;
 	}
@@ -387,11 +391,11 @@ static struct sn_pnd_expr *parse_sign(struct sn_pnd_parser *p)
 	e->a = parse_unary(p);
 	if (!e->a || !check_value(p, e->a))
 		return NULL;
-	if (op->punct == '~' && !is_integer(e->a)) {
+	if (op->punct == '~' && !sn_pnd_type_is_integer(e->a->type)) {
 		sn_pnd_report(p->diags, op->pos, 12, "~ needs an integer");
 		return NULL;
 	}
-	e->type = op->punct == '!' ? SN_T_INT : common_type(e->a->type, SN_T_INT);
+	e->type = op->punct == '!' ? SN_T_INT : sn_pnd_type_common(e->a->type, SN_T_INT);
 	e->has_distributed = e->a->has_distributed;
 	return e;
 }
@@ -400,8 +404,6 @@ static struct sn_pnd_expr *parse_unary(struct sn_pnd_parser *p)
 {
 	const struct sn_pnd_token *op = sn_pnd_peek(p, 0);
 	struct sn_pnd_expr *e;
-	enum sn_pnd_type type;
-	size_t words;
 	bool is_cast;
 
 	if (++p->depth > SN_PND_DEPTH_MAX) {
@@ -410,10 +412,10 @@ static struct sn_pnd_expr *parse_unary(struct sn_pnd_parser *p)
 		return NULL;
 	}
 	p->at++;
-	is_cast = op->kind == SN_TOK_PUNCT && op->punct == '(' && sn_pnd_at_type(p, &type, &words);
+	is_cast = op->kind == SN_TOK_PUNCT && op->punct == '(' && sn_pnd_at_type(p);
 	p->at--;
 	if (is_cast) {
-		e = parse_cast(p, type, words);
+		e = parse_cast(p);
 	} else if (op->kind == SN_TOK_PUNCT && (op->punct == '*' || op->punct == '&')) {
 		sn_pnd_report(p->diags, op->pos, 8,
 			      op->punct == '*' ? "pointers are not in Pandore C; use subscripts"
@@ -444,7 +446,8 @@ static struct sn_pnd_expr *make_binary(struct sn_pnd_parser *p, const struct sn_
 
 	if (!check_value(p, a) || !check_value(p, b))
 		return NULL;
-	if (needs_integers(op->punct) && (!is_integer(a) || !is_integer(b))) {
+	if (needs_integers(op->punct) &&
+	    (!sn_pnd_type_is_integer(a->type) || !sn_pnd_type_is_integer(b->type))) {
 		sn_pnd_report(p->diags, op->pos, 12, "'%s' needs integers on both sides", op->text);
 		return NULL;
 	}
@@ -452,9 +455,9 @@ static struct sn_pnd_expr *make_binary(struct sn_pnd_parser *p, const struct sn_
 	e->a = a;
 	e->b = b;
 	if (level == 9) /* shifts: the left side's type */
-		e->type = common_type(a->type, SN_T_INT);
+		e->type = sn_pnd_type_common(a->type, SN_T_INT);
 	else if (level >= 10 || (level >= 4 && level <= 6))
-		e->type = common_type(a->type, b->type);
+		e->type = sn_pnd_type_common(a->type, b->type);
 	e->has_distributed = a->has_distributed || b->has_distributed;
 	return e;
 }
@@ -492,7 +495,7 @@ static struct sn_pnd_expr *parse_cond(struct sn_pnd_parser *p)
 	e->c = parse_cond(p);
 	if (!e->c || !check_value(p, e->a) || !check_value(p, e->b) || !check_value(p, e->c))
 		return NULL;
-	e->type = common_type(e->b->type, e->c->type);
+	e->type = sn_pnd_type_common(e->b->type, e->c->type);
 	e->has_distributed =
 		e->a->has_distributed || e->b->has_distributed || e->c->has_distributed;
 	return e;

@@ -7,13 +7,11 @@ static bool parse_function_params(struct sn_pnd_parser *p, struct sn_pnd_functio
 				  bool is_prototype)
 {
 	enum sn_pnd_type type;
-	size_t words;
 
 	if (!sn_pnd_expect(p, '(', "'('"))
 		return false;
-	if (sn_pnd_at_type(p, &type, &words) && type == SN_T_VOID &&
-	    sn_pnd_peek(p, 1)->punct == ')')
-		p->at += words;
+	if (sn_pnd_at_word(p, "void") && sn_pnd_peek(p, 1)->punct == ')')
+		p->at++;
 	if (sn_pnd_accept(p, ')'))
 		return true;
 	do {
@@ -24,11 +22,8 @@ static bool parse_function_params(struct sn_pnd_parser *p, struct sn_pnd_functio
 				      "it takes a variable number of arguments");
 			return false;
 		}
-		if (!sn_pnd_at_type(p, &type, &words)) {
-			sn_pnd_expected(p, "a parameter's type");
+		if (!sn_pnd_parse_type(p, "a parameter's type", &type))
 			return false;
-		}
-		p->at += words;
 		if (is_prototype && (sn_pnd_at_punct(p, ',') || sn_pnd_at_punct(p, ')'))) {
 			var = sn_arena_new(p->arena, struct sn_pnd_var); /* of a prototype */
 			var->type = type;

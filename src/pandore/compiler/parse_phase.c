@@ -138,6 +138,8 @@ static void lay_out(struct sn_pnd_parser *p, struct sn_pnd_var *var)
 	var->is_distributed = true;
 	var->block_count = 1;
 	for (int d = 0; d < var->rank; d++) {
+		if (var->block[d] > var->extent[d]) /* one short block is all of it */
+			var->block[d] = var->extent[d];
 		var->grid[d] = (var->extent[d] + var->block[d] - 1) / var->block[d];
 		var->block_count *= var->grid[d];
 	}
@@ -205,7 +207,6 @@ static struct sn_pnd_var *parse_phase_param(struct sn_pnd_parser *p, bool *ok)
 {
 	struct sn_pnd_var *var;
 	enum sn_pnd_type type;
-	size_t words;
 
 	*ok = false;
 	if (sn_pnd_at_punct(p, SN_PUNCT3('.', '.', '.'))) {
@@ -213,12 +214,8 @@ static struct sn_pnd_var *parse_phase_param(struct sn_pnd_parser *p, bool *ok)
 			      "a phase takes a fixed list of parameters");
 		return NULL;
 	}
-	if (!sn_pnd_at_type(p, &type, &words)) {
-		if (!sn_pnd_refuse_word(p))
-			sn_pnd_expected(p, "a parameter's type");
+	if (!sn_pnd_parse_type(p, "a parameter's type", &type))
 		return NULL;
-	}
-	p->at += words;
 	var = sn_pnd_parse_declarator(p, type, SN_VAR_PARAM);
 	if (!var)
 		return NULL;

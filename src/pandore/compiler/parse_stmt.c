@@ -312,8 +312,6 @@ static struct sn_pnd_stmt *parse_stmt_inner(struct sn_pnd_parser *p)
 {
 	const struct sn_pnd_token *token = sn_pnd_peek(p, 0);
 	struct sn_pnd_stmt *s;
-	enum sn_pnd_type type;
-	size_t words;
 	bool matched;
 
 	if (token->kind == SN_TOK_ZONE)
@@ -330,7 +328,7 @@ static struct sn_pnd_stmt *parse_stmt_inner(struct sn_pnd_parser *p)
 	s = parse_word(p, &matched);
 	if (matched)
 		return s;
-	if (sn_pnd_at_type(p, &type, &words)) {
+	if (sn_pnd_at_type(p)) {
 		sn_pnd_report(p->diags, token->pos, 0,
 			      "declarations stand at the beginning of a block");
 		return NULL;
@@ -367,13 +365,11 @@ static struct sn_pnd_stmt *parse_stmt(struct sn_pnd_parser *p)
 static void parse_locals(struct sn_pnd_parser *p, struct sn_pnd_stmt ***last)
 {
 	enum sn_pnd_type type;
-	size_t words;
 
-	while (sn_pnd_at_type(p, &type, &words)) {
-		p->at += words;
-		if (!sn_pnd_parse_declarators(p, type, SN_VAR_LOCAL, &p->scope->vars, last))
+	while (sn_pnd_at_type(p))
+		if (!sn_pnd_parse_type(p, "a type", &type) ||
+		    !sn_pnd_parse_declarators(p, type, SN_VAR_LOCAL, &p->scope->vars, last))
 			skip_statement(p);
-	}
 }
 
 struct sn_pnd_stmt *sn_pnd_parse_block(struct sn_pnd_parser *p)

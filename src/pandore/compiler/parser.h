@@ -34,8 +34,13 @@ bool sn_pnd_accept(struct sn_pnd_parser *p, uint32_t punct);
 /** Reports P00 "expected X, found Y" if the next token is another one. */
 bool sn_pnd_expect(struct sn_pnd_parser *p, uint32_t punct, const char *what);
 void sn_pnd_expected(struct sn_pnd_parser *p, const char *what);
-/** True at the name of one of our types; `*out` and the number of its words are given. */
-bool sn_pnd_at_type(const struct sn_pnd_parser *p, enum sn_pnd_type *out, size_t *words);
+/** The number of words of a type that stand here, 0 if none do, and what they mean: SN_T_NONE if
+ * they are no type of ours. */
+size_t sn_pnd_type_length(const struct sn_pnd_parser *p, enum sn_pnd_type *out);
+bool sn_pnd_at_type(const struct sn_pnd_parser *p);
+/** The words of a type; false after a finding: P08 for a type of C that is none of ours, "expected
+ * WHAT" where there is no type. */
+bool sn_pnd_parse_type(struct sn_pnd_parser *p, const char *what, enum sn_pnd_type *out);
 /** Words of C that Pandore C leaves out (P08), reported with a reason; false if it is none. */
 bool sn_pnd_refuse_word(struct sn_pnd_parser *p);
 bool sn_pnd_is_keyword(const char *name);

@@ -122,40 +122,35 @@ void sn_predict_operands(struct sn_predictor *p, const struct sn_pnd_stmt *s,
 		sn_predict_operands(p, s, e->args[i], owner, target);
 }
 
-static void store(struct sn_predictor *p, const struct sn_pnd_stmt *s)
+/* What a scalar or an element holds after an assignment. */
+static struct sn_pnd_value assigned(struct sn_predictor *p, const struct sn_pnd_stmt *s,
+				    struct sn_pnd_value old)
 {
-	struct sn_pnd_value *place, old, right = { true, 1 }, result = { 0 };
-	struct sn_pnd_expr sum = { .kind = SN_E_BINARY, .type = SN_T_LONG };
-	const struct sn_pnd_var *var = s->lhs->var;
+	struct sn_pnd_value right = { true, 1 };
+	struct sn_pnd_expr one = { .kind = SN_E_INT, .type = SN_T_INT, .value = 1 };
+	struct sn_pnd_expr sum = { .kind = SN_E_BINARY, .punct = s->punct & 255, .a = s->lhs };
 
-	if (var->type != SN_T_INT && var->type != SN_T_LONG)
-		return;
+	sum.b = s->rhs ? s->rhs : &one;
+	sum.type = sn_pnd_type_common(s->lhs->type, sum.b->type);
 	if (s->rhs)
 		right = sn_pnd_value_of(&p->values, s->rhs);
-	if (s->rhs && s->rhs->type >= SN_T_FLOAT)
-		right.is_known = false;
-	place = sn_pnd_value_place(&p->values, s->lhs);
-	if (!place) {
-		sn_pnd_values_forget(&p->values, var);
-		return;
-	}
-	old = *place;
-	if (s->punct == '=') {
-		result = right;
-	} else if (old.is_known && right.is_known) {
-		struct sn_pnd_expr a = { .kind = SN_E_INT, .type = SN_T_LONG, .value = old.number };
-		struct sn_pnd_expr b = { .kind = SN_E_INT,
-					 .type = SN_T_LONG,
-					 .value = right.number };
+	right.is_known &= sn_pnd_type_is_integer(sum.b->type);
+	if (s->punct != '=')
+		right = sn_pnd_value_of_operator(&sum, old, right);
+	return sn_pnd_value_converted(s->lhs->type, right);
+}
 
-		sum.punct = s->punct & 255;
-		sum.a = &a;
-		sum.b = &b;
-		result.is_known = sn_pnd_evaluate(&sum, &result.number);
-	}
-	if (var->type == SN_T_INT && (result.number > INT32_MAX || result.number < INT32_MIN))
-		result.is_known = false;
-	*place = result;
+static void store(struct sn_predictor *p, const struct sn_pnd_stmt *s)
+{
+	struct sn_pnd_value *place;
+
+	if (!sn_pnd_type_is_integer(s->lhs->var->type))
+		return;
+	place = sn_pnd_value_place(&p->values, s->lhs);
+	if (place)
+		*place = assigned(p, s, *place);
+	else
+		sn_pnd_values_forget(&p->values, s->lhs->var);
 }
 
 void sn_predict_assign(struct sn_predictor *p, const struct sn_pnd_stmt *s)

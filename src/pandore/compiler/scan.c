@@ -105,6 +105,17 @@ static size_t digits(const struct sn_pnd_scanner *s, size_t n, bool hex)
 	return n;
 }
 
+/* The end of u, l or ll, in either order; LL, but not lL. */
+static size_t integer_suffix(const struct sn_pnd_scanner *s, size_t n)
+{
+	bool is_unsigned = (peek(s, n) | 32) == 'u';
+
+	n += is_unsigned;
+	if ((peek(s, n) | 32) == 'l')
+		n += peek(s, n + 1) == peek(s, n) ? 2 : 1;
+	return n + (!is_unsigned && (peek(s, n) | 32) == 'u');
+}
+
 /* The longest valid constant (C11 6.4.4.1, 6.4.4.2); `*bad` when letters stick to its end. */
 static size_t number_length(const struct sn_pnd_scanner *s, enum sn_pnd_token_kind *kind, bool *bad)
 {
@@ -134,14 +145,9 @@ static size_t number_length(const struct sn_pnd_scanner *s, enum sn_pnd_token_ki
 		if ((peek(s, n) | 32) == 'f' || (peek(s, n) | 32) == 'l')
 			n++;
 	} else {
-		size_t u = 0, l = 0, first = n;
+		size_t first = n;
 
-		while ((peek(s, n) | 32) == 'u' || (peek(s, n) | 32) == 'l') {
-			*((peek(s, n) | 32) == 'u' ? &u : &l) += 1;
-			n++;
-		}
-		/* u, l, ul, lu; ll is the same width here but C gives it another type */
-		*bad |= u > 1 || l > 1;
+		n = integer_suffix(s, n);
 		for (size_t i = 1; !hex && peek(s, 0) == '0' && i < first; i++)
 			octal_fault |= peek(s, i) > '7';
 	}

@@ -57,20 +57,28 @@ static bool truth(struct sn_pnd_value v)
 	return v.is_known && v.number != 0;
 }
 
-/* An operator on two constants, by the evaluator of constant expressions. */
-static struct sn_pnd_value binary(const struct sn_pnd_expr *e, struct sn_pnd_value a,
-				  struct sn_pnd_value b)
+struct sn_pnd_value sn_pnd_value_of_operator(const struct sn_pnd_expr *e, struct sn_pnd_value a,
+					     struct sn_pnd_value b)
 {
-	struct sn_pnd_expr left = { .kind = SN_E_INT, .type = SN_T_LONG, .value = a.number };
-	struct sn_pnd_expr right = { .kind = SN_E_INT, .type = SN_T_LONG, .value = b.number };
+	struct sn_pnd_expr left = { .kind = SN_E_INT, .type = e->a->type, .value = a.number };
+	struct sn_pnd_expr right = { .kind = SN_E_INT, .value = b.number };
 	struct sn_pnd_expr whole = *e;
 	struct sn_pnd_value result = { 0 };
 
+	right.type = e->b ? e->b->type : SN_T_INT;
 	whole.a = &left;
 	whole.b = &right;
 	if (a.is_known && b.is_known)
 		result.is_known = sn_pnd_evaluate(&whole, &result.number);
 	return result;
+}
+
+struct sn_pnd_value sn_pnd_value_converted(enum sn_pnd_type type, struct sn_pnd_value v)
+{
+	v.is_known = v.is_known && sn_pnd_type_is_integer(type) &&
+		     sn_pnd_bits_to_number(type, sn_pnd_convert_bits(type, (uint64_t)v.number),
+					   &v.number);
+	return v;
 }
 
 static struct sn_pnd_value logical(struct sn_pnd_values *values, const struct sn_pnd_expr *e)
@@ -86,46 +94,36 @@ static struct sn_pnd_value logical(struct sn_pnd_values *values, const struct sn
 	return b.is_known ? known(b.number != 0) : b;
 }
 
-static bool is_wide_integer(enum sn_pnd_type type)
-{
-	return type == SN_T_INT || type == SN_T_LONG;
-}
-
 struct sn_pnd_value sn_pnd_value_of(struct sn_pnd_values *values, const struct sn_pnd_expr *e)
 {
-	struct sn_pnd_value unknown = { 0 }, v;
+	struct sn_pnd_value unknown = { 0 }, v = { 0 };
 	const struct sn_pnd_value *place;
 
 	switch (e->kind) {
 	case SN_E_INT:
-		return known(e->value);
+		v.is_known = sn_pnd_evaluate(e, &v.number);
+		return v;
 	case SN_E_VAR:
 	case SN_E_INDEX:
-		if (e->var->is_distributed || !is_wide_integer(e->var->type))
+		if (e->var->is_distributed || !sn_pnd_type_is_integer(e->var->type))
 			return unknown;
 		place = sn_pnd_value_place(values, e);
 		return place ? *place : unknown;
 	case SN_E_UNARY:
-		v = sn_pnd_value_of(values, e->a);
-		if (!v.is_known)
-			return unknown;
-		return known(e->punct == '-'   ? -v.number
-			     : e->punct == '!' ? !v.number
-			     : e->punct == '~' ? ~v.number
-					       : v.number);
+		return sn_pnd_value_of_operator(e, sn_pnd_value_of(values, e->a), known(0));
 	case SN_E_BINARY:
 		if (e->punct == SN_PUNCT2('&', '&') || e->punct == SN_PUNCT2('|', '|'))
 			return logical(values, e);
-		if (e->a->type == SN_T_UNSIGNED || e->b->type == SN_T_UNSIGNED)
-			return unknown;
-		return binary(e, sn_pnd_value_of(values, e->a), sn_pnd_value_of(values, e->b));
+		return sn_pnd_value_of_operator(e, sn_pnd_value_of(values, e->a),
+						sn_pnd_value_of(values, e->b));
 	case SN_E_COND:
 		v = sn_pnd_value_of(values, e->a);
 		if (!v.is_known)
 			return unknown;
-		return sn_pnd_value_of(values, truth(v) ? e->b : e->c);
+		return sn_pnd_value_converted(e->type,
+					      sn_pnd_value_of(values, truth(v) ? e->b : e->c));
 	case SN_E_CAST:
-		return is_wide_integer(e->type) ? sn_pnd_value_of(values, e->a) : unknown;
+		return sn_pnd_value_converted(e->type, sn_pnd_value_of(values, e->a));
 	default:
 		return unknown;
 	}

@@ -1,24 +1,27 @@
 """Random Pandore programs and the sequential C they must agree with, bit for bit.
 
-A program is one body under several distributions (one phase each), on two matrices, two vectors and
-a vector of integers. Subscripts stay in bounds by construction; values stay finite.
+A program is two bodies, one after the other on the same data: the first under several distributions (one
+phase each), the second under one. Arrays have one to three dimensions and any type of C, written in any
+order of its words; so have counters and scalars. Subscripts stay in bounds by construction, real values stay
+finite, and nothing is left to the C compiler: integers of int and wider that are signed do not overflow, and
+a real value becomes an integer only where that type holds it.
 """
 import random
+
+INTEGERS = ['char', 'signed char', 'unsigned char', 'short', 'unsigned short', 'int', 'unsigned', 'long',
+            'unsigned long', 'long long', 'unsigned long long', '_Bool']
+WIDE = ['int', 'long', 'long long']  # their sums must not overflow; real values of this size fit
+REALS = ['float', 'double']
+ARRAYS = 'ABCVWK'
+ZONE_Z = 8589934593  # as a long; an int that is set to it becomes 1
 
 PREAMBLE = '''
 #include <stdio.h>
 #include <string.h>
 #define N %(n)d
 #define M %(m)d
+#define Q %(q)d
 #define P %(p)d
-'''
-
-SUPPORT = '''
-%(ta)s A[N][M];
-double B[N][M];
-%(tv)s V[N];
-double W[M];
-int K[N];
 '''
 
 FUNCTIONS = '''
@@ -34,6 +37,13 @@ int turn(int a, int b)
 {
 	return (a * 3 + b) % 5;
 }
+char unsigned narrow(unsigned char a, int short signed b)
+{
+	unsigned char c;
+	c = a;
+	c -= b;
+	return c;
+}
 '''
 
 MAIN = '''
@@ -48,17 +58,19 @@ static unsigned long hash(const void *bytes, unsigned long count)
 
 static void fill(void)
 {
-	int i, j;
+	int i, j, l;
 	for (i = 0; i < N; i++) {
-		V[i] = (i * 37 %% 11) * 3 / 4.0;
+		V[i] = %(v)s;
 		K[i] = i * 5 %% N;
 		for (j = 0; j < M; j++) {
-			A[i][j] = (i * 7 + j * 13) %% 17 / 3.0;
+			A[i][j] = %(a)s;
 			B[i][j] = (i * 3 + j * 5) %% 19 / 7.0 - 1;
+			for (l = 0; l < Q; l++)
+				C[i][j][l] = %(c)s;
 		}
 	}
 	for (j = 0; j < M; j++)
-		W[j] = (j * 11 %% 7) / 5.0;
+		W[j] = %(w)s;
 }
 
 int main(void)
@@ -67,36 +79,66 @@ int main(void)
 }
 '''
 
+FILLS = {'V': ('i * 37 % 11 * 50 - 150', '(i * 37 % 11) * 3 / 4.0'),
+         'A': ('i * 70 + j * 13 - 150', '(i * 7 + j * 13) % 17 / 3.0'),
+         'C': ('(i * 5 + j * 3 + l) % 13 * 40 - 200', '(i * 5 + j * 3 + l * 2) % 13 / 3.0 - 1'),
+         'W': ('j * 90 - 300', '(j * 11 % 7) / 5.0')}
+
 CALL = '''	fill();
-	%s(A, B, V, W, K, 3, 0.75);
-	printf("%s %%lx %%lx %%lx %%lx %%lx\\n", hash(A, sizeof(A)), hash(B, sizeof(B)), hash(V, sizeof(V)),
-	       hash(W, sizeof(W)), hash(K, sizeof(K)));
+	%s(A, B, C, V, W, K, 3, 0.75, %d, 2);
+	%s(A, B, C, V, W, K, 3, 0.75, %d, 2);
+	printf("%s %%lx %%lx %%lx %%lx %%lx %%lx\\n", hash(A, sizeof(A)), hash(B, sizeof(B)), hash(C, sizeof(C)),
+	       hash(V, sizeof(V)), hash(W, sizeof(W)), hash(K, sizeof(K)));
 '''
 
-DIMS = {'A': ('N', 'M'), 'B': ('N', 'M'), 'V': ('N',), 'W': ('M',), 'K': ('N',)}
+DIMS = {'A': ('N', 'M'), 'B': ('N', 'M'), 'C': ('N', 'M', 'Q'), 'V': ('N',), 'W': ('M',), 'K': ('N',)}
 
 
-def distributions(rng, rank, n, m, p):
+def spelled(rng, name):
+    """A type's words in another order, with those that may be left out or added."""
+    words = name.split()
+    if name in ('short', 'int', 'long', 'long long') and rng.random() < 0.3:
+        words.append('signed')
+    if not {'char', 'int', 'float', 'double', '_Bool'} & set(words) and rng.random() < 0.3:
+        words.append('int')
+    rng.shuffle(words)
+    return ' '.join(words)
+
+
+def distributions(rng, sizes, p):
     """Six ways to lay out an array; the sixth is replicated."""
     up = lambda x: max(1, -(-x // p))
-    if rank == 2:
-        return [f'by block({up(n)}, {m}) map regular(0,1)',
-                f'by block({n}, {up(m)}) map regular(0,1)',
-                f'by block({rng.randint(1, 3)}, {m}) map wrapped(0,1)',
-                f'by block({rng.randint(1, 4)}, {rng.randint(1, 4)}) map wrapped(1,0)',
-                f'by block({-(-n // 2)}, {-(-m // 2)}) map regular({rng.choice(["0,1", "1,0"])})', '']
-    return [f'by block({up(n)}) map regular(0)', f'by block({n}) map regular(0)',
-            f'by block({rng.randint(1, 3)}) map wrapped(0)', f'by block({rng.randint(1, 4)}) map wrapped(0)',
-            f'by block({-(-n // 2)}) map regular(0)', '']
+    half = lambda x: -(-x // 2)
+    if len(sizes) == 1:
+        n = sizes[0]
+        large = rng.choice([n, 2**63 - 1, '0xfffffffffffffffful'])
+        return [f'by block({up(n)}) map regular(0)', f'by block({large}) map regular(0)',
+                f'by block({rng.randint(1, 3)}) map wrapped(0)', f'by block({rng.randint(1, 4)}) map wrapped(0)',
+                f'by block({half(n)}) map regular(0)', '']
+    whole, orders = [str(x) for x in sizes], [list('012'[:len(sizes)]) for _ in range(3)]
+    for order in orders[1:]:
+        rng.shuffle(order)
+    texts = [','.join(order) for order in orders]
+    cut = lambda d, size: '(' + ', '.join(str(size) if k == d else x for k, x in enumerate(whole)) + ')'
+    some = '(' + ', '.join(str(rng.randint(1, 4)) for _ in sizes) + ')'
+    halves = '(' + ', '.join([str(half(x)) for x in sizes[:2]] + whole[2:]) + ')'
+    return [f'by block{cut(0, up(sizes[0]))} map regular({texts[0]})',
+            f'by block{cut(1, up(sizes[1]))} map regular({texts[0]})',
+            f'by block{cut(rng.randrange(len(sizes)), rng.randint(1, 3))} map wrapped({texts[1]})',
+            f'by block{some} map wrapped({texts[2]})', f'by block{halves} map regular({texts[1]})', '']
 
 
 class Body:
     """One random phase body. Loop variables and their ranges are known while it is written."""
 
-    def __init__(self, rng, n, m):
-        self.rng, self.size = rng, {'N': n, 'M': m}
+    def __init__(self, rng, sizes, types):
+        self.rng, self.size, self.types = rng, sizes, types
         self.loops = []  # (variable, low, high): inclusive bounds of its value
         self.depth = 0
+        others = ['long', 'long long', 'short', 'unsigned', 'unsigned char', 'unsigned long']
+        self.counters = {name: rng.choice(['int'] * 5 + others) for name in 'ijl'}
+        self.counters['c'] = rng.choice(INTEGERS)
+        self.counters['idx'] = rng.choice(['int', 'int', 'unsigned char', 'long', 'unsigned short'])
 
     def subscript(self, extent):
         rng, limit = self.rng, self.size[extent]
@@ -115,34 +157,80 @@ class Body:
             return str(rng.randrange(limit))
         return rng.choice(fits)
 
-    def element(self, names='ABVW'):
+    def element(self, names=ARRAYS):
         name = self.rng.choice(names)
         return name + ''.join(f'[{self.subscript(d)}]' for d in DIMS[name])
+
+    def type_of(self, element):
+        return self.types[element[0]]
+
+    def value(self):
+        """An element as a real value, a small one if it is an integer."""
+        element = self.element()
+        return element if self.type_of(element) in REALS else f'{element} % 1000 * 1.0'
+
+    def integer(self, depth=0):
+        """Elements of different types with all the conversions of C; none of the sums overflows."""
+        rng, roll = self.rng, self.rng.random()
+        names = [name for name in ARRAYS if self.types[name] not in REALS]
+        if roll < 0.35 or depth > 1:
+            return f'{self.element(names)} % 1000'
+        if roll < 0.5:
+            atoms = ['c % 1000', 'k', '(k > 2 ? -7 : 3u)', '200u', "'a'", '0x7l', 'q']
+            return rng.choice(atoms + [v for v, _, _ in self.loops])
+        if roll < 0.58:
+            return f'({rng.choice(INTEGERS)})({self.integer(depth + 1)}) % 1000'
+        if roll < 0.66:
+            return f'narrow({self.integer(depth + 1)}, {self.integer(depth + 1)})'
+        if roll < 0.72:
+            return f'({self.integer(depth + 1)} {rng.choice(["<", ">", "!=", "==", "<="])} {self.integer(depth + 1)})'
+        if roll < 0.78:
+            return f'({self.integer(depth + 1)} {rng.choice("&|^")} {self.integer(depth + 1)}) % 1000'
+        return f'({self.integer(depth + 1)} {rng.choice("+-")} {self.integer(depth + 1)}) % 1000'
 
     def expr(self, depth=0):
         rng, roll = self.rng, self.rng.random()
         if depth > 2 or roll < 0.45:
-            return rng.choice([self.element, self.element, self.element, self.atom])()
+            return rng.choice([self.value, self.value, self.value, self.atom])()
         if roll < 0.7:
             return f'{self.expr(depth + 1)} * 0.5 + {self.expr(depth + 1)} * 0.25'
         if roll < 0.8:
             return f'mix({self.expr(depth + 1)}, {self.expr(depth + 1)})'
-        if roll < 0.88:
+        if roll < 0.86:
             return f'({self.condition()} ? {self.expr(depth + 1)} : {self.expr(depth + 1)})'
-        if roll < 0.94:
+        if roll < 0.9:
             return f'0.5 * ({self.expr(depth + 1)} - {self.expr(depth + 1)})'
+        if roll < 0.94:
+            return f'(double)({self.integer(depth)} % 1000) * 0.25'
         return f'fabs({self.expr(depth + 1)})'
 
     def atom(self):
-        choices = ['1.5', '0.125', 's', 'x', 'k', '2']
-        return self.rng.choice(choices + [v for v, _, _ in self.loops])
+        choices = ['1.5', '0.125', 's', 'x', 'k', '2', '(float)x']
+        return self.rng.choice(choices + [f'{v} * 1.0' for v, _, _ in self.loops])
 
     def condition(self):
         rng = self.rng
-        simple = [f'{v} % 3 {rng.choice(["==", "!="])} 1' for v, _, _ in self.loops] + ['k > 2', 's < 4.0']
-        simple.append(f'{self.element()} {rng.choice("<>")} 0.5')
+        simple = [f'{v} % 3 {rng.choice(["==", "!="])} 1' for v, _, _ in self.loops] + ['k > 2', 's < 4.0', 's != x']
+        simple.append(f'{self.value()} {rng.choice(["<", ">", "!="])} 0.5')
+        simple.append(f'{self.integer(1)} {rng.choice(["<", ">", "!=", "=="])} {self.integer(1)}')
         one = rng.choice(simple)
         return f'{one} {rng.choice(["&&", "||"])} {rng.choice(simple)}' if rng.random() < 0.25 else one
+
+    def compound(self, target):
+        """`target OP= value` with a value that the target's type can take."""
+        rng, type_ = self.rng, self.type_of(target)
+        op = rng.choice(['+=', '-=', '*=', '/='])
+        if type_ in REALS:
+            value = {'*=': '(k > 2 ? 0.5 : -0.75)',
+                     '/=': f'(1.5 + fabs({self.value()}))'}.get(op, f'{self.expr(1)} * 0.125')
+        elif op in ('*=', '/='):
+            op = op if type_ not in WIDE else '/='
+            value = rng.choice(['3', '2u', 'q', '(1 + (k > 2))'])
+        else:
+            value = f'{self.integer(1)} % 1000'
+            if type_ in WIDE and rng.random() < 0.5:
+                value = f'fmod({self.expr(1)}, 100.0)'
+        return f'{target} {op} {value};'
 
     def assign(self):
         rng, roll = self.rng, self.rng.random()
@@ -151,23 +239,34 @@ class Body:
         if roll < 0.16:
             return f't[{self.subscript("N")}] = {self.expr(1)};'
         if roll < 0.2:
-            return f's += {self.element()} * 0.125;'
+            return f's += ({self.value()}) * 0.125;'
         if roll < 0.24:
             return f'K[{self.subscript("N")}] = turn({rng.choice([v for v, _, _ in self.loops] + ["k"])}, k);'
-        target = self.element()
-        if roll < 0.32:
-            return f'{target} {rng.choice(["+=", "-="])} {self.expr(1)} * 0.125;'
-        return f'{target} = {self.expr()};'
+        if roll < 0.28:
+            return f'c {rng.choice(["=", "+=", "-="])} {self.integer()} % 1000;'
+        target = self.element('ABCVW')
+        if roll < 0.4:
+            return self.compound(target)
+        if self.type_of(target) not in REALS and rng.random() < 0.5:
+            return f'{target} = {self.integer()};'
+        return f'{target} = {self.stored(target[0], self.expr())};'
+
+    def stored(self, name, value):
+        """A real value as this array can take it."""
+        if self.types[name] in REALS:
+            return value
+        return f'{"" if self.types[name] in WIDE + ["_Bool"] else "(long)"}fmod({value}, 1000.0)'
 
     def loop(self, indent):
         rng = self.rng
         var = 'ijl'[len(self.loops)]
+        type_ = self.counters[var]
         low, high = rng.choice([(0, 0), (1, 1), (2, 2), (0, 2)])
-        extent = rng.choice('NM')
-        limit = min(self.size['N'], self.size['M']) if rng.random() < 0.4 else self.size[extent]
-        low, high = low, limit - 1 - high
-        roll = rng.random()
-        if roll < 0.1:
+        extent = rng.choice('NMNMQ')
+        limit = min(self.size['N'], self.size['M']) if extent != 'Q' and rng.random() < 0.4 else self.size[extent]
+        low, high = (0, limit - 1) if extent == 'Q' else (low, limit - 1 - high)
+        roll, first, last = rng.random(), str(low), f'{var} < {high + 1}'
+        if roll < 0.1 and (low > 0 or not type_.startswith('unsigned')):
             head = f'for ({var} = {high}; {var} >= {low}; {var}--)'
         elif roll < 0.2:
             head = f'for ({var} = {low}; {var} <= {high}; {var} += 2)'
@@ -177,7 +276,14 @@ class Body:
             low = olow
             high = max(high, low)
         else:
-            head = f'for ({var} = {low}; {var} < {high + 1}; {var}++)'
+            if low == 1 and 'long' not in type_ and rng.random() < 0.5:
+                first = 'z'  # what does not fit an int becomes 1 in it
+            elif low == 2 and rng.random() < 0.5:
+                first = rng.choice(['q', '6 & 10'] + ([] if 'long' in type_ else ['(k > 2 ? 2 : 1)', '4294967298u']))
+            if rng.random() < 0.3:
+                last = var + rng.choice([f' <= (k > 2 ? {high} : 0)', f' <= ({high} & 15)',
+                                         f' < (unsigned char){high + 257}', f' < {high + 1}u'])
+            head = f'for ({var} = {first}; {last}; {var}{rng.choice(["++", "++", " += 1u", " += (char)257"])})'
         self.loops.append((var, low, high))
         text = indent + head + '\n' + self.block(indent)
         self.loops.pop()
@@ -190,20 +296,22 @@ class Body:
         target, heads = rng.choice('AB'), []
         for var, extent in (order[:2], order[2:]):
             limit = self.size[extent]
-            if rng.random() < 0.25:
+            if rng.random() < 0.25:  # down to 1: any type can
                 heads.append(f'for ({var} = {limit - 2}; {var} > 0; {var}--)')
             else:
                 heads.append(f'for ({var} = 1; {var} < {limit - 1}; {var}{rng.choice(["++", "++", " += 2"])})')
 
         def near():
             name = rng.choice([target, target, 'A', 'B'])
+            small = '' if self.types[name] in REALS else ' % 1000'
             return name + ''.join(f'[{v}{c:+d}]' if c else f'[{v}]' for v, c in
-                                  (('i', rng.choice([-1, 0, 1])), ('j', rng.choice([-1, 0, 1]))))
+                                  (('i', rng.choice([-1, 0, 1])), ('j', rng.choice([-1, 0, 1])))) + small
 
-        terms = ' + '.join(f'{rng.choice(["0.25", "0.125"])} * {near()}' for _ in range(rng.randint(1, 4)))
-        body = f'{target}[i][j] = {terms};'
+        terms = ' + '.join(f'{rng.choice(["0.25", "0.125"])} * ({near()})' for _ in range(rng.randint(1, 4)))
+        body = f'{target}[i][j] = {self.stored(target, terms)};'
         if rng.random() < 0.3:
-            body = f'{{ {body} {"AB".replace(target, "")}[i][j] = 0.5 * {near()}; }}'
+            other = 'AB'.replace(target, '')
+            body = f'{{ {body} {other}[i][j] = {self.stored(other, f"0.5 * ({near()})")}; }}'
         time = f'{indent}for (l = 0; l < 3; l++)\n' if rng.random() < 0.3 else ''
         return f'{time}{indent}{heads[0]}\n{indent}\t{heads[1]}\n{indent}\t\t{body}\n'
 
@@ -217,7 +325,7 @@ class Body:
             text = f'{indent}if ({self.condition()})\n{self.block(indent)}'
             return text + (f'{indent}else\n{self.block(indent)}' if rng.random() < 0.4 else '')
         if roll > 0.91 and self.depth < 2 and len(self.loops) < 2:
-            return (f'{indent}w = 0;\n{indent}while (w < 2 && {self.element()} > -50.0) {{\n'
+            return (f'{indent}w = 0;\n{indent}while (w < 2 && {self.value()} > -50.0) {{\n'
                     f'{indent}\t{self.assign()}\n{indent}\tw++;\n{indent}}}\n')
         return indent + self.assign() + '\n'
 
@@ -229,49 +337,67 @@ class Body:
         self.depth -= 1
         return f'{indent}{{\n{text}{indent}}}\n'
 
-    def text(self):
-        body = ''.join(self.statement('\t') for _ in range(self.rng.randint(2, 4)))
-        return ('{\n\tint i, j, l, w;\n\tdouble s = 1.0;\n\tdouble t[N];\n\tint idx[N];\n'
-                '\ti = j = l = 0;\n'.replace('i = j = l = 0;', 'i = 0; j = 0; l = 0; w = 0;') +
+    def text(self, count):
+        rng, types = self.rng, self.counters
+        body = ''.join(self.statement('\t') for _ in range(count))
+        left = '' if self.types['V'] in REALS else ' % 1000'
+        ends = f'V[0]{left} * 0.5 + s * 0.125 + t[1] + i % 100 + j % 100 * 0.25 + l % 100 * 0.125 + c % 100'
+        return ('{\n' + ''.join(f'\t{spelled(rng, types[v])} {v};\n' for v in 'ijlc') +
+                '\tint w;\n\tdouble s = 1.0;\n\tdouble t[N];\n' + f'\t{spelled(rng, types["idx"])} idx[N];\n' +
+                '\ti = 0; j = 0; l = 0; w = 0; c = 1;\n' +
                 '\tfor (i = 0; i < N; i++) {\n\t\tt[i] = i * 0.5;\n\t\tidx[i] = i * 3 % N;\n\t}\n' + body +
-                '\tV[0] = V[0] * 0.5 + s * 0.125 + t[1] + i + j * 0.25 + l * 0.125;\n}\n')
+                f'\tV[0] = {self.stored("V", ends)};\n}}\n')
 
 
 def program(seed):
-    """(name, parts) of program number `seed`; the text for P nodes comes from pandore()."""
+    """Program number `seed`; the text for P nodes comes from pandore()."""
     rng = random.Random(seed)
-    n, m = rng.randint(5, 11), rng.randint(5, 11)
-    types = {'A': rng.choice(['float', 'double', 'float']), 'V': rng.choice(['double', 'float', 'int'])}
-    body = Body(rng, n, m).text()
-    return {'seed': seed, 'n': n, 'm': m, 'types': types, 'body': body}
+    sizes = {'N': rng.randint(5, 11), 'M': rng.randint(5, 11), 'Q': rng.randint(2, 4)}
+    any_type = lambda: rng.choice(REALS * 3 + INTEGERS)
+    types = {'A': any_type(), 'B': 'double', 'C': any_type(), 'V': any_type(), 'W': any_type(),
+             'K': rng.choice(['int'] * 4 + INTEGERS)}
+    spellings = {name: spelled(rng, type_) for name, type_ in types.items()}
+    bodies = [Body(rng, sizes, types).text(rng.randint(2, 4)), Body(rng, sizes, types).text(rng.randint(1, 2))]
+    return {'seed': seed, 'sizes': sizes, 'types': types, 'spellings': spellings, 'bodies': bodies}
+
+
+SCALARS = ['int k', 'double x', 'long z', 'char unsigned q']
 
 
 def params(prog, choice, p, rng):
-    types = dict(prog['types'], B='double', W='double', K='int')
     texts = []
     for name, dims in DIMS.items():
-        size = (prog['n'], prog['m']) if name != 'W' else (prog['m'], 0)
-        layouts = distributions(rng, len(dims), size[0], size[1], p)
+        layouts = distributions(rng, [prog['sizes'][d] for d in dims], p)
         layout = layouts[(choice + (0 if name == 'A' else rng.randrange(6) if choice else 0)) % 6]
-        texts.append(f'{types[name]} {name}' + ''.join(f'[{d}]' for d in dims) + f' {layout} mode INOUT')
-    return ',\n\t'.join(texts + ['int k', 'double x'])
+        texts.append(f'{spelled(rng, prog["types"][name])} {name}' + ''.join(f'[{d}]' for d in dims) +
+                     f' {layout} mode INOUT')
+    return ',\n\t'.join(texts + SCALARS)
+
+
+def preamble(prog, p):
+    sizes, names = prog['sizes'], prog['spellings']
+    return PREAMBLE % dict(n=sizes['N'], m=sizes['M'], q=sizes['Q'], p=p) + FUNCTIONS + '\n' + ''.join(
+        f'{names[name]} {name}' + ''.join(f'[{d}]' for d in dims) + ';\n' for name, dims in DIMS.items())
+
+
+def host(prog, calls):
+    fills = {name.lower(): texts[prog['types'][name] in REALS] for name, texts in FILLS.items()}
+    return MAIN % dict(fills, calls=calls)
 
 
 def pandore(prog, p):
-    """The Pandore source: one phase a distribution."""
+    """The Pandore source: one phase a distribution, and one for the second body."""
     rng = random.Random(prog['seed'] * 1000 + p)
-    text = PREAMBLE % dict(n=prog['n'], m=prog['m'], p=p) + FUNCTIONS
-    text += SUPPORT % dict(ta=prog['types']['A'], tv=prog['types']['V'])
+    text = preamble(prog, p)
     for d in range(6):
-        text += f'\ndist ph{d}({params(prog, d, p, rng)})\n{prog["body"]}'
-    return text + MAIN % dict(calls=''.join(CALL % (f'ph{d}', f'ph{d}') for d in range(6)))
+        text += f'\ndist ph{d}({params(prog, d, p, rng)})\n{prog["bodies"][0]}'
+    text += f'\ndist after({params(prog, rng.randrange(1, 6), p, rng)})\n{prog["bodies"][1]}'
+    return text + host(prog, ''.join(CALL % (f'ph{d}', ZONE_Z, 'after', ZONE_Z, f'ph{d}') for d in range(6)))
 
 
 def sequential(prog):
-    types = dict(prog['types'], B='double', W='double', K='int')
-    text = '#include <math.h>\n' + PREAMBLE % dict(n=prog['n'], m=prog['m'], p=1) + FUNCTIONS
-    text += SUPPORT % dict(ta=types['A'], tv=types['V'])
-    head = ', '.join(f'{types[n]} {n}' + ''.join(f'[{d}]' for d in dims) for n, dims in DIMS.items())
-    text += f'\nstatic void body({head}, int k, double x)\n{prog["body"]}'
-    calls = ''.join(CALL % ('body', f'ph{d}') for d in range(6))
-    return text + MAIN % dict(calls=calls)
+    text = '#include <math.h>\n' + preamble(prog, 1)
+    head = ', '.join(f'{prog["types"][n]} {n}' + ''.join(f'[{d}]' for d in dims) for n, dims in DIMS.items())
+    for name, body in zip(('body', 'after'), prog['bodies']):
+        text += f'\nstatic void {name}({head}, {", ".join(SCALARS)})\n{body}'
+    return text + host(prog, ''.join(CALL % ('body', ZONE_Z, 'after', ZONE_Z, f'ph{d}') for d in range(6)))
