@@ -49,6 +49,10 @@ static void map_decode(struct image *image, const struct sn_record_map *map)
 		path = (char *)"[jit]";
 		mapping.load_bias = 0; /* generated code has no other address than its own */
 	}
+	if (kind == SN_MODULE_FILE && sn_ends_with(path, "/libsonde-runtime.so")) {
+		kind = SN_MODULE_SONDE;
+		path = (char *)"[sonde]";
+	}
 	mapping.module = sn_decode_module_of(image, path, build_id, kind,
 					     map->header.flags & SN_RECORD_MAP_MAIN);
 	sn_vec_push(&image->mappings, mapping);

@@ -98,9 +98,19 @@ static uint32_t stack_of(struct image *image, uint32_t id, int64_t time_ns)
 
 /* ---- second pass: samples and waits ---- */
 
+/* Our own code was interrupted: what its caller's CPU time would not hold without us. */
+static bool is_in_sonde(const struct sn_experiment *e, uint32_t stack)
+{
+	if (stack == SN_NONE || !e->stacks.items[stack].depth)
+		return false;
+	uint32_t module = e->stacks.items[stack].frames[0].module;
+	return module != SN_NONE && e->modules.items[module].kind == SN_MODULE_SONDE;
+}
+
 static void sample_decode(struct image *image, const struct owner *owner,
 			  const struct sn_record_sample *record)
 {
+	struct sn_experiment *e = image->decoder->experiment;
 	int64_t time_ns = bounded(owner->base_ns) + record->time_ns;
 	struct sn_sample sample = { .time_ns = time_ns + image->offset_ns,
 				    .cpu_ns = owner->extra_cpu_ns + record->cpu_ns,
@@ -125,7 +135,9 @@ static void sample_decode(struct image *image, const struct owner *owner,
 		facts->sampled_system_ns += sample.cpu_ns;
 	else
 		facts->sampled_user_ns += sample.cpu_ns;
-	sn_vec_push(&image->decoder->experiment->samples, sample);
+	if (is_in_sonde(e, sample.stack))
+		e->processes.items[image->process].overhead_ns += sample.cpu_ns;
+	sn_vec_push(&e->samples, sample);
 }
 
 static void wait_decode(struct image *image, const struct owner *owner,

@@ -27,10 +27,11 @@ enum sn_module_kind {
 	SN_MODULE_JIT, /* code written at run time; named by a JIT symbol list if there is one */
 	SN_MODULE_UNKNOWN, /* pcs in no mapping we saw */
 	SN_MODULE_KERNEL,
+	SN_MODULE_SONDE, /* what measured: its time is overhead, whoever called it */
 };
 
 struct sn_module {
-	const char *path; /* as mapped; "[vdso]", "[jit]", "[unknown]", "[kernel]" */
+	const char *path; /* as mapped; "[vdso]", "[jit]", "[unknown]", "[kernel]", "[sonde]" */
 	const char *name; /* base name for people */
 	const char
 		*build_id; /* lower-case hex; a content hash where there is none; "" if unknown */
@@ -83,7 +84,8 @@ struct sn_process {
 	uint64_t losses[SN_LOSS_KINDS];
 	uint64_t raw_clone_threads; /* found running without our start hook */
 	uint64_t handler_ns;	    /* measured time inside our handlers and hooks */
-	uint64_t overhead_ns;	    /* total: handlers, set-up, signal delivery, switches */
+	uint64_t overhead_ns;	    /* total: handlers, set-up, signal delivery, switches, and
+				     * samples that met our own code */
 	bool has_ended_cleanly;
 	bool follows_exec; /* the same process as the image before it: an exec lies between */
 };

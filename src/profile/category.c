@@ -16,9 +16,9 @@ const char *sn_category_name(enum sn_category category)
 
 const char *sn_module_class_name(enum sn_module_class class)
 {
-	static const char *const names[] = { "program", "library", "libc", "loader",
-					     "maths",	"openmp",  "mpi",  "allocator",
-					     "io",	"kernel",  "other" };
+	static const char *const names[] = { "program", "library", "libc",  "loader",
+					     "maths",	"openmp",  "mpi",   "allocator",
+					     "io",	"kernel",  "sonde", "other" };
 
 	return names[class];
 }
@@ -111,6 +111,8 @@ enum sn_module_class sn_module_class_of(const struct sn_module *module)
 	case SN_MODULE_VDSO:
 	case SN_MODULE_KERNEL:
 		return SN_MODULE_CLASS_KERNEL;
+	case SN_MODULE_SONDE:
+		return SN_MODULE_CLASS_SONDE;
 	case SN_MODULE_UNKNOWN:
 		return SN_MODULE_CLASS_OTHER;
 	case SN_MODULE_JIT:
@@ -504,6 +506,7 @@ static enum sn_category category_of_class(enum sn_module_class class)
 	case SN_MODULE_CLASS_LOADER:
 		return SN_CATEGORY_OS;
 	case SN_MODULE_CLASS_LIBC:
+	case SN_MODULE_CLASS_SONDE:
 	case SN_MODULE_CLASS_OTHER:
 		break;
 	}
@@ -568,8 +571,8 @@ struct sn_class sn_class_of_stack(const struct sn_class_frame *frames, uint32_t 
 	struct sn_class class = { SN_CATEGORY_OTHER, SN_CATEGORY_OS, false };
 	enum sn_category category;
 
-	if (!count)
-		return class;
+	if (!count || frames[0].module_class == SN_MODULE_CLASS_SONDE)
+		return class; /* what measures is nobody's work */
 	category = runtime_of(frames, count, &class.is_spin);
 	if (category == SN_CATEGORIES)
 		category = library_of(frames, count);

@@ -41,6 +41,7 @@ enum sn_module_class {
 	SN_MODULE_CLASS_ALLOCATOR,
 	SN_MODULE_CLASS_IO,	/* hdf5, netcdf, adios */
 	SN_MODULE_CLASS_KERNEL, /* vdso too */
+	SN_MODULE_CLASS_SONDE,	/* what measured */
 	SN_MODULE_CLASS_OTHER,	/* no file that we know: addresses that no module has */
 };
 /** "program", "library", "libc" ...: what `show modules` calls it. */

@@ -213,6 +213,8 @@ static void place_fill_unknown(struct builder *b, struct sn_program_place *place
 
 		resolved.scopes[0].name =
 			name[0] == '[' ? name : sn_arena_printf(&program->arena, "[%s]", name);
+		if (e->modules.items[place->module].kind == SN_MODULE_SONDE)
+			resolved.scopes[0].name = "sonde"; /* its name, and known */
 	}
 	place_fill(b, place, &resolved);
 }
@@ -239,6 +241,8 @@ static uint32_t place_of(struct builder *b, uint32_t process, uint32_t module, u
 	if (module >= program->experiment->modules.count) {
 		module = SN_NONE;
 		link_addr = 0;
+	} else if (program->experiment->modules.items[module].kind == SN_MODULE_SONDE) {
+		link_addr = 0; /* one row for all of it */
 	}
 	slot = sn_map_put(
 		&b->places_of_module[module == SN_NONE ? program->experiment->modules.count

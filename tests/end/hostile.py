@@ -398,6 +398,14 @@ def rawthread():
     t.equal(data[0].raw_clone_threads, 1, 'raw clone: the thread that we do not know is counted')
 
 
+def locks():
+    app = build('locks', '-pthread')
+    for mode, name in (('threads', 'locks'), ('past', 'locks, a thread made past us'), ('shared', 'locks between processes')):
+        data = same([app, mode], name)
+        long = [w for d in data for w in d.waits if w[1] == 0 and w[3] >= 50e6]
+        t.check(len(long) == 4, f'{name}: each wait for one is there', long)
+
+
 def handlers():
     counter = t.compile(os.path.join(HOSTILE, 'countmalloc.c'), '-O2', '-shared', '-fPIC', output='./countmalloc.so')
     app = build('allocs', '-pthread')
@@ -465,7 +473,7 @@ def lockstep(repeats=16):
             t.check(covered >= 0.88 * repeats, f'in step with {turn_us} us: the intervals hold the share', covered)
 
 
-TESTS = [handlers, split, threads, forks, shell, env, signals, stacks, ends, plugins, sandbox, counter, short, onstack, regions, kernel, limits, fallback, rawthread, lockstep]
+TESTS = [handlers, split, threads, forks, shell, env, signals, stacks, ends, plugins, sandbox, counter, short, onstack, regions, kernel, limits, fallback, rawthread, locks, lockstep]
 if sys.argv[1:2] == ['coverage']:  # takes minutes
     lockstep(int(sys.argv[2]))
     t.done()

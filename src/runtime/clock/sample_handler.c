@@ -273,6 +273,7 @@ static void take_sample(struct sn_thread *self, uint64_t kind, const ucontext_t 
 	uint8_t flags = 0;
 
 	note_interrupted_call(self, context);
+	sn_locks_follow();
 	if (is_left_out(self))
 		return;
 	if (kind == SN_TIMER_TICK) {

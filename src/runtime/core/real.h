@@ -52,6 +52,7 @@ ssize_t __recvfrom_chk(int fd, void *bytes, size_t count, size_t room, int flags
 	X(sendto) X(sendmsg) X(accept) X(accept4) X(connect) X(fsync) X(fdatasync) X(flock) \
 	X(__read_chk) X(__pread64_chk) X(__recv_chk) X(__recvfrom_chk) X(wait) X(waitpid) \
 	X(wait3) X(wait4) X(waitid) X(pthread_cond_clockwait) X(pthread_join) \
+	X(pthread_mutexattr_setpshared) X(pthread_rwlockattr_setpshared) \
 	X(pthread_timedjoin_np) X(pthread_barrier_wait) X(sem_wait) X(cnd_wait) \
 	X(cnd_timedwait) X(thrd_join)
 /* clang-format on */

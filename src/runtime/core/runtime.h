@@ -15,12 +15,15 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/single_threaded.h>
 #include <time.h>
 
 #include "runtime/core/sys.h"
 #include "unwind/unwind.h"
 #include "wire/settings.h"
 #include "wire/writer.h"
+
+#pragma weak __libc_single_threaded /* since glibc 2.32 */
 
 #define SN_EXPORT __attribute__((visibility("default")))
 
@@ -305,8 +308,9 @@ struct sn_walked {
 /** Interns frames (leaf first) with what continues them. 0: no room, counted. */
 uint32_t sn_stack_intern(struct sn_writer *writer, const uint64_t *pcs, uint32_t count,
 			 uint32_t flags, uint32_t parent, int64_t now_ns);
-/** The stack at these registers; frames of our own library are left out. `leaf` (0: none) is put
- *  before the first frame, as for a call that blocks. Gives an id, 0 for none. */
+/** The stack at these registers; frames of our own library are left out, but for the one that a
+ *  signal interrupted (`is_signal`). `leaf` (0: none) is put before the first frame, as for a call
+ *  that blocks. Gives an id, 0 for none. */
 uint32_t sn_stack_capture(struct sn_thread *self, struct sn_unwind_regs *regs, uint64_t leaf,
 			  bool is_signal, int64_t now_ns);
 
@@ -316,6 +320,16 @@ const struct sn_unwind_module *sn_module_of(uint64_t pc);
 bool sn_modules_start(void);
 /** After a dlclose: what is gone gets an UNMAP. */
 void sn_modules_refresh(void);
+
+/* sync/waits_handler.c: locks are libc's own until a second thread is about to be made */
+void sn_locks_leave(void);
+void sn_locks_watch(void);
+/** In a handler: if libc knows of a second thread that was made past us. */
+static inline void sn_locks_follow(void)
+{
+	if (&__libc_single_threaded && !__libc_single_threaded)
+		sn_locks_watch();
+}
 
 /* clock/events_handler.c */
 void sn_events_start(struct sn_thread *self);

@@ -155,6 +155,8 @@ __attribute__((constructor(101))) static void start(void)
 	int64_t begin_ns = cpu_now_ns();
 
 	sn_real_resolve();
+	if (&__libc_single_threaded && __libc_single_threaded)
+		sn_locks_leave();
 	if (!sn_setup_environment())
 		return;
 	sn_setup_vdso();

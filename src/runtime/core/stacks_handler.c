@@ -195,16 +195,17 @@ static uint64_t leaf_as_called(uint64_t pc)
 	return as_called;
 }
 
-/* Leaves out frames of our own library (wrappers, trampolines). At a region's trampoline the
- * worker's stack ends: its creator's goes on. */
-static uint32_t drop_own_frames(uint64_t *pcs, uint32_t count, bool *is_cut,
+/* Leaves out frames of our own library (wrappers, trampolines), but for a leaf that was interrupted
+ * there: that time is ours, not its caller's. At a region's trampoline the worker's stack ends: its
+ * creator's goes on. */
+static uint32_t drop_own_frames(uint64_t *pcs, uint32_t count, bool is_signal, bool *is_cut,
 				const struct sn_thread *self)
 {
 	uint32_t kept = 0;
 
 	*is_cut = false;
 	for (uint32_t i = 0; i < count; i++) {
-		if (!is_ours(pcs[i])) {
+		if (!is_ours(pcs[i]) || (i == 0 && is_signal)) {
 			pcs[kept++] = pcs[i];
 		} else if (self->region && sn_region_is_trampoline(pcs[i])) {
 			*is_cut = true;
@@ -270,7 +271,6 @@ uint32_t sn_stack_capture(struct sn_thread *self, struct sn_unwind_regs *regs, u
 	uint32_t parent = 0, flags, count;
 	bool is_cut, is_closing;
 
-	(void)is_signal;
 	atomic_store_explicit(&self->is_walking, 1, memory_order_seq_cst);
 	is_closing = atomic_load_explicit(&sn_state->is_closing, memory_order_seq_cst);
 	if (is_closing)
@@ -287,10 +287,10 @@ uint32_t sn_stack_capture(struct sn_thread *self, struct sn_unwind_regs *regs, u
 	}
 	flags = flags_of(&result);
 	if (leaf) {
-		count = drop_own_frames(pcs + 1, count, &is_cut, self) + 1;
+		count = drop_own_frames(pcs + 1, count, false, &is_cut, self) + 1;
 		pcs[0] = leaf;
 	} else {
-		count = drop_own_frames(pcs, count, &is_cut, self);
+		count = drop_own_frames(pcs, count, is_signal, &is_cut, self);
 	}
 	if (is_cut) {
 		parent = sn_region_stack(self, self->region, now_ns);

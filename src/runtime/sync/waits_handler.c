@@ -1,9 +1,6 @@
 #include "runtime/sync/waits.h"
 
 #include <errno.h>
-#include <sys/single_threaded.h>
-
-#pragma weak __libc_single_threaded /* since glibc 2.32 */
 
 #include "runtime/core/real.h"
 
@@ -56,7 +53,6 @@ WAITING(CONDITION, int, pthread_cond_clockwait, (pthread_cond_t *condition, pthr
 WAITING(CONDITION, int, pthread_join, (pthread_t thread, void **value), (thread, value))
 WAITING(CONDITION, int, pthread_timedjoin_np, (pthread_t thread, void **value, const struct timespec *until), (thread, value, until))
 WAITING(CONDITION, int, pthread_barrier_wait, (pthread_barrier_t *barrier), (barrier))
-WAITING(CONDITION, int, sem_wait, (sem_t *semaphore), (semaphore))
 WAITING(CONDITION, int, cnd_wait, (cnd_t *condition, mtx_t *mutex), (condition, mutex))
 WAITING(CONDITION, int, cnd_timedwait, (cnd_t *restrict condition, mtx_t *restrict mutex, const struct timespec *restrict until), (condition, mutex, until))
 WAITING(CONDITION, int, thrd_join, (thrd_t thread, int *value), (thread, value))
@@ -76,60 +72,164 @@ SN_EXPORT ssize_t plain_pwrite(int fd, const void *bytes, size_t count, off64_t 
 	return pwrite64(fd, bytes, count, offset);
 }
 
-/* With one thread libc takes a mutex without an atomic operation, which trylock always makes. Only
- * a mutex shared with other processes (bit 7 of glibc's kind) can block then. */
-static bool is_lock_free_of_others(const pthread_mutex_t *mutex)
+/*
+ * Locks. While there is one thread they are libc's: our functions are one jump, which does not even
+ * look at the lock. That would wait for the store of the unlock before, and cost more than it is.
+ *
+ * With more threads a lock that looks free is left to libc, too, so that it costs next to nothing.
+ * Should another thread take it in between, the wait is not seen; it takes two within the same few
+ * ns. A lock that is held is tried first: what the thread holds itself already, or is free by now,
+ * needs no look at the clock.
+ */
+
+/* The word is 0 in a free mutex of every kind. */
+static inline bool is_free(const pthread_mutex_t *mutex)
 {
-	return &__libc_single_threaded && __libc_single_threaded && !(mutex->__data.__kind & 128);
+	return __atomic_load_n(&mutex->__data.__lock, __ATOMIC_RELAXED) == 0;
 }
 
-/* A lock that is free is taken without a look at the clock. */
+/* Neither held by a writer nor wanted by one. */
+static inline bool has_no_writer(const pthread_rwlock_t *lock)
+{
+	return !(__atomic_load_n(&lock->__data.__writers, __ATOMIC_RELAXED) |
+		 (unsigned)__atomic_load_n(&lock->__data.__cur_writer, __ATOMIC_RELAXED));
+}
+
+/* Below the number of readers lie three bits that a free lock may have set. */
+static inline bool has_no_reader(const pthread_rwlock_t *lock)
+{
+	return __atomic_load_n(&lock->__data.__readers, __ATOMIC_RELAXED) < 8;
+}
+
+#define TIMED_LOCK(name, arguments)                                                                \
+	uint64_t begin = sn_wait_begin(SN_WAIT_IS_LOCK, (void *)sn_real.real_##name);              \
+	int result = REAL(name) arguments;                                                         \
+	sn_wait_end(begin, SN_WAIT_IS_LOCK, (void *)sn_real.real_##name);                          \
+	return result
+
+static __attribute__((noinline)) int lock_held_mutex(pthread_mutex_t *mutex)
+{
+	if (sn_is_active()) {
+		int tried = REAL(pthread_mutex_trylock)(mutex);
+		if (tried != EBUSY)
+			return tried;
+	}
+	TIMED_LOCK(pthread_mutex_lock, (mutex));
+}
+
+static __attribute__((noinline)) int read_held_lock(pthread_rwlock_t *lock)
+{
+	if (sn_is_active()) {
+		int tried = REAL(pthread_rwlock_tryrdlock)(lock);
+		if (tried != EBUSY && tried != EAGAIN)
+			return tried;
+	}
+	TIMED_LOCK(pthread_rwlock_rdlock, (lock));
+}
+
+static __attribute__((noinline)) int write_held_lock(pthread_rwlock_t *lock)
+{
+	if (sn_is_active()) {
+		int tried = REAL(pthread_rwlock_trywrlock)(lock);
+		if (tried != EBUSY)
+			return tried;
+	}
+	TIMED_LOCK(pthread_rwlock_wrlock, (lock));
+}
+
+static int lock_watched(pthread_mutex_t *mutex)
+{
+	return is_free(mutex) && sn_real.real_pthread_mutex_lock
+		       ? sn_real.real_pthread_mutex_lock(mutex)
+		       : lock_held_mutex(mutex);
+}
+
+static int read_lock_watched(pthread_rwlock_t *lock)
+{
+	return has_no_writer(lock) && sn_real.real_pthread_rwlock_rdlock
+		       ? sn_real.real_pthread_rwlock_rdlock(lock)
+		       : read_held_lock(lock);
+}
+
+static int write_lock_watched(pthread_rwlock_t *lock)
+{
+	return has_no_writer(lock) && has_no_reader(lock) && sn_real.real_pthread_rwlock_wrlock
+		       ? sn_real.real_pthread_rwlock_wrlock(lock)
+		       : write_held_lock(lock);
+}
+
+static int (*lock_mutex)(pthread_mutex_t *) = lock_watched;
+static int (*read_lock)(pthread_rwlock_t *) = read_lock_watched;
+static int (*write_lock)(pthread_rwlock_t *) = write_lock_watched;
+
 SN_EXPORT int pthread_mutex_lock(pthread_mutex_t *mutex)
 {
-	if (!sn_is_active() || is_lock_free_of_others(mutex))
-		return REAL(pthread_mutex_lock)(mutex);
-	int result = REAL(pthread_mutex_trylock)(mutex);
-	if (result != EBUSY)
-		return result;
-	uint64_t begin = sn_wait_begin(SN_WAIT_IS_LOCK, (void *)sn_real.real_pthread_mutex_lock);
-	result = REAL(pthread_mutex_lock)(mutex);
-	sn_wait_end(begin, SN_WAIT_IS_LOCK, (void *)sn_real.real_pthread_mutex_lock);
-	return result;
-}
-
-SN_EXPORT int pthread_mutex_timedlock(pthread_mutex_t *mutex, const struct timespec *until)
-{
-	uint64_t begin =
-		sn_wait_begin(SN_WAIT_IS_LOCK, (void *)sn_real.real_pthread_mutex_timedlock);
-	int result = REAL(pthread_mutex_timedlock)(mutex, until);
-	sn_wait_end(begin, SN_WAIT_IS_LOCK, (void *)sn_real.real_pthread_mutex_timedlock);
-	return result;
+	return __atomic_load_n(&lock_mutex, __ATOMIC_RELAXED)(mutex);
 }
 
 SN_EXPORT int pthread_rwlock_rdlock(pthread_rwlock_t *lock)
 {
-	if (!sn_is_active())
-		return REAL(pthread_rwlock_rdlock)(lock);
-	int result = REAL(pthread_rwlock_tryrdlock)(lock);
-	if (result != EBUSY && result != EAGAIN)
-		return result;
-	uint64_t begin = sn_wait_begin(SN_WAIT_IS_LOCK, (void *)sn_real.real_pthread_rwlock_rdlock);
-	result = REAL(pthread_rwlock_rdlock)(lock);
-	sn_wait_end(begin, SN_WAIT_IS_LOCK, (void *)sn_real.real_pthread_rwlock_rdlock);
-	return result;
+	return __atomic_load_n(&read_lock, __ATOMIC_RELAXED)(lock);
 }
 
 SN_EXPORT int pthread_rwlock_wrlock(pthread_rwlock_t *lock)
 {
-	if (!sn_is_active())
-		return REAL(pthread_rwlock_wrlock)(lock);
-	int result = REAL(pthread_rwlock_trywrlock)(lock);
-	if (result != EBUSY)
-		return result;
-	uint64_t begin = sn_wait_begin(SN_WAIT_IS_LOCK, (void *)sn_real.real_pthread_rwlock_wrlock);
-	result = REAL(pthread_rwlock_wrlock)(lock);
-	sn_wait_end(begin, SN_WAIT_IS_LOCK, (void *)sn_real.real_pthread_rwlock_wrlock);
+	return __atomic_load_n(&write_lock, __ATOMIC_RELAXED)(lock);
+}
+
+void sn_locks_leave(void)
+{
+	lock_mutex = sn_real.real_pthread_mutex_lock;
+	read_lock = sn_real.real_pthread_rwlock_rdlock;
+	write_lock = sn_real.real_pthread_rwlock_wrlock;
+}
+
+void sn_locks_watch(void)
+{
+	if (__atomic_load_n(&lock_mutex, __ATOMIC_RELAXED) == lock_watched)
+		return;
+	__atomic_store_n(&lock_mutex, lock_watched, __ATOMIC_RELAXED);
+	__atomic_store_n(&read_lock, read_lock_watched, __ATOMIC_RELAXED);
+	__atomic_store_n(&write_lock, write_lock_watched, __ATOMIC_RELAXED);
+}
+
+static __attribute__((noinline)) int wait_for_semaphore(sem_t *semaphore)
+{
+	uint64_t begin = sn_wait_begin(SN_WAIT_IS_CONDITION, (void *)sn_real.real_sem_wait);
+	int result = REAL(sem_wait)(semaphore);
+	sn_wait_end(begin, SN_WAIT_IS_CONDITION, (void *)sn_real.real_sem_wait);
 	return result;
+}
+
+/* Its value is the first word. */
+SN_EXPORT int sem_wait(sem_t *semaphore)
+{
+	bool is_above_zero = __atomic_load_n((unsigned *)(void *)semaphore, __ATOMIC_RELAXED) != 0;
+
+	return is_above_zero && sn_real.real_sem_wait ? sn_real.real_sem_wait(semaphore)
+						      : wait_for_semaphore(semaphore);
+}
+
+/* What is shared with other processes can block a process of one thread. */
+SN_EXPORT int pthread_mutexattr_setpshared(pthread_mutexattr_t *attr, int shared)
+{
+	if (shared == PTHREAD_PROCESS_SHARED)
+		sn_locks_watch();
+	return REAL(pthread_mutexattr_setpshared)(attr, shared);
+}
+
+SN_EXPORT int pthread_rwlockattr_setpshared(pthread_rwlockattr_t *attr, int shared)
+{
+	if (shared == PTHREAD_PROCESS_SHARED)
+		sn_locks_watch();
+	return REAL(pthread_rwlockattr_setpshared)(attr, shared);
+}
+
+SN_EXPORT int pthread_mutex_timedlock(pthread_mutex_t *mutex, const struct timespec *until)
+{
+	if (is_free(mutex))
+		return REAL(pthread_mutex_timedlock)(mutex, until);
+	TIMED_LOCK(pthread_mutex_timedlock, (mutex, until));
 }
 
 /* ---- calls that a signal ends with EINTR even if its handler says SA_RESTART: where the signal

@@ -1,0 +1,28 @@
+"""What the runtime finds in real programs, by the real command: its own share, threads that were there
+before it."""
+import os
+
+from sonde_test import Test
+
+t = Test()
+HOSTILE = os.path.join(os.path.dirname(os.path.abspath(__file__)), '../hostile')
+
+
+def build(name, *flags):
+    return t.compile(os.path.join(HOSTILE, name + '.c'), '-O2', '-g', *flags)
+
+
+# samples in our own code: a row of its own with the callers kept, and overhead
+run = t.run('record', '-o', 'own', build('alone', '-pthread'))
+t.equal(run.returncode, 0, 'a barrier of one is recorded')
+rows = {row['function']: row for row in t.show('functions', experiment='own')['rows']}
+own = rows.get('sonde')
+t.check(own and own['samples'] > 0 and own['module'] == '[sonde]', 'our wrapper is a row of its own', own, list(rows))
+callers = [row for row in t.show('calls', 'sonde', experiment='own')['rows'] if row['role'] == 'caller']
+t.check(max(callers, key=lambda row: row['attributed_cpu_s'])['function'] == 'turn', 'which the loop has called', callers)
+t.check(rows['turn']['inclusive_cpu_s'] > own['exclusive_cpu_s'], 'and holds')
+process = t.show('processes', experiment='own')['rows'][0]
+t.check(process['overhead_share'] * process['cpu_s'] > own['exclusive_cpu_s'], 'it is overhead', process, own)
+kinds = {row['module']: row['class'] for row in t.show('modules', experiment='own')['rows']}
+t.equal(kinds['[sonde]'], 'sonde', 'its class is its own')
+t.done()
