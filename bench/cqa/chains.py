@@ -3,12 +3,14 @@
 
     bench/cqa/chains.py measure SONDE     writes bench/cqa/chains.tsv: way, core cycles, form, bytes
     bench/cqa/chains.py check SONDE [-v]  compares 'sonde cqa --blocks' with the file; exit 1 if any differs
+        [--table FILE --arch NAME]        the same of another machine
 
 Each row is a loop of six instances of one form. Where the way says that the result hangs on an operand,
 each instance takes that operand from the one before and nothing else; where it does not, a model with a
 false dependence would be far too slow. What is wrong must differ by more than 0.6 cycles an instance and
 by more than 20 %: that tells a dependence from none and one latency from another, not a unit from two.
 """
+import argparse
 import json
 import os
 import statistics
@@ -270,28 +272,35 @@ def measure(sonde):
     print(f'{len(kept)} rows, {len({k.split(chr(9))[2] for k in kept})} forms')
 
 
-def check(sonde, is_wordy):
-    with open(TABLE) as file:
+def check(sonde, path, arch):
+    """The forms of the dependences in a file, and those that the model is wrong about."""
+    with open(path) as file:
         table = [line.rstrip('\n').split('\t') for line in file if not line.startswith('#')]
-    results = jsonl([sonde, 'cqa', '--blocks', 'FILE', '--arch', 'zen5', '--format', 'jsonl'], [r[3] for r in table])
-    wrong = 0
+    results = jsonl([sonde, 'cqa', '--blocks', 'FILE', '--arch', arch, '--format', 'jsonl'], [r[3] for r in table])
+    wrong = []
     for (way, cycles, form, _), result in zip(table, results):
         truth, told = float(cycles), result['cycles']
         apart = abs(told - truth)
         if apart > .6 * COPIES and apart > .2 * truth:
-            wrong += 1
-            if is_wordy:
-                print(f'wrong: {form} ({way}): {told:.2f} for {truth:.2f} cycles ({result["bottleneck"]})')
-    forms = {r[2] for r in table}
-    print(f'{len(table)} dependences of {len(forms)} forms, {wrong} wrong')
-    return wrong
+            wrong.append(f'{form} ({way}): {told:.2f} for {truth:.2f} cycles ({result["bottleneck"]})')
+    return [r[2] for r in table], wrong
 
 
 def main():
-    if sys.argv[1] == 'measure':
-        measure(sys.argv[2])
-    else:
-        sys.exit(check(sys.argv[2], '-v' in sys.argv) > 0)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument('what', choices=('measure', 'check'))
+    parser.add_argument('sonde')
+    parser.add_argument('-v', '--verbose', action='store_true')
+    parser.add_argument('--table', default=TABLE)
+    parser.add_argument('--arch', default='zen5')
+    args = parser.parse_args()
+    if args.what == 'measure':
+        return measure(args.sonde)
+    forms, wrong = check(args.sonde, args.table, args.arch)
+    for text in wrong if args.verbose else ():
+        print(f'wrong: {text}')
+    print(f'{len(forms)} dependences of {len(set(forms))} forms, {len(wrong)} wrong')
+    sys.exit(len(wrong) > 0)
 
 
 if __name__ == '__main__':

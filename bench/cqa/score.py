@@ -5,6 +5,7 @@
 Prints n, failures, instructions estimated, MAPE, median error and Kendall's tau-b for each class.
 """
 import argparse
+import collections
 import json
 import re
 import subprocess
@@ -63,17 +64,33 @@ def mca(blocks, cpu):
     return predictions
 
 
+Scores = collections.namedtuple('Scores', 'count failed mape median tau')
+
+
+def rows_of(corpus, split):
+    """[split, class, cycles, source, bytes] of a corpus' half, or of all of it."""
+    rows = [l.rstrip('\n').split('\t') for l in open(corpus) if not l.startswith(('#', 'split\t'))]
+    return [r for r in rows if split in ('all', r[0])]
+
+
+def scores(rows, predictions):
+    """Errors as parts of one; None if no row has a figure."""
+    pairs = [(p, float(r[2])) for r, p in zip(rows, predictions) if p is not None]
+    if not pairs:
+        return None
+    errors = sorted(abs(p - m) / m for p, m in pairs)
+    return Scores(len(pairs), len(rows) - len(pairs), sum(errors) / len(errors), errors[len(errors) // 2],
+                  tau_b(*zip(*pairs)))
+
+
 def report(name, rows, predictions, estimated):
     for kind in ('all', 'scalar', 'vector'):
         chosen = [i for i, r in enumerate(rows) if kind in ('all', r[1])]
-        good = [i for i in chosen if predictions[i] is not None]
-        if not good:
-            continue
-        errors = sorted(abs(predictions[i] - float(rows[i][2])) / float(rows[i][2]) for i in good)
-        tau = tau_b([predictions[i] for i in good], [float(rows[i][2]) for i in good])
-        print(f'{name:28} {kind:7} n {len(good):5} failed {len(chosen) - len(good):3} '
-              f'estimated {sum(estimated[i] for i in good):4}  MAPE {100 * sum(errors) / len(errors):6.2f} % '
-              f'median {100 * errors[len(errors) // 2]:6.2f} %  tau {tau:.3f}')
+        told = scores([rows[i] for i in chosen], [predictions[i] for i in chosen])
+        if told:
+            print(f'{name:28} {kind:7} n {told.count:5} failed {told.failed:3} '
+                  f'estimated {sum(estimated[i] for i in chosen if predictions[i] is not None):4}  '
+                  f'MAPE {100 * told.mape:6.2f} % median {100 * told.median:6.2f} %  tau {told.tau:.3f}')
 
 
 def main():
@@ -85,8 +102,7 @@ def main():
     parser.add_argument('--mca')
     parser.add_argument('--worst', type=int, default=0)
     args = parser.parse_args()
-    rows = [l.rstrip('\n').split('\t') for l in open(args.corpus) if not l.startswith('#')]
-    rows = [r for r in rows if args.split in ('all', r[0])]
+    rows = rows_of(args.corpus, args.split)
     results = sonde(args.sonde, [r[4] for r in rows], args.arch)
     predictions = [r['cycles'] for r in results]
     report(f'sonde {args.arch}', rows, predictions, [r['estimated_instructions'] or 0 for r in results])

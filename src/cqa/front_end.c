@@ -397,7 +397,8 @@ static double op_cache_cycles(const struct sn_machine *machine, const struct sn_
 {
 	double cycles = fused_uops(block) / machine->rules.op_cache_width;
 
-	if (machine->rules.vendor == SN_VENDOR_INTEL && block->bytes <= 32)
+	if (machine->rules.op_cache_whole_cycles ||
+	    (machine->rules.vendor == SN_VENDOR_INTEL && block->bytes <= 32))
 		cycles = ceil(cycles);
 	if (machine->rules.op_cache_line_bytes) {
 		double lines = op_cache_line_cycles(machine, block);

@@ -198,6 +198,12 @@ float sn_insn_merging_cycles(const struct sn_insn *insn)
 	return 0;
 }
 
+static bool extends_sign(const struct sn_insn *insn)
+{
+	return sn_form_mnemonic(insn->form) == ZYDIS_MNEMONIC_MOVSX ||
+	       sn_form_mnemonic(insn->form) == ZYDIS_MNEMONIC_MOVSXD;
+}
+
 /* The table's latency of a memory form includes the load; the register form tells the rest. */
 static void split_latency(const struct sn_machine *machine, struct sn_insn *insn)
 {
@@ -205,7 +211,7 @@ static void split_latency(const struct sn_machine *machine, struct sn_insn *insn
 						     SN_KIND_R64 };
 	const struct sn_row *register_row = NULL;
 	sn_form form = insn->form & ~((uint64_t)3 << 44);
-	float load = machine->rules.load_latency;
+	float load = machine->rules.load_latency, extension = 0;
 
 	insn->latency = insn->row->latency;
 	insn->load_latency = 0;
@@ -234,12 +240,14 @@ static void split_latency(const struct sn_machine *machine, struct sn_insn *insn
 			kind = general[kind - SN_KIND_M8];
 		form = sn_form_with_operand(form, i, kind);
 	}
+	if (extends_sign(insn))
+		extension = insn->row->latency - load;
 	register_row = sn_machine_row_exact(machine, form);
 	if (!register_row)
 		register_row = sn_machine_row_exact(machine, sn_form_without_mask(form));
 	insn->load_latency = load;
 	if (set_total(insn) <= 1.01F && !insn->row->stores && insn->row->divider_cycles <= 0)
-		insn->latency = sn_insn_merging_cycles(insn); /* a plain load */
+		insn->latency = fmaxf(sn_insn_merging_cycles(insn), extension); /* a plain load */
 	else if (register_row)
 		insn->latency = register_row->latency;
 	else
@@ -347,7 +355,8 @@ static void adjust_reads(const struct sn_machine *machine, struct sn_insn *insn)
 {
 	const char *name = ZydisMnemonicGetString(sn_form_mnemonic(insn->form));
 	unsigned flags = 0;
-	bool inserts = machine->rules.vendor == SN_VENDOR_AMD && !insn->memory_count &&
+	float merge = machine->rules.insert_merge_latency;
+	bool inserts = merge > 0 && !insn->memory_count &&
 		       strncmp(name + (name[0] == 'v'), "pinsr", 5) == 0;
 
 	for (unsigned i = 0; i < insn->read_count; i++)
@@ -365,8 +374,8 @@ static void adjust_reads(const struct sn_machine *machine, struct sn_insn *insn)
 			 insn->is_512)
 			read->delay_cycles = machine->rules.wide_mask_cycles;
 		else if (inserts && read->resource >= SN_RES_VECTOR &&
-			 read->resource < SN_RES_MASK && insn->latency > 2)
-			read->delay_cycles = (int8_t)(2 - insn->latency);
+			 read->resource < SN_RES_MASK && insn->latency > merge)
+			read->delay_cycles = (int8_t)(merge - insn->latency);
 	}
 }
 
@@ -464,6 +473,25 @@ static void find_late_half(const struct sn_machine *machine, const ZydisDecodedI
 		insn->late_write = RDX;
 }
 
+/* lea by what its address is made of: its form has only the number of terms. */
+static void adjust_lea(const struct sn_machine *machine, const ZydisDecodedInstruction *decoded,
+		       struct sn_insn *insn)
+{
+	const struct sn_memory_operand *address = &insn->memory[0];
+	bool has_base = address->base != SN_RES_NONE && !address->is_rip;
+	bool has_index = address->index != SN_RES_NONE;
+
+	if (decoded->mnemonic != ZYDIS_MNEMONIC_LEA)
+		return;
+	if (has_index && address->scale > 1 && machine->rules.scaled_lea_latency > 0)
+		insn->latency = machine->rules.scaled_lea_latency;
+	if (has_base && !has_index && decoded->operand_width == 64 &&
+	    machine->rules.adds_constants_at_rename) {
+		insn->latency = 0;
+		insn->set_count = 0;
+	}
+}
+
 void sn_insn_fill(const struct sn_machine *machine, const ZydisDecodedInstruction *decoded,
 		  const ZydisDecodedOperand *operands, struct sn_x87_stack *x87,
 		  struct sn_insn *insn)
@@ -500,6 +528,7 @@ void sn_insn_fill(const struct sn_machine *machine, const ZydisDecodedInstructio
 	if (machine->rules.caches_doubles && insn->fused_uops <= 2)
 		insn->fused_uops = 1;
 	rotate_by_one(machine, decoded, operands, insn);
+	adjust_lea(machine, decoded, insn);
 	insn->needs_complex_decoder = insn->fused_uops > 1;
 	find_late_half(machine, decoded, insn);
 	sn_insn_read_name(insn);

@@ -188,6 +188,24 @@ static const struct sn_arrival *forwarded(const struct sn_data_flow *flow, size_
 	return cell < 0 ? NULL : &flow->now[SN_RES_COUNT + cell];
 }
 
+/* The load's address is spelt as the store's. */
+static bool same_spelling(const struct sn_memory_operand *a, const struct sn_memory_operand *b)
+{
+	return a->base == b->base && a->index == b->index && a->scale == b->scale &&
+	       a->displacement == b->displacement;
+}
+
+static bool is_renamed(const struct sn_rules *rules, const struct sn_insn *insn,
+		       const struct sn_access *access, const struct sn_insn *store,
+		       unsigned store_operand)
+{
+	enum { NARROWEST_BYTES = 4 };
+
+	return rules->renames_same_address && !insn->is_vector && !store->is_vector &&
+	       access->address.bytes >= NARROWEST_BYTES &&
+	       same_spelling(&insn->memory[access->operand], &store->memory[store_operand]);
+}
+
 double sn_forward_cycles(const struct sn_data_flow *flow, const struct sn_insn *insn,
 			 const struct sn_access *access)
 {
@@ -198,6 +216,8 @@ double sn_forward_cycles(const struct sn_data_flow *flow, const struct sn_insn *
 
 	if (access->is_partial)
 		return (double)rules->forward_stall;
+	if (is_renamed(rules, insn, access, &flow->block->insns[store->insn], store->operand))
+		return 0;
 	if (insn->is_vector && !from_vector && rules->forward_latency_to_vector > 0)
 		return (double)rules->forward_latency_to_vector;
 	if (insn->is_vector && access->address.bytes == 64 && rules->forward_latency_512 > 0)

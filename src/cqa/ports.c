@@ -7,7 +7,7 @@
 const char *const sn_bound_names[SN_BOUND_COUNT] = { "ports", "divider", "issue", "front_end",
 						     "latency" };
 
-enum { SETS_MAX = 40, UNIONS_MAX = 4096, GATHERED_LINES = 8, SHORT_LOOP = 5 };
+enum { SETS_MAX = 40, UNIONS_MAX = 4096, SHORT_LOOP = 5 };
 
 struct usage {
 	struct sn_unit_set sets[SETS_MAX];
@@ -122,50 +122,6 @@ double sn_bound_ports(const struct sn_machine *machine, const struct sn_cqa_bloc
 		}
 	}
 	return most;
-}
-
-/* Each pass writes another line. A vector register stored where a register that no one knows steps
- * is a row of a picture or of a matrix, and the next row is not in the same line. */
-static bool leaps(const struct sn_access *access)
-{
-	enum { VECTOR_BYTES = 32 };
-
-	if (!access->has_stride)
-		return !access->is_indirect && access->address.bytes >= VECTOR_BYTES;
-	return access->stride_bytes >= 64 || access->stride_bytes <= -64;
-}
-
-/* Two stores leave in a cycle if they go to lines that few others write in between: a small number
- * of streams is gathered line by line, many lines, or a new line with every store, are not.
- * (Measured on Zen 5: 1 to 20 streams of several strides, docs/method/cqa.md.) */
-double sn_bound_stores(const struct sn_machine *machine, const struct sn_cqa_block *block)
-{
-	const struct sn_accesses *accesses = block->accesses;
-	size_t lines = 0, leaping = 0;
-
-	if (!machine->rules.commits_by_line)
-		return 0;
-	for (size_t i = 0; i < accesses->count; i++) {
-		const struct sn_access *access = &accesses->items[i];
-		bool is_known = false;
-
-		if (!access->is_store)
-			continue;
-		for (size_t k = 0; k < i && !is_known; k++)
-			is_known =
-				accesses->items[k].is_store &&
-				accesses->items[k].address.base_root == access->address.base_root &&
-				accesses->items[k].address.index_root ==
-					access->address.index_root &&
-				accesses->items[k].address.constant / 64 ==
-					access->address.constant / 64;
-		if (is_known)
-			continue;
-		lines++;
-		if (leaps(access))
-			leaping++;
-	}
-	return (double)(lines > GATHERED_LINES ? lines : leaping);
 }
 
 /* Loads and stores are steered to two pairs of address units in program order: each to the other

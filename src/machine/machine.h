@@ -53,8 +53,9 @@ struct sn_rules {
 	unsigned vector_issue_width;	  /* of which on vector registers; 0: no such limit */
 	float vector_issue_several_lines; /* the same on average, in loops of more than a line */
 	float mmx_issue_width;		  /* of which on MMX registers; 0: no such limit */
-	bool spares_last_place;	 /* of those issued together the last is no load or store */
-	unsigned op_cache_width; /* DSB on Intel */
+	bool spares_last_place;	    /* of those issued together the last is no load or store */
+	unsigned op_cache_width;    /* DSB on Intel */
+	bool op_cache_whole_cycles; /* it delivers nothing of a pass with the end of the last */
 	unsigned decode_width;
 	unsigned op_cache_line_bytes; /* code covered by one look-up of the op cache; 0: no such
 					 bound */
@@ -87,10 +88,17 @@ struct sn_rules {
 	bool joins_halves; /* movlps, movhps right behind: the register's old value is not read */
 	bool high_half_is_late; /* of a product: a cycle after the low half */
 	bool fuses_moves;	/* a register copy and the operation on the copy that follows it */
-	bool caches_doubles;  /* an instruction of two operations takes one place of the op cache */
-	bool renames_memory;  /* a load at the same registers and displacement takes the store's
-				 register */
-	bool commits_by_line; /* two stores a cycle only if they go to one 64-byte line */
+	bool caches_doubles; /* an instruction of two operations takes one place of the op cache */
+	bool renames_same_address;  /* the same only if both name the same registers and
+				       displacement,  four bytes or more; it is there at once */
+	float insert_merge_latency; /* pinsr: from the vector; 0: as its row says */
+	bool renames_memory;	 /* a load at the same registers and displacement takes the store's
+				    register */
+	bool commits_by_line;	 /* two stores a cycle only if they go to one 64-byte line */
+	bool commits_neighbours; /* the same, and only if one follows the other in the program */
+	bool adds_constants_at_rename; /* lea of a 64-bit register plus displacement needs no unit
+					*/
+	float scaled_lea_latency;      /* of lea with a scaled index; 0: as its row says */
 	unsigned loads_per_cycle, stores_per_cycle;
 	float past_caches_bytes_per_cycle; /* of non-temporal stores; 0: not known */
 	bool alternates_address_units;	   /* two pairs in turn for loads and stores, vector loads

@@ -5,12 +5,12 @@
 
 #define INTEL_COMMON                                                                               \
 	.vendor = SN_VENDOR_INTEL, .fusion = SN_FUSION_INTEL, .unlaminates = true,                 \
-	.load_latency = 5, .load_latency_simple = 4, .taken_branch_cycles = 1
+	.load_latency = 5, .taken_branch_cycles = 1
 
 #define SKYLAKE                                                                                    \
-	INTEL_COMMON, .issue_width = 4, .op_cache_width = 6, .decode_width = 4,                    \
-		      .predecode_bytes = 16, .predecode_width = 5, .jcc_erratum = true,            \
-		      .slow_lea = true, .eliminates_gpr_moves = true,                              \
+	INTEL_COMMON, .issue_width = 4, .load_latency_simple = 4, .op_cache_width = 6,             \
+		      .decode_width = 4, .predecode_bytes = 16, .predecode_width = 5,              \
+		      .jcc_erratum = true, .slow_lea = true, .eliminates_gpr_moves = true,         \
 		      .eliminates_vector_moves = true, .popcnt_reads_destination = true,           \
 		      .simple_store_address_unit = true, .vector_load_latency = { 6, 7, 7 },       \
 		      .forward_latency = 4, .forward_latency_vector = 5, .forward_stall = 12,      \
@@ -19,13 +19,15 @@
 
 #define ZEN_COMMON                                                                                 \
 	.vendor = SN_VENDOR_AMD, .load_latency = 4, .load_latency_simple = 4,                      \
-	.eliminates_gpr_moves = true, .eliminates_vector_moves = true, .taken_branch_cycles = 1
+	.eliminates_gpr_moves = true, .eliminates_vector_moves = true, .taken_branch_cycles = 1,   \
+	.insert_merge_latency = 2
 
 const struct sn_machine_definition sn_machine_definitions[] = {
 	{ "haswell",
 	  "Intel Haswell",
 	  { "haswell", "haswell.overlay" },
 	  { INTEL_COMMON,
+	    .load_latency_simple = 4,
 	    .issue_width = 4,
 	    .op_cache_width = 4,
 	    .decode_width = 4,
@@ -63,6 +65,7 @@ const struct sn_machine_definition sn_machine_definitions[] = {
 	  "Intel Ice Lake server",
 	  { "icelake-server", "icelake.overlay", "skylake-server.overlay" },
 	  { INTEL_COMMON,
+	    .load_latency_simple = 4,
 	    .issue_width = 5,
 	    .op_cache_width = 6,
 	    .decode_width = 5,
@@ -84,16 +87,25 @@ const struct sn_machine_definition sn_machine_definitions[] = {
 	    .reorder_uops = 352 } },
 	{ "sapphirerapids",
 	  "Intel Sapphire Rapids",
-	  { "sapphirerapids", "sapphirerapids.overlay", "skylake-server.overlay" },
+	  { "sapphirerapids", "sapphirerapids.overlay", "sapphirerapids.measured",
+	    "sapphirerapids.chains" },
 	  { INTEL_COMMON,
 	    .predecode_bytes = 32,
 	    .issue_width = 6,
 	    .op_cache_width = 8,
+	    .op_cache_whole_cycles = true,
 	    .decode_width = 6,
 	    .predecode_width = 6,
-	    .loop_buffer_uops = 144,
 	    .slow_lea = false,
-	    .eliminates_gpr_moves = false,
+	    .eliminates_gpr_moves = true,
+	    .forwards_additions = true,
+	    .commits_neighbours = true,
+	    .renames_same_address = true,
+	    .insert_merge_latency = 1,
+	    .load_latency_simple = 5,
+	    .adds_constants_at_rename = true,
+	    .scaled_lea_latency = 2,
+	    .past_caches_bytes_per_cycle = 2.7F,
 	    .eliminates_vector_moves = true,
 	    .vector_load_latency = { 6, 7, 7 },
 	    .forward_latency = 5,
