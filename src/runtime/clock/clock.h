@@ -11,10 +11,18 @@ enum { SN_TIMER_SAMPLE = 1, SN_TIMER_TICK = 2 };
 
 /** From perf events to a CPU timer: for threads that switch too often (5.0: 2 us a switch). */
 void sn_events_use_timer(struct sn_thread *self);
+/** For each signal of an event. True: they came at over three times the rate, so the thread has a
+ *  timer from here on. Whatever the cause, a target must not stall. */
+bool sn_events_end_flood(struct sn_thread *self);
 /** And back, when it has calmed down. */
 void sn_events_use_perf(struct sn_thread *self);
 /** After each sample of the thread's events: now and then one of them gets a new random period. */
 void sn_events_draw(struct sn_thread *self);
+/** CPU time per signal of the events that the thread carries: what a sample of theirs stands for
+ *  when no clock may be read. */
+int64_t sn_events_mean_ns(const struct sn_thread *self);
+/** Period of the timers that look for system time. */
+int64_t sn_events_tick_ns(void);
 /** CPU time that can lie between two samples at most. */
 int64_t sn_events_longest_ns(const struct sn_thread *self);
 

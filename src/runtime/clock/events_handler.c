@@ -19,6 +19,13 @@ enum {
 	/* voluntary switches a CPU second up to which a thread may carry two events: each is
 	 * stopped and started at every one */
 	SWITCHES_CALM = 300,
+	/* An event whose period is as short as its interrupt (10 to 30 us on a virtual machine)
+	 * leaves the thread no time to go on. A rate may be asked for up to the first; a thread
+	 * begins with no less than the second, since nobody asked. */
+	PERIOD_LEAST_NS = 50000,
+	FIRST_LEAST_NS = 100000,
+	FLOOD_SAMPLES = 64,
+	FLOOD_FACTOR = 3,
 };
 
 static double random_unit(struct sn_thread *self)
@@ -31,6 +38,13 @@ static double random_unit(struct sn_thread *self)
 static uint64_t random_first_ns(struct sn_thread *self, uint64_t period_ns)
 {
 	return 1 + (uint64_t)(random_unit(self) * (double)period_ns);
+}
+
+/* One that would be too short comes that much later: a thread that lives for two of the shortest is
+ * seen as often as it should. */
+static uint64_t not_too_short_ns(uint64_t first_ns)
+{
+	return first_ns < FIRST_LEAST_NS ? first_ns + FIRST_LEAST_NS : first_ns;
 }
 
 /* The kernel's struct sigevent for SIGEV_THREAD_ID. */
@@ -87,14 +101,22 @@ static long open_signal_event(struct sn_thread *self, struct perf_event_attr *at
 	return -EINVAL;
 }
 
-/* The mapping keeps the event alive when the descriptor is closed. In place of the one before. */
+static void unmap_page(void *page)
+{
+	if (page)
+		SYS(munmap, page, 4096);
+}
+
+/* The mapping keeps the event alive when the descriptor is closed. In place of the one before. It
+ * begins when its page is known, or else a signal of it would find no event to end. */
 static bool open_perf(struct sn_thread *self, struct sn_event *event, uint64_t period_ns)
 {
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_SOFTWARE,
 		.size = sizeof attr,
 		.config = PERF_COUNT_SW_TASK_CLOCK,
-		.sample_period = period_ns < 10000 ? 10000 : period_ns,
+		.sample_period = period_ns < PERIOD_LEAST_NS ? PERIOD_LEAST_NS : period_ns,
+		.disabled = 1,
 		.exclude_kernel = 1,
 		.exclude_hv = 1,
 	};
@@ -105,22 +127,27 @@ static bool open_perf(struct sn_thread *self, struct sn_event *event, uint64_t p
 	if (fd < 0)
 		return false;
 	long page = SYS(mmap, NULL, 4096, PROT_READ, MAP_SHARED, fd, 0);
-	SYS(close, fd);
-	if (page < 0 && page > -4096)
+	if (page < 0 && page > -4096) {
+		SYS(close, fd);
 		return false;
-	if (event->page)
-		SYS(munmap, event->page, 4096);
-	event->page = (void *)page;
+	}
+	void *before = event->page;
 	event->period_ns = attr.sample_period;
+	event->page = (void *)page;
+	unmap_page(before);
 	self->has_had_event = 1;
+	SYS(ioctl, fd, PERF_EVENT_IOC_ENABLE, 0);
+	SYS(close, fd);
 	return true;
 }
 
+/* In this order: a signal that comes between finds no event. */
 static void close_event(struct sn_event *event)
 {
-	if (event->page)
-		SYS(munmap, event->page, 4096);
+	void *page = event->page;
+
 	*event = (struct sn_event){ 0 };
+	unmap_page(page);
 }
 
 static void close_perf(struct sn_thread *self)
@@ -129,11 +156,12 @@ static void close_perf(struct sn_thread *self)
 	close_event(&self->events[1]);
 }
 
-/* Half to three halves of the mean: whatever a program repeats within a period, a sample meets it
- * anywhere (docs/method/sampling.md). Two events share the rate. */
+/* Two to four thirds of the mean: whatever a program repeats within a period, a sample meets it
+ * anywhere (docs/method/sampling.md), and there are never more than half as many again as asked
+ * for. Two events share the rate. */
 static uint64_t draw_period_ns(struct sn_thread *self, unsigned events)
 {
-	return (uint64_t)((0.5 + random_unit(self)) * events *
+	return (uint64_t)((1 + random_unit(self)) * (2.0 / 3) * events *
 			  (double)sn_config.settings.period_ns);
 }
 
@@ -156,6 +184,21 @@ static bool open_lasting(struct sn_thread *self)
 	close_event(&self->events[1]);
 	self->samples_until_draw = DRAW_EVERY_ALONE;
 	return open_perf(self, &self->events[0], draw_period_ns(self, 1));
+}
+
+void sn_events_before_seal(struct sn_thread *self)
+{
+	if (!self->events[0].page || !open_lasting(self))
+		return;
+	self->is_first_period = 0;
+}
+
+/* Two events of periods a and b send a signal every ab / (a + b) on average. */
+int64_t sn_events_mean_ns(const struct sn_thread *self)
+{
+	double a = (double)self->events[0].period_ns, b = (double)self->events[1].period_ns;
+
+	return (int64_t)(self->events[1].page ? a * b / (a + b) : a);
 }
 
 int64_t sn_events_longest_ns(const struct sn_thread *self)
@@ -202,12 +245,18 @@ void sn_events_draw(struct sn_thread *self)
 		open_perf(self, &self->events[0], draw_period_ns(self, 1));
 }
 
+int64_t sn_events_tick_ns(void)
+{
+	int64_t period_ns = (int64_t)sn_config.settings.period_ns;
+
+	return period_ns > SN_TICK_NS ? period_ns : SN_TICK_NS;
+}
+
 /* System time is looked for from the first sample on where threads are many: those that are too
  * short for one do without. */
 static void start_tick_timer(struct sn_thread *self)
 {
-	uint64_t period_ns = sn_config.settings.period_ns;
-	uint64_t tick_ns = period_ns > SN_TICK_NS ? period_ns : SN_TICK_NS;
+	uint64_t tick_ns = (uint64_t)sn_events_tick_ns();
 
 	if (make_timer(self, &self->tick_timer, SN_TIMER_TICK)) {
 		self->has_tick_timer = 1;
@@ -270,9 +319,9 @@ void sn_events_start(struct sn_thread *self)
 	if (!period_ns || sn_state->is_sealed || start_short_thread(self, first_ns))
 		return;
 	self->is_first_period = 1;
-	self->first_period_ns = first_ns;
+	self->first_period_ns = not_too_short_ns(first_ns);
 	if (sn_config.settings.mechanism_first <= SN_MECHANISM_PERF_SIGNAL &&
-	    open_perf(self, &self->events[0], first_ns)) {
+	    open_perf(self, &self->events[0], self->first_period_ns)) {
 		note_mechanism(self, SN_MECHANISM_PERF_SIGNAL);
 		if (self->index < FEW_THREADS)
 			start_tick_timer(self);
@@ -305,18 +354,37 @@ void sn_events_next(struct sn_thread *self)
 	}
 }
 
-void sn_events_use_timer(struct sn_thread *self)
+static bool leave_perf(struct sn_thread *self, enum sn_warning why)
 {
 	if (self->has_sample_timer || sn_state->is_sealed ||
 	    !start_sample_timer(self, sn_config.settings.period_ns))
-		return;
+		return false;
 	close_perf(self);
 	if (self->has_tick_timer)
 		SYS(timer_delete, self->tick_timer);
 	self->has_tick_timer = 0;
 	self->mechanism = SN_MECHANISM_THREAD_TIMER;
-	self->has_left_perf = 1;
-	sn_warn(SN_WARN_SWITCHES);
+	sn_warn(why);
+	return true;
+}
+
+void sn_events_use_timer(struct sn_thread *self)
+{
+	if (leave_perf(self, SN_WARN_SWITCHES))
+		self->has_left_perf = 1;
+}
+
+bool sn_events_end_flood(struct sn_thread *self)
+{
+	if (++self->signals_counted < FLOOD_SAMPLES || sn_state->is_sealed)
+		return false;
+	int64_t before_ns = self->signals_cpu_ns;
+	self->signals_counted = 0;
+	self->signals_cpu_ns = sn_thread_cpu_ns(0);
+	return self->signals_cpu_ns >= 0 &&
+	       (uint64_t)(self->signals_cpu_ns - before_ns) * FLOOD_FACTOR <
+		       FLOOD_SAMPLES * sn_config.settings.period_ns &&
+	       leave_perf(self, SN_WARN_FLOOD);
 }
 
 void sn_events_use_perf(struct sn_thread *self)

@@ -137,7 +137,7 @@ static int64_t claim_user(struct sn_thread *self, uint8_t *flags)
 	int64_t most_ns = sn_events_longest_ns(self) + period_ns;
 
 	if (sn_state->is_sealed)
-		return period_ns;
+		return sn_events_mean_ns(self);
 	int64_t pool = unclaimed_ns(self, 0);
 	int64_t cpu_ns = pool + (int64_t)self->claimed_user_ns + (int64_t)self->claimed_system_ns;
 	int64_t since_ns = cpu_ns - self->last_cpu_ns;
@@ -167,11 +167,19 @@ static int64_t claim_user(struct sn_thread *self, uint8_t *flags)
 	return claim_ns;
 }
 
+/* The period of a timer, and those that passed without a signal. */
+static int64_t sealed_timer_ns(int64_t period_ns, int overrun)
+{
+	return period_ns * (1 + (overrun > 0 ? overrun : 0));
+}
+
 /* A tick that found the thread in the kernel claims what no user sample did. In a system call the
  * registers say so. A page fault leaves no trace in them, but the kernel has just booked the tick:
  * then its system time is ahead of what was claimed by more than half a tick. */
-static int64_t claim_system(struct sn_thread *self, bool is_call)
+static int64_t claim_system(struct sn_thread *self, bool is_call, int overrun)
 {
+	if (sn_state->is_sealed)
+		return is_call ? sealed_timer_ns(sn_events_tick_ns(), overrun) : 0;
 	int64_t pool = unclaimed_ns(self, 0);
 	struct split split = kernel_split(self);
 
@@ -218,10 +226,12 @@ static void emit(struct sn_thread *self, const ucontext_t *context, int64_t now_
 }
 
 /* Timer mechanism: the tick hits user and system time alike, so each sample claims all there is. */
-static void sample_by_timer(struct sn_thread *self, const ucontext_t *context, int64_t now_ns)
+static void sample_by_timer(struct sn_thread *self, const ucontext_t *context, int64_t now_ns,
+			    int overrun)
 {
+	int64_t period_ns = (int64_t)sn_config.settings.period_ns;
 	int64_t pool =
-		sn_state->is_sealed ? (int64_t)sn_config.settings.period_ns : unclaimed_ns(self, 0);
+		sn_state->is_sealed ? sealed_timer_ns(period_ns, overrun) : unclaimed_ns(self, 0);
 	uint8_t flags = is_in_system_call(context) ? SYSTEM : 0;
 
 	if (pool > 0)
@@ -267,8 +277,16 @@ static bool is_left_out(struct sn_thread *self)
 	return false;
 }
 
-static void take_sample(struct sn_thread *self, uint64_t kind, const ucontext_t *context)
+struct delivery {
+	struct sn_thread *self;
+	uint64_t kind; /* 0: a perf event's */
+	int overrun;   /* of a timer */
+};
+
+static void take_sample(const struct delivery *delivery, const ucontext_t *context)
 {
+	struct sn_thread *self = delivery->self;
+	uint64_t kind = delivery->kind;
 	int64_t now_ns = sn_now_ns();
 	uint8_t flags = 0;
 
@@ -278,13 +296,13 @@ static void take_sample(struct sn_thread *self, uint64_t kind, const ucontext_t 
 		return;
 	if (kind == SN_TIMER_TICK) {
 		bool is_call = is_in_system_call(context);
-		int64_t cpu_ns = sn_state->is_sealed ? 0 : claim_system(self, is_call);
+		int64_t cpu_ns = claim_system(self, is_call, delivery->overrun);
 		if (cpu_ns > 0)
 			emit(self, context, now_ns, cpu_ns, SYSTEM);
 	} else if (kind == SN_TIMER_SAMPLE) {
 		if (self->has_sample_timer)
-			sample_by_timer(self, context, now_ns);
-	} else if (self->events[0].page) {
+			sample_by_timer(self, context, now_ns, delivery->overrun);
+	} else if (self->events[0].page && !sn_events_end_flood(self)) {
 		int64_t cpu_ns;
 		if (self->is_first_period && !sn_state->is_sealed) {
 			/* the first period was a random part of one */
@@ -306,16 +324,9 @@ static void take_sample(struct sn_thread *self, uint64_t kind, const ucontext_t 
 	count_cost(self, now_ns);
 }
 
-struct delivery {
-	struct sn_thread *self;
-	uint64_t kind;
-};
-
 static void deliver(void *first, void *context)
 {
-	const struct delivery *delivery = first;
-
-	take_sample(delivery->self, delivery->kind, context);
+	take_sample(first, context);
 }
 
 /* si_perf_data follows si_addr; headers of older C libraries do not name it. */
@@ -344,6 +355,7 @@ void sn_sample_handler(int signal, siginfo_t *info, void *context)
 	} else if (info->si_code == SI_TIMER &&
 		   ((uint64_t)info->si_value.sival_ptr & ~7ULL) == SN_TIMER_COOKIE) {
 		delivery.kind = (uint64_t)info->si_value.sival_ptr & 7;
+		delivery.overrun = info->si_overrun;
 	} else if (info->si_code <= 0) {
 		sn_signals_forward(signal, info, context); /* the target's own */
 		errno = saved_errno;
@@ -394,6 +406,17 @@ void sn_sample_remainder(struct sn_thread *thread, struct sn_writer *writer, int
 	if (left > system_ns &&
 	    sn_writer_sample(writer, now_ns, (uint64_t)(left - system_ns), stack, 0, REMAINDER))
 		thread->claimed_user_ns += (uint64_t)(left - system_ns);
+}
+
+void sn_sample_before_seal(struct sn_thread *self)
+{
+	if (!sn_enter(self))
+		return;
+	sn_sample_remainder(self, &self->writer, sn_now_ns(), 0);
+	self->last_cpu_ns = (int64_t)(self->claimed_user_ns + self->claimed_system_ns);
+	self->credit_ns = 0;
+	sn_events_before_seal(self);
+	sn_leave(self);
 }
 
 bool sn_sample_install(void)

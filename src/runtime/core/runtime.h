@@ -84,7 +84,9 @@ struct sn_thread {
 	uint32_t samples_until_draw, draws;
 	int32_t sample_timer, tick_timer;
 	uint64_t first_period_ns;
-	uint32_t early_samples; /* at the random first period */
+	uint32_t early_samples;	  /* at the random first period */
+	uint32_t signals_counted; /* of events, since the CPU clock was read for it */
+	int64_t signals_cpu_ns;
 	uint64_t switches_seen, voluntary_seen;
 	uint64_t timed_calls;			       /* since they were last counted */
 	uint64_t stretch_claimed_ns, stretch_switches; /* where the rate was last taken */
@@ -288,6 +290,7 @@ enum sn_warning {
 	SN_WARN_NO_TIMER,
 	SN_WARN_SECCOMP,
 	SN_WARN_SWITCHES,
+	SN_WARN_FLOOD,
 	SN_WARN_SHORT_THREADS,
 	SN_WARN_SMALL_ALTSTACK,
 	SN_WARN_INTERN_FULL,
@@ -337,11 +340,16 @@ void sn_events_start(struct sn_thread *self);
 void sn_events_count_switches(struct sn_thread *self, uint64_t switches);
 void sn_events_stop(struct sn_thread *self);
 void sn_events_stop_all(void);
+/** The last calls before no more may be made: events that last, begun anew. */
+void sn_events_before_seal(struct sn_thread *self);
 /** After the first, random period. */
 void sn_events_next(struct sn_thread *self);
 
 /* clock/sample_handler.c */
 bool sn_sample_install(void);
+/** The last calls before no more may be made: what was used so far is claimed, and whole periods
+ *  begin. */
+void sn_sample_before_seal(struct sn_thread *self);
 /** What was not yet given to a sample, split as the kernel splits it. `stack`: where it is known to
  *  have been used, 0: nowhere. */
 void sn_sample_remainder(struct sn_thread *thread, struct sn_writer *writer, int64_t now_ns,

@@ -130,6 +130,8 @@ static void prepare(const struct sock_fprog *program)
 		return;
 	if (program && !allows_sigreturn(program))
 		sn_events_stop_all();
+	if (sn_self)
+		sn_sample_before_seal(sn_self);
 	/* from here on no handler makes a call, though the filter comes a moment later */
 	sn_state->is_sealed = 1;
 	sn_config.is_sealed = true;

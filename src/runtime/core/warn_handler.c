@@ -16,6 +16,9 @@ static const char *const sentences[] = {
 	[SN_WARN_SWITCHES] =
 		"some threads switch more than 3000 times per CPU second: their samples come from "
 		"CPU timers, which cost nothing per switch but come once per kernel tick",
+	[SN_WARN_FLOOD] =
+		"some threads were interrupted at over 3 times the rate that was asked for: from "
+		"then on their samples come from CPU timers, at most one per kernel tick",
 	[SN_WARN_SHORT_THREADS] =
 		"the program makes many threads that live for less than two periods: they are "
 		"sampled by "
