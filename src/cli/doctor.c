@@ -16,9 +16,11 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/own_file.h"
 #include "base/text.h"
 #include "cli/command.h"
 #include "code/image.h"
+#include "code/xz.h"
 #include "profile/summary.h"
 
 enum { D_CHECK, D_STATE, D_FINDING, D_MEANING, D_REMEDY };
@@ -398,26 +400,19 @@ static void debug_check(struct examination *x)
 
 static void runtime_check(struct examination *x)
 {
-	char exe[PATH_MAX], path[PATH_MAX + 64], *slash;
-	static const char *const places[] = { "libsonde-runtime.so", "../lib/libsonde-runtime.so",
-					      "../lib/sonde/libsonde-runtime.so",
-					      "src/runtime/libsonde-runtime.so" };
-	ssize_t length = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
+	if (!sn_can_unpack_xz())
+		row(x, "liblzma", LIMITED,
+		    "functions of stripped programs that carry .gnu_debugdata have no names",
+		    "build sonde with liblzma (liblzma-dev)", "built without liblzma");
 
-	if (length <= 0)
-		return;
-	exe[length] = 0;
-	slash = strrchr(exe, '/');
-	*slash = 0;
-	for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++) {
-		snprintf(path, sizeof(path), "%s/%s", exe, places[i]);
-		if (!access(path, R_OK)) {
-			row(x, "runtime", OK, "", "", "the library for targets is in place");
-			return;
-		}
-	}
-	row(x, "runtime", MISSING, "programs cannot be recorded from inside",
-	    "build or install sonde again", "libsonde-runtime.so is not near '%s'", exe);
+	char *path = sn_own_file("src/runtime/libsonde-runtime.so", "libsonde-runtime.so");
+
+	if (path)
+		row(x, "runtime", OK, "", "", "the library for targets is in place");
+	else
+		row(x, "runtime", MISSING, "programs cannot be recorded from inside",
+		    "build or install sonde again", "libsonde-runtime.so was not found");
+	free(path);
 }
 
 /* ---- one program ---- */

@@ -129,7 +129,7 @@ static void print_overview_man(FILE *out)
 		".TH sonde 1 \"\" \"sonde %s\" \"sonde manual\"\n.SH NAME\nsonde \\- where the "
 		"time of a native program goes, why, and what fixing it would gain\n"
 		".SH SYNOPSIS\n.B sonde\n[\\fICOMMAND\\fR] [OPTIONS] ...\n.br\n.B sonde\n"
-		"./\\fIPROGRAM\\fR [ARGS...]\n.SH COMMANDS\n",
+		"\\&./\\fIPROGRAM\\fR [ARGS...]\n.SH COMMANDS\n",
 		SN_VERSION);
 	for (const struct sn_command *const *c = sn_commands; *c; c++) {
 		fprintf(out, ".TP\n.B %s\n", (*c)->name);

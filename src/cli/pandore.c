@@ -12,6 +12,7 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
+#include "base/own_file.h"
 #include "base/vec.h"
 #include "cli/command.h"
 #include "pandore/compiler/compile.h"
@@ -38,26 +39,15 @@ static void add_words(struct words *words, struct sn_arena *arena, const char *t
 	}
 }
 
-/* Where libpandore lies: beside a build folder's sonde, or where it was installed. */
+/* Where libpandore lies. */
 static const char *runtime_folder(struct sn_arena *arena)
 {
-	static const char *const places[] = { "src/pandore/runtime", "../lib/sonde/pandore" };
-	char exe[PATH_MAX];
-	ssize_t length = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
-	char *slash;
+	char *path = sn_own_file("src/pandore/runtime/libpandore.a", "pandore/libpandore.a");
+	const char *folder =
+		path ? sn_arena_strndup(arena, path, (size_t)(strrchr(path, '/') - path)) : NULL;
 
-	if (length <= 0)
-		return NULL;
-	exe[length] = 0;
-	slash = strrchr(exe, '/');
-	for (size_t i = 0; slash && i < sizeof(places) / sizeof(*places); i++) {
-		const char *folder =
-			sn_arena_printf(arena, "%.*s/%s", (int)(slash - exe), exe, places[i]);
-
-		if (!access(sn_arena_printf(arena, "%s/libpandore.a", folder), R_OK))
-			return folder;
-	}
-	return NULL;
+	free(path);
+	return folder;
 }
 
 static sn_status read_defines(const struct sn_args *args, struct sn_arena *arena,
@@ -237,9 +227,10 @@ static sn_status build(const struct sn_args *args, struct sn_arena *arena,
 	int exit_status = 0;
 
 	if (!folder)
-		return sn_error_set(err, SN_ERR_UNSUPPORTED,
-				    "libpandore.a is neither beside this sonde nor in "
-				    "../lib/sonde/pandore; build or install sonde whole");
+		return sn_error_set(
+			err, SN_ERR_UNSUPPORTED,
+			"libpandore.a is neither beside this sonde nor where it would be "
+			"installed; build or install sonde whole");
 	if (!cc)
 		cc = getenv(is_mpi ? "MPICC" : "CC");
 	add_words(&words, arena, cc && *cc ? cc : is_mpi ? "mpicc" : "cc");

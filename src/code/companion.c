@@ -1,6 +1,5 @@
 /* Files that tell about an image: separate debug file, .gnu_debugdata, dwz file. */
 #include <libgen.h>
-#include <lzma.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
@@ -9,9 +8,7 @@
 #include "base/text.h"
 #include "code/debuginfod.h"
 #include "code/image_parts.h"
-
-/* Symbol tables of the largest programs are a few dozen megabytes; beyond this it is an attack. */
-enum { MINI_BYTES_MAX = 256 << 20, XZ_MEMORY_MAX = 128 << 20 };
+#include "code/xz.h"
 
 void sn_companion_close(struct companion *companion)
 {
@@ -124,38 +121,6 @@ static bool find_by_link(struct sn_image *image, const char *const *folders, siz
 	return is_found;
 }
 
-/* A whole xz stream; false if it is damaged or too large. */
-static bool unpack_xz(const uint8_t *bytes, size_t length, struct sn_file_view *out)
-{
-	lzma_stream stream = LZMA_STREAM_INIT;
-	size_t capacity = 1 << 20;
-	uint8_t *unpacked = NULL;
-	lzma_ret ret;
-
-	if (lzma_stream_decoder(&stream, XZ_MEMORY_MAX, 0) != LZMA_OK)
-		return false;
-	stream.next_in = bytes;
-	stream.avail_in = length;
-	do {
-		if (stream.avail_out == 0) {
-			if (unpacked)
-				capacity *= 2;
-			if (capacity > MINI_BYTES_MAX)
-				break;
-			unpacked = sn_realloc_array(unpacked, capacity, 1);
-			stream.next_out = unpacked + stream.total_out;
-			stream.avail_out = capacity - stream.total_out;
-		}
-		ret = lzma_code(&stream, LZMA_FINISH);
-	} while (ret == LZMA_OK);
-	*out = (struct sn_file_view){ unpacked, stream.total_out, false };
-	lzma_end(&stream);
-	if (capacity <= MINI_BYTES_MAX && ret == LZMA_STREAM_END)
-		return true;
-	sn_file_unmap(out);
-	return false;
-}
-
 static void open_mini(struct sn_image *image)
 {
 	size_t length;
@@ -163,7 +128,7 @@ static void open_mini(struct sn_image *image)
 		&image->elf, sn_elf_section_named(&image->elf, ".gnu_debugdata"), &length);
 	struct sn_file_view file;
 
-	if (bytes && length && unpack_xz(bytes, length, &file))
+	if (bytes && length && sn_unpack_xz(bytes, length, &file))
 		companion_take(&image->mini, file, ".gnu_debugdata");
 }
 

@@ -17,6 +17,7 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
+#include "base/own_file.h"
 #include "base/progress.h"
 #include "experiment/launch.h"
 #include "experiment/store.h"
@@ -191,37 +192,15 @@ static sn_status live_folder_make(struct recording *r, struct sn_error *err)
 /* The runtime's library: beside the built command, or where it was installed. */
 static sn_status library_find(struct recording *r, struct sn_error *err)
 {
-	static const char *const places[] = { "src/runtime/libsonde-runtime.so",
-					      "../lib/sonde/libsonde-runtime.so",
-					      "../lib/x86_64-linux-gnu/sonde/libsonde-runtime.so",
-					      "../lib64/sonde/libsonde-runtime.so" };
-	char self[4096];
-	ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
-	char *slash;
+	char *path = sn_own_file("src/runtime/libsonde-runtime.so", "libsonde-runtime.so");
 
-	self[length > 0 ? length : 0] = '\0';
-	slash = strrchr(self, '/');
-	if (slash)
-		*slash = '\0';
-	for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++) {
-		struct sn_text path = { 0 };
-		char *absolute;
-
-		sn_text_addf(&path, "%s/%s", self, places[i]);
-		absolute = realpath(path.chars, NULL);
-		sn_text_free(&path);
-		if (!absolute)
-			continue;
-		sn_text_add(&r->library, absolute);
-		free(absolute);
-		break;
-	}
-	if (!r->library.chars)
+	if (!path)
 		return sn_error_set(
 			err, SN_ERR_NOT_FOUND,
-			"libsonde-runtime.so is not where this command looks for it (%s "
-			"and ../lib); build or install sonde again",
-			self);
+			"libsonde-runtime.so is neither beside this command nor where it "
+			"would be installed; build or install sonde again");
+	sn_text_add(&r->library, path);
+	free(path);
 	/* LD_PRELOAD has no way to quote these. */
 	if (strpbrk(r->library.chars, " :$;")) {
 		struct sn_text link = { 0 };

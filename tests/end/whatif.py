@@ -183,6 +183,15 @@ run = t.run('show', 'whatif', folder)
 t.check(changed and "was on 'Z80'" in run.stderr, 'an experiment of another processor is said to be one', run.stderr)
 t.check("was on 'Z80'" not in t.run('show', 'whatif', *arch, '--', folder).stderr, 'unless the machine is named')
 
+# on a processor without a model all but the model's figures is there
+os.environ['SONDE_NATIVE_ARCH'], before = 'none', os.environ['SONDE_NATIVE_ARCH']
+run = t.run('run', app, '1000')
+t.check(run.returncode == 0 and 'hottest functions' in run.stdout + run.stderr, 'no model: the answer is printed', run.stderr)
+run = t.run('show', 'whatif')
+t.check(run.returncode == 4 and '--arch' in run.stderr and run.stderr.count('\n') == 1, 'no model: show whatif says so', run.stderr)
+t.equal(t.run('report', '-o', 'without.html').returncode, 0, 'no model: a page without the model')
+os.environ['SONDE_NATIVE_ARCH'] = before
+
 # trip counts that are short for the vectors show in the time of the remainder
 if t.has('clang'):
     short = r"""
