@@ -278,6 +278,7 @@ sn_status sn_image_identify(const char *path, const struct sn_image_options *opt
 		sn_image_find_companions(image, options);
 		sn_text_add(id, image->id);
 		sn_text_add(debug_state, has_debug_lines(&image->elf) ? "own" : "none");
+		sn_text_addf(debug_state, " symbols %d", SN_SYMBOLS_VERSION);
 		if (image->debug.is_open) {
 			sn_text_add_char(debug_state, ' ');
 			add_file_state(debug_state, image->debug.path);

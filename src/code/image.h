@@ -43,6 +43,9 @@ sn_status sn_image_open_memory(const void *bytes, size_t length, const char *nam
 			       struct sn_error *err);
 void sn_image_free(struct sn_image *image);
 
+/** Counts up when functions get other bounds or names from the same file: caches go by it. */
+enum { SN_SYMBOLS_VERSION = 2 };
+
 struct sn_text;
 /** Only the identity (sn_image_id) of a file, and a line that differs whenever the debug
  * information that would be used differs (path, size, time of change), which takes no look at its
@@ -118,6 +121,7 @@ struct sn_symbol {
 	uint64_t size_bytes; /* never 0 for code */
 	const char *name;    /* linkage name, NULL where there is none; a version is kept as in the
 				file: "memcpy@@GLIBC_2.14" is "memcpy" here */
+	const char *after;   /* of a gap: the symbol without a size behind which it lies, or NULL */
 	const char *file;    /* STT_FILE before a local symbol, or NULL */
 	uint8_t kind;	     /* enum sn_symbol_kind */
 	bool is_local, is_weak;

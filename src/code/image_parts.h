@@ -44,6 +44,7 @@ struct sn_image {
 	SN_VEC(struct sn_fde) fdes;
 	SN_VEC(struct relocation) relocations; /* without a symbol, by place */
 	SN_VEC(struct relocation) bindings;    /* with one, by place */
+	uint32_t flow_instructions;	       /* decoded to find ends (flow_end.h) */
 	const char *command_line;
 	struct sn_image_facts facts;
 	Elf *dwarf_elf, *alt_elf;

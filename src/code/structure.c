@@ -188,11 +188,15 @@ static void set_function(struct sn_function *function, const struct sn_symbol *s
 static const char *name_by_address(struct sn_structure *structure,
 				   const struct sn_function *function)
 {
+	const struct sn_symbol *symbol =
+		structure->image ? sn_image_symbol_at(structure->image, function->link_addr) : NULL;
+	const char *after = symbol ? symbol->after : NULL;
 	struct sn_text text = { 0 };
 	const char *name;
 
-	sn_text_addf(&text, "<%s at 0x%" PRIx64 ">",
-		     function->kind == SN_FUNCTION_FDE ? "function" : "code", function->link_addr);
+	sn_text_addf(&text, "<%s at 0x%" PRIx64 "%s%s>",
+		     function->kind == SN_FUNCTION_FDE ? "function" : "code", function->link_addr,
+		     after ? ", after " : "", after ? after : "");
 	name = sn_structure_string(structure, text.chars);
 	sn_text_free(&text);
 	return name;

@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "code/decode.h"
+#include "code/flow_end.h"
 #include "code/image_parts.h"
 
 static const struct sn_section *code_section(const struct sn_image *image, uint64_t link_addr)
@@ -188,6 +189,19 @@ static void merge_names_and_fdes(struct sn_image *image)
 		push_fde(image, fde);
 }
 
+/* Where hand-written code without a size ends by itself. */
+static uint64_t own_end(struct sn_image *image, uint64_t link_addr, uint64_t end)
+{
+	struct sn_flow_stretch *stretch =
+		sn_flow_stretch_new(image, link_addr, end, &image->flow_instructions);
+	uint64_t own = stretch ? sn_flow_end(stretch, link_addr) : end;
+	bool is_longer = stretch && sn_flow_is_end(stretch, own);
+
+	sn_flow_stretch_free(stretch);
+	/* longer than what is looked at, it ends where the next begins */
+	return own > link_addr && !is_longer ? own : end;
+}
+
 /* Sizes that are missing, and an end before the next begins. What a function had left behind one
  * that begins inside of it goes to the latter. */
 static void settle_sizes(struct sn_image *image)
@@ -207,6 +221,8 @@ static void settle_sizes(struct sn_image *image)
 				symbol[1].size_bytes = end - next;
 			end = next;
 		}
+		if (!symbol->size_bytes)
+			end = own_end(image, symbol->link_addr, end);
 		symbol->size_bytes = end - symbol->link_addr;
 	}
 }
@@ -252,16 +268,47 @@ static uint64_t skip_padding(const struct sn_image *image, uint64_t at, uint64_t
 	return end;
 }
 
-static void add_gap(struct sn_image *image, uint64_t at, uint64_t end)
+static void push_gap(struct sn_image *image, const char *after, uint64_t at, uint64_t end)
 {
-	struct sn_symbol symbol = { .kind = SN_SYMBOL_GAP, .is_size_inferred = true };
+	struct sn_symbol symbol = { .link_addr = at,
+				    .after = after,
+				    .size_bytes = end - at,
+				    .kind = SN_SYMBOL_GAP,
+				    .is_size_inferred = true };
 
-	at = skip_padding(image, at, end);
-	if (at >= end)
-		return;
-	symbol.link_addr = at;
-	symbol.size_bytes = end - at;
 	push_symbol(image, symbol);
+}
+
+/* What nothing names, cut into what is reached from one entry each. Entries are at multiples of 16:
+ * what lies before the next one (cases of jump tables, constants) is left to the code before. */
+static void add_gap(struct sn_image *image, const char *after, uint64_t at, uint64_t end)
+{
+	enum { ENTRY_ALIGNMENT = 16, LEAST_BYTES = 32 };
+	uint64_t from = skip_padding(image, at, end), own = from;
+	struct sn_flow_stretch *stretch = NULL;
+
+	for (at = from; end - from > LEAST_BYTES && at < end;) {
+		uint64_t next_own;
+
+		if (!stretch || sn_flow_is_near_end(stretch, at)) {
+			sn_flow_stretch_free(stretch);
+			stretch = sn_flow_stretch_new(image, at, end, &image->flow_instructions);
+		}
+		if (!stretch)
+			break;
+		next_own = sn_flow_end(stretch, at);
+		if (at > from && sn_flow_is_sound(stretch)) {
+			push_gap(image, after, from, own);
+			from = at;
+		}
+		own = next_own > at ? next_own : at + 1;
+		at = sn_flow_skip_padding(stretch, own);
+		if (at % ENTRY_ALIGNMENT)
+			own = at = (at | (ENTRY_ALIGNMENT - 1)) + 1;
+	}
+	sn_flow_stretch_free(stretch);
+	if (from < end)
+		push_gap(image, after, from, end);
 }
 
 static int by_place(const void *a, const void *b)
@@ -278,6 +325,7 @@ static int by_place(const void *a, const void *b)
 static void add_gaps(struct sn_image *image)
 {
 	size_t count = image->symbols.count, at = 0;
+	const char *after;
 
 	for (size_t i = 0; i < image->sections.count; i++) {
 		const struct sn_section *section = &image->sections.items[i];
@@ -285,18 +333,20 @@ static void add_gaps(struct sn_image *image)
 
 		if (!section->is_executable || !section->has_bytes)
 			continue;
+		after = NULL;
 		while (at < count && image->symbols.items[at].link_addr < covered)
 			at++;
 		for (; at < count && image->symbols.items[at].link_addr < end; at++) {
-			const struct sn_symbol *symbol = &image->symbols.items[at];
-			uint64_t start = symbol->link_addr, next = start + symbol->size_bytes;
+			struct sn_symbol symbol = image->symbols.items[at];
+			uint64_t start = symbol.link_addr, next = start + symbol.size_bytes;
 
 			if (start > covered)
-				add_gap(image, covered, start);
+				add_gap(image, after, covered, start);
+			after = symbol.is_size_inferred ? symbol.name : NULL;
 			covered = next > covered ? next : covered;
 		}
 		if (covered < end)
-			add_gap(image, covered, end);
+			add_gap(image, after, covered, end);
 	}
 	if (image->symbols.count)
 		qsort(image->symbols.items, image->symbols.count, sizeof(*image->symbols.items),

@@ -88,4 +88,58 @@ for producer in (None, 'Go cmd/compile go1.19.8; regabi', 'clang LLVM (rustc ver
     t.equal(has_options, producer is None, f'{producer or "C"}: options of C are named to C alone')
     t.check(any(a['subject'] == 'vectorize' and a['sentence'].endswith('.') for a in advice), f'{producer or "C"}: the advice itself stands', said)
 
+# ---- a symbol without a size ends where its own code does; what follows is another function's ----
+ASM = r"""
+	.text
+	.p2align 4
+	.globl kernel
+kernel:				/* no type, no size: as assemblers other than gcc's write it */
+	test %esi, %esi
+	jz 3f
+	jmp 2f
+	.p2align 4
+1:	imul $31, %rdi, %rdi
+	xor %rsi, %rdi
+2:	dec %rsi
+	jnz 1b
+	jmp 4f
+	.quad 0x0606060606060606	/* a hole: no instructions */
+3:	mov $1, %edi
+4:	mov %rdi, %rax
+	ret
+	.p2align 4
+hidden:				/* stripped below: code behind kernel that nothing names */
+5:	imul $17, %rdi, %rdi
+	dec %rsi
+	jnz 5b
+	mov %rdi, %rax
+	ret
+	.p2align 4
+second:
+	push %rbx
+	mov %rdi, %rbx
+6:	imul $7, %rbx, %rbx
+	dec %rsi
+	jnz 6b
+	mov %rbx, %rax
+	pop %rbx
+	jmp hidden
+	.p2align 4
+	.globl sized
+	.type sized, @function
+sized:
+7:	dec %rdi
+	jnz 7b
+	ret
+	.size sized, . - sized
+"""
+open('kernel.s', 'w').write(ASM)
+subprocess.run(['gcc', '-shared', '-nostdlib', '-s', '-o', 'libkernel.so', 'kernel.s'], check=True)
+done = t.run('structure', './libkernel.so', '--format', 'json')
+loops = [(r['function'], r['loop'].rsplit(':', 1)[1]) for r in json.loads(done.stdout)['rows']]
+names = [name for name, _ in loops]
+t.check(len(names) == 4 and names[0] == 'kernel' and names[3] == 'sized', 'a loop each', loops)
+t.check(all(n.startswith('<code at 0x') and n.endswith(', after kernel>') for n in names[1:3]) and names[1] != names[2],
+        'what nothing names is cut at its entries and marked', loops)
+
 t.done()

@@ -1,5 +1,7 @@
 #include "code/decode.h"
+#include "code/image.h"
 #include "harness/tap.h"
+#include "unwind/insn.h"
 
 static struct sn_instruction decode(const char *bytes, size_t length)
 {
@@ -85,4 +87,57 @@ TEST(text_names_branch_targets)
 		  0);
 	CHECK_STRING(text.chars, "(bad)");
 	sn_text_free(&text);
+}
+
+/* The decoder of handlers and that of tools, over all code of the C library and of this program. */
+static unsigned long disagreements(const char *path)
+{
+	static const uint8_t flows[] = {
+		[SN_FLOW_NEXT] = SN_UNWIND_FLOW_NEXT,
+		[SN_FLOW_BRANCH] = SN_UNWIND_FLOW_BRANCH,
+		[SN_FLOW_JUMP] = SN_UNWIND_FLOW_JUMP,
+		[SN_FLOW_JUMP_INDIRECT] = SN_UNWIND_FLOW_STOP,
+		[SN_FLOW_CALL] = SN_UNWIND_FLOW_CALL,
+		[SN_FLOW_CALL_INDIRECT] = SN_UNWIND_FLOW_CALL,
+		[SN_FLOW_RETURN] = SN_UNWIND_FLOW_RETURN,
+		[SN_FLOW_STOP] = SN_UNWIND_FLOW_STOP,
+	};
+	struct sn_image *image;
+	const struct sn_symbol *symbols;
+	size_t count;
+	unsigned long wrong = 0;
+
+	if (sn_image_open(path, NULL, &image, NULL) != SN_OK)
+		return 0;
+	symbols = sn_image_symbols(image, &count);
+	for (size_t i = 0; i < count; i++) {
+		uint64_t at = symbols[i].link_addr, end = at + symbols[i].size_bytes;
+		struct sn_instruction insn;
+		struct sn_unwind_insn own;
+		size_t available;
+		const uint8_t *bytes = sn_image_bytes(image, at, &available);
+
+		if (symbols[i].kind == SN_SYMBOL_GAP) /* there may be constants in it */
+			continue;
+		for (; at < end && sn_instruction_decode(bytes, available, at, &insn);
+		     at += insn.length, bytes += insn.length, available -= insn.length) {
+			bool is_equal = sn_unwind_insn_decode(bytes, available, &own) &&
+					own.length == insn.length &&
+					sn_unwind_insn_flow(&own) == flows[insn.flow];
+
+			if (is_equal && insn.target_link_addr)
+				is_equal = insn.target_link_addr ==
+					   at + own.length + (uint64_t)own.immediate;
+			wrong += !is_equal;
+			CHECK_INT(sn_unwind_insn_decode(bytes, insn.length - 1u, &own), false);
+		}
+	}
+	sn_image_free(image);
+	return wrong;
+}
+
+TEST(both_decoders_agree)
+{
+	CHECK_INT(disagreements("/proc/self/exe"), 0);
+	CHECK_INT(disagreements("/lib/x86_64-linux-gnu/libc.so.6"), 0);
 }
