@@ -174,14 +174,15 @@ static void site_row_add(struct sn_table *table, const struct sn_phases *p,
 	if (!site)
 		return;
 	sn_table_set_int(table, S_HEARTBEAT, site->heartbeat);
-	name = p->function_names[site->function];
+	name = is_text ? sn_phase_function_shown(p, site->function, &table->arena)
+		       : p->functions[site->function].name;
 	sn_table_set_int(table, S_ALTERNATIVE, site->is_alternative);
 	if (site->is_alternative && is_text)
 		name = sn_arena_printf(&table->arena, "or %s", name);
 	sn_table_set_text(table, S_FUNCTION, name);
-	sn_table_set_text(table, S_FILE, program->functions.items[site->function].file);
-	if (program->functions.items[site->function].line)
-		sn_table_set_int(table, S_LINE, program->functions.items[site->function].line);
+	sn_table_set_text(table, S_FILE, p->functions[site->function].file);
+	if (p->functions[site->function].line)
+		sn_table_set_int(table, S_LINE, p->functions[site->function].line);
 	sn_table_set_real(table, S_PHASE_SHARE, site->phase_share);
 	sn_table_set_real(table, S_APP_SHARE, site->app_share);
 	sn_table_set_text(table, S_TYPE, sn_site_type_name(site->type));
@@ -311,12 +312,30 @@ static void clustering_print(const struct sn_phases *p)
 	printf("\n");
 }
 
-enum { C_OWNER, C_FUNCTION, C_SHARE, C_CALLS, C_MEAN };
+enum { C_OWNER, C_HEARTBEAT, C_FUNCTION, C_SHARE, C_TYPE, C_LOOP, C_CALLS, C_MEAN };
 static const struct sn_column cycle_columns[] = {
-	{ "owner", "Owner", SN_CELL_TEXT, 0 },	 { "function", "Part", SN_CELL_TEXT, 0 },
-	{ "share", "App", SN_CELL_SHARE, 0 },	 { "calls", "Calls", SN_CELL_TEXT, 0 },
-	{ "mean_s", "Mean s", SN_CELL_TEXT, 0 },
+	{ "owner", "Owner", SN_CELL_TEXT, 0 },	   { "heartbeat", "HB ID", SN_CELL_INT, 0 },
+	{ "function", "Part", SN_CELL_TEXT, 0 },   { "share", "App", SN_CELL_SHARE, 0 },
+	{ "type", "Inst. type", SN_CELL_TEXT, 0 }, { "loop_label", "Loop", SN_CELL_TEXT, 0 },
+	{ "calls", "Calls", SN_CELL_TEXT, 0 },	   { "mean_s", "Mean s", SN_CELL_TEXT, 0 },
 };
+
+static void part_site_set(struct sn_table *table, const struct sn_phases *p,
+			  const struct sn_phase_cycle *cycle)
+{
+	const struct sn_phase_site *site = &cycle->site;
+
+	sn_table_set_text(
+		table, C_FUNCTION,
+		sn_phase_function_shown(p, site->heartbeat ? site->function : cycle->function,
+					&table->arena));
+	if (!site->heartbeat)
+		return;
+	sn_table_set_int(table, C_HEARTBEAT, site->heartbeat);
+	sn_table_set_text(table, C_TYPE, sn_site_type_name(site->type));
+	if (site->loop != SN_NONE)
+		sn_table_set_text(table, C_LOOP, p->paths->program->loops.items[site->loop].label);
+}
 
 static sn_status cycles_print(const struct sn_phases *p, struct sn_error *err)
 {
@@ -327,14 +346,15 @@ static sn_status cycles_print(const struct sn_phases *p, struct sn_error *err)
 
 	if (!p->cycles.count)
 		return SN_OK;
-	printf("\nCyclic parts: what the owner of a main loop calls again and again\n");
+	printf("\nParts: what the owner of a main loop calls again and again, or stays in\n");
 	sn_table_init(&table, cycle_columns, sizeof(cycle_columns) / sizeof(*cycle_columns));
 	for (size_t i = 0; i < p->cycles.count; i++) {
 		const struct sn_phase_cycle *cycle = &p->cycles.items[i];
 
 		sn_table_add_row(&table);
-		sn_table_set_text(&table, C_OWNER, p->function_names[cycle->owner]);
-		sn_table_set_text(&table, C_FUNCTION, p->function_names[cycle->function]);
+		sn_table_set_text(&table, C_OWNER,
+				  sn_phase_function_shown(p, cycle->owner, &table.arena));
+		part_site_set(&table, p, cycle);
 		sn_table_set_real(&table, C_SHARE, cycle->share);
 		if (!cycle->calls)
 			continue;

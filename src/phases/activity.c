@@ -93,6 +93,8 @@ static void rows_build(struct rows_builder *b, bool is_inclusive, struct sn_spar
 
 /* ---- observations ---- */
 
+enum { STRAYS = 4 }; /* a thread's own stacks are so many times rarer in a worker, at least */
+
 static bool stack_tells(const struct sn_profile *profile, uint32_t stack)
 {
 	const struct sn_experiment *e = profile->experiment;
@@ -116,27 +118,33 @@ static int observations_compare(const void *left, const void *right)
 	return (x->stack > y->stack) - (x->stack < y->stack);
 }
 
-/* By thread: works for regions of another one only. Frames of that one stand on its stacks while it
+/* By thread: works for regions of another one. Frames of that one stand on its stacks while it
  * does, and begin and end with each region: they are no calls. The creator does its share of every
- * region and tells the calls. */
+ * region and tells the calls. (Some stacks of a worker have no creator: they were taken while a
+ * region began or ended. The first thread of a process is no worker.) */
 static uint8_t *workers_find(const struct sn_experiment *e, const struct sn_phase_paths *paths)
 {
-	uint8_t *is_worker = sn_alloc_zeroed(e->threads.count + 1, 1),
-		*has_own = sn_alloc_zeroed(e->threads.count + 1, 1);
+	uint8_t *is_worker = sn_alloc_zeroed(e->threads.count + 1, 1);
+	int64_t *foreign = sn_alloc_zeroed(e->threads.count + 1, sizeof(*foreign));
 
 	for (size_t i = 0; i < e->samples.count; i++) {
 		const struct sn_sample *s = &e->samples.items[i];
 
 		if (s->stack >= e->stacks.count || s->thread >= e->threads.count)
 			continue;
-		if (e->stacks.items[s->stack].flags & SN_STACK_STITCHED)
-			is_worker[s->thread] = 1;
+		if (e->stacks.items[s->stack].flags & SN_STACK_STITCHED ||
+		    paths->is_between[s->stack])
+			foreign[s->thread]++;
 		else if (paths->first[s->stack] < paths->first[s->stack + 1])
-			has_own[s->thread] = 1;
+			foreign[s->thread] -= STRAYS;
 	}
-	for (size_t t = 0; t < e->threads.count; t++)
-		is_worker[t] &= !has_own[t];
-	free(has_own);
+	for (size_t t = 0; t < e->threads.count; t++) {
+		const struct sn_thread *thread = &e->threads.items[t];
+
+		is_worker[t] = foreign[t] > 0 && thread->process < e->processes.count &&
+			       thread->tid != e->processes.items[thread->process].pid;
+	}
+	free(foreign);
 	return is_worker;
 }
 

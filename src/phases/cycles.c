@@ -7,8 +7,16 @@
 #include "base/alloc.h"
 #include "phases/phases.h"
 
-static const double owner_share = 0.90, late_share = 0.75, part_share = 0.001, run_min = 2,
-		    scope_share = 0.05;
+/* owner_share	of the time, to own what happens in it
+ * part_share	of the run's time, for a part: a few samples at 1 kHz and some seconds
+ * stage_share	of the run's time, for what is called once or twice
+ * deep_share	of the run's time, for a stage to be looked into for a main loop of its own; for
+ *		the parts of a phase's main loop to be instrumented
+ * gap_ratio	a part so much smaller than the one before it is no step of the main loop, but
+ *upkeep run_min	observations a call, for calls to be counted scope_share	of the run's
+ *time, for a part that wraps another to be followed to that */
+static const double owner_share = 0.90, part_share = 0.001, stage_share = 0.05, deep_share = 0.25,
+		    gap_ratio = 30, run_min = 2, scope_share = 0.05;
 enum { OWNER_CALLS_MAX = 2, PART_CALLS_MIN = 3 };
 
 struct part {
@@ -20,6 +28,7 @@ struct part {
 struct scope {
 	struct sn_phases *phases;
 	uint32_t phase;	   /* SN_NONE: all */
+	uint32_t root;	   /* only what is below this function; SN_NONE: all */
 	uint64_t visits;   /* how often a process came into it */
 	double total_ns;   /* time in it */
 	double run_ns;	   /* time in the run */
@@ -28,6 +37,7 @@ struct scope {
 	uint32_t *callees; /* by stack */
 	struct part *parts;
 	const struct sn_observations *observations;
+	struct sn_pace_scope *pace;
 };
 
 static bool scope_has(const struct scope *s, size_t row)
@@ -45,10 +55,23 @@ static void visits_count(struct scope *s)
 	for (size_t r = 0; r < intervals->row_count; r++) {
 		bool is_in = scope_has(s, r);
 
-		s->visits += is_in && (!was_in || intervals->rows.items[r].process != process);
+		s->visits += is_in && s->root == SN_NONE &&
+			     (!was_in || intervals->rows.items[r].process != process);
 		process = intervals->rows.items[r].process;
 		was_in = is_in;
 	}
+}
+
+/* Where on a stack's path the scope begins; the end of the path: it is not in the scope. */
+static size_t scope_begin(const struct scope *s, uint32_t stack)
+{
+	const struct sn_phase_paths *paths = s->phases->paths;
+	size_t k = paths->first[stack];
+
+	while (s->root != SN_NONE && k < paths->first[stack + 1] &&
+	       paths->entities.items[k] != s->root)
+		k++;
+	return k;
 }
 
 static void shares_find(struct scope *s)
@@ -58,21 +81,17 @@ static void shares_find(struct scope *s)
 
 	for (size_t r = 0; r < intervals->row_count; r++) {
 		const struct sn_interval_row *row = &intervals->rows.items[r];
-		bool is_in = scope_has(s, r);
 
 		s->run_ns += (double)sn_interval_row_ns(row);
-		if (!is_in)
-			continue;
-		s->total_ns += (double)sn_interval_row_ns(row);
-		for (size_t i = row[0].first_cell; i < row[1].first_cell; i++) {
+		for (size_t i = row[0].first_cell; scope_has(s, r) && i < row[1].first_cell; i++) {
 			const struct sn_interval_cell *cell = &intervals->cells.items[i];
+			size_t k = scope_begin(s, cell->stack);
+			double ns = (double)sn_interval_cell_ns(cell);
 
-			if (sn_path_is_between_regions(paths, cell->stack))
-				s->total_ns -= (double)sn_interval_cell_ns(cell);
-			for (size_t k = paths->first[cell->stack];
-			     k < paths->first[cell->stack + 1]; k++)
-				s->shares[paths->entities.items[k]] +=
-					(double)sn_interval_cell_ns(cell);
+			if (s->root == SN_NONE || k < paths->first[cell->stack + 1])
+				s->total_ns += ns;
+			for (; k < paths->first[cell->stack + 1]; k++)
+				s->shares[paths->entities.items[k]] += ns;
 		}
 	}
 	for (uint32_t e = 0; e < paths->entity_count && s->total_ns > 0; e++)
@@ -82,6 +101,8 @@ static void shares_find(struct scope *s)
 static void calls_find(struct scope *s)
 {
 	const struct sn_phases *p = s->phases;
+
+	s->visits += s->root != SN_NONE ? p->activity->function_calls[s->root] : 0;
 
 	for (size_t r = 0; r < p->vectors->matrix.row_count; r++) {
 		const struct sn_sparse *paths = &p->activity->inclusive;
@@ -162,7 +183,7 @@ static void parts_count(struct scope *s)
 }
 
 /* Calls shorter than two observations follow each other unseen: their number is unknown. */
-static void cycle_add(struct scope *s, uint32_t owner, uint32_t function)
+static struct sn_phase_cycle cycle_of(const struct scope *s, uint32_t owner, uint32_t function)
 {
 	const struct part *part = &s->parts[function];
 	struct sn_phase_cycle cycle = { .owner = owner,
@@ -177,6 +198,45 @@ static void cycle_add(struct scope *s, uint32_t owner, uint32_t function)
 		cycle.calls = part->calls;
 	if (cycle.calls)
 		cycle.mean_ns = part->ns / (double)cycle.calls;
+	cycle.site = (struct sn_phase_site){ .function = function,
+					     .loop = SN_NONE,
+					     .entity = function,
+					     .mark = function,
+					     .type = SN_SITE_BODY,
+					     .app_share = cycle.share,
+					     .phase_share = cycle.share };
+	if (s->phase != SN_NONE)
+		cycle.site.phase_share /= s->total_ns / s->run_ns;
+	cycle.site.pace = sn_pace_of(s->pace, function);
+	return cycle;
+}
+
+static void cycle_add(struct scope *s, uint32_t owner, uint32_t function)
+{
+	sn_vec_push(&s->phases->cycles, cycle_of(s, owner, function));
+}
+
+/* Calls that were seen one by one are long; of others the code must be known. */
+static bool is_affordable(const struct sn_phase_cycle *cycle)
+{
+	const struct sn_pace *pace = &cycle->site.pace;
+
+	return !(pace->expected_cost > SN_PACE_COST_MAX) &&
+	       (cycle->calls || cycle->is_stage || !isnan(pace->at_most_hz));
+}
+
+/* What is called once or twice and stays: with a loop of its own, where it has one. */
+static void stage_add(struct scope *s, uint32_t owner, uint32_t function)
+{
+	struct sn_phase_cycle cycle = cycle_of(s, owner, function);
+	bool is_inside;
+
+	cycle.is_stage = true;
+	cycle.site = sn_site_of_function(s->phases, function);
+	cycle.site.app_share = cycle.site.phase_share = cycle.share;
+	is_inside = s->phases->activity->depths[cycle.site.entity] >=
+		    s->phases->activity->depths[function];
+	cycle.site.heartbeat = is_inside && is_affordable(&cycle);
 	sn_vec_push(&s->phases->cycles, cycle);
 }
 
@@ -223,59 +283,167 @@ static void wrapped_add(struct scope *s, uint32_t owner)
 		cycle_add(s, owner, next);
 }
 
-/* False if the owner calls nothing again and again. */
-static bool owner_search(struct scope *s, double least)
+/* Parts get heartbeats down to the first that is very much smaller than the one before it, if beats
+ * there do not cost too much. */
+static void parts_instrument(struct scope *s, size_t from, size_t to)
+{
+	struct sn_phase_cycle *cycles = s->phases->cycles.items;
+
+	if (s->phase != SN_NONE && s->total_ns < deep_share * s->run_ns)
+		return;
+	for (size_t i = from; i < to; i++) {
+		if (i > from && cycles[i].share * gap_ratio < cycles[i - 1].share)
+			return;
+		cycles[i].site.heartbeat = is_affordable(&cycles[i]);
+	}
+}
+
+static uint64_t part_calls_least(const struct scope *s)
+{
+	return s->root == SN_NONE ? PART_CALLS_MIN * s->visits : PART_CALLS_MIN;
+}
+
+static void parts_add(struct scope *s, uint32_t owner)
 {
 	struct sn_phases *p = s->phases;
-	size_t before = p->cycles.count;
-	uint32_t owner = owner_find(s, least);
+	size_t from = p->cycles.count, to;
 
-	if (owner == SN_NONE || owner_is_known(p, owner))
-		return false;
 	parts_find(s, owner);
 	for (uint32_t f = 0; f < p->paths->function_count; f++)
-		if (s->parts[f].calls >= PART_CALLS_MIN * s->visits &&
+		if (s->parts[f].calls >= part_calls_least(s) &&
 		    s->parts[f].ns >= part_share * s->run_ns)
 			cycle_add(s, owner, f);
-	if (p->cycles.count > before)
-		qsort(p->cycles.items + before, p->cycles.count - before, sizeof(*p->cycles.items),
-		      cycles_compare);
-	for (size_t i = before, end = p->cycles.count; i < end; i++) {
+	to = p->cycles.count;
+	if (to > from)
+		qsort(p->cycles.items + from, to - from, sizeof(*p->cycles.items), cycles_compare);
+	parts_instrument(s, from, to);
+	for (size_t i = from; i < to; i++) {
 		parts_find(s, owner);
 		wrapped_add(s, p->cycles.items[i].function);
 	}
-	return p->cycles.count > before;
 }
 
-/* Nine tenths of the time; of a run of one phase, which may have read its input first, else three
- * quarters. */
+static void stages_add(struct scope *s, uint32_t owner)
+{
+	struct sn_phases *p = s->phases;
+	size_t from = p->cycles.count;
+
+	parts_find(s, owner);
+	for (uint32_t f = 0; f < p->paths->function_count; f++)
+		if (s->parts[f].calls && s->parts[f].calls < part_calls_least(s) &&
+		    s->parts[f].ns >= stage_share * s->run_ns)
+			stage_add(s, owner, f);
+	if (p->cycles.count > from)
+		qsort(p->cycles.items + from, p->cycles.count - from, sizeof(*p->cycles.items),
+		      cycles_compare);
+}
+
 static void scope_search(struct scope *s)
 {
+	uint32_t owner;
+
 	visits_count(s);
 	shares_find(s);
 	if (s->total_ns < scope_share * s->run_ns || s->run_ns <= 0)
 		return;
 	calls_find(s);
-	if (!owner_search(s, owner_share) && s->phase == SN_NONE && s->phases->phases.count == 1)
-		owner_search(s, late_share);
+	owner = owner_find(s, owner_share);
+	if (owner == SN_NONE || owner_is_known(s->phases, owner))
+		return;
+	parts_add(s, owner);
+	if (s->phase == SN_NONE)
+		stages_add(s, owner);
 }
 
 static void scope_run(struct sn_phases *phases, const struct sn_observations *observations,
-		      uint32_t phase)
+		      uint32_t phase, uint32_t root)
 {
-	struct scope s = { .phases = phases, .phase = phase, .observations = observations };
-	size_t entities = (size_t)phases->paths->entity_count + 1;
+	struct sn_pace_scope pace;
+	struct scope s = { .phases = phases,
+			   .phase = phase,
+			   .root = root,
+			   .observations = observations,
+			   .pace = &pace };
+	size_t entities = (size_t)phases->paths->entity_count + 1,
+	       rows = phases->vectors->matrix.row_count;
+	uint32_t *labels = sn_alloc_zeroed(rows + 1, sizeof(uint32_t));
 
+	for (size_t r = 0; r < rows && phase != SN_NONE; r++)
+		labels[r] = phases->phase_of[phases->vectors->rows[r]] != phase;
+	sn_pace_scope_init(&pace, phases, labels, 0);
 	s.shares = sn_alloc_zeroed(entities, sizeof(double));
 	s.calls = sn_alloc_zeroed(entities, sizeof(uint64_t));
 	s.parts = sn_alloc_zeroed(entities, sizeof(struct part));
 	s.callees =
 		sn_alloc_zeroed((size_t)phases->paths->program->stack_count + 1, sizeof(uint32_t));
 	scope_search(&s);
+	sn_pace_scope_free(&pace);
+	free(labels);
 	free(s.shares);
 	free(s.calls);
 	free(s.parts);
 	free(s.callees);
+}
+
+/* Large stages may have a main loop of their own, and a main loop that does nothing but call one
+ * function has its parts there. */
+static bool is_looked_into(const struct sn_phases *p, size_t at)
+{
+	const struct sn_phase_cycle *cycle = &p->cycles.items[at];
+	double others = 0;
+
+	for (size_t i = 0; i < p->cycles.count; i++)
+		if (i != at && p->cycles.items[i].owner == cycle->owner)
+			others += p->cycles.items[i].share;
+	return cycle->share >= deep_share && (cycle->is_stage || others * gap_ratio < cycle->share);
+}
+
+void sn_phases_find_parts(struct sn_phases *phases)
+{
+	struct sn_observations observations;
+
+	sn_observations_find(phases->profile, phases->paths, &observations);
+	scope_run(phases, &observations, SN_NONE, SN_NONE);
+	for (size_t i = 0; i < phases->cycles.count; i++)
+		if (is_looked_into(phases, i))
+			scope_run(phases, &observations, SN_NONE, phases->cycles.items[i].function);
+	sn_vec_free(&observations.items);
+}
+
+/* Time of a site's entity that lies below a function, in the whole run. */
+static double site_time(const struct sn_phases *p, uint32_t entity, uint32_t below)
+{
+	const struct sn_phase_paths *paths = p->paths;
+	double ns = 0;
+
+	for (size_t i = 0; i < p->intervals->cells.count; i++) {
+		const struct sn_interval_cell *cell = &p->intervals->cells.items[i];
+		bool is_below = below == SN_NONE;
+
+		for (size_t k = paths->first[cell->stack]; k < paths->first[cell->stack + 1]; k++) {
+			is_below |= paths->entities.items[k] == below;
+			if (is_below && paths->entities.items[k] == entity)
+				ns += (double)sn_interval_cell_ns(cell);
+		}
+	}
+	return ns;
+}
+
+/* Whether sites of phases lie in it and have most of its time. */
+static bool is_covered(const struct sn_phases *p, const struct sn_phase_cycle *cycle)
+{
+	double covered = 0;
+
+	for (size_t i = 0; i < p->phases.count; i++)
+		for (size_t s = 0; s < p->phases.items[i].sites.count; s++) {
+			const struct sn_phase_site *site = &p->phases.items[i].sites.items[s];
+			double below = site_time(p, site->entity, cycle->function);
+
+			if (!site->is_alternative && site->entity != cycle->site.entity &&
+			    below >= owner_share * site_time(p, site->entity, SN_NONE))
+				covered += below;
+		}
+	return covered >= site_time(p, cycle->function, SN_NONE) / 2;
 }
 
 void sn_phases_find_cycles(struct sn_phases *phases)
@@ -283,8 +451,13 @@ void sn_phases_find_cycles(struct sn_phases *phases)
 	struct sn_observations observations;
 
 	sn_observations_find(phases->profile, phases->paths, &observations);
-	scope_run(phases, &observations, SN_NONE);
 	for (uint32_t i = 0; i < phases->phases.count && phases->phases.count > 1; i++)
-		scope_run(phases, &observations, i);
+		scope_run(phases, &observations, i, SN_NONE);
 	sn_vec_free(&observations.items);
+	for (size_t i = 0; i < phases->cycles.count; i++) {
+		struct sn_phase_cycle *cycle = &phases->cycles.items[i];
+
+		if (cycle->is_stage || (cycle->calls && cycle->calls < SN_PHASES_ROUNDS_MIN))
+			cycle->site.heartbeat &= !is_covered(phases, cycle);
+	}
 }

@@ -17,6 +17,7 @@ struct span {
 struct builder {
 	struct sn_intervals *out;
 	const struct sn_profile *profile;
+	const struct sn_phase_paths *paths;
 	const struct sn_experiment *experiment;
 	struct span *spans;
 	struct sn_map cell_of; /* row << 32 | stack -> cell */
@@ -35,6 +36,7 @@ static uint32_t stack_known(const struct builder *b, uint32_t stack)
 static bool sample_counts(const struct builder *b, const struct sn_sample *sample)
 {
 	return !(sample->flags & SN_SAMPLE_REMAINDER) && sample->time_ns >= 0 &&
+	       !b->paths->is_between[stack_known(b, sample->stack)] &&
 	       sn_profile_has_sample(b->profile, sample) &&
 	       b->experiment->threads.items[sample->thread].process <
 		       b->experiment->processes.count &&
@@ -46,6 +48,7 @@ static bool wait_counts(const struct builder *b, const struct sn_wait *wait)
 {
 	return wait->thread < b->experiment->threads.count &&
 	       b->profile->is_at_work[wait->thread] &&
+	       !b->paths->is_between[stack_known(b, wait->stack)] &&
 	       b->experiment->threads.items[wait->thread].process <
 		       b->experiment->processes.count &&
 	       b->spans[b->experiment->threads.items[wait->thread].process].is_used;
@@ -456,12 +459,13 @@ static sn_status intervals_fill(struct builder *b, int64_t interval_ns, struct s
 	return SN_OK;
 }
 
-sn_status sn_intervals_new(const struct sn_profile *profile, int64_t interval_ns,
-			   struct sn_intervals **out, struct sn_error *err)
+sn_status sn_intervals_new(const struct sn_profile *profile, const struct sn_phase_paths *paths,
+			   int64_t interval_ns, struct sn_intervals **out, struct sn_error *err)
 {
 	struct sn_intervals *intervals = sn_alloc_zeroed(1, sizeof(*intervals));
 	struct builder b = { .out = intervals,
 			     .profile = profile,
+			     .paths = paths,
 			     .experiment = profile->experiment,
 			     .last_key = UINT64_MAX };
 	sn_status status;

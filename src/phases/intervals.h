@@ -4,7 +4,9 @@
  * A row is one (process, interval); its cells say how much time each call path took in it. Time is
  * CPU time (by samples, each counted where it was taken) and blocked time (traced calls, cut at the
  * grid). Blocked time of a thread that is blocked through the whole interval while another thread
- * of its process runs is left out: it waits for the others and says nothing about the process.
+ * of its process runs is left out: it waits for the others and says nothing about the process. So
+ * is the time of threads between two parallel regions, spinning or blocked: what the process does
+ * then is what the thread does that opens them.
  */
 #ifndef SN_PHASES_INTERVALS_H
 #define SN_PHASES_INTERVALS_H
@@ -13,6 +15,7 @@
 #include <stdint.h>
 
 #include "base/vec.h"
+#include "phases/paths.h"
 #include "profile/profile.h"
 
 /** Time of one call path in one row. */
@@ -55,8 +58,8 @@ enum {
  * sample and no wait at all; SN_ERR_RANGE: more than SN_PHASES_ROWS_MAX rows. The profile must
  * outlive the result.
  */
-sn_status sn_intervals_new(const struct sn_profile *profile, int64_t interval_ns,
-			   struct sn_intervals **out, struct sn_error *err);
+sn_status sn_intervals_new(const struct sn_profile *profile, const struct sn_phase_paths *paths,
+			   int64_t interval_ns, struct sn_intervals **out, struct sn_error *err);
 void sn_intervals_free(struct sn_intervals *intervals);
 
 /** The row of a process at a time; row_count: there is none. */

@@ -11,7 +11,7 @@
 /* ns: one instruction a cycle at 2.9 GHz, code around calls and loops rarely does better; and six
  * a cycle at 4 GHz */
 static const double usual_instruction_ns = 0.35, least_instruction_ns = 0.04;
-enum { EXPECTED_SAMPLES_MIN = 4, LONG_ROUND_NS = 26000, EVERY_MAX = 64 };
+enum { CALLEES_MAX = 3, EXPECTED_SAMPLES_MIN = 4, LONG_ROUND_NS = 26000, EVERY_MAX = 64 };
 
 /* ---- iterations that observations tell apart ---- */
 
@@ -165,7 +165,9 @@ void sn_iterations_find(struct sn_phase_activity *activity, const struct sn_inte
 struct walk {
 	const struct sn_function *function;
 	const struct sn_loop *loop; /* NULL: the function's body */
-	uint32_t *distance;	    /* by block: to its end */
+	uint32_t end; /* block where the way ends: reached (is_via), or left for (loop) */
+	bool is_via;
+	uint32_t *distance; /* by block: to its end */
 	uint32_t *queue;
 	uint8_t *is_queued;
 };
@@ -189,14 +191,16 @@ static uint32_t walk_weight(const struct walk *w, uint32_t block)
 	return b->loop == own ? b->instruction_count : 0;
 }
 
-static bool is_end(const struct walk *w, uint32_t block, uint32_t start)
+static bool is_end(const struct walk *w, uint32_t block)
 {
 	const struct sn_block *b = &w->function->blocks[block];
 
+	if (w->end != SN_NONE && w->is_via)
+		return block == w->end;
 	if (!w->loop)
 		return (b->flags & (SN_BLOCK_RETURNS | SN_BLOCK_LEAVES)) != 0;
 	for (uint32_t i = 0; i < b->successor_count; i++)
-		if (w->function->successors[b->first_successor + i] == start)
+		if (w->function->successors[b->first_successor + i] == w->end)
 			return true;
 	return false;
 }
@@ -207,6 +211,7 @@ static uint32_t walk_run(struct walk *w, uint32_t start)
 {
 	uint32_t ring = w->function->block_count + 1, head = 0, tail = 0, best = UINT32_MAX;
 
+	memset(w->distance, 0xff, w->function->block_count * sizeof(uint32_t));
 	w->distance[start] = walk_weight(w, start);
 	w->queue[tail++] = start;
 	while (head != tail) {
@@ -215,12 +220,12 @@ static uint32_t walk_run(struct walk *w, uint32_t start)
 
 		head = (head + 1) % ring;
 		w->is_queued[block] = 0;
-		if (is_end(w, block, start) && w->distance[block] < best)
+		if (is_end(w, block) && w->distance[block] < best)
 			best = w->distance[block];
 		for (uint32_t i = 0; i < b->successor_count; i++) {
 			uint32_t next = w->function->successors[b->first_successor + i], length;
 
-			if (next == start || !walk_has(w, next))
+			if ((next == w->end && !w->is_via) || !walk_has(w, next))
 				continue;
 			length = w->distance[block] + walk_weight(w, next);
 			if (length >= w->distance[next])
@@ -236,10 +241,29 @@ static uint32_t walk_run(struct walk *w, uint32_t start)
 	return best == UINT32_MAX ? 0 : best;
 }
 
-uint32_t sn_shortest_round(const struct sn_function *function, const struct sn_loop *loop)
+/* From start on, by way of `via` (SN_NONE: any way), and back to it or to a return. */
+static uint32_t way_length(struct walk *w, uint32_t start, uint32_t via)
+{
+	uint32_t back = w->loop ? start : SN_NONE, there, rest;
+
+	w->end = back;
+	if (via == SN_NONE || via == start)
+		return walk_run(w, start);
+	w->end = via;
+	w->is_via = true;
+	there = walk_run(w, start);
+	w->end = back;
+	w->is_via = false;
+	rest = walk_run(w, via);
+	return there && rest ? there + rest - walk_weight(w, via) : 0;
+}
+
+uint32_t sn_shortest_round(const struct sn_function *function, const struct sn_loop *loop,
+			   uint64_t via)
 {
 	uint64_t from = loop ? loop->header_link_addr : function->link_addr;
 	const struct sn_block *start = sn_function_block_at(function, from);
+	const struct sn_block *middle = via ? sn_function_block_at(function, via) : NULL;
 	struct walk w = { .function = function, .loop = loop };
 	uint32_t round;
 
@@ -248,43 +272,115 @@ uint32_t sn_shortest_round(const struct sn_function *function, const struct sn_l
 	w.distance = sn_alloc_zeroed(function->block_count, sizeof(uint32_t));
 	w.queue = sn_alloc_zeroed((size_t)function->block_count + 1, sizeof(uint32_t));
 	w.is_queued = sn_alloc_zeroed(function->block_count, 1);
-	memset(w.distance, 0xff, function->block_count * sizeof(uint32_t));
-	round = walk_run(&w, (uint32_t)(start - function->blocks));
+	round = way_length(&w, (uint32_t)(start - function->blocks),
+			   middle ? (uint32_t)(middle - function->blocks) : SN_NONE);
 	free(w.distance);
 	free(w.queue);
 	free(w.is_queued);
 	return round;
 }
 
-static uint32_t entity_round(const struct sn_phases *p, uint32_t entity)
+/* The code of an entity: a function's (loop NULL) or a loop's. */
+struct code {
+	const struct sn_function *function; /* NULL: not known, or inlined everywhere */
+	const struct sn_loop *loop;
+};
+
+static struct code code_of(const struct sn_phases *p, uint32_t entity)
 {
 	const struct sn_program *program = p->paths->program;
+	struct code code = { NULL, NULL };
 	const struct sn_program_loop *l;
 	const struct sn_program_function *f;
-	const struct sn_function *function;
-	const struct sn_loop *loop;
 	struct sn_structure *s;
 
 	if (!p->options.structures)
-		return 0;
+		return code;
 	if (sn_entity_is_loop(p->paths, entity)) {
 		l = sn_entity_loop(p->paths, entity);
 		s = sn_structures_of(p->options.structures, l->module);
-		loop = s ? sn_structure_loop(s, l->function_link_addr, l->header_link_addr) : NULL;
-		return loop ? sn_shortest_round(loop->function, loop) : 0;
+		code.loop =
+			s ? sn_structure_loop(s, l->function_link_addr, l->header_link_addr) : NULL;
+		code.function = code.loop ? code.loop->function : NULL;
+		return code;
 	}
 	f = &program->functions.items[entity];
 	s = f->link_addr ? sn_structures_of(p->options.structures, f->module) : NULL;
-	function = s ? sn_structure_function_at(s, f->link_addr) : NULL;
-	if (!function || function->link_addr != f->link_addr)
-		return 0; /* inlined only */
-	sn_function_prepare(s, function, SN_PREPARE_CODE);
-	return sn_shortest_round(function, NULL);
+	code.function = s ? sn_structure_function_at(s, f->link_addr) : NULL;
+	if (code.function && code.function->link_addr != f->link_addr)
+		code.function = NULL;
+	if (code.function)
+		sn_function_prepare(s, code.function, SN_PREPARE_CODE);
+	return code;
+}
+
+/* The header of the loop with most samples in this code, if it has more than the code around it:
+ * then the usual way leads there, not out at once. 0: there is none. */
+static uint64_t busiest_loop(const struct sn_pace_scope *scope, const struct code *code,
+			     uint32_t entity)
+{
+	const struct sn_phase_paths *paths = scope->phases->paths;
+	uint32_t module = sn_entity_is_loop(paths, entity)
+				  ? sn_entity_loop(paths, entity)->module
+				  : paths->program->functions.items[entity].module;
+	double most = scope->own[entity];
+	uint64_t header = 0;
+
+	for (uint32_t e = paths->function_count; e < paths->entity_count; e++) {
+		const struct sn_program_loop *l = sn_entity_loop(paths, e);
+		const struct sn_block *block;
+		int32_t at;
+
+		if (e == entity || scope->own[e] <= most || l->module != module ||
+		    l->function_link_addr != code->function->link_addr)
+			continue;
+		block = sn_function_block_at(code->function, l->header_link_addr);
+		at = block ? block->loop : -1;
+		while (code->loop && at >= 0 && (uint32_t)at != code->loop->index)
+			at = code->function->loops[at].parent;
+		if (!block || (code->loop && at < 0))
+			continue;
+		most = scope->own[e];
+		header = l->header_link_addr;
+	}
+	return header;
 }
 
 /* ---- the pace ---- */
 
-static void row_see(struct sn_pace_scope *s, size_t r)
+/* Calls by an entity's own code, on the paths of a row: caller << 32 | callee -> samples. */
+static void calls_see(const struct sn_phase_paths *paths, const struct sn_interval_cell *cell,
+		      struct sn_map *calls)
+{
+	for (size_t k = paths->first[cell->stack]; k + 1 < paths->first[cell->stack + 1]; k++) {
+		uint32_t caller = paths->entities.items[k], callee = paths->entities.items[k + 1];
+
+		if (!sn_entity_is_loop(paths, callee) && !paths->is_recursive[callee])
+			*sn_map_put(calls, (uint64_t)caller << 32 | callee, NULL) += cell->samples;
+	}
+}
+
+static void callees_find(struct sn_pace_scope *s, const struct sn_map *calls)
+{
+	uint32_t entities = s->phases->paths->entity_count;
+	uint64_t *most = sn_alloc_zeroed((size_t)entities + 1, sizeof(*most));
+
+	s->callee = sn_alloc_zeroed((size_t)entities + 1, sizeof(*s->callee));
+	memset(s->callee, 0xff, ((size_t)entities + 1) * sizeof(*s->callee));
+	for (size_t i = 0; i < calls->capacity; i++) {
+		const struct sn_map_slot *slot = &calls->slots[i];
+		uint32_t caller = (uint32_t)(slot->key >> 32), callee = (uint32_t)slot->key;
+
+		if (!slot->used || slot->value < most[caller] ||
+		    (slot->value == most[caller] && callee > s->callee[caller]))
+			continue;
+		most[caller] = slot->value;
+		s->callee[caller] = callee;
+	}
+	free(most);
+}
+
+static void row_see(struct sn_pace_scope *s, size_t r, struct sn_map *calls)
 {
 	const struct sn_phases *p = s->phases;
 	const struct sn_intervals *in = p->intervals;
@@ -299,6 +395,7 @@ static void row_see(struct sn_pace_scope *s, size_t r)
 
 		if (leaf != SN_NONE)
 			s->own[leaf] += in->cells.items[i].samples;
+		calls_see(p->paths, &in->cells.items[i], calls);
 	}
 	for (size_t i = active->first[r]; i < active->first[r + 1]; i++) {
 		uint32_t entity = active->columns[i];
@@ -316,18 +413,23 @@ void sn_pace_scope_init(struct sn_pace_scope *scope, const struct sn_phases *pha
 {
 	size_t entities = (size_t)phases->paths->entity_count + 1;
 
+	struct sn_map calls = { 0 };
+
 	*scope = (struct sn_pace_scope){ .phases = phases };
 	scope->own = sn_alloc_zeroed(entities, sizeof(double));
 	scope->beats = sn_alloc_zeroed(entities, sizeof(uint64_t));
 	for (size_t r = 0; r < phases->vectors->matrix.row_count; r++)
 		if (labels[r] == label)
-			row_see(scope, r);
+			row_see(scope, r, &calls);
+	callees_find(scope, &calls);
+	sn_map_free(&calls);
 }
 
 void sn_pace_scope_free(struct sn_pace_scope *scope)
 {
 	free(scope->own);
 	free(scope->beats);
+	free(scope->callee);
 }
 
 /* Upper 95 % limit of a Poisson mean of which `count` was seen (Wilson and Hilferty 1931). */
@@ -338,39 +440,73 @@ static double poisson_upper(double count)
 	return n * root * root * root;
 }
 
+/* Beats by an entity's own samples: a bound, and (NaN: not known) what is likely. */
+struct beats {
+	double most, expected;
+};
+
+static struct beats beats_of(const struct sn_pace_scope *scope, uint32_t entity)
+{
+	struct beats beats = { NAN, NAN };
+	struct code code = code_of(scope->phases, entity);
+	double seen = (double)scope->beats[entity], own = scope->own[entity], sample_ns;
+	uint32_t round, usual_round;
+
+	if (!code.function || scope->samples <= 0 || scope->cpu_ns <= 0)
+		return beats;
+	round = sn_shortest_round(code.function, code.loop, 0);
+	if (!round)
+		return beats;
+	usual_round =
+		sn_shortest_round(code.function, code.loop, busiest_loop(scope, &code, entity));
+	if (usual_round < round)
+		usual_round = round;
+	sample_ns = scope->cpu_ns / scope->samples;
+	beats.most = fmax(poisson_upper(own) * sample_ns / (round * least_instruction_ns), seen);
+	if (own >= EXPECTED_SAMPLES_MIN)
+		beats.expected = fmax(own * sample_ns / (usual_round * usual_instruction_ns), seen);
+	/* code that runs more rarely finds cold caches: its instructions take longer by an unknown
+	 * factor */
+	if (scope->cpu_ns > beats.expected * LONG_ROUND_NS)
+		beats.expected = NAN;
+	return beats;
+}
+
+/* What hardly has samples of its own beats at least as often as a function that it calls, taken to
+ * have one call there. */
+static double expected_beats(const struct sn_pace_scope *scope, uint32_t entity, double own)
+{
+	for (int steps = 0; steps < CALLEES_MAX && isnan(own); steps++) {
+		entity = scope->callee[entity];
+		if (entity == SN_NONE)
+			return NAN;
+		own = beats_of(scope, entity).expected;
+	}
+	return own;
+}
+
 struct sn_pace sn_pace_of(const struct sn_pace_scope *scope, uint32_t entity)
 {
 	const struct sn_phases *p = scope->phases;
+	double seen = (double)scope->beats[entity];
+	struct beats beats = { seen, seen };
 	struct sn_pace pace = { NAN, NAN, NAN, NAN, NAN };
-	double seen = (double)scope->beats[entity], beats = NAN, most = NAN, sample_ns;
-	bool is_sampled = scope->samples > 0 && scope->cpu_ns > 0;
-	uint32_t round;
 
 	if (scope->seconds <= 0)
 		return pace;
-	round = is_sampled ? entity_round(p, entity) : 0;
-	sample_ns = is_sampled ? scope->cpu_ns / scope->samples : 0;
-	if (!sn_entity_is_loop(p->paths, entity) && p->activity->calls_source == SN_CALLS_EXACT) {
-		beats = most = seen;
-	} else if (round) {
-		most = fmax(poisson_upper(scope->own[entity]) * sample_ns /
-				    (round * least_instruction_ns),
-			    seen);
-		if (scope->own[entity] >= EXPECTED_SAMPLES_MIN)
-			beats = fmax(scope->own[entity] * sample_ns /
-					     (round * usual_instruction_ns),
-				     seen);
-		/* code that runs more rarely finds cold caches: its instructions take longer by an
-		 * unknown factor */
-		if (scope->cpu_ns > beats * LONG_ROUND_NS)
-			beats = NAN;
+	if (sn_entity_is_loop(p->paths, entity) || p->activity->calls_source != SN_CALLS_EXACT) {
+		beats = beats_of(scope, entity);
+		if (scope->own[entity] < EXPECTED_SAMPLES_MIN)
+			beats.expected = expected_beats(scope, entity, beats.expected);
 	}
+	if (beats.expected > beats.most)
+		beats.expected = beats.most;
 	pace.at_least_hz = seen / scope->seconds;
-	pace.expected_hz = beats / scope->seconds;
-	pace.at_most_hz = most / scope->seconds;
+	pace.expected_hz = beats.expected / scope->seconds;
+	pace.at_most_hz = beats.most / scope->seconds;
 	if (scope->cpu_ns > 0) {
-		pace.expected_cost = beats * SN_PACE_PAIR_NS / scope->cpu_ns;
-		pace.most_cost = most * SN_PACE_PAIR_NS / scope->cpu_ns;
+		pace.expected_cost = beats.expected * SN_PACE_PAIR_NS / scope->cpu_ns;
+		pace.most_cost = beats.most * SN_PACE_PAIR_NS / scope->cpu_ns;
 	}
 	return pace;
 }

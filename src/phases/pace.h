@@ -47,8 +47,9 @@ void sn_iterations_find(struct sn_phase_activity *activity, const struct sn_inte
 struct sn_pace_scope {
 	const struct sn_phases *phases;
 	double seconds, cpu_ns, samples;
-	double *own;	 /* by entity: samples in its own code */
-	uint64_t *beats; /* by entity: iterations or calls that were seen to begin */
+	double *own;	  /* by entity: samples in its own code */
+	uint64_t *beats;  /* by entity: iterations or calls that were seen to begin */
+	uint32_t *callee; /* by entity: function that its own code calls, with most samples below */
 };
 void sn_pace_scope_init(struct sn_pace_scope *scope, const struct sn_phases *phases,
 			const uint32_t *labels, uint32_t label);
@@ -69,7 +70,9 @@ void sn_pace_text(const struct sn_pace *pace, struct sn_text *out);
 void sn_pace_write(const struct sn_pace *pace, struct sn_json *json);
 
 /** Instructions on the shortest way through a loop's own code and back to its header, or (NULL)
- *  from the function's entry to a return, outside of loops; 0: there is none that is known. */
-uint32_t sn_shortest_round(const struct sn_function *function, const struct sn_loop *loop);
+ *  from the function's entry to a return, outside of loops; by way of a block's address, if `via`
+ * is not 0. 0: there is none that is known. */
+uint32_t sn_shortest_round(const struct sn_function *function, const struct sn_loop *loop,
+			   uint64_t via);
 
 #endif

@@ -124,6 +124,23 @@ static void path_add(struct sn_phase_paths *paths, uint32_t stack)
 		own->loop == SN_NONE ? SN_NONE : program->loops.items[own->loop].source_loop;
 }
 
+static bool stack_is_between(const struct sn_phase_paths *paths, uint32_t stack)
+{
+	const struct sn_program *program = paths->program;
+
+	if (paths->first[stack] < paths->entities.count)
+		return false;
+	for (size_t i = program->first_frame[stack]; i < program->first_frame[stack + 1]; i++) {
+		const struct sn_program_place *place =
+			&program->places.items[program->frame_places[i]];
+
+		if (place->module != SN_NONE &&
+		    program->module_classes[place->module] == SN_MODULE_CLASS_OPENMP)
+			return true;
+	}
+	return false;
+}
+
 struct sn_phase_paths *sn_phase_paths_new(const struct sn_program *program)
 {
 	struct sn_phase_paths *paths = sn_alloc_zeroed(1, sizeof(*paths));
@@ -137,21 +154,15 @@ struct sn_phase_paths *sn_phase_paths_new(const struct sn_program *program)
 	paths->leaf = sn_alloc_zeroed(count, sizeof(uint32_t));
 	paths->first = sn_alloc_zeroed(count + 1, sizeof(size_t));
 	paths->is_recursive = sn_alloc_zeroed((size_t)paths->function_count + 1, 1);
+	paths->is_between = sn_alloc_zeroed(count, 1);
 	loops_represent(paths);
 	for (uint32_t s = 0; s < count; s++) {
 		paths->first[s] = paths->entities.count;
 		path_add(paths, s);
+		paths->is_between[s] = stack_is_between(paths, s);
 	}
 	paths->first[count] = paths->entities.count;
 	return paths;
-}
-
-bool sn_path_is_between_regions(const struct sn_phase_paths *paths, uint32_t stack)
-{
-	const struct sn_program_place *leaf = sn_program_leaf(paths->program, stack);
-
-	return paths->first[stack] == paths->first[stack + 1] && leaf->module != SN_NONE &&
-	       paths->program->module_classes[leaf->module] == SN_MODULE_CLASS_OPENMP;
 }
 
 void sn_phase_paths_free(struct sn_phase_paths *paths)
@@ -164,6 +175,7 @@ void sn_phase_paths_free(struct sn_phase_paths *paths)
 	free(paths->leaf);
 	free(paths->first);
 	free(paths->is_recursive);
+	free(paths->is_between);
 	sn_vec_free(&paths->entities);
 	free(paths);
 }

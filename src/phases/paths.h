@@ -27,14 +27,13 @@ struct sn_phase_paths {
 	size_t *first;
 	SN_VEC(uint32_t) entities;
 	uint8_t *is_recursive; /* by function: stands on some path twice */
+	uint8_t *is_between;   /* by stack: a thread's that waits, running or blocked, for its next
+				  parallel region: nothing of the application, but the OpenMP
+				  runtime */
 };
 
 struct sn_phase_paths *sn_phase_paths_new(const struct sn_program *program);
 void sn_phase_paths_free(struct sn_phase_paths *paths);
-
-/** Whether a stack is that of a thread that waits, running, for its next parallel region: nothing
- * of the application, only the OpenMP runtime. */
-bool sn_path_is_between_regions(const struct sn_phase_paths *paths, uint32_t stack);
 
 static inline bool sn_entity_is_loop(const struct sn_phase_paths *paths, uint32_t entity)
 {

@@ -25,7 +25,14 @@ const char *sn_site_type_name(enum sn_site_type type)
 	return type == SN_SITE_LOOP ? "loop" : "body";
 }
 
-static const double mark_ratio = 1.6, minor_share = 0.25;
+/* mark_ratio	more active inside than in another phase, for a site to tell the two apart: a cycle
+ *		out of step with the intervals gives up to 1.5
+ * minor_share	of a phase's intervals, for a site to be what the phase is
+ * below_share	of a site's time, to lie in a part of the main loop
+ * VISITS_FACTOR	calls of a part for each visit of a phase, at most, for the phase to be a
+ *moment of the round: intervals miss some */
+static const double mark_ratio = 1.6, minor_share = 0.25, below_share = 0.9;
+enum { VISITS_FACTOR = 4 };
 
 struct builder {
 	struct sn_phases *phases;
@@ -89,6 +96,101 @@ static void phases_clear(struct sn_phases *phases)
 	phases->phases.count = 0;
 }
 
+/* ---- phases that are moments of a round of the main loop ---- */
+
+static uint64_t phase_visits(const struct builder *b, uint32_t label)
+{
+	const struct sn_phases *p = b->phases;
+	uint64_t visits = 0;
+
+	for (size_t r = 0; r < b->rows; r++) {
+		const struct sn_interval_row *rows = p->intervals->rows.items;
+		bool is_first = !r || rows[p->vectors->rows[r - 1]].process !=
+					      rows[p->vectors->rows[r]].process;
+
+		visits += b->labels[r] == label && (is_first || b->labels[r - 1] != label);
+	}
+	return visits;
+}
+
+/* Fraction of an entity's time, in the rows of a label, that is below a function. */
+static double share_below(const struct builder *b, uint32_t label, uint32_t entity,
+			  uint32_t function)
+{
+	const struct sn_phases *p = b->phases;
+	const struct sn_phase_paths *paths = p->paths;
+	double all = 0, below = 0;
+
+	for (size_t r = 0; r < b->rows; r++) {
+		const struct sn_interval_row *row = &p->intervals->rows.items[p->vectors->rows[r]];
+
+		for (size_t i = row[0].first_cell; b->labels[r] == label && i < row[1].first_cell;
+		     i++) {
+			const struct sn_interval_cell *cell = &p->intervals->cells.items[i];
+			bool is_below = false;
+
+			for (size_t k = paths->first[cell->stack];
+			     k < paths->first[cell->stack + 1]; k++) {
+				is_below |= paths->entities.items[k] == function;
+				if (paths->entities.items[k] != entity)
+					continue;
+				all += (double)sn_interval_cell_ns(cell);
+				below += is_below ? (double)sn_interval_cell_ns(cell) : 0;
+			}
+		}
+	}
+	return all > 0 ? below / all : 0;
+}
+
+/* The part of a main loop in which a site lies, if the phase comes again about as often as the
+ * part is called: then it is a moment of the round, and the part is the step that people know. */
+static const struct sn_phase_cycle *part_around(const struct builder *b, uint32_t label,
+						const struct sn_phase_site *site)
+{
+	const struct sn_phases *p = b->phases;
+	uint64_t visits = phase_visits(b, label);
+
+	for (size_t i = 0; i < p->cycles.count; i++) {
+		const struct sn_phase_cycle *cycle = &p->cycles.items[i];
+
+		if (!cycle->is_stage && cycle->site.heartbeat &&
+		    cycle->calls >= SN_PHASES_ROUNDS_MIN &&
+		    visits * VISITS_FACTOR >= cycle->calls && cycle->function != site->entity &&
+		    share_below(b, label, site->entity, cycle->function) >= below_share)
+			return cycle;
+	}
+	return NULL;
+}
+
+static void sites_lift_to_parts(const struct builder *b, uint32_t label, struct sn_phase *phase)
+{
+	size_t kept = 0;
+
+	for (size_t s = 0; s < phase->sites.count; s++) {
+		struct sn_phase_site site = phase->sites.items[s];
+		const struct sn_phase_cycle *part = part_around(b, label, &site);
+		bool is_known = false;
+
+		if (part) {
+			site.function = site.entity = site.mark = part->function;
+			site.loop = SN_NONE;
+			site.type = SN_SITE_BODY;
+			site.pace = part->site.pace;
+		}
+		for (size_t k = 0; k < kept && part; k++)
+			if (phase->sites.items[k].entity == site.entity) {
+				is_known = true;
+				phase->sites.items[k].phase_share +=
+					site.is_alternative ? 0 : site.phase_share;
+				phase->sites.items[k].app_share +=
+					site.is_alternative ? 0 : site.app_share;
+			}
+		if (!is_known)
+			phase->sites.items[kept++] = site;
+	}
+	phase->sites.count = kept;
+}
+
 static void sites_find(struct builder *b)
 {
 	struct sn_phases *p = b->phases;
@@ -101,6 +203,8 @@ static void sites_find(struct builder *b)
 			sn_sites_paper(p, b->labels, l, &phase);
 		else
 			sn_sites_contrast(p, b->labels, l, &phase);
+		if (p->options.sites == SN_SITES_CONTRAST)
+			sites_lift_to_parts(b, l, &phase);
 		sn_vec_push(&p->phases, phase);
 	}
 }
@@ -115,14 +219,21 @@ static bool loop_encloses(const struct sn_program *program, uint32_t outer, uint
 }
 
 /* A body stands for all of its function's loops, a loop for all within it. */
-static bool sites_are_equal(const struct sn_program *program, const struct sn_phase_site *x,
+static bool sites_are_equal(const struct sn_phase_paths *paths, const struct sn_phase_site *x,
 			    const struct sn_phase_site *y)
 {
-	if (x->function != y->function)
-		return false;
-	if (x->entity == y->entity || x->loop == SN_NONE || y->loop == SN_NONE)
+	uint32_t outer = x->mark, inner = y->mark;
+
+	if (outer == inner)
 		return true;
-	return loop_encloses(program, x->loop, y->loop) || loop_encloses(program, y->loop, x->loop);
+	if (sn_entity_function(paths, outer) != sn_entity_function(paths, inner))
+		return false;
+	if (!sn_entity_is_loop(paths, outer) || !sn_entity_is_loop(paths, inner))
+		return true;
+	outer = paths->loop_of[outer - paths->function_count];
+	inner = paths->loop_of[inner - paths->function_count];
+	return loop_encloses(paths->program, outer, inner) ||
+	       loop_encloses(paths->program, inner, outer);
 }
 
 /* What few of a phase's intervals need is not what the phase is. */
@@ -131,17 +242,17 @@ static bool site_is_minor(const struct sn_phase_site *site)
 	return site->is_alternative || site->phase_share < minor_share;
 }
 
-static bool has_site(const struct sn_program *program, const struct sn_phase *phase,
+static bool has_site(const struct sn_phase_paths *paths, const struct sn_phase *phase,
 		     const struct sn_phase_site *site)
 {
 	for (size_t i = 0; i < phase->sites.count; i++)
 		if (!site_is_minor(&phase->sites.items[i]) &&
-		    sites_are_equal(program, &phase->sites.items[i], site))
+		    sites_are_equal(paths, &phase->sites.items[i], site))
 			return true;
 	return false;
 }
 
-static bool has_sites_of(const struct sn_program *program, const struct sn_phase *phase,
+static bool has_sites_of(const struct sn_phase_paths *paths, const struct sn_phase *phase,
 			 const struct sn_phase *other)
 {
 	size_t count = 0;
@@ -149,17 +260,17 @@ static bool has_sites_of(const struct sn_program *program, const struct sn_phase
 	for (size_t i = 0; i < other->sites.count; i++) {
 		if (site_is_minor(&other->sites.items[i]))
 			continue;
-		if (!has_site(program, phase, &other->sites.items[i]))
+		if (!has_site(paths, phase, &other->sites.items[i]))
 			return false;
 		count++;
 	}
 	return count > 0;
 }
 
-static bool phases_are_equal(const struct sn_program *program, const struct sn_phase *x,
+static bool phases_are_equal(const struct sn_phase_paths *paths, const struct sn_phase *x,
 			     const struct sn_phase *y)
 {
-	return has_sites_of(program, x, y) && has_sites_of(program, y, x);
+	return has_sites_of(paths, x, y) && has_sites_of(paths, y, x);
 }
 
 /* Mean fraction of time of an entity in the rows of a phase. */
@@ -185,7 +296,7 @@ static bool sites_mark_little(const struct builder *b, uint32_t x, uint32_t y)
 	const struct sn_phase *phase = &b->phases->phases.items[x];
 
 	for (size_t i = 0; i < phase->sites.count; i++) {
-		uint32_t entity = phase->sites.items[i].entity;
+		uint32_t entity = phase->sites.items[i].mark;
 
 		if (!phase->sites.items[i].is_alternative &&
 		    phase_mean(b, x, entity) >= mark_ratio * phase_mean(b, y, entity))
@@ -200,11 +311,11 @@ static bool sites_mark_little(const struct builder *b, uint32_t x, uint32_t y)
 static bool phases_merge(struct builder *b)
 {
 	const struct sn_phase *phases = b->phases->phases.items;
-	const struct sn_program *program = b->phases->paths->program;
+	const struct sn_phase_paths *paths = b->phases->paths;
 
 	for (uint32_t x = 0; x < b->count; x++)
 		for (uint32_t y = x + 1; y < b->count; y++) {
-			if (!phases_are_equal(program, &phases[x], &phases[y]) &&
+			if (!phases_are_equal(paths, &phases[x], &phases[y]) &&
 			    !(sites_mark_little(b, x, y) && sites_mark_little(b, y, x)))
 				continue;
 			for (size_t r = 0; r < b->rows; r++)
@@ -259,93 +370,6 @@ static void profile_find(struct builder *b, struct sn_phase *phase, double *ns)
 		      parts_compare);
 }
 
-static const char *function_name(struct sn_phases *p, const struct sn_program_function *function)
-{
-	const struct sn_program *program = p->paths->program;
-	const char *path, *base;
-
-	if (function->module == SN_NONE || strncmp(function->name, "<function at ", 13) != 0)
-		return function->name;
-	path = program->experiment->modules.items[function->module].path;
-	if (!path)
-		return function->name;
-	base = strrchr(path, '/');
-	return sn_arena_printf(&p->arena, "%s (%s)", function->name, base ? base + 1 : path);
-}
-
-/* An address alone names nothing: two libraries may have a function at 0x3b00. */
-static void function_names_give(struct sn_phases *p)
-{
-	uint32_t count = p->paths->function_count;
-
-	p->function_names = sn_alloc_zeroed((size_t)count + 1, sizeof(*p->function_names));
-	for (uint32_t f = 0; f < count; f++)
-		p->function_names[f] = function_name(p, &p->paths->program->functions.items[f]);
-}
-
-static const char *label_of(struct sn_phases *p, const struct sn_phase *phase)
-{
-	const struct sn_program *program = p->paths->program;
-	const struct sn_phase_site *site = phase->sites.count ? &phase->sites.items[0] : NULL;
-
-	if (!site)
-		return phase->profile.count ? p->function_names[phase->profile.items[0].function]
-					    : "unknown";
-	if (site->loop == SN_NONE)
-		return p->function_names[site->function];
-	return sn_arena_printf(&p->arena, "%s %s", p->function_names[site->function],
-			       program->loops.items[site->loop].label);
-}
-
-/* Without the line numbers if the function alone tells the phase: those change with every edit. */
-static void names_give(struct sn_phases *p)
-{
-	for (size_t i = 0; i < p->phases.count; i++) {
-		struct sn_phase *phase = &p->phases.items[i];
-		bool is_alone = phase->sites.count > 0;
-
-		for (size_t j = 0; j < p->phases.count; j++)
-			for (size_t s = 0; j != i && s < 1 && s < p->phases.items[j].sites.count;
-			     s++)
-				is_alone &= !phase->sites.count ||
-					    p->phases.items[j].sites.items[s].function !=
-						    phase->sites.items[0].function;
-		phase->name = is_alone ? p->function_names[phase->sites.items[0].function]
-				       : label_of(p, phase);
-	}
-	for (size_t i = 0; i < p->phases.count; i++) {
-		unsigned same = 1;
-
-		for (size_t j = 0; j < i; j++)
-			same += !strcmp(p->phases.items[j].name, p->phases.items[i].name);
-		if (same > 1)
-			p->phases.items[i].name =
-				sn_arena_printf(&p->arena, "%s #%u", p->phases.items[i].name, same);
-	}
-}
-
-static void heartbeats_number(struct sn_phases *p)
-{
-	uint32_t next = 1;
-
-	for (size_t i = 0; i < p->phases.count; i++)
-		for (size_t s = 0; s < p->phases.items[i].sites.count; s++) {
-			struct sn_phase_site *site = &p->phases.items[i].sites.items[s];
-
-			for (size_t j = 0; j <= i && !site->heartbeat; j++)
-				for (size_t t = 0; t < p->phases.items[j].sites.count; t++) {
-					const struct sn_phase_site *other =
-						&p->phases.items[j].sites.items[t];
-
-					if (other->heartbeat && other->entity == site->entity &&
-					    other->type == site->type)
-						site->heartbeat = other->heartbeat;
-				}
-			if (!site->heartbeat)
-				site->heartbeat = next++;
-		}
-}
-
 /* Where no cheaper place was found. */
 static void costs_warn(struct sn_phases *p, const struct sn_phase *phase)
 {
@@ -397,8 +421,6 @@ static void phases_finish(struct builder *b)
 	for (size_t i = 0; i < p->phases.count; i++)
 		profile_find(b, &p->phases.items[i], ns);
 	free(ns);
-	names_give(p);
-	heartbeats_number(p);
 	p->phase_of = sn_alloc_zeroed(p->intervals->row_count + 1, sizeof(uint32_t));
 	memset(p->phase_of, 0xff, (p->intervals->row_count + 1) * sizeof(uint32_t));
 	for (size_t r = 0; r < b->rows; r++)
@@ -447,21 +469,23 @@ sn_status sn_phases_new(const struct sn_profile *profile, const struct sn_phases
 	if (options)
 		p->options = *options;
 	p->profile = profile;
-	status = sn_intervals_new(profile, p->options.interval_ns, &p->intervals, err);
+	p->paths = sn_phase_paths_new(profile->program);
+	status = sn_intervals_new(profile, p->paths, p->options.interval_ns, &p->intervals, err);
 	if (status != SN_OK) {
 		sn_phases_free(p);
 		return status;
 	}
-	p->paths = sn_phase_paths_new(profile->program);
-	function_names_give(p);
+	sn_phases_name_functions(p);
 	p->vectors = sn_phase_vectors_new(p->intervals, p->paths);
 	p->activity = sn_phase_activity_new(p->intervals, p->vectors, p->paths);
 	/* of a share of 0.07 or 0.93; waits are measured, not sampled */
 	p->options.choose.noise =
 		p->intervals->median_samples > 0 ? 0.25 / sqrt(p->intervals->median_samples) : 0.05;
 	p->choice = sn_choose(&p->vectors->matrix, p->vectors->is_clean, &p->options.choose);
+	sn_phases_find_parts(p);
 	phases_find(p);
 	sn_phases_find_cycles(p);
+	sn_phases_name_sites(p);
 	warnings_find(p);
 	*out = p;
 	return SN_OK;
@@ -476,7 +500,7 @@ void sn_phases_free(struct sn_phases *phases)
 	sn_vec_free(&phases->cycles);
 	sn_vec_free(&phases->warnings);
 	free(phases->phase_of);
-	free(phases->function_names);
+	free(phases->functions);
 	sn_choice_free(phases->choice);
 	sn_phase_activity_free(phases->activity);
 	sn_phase_vectors_free(phases->vectors);

@@ -33,6 +33,10 @@ struct sn_phases_options {
 					     from the code */
 };
 
+/** Rounds from which on a loop is one that people know by its parts, and a function one that is
+ *  called again and again. */
+enum { SN_PHASES_ROUNDS_MIN = 10 };
+
 enum sn_site_type { SN_SITE_BODY, SN_SITE_LOOP };
 
 /** A place to instrument for one phase. */
@@ -41,6 +45,9 @@ struct sn_phase_site {
 	uint32_t function;  /* of the program */
 	uint32_t loop;	    /* of the program; SN_NONE: body, or no loop of it was seen */
 	uint32_t entity;    /* phases/paths.h: what is instrumented */
+	uint32_t mark;	    /* entity that tells the phase from others: the same, or a loop in it
+			       whose beats would cost too much */
+	const char *name;   /* of the heartbeat: short, and no other one's */
 	enum sn_site_type type;
 	bool is_alternative; /* would do as well as the site before it, which does little but call
 				it; no phase is told from another by it */
@@ -65,14 +72,26 @@ struct sn_phase {
 	SN_VEC(struct sn_phase_part) profile; /* largest first */
 };
 
-/** A callee of the iteration owner: a part of the program's main cycle. */
+/** A callee of the function that owns a main loop: a part of the program's main cycle, or
+ * (is_stage) what it calls once or twice and stays in. */
 struct sn_phase_cycle {
 	uint32_t owner, function; /* of the program */
-	uint32_t phase;		  /* whose main loop it is; SN_NONE: the whole run's */
-	uint64_t calls;		  /* 0: too short to be counted by samples; from samples at least
-				     so many (calls_source) */
-	double share;		  /* of the run's time */
-	double mean_ns;		  /* of a call; NaN: unknown; from samples at most so long */
+	bool is_stage;
+	struct sn_phase_site site; /* heartbeat 0: none: it would cost too much, or take too little
+				      time, or another site stands for it */
+	uint32_t phase;		   /* whose main loop it is; SN_NONE: the whole run's */
+	uint64_t calls;		   /* 0: too short to be counted by samples; from samples at least
+				      so many (calls_source) */
+	double share;		   /* of the run's time */
+	double mean_ns;		   /* of a call; NaN: unknown; from samples at most so long */
+};
+
+/** A function as it is told: a copy or an outlined piece has the name of what was written. */
+struct sn_phase_function {
+	const char *name; /* with the module where no symbol names it */
+	const char *file; /* NULL: unknown */
+	uint32_t line;	  /* of the declaration, of a region its first; 0: unknown */
+	bool is_region;	  /* outlined OpenMP code: one function may have several */
 };
 
 struct sn_phases {
@@ -81,8 +100,7 @@ struct sn_phases {
 	const struct sn_profile *profile; /* borrowed */
 	struct sn_intervals *intervals;
 	struct sn_phase_paths *paths;
-	const char **function_names; /* by function: to be shown; with the module where no symbol
-					names it */
+	struct sn_phase_function *functions; /* by function */
 	struct sn_phase_vectors *vectors;
 	struct sn_phase_activity *activity;
 	struct sn_choice *choice;
@@ -102,6 +120,10 @@ void sn_phases_free(struct sn_phases *phases);
 const char *sn_phase_method_name(enum sn_phase_method method);
 const char *sn_sites_method_name(enum sn_sites_method method);
 const char *sn_site_type_name(enum sn_site_type type);
+
+/** Appends a function's name without its parameters and arguments of templates, and without what
+ *  stands before it: of "void a::b<c::d<e> >(f)" "a::b". Nothing for "<function at 0x..>". */
+void sn_function_name_strip(const char *name, struct sn_text *out);
 
 /** CONTRACTS.md's "sonde.phases/1": one object with its line's end. */
 void sn_phases_write_json(const struct sn_phases *phases, FILE *out);
@@ -133,7 +155,17 @@ void sn_sites_paper(const struct sn_phases *phases, const uint32_t *labels, uint
 		    struct sn_phase *out);
 void sn_sites_contrast(const struct sn_phases *phases, const uint32_t *labels, uint32_t label,
 		       struct sn_phase *out);
-/** Finds the iteration owner and its callees. */
+/** Finds the owners of main loops and their callees: of the run, before phases are known, and of
+ *  each phase. */
+void sn_phases_find_parts(struct sn_phases *phases);
 void sn_phases_find_cycles(struct sn_phases *phases);
+/** Where a function is instrumented that takes part of the run: its body, or a loop in it. */
+struct sn_phase_site sn_site_of_function(const struct sn_phases *phases, uint32_t function);
+/** For people: the name without parameters, of a region with its line. */
+const char *sn_phase_function_shown(const struct sn_phases *phases, uint32_t function,
+				    struct sn_arena *arena);
+/** Names: of functions as they are shown; of phases, and numbers and names of heartbeats. */
+void sn_phases_name_functions(struct sn_phases *phases);
+void sn_phases_name_sites(struct sn_phases *phases);
 
 #endif

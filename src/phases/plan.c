@@ -43,22 +43,34 @@ static void loop_write(struct sn_json *json, const struct sn_program_loop *loop)
 	sn_json_close(json);
 }
 
-/* The phases that a heartbeat marks: its number may stand in several. */
+static bool phase_has(const struct sn_phase *phase, uint32_t heartbeat)
+{
+	for (size_t s = 0; s < phase->sites.count; s++)
+		if (phase->sites.items[s].heartbeat == heartbeat)
+			return true;
+	return false;
+}
+
+/* The phases that a heartbeat marks: its number may stand in several; of a part of the main loop
+ * also the phase whose main loop that is. */
 static void phases_write(struct sn_json *json, const struct sn_phases *p, uint32_t heartbeat)
 {
 	sn_json_key(json, "phases");
 	sn_json_array(json);
-	for (size_t i = 0; i < p->phases.count; i++)
-		for (size_t s = 0; s < p->phases.items[i].sites.count; s++)
-			if (p->phases.items[i].sites.items[s].heartbeat == heartbeat) {
-				sn_json_uint(json, p->phases.items[i].number);
-				break;
-			}
+	for (uint32_t i = 0; i < p->phases.count; i++) {
+		bool has = phase_has(&p->phases.items[i], heartbeat);
+
+		for (size_t c = 0; c < p->cycles.count; c++)
+			has |= p->cycles.items[c].site.heartbeat == heartbeat &&
+			       p->cycles.items[c].phase == i;
+		if (has)
+			sn_json_uint(json, p->phases.items[i].number);
+	}
 	sn_json_close(json);
 }
 
 static void heartbeat_write(struct sn_json *json, const struct sn_phases *p,
-			    const struct sn_phase *phase, const struct sn_phase_site *site)
+			    const struct sn_phase_site *site)
 {
 	const struct sn_program *program = p->paths->program;
 	const struct sn_program_function *f = &program->functions.items[site->function];
@@ -67,12 +79,12 @@ static void heartbeat_write(struct sn_json *json, const struct sn_phases *p,
 
 	sn_json_object(json);
 	sn_json_member_uint(json, "heartbeat", site->heartbeat);
-	sn_json_member_string(json, "name", phase->name);
+	sn_json_member_string(json, "name", site->name);
 	sn_json_member_string(json, "type", sn_site_type_name(site->type));
-	sn_json_member_string(json, "function", f->name);
+	sn_json_member_string(json, "function", p->functions[site->function].name);
 	sn_json_member_string(json, "linkage_name", f->linkage_name);
-	sn_json_member_string(json, "file", f->file);
-	line_write(json, "line", f->line);
+	sn_json_member_string(json, "file", p->functions[site->function].file);
+	line_write(json, "line", p->functions[site->function].line);
 	sn_json_member_string(json, "module", module ? module->path : NULL);
 	sn_json_member_string(json, "build_id", module ? module->build_id : NULL);
 	hex_write(json, "function_link_addr", f->link_addr);
@@ -102,7 +114,12 @@ void sn_phases_write_plan(const struct sn_phases *p, FILE *out)
 				continue;
 			written = site->heartbeat;
 			if (!site->is_alternative)
-				heartbeat_write(&json, p, &p->phases.items[i], site);
+				heartbeat_write(&json, p, site);
+		}
+	for (size_t i = 0; i < p->cycles.count; i++)
+		if (p->cycles.items[i].site.heartbeat > written) {
+			written = p->cycles.items[i].site.heartbeat;
+			heartbeat_write(&json, p, &p->cycles.items[i].site);
 		}
 	sn_json_close(&json);
 	sn_json_close(&json);

@@ -7,7 +7,7 @@
 #include "base/alloc.h"
 #include "phases/phases.h"
 
-enum { SITES_MAX = 6, REPEATED_MIN = 3, SELDOM_FACTOR = 4 };
+enum { SITES_MAX = 6, REPEATED_MIN = 3, SELDOM_FACTOR = 4, STAY_ROWS = 20 };
 
 static const double floor_share = 0.10, /* of an interval's time, to be active in it */
 	lift_share = 0.85,		/* of the best contrast, for a caller to stand for it */
@@ -131,19 +131,25 @@ static double row_share(const struct builder *b, size_t row, uint32_t entity)
 	return 0;
 }
 
-/* Entered in at least half of the phase's rows in which it is active. */
+/* Called ten times and more, in whatever phase, or (of many short visits) entered in most of the
+ * phase's rows in which it is active: its body. What is entered once or twice, or stays for very
+ * many rows, is instrumented in a loop. How long an interval is plays little part in this. */
 static bool is_entered(const struct builder *b, uint32_t function)
 {
-	size_t active = 0, entered = 0;
+	size_t active = 0, entered = 0, everywhere = 0;
+	uint64_t calls = b->activity->function_calls[function];
 
 	for (size_t r = 0; r < b->inclusive->row_count; r++) {
-		if (b->labels[r] != b->label || !b->is_open[r] ||
-		    row_share(b, r, function) < floor_share)
+		bool is_active = row_share(b, r, function) >= floor_share;
+
+		everywhere += is_active;
+		if (b->labels[r] != b->label || !b->is_open[r] || !is_active)
 			continue;
 		active++;
 		entered += sn_phase_calls(b->activity, r, function) > 0;
 	}
-	return entered * 2 > active;
+	return entered * 2 > active ||
+	       (calls >= SN_PHASES_ROUNDS_MIN && calls * STAY_ROWS >= everywhere);
 }
 
 /* Time of the phase by entity on paths through a function, from there on. */
@@ -365,25 +371,36 @@ static uint32_t cheaper_choose(const struct builder *b, const struct through *t,
 	return chosen;
 }
 
-/* Else the loop's function, entered once: its beat is open through the phase, which is seen too.
- * Not where another phase is in the same function: they would have one site, and be one. */
-static uint32_t whole_choose(const struct builder *b, const struct through *t, uint32_t entity)
+/* Else the nearest place around it that is cheap, whatever else it does: the phase is still told by
+ * the entity, but the heartbeat is there. */
+static uint32_t outward_choose(const struct builder *b, const struct through *t, uint32_t entity)
 {
-	uint32_t function = sn_entity_function(b->paths, entity);
-	bool is_all = b->count == b->inclusive->row_count;
+	uint32_t chosen = SN_NONE, outermost = entity;
+	const double *depths = b->activity->depths;
 
-	return function != entity && t->above[function] >= same_share * t->total &&
-			       (is_all ||
-				contrast_of(b, function) >= lift_share * contrast_of(b, entity)) &&
-			       !is_too_often(b, function)
-		       ? function
-		       : SN_NONE;
+	for (uint32_t e = 0; e < b->paths->entity_count; e++) {
+		if (e == entity || t->above[e] < same_share * t->total)
+			continue;
+		if (depths[e] < depths[outermost])
+			outermost = e;
+		if (!is_too_often(b, e) && (chosen == SN_NONE || depths[e] > depths[chosen]))
+			chosen = e;
+	}
+	return chosen == SN_NONE ? outermost : chosen;
+}
+
+/* Another phase in the same place would have the same mark, and the two would be one. */
+static bool keeps_contrast(const struct builder *b, uint32_t entity, uint32_t chosen)
+{
+	return b->count == b->inclusive->row_count ||
+	       contrast_of(b, chosen) >= lift_share * contrast_of(b, entity);
 }
 
 /* An iteration of an innermost loop that calls nothing takes nanoseconds, which a heartbeat would
  * multiply: what encloses it stands for it where that is as active; so with all places whose
- * beats, as far as can be told, would cost more than they may. */
-static uint32_t site_lift(const struct builder *b, uint32_t entity)
+ * beats, as far as can be told, would cost more than they may. Returns where the heartbeat is; the
+ * mark is that too, as long as it tells the phase as well. */
+static uint32_t site_lift(const struct builder *b, uint32_t entity, uint32_t *mark)
 {
 	struct sn_pace pace = sn_pace_of(&b->pace, entity);
 	bool is_leaf = sn_entity_is_loop(b->paths, entity) &&
@@ -392,6 +409,7 @@ static uint32_t site_lift(const struct builder *b, uint32_t entity)
 	uint32_t chosen = SN_NONE;
 	struct through t;
 
+	*mark = entity;
 	if (!is_costly && (!is_leaf || !isnan(pace.at_most_hz)))
 		return entity;
 	through_find(b, &t, entity);
@@ -399,14 +417,16 @@ static uint32_t site_lift(const struct builder *b, uint32_t entity)
 		chosen = enclosing_choose(b, &t, entity);
 	if (is_costly && (chosen == SN_NONE || is_too_often(b, chosen)))
 		chosen = cheaper_choose(b, &t, entity);
-	if (is_costly && chosen == SN_NONE)
-		chosen = whole_choose(b, &t, entity);
-	through_free(&t);
-	/* another phase in the same place would have the same site, and the two would be one */
-	if (chosen != SN_NONE && b->count < b->inclusive->row_count &&
-	    contrast_of(b, chosen) < lift_share * contrast_of(b, entity))
+	if (chosen != SN_NONE && !keeps_contrast(b, entity, chosen))
 		chosen = SN_NONE;
-	return chosen == SN_NONE ? entity : chosen;
+	if (is_costly && chosen == SN_NONE)
+		chosen = outward_choose(b, &t, entity);
+	through_free(&t);
+	if (chosen == SN_NONE)
+		return entity;
+	if (keeps_contrast(b, entity, chosen))
+		*mark = chosen;
+	return chosen;
 }
 
 /* ---- the step of a run of one phase ---- */
@@ -455,7 +475,12 @@ static struct sn_phase_site site_of(const struct builder *b, uint32_t entity)
 		if (loop != SN_NONE)
 			site.entity = loop; /* none is known, as in a wait: its body */
 	}
-	site.entity = site_lift(b, site.entity);
+	site.entity = site_lift(b, site.entity, &site.mark);
+	/* of bodies with all of its time the one that was meant */
+	if (!sn_entity_is_loop(b->paths, site.entity) && !sn_entity_is_loop(b->paths, entity) &&
+	    b->activity->depths[site.entity] > b->activity->depths[entity] &&
+	    !is_too_often(b, entity))
+		site.entity = site.mark = entity;
 	if (sn_entity_is_loop(b->paths, site.entity)) {
 		site.type = SN_SITE_LOOP;
 		site.loop = b->paths->loop_of[site.entity - b->paths->function_count];
@@ -537,6 +562,29 @@ static void sites_add(struct builder *b)
 	}
 }
 
+static void builder_begin(struct builder *b)
+{
+	size_t entities = (size_t)b->paths->entity_count + 1;
+
+	b->is_open = sn_alloc_zeroed(b->inclusive->row_count + 1, 1);
+	b->inside = sn_alloc_zeroed(entities, sizeof(double));
+	b->outside = sn_alloc_zeroed(entities, sizeof(double));
+	for (size_t r = 0; r < b->inclusive->row_count; r++) {
+		b->is_open[r] = b->labels[r] == b->label;
+		b->count += b->is_open[r];
+	}
+	b->open = b->count;
+	sn_pace_scope_init(&b->pace, b->phases, b->labels, b->label);
+}
+
+static void builder_end(struct builder *b)
+{
+	sn_pace_scope_free(&b->pace);
+	free(b->is_open);
+	free(b->inside);
+	free(b->outside);
+}
+
 void sn_sites_contrast(const struct sn_phases *phases, const uint32_t *labels, uint32_t label,
 		       struct sn_phase *out)
 {
@@ -549,18 +597,29 @@ void sn_sites_contrast(const struct sn_phases *phases, const uint32_t *labels, u
 			     .label = label,
 			     .out = out };
 
-	b.is_open = sn_alloc_zeroed(b.inclusive->row_count + 1, 1);
-	b.inside = sn_alloc_zeroed((size_t)b.paths->entity_count + 1, sizeof(double));
-	b.outside = sn_alloc_zeroed((size_t)b.paths->entity_count + 1, sizeof(double));
-	for (size_t r = 0; r < b.inclusive->row_count; r++) {
-		b.is_open[r] = labels[r] == label;
-		b.count += b.is_open[r];
-	}
-	b.open = b.count;
-	sn_pace_scope_init(&b.pace, phases, labels, label);
+	builder_begin(&b);
 	sites_add(&b);
-	sn_pace_scope_free(&b.pace);
-	free(b.is_open);
-	free(b.inside);
-	free(b.outside);
+	builder_end(&b);
+}
+
+/* As for a phase of the rows in which the function is active. */
+struct sn_phase_site sn_site_of_function(const struct sn_phases *phases, uint32_t function)
+{
+	const struct sn_sparse *inclusive = &phases->activity->inclusive;
+	uint32_t *labels = sn_alloc_zeroed(inclusive->row_count + 1, sizeof(uint32_t));
+	struct builder b = { .phases = phases,
+			     .activity = phases->activity,
+			     .paths = phases->paths,
+			     .inclusive = inclusive,
+			     .labels = labels };
+	struct sn_phase_site site;
+
+	for (size_t r = 0; r < inclusive->row_count; r++)
+		labels[r] = row_share(&b, r, function) < floor_share;
+	builder_begin(&b);
+	means_find(&b);
+	site = site_of(&b, function);
+	builder_end(&b);
+	free(labels);
+	return site;
 }

@@ -84,7 +84,9 @@ static uint32_t row_choose(const struct builder *b, size_t row)
 /* Lines 13-19. One function may stand as body and as loop. */
 static void site_add(struct builder *b, size_t row, uint32_t function)
 {
-	struct sn_phase_site site = { .function = function, .loop = SN_NONE, .entity = function };
+	struct sn_phase_site site = {
+		.function = function, .loop = SN_NONE, .entity = function, .mark = function
+	};
 
 	site.type =
 		sn_phase_calls(b->phases->activity, row, function) ? SN_SITE_BODY : SN_SITE_LOOP;

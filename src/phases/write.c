@@ -9,9 +9,9 @@ static const struct sn_program *program_of(const struct sn_phases *p)
 
 static void source_write(struct sn_json *json, const struct sn_phases *p, uint32_t function)
 {
-	const struct sn_program_function *f = &program_of(p)->functions.items[function];
+	const struct sn_phase_function *f = &p->functions[function];
 
-	sn_json_member_string(json, "function", p->function_names[function]);
+	sn_json_member_string(json, "function", p->functions[function].name);
 	sn_json_member_string(json, "file", f->file);
 	sn_json_key(json, "line");
 	if (f->line)
@@ -28,6 +28,7 @@ static void site_write(struct sn_json *json, const struct sn_phases *p,
 
 	sn_json_object(json);
 	sn_json_member_uint(json, "heartbeat", site->heartbeat);
+	sn_json_member_string(json, "heartbeat_name", site->name);
 	source_write(json, p, site->function);
 	sn_json_member_string(json, "loop", loop ? loop->id : NULL);
 	sn_json_member_string(json, "loop_label", loop ? loop->label : NULL);
@@ -90,6 +91,27 @@ static void intervals_write(struct sn_json *json, const struct sn_phases *p)
 	sn_json_close(json);
 }
 
+/* Where the part is instrumented; heartbeat null: nowhere. */
+static void part_site_write(struct sn_json *json, const struct sn_phases *p,
+			    const struct sn_phase_cycle *cycle)
+{
+	const struct sn_phase_site *site = &cycle->site;
+	const struct sn_program_loop *loop =
+		site->loop == SN_NONE ? NULL : &program_of(p)->loops.items[site->loop];
+
+	sn_json_member_string(json, "kind", cycle->is_stage ? "stage" : "part");
+	sn_json_key(json, "heartbeat");
+	if (site->heartbeat)
+		sn_json_uint(json, site->heartbeat);
+	else
+		sn_json_null(json);
+	sn_json_member_string(json, "heartbeat_name", site->heartbeat ? site->name : NULL);
+	sn_json_member_string(json, "type", sn_site_type_name(site->type));
+	sn_json_member_string(json, "loop", loop ? loop->id : NULL);
+	sn_json_member_string(json, "loop_label", loop ? loop->label : NULL);
+	sn_pace_write(&site->pace, json);
+}
+
 static void cycles_write(struct sn_json *json, const struct sn_phases *p)
 {
 	sn_json_key(json, "cyclic");
@@ -98,8 +120,10 @@ static void cycles_write(struct sn_json *json, const struct sn_phases *p)
 		const struct sn_phase_cycle *cycle = &p->cycles.items[i];
 
 		sn_json_object(json);
-		sn_json_member_string(json, "owner", p->function_names[cycle->owner]);
-		source_write(json, p, cycle->function);
+		sn_json_member_string(json, "owner", p->functions[cycle->owner].name);
+		source_write(json, p,
+			     cycle->site.heartbeat ? cycle->site.function : cycle->function);
+		part_site_write(json, p, cycle);
 		sn_json_key(json, "phase");
 		if (cycle->phase == SN_NONE)
 			sn_json_null(json);

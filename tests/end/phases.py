@@ -103,6 +103,75 @@ t.check(beats and all((b['function'], b['type']) == ('main', 'body') and b['ever
         'no heartbeat in a loop of two nanoseconds', beats)
 t.check(all(b['pace']['at_least_hz'] < 100 for b in beats), 'and the plan says how often it beats', beats)
 
+# ---- the steps of a main loop, which are shorter than an interval, and what runs before it ----
+stepping = t.compile('''#include <math.h>
+#include <stdlib.h>
+enum { N = 4096 };
+static double a[N], b[N], c[N];
+volatile double sink;
+#define NOINLINE __attribute__((noinline))
+NOINLINE double kernel(int i) { return a[i] / (1.0 + b[i & 255] * b[i & 255]); }
+NOINLINE void scale(int n) { for (int r = 0; r < n; r++) for (int i = 0; i < N; i++) c[i] = c[i] * 0.5 + sqrt(a[i] * a[i] + 1); sink = c[1]; }
+NOINLINE void forces(int n) { for (int r = 0; r < n; r++) for (int i = 0; i < N; i++) a[i] = a[i] * 0.5 + kernel((i * 7) & (N - 1)); sink = a[2]; }
+NOINLINE void advance(int n) { for (int r = 0; r < n; r++) for (int i = 1; i < N; i++) b[i] = b[i - 1] * 0.25 + a[i]; sink = b[3]; }
+NOINLINE void setup(int n) { for (int r = 0; r < n; r++) { for (int i = 0; i < N; i++) a[i] = sin(i + r); scale(4); } sink = a[4]; }
+int main(void)
+{
+	setup(3000);
+	for (int step = 0; step < 30; step++) {
+		forces(800);
+		scale(700);
+		advance(600);
+		sink = sink + 1;
+	}
+	return sink == 7;
+}
+''', '-O1', '-g', '-fno-ipa-sra', '-lm', output='./stepping.app')
+t.run('record', '-o', 'stepping', stepping)
+for interval in ('0.1', '0.5'):
+    t.run('phases', 'stepping', '-i', interval, '--emit-heartbeats', 'stepping.json')
+    beats = json.load(open('stepping.json'))['heartbeats']
+    bodies = {b['function'] for b in beats if b['type'] == 'body'}
+    t.check({'forces', 'scale', 'advance'} <= bodies, f'the steps are in the plan, intervals of {interval} s', beats)
+    t.check(any(b['function'] == 'setup' for b in beats), 'and what runs before the main loop', beats)
+    t.check('kernel' not in bodies and all((b['pace']['expected_cost'] or 0) <= 0.01 for b in beats),
+            'none costs more than it may', beats)
+    names = [b['name'] for b in beats]
+    t.check(len(set(names)) == len(names) and all(0 < len(n) <= 40 for n in names), 'names are unique and short', names)
+parts = [row for row in phases_of('stepping', '-i', '0.5')['cyclic'] if row['function'] == 'forces']
+t.check(parts and parts[0]['heartbeat'] and parts[0]['kind'] == 'part' and parts[0]['heartbeat_name'] == 'forces',
+        'parts have their heartbeats in json', parts)
+
+# ---- OpenMP: regions have their functions' names and lines, the threads that spin hide nothing ----
+regions = t.compile('''enum { N = 30000 };
+static double a[N], b[N];
+int main(void)
+{
+	for (int step = 0; step < 80; step++) {
+#pragma omp parallel for
+		for (int i = 1; i < N - 1; i++)
+			for (int k = 1; k < 12; k++)
+				b[i] = b[i] * 0.5 + a[i - 1] / (k + b[i] * b[i]);
+#pragma omp parallel for
+		for (int i = 0; i < N; i++)
+			for (int k = 1; k < 9; k++)
+				a[i] = a[i] * 0.25 + b[i] / (k + a[i] * a[i]);
+		for (int r = 0; r < 5; r++)
+			for (int i = 1; i < N; i++)
+				a[i] += a[i - 1] * 0.5 / (1 + a[i] * a[i]);
+	}
+	return a[N / 2] == 7;
+}
+''', '-O1', '-g', '-fopenmp', output='./regions.app')
+os.environ.update(OMP_NUM_THREADS='2', OMP_WAIT_POLICY='active')
+t.run('record', '-o', 'regions', regions)
+t.run('phases', 'regions', '-i', '0.5', '--emit-heartbeats', 'regions.json')
+beats = json.load(open('regions.json'))['heartbeats']
+lines = [b['line'] for b in beats if '._omp_fn.' in b['linkage_name']]
+t.check(len(lines) == 2 and 6 <= lines[0] <= 9 and 10 <= lines[1] <= 13 and all(b['function'] == 'main' for b in beats),
+        'regions are parts of the main loop, by name and line', beats)
+t.equal(len({b['name'] for b in beats}), len(beats), 'each with a name of its own')
+
 # ---- the page ----
 t.equal(t.run('report', 'five', '-o', 'five.html').returncode, 0, 'a report with phases')
 page = open('five.html').read()

@@ -345,10 +345,11 @@ TEST(the_shortest_way_round_a_loop_and_through_a_function)
 					.loops = loops,
 					.loop_count = 1 };
 
-	CHECK_INT(sn_shortest_round(&function, &loops[0]), 5);
-	CHECK_INT(sn_shortest_round(&function, NULL), 5); /* the loop's own code is not counted */
+	CHECK_INT(sn_shortest_round(&function, &loops[0], 0), 5);
+	CHECK_INT(sn_shortest_round(&function, NULL, 0),
+		  5); /* the loop's own code is not counted */
 	function.link_addr = 0x18;
-	CHECK_INT(sn_shortest_round(&function, NULL), 0); /* nothing begins there */
+	CHECK_INT(sn_shortest_round(&function, NULL, 0), 0); /* nothing begins there */
 }
 
 TEST(a_pace_is_told_in_few_digits)
@@ -429,8 +430,34 @@ TEST(short_parts_are_a_cycle)
 	CHECK_INT(p->cycles.items[0].calls, 100);
 	CHECK_REAL(p->cycles.items[0].mean_ns, 12e6, 1e3);
 	CHECK_REAL(p->cycles.items[1].share, 0.4, 1e-6);
+	CHECK_STRING(p->cycles.items[0].site.name, "leaf");
+	CHECK_STRING(p->cycles.items[1].site.name, "fib");
+	CHECK(p->cycles.items[0].site.heartbeat && p->cycles.items[1].site.heartbeat &&
+	      p->cycles.items[0].site.heartbeat != p->cycles.items[1].site.heartbeat);
+	CHECK_INT(p->cycles.items[0].site.type, SN_SITE_BODY);
 	sn_phases_free(p);
 	fixture_end(&f);
+}
+
+TEST(functions_are_told_without_parameters)
+{
+	static const char *const names[][2] = {
+		{ "main", "main" },
+		{ "void a::b<c::d<e> >(f, g<h>)", "a::b" },
+		{ "int n::driver<double, long>(n::Box const&)", "n::driver" },
+		{ "(anonymous namespace)::step(int)", "step" },
+		{ "a::operator()(int) const", "a::operator()" },
+		{ "std::ostream& operator<< <x>(std::ostream&, x)", "operator<<" },
+		{ "<function at 0x11b0> (lmp)", "" },
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		struct sn_text text = { 0 };
+
+		sn_function_name_strip(names[i][0], &text);
+		CHECK_STRING(text.chars ? text.chars : "", names[i][1]);
+		sn_text_free(&text);
+	}
 }
 
 /* 22 ms and 34 ms: an interval holds now more of the one, now of the other. */
