@@ -1,12 +1,32 @@
-/* The cache of extracts. */
+/* The cache of extracts: what was read of a module is not read again. */
+#include <dirent.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/file.h"
 #include "code/extract.h"
 #include "code/extract_format.h"
 #include "code/image.h"
+
+/* Beyond this the files that were not used for longest go. */
+static const uint64_t folder_bytes_most = UINT64_C(512) << 20;
+
+struct addresses {
+	uint64_t *items;
+	size_t count, capacity;
+};
+
+struct sn_module_code {
+	struct sn_text id, state, folder, file; /* `folder`, `file`: of the cache; empty: none */
+	struct sn_structure *cached;		/* NULL: nothing of use in the cache */
+	struct sn_structure *live;		/* NULL: the cache has all that is wanted */
+	struct sn_image *image;
+	struct addresses wanted, missing; /* `missing`: that the cache does not know */
+};
 
 /* False if there is no place for a cache. */
 static bool cache_folder(struct sn_text *folder)
@@ -35,16 +55,110 @@ static bool is_miss(const struct sn_structure *structure, uint64_t link_addr)
 	return low < structure->misses.count && structure->misses.items[low] == link_addr;
 }
 
-static bool covers(const struct sn_structure *structure, const char *debug_state,
-		   const uint64_t *link_addrs, size_t count)
+/* What this sonde makes of a module; another build of it may see more or other loops. */
+static void add_own_state(struct sn_text *state)
 {
-	if (!structure->debug_state || strcmp(structure->debug_state, debug_state) != 0)
-		return false;
-	for (size_t i = 0; i < count; i++)
-		if (sn_structure_find(structure, link_addrs[i]) < 0 &&
-		    !is_miss(structure, link_addrs[i]))
-			return false;
-	return true;
+	struct stat own;
+
+	if (!stat("/proc/self/exe", &own))
+		sn_text_addf(state, " by %lld %lld.%09ld", (long long)own.st_size,
+			     (long long)own.st_mtim.tv_sec, own.st_mtim.tv_nsec);
+}
+
+static void read_cached(struct sn_module_code *code)
+{
+	struct sn_structure *cached = NULL;
+
+	if (sn_extract_read(code->file.chars, &cached, NULL) == SN_OK &&
+	    !strcmp(cached->id, code->id.chars) && cached->debug_state &&
+	    !strcmp(cached->debug_state, code->state.chars)) {
+		code->cached = cached;
+		utimensat(AT_FDCWD, code->file.chars, NULL, 0); /* used just now */
+	} else {
+		sn_structure_free(cached);
+	}
+}
+
+static bool is_known(const struct sn_structure *cached, uint64_t link_addr)
+{
+	return cached && (sn_structure_find(cached, link_addr) >= 0 || is_miss(cached, link_addr));
+}
+
+sn_status sn_module_code_open(const char *path, const struct sn_image_options *options,
+			      const uint64_t *link_addrs, size_t count, struct sn_module_code **out,
+			      struct sn_error *err)
+{
+	struct sn_module_code *code = sn_alloc_zeroed(1, sizeof(*code));
+	sn_status status = sn_image_identify(path, options, &code->id, &code->state, err);
+
+	add_own_state(&code->state);
+	if (status == SN_OK && cache_folder(&code->folder)) {
+		sn_text_addf(&code->file, "%s/%s.extract", code->folder.chars, code->id.chars);
+		read_cached(code);
+	}
+	for (size_t i = 0; i < count; i++) {
+		sn_vec_push(&code->wanted, link_addrs[i]);
+		if (!is_known(code->cached, link_addrs[i]))
+			sn_vec_push(&code->missing, link_addrs[i]);
+	}
+	if (code->cached)
+		code->cached->path = sn_structure_string(code->cached, path);
+	if (status == SN_OK && (code->missing.count || !code->cached)) {
+		status = sn_image_open(path, options, &code->image, err);
+		if (status == SN_OK)
+			status = sn_structure_open(code->image, &code->live, err);
+	}
+	if (status == SN_OK)
+		*out = code;
+	else
+		sn_module_code_free(code);
+	return status;
+}
+
+void sn_module_code_free(struct sn_module_code *code)
+{
+	if (!code)
+		return;
+	sn_structure_free(code->live);
+	sn_structure_free(code->cached);
+	sn_image_free(code->image);
+	sn_text_free(&code->id);
+	sn_text_free(&code->state);
+	sn_text_free(&code->folder);
+	sn_text_free(&code->file);
+	sn_vec_free(&code->wanted);
+	sn_vec_free(&code->missing);
+	free(code);
+}
+
+const char *sn_module_code_id(const struct sn_module_code *code)
+{
+	return code->id.chars;
+}
+
+bool sn_module_code_has_build_id(const struct sn_module_code *code)
+{
+	return code->id.chars[0] != 'h'; /* sn_image_id */
+}
+
+static void add_wanted(struct sn_extract_functions *to, struct sn_structure *structure,
+		       const struct addresses *link_addrs)
+{
+	uint8_t *is_wanted;
+
+	if (!structure)
+		return;
+	is_wanted = sn_alloc_zeroed(structure->function_count + 1, 1);
+	sn_extract_want(structure, link_addrs->items, link_addrs->count, is_wanted);
+	sn_extract_add(to, structure, is_wanted);
+	free(is_wanted);
+}
+
+static void add_all(struct sn_extract_functions *to, struct sn_structure *structure)
+{
+	for (size_t i = 0; structure && i < structure->function_count; i++)
+		sn_vec_push(to,
+			    (struct sn_extract_function){ structure, &structure->functions[i] });
 }
 
 static int by_value(const void *a, const void *b)
@@ -54,25 +168,17 @@ static int by_value(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-struct wanted {
-	uint64_t *items;
-	size_t count, capacity;
-};
-
-/* What was asked for, now and before: sorted, each once. */
-static struct wanted wanted_addresses(const struct sn_structure *cached, const uint64_t *link_addrs,
-				      size_t count)
+/* Addresses in no function, of the cache and of now: sorted, each once. */
+static struct addresses all_misses(const struct sn_module_code *code)
 {
-	struct wanted all = { 0 };
+	struct addresses all = { 0 };
 	size_t kept = 0;
 
-	sn_vec_reserve(&all, count);
-	for (size_t i = 0; i < count; i++)
-		sn_vec_push(&all, link_addrs[i]);
-	for (size_t i = 0; cached && i < cached->function_count; i++)
-		sn_vec_push(&all, cached->functions[i].link_addr);
-	for (size_t i = 0; cached && i < cached->misses.count; i++)
-		sn_vec_push(&all, cached->misses.items[i]);
+	for (size_t i = 0; code->cached && i < code->cached->misses.count; i++)
+		sn_vec_push(&all, code->cached->misses.items[i]);
+	for (size_t i = 0; i < code->missing.count; i++)
+		if (sn_structure_find(code->live, code->missing.items[i]) < 0)
+			sn_vec_push(&all, code->missing.items[i]);
 	if (all.count)
 		qsort(all.items, all.count, sizeof(*all.items), by_value);
 	for (size_t i = 0; i < all.count; i++)
@@ -82,59 +188,97 @@ static struct wanted wanted_addresses(const struct sn_structure *cached, const u
 	return all;
 }
 
-static void pack_wanted(struct sn_structure *live, const struct wanted *wanted,
-			const char *debug_state, struct sn_text *bytes)
+/* What the cache had and what it had not. */
+static void pack_all(struct sn_module_code *code, struct sn_text *bytes)
 {
-	SN_VEC(uint32_t) functions = { 0 };
-	SN_VEC(uint64_t) misses = { 0 };
-	uint8_t *is_wanted = sn_alloc_zeroed(live->function_count + 1, 1);
+	struct sn_extract_functions functions = { 0 };
+	struct addresses misses = all_misses(code);
 
-	sn_structure_prepare(live, wanted->items, wanted->count, SN_PREPARE_ALL);
-	for (size_t i = 0; i < wanted->count; i++) {
-		int64_t index = sn_structure_find(live, wanted->items[i]);
-
-		if (index < 0)
-			sn_vec_push(&misses, wanted->items[i]);
-		else
-			is_wanted[index] = 1;
-	}
-	sn_extract_want_stubs(live, is_wanted);
-	for (uint32_t i = 0; i < live->function_count; i++)
-		if (is_wanted[i])
-			sn_vec_push(&functions, i);
-	sn_extract_pack(live, functions.items, functions.count, NULL, debug_state, misses.items,
-			misses.count, bytes);
+	add_all(&functions, code->cached);
+	add_wanted(&functions, code->live, &code->missing);
+	sn_extract_settle(&functions);
+	sn_extract_pack(code->live, &functions, NULL, code->state.chars, misses.items, misses.count,
+			bytes);
 	sn_vec_free(&functions);
 	sn_vec_free(&misses);
-	free(is_wanted);
+}
+
+struct cache_file {
+	int64_t used_ns;
+	uint64_t bytes;
+	char *name;
+};
+
+static int by_use(const void *a, const void *b)
+{
+	const struct cache_file *x = a, *y = b;
+
+	return x->used_ns < y->used_ns ? 1 : x->used_ns > y->used_ns ? -1 : 0;
+}
+
+/* The files used last stay. */
+static void cache_trim(const char *folder)
+{
+	SN_VEC(struct cache_file) files = { 0 };
+	DIR *names = opendir(folder);
+	uint64_t bytes = 0;
+
+	for (struct dirent *entry; names && (entry = readdir(names));) {
+		struct stat st;
+
+		if (entry->d_name[0] == '.' || fstatat(dirfd(names), entry->d_name, &st, 0) ||
+		    !S_ISREG(st.st_mode))
+			continue;
+		sn_vec_push(&files,
+			    (struct cache_file){ (int64_t)st.st_mtim.tv_sec * 1000000000 +
+							 st.st_mtim.tv_nsec,
+						 (uint64_t)st.st_size, sn_strdup(entry->d_name) });
+	}
+	if (files.count)
+		qsort(files.items, files.count, sizeof(*files.items), by_use);
+	for (size_t i = 0; i < files.count; i++) {
+		bytes += files.items[i].bytes;
+		if (bytes > folder_bytes_most)
+			unlinkat(dirfd(names), files.items[i].name, 0);
+		free(files.items[i].name);
+	}
+	sn_vec_free(&files);
+	if (names)
+		closedir(names);
 }
 
 /* Failing to write is no failure. */
-static void cache_write(const char *folder, const char *path, const struct sn_text *bytes)
+static void cache_write(const struct sn_module_code *code, const struct sn_text *bytes)
 {
 	struct sn_file_writer writer;
 
-	if (sn_make_folders(folder, NULL) != SN_OK ||
-	    sn_file_writer_open(&writer, path, NULL) != SN_OK)
+	if (!code->file.length || sn_make_folders(code->folder.chars, NULL) != SN_OK ||
+	    sn_file_writer_open(&writer, code->file.chars, NULL) != SN_OK)
 		return;
 	fwrite(bytes->chars, 1, bytes->length, writer.out);
-	sn_file_writer_commit(&writer, NULL);
+	if (sn_file_writer_commit(&writer, NULL) == SN_OK)
+		cache_trim(code->folder.chars);
 }
 
-static sn_status read_live(const char *path, const struct sn_image_options *options,
-			   const struct wanted *wanted, const char *debug_state,
-			   struct sn_text *bytes, struct sn_error *err)
+sn_status sn_module_code_write(struct sn_module_code *code,
+			       const struct sn_extract_options *options, const char *path,
+			       struct sn_error *err)
 {
-	struct sn_structure *live = NULL;
-	struct sn_image *image = NULL;
-	sn_status status = sn_image_open(path, options, &image, err);
+	struct sn_extract_functions functions = { 0 };
+	struct sn_text bytes = { 0 };
+	sn_status status;
 
-	if (status == SN_OK)
-		status = sn_structure_open(image, &live, err);
-	if (status == SN_OK)
-		pack_wanted(live, wanted, debug_state, bytes);
-	sn_structure_free(live);
-	sn_image_free(image);
+	add_wanted(&functions, code->cached, &code->wanted);
+	add_wanted(&functions, code->live, &code->missing);
+	sn_extract_settle(&functions);
+	status = sn_extract_save(code->live ? code->live : code->cached, &functions, options, path,
+				 err);
+	sn_vec_free(&functions);
+	if (code->live && code->file.length) {
+		pack_all(code, &bytes);
+		cache_write(code, &bytes);
+		sn_text_free(&bytes);
+	}
 	return status;
 }
 
@@ -142,37 +286,21 @@ sn_status sn_structure_open_cached(const char *path, const struct sn_image_optio
 				   const uint64_t *link_addrs, size_t count,
 				   struct sn_structure **out, struct sn_error *err)
 {
-	struct sn_text id = { 0 }, debug_state = { 0 }, folder = { 0 }, file = { 0 }, bytes = { 0 };
-	struct sn_structure *cached = NULL;
-	struct wanted wanted;
-	sn_status status = sn_image_identify(path, options, &id, &debug_state, err);
+	struct sn_module_code *code;
+	struct sn_text bytes = { 0 };
+	sn_status status = sn_module_code_open(path, options, link_addrs, count, &code, err);
 
-	if (status == SN_OK && cache_folder(&folder)) {
-		sn_text_addf(&file, "%s/%s.extract", folder.chars, id.chars);
-		if (sn_extract_read(file.chars, &cached, NULL) != SN_OK ||
-		    strcmp(cached->id, id.chars) != 0) {
-			sn_structure_free(cached);
-			cached = NULL;
-		}
+	if (status != SN_OK)
+		return status;
+	if (!code->live) {
+		*out = code->cached;
+		code->cached = NULL;
+	} else {
+		pack_all(code, &bytes);
+		cache_write(code, &bytes);
+		status = sn_extract_read_memory(bytes.chars, bytes.length, path, out, err);
+		sn_text_free(&bytes);
 	}
-	if (status == SN_OK && cached && covers(cached, debug_state.chars, link_addrs, count)) {
-		cached->path = sn_structure_string(cached, path);
-		*out = cached;
-		cached = NULL;
-	} else if (status == SN_OK) {
-		wanted = wanted_addresses(cached, link_addrs, count);
-		status = read_live(path, options, &wanted, debug_state.chars, &bytes, err);
-		if (status == SN_OK && file.length)
-			cache_write(folder.chars, file.chars, &bytes);
-		if (status == SN_OK)
-			status = sn_extract_read_memory(bytes.chars, bytes.length, path, out, err);
-		sn_vec_free(&wanted);
-	}
-	sn_structure_free(cached);
-	sn_text_free(&id);
-	sn_text_free(&debug_state);
-	sn_text_free(&folder);
-	sn_text_free(&file);
-	sn_text_free(&bytes);
+	sn_module_code_free(code);
 	return status;
 }

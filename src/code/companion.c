@@ -186,22 +186,40 @@ static bool find_by_debuginfod(struct sn_image *image)
 	return is_found;
 }
 
-void sn_image_find_companions(struct sn_image *image, const struct sn_image_options *options)
+static bool has_debug_information(const struct sn_image *image)
+{
+	return sn_elf_section_named(&image->elf, ".debug_info") != NULL;
+}
+
+/* Where .build-id/xx/yyyy.debug files are looked for. */
+static const char *const *debug_folders(const struct sn_image_options *options, size_t *count)
 {
 	static const char *const standard[] = { "/usr/lib/debug" };
-	const char *const *folders = standard;
-	size_t count = 1;
+
+	*count = options && options->debug_folders ? options->debug_folder_count : 1;
+	return options && options->debug_folders ? options->debug_folders : standard;
+}
+
+void sn_image_find_debug(struct sn_image *image, const struct sn_image_options *options)
+{
+	size_t count;
+	const char *const *folders = debug_folders(options, &count);
 
 	if (options && options->only_this_file)
 		return;
-	if (options && options->debug_folders) {
-		folders = options->debug_folders;
-		count = options->debug_folder_count;
-	}
-	if (!sn_elf_section_named(&image->elf, ".debug_info") &&
-	    !find_by_build_id(image, folders, count) && !find_by_link(image, folders, count) &&
-	    options && options->ask_debuginfod)
+	if (!has_debug_information(image) && !find_by_build_id(image, folders, count) &&
+	    !find_by_link(image, folders, count) && options && options->ask_debuginfod)
 		find_by_debuginfod(image);
+}
+
+void sn_image_find_companions(struct sn_image *image, const struct sn_image_options *options)
+{
+	size_t count;
+	const char *const *folders = debug_folders(options, &count);
+
+	sn_image_find_debug(image, options);
+	if (options && options->only_this_file)
+		return;
 	open_mini(image);
 	open_alt(image, folders, count);
 }

@@ -16,13 +16,13 @@ struct packer {
 	struct sn_structure *structure;
 	struct sn_text body;	/* everything behind the string table */
 	struct sn_text strings; /* the table's entries */
-	struct sn_map numbers;	/* interned pointer -> number; 0 is NULL */
-	struct sn_map files;	/* interned files that lines name -> 1 */
+	struct sn_map numbers;	/* pointer -> number; 0 is NULL */
+	struct sn_map files;	/* numbers of files that lines name -> 1 */
 	SN_VEC(const char *) file_list;
 	SN_VEC(const struct sn_unit *) units;
 	struct sn_map unit_numbers;
 	uint64_t string_count;
-	bool with_files;
+	bool has_many_structures;
 };
 
 static void put(struct sn_text *out, uint64_t value)
@@ -46,14 +46,10 @@ static void put_index(struct sn_text *out, int32_t index)
 	put(out, (uint32_t)index + 1u);
 }
 
-static uint64_t string_number(struct packer *p, const char *chars)
+static uint64_t interned_number(struct packer *p, const char *chars)
 {
-	uint64_t *slot;
+	uint64_t *slot = sn_map_put(&p->numbers, (uintptr_t)chars, NULL);
 
-	if (!chars)
-		return 0;
-	chars = sn_structure_string(p->structure, chars);
-	slot = sn_map_put(&p->numbers, (uintptr_t)chars, NULL);
 	if (!*slot) {
 		size_t length = strlen(chars);
 
@@ -64,6 +60,22 @@ static uint64_t string_number(struct packer *p, const char *chars)
 	return *slot;
 }
 
+/* A line's file is met again and again: by address, without a look at its characters. */
+static uint64_t string_number(struct packer *p, const char *chars)
+{
+	const uint64_t *known;
+	uint64_t number;
+
+	if (!chars)
+		return 0;
+	known = sn_map_get(&p->numbers, (uintptr_t)chars);
+	if (known)
+		return *known;
+	number = interned_number(p, sn_structure_string(p->structure, chars));
+	*sn_map_put(&p->numbers, (uintptr_t)chars, NULL) = number;
+	return number;
+}
+
 static void put_string(struct packer *p, const char *chars)
 {
 	put(&p->body, string_number(p, chars));
@@ -71,14 +83,15 @@ static void put_string(struct packer *p, const char *chars)
 
 static void put_file(struct packer *p, const char *file)
 {
+	uint64_t number = string_number(p, file);
 	bool is_new;
 
-	put_string(p, file);
-	if (!file)
+	put(&p->body, number);
+	if (!number)
 		return;
-	sn_map_put(&p->files, (uintptr_t)file, &is_new);
+	sn_map_put(&p->files, number, &is_new);
 	if (is_new)
-		sn_vec_push(&p->file_list, file);
+		sn_vec_push(&p->file_list, sn_structure_string(p->structure, file));
 }
 
 static void put_ranges(struct packer *p, const struct sn_range *ranges, uint32_t count,
@@ -173,14 +186,15 @@ static void put_loop(struct packer *p, const struct sn_function *function,
 	put(&p->body, loop->vector_bytes);
 }
 
-static void put_code(struct packer *p, const struct sn_function *function)
+static void put_code(struct packer *p, const struct sn_structure *structure,
+		     const struct sn_function *function)
 {
 	for (uint32_t i = 0; i < function->range_count; i++) {
 		uint64_t length =
 			function->ranges[i].end_link_addr - function->ranges[i].first_link_addr;
 		size_t available;
 		const uint8_t *bytes = sn_structure_bytes(
-			p->structure, function->ranges[i].first_link_addr, &available);
+			structure, function->ranges[i].first_link_addr, &available);
 
 		if (available > length)
 			available = length;
@@ -192,6 +206,26 @@ static void put_code(struct packer *p, const struct sn_function *function)
 	}
 }
 
+static bool same_unit(struct packer *p, const struct sn_unit *a, const struct sn_unit *b)
+{
+	struct sn_structure *s = p->structure;
+
+	return a->language == b->language &&
+	       sn_structure_string(s, a->name) == sn_structure_string(s, b->name) &&
+	       sn_structure_string(s, a->folder) == sn_structure_string(s, b->folder) &&
+	       sn_structure_string(s, a->producer) == sn_structure_string(s, b->producer);
+}
+
+/* A unit that two structures have is one. */
+static uint64_t unit_add(struct packer *p, const struct sn_unit *unit)
+{
+	for (size_t i = 0; p->has_many_structures && i < p->units.count; i++)
+		if (same_unit(p, p->units.items[i], unit))
+			return i + 1;
+	sn_vec_push(&p->units, unit);
+	return p->units.count;
+}
+
 static uint64_t unit_number(struct packer *p, const struct sn_unit *unit)
 {
 	uint64_t *slot;
@@ -199,15 +233,15 @@ static uint64_t unit_number(struct packer *p, const struct sn_unit *unit)
 	if (!unit)
 		return 0;
 	slot = sn_map_put(&p->unit_numbers, (uintptr_t)unit, NULL);
-	if (!*slot) {
-		sn_vec_push(&p->units, unit);
-		*slot = p->units.count;
-	}
+	if (!*slot)
+		*slot = unit_add(p, unit);
 	return *slot;
 }
 
-static void put_function(struct packer *p, const struct sn_function *function)
+static void put_function(struct packer *p, const struct sn_extract_function *item)
 {
+	const struct sn_function *function = item->function;
+
 	put(&p->body, function->kind);
 	put(&p->body, (function->has_lines ? SN_EXTRACT_HAS_LINES : 0u) |
 			      (function->has_code ? SN_EXTRACT_HAS_CODE : 0u) |
@@ -226,7 +260,7 @@ static void put_function(struct packer *p, const struct sn_function *function)
 	put(&p->body, function->loop_count);
 	for (uint32_t l = 0; l < function->loop_count; l++)
 		put_loop(p, function, &function->loops[l]);
-	put_code(p, function);
+	put_code(p, item->structure, function);
 }
 
 static void put_units(struct packer *p)
@@ -307,7 +341,7 @@ static void compress(const struct sn_text *payload, struct sn_text *out)
 	free(packed);
 }
 
-void sn_extract_pack(struct sn_structure *structure, const uint32_t *functions, size_t count,
+void sn_extract_pack(struct sn_structure *structure, const struct sn_extract_functions *functions,
 		     const struct sn_extract_options *options, const char *debug_state,
 		     const uint64_t *misses, size_t miss_count, struct sn_text *out)
 {
@@ -320,9 +354,11 @@ void sn_extract_pack(struct sn_structure *structure, const uint32_t *functions, 
 	put_string(&p, structure->warning);
 	put_string(&p, debug_state);
 	put(&p.body, structure->link_base);
-	put(&p.body, count);
-	for (size_t i = 0; i < count; i++)
-		put_function(&p, &structure->functions[functions[i]]);
+	for (size_t i = 0; i < functions->count; i++)
+		p.has_many_structures |= functions->items[i].structure != structure;
+	put(&p.body, functions->count);
+	for (size_t i = 0; i < functions->count; i++)
+		put_function(&p, &functions->items[i]);
 	put_units(&p);
 	put_sources(&p, options);
 	put_misses(&p, misses, miss_count);
@@ -341,23 +377,109 @@ void sn_extract_pack(struct sn_structure *structure, const uint32_t *functions, 
 	sn_vec_free(&p.units);
 }
 
-static void stub_want(struct sn_structure *structure, uint64_t link_addr, uint8_t *is_wanted)
+void sn_extract_add(struct sn_extract_functions *to, struct sn_structure *structure,
+		    const uint8_t *is_wanted)
 {
-	int64_t index = sn_structure_find(structure, link_addr);
-
-	if (index < 0 || is_wanted[index] || structure->functions[index].kind != SN_FUNCTION_PLT)
-		return;
-	is_wanted[index] = 1;
-	sn_structure_prepare(structure, &link_addr, 1, SN_PREPARE_ALL);
+	for (uint32_t i = 0; i < structure->function_count; i++)
+		if (is_wanted[i])
+			sn_vec_push(to, (struct sn_extract_function){ structure,
+								      &structure->functions[i] });
 }
 
-static void range_want_stubs(struct sn_structure *structure, const struct sn_range *range,
-			     uint8_t *is_wanted)
+static int by_entry(const void *a, const void *b)
+{
+	const struct sn_extract_function *x = a, *y = b;
+
+	return x->function->link_addr < y->function->link_addr	 ? -1
+	       : x->function->link_addr > y->function->link_addr ? 1
+								 : 0;
+}
+
+void sn_extract_settle(struct sn_extract_functions *functions)
+{
+	size_t kept = 0;
+
+	if (functions->count) /* glibc's is stable */
+		qsort(functions->items, functions->count, sizeof(*functions->items), by_entry);
+	for (size_t i = 0; i < functions->count; i++)
+		if (!kept || by_entry(&functions->items[kept - 1], &functions->items[i]))
+			functions->items[kept++] = functions->items[i];
+	functions->count = kept;
+}
+
+/* ---- stubs that functions call ---- */
+
+struct stubs {
+	struct sn_structure *structure;
+	uint8_t *is_wanted;
+	struct sn_range span; /* around all stubs; empty: there are none */
+};
+
+static void find_span(struct stubs *stubs)
+{
+	const struct sn_structure *structure = stubs->structure;
+
+	for (size_t i = 0; i < structure->function_count; i++) {
+		const struct sn_function *function = &structure->functions[i];
+
+		if (function->kind != SN_FUNCTION_PLT)
+			continue;
+		if (!stubs->span.end_link_addr)
+			stubs->span.first_link_addr = function->link_addr;
+		stubs->span.end_link_addr = function->link_addr + function->size_bytes;
+	}
+}
+
+/* The stub at an address if nobody wants it yet, or -1. */
+static int64_t unwanted_stub(const struct stubs *stubs, uint64_t link_addr)
+{
+	const struct sn_structure *structure = stubs->structure;
+	int64_t index;
+
+	if (link_addr - stubs->span.first_link_addr >=
+	    stubs->span.end_link_addr - stubs->span.first_link_addr)
+		return -1;
+	index = sn_structure_find(structure, link_addr);
+	return index >= 0 && !stubs->is_wanted[index] &&
+			       structure->functions[index].kind == SN_FUNCTION_PLT
+		       ? index
+		       : -1;
+}
+
+/* Whether bytes that could be a call (e8) or a jump (e9, eb) would lead to an unwanted stub: most
+ * functions have none, and decoding them all takes long. */
+static bool may_lead_to_stub(const struct stubs *stubs, const struct sn_range *range)
+{
+	uint64_t length = range->end_link_addr - range->first_link_addr, target;
+	size_t available;
+	const uint8_t *bytes =
+		sn_structure_bytes(stubs->structure, range->first_link_addr, &available);
+	int32_t displacement;
+
+	length = bytes && length > available ? available : length;
+	for (size_t i = 0; bytes && i + 1 < length; i++) {
+		if (bytes[i] != 0xe8 && bytes[i] != 0xe9 && bytes[i] != 0xeb)
+			continue;
+		target = range->first_link_addr + i + 2 + (uint64_t)(int8_t)bytes[i + 1];
+		if (bytes[i] == 0xeb && unwanted_stub(stubs, target) >= 0)
+			return true;
+		if (bytes[i] == 0xeb || i + 5 > length)
+			continue;
+		memcpy(&displacement, bytes + i + 1, 4);
+		target = range->first_link_addr + i + 5 + (uint64_t)(int64_t)displacement;
+		if (unwanted_stub(stubs, target) >= 0)
+			return true;
+	}
+	return false;
+}
+
+static void range_want_stubs(struct stubs *stubs, const struct sn_range *range)
 {
 	for (uint64_t at = range->first_link_addr; at < range->end_link_addr;) {
 		struct sn_instruction insn;
 		size_t available;
-		const uint8_t *bytes = sn_structure_bytes(structure, at, &available);
+		const uint8_t *bytes = sn_structure_bytes(stubs->structure, at, &available);
+		int64_t stub = -1;
 
 		if (!bytes)
 			return;
@@ -366,51 +488,74 @@ static void range_want_stubs(struct sn_structure *structure, const struct sn_ran
 			continue;
 		}
 		if (insn.flow == SN_FLOW_CALL || insn.flow == SN_FLOW_JUMP)
-			stub_want(structure, insn.target_link_addr, is_wanted);
+			stub = unwanted_stub(stubs, insn.target_link_addr);
+		if (stub >= 0) {
+			stubs->is_wanted[stub] = 1;
+			sn_structure_prepare(stubs->structure, &insn.target_link_addr, 1,
+					     SN_PREPARE_ALL);
+		}
 		at += insn.length;
 	}
 }
 
-void sn_extract_want_stubs(struct sn_structure *structure, uint8_t *is_wanted)
+static void want_stubs(struct sn_structure *structure, uint8_t *is_wanted)
 {
-	for (uint32_t i = 0; i < structure->function_count; i++) {
+	struct stubs stubs = { .structure = structure, .is_wanted = is_wanted };
+
+	find_span(&stubs);
+	for (uint32_t i = 0; stubs.span.end_link_addr && i < structure->function_count; i++) {
 		const struct sn_function *function = &structure->functions[i];
 
 		for (uint32_t r = 0;
 		     is_wanted[i] && function->kind != SN_FUNCTION_PLT && r < function->range_count;
 		     r++)
-			range_want_stubs(structure, &function->ranges[r], is_wanted);
+			if (may_lead_to_stub(&stubs, &function->ranges[r]))
+				range_want_stubs(&stubs, &function->ranges[r]);
 	}
+}
+
+void sn_extract_want(struct sn_structure *structure, const uint64_t *link_addrs, size_t count,
+		     uint8_t *is_wanted)
+{
+	for (size_t i = 0; i < count; i++) {
+		int64_t index = sn_structure_find(structure, link_addrs[i]);
+
+		if (index >= 0)
+			is_wanted[index] = 1;
+	}
+	sn_structure_prepare(structure, link_addrs, count, SN_PREPARE_ALL);
+	want_stubs(structure, is_wanted);
+}
+
+sn_status sn_extract_save(struct sn_structure *structure,
+			  const struct sn_extract_functions *functions,
+			  const struct sn_extract_options *options, const char *path,
+			  struct sn_error *err)
+{
+	struct sn_file_writer writer;
+	struct sn_text bytes = { 0 };
+	sn_status status = sn_file_writer_open(&writer, path, err);
+
+	if (status != SN_OK)
+		return status;
+	sn_extract_pack(structure, functions, options, NULL, NULL, 0, &bytes);
+	fwrite(bytes.chars, 1, bytes.length, writer.out);
+	status = sn_file_writer_commit(&writer, err);
+	sn_text_free(&bytes);
+	return status;
 }
 
 sn_status sn_extract_write(struct sn_structure *structure, const uint64_t *link_addrs, size_t count,
 			   const struct sn_extract_options *options, const char *path,
 			   struct sn_error *err)
 {
-	struct sn_file_writer writer;
-	struct sn_text bytes = { 0 };
-	SN_VEC(uint32_t) functions = { 0 };
+	struct sn_extract_functions functions = { 0 };
 	uint8_t *is_wanted = sn_alloc_zeroed(structure->function_count + 1, 1);
-	sn_status status = sn_file_writer_open(&writer, path, err);
+	sn_status status;
 
-	for (size_t i = 0; status == SN_OK && i < count; i++) {
-		int64_t index = sn_structure_find(structure, link_addrs[i]);
-
-		if (index >= 0)
-			is_wanted[index] = 1;
-	}
-	if (status == SN_OK) {
-		sn_structure_prepare(structure, link_addrs, count, SN_PREPARE_ALL);
-		sn_extract_want_stubs(structure, is_wanted);
-		for (uint32_t i = 0; i < structure->function_count; i++)
-			if (is_wanted[i])
-				sn_vec_push(&functions, i);
-		sn_extract_pack(structure, functions.items, functions.count, options, NULL, NULL, 0,
-				&bytes);
-		fwrite(bytes.chars, 1, bytes.length, writer.out);
-		status = sn_file_writer_commit(&writer, err);
-	}
-	sn_text_free(&bytes);
+	sn_extract_want(structure, link_addrs, count, is_wanted);
+	sn_extract_add(&functions, structure, is_wanted);
+	status = sn_extract_save(structure, &functions, options, path, err);
 	sn_vec_free(&functions);
 	free(is_wanted);
 	return status;

@@ -35,15 +35,30 @@ sn_status sn_extract_read_memory(const void *bytes, size_t length, const char *n
 				 struct sn_structure **out, struct sn_error *err);
 
 /**
- * The module at `path`, prepared for these addresses, through the cache: an extract named by
- * identity in $XDG_CACHE_HOME/sonde/extracts (~/.cache/... if unset). It is used if it covers all
- * addresses and the debug information is what it was; else the module is read and the cache holds
- * the union from then on.
+ * The code of the module at `path` around addresses, through the cache: an extract named by
+ * identity in $XDG_CACHE_HOME/sonde/extracts (~/.cache/... if unset). What the cache has is taken
+ * from there, if the debug information and this sonde are what they were; the rest is read from the
+ * module, and the cache holds both from then on.
  *
- * The cache is an optimisation only: damaged, old or not writable, the answer is the same. The
- * result is always a structure of an extract: it needs no image, and its source is read from disk.
+ * The cache is an optimisation only: damaged, old or not writable, the answer is the same. It keeps
+ * to 512 MB: the files that were not used for longest go.
  */
 struct sn_image_options;
+struct sn_module_code;
+sn_status sn_module_code_open(const char *path, const struct sn_image_options *options,
+			      const uint64_t *link_addrs, size_t count, struct sn_module_code **out,
+			      struct sn_error *err);
+void sn_module_code_free(struct sn_module_code *code);
+/** See sn_image_id, sn_image_has_build_id. */
+const char *sn_module_code_id(const struct sn_module_code *code);
+bool sn_module_code_has_build_id(const struct sn_module_code *code);
+/** As sn_extract_write, for the addresses that it was opened for. */
+sn_status sn_module_code_write(struct sn_module_code *code,
+			       const struct sn_extract_options *options, const char *path,
+			       struct sn_error *err);
+
+/** The same as a structure. It is always one of an extract: it needs no image, and its source is
+ * read from disk. */
 sn_status sn_structure_open_cached(const char *path, const struct sn_image_options *options,
 				   const uint64_t *link_addrs, size_t count,
 				   struct sn_structure **out, struct sn_error *err);

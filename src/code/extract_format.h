@@ -40,13 +40,35 @@ static inline uint64_t sn_extract_hash(uint64_t payload_bytes, uint64_t compress
 	return sn_hash_bytes(parts, sizeof(parts));
 }
 
-/** Marks, by function index, and prepares the stubs of the linkage table that marked functions call
- * or jump to, so that their machine code reads "call malloc@plt" without the module, too. */
-void sn_extract_want_stubs(struct sn_structure *structure, uint8_t *is_wanted);
-/** The whole file as bytes, for the cache, which need not go through a file. The caller frees
+/** Prepares the functions around addresses and marks them by index, with the stubs of the linkage
+ * table that they call or jump to, so that their machine code reads "call malloc@plt" without the
+ * module, too. */
+void sn_extract_want(struct sn_structure *structure, const uint64_t *link_addrs, size_t count,
+		     uint8_t *is_wanted);
+/** Functions for an extract, of structures of one module (what a cache had and what was missing):
+ * sorted by entry, each once. */
+struct sn_extract_functions {
+	struct sn_extract_function {
+		struct sn_structure *structure; /* that has its code */
+		const struct sn_function *function;
+	} * items;
+	size_t count, capacity;
+};
+/** Adds the marked functions of a structure. */
+void sn_extract_add(struct sn_extract_functions *to, struct sn_structure *structure,
+		    const uint8_t *is_wanted);
+/** Sorts; of functions that were added twice the first stays. */
+void sn_extract_settle(struct sn_extract_functions *functions);
+
+/** The whole file as bytes. What is not of a function comes from `structure`. The caller frees
  * `out`. `debug_state` and `misses` are for the cache and may be NULL and empty. */
-void sn_extract_pack(struct sn_structure *structure, const uint32_t *functions, size_t count,
+void sn_extract_pack(struct sn_structure *structure, const struct sn_extract_functions *functions,
 		     const struct sn_extract_options *options, const char *debug_state,
 		     const uint64_t *misses, size_t miss_count, struct sn_text *out);
+/** Packs for an experiment and writes. */
+sn_status sn_extract_save(struct sn_structure *structure,
+			  const struct sn_extract_functions *functions,
+			  const struct sn_extract_options *options, const char *path,
+			  struct sn_error *err);
 
 #endif

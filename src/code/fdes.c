@@ -1,6 +1,7 @@
 /* Function ranges from .eh_frame, through the one decoder of it in src/unwind/. */
 #include <stdlib.h>
 
+#include "base/sort.h"
 #include "code/image_parts.h"
 #include "unwind/cfi.h"
 
@@ -40,6 +41,6 @@ void sn_image_read_fdes(struct sn_image *image)
 		if (found.end_load_addr > found.start_load_addr)
 			sn_vec_push(&image->fdes, fde);
 	}
-	if (image->fdes.count)
-		qsort(image->fdes.items, image->fdes.count, sizeof(*image->fdes.items), by_address);
+	sn_sort_items(image->fdes.items, image->fdes.count, sizeof(*image->fdes.items),
+		      offsetof(struct sn_fde, link_addr), by_address);
 }

@@ -275,7 +275,7 @@ sn_status sn_image_identify(const char *path, const struct sn_image_options *opt
 	if (status == SN_OK)
 		status = read_headers(image, image->file.bytes, image->file.length, err);
 	if (status == SN_OK) {
-		sn_image_find_companions(image, options);
+		sn_image_find_debug(image, options);
 		sn_text_add(id, image->id);
 		sn_text_add(debug_state, has_debug_lines(&image->elf) ? "own" : "none");
 		sn_text_addf(debug_state, " symbols %d", SN_SYMBOLS_VERSION);
@@ -556,6 +556,26 @@ static Elf *elf_of(const struct sn_file_view *file, const struct sn_elf_view *el
 	return elf_memory(bytes, elf->length);
 }
 
+/* libdw unpacks every compressed section that it knows when it opens a file, which takes longer
+ * than all that follows. Those that lines.c asks nothing of are hidden from it. */
+static void hide_unread_sections(Elf *handle)
+{
+	static const char *const unread[] = { ".debug_loc",   ".debug_loclists", ".debug_aranges",
+					      ".debug_frame", ".debug_macinfo",	 ".debug_macro" };
+	size_t names;
+
+	if (!handle || elf_getshdrstrndx(handle, &names))
+		return;
+	for (Elf_Scn *section = NULL; (section = elf_nextscn(handle, section));) {
+		Elf64_Shdr *header = elf64_getshdr(section);
+		const char *name = header ? elf_strptr(handle, names, header->sh_name) : NULL;
+
+		for (size_t i = 0; name && i < sizeof(unread) / sizeof(*unread); i++)
+			if (header->sh_flags & SHF_COMPRESSED && !strcmp(name, unread[i]))
+				header->sh_type = SHT_NOBITS;
+	}
+}
+
 struct Dwarf *sn_image_dwarf(struct sn_image *image)
 {
 	const struct sn_elf_view *elf = &image->elf;
@@ -571,6 +591,7 @@ struct Dwarf *sn_image_dwarf(struct sn_image *image)
 		file = &image->debug.file;
 	}
 	image->dwarf_elf = elf_of(file, elf, &image->dwarf_copy);
+	hide_unread_sections(image->dwarf_elf);
 	image->dwarf =
 		image->dwarf_elf ? dwarf_begin_elf(image->dwarf_elf, DWARF_C_READ, NULL) : NULL;
 	if (image->dwarf && image->alt.is_open) {

@@ -55,6 +55,8 @@ struct sn_image {
 
 /** companion.c: finds and opens the companions, as far as options allow. Never fails. */
 void sn_image_find_companions(struct sn_image *image, const struct sn_image_options *options);
+/** Only the one with debug information. */
+void sn_image_find_debug(struct sn_image *image, const struct sn_image_options *options);
 void sn_companion_close(struct companion *companion);
 
 /** fdes.c: fills `fdes` from .eh_frame. */

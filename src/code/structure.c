@@ -219,28 +219,30 @@ void sn_function_name(struct sn_structure *structure, struct sn_function *functi
 /* Each function's ranges, the entry's first. They are found in address order. */
 static void collect_ranges(struct sn_structure *structure)
 {
+	struct sn_range *ranges =
+		sn_arena_array(&structure->arena, struct sn_range, structure->ranges.count + 1);
 	uint32_t *filled = sn_alloc_zeroed(structure->function_count + 1, sizeof(*filled));
-	struct sn_range **ranges = sn_alloc_zeroed(structure->function_count + 1, sizeof(*ranges));
 
 	for (size_t i = 0; i < structure->ranges.count; i++)
 		structure->functions[structure->ranges.items[i].function].range_count++;
-	for (size_t i = 0; i < structure->function_count; i++)
-		structure->functions[i].ranges = ranges[i] = sn_arena_array(
-			&structure->arena, struct sn_range, structure->functions[i].range_count);
+	for (size_t i = 0; i < structure->function_count; i++) {
+		structure->functions[i].ranges = ranges;
+		ranges += structure->functions[i].range_count;
+	}
 	for (int entry = 1; entry >= 0; entry--) {
 		for (size_t i = 0; i < structure->ranges.count; i++) {
 			const struct function_range *range = &structure->ranges.items[i];
 			struct sn_function *function = &structure->functions[range->function];
+			struct sn_range *to = (struct sn_range *)function->ranges;
 
 			if ((range->range.first_link_addr == function->link_addr) != entry)
 				continue;
-			ranges[range->function][filled[range->function]++] = range->range;
+			to[filled[range->function]++] = range->range;
 			function->size_bytes +=
 				range->range.end_link_addr - range->range.first_link_addr;
 		}
 	}
 	free(filled);
-	free(ranges);
 }
 
 static void read_functions(struct sn_structure *structure)
@@ -255,6 +257,7 @@ static void read_functions(struct sn_structure *structure)
 			index[i] = (uint32_t)count++;
 	structure->functions = sn_arena_array(&structure->arena, struct sn_function, count);
 	structure->function_count = count;
+	sn_vec_reserve(&structure->ranges, symbol_count);
 	for (size_t i = 0; i < symbol_count; i++) {
 		struct sn_function *function = &structure->functions[index[owner[i]]];
 

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sort.h"
 #include "base/text.h"
 #include "code/decode.h"
 #include "code/flow_end.h"
@@ -124,8 +125,8 @@ static int by_address_and_rank(const void *a, const void *b)
 
 static void sort_symbols(struct sn_symbol *items, size_t count)
 {
-	if (count)
-		qsort(items, count, sizeof(*items), by_address_and_rank);
+	sn_sort_items(items, count, sizeof(*items), offsetof(struct sn_symbol, link_addr),
+		      by_address_and_rank);
 }
 
 static void push_symbol(struct sn_image *image, struct sn_symbol symbol)
@@ -348,9 +349,8 @@ static void add_gaps(struct sn_image *image)
 		if (covered < end)
 			add_gap(image, after, covered, end);
 	}
-	if (image->symbols.count)
-		qsort(image->symbols.items, image->symbols.count, sizeof(*image->symbols.items),
-		      by_place);
+	sn_sort_items(image->symbols.items, image->symbols.count, sizeof(*image->symbols.items),
+		      offsetof(struct sn_symbol, link_addr), by_place);
 }
 
 /* Damaged files have sections on top of one another; then a later symbol may begin before an

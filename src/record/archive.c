@@ -53,25 +53,22 @@ static void module_archive(const struct sn_experiment *e, size_t index,
 						  .ask_debuginfod = options->ask_debuginfod };
 	struct sn_extract_options extract_options = { .with_source = !options->without_source &&
 								     share >= source_share_least };
-	struct sn_structure *structure = NULL;
-	struct sn_image *image = NULL;
+	struct sn_module_code *code;
 	struct sn_text path = { 0 };
 	struct sn_error err;
 
-	if (sn_image_open(module->path, &image_options, &image, &err) != SN_OK ||
-	    sn_structure_open(image, &structure, &err) != SN_OK)
-		goto out; /* gone or damaged: readers say so at the number */
-	if (module->build_id[0] && strcmp(sn_image_id(image), module->build_id) != 0 &&
-	    sn_image_has_build_id(image))
+	if (sn_module_code_open(module->path, &image_options, use->link_addrs.items,
+				use->link_addrs.count, &code, &err) != SN_OK)
+		return; /* gone or damaged: readers say so at the number */
+	if (module->build_id[0] && strcmp(sn_module_code_id(code), module->build_id) != 0 &&
+	    sn_module_code_has_build_id(code))
 		goto out; /* the file was replaced while the target ran */
-	sn_text_addf(&path, "%s/extracts/%s.extract", e->path, sn_image_id(image));
-	if (sn_extract_write(structure, use->link_addrs.items, use->link_addrs.count,
-			     &extract_options, path.chars, &err) != SN_OK)
+	sn_text_addf(&path, "%s/extracts/%s.extract", e->path, sn_module_code_id(code));
+	if (sn_module_code_write(code, &extract_options, path.chars, &err) != SN_OK)
 		sn_error_print(&err);
 out:
 	sn_text_free(&path);
-	sn_structure_free(structure);
-	sn_image_free(image);
+	sn_module_code_free(code);
 }
 
 /* ---- names of generated code ---- */

@@ -284,3 +284,66 @@ TEST(the_cache_answers_as_the_module_does_and_survives_damage)
 	rmdir(file);
 	rmdir(folder);
 }
+
+static char *bytes_of(const char *file, size_t *length)
+{
+	struct sn_file_view view;
+	char *copy;
+
+	REQUIRE(sn_file_map(file, &view, NULL) == SN_OK);
+	*length = view.length;
+	copy = malloc(view.length + 1);
+	REQUIRE(copy);
+	memcpy(copy, view.bytes, view.length);
+	sn_file_unmap(&view);
+	return copy;
+}
+
+static void folder_remove(const char *folder)
+{
+	char command[256];
+
+	snprintf(command, sizeof(command), "rm -rf '%s'", folder);
+	REQUIRE(system(command) == 0);
+}
+
+/* Nothing in the cache, some of it, all of it, more than is wanted: the extract is the same. */
+TEST(what_comes_through_the_cache_is_what_the_module_gives)
+{
+	static const char *const names[] = { "nest", "tap_check_string", "sn_structure_find",
+					     "main" };
+	char folder[64] = "/tmp/sonde-test-cache.XXXXXX", through[128];
+	struct sn_extract_options options = { .with_source = true };
+	uint64_t addrs[4];
+
+	open_self();
+	REQUIRE(mkdtemp(folder));
+	setenv("XDG_CACHE_HOME", folder, 1);
+	snprintf(through, sizeof(through), "%s/through", folder);
+	for (int i = 0; i < 4; i++) {
+		REQUIRE(function_named(live, names[i]));
+		addrs[i] = function_named(live, names[i])->link_addr + 1;
+	}
+	for (int round = 0; round < 6; round++) {
+		static const size_t first[] = { 0, 0, 2, 0, 0, 3 }, counts[] = { 1, 2, 1, 4, 4, 1 };
+		struct sn_module_code *code;
+		size_t length, want_length;
+		char *got, *want;
+
+		REQUIRE(sn_extract_write(live, addrs + first[round], counts[round], &options, path,
+					 NULL) == SN_OK);
+		/* as opened: the path stands in the extract */
+		REQUIRE(sn_module_code_open("/proc/self/exe", NULL, addrs + first[round],
+					    counts[round], &code, NULL) == SN_OK);
+		CHECK_STRING(sn_module_code_id(code), sn_structure_id(live));
+		REQUIRE(sn_module_code_write(code, &options, through, NULL) == SN_OK);
+		sn_module_code_free(code);
+		want = bytes_of(path, &want_length);
+		got = bytes_of(through, &length);
+		CHECK(length == want_length && !memcmp(got, want, length));
+		free(got);
+		free(want);
+	}
+	unlink(path);
+	folder_remove(folder);
+}
