@@ -14,10 +14,9 @@
 static void summary_print(const struct sn_analysis *analysis)
 {
 	struct sn_summary *summary = sn_summary_new(analysis->profile, analysis->structures);
-
 	char *hint = sn_show_hint(analysis->profile, analysis->structures);
 
-	summary->hint = hint;
+	sn_summary_decide(summary, hint);
 	fputs("\n", stderr);
 	sn_summary_print(summary, stderr, sn_locale_is_utf8(), 0);
 	free(hint);

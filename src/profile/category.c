@@ -566,6 +566,12 @@ static enum sn_category library_of(const struct sn_class_frame *frames, uint32_t
 	return category_of_class(frames[0].module_class);
 }
 
+/* Waiting actively outside of runtimes: spin locks, and giving up the CPU in a loop. */
+static bool name_is_spin(const char *name)
+{
+	return strstr(name, "pthread_spin_lock") || strstr(name, "sched_yield");
+}
+
 struct sn_class sn_class_of_stack(const struct sn_class_frame *frames, uint32_t count)
 {
 	struct sn_class class = { SN_CATEGORY_OTHER, SN_CATEGORY_OS, false };
@@ -577,6 +583,8 @@ struct sn_class sn_class_of_stack(const struct sn_class_frame *frames, uint32_t 
 	if (category == SN_CATEGORIES)
 		category = library_of(frames, count);
 	class.user = (uint8_t)category;
+	if (category == SN_CATEGORY_OS)
+		class.is_spin = name_is_spin(frames[0].linkage_name);
 	/* Rule 3: kernel time on behalf of a runtime, of I/O or of memory management is theirs. */
 	if (category == SN_CATEGORY_MPI || category == SN_CATEGORY_OPENMP ||
 	    category == SN_CATEGORY_IO || category == SN_CATEGORY_MEMORY)

@@ -404,7 +404,17 @@ const struct sn_explanation sn_explanations[] = {
 	{ "a_share", "share", "Exclusive share on side A.", NULL },
 	{ "b_share", "share", "Exclusive share on side B.", NULL },
 	{ "ratio", "count", "B over A; null where A is 0.", NULL },
+	{ "findings", "text",
+	  "What is at stake, most seconds of the threads' time first, each with its evidence and a "
+	  "remedy: computing in loops or flat, oversubscription, spinning, waiting for locks, I/O, "
+	  "children, other ranks or CPUs, sleep, memory, code without names (docs: verdict).",
+	  "verdict" },
+	{ "own workers", "time",
+	  "Waiting for threads of its own to end, or for a measured child while somebody works: no "
+	  "blocking, for the time is told with the workers.",
+	  "blocked_s" },
 	{ "verdict", "text",
+	  "In the summary: what limits the run, in one line, with its confidence. In 'diff': "
 	  "slower, faster, same (no difference beyond noise), new, gone, or repeat: one "
 	  "run a side cannot tell noise from change.",
 	  "p_value" },
@@ -425,6 +435,8 @@ static const struct {
 	{ "system", "system_s" },
 	{ "binary", "program" },
 	{ "of which", "modules" },
+	{ "of time", "findings" },
+	{ "what is at stake, and what to do", "findings" },
 	{ "OS/libc", "os" },
 	{ "waiting for CPU", "wait_cpu_s" },
 	{ "with callees", "inclusive_share" },

@@ -374,8 +374,10 @@ static void stack_add_categories(struct sn_builder *b, uint32_t stack,
 	sn_weight_add(&profile->categories[class->system].exclusive, &kernel);
 	if (class->user == SN_CATEGORY_PROGRAM)
 		profile->program_ns[b->leaves[stack].of[BY_MODULE]] += user.cpu_ns;
-	if (class->is_spin)
+	if (class->is_spin) {
 		profile->spin_ns[class->user] += weight->cpu_ns;
+		profile->function_spin_ns[b->leaves[stack].of[BY_FUNCTION]] += weight->cpu_ns;
+	}
 }
 
 static bool stack_is_runtime(const struct sn_builder *b, uint32_t stack)
@@ -414,7 +416,8 @@ static void stack_add_exclusive(struct sn_builder *b, uint32_t stack,
 		profile->unnamed_ns += weight->cpu_ns;
 }
 
-/* A loop of an MPI or OpenMP runtime waits or hands out work: nothing to optimise in it. */
+/* A loop of an MPI or OpenMP runtime waits or hands out work, one of a spin lock waits: nothing to
+ * optimise in it. */
 static void runtime_loops_find(struct sn_builder *b)
 {
 	for (uint32_t s = 0; s <= b->program->stack_count; s++) {
@@ -426,8 +429,10 @@ static void runtime_loops_find(struct sn_builder *b)
 		if (class == SN_MODULE_CLASS_BINARY && function->is_named)
 			class = sn_class_of_static_function(function->linkage_name);
 
-		if (loop != SN_NONE && stack_is_runtime(b, s) &&
-		    (class == SN_MODULE_CLASS_OPENMP || class == SN_MODULE_CLASS_MPI))
+		if (loop != SN_NONE &&
+		    ((stack_is_runtime(b, s) &&
+		      (class == SN_MODULE_CLASS_OPENMP || class == SN_MODULE_CLASS_MPI)) ||
+		     (b->program->classes[s].is_spin && class == SN_MODULE_CLASS_LIBC)))
 			b->profile->is_runtime_loop[loop] = 1;
 	}
 }
@@ -463,6 +468,11 @@ static void stacks_sum(struct sn_builder *b)
 	free(seen.lines);
 	free(seen.modules);
 	free(seen.places);
+}
+
+bool sn_function_spins(const struct sn_profile *p, uint32_t function)
+{
+	return p->function_spin_ns[function] * 2 > p->functions[function].exclusive.cpu_ns;
 }
 
 size_t sn_program_modules(const struct sn_profile *p, uint32_t *modules, size_t limit)
@@ -506,6 +516,8 @@ static void profile_allocate(struct sn_profile *profile)
 	profile->loops = arena_metrics(profile, program->loops.count);
 	profile->lines = arena_metrics(profile, program->lines.count);
 	profile->modules = arena_metrics(profile, e->modules.count + 1);
+	profile->function_spin_ns =
+		sn_arena_array(&profile->arena, uint64_t, program->functions.count + 1);
 	profile->program_ns = sn_arena_array(&profile->arena, uint64_t, e->modules.count + 2);
 	profile->places = arena_weights(profile, program->places.count);
 	profile->place_inclusive = arena_weights(profile, program->places.count);

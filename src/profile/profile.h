@@ -98,6 +98,7 @@ struct sn_profile {
 	uint32_t cpu_count;		       /* largest number seen + 1 */
 	struct sn_metrics categories[SN_CATEGORIES]; /* exclusive only */
 	uint64_t spin_ns[SN_CATEGORIES];	     /* of which waiting actively: openmp and mpi */
+	uint64_t *function_spin_ns;		     /* by function: exclusive, waiting actively */
 	uint64_t *program_ns; /* by module: its part of the category program */
 	uint64_t loops_ns,
 		innermost_loops_ns; /* leaf address in a loop; runtimes' loops excluded */
@@ -123,6 +124,11 @@ void sn_profile_free(struct sn_profile *profile);
 /** The modules with most of the category program, at most `limit` of them, into `modules`; how many
  * there are. */
 size_t sn_program_modules(const struct sn_profile *profile, uint32_t *modules, size_t limit);
+
+/** Whether a function waits actively for most of its exclusive time: nothing hot, whatever it
+ * takes.
+ */
+bool sn_function_spins(const struct sn_profile *profile, uint32_t function);
 
 /** Whether a sample passes the filter. */
 bool sn_profile_has_sample(const struct sn_profile *profile, const struct sn_sample *sample);

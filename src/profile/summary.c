@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/text.h"
+#include "profile/evidence.h"
 #include "profile/uncertainty.h"
 #include "profile/view.h"
 
@@ -403,7 +404,7 @@ static void functions_find(struct sn_summary *s)
 	size_t count = 0;
 
 	for (uint32_t f = 0; f < p->program->functions.count; f++)
-		if (p->functions[f].exclusive.cpu_ns)
+		if (p->functions[f].exclusive.cpu_ns && !sn_function_spins(p, f))
 			order[count++] = f;
 	qsort_r(order, count, sizeof(*order), functions_compare, (void *)p);
 	s->all_function_count = count;
@@ -453,7 +454,19 @@ struct sn_summary *sn_summary_new(const struct sn_profile *profile,
 	compile_find(s, structures);
 	sn_wait_groups_find(profile, profile->is_at_work, &s->waits);
 	warnings_find(s, structures);
+	sn_summary_decide(s, NULL);
 	return s;
+}
+
+void sn_summary_decide(struct sn_summary *s, const char *hint)
+{
+	struct sn_evidence evidence;
+
+	s->hint = hint ? sn_arena_strdup(&s->arena, hint) : NULL;
+	sn_evidence_find(s, &evidence);
+	s->threads_workers_s = evidence.join_s + evidence.child_s;
+	s->threads_spin_s = evidence.spin_openmp_s + evidence.spin_mpi_s + evidence.spin_lock_s;
+	sn_verdict_decide(&evidence, &s->arena, &s->verdict);
 }
 
 void sn_summary_free(struct sn_summary *s)
@@ -524,6 +537,7 @@ void sn_summary_write_json(const struct sn_summary *s, struct sn_json *json)
 	program_modules_write(s, json);
 	sn_json_member_string(json, "clock_mechanism", s->clock_mechanism);
 	sn_json_member_double(json, "rate_hz", s->rate_hz);
+	sn_verdict_write_json(&s->verdict, json);
 	sn_json_key(json, "warnings");
 	sn_json_array(json);
 	for (size_t i = 0; i < s->warnings.count; i++)

@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "profile/compile.h"
 #include "profile/profile.h"
+#include "profile/verdict.h"
 #include "profile/wait.h"
 
 enum { SN_SUMMARY_ROWS = 10, SN_SUMMARY_MODULES = 16 };
@@ -53,17 +54,22 @@ struct sn_summary {
 	struct sn_wait_groups waits;
 	struct sn_compile_facts compile[SN_SUMMARY_MODULES]; /* of own modules, by time */
 	size_t compile_count;
-	const char *hint; /* a sentence on the hottest loop, set by the caller before printing, or
-			     NULL */
+	double threads_workers_s; /* of the blocked: waiting for own threads, and children that work
+				   */
+	double threads_spin_s;	  /* of the CPU time: waiting actively */
+	const char *hint;	  /* a sentence on the hottest loop, or NULL */
+	struct sn_answer verdict;
 };
 
 /** Whether a thread of the experiment is one met before: the main thread of an image after an exec
  * is that of the image before it, if that passes the filter. */
 bool sn_thread_goes_on(const struct sn_profile *profile, size_t thread);
 
-/** `structures` may be NULL. The profile must outlive the result. */
+/** `structures` may be NULL. The profile must outlive the result. The verdict has no hint. */
 struct sn_summary *sn_summary_new(const struct sn_profile *profile,
 				  struct sn_structures *structures);
+/** Decides anew with advice on the hottest loop, which is copied; NULL: none. */
+void sn_summary_decide(struct sn_summary *summary, const char *hint);
 void sn_summary_free(struct sn_summary *summary);
 
 /** The page for people: 100 columns unless `width` says otherwise (0). */

@@ -75,7 +75,8 @@ static void put_wrapped(const struct page *page, struct sn_text *line, const cha
 			const char *text)
 {
 	struct sn_text safe = { 0 };
-	size_t indent = strlen(first), room = page->width > indent + 20 ? page->width - indent : 60;
+	size_t indent = sn_utf8_columns(first),
+	       room = page->width > indent + 20 ? page->width - indent : 60;
 	const char *at;
 
 	sn_text_add_printable(&safe, text, strlen(text));
@@ -219,6 +220,57 @@ static void put_head(const struct page *page, struct sn_text *line)
 	put_facts(page, line);
 }
 
+/* ---- the verdict and what it rests on ---- */
+
+static const char *trust_mark(const struct page *page, enum sn_trust trust)
+{
+	static const enum sn_quality marks[] = { SN_QUALITY_GOOD, SN_QUALITY_FAIR,
+						 SN_QUALITY_POOR };
+
+	return sn_quality_mark(marks[trust], page->is_utf8);
+}
+
+static const char *seconds_digits(char digits[32], double seconds)
+{
+	snprintf(digits, 32, seconds >= 100 ? "%.1f" : seconds >= 1 ? "%.2f" : "%.3f", seconds);
+	return digits;
+}
+
+static void put_finding(const struct page *page, struct sn_text *line,
+			const struct sn_finding *finding)
+{
+	struct sn_text first = { 0 };
+	char digits[32];
+
+	sn_text_addf(&first, " %s %8s  ", trust_mark(page, finding->confidence),
+		     seconds_digits(digits, finding->seconds));
+	if (isnan(finding->share))
+		sn_text_add(&first, "         ");
+	else
+		sn_text_addf(&first, "%5.1f %%  ", 100 * finding->share);
+	put_wrapped(page, line, first.chars, finding->sentence);
+	put_wrapped(page, line,
+		    page->is_utf8 ? "                     → " : "                     > ",
+		    finding->remedy);
+	sn_text_free(&first);
+}
+
+static void put_verdict(const struct page *page, struct sn_text *line)
+{
+	const struct sn_answer *v = &page->summary->verdict;
+	struct sn_text words = { 0 };
+
+	put_line(page, line);
+	sn_text_addf(&words, "%s (confidence: %s)", v->sentence, sn_trust_name(v->confidence));
+	put_wrapped(page, line, " Verdict: ", words.chars);
+	sn_text_free(&words);
+	put_line(page, line);
+	sn_text_add(line, "   seconds  of time  what is at stake, and what to do");
+	put_line(page, line);
+	for (size_t i = 0; i < v->count; i++)
+		put_finding(page, line, &v->findings[i]);
+}
+
 /* ---- elapsed and categories, side by side ---- */
 
 /* Bars shrink with the page; names and figures do not. */
@@ -290,20 +342,44 @@ static void add_right_row(const struct page *page, struct sn_text *line, int cat
 		sn_text_addf(line, "  %.1f %% spin", 100 * spin);
 }
 
+struct bar {
+	const char *name;
+	double seconds;
+};
+
+enum { BARS_MAX = 6 };
+
+/* What the threads' time went to. Waiting for own workers is none of being blocked: the workers'
+ * time stands here, too. A killed thread leaves no account of its waiting: the sum of both is known
+ * all the same. */
+static size_t bars_of(const struct sn_summary *s, struct bar *bars)
+{
+	bool has_waiting = !isnan(s->threads_wait_cpu_s) || isnan(s->threads_off_cpu_s);
+	double workers = has_waiting ? fmin(s->threads_workers_s, s->threads_blocked_s) : 0;
+	double spin = fmin(s->threads_spin_s, s->threads_user_s);
+	size_t count = 0;
+
+	bars[count++] = (struct bar){ "user code", s->threads_user_s - (spin > 0 ? spin : 0) };
+	if (spin >= 0.001 * s->threads_elapsed_s)
+		bars[count++] = (struct bar){ "spinning", spin };
+	bars[count++] = (struct bar){ "system", s->threads_system_s };
+	if (!has_waiting) {
+		bars[count++] = (struct bar){ "not running", s->threads_off_cpu_s };
+		return count;
+	}
+	bars[count++] = (struct bar){ "waiting for CPU", s->threads_wait_cpu_s };
+	if (workers >= 0.001 * s->threads_elapsed_s)
+		bars[count++] = (struct bar){ "own workers", workers };
+	bars[count++] =
+		(struct bar){ "blocked", s->threads_blocked_s - (workers > 0 ? workers : 0) };
+	return count;
+}
+
 static void put_shares(const struct page *page, struct sn_text *line)
 {
 	const struct sn_summary *s = page->summary;
-	static const char *const all_names[] = { "user code", "system", "waiting for CPU",
-						 "blocked" };
-	/* A killed thread leaves no account of its waiting: the sum of both is known all the same.
-	 */
-	static const char *const few_names[] = { "user code", "system", "not running" };
-	bool has_waiting = !isnan(s->threads_wait_cpu_s) || isnan(s->threads_off_cpu_s);
-	const char *const *names = has_waiting ? all_names : few_names;
-	double seconds[] = { s->threads_user_s, s->threads_system_s,
-			     has_waiting ? s->threads_wait_cpu_s : s->threads_off_cpu_s,
-			     s->threads_blocked_s };
-	size_t rows = has_waiting ? 4 : 3;
+	struct bar bars[BARS_MAX];
+	size_t rows = bars_of(s, bars);
 	bool has_left = !isnan(s->threads_elapsed_s) && s->threads_elapsed_s > 0;
 	int order[SN_CATEGORIES];
 	size_t shown = 0;
@@ -334,7 +410,7 @@ static void put_shares(const struct page *page, struct sn_text *line)
 	put_line(page, line);
 	for (size_t i = 0; i < (has_left ? rows : 0) || i < shown; i++) {
 		if (has_left && i < rows)
-			add_left_row(page, line, names[i], seconds[i]);
+			add_left_row(page, line, bars[i].name, bars[i].seconds);
 		else if (has_left)
 			sn_text_add_repeated(line, ' ', left_columns(page));
 		if (i < shown)
@@ -368,6 +444,12 @@ static void add_share(const struct page *page, struct sn_text *line, size_t rank
 
 enum { SHARE_COLUMNS = 36 };
 
+/* Below this share of CPU time a row is no hot one; the first two are shown all the same. */
+static bool is_worth_a_row(const struct sn_summary *s, size_t row, const struct sn_weight *weight)
+{
+	return row < 2 || sn_share(weight->cpu_ns, s->profile->total.cpu_ns) >= 0.005;
+}
+
 static void put_loops(const struct page *page, struct sn_text *line, size_t rows)
 {
 	const struct sn_summary *s = page->summary;
@@ -388,6 +470,8 @@ static void put_loops(const struct page *page, struct sn_text *line, size_t rows
 		const struct sn_program_loop *loop = &program->loops.items[row->loop];
 		struct sn_text where = { 0 };
 
+		if (!is_worth_a_row(s, i, &row->exclusive))
+			break;
 		add_share(page, line, row->rank, row->exclusive.samples,
 			  sn_share(row->exclusive.cpu_ns, s->profile->total.cpu_ns), row->share,
 			  (double)row->exclusive.cpu_ns / 1e9);
@@ -423,6 +507,8 @@ static void put_functions(const struct page *page, struct sn_text *line, size_t 
 		uint32_t f = s->functions[i];
 		const struct sn_metrics *m = &s->profile->functions[f];
 
+		if (!is_worth_a_row(s, i, &m->exclusive))
+			break;
 		add_share(page, line, i + 1, m->exclusive.samples,
 			  sn_share(m->exclusive.cpu_ns, s->profile->total.cpu_ns),
 			  m->exclusive_share, (double)m->exclusive.cpu_ns / 1e9);
@@ -544,26 +630,41 @@ static void add_commands(const struct page *page, struct sn_text *line, const ch
 	}
 }
 
+/* What shows the findings, in their order; then the views that always help. */
+static size_t commands_of(const struct sn_summary *s, const char **commands, size_t limit)
+{
+	static const char *const always[] = { "sonde show functions", "sonde show tree",
+					      "sonde explain WORD" };
+	enum { ALWAYS = sizeof(always) / sizeof(*always) };
+	size_t count = 0;
+
+	for (size_t i = 0; i < s->verdict.count + ALWAYS && count < limit; i++) {
+		const char *command = i < s->verdict.count
+					      ? sn_verdict_command(s->verdict.findings[i].kind)
+					      : always[i - s->verdict.count];
+		bool is_new = true;
+
+		for (size_t k = 0; k < count; k++)
+			is_new &= strcmp(commands[k], command) != 0;
+		if (is_new)
+			commands[count++] = command;
+	}
+	return count;
+}
+
 static void put_next(const struct page *page, struct sn_text *line)
 {
-	static const char *const blocked[] = { "sonde show waits", "sonde show tree --wall",
-					       "sonde show functions", NULL };
-	static const char *const loops[] = { "sonde show loop '#1'", "sonde show calls",
-					     "sonde show tree", "sonde explain COLUMN", NULL };
-	static const char *const flat[] = { "sonde show functions", "sonde show tree",
-					    "sonde show modules", NULL };
 	const struct sn_summary *s = page->summary;
+	const char *commands[5] = { NULL };
 
 	sn_text_add(line, " Next: ");
-	if (!s->samples)
-		sn_text_add(line, s->waits.items.count ? "sonde show waits"
-				  : is_clock_off(s)    ? "sonde show threads"
-						       : "sonde doctor");
+	if (s->samples)
+		commands_of(s, commands, 4);
 	else
-		add_commands(page, line,
-			     is_mostly_blocked(s) ? blocked
-			     : s->loop_count	  ? loops
-						  : flat);
+		commands[0] = s->waits.items.count ? "sonde show waits"
+			      : is_clock_off(s)	   ? "sonde show threads"
+						   : "sonde doctor";
+	add_commands(page, line, commands);
 	put_line(page, line);
 }
 
@@ -592,27 +693,27 @@ void sn_summary_print(const struct sn_summary *s, FILE *out, bool is_utf8, unsig
 {
 	struct page page = { s, out, is_utf8, width ? width : 100 };
 	struct sn_text line = { 0 };
-	bool is_blocked = is_mostly_blocked(s);
-	size_t waits = is_blocked						   ? 6
-		       : s->profile->total.wait_ns * 10 > s->profile->total.cpu_ns ? 3
-										   : 0;
-	size_t functions = is_blocked || waits ? 6 : 10, loops = is_blocked ? 5 : 10;
+	bool is_blocked = is_mostly_blocked(s), is_short = s->verdict.count <= 3;
+	/* findings name where it waits; the table is for programs that hardly do else */
+	size_t waits = is_blocked ? 4 : 0,
+	       loops = is_blocked ? 3
+		       : is_short ? 8
+				  : 5,
+	       functions = is_blocked ? 4
+			   : is_short ? 8
+				      : 6;
 
 	if (page.width < 80) /* a terminal that wraps loses nothing, a cut number is lost */
 		page.width = 80;
 	put_head(&page, &line);
-	put_shares(&page, &line);
-	if (is_blocked)
-		put_waits(&page, &line, waits);
+	put_verdict(&page, &line);
+	put_waits(&page, &line, waits);
 	if (!s->samples)
 		put_nothing(&page, &line);
 	put_loops(&page, &line, loops);
 	put_functions(&page, &line, functions);
-	if (!is_blocked)
-		put_waits(&page, &line, waits);
+	put_shares(&page, &line);
 	put_line(&page, &line);
-	if (s->hint)
-		put_wrapped(&page, &line, " Hint: ", s->hint);
 	put_compile(&page, &line);
 	put_notes(&page, &line);
 	put_next(&page, &line);

@@ -19,21 +19,33 @@ struct site {
 	uint32_t function, caller, line;
 };
 
-static bool place_is_own(const struct sn_program *program, const struct sn_program_place *place)
+static bool place_is(const struct sn_program *program, const struct sn_program_place *place,
+		     enum sn_module_class class)
 {
-	return place->module != SN_NONE &&
-	       program->module_classes[place->module] == SN_MODULE_CLASS_BINARY;
+	return place->module != SN_NONE && program->module_classes[place->module] == class;
+}
+
+/* The caller is the nearest function of the program's own files; of a thread that a library began,
+ * the library's. */
+static enum sn_module_class caller_class(const struct sn_program *program, uint32_t stack)
+{
+	for (size_t i = program->first_frame[stack]; i < program->first_frame[stack + 1]; i++)
+		if (place_is(program, &program->places.items[program->frame_places[i]],
+			     SN_MODULE_CLASS_BINARY))
+			return SN_MODULE_CLASS_BINARY;
+	return SN_MODULE_CLASS_LIBRARY;
 }
 
 static struct site site_of(const struct sn_program *program, uint32_t stack)
 {
 	struct site site = { sn_program_leaf(program, stack)->function, SN_NONE, SN_NONE };
+	enum sn_module_class own = caller_class(program, stack);
 
 	for (size_t i = program->first_frame[stack]; i < program->first_frame[stack + 1]; i++) {
 		const struct sn_program_place *place =
 			&program->places.items[program->frame_places[i]];
 
-		if (place_is_own(program, place)) {
+		if (place_is(program, place, own)) {
 			if (i > program->first_frame[stack]) {
 				site.caller = place->function;
 				site.line = place->line;

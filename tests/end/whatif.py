@@ -145,7 +145,8 @@ summary = t.run('show', 'summary').stdout
 first = re.search(r'hottest source loops.*\n +(\d+) \S+ +[\d.]+ %.*?(\S+:\d+\S*) ', summary)
 t.check(first and first[1] == '1' and first[2] == loops[0]['label'] == data['label'],
         "'#1' is row 1 of show loops and of the summary", first and first.groups(), loops[0]['label'], data['label'])
-t.check('Hint: ' in summary and '(loop #1)' in summary, 'the summary has the advice on it', summary)
+t.check('→ ' + data['label'] + ' (loop #1): ' in summary or '> ' + data['label'] + ' (loop #1): ' in summary,
+        'the summary has the advice on it, as a remedy', summary)
 
 # peel, main and tail count as one loop: the parts stand together, and the summary's numbers fit
 parts = t.compile(SOURCE.replace('N 4000', 'N 40'), '-g', '-O3', '-mavx2', '-ffast-math',

@@ -1,0 +1,299 @@
+/* The verdict on a run: candidates with the seconds that each is about, the largest first
+ * (docs/method/verdict.md). How they are told is in verdict_words.c. */
+#include "profile/verdict.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "profile/verdict_parts.h"
+
+/* Thresholds; docs/method/verdict.md has the reasons. */
+static const double join_least = 0.1;  /* oversubscription takes spinning into its story */
+static const double rival_least = 0.8; /* of the first: the verdict is not sure */
+static const double overhead_most = 0.2;
+static const double short_s = 0.05;
+enum { SAMPLES_LEAST = 20, SAMPLES_GOOD = 100 };
+
+static const struct {
+	const char *name, *view, *command;
+} kinds[SN_VERDICT_KINDS] = {
+	[SN_VERDICT_COMPUTE_LOOPS] = { "compute_loops", "#/functions?rows=loops",
+				       "sonde show loop '#1'" },
+	[SN_VERDICT_COMPUTE_FLAT] = { "compute_flat", "#/functions", "sonde show tree" },
+	[SN_VERDICT_OVERSUBSCRIBED] = { "oversubscribed", "#/threads", "sonde show threads" },
+	[SN_VERDICT_SPIN] = { "spin", "#/categories", "sonde show categories" },
+	[SN_VERDICT_LOCK_WAIT] = { "lock_wait", "#/flame?time=wall", "sonde show waits" },
+	[SN_VERDICT_IO_WAIT] = { "io_wait", "#/flame?time=wall", "sonde show waits" },
+	[SN_VERDICT_CHILD_WAIT] = { "child_wait", "#/threads", "sonde show processes" },
+	[SN_VERDICT_MPI_WAIT] = { "mpi_wait", "#/threads", "sonde show threads" },
+	[SN_VERDICT_SLEEP] = { "sleep", "#/flame?time=wall", "sonde show waits" },
+	[SN_VERDICT_MEMORY] = { "memory", "#/categories", "sonde show callers" },
+	[SN_VERDICT_WAITING_FOR_CPU] = { "waiting_for_cpu", "#/threads", "sonde show threads" },
+	[SN_VERDICT_UNKNOWN_CODE] = { "unknown_code", "#/functions", "sonde show modules" },
+	[SN_VERDICT_TOO_SHORT] = { "too_short", "#/provenance", "sonde doctor" },
+};
+
+const char *sn_verdict_kind_name(enum sn_verdict_kind kind)
+{
+	return kinds[kind].name;
+}
+
+const char *sn_verdict_view(enum sn_verdict_kind kind)
+{
+	return kinds[kind].view;
+}
+
+const char *sn_verdict_command(enum sn_verdict_kind kind)
+{
+	return kinds[kind].command;
+}
+
+const char *sn_trust_name(enum sn_trust confidence)
+{
+	static const char *const names[] = { "high", "medium", "low" };
+
+	return names[confidence];
+}
+
+/* ---- all stories of a run ---- */
+
+enum { STORIES_MAX = SN_STORIES };
+
+struct stories {
+	const struct sn_evidence *evidence;
+	struct sn_story items[STORIES_MAX];
+	size_t count;
+};
+
+static enum sn_trust by_samples(double samples)
+{
+	return samples >= SAMPLES_GOOD	  ? SN_TRUST_HIGH
+	       : samples >= SAMPLES_LEAST ? SN_TRUST_MEDIUM
+					  : SN_TRUST_LOW;
+}
+
+/* What the kernel's account tells is sure; of samples it takes enough. */
+static void tell(struct stories *stories, enum sn_story_id id, double seconds,
+		 const struct sn_evidence_place *place)
+{
+	const struct sn_evidence *e = stories->evidence;
+	struct sn_story story = { .id = id, .seconds = seconds, .place = place };
+
+	if (!(seconds > 0))
+		return;
+	if (sn_stories[id].is_of_samples)
+		story.confidence =
+			by_samples(e->cpu_s > 0 ? (double)e->samples * seconds / e->cpu_s : 0);
+	if (id == SN_STORY_BARRIER && place == &e->pauses[SN_PAUSE_OPENMP])
+		story.confidence = SN_TRUST_MEDIUM; /* that it is a barrier is concluded */
+	if (id == SN_STORY_UNTRACED || id == SN_STORY_UNTRACED_ALONE)
+		story.confidence = SN_TRUST_LOW;
+	stories->items[stories->count++] = story;
+}
+
+static void tell_cpu_time(struct stories *stories, const struct sn_evidence *e)
+{
+	bool in_loops = sn_verdict_is_in_loops(e);
+
+	tell(stories, in_loops ? SN_STORY_LOOPS : SN_STORY_FLAT, e->compute_s, NULL);
+	tell(stories, SN_STORY_MEMORY, e->memory_s, &e->memory);
+	tell(stories, SN_STORY_UNKNOWN, e->unknown_s, NULL);
+}
+
+/* Waiting for a CPU and spinning are one story where there are more threads than CPUs. */
+static void tell_cpus(struct stories *stories, const struct sn_evidence *e)
+{
+	double own = sn_known(e->wait_own_s), spin = sn_verdict_spin_s(e),
+	       mpi = sn_known(e->spin_mpi_s), others = sn_known(e->wait_others_s);
+
+	if (own >= join_least * e->threads_s) {
+		tell(stories, SN_STORY_OVERSUBSCRIBED, own + spin + mpi, NULL);
+		mpi = 0;
+	} else {
+		tell(stories, SN_STORY_SPIN, spin, NULL);
+		others += own;
+	}
+	tell(stories, SN_STORY_MPI, mpi + sn_known(e->pauses_s[SN_PAUSE_MPI]),
+	     &e->pauses[SN_PAUSE_MPI]);
+	tell(stories, SN_STORY_OTHERS, others, NULL);
+	tell(stories, SN_STORY_JOBS, e->wait_jobs_s, NULL);
+}
+
+/* One pause, or two of one cause; the place is that of the larger. */
+static void tell_pause(struct stories *stories, enum sn_story_id id, enum sn_pause one,
+		       enum sn_pause other, double more_s)
+{
+	const struct sn_evidence *e = stories->evidence;
+	double first = sn_known(e->pauses_s[one]),
+	       second = one == other ? 0 : sn_known(e->pauses_s[other]);
+
+	tell(stories, id, first + second + more_s, &e->pauses[second > first ? other : one]);
+}
+
+static void tell_pauses(struct stories *stories, const struct sn_evidence *e)
+{
+	double io = sn_known(e->pauses_s[SN_PAUSE_IO]), poll = sn_known(e->pauses_s[SN_PAUSE_POLL]);
+
+	tell_pause(stories, SN_STORY_LOCK, SN_PAUSE_LOCK, SN_PAUSE_LOCK, sn_known(e->lock_cpu_s));
+	tell_pause(stories, SN_STORY_BARRIER, SN_PAUSE_BARRIER, SN_PAUSE_OPENMP, 0);
+	tell_pause(stories, SN_STORY_SIGNAL, SN_PAUSE_SIGNAL, SN_PAUSE_SIGNAL, 0);
+	tell_pause(stories, SN_STORY_SLEEP, SN_PAUSE_SLEEP, SN_PAUSE_SLEEP, 0);
+	tell_pause(stories, SN_STORY_CHILD, SN_PAUSE_CHILD, SN_PAUSE_CHILD, 0);
+	if (e->io_cpu_s > io && e->io_cpu_s > poll)
+		tell(stories, SN_STORY_IO, e->io_cpu_s + io + poll, &e->io);
+	else
+		tell_pause(stories, SN_STORY_IO, SN_PAUSE_IO, SN_PAUSE_POLL, sn_known(e->io_cpu_s));
+	tell(stories, e->threads > 1 ? SN_STORY_UNTRACED : SN_STORY_UNTRACED_ALONE,
+	     e->pauses_s[SN_PAUSE_UNTRACED], NULL);
+	tell(stories, SN_STORY_WORKING_CHILD, e->child_s, &e->child);
+}
+
+/* ---- the decision ---- */
+
+static int stories_compare(const void *left, const void *right)
+{
+	const struct sn_story *x = left, *y = right;
+
+	if (x->seconds != y->seconds)
+		return x->seconds > y->seconds ? -1 : 1;
+	if (sn_stories[x->id].competes !=
+	    sn_stories[y->id].competes) /* what the child does before waiting for it */
+		return sn_stories[x->id].competes ? -1 : 1;
+	return (x->id > y->id) - (x->id < y->id);
+}
+
+static const struct sn_story *first_of(const struct stories *stories, size_t from)
+{
+	for (size_t i = from; i < stories->count; i++)
+		if (sn_stories[stories->items[i].id].competes)
+			return &stories->items[i];
+	return NULL;
+}
+
+static bool is_too_short(const struct sn_evidence *e, const struct sn_story *first)
+{
+	if (!first || sn_known(e->threads_s) < short_s)
+		return e->samples < SAMPLES_GOOD;
+	return sn_stories[first->id].is_of_samples && e->samples < SAMPLES_LEAST;
+}
+
+/* One step less sure where another story is nearly as large, or the figures are weak. */
+static enum sn_trust verdict_confidence(const struct sn_evidence *e, const struct sn_story *first,
+					const struct sn_story *second)
+{
+	enum sn_trust confidence = first->confidence;
+
+	if (confidence != SN_TRUST_LOW &&
+	    ((second && second->seconds >= rival_least * first->seconds) ||
+	     (e->is_cut && sn_stories[first->id].is_of_samples) ||
+	     e->overhead_share > overhead_most))
+		confidence++;
+	return confidence;
+}
+
+static const char *written(struct sn_arena *arena, const struct sn_evidence *e,
+			   const struct sn_story *story, sn_story_fn *write)
+{
+	struct sn_text text = { 0 };
+	const char *words;
+
+	write(e, story, &text);
+	words = sn_arena_strdup(arena, text.chars ? text.chars : "");
+	sn_text_free(&text);
+	return words;
+}
+
+static void add_finding(const struct sn_evidence *e, const struct sn_story *story,
+			struct sn_arena *arena, struct sn_answer *out)
+{
+	out->findings[out->count++] = (struct sn_finding){
+		.kind = sn_stories[story->id].kind,
+		.confidence = story->confidence,
+		.seconds = story->seconds,
+		.share = e->threads_s > 0 ? fmin(1, story->seconds / e->threads_s) : NAN,
+		.sentence = written(arena, e, story, sn_stories[story->id].sentence),
+		.remedy = written(arena, e, story, sn_stories[story->id].remedy),
+	};
+}
+
+static void findings_add(const struct sn_evidence *e, const struct stories *stories,
+			 struct sn_arena *arena, struct sn_answer *out)
+{
+	for (size_t i = 0; i < stories->count && out->count < SN_FINDINGS_MAX; i++)
+		if (stories->items[i].seconds >= SN_FINDING_LEAST * e->threads_s)
+			add_finding(e, &stories->items[i], arena, out);
+}
+
+/* Where others had the CPUs, what the program does is told in the same line. */
+static const char *headline(const struct sn_evidence *e, const struct sn_story *first,
+			    const struct sn_story *second, struct sn_arena *arena)
+{
+	const char *words = written(arena, e, first, sn_stories[first->id].headline), *more;
+
+	if (first->id != SN_STORY_OTHERS || !second)
+		return words;
+	more = written(arena, e, second, sn_stories[second->id].headline);
+	return sn_arena_printf(arena, "%s. Else: %s", words, more);
+}
+
+static void tell_all(struct stories *stories, const struct sn_evidence *e)
+{
+	tell_cpu_time(stories, e);
+	tell_cpus(stories, e);
+	tell_pauses(stories, e);
+	qsort(stories->items, stories->count, sizeof(*stories->items), stories_compare);
+}
+
+void sn_verdict_decide(const struct sn_evidence *e, struct sn_arena *arena, struct sn_answer *out)
+{
+	struct stories stories = { .evidence = e };
+	const struct sn_story *first, *second;
+
+	memset(out, 0, sizeof(*out));
+	tell_all(&stories, e);
+	first = first_of(&stories, 0);
+	if (is_too_short(e, first)) {
+		struct sn_story nothing = {
+			.id = SN_STORY_SHORT,
+			.seconds = fmax(sn_known(e->threads_s), sn_known(e->cpu_s)),
+		};
+
+		add_finding(e, &nothing, arena, out);
+		out->sentence = out->findings[0].sentence;
+		out->kind = SN_VERDICT_TOO_SHORT;
+		return;
+	}
+	second = first_of(&stories, (size_t)(first - stories.items) + 1);
+	out->kind = sn_stories[first->id].kind;
+	out->confidence = verdict_confidence(e, first, second);
+	out->sentence = headline(e, first, second, arena);
+	findings_add(e, &stories, arena, out);
+}
+
+/* ---- JSON ---- */
+
+void sn_verdict_write_json(const struct sn_answer *v, struct sn_json *json)
+{
+	sn_json_key(json, "verdict");
+	sn_json_object(json);
+	sn_json_member_string(json, "kind", sn_verdict_kind_name(v->kind));
+	sn_json_member_string(json, "sentence", v->sentence);
+	sn_json_member_string(json, "confidence", sn_trust_name(v->confidence));
+	sn_json_close(json);
+	sn_json_key(json, "findings");
+	sn_json_array(json);
+	for (size_t i = 0; i < v->count; i++) {
+		const struct sn_finding *f = &v->findings[i];
+
+		sn_json_object(json);
+		sn_json_member_string(json, "kind", sn_verdict_kind_name(f->kind));
+		sn_json_member_double(json, "seconds", f->seconds);
+		sn_json_member_double(json, "share", f->share);
+		sn_json_member_string(json, "sentence", f->sentence);
+		sn_json_member_string(json, "remedy", f->remedy);
+		sn_json_member_string(json, "confidence", sn_trust_name(f->confidence));
+		sn_json_close(json);
+	}
+	sn_json_close(json);
+}

@@ -1,0 +1,141 @@
+/**
+ * The verdict on a run, and what it rests on: one line in the words of the reader's trade, then
+ * findings ranked by the seconds at stake, each with its evidence and its remedy.
+ *
+ * sn_verdict_decide is a pure function of figures and names (struct sn_evidence); evidence.h takes
+ * these from a profile. Which figures make which kind, the thresholds and their reasons are in
+ * docs/method/verdict.md.
+ */
+#ifndef SN_PROFILE_VERDICT_H
+#define SN_PROFILE_VERDICT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/json.h"
+
+enum sn_verdict_kind {
+	SN_VERDICT_COMPUTE_LOOPS,
+	SN_VERDICT_COMPUTE_FLAT,
+	SN_VERDICT_OVERSUBSCRIBED,
+	SN_VERDICT_SPIN,
+	SN_VERDICT_LOCK_WAIT,
+	SN_VERDICT_IO_WAIT,
+	SN_VERDICT_CHILD_WAIT,
+	SN_VERDICT_MPI_WAIT,
+	SN_VERDICT_SLEEP,
+	SN_VERDICT_MEMORY,
+	SN_VERDICT_WAITING_FOR_CPU,
+	SN_VERDICT_UNKNOWN_CODE,
+	SN_VERDICT_TOO_SHORT,
+	SN_VERDICT_KINDS
+};
+/** "compute_loops", ... as in JSON. */
+const char *sn_verdict_kind_name(enum sn_verdict_kind kind);
+
+enum sn_trust { SN_TRUST_HIGH, SN_TRUST_MEDIUM, SN_TRUST_LOW };
+/** "high", "medium", "low". */
+const char *sn_trust_name(enum sn_trust confidence);
+
+/** Where threads are when they are on no CPU and want none. */
+enum sn_pause {
+	SN_PAUSE_LOCK,	  /* mutexes, read-write locks */
+	SN_PAUSE_BARRIER, /* pthread_barrier_wait */
+	SN_PAUSE_SIGNAL,  /* conditions, semaphores, futexes */
+	SN_PAUSE_OPENMP,  /* below an OpenMP runtime */
+	SN_PAUSE_IO,
+	SN_PAUSE_POLL, /* poll, select, epoll_wait */
+	SN_PAUSE_SLEEP,
+	SN_PAUSE_CHILD, /* of a child that was not measured */
+	SN_PAUSE_MPI,
+	SN_PAUSE_UNTRACED, /* blocked by the kernel's account, in no call that was traced */
+	SN_PAUSES
+};
+
+/** One place of a kind: the one with most of it. Texts may be NULL. */
+struct sn_evidence_place {
+	const char *what;   /* the function called, the loop's label */
+	const char *caller; /* who called it, whose loop it is */
+	const char *file;   /* base name */
+	uint32_t line;
+	double seconds;
+};
+
+enum { SN_EVIDENCE_TOP = 3 };
+
+/** The hot loops or functions: those with SN_HOT_SHARE or more of the CPU time each. */
+struct sn_evidence_hot {
+	size_t count;
+	double seconds; /* of all of them */
+	size_t top_count;
+	struct sn_evidence_place top[SN_EVIDENCE_TOP]; /* hottest first, hot or not */
+};
+
+/** All that the verdict is made of. Seconds are sums over threads at work; NaN: unknown. */
+struct sn_evidence {
+	double elapsed_s; /* of the run */
+	double threads_s; /* elapsed times of threads at work, summed: what shares are of */
+	double cpu_s;	  /* sampled */
+	double system_s;  /* by the kernel's account; NaN: unknown */
+	double off_cpu_s; /* known even where its parts are not */
+	uint64_t samples;
+	size_t threads, processes; /* threads at work */
+	unsigned cpus;		   /* that samples fell on */
+	/* CPU time: these sum to cpu_s */
+	double compute_s, memory_s, io_cpu_s, lock_cpu_s, unknown_s;
+	double spin_lock_s, spin_openmp_s, spin_mpi_s;
+	/* waiting for a CPU: for threads of the program itself, for its other processes, for others
+	 */
+	double wait_own_s, wait_jobs_s, wait_others_s;
+	double pauses_s[SN_PAUSES];
+	struct sn_evidence_place pauses[SN_PAUSES];
+	/* waiting for its own workers: no pause, for the workers' time is told already */
+	double join_s, child_s;
+	struct sn_evidence_place child; /* `what` the waiting call */
+	struct sn_evidence_hot loops, functions;
+	struct sn_evidence_place memory, io; /* the function with most */
+	double busiest_ratio; /* the busiest thread's CPU time over the mean; 0: one */
+	const char *worker;   /* the program of most CPU time, if it is no first one */
+	double worker_s;
+	size_t worker_processes;
+	const char *unknown_module; /* with most of unknown_s */
+	bool unknown_is_generated;
+	bool is_cut;	       /* samples and the kernel's account differ */
+	double overhead_share; /* NaN: unknown */
+	const char *hint;      /* advice on the hottest loop, or NULL */
+};
+
+struct sn_finding {
+	enum sn_verdict_kind kind;
+	enum sn_trust confidence;
+	double seconds, share; /* share of threads_s */
+	const char *sentence, *remedy;
+};
+
+enum { SN_FINDINGS_MAX = 6 };
+
+struct sn_answer {
+	enum sn_verdict_kind kind;
+	enum sn_trust confidence;
+	const char *sentence;
+	size_t count;
+	struct sn_finding findings[SN_FINDINGS_MAX]; /* most seconds first */
+};
+
+/** A loop or function is hot from this share of CPU time on: below it no single place is worth the
+ *  reader's first look. */
+#define SN_HOT_SHARE 0.05
+
+/** Texts go into `arena`. */
+void sn_verdict_decide(const struct sn_evidence *evidence, struct sn_arena *arena,
+		       struct sn_answer *out);
+/** The page's view that shows the evidence of a kind: "#/threads". */
+const char *sn_verdict_view(enum sn_verdict_kind kind);
+/** The command that goes on from there: "sonde show waits". */
+const char *sn_verdict_command(enum sn_verdict_kind kind);
+/** The members `verdict` and `findings` of an open object. */
+void sn_verdict_write_json(const struct sn_answer *verdict, struct sn_json *json);
+
+#endif

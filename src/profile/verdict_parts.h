@@ -1,0 +1,68 @@
+/**
+ * Between the files of the verdict: the stories that evidence can tell, and how each is told.
+ */
+#ifndef SN_PROFILE_VERDICT_PARTS_H
+#define SN_PROFILE_VERDICT_PARTS_H
+
+#include "base/text.h"
+#include "profile/verdict.h"
+
+enum sn_story_id {
+	SN_STORY_LOOPS,
+	SN_STORY_FLAT,
+	SN_STORY_MEMORY,
+	SN_STORY_UNKNOWN,
+	SN_STORY_OVERSUBSCRIBED,
+	SN_STORY_SPIN,
+	SN_STORY_MPI,
+	SN_STORY_OTHERS,
+	SN_STORY_JOBS,
+	SN_STORY_LOCK,
+	SN_STORY_BARRIER,
+	SN_STORY_SIGNAL,
+	SN_STORY_IO,
+	SN_STORY_SLEEP,
+	SN_STORY_CHILD,
+	SN_STORY_WORKING_CHILD,
+	SN_STORY_UNTRACED,
+	SN_STORY_UNTRACED_ALONE,
+	SN_STORY_SHORT,
+	SN_STORIES
+};
+
+/** A story with the seconds that it is about. */
+struct sn_story {
+	enum sn_story_id id;
+	double seconds;
+	enum sn_trust confidence;
+	const struct sn_evidence_place *place; /* the one with most of it, or NULL */
+};
+
+typedef void sn_story_fn(const struct sn_evidence *e, const struct sn_story *story,
+			 struct sn_text *out);
+
+struct sn_story_words {
+	enum sn_verdict_kind kind;
+	/* What does not compete is told, but the verdict is another: waiting for a child that works
+	 * says nothing that the child's own time does not. */
+	bool competes;
+	bool is_of_samples; /* as sure as the samples behind it are many */
+	sn_story_fn *headline, *sentence, *remedy;
+	const char *words; /* what the writers of several stories differ in */
+};
+extern const struct sn_story_words sn_stories[SN_STORIES];
+
+/** Less than this share of the threads' time is no story. */
+#define SN_FINDING_LEAST 0.02
+
+static inline double sn_known(double seconds)
+{
+	return seconds > 0 ? seconds : 0;
+}
+
+/** Whether most of the computing is in loops that are hot. */
+bool sn_verdict_is_in_loops(const struct sn_evidence *evidence);
+/** Waiting actively, but for MPI. */
+double sn_verdict_spin_s(const struct sn_evidence *evidence);
+
+#endif

@@ -1,0 +1,565 @@
+/* How each story of the verdict is told: a headline, the evidence, the remedy. */
+#include <ctype.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "profile/verdict_parts.h"
+
+static const double hot_least = 0.5; /* of compute time in hot places: it is not flat */
+static const double kernel_least = 0.1;
+static const double uneven_least = 1.25;
+
+/* ---- words ---- */
+
+static double percent(double part, double whole)
+{
+	return whole > 0 ? fmin(100, 100 * part / whole) : 0;
+}
+
+static double percent_of_time(const struct sn_evidence *e, double seconds)
+{
+	return percent(seconds, e->threads_s);
+}
+
+/* "the time" of one thread, "the threads' time" of several. */
+static const char *whose_time(const struct sn_evidence *e)
+{
+	return e->threads > 1 ? "the threads' time" : "the time";
+}
+
+static void add_name(struct sn_text *out, const char *name)
+{
+	struct sn_text shown = { 0 };
+
+	sn_text_add(&shown, name);
+	sn_text_elide(&shown, 60);
+	sn_text_add(out, shown.chars ? shown.chars : "");
+	sn_text_free(&shown);
+}
+
+/* "fsync, called by save (weather.c:60)" */
+static void add_call(struct sn_text *out, const struct sn_evidence_place *place)
+{
+	if (!place->what)
+		return;
+	add_name(out, place->what);
+	if (place->caller && place->caller[0] != '<') {
+		sn_text_add(out, ", called by ");
+		add_name(out, place->caller);
+	}
+	if (place->file && place->line)
+		sn_text_addf(out, " (%s:%u)", place->file, place->line);
+}
+
+/* " in fsync, called by ..." */
+static void add_in(struct sn_text *out, const struct sn_evidence_place *place)
+{
+	if (place && place->what) {
+		sn_text_add(out, " in ");
+		add_call(out, place);
+	}
+}
+
+static bool has_name(const char *label, const char *function)
+{
+	size_t length = strlen(function);
+	char next = sn_starts_with(label, function) ? label[length] : 'a';
+
+	return !isalnum((unsigned char)next) && next != '_' && next != '.';
+}
+
+/* "weather.c:28-32 in diffuse"; without lines the label has the function's name. */
+static void add_hot(struct sn_text *out, const struct sn_evidence_place *place)
+{
+	add_name(out, place->what);
+	if (place->caller && !has_name(place->what, place->caller)) {
+		sn_text_add(out, " in ");
+		add_name(out, place->caller);
+	}
+}
+
+static void add_worker(const struct sn_evidence *e, struct sn_text *out)
+{
+	if (!e->worker || e->worker_s < 0.5 * e->cpu_s)
+		return;
+	if (e->worker_processes > 1)
+		sn_text_addf(out, " (%zu processes of ", e->worker_processes);
+	else
+		sn_text_add(out, " (the child ");
+	add_name(out, e->worker);
+	sn_text_add_char(out, ')');
+}
+
+/* ---- computing ---- */
+
+bool sn_verdict_is_in_loops(const struct sn_evidence *e)
+{
+	return e->loops.count && e->loops.seconds >= hot_least * e->compute_s;
+}
+
+static void loops_headline(const struct sn_evidence *e, const struct sn_story *story,
+			   struct sn_text *out)
+{
+	(void)story;
+	sn_text_addf(out, "Compute-bound in %zu loop%s", e->loops.count,
+		     e->loops.count > 1 ? "s" : "");
+	add_worker(e, out);
+	sn_text_add(out, ": ");
+	add_hot(out, &e->loops.top[0]);
+	sn_text_addf(out, " takes %.1f %% of CPU time", percent(e->loops.top[0].seconds, e->cpu_s));
+}
+
+static void add_rest(const struct sn_evidence *e, struct sn_text *out)
+{
+	if (e->system_s >= kernel_least * e->cpu_s)
+		sn_text_addf(out, "; %.1f %% of CPU time is in the kernel",
+			     percent(e->system_s, e->cpu_s));
+	if (e->busiest_ratio > uneven_least)
+		sn_text_addf(out, "; the busiest thread works %.1f times their mean",
+			     e->busiest_ratio);
+}
+
+static void add_list(const struct sn_evidence *e, const struct sn_evidence_hot *hot, size_t limit,
+		     struct sn_text *out)
+{
+	for (size_t i = 0; i < hot->top_count && i < limit; i++) {
+		sn_text_add(out, i ? ", " : "");
+		add_hot(out, &hot->top[i]);
+		sn_text_addf(out, " %.1f %%", percent(hot->top[i].seconds, e->cpu_s));
+	}
+}
+
+static void loops_sentence(const struct sn_evidence *e, const struct sn_story *story,
+			   struct sn_text *out)
+{
+	(void)story;
+	sn_text_addf(out, "%.1f %% of CPU time is in ", percent(e->loops.seconds, e->cpu_s));
+	if (e->loops.count == 1) {
+		sn_text_add(out, "one loop, ");
+		add_hot(out, &e->loops.top[0]);
+	} else {
+		sn_text_addf(out, "%zu loops: ", e->loops.count);
+		add_list(e, &e->loops, e->loops.count, out);
+	}
+	add_rest(e, out);
+}
+
+static void loops_remedy(const struct sn_evidence *e, const struct sn_story *story,
+			 struct sn_text *out)
+{
+	(void)story;
+	sn_text_add(out, e->hint ? e->hint
+				 : "See what the hottest does and what bounds it: sonde show loop "
+				   "'#1'");
+}
+
+static bool is_in_functions(const struct sn_evidence *e)
+{
+	return e->functions.count && e->functions.seconds >= hot_least * e->compute_s;
+}
+
+static void flat_headline(const struct sn_evidence *e, const struct sn_story *story,
+			  struct sn_text *out)
+{
+	(void)story;
+	if (is_in_functions(e)) {
+		sn_text_addf(out, "Compute-bound in %zu function%s, not in hot loops",
+			     e->functions.count, e->functions.count > 1 ? "s" : "");
+	} else {
+		sn_text_add(out, "Compute-bound and flat");
+	}
+	add_worker(e, out);
+	if (!e->functions.top_count)
+		return;
+	sn_text_add(out, is_in_functions(e) ? ": " : ": the hottest function, ");
+	add_hot(out, &e->functions.top[0]);
+	sn_text_addf(out, "%s takes %.1f %% of CPU time", is_in_functions(e) ? "" : ",",
+		     percent(e->functions.top[0].seconds, e->cpu_s));
+}
+
+static void flat_sentence(const struct sn_evidence *e, const struct sn_story *story,
+			  struct sn_text *out)
+{
+	(void)story;
+	sn_text_addf(out, "%.1f %% of CPU time is the program's work, spread over many places",
+		     percent(e->compute_s, e->cpu_s));
+	if (e->functions.top_count) {
+		sn_text_add(out, "; most in ");
+		add_list(e, &e->functions, SN_EVIDENCE_TOP, out);
+	}
+	add_rest(e, out);
+}
+
+static void flat_remedy(const struct sn_evidence *e, const struct sn_story *story,
+			struct sn_text *out)
+{
+	(void)e;
+	(void)story;
+	sn_text_add(out, "No single place gains much: look for work to avoid by callers (sonde "
+			 "show tree), and at compiler options");
+}
+
+/* ---- CPU time that is something else ---- */
+
+static void memory_headline(const struct sn_evidence *e, const struct sn_story *story,
+			    struct sn_text *out)
+{
+	sn_text_addf(out,
+		     "Busy with memory: allocating, copying and page faults take %.1f %% of CPU "
+		     "time",
+		     percent(story->seconds, e->cpu_s));
+}
+
+static void memory_sentence(const struct sn_evidence *e, const struct sn_story *story,
+			    struct sn_text *out)
+{
+	sn_text_addf(out, "%.1f %% of CPU time goes to allocating, copying and page faults",
+		     percent(story->seconds, e->cpu_s));
+	if (e->memory.what) {
+		sn_text_add(out, ", most of it in ");
+		add_name(out, e->memory.what);
+	}
+}
+
+static void unknown_headline(const struct sn_evidence *e, const struct sn_story *story,
+			     struct sn_text *out)
+{
+	sn_text_addf(out, "Not seen: %.1f %% of CPU time is in code that nothing names",
+		     percent(story->seconds, e->cpu_s));
+}
+
+static void unknown_sentence(const struct sn_evidence *e, const struct sn_story *story,
+			     struct sn_text *out)
+{
+	sn_text_addf(out, "%.1f %% of CPU time is in code without names",
+		     percent(story->seconds, e->cpu_s));
+	if (e->unknown_is_generated)
+		sn_text_add(out, ", generated at run time");
+	else if (e->unknown_module)
+		sn_text_addf(out, ", most of it in %s", e->unknown_module);
+}
+
+static void unknown_remedy(const struct sn_evidence *e, const struct sn_story *story,
+			   struct sn_text *out)
+{
+	(void)story;
+	sn_text_add(out, e->unknown_is_generated
+				 ? "Let the program write /tmp/perf-PID.map: java "
+				   "-XX:+UnlockDiagnosticVMOptions -XX:+DumpPerfMapAtExit, node "
+				   "--perf-basic-prof"
+				 : "Install its debug symbols, or compile it with -g");
+}
+
+static const char *const io_words = "reading and writing";
+
+static void io_headline(const struct sn_evidence *e, const struct sn_story *story,
+			struct sn_text *out)
+{
+	double waiting = sn_known(e->pauses_s[SN_PAUSE_IO]),
+	       polling = sn_known(e->pauses_s[SN_PAUSE_POLL]);
+
+	if (e->io_cpu_s > waiting && e->io_cpu_s > polling)
+		sn_text_addf(out, "Busy with I/O: %.1f %% of CPU time is in %s",
+			     percent(e->io_cpu_s, e->cpu_s), io_words);
+	else
+		sn_text_addf(out, "Waiting for %s: %.1f %% of %s",
+			     polling > waiting ? "input or events" : "I/O",
+			     percent_of_time(e, fmax(waiting, polling)), whose_time(e));
+	add_in(out, story->place);
+}
+
+static void add_io_part(const struct sn_evidence *e, const char *before, enum sn_pause pause,
+			struct sn_text *out)
+{
+	sn_text_addf(out, "%s%.1f %% of %s waiting", before, percent_of_time(e, e->pauses_s[pause]),
+		     whose_time(e));
+	add_in(out, &e->pauses[pause]);
+}
+
+static void io_sentence(const struct sn_evidence *e, const struct sn_story *story,
+			struct sn_text *out)
+{
+	size_t before = out->length;
+
+	(void)story;
+	if (e->io_cpu_s >= SN_FINDING_LEAST * e->cpu_s) {
+		sn_text_addf(out, "I/O: %.1f %% of CPU time", percent(e->io_cpu_s, e->cpu_s));
+		add_in(out, &e->io);
+	}
+	if (e->pauses_s[SN_PAUSE_IO] >= SN_FINDING_LEAST * e->threads_s)
+		add_io_part(e, out->length > before ? ", " : "I/O: ", SN_PAUSE_IO, out);
+	if (e->pauses_s[SN_PAUSE_POLL] >= SN_FINDING_LEAST * e->threads_s)
+		add_io_part(e, out->length > before ? ", " : "Events: ", SN_PAUSE_POLL, out);
+}
+
+static void io_remedy(const struct sn_evidence *e, const struct sn_story *story,
+		      struct sn_text *out)
+{
+	double waiting = sn_known(e->pauses_s[SN_PAUSE_IO]),
+	       polling = sn_known(e->pauses_s[SN_PAUSE_POLL]);
+
+	(void)story;
+	sn_text_add(out, polling > waiting && polling > e->io_cpu_s
+				 ? "It is idle until something comes: give it more load, or look "
+				   "at who sends it"
+			 : e->io_cpu_s > waiting ? "Fewer, larger calls: buffer, batch, map"
+						 : "Fewer waits: larger blocks, fewer syncs, "
+						   "or overlap them with work");
+}
+
+/* ---- waiting ---- */
+
+static void pause_headline(const struct sn_evidence *e, const struct sn_story *story,
+			   struct sn_text *out)
+{
+	sn_text_addf(out, "%s: %.1f %% of %s", sn_stories[story->id].words,
+		     percent_of_time(e, story->seconds), whose_time(e));
+	add_in(out, story->place);
+}
+
+static void sleep_remedy(const struct sn_evidence *e, const struct sn_story *story,
+			 struct sn_text *out)
+{
+	(void)e;
+	(void)story;
+	sn_text_add(out, "The program asks for it: wait for the event instead of a time");
+}
+
+static void lock_remedy(const struct sn_evidence *e, const struct sn_story *story,
+			struct sn_text *out)
+{
+	(void)e;
+	(void)story;
+	sn_text_add(out, "Hold the lock for less, split it, or give each thread data of its own");
+}
+
+static void barrier_remedy(const struct sn_evidence *e, const struct sn_story *story,
+			   struct sn_text *out)
+{
+	(void)e;
+	(void)story;
+	sn_text_add(out, "Spread the work evenly: smaller pieces, dynamic schedules, less serial "
+			 "work between");
+}
+
+static void signal_remedy(const struct sn_evidence *e, const struct sn_story *story,
+			  struct sn_text *out)
+{
+	(void)e;
+	(void)story;
+	sn_text_add(out, "More work in parallel, or fewer threads: these have nothing to do");
+}
+
+static void untraced_remedy(const struct sn_evidence *e, const struct sn_story *story,
+			    struct sn_text *out)
+{
+	(void)e;
+	(void)story;
+	sn_text_add(out, "The calls were made past the C library (futex, page faults from disk): "
+			 "sonde show threads");
+}
+
+static void child_remedy(const struct sn_evidence *e, const struct sn_story *story,
+			 struct sn_text *out)
+{
+	(void)e;
+	(void)story;
+	sn_text_add(out, "Record the child itself; the notes say why it was not measured");
+}
+
+static void mpi_remedy(const struct sn_evidence *e, const struct sn_story *story,
+		       struct sn_text *out)
+{
+	(void)e;
+	(void)story;
+	sn_text_add(out, "Compare the ranks' own work (sonde show processes): the one that works "
+			 "longest makes the others wait");
+}
+
+static void working_child_sentence(const struct sn_evidence *e, const struct sn_story *story,
+				   struct sn_text *out)
+{
+	sn_text_add(out, "Waiting for ");
+	if (e->worker_processes > 1)
+		sn_text_add(out, "children that work");
+	else
+		sn_text_add(out, "a child that works");
+	if (e->worker) {
+		sn_text_add(out, ", ");
+		add_name(out, e->worker);
+	}
+	sn_text_addf(out, ": %.1f %% of %s", percent_of_time(e, story->seconds), whose_time(e));
+	add_in(out, story->place);
+}
+
+static void working_child_remedy(const struct sn_evidence *e, const struct sn_story *story,
+				 struct sn_text *out)
+{
+	(void)e;
+	(void)story;
+	sn_text_add(out, "Nothing is lost by this wait: the time is the child's own, told apart");
+}
+
+/* ---- CPUs ---- */
+
+double sn_verdict_spin_s(const struct sn_evidence *e)
+{
+	return sn_known(e->spin_openmp_s) + sn_known(e->spin_lock_s);
+}
+
+static void add_cpus(const struct sn_evidence *e, struct sn_text *out)
+{
+	sn_text_addf(out, "%u CPU%s", e->cpus, e->cpus == 1 ? "" : "s");
+}
+
+static void oversubscribed_headline(const struct sn_evidence *e, const struct sn_story *story,
+				    struct sn_text *out)
+{
+	double spin = sn_verdict_spin_s(e) + sn_known(e->spin_mpi_s);
+
+	(void)story;
+	sn_text_addf(out, "Oversubscribed: %zu threads on ", e->threads);
+	add_cpus(e, out);
+	sn_text_addf(out, " wait for one %.1f %% of their time", percent_of_time(e, e->wait_own_s));
+	if (spin >= SN_FINDING_LEAST * e->cpu_s)
+		sn_text_addf(out, " and spin %.1f %% of their CPU time", percent(spin, e->cpu_s));
+}
+
+static void oversubscribed_remedy(const struct sn_evidence *e, const struct sn_story *story,
+				  struct sn_text *out)
+{
+	(void)story;
+	sn_text_addf(out, "Run no more threads than CPUs (%u)", e->cpus);
+	if (e->spin_mpi_s > e->spin_openmp_s)
+		sn_text_add(out, ": fewer ranks, or let them yield (mpi_yield_when_idle)");
+	else if (e->spin_openmp_s > 0)
+		sn_text_addf(out, ": OMP_NUM_THREADS=%u, or OMP_WAIT_POLICY=passive", e->cpus);
+}
+
+static void spin_headline(const struct sn_evidence *e, const struct sn_story *story,
+			  struct sn_text *out)
+{
+	sn_text_addf(out, "Spinning: %.1f %% of CPU time is threads waiting actively %s",
+		     percent(story->seconds, e->cpu_s),
+		     e->spin_lock_s > e->spin_openmp_s ? "for spin locks"
+						       : "for others in OpenMP regions");
+}
+
+static void spin_remedy(const struct sn_evidence *e, const struct sn_story *story,
+			struct sn_text *out)
+{
+	(void)story;
+	sn_text_add(out, e->spin_lock_s > e->spin_openmp_s
+				 ? "Hold the lock for less, or use a mutex, which sleeps"
+				 : "Spread the work evenly (schedule(dynamic)), less serial work "
+				   "between regions; OMP_WAIT_POLICY=passive frees the CPUs");
+}
+
+static void others_headline(const struct sn_evidence *e, const struct sn_story *story,
+			    struct sn_text *out)
+{
+	sn_text_addf(out, "Waiting for CPUs: other programs had them for %.1f %% of %s",
+		     percent_of_time(e, story->seconds), whose_time(e));
+}
+
+static void others_remedy(const struct sn_evidence *e, const struct sn_story *story,
+			  struct sn_text *out)
+{
+	(void)e;
+	(void)story;
+	sn_text_add(out, "Measure on an idle machine or on CPUs of its own (taskset, a batch "
+			 "system); elapsed times say little here");
+}
+
+static void jobs_sentence(const struct sn_evidence *e, const struct sn_story *story,
+			  struct sn_text *out)
+{
+	sn_text_addf(out, "Its own processes queue for ");
+	add_cpus(e, out);
+	sn_text_addf(out, ": %.1f %% of %s", percent_of_time(e, story->seconds), whose_time(e));
+}
+
+static void jobs_remedy(const struct sn_evidence *e, const struct sn_story *story,
+			struct sn_text *out)
+{
+	(void)story;
+	sn_text_addf(out,
+		     "Harmless where they are independent: all CPUs are used; more than %u "
+		     "at a time bring nothing",
+		     e->cpus);
+}
+
+/* ---- not enough ---- */
+
+static void short_headline(const struct sn_evidence *e, const struct sn_story *story,
+			   struct sn_text *out)
+{
+	(void)story;
+	sn_text_addf(out, "Too short to tell: %llu sample%s in %.3f s of CPU time",
+		     (unsigned long long)e->samples, e->samples == 1 ? "" : "s",
+		     sn_known(e->cpu_s));
+}
+
+static void short_remedy(const struct sn_evidence *e, const struct sn_story *story,
+			 struct sn_text *out)
+{
+	(void)e;
+	(void)story;
+	sn_text_add(out, "Let it work for a second or more: larger input, or many runs in a loop "
+			 "in one launch");
+}
+
+static void memory_remedy(const struct sn_evidence *e, const struct sn_story *story,
+			  struct sn_text *out)
+{
+	(void)e;
+	(void)story;
+	sn_text_add(out, "Use buffers again in place of new ones, copy less, try another "
+			 "allocator or huge pages");
+}
+
+/* ---- all of them ---- */
+
+const struct sn_story_words sn_stories[SN_STORIES] = {
+	[SN_STORY_LOOPS] = { SN_VERDICT_COMPUTE_LOOPS, true, true, loops_headline, loops_sentence,
+			     loops_remedy, NULL },
+	[SN_STORY_FLAT] = { SN_VERDICT_COMPUTE_FLAT, true, true, flat_headline, flat_sentence,
+			    flat_remedy, NULL },
+	[SN_STORY_MEMORY] = { SN_VERDICT_MEMORY, true, true, memory_headline, memory_sentence,
+			      memory_remedy, NULL },
+	[SN_STORY_UNKNOWN] = { SN_VERDICT_UNKNOWN_CODE, true, true, unknown_headline,
+			       unknown_sentence, unknown_remedy, NULL },
+	[SN_STORY_OVERSUBSCRIBED] = { SN_VERDICT_OVERSUBSCRIBED, true, false,
+				      oversubscribed_headline, oversubscribed_headline,
+				      oversubscribed_remedy, NULL },
+	[SN_STORY_SPIN] = { SN_VERDICT_SPIN, true, true, spin_headline, spin_headline, spin_remedy,
+			    NULL },
+	[SN_STORY_MPI] = { SN_VERDICT_MPI_WAIT, true, false, pause_headline, pause_headline,
+			   mpi_remedy, "Waiting for other ranks" },
+	[SN_STORY_OTHERS] = { SN_VERDICT_WAITING_FOR_CPU, true, false, others_headline,
+			      others_headline, others_remedy, NULL },
+	[SN_STORY_JOBS] = { SN_VERDICT_WAITING_FOR_CPU, false, false, jobs_sentence, jobs_sentence,
+			    jobs_remedy, NULL },
+	[SN_STORY_LOCK] = { SN_VERDICT_LOCK_WAIT, true, false, pause_headline, pause_headline,
+			    lock_remedy, "Waiting for locks" },
+	[SN_STORY_BARRIER] = { SN_VERDICT_LOCK_WAIT, true, false, pause_headline, pause_headline,
+			       barrier_remedy, "Threads wait for each other at barriers" },
+	[SN_STORY_SIGNAL] = { SN_VERDICT_LOCK_WAIT, true, false, pause_headline, pause_headline,
+			      signal_remedy, "Threads wait for other threads' signal" },
+	[SN_STORY_IO] = { SN_VERDICT_IO_WAIT, true, false, io_headline, io_sentence, io_remedy,
+			  NULL },
+	[SN_STORY_SLEEP] = { SN_VERDICT_SLEEP, true, false, pause_headline, pause_headline,
+			     sleep_remedy, "Sleeping" },
+	[SN_STORY_CHILD] = { SN_VERDICT_CHILD_WAIT, true, false, pause_headline, pause_headline,
+			     child_remedy, "Waiting for a child that was not measured" },
+	[SN_STORY_WORKING_CHILD] = { SN_VERDICT_CHILD_WAIT, false, false, working_child_sentence,
+				     working_child_sentence, working_child_remedy, NULL },
+	[SN_STORY_UNTRACED] = { SN_VERDICT_LOCK_WAIT, true, false, pause_headline, pause_headline,
+				untraced_remedy, "Blocked in calls that were not traced" },
+	[SN_STORY_UNTRACED_ALONE] = { SN_VERDICT_IO_WAIT, true, false, pause_headline,
+				      pause_headline, untraced_remedy,
+				      "Blocked in calls that were not traced" },
+	[SN_STORY_SHORT] = { SN_VERDICT_TOO_SHORT, true, false, short_headline, short_headline,
+			     short_remedy, NULL },
+};

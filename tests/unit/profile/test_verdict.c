@@ -1,0 +1,334 @@
+#include "profile/verdict.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "harness/tap.h"
+
+/* Golden cases: figures of runs, and the verdict that an expert gives on each. */
+
+static struct sn_arena arena;
+static struct sn_answer answer;
+
+/* A run of `threads` threads over ten seconds that are all computing in one loop unless changed. */
+static struct sn_evidence run_of(size_t threads)
+{
+	return (struct sn_evidence){
+		.elapsed_s = 10,
+		.threads_s = 10 * (double)threads,
+		.system_s = NAN,
+		.overhead_share = 0.01,
+		.samples = 10000,
+		.threads = threads,
+		.processes = 1,
+		.cpus = 8,
+	};
+}
+
+static void decide(const struct sn_evidence *e)
+{
+	sn_arena_free(&arena);
+	sn_verdict_decide(e, &arena, &answer);
+}
+
+static void hot(struct sn_evidence_hot *to, const char *what, const char *caller, double seconds)
+{
+	to->top[to->top_count++] = (struct sn_evidence_place){ what, caller, NULL, 0, seconds };
+	to->count++;
+	to->seconds += seconds;
+}
+
+static void check(enum sn_verdict_kind kind, const char *words)
+{
+	CHECK_STRING(sn_verdict_kind_name(answer.kind), sn_verdict_kind_name(kind));
+	tap_check(strstr(answer.sentence, words) != NULL, __FILE__, __LINE__, answer.sentence);
+}
+
+static const struct sn_finding *finding(enum sn_verdict_kind kind)
+{
+	for (size_t i = 0; i < answer.count; i++)
+		if (answer.findings[i].kind == kind)
+			return &answer.findings[i];
+	return NULL;
+}
+
+TEST(compute_in_loops)
+{
+	struct sn_evidence e = run_of(1);
+
+	e.cpu_s = e.compute_s = 9.9;
+	hot(&e.loops, "solver.c:10-20", "solve", 6);
+	hot(&e.loops, "solver.c:40", "norm", 3);
+	e.hint = "Use wider vectors.";
+	decide(&e);
+	check(SN_VERDICT_COMPUTE_LOOPS,
+	      "Compute-bound in 2 loops: solver.c:10-20 in solve takes 60.6 %");
+	CHECK_INT(answer.confidence, SN_TRUST_HIGH);
+	CHECK_STRING(answer.findings[0].remedy, "Use wider vectors.");
+	CHECK(answer.findings[0].seconds == 9.9 && answer.findings[0].share == 0.99);
+}
+
+TEST(compute_that_is_flat)
+{
+	struct sn_evidence e = run_of(1);
+
+	e.cpu_s = e.compute_s = 9.9;
+	e.functions.top[0] = (struct sn_evidence_place){ "parse", NULL, NULL, 0, 0.4 };
+	e.functions.top_count = 1;
+	decide(&e);
+	check(SN_VERDICT_COMPUTE_FLAT, "flat: the hottest function, parse, takes 4.0 %");
+	/* a recursion without loops is no flat profile, but no loop either */
+	hot(&e.functions, "fib", NULL, 9);
+	e.functions.top[0] = e.functions.top[1];
+	decide(&e);
+	check(SN_VERDICT_COMPUTE_FLAT, "in 1 function, not in hot loops: fib takes 90.9 %");
+}
+
+/* 77 % waiting for a CPU and 74 % spinning are one story. */
+TEST(more_threads_than_cpus)
+{
+	struct sn_evidence e = run_of(8);
+
+	e.cpus = 2;
+	e.cpu_s = 20;
+	e.compute_s = 5;
+	e.spin_openmp_s = 15;
+	e.wait_own_s = 60;
+	decide(&e);
+	check(SN_VERDICT_OVERSUBSCRIBED,
+	      "8 threads on 2 CPUs wait for one 75.0 % of their time and spin 75.0 %");
+	CHECK(answer.findings[0].seconds == 75);
+	CHECK(strstr(answer.findings[0].remedy, "OMP_NUM_THREADS=2") != NULL);
+	CHECK(!finding(SN_VERDICT_SPIN) && !finding(SN_VERDICT_WAITING_FOR_CPU));
+}
+
+TEST(a_busy_neighbour)
+{
+	struct sn_evidence e = run_of(1);
+
+	e.cpu_s = e.compute_s = 3;
+	hot(&e.loops, "a.c:1", "f", 3);
+	e.wait_others_s = 7;
+	decide(&e);
+	check(SN_VERDICT_WAITING_FOR_CPU, "other programs had them for 70.0 % of the time");
+	check(SN_VERDICT_WAITING_FOR_CPU, "Else: Compute-bound in 1 loop: a.c:1 in f");
+	CHECK(finding(SN_VERDICT_COMPUTE_LOOPS) != NULL);
+}
+
+/* make -j8 on two CPUs: the queue of independent processes is not what to mend. */
+TEST(many_jobs_are_not_oversubscribed)
+{
+	struct sn_evidence e = run_of(8);
+
+	e.cpus = 2;
+	e.cpu_s = e.compute_s = 20;
+	e.wait_jobs_s = 60;
+	e.worker = "cc1";
+	e.worker_s = 19;
+	e.worker_processes = 40;
+	decide(&e);
+	check(SN_VERDICT_COMPUTE_FLAT, "flat (40 processes of cc1)");
+	CHECK(finding(SN_VERDICT_WAITING_FOR_CPU) == &answer.findings[0]);
+}
+
+TEST(spinning_on_free_cpus)
+{
+	struct sn_evidence e = run_of(4);
+
+	e.cpu_s = 40;
+	e.compute_s = 12;
+	e.spin_openmp_s = 28;
+	decide(&e);
+	check(SN_VERDICT_SPIN,
+	      "70.0 % of CPU time is threads waiting actively for others in OpenMP");
+	e.spin_openmp_s = 0;
+	e.spin_lock_s = 28;
+	decide(&e);
+	check(SN_VERDICT_SPIN, "for spin locks");
+}
+
+TEST(locks)
+{
+	struct sn_evidence e = run_of(4);
+
+	e.cpu_s = e.compute_s = 10;
+	e.pauses_s[SN_PAUSE_LOCK] = 29;
+	e.pauses[SN_PAUSE_LOCK] =
+		(struct sn_evidence_place){ "pthread_mutex_lock", "push", "queue.c", 7, 29 };
+	decide(&e);
+	check(SN_VERDICT_LOCK_WAIT, "in pthread_mutex_lock, called by push (queue.c:7)");
+}
+
+TEST(io_that_waits_and_io_that_works)
+{
+	struct sn_evidence e = run_of(1);
+
+	e.cpu_s = 1;
+	e.compute_s = 0.5;
+	e.io_cpu_s = 0.5;
+	e.pauses_s[SN_PAUSE_IO] = 9;
+	e.pauses[SN_PAUSE_IO] = (struct sn_evidence_place){ "fsync", "save", NULL, 0, 9 };
+	decide(&e);
+	check(SN_VERDICT_IO_WAIT, "Waiting for I/O: 90.0 % of the time in fsync, called by save");
+	e.pauses_s[SN_PAUSE_IO] = 0;
+	e.pauses_s[SN_PAUSE_POLL] = 1;
+	e.cpu_s = 9;
+	e.compute_s = 2;
+	e.io_cpu_s = 7;
+	e.io.what = "write";
+	decide(&e);
+	check(SN_VERDICT_IO_WAIT, "Busy with I/O: 77.8 % of CPU time");
+	e.pauses_s[SN_PAUSE_POLL] = 9;
+	e.cpu_s = e.compute_s = 0.1;
+	e.io_cpu_s = 0;
+	e.samples = 100;
+	decide(&e);
+	check(SN_VERDICT_IO_WAIT, "Waiting for input or events: 90.0 %");
+}
+
+TEST(a_child_that_works_and_one_that_nobody_saw)
+{
+	struct sn_evidence e = run_of(2);
+
+	e.cpu_s = e.compute_s = 9.8;
+	hot(&e.loops, "a.c:1", "f", 9.8);
+	e.worker = "burn";
+	e.worker_s = 9.8;
+	e.worker_processes = 1;
+	e.child_s = 9.8;
+	decide(&e);
+	check(SN_VERDICT_COMPUTE_LOOPS, "in 1 loop (the child burn): a.c:1");
+	CHECK(finding(SN_VERDICT_CHILD_WAIT) && finding(SN_VERDICT_CHILD_WAIT)->seconds == 9.8);
+	e = run_of(1);
+	e.cpu_s = e.compute_s = 0.01;
+	e.samples = 10;
+	e.pauses_s[SN_PAUSE_CHILD] = 9.9;
+	decide(&e);
+	check(SN_VERDICT_CHILD_WAIT, "Waiting for a child that was not measured: 99.0 %");
+}
+
+TEST(ranks)
+{
+	struct sn_evidence e = run_of(4);
+
+	e.cpu_s = 40;
+	e.compute_s = 15;
+	e.spin_mpi_s = 25;
+	decide(&e);
+	check(SN_VERDICT_MPI_WAIT, "Waiting for other ranks: 62.5 %");
+}
+
+TEST(sleeping)
+{
+	struct sn_evidence e = run_of(1);
+
+	e.cpu_s = e.compute_s = 0.001;
+	e.samples = 1;
+	e.pauses_s[SN_PAUSE_SLEEP] = 9.9;
+	decide(&e);
+	check(SN_VERDICT_SLEEP, "Sleeping: 99.0 % of the time");
+	CHECK_INT(answer.confidence, SN_TRUST_HIGH); /* the kernel's account, not samples */
+}
+
+TEST(memory)
+{
+	struct sn_evidence e = run_of(1);
+
+	e.cpu_s = 10;
+	e.compute_s = 3;
+	e.memory_s = 7;
+	e.memory.what = "_int_malloc";
+	decide(&e);
+	check(SN_VERDICT_MEMORY, "70.0 % of CPU time");
+	CHECK(strstr(answer.findings[0].sentence, "most of it in _int_malloc") != NULL);
+}
+
+TEST(code_without_names)
+{
+	struct sn_evidence e = run_of(1);
+
+	e.cpu_s = 10;
+	e.compute_s = 1;
+	e.unknown_s = 9;
+	e.unknown_is_generated = true;
+	decide(&e);
+	check(SN_VERDICT_UNKNOWN_CODE, "90.0 % of CPU time is in code that nothing names");
+	CHECK(strstr(answer.findings[0].remedy, "perf-PID.map") != NULL);
+}
+
+TEST(not_seen_enough)
+{
+	struct sn_evidence e = run_of(1);
+
+	e.threads_s = e.elapsed_s = 0.004;
+	e.cpu_s = e.compute_s = 0.003;
+	e.samples = 3;
+	decide(&e);
+	check(SN_VERDICT_TOO_SHORT, "3 samples in 0.003 s");
+	CHECK_INT(answer.count, 1);
+	memset(&e, 0, sizeof(e)); /* nothing at all */
+	decide(&e);
+	check(SN_VERDICT_TOO_SHORT, "0 samples");
+}
+
+/* The threads' own work is told, not that the main thread waits for them. */
+TEST(waiting_for_own_threads_is_no_finding)
+{
+	struct sn_evidence e = run_of(5);
+
+	e.cpu_s = e.compute_s = 4;
+	e.join_s = 10;
+	e.pauses_s[SN_PAUSE_LOCK] = 3;
+	decide(&e);
+	check(SN_VERDICT_COMPUTE_FLAT, "Compute-bound");
+	CHECK_INT(answer.count, 2);
+}
+
+TEST(at_most_six_findings_by_seconds)
+{
+	struct sn_evidence e = run_of(10);
+
+	e.cpu_s = 50;
+	e.compute_s = e.memory_s = e.io_cpu_s = e.unknown_s = 10;
+	e.spin_openmp_s = 10;
+	for (int i = 0; i < SN_PAUSES; i++)
+		e.pauses_s[i] = 3 + i;
+	e.wait_others_s = 1.9; /* below 2 % of the time: no story */
+	decide(&e);
+	CHECK_INT(answer.count, SN_FINDINGS_MAX);
+	for (size_t i = 1; i < answer.count; i++)
+		CHECK(answer.findings[i - 1].seconds >= answer.findings[i].seconds);
+	CHECK(!finding(SN_VERDICT_WAITING_FOR_CPU));
+}
+
+TEST(confidence_falls_with_few_samples_and_near_rivals)
+{
+	struct sn_evidence e = run_of(1);
+
+	e.cpu_s = e.compute_s = 9.9;
+	e.samples = 50;
+	decide(&e);
+	CHECK_INT(answer.confidence, SN_TRUST_MEDIUM);
+	e.samples = 5000;
+	e.compute_s = 5;
+	e.memory_s = 4.9;
+	decide(&e);
+	CHECK_INT(answer.confidence, SN_TRUST_MEDIUM);
+	e.memory_s = 0;
+	e.compute_s = 9.9;
+	e.is_cut = true;
+	decide(&e);
+	CHECK_INT(answer.confidence, SN_TRUST_MEDIUM);
+	e.is_cut = false;
+	decide(&e);
+	CHECK_INT(answer.confidence, SN_TRUST_HIGH);
+}
+
+TEST(every_kind_has_a_name_a_view_and_a_command)
+{
+	for (int k = 0; k < SN_VERDICT_KINDS; k++) {
+		CHECK(sn_verdict_kind_name((enum sn_verdict_kind)k)[0]);
+		CHECK(sn_verdict_view((enum sn_verdict_kind)k)[0] == '#');
+		CHECK(!strncmp(sn_verdict_command((enum sn_verdict_kind)k), "sonde ", 6));
+	}
+}
