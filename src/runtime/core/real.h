@@ -66,6 +66,10 @@ extern struct sn_real sn_real;
 
 void sn_real_resolve(void);
 
+/** libc's own, for our handlers: our constructor comes before those of libraries that interpose it
+ * (liblsan), which are not ready then. NULL before sn_real_resolve. */
+extern int (*sn_libc_sigaction)(int, const struct sigaction *, struct sigaction *);
+
 /** REAL(read)(fd, bytes, count) */
 #define REAL(name)                                                                                 \
 	(__builtin_expect(!sn_real.real_##name, 0) ? sn_real_resolve() : (void)0,                  \

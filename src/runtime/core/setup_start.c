@@ -150,10 +150,18 @@ static int64_t cpu_now_ns(void)
 	return cpu_ns < 0 ? 0 : cpu_ns;
 }
 
-__attribute__((constructor(101))) static void start(void)
+/*
+ * The library is linked with -z initfirst: the loader calls this before the constructors of all
+ * others, of libc too, so that threads and time of theirs are measured. Only one library can have
+ * that; with another that has (libpthread before glibc 2.34), it comes last.
+ */
+__attribute__((constructor(101))) static void start(int count, char **arguments, char **variables)
 {
 	int64_t begin_ns = cpu_now_ns();
 
+	(void)count, (void)arguments;
+	if (!environ)
+		environ = variables; /* as libc's constructor does */
 	sn_real_resolve();
 	if (&__libc_single_threaded && __libc_single_threaded)
 		sn_locks_leave();

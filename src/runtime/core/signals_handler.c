@@ -67,8 +67,8 @@ void sn_signals_adopt(void)
 	if (is_adopted)
 		return;
 	is_adopted = true;
-	REAL(sigaction)(SN_SIGNAL, NULL, target_action(SN_SIGNAL));
-	REAL(sigaction)(SN_SIGNAL_TRAP, NULL, target_action(SN_SIGNAL_TRAP));
+	sn_libc_sigaction(SN_SIGNAL, NULL, target_action(SN_SIGNAL));
+	sn_libc_sigaction(SN_SIGNAL_TRAP, NULL, target_action(SN_SIGNAL_TRAP));
 }
 
 bool sn_signals_install(sn_signal_handler handler)
@@ -77,8 +77,8 @@ bool sn_signals_install(sn_signal_handler handler)
 				    .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK };
 
 	sigfillset(&action.sa_mask);
-	if (REAL(sigaction)(SN_SIGNAL, &action, NULL) != 0 ||
-	    REAL(sigaction)(SN_SIGNAL_TRAP, &action, NULL) != 0)
+	if (sn_libc_sigaction(SN_SIGNAL, &action, NULL) != 0 ||
+	    sn_libc_sigaction(SN_SIGNAL_TRAP, &action, NULL) != 0)
 		return false;
 	sn_signals_unblock(sn_self);
 	return true;
