@@ -440,6 +440,26 @@ def locks():
         t.check(len(long) == 4, f'{name}: each wait for one is there', long)
 
 
+def early():
+    """Threads that a library's constructor makes: before ours, if the library asks to be the first."""
+    for flag, name in (('-Wl,-z,initfirst', 'threads before us'), ('-O2', 'threads of constructors')):
+        t.compile(os.path.join(HOSTILE, 'early.c'), '-O1', '-shared', '-fPIC', '-pthread', flag, output='./libearly.so')
+        app = build('early', '-DMAIN', './libearly.so')
+        for settings, clock in (('', ''), ('mechanism=2', ', by timers')):
+            data = same([app], name + clock, settings)
+            d = data[0]
+            accounted(data, name + clock)
+            # one that blocks all signals is met where a call of it passes by us
+            seen = {s[0]: 0 for s in d.samples}
+            for s in d.samples:
+                seen[s[0]] += s[2] * (not s[4] & REMAINDER)
+            t.check(len(d.starts) == 8 and sum(ns > 20e6 for ns in seen.values()) == 8,
+                    f'{name}{clock}: eight threads are sampled', d.starts, seen)
+            t.equal(len({e[0] for e in d.ends}), 8, f'{name}{clock}: their ends are known')
+            t.equal(d.raw_clone_threads, 0, f'{name}{clock}: none is unknown')
+            complete(data, name + clock)
+
+
 def handlers():
     counter = t.compile(os.path.join(HOSTILE, 'countmalloc.c'), '-O2', '-shared', '-fPIC', output='./countmalloc.so')
     app = build('allocs', '-pthread')
@@ -508,7 +528,7 @@ def lockstep(repeats=16):
 
 
 TESTS = [handlers, split, threads, forks, shell, env, signals, stacks, ends, plugins, sandbox, stray, counter, short, onstack, regions, kernel,
-         limits, fallback, rawthread, locks, lockstep]
+         limits, fallback, rawthread, early, locks, lockstep]
 if sys.argv[1:2] == ['coverage']:  # takes minutes
     lockstep(int(sys.argv[2]))
     t.done()

@@ -7,7 +7,8 @@
 
 /* in sigev_value: tells our timers from the target's */
 #define SN_TIMER_COOKIE 0x736f6e6465000000ULL
-enum { SN_TIMER_SAMPLE = 1, SN_TIMER_TICK = 2 };
+/* OUTSIDE: opened by another thread, for one that began before us */
+enum { SN_TIMER_SAMPLE = 1, SN_TIMER_TICK = 2, SN_TIMER_OUTSIDE = 4 };
 
 /** From perf events to a CPU timer: for threads that switch too often (5.0: 2 us a switch). */
 void sn_events_use_timer(struct sn_thread *self);

@@ -47,14 +47,22 @@ static uint64_t not_too_short_ns(uint64_t first_ns)
 	return first_ns < FIRST_LEAST_NS ? first_ns + FIRST_LEAST_NS : first_ns;
 }
 
+static bool is_outside(const struct sn_thread *thread)
+{
+	return thread != sn_self;
+}
+
 /* The kernel's struct sigevent for SIGEV_THREAD_ID. */
 static bool make_timer(struct sn_thread *self, int32_t *timer, uint64_t kind)
 {
 	struct sigevent event = { .sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SN_SIGNAL };
 
+	if (is_outside(self))
+		kind |= SN_TIMER_OUTSIDE;
 	event.sigev_value.sival_ptr = (void *)(SN_TIMER_COOKIE | kind);
 	event._sigev_un._tid = self->tid;
-	return SYS(timer_create, CLOCK_THREAD_CPUTIME_ID, &event, timer) == 0;
+	return SYS(timer_create, sn_thread_clock(is_outside(self) ? self->tid : 0), &event,
+		   timer) == 0;
 }
 
 static void arm_timer(int32_t timer, uint64_t first_ns, uint64_t period_ns)
@@ -67,10 +75,16 @@ static void arm_timer(int32_t timer, uint64_t first_ns, uint64_t period_ns)
 	SYS(timer_settime, timer, 0, &times, NULL);
 }
 
+static long open_event(const struct sn_thread *thread, struct perf_event_attr *attr)
+{
+	return SYS(perf_event_open, attr, is_outside(thread) ? thread->tid : 0, -1, -1,
+		   PERF_FLAG_FD_CLOEXEC);
+}
+
 /* The event's own SIGTRAP (Linux 5.13) needs no second interrupt for its delivery, as F_SETSIG
  * does: 10 us a sample less on a virtual machine. A debugger would take every one for a breakpoint.
  */
-static long open_trap_event(struct perf_event_attr *attr)
+static long open_trap_event(struct sn_thread *self, struct perf_event_attr *attr)
 {
 	static _Atomic bool is_unsupported;
 
@@ -78,8 +92,8 @@ static long open_trap_event(struct perf_event_attr *attr)
 		return -EINVAL;
 	attr->sigtrap = 1;
 	attr->remove_on_exec = 1;
-	attr->sig_data = SN_TIMER_COOKIE;
-	long fd = SYS(perf_event_open, attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+	attr->sig_data = SN_TIMER_COOKIE | (is_outside(self) ? SN_TIMER_OUTSIDE : 0);
+	long fd = open_event(self, attr);
 	if (fd == -EINVAL || fd == -E2BIG)
 		atomic_store_explicit(&is_unsupported, true, memory_order_relaxed);
 	attr->sigtrap = attr->remove_on_exec = 0;
@@ -91,7 +105,7 @@ static long open_trap_event(struct perf_event_attr *attr)
 static long open_signal_event(struct sn_thread *self, struct perf_event_attr *attr)
 {
 	struct f_owner_ex owner = { .type = F_OWNER_TID, .pid = self->tid };
-	long fd = SYS(perf_event_open, attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+	long fd = open_event(self, attr);
 
 	if (fd < 0 ||
 	    (SYS(fcntl, fd, F_SETSIG, SN_SIGNAL) == 0 && SYS(fcntl, fd, F_SETOWN_EX, &owner) == 0 &&
@@ -120,7 +134,7 @@ static bool open_perf(struct sn_thread *self, struct sn_event *event, uint64_t p
 		.exclude_kernel = 1,
 		.exclude_hv = 1,
 	};
-	long fd = open_trap_event(&attr);
+	long fd = open_trap_event(self, &attr);
 
 	if (fd == -EINVAL || fd == -E2BIG)
 		fd = open_signal_event(self, &attr);

@@ -5,6 +5,7 @@
 #include <sys/resource.h>
 #include <ucontext.h>
 
+#include "runtime/core/adopt.h"
 #include "runtime/core/signals.h"
 
 enum {
@@ -281,6 +282,7 @@ struct delivery {
 	struct sn_thread *self;
 	uint64_t kind; /* 0: a perf event's */
 	int overrun;   /* of a timer */
+	bool is_new;   /* the first that an awaited thread gets */
 };
 
 static void take_sample(const struct delivery *delivery, const ucontext_t *context)
@@ -326,45 +328,74 @@ static void take_sample(const struct delivery *delivery, const ucontext_t *conte
 
 static void deliver(void *first, void *context)
 {
-	take_sample(first, context);
+	const struct delivery *delivery = first;
+
+	if (delivery->is_new)
+		sn_adopt_in_signal(delivery->self, context);
+	take_sample(delivery, context);
 }
 
 /* si_perf_data follows si_addr; headers of older C libraries do not name it. */
-static bool is_our_trap(const siginfo_t *info)
+static uint64_t data_of_trap(const siginfo_t *info)
 {
 	enum { PERF_TRAP = 6, DATA_OFFSET = 24 };
 	uint64_t data;
 
 	__builtin_memcpy(&data, (const uint8_t *)info + DATA_OFFSET, sizeof data);
-	return info->si_code == PERF_TRAP && data == SN_TIMER_COOKIE;
+	return info->si_code == PERF_TRAP ? data : 0;
+}
+
+static bool is_cookie(uint64_t data)
+{
+	return (data & ~7ULL) == SN_TIMER_COOKIE;
+}
+
+/* The thread whose event it was. One that was opened from outside, and not set up yet, is now; if
+ * it has the thread-local memory of another (a bare clone()), it is left alone. */
+static bool find_thread(struct delivery *delivery)
+{
+	struct sn_thread *self = sn_self;
+	bool is_outside = (delivery->kind & SN_TIMER_OUTSIDE) != 0;
+
+	delivery->kind &= ~(uint64_t)SN_TIMER_OUTSIDE;
+	delivery->self = self;
+	if (!sn_is_active())
+		return false;
+	if (!self) {
+		delivery->self = sn_adopt_find();
+		delivery->is_new = true;
+		return delivery->self != NULL;
+	}
+	return !is_outside || sn_state->is_sealed || SYS(gettid) == self->tid;
 }
 
 void sn_sample_handler(int signal, siginfo_t *info, void *context)
 {
-	struct sn_thread *self = sn_self;
 	int saved_errno = errno;
-	struct delivery delivery = { .self = self };
+	struct delivery delivery = { 0 };
 	uint8_t *here = __builtin_frame_address(0);
 
 	if (signal == SN_SIGNAL_TRAP) {
-		if (!is_our_trap(info)) {
+		delivery.kind = data_of_trap(info);
+		if (!is_cookie(delivery.kind)) {
 			sn_signals_forward(signal, info, context);
 			errno = saved_errno;
 			return;
 		}
-	} else if (info->si_code == SI_TIMER &&
-		   ((uint64_t)info->si_value.sival_ptr & ~7ULL) == SN_TIMER_COOKIE) {
-		delivery.kind = (uint64_t)info->si_value.sival_ptr & 7;
+	} else if (info->si_code == SI_TIMER && is_cookie((uint64_t)info->si_value.sival_ptr)) {
+		delivery.kind = (uint64_t)info->si_value.sival_ptr;
 		delivery.overrun = info->si_overrun;
 	} else if (info->si_code <= 0) {
 		sn_signals_forward(signal, info, context); /* the target's own */
 		errno = saved_errno;
 		return;
 	}
-	if (!self || !sn_is_active()) {
+	delivery.kind &= 7;
+	if (!find_thread(&delivery)) {
 		errno = saved_errno;
 		return;
 	}
+	struct sn_thread *self = delivery.self;
 	if (!sn_enter(self)) {
 		sn_lose(SN_DATA_LOSS_REENTRY);
 		errno = saved_errno;

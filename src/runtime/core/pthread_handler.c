@@ -29,6 +29,15 @@ void sn_pthread_start(void)
 		default_stack_bytes = limit.rlim_cur;
 }
 
+/* Keys of the first block lie in the thread itself; for others libc would allocate. */
+void sn_pthread_note_end(void)
+{
+	enum { FIRST_BLOCK = 32 };
+
+	if (has_end_key && end_key < FIRST_BLOCK)
+		pthread_setspecific(end_key, (void *)1);
+}
+
 static void *begin(void *argument)
 {
 	struct sn_thread *self = argument;
@@ -70,7 +79,7 @@ static uint64_t stack_bytes_of(const pthread_attr_t *attr)
 SN_EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*start)(void *),
 			     void *argument)
 {
-	struct sn_thread *self = sn_self, *child;
+	struct sn_thread *self = sn_self_in_call(), *child;
 
 	sn_locks_watch();
 	if (sn_is_active() && sn_state->is_sealed)

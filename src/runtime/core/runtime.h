@@ -62,6 +62,7 @@ struct sn_thread {
 	int32_t tid;
 	_Atomic uint32_t is_live;    /* 1: counts; 2: is being accounted by another */
 	_Atomic uint32_t busy;	     /* our own code is at work: handlers keep off */
+	_Atomic uint32_t is_awaited; /* began before us, and is not set up yet */
 	_Atomic uint32_t is_walking; /* reads modules' tables: dlclose waits */
 	uint64_t stack_start, stack_end;
 
@@ -142,6 +143,7 @@ struct sn_state {
 	int32_t pid;
 	struct sn_writer_file file;
 	_Atomic uint32_t next_thread, next_block;
+	_Atomic uint32_t awaited;      /* threads that began before us */
 	_Atomic uint32_t live_threads; /* from before they are made to their end */
 	_Atomic uint32_t thread_root;  /* stack: who calls a thread's start routine */
 	_Atomic uint32_t ended_next;
@@ -199,6 +201,8 @@ static inline struct sn_data_header *sn_header(void)
 /** CLOCK_MONOTONIC in ns, by the vDSO: a library that bends clocks cannot bend this one. */
 int64_t sn_now_ns(void);
 int64_t sn_clock_ns(clockid_t clock);
+/** The kernel's clock of a thread's CPU time; 0 is the caller. */
+int32_t sn_thread_clock(int32_t tid);
 /** CPU time of a thread of this process; 0 is the caller. -1 if it cannot be had. */
 int64_t sn_thread_cpu_ns(int32_t tid);
 uint16_t sn_current_cpu(void);
@@ -252,6 +256,8 @@ void sn_start_failed(void);
 /* core/exec_handler.c, core/pthread_handler.c: what the constructor must do for them */
 void sn_fork_start(void);
 void sn_pthread_start(void);
+/** The calling thread's end shall be noticed. Safe in handlers. */
+void sn_pthread_note_end(void);
 
 /* core/setup_file.c */
 bool sn_file_create(enum sn_data_origin origin, uint32_t parent_sequence, uint32_t chunks_first);
@@ -266,6 +272,9 @@ struct sn_thread *sn_thread_new(void);
 void sn_thread_give_back(struct sn_thread *thread);
 /** The calling thread begins: its block becomes sn_self, stack and events are set up. */
 void sn_thread_begin(struct sn_thread *thread, bool is_main);
+/** A thread of this process that began before us: its block counts from here on, and is its own
+ *  once it is adopted (core/adopt.h), which it cannot be while it is busy, as it is now. */
+void sn_thread_await(struct sn_thread *thread, int32_t tid);
 /** The calling thread ends: remainder, account, chunk and block go back. */
 void sn_thread_end(void);
 /** Called where every thread begins: what calls its start routine. */
@@ -276,6 +285,19 @@ void sn_thread_write_account(struct sn_thread *thread, struct sn_writer *writer,
 void sn_thread_times(int32_t tid, int64_t *user_ns, int64_t *system_ns);
 /** The size that pthread_create was asked for, once the end is known. */
 void sn_thread_set_stack_bytes(struct sn_thread *thread, uint64_t bytes);
+
+/* core/adopt_handler.c */
+/** In a wrapper: the calling thread's block, if it began before us and was not set up; else NULL.
+ */
+struct sn_thread *sn_adopt_in_call(void);
+/** This thread's block, in wrappers. NULL: it is not measured. */
+static inline struct sn_thread *sn_self_in_call(void)
+{
+	if (__builtin_expect(
+		    !sn_self && atomic_load_explicit(&sn_state->awaited, memory_order_relaxed), 0))
+		return sn_adopt_in_call();
+	return sn_self;
+}
 
 /* core/finish_handler.c */
 /** The image ends: accounts of all threads, end times. More than once is fine. */

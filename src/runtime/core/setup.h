@@ -11,6 +11,8 @@ void sn_setup_vdso(void);
 bool sn_setup_environment(void);
 /** Whether --follow lets this program be measured. */
 bool sn_setup_is_followed(void);
+/** Threads that began before us become ours (core/setup_adopt.c). */
+void sn_setup_adopt(void);
 /** Where the main thread's stack ends, our own text, the host's name. */
 void sn_setup_places(void);
 

@@ -184,5 +184,6 @@ __attribute__((constructor(101))) static void start(int count, char **arguments,
 		return;
 	}
 	sn_events_start(sn_self);
+	sn_setup_adopt();
 	atomic_fetch_add(&sn_header()->overhead_ns, (uint64_t)(cpu_now_ns() - begin_ns));
 }

@@ -20,6 +20,11 @@ void sn_signals_forward(int signal, siginfo_t *info, void *context);
 void sn_signals_before_exec(struct sn_thread *self);
 void sn_signals_after_exec(struct sn_thread *self);
 
+/** The target has, or may have, alternate stacks of its own: SA_ONSTACK is what it says from here
+ * on.
+ */
+void sn_altstacks_are_used(void);
+
 /* Handlers on alternate stacks, and these stacks: core/on_stack_handler.c */
 /** Puts what makes the handler of `action` (SA_ONSTACK) one that can be sampled in its place. */
 void sn_on_stack_wrap(int signal, struct sigaction *action);

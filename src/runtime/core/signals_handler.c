@@ -231,6 +231,14 @@ static void install_wanted_altstacks(void)
 	}
 }
 
+void sn_altstacks_are_used(void)
+{
+	if (uses_altstacks)
+		return;
+	uses_altstacks = true;
+	install_wanted_altstacks();
+}
+
 /* ---- alternate stacks: ours is in the kernel until the target brings its own ---- */
 
 static void mute(struct sn_thread *self, bool is_muted)
@@ -262,7 +270,7 @@ static int remove_altstack(struct sn_thread *self)
 
 SN_EXPORT int sigaltstack(const stack_t *stack, stack_t *old)
 {
-	struct sn_thread *self = sn_self;
+	struct sn_thread *self = sn_self_in_call();
 
 	if (!sn_is_active() || !self)
 		return REAL(sigaltstack)(stack, old);
@@ -286,10 +294,7 @@ SN_EXPORT int sigaltstack(const stack_t *stack, stack_t *old)
 			self->altstack_end = self->altstack_start + stack->ss_size;
 			self->altstack_flags = stack->ss_flags & ~SS_ONSTACK;
 			mute(self, stack->ss_size < sn_config.signal_frame_bytes + 1024);
-			if (!uses_altstacks) {
-				uses_altstacks = true;
-				install_wanted_altstacks();
-			}
+			sn_altstacks_are_used();
 		}
 	}
 	if (result == 0 && old)
@@ -337,7 +342,7 @@ static sigset_t kernel_mask(const struct sn_thread *self, int how, const sigset_
 static int change_mask(int (*real)(int, const sigset_t *, sigset_t *), int how, const sigset_t *set,
 		       sigset_t *old)
 {
-	struct sn_thread *self = sn_self;
+	struct sn_thread *self = sn_self_in_call();
 	sigset_t ours;
 
 	if (!sn_is_active() || !self)

@@ -22,13 +22,17 @@ int64_t sn_now_ns(void)
 	return sn_clock_ns(CLOCK_MONOTONIC);
 }
 
+/* (~tid << 3) | per-thread (4) | sched (2) */
+int32_t sn_thread_clock(int32_t tid)
+{
+	return tid ? (int32_t)((~(uint32_t)tid << 3) | 6u) : CLOCK_THREAD_CPUTIME_ID;
+}
+
 int64_t sn_thread_cpu_ns(int32_t tid)
 {
-	/* the kernel's clock id of a thread's CPU time: (~tid << 3) | per-thread (4) | sched (2) */
-	long clock = tid ? (long)((~(uint32_t)tid << 3) | 6u) : CLOCK_THREAD_CPUTIME_ID;
 	struct timespec time;
 
-	if (sn_state->is_sealed || SYS(clock_gettime, (int)clock, &time) != 0)
+	if (sn_state->is_sealed || SYS(clock_gettime, sn_thread_clock(tid), &time) != 0)
 		return -1;
 	return time.tv_sec * 1000000000LL + time.tv_nsec;
 }

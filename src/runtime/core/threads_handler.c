@@ -7,6 +7,7 @@
 #include <sys/resource.h>
 
 #include "runtime/core/parse.h"
+#include "runtime/core/signals.h"
 
 enum { WAIT_IS_IO = 2 }; /* enum sn_wait_is */
 
@@ -131,6 +132,7 @@ static void install_altstack(struct sn_thread *thread, bool is_main)
 		thread->altstack_start = (uint64_t)(uintptr_t)old.ss_sp;
 		thread->altstack_end = thread->altstack_start + old.ss_size;
 		thread->altstack_flags = old.ss_flags & ~SS_ONSTACK;
+		sn_altstacks_are_used();
 		return;
 	}
 	SYS(sigaltstack, &ours, NULL);
@@ -157,10 +159,9 @@ static void write_start(struct sn_thread *self)
 	sn_writer_commit(&self->writer, sizeof *record);
 }
 
-void sn_thread_begin(struct sn_thread *self, bool is_main)
+static void introduce(struct sn_thread *self, int32_t tid, bool is_main)
 {
-	self->tid = (int32_t)SYS(gettid);
-	self->writer.tid = self->tid;
+	self->tid = self->writer.tid = tid;
 	self->start_ns = sn_now_ns();
 	self->next_account_ns = self->start_ns + 1000000000;
 	self->user_part = 1;
@@ -168,12 +169,29 @@ void sn_thread_begin(struct sn_thread *self, bool is_main)
 	self->long_kinds = is_main ? UINT32_MAX : ~(1u << WAIT_IS_IO);
 	self->rng = (uint32_t)self->start_ns ^ (uint32_t)self->tid * 2654435761u;
 	self->handler_count = self->rng >> 28; /* which handlers are timed */
+	atomic_fetch_add_explicit(&sn_header()->threads_started, 1, memory_order_relaxed);
+}
+
+void sn_thread_await(struct sn_thread *thread, int32_t tid)
+{
+	introduce(thread, tid, false);
+	atomic_store(&thread->busy, 1);
+	atomic_fetch_add(&sn_state->live_threads, 1);
+	write_start(thread);
+	sn_sample_remainder(thread, &thread->writer, thread->start_ns, 0);
+	atomic_store_explicit(&thread->is_live, 1, memory_order_release);
+	atomic_store_explicit(&thread->is_awaited, 1, memory_order_release);
+	atomic_fetch_add(&sn_state->awaited, 1);
+}
+
+void sn_thread_begin(struct sn_thread *self, bool is_main)
+{
+	introduce(self, (int32_t)SYS(gettid), is_main);
 	find_stack(self, is_main);
 	if (is_main && sn_header()->origin == SN_DATA_ORIGIN_EXEC) {
 		self->before_user_ns = (int64_t)sn_config.settings.used_user_ns;
 		self->before_system_ns = (int64_t)sn_config.settings.used_system_ns;
 	}
-	atomic_fetch_add_explicit(&sn_header()->threads_started, 1, memory_order_relaxed);
 	if (is_main)
 		atomic_fetch_add(&sn_state->live_threads, 1);
 	write_start(self);

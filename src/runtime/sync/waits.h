@@ -27,7 +27,7 @@ void sn_wait_open(struct sn_thread *self, uint64_t begin, enum sn_wait_is kind, 
 
 static inline uint64_t sn_wait_begin(enum sn_wait_is kind, void *function)
 {
-	struct sn_thread *self = sn_self;
+	struct sn_thread *self = sn_self_in_call();
 
 	if (!self || !sn_is_active() || !sn_config.settings.wait_min_ns)
 		return 0;
