@@ -8,7 +8,6 @@
 enum { LINE_BYTES = 64 };
 
 #define WINDOW_NOTICED	 1.01 /* its start and end are not exact to less */
-#define MEETINGS	 25
 #define MEETINGS_NOTICED 1.002
 
 static unsigned common_divisor(unsigned a, unsigned b)
@@ -83,6 +82,11 @@ static void add_operation(struct sn_insn *insn, uint32_t units, float count)
 		insn->sets[insn->set_count++] = (struct sn_unit_set){ units, count };
 }
 
+static bool is_within_several(uint32_t units, uint32_t of)
+{
+	return !(units & ~of) && (units & (units - 1));
+}
+
 /* Integer units are never all busy with operations that wait for each other: operations bound for
  * the same unit meet, and one that takes several cycles needs its unit's way out again when it
  * ends. Loads and stores of general registers take part. */
@@ -95,8 +99,11 @@ static void charge_conflicts(const struct sn_machine *machine, struct sn_insn *i
 	for (unsigned k = 0; k < insn->set_count; k++) {
 		if (insn->sets[k].units == machine->alu_units)
 			insn->sets[k].count *= alu_share;
+		else if (rules->vector_share > 0 && insn->is_vector &&
+			 is_within_several(insn->sets[k].units, machine->vector_units))
+			insn->sets[k].count *= rules->vector_share;
 		else if (!(insn->sets[k].units & ~machine->alu_units) &&
-			 insn->latency >= rules->alu_long_cycles)
+			 rules->alu_share_long > 0 && insn->latency >= rules->alu_long_cycles)
 			share += rules->alu_share_long;
 	}
 	for (unsigned k = 0; k < insn->memory_count && !insn->is_vector; k++)
@@ -127,12 +134,14 @@ static struct sn_cqa_block with_conflicts(const struct sn_machine *machine,
 	bool several_lines =
 		block.count && block.bytes - block.insns[0].offset > rules->op_cache_line_bytes;
 
-	if (rules->alu_share <= 0)
+	if (rules->alu_share <= 0 && rules->vector_share <= 0)
 		return block;
 	own_instructions(&block, original, arena);
 	for (size_t i = 0; i < block.count; i++)
 		charge_conflicts(machine, &block.insns[i],
-				 several_lines ? rules->alu_share_several_lines : rules->alu_share);
+				 rules->alu_share <= 0 ? 1
+				 : several_lines       ? rules->alu_share_several_lines
+						       : rules->alu_share);
 	return block;
 }
 
@@ -144,18 +153,27 @@ struct sn_cqa_block sn_cqa_charged(const struct sn_machine *machine,
 	return with_conflicts(machine, &split, arena);
 }
 
-/* All bounds but those of the front end and of the latency. Returns how long the units of general
- * registers are busy, if they are the busiest and operations meet there; else 0. */
+/* How long the busiest units are busy, if operations meet there that could go to several; else 0.
+ */
+static double meeting_cycles(const struct sn_machine *machine, const struct sn_cqa_estimate *out)
+{
+	bool is_general =
+		machine->rules.alu_share > 0 && !(out->busiest_units & ~machine->alu_units);
+	bool is_vector = machine->rules.vector_share > 0 &&
+			 is_within_several(out->busiest_units, machine->vector_units);
+
+	return is_general || is_vector ? out->bounds[SN_BOUND_PORTS] : 0;
+}
+
+/* All bounds but those of the front end and of the latency. Returns meeting_cycles. */
 static double bound_units(const struct sn_machine *machine, const struct sn_cqa_block *block,
 			  struct sn_cqa_estimate *out)
 {
-	double stores, addresses, general;
+	double stores, addresses, meeting;
 
 	out->ports_part = SN_PORTS_UNITS;
 	out->bounds[SN_BOUND_PORTS] = sn_bound_ports(machine, block, &out->busiest_units);
-	general = machine->rules.alu_share > 0 && !(out->busiest_units & ~machine->alu_units)
-			  ? out->bounds[SN_BOUND_PORTS]
-			  : 0;
+	meeting = meeting_cycles(machine, out);
 	stores = fmax(sn_bound_stores(machine, block), sn_bound_past_caches(machine, block));
 	if (stores > out->bounds[SN_BOUND_PORTS]) {
 		out->bounds[SN_BOUND_PORTS] = stores;
@@ -171,7 +189,7 @@ static double bound_units(const struct sn_machine *machine, const struct sn_cqa_
 	}
 	out->bounds[SN_BOUND_DIVIDER] = sn_bound_divider(block);
 	out->bounds[SN_BOUND_ISSUE] = sn_bound_issue(machine, block);
-	return general;
+	return meeting;
 }
 
 static double largest(const double bounds[SN_BOUND_COUNT])
@@ -207,17 +225,18 @@ static void add_window(const struct sn_data_flow *flow, struct sn_arena *arena,
 }
 
 /* Units that are busy for nearly as long as all else takes keep it waiting now and then: where both
- * take the same time it is 3 % more, where one takes 0.9 of the other 0.3 %. (The exponent is that
- * which fits the tuning half and loops collected later best, 16 to 40 fit them nearly as well.) */
-static void add_meetings(double general_cycles, struct sn_cqa_estimate *out)
+ * take the same time it is some percent more, the less the further they are apart. */
+static void add_meetings(const struct sn_rules *rules, double met_cycles,
+			 struct sn_cqa_estimate *out)
 {
+	double exponent = (double)rules->meeting_exponent;
 	double other = fmax(fmax(out->bounds[SN_BOUND_FRONT_END], out->bounds[SN_BOUND_LATENCY]),
 			    fmax(out->bounds[SN_BOUND_DIVIDER], out->bounds[SN_BOUND_ISSUE]));
-	double longer = fmax(general_cycles, other), shorter = fmin(general_cycles, other), both;
+	double longer = fmax(met_cycles, other), shorter = fmin(met_cycles, other), both;
 
-	if (shorter < longer / 2 || longer <= 0)
+	if (shorter < longer / 2 || longer <= 0 || exponent <= 0)
 		return;
-	both = longer * pow(1 + pow(shorter / longer, MEETINGS), 1.0 / MEETINGS);
+	both = longer * pow(1 + pow(shorter / longer, exponent), 1.0 / exponent);
 	if (both >= largest(out->bounds) * MEETINGS_NOTICED)
 		out->bounds[SN_BOUND_PORTS] = both;
 }
@@ -249,14 +268,14 @@ void sn_cqa_estimate(const struct sn_machine *machine, const struct sn_cqa_block
 	struct sn_cqa_block block = with_split_lines(machine, original, arena);
 	struct sn_cqa_block charged = with_conflicts(machine, &block, arena);
 	struct sn_data_flow *flow = sn_data_flow_new(machine, &block, arena);
-	double general_cycles;
+	double met_cycles;
 
-	general_cycles = bound_units(machine, &charged, out);
+	met_cycles = bound_units(machine, &charged, out);
 	out->bounds[SN_BOUND_FRONT_END] =
 		sn_bound_front_end(machine, &block, is_unrolled, &out->front_end);
 	out->bounds[SN_BOUND_LATENCY] = out->chain_cycles = sn_bound_latency(flow);
 	add_window(flow, arena, out);
-	add_meetings(general_cycles, out);
+	add_meetings(&machine->rules, met_cycles, out);
 	round_bounds(out->bounds);
 	find_bottleneck(out);
 	out->instructions = block.count;
@@ -294,10 +313,10 @@ double sn_cqa_variant_cycles(const struct sn_machine *machine, const struct sn_c
 	struct sn_cqa_estimate estimate = { .cycles = 0 };
 	double *bounds = estimate.bounds;
 	double front_end = front_end_width(machine, original, 1, &estimate.front_end);
-	double most = fmax(front_end, chain_cycles ? *chain_cycles : 0), general_cycles;
+	double most = fmax(front_end, chain_cycles ? *chain_cycles : 0), met_cycles;
 	struct sn_data_flow *flow;
 
-	general_cycles = bound_units(machine, &charged, &estimate);
+	met_cycles = bound_units(machine, &charged, &estimate);
 	if (fmax(most, rounded(largest(bounds))) >= enough_cycles)
 		return enough_cycles;
 	flow = sn_data_flow_new(machine, &block, arena);
@@ -306,7 +325,7 @@ double sn_cqa_variant_cycles(const struct sn_machine *machine, const struct sn_c
 	bounds[SN_BOUND_LATENCY] = sn_bound_latency(flow);
 	if (!chain_cycles || prolonged(bounds) != SN_BOUND_LATENCY) {
 		add_window(flow, arena, &estimate);
-		add_meetings(general_cycles, &estimate);
+		add_meetings(&machine->rules, met_cycles, &estimate);
 	}
 	round_bounds(bounds);
 	bounds[SN_BOUND_FRONT_END] = front_end;

@@ -59,4 +59,8 @@ struct sn_data_flow *sn_data_flow_new(const struct sn_machine *machine,
 double sn_forward_cycles(const struct sn_data_flow *flow, const struct sn_insn *insn,
 			 const struct sn_access *access);
 
+/** Cycles in which a value in memory is read, changed and stored for the next to read, by an
+ *  operation of one cycle. */
+double sn_rmw_cycles(const struct sn_rules *rules, const struct sn_insn *insn);
+
 #endif

@@ -350,31 +350,54 @@ static void charge_lock(const struct sn_machine *machine, struct sn_insn *insn)
 			fmaxf(insn->divider_cycles, fmaxf(row->latency, row->divider_cycles));
 }
 
+/* The latency from the register that keeps what the instruction does not replace; 0: as from all.
+ */
+static float merge_latency(const struct sn_machine *machine, const struct sn_insn *insn)
+{
+	const char *name = ZydisMnemonicGetString(sn_form_mnemonic(insn->form));
+
+	if (insn->memory_count && insn->memory[0].is_vector_index)
+		return machine->rules.gather_merge_latency;
+	if (!insn->memory_count && strncmp(name + (name[0] == 'v'), "pinsr", 5) == 0)
+		return machine->rules.insert_merge_latency;
+	return 0;
+}
+
+/* What a conditional move waits longer for its flags. */
+static int8_t flag_cycles(const struct sn_rules *rules, const struct sn_insn *insn)
+{
+	unsigned flags = 0;
+	bool has_carry = false;
+
+	for (unsigned i = 0; i < insn->read_count; i++) {
+		flags += insn->reads[i].resource >= SN_RES_FLAG;
+		has_carry |= insn->reads[i].resource == SN_RES_FLAG;
+	}
+	if (flags < 2 || insn->category != ZYDIS_CATEGORY_CMOV)
+		return 0;
+	return (int8_t)(rules->two_flag_move_cycles + (has_carry ? rules->carry_move_cycles : 0));
+}
+
 /* Operands from which the result takes longer, or less long, than the row says. */
 static void adjust_reads(const struct sn_machine *machine, struct sn_insn *insn)
 {
-	const char *name = ZydisMnemonicGetString(sn_form_mnemonic(insn->form));
-	unsigned flags = 0;
-	float merge = machine->rules.insert_merge_latency;
-	bool inserts = merge > 0 && !insn->memory_count &&
-		       strncmp(name + (name[0] == 'v'), "pinsr", 5) == 0;
+	float merge = merge_latency(machine, insn);
+	int8_t late_flags = flag_cycles(&machine->rules, insn);
 
-	for (unsigned i = 0; i < insn->read_count; i++)
-		flags += insn->reads[i].resource >= SN_RES_FLAG;
 	if (machine->rules.early_lea_index && sn_form_mnemonic(insn->form) == ZYDIS_MNEMONIC_LEA &&
 	    sn_form_operand(insn->form, 1) == SN_KIND_A3 && insn->read_count == 2)
 		insn->reads[1].delay_cycles = -1;
 	for (unsigned i = 0; i < insn->read_count; i++) {
 		struct sn_read *read = &insn->reads[i];
 
-		if (read->resource >= SN_RES_FLAG && flags > 1 &&
-		    insn->category == ZYDIS_CATEGORY_CMOV)
-			read->delay_cycles = machine->rules.two_flag_move_cycles;
+		if (read->resource >= SN_RES_FLAG && late_flags)
+			read->delay_cycles = late_flags;
 		else if (read->resource >= SN_RES_MASK && read->resource < SN_RES_X87 &&
 			 insn->is_512)
 			read->delay_cycles = machine->rules.wide_mask_cycles;
-		else if (inserts && read->resource >= SN_RES_VECTOR &&
-			 read->resource < SN_RES_MASK && insn->latency > merge)
+		else if (merge > 0 && read->resource >= SN_RES_VECTOR &&
+			 read->resource < SN_RES_MASK && read->role == SN_ROLE_DATA &&
+			 insn->latency > merge)
 			read->delay_cycles = (int8_t)(merge - insn->latency);
 	}
 }

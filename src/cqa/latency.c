@@ -279,6 +279,18 @@ static void load(const struct sn_data_flow *flow, size_t i, struct operands *in)
 	}
 }
 
+double sn_rmw_cycles(const struct sn_rules *rules, const struct sn_insn *insn)
+{
+	bool adds_register = false;
+
+	for (unsigned k = 0; k < insn->read_count; k++)
+		adds_register |= insn->reads[k].role == SN_ROLE_DATA &&
+				 insn->reads[k].resource < SN_RES_VECTOR;
+	return (double)(adds_register && rules->rmw_register_latency > 0
+				? rules->rmw_register_latency
+				: rules->rmw_forward_latency);
+}
+
 /* A value that is read from memory and stored again may take a shorter way. */
 static struct sn_arrival modified(const struct sn_data_flow *flow, const struct sn_insn *insn,
 				  const struct operands *in)
@@ -288,7 +300,7 @@ static struct sn_arrival modified(const struct sn_data_flow *flow, const struct 
 
 	later(&value, in->data.when, latency, in->data.maker);
 	later(&value, in->memory.when,
-	      (double)flow->machine->rules.rmw_forward_latency + (latency > 1 ? latency - 1 : 0),
+	      sn_rmw_cycles(&flow->machine->rules, insn) + (latency > 1 ? latency - 1 : 0),
 	      in->memory.maker);
 	for (unsigned n = 0; n < SN_LANES; n++)
 		if (in->memory.when[n] <= never)

@@ -3,6 +3,7 @@
 #include <math.h>
 
 enum { PREFIXES_MAX = 1000 };
+#define ROUNDING 1e-3 /* of printed bounds */
 
 const char *sn_front_end_name(enum sn_front_end part)
 {
@@ -88,12 +89,24 @@ static void front_end_parts(const struct sn_machine *machine, const struct sn_cq
 		by_prefixes(machine, block, whole, cycles);
 }
 
+/* What operations lose by meeting is theirs alike. */
+static void units_parts(const struct sn_machine *machine, const struct sn_cqa_path *path,
+			const struct sn_cqa_block *charged, double *cycles)
+{
+	double whole = path->estimate.bounds[SN_BOUND_PORTS];
+	bool is_windows = whole <= path->estimate.window_cycles + ROUNDING;
+
+	sn_parts_ports(machine, charged, path->estimate.busiest_units, cycles);
+	if (machine->rules.meeting_exponent > 0 && !is_windows)
+		scale_to(cycles, charged->count, whole);
+}
+
 static void ports_parts(const struct sn_machine *machine, const struct sn_cqa_path *path,
 			const struct sn_cqa_block *charged, double *cycles)
 {
 	switch (path->estimate.ports_part) {
 	case SN_PORTS_UNITS:
-		sn_parts_ports(machine, charged, path->estimate.busiest_units, cycles);
+		units_parts(machine, path, charged, cycles);
 		break;
 	case SN_PORTS_STORES:
 		by_accesses(charged, path->estimate.busiest_units,

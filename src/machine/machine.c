@@ -220,6 +220,7 @@ static void find_roles(struct sn_machine *machine)
 	machine->load_units = units_of_form(machine, "mov r64,m64", 0);
 	machine->vector_load_units = units_of_form(machine, "movups x,m128", 0);
 	machine->alu_units = units_of_form(machine, "add r64,r64", 0);
+	machine->vector_units = units_of_form(machine, "pand x,x", 0);
 	machine->branch_units = units_of_form(machine, "jz i", 0);
 	machine->taken_branch_units = machine->branch_units;
 	if (machine->rules.vendor == SN_VENDOR_INTEL)

@@ -83,6 +83,7 @@ struct sn_rules {
 	float scaled_index_latency;	 /* added to a load whose index is scaled */
 	bool forwards_additions;     /* an FP addition hands its result to another a cycle early */
 	int8_t two_flag_move_cycles; /* cmov whose condition looks at several flags: added */
+	int8_t carry_move_cycles;    /* cmov that looks at the carry and another flag: added */
 	int8_t wide_mask_cycles;     /* from a mask to a 512-bit operation: added */
 	bool early_lea_index; /* of three terms: the index is needed a cycle after the base */
 	bool joins_halves; /* movlps, movhps right behind: the register's old value is not read */
@@ -92,6 +93,9 @@ struct sn_rules {
 	bool renames_same_address;  /* the same only if both name the same registers and
 				       displacement,  four bytes or more; it is there at once */
 	float insert_merge_latency; /* pinsr: from the vector; 0: as its row says */
+	float gather_merge_latency; /* gathers: from the target's old value; 0: as their rows say */
+	float rmw_register_latency; /* as rmw_forward_latency, if a register is added to it; 0: the
+				       same */
 	bool renames_memory;	 /* a load at the same registers and displacement takes the store's
 				    register */
 	bool commits_by_line;	 /* two stores a cycle only if they go to one 64-byte line */
@@ -113,6 +117,10 @@ struct sn_rules {
 	   units, and what loads and stores of general registers cost. */
 	float alu_share, alu_share_several_lines, alu_share_long, alu_share_load, alu_share_store,
 		alu_long_cycles;
+	float vector_share; /* as alu_share, of vector operations that several units can execute */
+	/* Of two such bounds the longer is taken times (1 + (shorter/longer)^this)^(1/this); 0:
+	   as it is. */
+	float meeting_exponent;
 	unsigned vector_bytes;		       /* widest register */
 	unsigned scheduler_uops, reorder_uops; /* out-of-order window */
 	/* Places in the schedulers of integer operations, of loads and stores, and of vector
@@ -130,7 +138,7 @@ struct sn_machine {
 	const char *unit_names[SN_UNITS_MAX];
 	unsigned unit_count;
 	uint32_t load_units, vector_load_units, store_address_units, store_data_units, alu_units,
-		branch_units, taken_branch_units;
+		vector_units, branch_units, taken_branch_units;
 	SN_VEC(struct sn_row) rows;
 	struct sn_map by_form;	   /* form -> index + 1 */
 	struct sn_map by_mnemonic; /* mnemonic -> index + 1 of its first row */
