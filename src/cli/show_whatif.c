@@ -63,7 +63,7 @@ sn_status sn_show_whatif(const struct sn_view_input *input, const struct sn_mach
 		sn_text_addf(&looked_at, "%s %s %s", how->columns, how->filter ? how->filter : "",
 			     how->sort ? how->sort : "");
 		sn_whatif_table(whatif, variant, input->is_utf8, looked_at.chars, &table);
-		how->schema = "sonde.whatif/1";
+		how->schema = "sonde.whatif/2";
 		how->share_column = "coverage_share";
 		if (how->format == SN_FORMAT_TEXT) {
 			sn_whatif_print(whatif, stdout);
@@ -86,7 +86,7 @@ char *sn_show_hint(const struct sn_profile *profile, struct sn_structures *struc
 
 	if (sn_machine_find("native", &machine, NULL) != SN_OK)
 		return NULL;
-	whatif = sn_whatif_new(machine, profile, structures, 1);
+	whatif = sn_whatif_new(machine, profile, structures, SN_WHATIF_HINT_LOOPS);
 	sn_whatif_hint(whatif, &text);
 	sn_whatif_free(whatif);
 	return text.length ? sn_text_take(&text) : NULL;

@@ -21,7 +21,8 @@ const char *sn_confidence_name(enum sn_confidence confidence)
 void sn_advise(struct adviser *a, enum sn_confidence confidence, const char *subject,
 	       double speedup, const char *sentence, const char *evidence)
 {
-	struct sn_advice advice = { confidence, subject, sentence, evidence, speedup };
+	struct sn_advice advice = { confidence, subject, sentence,
+				    evidence,	speedup, sn_cqa_sure_speedup(a->result, speedup) };
 
 	if (!a->result->takes_c_options)
 		advice.sentence = sn_advice_without_options(&a->result->arena, sentence);
@@ -29,7 +30,7 @@ void sn_advise(struct adviser *a, enum sn_confidence confidence, const char *sub
 		return;
 	/* what a loop gains whose calls it leaves out is not shown by the model */
 	if (a->result->has_calls && !isnan(speedup)) {
-		advice.speedup = NAN;
+		advice.speedup = advice.sure_speedup = NAN;
 		advice.evidence = TEXT("%s, without the function that is called", evidence);
 		if (confidence < SN_ADVICE_HINT)
 			advice.confidence = SN_ADVICE_HINT;
@@ -359,13 +360,17 @@ static void advise_trips(struct adviser *a)
 static int by_certainty(const void *a, const void *b)
 {
 	const struct sn_advice *x = a, *y = b;
-	double gain_x = isnan(x->speedup) ? 0 : x->speedup,
-	       gain_y = isnan(y->speedup) ? 0 : y->speedup;
+	double gains[2][2] = { { x->sure_speedup, y->sure_speedup }, { x->speedup, y->speedup } };
 
 	if (x->confidence != y->confidence)
 		return x->confidence < y->confidence ? -1 : 1;
-	if (gain_x != gain_y)
-		return gain_x > gain_y ? -1 : 1;
+	for (unsigned i = 0; i < 2; i++) {
+		double gain_x = isnan(gains[i][0]) ? 0 : gains[i][0],
+		       gain_y = isnan(gains[i][1]) ? 0 : gains[i][1];
+
+		if (gain_x != gain_y)
+			return gain_x > gain_y ? -1 : 1;
+	}
 	return strcmp(x->subject, y->subject);
 }
 

@@ -18,12 +18,15 @@ struct sn_advice {
 	const char *subject;  /* "vectorize", one word or two, stable */
 	const char *sentence; /* what to do and why, in the arena */
 	const char *evidence; /* the figures it rests on, in the arena */
-	double speedup;	      /* of the loop if it works out as modelled; NaN: not known */
+	/* of the loop if it works out as modelled, NaN: not known; with all data in L1, and with
+	 * all data in RAM, which no code brings nearer */
+	double speedup, sure_speedup;
 };
 
 typedef SN_VEC(struct sn_advice) sn_advice_list;
 
-/** Adds the advice for a loop, most certain first, then by gain. Texts are in the result's arena.
+/** Adds the advice for a loop, most certain first, then by what is sure, then by gain. Texts are in
+ * the result's arena.
  */
 void sn_cqa_advise(const struct sn_machine *machine, struct sn_cqa_loop *result,
 		   sn_advice_list *out);

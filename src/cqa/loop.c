@@ -324,6 +324,7 @@ void sn_cqa_loop_sum(struct sn_cqa_loop *out)
 	out->cycles = 0;
 	memset(out->level_cycles, 0, sizeof(out->level_cycles));
 	memset(out->variants, 0, sizeof(out->variants));
+	out->ram_moved_cycles = 0;
 	out->estimated_instructions = 0;
 	for (uint32_t i = 0; i < out->path_count; i++) {
 		const struct sn_cqa_path *path = &out->paths[i];
@@ -333,6 +334,7 @@ void sn_cqa_loop_sum(struct sn_cqa_loop *out)
 			out->level_cycles[k] += mixed_level_cycles(path, k, mix) * path->weight;
 		for (unsigned k = 0; k < SN_VARIANT_COUNT; k++)
 			sum_variant(out, path, k, mix, ram_cycles);
+		out->ram_moved_cycles += path->moved_cycles[SN_LEVEL_RAM] * path->weight;
 		out->estimated_instructions += path->estimate.estimated_instructions;
 	}
 	if (out->merged)
@@ -346,6 +348,15 @@ void sn_cqa_loop_sum(struct sn_cqa_loop *out)
 			is_known ? fmax(1, out->level_cycles[SN_LEVEL_RAM] / ram_cycles[k]) : NAN;
 	}
 	find_main_path(out);
+}
+
+double sn_cqa_sure_speedup(const struct sn_cqa_loop *loop, double speedup)
+{
+	double ram = loop->level_cycles[SN_LEVEL_RAM];
+
+	if (isnan(speedup) || !(loop->cycles > 0))
+		return speedup;
+	return fmin(speedup, fmax(1, ram / fmax(loop->cycles / speedup, loop->ram_moved_cycles)));
 }
 
 static bool has_fp_work(const struct sn_cqa_loop *result)

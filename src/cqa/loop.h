@@ -90,6 +90,7 @@ struct sn_cqa_loop {
 	/* over the paths, by their weights */
 	double cycles, cycles_min, cycles_max;
 	double level_cycles[SN_LEVEL_COUNT];
+	double ram_moved_cycles; /* that RAM alone asks for, whatever the code does */
 	/* range over the paths */
 	double level_least[SN_LEVEL_COUNT], level_most[SN_LEVEL_COUNT];
 	double bound_least[SN_BOUND_COUNT], bound_most[SN_BOUND_COUNT];
@@ -206,6 +207,15 @@ bool sn_cqa_weights_are_alike(const struct sn_cqa_loop *result);
 /** What passes that follow each other by the paths' weights take, over the mean of what each path
  *  takes when it alone is repeated; 1 with one path. */
 double sn_cqa_mix_factor(const struct sn_cqa_loop *loop);
+
+/** What is left of a change that makes the loop `speedup` times faster with data in L1, if all data
+ * come from RAM: what RAM alone asks for stays, bandwidth and the latency of loads on the
+ * loop-carried dependence (docs/method/whatif.md). From 1 to `speedup`; NaN for NaN. */
+double sn_cqa_sure_speedup(const struct sn_cqa_loop *loop, double speedup);
+
+/** "1.40x", or "1.01 to 1.40x" where the two differ in print. */
+enum { SN_SPEEDUP_TEXT = 64 };
+const char *sn_speedup_print(double low, double high, char text[SN_SPEEDUP_TEXT]);
 
 /** Sums over the paths by their weights; for loop.c and weights.c. */
 void sn_cqa_loop_sum(struct sn_cqa_loop *result);

@@ -387,11 +387,37 @@ static void find_advice(const struct sn_machine *machine, struct sn_cqa_loop *re
 		sn_vec_push(out, how->advice->items[i]);
 }
 
+const char *sn_speedup_print(double low, double high, char text[SN_SPEEDUP_TEXT])
+{
+	char words[2][SN_SPEEDUP_TEXT / 2 - 4];
+
+	snprintf(words[0], sizeof(words[0]), "%.2f", low);
+	snprintf(words[1], sizeof(words[1]), "%.2f", high);
+	if (strcmp(words[0], words[1]) == 0)
+		snprintf(text, SN_SPEEDUP_TEXT, "%sx", words[1]);
+	else
+		snprintf(text, SN_SPEEDUP_TEXT, "%s to %sx", words[0], words[1]);
+	return text;
+}
+
+static void print_gain(const struct sn_advice *advice, double share, FILE *out)
+{
+	char text[SN_SPEEDUP_TEXT];
+
+	if (isnan(advice->speedup))
+		return;
+	fprintf(out, "; expected %s for this loop",
+		sn_speedup_print(advice->sure_speedup, advice->speedup, text));
+	if (share > 0)
+		fprintf(out, ", %s for the program",
+			sn_speedup_print(sn_amdahl(share, advice->sure_speedup),
+					 sn_amdahl(share, advice->speedup), text));
+}
+
 static void print_advice(const struct sn_machine *machine, struct sn_cqa_loop *result,
 			 const struct sn_cqa_page *how, FILE *out)
 {
 	sn_advice_list list = { 0 };
-	double share = how->share;
 
 	find_advice(machine, result, how, &list);
 	fputs(list.count ? "\nAdvice\n" : "\nAdvice\n  none: nothing in the code stands out\n",
@@ -400,11 +426,7 @@ static void print_advice(const struct sn_machine *machine, struct sn_cqa_loop *r
 		fprintf(out, "  [%s] %s\n      because: %s",
 			sn_confidence_name(list.items[i].confidence), list.items[i].sentence,
 			list.items[i].evidence);
-		if (!isnan(list.items[i].speedup))
-			fprintf(out, "; expected %.2fx for this loop", list.items[i].speedup);
-		if (!isnan(list.items[i].speedup) && share > 0)
-			fprintf(out, ", %.2fx for the program",
-				sn_amdahl(share, list.items[i].speedup));
+		print_gain(&list.items[i], how->share, out);
 		fputc('\n', out);
 	}
 	sn_vec_free(&list);
@@ -616,11 +638,24 @@ static void json_figures(const struct sn_cqa_loop *result, double share, struct 
 	sn_json_close(json);
 }
 
+static void json_gain(const struct sn_advice *advice, double share, struct sn_json *json)
+{
+	bool is_known = !isnan(advice->speedup);
+
+	sn_json_member_double(json, "speedup", advice->speedup);
+	sn_json_member_double(json, "sure_speedup", advice->sure_speedup);
+	if (share <= 0)
+		return;
+	sn_json_member_double(json, "program_speedup",
+			      is_known ? sn_amdahl(share, advice->speedup) : (double)NAN);
+	sn_json_member_double(json, "sure_program_speedup",
+			      is_known ? sn_amdahl(share, advice->sure_speedup) : (double)NAN);
+}
+
 static void json_advice(const struct sn_machine *machine, struct sn_cqa_loop *result,
 			const struct sn_cqa_page *how, struct sn_json *json)
 {
 	sn_advice_list list = { 0 };
-	double share = how->share;
 
 	find_advice(machine, result, how, &list);
 	sn_json_key(json, "advice");
@@ -632,12 +667,7 @@ static void json_advice(const struct sn_machine *machine, struct sn_cqa_loop *re
 		sn_json_member_string(json, "subject", list.items[i].subject);
 		sn_json_member_string(json, "sentence", list.items[i].sentence);
 		sn_json_member_string(json, "evidence", list.items[i].evidence);
-		sn_json_member_double(json, "speedup", list.items[i].speedup);
-		if (share > 0)
-			sn_json_member_double(json, "program_speedup",
-					      isnan(list.items[i].speedup)
-						      ? (double)NAN
-						      : sn_amdahl(share, list.items[i].speedup));
+		json_gain(&list.items[i], how->share, json);
 		sn_json_close(json);
 	}
 	sn_json_close(json);

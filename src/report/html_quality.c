@@ -133,6 +133,7 @@ static sn_status write_advice(const struct sn_report_whatif *w, struct sn_page *
 	COLUMN_TEXT(w->advice, "sentence", row->sentence);
 	COLUMN_TEXT(w->advice, "evidence", row->evidence);
 	COLUMN_F64(w->advice, "speedup", row->speedup);
+	COLUMN_F64(w->advice, "sure_speedup", row->sure_speedup);
 	return sn_page_chunk_end(page, err);
 }
 

@@ -64,7 +64,7 @@ static void whatif_write(const struct sn_profile *profile, struct sn_structures 
 	sn_whatif_columns(SN_VARIANT_FULL_VECTOR, SN_FORMAT_JSON, &columns);
 	sn_whatif_table(whatif, SN_VARIANT_COUNT, false, columns.chars, &table);
 	sn_json_object(json);
-	sn_json_member_string(json, "schema", "sonde.whatif/1");
+	sn_json_member_string(json, "schema", "sonde.whatif/2");
 	sn_whatif_write_json(whatif, json);
 	sn_json_key(json, "rows");
 	sn_json_array(json);

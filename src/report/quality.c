@@ -44,7 +44,8 @@ static void add_advice(struct builder *b, const struct sn_whatif_loop *loop)
 						   .subject = copy(b, from->subject),
 						   .sentence = copy(b, from->sentence),
 						   .evidence = copy(b, from->evidence),
-						   .speedup = from->speedup };
+						   .speedup = from->speedup,
+						   .sure_speedup = from->sure_speedup };
 
 		sn_vec_push(&b->out->advice, advice);
 	}
@@ -159,12 +160,14 @@ static void add_steps(struct builder *b, unsigned v)
 static void add_sentences(struct builder *b)
 {
 	struct sn_text text = { 0 };
+	const struct sn_whatif_loop *hint;
 
 	if (sn_whatif_sentence(b->whatif, &text))
 		b->out->sentence = copy(b, text.chars);
 	sn_text_clear(&text);
-	if (sn_whatif_hint(b->whatif, &text)) {
-		uint32_t number = number_of(b, &b->whatif->loops.items[0]);
+	hint = sn_whatif_hint(b->whatif, &text);
+	if (hint) {
+		uint32_t number = number_of(b, hint);
 
 		b->out->hint = copy(b, text.chars);
 		b->out->hint_loop = number == SN_NONE ? NULL : b->report->loops.items[number].id;

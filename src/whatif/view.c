@@ -220,6 +220,7 @@ static void print_not_estimated(const struct sn_whatif_variant *v, FILE *out)
 static void print_variant(const struct sn_whatif_variant *v, const char *title, FILE *out)
 {
 	static const size_t marks[] = { 1, 2, 5, 10 };
+	char range[SN_SPEEDUP_TEXT];
 
 	fprintf(out, " %-28s", title);
 	if (isnan(v->speedup)) {
@@ -233,8 +234,9 @@ static void print_variant(const struct sn_whatif_variant *v, const char *title, 
 		print_not_estimated(v, out);
 		return;
 	}
-	fprintf(out, "%6.2fx  %5.2f-%-5.2f  %6.2fx  %6.2fx ", v->speedup, v->speedup_low,
-		v->speedup_high, v->reliable_speedup, v->ram_speedup);
+	fprintf(out, " %15s  %6.2fx  %6.2fx  %6.2fx ",
+		sn_speedup_print(v->speedup_low, v->speedup_high, range), v->ram_speedup,
+		v->speedup, v->reliable_speedup);
 	for (size_t i = 0; i < sizeof(marks) / sizeof(*marks); i++)
 		if (isnan(after(v, marks[i])))
 			fputs("     -", out);
@@ -248,14 +250,18 @@ void sn_whatif_print(const struct sn_whatif *w, FILE *out)
 {
 	struct sn_text levels = { 0 };
 
-	fprintf(out, "%-29s program  95 %%         no doubt     RAM  after the best     80 %% by\n",
+	fprintf(out,
+		"%-29s    program 95 %%  in RAM    in L1  no doubt  after the best     80 %% by\n",
 		"If every loop were");
-	fprintf(out, "%-29s                               below    1     2     5    10   loops\n",
+	fprintf(out,
+		"%-29s                                             1     2     5    10   loops\n",
 		"");
 	for (unsigned v = 0; v < SN_VARIANT_COUNT; v++)
 		print_variant(&w->variants[v], sn_variant_titles[v], out);
 	fprintf(out,
-		" Static model of %s, data in L1 ('RAM below': no faster than RAM delivers).\n"
+		" Static model of %s. Where the data come from is not known: the interval goes "
+		"from all\n"
+		" in RAM to all in L1; what follows it ('no doubt' ...) is for L1.\n"
 		" Loops with figures hold %.1f %% of CPU time, %.1f %% without a doubt",
 		w->machine->title, 100 * w->analysed_share, 100 * w->reliable_share);
 	if (w->variants[SN_VARIANT_CLEAN].not_estimated_share >= SHARE_NOTICED)
@@ -374,37 +380,99 @@ bool sn_whatif_sentence(const struct sn_whatif *w, struct sn_text *out)
 							     "had no dependence from pass to pass",
 							     "were rid of their first bottleneck" };
 	unsigned best = SN_VARIANT_NEXT; /* of every loop that has figures */
+	char range[SN_SPEEDUP_TEXT];
 
 	for (unsigned v = SN_VARIANT_CLEAN; v < SN_VARIANT_NEXT; v++)
 		if (w->variants[v].speedup >= w->variants[best].speedup)
 			best = v;
 	if (!(w->variants[best].speedup >= 1.05))
 		return false;
-	sn_text_addf(out,
-		     "If all loops %s, the program would run up to %.2f times as fast (%.2f by "
-		     "loops whose figures hold no doubt, data in L1); %zu of %zu loops bring 80 %% "
-		     "of that.",
-		     words[best], w->variants[best].speedup, w->variants[best].reliable_speedup,
-		     w->variants[best].loops_for_80_percent, w->variants[best].steps.count);
+	sn_speedup_print(w->variants[best].speedup_low, w->variants[best].speedup_high, range);
+	range[strcspn(range, "x")] = 0;
+	sn_text_addf(
+		out,
+		"If all loops %s, the program would run %s times as fast (all data from RAM to "
+		"all in L1; up to %.2f by loops whose figures hold no doubt); %zu of %zu loops "
+		"bring 80 %% of that.",
+		words[best], range, w->variants[best].reliable_speedup,
+		w->variants[best].loops_for_80_percent, w->variants[best].steps.count);
 	return true;
 }
 
-bool sn_whatif_hint(const struct sn_whatif *w, struct sn_text *out)
-{
-	const struct sn_whatif_loop *loop = w->loops.count ? w->loops.items : NULL;
+/* What to do first: the most that is sure to be gained of the program, then the most that may be.
+ */
+struct hint {
+	const struct sn_whatif_loop *loop;
 	const struct sn_advice *advice;
+	double sure, most;
+};
 
-	if (!loop || !loop->advice.count)
-		return false;
-	advice = loop->advice.items;
-	if (advice->confidence > SN_ADVICE_HINT || loop->share < 0.02 ||
-	    (loop->doubts & ~(unsigned)(SN_DOUBT_CALLS | SN_DOUBT_ESTIMATED)))
-		return false;
-	sn_text_addf(out, "%s (loop #%zu): %s", w->profile->program->loops.items[loop->loop].label,
-		     loop->rank, advice->sentence);
-	if (advice->speedup > 1.005)
-		sn_text_addf(out, " By the model %.2fx for the loop, %.2fx for the program%s.",
-			     advice->speedup, sn_amdahl(loop->share, advice->speedup),
-			     loop->doubts ? ", with doubts" : "");
-	return true;
+#define HINT_SHARE 0.02
+
+static bool is_better(const struct hint *a, const struct hint *b)
+{
+	if (!b->advice)
+		return true;
+	/* what does not show in print is no difference: the hotter loop comes first */
+	if (fabs(a->sure - b->sure) >= 0.005)
+		return a->sure > b->sure;
+	return a->most >= b->most + 0.005;
+}
+
+static bool is_hint(const struct sn_whatif_loop *loop, const struct sn_advice *advice)
+{
+	return advice->confidence <= SN_ADVICE_HINT && loop->share >= HINT_SHARE &&
+	       !(loop->doubts & ~(unsigned)(SN_DOUBT_CALLS | SN_DOUBT_ESTIMATED));
+}
+
+/* A gain of the model's that nothing is left of when the data are far away (a list that is walked
+ * through RAM) leads nobody. */
+static bool is_all_in_doubt(const struct sn_whatif_loop *loop, const struct sn_advice *advice)
+{
+	return strcmp(advice->subject, "dependence") == 0 &&
+	       sn_amdahl(loop->share, advice->sure_speedup) < 1.005;
+}
+
+static struct hint find_hint(const struct sn_whatif *w)
+{
+	struct hint best = { 0 };
+
+	for (size_t i = 0; i < w->loops.count && i < SN_WHATIF_HINT_LOOPS; i++) {
+		const struct sn_whatif_loop *loop = &w->loops.items[i];
+
+		for (size_t k = 0; k < loop->advice.count; k++) {
+			const struct sn_advice *advice = &loop->advice.items[k];
+			bool has_gain = !isnan(advice->speedup);
+			struct hint hint = {
+				.loop = loop,
+				.advice = advice,
+				.sure = has_gain ? sn_amdahl(loop->share, advice->sure_speedup) : 1,
+				.most = has_gain ? sn_amdahl(loop->share, advice->speedup) : 1,
+			};
+
+			if (is_hint(loop, advice) && !is_all_in_doubt(loop, advice) &&
+			    is_better(&hint, &best))
+				best = hint;
+		}
+	}
+	return best;
+}
+
+const struct sn_whatif_loop *sn_whatif_hint(const struct sn_whatif *w, struct sn_text *out)
+{
+	struct hint hint = find_hint(w);
+	char loop[SN_SPEEDUP_TEXT], program[SN_SPEEDUP_TEXT];
+
+	if (!hint.advice)
+		return NULL;
+	sn_text_addf(out, "%s (loop #%zu): %s",
+		     w->profile->program->loops.items[hint.loop->loop].label, hint.loop->rank,
+		     hint.advice->sentence);
+	if (hint.advice->speedup > 1.005)
+		sn_text_addf(
+			out, " By the model %s for the loop, %s for the program%s.",
+			sn_speedup_print(hint.advice->sure_speedup, hint.advice->speedup, loop),
+			sn_speedup_print(hint.sure, hint.most, program),
+			hint.loop->doubts ? ", with doubts" : "");
+	return hint.loop;
 }

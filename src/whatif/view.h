@@ -51,8 +51,12 @@ extern const char *const sn_variant_titles[SN_VARIANT_COUNT];
  *  below 5 %. */
 bool sn_whatif_sentence(const struct sn_whatif *whatif, struct sn_text *out);
 
-/** The hottest loop's first advice as one sentence with what it would bring; false if there is
- *  nothing to say that can be relied on. */
-bool sn_whatif_hint(const struct sn_whatif *whatif, struct sn_text *out);
+/** So many loops are looked at for a hint. */
+enum { SN_WHATIF_HINT_LOOPS = 5 };
+
+/** What to do first, as one sentence with what it would bring: the advice that is sure to gain the
+ * program most, whichever memory the data come from; of equals, what may gain most. Returns its
+ * loop; NULL if there is nothing to say that can be relied on. */
+const struct sn_whatif_loop *sn_whatif_hint(const struct sn_whatif *whatif, struct sn_text *out);
 
 #endif

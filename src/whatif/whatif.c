@@ -217,7 +217,8 @@ void sn_whatif_advise(const struct sn_machine *machine, const struct sn_profile 
 {
 	struct sn_advice advice = { .confidence = SN_ADVICE_HINT,
 				    .subject = "short trips",
-				    .speedup = NAN };
+				    .speedup = NAN,
+				    .sure_speedup = NAN };
 	double remainder;
 
 	sn_cqa_advise(machine, quality, out);
@@ -309,22 +310,23 @@ static void find_steps(const struct sn_whatif *w, unsigned v, struct sn_whatif_v
 /* Shares err independently enough: their half widths add up as squares. */
 static void find_totals(const struct sn_whatif *w, unsigned v, struct sn_whatif_variant *out)
 {
-	double saved = 0, reliable = 0, ram = 0, below = 0, above = 0;
+	double saved = 0, reliable = 0, ram = 0, ram_below = 0, above = 0;
 
 	for (size_t i = 0; i < out->steps.count; i++) {
 		const struct sn_whatif_loop *loop = &w->loops.items[out->steps.items[i].index];
 		double speedup = loop->quality.variants[v].speedup;
-		double low = saved_share(loop->share - loop->share_low, speedup);
+		double ram_speedup = loop->quality.variants[v].ram_speedup;
+		double low = saved_share(loop->share - loop->share_low, ram_speedup);
 		double high = saved_share(loop->share_high - loop->share, speedup);
 
 		saved += out->steps.items[i].saved;
 		reliable += loop->doubts ? 0 : out->steps.items[i].saved;
-		ram += saved_share(loop->share, loop->quality.variants[v].ram_speedup);
-		below += low * low;
+		ram += saved_share(loop->share, ram_speedup);
+		ram_below += low * low;
 		above += high * high;
 	}
 	out->speedup = 1 / (1 - saved);
-	out->speedup_low = 1 / (1 - fmax(0, saved - sqrt(below)));
+	out->speedup_low = 1 / (1 - fmax(0, ram - sqrt(ram_below)));
 	out->speedup_high = 1 / (1 - fmin(0.9999, saved + sqrt(above)));
 	out->reliable_speedup = 1 / (1 - reliable);
 	out->ram_speedup = 1 / (1 - ram);

@@ -54,9 +54,12 @@ struct sn_whatif_step {
 struct sn_whatif_variant {
 	double estimated_share;	    /* of CPU time: in loops with an estimate for it */
 	double not_estimated_share; /* in the other loops: no FP arithmetic, or not analysed */
-	double speedup, speedup_low, speedup_high; /* of the program, 95 % by the shares */
-	double reliable_speedup;		   /* by loops without a doubt alone */
-	double ram_speedup; /* if all data came from RAM and its bandwidth stayed */
+	double speedup;		    /* of the program, all data in L1 */
+	/* from the lower end with all data in RAM to the upper end with all in L1, which level it
+	 * was being unknown; the ends are those of the shares' 95 % intervals */
+	double speedup_low, speedup_high;
+	double reliable_speedup; /* by loops without a doubt alone */
+	double ram_speedup;	 /* if all data came from RAM and its bandwidth stayed */
 	SN_VEC(struct sn_whatif_step) steps; /* most saved first; only loops that save */
 	size_t loops_for_80_percent;	     /* steps for 80 % of `speedup` - 1; 0: no gain */
 };

@@ -71,6 +71,8 @@ export function interval(hits, count) {
 }
 
 // A speed-up.
+// A speed-up that lies between two: 1.01–1.40×.
+export const gain = (low, high) => high < 1.005 ? '1×' : low.toFixed(2) === high.toFixed(2) ? times(high) : `${low.toFixed(2)}–${high.toFixed(2)}×`;
 export const times = (x) => x >= 1.005 ? `${x >= 100 ? x.toFixed(0) : x.toFixed(2)}×` : x > 0 ? '1×' : '';
 
 // How much a number of observations is worth: 2 good, 1 to be read with care, 0 a hint only.

@@ -4,7 +4,7 @@ import { Fragment, h } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { toc } from '../chunks.js';
 import { Empty, Head, Name, Picker, Share, Switch } from '../parts.jsx';
-import { grouped, percent, times, visible } from '../format.js';
+import { gain, grouped, percent, times, visible } from '../format.js';
 import { go, linkTo, setParams } from '../state.js';
 import { Table } from '../table.jsx';
 import { VARIANTS } from './whatif.jsx';
@@ -129,7 +129,7 @@ export function LoopQuality({ d, loop, chunks, chosen }) {
 		{x.lacked_extensions.at(i) && <p class="notice" style={{ marginBottom: '.7rem' }}>This code needs {visible(x.lacked_extensions.at(i))}, which {visible(toc.whatif.arch_title ?? toc.whatif.arch)} lacks: figures are of the nearest instructions it has.</p>}
 		<div class="legend" style={{ margin: '0 0 .7rem' }}>{gains.map(([key, [title, help]]) => <span key={key} title={help}><b>{title}</b> {times(x[key + '_speedup'][i])} <span class="dim">(program {times(x[key + '_program_speedup'][i]) || '1×'})</span></span>)}
 			<span class="dim">vectorized {percent(x.vector_share[i])}, at {percent(x.vector_efficiency_share[i])} of the width{x.unroll[i] >= 1 ? ` · unrolled ${x.unroll[i]}×` : ''}{x.isa.at(i) ? ` · ${visible(x.isa.at(i))}` : ''}{x.missing_options.at(i) ? ` · compiled without ${visible(x.missing_options.at(i))}` : ''}</span></div>
-		<ul class="sentences quiet-list">{list.map((k) => <li key={k}><span>{visible(advice.sentence.at(k))} <span class="tag">{CONFIDENCE[advice.confidence[k]]}</span>{advice.speedup[k] > 1 ? <b> {times(advice.speedup[k])}</b> : ''} <span class="dim">{visible(advice.evidence.at(k))}</span></span></li>)}</ul>
+		<ul class="sentences quiet-list">{list.map((k) => <li key={k}><span>{visible(advice.sentence.at(k))} <span class="tag">{CONFIDENCE[advice.confidence[k]]}</span>{advice.speedup[k] > 1 ? <b> {gain(advice.sure_speedup[k], advice.speedup[k])}</b> : ''} <span class="dim">{visible(advice.evidence.at(k))}</span></span></li>)}</ul>
 		{list.length === 0 && <p class="dim">The model knows nothing better for this code.</p>}
 		<div class="grid2" style={{ marginTop: '.9rem' }}><div><h3>Bounds <span class="dim">cycles of one pass; the largest counts</span>{own.length > 1 && <> <select class="chip" style={{ maxWidth: "none", width: "auto" }} aria-label="Path" value={own.indexOf(p)} onChange={(e) => setParams({ path: +e.target.value || null, bound: null })}>{own.map((k, n) => <option key={k} value={n}>path {n + 1} of {own.length}, {percent(paths.weight[k])} of passes</option>)}</select></>}</h3>
 			<table class="small"><tbody>{bound.map((b, n) => [...b, n < BOUND_PARTS]).filter(([, , v]) => v >= 0).map(([key, title, v, isBound]) => <Fragment key={key}>{isFar && key === 'l2' && <tr><td class="dim" colSpan={2}>with data from farther away, on a scale of their own:</td></tr>}<tr class={key === chosen.bound ? 'on' : ''}><td>{p !== undefined && v > 0 && isBound ? <button class="link" aria-pressed={key === chosen.bound} title="mark its instructions below" onClick={() => setParams({ bound: key === first ? null : key })}>{title}</button> : title}{key === first ? <span class="tag">bottleneck</span> : ''}{p !== undefined && v > 0 && detailOf(paths, p, key) ? <div class="dim name">{detailOf(paths, p, key)}</div> : ''}</td><td class="num" style={{ width: '55%' }}><Cycles value={v} largest={largest[isBound ? 0 : 1]} isFirst={key === first} /></td></tr></Fragment>)}</tbody></table></div>
