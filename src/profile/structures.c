@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "code/extract.h"
 #include "code/jit.h"
+#include "profile/generated.h"
 
 struct source_map {
 	const char *from, *to;
@@ -153,7 +154,7 @@ static void jit_list_read(struct sn_structures *s, int32_t pid, const char *path
 }
 
 /* Lists that travel with the experiment come first, then those that the processes left behind. */
-static void jit_lists_find(struct sn_structures *s, uint32_t module)
+static void jit_lists_find(struct sn_structures *s)
 {
 	const struct sn_experiment *e = s->experiment;
 
@@ -174,10 +175,16 @@ static void jit_lists_find(struct sn_structures *s, uint32_t module)
 			jit_list_read(s, pid, path.chars);
 		sn_text_free(&path);
 	}
-	if (!s->jits.count)
-		s->warnings[module] =
-			"no list of names was found for generated code; let the program "
-			"write /tmp/perf-PID.map (node --perf-basic-prof, java agents)";
+}
+
+static const char *unlisted_warning(struct sn_structures *s)
+{
+	const struct sn_generated_maker *maker = sn_generated_maker_of(s->experiment);
+
+	return sn_arena_printf(&s->arena,
+			       "no list of names was found for generated code; let the program "
+			       "write /tmp/perf-PID.map%s%s",
+			       maker ? ": " : "", maker ? maker->names : "");
 }
 
 /* In the process's own list; in any, if it has none: a child of fork runs what its parent made. */
@@ -233,7 +240,9 @@ static void prepare(void *context, uint32_t module, const uint64_t *link_addrs, 
 	struct sn_structure *structure;
 
 	if (module_is_jit(s, module) && !s->has_looked_for_jits)
-		jit_lists_find(s, module);
+		jit_lists_find(s);
+	if (module_is_jit(s, module) && !s->jits.count)
+		s->warnings[module] = unlisted_warning(s);
 	if (!s->of_module[module])
 		s->of_module[module] = structure_open(s, module, link_addrs, count);
 	structure = s->of_module[module];

@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/text.h"
 #include "profile/evidence.h"
+#include "profile/generated.h"
 #include "profile/uncertainty.h"
 #include "profile/view.h"
 
@@ -255,9 +256,53 @@ static void warn_reconciliation(struct sn_summary *s)
 		     tree - measured, 100 * (1 - measured / tree));
 }
 
+static bool is_generated(const struct sn_profile *p, size_t module)
+{
+	enum sn_module_kind kind = p->experiment->modules.items[module].kind;
+
+	return kind == SN_MODULE_JIT || kind == SN_MODULE_UNKNOWN;
+}
+
+/* Who made the code that most stacks are cut off in, if there is a way to have its callers. */
+static const struct sn_generated_maker *maker_of_cut(const struct sn_profile *p)
+{
+	const struct sn_generated_maker *maker = sn_generated_maker_of(p->experiment);
+	uint64_t samples = 0;
+
+	for (size_t m = 0; m < p->experiment->modules.count; m++)
+		if (is_generated(p, m))
+			samples += p->modules[m].exclusive.samples;
+	return maker && maker->callers && samples * 2 > p->truncated_samples ? maker : NULL;
+}
+
+/* What lies in generated code that its list of names does not have. Without any list the module's
+ * own warning says so. */
+static void warn_unlisted(struct sn_summary *s, struct sn_structures *structures)
+{
+	const struct sn_profile *p = s->profile;
+	const struct sn_program *program = p->program;
+	uint64_t unlisted_ns = 0;
+
+	for (size_t i = 0; structures && i < program->places.count; i++) {
+		uint32_t m = program->places.items[i].module;
+
+		if (m < p->experiment->modules.count && is_generated(p, m) &&
+		    !sn_structures_warning(structures, m) &&
+		    !program->functions.items[program->places.items[i].function].is_named)
+			unlisted_ns += p->places[i].cpu_ns;
+	}
+	if (unlisted_ns * 100 >= p->total.cpu_ns && unlisted_ns)
+		warn(s,
+		     "%.1f %% of CPU time lies in generated code that no list of names "
+		     "(/tmp/perf-PID.map) has: code that was made and dropped before the list was "
+		     "written, or stubs",
+		     100 * sn_share(unlisted_ns, p->total.cpu_ns));
+}
+
 static void warn_stacks(struct sn_summary *s)
 {
 	const struct sn_profile *p = s->profile;
+	const struct sn_generated_maker *maker = maker_of_cut(p);
 	uint64_t raw_threads = 0;
 
 	for (size_t i = 0; i < p->experiment->processes.count; i++)
@@ -269,8 +314,9 @@ static void warn_stacks(struct sn_summary *s)
 		     "it up in the C library): counted, not sampled",
 		     (unsigned long long)raw_threads, raw_threads == 1 ? " was" : "s were");
 	if (p->truncated_samples * 1000 > p->total.samples)
-		warn(s, "%.1f %% of the stacks are cut off: callers of these are missing",
-		     100 * sn_share(p->truncated_samples, p->total.samples));
+		warn(s, "%.1f %% of the stacks are cut off: callers of these are missing%s%s%s",
+		     100 * sn_share(p->truncated_samples, p->total.samples), maker ? " (run " : "",
+		     maker ? maker->callers : "", maker ? ")" : "");
 	if (p->no_stack_samples)
 		warn(s, "%llu sample%s no stack", (unsigned long long)p->no_stack_samples,
 		     p->no_stack_samples == 1 ? " has" : "s have");
@@ -334,6 +380,7 @@ static void warnings_find(struct sn_summary *s, struct sn_structures *structures
 	warn_losses(s);
 	warn_stacks(s);
 	warn_modules(s, structures);
+	warn_unlisted(s, structures);
 }
 
 /* ---- the hottest ---- */

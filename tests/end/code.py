@@ -142,4 +142,72 @@ t.check(len(names) == 4 and names[0] == 'kernel' and names[3] == 'sized', 'a loo
 t.check(all(n.startswith('<code at 0x') and n.endswith(', after kernel>') for n in names[1:3]) and names[1] != names[2],
         'what nothing names is cut at its entries and marked', loops)
 
+# ---- code that the program maps itself: a second copy of a file's, and code without a file ----
+open('twice.c', 'w').write(WORK + '__attribute__((visibility("default"))) unsigned long twice(unsigned long n) { return work(n); }\n')
+subprocess.run(['gcc', '-O1', '-shared', '-fPIC', '-fvisibility=hidden', '-o', 'libtwice.so', 'twice.c'], check=True)
+MAPPER = r"""
+#define _GNU_SOURCE
+#include <elf.h>
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+static const unsigned char count_down[] = { 0x48, 0xff, 0xcf, 0x75, 0xfb, 0xc3 };
+
+int main(int argc, char **argv)
+{
+	int file = open("./libtwice.so", O_RDONLY);
+	void *library = dlopen("./libtwice.so", RTLD_NOW);
+	char *there = dlsym(library, "twice");
+	unsigned char head[4096];
+	Elf64_Ehdr *elf = (void *)head;
+	Elf64_Phdr *phdr = (void *)(head + 64);
+	Dl_info info;
+	char *code, *made;
+	unsigned long offset;
+
+	if (read(file, head, sizeof head) < 512 || !dladdr(there, &info))
+		return 1;
+	offset = (unsigned long)(there - (char *)info.dli_fbase); /* the link address */
+	for (int i = 0; i < elf->e_phnum; i++, phdr++)
+		if (phdr->p_type == PT_LOAD && phdr->p_flags & PF_X)
+			break;
+	code = mmap(NULL, phdr->p_filesz, PROT_READ | PROT_EXEC, MAP_PRIVATE, file, (off_t)phdr->p_offset);
+	close(file);
+	printf("%lu\n", ((unsigned long (*)(unsigned long))(code + offset - phdr->p_vaddr))(200000000));
+	made = mmap(NULL, 8192, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	memcpy(made, count_down, sizeof count_down);
+	((void (*)(unsigned long))(void *)made)(400000000);
+	if (argc > 1) {
+		char path[64];
+		FILE *list;
+		snprintf(path, sizeof path, "/tmp/perf-%d.map", getpid());
+		list = fopen(path, "w");
+		fprintf(list, "%lx 10 listed\n", (unsigned long)made);
+		fclose(list);
+		memcpy(made + 4096, count_down, sizeof count_down);
+		((void (*)(unsigned long))(void *)(made + 4096))(400000000);
+		puts(path);
+	}
+	return 0;
+}
+"""
+app = t.compile(MAPPER, '-O1', output='./mapper')
+t.run('record', '-o', 'mapper.x', app)
+rows = {}
+for r in t.show('functions', '--all', experiment='mapper.x')['rows']:
+    rows[r['function'], r['module']] = rows.get((r['function'], r['module']), 0) + r['exclusive_share']
+named = sum(share for (function, module), share in rows.items() if module == 'libtwice.so' and function != '[libtwice.so]')
+t.check(named > .2 and rows.get(('[jit]', '[jit]'), 0) > .2 and ('[unknown]', '[unknown]') not in rows,
+        'a second copy of a file has its names, code without a file is generated code', rows)
+t.check('perf-PID.map' in notes('mapper.x'), 'and what would name it is said', notes('mapper.x'))
+done = t.run('record', '-o', 'listed.x', app, '1')
+said = notes('listed.x')
+t.check('no list of names' in said and 'perf-PID.map' in said, 'a part that the list does not have is told', said)
+os.unlink(done.stdout.split()[-1])
+
 t.done()

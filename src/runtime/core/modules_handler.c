@@ -28,7 +28,7 @@ struct image {
 	bool is_main, is_vdso;
 };
 
-static uint32_t copy_build_id(const struct image *image, uint8_t *out)
+static void find_build_id(const struct image *image, struct sn_map_facts *facts)
 {
 	for (uint32_t i = 0; i < image->phdr_count; i++) {
 		const Elf64_Phdr *phdr = &image->phdrs[i];
@@ -45,24 +45,21 @@ static uint32_t copy_build_id(const struct image *image, uint8_t *out)
 				break;
 			if (note->n_type == NT_GNU_BUILD_ID && note->n_namesz == 4 &&
 			    note->n_descsz <= 32) {
-				const uint8_t *id = at + sizeof *note + name;
-				for (uint32_t k = 0; k < note->n_descsz; k++)
-					out[k] = id[k];
-				return note->n_descsz;
+				facts->build_id = at + sizeof *note + name;
+				facts->build_id_bytes = note->n_descsz;
+				return;
 			}
 			at += bytes;
 			left -= bytes;
 		}
 	}
-	return 0;
 }
 
-static void write_map(struct sn_writer *writer, const struct image *image, const Elf64_Phdr *phdr,
-		      int64_t now_ns)
+void sn_map_write(struct sn_writer *writer, const struct sn_map_facts *facts, int64_t now_ns)
 {
 	size_t length = 0;
 
-	while (image->path[length] && length < SN_DATA_STRING_MAX)
+	while (facts->path[length] && length < SN_DATA_STRING_MAX)
 		length++;
 	uint32_t bytes = (uint32_t)((offsetof(struct sn_record_map, path) + length + 1 + 7) & ~7UL);
 	struct sn_record_map *record = sn_writer_reserve(writer, bytes, now_ns);
@@ -70,23 +67,37 @@ static void write_map(struct sn_writer *writer, const struct image *image, const
 		sn_lose(SN_DATA_LOSS_NO_SPACE);
 		return;
 	}
-	record->header = (struct sn_record_header){
-		.type = SN_RECORD_MAP,
-		.flags = (uint8_t)((image->is_main ? SN_RECORD_MAP_MAIN : 0) |
-				   (image->is_vdso ? SN_RECORD_MAP_VDSO : 0)),
-		.size_bytes = (uint16_t)bytes
-	};
+	record->header = (struct sn_record_header){ .type = SN_RECORD_MAP,
+						    .flags = facts->flags,
+						    .size_bytes = (uint16_t)bytes };
 	record->path_bytes = (uint32_t)length;
 	record->time_ns = now_ns;
-	record->load_start = image->load_bias + phdr->p_vaddr;
-	record->load_end = record->load_start + phdr->p_memsz;
-	record->load_bias = image->load_bias;
-	record->file_offset = phdr->p_offset;
-	record->build_id_bytes = (uint8_t)copy_build_id(image, record->build_id);
+	record->load_start = facts->load_start;
+	record->load_end = facts->load_end;
+	record->load_bias = facts->load_bias;
+	record->file_offset = facts->file_offset;
+	record->build_id_bytes = (uint8_t)facts->build_id_bytes;
+	for (uint32_t i = 0; i < facts->build_id_bytes; i++)
+		record->build_id[i] = facts->build_id[i];
 	for (size_t i = 0; i < length; i++)
-		record->path[i] = image->path[i];
+		record->path[i] = facts->path[i];
 	record->path[length] = '\0';
 	sn_writer_commit(writer, bytes);
+}
+
+static void write_map(struct sn_writer *writer, const struct image *image, const Elf64_Phdr *phdr,
+		      int64_t now_ns)
+{
+	struct sn_map_facts facts = { .path = image->path,
+				      .flags = (uint8_t)((image->is_main ? SN_RECORD_MAP_MAIN : 0) |
+							 (image->is_vdso ? SN_RECORD_MAP_VDSO : 0)),
+				      .load_start = image->load_bias + phdr->p_vaddr,
+				      .load_bias = image->load_bias,
+				      .file_offset = phdr->p_offset };
+
+	facts.load_end = facts.load_start + phdr->p_memsz;
+	find_build_id(image, &facts);
+	sn_map_write(writer, &facts, now_ns);
 }
 
 static void write_maps(struct sn_writer *writer, const struct image *image, int64_t now_ns)

@@ -38,6 +38,7 @@ enum {
 	SN_REGIONS_MAX = 16,  /* OpenMP: regions that one thread has open */
 	SN_MODULES_MAX = 2048,
 	SN_TABLES = 32,
+	SN_OWN_MAPS_MAX = 256, /* mappings of code that the program made itself */
 	SN_INTERN_SLOTS = 1 << 17,
 	SN_ENDED_MAX = 4096,  /* threads that have told us their end, kept by number */
 	SN_TICK_NS = 4000000, /* period of the timers that look for system time */
@@ -159,6 +160,13 @@ struct sn_state {
 	_Atomic(struct sn_module_table *) table;
 	_Atomic uint32_t table_lock, is_closing, table_next;
 	struct sn_module_table *tables[SN_TABLES];
+
+	/* code that no module has (core/maps_handler.c) */
+	_Atomic uint32_t maps_lock, has_unknown_code, own_map_count;
+	_Atomic int64_t next_maps_ns;
+	struct {
+		uint64_t start, end;
+	} own_maps[SN_OWN_MAPS_MAX];
 
 	_Atomic uint32_t has_finished;
 };
@@ -355,6 +363,23 @@ static inline void sn_locks_follow(void)
 	if (&__libc_single_threaded && !__libc_single_threaded)
 		sn_locks_watch();
 }
+
+/** What a MAP record says of a piece of code. */
+struct sn_map_facts {
+	const char *path;
+	const uint8_t *build_id;
+	uint32_t build_id_bytes;
+	uint8_t flags; /* enum sn_record_map_flags */
+	uint64_t load_start, load_end, load_bias, file_offset;
+};
+void sn_map_write(struct sn_writer *writer, const struct sn_map_facts *facts, int64_t now_ns);
+
+/* core/maps_handler.c */
+/** A sample fell on a pc that no module has: looks it up in the kernel's list of mappings, now and
+ *  then. */
+void sn_maps_meet(struct sn_thread *self, uint64_t pc, int64_t now_ns);
+/** The process ends: once more, if there was such a sample. */
+void sn_maps_finish(struct sn_thread *self, int64_t now_ns);
 
 /* clock/events_handler.c */
 void sn_events_start(struct sn_thread *self);

@@ -218,24 +218,24 @@ static uint32_t drop_own_frames(uint64_t *pcs, uint32_t count, bool is_signal, b
 }
 
 /* A pc outside all known modules may be in one that was loaded since: learn of it and walk again.
- */
-static bool learn_modules(const uint64_t *pcs, uint32_t count)
+ * Or in code that the program mapped itself. */
+static bool learn_modules(struct sn_thread *self, const uint64_t *pcs, uint32_t count,
+			  int64_t now_ns)
 {
-	bool has_learnt = false;
-
 	if (count == 0)
 		return false;
 	uint32_t generation = atomic_load(&sn_state->table)->generation;
-	sn_module_of(pcs[count - 1]);
-	sn_module_of(pcs[0]);
-	has_learnt = atomic_load(&sn_state->table)->generation != generation;
-	return has_learnt;
+	if (!sn_module_of(pcs[count - 1]))
+		sn_maps_meet(self, pcs[count - 1], now_ns);
+	if (!sn_module_of(pcs[0]))
+		sn_maps_meet(self, pcs[0], now_ns);
+	return atomic_load(&sn_state->table)->generation != generation;
 }
 
 /* While a module is being unloaded, `is_closing`, only those that were there at the start may be
  * read: the loader never unloads them. */
 static uint32_t walk(struct sn_thread *self, const struct sn_unwind_regs *from, bool is_closing,
-		     struct sn_unwind_walk_result *result)
+		     int64_t now_ns, struct sn_unwind_walk_result *result)
 {
 	struct sn_unwind_window windows[SN_WINDOWS_MAX];
 	uint32_t max = sn_config.settings.stack_max_frames;
@@ -257,7 +257,7 @@ static uint32_t walk(struct sn_thread *self, const struct sn_unwind_regs *from, 
 		count = sn_unwind_walk(&target, &regs, self->cache, self->pcs, max, result);
 		if (result->end == SN_UNWIND_COMPLETE && !result->flags)
 			break;
-		if (is_closing || !learn_modules(self->pcs, count))
+		if (is_closing || !learn_modules(self, self->pcs, count, now_ns))
 			break;
 	}
 	return count;
@@ -278,7 +278,7 @@ uint32_t sn_stack_capture(struct sn_thread *self, struct sn_unwind_regs *regs, u
 	pc = regs->value[SN_UNWIND_RIP];
 	if (leaf)
 		self->pcs++; /* room before the first frame */
-	count = walk(self, regs, is_closing, &result);
+	count = walk(self, regs, is_closing, now_ns, &result);
 	if (leaf)
 		self->pcs--;
 	if (is_closing && (result.end != SN_UNWIND_COMPLETE || result.flags)) {
