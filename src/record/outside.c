@@ -18,6 +18,8 @@
 enum {
 	CACHE_BYTES = 1 << 20,
 	LOOK_INTERVAL_NS = 100000000,	 /* at /proc: accounts of threads and process */
+	TICK_MOST_NS = 10000000,	 /* of a kernel with 100 a second */
+	THREADS_FEW = 16,		 /* whose counts are read at each drain */
 	PACKET_INTERVAL_NS = 1000000000, /* wire/data.h: once a second */
 	EVENTS_AT_ONCE = 64,
 };
@@ -57,6 +59,54 @@ static void first_words_say(struct sn_outside *o)
 	sn_outside_say(o, &text);
 }
 
+static uint64_t pending_ns(const struct sn_outside *o)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < o->threads.count; i++)
+		if (!o->threads.items[i]->has_ended)
+			sum += sn_outside_thread_pending_ns(o->threads.items[i]);
+	return sum;
+}
+
+static void clock_begin(struct sn_outside *o)
+{
+	sn_outside_clock_begin(&o->clock);
+	/* in this order, for the reason below */
+	o->clock_paused_ns = sn_proc_cpu_ns(o->options.pid);
+	o->clock_base_ns = o->clock_paused_ns - (int64_t)pending_ns(o);
+}
+
+static bool has_ended(const struct sn_outside *o)
+{
+	struct sn_proc_stat_fields fields;
+
+	return !sn_proc_stat(o->options.pid, 0, &fields) || fields.state == 'Z';
+}
+
+/* Counts are read first: should we be kept from a CPU between the two, nothing seems to be taken.
+ */
+static void clock_look(struct sn_outside *o, int64_t time_ns)
+{
+	uint64_t counted, slack, used_ns;
+	int64_t clock_ns;
+
+	if (time_ns < o->next_clock_ns || o->is_paused)
+		return;
+	size_t alive = sn_outside_threads_alive(o);
+	o->next_clock_ns = alive > THREADS_FEW ? time_ns + LOOK_INTERVAL_NS : 0;
+	counted = o->clock.told_count_ns + pending_ns(o);
+	clock_ns = sn_proc_cpu_ns(o->options.pid);
+	if (clock_ns < o->clock_base_ns)
+		return;
+	used_ns = (uint64_t)(clock_ns - o->clock_base_ns);
+	slack = TICK_MOST_NS * (uint64_t)(alive < o->cpus ? alive : o->cpus);
+	if (counted > used_ns && has_ended(o))
+		sn_outside_clock_end(&o->clock, counted, used_ns);
+	else
+		sn_outside_clock_look(&o->clock, counted, used_ns, slack);
+}
+
 /* A new program in the process: a data file of its own. */
 static sn_status image_begin(struct sn_outside *o, struct sn_error *err)
 {
@@ -71,6 +121,7 @@ static sn_status image_begin(struct sn_outside *o, struct sn_error *err)
 	o->thread_count = 0;
 	o->past_thread_cpu_ns = 0;
 	o->missed_threads = o->children = o->cut_stacks = o->throttled = 0;
+	clock_begin(o);
 	if (sn_proc_stat(o->options.pid, 0, &fields))
 		sn_outside_header(o)->parent_pid = fields.parent_pid;
 	o->first_user_ns = o->user_ns = fields.user_ns;
@@ -202,8 +253,7 @@ static void exec_seen(struct sn_outside *o)
 			continue;
 		sn_outside_remainder_write(o, thread);
 		sn_outside_account_write(o, thread, SN_RECORD_THREAD_END);
-		o->past_thread_cpu_ns += thread->last_cpu_ns - thread->base_cpu_ns;
-		thread->base_cpu_ns = thread->last_cpu_ns;
+		o->past_thread_cpu_ns += thread->user_ns + thread->system_ns;
 		thread->user_ns = thread->system_ns = 0;
 	}
 	image_end(o, SN_DATA_EXECED, NULL);
@@ -323,9 +373,13 @@ static void look(struct sn_outside *o, int64_t time_ns)
 		sn_outside_header(o)->end_system_ns = fields.system_ns - o->first_system_ns;
 		sn_outside_header(o)->end_ns = time_ns;
 	}
-	for (size_t i = 0; i < o->threads.count && i < 256; i++)
-		if (!o->threads.items[i]->has_ended)
-			sn_outside_thread_look(o, o->threads.items[i]);
+	for (size_t i = 0; i < o->threads.count && i < 256; i++) {
+		if (o->threads.items[i]->has_ended)
+			continue;
+		sn_outside_thread_look(o, o->threads.items[i]);
+		if (o->threads.items[i]->is_new)
+			sn_outside_thread_look_before(o, o->threads.items[i]);
+	}
 	if (time_ns < o->next_packet_ns)
 		return;
 	o->next_packet_ns = time_ns + PACKET_INTERVAL_NS;
@@ -333,6 +387,21 @@ static void look(struct sn_outside *o, int64_t time_ns)
 	for (size_t i = 0; i < o->threads.count; i++)
 		if (!o->threads.items[i]->has_ended)
 			sn_outside_account_write(o, o->threads.items[i], SN_RECORD_THREAD_ACCOUNT);
+}
+
+/* The last thread hangs up a moment before the process has ended, when its clock is exact. */
+static void end_wait(const struct sn_outside *o)
+{
+	struct epoll_event ready[2];
+	int count;
+
+	if (sn_outside_threads_alive(o) != 1)
+		return;
+	count = epoll_wait(o->epoll_fd, ready, 2, 0);
+	if (count < 1 || !(ready[0].events & (EPOLLHUP | EPOLLERR)))
+		return;
+	for (int waited_us = 0; waited_us < 20000 && !has_ended(o); waited_us += 500)
+		usleep(500);
 }
 
 bool sn_outside_drain(struct sn_outside *o)
@@ -346,6 +415,8 @@ bool sn_outside_drain(struct sn_outside *o)
 		return false;
 	if (o->wants_images)
 		sn_outside_look_at_images(o);
+	end_wait(o);
+	clock_look(o, sn_outside_now_ns());
 	for (size_t i = 0; i < o->threads.count; i++)
 		samples_drain(o, o->threads.items[i]);
 	ended_leave(o);
@@ -419,6 +490,7 @@ sn_status sn_outside_open(const struct sn_outside_options *options, struct sn_ou
 	o->is_paused = options->starts_paused;
 	o->has_kernel = o->has_lost_count = true;
 	o->period_ns = options->rate_hz > 0 ? (uint64_t)(1000700000.0 / options->rate_hz) : 0;
+	o->cpus = (size_t)sysconf(_SC_NPROCESSORS_ONLN);
 	o->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	o->cache_memory = aligned_alloc(64, CACHE_BYTES);
 	if (o->cache_memory) {
@@ -462,6 +534,11 @@ void sn_outside_pause(struct sn_outside *o, bool is_paused)
 	if (o->is_paused == is_paused)
 		return;
 	o->is_paused = is_paused;
+	int64_t clock_ns = sn_proc_cpu_ns(o->options.pid);
+	if (is_paused)
+		o->clock_paused_ns = clock_ns;
+	else
+		o->clock_base_ns += clock_ns - o->clock_paused_ns;
 	/* A disabled event does not count either: what is used meanwhile is told nowhere. */
 	for (size_t i = 0; i < o->threads.count; i++)
 		if (!o->threads.items[i]->has_ended)

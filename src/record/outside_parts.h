@@ -1,7 +1,7 @@
 /**
  * The parts of the outside sampler, for its own files only: outside.c (from beginning to end),
  * outside_threads.c (events on threads), outside_samples.c (what a sample says), outside_records.c
- * (what is written, other than samples).
+ * (what is written, other than samples). outside_clock.h stands by itself.
  */
 #ifndef SN_RECORD_OUTSIDE_PARTS_H
 #define SN_RECORD_OUTSIDE_PARTS_H
@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "base/vec.h"
 #include "record/outside.h"
+#include "record/outside_clock.h"
 #include "record/outside_file.h"
 #include "record/outside_images.h"
 #include "record/outside_ring.h"
@@ -18,15 +19,17 @@ struct sn_outside_thread {
 	uint32_t index; /* in the data file */
 	struct sn_ring samples, events;
 	struct sn_writer writer;
-	uint64_t base_cpu_ns;	     /* the event's count when this image began */
-	uint64_t last_cpu_ns;	     /* ... at the latest sample */
-	uint64_t unseen_cpu_ns;	     /* used before the event was there; goes to the first sample */
+	uint64_t last_count_ns;	     /* the event's count at the latest sample */
+	uint64_t before_ns;	     /* used before the event was there, as far as known */
+	uint64_t unseen_ns;	     /* ... and not yet given to a sample */
 	uint64_t user_ns, system_ns; /* as the samples say */
-	uint64_t lost;		     /* samples, as LOST records told */
-	uint64_t lost_before;	     /* ... since the latest sample */
+	uint32_t last_stack;
+	uint64_t lost;	      /* samples, as LOST records told */
+	uint64_t lost_before; /* ... since the latest sample */
 	int64_t wait_cpu_ns, wait_before_ns;
 	uint64_t voluntary, involuntary;
 	char name[16];
+	bool is_new; /* began while we watched */
 	bool has_ended;
 };
 
@@ -42,6 +45,11 @@ struct sn_outside {
 	uint64_t period_ns;
 	uint64_t missed_threads, children, refused_threads, throttled, cut_stacks, cut_stack_bytes;
 	uint64_t past_thread_cpu_ns; /* of threads that ended, in this image */
+	struct sn_outside_clock clock;
+	int64_t clock_base_ns;	 /* the process's CPU clock where counts began */
+	int64_t clock_paused_ns; /* ... when sampling was paused */
+	int64_t next_clock_ns;
+	size_t cpus;
 	int64_t began_ns, next_look_ns, next_packet_ns;
 	int64_t first_user_ns, first_system_ns, user_ns, system_ns; /* the kernel's, by ticks */
 	bool is_exec_due; /* of a child of ours: its first */
@@ -113,6 +121,11 @@ void sn_outside_thread_enter(struct sn_outside *o, struct sn_outside_thread *thr
 			     int64_t time_ns);
 /** Reads what /proc alone says of a thread: waiting time, switches, its name. */
 void sn_outside_thread_look(struct sn_outside *o, struct sn_outside_thread *thread);
+/** How much the thread used before its event, seen better with each look. */
+void sn_outside_thread_look_before(struct sn_outside *o, struct sn_outside_thread *thread);
+/** Counts of the thread since its latest sample, and CPU time before its event: what a sample now
+ *  would stand for. */
+uint64_t sn_outside_thread_pending_ns(const struct sn_outside_thread *thread);
 /** Tells the time that no sample stands for any more. */
 void sn_outside_remainder_write(struct sn_outside *o, struct sn_outside_thread *thread);
 /** The thread has ended, or is left: remainder, account, and its events are closed. */

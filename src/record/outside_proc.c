@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 size_t sn_proc_read(pid_t pid, pid_t tid, const char *name, char *out, size_t size)
@@ -47,6 +48,16 @@ bool sn_proc_stat(pid_t pid, pid_t tid, struct sn_proc_stat_fields *out)
 	out->major_faults = major;
 	out->resident_bytes = resident > 0 ? (uint64_t)resident * 4096 : 0;
 	return true;
+}
+
+int64_t sn_proc_cpu_ns(pid_t pid)
+{
+	struct timespec used;
+	clockid_t clock;
+
+	if (clock_getcpuclockid(pid, &clock) || clock_gettime(clock, &used))
+		return -1;
+	return (int64_t)used.tv_sec * 1000000000 + used.tv_nsec;
 }
 
 bool sn_proc_schedstat(pid_t pid, pid_t tid, int64_t *cpu_ns, int64_t *wait_ns)

@@ -21,6 +21,10 @@ struct sn_proc_stat_fields {
 };
 bool sn_proc_stat(pid_t pid, pid_t tid, struct sn_proc_stat_fields *out);
 
+/** The process's CPU clock: exact for threads that do not run just now, and for one that has ended
+ * and was not waited for. Negative: it is gone. */
+int64_t sn_proc_cpu_ns(pid_t pid);
+
 /** CPU time and time waiting for a CPU, both exact. */
 bool sn_proc_schedstat(pid_t pid, pid_t tid, int64_t *cpu_ns, int64_t *wait_ns);
 

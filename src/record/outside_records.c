@@ -132,11 +132,11 @@ void sn_outside_thread_start_write(struct sn_outside *o, struct sn_outside_threa
 	record_commit(&thread->writer, record);
 }
 
-/* What the thread used in this image, exactly; user and system by its samples' modes. */
+/* What the thread used in this image, as its samples say; user and system by its samples' modes. */
 void sn_outside_account_write(struct sn_outside *o, struct sn_outside_thread *thread, uint8_t type)
 {
-	uint64_t cpu_ns = thread->last_cpu_ns - thread->base_cpu_ns + thread->unseen_cpu_ns;
 	uint64_t sampled_ns = thread->user_ns + thread->system_ns;
+	uint64_t cpu_ns = sampled_ns + thread->unseen_ns;
 	double system_share = sampled_ns ? (double)thread->system_ns / (double)sampled_ns : 0;
 	struct sn_record_thread_account *record =
 		record_reserve(o, &thread->writer, type, 0, sizeof(*record));

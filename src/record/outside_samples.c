@@ -118,22 +118,23 @@ void sn_outside_sample_take(struct sn_outside *o, struct sn_outside_thread *thre
 			    const struct perf_event_header *header)
 {
 	struct sn_outside_sample sample;
-	uint64_t cpu_ns, shown_ns, hidden_ns = 0;
+	uint64_t count_ns, cpu_ns, shown_ns, hidden_ns = 0;
 	uint32_t stack;
 
 	sample_parse(header, o->has_lost_count, &sample);
-	if (sample.count < thread->last_cpu_ns)
+	if (sample.count < thread->last_count_ns)
 		return;
-	cpu_ns = sample.count - thread->last_cpu_ns + thread->unseen_cpu_ns;
-	thread->last_cpu_ns = sample.count;
-	thread->base_cpu_ns -= thread->unseen_cpu_ns;
-	thread->unseen_cpu_ns = 0;
+	count_ns = sample.count - thread->last_count_ns + thread->unseen_ns;
+	thread->last_count_ns = sample.count;
+	thread->unseen_ns = 0;
+	cpu_ns = sn_outside_clock_tell(&o->clock, count_ns);
 	sn_outside_room_make(o);
-	stack = sample_unwind(o, thread, &sample);
+	stack = thread->last_stack = sample_unwind(o, thread, &sample);
 	shown_ns = o->period_ns * (1 + thread->lost_before);
 	thread->lost_before = 0;
-	if (!o->has_kernel && cpu_ns > shown_ns + o->period_ns / 2)
-		hidden_ns = cpu_ns - shown_ns;
+	if (!o->has_kernel && count_ns > shown_ns + o->period_ns / 2)
+		hidden_ns = (uint64_t)((double)cpu_ns * (double)(count_ns - shown_ns) /
+				       (double)count_ns);
 	if (hidden_ns)
 		sn_outside_sample_put(o, thread, &sample, hidden_ns, stack,
 				      SN_RECORD_SAMPLE_SYSTEM | SN_RECORD_SAMPLE_REMAINDER);

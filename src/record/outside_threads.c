@@ -147,16 +147,39 @@ void sn_outside_thread_look(struct sn_outside *o, struct sn_outside_thread *thre
 	memcpy(thread->name, name, length - 1); /* less the end of line */
 }
 
-/* CPU time that the thread had used when its event began to count. */
-static int64_t used_before(const struct sn_outside *o, const struct sn_outside_thread *thread)
+uint64_t sn_outside_thread_pending_ns(const struct sn_outside_thread *thread)
 {
-	uint64_t count = 0, lost;
-	int64_t cpu_ns = 0, wait_ns = 0;
+	uint64_t count, lost;
 
-	if (!sn_ring_count(&thread->samples, &count, &lost) ||
-	    !sn_proc_schedstat(o->options.pid, thread->tid, &cpu_ns, &wait_ns))
-		return 0;
-	return cpu_ns > (int64_t)count ? cpu_ns - (int64_t)count : 0;
+	if (!sn_ring_count(&thread->samples, &count, &lost) || count < thread->last_count_ns)
+		return thread->unseen_ns;
+	return count - thread->last_count_ns + thread->unseen_ns;
+}
+
+/*
+ * CPU time that the thread had used when its event began to count: of both its times, read one
+ * after the other, the kernel's is behind by up to a tick while the thread runs, so the largest
+ * difference is the best. Unless it ran between the two readings.
+ */
+void sn_outside_thread_look_before(struct sn_outside *o, struct sn_outside_thread *thread)
+{
+	enum { TRIES = 4, AT_ONCE_NS = 50000 };
+	uint64_t count = 0, again = 0, lost;
+	int64_t cpu_ns = 0, wait_ns = 0, more_ns;
+
+	for (int i = 0; i < TRIES; i++) {
+		if (!sn_ring_count(&thread->samples, &count, &lost) ||
+		    !sn_proc_schedstat(o->options.pid, thread->tid, &cpu_ns, &wait_ns) ||
+		    !sn_ring_count(&thread->samples, &again, &lost))
+			return;
+		if (again - count < AT_ONCE_NS)
+			break;
+	}
+	more_ns = cpu_ns - (int64_t)again - (int64_t)thread->before_ns;
+	if (more_ns <= 0)
+		return;
+	thread->before_ns += (uint64_t)more_ns;
+	thread->unseen_ns += (uint64_t)more_ns;
 }
 
 void sn_outside_thread_enter(struct sn_outside *o, struct sn_outside_thread *thread,
@@ -195,8 +218,9 @@ bool sn_outside_thread_add(struct sn_outside *o, pid_t tid, bool is_new, int64_t
 	epoll_ctl(o->epoll_fd, EPOLL_CTL_ADD, thread->samples.fd, &event);
 	sn_vec_push(&o->threads, thread);
 	sn_outside_thread_look(o, thread);
+	thread->is_new = is_new;
 	if (is_new) {
-		thread->unseen_cpu_ns = (uint64_t)used_before(o, thread);
+		sn_outside_thread_look_before(o, thread);
 	} else {
 		thread->wait_before_ns = thread->wait_cpu_ns > 0 ? thread->wait_cpu_ns : 0;
 		/* Switches are counted from the thread's start by the kernel; so are they here. */
@@ -233,20 +257,19 @@ void sn_outside_threads_scan(struct sn_outside *o)
 	}
 }
 
-/* Time that no sample stands for any more is told without one. */
+/* Time that no sample stands for any more is told without one. Where the kernel's part is hidden,
+ * it stands at the code that ran last, as that of other samples at the code that ran next. */
 void sn_outside_remainder_write(struct sn_outside *o, struct sn_outside_thread *thread)
 {
 	struct sn_outside_sample sample = { .time_ns = sn_outside_now_ns() };
 	uint64_t count, lost, left_ns, system_ns;
 
-	if (!sn_ring_count(&thread->samples, &count, &lost))
+	if (!sn_ring_count(&thread->samples, &count, &lost) || count < thread->last_count_ns)
 		return;
-	left_ns = count - thread->last_cpu_ns + thread->unseen_cpu_ns;
-	if (count < thread->last_cpu_ns)
-		return;
-	thread->last_cpu_ns = count;
-	thread->base_cpu_ns -= thread->unseen_cpu_ns;
-	thread->unseen_cpu_ns = 0;
+	left_ns =
+		sn_outside_clock_tell(&o->clock, count - thread->last_count_ns + thread->unseen_ns);
+	thread->last_count_ns = count;
+	thread->unseen_ns = 0;
 	if (lost > thread->lost)
 		sn_writer_count_loss(&o->file.shared, SN_DATA_LOSS_RING, lost - thread->lost);
 	if (lost > thread->lost)
@@ -256,7 +279,8 @@ void sn_outside_remainder_write(struct sn_outside *o, struct sn_outside_thread *
 					 (double)(thread->user_ns + thread->system_ns))
 			    : 0;
 	if (system_ns)
-		sn_outside_sample_put(o, thread, &sample, system_ns, 0,
+		sn_outside_sample_put(o, thread, &sample, system_ns,
+				      o->has_kernel ? 0 : thread->last_stack,
 				      SN_RECORD_SAMPLE_SYSTEM | SN_RECORD_SAMPLE_REMAINDER);
 	if (left_ns > system_ns)
 		sn_outside_sample_put(o, thread, &sample, left_ns - system_ns, 0,
@@ -268,7 +292,7 @@ void sn_outside_thread_leave(struct sn_outside *o, struct sn_outside_thread *thr
 	if (o->file.shared.base) {
 		sn_outside_remainder_write(o, thread);
 		sn_outside_account_write(o, thread, SN_RECORD_THREAD_END);
-		o->past_thread_cpu_ns += thread->last_cpu_ns - thread->base_cpu_ns;
+		o->past_thread_cpu_ns += thread->user_ns + thread->system_ns;
 	}
 	sn_ring_close(&thread->samples);
 	sn_ring_close(&thread->events);

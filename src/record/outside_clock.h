@@ -1,0 +1,37 @@
+/**
+ * What part of the counts of task-clock events is CPU time.
+ *
+ * An event counts while its thread is on a CPU. The kernel's account of CPU time leaves out what
+ * the CPU gave to interrupts and what a virtual machine's host took of it meanwhile (steal), by
+ * some kernels' configuration: up to a tenth on a busy host. The process's CPU clock tells that
+ * account, but of a thread that runs it knows only as much as at the last tick.
+ *
+ * Counts are told with samples, so what was told too much is taken off the next ones.
+ */
+#ifndef SN_RECORD_OUTSIDE_CLOCK_H
+#define SN_RECORD_OUTSIDE_CLOCK_H
+
+#include <stdint.h>
+
+struct sn_outside_clock {
+	double part;		  /* of the next counts is CPU time */
+	uint64_t told_count_ns;	  /* counts of samples so far */
+	uint64_t told_ns;	  /* the CPU time that they were told as */
+	uint64_t looked_count_ns; /* counts in all at the last look */
+};
+
+void sn_outside_clock_begin(struct sn_outside_clock *clock);
+
+/** `counted_ns`: counts in all, told or not; `used_ns`: CPU time by the process's clock, which may
+ *  be short of the truth by `slack_ns`. */
+void sn_outside_clock_look(struct sn_outside_clock *clock, uint64_t counted_ns, uint64_t used_ns,
+			   uint64_t slack_ns);
+
+/** The last look, when the process has ended and its clock is exact: the counts that are left make
+ *  up for all that was told too much, as far as they go. */
+void sn_outside_clock_end(struct sn_outside_clock *clock, uint64_t counted_ns, uint64_t used_ns);
+
+/** Counts of one sample: gives their CPU time. */
+uint64_t sn_outside_clock_tell(struct sn_outside_clock *clock, uint64_t count_ns);
+
+#endif
