@@ -195,9 +195,16 @@ static void extra_write(struct sn_json *json, void *context)
 
 	names_write(json, "a", extra->sides, 0);
 	names_write(json, "b", extra->sides, 1);
+	sn_json_member_string(json, "verdict", sn_comparison_verdict(extra->comparison));
+	sn_json_key(json, "warnings");
+	sn_json_array(json);
+	for (size_t i = 0; i < extra->comparison->warnings.count; i++)
+		sn_json_string(json, extra->comparison->warnings.items[i]);
+	sn_json_close(json);
 	sn_json_member_double(json, "false_alarm_rate", extra->comparison->false_alarm_rate);
 	sn_json_member_uint(json, "tested", extra->comparison->tested);
 	sn_json_member_uint(json, "findings", extra->comparison->findings);
+	sn_json_member_uint(json, "drifted", extra->comparison->drifted);
 }
 
 static void head_print(const struct sides *sides, const struct sn_comparison *c)
@@ -213,15 +220,22 @@ static void head_print(const struct sides *sides, const struct sn_comparison *c)
 		       "a "
 		       "side each row gets a verdict\n",
 		       c->a_count, c->b_count, SN_COMPARE_RUNS_MIN);
-	else if (!c->findings)
+	else if (c->findings)
+		printf("%zu of %zu rows differ beyond noise (of equal runs %.0f %% of comparisons "
+		       "report any)\n",
+		       c->findings, c->tested, 100 * c->false_alarm_rate);
+	else if (!c->drifted)
 		printf("no difference beyond noise in %zu rows (5 comparisons of equal runs in "
 		       "%.0f "
 		       "report one)\n",
 		       c->tested, 5 / c->false_alarm_rate);
-	else
-		printf("%zu of %zu rows differ beyond noise (of equal runs %.0f %% of comparisons "
-		       "report any)\n",
-		       c->findings, c->tested, 100 * c->false_alarm_rate);
+	if (c->drifted)
+		printf("drift: %zu of %zu rows differ, but by no more than the machine changed "
+		       "between the "
+		       "sets\n",
+		       c->drifted, c->tested);
+	for (size_t i = 0; i < c->warnings.count; i++)
+		printf("warning: %s\n", c->warnings.items[i]);
 	putchar('\n');
 }
 
@@ -231,11 +245,11 @@ static sn_status comparison_print(const struct sn_args *args, const struct sides
 {
 	struct extra extra = { sides, c };
 	struct sn_table table;
-	bool only_findings = !sn_args_flag(args, "all") && c->findings &&
+	bool only_findings = !sn_args_flag(args, "all") && c->findings + c->drifted &&
 			     view->format == SN_FORMAT_TEXT && !view->filter;
 	sn_status status;
 
-	view->schema = "sonde.diff/1";
+	view->schema = "sonde.diff/2";
 	if (view->columns && !strcmp(view->columns, "all"))
 		view->columns =
 			"kind,name,function,module,file,line_first,line_last,a_cpu_s,b_cpu_s,"
@@ -246,7 +260,8 @@ static sn_status comparison_print(const struct sn_args *args, const struct sides
 		const struct sn_compare_row *row = &c->rows.items[i];
 
 		if (!only_findings || row->entry.kind == SN_COMPARE_TOTAL ||
-		    row->verdict == SN_VERDICT_SLOWER || row->verdict == SN_VERDICT_FASTER)
+		    row->verdict == SN_VERDICT_SLOWER || row->verdict == SN_VERDICT_FASTER ||
+		    row->verdict == SN_VERDICT_DRIFT)
 			row_add(&table, row);
 	}
 	if (view->format == SN_FORMAT_TEXT)
@@ -409,7 +424,11 @@ const struct sn_command sn_command_diff = {
 		"a "
 		"verdict by Welch's test, corrected for their number by Holm's method: of "
 		"comparisons of runs that do not differ, at most the part given by --false-alarms "
-		"reports any difference. With fewer runs no verdict is given: repeat.\n\n"
+		"reports any difference. With fewer runs no verdict is given: repeat. A row that "
+		"differs by no more than the machine changed between the sets (a trend, waiting "
+		"for "
+		"a CPU, the load of others) is called drift and is no finding: record A and B in "
+		"turns.\n\n"
 		"The exit status is 1 if a difference was found, 0 if none was or none could be "
 		"stated.",
 	.options = diff_options,

@@ -7,11 +7,15 @@
 #include "base/alloc.h"
 #include "base/intern.h"
 #include "base/text.h"
+#include "compare/drift.h"
+#include "compare/warnings.h"
 #include "profile/view.h"
 
 const char *sn_verdict_name(enum sn_verdict verdict)
 {
-	static const char *const names[] = { "same", "slower", "faster", "small", "repeat" };
+	static const char *const names[] = {
+		"same", "slower", "faster", "small", "repeat", "drift"
+	};
 
 	return names[verdict];
 }
@@ -21,6 +25,35 @@ const char *sn_verdict_name(enum sn_verdict verdict)
 static const char *copied(struct sn_compare_run *run, const char *text)
 {
 	return text ? sn_arena_strdup(&run->arena, text) : NULL;
+}
+
+/* Where the name of a copy or part that a compiler made of a function goes on behind the function's
+ * own (gcc: clones, outlined regions, cold halves; LLVM's are alike): the name's length if it does
+ * not. */
+static size_t own_name_length(const char *name)
+{
+	static const char *const words[] = { "constprop", "isra",    "part", "cold",
+					     "lto_priv",  "_omp_fn", "llvm" };
+
+	for (const char *dot = strchr(name, '.'); dot; dot = strchr(dot + 1, '.'))
+		for (size_t w = 0; dot > name && w < sizeof(words) / sizeof(*words); w++) {
+			size_t length = strlen(words[w]);
+
+			if (!strncmp(dot + 1, words[w], length) &&
+			    (!dot[1 + length] || dot[1 + length] == '.' || dot[1 + length] == ']'))
+				return (size_t)(dot - name);
+		}
+	return strlen(name);
+}
+
+static const char *own_name(struct sn_compare_run *run, const char *name)
+{
+	static const char clone[] = " [clone "; /* how demanglers write the rest */
+	size_t length = own_name_length(name), tail = sizeof(clone) - 1;
+
+	if (length > tail && name[length] && !strncmp(name + length - tail, clone, tail))
+		length -= tail;
+	return sn_arena_strndup(&run->arena, name, length);
 }
 
 /* The standard deviation behind a 95 % interval of a share, in seconds. */
@@ -47,8 +80,8 @@ static void functions_fill(struct sn_compare_run *run, const struct sn_profile *
 		struct sn_compare_entry entry = {
 			.kind = SN_COMPARE_FUNCTION,
 			.module = copied(run, module_key(p->program, function->module)),
-			.function = copied(run, function->linkage_name),
-			.name = copied(run, function->name),
+			.function = own_name(run, function->linkage_name),
+			.name = own_name(run, function->name),
 			.file = copied(run, sn_file_base_name(function->file)),
 			.line_first = function->line,
 			.cpu_s = (double)m->exclusive.cpu_ns / 1e9,
@@ -81,7 +114,7 @@ static void loops_fill(struct sn_compare_run *run, const struct sn_profile *p)
 			struct sn_compare_entry fresh = {
 				.kind = SN_COMPARE_LOOP,
 				.module = copied(run, module_key(program, loop->module)),
-				.function = copied(run, function->linkage_name),
+				.function = own_name(run, function->linkage_name),
 				.name = copied(run, loop->label),
 				.file = copied(run, sn_file_base_name(loop->file)),
 				.line_first = loop->line_first,
@@ -101,6 +134,63 @@ static void loops_fill(struct sn_compare_run *run, const struct sn_profile *p)
 	free(entry_of);
 }
 
+/* All waiting, over the threads that share it: a run with n of them able to run loses an n-th.
+ * Where nobody else used the machine, threads waited for each other only. */
+static double waited_of(const struct sn_experiment *e)
+{
+	double waited = 0, ran = 0, at_once;
+
+	for (size_t t = 0; t < e->threads.count; t++) {
+		const struct sn_time_account *account = &e->threads.items[t].account;
+
+		if (account->wait_cpu_ns < 0 || account->user_ns < 0 || account->system_ns < 0)
+			return NAN;
+		waited += sn_seconds(account->wait_cpu_ns);
+		ran += sn_seconds(account->user_ns + account->system_ns);
+	}
+	if (e->elapsed_ns <= 0)
+		return NAN;
+	at_once = fmax((waited + ran) / sn_seconds(e->elapsed_ns), 1);
+	if (e->others_share < 0)
+		return at_once < 1.5 ? waited / at_once : NAN;
+	return e->others_share < 0.02 ? 0 : waited / at_once;
+}
+
+static uint64_t text_hash(const char *text)
+{
+	return sn_hash_bytes(text, strlen(text));
+}
+
+/* Variables of the shell that say nothing of the run. */
+static bool is_of_shell(const char *name)
+{
+	static const char *const names[] = { "_",    "PWD",   "OLDPWD",	 "SHLVL",
+					     "TERM", "LINES", "COLUMNS", "WINDOWID" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (!strcmp(name, names[i]))
+			return true;
+	return sn_starts_with(name, "SSH_");
+}
+
+/* The program counts by its build id, not by its path. In sums, as the order of modules and
+ * variables may vary. */
+static uint64_t identity_of(const struct sn_experiment *e)
+{
+	const char *rest = strchr(e->arguments, ' ');
+	uint64_t identity =
+		text_hash(e->host) + 3 * text_hash(e->kernel) + 5 * text_hash(rest ? rest : "");
+
+	for (size_t m = 0; m < e->modules.count; m++)
+		if (e->modules.items[m].kind == SN_MODULE_FILE)
+			identity += text_hash(e->modules.items[m].build_id);
+	for (size_t v = 0; v < e->environment.count; v++)
+		if (!is_of_shell(e->environment.items[v].name))
+			identity += sn_hash_u64(text_hash(e->environment.items[v].name) +
+						3 * text_hash(e->environment.items[v].value));
+	return identity;
+}
+
 void sn_compare_run_fill(struct sn_compare_run *run, const struct sn_profile *p)
 {
 	struct sn_compare_entry elapsed = { .kind = SN_COMPARE_TOTAL,
@@ -115,6 +205,7 @@ void sn_compare_run_fill(struct sn_compare_run *run, const struct sn_profile *p)
 					.name = "CPU",
 					.cpu_s = (double)p->total.cpu_ns / 1e9,
 					.share = 1 };
+	char *path;
 
 	memset(run, 0, sizeof(*run));
 	run->name = copied(run, p->experiment->name);
@@ -125,7 +216,13 @@ void sn_compare_run_fill(struct sn_compare_run *run, const struct sn_profile *p)
 	run->cpu_model = copied(run, p->experiment->cpu_model);
 	run->kernel = copied(run, p->experiment->kernel);
 	run->version = copied(run, p->experiment->version);
+	path = realpath(p->experiment->path, NULL);
+	run->path = copied(run, path ? path : p->experiment->path);
+	free(path);
 	run->started_realtime_ns = p->experiment->started_realtime_ns;
+	run->identity = identity_of(p->experiment);
+	run->waited_s = p->is_filtered ? NAN : waited_of(p->experiment);
+	run->others_share = p->experiment->others_share < 0 ? NAN : p->experiment->others_share;
 	run->samples = p->total.samples;
 	if (!p->is_filtered && !isnan(elapsed.cpu_s))
 		sn_vec_push(&run->entries, elapsed);
@@ -147,7 +244,9 @@ struct aligned {
 	uint32_t a_seen, b_seen; /* runs that have it */
 	double *times;		 /* by run: those of A, then those of B */
 	double *shares, *variances;
-	bool is_merged; /* into another row */
+	size_t last_run;		  /* that it was met in, + 1 */
+	bool is_merged;			  /* into another row */
+	const struct aligned *hypothesis; /* whose verdict it takes: of an only loop its function */
 };
 
 struct builder {
@@ -188,13 +287,13 @@ static void entry_add(struct builder *b, const struct sn_compare_entry *entry, s
 		sn_vec_push(&b->rows, fresh);
 	}
 	row = &b->rows.items[key];
+	if (row->last_run != run + 1) {
+		row->last_run = run + 1;
+		*(is_a ? &row->a_seen : &row->b_seen) += 1;
+	}
 	row->times[run] += entry->cpu_s;
 	row->shares[run] += entry->share;
 	row->variances[run] += entry->deviation_s * entry->deviation_s;
-	if (is_a)
-		row->a_seen++;
-	else
-		row->b_seen++;
 }
 
 static int loops_by_function(const void *left, const void *right, void *context)
@@ -269,52 +368,13 @@ static void moved_loops_join(struct builder *b)
 
 /* ---- statistics ---- */
 
-struct moments {
-	double mean, variance; /* of the mean */
-	double df;
-};
-
-/* The spread between runs holds the sampling error; where few runs agree by luck, the sampling
- * error is what is known at least. */
-static struct moments moments_of(const double *times, const double *variances, size_t count)
-{
-	double deviation = sn_deviation(times, count), sampling = sn_mean(variances, count);
-	struct moments m = { .mean = sn_mean(times, count), .df = (double)count - 1 };
-
-	m.variance = fmax(deviation * deviation, sampling) / (double)count;
-	return m;
-}
-
-static void row_test(struct sn_compare_row *row, struct moments a, struct moments b)
-{
-	double variance = a.variance + b.variance, df, half;
-
-	row->p = NAN;
-	row->difference_interval = (struct sn_interval){ NAN, NAN };
-	if (a.df + 1 < SN_COMPARE_RUNS_MIN || b.df + 1 < SN_COMPARE_RUNS_MIN)
-		return;
-	if (!(variance > 0)) {
-		row->p = row->difference_s == 0 ? 1 : 0;
-		row->difference_interval =
-			(struct sn_interval){ row->difference_s, row->difference_s };
-		return;
-	}
-	/* Welch (1947), with Satterthwaite's degrees of freedom */
-	df = variance * variance /
-	     (a.variance * a.variance / a.df + b.variance * b.variance / b.df);
-	row->p = sn_student_p(row->difference_s / sqrt(variance), df);
-	half = sn_student_t(0.05, df) * sqrt(variance);
-	row->difference_interval =
-		(struct sn_interval){ row->difference_s - half, row->difference_s + half };
-}
-
 static void row_finish(struct builder *b, struct aligned *aligned)
 {
 	struct sn_comparison *c = b->comparison;
 	struct sn_compare_row *row = &aligned->row;
-	struct moments a = moments_of(aligned->times, aligned->variances, c->a_count);
-	struct moments z = moments_of(aligned->times + c->a_count, aligned->variances + c->a_count,
-				      c->b_count);
+	struct sn_moments a = sn_moments_of(aligned->times, aligned->variances, c->a_count);
+	struct sn_moments z = sn_moments_of(aligned->times + c->a_count,
+					    aligned->variances + c->a_count, c->b_count);
 
 	row->a_runs = aligned->a_seen;
 	row->b_runs = aligned->b_seen;
@@ -323,7 +383,10 @@ static void row_finish(struct builder *b, struct aligned *aligned)
 	row->a_share = sn_mean(aligned->shares, c->a_count);
 	row->b_share = sn_mean(aligned->shares + c->a_count, c->b_count);
 	row->difference_s = z.mean - a.mean;
-	row_test(row, a, z);
+	row->p = NAN;
+	row->difference_interval = (struct sn_interval){ NAN, NAN };
+	if (c->a_count >= SN_COMPARE_RUNS_MIN && c->b_count >= SN_COMPARE_RUNS_MIN)
+		row->p = sn_welch_p(a, z, &row->difference_interval);
 	if (row->entry.kind != SN_COMPARE_TOTAL &&
 	    !(fmax(row->a_share, row->b_share) >= c->smallest_share)) {
 		row->verdict = SN_VERDICT_SMALL;
@@ -333,34 +396,102 @@ static void row_finish(struct builder *b, struct aligned *aligned)
 	}
 }
 
-static int rows_by_p(const void *left, const void *right, void *context)
+static bool is_of(const struct sn_compare_entry *entry, enum sn_compare_kind kind,
+		  const struct sn_compare_entry *of)
 {
-	const struct sn_compare_row *rows = context;
-	double x = rows[*(const size_t *)left].p, y = rows[*(const size_t *)right].p;
+	return entry->kind == kind && !strcmp(entry->function, of->function) &&
+	       !strcmp(entry->module, of->module);
+}
+
+/* A function whose only loop has nearly all of its time is one with it: they rise and fall
+ * together. */
+static const struct aligned *function_of_only_loop(const struct builder *b,
+						   const struct aligned *loop)
+{
+	static const double NEARLY_ALL = 0.8;
+	const struct aligned *found = NULL;
+
+	for (size_t i = 0; i < b->rows.count; i++) {
+		const struct aligned *other = &b->rows.items[i];
+
+		if (isnan(other->row.p) || other->is_merged || other == loop)
+			continue;
+		if (is_of(&other->row.entry, SN_COMPARE_LOOP, &loop->row.entry))
+			return NULL;
+		if (is_of(&other->row.entry, SN_COMPARE_FUNCTION, &loop->row.entry) &&
+		    loop->row.a_cpu_s >= NEARLY_ALL * other->row.a_cpu_s &&
+		    loop->row.b_cpu_s >= NEARLY_ALL * other->row.b_cpu_s)
+			found = other;
+	}
+	return found;
+}
+
+static void only_loops_find(struct builder *b)
+{
+	for (size_t i = 0; i < b->rows.count; i++) {
+		struct aligned *row = &b->rows.items[i];
+
+		if (row->row.entry.kind == SN_COMPARE_LOOP && !isnan(row->row.p) && !row->is_merged)
+			row->hypothesis = function_of_only_loop(b, row);
+		row->row.is_only_loop = row->hypothesis != NULL;
+	}
+}
+
+static int rows_by_p(const void *left, const void *right)
+{
+	double x = (*(struct aligned *const *)left)->row.p,
+	       y = (*(struct aligned *const *)right)->row.p;
 
 	return (x > y) - (x < y);
 }
 
-/* Holm (1979): the i-th smallest of m values is held against rate / (m - i), until one fails. */
-static void verdicts_find(struct sn_comparison *c)
+static enum sn_verdict verdict_of(struct builder *b, const struct aligned *a,
+				  const struct sn_conditions *conditions)
 {
-	size_t *order = sn_alloc_zeroed(c->rows.count + 1, sizeof(*order));
+	const struct sn_compare_row *row = &a->row;
+	bool is_elapsed =
+		row->entry.kind == SN_COMPARE_TOTAL && !strcmp(row->entry.function, "elapsed");
 
-	for (size_t i = 0; i < c->rows.count; i++)
-		if (!isnan(c->rows.items[i].p))
-			order[c->tested++] = i;
-	qsort_r(order, c->tested, sizeof(*order), rows_by_p, c->rows.items);
+	if (sn_is_drift(conditions, is_elapsed,
+			b->comparison->false_alarm_rate / (double)b->comparison->tested, a->times,
+			a->variances, &b->comparison->arena))
+		return SN_VERDICT_DRIFT;
+	return row->difference_s > 0 ? SN_VERDICT_SLOWER : SN_VERDICT_FASTER;
+}
+
+/* Holm (1979): the i-th smallest of m values is held against rate / (m - i), until one fails. */
+static void verdicts_find(struct builder *b, const struct sn_conditions *conditions)
+{
+	struct sn_comparison *c = b->comparison;
+	struct aligned **order = sn_alloc_zeroed(b->rows.count + 1, sizeof(*order));
+
+	for (size_t i = 0; i < b->rows.count; i++)
+		if (!isnan(b->rows.items[i].row.p) && !b->rows.items[i].is_merged &&
+		    !b->rows.items[i].hypothesis)
+			order[c->tested++] = &b->rows.items[i];
+	if (c->tested)
+		qsort(order, c->tested, sizeof(*order), rows_by_p);
 	for (size_t i = 0; i < c->tested; i++) {
-		struct sn_compare_row *row = &c->rows.items[order[i]];
+		struct sn_compare_row *row = &order[i]->row;
 
 		if (!(row->p <= c->false_alarm_rate / (double)(c->tested - i)))
 			break;
-		row->verdict = row->difference_s > 0 ? SN_VERDICT_SLOWER : SN_VERDICT_FASTER;
-		c->findings++;
+		row->verdict = verdict_of(b, order[i], conditions);
+		*(row->verdict == SN_VERDICT_DRIFT ? &c->drifted : &c->findings) += 1;
 	}
+	for (size_t i = 0; i < b->rows.count; i++)
+		if (b->rows.items[i].hypothesis)
+			b->rows.items[i].row.verdict = b->rows.items[i].hypothesis->row.verdict;
 	if (!c->tested)
 		c->false_alarm_rate = NAN;
 	free(order);
+}
+
+const char *sn_comparison_verdict(const struct sn_comparison *c)
+{
+	if (isnan(c->false_alarm_rate))
+		return "repeat";
+	return c->findings ? "different" : c->drifted ? "drift" : "same";
 }
 
 static int rows_by_difference(const void *left, const void *right)
@@ -385,6 +516,7 @@ struct sn_comparison *sn_compare(const struct sn_compare_run *a, size_t a_count,
 {
 	struct sn_comparison *c = sn_alloc_zeroed(1, sizeof(*c));
 	struct builder builder = { .comparison = c, .runs = a_count + b_count };
+	struct sn_conditions conditions;
 
 	c->a_count = a_count;
 	c->b_count = b_count;
@@ -399,13 +531,17 @@ struct sn_comparison *sn_compare(const struct sn_compare_run *a, size_t a_count,
 		for (size_t i = 0; i < b[r].entries.count; i++)
 			entry_add(&builder, &b[r].entries.items[i], a_count + r, false);
 	moved_loops_join(&builder);
-	for (size_t i = 0; i < builder.rows.count; i++) {
-		if (builder.rows.items[i].is_merged)
-			continue;
+	for (size_t i = 0; i < builder.rows.count; i++)
 		row_finish(&builder, &builder.rows.items[i]);
-		sn_vec_push(&c->rows, builder.rows.items[i].row);
-	}
-	verdicts_find(c);
+	only_loops_find(&builder);
+	conditions = sn_conditions_of(a, a_count, b, b_count, &c->arena);
+	verdicts_find(&builder, &conditions);
+	for (size_t i = 0; i < builder.rows.count; i++)
+		if (!builder.rows.items[i].is_merged)
+			sn_vec_push(&c->rows, builder.rows.items[i].row);
+	if (c->drifted)
+		sn_vec_push(&c->warnings, sn_conditions_sentence(&conditions, &c->arena));
+	sn_compare_warn(c, a, b);
 	if (c->rows.count)
 		qsort(c->rows.items, c->rows.count, sizeof(*c->rows.items), rows_by_difference);
 	sn_vec_free(&builder.rows);
@@ -418,6 +554,7 @@ void sn_comparison_free(struct sn_comparison *comparison)
 	if (!comparison)
 		return;
 	sn_vec_free(&comparison->rows);
+	sn_vec_free(&comparison->warnings);
 	sn_arena_free(&comparison->arena);
 	free(comparison);
 }

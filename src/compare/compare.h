@@ -26,7 +26,8 @@ enum sn_compare_kind { SN_COMPARE_TOTAL, SN_COMPARE_FUNCTION, SN_COMPARE_LOOP };
 struct sn_compare_entry {
 	enum sn_compare_kind kind;
 	const char *module;   /* base name; "" for the program itself, whose name may change */
-	const char *function; /* linkage name; totals: "elapsed", "cpu" */
+	const char *function; /* linkage name without what compilers add to copies (.isra.0, .cold,
+				 ._omp_fn.1 ...); totals: "elapsed", "cpu" */
 	const char *name;     /* for people */
 	const char *file;     /* base name, or NULL */
 	uint32_t line_first, line_last, depth; /* loops */
@@ -37,8 +38,12 @@ struct sn_compare_entry {
 struct sn_compare_run {
 	struct sn_arena arena;
 	/* of the experiment; any but the first may be NULL */
-	const char *name, *label, *program, *arguments, *host, *cpu_model, *kernel, *version;
+	const char *path, *name, *label, *program, *arguments, *host, *cpu_model, *kernel, *version;
 	int64_t started_realtime_ns;
+	uint64_t identity; /* equal for runs of which all that is recorded is: build ids, arguments,
+			      environment, host, kernel; 0: unknown */
+	double waited_s; /* elapsed time lost to waiting for a CPU that others had; NaN: unknown */
+	double others_share; /* part of the machine's CPU time that others had; NaN: unknown */
 	uint64_t samples;
 	SN_VEC(struct sn_compare_entry) entries;
 };
@@ -53,13 +58,15 @@ enum sn_verdict {
 	SN_VERDICT_FASTER,
 	SN_VERDICT_SMALL,  /* below the share that is tested */
 	SN_VERDICT_REPEAT, /* too few runs to say */
+	SN_VERDICT_DRIFT,  /* differs, but no more than the machine did meanwhile (drift.h) */
 };
-/** "same", "slower", "faster", "small", "repeat". */
+/** "same", "slower", "faster", "small", "repeat", "drift". */
 const char *sn_verdict_name(enum sn_verdict verdict);
 
 struct sn_compare_row {
 	struct sn_compare_entry entry; /* names as on side A, of B where A has none */
 	bool is_moved;		       /* lines differ: aligned by order within the function */
+	bool is_only_loop;	       /* all but all of its function: no hypothesis of its own */
 	uint32_t a_runs, b_runs;       /* in which it was met */
 	double a_cpu_s, b_cpu_s;       /* means over the runs; absent counts 0 */
 	double a_share, b_share;
@@ -72,9 +79,10 @@ struct sn_compare_row {
 struct sn_comparison {
 	struct sn_arena arena;
 	size_t a_count, b_count;
-	double false_alarm_rate; /* NaN: cannot be stated */
-	double smallest_share;	 /* that is tested */
-	size_t tested, findings;
+	double false_alarm_rate;	    /* NaN: cannot be stated */
+	double smallest_share;		    /* that is tested */
+	size_t tested, findings, drifted;   /* hypotheses: a function and its only loop are one */
+	SN_VEC(const char *) warnings;	    /* sentences: what makes the sets hard to compare */
 	SN_VEC(struct sn_compare_row) rows; /* totals first, then by size of the difference */
 };
 
@@ -82,6 +90,9 @@ struct sn_compare_options {
 	double false_alarm_rate; /* of the whole comparison; 0: 0.05 */
 	double smallest_share;	 /* rows below it on both sides are not tested; 0: 0.005 */
 };
+
+/** Of the whole: "different" (findings), else "drift", "same" or "repeat". */
+const char *sn_comparison_verdict(const struct sn_comparison *comparison);
 
 /** The runs are borrowed and must outlive the result. `options` may be NULL. */
 struct sn_comparison *sn_compare(const struct sn_compare_run *a, size_t a_count,

@@ -380,7 +380,8 @@ static sn_status launch_write(const struct importer *im, const char *folder, str
 				    .exit_status = -1,
 				    .has_ended = true,
 				    .tree_user_ns = -1,
-				    .tree_system_ns = -1 };
+				    .tree_system_ns = -1,
+				    .others_share = -1 };
 	sn_status status;
 
 	launch.elapsed_ns = (int64_t)im->how->path_count * im->how->interval_ns;

@@ -753,7 +753,8 @@ static sn_status write_launch(struct importer *im, const struct sn_perf_import *
 				    .has_ended = true,
 				    .started_realtime_ns = realtime_ns,
 				    .tree_user_ns = -1,
-				    .tree_system_ns = -1 };
+				    .tree_system_ns = -1,
+				    .others_share = -1 };
 	sn_status status;
 
 	launch.elapsed_ns = end_of(im) - im->start_ns;

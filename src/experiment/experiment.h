@@ -186,6 +186,9 @@ struct sn_experiment {
 	int64_t elapsed_ns;
 	/* the launcher's own account of the whole tree (wait4), -1: unknown */
 	int64_t tree_user_ns, tree_system_ns;
+	/* part of the machine's CPU time that others had meanwhile; -1: unknown, or several
+	 * launches */
+	double others_share;
 	uint32_t processes_not_measured; /* static, setuid, 32-bit, not followed */
 	bool is_windowed; /* only parts were measured: --delay, --duration, a pause by signal */
 	bool is_salvaged; /* the run did not end cleanly; what was committed is here */

@@ -119,6 +119,7 @@ static void facts_take(struct sn_experiment *e, const struct launches *launches)
 
 		sn_vec_push(&e->environment, variable);
 	}
+	e->others_share = launches->items.count == 1 ? lead->others_share : -1;
 	e->tree_user_ns = e->tree_system_ns = e->elapsed_ns = 0;
 	for (size_t i = 0; i < launches->items.count; i++) {
 		const struct sn_launch *l = &launches->items.items[i];

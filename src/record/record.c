@@ -23,6 +23,7 @@
 #include "experiment/store.h"
 #include "record/feeder.h"
 #include "record/launch_key.h"
+#include "record/neighbours.h"
 #include "record/outside.h"
 #include "record/redact.h"
 #include "record/target.h"
@@ -46,6 +47,7 @@ struct recording {
 	pid_t pid;
 	int signal_fd;
 	uint64_t started_ns;
+	struct sn_machine_time machine_before;
 	bool has_begun; /* --delay is over */
 	bool is_over;	/* --duration is over */
 	bool is_paused;
@@ -145,6 +147,7 @@ static void facts_take(struct recording *r)
 		r->options->delay_s > 0 || (r->options->duration_s > 0 && !r->options->pid);
 	l->exit_status = -1;
 	l->elapsed_ns = l->tree_user_ns = l->tree_system_ns = -1;
+	l->others_share = -1;
 	l->started_monotonic_ns = sn_clock_ns(CLOCK_MONOTONIC);
 	l->started_realtime_ns = sn_clock_ns(CLOCK_REALTIME);
 	environment_keep(l);
@@ -322,6 +325,7 @@ static sn_status target_start(struct recording *r, struct sn_error *err)
 
 	if (pipe2(report, O_CLOEXEC) || (r->is_outside && pipe2(go, O_CLOEXEC)))
 		return sn_error_errno(err, "cannot start '%s'", r->target.path);
+	r->machine_before = sn_machine_time_now();
 	r->started_ns = (uint64_t)sn_clock_ns(CLOCK_MONOTONIC);
 	r->pid = fork();
 	if (!r->pid) {
@@ -483,6 +487,9 @@ static void target_wait(struct recording *r)
 				 (int64_t)usage.ru_utime.tv_usec * 1000;
 	r->launch.tree_system_ns = (int64_t)usage.ru_stime.tv_sec * 1000000000 +
 				   (int64_t)usage.ru_stime.tv_usec * 1000;
+	r->launch.others_share =
+		sn_machine_others_share(r->machine_before, sn_machine_time_now(),
+					r->launch.tree_user_ns + r->launch.tree_system_ns);
 	r->result->exit_code = r->launch.exit_status = status_code(status);
 	if (r->outside)
 		sn_outside_close(r->outside, status, &usage);

@@ -94,6 +94,13 @@ static void add_members(struct sn_json *json, void *context)
 	sn_json_member_double(json, "smallest_share", what->comparison->smallest_share);
 	sn_json_member_uint(json, "tested", what->comparison->tested);
 	sn_json_member_uint(json, "findings", what->comparison->findings);
+	sn_json_member_uint(json, "drifted", what->comparison->drifted);
+	sn_json_member_string(json, "verdict", sn_comparison_verdict(what->comparison));
+	sn_json_key(json, "warnings");
+	sn_json_array(json);
+	for (size_t i = 0; i < what->comparison->warnings.count; i++)
+		sn_json_string(json, what->comparison->warnings.items[i]);
+	sn_json_close(json);
 	sn_json_member_uint(json, "runs_for_verdict", SN_COMPARE_RUNS_MIN);
 	sn_json_close(json);
 }
@@ -127,7 +134,15 @@ static void add_verdict(struct sn_text *out, const struct sn_comparison *c)
 			     "%zu of %zu rows differ beyond noise; of comparisons of equal runs "
 			     "%.0f %% report any.",
 			     c->findings, c->tested, 100 * c->false_alarm_rate);
+	if (c->drifted)
+		sn_text_addf(out, " %zu rows differ by no more than the machine changed (drift).",
+			     c->drifted);
 	sn_text_add(out, "</p>\n");
+	for (size_t i = 0; i < c->warnings.count; i++) {
+		sn_text_add(out, "<p class=\"notice\">");
+		sn_text_add_html(out, c->warnings.items[i]);
+		sn_text_add(out, "</p>\n");
+	}
 }
 
 static void add_row(struct sn_text *out, const struct sn_compare_row *row)

@@ -262,6 +262,8 @@ one = t.run('diff', 'run', 'run', '--format', 'json')
 answer = json.loads(one.stdout)
 t.check(one.returncode == 0 and answer['false_alarm_rate'] is None and
         all(row['verdict'] in ('repeat', 'small') for row in answer['rows']), 'one run each: repeat')
+t.check(answer['verdict'] == 'repeat' and len(answer['warnings']) == 1 and 'on both sides' in answer['warnings'][0],
+        'an experiment on both sides is told', answer['warnings'])
 for number in range(8):
     t.run('record', '-o', f'r{number}', shapes, '400' if number < 4 else '1600')
 changed = t.run('diff', 'r0', 'r1', 'r2', 'r3', ':', 'r4', 'r5', 'r6', 'r7', '--format', 'json')
@@ -270,6 +272,13 @@ verdicts = {row['name']: row['verdict'] for row in answer['rows'] if row['kind']
 t.check(changed.returncode == 1 and verdicts.get('nest') == 'slower', 'a fourfold change is found',
         verdicts)
 t.equal(answer['false_alarm_rate'], 0.05, 'the rate of false alarms is stated')
+t.equal(answer['verdict'], 'different', 'and the verdict of the whole')
+launch = json.load(open(glob.glob(t.folder + '/r0/launch.*.json')[0]))
+t.check(0 <= launch['others_share'] <= 1, 'record knows what part of the machine others had', launch['others_share'])
+
+t.run('record', '-o', 'other', '/bin/sh', '-c', 'i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done')
+two = json.loads(t.run('diff', 'r0', 'other', '--format', 'json').stdout)
+t.check(any('two different programs' in text for text in two['warnings']), 'two different programs are told', two['warnings'])
 
 # the same as a page: equal numbers, and call paths whose roots have the mean CPU time of each side
 page = t.run('diff', '--format', 'html', 'r0', 'r1', 'r2', 'r3', ':', 'r4', 'r5', 'r6', 'r7', '-o', 'compare.html')

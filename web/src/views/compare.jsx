@@ -13,6 +13,7 @@ const VERDICTS = [
 	['=', 'same', 'dim', 'no difference beyond noise'], ['▲', 'slower', 'q0', 'B takes more time, beyond noise'],
 	['▼', 'faster', 'q2', 'B takes less time, beyond noise'], ['·', 'small', 'dim', 'too small a part of the time to be tested'],
 	['?', 'repeat', 'dim', 'too few runs to tell a change from noise'],
+	['≈', 'drift', 'dim', 'differs, but no more than the machine changed between the sets'],
 ];
 const KINDS = { functions: 1, loops: 2 };
 
@@ -84,7 +85,8 @@ export function Compare({ chunks, filter, matcher }) {
 			<button class="plain" aria-pressed={swap} onClick={() => setParams({ swap: swap ? null : '1' })}>Swap A and B</button></>}>
 			<b>A</b> {runNames(first)} · <b>B</b> {runNames(second)}</Head>
 		{!judged ? <p class="notice">{first.length} and {second.length} run{second.length === 1 ? '' : 's'} cannot tell a change from noise, however many samples they have. With {compare.runs_for_verdict} or more a side each row gets a verdict: <code>sonde diff --format html A1 A2 A3 : B1 B2 B3</code></p>
-			: <p>{compare.findings ? <><b>{grouped(compare.findings)}</b> of {grouped(compare.tested)} rows differ beyond noise.</> : `None of ${grouped(compare.tested)} rows differs beyond noise.`} <span class="dim">Of comparisons of equal runs, {percent(compare.false_alarm_rate)} report any difference.</span></p>}
+			: <p>{compare.findings ? <><b>{grouped(compare.findings)}</b> of {grouped(compare.tested)} rows differ beyond noise.</> : compare.drifted ? '' : `None of ${grouped(compare.tested)} rows differs beyond noise.`}{compare.drifted ? ` ${grouped(compare.drifted)} of ${grouped(compare.tested)} rows differ by no more than the machine changed between the sets (drift).` : ''} <span class="dim">Of comparisons of equal runs, {percent(compare.false_alarm_rate)} report any difference.</span></p>}
+		{compare.warnings.map((text) => <p key={text} class="notice">{text}</p>)}
 		<div class="tiles">{totals.map((i) => <Tile key={i} label={c.name.at(i) === 'CPU' ? 'CPU time' : 'Elapsed'} value={<>{ns(r.a[i])} <span class="dim">→</span> {ns(r.b[i])}</>} note={<><span class={SURE(r.verdict[i]) ? '' : 'dim'}>{signed(r.diff[i])}{r.a[i] > 0 ? `, ${(r.b[i] / r.a[i]).toFixed(2)}×` : ''}</span> <Verdict v={r.verdict[i]} /></>} />)}</div>
 		<section class="panel flush fill"><Table label="What changed" columns={columns} rows={rows} rowKey={(i) => i}
 			sort={{ key: sortKey, ascending }} onSort={(k) => setParams({ sort: k === sortKey && !ascending ? '-' + k : k === 'diff' ? null : k })} empty="Nothing to show; 'Show all' lists what noise explains." />

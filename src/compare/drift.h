@@ -1,0 +1,50 @@
+/**
+ * Did the machine change between two sets of runs, rather than the program?
+ *
+ * Runs of A and then runs of B differ by all that changed meanwhile. Three things tell of it: a
+ * trend within the sets, waiting for a CPU that others had, and the part of the machine that others
+ * used. A row that differs by no more than these explain has drifted: docs/method/diff.md.
+ */
+#ifndef SN_COMPARE_DRIFT_H
+#define SN_COMPARE_DRIFT_H
+
+#include "compare/compare.h"
+
+/** What is known of the conditions of all runs, those of A first. */
+struct sn_conditions {
+	size_t a_count, b_count;
+	const double *start_s;	   /* NULL: unknown */
+	const double *waited_s;	   /* elapsed time lost to waiting for a CPU that others had; NULL:
+				      unknown */
+	double others_a, others_b; /* means of the part of the machine that others had, or NaN */
+	bool is_load_different;	   /* between the sets, beyond its spread */
+	bool is_one_program; /* nothing recorded differs but times, and one set came after the other
+			      */
+	bool has_trend;	     /* of the totals, within the sets */
+};
+
+/** Mean and variance of the mean, and its degrees of freedom. */
+struct sn_moments {
+	double mean, variance, df;
+};
+
+/** The spread between runs holds the sampling error (`variances`, may be NULL); where few runs
+ * agree by luck, the sampling error is what is known at least. */
+struct sn_moments sn_moments_of(const double *times, const double *variances, size_t count);
+/** Welch's test (1947) with Satterthwaite's degrees of freedom: the chance of such a difference of
+ * the means, and a 95 % interval of B less A if `interval` is not NULL. */
+double sn_welch_p(struct sn_moments a, struct sn_moments b, struct sn_interval *interval);
+
+/** Fills all but what the runs do not tell. Arrays live in the arena. */
+struct sn_conditions sn_conditions_of(const struct sn_compare_run *a, size_t a_count,
+				      const struct sn_compare_run *b, size_t b_count,
+				      struct sn_arena *arena);
+/** Do the times of all runs, of which the sets' means differ beyond noise, differ by no more than
+ * the conditions explain? `rate` is that of false alarms of this one row,
+ *  once the conditions are taken out; `variances` as above; the arena is scratch. */
+bool sn_is_drift(const struct sn_conditions *conditions, bool is_elapsed, double rate,
+		 const double *times, const double *variances, struct sn_arena *arena);
+/** What changed, in a sentence. */
+const char *sn_conditions_sentence(const struct sn_conditions *conditions, struct sn_arena *arena);
+
+#endif

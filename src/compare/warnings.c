@@ -1,0 +1,81 @@
+/* Sentences on sets of runs that are hard to compare. */
+#include "compare/warnings.h"
+
+#include <string.h>
+
+#include "base/text.h"
+
+/* Of the CPU time: below it, the programs are two. */
+static const double IN_COMMON = 0.5;
+
+static void warn_of_repeats(struct sn_comparison *c, const struct sn_compare_run *a,
+			    const struct sn_compare_run *b)
+{
+	size_t count = c->a_count + c->b_count;
+
+	for (size_t i = 1; i < count; i++) {
+		const struct sn_compare_run *run = i < c->a_count ? &a[i] : &b[i - c->a_count];
+
+		for (size_t k = 0; k < i; k++) {
+			const struct sn_compare_run *other =
+				k < c->a_count ? &a[k] : &b[k - c->a_count];
+			bool is_across = k < c->a_count && i >= c->a_count;
+
+			if (!run->path || !other->path || strcmp(run->path, other->path))
+				continue;
+			sn_vec_push(
+				&c->warnings,
+				sn_arena_printf(
+					&c->arena,
+					is_across ? "%s is on both sides: what is the same "
+						    "cannot differ"
+						  : "%s is given twice on one side, and counts as "
+						    "two runs",
+					run->name));
+			break;
+		}
+	}
+}
+
+static const char *program_name(const struct sn_compare_run *run)
+{
+	const char *slash = run->program ? strrchr(run->program, '/') : NULL;
+
+	return slash ? slash + 1 : run->program ? run->program : "";
+}
+
+/* Parts of the time of each side in functions that both have. */
+static void warn_of_programs(struct sn_comparison *c, const struct sn_compare_run *a,
+			     const struct sn_compare_run *b)
+{
+	double all_a = 0, all_b = 0, common_a = 0, common_b = 0;
+
+	for (size_t i = 0; i < c->rows.count; i++) {
+		const struct sn_compare_row *row = &c->rows.items[i];
+		bool is_common = row->a_runs && row->b_runs;
+
+		if (row->entry.kind != SN_COMPARE_FUNCTION)
+			continue;
+		all_a += row->a_cpu_s;
+		all_b += row->b_cpu_s;
+		common_a += is_common ? row->a_cpu_s : 0;
+		common_b += is_common ? row->b_cpu_s : 0;
+	}
+	if (all_a > 0 && all_b > 0 &&
+	    (common_a < IN_COMMON * all_a || common_b < IN_COMMON * all_b))
+		sn_vec_push(
+			&c->warnings,
+			sn_arena_printf(
+				&c->arena,
+				"two different programs? A ran %s, B %s; functions that both have "
+				"take %.0f %% of the CPU time of A and %.0f %% of that of B",
+				program_name(&a[0]), program_name(&b[0]), 100 * common_a / all_a,
+				100 * common_b / all_b));
+}
+
+void sn_compare_warn(struct sn_comparison *c, const struct sn_compare_run *a,
+		     const struct sn_compare_run *b)
+{
+	warn_of_repeats(c, a, b);
+	warn_of_programs(c, a, b);
+}
