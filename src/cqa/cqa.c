@@ -82,11 +82,6 @@ static void add_operation(struct sn_insn *insn, uint32_t units, float count)
 		insn->sets[insn->set_count++] = (struct sn_unit_set){ units, count };
 }
 
-static bool is_within_several(uint32_t units, uint32_t of)
-{
-	return !(units & ~of) && (units & (units - 1));
-}
-
 /* Integer units are never all busy with operations that wait for each other: operations bound for
  * the same unit meet, and one that takes several cycles needs its unit's way out again when it
  * ends. Loads and stores of general registers take part. */
@@ -99,11 +94,8 @@ static void charge_conflicts(const struct sn_machine *machine, struct sn_insn *i
 	for (unsigned k = 0; k < insn->set_count; k++) {
 		if (insn->sets[k].units == machine->alu_units)
 			insn->sets[k].count *= alu_share;
-		else if (rules->vector_share > 0 && insn->is_vector &&
-			 is_within_several(insn->sets[k].units, machine->vector_units))
-			insn->sets[k].count *= rules->vector_share;
 		else if (!(insn->sets[k].units & ~machine->alu_units) &&
-			 rules->alu_share_long > 0 && insn->latency >= rules->alu_long_cycles)
+			 insn->latency >= rules->alu_long_cycles)
 			share += rules->alu_share_long;
 	}
 	for (unsigned k = 0; k < insn->memory_count && !insn->is_vector; k++)
@@ -134,14 +126,12 @@ static struct sn_cqa_block with_conflicts(const struct sn_machine *machine,
 	bool several_lines =
 		block.count && block.bytes - block.insns[0].offset > rules->op_cache_line_bytes;
 
-	if (rules->alu_share <= 0 && rules->vector_share <= 0)
+	if (rules->alu_share <= 0)
 		return block;
 	own_instructions(&block, original, arena);
 	for (size_t i = 0; i < block.count; i++)
 		charge_conflicts(machine, &block.insns[i],
-				 rules->alu_share <= 0 ? 1
-				 : several_lines       ? rules->alu_share_several_lines
-						       : rules->alu_share);
+				 several_lines ? rules->alu_share_several_lines : rules->alu_share);
 	return block;
 }
 
@@ -160,7 +150,8 @@ static double meeting_cycles(const struct sn_machine *machine, const struct sn_c
 	bool is_general =
 		machine->rules.alu_share > 0 && !(out->busiest_units & ~machine->alu_units);
 	bool is_vector = machine->rules.vector_share > 0 &&
-			 is_within_several(out->busiest_units, machine->vector_units);
+			 !(out->busiest_units & ~machine->vector_units) &&
+			 (out->busiest_units & (out->busiest_units - 1));
 
 	return is_general || is_vector ? out->bounds[SN_BOUND_PORTS] : 0;
 }

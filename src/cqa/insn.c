@@ -287,8 +287,10 @@ static void fuse_intel(const struct sn_machine *machine, struct sn_insn *insn)
 		if (!rmw_destination || compares)
 			insn->issued_uops += 1;
 	}
-	if (machine->rules.unlaminates && indexed && loads && stores)
+	if (machine->rules.unlaminates && indexed && loads && stores) {
 		insn->issued_uops += 1;
+		insn->fused_uops += machine->rules.caches_updates_split;
+	}
 }
 
 /* A store whose address has an index cannot use the simple address unit. */

@@ -64,13 +64,21 @@ static void gather(const struct sn_machine *machine, const struct sn_cqa_block *
 	}
 }
 
-static double load_of_union(const struct usage *usage, uint32_t units)
+/* Operations that may go to some vector units and others that may go to some of these meet there.
+ */
+static double load_of_union(const struct sn_machine *machine, const struct usage *usage,
+			    uint32_t units)
 {
 	double inside = 0;
+	unsigned sets = 0;
 
 	for (unsigned i = 0; i < usage->count; i++)
-		if (!(usage->sets[i].units & ~units))
+		if (!(usage->sets[i].units & ~units)) {
 			inside += (double)usage->sets[i].count;
+			sets++;
+		}
+	if (sets > 1 && machine->rules.vector_share > 0 && !(units & ~machine->vector_units))
+		inside *= (double)machine->rules.vector_share;
 	return inside / __builtin_popcount(units);
 }
 
@@ -113,7 +121,7 @@ double sn_bound_ports(const struct sn_machine *machine, const struct sn_cqa_bloc
 	if (units_out)
 		*units_out = 0;
 	for (unsigned i = 0; i < count; i++) {
-		double cycles = load_of_union(&usage, unions[i]);
+		double cycles = load_of_union(machine, &usage, unions[i]);
 
 		if (cycles > most + 1e-9) {
 			most = cycles;

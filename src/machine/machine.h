@@ -65,6 +65,8 @@ struct sn_rules {
 	bool jcc_erratum; /* a jump that touches a 32-byte boundary leaves the op cache */
 	bool slow_lea;	  /* three-term lea has latency 3 */
 	bool unlaminates; /* indexed memory operands of three-operand forms split at issue */
+	bool caches_updates_split; /* an update of memory with an index is split before the op cache
+				    */
 	bool eliminates_gpr_moves, eliminates_vector_moves;
 	bool popcnt_reads_destination;
 	bool compress_reads_destination; /* compressions and expansions, zero masks included */
@@ -117,7 +119,8 @@ struct sn_rules {
 	   units, and what loads and stores of general registers cost. */
 	float alu_share, alu_share_several_lines, alu_share_long, alu_share_load, alu_share_store,
 		alu_long_cycles;
-	float vector_share; /* as alu_share, of vector operations that several units can execute */
+	float vector_share; /* what of a vector unit's cycle an operation costs where others may go
+			       to some of its units only; 0: 1 */
 	/* Of two such bounds the longer is taken times (1 + (shorter/longer)^this)^(1/this); 0:
 	   as it is. */
 	float meeting_exponent;

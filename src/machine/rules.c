@@ -100,6 +100,7 @@ const struct sn_machine_definition sn_machine_definitions[] = {
 	    .eliminates_gpr_moves = true,
 	    .forwards_additions = true,
 	    .commits_neighbours = true,
+	    .caches_updates_split = true,
 	    .renames_same_address = true,
 	    .insert_merge_latency = 1,
 	    .vector_share = 1.05F,

@@ -104,7 +104,7 @@ def latencies(rows, measured):
 
 
 def scaled(units, factor):
-    return ' '.join(f'{u}:{round(n * factor, 2):g}' for u, n in parts_of(units))
+    return ' '.join(f'{u}:{whole(n * factor):g}' for u, n in parts_of(units))
 
 
 def faster_units(row, cycles):

@@ -84,6 +84,50 @@ TEST(store_forwards_to_the_next_pass)
 	CHECK(bound("488b01 48ffc0 48894108 4883c108 49ffcf 75ed", SN_BOUND_LATENCY) >= 5);
 }
 
+/* Each of these was measured on such a machine (docs/method/cqa.md). */
+TEST(sapphire_rapids_is_as_measured)
+{
+	static const struct {
+		const char *hex;
+		double cycles;
+	} loops[] = {
+		/* seven and eight no-operations; dec r15, jnz: 8 operations a cycle of the op
+		 * cache, in whole cycles */
+		{ "90909090909090 49ffcf 75f4", 8 / 6. },
+		{ "9090909090909090 49ffcf 75f3", 2 },
+		/* stores to two streams; to one line */
+		{ "488907 488906 4883c708 4883c608 49ffcf 75ed", 2 },
+		{ "8907 894704 4883c708 49ffcf 75f2", 1 },
+		/* add rax,3; lea rax,[rax+8]; inc rax: against 32 bits */
+		{ "4883c003 488d4008 48ffc0 49ffcf 75f0", 1 },
+		{ "83c003 ffc0 49ffcf 75f6", 2 },
+		/* lea rax,[rax+rbx*4] against lea rax,[rax+rbx] */
+		{ "488d0498 49ffcf 75f7", 2 },
+		{ "488d0418 49ffcf 75f7", 1 },
+		/* [rsp+8] counted up; a value handed on through [rdi+8] and, in the next pass,
+		 * [rdi] */
+		{ "488b442408 48ffc0 4889442408 49ffcf 75ee", 1 },
+		{ "488b07 48ffc0 48894708 4883c708 49ffcf 75ed", 5 },
+		/* lists, of pointers and of signed offsets */
+		{ "488b00 49ffcf 75f8", 5 },
+		{ "486300 49ffcf 75f8", 6 },
+		/* add [rdi],rax; inc qword [rdi] */
+		{ "480107 49ffcf 75f8", 7 },
+		{ "48ff07 49ffcf 75f8", 1 },
+		/* cmp rdi,rax; cmova rdi,rax against cmovb */
+		{ "4839c7 480f47f8 49ffcf 75f4", 3 },
+		{ "4839c7 480f42f8 49ffcf 75f4", 2 },
+		/* ten vfmadd231ps of zmm registers on two ports */
+		{ "62f27548b8c2 62f27548b8da 62f27548b8e2 62f27548b8ea 62f27548b8f2 62f27548b8fa "
+		  "62727548b8c2 62727548b8ca 62727548b8d2 62727548b8da 49ffcf 75bf",
+		  5 },
+	};
+
+	for (size_t i = 0; i < sizeof(loops) / sizeof(loops[0]); i++)
+		CHECK_REAL(estimate("sapphirerapids", loops[i].hex, false).cycles, loops[i].cycles,
+			   1e-3);
+}
+
 TEST(locked_updates_cost_an_exchange)
 {
 	static const char *const archs[] = { "haswell", "cascadelake", "sapphirerapids",
