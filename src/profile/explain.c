@@ -321,9 +321,20 @@ const struct sn_explanation sn_explanations[] = {
 	{ "waits", "count", "How often it blocked.", NULL },
 	{ "kind", "text",
 	  "Of a wait: lock, condition, io, poll, sleep, child or other. Of a tree's node: "
-	  "function or loop. In 'show env': run or variable.",
+	  "function or loop. In 'show env': run or variable. Of system time: call, fault, "
+	  "unseen (time without an observation), sonde or unknown.",
 	  NULL },
-	{ "caller", "text", "The nearest function of the program itself on the path to the wait.",
+	{ "call", "text",
+	  "The system call that a sample was in the kernel for, by the number that the code before "
+	  "it "
+	  "loads; [page fault] where there was none, [not seen] for time without an observation, "
+	  "[system call] where the number is not known.",
+	  "system_s" },
+	{ "number", "count", "Number of the system call, by the kernel's table for x86-64.",
+	  "call" },
+	{ "caller", "text",
+	  "The nearest function of the program itself on the path to the wait or "
+	  "system call.",
 	  NULL },
 	{ "context_switches", "count", "How often the thread left a processor, voluntarily or not.",
 	  NULL },
@@ -446,6 +457,11 @@ static const struct {
 	{ "hottest functions", "function" },
 	{ "in function", "function" },
 	{ "what waits, and who called it", "caller" },
+	{ "what", "call" },
+	{ "in", "function" },
+	{ "[page fault]", "call" },
+	{ "[not seen]", "call" },
+	{ "[system call]", "call" },
 	{ "parts", "role" },
 	{ "time", "coverage_share" },
 	{ "program speedup", "full_vector_program_speedup" },

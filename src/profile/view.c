@@ -10,23 +10,12 @@
 #include "profile/view_parts.h"
 
 const struct sn_view *const sn_views[] = {
-	&sn_view_functions,
-	&sn_view_loops,
-	&sn_view_calls,
-	&sn_view_tree,
-	&sn_view_callers,
-	&sn_view_lines,
-	&sn_view_source,
-	&sn_view_asm,
-	&sn_view_threads,
-	&sn_view_processes,
-	&sn_view_cpus,
-	&sn_view_modules,
-	&sn_view_categories,
-	&sn_view_waits,
-	&sn_view_env,
-	&sn_view_samples,
-	NULL,
+	&sn_view_functions,  &sn_view_loops,   &sn_view_calls,
+	&sn_view_tree,	     &sn_view_callers, &sn_view_lines,
+	&sn_view_source,     &sn_view_asm,     &sn_view_threads,
+	&sn_view_processes,  &sn_view_cpus,    &sn_view_modules,
+	&sn_view_categories, &sn_view_waits,   &sn_view_system,
+	&sn_view_env,	     &sn_view_samples, NULL,
 };
 
 const struct sn_view *sn_view_find(const char *name)

@@ -14,11 +14,6 @@ const char *sn_wait_kind_name(enum sn_wait_kind kind)
 	return kind < SN_WAIT_KINDS ? names[kind] : "other";
 }
 
-/* Where a stack blocks: the call and its caller. The same for every wait of one stack. */
-struct site {
-	uint32_t function, caller, line;
-};
-
 static bool place_is(const struct sn_program *program, const struct sn_program_place *place,
 		     enum sn_module_class class)
 {
@@ -36,9 +31,9 @@ static enum sn_module_class caller_class(const struct sn_program *program, uint3
 	return SN_MODULE_CLASS_LIBRARY;
 }
 
-static struct site site_of(const struct sn_program *program, uint32_t stack)
+struct sn_call_site sn_call_site_of(const struct sn_program *program, uint32_t stack)
 {
-	struct site site = { sn_program_leaf(program, stack)->function, SN_NONE, SN_NONE };
+	struct sn_call_site site = { sn_program_leaf(program, stack)->function, SN_NONE, SN_NONE };
 	enum sn_module_class own = caller_class(program, stack);
 
 	for (size_t i = program->first_frame[stack]; i < program->first_frame[stack + 1]; i++) {
@@ -63,21 +58,21 @@ struct builder {
 	struct sn_map of_site; /* (stack's site number, kind) to group */
 	struct sn_map sites;   /* (function, caller) then line to site number */
 	struct sn_map site_lines;
-	uint32_t *site_of_stack;      /* number + 1 */
-	struct site *stack_sites;     /* by stack */
-	uint64_t *stack_ns;	      /* by stack and kind */
-	SN_VEC(uint32_t) last_thread; /* by group: thread + 1 */
+	uint32_t *site_of_stack;	  /* number + 1 */
+	struct sn_call_site *stack_sites; /* by stack */
+	uint64_t *stack_ns;		  /* by stack and kind */
+	SN_VEC(uint32_t) last_thread;	  /* by group: thread + 1 */
 };
 
 static uint32_t site_number(struct builder *b, uint32_t stack)
 {
-	struct site *site = &b->stack_sites[stack];
+	struct sn_call_site *site = &b->stack_sites[stack];
 	bool is_new;
 	uint64_t *slot;
 
 	if (b->site_of_stack[stack])
 		return b->site_of_stack[stack] - 1;
-	*site = site_of(b->profile->program, stack);
+	*site = sn_call_site_of(b->profile->program, stack);
 	slot = sn_map_put(&b->sites, (uint64_t)site->function << 32 | site->caller, &is_new);
 	if (is_new)
 		*slot = b->sites.count - 1;
@@ -95,7 +90,7 @@ static struct sn_wait_group *group_of(struct builder *b, uint32_t stack, uint32_
 		&b->of_site, (uint64_t)site_number(b, stack) * SN_WAIT_KINDS + kind, &is_new);
 
 	if (is_new) {
-		const struct site *site = &b->stack_sites[stack];
+		const struct sn_call_site *site = &b->stack_sites[stack];
 		struct sn_wait_group group = { .kind = kind,
 					       .function = site->function,
 					       .caller = site->caller,
@@ -156,7 +151,7 @@ void sn_wait_groups_find(const struct sn_profile *profile, const uint8_t *thread
 
 	memset(out, 0, sizeof(*out));
 	b.site_of_stack = sn_alloc_zeroed(stacks, sizeof(uint32_t));
-	b.stack_sites = sn_alloc_zeroed(stacks, sizeof(struct site));
+	b.stack_sites = sn_alloc_zeroed(stacks, sizeof(struct sn_call_site));
 	b.stack_ns = sn_alloc_zeroed((size_t)stacks * SN_WAIT_KINDS, sizeof(uint64_t));
 	for (size_t i = 0; i < profile->experiment->waits.count; i++) {
 		const struct sn_wait *wait = &profile->experiment->waits.items[i];

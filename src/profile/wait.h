@@ -9,6 +9,15 @@
 /** "lock", "condition", "io", "poll", "sleep", "child", "other". */
 const char *sn_wait_kind_name(enum sn_wait_kind kind);
 
+/** Where a stack leaves the program: the same for every wait of one stack. */
+struct sn_call_site {
+	uint32_t function; /* what was called: the outermost function of the library */
+	uint32_t caller;   /* the nearest function of the program; SN_NONE: none on the path, or the
+			      leaf */
+	uint32_t line;	   /* where it calls; index of the program's lines or SN_NONE */
+};
+struct sn_call_site sn_call_site_of(const struct sn_program *program, uint32_t stack);
+
 struct sn_wait_group {
 	uint32_t kind;	   /* enum sn_wait_kind */
 	uint32_t function; /* what was called: the outermost function of the library that blocked */

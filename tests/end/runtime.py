@@ -25,4 +25,18 @@ process = t.show('processes', experiment='own')['rows'][0]
 t.check(process['overhead_share'] * process['cpu_s'] > own['exclusive_cpu_s'], 'it is overhead', process, own)
 kinds = {row['module']: row['class'] for row in t.show('modules', experiment='own')['rows']}
 t.equal(kinds['[sonde]'], 'sonde', 'its class is its own')
+
+# system time: what it was for, and who asked
+run = t.run('record', '-o', 'kernel', build('system'))
+rows = t.show('system', experiment='kernel')['rows']
+total = t.show('functions', '--cols', 'all', experiment='kernel')['rows']
+t.within(sum(row['system_s'] for row in rows), sum(row['exclusive_system_s'] for row in total), 1e-6,
+         'system calls and page faults add up to system time')
+seen = {(row['kind'], row['call'], row['caller']): row for row in rows}
+for kind, call, number, caller in (('call', 'read', 0, 'reader'), ('call', 'pread64', 17, 'by_number'),
+                                   ('fault', '[page fault]', None, 'toucher')):
+    row = seen.get((kind, call, caller))
+    t.check(row and row['number'] == number and row['samples'] > 0 and row['line'], f'{call} in {caller}', row, list(seen))
+known = sum(row['system_s'] for row in rows if row['kind'] != 'unknown')
+t.check(known > 0.9 * sum(row['system_s'] for row in rows), 'what is not known is little', rows)
 t.done()
