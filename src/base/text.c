@@ -264,39 +264,6 @@ size_t sn_name_stem_length(const char *name)
 	return length;
 }
 
-enum { NAME_COLUMNS_LEAST = 24, ADDRESS_COLUMNS_MOST = 64 };
-
-static bool is_address(const char *chars)
-{
-	return (sn_starts_with(chars, "<function at 0x") || sn_starts_with(chars, "<code at 0x")) &&
-	       strlen(chars) <= ADDRESS_COLUMNS_MOST;
-}
-
-size_t sn_text_columns_least(const char *chars)
-{
-	return is_address(chars) ? strlen(chars) : NAME_COLUMNS_LEAST;
-}
-
-void sn_text_elide(struct sn_text *text, size_t columns)
-{
-	size_t left, right;
-	struct sn_text out = { 0 };
-
-	if (columns < 8 || !text->length || text->length <= columns ||
-	    text->length != sn_utf8_columns(text->chars) || is_address(text->chars))
-		return;
-	sn_text_add_bytes(&out, text->chars, sn_name_stem_length(text->chars));
-	if (out.length > columns) {
-		left = (columns - 2) * 2 / 3;
-		right = columns - 2 - left;
-		memmove(out.chars + left + 2, out.chars + out.length - right, right + 1);
-		out.chars[left] = out.chars[left + 1] = '.';
-		out.length = columns;
-	}
-	sn_text_free(text);
-	*text = out;
-}
-
 /* Bidirectional overrides can make a name read as something else on a terminal or a page. */
 static bool point_is_deceptive(uint32_t p)
 {

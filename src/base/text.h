@@ -53,9 +53,20 @@ size_t sn_name_stem_length(const char *name);
 /** Columns that sn_text_elide leaves a name whatever it is asked: all of "<function at
  * 0x1a0>+0x138", which is nothing without its digits; else 24. */
 size_t sn_text_columns_least(const char *chars);
-/** Shortens a name that takes more than so many columns: first by its parameter list, then by its
- *  middle, as both ends of a C++ name tell more than either alone. Only plain one-column text is
- *  cut, and nothing to fewer than eight columns; a name that is an address stays whole. */
+/**
+ * Shortens what takes more than so many columns, so that what tells it from its neighbours stays
+ * (base/elide.c), with ".." where something was left out:
+ *
+ *   a name of C++      parameters, template arguments, result and outer scopes go, in this order
+ *   a path             its beginning goes
+ *   a command          the program's folder goes, then arguments from the first on
+ *   "a < b < c"        callers go whole, from the last on
+ *   a sentence         its last words go
+ *   any other name     its middle goes
+ *
+ * Only plain one-column text is cut, and nothing to fewer than eight columns; a name that is an
+ * address stays whole.
+ */
 void sn_text_elide(struct sn_text *text, size_t columns);
 
 bool sn_starts_with(const char *chars, const char *prefix);

@@ -3,9 +3,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/spelling.h"
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/help.h"
+#include "record/target.h"
 
 /* The command named by one or two words; `*words` says by how many. */
 static const struct sn_command *command_of(int argc, char **argv, int *words)
@@ -25,6 +27,23 @@ static const struct sn_command *command_of(int argc, char **argv, int *words)
 		*words = 1;
 	}
 	return command;
+}
+
+/* 'sonde recrod ./app': true, and said, if `word` is no program but nearly a command of ours. */
+static bool is_misspelt(const char *word)
+{
+	struct sn_target target;
+	struct sn_error err;
+
+	if (strchr(word, '/') || sn_target_find(word, &target, &err) == SN_OK)
+		return false;
+	for (const struct sn_command *const *c = sn_commands; *c; c++)
+		if (sn_spelling_is_near(word, (*c)->name)) {
+			sn_warn("there is no command or program '%s'; did you mean 'sonde %s'?",
+				word, (*c)->name);
+			return true;
+		}
+	return false;
 }
 
 static bool is_help(const char *arg)
@@ -67,6 +86,8 @@ int main(int argc, char **argv)
 	if (!command && (strchr(argv[0], '/') || sn_command_find("run"))) {
 		if (family_help(argv[0]))
 			return SN_EXIT_USAGE;
+		if (is_misspelt(argv[0]))
+			return SN_EXIT_COMMAND_NOT_FOUND;
 		command = sn_command_find("run"); /* sonde ./app args */
 		words = 0;
 	}

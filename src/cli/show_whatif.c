@@ -41,7 +41,7 @@ static void take_columns(struct sn_table_view *how, enum sn_variant variant,
 			 struct sn_text *columns)
 {
 	if (how->columns)
-		sn_cqa_columns_expand(how->columns, columns);
+		sn_whatif_columns_expand(how->columns, columns);
 	else
 		sn_whatif_columns(variant, how->format, columns);
 	how->columns = columns->chars;

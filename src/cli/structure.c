@@ -277,6 +277,11 @@ static sn_status print_structure(const struct sn_args *args, struct sn_structure
 		if (!only)
 			sn_structure_prepare_all(structure, SN_PREPARE_ALL);
 		function_rows(&table, structure, list, only);
+		/* names of the source (a Fortran main program's) come with the debug information */
+		if (only && !table.row_count) {
+			sn_structure_prepare_all(structure, SN_PREPARE_ALL);
+			function_rows(&table, structure, list, only);
+		}
 		if (only && !table.row_count && list != LIST_LOOPS)
 			status = sn_error_set(err, SN_ERR_NOT_FOUND, "'%s' has no function '%s'",
 					      sn_structure_path(structure), only);

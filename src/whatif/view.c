@@ -178,6 +178,25 @@ void sn_whatif_columns(enum sn_variant variant, enum sn_format format, struct sn
 	sn_text_addf(out, ",%s", sn_cqa_default_columns);
 }
 
+void sn_whatif_columns_expand(const char *asked, struct sn_text *out)
+{
+	struct sn_text with_own = { 0 };
+
+	for (const char *at = asked; *at;) {
+		size_t length = strcspn(at, ",");
+
+		for (unsigned i = 0; length == 3 && memcmp(at, "all", 3) == 0 && i < W_COUNT; i++)
+			if (i != W_MARK && i != W_INTERVAL)
+				sn_text_addf(&with_own, "%s,", own_columns[i].key);
+		sn_text_add_bytes(&with_own, at, length);
+		at += length + (at[length] == ',');
+		if (*at)
+			sn_text_add_char(&with_own, ',');
+	}
+	sn_cqa_columns_expand(with_own.chars ? with_own.chars : "", out);
+	sn_text_free(&with_own);
+}
+
 sn_status sn_whatif_variant_find(const struct sn_whatif *w, const char *name, enum sn_variant *out,
 				 struct sn_error *err)
 {

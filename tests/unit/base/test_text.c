@@ -134,13 +134,76 @@ TEST(long_names_lose_parameters_then_their_middle)
 	sn_text_elide(&text, 20);
 	CHECK_STRING(text.chars, "PairLJCut::compute");
 	sn_text_elide(&text, 11);
-	CHECK_STRING(text.chars, "PairLJ..ute");
+	CHECK_STRING(text.chars, "..::compute");
 	CHECK_INT(text.length, 11);
 	sn_text_elide(&text, 7);
-	CHECK_STRING(text.chars, "PairLJ..ute");
+	CHECK_STRING(text.chars, "..::compute");
 	sn_text_free(&text);
 	sn_text_elide(&text, 20);
 	CHECK(text.length == 0);
+}
+
+TEST(what_tells_rows_apart_stays)
+{
+	static const struct {
+		const char *whole;
+		size_t columns;
+		const char *shown;
+	} cases[] = {
+		{ "std::map<int, std::less<int> >::find(int const&)", 24, "std::map<..>::find" },
+		{ "void std::__sort<long*, std::less<long> >(long*, long*)", 24,
+		  "void std::__sort<..>" },
+		{ "boost::detail::inner<a<b> >::one::visit", 24, "..::one::visit" },
+		{ "a::b::c::very_long_last_component_of_a_name", 24, "..::very_long_..f_a_name" },
+		{ "/usr/lib/x86_64-linux-gnu/crt1.o", 24, "../crt1.o" },
+		{ "src/interpreter/evaluation/frames.c:1234", 24, "../frames.c:1234" },
+		{ "github.com/user/module/package.(*Type).Method", 30,
+		  "../package.(*Type).Method" },
+		{ "/usr/lib/gcc/12/cc1plus -quiet -I a -D b t.cpp -o t.s", 28,
+		  "cc1plus .. -D b t.cpp -o t.s" },
+		{ "/usr/lib/gcc/12/cc1 -quiet a.c", 24, "cc1 -quiet a.c" },
+		{ "as --gdwarf-5 -o /tmp/t.o /tmp/t.s", 24, "as .. /tmp/t.o /tmp/t.s" },
+		{ "pthread_join < main < __libc_start_call_main < _start", 30,
+		  "pthread_join < main < .." },
+		{ "std::vector<int>::push_back(int const&) < main", 34,
+		  "std::vector<int>::push_back < main" },
+		{ "time by kind of work: the program, MPI, OpenMP", 30,
+		  "time by kind of work: the.." },
+		{ "__memcpy_avx_unaligned_erms_and_more", 24, "__memcpy_avx_u..and_more" },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct sn_text text = { 0 };
+
+		sn_text_add(&text, cases[i].whole);
+		sn_text_elide(&text, cases[i].columns);
+		CHECK(text.length <= cases[i].columns);
+		CHECK_STRING(text.chars, cases[i].shown);
+		sn_text_free(&text);
+	}
+}
+
+/* Whatever brackets there are, it ends, and the width holds. */
+TEST(any_text_is_cut_to_its_width)
+{
+	static const char letters[] = "<>(){}[]:: ab-/.,operator< ";
+	uint32_t random = 1;
+
+	for (int round = 0; round < 20000; round++) {
+		struct sn_text text = { 0 };
+		size_t length, columns;
+
+		for (int i = 0; i < 60; i++) {
+			random = random * 1664525u + 1013904223u;
+			sn_text_add_char(&text, letters[(random >> 16) % (sizeof(letters) - 1)]);
+		}
+		length = text.length;
+		columns = 8 + round % 60;
+		sn_text_elide(&text, columns);
+		CHECK(text.length <= (length < columns ? length : columns));
+		CHECK(text.length == strlen(text.chars));
+		sn_text_free(&text);
+	}
 }
 
 TEST(names_that_are_addresses_stay_whole)

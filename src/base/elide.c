@@ -1,0 +1,207 @@
+/* Texts that are too long for their column: what tells one row from another stays. */
+#include <string.h>
+
+#include "base/text.h"
+
+enum { NAME_COLUMNS_LEAST = 24, ADDRESS_COLUMNS_MOST = 64 };
+
+static bool is_address(const char *chars)
+{
+	return (sn_starts_with(chars, "<function at 0x") || sn_starts_with(chars, "<code at 0x")) &&
+	       strlen(chars) <= ADDRESS_COLUMNS_MOST;
+}
+
+size_t sn_text_columns_least(const char *chars)
+{
+	return is_address(chars) ? strlen(chars) : NAME_COLUMNS_LEAST;
+}
+
+static void replace(struct sn_text *text, size_t first, size_t end, const char *by)
+{
+	struct sn_text out = { 0 };
+
+	sn_text_add_bytes(&out, text->chars, first);
+	sn_text_add(&out, by);
+	sn_text_add(&out, text->chars + end);
+	sn_text_free(text);
+	*text = out;
+}
+
+static void cut_middle(struct sn_text *text, size_t columns)
+{
+	size_t left = (columns - 2) * 2 / 3;
+
+	if (text->length > columns)
+		replace(text, left, text->length - (columns - 2 - left), "..");
+}
+
+/* ---- names of C++ ---- */
+
+static int nesting(char c)
+{
+	return strchr("<({[", c) && c ? 1 : strchr(">)}]", c) && c ? -1 : 0;
+}
+
+/* The end of what opens at `at`, one behind; the text's end if it never closes. */
+static size_t closing(const char *chars, size_t at)
+{
+	int depth = 0;
+
+	do
+		depth += nesting(chars[at]);
+	while (chars[at] && chars[at++] && depth > 0);
+	return at;
+}
+
+/* std::map<int, std::less<int> >::find: std::map<..>::find */
+static void drop_arguments(struct sn_text *text)
+{
+	for (size_t at = 0; at < text->length; at++) {
+		size_t end;
+
+		if (text->chars[at] != '<' ||
+		    (at >= 8 && !strncmp(text->chars + at - 8, "operator", 8)))
+			continue;
+		end = closing(text->chars, at);
+		if (end - at <= 4 || text->chars[end - 1] != '>')
+			continue;
+		replace(text, at + 1, end - 1, "..");
+		at += 3;
+	}
+}
+
+/* Where the last blank (`separator` " ") or the next scope ("::") ends, outside of all brackets; 0:
+ * none. */
+static size_t end_of(const char *chars, const char *separator, bool is_last)
+{
+	size_t found = 0, length = strlen(separator);
+	int depth = 0;
+
+	for (size_t at = 0; chars[at] && (is_last || !found); at++) {
+		depth += nesting(chars[at]);
+		if (!depth && !strncmp(chars + at, separator, length) && chars[at + length])
+			found = at + length;
+	}
+	return found;
+}
+
+static void elide_name(struct sn_text *text, size_t columns)
+{
+	size_t result, scope;
+
+	drop_arguments(text);
+	result = strstr(text->chars, "operator") ? 0 : end_of(text->chars, " ", true);
+	if (text->length > columns && result)
+		replace(text, 0, result, "");
+	while (text->length > columns && (scope = end_of(text->chars, "::", false)) != 0) {
+		bool is_cut = sn_starts_with(text->chars, "..::");
+		size_t next = is_cut ? end_of(text->chars + 4, "::", false) : scope;
+
+		if (!next)
+			break;
+		replace(text, 0, is_cut ? 4 + next : next, "..::");
+	}
+	cut_middle(text, columns);
+}
+
+/* ---- paths, commands, chains of callers, sentences ---- */
+
+/* The end is what differs: "../x86_64-linux-gnu/crt1.o". */
+static void elide_path(struct sn_text *text, size_t columns)
+{
+	const char *end = text->chars + text->length - (columns - 2), *slash = strchr(end, '/');
+
+	replace(text, 0, (size_t)((slash && slash[1] ? slash : end) - text->chars), "..");
+}
+
+/* The program's own name and the last arguments: "cc1plus .. t.cpp -o t.s". */
+static void elide_command(struct sn_text *text, size_t columns)
+{
+	size_t word = strcspn(text->chars, " "), rest;
+	const char *slash = memrchr(text->chars, '/', word), *blank;
+
+	if (slash)
+		replace(text, 0, (size_t)(slash + 1 - text->chars), "");
+	if (text->length <= columns)
+		return;
+	word = strcspn(text->chars, " ");
+	if (word + 8 > columns) {
+		cut_middle(text, columns);
+		return;
+	}
+	rest = text->length - (columns - word - 3);
+	blank = strchr(text->chars + rest, ' ');
+	if (blank && blank[1])
+		rest = (size_t)(blank - text->chars);
+	replace(text, word, rest, " ..");
+}
+
+/* Callers go from the end, whole: "pthread_join < main < ..". */
+static void elide_chain(struct sn_text *text, size_t columns)
+{
+	struct sn_text out = { 0 };
+	const char *next = text->chars;
+
+	while (next) {
+		const char *end = strstr(next, " < ");
+		struct sn_text name = { 0 };
+		/* what comes behind needs room for a sign that it was there */
+		size_t sign = end ? 5 : 0, joint = out.length ? 3 : 0, room;
+
+		sn_text_add_bytes(&name, next, end ? (size_t)(end - next) : strlen(next));
+		room = columns > out.length + joint + sign ? columns - out.length - joint - sign
+							   : 0;
+		if (name.length > room)
+			replace(&name, sn_name_stem_length(name.chars), name.length, "");
+		if (name.length > room && (room >= NAME_COLUMNS_LEAST || !out.length))
+			elide_name(&name, room > 8 ? room : 8);
+		if (out.length && name.length > room) {
+			sn_text_add(&out, " < ..");
+			next = NULL;
+		} else {
+			sn_text_add(&out, joint ? " < " : "");
+			sn_text_add(&out, name.chars);
+			next = end ? end + 3 : NULL;
+		}
+		sn_text_free(&name);
+	}
+	cut_middle(&out, columns);
+	sn_text_free(text);
+	*text = out;
+}
+
+static void elide_sentence(struct sn_text *text, size_t columns)
+{
+	size_t length = columns - 2;
+
+	while (length > columns / 2 && text->chars[length] != ' ')
+		length--;
+	replace(text, length > columns / 2 ? length : columns - 2, text->length, "..");
+}
+
+void sn_text_elide(struct sn_text *text, size_t columns)
+{
+	const char *blank;
+
+	if (columns < 8 || !text->length || text->length <= columns ||
+	    text->length != sn_utf8_columns(text->chars) || is_address(text->chars))
+		return;
+	if (strstr(text->chars, " < ")) {
+		elide_chain(text, columns);
+		return;
+	}
+	replace(text, sn_name_stem_length(text->chars), text->length, "");
+	if (text->length <= columns)
+		return;
+	blank = strchr(text->chars, ' ');
+	if (blank && (*text->chars == '/' || strstr(text->chars, " -")))
+		elide_command(text, columns);
+	else if (strstr(text->chars, "::") || strchr(text->chars, '<'))
+		elide_name(text, columns);
+	else if (blank)
+		elide_sentence(text, columns);
+	else if (strchr(text->chars, '/'))
+		elide_path(text, columns);
+	else
+		cut_middle(text, columns);
+}
