@@ -153,7 +153,6 @@ int main(int argc, char **argv)
 	printf("profile  %6.2f s\n", seconds_since(start));
 	start = sn_now_ns();
 	report = sn_report_new(profile, NULL);
-	sn_report_add_sentences(report, profile);
 	printf("model    %6.2f s: %zu nodes, %zu points, %zu records\n", seconds_since(start),
 	       report->nodes.count, report->points.count, report->records.count);
 	start = sn_now_ns();

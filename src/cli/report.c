@@ -61,7 +61,6 @@ static sn_status write_page(const struct sn_args *args, const struct sn_analysis
 	if (status == SN_OK) {
 		report = sn_report_new(analysis->profile, analysis->structures);
 		sn_report_add_code(report, analysis->profile, analysis->structures);
-		sn_report_add_sentences(report, analysis->profile);
 		status = sn_report_write_html(report, path.chars, sn_args_flag(args, "force"), err);
 	}
 	if (status == SN_OK && stat(path.chars, &file) == 0)

@@ -30,7 +30,6 @@ static void page_write(const struct sn_analysis *analysis)
 	struct sn_error err;
 
 	sn_report_add_code(report, analysis->profile, analysis->structures);
-	sn_report_add_sentences(report, analysis->profile);
 	sn_text_addf(&path, "%s/report.html", analysis->experiment->path);
 	if (sn_report_write_html(report, path.chars, false, &err) == SN_OK)
 		fprintf(stderr, "page: %s\n", path.chars);

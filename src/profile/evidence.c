@@ -168,7 +168,7 @@ static void hot_find(const struct sn_summary *s, struct sn_evidence *out)
 			out->compute_s);
 	}
 	for (size_t i = 0; i < s->function_count; i++)
-		if (program->functions.items[s->functions[i]].module != SN_NONE)
+		if (program->functions.items[s->functions[i]].name[0] != '[') /* unknown code */
 			hot_add(&out->functions,
 				(struct sn_evidence_place){
 					.what = program->functions.items[s->functions[i]].name,

@@ -15,7 +15,8 @@
 
 enum { SLICES = 1024 };
 
-/* A thread that is on a CPU, or wants one, for less of its time is idle. */
+/* A thread is idle that works for less of the time that it works or is blocked. What it waits for a
+ * CPU says nothing of it. */
 static const double idle_most = 0.25;
 
 /* What is no pause: waiting for one's own threads. */
@@ -167,8 +168,9 @@ static bool is_idle(const struct sn_thread *thread)
 	const struct sn_time_account *a = &thread->account;
 
 	return a->elapsed_ns > 0 && a->user_ns >= 0 && a->system_ns >= 0 &&
-	       (double)(a->user_ns + a->system_ns + (a->wait_cpu_ns > 0 ? a->wait_cpu_ns : 0)) <
-		       idle_most * (double)a->elapsed_ns;
+	       (double)(a->user_ns + a->system_ns) <
+		       idle_most *
+			       (double)(a->elapsed_ns - (a->wait_cpu_ns > 0 ? a->wait_cpu_ns : 0));
 }
 
 /* ---- children ---- */

@@ -182,10 +182,16 @@ static void flat_sentence(const struct sn_evidence *e, const struct sn_story *st
 			  struct sn_text *out)
 {
 	(void)story;
-	sn_text_addf(out, "%.1f %% of CPU time is the program's work, spread over many places",
-		     percent(e->compute_s, e->cpu_s));
-	if (e->functions.top_count) {
-		sn_text_add(out, "; most in ");
+	if (is_in_functions(e)) {
+		sn_text_addf(out, "%.1f %% of CPU time is in %zu function%s: ",
+			     percent(e->functions.seconds, e->cpu_s), e->functions.count,
+			     e->functions.count > 1 ? "s" : "");
+		add_list(e, &e->functions, e->functions.count, out);
+	} else {
+		sn_text_addf(out,
+			     "%.1f %% of CPU time is the program's work, spread over many places; "
+			     "most in ",
+			     percent(e->compute_s, e->cpu_s));
 		add_list(e, &e->functions, SN_EVIDENCE_TOP, out);
 	}
 	add_rest(e, out);
@@ -194,10 +200,14 @@ static void flat_sentence(const struct sn_evidence *e, const struct sn_story *st
 static void flat_remedy(const struct sn_evidence *e, const struct sn_story *story,
 			struct sn_text *out)
 {
-	(void)e;
 	(void)story;
-	sn_text_add(out, "No single place gains much: look for work to avoid by callers (sonde "
-			 "show tree), and at compiler options");
+	sn_text_add(
+		out,
+		is_in_functions(e)
+			? "See who calls them and how often (sonde show calls FUNCTION): "
+			  "fewer calls gain more than faster ones"
+			: "No single place gains much: look for work to avoid by callers (sonde "
+			  "show tree), and at compiler options");
 }
 
 /* ---- CPU time that is something else ---- */

@@ -35,21 +35,23 @@ struct sn_call_site sn_call_site_of(const struct sn_program *program, uint32_t s
 {
 	struct sn_call_site site = { sn_program_leaf(program, stack)->function, SN_NONE, SN_NONE };
 	enum sn_module_class own = caller_class(program, stack);
+	uint32_t called = site.function;
 
 	for (size_t i = program->first_frame[stack]; i < program->first_frame[stack + 1]; i++) {
 		const struct sn_program_place *place =
 			&program->places.items[program->frame_places[i]];
 
 		if (place_is(program, place, own)) {
+			site.function = called;
 			if (i > program->first_frame[stack]) {
 				site.caller = place->function;
 				site.line = place->line;
 			}
-			break;
+			return site;
 		}
-		site.function = program->steps.items[place->first_step].index;
+		called = program->steps.items[place->first_step].index;
 	}
-	return site;
+	return site; /* no function of the program on the path: the call itself */
 }
 
 struct builder {

@@ -107,17 +107,18 @@ static void add_functions(struct sn_report *report, const struct sn_profile *pro
 		}
 		report->function_of[ranks[i].index] = (uint32_t)report->functions.count;
 		sn_vec_push(&report->functions,
-			    (struct sn_report_function){ .name = copy(report, from->name),
-							 .module = from->module,
-							 .file = sn_report_file(report, from->file),
-							 .line = from->line,
-							 .is_inlined =
-								 !from->link_addr && from->is_named,
-							 .exclusive_ns = m->exclusive.cpu_ns,
-							 .inclusive_ns = m->inclusive.cpu_ns,
-							 .samples = m->exclusive.samples,
-							 .share_low = m->exclusive_share.low,
-							 .share_high = m->exclusive_share.high });
+			    (struct sn_report_function){
+				    .name = copy(report, from->name),
+				    .module = from->module,
+				    .file = sn_report_file(report, from->file),
+				    .line = from->line,
+				    .is_inlined = !from->link_addr && from->is_named,
+				    .is_spin = sn_function_spins(profile, ranks[i].index),
+				    .exclusive_ns = m->exclusive.cpu_ns,
+				    .inclusive_ns = m->inclusive.cpu_ns,
+				    .samples = m->exclusive.samples,
+				    .share_low = m->exclusive_share.low,
+				    .share_high = m->exclusive_share.high });
 	}
 	free(ranks);
 }
@@ -281,6 +282,7 @@ static void add_run(struct sn_report *report, const struct sn_profile *profile)
 	report->user_ns = report->system_ns = report->thread_elapsed_ns = -1;
 	report->thread_user_ns = report->thread_system_ns = -1;
 	report->wait_cpu_ns = report->blocked_ns = report->off_cpu_ns = -1;
+	report->workers_ns = report->spin_ns = -1;
 	report->sampled_ns = profile->total.cpu_ns;
 	report->sample_count = profile->total.samples;
 	report->loops_share = report->innermost_share = NAN;

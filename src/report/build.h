@@ -13,15 +13,12 @@ struct sn_structures;
  */
 struct sn_report *sn_report_new(const struct sn_profile *profile, struct sn_structures *structures);
 
-/** Takes the run's figures from the summary, and adds listings, sources and compile options of what
- * is above 0.1 % of CPU time (or among the 500 hottest), as far as the structures have them; and
- * what the static model says of the hottest loops (200 at most) for the machine that this runs on,
- * if its CPU is known. */
+/** Takes the run's figures and the verdict from the summary, and adds listings, sources and compile
+ * options of what is above 0.1 % of CPU time (or among the 500 hottest), as far as the structures
+ * have them; and what the static model says of the hottest loops (200 at most) for the machine that
+ * this runs on, if its CPU is known. */
 void sn_report_add_code(struct sn_report *report, const struct sn_profile *profile,
 			struct sn_structures *structures);
-
-/** Adds the sentences of the summary; comes last. */
-void sn_report_add_sentences(struct sn_report *report, const struct sn_profile *profile);
 
 /* ---- between the files of this folder ---- */
 

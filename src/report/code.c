@@ -351,11 +351,8 @@ static int64_t nanoseconds(double seconds)
 }
 
 /** The run's figures and warnings as `sonde show summary` has them: one number has one source. */
-static void take_summary(struct sn_report *report, const struct sn_profile *profile,
-			 struct sn_structures *structures)
+static void take_summary(struct sn_report *report, const struct sn_summary *summary)
 {
-	struct sn_summary *summary = sn_summary_new(profile, structures);
-
 	report->cpu_ns = nanoseconds(summary->cpu_s);
 	report->user_ns = nanoseconds(summary->user_s);
 	report->system_ns = nanoseconds(summary->system_s);
@@ -365,6 +362,8 @@ static void take_summary(struct sn_report *report, const struct sn_profile *prof
 	report->wait_cpu_ns = nanoseconds(summary->threads_wait_cpu_s);
 	report->blocked_ns = nanoseconds(summary->threads_blocked_s);
 	report->off_cpu_ns = nanoseconds(summary->threads_off_cpu_s);
+	report->workers_ns = nanoseconds(summary->threads_workers_s);
+	report->spin_ns = nanoseconds(summary->threads_spin_s);
 	report->thread_count = summary->threads;
 	report->lost = summary->lost;
 	report->overhead_share = summary->overhead_share;
@@ -377,7 +376,6 @@ static void take_summary(struct sn_report *report, const struct sn_profile *prof
 	for (size_t i = 0; i < summary->warnings.count; i++)
 		sn_vec_push(&report->warnings, (const char *)sn_arena_strdup(
 						       &report->arena, summary->warnings.items[i]));
-	sn_summary_free(summary);
 }
 
 void sn_report_add_code(struct sn_report *report, const struct sn_profile *profile,
@@ -385,7 +383,9 @@ void sn_report_add_code(struct sn_report *report, const struct sn_profile *profi
 {
 	struct builder b = { .report = report, .profile = profile, .structures = structures };
 
-	take_summary(report, profile, structures);
+	struct sn_summary *summary = sn_summary_new(profile, structures);
+
+	take_summary(report, summary);
 	index_names(&b);
 	find_hosts(&b);
 	qsort(b.hosts.items, b.hosts.count, sizeof(*b.hosts.items), compare_hosts);
@@ -395,6 +395,9 @@ void sn_report_add_code(struct sn_report *report, const struct sn_profile *profi
 	add_sources(&b);
 	add_options(&b);
 	sn_report_add_whatif(report, profile, structures);
+	sn_summary_decide(summary, report->whatif ? report->whatif->hint : NULL);
+	sn_answer_copy(&summary->verdict, &report->arena, &report->verdict);
+	sn_summary_free(summary);
 	sn_map_free(&b.host_of);
 	sn_map_free(&b.function_at);
 	sn_map_free(&b.loop_with_id);

@@ -33,6 +33,7 @@ static sn_status write_functions(const struct sn_report *report, struct sn_page 
 	COLUMN_U32(report->functions, "file", row->file);
 	COLUMN_U32(report->functions, "line", row->line);
 	COLUMN_U8(report->functions, "inlined", row->is_inlined);
+	COLUMN_U8(report->functions, "spin", row->is_spin);
 	COLUMN_F64(report->functions, "exclusive_ns", row->exclusive_ns);
 	COLUMN_F64(report->functions, "inclusive_ns", row->inclusive_ns);
 	COLUMN_U32(report->functions, "samples", row->samples);
@@ -269,6 +270,8 @@ static void add_numbers(struct sn_json *json, const struct sn_report *report)
 	member_known(json, "wait_cpu_ns", report->wait_cpu_ns);
 	member_known(json, "blocked_ns", report->blocked_ns);
 	member_known(json, "off_cpu_ns", report->off_cpu_ns);
+	member_known(json, "workers_ns", report->workers_ns);
+	member_known(json, "spin_ns", report->spin_ns);
 	sn_json_member_uint(json, "sampled_ns", report->sampled_ns);
 	sn_json_member_uint(json, "samples", report->sample_count);
 	sn_json_member_uint(json, "lost", report->lost);
@@ -283,22 +286,32 @@ static void add_numbers(struct sn_json *json, const struct sn_report *report)
 	sn_json_member_uint(json, "stride", report->stride);
 }
 
+/* The view that shows the evidence of each finding. */
+static void add_links(struct sn_json *json, const struct sn_report *report)
+{
+	char link[256];
+
+	sn_json_key(json, "finding_links");
+	sn_json_array(json);
+	for (size_t i = 0; i < report->verdict.count; i++) {
+		enum sn_verdict_kind kind = report->verdict.findings[i].kind;
+
+		snprintf(link, sizeof(link), "%s", sn_verdict_view(kind));
+		if (kind == SN_VERDICT_COMPUTE_LOOPS && report->loops.count)
+			snprintf(link, sizeof(link), "#/loop/%s", report->loops.items[0].id);
+		sn_json_string(json, link);
+	}
+	sn_json_close(json);
+}
+
 static void add_members(struct sn_json *json, void *context)
 {
 	const struct sn_report *report = context;
 
 	add_run(json, report);
 	add_numbers(json, report);
-	sn_json_key(json, "sentences");
-	sn_json_array(json);
-	for (size_t i = 0; i < report->sentences.count; i++) {
-		sn_json_object(json);
-		sn_json_member_string(json, "words", report->sentences.items[i].words);
-		sn_json_member_string(json, "link", report->sentences.items[i].link);
-		sn_json_member_bool(json, "warning", report->sentences.items[i].is_warning);
-		sn_json_close(json);
-	}
-	sn_json_close(json);
+	sn_verdict_write_json(&report->verdict, json);
+	add_links(json, report);
 	sn_json_key(json, "warnings");
 	sn_json_array(json);
 	for (size_t i = 0; i < report->warnings.count; i++)

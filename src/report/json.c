@@ -46,21 +46,42 @@ static sn_status table_to_json(const struct sn_view *view, const struct sn_view_
 	return status;
 }
 
-/* As `sonde show whatif` has it; null where this processor has no model. */
-static void whatif_write(const struct sn_profile *profile, struct sn_structures *structures,
-			 struct sn_json *json)
+/* What the static model says of this processor's loops; NULL if it knows none. */
+static struct sn_whatif *whatif_new(const struct sn_profile *profile,
+				    struct sn_structures *structures, struct sn_error *err)
 {
 	const struct sn_machine *machine;
+
+	return sn_machine_find("native", &machine, err) == SN_OK
+		       ? sn_whatif_new(machine, profile, structures, SN_WHATIF_LOOPS_MAX)
+		       : NULL;
+}
+
+/* With the advice on the hottest loop. */
+static struct sn_summary *summary_new(const struct sn_profile *profile,
+				      struct sn_structures *structures,
+				      const struct sn_whatif *whatif)
+{
+	struct sn_summary *summary = sn_summary_new(profile, structures);
+	struct sn_text hint = { 0 };
+
+	if (whatif && sn_whatif_hint(whatif, &hint))
+		sn_summary_decide(summary, hint.chars);
+	sn_text_free(&hint);
+	return summary;
+}
+
+/* As `sonde show whatif` has it; null where this processor has no model. */
+static void whatif_write(const struct sn_whatif *whatif, struct sn_json *json)
+{
 	struct sn_text columns = { 0 };
-	struct sn_whatif *whatif;
 	struct sn_table table;
 
 	sn_json_key(json, "whatif");
-	if (sn_machine_find("native", &machine, NULL) != SN_OK) {
+	if (!whatif) {
 		sn_json_null(json);
 		return;
 	}
-	whatif = sn_whatif_new(machine, profile, structures, SN_WHATIF_LOOPS_MAX);
 	sn_whatif_columns(SN_VARIANT_FULL_VECTOR, SN_FORMAT_JSON, &columns);
 	sn_whatif_table(whatif, SN_VARIANT_COUNT, false, columns.chars, &table);
 	sn_json_object(json);
@@ -73,27 +94,27 @@ static void whatif_write(const struct sn_profile *profile, struct sn_structures 
 	sn_json_close(json);
 	sn_table_free(&table);
 	sn_text_free(&columns);
-	sn_whatif_free(whatif);
 }
 
-static sn_status whatif_print(const struct sn_profile *profile, struct sn_structures *structures,
-			      const struct sn_view_input *input, FILE *out, struct sn_error *err)
+/* The table stands where it promises something. */
+static sn_status whatif_print(const struct sn_whatif *whatif, const struct sn_view_input *input,
+			      FILE *out, struct sn_error *err)
 {
 	struct sn_table_view how = { .format = SN_FORMAT_TEXT,
 				     .share_column = "coverage_share",
 				     .top = 20 };
-	const struct sn_machine *machine;
 	struct sn_text columns = { 0 };
 	enum sn_variant variant;
-	struct sn_whatif *whatif;
 	struct sn_table table;
 	sn_status status;
 
-	if (sn_machine_find("native", &machine, err) != SN_OK) {
-		fprintf(out, "\nwhat if: %s\n", err->sentence);
+	if (!sn_whatif_promises(whatif)) {
+		fputs("\nWhat loops could gain: less than 1.05x of the program, by the static "
+		      "model "
+		      "(sonde show whatif)\n",
+		      out);
 		return SN_OK;
 	}
-	whatif = sn_whatif_new(machine, profile, structures, SN_WHATIF_LOOPS_MAX);
 	sn_whatif_variant_find(whatif, NULL, &variant, err);
 	sn_whatif_columns(variant, SN_FORMAT_TEXT, &columns);
 	sn_whatif_table(whatif, variant, input->is_utf8, columns.chars, &table);
@@ -104,7 +125,6 @@ static sn_status whatif_print(const struct sn_profile *profile, struct sn_struct
 	status = sn_table_write(&table, &how, out, NULL, NULL, err);
 	sn_table_free(&table);
 	sn_text_free(&columns);
-	sn_whatif_free(whatif);
 	return status;
 }
 
@@ -112,7 +132,8 @@ sn_status sn_report_write_json(const struct sn_profile *profile, struct sn_struc
 			       FILE *out, struct sn_error *err)
 {
 	struct sn_view_input input = input_of(profile, structures);
-	struct sn_summary *summary = sn_summary_new(profile, structures);
+	struct sn_whatif *whatif = whatif_new(profile, structures, err);
+	struct sn_summary *summary = summary_new(profile, structures, whatif);
 	struct sn_json json = { .out = out };
 	sn_status status = SN_OK;
 
@@ -133,10 +154,11 @@ sn_status sn_report_write_json(const struct sn_profile *profile, struct sn_struc
 		sn_vec_release(words);
 	}
 	if (status == SN_OK)
-		whatif_write(profile, structures, &json);
+		whatif_write(whatif, &json);
 	sn_json_close(&json);
 	sn_json_finish(&json);
 	sn_summary_free(summary);
+	sn_whatif_free(whatif);
 	return status;
 }
 
@@ -144,12 +166,17 @@ sn_status sn_report_write_text(const struct sn_profile *profile, struct sn_struc
 			       FILE *out, struct sn_error *err)
 {
 	struct sn_view_input input = input_of(profile, structures);
-	struct sn_summary *summary = sn_summary_new(profile, structures);
+	struct sn_whatif *whatif = whatif_new(profile, structures, err);
+	struct sn_summary *summary = summary_new(profile, structures, whatif);
 	sn_status status = SN_OK;
 
 	sn_summary_print(summary, out, input.is_utf8, 0);
 	sn_summary_free(summary);
-	status = whatif_print(profile, structures, &input, out, err);
+	if (whatif)
+		status = whatif_print(whatif, &input, out, err);
+	else
+		fprintf(out, "\nwhat if: %s\n", err->sentence);
+	sn_whatif_free(whatif);
 	for (size_t i = 0; tables[i] && status == SN_OK; i++) {
 		const struct sn_view *view = sn_view_find(tables[i]);
 		struct sn_table_view how = { .format = SN_FORMAT_TEXT,

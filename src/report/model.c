@@ -9,7 +9,6 @@ void sn_report_free(struct sn_report *report)
 	if (!report)
 		return;
 	sn_report_whatif_free(report->whatif);
-	sn_vec_free(&report->sentences);
 	sn_vec_free(&report->warnings);
 	sn_vec_free(&report->environment);
 	sn_vec_free(&report->categories);

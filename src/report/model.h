@@ -22,6 +22,7 @@
 #include "base/intern.h"
 #include "base/vec.h"
 #include "experiment/experiment.h"
+#include "profile/verdict.h"
 
 enum {
 	SN_REPORT_RECORDS_MAX = 1000000,
@@ -57,6 +58,7 @@ struct sn_report_function {
 	const char *name;
 	uint32_t module, file, line; /* line: of the declaration, 0: unknown */
 	bool is_inlined;
+	bool is_spin; /* waits actively: not hot, whatever it takes */
 	uint64_t exclusive_ns, inclusive_ns, samples;
 	double share_low, share_high; /* 95 % interval of the exclusive share */
 };
@@ -135,12 +137,6 @@ struct sn_report_instruction {
 	const char *words; /* "vmulpd ymm0, ymm1, ymm2" */
 };
 
-/** A sentence with the view that holds its evidence ("#/threads"), or NULL. */
-struct sn_report_sentence {
-	const char *words, *link;
-	bool is_warning;
-};
-
 struct sn_report {
 	struct sn_arena arena;
 	struct sn_interner file_paths; /* number of a path = index in `files` */
@@ -155,6 +151,7 @@ struct sn_report {
 	 */
 	int64_t thread_elapsed_ns, thread_user_ns, thread_system_ns, wait_cpu_ns, blocked_ns,
 		off_cpu_ns;
+	int64_t workers_ns, spin_ns; /* parts of the blocked, of the user time; profile/summary.h */
 	uint64_t sampled_ns, sample_count, lost;
 	uint64_t process_count, thread_count;		     /* an exec begins neither */
 	double overhead_share, loops_share, innermost_share; /* NaN: unknown */
@@ -167,7 +164,7 @@ struct sn_report {
 	const char *machine;		 /* that the static model was asked about; NULL: none */
 	struct sn_report_whatif *whatif; /* its answer (quality.h); NULL: none */
 
-	SN_VEC(struct sn_report_sentence) sentences;
+	struct sn_answer verdict;
 	SN_VEC(const char *) warnings;
 	SN_VEC(struct sn_environment_variable) environment;
 	SN_VEC(struct sn_report_category) categories;

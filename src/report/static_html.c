@@ -33,7 +33,13 @@ static void add_figures(const struct sn_report *report, struct sn_text *out)
 	add_figure(out, "CPU time", sn_words_seconds(words, report->cpu_ns));
 	add_figure(out, "User", sn_words_seconds(words, report->user_ns));
 	add_figure(out, "System", sn_words_seconds(words, report->system_ns));
-	add_figure(out, "Blocked (threads)", sn_words_seconds(words, report->blocked_ns));
+	if (report->workers_ns > 0)
+		add_figure(out, "Own workers", sn_words_seconds(words, report->workers_ns));
+	add_figure(out, "Blocked (threads)",
+		   sn_words_seconds(words, report->workers_ns > 0 &&
+							   report->blocked_ns >= report->workers_ns
+						   ? report->blocked_ns - report->workers_ns
+						   : report->blocked_ns));
 	add_figure(out, "In loops", sn_words_percent(words, report->loops_share));
 	add_figure(out, "Samples", sn_words_count(words, report->sample_count));
 	add_figure(out, "Cost of measuring", sn_words_percent(words, report->overhead_share));
@@ -53,15 +59,57 @@ static void add_item(struct sn_text *out, const char *words, bool is_warning)
 	sn_text_add(out, "</span></li>");
 }
 
-static void add_sentences(const struct sn_report *report, struct sn_text *out)
+static void add_finding(const struct sn_finding *finding, struct sn_text *out)
 {
-	if (!report->sentences.count)
+	char words[64];
+
+	sn_text_add(out, "<li><b class=\"num\">");
+	sn_text_add_html(out, sn_words_seconds(words, (int64_t)(finding->seconds * 1e9)));
+	sn_text_add(out, "</b><span class=\"num dim\">");
+	sn_text_add_html(out, sn_words_percent(words, finding->share));
+	sn_text_add(out, "</span><div>");
+	sn_text_add_html(out, finding->sentence);
+	sn_text_add(out, "<p class=\"remedy\">");
+	sn_text_add_html(out, finding->remedy);
+	sn_text_addf(out, "</p></div><span class=\"dim\">%s</span></li>\n",
+		     sn_trust_name(finding->confidence));
+}
+
+static void add_verdict(const struct sn_report *report, struct sn_text *out)
+{
+	if (!report->verdict.sentence)
 		return;
-	begin_list(out, "In words");
-	for (size_t i = 0; i < report->sentences.count; i++)
-		add_item(out, report->sentences.items[i].words,
-			 report->sentences.items[i].is_warning);
-	sn_text_add(out, "</ul></section>\n");
+	sn_text_add(out, "<section class=\"panel\"><h2 class=\"verdict\">");
+	sn_text_add_html(out, report->verdict.sentence);
+	sn_text_addf(out,
+		     " <span class=\"dim\">confidence: %s</span></h2><ol class=\"findings\">\n",
+		     sn_trust_name(report->verdict.confidence));
+	for (size_t i = 0; i < report->verdict.count; i++)
+		add_finding(&report->verdict.findings[i], out);
+	sn_text_add(out, "</ol></section>\n");
+}
+
+/* Options that hot code was compiled without. */
+static void add_options(const struct sn_report *report, struct sn_text *out)
+{
+	bool has_any = false;
+
+	for (size_t i = 0; i < report->modules.count; i++) {
+		const struct sn_report_module *module = &report->modules.items[i];
+
+		if (!module->missing || module->cpu_ns * 20 < report->sampled_ns)
+			continue;
+		if (!has_any)
+			begin_list(out, "Compiled without");
+		has_any = true;
+		sn_text_add(out, "<li><span>");
+		sn_text_add_html(out, module->name);
+		sn_text_add(out, ": ");
+		sn_text_add_html(out, module->missing);
+		sn_text_add(out, "</span></li>");
+	}
+	if (has_any)
+		sn_text_add(out, "</ul></section>\n");
 }
 
 static void add_warnings(const struct sn_report *report, struct sn_text *out)
@@ -128,12 +176,15 @@ static void add_top_functions(const struct sn_report *report, struct sn_text *ou
 	if (!report->functions.count)
 		return;
 	begin_rows(out, "Hottest functions", "Function");
-	for (size_t i = 0; i < report->functions.count && i < 10; i++) {
+	for (size_t i = 0, rows = 0; i < report->functions.count && rows < 10; i++) {
 		const struct sn_report_function *function = &report->functions.items[i];
 		const char *module = function->module == SN_NONE
 					     ? ""
 					     : report->modules.items[function->module].name;
 
+		if (function->is_spin)
+			continue;
+		rows++;
 		add_row(out, function->name, module, function->exclusive_ns, report->sampled_ns,
 			function->samples);
 	}
@@ -189,10 +240,11 @@ void sn_report_add_static_html(const struct sn_report *report, struct sn_text *o
 	sn_text_add_html(out, report->arguments ? report->arguments : "");
 	sn_text_add(out, "</small></h1>\n");
 	add_figures(report, out);
-	add_sentences(report, out);
+	add_verdict(report, out);
 	add_top_loops(report, out);
 	add_top_functions(report, out);
 	add_categories(report, out);
+	add_options(report, out);
 	add_warnings(report, out);
 	add_origin(report, out);
 }

@@ -391,6 +391,14 @@ void sn_whatif_write_json(const struct sn_whatif *w, struct sn_json *json)
 
 /* ---- one sentence ---- */
 
+bool sn_whatif_promises(const struct sn_whatif *w)
+{
+	for (unsigned v = 0; v < SN_VARIANT_COUNT; v++)
+		if (w->variants[v].speedup >= 1.05)
+			return true;
+	return false;
+}
+
 bool sn_whatif_sentence(const struct sn_whatif *w, struct sn_text *out)
 {
 	static const char *const words[SN_VARIANT_COUNT] = { "were cleaned of all but FP work",

@@ -49,6 +49,10 @@ void sn_whatif_write_json(const struct sn_whatif *whatif, struct sn_json *json);
 /** "clean (FP work only)", ... by variant. */
 extern const char *const sn_variant_titles[SN_VARIANT_COUNT];
 
+/** Whether any variant promises the program 1.05x or more: less is inside the model's error, and no
+ * table is worth the room. */
+bool sn_whatif_promises(const struct sn_whatif *whatif);
+
 /** What the best of vectors and cleaning would bring the program, as one sentence; false if that is
  *  below 5 %. */
 bool sn_whatif_sentence(const struct sn_whatif *whatif, struct sn_text *out);

@@ -383,16 +383,22 @@ static void make_small(void)
 			add_sample(t, points[point], now, cpu_ns);
 		}
 	}
-	sn_vec_push(&report->sentences,
-		    (struct sn_report_sentence){ "The hottest loop, jacobi.c:43-48 in "
-						 "jacobi_sweep._omp_fn.0, takes 66.9 % of CPU "
-						 "time; all loops together 73.2 %.",
-						 "#/loop/9f2c7a51:1000:2b0", false });
-	sn_vec_push(&report->sentences,
-		    (struct sn_report_sentence){ "jacobi, with 73.2 % of CPU time, was compiled "
-						 "without (% of its time): -O3 (100 %), "
-						 "-march=native (100 %).",
-						 NULL, false });
+	report->verdict = (struct sn_answer){
+		.kind = SN_VERDICT_COMPUTE_LOOPS,
+		.sentence =
+			"Compute-bound in 2 loops: jacobi.c:43-48 in jacobi_sweep._omp_fn.0 takes "
+			"66.9 % of CPU time",
+		.count = 2,
+		.findings = { { SN_VERDICT_COMPUTE_LOOPS, SN_TRUST_HIGH, 31.2, 0.65,
+				"73.2 % of CPU time is in 2 loops: jacobi.c:43-48 in "
+				"jacobi_sweep._omp_fn.0 66.9 %, jacobi.c:61-63 in norm 6.3 %",
+				"Use wider vectors: compile for this processor (-march=native)" },
+			      { SN_VERDICT_LOCK_WAIT, SN_TRUST_MEDIUM, 9.4, 0.2,
+				"Threads wait for each other at barriers: 19.6 % of the threads' "
+				"time "
+				"in the OpenMP runtime",
+				"Spread the work evenly" } },
+	};
 	sn_vec_push(
 		&report->warnings,
 		"no hardware counters: cycles, caches and branches were not measured (no PMU in "
@@ -460,9 +466,12 @@ static void make_hostile(void)
 							    .line = 1,
 							    .words = names[i] });
 	}
-	for (size_t i = 0; i < count; i++)
-		sn_vec_push(&report->sentences,
-			    (struct sn_report_sentence){ names[i], "#/functions", i & 1 });
+	report->verdict.sentence = names[0];
+	for (size_t i = 0; i < count && i < SN_FINDINGS_MAX; i++)
+		report->verdict.findings[report->verdict.count++] =
+			(struct sn_finding){ .kind = SN_VERDICT_COMPUTE_LOOPS,
+					     .sentence = names[i],
+					     .remedy = names[count - 1 - i] };
 	for (size_t i = 0; i < count - 1; i++)
 		sn_vec_push(&report->warnings, names[i]);
 	sn_vec_push(&report->environment,

@@ -84,6 +84,22 @@ TEST(compute_that_is_flat)
 	check(SN_VERDICT_COMPUTE_FLAT, "in 1 function, not in hot loops: fib takes 90.9 %");
 }
 
+/* The kernel's share is that of its own account; where there is none, nothing is said of it. */
+TEST(time_in_the_kernel_is_told)
+{
+	struct sn_evidence e = run_of(1);
+
+	e.cpu_s = e.compute_s = 10;
+	decide(&e);
+	CHECK(strstr(answer.findings[0].sentence, "kernel") == NULL);
+	e.system_s = 0.9;
+	decide(&e);
+	CHECK(strstr(answer.findings[0].sentence, "kernel") == NULL);
+	e.system_s = 4.7;
+	decide(&e);
+	CHECK(strstr(answer.findings[0].sentence, "47.0 % of CPU time is in the kernel") != NULL);
+}
+
 /* 77 % waiting for a CPU and 74 % spinning are one story. */
 TEST(more_threads_than_cpus)
 {

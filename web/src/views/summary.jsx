@@ -7,10 +7,10 @@ import { grouped, percent, seconds, visible } from '../format.js';
 import { linkTo } from '../state.js';
 import { WhatIf } from './whatif.jsx';
 
-const top = (values, count) => {
+const top = (values, count, without) => {
 	const order = [];
 	for (let i = 0; i < values.length; i++)
-		if (values[i] > 0)
+		if (values[i] > 0 && !without?.[i])
 			order.push(i);
 	return order.sort((a, b) => values[b] - values[a]).slice(0, count);
 };
@@ -39,19 +39,18 @@ export function Summary({ d, agg, filter, chunks, theme }) {
 			<Tile label="Samples" value={grouped(agg.sampleTotal)} note={toc.lost > 0 ? `${grouped(toc.lost)} lost` : `${toc.rate_hz ? grouped(toc.rate_hz) + ' Hz, ' : ''}none lost`} />
 			<Tile label="Cost of measuring" value={percent(toc.overhead_share)} note={toc.clock_mechanism || 'unknown clock'} />
 		</div>
-		{toc.sentences.length > 0 && <section class="panel"><h2>In words</h2><ul class="sentences quiet-list">
-			{toc.sentences.map((s, i) => <li key={i} class={s.warning ? 'warning' : ''}><span>{visible(s.words)}{s.link ? <> <a href={s.link}>evidence</a></> : ''}</span></li>)}</ul></section>}
+		<Verdict filtered={agg.filtered} />
+		<div class="grid2">
+			<TopLoops d={d} agg={agg} />
+			<TopFunctions d={d} agg={agg} />
+		</div>
 		<div class="grid2">
 			<Elapsed d={d} agg={agg} filter={filter} />
 			<section class="panel"><h2>What kind of work <span class="dim">CPU time by category</span></h2>
 				{agg.total > 0 ? <StackedBar label="CPU time by category" items={toc.categories.map((name, i) => ({ name, value: agg.categories[i], colour: categoryColour(name) })).sort((a, b) => b.value - a.value)} />
 					: <Empty>No CPU time was sampled.</Empty>}</section>
 		</div>
-		{toc.whatif && <WhatIf d={d} filter={filter} steps={chunks.whatif} theme={theme} />}
-		<div class="grid2">
-			<TopLoops d={d} agg={agg} />
-			<TopFunctions d={d} agg={agg} />
-		</div>
+		{toc.whatif?.variants.some((v) => v.speedup >= 1.05) && <WhatIf d={d} filter={filter} steps={chunks.whatif} theme={theme} />}
 		<div class="grid2">
 			<Options d={d} />
 			<section class="panel"><h2>Not measured, or not sure</h2>
@@ -61,17 +60,29 @@ export function Summary({ d, agg, filter, chunks, theme }) {
 	</>;
 }
 
+// Of the whole run, whatever the filter: the same words as in the terminal.
+function Verdict({ filtered }) {
+	if (!toc.verdict?.sentence)
+		return '';
+	return <section class="panel"><h2 class="verdict">{visible(toc.verdict.sentence)} <span class="dim">confidence: {toc.verdict.confidence}{filtered ? '; of the whole run, whatever the filter' : ''}</span></h2>
+		<ol class="findings">{toc.findings.map((f, i) => <li key={i}><b class="num">{seconds(f.seconds * 1e9)}</b><span class="num dim" title="of the threads' time">{f.share === null ? '' : percent(f.share)}</span>
+			<div>{visible(f.sentence)} <a href={toc.finding_links[i]}>evidence</a><p class="remedy">{visible(f.remedy)}</p></div>
+			<span class="dim" title="confidence">{f.confidence}</span></li>)}</ol></section>;
+}
+
 function Elapsed({ d, agg, filter }) {
-	const { threads } = d, sum = { user: 0, system: 0, wait: 0, blocked: 0, off: 0, unknown: 0 };
+	const { threads } = d, sum = { user: 0, spin: 0, system: 0, wait: 0, workers: 0, blocked: 0, off: 0, unknown: 0 };
 	const exact = !filter.time && !filter.phases && filter.module === null;
 	let helpers = 0;
 	// Of the whole run the text summary and this page have one source; a selection is summed here.
 	const given = !filter.threads && toc.thread_elapsed_ns !== null && toc.off_cpu_ns != null;
 	if (given) {
-		sum.user = toc.thread_user_ns ?? 0;
+		sum.spin = Math.min(toc.spin_ns ?? 0, toc.thread_user_ns ?? 0);
+		sum.user = (toc.thread_user_ns ?? 0) - sum.spin;
+		sum.workers = Math.min(toc.workers_ns ?? 0, toc.blocked_ns ?? 0);
 		sum.system = toc.thread_system_ns ?? 0;
 		sum.wait = toc.wait_cpu_ns ?? 0;
-		sum.blocked = toc.blocked_ns ?? 0;
+		sum.blocked = (toc.blocked_ns ?? 0) - sum.workers;
 		sum.off = toc.wait_cpu_ns === null ? toc.off_cpu_ns : 0;
 	}
 	for (let i = 0; i < threads.rows; i++) {
@@ -91,12 +102,14 @@ function Elapsed({ d, agg, filter }) {
 			add('unknown', Math.max(0, threads.elapsed_ns[i] - known));
 	}
 	const items = exact ? [
-		{ name: 'user', value: sum.user, colour: 'var(--c-program)' },
+		{ name: 'user code', value: sum.user, colour: 'var(--c-program)' },
+		{ name: 'spinning', value: sum.spin, colour: 'var(--c-openmp)' },
 		{ name: 'system', value: sum.system, colour: 'var(--c-os)' },
-		{ name: 'waiting for a CPU', value: sum.wait, colour: 'var(--c-openmp)' },
+		{ name: 'waiting for CPU', value: sum.wait, colour: 'var(--c-starved)' },
+		{ name: 'own workers', value: sum.workers, colour: 'var(--c-wait)', dark: true },
 		{ name: 'blocked', value: sum.blocked, colour: 'var(--c-blocked)', dark: true },
 		{ name: 'not running', value: sum.off, colour: 'var(--c-blocked)', dark: true },
-		{ name: 'unknown', value: sum.unknown, colour: 'var(--c-wait)', dark: true },
+		{ name: 'unknown', value: sum.unknown, colour: 'var(--c-other)' },
 	] : [
 		{ name: 'on a CPU', value: agg.total, colour: 'var(--c-program)' },
 		{ name: 'blocked in traced calls', value: agg.waits?.total ?? 0, colour: 'var(--c-blocked)', dark: true },
@@ -125,7 +138,7 @@ function InFunction({ d, loop }) {
 }
 
 function TopFunctions({ d, agg }) {
-	const rows = useMemo(() => top(agg.funcExcl, 10), [agg]);
+	const rows = useMemo(() => top(agg.funcExcl, 10, d.functions.spin), [agg]);
 	return <section class="panel"><h2>Hottest functions <span class="dim"><a href={linkTo('functions')}>all functions</a></span></h2>
 		{rows.length === 0 ? <Empty>No samples.</Empty> : <table class="small"><thead><tr><th>Function</th><th class="num">Time</th><th class="num">Share of CPU</th><th><span class="visually-hidden">Quality</span></th></tr></thead>
 			<tbody>{rows.map((i) => <tr key={i}><td class="wide"><FunctionLink d={d} f={i} /> <span class="dim">{place(d, d.functions.file[i], d.functions.line[i]) || (d.functions.module[i] === NONE ? '' : visible(d.modules.name.at(d.functions.module[i])))}</span></td>

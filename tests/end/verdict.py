@@ -1,0 +1,224 @@
+"""The first screen on programs of one kind each: the verdict is the one that an expert gives.
+
+Beside other programs the verdict may be that these had the CPUs; the program's own kind then stands among the
+findings, and goes on in the same line. So what is judged is the largest story that is the program's own.
+"""
+import json
+import os
+import re
+import threading
+import time
+
+from sonde_test import Test
+
+ONE = r'''
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_spinlock_t spin;
+static volatile double x = 1;
+
+/* CPU time, not elapsed time: the same work beside other programs. */
+static double used(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+__attribute__((noinline)) static void work(double seconds)
+{
+	for (double end = used() + seconds; used() < end;)
+		for (int i = 0; i < 100000; i++)
+			x = x * 0.9999 + 0.1;
+}
+
+static void *locks(void *unused)
+{
+	for (int i = 0; i < 5; i++) {
+		pthread_mutex_lock(&mutex);
+		work(0.01);
+		usleep(20000);
+		pthread_mutex_unlock(&mutex);
+		usleep(10); /* another one's turn */
+	}
+	return unused;
+}
+
+static void *spins(void *unused)
+{
+	pthread_spin_lock(&spin);
+	for (double end = used() + 0.4; used() < end;)
+		sched_yield();
+	pthread_spin_unlock(&spin);
+	return unused;
+}
+
+static void *works(void *unused)
+{
+	work(0.3);
+	return unused;
+}
+
+static void threads(void *(*run)(void *), int count)
+{
+	pthread_t all[8];
+
+	for (int i = 0; i < count; i++)
+		pthread_create(&all[i], NULL, run, NULL);
+	for (int i = 0; i < count; i++)
+		pthread_join(all[i], NULL);
+}
+
+static void faults(void)
+{
+	for (double end = used() + 0.5; used() < end;) {
+		char *bytes = mmap(NULL, 16 << 20, PROT_READ | PROT_WRITE,
+				   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+		for (int i = 0; i < 16 << 20; i += 4096)
+			bytes[i] = 1;
+		munmap(bytes, 16 << 20);
+	}
+}
+
+static void generated(void)
+{
+	/* mov ecx, 0x20000000; loop: dec ecx; jnz loop; ret */
+	static const unsigned char code[] = { 0xb9, 0, 0, 0, 0x20, 0xff, 0xc9, 0x75, 0xfc, 0xc3 };
+	void *at = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
+			MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	memcpy(at, code, sizeof(code));
+	((void (*)(void))at)();
+}
+
+static void child(void)
+{
+	if (!fork()) {
+		work(0.5);
+		_exit(0);
+	}
+	wait(NULL);
+}
+
+int main(int argc, char **argv)
+{
+	const char *kind = argc > 1 ? argv[1] : "";
+	char byte;
+
+	pthread_spin_init(&spin, 0);
+	if (!strcmp(kind, "work"))
+		work(0.5);
+	else if (!strcmp(kind, "locks"))
+		threads(locks, 4);
+	else if (!strcmp(kind, "spins"))
+		threads(spins, 2);
+	else if (!strcmp(kind, "workers"))
+		threads(works, 2);
+	else if (!strcmp(kind, "over"))
+		threads(works, 6);
+	else if (!strcmp(kind, "faults"))
+		faults();
+	else if (!strcmp(kind, "generated"))
+		generated();
+	else if (!strcmp(kind, "child"))
+		child();
+	else if (!strcmp(kind, "sleep"))
+		usleep(500000);
+	else if (!strcmp(kind, "read"))
+		return read(0, &byte, 1) < 0;
+	return 0;
+}
+'''
+# No function and no loop takes 5 % of this: a hundred alike.
+FLAT = '#include <stdio.h>\nstatic volatile double x = 1;\n' + ''.join(
+    f'__attribute__((noinline)) static void f{i}(void) {{ ' + f'x = x * 0.99{i} + 0.{i + 1}; ' * 40 + '}\n'
+    for i in range(100)) + 'int main(void) { for (int k = 0; k < 60000; k++) { ' + ''.join(
+        f'f{i}(); ' for i in range(100)) + '} return printf("%g\\n", x) < 0; }\n'
+
+# program, its argument, options of record, kind, words of its evidence
+CASES = [
+    ('one', 'work', (), 'compute_loops', r'in one loop, \S+:\d+'),
+    ('flat', '', (), 'compute_flat', 'spread over many places'),
+    ('one', 'over', (), 'oversubscribed', '7 threads on 1 CPU'),
+    ('one', 'spins', (), 'spin', 'for spin locks'),
+    ('one', 'locks', (), 'lock_wait', 'in pthread_mutex_lock, called by locks'),
+    ('one', 'read', (), 'io_wait', 'in read, called by main'),
+    ('one', 'child', ('--follow', 'none'), 'child_wait', 'not measured'),
+    ('one', 'sleep', (), 'sleep', 'in usleep, called by main'),
+    ('one', 'faults', (), 'memory', 'page faults'),
+    ('one', 'generated', (), 'unknown_code', 'generated at run time'),
+    ('/bin/true', '', (), 'too_short', 'Too short to tell'),
+]
+
+t = Test()
+programs = {'one': t.compile(ONE, '-O1', '-g', '-pthread', output='./one'),
+            'flat': t.compile(FLAT, '-O1', output='./flat'), '/bin/true': '/bin/true'}
+one_cpu = min(os.sched_getaffinity(0))
+
+
+def record(name, program, argument, options):
+    """Recorded; the reader is told something only after half a second."""
+    words = [t.sonde, 'record', '-o', name, *options, '--', programs[program], *([argument] if argument else [])]
+    more = {'preexec_fn': lambda: os.sched_setaffinity(0, {one_cpu})} if argument == 'over' else {}
+    if argument == 'read':
+        end, begin = os.pipe()
+        threading.Thread(target=lambda: (time.sleep(0.5), os.write(begin, b'x'), os.close(begin))).start()
+        more['stdin'] = end
+    return t.command(*words, **more).returncode
+
+
+def own(summary):
+    """The largest story of the program's own: others may have had the CPUs, and a working child is told apart."""
+    return next((f for f in summary['findings'] if f['kind'] != 'waiting_for_cpu'), summary['findings'][0])
+
+
+for program, argument, options, kind, words in CASES:
+    name = kind
+    status = record(name, program, argument, options)
+    summary = t.show('summary', experiment=name)
+    verdict, findings = summary['verdict'], summary['findings']
+    finding = own(summary)
+    t.check(status == 0 and finding['kind'] == kind and re.search(words, finding['sentence']) and
+            verdict['kind'] in (kind, 'waiting_for_cpu'),
+            f'{kind}: the verdict, or what comes first behind waiting for CPUs', verdict, findings)
+    t.check(verdict['sentence'] and verdict['confidence'] in ('high', 'medium', 'low') and len(findings) <= 6 and
+            all(list(f) == ['kind', 'seconds', 'share', 'sentence', 'remedy', 'confidence'] and f['remedy'] for f in findings) and
+            [f['seconds'] for f in findings] == sorted((f['seconds'] for f in findings), reverse=True),
+            f'{kind}: keys of the contract, most seconds first', verdict, findings)
+    text = ' '.join(t.run('show', 'summary', name).stdout.split())
+    places = [text.find(' '.join(f['sentence'].split())) for f in findings]
+    t.check(text.find('Verdict: ' + verdict['sentence']) < min(places) and -1 not in places and places == sorted(places),
+            f'{kind}: the terminal has the same in the same order', text, places)
+    report = json.loads(t.run('report', name, '--format', 'json', '-o', '-').stdout)['summary']
+    t.equal((report['verdict'], report['findings']), (verdict, findings), f'{kind}: so has the report')
+
+# own workers are no blocking: not among findings, apart in the bar
+for argument in ('workers', 'child'):
+    record(argument, 'one', argument, ())
+    summary = t.show('summary', experiment=argument)
+    t.check(summary['verdict']['kind'] in ('compute_loops', 'waiting_for_cpu', 'oversubscribed') and
+            not any(f['kind'] in ('lock_wait', 'sleep', 'io_wait') for f in summary['findings']),
+            f'{argument}: waiting for them is not what limits it', summary['verdict'], summary['findings'])
+    page = t.run('show', 'summary', argument).stdout
+    bar = {name: re.search(rf'^   {name} .*? ([0-9.]+) %', page, re.M) for name in ('own workers', 'blocked')}
+    t.check(bar['own workers'] and bar['blocked'] and float(bar['own workers'][1]) > float(bar['blocked'][1]),
+            f'{argument}: the bar has them apart', page)
+t.check(any(f['kind'] == 'child_wait' for f in summary['findings']) and
+        any(f['kind'] == 'compute_loops' for f in summary['findings']),
+        'a working child is told beside what it does', summary['findings'])
+# what spins is nothing hot
+hot = re.search(r'hottest functions.*?\n\n', t.run('show', 'summary', 'spin').stdout, re.S)
+t.check(hot and 'sched_yield' not in hot[0] and 'pthread_spin_lock' not in hot[0], 'spin is no hot function', hot and hot[0])
+t.done()
