@@ -289,6 +289,25 @@ static void head_print(const struct sn_phases *p)
 	printf("\n");
 }
 
+/* How much hangs on the length of the intervals. */
+static void lengths_print(const struct sn_phases *p)
+{
+	double agreement = 0;
+	size_t others = 0;
+
+	for (size_t i = 0; i < p->lengths.count; i++) {
+		if (p->lengths.items[i].interval_ns == p->intervals->interval_ns)
+			continue;
+		printf("%s%g", others ? ", " : "stable: intervals of ",
+		       (double)p->lengths.items[i].interval_ns / 1e9);
+		agreement += p->lengths.items[i].agreement;
+		others++;
+	}
+	if (others)
+		printf(" s give the same sites for %.0f %% of the time\n",
+		       100 * agreement / (double)others);
+}
+
 static void clustering_print(const struct sn_phases *p)
 {
 	printf("k-means by %s chose k = %u", sn_phase_method_name(p->options.choose.method),
@@ -381,6 +400,7 @@ static sn_status text_print(const struct sn_phases *p, struct sn_table_view *vie
 	if (status != SN_OK)
 		return status;
 	printf("\n");
+	lengths_print(p);
 	clustering_print(p);
 	printf("calls: %s%s\n", sn_calls_source_name(p->activity->calls_source),
 	       p->activity->calls_source == SN_CALLS_EXACT ? "" : ", at least so many");
@@ -578,9 +598,8 @@ static const struct sn_option phases_options[] = {
 	SN_TABLE_OPTIONS,
 	SN_FILTER_OPTIONS,
 	{ "interval", 'i', "S",
-	  "cut the run into intervals of S seconds, or 'auto' (the default): the shortest of 0.1 "
-	  "to "
-	  "2 s with enough samples",
+	  "cut the run into intervals of S seconds, or 'auto' (the default): that of 0.1 to 2 s "
+	  "whose sites explain most",
 	  NULL },
 	{ "k", 'k', "HOW", "number of clusters: silhouette (the default), elbow, or a number",
 	  NULL },

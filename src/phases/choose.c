@@ -149,8 +149,9 @@ size_t sn_elbow(const struct sn_choice_row *rows, size_t count)
 	return best;
 }
 
-/* The smallest k within the margin of the best of those whose clusters are apart; 1 if there is
- * none. */
+/* The largest k within the margin of the best of those whose clusters are apart; 1 if there is
+ * none. Phases without sites of their own are joined later; what was never apart cannot be parted.
+ */
 static uint32_t silhouette_choose(const struct model *m, double noise)
 {
 	bool is_good[SN_KMEANS_MAX + 1] = { false };
@@ -165,7 +166,7 @@ static uint32_t silhouette_choose(const struct model *m, double noise)
 		if (is_good[i] && row->silhouette > best)
 			best = row->silhouette;
 	}
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = count; i-- > 0;)
 		if (is_good[i] && m->out->rows.items[i].silhouette >= best - silhouette_margin)
 			return m->out->rows.items[i].k;
 	return 1;

@@ -1,7 +1,7 @@
 /**
  * How many phases: k-means for every k, and a rule that chooses.
  *
- *  - silhouette (default): the smallest k within 0.03 of the best mean silhouette, unless no k is
+ *  - silhouette (default): the largest k within 0.03 of the best mean silhouette, unless no k is
  *    convincing; then 1. Clusters that are not apart (below) are joined.
  *  - elbow: the k that lies farthest below the chord from (1, inertia) to (k_max, inertia).
  *  - fixed: the k asked for.

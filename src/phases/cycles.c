@@ -7,16 +7,14 @@
 #include "base/alloc.h"
 #include "phases/phases.h"
 
-/* owner_share	of the time, to own what happens in it
- * part_share	of the run's time, for a part: a few samples at 1 kHz and some seconds
- * stage_share	of the run's time, for what is called once or twice
- * deep_share	of the run's time, for a stage to be looked into for a main loop of its own; for
- *		the parts of a phase's main loop to be instrumented
- * gap_ratio	a part so much smaller than the one before it is no step of the main loop, but
- *upkeep run_min	observations a call, for calls to be counted scope_share	of the run's
- *time, for a part that wraps another to be followed to that */
-static const double owner_share = 0.90, part_share = 0.001, stage_share = 0.05, deep_share = 0.25,
-		    gap_ratio = 30, run_min = 2, scope_share = 0.05;
+static const double owner_share = 0.90, /* of the time, to own what happens in it */
+	part_share = 0.001,		/* of the run, for a part: ten samples in 10 s at 1 kHz */
+	stage_share = 0.05,		/* of the run, for what is called once or twice */
+	deep_share = 0.25,  /* of the run, for a stage to be looked into, and for the parts of a
+			       phase's main loop to be instrumented */
+	gap_ratio = 30,	    /* a part so much smaller than the one before it is upkeep, no step */
+	run_min = 2,	    /* observations a call, for calls to be counted */
+	scope_share = 0.05; /* of the run, for a part that wraps another to be followed to that */
 enum { OWNER_CALLS_MAX = 2, PART_CALLS_MIN = 3 };
 
 struct part {
@@ -222,7 +220,7 @@ static bool is_affordable(const struct sn_phase_cycle *cycle)
 	const struct sn_pace *pace = &cycle->site.pace;
 
 	return !(pace->expected_cost > SN_PACE_COST_MAX) &&
-	       (cycle->calls || cycle->is_stage || !isnan(pace->at_most_hz));
+	       (cycle->calls || cycle->kind != SN_CYCLE_PART || !isnan(pace->at_most_hz));
 }
 
 /* What is called once or twice and stays: with a loop of its own, where it has one. */
@@ -231,7 +229,7 @@ static void stage_add(struct scope *s, uint32_t owner, uint32_t function)
 	struct sn_phase_cycle cycle = cycle_of(s, owner, function);
 	bool is_inside;
 
-	cycle.is_stage = true;
+	cycle.kind = SN_CYCLE_STAGE;
 	cycle.site = sn_site_of_function(s->phases, function);
 	cycle.site.app_share = cycle.site.phase_share = cycle.share;
 	is_inside = s->phases->activity->depths[cycle.site.entity] >=
@@ -298,6 +296,71 @@ static void parts_instrument(struct scope *s, size_t from, size_t to)
 	}
 }
 
+/* By entity: time of the owner's instrumented parts below it. */
+static double *parts_time(const struct scope *s, uint32_t owner, size_t from, size_t to,
+			  double *total)
+{
+	const struct sn_phases *p = s->phases;
+	double *ns = sn_alloc_zeroed((size_t)p->paths->entity_count + 1, sizeof(double));
+	uint8_t *is_part = sn_alloc_zeroed((size_t)p->paths->function_count + 1, 1);
+
+	for (size_t i = from; i < to; i++)
+		is_part[p->cycles.items[i].function] = p->cycles.items[i].site.heartbeat != 0;
+	for (size_t r = 0; r < p->intervals->row_count; r++) {
+		const struct sn_interval_row *row = &p->intervals->rows.items[r];
+
+		for (size_t i = row[0].first_cell; scope_has(s, r) && i < row[1].first_cell; i++) {
+			const struct sn_interval_cell *cell = &p->intervals->cells.items[i];
+			const uint32_t *path =
+				p->paths->entities.items + p->paths->first[cell->stack];
+			uint32_t callee = s->callees[cell->stack];
+
+			if (callee == SN_NONE || !is_part[callee])
+				continue;
+			*total += (double)sn_interval_cell_ns(cell);
+			for (; *path != callee; path++)
+				if (sn_entity_function(p->paths, *path) == owner)
+					ns[*path] += (double)sn_interval_cell_ns(cell);
+		}
+	}
+	free(is_part);
+	return ns;
+}
+
+/* The deepest loop of the owner that has its parts: the step that people count. */
+static void loop_add(struct scope *s, uint32_t owner, size_t from, size_t to)
+{
+	struct sn_phases *p = s->phases;
+	double total = 0, *ns = parts_time(s, owner, from, to, &total);
+	uint32_t loop = SN_NONE;
+	struct sn_phase_cycle cycle = {
+		.owner = owner, .function = owner, .phase = s->phase, .kind = SN_CYCLE_LOOP
+	};
+
+	for (uint32_t e = p->paths->function_count; e < p->paths->entity_count; e++)
+		if (total > 0 && ns[e] >= owner_share * total &&
+		    s->pace->beats[e] >= SN_PHASES_ROUNDS_MIN &&
+		    (loop == SN_NONE || p->activity->depths[e] > p->activity->depths[loop]))
+			loop = e;
+	free(ns);
+	if (loop == SN_NONE)
+		return;
+	cycle.calls = s->pace->beats[loop];
+	cycle.share = s->shares[loop] * s->total_ns / s->run_ns;
+	cycle.mean_ns = cycle.share * s->run_ns / (double)cycle.calls;
+	cycle.site =
+		(struct sn_phase_site){ .function = owner,
+					.loop = p->paths->loop_of[loop - p->paths->function_count],
+					.entity = loop,
+					.mark = loop,
+					.type = SN_SITE_LOOP,
+					.app_share = cycle.share,
+					.phase_share = cycle.share,
+					.pace = sn_pace_of(s->pace, loop) };
+	cycle.site.heartbeat = is_affordable(&cycle);
+	sn_vec_push(&p->cycles, cycle);
+}
+
 static uint64_t part_calls_least(const struct scope *s)
 {
 	return s->root == SN_NONE ? PART_CALLS_MIN * s->visits : PART_CALLS_MIN;
@@ -317,6 +380,7 @@ static void parts_add(struct scope *s, uint32_t owner)
 	if (to > from)
 		qsort(p->cycles.items + from, to - from, sizeof(*p->cycles.items), cycles_compare);
 	parts_instrument(s, from, to);
+	loop_add(s, owner, from, to);
 	for (size_t i = from; i < to; i++) {
 		parts_find(s, owner);
 		wrapped_add(s, p->cycles.items[i].function);
@@ -393,9 +457,12 @@ static bool is_looked_into(const struct sn_phases *p, size_t at)
 	double others = 0;
 
 	for (size_t i = 0; i < p->cycles.count; i++)
-		if (i != at && p->cycles.items[i].owner == cycle->owner)
+		if (i != at && p->cycles.items[i].owner == cycle->owner &&
+		    p->cycles.items[i].kind != SN_CYCLE_LOOP)
 			others += p->cycles.items[i].share;
-	return cycle->share >= deep_share && (cycle->is_stage || others * gap_ratio < cycle->share);
+	return cycle->share >= deep_share &&
+	       (cycle->kind == SN_CYCLE_STAGE ||
+		(cycle->kind == SN_CYCLE_PART && others * gap_ratio < cycle->share));
 }
 
 void sn_phases_find_parts(struct sn_phases *phases)
@@ -457,7 +524,9 @@ void sn_phases_find_cycles(struct sn_phases *phases)
 	for (size_t i = 0; i < phases->cycles.count; i++) {
 		struct sn_phase_cycle *cycle = &phases->cycles.items[i];
 
-		if (cycle->is_stage || (cycle->calls && cycle->calls < SN_PHASES_ROUNDS_MIN))
+		if (cycle->kind != SN_CYCLE_LOOP &&
+		    (cycle->kind == SN_CYCLE_STAGE ||
+		     (cycle->calls && cycle->calls < SN_PHASES_ROUNDS_MIN)))
 			cycle->site.heartbeat &= !is_covered(phases, cycle);
 	}
 }

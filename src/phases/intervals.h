@@ -48,13 +48,18 @@ struct sn_intervals {
 };
 
 enum {
-	SN_PHASES_SAMPLES_MIN = 95,   /* median that an automatic length must reach */
+	SN_PHASES_SAMPLES_MIN = 95, /* that an automatic length must give at the rate there was */
+	SN_INTERVAL_LENGTHS = 5,
 	SN_PHASES_ROWS_MAX = 4000000, /* more are refused */
 };
 
+/** 0.1, 0.2, 0.5, 1 and 2 s. */
+extern const int64_t sn_interval_lengths_ns[SN_INTERVAL_LENGTHS];
+
 /**
- * Cuts the profile's run. `interval_ns` 0 chooses the smallest of 0.1, 0.2, 0.5, 1 and 2 s at which
- * the rows that mostly compute have a median of SN_PHASES_SAMPLES_MIN samples. SN_ERR_NO_DATA: no
+ * Cuts the profile's run. `interval_ns` 0 chooses the smallest of these lengths that gives
+ * SN_PHASES_SAMPLES_MIN samples to a thread that runs all the time, or as median of the rows that
+ * mostly compute. SN_ERR_NO_DATA: no
  * sample and no wait at all; SN_ERR_RANGE: more than SN_PHASES_ROWS_MAX rows. The profile must
  * outlive the result.
  */

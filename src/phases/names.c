@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "phases/phases.h"
 
-enum { NAME_MAX = 40 }; /* of a heartbeat, with what tells it from others: a column of `top` */
+enum { NAME_LONGEST = 32 }; /* of a heartbeat, without what tells it from others */
 
 /* ---- functions ---- */
 
@@ -257,7 +257,7 @@ static const char *heartbeat_name(struct sn_phases *p, const struct sn_phase_sit
 	sn_function_name_strip(p->functions[site->function].name, &text);
 	last = text.length ? components_last(text.chars, form ? 2 : 1)
 			   : p->functions[site->function].name;
-	length = (int)strnlen(last, NAME_MAX - 16);
+	length = (int)strnlen(last, NAME_LONGEST);
 	if (form < 2 || (form == 2 && !line))
 		name = sn_arena_printf(&p->arena, "%.*s", length, last);
 	else if (form == 2)

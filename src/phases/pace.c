@@ -355,29 +355,43 @@ static void calls_see(const struct sn_phase_paths *paths, const struct sn_interv
 	for (size_t k = paths->first[cell->stack]; k + 1 < paths->first[cell->stack + 1]; k++) {
 		uint32_t caller = paths->entities.items[k], callee = paths->entities.items[k + 1];
 
-		if (!sn_entity_is_loop(paths, callee) && !paths->is_recursive[callee])
+		if (!sn_entity_is_loop(paths, callee) && !paths->is_recursive[callee] &&
+		    !paths->is_called_back[callee])
 			*sn_map_put(calls, (uint64_t)caller << 32 | callee, NULL) += cell->samples;
 	}
 }
 
+/* By `of`, the other side of the calls with most samples. */
+static void sides_find(uint32_t *sides, uint64_t *most, uint32_t of, uint32_t other,
+		       uint64_t samples)
+{
+	if (samples < most[of] || (samples == most[of] && other > sides[of]))
+		return;
+	most[of] = samples;
+	sides[of] = other;
+}
+
 static void callees_find(struct sn_pace_scope *s, const struct sn_map *calls)
 {
-	uint32_t entities = s->phases->paths->entity_count;
-	uint64_t *most = sn_alloc_zeroed((size_t)entities + 1, sizeof(*most));
+	size_t entities = (size_t)s->phases->paths->entity_count + 1;
+	uint64_t *below = sn_alloc_zeroed(entities, sizeof(*below));
+	uint64_t *above = sn_alloc_zeroed(entities, sizeof(*above));
 
-	s->callee = sn_alloc_zeroed((size_t)entities + 1, sizeof(*s->callee));
-	memset(s->callee, 0xff, ((size_t)entities + 1) * sizeof(*s->callee));
+	s->callee = sn_alloc_zeroed(entities, sizeof(*s->callee));
+	s->caller = sn_alloc_zeroed(entities, sizeof(*s->caller));
+	memset(s->callee, 0xff, entities * sizeof(*s->callee));
+	memset(s->caller, 0xff, entities * sizeof(*s->caller));
 	for (size_t i = 0; i < calls->capacity; i++) {
 		const struct sn_map_slot *slot = &calls->slots[i];
 		uint32_t caller = (uint32_t)(slot->key >> 32), callee = (uint32_t)slot->key;
 
-		if (!slot->used || slot->value < most[caller] ||
-		    (slot->value == most[caller] && callee > s->callee[caller]))
+		if (!slot->used)
 			continue;
-		most[caller] = slot->value;
-		s->callee[caller] = callee;
+		sides_find(s->callee, below, caller, callee, slot->value);
+		sides_find(s->caller, above, callee, caller, slot->value);
 	}
-	free(most);
+	free(below);
+	free(above);
 }
 
 static void row_see(struct sn_pace_scope *s, size_t r, struct sn_map *calls)
@@ -430,6 +444,7 @@ void sn_pace_scope_free(struct sn_pace_scope *scope)
 	free(scope->own);
 	free(scope->beats);
 	free(scope->callee);
+	free(scope->caller);
 }
 
 /* Upper 95 % limit of a Poisson mean of which `count` was seen (Wilson and Hilferty 1931). */
@@ -485,6 +500,19 @@ static double expected_beats(const struct sn_pace_scope *scope, uint32_t entity,
 	return own;
 }
 
+/* A function that was inlined is passed as often as the loop it stands in. */
+static double inlined_beats(const struct sn_pace_scope *scope, uint32_t entity)
+{
+	for (int steps = 0; steps < CALLEES_MAX; steps++) {
+		entity = scope->caller[entity];
+		if (entity == SN_NONE)
+			return NAN;
+		if (sn_entity_is_loop(scope->phases->paths, entity))
+			return beats_of(scope, entity).expected;
+	}
+	return NAN;
+}
+
 struct sn_pace sn_pace_of(const struct sn_pace_scope *scope, uint32_t entity)
 {
 	const struct sn_phases *p = scope->phases;
@@ -496,7 +524,9 @@ struct sn_pace sn_pace_of(const struct sn_pace_scope *scope, uint32_t entity)
 		return pace;
 	if (sn_entity_is_loop(p->paths, entity) || p->activity->calls_source != SN_CALLS_EXACT) {
 		beats = beats_of(scope, entity);
-		if (scope->own[entity] < EXPECTED_SAMPLES_MIN)
+		if (isnan(beats.most))
+			beats.expected = inlined_beats(scope, entity);
+		else if (scope->own[entity] < EXPECTED_SAMPLES_MIN)
 			beats.expected = expected_beats(scope, entity, beats.expected);
 	}
 	if (beats.expected > beats.most)

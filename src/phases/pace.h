@@ -49,6 +49,7 @@ struct sn_pace_scope {
 	double seconds, cpu_ns, samples;
 	double *own;	  /* by entity: samples in its own code */
 	uint64_t *beats;  /* by entity: iterations or calls that were seen to begin */
+	uint32_t *caller; /* by function: entity whose code calls it, with most samples below */
 	uint32_t *callee; /* by entity: function that its own code calls, with most samples below */
 };
 void sn_pace_scope_init(struct sn_pace_scope *scope, const struct sn_phases *phases,

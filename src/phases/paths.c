@@ -97,14 +97,20 @@ static void path_add(struct sn_phase_paths *paths, uint32_t stack)
 	const struct sn_program *program = paths->program;
 	const struct sn_program_place *own = NULL;
 	size_t from = paths->entities.count;
+	bool is_back = false;
 
 	for (size_t i = program->first_frame[stack + 1]; i-- > program->first_frame[stack];) {
 		const struct sn_program_place *place =
 			&program->places.items[program->frame_places[i]];
 
-		if (!place_is_application(program, place))
+		if (!place_is_application(program, place)) {
+			is_back = own != NULL;
 			continue;
+		}
 		own = place;
+		if (is_back && place->step_count)
+			paths->is_called_back[program->steps.items[place->first_step].index] = 1;
+		is_back = false;
 		for (uint32_t s = 0; s < place->step_count; s++) {
 			const struct sn_step *step = &program->steps.items[place->first_step + s];
 
@@ -155,6 +161,7 @@ struct sn_phase_paths *sn_phase_paths_new(const struct sn_program *program)
 	paths->first = sn_alloc_zeroed(count + 1, sizeof(size_t));
 	paths->is_recursive = sn_alloc_zeroed((size_t)paths->function_count + 1, 1);
 	paths->is_between = sn_alloc_zeroed(count, 1);
+	paths->is_called_back = sn_alloc_zeroed((size_t)paths->function_count + 1, 1);
 	loops_represent(paths);
 	for (uint32_t s = 0; s < count; s++) {
 		paths->first[s] = paths->entities.count;
@@ -176,6 +183,7 @@ void sn_phase_paths_free(struct sn_phase_paths *paths)
 	free(paths->first);
 	free(paths->is_recursive);
 	free(paths->is_between);
+	free(paths->is_called_back);
 	sn_vec_free(&paths->entities);
 	free(paths);
 }

@@ -26,10 +26,11 @@ struct sn_phase_paths {
 	/* stack s: entities[first[s] .. first[s + 1]), outermost first, each once */
 	size_t *first;
 	SN_VEC(uint32_t) entities;
-	uint8_t *is_recursive; /* by function: stands on some path twice */
-	uint8_t *is_between;   /* by stack: a thread's that waits, running or blocked, for its next
-				  parallel region: nothing of the application, but the OpenMP
-				  runtime */
+	uint8_t *is_recursive;	 /* by function: stands on some path twice */
+	uint8_t *is_called_back; /* by function: a library calls it on some path */
+	uint8_t *is_between; /* by stack: a thread's that waits, running or blocked, for its next
+				parallel region: nothing of the application, but the OpenMP
+				runtime */
 };
 
 struct sn_phase_paths *sn_phase_paths_new(const struct sn_program *program);

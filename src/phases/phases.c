@@ -25,14 +25,25 @@ const char *sn_site_type_name(enum sn_site_type type)
 	return type == SN_SITE_LOOP ? "loop" : "body";
 }
 
-/* mark_ratio	more active inside than in another phase, for a site to tell the two apart: a cycle
- *		out of step with the intervals gives up to 1.5
- * minor_share	of a phase's intervals, for a site to be what the phase is
- * below_share	of a site's time, to lie in a part of the main loop
- * VISITS_FACTOR	calls of a part for each visit of a phase, at most, for the phase to be a
- *moment of the round: intervals miss some */
-static const double mark_ratio = 1.6, minor_share = 0.25, below_share = 0.9;
-enum { VISITS_FACTOR = 4 };
+const char *sn_cycle_kind_name(enum sn_cycle_kind kind)
+{
+	static const char *const names[] = { "part", "stage", "loop" };
+
+	return names[kind];
+}
+
+static const double mark_ratio = 1.6, /* more active inside than in another phase, for a site to
+					 tell the two apart: a cycle out of step with the intervals
+					 gives up to 1.5 */
+	minor_share = 0.25, /* of a phase's intervals, for a site to be what the phase is */
+	below_share = 0.9;  /* of a site's time, to lie in a part of the main loop */
+enum {
+	VISITS_FACTOR = 4, /* calls of a part for each visit of a phase, at most, for the phase to
+			      be a moment of the round: intervals miss some */
+	FOUNDED_PART = 50, /* a phase has at least one in so many intervals of a process: what
+			      fewer do is chance */
+	SINGLE_ROWS = 20,  /* and two, where there are so many */
+};
 
 struct builder {
 	struct sn_phases *phases;
@@ -153,7 +164,7 @@ static const struct sn_phase_cycle *part_around(const struct builder *b, uint32_
 	for (size_t i = 0; i < p->cycles.count; i++) {
 		const struct sn_phase_cycle *cycle = &p->cycles.items[i];
 
-		if (!cycle->is_stage && cycle->site.heartbeat &&
+		if (cycle->kind == SN_CYCLE_PART && cycle->site.heartbeat &&
 		    cycle->calls >= SN_PHASES_ROUNDS_MIN &&
 		    visits * VISITS_FACTOR >= cycle->calls && cycle->function != site->entity &&
 		    share_below(b, label, site->entity, cycle->function) >= below_share)
@@ -218,9 +229,8 @@ static bool loop_encloses(const struct sn_program *program, uint32_t outer, uint
 	return false;
 }
 
-/* A body stands for all of its function's loops, a loop for all within it. */
-static bool sites_are_equal(const struct sn_phase_paths *paths, const struct sn_phase_site *x,
-			    const struct sn_phase_site *y)
+bool sn_sites_are_equal(const struct sn_phase_paths *paths, const struct sn_phase_site *x,
+			const struct sn_phase_site *y)
 {
 	uint32_t outer = x->mark, inner = y->mark;
 
@@ -247,7 +257,7 @@ static bool has_site(const struct sn_phase_paths *paths, const struct sn_phase *
 {
 	for (size_t i = 0; i < phase->sites.count; i++)
 		if (!site_is_minor(&phase->sites.items[i]) &&
-		    sites_are_equal(paths, &phase->sites.items[i], site))
+		    sn_sites_are_equal(paths, &phase->sites.items[i], site))
 			return true;
 	return false;
 }
@@ -427,15 +437,33 @@ static void phases_finish(struct builder *b)
 		p->phase_of[p->vectors->rows[r]] = b->labels[r];
 }
 
-/* What only intervals say that formed no model (cut short, hardly seen) is no phase: they go with
- * the interval before, else with the one after. */
+/* Labels that are a phase: clean intervals have it, and it is more than a fiftieth of what some
+ * process does. */
+static void labels_found(const struct builder *b, bool *is_founded)
+{
+	const struct sn_phases *p = b->phases;
+	const struct sn_interval_row *rows = p->intervals->rows.items;
+
+	for (size_t r = 0, end; r < b->rows; r = end) {
+		size_t clean[SN_KMEANS_MAX] = { 0 };
+
+		for (end = r; end < b->rows && rows[p->vectors->rows[end]].process ==
+						       rows[p->vectors->rows[r]].process;
+		     end++)
+			clean[b->labels[end]] += p->vectors->is_clean[end];
+		for (size_t l = 0; l < SN_KMEANS_MAX; l++)
+			is_founded[l] |= clean[l] >= (end - r < SINGLE_ROWS ? 1 : 2) &&
+					 clean[l] * FOUNDED_PART >= end - r;
+	}
+}
+
+/* The other intervals (cut short, hardly seen, the odd one) go with the interval before, else with
+ * the one after. */
 static void unfounded_dissolve(struct builder *b)
 {
-	const struct sn_phase_vectors *v = b->phases->vectors;
 	bool is_founded[SN_KMEANS_MAX] = { false };
 
-	for (size_t r = 0; r < b->rows; r++)
-		is_founded[b->labels[r]] |= v->is_clean[r];
+	labels_found(b, is_founded);
 	for (size_t r = 1; r < b->rows; r++)
 		if (!is_founded[b->labels[r]])
 			b->labels[r] = b->labels[r - 1];
@@ -460,8 +488,9 @@ static void phases_find(struct sn_phases *p)
 	free(b.labels);
 }
 
-sn_status sn_phases_new(const struct sn_profile *profile, const struct sn_phases_options *options,
-			struct sn_phases **out, struct sn_error *err)
+sn_status sn_phases_new_at(const struct sn_profile *profile,
+			   const struct sn_phases_options *options, struct sn_phases **out,
+			   struct sn_error *err)
 {
 	struct sn_phases *p = sn_alloc_zeroed(1, sizeof(*p));
 	sn_status status;
@@ -499,6 +528,7 @@ void sn_phases_free(struct sn_phases *phases)
 	sn_vec_free(&phases->phases);
 	sn_vec_free(&phases->cycles);
 	sn_vec_free(&phases->warnings);
+	sn_vec_free(&phases->lengths);
 	free(phases->phase_of);
 	free(phases->functions);
 	sn_choice_free(phases->choice);

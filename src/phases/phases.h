@@ -49,11 +49,12 @@ struct sn_phase_site {
 			       whose beats would cost too much */
 	const char *name;   /* of the heartbeat: short, and no other one's */
 	enum sn_site_type type;
-	bool is_alternative; /* would do as well as the site before it, which does little but call
-				it; no phase is told from another by it */
-	double phase_share;  /* fraction of the phase's intervals that it is the first site of */
-	double app_share;    /* of the run's */
-	struct sn_pace pace; /* in the phase */
+	bool is_alternative;   /* would do as well as the site before it, which does little but call
+				  it; no phase is told from another by it */
+	double phase_share;    /* fraction of the phase's intervals that it is the first site of */
+	double app_share;      /* of the run's */
+	struct sn_pace pace;   /* in the phase */
+	uint32_t length_count; /* of the lengths looked at, those that give this site, too */
 };
 
 /** A function's part of a phase. */
@@ -72,11 +73,16 @@ struct sn_phase {
 	SN_VEC(struct sn_phase_part) profile; /* largest first */
 };
 
-/** A callee of the function that owns a main loop: a part of the program's main cycle, or
- * (is_stage) what it calls once or twice and stays in. */
+enum sn_cycle_kind {
+	SN_CYCLE_PART,	/* the main loop calls it again and again */
+	SN_CYCLE_STAGE, /* called once or twice, and stayed in */
+	SN_CYCLE_LOOP,	/* the main loop itself; its function is the owner */
+};
+
+/** A callee of the function that owns a main loop, or the loop. */
 struct sn_phase_cycle {
 	uint32_t owner, function; /* of the program */
-	bool is_stage;
+	enum sn_cycle_kind kind;
 	struct sn_phase_site site; /* heartbeat 0: none: it would cost too much, or take too little
 				      time, or another site stands for it */
 	uint32_t phase;		   /* whose main loop it is; SN_NONE: the whole run's */
@@ -94,6 +100,14 @@ struct sn_phase_function {
 	bool is_region;	  /* outlined OpenMP code: one function may have several */
 };
 
+/** What another length of the intervals would give (lengths.c). */
+struct sn_phase_length {
+	int64_t interval_ns;
+	size_t phase_count;
+	double explained; /* 0..1: how much its sites tell, see docs/method/phases.md */
+	double agreement; /* with the chosen one: fraction of the time with the same site */
+};
+
 struct sn_phases {
 	struct sn_arena arena;
 	struct sn_phases_options options;
@@ -106,8 +120,9 @@ struct sn_phases {
 	struct sn_choice *choice;
 	uint32_t *phase_of; /* by interval row: phase, SN_NONE: idle */
 	SN_VEC(struct sn_phase) phases;
-	SN_VEC(struct sn_phase_cycle) cycles; /* by owner, then largest share first */
-	SN_VEC(const char *) warnings;	      /* sentences */
+	SN_VEC(struct sn_phase_cycle) cycles;	/* by owner, then largest share first */
+	SN_VEC(const char *) warnings;		/* sentences */
+	SN_VEC(struct sn_phase_length) lengths; /* that were looked at; empty: the one asked for */
 };
 
 /** `options` may be NULL. Errors: those of sn_intervals_new. The profile must outlive the result.
@@ -120,6 +135,8 @@ void sn_phases_free(struct sn_phases *phases);
 const char *sn_phase_method_name(enum sn_phase_method method);
 const char *sn_sites_method_name(enum sn_sites_method method);
 const char *sn_site_type_name(enum sn_site_type type);
+/** "part", "stage", "loop". */
+const char *sn_cycle_kind_name(enum sn_cycle_kind kind);
 
 /** Appends a function's name without its parameters and arguments of templates, and without what
  *  stands before it: of "void a::b<c::d<e> >(f)" "a::b". Nothing for "<function at 0x..>". */
@@ -155,6 +172,13 @@ void sn_sites_paper(const struct sn_phases *phases, const uint32_t *labels, uint
 		    struct sn_phase *out);
 void sn_sites_contrast(const struct sn_phases *phases, const uint32_t *labels, uint32_t label,
 		       struct sn_phase *out);
+/** As sn_phases_new, of intervals of the length in the options (0: the shortest that will do). */
+sn_status sn_phases_new_at(const struct sn_profile *profile,
+			   const struct sn_phases_options *options, struct sn_phases **out,
+			   struct sn_error *err);
+/** A body stands for all of its function's loops, a loop for all within it. */
+bool sn_sites_are_equal(const struct sn_phase_paths *paths, const struct sn_phase_site *x,
+			const struct sn_phase_site *y);
 /** Finds the owners of main loops and their callees: of the run, before phases are known, and of
  *  each phase. */
 void sn_phases_find_parts(struct sn_phases *phases);

@@ -12,7 +12,8 @@ enum { SITES_MAX = 6, REPEATED_MIN = 3, SELDOM_FACTOR = 4, STAY_ROWS = 20 };
 static const double floor_share = 0.10, /* of an interval's time, to be active in it */
 	lift_share = 0.85,		/* of the best contrast, for a caller to stand for it */
 	contrast_min = 0.05, coverage = 0.95, owner_share = 0.90, loop_share = 0.85,
-		    deep_share = 0.5, wrapped_share = 0.9, same_share = 0.95, data_loop_hz = 10000;
+		    deep_share = 0.5, wrapped_share = 0.9, same_share = 0.95, data_loop_hz = 10000,
+		    further_share = 0.02;
 
 struct builder {
 	const struct sn_phases *phases;
@@ -539,6 +540,14 @@ static void site_add(struct builder *b, struct sn_phase_site site, size_t closed
 	sn_vec_push(&b->out->sites, site);
 }
 
+/* A further site is for a good part of the phase, and of the run: what few intervals do is chance.
+ */
+static bool is_worth_more(const struct builder *b, size_t rows)
+{
+	return (double)rows >= floor_share * (double)b->count &&
+	       (double)rows >= further_share * (double)b->inclusive->row_count;
+}
+
 static void sites_add(struct builder *b)
 {
 	for (int i = 0; i < SITES_MAX && (double)b->open > (1 - coverage) * (double)b->count; i++) {
@@ -554,7 +563,7 @@ static void sites_add(struct builder *b)
 		site = site_of(b, entity);
 		has_alternative = alternative_find(b, &site, &alternative);
 		closed = rows_close(b, entity);
-		if (!closed)
+		if (!closed || (i && !is_worth_more(b, closed)))
 			return;
 		site_add(b, site, closed);
 		if (has_alternative)

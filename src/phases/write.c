@@ -37,6 +37,8 @@ static void site_write(struct sn_json *json, const struct sn_phases *p,
 	sn_json_member_double(json, "phase_share", site->phase_share);
 	sn_json_member_double(json, "app_share", site->app_share);
 	sn_pace_write(&site->pace, json);
+	if (p->lengths.count)
+		sn_json_member_uint(json, "length_count", site->length_count);
 	sn_json_close(json);
 }
 
@@ -99,7 +101,7 @@ static void part_site_write(struct sn_json *json, const struct sn_phases *p,
 	const struct sn_program_loop *loop =
 		site->loop == SN_NONE ? NULL : &program_of(p)->loops.items[site->loop];
 
-	sn_json_member_string(json, "kind", cycle->is_stage ? "stage" : "part");
+	sn_json_member_string(json, "kind", sn_cycle_kind_name(cycle->kind));
 	sn_json_key(json, "heartbeat");
 	if (site->heartbeat)
 		sn_json_uint(json, site->heartbeat);
@@ -161,6 +163,22 @@ static void choice_write(struct sn_json *json, const struct sn_phases *p)
 	sn_json_member_bool(json, "clustering_is_subsample", p->choice->is_subsample);
 }
 
+static void lengths_write(struct sn_json *json, const struct sn_phases *p)
+{
+	sn_json_key(json, "lengths");
+	sn_json_array(json);
+	for (size_t i = 0; i < p->lengths.count; i++) {
+		sn_json_object(json);
+		sn_json_member_double(json, "interval_s",
+				      (double)p->lengths.items[i].interval_ns / 1e9);
+		sn_json_member_uint(json, "phase_count", p->lengths.items[i].phase_count);
+		sn_json_member_double(json, "explained", p->lengths.items[i].explained);
+		sn_json_member_double(json, "agreement", p->lengths.items[i].agreement);
+		sn_json_close(json);
+	}
+	sn_json_close(json);
+}
+
 void sn_phases_write_json(const struct sn_phases *p, FILE *out)
 {
 	struct sn_json json = { .out = out };
@@ -175,6 +193,7 @@ void sn_phases_write_json(const struct sn_phases *p, FILE *out)
 	sn_json_member_string(&json, "calls_source",
 			      sn_calls_source_name(p->activity->calls_source));
 	choice_write(&json, p);
+	lengths_write(&json, p);
 	sn_json_key(&json, "phases");
 	sn_json_array(&json);
 	for (size_t i = 0; i < p->phases.count; i++)

@@ -138,6 +138,8 @@ static void cycles_write(const struct writer *w)
 	for (size_t i = 0; i < w->phases->cycles.count; i++) {
 		const struct sn_phase_cycle *cycle = &w->phases->cycles.items[i];
 
+		if (cycle->kind != SN_CYCLE_PART)
+			continue;
 		sn_json_object(w->json);
 		index_write(w, "owner", function_index(w, cycle->owner));
 		sn_json_member_string(w->json, "owner_name",

@@ -439,6 +439,82 @@ TEST(short_parts_are_a_cycle)
 	fixture_end(&f);
 }
 
+TEST(lengths_that_agree_are_told)
+{
+	struct fixture f;
+	uint32_t fib, leaf;
+	struct sn_phases *p;
+
+	fixture_begin(&f);
+	fib = fixture_stack(&f, 0, 2, APP, FIB, APP, MAIN);
+	leaf = fixture_stack(&f, 0, 2, APP, LEAF_MAIN_LOOP, APP, MAIN);
+	fixture_samples(&f, 0, fib, 4000, 1 * MS);
+	fixture_samples(&f, 0, leaf, 6000, 1 * MS);
+	p = phases_of(&f, NULL);
+	REQUIRE(p->lengths.count == 3); /* of ten seconds: 0.1, 0.2, 0.5 s */
+	for (size_t i = 0; i < 3; i++) {
+		CHECK_INT(p->lengths.items[i].phase_count, 2);
+		CHECK_REAL(p->lengths.items[i].explained, 1, 0.03);
+		CHECK_REAL(p->lengths.items[i].agreement, 1, 0.03);
+	}
+	CHECK_INT(p->intervals->interval_ns, 100000000);
+	CHECK_INT(p->phases.items[0].sites.items[0].length_count, 3);
+	sn_phases_free(p);
+	p = phases_of(&f, &(struct sn_phases_options){ .interval_ns = 200000000 });
+	CHECK_INT(p->lengths.count, 0);
+	sn_phases_free(p);
+	fixture_end(&f);
+}
+
+/* A fifth of the CPU was there: the length goes by the rate. */
+TEST(how_busy_the_machine_was_does_not_choose_the_length)
+{
+	struct fixture f;
+	uint32_t fib;
+	struct sn_phases *p;
+
+	fixture_begin(&f);
+	fib = fixture_stack(&f, 0, 2, APP, FIB, APP, MAIN);
+	for (int i = 0; i < 600; i++)
+		sn_vec_push(&f.experiment->samples,
+			    (struct sn_sample){ .time_ns = 3 * i * 1000000ll,
+						.cpu_ns = 1000000,
+						.stack = fib });
+	p = phases_of(&f, NULL);
+	CHECK_INT(p->intervals->interval_ns, 100000000);
+	sn_phases_free(p);
+	fixture_end(&f);
+}
+
+/* Rounds of 0.3 s, longer than the shortest intervals: the steps are the sites at any length. */
+TEST(steps_are_sites_whatever_the_interval)
+{
+	for (int64_t ms = 50; ms <= 1600; ms *= 2) {
+		struct fixture f;
+		uint32_t fib, leaf;
+		struct sn_phases *p;
+		size_t found = 0;
+
+		fixture_begin(&f);
+		fib = fixture_stack(&f, 0, 2, APP, FIB, APP, MAIN);
+		leaf = fixture_stack(&f, 0, 2, APP, LEAF_MAIN_LOOP, APP, MAIN);
+		for (int i = 0; i < 33; i++) {
+			fixture_samples(&f, 0, leaf, 200, 1 * MS);
+			fixture_samples(&f, 0, fib, 100, 1 * MS);
+		}
+		p = phases_of(&f, &(struct sn_phases_options){ .interval_ns = ms * 1000000 });
+		for (size_t i = 0; i < p->cycles.count; i++)
+			found += p->cycles.items[i].site.heartbeat != 0 &&
+				 p->cycles.items[i].site.type == SN_SITE_BODY;
+		CHECK_INT(found, 2);
+		for (size_t i = 0; i < p->phases.count; i++)
+			for (size_t s = 0; s < p->phases.items[i].sites.count; s++)
+				CHECK(p->phases.items[i].sites.items[s].type == SN_SITE_BODY);
+		sn_phases_free(p);
+		fixture_end(&f);
+	}
+}
+
 TEST(functions_are_told_without_parameters)
 {
 	static const char *const names[][2] = {
