@@ -271,12 +271,16 @@ static sn_status buffer_ratio(const struct sn_machine *machine, unsigned count, 
 sn_status sn_measure_loop_buffer(const struct sn_machine *machine, bool *is_on,
 				 struct sn_error *err)
 {
-	double few, many;
+	double few, many, odd = 0;
 	sn_status status = buffer_ratio(machine, 10, &few, err);
 
 	if (!status)
 		status = buffer_ratio(machine, 17, &many, err);
+	/* an op cache that is wider than the renamer hides the buffer from these two; but where it
+	 * delivers whole cycles only, one operation more than its width takes two */
+	if (!status && machine->rules.op_cache_whole_cycles)
+		status = buffer_ratio(machine, machine->rules.op_cache_width - 2, &odd, err);
 	if (!status)
-		*is_on = few < 1.15 && many < 1.15;
+		*is_on = few < 1.15 && many < 1.15 && odd < 1.15;
 	return status;
 }
