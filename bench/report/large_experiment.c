@@ -19,7 +19,7 @@
 #include "experiment/store.h"
 #include "wire/writer.h"
 
-enum { CHUNKS = 1 << 20, THREADS = 8, FRAMES_MOST = 60, FUNCTIONS_MOST = 4000 };
+enum { CHUNKS = 1 << 20, THREADS = 8, FRAMES_MOST = 60, FUNCTIONS_MOST = 1000 };
 
 static const int64_t period_ns = 1000000;
 
@@ -115,21 +115,23 @@ static void functions_choose(struct making *m)
 	size_t count;
 	const struct sn_symbol *symbols = sn_image_symbols(m->image, &count);
 
-	for (size_t i = 0; i < count && m->function_count < FUNCTIONS_MOST; i++)
+	for (size_t i = 0; i < count && m->function_count < FUNCTIONS_MOST; i += 3)
 		if (symbols[i].kind == SN_SYMBOL_FUNCTION && symbols[i].size_bytes >= 32)
 			m->functions[m->function_count++] = &symbols[i];
 }
 
-/* The outermost frames come from few functions, the innermost from all. */
-static uint64_t address(struct making *m, size_t from_top)
+/* The outermost frames come from few functions, the innermost from all. A function has a few places
+ * that call, and some more where samples fall. */
+static uint64_t address(struct making *m, size_t from_top, bool is_leaf)
 {
 	size_t among = from_top < 3 ? 1 + from_top : from_top < 12 ? 60 : m->function_count;
+	uint64_t places = is_leaf ? 40 : 6;
 	const struct sn_symbol *symbol;
 
 	among = among < m->function_count ? among : m->function_count;
 	symbol = m->functions[sn_random_below(&m->random, among)];
 	return symbol->link_addr + 1 +
-	       sn_random_below(&m->random, from_top < 12 ? 8 : symbol->size_bytes - 1);
+	       sn_random_below(&m->random, places) * (symbol->size_bytes - 1) / places;
 }
 
 static void stack_write(struct making *m, uint32_t id)
@@ -144,7 +146,7 @@ static void stack_write(struct making *m, uint32_t id)
 	stack->parent = 0;
 	stack->depth = (uint32_t)m->frames;
 	for (size_t i = 0; i < m->frames; i++)
-		stack->pc[i] = address(m, m->frames - 1 - i);
+		stack->pc[i] = address(m, m->frames - 1 - i, i == 0);
 	sn_writer_commit(&m->writers[0], (uint32_t)bytes);
 }
 

@@ -129,13 +129,18 @@ bool sn_places_of(const struct sn_cqa_loop *loop, struct sn_arena *arena, struct
 /* ---- the core ---- */
 
 struct core {
-	const struct sn_rules *rules;
 	double now[SN_RES_COUNT];
 	double leaves[REORDER_MOST]; /* when the operation retired that had this place before */
-	uint64_t operations;
+	unsigned places, next;	     /* of them: how many, and the next operation's */
 	double dispatch, retired, divider;
 	double done; /* when the instruction before was */
 };
+
+/* Of times, which are numbers: fmax() looks for what is none, and this loop takes a page's time. */
+static inline double later(double a, double b)
+{
+	return a > b ? a : b;
+}
 
 static double operand_ready(const struct core *core, const struct sn_insn *insn)
 {
@@ -146,36 +151,34 @@ static double operand_ready(const struct core *core, const struct sn_insn *insn)
 		double ready = core->now[insn->reads[k].resource] + insn->reads[k].delay_cycles;
 
 		if (insn->reads[k].role == SN_ROLE_DATA || insn->reads[k].role == SN_ROLE_LATE)
-			data = fmax(data, ready);
+			data = later(data, ready);
 		else if (insn->reads[k].role == SN_ROLE_ADDRESS)
-			address = fmax(address, ready);
+			address = later(address, ready);
 	}
-	return loads ? fmax(data, address + (double)insn->load_latency) : data;
+	return loads ? later(data, address + (double)insn->load_latency) : data;
 }
 
 /* Dispatches and retires an instruction whose operations come `step_cycles` apart at least; returns
  * the cycles between its retirement and the one before. */
 static double run(struct core *core, const struct sn_insn *insn, double step_cycles)
 {
-	unsigned places = core->rules->reorder_uops && core->rules->reorder_uops < REORDER_MOST
-				  ? core->rules->reorder_uops
-				  : REORDER_MOST;
 	double uops = (double)insn->issued_uops, before = core->retired, ready;
-	double *leaves = &core->leaves[core->operations % places];
 
-	core->dispatch = fmax(core->dispatch + step_cycles * uops, *leaves);
+	core->dispatch = later(core->dispatch + step_cycles * uops, core->leaves[core->next]);
 	ready = operand_ready(core, insn);
 	if (insn->divider_cycles > 0) {
-		ready = fmax(ready, core->divider);
+		ready = later(ready, core->divider);
 		core->divider = ready + (double)insn->divider_cycles;
 	}
 	ready += insn->is_branch ? 1 : (double)insn->latency;
 	core->done = ready;
-	core->retired = fmax(core->retired + uops / RETIRE_WIDTH, ready);
+	core->retired = later(core->retired + uops / RETIRE_WIDTH, ready);
 	for (unsigned k = 0; k < insn->write_count; k++)
 		core->now[insn->writes[k]] = ready;
-	for (unsigned k = 0; (double)k < uops; k++)
-		core->leaves[core->operations++ % places] = core->retired;
+	for (unsigned k = 0; (double)k < uops; k++) {
+		core->leaves[core->next] = core->retired;
+		core->next = core->next + 1 < core->places ? core->next + 1 : 0;
+	}
 	return core->retired - before;
 }
 
@@ -197,7 +200,7 @@ struct runner {
 	struct core core;
 	double owed[SN_PLACES_MAX];   /* mispredictions that are due in a head */
 	double chance[SN_PLACES_MAX]; /* of one when the head is reached */
-	double counts[SN_CQA_PATHS_MAX];
+	double counts[SN_CQA_PATHS_MAX], steps[SN_CQA_PATHS_MAX];
 	double pending;	      /* time that shows in the next instruction */
 	bool pending_is_miss; /* as it follows a misprediction */
 	struct sn_retirement *out;
@@ -216,7 +219,6 @@ static void show(struct runner *r, unsigned path, unsigned place, bool counts)
 static void run_pass(struct runner *r, unsigned path, bool counts)
 {
 	const struct sn_cqa_path *p = &r->loop->paths[path];
-	double step = step_of(p, &r->loop->machine->rules);
 	unsigned last = UINT16_MAX;
 
 	r->counts[path] += counts;
@@ -232,10 +234,10 @@ static void run_pass(struct runner *r, unsigned path, bool counts)
 		last = place;
 		if (is_late) {
 			r->owed[place] -= 1;
-			r->core.dispatch = fmax(r->core.dispatch, r->core.done + REDIRECT_CYCLES);
+			r->core.dispatch = later(r->core.dispatch, r->core.done + REDIRECT_CYCLES);
 		}
 		show(r, path, place, counts);
-		r->pending += run(&r->core, insn, step);
+		r->pending += run(&r->core, insn, r->steps[path]);
 		r->pending_is_miss |= is_late;
 	}
 }
@@ -280,13 +282,16 @@ void sn_retire(const struct sn_cqa_loop *loop, const struct sn_places *places,
 	struct runner *r = sn_alloc_zeroed(1, sizeof(*r));
 	struct sn_arrivals arrivals[SN_PLACES_MAX];
 	struct sn_random random;
+	unsigned reorder = loop->machine->rules.reorder_uops;
 	double start = 0;
 
 	memset(out, 0, sizeof(*out));
 	r->loop = loop;
 	r->places = places;
 	r->out = out;
-	r->core.rules = &loop->machine->rules;
+	r->core.places = reorder > 0 && reorder < REORDER_MOST ? reorder : REORDER_MOST;
+	for (uint32_t p = 0; p < loop->path_count; p++)
+		r->steps[p] = step_of(&loop->paths[p], &loop->machine->rules);
 	sn_places_arrivals(loop, places, shares, arrivals);
 	for (unsigned k = 0; k < places->count; k++) {
 		r->chance[k] = arrivals[k].often > 0 ? fmin(1, missed[k] / arrivals[k].often) : 0;

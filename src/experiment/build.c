@@ -9,7 +9,9 @@
 /* The index of stacks by content stands behind the public structure, in one allocation. */
 struct built_experiment {
 	struct sn_experiment public;
-	uint32_t *slots; /* stack number + 1, 0: free */
+	struct stack_slot {
+		uint32_t hash, number; /* of the stack, from 1; 0: free */
+	} * slots;
 	size_t slot_count;
 };
 
@@ -27,14 +29,18 @@ struct sn_experiment *sn_experiment_new(const char *name)
 	return e;
 }
 
-static uint64_t stack_hash(uint32_t process, const struct sn_frame *frames, uint32_t depth,
+/* Mixed once at the end: most frames of two stacks are the same, and there are millions. */
+static uint32_t stack_hash(uint32_t process, const struct sn_frame *frames, uint32_t depth,
 			   uint32_t flags)
 {
-	uint64_t hash = sn_hash_u64((uint64_t)process << 32 | flags);
+	uint64_t hash = (uint64_t)process << 32 | flags;
 
-	for (uint32_t i = 0; i < depth; i++)
-		hash = sn_hash_u64(hash ^ frames[i].link_addr) + frames[i].module;
-	return hash;
+	for (uint32_t i = 0; i < depth; i++) {
+		hash = (hash ^ frames[i].link_addr ^ (uint64_t)frames[i].module << 48) *
+		       0x9e3779b97f4a7c15u;
+		hash ^= hash >> 32;
+	}
+	return (uint32_t)sn_hash_u64(hash);
 }
 
 static bool stack_equals(const struct sn_stack *stack, uint32_t process,
@@ -49,28 +55,40 @@ static bool stack_equals(const struct sn_stack *stack, uint32_t process,
 	return true;
 }
 
-static uint32_t *slot_of(struct built_experiment *built, uint32_t process,
-			 const struct sn_frame *frames, uint32_t depth, uint32_t flags)
+static struct stack_slot *slot_of(struct built_experiment *built, uint32_t process,
+				  const struct sn_frame *frames, uint32_t depth, uint32_t flags)
 {
 	size_t mask = built->slot_count - 1;
-	size_t at = (size_t)stack_hash(process, frames, depth, flags) & mask;
+	uint32_t hash = stack_hash(process, frames, depth, flags);
+	struct stack_slot *slot = &built->slots[hash & mask];
 
-	while (built->slots[at] && !stack_equals(&built->public.stacks.items[built->slots[at] - 1],
-						 process, frames, depth, flags))
-		at = (at + 1) & mask;
-	return &built->slots[at];
+	for (size_t at = hash & mask; slot->number; slot = &built->slots[at = (at + 1) & mask])
+		if (slot->hash == hash &&
+		    stack_equals(&built->public.stacks.items[slot->number - 1], process, frames,
+				 depth, flags))
+			return slot;
+	slot->hash = hash;
+	return slot;
 }
 
 static void slots_grow(struct built_experiment *built)
 {
-	free(built->slots);
-	built->slot_count = built->slot_count ? built->slot_count * 2 : 1024;
-	built->slots = sn_alloc_zeroed(built->slot_count, sizeof(*built->slots));
-	for (size_t i = 0; i < built->public.stacks.count; i++) {
-		const struct sn_stack *s = &built->public.stacks.items[i];
+	size_t old_count = built->slot_count, mask;
+	struct stack_slot *old = built->slots;
 
-		*slot_of(built, s->process, s->frames, s->depth, s->flags) = (uint32_t)i + 1;
+	built->slot_count = old_count ? old_count * 2 : 1024;
+	built->slots = sn_alloc_zeroed(built->slot_count, sizeof(*built->slots));
+	mask = built->slot_count - 1;
+	for (size_t i = 0; i < old_count; i++) {
+		size_t at = old[i].hash & mask;
+
+		if (!old[i].number)
+			continue;
+		while (built->slots[at].number)
+			at = (at + 1) & mask;
+		built->slots[at] = old[i];
 	}
+	free(old);
 }
 
 uint32_t sn_experiment_add_stack(struct sn_experiment *e, uint32_t process,
@@ -78,19 +96,19 @@ uint32_t sn_experiment_add_stack(struct sn_experiment *e, uint32_t process,
 {
 	struct built_experiment *built = (struct built_experiment *)e;
 	struct sn_frame *kept;
-	uint32_t *slot;
+	struct stack_slot *slot;
 
 	if (e->stacks.count >= built->slot_count / 2)
 		slots_grow(built);
 	slot = slot_of(built, process, frames, depth, flags);
-	if (!*slot) {
+	if (!slot->number) {
 		kept = sn_arena_array(&e->arena, struct sn_frame, depth);
 		if (depth)
 			memcpy(kept, frames, depth * sizeof(*kept));
 		sn_vec_push(&e->stacks, (struct sn_stack){ process, depth, flags, kept });
-		*slot = (uint32_t)e->stacks.count;
+		slot->number = (uint32_t)e->stacks.count;
 	}
-	return *slot - 1;
+	return slot->number - 1;
 }
 
 static int compare(int64_t ax, int64_t bx, int64_t ay, int64_t by)

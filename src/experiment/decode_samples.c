@@ -65,22 +65,34 @@ static void frame_push(struct image *image, uint64_t pc, bool is_leaf, int64_t t
 
 static struct segment *segment_find(struct image *image, uint32_t id)
 {
-	uint64_t *place = id ? sn_map_get(&image->segment_index, id) : NULL;
+	uint64_t *place;
 
+	/* they mostly come in the order of their ids, from 1 */
+	if (id - 1 < image->segments.count && image->segments.items[id - 1].id == id)
+		return &image->segments.items[id - 1];
+	place = id ? sn_map_get(&image->segment_index, id) : NULL;
 	return place ? &image->segments.items[*place - 1] : NULL;
 }
 
-/* The experiment's stack for a stack id of the file; frames are resolved as of its first use. */
-static uint32_t stack_of(struct image *image, uint32_t id, int64_t time_ns)
+/* Our own code was interrupted: what its caller's CPU time would not hold without us. */
+static bool is_in_sonde(const struct sn_experiment *e, const struct sn_stack *stack)
 {
+	uint32_t module = stack->depth ? stack->frames[0].module : SN_NONE;
+
+	return module != SN_NONE && e->modules.items[module].kind == SN_MODULE_SONDE;
+}
+
+/* The segment of a stack id of the file, with its stack in the experiment, or NULL; frames are
+ * resolved as of its first use. */
+static const struct segment *stack_of(struct image *image, uint32_t id, int64_t time_ns)
+{
+	struct sn_experiment *e = image->decoder->experiment;
 	struct segment *first = segment_find(image, id);
 	uint32_t flags = 0, outermost = 0;
 	unsigned segments = 0;
 
-	if (!first)
-		return SN_NONE;
-	if (first->stack != SN_NONE)
-		return first->stack;
+	if (!first || first->stack != SN_NONE)
+		return first;
 	image->frames.count = 0;
 	for (const struct segment *s = first; s && segments++ < SEGMENTS_MAX;
 	     s = segment_find(image, s->record->parent)) {
@@ -90,32 +102,24 @@ static uint32_t stack_of(struct image *image, uint32_t id, int64_t time_ns)
 			frame_push(image, s->record->pc[i], image->frames.count == 0, time_ns);
 	}
 	flags |= outermost & SN_STACK_COMPLETE;
-	first->stack =
-		sn_experiment_add_stack(image->decoder->experiment, image->process,
-					image->frames.items, (uint32_t)image->frames.count, flags);
-	return first->stack;
+	first->stack = sn_experiment_add_stack(e, image->process, image->frames.items,
+					       (uint32_t)image->frames.count, flags);
+	first->is_in_sonde = is_in_sonde(e, &e->stacks.items[first->stack]);
+	return first;
 }
 
 /* ---- second pass: samples and waits ---- */
-
-/* Our own code was interrupted: what its caller's CPU time would not hold without us. */
-static bool is_in_sonde(const struct sn_experiment *e, uint32_t stack)
-{
-	if (stack == SN_NONE || !e->stacks.items[stack].depth)
-		return false;
-	uint32_t module = e->stacks.items[stack].frames[0].module;
-	return module != SN_NONE && e->modules.items[module].kind == SN_MODULE_SONDE;
-}
 
 static void sample_decode(struct image *image, const struct owner *owner,
 			  const struct sn_record_sample *record)
 {
 	struct sn_experiment *e = image->decoder->experiment;
 	int64_t time_ns = bounded(owner->base_ns) + record->time_ns;
+	const struct segment *segment = stack_of(image, record->stack, time_ns);
 	struct sn_sample sample = { .time_ns = time_ns + image->offset_ns,
 				    .cpu_ns = owner->extra_cpu_ns + record->cpu_ns,
 				    .thread = image->first_thread + owner->thread_index,
-				    .stack = stack_of(image, record->stack, time_ns),
+				    .stack = segment ? segment->stack : SN_NONE,
 				    .cpu = record->cpu,
 				    .flags = record->flags };
 	struct sn_thread *thread = sn_decode_thread_of(image, owner->thread_index);
@@ -135,7 +139,7 @@ static void sample_decode(struct image *image, const struct owner *owner,
 		facts->sampled_system_ns += sample.cpu_ns;
 	else
 		facts->sampled_user_ns += sample.cpu_ns;
-	if (is_in_sonde(e, sample.stack))
+	if (segment && segment->is_in_sonde)
 		e->processes.items[image->process].overhead_ns += sample.cpu_ns;
 	sn_vec_push(&e->samples, sample);
 }
@@ -144,10 +148,11 @@ static void wait_decode(struct image *image, const struct owner *owner,
 			const struct sn_record_wait *record)
 {
 	uint8_t kind = record->header.flags;
+	const struct segment *segment = stack_of(image, record->stack, record->time_ns);
 	struct sn_wait wait = { .time_ns = bounded(record->time_ns) + image->offset_ns,
 				.duration_ns = record->duration_ns,
 				.thread = image->first_thread + owner->thread_index,
-				.stack = stack_of(image, record->stack, record->time_ns),
+				.stack = segment ? segment->stack : SN_NONE,
 				.kind = kind < SN_WAIT_KINDS ? kind : SN_WAIT_OTHER };
 
 	if (kind & SN_RECORD_WAIT_VOID)
