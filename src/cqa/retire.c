@@ -128,6 +128,23 @@ bool sn_places_of(const struct sn_cqa_loop *loop, struct sn_arena *arena, struct
 
 /* ---- the core ---- */
 
+/* Of times, which are numbers: fmax() looks for what is none, and this loop takes a page's time. */
+static inline double later(double a, double b)
+{
+	return a > b ? a : b;
+}
+
+/* What the core asks of an instruction, close together: passes go through them a thousand times. */
+struct operation {
+	double uops, latency, load_latency, divider_cycles;
+	double delays[SN_INSN_READS_MAX]; /* of data, then of addresses */
+	uint8_t reads[SN_INSN_READS_MAX];
+	uint8_t data_end, read_end, write_count, places;
+	uint8_t writes[SN_INSN_WRITES_MAX];
+	uint16_t place;
+	bool loads, may_be_late; /* late: it is reached by a conditional branch */
+};
+
 struct core {
 	double now[SN_RES_COUNT];
 	double leaves[REORDER_MOST]; /* when the operation retired that had this place before */
@@ -136,46 +153,70 @@ struct core {
 	double done; /* when the instruction before was */
 };
 
-/* Of times, which are numbers: fmax() looks for what is none, and this loop takes a page's time. */
-static inline double later(double a, double b)
+static void add_reads(struct operation *to, const struct sn_insn *insn, bool of_address)
 {
-	return a > b ? a : b;
+	for (unsigned k = 0; k < insn->read_count; k++) {
+		const struct sn_read *read = &insn->reads[k];
+		bool is_data = read->role == SN_ROLE_DATA || read->role == SN_ROLE_LATE;
+
+		if (of_address ? read->role != SN_ROLE_ADDRESS : !is_data)
+			continue;
+		to->reads[to->read_end] = read->resource;
+		to->delays[to->read_end++] = read->delay_cycles;
+	}
 }
 
-static double operand_ready(const struct core *core, const struct sn_insn *insn)
+static struct operation operation_of(const struct sn_insn *insn)
+{
+	struct operation op = {
+		.uops = (double)insn->issued_uops,
+		.latency = insn->is_branch ? 1 : (double)insn->latency,
+		.load_latency = (double)insn->load_latency,
+		.divider_cycles = (double)insn->divider_cycles,
+		.loads = insn->memory_count && insn->memory[0].is_load,
+		.write_count = insn->write_count,
+		.places = (uint8_t)ceil((double)insn->issued_uops),
+	};
+
+	add_reads(&op, insn, false);
+	op.data_end = op.read_end;
+	if (op.loads)
+		add_reads(&op, insn, true);
+	memcpy(op.writes, insn->writes, sizeof(op.writes));
+	return op;
+}
+
+static inline double operand_ready(const struct core *core, const struct operation *op)
 {
 	double data = core->dispatch, address = core->dispatch;
-	bool loads = insn->memory_count && insn->memory[0].is_load;
 
-	for (unsigned k = 0; k < insn->read_count; k++) {
-		double ready = core->now[insn->reads[k].resource] + insn->reads[k].delay_cycles;
-
-		if (insn->reads[k].role == SN_ROLE_DATA || insn->reads[k].role == SN_ROLE_LATE)
-			data = later(data, ready);
-		else if (insn->reads[k].role == SN_ROLE_ADDRESS)
-			address = later(address, ready);
-	}
-	return loads ? later(data, address + (double)insn->load_latency) : data;
+	for (unsigned k = 0; k < op->data_end; k++)
+		data = later(data, core->now[op->reads[k]] + op->delays[k]);
+	if (!op->loads)
+		return data;
+	for (unsigned k = op->data_end; k < op->read_end; k++)
+		address = later(address, core->now[op->reads[k]] + op->delays[k]);
+	return later(data, address + op->load_latency);
 }
 
 /* Dispatches and retires an instruction whose operations come `step_cycles` apart at least; returns
  * the cycles between its retirement and the one before. */
-static double run(struct core *core, const struct sn_insn *insn, double step_cycles)
+static inline double run(struct core *core, const struct operation *op, double step_cycles)
 {
-	double uops = (double)insn->issued_uops, before = core->retired, ready;
+	double before = core->retired, ready;
 
-	core->dispatch = later(core->dispatch + step_cycles * uops, core->leaves[core->next]);
-	ready = operand_ready(core, insn);
-	if (insn->divider_cycles > 0) {
+	core->dispatch = later(core->dispatch + step_cycles * op->uops, core->leaves[core->next]);
+	ready = operand_ready(core, op);
+	if (op->divider_cycles > 0) {
 		ready = later(ready, core->divider);
-		core->divider = ready + (double)insn->divider_cycles;
+		core->divider = ready + op->divider_cycles;
 	}
-	ready += insn->is_branch ? 1 : (double)insn->latency;
+	ready += op->latency;
 	core->done = ready;
-	core->retired = later(core->retired + uops / RETIRE_WIDTH, ready);
-	for (unsigned k = 0; k < insn->write_count; k++)
-		core->now[insn->writes[k]] = ready;
-	for (unsigned k = 0; (double)k < uops; k++) {
+	core->retired = later(core->retired + op->uops / RETIRE_WIDTH, ready);
+	for (unsigned k = 0; k < op->write_count; k++)
+		core->now[op->writes[k]] = ready;
+	for (unsigned k = 0; k < op->places; k++) {
 		core->leaves[core->next] = core->retired;
 		core->next = core->next + 1 < core->places ? core->next + 1 : 0;
 	}
@@ -201,6 +242,7 @@ struct runner {
 	double owed[SN_PLACES_MAX];   /* mispredictions that are due in a head */
 	double chance[SN_PLACES_MAX]; /* of one when the head is reached */
 	double counts[SN_CQA_PATHS_MAX], steps[SN_CQA_PATHS_MAX];
+	struct operation *operations[SN_CQA_PATHS_MAX];
 	double pending;	      /* time that shows in the next instruction */
 	bool pending_is_miss; /* as it follows a misprediction */
 	struct sn_retirement *out;
@@ -218,28 +260,43 @@ static void show(struct runner *r, unsigned path, unsigned place, bool counts)
 
 static void run_pass(struct runner *r, unsigned path, bool counts)
 {
-	const struct sn_cqa_path *p = &r->loop->paths[path];
-	unsigned last = UINT16_MAX;
+	size_t count = r->loop->paths[path].block.count;
 
 	r->counts[path] += counts;
-	for (size_t i = 0; i < p->block.count; i++) {
-		unsigned place = r->places->of[path][i];
-		const struct sn_insn *insn = &p->block.insns[i];
+	for (size_t i = 0; i < count; i++) {
+		const struct operation *op = &r->operations[path][i];
 		bool is_late = false;
 
-		if (place != last && r->places->is_head[place] && is_behind_branch(&p->block, i)) {
-			r->owed[place] += r->chance[place];
-			is_late = r->owed[place] >= 1;
+		if (op->may_be_late) {
+			r->owed[op->place] += r->chance[op->place];
+			is_late = r->owed[op->place] >= 1;
 		}
-		last = place;
 		if (is_late) {
-			r->owed[place] -= 1;
+			r->owed[op->place] -= 1;
 			r->core.dispatch = later(r->core.dispatch, r->core.done + REDIRECT_CYCLES);
 		}
-		show(r, path, place, counts);
-		r->pending += run(&r->core, insn, r->steps[path]);
+		show(r, path, op->place, counts);
+		r->pending += run(&r->core, op, r->steps[path]);
 		r->pending_is_miss |= is_late;
 	}
+}
+
+/* The first of a place alone is reached by a branch. */
+static void operations_find(struct runner *r, unsigned path)
+{
+	const struct sn_cqa_block *block = &r->loop->paths[path].block;
+	const uint16_t *places = r->places->of[path];
+	struct operation *operations = sn_alloc((block->count + 1) * sizeof(*operations));
+
+	for (size_t i = 0; i < block->count; i++) {
+		operations[i] = operation_of(&block->insns[i]);
+		operations[i].place = places[i];
+		operations[i].may_be_late = (!i || places[i] != places[i - 1]) &&
+					    r->places->is_head[places[i]] &&
+					    is_behind_branch(block, i);
+	}
+	r->operations[path] = operations;
+	r->steps[path] = step_of(&r->loop->paths[path], &r->loop->machine->rules);
 }
 
 void sn_places_arrivals(const struct sn_cqa_loop *loop, const struct sn_places *places,
@@ -291,7 +348,7 @@ void sn_retire(const struct sn_cqa_loop *loop, const struct sn_places *places,
 	r->out = out;
 	r->core.places = reorder > 0 && reorder < REORDER_MOST ? reorder : REORDER_MOST;
 	for (uint32_t p = 0; p < loop->path_count; p++)
-		r->steps[p] = step_of(&loop->paths[p], &loop->machine->rules);
+		operations_find(r, p);
 	sn_places_arrivals(loop, places, shares, arrivals);
 	for (unsigned k = 0; k < places->count; k++) {
 		r->chance[k] = arrivals[k].often > 0 ? fmin(1, missed[k] / arrivals[k].often) : 0;
@@ -313,5 +370,7 @@ void sn_retire(const struct sn_cqa_loop *loop, const struct sn_places *places,
 			out->path_cycles[p][k] /= r->counts[p];
 	for (unsigned k = 0; k < places->count; k++)
 		out->missed_cycles[k] /= PASSES;
+	for (uint32_t p = 0; p < loop->path_count; p++)
+		free(r->operations[p]);
 	free(r);
 }

@@ -190,6 +190,39 @@ static void rows_index(const struct sn_intervals *intervals, const struct sn_pha
 	}
 }
 
+void sn_row_counts_begin(struct sn_row_counts *c, struct sn_map *counts, size_t entities)
+{
+	*c = (struct sn_row_counts){ .counts = counts };
+	c->of = sn_alloc_zeroed(entities + 1, sizeof(*c->of));
+}
+
+static void row_counts_flush(struct sn_row_counts *c)
+{
+	for (size_t i = 0; i < c->touched.count; i++) {
+		uint32_t entity = c->touched.items[i];
+
+		*sn_map_put(c->counts, c->row << 32 | entity, NULL) += c->of[entity];
+		c->of[entity] = 0;
+	}
+	c->touched.count = 0;
+}
+
+void sn_row_counts_add(struct sn_row_counts *c, uint64_t row, uint32_t entity)
+{
+	if (row != c->row)
+		row_counts_flush(c);
+	c->row = row;
+	if (!c->of[entity]++)
+		sn_vec_push(&c->touched, entity);
+}
+
+void sn_row_counts_end(struct sn_row_counts *c)
+{
+	row_counts_flush(c);
+	sn_vec_free(&c->touched);
+	free(c->of);
+}
+
 static void call_add(struct sn_phase_activity *activity, const uint64_t *row, uint32_t function,
 		     uint64_t count)
 {
@@ -206,9 +239,11 @@ static void calls_estimate(struct sn_phase_activity *activity, const struct sn_i
 	const struct sn_experiment *e = intervals->profile->experiment;
 	uint64_t *seen = sn_alloc_zeroed((size_t)paths->entity_count + 1, sizeof(uint64_t)),
 		 now = 1;
+	struct sn_row_counts counts;
 	struct sn_observations all;
 	const struct sn_observation *before = NULL;
 
+	sn_row_counts_begin(&counts, &activity->calls, paths->entity_count);
 	sn_observations_find(intervals->profile, paths, &all);
 	for (size_t i = 0; i < all.items.count; i++) {
 		const struct sn_observation *o = &all.items.items[i];
@@ -224,11 +259,15 @@ static void calls_estimate(struct sn_phase_activity *activity, const struct sn_i
 		for (size_t k = paths->first[o->stack]; k < paths->first[o->stack + 1]; k++) {
 			uint32_t entity = paths->entities.items[k];
 
-			if (seen[entity] != now - 1 && !sn_entity_is_loop(paths, entity))
-				call_add(activity, row, entity, 1);
+			if (seen[entity] != now - 1 && !sn_entity_is_loop(paths, entity)) {
+				activity->function_calls[entity]++;
+				if (row)
+					sn_row_counts_add(&counts, *row, entity);
+			}
 			seen[entity] = now;
 		}
 	}
+	sn_row_counts_end(&counts);
 	sn_vec_free(&all.items);
 	free(seen);
 }

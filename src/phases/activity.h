@@ -35,6 +35,18 @@ void sn_phase_activity_free(struct sn_phase_activity *activity);
 
 uint64_t sn_phase_calls(const struct sn_phase_activity *activity, size_t row, uint32_t function);
 
+/** Counts of the row in hand, by entity: observations come thread by thread in the order of time,
+ * so that the map is asked once a row, not once a frame. */
+struct sn_row_counts {
+	struct sn_map *counts; /* row << 32 | entity -> count */
+	uint64_t row;
+	uint32_t *of; /* by entity */
+	SN_VEC(uint32_t) touched;
+};
+void sn_row_counts_begin(struct sn_row_counts *c, struct sn_map *counts, size_t entities);
+void sn_row_counts_add(struct sn_row_counts *c, uint64_t row, uint32_t entity);
+void sn_row_counts_end(struct sn_row_counts *c);
+
 /** "estimated from the samples" or "exact". */
 const char *sn_calls_source_name(enum sn_calls_source source);
 

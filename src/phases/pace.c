@@ -115,9 +115,11 @@ static void observations_follow(struct tracker *t, struct sn_phase_activity *act
 {
 	const struct sn_experiment *e = intervals->profile->experiment;
 	const struct sn_observation *before = NULL;
+	struct sn_row_counts counts;
 	struct sn_observations all;
 	uint64_t now = 1;
 
+	sn_row_counts_begin(&counts, &activity->iterations, t->paths->entity_count);
 	sn_observations_find(intervals->profile, t->paths, &all);
 	for (size_t i = 0; i < all.items.count; i++) {
 		const struct sn_observation *o = &all.items.items[i];
@@ -133,9 +135,9 @@ static void observations_follow(struct tracker *t, struct sn_phase_activity *act
 						 number);
 		for (size_t k = t->first[o->stack]; k < t->first[o->stack + 1]; k++)
 			if (part_begins(t, &t->parts.items[k], now) && row)
-				++*sn_map_put(&activity->iterations,
-					      *row << 32 | t->parts.items[k].entity, NULL);
+				sn_row_counts_add(&counts, *row, t->parts.items[k].entity);
 	}
+	sn_row_counts_end(&counts);
 	sn_vec_free(&all.items);
 }
 
