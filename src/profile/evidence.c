@@ -9,15 +9,19 @@
 #include "base/alloc.h"
 #include "base/intern.h"
 #include "profile/evidence_parts.h"
+#include "profile/system_call.h"
 #include "profile/view.h"
 
 /* ---- CPU time ---- */
 
 struct sorting {
 	const struct sn_profile *profile;
+	struct sn_structures *structures;
 	struct sn_evidence *out;
-	uint64_t *memory_ns, *io_ns; /* by function */
-	uint64_t *unknown_ns;	     /* by module */
+	uint64_t *memory_ns, *io_ns, *compute_ns; /* by function */
+	uint64_t *loop_ns;			  /* computing, by loop */
+	uint64_t *mpi_ns;			  /* waiting actively, by stack */
+	uint64_t *unknown_ns;			  /* by module */
 };
 
 /* Waiting for a lock with the C library's help. */
@@ -32,16 +36,19 @@ static bool is_locking(const char *name)
 	return false;
 }
 
-/* Kernel time where the program itself stands, not at a system call: page faults. */
-static uint64_t fault_ns(const struct sn_program *program, uint32_t stack,
-			 const struct sn_weight *weight)
+/* Kernel time that no system call asked for: page faults. Where the machine code is not at hand it
+ * is what the program itself stands in. */
+static uint64_t fault_ns(const struct sorting *s, uint32_t stack, const struct sn_weight *weight)
 {
+	const struct sn_program *program = s->profile->program;
 	const struct sn_class *class = &program->classes[stack];
-	const char *name =
-		program->functions.items[sn_program_leaf(program, stack)->function].linkage_name;
+	enum sn_system_kind kind;
 
-	return class->user == SN_CATEGORY_PROGRAM && class->system == SN_CATEGORY_OS &&
-			       !strstr(name, "yscall") && !strstr(name, "futex")
+	if (!weight->system_ns || class->system != SN_CATEGORY_OS)
+		return 0;
+	kind = sn_system_kind_of(program, s->structures, stack);
+	return kind == SN_SYSTEM_FAULT ||
+			       (kind == SN_SYSTEM_UNKNOWN && class->user == SN_CATEGORY_PROGRAM)
 		       ? weight->system_ns
 		       : 0;
 }
@@ -70,12 +77,18 @@ static void stack_sort(struct sorting *s, uint32_t stack, const struct sn_weight
 	const struct sn_program *program = s->profile->program;
 	const struct sn_class *class = &program->classes[stack];
 	const struct sn_program_place *leaf = sn_program_leaf(program, stack);
-	uint64_t faults = fault_ns(program, stack, weight);
+	uint64_t faults = fault_ns(s, stack, weight);
 	double seconds = (double)(weight->cpu_ns - faults) / 1e9;
 
 	s->out->memory_s += (double)faults / 1e9;
 	s->memory_ns[leaf->function] += faults;
+	if (program->module_classes[leaf->module == SN_NONE ? s->profile->experiment->modules.count
+							    : leaf->module] ==
+	    SN_MODULE_CLASS_SONDE)
+		return; /* what measuring took is no story of the program */
 	if (class->is_spin) {
+		if (class->user == SN_CATEGORY_MPI)
+			s->mpi_ns[stack] = weight->cpu_ns;
 		spin_sort(s->out, class->user, seconds);
 	} else if (class->user == SN_CATEGORY_MEMORY) {
 		s->out->memory_s += seconds;
@@ -91,6 +104,9 @@ static void stack_sort(struct sorting *s, uint32_t stack, const struct sn_weight
 		s->unknown_ns[leaf->module] += weight->cpu_ns;
 	} else {
 		s->out->compute_s += seconds;
+		s->compute_ns[leaf->function] += weight->cpu_ns - faults;
+		if (leaf->loop != SN_NONE)
+			s->loop_ns[leaf->loop] += weight->cpu_ns - faults;
 	}
 }
 
@@ -123,22 +139,30 @@ static void unknown_find(const struct sorting *s)
 				       e->modules.items[best].kind == SN_MODULE_UNKNOWN;
 }
 
-static void cpu_time_sort(const struct sn_profile *profile, struct sn_evidence *out)
+/* The call of MPI that spins most: the library's outermost function, and who called it. */
+static void mpi_find(const struct sorting *s)
 {
-	const struct sn_program *program = profile->program;
-	struct sorting s = { profile, out, NULL, NULL, NULL };
+	const struct sn_program *program = s->profile->program;
+	struct sn_evidence_place *out = &s->out->pauses[SN_PAUSE_MPI];
+	uint32_t best = 0;
 
-	s.memory_ns = sn_alloc_zeroed(program->functions.count + 1, sizeof(uint64_t));
-	s.io_ns = sn_alloc_zeroed(program->functions.count + 1, sizeof(uint64_t));
-	s.unknown_ns = sn_alloc_zeroed(profile->experiment->modules.count + 1, sizeof(uint64_t));
-	for (uint32_t stack = 0; stack <= program->stack_count; stack++)
-		stack_sort(&s, stack, &profile->stacks[stack]);
-	place_of_most(program, s.memory_ns, &out->memory);
-	place_of_most(program, s.io_ns, &out->io);
-	unknown_find(&s);
-	free(s.memory_ns);
-	free(s.io_ns);
-	free(s.unknown_ns);
+	for (uint32_t stack = 1; stack < program->stack_count; stack++)
+		if (s->mpi_ns[stack] > s->mpi_ns[best])
+			best = stack;
+	if (!s->mpi_ns[best])
+		return;
+	out->seconds = (double)s->mpi_ns[best] / 1e9;
+	for (size_t i = program->first_frame[best]; i < program->first_frame[best + 1]; i++) {
+		const struct sn_program_place *place =
+			&program->places.items[program->frame_places[i]];
+
+		out->caller = program->functions.items[place->function].name;
+		if (out->what && program->module_classes[place->module] != SN_MODULE_CLASS_MPI)
+			return;
+		if (program->module_classes[place->module] == SN_MODULE_CLASS_MPI)
+			out->what = out->caller;
+	}
+	out->caller = NULL;
 }
 
 /* ---- hot places ---- */
@@ -153,29 +177,81 @@ static void hot_add(struct sn_evidence_hot *hot, struct sn_evidence_place place,
 	hot->seconds += place.seconds;
 }
 
-static void hot_find(const struct sn_summary *s, struct sn_evidence *out)
+/* Loops of the C library that copy or read are no computing: of each its computing part counts. */
+static void hot_loops_find(const struct sorting *s, const struct sn_summary *summary)
 {
 	const struct sn_program *program = s->profile->program;
 
-	for (size_t i = 0; i < s->loop_count; i++) {
-		const struct sn_program_loop *loop = &program->loops.items[s->loops[i].loop];
+	for (size_t i = 0; i < summary->loop_count; i++) {
+		const struct sn_summary_loop *row = &summary->loops[i];
+		const struct sn_program_loop *loop = &program->loops.items[row->loop];
+		double part = sn_share(s->loop_ns[row->loop],
+				       s->profile->loops[row->loop].exclusive.cpu_ns);
 
-		hot_add(&out->loops,
-			(struct sn_evidence_place){
-				.what = loop->label,
-				.caller = program->functions.items[loop->function].name,
-				.seconds = (double)s->loops[i].exclusive.cpu_ns / 1e9 },
-			out->compute_s);
-	}
-	for (size_t i = 0; i < s->function_count; i++)
-		if (program->functions.items[s->functions[i]].name[0] != '[') /* unknown code */
-			hot_add(&out->functions,
+		if (part > 0)
+			hot_add(&s->out->loops,
 				(struct sn_evidence_place){
-					.what = program->functions.items[s->functions[i]].name,
-					.seconds = (double)s->profile->functions[s->functions[i]]
-							   .exclusive.cpu_ns /
-						   1e9 },
-				out->compute_s);
+					.what = loop->label,
+					.caller = program->functions.items[loop->function].name,
+					.seconds = part * (double)row->exclusive.cpu_ns / 1e9 },
+				s->out->compute_s);
+	}
+}
+
+/* What is no function of the program's ("[unknown]") is another story. */
+static void hot_functions_find(const struct sorting *s, const struct sn_summary *summary)
+{
+	const struct sn_program *program = s->profile->program;
+
+	for (size_t i = 0; i < summary->function_count; i++) {
+		uint32_t f = summary->functions[i];
+
+		if (program->functions.items[f].name[0] != '[' && s->compute_ns[f])
+			hot_add(&s->out->functions,
+				(struct sn_evidence_place){
+					.what = program->functions.items[f].name,
+					.seconds = (double)s->compute_ns[f] / 1e9 },
+				s->out->compute_s);
+	}
+}
+
+static void sorting_free(struct sorting *s)
+{
+	free(s->memory_ns);
+	free(s->io_ns);
+	free(s->compute_ns);
+	free(s->loop_ns);
+	free(s->mpi_ns);
+	free(s->unknown_ns);
+}
+
+static void cpu_time_sort(const struct sn_summary *summary, struct sn_evidence *out)
+{
+	const struct sn_profile *profile = summary->profile;
+	const struct sn_program *program = profile->program;
+	size_t functions = program->functions.count + 1;
+	struct sorting s = {
+		.profile = profile,
+		.structures = summary->structures,
+		.out = out,
+		.memory_ns = sn_alloc_zeroed(functions, sizeof(uint64_t)),
+		.io_ns = sn_alloc_zeroed(functions, sizeof(uint64_t)),
+		.compute_ns = sn_alloc_zeroed(functions, sizeof(uint64_t)),
+		.loop_ns = sn_alloc_zeroed(program->loops.count + 1, sizeof(uint64_t)),
+		.mpi_ns = sn_alloc_zeroed(program->stack_count + 1, sizeof(uint64_t)),
+		.unknown_ns =
+			sn_alloc_zeroed(profile->experiment->modules.count + 1, sizeof(uint64_t)),
+	};
+
+	for (uint32_t stack = 0; stack <= program->stack_count; stack++)
+		stack_sort(&s, stack, &profile->stacks[stack]);
+	place_of_most(program, s.memory_ns, &out->memory);
+	place_of_most(program, s.io_ns, &out->io);
+	mpi_find(&s);
+	unknown_find(&s);
+	hot_loops_find(&s, summary);
+	hot_functions_find(&s, summary);
+	sorting_free(&s);
 }
 
 /* ---- who works ---- */
@@ -255,8 +331,7 @@ void sn_evidence_find(struct sn_summary *s, struct sn_evidence *out)
 		.busiest_ratio = busiest_ratio(s),
 		.hint = s->hint,
 	};
-	cpu_time_sort(s->profile, out);
-	hot_find(s, out);
+	cpu_time_sort(s, out);
 	worker_find(s->profile, out);
 	sn_evidence_find_time(s, out);
 }

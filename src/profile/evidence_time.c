@@ -400,7 +400,7 @@ static void places_find(const struct sn_summary *s, struct sn_evidence *out)
 	const struct sn_program *program = s->profile->program;
 
 	out->pauses[SN_PAUSE_OPENMP].what = "the OpenMP runtime";
-	for (size_t i = s->waits.items.count; i-- > 0;) { /* the longest last: it stays */
+	for (size_t i = s->waits.items.count; i-- > 0;) { /* the longest last */
 		const struct sn_wait_group *g = &s->waits.items.items[i];
 		int pause = pause_of(program, g->stack, g->kind);
 		struct sn_evidence_place place = {
@@ -414,7 +414,7 @@ static void places_find(const struct sn_summary *s, struct sn_evidence *out)
 			place.file = sn_file_base_name(program->lines.items[g->line].file);
 			place.line = program->lines.items[g->line].line;
 		}
-		if (pause < SN_PAUSES)
+		if (pause < SN_PAUSES && place.seconds > out->pauses[pause].seconds)
 			out->pauses[pause] = place;
 		if (pause == SN_PAUSE_CHILD)
 			out->child = place;

@@ -490,6 +490,7 @@ struct sn_summary *sn_summary_new(const struct sn_profile *profile,
 	struct sn_summary *s = sn_alloc_zeroed(1, sizeof(*s));
 
 	s->profile = profile;
+	s->structures = structures;
 	accounts_find(s);
 	s->loops_share = sn_share(profile->loops_ns, profile->total.cpu_ns);
 	s->innermost_share = sn_share(profile->innermost_loops_ns, profile->total.cpu_ns);

@@ -29,6 +29,7 @@ struct sn_summary_loop {
 struct sn_summary {
 	struct sn_arena arena;
 	const struct sn_profile *profile;
+	struct sn_structures *structures; /* borrowed, or NULL */
 	/* seconds; NaN: unknown */
 	double elapsed_s, cpu_s, user_s, system_s, sampled_cpu_s;
 	/* what the elapsed times of threads at work went to, summed; NaN: unknown */

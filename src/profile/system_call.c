@@ -90,6 +90,15 @@ static void classify(const struct sn_program *program, struct sn_structures *str
 		group->number = number_from_caller(program, structures, stack);
 }
 
+enum sn_system_kind sn_system_kind_of(const struct sn_program *program,
+				      struct sn_structures *structures, uint32_t stack)
+{
+	struct sn_system_group group = { .caller = SN_NONE };
+
+	classify(program, structures, stack, &group);
+	return group.kind;
+}
+
 static int compare_keys(const void *left, const void *right)
 {
 	const struct sn_system_group *a = left, *b = right;

@@ -21,6 +21,10 @@ enum sn_system_kind {
 /** "call", "fault", "unseen", "sonde", "unknown". */
 const char *sn_system_kind_name(enum sn_system_kind kind);
 
+/** What system time of a stack is for. `structures` NULL: unknown. */
+enum sn_system_kind sn_system_kind_of(const struct sn_program *program,
+				      struct sn_structures *structures, uint32_t stack);
+
 /** System time by what it was for and who asked for it. */
 struct sn_system_group {
 	enum sn_system_kind kind;

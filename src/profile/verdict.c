@@ -234,7 +234,7 @@ static const char *headline(const struct sn_evidence *e, const struct sn_story *
 	if (first->id != SN_STORY_OTHERS || !second)
 		return words;
 	more = written(arena, e, second, sn_stories[second->id].headline);
-	return sn_arena_printf(arena, "%s. Else: %s", words, more);
+	return sn_arena_printf(arena, "%s. Otherwise: %s", words, more);
 }
 
 static void tell_all(struct stories *stories, const struct sn_evidence *e)

@@ -294,7 +294,8 @@ static void io_sentence(const struct sn_evidence *e, const struct sn_story *stor
 
 	(void)story;
 	if (e->io_cpu_s >= SN_FINDING_LEAST * e->cpu_s) {
-		sn_text_addf(out, "I/O: %.1f %% of CPU time", percent(e->io_cpu_s, e->cpu_s));
+		sn_text_addf(out, "I/O: %.1f %% of CPU time, most of it",
+			     percent(e->io_cpu_s, e->cpu_s));
 		add_in(out, &e->io);
 	}
 	if (e->pauses_s[SN_PAUSE_IO] >= SN_FINDING_LEAST * e->threads_s)

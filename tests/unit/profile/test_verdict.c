@@ -127,7 +127,7 @@ TEST(a_busy_neighbour)
 	e.wait_others_s = 7;
 	decide(&e);
 	check(SN_VERDICT_WAITING_FOR_CPU, "other programs had them for 70.0 % of the time");
-	check(SN_VERDICT_WAITING_FOR_CPU, "Else: Compute-bound in 1 loop: a.c:1 in f");
+	check(SN_VERDICT_WAITING_FOR_CPU, "Otherwise: Compute-bound in 1 loop: a.c:1 in f");
 	CHECK(finding(SN_VERDICT_COMPUTE_LOOPS) != NULL);
 }
 
