@@ -177,6 +177,7 @@ static const struct sn_column judge_columns[] = {
 	{ "score", "Score", SN_CELL_REAL, 1 },
 	{ "runs", "Runs", SN_CELL_INT, 0 },
 	{ "verdict", "Verdict", SN_CELL_TEXT, 0 },
+	{ "same_as", "Beats with", SN_CELL_TEXT, 0 },
 };
 
 static void fill_judgement(struct sn_table *table, const struct sn_judgement *judgement)
@@ -196,6 +197,7 @@ static void fill_judgement(struct sn_table *table, const struct sn_judgement *ju
 		sn_table_set_real(table, 7, row->score);
 		sn_table_set_int(table, 8, (int64_t)row->runs);
 		sn_table_set_text(table, 9, row->verdict);
+		sn_table_set_text(table, 10, row->same_as);
 	}
 }
 
@@ -214,6 +216,22 @@ static void write_facts(struct sn_json *json, void *context)
 		sn_json_member_double(json, "false_alarm_rate", judged->alarm_rate);
 	sn_json_member_uint(json, "processes_with_lost_rows", judged->judgement->cut_count);
 	sn_json_member_uint(json, "findings", judged->judgement->finding_count);
+	sn_json_member_string(json, "verdict", judged->judgement->verdict);
+}
+
+static void tell_verdict(const struct sn_judgement *judgement)
+{
+	const struct sn_judge_row *reason = judgement->reason;
+
+	printf("the run: %s", judgement->verdict);
+	if (reason && isnan(reason->value_s))
+		printf(" (%s)", reason->heartbeat);
+	else if (reason)
+		printf(" (%s: %s %.3g times the median)", reason->heartbeat,
+		       reason->metric == SN_JUDGE_DURATION ? "duration" : "period", reason->ratio);
+	else if (!strcmp(judgement->verdict, "repeat"))
+		printf(": fewer than %d runs to compare with", SN_JUDGE_RUNS_MIN);
+	putchar('\n');
 }
 
 static void tell_rate(const struct sn_judgement *judgement, double alarm_rate)
@@ -237,8 +255,10 @@ static sn_status print_judgement(const struct sn_judgement *judgement, double al
 	sn_table_init(&table, judge_columns, sizeof(judge_columns) / sizeof(*judge_columns));
 	fill_judgement(&table, judgement);
 	status = sn_table_write(&table, view, stdout, write_facts, &judged, err);
-	if (status == SN_OK && view->format == SN_FORMAT_TEXT)
+	if (status == SN_OK && view->format == SN_FORMAT_TEXT) {
 		tell_rate(judgement, alarm_rate);
+		tell_verdict(judgement);
+	}
 	if (status == SN_OK)
 		tell_cut(judgement->cut_count);
 	sn_table_free(&table);

@@ -72,6 +72,8 @@ struct sn_judge_row {
 				      * "outlier": slower by its one longest beat alone,
 				      * "known": slower, but more than a tenth of the runs were,
 				      * "few": too few of its beats were timed */
+	const char *same_as; /* NULL, or the heartbeat before it with the same period in all runs
+				but for a factor: they beat together, and are one comparison */
 };
 
 struct sn_judgement {
@@ -81,6 +83,10 @@ struct sn_judgement {
 	uint64_t tests;		/* that were made */
 	uint64_t cut_count;	/* processes of this run that lost rows: it has no periods then */
 	uint64_t finding_count; /* slower or missing */
+	/* of the run: "slower", "missing" where there is such a finding, else "faster", "same";
+	 * "repeat": nothing could be compared yet */
+	const char *verdict;
+	const struct sn_judge_row *reason; /* the row that says so most; NULL: none does */
 };
 
 enum { SN_JUDGE_RUNS_MIN = 8, SN_JUDGE_RUNS_MAX = 64 };

@@ -146,6 +146,30 @@ static void keep_history(struct sn_judgement *out, const struct series *series,
 	row->history_runs = runs;
 }
 
+static bool is_factor(double x, double y, double factor)
+{
+	return fabs(x - factor * y) <= 1e-9 * fabs(x);
+}
+
+/* The step of a loop and its parts have the same number of beats in every run, or so many times the
+ * number: one period. */
+static const char *beats_with(const struct sn_judgement *out, const struct sn_judge_row *row)
+{
+	for (size_t i = 0; i < out->rows.count; i++) {
+		const struct sn_judge_row *other = &out->rows.items[i];
+		double factor = row->value_s / other->value_s;
+		bool is_same = other->metric == SN_JUDGE_PERIOD && other->runs == row->runs &&
+			       row->runs > 0 && !other->same_as && factor > 0;
+
+		for (size_t k = 0; k < row->runs && is_same; k++)
+			is_same = row->history_runs[k] == other->history_runs[k] &&
+				  is_factor(row->history_s[k], other->history_s[k], factor);
+		if (is_same)
+			return other->heartbeat;
+	}
+	return NULL;
+}
+
 static void add_row(struct sn_judgement *out, const char *name, enum sn_judge_metric metric,
 		    struct series *series)
 {
@@ -172,9 +196,11 @@ static void add_row(struct sn_judgement *out, const char *name, enum sn_judge_me
 		row.noise_ratio = exp(scale_of(series->logs, series->count));
 	if (series->count >= SN_JUDGE_RUNS_MIN && !isnan(series->mine))
 		row.score = sn_judge_score(series->mine, series->logs, series->count);
+	if (metric == SN_JUDGE_PERIOD)
+		row.same_as = beats_with(out, &row);
 	if (!isnan(series->mine) || series->count)
 		sn_vec_push(&out->rows, row);
-	out->tests += !isnan(row.score);
+	out->tests += !isnan(row.score) && !row.same_as;
 }
 
 static void end_heartbeat(struct sn_judgement *out, const char *name, struct series series[2])
@@ -223,6 +249,33 @@ static const char *verdict_of(const struct sn_judgement *out, const struct sn_ju
 										  : "same";
 }
 
+/* The row with this verdict that is farthest from its history. */
+static const struct sn_judge_row *worst_of(const struct sn_judgement *out, const char *verdict)
+{
+	const struct sn_judge_row *worst = NULL;
+
+	for (size_t i = 0; i < out->rows.count; i++) {
+		const struct sn_judge_row *row = &out->rows.items[i];
+
+		if (!strcmp(row->verdict, verdict) && !row->same_as &&
+		    (!worst || fabs(log(row->ratio)) > fabs(log(worst->ratio))))
+			worst = row;
+	}
+	return worst;
+}
+
+static void judge_run(struct sn_judgement *out)
+{
+	static const char *const verdicts[] = { "slower", "missing", "faster" };
+
+	out->verdict = out->tests ? "same" : "repeat";
+	for (size_t i = 0; i < sizeof(verdicts) / sizeof(*verdicts) && !out->reason; i++) {
+		out->reason = worst_of(out, verdicts[i]);
+		if (out->reason)
+			out->verdict = verdicts[i];
+	}
+}
+
 static void give_verdicts(struct sn_judgement *out, double alarm_rate)
 {
 	double limits[SN_JUDGE_RUNS_MAX + 1] = { 0 }; /* by the number of runs; 0: not asked for */
@@ -236,9 +289,10 @@ static void give_verdicts(struct sn_judgement *out, double alarm_rate)
 		row->verdict = verdict_of(out, row, *limit);
 		if (!isnan(row->score))
 			row->limit_ratio = pow(row->noise_ratio, *limit);
-		out->finding_count +=
-			!strcmp(row->verdict, "slower") || !strcmp(row->verdict, "missing");
+		out->finding_count += !row->same_as && (!strcmp(row->verdict, "slower") ||
+							!strcmp(row->verdict, "missing"));
 	}
+	judge_run(out);
 }
 
 sn_status sn_run_group_parse(const char *words, unsigned *out, struct sn_error *err)

@@ -60,10 +60,16 @@ write('same', 100)
 beat('import', 'same', '--db', 'h.db')
 run = beat('judge', '--db', 'h.db', '--format', 'json')
 t.equal((run.returncode, json.loads(run.stdout)['history_runs']), (0, 20), 'a run like the others: no finding')
+made = json.loads(run.stdout)
+together = [r['heartbeat'] for r in made['rows'] if r['same_as'] and r['metric'] == 'period']
+t.equal((len(together), made['tests'], made['verdict']), (1, 3, 'same'),
+        'two periods with the same counts are one comparison, and the run has a verdict')
 write('slow', 101, slow=1.5)
 beat('import', 'slow', '--db', 'h.db')
 run = beat('judge', '--db', 'h.db', '--format', 'json')
 found = {(r['heartbeat'], r['metric']): r['verdict'] for r in json.loads(run.stdout)['rows']}
+t.equal(json.loads(run.stdout)['verdict'], 'slower', 'the run is slower')
+t.check('the run: slower (solve: duration 1.' in beat('compare', '--db', 'h.db').stdout, 'and text says why')
 t.check(run.returncode == 1 and found[('solve', 'duration')] == 'slower' and
         found[('io', 'duration')] == 'same', 'one heartbeat half slower: found, the other is not', found)
 t.equal(beat('compare', '--db', 'h.db').returncode, 0, 'compare: the same table, no verdict')

@@ -257,6 +257,9 @@ m = messages[0]
 t.equal((m['job_id'], m['ProducerName'], m['rank'], m['region'], m['program'], m['pid'], m['threads']),
         ('77', socket.gethostname(), 3, 'work', 'beats', run.pid, 2), 'LDMS: the keys that stores know')
 t.within(m['timestamp'], time.time(), 60, 'LDMS: time of day')
+run, errors, lines, messages, written = ldms('slow', 'rounds', 1000, 5, interval='60')
+t.equal(sum(m['count'] for m in messages), sum(r['count'] for r in written),
+        'LDMS: what was beaten before the connection was made is sent, too')
 run, errors, lines, messages, written = ldms('quota', 'rounds', 1000, 6, interval='60')
 t.check(len(messages) == 3 and [m['dropped_messages'] for m in messages] == [1, 2, 3] and
         sum(r['count'] for r in written) == 12000, 'LDMS: without send quota messages are dropped and counted',

@@ -1,11 +1,12 @@
 /* Writes what is published into the file STANDIN_OUT, a line each. STANDIN_MODE: "ok" connects at
  * once; "quota" refuses every second message with EAGAIN; "absent" reports an error instead of a
- * connection; "drop" disconnects after two messages. */
+ * connection; "drop" disconnects after two messages; "slow" connects after a fifth of a second. */
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "ldms/ldms.h"
 
@@ -45,6 +46,8 @@ static void *tell(void *transport)
 	struct ldms_xprt *x = transport;
 	struct ldms_xprt_event event = { .type = x->next };
 
+	if (is_mode("slow"))
+		usleep(200000);
 	x->on_event(x, &event, x->context);
 	return NULL;
 }
@@ -55,7 +58,11 @@ static void tell_later(ldms_t x, enum ldms_xprt_event_type type)
 	pthread_t thread;
 
 	x->next = type;
-	if (pthread_create(&thread, NULL, tell, x) == 0)
+	if (pthread_create(&thread, NULL, tell, x) != 0)
+		return;
+	if (is_mode("slow"))
+		pthread_detach(thread);
+	else
 		pthread_join(thread, NULL);
 }
 

@@ -12,13 +12,15 @@
  * LDMS (4.5 and later; manual page ldms_msg(7)). The keys job_id, ProducerName, rank, timestamp,
  * region and time are those that stores of LDMS already know from other tools.
  *
- * Nothing here waits for the network: the connection is made by LDMS's own threads, a message that
- * finds no connection or no send quota is dropped, and the next one tells how many were.
+ * Nothing here waits for the network while the program runs: the connection is made by LDMS's own
+ * threads. Messages made meanwhile are kept, so that the first interval is not lost; what finds no
+ * connection, no room or no send quota is dropped, and the next one tells how many were. At the end
+ * a connection that is being made is given a moment, if messages wait for it.
  */
 
 enum link_state { LINK_NONE, LINK_CONNECTING, LINK_UP, LINK_DOWN };
 
-enum { FIRST_PAUSE_S = 5, LONGEST_PAUSE_S = 300 };
+enum { FIRST_PAUSE_S = 5, LONGEST_PAUSE_S = 300, KEPT_MAX = 256, LAST_WAIT_MS = 2000 };
 
 static struct {
 	struct sonde_heartbeat_process process;
@@ -27,6 +29,8 @@ static struct {
 	int state; /* enum link_state; LDMS's threads change it */
 	uint64_t retry_ns, pause_s;
 	uint64_t dropped; /* messages */
+	struct beat_text kept[KEPT_MAX];
+	unsigned kept_count;
 	char channel[128], host[256], port[32], kind[32], authentication[32];
 } me;
 
@@ -133,15 +137,33 @@ static void add_message(struct beat_text *text, const struct beat_sum *sum, uint
 	beat_text_add(text, "", 1); /* LDMS wants the zero within the length */
 }
 
+static bool is_published(const struct beat_text *text)
+{
+	return ldms_msg_publish(me.transport, me.channel, LDMS_MSG_JSON, NULL, 0440, text->chars,
+				text->length) == 0;
+}
+
+static void send_kept(void)
+{
+	for (unsigned i = 0; i < me.kept_count; i++) {
+		me.dropped += !is_published(&me.kept[i]);
+		free(me.kept[i].chars);
+	}
+	me.kept_count = 0;
+}
+
 static void send_sum(const struct beat_sum *sum, uint64_t end_ns, uint64_t length_ns, bool is_up)
 {
+	bool is_connecting = __atomic_load_n(&me.state, __ATOMIC_ACQUIRE) == LINK_CONNECTING;
 	struct beat_text text = { 0 };
 
-	if (is_up)
+	if (is_up || is_connecting)
 		add_message(&text, sum, end_ns, length_ns);
-	if (!is_up || text.is_short ||
-	    ldms_msg_publish(me.transport, me.channel, LDMS_MSG_JSON, NULL, 0440, text.chars,
-			     text.length) != 0)
+	if (!is_up && is_connecting && !text.is_short && me.kept_count < KEPT_MAX) {
+		me.kept[me.kept_count++] = text;
+		return;
+	}
+	if (!is_up || text.is_short || !is_published(&text))
 		me.dropped++;
 	free(text.chars);
 }
@@ -158,6 +180,8 @@ static void end_interval(uint64_t end_realtime_ns, uint64_t length_ns)
 {
 	bool is_up = keep_link(now_ns());
 
+	if (is_up)
+		send_kept();
 	for (uint32_t i = 0; i < me.sums.count; i++)
 		if (me.sums.items[i].is_touched)
 			send_sum(&me.sums.items[i], end_realtime_ns, length_ns, is_up);
@@ -191,6 +215,17 @@ static const char *start(const struct sonde_heartbeat_process *process)
 
 static void stop(void)
 {
+	const struct timespec pause = { .tv_nsec = 1000000 };
+
+	for (int i = 0; i < LAST_WAIT_MS && me.kept_count &&
+			__atomic_load_n(&me.state, __ATOMIC_ACQUIRE) == LINK_CONNECTING;
+	     i++)
+		nanosleep(&pause, NULL);
+	if (__atomic_load_n(&me.state, __ATOMIC_ACQUIRE) == LINK_UP)
+		send_kept();
+	for (unsigned i = 0; i < me.kept_count; i++)
+		free(me.kept[i].chars);
+	me.kept_count = 0;
 	if (me.transport)
 		ldms_xprt_close(me.transport);
 	me.transport = NULL;
