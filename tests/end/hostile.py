@@ -447,7 +447,8 @@ def early():
         app = build('early', '-DMAIN', './libearly.so')
         for settings, clock in (('', ''), ('mechanism=2', ', by timers')):
             data = same([app], name + clock, settings)
-            d = data[0]
+            t.check(len(data) == 2, f'{name}{clock}: and a child of one of them', data)
+            d = max(data, key=lambda data: len(data.starts))
             accounted(data, name + clock)
             # one that blocks all signals is met where a call of it passes by us
             seen = {s[0]: 0 for s in d.samples}

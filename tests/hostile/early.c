@@ -21,6 +21,7 @@ int main(void)
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 enum { MAKER, SLEEPER, STACKED, PLAIN, BLOCKER, DEEP, WORKERS };
@@ -47,12 +48,19 @@ static void make(char *result)
 	sprintf(result, "made %d joined %d", made, pthread_join(thread, NULL));
 }
 
-/* Asleep in a call that no SA_RESTART restarts. */
+/* Asleep in a call that no SA_RESTART restarts; the first that it does after it is to fork. */
 static void sleep_in_poll(char *result)
 {
 	struct epoll_event got;
 	int count = epoll_wait(poll_fd, &got, 1, -1);
-	sprintf(result, "%d events, errno %d", count, count < 0 ? errno : 0);
+	int error = count < 0 ? errno : 0, status = 0;
+	pid_t child = fork();
+	if (!child) {
+		burn(0.1);
+		_exit(3);
+	}
+	waitpid(child, &status, 0);
+	sprintf(result, "%d events, errno %d, child %d", count, error, WEXITSTATUS(status));
 	burn(0.1);
 }
 

@@ -396,7 +396,7 @@ void sn_sample_handler(int signal, siginfo_t *info, void *context)
 		return;
 	}
 	struct sn_thread *self = delivery.self;
-	if (!sn_enter(self)) {
+	if (!delivery.is_new && !sn_enter(self)) {
 		sn_lose(SN_DATA_LOSS_REENTRY);
 		errno = saved_errno;
 		return;

@@ -6,8 +6,15 @@
 
 #include "runtime/core/runtime.h"
 
-/** The block of the calling thread if it is one that we wait for; it is awaited no longer. NULL
- *  otherwise. */
+/** Whether the thread is still in libc's own code, with all signals blocked. */
+bool sn_adopt_is_starting(int32_t tid);
+/** Opens the events of an awaited thread, which the caller holds busy, unless it blocks our
+ *  signals. */
+void sn_adopt_open(struct sn_thread *thread);
+/** Now and then: threads that had no events yet, since they blocked our signals. */
+void sn_adopt_look_again(void);
+/** The block of the calling thread if it is one that we wait for, entered (sn_leave ends that); it
+ *  is awaited no longer. NULL otherwise. */
 struct sn_thread *sn_adopt_find(void);
 /** In the handler, for what sn_adopt_find gave: the thread becomes ours when the handler returns.
  */

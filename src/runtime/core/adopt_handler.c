@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <string.h>
 
 #include "runtime/core/parse.h"
 #include "runtime/core/signals.h"
@@ -14,6 +15,58 @@
  * first signal, or its first call of a wrapper, the thread itself sets up what only it can: its
  * alternate stack, its mask, the bounds of its stack, the notice of its end.
  */
+
+/* libc's own signals, 32 and 33, which no program can block: a thread that does is in libc, which
+ * starts threads with all signals blocked. */
+enum { LIBC_SIGNALS_SHIFT = 31 };
+
+/* SigBlk of the thread; all of them if it cannot be had. */
+static sn_sigset mask_of(int32_t tid)
+{
+	static const char name[] = "\nSigBlk:\t";
+	char path[64] = "/proc/self/task/", text[4096];
+	char *end = sn_format_number(path + sizeof "/proc/self/task/" - 1, (uint64_t)tid);
+
+	sn_copy_text(end, "/status");
+	sn_read_file_raw(path, text, sizeof text);
+	for (const char *at = text; *at; at++) {
+		const char *digits = at + sizeof name - 1;
+		if (strncmp(at, name, sizeof name - 1) == 0)
+			return sn_parse_hex(&digits);
+	}
+	return ~0ULL;
+}
+
+bool sn_adopt_is_starting(int32_t tid)
+{
+	return (mask_of(tid) >> LIBC_SIGNALS_SHIFT & 3) != 0;
+}
+
+/* A signal must not come while it is blocked: kernels before 5.18 kill the process for a perf
+ * event's. */
+void sn_adopt_open(struct sn_thread *thread)
+{
+	if (sn_config.settings.period_ns && !(mask_of(thread->tid) & SN_SIGNAL_BITS))
+		sn_events_start(thread);
+}
+
+void sn_adopt_look_again(void)
+{
+	uint32_t count = atomic_load(&sn_state->next_block);
+
+	if (!atomic_load(&sn_state->awaited))
+		return;
+	for (uint32_t i = 0; i < count && i < SN_BLOCKS_MAX; i++) {
+		struct sn_thread *thread = sn_state->blocks[i];
+		uint32_t busy = 0;
+		if (!thread || !atomic_load(&thread->is_awaited) ||
+		    !atomic_compare_exchange_strong(&thread->busy, &busy, 1))
+			continue;
+		if (atomic_load(&thread->is_awaited) && thread->mechanism == SN_MECHANISM_OFF)
+			sn_adopt_open(thread);
+		atomic_store_explicit(&thread->busy, 0, memory_order_release);
+	}
+}
 
 static struct sn_thread *awaited_thread(int32_t tid)
 {
@@ -29,31 +82,16 @@ static struct sn_thread *awaited_thread(int32_t tid)
 
 struct sn_thread *sn_adopt_find(void)
 {
-	uint32_t awaited = 1;
+	uint32_t busy = 0;
 
 	if (!sn_is_active() || sn_state->is_sealed || !atomic_load(&sn_state->awaited))
 		return NULL;
 	struct sn_thread *thread = awaited_thread((int32_t)SYS(gettid));
-	if (!thread || atomic_load(&thread->busy) ||
-	    !atomic_compare_exchange_strong(&thread->is_awaited, &awaited, 0))
+	if (!thread || !atomic_compare_exchange_strong(&thread->busy, &busy, 1))
 		return NULL;
+	atomic_store(&thread->is_awaited, 0);
 	atomic_fetch_sub(&sn_state->awaited, 1);
 	return thread;
-}
-
-static uint64_t parse_hex(const char **text)
-{
-	uint64_t value = 0;
-
-	for (;; (*text)++) {
-		char c = **text;
-		int digit = c >= '0' && c <= '9'   ? c - '0'
-			    : c >= 'a' && c <= 'f' ? c - 'a' + 10
-						   : -1;
-		if (digit < 0)
-			return value;
-		value = value << 4 | (uint64_t)digit;
-	}
 }
 
 /* Reads /proc/self/maps a part at a time, since it has no upper size. */
@@ -95,9 +133,9 @@ static bool find_mapping(uint64_t address, uint64_t *start, uint64_t *end)
 
 	while (maps.fd >= 0 && !is_found && next_line(&maps, line, sizeof line)) {
 		const char *text = line;
-		*start = parse_hex(&text);
+		*start = sn_parse_hex(&text);
 		text += *text == '-';
-		*end = parse_hex(&text);
+		*end = sn_parse_hex(&text);
 		is_found = address >= *start && address < *end;
 	}
 	if (maps.fd >= 0)
@@ -158,7 +196,6 @@ struct sn_thread *sn_adopt_in_call(void)
 
 	if (!self)
 		return NULL;
-	atomic_store_explicit(&self->busy, 1, memory_order_relaxed);
 	sn_self = self;
 	find_stack(self, (uint64_t)(uintptr_t)__builtin_frame_address(0));
 	SYS(sigaltstack, NULL, &kernel);

@@ -219,7 +219,7 @@ static void note_exec(int folder_fd, const char *path, int32_t child, uint8_t fl
 
 static void before_exec(int folder_fd, const char *path)
 {
-	if (!sn_is_active() || !sn_self)
+	if (!sn_is_active() || !sn_self_in_call())
 		return;
 	if (!is_own_process()) {
 		note_exec(folder_fd, path, (int32_t)SYS(getpid), SN_RECORD_EXEC_SPAWNED);
@@ -546,7 +546,7 @@ static void account_for_fork(struct sn_thread *self)
 
 SN_EXPORT pid_t fork(void)
 {
-	struct sn_thread *self = sn_self;
+	struct sn_thread *self = sn_self_in_call();
 
 	is_in_wrapper = true;
 	pid_t child = REAL(fork)();

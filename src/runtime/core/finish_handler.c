@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
+#include "runtime/core/adopt.h"
 #include "runtime/core/parse.h"
 
 enum { OTHERS_MAX = 512 }; /* live threads whose accounts are asked for one by one at exit */
@@ -147,6 +148,7 @@ void sn_packet_if_due(struct sn_thread *self, int64_t now_ns)
 	if (SYS(getrusage, RUSAGE_SELF, &usage) != 0)
 		return;
 	count_raw_threads();
+	sn_adopt_look_again();
 	sn_header()->end_user_ns = time_ns(usage.ru_utime);
 	sn_header()->end_system_ns = time_ns(usage.ru_stime);
 	struct sn_record_packet *record = sn_writer_reserve(&self->writer, sizeof *record, now_ns);

@@ -24,23 +24,6 @@ static struct scratch {
 	uint8_t head[HEAD_BYTES], note[256];
 } scratch; /* under maps_lock */
 
-static uint64_t hex(const char **at)
-{
-	uint64_t value = 0;
-
-	for (;; (*at)++) {
-		unsigned digit = (unsigned char)**at;
-
-		if (digit - '0' < 10)
-			digit -= '0';
-		else if ((digit | 32) - 'a' < 6)
-			digit = (digit | 32) - 'a' + 10;
-		else
-			return value;
-		value = value << 4 | digit;
-	}
-}
-
 static const char *next_word(const char *at)
 {
 	while (*at && *at != ' ')
@@ -71,14 +54,14 @@ static bool cut_deleted(char *path)
 static struct line line_parse(char *text)
 {
 	const char *at = text;
-	struct line line = { .start = hex(&at) };
+	struct line line = { .start = sn_parse_hex(&at) };
 
 	at += *at == '-';
-	line.end = hex(&at);
+	line.end = sn_parse_hex(&at);
 	at = next_word(at);
 	line.is_executable = at[0] && at[1] && at[2] == 'x';
 	at = next_word(at);
-	line.offset = hex(&at);
+	line.offset = sn_parse_hex(&at);
 	at = next_word(next_word(next_word(at)));
 	line.path = at;
 	line.is_deleted = cut_deleted(text + (at - text));

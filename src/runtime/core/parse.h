@@ -19,6 +19,24 @@ static inline uint64_t sn_parse_number(const char **text)
 	return value;
 }
 
+/** Hexadecimal digits, none skipped before them; moves `*at` behind them. */
+static inline uint64_t sn_parse_hex(const char **at)
+{
+	uint64_t value = 0;
+
+	for (;; (*at)++) {
+		unsigned digit = (unsigned char)**at;
+
+		if (digit - '0' < 10)
+			digit -= '0';
+		else if ((digit | 32) - 'a' < 6)
+			digit = (digit | 32) - 'a' + 10;
+		else
+			return value;
+		value = value << 4 | digit;
+	}
+}
+
 /** Decimal digits and a final zero; gives where the zero is. */
 static inline char *sn_format_number(char *out, uint64_t value)
 {

@@ -1,15 +1,17 @@
 /* Finds the threads that were there before our constructor (core/adopt_handler.c). */
+#include "runtime/core/adopt.h"
 #include "runtime/core/setup.h"
 
 #include "runtime/core/signals.h"
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-enum { LOOKS_MAX = 8 }; /* a thread that we do not know yet may make others meanwhile */
+enum {
+	LOOKS_MAX = 8, /* a thread that we do not know yet may make others meanwhile */
+	STARTS_MAX = 50,
+};
 
 /* As the kernel's getdents64 gives it. */
 struct entry {
@@ -19,16 +21,6 @@ struct entry {
 	uint8_t type;
 	char name[];
 };
-
-static bool blocks_our_signals(int32_t tid)
-{
-	char path[64], text[4096];
-
-	snprintf(path, sizeof path, "/proc/self/task/%d/status", tid);
-	sn_read_small_file(path, text, sizeof text);
-	const char *at = strstr(text, "SigBlk:");
-	return !at || (strtoull(at + strlen("SigBlk:"), NULL, 16) & SN_SIGNAL_BITS) != 0;
-}
 
 static bool is_known(int32_t tid)
 {
@@ -40,8 +32,15 @@ static bool is_known(int32_t tid)
 	return false;
 }
 
-/* A signal must not come while it is blocked: kernels before 5.18 kill the process for a perf
- * event's. Such a thread is sampled from its first call of a wrapper on. */
+/* One that begins at this moment unblocks its signals soon; later looks are a second apart. */
+static void wait_for_start(int32_t tid)
+{
+	const struct timespec moment = { .tv_nsec = 200000 };
+
+	for (int look = 0; look < STARTS_MAX && sn_adopt_is_starting(tid); look++)
+		SYS(nanosleep, &moment, NULL);
+}
+
 static void adopt(int32_t tid)
 {
 	struct sn_thread *thread = sn_thread_new();
@@ -49,9 +48,9 @@ static void adopt(int32_t tid)
 	if (!thread)
 		return;
 	sn_thread_await(thread, tid);
-	if (sn_config.settings.period_ns && !blocks_our_signals(tid))
-		sn_events_start(thread);
-	atomic_store_explicit(&thread->busy, 0, memory_order_release);
+	wait_for_start(tid);
+	sn_adopt_open(thread);
+	sn_leave(thread);
 }
 
 static bool adopt_unknown(long folder)
