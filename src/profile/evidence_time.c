@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/text.h"
 #include "profile/evidence_parts.h"
 #include "profile/view.h"
 
@@ -76,6 +77,21 @@ static int64_t wait_end(const struct sn_wait *wait)
 
 /* ---- what a wait is for ---- */
 
+/* Whether the program called MPI: a daemon or a thread of the library's own waits for no rank. */
+static bool is_mpi_call(const struct sn_program *program, uint32_t stack)
+{
+	static const char *const prefixes[] = { "MPI_", "PMPI_", "mpi_", "pmpi_" };
+
+	for (size_t i = program->first_frame[stack]; i < program->first_frame[stack + 1]; i++) {
+		uint32_t f = program->places.items[program->frame_places[i]].function;
+
+		for (size_t k = 0; k < sizeof(prefixes) / sizeof(*prefixes); k++)
+			if (sn_starts_with(program->functions.items[f].linkage_name, prefixes[k]))
+				return true;
+	}
+	return false;
+}
+
 static int pause_of(const struct sn_program *program, uint32_t stack, uint32_t kind)
 {
 	static const int plain[SN_WAIT_KINDS] = {
@@ -88,7 +104,7 @@ static int pause_of(const struct sn_program *program, uint32_t stack, uint32_t k
 
 	stack = stack < program->stack_count ? stack : program->stack_count;
 	name = program->functions.items[sn_program_leaf(program, stack)->function].linkage_name;
-	if (program->classes[stack].user == SN_CATEGORY_MPI)
+	if (program->classes[stack].user == SN_CATEGORY_MPI && is_mpi_call(program, stack))
 		return SN_PAUSE_MPI;
 	if (program->classes[stack].user == SN_CATEGORY_OPENMP)
 		return SN_PAUSE_OPENMP;

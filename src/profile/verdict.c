@@ -101,14 +101,21 @@ static void tell_cpu_time(struct stories *stories, const struct sn_evidence *e)
 	tell(stories, SN_STORY_UNKNOWN, e->unknown_s, NULL);
 }
 
-/* Waiting for a CPU and spinning are one story where there are more threads than CPUs. */
+static bool is_oversubscribed(const struct sn_evidence *e)
+{
+	return sn_known(e->wait_own_s) >= join_least * e->threads_s;
+}
+
+/* Where there are more threads than CPUs, waiting for a CPU, spinning, and waiting at barriers for
+ * threads that have none are one story. */
 static void tell_cpus(struct stories *stories, const struct sn_evidence *e)
 {
 	double own = sn_known(e->wait_own_s), spin = sn_verdict_spin_s(e),
 	       mpi = sn_known(e->spin_mpi_s), others = sn_known(e->wait_others_s);
 
-	if (own >= join_least * e->threads_s) {
-		tell(stories, SN_STORY_OVERSUBSCRIBED, own + spin + mpi, NULL);
+	if (is_oversubscribed(e)) {
+		tell(stories, SN_STORY_OVERSUBSCRIBED, own + spin + mpi + sn_verdict_barriers_s(e),
+		     NULL);
 		mpi = 0;
 	} else {
 		tell(stories, SN_STORY_SPIN, spin, NULL);
@@ -136,7 +143,8 @@ static void tell_pauses(struct stories *stories, const struct sn_evidence *e)
 	double io = sn_known(e->pauses_s[SN_PAUSE_IO]), poll = sn_known(e->pauses_s[SN_PAUSE_POLL]);
 
 	tell_pause(stories, SN_STORY_LOCK, SN_PAUSE_LOCK, SN_PAUSE_LOCK, sn_known(e->lock_cpu_s));
-	tell_pause(stories, SN_STORY_BARRIER, SN_PAUSE_BARRIER, SN_PAUSE_OPENMP, 0);
+	if (!is_oversubscribed(e))
+		tell_pause(stories, SN_STORY_BARRIER, SN_PAUSE_BARRIER, SN_PAUSE_OPENMP, 0);
 	tell_pause(stories, SN_STORY_SIGNAL, SN_PAUSE_SIGNAL, SN_PAUSE_SIGNAL, 0);
 	tell_pause(stories, SN_STORY_SLEEP, SN_PAUSE_SLEEP, SN_PAUSE_SLEEP, 0);
 	tell_pause(stories, SN_STORY_CHILD, SN_PAUSE_CHILD, SN_PAUSE_CHILD, 0);

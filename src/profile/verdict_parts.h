@@ -65,4 +65,7 @@ bool sn_verdict_is_in_loops(const struct sn_evidence *evidence);
 /** Waiting actively, but for MPI. */
 double sn_verdict_spin_s(const struct sn_evidence *evidence);
 
+/** Blocked at barriers, and in OpenMP runtimes. */
+double sn_verdict_barriers_s(const struct sn_evidence *evidence);
+
 #endif

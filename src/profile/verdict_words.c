@@ -61,15 +61,16 @@ static void add_in(struct sn_text *out, const struct sn_evidence_place *place)
 	}
 }
 
+/* A label of a loop without lines has the function's name, without its parameters. */
 static bool has_name(const char *label, const char *function)
 {
-	size_t length = strlen(function);
-	char next = sn_starts_with(label, function) ? label[length] : 'a';
+	size_t length = sn_name_stem_length(function);
+	char next = strncmp(label, function, length) ? 'a' : label[length];
 
 	return !isalnum((unsigned char)next) && next != '_' && next != '.';
 }
 
-/* "weather.c:28-32 in diffuse"; without lines the label has the function's name. */
+/* "weather.c:28-32 in diffuse" */
 static void add_hot(struct sn_text *out, const struct sn_evidence_place *place)
 {
 	add_name(out, place->what);
@@ -419,6 +420,11 @@ double sn_verdict_spin_s(const struct sn_evidence *e)
 	return sn_known(e->spin_openmp_s) + sn_known(e->spin_lock_s);
 }
 
+double sn_verdict_barriers_s(const struct sn_evidence *e)
+{
+	return sn_known(e->pauses_s[SN_PAUSE_BARRIER]) + sn_known(e->pauses_s[SN_PAUSE_OPENMP]);
+}
+
 static void add_cpus(const struct sn_evidence *e, struct sn_text *out)
 {
 	sn_text_addf(out, "%u CPU%s", e->cpus, e->cpus == 1 ? "" : "s");
@@ -433,6 +439,9 @@ static void oversubscribed_headline(const struct sn_evidence *e, const struct sn
 	sn_text_addf(out, "Oversubscribed: %zu threads on ", e->threads);
 	add_cpus(e, out);
 	sn_text_addf(out, " wait for one %.1f %% of their time", percent_of_time(e, e->wait_own_s));
+	if (sn_verdict_barriers_s(e) >= SN_FINDING_LEAST * e->threads_s)
+		sn_text_addf(out, ", for each other at barriers %.1f %%",
+			     percent_of_time(e, sn_verdict_barriers_s(e)));
 	if (spin >= SN_FINDING_LEAST * e->cpu_s)
 		sn_text_addf(out, " and spin %.1f %% of their CPU time", percent(spin, e->cpu_s));
 }

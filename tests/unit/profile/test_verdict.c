@@ -65,6 +65,10 @@ TEST(compute_in_loops)
 	      "Compute-bound in 2 loops: solver.c:10-20 in solve takes 60.6 %");
 	CHECK_INT(answer.confidence, SN_TRUST_HIGH);
 	CHECK_STRING(answer.findings[0].remedy, "Use wider vectors.");
+	e.loops.top[0].what = "A::solve+0x1d"; /* without lines the label says it all */
+	e.loops.top[0].caller = "A::solve(int)";
+	decide(&e);
+	check(SN_VERDICT_COMPUTE_LOOPS, "2 loops: A::solve+0x1d takes");
 	CHECK(answer.findings[0].seconds == 9.9 && answer.findings[0].share == 0.99);
 }
 
@@ -116,6 +120,16 @@ TEST(more_threads_than_cpus)
 	CHECK(answer.findings[0].seconds == 75);
 	CHECK(strstr(answer.findings[0].remedy, "OMP_NUM_THREADS=2") != NULL);
 	CHECK(!finding(SN_VERDICT_SPIN) && !finding(SN_VERDICT_WAITING_FOR_CPU));
+	/* libgomp soon sleeps: then its threads are blocked for others that have no CPU */
+	e.pauses_s[SN_PAUSE_OPENMP] = 30;
+	e.wait_own_s = 30;
+	decide(&e);
+	check(SN_VERDICT_OVERSUBSCRIBED, "for each other at barriers 37.5 %");
+	CHECK(!finding(SN_VERDICT_LOCK_WAIT));
+	/* without a lack of CPUs it is the work that is not evenly spread */
+	e.wait_own_s = 0;
+	decide(&e);
+	CHECK(finding(SN_VERDICT_LOCK_WAIT) && finding(SN_VERDICT_SPIN));
 }
 
 TEST(a_busy_neighbour)
