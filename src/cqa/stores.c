@@ -4,7 +4,7 @@
 #include "cqa/address.h"
 #include "cqa/bounds.h"
 
-enum { GATHERED_LINES = 8, LINE_SHIFT = 6, PASSES = 64 };
+enum { GATHERED_LINES = 8, LINE_SHIFT = 6, LINE_BYTES = 1 << LINE_SHIFT };
 
 /* Each pass writes another line. A vector register stored where a register that no one knows steps
  * is a row of a picture or of a matrix, and the next row is not in the same line. */
@@ -80,18 +80,33 @@ static void leave(struct leaving *state, const struct sn_access *store, unsigned
 	state->pass = pass;
 }
 
+/* After how many passes, an even number, stores have the same places in their lines again. */
+static unsigned passes_of(const struct sn_accesses *accesses)
+{
+	uint64_t strides = LINE_BYTES / 2;
+
+	for (size_t i = 0; i < accesses->count; i++)
+		if (accesses->items[i].is_store && accesses->items[i].has_stride)
+			strides |= (uint64_t)accesses->items[i].stride_bytes;
+	return (unsigned)(LINE_BYTES / (strides & -strides));
+}
+
 /* Two stores leave in a cycle if they are neighbours in the program and in one line; one that lies
  * in two lines takes two cycles. Registers are taken to point to the beginning of a line when the
  * loop begins. */
 static double paired_cycles(const struct sn_accesses *accesses)
 {
 	struct leaving state = { .store = NULL };
+	unsigned passes = passes_of(accesses);
 
-	for (unsigned pass = 0; pass < PASSES; pass++)
+	for (unsigned pass = 0; pass < 2 * passes; pass++) {
+		if (pass == passes)
+			state.cycles = 0;
 		for (size_t i = 0; i < accesses->count; i++)
 			if (accesses->items[i].is_store)
 				leave(&state, &accesses->items[i], pass);
-	return state.cycles / (double)PASSES;
+	}
+	return state.cycles / (double)passes;
 }
 
 double sn_bound_stores(const struct sn_machine *machine, const struct sn_cqa_block *block)
