@@ -45,6 +45,35 @@ enum sn_fusion {
 	SN_FUSION_ALU,	    /* Zen 3 on: also add sub and or xor inc dec */
 };
 
+/** What a chain's step is, and what runs beside it (cqa/chain_delay.c). */
+enum sn_chain_step {
+	SN_STEP_INTEGER, /* of one cycle */
+	SN_STEP_ADD,	 /* of FP */
+	SN_STEP_SELECT,	 /* minimum, maximum, comparison, shift */
+	SN_STEP_PRODUCT, /* three cycles */
+	SN_STEP_FMA,
+	SN_STEP_SHORT, /* vector operations of one cycle */
+	SN_STEPS
+};
+enum sn_chain_beside {
+	SN_BESIDE_WIDE_PRODUCT, /* of two general registers */
+	SN_BESIDE_TRANSFER,	/* from a general to a vector register */
+	SN_BESIDE_CONVERSION,
+	SN_BESIDE_ADD,
+	SN_BESIDE_SELECT,
+	SN_BESIDE_READER, /* of an integer chain of one step: operations but one that wait for it */
+	SN_BESIDE_CHAIN,  /* such chains but one, if an operation waits for one of them */
+	SN_BESIDES
+};
+
+/** By how many cycles operations of a kind delay a step of a chain that has nothing to do with
+ *  them: each, and at most. */
+struct sn_chain_delays {
+	struct {
+		float each, most;
+	} of[SN_STEPS][SN_BESIDES];
+};
+
 /** Rules of a core. Latencies in cycles; widths in micro-operations a cycle. */
 struct sn_rules {
 	enum sn_vendor vendor;
@@ -70,13 +99,13 @@ struct sn_rules {
 	bool eliminates_gpr_moves, eliminates_vector_moves;
 	bool popcnt_reads_destination;
 	bool compress_reads_destination; /* compressions and expansions, zero masks included */
-	bool chains_are_delayed;	 /* by what runs beside them, as cqa/chain_delay.c says */
-	bool fast_carry_rotates;	 /* rcl and rcr by one are one operation of a cycle */
-	bool simple_store_address_unit;	 /* one store-address unit takes no index (port 7) */
-	float load_latency;		 /* general register, general address */
-	float load_latency_simple;	 /* base produced by a load, 0 <= displacement < 2048 */
-	float vector_load_latency[3];	 /* 16, 32, 64 bytes */
-	float forward_latency;		 /* store to load, general registers */
+	const struct sn_chain_delays *chain_delays; /* NULL: not known */
+	bool fast_carry_rotates;	/* rcl and rcr by one are one operation of a cycle */
+	bool simple_store_address_unit; /* one store-address unit takes no index (port 7) */
+	float load_latency;		/* general register, general address */
+	float load_latency_simple;	/* base produced by a load, 0 <= displacement < 2048 */
+	float vector_load_latency[3];	/* 16, 32, 64 bytes */
+	float forward_latency;		/* store to load, general registers */
 	float forward_latency_vector;
 	float forward_latency_512;	 /* of 64 bytes; 0: as other vectors */
 	float forward_latency_to_vector; /* general register stored, vector loaded; 0: as vectors */

@@ -3,6 +3,8 @@
  * our own measurements where docs/method/cqa.md says so. */
 #include "machine/rules.h"
 
+#define UNLIMITED 1e9F
+
 #define INTEL_COMMON                                                                               \
 	.vendor = SN_VENDOR_INTEL, .fusion = SN_FUSION_INTEL, .unlaminates = true,                 \
 	.load_latency = 5, .taken_branch_cycles = 1
@@ -21,6 +23,29 @@
 	.vendor = SN_VENDOR_AMD, .load_latency = 4, .load_latency_simple = 4,                      \
 	.eliminates_gpr_moves = true, .eliminates_vector_moves = true, .taken_branch_cycles = 1,   \
 	.insert_merge_latency = 2
+
+/* Chains of one step beside one, two and three of each kind: 600 loops, docs/method/cqa.md. */
+static const struct sn_chain_delays zen5_delays = { {
+	[SN_STEP_INTEGER] = { [SN_BESIDE_WIDE_PRODUCT] = { 0.35F, UNLIMITED } },
+	[SN_STEP_ADD] = { [SN_BESIDE_TRANSFER] = { 0.5F, 1 },
+			  [SN_BESIDE_CONVERSION] = { 0.2F, 0.5F },
+			  [SN_BESIDE_SELECT] = { 0.12F, 0.4F } },
+	[SN_STEP_SELECT] = { [SN_BESIDE_TRANSFER] = { 0.5F, 1 },
+			     [SN_BESIDE_CONVERSION] = { 0.17F, 0.5F } },
+	[SN_STEP_PRODUCT] = { [SN_BESIDE_ADD] = { 0.25F, 0.67F } },
+	[SN_STEP_FMA] = { [SN_BESIDE_ADD] = { 0.1F, 0.5F } },
+	[SN_STEP_SHORT] = { [SN_BESIDE_TRANSFER] = { 0.2F, 0.5F },
+			    [SN_BESIDE_ADD] = { 0.25F, 0.5F } },
+} };
+
+/* Loops of the tuning half: 27 with integer chains of one cycle, 4 with products and selections of
+ * what was added. */
+static const struct sn_chain_delays golden_cove_delays = { {
+	[SN_STEP_INTEGER] = { [SN_BESIDE_READER] = { 0.67F, 0.75F },
+			      [SN_BESIDE_CHAIN] = { 0.12F, 0.5F } },
+	[SN_STEP_SELECT] = { [SN_BESIDE_ADD] = { 1, 1 } },
+	[SN_STEP_PRODUCT] = { [SN_BESIDE_ADD] = { 1, 1 } },
+} };
 
 const struct sn_machine_definition sn_machine_definitions[] = {
 	{ "haswell",
@@ -100,6 +125,7 @@ const struct sn_machine_definition sn_machine_definitions[] = {
 	    .eliminates_gpr_moves = true,
 	    .forwards_additions = true,
 	    .commits_neighbours = true,
+	    .chain_delays = &golden_cove_delays,
 	    .caches_updates_split = true,
 	    .renames_same_address = true,
 	    .insert_merge_latency = 1,
@@ -194,7 +220,7 @@ const struct sn_machine_definition sn_machine_definitions[] = {
 	    .alu_share_load = 0.25F,
 	    .alu_share_store = 0.9F,
 	    .alu_long_cycles = 3,
-	    .chains_are_delayed = true,
+	    .chain_delays = &zen5_delays,
 	    .general_scheduler_uops = 88,
 	    .address_scheduler_uops = 56,
 	    .vector_scheduler_uops = 76,

@@ -117,6 +117,14 @@ TEST(sapphire_rapids_is_as_measured)
 		/* cmp rdi,rax; cmova rdi,rax against cmovb */
 		{ "4839c7 480f47f8 49ffcf 75f4", 3 },
 		{ "4839c7 480f42f8 49ffcf 75f4", 2 },
+		/* movsxd rcx,eax; add eax,2; add rdx,4; mov [rsi+rcx*4],edi; cmp r8d,eax; jnz: an
+		 * index of int that is extended and compared; without the extension */
+		{ "4863c8 83c002 4883c204 893c8e 4139c0 75ee", 1.67 },
+		{ "89c1 83c002 4883c204 893c8e 4139c0 75ef", 1 },
+		/* addss xmm0,xmm1; maxss xmm2,xmm0; movss xmm0,[rdx]; add rdx,4: the largest sum;
+		 * the largest number */
+		{ "f30f1002 4883c204 f30f58c1 f30f5fd0 49ffcf 75eb", 5 },
+		{ "f30f1002 4883c204 f30f5fd0 49ffcf 75ef", 4 },
 		/* ten vfmadd231ps of zmm registers on two ports */
 		{ "62f27548b8c2 62f27548b8da 62f27548b8e2 62f27548b8ea 62f27548b8f2 62f27548b8fa "
 		  "62727548b8c2 62727548b8ca 62727548b8d2 62727548b8da 49ffcf 75bf",
