@@ -114,6 +114,8 @@ static void path_add(struct sn_phase_paths *paths, uint32_t stack)
 		for (uint32_t s = 0; s < place->step_count; s++) {
 			const struct sn_step *step = &program->steps.items[place->first_step + s];
 
+			if (paths->by_symbol && s && step->kind == SN_STEP_FUNCTION)
+				continue;
 			entity_add(paths, from,
 				   step->kind == SN_STEP_FUNCTION
 					   ? step->index
@@ -125,7 +127,11 @@ static void path_add(struct sn_phase_paths *paths, uint32_t stack)
 		own = sn_program_leaf(program, stack);
 	paths->leaf[stack] =
 		own == sn_program_leaf(program, stack) ? leaf_entity(paths, own) : SN_NONE;
-	paths->function[stack] = own->function;
+	paths->function[stack] =
+		paths->by_symbol && own->step_count &&
+				program->steps.items[own->first_step].kind == SN_STEP_FUNCTION
+			? program->steps.items[own->first_step].index
+			: own->function;
 	paths->loop[stack] =
 		own->loop == SN_NONE ? SN_NONE : program->loops.items[own->loop].source_loop;
 }
@@ -147,12 +153,13 @@ static bool stack_is_between(const struct sn_phase_paths *paths, uint32_t stack)
 	return false;
 }
 
-struct sn_phase_paths *sn_phase_paths_new(const struct sn_program *program)
+struct sn_phase_paths *sn_phase_paths_new(const struct sn_program *program, bool by_symbol)
 {
 	struct sn_phase_paths *paths = sn_alloc_zeroed(1, sizeof(*paths));
 	size_t count = (size_t)program->stack_count + 1;
 
 	paths->program = program;
+	paths->by_symbol = by_symbol;
 	paths->function_count = (uint32_t)program->functions.count;
 	paths->entity_count = paths->function_count + program->source_loop_count;
 	paths->function = sn_alloc_zeroed(count, sizeof(uint32_t));

@@ -18,6 +18,7 @@
 
 struct sn_phase_paths {
 	const struct sn_program *program; /* borrowed */
+	bool by_symbol;
 	uint32_t function_count, entity_count;
 	uint32_t *loop_of;  /* source loop -> one of its loops, the main one if there is one */
 	uint32_t *function; /* by stack: innermost function of the application */
@@ -33,7 +34,9 @@ struct sn_phase_paths {
 				runtime */
 };
 
-struct sn_phase_paths *sn_phase_paths_new(const struct sn_program *program);
+/** `by_symbol`: functions are those that symbols name, as compiled; what was inlined into them is
+ *  theirs, as gprof counts. */
+struct sn_phase_paths *sn_phase_paths_new(const struct sn_program *program, bool by_symbol);
 void sn_phase_paths_free(struct sn_phase_paths *paths);
 
 static inline bool sn_entity_is_loop(const struct sn_phase_paths *paths, uint32_t entity)

@@ -498,7 +498,7 @@ sn_status sn_phases_new_at(const struct sn_profile *profile,
 	if (options)
 		p->options = *options;
 	p->profile = profile;
-	p->paths = sn_phase_paths_new(profile->program);
+	p->paths = sn_phase_paths_new(profile->program, p->options.sites == SN_SITES_PAPER);
 	status = sn_intervals_new(profile, p->paths, p->options.interval_ns, &p->intervals, err);
 	if (status != SN_OK) {
 		sn_phases_free(p);

@@ -259,6 +259,25 @@ for why, files in broken.items():
     t.check(done.returncode == 5 and done.stderr.count('\n') == 1, f'bad snapshots ({why}): one sentence', done.returncode,
             done.stderr)
 
+# ---- snapshots as the manual says how to take them ----
+inlining = t.compile('''volatile unsigned long sink;
+static inline __attribute__((always_inline)) void mix(unsigned i) { sink ^= i; }
+__attribute__((noinline)) void short_work(void) { for (int i = 0; i < 200000; i++) sink += (unsigned)i; }
+__attribute__((noinline)) void long_work(void) { for (unsigned i = 0; i < 700000000u; i++) mix(i); }
+int main(void) { for (int i = 0; i < 1000; i++) short_work(); long_work(); return 0; }
+''', '-O1', '-g', '-pg', output='./inlining.app')
+preload = t.compile(os.path.join(HERE, '../../examples/gmon_snapshots.c'), '-shared', '-fPIC', '-lpthread', output='./snapshots.so')
+os.mkdir('shots')
+done = t.command('env', '-C', 'shots', f'LD_PRELOAD={os.path.abspath(preload)}', 'GMON_SNAPSHOT_S=0.1', os.path.abspath(inlining))
+shots = [f'shots/gmon.out.{n}' for n in range(1, 10000) if os.path.exists(f'shots/gmon.out.{n}')]
+t.check(done.returncode == 0 and len(shots) > 2, 'snapshots are taken', done.returncode, shots)
+done = t.run('import', 'gmon', '--program', inlining, '--interval', '0.1', '-o', 'taken', *shots)
+t.check(done.returncode == 0, 'and imported', done.stderr, shots)
+found = phases_of('taken', '--interval', '0.1', '--sites', 'paper', '--k', '2')
+functions = {s['function'] for p in found['phases'] for s in p['sites']}
+t.check(functions and functions <= {'short_work', 'long_work', 'main'}, 'sites are symbols, not what was inlined into them',
+        found['phases'])
+
 # ---- a rank that the program itself puts into the environment, as MPI_Init does without a launcher ----
 alone = t.compile('''#include <stdlib.h>
 volatile unsigned sink;

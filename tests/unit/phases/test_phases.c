@@ -439,6 +439,30 @@ TEST(short_parts_are_a_cycle)
 	fixture_end(&f);
 }
 
+/* kernel, inlined into main, has no calls of its own: it would always be the one with fewest. */
+TEST(the_paper_counts_by_symbols)
+{
+	struct sn_phases_options paper = { .interval_ns = 100000000,
+					   .sites = SN_SITES_PAPER,
+					   .choose = { .method = SN_METHOD_FIXED, .k = 1 } };
+	struct fixture f;
+	uint32_t kernel;
+	struct sn_phases *p;
+
+	fixture_begin(&f);
+	kernel = fixture_stack(&f, 0, 1, APP, MAIN_KERNEL_LOOP);
+	fixture_samples(&f, 0, kernel, 1000, 1 * MS);
+	p = phases_of(&f, &paper);
+	CHECK_STRING(function_at(p, 0, 0), "main");
+	sn_phases_free(p);
+	paper.sites = SN_SITES_CONTRAST;
+	p = phases_of(&f, &paper);
+	REQUIRE(p->phases.count == 1 && p->phases.items[0].profile.count >= 1);
+	CHECK_STRING(p->functions[p->phases.items[0].profile.items[0].function].name, "kernel");
+	sn_phases_free(p);
+	fixture_end(&f);
+}
+
 TEST(lengths_that_agree_are_told)
 {
 	struct fixture f;
