@@ -181,8 +181,21 @@ static void elide_sentence(struct sn_text *text, size_t columns)
 
 void sn_text_elide(struct sn_text *text, size_t columns)
 {
+	size_t indent = text->length ? strspn(text->chars, " ") : 0;
 	const char *blank;
 
+	/* a row of a tree keeps its depth */
+	if (indent && indent + 8 <= columns) {
+		struct sn_text rest = { 0 }, whole = { 0 };
+
+		sn_text_add(&rest, text->chars + indent);
+		sn_text_elide(&rest, columns - indent);
+		sn_text_addf(&whole, "%*s%s", (int)indent, "", rest.chars);
+		sn_text_free(&rest);
+		sn_text_free(text);
+		*text = whole;
+		return;
+	}
 	if (columns < 8 || !text->length || text->length <= columns ||
 	    text->length != sn_utf8_columns(text->chars) || is_address(text->chars))
 		return;

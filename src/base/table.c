@@ -38,19 +38,25 @@ static struct sn_cell *cell_of_last_row(struct sn_table *table, size_t column)
 void sn_table_set_text(struct sn_table *table, size_t column, const char *chars)
 {
 	if (chars)
-		*cell_of_last_row(table, column) =
-			(struct sn_cell){ true, { .text = sn_arena_strdup(&table->arena, chars) } };
+		*cell_of_last_row(table, column) = (struct sn_cell){
+			true, { .text = sn_arena_strdup(&table->arena, chars) }, 0
+		};
+}
+
+void sn_table_set_depth(struct sn_table *table, size_t column, unsigned depth)
+{
+	cell_of_last_row(table, column)->depth = depth;
 }
 
 void sn_table_set_int(struct sn_table *table, size_t column, int64_t value)
 {
-	*cell_of_last_row(table, column) = (struct sn_cell){ true, { .integer = value } };
+	*cell_of_last_row(table, column) = (struct sn_cell){ true, { .integer = value }, 0 };
 }
 
 void sn_table_set_real(struct sn_table *table, size_t column, double value)
 {
 	if (isfinite(value))
-		*cell_of_last_row(table, column) = (struct sn_cell){ true, { .real = value } };
+		*cell_of_last_row(table, column) = (struct sn_cell){ true, { .real = value }, 0 };
 }
 
 void sn_table_free(struct sn_table *table)
@@ -474,6 +480,8 @@ static void write_csv(const struct sn_table *table, const struct selection *sel,
 	sn_text_free(&line);
 }
 
+enum { DEPTH_SHOWN_MAX = 20 };
+
 static void cell_add_text(struct sn_text *text, const struct sn_column *column,
 			  const struct sn_cell *cell)
 {
@@ -485,6 +493,8 @@ static void cell_add_text(struct sn_text *text, const struct sn_column *column,
 	}
 	switch (column->kind) {
 	case SN_CELL_TEXT:
+		for (unsigned i = 0; i < cell->depth && i < DEPTH_SHOWN_MAX; i++)
+			sn_text_add(text, "  ");
 		sn_text_add_printable(text, cell->text, strlen(cell->text));
 		break;
 	case SN_CELL_INT:

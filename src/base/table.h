@@ -41,6 +41,7 @@ struct sn_cell {
 		int64_t integer;
 		double real;
 	};
+	unsigned depth; /* of a tree: texts for people are set in by it */
 };
 
 struct sn_table {
@@ -72,6 +73,9 @@ void sn_table_init(struct sn_table *table, const struct sn_column *columns, size
 void sn_table_add_row(struct sn_table *table);
 void sn_table_set_text(struct sn_table *table, size_t column,
 		       const char *chars); /* NULL: unknown */
+/** The row's depth in the tree that the texts of this column are: two blanks each for people,
+ * nothing in data. After the text was set. */
+void sn_table_set_depth(struct sn_table *table, size_t column, unsigned depth);
 void sn_table_set_int(struct sn_table *table, size_t column, int64_t value);
 void sn_table_set_real(struct sn_table *table, size_t column, double value); /* NaN: unknown */
 

@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/map.h"
+#include "profile/process_tree.h"
 #include "profile/view_parts.h"
 #include "profile/wait.h"
 
@@ -133,6 +134,7 @@ enum {
 	P_OVERHEAD,
 	P_SHARE,
 	P_FOLDER,
+	P_DEPTH,
 };
 
 static const struct sn_column process_columns[] = {
@@ -159,6 +161,7 @@ static const struct sn_column process_columns[] = {
 	{ "overhead_share", "overhead", SN_CELL_SHARE, 0 },
 	{ "share", "share", SN_CELL_SHARE, 0 },
 	{ "folder", "folder", SN_CELL_TEXT, 0 },
+	{ "depth", "depth", SN_CELL_INT, 0 },
 };
 
 static int64_t losses_of(const struct sn_process *process)
@@ -209,10 +212,11 @@ static int32_t exit_status_of(const struct sn_experiment *e, size_t p)
 	return e->exit_status;
 }
 
-static void process_row(const struct sn_view_input *input, struct sn_table *table, size_t p,
-			const struct thread_sums *sums)
+static void process_row(const struct sn_view_input *input, struct sn_table *table,
+			struct sn_process_place place, const struct thread_sums *sums)
 {
 	static const size_t account[] = { P_ELAPSED, P_USER, P_SYSTEM, P_WAIT_CPU, P_BLOCKED };
+	uint32_t p = place.process;
 	const struct sn_process *process = &input->profile->experiment->processes.items[p];
 	const struct sn_weight *weight = &input->profile->processes[p];
 	struct sn_time_account times = process->account;
@@ -246,6 +250,8 @@ static void process_row(const struct sn_view_input *input, struct sn_table *tabl
 			  cpu > 0 ? (double)process->overhead_ns / 1e9 / cpu : NAN);
 	sn_table_set_real(table, P_SHARE, sn_share(weight->cpu_ns, input->profile->total.cpu_ns));
 	sn_table_set_text(table, P_FOLDER, process->folder);
+	sn_table_set_int(table, P_DEPTH, place.depth);
+	sn_table_set_depth(table, P_ARGUMENTS, place.depth);
 }
 
 static sn_status processes_fill(const struct sn_view_input *input, struct sn_table *table,
@@ -253,8 +259,10 @@ static sn_status processes_fill(const struct sn_view_input *input, struct sn_tab
 {
 	const struct sn_experiment *e = input->profile->experiment;
 	struct thread_sums *sums = sn_alloc_zeroed(e->processes.count + 1, sizeof(*sums));
+	struct sn_process_place *places = sn_alloc((e->processes.count + 1) * sizeof(*places));
 
 	(void)err;
+	sn_process_tree(e, places);
 	for (size_t t = 0; t < e->threads.count; t++) {
 		const struct sn_thread *thread = &e->threads.items[t];
 		struct thread_sums *of;
@@ -267,10 +275,11 @@ static sn_status processes_fill(const struct sn_view_input *input, struct sn_tab
 		known_add(&of->wait_cpu_ns, thread->account.wait_cpu_ns);
 		known_add(&of->blocked_ns, thread->account.blocked_ns);
 	}
-	for (size_t p = 0; p < e->processes.count; p++)
-		if (sums[p].passes || !input->profile->is_filtered)
-			process_row(input, table, p, &sums[p]);
+	for (size_t i = 0; i < e->processes.count; i++)
+		if (sums[places[i].process].passes || !input->profile->is_filtered)
+			process_row(input, table, places[i], &sums[places[i].process]);
 	free(sums);
+	free(places);
 	return SN_OK;
 }
 
@@ -282,7 +291,7 @@ const struct sn_view sn_view_processes = {
 	.column_count = sizeof(process_columns) / sizeof(*process_columns),
 	.data_columns = "process,pid,parent_pid,rank,host,program,arguments,elapsed_s,cpu_s,user_s,"
 			"system_s,wait_cpu_s,blocked_s,sampled_cpu_s,samples,lost,threads,"
-			"exit_status,clock_mechanism,rate_hz,overhead_share,share",
+			"exit_status,clock_mechanism,rate_hz,overhead_share,share,depth",
 	.text_columns =
 		"process,rank,pid,share,cpu_s,blocked_s,elapsed_s,threads,samples,lost,exit_status,"
 		"arguments",

@@ -162,6 +162,7 @@ TEST(what_tells_rows_apart_stays)
 		{ "/usr/lib/gcc/12/cc1plus -quiet -I a -D b t.cpp -o t.s", 28,
 		  "cc1plus .. -D b t.cpp -o t.s" },
 		{ "/usr/lib/gcc/12/cc1 -quiet a.c", 24, "cc1 -quiet a.c" },
+		{ "    /usr/bin/as --gdwarf-5 /tmp/t.s", 24, "    as .. /tmp/t.s" },
 		{ "as --gdwarf-5 -o /tmp/t.o /tmp/t.s", 24, "as .. /tmp/t.o /tmp/t.s" },
 		{ "pthread_join < main < __libc_start_call_main < _start", 30,
 		  "pthread_join < main < .." },
