@@ -177,7 +177,13 @@ static void hot_add(struct sn_evidence_hot *hot, struct sn_evidence_place place,
 	hot->seconds += place.seconds;
 }
 
-/* Loops of the C library that copy or read are no computing: of each its computing part counts. */
+/* Computing, for the most part: what copies or reads is another story. Its figure is that of the
+ * tables, whole. */
+static bool is_computing(uint64_t computing_ns, const struct sn_weight *exclusive)
+{
+	return computing_ns * 2 > exclusive->cpu_ns;
+}
+
 static void hot_loops_find(const struct sorting *s, const struct sn_summary *summary)
 {
 	const struct sn_program *program = s->profile->program;
@@ -185,32 +191,32 @@ static void hot_loops_find(const struct sorting *s, const struct sn_summary *sum
 	for (size_t i = 0; i < summary->loop_count; i++) {
 		const struct sn_summary_loop *row = &summary->loops[i];
 		const struct sn_program_loop *loop = &program->loops.items[row->loop];
-		double part = sn_share(s->loop_ns[row->loop],
-				       s->profile->loops[row->loop].exclusive.cpu_ns);
 
-		if (part > 0)
+		if (is_computing(s->loop_ns[row->loop], &s->profile->loops[row->loop].exclusive))
 			hot_add(&s->out->loops,
 				(struct sn_evidence_place){
 					.what = loop->label,
 					.caller = program->functions.items[loop->function].name,
-					.seconds = part * (double)row->exclusive.cpu_ns / 1e9 },
+					.seconds = (double)row->exclusive.cpu_ns / 1e9 },
 				s->out->compute_s);
 	}
 }
 
-/* What is no function of the program's ("[unknown]") is another story. */
+/* What is no function of the program's ("[unknown]") is another story, too. */
 static void hot_functions_find(const struct sorting *s, const struct sn_summary *summary)
 {
 	const struct sn_program *program = s->profile->program;
 
 	for (size_t i = 0; i < summary->function_count; i++) {
 		uint32_t f = summary->functions[i];
+		const struct sn_weight *exclusive = &s->profile->functions[f].exclusive;
 
-		if (program->functions.items[f].name[0] != '[' && s->compute_ns[f])
+		if (program->functions.items[f].name[0] != '[' &&
+		    is_computing(s->compute_ns[f], exclusive))
 			hot_add(&s->out->functions,
 				(struct sn_evidence_place){
 					.what = program->functions.items[f].name,
-					.seconds = (double)s->compute_ns[f] / 1e9 },
+					.seconds = (double)exclusive->cpu_ns / 1e9 },
 				s->out->compute_s);
 	}
 }
