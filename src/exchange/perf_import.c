@@ -507,6 +507,8 @@ static uint32_t unwind(struct importer *im, struct process *p, const struct sn_p
 		 : walk.end == SN_UNWIND_NO_RULE  ? SN_STACK_NO_CFI
 		 : walk.end == SN_UNWIND_BAD_CFI  ? SN_STACK_BAD_CFI
 						  : SN_STACK_UNREADABLE;
+	if (walk.flags & SN_UNWIND_BY_SCAN)
+		*flags |= SN_STACK_SCANNED;
 	return count;
 }
 

@@ -112,6 +112,8 @@ enum sn_stack_flags {
 	SN_STACK_UNREADABLE = 16,
 	SN_STACK_STITCHED = 32, /* worker frames joined to those of the region's creator */
 	SN_STACK_ABSENT = 64,	/* the table was full */
+	SN_STACK_SCANNED = 128, /* a caller was found by following code without unwind information
+				   to its return */
 };
 
 /** Leaf first. Interned: one entry for equal stacks of one process. */

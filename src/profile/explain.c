@@ -377,6 +377,10 @@ const struct sn_explanation sn_explanations[] = {
 	{ "in_kernel", "text", "Whether the sample's time was spent in the kernel.", "system_s" },
 	{ "complete", "text", "Whether the stack reaches the start of the program or thread.",
 	  NULL },
+	{ "scanned", "text",
+	  "Whether a caller was found by following code without call-frame information to its "
+	  "return, as of hand-written kernels; otherwise compilers' own descriptions tell callers.",
+	  "complete" },
 	{ "observation", "text",
 	  "Whether the clock found the program here; no for what was left at the "
 	  "thread's exit, which is time but no observation.",

@@ -493,26 +493,20 @@ enum {
 	S_CATEGORY,
 	S_DEPTH,
 	S_COMPLETE,
+	S_SCANNED,
 	S_OBSERVATION,
 	S_SOURCE,
 };
 
 static const struct sn_column sample_columns[] = {
-	{ "t_s", "time s", SN_CELL_REAL, 6 },
-	{ "process", "process", SN_CELL_INT, 0 },
-	{ "thread", "thread", SN_CELL_INT, 0 },
-	{ "cpu", "CPU", SN_CELL_INT, 0 },
-	{ "cpu_s", "CPU s", SN_CELL_REAL, 6 },
-	{ "in_kernel", "kernel", SN_CELL_BOOL, 0 },
-	{ "function", "function", SN_CELL_TEXT, 0 },
-	{ "module", "module", SN_CELL_TEXT, 0 },
-	{ "file", "file", SN_CELL_TEXT, 0 },
-	{ "line", "line", SN_CELL_INT, 0 },
-	{ "loop", "loop", SN_CELL_TEXT, 0 },
-	{ "category", "category", SN_CELL_TEXT, 0 },
-	{ "depth", "depth", SN_CELL_INT, 0 },
-	{ "complete", "complete", SN_CELL_BOOL, 0 },
-	{ "observation", "observed", SN_CELL_BOOL, 0 },
+	{ "t_s", "time s", SN_CELL_REAL, 6 },	     { "process", "process", SN_CELL_INT, 0 },
+	{ "thread", "thread", SN_CELL_INT, 0 },	     { "cpu", "CPU", SN_CELL_INT, 0 },
+	{ "cpu_s", "CPU s", SN_CELL_REAL, 6 },	     { "in_kernel", "kernel", SN_CELL_BOOL, 0 },
+	{ "function", "function", SN_CELL_TEXT, 0 }, { "module", "module", SN_CELL_TEXT, 0 },
+	{ "file", "file", SN_CELL_TEXT, 0 },	     { "line", "line", SN_CELL_INT, 0 },
+	{ "loop", "loop", SN_CELL_TEXT, 0 },	     { "category", "category", SN_CELL_TEXT, 0 },
+	{ "depth", "depth", SN_CELL_INT, 0 },	     { "complete", "complete", SN_CELL_BOOL, 0 },
+	{ "scanned", "scanned", SN_CELL_BOOL, 0 },   { "observation", "observed", SN_CELL_BOOL, 0 },
 	{ "source", "source", SN_CELL_TEXT, 0 },
 };
 
@@ -546,6 +540,8 @@ static void sample_row(const struct sn_view_input *input, struct sn_table *table
 							      : program->classes[stack].user)));
 	sn_table_set_int(table, S_DEPTH, has_stack ? e->stacks.items[stack].depth : 0);
 	sn_table_set_int(table, S_COMPLETE, has_stack && sn_program_stack_is_whole(program, stack));
+	sn_table_set_int(table, S_SCANNED,
+			 has_stack && e->stacks.items[stack].flags & SN_STACK_SCANNED);
 	sn_table_set_int(table, S_OBSERVATION, !(sample->flags & SN_SAMPLE_REMAINDER));
 	sn_view_set_source(table, S_SOURCE, line->file, line->line);
 }
@@ -570,13 +566,13 @@ static sn_status samples_fill(const struct sn_view_input *input, struct sn_table
 
 const struct sn_view sn_view_samples = {
 	.name = "samples",
-	.schema = "sonde.samples/2",
+	.schema = "sonde.samples/3",
 	.summary = "single samples, by thread and time",
 	.columns = sample_columns,
 	.column_count = sizeof(sample_columns) / sizeof(*sample_columns),
 	.data_columns =
 		"t_s,process,thread,cpu,cpu_s,in_kernel,function,module,file,line,loop,category,"
-		"depth,complete,observation",
+		"depth,complete,scanned,observation",
 	.text_columns = "t_s,thread,cpu,cpu_s,in_kernel,category,depth,function,source,module",
 	.fill = samples_fill,
 };

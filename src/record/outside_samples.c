@@ -69,6 +69,8 @@ static uint8_t stack_flags(const struct sn_unwind_walk_result *walk, bool is_sta
 		flags = SN_STACK_TOO_DEEP; /* deeper than the copy */
 	if (walk->flags & (SN_UNWIND_BY_FRAME_POINTER | SN_UNWIND_BY_RETURN_GUESS))
 		flags |= SN_STACK_NO_CFI;
+	if (walk->flags & SN_UNWIND_BY_SCAN)
+		flags |= SN_STACK_SCANNED;
 	return flags;
 }
 

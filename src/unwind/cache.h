@@ -16,6 +16,10 @@ enum sn_unwind_short_flag {
 	SN_UNWIND_SHORT_DEREF = 1,     /* the CFA is the word at register + offset */
 	SN_UNWIND_SHORT_OUTERMOST = 2, /* the return address is undefined: the stack ends here */
 	SN_UNWIND_SHORT_NO_RULE = 4,   /* no description: fall back */
+	/* read from the code (scan.h): to be believed only if a call stands before the return
+	 * address; with DEREF the offset has two halves, in units of 8 bytes: the lower finds the
+	 * word, the upper is added to it */
+	SN_UNWIND_SHORT_SCANNED = 8,
 };
 
 struct sn_unwind_short_row {
@@ -25,7 +29,8 @@ struct sn_unwind_short_row {
 	uint8_t cfa_reg;
 	uint8_t flags;
 	uint8_t saved;	  /* bit i: register i of the six is in memory */
-	uint8_t from_rbp; /* bit i: its slot counts from this frame's rbp, not from the CFA */
+	uint8_t from_rbp; /* bit i: its slot counts from this frame's rbp, not from the CFA; of a
+			   * register that is not saved: its value is not known */
 	int16_t slot[SN_UNWIND_SAVED_COUNT]; /* in units of 8 bytes */
 };
 

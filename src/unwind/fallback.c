@@ -187,6 +187,23 @@ static bool is_signal_trampoline(const struct sn_unwind_module *module, uint64_t
 	return text_is(module, pc, glibc, sizeof(glibc)) || text_is(module, pc, musl, sizeof(musl));
 }
 
+static bool is_entry(const struct sn_unwind_module *module, uint64_t pc)
+{
+	return module && module->entry_load_addr && pc - module->entry_load_addr < ENTRY_BYTES;
+}
+
+bool sn_unwind_is_known_end(const struct sn_unwind_module *module, uint64_t pc)
+{
+	return is_entry(module, pc) || is_signal_trampoline(module, pc);
+}
+
+bool sn_unwind_may_return_to(const struct sn_unwind_target *target, uint64_t load_addr)
+{
+	uint64_t callee;
+
+	return judge_return(target, load_addr, &callee) != IMPOSSIBLE;
+}
+
 enum sn_unwind_end sn_unwind_fall_back(const struct sn_unwind_target *target,
 				       const struct sn_unwind_module *module,
 				       struct sn_unwind_frame *frame)
@@ -198,7 +215,7 @@ enum sn_unwind_end sn_unwind_fall_back(const struct sn_unwind_target *target,
 
 	if (is_signal_trampoline(module, pc))
 		return step_signal_frame(target, frame);
-	if (module && module->entry_load_addr && pc - module->entry_load_addr < ENTRY_BYTES)
+	if (is_entry(module, pc))
 		return SN_UNWIND_COMPLETE;
 	if (frame->is_exact)
 		slot = bare_return_slot(module, &frame->regs);

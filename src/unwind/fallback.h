@@ -24,6 +24,12 @@ enum sn_unwind_end sn_unwind_fall_back(const struct sn_unwind_target *target,
 				       const struct sn_unwind_module *module,
 				       struct sn_unwind_frame *frame);
 
+/** Whether fall_back has a rule of its own for this pc: a signal's trampoline, an image's entry. */
+bool sn_unwind_is_known_end(const struct sn_unwind_module *module, uint64_t pc);
+
+/** Whether a call may stand before this address. */
+bool sn_unwind_may_return_to(const struct sn_unwind_target *target, uint64_t load_addr);
+
 /**
  * Steps out of an interrupted function whose description says nothing after its entry although its
  * code begins with pushes (the multi-precision routines of glibc's printf are like that). The

@@ -652,19 +652,22 @@ static uint8_t skip_prefixes(struct reader *r, struct sn_unwind_insn *out)
 /* VEX (2 or 3 bytes), XOP and EVEX: `map` has the number of the opcode map. */
 static uint8_t read_vector(struct reader *r, struct sn_unwind_insn *out, uint8_t first)
 {
+	static const uint8_t prefixes[] = { 0, 0x66, 0xf3, 0xf2 };
 	uint8_t a = next(r), map = 1;
 
 	out->map = SN_UNWIND_MAP_VECTOR;
-	out->prefix = 0;
+	out->prefix = prefixes[a & 3];
 	out->rex = (uint8_t)((~a >> 5 & 4) | 0x40);
 	if (first != 0xc5) {
 		uint8_t b = next(r);
 
 		out->rex = (uint8_t)((~a >> 5 & 7) | (b >> 7) << 3 | 0x40);
+		out->prefix = prefixes[b & 3];
 		map = first == 0x62 ? a & 7 : a & 0x1f;
 	}
 	if (first == 0x62)
 		next(r);
+	out->vector_map = first == 0x8f ? 8 : map;
 	out->opcode = next(r);
 	if (first == 0x8f)
 		return map == 8 ? M | I1 : map == 9 ? M : map == 10 ? M | REL4 : BAD;
@@ -708,7 +711,7 @@ bool sn_unwind_insn_decode(const uint8_t *bytes, uint64_t available, struct sn_u
 	struct reader r = { bytes, available, 0, false, false, false };
 	uint8_t byte, what;
 
-	out->length = out->rex = out->prefix = out->mod = out->reg = out->rm = 0;
+	out->length = out->vector_map = out->rex = out->prefix = out->mod = out->reg = out->rm = 0;
 	out->has_modrm = out->has_sib = false;
 	out->displacement = 0;
 	out->immediate = 0;

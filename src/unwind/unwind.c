@@ -4,6 +4,7 @@
 #include "unwind/expression.h"
 #include "unwind/fallback.h"
 #include "unwind/row.h"
+#include "unwind/scan.h"
 
 static const uint8_t saved_reg[SN_UNWIND_SAVED_COUNT] = { SN_UNWIND_RBX, SN_UNWIND_RBP,
 							  SN_UNWIND_R12, SN_UNWIND_R13,
@@ -343,6 +344,23 @@ static inline bool is_outwards(const struct sn_unwind_target *target, uint64_t o
 	       new_rsp - target->stacks->start <= size;
 }
 
+static inline bool cfa_of(const struct sn_unwind_target *target,
+			  const struct sn_unwind_short_row *row, const uint64_t *value,
+			  uint64_t *cfa)
+{
+	if ((row->flags & (SN_UNWIND_SHORT_DEREF | SN_UNWIND_SHORT_SCANNED)) ==
+	    (SN_UNWIND_SHORT_DEREF | SN_UNWIND_SHORT_SCANNED)) {
+		int64_t offset = (int16_t)row->cfa_offset * 8, add = (row->cfa_offset >> 16) * 8;
+
+		if (!read_near(target, value[row->cfa_reg] + (uint64_t)offset, cfa))
+			return false;
+		*cfa += (uint64_t)add;
+		return true;
+	}
+	*cfa = value[row->cfa_reg] + (uint64_t)(int64_t)row->cfa_offset;
+	return !(row->flags & SN_UNWIND_SHORT_DEREF) || read_near(target, *cfa, cfa);
+}
+
 static inline enum sn_unwind_end apply_short(const struct sn_unwind_target *target,
 					     const struct sn_unwind_short_row *row,
 					     struct sn_unwind_frame *frame)
@@ -353,8 +371,7 @@ static inline enum sn_unwind_end apply_short(const struct sn_unwind_target *targ
 
 	if (!knows(&frame->regs, row->cfa_reg))
 		return SN_UNWIND_UNREADABLE;
-	cfa = value[row->cfa_reg] + (uint64_t)(int64_t)row->cfa_offset;
-	if ((row->flags & SN_UNWIND_SHORT_DEREF) && !read_near(target, cfa, &cfa))
+	if (!cfa_of(target, row, value, &cfa))
 		return SN_UNWIND_STACK_RANGE;
 	if (!read_near(target, cfa - 8, &rip))
 		return SN_UNWIND_STACK_RANGE;
@@ -380,6 +397,27 @@ static inline enum sn_unwind_end apply_short(const struct sn_unwind_target *targ
 	value[SN_UNWIND_RIP] = rip;
 	frame->is_exact = false;
 	return SN_UNWIND_GOES_ON;
+}
+
+/** What the code says is believed if a call stands before the return address; else guesses are. */
+static enum sn_unwind_end apply_scanned(const struct sn_unwind_target *target,
+					const struct sn_unwind_module *module,
+					const struct sn_unwind_short_row *row,
+					struct sn_unwind_frame *frame)
+{
+	const uint64_t *value = frame->regs.value;
+	uint64_t cfa, rip;
+
+	if (knows(&frame->regs, row->cfa_reg) && cfa_of(target, row, value, &cfa) &&
+	    read_near(target, cfa - 8, &rip) && rip && sn_unwind_may_return_to(target, rip) &&
+	    apply_short(target, row, frame) == SN_UNWIND_GOES_ON) {
+		for (unsigned i = 0; i < SN_UNWIND_SAVED_COUNT; i++)
+			if (row->from_rbp & ~row->saved & 1u << i)
+				frame->regs.valid &= ~(UINT32_C(1) << saved_reg[i]);
+		frame->flags |= SN_UNWIND_BY_SCAN;
+		return SN_UNWIND_GOES_ON;
+	}
+	return sn_unwind_fall_back(target, module, frame);
 }
 
 /* ---- one step ---- */
@@ -411,6 +449,12 @@ static enum sn_unwind_end step_cold(const struct sn_unwind_target *target,
 		if (cache)
 			sn_unwind_cache_put(cache, key, &brief);
 		return SN_UNWIND_COMPLETE;
+	}
+	if (found == SN_UNWIND_NOT_FOUND && module && !sn_unwind_is_known_end(module, pc) &&
+	    sn_unwind_scan(module, pc, frame->is_exact, target->generation, cache, &brief)) {
+		if (cache)
+			sn_unwind_cache_put(cache, key, &brief);
+		return apply_scanned(target, module, &brief, frame);
 	}
 	if (found == SN_UNWIND_NOT_FOUND) {
 		brief.flags = SN_UNWIND_SHORT_NO_RULE;
@@ -445,6 +489,9 @@ static inline enum sn_unwind_end step(const struct sn_unwind_target *target,
 	if (row.flags & SN_UNWIND_SHORT_NO_RULE)
 		return sn_unwind_fall_back(
 			target, sn_unwind_find_module(target, pc - !frame->is_exact), frame);
+	if (row.flags & SN_UNWIND_SHORT_SCANNED)
+		return apply_scanned(target, sn_unwind_find_module(target, pc - !frame->is_exact),
+				     &row, frame);
 	return apply_short(target, &row, frame);
 }
 
@@ -460,7 +507,8 @@ uint32_t sn_unwind_walk(const struct sn_unwind_target *target, struct sn_unwind_
 {
 	struct sn_unwind_frame frame;
 	enum sn_unwind_end end = max ? SN_UNWIND_GOES_ON : SN_UNWIND_TOO_DEEP;
-	const uint8_t guesses = SN_UNWIND_BY_FRAME_POINTER | SN_UNWIND_BY_RETURN_GUESS;
+	const uint8_t guesses =
+		SN_UNWIND_BY_FRAME_POINTER | SN_UNWIND_BY_RETURN_GUESS | SN_UNWIND_BY_SCAN;
 	uint32_t count = 0;
 
 	copy_regs(&frame.regs, regs);

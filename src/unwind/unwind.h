@@ -111,6 +111,7 @@ enum sn_unwind_flag {
 	SN_UNWIND_BY_RETURN_GUESS = 2,	/* the word at rsp was taken for the return address */
 	SN_UNWIND_CROSSED_SIGNAL = 4,	/* a signal frame lies in between */
 	SN_UNWIND_SWITCHED_STACK = 8,	/* the frames lie on more than one of the stacks */
+	SN_UNWIND_BY_SCAN = 16, /* a pc without rules was stepped over by what its code does */
 };
 
 struct sn_unwind_walk_result {

@@ -142,6 +142,82 @@ t.check(len(names) == 4 and names[0] == 'kernel' and names[3] == 'sized', 'a loo
 t.check(all(n.startswith('<code at 0x') and n.endswith(', after kernel>') for n in names[1:3]) and names[1] != names[2],
         'what nothing names is cut at its entries and marked', loops)
 
+# ---- kernels that nothing describes: their callers are found by following their code to its return ----
+KERNELS = r"""
+	.text
+	.globl plain, pushed, aligned, last
+	.type plain, @function
+plain:	/* a leaf without a frame, the end of its loop is a jump */
+1:	test %rdi, %rdi
+	je 2f
+	imul $31, %rax, %rax
+	dec %rdi
+	jmp 1b
+2:	ret
+	.size plain, . - plain
+	.type pushed, @function
+pushed:	/* rbp is no frame pointer */
+	push %rbp
+	push %r12
+	sub $24, %rsp
+	mov %rdi, %rbp
+	mov %rbp, 8(%rsp)
+1:	imul $31, %r12, %r12
+	dec %rbp
+	jnz 1b
+	add $24, %rsp
+	pop %r12
+	pop %rbp
+	ret
+	.size pushed, . - pushed
+	.type aligned, @function
+aligned:	/* the caller's stack pointer is kept in the frame, as assemblers of codecs do */
+	push %rbx
+	mov %rsp, %rax
+	sub $64, %rsp
+	and $-64, %rsp
+	mov %rax, 32(%rsp)
+	xor %eax, %eax
+	mov %rdi, %rbx
+1:	imul $31, %rax, %rax
+	dec %rbx
+	jnz 1b
+	mov 32(%rsp), %rsp
+	pop %rbx
+	ret
+	.size aligned, . - aligned
+	.type last, @function
+last:	/* what it calls last returns for it */
+	push %rbx
+	mov %rdi, %rbx
+1:	dec %rbx
+	jnz 1b
+	mov %rdi, %rax
+	pop %rbx
+	lea plain(%rip), %rcx
+	jmp *%rcx
+	.size last, . - last
+	.section .note.GNU-stack, "", @progbits
+"""
+open('kernels.s', 'w').write(KERNELS)
+CALLERS = ''.join(f'long {k}(long n); __attribute__((noinline)) long by_{k}(long n) {{ volatile long s = n; return {k}(n) + s; }}\n'
+                  for k in ('plain', 'pushed', 'aligned', 'last'))
+open('callers.c', 'w').write(CALLERS + '#include <stdio.h>\nint main(void) { const long n = 150000000; '
+                             'printf("%d\\n", (by_plain(n) ^ by_pushed(n) ^ by_aligned(n) ^ by_last(n)) != 1); return 0; }\n')
+subprocess.run(['gcc', '-O2', '-fomit-frame-pointer', 'callers.c', 'kernels.s', '-o', 'kernels'], check=True)
+t.run('record', '-o', 'kernels.x', './kernels')
+calls = {}
+for kernel in ('plain', 'pushed', 'aligned', 'last'):
+    rows = t.show('samples', '--all', '--function', f'^{kernel}$', experiment='kernels.x')['rows']
+    rows = [r for r in rows if r['function'] == kernel]
+    calls[kernel] = (len(rows), sum(r['complete'] and r['scanned'] for r in rows))
+    t.check(len(rows) > 5 and calls[kernel][0] == calls[kernel][1], f'{kernel}: every stack is whole, and marked as read from code', calls)
+tree = t.show('tree', '--all', experiment='kernels.x')['rows']
+above = {r['node']: r for r in tree}
+for kernel in ('plain', 'pushed', 'aligned', 'last'):
+    callers = {above[r['parent']]['name'] for r in tree if r['name'] == kernel and r['inclusive_share'] > .02 and r['parent']}
+    t.check(callers <= {f'by_{kernel}', 'by_last'} and f'by_{kernel}' in callers, f'{kernel}: its caller is by_{kernel}', callers)
+
 # ---- code that the program maps itself: a second copy of a file's, and code without a file ----
 open('twice.c', 'w').write(WORK + '__attribute__((visibility("default"))) unsigned long twice(unsigned long n) { return work(n); }\n')
 subprocess.run(['gcc', '-O1', '-shared', '-fPIC', '-fvisibility=hidden', '-o', 'libtwice.so', 'twice.c'], check=True)

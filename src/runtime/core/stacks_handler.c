@@ -6,7 +6,15 @@
 
 enum { SN_INTERN_PROBES = 32, SN_INTERN_FULL = SN_INTERN_SLOTS / 4 * 3, SN_WINDOWS_MAX = 4 };
 
-enum { COMPLETE = 1, TOO_DEEP = 2, NO_CFI = 4, BAD_CFI = 8, UNREADABLE = 16, STITCHED = 32 };
+enum {
+	COMPLETE = 1,
+	TOO_DEEP = 2,
+	NO_CFI = 4,
+	BAD_CFI = 8,
+	UNREADABLE = 16,
+	STITCHED = 32,
+	SCANNED = 128
+}; /* enum sn_stack_flags of experiment.h */
 
 static uint64_t mix(uint64_t hash, uint64_t word)
 {
@@ -164,6 +172,8 @@ static uint32_t flags_of(const struct sn_unwind_walk_result *walk)
 
 	if (walk->flags & (SN_UNWIND_BY_FRAME_POINTER | SN_UNWIND_BY_RETURN_GUESS))
 		flags |= NO_CFI;
+	if (walk->flags & SN_UNWIND_BY_SCAN)
+		flags |= SCANNED;
 	return flags;
 }
 

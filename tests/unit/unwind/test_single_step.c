@@ -6,6 +6,7 @@
 #include <arpa/inet.h>
 #include <ctype.h>
 #include <dirent.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <fnmatch.h>
@@ -434,13 +435,77 @@ static __attribute__((noinline)) void make_call(int which)
 	}
 }
 
-static __attribute__((noreturn)) void be_the_child(int count)
+/* ---- kernels that nothing describes: a BLAS library, if there is one ---- */
+
+static double matrix[3][64 * 64];
+static float small[3][64 * 64];
+static void *blas;
+
+typedef void (*gemm_fn)(int, int, int, int, int, int, double, const double *, int, const double *,
+			int, double, double *, int);
+typedef void (*sgemm_fn)(int, int, int, int, int, int, float, const float *, int, const float *,
+			 int, float, float *, int);
+typedef void (*gemv_fn)(int, int, int, int, double, const double *, int, const double *, int,
+			double, double *, int);
+typedef double (*dot_fn)(int, const double *, int, const double *, int);
+typedef void (*axpy_fn)(int, double, const double *, int, double *, int);
+typedef void (*scal_fn)(int, double, double *, int);
+typedef void (*copy_fn)(int, const double *, int, double *, int);
+typedef void (*trsm_fn)(int, int, int, int, int, int, int, double, const double *, int, double *,
+			int);
+
+static const char *const kernel_text[] = { "cblas_dgemm",  "cblas_sgemm", "cblas_dgemv",
+					   "cblas_ddot",   "cblas_daxpy", "cblas_dscal",
+					   "cblas_dcopy",  "cblas_dtrsm", "cblas_dasum",
+					   "cblas_idamax", "cblas_dswap" };
+enum { KERNEL_COUNT = sizeof(kernel_text) / sizeof(kernel_text[0]) };
+
+/* Row-major 101, not transposed 111, transposed 112, upper 121, unit diagonal 132, left 141. */
+static __attribute__((noinline)) void make_kernel_call(int which)
+{
+	void *function = dlsym(blas, kernel_text[which]);
+	double *a = matrix[0], *c = matrix[1], *d = matrix[2];
+
+	if (!function)
+		return;
+	switch (which) {
+	case 0:
+		((gemm_fn)function)(101, 111, 112, 37, 29, 23, 1.5, a, 64, c, 64, .5, d, 64);
+		break;
+	case 1:
+		((sgemm_fn)function)(101, 112, 111, 33, 31, 17, 1, small[0], 64, small[1], 64, 0,
+				     small[2], 64);
+		break;
+	case 2:
+		((gemv_fn)function)(101, 111, 61, 59, 1, a, 64, c, 1, 1, d, 1);
+		break;
+	case 3:
+	case 8:
+	case 9:
+		((dot_fn)function)(1003, a, 1, c, 1);
+		break;
+	case 4:
+		((axpy_fn)function)(1003, 2, a, 1, c, 1);
+		break;
+	case 5:
+		((scal_fn)function)(1003, 2, a, 1);
+		break;
+	case 6:
+	case 10:
+		((copy_fn)function)(1003, a, 1, c, 1);
+		break;
+	default:
+		((trsm_fn)function)(101, 141, 121, 111, 132, 21, 19, 1, a, 64, c, 64);
+	}
+}
+
+static __attribute__((noreturn)) void be_the_child(void (*call)(int), int count)
 {
 	kept = malloc(10);
 	ptrace(PTRACE_TRACEME, 0, NULL, NULL);
 	for (int which = 0; which < count; which++) {
 		__asm__ volatile("int3" : : "D"(which));
-		make_call(which);
+		call(which);
 		__asm__ volatile("int3" : : "D"(-1));
 	}
 	_exit(0);
@@ -460,8 +525,11 @@ struct known_frame {
 
 struct tracer {
 	pid_t child;
-	struct here here;
-	struct sn_unwind_cache *cache;
+	const char *const *texts;
+	bool is_for_undescribed; /* only what nothing describes counts */
+	struct here here, blind; /* blind: no image describes its functions */
+	struct sn_unwind_cache *cache, *blind_cache;
+	uint64_t scanned_count, unscanned_count, misread_count, misread_registers;
 	struct user_regs_struct regs;
 	struct known_frame known[DEPTH_MAX];
 	unsigned depth;
@@ -511,9 +579,55 @@ static void note_function(struct tracer *tracer, uint64_t start)
 
 /** While longjmp and setcontext load the registers they are in two functions at once: their rules
  *  describe where they go to, the calls seen where they came from. */
-static bool is_excused(int which)
+static bool is_excused(const struct tracer *tracer, int which)
 {
-	return strstr(call_text[which], "longjmp") || strstr(call_text[which], "swapcontext");
+	return strstr(tracer->texts[which], "longjmp") ||
+	       strstr(tracer->texts[which], "swapcontext");
+}
+
+/** The innermost frame left by what its code does alone, beside how it is left by its description.
+ */
+static void compare_scan(struct tracer *tracer, int which, const struct sn_unwind_window *stack,
+			 const struct sn_unwind_regs *regs)
+{
+	static const uint8_t surviving[] = { SN_UNWIND_RBX, SN_UNWIND_RBP, SN_UNWIND_R12,
+					     SN_UNWIND_R13, SN_UNWIND_R14, SN_UNWIND_R15 };
+	const struct known_frame *truth = &tracer->known[tracer->depth - 1];
+	struct sn_unwind_frame scanned = { *regs, true, 0 }, described = scanned;
+	struct sn_unwind_target target = tracer->blind.target;
+	enum sn_unwind_end end;
+
+	target.stacks = stack;
+	end = sn_unwind_step(&target, tracer->blind_cache, &scanned);
+	if (end != SN_UNWIND_GOES_ON || !(scanned.flags & SN_UNWIND_BY_SCAN)) {
+		tracer->unscanned_count++;
+		return;
+	}
+	tracer->scanned_count++;
+	if (scanned.regs.value[SN_UNWIND_RIP] != truth->return_addr ||
+	    scanned.regs.value[SN_UNWIND_RSP] != truth->slot + 8) {
+		if (tracer->misread_count++ < 20)
+			printf("# %s: pc %#lx of the image at %#lx: not read from the code, rsp "
+			       "%+ld\n",
+			       tracer->texts[which], (unsigned long)regs->value[SN_UNWIND_RIP],
+			       (unsigned long)sn_unwind_find_module(&target,
+								    regs->value[SN_UNWIND_RIP])
+				       ->load_start,
+			       (long)(scanned.regs.value[SN_UNWIND_RSP] - truth->slot - 8));
+		return;
+	}
+	target = tracer->here.target;
+	target.stacks = stack;
+	if (sn_unwind_step(&target, tracer->cache, &described) != SN_UNWIND_GOES_ON)
+		return;
+	for (unsigned i = 0; i < sizeof surviving; i++)
+		if ((scanned.regs.valid & described.regs.valid & 1u << surviving[i]) &&
+		    scanned.regs.value[surviving[i]] != described.regs.value[surviving[i]]) {
+			if (tracer->misread_registers++ < 20)
+				printf("# %s: pc %#lx: register %u\n", tracer->texts[which],
+				       (unsigned long)regs->value[SN_UNWIND_RIP], surviving[i]);
+			return;
+		}
 }
 
 static void compare(struct tracer *tracer, int which)
@@ -530,8 +644,9 @@ static void compare(struct tracer *tracer, int which)
 				       SN_UNWIND_ALL_VALID };
 	const struct sn_unwind_module *module = sn_unwind_find_module(&target, u->rip);
 	struct sn_unwind_walk_result result;
-	struct sn_unwind_fde fde;
-	bool is_right;
+	struct sn_unwind_fde fde = { .start_load_addr = 0 };
+	bool is_right, is_described = module &&
+				      sn_unwind_fde_find(module, u->rip, &fde) == SN_UNWIND_FOUND;
 
 	if (start >= end || end - start > sizeof(tracer->stack) ||
 	    process_vm_readv(tracer->child, &local, 1, &remote, 1, 0) < 0) {
@@ -539,23 +654,26 @@ static void compare(struct tracer *tracer, int which)
 		return;
 	}
 	target.stacks = &stack;
+	if (tracer->is_for_undescribed && is_described)
+		return;
+	if (!is_excused(tracer, which))
+		compare_scan(tracer, which, &stack, &regs);
 	sn_unwind_walk(&target, &regs, tracer->cache, pcs, DEPTH_MAX, &result);
 	is_right = result.count > tracer->depth && result.end == SN_UNWIND_COMPLETE;
 	tracer->guessed_count += result.flags != 0;
 	for (unsigned i = 0; is_right && i < tracer->depth; i++)
 		is_right = pcs[i + 1] == tracer->known[tracer->depth - 1 - i].return_addr;
 	tracer->step_count++;
-	fde.start_load_addr = 0;
-	if (module && sn_unwind_fde_find(module, u->rip, &fde) == SN_UNWIND_FOUND)
+	if (is_described)
 		note_function(tracer, fde.start_load_addr);
 	if (is_right)
 		return;
-	if (is_excused(which)) {
+	if (is_excused(tracer, which)) {
 		tracer->excused_count++;
 	} else if (tracer->wrong_count++ < 20) {
 		printf("# %s: pc %#llx (function at %#lx + %#lx of the image at %#lx): depth %u, "
 		       "walked %u, end %u, flags %u\n",
-		       call_text[which], u->rip, (unsigned long)fde.start_load_addr,
+		       tracer->texts[which], u->rip, (unsigned long)fde.start_load_addr,
 		       (unsigned long)(u->rip - fde.start_load_addr),
 		       module ? (unsigned long)module->load_start : 0, tracer->depth, result.count,
 		       result.end, result.flags);
@@ -584,30 +702,44 @@ static bool trace_call(struct tracer *tracer, int which)
 			return true;
 		ptrace(PTRACE_SINGLESTEP, tracer->child, NULL, NULL);
 		if (wait_for_stop(tracer) != SIGTRAP) {
-			printf("# %s: the child stopped or ended unexpectedly\n", call_text[which]);
+			printf("# %s: the child stopped or ended unexpectedly\n",
+			       tracer->texts[which]);
 			return false;
 		}
 		follow(tracer, old_pc, old_rsp);
 		if (tracer->depth)
 			compare(tracer, which);
 	}
-	printf("# %s: too many instructions\n", call_text[which]);
+	printf("# %s: too many instructions\n", tracer->texts[which]);
 	return false;
 }
 
-static void trace_calls(int count, unsigned functions_wanted)
+static bool is_for_undescribed; /* of the trace that begins */
+
+static void trace_calls(void (*call)(int), const char *const *texts, int count,
+			unsigned functions_wanted)
 {
-	static uint8_t memory[1 << 20] __attribute__((aligned(64)));
+	static uint8_t memory[1 << 20] __attribute__((aligned(64))),
+		more[1 << 20] __attribute__((aligned(64)));
 	static struct tracer tracer;
 	int called = 0;
 
 	setenv("TZ", "UTC", 1);
+	tracer.texts = texts;
+	tracer.is_for_undescribed = is_for_undescribed;
 	tracer.cache = sn_unwind_cache_place(memory, sizeof(memory));
+	tracer.blind_cache = sn_unwind_cache_place(more, sizeof(more));
 	here_fill(&tracer.here);
+	here_fill(&tracer.blind);
+	for (uint32_t i = 0; i < tracer.blind.target.module_count; i++) {
+		tracer.blind.modules[i].eh_frame = tracer.blind.modules[i].eh_frame_hdr =
+			(struct sn_unwind_window){ 0 };
+		tracer.blind.modules[i].index_count = 0;
+	}
 	fflush(stdout);
 	tracer.child = fork();
 	if (tracer.child == 0)
-		be_the_child(count);
+		be_the_child(call, count);
 	while (wait_for_stop(&tracer) == SIGTRAP) {
 		int which = (int)tracer.regs.rdi;
 
@@ -625,18 +757,41 @@ static void trace_calls(int count, unsigned functions_wanted)
 	       "guessed\n",
 	       tracer.step_count, tracer.function_count, called, tracer.wrong_count,
 	       tracer.excused_count, tracer.guessed_count);
+	printf("# by code alone: %lu, not read %lu, misread %lu, registers %lu\n",
+	       tracer.scanned_count, tracer.unscanned_count, tracer.misread_count,
+	       tracer.misread_registers);
 	CHECK_INT(called, count);
 	CHECK_INT(tracer.wrong_count, 0);
+	CHECK_INT(tracer.misread_count, 0);
+	CHECK_INT(tracer.misread_registers, 0);
+	CHECK(tracer.scanned_count * 4 >= tracer.step_count * 3);
 	CHECK(tracer.excused_count <= 30);
 	CHECK(tracer.function_count >= functions_wanted);
 }
 
 TEST(sample)
 {
-	trace_calls(20, 60);
+	trace_calls(make_call, call_text, 20, 60);
 }
 
 TEST(all)
 {
-	trace_calls(CALL_COUNT, 200);
+	trace_calls(make_call, call_text, CALL_COUNT, 200);
+}
+
+TEST(kernels)
+{
+	setenv("OPENBLAS_NUM_THREADS", "1", 1);
+	setenv("OPENBLAS_CORETYPE", "Nehalem", 0); /* kernels that any processor runs */
+	blas = dlopen("libopenblas.so.0", RTLD_NOW);
+	if (!blas) {
+		printf("# skipped: libopenblas.so.0 is not installed\n");
+		return;
+	}
+	for (int i = 0; i < 64 * 64; i++) {
+		matrix[0][i] = matrix[1][i] = 1 + i % 7;
+		small[0][i] = small[1][i] = (float)(1 + i % 5);
+	}
+	is_for_undescribed = true;
+	trace_calls(make_kernel_call, kernel_text, KERNEL_COUNT, 0);
 }
