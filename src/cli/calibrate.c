@@ -5,8 +5,10 @@
 #include "base/alloc.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "base/progress.h"
 #include "base/table.h"
 #include "base/text.h"
+#include "cli/calibrate_core.h"
 #include "cli/command.h"
 #include "cqa/cqa.h"
 #include "cqa/measure.h"
@@ -280,39 +282,18 @@ static const struct sn_column memory_columns[] = {
 	{ "past_caches_bytes_per_cycle", "non-temporal bytes/cycle", SN_CELL_REAL, 2 },
 };
 
-enum { CORE_PASSES = 3, MEMORY_PASSES = 2 };
+enum { MEMORY_MEASUREMENTS = 4, MEMORY_MEASUREMENTS_MAX = 8 };
 
-/* Forms whose time is worth a look on the machine at hand, and the loop buffer. */
-static sn_status measure_core(const struct sn_machine *machine, struct sn_core_profile *out,
-			      struct sn_error *err)
-{
-	bool is_on = false;
-	sn_status status = SN_OK;
+static const uint64_t BUDGET_NS = 100000000000; /* memory is not measured once more after that */
 
-	/* the probe asks about length-changing prefixes, which delay only decoders of Intel */
-	if (machine->rules.loop_buffer_uops)
-		status = sn_measure_loop_buffer(machine, &is_on, err);
-	if (status)
-		return status;
-	out->loop_buffer = is_on ? SN_LOOP_BUFFER_ON : SN_LOOP_BUFFER_OFF;
-	for (size_t i = 0; i < machine->rows.count; i++) {
-		struct sn_measured measured;
-		struct sn_error unable = { 0 };
-		sn_form form = machine->rows.items[i].form;
-
-		/* a form that this processor lacks is no fault */
-		if (!sn_core_profile_wants(&machine->rows.items[i]) ||
-		    sn_measure_form(machine, form, CORE_PASSES, &measured, &unable))
-			continue;
-		if (!measured.is_chain)
-			measured.latency_cycles = NAN;
-		if (measured.is_chain || machine->rows.items[i].divider_cycles > 0)
-			sn_vec_push(&out->forms,
-				    (struct sn_form_timing){ form, measured.throughput_cycles,
-							     measured.latency_cycles });
-	}
-	return SN_OK;
-}
+/* The machine's figures, and what became of them. */
+struct calibration {
+	struct sn_core_profile core, older_core;
+	struct sn_memory_profile memory, older_memory, measured[MEMORY_MEASUREMENTS_MAX];
+	size_t measured_count;
+	bool has_older;
+	struct sn_settled core_settled, memory_settled;
+};
 
 static void print_core(const struct sn_core_profile *core)
 {
@@ -339,16 +320,114 @@ static void print_core(const struct sn_core_profile *core)
 	       changed);
 }
 
-static sn_status measure_memory(struct sn_memory_profile *out, struct sn_error *err)
+static sn_status measure_memory(struct calibration *c, size_t count, struct sn_error *err)
 {
-	sn_status status = sn_memory_measure(out, err);
+	sn_status status = SN_OK;
 
-	for (unsigned pass = 1; pass < MEMORY_PASSES && !status; pass++) {
-		struct sn_memory_profile again;
+	while (count-- && !status) {
+		status = sn_memory_measure(&c->measured[c->measured_count], err);
+		c->measured_count += !status;
+	}
+	if (!status)
+		c->memory_settled = sn_memory_profile_settle(c->measured, c->measured_count,
+							     c->has_older ? &c->older_memory : NULL,
+							     &c->memory);
+	return status;
+}
 
-		status = sn_memory_measure(&again, err);
-		if (!status)
-			sn_memory_profile_improve(out, &again);
+/* Figures of an earlier run count if they are of this processor. */
+static void older_read(struct calibration *c, const char *path)
+{
+	const char *native = sn_machine_processor_name();
+	struct sn_error none;
+
+	c->has_older = !sn_memory_profile_read(path, &c->older_memory, &none) && native &&
+		       strcmp(c->older_memory.machine, native) == 0;
+	if (c->has_older)
+		sn_core_profile_read(path, &c->older_core);
+}
+
+/* Memory before and after the core's half minute, as neighbours come and go, and more often while
+ * figures are not stable. */
+static sn_status measure_machine(struct calibration *c, const struct sn_machine *machine,
+				 struct sn_error *err)
+{
+	uint64_t begin_ns = sn_now_ns();
+	sn_status status = measure_memory(c, MEMORY_MEASUREMENTS / 2, err);
+
+	if (!status && sn_machine_processor_name())
+		status =
+			sn_calibrate_core(machine, &c->older_core, &c->core, &c->core_settled, err);
+	if (!status)
+		status = measure_memory(c, MEMORY_MEASUREMENTS / 2, err);
+	while (!status && c->memory_settled.unstable &&
+	       c->measured_count < MEMORY_MEASUREMENTS_MAX && sn_now_ns() - begin_ns < BUDGET_NS)
+		status = measure_memory(c, 1, err);
+	return status;
+}
+
+static void print_settled(const struct calibration *c)
+{
+	const struct sn_settled *core = &c->core_settled, *memory = &c->memory_settled;
+
+	if (core->unstable)
+		printf("%zu forms were not stable: %zu keep the figure of the profile before, %zu "
+		       "that of "
+		       "the model\n",
+		       core->unstable, core->kept, core->unstable - core->kept);
+	if (memory->unstable)
+		printf("%zu figures of memory were not stable: %zu keep that of the profile "
+		       "before, %zu are "
+		       "the middle of %zu measurements\n",
+		       memory->unstable, memory->kept, memory->unstable - memory->kept,
+		       c->measured_count);
+	if (core->unstable || memory->unstable)
+		puts("the machine was busy; 'sonde calibrate' on a quiet one measures them");
+}
+
+static void settled_write(struct sn_json *json, void *context)
+{
+	const struct calibration *c = context;
+
+	sn_json_member_uint(json, "forms", c->core.forms.count);
+	sn_json_member_uint(json, "forms_unstable", c->core_settled.unstable);
+	sn_json_member_uint(json, "forms_kept", c->core_settled.kept);
+	sn_json_member_uint(json, "memory_unstable", c->memory_settled.unstable);
+	sn_json_member_uint(json, "memory_kept", c->memory_settled.kept);
+}
+
+static void add_level(struct sn_table *table, const struct sn_memory_level *level)
+{
+	sn_table_add_row(table);
+	sn_table_set_text(table, 0, level->name);
+	sn_table_set_int(table, 1, (int64_t)level->working_set_bytes);
+	sn_table_set_real(table, 2, level->unit_bytes_per_cycle);
+	sn_table_set_real(table, 3, level->line_bytes_per_cycle);
+	sn_table_set_real(table, 4, level->copy_bytes_per_cycle);
+	sn_table_set_real(table, 5, level->latency_cycles);
+	for (unsigned k = 0; k < SN_MEMORY_STRIDES; k++)
+		sn_table_set_real(table, 6 + k, level->stride_cycles[k]);
+	sn_table_set_real(table, 6 + SN_MEMORY_STRIDES, level->random_cycles);
+	sn_table_set_real(table, 7 + SN_MEMORY_STRIDES, level->store_bytes_per_cycle);
+	sn_table_set_real(table, 8 + SN_MEMORY_STRIDES, level->past_caches_bytes_per_cycle);
+}
+
+static sn_status calibration_print(const struct calibration *c, struct sn_table_view *view,
+				   const char *path, struct sn_error *err)
+{
+	struct calibration *context = (struct calibration *)(uintptr_t)c;
+	struct sn_table table;
+	sn_status status;
+
+	sn_table_init(&table, memory_columns, sizeof(memory_columns) / sizeof(*memory_columns));
+	for (unsigned i = 0; i < SN_MEMORY_LEVELS; i++)
+		add_level(&table, &c->memory.levels[i]);
+	status = sn_table_write(&table, view, stdout, settled_write, context, err);
+	sn_table_free(&table);
+	if (view->format == SN_FORMAT_TEXT) {
+		print_core(&c->core);
+		print_settled(c);
+		printf("written to %s\n", path);
 	}
 	return status;
 }
@@ -356,10 +435,8 @@ static sn_status measure_memory(struct sn_memory_profile *out, struct sn_error *
 /* The whole machine: memory and core, written as the profile that the model reads. */
 static int run_machine(const struct sn_args *args, const struct sn_machine *machine)
 {
-	struct sn_core_profile core = { 0 };
-	struct sn_table_view view = { .schema = "sonde.calibrate/1" };
-	struct sn_memory_profile profile, again;
-	struct sn_table table;
+	struct calibration *c = sn_alloc_zeroed(1, sizeof(*c));
+	struct sn_table_view view = { .schema = "sonde.calibrate/2" };
 	struct sn_error err = { 0 };
 	char *path = sn_memory_profile_path();
 	sn_status status = sn_format_parse(sn_args_value(args, "format"), &view.format, &err);
@@ -367,47 +444,18 @@ static int run_machine(const struct sn_args *args, const struct sn_machine *mach
 	/* half a minute of measurements is not to be lost */
 	if (!status)
 		status = sn_memory_profile_check_writable(path, &err);
-	if (!status)
-		status = measure_memory(&profile, &err);
-	if (!status)
-		status = sn_machine_processor_name() ? measure_core(machine, &core, &err) : SN_OK;
-	/* some seconds later again, as neighbours come and go */
-	if (!status)
-		status = measure_memory(&again, &err);
-	if (!status)
-		sn_memory_profile_improve(&profile, &again);
-	if (!status)
-		status = sn_memory_profile_write(&profile, &core, path, &err);
 	if (!status) {
-		sn_table_init(&table, memory_columns,
-			      sizeof(memory_columns) / sizeof(*memory_columns));
-		for (unsigned i = 0; i < SN_MEMORY_LEVELS; i++) {
-			const struct sn_memory_level *level = &profile.levels[i];
-
-			sn_table_add_row(&table);
-			sn_table_set_text(&table, 0, level->name);
-			sn_table_set_int(&table, 1, (int64_t)level->working_set_bytes);
-			sn_table_set_real(&table, 2, level->unit_bytes_per_cycle);
-			sn_table_set_real(&table, 3, level->line_bytes_per_cycle);
-			sn_table_set_real(&table, 4, level->copy_bytes_per_cycle);
-			sn_table_set_real(&table, 5, level->latency_cycles);
-			for (unsigned k = 0; k < SN_MEMORY_STRIDES; k++)
-				sn_table_set_real(&table, 6 + k, level->stride_cycles[k]);
-			sn_table_set_real(&table, 6 + SN_MEMORY_STRIDES, level->random_cycles);
-			sn_table_set_real(&table, 7 + SN_MEMORY_STRIDES,
-					  level->store_bytes_per_cycle);
-			sn_table_set_real(&table, 8 + SN_MEMORY_STRIDES,
-					  level->past_caches_bytes_per_cycle);
-		}
-		status = sn_table_write(&table, &view, stdout, NULL, NULL, &err);
-		if (view.format == SN_FORMAT_TEXT) {
-			print_core(&core);
-			printf("written to %s\n", path);
-		}
-		sn_table_free(&table);
+		older_read(c, path);
+		status = measure_machine(c, machine, &err);
 	}
+	if (!status)
+		status = sn_memory_profile_write(&c->memory, &c->core, path, &err);
+	if (!status)
+		status = calibration_print(c, &view, path, &err);
 	free(path);
-	sn_core_profile_free(&core);
+	sn_core_profile_free(&c->core);
+	sn_core_profile_free(&c->older_core);
+	free(c);
 	return status ? sn_error_print(&err) : SN_EXIT_OK;
 }
 
@@ -498,7 +546,9 @@ const struct sn_command sn_command_calibrate = {
 		"bandwidth and latency of each cache level and of RAM, times of some hundred "
 		"instruction forms, and whether loops are replayed from "
 		"a buffer, written to "
-		"~/.config/sonde/machine.tsv, where 'sonde cqa' finds them.\n\n"
+		"~/.config/sonde/machine.tsv, where 'sonde cqa' finds them. Figures that do not "
+		"become stable keep those of the profile "
+		"before, or of the model; how many is said.\n\n"
 		"A block is a loop body that ends in its conditional branch back to byte 0, or "
 		"with "
 		"--unrolled code that is repeated end to end. It runs in a child that may do "

@@ -22,6 +22,7 @@ enum {
 	LINE = 64,
 	PIECE_BYTES = 128 * 1024,
 	PIECES_MAX = 2000,
+	PIECES_A_CLOCK = 32,
 	CHASE_STEPS = 1000,
 	ACCESS_STEPS = 4000,
 	ACCESS_PIECES = 300
@@ -87,25 +88,35 @@ static void sweep_copy(char *memory, size_t bytes)
 			: "xmm0", "xmm1", "xmm2", "xmm3", "memory");
 }
 
-/* The time of a piece, in core cycles of its moment, from many pieces: whoever else has the
- * processor or the memory in between makes single pieces long, so one of the shortest is taken. */
+/* The time of a piece from many pieces: whoever else has the processor or the memory in between
+ * makes single pieces long, so one of the shortest is taken, and it belongs to the fastest clock: a
+ * processor that is lent out for moments seems to have a slow one then. */
 struct pieces {
-	double cycles[PIECES_MAX];
+	double ticks[PIECES_MAX];
 	size_t count;
-	double per_tick;
+	double clocks[PIECES_MAX / PIECES_A_CLOCK + 1]; /* core cycles per tick, now and then */
+	size_t clock_count;
 };
 
 static void pieces_add(struct pieces *pieces, uint64_t ticks)
 {
 	if (pieces->count < PIECES_MAX)
-		pieces->cycles[pieces->count++] = (double)ticks * pieces->per_tick;
+		pieces->ticks[pieces->count++] = (double)ticks;
 }
 
 /* The clock is taken anew every few pieces. */
 static void pieces_clock(struct pieces *pieces)
 {
-	if (pieces->count % 32 == 0)
-		pieces->per_tick = sn_timing_cycles_per_tick();
+	if (pieces->count % PIECES_A_CLOCK == 0 &&
+	    pieces->clock_count < sizeof(pieces->clocks) / sizeof(*pieces->clocks))
+		pieces->clocks[pieces->clock_count++] = sn_timing_cycles_per_tick();
+}
+
+/* Core cycles of one of the shortest pieces. */
+static double pieces_cycles(struct pieces *pieces, double quantile)
+{
+	return sn_quantile(pieces->ticks, pieces->count, quantile) *
+	       sn_quantile(pieces->clocks, pieces->clock_count, 0.8);
 }
 
 /* Core cycles to sweep all of the memory, piece by piece in order. */
@@ -132,8 +143,7 @@ static double cycles_of(sweep run, char *memory, size_t bytes)
 		if (pieces->count == PIECES_MAX)
 			break;
 	}
-	result =
-		sn_quantile(pieces->cycles, pieces->count, 0.03) * (double)number / (double)repeats;
+	result = pieces_cycles(pieces, 0.03) * (double)number / (double)repeats;
 	free(pieces);
 	return result;
 }
@@ -188,7 +198,7 @@ static double latency_of(char *memory, size_t bytes)
 		_mm_lfence();
 		pieces_add(pieces, __rdtsc() - start);
 	}
-	result = sn_quantile(pieces->cycles, pieces->count, 0.05) / CHASE_STEPS;
+	result = pieces_cycles(pieces, 0.05) / CHASE_STEPS;
 	free(pieces);
 	return result;
 }
@@ -249,7 +259,7 @@ static void add_listed(const char *memory, const uint32_t *lines, size_t count)
 
 static double access_cycles(struct pieces *pieces, size_t piece)
 {
-	double result = sn_quantile(pieces->cycles, pieces->count, 0.1) / (double)piece;
+	double result = pieces_cycles(pieces, 0.1) / (double)piece;
 
 	free(pieces);
 	return result;
@@ -360,26 +370,6 @@ sn_status sn_memory_measure(struct sn_memory_profile *out, struct sn_error *err)
 	}
 	munmap(memory, bytes[SN_MEMORY_LEVELS - 1]);
 	return SN_OK;
-}
-
-void sn_memory_profile_improve(struct sn_memory_profile *profile,
-			       const struct sn_memory_profile *other)
-{
-	for (unsigned i = 0; i < SN_MEMORY_LEVELS; i++) {
-		struct sn_memory_level *a = &profile->levels[i];
-		const struct sn_memory_level *b = &other->levels[i];
-
-		a->unit_bytes_per_cycle = fmax(a->unit_bytes_per_cycle, b->unit_bytes_per_cycle);
-		a->line_bytes_per_cycle = fmax(a->line_bytes_per_cycle, b->line_bytes_per_cycle);
-		a->copy_bytes_per_cycle = fmax(a->copy_bytes_per_cycle, b->copy_bytes_per_cycle);
-		a->store_bytes_per_cycle = fmax(a->store_bytes_per_cycle, b->store_bytes_per_cycle);
-		a->past_caches_bytes_per_cycle =
-			fmax(a->past_caches_bytes_per_cycle, b->past_caches_bytes_per_cycle);
-		a->latency_cycles = fmin(a->latency_cycles, b->latency_cycles);
-		a->random_cycles = fmin(a->random_cycles, b->random_cycles);
-		for (unsigned k = 0; k < SN_MEMORY_STRIDES; k++)
-			a->stride_cycles[k] = fmin(a->stride_cycles[k], b->stride_cycles[k]);
-	}
 }
 
 char *sn_memory_profile_path(void)
@@ -543,8 +533,8 @@ static sn_status no_profile(const char *path, const struct sn_memory_profile *pr
 /* Lines that other parts of sonde read, and comments. */
 static bool is_line_of_others(const char *line)
 {
-	static const char *const beginnings[] = { "#", "\n", "form\t", "loop_buffer\t",
-						  "access\t" };
+	static const char *const beginnings[] = { "#",	     "\n",	"form\t", "loop_buffer\t",
+						  "probe\t", "access\t" };
 
 	for (size_t i = 0; i < sizeof(beginnings) / sizeof(*beginnings); i++)
 		if (strncmp(line, beginnings[i], strlen(beginnings[i])) == 0)

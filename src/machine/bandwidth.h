@@ -44,10 +44,6 @@ struct sn_memory_profile {
 /** Takes about a second and some 256 MB. */
 sn_status sn_memory_measure(struct sn_memory_profile *out, struct sn_error *err);
 
-/** Of two measurements of one machine the better figure each: others only add to times. */
-void sn_memory_profile_improve(struct sn_memory_profile *profile,
-			       const struct sn_memory_profile *other);
-
 /** $XDG_CONFIG_HOME/sonde/machine.tsv, else ~/.config/sonde/machine.tsv; the caller frees. */
 char *sn_memory_profile_path(void);
 /** `core` may be NULL. */

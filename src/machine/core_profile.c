@@ -24,6 +24,8 @@ bool sn_core_profile_wants(const struct sn_row *row)
 void sn_core_profile_print(const struct sn_core_profile *profile, FILE *out)
 {
 	fprintf(out, "loop_buffer\t%s\n", loop_buffer_words[profile->loop_buffer]);
+	if (profile->probe_cycles > 0)
+		fprintf(out, "probe\t%.4f\n", profile->probe_cycles);
 	for (size_t i = 0; i < profile->forms.count; i++) {
 		const struct sn_form_timing *timing = &profile->forms.items[i];
 		char text[SN_FORM_TEXT_MAX];
@@ -63,6 +65,7 @@ bool sn_core_profile_read(const char *path, struct sn_core_profile *out)
 {
 	FILE *in = fopen(path, "re");
 	char line[256];
+	double probe;
 
 	memset(out, 0, sizeof(*out));
 	if (!in)
@@ -71,6 +74,8 @@ bool sn_core_profile_read(const char *path, struct sn_core_profile *out)
 		line[strcspn(line, "\n")] = '\0';
 		if (strncmp(line, "form\t", 5) == 0)
 			read_form(line + 5, out);
+		if (sscanf(line, "probe\t%lf", &probe) == 1 && probe > 0 && probe < 100)
+			out->probe_cycles = probe;
 		for (unsigned i = 1; i < 3; i++)
 			if (strncmp(line, "loop_buffer\t", 12) == 0 &&
 			    strcmp(line + 12, loop_buffer_words[i]) == 0)

@@ -19,6 +19,7 @@ struct sn_form_timing {
 struct sn_core_profile {
 	SN_VEC(struct sn_form_timing) forms;
 	enum { SN_LOOP_BUFFER_UNKNOWN, SN_LOOP_BUFFER_OFF, SN_LOOP_BUFFER_ON } loop_buffer;
+	double probe_cycles; /* of the loop that tells a busy core from a free one; 0: unknown */
 };
 
 void sn_core_profile_free(struct sn_core_profile *profile);
@@ -27,7 +28,8 @@ void sn_core_profile_free(struct sn_core_profile *profile);
  *  divider or takes three to thirty cycles. */
 bool sn_core_profile_wants(const struct sn_row *row);
 
-/** Lines "form<TAB>divsd x,x<TAB>4.000<TAB>13.000" ("-": not measured) and "loop_buffer<TAB>off".
+/** Lines "form<TAB>divsd x,x<TAB>4.000<TAB>13.000" ("-": not measured) "loop_buffer<TAB>off" and
+ *  "probe<TAB>1.953".
  */
 void sn_core_profile_print(const struct sn_core_profile *profile, FILE *out);
 

@@ -283,17 +283,6 @@ TEST(a_damaged_memory_profile_says_what_it_lacks_and_where)
 	CHECK(sn_memory_profile_read("bad.tsv", &read, &err) == SN_ERR_NOT_FOUND);
 }
 
-TEST(of_two_memory_profiles_the_better_figures_stay)
-{
-	struct sn_memory_profile profile = memory_profile(2), other = memory_profile(1);
-
-	other.levels[3].latency_cycles = 900;
-	sn_memory_profile_improve(&profile, &other);
-	CHECK_REAL(profile.levels[2].unit_bytes_per_cycle, 64, 1e-9);
-	CHECK_REAL(profile.levels[2].stride_cycles[3], 4, 1e-9);
-	CHECK_REAL(profile.levels[3].latency_cycles, 8, 1e-9);
-}
-
 TEST(rows_of_units_are_written_short)
 {
 	const struct sn_machine *machine;
