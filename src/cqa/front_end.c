@@ -293,19 +293,19 @@ static bool touches_boundary(const struct sn_cqa_block *block, size_t index)
 	return first / 32 != (end - 1) / 32 || end % 32 == 0;
 }
 
-/* The op cache holds at most 3 lines of 6 uops for each 32 bytes of code. */
-static bool overflows_op_cache(const struct sn_cqa_block *block)
+/* More than the op cache holds for a window of code. */
+static bool overflows_op_cache(const struct sn_rules *rules, const struct sn_cqa_block *block)
 {
 	double in_window = 0;
 	uint32_t window = 0;
 
 	for (size_t i = 0; i < block->count; i++) {
-		if (block->insns[i].offset / 32 != window) {
-			window = block->insns[i].offset / 32;
+		if (block->insns[i].offset / rules->op_cache_window_bytes != window) {
+			window = block->insns[i].offset / rules->op_cache_window_bytes;
 			in_window = 0;
 		}
 		in_window += (double)block->insns[i].fused_uops;
-		if (in_window > 18)
+		if (in_window > rules->op_cache_window_uops)
 			return true;
 	}
 	return false;
@@ -430,7 +430,7 @@ double sn_bound_front_end(const struct sn_machine *machine, const struct sn_cqa_
 	} else if (is_intel &&
 		   ((machine->rules.jcc_erratum && touches_boundary(block, block->count - 1) &&
 		     block->insns[block->count - 1].is_branch) ||
-		    overflows_op_cache(block))) {
+		    overflows_op_cache(&machine->rules, block))) {
 		cycles = legacy_pipeline(machine, block, false, part);
 	} else {
 		*part = SN_FRONT_OP_CACHE;

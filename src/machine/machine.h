@@ -85,6 +85,8 @@ struct sn_rules {
 	bool spares_last_place;	    /* of those issued together the last is no load or store */
 	unsigned op_cache_width;    /* DSB on Intel */
 	bool op_cache_whole_cycles; /* it delivers nothing of a pass with the end of the last */
+	/* what it holds for so many bytes of code; more is decoded each time (Intel) */
+	unsigned op_cache_window_bytes, op_cache_window_uops;
 	unsigned decode_width;
 	unsigned op_cache_line_bytes; /* code covered by one look-up of the op cache; 0: no such
 					 bound */

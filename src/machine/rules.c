@@ -10,9 +10,10 @@
 	.load_latency = 5, .taken_branch_cycles = 1
 
 #define SKYLAKE                                                                                    \
-	INTEL_COMMON, .issue_width = 4, .load_latency_simple = 4, .op_cache_width = 6,             \
-		      .decode_width = 4, .predecode_bytes = 16, .predecode_width = 5,              \
-		      .jcc_erratum = true, .slow_lea = true, .eliminates_gpr_moves = true,         \
+	INTEL_COMMON, .issue_width = 4, .load_latency_simple = 4, .op_cache_window_bytes = 32,     \
+		      .op_cache_window_uops = 18, .op_cache_width = 6, .decode_width = 4,          \
+		      .predecode_bytes = 16, .predecode_width = 5, .jcc_erratum = true,            \
+		      .slow_lea = true, .eliminates_gpr_moves = true,                              \
 		      .eliminates_vector_moves = true, .popcnt_reads_destination = true,           \
 		      .simple_store_address_unit = true, .vector_load_latency = { 6, 7, 7 },       \
 		      .forward_latency = 4, .forward_latency_vector = 5, .forward_stall = 12,      \
@@ -53,6 +54,8 @@ const struct sn_machine_definition sn_machine_definitions[] = {
 	  { "haswell", "haswell.overlay" },
 	  { INTEL_COMMON,
 	    .load_latency_simple = 4,
+	    .op_cache_window_bytes = 32,
+	    .op_cache_window_uops = 18,
 	    .issue_width = 4,
 	    .op_cache_width = 4,
 	    .decode_width = 4,
@@ -91,6 +94,8 @@ const struct sn_machine_definition sn_machine_definitions[] = {
 	  { "icelake-server", "icelake.overlay", "skylake-server.overlay" },
 	  { INTEL_COMMON,
 	    .load_latency_simple = 4,
+	    .op_cache_window_bytes = 32,
+	    .op_cache_window_uops = 18,
 	    .issue_width = 5,
 	    .op_cache_width = 6,
 	    .decode_width = 5,
@@ -119,6 +124,8 @@ const struct sn_machine_definition sn_machine_definitions[] = {
 	    .issue_width = 6,
 	    .op_cache_width = 8,
 	    .op_cache_whole_cycles = true,
+	    .op_cache_window_bytes = 64,
+	    .op_cache_window_uops = 48,
 	    .decode_width = 6,
 	    .predecode_width = 6,
 	    .slow_lea = false,
