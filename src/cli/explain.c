@@ -145,12 +145,13 @@ static void static_row(struct sn_table *table, size_t column)
 
 static int explain_list(const struct sn_args *args, struct sn_table_view *view)
 {
+	const struct sn_explanation *e;
 	struct sn_table table;
 	struct sn_error err;
 	sn_status status = SN_OK;
 
 	sn_table_init(&table, explain_columns, 4);
-	for (const struct sn_explanation *e = sn_explanations; e->key; e++) {
+	for (size_t k = 0; (e = sn_explanation_at(k)) != NULL; k++) {
 		bool is_asked = !args->operand_count;
 
 		for (size_t i = 0; i < args->operand_count; i++)
@@ -172,9 +173,10 @@ static int explain_list(const struct sn_args *args, struct sn_table_view *view)
 /* Words that contain what was asked for, or whose text does: a hint for the next try. */
 static void warn_unknown(const char *word)
 {
+	const struct sn_explanation *e;
 	struct sn_text near = { 0 };
 
-	for (const struct sn_explanation *e = sn_explanations; e->key; e++)
+	for (size_t i = 0; (e = sn_explanation_at(i)) != NULL; i++)
 		if (strstr(e->key, word) || strstr(word, e->key) || strstr(e->text, word))
 			sn_text_addf(&near, "%s%s", near.length ? ", " : "", e->key);
 	if (near.length)

@@ -250,6 +250,8 @@ static sn_status table_show(const struct sn_args *args, const struct sn_view *vi
 	status = view->fill(input, &table, err);
 	if (status == SN_OK)
 		status = sn_table_write(&table, how, stdout, filter_members_write, &members, err);
+	if (status == SN_OK && !table.row_count && view->why_empty && !input->profile->is_filtered)
+		sn_warn("%s", view->why_empty(input->profile));
 	if (status == SN_OK && how->format == SN_FORMAT_TEXT)
 		put_idle(input->profile);
 	sn_table_free(&table);

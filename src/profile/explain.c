@@ -7,7 +7,7 @@
 
 #include "profile/view.h"
 
-const struct sn_explanation sn_explanations[] = {
+static const struct sn_explanation explanations[] = {
 	/* ---- ideas ---- */
 	{ "exclusive", "idea",
 	  "Exclusive time belongs to the function, loop or line alone: the processor was executing "
@@ -439,7 +439,6 @@ const struct sn_explanation sn_explanations[] = {
 	  "verdict" },
 	{ "a_runs", "count", "Runs on side A in which it was met.", NULL },
 	{ "b_runs", "count", "Runs on side B in which it was met.", NULL },
-	{ 0 },
 };
 
 /* What tables for people call a thing that has a key: words of the summary, and short ones. */
@@ -475,9 +474,21 @@ static const struct {
 	{ "elapsed time", "elapsed_s" },
 };
 
+const struct sn_explanation *sn_explanation_at(size_t index)
+{
+	const size_t columns = sizeof(explanations) / sizeof(*explanations);
+
+	if (index < columns)
+		return &explanations[index];
+	return index - columns < sn_explained_word_count ? &sn_explained_words[index - columns]
+							 : NULL;
+}
+
 static const struct sn_explanation *by_key(const char *key)
 {
-	for (const struct sn_explanation *e = sn_explanations; e->key; e++)
+	const struct sn_explanation *e;
+
+	for (size_t i = 0; (e = sn_explanation_at(i)) != NULL; i++)
 		if (!strcmp(e->key, key))
 			return e;
 	return NULL;

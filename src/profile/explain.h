@@ -5,6 +5,8 @@
 #ifndef SN_PROFILE_EXPLAIN_H
 #define SN_PROFILE_EXPLAIN_H
 
+#include <stddef.h>
+
 struct sn_explanation {
 	const char *key;  /* column key, category or idea */
 	const char *kind; /* "time", "share", "count", "text", "category", "idea" */
@@ -12,10 +14,15 @@ struct sn_explanation {
 	const char *see;  /* keys or commands that go on from here, or NULL */
 };
 
-/** Ended by a NULL key. */
-extern const struct sn_explanation sn_explanations[];
+/** Columns, categories and ideas, then words that tables and sentences print and that are no
+ * column; NULL behind the last. */
+const struct sn_explanation *sn_explanation_at(size_t index);
 /** By key, or by what tables call it: the heading of a column of any view, with its unit or
  * without, or a word of the summary. NULL if there is none. */
 const struct sn_explanation *sn_explanation_find(const char *word);
+
+/** The words that are no column (explain_words.c). */
+extern const struct sn_explanation sn_explained_words[];
+extern const size_t sn_explained_word_count;
 
 #endif

@@ -38,6 +38,8 @@ struct sn_view {
 	bool names_are_indented;  /* `name` is made for people, too (sn_view_is_composed) */
 	sn_status (*fill)(const struct sn_view_input *input, struct sn_table *table,
 			  struct sn_error *err);
+	/* why an unfiltered run has no row, as a sentence; NULL: it always has one */
+	const char *(*why_empty)(const struct sn_profile *profile);
 };
 
 /** All views, ended by a NULL name. */

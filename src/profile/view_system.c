@@ -1,6 +1,7 @@
 /* The views of what ran: threads, processes, CPUs, waits, environment, single samples. */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/alloc.h"
 #include "base/map.h"
@@ -416,6 +417,18 @@ static sn_status waits_fill(const struct sn_view_input *input, struct sn_table *
 	return SN_OK;
 }
 
+static const char *why_no_waits(const struct sn_profile *profile)
+{
+	const struct sn_experiment *e = profile->experiment;
+
+	for (size_t i = 0; i < e->processes.count; i++)
+		if (strcmp(e->processes.items[i].clock_mechanism, "perf-ring") != 0)
+			return "no call that blocks its thread was met";
+	return "blocking calls are recorded inside a program only; this one was sampled from "
+	       "outside "
+	       "('sonde ./PROGRAM' starts one that is recorded from inside)";
+}
+
 const struct sn_view sn_view_waits = {
 	.name = "waits",
 	.schema = "sonde.waits/1",
@@ -427,6 +440,7 @@ const struct sn_view sn_view_waits = {
 	.text_columns = "share,blocked_s,waits,mean_s,max_s,threads,kind,function,caller,source",
 	.share_column = "share",
 	.fill = waits_fill,
+	.why_empty = why_no_waits,
 };
 
 /* ---- environment ---- */

@@ -138,6 +138,8 @@ t.check('SONDE_RUNTIME' not in t.run('record', t.compile(
 
 deep = t.compile(DEEP, '-O1', '-fomit-frame-pointer', '-static', output='./deep')
 t.equal(t.run('record', deep, 'x').returncode, 5, 'an exec: the exit status is the last image\'s')
+run = t.run('show', 'waits', 'sonde.deep.1')
+t.check(run.returncode == 0 and 'outside' in run.stderr and run.stderr.count('\n') == 1, 'no table is empty without a word', run.stderr)
 rows = t.show('processes', experiment='sonde.deep.1')['rows']
 t.equal(len(rows), 2, 'an exec begins another image')
 share, depth = complete_share(data_of('sonde.deep.1'))

@@ -310,6 +310,17 @@ TEST(words_of_the_summary_are_explained)
 		{ "parts", "role" },
 		{ "hottest functions", "function" },
 		{ "with callees", "inclusive_share" },
+		{ "waiting", "waiting" },
+		{ "late", "late" },
+		{ "cut off", "cut off" },
+		{ "in loops", "in loops" },
+		{ "[unknown]", "[unknown]" },
+		{ "[no stack]", "[no stack]" },
+		{ "perf-signal", "perf-signal" },
+		{ "perf-ring", "perf-ring" },
+		{ "thread-timer", "thread-timer" },
+		{ "oversubscribed", "oversubscribed" },
+		{ "confidence", "confidence" },
 		{ "module", "module" },
 		{ "blocked s", "blocked_s" },
 		{ "waits", "waits" },
@@ -347,7 +358,9 @@ TEST(columns_are_asked_for_by_key_or_heading)
 
 TEST(explanations_are_unique)
 {
-	for (const struct sn_explanation *e = sn_explanations; e->key; e++)
+	const struct sn_explanation *e;
+
+	for (size_t i = 0; (e = sn_explanation_at(i)) != NULL; i++)
 		tap_check(sn_explanation_find(e->key) == e, __FILE__, __LINE__, e->key);
 }
 
