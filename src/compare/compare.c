@@ -8,6 +8,7 @@
 #include "base/intern.h"
 #include "base/text.h"
 #include "compare/drift.h"
+#include "compare/names.h"
 #include "compare/warnings.h"
 #include "profile/view.h"
 
@@ -25,35 +26,6 @@ const char *sn_verdict_name(enum sn_verdict verdict)
 static const char *copied(struct sn_compare_run *run, const char *text)
 {
 	return text ? sn_arena_strdup(&run->arena, text) : NULL;
-}
-
-/* Where the name of a copy or part that a compiler made of a function goes on behind the function's
- * own (gcc: clones, outlined regions, cold halves; LLVM's are alike): the name's length if it does
- * not. */
-static size_t own_name_length(const char *name)
-{
-	static const char *const words[] = { "constprop", "isra",    "part", "cold",
-					     "lto_priv",  "_omp_fn", "llvm" };
-
-	for (const char *dot = strchr(name, '.'); dot; dot = strchr(dot + 1, '.'))
-		for (size_t w = 0; dot > name && w < sizeof(words) / sizeof(*words); w++) {
-			size_t length = strlen(words[w]);
-
-			if (!strncmp(dot + 1, words[w], length) &&
-			    (!dot[1 + length] || dot[1 + length] == '.' || dot[1 + length] == ']'))
-				return (size_t)(dot - name);
-		}
-	return strlen(name);
-}
-
-static const char *own_name(struct sn_compare_run *run, const char *name)
-{
-	static const char clone[] = " [clone "; /* how demanglers write the rest */
-	size_t length = own_name_length(name), tail = sizeof(clone) - 1;
-
-	if (length > tail && name[length] && !strncmp(name + length - tail, clone, tail))
-		length -= tail;
-	return sn_arena_strndup(&run->arena, name, length);
 }
 
 /* The standard deviation behind a 95 % interval of a share, in seconds. */
@@ -80,8 +52,8 @@ static void functions_fill(struct sn_compare_run *run, const struct sn_profile *
 		struct sn_compare_entry entry = {
 			.kind = SN_COMPARE_FUNCTION,
 			.module = copied(run, module_key(p->program, function->module)),
-			.function = own_name(run, function->linkage_name),
-			.name = own_name(run, function->name),
+			.function = sn_compare_own_name(&run->arena, function->linkage_name),
+			.name = sn_compare_own_name(&run->arena, function->name),
 			.file = copied(run, sn_file_base_name(function->file)),
 			.line_first = function->line,
 			.cpu_s = (double)m->exclusive.cpu_ns / 1e9,
@@ -114,7 +86,8 @@ static void loops_fill(struct sn_compare_run *run, const struct sn_profile *p)
 			struct sn_compare_entry fresh = {
 				.kind = SN_COMPARE_LOOP,
 				.module = copied(run, module_key(program, loop->module)),
-				.function = own_name(run, function->linkage_name),
+				.function =
+					sn_compare_own_name(&run->arena, function->linkage_name),
 				.name = copied(run, loop->label),
 				.file = copied(run, sn_file_base_name(loop->file)),
 				.line_first = loop->line_first,

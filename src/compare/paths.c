@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/text.h"
+#include "compare/names.h"
 
 /** A number of the function for both sides; the program itself may be called differently. */
 static uint32_t name_of(struct sn_compare_paths *paths, const struct sn_profile *p,
@@ -17,12 +18,13 @@ static uint32_t name_of(struct sn_compare_paths *paths, const struct sn_profile 
 	struct sn_text key = { 0 };
 	uint32_t number;
 
-	sn_text_addf(&key, "%s\n%s", is_main ? "" : module, f->linkage_name);
+	sn_text_addf(&key, "%s\n", is_main ? "" : module);
+	sn_text_add_bytes(&key, f->linkage_name, sn_compare_own_length(f->linkage_name));
 	number = sn_intern(&paths->keys, key.chars, key.length);
 	sn_text_free(&key);
 	if (number == paths->names.count)
 		sn_vec_push(&paths->names, (struct sn_compare_path_name){
-						   sn_arena_strdup(&paths->arena, f->name),
+						   sn_compare_own_name(&paths->arena, f->name),
 						   sn_arena_strdup(&paths->arena, module) });
 	return number;
 }
@@ -40,6 +42,19 @@ static uint32_t path_of(struct sn_compare_paths *paths, uint32_t parent, uint32_
 	return (uint32_t)*slot;
 }
 
+/* A function that calls a part of itself is on the path once. */
+static uint32_t step_add(struct sn_compare_paths *paths, const struct sn_profile *p, uint32_t path,
+			 uint32_t function)
+{
+	const char *linkage_name = p->program->functions.items[function].linkage_name;
+	uint32_t name = name_of(paths, p, function);
+	bool is_part = linkage_name[sn_compare_own_length(linkage_name)] != '\0';
+
+	return is_part && path != SN_NONE && paths->paths.items[path].name == name
+		       ? path
+		       : path_of(paths, path, name);
+}
+
 void sn_compare_paths_add(struct sn_compare_paths *paths, const struct sn_profile *p, int side)
 {
 	struct sn_step_vec steps = { 0 };
@@ -53,8 +68,7 @@ void sn_compare_paths_add(struct sn_compare_paths *paths, const struct sn_profil
 		sn_program_stack_steps(p->program, s, &steps);
 		for (size_t i = 0; i < steps.count; i++)
 			if (steps.items[i].kind == SN_STEP_FUNCTION)
-				path = path_of(paths, path,
-					       name_of(paths, p, steps.items[i].index));
+				path = step_add(paths, p, path, steps.items[i].index);
 		if (path != SN_NONE)
 			paths->paths.items[path].cpu_ns[side] += (double)p->stacks[s].cpu_ns;
 	}

@@ -277,6 +277,26 @@ launch = json.load(open(glob.glob(t.folder + '/r0/launch.*.json')[0]))
 t.check(0 <= launch['others_share'] <= 1, 'record knows what part of the machine others had', launch['others_share'])
 
 t.run('record', '-o', 'other', '/bin/sh', '-c', 'i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done')
+
+# gcc makes work.constprop.0 of a function whose argument is known, unless told not to
+CLONES = '''
+#include <stdlib.h>
+#include <stdio.h>
+static __attribute__((noinline)) double work(int passes, int kind)
+{
+	double sum = 0;
+	for (int i = 1; i < passes; i++)
+		sum += kind ? 1.0 / i : 2.0 * i;
+	return sum;
+}
+int main(int argc, char **argv) { return argc > 2 || !printf("%g", work(atoi(argv[1]), 1)); }
+'''
+for name, *flags in (('clone',), ('plain', '-fno-ipa-cp')):
+    t.run('record', '-o', f'work-{name}', t.compile(CLONES, '-O2', '-g', *flags, output=f'./{name}'), '30000000')
+one = json.loads(t.run('diff', 'work-clone', 'work-plain', '--format', 'json').stdout)
+rows = [row for row in one['rows'] if row['kind'] == 'function' and row['function'].startswith('work')]
+t.check([(row['function'], row['a_runs'], row['b_runs']) for row in rows] == [('work', 1, 1)] and not one['warnings'],
+        'a function and its copy by the compiler are one', rows, one['warnings'])
 two = json.loads(t.run('diff', 'r0', 'other', '--format', 'json').stdout)
 t.check(any('two different programs' in text for text in two['warnings']), 'two different programs are told', two['warnings'])
 
