@@ -11,9 +11,6 @@
 #include "cqa/bounds.h"
 #include "cqa/flow.h"
 
-enum {
-	NARROW_FORWARD = 7, /* a narrow load that is no more than that is not renamed */
-};
 static const double never = -INFINITY;
 
 static unsigned cell_number(struct sn_data_flow *flow, int32_t access, unsigned distance)
@@ -225,7 +222,7 @@ double sn_forward_cycles(const struct sn_data_flow *flow, const struct sn_insn *
 	if (insn->is_vector || (from_vector && rules->renames_memory))
 		return (double)rules->forward_latency_vector;
 	if (rules->renames_memory && access->address.bytes < 4)
-		return insn->latency > 0 ? 1 : NARROW_FORWARD;
+		return insn->latency > 0 ? 1 : (double)rules->forward_latency_narrow;
 	return (double)rules->forward_latency;
 }
 

@@ -47,8 +47,7 @@ static uint32_t without_port_1(const struct sn_machine *machine, const struct sn
 static void gather(const struct sn_machine *machine, const struct sn_cqa_block *block,
 		   struct usage *usage)
 {
-	bool closes_port_1 = machine->rules.vendor == SN_VENDOR_INTEL &&
-			     machine->rules.vector_bytes == 64 && uses_512(block);
+	bool closes_port_1 = machine->rules.wide_vectors_close_port_1 && uses_512(block);
 
 	usage->count = 0;
 	for (size_t i = 0; i < block->count; i++) {
@@ -172,25 +171,11 @@ static void steer_block(const struct sn_machine *machine, const struct sn_cqa_bl
 		}
 }
 
-/* Loops of so many operations with two vector loads (L) and a store (S) as their only accesses,
- * which take longer for no bound that is known (measured on Zen 5: all 205 orders of four to seven
- * operations, 105 of eight; the first is scalar y = a x + y). */
-static const struct unlucky {
-	const char *order; /* with the branch */
-	bool is_turned;	   /* each rotation of it too */
-	double cycles;
-} unlucky_orders[] = { { "LLS..", true, 1.055 },    { "LL.S.", true, 7 / 6. },
-		       { "LL..S", true, 7 / 6. },   { "LLS...", true, 1.2 },
-		       { "LS.L..", true, 1.07 },    { "LL...S..", false, 1.57 },
-		       { "LL....S.", false, 1.57 }, { "LLSS...", false, 1.6 },
-		       { "LL.SS..", false, 1.6 },   { "LL.SS...", false, 1.6 },
-		       { "LL..SS..", false, 1.6 } };
+enum { ORDER_MOST = 8 };
 
-enum { UNLUCKY_MOST = 8 };
-
-/* False: more than UNLUCKY_MOST operations, or other accesses. */
+/* False: more than ORDER_MOST operations, or other accesses. */
 static bool order_of(const struct sn_machine *machine, const struct sn_cqa_block *block,
-		     char order[2 * UNLUCKY_MOST + 1])
+		     char order[2 * ORDER_MOST + 1])
 {
 	uint32_t memory_units =
 		machine->load_units | machine->vector_load_units | machine->store_data_units;
@@ -214,7 +199,7 @@ static bool order_of(const struct sn_machine *machine, const struct sn_cqa_block
 		}
 		if (insn->fused_uops <= 0)
 			continue;
-		if (places == UNLUCKY_MOST)
+		if (places == ORDER_MOST)
 			return false;
 		order[places++] = kind;
 	}
@@ -223,22 +208,21 @@ static bool order_of(const struct sn_machine *machine, const struct sn_cqa_block
 	return true;
 }
 
-static double unlucky_cycles(const struct sn_machine *machine, const struct sn_cqa_block *block)
+/* What loops of a few operations take whose accesses come in an order that no bound explains. */
+static double slow_order_cycles(const struct sn_machine *machine, const struct sn_cqa_block *block)
 {
-	char twice[2 * UNLUCKY_MOST + 1];
+	const struct sn_slow_order *slow = machine->rules.slow_orders;
+	char twice[2 * ORDER_MOST + 1];
 	size_t length;
 
-	if (!order_of(machine, block, twice))
+	if (!slow || !order_of(machine, block, twice))
 		return 0;
 	length = strlen(twice) / 2;
-	for (size_t i = 0; i < sizeof(unlucky_orders) / sizeof(*unlucky_orders); i++) {
-		const struct unlucky *unlucky = &unlucky_orders[i];
-
-		if (strlen(unlucky->order) == length &&
-		    (unlucky->is_turned ? strstr(twice, unlucky->order) != NULL
-					: !memcmp(twice, unlucky->order, length)))
-			return unlucky->cycles;
-	}
+	for (; slow->order; slow++)
+		if (strlen(slow->order) == length &&
+		    (slow->is_turned ? strstr(twice, slow->order) != NULL
+				     : !memcmp(twice, slow->order, length)))
+			return slow->cycles;
 	return 0;
 }
 
@@ -276,14 +260,13 @@ double sn_bound_addresses(const struct sn_machine *machine, const struct sn_cqa_
 	steer_block(machine, block, &state);
 	steer_block(machine, block, &state);
 	return fmax(fmax(state.first, state.second) / 4,
-		    fmax(unlucky_cycles(machine, block), wide_loads(machine, block)));
+		    fmax(slow_order_cycles(machine, block), wide_loads(machine, block)));
 }
 
 void sn_parts_ports(const struct sn_machine *machine, const struct sn_cqa_block *block,
 		    uint32_t units, double *cycles)
 {
-	bool closes_port_1 = machine->rules.vendor == SN_VENDOR_INTEL &&
-			     machine->rules.vector_bytes == 64 && uses_512(block);
+	bool closes_port_1 = machine->rules.wide_vectors_close_port_1 && uses_512(block);
 
 	for (size_t i = 0; i < block->count; i++) {
 		const struct sn_insn *insn = &block->insns[i];

@@ -74,6 +74,13 @@ struct sn_chain_delays {
 	} of[SN_STEPS][SN_BESIDES];
 };
 
+/** A loop of so many operations, among them loads into vector registers (L) and stores (S). */
+struct sn_slow_order {
+	const char *order; /* with the branch; NULL ends the list */
+	bool is_turned;	   /* each rotation of it too */
+	double cycles;
+};
+
 /** Rules of a core. Latencies in cycles; widths in micro-operations a cycle. */
 struct sn_rules {
 	enum sn_vendor vendor;
@@ -108,6 +115,7 @@ struct sn_rules {
 	float load_latency_simple;	/* base produced by a load, 0 <= displacement < 2048 */
 	float vector_load_latency[3];	/* 16, 32, 64 bytes */
 	float forward_latency;		/* store to load, general registers */
+	float forward_latency_narrow;	/* of less than four bytes, on cores that rename memory */
 	float forward_latency_vector;
 	float forward_latency_512;	 /* of 64 bytes; 0: as other vectors */
 	float forward_latency_to_vector; /* general register stored, vector loaded; 0: as vectors */
@@ -137,11 +145,13 @@ struct sn_rules {
 					*/
 	float scaled_lea_latency;      /* of lea with a scaled index; 0: as its row says */
 	unsigned loads_per_cycle, stores_per_cycle;
-	float past_caches_bytes_per_cycle; /* of non-temporal stores; 0: not known */
-	bool alternates_address_units;	   /* two pairs in turn for loads and stores, vector loads
-					      only in the first; false: only their own units limit them
-					    */
-	float taken_branch_cycles;	   /* least cycles of a loop's iteration */
+	float past_caches_bytes_per_cycle;	 /* of non-temporal stores; 0: not known */
+	const struct sn_slow_order *slow_orders; /* NULL: none is known */
+	bool wide_vectors_close_port_1; /* while 512-bit operations are in flight, to vectors */
+	bool alternates_address_units;	/* two pairs in turn for loads and stores, vector loads
+					   only in the first; false: only their own units limit them
+					 */
+	float taken_branch_cycles;	/* least cycles of a loop's iteration */
 	float taken_branch_alu_uops; /* work of the integer units that is lost with a taken branch
 				      */
 	/* What of an integer unit's cycle an operation costs that any of them can execute (0: 1,

@@ -25,6 +25,15 @@
 	.eliminates_gpr_moves = true, .eliminates_vector_moves = true, .taken_branch_cycles = 1,   \
 	.insert_merge_latency = 2
 
+/* All 205 orders of four to seven operations, 105 of eight, with two vector loads and a store as
+ * their only accesses; the first is scalar y = a x + y. No rule was found. */
+static const struct sn_slow_order zen5_slow_orders[] = {
+	{ "LLS..", true, 1.055 },    { "LL.S.", true, 7 / 6. },	 { "LL..S", true, 7 / 6. },
+	{ "LLS...", true, 1.2 },     { "LS.L..", true, 1.07 },	 { "LL...S..", false, 1.57 },
+	{ "LL....S.", false, 1.57 }, { "LLSS...", false, 1.6 },	 { "LL.SS..", false, 1.6 },
+	{ "LL.SS...", false, 1.6 },  { "LL..SS..", false, 1.6 }, { NULL, false, 0 },
+};
+
 /* Chains of one step beside one, two and three of each kind: 600 loops, docs/method/cqa.md. */
 static const struct sn_chain_delays zen5_delays = { {
 	[SN_STEP_INTEGER] = { [SN_BESIDE_WIDE_PRODUCT] = { 0.35F, UNLIMITED } },
@@ -84,11 +93,11 @@ const struct sn_machine_definition sn_machine_definitions[] = {
 	{ "skylake-avx512",
 	  "Intel Skylake server",
 	  { "skylake-avx512", "skylake.overlay", "skylake-server.overlay" },
-	  { SKYLAKE, .vector_bytes = 64 } },
+	  { SKYLAKE, .vector_bytes = 64, .wide_vectors_close_port_1 = true } },
 	{ "cascadelake",
 	  "Intel Cascade Lake",
 	  { "cascadelake", "skylake.overlay", "skylake-server.overlay" },
-	  { SKYLAKE, .vector_bytes = 64 } },
+	  { SKYLAKE, .vector_bytes = 64, .wide_vectors_close_port_1 = true } },
 	{ "icelake-server",
 	  "Intel Ice Lake server",
 	  { "icelake-server", "icelake.overlay", "skylake-server.overlay" },
@@ -113,6 +122,7 @@ const struct sn_machine_definition sn_machine_definitions[] = {
 	    .loads_per_cycle = 2,
 	    .stores_per_cycle = 2,
 	    .vector_bytes = 64,
+	    .wide_vectors_close_port_1 = true,
 	    .scheduler_uops = 160,
 	    .reorder_uops = 352 } },
 	{ "sapphirerapids",
@@ -154,6 +164,7 @@ const struct sn_machine_definition sn_machine_definitions[] = {
 	    .loads_per_cycle = 3,
 	    .stores_per_cycle = 2,
 	    .vector_bytes = 64,
+	    .wide_vectors_close_port_1 = true,
 	    .scheduler_uops = 205,
 	    .reorder_uops = 512 } },
 	{ "zen2",
@@ -228,6 +239,8 @@ const struct sn_machine_definition sn_machine_definitions[] = {
 	    .alu_share_store = 0.9F,
 	    .alu_long_cycles = 3,
 	    .chain_delays = &zen5_delays,
+	    .slow_orders = zen5_slow_orders,
+	    .forward_latency_narrow = 7,
 	    .general_scheduler_uops = 88,
 	    .address_scheduler_uops = 56,
 	    .vector_scheduler_uops = 76,
