@@ -18,10 +18,10 @@ struct sorting {
 	const struct sn_profile *profile;
 	struct sn_structures *structures;
 	struct sn_evidence *out;
-	uint64_t *memory_ns, *io_ns, *compute_ns; /* by function */
-	uint64_t *loop_ns;			  /* computing, by loop */
-	uint64_t *mpi_ns;			  /* waiting actively, by stack */
-	uint64_t *unknown_ns;			  /* by module */
+	uint64_t *memory_ns, *io_ns, *compute_ns, *spin_ns; /* by function */
+	uint64_t *loop_ns;				    /* computing, by loop */
+	uint64_t *mpi_ns;				    /* waiting actively, by stack */
+	uint64_t *unknown_ns;				    /* by module */
 };
 
 /* Waiting for a lock with the C library's help. */
@@ -89,6 +89,8 @@ static void stack_sort(struct sorting *s, uint32_t stack, const struct sn_weight
 	if (class->is_spin) {
 		if (class->user == SN_CATEGORY_MPI)
 			s->mpi_ns[stack] = weight->cpu_ns;
+		else if (class->user != SN_CATEGORY_OPENMP)
+			s->spin_ns[leaf->function] += weight->cpu_ns;
 		spin_sort(s->out, class->user, seconds);
 	} else if (class->user == SN_CATEGORY_MEMORY) {
 		s->out->memory_s += seconds;
@@ -226,6 +228,7 @@ static void sorting_free(struct sorting *s)
 	free(s->memory_ns);
 	free(s->io_ns);
 	free(s->compute_ns);
+	free(s->spin_ns);
 	free(s->loop_ns);
 	free(s->mpi_ns);
 	free(s->unknown_ns);
@@ -243,6 +246,7 @@ static void cpu_time_sort(const struct sn_summary *summary, struct sn_evidence *
 		.memory_ns = sn_alloc_zeroed(functions, sizeof(uint64_t)),
 		.io_ns = sn_alloc_zeroed(functions, sizeof(uint64_t)),
 		.compute_ns = sn_alloc_zeroed(functions, sizeof(uint64_t)),
+		.spin_ns = sn_alloc_zeroed(functions, sizeof(uint64_t)),
 		.loop_ns = sn_alloc_zeroed(program->loops.count + 1, sizeof(uint64_t)),
 		.mpi_ns = sn_alloc_zeroed(program->stack_count + 1, sizeof(uint64_t)),
 		.unknown_ns =
@@ -253,6 +257,7 @@ static void cpu_time_sort(const struct sn_summary *summary, struct sn_evidence *
 		stack_sort(&s, stack, &profile->stacks[stack]);
 	place_of_most(program, s.memory_ns, &out->memory);
 	place_of_most(program, s.io_ns, &out->io);
+	place_of_most(program, s.spin_ns, &out->spin);
 	mpi_find(&s);
 	unknown_find(&s);
 	hot_loops_find(&s, summary);

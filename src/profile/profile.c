@@ -416,8 +416,8 @@ static void stack_add_exclusive(struct sn_builder *b, uint32_t stack,
 		profile->unnamed_ns += weight->cpu_ns;
 }
 
-/* A loop of an MPI or OpenMP runtime waits or hands out work, one of a spin lock waits: nothing to
- * optimise in it. */
+/* A loop of an MPI or OpenMP runtime waits or hands out work, one of a spin lock, or one that looks
+ * at a flag, waits: nothing to optimise in it. */
 static void runtime_loops_find(struct sn_builder *b)
 {
 	for (uint32_t s = 0; s <= b->program->stack_count; s++) {
@@ -432,7 +432,8 @@ static void runtime_loops_find(struct sn_builder *b)
 		if (loop != SN_NONE &&
 		    ((stack_is_runtime(b, s) &&
 		      (class == SN_MODULE_CLASS_OPENMP || class == SN_MODULE_CLASS_MPI)) ||
-		     (b->program->classes[s].is_spin && class == SN_MODULE_CLASS_LIBC)))
+		     (b->program->classes[s].is_spin && class == SN_MODULE_CLASS_LIBC) ||
+		     b->program->loops.items[loop].busy_waits))
 			b->profile->is_runtime_loop[loop] = 1;
 	}
 }

@@ -156,6 +156,7 @@ static uint32_t loop_intern(struct builder *b, uint32_t module, uint32_t functio
 			.depth = loop->depth,
 			.is_innermost = loop->is_innermost,
 			.is_irreducible = loop->is_irreducible,
+			.busy_waits = loop->busy_waits,
 		};
 
 		sn_vec_push(&program->loops, entry);
@@ -343,6 +344,13 @@ static bool is_library_within(const struct sn_program_function *function)
 	       sn_category_of_function(function->linkage_name) != SN_CATEGORIES;
 }
 
+static bool leaf_busy_waits(const struct sn_program *program, uint32_t stack)
+{
+	uint32_t loop = sn_program_leaf(program, stack)->loop;
+
+	return loop != SN_NONE && program->loops.items[loop].busy_waits;
+}
+
 static void stacks_classify(struct sn_program *program)
 {
 	const struct sn_experiment *e = program->experiment;
@@ -381,6 +389,7 @@ static void stacks_classify(struct sn_program *program)
 				break; /* no rule looks further */
 		}
 		program->classes[s] = sn_class_of_stack(frames.items, (uint32_t)frames.count);
+		program->classes[s].is_spin |= leaf_busy_waits(program, s);
 	}
 	sn_vec_free(&frames);
 }

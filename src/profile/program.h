@@ -42,6 +42,7 @@ struct sn_resolved_loop {
 	uint16_t depth;
 	bool is_innermost, is_irreducible;
 	const char *role; /* "main", "peel", "tail", "version" */
+	bool busy_waits;  /* it waits actively: code/busy_wait.h */
 };
 struct sn_resolved {
 	uint64_t function_link_addr; /* entry of the concrete function */
@@ -83,7 +84,7 @@ struct sn_program_loop {
 		source_loop; /* the first loop met of its source loop: equal for peel, main, tail */
 	uint64_t header_link_addr, function_link_addr;
 	uint16_t depth;
-	bool is_innermost, is_irreducible;
+	bool is_innermost, is_irreducible, busy_waits;
 };
 
 /** A source line within a function; `line` 0 and `file` NULL where nothing is known. */

@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "base/arena.h"
 #include "base/text.h"
+#include "code/busy_wait.h"
 #include "code/extract.h"
 #include "code/jit.h"
 #include "profile/generated.h"
@@ -291,8 +292,8 @@ static uint32_t scope_of_inline(const struct sn_function *function, int32_t inne
 	return 0;
 }
 
-static void loop_fill(const struct sn_function *function, const struct sn_loop *loop,
-		      int32_t innermost, struct sn_resolved_loop *out)
+static void loop_fill(const struct sn_structure *structure, const struct sn_function *function,
+		      const struct sn_loop *loop, int32_t innermost, struct sn_resolved_loop *out)
 {
 	const struct sn_loop *main_loop =
 		loop->group < function->loop_count ? &function->loops[loop->group] : loop;
@@ -311,12 +312,13 @@ static void loop_fill(const struct sn_function *function, const struct sn_loop *
 		.depth = loop->depth,
 		.is_innermost = loop->is_innermost,
 		.is_irreducible = loop->is_irreducible,
+		.busy_waits = sn_loop_busy_waits(structure, loop),
 		.role = sn_loop_role_name((enum sn_loop_role)loop->role),
 	};
 }
 
-static void loops_fill(const struct sn_location *location, uint64_t link_addr,
-		       struct sn_resolved *out)
+static void loops_fill(const struct sn_structure *structure, const struct sn_location *location,
+		       uint64_t link_addr, struct sn_resolved *out)
 {
 	const struct sn_function *function = location->function;
 	const struct sn_line *line = sn_function_line_at(function, link_addr);
@@ -328,7 +330,7 @@ static void loops_fill(const struct sn_location *location, uint64_t link_addr,
 		chain[count++] = loop;
 	out->loop_count = count;
 	for (uint32_t i = 0; i < count; i++)
-		loop_fill(function, chain[count - 1 - i], line ? line->inline_index : -1,
+		loop_fill(structure, function, chain[count - 1 - i], line ? line->inline_index : -1,
 			  &out->loops[i]);
 }
 
@@ -344,7 +346,7 @@ static bool resolve(void *context, uint32_t process, uint32_t module, uint64_t l
 		return false;
 	out->function_link_addr = s->location.function->link_addr;
 	scopes_fill(&s->location, out);
-	loops_fill(&s->location, link_addr, out);
+	loops_fill(structure, &s->location, link_addr, out);
 	return true;
 }
 

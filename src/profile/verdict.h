@@ -95,7 +95,7 @@ struct sn_evidence {
 	double join_s, child_s;
 	struct sn_evidence_place child; /* `what` the waiting call */
 	struct sn_evidence_hot loops, functions;
-	struct sn_evidence_place memory, io; /* the function with most */
+	struct sn_evidence_place memory, io, spin; /* the function with most; spin: of its own */
 	double busiest_ratio; /* the busiest thread's CPU time over the mean; 0: one */
 	const char *worker;   /* the program of most CPU time, if it is no first one */
 	double worker_s;

@@ -368,8 +368,9 @@ static void untraced_remedy(const struct sn_evidence *e, const struct sn_story *
 {
 	(void)e;
 	(void)story;
-	sn_text_add(out, "The calls were made past the C library (futex, page faults from disk): "
-			 "sonde show threads");
+	sn_text_add(out,
+		    "Calls are traced through the C library, in programs that sonde starts: with "
+		    "--pid, and of futexes and page faults from disk, only the time is known");
 }
 
 static void child_remedy(const struct sn_evidence *e, const struct sn_story *story,
@@ -462,8 +463,10 @@ static void spin_headline(const struct sn_evidence *e, const struct sn_story *st
 {
 	sn_text_addf(out, "Spinning: %.1f %% of CPU time is threads waiting actively %s",
 		     percent(story->seconds, e->cpu_s),
-		     e->spin_lock_s > e->spin_openmp_s ? "for spin locks"
+		     e->spin_lock_s > e->spin_openmp_s ? "for locks or flags"
 						       : "for others in OpenMP regions");
+	if (e->spin_lock_s > e->spin_openmp_s)
+		add_in(out, &e->spin);
 }
 
 static void spin_remedy(const struct sn_evidence *e, const struct sn_story *story,
@@ -471,7 +474,7 @@ static void spin_remedy(const struct sn_evidence *e, const struct sn_story *stor
 {
 	(void)story;
 	sn_text_add(out, e->spin_lock_s > e->spin_openmp_s
-				 ? "Hold the lock for less, or use a mutex, which sleeps"
+				 ? "Hold locks for less; use a mutex or a condition, which sleep"
 				 : "Spread the work evenly (schedule(dynamic)), less serial work "
 				   "between regions; OMP_WAIT_POLICY=passive frees the CPUs");
 }

@@ -33,7 +33,7 @@ static void add_figures(const struct sn_report *report, struct sn_text *out)
 	add_figure(out, "CPU time", sn_words_seconds(words, report->cpu_ns));
 	add_figure(out, "User", sn_words_seconds(words, report->user_ns));
 	add_figure(out, "System", sn_words_seconds(words, report->system_ns));
-	if (report->workers_ns > 0)
+	if (report->workers_ns * 1000 > report->thread_elapsed_ns)
 		add_figure(out, "Own workers", sn_words_seconds(words, report->workers_ns));
 	add_figure(out, "Blocked (threads)",
 		   sn_words_seconds(words, report->workers_ns > 0 &&

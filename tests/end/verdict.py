@@ -64,6 +64,26 @@ static void *spins(void *unused)
 	return unused;
 }
 
+static int turn;
+
+static void *flags(void *unused)
+{
+	while (!__atomic_load_n(&turn, __ATOMIC_SEQ_CST))
+		;
+	return unused;
+}
+
+/* The other thread looks at the flag all the while. */
+static void flag(void)
+{
+	pthread_t other;
+
+	pthread_create(&other, NULL, flags, NULL);
+	usleep(500000);
+	__atomic_store_n(&turn, 1, __ATOMIC_SEQ_CST);
+	pthread_join(other, NULL);
+}
+
 static void *works(void *unused)
 {
 	work(0.3);
@@ -124,6 +144,8 @@ int main(int argc, char **argv)
 		threads(locks, 4);
 	else if (!strcmp(kind, "spins"))
 		threads(spins, 2);
+	else if (!strcmp(kind, "flags"))
+		flag();
 	else if (!strcmp(kind, "workers"))
 		threads(works, 2);
 	else if (!strcmp(kind, "over"))
@@ -152,7 +174,8 @@ CASES = [
     ('one', 'work', (), 'compute_loops', r'in one loop, \S+:\d+'),
     ('flat', '', (), 'compute_flat', 'spread over many places'),
     ('one', 'over', (), 'oversubscribed', '7 threads on 1 CPU'),
-    ('one', 'spins', (), 'spin', 'for spin locks'),
+    ('one', 'spins', (), 'spin', 'for locks or flags in (sched_yield|pthread_spin_lock)'),
+    ('one', 'flags', (), 'spin', 'for locks or flags in flags'),
     ('one', 'locks', (), 'lock_wait', 'in pthread_mutex_lock, called by locks'),
     ('one', 'read', (), 'io_wait', 'in read, called by main'),
     ('one', 'child', ('--follow', 'none'), 'child_wait', 'not measured'),
@@ -185,7 +208,7 @@ def own(summary):
 
 
 for program, argument, options, kind, words in CASES:
-    name = kind
+    name = f'{kind}.{argument}'
     status = record(name, program, argument, options)
     summary = t.show('summary', experiment=name)
     verdict, findings = summary['verdict'], summary['findings']
@@ -219,6 +242,6 @@ t.check(any(f['kind'] == 'child_wait' for f in summary['findings']) and
         any(f['kind'] == 'compute_loops' for f in summary['findings']),
         'a working child is told beside what it does', summary['findings'])
 # what spins is nothing hot
-hot = re.search(r'hottest functions.*?\n\n', t.run('show', 'summary', 'spin').stdout, re.S)
+hot = re.search(r'hottest functions.*?\n\n', t.run('show', 'summary', 'spin.spins').stdout, re.S)
 t.check(hot and 'sched_yield' not in hot[0] and 'pthread_spin_lock' not in hot[0], 'spin is no hot function', hot and hot[0])
 t.done()

@@ -19,19 +19,19 @@ struct stretch {
 
 static const struct sn_resolved_loop loops[] = {
 	{ "aa:1000:10", "app.c:10-20", "/src/app.c", 10, 20, 0x1010, 10, 20, 0x1010, 0, 1, false,
-	  false, "main" },
+	  false, "main", false },
 	{ "aa:1000:40", "app.c:12-15", "/src/app.c", 12, 15, 0x1040, 12, 15, 0x1040, 0, 2, false,
-	  false, "main" },
+	  false, "main", false },
 	{ "aa:1000:60", "kernel.h:3-5", "/src/kernel.h", 3, 5, 0x1060, 3, 5, 0x1060, 1, 3, true,
-	  false, "main" },
+	  false, "main", false },
 	{ "aa:1800:20", "kernel.h:3-5", "/src/kernel.h", 3, 5, 0x1820, 3, 5, 0x1820, 0, 1, true,
-	  false, "main" },
+	  false, "main", false },
 	{ "aa:3000:20", "leaf.c:5-9", "/src/leaf.c", 5, 9, 0x3020, 5, 9, 0x3020, 0, 1, true, false,
-	  "main" },
+	  "main", false },
 	{ "aa:3000:40", "leaf.c:6-8", "/src/leaf.c", 6, 8, 0x3040, 5, 9, 0x3020, 0, 1, true, false,
-	  "tail" },
+	  "tail", false },
 	{ "dd:1000:10", "GOMP_barrier+0x10", NULL, 0, 0, 0x1010, 0, 0, 0x1010, 0, 1, true, false,
-	  "main" },
+	  "main", false },
 };
 
 static const struct stretch stretches[] = {

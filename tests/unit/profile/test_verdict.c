@@ -174,7 +174,9 @@ TEST(spinning_on_free_cpus)
 	e.spin_openmp_s = 0;
 	e.spin_lock_s = 28;
 	decide(&e);
-	check(SN_VERDICT_SPIN, "for spin locks");
+	e.spin.what = "pthread_spin_lock";
+	decide(&e);
+	check(SN_VERDICT_SPIN, "for locks or flags in pthread_spin_lock");
 }
 
 TEST(locks)
