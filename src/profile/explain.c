@@ -53,11 +53,9 @@ static const struct sn_explanation explanations[] = {
 	  "main, tail): the summary adds them up, 'show loops' lists each.",
 	  "role innermost 'sonde show loop #1'" },
 	{ "spin", "idea",
-	  "Waiting actively: threads of OpenMP and MPI runtimes poll for work or messages and burn "
-	  "CPU. "
-	  "It is counted in the categories openmp and mpi and as spinning, never as a hot loop: "
-	  "the cure "
-	  "is balance, not tuning that loop.",
+	  "Waiting actively: threads of OpenMP and MPI runtimes poll for work or messages, spin "
+	  "locks and loops that look at a flag burn CPU. It is never a hot loop or function: the "
+	  "cure is balance, or to sleep, not tuning that loop.",
 	  "openmp mpi 'sonde show categories'" },
 	{ "quality", "text",
 	  "How far a number carries: good (● or +) stands on 100 observations or more, fair (◐ or "
