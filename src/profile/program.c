@@ -444,7 +444,8 @@ void sn_program_free(struct sn_program *program)
  * scheduler's stack for good. */
 static bool is_first_of_go(const char *name)
 {
-	static const char *const names[] = { "goexit", "mstart", "mcall", "rt0_go" };
+	static const char *const names[] = { "goexit", "mstart", "mcall",
+					     "rt0_go", "clone",	 "morestack" };
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
 		size_t length = strlen(names[i]);

@@ -159,7 +159,8 @@ static enum sn_unwind_end step_by_frame_pointer(const struct sn_unwind_target *t
 
 	if (!(frame->regs.valid & (UINT32_C(1) << SN_UNWIND_RBP)))
 		return SN_UNWIND_NO_RULE;
-	if (rbp == 0 && !frame->is_exact && (frame->flags & SN_UNWIND_BY_FRAME_POINTER))
+	if (rbp == 0 && !frame->is_exact &&
+	    (frame->flags & (SN_UNWIND_BY_FRAME_POINTER | SN_UNWIND_BY_SCAN)))
 		return SN_UNWIND_COMPLETE;
 	if (rbp % 8 || rbp < value[SN_UNWIND_RSP] ||
 	    !sn_unwind_stack_read(target, rbp, &caller_rbp) ||

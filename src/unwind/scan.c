@@ -183,11 +183,12 @@ static void exchange(struct way *way, const struct sn_unwind_insn *insn, unsigne
 	set(way, b, insn->rex & 8 ? kept : unknown);
 }
 
+/* What a function gives back. The other registers that it may change are not read behind it, unless
+ * both have a convention of their own: kernels keep their caller's stack pointer in rcx. */
 static void after_call(struct way *way)
 {
-	for (unsigned reg = 0; reg < 12; reg++)
-		if (!is_kept_over_calls(reg))
-			forget(way, reg);
+	forget(way, RAX);
+	forget(way, RDX);
 }
 
 /* 00 to 3f: by the last three bits of the opcode. */
@@ -368,6 +369,8 @@ static void two_bytes(struct way *way, const struct sn_unwind_insn *insn)
 	}
 	if (opcode == 0xa2) /* cpuid */
 		forget(way, 3);
+	if (opcode == 0xa2 || opcode == 0x05)
+		forget(way, RCX);
 	if (opcode == 0xa2 || opcode == 0x05 || opcode == 0x31 || opcode == 0xb0 || opcode == 0xb1)
 		after_call(way);
 }
@@ -597,7 +600,7 @@ static bool row_make(const struct scan *scan, const struct way *way)
 	const struct value *rsp = &way->regs[RSP];
 	struct sn_unwind_short_row *row = scan->row;
 
-	if (rsp->kind > LOADED || (!scan->is_exact && !is_kept_over_calls(rsp->reg)))
+	if (rsp->kind > LOADED)
 		return false;
 	for (unsigned i = 0; i < way->store_count; i++)
 		if (is_same(&way->stores[i].at, rsp))

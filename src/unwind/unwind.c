@@ -399,6 +399,31 @@ static inline enum sn_unwind_end apply_short(const struct sn_unwind_target *targ
 	return SN_UNWIND_GOES_ON;
 }
 
+/** Behind a call only registers that survive it, or any if what was called is a kernel as well. */
+static bool may_hold_cfa(const struct sn_unwind_frame *frame, unsigned reg)
+{
+	bool survives = reg == SN_UNWIND_RBX || reg == SN_UNWIND_RBP || reg == SN_UNWIND_RSP ||
+			reg >= SN_UNWIND_R12;
+
+	return knows(&frame->regs, reg) &&
+	       (frame->is_exact || survives || frame->flags & SN_UNWIND_BY_SCAN);
+}
+
+/** Whether a frame that was read from code is the deepest: its caller's rbp is zero, and what it
+ * returns to lies in an image, but behind no call. */
+static bool is_deepest(const struct sn_unwind_target *target, const struct sn_unwind_short_row *row,
+		       const struct sn_unwind_frame *frame, uint64_t cfa, uint64_t rip)
+{
+	const unsigned bit = 1u << 1; /* rbp is the second of the six */
+	uint64_t rbp = frame->regs.value[SN_UNWIND_RBP];
+	uint64_t slot = (row->from_rbp & bit ? rbp : cfa) + (uint64_t)((int64_t)row->slot[1] * 8);
+
+	if (row->saved & bit)
+		return read_near(target, slot, &rbp) && !rbp && sn_unwind_find_module(target, rip);
+	return !(row->from_rbp & bit) && !rbp && knows(&frame->regs, SN_UNWIND_RBP) &&
+	       sn_unwind_find_module(target, rip);
+}
+
 /** What the code says is believed if a call stands before the return address; else guesses are. */
 static enum sn_unwind_end apply_scanned(const struct sn_unwind_target *target,
 					const struct sn_unwind_module *module,
@@ -408,9 +433,14 @@ static enum sn_unwind_end apply_scanned(const struct sn_unwind_target *target,
 	const uint64_t *value = frame->regs.value;
 	uint64_t cfa, rip;
 
-	if (knows(&frame->regs, row->cfa_reg) && cfa_of(target, row, value, &cfa) &&
-	    read_near(target, cfa - 8, &rip) && rip && sn_unwind_may_return_to(target, rip) &&
-	    apply_short(target, row, frame) == SN_UNWIND_GOES_ON) {
+	if (!may_hold_cfa(frame, row->cfa_reg) || !cfa_of(target, row, value, &cfa) ||
+	    !read_near(target, cfa - 8, &rip) || !rip)
+		return sn_unwind_fall_back(target, module, frame);
+	if (!sn_unwind_may_return_to(target, rip))
+		return is_deepest(target, row, frame, cfa, rip)
+			       ? SN_UNWIND_COMPLETE
+			       : sn_unwind_fall_back(target, module, frame);
+	if (apply_short(target, row, frame) == SN_UNWIND_GOES_ON) {
 		for (unsigned i = 0; i < SN_UNWIND_SAVED_COUNT; i++)
 			if (row->from_rbp & ~row->saved & 1u << i)
 				frame->regs.valid &= ~(UINT32_C(1) << saved_reg[i]);

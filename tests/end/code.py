@@ -145,7 +145,7 @@ t.check(all(n.startswith('<code at 0x') and n.endswith(', after kernel>') for n 
 # ---- kernels that nothing describes: their callers are found by following their code to its return ----
 KERNELS = r"""
 	.text
-	.globl plain, pushed, aligned, last
+	.globl plain, pushed, aligned, kept, last
 	.type plain, @function
 plain:	/* a leaf without a frame, the end of its loop is a jump */
 1:	test %rdi, %rdi
@@ -186,6 +186,19 @@ aligned:	/* the caller's stack pointer is kept in the frame, as assemblers of co
 	pop %rbx
 	ret
 	.size aligned, . - aligned
+	.type kept, @function
+kept:	/* two kernels with a convention of their own: rcx survives the call */
+	mov %rsp, %rcx
+	sub $64, %rsp
+	and $-64, %rsp
+	call inner
+	mov %rcx, %rsp
+	ret
+inner:
+1:	dec %rdi
+	jnz 1b
+	ret
+	.size kept, . - kept
 	.type last, @function
 last:	/* what it calls last returns for it */
 	push %rbx
@@ -201,22 +214,22 @@ last:	/* what it calls last returns for it */
 """
 open('kernels.s', 'w').write(KERNELS)
 CALLERS = ''.join(f'long {k}(long n); __attribute__((noinline)) long by_{k}(long n) {{ volatile long s = n; return {k}(n) + s; }}\n'
-                  for k in ('plain', 'pushed', 'aligned', 'last'))
+                  for k in ('plain', 'pushed', 'aligned', 'kept', 'last'))
 open('callers.c', 'w').write(CALLERS + '#include <stdio.h>\nint main(void) { const long n = 150000000; '
-                             'printf("%d\\n", (by_plain(n) ^ by_pushed(n) ^ by_aligned(n) ^ by_last(n)) != 1); return 0; }\n')
+                             'printf("%d\\n", (by_plain(n) ^ by_pushed(n) ^ by_aligned(n) ^ by_kept(n) ^ by_last(n)) != 1); return 0; }\n')
 subprocess.run(['gcc', '-O2', '-fomit-frame-pointer', 'callers.c', 'kernels.s', '-o', 'kernels'], check=True)
 t.run('record', '-o', 'kernels.x', './kernels')
 calls = {}
-for kernel in ('plain', 'pushed', 'aligned', 'last'):
+for kernel in ('plain', 'pushed', 'aligned', 'kept', 'last'):
     rows = t.show('samples', '--all', '--function', f'^{kernel}$', experiment='kernels.x')['rows']
     rows = [r for r in rows if r['function'] == kernel]
     calls[kernel] = (len(rows), sum(r['complete'] and r['scanned'] for r in rows))
     t.check(len(rows) > 5 and calls[kernel][0] == calls[kernel][1], f'{kernel}: every stack is whole, and marked as read from code', calls)
 tree = t.show('tree', '--all', experiment='kernels.x')['rows']
 above = {r['node']: r for r in tree}
-for kernel in ('plain', 'pushed', 'aligned', 'last'):
+for kernel in ('plain', 'pushed', 'aligned', 'kept', 'last'):
     callers = {above[r['parent']]['name'] for r in tree if r['name'] == kernel and r['inclusive_share'] > .02 and r['parent']}
-    t.check(callers <= {f'by_{kernel}', 'by_last'} and f'by_{kernel}' in callers, f'{kernel}: its caller is by_{kernel}', callers)
+    t.check(callers <= {f'by_{kernel}', 'by_last', 'kept'} and f'by_{kernel}' in callers, f'{kernel}: its caller is by_{kernel}', callers)
 
 # ---- code that the program maps itself: a second copy of a file's, and code without a file ----
 open('twice.c', 'w').write(WORK + '__attribute__((visibility("default"))) unsigned long twice(unsigned long n) { return work(n); }\n')
