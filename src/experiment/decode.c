@@ -14,11 +14,15 @@ _Static_assert((int)SN_RECORD_SAMPLE_LATE == (int)SN_SAMPLE_LATE, "sample flags"
 
 /* ---- the process ---- */
 
-static const char *mechanism_name(uint32_t mechanism)
+/* Threads may leave perf events for timers: then most signals are theirs. */
+static const char *mechanism_name(const struct sn_data_header *h)
 {
 	static const char *const names[] = { "off", "perf-signal", "thread-timer", "itimer-prof",
 					     "perf-ring" };
+	uint32_t mechanism = h->mechanism;
 
+	if (mechanism == SN_MECHANISM_PERF_SIGNAL && h->timer_signals > h->handler_count / 2)
+		return "perf-signal, then timers";
 	return mechanism < sizeof(names) / sizeof(*names) ? names[mechanism] : "unknown";
 }
 
@@ -39,7 +43,7 @@ static void process_begin(struct image *image)
 		 */
 		.start_ns = h->process_start_ns && !h->sequence ? h->process_start_ns : h->start_ns,
 		.exit_status = -1,
-		.clock_mechanism = mechanism_name(h->mechanism),
+		.clock_mechanism = mechanism_name(h),
 		.rate_hz = h->period_ns ? 1e9 / (double)h->period_ns : 0,
 		.raw_clone_threads = h->raw_clone_threads,
 		.handler_ns = h->handler_ns,

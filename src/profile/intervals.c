@@ -125,14 +125,15 @@ void sn_profile_intervals(struct sn_builder *b, enum sn_partition p)
 	for (uint32_t i = 0; i < b->partition_size[p]; i++) {
 		double exclusive = (double)metrics[i].exclusive.cpu_ns / total;
 		double inclusive = (double)metrics[i].inclusive.cpu_ns / total;
+		double seen = (double)metrics[i].exclusive.samples / (double)profile->total.samples;
 
 		metrics[i].exclusive_share = metrics[i].inclusive_share =
 			(struct sn_interval){ 0, total > 0 ? 1 : NAN };
 		if (!(total > 0))
 			continue;
-		metrics[i].exclusive_share = sn_share_interval(
-			exclusive, profile->effective_samples,
-			sn_sampling_factor(exclusive, b->transitions[p][i], pairs));
+		metrics[i].exclusive_share =
+			sn_share_interval(exclusive, profile->effective_samples,
+					  sn_sampling_factor(seen, b->transitions[p][i], pairs));
 		metrics[i].inclusive_share =
 			sn_share_interval(inclusive, profile->effective_samples, 1);
 	}

@@ -136,6 +136,10 @@ static void processes_sum(struct sn_summary *s)
 			most = p->processes[i].samples;
 			s->clock_mechanism = process->clock_mechanism;
 			s->rate_hz = process->rate_hz;
+			s->sampled_hz =
+				p->processes[i].cpu_ns
+					? 1e9 * (double)most / (double)p->processes[i].cpu_ns
+					: NAN;
 		}
 	}
 	s->overhead_share = cpu > 0 ? overhead / cpu : NAN;
@@ -254,6 +258,48 @@ static void warn_reconciliation(struct sn_summary *s)
 		     "%.3f s of CPU time (%.1f %% of the launch) lie in processes that were not "
 		     "measured, or at the very ends of processes, after they were last looked at",
 		     tree - measured, 100 * (1 - measured / tree));
+}
+
+/* Samples over those that are due; 1: as many, or too few to say. System time is seen at the
+ * kernel's tick at least. */
+static double rate_error(const struct sn_profile *p, size_t i)
+{
+	enum { DUE_LEAST = 200 };
+	const struct sn_process *process = &p->experiment->processes.items[i];
+	const struct sn_weight *seen = &p->processes[i];
+	double rate = process->rate_hz, got = (double)seen->samples;
+	double most = rate * (double)seen->cpu_ns / 1e9;
+	double least = rate * (double)(seen->cpu_ns - seen->system_ns) / 1e9;
+
+	if (rate > 0 && got > DUE_LEAST && got > most * 2)
+		return got / most;
+	if (rate > 0 && least > DUE_LEAST && got < least / 2 &&
+	    (!strcmp(process->clock_mechanism, "perf-signal") ||
+	     !strcmp(process->clock_mechanism, "perf-ring")))
+		return got / least;
+	return 1;
+}
+
+static void warn_rates(struct sn_summary *s)
+{
+	const struct sn_profile *p = s->profile;
+	const struct sn_experiment *e = p->experiment;
+
+	if (p->is_filtered)
+		return;
+	for (size_t i = 0; i < e->processes.count; i++) {
+		const char *program = e->processes.items[i].program, *slash = strrchr(program, '/');
+		double error = rate_error(p, i);
+
+		if (error != 1)
+			warn(s,
+			     "process %d (%s) has %.3g %% of the samples that %.3g s of CPU time "
+			     "should have: %s",
+			     e->processes.items[i].pid, slash ? slash + 1 : program, 100 * error,
+			     (double)p->processes[i].cpu_ns / 1e9,
+			     error > 1 ? "sampling has slowed it down, by more than is printed"
+				       : "it blocked the signals, or the kernel held them back");
+	}
 }
 
 static bool is_generated(const struct sn_profile *p, size_t module)
@@ -378,6 +424,7 @@ static void warnings_find(struct sn_summary *s, struct sn_structures *structures
 		warn(s, "the run did not end cleanly: this is what was saved until then");
 	warn_reconciliation(s);
 	warn_losses(s);
+	warn_rates(s);
 	warn_stacks(s);
 	warn_modules(s, structures);
 	warn_unlisted(s, structures);

@@ -45,7 +45,8 @@ struct sn_summary {
 	double loops_share, innermost_share; /* NaN without samples */
 	double category_shares[SN_CATEGORIES];
 	const char *clock_mechanism; /* of the process with most samples */
-	double rate_hz;
+	double rate_hz;		     /* asked for */
+	double sampled_hz;	     /* samples a second of CPU time; NaN: unknown */
 	SN_VEC(const char *) warnings;
 
 	struct sn_summary_loop loops[SN_SUMMARY_ROWS]; /* hottest source loops */

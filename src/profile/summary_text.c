@@ -209,6 +209,8 @@ static void put_head(const struct page *page, struct sn_text *line)
 	sn_text_add(line, " lost");
 	if (is_clock_off(s))
 		sn_text_addf(line, "%sclock off", dot(page));
+	else if (s->clock_mechanism && strstr(s->clock_mechanism, "timer") && s->sampled_hz > 0)
+		sn_text_addf(line, "%s%s: %.0f Hz", dot(page), s->clock_mechanism, s->sampled_hz);
 	else if (s->clock_mechanism)
 		sn_text_addf(line, "%s%s at %g Hz", dot(page), s->clock_mechanism, s->rate_hz);
 	if (!isnan(s->overhead_share))

@@ -147,6 +147,7 @@ struct sn_data_header {
 
 	_Atomic uint64_t switch_after_count; /* context switches of threads after their events */
 	_Atomic uint64_t timed_calls;	     /* that may block: two readings of the counter each */
+	_Atomic uint64_t timer_signals;	     /* of handler_count: samples by CPU timers */
 };
 
 /** The OWNER of chunks that the launcher writes: no thread of the process. */

@@ -427,6 +427,40 @@ def fallback():
     t.equal(data[0].samples, [], 'no clock: no samples')
 
 
+# The kernel's tick cannot come while threads are switched, so calls that block are measured by themselves. The
+# program's own clock says what its parts are. 5 sigma, and 0.03 for what the clocks cost.
+def blocks():
+    if len(os.sched_getaffinity(0)) < 2:
+        t.skip('blocks: calls that block have their share', 'it takes two CPUs')
+        return
+    run = t.run('record', '--follow', 'none', '-o', 'e-blocks', build('blocks'))
+    rows = {r['function']: r for r in t.show('functions', experiment='e-blocks')['rows']}
+    summary = t.show('summary', experiment='e-blocks')
+    for function, truth in zip(('read', 'write', 'compute'), map(float, run.stdout.split())):
+        row = rows.get(function, {'exclusive_share': 0, 'exclusive_share_low': 0, 'exclusive_share_high': 0})
+        half = (row['exclusive_share_high'] - row['exclusive_share_low']) / 2
+        t.within(row['exclusive_share'], truth, 0.03 + 5 / 1.96 * half, f'blocks: {function} has its share')
+    if perf_is_refused():
+        return
+    t.equal(summary['clock_mechanism'], 'perf-signal, then timers', 'blocks: it switches so often that timers sample it')
+    rate = summary['samples'] / summary['sampled_cpu_s']
+    t.check(f'perf-signal, then timers: {rate:.0f} Hz' in t.run('show', 'summary', 'e-blocks').stdout,
+            'blocks: the rate that is printed is the true one', rate)
+
+
+# What has far fewer samples than its time should give is named.
+def muted():
+    if perf_is_refused():
+        t.skip('muted: missing samples are named', "perf events are refused here: the kernel's tick has no rate of its own")
+        return
+    t.run('record', '-o', 'e-muted', build('muted'))
+    warnings = t.show('summary', experiment='e-muted')['warnings']
+    t.check(any('(muted) has' in w and 'of the samples' in w for w in warnings), 'muted: missing samples are named', warnings)
+    t.run('record', '-o', 'e-heard', build('split'), '300000')
+    warnings = t.show('summary', experiment='e-heard')['warnings']
+    t.check(not any('of the samples that' in w for w in warnings), 'muted: where none are missing nobody is', warnings)
+
+
 def rawthread():
     data = same([build('rawthread')], 'raw clone')
     t.equal(data[0].raw_clone_threads, 1, 'raw clone: the thread that we do not know is counted')
@@ -529,7 +563,7 @@ def lockstep(repeats=16):
 
 
 TESTS = [handlers, split, threads, forks, shell, env, signals, stacks, ends, plugins, sandbox, stray, counter, short, onstack, regions, kernel,
-         limits, fallback, rawthread, early, locks, lockstep]
+         limits, fallback, blocks, muted, rawthread, early, locks, lockstep]
 if sys.argv[1:2] == ['coverage']:  # takes minutes
     lockstep(int(sys.argv[2]))
     t.done()

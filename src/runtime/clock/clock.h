@@ -19,6 +19,14 @@ bool sn_events_end_flood(struct sn_thread *self);
 void sn_events_use_perf(struct sn_thread *self);
 /** After each sample of the thread's events: now and then one of them gets a new random period. */
 void sn_events_draw(struct sn_thread *self);
+/** The thread is sampled by a CPU timer from here on, or no more: calls that may block are measured
+ *  by themselves. */
+void sn_calls_start(struct sn_thread *self);
+void sn_calls_stop(struct sn_thread *self);
+/** Writes a sample that claims `cpu_ns`. */
+void sn_sample_emit(struct sn_thread *self, uint32_t stack, int64_t now_ns, int64_t cpu_ns,
+		    uint8_t flags);
+
 /** CPU time per signal of the events that the thread carries: what a sample of theirs stands for
  *  when no clock may be read. */
 int64_t sn_events_mean_ns(const struct sn_thread *self);

@@ -299,9 +299,11 @@ static void note_mechanism(struct sn_thread *self, enum sn_mechanism mechanism)
 
 	self->mechanism = (uint8_t)mechanism;
 	atomic_compare_exchange_strong(&sn_header()->mechanism, &unset, mechanism);
-	if (mechanism == SN_MECHANISM_THREAD_TIMER)
-		sn_warn(sn_header()->mechanism == SN_MECHANISM_PERF_SIGNAL ? SN_WARN_NO_PERF_THREAD
-									   : SN_WARN_NO_PERF);
+	if (mechanism != SN_MECHANISM_THREAD_TIMER)
+		return;
+	sn_calls_start(self);
+	sn_warn(sn_header()->mechanism == SN_MECHANISM_PERF_SIGNAL ? SN_WARN_NO_PERF_THREAD
+								   : SN_WARN_NO_PERF);
 }
 
 /* Opening and closing an event costs some 25 us, more than a short thread is worth: where threads
@@ -378,6 +380,7 @@ static bool leave_perf(struct sn_thread *self, enum sn_warning why)
 		SYS(timer_delete, self->tick_timer);
 	self->has_tick_timer = 0;
 	self->mechanism = SN_MECHANISM_THREAD_TIMER;
+	sn_calls_start(self);
 	sn_warn(why);
 	return true;
 }
@@ -405,6 +408,7 @@ void sn_events_use_perf(struct sn_thread *self)
 {
 	if (!open_lasting(self))
 		return;
+	sn_calls_stop(self);
 	SYS(timer_delete, self->sample_timer);
 	self->has_sample_timer = 0;
 	self->has_left_perf = 0;

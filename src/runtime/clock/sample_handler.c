@@ -204,13 +204,9 @@ static bool is_in_system_call(const ucontext_t *context)
 	return at[0] == 0x0f && at[1] == 0x05;
 }
 
-static void emit(struct sn_thread *self, const ucontext_t *context, int64_t now_ns, int64_t cpu_ns,
-		 uint8_t flags)
+void sn_sample_emit(struct sn_thread *self, uint32_t stack, int64_t now_ns, int64_t cpu_ns,
+		    uint8_t flags)
 {
-	struct sn_unwind_regs regs;
-
-	sn_unwind_regs_from_gregs(&regs, (const int64_t *)context->uc_mcontext.gregs);
-	uint32_t stack = sn_stack_capture(self, &regs, 0, true, now_ns);
 	if (cpu_ns + self->unsent_ns < 0)
 		cpu_ns = -self->unsent_ns;
 	if (sn_writer_sample(&self->writer, now_ns, (uint64_t)(cpu_ns + self->unsent_ns), stack,
@@ -226,6 +222,15 @@ static void emit(struct sn_thread *self, const ucontext_t *context, int64_t now_
 		self->claimed_user_ns += (uint64_t)cpu_ns;
 }
 
+static void emit(struct sn_thread *self, const ucontext_t *context, int64_t now_ns, int64_t cpu_ns,
+		 uint8_t flags)
+{
+	struct sn_unwind_regs regs;
+
+	sn_unwind_regs_from_gregs(&regs, (const int64_t *)context->uc_mcontext.gregs);
+	sn_sample_emit(self, sn_stack_capture(self, &regs, 0, true, now_ns), now_ns, cpu_ns, flags);
+}
+
 /* Timer mechanism: the tick hits user and system time alike, so each sample claims all there is. */
 static void sample_by_timer(struct sn_thread *self, const ucontext_t *context, int64_t now_ns,
 			    int overrun)
@@ -235,7 +240,9 @@ static void sample_by_timer(struct sn_thread *self, const ucontext_t *context, i
 		sn_state->is_sealed ? sealed_timer_ns(period_ns, overrun) : unclaimed_ns(self, 0);
 	uint8_t flags = is_in_system_call(context) ? SYSTEM : 0;
 
-	if (pool > 0)
+	atomic_fetch_add_explicit(&sn_header()->timer_signals, 1, memory_order_relaxed);
+	bool is_measured = self->in_call && flags & SYSTEM; /* clock/calls_handler.c */
+	if (pool > 0 && !is_measured)
 		emit(self, context, now_ns, pool, flags);
 	if (self->has_left_perf && !sn_state->is_sealed) {
 		struct split split = kernel_split(self);

@@ -40,7 +40,8 @@ enum {
 	SN_TABLES = 32,
 	SN_OWN_MAPS_MAX = 256, /* mappings of code that the program made itself */
 	SN_INTERN_SLOTS = 1 << 17,
-	SN_ENDED_MAX = 4096,  /* threads that have told us their end, kept by number */
+	SN_ENDED_MAX = 4096, /* threads that have told us their end, kept by number */
+	SN_CALL_SLOTS = 8,
 	SN_TICK_NS = 4000000, /* period of the timers that look for system time */
 };
 
@@ -93,6 +94,14 @@ struct sn_thread {
 	uint64_t timed_calls;			       /* since they were last counted */
 	uint64_t stretch_claimed_ns, stretch_switches; /* where the rate was last taken */
 	uint64_t user_samples;
+
+	/* calls measured by themselves: clock/calls_handler.c */
+	uint64_t in_call, call_begin;	    /* their sn_wait_begin: now, and of one that is timed */
+	int64_t call_cpu_ns;		    /* the CPU clock when that began */
+	int64_t call_probed_ns;		    /* ... when the last one ended */
+	int64_t call_cost_ns;		    /* of reading it */
+	uint32_t call_gap;		    /* calls that one stands for; 0: none is */
+	uint32_t calls_left[SN_CALL_SLOTS]; /* until the next, by function */
 
 	uint64_t handler_count, handler_ns;
 	int64_t next_account_ns;
@@ -391,6 +400,11 @@ void sn_events_stop_all(void);
 void sn_events_before_seal(struct sn_thread *self);
 /** After the first, random period. */
 void sn_events_next(struct sn_thread *self);
+
+/* clock/calls_handler.c: for each call that may block of a thread whose call_gap is not 0, by its
+ * sn_wait_begin */
+void sn_call_begin(struct sn_thread *self, uint64_t begin, void *function);
+void sn_call_end(struct sn_thread *self, void *function);
 
 /* clock/sample_handler.c */
 bool sn_sample_install(void);

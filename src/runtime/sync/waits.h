@@ -33,6 +33,8 @@ static inline uint64_t sn_wait_begin(enum sn_wait_is kind, void *function)
 		return 0;
 	self->timed_calls++;
 	uint64_t begin = __builtin_ia32_rdtsc();
+	if (__builtin_expect(self->call_gap != 0, 0))
+		sn_call_begin(self, begin, function);
 	if (self->long_kinds >> kind & 1)
 		sn_wait_open(self, begin, kind, function);
 	return begin;
@@ -50,6 +52,8 @@ static inline void sn_wait_end(uint64_t begin, enum sn_wait_is kind, void *funct
 	if (!begin || !self || !sn_is_active())
 		return;
 	uint64_t ticks = __builtin_ia32_rdtsc() - begin;
+	if (__builtin_expect(self->in_call == begin, 0))
+		sn_call_end(self, function);
 	if (ticks > sn_config.settings.wait_min_ns)
 		sn_wait_long(begin, ticks, kind, function);
 	else if (self->open_wait && self->open_begin == begin)
