@@ -214,13 +214,18 @@ static void cycle_add(struct scope *s, uint32_t owner, uint32_t function)
 	sn_vec_push(&s->phases->cycles, cycle_of(s, owner, function));
 }
 
-/* Calls that were seen one by one are long; of others the code must be known. */
-static bool is_affordable(const struct sn_phase_cycle *cycle)
+/* Calls that were seen one by one are long; of others the code must be known, or else the loop that
+ * calls them must not be too fast. */
+static bool is_affordable(const struct scope *s, const struct sn_phase_cycle *cycle)
 {
 	const struct sn_pace *pace = &cycle->site.pace;
 
-	return !(pace->expected_cost > SN_PACE_COST_MAX) &&
-	       (cycle->calls || cycle->kind != SN_CYCLE_PART || !isnan(pace->at_most_hz));
+	if (cycle->calls || cycle->kind != SN_CYCLE_PART)
+		return !(pace->expected_cost > SN_PACE_COST_MAX);
+	if (isnan(pace->expected_cost) &&
+	    sn_pace_cost_around(s->pace, cycle->function) > SN_PACE_COST_MAX)
+		return false;
+	return !(pace->expected_cost > SN_PACE_COST_MAX) && !isnan(pace->at_most_hz);
 }
 
 /* What is called once or twice and stays: with a loop of its own, where it has one. */
@@ -234,7 +239,7 @@ static void stage_add(struct scope *s, uint32_t owner, uint32_t function)
 	cycle.site.app_share = cycle.site.phase_share = cycle.share;
 	is_inside = s->phases->activity->depths[cycle.site.entity] >=
 		    s->phases->activity->depths[function];
-	cycle.site.heartbeat = is_inside && is_affordable(&cycle);
+	cycle.site.heartbeat = is_inside && is_affordable(s, &cycle);
 	sn_vec_push(&s->phases->cycles, cycle);
 }
 
@@ -292,7 +297,7 @@ static void parts_instrument(struct scope *s, size_t from, size_t to)
 	for (size_t i = from; i < to; i++) {
 		if (i > from && cycles[i].share * gap_ratio < cycles[i - 1].share)
 			return;
-		cycles[i].site.heartbeat = is_affordable(&cycles[i]);
+		cycles[i].site.heartbeat = is_affordable(s, &cycles[i]);
 	}
 }
 
@@ -357,7 +362,7 @@ static void loop_add(struct scope *s, uint32_t owner, size_t from, size_t to)
 					.app_share = cycle.share,
 					.phase_share = cycle.share,
 					.pace = sn_pace_of(s->pace, loop) };
-	cycle.site.heartbeat = is_affordable(&cycle);
+	cycle.site.heartbeat = is_affordable(s, &cycle);
 	sn_vec_push(&p->cycles, cycle);
 }
 

@@ -236,8 +236,11 @@ static const char *components_last(const char *name, unsigned components)
 {
 	const char *at = name + strlen(name);
 
-	while (at > name && (at[-1] != ':' || at - name < 2 || --components))
-		at--;
+	while (at > name) {
+		if (at - name > 2 && at[-1] == ':' && at[-2] == ':' && !--components)
+			return at;
+		at -= at - name > 2 && at[-1] == ':' && at[-2] == ':' ? 2 : 1;
+	}
 	return at;
 }
 

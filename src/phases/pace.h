@@ -59,6 +59,10 @@ void sn_pace_scope_free(struct sn_pace_scope *scope);
 /** The pace of an entity (paths.h). */
 struct sn_pace sn_pace_of(const struct sn_pace_scope *scope, uint32_t entity);
 
+/** The cost of a beat in every round of the loop that a function is called in; NaN: not known. For
+ *  functions that have hardly a sample themselves. */
+double sn_pace_cost_around(const struct sn_pace_scope *scope, uint32_t function);
+
 /** Which part of the beats should be timed, 1 in so many, so that they cost no more than they may:
  * a power of two; 1 where that is not known to be needed. The cost then. */
 uint32_t sn_pace_every(const struct sn_pace *pace);
