@@ -179,21 +179,27 @@ struct sn_conditions sn_conditions_of(const struct sn_compare_run *a, size_t a_c
 		c.is_load_different = fabs(c.others_b - c.others_a) >= LEAST_LOAD &&
 				      sn_welch_p(of_a, of_b, NULL) < SIGNIFICANT;
 	}
-	c.is_one_program = is_one_after_other(&c) && have_one_identity(runs, count);
+	c.is_one_after_other = is_one_after_other(&c);
+	c.is_one_program = have_one_identity(runs, count);
 	c.has_trend = totals_have_trend(&c, runs, times);
 	return c;
 }
 
 /* A neighbour on the same core takes up to half of its speed, and the chance to have one is the
- * part of the machine that is busy. Clocks and hosts answer to load, too, and to either side. */
+ * part of the machine that is busy. Clocks and hosts answer to load, too, and to either side. What
+ * a neighbour takes hangs on what it does, between nothing and that half: that may change with no
+ * sign of it. */
 static bool is_explained(const struct sn_conditions *c, double mean_a, double mean_b)
 {
 	double change = fabs(mean_b - mean_a) / fmin(mean_a, mean_b);
 
+	double load = isnan(c->others_a) ? 0 : fmax(c->others_a, c->others_b);
+	double unseen = load / 2 + (c->is_one_program ? UNSEEN_DRIFT : 0);
+
 	if (!(fmin(mean_a, mean_b) > 0))
 		return false;
 	return (c->is_load_different && change <= 2 * fabs(c->others_b - c->others_a)) ||
-	       (c->is_one_program && change <= UNSEEN_DRIFT);
+	       (c->is_one_after_other && change <= unseen);
 }
 
 bool sn_is_drift(const struct sn_conditions *c, bool is_elapsed, double rate, const double *times,
@@ -226,19 +232,21 @@ const char *sn_conditions_sentence(const struct sn_conditions *c, struct sn_aren
 	struct sn_text text = { 0 };
 	const char *kept;
 
-	sn_text_add(&text, "the machine was not the same for both sets");
+	sn_text_add(&text, "what differs may be the machine's doing");
+	if (c->is_one_after_other)
+		sn_text_add(&text, "; one set came after the other");
 	if (c->is_one_program)
-		sn_text_add(
-			&text,
-			"; nothing recorded of the program, its arguments and environment differs");
+		sn_text_add(&text,
+			    "; nothing recorded of the program, its arguments and environment "
+			    "differs");
 	if (!isnan(c->others_a))
-		sn_text_addf(&text, "; others had %.0f %% of it in A, %.0f %% in B",
+		sn_text_addf(&text, "; others had %.0f %% of the machine in A, %.0f %% in B",
 			     100 * c->others_a, 100 * c->others_b);
 	if (waited_a > 0 || waited_b > 0)
 		sn_text_addf(&text, "; a run waited %.3g s for a CPU in A, %.3g s in B", waited_a,
 			     waited_b);
 	if (c->has_trend)
-		sn_text_add(&text, "; times changed from run to run within the sets, too");
+		sn_text_add(&text, "; times changed from run to run within the sets");
 	sn_text_add(&text, ". Record in turns: A B A B A B");
 	kept = sn_arena_strdup(arena, text.chars);
 	sn_text_free(&text);

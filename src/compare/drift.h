@@ -18,9 +18,9 @@ struct sn_conditions {
 				      unknown */
 	double others_a, others_b; /* means of the part of the machine that others had, or NaN */
 	bool is_load_different;	   /* between the sets, beyond its spread */
-	bool is_one_program; /* nothing recorded differs but times, and one set came after the other
-			      */
-	bool has_trend;	     /* of the totals, within the sets */
+	bool is_one_after_other;   /* all runs of one set before all of the other */
+	bool is_one_program;	   /* nothing that is recorded differs but times */
+	bool has_trend;		   /* of the totals, within the sets */
 };
 
 /** Mean and variance of the mean, and its degrees of freedom. */

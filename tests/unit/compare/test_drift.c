@@ -201,10 +201,17 @@ TEST(what_load_can_explain_is_drift_and_more_is_not)
 	how.change = 2;
 	tally(&how, &same, &drift, &found);
 	CHECK(found >= 290);
-	/* the same load on both sides explains nothing */
-	how = (struct how){ .runs = 4, .change = 0.3 };
-	how.has_others = true;
+	/* neighbours may have changed what they do, as far as half of what they have; not in turns
+	 */
+	how = (struct how){ .runs = 4, .change = 0.2, .has_others = true };
 	how.others_a = how.others_b = 0.5;
+	tally(&how, &same, &drift, &found);
+	CHECK(found == 0 && drift >= 250);
+	how.change = 0.3;
+	tally(&how, &same, &drift, &found);
+	CHECK(found >= 280);
+	how.change = 0.2;
+	how.in_turns = true;
 	tally(&how, &same, &drift, &found);
 	CHECK(found >= 280);
 }
