@@ -614,12 +614,13 @@ static void put_notes(const struct page *page, struct sn_text *line)
 	}
 }
 
+/* Waiting for own workers aside: these are looked at themselves. */
 static bool is_mostly_blocked(const struct sn_summary *s)
 {
 	double blocked_s = isnan(s->threads_blocked_s) ? (double)s->profile->total.wait_ns / 1e9
 						       : s->threads_blocked_s;
 
-	return blocked_s > 0.5 * s->threads_elapsed_s;
+	return blocked_s - s->threads_workers_s > 0.5 * s->threads_elapsed_s;
 }
 
 /* Commands joined by dots, as many as fit. */
