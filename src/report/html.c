@@ -284,6 +284,7 @@ static void add_numbers(struct sn_json *json, const struct sn_report *report)
 	sn_json_member_int(json, "time_unit_ns", time_unit_ns(report));
 	sn_json_member_int(json, "slice_ns", report->slice_ns);
 	sn_json_member_uint(json, "stride", report->stride);
+	sn_json_member_double(json, "folded_share", report->folded_share);
 }
 
 /* The view that shows the evidence of each finding. */

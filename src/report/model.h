@@ -159,6 +159,9 @@ struct sn_report {
 	double rate_hz;
 	int64_t slice_ns; /* width of the slices that records were merged over; 0: not merged */
 	uint32_t stride;  /* samples that one record stands for; 0 or 1: itself */
+	/* CPU time and waits of call paths whose inner frames count for a frame above, for want of
+	 * room in `nodes`, over all of both; 0: none */
+	double folded_share;
 
 	const char *phases_json;	 /* an object, or NULL */
 	const char *machine;		 /* that the static model was asked about; NULL: none */

@@ -17,6 +17,7 @@ struct builder {
 	uint32_t *node_of;    /* by stack */
 	uint32_t *place_of;   /* by place of the program */
 	uint32_t *point_of;   /* by stack * 2 + system; SN_NONE: not met */
+	bool is_folded;	      /* a node was refused since this was last cleared */
 };
 
 /* ---- nodes ---- */
@@ -29,6 +30,7 @@ static uint32_t find_node(struct builder *b, uint32_t parent, bool is_loop, uint
 
 	if (b->report->nodes.count >= SN_REPORT_NODES_MAX) {
 		slot = sn_map_get(&b->nodes, key);
+		b->is_folded |= !slot;
 		return slot ? (uint32_t)*slot : parent; /* folded into the path above */
 	}
 	slot = sn_map_put(&b->nodes, key, &is_new);
@@ -79,6 +81,7 @@ static void add_stacks(struct builder *b)
 	struct heavy *order = sn_alloc((size_t)count * sizeof(*order));
 	struct sn_step_vec steps = { 0 };
 	size_t used = 0;
+	double folded = 0, whole = 0;
 
 	b->node_of = sn_alloc((size_t)count * sizeof(uint32_t));
 	memset(b->node_of, 0xff, (size_t)count * sizeof(uint32_t));
@@ -89,8 +92,13 @@ static void add_stacks(struct builder *b)
 			order[used++] = (struct heavy){ w->cpu_ns + w->wait_ns, s };
 	}
 	qsort(order, used, sizeof(*order), compare_heavy);
-	for (size_t i = 0; i < used; i++)
+	for (size_t i = 0; i < used; i++) {
+		b->is_folded = false;
 		b->node_of[order[i].stack] = add_stack(b, order[i].stack, &steps);
+		folded += b->is_folded ? (double)order[i].weight : 0;
+		whole += (double)order[i].weight;
+	}
+	b->report->folded_share = whole > 0 ? folded / whole : 0;
 	sn_vec_free(&steps);
 	free(order);
 }

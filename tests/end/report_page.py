@@ -219,6 +219,15 @@ def check_flame(t, page, path):
     t.check(points['category'][max(by_point, key=by_point.get)] != want, 'the two differ here', by_point, by_category)
     page.open('about:blank')
     look(t, page, path, f'flame?t={first}-{last}', 'a flame graph of a range')
+    page.evaluate("document.querySelector('.canvas').focus()")
+    page.key('ArrowDown')
+    zoomed = page.evaluate("location.hash")
+    page.open('about:blank')
+    page.open(f'file://{path}{zoomed}')
+    page.wait("document.body.dataset.ready === 'flame'")
+    t.check('root=' in zoomed and 'zoomed to' in page.evaluate("document.querySelector('section.fill').innerText"),
+            'the zoom of the flame graph is in the address', zoomed)
+    look(t, page, path, f'flame?t={first}-{last}', 'a flame graph of a range, from the roots')
     got = page.evaluate("""(() => {
         const canvas = document.querySelector('.canvas canvas'), scale = canvas.width / canvas.clientWidth;
         const at = (c, x, y) => [...c.getContext('2d').getImageData(x * scale, y * scale, 1, 1).data].slice(0, 3);

@@ -1,6 +1,6 @@
 // Flame graph: call paths merged by function, from the roots down or from the leaves up.
 import { Fragment, h } from 'preact';
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useMemo, useRef, useState } from 'preact/hooks';
 import { NONE, toc } from './chunks.js';
 import { Canvas, Head, Name, PALETTE, Switch, Tip, colourOf, useSize, CATEGORY_COLOURS, place } from './parts.jsx';
 import { elide, percent, seconds, visible } from './format.js';
@@ -144,6 +144,25 @@ function pathOf(d, tree, node) {
 	return names;
 }
 
+// A node as the entities on the way to it, for the address: it is found again in another tree, or what is left of the way.
+const wayTo = (tree, node) => {
+	const way = [];
+	for (let at = node; at > 0; at = tree.parent[at])
+		way.unshift(tree.entity[at]);
+	return way.join('.') || null;
+};
+
+function nodeOf(tree, way) {
+	let at = 0;
+	for (const entity of way ? way.split('.').map(Number) : []) {
+		const next = tree.children[at].find((child) => tree.entity[child] === entity);
+		if (next === undefined)
+			break;
+		at = next;
+	}
+	return at;
+}
+
 export function Flame({ d, agg, filter, theme, matcher }) {
 	const { params } = filter;
 	const up = params.dir === 'up', wall = params.time === 'wall', loops = params.loops !== '0';
@@ -173,9 +192,10 @@ export function Flame({ d, agg, filter, theme, matcher }) {
 	</>;
 	return <>
 		<Head title="Flame graph" tools={tools}>{up ? 'leaves at the top, callers below' : 'callers at the top, callees below'} · width is {wall ? 'CPU and blocked' : 'CPU'} time, {seconds(tree.value[0])} in all{matched ? ` · ${percent(matched.sum / tree.value[0])} on matching paths` : ''}</Head>
+		{toc.folded_share > 0 && <p class="notice">This run has more call paths than the page holds: {percent(toc.folded_share)} of the time lies on paths whose inner frames are left out here and count for the last frame shown. <span class="mono">sonde show tree</span> has them all.</p>}
 		<section class="panel flush fill">{tree.value[0] === 0 ? <div class="empty">No time to show under this filter.</div>
 			: table ? <FlameTable d={d} tree={tree} matched={matched} />
-				: <FlameCanvas key={`${up}${wall}${loops}`} d={d} tree={tree} matched={matched} colourBy={colourBy} theme={theme} />}</section>
+				: <FlameCanvas key={`${up}${wall}${loops}`} d={d} tree={tree} matched={matched} colourBy={colourBy} theme={theme} zoom={params.root ?? null} setZoom={(way) => setParams({ root: way })} />}</section>
 	</>;
 }
 
@@ -223,13 +243,14 @@ function inkOn(colour) {
 }
 
 // heat(node): [colour, strength] in place of category or module; legend, tip, say: what goes with it.
-export function FlameCanvas({ d, tree, matched, colourBy, theme, heat, legend, tip, say }) {
+// zoom, setZoom: the way to the node that fills the width, kept by the caller; else kept here.
+export function FlameCanvas({ d, tree, matched, colourBy, theme, heat, legend, tip, say, zoom, setZoom }) {
 	const box = useRef();
 	const [width, height] = useSize(box);
-	const [root, setRoot] = useState(0);
+	const [own, setOwn] = useState(null);
 	const [hover, setHover] = useState(null);
-	useEffect(() => setRoot(0), [tree]);
-	const at = root < tree.parent.length ? root : 0;
+	const setRoot = (node) => (setZoom ?? setOwn)(wayTo(tree, node));
+	const at = useMemo(() => nodeOf(tree, setZoom ? zoom : own), [tree, zoom, own]);
 	const plan = useMemo(() => layout(tree, at, Math.max(1, width)), [tree, at, width]);
 	const moduleColour = useMemo(() => {
 		if (heat)
