@@ -39,12 +39,13 @@ struct way {
 	struct value regs[16];
 	struct store stores[STORES_MAX];
 	unsigned store_count;
-	uint64_t segments[SEGMENTS_MAX][2];
+	uint64_t pc;			   /* where it begins: what follows counts from here */
+	int32_t segments[SEGMENTS_MAX][2]; /* first and last instruction */
 	unsigned segment_count;
 	unsigned branch_count;
 	struct {
-		uint64_t target;
-		struct value rsp;
+		int32_t target, rsp_add;
+		uint8_t rsp_kind;
 	} exits[2 * EXITS_HALF]; /* branches that were not taken */
 	unsigned exit_count;
 	bool is_changed; /* what a caller would see is no longer as at the beginning */
@@ -434,18 +435,21 @@ static void way_begin(struct way *way, uint64_t pc)
 	way->store_count = way->branch_count = way->exit_count = way->checkpoint_count = 0;
 	way->is_changed = false;
 	way->segment_count = 1;
-	way->segments[0][0] = way->segments[0][1] = pc;
+	way->segments[0][0] = way->segments[0][1] = 0;
+	way->pc = pc;
 }
 
 /* Goes on elsewhere; false if the way was there before. */
 static bool turn(struct way *way, uint64_t target)
 {
-	for (unsigned i = 0; i < way->segment_count; i++)
-		if (target >= way->segments[i][0] && target <= way->segments[i][1])
-			return false;
-	if (way->segment_count == SEGMENTS_MAX)
+	int64_t at = (int64_t)(target - way->pc);
+
+	if (at != (int32_t)at || way->segment_count == SEGMENTS_MAX)
 		return false;
-	way->segments[way->segment_count][0] = way->segments[way->segment_count][1] = target;
+	for (unsigned i = 0; i < way->segment_count; i++)
+		if (at >= way->segments[i][0] && at <= way->segments[i][1])
+			return false;
+	way->segments[way->segment_count][0] = way->segments[way->segment_count][1] = (int32_t)at;
 	way->segment_count++;
 	return true;
 }
@@ -453,6 +457,15 @@ static bool turn(struct way *way, uint64_t target)
 static unsigned exit_slot(unsigned count)
 {
 	return count < EXITS_HALF ? count : EXITS_HALF + count % EXITS_HALF;
+}
+
+static void exit_keep(struct way *way, uint64_t target)
+{
+	unsigned at = exit_slot(way->exit_count++);
+
+	way->exits[at].target = (int32_t)(target - way->pc);
+	way->exits[at].rsp_add = way->regs[RSP].add;
+	way->exits[at].rsp_kind = way->regs[RSP].kind;
 }
 
 /* The way was here before: it leaves the loop by the last branch that leads elsewhere, with the
@@ -464,9 +477,10 @@ static uint64_t leave_loop(struct way *way)
 
 		if (i >= EXITS_HALF && way->exit_count - i > EXITS_HALF)
 			i = EXITS_HALF; /* what lay between is forgotten */
-		else if (is_same(&way->exits[at].rsp, &way->regs[RSP]) &&
-			 turn(way, way->exits[at].target))
-			return way->exits[at].target;
+		else if (way->exits[at].rsp_kind == way->regs[RSP].kind &&
+			 way->exits[at].rsp_add == way->regs[RSP].add &&
+			 turn(way, way->pc + (uint64_t)way->exits[at].target))
+			return way->pc + (uint64_t)way->exits[at].target;
 	}
 	return 0;
 }
@@ -521,7 +535,7 @@ static bool follow(struct scan *scan, struct way *way)
 		block = at / CHECKPOINT_BYTES;
 		if (!sn_unwind_insn_decode(sn_unwind_window_at(text, at), text->end - at, &insn))
 			return false;
-		way->segments[way->segment_count - 1][1] = at;
+		way->segments[way->segment_count - 1][1] = (int32_t)(at - way->pc);
 		at += insn.length;
 		switch (sn_unwind_insn_flow(&insn)) {
 		case SN_UNWIND_FLOW_RETURN:
@@ -539,8 +553,7 @@ static bool follow(struct scan *scan, struct way *way)
 				at = turn(way, target) ? target : 0;
 				break;
 			}
-			way->exits[exit_slot(way->exit_count)].target = target;
-			way->exits[exit_slot(way->exit_count++)].rsp = way->regs[RSP];
+			exit_keep(way, target);
 			break;
 		case SN_UNWIND_FLOW_JUMP:
 			at += (uint64_t)insn.immediate;
