@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/progress.h"
 #include "base/text.h"
 
 __attribute__((format(printf, 3, 0))) static void error_fill(struct sn_error *err, sn_status status,
@@ -76,6 +77,7 @@ static void line_print(const char *sentence)
 	sn_text_add_printable(&text, sentence, strlen(sentence));
 	sn_text_add(&text, "\n");
 	fflush(stdout);
+	sn_progress_make_room();
 	fputs(text.chars, stderr);
 	sn_text_free(&text);
 }

@@ -1,5 +1,6 @@
 #include "base/progress.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -22,39 +23,110 @@ int64_t sn_clock_ns(clockid_t clock)
 	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-void sn_progress_begin(struct sn_progress *progress, const char *what, uint64_t total)
+/* ---- the line ---- */
+
+/* One at a time: what begins meanwhile is part of it. */
+static struct sn_progress *_Atomic in_hand;
+
+static void line_wipe(struct sn_progress *progress)
 {
-	*progress = (struct sn_progress){ .what = what, .total = total, .started_ns = sn_now_ns() };
-	progress->is_terminal = isatty(STDERR_FILENO);
+	if (progress->is_drawn)
+		fputs("\r\033[K", stderr);
+	progress->is_drawn = false;
 }
 
-void sn_progress_update(struct sn_progress *progress, uint64_t done)
+static void line_draw(struct sn_progress *progress, uint64_t now_ns)
 {
-	uint64_t now;
+	uint64_t done = atomic_load(&progress->done), total = progress->total;
 
-	progress->done = done;
-	if (!progress->is_terminal)
-		return;
-	now = sn_now_ns();
-	if (now - progress->started_ns < PROGRESS_QUIET_NS ||
-	    now - progress->drawn_ns < PROGRESS_REDRAW_NS)
-		return;
-	progress->drawn_ns = now;
-	progress->is_drawn = 1;
-	if (progress->total && done) {
-		double share = (double)done / (double)progress->total;
-		double left_s = (double)(now - progress->started_ns) * 1e-9 * (1 - share) / share;
+	if (total && done) {
+		double share = (double)done / (double)total;
+		double left_s =
+			(double)(now_ns - progress->started_ns) * 1e-9 * (1 - share) / share;
 
 		fprintf(stderr, "\r%s %3.0f %%  %.0f s left\033[K", progress->what, 100 * share,
 			left_s);
 	} else {
 		fprintf(stderr, "\r%s ...\033[K", progress->what);
 	}
+	progress->is_drawn = true;
+}
+
+/* A thread, so that no analysis need say now and then that it is still there. */
+static void *line_keep(void *argument)
+{
+	struct sn_progress *progress = argument;
+	uint64_t next_ns = progress->started_ns + PROGRESS_QUIET_NS;
+
+	pthread_mutex_lock(&progress->lock);
+	while (!progress->is_over) {
+		struct timespec until = { .tv_sec = (time_t)(next_ns / 1000000000),
+					  .tv_nsec = (long)(next_ns % 1000000000) };
+		uint64_t now_ns;
+
+		pthread_cond_timedwait(&progress->ended, &progress->lock, &until);
+		now_ns = sn_now_ns();
+		if (progress->is_over || now_ns < next_ns)
+			continue;
+		line_draw(progress, now_ns);
+		next_ns = now_ns + PROGRESS_REDRAW_NS;
+	}
+	pthread_mutex_unlock(&progress->lock);
+	return NULL;
+}
+
+static void thread_start(struct sn_progress *progress)
+{
+	pthread_condattr_t attributes;
+	sigset_t all, before;
+
+	pthread_mutex_init(&progress->lock, NULL);
+	pthread_condattr_init(&attributes);
+	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+	pthread_cond_init(&progress->ended, &attributes);
+	pthread_condattr_destroy(&attributes);
+	sigfillset(&all); /* signals are for the thread that works */
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	progress->has_thread = !pthread_create(&progress->thread, NULL, line_keep, progress);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+void sn_progress_begin(struct sn_progress *progress, const char *what, uint64_t total)
+{
+	struct sn_progress *none = NULL;
+
+	*progress = (struct sn_progress){ .what = what, .total = total, .started_ns = sn_now_ns() };
+	if (isatty(STDERR_FILENO) && atomic_compare_exchange_strong(&in_hand, &none, progress))
+		thread_start(progress);
+}
+
+void sn_progress_update(struct sn_progress *progress, uint64_t done)
+{
+	atomic_store_explicit(&progress->done, done, memory_order_relaxed);
 }
 
 void sn_progress_end(struct sn_progress *progress)
 {
-	if (progress->is_drawn)
-		fputs("\r\033[K", stderr);
-	progress->is_drawn = 0;
+	if (progress->has_thread) {
+		pthread_mutex_lock(&progress->lock);
+		progress->is_over = true;
+		pthread_cond_signal(&progress->ended);
+		pthread_mutex_unlock(&progress->lock);
+		pthread_join(progress->thread, NULL);
+		progress->has_thread = false;
+		line_wipe(progress);
+	}
+	if (atomic_load(&in_hand) == progress)
+		atomic_store(&in_hand, NULL);
+}
+
+void sn_progress_make_room(void)
+{
+	struct sn_progress *progress = atomic_load(&in_hand);
+
+	if (!progress || !progress->has_thread)
+		return;
+	pthread_mutex_lock(&progress->lock);
+	line_wipe(progress);
+	pthread_mutex_unlock(&progress->lock);
 }

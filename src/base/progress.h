@@ -5,21 +5,32 @@
 #ifndef SN_BASE_PROGRESS_H
 #define SN_BASE_PROGRESS_H
 
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <time.h>
 
 struct sn_progress {
-	const char *what;     /* "reading samples" */
-	uint64_t done, total; /* total 0: unknown */
-	uint64_t started_ns, drawn_ns;
-	int is_terminal, is_drawn;
+	const char *what; /* "reading samples" */
+	uint64_t total;	  /* 0: unknown */
+	_Atomic uint64_t done;
+	uint64_t started_ns;
+	pthread_t thread; /* draws the line; there is one on a terminal only */
+	pthread_mutex_t lock;
+	pthread_cond_t ended;
+	bool has_thread, is_over, is_drawn;
 };
 
+/** The struct must stay where it is until the end. What begins before another has ended shows
+ *  nothing of its own. */
 void sn_progress_begin(struct sn_progress *progress, const char *what, uint64_t total);
-/** Cheap enough for every item: looks at the clock, redraws ten times a second at most. */
+/** Cheap enough for every item. The line is kept up without it, too. */
 void sn_progress_update(struct sn_progress *progress, uint64_t done);
-/** Wipes the line. */
+/** Wipes the line. Call it before anything is printed. */
 void sn_progress_end(struct sn_progress *progress);
+/** Wipes the line that may be there, before a message. */
+void sn_progress_make_room(void);
 
 /** CLOCK_MONOTONIC now. */
 uint64_t sn_now_ns(void);

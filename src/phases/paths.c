@@ -92,7 +92,7 @@ static uint32_t leaf_entity(const struct sn_phase_paths *paths,
 }
 
 /* A path without any frame of the application is its leaf's alone. */
-static void path_add(struct sn_phase_paths *paths, uint32_t stack)
+static void path_add(struct sn_phase_paths *paths, const uint8_t *is_application, uint32_t stack)
 {
 	const struct sn_program *program = paths->program;
 	const struct sn_program_place *own = NULL;
@@ -103,7 +103,7 @@ static void path_add(struct sn_phase_paths *paths, uint32_t stack)
 		const struct sn_program_place *place =
 			&program->places.items[program->frame_places[i]];
 
-		if (!place_is_application(program, place)) {
+		if (!is_application[program->frame_places[i]]) {
 			is_back = own != NULL;
 			continue;
 		}
@@ -157,8 +157,10 @@ struct sn_phase_paths *sn_phase_paths_new(const struct sn_program *program, bool
 {
 	struct sn_phase_paths *paths = sn_alloc_zeroed(1, sizeof(*paths));
 	size_t count = (size_t)program->stack_count + 1;
+	uint8_t *is_application = sn_alloc_zeroed(program->places.count + 1, 1);
 
 	paths->program = program;
+	paths->owners = 1;
 	paths->by_symbol = by_symbol;
 	paths->function_count = (uint32_t)program->functions.count;
 	paths->entity_count = paths->function_count + program->source_loop_count;
@@ -170,18 +172,27 @@ struct sn_phase_paths *sn_phase_paths_new(const struct sn_program *program, bool
 	paths->is_between = sn_alloc_zeroed(count, 1);
 	paths->is_called_back = sn_alloc_zeroed((size_t)paths->function_count + 1, 1);
 	loops_represent(paths);
+	for (size_t i = 0; i < program->places.count; i++)
+		is_application[i] = place_is_application(program, &program->places.items[i]);
 	for (uint32_t s = 0; s < count; s++) {
 		paths->first[s] = paths->entities.count;
-		path_add(paths, s);
+		path_add(paths, is_application, s);
 		paths->is_between[s] = stack_is_between(paths, s);
 	}
 	paths->first[count] = paths->entities.count;
+	free(is_application);
+	return paths;
+}
+
+struct sn_phase_paths *sn_phase_paths_share(struct sn_phase_paths *paths)
+{
+	paths->owners++;
 	return paths;
 }
 
 void sn_phase_paths_free(struct sn_phase_paths *paths)
 {
-	if (!paths)
+	if (!paths || --paths->owners)
 		return;
 	free(paths->loop_of);
 	free(paths->function);

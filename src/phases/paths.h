@@ -18,6 +18,7 @@
 
 struct sn_phase_paths {
 	const struct sn_program *program; /* borrowed */
+	unsigned owners;		  /* each frees */
 	bool by_symbol;
 	uint32_t function_count, entity_count;
 	uint32_t *loop_of;  /* source loop -> one of its loops, the main one if there is one */
@@ -37,6 +38,9 @@ struct sn_phase_paths {
 /** `by_symbol`: functions are those that symbols name, as compiled; what was inlined into them is
  *  theirs, as gprof counts. */
 struct sn_phase_paths *sn_phase_paths_new(const struct sn_program *program, bool by_symbol);
+/** One more owner. */
+struct sn_phase_paths *sn_phase_paths_share(struct sn_phase_paths *paths);
+/** The last owner's frees them. */
 void sn_phase_paths_free(struct sn_phase_paths *paths);
 
 static inline bool sn_entity_is_loop(const struct sn_phase_paths *paths, uint32_t entity)

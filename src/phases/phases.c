@@ -489,8 +489,8 @@ static void phases_find(struct sn_phases *p)
 }
 
 sn_status sn_phases_new_at(const struct sn_profile *profile,
-			   const struct sn_phases_options *options, struct sn_phases **out,
-			   struct sn_error *err)
+			   const struct sn_phases_options *options, struct sn_phase_paths *paths,
+			   struct sn_phases **out, struct sn_error *err)
 {
 	struct sn_phases *p = sn_alloc_zeroed(1, sizeof(*p));
 	sn_status status;
@@ -498,7 +498,8 @@ sn_status sn_phases_new_at(const struct sn_profile *profile,
 	if (options)
 		p->options = *options;
 	p->profile = profile;
-	p->paths = sn_phase_paths_new(profile->program, p->options.sites == SN_SITES_PAPER);
+	p->paths = paths ? sn_phase_paths_share(paths)
+			 : sn_phase_paths_new(profile->program, p->options.sites == SN_SITES_PAPER);
 	status = sn_intervals_new(profile, p->paths, p->options.interval_ns, &p->intervals, err);
 	if (status != SN_OK) {
 		sn_phases_free(p);

@@ -172,10 +172,11 @@ void sn_sites_paper(const struct sn_phases *phases, const uint32_t *labels, uint
 		    struct sn_phase *out);
 void sn_sites_contrast(const struct sn_phases *phases, const uint32_t *labels, uint32_t label,
 		       struct sn_phase *out);
-/** As sn_phases_new, of intervals of the length in the options (0: the shortest that will do). */
+/** As sn_phases_new, of intervals of the length in the options (0: the shortest that will do).
+ *  `paths` may be those of another length of the same run, or NULL. */
 sn_status sn_phases_new_at(const struct sn_profile *profile,
-			   const struct sn_phases_options *options, struct sn_phases **out,
-			   struct sn_error *err);
+			   const struct sn_phases_options *options, struct sn_phase_paths *paths,
+			   struct sn_phases **out, struct sn_error *err);
 /** A body stands for all of its function's loops, a loop for all within it. */
 bool sn_sites_are_equal(const struct sn_phase_paths *paths, const struct sn_phase_site *x,
 			const struct sn_phase_site *y);

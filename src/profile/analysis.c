@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/progress.h"
 
 static sn_status source_maps_add(struct sn_structures *structures, const char *const *maps,
 				 struct sn_error *err)
@@ -53,10 +54,14 @@ sn_status sn_analysis_open(const char *name, const struct sn_analysis_options *o
 			   struct sn_analysis **out, struct sn_error *err)
 {
 	struct sn_experiment *experiment = NULL;
-	sn_status status = sn_experiment_open(name, &experiment, err);
+	struct sn_progress progress;
+	sn_status status;
 
+	sn_progress_begin(&progress, "reading the experiment", 0);
+	status = sn_experiment_open(name, &experiment, err);
 	if (status == SN_OK)
 		status = sn_analysis_of(experiment, options, out, err);
+	sn_progress_end(&progress);
 	if (status != SN_OK)
 		sn_experiment_free(experiment);
 	return status;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/progress.h"
 #include "profile/summary.h"
 #include "profile/view.h"
 
@@ -303,7 +304,9 @@ static void add_run(struct sn_report *report, const struct sn_profile *profile)
 struct sn_report *sn_report_new(const struct sn_profile *profile, struct sn_structures *structures)
 {
 	struct sn_report *report = sn_alloc_zeroed(1, sizeof(*report));
+	struct sn_progress progress;
 
+	sn_progress_begin(&progress, "collecting times and phases", 0);
 	add_run(report, profile);
 	add_modules(report, profile);
 	add_functions(report, profile);
@@ -312,5 +315,6 @@ struct sn_report *sn_report_new(const struct sn_profile *profile, struct sn_stru
 	add_threads(report, profile);
 	sn_report_add_paths(report, profile);
 	sn_report_add_phases(report, profile, structures);
+	sn_progress_end(&progress);
 	return report;
 }

@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
+#include "base/progress.h"
 #include "report/page_columns.h"
 #include "report/quality.h"
 
@@ -351,11 +352,13 @@ sn_status sn_report_write_html(const struct sn_report *report, const char *path,
 {
 	struct sn_file_writer writer = { 0 };
 	struct sn_text summary = { 0 }, title = { 0 };
+	struct sn_progress progress;
 	struct sn_page page;
 	sn_status status = sn_file_writer_open(&writer, path, err);
 
 	if (status != SN_OK)
 		return status;
+	sn_progress_begin(&progress, "writing the page", 0);
 	sn_report_add_static_html(report, &summary);
 	sn_text_addf(&title, "%s · sonde", report->experiment);
 	sn_page_begin(&page, writer.out, title.chars, summary.chars);
@@ -364,6 +367,7 @@ sn_status sn_report_write_html(const struct sn_report *report, const char *path,
 		sn_page_add_json(&page, "phases", report->phases_json);
 	sn_page_end(&page, add_members, (void *)report);
 	status = sn_report_page_commit(&page, &writer, is_forced, status, err);
+	sn_progress_end(&progress);
 	sn_text_free(&summary);
 	sn_text_free(&title);
 	return status;

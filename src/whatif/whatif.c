@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/progress.h"
 #include "base/stats.h"
 #include "cqa/view.h"
 #include "profile/view.h"
@@ -375,6 +376,7 @@ struct sn_whatif *sn_whatif_new(const struct sn_machine *machine, const struct s
 				struct sn_structures *structures, size_t most)
 {
 	struct sn_whatif *w = sn_alloc_zeroed(1, sizeof(*w));
+	struct sn_progress progress;
 	size_t count;
 	uint32_t *order = sn_view_loop_order(profile, false, &count);
 
@@ -382,14 +384,17 @@ struct sn_whatif *sn_whatif_new(const struct sn_machine *machine, const struct s
 	w->profile = profile;
 	w->heat = sn_alloc_zeroed(1, sizeof(*w->heat));
 	heat_index_make(profile, w->heat);
+	sn_progress_begin(&progress, "analysing loops", count < most ? count : most);
 	for (size_t i = 0; i < count; i++) {
 		if (!profile->loops[order[i]].exclusive.cpu_ns)
 			continue;
+		sn_progress_update(&progress, w->loops.count);
 		if (w->loops.count < most)
 			add_loop(w, structures, w->heat, order[i], i + 1);
 		else
 			w->left_out++;
 	}
+	sn_progress_end(&progress);
 	free(order);
 	for (unsigned v = 0; v < SN_VARIANT_COUNT; v++) {
 		find_steps(w, v, &w->variants[v]);
