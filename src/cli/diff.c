@@ -230,8 +230,8 @@ static void head_print(const struct sides *sides, const struct sn_comparison *c)
 		       "report one)\n",
 		       c->tested, 5 / c->false_alarm_rate);
 	if (c->drifted)
-		printf("drift: %zu of %zu rows differ, but by no more than the machine changed "
-		       "between the "
+		printf("drift: %zu of %zu rows differ, but by no more than the machine may have "
+		       "done between the "
 		       "sets\n",
 		       c->drifted, c->tested);
 	for (size_t i = 0; i < c->warnings.count; i++)
