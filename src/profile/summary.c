@@ -208,8 +208,8 @@ static void warn_losses(struct sn_summary *s)
 }
 
 /*
- * What a process is known to have used. One that was killed left no last account: then its samples
- * may know of more than the latest account does.
+ * What a process is known to have used. One that was killed left no last account, one behind a
+ * seccomp filter none at all: then its samples may know of more than the latest account does.
  */
 static double process_known_s(const struct sn_profile *p, size_t i, bool *is_cut)
 {
@@ -218,7 +218,7 @@ static double process_known_s(const struct sn_profile *p, size_t i, bool *is_cut
 		sn_seconds(process->account.user_ns) + sn_seconds(process->account.system_ns);
 	double sampled = (double)p->processes[i].cpu_ns / 1e9;
 
-	if (process->has_ended_cleanly || sampled <= account)
+	if ((process->has_ended_cleanly && account > 0) || sampled <= account)
 		return account;
 	*is_cut = true;
 	return sampled;
