@@ -121,7 +121,7 @@ static void segment_decode(struct image *image, const struct sn_record_stack *st
 		image->damaged++;
 		return;
 	}
-	sn_vec_push(&image->segments, (struct segment){ stack, stack->id, SN_NONE, false });
+	sn_vec_push(&image->segments, (struct segment){ stack, stack->id, SN_NONE });
 	*sn_map_put(&image->segment_index, stack->id, NULL) = image->segments.count;
 }
 

@@ -17,7 +17,6 @@ enum { FRAMES_MAX = 1 << 16, SEGMENTS_MAX = 1 << 12 };
 struct segment {
 	const struct sn_record_stack *record; /* NULL: no such id */
 	uint32_t id, stack;		      /* index in the experiment, SN_NONE: not yet */
-	bool is_in_sonde;		      /* its leaf; if `stack` is known */
 };
 
 struct raw_mapping {

@@ -74,14 +74,6 @@ static struct segment *segment_find(struct image *image, uint32_t id)
 	return place ? &image->segments.items[*place - 1] : NULL;
 }
 
-/* Our own code was interrupted: what its caller's CPU time would not hold without us. */
-static bool is_in_sonde(const struct sn_experiment *e, const struct sn_stack *stack)
-{
-	uint32_t module = stack->depth ? stack->frames[0].module : SN_NONE;
-
-	return module != SN_NONE && e->modules.items[module].kind == SN_MODULE_SONDE;
-}
-
 /* The segment of a stack id of the file, with its stack in the experiment, or NULL; frames are
  * resolved as of its first use. */
 static const struct segment *stack_of(struct image *image, uint32_t id, int64_t time_ns)
@@ -104,7 +96,6 @@ static const struct segment *stack_of(struct image *image, uint32_t id, int64_t 
 	flags |= outermost & SN_STACK_COMPLETE;
 	first->stack = sn_experiment_add_stack(e, image->process, image->frames.items,
 					       (uint32_t)image->frames.count, flags);
-	first->is_in_sonde = is_in_sonde(e, &e->stacks.items[first->stack]);
 	return first;
 }
 
@@ -139,8 +130,6 @@ static void sample_decode(struct image *image, const struct owner *owner,
 		facts->sampled_system_ns += sample.cpu_ns;
 	else
 		facts->sampled_user_ns += sample.cpu_ns;
-	if (segment && segment->is_in_sonde)
-		e->processes.items[image->process].overhead_ns += sample.cpu_ns;
 	sn_vec_push(&e->samples, sample);
 }
 

@@ -292,12 +292,11 @@ static void overhead_complete(struct sn_feeder *feeder, struct sn_data_header *h
 		cost->signal_ns = sn_cost_of_signal();
 	if (switches + switches_after >= SWITCHES_WORTH_MEASURING && !cost->switch_ns)
 		sn_cost_of_switch(cost);
-	/* of a process that was sampled, samples in our wrappers tell */
-	if (!header->period_ns && header->timed_calls >= CALLS_WORTH_MEASURING && !cost->timing_ns)
+	if (header->timed_calls >= CALLS_WORTH_MEASURING && !cost->timing_ns)
 		cost->timing_ns = sn_cost_of_timing();
 	header->overhead_ns += signals * cost->signal_ns + switches * cost->switch_ns +
 			       switches_after * cost->switch_after_ns +
-			       (header->period_ns ? 0 : header->timed_calls * cost->timing_ns);
+			       header->timed_calls * cost->timing_ns;
 }
 
 static sn_status file_append(struct sn_feeder *feeder, const char *name, FILE *out, uint64_t *bytes,

@@ -64,7 +64,7 @@ int64_t sn_sample_unclaimed_ns(const struct sn_thread *self)
 
 struct split {
 	int64_t user_ns, system_ns; /* as the kernel splits it, not yet claimed; may be below 0 */
-	uint64_t switches, voluntary_switches;
+	uint64_t switches, voluntary_switches, faults;
 };
 
 /* After the CPU clock was read, so that the kernel's sum is fresh. */
@@ -80,6 +80,7 @@ static struct split kernel_split(const struct sn_thread *thread)
 			     thread->before_system_ns - (int64_t)thread->claimed_system_ns,
 		.switches = (uint64_t)usage.ru_nvcsw + (uint64_t)usage.ru_nivcsw,
 		.voluntary_switches = (uint64_t)usage.ru_nvcsw,
+		.faults = (uint64_t)usage.ru_minflt + (uint64_t)usage.ru_majflt,
 	};
 }
 
@@ -175,8 +176,9 @@ static int64_t sealed_timer_ns(int64_t period_ns, int overrun)
 }
 
 /* A tick that found the thread in the kernel claims what no user sample did. In a system call the
- * registers say so. A page fault leaves no trace in them, but the kernel has just booked the tick:
- * then its system time is ahead of what was claimed by more than half a tick. */
+ * registers say so. A page fault leaves no trace in them, but it was counted since the tick before,
+ * and the kernel has just booked the tick: its system time is ahead of what was claimed by more
+ * than half a tick. (It can be ahead without a fault: the kernel scales its split.) */
 static int64_t claim_system(struct sn_thread *self, bool is_call, int overrun)
 {
 	if (sn_state->is_sealed)
@@ -186,7 +188,9 @@ static int64_t claim_system(struct sn_thread *self, bool is_call, int overrun)
 
 	look_at_switches(self, &split);
 	self->credit_ns = clamp(split.user_ns, -100000000, 100000000);
-	if (!is_call && split.system_ns < SN_TICK_NS / 2)
+	bool has_faulted = split.faults != self->faults_seen;
+	self->faults_seen = split.faults;
+	if (!is_call && (!has_faulted || split.system_ns < SN_TICK_NS / 2))
 		return 0;
 	return clamp(split.system_ns, 0, pool > 0 ? pool : 0);
 }
@@ -228,6 +232,9 @@ static void emit(struct sn_thread *self, const ucontext_t *context, int64_t now_
 	struct sn_unwind_regs regs;
 
 	sn_unwind_regs_from_gregs(&regs, (const int64_t *)context->uc_mcontext.gregs);
+	if (cpu_ns > 0 && sn_locks_hold((uint64_t)context->uc_mcontext.gregs[REG_RIP]))
+		atomic_fetch_add_explicit(&sn_header()->overhead_ns, (uint64_t)cpu_ns,
+					  memory_order_relaxed);
 	sn_sample_emit(self, sn_stack_capture(self, &regs, 0, true, now_ns), now_ns, cpu_ns, flags);
 }
 

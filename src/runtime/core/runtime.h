@@ -90,7 +90,7 @@ struct sn_thread {
 	uint32_t early_samples;	  /* at the random first period */
 	uint32_t signals_counted; /* of events, since the CPU clock was read for it */
 	int64_t signals_cpu_ns;
-	uint64_t switches_seen, voluntary_seen;
+	uint64_t switches_seen, voluntary_seen, faults_seen;
 	uint64_t timed_calls;			       /* since they were last counted */
 	uint64_t stretch_claimed_ns, stretch_switches; /* where the rate was last taken */
 	uint64_t user_samples;
@@ -366,6 +366,9 @@ void sn_modules_refresh(void);
 /* sync/waits_handler.c: locks are libc's own until a second thread is about to be made */
 void sn_locks_leave(void);
 void sn_locks_watch(void);
+/** Whether pc is in a wrapper that reads no clock: its cost is not counted call by call, but by the
+ *  samples that meet it. */
+bool sn_locks_hold(uint64_t pc);
 /** In a handler: if libc knows of a second thread that was made past us. */
 static inline void sn_locks_follow(void)
 {

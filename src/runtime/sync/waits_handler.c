@@ -210,6 +210,25 @@ SN_EXPORT int sem_wait(sem_t *semaphore)
 						      : wait_for_semaphore(semaphore);
 }
 
+bool sn_locks_hold(uint64_t pc)
+{
+	const uint64_t functions[] = {
+		(uint64_t)(uintptr_t)pthread_mutex_lock,
+		(uint64_t)(uintptr_t)lock_watched,
+		(uint64_t)(uintptr_t)pthread_rwlock_rdlock,
+		(uint64_t)(uintptr_t)read_lock_watched,
+		(uint64_t)(uintptr_t)pthread_rwlock_wrlock,
+		(uint64_t)(uintptr_t)write_lock_watched,
+		(uint64_t)(uintptr_t)sem_wait,
+	};
+	enum { LONGEST = 64 }; /* a test or two, and a jump */
+
+	for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
+		if (pc - functions[i] < LONGEST)
+			return true;
+	return false;
+}
+
 /* What is shared with other processes can block a process of one thread. */
 SN_EXPORT int pthread_mutexattr_setpshared(pthread_mutexattr_t *attr, int shared)
 {
