@@ -9,7 +9,10 @@
 #include "code/constants.h"
 #include "profile/wait.h"
 
-enum { SYSCALL_BYTES = 2 }; /* 0f 05 */
+enum {
+	SYSCALL_BYTES = 2,   /* 0f 05 */
+	WRAPPER_BYTES = 128, /* libc's functions make their call within so many */
+};
 
 const char *sn_system_kind_name(enum sn_system_kind kind)
 {
@@ -53,6 +56,19 @@ static int64_t number_from_caller(const struct sn_program *program,
 		       : -1;
 }
 
+/* A call that was timed as a whole (docs/method/sampling.md) stands at the entry of the function
+ * that makes it: the first instruction of that kind ahead, or UINT64_MAX. */
+static uint64_t call_ahead(const struct sn_structure *structure,
+			   const struct sn_program_function *function, uint64_t pc)
+{
+	if (pc != function->link_addr)
+		return UINT64_MAX;
+	for (uint64_t ahead = 0; ahead < WRAPPER_BYTES; ahead++)
+		if (is_system_call(structure, pc + ahead))
+			return pc + ahead;
+	return UINT64_MAX;
+}
+
 /* What the leaf of a stack in the kernel is: the pc is behind the instruction, or at it when the
  * call is to be made again. */
 static void classify(const struct sn_program *program, struct sn_structures *structures,
@@ -62,7 +78,7 @@ static void classify(const struct sn_program *program, struct sn_structures *str
 	const struct sn_structure *structure = leaf->module == SN_NONE || !structures
 						       ? NULL
 						       : sn_structures_of(structures, leaf->module);
-	uint64_t pc = leaf->link_addr, number;
+	uint64_t pc = leaf->link_addr, number, ahead;
 	size_t available;
 
 	group->number = -1;
@@ -70,10 +86,15 @@ static void classify(const struct sn_program *program, struct sn_structures *str
 	if (leaf->module != SN_NONE &&
 	    program->module_classes[leaf->module] == SN_MODULE_CLASS_SONDE)
 		group->kind = SN_SYSTEM_SONDE;
-	if (!structure || !sn_structure_bytes(structure, pc - SYSCALL_BYTES, &available))
+	if (!structure)
+		return;
+	ahead = call_ahead(structure, &program->functions.items[leaf->function], pc);
+	if (ahead == UINT64_MAX && !sn_structure_bytes(structure, pc - SYSCALL_BYTES, &available))
 		return;
 	group->kind = SN_SYSTEM_CALL;
-	if (is_system_call(structure, pc - SYSCALL_BYTES))
+	if (ahead != UINT64_MAX)
+		pc = ahead;
+	else if (is_system_call(structure, pc - SYSCALL_BYTES))
 		pc -= SYSCALL_BYTES;
 	else if (!is_system_call(structure, pc))
 		group->kind = SN_SYSTEM_FAULT;
