@@ -94,8 +94,8 @@ if t.show('waits', experiment='run')['rows']:
 
 # every view in every format
 views = ['summary', 'functions', 'loops', 'calls', 'tree', 'callers', 'lines', 'source', 'asm', 'threads',
-         'processes', 'cpus', 'modules', 'categories', 'waits', 'env', 'samples']
-VERSIONS = {'summary': 2, 'modules': 2, 'categories': 2, 'samples': 2}  # of the keys, where not the first
+         'processes', 'cpus', 'modules', 'categories', 'waits', 'system', 'env', 'samples']
+VERSIONS = {'summary': 2, 'modules': 2, 'categories': 2, 'samples': 3}  # of the keys, where not the first
 for view in views:
     text = t.run('show', view, 'run')
     data = t.run('show', view, 'run', '--format', 'json')
