@@ -141,8 +141,9 @@ for interval in ('0.1', '0.5'):
 found = phases_of('stepping')
 t.check(not found['lengths'] or found['interval_s'] in [row['interval_s'] for row in found['lengths']],
         'of the lengths of intervals that were looked at one is chosen', found['lengths'])
-loops = [row for row in found['cyclic'] if row['kind'] == 'loop']
-t.check(len(loops) == 1 and loops[0]['function'] == 'main' and loops[0]['calls'] >= 10, 'the main loop is a part, too', loops)
+# setup has a loop of its own, which may be seen as one, too
+loops = [row for row in found['cyclic'] if row['kind'] == 'loop' and row['function'] == 'main']
+t.check(len(loops) == 1 and loops[0]['calls'] >= 10, 'the main loop is a part, too', loops)
 parts = [row for row in phases_of('stepping', '-i', '0.5')['cyclic'] if row['function'] == 'forces']
 t.check(parts and parts[0]['heartbeat'] and parts[0]['kind'] == 'part' and parts[0]['heartbeat_name'] == 'forces',
         'parts have their heartbeats in json', parts)
