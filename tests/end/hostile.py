@@ -443,7 +443,7 @@ def blocks():
     if perf_is_refused():
         return
     t.equal(summary['clock_mechanism'], 'perf-signal, then timers', 'blocks: it switches so often that timers sample it')
-    calls = {(r['what'], r['function']) for r in t.show('system', experiment='e-blocks')['rows'] if r['share'] > .05}
+    calls = {(r['call'], r['function']) for r in t.show('system', experiment='e-blocks')['rows'] if r['share'] > .05}
     t.check({('read', 'read'), ('write', 'write')} <= calls, 'blocks: their system time is that of their calls', calls)
     rate = summary['samples'] / summary['sampled_cpu_s']
     t.check(f'perf-signal, then timers: {rate:.0f} Hz' in t.run('show', 'summary', 'e-blocks').stdout,
