@@ -16,8 +16,8 @@
 #include "base/progress.h"
 #include "base/stats.h"
 #include "profile/profile.h"
-#include "report/build.h"
-#include "report/html.h"
+#include "report/model/model_parts.h"
+#include "report/html/html.h"
 
 enum { FUNCTIONS = 5000, STACKS = 20000, DEPTH = 16 };
 

@@ -13,7 +13,7 @@
 #include "compare/compare.h"
 #include "compare/paths.h"
 #include "profile/summary.h"
-#include "report/compare_page.h"
+#include "report/html/compare.h"
 
 enum {
 	V_KIND,

@@ -9,9 +9,9 @@
 #include "cli/diff.h"
 #include "profile/analysis.h"
 #include "profile/summary.h"
-#include "report/build.h"
-#include "report/html.h"
-#include "report/json.h"
+#include "report/model/model_parts.h"
+#include "report/html/html.h"
+#include "report/json/json.h"
 
 static const struct sn_option report_options[] = {
 	{ "output", 'o', "FILE", "write to FILE; '-' is standard output (text and json)", NULL },

@@ -7,8 +7,8 @@
 #include "cli/show_whatif.h"
 #include "profile/analysis.h"
 #include "profile/summary.h"
-#include "report/build.h"
-#include "report/html.h"
+#include "report/model/model_parts.h"
+#include "report/html/html.h"
 
 /* Standard output is the target's alone: `sonde run env` prints there what `env` prints. */
 static void summary_print(const struct sn_analysis *analysis)

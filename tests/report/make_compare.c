@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/stats.h"
-#include "report/compare_page.h"
+#include "report/html/compare.h"
 
 enum { RUNS = 4, FUNCTIONS = 8 };
 

@@ -15,7 +15,7 @@
 
 #include "base/stats.h"
 #include "base/text.h"
-#include "report/html.h"
+#include "report/html/html.h"
 
 static struct sn_random dice;
 static struct sn_report *report;

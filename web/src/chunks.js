@@ -1,5 +1,5 @@
 // Reads the page's data: chunks of columns, gzip + base64 in script elements that never run.
-// docs/format/report-page.md describes them; src/report/page.c writes them.
+// docs/format/report-page.md describes them; src/report/html/page.c writes them.
 import { gunzip as inflate } from './inflate.js';
 
 export const NONE = 0xffffffff;

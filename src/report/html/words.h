@@ -1,6 +1,6 @@
 /** Numbers as people read them, in the same way as the page writes them (web/src/format.js). */
-#ifndef SN_REPORT_WORDS_H
-#define SN_REPORT_WORDS_H
+#ifndef SN_REPORT_HTML_WORDS_H
+#define SN_REPORT_HTML_WORDS_H
 
 #include <stdint.h>
 

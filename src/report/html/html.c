@@ -1,4 +1,4 @@
-#include "report/html.h"
+#include "report/html/html.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -7,8 +7,8 @@
 #include "base/alloc.h"
 #include "base/file.h"
 #include "base/progress.h"
-#include "report/page_columns.h"
-#include "report/quality.h"
+#include "report/html/columns.h"
+#include "report/model/whatif.h"
 
 /** Times of records fit 32 bits in this unit: 1 us up to 71 minutes, then tens of it. */
 static int64_t time_unit_ns(const struct sn_report *report)

@@ -10,8 +10,8 @@
  * or, where there are more than SN_REPORT_RECORDS_MAX, samples merged over equal slices of time.
  * What it shows without a filter it takes from the totals here, which are exact.
  */
-#ifndef SN_REPORT_MODEL_H
-#define SN_REPORT_MODEL_H
+#ifndef SN_REPORT_MODEL_MODEL_H
+#define SN_REPORT_MODEL_MODEL_H
 
 #include <stdbool.h>
 #include <stddef.h>

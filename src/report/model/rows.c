@@ -1,4 +1,4 @@
-#include "report/build.h"
+#include "report/model/model_parts.h"
 
 #include <math.h>
 #include <stdlib.h>

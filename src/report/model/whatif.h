@@ -2,12 +2,12 @@
  * The static model's word on an experiment, as the report has it: what loops would bring the
  * program, every figure of each loop, advice, and the model's view of hot loops' instructions.
  */
-#ifndef SN_REPORT_QUALITY_H
-#define SN_REPORT_QUALITY_H
+#ifndef SN_REPORT_MODEL_WHATIF_H
+#define SN_REPORT_MODEL_WHATIF_H
 
 #include "base/json.h"
 #include "base/table.h"
-#include "report/model.h"
+#include "report/model/model.h"
 #include "whatif/view.h"
 
 struct sn_page;

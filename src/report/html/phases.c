@@ -6,7 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/json.h"
-#include "report/build.h"
+#include "report/model/model_parts.h"
 
 enum { PROFILE_ROWS = 20 };
 

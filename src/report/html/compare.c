@@ -1,12 +1,12 @@
-#include "report/compare_page.h"
+#include "report/html/compare.h"
 
 #include <math.h>
 
 #include "base/alloc.h"
 #include "base/file.h"
 #include "base/text.h"
-#include "report/page_columns.h"
-#include "report/words.h"
+#include "report/html/columns.h"
+#include "report/html/words.h"
 
 enum { STATIC_ROWS = 20 }; /* of the part that needs no JavaScript */
 

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "report/html.h"
-#include "report/page.h"
+#include "report/html/html.h"
+#include "report/html/page.h"
 
 static void no_members(struct sn_json *json, void *context)
 {

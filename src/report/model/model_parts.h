@@ -1,9 +1,9 @@
 /** From a profile to the report model. */
-#ifndef SN_REPORT_BUILD_H
-#define SN_REPORT_BUILD_H
+#ifndef SN_REPORT_MODEL_MODEL_PARTS_H
+#define SN_REPORT_MODEL_MODEL_PARTS_H
 
 #include "profile/profile.h"
-#include "report/model.h"
+#include "report/model/model.h"
 
 struct sn_structures;
 

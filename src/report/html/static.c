@@ -5,8 +5,8 @@
 
 #include "base/text.h"
 #include "profile/category.h"
-#include "report/html.h"
-#include "report/words.h"
+#include "report/html/html.h"
+#include "report/html/words.h"
 
 static void add_cell(struct sn_text *out, const char *words)
 {

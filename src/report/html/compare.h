@@ -1,6 +1,6 @@
 /** Two sets of runs side by side, as one self-contained page (docs/format/report-page.md). */
-#ifndef SN_REPORT_COMPARE_PAGE_H
-#define SN_REPORT_COMPARE_PAGE_H
+#ifndef SN_REPORT_HTML_COMPARE_H
+#define SN_REPORT_HTML_COMPARE_H
 
 #include <stdbool.h>
 

@@ -1,8 +1,8 @@
 /** The report as one self-contained page (docs/format/report-page.md). */
-#ifndef SN_REPORT_HTML_H
-#define SN_REPORT_HTML_H
+#ifndef SN_REPORT_HTML_HTML_H
+#define SN_REPORT_HTML_HTML_H
 
-#include "report/model.h"
+#include "report/model/model.h"
 
 enum { SN_REPORT_HTML_BYTES_MAX = 64 << 20 };
 

@@ -1,6 +1,6 @@
 /** The report as text and as JSON: the tables of `sonde show`, together. */
-#ifndef SN_REPORT_JSON_H
-#define SN_REPORT_JSON_H
+#ifndef SN_REPORT_JSON_JSON_H
+#define SN_REPORT_JSON_JSON_H
 
 #include <stdio.h>
 

@@ -6,7 +6,7 @@
 #include "base/map.h"
 #include "base/stats.h"
 #include "profile/blocked.h"
-#include "report/build.h"
+#include "report/model/model_parts.h"
 
 struct builder {
 	struct sn_report *report;

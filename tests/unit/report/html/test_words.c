@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "report/words.h"
+#include "report/html/words.h"
 
 TEST(seconds_have_three_digits_and_a_unit_that_fits)
 {

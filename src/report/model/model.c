@@ -1,8 +1,8 @@
-#include "report/model.h"
+#include "report/model/model.h"
 
 #include <stdlib.h>
 
-#include "report/quality.h"
+#include "report/model/whatif.h"
 
 void sn_report_free(struct sn_report *report)
 {

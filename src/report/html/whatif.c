@@ -5,8 +5,8 @@
 #include "base/text.h"
 #include "cqa/bounds.h"
 #include "cqa/table.h"
-#include "report/page_columns.h"
-#include "report/quality.h"
+#include "report/html/columns.h"
+#include "report/model/whatif.h"
 
 /* Marks for a terminal are no data. */
 static bool is_data(const struct sn_column *column)

@@ -9,8 +9,8 @@
 #include "profile/compile.h"
 #include "profile/structures.h"
 #include "profile/summary.h"
-#include "report/build.h"
-#include "report/quality.h"
+#include "report/model/model_parts.h"
+#include "report/model/whatif.h"
 
 enum {
 	HOT_FUNCTIONS_MAX = 500,

@@ -7,8 +7,8 @@
  * base64 inside a script element that no browser executes. The order of calls is begin, { chunk,
  * column..., chunk_end }..., end.
  */
-#ifndef SN_REPORT_PAGE_H
-#define SN_REPORT_PAGE_H
+#ifndef SN_REPORT_HTML_PAGE_H
+#define SN_REPORT_HTML_PAGE_H
 
 #include <stdbool.h>
 #include <stddef.h>

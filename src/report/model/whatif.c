@@ -1,4 +1,4 @@
-#include "report/quality.h"
+#include "report/model/whatif.h"
 
 #include <math.h>
 #include <stdlib.h>

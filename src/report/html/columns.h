@@ -1,9 +1,9 @@
 /** Columns of a chunk of the page from a vector of rows. */
-#ifndef SN_REPORT_PAGE_COLUMNS_H
-#define SN_REPORT_PAGE_COLUMNS_H
+#ifndef SN_REPORT_HTML_COLUMNS_H
+#define SN_REPORT_HTML_COLUMNS_H
 
 #include "base/alloc.h"
-#include "report/page.h"
+#include "report/html/page.h"
 
 /* One column of the open chunk: `expr` of each `row` of a vector. */
 #define COLUMN(kind, type, vec, name, expr)                                                        \

@@ -1,4 +1,4 @@
-#include "report/words.h"
+#include "report/html/words.h"
 
 #include <inttypes.h>
 #include <math.h>
