@@ -25,8 +25,8 @@ struct access {
 	int64_t stride, displacement;
 	uint16_t bytes, element_bytes;
 	uint8_t base, index, scale;
-	bool is_vector_move; /* whose name says little of its elements: gcc takes movups for doubles
-			      */
+	/* whose name says little of its elements: gcc takes movups for doubles */
+	bool is_vector_move;
 };
 
 struct pass {

@@ -100,8 +100,8 @@ enum { DEPTH_MAX = 12, BYTES_MAX = 16 * 1024, STEPS_MAX = 4096, PENDING_MAX = 25
 
 struct question {
 	struct sn_structure *structure;
-	bool is_tainted; /* the answer leans on the limits or on a cycle: right, but not to be kept
-			  */
+	/* the answer leans on the limits or on a cycle: right, but not to be kept */
+	bool is_tainted;
 };
 
 static bool asks(struct question *question, const struct sn_function *function, unsigned depth);

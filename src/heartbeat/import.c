@@ -263,8 +263,8 @@ static const char summarize_sql[] =
 	"   WHERE p.run = run.id)"
 	" WHERE id IN (SELECT run FROM changed);"
 	"DELETE FROM summary WHERE run IN (SELECT run FROM changed);"
-	"INSERT INTO summary SELECT p.run, b.heartbeat, sum(b.count + b.dropped), sum(b.timed), "
-	"sum(b.sum_ns)"
+	"INSERT INTO summary SELECT p.run, b.heartbeat, sum(b.count + b.dropped), sum(b.timed),"
+	" sum(b.sum_ns)"
 	" FROM process p JOIN beat b ON b.process = p.id WHERE p.run IN (SELECT run FROM changed)"
 	" GROUP BY p.run, b.heartbeat;"
 	"DROP TABLE changed;";

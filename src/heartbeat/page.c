@@ -13,9 +13,8 @@
 enum { BEATS_MAX = 40, LINES_LISTED_MAX = 32, GAP = 14, HEAD = 64 };
 
 static const char page_style[] =
-	"body{margin:0 "
-	"auto;padding:1.2rem;max-width:1160px;background:var(--back);color:var(--ink);"
-	"font:14px/1.45 system-ui,sans-serif}h1{font-size:1.35rem;margin:0 0 .2rem}"
+	"body{margin:0 auto;padding:1.2rem;max-width:1160px;background:var(--back);"
+	"color:var(--ink);font:14px/1.45 system-ui,sans-serif}h1{font-size:1.35rem;margin:0 0 .2rem}"
 	"h1 code,h2{overflow-wrap:anywhere}h2{font-size:1.05rem;margin:0}"
 	".dim{color:var(--dim)}p{margin:.2rem 0}"
 	"section{background:var(--panel);border:1px solid var(--rule);border-radius:10px;"
@@ -230,9 +229,8 @@ static void add_line_table(struct sn_text *out, struct sn_page_beat *beat,
 	qsort(beat->lines.items, beat->lines.count, sizeof(*beat->lines.items), by_mean);
 	sn_text_addf(
 		out,
-		"<details><summary>%zu ranks or threads, slowest first</summary><div "
-		"class=\"scroll\">"
-		"<table><tr><th></th><th>Beats</th><th>Per second</th><th>Mean</th><th>Longest</th>"
+		"<details><summary>%zu ranks or threads, slowest first</summary>"
+		"<div class=\"scroll\"><table><tr><th></th><th>Beats</th><th>Per second</th><th>Mean</th><th>Longest</th>"
 		"<th>Share of the run</th></tr>",
 		beat->lines.count);
 	for (size_t i = 0; i < beat->lines.count && i < LINES_LISTED_MAX; i++) {

@@ -110,9 +110,8 @@ enum column {
 /* The time of a row since the run began: ranks do not begin at the same moment. */
 static const char beat_sql[] =
 	"SELECT p.id, p.rank, p.host, p.pid, b.thread,"
-	" (coalesce(p.start_ns - r.start_ns, 0) + b.t_ns) / 1e9, b.interval_ns / 1e9, b.count, "
-	"b.timed,"
-	" b.sum_ns / 1e9, b.max_ns / 1e9, b.misuse, b.dropped, b.histogram"
+	" (coalesce(p.start_ns - r.start_ns, 0) + b.t_ns) / 1e9, b.interval_ns / 1e9, b.count,"
+	" b.timed, b.sum_ns / 1e9, b.max_ns / 1e9, b.misuse, b.dropped, b.histogram"
 	" FROM run r JOIN process p ON p.run = r.id JOIN beat b ON b.process = p.id"
 	" WHERE r.id = ?1 AND b.heartbeat = ?2"
 	" ORDER BY p.rank, p.host, p.pid, p.id, b.thread, b.t_ns";

@@ -11,12 +11,11 @@
  *    yet: two runs of a program one after the other within a launch stay two;
  * 4. launches known to one node only, or not at all: it joins the run of the same job, program,
  *    arguments and number of ranks that began within a minute of it, lacks its rank, and has
- * nothing on this host from another launch.
+ *    nothing on this host from another launch.
  */
 static const char forked_sql[] =
-	"SELECT q.run FROM process q WHERE q.host = ?2 AND q.pid = ?3 AND q.start_monotonic_ns <= "
-	"?4"
-	" AND q.run IS NOT NULL ORDER BY q.start_monotonic_ns DESC LIMIT 1";
+	"SELECT q.run FROM process q WHERE q.host = ?2 AND q.pid = ?3"
+	" AND q.start_monotonic_ns <= ?4 AND q.run IS NOT NULL ORDER BY q.start_monotonic_ns DESC LIMIT 1";
 
 static const char rank_sql[] =
 	"SELECT r.id FROM run r WHERE r.program = ?5"

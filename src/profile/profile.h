@@ -2,8 +2,8 @@
  * The metrics of one experiment after filtering: CPU time, blocked time and observations of every
  * function, loop, line, address, thread, process, module, CPU and category.
  *
- * Built in two steps, so that ten million samples cost little: samples are summed by (thread,
- *stack), then each distinct stack is walked once.
+ * Built in two steps, so that ten million samples cost little: samples are summed by thread and
+ * stack, then each distinct stack is walked once.
  *
  *	struct sn_program *program = sn_program_new(experiment, &resolver);
  *	struct sn_profile *profile = sn_profile_new(program, NULL);

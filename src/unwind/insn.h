@@ -24,8 +24,8 @@ struct sn_unwind_insn {
 	uint8_t opcode;
 	uint8_t vector_map; /* of vector instructions: 1, 2, 3 as 0f, 0f38, 0f3a; others */
 	uint8_t rex;	    /* 0: none */
-	uint8_t prefix; /* 66, f2, f3 (the last of them), or 0; of vector instructions the implied
-			 */
+	/* 66, f2, f3 (the last of them), or 0; of vector instructions the implied */
+	uint8_t prefix;
 	bool has_modrm;
 	uint8_t mod, reg, rm; /* reg and rm with their bits of REX; numbers of the processor */
 	bool has_sib;

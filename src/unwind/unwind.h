@@ -14,7 +14,7 @@
  * or a seqlock of its own guards dlclose). Walks of different threads share nothing but the tables.
  *
  * Sources: DWARF 5, section 6.4; Linux Standard Base 5, "Exception Frames" and .eh_frame_hdr;
- *System V ABI, AMD64 supplement, figure 3.36 (register numbers) and section 3.2.
+ * System V ABI, AMD64 supplement, figure 3.36 (register numbers) and section 3.2.
  */
 #ifndef SN_UNWIND_UNWIND_H
 #define SN_UNWIND_UNWIND_H

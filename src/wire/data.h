@@ -73,11 +73,11 @@ enum sn_data_loss {
 enum sn_data_state {
 	SN_DATA_STARTING, /* the constructor is not through: the rest of the header may be zero */
 	SN_DATA_RUNNING,
-	SN_DATA_EXITED,	 /* exit or _exit; exit_code holds */
-	SN_DATA_EXECED,	 /* an exec took place (or was about to); the next SEQUENCE of this pid
+	SN_DATA_EXITED, /* exit or _exit; exit_code holds */
+	SN_DATA_EXECED, /* an exec took place (or was about to); the next SEQUENCE of this pid
 			    follows */
-	SN_DATA_ABORTED, /* abort or a fatal signal that we saw coming; the launcher knows the rest
-			  */
+	/* abort or a fatal signal that we saw coming; the launcher knows the rest */
+	SN_DATA_ABORTED,
 };
 
 /** How the process came to be. */

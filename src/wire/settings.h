@@ -3,9 +3,9 @@
  *
  *   LD_PRELOAD     our library first, then what the user had: "LIB" if the user had none,
  *                  "LIB:" if the user's was set but empty, "LIB:REST" otherwise. The path of LIB
- * has no space, colon or '$'. SONDE_RUNTIME  "key=value;key=value;...;dir=PATH": every key is
- * optional but dir, which comes last because it reaches to the end of the string. Values have no
- * semicolon.
+ *                  has no space, colon or '$'.
+ *   SONDE_RUNTIME  "key=value;key=value;...;dir=PATH": every key is optional but dir, which comes
+ *                  last because it reaches to the end of the string. Values have no semicolon.
  *
  * The launcher appends both at the end of the environment (LD_PRELOAD in place if the user had
  * one), so that the order of the others stays; the constructor takes both out again, and the
@@ -31,13 +31,13 @@ enum sn_follow {
 
 struct sn_settings {
 	uint64_t period_ns; /* period=: CPU time between samples; 0: no sampling; default 1000700 */
-	uint64_t wait_min_ns;  /* wait=: shorter waits are not recorded; default 50000; 0: waits off
-				*/
+	/* wait=: shorter waits are not recorded; default 50000; 0: waits off */
+	uint64_t wait_min_ns;
 	uint64_t chunks_max;   /* chunks=: a file never grows beyond this; 0: no limit */
 	uint32_t pause_signal; /* pause=: number of the signal that pauses and resumes; 0: none */
 	uint32_t is_paused;    /* paused=1: start paused (--delay: the launcher sends the signal) */
-	uint32_t mechanism_first;  /* mechanism=: enum sn_mechanism to begin the ladder with (tests)
-				    */
+	/* mechanism=: enum sn_mechanism to begin the ladder with (tests) */
+	uint32_t mechanism_first;
 	uint32_t stack_max_frames; /* depth=: default 4096 */
 	uint32_t is_again;	   /* again=1: put there by the runtime when the target execs */
 	uint32_t is_blocked;	   /* blocked=1: likewise: the target had our signal blocked */

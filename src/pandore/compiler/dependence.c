@@ -12,8 +12,8 @@ struct difference {
 struct level_test {
 	const struct sn_nest *nest;
 	int write_loop, read_loop;
-	int level; /* loop depth that carries the dependence; below it the iterations are the same
-		    */
+	/* loop depth that carries the dependence; below it the iterations are the same */
+	int level;
 	bool is_carried;
 };
 

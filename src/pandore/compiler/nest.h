@@ -34,9 +34,9 @@ struct sn_affine {
 enum sn_loop_mode {
 	SN_LOOP_PLAIN, /* every node runs every iteration */
 	SN_LOOP_OWN,   /* spans that this node owns */
-	SN_LOOP_SPANS, /* every node walks all spans: messages at a span's start, its owner computes
-			*/
-	SN_LOOP_PIPE,  /* this loop and the one in it: strips of one, spans of the other */
+	/* every node walks all spans: messages at a span's start, its owner computes */
+	SN_LOOP_SPANS,
+	SN_LOOP_PIPE, /* this loop and the one in it: strips of one, spans of the other */
 };
 
 struct sn_nest_loop {

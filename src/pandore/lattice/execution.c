@@ -245,8 +245,8 @@ static bool each_dependency(struct building *b, const struct sn_execution_record
 			ref.process = (uint32_t)(i - record->deps_count);
 			ref.index = b->builder->clocks.items[record->clock_first + ref.process] - 1;
 			if (ref.index == UINT32_MAX || ref.process == record->process)
-				continue; /* nothing of that process is known; or the event itself
-					   */
+				/* nothing of that process is known; or the event itself */
+				continue;
 		}
 		event = find_dependency(b, record, ref.process, ref.index);
 		if (event == UINT32_MAX)

@@ -3,9 +3,9 @@
  *
  * The cuts of an execution between cuts A and B are chosen process by process. After the first k
  * processes are fixed, all that matters to the others is how far each must go at least (need) and
- *may go at most (limit). Equal pairs of vectors are one state, and the sums over the states of a
- *layer are computed once each, from the last layer to the first. With l(I) the level of a cut and
- *d(I) the number of events that can happen next, a state holds
+ * may go at most (limit). Equal pairs of vectors are one state, and the sums over the states of a
+ * layer are computed once each, from the last layer to the first. With l(I) the level of a cut and
+ * d(I) the number of events that can happen next, a state holds
  *
  *	numbers N(x) = sum of x^l(I)            how many cuts of each level
  *	arcs    E(x) = sum of d(I) x^l(I)       how many arcs leave each level

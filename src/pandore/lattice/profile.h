@@ -32,14 +32,14 @@ struct sn_lattice_profile {
 	bool is_exact;	       /* one whole window from the empty to the full cut */
 	SN_VEC(struct sn_lattice_window) windows; /* by level; exact: one */
 	uint32_t level_count;			  /* event_count + 1 */
-	double *level_mean;   /* mean out-degree of each level's cuts; NaN: not counted */
-	double *level_log10;  /* log10 of each level's cuts; NaN: not counted */
-	bool *level_is_whole; /* all its cuts were counted; if not, the two above are of those cuts
-			       * and arcs only that lie in a window: lower bounds of what there is
-			       */
-	uint32_t
-		*level_processes; /* processes that can act in some cut of the level: a bound from
-				   * above on what is possible next in any of them. Always exact. */
+	double *level_mean;  /* mean out-degree of each level's cuts; NaN: not counted */
+	double *level_log10; /* log10 of each level's cuts; NaN: not counted */
+	/* all its cuts were counted; if not, the two above are of those cuts and arcs only that lie in
+	   a window: lower bounds of what there is */
+	bool *level_is_whole;
+	/* processes that can act in some cut of the level: a bound from above on what is possible
+	   next in any of them. Always exact. */
+	uint32_t *level_processes;
 	uint32_t synchronisation_count; /* inner levels with one cut only */
 	uint64_t state_count;		/* states made in all */
 	double seconds;

@@ -36,11 +36,11 @@ struct sn_segment {
 	bool is_by_time;
 	uint32_t level_first, level_last;
 	double mean_out_degree; /* arcs / cuts of its levels; NaN: not all counted */
-	uint32_t processes_max; /* processes that can act in some cut of one of its levels, at most
-				 */
-	double t0_s, t1_s;	/* by time: in the schedule; else NaN */
-	double mean_busy;	/* by time: processes busy on average; else NaN */
-	double time_lost_s;	/* process-seconds; NaN without durations */
+	/* processes that can act in some cut of one of its levels, at most */
+	uint32_t processes_max;
+	double t0_s, t1_s;  /* by time: in the schedule; else NaN */
+	double mean_busy;   /* by time: processes busy on average; else NaN */
+	double time_lost_s; /* process-seconds; NaN without durations */
 	/* By cuts: every event that can happen next in some cut of these levels, and every wait
 	 * that some cut of these levels has. By time: what runs and who idles in the schedule. */
 	SN_VEC(struct sn_segment_enabled) enabled;

@@ -211,11 +211,9 @@ static const char *no_bottleneck(const struct sn_lattice_answer *answer)
 		return "\n  no bottleneck: nowhere are fewer than half of the processes busy\n";
 	if (profile->stopped_by)
 		return "\n  no bottleneck is certain: on every level half of the processes can act "
-		       "in some "
-		       "cut, and not all cuts were counted\n";
+		       "in some cut, and not all cuts were counted\n";
 	return "\n  no bottleneck: on every level half of the processes can act, on average over "
-	       "its "
-	       "cuts\n";
+	       "its cuts\n";
 }
 
 static void add_segments(struct sn_text *text, const struct sn_lattice_answer *answer,

@@ -327,8 +327,7 @@ static void check_node_count(int nodes)
 
 	if (wanted && atoi(wanted) != nodes)
 		pd_die("this program was compiled for %d node%s and cannot run on %.20s; compile "
-		       "it "
-		       "with -D P=%.20s",
+		       "it with -D P=%.20s",
 		       nodes, nodes == 1 ? "" : "s", wanted, wanted);
 }
 

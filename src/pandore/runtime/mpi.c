@@ -225,10 +225,8 @@ int pd_net_start(int *argc, char ***argv, int count, int nodes, int host_process
 		if (rank == 0)
 			fprintf(stderr,
 				"sonde: pandore: this program was compiled for %d node%s, so for "
-				"%d MPI "
-				"processes%s, and cannot run on %d; use mpirun -np %d or compile "
-				"it "
-				"with another -D P=\n",
+				"%d MPI processes%s, and cannot run on %d; use mpirun -np %d or "
+				"compile it with another -D P=\n",
 				nodes, nodes == 1 ? "" : "s", count,
 				has_own_host ? " with the host" : "", size, count);
 		MPI_Barrier(MPI_COMM_WORLD);

@@ -3,8 +3,9 @@
  *
  *   sn_config   set by the constructor, never changed; survives fork.
  *   sn_state    of this process image; MADV_WIPEONFORK, so that after any kind of fork `active` is
- * 0 in the child before its first instruction, until the fork wrapper sets it up anew. sn_self of
- * this thread: a block from our own pool, with the handler's stack and scratch.
+ *               0 in the child before its first instruction, until the fork wrapper sets it up
+ *               anew.
+ *   sn_self     of this thread: a block from our own pool, with the handler's stack and scratch.
  *
  * Law (docs/method/time.md): no malloc, no lock of the target's, no stdio, errno kept.
  */

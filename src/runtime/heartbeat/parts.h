@@ -92,8 +92,8 @@ struct beat_settings {
 	char folder[3072];
 	char publish[1024]; /* SONDE_HEARTBEAT_PUBLISH */
 	uint64_t interval_ns, size_bytes;
-	double cost_most; /* fraction of a thread's CPU time that a heartbeat may take; 0: no limit
-			   */
+	/* fraction of a thread's CPU time that a heartbeat may take; 0: no limit */
+	double cost_most;
 	bool writes_jsonl, writes_csv, is_jobwide, is_enabled;
 };
 

@@ -11,7 +11,7 @@
 
 typedef void (*region_body)(void *);
 
-/* The call's return address lies between these two labels' functions: see is_trampoline. */
+/* A return address in this function tells a worker's stack: see sn_region_is_trampoline. */
 __attribute__((noinline, used)) static void run_body(void *argument)
 {
 	struct sn_region *region = argument;

@@ -21,8 +21,10 @@ struct sn_region {
 
 /** Whether pc is a return address in the function that calls a region's body. */
 bool sn_region_is_trampoline(uint64_t pc);
-/** The creator's stack, walked and interned by the first who asks. 0: none. Uses self->pcs beyond
- *  what the caller has kept there only after the caller's frames were... see the function. */
+/**
+ * The creator's stack, walked and interned by the first who asks. 0: none. Its frames go into
+ * self->pcs from SN_FRAMES_MAX on, so the caller's own frames before that stay.
+ */
 uint32_t sn_region_stack(struct sn_thread *self, struct sn_region *region, int64_t now_ns);
 
 #endif

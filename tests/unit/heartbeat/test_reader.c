@@ -138,8 +138,8 @@ TEST(an_odd_quote_costs_its_own_line)
 {
 	static const char damaged[] =
 		"# " HEADER "sonde.heartbeat/1,\"1.0\n"
-		"sonde.heartbeat/"
-		"1,1.000000001,0.500000000,9,\"a\nb\",3,30,5,15,1,2,4,1,0,0,1;2" SEMIS "\n"
+		"sonde.heartbeat/1,1.000000001,0.500000000,9,\"a\nb\",3,30,5,15,1,2,4,1,0,0,"
+		"1;2" SEMIS "\n"
 		"sonde.heartbeat/1,2.000000001,0.500000000,9,x,3,30,5,15,1,2,4,1,0,0,1;2" SEMIS
 		"\n";
 	uint64_t bad;
