@@ -16,6 +16,7 @@
 #include "experiment/launch.h"
 #include "experiment/store.h"
 #include "unwind/module.h"
+#include "unwind/stack_flags.h"
 #include "wire/writer.h"
 
 enum {
@@ -502,11 +503,7 @@ static uint32_t unwind(struct importer *im, struct process *p, const struct sn_p
 	/* Rows of one process must not be taken for another's. */
 	target.generation = p->generation << 14 ^ (uint32_t)p->pid;
 	count = sn_unwind_walk(&target, &regs, NULL, im->pcs, DEPTH_MAX, &walk);
-	*flags = walk.end == SN_UNWIND_COMPLETE	  ? SN_STACK_COMPLETE
-		 : walk.end == SN_UNWIND_TOO_DEEP ? SN_STACK_TOO_DEEP
-		 : walk.end == SN_UNWIND_NO_RULE  ? SN_STACK_NO_CFI
-		 : walk.end == SN_UNWIND_BAD_CFI  ? SN_STACK_BAD_CFI
-						  : SN_STACK_UNREADABLE;
+	*flags = sn_unwind_end_flag(walk.end);
 	if (walk.flags & SN_UNWIND_BY_SCAN)
 		*flags |= SN_STACK_SCANNED;
 	return count;
@@ -557,7 +554,7 @@ static void take_sample(struct importer *im, const struct sn_perf_event *e)
 	*(e->is_kernel ? &thread->system_ns : &thread->user_ns) += cpu_ns;
 	thread->last_ns = p->last_ns = e->time_ns;
 	if (!sn_writer_sample(&thread->writer, e->time_ns, cpu_ns, id, e->cpu,
-			      e->is_kernel ? SN_RECORD_SAMPLE_SYSTEM : 0))
+			      e->is_kernel ? SN_SAMPLE_SYSTEM : 0))
 		im->lost++;
 }
 

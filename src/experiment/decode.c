@@ -8,10 +8,6 @@
 #include "base/text.h"
 #include "wire/data.h"
 
-/* The wire's numbers and the model's are the same, so that flags need no translation. */
-_Static_assert((int)SN_DATA_LOSS_KINDS == (int)SN_LOSS_KINDS, "losses");
-_Static_assert((int)SN_RECORD_SAMPLE_LATE == (int)SN_SAMPLE_LATE, "sample flags");
-
 /* ---- the process ---- */
 
 /* Threads may leave perf events for timers: then most signals are theirs. */

@@ -17,6 +17,7 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/vec.h"
+#include "wire/kinds.h"
 
 enum { SN_NONE = 0xffffffffu }; /* "no such index" in any uint32_t index */
 
@@ -55,19 +56,6 @@ struct sn_time_account {
 	int64_t blocked_ns;  /* elapsed - user - system - wait_cpu; unknown if wait_cpu is */
 };
 
-/** Why samples or other records are missing, in counts. */
-enum sn_loss {
-	SN_LOSS_NO_SPACE,     /* no chunk left: full disk, --max-size, launcher gone */
-	SN_LOSS_THREAD_TABLE, /* more threads than the table holds */
-	SN_LOSS_STACK_TABLE,  /* stack could not be interned: the sample stands without one */
-	SN_LOSS_SMALL_STACK,  /* signal stack too small to run the handler */
-	SN_LOSS_REENTRY,      /* a signal inside our own code */
-	SN_LOSS_SECCOMP,      /* the target forbade our system calls */
-	SN_LOSS_RING,	      /* perf ring overran (outside mode) */
-	SN_LOSS_DAMAGED,      /* bytes that the reader could not decode (damaged file) */
-	SN_LOSS_KINDS,
-};
-
 struct sn_process {
 	uint32_t index; /* by start, MPI: by rank */
 	int32_t pid, parent_pid;
@@ -104,30 +92,12 @@ struct sn_frame {
 	uint64_t link_addr; /* the sampled pc for the leaf, the return address for callers */
 };
 
-enum sn_stack_flags {
-	SN_STACK_COMPLETE = 1, /* reaches _start or the thread's start */
-	SN_STACK_TOO_DEEP = 2,
-	SN_STACK_NO_CFI = 4, /* a frame without unwind information; frame pointer was tried */
-	SN_STACK_BAD_CFI = 8,
-	SN_STACK_UNREADABLE = 16,
-	SN_STACK_STITCHED = 32, /* worker frames joined to those of the region's creator */
-	SN_STACK_ABSENT = 64,	/* the table was full */
-	SN_STACK_SCANNED = 128, /* a caller was found by following code without unwind information
-				   to its return */
-};
-
 /** Leaf first. Interned: one entry for equal stacks of one process. */
 struct sn_stack {
 	uint32_t process;
 	uint32_t depth;
 	uint32_t flags; /* enum sn_stack_flags */
 	const struct sn_frame *frames;
-};
-
-enum sn_sample_flags {
-	SN_SAMPLE_SYSTEM = 1,	 /* cpu_ns was spent in the kernel; the leaf made the system call */
-	SN_SAMPLE_REMAINDER = 2, /* left over at thread exit: time, but not an observation */
-	SN_SAMPLE_LATE = 4,	 /* the signal was blocked: stands for over two periods */
 };
 
 /** One observation of a thread, with the CPU time it used since the one before. */
@@ -138,17 +108,6 @@ struct sn_sample {
 	uint32_t stack; /* SN_NONE: none */
 	uint16_t cpu;
 	uint16_t flags; /* enum sn_sample_flags */
-};
-
-enum sn_wait_kind {
-	SN_WAIT_LOCK,	   /* mutex, rwlock, spin turned sleep */
-	SN_WAIT_CONDITION, /* condition variable, semaphore, barrier, join */
-	SN_WAIT_IO,	   /* read, write, fsync, send, recv ... */
-	SN_WAIT_POLL,	   /* poll, select, epoll_wait */
-	SN_WAIT_SLEEP,
-	SN_WAIT_CHILD, /* wait4, waitpid */
-	SN_WAIT_OTHER, /* futex and other system calls made directly */
-	SN_WAIT_KINDS,
 };
 
 /** A call that blocked its thread: off-CPU time with the stack of the call. */

@@ -326,7 +326,7 @@ static void samples_drain(struct sn_outside *o, struct sn_outside_thread *thread
 
 			thread->lost += id_and_count[1];
 			thread->lost_before += id_and_count[1];
-			sn_writer_count_loss(&o->file.shared, SN_DATA_LOSS_RING, id_and_count[1]);
+			sn_writer_count_loss(&o->file.shared, SN_LOSS_RING, id_and_count[1]);
 			break;
 		}
 		case PERF_RECORD_THROTTLE:

@@ -143,7 +143,7 @@ uint32_t sn_outside_file_stack(struct sn_outside_file *file, struct sn_writer *w
 		parent = segment_intern(file, writer, now_ns, pcs + count - piece, piece, parent,
 					flags);
 		if (!parent) {
-			sn_writer_count_loss(&file->shared, SN_DATA_LOSS_STACK_TABLE, 1);
+			sn_writer_count_loss(&file->shared, SN_LOSS_STACK_TABLE, 1);
 			return 0;
 		}
 		count -= piece;

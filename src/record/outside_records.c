@@ -37,7 +37,7 @@ static void *record_reserve(struct sn_outside *o, struct sn_writer *writer, uint
 	bytes = (bytes + 7) & ~(size_t)7;
 	record = sn_writer_reserve(writer, (uint32_t)bytes, sn_outside_now_ns());
 	if (!record) {
-		sn_writer_count_loss(&o->file.shared, SN_DATA_LOSS_NO_SPACE, 1);
+		sn_writer_count_loss(&o->file.shared, SN_LOSS_NO_SPACE, 1);
 		return NULL;
 	}
 	memset(record, 0, bytes);

@@ -1,7 +1,6 @@
 #include "record/outside_parts.h"
 
-#include "experiment/experiment.h"
-#include "unwind/unwind.h"
+#include "unwind/stack_flags.h"
 
 enum { FRAMES_MAX = 2048 };
 
@@ -55,22 +54,10 @@ static void sample_parse(const struct perf_event_header *header, bool has_lost,
 
 static uint8_t stack_flags(const struct sn_unwind_walk_result *walk, bool is_stack_full)
 {
-	static const uint8_t by_end[] = {
-		[SN_UNWIND_COMPLETE] = SN_STACK_COMPLETE,
-		[SN_UNWIND_NO_RULE] = SN_STACK_NO_CFI,
-		[SN_UNWIND_BAD_CFI] = SN_STACK_BAD_CFI,
-		[SN_UNWIND_STACK_RANGE] = SN_STACK_UNREADABLE,
-		[SN_UNWIND_TOO_DEEP] = SN_STACK_TOO_DEEP,
-		[SN_UNWIND_UNREADABLE] = SN_STACK_UNREADABLE,
-	};
-	uint8_t flags = by_end[walk->end];
+	uint8_t flags = sn_unwind_stack_flags(walk);
 
-	if (walk->end == SN_UNWIND_STACK_RANGE && is_stack_full)
-		flags = SN_STACK_TOO_DEEP; /* deeper than the copy */
-	if (walk->flags & (SN_UNWIND_BY_FRAME_POINTER | SN_UNWIND_BY_RETURN_GUESS))
-		flags |= SN_STACK_NO_CFI;
-	if (walk->flags & SN_UNWIND_BY_SCAN)
-		flags |= SN_STACK_SCANNED;
+	if (walk->end == SN_UNWIND_STACK_RANGE && is_stack_full) /* deeper than the copy */
+		flags ^= SN_STACK_UNREADABLE | SN_STACK_TOO_DEEP;
 	return flags;
 }
 
@@ -102,10 +89,10 @@ void sn_outside_sample_put(struct sn_outside *o, struct sn_outside_thread *threa
 {
 	if (!sn_writer_sample(&thread->writer, sample->time_ns, cpu_ns, stack,
 			      (uint16_t)sample->cpu, flags)) {
-		sn_writer_count_loss(&o->file.shared, SN_DATA_LOSS_NO_SPACE, 1);
+		sn_writer_count_loss(&o->file.shared, SN_LOSS_NO_SPACE, 1);
 		return;
 	}
-	if (flags & SN_RECORD_SAMPLE_SYSTEM)
+	if (flags & SN_SAMPLE_SYSTEM)
 		thread->system_ns += cpu_ns;
 	else
 		thread->user_ns += cpu_ns;
@@ -139,7 +126,7 @@ void sn_outside_sample_take(struct sn_outside *o, struct sn_outside_thread *thre
 				       (double)count_ns);
 	if (hidden_ns)
 		sn_outside_sample_put(o, thread, &sample, hidden_ns, stack,
-				      SN_RECORD_SAMPLE_SYSTEM | SN_RECORD_SAMPLE_REMAINDER);
+				      SN_SAMPLE_SYSTEM | SN_SAMPLE_REMAINDER);
 	sn_outside_sample_put(o, thread, &sample, cpu_ns - hidden_ns, stack,
-			      sample.is_kernel ? SN_RECORD_SAMPLE_SYSTEM : 0);
+			      sample.is_kernel ? SN_SAMPLE_SYSTEM : 0);
 }

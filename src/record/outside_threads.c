@@ -271,7 +271,7 @@ void sn_outside_remainder_write(struct sn_outside *o, struct sn_outside_thread *
 	thread->last_count_ns = count;
 	thread->unseen_ns = 0;
 	if (lost > thread->lost)
-		sn_writer_count_loss(&o->file.shared, SN_DATA_LOSS_RING, lost - thread->lost);
+		sn_writer_count_loss(&o->file.shared, SN_LOSS_RING, lost - thread->lost);
 	if (lost > thread->lost)
 		thread->lost = lost;
 	system_ns = thread->user_ns + thread->system_ns
@@ -281,10 +281,10 @@ void sn_outside_remainder_write(struct sn_outside *o, struct sn_outside_thread *
 	if (system_ns)
 		sn_outside_sample_put(o, thread, &sample, system_ns,
 				      o->has_kernel ? 0 : thread->last_stack,
-				      SN_RECORD_SAMPLE_SYSTEM | SN_RECORD_SAMPLE_REMAINDER);
+				      SN_SAMPLE_SYSTEM | SN_SAMPLE_REMAINDER);
 	if (left_ns > system_ns)
 		sn_outside_sample_put(o, thread, &sample, left_ns - system_ns, 0,
-				      SN_RECORD_SAMPLE_REMAINDER);
+				      SN_SAMPLE_REMAINDER);
 }
 
 void sn_outside_thread_leave(struct sn_outside *o, struct sn_outside_thread *thread)

@@ -12,7 +12,7 @@
  * SN_DATA_CHUNKS_FIRST; after that the launcher watches header.next_chunk, extends the file with
  * fallocate so that SN_DATA_CHUNKS_AHEAD more than next_chunk are backed, then stores the new
  * chunks_backed with release order. A writer that draws a number >= chunks_backed gets nothing and
- * counts SN_DATA_LOSS_NO_SPACE (it may find more later, so next_chunk is left as it is).
+ * counts SN_LOSS_NO_SPACE (it may find more later, so next_chunk is left as it is).
  *
  * Chunks: SN_DATA_CHUNK_BYTES each, first a struct sn_chunk_header, then records, each starting at
  * a multiple of 8. `committed_bytes` (release store after the record's bytes) says how far the
@@ -30,6 +30,8 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
+#include "wire/kinds.h"
+
 #define SN_DATA_MAGIC  0x544144454e4f53ULL /* "SONEDAT" and a zero byte */
 #define SN_CHUNK_MAGIC 0x4b4e4843u	   /* "CHNK" */
 
@@ -43,6 +45,7 @@ enum {
 	SN_DATA_HOST_MAX = 64,
 	SN_DATA_STRING_MAX = 4000, /* bytes of text in one record; longer text is cut, flagged */
 	SN_DATA_SEGMENT_MAX = 64,  /* frames in one STACK record */
+	SN_DATA_LOSSES_MAX = 16,   /* counters of losses in the header */
 };
 #define SN_DATA_MAP_BYTES                                                                          \
 	(1ULL << 32) /* address space reserved for the file: the largest it can be */
@@ -54,20 +57,6 @@ enum sn_mechanism {
 	SN_MECHANISM_THREAD_TIMER, /* timer_create on each thread's CPU clock */
 	SN_MECHANISM_ITIMER_PROF,  /* setitimer: one for the process */
 	SN_MECHANISM_PERF_RING,	   /* from outside, through ring buffers */
-};
-
-/** Same order as enum sn_loss of experiment/experiment.h; its reader asserts that. */
-enum sn_data_loss {
-	SN_DATA_LOSS_NO_SPACE,
-	SN_DATA_LOSS_THREAD_TABLE,
-	SN_DATA_LOSS_STACK_TABLE,
-	SN_DATA_LOSS_SMALL_STACK,
-	SN_DATA_LOSS_REENTRY,
-	SN_DATA_LOSS_SECCOMP,
-	SN_DATA_LOSS_RING,
-	SN_DATA_LOSS_DAMAGED,
-	SN_DATA_LOSS_KINDS,
-	SN_DATA_LOSS_ROOM = 16, /* counters in the header */
 };
 
 enum sn_data_state {
@@ -122,7 +111,7 @@ struct sn_data_header {
 	_Atomic int64_t end_user_ns, end_system_ns;
 	_Atomic int64_t end_wait_cpu_ns; /* of all threads that we asked; -1: unknown */
 
-	_Atomic uint64_t lost[SN_DATA_LOSS_ROOM]; /* by enum sn_data_loss */
+	_Atomic uint64_t lost[SN_DATA_LOSSES_MAX]; /* by enum sn_loss */
 	_Atomic uint64_t handler_ns;  /* time inside our handlers and hooks (sampled, scaled up) */
 	_Atomic uint64_t overhead_ns; /* the same, set-up and ends of threads; the launcher adds
 					 what signals and switches cost when it gathers the file */
@@ -183,15 +172,9 @@ enum sn_record_type {
 	SN_RECORD_KINDS,
 };
 
-enum sn_record_sample_flags { /* same values as enum sn_sample_flags of experiment.h */
-			      SN_RECORD_SAMPLE_SYSTEM = 1,
-			      SN_RECORD_SAMPLE_REMAINDER = 2,
-			      SN_RECORD_SAMPLE_LATE = 4,
-};
-
 /** One observation. stack 0: none (counted among the losses, or a remainder). */
 struct sn_record_sample {
-	uint8_t type, flags; /* SN_RECORD_SAMPLE, enum sn_record_sample_flags */
+	uint8_t type, flags; /* SN_RECORD_SAMPLE, enum sn_sample_flags */
 	uint16_t cpu;
 	uint32_t stack;
 	uint32_t time_ns; /* since the owner's base time in this chunk */
@@ -230,7 +213,7 @@ struct sn_record_cpu {
 /**
  * Frames, leaf first: the pc, then return addresses, of the process. After the last comes the stack
  * `parent` (0: nothing more). A long stack is a chain of such segments; so is a worker's stack that
- * was stitched to its region's creator. header.flags: enum sn_stack_flags of experiment.h, set on
+ * was stitched to its region's creator. header.flags: enum sn_stack_flags, set on
  * the outermost segment (COMPLETE and what cut it) and, for STITCHED, on the segment that was
  * joined; a reader ors them along the chain (COMPLETE of the outermost counts). An id may be used
  * by samples of other threads before this record is met: read all stacks first. Ids are unique in
@@ -299,7 +282,7 @@ struct sn_record_thread_account {
 /** Where a wait is likely to be long it is written when it begins: SN_RECORD_WAIT_OPEN is replaced
  *  by the duration when it ends. If it turns out too short, SN_RECORD_WAIT_VOID is set. */
 struct sn_record_wait {
-	struct sn_record_header header; /* flags: enum sn_wait_kind of experiment.h, maybe VOID */
+	struct sn_record_header header; /* flags: enum sn_wait_kind, maybe VOID */
 	uint32_t stack;
 	int64_t time_ns; /* when it began */
 	uint64_t duration_ns;
@@ -358,6 +341,8 @@ struct sn_record_fork {
 	int64_t time_ns;
 };
 
+_Static_assert((int)SN_LOSS_KINDS <= (int)SN_DATA_LOSSES_MAX, "each cause has its counter");
+_Static_assert((int)SN_WAIT_KINDS <= (int)SN_RECORD_WAIT_VOID, "a kind and VOID share a byte");
 _Static_assert(sizeof(struct sn_data_header) <= SN_DATA_HEADER_BYTES, "the header fits its page");
 _Static_assert(sizeof(struct sn_record_sample) == 16, "16 bytes a sample");
 _Static_assert(sizeof(struct sn_chunk_header) == 32, "chunk header");

@@ -41,7 +41,7 @@ static inline struct sn_chunk_header *sn_writer_chunk(const struct sn_writer_fil
 	return (struct sn_chunk_header *)(void *)(file->base + sn_data_chunk_offset(index));
 }
 
-static inline void sn_writer_count_loss(struct sn_writer_file *file, enum sn_data_loss cause,
+static inline void sn_writer_count_loss(struct sn_writer_file *file, enum sn_loss cause,
 					uint64_t count)
 {
 	atomic_fetch_add_explicit(&sn_writer_header(file)->lost[cause], count,

@@ -90,8 +90,7 @@ __attribute__((noinline)) void sn_call_end(struct sn_thread *self, void *functio
 		sn_unwind_regs_here(&regs);
 		uint32_t stack =
 			sn_stack_capture(self, &regs, (uint64_t)(uintptr_t)function, false, now_ns);
-		sn_sample_emit(self, stack, now_ns, used_ns * self->call_gap,
-			       SN_RECORD_SAMPLE_SYSTEM);
+		sn_sample_emit(self, stack, now_ns, used_ns * self->call_gap, SN_SAMPLE_SYSTEM);
 	}
 	adapt(self, now_cpu_ns);
 	*calls_left(self, function) = draw_next(self);

@@ -16,9 +16,6 @@ enum {
 	 * wait for its end */
 	SWITCHES_STRETCH_MAX = SWITCHES_PER_CPU_SECOND / 10,
 	SWITCHES_FEW = 1000, /* a second: back to perf events */
-	SYSTEM = SN_RECORD_SAMPLE_SYSTEM,
-	REMAINDER = SN_RECORD_SAMPLE_REMAINDER,
-	LATE = SN_RECORD_SAMPLE_LATE,
 };
 
 __asm__(".pushsection .text\n"
@@ -160,7 +157,7 @@ static int64_t claim_user(struct sn_thread *self, uint8_t *flags)
 	learn(self, &split, cpu_ns);
 	if (since_ns > most_ns && split.user_ns > most_ns && pool - split.system_ns > most_ns) {
 		/* the signal was blocked while the thread computed */
-		*flags |= LATE;
+		*flags |= SN_SAMPLE_LATE;
 		self->credit_ns = 0;
 		return clamp(pool - (split.system_ns > 0 ? split.system_ns : 0), 0, pool);
 	}
@@ -218,9 +215,9 @@ void sn_sample_emit(struct sn_thread *self, uint32_t stack, int64_t now_ns, int6
 		self->unsent_ns = 0;
 	} else {
 		self->unsent_ns += cpu_ns;
-		sn_lose(SN_DATA_LOSS_NO_SPACE);
+		sn_lose(SN_LOSS_NO_SPACE);
 	}
-	if (flags & SYSTEM)
+	if (flags & SN_SAMPLE_SYSTEM)
 		self->claimed_system_ns += (uint64_t)cpu_ns;
 	else
 		self->claimed_user_ns += (uint64_t)cpu_ns;
@@ -245,10 +242,10 @@ static void sample_by_timer(struct sn_thread *self, const ucontext_t *context, i
 	int64_t period_ns = (int64_t)sn_config.settings.period_ns;
 	int64_t pool =
 		sn_state->is_sealed ? sealed_timer_ns(period_ns, overrun) : unclaimed_ns(self, 0);
-	uint8_t flags = is_in_system_call(context) ? SYSTEM : 0;
+	uint8_t flags = is_in_system_call(context) ? SN_SAMPLE_SYSTEM : 0;
 
 	atomic_fetch_add_explicit(&sn_header()->timer_signals, 1, memory_order_relaxed);
-	bool is_measured = self->in_call && flags & SYSTEM; /* clock/calls_handler.c */
+	bool is_measured = self->in_call && flags & SN_SAMPLE_SYSTEM; /* clock/calls_handler.c */
 	if (pool > 0 && !is_measured)
 		emit(self, context, now_ns, pool, flags);
 	if (self->has_left_perf && !sn_state->is_sealed) {
@@ -314,7 +311,7 @@ static void take_sample(const struct delivery *delivery, const ucontext_t *conte
 		bool is_call = is_in_system_call(context);
 		int64_t cpu_ns = claim_system(self, is_call, delivery->overrun);
 		if (cpu_ns > 0)
-			emit(self, context, now_ns, cpu_ns, SYSTEM);
+			emit(self, context, now_ns, cpu_ns, SN_SAMPLE_SYSTEM);
 	} else if (kind == SN_TIMER_SAMPLE) {
 		if (self->has_sample_timer)
 			sample_by_timer(self, context, now_ns, delivery->overrun);
@@ -411,7 +408,7 @@ void sn_sample_handler(int signal, siginfo_t *info, void *context)
 	}
 	struct sn_thread *self = delivery.self;
 	if (!delivery.is_new && !sn_enter(self)) {
-		sn_lose(SN_DATA_LOSS_REENTRY);
+		sn_lose(SN_LOSS_REENTRY);
 		errno = saved_errno;
 		return;
 	}
@@ -445,11 +442,11 @@ void sn_sample_remainder(struct sn_thread *thread, struct sn_writer *writer, int
 					  (int64_t)thread->claimed_system_ns,
 				  0, left);
 	}
-	if (system_ns &&
-	    sn_writer_sample(writer, now_ns, (uint64_t)system_ns, stack, 0, REMAINDER | SYSTEM))
+	if (system_ns && sn_writer_sample(writer, now_ns, (uint64_t)system_ns, stack, 0,
+					  SN_SAMPLE_REMAINDER | SN_SAMPLE_SYSTEM))
 		thread->claimed_system_ns += (uint64_t)system_ns;
-	if (left > system_ns &&
-	    sn_writer_sample(writer, now_ns, (uint64_t)(left - system_ns), stack, 0, REMAINDER))
+	if (left > system_ns && sn_writer_sample(writer, now_ns, (uint64_t)(left - system_ns),
+						 stack, 0, SN_SAMPLE_REMAINDER))
 		thread->claimed_user_ns += (uint64_t)(left - system_ns);
 }
 

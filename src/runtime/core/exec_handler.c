@@ -179,7 +179,7 @@ static void write_exec(struct sn_thread *self, const char *path, int32_t child, 
 		(uint32_t)((offsetof(struct sn_record_exec, path) + length + 1 + 7) & ~7UL);
 	struct sn_record_exec *record = sn_writer_reserve(&self->writer, bytes, now_ns);
 	if (!record) {
-		sn_lose(SN_DATA_LOSS_NO_SPACE);
+		sn_lose(SN_LOSS_NO_SPACE);
 		return;
 	}
 	record->header = (struct sn_record_header){ .type = SN_RECORD_EXEC,
@@ -570,7 +570,7 @@ SN_EXPORT pid_t fork(void)
 							 .time_ns = now_ns };
 			sn_writer_commit(&self->writer, sizeof *record);
 		} else {
-			sn_lose(SN_DATA_LOSS_NO_SPACE);
+			sn_lose(SN_LOSS_NO_SPACE);
 		}
 		if (sn_config.settings.follow == SN_FOLLOW_EXEC ||
 		    sn_config.settings.follow == SN_FOLLOW_NONE)

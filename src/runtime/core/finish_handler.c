@@ -153,7 +153,7 @@ void sn_packet_if_due(struct sn_thread *self, int64_t now_ns)
 	sn_header()->end_system_ns = time_ns(usage.ru_stime);
 	struct sn_record_packet *record = sn_writer_reserve(&self->writer, sizeof *record, now_ns);
 	if (!record) {
-		sn_lose(SN_DATA_LOSS_NO_SPACE);
+		sn_lose(SN_LOSS_NO_SPACE);
 		return;
 	}
 	*record = (struct sn_record_packet){

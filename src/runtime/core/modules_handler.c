@@ -64,7 +64,7 @@ void sn_map_write(struct sn_writer *writer, const struct sn_map_facts *facts, in
 	uint32_t bytes = (uint32_t)((offsetof(struct sn_record_map, path) + length + 1 + 7) & ~7UL);
 	struct sn_record_map *record = sn_writer_reserve(writer, bytes, now_ns);
 	if (!record) {
-		sn_lose(SN_DATA_LOSS_NO_SPACE);
+		sn_lose(SN_LOSS_NO_SPACE);
 		return;
 	}
 	record->header = (struct sn_record_header){ .type = SN_RECORD_MAP,
@@ -319,7 +319,7 @@ static void write_unmap(struct sn_writer *writer, const struct sn_unwind_module 
 	struct sn_record_unmap *record = sn_writer_reserve(writer, sizeof *record, now_ns);
 
 	if (!record) {
-		sn_lose(SN_DATA_LOSS_NO_SPACE);
+		sn_lose(SN_LOSS_NO_SPACE);
 		return;
 	}
 	*record = (struct sn_record_unmap){ .header = { .type = SN_RECORD_UNMAP,

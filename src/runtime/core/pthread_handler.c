@@ -83,7 +83,7 @@ SN_EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void
 
 	sn_locks_watch();
 	if (sn_is_active() && sn_state->is_sealed)
-		sn_lose(SN_DATA_LOSS_SECCOMP);
+		sn_lose(SN_LOSS_SECCOMP);
 	if (!sn_is_active() || !self || sn_state->is_sealed || !(child = sn_thread_new()))
 		return REAL(pthread_create)(thread, attr, start, argument);
 	child->start = start;

@@ -246,7 +246,7 @@ static inline bool sn_is_paused(void)
 	return atomic_load_explicit(&sn_header()->is_paused, memory_order_relaxed) != 0;
 }
 
-static inline void sn_lose(enum sn_data_loss cause)
+static inline void sn_lose(enum sn_loss cause)
 {
 	sn_writer_count_loss(&sn_state->file, cause, 1);
 }
@@ -344,10 +344,6 @@ void sn_warn(enum sn_warning warning);
 void sn_finish_early(enum sn_warning why);
 
 /* core/stacks_handler.c */
-struct sn_walked {
-	uint32_t count, flags; /* enum sn_stack_flags of experiment.h */
-	uint32_t parent;       /* the stack that continues it */
-};
 /** Interns frames (leaf first) with what continues them. 0: no room, counted. */
 uint32_t sn_stack_intern(struct sn_writer *writer, const uint64_t *pcs, uint32_t count,
 			 uint32_t flags, uint32_t parent, int64_t now_ns);

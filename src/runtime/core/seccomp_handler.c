@@ -191,14 +191,14 @@ static int kind_of_call(long number)
 	case SYS_nanosleep:
 	case SYS_clock_nanosleep:
 	case SYS_pause:
-		return SN_WAIT_IS_SLEEP;
+		return SN_WAIT_SLEEP;
 	case SYS_poll:
 	case SYS_ppoll:
 	case SYS_select:
 	case SYS_pselect6:
 	case SYS_epoll_wait:
 	case SYS_epoll_pwait:
-		return SN_WAIT_IS_POLL;
+		return SN_WAIT_POLL;
 	case SYS_read:
 	case SYS_write:
 	case SYS_readv:
@@ -215,12 +215,12 @@ static int kind_of_call(long number)
 	case SYS_fsync:
 	case SYS_fdatasync:
 	case SYS_flock:
-		return SN_WAIT_IS_IO;
+		return SN_WAIT_IO;
 	case SYS_wait4:
 	case SYS_waitid:
-		return SN_WAIT_IS_CHILD;
+		return SN_WAIT_CHILD;
 	case SYS_futex:
-		return SN_WAIT_IS_OTHER;
+		return SN_WAIT_OTHER;
 	default:
 		return -1;
 	}
@@ -256,7 +256,7 @@ SN_EXPORT long syscall(long number, ...)
 	int kind = kind_of_call(number);
 	if (kind < 0)
 		return REAL(syscall)(number, a, b, c, d, e, f);
-	enum sn_wait_is is = (enum sn_wait_is)kind;
+	enum sn_wait_kind is = (enum sn_wait_kind)kind;
 	uint64_t begin = sn_wait_begin(is, (void *)sn_real.real_syscall);
 	if (sn_self)
 		sn_self->own_eintr = 0;

@@ -16,10 +16,6 @@
 
 extern void *__libc_stack_end;
 
-enum {
-	STACK_COMPLETE = 1, /* enum sn_stack_flags of experiment.h */
-};
-
 static void *map_anonymous(size_t bytes)
 {
 	long at = SYS(mmap, NULL, bytes, PROT_READ | PROT_WRITE,
@@ -99,7 +95,7 @@ static uint32_t loader_stack(struct sn_thread *self, int64_t now_ns)
 	if (!loader)
 		return 0;
 	entry = (uint64_t)loader + loader->e_entry;
-	return sn_stack_intern(&self->writer, &entry, 1, STACK_COMPLETE, 0, now_ns);
+	return sn_stack_intern(&self->writer, &entry, 1, SN_STACK_COMPLETE, 0, now_ns);
 }
 
 bool sn_start_image(enum sn_data_origin origin, uint32_t parent_sequence)

@@ -250,7 +250,7 @@ static void mute(struct sn_thread *self, bool is_muted)
 	self->is_muted = is_muted;
 	SYS(rt_sigprocmask, is_muted ? SIG_BLOCK : SIG_UNBLOCK, &ours, NULL, 8);
 	if (is_muted) {
-		sn_lose(SN_DATA_LOSS_SMALL_STACK);
+		sn_lose(SN_LOSS_SMALL_STACK);
 		sn_warn(SN_WARN_SMALL_ALTSTACK);
 	}
 }

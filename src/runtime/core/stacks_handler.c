@@ -3,18 +3,9 @@
 #include "runtime/core/real.h"
 #include "runtime/openmp/ompt.h"
 #include "runtime/openmp/regions.h"
+#include "unwind/stack_flags.h"
 
 enum { SN_INTERN_PROBES = 32, SN_INTERN_FULL = SN_INTERN_SLOTS / 4 * 3, SN_WINDOWS_MAX = 4 };
-
-enum {
-	COMPLETE = 1,
-	TOO_DEEP = 2,
-	NO_CFI = 4,
-	BAD_CFI = 8,
-	UNREADABLE = 16,
-	STITCHED = 32,
-	SCANNED = 128
-}; /* enum sn_stack_flags of experiment.h */
 
 static uint64_t mix(uint64_t hash, uint64_t word)
 {
@@ -77,7 +68,7 @@ static uint32_t intern_segment(struct sn_writer *writer, const uint64_t *pcs, ui
 	if (!record) {
 		if (id)
 			forget_slot(id);
-		sn_lose(SN_DATA_LOSS_STACK_TABLE);
+		sn_lose(SN_LOSS_STACK_TABLE);
 		return 0;
 	}
 	if (!id) {
@@ -158,23 +149,6 @@ static uint32_t find_windows(const struct sn_thread *self, uint64_t sp,
 	/* a handler's or coroutine's caller may be on the thread's own stack, but how far down that
 	 * one is in use is not known here: leave it out rather than read what is not mapped */
 	return 1;
-}
-
-static uint32_t flags_of(const struct sn_unwind_walk_result *walk)
-{
-	static const uint8_t by_end[] = {
-		[SN_UNWIND_COMPLETE] = COMPLETE, [SN_UNWIND_NO_RULE] = NO_CFI,
-		[SN_UNWIND_BAD_CFI] = BAD_CFI,	 [SN_UNWIND_STACK_RANGE] = UNREADABLE,
-		[SN_UNWIND_TOO_DEEP] = TOO_DEEP, [SN_UNWIND_UNREADABLE] = UNREADABLE,
-		[SN_UNWIND_GOES_ON] = BAD_CFI
-	};
-	uint32_t flags = by_end[walk->end];
-
-	if (walk->flags & (SN_UNWIND_BY_FRAME_POINTER | SN_UNWIND_BY_RETURN_GUESS))
-		flags |= NO_CFI;
-	if (walk->flags & SN_UNWIND_BY_SCAN)
-		flags |= SCANNED;
-	return flags;
 }
 
 static bool is_ours(uint64_t pc)
@@ -293,9 +267,9 @@ uint32_t sn_stack_capture(struct sn_thread *self, struct sn_unwind_regs *regs, u
 		self->pcs--;
 	if (is_closing && (result.end != SN_UNWIND_COMPLETE || result.flags)) {
 		pcs[0] = leaf ? leaf : pc;
-		return sn_stack_intern(&self->writer, pcs, 1, UNREADABLE, 0, now_ns);
+		return sn_stack_intern(&self->writer, pcs, 1, SN_STACK_UNREADABLE, 0, now_ns);
 	}
-	flags = flags_of(&result);
+	flags = sn_unwind_stack_flags(&result);
 	if (leaf) {
 		count = drop_own_frames(pcs + 1, count, false, &is_cut, self) + 1;
 		pcs[0] = leaf;
@@ -304,7 +278,7 @@ uint32_t sn_stack_capture(struct sn_thread *self, struct sn_unwind_regs *regs, u
 	}
 	if (is_cut) {
 		parent = sn_region_stack(self, self->region, now_ns);
-		flags = STITCHED | (parent ? 0 : UNREADABLE);
+		flags = SN_STACK_STITCHED | (parent ? 0 : SN_STACK_UNREADABLE);
 	}
 	atomic_store_explicit(&self->is_walking, 0, memory_order_release);
 	return sn_stack_intern(&self->writer, pcs, count, flags, parent, now_ns);

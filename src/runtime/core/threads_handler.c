@@ -9,8 +9,6 @@
 #include "runtime/core/parse.h"
 #include "runtime/core/signals.h"
 
-enum { WAIT_IS_IO = 2 }; /* enum sn_wait_is */
-
 /* A block: [struct sn_thread][handler stack][cache][pcs]. Its stack grows down from the cache. */
 static struct sn_thread *map_block(void)
 {
@@ -67,7 +65,7 @@ struct sn_thread *sn_thread_new(void)
 	} else {
 		uint32_t index = atomic_fetch_add(&sn_state->next_block, 1);
 		if (index >= SN_BLOCKS_MAX || sn_state->is_sealed || !(thread = map_block())) {
-			sn_lose(SN_DATA_LOSS_THREAD_TABLE);
+			sn_lose(SN_LOSS_THREAD_TABLE);
 			sn_warn(SN_WARN_THREAD_TABLE);
 			return NULL;
 		}
@@ -144,7 +142,7 @@ static void write_start(struct sn_thread *self)
 		sn_writer_reserve(&self->writer, sizeof *record, self->start_ns);
 
 	if (!record) {
-		sn_lose(SN_DATA_LOSS_NO_SPACE);
+		sn_lose(SN_LOSS_NO_SPACE);
 		return;
 	}
 	*record = (struct sn_record_thread_start){
@@ -166,7 +164,7 @@ static void introduce(struct sn_thread *self, int32_t tid, bool is_main)
 	self->next_account_ns = self->start_ns + 1000000000;
 	self->user_part = 1;
 	/* most threads have something to do before they wait for input */
-	self->long_kinds = is_main ? UINT32_MAX : ~(1u << WAIT_IS_IO);
+	self->long_kinds = is_main ? UINT32_MAX : ~(1u << SN_WAIT_IO);
 	self->rng = (uint32_t)self->start_ns ^ (uint32_t)self->tid * 2654435761u;
 	self->handler_count = self->rng >> 28; /* which handlers are timed */
 	atomic_fetch_add_explicit(&sn_header()->threads_started, 1, memory_order_relaxed);
@@ -272,7 +270,7 @@ void sn_thread_write_account(struct sn_thread *thread, struct sn_writer *writer,
 		account.wait_cpu_ns = wait_cpu_ns(thread->tid);
 	struct sn_record_thread_account *record = sn_writer_reserve(writer, sizeof *record, now_ns);
 	if (!record) {
-		sn_lose(SN_DATA_LOSS_NO_SPACE);
+		sn_lose(SN_LOSS_NO_SPACE);
 		return;
 	}
 	*record = account;

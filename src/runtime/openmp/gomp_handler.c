@@ -86,7 +86,9 @@ uint32_t sn_region_stack(struct sn_thread *self, struct sn_region *region, int64
 		kept = sn_ompt_drop_frames(&as_creator, pcs, kept, &is_cut);
 	if (is_cut)
 		parent = sn_region_stack(self, region->outer, now_ns);
-	uint32_t flags = result.end == SN_UNWIND_COMPLETE ? 1 : parent ? 32 : 16;
+	uint32_t flags = result.end == SN_UNWIND_COMPLETE ? SN_STACK_COMPLETE
+			 : parent			  ? SN_STACK_STITCHED
+							  : SN_STACK_UNREADABLE;
 	uint32_t id = sn_stack_intern(&self->writer, pcs, kept, flags, parent, now_ns);
 	atomic_store_explicit(&region->stack, id ? id : UINT32_MAX, memory_order_release);
 	return id;

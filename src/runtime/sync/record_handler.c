@@ -12,12 +12,13 @@ static int64_t ns_of_ticks(uint64_t ticks, int64_t now_ns)
 }
 
 static struct sn_record_wait *write_wait(struct sn_thread *self, int64_t begin_ns,
-					 uint64_t duration_ns, enum sn_wait_is kind, uint32_t stack)
+					 uint64_t duration_ns, enum sn_wait_kind kind,
+					 uint32_t stack)
 {
 	struct sn_record_wait *record = sn_writer_reserve(&self->writer, sizeof *record, begin_ns);
 
 	if (!record) {
-		sn_lose(SN_DATA_LOSS_NO_SPACE);
+		sn_lose(SN_LOSS_NO_SPACE);
 		return NULL;
 	}
 	*record = (struct sn_record_wait){
@@ -47,7 +48,7 @@ static void discard(struct sn_thread *self)
 }
 
 __attribute__((noinline)) void sn_wait_open(struct sn_thread *self, uint64_t begin,
-					    enum sn_wait_is kind, void *function)
+					    enum sn_wait_kind kind, void *function)
 {
 	const void *frame = __builtin_frame_address(0);
 	struct sn_unwind_regs regs;
@@ -69,7 +70,7 @@ __attribute__((noinline)) void sn_wait_open(struct sn_thread *self, uint64_t beg
 	sn_leave(self);
 }
 
-void sn_wait_void(struct sn_thread *self, enum sn_wait_is kind)
+void sn_wait_void(struct sn_thread *self, enum sn_wait_kind kind)
 {
 	self->long_kinds &= ~(1u << kind);
 	if (!sn_enter(self))
@@ -88,7 +89,7 @@ static bool is_too_short(int64_t duration_ns)
 	return true;
 }
 
-__attribute__((noinline)) void sn_wait_long(uint64_t begin, uint64_t ticks, enum sn_wait_is kind,
+__attribute__((noinline)) void sn_wait_long(uint64_t begin, uint64_t ticks, enum sn_wait_kind kind,
 					    void *function)
 {
 	struct sn_thread *self = sn_self;

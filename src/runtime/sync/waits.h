@@ -6,16 +6,6 @@
 
 #include "runtime/core/runtime.h"
 
-enum sn_wait_is { /* enum sn_wait_kind of experiment.h */
-		  SN_WAIT_IS_LOCK,
-		  SN_WAIT_IS_CONDITION,
-		  SN_WAIT_IS_IO,
-		  SN_WAIT_IS_POLL,
-		  SN_WAIT_IS_SLEEP,
-		  SN_WAIT_IS_CHILD,
-		  SN_WAIT_IS_OTHER,
-};
-
 /* The counter runs at 1 GHz or more everywhere: fewer ticks than the threshold's ns are too short.
  *
  * A kind of wait that was long the last time (in this thread) is written with its stack before it
@@ -23,9 +13,9 @@ enum sn_wait_is { /* enum sn_wait_kind of experiment.h */
  * afterwards. */
 
 /** Writes the wait as open. */
-void sn_wait_open(struct sn_thread *self, uint64_t begin, enum sn_wait_is kind, void *function);
+void sn_wait_open(struct sn_thread *self, uint64_t begin, enum sn_wait_kind kind, void *function);
 
-static inline uint64_t sn_wait_begin(enum sn_wait_is kind, void *function)
+static inline uint64_t sn_wait_begin(enum sn_wait_kind kind, void *function)
 {
 	struct sn_thread *self = sn_self_in_call();
 
@@ -41,11 +31,11 @@ static inline uint64_t sn_wait_begin(enum sn_wait_is kind, void *function)
 }
 
 /** The slow half: turns ticks into ns, and records or counts. */
-void sn_wait_long(uint64_t begin, uint64_t ticks, enum sn_wait_is kind, void *function);
+void sn_wait_long(uint64_t begin, uint64_t ticks, enum sn_wait_kind kind, void *function);
 /** It was short after all. */
-void sn_wait_void(struct sn_thread *self, enum sn_wait_is kind);
+void sn_wait_void(struct sn_thread *self, enum sn_wait_kind kind);
 
-static inline void sn_wait_end(uint64_t begin, enum sn_wait_is kind, void *function)
+static inline void sn_wait_end(uint64_t begin, enum sn_wait_kind kind, void *function)
 {
 	struct sn_thread *self = sn_self;
 

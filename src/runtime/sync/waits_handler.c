@@ -13,9 +13,9 @@
 #define WAITING(kind, type, name, parameters, arguments)                                           \
 	SN_EXPORT type name parameters                                                             \
 	{                                                                                          \
-		uint64_t begin = sn_wait_begin(SN_WAIT_IS_##kind, (void *)sn_real.real_##name);    \
+		uint64_t begin = sn_wait_begin(SN_WAIT_##kind, (void *)sn_real.real_##name);       \
 		type result = REAL(name) arguments;                                                \
-		sn_wait_end(begin, SN_WAIT_IS_##kind, (void *)sn_real.real_##name);                \
+		sn_wait_end(begin, SN_WAIT_##kind, (void *)sn_real.real_##name);                   \
 		return result;                                                                     \
 	}
 
@@ -102,9 +102,9 @@ static inline bool has_no_reader(const pthread_rwlock_t *lock)
 }
 
 #define TIMED_LOCK(name, arguments)                                                                \
-	uint64_t begin = sn_wait_begin(SN_WAIT_IS_LOCK, (void *)sn_real.real_##name);              \
+	uint64_t begin = sn_wait_begin(SN_WAIT_LOCK, (void *)sn_real.real_##name);                 \
 	int result = REAL(name) arguments;                                                         \
-	sn_wait_end(begin, SN_WAIT_IS_LOCK, (void *)sn_real.real_##name);                          \
+	sn_wait_end(begin, SN_WAIT_LOCK, (void *)sn_real.real_##name);                             \
 	return result
 
 static __attribute__((noinline)) int lock_held_mutex(pthread_mutex_t *mutex)
@@ -195,9 +195,9 @@ void sn_locks_watch(void)
 
 static __attribute__((noinline)) int wait_for_semaphore(sem_t *semaphore)
 {
-	uint64_t begin = sn_wait_begin(SN_WAIT_IS_CONDITION, (void *)sn_real.real_sem_wait);
+	uint64_t begin = sn_wait_begin(SN_WAIT_CONDITION, (void *)sn_real.real_sem_wait);
 	int result = REAL(sem_wait)(semaphore);
-	sn_wait_end(begin, SN_WAIT_IS_CONDITION, (void *)sn_real.real_sem_wait);
+	sn_wait_end(begin, SN_WAIT_CONDITION, (void *)sn_real.real_sem_wait);
 	return result;
 }
 
@@ -296,20 +296,20 @@ static int64_t end_of(const struct timespec *time)
 
 SN_EXPORT int poll(struct pollfd *fds, nfds_t count, int timeout_ms)
 {
-	uint64_t begin = sn_wait_begin(SN_WAIT_IS_POLL, (void *)sn_real.real_poll);
+	uint64_t begin = sn_wait_begin(SN_WAIT_POLL, (void *)sn_real.real_poll);
 	int64_t end_ns = begin && timeout_ms > 0 ? sn_now_ns() + timeout_ms * 1000000LL : 0;
 	int result;
 
 	AGAIN(result, REAL(poll)(fds, count, timeout_ms),
 	      REAL(poll)(fds, count,
 			 timeout_ms > 0 ? (int)((end_ns - sn_now_ns()) / 1000000) : timeout_ms));
-	sn_wait_end(begin, SN_WAIT_IS_POLL, (void *)sn_real.real_poll);
+	sn_wait_end(begin, SN_WAIT_POLL, (void *)sn_real.real_poll);
 	return result;
 }
 
 SN_EXPORT int epoll_wait(int fd, struct epoll_event *events, int max, int timeout_ms)
 {
-	uint64_t begin = sn_wait_begin(SN_WAIT_IS_POLL, (void *)sn_real.real_epoll_wait);
+	uint64_t begin = sn_wait_begin(SN_WAIT_POLL, (void *)sn_real.real_epoll_wait);
 	int64_t end_ns = begin && timeout_ms > 0 ? sn_now_ns() + timeout_ms * 1000000LL : 0;
 	int result;
 
@@ -317,7 +317,7 @@ SN_EXPORT int epoll_wait(int fd, struct epoll_event *events, int max, int timeou
 	      REAL(epoll_wait)(fd, events, max,
 			       timeout_ms > 0 ? (int)((end_ns - sn_now_ns()) / 1000000)
 					      : timeout_ms));
-	sn_wait_end(begin, SN_WAIT_IS_POLL, (void *)sn_real.real_epoll_wait);
+	sn_wait_end(begin, SN_WAIT_POLL, (void *)sn_real.real_epoll_wait);
 	return result;
 }
 
@@ -325,12 +325,12 @@ SN_EXPORT int epoll_wait(int fd, struct epoll_event *events, int max, int timeou
 SN_EXPORT int select(int count, fd_set *reads, fd_set *writes, fd_set *errors,
 		     struct timeval *timeout)
 {
-	uint64_t begin = sn_wait_begin(SN_WAIT_IS_POLL, (void *)sn_real.real_select);
+	uint64_t begin = sn_wait_begin(SN_WAIT_POLL, (void *)sn_real.real_select);
 	int result;
 
 	AGAIN(result, REAL(select)(count, reads, writes, errors, timeout),
 	      REAL(select)(count, reads, writes, errors, timeout));
-	sn_wait_end(begin, SN_WAIT_IS_POLL, (void *)sn_real.real_select);
+	sn_wait_end(begin, SN_WAIT_POLL, (void *)sn_real.real_select);
 	return result;
 }
 
@@ -348,7 +348,7 @@ static const sigset_t *with_ours_blocked(const sigset_t *mask, sigset_t *copy)
 SN_EXPORT int ppoll(struct pollfd *fds, nfds_t count, const struct timespec *timeout,
 		    const sigset_t *mask)
 {
-	uint64_t begin = sn_wait_begin(SN_WAIT_IS_POLL, (void *)sn_real.real_ppoll);
+	uint64_t begin = sn_wait_begin(SN_WAIT_POLL, (void *)sn_real.real_ppoll);
 	int64_t end_ns = begin && timeout ? end_of(timeout) : 0;
 	struct timespec left;
 	sigset_t copy;
@@ -357,14 +357,14 @@ SN_EXPORT int ppoll(struct pollfd *fds, nfds_t count, const struct timespec *tim
 
 	AGAIN(result, REAL(ppoll)(fds, count, timeout, ours),
 	      (left = until_ns(end_ns), REAL(ppoll)(fds, count, timeout ? &left : NULL, ours)));
-	sn_wait_end(begin, SN_WAIT_IS_POLL, (void *)sn_real.real_ppoll);
+	sn_wait_end(begin, SN_WAIT_POLL, (void *)sn_real.real_ppoll);
 	return result;
 }
 
 SN_EXPORT int pselect(int count, fd_set *reads, fd_set *writes, fd_set *errors,
 		      const struct timespec *timeout, const sigset_t *mask)
 {
-	uint64_t begin = sn_wait_begin(SN_WAIT_IS_POLL, (void *)sn_real.real_pselect);
+	uint64_t begin = sn_wait_begin(SN_WAIT_POLL, (void *)sn_real.real_pselect);
 	int64_t end_ns = begin && timeout ? end_of(timeout) : 0;
 	struct timespec left;
 	sigset_t copy;
@@ -374,14 +374,14 @@ SN_EXPORT int pselect(int count, fd_set *reads, fd_set *writes, fd_set *errors,
 	AGAIN(result, REAL(pselect)(count, reads, writes, errors, timeout, ours),
 	      (left = until_ns(end_ns),
 	       REAL(pselect)(count, reads, writes, errors, timeout ? &left : NULL, ours)));
-	sn_wait_end(begin, SN_WAIT_IS_POLL, (void *)sn_real.real_pselect);
+	sn_wait_end(begin, SN_WAIT_POLL, (void *)sn_real.real_pselect);
 	return result;
 }
 
 SN_EXPORT int epoll_pwait(int fd, struct epoll_event *events, int max, int timeout_ms,
 			  const sigset_t *mask)
 {
-	uint64_t begin = sn_wait_begin(SN_WAIT_IS_POLL, (void *)sn_real.real_epoll_pwait);
+	uint64_t begin = sn_wait_begin(SN_WAIT_POLL, (void *)sn_real.real_epoll_pwait);
 	int64_t end_ns = begin && timeout_ms > 0 ? sn_now_ns() + timeout_ms * 1000000LL : 0;
 	sigset_t copy;
 	const sigset_t *ours = with_ours_blocked(mask, &copy);
@@ -391,27 +391,27 @@ SN_EXPORT int epoll_pwait(int fd, struct epoll_event *events, int max, int timeo
 	      REAL(epoll_pwait)(
 		      fd, events, max,
 		      timeout_ms > 0 ? (int)((end_ns - sn_now_ns()) / 1000000) : timeout_ms, ours));
-	sn_wait_end(begin, SN_WAIT_IS_POLL, (void *)sn_real.real_epoll_pwait);
+	sn_wait_end(begin, SN_WAIT_POLL, (void *)sn_real.real_epoll_pwait);
 	return result;
 }
 
 SN_EXPORT int nanosleep(const struct timespec *time, struct timespec *left)
 {
-	uint64_t begin = sn_wait_begin(SN_WAIT_IS_SLEEP, (void *)sn_real.real_nanosleep);
+	uint64_t begin = sn_wait_begin(SN_WAIT_SLEEP, (void *)sn_real.real_nanosleep);
 	int64_t end_ns = begin ? end_of(time) : 0;
 	struct timespec rest;
 	int result;
 
 	AGAIN(result, REAL(nanosleep)(time, left),
 	      (rest = until_ns(end_ns), REAL(nanosleep)(&rest, left)));
-	sn_wait_end(begin, SN_WAIT_IS_SLEEP, (void *)sn_real.real_nanosleep);
+	sn_wait_end(begin, SN_WAIT_SLEEP, (void *)sn_real.real_nanosleep);
 	return result;
 }
 
 SN_EXPORT int clock_nanosleep(clockid_t clock, int flags, const struct timespec *time,
 			      struct timespec *left)
 {
-	uint64_t begin = sn_wait_begin(SN_WAIT_IS_SLEEP, (void *)sn_real.real_clock_nanosleep);
+	uint64_t begin = sn_wait_begin(SN_WAIT_SLEEP, (void *)sn_real.real_clock_nanosleep);
 	bool is_relative = !(flags & TIMER_ABSTIME);
 	int64_t end_ns = begin && is_relative ? end_of(time) : 0;
 	struct timespec rest = *time;
@@ -424,25 +424,25 @@ SN_EXPORT int clock_nanosleep(clockid_t clock, int flags, const struct timespec 
 			rest = until_ns(end_ns);
 		result = REAL(clock_nanosleep)(clock, flags, &rest, left);
 	}
-	sn_wait_end(begin, SN_WAIT_IS_SLEEP, (void *)sn_real.real_clock_nanosleep);
+	sn_wait_end(begin, SN_WAIT_SLEEP, (void *)sn_real.real_clock_nanosleep);
 	return result;
 }
 
 SN_EXPORT int usleep(useconds_t time_us)
 {
-	uint64_t begin = sn_wait_begin(SN_WAIT_IS_SLEEP, (void *)sn_real.real_usleep);
+	uint64_t begin = sn_wait_begin(SN_WAIT_SLEEP, (void *)sn_real.real_usleep);
 	int64_t end_ns = begin ? sn_now_ns() + time_us * 1000LL : 0;
 	int result;
 
 	AGAIN(result, REAL(usleep)(time_us),
 	      REAL(usleep)((useconds_t)(end_ns > sn_now_ns() ? (end_ns - sn_now_ns()) / 1000 : 0)));
-	sn_wait_end(begin, SN_WAIT_IS_SLEEP, (void *)sn_real.real_usleep);
+	sn_wait_end(begin, SN_WAIT_SLEEP, (void *)sn_real.real_usleep);
 	return result;
 }
 
 SN_EXPORT unsigned sleep(unsigned seconds)
 {
-	uint64_t begin = sn_wait_begin(SN_WAIT_IS_SLEEP, (void *)sn_real.real_sleep);
+	uint64_t begin = sn_wait_begin(SN_WAIT_SLEEP, (void *)sn_real.real_sleep);
 	int64_t end_ns = begin ? sn_now_ns() + seconds * 1000000000LL : 0;
 	unsigned left;
 
@@ -452,16 +452,16 @@ SN_EXPORT unsigned sleep(unsigned seconds)
 		struct timespec rest = until_ns(end_ns);
 		left = REAL(nanosleep)(&rest, &rest) == 0 ? 0 : (unsigned)rest.tv_sec + 1;
 	}
-	sn_wait_end(begin, SN_WAIT_IS_SLEEP, (void *)sn_real.real_sleep);
+	sn_wait_end(begin, SN_WAIT_SLEEP, (void *)sn_real.real_sleep);
 	return left;
 }
 
 SN_EXPORT int sem_timedwait(sem_t *semaphore, const struct timespec *until)
 {
-	uint64_t begin = sn_wait_begin(SN_WAIT_IS_CONDITION, (void *)sn_real.real_sem_timedwait);
+	uint64_t begin = sn_wait_begin(SN_WAIT_CONDITION, (void *)sn_real.real_sem_timedwait);
 	int result;
 
 	AGAIN(result, REAL(sem_timedwait)(semaphore, until), REAL(sem_timedwait)(semaphore, until));
-	sn_wait_end(begin, SN_WAIT_IS_CONDITION, (void *)sn_real.real_sem_timedwait);
+	sn_wait_end(begin, SN_WAIT_CONDITION, (void *)sn_real.real_sem_timedwait);
 	return result;
 }
