@@ -10,8 +10,9 @@
 #include "base/text.h"
 #include "cli/calibrate_core.h"
 #include "cli/command.h"
-#include "cqa/cqa.h"
-#include "cqa/measure.h"
+#include "cqa/block/hex.h"
+#include "cqa/core/cqa.h"
+#include "cqa/calibrate/measure.h"
 #include "machine/bandwidth.h"
 #include "machine/core_profile.h"
 

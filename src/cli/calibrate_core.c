@@ -5,7 +5,7 @@
 #include <time.h>
 
 #include "base/progress.h"
-#include "cqa/measure.h"
+#include "cqa/calibrate/measure.h"
 
 enum {
 	BUFFER_TRIES = 3,

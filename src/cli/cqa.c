@@ -10,10 +10,11 @@
 #include "cli/cqa_compare.h"
 #include "cli/cqa_visit.h"
 #include "code/image.h"
-#include "cqa/extensions.h"
-#include "cqa/module.h"
-#include "cqa/table.h"
-#include "cqa/view.h"
+#include "cqa/words/blocks.h"
+#include "cqa/block/extensions.h"
+#include "cqa/loop/module.h"
+#include "cqa/words/table.h"
+#include "cqa/words/view.h"
 #include "machine/bandwidth.h"
 
 static int run_blocks(const struct sn_args *args, const struct sn_machine *machine)

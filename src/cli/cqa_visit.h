@@ -5,8 +5,8 @@
 #define SN_CLI_CQA_VISIT_H
 
 #include "cli/command.h"
-#include "cqa/module.h"
-#include "cqa/view.h"
+#include "cqa/loop/module.h"
+#include "cqa/words/view.h"
 
 /** What the user asked to see of a binary: --function, --loop. Texts are borrowed. */
 struct sn_loop_choice {

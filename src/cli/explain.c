@@ -4,7 +4,7 @@
 
 #include "base/text.h"
 #include "cli/command.h"
-#include "cqa/table.h"
+#include "cqa/words/table.h"
 #include "profile/explain.h"
 #include "profile/view.h"
 

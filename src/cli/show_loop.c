@@ -6,7 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/text.h"
-#include "cqa/view.h"
+#include "cqa/words/view.h"
 #include "whatif/whatif.h"
 
 struct page {

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "cqa/table.h"
+#include "cqa/words/table.h"
 #include "whatif/view.h"
 
 sn_status sn_show_machine(const char *arch, const struct sn_experiment *experiment,

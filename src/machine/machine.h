@@ -45,7 +45,7 @@ enum sn_fusion {
 	SN_FUSION_ALU,	    /* Zen 3 on: also add sub and or xor inc dec */
 };
 
-/** What a chain's step is, and what runs beside it (cqa/chain_delay.c). */
+/** What a chain's step is, and what runs beside it (cqa/core/chain_delay.c). */
 enum sn_chain_step {
 	SN_STEP_INTEGER, /* of one cycle */
 	SN_STEP_ADD,	 /* of FP */

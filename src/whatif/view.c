@@ -7,8 +7,8 @@
 #include "base/alloc.h"
 #include "base/stats.h"
 #include "base/text.h"
-#include "cqa/table.h"
-#include "cqa/view.h"
+#include "cqa/words/table.h"
+#include "cqa/words/view.h"
 #include "machine/bandwidth.h"
 #include "profile/view.h"
 

@@ -18,7 +18,7 @@ sn_status sn_whatif_variant_find(const struct sn_whatif *whatif, const char *nam
 
 /** A row a loop, most gain by `variant` first, then the rest by heat (SN_VARIANT_COUNT: all by
  *  heat); schema "sonde.whatif/1". Keys
- *  are in docs/manual/cqa.md. Costly ones are filled if `columns` has them (cqa/table.h). */
+ *  are in docs/manual/cqa.md. Costly ones are filled if `columns` has them (cqa/words/table.h). */
 void sn_whatif_table(const struct sn_whatif *whatif, enum sn_variant variant, bool is_utf8,
 		     const char *columns, struct sn_table *out);
 /** What people see of it, and what CSV and JSON have unless asked otherwise; in `out`. */

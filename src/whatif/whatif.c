@@ -7,7 +7,7 @@
 #include "base/alloc.h"
 #include "base/progress.h"
 #include "base/stats.h"
-#include "cqa/view.h"
+#include "cqa/words/view.h"
 #include "profile/view.h"
 
 enum { FEW_SAMPLES = 20, WEIGH_SAMPLES = 20 };

@@ -10,8 +10,8 @@
 #ifndef SN_WHATIF_WHATIF_H
 #define SN_WHATIF_WHATIF_H
 
-#include "cqa/advice.h"
-#include "cqa/loop.h"
+#include "cqa/words/advice.h"
+#include "cqa/loop/loop.h"
 #include "profile/profile.h"
 #include "profile/structures.h"
 

@@ -2,9 +2,10 @@
  * bytes are also taken for code as they are. */
 #include <stdlib.h>
 
-#include "cqa/cqa.h"
-#include "cqa/measure.h"
-#include "cqa/parts.h"
+#include "cqa/core/cqa.h"
+#include "cqa/calibrate/measure.h"
+#include "cqa/loop/parts.h"
+#include "cqa/words/blocks.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
 

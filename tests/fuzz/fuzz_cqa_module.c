@@ -1,9 +1,9 @@
 /* An ELF file or archive: laid out, its loops found and analysed. */
 #include <stdlib.h>
 
-#include "cqa/module.h"
-#include "cqa/table.h"
-#include "cqa/view.h"
+#include "cqa/loop/module.h"
+#include "cqa/words/table.h"
+#include "cqa/words/view.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
 

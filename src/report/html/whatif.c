@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "cqa/bounds.h"
-#include "cqa/table.h"
+#include "cqa/core/bounds.h"
+#include "cqa/words/table.h"
 #include "report/html/columns.h"
 #include "report/model/whatif.h"
 

@@ -6,8 +6,8 @@
 
 #include "base/alloc.h"
 #include "base/text.h"
-#include "cqa/parts.h"
-#include "cqa/table.h"
+#include "cqa/loop/parts.h"
+#include "cqa/words/table.h"
 #include "whatif/view.h"
 
 enum {

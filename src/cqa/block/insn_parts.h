@@ -1,0 +1,17 @@
+/**
+ * What insn.c (an instruction by itself) and insn_block.c (among its neighbours) share.
+ */
+#ifndef SN_CQA_INSN_PARTS_H
+#define SN_CQA_INSN_PARTS_H
+
+#include "cqa/block/insn.h"
+
+/** insn.c: takes `count` uops from those that may go to just these units, if there are such; the
+ * set goes when (nearly) nothing is left in it. */
+void sn_insn_remove_uops(struct sn_insn *insn, uint32_t units, float count);
+
+/** insn.c: cycles in which a load into a part of a register joins the rest: general 1, vector 2; 0:
+ *  it writes all of it. */
+float sn_insn_merging_cycles(const struct sn_insn *insn);
+
+#endif

@@ -1,0 +1,21 @@
+/**
+ * Makes a loop body given as bytes run a chosen number of times: which registers must start with
+ * which values so that its closing branch is taken that often. Also the gate for code that may be
+ * run at all.
+ */
+#ifndef SN_CQA_TRIP_H
+#define SN_CQA_TRIP_H
+
+#include "cqa/block/insn.h"
+#include "machine/timing.h"
+
+/**
+ * Fills a timing request for the block (a loop unless `is_unrolled`).
+ * SN_ERR_UNSUPPORTED with a sentence if the block may not be run (system calls, interrupts,
+ * privileged instructions, jumps out of it) or its trip count cannot be set: the last instruction
+ * must branch back to byte 0 on a register that moves by a constant step.
+ */
+sn_status sn_trip_plan(const struct sn_machine *machine, const uint8_t *bytes, size_t length,
+		       bool is_unrolled, struct sn_timing_request *out, struct sn_error *err);
+
+#endif

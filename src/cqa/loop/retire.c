@@ -1,0 +1,376 @@
+#include "cqa/loop/retire.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/stats.h"
+
+enum {
+	PASSES = 256,
+	WARM_UP = 32,
+	REORDER_MOST = 512,
+	/* Macro-operations a cycle. The core retires 8 (of a run behind a division each eighth is
+	   seen), but in which of them passes begin is not known here; with 24 what came ready long
+	   ago is seen little, and shares are found best (bench/cqa/paths.c, Zen 5). */
+	RETIRE_WIDTH = 24,
+	HEAD = 2,
+	/* From when a branch is done to the first operation of the right way, found with loops of
+	   random branches on Zen 5 (bench/cqa/paths.c). */
+	REDIRECT_CYCLES = 20,
+};
+
+struct mark {
+	uint64_t offset;
+	uint32_t paths; /* bits */
+	bool begins; /* control comes here from elsewhere, or a conditional branch stands before */
+	bool is_behind_branch;
+};
+
+static int by_offset(const void *a, const void *b)
+{
+	const struct mark *x = a, *y = b;
+
+	return (x->offset > y->offset) - (x->offset < y->offset);
+}
+
+static bool is_behind_branch(const struct sn_cqa_block *block, size_t i)
+{
+	return i && block->insns[i - 1].is_branch && block->insns[i - 1].is_conditional;
+}
+
+/* What a path does to an instruction: the pass before decides how its first one is reached. */
+static struct mark mark_of(const struct sn_cqa_block *block, size_t i, unsigned path)
+{
+	const struct sn_insn *insn = &block->insns[i];
+	const struct sn_insn *before = &block->insns[i ? i - 1 : block->count - 1];
+	bool is_behind = is_behind_branch(block, i);
+
+	return (struct mark){ insn->offset, 1U << path,
+			      !i || is_behind || before->offset + before->length != insn->offset,
+			      is_behind };
+}
+
+static struct mark *find_marks(const struct sn_cqa_loop *loop, size_t *count)
+{
+	size_t room = 0, kept = 0, total = 0;
+	struct mark *marks;
+
+	for (uint32_t p = 0; p < loop->path_count; p++)
+		room += loop->paths[p].block.count;
+	marks = sn_alloc_zeroed(room + 1, sizeof(*marks));
+	for (uint32_t p = 0; p < loop->path_count; p++)
+		for (size_t i = 0; i < loop->paths[p].block.count; i++)
+			marks[total++] = mark_of(&loop->paths[p].block, i, p);
+	qsort(marks, total, sizeof(*marks), by_offset);
+	for (size_t i = 0; i < total; i++) {
+		if (kept && marks[kept - 1].offset == marks[i].offset) {
+			marks[kept - 1].paths |= marks[i].paths;
+			marks[kept - 1].begins |= marks[i].begins;
+			marks[kept - 1].is_behind_branch |= marks[i].is_behind_branch;
+		} else {
+			marks[kept++] = marks[i];
+		}
+	}
+	*count = kept;
+	return marks;
+}
+
+/* False: too many. */
+static bool cut(const struct mark *marks, size_t count, struct sn_places *out)
+{
+	unsigned in_run = 0;
+	bool is_behind = false;
+
+	for (size_t i = 0; i < count; i++, in_run++) {
+		if (!i || marks[i].begins || marks[i].paths != marks[i - 1].paths) {
+			in_run = 0;
+			is_behind = marks[i].is_behind_branch;
+		}
+		if (in_run == 0 || in_run == HEAD) {
+			if (out->count == SN_PLACES_MAX)
+				return false;
+			out->is_head[out->count] = is_behind && in_run == 0;
+			out->first_offset[out->count++] = marks[i].offset;
+		}
+		out->end_offset[out->count - 1] = marks[i].offset + 1;
+	}
+	return true;
+}
+
+unsigned sn_places_at(const struct sn_places *places, uint64_t offset)
+{
+	for (unsigned i = 0; i < places->count; i++)
+		if (offset >= places->first_offset[i] && offset < places->end_offset[i])
+			return i;
+	return UINT16_MAX;
+}
+
+bool sn_places_of(const struct sn_cqa_loop *loop, struct sn_arena *arena, struct sn_places *out)
+{
+	size_t count;
+	struct mark *marks = find_marks(loop, &count);
+	bool fits;
+
+	memset(out, 0, sizeof(*out));
+	fits = cut(marks, count, out);
+	free(marks);
+	for (uint32_t p = 0; p < loop->path_count && fits; p++) {
+		const struct sn_cqa_block *block = &loop->paths[p].block;
+
+		out->of[p] = sn_arena_array(arena, uint16_t, block->count + 1);
+		for (size_t i = 0; i < block->count; i++)
+			out->of[p][i] = (uint16_t)sn_places_at(out, block->insns[i].offset);
+	}
+	return fits;
+}
+
+/* ---- the core ---- */
+
+/* Of times, which are numbers: fmax() looks for what is none, and this loop takes a page's time. */
+static inline double later(double a, double b)
+{
+	return a > b ? a : b;
+}
+
+/* What the core asks of an instruction, close together: passes go through them a thousand times. */
+struct operation {
+	double uops, latency, load_latency, divider_cycles;
+	double delays[SN_INSN_READS_MAX]; /* of data, then of addresses */
+	uint8_t reads[SN_INSN_READS_MAX];
+	uint8_t data_end, read_end, write_count, places;
+	uint8_t writes[SN_INSN_WRITES_MAX];
+	uint16_t place;
+	bool loads, may_be_late; /* late: it is reached by a conditional branch */
+};
+
+struct core {
+	double now[SN_RES_COUNT];
+	double leaves[REORDER_MOST]; /* when the operation retired that had this place before */
+	unsigned places, next;	     /* of them: how many, and the next operation's */
+	double dispatch, retired, divider;
+	double done; /* when the instruction before was */
+};
+
+static void add_reads(struct operation *to, const struct sn_insn *insn, bool of_address)
+{
+	for (unsigned k = 0; k < insn->read_count; k++) {
+		const struct sn_read *read = &insn->reads[k];
+		bool is_data = read->role == SN_ROLE_DATA || read->role == SN_ROLE_LATE;
+
+		if (of_address ? read->role != SN_ROLE_ADDRESS : !is_data)
+			continue;
+		to->reads[to->read_end] = read->resource;
+		to->delays[to->read_end++] = read->delay_cycles;
+	}
+}
+
+static struct operation operation_of(const struct sn_insn *insn)
+{
+	struct operation op = {
+		.uops = (double)insn->issued_uops,
+		.latency = insn->is_branch ? 1 : (double)insn->latency,
+		.load_latency = (double)insn->load_latency,
+		.divider_cycles = (double)insn->divider_cycles,
+		.loads = insn->memory_count && insn->memory[0].is_load,
+		.write_count = insn->write_count,
+		.places = (uint8_t)ceil((double)insn->issued_uops),
+	};
+
+	add_reads(&op, insn, false);
+	op.data_end = op.read_end;
+	if (op.loads)
+		add_reads(&op, insn, true);
+	memcpy(op.writes, insn->writes, sizeof(op.writes));
+	return op;
+}
+
+static inline double operand_ready(const struct core *core, const struct operation *op)
+{
+	double data = core->dispatch, address = core->dispatch;
+
+	for (unsigned k = 0; k < op->data_end; k++)
+		data = later(data, core->now[op->reads[k]] + op->delays[k]);
+	if (!op->loads)
+		return data;
+	for (unsigned k = op->data_end; k < op->read_end; k++)
+		address = later(address, core->now[op->reads[k]] + op->delays[k]);
+	return later(data, address + op->load_latency);
+}
+
+/* Dispatches and retires an instruction whose operations come `step_cycles` apart at least; returns
+ * the cycles between its retirement and the one before. */
+static inline double run(struct core *core, const struct operation *op, double step_cycles)
+{
+	double before = core->retired, ready;
+
+	core->dispatch = later(core->dispatch + step_cycles * op->uops, core->leaves[core->next]);
+	ready = operand_ready(core, op);
+	if (op->divider_cycles > 0) {
+		ready = later(ready, core->divider);
+		core->divider = ready + op->divider_cycles;
+	}
+	ready += op->latency;
+	core->done = ready;
+	core->retired = later(core->retired + op->uops / RETIRE_WIDTH, ready);
+	for (unsigned k = 0; k < op->write_count; k++)
+		core->now[op->writes[k]] = ready;
+	for (unsigned k = 0; k < op->places; k++) {
+		core->leaves[core->next] = core->retired;
+		core->next = core->next + 1 < core->places ? core->next + 1 : 0;
+	}
+	return core->retired - before;
+}
+
+/* How far apart a path's operations are dispatched at least: the core's width, or what keeps it
+ * from more. */
+static double step_of(const struct sn_cqa_path *path, const struct sn_rules *rules)
+{
+	double uops = 0, cycles = fmax(path->estimate.bounds[SN_BOUND_FRONT_END],
+				       path->estimate.bounds[SN_BOUND_PORTS]);
+
+	for (size_t i = 0; i < path->block.count; i++)
+		uops += (double)path->block.insns[i].issued_uops;
+	return fmax(1.0 / rules->issue_width, uops > 0 ? cycles / uops : 0);
+}
+
+struct runner {
+	const struct sn_cqa_loop *loop;
+	const struct sn_places *places;
+	struct core core;
+	double owed[SN_PLACES_MAX];   /* mispredictions that are due in a head */
+	double chance[SN_PLACES_MAX]; /* of one when the head is reached */
+	double counts[SN_CQA_PATHS_MAX], steps[SN_CQA_PATHS_MAX];
+	struct operation *operations[SN_CQA_PATHS_MAX];
+	double pending;	      /* time that shows in the next instruction */
+	bool pending_is_miss; /* as it follows a misprediction */
+	struct sn_retirement *out;
+};
+
+static void show(struct runner *r, unsigned path, unsigned place, bool counts)
+{
+	if (counts && r->pending_is_miss)
+		r->out->missed_cycles[place] += r->pending;
+	else if (counts)
+		r->out->path_cycles[path][place] += r->pending;
+	r->pending = 0;
+	r->pending_is_miss = false;
+}
+
+static void run_pass(struct runner *r, unsigned path, bool counts)
+{
+	size_t count = r->loop->paths[path].block.count;
+
+	r->counts[path] += counts;
+	for (size_t i = 0; i < count; i++) {
+		const struct operation *op = &r->operations[path][i];
+		bool is_late = false;
+
+		if (op->may_be_late) {
+			r->owed[op->place] += r->chance[op->place];
+			is_late = r->owed[op->place] >= 1;
+		}
+		if (is_late) {
+			r->owed[op->place] -= 1;
+			r->core.dispatch = later(r->core.dispatch, r->core.done + REDIRECT_CYCLES);
+		}
+		show(r, path, op->place, counts);
+		r->pending += run(&r->core, op, r->steps[path]);
+		r->pending_is_miss |= is_late;
+	}
+}
+
+/* The first of a place alone is reached by a branch. */
+static void operations_find(struct runner *r, unsigned path)
+{
+	const struct sn_cqa_block *block = &r->loop->paths[path].block;
+	const uint16_t *places = r->places->of[path];
+	struct operation *operations = sn_alloc((block->count + 1) * sizeof(*operations));
+
+	for (size_t i = 0; i < block->count; i++) {
+		operations[i] = operation_of(&block->insns[i]);
+		operations[i].place = places[i];
+		operations[i].may_be_late = (!i || places[i] != places[i - 1]) &&
+					    r->places->is_head[places[i]] &&
+					    is_behind_branch(block, i);
+	}
+	r->operations[path] = operations;
+	r->steps[path] = step_of(&r->loop->paths[path], &r->loop->machine->rules);
+}
+
+void sn_places_arrivals(const struct sn_cqa_loop *loop, const struct sn_places *places,
+			const double shares[SN_CQA_PATHS_MAX],
+			struct sn_arrivals out[SN_PLACES_MAX])
+{
+	memset(out, 0, SN_PLACES_MAX * sizeof(*out));
+	for (uint32_t p = 0; p < loop->path_count; p++) {
+		const struct sn_cqa_block *block = &loop->paths[p].block;
+
+		for (size_t i = 1; i < block->count; i++) {
+			struct sn_arrivals *arrivals = &out[places->of[p][i]];
+
+			if (!places->is_head[places->of[p][i]] || !is_behind_branch(block, i))
+				continue;
+			arrivals->branch_offset = block->insns[i - 1].offset;
+			arrivals->is_branched_to = true;
+			arrivals->often += shares[p];
+		}
+	}
+}
+
+static unsigned draw(struct sn_random *random, const double shares[SN_CQA_PATHS_MAX],
+		     uint32_t count)
+{
+	double at = (double)sn_random_below(random, 1 << 20) / (1 << 20);
+
+	for (uint32_t p = 0; p + 1 < count; p++) {
+		if (at < shares[p])
+			return p;
+		at -= shares[p];
+	}
+	return count - 1;
+}
+
+void sn_retire(const struct sn_cqa_loop *loop, const struct sn_places *places,
+	       const double shares[SN_CQA_PATHS_MAX], const double missed[SN_PLACES_MAX],
+	       struct sn_retirement *out)
+{
+	struct runner *r = sn_alloc_zeroed(1, sizeof(*r));
+	struct sn_arrivals arrivals[SN_PLACES_MAX];
+	struct sn_random random;
+	unsigned reorder = loop->machine->rules.reorder_uops;
+	double start = 0;
+
+	memset(out, 0, sizeof(*out));
+	r->loop = loop;
+	r->places = places;
+	r->out = out;
+	r->core.places = reorder > 0 && reorder < REORDER_MOST ? reorder : REORDER_MOST;
+	for (uint32_t p = 0; p < loop->path_count; p++)
+		operations_find(r, p);
+	sn_places_arrivals(loop, places, shares, arrivals);
+	for (unsigned k = 0; k < places->count; k++) {
+		r->chance[k] = arrivals[k].often > 0 ? fmin(1, missed[k] / arrivals[k].often) : 0;
+		r->owed[k] = 0.5;
+	}
+	sn_random_seed(&random, 1);
+	for (unsigned i = 0; i < PASSES + WARM_UP; i++) {
+		if (i == WARM_UP)
+			start = r->core.retired;
+		run_pass(r, draw(&random, shares, loop->path_count), i >= WARM_UP);
+	}
+	out->cycles = (r->core.retired - start) / PASSES;
+	/* paths too rare to have been drawn show what they do now and then */
+	for (uint32_t p = 0; p < loop->path_count; p++)
+		for (unsigned k = 0; r->counts[p] <= 0 && k < 2; k++)
+			run_pass(r, p, true);
+	for (uint32_t p = 0; p < loop->path_count; p++)
+		for (unsigned k = 0; k < places->count; k++)
+			out->path_cycles[p][k] /= r->counts[p];
+	for (unsigned k = 0; k < places->count; k++)
+		out->missed_cycles[k] /= PASSES;
+	for (uint32_t p = 0; p < loop->path_count; p++)
+		free(r->operations[p]);
+	free(r);
+}

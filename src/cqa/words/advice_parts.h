@@ -1,0 +1,54 @@
+/**
+ * What the advisers share: advice.c gathers and orders what all of them say, advice_options.c knows
+ * what the code was compiled with, advice_vectors.c speaks of vectors.
+ */
+#ifndef SN_CQA_ADVICE_PARTS_H
+#define SN_CQA_ADVICE_PARTS_H
+
+#include "cqa/words/advice.h"
+
+struct adviser {
+	const struct sn_machine *machine;
+	struct sn_cqa_loop *result;
+	const struct sn_cqa_path *path; /* the main one */
+	sn_advice_list *out;
+};
+
+#define S(count)  ((count) == 1 ? "" : "s")
+#define TEXT(...) sn_arena_printf(&a->result->arena, __VA_ARGS__)
+
+void sn_advise(struct adviser *a, enum sn_confidence confidence, const char *subject,
+	       double speedup, const char *sentence, const char *evidence);
+
+/** A modelled gain below 10 % is not promised. */
+bool sn_advice_is_worth(double speedup);
+
+/** What the compiler was told, if the binary says. True: without optimization nothing else is worth
+ *  saying. */
+bool sn_advise_options(struct adviser *a);
+
+/** What the compiler was not told, of what lets it vectorize. */
+const char *sn_advice_what_to_tell(const struct adviser *a);
+
+/** A sentence without the part that names options of C's compilers, or words of its language, where
+ * the code is of another one; NULL: nothing else is said. */
+const char *sn_advice_without_options(struct sn_arena *arena, const char *sentence);
+
+/** " (if it is not compiled so already)" where the options are not known (clang records none). */
+const char *sn_advice_unless_so(const struct adviser *a);
+
+/** By its options, or by its instructions: it was compiled for a processor with vectors of so many
+ *  bytes (32 or 64). */
+bool sn_advice_has_target(const struct adviser *a, unsigned bytes);
+
+/** The loop has FMAs, or the compiler was allowed to make them. */
+bool sn_advice_may_fuse(const struct adviser *a);
+
+/** Accesses by which passes may update the same element (h[b[i]]++). */
+unsigned sn_advice_conflicts(const struct adviser *a);
+
+/** Whether and how to vectorize. True: another loop of the code does that, this one does the rest.
+ */
+bool sn_advise_vectors(struct adviser *a);
+
+#endif

@@ -1,0 +1,172 @@
+/* Loops of an image: how many paths they have, and where their code cannot be followed. */
+#include <elf.h>
+#include <string.h>
+
+#include "code/image.h"
+#include "cqa/loop/loop.h"
+#include "harness/tap.h"
+
+enum { CODE_OFFSET = 0x1000, BASE_LINK_ADDR = 0x400000 };
+
+static uint8_t file[CODE_OFFSET + 8192];
+static struct sn_structure *structure;
+
+enum { SECTIONS_OFFSET = 0x200, SYMBOLS_OFFSET = 0x400, NAMES_OFFSET = 0x500 };
+
+/* A section of symbols and one of names for an executable of one function, which is all its code.
+ */
+static void add_symbol(size_t length)
+{
+	static const char names[] = "\0made";
+	Elf64_Sym symbols[2] = { { 0 },
+				 { .st_name = 1,
+				   .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC),
+				   .st_shndx = 3,
+				   .st_value = BASE_LINK_ADDR + CODE_OFFSET,
+				   .st_size = length } };
+	Elf64_Shdr sections[4] = {
+		{ 0 },
+		{ .sh_type = SHT_SYMTAB,
+		  .sh_offset = SYMBOLS_OFFSET,
+		  .sh_size = sizeof(symbols),
+		  .sh_link = 2,
+		  .sh_info = 1,
+		  .sh_entsize = sizeof(*symbols) },
+		{ .sh_type = SHT_STRTAB, .sh_offset = NAMES_OFFSET, .sh_size = sizeof(names) },
+		{ .sh_type = SHT_PROGBITS,
+		  .sh_flags = SHF_ALLOC | SHF_EXECINSTR,
+		  .sh_addr = BASE_LINK_ADDR + CODE_OFFSET,
+		  .sh_offset = CODE_OFFSET,
+		  .sh_size = length }
+	};
+
+	memcpy(file + SECTIONS_OFFSET, sections, sizeof(sections));
+	memcpy(file + SYMBOLS_OFFSET, symbols, sizeof(symbols));
+	memcpy(file + NAMES_OFFSET, names, sizeof(names));
+}
+
+static const struct sn_function *function_of(const uint8_t *code, size_t length)
+{
+	Elf64_Ehdr head = { .e_type = ET_EXEC,
+			    .e_machine = EM_X86_64,
+			    .e_version = EV_CURRENT,
+			    .e_entry = BASE_LINK_ADDR + CODE_OFFSET,
+			    .e_phoff = sizeof(head),
+			    .e_shoff = SECTIONS_OFFSET,
+			    .e_ehsize = sizeof(head),
+			    .e_phentsize = sizeof(Elf64_Phdr),
+			    .e_phnum = 1,
+			    .e_shentsize = sizeof(Elf64_Shdr),
+			    .e_shnum = 4,
+			    .e_shstrndx = 2 };
+	Elf64_Phdr segment = { .p_type = PT_LOAD,
+			       .p_flags = PF_R | PF_X,
+			       .p_vaddr = BASE_LINK_ADDR,
+			       .p_filesz = CODE_OFFSET + length,
+			       .p_memsz = CODE_OFFSET + length,
+			       .p_align = 4096 };
+	const struct sn_function *function;
+	struct sn_image *image;
+	struct sn_error err = { 0 };
+
+	memcpy(head.e_ident,
+	       "\x7f"
+	       "ELF\2\1\1",
+	       7);
+	memset(file, 0, sizeof(file));
+	memcpy(file, &head, sizeof(head));
+	memcpy(file + sizeof(head), &segment, sizeof(segment));
+	add_symbol(length);
+	memcpy(file + CODE_OFFSET, code, length);
+	REQUIRE(sn_image_open_memory(file, CODE_OFFSET + length, "made", NULL, &image, &err) ==
+		SN_OK);
+	REQUIRE(sn_structure_open(image, &structure, &err) == SN_OK);
+	function = sn_structure_function_at(structure, BASE_LINK_ADDR + CODE_OFFSET);
+	REQUIRE(function != NULL);
+	sn_function_prepare(structure, function, SN_PREPARE_ALL);
+	return function;
+}
+
+/* xor ecx,ecx; then `count` times: test dil,1; je +2; inc eax; then inc ecx; cmp ecx,esi; jl; ret
+ */
+static struct sn_cqa_loop loop_of_choices(unsigned count)
+{
+	static const uint8_t choice[] = { 0x40, 0xf6, 0xc7, 0x01, 0x74, 0x02, 0xff, 0xc0 };
+	uint8_t code[4096] = { 0x31, 0xc9 };
+	size_t at = 2;
+	const struct sn_machine *machine;
+	const struct sn_function *function;
+	struct sn_bandwidths bandwidths;
+	struct sn_cqa_loop out;
+	int32_t back;
+
+	for (unsigned i = 0; i < count; i++, at += sizeof(choice))
+		memcpy(code + at, choice, sizeof(choice));
+	memcpy(code + at, "\xff\xc1\x39\xf1\x0f\x8c", 6);
+	back = 2 - (int32_t)(at + 10);
+	memcpy(code + at + 6, &back, 4);
+	code[at + 10] = 0xc3;
+	function = function_of(code, at + 11);
+	REQUIRE(function->loop_count == 1);
+	REQUIRE(sn_machine_find("cascadelake", &machine, NULL) == SN_OK);
+	bandwidths = sn_bandwidths_of(machine);
+	sn_cqa_loop_analyse(machine, structure, &function->loops[0], &bandwidths, NULL, 0, &out);
+	REQUIRE(!out.not_analysed);
+	return out;
+}
+
+TEST(paths_are_counted_also_where_they_are_not_told_apart)
+{
+	static const struct {
+		unsigned choices;
+		uint64_t paths;
+	} cases[] = { { 0, 1 },
+		      { 2, 4 },
+		      { 3, 8 },
+		      { 4, 16 },
+		      { 7, 128 },
+		      { 29, 536870912 },
+		      { 30, SN_CQA_PATHS_COUNTED },
+		      { 200, SN_CQA_PATHS_COUNTED } };
+
+	for (unsigned i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct sn_cqa_loop loop = loop_of_choices(cases[i].choices);
+
+		CHECK_INT(loop.path_total, cases[i].paths);
+		CHECK_INT(loop.is_union, cases[i].paths > SN_CQA_PATHS_MAX);
+		CHECK_INT(loop.path_count, loop.is_union ? 1 : cases[i].paths);
+	}
+}
+
+TEST(a_union_expects_half_of_each_choice)
+{
+	/* 4 x (test, je) and half of 4 inc, inc, cmp, jl: each choice jumps in half of the passes
+	 */
+	struct sn_cqa_loop loop = loop_of_choices(4);
+	const struct sn_cqa_path *path = &loop.paths[0];
+
+	CHECK(path->is_expectation);
+	CHECK_REAL(path->taken_jumps, 3, 1e-6);
+	CHECK_REAL((double)path->block.insns[2].issued_uops, 0.5, 1e-6);
+}
+
+TEST(places_where_code_goes_on_in_unknown_bytes_are_counted)
+{
+	/* mov rax,[rsi]; d5 18 01 c0 (APX); ret */
+	static const uint8_t unknown[] = { 0x48, 0x8b, 0x06, 0xd5, 0x18, 0x01, 0xc0, 0xc3 };
+	/* test edi,edi; je +4 over them: one way ends there, the other goes on; ret */
+	static const uint8_t branch[] = { 0x85, 0xff, 0x74, 0x04, 0xd5, 0x18, 0x01, 0xc0, 0xc3 };
+	/* ret; then bytes that nothing leads to */
+	static const uint8_t behind[] = { 0xc3, 0xd5, 0x18, 0x01, 0xc0 };
+	/* jmp +4; the same */
+	static const uint8_t jump[] = { 0xeb, 0x04, 0xd5, 0x18, 0x01, 0xc0, 0xc3 };
+	const struct sn_function *function = function_of(unknown, sizeof(unknown));
+
+	CHECK_INT(sn_cqa_undecoded_places(structure, function), 1);
+	function = function_of(branch, sizeof(branch));
+	CHECK_INT(sn_cqa_undecoded_places(structure, function), 1);
+	function = function_of(behind, sizeof(behind));
+	CHECK_INT(sn_cqa_undecoded_places(structure, function), 0);
+	function = function_of(jump, sizeof(jump));
+	CHECK_INT(sn_cqa_undecoded_places(structure, function), 0);
+}
