@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "base/intern.h"
 #include "profile/evidence_parts.h"
+#include "profile/generated.h"
 #include "profile/system_call.h"
 #include "profile/view.h"
 
@@ -129,6 +130,7 @@ static void place_of_most(const struct sn_program *program, const uint64_t *ns,
 static void unknown_find(const struct sorting *s)
 {
 	const struct sn_experiment *e = s->profile->experiment;
+	const struct sn_generated_maker *maker = sn_generated_maker_of(e);
 	uint32_t best = 0;
 
 	for (uint32_t m = 1; m < e->modules.count; m++)
@@ -139,6 +141,8 @@ static void unknown_find(const struct sorting *s)
 	s->out->unknown_module = e->modules.items[best].name;
 	s->out->unknown_is_generated = e->modules.items[best].kind == SN_MODULE_JIT ||
 				       e->modules.items[best].kind == SN_MODULE_UNKNOWN;
+	if (maker)
+		s->out->unknown_names_by = maker->names;
 }
 
 /* The call of MPI that spins most: the library's outermost function, and who called it. */

@@ -29,6 +29,7 @@ struct slices {
 	double width_ns;
 	double active[SLICES]; /* threads that worked or wanted to */
 	double rooted[SLICES]; /* threads in a wait that others may follow from: I/O, sleep */
+	double signal[SLICES]; /* threads that wait for another's signal, as far as that costs */
 	double own[SLICES];    /* of the thread looked at */
 	uint32_t *children;    /* processes by parent's pid */
 };
@@ -256,7 +257,7 @@ static void child_add(const struct slices *s, const struct sn_wait *wait, double
 	out->pauses_s[SN_PAUSE_CHILD] += seconds * (1 - measured);
 }
 
-static void wait_add(const struct slices *s, const struct sn_wait *wait, bool in_idle_thread,
+static void wait_add(struct slices *s, const struct sn_wait *wait, bool in_idle_thread,
 		     struct sn_evidence *out)
 {
 	const struct sn_profile *p = s->summary->profile;
@@ -283,7 +284,22 @@ static void wait_add(const struct slices *s, const struct sn_wait *wait, bool in
 				     mean_of(s, s->rooted, NULL, wait->time_ns, wait_end(wait)));
 		seconds *= 1 - taken;
 	}
-	out->pauses_s[pause] += seconds;
+	if (pause == SN_PAUSE_SIGNAL)
+		slices_add(s, s->signal, wait->time_ns, wait_end(wait),
+			   seconds * 1e9 / (double)wait->duration_ns);
+	else
+		out->pauses_s[pause] += seconds;
+}
+
+/* Where threads of the program have the CPUs, a thread that waits for a signal of theirs could not
+ * run either: what these waits cost is at most the CPUs left free. */
+static double signal_waits_s(const struct slices *s, unsigned cpus)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < SLICES; i++)
+		sum += fmin(s->signal[i], fmax(0, cpus - s->active[i]));
+	return sum * s->width_ns / 1e9;
 }
 
 static bool has_openmp(const struct sn_profile *p)
@@ -460,6 +476,7 @@ void sn_evidence_find_time(struct sn_summary *summary, struct sn_evidence *out)
 	each_thread(s, NULL);
 	each_thread(s, out);
 	out->cpus = cpus_seen(summary->profile->experiment);
+	out->pauses_s[SN_PAUSE_SIGNAL] += signal_waits_s(s, out->cpus);
 	cpu_waits_find(s, out);
 	places_find(summary, out);
 	for (int i = 0; i < SN_PAUSES; i++)

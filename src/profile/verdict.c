@@ -10,6 +10,7 @@
 
 /* Thresholds; docs/method/verdict.md has the reasons. */
 static const double join_least = 0.1;  /* oversubscription takes spinning into its story */
+static const double spin_least = 0.05; /* of CPU time: threads wait for each other */
 static const double rival_least = 0.8; /* of the first: the verdict is not sure */
 static const double overhead_most = 0.2;
 static const double short_s = 0.05;
@@ -106,6 +107,15 @@ static bool is_oversubscribed(const struct sn_evidence *e)
 	return sn_known(e->wait_own_s) >= join_least * e->threads_s;
 }
 
+/* Threads that neither spin nor wait for each other at barriers lose little by sharing the CPUs,
+ * which they keep busy; until most of their time is the queue. */
+static bool is_plain_queue(const struct sn_evidence *e)
+{
+	return sn_verdict_spin_s(e) + sn_known(e->spin_mpi_s) < spin_least * e->cpu_s &&
+	       sn_verdict_barriers_s(e) < SN_FINDING_LEAST * e->threads_s &&
+	       e->wait_own_s < e->cpu_s;
+}
+
 /* Where there are more threads than CPUs, waiting for a CPU, spinning, and waiting at barriers for
  * threads that have none are one story. */
 static void tell_cpus(struct stories *stories, const struct sn_evidence *e)
@@ -113,7 +123,10 @@ static void tell_cpus(struct stories *stories, const struct sn_evidence *e)
 	double own = sn_known(e->wait_own_s), spin = sn_verdict_spin_s(e),
 	       mpi = sn_known(e->spin_mpi_s), others = sn_known(e->wait_others_s);
 
-	if (is_oversubscribed(e)) {
+	if (is_oversubscribed(e) && is_plain_queue(e)) {
+		tell(stories, SN_STORY_QUEUE, own, NULL);
+		tell(stories, SN_STORY_SPIN, spin, NULL);
+	} else if (is_oversubscribed(e)) {
 		tell(stories, SN_STORY_OVERSUBSCRIBED, own + spin + mpi + sn_verdict_barriers_s(e),
 		     NULL);
 		mpi = 0;

@@ -102,6 +102,7 @@ struct sn_evidence {
 	size_t worker_processes;
 	const char *unknown_module; /* with most of unknown_s */
 	bool unknown_is_generated;
+	const char *unknown_names_by; /* what makes its maker list its names, or NULL */
 	bool is_cut;	       /* samples and the kernel's account differ */
 	double overhead_share; /* NaN: unknown */
 	const char *hint;      /* advice on the hottest loop, or NULL */

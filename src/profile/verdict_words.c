@@ -255,11 +255,13 @@ static void unknown_remedy(const struct sn_evidence *e, const struct sn_story *s
 			   struct sn_text *out)
 {
 	(void)story;
-	sn_text_add(out, e->unknown_is_generated
-				 ? "Let the program write /tmp/perf-PID.map: java "
-				   "-XX:+UnlockDiagnosticVMOptions -XX:+DumpPerfMapAtExit, node "
-				   "--perf-basic-prof"
-				 : "Install its debug symbols, or compile it with -g");
+	if (!e->unknown_is_generated) {
+		sn_text_add(out, "Install its debug symbols, or compile it with -g");
+		return;
+	}
+	sn_text_add(out, "Let the program write /tmp/perf-PID.map");
+	if (e->unknown_names_by)
+		sn_text_addf(out, ": %s", e->unknown_names_by);
 }
 
 static const char *const io_words = "reading and writing";
@@ -495,6 +497,14 @@ static void others_remedy(const struct sn_evidence *e, const struct sn_story *st
 			 "system); elapsed times say little here");
 }
 
+static void queue_sentence(const struct sn_evidence *e, const struct sn_story *story,
+			   struct sn_text *out)
+{
+	sn_text_addf(out, "Its own %zu threads queue for ", e->threads);
+	add_cpus(e, out);
+	sn_text_addf(out, ": %.1f %% of %s", percent_of_time(e, story->seconds), whose_time(e));
+}
+
 static void jobs_sentence(const struct sn_evidence *e, const struct sn_story *story,
 			  struct sn_text *out)
 {
@@ -564,6 +574,8 @@ const struct sn_story_words sn_stories[SN_STORIES] = {
 			      others_headline, others_remedy, NULL },
 	[SN_STORY_JOBS] = { SN_VERDICT_WAITING_FOR_CPU, false, false, jobs_sentence, jobs_sentence,
 			    jobs_remedy, NULL },
+	[SN_STORY_QUEUE] = { SN_VERDICT_WAITING_FOR_CPU, false, false, queue_sentence,
+			     queue_sentence, jobs_remedy, NULL },
 	[SN_STORY_LOCK] = { SN_VERDICT_LOCK_WAIT, true, false, pause_headline, pause_headline,
 			    lock_remedy, "Waiting for locks" },
 	[SN_STORY_BARRIER] = { SN_VERDICT_LOCK_WAIT, true, false, pause_headline, pause_headline,

@@ -161,6 +161,30 @@ TEST(many_jobs_are_not_oversubscribed)
 	CHECK(finding(SN_VERDICT_WAITING_FOR_CPU) == &answer.findings[0]);
 }
 
+/* An encoder's pool on two CPUs: they are full, and no thread waits for another. */
+TEST(a_queue_of_threads_is_no_verdict)
+{
+	struct sn_evidence e = run_of(8);
+
+	e.cpus = 2;
+	e.cpu_s = e.compute_s = 20;
+	e.wait_own_s = 19;
+	decide(&e);
+	check(SN_VERDICT_COMPUTE_FLAT, "flat");
+	CHECK(strstr(finding(SN_VERDICT_WAITING_FOR_CPU)->sentence,
+		     "Its own 8 threads queue for 2 CPUs: 23.8 %") != NULL);
+	/* one that is longer than the work is one */
+	e.wait_own_s = 21;
+	decide(&e);
+	check(SN_VERDICT_OVERSUBSCRIBED, "8 threads on 2 CPUs");
+	/* and so is one of threads that spin for each other */
+	e.wait_own_s = 19;
+	e.compute_s = 18;
+	e.spin_openmp_s = 2;
+	decide(&e);
+	check(SN_VERDICT_OVERSUBSCRIBED, "spin 10.0 %");
+}
+
 TEST(spinning_on_free_cpus)
 {
 	struct sn_evidence e = run_of(4);
@@ -285,7 +309,11 @@ TEST(code_without_names)
 	e.unknown_is_generated = true;
 	decide(&e);
 	check(SN_VERDICT_UNKNOWN_CODE, "90.0 % of CPU time is in code that nothing names");
-	CHECK(strstr(answer.findings[0].remedy, "perf-PID.map") != NULL);
+	CHECK_STRING(answer.findings[0].remedy, "Let the program write /tmp/perf-PID.map");
+	e.unknown_names_by = "node --perf-basic-prof";
+	decide(&e);
+	CHECK_STRING(answer.findings[0].remedy,
+		  "Let the program write /tmp/perf-PID.map: node --perf-basic-prof");
 }
 
 TEST(not_seen_enough)
