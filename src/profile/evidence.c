@@ -78,14 +78,20 @@ static void stack_sort(struct sorting *s, uint32_t stack, const struct sn_weight
 	const struct sn_program *program = s->profile->program;
 	const struct sn_class *class = &program->classes[stack];
 	const struct sn_program_place *leaf = sn_program_leaf(program, stack);
+	enum sn_module_class module =
+		program->module_classes[leaf->module == SN_NONE
+						? s->profile->experiment->modules.count
+						: leaf->module];
 	uint64_t faults = fault_ns(s, stack, weight);
 	double seconds = (double)(weight->cpu_ns - faults) / 1e9;
 
+	if (module == SN_MODULE_CLASS_LOADER) { /* page faults of loading are loading, too */
+		s->out->loading_s += (double)weight->cpu_ns / 1e9;
+		return;
+	}
 	s->out->memory_s += (double)faults / 1e9;
 	s->memory_ns[leaf->function] += faults;
-	if (program->module_classes[leaf->module == SN_NONE ? s->profile->experiment->modules.count
-							    : leaf->module] ==
-	    SN_MODULE_CLASS_SONDE)
+	if (module == SN_MODULE_CLASS_SONDE)
 		return; /* what measuring took is no story of the program */
 	if (class->is_spin) {
 		if (class->user == SN_CATEGORY_MPI)

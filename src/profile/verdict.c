@@ -98,6 +98,7 @@ static void tell_cpu_time(struct stories *stories, const struct sn_evidence *e)
 	bool in_loops = sn_verdict_is_in_loops(e);
 
 	tell(stories, in_loops ? SN_STORY_LOOPS : SN_STORY_FLAT, e->compute_s, NULL);
+	tell(stories, SN_STORY_LOADING, e->loading_s, NULL);
 	tell(stories, SN_STORY_MEMORY, e->memory_s, &e->memory);
 	tell(stories, SN_STORY_UNKNOWN, e->unknown_s, NULL);
 }

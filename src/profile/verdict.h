@@ -85,6 +85,7 @@ struct sn_evidence {
 	unsigned cpus;		   /* that samples fell on */
 	/* CPU time: these sum to cpu_s */
 	double compute_s, memory_s, io_cpu_s, lock_cpu_s, unknown_s;
+	double loading_s; /* in the dynamic linker */
 	double spin_lock_s, spin_openmp_s, spin_mpi_s;
 	/* waiting for a CPU: for threads of the program itself, for its other processes, for others
 	 */
@@ -103,9 +104,9 @@ struct sn_evidence {
 	const char *unknown_module; /* with most of unknown_s */
 	bool unknown_is_generated;
 	const char *unknown_names_by; /* what makes its maker list its names, or NULL */
-	bool is_cut;	       /* samples and the kernel's account differ */
-	double overhead_share; /* NaN: unknown */
-	const char *hint;      /* advice on the hottest loop, or NULL */
+	bool is_cut;		      /* samples and the kernel's account differ */
+	double overhead_share;	      /* NaN: unknown */
+	const char *hint;	      /* advice on the hottest loop, or NULL */
 };
 
 struct sn_finding {

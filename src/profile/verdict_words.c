@@ -213,6 +213,23 @@ static void flat_remedy(const struct sn_evidence *e, const struct sn_story *stor
 
 /* ---- CPU time that is something else ---- */
 
+static void loading_headline(const struct sn_evidence *e, const struct sn_story *story,
+			     struct sn_text *out)
+{
+	sn_text_addf(out,
+		     "Starting: loading the program and its libraries takes %.1f %% of CPU time",
+		     percent(story->seconds, e->cpu_s));
+}
+
+static void loading_remedy(const struct sn_evidence *e, const struct sn_story *story,
+			   struct sn_text *out)
+{
+	(void)e;
+	(void)story;
+	sn_text_add(out, "A longer run shows the work itself; if starting is what matters: fewer "
+			 "libraries, or link them statically");
+}
+
 static void memory_headline(const struct sn_evidence *e, const struct sn_story *story,
 			    struct sn_text *out)
 {
@@ -559,6 +576,8 @@ const struct sn_story_words sn_stories[SN_STORIES] = {
 			     loops_remedy, NULL },
 	[SN_STORY_FLAT] = { SN_VERDICT_COMPUTE_FLAT, true, true, flat_headline, flat_sentence,
 			    flat_remedy, NULL },
+	[SN_STORY_LOADING] = { SN_VERDICT_COMPUTE_FLAT, true, true, loading_headline,
+			       loading_headline, loading_remedy, NULL },
 	[SN_STORY_MEMORY] = { SN_VERDICT_MEMORY, true, true, memory_headline, memory_sentence,
 			      memory_remedy, NULL },
 	[SN_STORY_UNKNOWN] = { SN_VERDICT_UNKNOWN_CODE, true, true, unknown_headline,

@@ -299,6 +299,19 @@ TEST(memory)
 	CHECK(strstr(answer.findings[0].sentence, "most of it in _int_malloc") != NULL);
 }
 
+/* 216 libraries and half a second of work: loading is told apart from it. */
+TEST(a_run_that_mostly_starts)
+{
+	struct sn_evidence e = run_of(1);
+
+	e.cpu_s = 10;
+	e.compute_s = 3;
+	e.loading_s = 7;
+	decide(&e);
+	check(SN_VERDICT_COMPUTE_FLAT, "loading the program and its libraries takes 70.0 %");
+	CHECK(strstr(answer.findings[1].sentence, "30.0 %") != NULL);
+}
+
 TEST(code_without_names)
 {
 	struct sn_evidence e = run_of(1);
@@ -313,7 +326,7 @@ TEST(code_without_names)
 	e.unknown_names_by = "node --perf-basic-prof";
 	decide(&e);
 	CHECK_STRING(answer.findings[0].remedy,
-		  "Let the program write /tmp/perf-PID.map: node --perf-basic-prof");
+		     "Let the program write /tmp/perf-PID.map: node --perf-basic-prof");
 }
 
 TEST(not_seen_enough)
