@@ -23,6 +23,26 @@ static sn_status source_maps_add(struct sn_structures *structures, const char *c
 	return SN_OK;
 }
 
+static sn_status machine_choose(struct sn_analysis *analysis, const char *arch,
+				struct sn_error *err)
+{
+	struct sn_machine_choice choice;
+	sn_status status = sn_machine_choose(arch, analysis->experiment->cpu_model, &choice, err);
+
+	if (status != SN_OK)
+		return status;
+	analysis->machine = sn_alloc(sizeof(choice));
+	*analysis->machine = choice;
+	return SN_OK;
+}
+
+const struct sn_machine_choice *sn_analysis_machine(struct sn_analysis *analysis)
+{
+	if (!analysis->machine)
+		machine_choose(analysis, NULL, NULL); /* without a name it cannot fail */
+	return analysis->machine;
+}
+
 sn_status sn_analysis_of(struct sn_experiment *experiment,
 			 const struct sn_analysis_options *options, struct sn_analysis **out,
 			 struct sn_error *err)
@@ -33,6 +53,8 @@ sn_status sn_analysis_of(struct sn_experiment *experiment,
 	analysis->experiment = experiment;
 	analysis->structures = sn_structures_new(experiment);
 	status = source_maps_add(analysis->structures, options ? options->source_maps : NULL, err);
+	if (status == SN_OK && options && options->arch)
+		status = machine_choose(analysis, options->arch, err);
 	if (status == SN_OK) {
 		analysis->resolver = sn_structures_resolver(analysis->structures);
 		analysis->program = sn_program_new(experiment, &analysis->resolver);
@@ -43,6 +65,7 @@ sn_status sn_analysis_of(struct sn_experiment *experiment,
 		analysis->experiment = NULL; /* stays the caller's */
 		sn_program_free(analysis->program);
 		sn_structures_free(analysis->structures);
+		free(analysis->machine);
 		free(analysis);
 		return status;
 	}
@@ -75,5 +98,6 @@ void sn_analysis_free(struct sn_analysis *analysis)
 	sn_program_free(analysis->program);
 	sn_structures_free(analysis->structures);
 	sn_experiment_free(analysis->experiment);
+	free(analysis->machine);
 	free(analysis);
 }

@@ -4,6 +4,7 @@
 #ifndef SN_PROFILE_ANALYSIS_H
 #define SN_PROFILE_ANALYSIS_H
 
+#include "machine/choice.h"
 #include "profile/profile.h"
 #include "profile/structures.h"
 
@@ -14,11 +15,13 @@ struct sn_analysis {
 	struct sn_resolver resolver;
 	struct sn_program *program;
 	struct sn_profile *profile;
+	struct sn_machine_choice *machine; /* NULL: nobody has asked yet (sn_analysis_machine) */
 };
 
 struct sn_analysis_options {
 	const struct sn_filter *filter; /* NULL: none; must outlive the analysis */
 	const char *const *source_maps; /* "FROM=TO", ended by NULL; NULL: none */
+	const char *arch;		/* the machine to estimate loops for; NULL: this one */
 };
 
 /** Opens and analyses the experiment of this name (sn_experiment_open). `options` may be NULL. */
@@ -28,6 +31,9 @@ sn_status sn_analysis_open(const char *name, const struct sn_analysis_options *o
 sn_status sn_analysis_of(struct sn_experiment *experiment,
 			 const struct sn_analysis_options *options, struct sn_analysis **out,
 			 struct sn_error *err);
+/** The machine that loops are estimated for, chosen at the first call and then the same. A machine
+ *  that the options named and nobody knows was refused when the analysis was made. */
+const struct sn_machine_choice *sn_analysis_machine(struct sn_analysis *analysis);
 void sn_analysis_free(struct sn_analysis *analysis);
 
 #endif
