@@ -3,6 +3,16 @@
 #include <math.h>
 #include <stdlib.h>
 
+double sn_seconds(int64_t ns)
+{
+	return ns < 0 ? NAN : (double)ns / 1e9;
+}
+
+double sn_share(uint64_t part, uint64_t whole)
+{
+	return whole ? (double)part / (double)whole : NAN;
+}
+
 double sn_mean(const double *values, size_t count)
 {
 	double sum = 0;

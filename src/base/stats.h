@@ -1,11 +1,17 @@
 /**
- * Small statistics over arrays of doubles. Empty input gives NaN.
+ * Small statistics over arrays of doubles, and the two divisions that every figure goes through.
+ * Empty input gives NaN.
  */
 #ifndef SN_BASE_STATS_H
 #define SN_BASE_STATS_H
 
 #include <stddef.h>
 #include <stdint.h>
+
+/** Decimal seconds of nanoseconds; NaN for negative (unknown). */
+double sn_seconds(int64_t ns);
+/** part / whole, NaN without a whole. */
+double sn_share(uint64_t part, uint64_t whole);
 
 double sn_mean(const double *values, size_t count);
 /** Standard deviation of a sample (n-1 in the denominator); 0 for a single value. */

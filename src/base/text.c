@@ -1,5 +1,6 @@
 #include "base/text.h"
 
+#include <langinfo.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -177,6 +178,11 @@ static uint32_t utf8_decode(const char *bytes, size_t length)
 		return (u[0] & 0x07u) << 18 | (u[1] & 0x3fu) << 12 | (u[2] & 0x3fu) << 6 |
 		       (u[3] & 0x3fu);
 	}
+}
+
+bool sn_locale_is_utf8(void)
+{
+	return !strcmp(nl_langinfo(CODESET), "UTF-8");
 }
 
 size_t sn_utf8_length(const char *bytes, size_t available)

@@ -41,6 +41,8 @@ void sn_text_free(struct sn_text *text);
 /** Gives the string away; the caller frees it. Never NULL. */
 char *sn_text_take(struct sn_text *text);
 
+/** Whether the locale's encoding is UTF-8. */
+bool sn_locale_is_utf8(void);
 /** Length of the valid UTF-8 sequence at `bytes` (1 to 4), or 0 if it is none. */
 size_t sn_utf8_length(const char *bytes, size_t available);
 /** Columns that printable UTF-8 takes on a terminal, by the C library's wcwidth-free rule:

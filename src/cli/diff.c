@@ -12,7 +12,6 @@
 #include "cli/diff.h"
 #include "compare/compare.h"
 #include "compare/paths.h"
-#include "profile/summary.h"
 #include "report/html/compare.h"
 
 enum {

@@ -21,7 +21,6 @@
 #include "cli/command.h"
 #include "code/image.h"
 #include "code/xz.h"
-#include "profile/summary.h"
 
 enum { D_CHECK, D_STATE, D_FINDING, D_MEANING, D_REMEDY };
 

@@ -8,7 +8,6 @@
 #include "cli/command.h"
 #include "cli/diff.h"
 #include "profile/analysis.h"
-#include "profile/summary.h"
 #include "report/model/model_parts.h"
 #include "report/html/html.h"
 #include "report/json/json.h"

@@ -10,7 +10,6 @@
 #include "compare/drift.h"
 #include "compare/names.h"
 #include "compare/warnings.h"
-#include "profile/view.h"
 
 const char *sn_verdict_name(enum sn_verdict verdict)
 {

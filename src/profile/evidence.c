@@ -11,7 +11,6 @@
 #include "profile/evidence_parts.h"
 #include "profile/generated.h"
 #include "profile/system_call.h"
-#include "profile/view.h"
 
 /* ---- CPU time ---- */
 

@@ -12,7 +12,6 @@
 #include "base/alloc.h"
 #include "base/text.h"
 #include "profile/evidence_parts.h"
-#include "profile/view.h"
 
 enum { SLICES = 1024 };
 

@@ -1,6 +1,5 @@
 #include "profile/summary.h"
 
-#include <langinfo.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,13 +8,8 @@
 #include "base/text.h"
 #include "profile/evidence.h"
 #include "profile/generated.h"
+#include "profile/rank.h"
 #include "profile/uncertainty.h"
-#include "profile/view.h"
-
-bool sn_locale_is_utf8(void)
-{
-	return !strcmp(nl_langinfo(CODESET), "UTF-8");
-}
 
 /* ---- accounts ---- */
 
@@ -453,7 +447,7 @@ static void loops_find(struct sn_summary *s)
 	const struct sn_profile *p = s->profile;
 	const struct sn_program *program = p->program;
 	size_t count, next;
-	uint32_t *order = sn_view_loop_order(p, false, &count);
+	uint32_t *order = sn_rank_loops(p, false, &count);
 
 	for (size_t i = 0; i < count; i = next) {
 		uint32_t source = program->loops.items[order[i]].source_loop;

@@ -81,7 +81,4 @@ void sn_summary_write_json(const struct sn_summary *summary, struct sn_json *jso
 /** "sonde.summary/2" as one object, with its line's end. */
 void sn_summary_write(const struct sn_summary *summary, FILE *out);
 
-/** Whether the locale's encoding is UTF-8. */
-bool sn_locale_is_utf8(void);
-
 #endif

@@ -6,7 +6,6 @@
 
 #include "base/text.h"
 #include "profile/summary.h"
-#include "profile/view.h"
 
 struct page {
 	const struct sn_summary *summary;

@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/text.h"
+#include "profile/rank.h"
 #include "profile/view_parts.h"
 
 const struct sn_view *const sn_views[] = {
@@ -98,16 +99,6 @@ char *sn_view_columns_of(const struct sn_view *view, const char *asked)
 	}
 	sn_text_add(&text, "");
 	return text.chars ? sn_text_take(&text) : sn_strdup("");
-}
-
-double sn_seconds(int64_t ns)
-{
-	return ns < 0 ? NAN : (double)ns / 1e9;
-}
-
-double sn_share(uint64_t part, uint64_t whole)
-{
-	return whole ? (double)part / (double)whole : NAN;
 }
 
 bool sn_weight_is_empty(const struct sn_weight *weight)
@@ -217,73 +208,6 @@ sn_status sn_view_function(const struct sn_profile *profile, const char *name, u
 			    name);
 }
 
-/* What the parts of a source loop (peel, main, tail) have together. */
-struct loop_sum {
-	uint64_t exclusive_ns, inclusive_ns; /* inclusive: of the part with most */
-};
-
-struct loop_order {
-	const struct sn_profile *profile;
-	const struct loop_sum *sums; /* by source loop */
-};
-
-static int times_compare(uint64_t exclusive_x, uint64_t exclusive_y, uint64_t inclusive_x,
-			 uint64_t inclusive_y)
-{
-	if (exclusive_x != exclusive_y)
-		return exclusive_x > exclusive_y ? -1 : 1;
-	return inclusive_x != inclusive_y ? (inclusive_x > inclusive_y ? -1 : 1) : 0;
-}
-
-/* Source loops by what their parts took together, then the parts by what each took. */
-static int loops_compare(const void *left, const void *right, void *context)
-{
-	const struct loop_order *order = context;
-	uint32_t x = *(const uint32_t *)left, y = *(const uint32_t *)right;
-	uint32_t sx = order->profile->program->loops.items[x].source_loop;
-	uint32_t sy = order->profile->program->loops.items[y].source_loop;
-	const struct sn_metrics *mx = &order->profile->loops[x], *my = &order->profile->loops[y];
-	int result;
-
-	if (sx != sy) {
-		result = times_compare(order->sums[sx].exclusive_ns, order->sums[sy].exclusive_ns,
-				       order->sums[sx].inclusive_ns, order->sums[sy].inclusive_ns);
-		return result ? result : (sx > sy) - (sx < sy);
-	}
-	result = times_compare(mx->exclusive.cpu_ns, my->exclusive.cpu_ns, mx->inclusive.cpu_ns,
-			       my->inclusive.cpu_ns);
-	return result ? result : (x > y) - (x < y);
-}
-
-static void loop_sum_add(struct loop_sum *sum, const struct sn_metrics *m)
-{
-	sum->exclusive_ns += m->exclusive.cpu_ns;
-	if (m->inclusive.cpu_ns > sum->inclusive_ns)
-		sum->inclusive_ns = m->inclusive.cpu_ns;
-}
-
-uint32_t *sn_view_loop_order(const struct sn_profile *profile, bool with_runtime_loops,
-			     size_t *count)
-{
-	const struct sn_program *program = profile->program;
-	uint32_t *order = sn_alloc_zeroed(program->loops.count + 1, sizeof(*order));
-	struct loop_sum *sums = sn_alloc_zeroed(program->source_loop_count + 1, sizeof(*sums));
-	struct loop_order context = { profile, sums };
-
-	*count = 0;
-	for (uint32_t l = 0; l < program->loops.count; l++)
-		if ((profile->loops[l].inclusive.cpu_ns || profile->loops[l].inclusive.samples ||
-		     profile->loops[l].inclusive.waits) &&
-		    (with_runtime_loops || !profile->is_runtime_loop[l])) {
-			order[(*count)++] = l;
-			loop_sum_add(&sums[program->loops.items[l].source_loop],
-				     &profile->loops[l]);
-		}
-	qsort_r(order, *count, sizeof(*order), loops_compare, &context);
-	free(sums);
-	return order;
-}
-
 static bool loop_matches(const struct sn_program_loop *loop, const char *name, size_t length)
 {
 	const char *colon = strrchr(name, ':');
@@ -319,7 +243,7 @@ static sn_status loop_by_rank(const struct sn_profile *profile, const char *text
 			      bool with_runtime_loops, uint32_t *out, struct sn_error *err)
 {
 	size_t count;
-	uint32_t *order = sn_view_loop_order(profile, with_runtime_loops, &count);
+	uint32_t *order = sn_rank_loops(profile, with_runtime_loops, &count);
 	char *end;
 	unsigned long rank = strtoul(text, &end, 10);
 	bool found = *text && !*end && rank >= 1 && rank <= count;

@@ -65,15 +65,5 @@ sn_status sn_view_function(const struct sn_profile *profile, const char *name, u
  * loops table, from 1). SN_ERR_NOT_FOUND; SN_ERR_USAGE if it is not unique. */
 sn_status sn_view_loop(const struct sn_profile *profile, const char *name, bool with_runtime_loops,
 		       uint32_t *out, struct sn_error *err);
-/** Loop indices in the order of the loops table: source loops by what their parts (peel, main,
- * tail) took together, the parts of each side by side, hottest first. The one ranking of loops:
- * '#N', the summary and the reports follow it. The caller frees. */
-uint32_t *sn_view_loop_order(const struct sn_profile *profile, bool with_runtime_loops,
-			     size_t *count);
-
-/** Decimal seconds of nanoseconds; NaN for negative (unknown). */
-double sn_seconds(int64_t ns);
-/** part / whole, NaN without a whole. */
-double sn_share(uint64_t part, uint64_t whole);
 
 #endif

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/text.h"
+#include "profile/rank.h"
 #include "profile/view_parts.h"
 
 /* ---- functions ---- */
@@ -126,7 +127,7 @@ static sn_status loops_fill(const struct sn_view_input *input, struct sn_table *
 			    struct sn_error *err)
 {
 	size_t count;
-	uint32_t *order = sn_view_loop_order(input->profile, input->with_runtime_loops, &count);
+	uint32_t *order = sn_rank_loops(input->profile, input->with_runtime_loops, &count);
 
 	(void)err;
 	for (size_t i = 0; i < count; i++)

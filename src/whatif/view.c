@@ -10,7 +10,6 @@
 #include "cqa/words/table.h"
 #include "cqa/words/view.h"
 #include "machine/bandwidth.h"
-#include "profile/view.h"
 
 const char *const sn_variant_titles[SN_VARIANT_COUNT] = { "clean (FP work only)",
 							  "FP arithmetic as vectors",

@@ -8,7 +8,7 @@
 #include "base/progress.h"
 #include "base/stats.h"
 #include "cqa/words/view.h"
-#include "profile/view.h"
+#include "profile/rank.h"
 
 enum { FEW_SAMPLES = 20, WEIGH_SAMPLES = 20 };
 
@@ -378,7 +378,7 @@ struct sn_whatif *sn_whatif_new(const struct sn_machine *machine, const struct s
 	struct sn_whatif *w = sn_alloc_zeroed(1, sizeof(*w));
 	struct sn_progress progress;
 	size_t count;
-	uint32_t *order = sn_view_loop_order(profile, false, &count);
+	uint32_t *order = sn_rank_loops(profile, false, &count);
 
 	w->machine = machine;
 	w->profile = profile;

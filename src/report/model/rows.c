@@ -6,8 +6,8 @@
 
 #include "base/alloc.h"
 #include "base/progress.h"
+#include "profile/rank.h"
 #include "profile/summary.h"
-#include "profile/view.h"
 
 uint32_t sn_report_file(struct sn_report *report, const char *path)
 {
@@ -127,7 +127,7 @@ static void add_functions(struct sn_report *report, const struct sn_profile *pro
 /** Loops of OpenMP and MPI runtimes stand last: they wait, and nobody is to optimise them. */
 static uint32_t *loops_ordered(const struct sn_profile *profile, size_t *count)
 {
-	uint32_t *order = sn_view_loop_order(profile, true, count);
+	uint32_t *order = sn_rank_loops(profile, true, count);
 	uint32_t *out = sn_alloc_zeroed(*count + 1, sizeof(*out));
 	size_t next = 0;
 

@@ -16,6 +16,14 @@ TEST(order_statistics)
 	CHECK(isnan(sn_median(values, 0)));
 }
 
+TEST(what_is_unknown_is_no_number)
+{
+	CHECK_REAL(sn_seconds(1500000000), 1.5, 0);
+	CHECK(isnan(sn_seconds(-1)));
+	CHECK_REAL(sn_share(1, 4), 0.25, 0);
+	CHECK(isnan(sn_share(0, 0)));
+}
+
 TEST(wilson_interval_matches_the_published_formula)
 {
 	/* 15 of 50: centre and half width computed by hand from Wilson 1927 */
