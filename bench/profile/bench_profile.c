@@ -9,10 +9,10 @@
 
 #include "base/stats.h"
 #include "profile/profile.h"
-#include "profile/summary.h"
 #include "profile/timeline.h"
 #include "profile/tree.h"
-#include "profile/view.h"
+#include "views/summary/summary.h"
+#include "views/view.h"
 
 enum { FUNCTIONS = 5000, MODULES = 4, FUNCTION_BYTES = 1024 };
 

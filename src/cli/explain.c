@@ -5,8 +5,8 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "cqa/words/table.h"
-#include "profile/explain.h"
-#include "profile/view.h"
+#include "views/explain.h"
+#include "views/view.h"
 
 static void put_wrapped(const char *text, const char *indent, size_t width)
 {

@@ -6,7 +6,7 @@
 #include "cli/record.h"
 #include "cli/show_whatif.h"
 #include "profile/analysis.h"
-#include "profile/summary.h"
+#include "views/summary/summary.h"
 #include "report/model/model_parts.h"
 #include "report/html/html.h"
 

@@ -10,8 +10,8 @@
 #include "cli/show_loop.h"
 #include "cli/show_whatif.h"
 #include "experiment/store.h"
-#include "profile/summary.h"
-#include "profile/view.h"
+#include "views/summary/summary.h"
+#include "views/view.h"
 
 /* Views whose order is their sense: neither sorted nor cut to twenty rows unless asked. */
 static bool view_is_listing(const struct sn_view *view)

@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "base/table.h"
-#include "profile/view.h"
+#include "views/view.h"
 
 struct sn_machine;
 

@@ -5,7 +5,7 @@
 
 #include "base/text.h"
 #include "cqa/words/table.h"
-#include "whatif/view.h"
+#include "views/whatif.h"
 
 sn_status sn_show_machine(const char *arch, const struct sn_experiment *experiment,
 			  const struct sn_machine **out, struct sn_error *err)

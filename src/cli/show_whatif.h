@@ -3,7 +3,7 @@
 #define SN_CLI_SHOW_WHATIF_H
 
 #include "base/table.h"
-#include "profile/view.h"
+#include "views/view.h"
 
 struct sn_machine;
 

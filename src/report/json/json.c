@@ -4,9 +4,9 @@
 
 #include "base/alloc.h"
 #include "base/vec.h"
-#include "profile/summary.h"
-#include "profile/view.h"
-#include "whatif/view.h"
+#include "views/summary/summary.h"
+#include "views/view.h"
+#include "views/whatif.h"
 
 static const char *const tables[] = { "functions", "loops",	"lines",      "modules",
 				      "threads",   "processes", "categories", NULL };

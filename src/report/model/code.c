@@ -8,7 +8,7 @@
 #include "code/structure.h"
 #include "profile/compile.h"
 #include "profile/structures.h"
-#include "profile/summary.h"
+#include "views/summary/summary.h"
 #include "report/model/model_parts.h"
 #include "report/model/whatif.h"
 

@@ -22,7 +22,7 @@
 #include "base/intern.h"
 #include "base/vec.h"
 #include "experiment/experiment.h"
-#include "profile/verdict.h"
+#include "views/summary/verdict.h"
 
 enum {
 	SN_REPORT_RECORDS_MAX = 1000000,
@@ -151,7 +151,8 @@ struct sn_report {
 	 */
 	int64_t thread_elapsed_ns, thread_user_ns, thread_system_ns, wait_cpu_ns, blocked_ns,
 		off_cpu_ns;
-	int64_t workers_ns, spin_ns; /* parts of the blocked, of the user time; profile/summary.h */
+	int64_t workers_ns,
+		spin_ns; /* parts of the blocked, of the user time; views/summary/summary.h */
 	uint64_t sampled_ns, sample_count, lost;
 	uint64_t process_count, thread_count;		     /* an exec begins neither */
 	double overhead_share, loops_share, innermost_share; /* NaN: unknown */

@@ -7,7 +7,7 @@
 #include "base/alloc.h"
 #include "base/progress.h"
 #include "profile/rank.h"
-#include "profile/summary.h"
+#include "views/summary/summary.h"
 
 uint32_t sn_report_file(struct sn_report *report, const char *path)
 {

@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "cqa/loop/parts.h"
 #include "cqa/words/table.h"
-#include "whatif/view.h"
+#include "views/whatif.h"
 
 enum {
 	STEPS_MAX = 1000,    /* a variant */

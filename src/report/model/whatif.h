@@ -8,7 +8,7 @@
 #include "base/json.h"
 #include "base/table.h"
 #include "report/model/model.h"
-#include "whatif/view.h"
+#include "views/whatif.h"
 
 struct sn_page;
 struct sn_profile;

@@ -6,7 +6,7 @@
 #include "base/map.h"
 #include "base/text.h"
 #include "code/decode.h"
-#include "profile/view_parts.h"
+#include "views/parts.h"
 
 /* Eight steps of a bar: the shape tells what colour would. */
 static void heat_set(const struct sn_view_input *input, struct sn_table *table, size_t column,

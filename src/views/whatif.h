@@ -1,8 +1,8 @@
 /**
  * What-if as a table of loops, as a page of text and as members of JSON.
  */
-#ifndef SN_WHATIF_VIEW_H
-#define SN_WHATIF_VIEW_H
+#ifndef SN_VIEWS_WHATIF_H
+#define SN_VIEWS_WHATIF_H
 
 #include <stdio.h>
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "profile/summary.h"
+#include "views/summary/summary.h"
 
 struct page {
 	const struct sn_summary *summary;

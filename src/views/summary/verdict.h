@@ -6,8 +6,8 @@
  * these from a profile. Which figures make which kind, the thresholds and their reasons are in
  * docs/method/verdict.md.
  */
-#ifndef SN_PROFILE_VERDICT_H
-#define SN_PROFILE_VERDICT_H
+#ifndef SN_VIEWS_VERDICT_H
+#define SN_VIEWS_VERDICT_H
 
 #include <stdbool.h>
 #include <stddef.h>

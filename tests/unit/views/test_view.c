@@ -1,4 +1,4 @@
-#include "profile/view.h"
+#include "views/view.h"
 
 #include <locale.h>
 #include <math.h>
@@ -8,10 +8,10 @@
 
 #include "base/file.h"
 #include "harness/tap.h"
-#include "profile/explain.h"
 #include "profile/fixture.h"
-#include "profile/summary.h"
-#include "profile/view_parts.h"
+#include "views/explain.h"
+#include "views/parts.h"
+#include "views/summary/summary.h"
 
 /* ---- golden files: SONDE_REBASE=1 writes them anew; look at the difference before committing ----
  */

@@ -1,4 +1,4 @@
-#include "whatif/view.h"
+#include "views/whatif.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-#include "profile/verdict.h"
+#include "views/summary/verdict.h"
 
 #include <math.h>
 #include <string.h>

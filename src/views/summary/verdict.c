@@ -1,12 +1,12 @@
 /* The verdict on a run: candidates with the seconds that each is about, the largest first
  * (docs/method/verdict.md). How they are told is in verdict_words.c. */
-#include "profile/verdict.h"
+#include "views/summary/verdict.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "profile/verdict_parts.h"
+#include "views/summary/verdict_parts.h"
 
 /* Thresholds; docs/method/verdict.md has the reasons. */
 static const double join_least = 0.1;  /* oversubscription takes spinning into its story */

@@ -6,8 +6,8 @@
 #include "base/alloc.h"
 #include "base/map.h"
 #include "profile/process_tree.h"
-#include "profile/view_parts.h"
 #include "profile/wait.h"
+#include "views/parts.h"
 
 static double account_cpu(const struct sn_time_account *account)
 {

@@ -2,11 +2,11 @@
  * What the verdict stands on, taken from a summary: which part of CPU time is work, and which part
  * of the time off CPUs anyone could win back.
  */
-#ifndef SN_PROFILE_EVIDENCE_H
-#define SN_PROFILE_EVIDENCE_H
+#ifndef SN_VIEWS_EVIDENCE_H
+#define SN_VIEWS_EVIDENCE_H
 
-#include "profile/summary.h"
-#include "profile/verdict.h"
+#include "views/summary/summary.h"
+#include "views/summary/verdict.h"
 
 /** Of a summary whose accounts, loops, functions and waits are there. Texts are the program's, or
  * lie in the summary's arena. */

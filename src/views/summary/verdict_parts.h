@@ -1,11 +1,11 @@
 /**
  * Between the files of the verdict: the stories that evidence can tell, and how each is told.
  */
-#ifndef SN_PROFILE_VERDICT_PARTS_H
-#define SN_PROFILE_VERDICT_PARTS_H
+#ifndef SN_VIEWS_VERDICT_PARTS_H
+#define SN_VIEWS_VERDICT_PARTS_H
 
 #include "base/text.h"
-#include "profile/verdict.h"
+#include "views/summary/verdict.h"
 
 enum sn_story_id {
 	SN_STORY_LOOPS,

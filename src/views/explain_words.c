@@ -1,5 +1,5 @@
 /* Words that tables and sentences print and that are no column: `sonde explain` knows them all. */
-#include "profile/explain.h"
+#include "views/explain.h"
 
 const struct sn_explanation sn_explained_words[] = {
 	{ "waiting", "idea",

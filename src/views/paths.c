@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "profile/calls.h"
 #include "profile/tree.h"
-#include "profile/view_parts.h"
+#include "views/parts.h"
 
 enum {
 	R_NODE,

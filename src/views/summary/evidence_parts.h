@@ -1,8 +1,8 @@
 /** Between the files of the evidence. */
-#ifndef SN_PROFILE_EVIDENCE_PARTS_H
-#define SN_PROFILE_EVIDENCE_PARTS_H
+#ifndef SN_VIEWS_EVIDENCE_PARTS_H
+#define SN_VIEWS_EVIDENCE_PARTS_H
 
-#include "profile/evidence.h"
+#include "views/summary/evidence.h"
 
 /** The part of the evidence that tells time off CPUs: pauses, waiting for a CPU, own workers. Comes
  * last: it needs the CPU time by kind. */

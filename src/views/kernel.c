@@ -1,6 +1,6 @@
 /* The view of system time: which system calls and page faults, and who asked for them. */
 #include "profile/system_call.h"
-#include "profile/view_parts.h"
+#include "views/parts.h"
 
 enum {
 	K_KIND,

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "profile/verdict_parts.h"
+#include "views/summary/verdict_parts.h"
 
 static const double hot_least = 0.5; /* of compute time in hot places: it is not flat */
 static const double kernel_least = 0.1;

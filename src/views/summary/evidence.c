@@ -1,6 +1,6 @@
 /* From a summary to the verdict's evidence: CPU time by what it is, places, names. Time off CPUs is
  * in evidence_time.c. */
-#include "profile/evidence.h"
+#include "views/summary/evidence.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -8,9 +8,9 @@
 
 #include "base/alloc.h"
 #include "base/intern.h"
-#include "profile/evidence_parts.h"
 #include "profile/generated.h"
 #include "profile/system_call.h"
+#include "views/summary/evidence_parts.h"
 
 /* ---- CPU time ---- */
 

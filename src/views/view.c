@@ -1,4 +1,4 @@
-#include "profile/view.h"
+#include "views/view.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include "base/alloc.h"
 #include "base/text.h"
 #include "profile/rank.h"
-#include "profile/view_parts.h"
+#include "views/parts.h"
 
 const struct sn_view *const sn_views[] = {
 	&sn_view_functions,  &sn_view_loops,   &sn_view_calls,

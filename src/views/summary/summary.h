@@ -2,16 +2,16 @@
  * The one-page answer: what elapsed time went to, where CPU time was spent, how sure that is, what
  * was not measured, and what to do next.
  */
-#ifndef SN_PROFILE_SUMMARY_H
-#define SN_PROFILE_SUMMARY_H
+#ifndef SN_VIEWS_SUMMARY_H
+#define SN_VIEWS_SUMMARY_H
 
 #include <stdio.h>
 
 #include "base/json.h"
 #include "profile/compile.h"
 #include "profile/profile.h"
-#include "profile/verdict.h"
 #include "profile/wait.h"
+#include "views/summary/verdict.h"
 
 enum { SN_SUMMARY_ROWS = 10, SN_SUMMARY_MODULES = 16 };
 

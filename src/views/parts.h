@@ -1,8 +1,8 @@
-/** What the files that fill views share. Private to src/profile/view*.c. */
-#ifndef SN_PROFILE_VIEW_PARTS_H
-#define SN_PROFILE_VIEW_PARTS_H
+/** What the files that fill views share. Private to src/views. */
+#ifndef SN_VIEWS_PARTS_H
+#define SN_VIEWS_PARTS_H
 
-#include "profile/view.h"
+#include "views/view.h"
 
 /* The columns of an entity's metrics, the same in every table that has them. */
 enum metric_column {

@@ -2,8 +2,8 @@
  * What every column, metric and category means, in words: `sonde explain`, help texts of reports.
  * A test holds that every column of every view is explained here.
  */
-#ifndef SN_PROFILE_EXPLAIN_H
-#define SN_PROFILE_EXPLAIN_H
+#ifndef SN_VIEWS_EXPLAIN_H
+#define SN_VIEWS_EXPLAIN_H
 
 #include <stddef.h>
 

@@ -4,7 +4,7 @@
 
 #include "base/text.h"
 #include "profile/rank.h"
-#include "profile/view_parts.h"
+#include "views/parts.h"
 
 /* ---- functions ---- */
 

@@ -1,11 +1,11 @@
-#include "profile/explain.h"
+#include "views/explain.h"
 
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
-#include "profile/view.h"
+#include "views/view.h"
 
 static const struct sn_explanation explanations[] = {
 	/* ---- ideas ---- */

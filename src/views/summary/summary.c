@@ -1,4 +1,4 @@
-#include "profile/summary.h"
+#include "views/summary/summary.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -6,10 +6,10 @@
 
 #include "base/alloc.h"
 #include "base/text.h"
-#include "profile/evidence.h"
 #include "profile/generated.h"
 #include "profile/rank.h"
 #include "profile/uncertainty.h"
+#include "views/summary/evidence.h"
 
 /* ---- accounts ---- */
 

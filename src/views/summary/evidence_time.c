@@ -11,7 +11,7 @@
 
 #include "base/alloc.h"
 #include "base/text.h"
-#include "profile/evidence_parts.h"
+#include "views/summary/evidence_parts.h"
 
 enum { SLICES = 1024 };
 

@@ -4,8 +4,8 @@
  * Keys follow CONTRACTS.md and docs/manual/views.md. A view has more columns than are shown unless
  * asked for: `data_columns` is what CSV and JSON have by default, `text_columns` what people see.
  */
-#ifndef SN_PROFILE_VIEW_H
-#define SN_PROFILE_VIEW_H
+#ifndef SN_VIEWS_VIEW_H
+#define SN_VIEWS_VIEW_H
 
 #include "base/table.h"
 #include "profile/profile.h"
