@@ -1,5 +1,4 @@
 #include "cli/command.h"
-#include "cli/lattice_follow.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +7,7 @@
 #include "base/file.h"
 #include "pandore/lattice/compare.h"
 #include "pandore/lattice/draw.h"
+#include "pandore/lattice/follow_trace.h"
 #include "pandore/lattice/lattice.h"
 #include "pandore/page/page.h"
 
@@ -66,7 +66,7 @@ static void answer_trace(struct asked *asked, const char *path)
 	struct sn_error *fault = &asked->faults[asked->count];
 	struct sn_execution **execution = &asked->executions[asked->count];
 	sn_status status = sn_args_flag(asked->args, "follow")
-				   ? sn_lattice_follow(path, &asked->following, execution, fault)
+				   ? sn_follow_trace(path, &asked->following, execution, fault)
 				   : sn_execution_read(path, execution, fault);
 
 	if (status != SN_OK) {

@@ -1,10 +1,12 @@
 /**
- * sonde lattice --follow: a trace that is being written.
+ * Following a trace that is being written, with a line of exact counts now and then.
  */
-#ifndef SN_CLI_LATTICE_FOLLOW_H
-#define SN_CLI_LATTICE_FOLLOW_H
+#ifndef SN_LATTICE_FOLLOW_TRACE_H
+#define SN_LATTICE_FOLLOW_TRACE_H
 
-#include "pandore/lattice/lattice.h"
+#include <stdio.h>
+
+#include "pandore/lattice/execution.h"
 
 struct sn_follow_options {
 	double every_s; /* a line so often, if something has changed */
@@ -17,7 +19,7 @@ struct sn_follow_options {
  * or the first SIGINT, printing exact counts of what has happened so far. Then `*out` is what a
  * plain reading of the same bytes gives, with its statuses.
  */
-sn_status sn_lattice_follow(const char *path, const struct sn_follow_options *options,
-			    struct sn_execution **out, struct sn_error *err);
+sn_status sn_follow_trace(const char *path, const struct sn_follow_options *options,
+			  struct sn_execution **out, struct sn_error *err);
 
 #endif

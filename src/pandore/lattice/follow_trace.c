@@ -1,4 +1,5 @@
-#include "cli/lattice_follow.h"
+/* A trace that is being written: waiting for its bytes, and a line of counts now and then. */
+#include "pandore/lattice/follow_trace.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -151,8 +152,8 @@ static sn_status follow_to_the_end(struct following *f, struct sn_error *err)
 	return status;
 }
 
-sn_status sn_lattice_follow(const char *path, const struct sn_follow_options *options,
-			    struct sn_execution **out, struct sn_error *err)
+sn_status sn_follow_trace(const char *path, const struct sn_follow_options *options,
+			  struct sn_execution **out, struct sn_error *err)
 {
 	struct following f = { .path = path,
 			       .options = options,
