@@ -17,6 +17,8 @@
 enum { FUNCTIONS = 5000, MODULES = 4, FUNCTION_BYTES = 1024 };
 
 static char names[FUNCTIONS][32], loop_ids[FUNCTIONS][32];
+static struct sn_function codes[MODULES][FUNCTIONS];
+static struct sn_loop loops[MODULES][FUNCTIONS];
 
 static double now_s(void)
 {
@@ -41,7 +43,6 @@ static bool resolve(void *context, uint32_t process, uint32_t module, uint64_t l
 	uint64_t f = link_addr / FUNCTION_BYTES % FUNCTIONS;
 
 	(void)context;
-	(void)module;
 	out->function_link_addr = f * FUNCTION_BYTES;
 	out->scope_count = 1;
 	out->loop_count = link_addr % FUNCTION_BYTES < FUNCTION_BYTES / 3;
@@ -50,14 +51,24 @@ static bool resolve(void *context, uint32_t process, uint32_t module, uint64_t l
 					    "/src/file.c", (uint32_t)f,
 					    "/src/file.c", (uint32_t)(link_addr / 16 % 100000) };
 	if (out->loop_count)
-		out->loops[0] = (struct sn_resolved_loop){ .id = loop_ids[f],
-							   .label = names[f],
-							   .file = "/src/file.c",
-							   .line_first = (uint32_t)f,
-							   .line_last = (uint32_t)f + 3,
-							   .depth = 1,
-							   .is_innermost = true };
+		out->loops[0] = (struct sn_resolved_loop){ .code = &loops[module][f] };
 	return true;
+}
+
+static void loop_make(uint32_t module, uint32_t f)
+{
+	codes[module][f] = (struct sn_function){ .link_addr = f * FUNCTION_BYTES,
+						 .loops = &loops[module][f],
+						 .loop_count = 1 };
+	loops[module][f] = (struct sn_loop){ .function = &codes[module][f],
+					     .parent = -1,
+					     .id = loop_ids[f],
+					     .label = names[f],
+					     .file = "/src/file.c",
+					     .line_first = f,
+					     .line_last = f + 3,
+					     .depth = 1,
+					     .is_innermost = true };
 }
 
 /* Paths share their upper frames, as real ones do. */
@@ -128,6 +139,8 @@ static struct sn_experiment *experiment_make(size_t samples, size_t stacks, uint
 	for (int f = 0; f < FUNCTIONS; f++) {
 		snprintf(names[f], sizeof(names[f]), "function_%d", f);
 		snprintf(loop_ids[f], sizeof(loop_ids[f]), "aa:%x:10", f * FUNCTION_BYTES);
+		for (uint32_t m = 0; m < MODULES; m++)
+			loop_make(m, (uint32_t)f);
 	}
 	stacks_make(e, stacks, &random);
 	samples_make(e, samples, threads, &random);

@@ -21,7 +21,9 @@
 
 enum { FUNCTIONS = 5000, STACKS = 20000, DEPTH = 16 };
 
-static char names[FUNCTIONS][32];
+static char names[FUNCTIONS][32], ids[FUNCTIONS][32], labels[FUNCTIONS][32];
+static struct sn_function codes[FUNCTIONS];
+static struct sn_loop loops[FUNCTIONS];
 
 /** A function every 4 kB; its second half is a loop. */
 static bool resolve(void *context, uint32_t process, uint32_t module, uint64_t link_addr,
@@ -29,7 +31,6 @@ static bool resolve(void *context, uint32_t process, uint32_t module, uint64_t l
 {
 	(void)process;
 	uint32_t number = (uint32_t)(link_addr / 4096) % FUNCTIONS;
-	static char id[64], label[64];
 
 	(void)context;
 	(void)module;
@@ -42,23 +43,29 @@ static bool resolve(void *context, uint32_t process, uint32_t module, uint64_t l
 						     .file = "/src/app.c",
 						     .line = number + (uint32_t)(link_addr & 63) };
 	if (link_addr & 2048) {
-		snprintf(id, sizeof(id), "b:%llx:800", (unsigned long long)out->function_link_addr);
-		snprintf(label, sizeof(label), "app.c:%u-%u", number, number + 9);
 		out->loop_count = 1;
-		out->loops[0] = (struct sn_resolved_loop){ .id = id,
-							   .label = label,
-							   .file = "/src/app.c",
-							   .line_first = number,
-							   .line_last = number + 9,
-							   .header_link_addr =
-								   out->function_link_addr + 2048,
-							   .group_link_addr =
-								   out->function_link_addr + 2048,
-							   .depth = 1,
-							   .is_innermost = true,
-							   .role = "main" };
+		out->loops[0] = (struct sn_resolved_loop){ .code = &loops[number] };
 	}
 	return true;
+}
+
+static void make_loop(uint32_t number)
+{
+	snprintf(ids[number], sizeof(ids[number]), "b:%x:800", number * 4096);
+	snprintf(labels[number], sizeof(labels[number]), "app.c:%u-%u", number, number + 9);
+	codes[number] = (struct sn_function){ .link_addr = number * 4096,
+					      .loops = &loops[number],
+					      .loop_count = 1 };
+	loops[number] = (struct sn_loop){ .function = &codes[number],
+					  .parent = -1,
+					  .id = ids[number],
+					  .label = labels[number],
+					  .file = "/src/app.c",
+					  .line_first = number,
+					  .line_last = number + 9,
+					  .header_link_addr = number * 4096 + 2048,
+					  .depth = 1,
+					  .is_innermost = true };
 }
 
 static struct sn_experiment *make_experiment(size_t samples, uint32_t threads)
@@ -140,8 +147,10 @@ int main(int argc, char **argv)
 	struct sn_error err;
 	uint64_t start;
 
-	for (int i = 0; i < FUNCTIONS; i++)
+	for (int i = 0; i < FUNCTIONS; i++) {
 		snprintf(names[i], sizeof(names[i]), "ns::kernel_%d(double*)", i);
+		make_loop((uint32_t)i);
+	}
 	e = make_experiment(samples, threads);
 	getrusage(RUSAGE_SELF, &usage);
 	printf("%zu samples, %u threads: %ld MB before the analysis\n", e->samples.count, threads,

@@ -189,8 +189,8 @@ static void site_row_add(struct sn_table *table, const struct sn_phases *p,
 	pace_set(table, &site->pace);
 	if (site->loop == SN_NONE)
 		return;
-	sn_table_set_text(table, S_LOOP, program->loops.items[site->loop].id);
-	sn_table_set_text(table, S_LOOP_LABEL, program->loops.items[site->loop].label);
+	sn_table_set_text(table, S_LOOP, program->loops.items[site->loop].code->id);
+	sn_table_set_text(table, S_LOOP_LABEL, program->loops.items[site->loop].code->label);
 }
 
 static sn_status sites_print(const struct sn_phases *p, struct sn_table_view *view,
@@ -353,7 +353,8 @@ static void part_site_set(struct sn_table *table, const struct sn_phases *p,
 	sn_table_set_int(table, C_HEARTBEAT, site->heartbeat);
 	sn_table_set_text(table, C_TYPE, sn_site_type_name(site->type));
 	if (site->loop != SN_NONE)
-		sn_table_set_text(table, C_LOOP, p->paths->program->loops.items[site->loop].label);
+		sn_table_set_text(table, C_LOOP,
+				  p->paths->program->loops.items[site->loop].code->label);
 }
 
 static sn_status cycles_print(const struct sn_phases *p, struct sn_error *err)

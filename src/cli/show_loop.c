@@ -160,10 +160,10 @@ static void put_facts(const struct page *page, FILE *out)
 	const struct sn_metrics *m = page->metrics;
 	uint64_t total = page->profile->total.cpu_ns;
 
-	put_name(out, "loop ", loop->label);
+	put_name(out, "loop ", loop->code->label);
 	put_name(out, " in ", page->program->functions.items[loop->function].name);
 	put_name(out, ", ", sn_program_module_name(page->program, loop->module));
-	put_name(out, "\nid   ", loop->id);
+	put_name(out, "\nid   ", loop->code->id);
 	fprintf(out, "\n%s %.1f %% of CPU time exclusive (95 %%: %.1f-%.1f), %.3f s, %llu samples",
 		sn_quality_mark(sn_quality_of(m->exclusive.samples), page->input->is_utf8),
 		100 * sn_share(m->exclusive.cpu_ns, total), 100 * m->exclusive_share.low,
@@ -171,10 +171,11 @@ static void put_facts(const struct page *page, FILE *out)
 		(unsigned long long)m->exclusive.samples);
 	fprintf(out, "\n  %.1f %% inclusive, %.3f s\n", 100 * sn_share(m->inclusive.cpu_ns, total),
 		(double)m->inclusive.cpu_ns / 1e9);
-	fprintf(out, "depth %u, %s, %s%s", loop->depth,
-		loop->is_innermost ? "innermost" : "has nested loops", loop->role,
-		strcmp(loop->role, "main") ? " loop of its source loop" : " loop");
-	if (loop->is_irreducible)
+	fprintf(out, "depth %u, %s, %s%s", loop->code->depth,
+		loop->code->is_innermost ? "innermost" : "has nested loops",
+		sn_loop_role_name(loop->code->role),
+		loop->code->role == SN_LOOP_MAIN ? " loop" : " loop of its source loop");
+	if (loop->code->is_irreducible)
 		fputs(", irreducible (entered elsewhere than at its header)", out);
 	if (page->code) {
 		const struct sn_loop *c = page->code;
@@ -189,7 +190,7 @@ static void put_facts(const struct page *page, FILE *out)
 			fprintf(out, ", %u source iterations a pass", c->unroll);
 	}
 	if (loop->parent != SN_NONE)
-		put_name(out, "\ninside ", page->program->loops.items[loop->parent].label);
+		put_name(out, "\ninside ", page->program->loops.items[loop->parent].code->label);
 	fputc('\n', out);
 }
 
@@ -209,8 +210,8 @@ static void put_parts(const struct page *page, FILE *out)
 		is_first = false;
 		fprintf(out, "  %5.1f %%  %-8s",
 			100 * sn_share(m->exclusive.cpu_ns, page->profile->total.cpu_ns),
-			other->role);
-		put_name(out, "", other->id);
+			sn_loop_role_name(other->code->role));
+		put_name(out, "", other->code->id);
 		put_name(out, "  ", page->program->functions.items[other->function].name);
 		fputc('\n', out);
 	}
@@ -271,7 +272,7 @@ static void put_listing(const struct page *page, const char *view_name, const ch
 	struct sn_table table;
 	struct sn_error err;
 
-	input.subject = page->loop->id;
+	input.subject = page->loop->code->id;
 	sn_table_init(&table, view->columns, view->column_count);
 	if (view->fill(&input, &table, &err) == SN_OK) {
 		fprintf(out, "\n%s\n", heading);
@@ -321,7 +322,7 @@ static void write_rows(struct sn_json *json, const struct page *page, const char
 	struct sn_table table;
 	struct sn_error err;
 
-	input.subject = page->loop->id;
+	input.subject = page->loop->code->id;
 	sn_table_init(&table, view->columns, view->column_count);
 	sn_json_key(json, view_name);
 	sn_json_array(json);
@@ -425,20 +426,20 @@ static void write_facts(struct sn_json *json, const struct page *page)
 	const struct sn_metrics *m = page->metrics;
 	uint64_t total = page->profile->total.cpu_ns;
 
-	sn_json_member_string(json, "loop", loop->id);
-	sn_json_member_string(json, "label", loop->label);
+	sn_json_member_string(json, "loop", loop->code->id);
+	sn_json_member_string(json, "label", loop->code->label);
 	sn_json_member_string(json, "function",
 			      page->program->functions.items[loop->function].name);
 	sn_json_member_string(json, "module", sn_program_module_name(page->program, loop->module));
-	sn_json_member_string(json, "file", loop->file);
+	sn_json_member_string(json, "file", loop->code->file);
 	sn_json_key(json, "line_first");
-	loop->line_first ? sn_json_uint(json, loop->line_first) : sn_json_null(json);
+	loop->code->line_first ? sn_json_uint(json, loop->code->line_first) : sn_json_null(json);
 	sn_json_key(json, "line_last");
-	loop->line_last ? sn_json_uint(json, loop->line_last) : sn_json_null(json);
-	sn_json_member_uint(json, "depth", loop->depth);
-	sn_json_member_bool(json, "innermost", loop->is_innermost);
-	sn_json_member_string(json, "role", loop->role);
-	sn_json_member_bool(json, "irreducible", loop->is_irreducible);
+	loop->code->line_last ? sn_json_uint(json, loop->code->line_last) : sn_json_null(json);
+	sn_json_member_uint(json, "depth", loop->code->depth);
+	sn_json_member_bool(json, "innermost", loop->code->is_innermost);
+	sn_json_member_string(json, "role", sn_loop_role_name(loop->code->role));
+	sn_json_member_bool(json, "irreducible", loop->code->is_irreducible);
 	sn_json_member_double(json, "exclusive_cpu_s", (double)m->exclusive.cpu_ns / 1e9);
 	sn_json_member_double(json, "inclusive_cpu_s", (double)m->inclusive.cpu_ns / 1e9);
 	sn_json_member_double(json, "exclusive_share", sn_share(m->exclusive.cpu_ns, total));
@@ -488,8 +489,7 @@ sn_status sn_show_loop(const struct sn_view_input *input, const struct sn_machin
 			 page.profile->total.cpu_ns);
 	page.structure = sn_structures_of(input->structures, page.loop->module);
 	if (page.structure)
-		page.code = sn_structure_loop(page.structure, page.loop->function_link_addr,
-					      page.loop->header_link_addr);
+		page.code = page.loop->code;
 	if (how->format != SN_FORMAT_TEXT) {
 		loop_write(&page, out);
 		return SN_OK;

@@ -19,6 +19,11 @@ const char *sn_loop_role_name(enum sn_loop_role role)
 	return names[role];
 }
 
+const struct sn_loop *sn_loop_main(const struct sn_loop *loop)
+{
+	return &loop->function->loops[loop->group];
+}
+
 struct sn_structure *sn_structure_new(void)
 {
 	return sn_alloc_zeroed(1, sizeof(struct sn_structure));
@@ -659,21 +664,6 @@ bool sn_structure_locate(struct sn_structure *structure, uint64_t link_addr,
 	out->loop = out->block && out->block->loop >= 0 ? &function->loops[out->block->loop] : NULL;
 	add_frames(function, link_addr, out);
 	return true;
-}
-
-const struct sn_loop *sn_structure_loop(struct sn_structure *structure, uint64_t function_link_addr,
-					uint64_t header_link_addr)
-{
-	const struct sn_function *function =
-		sn_structure_function_at(structure, function_link_addr);
-
-	if (!function || function->link_addr != function_link_addr)
-		return NULL;
-	sn_function_prepare(structure, function, SN_PREPARE_ALL);
-	for (uint32_t i = 0; i < function->loop_count; i++)
-		if (function->loops[i].header_link_addr == header_link_addr)
-			return &function->loops[i];
-	return NULL;
 }
 
 /* ---- source text ---- */

@@ -123,6 +123,9 @@ struct sn_loop {
 	uint16_t vector_bytes; /* widest register used for packed arithmetic or moves; 0: scalar */
 };
 
+/** The main loop of its source loop; itself where it is that. */
+const struct sn_loop *sn_loop_main(const struct sn_loop *loop);
+
 /** What is known how about a function. */
 enum sn_function_kind {
 	SN_FUNCTION_SYMBOL, /* named by a symbol */
@@ -252,11 +255,6 @@ const uint8_t *sn_structure_bytes(const struct sn_structure *structure, uint64_t
 const char *sn_structure_source(struct sn_structure *structure, const char *file, size_t *length);
 /** Source paths that begin with `from` are looked for under `to` (the last one added wins). */
 void sn_structure_map_source(struct sn_structure *structure, const char *from, const char *to);
-
-/** The loop with this header in the function with this entry, or NULL; prepares the function's
- * code. */
-const struct sn_loop *sn_structure_loop(struct sn_structure *structure, uint64_t function_link_addr,
-					uint64_t header_link_addr);
 
 /** Takes "BUILDID:FUNCTION:HEADER" apart: hex numbers; FUNCTION counts from the link base, HEADER
  * from the function and may be negative ("-1a0": the header lies in a cold part before the entry).

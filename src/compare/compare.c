@@ -87,11 +87,11 @@ static void loops_fill(struct sn_compare_run *run, const struct sn_profile *p)
 				.module = copied(run, module_key(program, loop->module)),
 				.function =
 					sn_compare_own_name(&run->arena, function->linkage_name),
-				.name = copied(run, loop->label),
-				.file = copied(run, sn_file_base_name(loop->file)),
-				.line_first = loop->line_first,
-				.line_last = loop->line_last,
-				.depth = loop->depth,
+				.name = copied(run, loop->code->label),
+				.file = copied(run, sn_file_base_name(loop->code->file)),
+				.line_first = loop->code->line_first,
+				.line_last = loop->code->line_last,
+				.depth = loop->code->depth,
 			};
 
 			sn_vec_push(&run->entries, fresh);

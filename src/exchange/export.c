@@ -12,7 +12,7 @@ const char *sn_frame_name(const struct sn_program *program, uint32_t frame, char
 	if (!sn_frame_is_loop(program, frame))
 		return program->functions.items[frame].name;
 	snprintf(room, 512, "loop %s",
-		 program->loops.items[frame - program->functions.count].label);
+		 program->loops.items[frame - program->functions.count].code->label);
 	return room;
 }
 

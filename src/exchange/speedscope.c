@@ -23,8 +23,8 @@ static void write_frames(struct sn_json *json, const struct sn_program *program)
 		sn_json_object(json);
 		sn_json_member_string(json, "name", sn_frame_name(program, f, room));
 		if (sn_frame_is_loop(program, f)) {
-			file = program->loops.items[f - program->functions.count].file;
-			line = program->loops.items[f - program->functions.count].line_first;
+			file = program->loops.items[f - program->functions.count].code->file;
+			line = program->loops.items[f - program->functions.count].code->line_first;
 		} else {
 			file = program->functions.items[f].file;
 			line = program->functions.items[f].line;

@@ -112,7 +112,7 @@ static const char *label_of(struct sn_phases *p, const struct sn_phase *phase)
 	if (mark_loop(p, site) == SN_NONE)
 		return region_name(p, mark_function(p, site));
 	return sn_arena_printf(&p->arena, "%s %s", p->functions[mark_function(p, site)].name,
-			       program->loops.items[mark_loop(p, site)].label);
+			       program->loops.items[mark_loop(p, site)].code->label);
 }
 
 static bool function_is_alone(const struct sn_phases *p, const struct sn_phase *phase)
@@ -252,7 +252,7 @@ static const char *heartbeat_name(struct sn_phases *p, const struct sn_phase_sit
 	const struct sn_program *program = p->paths->program;
 	const struct sn_program_loop *loop =
 		site->loop == SN_NONE ? NULL : &program->loops.items[site->loop];
-	uint32_t line = loop ? loop->line_first : p->functions[site->function].line;
+	uint32_t line = loop ? loop->code->line_first : p->functions[site->function].line;
 	struct sn_text text = { 0 };
 	const char *last, *name;
 	int length;

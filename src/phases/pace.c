@@ -293,18 +293,14 @@ static struct code code_of(const struct sn_phases *p, uint32_t entity)
 {
 	const struct sn_program *program = p->paths->program;
 	struct code code = { NULL, NULL };
-	const struct sn_program_loop *l;
 	const struct sn_program_function *f;
 	struct sn_structure *s;
 
 	if (!p->options.structures)
 		return code;
 	if (sn_entity_is_loop(p->paths, entity)) {
-		l = sn_entity_loop(p->paths, entity);
-		s = sn_structures_of(p->options.structures, l->module);
-		code.loop =
-			s ? sn_structure_loop(s, l->function_link_addr, l->header_link_addr) : NULL;
-		code.function = code.loop ? code.loop->function : NULL;
+		code.loop = sn_entity_loop(p->paths, entity)->code;
+		code.function = code.loop->function;
 		return code;
 	}
 	f = &program->functions.items[entity];
@@ -335,16 +331,16 @@ static uint64_t busiest_loop(const struct sn_pace_scope *scope, const struct cod
 		int32_t at;
 
 		if (e == entity || scope->own[e] <= most || l->module != module ||
-		    l->function_link_addr != code->function->link_addr)
+		    l->code->function->link_addr != code->function->link_addr)
 			continue;
-		block = sn_function_block_at(code->function, l->header_link_addr);
+		block = sn_function_block_at(code->function, l->code->header_link_addr);
 		at = block ? block->loop : -1;
 		while (code->loop && at >= 0 && (uint32_t)at != code->loop->index)
 			at = code->function->loops[at].parent;
 		if (!block || (code->loop && at < 0))
 			continue;
 		most = scope->own[e];
-		header = l->header_link_addr;
+		header = l->code->header_link_addr;
 	}
 	return header;
 }

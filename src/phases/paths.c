@@ -17,8 +17,8 @@ static void loops_represent(struct sn_phase_paths *paths)
 		const struct sn_program_loop *loop = &program->loops.items[i];
 		uint32_t *slot = &paths->loop_of[loop->source_loop];
 
-		if (*slot == SN_NONE || (strcmp(program->loops.items[*slot].role, "main") != 0 &&
-					 !strcmp(loop->role, "main")))
+		if (*slot == SN_NONE || (program->loops.items[*slot].code->role != SN_LOOP_MAIN &&
+					 loop->code->role == SN_LOOP_MAIN))
 			*slot = i;
 	}
 }

@@ -33,13 +33,13 @@ static void loop_write(struct sn_json *json, const struct sn_program_loop *loop)
 		return;
 	}
 	sn_json_object(json);
-	sn_json_member_string(json, "id", loop->id);
-	sn_json_member_string(json, "label", loop->label);
-	sn_json_member_string(json, "file", loop->file);
-	line_write(json, "line_first", loop->line_first);
-	line_write(json, "line_last", loop->line_last);
-	hex_write(json, "header_link_addr", loop->header_link_addr);
-	hex_write(json, "function_link_addr", loop->function_link_addr);
+	sn_json_member_string(json, "id", loop->code->id);
+	sn_json_member_string(json, "label", loop->code->label);
+	sn_json_member_string(json, "file", loop->code->file);
+	line_write(json, "line_first", loop->code->line_first);
+	line_write(json, "line_last", loop->code->line_last);
+	hex_write(json, "header_link_addr", loop->code->header_link_addr);
+	hex_write(json, "function_link_addr", loop->code->function->link_addr);
 	sn_json_close(json);
 }
 

@@ -405,7 +405,7 @@ static uint32_t site_lift(const struct builder *b, uint32_t entity, uint32_t *ma
 {
 	struct sn_pace pace = sn_pace_of(&b->pace, entity);
 	bool is_leaf = sn_entity_is_loop(b->paths, entity) &&
-		       sn_entity_loop(b->paths, entity)->is_innermost;
+		       sn_entity_loop(b->paths, entity)->code->is_innermost;
 	bool is_costly = pace.expected_cost > SN_PACE_COST_MAX;
 	uint32_t chosen = SN_NONE;
 	struct through t;

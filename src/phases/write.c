@@ -30,8 +30,8 @@ static void site_write(struct sn_json *json, const struct sn_phases *p,
 	sn_json_member_uint(json, "heartbeat", site->heartbeat);
 	sn_json_member_string(json, "heartbeat_name", site->name);
 	source_write(json, p, site->function);
-	sn_json_member_string(json, "loop", loop ? loop->id : NULL);
-	sn_json_member_string(json, "loop_label", loop ? loop->label : NULL);
+	sn_json_member_string(json, "loop", loop ? loop->code->id : NULL);
+	sn_json_member_string(json, "loop_label", loop ? loop->code->label : NULL);
 	sn_json_member_string(json, "type", sn_site_type_name(site->type));
 	sn_json_member_bool(json, "alternative", site->is_alternative);
 	sn_json_member_double(json, "phase_share", site->phase_share);
@@ -109,8 +109,8 @@ static void part_site_write(struct sn_json *json, const struct sn_phases *p,
 		sn_json_null(json);
 	sn_json_member_string(json, "heartbeat_name", site->heartbeat ? site->name : NULL);
 	sn_json_member_string(json, "type", sn_site_type_name(site->type));
-	sn_json_member_string(json, "loop", loop ? loop->id : NULL);
-	sn_json_member_string(json, "loop_label", loop ? loop->label : NULL);
+	sn_json_member_string(json, "loop", loop ? loop->code->id : NULL);
+	sn_json_member_string(json, "loop_label", loop ? loop->code->label : NULL);
 	sn_pace_write(&site->pace, json);
 }
 

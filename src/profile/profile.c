@@ -403,7 +403,7 @@ static void stack_add_exclusive(struct sn_builder *b, uint32_t stack,
 		sn_weight_add(&profile->loops[loop].exclusive, weight);
 	if (loop != SN_NONE && !profile->is_runtime_loop[loop]) {
 		profile->loops_ns += weight->cpu_ns;
-		if (b->program->loops.items[loop].is_innermost)
+		if (b->program->loops.items[loop].code->is_innermost)
 			profile->innermost_loops_ns += weight->cpu_ns;
 	}
 	flags = stack < b->program->stack_count ? b->experiment->stacks.items[stack].flags

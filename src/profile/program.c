@@ -36,8 +36,8 @@ enum { SCOPE_CACHE = 4096 };
 
 struct builder {
 	struct sn_program *program;
-	struct sn_interner functions, loops, source_loops, files;
-	struct sn_map file_of_pointer, function_files, lines;
+	struct sn_interner functions, source_loops, files;
+	struct sn_map file_of_pointer, function_files, lines, loops;
 	struct scope_cache_entry *cache; /* texts of a resolver are mostly unique pointers */
 	struct sn_map *places_of_module;
 	struct sn_text key;
@@ -113,55 +113,45 @@ static uint32_t line_intern(struct builder *b, uint32_t function, const char *fi
 	return (uint32_t)*slot;
 }
 
-/* The source loop is known by its lines, so that inlined copies of one loop are one; else by where
- * it is. */
+/* The source loop is known by the lines of its main loop, so that inlined copies of one loop are
+ * one; else by where it is. */
 static uint32_t source_loop_intern(struct builder *b, uint32_t module, uint32_t function,
-				   const struct sn_resolved *resolved,
-				   const struct sn_resolved_loop *loop)
+				   const struct sn_loop *loop)
 {
+	const struct sn_loop *main_loop = sn_loop_main(loop);
+
 	sn_text_clear(&b->key);
-	if (loop->file && loop->group_line_first)
+	if (loop->file && main_loop->line_first)
 		sn_text_addf(&b->key, "%u\n%u\n%s\n%u\n%u", function, loop->depth, loop->file,
-			     loop->group_line_first, loop->group_line_last);
+			     main_loop->line_first, main_loop->line_last);
 	else
 		sn_text_addf(&b->key, "%u\n%llx\n%llx", module,
-			     (unsigned long long)resolved->function_link_addr,
-			     (unsigned long long)loop->group_link_addr);
+			     (unsigned long long)loop->function->link_addr,
+			     (unsigned long long)main_loop->header_link_addr);
 	return sn_intern(&b->source_loops, b->key.chars, b->key.length);
 }
 
 static uint32_t loop_intern(struct builder *b, uint32_t module, uint32_t function, uint32_t parent,
-			    const struct sn_resolved *resolved, const struct sn_resolved_loop *loop)
+			    const struct sn_resolved_loop *loop)
 {
 	struct sn_program *program = b->program;
-	uint32_t number;
+	bool is_new;
+	uint64_t *number = sn_map_put(&b->loops, (uintptr_t)loop->code, &is_new);
 
-	sn_text_clear(&b->key);
-	sn_text_addf(&b->key, "%u\n%s", module, loop->id);
-	number = sn_intern(&b->loops, b->key.chars, b->key.length);
-	if (number == program->loops.count) {
+	if (is_new) {
 		struct sn_program_loop entry = {
-			.id = loop->id,
-			.label = loop->label,
-			.file = loop->file,
-			.role = loop->role ? loop->role : "main",
-			.line_first = loop->line_first,
-			.line_last = loop->line_last,
+			.code = loop->code,
 			.module = module,
 			.function = function,
 			.parent = parent,
-			.source_loop = source_loop_intern(b, module, function, resolved, loop),
-			.header_link_addr = loop->header_link_addr,
-			.function_link_addr = resolved->function_link_addr,
-			.depth = loop->depth,
-			.is_innermost = loop->is_innermost,
-			.is_irreducible = loop->is_irreducible,
+			.source_loop = source_loop_intern(b, module, function, loop->code),
 			.busy_waits = loop->busy_waits,
 		};
 
+		*number = program->loops.count;
 		sn_vec_push(&program->loops, entry);
 	}
-	return number;
+	return (uint32_t)*number;
 }
 
 /* ---- places ---- */
@@ -195,7 +185,7 @@ static void place_fill(struct builder *b, struct sn_program_place *place,
 		while (loop < resolved->loop_count &&
 		       (is_last || resolved->loops[loop].scope <= s)) {
 			place->loop = loop_intern(b, place->module, place->function, place->loop,
-						  resolved, &resolved->loops[loop]);
+						  &resolved->loops[loop]);
 			place_add_step(b, place, SN_STEP_LOOP, place->loop, place->line);
 			loop++;
 		}
@@ -416,7 +406,7 @@ struct sn_program *sn_program_new(const struct sn_experiment *experiment,
 	sn_map_free(&b.function_files);
 	sn_map_free(&b.lines);
 	sn_interner_free(&b.functions);
-	sn_interner_free(&b.loops);
+	sn_map_free(&b.loops);
 	sn_interner_free(&b.source_loops);
 	sn_interner_free(&b.files);
 	sn_text_free(&b.key);

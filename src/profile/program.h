@@ -18,6 +18,7 @@
 #include "base/error.h"
 #include "base/map.h"
 #include "base/vec.h"
+#include "code/structure.h"
 #include "experiment/experiment.h"
 #include "profile/category.h"
 
@@ -32,20 +33,12 @@ struct sn_resolved_scope {
 	uint32_t line;
 };
 struct sn_resolved_loop {
-	const char *id, *label, *file; /* CONTRACTS.md; file NULL: unknown */
-	uint32_t line_first, line_last;
-	uint64_t header_link_addr;
-	/* the source loop: what peel, main and tail have in common, the lines of the main loop */
-	uint32_t group_line_first, group_line_last;
-	uint64_t group_link_addr; /* its header */
-	uint32_t scope;		  /* index of the scope that it was written in */
-	uint16_t depth;
-	bool is_innermost, is_irreducible;
-	const char *role; /* "main", "peel", "tail", "version" */
-	bool busy_waits;  /* it waits actively: code/busy_wait.h */
+	const struct sn_loop *code; /* lives as long as the resolver; one for each loop */
+	uint32_t scope;		    /* index of the scope that it was written in */
+	bool busy_waits;	    /* it waits actively: code/busy_wait.h */
 };
 struct sn_resolved {
-	uint64_t function_link_addr; /* entry of the concrete function */
+	uint64_t function_link_addr; /* entry of the concrete function, which the loops are in */
 	uint32_t scope_count, loop_count;
 	struct sn_resolved_scope scopes[SN_RESOLVED_SCOPES]; /* the concrete function first */
 	struct sn_resolved_loop loops[SN_RESOLVED_LOOPS];    /* outermost first */
@@ -75,16 +68,13 @@ struct sn_program_function {
 	bool is_named;
 };
 
+/** A loop that samples met. What it is, its code says; here is where it stands in the program. */
 struct sn_program_loop {
-	const char *id, *label, *file, *role;
-	uint32_t line_first, line_last;
-	uint32_t module, function; /* the function that it was written in, inlined or not */
-	uint32_t parent;	   /* enclosing loop or SN_NONE */
-	uint32_t
-		source_loop; /* the first loop met of its source loop: equal for peel, main, tail */
-	uint64_t header_link_addr, function_link_addr;
-	uint16_t depth;
-	bool is_innermost, is_irreducible, busy_waits;
+	const struct sn_loop *code; /* never NULL; with the function that holds it */
+	uint32_t module, function;  /* the function that it was written in, inlined or not */
+	uint32_t parent;	    /* enclosing loop or SN_NONE */
+	uint32_t source_loop;	    /* equal for peel, main and tail; below source_loop_count */
+	bool busy_waits;	    /* code/busy_wait.h */
 };
 
 /** A source line within a function; `line` 0 and `file` NULL where nothing is known. */

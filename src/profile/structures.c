@@ -292,31 +292,6 @@ static uint32_t scope_of_inline(const struct sn_function *function, int32_t inne
 	return 0;
 }
 
-static void loop_fill(const struct sn_structure *structure, const struct sn_function *function,
-		      const struct sn_loop *loop, int32_t innermost, struct sn_resolved_loop *out)
-{
-	const struct sn_loop *main_loop =
-		loop->group < function->loop_count ? &function->loops[loop->group] : loop;
-
-	*out = (struct sn_resolved_loop){
-		.id = loop->id,
-		.label = loop->label,
-		.file = loop->file,
-		.line_first = loop->line_first,
-		.line_last = loop->line_last,
-		.header_link_addr = loop->header_link_addr,
-		.group_line_first = main_loop->line_first,
-		.group_line_last = main_loop->line_last,
-		.group_link_addr = main_loop->header_link_addr,
-		.scope = scope_of_inline(function, innermost, loop->inline_index),
-		.depth = loop->depth,
-		.is_innermost = loop->is_innermost,
-		.is_irreducible = loop->is_irreducible,
-		.busy_waits = sn_loop_busy_waits(structure, loop),
-		.role = sn_loop_role_name((enum sn_loop_role)loop->role),
-	};
-}
-
 static void loops_fill(const struct sn_structure *structure, const struct sn_location *location,
 		       uint64_t link_addr, struct sn_resolved *out)
 {
@@ -329,9 +304,16 @@ static void loops_fill(const struct sn_structure *structure, const struct sn_loc
 	     loop = loop->parent >= 0 ? &function->loops[loop->parent] : NULL)
 		chain[count++] = loop;
 	out->loop_count = count;
-	for (uint32_t i = 0; i < count; i++)
-		loop_fill(structure, function, chain[count - 1 - i], line ? line->inline_index : -1,
-			  &out->loops[i]);
+	for (uint32_t i = 0; i < count; i++) {
+		const struct sn_loop *loop = chain[count - 1 - i];
+
+		out->loops[i] = (struct sn_resolved_loop){
+			.code = loop,
+			.scope = scope_of_inline(function, line ? line->inline_index : -1,
+						 loop->inline_index),
+			.busy_waits = sn_loop_busy_waits(structure, loop),
+		};
+	}
 }
 
 static bool resolve(void *context, uint32_t process, uint32_t module, uint64_t link_addr,

@@ -104,7 +104,7 @@ static const char *node_name(const struct builder *b, const struct sn_tree_node 
 {
 	const struct sn_program *program = b->profile->program;
 
-	return node->kind == SN_STEP_LOOP ? program->loops.items[node->index].label
+	return node->kind == SN_STEP_LOOP ? program->loops.items[node->index].code->label
 					  : program->functions.items[node->index].name;
 }
 

@@ -106,18 +106,18 @@ static void loop_row(const struct sn_view_input *input, struct sn_table *table, 
 	const struct sn_program_loop *loop = &program->loops.items[l];
 
 	sn_table_add_row(table);
-	sn_table_set_text(table, L_LOOP, loop->id);
-	sn_table_set_text(table, L_LABEL, loop->label);
+	sn_table_set_text(table, L_LOOP, loop->code->id);
+	sn_table_set_text(table, L_LABEL, loop->code->label);
 	sn_table_set_text(table, L_FUNCTION, program->functions.items[loop->function].name);
 	sn_table_set_text(table, L_MODULE, sn_program_module_name(program, loop->module));
-	sn_table_set_text(table, L_FILE, loop->file);
-	sn_view_set_line(table, L_FIRST, loop->line_first);
-	sn_view_set_line(table, L_LAST, loop->line_last);
-	sn_table_set_int(table, L_DEPTH, loop->depth);
-	sn_table_set_int(table, L_INNERMOST, loop->is_innermost);
+	sn_table_set_text(table, L_FILE, loop->code->file);
+	sn_view_set_line(table, L_FIRST, loop->code->line_first);
+	sn_view_set_line(table, L_LAST, loop->code->line_last);
+	sn_table_set_int(table, L_DEPTH, loop->code->depth);
+	sn_table_set_int(table, L_INNERMOST, loop->code->is_innermost);
 	sn_view_set_metrics(input, table, L_METRICS, &input->profile->loops[l]);
-	sn_table_set_text(table, L_ROLE, loop->role);
-	sn_table_set_int(table, L_IRREDUCIBLE, loop->is_irreducible);
+	sn_table_set_text(table, L_ROLE, sn_loop_role_name(loop->code->role));
+	sn_table_set_int(table, L_IRREDUCIBLE, loop->code->is_irreducible);
 	sn_table_set_int(table, L_RUNTIME, input->profile->is_runtime_loop[l]);
 	sn_table_set_int(table, L_RANK, (int64_t)rank);
 	sn_table_set_int(table, L_SOURCE_LOOP, loop->source_loop);

@@ -85,13 +85,13 @@ static void tree_row_names(struct walk *w, const struct sn_tree_node *node)
 	if (node->depth > 32)
 		sn_text_addf(&path, "(%u) ", node->depth);
 	sn_text_add(&path, is_loop ? "loop " : "");
-	sn_text_add(&path, is_loop ? loop->label : function->name);
+	sn_text_add(&path, is_loop ? loop->code->label : function->name);
 	sn_table_set_text(w->table, R_KIND, is_loop ? "loop" : "function");
-	sn_table_set_text(w->table, R_NAME, is_loop ? loop->label : function->name);
+	sn_table_set_text(w->table, R_NAME, is_loop ? loop->code->label : function->name);
 	sn_table_set_text(w->table, R_FUNCTION, function->name);
 	sn_table_set_text(w->table, R_MODULE, sn_program_module_name(program, function->module));
-	sn_table_set_text(w->table, R_FILE, is_loop ? loop->file : function->file);
-	sn_view_set_line(w->table, R_LINE, is_loop ? loop->line_first : function->line);
+	sn_table_set_text(w->table, R_FILE, is_loop ? loop->code->file : function->file);
+	sn_view_set_line(w->table, R_LINE, is_loop ? loop->code->line_first : function->line);
 	sn_table_set_text(w->table, R_PATH, path.chars ? path.chars : "");
 	if (node->call_line != SN_NONE) {
 		const struct sn_program_line *line = &program->lines.items[node->call_line];

@@ -118,8 +118,8 @@ static sn_status extent_find(const struct sn_view_input *input, struct extent *o
 	if (sn_view_loop(input->profile, input->subject, true, &index, err) == SN_OK) {
 		const struct sn_program_loop *loop = &program->loops.items[index];
 
-		*out = (struct extent){ loop->file, loop->module, loop->line_first,
-					loop->line_last };
+		*out = (struct extent){ loop->code->file, loop->module, loop->code->line_first,
+					loop->code->line_last };
 	} else if (sn_view_function(input->profile, input->subject, &index, err) == SN_OK) {
 		extent_of_function(input->profile, index, out);
 	} else {
@@ -434,19 +434,20 @@ static void listing_range(struct listing *l, const struct sn_range *range)
 }
 
 static sn_status listing_target(const struct sn_view_input *input, uint32_t *module,
-				uint64_t *link_addr, uint64_t *header, struct sn_error *err)
+				uint64_t *link_addr, const struct sn_loop **loop,
+				struct sn_error *err)
 {
 	const struct sn_program *program = input->profile->program;
 	uint32_t index = 0;
 	sn_status status = SN_ERR_NOT_FOUND;
 
-	*header = 0;
+	*loop = NULL;
 	if (input->subject && (strchr(input->subject, ':') || input->subject[0] == '#'))
 		status = sn_view_loop(input->profile, input->subject, true, &index, err);
 	if (status == SN_OK) {
 		*module = program->loops.items[index].module;
-		*link_addr = program->loops.items[index].function_link_addr;
-		*header = program->loops.items[index].header_link_addr;
+		*loop = program->loops.items[index].code;
+		*link_addr = (*loop)->function->link_addr;
 		return SN_OK;
 	}
 	if (input->subject) {
@@ -479,14 +480,14 @@ static sn_status asm_fill(const struct sn_view_input *input, struct sn_table *ta
 			  struct sn_error *err)
 {
 	struct listing l = { .input = input, .table = table };
-	const struct sn_loop *loop = NULL;
-	uint64_t link_addr = 0, header;
+	const struct sn_loop *loop;
+	uint64_t link_addr = 0;
 	uint32_t module = SN_NONE;
 	sn_status status;
 
 	if (!input->profile->program->functions.count)
 		return sn_error_set(err, SN_ERR_NO_DATA, "there is nothing to disassemble");
-	status = listing_target(input, &module, &link_addr, &header, err);
+	status = listing_target(input, &module, &link_addr, &loop, err);
 	if (status != SN_OK)
 		return status;
 	l.structure = input->structures ? sn_structures_of(input->structures, module) : NULL;
@@ -498,8 +499,6 @@ static sn_status asm_fill(const struct sn_view_input *input, struct sn_table *ta
 				    sn_program_module_name(input->profile->program, module));
 	l.module = sn_program_module_name(input->profile->program, module);
 	sn_function_prepare(l.structure, l.function, SN_PREPARE_ALL);
-	if (header)
-		loop = sn_structure_loop(l.structure, link_addr, header);
 	listing_index(&l, module);
 	if (loop)
 		for (uint32_t r = 0; r < loop->range_count; r++)

@@ -547,7 +547,7 @@ static void sample_row(const struct sn_view_input *input, struct sn_table *table
 	sn_table_set_text(table, S_FILE, line->file);
 	sn_view_set_line(table, S_LINE, line->line);
 	if (leaf->loop != SN_NONE)
-		sn_table_set_text(table, S_LOOP, program->loops.items[leaf->loop].id);
+		sn_table_set_text(table, S_LOOP, program->loops.items[leaf->loop].code->id);
 	sn_table_set_text(
 		table, S_CATEGORY,
 		sn_category_name((enum sn_category)(is_system ? program->classes[stack].system

@@ -215,16 +215,18 @@ static bool loop_matches(const struct sn_program_loop *loop, const char *name, s
 	unsigned long line;
 	char *end;
 
-	if (!strncmp(loop->id, name, length) || !strcmp(loop->label, name))
+	if (!strncmp(loop->code->id, name, length) || !strcmp(loop->code->label, name))
 		return true;
-	if (!colon || !loop->file)
+	if (!colon || !loop->code->file)
 		return false;
 	line = strtoul(colon + 1, &end, 10);
-	if (*end || end == colon + 1 || line < loop->line_first || line > loop->line_last)
+	if (*end || end == colon + 1 || line < loop->code->line_first ||
+	    line > loop->code->line_last)
 		return false;
-	return (strlen(loop->file) == file_length && !strncmp(loop->file, name, file_length)) ||
-	       (strlen(sn_file_base_name(loop->file)) == file_length &&
-		!strncmp(sn_file_base_name(loop->file), name, file_length));
+	return (strlen(loop->code->file) == file_length &&
+		!strncmp(loop->code->file, name, file_length)) ||
+	       (strlen(sn_file_base_name(loop->code->file)) == file_length &&
+		!strncmp(sn_file_base_name(loop->code->file), name, file_length));
 }
 
 /* A line names the innermost loop around it; of several such, the hottest. */
@@ -232,7 +234,8 @@ static uint32_t loop_better(const struct sn_profile *profile, uint32_t a, uint32
 {
 	const struct sn_program_loop *x = &profile->program->loops.items[a];
 	const struct sn_program_loop *y = &profile->program->loops.items[b];
-	uint32_t nx = x->line_last - x->line_first, ny = y->line_last - y->line_first;
+	uint32_t nx = x->code->line_last - x->code->line_first,
+		 ny = y->code->line_last - y->code->line_first;
 
 	if (nx != ny)
 		return nx < ny ? a : b;
@@ -273,11 +276,11 @@ sn_status sn_view_loop(const struct sn_profile *profile, const char *name, bool 
 
 		if (!loop_matches(loop, name, length))
 			continue;
-		if (!strcmp(loop->id, name)) {
+		if (!strcmp(loop->code->id, name)) {
 			*out = l;
 			return SN_OK;
 		}
-		ids += !strncmp(loop->id, name, length);
+		ids += !strncmp(loop->code->id, name, length);
 		found = found == SN_NONE ? l : loop_better(profile, found, l);
 	}
 	if (ids > 1)

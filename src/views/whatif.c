@@ -85,12 +85,12 @@ static void set_identity(struct sn_table *table, const struct sn_program *progra
 {
 	const struct sn_program_loop *loop = &program->loops.items[number];
 
-	sn_table_set_text(table, column_of("loop"), loop->id);
-	sn_table_set_text(table, column_of("label"), loop->label);
+	sn_table_set_text(table, column_of("loop"), loop->code->id);
+	sn_table_set_text(table, column_of("label"), loop->code->label);
 	sn_table_set_text(table, column_of("function"),
 			  program->functions.items[loop->function].name);
-	sn_table_set_text(table, column_of("file"), loop->file);
-	sn_table_set_text(table, column_of("role"), loop->role);
+	sn_table_set_text(table, column_of("file"), loop->code->file);
+	sn_table_set_text(table, column_of("role"), sn_loop_role_name(loop->code->role));
 	sn_table_set_text(table, W_MODULE, sn_program_module_name(program, loop->module));
 }
 
@@ -309,7 +309,8 @@ static void write_steps(const struct sn_whatif *w, const struct sn_whatif_varian
 		uint32_t loop = w->loops.items[step->index].loop;
 
 		sn_json_object(json);
-		sn_json_member_string(json, "loop", w->profile->program->loops.items[loop].id);
+		sn_json_member_string(json, "loop",
+				      w->profile->program->loops.items[loop].code->id);
 		sn_json_member_double(json, "saved_share", step->saved);
 		sn_json_member_double(json, "cumulative_speedup", step->cumulative);
 		sn_json_close(json);
@@ -492,7 +493,7 @@ const struct sn_whatif_loop *sn_whatif_hint(const struct sn_whatif *w, struct sn
 	if (!hint.advice)
 		return NULL;
 	sn_text_addf(out, "%s (loop #%zu): %s",
-		     w->profile->program->loops.items[hint.loop->loop].label, hint.loop->rank,
+		     w->profile->program->loops.items[hint.loop->loop].code->label, hint.loop->rank,
 		     hint.advice->sentence);
 	if (hint.advice->speedup > 1.005)
 		sn_text_addf(

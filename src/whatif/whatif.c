@@ -97,31 +97,21 @@ static heat_vec heat_at(const struct sn_heat_index *index, const struct sn_profi
 
 /* ---- one loop ---- */
 
-static const struct sn_loop *code_of(const struct sn_program_loop *loop,
-				     struct sn_structures *structures,
-				     struct sn_structure **structure)
-{
-	*structure = sn_structures_of(structures, loop->module);
-	return *structure ? sn_structure_loop(*structure, loop->function_link_addr,
-					      loop->header_link_addr)
-			  : NULL;
-}
-
 static bool analyse(const struct sn_machine *machine, const struct sn_profile *profile,
 		    struct sn_structures *structures, const struct sn_heat_index *index,
 		    uint32_t number, struct sn_cqa_loop *out)
 {
 	const struct sn_program_loop *loop = &profile->program->loops.items[number];
 	struct sn_bandwidths bandwidths = sn_bandwidths_of(machine);
-	struct sn_structure *structure;
-	const struct sn_loop *code = code_of(loop, structures, &structure);
+	struct sn_structure *structure = sn_structures_of(structures, loop->module);
 	heat_vec heat = { 0 };
 
-	if (!code)
+	if (!structure)
 		return false;
 	if (profile->loops[number].exclusive.samples >= WEIGH_SAMPLES)
 		heat = heat_at(index, profile, number);
-	sn_cqa_loop_analyse(machine, structure, code, &bandwidths, heat.items, heat.count, out);
+	sn_cqa_loop_analyse(machine, structure, loop->code, &bandwidths, heat.items, heat.count,
+			    out);
 	if (out->path_count > 1 && heat.count)
 		sn_cqa_loop_weigh(out, heat.items, heat.count);
 	sn_vec_free(&heat);
@@ -143,7 +133,7 @@ sn_status sn_whatif_quality(const struct sn_machine *machine, const struct sn_pr
 	return sn_error_set(err, SN_ERR_NOT_FOUND,
 			    "the machine code of %s is not in the experiment and its file is gone "
 			    "or has changed",
-			    profile->program->loops.items[loop].label);
+			    profile->program->loops.items[loop].code->label);
 }
 
 bool sn_whatif_detail(const struct sn_whatif *w, struct sn_structures *structures, uint32_t loop,
@@ -204,7 +194,7 @@ static double remainder_share(const struct sn_profile *profile, uint32_t number)
 			return NAN;
 		whole += ns;
 		samples += profile->loops[l].exclusive.samples;
-		if (strcmp(part->role, "peel") == 0 || strcmp(part->role, "tail") == 0)
+		if (part->code->role == SN_LOOP_PEEL || part->code->role == SN_LOOP_TAIL)
 			remainder += ns;
 	}
 	return samples < FEW_SAMPLES || sn_share(whole, profile->total.cpu_ns) < 0.01

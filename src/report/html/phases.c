@@ -42,7 +42,7 @@ static void site_write(const struct writer *w, const struct sn_phase_site *site)
 	index_write(w, "loop", has_loop ? w->report->loop_of[site->loop] : SN_NONE);
 	sn_json_member_string(json, "name", w->program->functions.items[site->function].name);
 	sn_json_member_string(json, "label",
-			      has_loop ? w->program->loops.items[site->loop].label : NULL);
+			      has_loop ? w->program->loops.items[site->loop].code->label : NULL);
 	sn_json_member_string(json, "type", sn_site_type_name(site->type));
 	sn_json_member_bool(json, "alternative", site->is_alternative);
 	sn_json_member_double(json, "phase_share", site->phase_share);

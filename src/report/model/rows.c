@@ -157,18 +157,19 @@ static void add_loops(struct sn_report *report, const struct sn_profile *profile
 
 		sn_vec_push(&report->loops,
 			    (struct sn_report_loop){
-				    .id = copy(report, from->id),
-				    .label = copy(report, from->label),
+				    .id = copy(report, from->code->id),
+				    .label = copy(report, from->code->label),
 				    .function = report->function_of[from->function],
-				    .file = sn_report_file(report, from->file),
-				    .line_first = from->line_first,
-				    .line_last = from->line_last,
+				    .file = sn_report_file(report, from->code->file),
+				    .line_first = from->code->line_first,
+				    .line_last = from->code->line_last,
 				    .parent = from->parent == SN_NONE
 						      ? SN_NONE
 						      : report->loop_of[from->parent],
-				    .depth = (uint8_t)(from->depth > 255 ? 255 : from->depth),
-				    .is_innermost = from->is_innermost,
-				    .is_irreducible = from->is_irreducible,
+				    .depth = (uint8_t)(from->code->depth > 255 ? 255
+									       : from->code->depth),
+				    .is_innermost = from->code->is_innermost,
+				    .is_irreducible = from->code->is_irreducible,
 				    .is_runtime = profile->is_runtime_loop[order[i]],
 				    .exclusive_ns = m->exclusive.cpu_ns,
 				    .inclusive_ns = m->inclusive.cpu_ns,

@@ -206,7 +206,7 @@ static void hot_loops_find(const struct sorting *s, const struct sn_summary *sum
 		if (is_computing(s->loop_ns[row->loop], &s->profile->loops[row->loop].exclusive))
 			hot_add(&s->out->loops,
 				(struct sn_evidence_place){
-					.what = loop->label,
+					.what = loop->code->label,
 					.caller = program->functions.items[loop->function].name,
 					.seconds = (double)row->exclusive.cpu_ns / 1e9 },
 				s->out->compute_s);

@@ -476,7 +476,7 @@ static void put_loops(const struct page *page, struct sn_text *line, size_t rows
 		add_share(page, line, row->rank, row->exclusive.samples,
 			  sn_share(row->exclusive.cpu_ns, s->profile->total.cpu_ns), row->share,
 			  (double)row->exclusive.cpu_ns / 1e9);
-		add_cell(line, loop->label, name);
+		add_cell(line, loop->code->label, name);
 		if (isnan(row->deviation))
 			sn_text_add(line, "        -  ");
 		else

@@ -17,21 +17,58 @@ struct stretch {
 	int loops[3]; /* indices into loops[], outermost first, -1 ends */
 };
 
+static const struct sn_function main_code, kernel_code, leaf_code, barrier_code;
+
+#define LOOP_OF(holder, number, of, header)                                                        \
+	.function = &(holder), .index = (number), .group = (of), .header_link_addr = (header),     \
+	.inline_index = -1
+#define LINES(path, first, last) .file = (path), .line_first = (first), .line_last = (last)
+
+static const struct sn_loop main_loops[] = {
+	{ LOOP_OF(main_code, 0, 0, 0x1010), .parent = -1, .depth = 1, LINES("/src/app.c", 10, 20),
+	  .id = "aa:1000:10", .label = "app.c:10-20" },
+	{ LOOP_OF(main_code, 1, 1, 0x1040), .parent = 0, .depth = 2, LINES("/src/app.c", 12, 15),
+	  .id = "aa:1000:40", .label = "app.c:12-15" },
+	{ LOOP_OF(main_code, 2, 2, 0x1060), .parent = 1, .depth = 3, .is_innermost = true,
+	  LINES("/src/kernel.h", 3, 5), .id = "aa:1000:60", .label = "kernel.h:3-5" },
+};
+static const struct sn_loop kernel_loops[] = {
+	{ LOOP_OF(kernel_code, 0, 0, 0x1820), .parent = -1, .depth = 1, .is_innermost = true,
+	  LINES("/src/kernel.h", 3, 5), .id = "aa:1800:20", .label = "kernel.h:3-5" },
+};
+static const struct sn_loop leaf_loops[] = {
+	{ LOOP_OF(leaf_code, 0, 0, 0x3020), .parent = -1, .depth = 1, .is_innermost = true,
+	  LINES("/src/leaf.c", 5, 9), .id = "aa:3000:20", .label = "leaf.c:5-9" },
+	{ LOOP_OF(leaf_code, 1, 0, 0x3040), .parent = -1, .depth = 1, .is_innermost = true,
+	  LINES("/src/leaf.c", 6, 8), .id = "aa:3000:40", .label = "leaf.c:6-8",
+	  .role = SN_LOOP_TAIL },
+};
+static const struct sn_loop barrier_loops[] = {
+	{ LOOP_OF(barrier_code, 0, 0, 0x1010), .parent = -1, .depth = 1, .is_innermost = true,
+	  .id = "dd:1000:10", .label = "GOMP_barrier+0x10" },
+};
+
+static const struct sn_function main_code = { .link_addr = 0x1000,
+					      .loops = main_loops,
+					      .loop_count = 3 };
+static const struct sn_function kernel_code = { .link_addr = 0x1800,
+						.loops = kernel_loops,
+						.loop_count = 1 };
+static const struct sn_function leaf_code = { .link_addr = 0x3000,
+					      .loops = leaf_loops,
+					      .loop_count = 2 };
+static const struct sn_function barrier_code = { .link_addr = 0x1000,
+						 .loops = barrier_loops,
+						 .loop_count = 1 };
+
 static const struct sn_resolved_loop loops[] = {
-	{ "aa:1000:10", "app.c:10-20", "/src/app.c", 10, 20, 0x1010, 10, 20, 0x1010, 0, 1, false,
-	  false, "main", false },
-	{ "aa:1000:40", "app.c:12-15", "/src/app.c", 12, 15, 0x1040, 12, 15, 0x1040, 0, 2, false,
-	  false, "main", false },
-	{ "aa:1000:60", "kernel.h:3-5", "/src/kernel.h", 3, 5, 0x1060, 3, 5, 0x1060, 1, 3, true,
-	  false, "main", false },
-	{ "aa:1800:20", "kernel.h:3-5", "/src/kernel.h", 3, 5, 0x1820, 3, 5, 0x1820, 0, 1, true,
-	  false, "main", false },
-	{ "aa:3000:20", "leaf.c:5-9", "/src/leaf.c", 5, 9, 0x3020, 5, 9, 0x3020, 0, 1, true, false,
-	  "main", false },
-	{ "aa:3000:40", "leaf.c:6-8", "/src/leaf.c", 6, 8, 0x3040, 5, 9, 0x3020, 0, 1, true, false,
-	  "tail", false },
-	{ "dd:1000:10", "GOMP_barrier+0x10", NULL, 0, 0, 0x1010, 0, 0, 0x1010, 0, 1, true, false,
-	  "main", false },
+	{ .code = &main_loops[0] },
+	{ .code = &main_loops[1] },
+	{ .code = &main_loops[2], .scope = 1 },
+	{ .code = &kernel_loops[0] },
+	{ .code = &leaf_loops[0] },
+	{ .code = &leaf_loops[1] },
+	{ .code = &barrier_loops[0] },
 };
 
 static const struct stretch stretches[] = {
@@ -220,7 +257,7 @@ uint32_t fixture_function(const struct fixture *f, const char *name)
 uint32_t fixture_loop(const struct fixture *f, const char *label)
 {
 	for (uint32_t i = 0; i < f->program->loops.count; i++)
-		if (!strcmp(f->program->loops.items[i].label, label))
+		if (!strcmp(f->program->loops.items[i].code->label, label))
 			return i;
 	tap_check(false, __FILE__, __LINE__, label);
 	tap_end_test();
