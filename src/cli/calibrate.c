@@ -1,3 +1,4 @@
+/* sonde calibrate: what was measured of this machine or of blocks, as text and as tables. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -5,48 +6,17 @@
 #include "base/alloc.h"
 #include "base/file.h"
 #include "base/json.h"
-#include "base/progress.h"
 #include "base/table.h"
 #include "base/text.h"
-#include "cli/calibrate_core.h"
 #include "cli/command.h"
-#include "cqa/block/hex.h"
-#include "cqa/core/cqa.h"
+#include "cqa/calibrate/calibration.h"
 #include "cqa/calibrate/measure.h"
-#include "machine/bandwidth.h"
-#include "machine/core_profile.h"
+#include "cqa/calibrate/timed_block.h"
 
-/* A block to time, and what came of it. */
-struct job {
-	uint8_t *bytes;
-	size_t length;
-	struct sn_timing_request request;
-	struct sn_timing_result result;
-	struct sn_error err;
-};
-
-static void job_prepare(struct job *job, const char *hex, size_t length,
-			const struct sn_machine *machine, bool is_unrolled)
-{
-	job->length = length / 2 + 1;
-	job->bytes = sn_alloc(job->length);
-	if (!sn_hex_parse(hex, length, job->bytes, &job->length, &job->err))
-		sn_trip_plan(machine, job->bytes, job->length, is_unrolled, &job->request,
-			     &job->err);
-}
-
-static void job_pass(struct job *job)
-{
-	double cycles;
-
-	if (!job->err.status && !sn_timing_run(&job->request, &cycles, &job->err))
-		sn_timing_result_add(&job->result, cycles);
-}
-
-static void job_print(const struct job *job, size_t number)
+static void block_print(const struct sn_timed_block *block, size_t number)
 {
 	struct sn_json json = { .out = stdout };
-	bool failed = job->err.status != SN_OK;
+	bool failed = block->err.status != SN_OK;
 
 	sn_json_object(&json);
 	sn_json_member_string(&json, "schema", "sonde.calibrate-block/1");
@@ -55,15 +25,15 @@ static void job_print(const struct job *job, size_t number)
 		sn_json_member_null(&json, "cycles");
 		sn_json_member_null(&json, "stable");
 	} else {
-		sn_json_member_double(&json, "cycles", job->result.cycles);
-		sn_json_member_bool(&json, "stable", job->result.is_stable);
+		sn_json_member_double(&json, "cycles", block->result.cycles);
+		sn_json_member_bool(&json, "stable", block->result.is_stable);
 	}
 	sn_json_key(&json, "passes");
 	sn_json_array(&json);
-	for (unsigned i = 0; i < job->result.pass_count && !failed; i++)
-		sn_json_double(&json, job->result.passes[i]);
+	for (unsigned i = 0; i < block->result.pass_count && !failed; i++)
+		sn_json_double(&json, block->result.passes[i]);
 	sn_json_close(&json);
-	sn_json_member_string(&json, "error", failed ? job->err.sentence : NULL);
+	sn_json_member_string(&json, "error", failed ? block->err.sentence : NULL);
 	sn_json_close(&json);
 	sn_json_finish(&json);
 }
@@ -74,26 +44,26 @@ static const struct sn_column block_columns[] = {
 	{ "error", "error", SN_CELL_TEXT, 0 },
 };
 
-static void job_add_row(const struct job *job, size_t number, struct sn_table *table)
+static void block_add_row(const struct sn_timed_block *block, size_t number, struct sn_table *table)
 {
 	struct sn_text passes = { 0 };
 
 	sn_table_add_row(table);
 	sn_table_set_int(table, 0, (int64_t)number);
-	if (job->err.status) {
-		sn_table_set_text(table, 4, job->err.sentence);
+	if (block->err.status) {
+		sn_table_set_text(table, 4, block->err.sentence);
 		return;
 	}
-	sn_table_set_real(table, 1, job->result.cycles);
-	sn_table_set_int(table, 2, job->result.is_stable);
-	for (unsigned i = 0; i < job->result.pass_count; i++)
-		sn_text_addf(&passes, "%s%.3f", i ? ";" : "", job->result.passes[i]);
+	sn_table_set_real(table, 1, block->result.cycles);
+	sn_table_set_int(table, 2, block->result.is_stable);
+	for (unsigned i = 0; i < block->result.pass_count; i++)
+		sn_text_addf(&passes, "%s%.3f", i ? ";" : "", block->result.passes[i]);
 	sn_table_set_text(table, 3, passes.chars);
 	sn_text_free(&passes);
 }
 
-static sn_status jobs_write(const struct job *jobs, size_t count, enum sn_format format,
-			    struct sn_error *err)
+static sn_status blocks_write(const struct sn_timed_block *blocks, size_t count,
+			      enum sn_format format, struct sn_error *err)
 {
 	struct sn_table_view view = { .format = format, .schema = "sonde.calibrate-blocks/1" };
 	struct sn_table table;
@@ -101,7 +71,7 @@ static sn_status jobs_write(const struct job *jobs, size_t count, enum sn_format
 
 	sn_table_init(&table, block_columns, sizeof(block_columns) / sizeof(*block_columns));
 	for (size_t i = 0; i < count; i++)
-		job_add_row(&jobs[i], i, &table);
+		block_add_row(&blocks[i], i, &table);
 	status = sn_table_write(&table, &view, stdout, NULL, NULL, err);
 	sn_table_free(&table);
 	return status;
@@ -117,46 +87,23 @@ static const struct sn_machine *any_machine(struct sn_error *err)
 	return machine;
 }
 
-static bool is_block_line(const char *line, size_t length)
-{
-	return !memchr(line, '#', length) && strspn(line, " \t\r") < length;
-}
-
 static int run_file(const char *path, const struct sn_machine *machine, bool is_unrolled,
 		    unsigned passes, enum sn_format format)
 {
 	struct sn_file_view view = { 0 };
 	struct sn_error err = { 0 };
-	SN_VEC(struct job) jobs = { 0 };
-	char *text, *next;
+	sn_timed_blocks blocks = { 0 };
 	sn_status status = SN_OK;
 
 	if (sn_file_map(strcmp(path, "-") == 0 ? "/dev/stdin" : path, &view, &err))
 		return sn_error_print(&err);
-	text = next = sn_strndup((const char *)view.bytes, view.length);
-	while (*next) {
-		size_t length = strcspn(next, "\n");
-
-		if (is_block_line(next, length)) {
-			sn_vec_push(&jobs, (struct job){ 0 });
-			job_prepare(&sn_vec_last(&jobs), next, length, machine, is_unrolled);
-		}
-		next += length + (next[length] == '\n');
-	}
-	for (unsigned pass = 0; pass < passes; pass++)
-		for (size_t i = 0; i < jobs.count; i++) {
-			jobs.items[i].request.code = jobs.items[i].bytes;
-			job_pass(&jobs.items[i]);
-		}
+	sn_timed_blocks_read(machine, (const char *)view.bytes, view.length, is_unrolled, &blocks);
+	sn_timed_blocks_run(&blocks, passes);
 	if (format != SN_FORMAT_JSONL)
-		status = jobs_write(jobs.items, jobs.count, format, &err);
-	for (size_t i = 0; i < jobs.count; i++) {
-		if (format == SN_FORMAT_JSONL)
-			job_print(&jobs.items[i], i);
-		free(jobs.items[i].bytes);
-	}
-	sn_vec_free(&jobs);
-	free(text);
+		status = blocks_write(blocks.items, blocks.count, format, &err);
+	for (size_t i = 0; i < blocks.count && format == SN_FORMAT_JSONL; i++)
+		block_print(&blocks.items[i], i);
+	sn_timed_blocks_free(&blocks);
 	sn_file_unmap(&view);
 	return status ? sn_error_print(&err) : SN_EXIT_OK;
 }
@@ -164,29 +111,29 @@ static int run_file(const char *path, const struct sn_machine *machine, bool is_
 static int run_block(const char *hex, const struct sn_machine *machine, bool is_unrolled,
 		     unsigned passes, enum sn_format format)
 {
-	struct job job = { 0 };
+	struct sn_timed_block block = { 0 };
 	struct sn_error err;
 	int code = SN_EXIT_OK;
 
-	job_prepare(&job, hex, strlen(hex), machine, is_unrolled);
+	sn_timed_block_read(machine, hex, strlen(hex), is_unrolled, &block);
 	for (unsigned pass = 0; pass < passes; pass++)
-		job_pass(&job);
+		sn_timed_block_run(&block);
 	if (format != SN_FORMAT_TEXT) {
 		if (format != SN_FORMAT_CSV)
-			job_print(&job, 0);
-		else if (jobs_write(&job, 1, format, &err))
+			block_print(&block, 0);
+		else if (blocks_write(&block, 1, format, &err))
 			return sn_error_print(&err);
-		code = job.err.status ? (int)sn_status_exit_code(job.err.status) : SN_EXIT_OK;
-	} else if (job.err.status) {
-		code = sn_error_print(&job.err);
+		code = block.err.status ? (int)sn_status_exit_code(block.err.status) : SN_EXIT_OK;
+	} else if (block.err.status) {
+		code = sn_error_print(&block.err);
 	} else {
-		printf("%.3f core cycles per %s, the lowest of %u passes%s\n", job.result.cycles,
-		       is_unrolled ? "copy" : "iteration", job.result.pass_count,
-		       job.result.is_stable
+		printf("%.3f core cycles per %s, the lowest of %u passes%s\n", block.result.cycles,
+		       is_unrolled ? "copy" : "iteration", block.result.pass_count,
+		       block.result.is_stable
 			       ? ""
 			       : "; not stable: the two lowest differ by more than 5 %");
 	}
-	free(job.bytes);
+	sn_timed_block_free(&block);
 	return code;
 }
 
@@ -283,19 +230,6 @@ static const struct sn_column memory_columns[] = {
 	{ "past_caches_bytes_per_cycle", "non-temporal bytes/cycle", SN_CELL_REAL, 2 },
 };
 
-enum { MEMORY_MEASUREMENTS = 4, MEMORY_MEASUREMENTS_MAX = 8 };
-
-static const uint64_t BUDGET_NS = 100000000000; /* memory is not measured once more after that */
-
-/* The machine's figures, and what became of them. */
-struct calibration {
-	struct sn_core_profile core, older_core;
-	struct sn_memory_profile memory, older_memory, measured[MEMORY_MEASUREMENTS_MAX];
-	size_t measured_count;
-	bool has_older;
-	struct sn_settled core_settled, memory_settled;
-};
-
 static void print_core(const struct sn_core_profile *core)
 {
 	struct sn_machine *machine = NULL;
@@ -321,53 +255,7 @@ static void print_core(const struct sn_core_profile *core)
 	       changed);
 }
 
-static sn_status measure_memory(struct calibration *c, size_t count, struct sn_error *err)
-{
-	sn_status status = SN_OK;
-
-	while (count-- && !status) {
-		status = sn_memory_measure(&c->measured[c->measured_count], err);
-		c->measured_count += !status;
-	}
-	if (!status)
-		c->memory_settled = sn_memory_profile_settle(c->measured, c->measured_count,
-							     c->has_older ? &c->older_memory : NULL,
-							     &c->memory);
-	return status;
-}
-
-/* Figures of an earlier run count if they are of this processor. */
-static void older_read(struct calibration *c, const char *path)
-{
-	const char *native = sn_machine_processor_name();
-	struct sn_error none;
-
-	c->has_older = !sn_memory_profile_read(path, &c->older_memory, &none) && native &&
-		       strcmp(c->older_memory.machine, native) == 0;
-	if (c->has_older)
-		sn_core_profile_read(path, &c->older_core);
-}
-
-/* Memory before and after the core's half minute, as neighbours come and go, and more often while
- * figures are not stable. */
-static sn_status measure_machine(struct calibration *c, const struct sn_machine *machine,
-				 struct sn_error *err)
-{
-	uint64_t begin_ns = sn_now_ns();
-	sn_status status = measure_memory(c, MEMORY_MEASUREMENTS / 2, err);
-
-	if (!status && sn_machine_processor_name())
-		status =
-			sn_calibrate_core(machine, &c->older_core, &c->core, &c->core_settled, err);
-	if (!status)
-		status = measure_memory(c, MEMORY_MEASUREMENTS / 2, err);
-	while (!status && c->memory_settled.unstable &&
-	       c->measured_count < MEMORY_MEASUREMENTS_MAX && sn_now_ns() - begin_ns < BUDGET_NS)
-		status = measure_memory(c, 1, err);
-	return status;
-}
-
-static void print_settled(const struct calibration *c)
+static void print_settled(const struct sn_calibration *c)
 {
 	const struct sn_settled *core = &c->core_settled, *memory = &c->memory_settled;
 
@@ -388,7 +276,7 @@ static void print_settled(const struct calibration *c)
 
 static void settled_write(struct sn_json *json, void *context)
 {
-	const struct calibration *c = context;
+	const struct sn_calibration *c = context;
 
 	sn_json_member_uint(json, "forms", c->core.forms.count);
 	sn_json_member_uint(json, "forms_unstable", c->core_settled.unstable);
@@ -413,10 +301,10 @@ static void add_level(struct sn_table *table, const struct sn_memory_level *leve
 	sn_table_set_real(table, 8 + SN_MEMORY_STRIDES, level->past_caches_bytes_per_cycle);
 }
 
-static sn_status calibration_print(const struct calibration *c, struct sn_table_view *view,
+static sn_status calibration_print(const struct sn_calibration *c, struct sn_table_view *view,
 				   const char *path, struct sn_error *err)
 {
-	struct calibration *context = (struct calibration *)(uintptr_t)c;
+	struct sn_calibration *context = (struct sn_calibration *)(uintptr_t)c;
 	struct sn_table table;
 	sn_status status;
 
@@ -436,7 +324,7 @@ static sn_status calibration_print(const struct calibration *c, struct sn_table_
 /* The whole machine: memory and core, written as the profile that the model reads. */
 static int run_machine(const struct sn_args *args, const struct sn_machine *machine)
 {
-	struct calibration *c = sn_alloc_zeroed(1, sizeof(*c));
+	struct sn_calibration *c = sn_alloc_zeroed(1, sizeof(*c));
 	struct sn_table_view view = { .schema = "sonde.calibrate/2" };
 	struct sn_error err = { 0 };
 	char *path = sn_memory_profile_path();
@@ -445,17 +333,14 @@ static int run_machine(const struct sn_args *args, const struct sn_machine *mach
 	/* half a minute of measurements is not to be lost */
 	if (!status)
 		status = sn_memory_profile_check_writable(path, &err);
-	if (!status) {
-		older_read(c, path);
-		status = measure_machine(c, machine, &err);
-	}
+	if (!status)
+		status = sn_calibration_measure(c, machine, path, &err);
 	if (!status)
 		status = sn_memory_profile_write(&c->memory, &c->core, path, &err);
 	if (!status)
 		status = calibration_print(c, &view, path, &err);
 	free(path);
-	sn_core_profile_free(&c->core);
-	sn_core_profile_free(&c->older_core);
+	sn_calibration_free(c);
 	free(c);
 	return status ? sn_error_print(&err) : SN_EXIT_OK;
 }

@@ -7,10 +7,9 @@
 #include "base/progress.h"
 #include "base/text.h"
 #include "cli/command.h"
-#include "cli/cqa_compare.h"
-#include "cli/cqa_visit.h"
 #include "code/image.h"
 #include "cqa/words/blocks.h"
+#include "cqa/words/compare.h"
 #include "cqa/block/extensions.h"
 #include "cqa/loop/module.h"
 #include "cqa/words/table.h"
@@ -247,6 +246,13 @@ static void take_headed(struct sn_table_view *view, bool with_calls, struct sn_t
 	view->columns = columns->chars;
 }
 
+static sn_status read_choice(const struct sn_args *args, struct sn_loop_choice *out,
+			     struct sn_error *err)
+{
+	return sn_loop_choice_read(sn_args_value(args, "function"), sn_args_value(args, "loop"),
+				   out, err);
+}
+
 static int run_binary(const struct sn_args *args, const struct sn_machine *machine)
 {
 	struct sn_table_view view = { .schema = "sonde.cqa/1" };
@@ -264,7 +270,7 @@ static int run_binary(const struct sn_args *args, const struct sn_machine *machi
 	sn_status status;
 	size_t meant;
 
-	if (sn_loop_choice_read(args, &choice, &err) || sn_args_table_view(args, &view, &err) ||
+	if (read_choice(args, &choice, &err) || sn_args_table_view(args, &view, &err) ||
 	    sn_cqa_module_open(args->operands[0], &module, &err))
 		return sn_error_print(&err);
 	sn_loop_visit_warn(&module);
@@ -297,6 +303,56 @@ static int run_binary(const struct sn_args *args, const struct sn_machine *machi
 	return code;
 }
 
+static sn_status read_side(const char *path, const struct sn_machine *machine,
+			   const struct sn_loop_choice *choice, struct sn_cqa_sides *out,
+			   struct sn_error *err)
+{
+	struct sn_cqa_module module;
+	sn_status status = sn_cqa_module_open(path, &module, err);
+
+	if (status)
+		return status;
+	sn_loop_visit_warn(&module);
+	sn_cqa_sides_read(out, &module, machine, choice);
+	sn_cqa_module_close(&module);
+	return SN_OK;
+}
+
+static sn_status check_compared(const struct sn_loop_choice *choice, struct sn_error *err)
+{
+	if (!choice->loop || choice->file)
+		return SN_OK;
+	return sn_error_set(err, SN_ERR_USAGE,
+			    "cqa: '%s' is a loop of one binary; to compare two, name it by "
+			    "--loop FILE:LINE or its --function",
+			    choice->loop);
+}
+
+static int run_compare(const struct sn_args *args, const struct sn_machine *machine)
+{
+	struct sn_table_view view = { .schema = "sonde.cqa-compare/1" };
+	struct sn_cqa_sides before = { 0 }, after = { 0 };
+	struct sn_error err = { 0 };
+	struct sn_loop_choice choice;
+	char **paths = args->operands;
+
+	if (read_choice(args, &choice, &err) || sn_args_table_view(args, &view, &err) ||
+	    check_compared(&choice, &err) || read_side(paths[0], machine, &choice, &before, &err) ||
+	    read_side(paths[1], machine, &choice, &after, &err))
+		goto out;
+	if (!before.items.count && !after.items.count) {
+		sn_error_set(&err, SN_ERR_NO_DATA, "cqa: neither '%s' nor '%s' has such a loop",
+			     paths[0], paths[1]);
+		goto out;
+	}
+	sn_cqa_sides_pair(&before, &after);
+	sn_cqa_compare_write(&before, &after, &view, machine, stdout, &err);
+out:
+	sn_cqa_sides_free(&before);
+	sn_cqa_sides_free(&after);
+	return err.status ? sn_error_print(&err) : SN_EXIT_OK;
+}
+
 /* The next loop needs the memory of the last one: to give it back in between costs a tenth. */
 static void keep_memory(void)
 {
@@ -323,7 +379,7 @@ static int cqa_run(const struct sn_args *args)
 	if (args->operand_count == 1)
 		return run_binary(args, machine);
 	if (args->operand_count == 2)
-		return sn_cqa_compare(args, machine);
+		return run_compare(args, machine);
 	sn_error_set(&err, SN_ERR_USAGE,
 		     "cqa: give one BINARY, two to compare, or --blocks FILE; see 'sonde cqa -h'");
 	return sn_error_print(&err);

@@ -7,7 +7,7 @@
 #include "base/alloc.h"
 #include "base/progress.h"
 #include "base/stats.h"
-#include "cqa/words/view.h"
+#include "cqa/loop/summary.h"
 #include "profile/rank.h"
 
 enum { FEW_SAMPLES = 20, WEIGH_SAMPLES = 20 };

@@ -1,7 +1,7 @@
 /* The bytes of a block that is given as text. */
 #include "cqa/block/hex.h"
 
-#include <stdbool.h>
+#include <string.h>
 
 static int hex_digit(char c)
 {
@@ -49,4 +49,14 @@ sn_status sn_hex_parse(const char *chars, size_t length, uint8_t *bytes, size_t 
 				    "the block has an odd number of hexadecimal digits");
 	*count = used;
 	return SN_OK;
+}
+
+bool sn_hex_is_block(const char *line, size_t length)
+{
+	if (memchr(line, '#', length))
+		return false;
+	for (size_t i = 0; i < length; i++)
+		if (!is_blank(line[i]))
+			return true;
+	return false;
 }

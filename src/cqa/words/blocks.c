@@ -47,21 +47,6 @@ static void print_block(uint64_t number, const struct sn_cqa_estimate *estimate,
 	sn_json_finish(&json);
 }
 
-static bool is_blank(char c)
-{
-	return c == ' ' || c == '\t' || c == '\r';
-}
-
-static bool is_block_line(const char *line, size_t length)
-{
-	if (memchr(line, '#', length))
-		return false;
-	for (size_t i = 0; i < length; i++)
-		if (!is_blank(line[i]))
-			return true;
-	return false;
-}
-
 sn_status sn_cqa_blocks_print(const struct sn_machine *machine, const uint8_t *text, size_t length,
 			      bool is_unrolled, FILE *out)
 {
@@ -74,7 +59,7 @@ sn_status sn_cqa_blocks_print(const struct sn_machine *machine, const uint8_t *t
 		struct sn_error err = { 0 };
 		struct sn_cqa_estimate estimate = { 0 };
 
-		if (is_block_line(next, line_length)) {
+		if (sn_hex_is_block(next, line_length)) {
 			size_t count = line_length / 2 + 1;
 			uint8_t *bytes = sn_alloc(count);
 

@@ -1,5 +1,5 @@
 /* Rounds of measurements of all instruction forms, each of those that are not stable yet. */
-#include "cli/calibrate_core.h"
+#include "cqa/calibrate/measure_core.h"
 
 #include <math.h>
 #include <time.h>

@@ -1,4 +1,5 @@
-#include "cli/cqa_compare.h"
+/* Loops of two builds are paired by their names, else by their order in a function. */
+#include "cqa/words/compare.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -6,7 +7,6 @@
 
 #include "base/alloc.h"
 #include "base/map.h"
-#include "cli/cqa_visit.h"
 #include "code/options.h"
 
 enum {
@@ -40,22 +40,6 @@ static const struct sn_column columns[C_COUNT] = {
 	{ "after_has_calls", "after", SN_CELL_BOOL, 0 },
 	{ "speedup", "speed-up", SN_CELL_REAL, 2 },
 	{ "speedup_by", "by", SN_CELL_TEXT, 0 },
-};
-
-/* A main loop of either binary. */
-struct side {
-	char *function, *label;
-	double cycles, flops;
-	bool has_calls;
-	enum sn_bound bottleneck;
-	unsigned unroll; /* 0: unknown */
-	uint64_t code;	 /* equal: the same instructions */
-	struct side *other;
-};
-
-struct sides {
-	struct sn_arena arena;
-	SN_VEC(struct side) items;
 };
 
 /* Without optimization a pass is an iteration of the source. */
@@ -100,8 +84,8 @@ static void add_side(struct sn_loop_visit *visit, const struct sn_cqa_unit *unit
 		     struct sn_cqa_loop *result)
 {
 	const struct sn_loop *loop = result->loop;
-	struct sides *sides = visit->context;
-	struct side side = { 0 };
+	struct sn_cqa_sides *sides = visit->context;
+	struct sn_cqa_side side = { 0 };
 
 	(void)unit;
 	if (result->not_analysed || loop->role != SN_LOOP_MAIN)
@@ -117,7 +101,7 @@ static void add_side(struct sn_loop_visit *visit, const struct sn_cqa_unit *unit
 	sn_vec_push(&sides->items, side);
 }
 
-static void pair(struct side *before, struct side *after)
+static void pair(struct sn_cqa_side *before, struct sn_cqa_side *after)
 {
 	before->other = after;
 	after->other = before;
@@ -125,7 +109,8 @@ static void pair(struct side *before, struct side *after)
 
 static int by_function(const void *left, const void *right)
 {
-	const struct side *x = *(struct side *const *)left, *y = *(struct side *const *)right;
+	const struct sn_cqa_side *x = *(struct sn_cqa_side *const *)left,
+				 *y = *(struct sn_cqa_side *const *)right;
 	int order = strcmp(x->function, y->function);
 
 	return order ? order : (x > y) - (x < y);
@@ -133,7 +118,8 @@ static int by_function(const void *left, const void *right)
 
 static int by_label(const void *left, const void *right)
 {
-	const struct side *x = *(struct side *const *)left, *y = *(struct side *const *)right;
+	const struct sn_cqa_side *x = *(struct sn_cqa_side *const *)left,
+				 *y = *(struct sn_cqa_side *const *)right;
 	int order = strcmp(x->function, y->function);
 
 	order = order ? order : strcmp(x->label, y->label);
@@ -141,10 +127,10 @@ static int by_label(const void *left, const void *right)
 }
 
 /* Loops without a counterpart, in an order. */
-static struct side **sort_left(struct sides *sides, int (*compare)(const void *, const void *),
-			       size_t *count)
+static struct sn_cqa_side **sort_left(struct sn_cqa_sides *sides,
+				      int (*compare)(const void *, const void *), size_t *count)
 {
-	struct side **out = sn_alloc_zeroed(sides->items.count + 1, sizeof(*out));
+	struct sn_cqa_side **out = sn_alloc_zeroed(sides->items.count + 1, sizeof(*out));
 
 	*count = 0;
 	for (size_t i = 0; i < sides->items.count; i++)
@@ -154,10 +140,11 @@ static struct side **sort_left(struct sides *sides, int (*compare)(const void *,
 	return out;
 }
 
-static void pair_equal_labels(struct sides *before, struct sides *after)
+static void pair_equal_labels(struct sn_cqa_sides *before, struct sn_cqa_sides *after)
 {
 	size_t n, m, i = 0, k = 0;
-	struct side **b = sort_left(before, by_label, &n), **a = sort_left(after, by_label, &m);
+	struct sn_cqa_side **b = sort_left(before, by_label, &n),
+			   **a = sort_left(after, by_label, &m);
 
 	while (i < n && k < m) {
 		int order = strcmp(b[i]->function, a[k]->function);
@@ -172,7 +159,7 @@ static void pair_equal_labels(struct sides *before, struct sides *after)
 	free(a);
 }
 
-static size_t length_of_function(struct side *const *sides, size_t count)
+static size_t length_of_function(struct sn_cqa_side *const *sides, size_t count)
 {
 	size_t length = 0;
 
@@ -183,11 +170,11 @@ static size_t length_of_function(struct side *const *sides, size_t count)
 
 /* Lines move when the source is changed, and one build may have none: where a function has as many
  * loops left on either side, they are taken in order. */
-static void pair_in_order(struct sides *before, struct sides *after)
+static void pair_in_order(struct sn_cqa_sides *before, struct sn_cqa_sides *after)
 {
 	size_t n, m, i = 0, k = 0;
-	struct side **b = sort_left(before, by_function, &n),
-		    **a = sort_left(after, by_function, &m);
+	struct sn_cqa_side **b = sort_left(before, by_function, &n),
+			   **a = sort_left(after, by_function, &m);
 
 	while (i < n && k < m) {
 		int order = strcmp(b[i]->function, a[k]->function);
@@ -205,7 +192,8 @@ static void pair_in_order(struct sides *before, struct sides *after)
 
 /* Time for the same source work, which is that of a pass of the same code; else by the iterations
  * that a pass covers, else by its FLOP. */
-static double speedup_of(const struct side *before, const struct side *after, const char **by)
+double sn_cqa_sides_speedup(const struct sn_cqa_side *before, const struct sn_cqa_side *after,
+			    const char **by)
 {
 	if (before->code == after->code) {
 		*by = "same code";
@@ -227,12 +215,12 @@ struct verdicts {
 	size_t calling; /* on either side */
 };
 
-static void add_row(struct sn_table *table, const struct side *before, const struct side *after,
-		    struct verdicts *verdicts)
+static void add_row(struct sn_table *table, const struct sn_cqa_side *before,
+		    const struct sn_cqa_side *after, struct verdicts *verdicts)
 {
-	const struct side *known = before ? before : after;
+	const struct sn_cqa_side *known = before ? before : after;
 	const char *by = NULL;
-	double speedup = before && after ? speedup_of(before, after, &by) : NAN;
+	double speedup = before && after ? sn_cqa_sides_speedup(before, after, &by) : NAN;
 
 	sn_table_add_row(table);
 	sn_table_set_text(table, C_FUNCTION, known->function);
@@ -263,54 +251,48 @@ static void add_row(struct sn_table *table, const struct side *before, const str
 			       : &verdicts->same) += 1;
 }
 
-static void print_verdicts(const struct verdicts *v, const struct sn_machine *machine)
+static void print_verdicts(const struct verdicts *v, const struct sn_machine *machine, FILE *out)
 {
-	printf("main loops for %s: %zu faster, %zu slower, %zu the same within 2 %%",
-	       machine->title, v->faster, v->slower, v->same);
+	fprintf(out, "main loops for %s: %zu faster, %zu slower, %zu the same within 2 %%",
+		machine->title, v->faster, v->slower, v->same);
 	if (v->unknown)
-		printf(", %zu unknown (nothing tells how many iterations of the source a pass is)",
-		       v->unknown);
+		fprintf(out,
+			", %zu unknown (nothing tells how many iterations of the source a pass is)",
+			v->unknown);
 	if (v->before_only || v->after_only)
-		printf("; without a counterpart: %zu before, %zu after", v->before_only,
-		       v->after_only);
-	puts("\ncycles are of one pass over the body; the speed-up is for the same source work");
+		fprintf(out, "; without a counterpart: %zu before, %zu after", v->before_only,
+			v->after_only);
+	fputs("\ncycles are of one pass over the body; the speed-up is for the same source work\n",
+	      out);
 	if (v->calling)
-		printf("%zu loop%s functions, whose time is in none of the figures: the speed-up "
-		       "is without it\n",
-		       v->calling, v->calling == 1 ? " calls" : "s call");
+		fprintf(out,
+			"%zu loop%s functions, whose time is in none of the figures: the speed-up "
+			"is without it\n",
+			v->calling, v->calling == 1 ? " calls" : "s call");
 }
 
-static sn_status read_side(const char *path, struct sn_loop_visit *visit, struct sides *out,
-			   struct sn_error *err)
+void sn_cqa_sides_read(struct sn_cqa_sides *out, struct sn_cqa_module *module,
+		       const struct sn_machine *machine, const struct sn_loop_choice *choice)
 {
-	struct sn_cqa_module module;
-	sn_status status = sn_cqa_module_open(path, &module, err);
+	struct sn_loop_visit visit = { .machine = machine,
+				       .bandwidths = sn_bandwidths_of(machine),
+				       .choice = choice,
+				       .each = add_side,
+				       .context = out };
 
-	if (status)
-		return status;
-	sn_loop_visit_warn(&module);
-	visit->context = out;
-	sn_loop_visit_module(visit, &module);
-	sn_cqa_module_close(&module);
-	return SN_OK;
+	sn_loop_visit_module(&visit, module);
 }
 
-static sn_status compare(const struct sn_args *args, struct sn_loop_visit *visit,
-			 struct sides *before, struct sides *after, struct sn_error *err)
+void sn_cqa_sides_pair(struct sn_cqa_sides *before, struct sn_cqa_sides *after)
 {
-	sn_status status = read_side(args->operands[0], visit, before, err);
-
-	if (!status)
-		status = read_side(args->operands[1], visit, after, err);
-	if (status)
-		return status;
-	if (!before->items.count && !after->items.count)
-		return sn_error_set(err, SN_ERR_NO_DATA,
-				    "cqa: neither '%s' nor '%s' has such a loop", args->operands[0],
-				    args->operands[1]);
 	pair_equal_labels(before, after);
 	pair_in_order(before, after);
-	return SN_OK;
+}
+
+void sn_cqa_sides_free(struct sn_cqa_sides *sides)
+{
+	sn_vec_free(&sides->items);
+	sn_arena_free(&sides->arena);
 }
 
 /* Whether loops call is worth columns only where one does. */
@@ -318,9 +300,9 @@ static const char text_without_calls[] = "function,label,before_cycles,after_cyc
 					 "bottleneck,after_bottleneck,before_unroll,"
 					 "after_unroll,speedup,speedup_by";
 
-static sn_status write_rows(const struct sides *before, const struct sides *after,
-			    struct sn_table_view *view, const struct sn_machine *machine,
-			    struct sn_error *err)
+sn_status sn_cqa_compare_write(const struct sn_cqa_sides *before, const struct sn_cqa_sides *after,
+			       struct sn_table_view *view, const struct sn_machine *machine,
+			       FILE *out, struct sn_error *err)
 {
 	struct verdicts verdicts = { 0 };
 	struct sn_table table;
@@ -334,41 +316,9 @@ static sn_status write_rows(const struct sides *before, const struct sides *afte
 			add_row(&table, NULL, &after->items.items[i], &verdicts);
 	if (view->format == SN_FORMAT_TEXT && !view->columns && !verdicts.calling)
 		view->columns = text_without_calls;
-	status = sn_table_write(&table, view, stdout, NULL, NULL, err);
+	status = sn_table_write(&table, view, out, NULL, NULL, err);
 	if (!status && view->format == SN_FORMAT_TEXT)
-		print_verdicts(&verdicts, machine);
+		print_verdicts(&verdicts, machine, out);
 	sn_table_free(&table);
 	return status;
-}
-
-int sn_cqa_compare(const struct sn_args *args, const struct sn_machine *machine)
-{
-	struct sn_table_view view = { .schema = "sonde.cqa-compare/1" };
-	struct sides before = { 0 }, after = { 0 };
-	struct sn_error err = { 0 };
-	struct sn_loop_choice choice;
-	struct sn_loop_visit visit = { .machine = machine,
-				       .bandwidths = sn_bandwidths_of(machine),
-				       .choice = &choice,
-				       .each = add_side };
-	sn_status status;
-
-	status = sn_loop_choice_read(args, &choice, &err);
-	if (!status)
-		status = sn_args_table_view(args, &view, &err);
-	if (!status && choice.loop && !choice.file)
-		status = sn_error_set(
-			&err, SN_ERR_USAGE,
-			"cqa: '%s' is a loop of one binary; to compare two, name it by "
-			"--loop FILE:LINE or its --function",
-			choice.loop);
-	if (!status)
-		status = compare(args, &visit, &before, &after, &err);
-	if (!status)
-		status = write_rows(&before, &after, &view, machine, &err);
-	sn_vec_free(&before.items);
-	sn_vec_free(&after.items);
-	sn_arena_free(&before.arena);
-	sn_arena_free(&after.arena);
-	return status ? sn_error_print(&err) : SN_EXIT_OK;
 }

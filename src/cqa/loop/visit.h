@@ -1,12 +1,11 @@
 /**
  * The loops of a binary that a user named, one after the other.
  */
-#ifndef SN_CLI_CQA_VISIT_H
-#define SN_CLI_CQA_VISIT_H
+#ifndef SN_CQA_LOOP_VISIT_H
+#define SN_CQA_LOOP_VISIT_H
 
-#include "cli/command.h"
 #include "cqa/loop/module.h"
-#include "cqa/words/view.h"
+#include "cqa/loop/summary.h"
 
 /** What the user asked to see of a binary: --function, --loop. Texts are borrowed. */
 struct sn_loop_choice {
@@ -21,8 +20,9 @@ struct sn_loop_choice {
 	uint64_t function_link_addr, loop_link_addr;
 };
 
-/** SN_ERR_USAGE for a name that is empty. */
-sn_status sn_loop_choice_read(const struct sn_args *args, struct sn_loop_choice *out,
+/** `function` and `loop` as the user wrote them; NULL: not given. SN_ERR_USAGE for a name that is
+ * empty. */
+sn_status sn_loop_choice_read(const char *function, const char *loop, struct sn_loop_choice *out,
 			      struct sn_error *err);
 
 struct sn_loop_visit {

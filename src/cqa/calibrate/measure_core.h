@@ -2,8 +2,8 @@
  * 'sonde calibrate' of the core: times of the instruction forms of a model, and its loop buffer,
  * measured in rounds until they are stable (machine/settle.h).
  */
-#ifndef SN_CLI_CALIBRATE_CORE_H
-#define SN_CLI_CALIBRATE_CORE_H
+#ifndef SN_CQA_CALIBRATE_MEASURE_CORE_H
+#define SN_CQA_CALIBRATE_MEASURE_CORE_H
 
 #include "machine/settle.h"
 

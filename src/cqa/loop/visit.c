@@ -1,4 +1,5 @@
-#include "cli/cqa_visit.h"
+/* Which loops of a binary a user means, and a walk through them. */
+#include "cqa/loop/visit.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -21,14 +22,14 @@ static bool read_address(const char *text, uint64_t *out)
 	return !*end && !errno;
 }
 
-sn_status sn_loop_choice_read(const struct sn_args *args, struct sn_loop_choice *out,
+sn_status sn_loop_choice_read(const char *function, const char *loop, struct sn_loop_choice *out,
 			      struct sn_error *err)
 {
 	const char *colon;
 
 	memset(out, 0, sizeof(*out));
-	out->function = sn_args_value(args, "function");
-	out->loop = sn_args_value(args, "loop");
+	out->function = function;
+	out->loop = loop;
 	if ((out->function && !*out->function) || (out->loop && !*out->loop))
 		return sn_error_set(err, SN_ERR_USAGE,
 				    "cqa: --%s takes a name, and an empty one is none",
