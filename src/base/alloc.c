@@ -1,3 +1,7 @@
+/*
+ * The only place that meets the end of memory: it says one line and leaves with exit code 70.
+ * Every other allocation of the tools goes through here, so their callers need no failure path.
+ */
 #include "base/alloc.h"
 
 #include <stdio.h>

@@ -1,3 +1,7 @@
+/*
+ * Blocks of 64 kB in a list, filled from front to back. A piece that does not fit into the newest
+ * block begins a new one; the rest of the old block is given up.
+ */
 #include "base/arena.h"
 
 #include <assert.h>

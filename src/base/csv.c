@@ -1,3 +1,7 @@
+/*
+ * One field: quoted where it must be. A field that begins like a formula gets an apostrophe first,
+ * since spreadsheets run formulas that they find in CSV files.
+ */
 #include "base/csv.h"
 
 #include <string.h>

@@ -1,3 +1,7 @@
+/*
+ * Every read asks for its bytes first: what is not there fails the cursor and reads as zero.
+ * LEB128 numbers of more than 64 bits are an error of their own.
+ */
 #include "base/cursor.h"
 
 #include <string.h>

@@ -1,3 +1,7 @@
+/*
+ * An error is a status and one sentence. Here the sentence is made, printed as one line to
+ * standard error, and turned into the exit code that belongs to its status.
+ */
 #include "base/error.h"
 
 #include <errno.h>

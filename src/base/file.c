@@ -1,3 +1,8 @@
+/*
+ * Reading maps regular files and reads all others (pipes, /proc). Writing goes to a temporary file
+ * beside the final one, which a rename puts in its place: a reader sees the old file or the new
+ * one, never half of it.
+ */
 #include "base/file.h"
 
 #include <errno.h>

@@ -1,3 +1,7 @@
+/*
+ * Strings live in an arena; a table of slots holds their numbers plus one, found by hash with
+ * linear probing.
+ */
 #include "base/intern.h"
 
 #include <stdlib.h>

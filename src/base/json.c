@@ -1,3 +1,7 @@
+/*
+ * A stack of open objects and arrays knows whether a comma is due. Numbers that JSON cannot hold
+ * (NaN, infinity) are written as null.
+ */
 #include "base/json.h"
 
 #include <assert.h>

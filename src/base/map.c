@@ -1,3 +1,7 @@
+/*
+ * A table of slots with linear probing. The hash mixes all bits of the key: keys here are often
+ * addresses or counters, whose low bits alone would collide.
+ */
 #include "base/map.h"
 
 #include <stdlib.h>

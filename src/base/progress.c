@@ -1,3 +1,7 @@
+/*
+ * A thread draws the line, so no analysis has to say now and then that it is still there. It wipes
+ * the line before other output appears, and draws nothing where nobody watches.
+ */
 #include "base/progress.h"
 
 #include <signal.h>

@@ -1,3 +1,7 @@
+/*
+ * The plain algorithm of FIPS 180-4, section 6.2, block by block. Files of megabytes are its
+ * largest use, so nothing is done for speed.
+ */
 #include "base/sha256.h"
 
 #include <string.h>

@@ -1,3 +1,7 @@
+/*
+ * The distance counts inserted, missing, changed and swapped neighbouring letters (optimal string
+ * alignment). One mistake makes a short name a likely one, two make a long one.
+ */
 #include "base/spelling.h"
 
 #include <string.h>

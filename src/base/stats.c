@@ -1,3 +1,8 @@
+/*
+ * Statistics that more than one part of sonde needs: spread and rank statistics, the Wilson
+ * interval of a share, Student's t by the incomplete beta function, and a random generator
+ * (xoshiro256**, seeded by splitmix64) whose numbers are the same everywhere.
+ */
 #include "base/stats.h"
 
 #include <math.h>

@@ -1,3 +1,8 @@
+/*
+ * One writer for every table. Rows are collected first; then filter, order and number of rows
+ * select some of them, and the selection is written as text, CSV, JSON or JSON lines. Text is
+ * fitted to the terminal by shortening its widest columns.
+ */
 #include "base/table.h"
 
 #include <inttypes.h>

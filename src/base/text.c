@@ -1,3 +1,8 @@
+/*
+ * Growing strings, and all that makes text safe to show: terminals (control and direction
+ * characters), HTML, JSON and shells. Numbers are written here, too, as most of a large report is
+ * numbers.
+ */
 #include "base/text.h"
 
 #include <langinfo.h>

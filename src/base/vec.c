@@ -1,3 +1,7 @@
+/*
+ * The one growth function behind all vectors: capacity doubles, so pushing costs constant time on
+ * average.
+ */
 #include "base/vec.h"
 
 #include <stdlib.h>

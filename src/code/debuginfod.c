@@ -1,3 +1,7 @@
+/*
+ * Runs debuginfod-find and reads the path that it prints. The command does the network, the cache
+ * and the time-outs, so none of that is here.
+ */
 #include "code/debuginfod.h"
 
 #include <fcntl.h>

@@ -1,3 +1,8 @@
+/*
+ * Two Zydis decoders: a minimal one that tells length and kind of an instruction, for reading
+ * whole programs, and a full one for operands and text. Addresses in text are shown by name where
+ * there is one.
+ */
 #include "code/decode.h"
 
 #include <inttypes.h>

@@ -1,3 +1,7 @@
+/*
+ * GNU libiberty demangles C++, Rust and D; names of Fortran modules are taken apart here. Very
+ * long names are kept as they are: the output of a demangler may be exponential in its input.
+ */
 #include "code/demangle.h"
 
 #include <ctype.h>

@@ -1,3 +1,7 @@
+/*
+ * Checks an ELF header and gives its tables as copies of what the file really holds: a table that
+ * is cut short has fewer records. Names and notes are bounded by their sections.
+ */
 #include "code/elf_view.h"
 
 #include <stdlib.h>

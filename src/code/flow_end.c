@@ -1,3 +1,7 @@
+/*
+ * Follows control flow from an entry and marks the bytes that it meets. Where the marked bytes
+ * end, with nothing that leads beyond, the function ends.
+ */
 #include "code/flow_end.h"
 
 #include <stdlib.h>

@@ -1,3 +1,7 @@
+/*
+ * Dominators by Lengauer and Tarjan's algorithm, loops by Havlak's nesting forest as corrected by
+ * Ramalingam. Both walk with stacks of their own in place of recursion.
+ */
 #include "code/graph.h"
 
 #include <stdlib.h>

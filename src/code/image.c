@@ -1,3 +1,8 @@
+/*
+ * Opens an ELF file once: identity, segments, sections, and facts such as the command line that it
+ * was compiled with. Symbols, PLT names and function ranges come from other files of this folder
+ * when they are asked for first.
+ */
 #include "code/image.h"
 
 #include <inttypes.h>

@@ -1,3 +1,8 @@
+/*
+ * Code that just-in-time compilers made: names from perf-PID.map files (text), names, bytes and
+ * lines from jitdump files (records with times). An address may belong to different functions at
+ * different times.
+ */
 #include "code/jit.h"
 
 #include <stdlib.h>

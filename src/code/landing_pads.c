@@ -1,3 +1,8 @@
+/*
+ * Reads the call-site tables of exception handling (the LSDA of each function). A landing pad is
+ * entered by the unwinder, so no jump in the code leads to it: without this it would look
+ * unreachable.
+ */
 #include "code/landing_pads.h"
 
 #include "base/cursor.h"

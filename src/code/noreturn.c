@@ -1,3 +1,7 @@
+/*
+ * Does a call to this address ever come back? Known names answer for libraries. For other code all
+ * paths are walked, within limits of depth and size; in doubt it comes back.
+ */
 #include "code/noreturn.h"
 
 #include <stdlib.h>

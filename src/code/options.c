@@ -1,3 +1,8 @@
+/*
+ * Searches the text of compiler options for those that matter to analysis: the level of
+ * optimization, whether floating-point sums may be reordered, and which options that would help
+ * are missing.
+ */
 #include "code/options.h"
 
 #include <string.h>

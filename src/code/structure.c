@@ -1,3 +1,8 @@
+/*
+ * Functions of a module: from symbols, with cold parts joined to the function that they were split
+ * from, and named only when somebody asks. Lines, blocks and loops are computed by other files of
+ * this folder when a function is prepared.
+ */
 #include "code/options.h"
 #include "code/structure.h"
 

@@ -1,3 +1,7 @@
+/*
+ * Aligns functions and loops of two sets of runs, tests each difference, and corrects for the
+ * number of tests. Loops whose lines moved are aligned by their order in the function.
+ */
 #include "compare/compare.h"
 
 #include <math.h>

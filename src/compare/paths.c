@@ -1,3 +1,7 @@
+/*
+ * Adds one run after the other to a tree of call paths with a time for each side; at the end small
+ * branches are cut off.
+ */
 #include "compare/paths.h"
 
 #include <math.h>

@@ -1,3 +1,6 @@
+/*
+ * The list of formats, the frames that all of them share, and the simplest format: folded stacks.
+ */
 #include "exchange/export.h"
 
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+/* Reads the records of a gmon.out file; gmon_import.c makes an experiment of them. */
 #include "exchange/gmon.h"
 
 #include <stdlib.h>

@@ -1,3 +1,8 @@
+/*
+ * Reads a perf.data file in two steps: the places of all wanted records are found and sorted by
+ * time, then each is decoded when it is asked for. Compressed records are unpacked in the first
+ * step.
+ */
 #include "exchange/perf_data.h"
 
 #include <inttypes.h>

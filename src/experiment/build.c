@@ -1,3 +1,7 @@
+/*
+ * An experiment being filled: stacks are interned by content, and arrays are sorted when all is
+ * there.
+ */
 #include "experiment/experiment.h"
 
 #include <stdlib.h>

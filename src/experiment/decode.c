@@ -1,3 +1,7 @@
+/*
+ * Decodes the process images of a data file one after the other. Much of the work is for images
+ * without a proper end: killed processes, threads that wrote no last record.
+ */
 #include "experiment/decode_parts.h"
 
 #include <stdio.h>

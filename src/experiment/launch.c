@@ -1,3 +1,7 @@
+/*
+ * Writes and reads the launch file. A member that is missing or of another type reads as empty, so
+ * files of older versions stay readable.
+ */
 #include "experiment/launch.h"
 
 #include <jansson.h>

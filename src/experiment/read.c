@@ -1,3 +1,7 @@
+/*
+ * Opens an experiment folder: reads its launch files, decodes their data, then brings processes,
+ * threads and times into one order that does not depend on how files were read.
+ */
 #include <dirent.h>
 #include <errno.h>
 #include <signal.h>

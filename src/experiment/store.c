@@ -1,3 +1,7 @@
+/*
+ * Makes, finds, lists and removes experiment folders. Ranks that start at the same moment all try
+ * to make the folder: one succeeds, the others join it if their launch key is the same.
+ */
 #include "experiment/store.h"
 
 #include <ctype.h>

@@ -1,3 +1,7 @@
+/*
+ * The SQLite file: its schema and the steps from older versions of it, opening one that came from
+ * elsewhere without trusting it, and the report of a run.
+ */
 #include "heartbeat/history_parts.h"
 
 #include <stdlib.h>

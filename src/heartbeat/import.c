@@ -1,3 +1,7 @@
+/*
+ * Brings heartbeat files into the history. Rows have keys, so a file that has grown is read again
+ * without counting anything twice; afterwards only runs that changed are summed anew.
+ */
 #include "heartbeat/history_parts.h"
 
 #include <dirent.h>

@@ -1,3 +1,7 @@
+/*
+ * Reads what is new in the files of running processes, also across their rotation, and keeps the
+ * rows of the last seconds.
+ */
 #include "heartbeat/live.h"
 
 #include <dirent.h>

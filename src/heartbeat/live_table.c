@@ -1,3 +1,7 @@
+/*
+ * Sums up what live.c keeps: a row for each heartbeat, rank or thread, with its rate and mean over
+ * the window and its course in small cells.
+ */
 #include <math.h>
 #include <string.h>
 

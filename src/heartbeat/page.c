@@ -1,3 +1,7 @@
+/*
+ * Draws a run: facts, an overview with verdicts, then plots and numbers of each heartbeat. The
+ * page is one file without scripts; the picture has the same plots in one SVG.
+ */
 #include "heartbeat/page.h"
 
 #include <math.h>
@@ -227,12 +231,12 @@ static void add_line_table(struct sn_text *out, struct sn_page_beat *beat,
 	if (beat->lines.count < 2)
 		return;
 	qsort(beat->lines.items, beat->lines.count, sizeof(*beat->lines.items), by_mean);
-	sn_text_addf(
-		out,
-		"<details><summary>%zu ranks or threads, slowest first</summary>"
-		"<div class=\"scroll\"><table><tr><th></th><th>Beats</th><th>Per second</th><th>Mean</th><th>Longest</th>"
-		"<th>Share of the run</th></tr>",
-		beat->lines.count);
+	sn_text_addf(out,
+		     "<details><summary>%zu ranks or threads, slowest first</summary>"
+		     "<div class=\"scroll\"><table><tr><th></th><th>Beats</th><th>Per second</th>"
+		     "<th>Mean</th><th>Longest</th>"
+		     "<th>Share of the run</th></tr>",
+		     beat->lines.count);
 	for (size_t i = 0; i < beat->lines.count && i < LINES_LISTED_MAX; i++) {
 		const struct sn_page_line *line = &beat->lines.items[i];
 

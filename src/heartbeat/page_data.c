@@ -1,3 +1,7 @@
+/*
+ * Reads what a page shows out of the history. A row of a heartbeat covers an interval of time, so
+ * its beats are shared among the bins that the interval lies in.
+ */
 #include "heartbeat/page_data.h"
 
 #include <math.h>

@@ -1,7 +1,3 @@
-#include "heartbeat/history_parts.h"
-
-#include <string.h>
-
 /*
  * Which processes make up one run. Placed in order of their start:
  *
@@ -13,9 +9,13 @@
  *    arguments and number of ranks that began within a minute of it, lacks its rank, and has
  *    nothing on this host from another launch.
  */
-static const char forked_sql[] =
-	"SELECT q.run FROM process q WHERE q.host = ?2 AND q.pid = ?3"
-	" AND q.start_monotonic_ns <= ?4 AND q.run IS NOT NULL ORDER BY q.start_monotonic_ns DESC LIMIT 1";
+#include "heartbeat/history_parts.h"
+
+#include <string.h>
+
+static const char forked_sql[] = "SELECT q.run FROM process q WHERE q.host = ?2 AND q.pid = ?3"
+				 " AND q.start_monotonic_ns <= ?4 AND q.run IS NOT NULL"
+				 " ORDER BY q.start_monotonic_ns DESC LIMIT 1";
 
 static const char rank_sql[] =
 	"SELECT r.id FROM run r WHERE r.program = ?5"

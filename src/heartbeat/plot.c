@@ -1,3 +1,7 @@
+/*
+ * Axes with round ticks, lines, bands and bars as SVG text. Values that differ by much are drawn
+ * on a logarithmic scale.
+ */
 #include "heartbeat/plot.h"
 
 #include <math.h>

@@ -1,3 +1,7 @@
+/*
+ * Parses heartbeat files line by line, as bytes come: a piece may end within a line. What cannot
+ * be read is counted, and the next line is tried.
+ */
 #include "heartbeat/reader.h"
 
 #include <jansson.h>

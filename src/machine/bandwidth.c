@@ -1,3 +1,7 @@
+/*
+ * Measures memory, and keeps the figures in a file. Each working set is swept in short pieces and
+ * the fast pieces count, as others who use the machine only ever add time.
+ */
 #include "machine/bandwidth.h"
 
 #include <errno.h>

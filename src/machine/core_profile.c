@@ -1,3 +1,7 @@
+/*
+ * Reads and writes what was measured of instruction forms, and corrects a model by it. A form's
+ * figure holds for its relatives as well, such as the same operation with a memory operand.
+ */
 #include "machine/core_profile.h"
 
 #include <math.h>

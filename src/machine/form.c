@@ -1,3 +1,7 @@
+/*
+ * Turns a decoded instruction into its form (the key of a model's tables), and forms into text and
+ * back.
+ */
 #include "machine/form.h"
 
 #include <stdio.h>

@@ -1,3 +1,8 @@
+/*
+ * The child's code is emitted here: clock, registers, the block a number of times, clock. Two
+ * lengths of the same code are timed beside two lengths of a chain of additions; the ratio of the
+ * differences is core cycles, whatever the clock was.
+ */
 #include "machine/timing.h"
 
 #include <errno.h>

@@ -1,3 +1,8 @@
+/*
+ * Goes through all observations once and counts, for every interval, which functions and loops
+ * were on the stack and where a call began. Threads that work for regions of another thread are
+ * left out of calls.
+ */
 #include "phases/activity.h"
 
 #include <stdlib.h>

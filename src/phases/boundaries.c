@@ -1,3 +1,7 @@
+/*
+ * Finds when one phase ends and the next begins within an interval that holds both: the moment
+ * before which what was seen fits the first phase, and after which it fits the second.
+ */
 #include "phases/boundaries.h"
 
 #include <math.h>

@@ -1,3 +1,7 @@
+/*
+ * Runs k-means for each number of clusters, scores the results, and applies the rule that was
+ * asked for. Large runs are fitted on a sample of their rows; then every row is assigned.
+ */
 #include "phases/choose.h"
 
 #include <math.h>

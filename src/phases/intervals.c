@@ -1,3 +1,7 @@
+/*
+ * Chooses the length of intervals by how many samples they would hold, then shares the time of
+ * every sample and wait among the intervals it lies in.
+ */
 #include "phases/intervals.h"
 
 #include <math.h>

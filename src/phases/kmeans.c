@@ -1,3 +1,7 @@
+/*
+ * Lloyd's iteration with sparse rows and dense centroids. Eight clusters are compared with a row
+ * at once, as their coordinates lie side by side in memory.
+ */
 #include "phases/kmeans.h"
 
 #include <math.h>

@@ -1,3 +1,8 @@
+/*
+ * Estimates how often a place of the program is passed, and so what a heartbeat there would cost.
+ * Counts that samples prove are lower bounds; the shortest way through the code gives an expected
+ * rate and an upper bound.
+ */
 #include "phases/pace.h"
 
 #include <math.h>

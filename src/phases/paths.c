@@ -1,3 +1,7 @@
+/*
+ * Reduces each stack to what phases are made of: functions and loops of the application. Libraries
+ * and start-up code are left out.
+ */
 #include "phases/paths.h"
 
 #include <stdlib.h>

@@ -1,3 +1,7 @@
+/*
+ * The whole analysis in order: intervals, vectors, clusters, boundaries, sites, cycles, names.
+ * Phases that nothing tells apart are joined here.
+ */
 #include "phases/phases.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* Rows of (column, value) in one array each, with their squared lengths kept for distances. */
 #include "phases/sparse.h"
 
 #include <stdlib.h>

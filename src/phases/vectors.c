@@ -1,3 +1,7 @@
+/*
+ * Makes a vector of fractions of each interval, joins columns that are rare, and marks the rows
+ * that can form a model: enough samples, and no mixture of their neighbours.
+ */
 #include "phases/vectors.h"
 
 #include <math.h>

@@ -1,3 +1,8 @@
+/*
+ * After the run: which addresses of which modules were sampled, and an extract of each (code,
+ * symbols, lines, source), so that the experiment can be read on another machine. Name lists of
+ * just-in-time compilers are copied, too, before another process overwrites them.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

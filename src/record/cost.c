@@ -1,3 +1,7 @@
+/*
+ * A loop that reads the time-stamp counter shows each interruption as a gap; two threads on one
+ * CPU that hand a byte to and fro show what an event adds to a context switch.
+ */
 #include "record/cost.h"
 
 #include <fcntl.h>

@@ -1,3 +1,7 @@
+/*
+ * The launcher's side of the data files. It finds new files, gives them disk space ahead of their
+ * writers, writes the end of processes that were killed, and at last copies all into one file.
+ */
 #include "record/feeder.h"
 
 #include <dirent.h>

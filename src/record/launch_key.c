@@ -1,3 +1,8 @@
+/*
+ * Ranks of one launch must find the same experiment without talking to each other. So the key is
+ * made of what they all see: the job of SLURM or PMIx, else the parent process and when it
+ * started.
+ */
 #include "record/launch_key.h"
 
 #include <inttypes.h>

@@ -1,3 +1,7 @@
+/*
+ * The outside sampler from beginning to end: opens a process, drains its events, follows it
+ * through forks and execs, and closes its account.
+ */
 #include "record/outside.h"
 
 #include <errno.h>

@@ -1,3 +1,7 @@
+/*
+ * Creates a data file as the runtime would, and interns stacks in it. What differs is only who
+ * writes: the launcher.
+ */
 #include "record/outside_file.h"
 
 #include <errno.h>

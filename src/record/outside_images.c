@@ -1,3 +1,7 @@
+/*
+ * Reads /proc/PID/maps and opens each executable mapping's file, to unwind through it. A file that
+ * has been replaced since is reached by way of the mapping itself.
+ */
 #include "record/outside_images.h"
 
 #include <elf.h>

@@ -1,3 +1,7 @@
+/*
+ * Reads and parses the files of /proc/PID and /proc/PID/task/TID. A process may end at any moment,
+ * so each function can say that it is gone.
+ */
 #include "record/outside_proc.h"
 
 #include <stdio.h>

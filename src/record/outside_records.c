@@ -1,3 +1,7 @@
+/*
+ * Writes the records that are no samples: mapped images, threads, texts, accounts and packets, in
+ * the layout that the runtime uses.
+ */
 #include "record/outside_parts.h"
 
 #include <stddef.h>

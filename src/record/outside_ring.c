@@ -1,3 +1,7 @@
+/*
+ * Opens a perf event with its ring buffer, and takes the kernel's records out of it one by one. A
+ * record that wraps around the end of the ring is copied to be whole.
+ */
 #include "record/outside_ring.h"
 
 #include <errno.h>

@@ -1,3 +1,7 @@
+/*
+ * Turns one sample of the kernel into one of ours: unwinds the copied stack with the copied
+ * registers, and tells for how much CPU time the sample stands.
+ */
 #include "record/outside_parts.h"
 
 #include "unwind/stack_flags.h"

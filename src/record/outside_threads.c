@@ -1,3 +1,7 @@
+/*
+ * The threads of a process that is sampled from outside: how their events are opened within the
+ * user's limits, and how much CPU time each had used before and at its last sample.
+ */
 #include "record/outside_parts.h"
 
 #include <dirent.h>

@@ -1,3 +1,8 @@
+/*
+ * The launcher: prepares folders and environment, starts the target, looks after its data, signals
+ * and limits while it runs, and gathers everything at the end. What fails after the start becomes
+ * a warning, as the target's run is never to be spoilt.
+ */
 #include "record/record.h"
 
 #include <errno.h>

@@ -1,3 +1,7 @@
+/*
+ * Masks what looks like a secret: values of variables and options with telling names, and
+ * passwords in URLs. Lengths stay, so records keep their layout.
+ */
 #include "record/redact.h"
 
 #include <string.h>

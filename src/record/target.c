@@ -1,3 +1,7 @@
+/*
+ * Finds what the kernel will load in the end, through PATH and interpreters of scripts, and
+ * whether our library can be loaded into it.
+ */
 #include "record/target.h"
 
 #include <elf.h>

@@ -1,3 +1,8 @@
+/*
+ * Reads /proc for what the runtime cannot know or no longer write: the kernel's account of each
+ * thread, of sleeping processes, and of those that were killed. It has a chunk of its own in each
+ * data file.
+ */
 #include "record/watch.h"
 
 #include <ctype.h>

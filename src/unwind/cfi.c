@@ -1,3 +1,8 @@
+/*
+ * Finds the description of a function (its FDE) for a pc: by an index that was built here before,
+ * else by the sorted table of .eh_frame_hdr. Both are binary searches; nothing reads .eh_frame from
+ * its start where a signal handler waits.
+ */
 #include "unwind/cfi.h"
 
 #include "unwind/dwarf.h"

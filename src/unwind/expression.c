@@ -1,3 +1,7 @@
+/*
+ * A stack machine of 64-bit values, as DWARF 5, section 2.5, defines it. Errors stick, and the
+ * number of operations is bounded, so that a loop in an expression ends.
+ */
 #include "unwind/expression.h"
 
 #include "unwind/dwarf.h"

@@ -1,3 +1,8 @@
+/*
+ * What to do at a pc that no call-frame information describes. Several ways are tried, from sure
+ * to doubtful: the kernel's signal frame, a function that has no frame yet, frame pointers. A
+ * return address is believed only if a call stands before it.
+ */
 #include "unwind/fallback.h"
 
 #include "unwind/expression.h"

@@ -1,3 +1,7 @@
+/*
+ * Finds the parts of an image that unwinding needs: its text, .eh_frame and the search table. In a
+ * process only program headers are there; in a file the section headers tell the exact bounds.
+ */
 #include "unwind/module.h"
 
 /** What program headers say, in load addresses. */

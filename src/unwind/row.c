@@ -1,3 +1,7 @@
+/*
+ * Runs the call-frame program of a function up to the pc that is asked for (DWARF 5, section
+ * 6.4.2). What is left is one row: where the caller's stack pointer and each of its registers are.
+ */
 #include "unwind/row.h"
 
 #include "unwind/dwarf.h"

@@ -1,3 +1,8 @@
+/*
+ * An abstract run of undescribed code from the pc to a return. Registers hold known distances from
+ * the present stack pointer, constants, loads, or nothing known; every branch is first not taken.
+ * Of the first path that returns, a row as call-frame information would have it is made.
+ */
 #include "unwind/scan.h"
 
 #include "unwind/insn.h"

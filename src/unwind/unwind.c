@@ -1,3 +1,8 @@
+/*
+ * The walk: one step takes the registers of a frame and gives those of its caller. Steps try, in
+ * this order, the cache of short rows, call-frame information, the code itself (scan.h), and
+ * guesses (fallback.h).
+ */
 #include "unwind/unwind.h"
 
 #include "unwind/cache.h"

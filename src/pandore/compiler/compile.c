@@ -1,3 +1,7 @@
+/*
+ * The compiler from beginning to end: tokens, tree, generated C, and on request the messages that
+ * each phase will send.
+ */
 #include "pandore/compiler/compile.h"
 
 #include "pandore/compiler/predict.h"

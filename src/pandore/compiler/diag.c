@@ -1,3 +1,7 @@
+/*
+ * Collects findings, drops those that repeat another one, and prints the rest in the order of the
+ * source, each with its line and a caret.
+ */
 #include "pandore/compiler/diag.h"
 
 #include <stdarg.h>

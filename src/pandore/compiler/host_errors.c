@@ -1,3 +1,7 @@
+/*
+ * Reads messages of C compilers and linkers for calls of functions that are nowhere, and turns
+ * them into findings at the place in the Pandore source.
+ */
 #include "pandore/compiler/host_errors.h"
 
 #include <ctype.h>

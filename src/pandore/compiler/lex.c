@@ -1,3 +1,6 @@
+/*
+ * The preprocessor: macros, conditionals, includes and line markers over the raw tokens of scan.c.
+ */
 #include "pandore/compiler/lex.h"
 
 #include <errno.h>

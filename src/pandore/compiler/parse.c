@@ -1,3 +1,7 @@
+/*
+ * Declarations: types, variables, functions, phases and the host's main. Also what the three files
+ * of the parser share.
+ */
 #include "pandore/compiler/parser.h"
 
 #include <string.h>

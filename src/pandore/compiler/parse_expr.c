@@ -1,3 +1,7 @@
+/*
+ * Expressions, by recursive descent with one function for all binary operators. Types are resolved
+ * on the way.
+ */
 #include "pandore/compiler/parser.h"
 
 #include <string.h>

@@ -1,3 +1,7 @@
+/*
+ * Statements. After a finding the rest of the statement is skipped, so that the next one is parsed
+ * afresh.
+ */
 #include "pandore/compiler/parser.h"
 
 #include <string.h>

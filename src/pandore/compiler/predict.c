@@ -1,3 +1,8 @@
+/*
+ * Follows the control flow of a phase with the integers that every node knows, and counts the
+ * messages that each statement and each nest would send. What depends on other values is reported
+ * as doubtful.
+ */
 #include "pandore/compiler/predict.h"
 
 #include "pandore/compiler/predictor.h"

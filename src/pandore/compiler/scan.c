@@ -1,3 +1,7 @@
+/*
+ * Cuts bytes into tokens: names, numbers, strings, punctuation. Comments and continued lines
+ * vanish here; columns stay those of the file.
+ */
 #include "pandore/compiler/scan.h"
 
 #include <ctype.h>

@@ -1,3 +1,7 @@
+/*
+ * Integer variables with a value or none, and C's arithmetic on them with its conversions. An
+ * operation with an unknown operand is unknown.
+ */
 #include "pandore/compiler/values.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+/* Makes all parts of an answer in the order in which they need each other. */
 #include "pandore/lattice/lattice.h"
 
 void sn_lattice_answer_make(const struct sn_execution *execution,

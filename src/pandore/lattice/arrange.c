@@ -1,3 +1,8 @@
+/*
+ * The order in which processes are fixed decides how many states a count has: processes that wait
+ * for each other should be neighbours. This is Cuthill and McKee's ordering of the graph of waits,
+ * from an end of the graph.
+ */
 #include <stdlib.h>
 #include <string.h>
 

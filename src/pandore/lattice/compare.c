@@ -1,3 +1,4 @@
+/* One row of figures for each execution: sizes, widths, bottlenecks, times. */
 #include "pandore/lattice/compare.h"
 
 #include <math.h>

@@ -1,3 +1,7 @@
+/*
+ * Lays out the parts of a picture below each other: title, lattice, levels, course of time, for
+ * one execution or several.
+ */
 #include "pandore/lattice/draw.h"
 
 #include <assert.h>

@@ -1,3 +1,4 @@
+/* A small lattice in the language of Graphviz, for people who want to lay it out themselves. */
 #include "pandore/lattice/draw.h"
 #include "pandore/lattice/picture.h"
 

@@ -1,3 +1,4 @@
+/* Draws every cut: as a grid for two processes, by levels for more. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,3 +1,7 @@
+/*
+ * Draws a lattice that is too large for its cuts: how many there are on each level, on a
+ * logarithmic scale, in the colour of the mean number of events possible next.
+ */
 #include <math.h>
 #include <stdlib.h>
 

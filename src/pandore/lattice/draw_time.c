@@ -1,3 +1,7 @@
+/*
+ * Draws how many processes are busy over time: in the schedule that the order allows, and in the
+ * run as it was traced.
+ */
 #include <math.h>
 #include <stdlib.h>
 

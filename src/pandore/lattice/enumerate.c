@@ -1,3 +1,8 @@
+/*
+ * Keeps, for each process that is fixed, how far the others must and may go; so each further
+ * choice is an interval and leads to a cut. The last two processes are done together, as most of
+ * the cuts differ in them only.
+ */
 #include "pandore/lattice/enumerate.h"
 
 #include <stdlib.h>

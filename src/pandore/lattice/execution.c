@@ -1,3 +1,8 @@
+/*
+ * From events in any order to the tables of the lattice: check, link dependencies, compute clocks
+ * in Kahn's order, then project away what is not observed. What is wrong becomes a fault with its
+ * place; the events that do not depend on it stay.
+ */
 #include "pandore/lattice/execution.h"
 
 #include <math.h>

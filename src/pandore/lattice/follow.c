@@ -1,3 +1,7 @@
+/*
+ * Takes events as soon as their past is complete, adds the observed ones to the graph while that
+ * is small enough, and counts the prefix by states when it is not.
+ */
 #include "pandore/lattice/follow.h"
 
 #include <math.h>

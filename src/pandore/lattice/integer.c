@@ -1,3 +1,7 @@
+/*
+ * Arithmetic on arrays of fixed-width integers. Numbers of one and two words have loops of their
+ * own, which compilers vectorize; longer ones go word by word.
+ */
 #include "pandore/lattice/integer.h"
 
 #include <math.h>

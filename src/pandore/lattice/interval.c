@@ -1,3 +1,7 @@
+/*
+ * Sums the polynomials of interval.h over the states that states.c makes, layer by layer, each
+ * layer in the narrowest integers that hold its bound.
+ */
 #include "pandore/lattice/interval.h"
 
 #include <assert.h>

@@ -1,3 +1,7 @@
+/*
+ * The graph: arrivals wait for their past; an event that is taken copies the part of the graph
+ * above its past.
+ */
 #include "pandore/lattice/online.h"
 
 #include <stdlib.h>

@@ -1,3 +1,7 @@
+/*
+ * The two tables of an order: what each event needs of the others, and (computed from it) which
+ * events need it.
+ */
 #include <stdlib.h>
 
 #include "base/alloc.h"

@@ -1,3 +1,6 @@
+/*
+ * The cuts of a small lattice with their arcs, and the colours and escapes that all drawings use.
+ */
 #include "pandore/lattice/picture.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* Gathers the entries of a bottleneck by source place and sorts them by weight. */
 #include "pandore/lattice/places.h"
 
 #include <math.h>

@@ -1,3 +1,7 @@
+/*
+ * Splits a lattice at the levels that have one cut only, counts the parts, joins the counts, and
+ * derives figures of each level. Parts that are too large get windows (windows.c).
+ */
 #include "pandore/lattice/profile.h"
 
 #include <math.h>

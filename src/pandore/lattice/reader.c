@@ -1,3 +1,7 @@
+/*
+ * Parses a trace, at once or piece by piece while it grows. A line with a fault is named, and the
+ * next one is read.
+ */
 #include "pandore/lattice/reader.h"
 
 #include <jansson.h>

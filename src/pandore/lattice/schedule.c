@@ -1,3 +1,7 @@
+/*
+ * Places every event as early as its dependencies allow, and follows the path that ends last back
+ * to its beginning.
+ */
 #include "pandore/lattice/schedule.h"
 
 #include <math.h>

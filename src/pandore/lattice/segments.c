@@ -1,3 +1,7 @@
+/*
+ * Finds narrow ranges of levels, by cuts and by time, and lists the events that are possible there
+ * and the processes that wait. Ranges that both ways find are listed once.
+ */
 #include "pandore/lattice/segments.h"
 
 #include <math.h>

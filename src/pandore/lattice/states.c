@@ -1,3 +1,8 @@
+/*
+ * Makes the states of a count, one layer for each process. A state is what the processes before
+ * have fixed for those after; equal states are one. Choices that lead to the same state are kept
+ * as one run.
+ */
 #include "pandore/lattice/states.h"
 
 #include <stdlib.h>

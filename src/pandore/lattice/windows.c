@@ -1,3 +1,7 @@
+/*
+ * Where a part has too many cuts, counts windows of it: the lattice between two depths of the
+ * order. Their length is chosen so that each takes some milliseconds.
+ */
 #include "pandore/lattice/windows.h"
 
 #include <assert.h>

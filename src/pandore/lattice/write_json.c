@@ -1,3 +1,7 @@
+/*
+ * The answer as JSON. Counts are strings of decimal digits, as they may have more of them than a
+ * JSON reader keeps.
+ */
 #include <math.h>
 
 #include "base/json.h"

@@ -1,3 +1,7 @@
+/*
+ * The answer for people: totals, levels as a line of bars, the bottlenecks with their source
+ * places; and its rows as CSV.
+ */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* Puts the data into the page's shell, at the marks that it has for them. */
 #include "pandore/page/page.h"
 
 #include <assert.h>

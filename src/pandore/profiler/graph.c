@@ -1,3 +1,7 @@
+/*
+ * Adds traffic up into arcs between partitions, nodes or variables, after choosing phases, zones,
+ * nodes and variables.
+ */
 #include "pandore/profiler/comm.h"
 
 #include <math.h>

@@ -1,3 +1,7 @@
+/*
+ * Reads a profile (JSON), which may come from anywhere: numbers of nodes, phases and zones are
+ * checked before they are used.
+ */
 #include "pandore/profiler/comm.h"
 
 #include <jansson.h>

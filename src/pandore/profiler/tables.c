@@ -1,3 +1,7 @@
+/*
+ * The tables of 'sonde comm': arcs, phases, zones, nodes and lines of one program, or of several
+ * below one header.
+ */
 #include <stdlib.h>
 #include <string.h>
 

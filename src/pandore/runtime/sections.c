@@ -1,3 +1,7 @@
+/*
+ * Computes, block by block of the target, the smallest box of the source that its iterations read,
+ * and cuts it up by owners. Loops over the blocks that a node owns (spans) use the same bounds.
+ */
 #include "pandore/runtime/sections.h"
 
 #include <stdlib.h>

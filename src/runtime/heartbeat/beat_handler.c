@@ -1,3 +1,8 @@
+/*
+ * What a beat does when the inline functions of the header cannot: the first beat of a thread,
+ * deep nesting, sampling, misuse, and clocks without a time-stamp counter. Only the thread itself
+ * writes to its cells.
+ */
 #include "runtime/heartbeat/parts.h"
 
 #include <stdatomic.h>

@@ -1,3 +1,7 @@
+/*
+ * The library from start to end: its clock, its thread that writes an interval's rows,
+ * registration of heartbeats, and what happens at fork and at exit.
+ */
 #include "runtime/heartbeat/parts.h"
 
 #include <cpuid.h>

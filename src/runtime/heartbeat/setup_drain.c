@@ -1,3 +1,8 @@
+/*
+ * At the end of each interval: reads all cells while their threads go on writing, makes rows of
+ * what has changed, and gives them to files and publishers. It also times fewer beats where timing
+ * costs too much.
+ */
 #include "runtime/heartbeat/parts.h"
 
 #include <sched.h>

@@ -1,3 +1,7 @@
+/*
+ * Writes rows as JSON lines or CSV (docs/format/heartbeat-file.md), and rotates files that are
+ * full.
+ */
 #include "runtime/heartbeat/parts.h"
 
 #include <errno.h>

@@ -1,3 +1,7 @@
+/*
+ * Finds rank, job, launch, host and program from the environment and /proc, so that rows of many
+ * processes can be put together later.
+ */
 #include "runtime/heartbeat/parts.h"
 
 #include <fcntl.h>

@@ -1,3 +1,7 @@
+/*
+ * Loads publishers, which are plug-ins, and hands them every row. A publisher that cannot start is
+ * told once and left out.
+ */
 #include "runtime/heartbeat/parts.h"
 
 #include <dlfcn.h>

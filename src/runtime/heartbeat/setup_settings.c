@@ -1,3 +1,7 @@
+/*
+ * Reads the settings: environment first, then what the application said at initialisation, then
+ * defaults. A value that cannot be used is told and replaced.
+ */
 #include "runtime/heartbeat/parts.h"
 
 #include <stdlib.h>

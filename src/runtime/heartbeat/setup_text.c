@@ -1,3 +1,7 @@
+/*
+ * Text in a fixed buffer, without stdio: numbers, JSON and CSV escapes, and complaints to standard
+ * error.
+ */
 #include "runtime/heartbeat/parts.h"
 
 #include <stdlib.h>

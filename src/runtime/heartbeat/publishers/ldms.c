@@ -1,14 +1,5 @@
-#include <ldms/ldms.h>
-
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-
-#include "runtime/heartbeat/parts.h"
-#include "runtime/heartbeat/publishers/sums.h"
-
 /*
- * One JSON message per heartbeat and interval, summed over threads, through the message service of
+ * The LDMS publisher. One JSON message per heartbeat and interval, summed over threads, through the message service of
  * LDMS (4.5 and later; manual page ldms_msg(7)). The keys job_id, ProducerName, rank, timestamp,
  * region and time are those that stores of LDMS already know from other tools.
  *
@@ -17,6 +8,14 @@
  * connection, no room or no send quota is dropped, and the next one tells how many were. At the end
  * a connection that is being made is given a moment, if messages wait for it.
  */
+#include <ldms/ldms.h>
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "runtime/heartbeat/parts.h"
+#include "runtime/heartbeat/publishers/sums.h"
 
 enum link_state { LINK_NONE, LINK_CONNECTING, LINK_UP, LINK_DOWN };
 

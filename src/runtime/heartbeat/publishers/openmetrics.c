@@ -1,3 +1,7 @@
+/*
+ * Writes the sums of all heartbeats as one exposition in OpenMetrics or its older dialect, to a
+ * file for a collector and to memory for the server.
+ */
 #include "runtime/heartbeat/publishers/openmetrics.h"
 
 #include <errno.h>

@@ -1,3 +1,7 @@
+/*
+ * Answers scrapers over HTTP on a UNIX socket or on the loopback interface, in a thread of its
+ * own.
+ */
 #include "runtime/heartbeat/publishers/openmetrics.h"
 
 #include <arpa/inet.h>

@@ -1,3 +1,4 @@
+/* Adds up the rows of all threads: those of the interval at hand, and those since the start. */
 #include "runtime/heartbeat/publishers/sums.h"
 
 #include <stdlib.h>
