@@ -7,6 +7,7 @@ import { readFileSync, writeFileSync, mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
+import { propertiesOf } from './src/palette.js';
 
 const here = dirname(fileURLToPath(import.meta.url));
 const out = process.argv[2] ?? join(here, 'dist', 'report.html');
@@ -24,7 +25,7 @@ const style = await build({ ...options, entryPoints: ['src/style.css'] });
 
 // A bundle may hold "</script" only inside strings; there "<\/script" means the same.
 const code = script.outputFiles[0].text.replaceAll('</script', '<\\/script').trimEnd();
-const css = style.outputFiles[0].text.trimEnd();
+const css = `:root{${propertiesOf(0)}}:root[data-theme=dark]{${propertiesOf(1)}}` + style.outputFiles[0].text.trimEnd();
 const hash = (text) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
 const fill = (text, marker, value) => {
 	const [before, after] = text.split(marker);

@@ -140,6 +140,12 @@ class Page:
             mouse('mouseMoved', x0 + (x1 - x0) * i / 4, y0 + (y1 - y0) * i / 4)
         mouse('mouseReleased', x1, y1)
 
+    def wheel(self, x, y, by, ctrl=False):
+        self.call('Input.dispatchMouseEvent', type='mouseWheel', x=x, y=y, deltaX=0, deltaY=by, modifiers=2 if ctrl else 0)
+
+    def point(self, x, y):
+        self.call('Input.dispatchMouseEvent', type='mouseMoved', x=x, y=y)
+
     def size(self, width, height):
         self.call('Emulation.setDeviceMetricsOverride', width=width, height=height, deviceScaleFactor=1,
                   mobile=False)

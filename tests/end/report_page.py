@@ -26,6 +26,34 @@ def look(t, page, path, view, what):
     return t.check(ready and not page.errors, what, *page.errors, 'ready' if ready else 'never ready')
 
 
+# What is cut off without a sign of it: an ellipsis (what it hides is said where the mouse rests), or a
+# shadow where a box can be scrolled.
+CUT = r"""(() => {
+    const out = [], words = (e) => [...e.childNodes].some(n => n.nodeType === 3 && n.textContent.trim());
+    for (const e of document.querySelectorAll('#app *')) {
+        const box = e.getBoundingClientRect(), style = getComputedStyle(e), name = e.className || e.tagName;
+        if (!box.width || !box.height || e.closest('svg, .visually-hidden, select') || !e.textContent.trim())
+            continue;
+        const wide = e.scrollWidth > e.clientWidth + 1 && e.clientWidth > 0;
+        if (wide && /hidden|clip/.test(style.overflowX)) {
+            if (style.textOverflow !== 'ellipsis')
+                out.push(['cut', name, e.textContent.slice(0, 60)]);
+            e.dispatchEvent(new MouseEvent('mouseover', { bubbles: true }));
+            if (!e.title && !e.querySelector('[title]') && !e.closest('[title]'))
+                out.push(['not said', name, e.textContent.slice(0, 60)]);
+        }
+        if (wide && /auto|scroll/.test(style.overflowX) && !style.backgroundImage.includes('gradient'))
+            out.push(['scrolls without a sign', name, e.scrollWidth, e.clientWidth]);
+        let holder = e.parentElement;
+        while (holder && getComputedStyle(holder).overflowX === 'visible')
+            holder = holder.parentElement;
+        if (words(e) && box.right > innerWidth + 1 && (!holder || holder === document.body))
+            out.push(['outside', name, e.textContent.slice(0, 60)]);
+    }
+    return out;
+})()"""
+
+
 def check_small(t, chromium):
     path = t.folder + '/small.html'
     page = chromium.open()
@@ -34,11 +62,13 @@ def check_small(t, chromium):
         page.size(width, height)
         page.media(scheme)
         page.open('about:blank')
-        sizes = []
+        sizes, cut = [], []
         for view in VIEWS:
             look(t, page, path, view, f'{view} at {width} pixels, {scheme}') if width == 1440 else \
                 page.open(f'file://{path}#/{view}') or page.wait(f"document.body.dataset.ready === '{view}'")
             sizes.append(len(page.screenshot()))
+            cut += [[view, *what] for what in page.evaluate(CUT)]
+        t.equal(cut[:5], [], f'nothing is cut without a sign: {width} pixels, {scheme}')
         wide = page.evaluate('document.documentElement.scrollWidth')
         t.check(min(sizes) > 12000 and wide <= width and not page.errors,
                 f'screenshots have content and fit the width: {width} pixels, {scheme}', sizes, wide, page.errors)
@@ -244,13 +274,106 @@ def check_flame(t, page, path):
     t.equal(got, toc['categories'][want], 'a frame has the colour of the category that brings most')
 
 
+def check_wheel(t, page, path):
+    """With ctrl the wheel zooms the timeline and the flame graph; alone it scrolls the page."""
+    box = "(() => { const r = document.querySelector('.canvas canvas').getBoundingClientRect(); return [r.left + r.width * .6, r.top + 60]; })()"
+    page.call('Page.bringToFront') # a tab in the background draws no frames, and the wheel waits for one
+    page.size(1440, 500)
+    for view, mark in (('timeline', 'z='), ('flame', 'root=*')):
+        page.open('about:blank')
+        look(t, page, path, view, f'{view} before the wheel')
+        page.evaluate("document.querySelector('.canvas').scrollIntoView({ block: 'center' })")
+        x, y = page.evaluate(box)
+        page.wheel(x, y, -300, ctrl=True)
+        t.check(page.wait(f"location.hash.includes('{mark}')", 5), f'{view}: the wheel with ctrl zooms, and the zoom is in the address',
+                page.evaluate('location.hash'))
+        page.evaluate("document.querySelector('.canvas').focus()")
+        page.key('0')
+        t.check(page.wait(f"!location.hash.includes('{mark}')", 5), f'{view}: the key 0 shows all', page.evaluate('location.hash'))
+        for key in '+-':
+            page.key(key)
+        page.evaluate("document.querySelector('main').scrollTop = 0; window.wheels = []; window.addEventListener('wheel', e => wheels.push(e.defaultPrevented))")
+        page.wheel(*page.evaluate(box), 120)
+        t.check(page.wait('wheels.length > 0', 5) and page.evaluate('wheels') == [False], f'{view}: the wheel alone is left to the page',
+                page.evaluate('wheels'))
+    page.size(1440, 900)
+
+
+def check_timeline(t, page, path):
+    """Waiting for a CPU, and the call path under the pointer."""
+    page.open('about:blank')
+    look(t, page, path, 'timeline', 'timeline for its states')
+    t.check('waiting for a CPU' in page.evaluate("document.querySelector('.foot').textContent"), 'waiting for a CPU is a state of its own')
+    x, y, width = page.evaluate("(() => { const r = document.querySelector('.canvas canvas').getBoundingClientRect(); return [r.left, r.top, r.width]; })()")
+    seen = ''
+    for part in (0.3, 0.35, 0.4, 0.45, 0.5):
+        page.point(x + width * part, y + 40)
+        if page.wait("/from main/.test(document.querySelector('.tip')?.textContent)", 2):
+            seen = page.evaluate("document.querySelector('.tip').textContent")
+            break
+    t.check('from main' in seen, 'the call path under the pointer is shown', page.evaluate("document.querySelector('.tip')?.textContent"))
+    page.evaluate("location.hash = '#/timeline?as=table'")
+    t.check(page.wait("[...document.querySelectorAll('.titles button')].some(b => b.textContent === 'No CPU')"), 'and its time in the table')
+    toc, chunk = contents(path)
+    threads = chunk('threads')
+    shown = page.evaluate("(() => { const k = [...document.querySelectorAll('.titles button')].findIndex(b => b.textContent === 'No CPU');"
+                          " return [...document.querySelectorAll('.grid .row')].map(r => parseFloat(r.children[k].textContent) || 0); })()")
+    scale = [v if v < 20 else v / 1000 for v in shown]
+    sums = [v / 1e9 for v in threads['wait_cpu_ns']]  # the first threads were off their CPUs for less
+    t.check(len(scale) == len(sums) and all(a < b + 0.01 for a, b in zip(scale, sums)) and all(abs(a - b) < 0.01 for a, b in zip(scale[3:8], sums[3:8])),
+            "which is the kernel's sum for the thread", shown, sums)
+
+
+def check_idle(t, page, path):
+    """Threads that only slept are left out of blocked time as on Global, and that is said."""
+    toc, chunk = contents(path)
+    threads, waits = chunk('threads'), chunk('waits')
+    unit = toc['time_unit_ns'] / 1e9
+    idle = sum(d * unit for d, w in zip(waits['duration'], waits['thread']) if threads['helper'][w])
+    busy = sum(d * unit for d, w in zip(waits['duration'], waits['thread']) if not threads['helper'][w])
+    look(t, page, path, 'flame?time=wall', 'flame graph of CPU and blocked time')
+    head = page.evaluate("document.querySelector('.head .dim').textContent")
+    t.check(f'without {idle:.1f} s of 1 thread that only slept' in head, 'an idle thread is left out, with a word', head)
+    got = re.search(r'([\d.]+) s in all', head)
+    t.within(float(got[1]), toc['sampled_ns'] / 1e9 + busy, 0.5, 'and the rest is CPU time and the waits of the others')
+
+
+def check_hottest(t, page, path):
+    """The source opens at the line that takes most."""
+    for view in ('source/f0', 'loop'):
+        page.open('about:blank')
+        look(t, page, path, view, f'{view} for its hottest line')
+        page.wait("document.querySelector('.code .row')")
+        got = page.evaluate("""(() => {
+            const rows = [...document.querySelectorAll('[aria-label=Source] .row')], share = (r) => parseFloat(r.children[0].textContent) || 0;
+            const at = rows.find(r => r.getAttribute('aria-selected') === 'true'), pane = document.querySelector('[aria-label=Source]').getBoundingClientRect();
+            const box = at?.getBoundingClientRect();
+            return [at && share(at), Math.max(...rows.map(share)), !!at && box.top >= pane.top && box.bottom <= pane.bottom];
+        })()""")
+        t.check(got[0] and got[0] == got[1] and got[2], f'{view}: the hottest line is chosen and in view', got)
+
+
+def check_units(t):
+    """What needs no browser: contrasts, names in less room, waits for a CPU."""
+    if not t.has('node'):
+        t.skip('units of the page', 'node is not here')
+        return
+    done = t.command('node', os.path.join(ROOT, 'tests/web/units.mjs'), os.path.join(ROOT, 'web'))
+    for line in done.stdout.splitlines():
+        if re.match(r'(not )?ok ', line):
+            t.check(line.startswith('ok'), 'unit: ' + line.split(' - ', 1)[1], done.stdout[-500:] if not line.startswith('ok') else '')
+    t.check(done.returncode == 0 and '1..' in done.stdout, 'units of the page ran to their end', done.stderr)
+
+
 def check_hostile(t, chromium):
     path = t.folder + '/hostile.html'
     page = chromium.open()
+    page.size(800, 1000)
     for view in VIEWS:
         look(t, page, path, view, f'hostile names in {view}')
         t.check('pwned' not in (page.evaluate('document.title') or '').replace("document.title='pwned'", ''),
                 f'no name became markup in {view}', page.evaluate('document.title'))
+        t.equal(page.evaluate(CUT)[:3], [], f'hostile names are not cut without a sign in {view}')
     text = open(path, encoding='utf-8', errors='surrogateescape').read()
     t.equal(text.count('<script>'), 1, 'one script of ours in the file and no other')
     page.evaluate("location.hash = '#/functions'")
@@ -483,6 +606,7 @@ def main():
     t = Test()
     check_bundle(t)
     check_inflate(t)
+    check_units(t)
     for kind in ('small', 'empty', 'hostile', 'big', 'many'):
         done = t.command(MAKE_PAGE, kind, f'{t.folder}/{kind}.html')
         t.equal(done.returncode, 0, f'a page is made: {kind}')
@@ -494,6 +618,10 @@ def main():
         check_filters(t, page, path)
         check_keys(t, page, path)
         check_phases(t, chromium)
+        check_wheel(t, page, path)
+        check_timeline(t, page, path)
+        check_idle(t, page, path)
+        check_hottest(t, page, path)
         check_flame(t, page, path)
         check_static(t, page, path)
         check_hostile(t, chromium)

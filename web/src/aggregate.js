@@ -87,14 +87,16 @@ function sumRecords(d, filter, records) {
 	return { ns, samples, threadNs, threadSamples };
 }
 
+// Threads that only slept are apart, as in the sums of src/profile: `idle`.
 function sumWaits(d, filter, waits) {
 	const nodeWait = new Float64Array(d.nodes.rows), kinds = new Float64Array(16);
 	const threadWait = new Float64Array(d.threads.rows);
 	const [t0, t1] = limits(filter.time), allowed = threadsOf(d, filter), chosen = intervalsOf(d, filter);
 	const width = phases ? phases.interval_ns / toc.time_unit_ns : 1;
-	let total = 0;
+	let total = 0, idle = 0;
+	const asleep = new Set();
 	if (filter.module !== null) // a wait has no leaf instruction, so it is in no module
-		return { nodeWait, kinds, threadWait, total };
+		return { nodeWait, kinds, threadWait, total, idle, idleThreads: 0 };
 	for (let i = 0; i < waits.rows; i++) {
 		if (!allowed[waits.thread[i]])
 			continue;
@@ -111,13 +113,18 @@ function sumWaits(d, filter, waits) {
 		if (!part)
 			continue;
 		const ns = part * toc.time_unit_ns;
+		threadWait[waits.thread[i]] += ns;
+		if (!filter.threads && d.threads.helper[waits.thread[i]]) { // unless they are asked for
+			asleep.add(waits.thread[i]);
+			idle += ns;
+			continue;
+		}
 		if (waits.node[i] !== NONE)
 			nodeWait[waits.node[i]] += ns;
 		kinds[waits.kind[i]] += ns;
-		threadWait[waits.thread[i]] += ns;
 		total += ns;
 	}
-	return { nodeWait, kinds, threadWait, total };
+	return { nodeWait, kinds, threadWait, total, idle, idleThreads: asleep.size };
 }
 
 export const inclusiveOf = (nodes, exclusive) => {

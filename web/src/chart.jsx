@@ -1,8 +1,8 @@
 // Charts of numbers over numbers: areas, lines and steps, with a cursor, and a drag that chooses a
 // range. Drawn on a canvas, as a point a pixel is too much for markup.
 import { Fragment, h } from 'preact';
-import { useRef, useState } from 'preact/hooks';
-import { Canvas, Tip, colourOf, useSize } from './parts.jsx';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { Canvas, Swatch, Tip, colourOf, useSize } from './parts.jsx';
 
 const RIGHT = 8, TOP = 8, FONT = '11px system-ui, "DejaVu Sans", sans-serif';
 
@@ -48,6 +48,73 @@ export function useDrag({ can = () => true, onEnd, onClick, onMove }) {
 		onPointerCancel: () => setDrag(null),
 		onPointerLeave: (e) => onMove?.(-1, -1, e),
 	}];
+}
+
+// The part of a picture that is in view, [low, high] within [0, 1], and a change of it. `text` is what
+// the address keeps of it, and `save(text)` keeps it there once the hand rests.
+export function useZoom(text, save) {
+	const read = (words) => {
+		const [, low, high] = /^([\d.]+)-([\d.]+)$/.exec(words ?? '') ?? [];
+		return +high > +low && +high <= 1 ? [+low, +high] : [0, 1];
+	};
+	const [view, setView] = useState(() => read(text));
+	const kept = useRef(text), timer = useRef();
+	useEffect(() => {
+		if (text !== kept.current)
+			setView(read(text));
+		kept.current = text;
+	}, [text]);
+	useEffect(() => () => clearTimeout(timer.current), []);
+	return [view, (low, high) => {
+		const span = Math.min(1, Math.max(1e-6, high - low)), from = Math.min(Math.max(0, low), 1 - span);
+		setView([from, from + span]);
+		clearTimeout(timer.current);
+		timer.current = setTimeout(() => {
+			const short = (v) => v.toFixed(7).replace(/\.?0+$/, '');
+			kept.current = span < 1 ? `${short(from)}-${short(from + span)}` : null;
+			save?.(kept.current);
+		}, 250);
+	}];
+}
+
+// The wheel over a picture: with ctrl (or as a pinch) it zooms around the pointer, with shift or
+// sideways it moves what is zoomed; alone it scrolls the page, as everywhere. `where(x)` is the pointer
+// within the picture, 0 to 1.
+export function useWheel(ref, view, change, where) {
+	const latest = useRef(), pending = useRef(null);
+	latest.current = { view, change, where };
+	useEffect(() => {
+		const apply = () => {
+			const { zoom, move, x } = pending.current, { view: [low, high], change: set, where: at } = latest.current;
+			const part = Math.min(1, Math.max(0, at(x))), span = Math.min(1, (high - low) * Math.exp(zoom / 400));
+			pending.current = null;
+			const from = low + (high - low) * part - span * part + move / 900 * span;
+			set(from, from + span);
+		};
+		const onWheel = (e) => {
+			const zoom = e.ctrlKey || e.metaKey ? e.deltaY : 0, isWhole = latest.current.view[1] - latest.current.view[0] >= 1;
+			const move = zoom ? 0 : e.shiftKey ? e.deltaX || e.deltaY : Math.abs(e.deltaX) > Math.abs(e.deltaY) ? e.deltaX : 0;
+			if (!zoom && (!move || isWhole))
+				return;
+			e.preventDefault();
+			const before = pending.current ?? (requestAnimationFrame(apply), { zoom: 0, move: 0 });
+			pending.current = { zoom: before.zoom + zoom, move: before.move + move, x: e.clientX - ref.current.getBoundingClientRect().left };
+		};
+		const element = ref.current;
+		element.addEventListener('wheel', onWheel, { passive: false });
+		return () => element.removeEventListener('wheel', onWheel);
+	}, []);
+}
+
+// The same by keys; true if the key was one of them.
+export function zoomKey(key, [low, high], change) {
+	const span = high - low, middle = (low + high) / 2;
+	const to = { '+': span / 1.5, '=': span / 1.5, '-': span * 1.5, 0: 1 }[key];
+	const step = { ArrowLeft: -span / 8, ArrowRight: span / 8 }[key];
+	if (to === undefined && step === undefined)
+		return false;
+	change(...to ? [middle - to / 2, middle + to / 2] : [low + step, high + step]);
+	return true;
 }
 
 // What a drag has chosen so far.
@@ -155,7 +222,7 @@ export function Chart({ data, series, xLabel, yLabel, height = 150, yRange, xRan
 		{width > 0 && count > 0 && <Canvas width={width} height={height} draw={draw} inputs={[data, theme]} label={label} {...events} />}
 		{hover && <>
 			<div class="cursor" style={{ left: px(x[hover.i]) + 'px', top: TOP + 'px', height: high + 'px' }} />
-			{!drag && <Tip at={hover.at}>{tip ? tip(hover.i) : <><div class="dim">{+x[hover.i].toPrecision(5)}{xUnit} {xLabel}</div>{series.map((s, k) => <div key={k}><span class="swatch" style={{ background: `var(${s.colour})` }} /> {s.label} {+ys[k][hover.i].toPrecision(3)}{yUnit}</div>)}</>}</Tip>}
+			{!drag && <Tip at={hover.at}>{tip ? tip(hover.i) : <><div class="dim">{+x[hover.i].toPrecision(5)}{xUnit} {xLabel}</div>{series.map((s, k) => <div key={k}><Swatch colour={s.colour} /> {s.label} {+ys[k][hover.i].toPrecision(3)}{yUnit}</div>)}</>}</Tip>}
 		</>}
 		{drag && <Chosen drag={drag} low={LEFT} high={LEFT + wide} top={TOP} height={high} />}
 	</div>;

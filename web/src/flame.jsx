@@ -2,8 +2,10 @@
 import { Fragment, h } from 'preact';
 import { useMemo, useRef, useState } from 'preact/hooks';
 import { NONE, toc } from './chunks.js';
-import { Canvas, Head, Name, PALETTE, Switch, Tip, colourOf, useSize, CATEGORY_COLOURS, place } from './parts.jsx';
-import { elide, percent, seconds, visible } from './format.js';
+import { Canvas, Head, Name, Swatch, Switch, Tip, colourOf, useSize, place } from './parts.jsx';
+import { useWheel, useZoom, zoomKey } from './chart.jsx';
+import { NAMED_COUNT, inkOn, mix, namedColour, workColour } from './palette.js';
+import { elide, grouped, percent, seconds, shorten, visible } from './format.js';
 import { go, setParams } from './state.js';
 import { Table } from './table.jsx';
 
@@ -112,14 +114,15 @@ export function entityName(d, entity) {
 	return 'unknown';
 }
 
-// Boxes to draw: the path to `root` at full width, below it its descendants wide enough to see.
-export function layout(tree, root, width) {
+// Boxes to draw: the path to `root` at full width, below it its descendants wide enough to see. Of the
+// width only [low, high] is in view.
+export function layout(tree, root, width, low = 0, high = 1) {
 	const boxes = [], path = [];
 	for (let at = root; at >= 0; at = tree.parent[at])
 		path.unshift(at);
 	path.forEach((node, depth) => boxes.push({ node, x: 0, w: width, depth }));
-	const scale = tree.value[root] > 0 ? width / tree.value[root] : 0;
-	const open = [[root, 0, path.length - 1]];
+	const scale = tree.value[root] > 0 ? width / tree.value[root] / (high - low) : 0;
+	const open = [[root, -low * width / (high - low), path.length - 1]];
 	let depthMax = path.length - 1;
 	while (open.length) {
 		const [node, x0, depth] = open.pop();
@@ -128,9 +131,11 @@ export function layout(tree, root, width) {
 			const w = tree.value[child] * scale;
 			if (w < 0.4)
 				break; // children are sorted: the rest is smaller still
-			boxes.push({ node: child, x, w, depth: depth + 1 });
-			depthMax = Math.max(depthMax, depth + 1);
-			open.push([child, x, depth + 1]);
+			if (x < width && x + w > 0) {
+				boxes.push({ node: child, x, w, depth: depth + 1 });
+				depthMax = Math.max(depthMax, depth + 1);
+				open.push([child, x, depth + 1]);
+			}
 			x += w;
 		}
 	}
@@ -191,11 +196,11 @@ export function Flame({ d, agg, filter, theme, matcher }) {
 		<button class="plain" onClick={() => setParams({ as: table ? null : 'table' })}>{table ? 'View as graph' : 'View as table'}</button>
 	</>;
 	return <>
-		<Head title="Flame graph" tools={tools}>{up ? 'leaves at the top, callers below' : 'callers at the top, callees below'} · width is {wall ? 'CPU and blocked' : 'CPU'} time, {seconds(tree.value[0])} in all{matched ? ` · ${percent(matched.sum / tree.value[0])} on matching paths` : ''}</Head>
+		<Head title="Flame graph" tools={tools}>{up ? 'leaves at the top, callers below' : 'callers at the top, callees below'} · width is {wall ? 'CPU and blocked' : 'CPU'} time, {seconds(tree.value[0])} in all{wall && agg.waits?.idleThreads ? ` (without ${seconds(agg.waits.idle)} of ${grouped(agg.waits.idleThreads)} ${agg.waits.idleThreads === 1 ? 'thread' : 'threads'} that only slept, as on Global)` : ''}{matched ? ` · ${percent(matched.sum / tree.value[0])} on matching paths` : ''}</Head>
 		{toc.folded_share > 0 && <p class="notice">This run has more call paths than the page holds: {percent(toc.folded_share)} of the time lies on paths whose inner frames are left out here and count for the last frame shown. <span class="mono">sonde show tree</span> has them all.</p>}
 		<section class="panel flush fill">{tree.value[0] === 0 ? <div class="empty">No time to show under this filter.</div>
 			: table ? <FlameTable d={d} tree={tree} matched={matched} />
-				: <FlameCanvas key={`${up}${wall}${loops}`} d={d} tree={tree} matched={matched} colourBy={colourBy} theme={theme} zoom={params.root ?? null} setZoom={(way) => setParams({ root: way })} />}</section>
+				: <FlameCanvas key={`${up}${wall}${loops}`} d={d} tree={tree} matched={matched} colourBy={colourBy} theme={theme} zoom={params.root ?? null} setZoom={(way, isPart) => setParams({ root: way }, isPart)} />}</section>
 	</>;
 }
 
@@ -235,41 +240,40 @@ function FlameTable({ d, tree, matched }) {
 	return <Table label="Call paths" columns={columns} rows={rows} rowKey={(r) => r.node} tree={{ depth: (r) => r.depth, isOpen, toggle }} />;
 }
 
-// Black or white, whichever is easier to read on a colour.
-function inkOn(colour) {
-	const value = parseInt(colour.slice(1), 16);
-	const light = 0.3 * (value >> 16) + 0.59 * (value >> 8 & 255) + 0.11 * (value & 255);
-	return light > 150 ? '#0f141a' : '#ffffff';
-}
-
 // heat(node): [colour, strength] in place of category or module; legend, tip, say: what goes with it.
-// zoom, setZoom: the way to the node that fills the width, kept by the caller; else kept here.
+// zoom, setZoom: the way to the node that fills the width and, after a *, the part of it in view, kept by
+// the caller; else kept here.
 export function FlameCanvas({ d, tree, matched, colourBy, theme, heat, legend, tip, say, zoom, setZoom }) {
 	const box = useRef();
 	const [width, height] = useSize(box);
 	const [own, setOwn] = useState(null);
 	const [hover, setHover] = useState(null);
-	const setRoot = (node) => (setZoom ?? setOwn)(wayTo(tree, node));
-	const at = useMemo(() => nodeOf(tree, setZoom ? zoom : own), [tree, zoom, own]);
-	const plan = useMemo(() => layout(tree, at, Math.max(1, width)), [tree, at, width]);
-	const moduleColour = useMemo(() => {
+	const [way, part] = ((setZoom ? zoom : own) ?? '').split('*');
+	const keep = (node, text) => (setZoom ?? setOwn)([wayTo(tree, node) ?? '', text].filter((s, i) => !i || s).join('*') || null, !!text);
+	const setRoot = (node) => keep(node);
+	const at = useMemo(() => nodeOf(tree, way), [tree, way]);
+	const [view, setView] = useZoom(part, (text) => keep(at, text));
+	const change = (low, high) => high - low >= 1 && view[1] - view[0] >= 1 && at > 0 ? setRoot(tree.parent[at]) : setView(low, high);
+	const plan = useMemo(() => layout(tree, at, Math.max(1, width), ...view), [tree, at, width, view]);
+	useWheel(box, view, change, (x) => x / width);
+	const moduleRank = useMemo(() => {
 		if (heat)
 			return null;
 		const order = [...Array(d.modules.rows).keys()].sort((a, b) => d.modules.cpu_ns[b] - d.modules.cpu_ns[a]);
 		const colours = {};
-		order.forEach((m, i) => { colours[m] = PALETTE[i] ?? '--c-other'; });
+		order.forEach((m, i) => { colours[m] = i; });
 		return colours;
 	}, []);
 	const variableOf = (node) => {
 		const entity = tree.entity[node];
 		if (colourBy === 'module') {
 			const f = entity < d.functions.rows ? entity : entity < d.functions.rows + d.loops.rows ? d.loops.function[entity - d.functions.rows] : NONE;
-			return f === NONE ? '--c-other' : moduleColour[d.functions.module[f]] ?? '--c-other';
+			return namedColour(f === NONE ? NAMED_COUNT : moduleRank[d.functions.module[f]] ?? NAMED_COUNT);
 		}
-		return tree.category[node] === BLOCKED ? '--c-blocked' : CATEGORY_COLOURS[toc.categories[tree.category[node]]] ?? '--c-other';
+		return tree.category[node] === BLOCKED ? '--s-blocked' : workColour(toc.categories[tree.category[node]]);
 	};
 	const draw = (c) => {
-		const palette = {}, ink = {}, panel = colourOf('--panel'), plain = colourOf('--text');
+		const palette = {}, shades = {}, panel = colourOf('--panel');
 		c.fillStyle = panel;
 		c.fillRect(0, 0, width, plan.rows * BAR + 8);
 		c.font = '11.5px ui-monospace, "DejaVu Sans Mono", Menlo, Consolas, monospace';
@@ -278,18 +282,17 @@ export function FlameCanvas({ d, tree, matched, colourBy, theme, heat, legend, t
 		for (const { node, x, w, depth } of plan.boxes) {
 			const [variable, strength] = node === 0 ? ['--line-strong'] : heat ? heat(node) : [variableOf(node)];
 			palette[variable] ??= colourOf(variable);
-			ink[variable] ??= inkOn(palette[variable]);
 			const entity = tree.entity[node];
 			const isLoop = entity >= d.functions.rows && entity < d.functions.rows + d.loops.rows;
 			// Shades vary with the name so that neighbours can be told apart.
-			c.globalAlpha = matched && matched.hit[node] !== 1 ? 0.22 : strength ?? (isLoop ? 0.68 : 0.86 + ((entity * 7919) % 14) / 100);
-			c.fillStyle = palette[variable];
-			c.fillRect(x, depth * BAR, Math.max(0.5, w - (w > 3 ? 0.7 : 0)), BAR - 1);
-			c.globalAlpha = 1;
-			const room = Math.floor((w - 8) / char);
+			const alpha = matched && matched.hit[node] !== 1 ? 0.22 : strength ?? (isLoop ? 0.68 : 0.93 + ((entity * 7919) % 7) / 100);
+			const fill = mix(palette[variable], panel, alpha), left = Math.max(x, 0), right = Math.min(x + w, width);
+			c.fillStyle = fill;
+			c.fillRect(left, depth * BAR, Math.max(0.5, right - left - (w > 3 ? 0.7 : 0)), BAR - 1);
+			const room = Math.floor((right - left - 8) / char);
 			if (room >= 3) {
-				c.fillStyle = node === 0 || strength < 0.7 || matched && matched.hit[node] !== 1 ? plain : ink[variable];
-				c.fillText(elide(visible(entityName(d, entity)), room), x + 4, depth * BAR + BAR / 2);
+				c.fillStyle = shades[fill] ??= inkOn(fill, inkOn(palette[variable]));
+				c.fillText(shorten(visible(entityName(d, entity)), room), left + 4, depth * BAR + BAR / 2);
 			}
 		}
 	};
@@ -310,8 +313,13 @@ export function FlameCanvas({ d, tree, matched, colourBy, theme, heat, legend, t
 	const onKey = (event) => {
 		const list = tree.children[at], siblings = at > 0 ? tree.children[tree.parent[at]] : [];
 		const i = siblings.indexOf(at);
-		if (event.key === 'Escape' && at !== 0)
+		if (event.ctrlKey || event.metaKey || event.altKey)
+			return;
+		const isPart = view[1] - view[0] < 1;
+		if (event.key === 'Escape' && (at !== 0 || isPart))
 			setRoot(0);
+		else if ((isPart || !event.key.startsWith('Arrow')) && zoomKey(event.key, view, change))
+			;
 		else if ((event.key === 'j' || event.key === 'ArrowDown') && list.length)
 			setRoot(list[0]);
 		else if ((event.key === 'k' || event.key === 'ArrowUp') && at > 0)
@@ -327,10 +335,11 @@ export function FlameCanvas({ d, tree, matched, colourBy, theme, heat, legend, t
 		event.preventDefault();
 		event.stopPropagation();
 	};
-	const used = new Set(plan.boxes.slice(0, 400).map((b) => b.node).filter((n) => n > 0).map((n) => tree.category[n]));
+	const used = new Set(plan.boxes.slice(0, 400).map((b) => b.node).filter((n) => n > 0).map((n) => colourBy === 'module' ? variableOf(n) : tree.category[n]));
+	const modules = !heat && colourBy === 'module' ? Object.entries(moduleRank).filter(([, rank]) => rank < NAMED_COUNT && used.has(namedColour(rank))).sort((a, b) => a[1] - b[1]) : [];
 	return <>
-		<div class="canvas" ref={box} tabIndex={0} onKeyDown={onKey} aria-label={`Flame graph, at ${visible(entityName(d, tree.entity[at]))}; arrow keys move, Enter opens, Escape goes back to all`}>
-			<Canvas width={width} height={Math.max(height - 2, plan.rows * BAR + 8)} draw={draw} inputs={[plan, matched, theme, colourBy]}
+		<div class="canvas" ref={box} tabIndex={0} onKeyDown={onKey} aria-label={`Flame graph, at ${visible(entityName(d, tree.entity[at]))}; arrow keys move, plus and minus zoom, Enter opens, Escape goes back to all`}>
+			<Canvas width={width} height={Math.max(height - 2, plan.rows * BAR + 8)} draw={draw} inputs={[plan, matched, theme, colourBy, heat]}
 				label={`Flame graph of ${plan.boxes.length} boxes; the same numbers are under "View as table"`}
 				onMouseMove={(e) => { const b = find(e); setHover(b ? { node: b.node, at: [e.clientX, e.clientY] } : null); }}
 				onMouseLeave={() => setHover(null)}
@@ -338,8 +347,9 @@ export function FlameCanvas({ d, tree, matched, colourBy, theme, heat, legend, t
 				onDblClick={(e) => { const b = find(e); if (b) open(b.node); }} />
 		</div>
 		<div class="foot">
-			{legend}{colourBy === 'category' && [...used].sort((a, b) => a - b).map((k) => <span key={k}><span class="swatch" style={{ background: k === BLOCKED ? 'var(--c-blocked)' : `var(${CATEGORY_COLOURS[toc.categories[k]]})` }} /> {k === BLOCKED ? 'blocked' : toc.categories[k]}</span>)}
-			<span>{at > 0 ? <>zoomed to <b><Name text={elide(entityName(d, tree.entity[at]), 60)} /></b>, {percent(tree.value[at] / tree.value[0])} · <button class="plain" onClick={() => setRoot(0)}>back to all (Esc)</button></> : heat ? 'click zooms' : 'click zooms, double click opens the source'}</span>
+			{legend}{colourBy === 'category' && [...used].sort((a, b) => a - b).map((k) => <span key={k}><Swatch colour={k === BLOCKED ? '--s-blocked' : workColour(toc.categories[k])} /> {k === BLOCKED ? 'blocked' : toc.categories[k]}</span>)}
+			{modules.map(([m, rank]) => <span key={m}><Swatch colour={namedColour(rank)} /> <Name text={d.modules.name.at(m)} /></span>)}{used.has(namedColour(NAMED_COUNT)) && <span><Swatch colour={namedColour(NAMED_COUNT)} /> others</span>}
+			<span>{at > 0 || view[1] - view[0] < 1 ? <>zoomed to <b><Name text={shorten(entityName(d, tree.entity[at]), 60)} /></b>, {percent(tree.value[at] / tree.value[0])} · {view[1] - view[0] < 1 ? `${percent(view[1] - view[0])} of its width in view · ` : ''}<button class="plain" onClick={() => setRoot(0)}>back to all (Esc)</button></> : heat ? 'click or ctrl + wheel zooms' : 'click or ctrl + wheel zooms, shift + wheel moves, double click opens the source'}</span>
 		</div>
 		{hover && <FlameTip d={d} tree={tree} hover={hover} root={at} tip={tip} say={say} />}
 	</>;

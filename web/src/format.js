@@ -14,6 +14,24 @@ export function elide(text, width) {
 	return text.slice(0, head) + '…' + text.slice(text.length - (width - 1 - head));
 }
 
+// A name in less room, so that what tells names apart stays: the end of a path, the last parts of a C++
+// name, the address of what has no name.
+export function shorten(name, width) {
+	let text = name.replace(/^(loop )?<function at (0x[0-9a-f]+)>/, '$1$2');
+	if (text.length <= width)
+		return text === name || name.length <= width ? name : text;
+	if (/^[^(<]*\//.test(text) || /^(loop )?0x/.test(text))
+		return '…' + text.slice(text.length - width + 1);
+	for (let before = ''; before !== text && text.length > width;) { // a<b<c>>::d: from the inside
+		before = text;
+		text = text.replace(/<[^<>]*>(?=.)/, '');
+	}
+	text = text.length > width ? text.replace(/\(.*\)( const)?/, '') : text;
+	while (text.length > width && text.includes('::'))
+		text = '…' + text.slice(text.indexOf('::') + 2);
+	return elide(text, width);
+}
+
 // Three significant digits and the unit that fits.
 export function seconds(ns) {
 	if (!(ns >= 0))

@@ -7,7 +7,8 @@ import { elapsedS } from './parts.jsx';
 import { current, formatRanges, go, linkTo, setParams, useAddress } from './state.js';
 import { percent, seconds, visible } from './format.js';
 import { Flame } from './flame.jsx';
-import { Timeline, rangeText, threadName } from './timeline.jsx';
+import { Timeline, rangeText } from './timeline.jsx';
+import { threadName } from './threads.js';
 import { Summary } from './views/summary.jsx';
 import { Categories } from './views/categories.jsx';
 import { Functions } from './views/functions.jsx';
@@ -45,7 +46,7 @@ const VIEWS = compare ? [
 	['Why'],
 	['expert', 'Loop experts', 'e', Experts, ['experts']],
 	['System'],
-	['threads', 'Threads', 'h', Threads, ['waits']],
+	['threads', 'Threads', 'h', Threads, ['records', 'waits']],
 	['comm', 'Communication', null, null, null, 'Who sends how much to whom', 'sonde comm'],
 	['lattice', 'Lattice', null, null, null, 'The lattice of consistent cuts of a distributed run', 'sonde lattice'],
 	['compare', 'Compare', null, null, null, 'Two runs side by side', 'sonde diff --format html A B'],
@@ -101,8 +102,6 @@ function App() {
 	const say = (text) => { setToast(text); setTimeout(() => setToast(null), 1800); };
 	useKeys({ d, agg, setHelp, help });
 	useEffect(() => { document.body.dataset.ready = ready && (agg || compare) ? view[0] : ''; });
-	// Where the rail is a strip, the current view's entry may be out of sight.
-	useEffect(() => document.querySelector('.rail [aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' }), [view[0]]);
 	const View = view[3];
 	return <>
 		<nav class="rail" aria-label="Views">
@@ -134,7 +133,7 @@ function App() {
 function FilterBar({ d, filter, badQuery }) {
 	const { time, threads, module } = filter;
 	const modules = useMemo(() => d ? [...Array(d.modules.rows).keys()].filter((i) => d.modules.cpu_ns[i] > 0).sort((a, b) => d.modules.cpu_ns[b] - d.modules.cpu_ns[a]).slice(0, 200) : [], [d]);
-	const clear = (key) => <button aria-label="Remove this filter" onClick={() => setParams({ [key]: null, z: key === 't' ? null : filter.params.z })}>×</button>;
+	const clear = (key) => <button aria-label="Remove this filter" onClick={() => setParams({ [key]: null })}>×</button>;
 	return <>
 		<TimeRange time={time} clear={time && clear('t')} />
 		{d && (threads ? <span class="chip on" title="Threads">{threads.size === 1 ? visible(threadName(d, [...threads][0] < d.threads.rows ? [...threads][0] : 0)) : `${threads.size} threads`} {clear('th')}</span>
@@ -155,7 +154,7 @@ function TimeRange({ time, clear }) {
 		const [, from, to] = /^\s*([\d.]*)\s*[-–]\s*([\d.]*)\s*s?\s*$/.exec(words) ?? [];
 		setText(null);
 		if (words.trim() === '')
-			setParams({ t: null, z: null });
+			setParams({ t: null });
 		else if (from !== undefined && words !== said)
 			setParams({ t: rangeText(+from || 0, to === '' ? elapsedS() : +to) });
 	};
@@ -231,7 +230,7 @@ function stepLoop(d, agg, by) {
 	go('loop', d.loops.id.at(next));
 }
 
-const KEYS = [['?', 'these keys'], ['/', 'search'], ['t', 'time range'], ...NAMED.filter((v) => v[3]).map((v) => [`g ${v[2]}`, v[1]]), ['j k', 'next, previous row'], ['h l', 'close, open a row; sideways in the flame graph'], ['Enter', 'open the row'], ['[ ]', 'hotter, cooler loop'], ['Esc', 'remove all filters']];
+const KEYS = [['?', 'these keys'], ['/', 'search'], ['t', 'time range'], ...NAMED.filter((v) => v[3]).map((v) => [`g ${v[2]}`, v[1]]), ['j k', 'next, previous row'], ['h l', 'close, open a row; sideways in the flame graph'], ['Enter', 'open the row'], ['+ − 0', 'zoom the timeline, the flame graph; ctrl + wheel'], ['← →', 'move what is zoomed'], ['[ ]', 'hotter, cooler loop'], ['Esc', 'remove all filters']];
 
 function Help({ onClose }) {
 	const ref = useRef();
@@ -240,6 +239,15 @@ function Help({ onClose }) {
 		<h1>Keys</h1><dl>{KEYS.map(([key, what]) => <Fragment key={key}><dt><kbd>{key}</kbd></dt><dd>{what}</dd></Fragment>)}</dl>
 		<p class="dim" style={{ marginTop: '1rem' }}>The filter (time, threads, module, search) holds for every view and is part of the address: copy it to share what you see.</p></div></div>;
 }
+
+// What an ellipsis cuts off is said where the mouse rests on it.
+document.addEventListener('mouseover', ({ target }) => {
+	for (let e = target, up = 0; e?.id !== 'app' && e && up < 4; e = e.parentElement, up++)
+		if (e.scrollWidth > e.clientWidth && (!e.title || e.dataset.cut) && getComputedStyle(e).textOverflow === 'ellipsis') {
+			e.title = e.textContent.trim();
+			e.dataset.cut = '1';
+		}
+});
 
 const app = document.getElementById('app');
 document.getElementById('static').hidden = true;

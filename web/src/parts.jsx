@@ -5,18 +5,17 @@ import { NONE, toc } from './chunks.js';
 import { linkTo } from './state.js';
 import { grade, grouped, interval, percent, seconds, visible } from './format.js';
 
-export const CATEGORY_COLOURS = {
-	program: '--c-program', openmp: '--c-openmp', mpi: '--c-mpi', memory: '--c-memory', io: '--c-io',
-	maths: '--c-maths', strings: '--c-strings', os: '--c-os', other: '--c-other',
-};
-// Colours of things that have none of their own, in the order of their weight.
-export const PALETTE = ['--c-program', '--c-openmp', '--c-memory', '--c-io', '--c-mpi', '--c-maths', '--c-strings', '--c-os'];
-export const categoryColour = (name) => `var(${CATEGORY_COLOURS[name] ?? '--c-other'})`;
-export const WAITS = ['lock', 'condition', 'I/O', 'poll', 'sleep', 'child process', 'other'];
+// A sample of a colour (palette.js), for a legend.
+export const Swatch = ({ colour }) => <span class="swatch" style={{ background: `var(${colour})` }} />;
+
+// Where room is short the namespaces and folders of a name go first.
+const LAST_PART = /^([^(<\s]*(?:::|\/))([^:/].*)$/;
 
 export function Name({ text, query }) {
 	const shown = visible(text);
-	return <span class="name" dir="ltr" title={shown}>{query ? mark(shown, query) : shown}</span>;
+	const [, head, tail] = (!query && LAST_PART.exec(shown)) || [];
+	return head ? <span class="name cut" dir="ltr" title={shown}><span>{head}</span><span>{tail}</span></span>
+		: <span class="name" dir="ltr" title={shown}>{query ? mark(shown, query) : shown}</span>;
 }
 
 function mark(text, query) {
@@ -47,14 +46,14 @@ export function Tile({ label, value, note }) {
 		<div class="note" title={typeof note === 'string' ? note : undefined}>{note}</div></div>;
 }
 
-// items: [{ name, value, colour, href }]; a bar and what its parts mean.
+// items: [{ name, value, colour (a custom property), help }]; a bar and what its parts mean.
 export function StackedBar({ items, format = seconds, label }) {
 	const total = items.reduce((sum, item) => sum + Math.max(0, item.value), 0);
 	const shown = items.filter((item) => item.value > 0);
 	return <div role="img" aria-label={`${label}: ${shown.map((i) => `${i.name} ${percent(i.value / total)}`).join(', ')}`}>
-		<div class="stack" aria-hidden="true">{shown.map((item) => <div key={item.name} style={{ flex: `${item.value} 0 0`, background: item.colour, color: item.dark ? 'var(--text)' : undefined }}
+		<div class="stack" aria-hidden="true">{shown.map((item) => <div key={item.name} style={{ flex: `${item.value} 0 0`, background: `var(${item.colour})`, color: `var(${item.colour}-ink)` }}
 			title={`${item.name}: ${format(item.value)}, ${percent(item.value / total)}`}>{item.value / total > 0.07 ? item.name : ''}</div>)}</div>
-		<div class="legend">{shown.map((item) => <span key={item.name}><span class="swatch" style={{ background: item.colour }} />{item.name} <span class="dim">{percent(item.value / total)} · {format(item.value)}</span></span>)}</div>
+		<div class="legend">{shown.map((item) => <span key={item.name} title={item.help}><Swatch colour={item.colour} />{item.name} <span class="dim">{percent(item.value / total)} · {format(item.value)}</span></span>)}</div>
 	</div>;
 }
 

@@ -150,7 +150,7 @@ function drawMatrix(parent, arcs, view, largest, choose) {
 	});
 	arcs.forEach((arc, at) => {
 		const share = largest > 0 ? arc[view.value] / largest : 0, x = left + size * columns.indexOf(arc.target), y = top + size * rows.indexOf(arc.source);
-		arc.mark = add(svg, 'rect', { class: 'cell', x, y, width: size, height: size, fill: 'rgb(var(--heat))',
+		arc.mark = add(svg, 'rect', { class: 'cell', x, y, width: size, height: size, fill: 'var(--heat)',
 			'fill-opacity': (0.12 + 0.88 * share).toFixed(3), role: 'button', 'aria-label': sentence(arc) });
 		add(arc.mark, 'title', {}, sentence(arc));
 		pick(arc.mark, () => choose(arc), at < FOCUSABLE);

@@ -1,6 +1,6 @@
-"""Makes the shell of the Pandore page: make_shell.py STYLE.css PAGE.css SCRIPT.js... OUTPUT.html
+"""Makes the shell of the Pandore page: make_shell.py REPORT.html PAGE.css SCRIPT.js... OUTPUT.html
 
-The colours and fonts are those of the report page: everything of its style before the first plain rule.
+The colours and fonts are those of the report page as it is committed: all of its style before the first plain rule.
 Script and style are named by hash in the content policy, so nothing else in a page can run.
 """
 import base64
@@ -30,8 +30,8 @@ def named(text):
     return "'sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() + "'"
 
 
-style, page, *scripts, output = sys.argv[1:]
-tokens = open(style, encoding='utf-8').read().split('* { box-sizing')[0]
+report, page, *scripts, output = sys.argv[1:]
+tokens = open(report, encoding='utf-8').read().split('<style>', 1)[1].split('*{box-sizing')[0]
 assert '--accent' in tokens and 'data-theme=dark' in tokens, 'the colours of the report page have moved'
 css = tokens + open(page, encoding='utf-8').read()
 js = '\n'.join(open(script, encoding='utf-8').read() for script in scripts)

@@ -3,17 +3,12 @@ import { Fragment, h } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { toc } from '../chunks.js';
 import { Chart } from '../chart.jsx';
-import { Empty, Head, Name, Share, StackedBar, WAITS, categoryColour } from '../parts.jsx';
+import { Empty, Head, Name, Share, StackedBar, Swatch } from '../parts.jsx';
+import { WAITS, workColour, workMeaning } from '../palette.js';
 import { grouped, percent, seconds } from '../format.js';
 import { passes } from '../aggregate.js';
-import { threadName } from '../timeline.jsx';
+import { threadName } from '../threads.js';
 import { Table } from '../table.jsx';
-
-const MEANING = {
-	program: 'the program and libraries of no kind that is listed apart', openmp: 'in an OpenMP runtime, waiting actively included', mpi: 'in an MPI library, waiting actively included',
-	memory: 'allocating, freeing, copying memory', io: 'reading and writing', maths: 'maths libraries', strings: 'text and character handling of the C library',
-	os: 'threads, locks and time in libc, the loader, the kernel where nothing else claims it', other: 'parts of libc that no rule names, addresses that no module has',
-};
 
 function byThread(d, filter, records) {
 	const count = toc.categories.length, sums = new Float64Array(d.threads.rows * count);
@@ -59,18 +54,18 @@ export function Categories({ d, agg, filter, records, theme }) {
 	const used = order.filter((c) => c.value > 0);
 	const columns = [
 		{ key: 'thread', title: 'Thread', width: 'minmax(9rem, 13rem)', least: 140, sortable: false, render: (t) => <Name text={threadName(d, t)} /> },
-		{ key: 'bar', title: 'CPU time by category', width: 'minmax(12rem, 1fr)', least: 200, sortable: false, render: (t) => <div class="stack" style={{ height: '14px', marginTop: '5px', background: 'none', width: `${100 * agg.threadNs[t] / largest}%` }}>{used.map((c) => sums[t * count + c.i] > 0 && <div key={c.i} title={`${c.name} ${seconds(sums[t * count + c.i])}`} style={{ flex: `${sums[t * count + c.i]} 0 0`, background: categoryColour(c.name), padding: 0 }} />)}</div> },
+		{ key: 'bar', title: 'CPU time by category', width: 'minmax(12rem, 1fr)', least: 200, sortable: false, render: (t) => <div class="stack" style={{ height: '14px', marginTop: '5px', background: 'none', width: `${100 * agg.threadNs[t] / largest}%` }}>{used.map((c) => sums[t * count + c.i] > 0 && <div key={c.i} title={`${c.name} ${seconds(sums[t * count + c.i])}`} style={{ flex: `${sums[t * count + c.i]} 0 0`, background: `var(${workColour(c.name)})`, padding: 0 }} />)}</div> },
 		{ key: 'cpu', title: 'CPU', num: true, width: '6rem', sortable: false, render: (t) => seconds(agg.threadNs[t]) },
 		...used.slice(0, 4).map((c) => ({ key: c.name, title: c.name, num: true, width: '6rem', sortable: false, render: (t) => sums[t * count + c.i] > 0 ? percent(Math.min(1, sums[t * count + c.i] / agg.threadNs[t])) : '' })),
 	];
 	return <>
 		<Head title="Categories">what kind of work the CPU time is</Head>
-		<section class="panel">{agg.total > 0 ? <StackedBar label="CPU time by category" items={order.map((c) => ({ name: c.name, value: c.value, colour: categoryColour(c.name) }))} /> : <Empty>No CPU time passes the filter.</Empty>}
+		<section class="panel">{agg.total > 0 ? <StackedBar label="CPU time by category" items={order.map((c) => ({ name: c.name, value: c.value, colour: workColour(c.name), help: workMeaning(c.name) }))} /> : <Empty>No CPU time passes the filter.</Empty>}
 			<table class="small" style={{ marginTop: '.9rem' }}><thead><tr><th>Category</th><th>What it is</th><th class="num">Time</th><th class="num">Share</th></tr></thead><tbody>
-				{used.map((c) => <tr key={c.i}><td style={{ whiteSpace: 'nowrap' }}><span class="swatch" style={{ background: categoryColour(c.name) }} /> {c.name}</td><td class="dim">{MEANING[c.name]}</td><td class="num">{seconds(c.value)}</td><td class="num" style={{ width: '9rem' }}><Share part={c.value} whole={agg.total} /></td></tr>)}</tbody></table></section>
+				{used.map((c) => <tr key={c.i}><td style={{ whiteSpace: 'nowrap' }}><Swatch colour={workColour(c.name)} /> {c.name}</td><td class="dim">{workMeaning(c.name)}</td><td class="num">{seconds(c.value)}</td><td class="num" style={{ width: '9rem' }}><Share part={c.value} whole={agg.total} /></td></tr>)}</tbody></table></section>
 		<section class="panel flush" style={{ height: Math.min(30 * 24, threads.length * 24 + 100) + 'px', flex: 'none' }}><h2>By thread <span class="dim">{grouped(threads.length)} with CPU time</span></h2><Table label="Categories by thread" columns={columns} rows={threads} rowKey={(t) => t} /></section>
-		{agg.waits && agg.waits.total > 0 && <section class="panel"><h2>Blocked in traced calls <span class="dim">{seconds(agg.waits.total)} over all threads</span></h2>
-			<StackedBar label="Blocked time by kind" items={WAITS.map((name, k) => ({ name, value: agg.waits.kinds[k], colour: ['var(--c-mpi)', 'var(--c-openmp)', 'var(--c-io)', 'var(--c-maths)', 'var(--c-blocked)', 'var(--c-memory)', 'var(--c-other)'][k] })).sort((a, b) => b.value - a.value)} /></section>}
+		{agg.waits && agg.waits.total > 0 && <section class="panel"><h2>Blocked in traced calls <span class="dim">{seconds(agg.waits.total)} over {agg.waits.idleThreads ? `threads; ${grouped(agg.waits.idleThreads)} that only slept (${seconds(agg.waits.idle)}) left out` : 'all threads'}</span></h2>
+			<StackedBar label="Blocked time by kind" items={WAITS.map(({ name, colour }, k) => ({ name, value: agg.waits.kinds[k], colour })).sort((a, b) => b.value - a.value)} /></section>}
 		<div class="grid2">
 			<Concentration title="Loops" one="loop" values={agg.ownLoopExcl} total={agg.total} theme={theme} />
 			<Concentration title="Functions" one="function" values={agg.funcExcl} total={agg.total} theme={theme} />

@@ -2,7 +2,7 @@
 import { Fragment, h } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { NONE, toc } from '../chunks.js';
-import { Empty, Head, Name, Switch, Tile } from '../parts.jsx';
+import { Empty, Head, Name, Swatch, Switch, Tile } from '../parts.jsx';
 import { grouped, percent, seconds, visible } from '../format.js';
 import { setParams } from '../state.js';
 import { Table } from '../table.jsx';
@@ -122,13 +122,13 @@ export function CompareFlame({ chunks, filter, matcher, theme }) {
 	const whole = Math.max(tree.value[0], other[0]);
 	const heat = (node) => {
 		const part = Math.min(1, Math.abs(diff(node)) / whole * 10);
-		return part < 0.02 ? ['--line-strong', 0.55] : [diff(node) > 0 ? '--c-os' : '--c-program', 0.25 + 0.75 * part];
+		return part < 0.02 ? ['--line-strong', 0.55] : [diff(node) > 0 ? '--d-more' : '--d-less', 0.25 + 0.75 * part];
 	};
 	return <>
 		<Head title="Flame graph of differences" tools={<><Switch label="Width" value={width ? 'b' : 'a'} options={[['a', 'Width is A'], ['b', 'Width is B']]} onChange={(v) => setParams({ width: v === 'a' ? 'a' : null })} />
 			<button class="plain" aria-pressed={swap} onClick={() => setParams({ swap: swap ? null : '1' })}>Swap A and B</button></>}>callers at the top; colour is the change of CPU time with all that is called</Head>
 		<section class="panel flush fill">{tree.value[0] > 0 ? <FlameCanvas key={swap + width} d={d} tree={tree} matched={matched} theme={theme} heat={heat}
-			legend={<><span><span class="swatch" style={{ background: 'var(--c-os)' }} /> more in B</span><span><span class="swatch" style={{ background: 'var(--c-program)' }} /> less in B</span><span class="dim">grey: under 0.2 % of all time; strong: a tenth or more. No verdict: those are in the table.</span></>}
+			legend={<><span><Swatch colour="--d-more" /> more in B</span><span><Swatch colour="--d-less" /> less in B</span><span class="dim">grey: under 0.2 % of all time; strong: a tenth or more. No verdict: those are in the table.</span></>}
 			tip={(node) => node > 0 && <div class="dim">{visible(names.module.at(tree.entity[node]))}</div>}
 			say={(node) => <>A {seconds(width ? other[node] : tree.value[node])} · B {seconds(width ? tree.value[node] : other[node])} · {signed(diff(node) / 1e9)}</>} />
 			: <Empty>No call paths were sampled.</Empty>}</section>

@@ -89,7 +89,7 @@ const CONFIDENCE = ['gain', 'potential', 'hint', 'expert'];
 
 // A bar of cycles, the bottleneck in a strong colour.
 function Cycles({ value, largest, isFirst }) {
-	return <div class="bar"><i style={{ width: `calc((100% - 3.6rem) * ${largest > 0 ? value / largest : 0})`, background: isFirst ? 'var(--c-openmp)' : '', opacity: isFirst ? 0.9 : '' }} /><span>{value.toFixed(2)}</span></div>;
+	return <div class="bar"><i style={{ width: `calc((100% - 3.6rem) * ${largest > 0 ? value / largest : 0})`, background: isFirst ? 'var(--warn)' : '', opacity: isFirst ? 0.9 : '' }} /><span>{value.toFixed(2)}</span></div>;
 }
 
 // Which path of the loop and which bound the page shows (?path=1&bound=ports): the rows of `paths`

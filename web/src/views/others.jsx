@@ -5,11 +5,11 @@ import { toc } from '../chunks.js';
 import { Empty, Head, Name, Share } from '../parts.jsx';
 import { bytes, grouped, percent, seconds, visible } from '../format.js';
 import { formatRanges, setParams } from '../state.js';
-import { threadName } from '../timeline.jsx';
+import { entriesOf, threadName } from '../threads.js';
 import { Table } from '../table.jsx';
 
-export function Threads({ d, agg, filter }) {
-	const { threads } = d;
+export function Threads({ d, agg, filter, records, waits }) {
+	const { threads } = d, entries = useMemo(() => entriesOf(d, records, waits), []);
 	const [sort, setSort] = useState({ key: 'order', ascending: true });
 	const exact = !filter.time && !filter.phases && filter.module === null;
 	const values = { cpu: agg.threadNs, samples: agg.threadSamples, user: threads.user_ns, system: threads.system_ns, wait: threads.wait_cpu_ns, blocked: threads.blocked_ns, elapsed: threads.elapsed_ns };
@@ -23,6 +23,7 @@ export function Threads({ d, agg, filter }) {
 	const known = (column) => (i) => column[i] < 0 ? '–' : seconds(column[i]);
 	const columns = [
 		{ key: 'order', title: 'Thread', width: 'minmax(11rem, 1fr)', least: 170, render: (i) => <Name text={threadName(d, i)} /> },
+		{ key: 'entry', title: 'Begins in', help: 'the function that its call paths begin in', width: 'minmax(7rem, .8fr)', least: 110, className: 'mono', sortable: false, render: (i) => <Name text={entries[i]} /> },
 		{ key: 'cpu', title: 'CPU sampled', num: true, width: '9rem', render: (i) => <div class="bar"><i style={{ width: `calc((100% - 4.6rem) * ${largest ? agg.threadNs[i] / largest : 0})` }} /><span>{seconds(agg.threadNs[i])}</span></div> },
 		{ key: 'samples', title: 'Samples', num: true, width: '6rem', render: (i) => grouped(agg.threadSamples[i]) },
 		{ key: 'elapsed', title: 'Elapsed', num: true, width: '6.5rem', render: known(threads.elapsed_ns) },

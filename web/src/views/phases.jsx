@@ -4,13 +4,13 @@ import { Fragment, h } from 'preact';
 import { useMemo, useRef, useState } from 'preact/hooks';
 import { phases as data } from '../chunks.js';
 import { Chart, Chosen, useDrag } from '../chart.jsx';
-import { Canvas, FunctionLink, Head, LoopLink, Name, PALETTE, Share, Tip, colourOf, elapsedS, useSize } from '../parts.jsx';
+import { Canvas, FunctionLink, Head, LoopLink, Name, Share, Swatch, Tip, colourOf, elapsedS, useSize } from '../parts.jsx';
+import { namedColour } from '../palette.js';
 import { elide, grouped, percent, seconds, visible } from '../format.js';
 import { linkTo, setParams } from '../state.js';
 import { drawTicks, rangeText, roomFor } from '../timeline.jsx';
 
-const colourOfPhase = (phase) => PALETTE[phase] ?? '--c-other';
-const Dot = ({ phase }) => <span class="swatch" style={{ background: `var(${colourOfPhase(phase)})` }} />;
+const Dot = ({ phase }) => <Swatch colour={namedColour(phase)} />;
 const keep = (phase, filter) => setParams({ ph: filter.phases?.has(phase) && filter.phases.size === 1 ? null : phase });
 const nameOf = (p) => `${p.phase} ${p.name}`;
 // calls that samples tell apart are a lower bound, and what one takes an upper one
@@ -63,7 +63,7 @@ function Choice({ theme }) {
 	if (list.length < 2)
 		return null;
 	return <section class="panel"><h2>How many <span class="dim">{data.k_clusters} {data.k_clusters === 1 ? 'cluster' : 'clusters'}, chosen by {data.method}</span></h2><div class="grid2">
-		<Chart data={columns[0]} series={[{ label: 'inertia', colour: '--c-openmp', dots: true }]} xLeast={1} xLabel="clusters" yLabel="inertia" height={150} theme={theme} label="Inertia by number of clusters" />
+		<Chart data={columns[0]} series={[{ label: 'inertia', colour: '--accent', dots: true }]} xLeast={1} xLabel="clusters" yLabel="inertia" height={150} theme={theme} label="Inertia by number of clusters" />
 		{scored.length > 0 && <Chart data={columns[1]} series={[{ label: 'silhouette', colour: '--accent', dots: true }]} yRange={[Math.min(0, ...columns[1][1]), 1]} xLeast={1} xLabel="clusters" yLabel="silhouette" height={150} theme={theme} label="Silhouette by number of clusters" />}</div>
 		<details><summary class="dim">as a table</summary><table class="small"><thead><tr><th>Clusters</th><th class="num">Inertia</th><th class="num">Silhouette</th></tr></thead><tbody>{list.map((c) => <tr key={c.k}><td>{c.k}</td><td class="num">{c.inertia.toPrecision(4)}</td><td class="num">{c.silhouette === null ? '–' : c.silhouette.toFixed(3)}</td></tr>)}</tbody></table></details></section>;
 }
@@ -106,7 +106,7 @@ function Ribbons({ d, filter, theme }) {
 				const phase = row.runs[i], to = from + row.runs[i + 1];
 				const x0 = left + Math.min(1, from * unit / end) * wide, x1 = left + Math.min(1, to * unit / end) * wide;
 				c.globalAlpha = filter.phases && phase >= 0 && !filter.phases.has(phase) ? 0.22 : 1;
-				c.fillStyle = colourOf(phase < 0 ? '--sunken' : colourOfPhase(phase));
+				c.fillStyle = colourOf(phase < 0 ? '--sunken' : namedColour(phase));
 				c.fillRect(x0, y, Math.max(0.5, x1 - x0), inner);
 				from = to;
 			}

@@ -5,8 +5,9 @@ import { NONE, load, toc } from '../chunks.js';
 import { Chart } from '../chart.jsx';
 import { Empty, FunctionLink, Head, Name, Quality, Share, Tile, elapsedS, place } from '../parts.jsx';
 import { grouped, hex, percent, seconds, visible } from '../format.js';
+import { HEAT_MOST } from '../palette.js';
 import { go, linkTo } from '../state.js';
-import { threadName } from '../timeline.jsx';
+import { threadName } from '../threads.js';
 import { passes } from '../aggregate.js';
 import { Table } from '../table.jsx';
 import { BOUND_TITLES, LoopQuality, chosenBound, modelOf } from './experts.jsx';
@@ -34,7 +35,7 @@ function heatOf(d, agg) {
 function Heat({ ns, whole, largest }) {
 	if (!(ns > 0))
 		return '';
-	return <div class="bar" style={{ background: `rgba(var(--heat), ${0.08 + 0.5 * ns / largest})`, margin: '0 -.5rem', padding: '0 .5rem' }}><span>{percent(ns / whole)}</span></div>;
+	return <div class="bar" style={{ background: `color-mix(in srgb, var(--heat) ${8 + HEAT_MOST * ns / largest}%, transparent)`, margin: '0 -.5rem', padding: '0 .5rem' }}><span>{percent(ns / whole)}</span></div>;
 }
 
 function LoopBars({ chain, focus }) {
@@ -77,7 +78,7 @@ export function SourceAndAssembly({ d, agg, f, loop, file, model, chosen }) {
 		if (!chunks)
 			return null;
 		const [sources, listing] = chunks;
-		return { source: sourceRows(d, sources, shownFile, f, loop), assembly: listingRows(d, agg, listing, f, loop) };
+		return { source: sourceRows(d, agg, sources, shownFile, f, loop), assembly: listingRows(d, agg, listing, f, loop) };
 	}, [chunks, shownFile, f, loop]);
 	if (!plan)
 		return <section class="panel"><Empty>Unpacking…</Empty></section>;
@@ -90,7 +91,7 @@ export function SourceAndAssembly({ d, agg, f, loop, file, model, chosen }) {
 		{ key: 'heat', title: '% CPU', num: true, width: '5rem', least: 60, sortable: false, render: (r) => <Heat ns={lineNs(r.line)} whole={agg.total} largest={largestLine} /> },
 		{ key: 'line', title: 'Line', width: '3.8rem', least: 40, className: 'gutter', sortable: false, render: (r) => r.line },
 		{ key: 'loops', title: '', width: '1.6rem', least: 16, className: 'loops', sortable: false, render: (r) => <LoopBars chain={r.chain} focus={loop} /> },
-		{ key: 'text', title: 'Source', width: 'minmax(20rem, 1fr)', least: 300, sortable: false, render: (r) => <span dir="ltr" class="name">{r.text}</span> },
+		{ key: 'text', title: 'Source', width: 'minmax(20rem, 1fr)', least: 300, sortable: false, render: (r) => <span dir="ltr" class="name" title={r.text.length > 60 ? r.text.trim() : undefined}>{r.text}</span> },
 	];
 	const asmColumns = [
 		{ key: 'heat', title: '% CPU', num: true, width: '5rem', least: 60, sortable: false, render: (r) => <Heat ns={placeNs(r)} whole={agg.total} largest={largestPlace} /> },
@@ -128,7 +129,7 @@ function modelColumns(model, at, bound) {
 	];
 }
 
-function sourceRows(d, sources, file, f, loop) {
+function sourceRows(d, agg, sources, file, f, loop) {
 	if (file === NONE || file === undefined || file >= d.files.rows || !d.files.has_text[file])
 		return { rows: [], focus: null };
 	const lines = sources.text.at(file).split('\n'), first = sources.line_first[file] || 1;
@@ -150,7 +151,7 @@ function sourceRows(d, sources, file, f, loop) {
 		}
 	if (rows.length && rows[rows.length - 1].text === '')
 		rows.pop();
-	return { rows: joinCut(rows), focus: focusOf(d, file, f, loop) };
+	return { rows: joinCut(rows), focus: focusOf(d, agg, file, f, loop) };
 }
 
 // Lines that the page does not hold (sonde writes those around sampled code of large files): one row.
@@ -170,7 +171,15 @@ function joinCut(rows) {
 	return out;
 }
 
-function focusOf(d, file, f, loop) {
+// The hottest line of the loop or the function; where none is hot, its first.
+function focusOf(d, agg, file, f, loop) {
+	const lines = new Map();
+	for (let p = 0; p < d.places.rows; p++)
+		if (agg.placeNs[p] > 0 && d.places.file[p] === file && d.places.line[p] && (loop !== null ? d.places.loop[p] === loop : d.places.function[p] === f))
+			lines.set(d.places.line[p], (lines.get(d.places.line[p]) ?? 0) + agg.placeNs[p]);
+	const [best] = [...lines].sort((a, b) => b[1] - a[1]);
+	if (best)
+		return best[0];
 	return loop !== null && d.loops.file[loop] === file ? d.loops.line_first[loop] : f !== null && d.functions.file[f] === file ? d.functions.line[f] : null;
 }
 
@@ -182,17 +191,15 @@ function listingRows(d, agg, listing, f, loop) {
 			continue;
 		rows.push({ key: i, file: listing.file[i], line: listing.line[i], module: d.functions.module[host], address: addressAt(listing, i), words: listing.words.at(i), chain: chainOf(d, listing.loop[i]), loop: listing.loop[i] });
 	}
-	if (loop !== null)
-		focus = rows.find((r) => r.loop === loop)?.key ?? null;
-	else
-		for (let p = 0; p < d.places.rows; p++)
-			if (d.places.function[p] === f && agg.placeNs[p] > hottest) {
-				const row = rows.find((r) => r.address === d.places.address[p]);
-				if (row) {
-					hottest = agg.placeNs[p];
-					focus = row.key;
-				}
+	for (let p = 0; p < d.places.rows; p++)
+		if ((loop !== null ? d.places.loop[p] === loop : d.places.function[p] === f) && agg.placeNs[p] > hottest) {
+			const row = rows.find((r) => r.address === d.places.address[p]);
+			if (row) {
+				hottest = agg.placeNs[p];
+				focus = row.key;
 			}
+		}
+	focus ??= rows.find((r) => loop !== null && r.loop === loop)?.key ?? null;
 	rows.host = host;
 	rows.focus = focus;
 	return rows;

@@ -2,7 +2,8 @@
 import { Fragment, h } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { NONE, toc } from '../chunks.js';
-import { Empty, FunctionLink, Head, LoopLink, Quality, Share, StackedBar, Tile, categoryColour, elapsedS, place } from '../parts.jsx';
+import { Empty, FunctionLink, Head, LoopLink, Quality, Share, StackedBar, Tile, elapsedS, place } from '../parts.jsx';
+import { workColour, workMeaning } from '../palette.js';
 import { grouped, percent, seconds, visible } from '../format.js';
 import { linkTo } from '../state.js';
 import { WhatIf } from './whatif.jsx';
@@ -47,7 +48,7 @@ export function Summary({ d, agg, filter, chunks, theme }) {
 		<div class="grid2">
 			<Elapsed d={d} agg={agg} filter={filter} />
 			<section class="panel"><h2>What kind of work <span class="dim">CPU time by category</span></h2>
-				{agg.total > 0 ? <StackedBar label="CPU time by category" items={toc.categories.map((name, i) => ({ name, value: agg.categories[i], colour: categoryColour(name) })).sort((a, b) => b.value - a.value)} />
+				{agg.total > 0 ? <StackedBar label="CPU time by category" items={toc.categories.map((name, i) => ({ name, value: agg.categories[i], colour: workColour(name), help: workMeaning(name) })).sort((a, b) => b.value - a.value)} />
 					: <Empty>No CPU time was sampled.</Empty>}</section>
 		</div>
 		{toc.whatif?.variants.some((v) => v.speedup >= 1.05) && <WhatIf d={d} filter={filter} steps={chunks.whatif} theme={theme} />}
@@ -102,17 +103,17 @@ function Elapsed({ d, agg, filter }) {
 			add('unknown', Math.max(0, threads.elapsed_ns[i] - known));
 	}
 	const items = exact ? [
-		{ name: 'user code', value: sum.user, colour: 'var(--c-program)' },
-		{ name: 'spinning', value: sum.spin, colour: 'var(--c-openmp)' },
-		{ name: 'system', value: sum.system, colour: 'var(--c-os)' },
-		{ name: 'waiting for CPU', value: sum.wait, colour: 'var(--c-starved)' },
-		{ name: 'own workers', value: sum.workers, colour: 'var(--c-wait)', dark: true },
-		{ name: 'blocked', value: sum.blocked, colour: 'var(--c-blocked)', dark: true },
-		{ name: 'not running', value: sum.off, colour: 'var(--c-blocked)', dark: true },
-		{ name: 'unknown', value: sum.unknown, colour: 'var(--c-other)' },
+		{ name: 'user code', value: sum.user, colour: '--s-user' },
+		{ name: 'spinning', value: sum.spin, colour: '--s-spin' },
+		{ name: 'system', value: sum.system, colour: '--s-system' },
+		{ name: 'waiting for CPU', value: sum.wait, colour: '--s-starved' },
+		{ name: 'own workers', value: sum.workers, colour: '--s-workers' },
+		{ name: 'blocked', value: sum.blocked, colour: '--s-blocked' },
+		{ name: 'not running', value: sum.off, colour: '--s-off' },
+		{ name: 'unknown', value: sum.unknown, colour: '--s-unknown' },
 	] : [
-		{ name: 'on a CPU', value: agg.total, colour: 'var(--c-program)' },
-		{ name: 'blocked in traced calls', value: agg.waits?.total ?? 0, colour: 'var(--c-blocked)', dark: true },
+		{ name: 'on a CPU', value: agg.total, colour: '--s-user' },
+		{ name: 'blocked in traced calls', value: agg.waits?.total ?? 0, colour: '--s-blocked' },
 	];
 	const whole = items.reduce((s, i) => s + i.value, 0);
 	return <section class="panel"><h2>Elapsed time explained <span class="dim">{exact ? `summed over threads, by the kernel's account${helpers ? `; ${grouped(helpers)} that only slept left out` : ''}` : 'in this range, by samples and traced calls'}</span></h2>

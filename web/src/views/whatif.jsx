@@ -4,16 +4,16 @@ import { Fragment, h } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { toc } from '../chunks.js';
 import { Chart } from '../chart.jsx';
-import { LoopLink, Switch } from '../parts.jsx';
+import { LoopLink, Swatch } from '../parts.jsx';
 import { gain, grouped, percent, times, visible } from '../format.js';
 import { go, setParams } from '../state.js';
 
 export const VARIANTS = {
-	clean: ['Clean', 'without integer and address work that the loop may not need', '--c-openmp'],
-	fp_vector: ['FP vector', 'arithmetic at full vector width, memory accesses as they are', '--c-maths'],
-	full_vector: ['Full vector', 'memory accesses too, where strides allow', '--c-program'],
-	no_dependence: ['No dependence', 'without the dependence from one iteration to the next', '--c-memory'],
-	next_bottleneck: ['Next bottleneck', 'with the first bottleneck gone', '--c-io'],
+	clean: ['Clean', 'without integer and address work that the loop may not need', '--n-2'],
+	fp_vector: ['FP vector', 'arithmetic at full vector width, memory accesses as they are', '--n-8'],
+	full_vector: ['Full vector', 'memory accesses too, where strides allow', '--n-1'],
+	no_dependence: ['No dependence', 'without the dependence from one iteration to the next', '--n-3'],
+	next_bottleneck: ['Next bottleneck', 'with the first bottleneck gone', '--n-4'],
 };
 const DRAWN = ['clean', 'fp_vector', 'full_vector'];
 
@@ -54,9 +54,9 @@ export function WhatIf({ d, filter, steps, theme }) {
 			{gains ? <div><Chart data={data} series={drawn.map((i) => ({ label: VARIANTS[w.variants[i].variant][0], colour: VARIANTS[w.variants[i].variant][2], dots: data[0].length < 60, steps: true, fill: i === chosen }))} xRange={[0, data[0].length - 1 + Math.max(0.3, data[0].length * 0.02)]} yRange={[1, Math.max(...drawn.map((i, k) => data[k + 1][data[0].length - 1])) * 1.04]} xLeast={1}
 				xLabel="loops, most gain first" yLabel="program speed-up" yUnit="×" height={208} theme={theme} label={`Cumulative speed-up of the program; the numbers are in the table${variant.speedup > 1.005 ? `; 80 % of the gain is ${most.toFixed(3)}` : ''}`}
 				level={variant.speedup > 1.005 ? [most, `80 % of the gain of ${VARIANTS[variant.variant][0]}`] : undefined}
-				tip={(i) => <><div class="dim">{i === 0 ? 'as it is' : `${i} loop${i === 1 ? '' : 's'}`}</div>{drawn.map((v, k) => <div key={v}><span class="swatch" style={{ background: `var(${VARIANTS[w.variants[v].variant][2]})` }} /> {VARIANTS[w.variants[v].variant][0]} {data[k + 1][i].toFixed(2)}× {i > 0 && lists[v][i - 1] !== undefined && <span class="mono">{visible(d.loops.label.at(steps.loop[lists[v][i - 1]]))}</span>}</div>)}</>}
+				tip={(i) => <><div class="dim">{i === 0 ? 'as it is' : `${i} loop${i === 1 ? '' : 's'}`}</div>{drawn.map((v, k) => <div key={v}><Swatch colour={VARIANTS[w.variants[v].variant][2]} /> {VARIANTS[w.variants[v].variant][0]} {data[k + 1][i].toFixed(2)}× {i > 0 && lists[v][i - 1] !== undefined && <span class="mono">{visible(d.loops.label.at(steps.loop[lists[v][i - 1]]))}</span>}</div>)}</>}
 				onPick={(i) => list[i - 1] !== undefined && go('loop', d.loops.id.at(steps.loop[list[i - 1]]))} />
-				<div class="legend">{drawn.map((i) => <span key={i}><span class="swatch" style={{ background: `var(${VARIANTS[w.variants[i].variant][2]})` }} />{VARIANTS[w.variants[i].variant][0]}</span>)}<span class="dim">a click opens the loop</span></div></div>
+				<div class="legend">{drawn.map((i) => <span key={i}><Swatch colour={VARIANTS[w.variants[i].variant][2]} />{VARIANTS[w.variants[i].variant][0]}</span>)}<span class="dim">a click opens the loop</span></div></div>
 				: <p class="dim">{gaps ? 'Clean and vector code is estimated of loops with FP arithmetic only: what the others would gain is not known.' : 'The model knows nothing that clean or vector code would gain here.'}</p>}</div>
 		{list.length > 0 && <details><summary class="dim">{list.length === 1 ? 'the loop that gains' : `the ${grouped(Math.min(list.length, 50))} loops that gain most`} as {VARIANTS[variant.variant][0].toLowerCase()} code</summary><div class="scroll"><table class="small"><thead><tr><th class="num">#</th><th>Loop</th><th class="num">Saves of CPU time</th><th class="num">of all saved</th><th class="num">Program, with all so far</th><th>Doubt</th></tr></thead>
 			<tbody>{list.slice(0, 50).map((i, k) => <tr key={i}><td class="num">{k + 1}</td><td class="wide"><LoopLink d={d} loop={steps.loop[i]} /></td><td class="num">{percent(steps.saved_share[i])}</td><td class="num">{percent(saved > 0 ? steps.saved_share[i] / saved : 0)}</td><td class="num">{times(steps.cumulative_speedup[i])}</td><td>{steps.reliable[i] ? '' : <span class="q1" title="the loop's view says which">▲ to be checked</span>}</td></tr>)}</tbody></table></div></details>}
