@@ -37,7 +37,7 @@ enum { SCOPE_CACHE = 4096 };
 struct builder {
 	struct sn_program *program;
 	struct sn_interner functions, source_loops, files;
-	struct sn_map file_of_pointer, function_files, lines, loops;
+	struct sn_map file_of_pointer, function_files, lines;
 	struct scope_cache_entry *cache; /* texts of a resolver are mostly unique pointers */
 	struct sn_map *places_of_module;
 	struct sn_text key;
@@ -136,7 +136,7 @@ static uint32_t loop_intern(struct builder *b, uint32_t module, uint32_t functio
 {
 	struct sn_program *program = b->program;
 	bool is_new;
-	uint64_t *number = sn_map_put(&b->loops, (uintptr_t)loop->code, &is_new);
+	uint64_t *number = sn_map_put(&program->loop_of_code, (uintptr_t)loop->code, &is_new);
 
 	if (is_new) {
 		struct sn_program_loop entry = {
@@ -406,7 +406,6 @@ struct sn_program *sn_program_new(const struct sn_experiment *experiment,
 	sn_map_free(&b.function_files);
 	sn_map_free(&b.lines);
 	sn_interner_free(&b.functions);
-	sn_map_free(&b.loops);
 	sn_interner_free(&b.source_loops);
 	sn_interner_free(&b.files);
 	sn_text_free(&b.key);
@@ -422,12 +421,28 @@ void sn_program_free(struct sn_program *program)
 	sn_vec_free(&program->lines);
 	sn_vec_free(&program->places);
 	sn_vec_free(&program->steps);
+	sn_map_free(&program->loop_of_code);
 	free(program->first_frame);
 	free(program->frame_places);
 	free(program->classes);
 	free(program->module_classes);
 	sn_arena_free(&program->arena);
 	free(program);
+}
+
+uint32_t sn_program_loop_of(const struct sn_program *program, const struct sn_loop *code)
+{
+	const uint64_t *number = sn_map_get(&program->loop_of_code, (uintptr_t)code);
+
+	return number ? (uint32_t)*number : SN_NONE;
+}
+
+uint32_t sn_program_loop_with_id(const struct sn_program *program, const char *id)
+{
+	for (uint32_t l = 0; l < program->loops.count; l++)
+		if (!strcmp(program->loops.items[l].code->id, id))
+			return l;
+	return SN_NONE;
 }
 
 /* Functions at which Go's own tracebacks stop: the threads' first, and those that go to the

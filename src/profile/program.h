@@ -115,6 +115,7 @@ struct sn_program {
 	uint32_t stack_count;
 	size_t *first_frame;
 	uint32_t *frame_places;
+	struct sn_map loop_of_code; /* address of a struct sn_loop -> index in loops */
 	uint32_t source_loop_count;
 	struct sn_class *classes; /* by stack, stack_count + 1 (category.h) */
 	enum sn_module_class *module_classes;
@@ -126,6 +127,12 @@ struct sn_program {
 struct sn_program *sn_program_new(const struct sn_experiment *experiment,
 				  const struct sn_resolver *resolver);
 void sn_program_free(struct sn_program *program);
+
+/** The loop of the program that is this one of the code; SN_NONE: no sample met it. */
+uint32_t sn_program_loop_of(const struct sn_program *program, const struct sn_loop *code);
+/** The loop with this id, the whole of it: what evidence from other runs names a loop by. SN_NONE:
+ * no sample met it. */
+uint32_t sn_program_loop_with_id(const struct sn_program *program, const char *id);
 
 /** The place of the leaf of a stack (0 .. stack_count). */
 static inline const struct sn_program_place *sn_program_leaf(const struct sn_program *program,

@@ -266,20 +266,21 @@ sn_status sn_view_loop(const struct sn_profile *profile, const char *name, bool 
 		       uint32_t *out, struct sn_error *err)
 {
 	const struct sn_program *program = profile->program;
-	uint32_t found = SN_NONE, ids = 0;
+	uint32_t found, ids = 0;
 	size_t length = strlen(name);
 
 	if (name[0] == '#')
 		return loop_by_rank(profile, name + 1, with_runtime_loops, out, err);
+	found = sn_program_loop_with_id(program, name);
+	if (found != SN_NONE) {
+		*out = found;
+		return SN_OK;
+	}
 	for (uint32_t l = 0; l < program->loops.count; l++) {
 		const struct sn_program_loop *loop = &program->loops.items[l];
 
 		if (!loop_matches(loop, name, length))
 			continue;
-		if (!strcmp(loop->code->id, name)) {
-			*out = l;
-			return SN_OK;
-		}
 		ids += !strncmp(loop->code->id, name, length);
 		found = found == SN_NONE ? l : loop_better(profile, found, l);
 	}

@@ -33,8 +33,7 @@ struct builder {
 	struct sn_structures *structures;
 	struct sn_map host_of; /* hash of module and entry -> host + 1 */
 	SN_VEC(struct host) hosts;
-	struct sn_map function_at;  /* hash of module and entry -> report function + 1 */
-	struct sn_map loop_with_id; /* hash of the id -> report loop + 1 */
+	struct sn_map function_at; /* hash of module and entry -> report function + 1 */
 };
 
 static uint64_t key_of(uint32_t module, uint64_t link_addr)
@@ -53,21 +52,13 @@ static void index_names(struct builder *b)
 			*sn_map_put(&b->function_at, key_of(f->module, f->link_addr), NULL) =
 				b->report->function_of[i] + 1;
 	}
-	for (size_t i = 0; i < b->report->loops.count; i++) {
-		const char *id = b->report->loops.items[i].id;
-
-		*sn_map_put(&b->loop_with_id, sn_hash_bytes(id, strlen(id)), NULL) = i + 1;
-	}
 }
 
 static uint32_t loop_index(const struct builder *b, const struct sn_loop *loop)
 {
-	const uint64_t *found;
+	uint32_t number = loop ? sn_program_loop_of(b->profile->program, loop) : SN_NONE;
 
-	if (!loop || !loop->id)
-		return SN_NONE;
-	found = sn_map_get(&b->loop_with_id, sn_hash_bytes(loop->id, strlen(loop->id)));
-	return found ? (uint32_t)(*found - 1) : SN_NONE;
+	return number == SN_NONE ? SN_NONE : b->report->loop_of[number];
 }
 
 /** Sums the heat of places by the concrete function that holds their code. */
@@ -400,6 +391,5 @@ void sn_report_add_code(struct sn_report *report, const struct sn_profile *profi
 	sn_summary_free(summary);
 	sn_map_free(&b.host_of);
 	sn_map_free(&b.function_at);
-	sn_map_free(&b.loop_with_id);
 	sn_vec_free(&b.hosts);
 }

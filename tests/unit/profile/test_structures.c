@@ -5,8 +5,50 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "code/image.h"
 #include "harness/tap.h"
 #include "profile/profile.h"
+
+/* something to find in this very program */
+__attribute__((noinline, used)) static int rounds(int count)
+{
+	volatile int sum = 0;
+
+	for (int i = 0; i < count; i++)
+		sum += i;
+	return sum;
+}
+
+/* The entry of the function of this name in this very program. */
+static uint64_t own_function(const char *name)
+{
+	struct sn_structure *structure;
+	struct sn_image *image;
+	uint64_t found = 0;
+
+	REQUIRE(sn_image_open("/proc/self/exe", NULL, &image, NULL) == SN_OK);
+	REQUIRE(sn_structure_open(image, &structure, NULL) == SN_OK);
+	for (size_t i = 0; i < sn_structure_function_count(structure); i++)
+		if (!strcmp(sn_structure_function(structure, i)->name, name))
+			found = sn_structure_function(structure, i)->link_addr;
+	sn_structure_free(structure);
+	sn_image_free(image);
+	REQUIRE(found != 0);
+	return found;
+}
+
+/* The first loop of the function there. */
+static const struct sn_loop *first_loop(struct sn_structures *structures, uint64_t link_addr)
+{
+	struct sn_structure *structure = sn_structures_of(structures, 0);
+	const struct sn_function *function =
+		structure ? sn_structure_function_at(structure, link_addr) : NULL;
+
+	REQUIRE(function != NULL);
+	sn_function_prepare(structure, function, SN_PREPARE_ALL);
+	REQUIRE(function->loop_count > 0);
+	return &function->loops[0];
+}
 
 /* An experiment of one process with one sample in each of two modules: this test's own program, and
  * generated code that a list in the experiment's folder names. */
@@ -94,6 +136,35 @@ TEST(a_file_that_is_another_one_by_now_names_nothing)
 	REQUIRE(sn_structures_warning(structures, 0) != NULL);
 	CHECK(strstr(sn_structures_warning(structures, 0), "not the file of the run") != NULL);
 	CHECK(strstr(sn_structures_warning(structures, 1), "generated ") != NULL);
+	sn_program_free(program);
+	sn_structures_free(structures);
+	sn_experiment_free(e);
+}
+
+TEST(a_loop_of_the_program_is_the_one_of_the_structure)
+{
+	uint64_t entry = own_function("rounds");
+	struct sn_experiment *e = experiment_make("none", "/proc/self/exe", "", entry);
+	struct sn_frame frame = { 0, 0 };
+	struct sn_structures *structures;
+	struct sn_resolver resolver;
+	struct sn_program *program;
+	const struct sn_loop *code;
+
+	setenv("XDG_CACHE_HOME", "/nonexistent", 1);
+	CHECK_INT(rounds(3), 3);
+	structures = sn_structures_new(e);
+	resolver = sn_structures_resolver(structures);
+	resolver.prepare(resolver.context, 0, &entry, 1);
+	code = first_loop(structures, entry);
+	frame.link_addr = code->header_link_addr;
+	sn_experiment_add_stack(e, 0, &frame, 1, SN_STACK_COMPLETE);
+	program = sn_program_new(e, &resolver);
+	CHECK_INT(program->loops.count, 1);
+	CHECK(program->loops.items[0].code == code);
+	CHECK(!program->loops.items[0].busy_waits);
+	CHECK_INT(sn_program_leaf(program, 3)->loop, 0);
+	CHECK_STRING(leaf_name(program, 3), "rounds");
 	sn_program_free(program);
 	sn_structures_free(structures);
 	sn_experiment_free(e);
