@@ -4,22 +4,18 @@
 
 #include "base/text.h"
 #include "cli/record.h"
-#include "cli/show_whatif.h"
 #include "profile/analysis.h"
 #include "views/summary/summary.h"
 #include "report/model/model_parts.h"
 #include "report/html/html.h"
 
 /* Standard output is the target's alone: `sonde run env` prints there what `env` prints. */
-static void summary_print(const struct sn_analysis *analysis)
+static void summary_print(struct sn_analysis *analysis)
 {
-	struct sn_summary *summary = sn_summary_new(analysis->profile, analysis->structures);
-	char *hint = sn_show_hint(analysis->profile, analysis->structures);
+	struct sn_summary *summary = sn_summary_of(analysis);
 
-	sn_summary_decide(summary, hint);
 	fputs("\n", stderr);
 	sn_summary_print(summary, stderr, sn_locale_is_utf8(), 0);
-	free(hint);
 	sn_summary_free(summary);
 }
 

@@ -264,15 +264,11 @@ static sn_status summary_show(struct sn_analysis *analysis, const struct sn_tabl
 			      struct sn_error *err)
 {
 	struct sn_summary *summary;
-	char *hint;
 
 	if (how->format == SN_FORMAT_CSV)
 		return sn_error_set(err, SN_ERR_USAGE,
 				    "the summary is one object: --format text or json");
-	summary = sn_summary_new(analysis->profile, analysis->structures);
-	hint = sn_show_hint(analysis->profile, analysis->structures);
-	sn_summary_decide(summary, hint);
-	free(hint);
+	summary = sn_summary_of(analysis);
 	if (how->format == SN_FORMAT_TEXT)
 		sn_summary_print(summary, stdout, sn_locale_is_utf8(), sn_terminal_width());
 	else

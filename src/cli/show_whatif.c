@@ -77,17 +77,3 @@ sn_status sn_show_whatif(const struct sn_view_input *input, const struct sn_mach
 	sn_whatif_free(whatif);
 	return status;
 }
-
-char *sn_show_hint(const struct sn_profile *profile, struct sn_structures *structures)
-{
-	const struct sn_machine *machine;
-	struct sn_text text = { 0 };
-	struct sn_whatif *whatif;
-
-	if (sn_machine_find("native", &machine, NULL) != SN_OK)
-		return NULL;
-	whatif = sn_whatif_new(machine, profile, structures, SN_WHATIF_HINT_LOOPS);
-	sn_whatif_hint(whatif, &text);
-	sn_whatif_free(whatif);
-	return text.length ? sn_text_take(&text) : NULL;
-}

@@ -16,7 +16,4 @@ sn_status sn_show_whatif(const struct sn_view_input *input, const struct sn_mach
 sn_status sn_show_machine(const char *arch, const struct sn_experiment *experiment,
 			  const struct sn_machine **out, struct sn_error *err);
 
-/** The hottest loop's advice for the summary, NULL if there is none; the caller frees. */
-char *sn_show_hint(const struct sn_profile *profile, struct sn_structures *structures);
-
 #endif

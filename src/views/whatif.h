@@ -46,23 +46,4 @@ struct sn_whatif_totals sn_whatif_totals_of(const struct sn_whatif *whatif);
 void sn_whatif_write_totals(const struct sn_whatif_totals *totals, struct sn_json *json);
 void sn_whatif_write_json(const struct sn_whatif *whatif, struct sn_json *json);
 
-/** "clean (FP work only)", ... by variant. */
-extern const char *const sn_variant_titles[SN_VARIANT_COUNT];
-
-/** Whether any variant promises the program 1.05x or more: less is inside the model's error, and no
- * table is worth the room. */
-bool sn_whatif_promises(const struct sn_whatif *whatif);
-
-/** What the best of vectors and cleaning would bring the program, as one sentence; false if that is
- *  below 5 %. */
-bool sn_whatif_sentence(const struct sn_whatif *whatif, struct sn_text *out);
-
-/** So many loops are looked at for a hint. */
-enum { SN_WHATIF_HINT_LOOPS = 5 };
-
-/** What to do first, as one sentence with what it would bring: the advice that is sure to gain the
- * program most, whichever memory the data come from; of equals, what may gain most. Returns its
- * loop; NULL if there is nothing to say that can be relied on. */
-const struct sn_whatif_loop *sn_whatif_hint(const struct sn_whatif *whatif, struct sn_text *out);
-
 #endif

@@ -7,6 +7,7 @@
 #include "views/summary/summary.h"
 #include "views/view.h"
 #include "views/whatif.h"
+#include "whatif/sentence.h"
 
 static const char *const tables[] = { "functions", "loops",	"lines",      "modules",
 				      "threads",   "processes", "categories", NULL };
@@ -62,13 +63,7 @@ static struct sn_summary *summary_new(const struct sn_profile *profile,
 				      struct sn_structures *structures,
 				      const struct sn_whatif *whatif)
 {
-	struct sn_summary *summary = sn_summary_new(profile, structures);
-	struct sn_text hint = { 0 };
-
-	if (whatif && sn_whatif_hint(whatif, &hint))
-		sn_summary_decide(summary, hint.chars);
-	sn_text_free(&hint);
-	return summary;
+	return sn_summary_new(profile, structures, whatif);
 }
 
 /* As `sonde show whatif` has it; null where this processor has no model. */

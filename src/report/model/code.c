@@ -369,12 +369,23 @@ static void take_summary(struct sn_report *report, const struct sn_summary *summ
 						       &report->arena, summary->warnings.items[i]));
 }
 
+/* An unknown CPU has none: the views say that nothing is there. */
+static struct sn_whatif *whatif_new(const struct sn_profile *profile,
+				    struct sn_structures *structures)
+{
+	const struct sn_machine *machine;
+
+	if (sn_machine_find("native", &machine, NULL) != SN_OK)
+		return NULL;
+	return sn_whatif_new(machine, profile, structures, SN_WHATIF_LOOPS_MAX);
+}
+
 void sn_report_add_code(struct sn_report *report, const struct sn_profile *profile,
 			struct sn_structures *structures)
 {
 	struct builder b = { .report = report, .profile = profile, .structures = structures };
-
-	struct sn_summary *summary = sn_summary_new(profile, structures);
+	struct sn_whatif *whatif = whatif_new(profile, structures);
+	struct sn_summary *summary = sn_summary_new(profile, structures, whatif);
 
 	take_summary(report, summary);
 	index_names(&b);
@@ -385,10 +396,11 @@ void sn_report_add_code(struct sn_report *report, const struct sn_profile *profi
 			add_listing(&b, &b.hosts.items[i]);
 	add_sources(&b);
 	add_options(&b);
-	sn_report_add_whatif(report, profile, structures);
-	sn_summary_decide(summary, report->whatif ? report->whatif->hint : NULL);
+	if (whatif)
+		sn_report_add_whatif(report, whatif, structures);
 	sn_answer_copy(&summary->verdict, &report->arena, &report->verdict);
 	sn_summary_free(summary);
+	sn_whatif_free(whatif);
 	sn_map_free(&b.host_of);
 	sn_map_free(&b.function_at);
 	sn_vec_free(&b.hosts);

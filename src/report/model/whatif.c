@@ -9,6 +9,7 @@
 #include "cqa/loop/parts.h"
 #include "cqa/words/table.h"
 #include "views/whatif.h"
+#include "whatif/sentence.h"
 
 enum {
 	STEPS_MAX = 1000,    /* a variant */
@@ -191,18 +192,13 @@ static void warn_of_other_machine(struct sn_report *report, const struct sn_mach
 				    report->cpu_model, here, machine->title));
 }
 
-void sn_report_add_whatif(struct sn_report *report, const struct sn_profile *profile,
+void sn_report_add_whatif(struct sn_report *report, struct sn_whatif *w,
 			  struct sn_structures *structures)
 {
-	const struct sn_machine *machine;
-	struct builder b = { .report = report, .structures = structures };
-	struct sn_whatif *w;
+	struct builder b = { .report = report, .structures = structures, .whatif = w };
 
-	if (sn_machine_find("native", &machine, NULL) != SN_OK)
-		return; /* an unknown CPU: the views say that nothing is there */
-	warn_of_other_machine(report, machine);
-	b.whatif = w = sn_whatif_new(machine, profile, structures, SN_WHATIF_LOOPS_MAX);
-	report->machine = machine->name;
+	warn_of_other_machine(report, w->machine);
+	report->machine = w->machine->name;
 	report->whatif = b.out = sn_alloc_zeroed(1, sizeof(*b.out));
 	b.out->totals = sn_whatif_totals_of(w);
 	for (unsigned v = 0; v < SN_VARIANT_COUNT; v++)
@@ -214,7 +210,6 @@ void sn_report_add_whatif(struct sn_report *report, const struct sn_profile *pro
 	sn_whatif_table(w, SN_VARIANT_COUNT, false, NULL, &b.out->experts);
 	add_details(&b);
 	add_sentences(&b);
-	sn_whatif_free(w);
 }
 
 void sn_report_whatif_free(struct sn_report_whatif *w)

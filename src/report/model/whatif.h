@@ -61,8 +61,8 @@ struct sn_report_whatif {
 	const char *hint_loop;	     /* its id */
 };
 
-/** Asks the model of the machine that this runs on, if there is one. */
-void sn_report_add_whatif(struct sn_report *report, const struct sn_profile *profile,
+/** Takes over what the model of a machine says. */
+void sn_report_add_whatif(struct sn_report *report, struct sn_whatif *whatif,
 			  struct sn_structures *structures);
 void sn_report_whatif_free(struct sn_report_whatif *whatif);
 

@@ -9,6 +9,7 @@
 #include "profile/generated.h"
 #include "profile/rank.h"
 #include "profile/uncertainty.h"
+#include "whatif/sentence.h"
 #include "views/summary/evidence.h"
 
 /* ---- accounts ---- */
@@ -525,8 +526,23 @@ static void compile_find(struct sn_summary *s, struct sn_structures *structures)
 	qsort(s->compile, s->compile_count, sizeof(*s->compile), facts_compare);
 }
 
+/* What to do first, and with that what the verdict is. */
+static void verdict_find(struct sn_summary *s, const struct sn_whatif *whatif)
+{
+	struct sn_text hint = { 0 };
+	struct sn_evidence evidence;
+
+	if (whatif && sn_whatif_hint(whatif, &hint))
+		s->hint = sn_arena_strdup(&s->arena, hint.chars);
+	sn_text_free(&hint);
+	sn_evidence_find(s, &evidence);
+	s->threads_workers_s = evidence.join_s + evidence.child_s;
+	s->threads_spin_s = evidence.spin_openmp_s + evidence.spin_mpi_s + evidence.spin_lock_s;
+	sn_verdict_decide(&evidence, &s->arena, &s->verdict);
+}
+
 struct sn_summary *sn_summary_new(const struct sn_profile *profile,
-				  struct sn_structures *structures)
+				  struct sn_structures *structures, const struct sn_whatif *whatif)
 {
 	struct sn_summary *s = sn_alloc_zeroed(1, sizeof(*s));
 
@@ -543,19 +559,22 @@ struct sn_summary *sn_summary_new(const struct sn_profile *profile,
 	compile_find(s, structures);
 	sn_wait_groups_find(profile, profile->is_at_work, &s->waits);
 	warnings_find(s, structures);
-	sn_summary_decide(s, NULL);
+	verdict_find(s, whatif);
 	return s;
 }
 
-void sn_summary_decide(struct sn_summary *s, const char *hint)
+struct sn_summary *sn_summary_of(struct sn_analysis *analysis)
 {
-	struct sn_evidence evidence;
+	const struct sn_machine *machine = sn_analysis_machine(analysis)->machine;
+	struct sn_whatif *whatif =
+		machine ? sn_whatif_new(machine, analysis->profile, analysis->structures,
+					SN_WHATIF_HINT_LOOPS)
+			: NULL;
+	struct sn_summary *summary =
+		sn_summary_new(analysis->profile, analysis->structures, whatif);
 
-	s->hint = hint ? sn_arena_strdup(&s->arena, hint) : NULL;
-	sn_evidence_find(s, &evidence);
-	s->threads_workers_s = evidence.join_s + evidence.child_s;
-	s->threads_spin_s = evidence.spin_openmp_s + evidence.spin_mpi_s + evidence.spin_lock_s;
-	sn_verdict_decide(&evidence, &s->arena, &s->verdict);
+	sn_whatif_free(whatif);
+	return summary;
 }
 
 void sn_summary_free(struct sn_summary *s)

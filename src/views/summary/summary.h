@@ -8,10 +8,12 @@
 #include <stdio.h>
 
 #include "base/json.h"
+#include "profile/analysis.h"
 #include "profile/compile.h"
 #include "profile/profile.h"
 #include "profile/wait.h"
 #include "views/summary/verdict.h"
+#include "whatif/whatif.h"
 
 enum { SN_SUMMARY_ROWS = 10, SN_SUMMARY_MODULES = 16 };
 
@@ -67,11 +69,12 @@ struct sn_summary {
  * is that of the image before it, if that passes the filter. */
 bool sn_thread_goes_on(const struct sn_profile *profile, size_t thread);
 
-/** `structures` may be NULL. The profile must outlive the result. The verdict has no hint. */
+/** The verdict's advice on the hottest loop is that of `whatif`; NULL: there is none. `structures`
+ * may be NULL. The profile must outlive the result. */
 struct sn_summary *sn_summary_new(const struct sn_profile *profile,
-				  struct sn_structures *structures);
-/** Decides anew with advice on the hottest loop, which is copied; NULL: none. */
-void sn_summary_decide(struct sn_summary *summary, const char *hint);
+				  struct sn_structures *structures, const struct sn_whatif *whatif);
+/** The same for who has no what-if at hand: asks the model of the hottest loops alone. */
+struct sn_summary *sn_summary_of(struct sn_analysis *analysis);
 void sn_summary_free(struct sn_summary *summary);
 
 /** The page for people: 100 columns unless `width` says otherwise (0). */

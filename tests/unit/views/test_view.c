@@ -151,7 +151,7 @@ TEST(wall_time_views)
 
 static char *summary_text(const struct fixture *f, bool is_utf8, unsigned width)
 {
-	struct sn_summary *summary = sn_summary_new(f->profile, NULL);
+	struct sn_summary *summary = sn_summary_new(f->profile, NULL, NULL);
 	char *chars = NULL;
 	size_t length;
 	FILE *out = open_memstream(&chars, &length);
