@@ -16,7 +16,7 @@
 #include "base/progress.h"
 #include "base/stats.h"
 #include "profile/profile.h"
-#include "report/model/model_parts.h"
+#include "report/model/model.h"
 #include "report/html/html.h"
 
 enum { FUNCTIONS = 5000, STACKS = 20000, DEPTH = 16 };
@@ -137,10 +137,9 @@ int main(int argc, char **argv)
 	size_t samples = (size_t)(1e6 * (argc > 1 ? atof(argv[1]) : 10));
 	uint32_t threads = argc > 2 ? (uint32_t)atoi(argv[2]) : 64;
 	const char *path = argc > 3 ? argv[3] : "bench_report.html";
-	struct sn_resolver resolver = { .resolve = resolve };
+	struct sn_analysis analysis = { .resolver = { .resolve = resolve } };
+	struct sn_report_options what = { .has_details = true };
 	struct sn_experiment *e;
-	struct sn_program *program;
-	struct sn_profile *profile;
 	struct sn_report *report;
 	struct rusage usage;
 	struct stat file;
@@ -156,12 +155,14 @@ int main(int argc, char **argv)
 	printf("%zu samples, %u threads: %ld MB before the analysis\n", e->samples.count, threads,
 	       usage.ru_maxrss >> 10);
 	start = sn_now_ns();
-	program = sn_program_new(e, &resolver);
-	if (sn_profile_new(program, NULL, &profile, &err) != SN_OK)
+	analysis.experiment = e;
+	analysis.program = sn_program_new(e, &analysis.resolver);
+	if (sn_profile_new(analysis.program, NULL, &analysis.profile, &err) != SN_OK)
 		return 1;
 	printf("profile  %6.2f s\n", seconds_since(start));
 	start = sn_now_ns();
-	report = sn_report_new(profile, NULL);
+	if (sn_report_new(&analysis, &what, &report, &err) != SN_OK)
+		return 1;
 	printf("model    %6.2f s: %zu nodes, %zu points, %zu records\n", seconds_since(start),
 	       report->nodes.count, report->points.count, report->records.count);
 	start = sn_now_ns();
@@ -171,8 +172,8 @@ int main(int argc, char **argv)
 	printf("page     %6.2f s: %.1f MB\nmemory   %ld MB at most\n", seconds_since(start),
 	       (double)file.st_size / 1e6, usage.ru_maxrss >> 10);
 	sn_report_free(report);
-	sn_profile_free(profile);
-	sn_program_free(program);
+	sn_profile_free(analysis.profile);
+	sn_program_free(analysis.program);
 	sn_experiment_free(e);
 	return 0;
 }

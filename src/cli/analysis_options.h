@@ -24,6 +24,12 @@
 			"look for sources of FROM... under TO...; may be repeated", NULL           \
 	}
 
+/** Of commands that estimate loops; struct sn_analysis_options has it as `arch`. */
+#define SN_ARCH_OPTION                                                                             \
+	{                                                                                          \
+		"arch", 'A', "NAME", "the machine to estimate loops for; native unless said", NULL \
+	}
+
 /** What SN_FILTER_OPTIONS said; owns its lists. */
 struct sn_analysis_arguments {
 	struct sn_filter filter;

@@ -8,7 +8,8 @@
 #include "cli/command.h"
 #include "cli/diff.h"
 #include "profile/analysis.h"
-#include "report/model/model_parts.h"
+#include "report/model/model.h"
+#include "report/text/text.h"
 #include "report/html/html.h"
 #include "report/json/json.h"
 
@@ -17,6 +18,7 @@ static const struct sn_option report_options[] = {
 	{ "format", 'f', "FORMAT", "what to write: html, text or json", "html|text|json" },
 	{ "level", 'l', "N", "how deep: 1 is what the experiment itself tells", "1" },
 	{ "force", 0, NULL, "write a page even if it is over 64 MB", NULL },
+	SN_ARCH_OPTION,
 	SN_FILTER_OPTIONS,
 	{ 0 },
 };
@@ -30,6 +32,8 @@ static const char *const report_examples[] = {
 	"Write a page that compares two runs (sonde diff has more about that).",
 	"sonde report --format json -o -",
 	"Print everything the page says as one JSON object.",
+	"sonde report --arch zen4",
+	"Estimate what loops could gain on another processor.",
 	NULL,
 };
 
@@ -49,19 +53,19 @@ static sn_status page_path(const struct sn_args *args, const struct sn_experimen
 	return SN_OK;
 }
 
-static sn_status write_page(const struct sn_args *args, const struct sn_analysis *analysis,
+static sn_status write_page(const struct sn_args *args, struct sn_analysis *analysis,
 			    struct sn_error *err)
 {
+	static const struct sn_report_options what = { .has_details = true };
 	struct sn_text path = { 0 };
 	struct sn_report *report = NULL;
 	struct stat file;
 	sn_status status = page_path(args, analysis->experiment, &path, err);
 
-	if (status == SN_OK) {
-		report = sn_report_new(analysis->profile, analysis->structures);
-		sn_report_add_code(report, analysis->profile, analysis->structures);
+	if (status == SN_OK)
+		status = sn_report_new(analysis, &what, &report, err);
+	if (status == SN_OK)
 		status = sn_report_write_html(report, path.chars, sn_args_flag(args, "force"), err);
-	}
 	if (status == SN_OK && stat(path.chars, &file) == 0)
 		printf("%s (%.1f MB)\n", path.chars, (double)file.st_size / 1e6);
 	sn_report_free(report);
@@ -69,8 +73,22 @@ static sn_status write_page(const struct sn_args *args, const struct sn_analysis
 	return status;
 }
 
+static sn_status write_format(struct sn_analysis *analysis, bool is_json, FILE *out,
+			      struct sn_error *err)
+{
+	static const struct sn_report_options what = { .has_tables = true };
+	struct sn_report *report = NULL;
+	sn_status status = sn_report_new(analysis, &what, &report, err);
+
+	if (status == SN_OK)
+		status = is_json ? sn_report_write_json(report, out, err)
+				 : sn_report_write_text(report, out, err);
+	sn_report_free(report);
+	return status;
+}
+
 /** Text and JSON go to standard output unless -o names a file. */
-static sn_status write_stream(const struct sn_args *args, const struct sn_analysis *analysis,
+static sn_status write_stream(const struct sn_args *args, struct sn_analysis *analysis,
 			      struct sn_error *err)
 {
 	const char *wanted = sn_args_value(args, "output");
@@ -85,10 +103,7 @@ static sn_status write_stream(const struct sn_args *args, const struct sn_analys
 			return status;
 		out = writer.out;
 	}
-	if (is_json)
-		status = sn_report_write_json(analysis->profile, analysis->structures, out, err);
-	else
-		status = sn_report_write_text(analysis->profile, analysis->structures, out, err);
+	status = write_format(analysis, is_json, out, err);
 	if (!writer.out)
 		return status;
 	if (status == SN_OK)
@@ -105,6 +120,10 @@ static int compare_run(const struct sn_args *args)
 	struct sn_error err;
 	sn_status status;
 
+	if (sn_args_value(args, "arch")) {
+		sn_warn("report: --arch is for one experiment: a comparison estimates nothing");
+		return SN_EXIT_USAGE;
+	}
 	if (format && strcmp(format, "html") != 0) {
 		sn_warn("report: several experiments are compared in a page; for text and JSON: "
 			"sonde diff");
@@ -125,6 +144,7 @@ static int report_run(const struct sn_args *args)
 	if (args->operand_count > 1)
 		return compare_run(args);
 	status = sn_analysis_arguments_read(args, &arguments, &err);
+	arguments.options.arch = sn_args_value(args, "arch");
 	if (status == SN_OK)
 		status = sn_analysis_open(args->operand_count ? args->operands[0] : NULL,
 					  &arguments.options, &analysis, &err);

@@ -3,10 +3,11 @@
 #include <stdlib.h>
 
 #include "base/text.h"
+#include "cli/analysis_options.h"
 #include "cli/record.h"
 #include "profile/analysis.h"
 #include "views/summary/summary.h"
-#include "report/model/model_parts.h"
+#include "report/model/model.h"
 #include "report/html/html.h"
 
 /* Standard output is the target's alone: `sonde run env` prints there what `env` prints. */
@@ -19,15 +20,16 @@ static void summary_print(struct sn_analysis *analysis)
 	sn_summary_free(summary);
 }
 
-static void page_write(const struct sn_analysis *analysis)
+static void page_write(struct sn_analysis *analysis)
 {
-	struct sn_report *report = sn_report_new(analysis->profile, analysis->structures);
+	static const struct sn_report_options what = { .has_details = true };
+	struct sn_report *report = NULL;
 	struct sn_text path = { 0 };
 	struct sn_error err;
 
-	sn_report_add_code(report, analysis->profile, analysis->structures);
 	sn_text_addf(&path, "%s/report.html", analysis->experiment->path);
-	if (sn_report_write_html(report, path.chars, false, &err) == SN_OK)
+	if (sn_report_new(analysis, &what, &report, &err) == SN_OK &&
+	    sn_report_write_html(report, path.chars, false, &err) == SN_OK)
 		fprintf(stderr, "page: %s\n", path.chars);
 	else
 		sn_error_print(&err);
@@ -37,11 +39,18 @@ static void page_write(const struct sn_analysis *analysis)
 
 static int run_run(const struct sn_args *args)
 {
+	struct sn_analysis_options options = { .arch = sn_args_value(args, "arch") };
+	const struct sn_machine *machine;
 	struct sn_record_result result;
 	struct sn_analysis *analysis;
 	struct sn_error err;
-	int code = sn_cli_record(args, &result);
+	int code;
 
+	if (options.arch && sn_machine_find(options.arch, &machine, &err) != SN_OK) {
+		sn_error_print(&err); /* before the program runs, not after it */
+		return SN_EXIT_NOT_MEASURED;
+	}
+	code = sn_cli_record(args, &result);
 	signal(SIGPIPE, SIG_IGN); /* `sonde ./app 2>&1 | head` still gets its page */
 
 	/* In an MPI launch every rank runs this; the page is made once, of all, by sonde report. */
@@ -50,7 +59,7 @@ static int run_run(const struct sn_args *args)
 			fprintf(stderr, "sonde: %s; when all ranks have ended: sonde report %s\n",
 				result.experiment_path.chars, result.experiment_path.chars);
 	} else if (result.experiment_path.chars) {
-		if (sn_analysis_open(result.experiment_path.chars, NULL, &analysis, &err) ==
+		if (sn_analysis_open(result.experiment_path.chars, &options, &analysis, &err) ==
 		    SN_OK) {
 			if (!sn_args_flag(args, "quiet"))
 				summary_print(analysis);
@@ -67,6 +76,7 @@ static int run_run(const struct sn_args *args)
 
 static const struct sn_option run_options[] = {
 	SN_RECORD_OPTIONS,
+	SN_ARCH_OPTION,
 	{ "no-page", 0, NULL, "do not write the HTML page", NULL },
 	{ 0 },
 };

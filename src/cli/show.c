@@ -277,27 +277,24 @@ static sn_status summary_show(struct sn_analysis *analysis, const struct sn_tabl
 	return SN_OK;
 }
 
-/* A processor without a model leaves the page without that part, unless it was asked for. */
-static sn_status loop_show(const struct sn_args *args, const struct sn_view_input *input,
-			   const struct sn_table_view *how, struct sn_error *err)
+static const struct sn_machine *machine_of(struct sn_analysis *analysis)
 {
-	const char *arch = sn_args_value(args, "arch");
-	const struct sn_machine *machine = NULL;
-	sn_status status = sn_show_machine(arch, input->profile->experiment, &machine, err);
+	const struct sn_machine_choice *choice = sn_analysis_machine(analysis);
 
-	if (status != SN_OK && arch)
-		return status;
-	return sn_show_loop(input, machine, how, stdout, err);
+	if (choice->warning[0])
+		sn_warn("%s", choice->warning);
+	return choice->machine;
 }
 
-static sn_status whatif_show(const struct sn_args *args, const struct sn_view_input *input,
+static sn_status whatif_show(struct sn_analysis *analysis, const struct sn_view_input *input,
 			     struct sn_table_view *how, struct sn_error *err)
 {
-	const struct sn_machine *machine;
-	sn_status status = sn_show_machine(sn_args_value(args, "arch"), input->profile->experiment,
-					   &machine, err);
+	const struct sn_machine *machine = machine_of(analysis);
 
-	return status == SN_OK ? sn_show_whatif(input, machine, how, err) : status;
+	if (machine)
+		return sn_show_whatif(input, machine, how, err);
+	*err = sn_analysis_machine(analysis)->absence;
+	return err->status;
 }
 
 static sn_status view_unknown(const char *name, struct sn_error *err)
@@ -334,6 +331,7 @@ static sn_status view_show(const struct sn_args *args, const char *name, const c
 		return status;
 	arguments.filter.without_idle = sn_args_flag(args, "wall") && !arguments.filter.tid_count &&
 					view_leaves_out_idle(view);
+	arguments.options.arch = sn_args_value(args, "arch");
 	status = sn_analysis_open(experiment, &arguments.options, &analysis, err);
 	if (status == SN_OK) {
 		how.experiment = analysis->experiment->name;
@@ -348,8 +346,8 @@ static sn_status view_show(const struct sn_args *args, const char *name, const c
 			.is_utf8 = sn_locale_is_utf8(),
 		};
 		status = is_summary  ? summary_show(analysis, &how, err)
-			 : is_loop   ? loop_show(args, &input, &how, err)
-			 : is_whatif ? whatif_show(args, &input, &how, err)
+			 : is_loop   ? sn_show_loop(&input, machine_of(analysis), &how, stdout, err)
+			 : is_whatif ? whatif_show(analysis, &input, &how, err)
 				     : table_show(args, view, &input, &how, err);
 	}
 	if (status == SN_OK && (!view || strcmp(view->name, "env") != 0))
@@ -426,8 +424,7 @@ static const struct sn_option show_options[] = {
 	  NULL },
 	{ "call-lines", 0, NULL, "trees: keep calls from different lines apart", NULL },
 	{ "runtime-loops", 0, NULL, "list the loops of OpenMP and MPI runtimes too", NULL },
-	{ "arch", 'A', "NAME", "whatif, loop: the machine to estimate for; native unless said",
-	  NULL },
+	SN_ARCH_OPTION,
 	{ 0 },
 };
 

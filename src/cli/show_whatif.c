@@ -7,22 +7,6 @@
 #include "cqa/words/table.h"
 #include "views/whatif.h"
 
-sn_status sn_show_machine(const char *arch, const struct sn_experiment *experiment,
-			  const struct sn_machine **out, struct sn_error *err)
-{
-	sn_status status = sn_machine_find(arch ? arch : "native", out, err);
-	char here[256];
-
-	if (status != SN_OK || arch || !experiment->cpu_model[0])
-		return status;
-	sn_machine_host_model(here, sizeof(here));
-	if (here[0] && strcmp(here, experiment->cpu_model) != 0)
-		sn_warn("the run was on '%s' and this is '%s': loops are estimated for %s; --arch "
-			"chooses another",
-			experiment->cpu_model, here, (*out)->title);
-	return SN_OK;
-}
-
 struct members {
 	const struct sn_whatif *whatif;
 	const struct sn_profile *profile;

@@ -11,9 +11,4 @@ struct sn_machine;
 sn_status sn_show_whatif(const struct sn_view_input *input, const struct sn_machine *machine,
 			 struct sn_table_view *how, struct sn_error *err);
 
-/** The machine to estimate for: `arch`, else the one that we stand on, with a warning if the
- * experiment was made on another model of processor. */
-sn_status sn_show_machine(const char *arch, const struct sn_experiment *experiment,
-			  const struct sn_machine **out, struct sn_error *err);
-
 #endif

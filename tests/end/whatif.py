@@ -1,8 +1,10 @@
 """What-if over an experiment: coverage times the model's speed-ups, cumulated; one ranking of loops; CQA in show loop."""
+import html
 import json
 import os
 import re
 
+from report_contents import contents
 from sonde_test import Test
 
 t = Test()
@@ -183,6 +185,26 @@ for path, _, names in os.walk(folder):
 run = t.run('show', 'whatif', folder)
 t.check(changed and "was on 'Z80'" in run.stderr, 'an experiment of another processor is said to be one', run.stderr)
 t.check("was on 'Z80'" not in t.run('show', 'whatif', *arch, '--', folder).stderr, 'unless the machine is named')
+for view in ('summary', 'loop #1'):
+    run = t.run('show', *view.split(), folder)
+    t.check("was on 'Z80'" in run.stdout + run.stderr, f'show {view} says so, too')
+t.check("was on 'Z80'" in t.run('report', '--format', 'text', '-o', '-', folder).stdout, 'the report as text says so')
+elsewhere = json.loads(t.run('report', '--format', 'json', '-o', '-', folder).stdout)
+t.check("was on 'Z80'" in elsewhere['machine_warning'] and elsewhere['machine_warning'] in elsewhere['summary']['warnings'],
+        'as JSON', elsewhere['machine_warning'], elsewhere['summary']['warnings'])
+t.run('report', '-o', 'elsewhere.html', folder)
+toc, _ = contents('elsewhere.html')
+t.check(elsewhere['machine_warning'] in toc['warnings'], 'the page says so', toc['warnings'])
+static = html.unescape(open('elsewhere.html', encoding='utf-8').read().partition('<script type="application/x-sonde"')[0])
+t.check(elsewhere['machine_warning'] in static, 'and without JavaScript')
+# --arch names the machine of the whole report
+named = json.loads(t.run('report', '--arch', 'zen4', '--format', 'json', '-o', '-', folder).stdout)
+t.equal((named['machine'], named['machine_warning'], named['whatif']['arch']), ('zen4', None, 'zen4'), 'report --arch')
+t.run('report', '--arch', 'zen4', '-o', 'named.html', folder)
+toc, _ = contents('named.html')
+t.equal((toc['machine'], toc['whatif']['arch']), ('zen4', 'zen4'), 'and the page')
+run = t.run('report', '--arch', 'z80', '-o', 'none.html', folder)
+t.check(run.returncode == 2 and 'z80' in run.stderr and not os.path.exists('none.html'), 'an unknown machine', run.stderr)
 
 # where the data come from is not known: gains are intervals, and a list that is walked leads nobody
 walked = r"""
@@ -220,10 +242,17 @@ t.check('dependence' not in hint, 'the hint is another', hint)
 os.environ['SONDE_NATIVE_ARCH'], before = 'none', os.environ['SONDE_NATIVE_ARCH']
 run = t.run('run', app, '1000')
 t.check(run.returncode == 0 and 'hottest functions' in run.stdout + run.stderr, 'no model: the answer is printed', run.stderr)
+run = t.run('run', '--arch', 'zen4', app, '1000')
+toc, _ = contents(run.stderr.partition('page: ')[2].strip())
+t.equal((run.returncode, toc['machine']), (0, 'zen4'), 'no model: but one that is named')
 run = t.run('show', 'whatif')
 t.check(run.returncode == 4 and '--arch' in run.stderr and run.stderr.count('\n') == 1, 'no model: show whatif says so', run.stderr)
 t.equal(t.run('report', '-o', 'without.html').returncode, 0, 'no model: a page without the model')
 os.environ['SONDE_NATIVE_ARCH'] = before
+
+run = t.run('run', '--arch', 'z80', 'touch', 'was_run')
+t.check(run.returncode == 125 and 'z80' in run.stderr and not os.path.exists('was_run'), 'an unknown machine: nothing runs',
+        run.returncode, run.stderr)
 
 # trip counts that are short for the vectors show in the time of the remainder
 if t.has('clang'):

@@ -8,7 +8,7 @@
 #include "base/file.h"
 #include "base/progress.h"
 #include "report/html/columns.h"
-#include "report/model/whatif.h"
+#include "report/html/html_parts.h"
 
 /** Times of records fit 32 bits in this unit: 1 us up to 71 minutes, then tens of it. */
 static int64_t time_unit_ns(const struct sn_report *report)
@@ -255,7 +255,7 @@ static void add_run(struct sn_json *json, const struct sn_report *report)
 	sn_json_member_int(json, "exit_status", report->exit_status);
 	sn_json_member_string(json, "clock_mechanism", report->clock_mechanism);
 	sn_json_member_double(json, "rate_hz", report->rate_hz);
-	sn_json_member_string(json, "machine", report->machine);
+	sn_json_member_string(json, "machine", report->machine ? report->machine->name : NULL);
 	sn_report_write_whatif(report, json);
 }
 
@@ -363,8 +363,7 @@ sn_status sn_report_write_html(const struct sn_report *report, const char *path,
 	sn_text_addf(&title, "%s · sonde", report->experiment);
 	sn_page_begin(&page, writer.out, title.chars, summary.chars);
 	status = write_chunks(report, &page, err);
-	if (report->phases_json)
-		sn_page_add_json(&page, "phases", report->phases_json);
+	sn_report_write_phases(report, &page);
 	sn_page_end(&page, add_members, (void *)report);
 	status = sn_report_page_commit(&page, &writer, is_forced, status, err);
 	sn_progress_end(&progress);

@@ -13,9 +13,4 @@ enum { SN_REPORT_HTML_BYTES_MAX = 64 << 20 };
 sn_status sn_report_write_html(const struct sn_report *report, const char *path, bool is_forced,
 			       struct sn_error *err);
 
-/** The part that needs no JavaScript: summary, ten hottest loops and functions, origin. Markup
- *  without style attributes (the page's policy forbids them). */
-struct sn_text;
-void sn_report_add_static_html(const struct sn_report *report, struct sn_text *out);
-
 #endif

@@ -1,12 +1,11 @@
 /* The phases of a report's page: docs/format/page-phases.md. */
 #include "phases/phases.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 #include "base/alloc.h"
 #include "base/json.h"
-#include "report/model/model_parts.h"
+#include "report/html/html_parts.h"
 
 enum { PROFILE_ROWS = 20 };
 
@@ -188,36 +187,37 @@ static void model_write(const struct writer *w)
 	sn_json_close(json);
 }
 
-void sn_report_add_phases(struct sn_report *report, const struct sn_profile *profile,
-			  struct sn_structures *structures)
+static void phases_write(const struct writer *w)
 {
-	struct sn_phases_options options = { .structures = structures };
-	struct sn_phases *phases;
+	sn_json_object(w->json);
+	model_write(w);
+	sn_json_key(w->json, "phases");
+	sn_json_array(w->json);
+	for (size_t i = 0; i < w->phases->phases.count; i++)
+		phase_write(w, &w->phases->phases.items[i]);
+	sn_json_close(w->json);
+	ribbons_write(w);
+	cycles_write(w);
+	sn_json_close(w->json);
+}
+
+void sn_report_write_phases(const struct sn_report *report, struct sn_page *page)
+{
 	char *chars = NULL;
 	size_t length = 0;
 	FILE *memory;
 	struct sn_json json = { 0 };
-	struct writer w = { .json = &json, .report = report, .program = profile->program };
+	struct writer w = { .json = &json, .report = report, .phases = report->phases };
 
-	if (sn_phases_new(profile, &options, &phases, NULL) != SN_OK)
+	if (!report->phases)
 		return; /* nothing to find them in: no section */
 	memory = open_memstream(&chars, &length);
 	if (!memory)
 		sn_out_of_memory(4096);
 	json.out = memory;
-	w.phases = phases;
-	sn_json_object(&json);
-	model_write(&w);
-	sn_json_key(&json, "phases");
-	sn_json_array(&json);
-	for (size_t i = 0; i < phases->phases.count; i++)
-		phase_write(&w, &phases->phases.items[i]);
-	sn_json_close(&json);
-	ribbons_write(&w);
-	cycles_write(&w);
-	sn_json_close(&json);
+	w.program = report->profile->program;
+	phases_write(&w);
 	fclose(memory);
-	report->phases_json = sn_arena_strndup(&report->arena, chars, length);
+	sn_page_add_json(page, "phases", chars);
 	free(chars);
-	sn_phases_free(phases);
 }

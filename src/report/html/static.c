@@ -5,7 +5,7 @@
 
 #include "base/text.h"
 #include "profile/category.h"
-#include "report/html/html.h"
+#include "report/html/html_parts.h"
 #include "report/html/words.h"
 
 static void add_cell(struct sn_text *out, const char *words)

@@ -6,7 +6,8 @@
 #include "cqa/core/bounds.h"
 #include "cqa/words/table.h"
 #include "report/html/columns.h"
-#include "report/model/whatif.h"
+#include "report/html/html_parts.h"
+#include "views/whatif.h"
 
 /* Marks for a terminal are no data. */
 static bool is_data(const struct sn_column *column)
@@ -49,14 +50,16 @@ static void write_columns(const struct sn_report_whatif *w, struct sn_json *json
 void sn_report_write_whatif(const struct sn_report *report, struct sn_json *json)
 {
 	const struct sn_report_whatif *w = report->whatif;
+	struct sn_whatif_totals totals;
 
 	sn_json_key(json, "whatif");
 	if (!w) {
 		sn_json_null(json);
 		return;
 	}
+	totals = sn_whatif_totals_of(w->answer);
 	sn_json_object(json);
-	sn_whatif_write_totals(&w->totals, json);
+	sn_whatif_write_totals(&totals, json);
 	write_columns(w, json);
 	sn_json_close(json);
 }

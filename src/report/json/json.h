@@ -1,4 +1,4 @@
-/** The report as text and as JSON: the tables of `sonde show`, together. */
+/** The report as one JSON object. */
 #ifndef SN_REPORT_JSON_JSON_H
 #define SN_REPORT_JSON_JSON_H
 
@@ -6,15 +6,11 @@
 
 #include "base/error.h"
 
-struct sn_profile;
-struct sn_structures;
+struct sn_report;
 
-/** One object, "sonde.report/2": `summary`, and of each table of the page its rows, with the keys
- * of `sonde show TABLE --format json`, `whatif` among them. */
-sn_status sn_report_write_json(const struct sn_profile *profile, struct sn_structures *structures,
-			       FILE *out, struct sn_error *err);
-/** The summary, what loops would bring, and the tables with twenty rows each. */
-sn_status sn_report_write_text(const struct sn_profile *profile, struct sn_structures *structures,
-			       FILE *out, struct sn_error *err);
+/** One object, "sonde.report/2" (docs/manual/report.md): the machine that loops are estimated for,
+ *  `summary`, each table's rows with the keys of `sonde show TABLE --format json`, and `whatif`.
+ *  The report was made with tables. */
+sn_status sn_report_write_json(const struct sn_report *report, FILE *out, struct sn_error *err);
 
 #endif

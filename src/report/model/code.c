@@ -1,5 +1,4 @@
 /* Listings, sources and compile options of what is hot. */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,9 +7,7 @@
 #include "code/structure.h"
 #include "profile/compile.h"
 #include "profile/structures.h"
-#include "views/summary/summary.h"
 #include "report/model/model_parts.h"
-#include "report/model/whatif.h"
 
 enum {
 	HOT_FUNCTIONS_MAX = 500,
@@ -336,58 +333,14 @@ static void add_options(struct builder *b)
 			add_options_of(b, m);
 }
 
-static int64_t nanoseconds(double seconds)
+void sn_report_add_code(struct sn_report *report, struct sn_structures *structures)
 {
-	return seconds >= 0 ? (int64_t)llround(seconds * 1e9) : -1;
-}
+	struct builder b = { .report = report,
+			     .profile = report->profile,
+			     .structures = structures };
 
-/** The run's figures and warnings as `sonde show summary` has them: one number has one source. */
-static void take_summary(struct sn_report *report, const struct sn_summary *summary)
-{
-	report->cpu_ns = nanoseconds(summary->cpu_s);
-	report->user_ns = nanoseconds(summary->user_s);
-	report->system_ns = nanoseconds(summary->system_s);
-	report->thread_elapsed_ns = nanoseconds(summary->threads_elapsed_s);
-	report->thread_user_ns = nanoseconds(summary->threads_user_s);
-	report->thread_system_ns = nanoseconds(summary->threads_system_s);
-	report->wait_cpu_ns = nanoseconds(summary->threads_wait_cpu_s);
-	report->blocked_ns = nanoseconds(summary->threads_blocked_s);
-	report->off_cpu_ns = nanoseconds(summary->threads_off_cpu_s);
-	report->workers_ns = nanoseconds(summary->threads_workers_s);
-	report->spin_ns = nanoseconds(summary->threads_spin_s);
-	report->thread_count = summary->threads;
-	report->lost = summary->lost;
-	report->overhead_share = summary->overhead_share;
-	report->loops_share = summary->loops_share;
-	report->innermost_share = summary->innermost_share;
-	report->rate_hz = summary->rate_hz;
-	if (summary->clock_mechanism)
-		report->clock_mechanism = sn_arena_strdup(&report->arena, summary->clock_mechanism);
-	report->warnings.count = 0;
-	for (size_t i = 0; i < summary->warnings.count; i++)
-		sn_vec_push(&report->warnings, (const char *)sn_arena_strdup(
-						       &report->arena, summary->warnings.items[i]));
-}
-
-/* An unknown CPU has none: the views say that nothing is there. */
-static struct sn_whatif *whatif_new(const struct sn_profile *profile,
-				    struct sn_structures *structures)
-{
-	const struct sn_machine *machine;
-
-	if (sn_machine_find("native", &machine, NULL) != SN_OK)
-		return NULL;
-	return sn_whatif_new(machine, profile, structures, SN_WHATIF_LOOPS_MAX);
-}
-
-void sn_report_add_code(struct sn_report *report, const struct sn_profile *profile,
-			struct sn_structures *structures)
-{
-	struct builder b = { .report = report, .profile = profile, .structures = structures };
-	struct sn_whatif *whatif = whatif_new(profile, structures);
-	struct sn_summary *summary = sn_summary_new(profile, structures, whatif);
-
-	take_summary(report, summary);
+	if (!structures)
+		return;
 	index_names(&b);
 	find_hosts(&b);
 	qsort(b.hosts.items, b.hosts.count, sizeof(*b.hosts.items), compare_hosts);
@@ -396,11 +349,6 @@ void sn_report_add_code(struct sn_report *report, const struct sn_profile *profi
 			add_listing(&b, &b.hosts.items[i]);
 	add_sources(&b);
 	add_options(&b);
-	if (whatif)
-		sn_report_add_whatif(report, whatif, structures);
-	sn_answer_copy(&summary->verdict, &report->arena, &report->verdict);
-	sn_summary_free(summary);
-	sn_whatif_free(whatif);
 	sn_map_free(&b.host_of);
 	sn_map_free(&b.function_at);
 	sn_vec_free(&b.hosts);

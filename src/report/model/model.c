@@ -1,14 +1,68 @@
+/* The steps from an analysis to the report, and the report's end. */
 #include "report/model/model.h"
 
 #include <stdlib.h>
 
-#include "report/model/whatif.h"
+#include "base/alloc.h"
+#include "base/progress.h"
+#include "report/model/model_parts.h"
+
+static void summarise(struct sn_report *report, struct sn_analysis *analysis)
+{
+	report->summary = sn_summary_new(analysis->profile, analysis->structures,
+					 report->whatif ? report->whatif->answer : NULL);
+	if (report->machine_warning)
+		sn_summary_warn(report->summary, report->machine_warning);
+}
+
+/* Nothing to find phases in is no error: the report has none. */
+static void add_phases(struct sn_report *report, const struct sn_analysis *analysis)
+{
+	struct sn_phases_options options = { .structures = analysis->structures };
+
+	if (sn_phases_new(analysis->profile, &options, &report->phases, NULL) != SN_OK)
+		report->phases = NULL;
+}
+
+sn_status sn_report_new(struct sn_analysis *analysis, const struct sn_report_options *options,
+			struct sn_report **out, struct sn_error *err)
+{
+	struct sn_report *report = sn_alloc_zeroed(1, sizeof(*report));
+	struct sn_progress progress;
+	sn_status status = SN_OK;
+
+	report->profile = analysis->profile;
+	sn_report_ask_whatif(report, analysis);
+	sn_progress_begin(&progress, "collecting times and phases", 0);
+	summarise(report, analysis);
+	sn_report_add_run(report);
+	sn_report_add_rows(report);
+	sn_report_add_whatif(report, analysis->structures, options->has_details);
+	if (options->has_details) {
+		sn_report_add_paths(report);
+		add_phases(report, analysis);
+		sn_report_add_code(report, analysis->structures);
+	}
+	if (options->has_tables)
+		status = sn_report_add_tables(report, analysis->structures, err);
+	sn_progress_end(&progress);
+	if (status == SN_OK)
+		*out = report;
+	else
+		sn_report_free(report);
+	return status;
+}
 
 void sn_report_free(struct sn_report *report)
 {
 	if (!report)
 		return;
+	for (size_t i = 0; i < report->tables.count; i++)
+		sn_table_free(&report->tables.items[i].table);
+	sn_vec_free(&report->tables);
 	sn_report_whatif_free(report->whatif);
+	sn_phases_free(report->phases);
+	sn_summary_free(report->summary);
 	sn_vec_free(&report->warnings);
 	sn_vec_free(&report->environment);
 	sn_vec_free(&report->categories);

@@ -1,10 +1,10 @@
 /**
- * The report model: everything that a report says, as plain arrays that refer to each other by
- * index.
+ * The report model: everything that a report says, made once from an analysis. Each format writes
+ * from it (html/html.h, text/text.h, json/json.h), so that a number has one source.
  *
- * One model, several writers (html.h, text.h, json.h): a number has one source. The model owns all
- * of its memory. Times are nanoseconds since the experiment's start; CPU time is nanoseconds; an
- * unknown account is -1; an index that points nowhere is SN_NONE (experiment/experiment.h).
+ * The model borrows from the analysis, which must outlive it. Rows refer to each other by index; an
+ * index that points nowhere is SN_NONE (experiment/experiment.h). Times are nanoseconds since the
+ * experiment's start, CPU time is nanoseconds, and an unknown account is -1.
  *
  * What the page aggregates by itself, when a filter is set, it takes from `records`: the samples,
  * or, where there are more than SN_REPORT_RECORDS_MAX, samples merged over equal slices of time.
@@ -21,8 +21,11 @@
 #include "base/error.h"
 #include "base/intern.h"
 #include "base/vec.h"
-#include "experiment/experiment.h"
-#include "views/summary/verdict.h"
+#include "phases/phases.h"
+#include "profile/analysis.h"
+#include "report/model/whatif.h"
+#include "views/summary/summary.h"
+#include "views/view.h"
 
 enum {
 	SN_REPORT_RECORDS_MAX = 1000000,
@@ -137,8 +140,18 @@ struct sn_report_instruction {
 	const char *words; /* "vmulpd ymm0, ymm1, ymm2" */
 };
 
+/** A table as `sonde show` has it, every column filled. */
+struct sn_report_table {
+	const struct sn_view *view;
+	struct sn_table table;
+};
+
 struct sn_report {
 	struct sn_arena arena;
+	const struct sn_profile *profile; /* borrowed */
+	struct sn_summary *summary;	  /* with its verdict and hint */
+	struct sn_phases
+		*phases; /* NULL: none were looked for, or there is nothing to find them in */
 	struct sn_interner file_paths; /* number of a path = index in `files` */
 	uint32_t *function_of,
 		*loop_of; /* the program's function or loop -> index here, or SN_NONE */
@@ -164,9 +177,10 @@ struct sn_report {
 	 * room in `nodes`, over all of both; 0: none */
 	double folded_share;
 
-	const char *phases_json;	 /* an object, or NULL */
-	const char *machine;		 /* that the static model was asked about; NULL: none */
-	struct sn_report_whatif *whatif; /* its answer (quality.h); NULL: none */
+	const struct sn_machine *machine; /* that loops were estimated for; NULL: none */
+	const char *machine_absence;	  /* why there is none */
+	const char *machine_warning;	  /* that the run was on another; NULL: none */
+	struct sn_report_whatif *whatif;  /* what the static model says; NULL: no machine */
 
 	struct sn_answer verdict;
 	SN_VEC(const char *) warnings;
@@ -184,8 +198,23 @@ struct sn_report {
 	SN_VEC(struct sn_report_record) records;
 	SN_VEC(struct sn_report_wait) waits;
 	SN_VEC(struct sn_report_instruction) instructions;
+	SN_VEC(struct sn_report_table) tables;
 };
 
+/** What a format needs beyond the run's figures, the rows of what ran and the what-if. */
+struct sn_report_options {
+	bool has_tables;  /* `tables` */
+	bool has_details; /* call paths, records, waits, phases, listings, sources, compile options,
+			   * and all that the static model says of loops and their instructions */
+};
+
+/**
+ * Makes the report: the summary first, then what ran, what loops would bring, the details and the
+ * tables. What the profile's filter leaves out is not in it. An analysis without structures has no
+ * code: no listings, no sources, and no what-if. Errors are those of the tables.
+ */
+sn_status sn_report_new(struct sn_analysis *analysis, const struct sn_report_options *options,
+			struct sn_report **out, struct sn_error *err);
 void sn_report_free(struct sn_report *report);
 
 #endif

@@ -1,33 +1,28 @@
-/** From a profile to the report model. */
+/** The steps of sn_report_new, in its order. */
 #ifndef SN_REPORT_MODEL_MODEL_PARTS_H
 #define SN_REPORT_MODEL_MODEL_PARTS_H
 
-#include "profile/profile.h"
 #include "report/model/model.h"
 
-struct sn_structures;
+/** Asks the static model of the analysis's machine about the hottest loops. The rows come later:
+ *  the summary's hint needs no more. */
+void sn_report_ask_whatif(struct sn_report *report, struct sn_analysis *analysis);
+/** The summary's figures, warnings and verdict, and what the experiment says of itself. */
+void sn_report_add_run(struct sn_report *report);
+/** Modules, categories, functions, loops, processes and threads: all indexes point to these. */
+void sn_report_add_rows(struct sn_report *report);
+/** Call paths, places, points, records and waits. */
+void sn_report_add_paths(struct sn_report *report);
+/** Listings, sources and compile options of what is above 0.1 % of CPU time (or among the 500
+ *  hottest functions). */
+void sn_report_add_code(struct sn_report *report, struct sn_structures *structures);
+/** The table of loops; `has_details`: each of its columns, the steps of the
+ *  speed-ups, advice, and the paths and instructions of hot loops. */
+void sn_report_add_whatif(struct sn_report *report, struct sn_structures *structures,
+			  bool has_details);
+sn_status sn_report_add_tables(struct sn_report *report, struct sn_structures *structures,
+			       struct sn_error *err);
 
-/**
- * The report of a profile: numbers, call paths, records. The profile's texts are copied. What the
- * profile's filter leaves out is not in the report. The caller frees.
- */
-struct sn_report *sn_report_new(const struct sn_profile *profile, struct sn_structures *structures);
-
-/** Takes the run's figures and the verdict from the summary, and adds listings, sources and compile
- * options of what is above 0.1 % of CPU time (or among the 500 hottest), as far as the structures
- * have them; and what the static model says of the hottest loops (200 at most) for the machine that
- * this runs on, if its CPU is known. */
-void sn_report_add_code(struct sn_report *report, const struct sn_profile *profile,
-			struct sn_structures *structures);
-
-/* ---- between the files of this folder ---- */
-
-/** Call paths, places, points, records and waits; functions and loops are there already. */
-void sn_report_add_paths(struct sn_report *report, const struct sn_profile *profile);
-/** The phases of the run, as the page reads them (docs/format/page-phases.md); nothing where there
- * are none to find. Functions and loops are there already. */
-void sn_report_add_phases(struct sn_report *report, const struct sn_profile *profile,
-			  struct sn_structures *structures);
 /** The index of a source file; SN_NONE for NULL. */
 uint32_t sn_report_file(struct sn_report *report, const char *path);
 

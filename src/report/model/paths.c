@@ -471,8 +471,9 @@ static void order_points(struct builder *b)
 	free(number);
 }
 
-void sn_report_add_paths(struct sn_report *report, const struct sn_profile *profile)
+void sn_report_add_paths(struct sn_report *report)
 {
+	const struct sn_profile *profile = report->profile;
 	struct builder b = { .report = report, .profile = profile, .program = profile->program };
 	size_t stacks = (size_t)profile->program->stack_count + 1;
 

@@ -1,3 +1,4 @@
+/* What ran, as rows: modules, functions, loops, processes and threads, and the run itself. */
 #include "report/model/model_parts.h"
 
 #include <math.h>
@@ -5,9 +6,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/progress.h"
 #include "profile/rank.h"
-#include "views/summary/summary.h"
+#include "profile/category.h"
 
 uint32_t sn_report_file(struct sn_report *report, const char *path)
 {
@@ -24,11 +24,6 @@ uint32_t sn_report_file(struct sn_report *report, const char *path)
 		sn_vec_push(&report->files, file);
 	}
 	return number;
-}
-
-static const char *copy(struct sn_report *report, const char *chars)
-{
-	return chars ? sn_arena_strdup(&report->arena, chars) : NULL;
 }
 
 /* ---- rows in order of heat ---- */
@@ -109,7 +104,7 @@ static void add_functions(struct sn_report *report, const struct sn_profile *pro
 		report->function_of[ranks[i].index] = (uint32_t)report->functions.count;
 		sn_vec_push(&report->functions,
 			    (struct sn_report_function){
-				    .name = copy(report, from->name),
+				    .name = from->name,
 				    .module = from->module,
 				    .file = sn_report_file(report, from->file),
 				    .line = from->line,
@@ -157,8 +152,8 @@ static void add_loops(struct sn_report *report, const struct sn_profile *profile
 
 		sn_vec_push(&report->loops,
 			    (struct sn_report_loop){
-				    .id = copy(report, from->code->id),
-				    .label = copy(report, from->code->label),
+				    .id = from->code->id,
+				    .label = from->code->label,
 				    .function = report->function_of[from->function],
 				    .file = sn_report_file(report, from->code->file),
 				    .line_first = from->code->line_first,
@@ -182,12 +177,6 @@ static void add_loops(struct sn_report *report, const struct sn_profile *profile
 
 /* ---- what ran ---- */
 
-static void add_known(int64_t *sum, int64_t value)
-{
-	if (value >= 0)
-		*sum = (*sum < 0 ? 0 : *sum) + value;
-}
-
 static void add_modules(struct sn_report *report, const struct sn_profile *profile)
 {
 	const struct sn_experiment *e = profile->experiment;
@@ -195,9 +184,9 @@ static void add_modules(struct sn_report *report, const struct sn_profile *profi
 	for (size_t i = 0; i < e->modules.count; i++)
 		sn_vec_push(&report->modules,
 			    (struct sn_report_module){
-				    .name = copy(report, e->modules.items[i].name),
-				    .path = copy(report, e->modules.items[i].path),
-				    .build_id = copy(report, e->modules.items[i].build_id),
+				    .name = e->modules.items[i].name,
+				    .path = e->modules.items[i].path,
+				    .build_id = e->modules.items[i].build_id,
 				    .cpu_ns = profile->modules[i].exclusive.cpu_ns });
 	for (int c = 0; c < SN_CATEGORIES; c++)
 		sn_vec_push(&report->categories,
@@ -209,7 +198,6 @@ static void add_modules(struct sn_report *report, const struct sn_profile *profi
 static void add_processes(struct sn_report *report, const struct sn_profile *profile)
 {
 	const struct sn_experiment *e = profile->experiment;
-	uint64_t overhead_ns = 0;
 
 	for (size_t i = 0; i < e->processes.count; i++) {
 		const struct sn_process *from = &e->processes.items[i];
@@ -217,31 +205,15 @@ static void add_processes(struct sn_report *report, const struct sn_profile *pro
 		sn_vec_push(&report->processes,
 			    (struct sn_report_process){ .pid = from->pid,
 							.rank = from->rank,
-							.host = copy(report, from->host),
-							.program = copy(report, from->program),
-							.arguments = copy(report, from->arguments),
-							.clock_mechanism =
-								copy(report, from->clock_mechanism),
+							.host = from->host,
+							.program = from->program,
+							.arguments = from->arguments,
+							.clock_mechanism = from->clock_mechanism,
 							.start_ns = from->start_ns,
 							.end_ns = from->end_ns,
 							.exit_status = from->exit_status,
 							.rate_hz = from->rate_hz,
 							.account = from->account });
-		report->process_count += !from->follows_exec;
-		add_known(&report->user_ns, from->account.user_ns);
-		add_known(&report->system_ns, from->account.system_ns);
-		for (int loss = 0; loss < SN_LOSS_KINDS; loss++)
-			report->lost += from->losses[loss];
-		overhead_ns += from->overhead_ns;
-	}
-	report->cpu_ns = report->user_ns;
-	if (report->cpu_ns >= 0)
-		add_known(&report->cpu_ns, report->system_ns);
-	report->overhead_share =
-		report->cpu_ns > 0 ? (double)overhead_ns / (double)report->cpu_ns : NAN;
-	if (e->processes.count) {
-		report->clock_mechanism = report->processes.items[0].clock_mechanism;
-		report->rate_hz = e->processes.items[0].rate_hz;
 	}
 }
 
@@ -255,7 +227,7 @@ static void add_threads(struct sn_report *report, const struct sn_profile *profi
 		sn_vec_push(&report->threads,
 			    (struct sn_report_thread){ .process = from->process,
 						       .tid = from->tid,
-						       .name = copy(report, from->name),
+						       .name = from->name,
 						       .start_ns = from->start_ns,
 						       .end_ns = from->end_ns,
 						       .account = from->account,
@@ -265,57 +237,70 @@ static void add_threads(struct sn_report *report, const struct sn_profile *profi
 	}
 }
 
-static void add_run(struct sn_report *report, const struct sn_profile *profile)
+void sn_report_add_rows(struct sn_report *report)
 {
-	const struct sn_experiment *e = profile->experiment;
+	const struct sn_profile *profile = report->profile;
 
-	report->experiment = copy(report, e->name);
-	report->label = copy(report, e->label);
-	report->program = copy(report, e->program);
-	report->arguments = copy(report, e->arguments);
-	report->version = copy(report, e->version);
-	report->host = copy(report, e->host);
-	report->cpu_model = copy(report, e->cpu_model);
-	report->kernel = copy(report, e->kernel);
-	report->started_realtime_ns = e->started_realtime_ns;
-	report->clock_error_ns = e->clock_error_ns;
-	report->elapsed_ns = e->elapsed_ns;
-	report->exit_status = e->exit_status;
-	report->user_ns = report->system_ns = report->thread_elapsed_ns = -1;
-	report->thread_user_ns = report->thread_system_ns = -1;
-	report->wait_cpu_ns = report->blocked_ns = report->off_cpu_ns = -1;
-	report->workers_ns = report->spin_ns = -1;
-	report->sampled_ns = profile->total.cpu_ns;
-	report->sample_count = profile->total.samples;
-	report->loops_share = report->innermost_share = NAN;
-	if (profile->total.cpu_ns) {
-		report->loops_share = (double)profile->loops_ns / (double)profile->total.cpu_ns;
-		report->innermost_share =
-			(double)profile->innermost_loops_ns / (double)profile->total.cpu_ns;
-	}
-	for (size_t i = 0; i < e->warnings.count; i++)
-		sn_vec_push(&report->warnings, copy(report, e->warnings.items[i]));
-	for (size_t i = 0; i < e->environment.count; i++)
-		sn_vec_push(&report->environment,
-			    (struct sn_environment_variable){
-				    copy(report, e->environment.items[i].name),
-				    copy(report, e->environment.items[i].value) });
-}
-
-struct sn_report *sn_report_new(const struct sn_profile *profile, struct sn_structures *structures)
-{
-	struct sn_report *report = sn_alloc_zeroed(1, sizeof(*report));
-	struct sn_progress progress;
-
-	sn_progress_begin(&progress, "collecting times and phases", 0);
-	add_run(report, profile);
 	add_modules(report, profile);
 	add_functions(report, profile);
 	add_loops(report, profile);
 	add_processes(report, profile);
 	add_threads(report, profile);
-	sn_report_add_paths(report, profile);
-	sn_report_add_phases(report, profile, structures);
-	sn_progress_end(&progress);
-	return report;
+}
+
+/* ---- the run ---- */
+
+static int64_t nanoseconds(double seconds)
+{
+	return seconds >= 0 ? (int64_t)llround(seconds * 1e9) : -1;
+}
+
+/* One number has one source: the figures are those of `sonde show summary`. */
+static void take_summary(struct sn_report *report, const struct sn_summary *summary)
+{
+	report->cpu_ns = nanoseconds(summary->cpu_s);
+	report->user_ns = nanoseconds(summary->user_s);
+	report->system_ns = nanoseconds(summary->system_s);
+	report->thread_elapsed_ns = nanoseconds(summary->threads_elapsed_s);
+	report->thread_user_ns = nanoseconds(summary->threads_user_s);
+	report->thread_system_ns = nanoseconds(summary->threads_system_s);
+	report->wait_cpu_ns = nanoseconds(summary->threads_wait_cpu_s);
+	report->blocked_ns = nanoseconds(summary->threads_blocked_s);
+	report->off_cpu_ns = nanoseconds(summary->threads_off_cpu_s);
+	report->workers_ns = nanoseconds(summary->threads_workers_s);
+	report->spin_ns = nanoseconds(summary->threads_spin_s);
+	report->sampled_ns = report->profile->total.cpu_ns;
+	report->sample_count = summary->samples;
+	report->lost = summary->lost;
+	report->process_count = summary->processes;
+	report->thread_count = summary->threads;
+	report->overhead_share = summary->overhead_share;
+	report->loops_share = summary->loops_share;
+	report->innermost_share = summary->innermost_share;
+	report->clock_mechanism = summary->clock_mechanism;
+	report->rate_hz = summary->rate_hz;
+	report->verdict = summary->verdict;
+	for (size_t i = 0; i < summary->warnings.count; i++)
+		sn_vec_push(&report->warnings, summary->warnings.items[i]);
+}
+
+void sn_report_add_run(struct sn_report *report)
+{
+	const struct sn_experiment *e = report->profile->experiment;
+
+	report->experiment = e->name;
+	report->label = e->label;
+	report->program = e->program;
+	report->arguments = e->arguments;
+	report->version = e->version;
+	report->host = e->host;
+	report->cpu_model = e->cpu_model;
+	report->kernel = e->kernel;
+	report->started_realtime_ns = e->started_realtime_ns;
+	report->clock_error_ns = e->clock_error_ns;
+	report->elapsed_ns = e->elapsed_ns;
+	report->exit_status = e->exit_status;
+	for (size_t i = 0; i < e->environment.count; i++)
+		sn_vec_push(&report->environment, e->environment.items[i]);
+	take_summary(report, report->summary);
 }

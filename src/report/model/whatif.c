@@ -1,4 +1,5 @@
-#include "report/model/whatif.h"
+/* What the static model says of the program's loops. */
+#include "report/model/model_parts.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -9,7 +10,6 @@
 #include "cqa/loop/parts.h"
 #include "cqa/words/table.h"
 #include "views/whatif.h"
-#include "whatif/sentence.h"
 
 enum {
 	STEPS_MAX = 1000,    /* a variant */
@@ -42,9 +42,9 @@ static void add_advice(struct builder *b, const struct sn_whatif_loop *loop)
 		const struct sn_advice *from = &loop->advice.items[i];
 		struct sn_report_advice advice = { .loop = number_of(b, loop),
 						   .confidence = (uint8_t)from->confidence,
-						   .subject = copy(b, from->subject),
-						   .sentence = copy(b, from->sentence),
-						   .evidence = copy(b, from->evidence),
+						   .subject = from->subject,
+						   .sentence = from->sentence,
+						   .evidence = from->evidence,
 						   .speedup = from->speedup,
 						   .sure_speedup = from->sure_speedup };
 
@@ -158,64 +158,58 @@ static void add_steps(struct builder *b, unsigned v)
 	}
 }
 
-static void add_sentences(struct builder *b)
+void sn_report_ask_whatif(struct sn_report *report, struct sn_analysis *analysis)
 {
-	struct sn_text text = { 0 };
-	const struct sn_whatif_loop *hint;
+	const struct sn_machine_choice *choice;
 
-	if (sn_whatif_sentence(b->whatif, &text))
-		b->out->sentence = copy(b, text.chars);
-	sn_text_clear(&text);
-	hint = sn_whatif_hint(b->whatif, &text);
-	if (hint) {
-		uint32_t number = number_of(b, hint);
-
-		b->out->hint = copy(b, text.chars);
-		b->out->hint_loop = number == SN_NONE ? NULL : b->report->loops.items[number].id;
+	if (!analysis->structures)
+		return;
+	choice = sn_analysis_machine(analysis);
+	report->machine = choice->machine;
+	report->machine_warning = choice->warning[0] ? choice->warning : NULL;
+	if (!choice->machine) {
+		report->machine_absence = choice->absence.sentence;
+		return;
 	}
-	sn_text_free(&text);
+	report->whatif = sn_alloc_zeroed(1, sizeof(*report->whatif));
+	report->whatif->answer = sn_whatif_new(choice->machine, analysis->profile,
+					       analysis->structures, SN_WHATIF_LOOPS_MAX);
 }
 
-/* The run may have been elsewhere. */
-static void warn_of_other_machine(struct sn_report *report, const struct sn_machine *machine)
+static void add_all(struct builder *b)
 {
-	char here[256];
-
-	sn_machine_host_model(here, sizeof(here));
-	if (here[0] && report->cpu_model && report->cpu_model[0] &&
-	    strcmp(here, report->cpu_model) != 0)
-		sn_vec_push(&report->warnings,
-			    (const char *)sn_arena_printf(
-				    &report->arena,
-				    "the run was on '%s' and this page was made on '%s': loops are "
-				    "modelled for %s",
-				    report->cpu_model, here, machine->title));
-}
-
-void sn_report_add_whatif(struct sn_report *report, struct sn_whatif *w,
-			  struct sn_structures *structures)
-{
-	struct builder b = { .report = report, .structures = structures, .whatif = w };
-
-	warn_of_other_machine(report, w->machine);
-	report->machine = w->machine->name;
-	report->whatif = b.out = sn_alloc_zeroed(1, sizeof(*b.out));
-	b.out->totals = sn_whatif_totals_of(w);
 	for (unsigned v = 0; v < SN_VARIANT_COUNT; v++)
-		add_steps(&b, v);
-	for (size_t i = 0; i < w->loops.count; i++) {
-		add_advice(&b, &w->loops.items[i]);
-		sn_vec_push(&b.out->expert_loops, number_of(&b, &w->loops.items[i]));
+		add_steps(b, v);
+	for (size_t i = 0; i < b->whatif->loops.count; i++) {
+		add_advice(b, &b->whatif->loops.items[i]);
+		sn_vec_push(&b->out->expert_loops, number_of(b, &b->whatif->loops.items[i]));
 	}
-	sn_whatif_table(w, SN_VARIANT_COUNT, false, NULL, &b.out->experts);
-	add_details(&b);
-	add_sentences(&b);
+	add_details(b);
+}
+
+void sn_report_add_whatif(struct sn_report *report, struct sn_structures *structures,
+			  bool has_details)
+{
+	struct sn_report_whatif *out = report->whatif;
+	struct builder b = { .report = report, .out = out, .structures = structures };
+	struct sn_text columns = { 0 };
+
+	if (!out)
+		return;
+	b.whatif = out->answer;
+	sn_whatif_columns(SN_VARIANT_FULL_VECTOR, SN_FORMAT_JSON, &columns);
+	sn_whatif_table(out->answer, SN_VARIANT_COUNT, false, has_details ? NULL : columns.chars,
+			&out->experts);
+	if (has_details)
+		add_all(&b);
+	sn_text_free(&columns);
 }
 
 void sn_report_whatif_free(struct sn_report_whatif *w)
 {
 	if (!w)
 		return;
+	sn_whatif_free(w->answer);
 	sn_table_free(&w->experts);
 	sn_vec_free(&w->expert_loops);
 	sn_vec_free(&w->steps);

@@ -5,14 +5,9 @@
 #ifndef SN_REPORT_MODEL_WHATIF_H
 #define SN_REPORT_MODEL_WHATIF_H
 
-#include "base/json.h"
 #include "base/table.h"
-#include "report/model/model.h"
-#include "views/whatif.h"
-
-struct sn_page;
-struct sn_profile;
-struct sn_structures;
+#include "base/vec.h"
+#include "whatif/whatif.h"
 
 /** One loop's step of the program's cumulative speed-up by a variant. */
 struct sn_report_step {
@@ -50,26 +45,17 @@ struct sn_report_modelled {
 
 /** Owned by the report, with its texts in the report's arena. */
 struct sn_report_whatif {
-	struct sn_whatif_totals totals;
-	struct sn_table experts; /* a row for every loop, hottest first */
-	SN_VEC(uint32_t) expert_loops;
+	struct sn_whatif *answer;
+	struct sn_table
+		experts; /* a row for every loop, hottest first: what JSON has of it, or all */
+	/* only with details */
+	SN_VEC(uint32_t) expert_loops; /* the report's loop of each row of `experts` */
 	SN_VEC(struct sn_report_step) steps;
 	SN_VEC(struct sn_report_advice) advice;
 	SN_VEC(struct sn_report_path) paths;
 	SN_VEC(struct sn_report_modelled) instructions;
-	const char *sentence, *hint; /* what the whole brings; the hottest loop's advice; or NULL */
-	const char *hint_loop;	     /* its id */
 };
 
-/** Takes over what the model of a machine says. */
-void sn_report_add_whatif(struct sn_report *report, struct sn_whatif *whatif,
-			  struct sn_structures *structures);
 void sn_report_whatif_free(struct sn_report_whatif *whatif);
-
-/** The member "whatif" of the table of contents. */
-void sn_report_write_whatif(const struct sn_report *report, struct sn_json *json);
-/** The chunks whatif, experts, advice, paths and model (docs/format/report-page.md). */
-sn_status sn_report_write_quality(const struct sn_report *report, struct sn_page *page,
-				  struct sn_error *err);
 
 #endif

@@ -75,6 +75,8 @@ struct sn_summary *sn_summary_new(const struct sn_profile *profile,
 				  struct sn_structures *structures, const struct sn_whatif *whatif);
 /** The same for who has no what-if at hand: asks the model of the hottest loops alone. */
 struct sn_summary *sn_summary_of(struct sn_analysis *analysis);
+/** One more warning, a sentence; it is copied. */
+void sn_summary_warn(struct sn_summary *summary, const char *sentence);
 void sn_summary_free(struct sn_summary *summary);
 
 /** The page for people: 100 columns unless `width` says otherwise (0). */

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "report/html/html.h"
+#include "report/html/html_parts.h"
 #include "report/html/page.h"
 
 static void no_members(struct sn_json *json, void *context)

@@ -1,0 +1,21 @@
+/** The parts of the page, each in its file. */
+#ifndef SN_REPORT_HTML_HTML_PARTS_H
+#define SN_REPORT_HTML_HTML_PARTS_H
+
+#include "base/json.h"
+#include "base/text.h"
+#include "report/html/page.h"
+#include "report/model/model.h"
+
+/** The part that needs no JavaScript: summary, ten hottest loops and functions, origin. Markup
+ *  without style attributes (the page's policy forbids them). */
+void sn_report_add_static_html(const struct sn_report *report, struct sn_text *out);
+/** The member "whatif" of the table of contents. */
+void sn_report_write_whatif(const struct sn_report *report, struct sn_json *json);
+/** The chunks whatif, experts, advice, paths and model (docs/format/report-page.md). */
+sn_status sn_report_write_quality(const struct sn_report *report, struct sn_page *page,
+				  struct sn_error *err);
+/** The element of phases (docs/format/page-phases.md), if the report has some. */
+void sn_report_write_phases(const struct sn_report *report, struct sn_page *page);
+
+#endif

@@ -1,0 +1,65 @@
+/* The report as text: what `sonde show` prints, one after the other. */
+#include "report/text/text.h"
+
+#include "base/text.h"
+#include "report/model/model.h"
+#include "views/whatif.h"
+#include "whatif/sentence.h"
+
+enum { ROWS = 20 };
+
+/* The table stands where it promises something. */
+static sn_status whatif_print(const struct sn_whatif *whatif, FILE *out, struct sn_error *err)
+{
+	struct sn_table_view how = { .format = SN_FORMAT_TEXT,
+				     .share_column = "coverage_share",
+				     .top = ROWS };
+	struct sn_text columns = { 0 };
+	enum sn_variant variant;
+	struct sn_table table;
+	sn_status status;
+
+	if (!sn_whatif_promises(whatif)) {
+		fputs("\nWhat loops could gain: less than 1.05x of the program, by the static model "
+		      "(sonde show whatif)\n",
+		      out);
+		return SN_OK;
+	}
+	sn_whatif_variant_find(whatif, NULL, &variant, err);
+	sn_whatif_columns(variant, SN_FORMAT_TEXT, &columns);
+	sn_whatif_table(whatif, variant, sn_locale_is_utf8(), columns.chars, &table);
+	how.columns = columns.chars;
+	fputc('\n', out);
+	sn_whatif_print(whatif, out);
+	fprintf(out, "\nloops, most to gain by %s first\n", sn_variant_names[variant]);
+	status = sn_table_write(&table, &how, out, NULL, NULL, err);
+	sn_table_free(&table);
+	sn_text_free(&columns);
+	return status;
+}
+
+static sn_status table_print(const struct sn_report_table *table, FILE *out, struct sn_error *err)
+{
+	struct sn_table_view how = { .format = SN_FORMAT_TEXT,
+				     .columns = table->view->text_columns,
+				     .sort = table->view->sort,
+				     .share_column = table->view->share_column,
+				     .top = ROWS };
+
+	fprintf(out, "\n%s\n", table->view->name);
+	return sn_table_write(&table->table, &how, out, NULL, NULL, err);
+}
+
+sn_status sn_report_write_text(const struct sn_report *report, FILE *out, struct sn_error *err)
+{
+	sn_status status = SN_OK;
+
+	sn_summary_print(report->summary, out, sn_locale_is_utf8(), 0);
+	if (report->whatif)
+		status = whatif_print(report->whatif->answer, out, err);
+	else if (report->machine_absence)
+		fprintf(out, "\nwhat if: %s\n", report->machine_absence);
+	for (size_t i = 0; i < report->tables.count && status == SN_OK; i++)
+		status = table_print(&report->tables.items[i], out, err);
+	return status;
+}
