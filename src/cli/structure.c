@@ -6,31 +6,13 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "code/image.h"
+#include "code/loop_columns.h"
 #include "code/structure.h"
 
 enum { LIST_LOOPS, LIST_FUNCTIONS, LIST_BLOCKS, LIST_FRAMES };
 
-static const struct sn_column loop_columns[] = {
-	{ "loop", NULL, SN_CELL_TEXT, 0 },
-	{ "label", "Loop", SN_CELL_TEXT, 0 },
-	{ "function", "Function", SN_CELL_TEXT, 0 },
-	{ "file", NULL, SN_CELL_TEXT, 0 },
-	{ "line_first", NULL, SN_CELL_INT, 0 },
-	{ "line_last", NULL, SN_CELL_INT, 0 },
-	{ "depth", "Depth", SN_CELL_INT, 0 },
-	{ "innermost", "Innermost", SN_CELL_BOOL, 0 },
-	{ "irreducible", NULL, SN_CELL_BOOL, 0 },
-	{ "role", "Role", SN_CELL_TEXT, 0 },
-	{ "group", NULL, SN_CELL_TEXT, 0 },
-	{ "unroll_count", "Unroll", SN_CELL_INT, 0 },
-	{ "vector_bytes", "Vector", SN_CELL_INT, 0 },
-	{ "block_count", "Blocks", SN_CELL_INT, 0 },
-	{ "instruction_count", "Instructions", SN_CELL_INT, 0 },
-	{ "range_count", NULL, SN_CELL_INT, 0 },
-	{ "exit_count", NULL, SN_CELL_INT, 0 },
-	{ "header_link_addr", NULL, SN_CELL_INT, 0 },
-	{ "inlined_from", NULL, SN_CELL_TEXT, 0 },
-};
+static const struct sn_column loop_columns[] = { SN_LOOP_NAMES(SN_LOOP_COLUMN)
+							 SN_LOOP_SHAPE(SN_LOOP_COLUMN) };
 
 static const struct sn_column function_columns[] = {
 	{ "function", "Function", SN_CELL_TEXT, 0 },
@@ -70,33 +52,6 @@ static void set_line(struct sn_table *table, size_t column, uint32_t line)
 {
 	if (line)
 		sn_table_set_int(table, column, line);
-}
-
-static void loop_row(struct sn_table *table, const struct sn_loop *loop)
-{
-	const struct sn_function *function = loop->function;
-
-	sn_table_add_row(table);
-	sn_table_set_text(table, 0, loop->id);
-	sn_table_set_text(table, 1, loop->label);
-	sn_table_set_text(table, 2, function->name);
-	sn_table_set_text(table, 3, loop->file);
-	set_line(table, 4, loop->line_first);
-	set_line(table, 5, loop->line_last);
-	sn_table_set_int(table, 6, loop->depth);
-	sn_table_set_int(table, 7, loop->is_innermost);
-	sn_table_set_int(table, 8, loop->is_irreducible);
-	sn_table_set_text(table, 9, sn_loop_role_name(loop->role));
-	sn_table_set_text(table, 10, function->loops[loop->group].id);
-	set_line(table, 11, loop->unroll);
-	sn_table_set_int(table, 12, loop->vector_bytes);
-	sn_table_set_int(table, 13, loop->block_count);
-	sn_table_set_int(table, 14, loop->instruction_count);
-	sn_table_set_int(table, 15, loop->range_count);
-	sn_table_set_int(table, 16, loop->exit_count);
-	sn_table_set_int(table, 17, (int64_t)loop->header_link_addr);
-	if (loop->inline_index >= 0)
-		sn_table_set_text(table, 18, function->inlines[loop->inline_index].name);
 }
 
 static void function_row(struct sn_table *table, const struct sn_function *function)
@@ -185,9 +140,20 @@ static void frame_rows(struct sn_table *table, struct sn_structure *structure, u
 	}
 }
 
+static void loop_rows(struct sn_table *table, const struct sn_loop_columns *where,
+		      const struct sn_function *function)
+{
+	for (uint32_t l = 0; l < function->loop_count; l++) {
+		sn_table_add_row(table);
+		sn_loop_columns_set(where, table, &function->loops[l]);
+	}
+}
+
 static void function_rows(struct sn_table *table, struct sn_structure *structure, int list,
 			  const char *only)
 {
+	struct sn_loop_columns where = sn_loop_columns_find(table->columns, table->column_count);
+
 	for (size_t i = 0; i < sn_structure_function_count(structure); i++) {
 		const struct sn_function *function = sn_structure_function(structure, i);
 
@@ -200,8 +166,8 @@ static void function_rows(struct sn_table *table, struct sn_structure *structure
 			function_row(table, function);
 		else if (list == LIST_BLOCKS)
 			block_rows(table, function);
-		for (uint32_t l = 0; list == LIST_LOOPS && l < function->loop_count; l++)
-			loop_row(table, &function->loops[l]);
+		else
+			loop_rows(table, &where, function);
 	}
 }
 

@@ -29,6 +29,11 @@ const struct sn_loop *sn_loop_main(const struct sn_loop *loop)
 	return &loop->function->loops[loop->group];
 }
 
+const char *sn_loop_inlined_from(const struct sn_loop *loop)
+{
+	return loop->inline_index >= 0 ? loop->function->inlines[loop->inline_index].name : NULL;
+}
+
 struct sn_structure *sn_structure_new(void)
 {
 	return sn_alloc_zeroed(1, sizeof(struct sn_structure));

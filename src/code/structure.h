@@ -126,6 +126,9 @@ struct sn_loop {
 /** The main loop of its source loop; itself where it is that. */
 const struct sn_loop *sn_loop_main(const struct sn_loop *loop);
 
+/** The inlined subroutine that it was written in; NULL: the function itself. */
+const char *sn_loop_inlined_from(const struct sn_loop *loop);
+
 /** What is known how about a function. */
 enum sn_function_kind {
 	SN_FUNCTION_SYMBOL, /* named by a symbol */

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/text.h"
+#include "code/loop_columns.h"
 #include "profile/rank.h"
 #include "views/parts.h"
 
@@ -81,43 +82,35 @@ enum {
 	L_SOURCE_LOOP,
 };
 
-static const struct sn_column loop_columns[] = {
-	{ "loop", "id", SN_CELL_TEXT, 0 },
-	{ "label", "loop", SN_CELL_TEXT, 0 },
-	{ "function", "function", SN_CELL_TEXT, 0 },
-	{ "module", "module", SN_CELL_TEXT, 0 },
-	{ "file", "file", SN_CELL_TEXT, 0 },
-	{ "line_first", "first", SN_CELL_INT, 0 },
-	{ "line_last", "last", SN_CELL_INT, 0 },
-	{ "depth", "depth", SN_CELL_INT, 0 },
-	{ "innermost", "inner", SN_CELL_BOOL, 0 },
-	METRIC_COLUMNS,
-	{ "role", "role", SN_CELL_TEXT, 0 },
-	{ "irreducible", "irreducible", SN_CELL_BOOL, 0 },
-	{ "runtime", "runtime", SN_CELL_BOOL, 0 },
-	{ "rank", "#", SN_CELL_INT, 0 },
-	{ "source_loop", "source loop", SN_CELL_INT, 0 },
-};
+static const struct sn_column loop_columns[] = { { "loop", "id", SN_CELL_TEXT, 0 },
+						 { "label", "loop", SN_CELL_TEXT, 0 },
+						 { "function", "function", SN_CELL_TEXT, 0 },
+						 { "module", "module", SN_CELL_TEXT, 0 },
+						 { "file", "file", SN_CELL_TEXT, 0 },
+						 { "line_first", "first", SN_CELL_INT, 0 },
+						 { "line_last", "last", SN_CELL_INT, 0 },
+						 { "depth", "depth", SN_CELL_INT, 0 },
+						 { "innermost", "inner", SN_CELL_BOOL, 0 },
+						 METRIC_COLUMNS,
+						 { "role", "role", SN_CELL_TEXT, 0 },
+						 { "irreducible", "irreducible", SN_CELL_BOOL, 0 },
+						 { "runtime", "runtime", SN_CELL_BOOL, 0 },
+						 { "rank", "#", SN_CELL_INT, 0 },
+						 { "source_loop", "source loop", SN_CELL_INT, 0 },
+						 SN_LOOP_SHAPE(SN_LOOP_COLUMN) };
 
-static void loop_row(const struct sn_view_input *input, struct sn_table *table, uint32_t l,
-		     size_t rank)
+static void loop_row(const struct sn_view_input *input, const struct sn_loop_columns *where,
+		     struct sn_table *table, uint32_t l, size_t rank)
 {
 	const struct sn_program *program = input->profile->program;
 	const struct sn_program_loop *loop = &program->loops.items[l];
 
 	sn_table_add_row(table);
-	sn_table_set_text(table, L_LOOP, loop->code->id);
-	sn_table_set_text(table, L_LABEL, loop->code->label);
+	sn_loop_columns_set(where, table, loop->code);
+	/* the function that it was written in: of an inlined one not the one that holds the code */
 	sn_table_set_text(table, L_FUNCTION, program->functions.items[loop->function].name);
 	sn_table_set_text(table, L_MODULE, sn_program_module_name(program, loop->module));
-	sn_table_set_text(table, L_FILE, loop->code->file);
-	sn_view_set_line(table, L_FIRST, loop->code->line_first);
-	sn_view_set_line(table, L_LAST, loop->code->line_last);
-	sn_table_set_int(table, L_DEPTH, loop->code->depth);
-	sn_table_set_int(table, L_INNERMOST, loop->code->is_innermost);
 	sn_view_set_metrics(input, table, L_METRICS, &input->profile->loops[l]);
-	sn_table_set_text(table, L_ROLE, sn_loop_role_name(loop->code->role));
-	sn_table_set_int(table, L_IRREDUCIBLE, loop->code->is_irreducible);
 	sn_table_set_int(table, L_RUNTIME, input->profile->is_runtime_loop[l]);
 	sn_table_set_int(table, L_RANK, (int64_t)rank);
 	sn_table_set_int(table, L_SOURCE_LOOP, loop->source_loop);
@@ -126,13 +119,14 @@ static void loop_row(const struct sn_view_input *input, struct sn_table *table, 
 static sn_status loops_fill(const struct sn_view_input *input, struct sn_table *table,
 			    struct sn_error *err)
 {
+	struct sn_loop_columns where = sn_loop_columns_find(table->columns, table->column_count);
 	size_t count;
 	uint32_t *order = sn_rank_loops(input->profile, input->with_runtime_loops, &count);
 
 	(void)err;
 	for (size_t i = 0; i < count; i++)
 		if (!sn_view_is_empty(input, &input->profile->loops[order[i]].inclusive))
-			loop_row(input, table, order[i], i + 1);
+			loop_row(input, &where, table, order[i], i + 1);
 	free(order);
 	return SN_OK;
 }

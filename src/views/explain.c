@@ -187,6 +187,32 @@ static const struct sn_explanation explanations[] = {
 	  "Whether the loop can be entered elsewhere than at its header (goto, "
 	  "coroutines). Compilers give up on such loops.",
 	  NULL },
+	{ "unroll_count", "count",
+	  "Source iterations in one pass over the loop's machine code, vector lanes included; unknown "
+	  "where the code does not tell.",
+	  "vector_bytes" },
+	{ "vector_bytes", "count",
+	  "Width of the widest register that the loop uses for packed arithmetic or moves; 0: none.",
+	  "unroll_count" },
+	{ "block_count", "count", "Basic blocks of the loop, those of nested loops included.",
+	  "exit_count" },
+	{ "instruction_count", "count",
+	  "Machine instructions of the loop, those of nested loops included, each counted once.",
+	  NULL },
+	{ "range_count", "count",
+	  "Pieces of memory that the loop's code lies in: more than one where the compiler moved parts "
+	  "of it away.",
+	  NULL },
+	{ "exit_count", "count",
+	  "Jumps that leave the loop. Compilers vectorize loops with a single exit only, or few.",
+	  "block_count" },
+	{ "header_link_addr", "count",
+	  "Address of the loop's header in the module's file: the block that every pass begins with.",
+	  "loop" },
+	{ "inlined_from", "text",
+	  "The inlined function that the loop was written in; unknown where that is the function "
+	  "itself.",
+	  "function" },
 	{ "runtime", "text",
 	  "Whether the loop belongs to an OpenMP or MPI runtime: it waits or hands out "
 	  "work. Listed only with --runtime-loops.",
