@@ -36,7 +36,8 @@
 	X("range_count", NULL, INT, int, loop->range_count)                                        \
 	X("exit_count", NULL, INT, int, loop->exit_count)                                          \
 	X("header_link_addr", NULL, INT, int, (int64_t)loop->header_link_addr)                     \
-	X("inlined_from", NULL, TEXT, text, sn_loop_inlined_from(loop))
+	X("inlined_from", NULL, TEXT, text, sn_loop_inlined_from(loop))                            \
+	X("size_bytes", NULL, INT, int, (int64_t)sn_loop_size_bytes(loop))
 
 #define SN_LOOP_COLUMN(key, title, cell, how, value) { key, title, SN_CELL_##cell, 0 },
 #define SN_LOOP_ONE(key, title, cell, how, value)    +1

@@ -29,6 +29,15 @@ const struct sn_loop *sn_loop_main(const struct sn_loop *loop)
 	return &loop->function->loops[loop->group];
 }
 
+uint64_t sn_loop_size_bytes(const struct sn_loop *loop)
+{
+	uint64_t bytes = 0;
+
+	for (uint32_t i = 0; i < loop->range_count; i++)
+		bytes += loop->ranges[i].end_link_addr - loop->ranges[i].first_link_addr;
+	return bytes;
+}
+
 const char *sn_loop_inlined_from(const struct sn_loop *loop)
 {
 	return loop->inline_index >= 0 ? loop->function->inlines[loop->inline_index].name : NULL;

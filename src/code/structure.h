@@ -126,6 +126,8 @@ struct sn_loop {
 /** The main loop of its source loop; itself where it is that. */
 const struct sn_loop *sn_loop_main(const struct sn_loop *loop);
 
+/** Bytes of its machine code, nested loops included. */
+uint64_t sn_loop_size_bytes(const struct sn_loop *loop);
 /** The inlined subroutine that it was written in; NULL: the function itself. */
 const char *sn_loop_inlined_from(const struct sn_loop *loop);
 

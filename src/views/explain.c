@@ -209,6 +209,10 @@ static const struct sn_explanation explanations[] = {
 	{ "header_link_addr", "count",
 	  "Address of the loop's header in the module's file: the block that every pass begins with.",
 	  "loop" },
+	{ "size_bytes", "count",
+	  "Bytes of the loop's machine code, those of nested loops included. What is executed again "
+	  "and again is fetched fastest where it fits the core's cache of decoded instructions.",
+	  "instruction_count" },
 	{ "inlined_from", "text",
 	  "The inlined function that the loop was written in; unknown where that is the function "
 	  "itself.",

@@ -5,6 +5,7 @@
 #include "harness/tap.h"
 
 static const struct sn_function function;
+static const struct sn_range pieces[] = { { 0x40, 0x70 }, { 0x100, 0x104 } };
 static const struct sn_inline inlined = { .name = "kernel", .parent = -1 };
 static const struct sn_loop loops[] = {
 	{ .function = &function,
@@ -17,6 +18,8 @@ static const struct sn_loop loops[] = {
 	  .block_count = 3,
 	  .instruction_count = 11,
 	  .exit_count = 2,
+	  .ranges = pieces,
+	  .range_count = 2,
 	  .file = "/src/a.c",
 	  .line_first = 4,
 	  .line_last = 9,
@@ -87,6 +90,9 @@ TEST(every_attribute_has_its_cell)
 	CHECK_INT(cell(&table, 0, "exit_count")->integer, 2);
 	CHECK_INT(cell(&table, 1, "header_link_addr")->integer, 0x80);
 	CHECK_STRING(cell(&table, 1, "inlined_from")->text, "kernel");
+	CHECK_INT(cell(&table, 0, "range_count")->integer, 2);
+	CHECK_INT(cell(&table, 0, "size_bytes")->integer, 0x34);
+	CHECK_INT(cell(&table, 1, "size_bytes")->integer, 0);
 	sn_table_free(&table);
 }
 
