@@ -13,8 +13,8 @@ for line in open(os.path.join(root, 'LAYERS')):
 
 
 def layer_of(path):
-    """The longest folder named in LAYERS that holds this path (relative to src/)."""
-    parts = os.path.dirname(path).split('/')
+    """The longest folder named in LAYERS that holds this path (relative to src/), or the file itself."""
+    parts = path.split('/')
     for n in range(len(parts), 0, -1):
         if '/'.join(parts[:n]) in allowed:
             return '/'.join(parts[:n])
@@ -40,6 +40,24 @@ for folder, _, names in os.walk(root):
             theirs = layer_of(included[1])
             if theirs != mine and theirs not in allowed[mine]:
                 faults.append(f'{path}:{number}: {mine} may not include {included[1]}')
+
+
+def circle_from(folder, way):
+    """The folders of a circle that can be reached from here, or None. A file's own line is no way on."""
+    if folder in way:
+        return way[way.index(folder):] + [folder]
+    for other in sorted(allowed.get(folder, ())):
+        found = circle_from(other, way + [folder])
+        if found:
+            return found
+    return None
+
+
+for folder in allowed:
+    circle = circle_from(folder, [])
+    if circle:
+        faults.append('a circle: ' + ' -> '.join(circle))
+        break
 for fault in faults:
     print('#', fault)
 print('not ok 1 - layers' if faults else 'ok 1 - layers')

@@ -1,44 +1,136 @@
-/** What the two halves of the clock collector share: who sends the signal, and how it is handled.
+/**
+ * The clock collector: samples of where threads use CPU time. Four parts: who sends the signals
+ * (events_handler.c), how they become samples (sample_handler.c), calls that are timed as a whole
+ * (timed_calls_handler.c), and what core is told (clock_handler.c). The method is docs/method/time.md.
  */
 #ifndef SN_RUNTIME_CLOCK_CLOCK_H
 #define SN_RUNTIME_CLOCK_CLOCK_H
 
-#include "runtime/core/runtime.h"
+#include "runtime/core/collector.h"
 
 /* in sigev_value: tells our timers from the target's */
 #define SN_TIMER_COOKIE 0x736f6e6465000000ULL
 /* OUTSIDE: opened by another thread, for one that began before us */
 enum { SN_TIMER_SAMPLE = 1, SN_TIMER_TICK = 2, SN_TIMER_OUTSIDE = 4 };
+enum {
+	SN_TICK_NS = 4000000, /* period of the timers that look for system time */
+	SN_CALL_SLOTS = 8,
+};
 
-/** From perf events to a CPU timer: for threads that switch too often (5.0: 2 us a switch). */
-void sn_events_use_timer(struct sn_thread *self);
+/** A perf event, kept alive by the mapping of its page. */
+struct sn_event {
+	void *page; /* NULL: none */
+	uint64_t period_ns;
+};
+
+/** What the clock knows of a thread. */
+struct sn_clock {
+	/* CPU time: see docs/method/time.md */
+	uint64_t claimed_user_ns, claimed_system_ns; /* already given to samples */
+	int64_t credit_ns;			     /* what user samples should claim more */
+	int64_t last_cpu_ns;			     /* its CPU clock at the last user sample */
+	int64_t sync_cpu_ns, sync_user_ns;	     /* both when the kernel was last asked */
+	double user_part;			     /* of its CPU time of late */
+	int64_t before_user_ns, before_system_ns; /* what the thread had used in earlier images */
+	int64_t paused_ns;			  /* used while sampling was paused */
+	int64_t unsent_ns; /* claimed, but there was no room for the sample */
+	uint32_t samples_until_sync;
+	uint32_t rng;
+	uint8_t was_paused;
+
+	/* who sends its signals */
+	uint8_t mechanism; /* enum sn_mechanism of this thread */
+	uint8_t is_first_period, has_sample_timer, has_tick_timer;
+	uint8_t has_had_event;	   /* the kernel keeps what it set up for it: each switch costs */
+	uint8_t has_left_perf;	   /* for a timer, because it switched too often */
+	struct sn_event events[2]; /* of different periods: no program is in step with both */
+	uint32_t samples_until_draw, draws;
+	int32_t sample_timer, tick_timer;
+	uint64_t first_period_ns;
+	uint32_t early_samples;	  /* at the random first period */
+	uint32_t signals_counted; /* of events, since the CPU clock was read for it */
+	int64_t signals_cpu_ns;
+	uint64_t switches_seen, voluntary_seen, faults_seen;
+	uint64_t stretch_claimed_ns, stretch_switches; /* where the rate was last taken */
+	uint64_t handler_count;
+
+	/* calls that are timed as a whole: clock/timed_calls_handler.c */
+	uint64_t in_call, call_begin;	    /* `begin` of the call now, and of one that is timed */
+	int64_t call_cpu_ns;		    /* the CPU clock when that began */
+	int64_t call_probed_ns;		    /* ... when the last one ended */
+	int64_t call_cost_ns;		    /* of reading it */
+	uint32_t call_gap;		    /* calls that one stands for; 0: none is */
+	uint32_t calls_left[SN_CALL_SLOTS]; /* until the next, by function */
+};
+
+extern struct sn_collector sn_clock_collector;
+
+static inline struct sn_clock *sn_clock_of(const struct sn_thread *thread)
+{
+	return sn_thread_part(thread, &sn_clock_collector);
+}
+
+/* ---- clock/events_handler.c ---- */
+
+/** Nothing happens if they are open. False: none could be opened. */
+bool sn_events_start(struct sn_thread *self);
+void sn_events_stop(struct sn_thread *self);
+/** After the first, random period. */
+void sn_events_next(struct sn_thread *self);
+/** After each sample of the thread's events: now and then one of them gets a new random period. */
+void sn_events_draw(struct sn_thread *self);
 /** For each signal of an event. True: they came at over three times the rate, so the thread has a
  *  timer from here on. Whatever the cause, a target must not stall. */
 bool sn_events_end_flood(struct sn_thread *self);
+/** From perf events to a CPU timer: for threads that switch too often (5.0: 2 us a switch). */
+void sn_events_use_timer(struct sn_thread *self);
 /** And back, when it has calmed down. */
 void sn_events_use_perf(struct sn_thread *self);
-/** After each sample of the thread's events: now and then one of them gets a new random period. */
-void sn_events_draw(struct sn_thread *self);
-/** The thread is sampled by a CPU timer from here on, or no more: calls that may block are measured
- *  by themselves. */
-void sn_calls_start(struct sn_thread *self);
-void sn_calls_stop(struct sn_thread *self);
-/** Writes a sample that claims `cpu_ns`. */
-void sn_sample_emit(struct sn_thread *self, uint32_t stack, int64_t now_ns, int64_t cpu_ns,
-		    uint8_t flags);
-
+/** The last calls before no more may be made: events that last, begun anew. */
+void sn_events_before_seal(struct sn_thread *self);
+/** Adds the context switches of the thread so far to the header's counts. */
+void sn_events_count_switches(struct sn_thread *self, uint64_t switches);
+/** A thread has ended that used so much: new ones may be as short. */
+void sn_events_note_ended(uint64_t cpu_ns);
+/** In a new image: no thread has ended. */
+void sn_events_forget_ended(void);
 /** CPU time per signal of the events that the thread carries: what a sample of theirs stands for
  *  when no clock may be read. */
 int64_t sn_events_mean_ns(const struct sn_thread *self);
-/** Period of the timers that look for system time. */
-int64_t sn_events_tick_ns(void);
 /** CPU time that can lie between two samples at most. */
 int64_t sn_events_longest_ns(const struct sn_thread *self);
+/** Period of the timers that look for system time. */
+int64_t sn_events_tick_ns(void);
 
-/** The handler for SN_SIGNAL; installed with every signal blocked, on an alternate stack. */
+/* ---- clock/sample_handler.c ---- */
+
+/** The handler of our signals. */
 void sn_sample_handler(int signal, siginfo_t *info, void *context);
+/** Writes a sample that claims `cpu_ns`. */
+void sn_sample_emit(struct sn_thread *self, uint32_t stack, int64_t now_ns, int64_t cpu_ns,
+		    uint8_t flags);
+/** What was not yet given to a sample, split as the kernel splits it. `stack`: where it is known to
+ *  have been used, 0: nowhere. */
+void sn_sample_remainder(struct sn_thread *thread, struct sn_writer *writer, int64_t now_ns,
+			 uint32_t stack);
+/** CPU time of the calling thread that no sample has claimed. */
+int64_t sn_sample_unclaimed_ns(const struct sn_thread *self);
+/** The last calls before no more may be made: what was used so far is claimed, and whole periods
+ *  begin. */
+void sn_sample_before_seal(struct sn_thread *self);
 
-/** Runs function(a, b) with rsp at `top` (16-byte aligned). */
-void sn_call_on_stack(void (*function)(void *, void *), void *a, void *b, void *top);
+/* ---- clock/timed_calls_handler.c ---- */
+
+/** The thread is sampled by a CPU timer from here on, or no more: calls that may block are measured
+ *  by themselves. */
+void sn_clock_time_calls(struct sn_thread *self);
+void sn_clock_leave_calls(struct sn_thread *self);
+void sn_clock_before_call(struct sn_thread *self, const struct sn_call *call);
+void sn_clock_after_call(struct sn_thread *self, const struct sn_call *call);
+
+/* ---- clock/setup_clock.c ---- */
+
+/** `install` of core/collector.h. */
+bool sn_clock_install(enum sn_data_origin origin);
 
 #endif

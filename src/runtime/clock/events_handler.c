@@ -1,4 +1,5 @@
-#include "runtime/core/runtime.h"
+/* Who sends a thread's signals: perf events, or CPU timers where there are none or they cost too much. */
+#include "runtime/clock/clock.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -6,8 +7,6 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
-
-#include "runtime/clock/clock.h"
 
 enum {
 	FEW_THREADS = 64,
@@ -28,10 +27,32 @@ enum {
 	FLOOD_FACTOR = 3,
 };
 
+static const char NO_PERF[] =
+	"perf_event_open is refused here: samples come from CPU timers of the threads, at most one per "
+	"kernel tick";
+static const char NO_PERF_THREAD[] =
+	"some threads got no perf event (locked-memory or descriptor limit): their samples come from CPU "
+	"timers, at most one per kernel tick";
+static const char NO_TIMER[] =
+	"some threads got no timer: time that they spend in the kernel is counted, but not seen where";
+static const char SWITCHES[] =
+	"some threads switch more than 3000 times per CPU second: their samples come from CPU timers, "
+	"which cost nothing per switch but come once per kernel tick";
+static const char FLOOD[] =
+	"some threads were interrupted at over 3 times the rate that was asked for: from then on their "
+	"samples come from CPU timers, at most one per kernel tick";
+static const char SHORT_THREADS[] =
+	"the program makes many threads that live for less than two periods: they are sampled by CPU "
+	"timers, which cost less to start but come at most once per kernel tick";
+
+static _Atomic uint64_t ended_threads, ended_cpu_ns; /* of this image */
+
 static double random_unit(struct sn_thread *self)
 {
-	self->rng = self->rng * 1664525u + 1013904223u;
-	return (double)self->rng / 4294967296.0;
+	struct sn_clock *clock = sn_clock_of(self);
+
+	clock->rng = clock->rng * 1664525u + 1013904223u;
+	return (double)clock->rng / 4294967296.0;
 }
 
 /* Uniform in (0, period]: a thread that lives for a part of the period is seen with that share. */
@@ -125,6 +146,7 @@ static void unmap_page(void *page)
  * begins when its page is known, or else a signal of it would find no event to end. */
 static bool open_perf(struct sn_thread *self, struct sn_event *event, uint64_t period_ns)
 {
+	struct sn_clock *clock = sn_clock_of(self);
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_SOFTWARE,
 		.size = sizeof attr,
@@ -149,7 +171,7 @@ static bool open_perf(struct sn_thread *self, struct sn_event *event, uint64_t p
 	event->period_ns = attr.sample_period;
 	event->page = (void *)page;
 	unmap_page(before);
-	self->has_had_event = 1;
+	clock->has_had_event = 1;
 	SYS(ioctl, fd, PERF_EVENT_IOC_ENABLE, 0);
 	SYS(close, fd);
 	return true;
@@ -166,8 +188,10 @@ static void close_event(struct sn_event *event)
 
 static void close_perf(struct sn_thread *self)
 {
-	close_event(&self->events[0]);
-	close_event(&self->events[1]);
+	struct sn_clock *clock = sn_clock_of(self);
+
+	close_event(&clock->events[0]);
+	close_event(&clock->events[1]);
 }
 
 /* Two to four thirds of the mean: whatever a program repeats within a period, a sample meets it
@@ -181,86 +205,92 @@ static uint64_t draw_period_ns(struct sn_thread *self, unsigned events)
 
 static bool is_calm(const struct sn_thread *self)
 {
-	uint64_t cpu_ms = (self->claimed_user_ns + self->claimed_system_ns) / 1000000;
+	const struct sn_clock *clock = sn_clock_of(self);
+	uint64_t cpu_ms = (clock->claimed_user_ns + clock->claimed_system_ns) / 1000000;
 
-	return self->voluntary_seen * 1000 <= (cpu_ms + 20) * SWITCHES_CALM;
+	return clock->voluntary_seen * 1000 <= (cpu_ms + 20) * SWITCHES_CALM;
 }
 
 /* The events of a thread that has come to stay; a second one if it switches little. */
 static bool open_lasting(struct sn_thread *self)
 {
+	struct sn_clock *clock = sn_clock_of(self);
 	bool wants_two = is_calm(self);
 
-	self->samples_until_draw = DRAW_EVERY;
-	if (wants_two && open_perf(self, &self->events[1], draw_period_ns(self, 2)) &&
-	    open_perf(self, &self->events[0], draw_period_ns(self, 2)))
+	clock->samples_until_draw = DRAW_EVERY;
+	if (wants_two && open_perf(self, &clock->events[1], draw_period_ns(self, 2)) &&
+	    open_perf(self, &clock->events[0], draw_period_ns(self, 2)))
 		return true;
-	close_event(&self->events[1]);
-	self->samples_until_draw = DRAW_EVERY_ALONE;
-	return open_perf(self, &self->events[0], draw_period_ns(self, 1));
+	close_event(&clock->events[1]);
+	clock->samples_until_draw = DRAW_EVERY_ALONE;
+	return open_perf(self, &clock->events[0], draw_period_ns(self, 1));
 }
 
 /* One: of two, each would miss what expires while the kernel delivers the other's signal, and no
  * clock makes up for it. */
 void sn_events_before_seal(struct sn_thread *self)
 {
-	if (!self->events[0].page)
+	struct sn_clock *clock = sn_clock_of(self);
+
+	if (!clock->events[0].page)
 		return;
-	close_event(&self->events[1]);
-	if (open_perf(self, &self->events[0], draw_period_ns(self, 1)))
-		self->is_first_period = 0;
+	close_event(&clock->events[1]);
+	if (open_perf(self, &clock->events[0], draw_period_ns(self, 1)))
+		clock->is_first_period = 0;
 }
 
 /* Two events of periods a and b send a signal every ab / (a + b) on average. */
 int64_t sn_events_mean_ns(const struct sn_thread *self)
 {
-	double a = (double)self->events[0].period_ns, b = (double)self->events[1].period_ns;
+	const struct sn_clock *clock = sn_clock_of(self);
+	double a = (double)clock->events[0].period_ns, b = (double)clock->events[1].period_ns;
 
-	return (int64_t)(self->events[1].page ? a * b / (a + b) : a);
+	return (int64_t)(clock->events[1].page ? a * b / (a + b) : a);
 }
 
 int64_t sn_events_longest_ns(const struct sn_thread *self)
 {
-	uint64_t a = self->events[0].period_ns, b = self->events[1].period_ns;
+	const struct sn_clock *clock = sn_clock_of(self);
+	uint64_t a = clock->events[0].period_ns, b = clock->events[1].period_ns;
 
 	return (int64_t)(b && b < a ? b : a);
 }
 
 void sn_events_count_switches(struct sn_thread *self, uint64_t switches)
 {
+	struct sn_clock *clock = sn_clock_of(self);
 	struct sn_data_header *header = sn_header();
-	uint64_t more = switches - self->switches_seen;
+	uint64_t more = switches - clock->switches_seen;
 
-	self->switches_seen = switches;
-	if (self->mechanism == SN_MECHANISM_PERF_SIGNAL)
+	clock->switches_seen = switches;
+	if (clock->mechanism == SN_MECHANISM_PERF_SIGNAL)
 		atomic_fetch_add_explicit(&header->switch_count,
-					  more * (self->events[1].page ? 2 : 1),
+					  more * (clock->events[1].page ? 2 : 1),
 					  memory_order_relaxed);
-	else if (self->has_had_event)
+	else if (clock->has_had_event)
 		atomic_fetch_add_explicit(&header->switch_after_count, more, memory_order_relaxed);
-	atomic_fetch_add_explicit(&header->timed_calls, self->timed_calls, memory_order_relaxed);
-	self->timed_calls = 0;
 }
 
 void sn_events_draw(struct sn_thread *self)
 {
-	bool has_two = self->events[1].page != NULL;
+	struct sn_clock *clock = sn_clock_of(self);
+	bool has_two = clock->events[1].page != NULL;
 
-	if (--self->samples_until_draw > 0 || sn_state->is_sealed)
+	if (--clock->samples_until_draw > 0 || sn_state->is_sealed)
 		return;
-	self->samples_until_draw = has_two ? DRAW_EVERY : DRAW_EVERY_ALONE;
+	clock->samples_until_draw = has_two ? DRAW_EVERY : DRAW_EVERY_ALONE;
 	if (has_two && !is_calm(self)) {
-		close_event(&self->events[1]);
-		open_perf(self, &self->events[0], draw_period_ns(self, 1));
+		close_event(&clock->events[1]);
+		open_perf(self, &clock->events[0], draw_period_ns(self, 1));
 		return;
 	}
-	self->draws++;
+	clock->draws++;
 	if (has_two)
-		open_perf(self, &self->events[self->draws & 1], draw_period_ns(self, 2));
-	else if (self->draws % 8 == 0 && is_calm(self))
+		open_perf(self, &clock->events[clock->draws & 1], draw_period_ns(self, 2));
+	else if (clock->draws % 8 == 0 && is_calm(self))
 		open_lasting(self);
 	else
-		open_perf(self, &self->events[0], draw_period_ns(self, 1));
+		open_perf(self, &clock->events[0], draw_period_ns(self, 1));
 }
 
 int64_t sn_events_tick_ns(void)
@@ -274,13 +304,14 @@ int64_t sn_events_tick_ns(void)
  * short for one do without. */
 static void start_tick_timer(struct sn_thread *self)
 {
+	struct sn_clock *clock = sn_clock_of(self);
 	uint64_t tick_ns = (uint64_t)sn_events_tick_ns();
 
-	if (make_timer(self, &self->tick_timer, SN_TIMER_TICK)) {
-		self->has_tick_timer = 1;
-		arm_timer(self->tick_timer, random_first_ns(self, tick_ns), tick_ns);
+	if (make_timer(self, &clock->tick_timer, SN_TIMER_TICK)) {
+		clock->has_tick_timer = 1;
+		arm_timer(clock->tick_timer, random_first_ns(self, tick_ns), tick_ns);
 	} else {
-		sn_warn(SN_WARN_NO_TIMER);
+		sn_warn(NO_TIMER);
 	}
 }
 
@@ -288,156 +319,183 @@ static void start_tick_timer(struct sn_thread *self)
  * for more than that would miss the short ones. */
 static bool start_sample_timer(struct sn_thread *self, uint64_t first_ns)
 {
+	struct sn_clock *clock = sn_clock_of(self);
+
 	if (sn_config.settings.period_ns <= SN_TICK_NS)
 		first_ns = 1;
-	if (!make_timer(self, &self->sample_timer, SN_TIMER_SAMPLE))
+	if (!make_timer(self, &clock->sample_timer, SN_TIMER_SAMPLE))
 		return false;
-	self->has_sample_timer = 1;
-	arm_timer(self->sample_timer, first_ns, sn_config.settings.period_ns);
+	clock->has_sample_timer = 1;
+	arm_timer(clock->sample_timer, first_ns, sn_config.settings.period_ns);
 	return true;
 }
 
 static void note_mechanism(struct sn_thread *self, enum sn_mechanism mechanism)
 {
+	struct sn_clock *clock = sn_clock_of(self);
 	uint32_t unset = SN_MECHANISM_OFF;
 
-	self->mechanism = (uint8_t)mechanism;
+	clock->mechanism = (uint8_t)mechanism;
 	atomic_compare_exchange_strong(&sn_header()->mechanism, &unset, mechanism);
 	if (mechanism != SN_MECHANISM_THREAD_TIMER)
 		return;
-	sn_calls_start(self);
-	sn_warn(sn_header()->mechanism == SN_MECHANISM_PERF_SIGNAL ? SN_WARN_NO_PERF_THREAD
-								   : SN_WARN_NO_PERF);
+	sn_clock_time_calls(self);
+	sn_warn(sn_header()->mechanism == SN_MECHANISM_PERF_SIGNAL ? NO_PERF_THREAD : NO_PERF);
+}
+
+void sn_events_note_ended(uint64_t cpu_ns)
+{
+	atomic_fetch_add_explicit(&ended_threads, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&ended_cpu_ns, cpu_ns, memory_order_relaxed);
+}
+
+void sn_events_forget_ended(void)
+{
+	atomic_store_explicit(&ended_threads, 0, memory_order_relaxed);
+	atomic_store_explicit(&ended_cpu_ns, 0, memory_order_relaxed);
 }
 
 /* Opening and closing an event costs some 25 us, more than a short thread is worth: where threads
  * are many and short, new ones begin with a timer, and turn to an event if they live. */
 static bool are_threads_short(void)
 {
-	uint64_t count = atomic_load_explicit(&sn_state->ended_threads, memory_order_relaxed);
-	uint64_t cpu_ns = atomic_load_explicit(&sn_state->ended_cpu_ns, memory_order_relaxed);
+	uint64_t count = atomic_load_explicit(&ended_threads, memory_order_relaxed);
+	uint64_t cpu_ns = atomic_load_explicit(&ended_cpu_ns, memory_order_relaxed);
 
 	return count >= MANY_THREADS && cpu_ns / count < 2 * sn_config.settings.period_ns;
 }
 
 static bool start_short_thread(struct sn_thread *self, uint64_t first_ns)
 {
+	struct sn_clock *clock = sn_clock_of(self);
+
 	if (sn_config.settings.mechanism_first > SN_MECHANISM_PERF_SIGNAL || !are_threads_short() ||
 	    !start_sample_timer(self, first_ns))
 		return false;
-	self->mechanism = SN_MECHANISM_THREAD_TIMER;
-	self->has_left_perf = 1;
-	sn_warn(SN_WARN_SHORT_THREADS);
+	clock->mechanism = SN_MECHANISM_THREAD_TIMER;
+	clock->has_left_perf = 1;
+	sn_warn(SHORT_THREADS);
 	return true;
 }
 
-void sn_events_start(struct sn_thread *self)
+static void open_first(struct sn_thread *self)
 {
-	uint64_t period_ns = sn_config.settings.period_ns;
-	uint64_t first_ns = random_first_ns(self, period_ns);
+	struct sn_clock *clock = sn_clock_of(self);
+	uint64_t first_ns = random_first_ns(self, sn_config.settings.period_ns);
 
-	if (!period_ns || sn_state->is_sealed || start_short_thread(self, first_ns))
+	if (start_short_thread(self, first_ns))
 		return;
-	self->is_first_period = 1;
-	self->first_period_ns = not_too_short_ns(first_ns);
+	clock->is_first_period = 1;
+	clock->first_period_ns = not_too_short_ns(first_ns);
 	if (sn_config.settings.mechanism_first <= SN_MECHANISM_PERF_SIGNAL &&
-	    open_perf(self, &self->events[0], self->first_period_ns)) {
+	    open_perf(self, &clock->events[0], clock->first_period_ns)) {
 		note_mechanism(self, SN_MECHANISM_PERF_SIGNAL);
 		if (self->index < FEW_THREADS)
 			start_tick_timer(self);
 	} else if (start_sample_timer(self, first_ns)) {
 		note_mechanism(self, SN_MECHANISM_THREAD_TIMER);
 	} else {
-		sn_warn(SN_WARN_NO_TIMER);
+		sn_warn(NO_TIMER);
 	}
+}
+
+bool sn_events_start(struct sn_thread *self)
+{
+	struct sn_clock *clock = sn_clock_of(self);
+
+	if (sn_config.settings.period_ns && !sn_state->is_sealed && !clock->events[0].page &&
+	    !clock->has_sample_timer)
+		open_first(self);
+	return clock->mechanism != SN_MECHANISM_OFF;
 }
 
 void sn_events_next(struct sn_thread *self)
 {
-	if (!self->has_tick_timer && !sn_state->is_sealed)
+	struct sn_clock *clock = sn_clock_of(self);
+
+	if (!clock->has_tick_timer && !sn_state->is_sealed)
 		start_tick_timer(self);
 	/* many threads end before they are worth a second event: a few samples may come early */
-	if (self->first_period_ns * 4 > sn_config.settings.period_ns &&
-	    ++self->early_samples < EARLY_SAMPLES_MAX)
+	if (clock->first_period_ns * 4 > sn_config.settings.period_ns &&
+	    ++clock->early_samples < EARLY_SAMPLES_MAX)
 		return;
-	self->is_first_period = 0;
-	if (self->mechanism != SN_MECHANISM_PERF_SIGNAL || sn_state->is_sealed)
+	clock->is_first_period = 0;
+	if (clock->mechanism != SN_MECHANISM_PERF_SIGNAL || sn_state->is_sealed)
 		return;
 	if (open_lasting(self))
 		return;
 	if (start_sample_timer(self, sn_config.settings.period_ns)) {
-		if (self->has_tick_timer)
-			SYS(timer_delete, self->tick_timer);
-		self->has_tick_timer = 0;
+		if (clock->has_tick_timer)
+			SYS(timer_delete, clock->tick_timer);
+		clock->has_tick_timer = 0;
 		close_perf(self);
 		note_mechanism(self, SN_MECHANISM_THREAD_TIMER);
 	}
 }
 
-static bool leave_perf(struct sn_thread *self, enum sn_warning why)
+static bool leave_perf(struct sn_thread *self, const char *why)
 {
-	if (self->has_sample_timer || sn_state->is_sealed ||
+	struct sn_clock *clock = sn_clock_of(self);
+
+	if (clock->has_sample_timer || sn_state->is_sealed ||
 	    !start_sample_timer(self, sn_config.settings.period_ns))
 		return false;
 	close_perf(self);
-	if (self->has_tick_timer)
-		SYS(timer_delete, self->tick_timer);
-	self->has_tick_timer = 0;
-	self->mechanism = SN_MECHANISM_THREAD_TIMER;
-	sn_calls_start(self);
+	if (clock->has_tick_timer)
+		SYS(timer_delete, clock->tick_timer);
+	clock->has_tick_timer = 0;
+	clock->mechanism = SN_MECHANISM_THREAD_TIMER;
+	sn_clock_time_calls(self);
 	sn_warn(why);
 	return true;
 }
 
 void sn_events_use_timer(struct sn_thread *self)
 {
-	if (leave_perf(self, SN_WARN_SWITCHES))
-		self->has_left_perf = 1;
+	struct sn_clock *clock = sn_clock_of(self);
+
+	if (leave_perf(self, SWITCHES))
+		clock->has_left_perf = 1;
 }
 
 bool sn_events_end_flood(struct sn_thread *self)
 {
-	if (++self->signals_counted < FLOOD_SAMPLES || sn_state->is_sealed)
+	struct sn_clock *clock = sn_clock_of(self);
+
+	if (++clock->signals_counted < FLOOD_SAMPLES || sn_state->is_sealed)
 		return false;
-	int64_t before_ns = self->signals_cpu_ns;
-	self->signals_counted = 0;
-	self->signals_cpu_ns = sn_thread_cpu_ns(0);
-	return self->signals_cpu_ns >= 0 &&
-	       (uint64_t)(self->signals_cpu_ns - before_ns) * FLOOD_FACTOR <
+	int64_t before_ns = clock->signals_cpu_ns;
+	clock->signals_counted = 0;
+	clock->signals_cpu_ns = sn_thread_cpu_ns(0);
+	return clock->signals_cpu_ns >= 0 &&
+	       (uint64_t)(clock->signals_cpu_ns - before_ns) * FLOOD_FACTOR <
 		       FLOOD_SAMPLES * sn_config.settings.period_ns &&
-	       leave_perf(self, SN_WARN_FLOOD);
+	       leave_perf(self, FLOOD);
 }
 
 void sn_events_use_perf(struct sn_thread *self)
 {
+	struct sn_clock *clock = sn_clock_of(self);
+
 	if (!open_lasting(self))
 		return;
-	sn_calls_stop(self);
-	SYS(timer_delete, self->sample_timer);
-	self->has_sample_timer = 0;
-	self->has_left_perf = 0;
-	self->is_first_period = 0;
-	self->mechanism = SN_MECHANISM_PERF_SIGNAL;
+	sn_clock_leave_calls(self);
+	SYS(timer_delete, clock->sample_timer);
+	clock->has_sample_timer = 0;
+	clock->has_left_perf = 0;
+	clock->is_first_period = 0;
+	clock->mechanism = SN_MECHANISM_PERF_SIGNAL;
 	start_tick_timer(self);
 }
 
 void sn_events_stop(struct sn_thread *self)
 {
+	struct sn_clock *clock = sn_clock_of(self);
+
 	close_perf(self);
-	if (self->has_tick_timer)
-		SYS(timer_delete, self->tick_timer);
-	if (self->has_sample_timer)
-		SYS(timer_delete, self->sample_timer);
-	self->has_tick_timer = self->has_sample_timer = 0;
-}
-
-void sn_events_stop_all(void)
-{
-	uint32_t count = atomic_load(&sn_state->next_block);
-
-	for (uint32_t i = 0; i < count && i < SN_BLOCKS_MAX; i++) {
-		struct sn_thread *thread = sn_state->blocks[i];
-		if (thread && atomic_load(&thread->is_live))
-			sn_events_stop(thread);
-	}
+	if (clock->has_tick_timer)
+		SYS(timer_delete, clock->tick_timer);
+	if (clock->has_sample_timer)
+		SYS(timer_delete, clock->sample_timer);
+	clock->has_tick_timer = clock->has_sample_timer = 0;
 }

@@ -1,3 +1,4 @@
+/* From a signal to a sample: what CPU time it claims, and the stack that it is written with. */
 #include "runtime/clock/clock.h"
 
 #include <errno.h>
@@ -5,6 +6,7 @@
 #include <sys/resource.h>
 #include <ucontext.h>
 
+#include "runtime/calls/locks.h"
 #include "runtime/core/adopt.h"
 #include "runtime/core/signals.h"
 
@@ -18,40 +20,16 @@ enum {
 	SWITCHES_FEW = 1000, /* a second: back to perf events */
 };
 
-__asm__(".pushsection .text\n"
-	".globl sn_call_on_stack\n"
-	".hidden sn_call_on_stack\n"
-	".type sn_call_on_stack, @function\n"
-	"sn_call_on_stack:\n"
-	"	.cfi_startproc\n"
-	"	endbr64\n"
-	"	push %rbp\n"
-	"	.cfi_adjust_cfa_offset 8\n"
-	"	.cfi_rel_offset rbp, 0\n"
-	"	mov %rsp, %rbp\n"
-	"	.cfi_def_cfa_register rbp\n"
-	"	mov %rcx, %rsp\n"
-	"	mov %rdi, %rax\n"
-	"	mov %rsi, %rdi\n"
-	"	mov %rdx, %rsi\n"
-	"	call *%rax\n"
-	"	mov %rbp, %rsp\n"
-	"	pop %rbp\n"
-	"	.cfi_def_cfa rsp, 8\n"
-	"	ret\n"
-	"	.cfi_endproc\n"
-	"	.size sn_call_on_stack, . - sn_call_on_stack\n"
-	".popsection\n");
-
 /* What the thread has used since its start and no sample has claimed. */
 static int64_t unclaimed_ns(const struct sn_thread *thread, int32_t tid)
 {
+	const struct sn_clock *clock = sn_clock_of(thread);
 	int64_t cpu_ns = sn_thread_cpu_ns(tid);
 
 	return cpu_ns < 0 ? 0
-			  : cpu_ns - thread->before_user_ns - thread->before_system_ns -
-				    thread->paused_ns - (int64_t)thread->claimed_user_ns -
-				    (int64_t)thread->claimed_system_ns;
+			  : cpu_ns - clock->before_user_ns - clock->before_system_ns -
+				    clock->paused_ns - (int64_t)clock->claimed_user_ns -
+				    (int64_t)clock->claimed_system_ns;
 }
 
 int64_t sn_sample_unclaimed_ns(const struct sn_thread *self)
@@ -67,14 +45,15 @@ struct split {
 /* After the CPU clock was read, so that the kernel's sum is fresh. */
 static struct split kernel_split(const struct sn_thread *thread)
 {
+	const struct sn_clock *clock = sn_clock_of(thread);
 	struct rusage usage = { 0 };
 
 	SYS(getrusage, RUSAGE_THREAD, &usage);
 	return (struct split){
 		.user_ns = usage.ru_utime.tv_sec * 1000000000 + usage.ru_utime.tv_usec * 1000 -
-			   thread->before_user_ns - (int64_t)thread->claimed_user_ns,
+			   clock->before_user_ns - (int64_t)clock->claimed_user_ns,
 		.system_ns = usage.ru_stime.tv_sec * 1000000000 + usage.ru_stime.tv_usec * 1000 -
-			     thread->before_system_ns - (int64_t)thread->claimed_system_ns,
+			     clock->before_system_ns - (int64_t)clock->claimed_system_ns,
 		.switches = (uint64_t)usage.ru_nvcsw + (uint64_t)usage.ru_nivcsw,
 		.voluntary_switches = (uint64_t)usage.ru_nvcsw,
 		.faults = (uint64_t)usage.ru_minflt + (uint64_t)usage.ru_majflt,
@@ -91,21 +70,22 @@ static int64_t clamp(int64_t value, int64_t low, int64_t high)
  * Nor does being preempted, which says how busy the machine is and not what the thread does. */
 static void look_at_switches(struct sn_thread *self, const struct split *split)
 {
-	uint64_t claimed_ns = self->claimed_user_ns + self->claimed_system_ns;
-	uint64_t stretch_ns = claimed_ns - self->stretch_claimed_ns;
-	uint64_t stretch_switches = split->voluntary_switches - self->stretch_switches;
+	struct sn_clock *clock = sn_clock_of(self);
+	uint64_t claimed_ns = clock->claimed_user_ns + clock->claimed_system_ns;
+	uint64_t stretch_ns = claimed_ns - clock->stretch_claimed_ns;
+	uint64_t stretch_switches = split->voluntary_switches - clock->stretch_switches;
 
-	sn_events_count_switches(self, split->switches);
-	self->voluntary_seen = split->voluntary_switches;
+	sn_collect_cost(self, split->switches);
+	clock->voluntary_seen = split->voluntary_switches;
 	if (stretch_ns < SWITCHES_STRETCH_NS && stretch_switches <= SWITCHES_STRETCH_MAX)
 		return;
-	self->stretch_claimed_ns = claimed_ns;
-	self->stretch_switches = split->voluntary_switches;
-	if (self->mechanism == SN_MECHANISM_PERF_SIGNAL &&
+	clock->stretch_claimed_ns = claimed_ns;
+	clock->stretch_switches = split->voluntary_switches;
+	if (clock->mechanism == SN_MECHANISM_PERF_SIGNAL &&
 	    stretch_switches > SWITCHES_STRETCH_MAX &&
 	    stretch_switches * 1000000 / (stretch_ns / 1000 + 1) > SWITCHES_PER_CPU_SECOND)
 		sn_events_use_timer(self);
-	else if (self->has_left_perf && stretch_ns >= SWITCHES_STRETCH_NS &&
+	else if (clock->has_left_perf && stretch_ns >= SWITCHES_STRETCH_NS &&
 		 stretch_switches * 1000000 / (stretch_ns / 1000) < SWITCHES_FEW)
 		sn_events_use_perf(self);
 }
@@ -114,17 +94,18 @@ static void look_at_switches(struct sn_thread *self, const struct split *split)
  * the next samples make up for it. */
 static void learn(struct sn_thread *self, const struct split *split, int64_t cpu_ns)
 {
-	int64_t user_ns = split->user_ns + (int64_t)self->claimed_user_ns;
-	int64_t stretch_ns = cpu_ns - self->sync_cpu_ns;
+	struct sn_clock *clock = sn_clock_of(self);
+	int64_t user_ns = split->user_ns + (int64_t)clock->claimed_user_ns;
+	int64_t stretch_ns = cpu_ns - clock->sync_cpu_ns;
 
 	if (stretch_ns > 0) {
-		double part = (double)(user_ns - self->sync_user_ns) / (double)stretch_ns;
+		double part = (double)(user_ns - clock->sync_user_ns) / (double)stretch_ns;
 		part = part < 0 ? 0 : part > 1 ? 1 : part;
-		self->user_part += (part - self->user_part) / 4;
+		clock->user_part += (part - clock->user_part) / 4;
 	}
-	self->sync_cpu_ns = cpu_ns;
-	self->sync_user_ns = user_ns;
-	self->samples_until_sync = SYNC_EVERY;
+	clock->sync_cpu_ns = cpu_ns;
+	clock->sync_user_ns = user_ns;
+	clock->samples_until_sync = SYNC_EVERY;
 }
 
 /* A perf event's signal: the thread was computing. It claims the user part of what the thread used
@@ -132,24 +113,25 @@ static void learn(struct sn_thread *self, const struct split *split, int64_t cpu
  * next samples make up for it. */
 static int64_t claim_user(struct sn_thread *self, uint8_t *flags)
 {
+	struct sn_clock *clock = sn_clock_of(self);
 	int64_t period_ns = (int64_t)sn_config.settings.period_ns;
 	int64_t most_ns = sn_events_longest_ns(self) + period_ns;
 
 	if (sn_state->is_sealed)
 		return sn_events_mean_ns(self);
 	int64_t pool = unclaimed_ns(self, 0);
-	int64_t cpu_ns = pool + (int64_t)self->claimed_user_ns + (int64_t)self->claimed_system_ns;
-	int64_t since_ns = cpu_ns - self->last_cpu_ns;
-	int64_t claim_ns = (int64_t)((double)since_ns * self->user_part);
-	int64_t step = clamp(self->credit_ns, -period_ns / 2, period_ns / 2);
+	int64_t cpu_ns = pool + (int64_t)clock->claimed_user_ns + (int64_t)clock->claimed_system_ns;
+	int64_t since_ns = cpu_ns - clock->last_cpu_ns;
+	int64_t claim_ns = (int64_t)((double)since_ns * clock->user_part);
+	int64_t step = clamp(clock->credit_ns, -period_ns / 2, period_ns / 2);
 
-	self->last_cpu_ns = cpu_ns;
+	clock->last_cpu_ns = cpu_ns;
 	if (pool <= 0)
 		return 0;
-	if (since_ns <= most_ns && self->samples_until_sync > 0) {
-		self->samples_until_sync--;
+	if (since_ns <= most_ns && clock->samples_until_sync > 0) {
+		clock->samples_until_sync--;
 		step = clamp(step, -claim_ns, pool - claim_ns);
-		self->credit_ns -= step;
+		clock->credit_ns -= step;
 		return clamp(claim_ns + step, 0, pool);
 	}
 	struct split split = kernel_split(self);
@@ -158,11 +140,11 @@ static int64_t claim_user(struct sn_thread *self, uint8_t *flags)
 	if (since_ns > most_ns && split.user_ns > most_ns && pool - split.system_ns > most_ns) {
 		/* the signal was blocked while the thread computed */
 		*flags |= SN_SAMPLE_LATE;
-		self->credit_ns = 0;
+		clock->credit_ns = 0;
 		return clamp(pool - (split.system_ns > 0 ? split.system_ns : 0), 0, pool);
 	}
 	claim_ns = clamp(claim_ns, 0, pool);
-	self->credit_ns = split.user_ns - claim_ns;
+	clock->credit_ns = split.user_ns - claim_ns;
 	return claim_ns;
 }
 
@@ -178,15 +160,17 @@ static int64_t sealed_timer_ns(int64_t period_ns, int overrun)
  * than half a tick. (It can be ahead without a fault: the kernel scales its split.) */
 static int64_t claim_system(struct sn_thread *self, bool is_call, int overrun)
 {
+	struct sn_clock *clock = sn_clock_of(self);
+
 	if (sn_state->is_sealed)
 		return is_call ? sealed_timer_ns(sn_events_tick_ns(), overrun) : 0;
 	int64_t pool = unclaimed_ns(self, 0);
 	struct split split = kernel_split(self);
 
 	look_at_switches(self, &split);
-	self->credit_ns = clamp(split.user_ns, -100000000, 100000000);
-	bool has_faulted = split.faults != self->faults_seen;
-	self->faults_seen = split.faults;
+	clock->credit_ns = clamp(split.user_ns, -100000000, 100000000);
+	bool has_faulted = split.faults != clock->faults_seen;
+	clock->faults_seen = split.faults;
 	if (!is_call && (!has_faulted || split.system_ns < SN_TICK_NS / 2))
 		return 0;
 	return clamp(split.system_ns, 0, pool > 0 ? pool : 0);
@@ -208,19 +192,21 @@ static bool is_in_system_call(const ucontext_t *context)
 void sn_sample_emit(struct sn_thread *self, uint32_t stack, int64_t now_ns, int64_t cpu_ns,
 		    uint8_t flags)
 {
-	if (cpu_ns + self->unsent_ns < 0)
-		cpu_ns = -self->unsent_ns;
-	if (sn_writer_sample(&self->writer, now_ns, (uint64_t)(cpu_ns + self->unsent_ns), stack,
+	struct sn_clock *clock = sn_clock_of(self);
+
+	if (cpu_ns + clock->unsent_ns < 0)
+		cpu_ns = -clock->unsent_ns;
+	if (sn_writer_sample(&self->writer, now_ns, (uint64_t)(cpu_ns + clock->unsent_ns), stack,
 			     sn_current_cpu(), flags)) {
-		self->unsent_ns = 0;
+		clock->unsent_ns = 0;
 	} else {
-		self->unsent_ns += cpu_ns;
+		clock->unsent_ns += cpu_ns;
 		sn_lose(SN_LOSS_NO_SPACE);
 	}
 	if (flags & SN_SAMPLE_SYSTEM)
-		self->claimed_system_ns += (uint64_t)cpu_ns;
+		clock->claimed_system_ns += (uint64_t)cpu_ns;
 	else
-		self->claimed_user_ns += (uint64_t)cpu_ns;
+		clock->claimed_user_ns += (uint64_t)cpu_ns;
 }
 
 static void emit(struct sn_thread *self, const ucontext_t *context, int64_t now_ns, int64_t cpu_ns,
@@ -239,16 +225,17 @@ static void emit(struct sn_thread *self, const ucontext_t *context, int64_t now_
 static void sample_by_timer(struct sn_thread *self, const ucontext_t *context, int64_t now_ns,
 			    int overrun)
 {
+	struct sn_clock *clock = sn_clock_of(self);
 	int64_t period_ns = (int64_t)sn_config.settings.period_ns;
 	int64_t pool =
 		sn_state->is_sealed ? sealed_timer_ns(period_ns, overrun) : unclaimed_ns(self, 0);
 	uint8_t flags = is_in_system_call(context) ? SN_SAMPLE_SYSTEM : 0;
 
 	atomic_fetch_add_explicit(&sn_header()->timer_signals, 1, memory_order_relaxed);
-	bool is_measured = self->in_call && flags & SN_SAMPLE_SYSTEM; /* clock/calls_handler.c */
+	bool is_measured = clock->in_call && flags & SN_SAMPLE_SYSTEM; /* clock/timed_calls_handler.c */
 	if (pool > 0 && !is_measured)
 		emit(self, context, now_ns, pool, flags);
-	if (self->has_left_perf && !sn_state->is_sealed) {
+	if (clock->has_left_perf && !sn_state->is_sealed) {
 		struct split split = kernel_split(self);
 		look_at_switches(self, &split);
 	}
@@ -263,7 +250,9 @@ static void note_interrupted_call(struct sn_thread *self, const ucontext_t *cont
 /* Every 16th handler is timed and stands for 16. One that took very long was itself interrupted. */
 static void count_cost(struct sn_thread *self, int64_t begin_ns)
 {
-	if ((++self->handler_count & 15) != 0)
+	struct sn_clock *clock = sn_clock_of(self);
+
+	if ((++clock->handler_count & 15) != 0)
 		return;
 	struct sn_data_header *header = sn_header();
 	uint64_t spent_ns = (uint64_t)clamp(sn_now_ns() - begin_ns, 0, 50000);
@@ -276,14 +265,16 @@ static void count_cost(struct sn_thread *self, int64_t begin_ns)
 /* What is used while sampling is paused belongs to nobody. */
 static bool is_left_out(struct sn_thread *self)
 {
+	struct sn_clock *clock = sn_clock_of(self);
+
 	if (sn_is_paused()) {
-		self->was_paused = 1;
+		clock->was_paused = 1;
 		return true;
 	}
-	if (self->was_paused) {
-		self->was_paused = 0;
-		self->paused_ns += unclaimed_ns(self, 0);
-		self->last_cpu_ns = (int64_t)(self->claimed_user_ns + self->claimed_system_ns);
+	if (clock->was_paused) {
+		clock->was_paused = 0;
+		clock->paused_ns += unclaimed_ns(self, 0);
+		clock->last_cpu_ns = (int64_t)(clock->claimed_user_ns + clock->claimed_system_ns);
 		return true;
 	}
 	return false;
@@ -299,6 +290,7 @@ struct delivery {
 static void take_sample(const struct delivery *delivery, const ucontext_t *context)
 {
 	struct sn_thread *self = delivery->self;
+	struct sn_clock *clock = sn_clock_of(self);
 	uint64_t kind = delivery->kind;
 	int64_t now_ns = sn_now_ns();
 	uint8_t flags = 0;
@@ -313,15 +305,15 @@ static void take_sample(const struct delivery *delivery, const ucontext_t *conte
 		if (cpu_ns > 0)
 			emit(self, context, now_ns, cpu_ns, SN_SAMPLE_SYSTEM);
 	} else if (kind == SN_TIMER_SAMPLE) {
-		if (self->has_sample_timer)
+		if (clock->has_sample_timer)
 			sample_by_timer(self, context, now_ns, delivery->overrun);
-	} else if (self->events[0].page && !sn_events_end_flood(self)) {
+	} else if (clock->events[0].page && !sn_events_end_flood(self)) {
 		int64_t cpu_ns;
-		if (self->is_first_period && !sn_state->is_sealed) {
+		if (clock->is_first_period && !sn_state->is_sealed) {
 			/* the first period was a random part of one */
 			cpu_ns = unclaimed_ns(self, 0);
-			self->last_cpu_ns = cpu_ns + (int64_t)self->claimed_user_ns +
-					    (int64_t)self->claimed_system_ns;
+			clock->last_cpu_ns = cpu_ns + (int64_t)clock->claimed_user_ns +
+					     (int64_t)clock->claimed_system_ns;
 			sn_events_next(self);
 		} else {
 			cpu_ns = claim_user(self, &flags);
@@ -330,10 +322,7 @@ static void take_sample(const struct delivery *delivery, const ucontext_t *conte
 		emit(self, context, now_ns, cpu_ns, flags);
 	}
 	sn_packet_if_due(self, now_ns);
-	if (now_ns >= self->next_account_ns && !sn_state->is_sealed) {
-		self->next_account_ns = now_ns + 1000000000;
-		sn_thread_write_account(self, &self->writer, SN_RECORD_THREAD_ACCOUNT, now_ns);
-	}
+	sn_thread_account_if_due(self, now_ns);
 	count_cost(self, now_ns);
 }
 
@@ -424,12 +413,13 @@ void sn_sample_handler(int signal, siginfo_t *info, void *context)
 void sn_sample_remainder(struct sn_thread *thread, struct sn_writer *writer, int64_t now_ns,
 			 uint32_t stack)
 {
+	struct sn_clock *clock = sn_clock_of(thread);
 	bool is_self = thread == sn_self;
-	int64_t left = unclaimed_ns(thread, is_self ? 0 : thread->tid) + thread->unsent_ns;
+	int64_t left = unclaimed_ns(thread, is_self ? 0 : thread->tid) + clock->unsent_ns;
 	int64_t system_ns = 0;
 
-	thread->unsent_ns = 0;
-	if (sn_is_paused() || thread->was_paused)
+	clock->unsent_ns = 0;
+	if (sn_is_paused() || clock->was_paused)
 		return;
 	if (left <= 0 || !sn_config.settings.period_ns)
 		return;
@@ -438,30 +428,27 @@ void sn_sample_remainder(struct sn_thread *thread, struct sn_writer *writer, int
 	} else if (!sn_state->is_sealed) {
 		int64_t user_total_ns = 0, system_total_ns = 0;
 		sn_thread_times(thread->tid, &user_total_ns, &system_total_ns);
-		system_ns = clamp(system_total_ns - thread->before_system_ns -
-					  (int64_t)thread->claimed_system_ns,
+		system_ns = clamp(system_total_ns - clock->before_system_ns -
+					  (int64_t)clock->claimed_system_ns,
 				  0, left);
 	}
 	if (system_ns && sn_writer_sample(writer, now_ns, (uint64_t)system_ns, stack, 0,
 					  SN_SAMPLE_REMAINDER | SN_SAMPLE_SYSTEM))
-		thread->claimed_system_ns += (uint64_t)system_ns;
+		clock->claimed_system_ns += (uint64_t)system_ns;
 	if (left > system_ns && sn_writer_sample(writer, now_ns, (uint64_t)(left - system_ns),
 						 stack, 0, SN_SAMPLE_REMAINDER))
-		thread->claimed_user_ns += (uint64_t)(left - system_ns);
+		clock->claimed_user_ns += (uint64_t)(left - system_ns);
 }
 
 void sn_sample_before_seal(struct sn_thread *self)
 {
+	struct sn_clock *clock = sn_clock_of(self);
+
 	if (!sn_enter(self))
 		return;
 	sn_sample_remainder(self, &self->writer, sn_now_ns(), 0);
-	self->last_cpu_ns = (int64_t)(self->claimed_user_ns + self->claimed_system_ns);
-	self->credit_ns = 0;
+	clock->last_cpu_ns = (int64_t)(clock->claimed_user_ns + clock->claimed_system_ns);
+	clock->credit_ns = 0;
 	sn_events_before_seal(self);
 	sn_leave(self);
-}
-
-bool sn_sample_install(void)
-{
-	return sn_signals_install(sn_sample_handler);
 }

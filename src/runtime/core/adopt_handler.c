@@ -1,3 +1,4 @@
+/* How threads that began before our constructor become ours. */
 #include "runtime/core/adopt.h"
 
 #include <errno.h>
@@ -5,6 +6,7 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "runtime/core/collector.h"
 #include "runtime/core/parse.h"
 #include "runtime/core/signals.h"
 
@@ -47,7 +49,7 @@ bool sn_adopt_is_starting(int32_t tid)
 void sn_adopt_open(struct sn_thread *thread)
 {
 	if (sn_config.settings.period_ns && !(mask_of(thread->tid) & SN_SIGNAL_BITS))
-		sn_events_start(thread);
+		sn_collect_resume(thread);
 }
 
 void sn_adopt_look_again(void)
@@ -62,7 +64,7 @@ void sn_adopt_look_again(void)
 		if (!thread || !atomic_load(&thread->is_awaited) ||
 		    !atomic_compare_exchange_strong(&thread->busy, &busy, 1))
 			continue;
-		if (atomic_load(&thread->is_awaited) && thread->mechanism == SN_MECHANISM_OFF)
+		if (atomic_load(&thread->is_awaited) && !thread->is_collected)
 			sn_adopt_open(thread);
 		atomic_store_explicit(&thread->busy, 0, memory_order_release);
 	}
@@ -209,8 +211,8 @@ struct sn_thread *sn_adopt_in_call(void)
 		self->blocked &= SN_SIGNAL_BITS;
 	} else {
 		sn_signals_unblock(self);
-		if (self->mechanism == SN_MECHANISM_OFF)
-			sn_events_start(self);
+		if (!self->is_collected)
+			sn_collect_resume(self);
 	}
 	sn_leave(self);
 	errno = saved_errno;

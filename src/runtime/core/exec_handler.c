@@ -1,3 +1,6 @@
+/* New images and processes: exec, spawn, fork and their kin, and how our variables reach them. */
+#include "runtime/core/collector.h"
+
 #include <alloca.h>
 #include <elf.h>
 #include <errno.h>
@@ -8,7 +11,6 @@
 
 #include "runtime/core/parse.h"
 #include "runtime/core/real.h"
-#include "runtime/core/runtime.h"
 #include "runtime/core/signals.h"
 
 /*
@@ -16,7 +18,6 @@
  * vfork, on small stacks, so nothing is allocated: everything lies in the caller's frame.
  */
 
-enum { FORK_WORTH_TELLING_NS = 100000 };
 enum { EXTRA_BYTES = SN_SETTINGS_PATH_MAX + 512 + 128, PRELOAD_MAX = 4096 };
 
 struct passed {
@@ -227,8 +228,10 @@ static void before_exec(int folder_fd, const char *path)
 	}
 	note_exec(folder_fd, path, 0, 0);
 	sn_finish(SN_DATA_EXECED, -1);
-	if (!sn_state->is_sealed)
+	if (!sn_state->is_sealed) {
+		sn_collect_pause(sn_self);
 		sn_signals_before_exec(sn_self);
+	}
 }
 
 static void after_failed_exec(const char *path)
@@ -236,8 +239,10 @@ static void after_failed_exec(const char *path)
 	int saved_errno = errno;
 
 	if (sn_is_active() && sn_self && is_own_process()) {
-		if (!sn_state->is_sealed)
+		if (!sn_state->is_sealed) {
 			sn_signals_after_exec(sn_self);
+			sn_collect_resume(sn_self);
+		}
 		atomic_store(&sn_header()->state, SN_DATA_RUNNING);
 		atomic_store(&sn_header()->end_ns, 0);
 		atomic_store(&sn_state->has_finished, 0);
@@ -515,7 +520,7 @@ static void begin_child(void)
 	}
 	sn_count_overhead(begin_ns);
 	if (!is_in_wrapper)
-		sn_events_start(sn_self);
+		sn_collect_resume(sn_self);
 }
 
 void sn_fork_start(void)
@@ -529,21 +534,6 @@ void sn_start_failed(void)
 	sn_self = NULL;
 }
 
-/* What the child has used so far went into the fork, which is where it stands. */
-static void account_for_fork(struct sn_thread *self)
-{
-	struct sn_unwind_regs regs;
-	int64_t now_ns = sn_now_ns();
-
-	if (sn_sample_unclaimed_ns(self) < FORK_WORTH_TELLING_NS || !sn_enter(self))
-		return;
-	sn_unwind_regs_here(&regs);
-	uint32_t stack =
-		sn_stack_capture(self, &regs, (uint64_t)(uintptr_t)REAL(fork), false, now_ns);
-	sn_sample_remainder(self, &self->writer, now_ns, stack);
-	sn_leave(self);
-}
-
 SN_EXPORT pid_t fork(void)
 {
 	struct sn_thread *self = sn_self_in_call();
@@ -551,9 +541,9 @@ SN_EXPORT pid_t fork(void)
 	is_in_wrapper = true;
 	pid_t child = REAL(fork)();
 	is_in_wrapper = false;
-	if (child == 0 && sn_is_active() && sn_self && sn_config.settings.period_ns) {
-		account_for_fork(sn_self);
-		sn_events_start(sn_self);
+	if (child == 0 && sn_is_active() && sn_self) {
+		sn_collect_fork(sn_self, (const void *)sn_real.real_fork);
+		sn_collect_resume(sn_self);
 	}
 
 	if (child < 0 && sn_is_active() && child_is_followed(self))

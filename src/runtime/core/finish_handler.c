@@ -1,4 +1,5 @@
-#include "runtime/core/runtime.h"
+/* The end of an image: accounts of all threads, end times; and the packets of each second until then. */
+#include "runtime/core/collector.h"
 
 #include <fcntl.h>
 #include <sys/resource.h>
@@ -39,7 +40,7 @@ static void account_for(struct sn_thread *thread, struct sn_thread *self, int64_
 		return;
 	if (thread == self)
 		writer = self->writer;
-	sn_sample_remainder(thread, &writer, now_ns, 0);
+	sn_collect_account(thread, &writer, now_ns, false);
 	sn_thread_write_account(thread, &writer, SN_RECORD_THREAD_END, now_ns);
 	if (thread == self)
 		self->writer = writer;
@@ -120,7 +121,7 @@ void sn_finish(enum sn_data_state state, int code)
 		atomic_store_explicit(&self->busy, 0, memory_order_relaxed);
 }
 
-void sn_finish_early(enum sn_warning why)
+void sn_finish_early(const char *why)
 {
 	if (!sn_is_active() || (!sn_state->is_sealed && SYS(getpid) != sn_state->pid))
 		return;
@@ -131,7 +132,7 @@ void sn_finish_early(enum sn_warning why)
 	sn_config.is_sealed = true;
 	atomic_store_explicit(&sn_state->active, 0, memory_order_release);
 	if (!sn_state->is_sealed)
-		sn_events_stop_all();
+		sn_collect_pause_all();
 }
 
 /* Written by whatever thread of ours is at work when a second is over: there is no helper thread in

@@ -1,3 +1,4 @@
+/* Which modules are loaded, for walks of the stack and as MAP and UNMAP records. */
 #include "runtime/core/runtime.h"
 
 #include <elf.h>
@@ -141,7 +142,7 @@ static void insert(struct sn_module_table *table, const struct sn_unwind_module 
 	uint32_t at = table->count;
 
 	if (at == SN_MODULES_MAX) {
-		sn_warn(SN_WARN_MODULES_FULL);
+		sn_warn("more modules at one time than sonde can hold: stacks in some are cut");
 		return;
 	}
 	for (; at > 0 && table->modules[at - 1].load_start > module->load_start; at--)

@@ -1,11 +1,3 @@
-#include "runtime/core/signals.h"
-
-#include <errno.h>
-#include <ucontext.h>
-
-#include "runtime/clock/clock.h"
-#include "runtime/core/real.h"
-
 /*
  * Handlers of the target that run on an alternate stack of its own. There may be no room on it for
  * another frame, so our signals are blocked when they begin (core/signals_handler.c). For the time
@@ -14,6 +6,37 @@
  *
  * Handlers of faults are left as they are: they look at stacks, print them, and leave by longjmp.
  */
+#include "runtime/core/signals.h"
+
+#include <errno.h>
+#include <ucontext.h>
+
+#include "runtime/core/real.h"
+
+__asm__(".pushsection .text\n"
+	".globl sn_call_on_stack\n"
+	".hidden sn_call_on_stack\n"
+	".type sn_call_on_stack, @function\n"
+	"sn_call_on_stack:\n"
+	"	.cfi_startproc\n"
+	"	endbr64\n"
+	"	push %rbp\n"
+	"	.cfi_adjust_cfa_offset 8\n"
+	"	.cfi_rel_offset rbp, 0\n"
+	"	mov %rsp, %rbp\n"
+	"	.cfi_def_cfa_register rbp\n"
+	"	mov %rcx, %rsp\n"
+	"	mov %rdi, %rax\n"
+	"	mov %rsi, %rdi\n"
+	"	mov %rdx, %rsi\n"
+	"	call *%rax\n"
+	"	mov %rbp, %rsp\n"
+	"	pop %rbp\n"
+	"	.cfi_def_cfa rsp, 8\n"
+	"	ret\n"
+	"	.cfi_endproc\n"
+	"	.size sn_call_on_stack, . - sn_call_on_stack\n"
+	".popsection\n");
 
 struct target_handler {
 	sn_signal_handler _Atomic function;
@@ -73,9 +96,8 @@ static bool set_altstack(stack_t to, uint8_t *top)
 	return swap.result == 0;
 }
 
-/* What lies between a thread's struct and its handler stack serves as a stack for one call. */
-_Static_assert(sizeof(struct sn_thread) <= 2048, "half a page is left");
-
+/* What lies between a thread's parts and its handler stack, half a page, serves as a stack for one
+ * call. */
 void sn_altstack_repair(struct sn_thread *self, void *interrupted)
 {
 	ucontext_t *context = interrupted;

@@ -1,7 +1,9 @@
+/* Threads are made and end here, and modules go: wrappers of pthread_create, thrd_create, dlclose. */
+#include "runtime/core/collector.h"
+
 #include <errno.h>
 
 #include "runtime/core/real.h"
-#include "runtime/core/runtime.h"
 #include "runtime/core/signals.h"
 
 static pthread_key_t end_key;
@@ -43,14 +45,11 @@ static void *begin(void *argument)
 	struct sn_thread *self = argument;
 	void *(*start)(void *) = self->start;
 	void *start_argument = self->start_argument;
-	uint64_t stack_bytes = (uint64_t)self->unsent_ns;
 
-	self->unsent_ns = 0;
 	/* the process may have forked or ended its measuring since */
 	if (sn_is_active()) {
 		int64_t begin_ns = sn_now_ns();
 		sn_thread_begin(self, false);
-		sn_thread_set_stack_bytes(self, stack_bytes);
 		sn_thread_find_root(self);
 		if (has_end_key)
 			pthread_setspecific(end_key, (void *)1);
@@ -60,7 +59,7 @@ static void *begin(void *argument)
 				self->is_muted = 0;
 				SYS(rt_sigprocmask, SIG_UNBLOCK, &ours, NULL, 8);
 			}
-			sn_events_start(self);
+			sn_collect_resume(self);
 		}
 		sn_count_overhead(begin_ns);
 	}
@@ -81,7 +80,7 @@ SN_EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void
 {
 	struct sn_thread *self = sn_self_in_call(), *child;
 
-	sn_locks_watch();
+	sn_collect_share();
 	if (sn_is_active() && sn_state->is_sealed)
 		sn_lose(SN_LOSS_SECCOMP);
 	if (!sn_is_active() || !self || sn_state->is_sealed || !(child = sn_thread_new()))
@@ -91,7 +90,7 @@ SN_EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void
 	child->creator_index = self->index;
 	child->blocked = self->blocked;
 	child->is_muted = self->is_muted;
-	child->unsent_ns = (int64_t)stack_bytes_of(attr); /* carried to begin() */
+	child->stack_bytes = stack_bytes_of(attr);
 	atomic_fetch_add(&sn_state->live_threads, 1);
 	int result = REAL(pthread_create)(thread, attr, begin, child);
 	if (result != 0) {

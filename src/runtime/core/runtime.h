@@ -1,11 +1,11 @@
 /**
  * What every part of the runtime shares. Three kinds of memory:
  *
- *   sn_config   set by the constructor, never changed; survives fork.
- *   sn_state    of this process image; MADV_WIPEONFORK, so that after any kind of fork `active` is
- *               0 in the child before its first instruction, until the fork wrapper sets it up
- *               anew.
- *   sn_self     of this thread: a block from our own pool, with the handler's stack and scratch.
+ *   sn_config  set by the constructor, never changed; survives fork.
+ *   sn_state   of this process image; MADV_WIPEONFORK, so that after any kind of fork `active` is 0
+ *              in the child before its first instruction, until the fork wrapper sets it up anew.
+ *   sn_self    of this thread: a block from our own pool, with the collectors' parts
+ *              (core/collector.h), the handler's stack and scratch.
  *
  * Law (docs/method/time.md): no malloc, no lock of the target's, no stdio, errno kept.
  */
@@ -36,28 +36,22 @@ enum {
 	SN_STACK_BYTES = 64 << 10, /* for handlers, in the block */
 	SN_CACHE_BYTES = 64 << 10,
 	SN_FRAMES_MAX = 8192, /* and half of it again for a creator's stack */
-	SN_REGIONS_MAX = 16,  /* OpenMP: regions that one thread has open */
 	SN_MODULES_MAX = 2048,
 	SN_TABLES = 32,
 	SN_OWN_MAPS_MAX = 256, /* mappings of code that the program made itself */
 	SN_INTERN_SLOTS = 1 << 17,
 	SN_ENDED_MAX = 4096, /* threads that have told us their end, kept by number */
-	SN_CALL_SLOTS = 8,
-	SN_TICK_NS = 4000000, /* period of the timers that look for system time */
+	SN_WARNINGS_MAX = 32,
+	/* in a block, behind the frames */
+	SN_SCRATCH_OFFSET = 4096 + SN_STACK_BYTES + SN_CACHE_BYTES + SN_FRAMES_MAX / 2 * 3 * 8,
 };
 
 /** What may be copied into the kernel: its own sigset, 64 bits. */
 typedef uint64_t sn_sigset;
 #define SN_SIGNAL_BITS (1ULL << (SN_SIGNAL - 1) | 1ULL << (SN_SIGNAL_TRAP - 1))
 
-struct sn_region;
-
-/** A perf event, kept alive by the mapping of its page. */
-struct sn_event {
-	void *page; /* NULL: none */
-	uint64_t period_ns;
-};
-
+/** A thread: the beginning of its block. What only one collector knows of it follows in that
+ *  collector's part. */
 struct sn_thread {
 	struct sn_writer writer;
 	uint32_t index;	      /* in the order of start */
@@ -68,50 +62,8 @@ struct sn_thread {
 	_Atomic uint32_t is_awaited; /* began before us, and is not set up yet */
 	_Atomic uint32_t is_walking; /* reads modules' tables: dlclose waits */
 	uint64_t stack_start, stack_end;
-
-	/* CPU time: see docs/method/time.md */
-	uint64_t claimed_user_ns, claimed_system_ns; /* already given to samples */
-	int64_t credit_ns;			     /* what user samples should claim more */
-	int64_t last_cpu_ns;			     /* its CPU clock at the last user sample */
-	int64_t sync_cpu_ns, sync_user_ns;	     /* both when the kernel was last asked */
-	double user_part;			     /* of its CPU time of late */
-	int64_t start_ns;
-	int64_t before_user_ns, before_system_ns; /* what the thread had used in earlier images */
-	int64_t paused_ns;			  /* used while sampling was paused */
-	int64_t unsent_ns; /* claimed, but there was no room for the sample */
-	uint32_t samples_until_sync;
-	uint32_t rng;
-
-	uint8_t mechanism; /* enum sn_mechanism of this thread */
-	uint8_t is_first_period, has_sample_timer, has_tick_timer;
-	struct sn_event events[2]; /* of different periods: no program is in step with both */
-	uint32_t samples_until_draw, draws;
-	int32_t sample_timer, tick_timer;
-	uint64_t first_period_ns;
-	uint32_t early_samples;	  /* at the random first period */
-	uint32_t signals_counted; /* of events, since the CPU clock was read for it */
-	int64_t signals_cpu_ns;
-	uint64_t switches_seen, voluntary_seen, faults_seen;
-	uint64_t timed_calls;			       /* since they were last counted */
-	uint64_t stretch_claimed_ns, stretch_switches; /* where the rate was last taken */
-	uint64_t user_samples;
-
-	/* calls measured by themselves: clock/calls_handler.c */
-	uint64_t in_call, call_begin;	    /* their sn_wait_begin: now, and of one that is timed */
-	int64_t call_cpu_ns;		    /* the CPU clock when that began */
-	int64_t call_probed_ns;		    /* ... when the last one ended */
-	int64_t call_cost_ns;		    /* of reading it */
-	uint32_t call_gap;		    /* calls that one stands for; 0: none is */
-	uint32_t calls_left[SN_CALL_SLOTS]; /* until the next, by function */
-
-	uint64_t handler_count, handler_ns;
-	int64_t next_account_ns;
-
-	/* a wait that was written when it began: sync/waits.h */
-	struct sn_record_wait *open_wait; /* NULL: none */
-	uint64_t open_begin;		  /* its sn_wait_begin */
-	const void *open_frame;		  /* where on the stack */
-	uint32_t long_kinds;		  /* kinds of waits that were long the last time */
+	int64_t start_ns, next_account_ns;
+	uint8_t is_collected; /* all collectors are on */
 
 	/* what the target believes */
 	sn_sigset blocked;    /* which of our signals its mask holds */
@@ -120,17 +72,10 @@ struct sn_thread {
 	uint8_t is_muted;     /* its alternate stack is too small for our frame */
 	uint8_t own_eintr;    /* a call was interrupted by our signal only */
 	uint8_t has_ended;
-	uint8_t was_paused;
-	uint8_t has_had_event; /* the kernel keeps what it set up for it: each switch costs */
-	uint8_t has_left_perf; /* for a timer, because it switched too often */
 	uint64_t altstack_start, altstack_end;
 	int32_t altstack_flags;	     /* as the target gave them */
 	uint8_t is_altstack_swapped; /* its handler is at work, and the kernel has ours */
 	uint64_t interrupted_sp;     /* by that handler */
-
-	struct sn_region *region;  /* OpenMP: the one that this thread works for */
-	struct sn_region *regions; /* that it created itself, by OMPT */
-	uint32_t region_depth;
 
 	struct sn_unwind_cache *cache;
 	uint64_t *pcs;
@@ -138,6 +83,7 @@ struct sn_thread {
 	/* handed from pthread_create */
 	void *(*start)(void *);
 	void *start_argument;
+	uint64_t stack_bytes; /* as asked for; its end is found by the thread itself */
 	uint32_t creator_index, create_stack;
 	_Atomic uint32_t free_next;
 };
@@ -164,8 +110,7 @@ struct sn_state {
 	_Atomic uint64_t *intern;
 	_Atomic(struct sn_thread *) *blocks;
 	_Atomic int64_t next_packet_ns;
-	_Atomic uint64_t ended_threads, ended_cpu_ns;
-	_Atomic uint32_t warned; /* bits: each sentence once */
+	_Atomic(const char *) warned[SN_WARNINGS_MAX]; /* each sentence once */
 
 	_Atomic(struct sn_module_table *) table;
 	_Atomic uint32_t table_lock, is_closing, table_next;
@@ -192,7 +137,6 @@ struct sn_config {
 	char library[SN_SETTINGS_PATH_MAX];		/* our path in LD_PRELOAD */
 	char host[SN_DATA_HOST_MAX];
 	uint64_t library_start, library_end; /* our own text */
-	uint64_t openmp_start, openmp_end;   /* libomp, if it has us as its tool */
 	uint64_t main_stack_end;
 	uint32_t signal_frame_bytes;
 	int (*clock_gettime)(clockid_t, struct timespec *); /* the vDSO's, or NULL */
@@ -214,6 +158,12 @@ static inline bool sn_is_active(void)
 static inline struct sn_data_header *sn_header(void)
 {
 	return sn_writer_header(&sn_state->file);
+}
+
+/** Whether pc is in our own text. */
+static inline bool sn_is_own_code(uint64_t pc)
+{
+	return pc - sn_config.library_start < sn_config.library_end - sn_config.library_start;
 }
 
 /** CLOCK_MONOTONIC in ns, by the vDSO: a library that bends clocks cannot bend this one. */
@@ -288,7 +238,8 @@ void sn_read_small_file(const char *path, char *out, size_t out_bytes);
 struct sn_thread *sn_thread_new(void);
 /** Gives back a block whose thread was never made. */
 void sn_thread_give_back(struct sn_thread *thread);
-/** The calling thread begins: its block becomes sn_self, stack and events are set up. */
+/** The calling thread begins: its block becomes sn_self, its stack is found. Nothing is collected
+ *  yet. */
 void sn_thread_begin(struct sn_thread *thread, bool is_main);
 /** A thread of this process that began before us: its block counts from here on, and is its own
  *  once it is adopted (core/adopt.h), which it cannot be while it is busy, as it is now. */
@@ -301,8 +252,8 @@ void sn_thread_write_account(struct sn_thread *thread, struct sn_writer *writer,
 			     int64_t now_ns);
 /** CPU time of another thread by /proc, in steps of 10 ms; left alone if it cannot be had. */
 void sn_thread_times(int32_t tid, int64_t *user_ns, int64_t *system_ns);
-/** The size that pthread_create was asked for, once the end is known. */
-void sn_thread_set_stack_bytes(struct sn_thread *thread, uint64_t bytes);
+/** The latest account, if a second is over since the one before. */
+void sn_thread_account_if_due(struct sn_thread *self, int64_t now_ns);
 
 /* core/adopt_handler.c */
 /** In a wrapper: the calling thread's block, if it began before us and was not set up; else NULL.
@@ -323,25 +274,12 @@ void sn_finish(enum sn_data_state state, int code);
 /** A packet, if one is due. */
 void sn_packet_if_due(struct sn_thread *self, int64_t now_ns);
 
-/* core/warn_handler.c: each sentence once per image */
-enum sn_warning {
-	SN_WARN_NO_PERF,
-	SN_WARN_NO_PERF_THREAD,
-	SN_WARN_NO_TIMER,
-	SN_WARN_SECCOMP,
-	SN_WARN_SWITCHES,
-	SN_WARN_FLOOD,
-	SN_WARN_SHORT_THREADS,
-	SN_WARN_SMALL_ALTSTACK,
-	SN_WARN_INTERN_FULL,
-	SN_WARN_THREAD_TABLE,
-	SN_WARN_MODULES_FULL,
-	SN_WARN_NO_COUNTER,
-};
-void sn_warn(enum sn_warning warning);
+/* core/warn_handler.c */
+/** Says a sentence once per image. It is known by its address. */
+void sn_warn(const char *sentence);
 /** Ends the measuring of a process that goes on (core/finish_handler.c): every wrapper and handler
  *  passes through from here on, and its children are not measured. */
-void sn_finish_early(enum sn_warning why);
+void sn_finish_early(const char *why);
 
 /* core/stacks_handler.c */
 /** Interns frames (leaf first) with what continues them. 0: no room, counted. */
@@ -352,6 +290,8 @@ uint32_t sn_stack_intern(struct sn_writer *writer, const uint64_t *pcs, uint32_t
  *  that blocks. Gives an id, 0 for none. */
 uint32_t sn_stack_capture(struct sn_thread *self, struct sn_unwind_regs *regs, uint64_t leaf,
 			  bool is_signal, int64_t now_ns);
+/** Leaves out frames of our own library; gives how many are left. */
+uint32_t sn_stack_drop_own(uint64_t *pcs, uint32_t count, bool is_signal);
 
 /* core/modules_handler.c */
 /** Whether pc is in a known module; learns of a new one through the loader's lock-free index. */
@@ -359,19 +299,6 @@ const struct sn_unwind_module *sn_module_of(uint64_t pc);
 bool sn_modules_start(void);
 /** After a dlclose: what is gone gets an UNMAP. */
 void sn_modules_refresh(void);
-
-/* sync/waits_handler.c: locks are libc's own until a second thread is about to be made */
-void sn_locks_leave(void);
-void sn_locks_watch(void);
-/** Whether pc is in a wrapper that reads no clock: its cost is not counted call by call, but by the
- *  samples that meet it. */
-bool sn_locks_hold(uint64_t pc);
-/** In a handler: if libc knows of a second thread that was made past us. */
-static inline void sn_locks_follow(void)
-{
-	if (&__libc_single_threaded && !__libc_single_threaded)
-		sn_locks_watch();
-}
 
 /** What a MAP record says of a piece of code. */
 struct sn_map_facts {
@@ -389,33 +316,5 @@ void sn_map_write(struct sn_writer *writer, const struct sn_map_facts *facts, in
 void sn_maps_meet(struct sn_thread *self, uint64_t pc, int64_t now_ns);
 /** The process ends: once more, if there was such a sample. */
 void sn_maps_finish(struct sn_thread *self, int64_t now_ns);
-
-/* clock/events_handler.c */
-void sn_events_start(struct sn_thread *self);
-/** Adds the context switches of the thread so far, and its timed calls, to the header's counts. */
-void sn_events_count_switches(struct sn_thread *self, uint64_t switches);
-void sn_events_stop(struct sn_thread *self);
-void sn_events_stop_all(void);
-/** The last calls before no more may be made: events that last, begun anew. */
-void sn_events_before_seal(struct sn_thread *self);
-/** After the first, random period. */
-void sn_events_next(struct sn_thread *self);
-
-/* clock/calls_handler.c: for each call that may block of a thread whose call_gap is not 0, by its
- * sn_wait_begin */
-void sn_call_begin(struct sn_thread *self, uint64_t begin, void *function);
-void sn_call_end(struct sn_thread *self, void *function);
-
-/* clock/sample_handler.c */
-bool sn_sample_install(void);
-/** The last calls before no more may be made: what was used so far is claimed, and whole periods
- *  begin. */
-void sn_sample_before_seal(struct sn_thread *self);
-/** What was not yet given to a sample, split as the kernel splits it. `stack`: where it is known to
- *  have been used, 0: nowhere. */
-void sn_sample_remainder(struct sn_thread *thread, struct sn_writer *writer, int64_t now_ns,
-			 uint32_t stack);
-/** CPU time of the calling thread that no sample has claimed. */
-int64_t sn_sample_unclaimed_ns(const struct sn_thread *self);
 
 #endif

@@ -1,21 +1,27 @@
+/*
+ * A seccomp filter may kill at any system call. Once one is in place we make none but the return
+ * from our handlers, and if the filter would not have that either, our events are taken away
+ * before.
+ */
+#include "runtime/core/seccomp.h"
+
 #include <errno.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <stdarg.h>
 
+#include "runtime/core/collector.h"
 #include "runtime/core/real.h"
-#include "runtime/core/runtime.h"
-#include "runtime/core/signals.h"
-#include "runtime/sync/waits.h"
-
-/*
- * A seccomp filter may kill at any system call. Once one is in place we make none but the return
- * from our handlers, and if the filter would not have that either, our events are taken away
- * before.
- */
 
 enum { FILTER_WORDS = 16 };
+
+static const char FILTER[] =
+	"the program installed a seccomp filter: from then on sonde makes no system call; new threads "
+	"are not sampled";
+static const char NO_COUNTER[] =
+	"the program gave up the time-stamp counter (PR_SET_TSC, or strict seccomp), without which there "
+	"are no clocks: from then on the process and its children are not measured";
 
 static uint32_t load(const struct seccomp_data *data, uint32_t offset)
 {
@@ -123,32 +129,31 @@ static bool allows_sigreturn(const struct sock_fprog *program)
 	return action == SECCOMP_RET_ALLOW || action == SECCOMP_RET_LOG;
 }
 
-/* Before the filter is there. */
-static void prepare(const struct sock_fprog *program)
+void sn_seccomp_prepare(const struct sock_fprog *program)
 {
 	if (!sn_is_active() || sn_state->is_sealed)
 		return;
 	if (program && !allows_sigreturn(program))
-		sn_events_stop_all();
+		sn_collect_pause_all();
 	if (sn_self)
-		sn_sample_before_seal(sn_self);
+		sn_collect_seal(sn_self);
 	/* from here on no handler makes a call, though the filter comes a moment later */
 	sn_state->is_sealed = 1;
 	sn_config.is_sealed = true;
 }
 
-static void conclude(bool is_installed)
+void sn_seccomp_conclude(bool is_installed)
 {
 	if (!sn_is_active())
 		return;
 	if (is_installed) {
-		sn_warn(SN_WARN_SECCOMP);
+		sn_warn(FILTER);
 		return;
 	}
 	sn_state->is_sealed = 0;
 	sn_config.is_sealed = false;
-	if (sn_self && !sn_self->events[0].page && !sn_self->has_sample_timer)
-		sn_events_start(sn_self);
+	if (sn_self)
+		sn_collect_resume(sn_self);
 }
 
 /*
@@ -173,94 +178,13 @@ SN_EXPORT int prctl(int option, ...)
 	va_end(arguments);
 
 	if (sn_is_active() && takes_counter(option, a))
-		sn_finish_early(SN_WARN_NO_COUNTER);
+		sn_finish_early(NO_COUNTER);
 	if (option != PR_SET_SECCOMP || a != SECCOMP_MODE_FILTER)
 		return REAL(prctl)(option, a, b, c, d);
 	bool was_sealed = sn_state->is_sealed;
-	prepare((const struct sock_fprog *)b);
+	sn_seccomp_prepare((const struct sock_fprog *)b);
 	int result = REAL(prctl)(option, a, b, c, d);
 	if (!was_sealed)
-		conclude(result == 0);
-	return result;
-}
-
-/* What a system call made through syscall() waits for; -1: it does not, or not for long. */
-static int kind_of_call(long number)
-{
-	switch (number) {
-	case SYS_nanosleep:
-	case SYS_clock_nanosleep:
-	case SYS_pause:
-		return SN_WAIT_SLEEP;
-	case SYS_poll:
-	case SYS_ppoll:
-	case SYS_select:
-	case SYS_pselect6:
-	case SYS_epoll_wait:
-	case SYS_epoll_pwait:
-		return SN_WAIT_POLL;
-	case SYS_read:
-	case SYS_write:
-	case SYS_readv:
-	case SYS_writev:
-	case SYS_pread64:
-	case SYS_pwrite64:
-	case SYS_recvfrom:
-	case SYS_recvmsg:
-	case SYS_sendto:
-	case SYS_sendmsg:
-	case SYS_accept:
-	case SYS_accept4:
-	case SYS_connect:
-	case SYS_fsync:
-	case SYS_fdatasync:
-	case SYS_flock:
-		return SN_WAIT_IO;
-	case SYS_wait4:
-	case SYS_waitid:
-		return SN_WAIT_CHILD;
-	case SYS_futex:
-		return SN_WAIT_OTHER;
-	default:
-		return -1;
-	}
-}
-
-SN_EXPORT long syscall(long number, ...)
-{
-	va_list arguments;
-	va_start(arguments, number);
-	long a = va_arg(arguments, long), b = va_arg(arguments, long), c = va_arg(arguments, long),
-	     d = va_arg(arguments, long), e = va_arg(arguments, long), f = va_arg(arguments, long);
-	va_end(arguments);
-
-	if (!sn_is_active())
-		return REAL(syscall)(number, a, b, c, d, e, f);
-	if (number == SYS_prctl && (a == PR_SET_SECCOMP || a == PR_SET_TSC))
-		return prctl((int)a, b, c, d, e);
-	if (number == SYS_seccomp && a == SECCOMP_SET_MODE_STRICT && !b && !c)
-		return prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT, 0, 0, 0);
-	if (number == SYS_seccomp && a == SECCOMP_SET_MODE_FILTER) {
-		bool was_sealed = sn_state->is_sealed;
-		prepare((const struct sock_fprog *)c);
-		long result = REAL(syscall)(number, a, b, c, d, e, f);
-		if (!was_sealed)
-			conclude(result == 0 ||
-				 (result > 0 && b & SECCOMP_FILTER_FLAG_NEW_LISTENER));
-		return result;
-	}
-	if (number == SYS_exit_group)
-		sn_finish(SN_DATA_EXITED, (int)a & 0xff);
-	if (number == SYS_rt_sigprocmask && d == 8 && sn_self)
-		return sn_signals_raw_mask((int)a, (const void *)b, (void *)c);
-	int kind = kind_of_call(number);
-	if (kind < 0)
-		return REAL(syscall)(number, a, b, c, d, e, f);
-	enum sn_wait_kind is = (enum sn_wait_kind)kind;
-	uint64_t begin = sn_wait_begin(is, (void *)sn_real.real_syscall);
-	if (sn_self)
-		sn_self->own_eintr = 0;
-	long result = REAL(syscall)(number, a, b, c, d, e, f);
-	sn_wait_end(begin, is, (void *)sn_real.real_syscall);
+		sn_seccomp_conclude(result == 0);
 	return result;
 }

@@ -1,7 +1,8 @@
 /* Finds the threads that were there before our constructor (core/adopt_handler.c). */
 #include "runtime/core/adopt.h"
-#include "runtime/core/setup.h"
 
+#include "runtime/core/collector.h"
+#include "runtime/core/setup.h"
 #include "runtime/core/signals.h"
 
 #include <dirent.h>
@@ -83,7 +84,7 @@ void sn_setup_adopt(void)
 		SYS(close, folder);
 		if (!has_found)
 			return;
-		sn_locks_watch();
+		sn_collect_share();
 		sn_altstacks_are_used(); /* by them, for all we know */
 	}
 }

@@ -1,6 +1,6 @@
+/* The constructor: from the loading of the library to the first measured instruction. */
 #include "runtime/core/setup.h"
 
-#include <elf.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <pthread.h>
@@ -11,6 +11,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "runtime/core/collector.h"
 #include "runtime/core/real.h"
 #include "runtime/core/signals.h"
 
@@ -86,18 +87,6 @@ static bool make_state(void)
 	return true;
 }
 
-/* A stack of one frame: the loader's entry. Where in the loader is not known. */
-static uint32_t loader_stack(struct sn_thread *self, int64_t now_ns)
-{
-	const Elf64_Ehdr *loader = (const void *)getauxval(AT_BASE);
-	uint64_t entry;
-
-	if (!loader)
-		return 0;
-	entry = (uint64_t)loader + loader->e_entry;
-	return sn_stack_intern(&self->writer, &entry, 1, SN_STACK_COMPLETE, 0, now_ns);
-}
-
 bool sn_start_image(enum sn_data_origin origin, uint32_t parent_sequence)
 {
 	uint32_t chunks =
@@ -113,12 +102,8 @@ bool sn_start_image(enum sn_data_origin origin, uint32_t parent_sequence)
 	sn_config.sequence_of_parent = sn_header()->sequence;
 	sn_file_describe(&self->writer);
 	sn_modules_start();
-	if (sn_config.settings.period_ns && !sn_sample_install())
+	if (!sn_collect_install(origin))
 		return false;
-	/* what the exec and the loader used before us */
-	if (origin == SN_DATA_ORIGIN_EXEC)
-		sn_sample_remainder(self, &self->writer, sn_now_ns(),
-				    loader_stack(self, sn_now_ns()));
 	atomic_store_explicit(&sn_header()->state, SN_DATA_RUNNING, memory_order_release);
 	sn_state->next_packet_ns = sn_now_ns() + 1000000000;
 	atomic_store_explicit(&sn_state->active, 1, memory_order_release);
@@ -159,9 +144,8 @@ __attribute__((constructor(101))) static void start(int count, char **arguments,
 	if (!environ)
 		environ = variables; /* as libc's constructor does */
 	sn_real_resolve();
-	if (&__libc_single_threaded && __libc_single_threaded)
-		sn_locks_leave();
-	if (!sn_setup_environment())
+	bool has_room = sn_collect_load();
+	if (!sn_setup_environment() || !has_room)
 		return;
 	sn_setup_vdso();
 	sn_setup_places();
@@ -179,7 +163,7 @@ __attribute__((constructor(101))) static void start(int count, char **arguments,
 		sn_start_failed();
 		return;
 	}
-	sn_events_start(sn_self);
+	sn_collect_resume(sn_self);
 	sn_setup_adopt();
 	atomic_fetch_add(&sn_header()->overhead_ns, (uint64_t)(cpu_now_ns() - begin_ns));
 }

@@ -16,7 +16,8 @@ void sn_signals_unblock(struct sn_thread *self);
 bool sn_signals_install(sn_signal_handler handler);
 /** A SIGSTKFLT that the target sent to itself, or somebody to it: does what the target asked. */
 void sn_signals_forward(int signal, siginfo_t *info, void *context);
-/** Before exec: nothing of ours may be pending or to come. After a failed exec: again. */
+/** Before exec, when nothing of ours is to come: nothing may be pending. After a failed exec: the
+ *  handler is installed again. */
 void sn_signals_before_exec(struct sn_thread *self);
 void sn_signals_after_exec(struct sn_thread *self);
 
@@ -37,6 +38,9 @@ stack_t sn_altstack_of_target(const struct sn_thread *self);
 /** In a handler: if the target has left one of its own by longjmp, the kernel still has our stack:
  *  it gets theirs. */
 void sn_altstack_repair(struct sn_thread *self, void *interrupted);
+
+/** Runs function(a, b) with rsp at `top` (16-byte aligned). */
+void sn_call_on_stack(void (*function)(void *, void *), void *a, void *b, void *top);
 
 /** rt_sigprocmask as made through syscall(): 64 bits. Returns as syscall() does. */
 long sn_signals_raw_mask(int how, const void *set, void *old);

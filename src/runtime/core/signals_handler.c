@@ -1,3 +1,4 @@
+/* Our two signals, which the target must not see: wrappers of sigaction, masks and alternate stacks. */
 #include "runtime/core/signals.h"
 
 #include <errno.h>
@@ -11,6 +12,11 @@ static sn_sigset ours_in_mask[65];	   /* by signal: which of ours its sa_mask he
 static sn_sigset wants_altstack;	   /* signals installed with SA_ONSTACK */
 static bool uses_altstacks;		   /* the target installed one somewhere, once */
 static bool is_adopted;
+static sn_signal_handler our_handler; /* NULL: none was installed */
+
+static const char SMALL_ALTSTACK[] =
+	"some threads use an alternate signal stack that is too small for another signal: they are not "
+	"sampled, their time is counted";
 
 static sn_sigset bit_of(int signal)
 {
@@ -76,6 +82,7 @@ bool sn_signals_install(sn_signal_handler handler)
 	struct sigaction action = { .sa_sigaction = handler,
 				    .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK };
 
+	our_handler = handler;
 	sigfillset(&action.sa_mask);
 	if (sn_libc_sigaction(SN_SIGNAL, &action, NULL) != 0 ||
 	    sn_libc_sigaction(SN_SIGNAL_TRAP, &action, NULL) != 0)
@@ -118,7 +125,6 @@ void sn_signals_before_exec(struct sn_thread *self)
 	sn_sigset ours = SN_SIGNAL_BITS, unblocked = SN_SIGNAL_BITS & ~self->blocked;
 	struct timespec none = { 0 };
 
-	sn_events_stop(self);
 	SYS(rt_sigprocmask, SIG_BLOCK, &ours, NULL, 8);
 	while (SYS(rt_sigtimedwait, &ours, NULL, &none, 8) > 0)
 		;
@@ -134,9 +140,9 @@ void sn_signals_after_exec(struct sn_thread *self)
 {
 	sn_sigset blocked = self->blocked;
 
-	sn_sample_install();
+	if (our_handler)
+		sn_signals_install(our_handler);
 	self->blocked = blocked;
-	sn_events_start(self);
 }
 
 /* ---- sigaction and its kin ---- */
@@ -251,7 +257,7 @@ static void mute(struct sn_thread *self, bool is_muted)
 	SYS(rt_sigprocmask, is_muted ? SIG_BLOCK : SIG_UNBLOCK, &ours, NULL, 8);
 	if (is_muted) {
 		sn_lose(SN_LOSS_SMALL_STACK);
-		sn_warn(SN_WARN_SMALL_ALTSTACK);
+		sn_warn(SMALL_ALTSTACK);
 	}
 }
 

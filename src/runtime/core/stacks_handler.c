@@ -1,8 +1,6 @@
-#include "runtime/core/runtime.h"
+/* Stacks: walked, trimmed and interned. */
+#include "runtime/core/collector.h"
 
-#include "runtime/core/real.h"
-#include "runtime/openmp/ompt.h"
-#include "runtime/openmp/regions.h"
 #include "unwind/stack_flags.h"
 
 enum { SN_INTERN_PROBES = 32, SN_INTERN_FULL = SN_INTERN_SLOTS / 4 * 3, SN_WINDOWS_MAX = 4 };
@@ -72,7 +70,7 @@ static uint32_t intern_segment(struct sn_writer *writer, const uint64_t *pcs, ui
 		return 0;
 	}
 	if (!id) {
-		sn_warn(SN_WARN_INTERN_FULL);
+		sn_warn("there are more distinct stacks than the table holds: further ones are written whole");
 		id = SN_RECORD_STACK_RAW + atomic_fetch_add(&sn_state->next_raw_stack, 1);
 	}
 	record->header = (struct sn_record_header){ .type = SN_RECORD_STACK,
@@ -151,54 +149,23 @@ static uint32_t find_windows(const struct sn_thread *self, uint64_t sp,
 	return 1;
 }
 
-static bool is_ours(uint64_t pc)
-{
-	return pc - sn_config.library_start < sn_config.library_end - sn_config.library_start;
-}
-
-/* Our wrappers of locks try first: the program's call was another, at whose entry the leaf is put.
- */
-static uint64_t leaf_as_called(uint64_t pc)
-{
-	const uint64_t calls[][2] = {
-		{ (uint64_t)(uintptr_t)sn_real.real_pthread_mutex_trylock,
-		  (uint64_t)(uintptr_t)sn_real.real_pthread_mutex_lock },
-		{ (uint64_t)(uintptr_t)sn_real.real_pthread_rwlock_tryrdlock,
-		  (uint64_t)(uintptr_t)sn_real.real_pthread_rwlock_rdlock },
-		{ (uint64_t)(uintptr_t)sn_real.real_pthread_rwlock_trywrlock,
-		  (uint64_t)(uintptr_t)sn_real.real_pthread_rwlock_wrlock },
-	};
-	uint64_t nearest = 2048, as_called = pc; /* longer than any of the three */
-
-	for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
-		for (size_t is_call = 0; is_call < 2; is_call++)
-			if (pc - calls[i][is_call] < nearest) {
-				nearest = pc - calls[i][is_call];
-				as_called = is_call ? pc : calls[i][1];
-			}
-	return as_called;
-}
-
-/* Leaves out frames of our own library (wrappers, trampolines), but for a leaf that was interrupted
- * there: that time is ours, not its caller's. At a region's trampoline the worker's stack ends: its
- * creator's goes on. */
-static uint32_t drop_own_frames(uint64_t *pcs, uint32_t count, bool is_signal, bool *is_cut,
-				const struct sn_thread *self)
+uint32_t sn_stack_drop_own(uint64_t *pcs, uint32_t count, bool is_signal)
 {
 	uint32_t kept = 0;
 
-	*is_cut = false;
-	for (uint32_t i = 0; i < count; i++) {
-		if (!is_ours(pcs[i]) || (i == 0 && is_signal)) {
+	for (uint32_t i = 0; i < count; i++)
+		if (!sn_is_own_code(pcs[i]) || (i == 0 && is_signal))
 			pcs[kept++] = pcs[i];
-		} else if (self->region && sn_region_is_trampoline(pcs[i])) {
-			*is_cut = true;
-			return kept;
-		} else if (i == 1 && kept == 1) {
-			pcs[0] = leaf_as_called(pcs[0]);
-		}
-	}
-	return sn_ompt_drop_frames(self, pcs, kept, is_cut);
+	return kept;
+}
+
+/* Leaves out what the program did not call: frames of its runtime libraries, as collectors know, and
+ * of our own (wrappers, trampolines). But a leaf that was interrupted there stays: that time is ours,
+ * not its caller's. */
+static void trim(struct sn_thread *self, struct sn_frames *frames)
+{
+	sn_collect_trim(self, frames);
+	frames->count = sn_stack_drop_own(frames->pcs, frames->count, frames->is_signal);
 }
 
 /* A pc outside all known modules may be in one that was loaded since: learn of it and walk again.
@@ -253,7 +220,7 @@ uint32_t sn_stack_capture(struct sn_thread *self, struct sn_unwind_regs *regs, u
 	struct sn_unwind_walk_result result = { 0 };
 	uint64_t *pcs = self->pcs, pc;
 	uint32_t parent = 0, flags, count;
-	bool is_cut, is_closing;
+	bool is_closing;
 
 	atomic_store_explicit(&self->is_walking, 1, memory_order_seq_cst);
 	is_closing = atomic_load_explicit(&sn_state->is_closing, memory_order_seq_cst);
@@ -270,14 +237,17 @@ uint32_t sn_stack_capture(struct sn_thread *self, struct sn_unwind_regs *regs, u
 		return sn_stack_intern(&self->writer, pcs, 1, SN_STACK_UNREADABLE, 0, now_ns);
 	}
 	flags = sn_unwind_stack_flags(&result);
+	struct sn_frames frames = { .pcs = pcs + (leaf != 0),
+				    .count = count,
+				    .is_signal = is_signal && !leaf };
+	trim(self, &frames);
+	count = frames.count;
 	if (leaf) {
-		count = drop_own_frames(pcs + 1, count, false, &is_cut, self) + 1;
 		pcs[0] = leaf;
-	} else {
-		count = drop_own_frames(pcs, count, is_signal, &is_cut, self);
+		count++;
 	}
-	if (is_cut) {
-		parent = sn_region_stack(self, self->region, now_ns);
+	if (frames.cut_by) {
+		parent = frames.cut_by->rest(self, now_ns);
 		flags = SN_STACK_STITCHED | (parent ? 0 : SN_STACK_UNREADABLE);
 	}
 	atomic_store_explicit(&self->is_walking, 0, memory_order_release);

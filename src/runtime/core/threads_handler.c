@@ -1,4 +1,5 @@
-#include "runtime/core/runtime.h"
+/* A thread from its block to its end: pool of blocks, bounds of its stack, records of its life. */
+#include "runtime/core/collector.h"
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -9,7 +10,8 @@
 #include "runtime/core/parse.h"
 #include "runtime/core/signals.h"
 
-/* A block: [struct sn_thread][handler stack][cache][pcs]. Its stack grows down from the cache. */
+/* A block: a page with struct sn_thread and the collectors' parts, then the handler's stack, which
+ * grows down from the cache, the cache, the frames (pcs), the collectors' scratch. */
 static struct sn_thread *map_block(void)
 {
 	long at = SYS(mmap, NULL, SN_BLOCK_BYTES, PROT_READ | PROT_WRITE,
@@ -40,7 +42,6 @@ static void lay_out(struct sn_thread *thread)
 
 	thread->handler_stack_top = block + 4096 + SN_STACK_BYTES;
 	thread->cache = sn_unwind_cache_place(block + 4096 + SN_STACK_BYTES, SN_CACHE_BYTES);
-	thread->regions = (struct sn_region *)(void *)(block + SN_BLOCK_BYTES - 8192);
 	thread->pcs = (uint64_t *)(void *)(block + 4096 + SN_STACK_BYTES + SN_CACHE_BYTES);
 }
 
@@ -50,10 +51,10 @@ static void clear(struct sn_thread *thread)
 	struct sn_thread kept = { .block_index = thread->block_index,
 				  .handler_stack_top = thread->handler_stack_top,
 				  .cache = thread->cache,
-				  .regions = thread->regions,
 				  .pcs = thread->pcs };
 
 	*thread = kept;
+	sn_collect_clear(thread);
 }
 
 struct sn_thread *sn_thread_new(void)
@@ -66,7 +67,7 @@ struct sn_thread *sn_thread_new(void)
 		uint32_t index = atomic_fetch_add(&sn_state->next_block, 1);
 		if (index >= SN_BLOCKS_MAX || sn_state->is_sealed || !(thread = map_block())) {
 			sn_lose(SN_LOSS_THREAD_TABLE);
-			sn_warn(SN_WARN_THREAD_TABLE);
+			sn_warn("more threads at one time than sonde can hold: some are not measured");
 			return NULL;
 		}
 		thread->block_index = index;
@@ -112,10 +113,11 @@ static void find_stack(struct sn_thread *thread, bool is_main)
 	thread->stack_start = thread->stack_end - (thread->stack_end - here + (64 << 10));
 }
 
-void sn_thread_set_stack_bytes(struct sn_thread *thread, uint64_t bytes)
+/* As large as pthread_create was asked to make it. */
+static void widen_stack(struct sn_thread *thread)
 {
-	if (bytes > thread->stack_end - thread->stack_start)
-		thread->stack_start = thread->stack_end + 4096 - bytes;
+	if (thread->stack_bytes > thread->stack_end - thread->stack_start)
+		thread->stack_start = thread->stack_end + 4096 - thread->stack_bytes;
 }
 
 static void install_altstack(struct sn_thread *thread, bool is_main)
@@ -157,26 +159,21 @@ static void write_start(struct sn_thread *self)
 	sn_writer_commit(&self->writer, sizeof *record);
 }
 
-static void introduce(struct sn_thread *self, int32_t tid, bool is_main)
+static void introduce(struct sn_thread *self, int32_t tid)
 {
 	self->tid = self->writer.tid = tid;
 	self->start_ns = sn_now_ns();
 	self->next_account_ns = self->start_ns + 1000000000;
-	self->user_part = 1;
-	/* most threads have something to do before they wait for input */
-	self->long_kinds = is_main ? UINT32_MAX : ~(1u << SN_WAIT_IO);
-	self->rng = (uint32_t)self->start_ns ^ (uint32_t)self->tid * 2654435761u;
-	self->handler_count = self->rng >> 28; /* which handlers are timed */
 	atomic_fetch_add_explicit(&sn_header()->threads_started, 1, memory_order_relaxed);
 }
 
 void sn_thread_await(struct sn_thread *thread, int32_t tid)
 {
-	introduce(thread, tid, false);
+	introduce(thread, tid);
 	atomic_store(&thread->busy, 1);
 	atomic_fetch_add(&sn_state->live_threads, 1);
 	write_start(thread);
-	sn_sample_remainder(thread, &thread->writer, thread->start_ns, 0);
+	sn_collect_thread_begin(thread, SN_THREAD_AWAITED);
 	atomic_store_explicit(&thread->is_live, 1, memory_order_release);
 	atomic_store_explicit(&thread->is_awaited, 1, memory_order_release);
 	atomic_fetch_add(&sn_state->awaited, 1);
@@ -184,15 +181,13 @@ void sn_thread_await(struct sn_thread *thread, int32_t tid)
 
 void sn_thread_begin(struct sn_thread *self, bool is_main)
 {
-	introduce(self, (int32_t)SYS(gettid), is_main);
+	introduce(self, (int32_t)SYS(gettid));
 	find_stack(self, is_main);
-	if (is_main && sn_header()->origin == SN_DATA_ORIGIN_EXEC) {
-		self->before_user_ns = (int64_t)sn_config.settings.used_user_ns;
-		self->before_system_ns = (int64_t)sn_config.settings.used_system_ns;
-	}
+	widen_stack(self);
 	if (is_main)
 		atomic_fetch_add(&sn_state->live_threads, 1);
 	write_start(self);
+	sn_collect_thread_begin(self, is_main ? SN_THREAD_MAIN : SN_THREAD_MADE);
 	if (!sn_state->is_sealed)
 		install_altstack(self, is_main);
 	atomic_store_explicit(&self->is_live, 1, memory_order_release);
@@ -262,7 +257,7 @@ void sn_thread_write_account(struct sn_thread *thread, struct sn_writer *writer,
 		account.minor_faults = (uint64_t)usage.ru_minflt;
 		account.major_faults = (uint64_t)usage.ru_majflt;
 		SYS(prctl, PR_GET_NAME, account.name);
-		sn_events_count_switches(thread, (uint64_t)(usage.ru_nvcsw + usage.ru_nivcsw));
+		sn_collect_cost(thread, (uint64_t)(usage.ru_nvcsw + usage.ru_nivcsw));
 	} else if (!is_self && !sn_state->is_sealed) {
 		sn_thread_times(thread->tid, &account.user_ns, &account.system_ns);
 	}
@@ -277,6 +272,14 @@ void sn_thread_write_account(struct sn_thread *thread, struct sn_writer *writer,
 	sn_writer_commit(writer, sizeof *record);
 }
 
+void sn_thread_account_if_due(struct sn_thread *self, int64_t now_ns)
+{
+	if (now_ns < self->next_account_ns || sn_state->is_sealed)
+		return;
+	self->next_account_ns = now_ns + 1000000000;
+	sn_thread_write_account(self, &self->writer, SN_RECORD_THREAD_ACCOUNT, now_ns);
+}
+
 void sn_thread_find_root(struct sn_thread *self)
 {
 	struct sn_unwind_regs regs;
@@ -289,20 +292,6 @@ void sn_thread_find_root(struct sn_thread *self)
 	sn_leave(self);
 }
 
-/* Of a thread that no sample has met all that is known is its start routine. What a thread that was
- * met has left over is spread over what it was met in (docs/method/time.md). */
-static uint32_t start_stack(struct sn_thread *self, int64_t now_ns)
-{
-	uint64_t start = (uint64_t)(uintptr_t)self->start;
-	uint32_t root = atomic_load_explicit(&sn_state->thread_root, memory_order_relaxed);
-	bool is_ours =
-		start - sn_config.library_start < sn_config.library_end - sn_config.library_start;
-
-	if (!start || is_ours || !root || self->claimed_user_ns + self->claimed_system_ns > 0)
-		return 0;
-	return sn_stack_intern(&self->writer, &start, 1, 0, root, now_ns);
-}
-
 void sn_thread_end(void)
 {
 	struct sn_thread *self = sn_self;
@@ -311,18 +300,13 @@ void sn_thread_end(void)
 		return;
 	int64_t begin_ns = sn_now_ns();
 	self->has_ended = 1;
-	if (self->open_wait) /* cancelled while it waited */
-		self->open_wait->duration_ns = (uint64_t)(begin_ns - self->open_wait->time_ns);
+	sn_collect_thread_end(self, begin_ns);
 	if (!sn_state->is_sealed)
-		sn_events_stop(self);
+		sn_collect_pause(self);
 	uint32_t live = 1;
 	if (atomic_compare_exchange_strong(&self->is_live, &live, 0)) {
 		int64_t now_ns = sn_now_ns();
-		sn_sample_remainder(self, &self->writer, now_ns, start_stack(self, now_ns));
-		atomic_fetch_add_explicit(&sn_state->ended_threads, 1, memory_order_relaxed);
-		atomic_fetch_add_explicit(&sn_state->ended_cpu_ns,
-					  self->claimed_user_ns + self->claimed_system_ns,
-					  memory_order_relaxed);
+		sn_collect_account(self, &self->writer, now_ns, true);
 		sn_thread_write_account(self, &self->writer, SN_RECORD_THREAD_END, now_ns);
 	}
 	sn_writer_release(&self->writer);

@@ -1,13 +1,12 @@
-#include "runtime/core/real.h"
-#include "runtime/openmp/ompt.h"
-#include "runtime/openmp/regions.h"
-
-#include <dlfcn.h>
-
 /*
  * libgomp: a compiler that meets `#pragma omp parallel` calls GOMP_parallel*(body, data, ...). We
  * hand on our own body, which remembers the region while the program's runs.
  */
+#include "runtime/openmp/regions.h"
+
+#include <dlfcn.h>
+
+#include "runtime/openmp/ompt.h"
 
 typedef void (*region_body)(void *);
 
@@ -16,14 +15,14 @@ __attribute__((noinline, used)) static void run_body(void *argument)
 {
 	struct sn_region *region = argument;
 	struct sn_thread *self = sn_self;
-	struct sn_region *outer = self ? self->region : NULL;
+	struct sn_region *outer = self ? sn_openmp_of(self)->region : NULL;
 
 	if (self)
-		self->region = region;
+		sn_openmp_of(self)->region = region;
 	region->body(region->argument);
 	/* the stack must still hold this frame while the body runs: no tail call */
 	if (self)
-		self->region = outer;
+		sn_openmp_of(self)->region = outer;
 	__asm__ volatile("");
 }
 
@@ -40,60 +39,6 @@ bool sn_region_is_trampoline(uint64_t pc)
 	return end > start ? pc - start < end - start : pc - start < 512;
 }
 
-/* Walks the creator's stack from its wrapper outwards. Its frames cannot change while a body runs.
- */
-uint32_t sn_region_stack(struct sn_thread *self, struct sn_region *region, int64_t now_ns)
-{
-	uint32_t known = atomic_load_explicit(&region->stack, memory_order_acquire);
-
-	if (known)
-		return known == UINT32_MAX ? 0 : known;
-	struct sn_unwind_regs regs = region->regs;
-	uint64_t sp = regs.value[SN_UNWIND_RSP];
-	if (sp >= region->stack_end)
-		return 0;
-	struct sn_unwind_window window = sn_unwind_window_here(sp, region->stack_end);
-	struct sn_module_table *table = atomic_load(&sn_state->table);
-	struct sn_unwind_target target = { .modules = table->modules,
-					   .module_count = table->count,
-					   .generation = table->generation,
-					   .stacks = &window,
-					   .stack_count = 1 };
-	struct sn_unwind_walk_result result = { 0 };
-	/* a walk takes its first pc for an exact one; behind a call it is one byte further */
-	if (!region->is_exact)
-		regs.value[SN_UNWIND_RIP]--;
-	/* behind the frames that the caller has there */
-	uint64_t *pcs = self->pcs + SN_FRAMES_MAX;
-	uint32_t count =
-		sn_unwind_walk(&target, &regs, self->cache, pcs, SN_FRAMES_MAX / 2, &result);
-	uint32_t kept = 0, parent = 0;
-	bool is_cut = false;
-	if (!region->is_exact && count > 0)
-		pcs[0]++;
-	for (uint32_t i = 0; i < count; i++) {
-		bool is_ours = pcs[i] - sn_config.library_start <
-			       sn_config.library_end - sn_config.library_start;
-		if (!is_ours) {
-			pcs[kept++] = pcs[i];
-		} else if (region->outer && sn_region_is_trampoline(pcs[i])) {
-			parent = sn_region_stack(self, region->outer, now_ns);
-			break;
-		}
-	}
-	struct sn_thread as_creator = { .region = region->outer };
-	if (!parent)
-		kept = sn_ompt_drop_frames(&as_creator, pcs, kept, &is_cut);
-	if (is_cut)
-		parent = sn_region_stack(self, region->outer, now_ns);
-	uint32_t flags = result.end == SN_UNWIND_COMPLETE ? SN_STACK_COMPLETE
-			 : parent			  ? SN_STACK_STITCHED
-							  : SN_STACK_UNREADABLE;
-	uint32_t id = sn_stack_intern(&self->writer, pcs, kept, flags, parent, now_ns);
-	atomic_store_explicit(&region->stack, id ? id : UINT32_MAX, memory_order_release);
-	return id;
-}
-
 /* Fills the region from the wrapper that this is inlined into. False: call the real one plainly. */
 static inline __attribute__((always_inline)) bool open_region(struct sn_region *region,
 							      region_body body, void *argument)
@@ -105,7 +50,7 @@ static inline __attribute__((always_inline)) bool open_region(struct sn_region *
 	sn_unwind_regs_here(&region->regs);
 	uint64_t sp = region->regs.value[SN_UNWIND_RSP];
 	region->stack_end = sp >= self->stack_start && sp < self->stack_end ? self->stack_end : 0;
-	region->outer = self->region;
+	region->outer = sn_openmp_of(self)->region;
 	region->is_exact = true;
 	atomic_store_explicit(&region->stack, 0, memory_order_relaxed);
 	region->body = body;

@@ -1,15 +1,27 @@
-#include "runtime/openmp/ompt.h"
-
-#include "runtime/openmp/regions.h"
-
 /*
  * LLVM's libomp (and what descends from it) tells tools where regions begin and which threads work
  * for them. The creator's registers are kept where it left its own code; workers walk from there.
  */
+#include "runtime/openmp/ompt.h"
+
+#include "runtime/openmp/regions.h"
+
+static uint64_t library_start, library_end; /* libomp's text; survives fork, as the library does */
+
+void sn_ompt_set_library(uint64_t start, uint64_t end)
+{
+	library_start = start;
+	library_end = end;
+}
+
+bool sn_ompt_has_library(void)
+{
+	return library_end != 0;
+}
 
 static bool is_in_runtime_library(uint64_t pc)
 {
-	return pc - sn_config.openmp_start < sn_config.openmp_end - sn_config.openmp_start;
+	return pc - library_start < library_end - library_start;
 }
 
 /* From this callback out through the library to the code that has the region in it. */
@@ -28,9 +40,7 @@ static bool find_creator(struct sn_thread *self, struct sn_region *region)
 
 	for (int step = 0; step < 16; step++) {
 		uint64_t pc = frame.regs.value[SN_UNWIND_RIP];
-		bool is_ours = pc - sn_config.library_start <
-			       sn_config.library_end - sn_config.library_start;
-		if (!is_ours && !is_in_runtime_library(pc)) {
+		if (!sn_is_own_code(pc) && !is_in_runtime_library(pc)) {
 			region->regs = frame.regs;
 			return true;
 		}
@@ -51,14 +61,15 @@ void sn_ompt_parallel_begin(union sn_ompt_data *task, const void *frame,
 	if (!sn_enter(self))
 		return;
 	uint64_t here = (uint64_t)(uintptr_t)__builtin_frame_address(0);
-	struct sn_region *region =
-		self->region_depth < SN_REGIONS_MAX ? &self->regions[self->region_depth] : NULL;
-	self->region_depth++;
+	struct sn_openmp *openmp = sn_openmp_of(self);
+	struct sn_region *regions = sn_thread_scratch(self, &sn_openmp_collector);
+	struct sn_region *region = openmp->depth < SN_REGIONS_MAX ? &regions[openmp->depth] : NULL;
+	openmp->depth++;
 	atomic_store_explicit(&self->is_walking, 1, memory_order_seq_cst);
 	if (region && here >= self->stack_start && here < self->stack_end &&
 	    !atomic_load_explicit(&sn_state->is_closing, memory_order_seq_cst)) {
 		region->stack_end = self->stack_end;
-		region->outer = self->region;
+		region->outer = openmp->region;
 		region->is_exact = false;
 		atomic_store_explicit(&region->stack, 0, memory_order_relaxed);
 		if (find_creator(self, region))
@@ -72,8 +83,8 @@ void sn_ompt_parallel_end(union sn_ompt_data *parallel, union sn_ompt_data *task
 			  const void *return_address)
 {
 	(void)parallel, (void)task, (void)flags, (void)return_address;
-	if (sn_self && sn_self->region_depth > 0)
-		sn_self->region_depth--;
+	if (sn_self && sn_openmp_of(sn_self)->depth > 0)
+		sn_openmp_of(sn_self)->depth--;
 }
 
 void sn_ompt_implicit_task(int endpoint, union sn_ompt_data *parallel, union sn_ompt_data *task,
@@ -86,23 +97,23 @@ void sn_ompt_implicit_task(int endpoint, union sn_ompt_data *parallel, union sn_
 	if (!self || (flags & INITIAL) || index == 0)
 		return;
 	if (endpoint == BEGIN)
-		self->region = parallel ? parallel->pointer : NULL;
+		sn_openmp_of(self)->region = parallel ? parallel->pointer : NULL;
 	else if (endpoint == END)
-		self->region = NULL;
+		sn_openmp_of(self)->region = NULL;
 }
 
 /* Frames of the library between two of the program say nothing: they go, so that a creator's own
  * share of the region looks as its workers' do. In a worker everything from the library's outermost
  * frames on is replaced by the creator's stack: is_cut. */
-uint32_t sn_ompt_drop_frames(const struct sn_thread *self, uint64_t *pcs, uint32_t count,
+uint32_t sn_ompt_drop_frames(const struct sn_region *region, uint64_t *pcs, uint32_t count,
 			     bool *is_cut)
 {
 	uint32_t kept = 0, end = count;
 	bool has_left = false;
 
-	if (!sn_config.openmp_end)
+	if (!library_end)
 		return count;
-	if (self->region) {
+	if (region) {
 		/* from the root: what started the thread, then the library, then the program */
 		while (end > 0 && !is_in_runtime_library(pcs[end - 1]))
 			end--;

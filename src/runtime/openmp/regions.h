@@ -7,7 +7,7 @@
 #ifndef SN_RUNTIME_OPENMP_REGIONS_H
 #define SN_RUNTIME_OPENMP_REGIONS_H
 
-#include "runtime/core/runtime.h"
+#include "runtime/core/collector.h"
 
 struct sn_region {
 	struct sn_unwind_regs regs; /* in the wrapper that created it */
@@ -19,12 +19,21 @@ struct sn_region {
 	void *argument;
 };
 
+enum { SN_REGIONS_MAX = 16 /* that one thread has open */ };
+
+/** What the collector knows of a thread. */
+struct sn_openmp {
+	struct sn_region *region; /* that the thread works for; NULL: none */
+	uint32_t depth; /* of the regions that it has created itself, by OMPT: in scratch */
+};
+extern struct sn_collector sn_openmp_collector;
+
+static inline struct sn_openmp *sn_openmp_of(const struct sn_thread *thread)
+{
+	return sn_thread_part(thread, &sn_openmp_collector);
+}
+
 /** Whether pc is a return address in the function that calls a region's body. */
 bool sn_region_is_trampoline(uint64_t pc);
-/**
- * The creator's stack, walked and interned by the first who asks. 0: none. Its frames go into
- * self->pcs from SN_FRAMES_MAX on, so the caller's own frames before that stay.
- */
-uint32_t sn_region_stack(struct sn_thread *self, struct sn_region *region, int64_t now_ns);
 
 #endif

@@ -1,3 +1,4 @@
+/* How libomp finds us: the start of the tools interface. */
 #include "runtime/openmp/ompt.h"
 
 #include <dlfcn.h>
@@ -22,8 +23,7 @@ static int initialize(lookup_function lookup, int device, union sn_ompt_data *da
 	(void)device, (void)data;
 	if (!set || !library)
 		return 0;
-	sn_config.openmp_start = library->load_start;
-	sn_config.openmp_end = library->load_end;
+	sn_ompt_set_library(library->load_start, library->load_end);
 	set(PARALLEL_BEGIN, (any_function)sn_ompt_parallel_begin);
 	set(PARALLEL_END, (any_function)sn_ompt_parallel_end);
 	set(IMPLICIT_TASK, (any_function)sn_ompt_implicit_task);

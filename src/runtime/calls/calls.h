@@ -1,0 +1,129 @@
+/**
+ * Calls of libc's functions, told to the collectors that asked. One wrapper interposes each function,
+ * whoever wants it. A collector asks by group, in one of two ways:
+ *
+ *   sn_calls_ask       every call of one thread: before_call, then after_call
+ *   sn_calls_ask_long  calls that took longer than a threshold, of all threads: after_call
+ *
+ * Where nobody asked, a wrapper is a test and a jump.
+ */
+#ifndef SN_RUNTIME_CALLS_CALLS_H
+#define SN_RUNTIME_CALLS_CALLS_H
+
+#include "runtime/core/collector.h"
+
+/** What may block has its enum sn_wait_kind for its group; other groups follow those. */
+enum { SN_CALL_GROUPS = 16, SN_CALL_WORDS = 7 };
+
+struct sn_call {
+	uint64_t
+		begin; /* by the time-stamp counter; tells calls of a thread apart. 0: nobody asked */
+	uint64_t ticks;	      /* how long it took; set for after_call */
+	const void *function; /* libc's */
+	uint8_t group;
+	uint8_t told; /* who was told before it, by index of collectors */
+	/* as passed; set for collectors that were told before it */
+	long words[SN_CALL_WORDS];
+	long result; /* for after_call */
+};
+
+/** What is asked for in the whole process. */
+struct sn_calls {
+	_Atomic uint32_t asked; /* groups that somebody wants */
+	uint64_t long_ticks;
+	uint8_t long_askers[SN_CALL_GROUPS]; /* collectors by index */
+};
+extern struct sn_calls sn_calls;
+
+/** Of a thread. */
+struct sn_calls_part {
+	uint64_t count; /* timed, since they were last added to the header's */
+	_Atomic uint8_t askers[SN_CALL_GROUPS]; /* collectors by index */
+};
+extern struct sn_collector sn_calls_collector;
+
+/** `groups`: bits 1 << group. One threshold serves all who ask. At install. */
+void sn_calls_ask_long(const struct sn_collector *collector, uint32_t groups, uint64_t least_ns);
+/** From now on, or no more. Only by the thread itself, or before it begins. */
+void sn_calls_ask(struct sn_thread *thread, const struct sn_collector *collector, uint32_t groups,
+		  bool is_asked);
+
+/* ---- for wrappers ---- */
+
+static inline bool sn_calls_are_asked(unsigned group)
+{
+	return atomic_load_explicit(&sn_calls.asked, memory_order_relaxed) >> group & 1;
+}
+
+/** Notes when the call begins, if anybody asked. True: somebody is to be told now. */
+static inline __attribute__((always_inline)) bool
+sn_call_begin(struct sn_call *call, unsigned group, const void *function)
+{
+	struct sn_thread *self;
+
+	call->begin = 0;
+	if (!sn_calls_are_asked(group))
+		return false;
+	self = sn_self_in_call();
+	if (!self || !sn_is_active())
+		return false;
+	struct sn_calls_part *part = sn_thread_part(self, &sn_calls_collector);
+	part->count++;
+	call->function = function;
+	call->group = (uint8_t)group;
+	call->told = atomic_load_explicit(&part->askers[group], memory_order_relaxed);
+	call->begin = __builtin_ia32_rdtsc();
+	return call->told != 0;
+}
+
+void sn_call_tell_before(struct sn_call *call, const long *words, size_t count);
+void sn_call_tell_after(struct sn_call *call);
+
+static inline __attribute__((always_inline)) void sn_call_end(struct sn_call *call, long result)
+{
+	if (!call->begin || !sn_self || !sn_is_active())
+		return;
+	uint64_t ticks = __builtin_ia32_rdtsc() - call->begin;
+	if (ticks > sn_calls.long_ticks || call->told) {
+		call->ticks = ticks;
+		call->result = result;
+		sn_call_tell_after(call);
+	}
+}
+
+/* Any argument as a word: they are integers, pointers, and unions of pointers. */
+#define SN_CALL_WORD(argument)                                                                     \
+	({                                                                                         \
+		__typeof__(argument) word_from = (argument);                                       \
+		long word_to = 0;                                                                  \
+		__builtin_memcpy(&word_to, &word_from, sizeof word_from);                          \
+		word_to;                                                                           \
+	})
+#define SN_CALL_WORDS_1(a)				  SN_CALL_WORD(a)
+#define SN_CALL_WORDS_2(a, ...)				  SN_CALL_WORD(a), SN_CALL_WORDS_1(__VA_ARGS__)
+#define SN_CALL_WORDS_3(a, ...)				  SN_CALL_WORD(a), SN_CALL_WORDS_2(__VA_ARGS__)
+#define SN_CALL_WORDS_4(a, ...)				  SN_CALL_WORD(a), SN_CALL_WORDS_3(__VA_ARGS__)
+#define SN_CALL_WORDS_5(a, ...)				  SN_CALL_WORD(a), SN_CALL_WORDS_4(__VA_ARGS__)
+#define SN_CALL_WORDS_6(a, ...)				  SN_CALL_WORD(a), SN_CALL_WORDS_5(__VA_ARGS__)
+#define SN_CALL_WORDS_7(a, ...)				  SN_CALL_WORD(a), SN_CALL_WORDS_6(__VA_ARGS__)
+#define SN_CALL_COUNT(_1, _2, _3, _4, _5, _6, _7, n, ...) n
+#define SN_CALL_PICK(n)					  SN_CALL_WORDS_##n
+#define SN_CALL_PICKED(n)				  SN_CALL_PICK(n)
+#define SN_CALL_ALL_WORDS(...)                                                                     \
+	SN_CALL_PICKED(SN_CALL_COUNT(__VA_ARGS__, 7, 6, 5, 4, 3, 2, 1, 0))(__VA_ARGS__)
+#define SN_CALL_LIST(...) __VA_ARGS__
+
+/** SN_CALL_BEGIN(call, SN_WAIT_IO, read, fd, bytes, count): with the arguments, for who wants them. */
+#define SN_CALL_BEGIN(call, group, name, ...)                                                      \
+	if (__builtin_expect(sn_call_begin(&call, group, (const void *)sn_calls_real.real_##name), \
+			     0)) {                                                                 \
+		const long words_of_call[] = { SN_CALL_ALL_WORDS(__VA_ARGS__) };                   \
+		sn_call_tell_before(&call, words_of_call,                                          \
+				    sizeof words_of_call / sizeof *words_of_call);                 \
+	}                                                                                          \
+	(void)0
+
+/* calls/setup_calls.c */
+void sn_calls_load(void);
+
+#endif

@@ -1,0 +1,129 @@
+/**
+ * A collector gathers one kind of evidence inside the target: CPU time, waits, parallel regions. It
+ * lives in a folder of its own. core knows it by this struct alone, and core/collectors.c lists
+ * all of them.
+ *
+ * core calls the functions of every collector in the order of that list; NULL means that there is
+ * nothing to do. They run in wrappers and handlers, under the law of core/runtime.h, unless they are
+ * marked as set-up. The caller holds the thread busy (sn_enter) where its record may be written to.
+ */
+#ifndef SN_RUNTIME_CORE_COLLECTOR_H
+#define SN_RUNTIME_CORE_COLLECTOR_H
+
+#include "runtime/core/runtime.h"
+
+/** How a thread came to be measured. */
+enum sn_thread_origin {
+	SN_THREAD_MAIN,	   /* the one that begins an image, of an exec or a fork */
+	SN_THREAD_MADE,	   /* by pthread_create */
+	SN_THREAD_AWAITED, /* it began before us, and another thread sets it up */
+};
+
+struct sn_collector;
+
+/** The frames of a walked stack, leaf first. */
+struct sn_frames {
+	uint64_t *pcs;
+	uint32_t count;
+	bool is_signal;			   /* the first is where a signal interrupted the thread */
+	const struct sn_collector *cut_by; /* whose `rest` gives the stack that goes on; or NULL */
+};
+
+struct sn_call; /* calls/calls.h */
+
+struct sn_collector {
+	const char *name;
+
+	/* Its part of each thread's block: zero when the thread begins. Scratch is not cleared
+	 * between threads. The offsets from struct sn_thread are set by core. */
+	uint32_t thread_bytes, scratch_bytes;
+	uint32_t thread_offset, scratch_offset;
+	uint32_t index; /* in the list; set by core */
+
+	/* ---- the image ---- */
+
+	/** Set-up. The library was loaded, whether or not this program will be measured. */
+	void (*load)(void);
+	/** Set-up, also in the child of a fork: the main thread has begun, modules are known, nothing
+	 *  is measured yet. False: the image cannot be measured. */
+	bool (*install)(enum sn_data_origin origin);
+	/** A second thread is about to begin, or was found. */
+	void (*share)(void);
+	/** In the child of the program's fork, before it is resumed; `function` is libc's. */
+	void (*fork)(struct sn_thread *self, const void *function);
+	/** A seccomp filter comes: the last system calls. If the filter is refused, resume follows. */
+	void (*seal)(struct sn_thread *self);
+
+	/* ---- a thread ---- */
+
+	/** The block is new: first values of its part. It is not sn_self yet. */
+	void (*thread_begin)(struct sn_thread *thread, enum sn_thread_origin origin);
+	/** Measuring begins, or goes on after a pause; when it is on already, nothing happens. Another
+	 *  thread may call this for an awaited one. False: it is not on, so ask again later. */
+	bool (*resume)(struct sn_thread *thread);
+	/** Nothing of the collector may reach the thread until resume: it ends, or the image execs. */
+	void (*pause)(struct sn_thread *thread);
+	/** The calling thread ends, and has not been accounted for. */
+	void (*thread_end)(struct sn_thread *self, int64_t now_ns);
+	/** Writes what is left of a thread: of the caller that ends (`is_ending`), or, when the process
+	 *  ends, of any. Once a thread. */
+	void (*account)(struct sn_thread *thread, struct sn_writer *writer, int64_t now_ns,
+			bool is_ending);
+	/** Adds to the header's counts what measuring the caller has cost so far, by its context
+	 *  switches since it began. */
+	void (*cost)(struct sn_thread *self, uint64_t switches);
+
+	/* ---- stacks ---- */
+
+	/** Takes frames away that the program did not call, or cuts the stack where another one goes
+	 *  on. Frames of our own library are still there. */
+	void (*trim)(struct sn_thread *self, struct sn_frames *frames);
+	/** The id of the stack that goes on where this collector has cut one. 0: none. */
+	uint32_t (*rest)(struct sn_thread *self, int64_t now_ns);
+
+	/* ---- calls of libc that the collector asked for: calls/calls.h ---- */
+
+	void (*before_call)(struct sn_thread *self, const struct sn_call *call);
+	void (*after_call)(struct sn_thread *self, const struct sn_call *call);
+};
+
+enum { SN_COLLECTORS_MAX = 8 };
+
+/** core/collectors.c; ends with NULL. */
+extern struct sn_collector *const sn_collectors[];
+
+/** The collector's part of a thread's block. */
+static inline void *sn_thread_part(const struct sn_thread *thread,
+				   const struct sn_collector *collector)
+{
+	return (uint8_t *)thread + collector->thread_offset;
+}
+
+static inline void *sn_thread_scratch(const struct sn_thread *thread,
+				      const struct sn_collector *collector)
+{
+	return (uint8_t *)thread + collector->scratch_offset;
+}
+
+/* core/collect_handler.c: the same, of all collectors in turn */
+/** Gives each its place in a thread's block, and calls `load`. False: there is no room for all. */
+bool sn_collect_load(void);
+/** A used block: the parts are zero again. */
+void sn_collect_clear(struct sn_thread *thread);
+bool sn_collect_install(enum sn_data_origin origin);
+void sn_collect_share(void);
+void sn_collect_fork(struct sn_thread *self, const void *function);
+void sn_collect_seal(struct sn_thread *self);
+void sn_collect_thread_begin(struct sn_thread *thread, enum sn_thread_origin origin);
+/** Notes in the thread whether all are on (is_collected). */
+void sn_collect_resume(struct sn_thread *thread);
+void sn_collect_pause(struct sn_thread *thread);
+/** Of all threads of the process. */
+void sn_collect_pause_all(void);
+void sn_collect_thread_end(struct sn_thread *self, int64_t now_ns);
+void sn_collect_account(struct sn_thread *thread, struct sn_writer *writer, int64_t now_ns,
+			bool is_ending);
+void sn_collect_cost(struct sn_thread *self, uint64_t switches);
+void sn_collect_trim(struct sn_thread *self, struct sn_frames *frames);
+
+#endif
