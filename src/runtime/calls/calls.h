@@ -27,12 +27,16 @@ struct sn_call {
 	long result; /* for after_call */
 };
 
-/** What is asked for in the whole process. */
+/** What is asked for in the whole process. What each call reads lies in one line of the cache. */
 struct sn_calls {
 	_Atomic uint32_t asked; /* groups that somebody wants */
+	uint32_t part_offset;	/* of struct sn_calls_part in a thread's block */
 	uint64_t long_ticks;
 	uint8_t long_askers[SN_CALL_GROUPS]; /* collectors by index */
-};
+	/* their before_call and after_call */
+	void (*before[SN_COLLECTORS_MAX])(struct sn_thread *, const struct sn_call *);
+	void (*after[SN_COLLECTORS_MAX])(struct sn_thread *, const struct sn_call *);
+} __attribute__((aligned(64)));
 extern struct sn_calls sn_calls;
 
 /** Of a thread. */
@@ -67,7 +71,7 @@ sn_call_begin(struct sn_call *call, unsigned group, const void *function)
 	self = sn_self_in_call();
 	if (!self || !sn_is_active())
 		return false;
-	struct sn_calls_part *part = sn_thread_part(self, &sn_calls_collector);
+	struct sn_calls_part *part = (void *)((uint8_t *)self + sn_calls.part_offset);
 	part->count++;
 	call->function = function;
 	call->group = (uint8_t)group;
@@ -76,8 +80,8 @@ sn_call_begin(struct sn_call *call, unsigned group, const void *function)
 	return call->told != 0;
 }
 
-void sn_call_tell_before(struct sn_call *call, const long *words, size_t count);
-void sn_call_tell_after(struct sn_call *call);
+void sn_call_tell_before(const struct sn_call *call);
+void sn_call_tell_after(const struct sn_call *call);
 
 static inline __attribute__((always_inline)) void sn_call_end(struct sn_call *call, long result)
 {
@@ -118,8 +122,8 @@ static inline __attribute__((always_inline)) void sn_call_end(struct sn_call *ca
 	if (__builtin_expect(sn_call_begin(&call, group, (const void *)sn_calls_real.real_##name), \
 			     0)) {                                                                 \
 		const long words_of_call[] = { SN_CALL_ALL_WORDS(__VA_ARGS__) };                   \
-		sn_call_tell_before(&call, words_of_call,                                          \
-				    sizeof words_of_call / sizeof *words_of_call);                 \
+		__builtin_memcpy(call.words, words_of_call, sizeof words_of_call);                 \
+		sn_call_tell_before(&call);                                                        \
 	}                                                                                          \
 	(void)0
 

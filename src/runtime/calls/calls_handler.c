@@ -40,23 +40,28 @@ SN_EXPORT ssize_t plain_pwrite(int fd, const void *bytes, size_t count, off64_t 
 
 /* ---- who is told ---- */
 
-__attribute__((noinline)) void sn_call_tell_before(struct sn_call *call, const long *words,
-						   size_t count)
+/* `left`: by index. Mostly there is one, to whom this jumps. */
+static inline void tell(void (*const *functions)(struct sn_thread *, const struct sn_call *),
+			unsigned left, const struct sn_call *call)
 {
-	for (size_t i = 0; i < count; i++)
-		call->words[i] = words[i];
-	for (unsigned left = call->told; left; left &= left - 1)
-		sn_collectors[__builtin_ctz(left)]->before_call(sn_self, call);
+	for (; left & (left - 1); left &= left - 1)
+		functions[__builtin_ctz(left)](sn_self, call);
+	functions[__builtin_ctz(left)](sn_self, call);
 }
 
-__attribute__((noinline)) void sn_call_tell_after(struct sn_call *call)
+__attribute__((noinline)) void sn_call_tell_before(const struct sn_call *call)
+{
+	tell(sn_calls.before, call->told, call);
+}
+
+__attribute__((noinline)) void sn_call_tell_after(const struct sn_call *call)
 {
 	unsigned left = call->told;
 
 	if (call->ticks > sn_calls.long_ticks)
 		left |= sn_calls.long_askers[call->group];
-	for (; left; left &= left - 1)
-		sn_collectors[__builtin_ctz(left)]->after_call(sn_self, call);
+	if (left)
+		tell(sn_calls.after, left, call);
 }
 
 static void note_asked(uint32_t groups)

@@ -24,6 +24,11 @@ void sn_calls_resolve(void)
 
 void sn_calls_load(void)
 {
+	sn_calls.part_offset = sn_calls_collector.thread_offset;
+	for (int i = 0; i < SN_COLLECTORS_MAX && sn_collectors[i]; i++) {
+		sn_calls.before[i] = sn_collectors[i]->before_call;
+		sn_calls.after[i] = sn_collectors[i]->after_call;
+	}
 	sn_calls_resolve();
 	if (&__libc_single_threaded && __libc_single_threaded)
 		sn_locks_leave();

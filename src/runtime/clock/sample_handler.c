@@ -232,7 +232,8 @@ static void sample_by_timer(struct sn_thread *self, const ucontext_t *context, i
 	uint8_t flags = is_in_system_call(context) ? SN_SAMPLE_SYSTEM : 0;
 
 	atomic_fetch_add_explicit(&sn_header()->timer_signals, 1, memory_order_relaxed);
-	bool is_measured = clock->in_call && flags & SN_SAMPLE_SYSTEM; /* clock/timed_calls_handler.c */
+	bool is_measured =
+		clock->in_call && flags & SN_SAMPLE_SYSTEM; /* clock/timed_calls_handler.c */
 	if (pool > 0 && !is_measured)
 		emit(self, context, now_ns, pool, flags);
 	if (clock->has_left_perf && !sn_state->is_sealed) {
