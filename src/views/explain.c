@@ -226,15 +226,18 @@ static const struct sn_explanation explanations[] = {
 	  "process: its MPI rank; null without MPI.",
 	  NULL },
 	{ "coverage_share", "share",
-	  "Of a loop in 'show whatif': its exclusive CPU time without the kernel's part, of all "
-	  "CPU "
-	  "time. It is what better code could save.",
-	  "exclusive_share" },
+	  "Of a loop in 'show whatif': its exclusive CPU time, of all CPU time: the exclusive share "
+	  "of 'show loops'.",
+	  "exclusive_share user_share" },
+	{ "user_share", "share",
+	  "Of a loop in 'show whatif': the coverage without the kernel's part (page faults, system "
+	  "calls). It is what better code could save: speed-ups of the program begin with it.",
+	  "coverage_share full_vector_program_speedup" },
 	{ "full_vector_program_speedup", "ratio",
 	  "How many times as fast the whole program would be if this loop alone were fully "
 	  "vectorized, by Amdahl's law; the same for clean_, fp_vector_, no_dependence_ and "
 	  "next_bottleneck_. The static model's word, for data in L1: docs/method/whatif.md.",
-	  "coverage_share full_vector_cumulative_speedup" },
+	  "user_share full_vector_cumulative_speedup" },
 	{ "full_vector_cumulative_speedup", "ratio",
 	  "The speed-up of the program with this loop and all loops that bring more; the same for "
 	  "the other variants.",

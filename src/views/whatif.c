@@ -23,6 +23,7 @@ enum {
 	W_SHARE,
 	W_LOW,
 	W_HIGH,
+	W_USER,
 	W_INTERVAL,
 	W_SAMPLES,
 	W_MODULE,
@@ -49,6 +50,7 @@ static const struct sn_column own_columns[W_COUNT] = {
 	{ "coverage_share", "time", SN_CELL_SHARE, 0 },
 	{ "coverage_share_low", NULL, SN_CELL_SHARE, 0 },
 	{ "coverage_share_high", NULL, SN_CELL_SHARE, 0 },
+	{ "user_share", NULL, SN_CELL_SHARE, 0 },
 	{ "interval", "95 % interval", SN_CELL_TEXT, 0 },
 	{ "samples", "samples", SN_CELL_INT, 0 },
 	{ "module", NULL, SN_CELL_TEXT, 0 },
@@ -101,6 +103,7 @@ static void set_coverage(struct sn_table *table, const struct sn_whatif_loop *lo
 	sn_table_set_real(table, W_SHARE, loop->share);
 	sn_table_set_real(table, W_LOW, loop->share_low);
 	sn_table_set_real(table, W_HIGH, loop->share_high);
+	sn_table_set_real(table, W_USER, loop->user_share);
 	snprintf(text, sizeof(text), "%.1f-%.1f %%", 100 * loop->share_low, 100 * loop->share_high);
 	sn_table_set_text(table, W_INTERVAL, text);
 	sn_table_set_int(table, W_SAMPLES, (int64_t)loop->samples);

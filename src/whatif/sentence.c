@@ -64,7 +64,7 @@ static bool is_better(const struct hint *a, const struct hint *b)
 
 static bool is_hint(const struct sn_whatif_loop *loop, const struct sn_advice *advice)
 {
-	return advice->confidence <= SN_ADVICE_HINT && loop->share >= HINT_SHARE &&
+	return advice->confidence <= SN_ADVICE_HINT && loop->user_share >= HINT_SHARE &&
 	       !(loop->doubts & ~(unsigned)(SN_DOUBT_CALLS | SN_DOUBT_ESTIMATED));
 }
 
@@ -73,7 +73,7 @@ static bool is_hint(const struct sn_whatif_loop *loop, const struct sn_advice *a
 static bool is_all_in_doubt(const struct sn_whatif_loop *loop, const struct sn_advice *advice)
 {
 	return strcmp(advice->subject, "dependence") == 0 &&
-	       sn_amdahl(loop->share, advice->sure_speedup) < 1.005;
+	       sn_amdahl(loop->user_share, advice->sure_speedup) < 1.005;
 }
 
 static struct hint find_hint(const struct sn_whatif *w)
@@ -89,8 +89,9 @@ static struct hint find_hint(const struct sn_whatif *w)
 			struct hint hint = {
 				.loop = loop,
 				.advice = advice,
-				.sure = has_gain ? sn_amdahl(loop->share, advice->sure_speedup) : 1,
-				.most = has_gain ? sn_amdahl(loop->share, advice->speedup) : 1,
+				.sure = has_gain ? sn_amdahl(loop->user_share, advice->sure_speedup)
+						 : 1,
+				.most = has_gain ? sn_amdahl(loop->user_share, advice->speedup) : 1,
 			};
 
 			if (is_hint(loop, advice) && !is_all_in_doubt(loop, advice) &&

@@ -161,18 +161,20 @@ static unsigned doubts_of(const struct sn_whatif_loop *loop)
 	return doubts;
 }
 
-/* The interval of the exclusive share, less what the kernel did for the loop. */
+/* The exclusive share with its interval, and what of it is not the kernel's. */
 static void take_shares(struct sn_whatif_loop *out, const struct sn_profile *profile)
 {
 	const struct sn_metrics *m = &profile->loops[out->loop];
-	double exclusive = sn_share(m->exclusive.cpu_ns, profile->total.cpu_ns);
 	double user = m->exclusive.cpu_ns ? (double)(m->exclusive.cpu_ns - m->exclusive.system_ns) /
 						    (double)m->exclusive.cpu_ns
 					  : 0;
 
-	out->share = exclusive * user;
-	out->share_low = m->exclusive_share.low * user;
-	out->share_high = m->exclusive_share.high * user;
+	out->share = sn_share(m->exclusive.cpu_ns, profile->total.cpu_ns);
+	out->share_low = m->exclusive_share.low;
+	out->share_high = m->exclusive_share.high;
+	out->user_share = out->share * user;
+	out->user_share_low = out->share_low * user;
+	out->user_share_high = out->share_high * user;
 	out->samples = m->exclusive.samples;
 }
 
@@ -244,9 +246,10 @@ static void add_loop(struct sn_whatif *w, struct sn_structures *structures,
 	for (unsigned v = 0; v < SN_VARIANT_COUNT; v++) {
 		const struct sn_cqa_variant *variant = &loop.quality.variants[v];
 
-		loop.program_speedup[v] = !loop.quality.not_analysed && variant->is_applicable
-						  ? sn_amdahl(loop.share, fmax(1, variant->speedup))
-						  : 1;
+		loop.program_speedup[v] =
+			!loop.quality.not_analysed && variant->is_applicable
+				? sn_amdahl(loop.user_share, fmax(1, variant->speedup))
+				: 1;
 	}
 	sn_vec_push(&w->loops, loop);
 }
@@ -284,7 +287,7 @@ static void find_steps(const struct sn_whatif *w, unsigned v, struct sn_whatif_v
 			loop->share;
 		if (!is_estimated(loop, v))
 			continue;
-		step.saved = saved_share(loop->share, loop->quality.variants[v].speedup);
+		step.saved = saved_share(loop->user_share, loop->quality.variants[v].speedup);
 		if (step.saved > 0)
 			sn_vec_push(&out->steps, step);
 	}
@@ -307,12 +310,12 @@ static void find_totals(const struct sn_whatif *w, unsigned v, struct sn_whatif_
 		const struct sn_whatif_loop *loop = &w->loops.items[out->steps.items[i].index];
 		double speedup = loop->quality.variants[v].speedup;
 		double ram_speedup = loop->quality.variants[v].ram_speedup;
-		double low = saved_share(loop->share - loop->share_low, ram_speedup);
-		double high = saved_share(loop->share_high - loop->share, speedup);
+		double low = saved_share(loop->user_share - loop->user_share_low, ram_speedup);
+		double high = saved_share(loop->user_share_high - loop->user_share, speedup);
 
 		saved += out->steps.items[i].saved;
 		reliable += loop->doubts ? 0 : out->steps.items[i].saved;
-		ram += saved_share(loop->share, ram_speedup);
+		ram += saved_share(loop->user_share, ram_speedup);
 		ram_below += low * low;
 		above += high * high;
 	}

@@ -31,11 +31,11 @@ enum sn_doubt {
 extern const char *const sn_doubt_names[SN_DOUBTS];
 
 struct sn_whatif_loop {
-	uint32_t loop; /* of the program */
-	size_t rank;   /* row in `show loops`, from 1 */
-	/* share of all CPU time: exclusive, without the kernel's part, which code does not change
-	 */
-	double share, share_low, share_high;
+	uint32_t loop;			     /* of the program */
+	size_t rank;			     /* row in `show loops`, from 1 */
+	double share, share_low, share_high; /* exclusive, of all CPU time, as in `show loops` */
+	/* without the kernel's part, which better code does not change: what formulas begin with */
+	double user_share, user_share_low, user_share_high;
 	uint64_t samples;
 	struct sn_cqa_loop quality; /* owned; weighed by samples, instructions given back */
 	sn_advice_list advice;	    /* most certain first */

@@ -78,7 +78,7 @@ t.equal([v['variant'] for v in whatif['variants']], names, 'variants in their or
 def saved(row, variant):
     """Amdahl: the part of the run that a loop's speed-up saves."""
     speedup = row[variant + '_speedup']
-    return row['coverage_share'] * (1 - 1 / speedup) if speedup and speedup > 1 else 0
+    return row['user_share'] * (1 - 1 / speedup) if speedup and speedup > 1 else 0
 
 
 for variant in whatif['variants']:
@@ -171,6 +171,27 @@ report = json.loads(t.run('report', '--format', 'json', '-o', '-').stdout)
 native = t.show('whatif')
 t.equal([v['speedup'] for v in report['whatif']['variants']], [v['speedup'] for v in native['variants']],
         'the report repeats them')
+t.run('report', '-o', 'numbers.html')
+toc, chunk = contents('numbers.html')
+page, experts = chunk('loops'), chunk('experts')
+places = {  # the same figure of each loop, wherever it stands
+    'show loops': {r['loop']: r['exclusive_share'] for r in t.show('loops')['rows']},
+    'show whatif': {r['loop']: r['coverage_share'] for r in native['rows']},
+    'loops of the JSON': {r['loop']: r['exclusive_share'] for r in report['loops']['rows']},
+    'what-if of the JSON': {r['loop']: r['coverage_share'] for r in report['whatif']['rows']},
+    'Global': {i: ns / toc['sampled_ns'] for i, ns in zip(page['id'], page['exclusive_ns'])},
+    'Loop experts': {page['id'][n]: s for n, s in zip(experts['loop_number'], experts['coverage_share'])},
+}
+hot = [i for i, share in places['show loops'].items() if share > 0.01]
+for place, shares in places.items():
+    t.check(hot and all(abs(shares[i] - places['show loops'][i]) < 1e-9 for i in hot), f'{place}: a loop has one figure',
+            [(i, shares.get(i), places['show loops'][i]) for i in hot])
+t.within(native['analysed_share'], sum(r['coverage_share'] for r in native['rows'] if r['l1_cycles'] is not None), 1e-9,
+         'loops with figures: the sum of their coverage')
+t.check(all(r['user_share'] <= r['coverage_share'] for r in native['rows']), 'the part of user code is no more')
+t.equal((toc['loops_share'], toc['samples'], toc['overhead_share']),
+        tuple(report['summary'][k] for k in ('loops_share', 'samples', 'overhead_share')), 'and the run has one')
+t.within(toc['cpu_ns'] / 1e9, report['summary']['cpu_s'], 1e-8, 'CPU time of page and JSON')
 t.check('If every loop were' in t.run('report', '--level', '1', '--format', 'text', '-o', '-').stdout,
         'the text report of level one has the table')
 # a run on another processor is said to be one

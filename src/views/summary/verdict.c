@@ -293,16 +293,6 @@ void sn_verdict_decide(const struct sn_evidence *e, struct sn_arena *arena, stru
 	findings_add(e, &stories, arena, out);
 }
 
-void sn_answer_copy(const struct sn_answer *from, struct sn_arena *arena, struct sn_answer *out)
-{
-	*out = *from;
-	out->sentence = sn_arena_strdup(arena, from->sentence);
-	for (size_t i = 0; i < out->count; i++) {
-		out->findings[i].sentence = sn_arena_strdup(arena, from->findings[i].sentence);
-		out->findings[i].remedy = sn_arena_strdup(arena, from->findings[i].remedy);
-	}
-}
-
 /* ---- JSON ---- */
 
 void sn_verdict_write_json(const struct sn_answer *v, struct sn_json *json)

@@ -133,8 +133,6 @@ struct sn_answer {
 /** Texts go into `arena`. */
 void sn_verdict_decide(const struct sn_evidence *evidence, struct sn_arena *arena,
 		       struct sn_answer *out);
-/** Texts are copied into `arena`. */
-void sn_answer_copy(const struct sn_answer *from, struct sn_arena *arena, struct sn_answer *out);
 /** The page's view that shows the evidence of a kind: "#/threads". */
 const char *sn_verdict_view(enum sn_verdict_kind kind);
 /** The command that goes on from there: "sonde show waits". */

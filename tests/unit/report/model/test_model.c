@@ -18,7 +18,7 @@ struct made {
 };
 
 /* 600 ms in a loop of kernel, 300 ms in leaf's (100 of it in its tail), 100 ms in fib. The modules
- * are no files: there is no code to look at, but there are structures. */
+ * are no files: there is no code to look at, but there are structures. The kernel has a tenth. */
 static void make(struct made *m, bool has_tables, bool has_details)
 {
 	struct sn_report_options options = { has_tables, has_details };
@@ -32,6 +32,8 @@ static void make(struct made *m, bool has_tables, bool has_details)
 	fixture_samples(f, 0, fixture_stack(f, 0, 2, APP, LEAF_MAIN_LOOP, APP, MAIN), 200, 1000);
 	fixture_samples(f, 0, fixture_stack(f, 0, 2, APP, LEAF_TAIL_LOOP, APP, MAIN), 100, 1000);
 	fixture_samples(f, 0, fixture_stack(f, 0, 2, APP, FIB, APP, MAIN), 100, 1000);
+	for (size_t i = 0; i < f->experiment->samples.count; i += 10)
+		f->experiment->samples.items[i].flags |= SN_SAMPLE_SYSTEM;
 	fixture_profile(f, NULL);
 	m->analysis = (struct sn_analysis){ .experiment = f->experiment,
 					    .structures = sn_structures_new(f->experiment),
@@ -97,9 +99,11 @@ TEST(a_loop_has_one_figure_in_rows_tables_and_summary)
 {
 	struct made m;
 	const struct sn_summary *summary;
+	const struct sn_table *experts;
 
 	make(&m, true, true);
 	summary = m.report->summary;
+	experts = &m.report->whatif->experts;
 	REQUIRE(m.report->loops.count >= 3);
 	for (size_t i = 0; i < m.report->loops.count; i++) {
 		const struct sn_report_loop *loop = &m.report->loops.items[i];
@@ -111,6 +115,11 @@ TEST(a_loop_has_one_figure_in_rows_tables_and_summary)
 		CHECK_REAL(cell_of(table, "loop", loop->id, "exclusive_share")->real, share, 1e-9);
 		CHECK_REAL(cell_of(table, "loop", loop->id, "exclusive_share_low")->real,
 			   loop->share_low, 1e-9);
+		CHECK_REAL(cell_of(experts, "loop", loop->id, "coverage_share")->real, share, 1e-9);
+		CHECK_REAL(cell_of(experts, "loop", loop->id, "coverage_share_low")->real,
+			   loop->share_low, 1e-9);
+		CHECK_REAL(cell_of(experts, "loop", loop->id, "user_share")->real, 0.9 * share,
+			   1e-9);
 	}
 	REQUIRE(summary->loop_count == 2); /* leaf's main loop and tail are one source loop */
 	CHECK_INT(summary->loops[0].exclusive.cpu_ns, m.report->loops.items[0].exclusive_ns);
