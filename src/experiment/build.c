@@ -181,6 +181,7 @@ void sn_experiment_free(struct sn_experiment *e)
 	sn_vec_free(&e->stacks);
 	sn_vec_free(&e->samples);
 	sn_vec_free(&e->waits);
+	sn_vec_free(&e->tallies);
 	sn_vec_free(&e->packets);
 	sn_arena_free(&e->arena);
 	free(built);

@@ -1,4 +1,4 @@
-/* Second pass: stacks, samples and waits. */
+/* Second pass: stacks, samples, waits and tallies. */
 #include "experiment/decode_parts.h"
 
 #include <stdio.h>
@@ -99,7 +99,7 @@ static const struct segment *stack_of(struct image *image, uint32_t id, int64_t 
 	return first;
 }
 
-/* ---- second pass: samples and waits ---- */
+/* ---- second pass: samples, waits and tallies ---- */
 
 static void sample_decode(struct image *image, const struct owner *owner,
 			  const struct sn_record_sample *record)
@@ -155,16 +155,37 @@ static void wait_decode(struct image *image, const struct owner *owner,
 	sn_vec_push(&image->decoder->experiment->waits, wait);
 }
 
+static void tally_decode(struct image *image, const struct owner *owner,
+			 const struct sn_record_tally *record)
+{
+	struct sn_experiment *e = image->decoder->experiment;
+	const struct segment *segment = stack_of(image, record->stack, bounded(owner->base_ns));
+	struct sn_tally tally = { .name = sn_arena_strndup(
+					  &e->arena, record->name,
+					  strnlen(record->name, sizeof(record->name))),
+				  .thread = image->first_thread + owner->thread_index,
+				  .stack = segment ? segment->stack : SN_NONE,
+				  .count = record->count,
+				  .value = record->value };
+
+	if (sn_decode_thread_of(image, owner->thread_index))
+		sn_vec_push(&e->tallies, tally);
+	else
+		image->damaged++;
+}
+
 void sn_decode_samples(struct image *image, const struct owner *owner, const void *record)
 {
 	uint8_t type = ((const struct sn_record_header *)record)->type;
 
-	if (type != SN_RECORD_SAMPLE && type != SN_RECORD_WAIT)
+	if (type != SN_RECORD_SAMPLE && type != SN_RECORD_WAIT && type != SN_RECORD_TALLY)
 		return;
 	if (!owner->is_known)
 		image->damaged++;
 	else if (type == SN_RECORD_SAMPLE)
 		sample_decode(image, owner, record);
-	else
+	else if (type == SN_RECORD_WAIT)
 		wait_decode(image, owner, record);
+	else
+		tally_decode(image, owner, record);
 }

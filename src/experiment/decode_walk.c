@@ -43,6 +43,7 @@ static size_t record_minimum(uint8_t type)
 		[SN_RECORD_EXEC] = sizeof(struct sn_record_exec),
 		[SN_RECORD_FORK] = sizeof(struct sn_record_fork),
 		[SN_RECORD_TASK] = sizeof(struct sn_record_thread_account),
+		[SN_RECORD_TALLY] = sizeof(struct sn_record_tally),
 	};
 
 	return type < SN_RECORD_KINDS ? least[type] : 0;

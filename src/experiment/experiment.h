@@ -118,6 +118,14 @@ struct sn_wait {
 	uint8_t kind; /* enum sn_wait_kind */
 };
 
+/** What a collector counted by call path in the target. */
+struct sn_tally {
+	const char *name; /* of what */
+	uint32_t thread;
+	uint32_t stack; /* SN_NONE: none */
+	uint64_t count, value;
+};
+
 /** Once a second and at labels: the global data that cut a run into intervals. */
 struct sn_packet {
 	int64_t time_ns;
@@ -163,6 +171,7 @@ struct sn_experiment {
 	SN_VEC(struct sn_stack) stacks;
 	SN_VEC(struct sn_sample) samples; /* by thread, then time */
 	SN_VEC(struct sn_wait) waits;	  /* by thread, then time */
+	SN_VEC(struct sn_tally) tallies;  /* as they were written */
 	SN_VEC(struct sn_packet) packets; /* by process, then time */
 };
 

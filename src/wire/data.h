@@ -45,7 +45,8 @@ enum {
 	SN_DATA_HOST_MAX = 64,
 	SN_DATA_STRING_MAX = 4000, /* bytes of text in one record; longer text is cut, flagged */
 	SN_DATA_SEGMENT_MAX = 64,  /* frames in one STACK record */
-	SN_DATA_LOSSES_MAX = 16,   /* counters of losses in the header */
+	SN_TALLY_NAME_BYTES = 16,
+	SN_DATA_LOSSES_MAX = 16, /* counters of losses in the header */
 };
 #define SN_DATA_MAP_BYTES                                                                          \
 	(1ULL << 32) /* address space reserved for the file: the largest it can be */
@@ -169,6 +170,7 @@ enum sn_record_type {
 	SN_RECORD_FORK,
 	SN_RECORD_TASK, /* a struct sn_record_thread_account by the launcher: thread_index is the
 			   tid */
+	SN_RECORD_TALLY,
 	SN_RECORD_KINDS,
 };
 
@@ -289,6 +291,16 @@ struct sn_record_wait {
 };
 enum { SN_RECORD_WAIT_VOID = 0x80 };
 #define SN_RECORD_WAIT_OPEN UINT64_MAX
+
+/** A sum that a collector kept by call path in the target, of the owner's thread: so many events, and
+ *  what their values add up to (bytes, ns, or whatever the collector says). There may be several of
+ *  one name and stack: a reader adds them. */
+struct sn_record_tally {
+	struct sn_record_header header;
+	uint32_t stack;
+	uint64_t count, value;
+	char name[SN_TALLY_NAME_BYTES]; /* of what; zero-filled */
+};
 
 /** Once a second while the process runs, and at labels (TEXT_LABEL follows at once). */
 struct sn_record_packet {

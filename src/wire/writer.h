@@ -193,6 +193,24 @@ static inline int sn_writer_sample(struct sn_writer *writer, int64_t now_ns, uin
 	return 1;
 }
 
+/** Writes a TALLY record; `name` is cut to what it holds. False: no room. */
+static inline int sn_writer_tally(struct sn_writer *writer, int64_t now_ns, const char *name,
+				  uint32_t stack, uint64_t count, uint64_t value)
+{
+	struct sn_record_tally *record = sn_writer_reserve(writer, sizeof *record, now_ns);
+	if (record == NULL)
+		return 0;
+	*record = (struct sn_record_tally){ .header = { .type = SN_RECORD_TALLY,
+							.size_bytes = sizeof *record },
+					    .stack = stack,
+					    .count = count,
+					    .value = value };
+	for (size_t i = 0; i + 1 < sizeof record->name && name[i] != '\0'; i++)
+		record->name[i] = name[i];
+	sn_writer_commit(writer, sizeof *record);
+	return 1;
+}
+
 /** Writes a TEXT record, cut at SN_DATA_STRING_MAX. False: no room. */
 static inline int sn_writer_text(struct sn_writer *writer, int64_t now_ns, uint8_t kind,
 				 const char *text, size_t text_bytes)

@@ -12,6 +12,7 @@ AFTER = ("handler_ns overhead_ns handler_count switch_count raw_clone_threads th
 STARTING, RUNNING, EXITED, EXECED, ABORTED = range(5)
 SAMPLE, OWNER, TIME, CPU, STACK, MAP, UNMAP, THREAD_START, THREAD_ACCOUNT, THREAD_END, WAIT, PACKET, TEXT, EXEC, FORK = \
     range(1, 16)
+TALLY = 17
 SYSTEM, REMAINDER, LATE = 1, 2, 4
 
 
@@ -28,6 +29,7 @@ class Data:
         assert self.magic == 0x544144454e4f53, path
         self.samples, self.stacks, self.maps, self.unmaps, self.texts = [], {}, [], [], []
         self.starts, self.ends, self.accounts, self.waits, self.packets, self.execs, self.forks = [], [], [], [], [], [], []
+        self.tallies = []
         self.damaged = 0
         for index in range(self.next_chunk):
             self.read_chunk(self.header_bytes + index * self.chunk_bytes)
@@ -73,6 +75,9 @@ class Data:
             elif kind == WAIT:
                 stack, t0, duration = struct.unpack_from("<IqQ", body, 4)
                 self.waits.append((thread, flags, t0, duration, stack))
+            elif kind == TALLY:
+                stack, count, value, name = struct.unpack_from("<IQQ16s", body, 4)
+                self.tallies.append((thread, name.split(b"\0")[0].decode(), stack, count, value))
             elif kind == PACKET:
                 self.packets.append(struct.unpack_from("<qqqqQQQQQ", body, 8))
             elif kind == TEXT:

@@ -103,18 +103,20 @@ static inline __attribute__((always_inline)) void sn_call_end(struct sn_call *ca
 		__builtin_memcpy(&word_to, &word_from, sizeof word_from);                          \
 		word_to;                                                                           \
 	})
-#define SN_CALL_WORDS_1(a)				  SN_CALL_WORD(a)
-#define SN_CALL_WORDS_2(a, ...)				  SN_CALL_WORD(a), SN_CALL_WORDS_1(__VA_ARGS__)
-#define SN_CALL_WORDS_3(a, ...)				  SN_CALL_WORD(a), SN_CALL_WORDS_2(__VA_ARGS__)
-#define SN_CALL_WORDS_4(a, ...)				  SN_CALL_WORD(a), SN_CALL_WORDS_3(__VA_ARGS__)
-#define SN_CALL_WORDS_5(a, ...)				  SN_CALL_WORD(a), SN_CALL_WORDS_4(__VA_ARGS__)
-#define SN_CALL_WORDS_6(a, ...)				  SN_CALL_WORD(a), SN_CALL_WORDS_5(__VA_ARGS__)
-#define SN_CALL_WORDS_7(a, ...)				  SN_CALL_WORD(a), SN_CALL_WORDS_6(__VA_ARGS__)
-#define SN_CALL_COUNT(_1, _2, _3, _4, _5, _6, _7, n, ...) n
-#define SN_CALL_PICK(n)					  SN_CALL_WORDS_##n
-#define SN_CALL_PICKED(n)				  SN_CALL_PICK(n)
+#define SN_CALL_WORDS_0()
+#define SN_CALL_WORDS_1(a)				      SN_CALL_WORD(a)
+#define SN_CALL_WORDS_2(a, ...)				      SN_CALL_WORD(a), SN_CALL_WORDS_1(__VA_ARGS__)
+#define SN_CALL_WORDS_3(a, ...)				      SN_CALL_WORD(a), SN_CALL_WORDS_2(__VA_ARGS__)
+#define SN_CALL_WORDS_4(a, ...)				      SN_CALL_WORD(a), SN_CALL_WORDS_3(__VA_ARGS__)
+#define SN_CALL_WORDS_5(a, ...)				      SN_CALL_WORD(a), SN_CALL_WORDS_4(__VA_ARGS__)
+#define SN_CALL_WORDS_6(a, ...)				      SN_CALL_WORD(a), SN_CALL_WORDS_5(__VA_ARGS__)
+#define SN_CALL_WORDS_7(a, ...)				      SN_CALL_WORD(a), SN_CALL_WORDS_6(__VA_ARGS__)
+#define SN_CALL_COUNT(_0, _1, _2, _3, _4, _5, _6, _7, n, ...) n
+#define SN_CALL_PICK(n)					      SN_CALL_WORDS_##n
+#define SN_CALL_PICKED(n)				      SN_CALL_PICK(n)
 #define SN_CALL_ALL_WORDS(...)                                                                     \
-	SN_CALL_PICKED(SN_CALL_COUNT(__VA_ARGS__, 7, 6, 5, 4, 3, 2, 1, 0))(__VA_ARGS__)
+	SN_CALL_PICKED(SN_CALL_COUNT(0 __VA_OPT__(, ) __VA_ARGS__, 7, 6, 5, 4, 3, 2, 1, 0))        \
+	(__VA_ARGS__)
 #define SN_CALL_LIST(...) __VA_ARGS__
 
 /** SN_CALL_BEGIN(call, SN_WAIT_IO, read, fd, bytes, count): with the arguments, for who wants them. */

@@ -112,6 +112,7 @@ static struct written file_whole(void)
 		{ SN_RECORD_WAIT, SN_WAIT_IO, sizeof(*wait) }, 1, T0 + 50, 777
 	};
 	sn_writer_commit(&b, sizeof(*wait));
+	sn_writer_tally(&b, T0 + 2, "what is counted", 2, 5, 4000);
 	h->state = SN_DATA_EXITED;
 	h->exit_code = 3;
 	h->end_ns = T0 + 3000000;
@@ -155,6 +156,12 @@ TEST(what_was_written_is_read)
 	REQUIRE(e->waits.count == 1);
 	CHECK_INT(e->waits.items[0].duration_ns, 777);
 	CHECK_INT(e->waits.items[0].kind, SN_WAIT_IO);
+	REQUIRE(e->tallies.count == 1);
+	CHECK_STRING(e->tallies.items[0].name, "what is counted");
+	CHECK_INT(e->tallies.items[0].thread, 1);
+	CHECK_INT(e->tallies.items[0].count, 5);
+	CHECK_INT(e->tallies.items[0].value, 4000);
+	CHECK_INT(e->stacks.items[e->tallies.items[0].stack].frames[0].link_addr, 0x500);
 	CHECK(!e->is_salvaged);
 	sn_experiment_free(e);
 	free(w.file.base);

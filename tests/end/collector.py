@@ -1,0 +1,34 @@
+"""A collector that core knows by its struct alone (tests/collector): it is told of every call with its
+arguments and its result, in each thread and in children, and its sums reach the data file."""
+import os
+import shutil
+import subprocess
+
+from datafile import read_folder
+from sonde_test import Test
+
+t = Test()
+library = os.environ['RUNTIME_LIBRARY']
+program = t.compile(os.path.join(os.path.dirname(os.path.abspath(__file__)), '../collector/reads.c'), '-O1', '-g',
+                    '-fno-inline', '-pthread')
+shutil.rmtree('data', ignore_errors=True)
+os.mkdir('data')
+run = subprocess.run([program], capture_output=True, text=True,
+                     env=dict(os.environ, LD_PRELOAD=library, SONDE_RUNTIME=f'dir={os.path.abspath("data")}'))
+t.equal((run.returncode, run.stdout), (0, 'done\n'), 'the program runs as ever')
+parent, child = sorted(read_folder('data'), key=lambda d: d.start_ns)
+
+
+def sums(data, name, thread):
+    """Of the rows of one thread: calls and values, by the path that called."""
+    return sorted((count, value) for who, what, stack, count, value in data.tallies if (who, what) == (thread, name))
+
+
+t.equal(sums(parent, 'read asked', 0), [(5, 35), (10, 1000)], 'two paths of the main thread, by what they asked for')
+t.equal(sums(parent, 'read got', 0), [(5, 0), (10, 1000)], 'and by what they got')
+t.equal(sums(parent, 'read got', 1), [(3, 3)], 'the second thread has its own')
+t.equal(sums(child, 'read got', 0), [(2, 100)], 'a child begins from nothing')
+stacks = {stack for _, _, stack, _, _ in parent.tallies}
+t.check(0 not in stacks and len(stacks) == 3, 'every path has its stack')
+t.check(parent.samples and parent.ends, 'the other collectors are at work beside it')
+t.done()
