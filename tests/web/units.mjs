@@ -4,7 +4,7 @@ import { pathToFileURL } from 'node:url';
 const from = (name) => import(pathToFileURL(`${process.argv[2]}/src/${name}`));
 const { GROUPS, HEAT_MOST, LEGIBLE, WAITS, contrast, inkOn, mix, workColour } = await from('palette.js');
 const { limitOf, stretches, waitsForCpu } = await from('gaps.js');
-const { shorten } = await from('format.js');
+const { partsOf, shorten } = await from('format.js');
 
 let count = 0;
 function check(ok, what, ...why) {
@@ -73,6 +73,10 @@ same(shorten('std::vector<int, std::allocator<int> >::push_back(int const&)', 30
 same(shorten('operator<(thing const&, thing const&)', 20), 'operator<', 'an operator keeps its sign');
 same(shorten('<function at 0x96bc0>', 8), '0x96bc0', 'code without a name is its address');
 same(shorten('loop <function at 0x96bc0>+0x26', 9), '…bc0+0x26', 'and of a loop the end stays');
+same(partsOf('ns::of<a::b>::work<c::d>(e::f, int) const'), ['ns::of<a::b>::', 'work<c::d>', '(e::f, int) const'], 'parts of a name, templates with colons inside');
+same(partsOf('a::b c::d<int>(e)'), ['a::b c::', 'd<int>', '(e)'], 'a result type stands before');
+same([partsOf('main'), partsOf('/usr/lib/x.so'), partsOf('a::(anonymous namespace)::f()')], [['', 'main', ''], ['/usr/lib/', 'x.so', ''], ['a::(anonymous namespace)::', 'f', '()']], 'plain names, paths, what has no name');
+check(partsOf('a::operator<(b, c)').join('') === 'a::operator<(b, c)', 'nothing is lost');
 check([...Array(40).keys()].every((w) => w < 3 || shorten('a::b<c>::averyveryverylongname(d)', w).length <= w), 'never longer than the room');
 
 // Waiting for a CPU.

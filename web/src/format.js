@@ -32,6 +32,24 @@ export function shorten(name, width) {
 	return elide(text, width);
 }
 
+// A name as [namespaces or folders, the last part, arguments]: in little room the arguments go first, then
+// the namespaces.
+export function partsOf(name) {
+	let depth = 0, last = 0, end = name.length;
+	for (let i = 0; i < name.length && end === name.length; i++) {
+		const c = name[i];
+		if (c === '(' && depth === 0 && i > last && !name.startsWith('(anonymous', i))
+			end = i;
+		else if (c === '<' || c === '(' || c === '{')
+			depth += name.slice(last, i).endsWith('operator') ? 0 : 1;
+		else if ((c === '>' || c === ')' || c === '}') && depth > 0)
+			depth--;
+		else if (depth === 0 && (c === '/' || c === ' ' || c === ':' && name[i - 1] === ':') && i + 1 < name.length)
+			last = i + 1;
+	}
+	return [name.slice(0, last), name.slice(last, end), name.slice(end)];
+}
+
 // Three significant digits and the unit that fits.
 export function seconds(ns) {
 	if (!(ns >= 0))

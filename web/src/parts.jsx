@@ -3,18 +3,15 @@ import { Fragment, h } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { NONE, toc } from './chunks.js';
 import { linkTo } from './state.js';
-import { grade, grouped, interval, percent, seconds, visible } from './format.js';
+import { grade, grouped, interval, partsOf, percent, seconds, visible } from './format.js';
 
 // A sample of a colour (palette.js), for a legend.
 export const Swatch = ({ colour }) => <span class="swatch" style={{ background: `var(${colour})` }} />;
 
-// Where room is short the namespaces and folders of a name go first.
-const LAST_PART = /^([^(<\s]*(?:::|\/))([^:/].*)$/;
-
 export function Name({ text, query }) {
 	const shown = visible(text);
-	const [, head, tail] = (!query && LAST_PART.exec(shown)) || [];
-	return head ? <span class="name cut" dir="ltr" title={shown}><span>{head}</span><span>{tail}</span></span>
+	const [head, last, tail] = query ? [] : partsOf(shown);
+	return (head || tail) && !shown.startsWith('<') ? <span class="name cut" dir="ltr" title={shown}>{head && <span class="before">{head}</span>}<span>{last}</span>{tail && <span class="after">{tail}</span>}</span>
 		: <span class="name" dir="ltr" title={shown}>{query ? mark(shown, query) : shown}</span>;
 }
 

@@ -95,11 +95,11 @@ export function SourceAndAssembly({ d, agg, f, loop, file, model, chosen }) {
 	];
 	const asmColumns = [
 		{ key: 'heat', title: '% CPU', num: true, width: '5rem', least: 60, sortable: false, render: (r) => <Heat ns={placeNs(r)} whole={agg.total} largest={largestPlace} /> },
-		{ key: 'address', title: 'Address', width: modelled?.size ? '4.8rem' : '6rem', least: 60, className: 'gutter', sortable: false, render: (r) => hex(r.address) },
+		{ key: 'address', title: 'Address', width: modelled?.size ? '5.4rem' : '6rem', least: 66, className: 'gutter', sortable: false, render: (r) => hex(r.address) },
 		{ key: 'loops', title: '', width: '1.6rem', least: 16, className: 'loops', sortable: false, render: (r) => <LoopBars chain={r.chain} focus={loop} /> },
 		{ key: 'words', title: 'Instruction', width: modelled?.size ? 'minmax(15rem, 2fr)' : 'minmax(16rem, 1fr)', least: 200, sortable: false, render: (r) => <span title={r.words}>{r.words}</span> },
 		...modelled?.size ? modelColumns(model.model, modelled, chosen.bound) : [],
-		{ key: 'line', title: 'Line', width: modelled?.size ? '3.4rem' : '8rem', least: 40, className: 'dim', sortable: false, render: (r) => modelled?.size && r.file === shownFile ? r.line || '' : <span title={place(d, r.file, r.line)}>{place(d, r.file, r.line)}</span> },
+		{ key: 'line', title: 'Line', width: modelled?.size ? '4rem' : '8rem', least: 46, className: 'dim', sortable: false, render: (r) => modelled?.size && r.file === shownFile ? r.line || '' : <span title={place(d, r.file, r.line)}>{place(d, r.file, r.line)}</span> },
 	];
 	const path = shownFile === NONE || shownFile === undefined ? '' : d.files.path.at(shownFile);
 	return <div class="split">

@@ -124,7 +124,7 @@ function TopLoops({ d, agg }) {
 	const rows = useMemo(() => top(agg.ownLoopExcl, 10), [agg]);
 	return <section class="panel"><h2>Hottest loops <span class="dim"><a href={linkTo('functions', '', { rows: 'loops' })}>all loops</a></span></h2>
 		{rows.length === 0 ? <Empty>No sample lies in a loop.</Empty> : <table class="small"><thead><tr><th>Loop</th><th class="num">Time</th><th class="num">Share of CPU</th><th><span class="visually-hidden">Quality</span></th></tr></thead>
-			<tbody>{rows.map((i) => <tr key={i}><td class="wide"><LoopLink d={d} loop={i} /> <InFunction d={d} loop={i} /></td>
+			<tbody>{rows.map((i) => <tr key={i}><td class="wide"><div class="pair"><LoopLink d={d} loop={i} /> <InFunction d={d} loop={i} /></div></td>
 				<td class="num">{seconds(agg.loopExcl[i])}</td><td class="num" style={{ minWidth: '7.5rem' }}><Share part={agg.loopExcl[i]} whole={agg.total} /></td>
 				<td><Quality samples={agg.loopSamples[i]} share={agg.loopExcl[i] / agg.total} all={agg.sampleTotal} low={agg.filtered ? undefined : d.loops.share_low[i]} high={d.loops.share_high[i]} /></td></tr>)}</tbody></table>}
 	</section>;
@@ -142,7 +142,7 @@ function TopFunctions({ d, agg }) {
 	const rows = useMemo(() => top(agg.funcExcl, 10, d.functions.spin), [agg]);
 	return <section class="panel"><h2>Hottest functions <span class="dim"><a href={linkTo('functions')}>all functions</a></span></h2>
 		{rows.length === 0 ? <Empty>No samples.</Empty> : <table class="small"><thead><tr><th>Function</th><th class="num">Time</th><th class="num">Share of CPU</th><th><span class="visually-hidden">Quality</span></th></tr></thead>
-			<tbody>{rows.map((i) => <tr key={i}><td class="wide"><FunctionLink d={d} f={i} /> <span class="dim">{place(d, d.functions.file[i], d.functions.line[i]) || (d.functions.module[i] === NONE ? '' : visible(d.modules.name.at(d.functions.module[i])))}</span></td>
+			<tbody>{rows.map((i) => <tr key={i}><td class="wide"><div class="pair"><FunctionLink d={d} f={i} /> <span class="dim">{place(d, d.functions.file[i], d.functions.line[i]) || (d.functions.module[i] === NONE ? '' : visible(d.modules.name.at(d.functions.module[i])))}</span></div></td>
 				<td class="num">{seconds(agg.funcExcl[i])}</td><td class="num" style={{ minWidth: '7.5rem' }}><Share part={agg.funcExcl[i]} whole={agg.total} /></td>
 				<td><Quality samples={agg.funcSamples[i]} share={agg.funcExcl[i] / agg.total} all={agg.sampleTotal} low={agg.filtered ? undefined : d.functions.share_low[i]} high={d.functions.share_high[i]} /></td></tr>)}</tbody></table>}
 	</section>;
