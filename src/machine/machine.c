@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "machine/bandwidth.h"
 #include "machine/core_profile.h"
-#include "machine/rules.h"
+#include "machine/cores/cores.h"
 
 struct field {
 	const char *chars;
@@ -215,7 +215,7 @@ static uint32_t units_named(const struct sn_machine *machine, const char *const 
 /* The units with a role, recognised by what plain instructions use. */
 static void find_roles(struct sn_machine *machine)
 {
-	static const char *const port6[] = { "p6", NULL };
+	const char *const taken[] = { machine->rules.taken_branch_unit, NULL };
 
 	machine->load_units = units_of_form(machine, "mov r64,m64", 0);
 	machine->vector_load_units = units_of_form(machine, "movups x,m128", 0);
@@ -223,8 +223,8 @@ static void find_roles(struct sn_machine *machine)
 	machine->vector_units = units_of_form(machine, "pand x,x", 0);
 	machine->branch_units = units_of_form(machine, "jz i", 0);
 	machine->taken_branch_units = machine->branch_units;
-	if (machine->rules.vendor == SN_VENDOR_INTEL)
-		machine->taken_branch_units = units_named(machine, port6);
+	if (taken[0])
+		machine->taken_branch_units = units_named(machine, taken);
 	for (unsigned set = 0; set < 2; set++) {
 		uint32_t units = units_of_form(machine, "mov m64,r64", set);
 
@@ -238,20 +238,19 @@ static void find_roles(struct sn_machine *machine)
 	}
 }
 
-static sn_status load(const struct sn_machine_definition *definition, struct sn_machine *machine,
-		      struct sn_error *err)
+static sn_status load(const struct sn_core *core, struct sn_machine *machine, struct sn_error *err)
 {
 	sn_status status = SN_OK;
 
-	machine->name = definition->name;
-	machine->title = definition->title;
-	machine->rules = definition->rules;
-	for (unsigned i = 0; i < SN_MACHINE_TEXTS_MAX && definition->texts[i] && !status; i++) {
-		const struct sn_machine_text *text = sn_machine_text_find(definition->texts[i]);
+	machine->name = core->name;
+	machine->title = core->title;
+	machine->rules = core->rules;
+	for (unsigned i = 0; i < SN_CORE_TEXTS_MAX && core->texts[i] && !status; i++) {
+		const struct sn_core_text *text = sn_core_text_find(core->texts[i]);
 
 		assert(text); /* the build embeds every table that is named */
 		status = sn_machine_overlay(machine, text->chars, (size_t)(text->end - text->chars),
-					    definition->texts[i], err);
+					    core->texts[i], err);
 	}
 	if (!status)
 		find_roles(machine);
@@ -263,8 +262,8 @@ const char *sn_machine_names(void)
 	static struct sn_text names;
 
 	if (!names.length)
-		for (unsigned i = 0; i < sn_machine_definition_count; i++)
-			sn_text_addf(&names, "%s%s", i ? ", " : "", sn_machine_definitions[i].name);
+		for (unsigned i = 0; sn_cores[i]; i++)
+			sn_text_addf(&names, "%s%s", i ? ", " : "", sn_cores[i]->name);
 	return names.chars;
 }
 
@@ -281,31 +280,17 @@ static void correct_by_profile(struct sn_machine *machine)
 	free(path);
 }
 
-/* What compilers call a machine by -march, where that is not our name too. */
-static const char *our_name(const char *name)
-{
-	static const struct {
-		const char *theirs, *ours;
-	} names[] = {
-		{ "znver2", "zen2" },
-		{ "znver3", "zen3" },
-		{ "znver4", "zen4" },
-		{ "znver5", "zen5" },
-		{ "core-avx2", "haswell" },
-		{ "skx", "skylake-avx512" },
-		{ "icelake-client", "icelake-server" },
-		{ "emeraldrapids", "sapphirerapids" },
-	};
+enum { MACHINES_MAX = 32 };
 
-	for (unsigned i = 0; i < sizeof(names) / sizeof(*names); i++)
-		if (strcasecmp(name, names[i].theirs) == 0)
-			return names[i].ours;
-	return name;
+static bool is_named(const struct sn_core *core, const char *name)
+{
+	return strcasecmp(name, core->name) == 0 ||
+	       (core->alias && strcasecmp(name, core->alias) == 0);
 }
 
 sn_status sn_machine_find(const char *name, const struct sn_machine **out, struct sn_error *err)
 {
-	static struct sn_machine machines[16], natives[16];
+	static struct sn_machine machines[MACHINES_MAX], natives[MACHINES_MAX];
 	struct sn_machine *found = machines;
 
 	if (strcasecmp(name, "native") == 0) {
@@ -318,13 +303,14 @@ sn_status sn_machine_find(const char *name, const struct sn_machine **out, struc
 				"--arch: %s",
 				sn_machine_names());
 	}
-	for (unsigned i = 0; i < sn_machine_definition_count; i++) {
+	for (unsigned i = 0; sn_cores[i]; i++) {
 		sn_status status = SN_OK;
 
-		if (strcasecmp(our_name(name), sn_machine_definitions[i].name) != 0)
+		if (!is_named(sn_cores[i], name))
 			continue;
+		assert(i < MACHINES_MAX);
 		if (!found[i].name) {
-			status = load(&sn_machine_definitions[i], &found[i], err);
+			status = load(sn_cores[i], &found[i], err);
 			if (!status && found == natives)
 				correct_by_profile(&found[i]);
 		}

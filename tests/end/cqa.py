@@ -490,7 +490,9 @@ native = next((l.split('\t')[1] for l in lines if l.startswith('machine\t')), ''
 t.check(run.returncode == 0 and sum(l.startswith(('L1\t', 'L2\t', 'L3\t', 'RAM\t')) for l in lines) == 4,
         'calibrate writes the levels of memory', run.stdout + run.stderr)
 told = [l for l in lines if l.startswith('loop_buffer\t')]
-t.check(told == ['loop_buffer\toff'] if native.startswith('zen') else len(told) == bool(native),
+# without a model of the processor nobody knows whether there is one
+buffer = ['unknown'] if not native else ['off'] if native.startswith('zen') else ['on', 'off']
+t.check(len(told) == 1 and told[0].split('\t')[1] in buffer,
         'a core without a loop buffer is told so', told)
 product = [l.split('\t') for l in lines if l.startswith('form\timul r64,r64\t')]
 t.check(not native or (settled['forms_unstable'] and not product) or 2.5 < float(product[0][3]) < 4.6,

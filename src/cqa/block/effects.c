@@ -95,15 +95,14 @@ static bool keeps_upper_part(const ZydisDecodedInstruction *insn,
 	}
 }
 
-/* AMD knows which registers have a zero upper part and does not wait for that (Software
- * Optimization Guide for family 19h, "XMM register merge"). Whether it is zero shows in the rest of
- * the block: sn_cqa_block_finish decides. */
+/* Some cores know which registers have a zero upper part and do not wait for that. Whether it is
+ * zero shows in the rest of the block: sn_cqa_block_finish decides. */
 static bool waits_by_contents(const struct sn_machine *machine, const ZydisDecodedInstruction *insn,
 			      const ZydisDecodedOperand *operands, unsigned index)
 {
 	bool is_legacy = insn->encoding == ZYDIS_INSTRUCTION_ENCODING_LEGACY;
 
-	return index == (is_legacy ? 0 : 1) && machine->rules.vendor == SN_VENDOR_AMD &&
+	return index == (is_legacy ? 0 : 1) && machine->rules.knows_zero_upper_parts &&
 	       insn->avx.mask.mode <= ZYDIS_MASK_MODE_DISABLED && keeps_upper_part(insn, operands);
 }
 
@@ -148,7 +147,7 @@ static bool merges_destination(const struct sn_machine *machine,
 	if (insn->encoding != ZYDIS_INSTRUCTION_ENCODING_LEGACY)
 		return false;
 	if (keeps_upper_part(insn, operands))
-		return machine->rules.vendor == SN_VENDOR_INTEL;
+		return !machine->rules.knows_zero_upper_parts;
 	switch (insn->mnemonic) {
 	case ZYDIS_MNEMONIC_MOVHPS:
 	case ZYDIS_MNEMONIC_MOVHPD:
@@ -165,7 +164,7 @@ static bool merges_destination(const struct sn_machine *machine,
 	}
 }
 
-/* A zero mask, too, waits for the target (measured on Zen 5). */
+/* A zero mask, too, waits for the target where `compress_reads_destination` says so. */
 static bool compresses(ZydisMnemonic mnemonic)
 {
 	switch (mnemonic) {

@@ -4,58 +4,42 @@
 
 #include <string.h>
 
-#define BEFORE_ICE_LAKE "haswell skylake skylake-avx512 cascadelake "
-#define EVERY		BEFORE_ICE_LAKE "icelake-server sapphirerapids zen2 zen3 zen4 zen5"
-
-/* Each by the beginning of Zydis's name of the instruction's set, the first that fits; and those of
- * our machines that lack it (LLVM, X86.td). What all of them have (up to AVX2, FMA and BMI2) is not
- * here. */
+/* Each by the beginning of Zydis's name of the instruction's set, the first that fits. Which of them
+ * a machine lacks is its rule `lacks`. What all have (up to AVX2, FMA and BMI2) is not here. */
 static const struct {
-	const char *prefix, *title, *lacking;
-} extensions[] = {
-	{ "AVX512_FP16", "AVX512-FP16", BEFORE_ICE_LAKE "icelake-server zen2 zen3 zen4 zen5" },
-	{ "AVX512_BF16", "AVX512-BF16", BEFORE_ICE_LAKE "icelake-server zen2 zen3" },
-	{ "AVX512_VP2INTERSECT", "AVX512-VP2INTERSECT",
-	  BEFORE_ICE_LAKE "icelake-server sapphirerapids zen2 zen3 zen4" },
-	{ "AVX512_VNNI", "AVX512-VNNI", "haswell skylake skylake-avx512 zen2 zen3" },
-	{ "AVX512_VBMI", "AVX512-VBMI", BEFORE_ICE_LAKE "zen2 zen3" },
-	{ "AVX512_IFMA", "AVX512-IFMA", BEFORE_ICE_LAKE "zen2 zen3" },
-	{ "AVX512_BITALG", "AVX512-BITALG", BEFORE_ICE_LAKE "zen2 zen3" },
-	{ "AVX512_VPOPCNTDQ", "AVX512-VPOPCNTDQ", BEFORE_ICE_LAKE "zen2 zen3" },
-	{ "AVX512_GFNI", "AVX512-GFNI", BEFORE_ICE_LAKE "zen2 zen3" },
-	{ "AVX512_VAES", "AVX512-VAES", BEFORE_ICE_LAKE "zen2 zen3" },
-	{ "AVX512_VPCLMULQDQ", "AVX512-VPCLMULQDQ", BEFORE_ICE_LAKE "zen2 zen3" },
-	{ "AVX512ER", "AVX512-ER", EVERY },
-	{ "AVX512PF", "AVX512-PF", EVERY },
-	{ "AVX512_4", "AVX512 of Knights Mill", EVERY },
-	{ "AVX512", "AVX-512", "haswell skylake zen2 zen3" },
-	{ "AVX_VNNI", "AVX-VNNI", BEFORE_ICE_LAKE "icelake-server zen2 zen3 zen4" },
-	{ "AVX_GFNI", "GFNI", BEFORE_ICE_LAKE "zen2 zen3" },
-	{ "GFNI", "GFNI", BEFORE_ICE_LAKE "zen2 zen3" },
-	{ "VAES", "VAES", BEFORE_ICE_LAKE "zen2" },
-	{ "VPCLMULQDQ", "VPCLMULQDQ", BEFORE_ICE_LAKE "zen2" },
-	{ "SHA", "SHA", BEFORE_ICE_LAKE },
-	{ "ADOX_ADCX", "ADX", "haswell" },
-	{ "RDSEED", "RDSEED", "haswell" },
-	{ "AMX_", "AMX", BEFORE_ICE_LAKE "icelake-server zen2 zen3 zen4 zen5" },
-	{ "FMA4", "FMA4", EVERY },
-	{ "XOP", "XOP", EVERY },
-	{ "TBM", "TBM", EVERY },
-	{ "SSE4A", "SSE4a", BEFORE_ICE_LAKE "icelake-server sapphirerapids" },
-	{ "AMD3DNOW", "3DNow!", EVERY },
+	const char *prefix, *title;
+} extensions[SN_EXTENSIONS] = {
+	[SN_EXTENSION_AVX512_FP16] = { "AVX512_FP16", "AVX512-FP16" },
+	[SN_EXTENSION_AVX512_BF16] = { "AVX512_BF16", "AVX512-BF16" },
+	[SN_EXTENSION_AVX512_VP2INTERSECT] = { "AVX512_VP2INTERSECT", "AVX512-VP2INTERSECT" },
+	[SN_EXTENSION_AVX512_VNNI] = { "AVX512_VNNI", "AVX512-VNNI" },
+	[SN_EXTENSION_AVX512_VBMI] = { "AVX512_VBMI", "AVX512-VBMI" },
+	[SN_EXTENSION_AVX512_IFMA] = { "AVX512_IFMA", "AVX512-IFMA" },
+	[SN_EXTENSION_AVX512_BITALG] = { "AVX512_BITALG", "AVX512-BITALG" },
+	[SN_EXTENSION_AVX512_VPOPCNTDQ] = { "AVX512_VPOPCNTDQ", "AVX512-VPOPCNTDQ" },
+	[SN_EXTENSION_AVX512_GFNI] = { "AVX512_GFNI", "AVX512-GFNI" },
+	[SN_EXTENSION_AVX512_VAES] = { "AVX512_VAES", "AVX512-VAES" },
+	[SN_EXTENSION_AVX512_VPCLMULQDQ] = { "AVX512_VPCLMULQDQ", "AVX512-VPCLMULQDQ" },
+	[SN_EXTENSION_AVX512ER] = { "AVX512ER", "AVX512-ER" },
+	[SN_EXTENSION_AVX512PF] = { "AVX512PF", "AVX512-PF" },
+	[SN_EXTENSION_AVX512_4] = { "AVX512_4", "AVX512 of Knights Mill" },
+	[SN_EXTENSION_AVX512] = { "AVX512", "AVX-512" },
+	[SN_EXTENSION_AVX_VNNI] = { "AVX_VNNI", "AVX-VNNI" },
+	[SN_EXTENSION_AVX_GFNI] = { "AVX_GFNI", "GFNI" },
+	[SN_EXTENSION_GFNI] = { "GFNI", "GFNI" },
+	[SN_EXTENSION_VAES] = { "VAES", "VAES" },
+	[SN_EXTENSION_VPCLMULQDQ] = { "VPCLMULQDQ", "VPCLMULQDQ" },
+	[SN_EXTENSION_SHA] = { "SHA", "SHA" },
+	[SN_EXTENSION_ADOX_ADCX] = { "ADOX_ADCX", "ADX" },
+	[SN_EXTENSION_RDSEED] = { "RDSEED", "RDSEED" },
+	[SN_EXTENSION_AMX] = { "AMX_", "AMX" },
+	[SN_EXTENSION_FMA4] = { "FMA4", "FMA4" },
+	[SN_EXTENSION_XOP] = { "XOP", "XOP" },
+	[SN_EXTENSION_TBM] = { "TBM", "TBM" },
+	[SN_EXTENSION_SSE4A] = { "SSE4A", "SSE4a" },
+	[SN_EXTENSION_AMD3DNOW] = { "AMD3DNOW", "3DNow!" },
 };
-enum { EXTENSIONS = sizeof(extensions) / sizeof(*extensions) };
-_Static_assert(EXTENSIONS <= 32, "a bit each");
-
-static bool holds_word(const char *words, const char *word)
-{
-	size_t length = strlen(word);
-
-	for (const char *at = words; (at = strstr(at, word)); at += length)
-		if ((at == words || at[-1] == ' ') && (!at[length] || at[length] == ' '))
-			return true;
-	return false;
-}
+_Static_assert(SN_EXTENSIONS <= 32, "a bit each");
 
 /* Most instructions are of these: no names are compared for them. */
 static bool is_everywhere(ZydisISAExt ext)
@@ -72,9 +56,9 @@ unsigned sn_cqa_lacked_by(const struct sn_machine *machine, const ZydisDecodedIn
 	if (is_everywhere(insn->meta.isa_ext))
 		return 0;
 	set = ZydisISASetGetString(insn->meta.isa_set);
-	for (unsigned i = 0; set && i < EXTENSIONS; i++)
+	for (unsigned i = 0; set && i < SN_EXTENSIONS; i++)
 		if (strncmp(set, extensions[i].prefix, strlen(extensions[i].prefix)) == 0)
-			return holds_word(extensions[i].lacking, machine->name) ? 1U << i : 0;
+			return machine->rules.lacks & 1U << i;
 	return 0;
 }
 
@@ -83,7 +67,7 @@ void sn_cqa_lacked_names(unsigned lacked, struct sn_text *out)
 	unsigned named = 0;
 
 	/* the same name may stand in two rows */
-	for (unsigned i = 0; i < EXTENSIONS; i++) {
+	for (unsigned i = 0; i < SN_EXTENSIONS; i++) {
 		bool is_named = !(lacked & 1U << i);
 
 		for (unsigned k = 0; k < i && !is_named; k++)

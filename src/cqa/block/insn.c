@@ -27,12 +27,11 @@ static bool same_register_sources(const ZydisDecodedInstruction *insn,
 }
 
 /* Idioms whose result does not depend on the register: 1 zero without a unit, 2 all ones or a
- * comparison with a unit but without waiting. (Intel optimization manual, 3.5.1.7; AMD 19h
- * SOG, 2.9.) */
+ * comparison with a unit but without waiting, 3 what reads the carry alone. */
 static int idiom_of(const struct sn_machine *machine, const ZydisDecodedInstruction *insn,
 		    const ZydisDecodedOperand *operands)
 {
-	bool is_intel = machine->rules.vendor == SN_VENDOR_INTEL;
+	const struct sn_rules *rules = &machine->rules;
 
 	switch (insn->mnemonic) {
 	case ZYDIS_MNEMONIC_XOR:
@@ -74,10 +73,12 @@ static int idiom_of(const struct sn_machine *machine, const ZydisDecodedInstruct
 	case ZYDIS_MNEMONIC_KXORW:
 	case ZYDIS_MNEMONIC_KXORD:
 	case ZYDIS_MNEMONIC_KXORQ:
-		return !is_intel && same_register_sources(insn, operands) ? 2 : 0;
+		return rules->has_mask_idioms && same_register_sources(insn, operands) ? 2 : 0;
 	case ZYDIS_MNEMONIC_PCMPGTQ:
 	case ZYDIS_MNEMONIC_VPCMPGTQ:
-		return same_register_sources(insn, operands) ? (is_intel ? 2 : 1) : 0;
+		if (!same_register_sources(insn, operands))
+			return 0;
+		return rules->compares_quadwords_with_unit ? 2 : 1;
 	case ZYDIS_MNEMONIC_PCMPEQB:
 	case ZYDIS_MNEMONIC_PCMPEQW:
 	case ZYDIS_MNEMONIC_PCMPEQD:
@@ -91,7 +92,7 @@ static int idiom_of(const struct sn_machine *machine, const ZydisDecodedInstruct
 			       ? 2
 			       : 0;
 	case ZYDIS_MNEMONIC_SBB: /* reads CF only */
-		return !is_intel && same_register_sources(insn, operands) ? 3 : 0;
+		return rules->has_borrow_idiom && same_register_sources(insn, operands) ? 3 : 0;
 	default:
 		return 0;
 	}
@@ -107,7 +108,6 @@ static bool is_eliminated_move(const struct sn_machine *machine,
 			       const ZydisDecodedInstruction *insn,
 			       const ZydisDecodedOperand *operands)
 {
-	bool is_intel = machine->rules.vendor == SN_VENDOR_INTEL;
 	/* EVEX has its mask, be it none, between the two */
 	unsigned source = insn->operand_count_visible > 2 &&
 					  operands[1].encoding == ZYDIS_OPERAND_ENCODING_MASK
@@ -126,7 +126,8 @@ static bool is_eliminated_move(const struct sn_machine *machine,
 		       /* a move to itself is not eliminated */
 		       operands[0].reg.value != operands[1].reg.value;
 	case ZYDIS_MNEMONIC_MOVZX:
-		return is_intel && machine->rules.eliminates_gpr_moves && operands[1].size == 8 &&
+		return machine->rules.eliminates_byte_extensions &&
+		       machine->rules.eliminates_gpr_moves && operands[1].size == 8 &&
 		       operands[0].size >= 32 && is_low_byte(operands[1].reg.value) &&
 		       ZydisRegisterGetId(operands[0].reg.value) !=
 			       ZydisRegisterGetId(operands[1].reg.value);
@@ -171,7 +172,7 @@ void sn_insn_remove_uops(struct sn_insn *insn, uint32_t units, float count)
 		if (insn->sets[i].units != units)
 			continue;
 		insn->sets[i].count -= count;
-		/* a scaled count (see zen5.tsv) leaves no rest either */
+		/* a scaled count leaves no rest either */
 		if (insn->sets[i].count <= 0.2F)
 			insn->sets[i] = insn->sets[--insn->set_count];
 		return;
@@ -254,10 +255,9 @@ static void split_latency(const struct sn_machine *machine, struct sn_insn *insn
 		insn->latency = insn->row->latency > load ? insn->row->latency - load : 1;
 }
 
-/* Intel: uops of a load and its operation, and of a store's address and data, travel as one until
- * the renamer; with an index register some forms split there (Intel optimization manual, 2.3.2.4
- * and the measurements published for Haswell and later). */
-static void fuse_intel(const struct sn_machine *machine, struct sn_insn *insn)
+/* Uops of a load and its operation, and of a store's address and data, travel as one until the
+ * renamer; with an index register some forms split there. */
+static void micro_fuse(const struct sn_machine *machine, struct sn_insn *insn)
 {
 	float total = set_total(insn);
 	bool loads, stores, indexed, rmw_destination;
@@ -308,8 +308,6 @@ static void restrict_store_address(const struct sn_machine *machine, struct sn_i
 
 static void apply_stack_engine(const struct sn_machine *machine, struct sn_insn *insn)
 {
-	bool is_intel = machine->rules.vendor == SN_VENDOR_INTEL;
-
 	switch (insn->category) {
 	case ZYDIS_CATEGORY_PUSH:
 	case ZYDIS_CATEGORY_POP:
@@ -325,7 +323,7 @@ static void apply_stack_engine(const struct sn_machine *machine, struct sn_insn 
 	    sn_form_mnemonic(insn->form) != ZYDIS_MNEMONIC_RET)
 		return;
 	insn->is_stack_engine = true;
-	if (is_intel)
+	if (machine->rules.rows_move_stack_pointer)
 		sn_insn_remove_uops(insn, machine->alu_units, 1);
 	insn->latency = 0;
 	if (sn_form_mnemonic(insn->form) == ZYDIS_MNEMONIC_PUSH ||
@@ -546,8 +544,8 @@ void sn_insn_fill(const struct sn_machine *machine, const ZydisDecodedInstructio
 	insn->has_length_prefix = (decoded->attributes & ZYDIS_ATTRIB_HAS_OPERANDSIZE) &&
 				  decoded->raw.imm[0].size == 16 &&
 				  decoded->encoding == ZYDIS_INSTRUCTION_ENCODING_LEGACY;
-	if (machine->rules.vendor == SN_VENDOR_INTEL)
-		fuse_intel(machine, insn);
+	if (machine->rules.micro_fuses)
+		micro_fuse(machine, insn);
 	else
 		insn->fused_uops = insn->issued_uops = insn->row->uops > 1 ? insn->row->uops : 1;
 	if (machine->rules.caches_doubles && insn->fused_uops <= 2)

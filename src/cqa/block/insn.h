@@ -32,7 +32,7 @@ enum sn_role {
 	SN_ROLE_DATA,	       /* needed when the operation starts */
 	SN_ROLE_ADDRESS,       /* needed before the load starts */
 	SN_ROLE_STORE_ADDRESS, /* address of a pure store: no part of a data chain */
-	SN_ROLE_LATE, /* a merge or flag input that is needed later (accumulator of an FMA on Zen)
+	SN_ROLE_LATE, /* a merge or flag input that is needed later (the accumulator of an FMA)
 		       */
 };
 

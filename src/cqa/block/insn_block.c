@@ -8,7 +8,7 @@
 #include "cqa/block/address.h"
 #include "cqa/block/insn_parts.h"
 
-static bool fuses_on_intel(ZydisMnemonic first, ZydisMnemonic branch)
+static bool fuses_by_condition(ZydisMnemonic first, ZydisMnemonic branch)
 {
 	bool uses_carry = branch == ZYDIS_MNEMONIC_JB || branch == ZYDIS_MNEMONIC_JNB ||
 			  branch == ZYDIS_MNEMONIC_JBE || branch == ZYDIS_MNEMONIC_JNBE;
@@ -32,7 +32,7 @@ static bool fuses_on_intel(ZydisMnemonic first, ZydisMnemonic branch)
 	}
 }
 
-static bool fuses_on_amd(enum sn_fusion fusion, ZydisMnemonic first)
+static bool fuses_by_operation(enum sn_fusion fusion, ZydisMnemonic first)
 {
 	switch (first) {
 	case ZYDIS_MNEMONIC_TEST:
@@ -67,9 +67,9 @@ static bool fuses(const struct sn_machine *machine, const struct sn_insn *first,
 		if (first->immediate_bytes)
 			return false;
 	}
-	if (machine->rules.fusion == SN_FUSION_INTEL)
-		return fuses_on_intel(mnemonic, condition);
-	return fuses_on_amd(machine->rules.fusion, mnemonic);
+	if (machine->rules.fusion == SN_FUSION_BY_CONDITION)
+		return fuses_by_condition(mnemonic, condition);
+	return fuses_by_operation(machine->rules.fusion, mnemonic);
 }
 
 /* The pair becomes one branch uop; the first keeps its load. */
@@ -85,8 +85,7 @@ static void fuse_pair(const struct sn_machine *machine, struct sn_insn *first,
 	branch->fused_uops = branch->issued_uops = 0;
 }
 
-/* What may work on a fresh copy as one operation with it (measured on Zen 5: loops of 13 operations
- * that fit two entries of the op cache; not so neg, lea, imul, cmov, or an operand in memory). */
+/* What may work on a fresh copy as one operation with it. */
 static bool works_on_copy(const struct sn_insn *insn)
 {
 	switch (sn_form_mnemonic(insn->form)) {
@@ -128,7 +127,7 @@ static bool loads_half(const struct sn_insn *insn, ZydisMnemonic legacy_single,
 }
 
 /* The low and then the high half of a register, loaded one right after the other: nothing is kept
- * of what was in it (measured on Zen 5; with anything in between the low half waits for it). */
+ * of what was in it. */
 static void join_halves(struct sn_insn *low, const struct sn_insn *high)
 {
 	unsigned kept = 0;
@@ -145,7 +144,7 @@ static void join_halves(struct sn_insn *low, const struct sn_insn *high)
 	low->read_count = (uint8_t)kept;
 }
 
-/* What the integer units lose around a taken branch (measured on Zen 5, see docs/method/cqa.md). */
+/* What the integer units lose around a taken branch. */
 static void charge_taken_branch(const struct sn_machine *machine, struct sn_insn *branch)
 {
 	if (machine->rules.taken_branch_alu_uops > 0 && branch->is_branch &&

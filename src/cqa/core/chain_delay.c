@@ -1,6 +1,6 @@
 /* A chain is delayed by operations that have nothing to do with it: those that need a unit, or its
  * way out, in the very cycle in which the chain's next step does. What each kind costs each kind of
- * step is the machine's (machine/rules.c). */
+ * step is the machine's (machine/cores/). */
 #include <math.h>
 
 #include "cqa/core/bounds.h"

@@ -1,5 +1,4 @@
-/* Front end: where instructions come from and how fast. Rules for Intel from the optimization
- * manual (2.4 and 2.5, "Front end"), the predecode formula from the published analysis of Facile
+/* Front end: where instructions come from and how fast. The predecode formula is from the published analysis of Facile
  * (Abel, Sharma and Reineke, IISWC 2023), the jump erratum from Intel's white paper on the JCC
  * erratum (2019). */
 #include <math.h>
@@ -7,6 +6,8 @@
 
 #include "base/alloc.h"
 #include "cqa/core/bounds.h"
+
+enum { PLACES_MOST = 16 };
 
 /* An explicit use of rsp after push, pop, call or ret needs one uop that brings the renamed offset
  * back into the register. `is_at` (may be NULL) tells which instructions need one. */
@@ -48,22 +49,35 @@ double sn_issued_uops(const struct sn_machine *machine, const struct sn_cqa_bloc
 
 	for (size_t i = 0; i < block->count; i++)
 		total += (double)block->insns[i].issued_uops;
-	if (machine->rules.vendor == SN_VENDOR_INTEL)
+	if (machine->rules.synchronises_stack_pointer)
 		total += stack_synchronisations(block, NULL);
 	return total;
 }
 
+/* Most of `row` operations in a row of a loop of `count`. */
+static unsigned most_in_a_row(const bool is_vector[PLACES_MOST], unsigned count, unsigned row)
+{
+	unsigned most = 0;
+
+	for (unsigned i = 0; i < count; i++) {
+		unsigned vectors = 0;
+
+		for (unsigned k = 0; k < row; k++)
+			vectors += is_vector[(i + k) % count];
+		most = most > vectors ? most : vectors;
+	}
+	return most;
+}
+
 /* What the renamer of a core takes in that hands at most `vector_issue_width` of its operations a
- * cycle to the vector side. With at most one other operation to three of them that is the limit;
- * with more, some cycles lack room and some vector operations, and if seven of nine in a row are
- * such, a loop of 10 to 12 operations takes two cycles. (Measured on Zen 5: register copies and
- * no-operations in all orders of 5 to 12 places, docs/method/cqa.md.) */
+ * cycle to the vector side. With few other operations beside them that is the limit; with more,
+ * short loops in which they stand close together take longer (`crowded_vectors`). */
 static double vector_issue_cycles(const struct sn_machine *machine,
 				  const struct sn_cqa_block *block)
 {
-	enum { SHORTEST = 10, LONGEST = 12, ROW = 9 };
-	unsigned width = machine->rules.vector_issue_width, count = 0, vectors = 0, most = 0;
-	bool is_vector[LONGEST] = { false };
+	const struct sn_crowded_vectors *crowded = machine->rules.crowded_vectors;
+	unsigned width = machine->rules.vector_issue_width, count = 0;
+	bool is_vector[PLACES_MOST] = { false };
 	double total = 0, all = 0;
 
 	for (size_t i = 0; i < block->count; i++) {
@@ -72,19 +86,15 @@ static double vector_issue_cycles(const struct sn_machine *machine,
 		all += (double)insn->issued_uops;
 		total += insn->is_vector ? (double)insn->issued_uops : 0;
 		for (float k = 0.5F; k < insn->issued_uops; k++, count++)
-			if (count < LONGEST)
+			if (count < PLACES_MOST)
 				is_vector[count] = insn->is_vector;
 	}
 	if (total <= width)
 		return 0;
-	for (unsigned i = 0; i < count && count <= LONGEST; i++) {
-		vectors = 0;
-		for (unsigned k = 0; k < ROW; k++)
-			vectors += is_vector[(i + k) % count];
-		most = most > vectors ? most : vectors;
-	}
-	if (count >= SHORTEST && most > width && (all - total) * 3 > total)
-		return 2;
+	if (crowded && count >= crowded->shortest && count <= crowded->longest &&
+	    most_in_a_row(is_vector, count, crowded->row) > width &&
+	    (all - total) * crowded->vectors_to_other > total)
+		return crowded->cycles;
 	/* groups that are filled from several lines are less full */
 	if (sn_cqa_block_span_bytes(block) > machine->rules.op_cache_line_bytes)
 		return total / (double)machine->rules.vector_issue_several_lines;
@@ -92,10 +102,9 @@ static double vector_issue_cycles(const struct sn_machine *machine,
 }
 
 /* Operations are dispatched in groups, in order; each instruction takes the next places of the
- * group that is being filled. On Zen 5 the last place takes neither load nor store, and a group no
- * more vector operations than its vector side: then the next group begins with that operation. With
- * which place a pass begins repeats after a few passes. (Measured: loads and stores among
- * no-operations, loops of 5 to 12 places, docs/method/cqa.md.) */
+ * group that is being filled. The last place may take neither load nor store, and a group no more
+ * vector operations than its vector side: then the next group begins with that operation. With
+ * which place a pass begins repeats after a few passes. */
 struct dispatch {
 	unsigned width, vector_width, place, vectors;
 	bool spares_last; /* the last place takes no access */
@@ -124,7 +133,6 @@ static void dispatch_one(struct dispatch *state, const struct sn_insn *insn)
 
 static double dispatch_cycles(const struct sn_machine *machine, const struct sn_cqa_block *block)
 {
-	enum { PLACES_MOST = 16 };
 	struct dispatch state = { .width = machine->rules.issue_width,
 				  .vector_width = machine->rules.vector_issue_width,
 				  .spares_last = machine->rules.spares_last_place };
@@ -172,7 +180,7 @@ void sn_parts_issue(const struct sn_machine *machine, const struct sn_cqa_block 
 	double uops = sn_issued_uops(machine, block);
 	double share = uops > 0 ? sn_bound_issue(machine, block) / uops : 0;
 
-	if (machine->rules.vendor == SN_VENDOR_INTEL)
+	if (machine->rules.synchronises_stack_pointer)
 		stack_synchronisations(block, is_at);
 	for (size_t i = 0; i < block->count; i++)
 		cycles[i] = ((double)block->insns[i].issued_uops + is_at[i]) * share;
@@ -222,7 +230,8 @@ static double predecode_cycles(const struct sn_machine *machine, const struct sn
 		}
 	for (size_t i = 0; i < blocks; i++) {
 		double cycles = ceil((double)ends.items[i] / machine->rules.predecode_width);
-		double penalty = 3.0 * prefixes.items[i] - (previous > 1 ? previous - 1 : 0);
+		double penalty = (double)machine->rules.length_prefix_cycles * prefixes.items[i] -
+				 (previous > 1 ? previous - 1 : 0);
 
 		if (prefixes.items[i] && penalty > 0)
 			cycles += penalty;
@@ -235,7 +244,8 @@ static double predecode_cycles(const struct sn_machine *machine, const struct sn
 }
 
 struct decoders {
-	unsigned width, next; /* next free decoder of this cycle, 0 is the complex one */
+	unsigned width, complex_uops;
+	unsigned next; /* free decoder of this cycle, 0 is the complex one */
 	double cycles;
 };
 
@@ -254,8 +264,8 @@ static void decode_one(struct decoders *decoders, const struct sn_insn *insn)
 		decoders->cycles++;
 		decoders->next = 0;
 	}
-	if (complex && insn->fused_uops > 4) {
-		decoders->cycles += ceil((double)insn->fused_uops / 4);
+	if (complex && insn->fused_uops > (float)decoders->complex_uops) {
+		decoders->cycles += ceil((double)insn->fused_uops / decoders->complex_uops);
 		decoders->next = 0;
 		return;
 	}
@@ -267,7 +277,8 @@ static void decode_one(struct decoders *decoders, const struct sn_insn *insn)
 static double decode_cycles(const struct sn_machine *machine, const struct sn_cqa_block *block,
 			    bool is_unrolled)
 {
-	struct decoders decoders = { .width = machine->rules.decode_width };
+	struct decoders decoders = { .width = machine->rules.decode_width,
+				     .complex_uops = machine->rules.complex_decoder_uops };
 	unsigned passes = is_unrolled ? 32 : 1;
 	double before = 0;
 
@@ -299,6 +310,8 @@ static bool overflows_op_cache(const struct sn_rules *rules, const struct sn_cqa
 	double in_window = 0;
 	uint32_t window = 0;
 
+	if (!rules->op_cache_window_bytes)
+		return false;
 	for (size_t i = 0; i < block->count; i++) {
 		if (block->insns[i].offset / rules->op_cache_window_bytes != window) {
 			window = block->insns[i].offset / rules->op_cache_window_bytes;
@@ -334,12 +347,11 @@ static double loop_buffer_cycles(const struct sn_machine *machine, double uops)
 	return ceil(whole * copies / machine->rules.issue_width) / copies;
 }
 
-/* Zen 5: a look-up covers one line of code and delivers two entries, in a cycle. What lines have
+/* A look-up covers one line of code and delivers two entries, in a cycle. What lines have
  * beyond that gathers, and each time that none is left of what was delivered of it before, two more
  * cycles deliver one or two entries of it; the first time costs a cycle less if the loop's first
  * line has nothing to spare. What crosses a boundary counts in its first line, but the second is
- * looked up all the same. (Measured: 222 loops of two to seven lines of 9 to 20 no-operations each,
- * docs/method/cqa.md.) */
+ * looked up all the same. */
 struct line_look_up {
 	double cycles, more; /* operations that were not delivered yet; below 0: delivered before */
 	bool is_begun, begins_short;
@@ -371,7 +383,7 @@ static double op_cache_line_cycles(const struct sn_machine *machine,
 	size_t lowest = sn_cqa_block_lowest(block);
 	uint32_t start_offset = block->insns[lowest].offset;
 	double ops = 0;
-	/* a loop shorter than a line is looked up as one, wherever it begins (measured in place) */
+	/* a loop shorter than a line is looked up as one, wherever it begins */
 	uint32_t start = block->bytes - start_offset <= line_bytes ? start_offset : 0;
 	uint32_t line = (start_offset - start) / line_bytes, last = line;
 
@@ -398,7 +410,7 @@ static double op_cache_cycles(const struct sn_machine *machine, const struct sn_
 	double cycles = fused_uops(block) / machine->rules.op_cache_width;
 
 	if (machine->rules.op_cache_whole_cycles ||
-	    (machine->rules.vendor == SN_VENDOR_INTEL && block->bytes <= 32))
+	    block->bytes <= machine->rules.op_cache_window_bytes)
 		cycles = ceil(cycles);
 	if (machine->rules.op_cache_line_bytes) {
 		double lines = op_cache_line_cycles(machine, block);
@@ -412,25 +424,23 @@ double sn_bound_front_end(const struct sn_machine *machine, const struct sn_cqa_
 			  bool is_unrolled, enum sn_front_end *part)
 {
 	double cycles;
-	bool is_intel = machine->rules.vendor == SN_VENDOR_INTEL;
 
 	if (!block->count)
 		return 0;
 	if (is_unrolled) {
-		if (is_intel)
+		if (machine->rules.predecode_bytes)
 			return legacy_pipeline(machine, block, true, part);
 		/* long straight code is fed by the decoders */
 		*part = SN_FRONT_DECODE;
 		return fused_uops(block) / machine->rules.decode_width;
 	}
-	if (is_intel && machine->rules.loop_buffer_uops &&
+	if (machine->rules.loop_buffer_uops &&
 	    sn_issued_uops(machine, block) <= machine->rules.loop_buffer_uops) {
 		*part = SN_FRONT_LOOP_BUFFER;
 		cycles = loop_buffer_cycles(machine, sn_issued_uops(machine, block));
-	} else if (is_intel &&
-		   ((machine->rules.jcc_erratum && touches_boundary(block, block->count - 1) &&
-		     block->insns[block->count - 1].is_branch) ||
-		    overflows_op_cache(&machine->rules, block))) {
+	} else if ((machine->rules.jcc_erratum && touches_boundary(block, block->count - 1) &&
+		    block->insns[block->count - 1].is_branch) ||
+		   overflows_op_cache(&machine->rules, block)) {
 		cycles = legacy_pipeline(machine, block, false, part);
 	} else {
 		*part = SN_FRONT_OP_CACHE;

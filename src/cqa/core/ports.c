@@ -7,7 +7,7 @@
 const char *const sn_bound_names[SN_BOUND_COUNT] = { "ports", "divider", "issue", "front_end",
 						     "latency" };
 
-enum { SETS_MAX = 40, UNIONS_MAX = 4096, SHORT_LOOP = 5 };
+enum { SETS_MAX = 40, UNIONS_MAX = 4096 };
 
 struct usage {
 	struct sn_unit_set sets[SETS_MAX];
@@ -33,21 +33,21 @@ static bool uses_512(const struct sn_cqa_block *block)
 	return false;
 }
 
-/* While 512-bit uops are in flight, port 1 of the server cores takes no vector uops: ports 0 and 1
- * work as one (Intel optimization manual, 2.6). */
-static uint32_t without_port_1(const struct sn_machine *machine, const struct sn_insn *insn,
+/* While 512-bit uops are in flight, some units take no vector uops. */
+static uint32_t without_closed(const struct sn_machine *machine, const struct sn_insn *insn,
 			       uint32_t units)
 {
 	bool computes = insn->is_vector && !(units & machine->load_units) &&
 			units != machine->store_data_units;
+	uint32_t open = units & ~machine->rules.closed_by_wide_vectors;
 
-	return computes && (units & ~2u) ? units & ~2u : units;
+	return computes && open ? open : units;
 }
 
 static void gather(const struct sn_machine *machine, const struct sn_cqa_block *block,
 		   struct usage *usage)
 {
-	bool closes_port_1 = machine->rules.wide_vectors_close_port_1 && uses_512(block);
+	bool closes_units = machine->rules.closed_by_wide_vectors && uses_512(block);
 
 	usage->count = 0;
 	for (size_t i = 0; i < block->count; i++) {
@@ -56,8 +56,8 @@ static void gather(const struct sn_machine *machine, const struct sn_cqa_block *
 		for (unsigned k = 0; k < insn->set_count; k++) {
 			uint32_t units = insn->sets[k].units;
 
-			if (closes_port_1)
-				units = without_port_1(machine, insn, units);
+			if (closes_units)
+				units = without_closed(machine, insn, units);
 			usage_add(usage, units, insn->sets[k].count);
 		}
 	}
@@ -134,7 +134,6 @@ double sn_bound_ports(const struct sn_machine *machine, const struct sn_cqa_bloc
 /* Loads and stores are steered to two pairs of address units in program order: each to the other
  * pair than the one before it, but vector loads always to the first pair, as only that one takes
  * them. So two operations that follow two vector loads do not both find the second pair free.
- * (Measured on Zen 5: 434 random orders of loads, stores and other operations; median error 0.3 %.)
  */
 struct steering {
 	bool was_first; /* the last operation went to the first pair */
@@ -226,10 +225,10 @@ static double slow_order_cycles(const struct sn_machine *machine, const struct s
 	return 0;
 }
 
-/* Loops that load 64 bytes twice and store lose a part of a cycle besides, the more the shorter
- * they are (measured on Zen 5, in the harness and in place). */
-static double wide_loads(const struct sn_machine *machine, const struct sn_cqa_block *block)
+/* Loops that load 64 bytes twice and store lose a part of a cycle besides. */
+static double wide_load_cycles(const struct sn_machine *machine, const struct sn_cqa_block *block)
 {
+	const struct sn_wide_loads *wide = machine->rules.wide_loads;
 	double loads = 0, operations = 0;
 	bool stores = false;
 
@@ -243,9 +242,11 @@ static double wide_loads(const struct sn_machine *machine, const struct sn_cqa_b
 				loads += (double)insn->sets[k].count;
 		}
 	}
-	if (!stores || loads < 2 || !uses_512(block))
+	if (!wide || !stores || loads < 2 || !uses_512(block))
 		return 0;
-	return loads / 2 + (loads > 2 ? 0.25 : operations <= SHORT_LOOP ? 0.5 : 0.1);
+	return loads / 2 + (loads > 2				 ? wide->several_cycles
+			    : operations <= wide->few_operations ? wide->short_cycles
+								 : wide->long_cycles);
 }
 
 double sn_bound_addresses(const struct sn_machine *machine, const struct sn_cqa_block *block)
@@ -260,13 +261,13 @@ double sn_bound_addresses(const struct sn_machine *machine, const struct sn_cqa_
 	steer_block(machine, block, &state);
 	steer_block(machine, block, &state);
 	return fmax(fmax(state.first, state.second) / 4,
-		    fmax(slow_order_cycles(machine, block), wide_loads(machine, block)));
+		    fmax(slow_order_cycles(machine, block), wide_load_cycles(machine, block)));
 }
 
 void sn_parts_ports(const struct sn_machine *machine, const struct sn_cqa_block *block,
 		    uint32_t units, double *cycles)
 {
-	bool closes_port_1 = machine->rules.wide_vectors_close_port_1 && uses_512(block);
+	bool closes_units = machine->rules.closed_by_wide_vectors && uses_512(block);
 
 	for (size_t i = 0; i < block->count; i++) {
 		const struct sn_insn *insn = &block->insns[i];
@@ -275,8 +276,8 @@ void sn_parts_ports(const struct sn_machine *machine, const struct sn_cqa_block 
 		for (unsigned k = 0; k < insn->set_count; k++) {
 			uint32_t own = insn->sets[k].units;
 
-			if (closes_port_1)
-				own = without_port_1(machine, insn, own);
+			if (closes_units)
+				own = without_closed(machine, insn, own);
 			if (units && !(own & ~units))
 				cycles[i] +=
 					(double)insn->sets[k].count / __builtin_popcount(units);

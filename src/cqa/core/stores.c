@@ -4,7 +4,7 @@
 #include "cqa/block/metrics.h"
 #include "cqa/core/bounds.h"
 
-enum { GATHERED_LINES = 8, LINE_SHIFT = 6, LINE_BYTES = 1 << LINE_SHIFT };
+enum { LINE_SHIFT = 6, LINE_BYTES = 1 << LINE_SHIFT };
 
 /* Each pass writes another line. A vector register stored where a register that no one knows steps
  * is a row of a picture or of a matrix, and the next row is not in the same line. */
@@ -25,9 +25,8 @@ static bool same_roots(const struct sn_access *a, const struct sn_access *b)
 }
 
 /* Two stores leave in a cycle if they go to lines that few others write in between: a small number
- * of streams is gathered line by line, many lines, or a new line with every store, are not.
- * (Measured on Zen 5: 1 to 20 streams of several strides, docs/method/cqa.md.) */
-static double gathered_cycles(const struct sn_accesses *accesses)
+ * of streams is gathered line by line, many lines, or a new line with every store, are not. */
+static double gathered_cycles(const struct sn_accesses *accesses, unsigned gathered_lines)
 {
 	size_t lines = 0, leaping = 0;
 
@@ -51,7 +50,7 @@ static double gathered_cycles(const struct sn_accesses *accesses)
 		if (leaps(access))
 			leaping++;
 	}
-	return (double)(lines > GATHERED_LINES ? lines : leaping);
+	return (double)(lines > gathered_lines ? lines : leaping);
 }
 
 /* A store that left alone: the next one may still leave with it. */
@@ -113,7 +112,9 @@ double sn_bound_stores(const struct sn_machine *machine, const struct sn_cqa_blo
 {
 	if (machine->rules.commits_neighbours)
 		return paired_cycles(block->accesses);
-	return machine->rules.commits_by_line ? gathered_cycles(block->accesses) : 0;
+	if (!machine->rules.gathered_lines)
+		return 0;
+	return gathered_cycles(block->accesses, machine->rules.gathered_lines);
 }
 
 double sn_bound_past_caches(const struct sn_machine *machine, const struct sn_cqa_block *block)

@@ -11,28 +11,25 @@
 
 enum { LINE_BYTES = 64, PAGE_BYTES = 4096, SLOW_CYCLES = 1 << 16 };
 
+_Static_assert((int)SN_LEVEL_COUNT == SN_MEMORY_LEVELS, "the machine knows the same levels");
+
 /* Usual values where nothing was measured: a core keeps so many misses in flight. */
 static void guess(const struct sn_machine *machine, struct sn_bandwidths *out)
 {
-	static const double latency[2][SN_LEVEL_COUNT] = { { 5, 14, 55, 250 }, { 4, 14, 50, 350 } };
-	static const double bandwidth[2][SN_LEVEL_COUNT] = { { INFINITY, 28, 10, 4 },
-							     { INFINITY, 32, 14, 8 } };
-	static const double written[2][SN_LEVEL_COUNT] = { { INFINITY, 28, 10, 2 },
-							   { INFINITY, 32, 14, 5 } };
-	static const double in_flight[2] = { 12, 24 };
-	unsigned vendor = machine->rules.vendor == SN_VENDOR_AMD;
+	const struct sn_usual_memory *usual = machine->rules.usual_memory;
 
 	for (unsigned level = 0; level < SN_LEVEL_COUNT; level++) {
-		double line = LINE_BYTES / bandwidth[vendor][level];
-		double random = level ? fmax(line, latency[vendor][level] / in_flight[vendor]) : 0;
+		double line = LINE_BYTES / usual->bytes_per_cycle[level];
+		double latency = usual->latency_cycles[level] / usual->misses_in_flight;
+		double random = level ? fmax(line, latency) : 0;
 
-		out->latency_cycles[level] = latency[vendor][level];
+		out->latency_cycles[level] = usual->latency_cycles[level];
 		out->past_caches_bytes_per_cycle[level] =
 			machine->rules.past_caches_bytes_per_cycle > 0
 				? (double)machine->rules.past_caches_bytes_per_cycle
-				: bandwidth[vendor][SN_LEVEL_RAM];
-		out->bytes_per_cycle[level] = bandwidth[vendor][level];
-		out->written_bytes_per_cycle[level] = written[vendor][level];
+				: usual->bytes_per_cycle[SN_LEVEL_RAM];
+		out->bytes_per_cycle[level] = usual->bytes_per_cycle[level];
+		out->written_bytes_per_cycle[level] = usual->written_bytes_per_cycle[level];
 		out->random_cycles[level] = random;
 		/* every second line is half prefetched, others are on their own */
 		for (unsigned k = 0; k < SN_MEMORY_STRIDES; k++)

@@ -11,14 +11,7 @@ enum {
 	PASSES = 256,
 	WARM_UP = 32,
 	REORDER_MOST = 512,
-	/* Macro-operations a cycle. The core retires 8 (of a run behind a division each eighth is
-	   seen), but in which of them passes begin is not known here; with 24 what came ready long
-	   ago is seen little, and shares are found best (bench/cqa/paths.c, Zen 5). */
-	RETIRE_WIDTH = 24,
 	HEAD = 2,
-	/* From when a branch is done to the first operation of the right way, found with loops of
-	   random branches on Zen 5 (bench/cqa/paths.c). */
-	REDIRECT_CYCLES = 20,
 };
 
 struct mark {
@@ -149,6 +142,7 @@ struct core {
 	double now[SN_RES_COUNT];
 	double leaves[REORDER_MOST]; /* when the operation retired that had this place before */
 	unsigned places, next;	     /* of them: how many, and the next operation's */
+	double retire_width;
 	double dispatch, retired, divider;
 	double done; /* when the instruction before was */
 };
@@ -213,7 +207,7 @@ static inline double run(struct core *core, const struct operation *op, double s
 	}
 	ready += op->latency;
 	core->done = ready;
-	core->retired = later(core->retired + op->uops / RETIRE_WIDTH, ready);
+	core->retired = later(core->retired + op->uops / core->retire_width, ready);
 	for (unsigned k = 0; k < op->write_count; k++)
 		core->now[op->writes[k]] = ready;
 	for (unsigned k = 0; k < op->places; k++) {
@@ -239,6 +233,7 @@ struct runner {
 	const struct sn_cqa_loop *loop;
 	const struct sn_places *places;
 	struct core core;
+	double redirect_cycles;
 	double owed[SN_PLACES_MAX];   /* mispredictions that are due in a head */
 	double chance[SN_PLACES_MAX]; /* of one when the head is reached */
 	double counts[SN_CQA_PATHS_MAX], steps[SN_CQA_PATHS_MAX];
@@ -273,7 +268,8 @@ static void run_pass(struct runner *r, unsigned path, bool counts)
 		}
 		if (is_late) {
 			r->owed[op->place] -= 1;
-			r->core.dispatch = later(r->core.dispatch, r->core.done + REDIRECT_CYCLES);
+			r->core.dispatch =
+				later(r->core.dispatch, r->core.done + r->redirect_cycles);
 		}
 		show(r, path, op->place, counts);
 		r->pending += run(&r->core, op, r->steps[path]);
@@ -346,6 +342,8 @@ void sn_retire(const struct sn_cqa_loop *loop, const struct sn_places *places,
 	r->loop = loop;
 	r->places = places;
 	r->out = out;
+	r->core.retire_width = loop->machine->rules.seen_retire_width;
+	r->redirect_cycles = loop->machine->rules.redirect_cycles;
 	r->core.places = reorder > 0 && reorder < REORDER_MOST ? reorder : REORDER_MOST;
 	for (uint32_t p = 0; p < loop->path_count; p++)
 		operations_find(r, p);
