@@ -29,12 +29,12 @@ struct sn_clock {
 	uint64_t claimed_user_ns, claimed_system_ns; /* already given to samples */
 	int64_t credit_ns;			     /* what user samples should claim more */
 	int64_t last_cpu_ns;			     /* its CPU clock at the last user sample */
-	int64_t sync_cpu_ns, sync_user_ns;	     /* both when the kernel was last asked */
-	double user_part;			     /* of its CPU time of late */
+	int64_t last_sample_ns;			     /* wall time of that sample */
+	int64_t clock_ns, clock_read_ns;	     /* its CPU clock when last read, and when */
 	int64_t before_user_ns, before_system_ns; /* what the thread had used in earlier images */
 	int64_t paused_ns;			  /* used while sampling was paused */
 	int64_t unsent_ns; /* claimed, but there was no room for the sample */
-	uint32_t samples_until_sync;
+	int32_t samples_until_sync;
 	uint32_t rng;
 	uint8_t was_paused;
 

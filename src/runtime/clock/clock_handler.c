@@ -7,7 +7,6 @@ static void begin_thread(struct sn_thread *thread, enum sn_thread_origin origin)
 {
 	struct sn_clock *clock = sn_clock_of(thread);
 
-	clock->user_part = 1;
 	clock->rng = (uint32_t)thread->start_ns ^ (uint32_t)thread->tid * 2654435761u;
 	clock->handler_count = clock->rng >> 28; /* which handlers are timed */
 	if (origin == SN_THREAD_MAIN && sn_header()->origin == SN_DATA_ORIGIN_EXEC) {

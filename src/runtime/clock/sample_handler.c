@@ -11,7 +11,9 @@
 #include "runtime/core/signals.h"
 
 enum {
-	SYNC_EVERY = 16, /* user samples between looks at the CPU clock */
+	SYNC_EVERY = 16, /* user samples between looks at the kernel's counts */
+	CLOCK_EVERY = 4, /* of those looks, with the CPU clock, if the thread never left its CPU */
+	REPAY = 8,	 /* samples that make up for what claims are off, a part each */
 	SWITCHES_PER_CPU_SECOND = 3000,
 	SWITCHES_STRETCH_NS = 200000000,
 	/* half of what the rate allows in a whole stretch, and sooner than its half: no need to
@@ -90,60 +92,70 @@ static void look_at_switches(struct sn_thread *self, const struct split *split)
 		sn_events_use_perf(self);
 }
 
-/* What part of its CPU time the thread spends in user mode of late, and by how much claims are off:
- * the next samples make up for it. */
-static void learn(struct sn_thread *self, const struct split *split, int64_t cpu_ns)
+/* Reading the CPU clock is no harmless look: it makes the kernel book the thread's time and end its
+ * slice if that is used up. A thread that waits for a CPU would then lose it at samples, and begin
+ * each slice just after one: what it does first in a slice would hardly be seen (decision 0042).
+ * So the clock is read where a slice has just begun; in between it cannot be ahead of wall time. */
+static int64_t read_clock(struct sn_thread *self, int64_t now_ns)
 {
 	struct sn_clock *clock = sn_clock_of(self);
-	int64_t user_ns = split->user_ns + (int64_t)clock->claimed_user_ns;
-	int64_t stretch_ns = cpu_ns - clock->sync_cpu_ns;
 
-	if (stretch_ns > 0) {
-		double part = (double)(user_ns - clock->sync_user_ns) / (double)stretch_ns;
-		part = part < 0 ? 0 : part > 1 ? 1 : part;
-		clock->user_part += (part - clock->user_part) / 4;
-	}
-	clock->sync_cpu_ns = cpu_ns;
-	clock->sync_user_ns = user_ns;
-	clock->samples_until_sync = SYNC_EVERY;
+	clock->clock_ns = unclaimed_ns(self, 0) + (int64_t)clock->claimed_user_ns +
+			  (int64_t)clock->claimed_system_ns;
+	clock->clock_read_ns = now_ns;
+	return clock->clock_ns;
 }
 
-/* A perf event's signal: the thread was computing. It claims the user part of what the thread used
- * since the sample before; now and then the kernel's split says by how much claims are off, and the
+static int64_t clock_at_most(const struct sn_clock *clock, int64_t now_ns)
+{
+	return clock->clock_ns + now_ns - clock->clock_read_ns;
+}
+
+/* A perf event's signal: the thread was computing. Each stands for the mean period, however long
+ * ago the one before was; now and then the kernel's split says by how much claims are off, and the
  * next samples make up for it. */
-static int64_t claim_user(struct sn_thread *self, uint8_t *flags)
+static int64_t claim_user(struct sn_thread *self, int64_t now_ns, uint8_t *flags)
 {
 	struct sn_clock *clock = sn_clock_of(self);
 	int64_t period_ns = (int64_t)sn_config.settings.period_ns;
 	int64_t most_ns = sn_events_longest_ns(self) + period_ns;
+	int64_t mean_ns = sn_events_mean_ns(self);
+	int64_t claimed_ns = (int64_t)(clock->claimed_user_ns + clock->claimed_system_ns);
+	bool was_away = now_ns - clock->last_sample_ns > most_ns;
 
+	clock->last_sample_ns = now_ns;
 	if (sn_state->is_sealed)
-		return sn_events_mean_ns(self);
-	int64_t pool = unclaimed_ns(self, 0);
-	int64_t cpu_ns = pool + (int64_t)clock->claimed_user_ns + (int64_t)clock->claimed_system_ns;
-	int64_t since_ns = cpu_ns - clock->last_cpu_ns;
-	int64_t claim_ns = (int64_t)((double)since_ns * clock->user_part);
-	int64_t step = clamp(clock->credit_ns, -period_ns / 2, period_ns / 2);
+		return mean_ns;
+	clock->samples_until_sync--;
+	if (!was_away && clock->samples_until_sync % SYNC_EVERY == 0) {
+		struct split split = kernel_split(self); /* its times are those of the last tick */
+		look_at_switches(self, &split);
+	}
+	if (!was_away && clock->samples_until_sync > 0) {
+		int64_t step = clamp(clock->credit_ns / REPAY, -period_ns / 2, period_ns / 2);
+		int64_t cpu_ns = clock_at_most(clock, now_ns);
+		int64_t claim_ns = clamp(mean_ns + step, 0, clamp(cpu_ns - claimed_ns, 0, cpu_ns));
+
+		clock->last_cpu_ns = cpu_ns;
+		clock->credit_ns -= claim_ns - mean_ns;
+		return claim_ns;
+	}
+	int64_t cpu_ns = read_clock(self, now_ns), since_ns = cpu_ns - clock->last_cpu_ns;
+	int64_t pool = cpu_ns - claimed_ns;
 
 	clock->last_cpu_ns = cpu_ns;
+	clock->samples_until_sync = SYNC_EVERY * CLOCK_EVERY;
 	if (pool <= 0)
 		return 0;
-	if (since_ns <= most_ns && clock->samples_until_sync > 0) {
-		clock->samples_until_sync--;
-		step = clamp(step, -claim_ns, pool - claim_ns);
-		clock->credit_ns -= step;
-		return clamp(claim_ns + step, 0, pool);
-	}
 	struct split split = kernel_split(self);
 	look_at_switches(self, &split);
-	learn(self, &split, cpu_ns);
 	if (since_ns > most_ns && split.user_ns > most_ns && pool - split.system_ns > most_ns) {
 		/* the signal was blocked while the thread computed */
 		*flags |= SN_SAMPLE_LATE;
 		clock->credit_ns = 0;
 		return clamp(pool - (split.system_ns > 0 ? split.system_ns : 0), 0, pool);
 	}
-	claim_ns = clamp(claim_ns, 0, pool);
+	int64_t claim_ns = clamp(mean_ns, 0, pool);
 	clock->credit_ns = split.user_ns - claim_ns;
 	return claim_ns;
 }
@@ -264,7 +276,7 @@ static void count_cost(struct sn_thread *self, int64_t begin_ns)
 }
 
 /* What is used while sampling is paused belongs to nobody. */
-static bool is_left_out(struct sn_thread *self)
+static bool is_left_out(struct sn_thread *self, int64_t now_ns)
 {
 	struct sn_clock *clock = sn_clock_of(self);
 
@@ -275,7 +287,8 @@ static bool is_left_out(struct sn_thread *self)
 	if (clock->was_paused) {
 		clock->was_paused = 0;
 		clock->paused_ns += unclaimed_ns(self, 0);
-		clock->last_cpu_ns = (int64_t)(clock->claimed_user_ns + clock->claimed_system_ns);
+		clock->last_cpu_ns = read_clock(self, now_ns);
+		clock->last_sample_ns = now_ns;
 		return true;
 	}
 	return false;
@@ -298,7 +311,7 @@ static void take_sample(const struct delivery *delivery, const ucontext_t *conte
 
 	note_interrupted_call(self, context);
 	sn_locks_follow();
-	if (is_left_out(self))
+	if (is_left_out(self, now_ns))
 		return;
 	if (kind == SN_TIMER_TICK) {
 		bool is_call = is_in_system_call(context);
@@ -313,11 +326,11 @@ static void take_sample(const struct delivery *delivery, const ucontext_t *conte
 		if (clock->is_first_period && !sn_state->is_sealed) {
 			/* the first period was a random part of one */
 			cpu_ns = unclaimed_ns(self, 0);
-			clock->last_cpu_ns = cpu_ns + (int64_t)clock->claimed_user_ns +
-					     (int64_t)clock->claimed_system_ns;
+			clock->last_cpu_ns = read_clock(self, now_ns);
+			clock->last_sample_ns = now_ns;
 			sn_events_next(self);
 		} else {
-			cpu_ns = claim_user(self, &flags);
+			cpu_ns = claim_user(self, now_ns, &flags);
 			sn_events_draw(self);
 		}
 		emit(self, context, now_ns, cpu_ns, flags);
