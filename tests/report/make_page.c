@@ -92,20 +92,21 @@ static uint32_t add_loop(uint32_t function, uint32_t file, uint32_t first, uint3
 {
 	const char *path = report->files.items[file].path;
 	const char *base = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
-	uint8_t depth = parent == SN_NONE ? 1 : (uint8_t)(report->loops.items[parent].depth + 1);
+	struct sn_loop *code = sn_arena_array(&report->arena, struct sn_loop, 1);
 
-	sn_vec_push(&report->loops,
-		    (struct sn_report_loop){
-			    .id = text("9f2c7a51:%x:%x", 0x1000 + 0x100 * function, first * 16),
-			    .label = text("%s:%u-%u", base, first, last),
-			    .function = function,
-			    .file = file,
-			    .line_first = first,
-			    .line_last = last,
-			    .parent = parent,
-			    .depth = depth,
-			    .is_innermost = innermost,
-			    .share_high = 1 });
+	code->id = text("9f2c7a51:%x:%x", 0x1000 + 0x100 * function, first * 16);
+	code->label = text("%s:%u-%u", base, first, last);
+	code->line_first = first;
+	code->line_last = last;
+	code->depth = 1;
+	if (parent != SN_NONE)
+		code->depth = (uint16_t)(report->loops.items[parent].code->depth + 1);
+	code->is_innermost = innermost;
+	sn_vec_push(&report->loops, (struct sn_report_loop){ .code = code,
+							     .function = function,
+							     .file = file,
+							     .parent = parent,
+							     .share_high = 1 });
 	return (uint32_t)report->loops.count - 1;
 }
 
@@ -215,7 +216,7 @@ static void finish(void)
 			report->loops.items[place->loop].exclusive_ns += point->cpu_ns;
 			report->loops.items[place->loop].samples += point->samples;
 			report->loops_share += (double)point->cpu_ns / (double)report->sampled_ns;
-			if (report->loops.items[place->loop].is_innermost)
+			if (report->loops.items[place->loop].code->is_innermost)
 				report->innermost_share +=
 					(double)point->cpu_ns / (double)report->sampled_ns;
 		}
@@ -453,10 +454,11 @@ static void make_hostile(void)
 	for (size_t i = 0; i < count; i++) {
 		uint32_t f = add_function(names[i], module, file, 1);
 		uint32_t loop = add_loop(f, file, 1, 2, SN_NONE, true);
+		struct sn_loop *code = (struct sn_loop *)report->loops.items[loop].code;
 		uint32_t point;
 
-		report->loops.items[loop].label = names[i];
-		report->loops.items[loop].id = text("h:%zu:%s", i, i < 10 ? names[i] : "");
+		code->label = names[i];
+		code->id = text("h:%zu:%s", i, i < 10 ? names[i] : "");
 		parent = add_node(parent, f, SN_NONE);
 		point = add_point(parent, f, loop, file, 1, 0x1000 + i, (uint8_t)(i % 9));
 		for (int s = 0; s < 10; s++)

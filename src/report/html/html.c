@@ -47,16 +47,16 @@ static sn_status write_loops(const struct sn_report *report, struct sn_page *pag
 			     struct sn_error *err)
 {
 	sn_page_chunk(page, "loops", report->loops.count);
-	COLUMN_TEXT(report->loops, "id", row->id);
-	COLUMN_TEXT(report->loops, "label", row->label);
+	COLUMN_TEXT(report->loops, "id", row->code->id);
+	COLUMN_TEXT(report->loops, "label", row->code->label);
 	COLUMN_U32(report->loops, "function", row->function);
 	COLUMN_U32(report->loops, "file", row->file);
-	COLUMN_U32(report->loops, "line_first", row->line_first);
-	COLUMN_U32(report->loops, "line_last", row->line_last);
+	COLUMN_U32(report->loops, "line_first", row->code->line_first);
+	COLUMN_U32(report->loops, "line_last", row->code->line_last);
 	COLUMN_U32(report->loops, "parent", row->parent);
-	COLUMN_U8(report->loops, "depth", row->depth);
+	COLUMN_U8(report->loops, "depth", row->code->depth > 255 ? 255 : row->code->depth);
 	COLUMN_U8(report->loops, "flags",
-		  (row->is_innermost ? 1 : 0) | (row->is_irreducible ? 2 : 0) |
+		  (row->code->is_innermost ? 1 : 0) | (row->code->is_irreducible ? 2 : 0) |
 			  (row->is_runtime ? 4 : 0));
 	COLUMN_F64(report->loops, "exclusive_ns", row->exclusive_ns);
 	COLUMN_F64(report->loops, "inclusive_ns", row->inclusive_ns);
@@ -300,7 +300,7 @@ static void add_links(struct sn_json *json, const struct sn_report *report)
 
 		snprintf(link, sizeof(link), "%s", sn_verdict_view(kind));
 		if (kind == SN_VERDICT_COMPUTE_LOOPS && report->loops.count)
-			snprintf(link, sizeof(link), "#/loop/%s", report->loops.items[0].id);
+			snprintf(link, sizeof(link), "#/loop/%s", report->loops.items[0].code->id);
 		sn_json_string(json, link);
 	}
 	sn_json_close(json);

@@ -165,7 +165,7 @@ static void add_top_loops(const struct sn_report *report, struct sn_text *out)
 
 		if (loop->is_runtime)
 			break;
-		add_row(out, loop->label, function, loop->exclusive_ns, report->sampled_ns,
+		add_row(out, loop->code->label, function, loop->exclusive_ns, report->sampled_ns,
 			loop->samples);
 	}
 	sn_text_add(out, "</tbody></table></section>\n");

@@ -182,10 +182,12 @@ static void want_lines(struct wanted *w, uint32_t first, uint32_t last)
 /** Marks the lines of loops and instructions of a file; true if anything was wanted of it. */
 static void want_hot_lines(const struct sn_report *report, struct wanted *w)
 {
-	for (size_t i = 0; i < report->loops.count; i++)
-		if (report->loops.items[i].file == w->file && report->loops.items[i].line_first)
-			want_lines(w, report->loops.items[i].line_first,
-				   report->loops.items[i].line_last);
+	for (size_t i = 0; i < report->loops.count; i++) {
+		const struct sn_report_loop *loop = &report->loops.items[i];
+
+		if (loop->file == w->file && loop->code->line_first)
+			want_lines(w, loop->code->line_first, loop->code->line_last);
+	}
 	for (size_t i = 0; i < report->places.count; i++)
 		if (report->places.items[i].file == w->file && report->places.items[i].line)
 			want_lines(w, report->places.items[i].line, report->places.items[i].line);

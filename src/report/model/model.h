@@ -67,11 +67,9 @@ struct sn_report_function {
 };
 
 struct sn_report_loop {
-	const char *id, *label;
-	uint32_t function, file, line_first, line_last;
+	const struct sn_loop *code;
+	uint32_t function, file;
 	uint32_t parent; /* the loop around it */
-	uint8_t depth;	 /* from 1 */
-	bool is_innermost, is_irreducible;
 	bool is_runtime; /* of OpenMP's or MPI's library: it waits */
 	uint64_t exclusive_ns, inclusive_ns, samples;
 	double share_low, share_high;

@@ -150,27 +150,20 @@ static void add_loops(struct sn_report *report, const struct sn_profile *profile
 		const struct sn_program_loop *from = &program->loops.items[order[i]];
 		const struct sn_metrics *m = &profile->loops[order[i]];
 
-		sn_vec_push(&report->loops,
-			    (struct sn_report_loop){
-				    .id = from->code->id,
-				    .label = from->code->label,
-				    .function = report->function_of[from->function],
-				    .file = sn_report_file(report, from->code->file),
-				    .line_first = from->code->line_first,
-				    .line_last = from->code->line_last,
-				    .parent = from->parent == SN_NONE
-						      ? SN_NONE
-						      : report->loop_of[from->parent],
-				    .depth = (uint8_t)(from->code->depth > 255 ? 255
-									       : from->code->depth),
-				    .is_innermost = from->code->is_innermost,
-				    .is_irreducible = from->code->is_irreducible,
-				    .is_runtime = profile->is_runtime_loop[order[i]],
-				    .exclusive_ns = m->exclusive.cpu_ns,
-				    .inclusive_ns = m->inclusive.cpu_ns,
-				    .samples = m->exclusive.samples,
-				    .share_low = m->exclusive_share.low,
-				    .share_high = m->exclusive_share.high });
+		sn_vec_push(
+			&report->loops,
+			(struct sn_report_loop){ .code = from->code,
+						 .function = report->function_of[from->function],
+						 .file = sn_report_file(report, from->code->file),
+						 .parent = from->parent == SN_NONE
+								   ? SN_NONE
+								   : report->loop_of[from->parent],
+						 .is_runtime = profile->is_runtime_loop[order[i]],
+						 .exclusive_ns = m->exclusive.cpu_ns,
+						 .inclusive_ns = m->inclusive.cpu_ns,
+						 .samples = m->exclusive.samples,
+						 .share_low = m->exclusive_share.low,
+						 .share_high = m->exclusive_share.high });
 	}
 	free(order);
 }

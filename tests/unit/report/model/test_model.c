@@ -110,16 +110,18 @@ TEST(a_loop_has_one_figure_in_rows_tables_and_summary)
 		const struct sn_table *table = &table_of(m.report, "loops")->table;
 		double share = sn_share(loop->exclusive_ns, m.report->sampled_ns);
 
-		CHECK_REAL(cell_of(table, "loop", loop->id, "exclusive_cpu_s")->real,
+		CHECK_REAL(cell_of(table, "loop", loop->code->id, "exclusive_cpu_s")->real,
 			   sn_seconds((int64_t)loop->exclusive_ns), 1e-9);
-		CHECK_REAL(cell_of(table, "loop", loop->id, "exclusive_share")->real, share, 1e-9);
-		CHECK_REAL(cell_of(table, "loop", loop->id, "exclusive_share_low")->real,
-			   loop->share_low, 1e-9);
-		CHECK_REAL(cell_of(experts, "loop", loop->id, "coverage_share")->real, share, 1e-9);
-		CHECK_REAL(cell_of(experts, "loop", loop->id, "coverage_share_low")->real,
-			   loop->share_low, 1e-9);
-		CHECK_REAL(cell_of(experts, "loop", loop->id, "user_share")->real, 0.9 * share,
+		CHECK_REAL(cell_of(table, "loop", loop->code->id, "exclusive_share")->real, share,
 			   1e-9);
+		CHECK_REAL(cell_of(table, "loop", loop->code->id, "exclusive_share_low")->real,
+			   loop->share_low, 1e-9);
+		CHECK_REAL(cell_of(experts, "loop", loop->code->id, "coverage_share")->real, share,
+			   1e-9);
+		CHECK_REAL(cell_of(experts, "loop", loop->code->id, "coverage_share_low")->real,
+			   loop->share_low, 1e-9);
+		CHECK_REAL(cell_of(experts, "loop", loop->code->id, "user_share")->real,
+			   0.9 * share, 1e-9);
 	}
 	REQUIRE(summary->loop_count == 2); /* leaf's main loop and tail are one source loop */
 	CHECK_INT(summary->loops[0].exclusive.cpu_ns, m.report->loops.items[0].exclusive_ns);
