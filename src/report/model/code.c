@@ -28,6 +28,7 @@ struct builder {
 	struct sn_report *report;
 	const struct sn_profile *profile;
 	struct sn_structures *structures;
+	uint64_t *place_ns;    /* CPU time by place */
 	struct sn_map host_of; /* hash of module and entry -> host + 1 */
 	SN_VEC(struct host) hosts;
 	struct sn_map function_at; /* hash of module and entry -> report function + 1 */
@@ -58,14 +59,20 @@ static uint32_t loop_index(const struct builder *b, const struct sn_loop *loop)
 	return number == SN_NONE ? SN_NONE : b->report->loop_of[number];
 }
 
+static void sum_places(struct builder *b)
+{
+	const struct sn_report *report = b->report;
+
+	b->place_ns = sn_alloc_zeroed(report->places.count + 1, sizeof(*b->place_ns));
+	for (size_t i = 0; i < report->points.count; i++)
+		b->place_ns[report->points.items[i].place] += report->points.items[i].cpu_ns;
+}
+
 /** Sums the heat of places by the concrete function that holds their code. */
 static void find_hosts(struct builder *b)
 {
 	const struct sn_report *report = b->report;
-	uint64_t *place_ns = sn_alloc_zeroed(report->places.count + 1, sizeof(*place_ns));
 
-	for (size_t i = 0; i < report->points.count; i++)
-		place_ns[report->points.items[i].place] += report->points.items[i].cpu_ns;
 	for (size_t i = 0; i < report->places.count; i++) {
 		const struct sn_report_place *place = &report->places.items[i];
 		struct sn_structure *structure = sn_structures_of(b->structures, place->module);
@@ -81,9 +88,8 @@ static void find_hosts(struct builder *b)
 				    (struct host){ place->module, function->link_addr, 0 });
 			*slot = b->hosts.count;
 		}
-		b->hosts.items[*slot - 1].cpu_ns += place_ns[i];
+		b->hosts.items[*slot - 1].cpu_ns += b->place_ns[i];
 	}
-	free(place_ns);
 }
 
 static int compare_hosts(const void *left, const void *right)
@@ -273,15 +279,12 @@ static void add_sources(struct builder *b)
 	struct sn_report *report = b->report;
 	size_t count = report->files.count, budget = SOURCE_BYTES_MAX;
 	struct wanted *wanted = sn_alloc_zeroed(count + 1, sizeof(*wanted));
-	uint64_t *place_ns = sn_alloc_zeroed(report->places.count + 1, sizeof(*place_ns));
 
-	for (size_t i = 0; i < report->points.count; i++)
-		place_ns[report->points.items[i].place] += report->points.items[i].cpu_ns;
 	for (size_t i = 0; i < count; i++)
 		wanted[i].file = (uint32_t)i;
 	for (size_t i = 0; i < report->places.count; i++)
 		if (report->places.items[i].file != SN_NONE)
-			wanted[report->places.items[i].file].cpu_ns += place_ns[i];
+			wanted[report->places.items[i].file].cpu_ns += b->place_ns[i];
 	for (size_t i = 0; i < report->functions.count; i++)
 		if (report->functions.items[i].file != SN_NONE)
 			wanted[report->functions.items[i].file].cpu_ns +=
@@ -305,17 +308,27 @@ static void add_sources(struct builder *b)
 		budget -= file->length;
 	}
 	free(wanted);
-	free(place_ns);
 }
 
 /* ---- compile options ---- */
+
+/** Those of the modules with most time are the summary's. */
+static struct sn_compile_facts facts_of(const struct builder *b, uint32_t module)
+{
+	const struct sn_summary *summary = b->report->summary;
+
+	for (size_t i = 0; i < summary->compile_count; i++)
+		if (summary->compile[i].module == module)
+			return summary->compile[i];
+	return sn_compile_facts_find(b->profile, b->structures, module);
+}
 
 /** Useful options that a module was compiled without; of the program's own modules, as others are
  *  nobody's here to compile. */
 static void add_options_of(struct builder *b, uint32_t number)
 {
 	struct sn_report_module *module = &b->report->modules.items[number];
-	struct sn_compile_facts facts = sn_compile_facts_find(b->profile, b->structures, number);
+	struct sn_compile_facts facts = facts_of(b, number);
 	struct sn_text missing = { 0 };
 
 	sn_compile_missing(&facts, &missing);
@@ -344,6 +357,7 @@ void sn_report_add_code(struct sn_report *report, struct sn_structures *structur
 	if (!structures)
 		return;
 	index_names(&b);
+	sum_places(&b);
 	find_hosts(&b);
 	qsort(b.hosts.items, b.hosts.count, sizeof(*b.hosts.items), compare_hosts);
 	for (size_t i = 0; i < b.hosts.count && i < HOT_FUNCTIONS_MAX; i++)
@@ -351,6 +365,7 @@ void sn_report_add_code(struct sn_report *report, struct sn_structures *structur
 			add_listing(&b, &b.hosts.items[i]);
 	add_sources(&b);
 	add_options(&b);
+	free(b.place_ns);
 	sn_map_free(&b.host_of);
 	sn_map_free(&b.function_at);
 	sn_vec_free(&b.hosts);
