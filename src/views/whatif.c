@@ -320,73 +320,50 @@ static void write_steps(const struct sn_whatif *w, const struct sn_whatif_varian
 	sn_json_close(json);
 }
 
-struct sn_whatif_totals sn_whatif_totals_of(const struct sn_whatif *w)
+static void write_variant(const struct sn_whatif *w, unsigned number, bool has_steps,
+			  struct sn_json *json)
 {
-	struct sn_whatif_totals out = { .machine = w->machine,
-					.analysed_share = w->analysed_share,
-					.reliable_share = w->reliable_share,
-					.flow_complexity = w->flow_complexity,
-					.array_efficiency = w->array_efficiency,
-					.left_out = w->left_out };
+	const struct sn_whatif_variant *v = &w->variants[number];
 
-	for (unsigned i = 0; i < SN_VARIANT_COUNT; i++) {
-		const struct sn_whatif_variant *v = &w->variants[i];
-
-		out.variants[i].estimated_share = v->estimated_share;
-		out.variants[i].not_estimated_share = v->not_estimated_share;
-		out.variants[i].speedup = v->speedup;
-		out.variants[i].low = v->speedup_low;
-		out.variants[i].high = v->speedup_high;
-		out.variants[i].reliable = v->reliable_speedup;
-		out.variants[i].ram = v->ram_speedup;
-		out.variants[i].loops = v->steps.count;
-		out.variants[i].loops_for_80_percent = v->loops_for_80_percent;
-	}
-	return out;
-}
-
-static void write_totals(const struct sn_whatif_totals *totals, const struct sn_whatif *w,
-			 struct sn_json *json)
-{
-	sn_json_member_string(json, "arch", totals->machine->name);
-	sn_json_member_string(json, "arch_title", totals->machine->title);
-	sn_cqa_json_memory_profile(totals->machine, json);
-	sn_json_member_double(json, "analysed_share", totals->analysed_share);
-	sn_json_member_double(json, "reliable_share", totals->reliable_share);
-	sn_json_member_uint(json, "left_out_loops", totals->left_out);
-	sn_json_member_double(json, "flow_complexity", totals->flow_complexity);
-	sn_json_member_double(json, "array_access_efficiency_share", totals->array_efficiency);
-	sn_json_key(json, "variants");
-	sn_json_array(json);
-	for (unsigned i = 0; i < SN_VARIANT_COUNT; i++) {
-		sn_json_object(json);
-		sn_json_member_string(json, "variant", sn_variant_names[i]);
-		sn_json_member_double(json, "estimated_share", totals->variants[i].estimated_share);
-		sn_json_member_double(json, "not_estimated_share",
-				      totals->variants[i].not_estimated_share);
-		sn_json_member_double(json, "speedup", totals->variants[i].speedup);
-		sn_json_member_double(json, "speedup_low", totals->variants[i].low);
-		sn_json_member_double(json, "speedup_high", totals->variants[i].high);
-		sn_json_member_double(json, "reliable_speedup", totals->variants[i].reliable);
-		sn_json_member_double(json, "ram_speedup", totals->variants[i].ram);
-		sn_json_member_uint(json, "loops", totals->variants[i].loops);
-		sn_json_member_uint(json, "loops_for_80_percent",
-				    totals->variants[i].loops_for_80_percent);
-		if (w)
-			write_steps(w, &w->variants[i], json);
-		sn_json_close(json);
-	}
+	sn_json_object(json);
+	sn_json_member_string(json, "variant", sn_variant_names[number]);
+	sn_json_member_double(json, "estimated_share", v->estimated_share);
+	sn_json_member_double(json, "not_estimated_share", v->not_estimated_share);
+	sn_json_member_double(json, "speedup", v->speedup);
+	sn_json_member_double(json, "speedup_low", v->speedup_low);
+	sn_json_member_double(json, "speedup_high", v->speedup_high);
+	sn_json_member_double(json, "reliable_speedup", v->reliable_speedup);
+	sn_json_member_double(json, "ram_speedup", v->ram_speedup);
+	sn_json_member_uint(json, "loops", v->steps.count);
+	sn_json_member_uint(json, "loops_for_80_percent", v->loops_for_80_percent);
+	if (has_steps)
+		write_steps(w, v, json);
 	sn_json_close(json);
 }
 
-void sn_whatif_write_totals(const struct sn_whatif_totals *totals, struct sn_json *json)
+static void write_figures(const struct sn_whatif *w, bool has_steps, struct sn_json *json)
 {
-	write_totals(totals, NULL, json);
+	sn_json_member_string(json, "arch", w->machine->name);
+	sn_json_member_string(json, "arch_title", w->machine->title);
+	sn_cqa_json_memory_profile(w->machine, json);
+	sn_json_member_double(json, "analysed_share", w->analysed_share);
+	sn_json_member_double(json, "reliable_share", w->reliable_share);
+	sn_json_member_uint(json, "left_out_loops", w->left_out);
+	sn_json_member_double(json, "flow_complexity", w->flow_complexity);
+	sn_json_member_double(json, "array_access_efficiency_share", w->array_efficiency);
+	sn_json_key(json, "variants");
+	sn_json_array(json);
+	for (unsigned i = 0; i < SN_VARIANT_COUNT; i++)
+		write_variant(w, i, has_steps, json);
+	sn_json_close(json);
+}
+
+void sn_whatif_write_totals(const struct sn_whatif *w, struct sn_json *json)
+{
+	write_figures(w, false, json);
 }
 
 void sn_whatif_write_json(const struct sn_whatif *w, struct sn_json *json)
 {
-	struct sn_whatif_totals totals = sn_whatif_totals_of(w);
-
-	write_totals(&totals, w, json);
+	write_figures(w, true, json);
 }

@@ -28,22 +28,9 @@ void sn_whatif_columns_expand(const char *asked, struct sn_text *out);
 
 /** The program's speed-ups by variant, cumulated over loops, with what they rest on. */
 void sn_whatif_print(const struct sn_whatif *whatif, FILE *out);
-/** The figures of the program alone, which outlive the loops they come from. */
-struct sn_whatif_totals {
-	const struct sn_machine *machine; /* lives until the program ends */
-	double analysed_share, reliable_share, flow_complexity, array_efficiency;
-	size_t left_out;
-	struct {
-		double estimated_share, not_estimated_share;
-		double speedup, low, high, reliable, ram; /* NaN: unknown */
-		size_t loops, loops_for_80_percent;
-	} variants[SN_VARIANT_COUNT];
-};
-struct sn_whatif_totals sn_whatif_totals_of(const struct sn_whatif *whatif);
-
-/** Members of an open object: the totals, and of a whole what-if each variant's cumulative steps.
- */
-void sn_whatif_write_totals(const struct sn_whatif_totals *totals, struct sn_json *json);
+/** Members of an open object: the figures of the program alone, or with each variant's cumulative
+ *  steps. */
+void sn_whatif_write_totals(const struct sn_whatif *whatif, struct sn_json *json);
 void sn_whatif_write_json(const struct sn_whatif *whatif, struct sn_json *json);
 
 #endif

@@ -50,16 +50,14 @@ static void write_columns(const struct sn_report_whatif *w, struct sn_json *json
 void sn_report_write_whatif(const struct sn_report *report, struct sn_json *json)
 {
 	const struct sn_report_whatif *w = report->whatif;
-	struct sn_whatif_totals totals;
 
 	sn_json_key(json, "whatif");
 	if (!w) {
 		sn_json_null(json);
 		return;
 	}
-	totals = sn_whatif_totals_of(w->answer);
 	sn_json_object(json);
-	sn_whatif_write_totals(&totals, json);
+	sn_whatif_write_totals(w->answer, json);
 	write_columns(w, json);
 	sn_json_close(json);
 }
