@@ -24,6 +24,15 @@ struct sn_option {
 
 struct sn_args;
 
+/** A word that a command's first operand can be. */
+struct sn_word {
+	const char *name;    /* "functions" */
+	const char *operand; /* what may follow: "[FUNCTION]"; NULL: nothing of its own */
+	const char *help;    /* one line, no full stop */
+	const struct sn_column *columns; /* of the table that it stands for; NULL: none */
+	size_t column_count;
+};
+
 struct sn_command {
 	const char *name;	 /* "record"; a family's member has two words: "pandore compile" */
 	const char *operands;	 /* "-- PROGRAM [ARGS...]"; "": takes none */
@@ -31,7 +40,11 @@ struct sn_command {
 	const char *description; /* paragraphs for the man page, separated by a blank line */
 	const struct sn_option *options; /* ends with a NULL name */
 	const char *const *examples; /* ends with NULL: command line, then what it does, in turn */
-	bool stops_at_operand;	     /* options after the first operand belong to the target */
+	/* what the first operand can be, one an index, false behind the last, and the heading of
+	 * their list; NULL: anything */
+	const char *words_are;
+	bool (*word_at)(size_t index, struct sn_word *out);
+	bool stops_at_operand; /* options after the first operand belong to the target */
 	int (*run)(const struct sn_args *args); /* returns the exit code */
 };
 

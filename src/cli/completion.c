@@ -2,12 +2,21 @@
 
 #include "cli/command.h"
 
+/* What the first operand can be, a blank behind each. */
+static void put_words(const struct sn_command *command, FILE *out)
+{
+	struct sn_word word;
+
+	for (size_t i = 0; command->word_at(i, &word); i++)
+		fprintf(out, "%s ", word.name);
+}
+
 /* What follows "sonde " on the line decides: a family's member is two words, joined by a space. */
 static void print_bash(FILE *out)
 {
 	fputs("_sonde() {\n"
 	      "\tlocal cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}\n"
-	      "\tlocal one=${COMP_WORDS[1]} two=\"${COMP_WORDS[1]} ${COMP_WORDS[2]}\" options=\n"
+	      "\tlocal one=${COMP_WORDS[1]} two=\"${COMP_WORDS[1]} ${COMP_WORDS[2]}\" options= words=\n"
 	      "\tcase \"$two\" in\n",
 	      out);
 	for (int words = 2; words >= 1; words--) {
@@ -34,9 +43,14 @@ static void print_bash(FILE *out)
 				fputc(*at == '|' ? ' ' : *at, out);
 			fputs("\" -- \"$cur\")); return ;;\n", out);
 		}
+		if ((*c)->word_at) {
+			fprintf(out, "\t%s:%s) words=\"", (*c)->name, (*c)->name);
+			put_words(*c, out);
+			fputs("\" ;;\n", out);
+		}
 	}
 	fputs("\tesac\n\tif [[ $cur == -* ]]; then\n\t\tCOMPREPLY=($(compgen -W \"$options\" -- "
-	      "\"$cur\"))\n\telse\n\t\tCOMPREPLY=($(compgen -f -- \"$cur\"))\n\tfi\n}\n"
+	      "\"$cur\"))\n\telse\n\t\tCOMPREPLY=($(compgen -f -W \"$words\" -- \"$cur\"))\n\tfi\n}\n"
 	      "complete -o filenames -F _sonde sonde\n",
 	      out);
 }
@@ -71,10 +85,27 @@ static void print_zsh(FILE *out)
 			fprintf(out, "\t\"%s\"%s) _arguments ", (*c)->name, words == 1 ? "*" : "");
 			for (const struct sn_option *o = (*c)->options; o->name; o++)
 				fprintf(out, "'--%s%s' ", o->name, o->metavar ? "=" : "");
+			if ((*c)->word_at) {
+				fputs("'1:word:{compadd ", out);
+				put_words(*c, out);
+				fputs("; _files}' ", out);
+			}
 			fputs("'*:file:_files' ;;\n", out);
 		}
 	}
 	fputs("\tesac\n}\n_sonde \"$@\"\n", out);
+}
+
+static void fish_words(const struct sn_command *command, FILE *out)
+{
+	struct sn_word word;
+
+	for (size_t i = 0; command->word_at && command->word_at(i, &word); i++) {
+		fprintf(out, "complete -c sonde -n '__fish_seen_subcommand_from %s' -a %s -d '",
+			command->name, word.name);
+		single_quoted(out, word.help);
+		fputs("'\n", out);
+	}
 }
 
 static void print_fish(FILE *out)
@@ -86,6 +117,7 @@ static void print_fish(FILE *out)
 			(*c)->name);
 		single_quoted(out, (*c)->summary);
 		fputs("'\n", out);
+		fish_words(*c, out);
 		for (const struct sn_option *o = (*c)->options; o->name; o++) {
 			fprintf(out,
 				"complete -c sonde -n '__fish_seen_subcommand_from %.*s' -l %s",

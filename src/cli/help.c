@@ -1,3 +1,4 @@
+#include <ctype.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -59,6 +60,34 @@ static void man_paragraphs(FILE *out, const char *chars)
 	fputc('\n', out);
 }
 
+static void man_words(const struct sn_command *command, FILE *out)
+{
+	struct sn_word word;
+
+	fputs(".SH ", out);
+	for (const char *c = command->words_are; *c; c++)
+		fputc(toupper((unsigned char)*c), out);
+	fputc('\n', out);
+	for (size_t i = 0; command->word_at(i, &word); i++) {
+		fputs(".TP\n\\fB", out);
+		man_text(out, word.name);
+		fputs("\\fR", out);
+		if (word.operand) {
+			fputs(" \\fI", out);
+			man_text(out, word.operand);
+			fputs("\\fR", out);
+		}
+		fputc('\n', out);
+		man_text(out, word.help);
+		fputs(word.column_count ? ".\nColumns:" : ".", out);
+		for (size_t c = 0; c < word.column_count; c++) {
+			fputs(" ", out);
+			man_text(out, word.columns[c].key);
+		}
+		fputs(word.column_count ? ".\n" : "\n", out);
+	}
+}
+
 void sn_command_print_man(const struct sn_command *command, FILE *out)
 {
 	char page[64];
@@ -74,6 +103,8 @@ void sn_command_print_man(const struct sn_command *command, FILE *out)
 	man_text(out, command->operands);
 	fputs("\n.SH DESCRIPTION\n", out);
 	man_paragraphs(out, command->description);
+	if (command->word_at)
+		man_words(command, out);
 	fputs(".SH OPTIONS\n", out);
 	for (const struct sn_option *o = command->options; o->name; o++) {
 		fputs(".TP\n", out);
@@ -146,6 +177,20 @@ const struct sn_command *sn_command_find(const char *name)
 	return NULL;
 }
 
+static void print_words(const struct sn_command *command)
+{
+	struct sn_word word;
+
+	printf("\n%s:\n", command->words_are);
+	for (size_t i = 0; command->word_at(i, &word); i++) {
+		char left[64];
+
+		snprintf(left, sizeof(left), "%s%s%s", word.name, word.operand ? " " : "",
+			 word.operand ? word.operand : "");
+		printf("  %-28s %s\n", left, word.help);
+	}
+}
+
 static int help_run(const struct sn_args *args)
 {
 	const struct sn_command *command;
@@ -172,6 +217,8 @@ static int help_run(const struct sn_args *args)
 	} else {
 		sn_command_print_help(command, stdout);
 		fprintf(stdout, "\n%s\n", command->description);
+		if (command->word_at)
+			print_words(command);
 	}
 	return SN_EXIT_OK;
 }

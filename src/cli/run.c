@@ -13,7 +13,8 @@
 /* Standard output is the target's alone: `sonde run env` prints there what `env` prints. */
 static void summary_print(struct sn_analysis *analysis)
 {
-	struct sn_summary *summary = sn_summary_of(analysis);
+	struct sn_summary *summary = sn_summary_of(analysis->profile, analysis->structures,
+						   sn_analysis_machine(analysis));
 
 	fputs("\n", stderr);
 	sn_summary_print(summary, stderr, sn_locale_is_utf8(), 0);

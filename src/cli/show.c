@@ -7,36 +7,8 @@
 #include "cli/analysis_options.h"
 #include "cli/command.h"
 #include "cli/help.h"
-#include "cli/show_loop.h"
-#include "cli/show_whatif.h"
 #include "experiment/store.h"
-#include "views/summary/summary.h"
 #include "views/view.h"
-
-/* Views whose order is their sense: neither sorted nor cut to twenty rows unless asked. */
-static bool view_is_listing(const struct sn_view *view)
-{
-	static const char *const names[] = { "tree", "callers", "calls",      "source",
-					     "asm",  "env",	"categories", NULL };
-
-	for (const char *const *name = names; *name; name++)
-		if (!strcmp(view->name, *name))
-			return true;
-	return false;
-}
-
-/* Of the views of code and call paths, wall time is of threads at work: helpers that mostly sleep
- * would be most of it. The views of what ran have all threads. */
-static bool view_leaves_out_idle(const struct sn_view *view)
-{
-	static const char *const names[] = { "threads", "processes", "cpus", "waits",
-					     "env",	"samples",   NULL };
-
-	for (const char *const *name = names; view && *name; name++)
-		if (!strcmp(view->name, *name))
-			return false;
-	return view != NULL;
-}
 
 /* Filters that nothing passes would leave a table without rows and without a word. */
 static void warn_nothing(const struct sn_profile *p)
@@ -56,317 +28,117 @@ static void warn_nothing(const struct sn_profile *p)
 			elapsed_s);
 }
 
-static bool view_takes_subject(const char *name)
-{
-	return !strcmp(name, "loop") || !strcmp(name, "calls") || !strcmp(name, "source") ||
-	       !strcmp(name, "asm") || !strcmp(name, "whatif");
-}
-
 static bool operand_is_experiment(const char *operand)
 {
 	return operand[0] == '@' || sn_store_is_experiment(operand);
 }
 
-/* [VIEW] [SUBJECT] [EXPERIMENT]; an experiment alone is shown by its summary. */
-static sn_status operands_read(const struct sn_args *args, const char **shown, const char **subject,
-			       const char **experiment, struct sn_error *err)
-{
-	bool names_view = args->operand_count && !operand_is_experiment(args->operands[0]);
-	const char *view = names_view ? args->operands[0] : "summary";
-	size_t at = names_view;
-
-	*shown = view;
-	*subject = *experiment = NULL;
-	if (view_takes_subject(view) && at < args->operand_count &&
-	    (at + 1 < args->operand_count || !operand_is_experiment(args->operands[at])))
-		*subject = args->operands[at++];
-	if (at < args->operand_count)
-		*experiment = args->operands[at++];
-	if (*subject && *experiment && operand_is_experiment(*subject) &&
-	    !operand_is_experiment(*experiment)) {
-		const char *swapped = *subject; /* either order is clear */
-
-		*subject = *experiment;
-		*experiment = swapped;
-	}
-	if (at < args->operand_count)
-		return sn_error_set(err, SN_ERR_USAGE,
-				    "'show %s' takes no more than %zu operands; '%s' is too many",
-				    view, at - 1, args->operands[at]);
-	if (!strcmp(view, "loop") && !*subject)
-		return sn_error_set(err, SN_ERR_USAGE,
-				    "'show loop' needs a loop: an id, FILE:LINE or #RANK from "
-				    "'sonde show loops'");
-	return SN_OK;
-}
-
-static char *all_columns(const struct sn_view *view)
-{
-	struct sn_text text = { 0 };
-
-	for (size_t c = 0; c < view->column_count; c++)
-		sn_text_addf(&text, "%s%s", c ? "," : "", view->columns[c].key);
-	return sn_text_take(&text);
-}
-
-/* What is shown unless --cols says otherwise. */
-static char *default_columns(const struct sn_view *view, enum sn_format format,
-			     enum sn_time_kind time)
-{
-	const char *columns = time == SN_TIME_WALL && view->wall_columns ? view->wall_columns
-									 : view->text_columns;
-
-	if (format != SN_FORMAT_TEXT)
-		return sn_view_data_columns(view, time);
-	return columns ? sn_strndup(columns, strlen(columns)) : NULL;
-}
-
-struct filter_members {
-	const struct sn_profile *profile;
+struct asked {
+	const struct sn_view *view;
+	const char *subject, *experiment; /* NULL: none, the newest */
 };
-
-/* Threads whose blocked time was left out. */
-static size_t idle_count(const struct sn_profile *p)
-{
-	size_t count = 0;
-
-	for (size_t t = 0; p->filter.without_idle && t < p->experiment->threads.count; t++)
-		count += p->thread_passes[t] && !p->is_at_work[t];
-	return count;
-}
-
-static void put_idle(const struct sn_profile *p)
-{
-	size_t count = idle_count(p);
-
-	if (count)
-		printf("%zu idle thread%s left out: --thread TID,... brings %s "
-		       "('sonde show threads --all' lists them)\n",
-		       count, count == 1 ? " is" : "s are", count == 1 ? "it" : "them");
-}
-
-/* The denominator and the filters travel with the rows. */
-static void filter_members_write(struct sn_json *json, void *context)
-{
-	const struct sn_profile *p = ((const struct filter_members *)context)->profile;
-	const struct sn_filter *f = &p->filter;
-
-	sn_json_member_double(json, "sampled_cpu_s", (double)p->total.cpu_ns / 1e9);
-	if (f->without_idle)
-		sn_json_member_uint(json, "threads_idle", idle_count(p));
-	if (!p->is_filtered)
-		return;
-	sn_json_key(json, "filter");
-	sn_json_object(json);
-	if (f->from_ns || f->to_ns) {
-		sn_json_member_double(json, "t0_s", (double)f->from_ns / 1e9);
-		sn_json_key(json, "t1_s");
-		if (f->to_ns)
-			sn_json_double(json, (double)f->to_ns / 1e9);
-		else
-			sn_json_null(json);
-	}
-	if (f->process_count) {
-		sn_json_key(json, "processes");
-		sn_json_array(json);
-		for (size_t i = 0; i < f->process_count; i++)
-			sn_json_uint(json, f->processes[i]);
-		sn_json_close(json);
-	}
-	if (f->tid_count) {
-		sn_json_key(json, "threads");
-		sn_json_array(json);
-		for (size_t i = 0; i < f->tid_count; i++)
-			sn_json_int(json, f->tids[i]);
-		sn_json_close(json);
-	}
-	if (f->module)
-		sn_json_member_string(json, "module", f->module);
-	if (f->function)
-		sn_json_member_string(json, "function", f->function);
-	sn_json_close(json);
-}
-
-/* Ten million samples as CSV or JSON lines are written piece by piece. */
-static sn_status samples_stream(const struct sn_view *view, const struct sn_view_input *input,
-				struct sn_table_view *how, struct sn_error *err)
-{
-	enum { ROWS_AT_ONCE = 100000 };
-	struct sn_view_input piece = *input;
-	size_t cursor = 0, count = input->profile->experiment->samples.count;
-	sn_status status = SN_OK;
-
-	piece.cursor = &cursor;
-	piece.row_limit = ROWS_AT_ONCE;
-	do {
-		struct sn_table table;
-
-		sn_table_init(&table, view->columns, view->column_count);
-		status = view->fill(&piece, &table, err);
-		if (status == SN_OK)
-			status = sn_table_write(&table, how, stdout, NULL, NULL, err);
-		sn_table_free(&table);
-		how->without_header = true;
-	} while (status == SN_OK && cursor < count);
-	return status;
-}
-
-static sn_status table_show(const struct sn_args *args, const struct sn_view *view,
-			    struct sn_view_input *input, struct sn_table_view *how,
-			    struct sn_error *err)
-{
-	struct filter_members members = { input->profile };
-	char *columns = NULL, *sort = how->sort ? sn_view_columns_of(view, how->sort) : NULL;
-	struct sn_table table;
-	sn_status status;
-
-	if (sort)
-		how->sort = sort;
-	if (how->columns && !strcmp(how->columns, "all"))
-		how->columns = columns = all_columns(view);
-	else if (how->columns)
-		how->columns = columns = sn_view_columns_of(view, how->columns);
-	else
-		how->columns = columns = default_columns(view, how->format, input->time);
-	if (!how->sort)
-		how->sort = input->time == SN_TIME_WALL && view->wall_columns && view->sort &&
-					    !strcmp(view->sort, "exclusive_cpu_s")
-				    ? "exclusive_wall_s"
-				    : view->sort;
-	if (view_is_listing(view) && !sn_args_value(args, "top"))
-		how->top = 0;
-	if (!how->sort && !how->filter)
-		input->row_limit = how->top;
-	how->schema = view->schema;
-	how->share_column = view->share_column;
-	if (!strcmp(view->name, "samples") && !how->sort && !how->top &&
-	    (how->format == SN_FORMAT_CSV || how->format == SN_FORMAT_JSONL)) {
-		status = samples_stream(view, input, how, err);
-		free(columns);
-		free(sort);
-		return status;
-	}
-	sn_table_init(&table, view->columns, view->column_count);
-	status = view->fill(input, &table, err);
-	if (status == SN_OK)
-		status = sn_table_write(&table, how, stdout, filter_members_write, &members, err);
-	if (status == SN_OK && !table.row_count && view->why_empty && !input->profile->is_filtered)
-		sn_warn("%s", view->why_empty(input->profile));
-	if (status == SN_OK && how->format == SN_FORMAT_TEXT)
-		put_idle(input->profile);
-	sn_table_free(&table);
-	free(columns);
-	free(sort);
-	return status;
-}
-
-static sn_status summary_show(struct sn_analysis *analysis, const struct sn_table_view *how,
-			      struct sn_error *err)
-{
-	struct sn_summary *summary;
-
-	if (how->format == SN_FORMAT_CSV)
-		return sn_error_set(err, SN_ERR_USAGE,
-				    "the summary is one object: --format text or json");
-	summary = sn_summary_of(analysis);
-	if (how->format == SN_FORMAT_TEXT)
-		sn_summary_print(summary, stdout, sn_locale_is_utf8(), sn_terminal_width());
-	else
-		sn_summary_write(summary, stdout);
-	sn_summary_free(summary);
-	return SN_OK;
-}
-
-static const struct sn_machine *machine_of(struct sn_analysis *analysis)
-{
-	const struct sn_machine_choice *choice = sn_analysis_machine(analysis);
-
-	if (choice->warning[0])
-		sn_warn("%s", choice->warning);
-	return choice->machine;
-}
-
-static sn_status whatif_show(struct sn_analysis *analysis, const struct sn_view_input *input,
-			     struct sn_table_view *how, struct sn_error *err)
-{
-	const struct sn_machine *machine = machine_of(analysis);
-
-	if (machine)
-		return sn_show_whatif(input, machine, how, err);
-	*err = sn_analysis_machine(analysis)->absence;
-	return err->status;
-}
 
 static sn_status view_unknown(const char *name, struct sn_error *err)
 {
 	struct sn_text names = { 0 };
 
-	sn_text_add(&names, "summary loop whatif");
 	for (const struct sn_view *const *view = sn_views; *view; view++)
 		sn_text_addf(&names, " %s", (*view)->name);
-	sn_error_set(err, SN_ERR_USAGE, "there is no view '%s'; the views are: %s", name,
+	sn_error_set(err, SN_ERR_USAGE, "there is no view '%s'; the views are:%s", name,
 		     names.chars);
 	sn_text_free(&names);
 	return SN_ERR_USAGE;
 }
 
-static sn_status view_show(const struct sn_args *args, const char *name, const char *subject,
-			   const char *experiment, struct sn_error *err)
+/* Either order is clear. */
+static void subject_tell_apart(struct asked *asked)
 {
-	const struct sn_view *view = sn_view_find(name);
-	bool is_summary = !strcmp(name, "summary"), is_loop = !strcmp(name, "loop");
-	bool is_whatif = !strcmp(name, "whatif");
-	struct sn_analysis_arguments arguments;
-	struct sn_analysis *analysis = NULL;
-	struct sn_view_input input = { 0 };
-	struct sn_table_view how = { 0 };
+	const char *subject = asked->subject;
+
+	if (!subject || !asked->experiment || !operand_is_experiment(subject) ||
+	    operand_is_experiment(asked->experiment))
+		return;
+	asked->subject = asked->experiment;
+	asked->experiment = subject;
+}
+
+/* [VIEW] [SUBJECT] [EXPERIMENT]; an experiment alone is shown by its summary. */
+static sn_status operands_read(const struct sn_args *args, struct asked *out, struct sn_error *err)
+{
+	bool names_view = args->operand_count && !operand_is_experiment(args->operands[0]);
+	const char *name = names_view ? args->operands[0] : "summary";
+	size_t at = names_view;
+
+	*out = (struct asked){ .view = sn_view_find(name) };
+	if (!out->view)
+		return view_unknown(name, err);
+	if (out->view->command)
+		return SN_OK; /* the operands are the command's */
+	if (out->view->subject && at < args->operand_count &&
+	    (at + 1 < args->operand_count || !operand_is_experiment(args->operands[at])))
+		out->subject = args->operands[at++];
+	if (at < args->operand_count)
+		out->experiment = args->operands[at++];
+	subject_tell_apart(out);
+	if (at < args->operand_count)
+		return sn_error_set(err, SN_ERR_USAGE,
+				    "'show %s' takes no more than %zu operands; '%s' is too many",
+				    name, at - 1, args->operands[at]);
+	if (out->view->subject_missing && !out->subject)
+		return sn_error_set(err, SN_ERR_USAGE, "'show %s' needs %s", name,
+				    out->view->subject_missing);
+	return SN_OK;
+}
+
+static sn_status analysis_show(const struct sn_args *args, const struct asked *asked,
+			       struct sn_analysis *analysis, struct sn_table_view *how,
+			       struct sn_error *err)
+{
+	const struct sn_view_input input = {
+		.profile = analysis->profile,
+		.time = sn_args_flag(args, "wall") ? SN_TIME_WALL : SN_TIME_CPU,
+		.structures = analysis->structures,
+		.machine = sn_analysis_machine(analysis),
+		.subject = asked->subject,
+		.all_paths = sn_args_flag(args, "all"),
+		.by_call_line = sn_args_flag(args, "call-lines"),
+		.with_runtime_loops = sn_args_flag(args, "runtime-loops"),
+		.is_utf8 = sn_locale_is_utf8(),
+	};
 	sn_status status;
 
-	if (!view && !is_summary && !is_loop && !is_whatif)
-		return view_unknown(name, err);
-	status = sn_args_table_view(args, &how, err);
+	how->experiment = analysis->experiment->name;
+	if (asked->view->is_listing && !sn_args_value(args, "top"))
+		how->top = 0;
+	if (asked->view->needs & SN_VIEW_NEEDS_MACHINE && input.machine->warning[0])
+		sn_warn("%s", input.machine->warning);
+	status = sn_view_show(asked->view, &input, how, stdout, err);
+	if (status == SN_OK && asked->view->needs & SN_VIEW_NEEDS_TIME)
+		warn_nothing(analysis->profile);
+	return status;
+}
+
+static sn_status view_show(const struct sn_args *args, const struct asked *asked,
+			   struct sn_error *err)
+{
+	struct sn_analysis_arguments arguments;
+	struct sn_analysis *analysis = NULL;
+	struct sn_table_view how = { 0 };
+	sn_status status = sn_args_table_view(args, &how, err);
+
 	if (status == SN_OK)
 		status = sn_analysis_arguments_read(args, &arguments, err);
 	if (status != SN_OK)
 		return status;
-	arguments.filter.without_idle = sn_args_flag(args, "wall") && !arguments.filter.tid_count &&
-					view_leaves_out_idle(view);
+	arguments.filter.without_idle =
+		sn_args_flag(args, "wall") && !arguments.filter.tid_count && !asked->view->has_idle;
 	arguments.options.arch = sn_args_value(args, "arch");
-	status = sn_analysis_open(experiment, &arguments.options, &analysis, err);
-	if (status == SN_OK) {
-		how.experiment = analysis->experiment->name;
-		input = (struct sn_view_input){
-			.profile = analysis->profile,
-			.time = sn_args_flag(args, "wall") ? SN_TIME_WALL : SN_TIME_CPU,
-			.structures = analysis->structures,
-			.subject = subject,
-			.all_paths = sn_args_flag(args, "all"),
-			.by_call_line = sn_args_flag(args, "call-lines"),
-			.with_runtime_loops = sn_args_flag(args, "runtime-loops"),
-			.is_utf8 = sn_locale_is_utf8(),
-		};
-		status = is_summary  ? summary_show(analysis, &how, err)
-			 : is_loop   ? sn_show_loop(&input, machine_of(analysis), &how, stdout, err)
-			 : is_whatif ? whatif_show(analysis, &input, &how, err)
-				     : table_show(args, view, &input, &how, err);
-	}
-	if (status == SN_OK && (!view || strcmp(view->name, "env") != 0))
-		warn_nothing(analysis->profile);
+	status = sn_analysis_open(asked->experiment, &arguments.options, &analysis, err);
+	if (status == SN_OK)
+		status = analysis_show(args, asked, analysis, &how, err);
 	sn_analysis_free(analysis);
 	sn_analysis_arguments_free(&arguments);
 	return status;
-}
-
-/* Analyses with a command of their own show their tables here too: 'show phases' is 'phases'. */
-static const struct sn_command *command_behind(const char *view)
-{
-	static const char *const names[] = { "phases", "comm",	 "properties", "heap", "leaks",
-					     "locks",  "openmp", "mpi",	       NULL };
-
-	for (const char *const *name = names; *name; name++)
-		if (!strcmp(*name, view))
-			return sn_command_find(view);
-	return NULL;
 }
 
 /* The same options and the operands after the view, parsed by the other command's table. */
@@ -403,18 +175,27 @@ static int command_run(const struct sn_command *command, const struct sn_args *a
 
 static int show_run(const struct sn_args *args)
 {
-	const struct sn_command *other =
-		args->operand_count ? command_behind(args->operands[0]) : NULL;
-	const char *view, *subject, *experiment;
+	struct asked asked;
 	struct sn_error err;
-	sn_status status;
+	sn_status status = operands_read(args, &asked, &err);
 
-	if (other)
-		return command_run(other, args);
-	status = operands_read(args, &view, &subject, &experiment, &err);
+	if (status == SN_OK && asked.view->command)
+		return command_run(sn_command_find(asked.view->command), args);
 	if (status == SN_OK)
-		status = view_show(args, view, subject, experiment, &err);
+		status = view_show(args, &asked, &err);
 	return status == SN_OK ? SN_EXIT_OK : sn_error_print(&err);
+}
+
+/* What the first operand can be. */
+static bool view_at(size_t index, struct sn_word *out)
+{
+	const struct sn_view *view = sn_views[index];
+
+	if (!view)
+		return false;
+	*out = (struct sn_word){ view->name, view->subject, view->title, view->columns,
+				 view->column_count };
+	return true;
 }
 
 static const struct sn_option show_options[] = {
@@ -449,12 +230,7 @@ const struct sn_command sn_command_show = {
 	.operands = "[VIEW] [SUBJECT] [EXPERIMENT]",
 	.summary = "Prints one table of an experiment",
 	.description =
-		"VIEW is one of summary, functions, loops, loop LOOP, whatif [VARIANT], calls "
-		"[FUNCTION], tree, "
-		"callers, lines, source [FILE|FUNCTION|LOOP], asm [FUNCTION|LOOP], threads, "
-		"processes, cpus, modules, categories, waits, system, env and samples; without it "
-		"the "
-		"summary is printed.\n\n"
+		"VIEW is one of those below; without it the summary is printed.\n\n"
 		"EXPERIMENT is a folder, @0 for the newest in this folder (the default) or @-1 for "
 		"the one before. LOOP is an id, a unique prefix of one, FILE:LINE, or #N for the "
 		"N-th row of 'show loops'.\n\n"
@@ -465,6 +241,8 @@ const struct sn_command sn_command_show = {
 		"chooses rows afterwards. --cols all shows every column a view has; it takes keys "
 		"and headings, and 'sonde explain COLUMN' says what either means.",
 	.options = show_options,
+	.words_are = "Views",
+	.word_at = view_at,
 	.examples = show_examples,
 	.run = show_run,
 };

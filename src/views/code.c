@@ -47,8 +47,9 @@ static sn_status functions_fill(const struct sn_view_input *input, struct sn_tab
 
 const struct sn_view sn_view_functions = {
 	.name = "functions",
+	.title = "time by function; inlined functions are functions",
+	.needs = SN_VIEW_NEEDS_TIME,
 	.schema = "sonde.functions/1",
-	.summary = "time by function; inlined functions are functions",
 	.columns = function_columns,
 	.column_count = sizeof(function_columns) / sizeof(*function_columns),
 	.data_columns = "function,module,file,line,exclusive_cpu_s,inclusive_cpu_s,exclusive_share,"
@@ -58,6 +59,7 @@ const struct sn_view sn_view_functions = {
 	.wall_columns = "exclusive_wall_share,exclusive_wall_s,inclusive_wall_share,"
 			"exclusive_cpu_s,function,source,module",
 	.sort = "exclusive_cpu_s",
+	.wall_sort = "exclusive_wall_s",
 	.share_column = "exclusive_share",
 	.fill = functions_fill,
 };
@@ -133,8 +135,9 @@ static sn_status loops_fill(const struct sn_view_input *input, struct sn_table *
 
 const struct sn_view sn_view_loops = {
 	.name = "loops",
+	.title = "time by loop, by address of the leaf",
+	.needs = SN_VIEW_NEEDS_TIME,
 	.schema = "sonde.loops/1",
-	.summary = "time by loop, by address of the leaf",
 	.columns = loop_columns,
 	.column_count = sizeof(loop_columns) / sizeof(*loop_columns),
 	.data_columns =
@@ -190,8 +193,9 @@ static sn_status lines_fill(const struct sn_view_input *input, struct sn_table *
 
 const struct sn_view sn_view_lines = {
 	.name = "lines",
+	.title = "time by source line",
+	.needs = SN_VIEW_NEEDS_TIME,
 	.schema = "sonde.lines/1",
-	.summary = "time by source line",
 	.columns = line_columns,
 	.column_count = sizeof(line_columns) / sizeof(*line_columns),
 	.data_columns = "file,line,function,module,exclusive_cpu_s,inclusive_cpu_s,exclusive_share,"
@@ -202,6 +206,7 @@ const struct sn_view sn_view_lines = {
 		"exclusive_wall_share,exclusive_wall_s,inclusive_wall_share,source,function,"
 		"module",
 	.sort = "exclusive_cpu_s",
+	.wall_sort = "exclusive_wall_s",
 	.share_column = "exclusive_share",
 	.fill = lines_fill,
 };
@@ -248,8 +253,9 @@ static sn_status modules_fill(const struct sn_view_input *input, struct sn_table
 
 const struct sn_view sn_view_modules = {
 	.name = "modules",
+	.title = "time by program and library",
+	.needs = SN_VIEW_NEEDS_TIME,
 	.schema = "sonde.modules/2",
-	.summary = "time by program and library",
 	.columns = module_columns,
 	.column_count = sizeof(module_columns) / sizeof(*module_columns),
 	.data_columns =
@@ -261,6 +267,7 @@ const struct sn_view sn_view_modules = {
 	.wall_columns =
 		"exclusive_wall_share,exclusive_wall_s,inclusive_wall_share,class,module,path",
 	.sort = "exclusive_cpu_s",
+	.wall_sort = "exclusive_wall_s",
 	.share_column = "exclusive_share",
 	.fill = modules_fill,
 };
@@ -323,9 +330,11 @@ static sn_status categories_fill(const struct sn_view_input *input, struct sn_ta
 
 const struct sn_view sn_view_categories = {
 	.name = "categories",
+	.title = "time by kind of work: the program, MPI, OpenMP, memory, I/O, maths ...",
+	.needs = SN_VIEW_NEEDS_TIME,
 	.schema = "sonde.categories/2",
-	.summary = "time by kind of work: the program, MPI, OpenMP, memory, I/O, maths ...",
 	.columns = category_columns,
 	.column_count = sizeof(category_columns) / sizeof(*category_columns),
+	.is_listing = true,
 	.fill = categories_fill,
 };

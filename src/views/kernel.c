@@ -99,8 +99,9 @@ static sn_status system_fill(const struct sn_view_input *input, struct sn_table 
 
 const struct sn_view sn_view_system = {
 	.name = "system",
+	.title = "time in the kernel, by system call and page fault, and who asked for it",
+	.needs = SN_VIEW_NEEDS_TIME,
 	.schema = "sonde.system/1",
-	.summary = "time in the kernel, by system call and page fault, and who asked for it",
 	.columns = system_columns,
 	.column_count = sizeof(system_columns) / sizeof(*system_columns),
 	.data_columns = "kind,call,number,function,caller,file,line,module,system_s,share,samples",

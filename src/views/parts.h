@@ -64,9 +64,4 @@ bool sn_weight_is_empty(const struct sn_weight *weight);
  * either. */
 bool sn_view_is_empty(const struct sn_view_input *input, const struct sn_weight *weight);
 
-extern const struct sn_view sn_view_functions, sn_view_loops, sn_view_lines, sn_view_modules,
-	sn_view_categories, sn_view_threads, sn_view_processes, sn_view_cpus, sn_view_waits,
-	sn_view_env, sn_view_samples, sn_view_tree, sn_view_callers, sn_view_calls, sn_view_source,
-	sn_view_asm, sn_view_system;
-
 #endif

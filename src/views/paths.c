@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "profile/calls.h"
 #include "profile/tree.h"
+#include "views/find.h"
 #include "views/parts.h"
 
 enum {
@@ -190,25 +191,29 @@ static sn_status callers_fill(const struct sn_view_input *input, struct sn_table
 
 const struct sn_view sn_view_tree = {
 	.name = "tree",
+	.title = "call paths from the top down, loops included",
+	.needs = SN_VIEW_NEEDS_TIME,
 	.schema = "sonde.tree/1",
-	.summary = "call paths from the top down, loops included",
 	.columns = tree_columns,
 	.column_count = sizeof(tree_columns) / sizeof(*tree_columns),
 	.data_columns = TREE_DATA,
 	.text_columns = TREE_TEXT,
 	.wall_columns = TREE_WALL,
+	.is_listing = true,
 	.fill = tree_fill,
 };
 
 const struct sn_view sn_view_callers = {
 	.name = "callers",
+	.title = "call paths from the bottom up: the hottest functions and who calls them",
+	.needs = SN_VIEW_NEEDS_TIME,
 	.schema = "sonde.callers/1",
-	.summary = "call paths from the bottom up: the hottest functions and who calls them",
 	.columns = tree_columns,
 	.column_count = sizeof(tree_columns) / sizeof(*tree_columns),
 	.data_columns = TREE_DATA,
 	.text_columns = "inclusive_share,inclusive_cpu_s,samples,path,source",
 	.wall_columns = "inclusive_wall_share,inclusive_wall_s,path,source",
+	.is_listing = true,
 	.fill = callers_fill,
 };
 
@@ -313,7 +318,7 @@ static sn_status calls_fill(const struct sn_view_input *input, struct sn_table *
 	if (sn_weight_is_empty(&p->total))
 		return SN_OK;
 	if (input->subject)
-		status = sn_view_function(p, input->subject, &function, err);
+		status = sn_find_function(p, input->subject, &function, err);
 	else
 		function = hottest_function(p, input->time);
 	if (status != SN_OK)
@@ -332,8 +337,10 @@ static sn_status calls_fill(const struct sn_view_input *input, struct sn_table *
 
 const struct sn_view sn_view_calls = {
 	.name = "calls",
+	.title = "callers and callees of a function, with the time that each brings",
+	.subject = "[FUNCTION]",
+	.needs = SN_VIEW_NEEDS_TIME,
 	.schema = "sonde.calls/1",
-	.summary = "callers and callees of a function, with the time that each brings",
 	.columns = call_columns,
 	.column_count = sizeof(call_columns) / sizeof(*call_columns),
 	.data_columns = "role,function,module,file,line,call_file,call_line,attributed_cpu_s,"
@@ -342,5 +349,6 @@ const struct sn_view sn_view_calls = {
 			"source,module",
 	.wall_columns = "attributed_wall_share,attributed_wall_s,name,source,module",
 	.names_are_indented = true,
+	.is_listing = true,
 	.fill = calls_fill,
 };

@@ -6,6 +6,7 @@
 #include "base/map.h"
 #include "base/text.h"
 #include "code/decode.h"
+#include "views/find.h"
 #include "views/parts.h"
 
 /* Eight steps of a bar: the shape tells what colour would. */
@@ -115,12 +116,12 @@ static sn_status extent_find(const struct sn_view_input *input, struct extent *o
 		return sn_error_set(err, SN_ERR_NO_DATA,
 				    "no line of source is known: the program was compiled without "
 				    "-g, or its debug information is not installed");
-	if (sn_view_loop(input->profile, input->subject, true, &index, err) == SN_OK) {
+	if (sn_find_loop(input->profile, input->subject, true, &index, err) == SN_OK) {
 		const struct sn_program_loop *loop = &program->loops.items[index];
 
 		*out = (struct extent){ loop->code->file, loop->module, loop->code->line_first,
 					loop->code->line_last };
-	} else if (sn_view_function(input->profile, input->subject, &index, err) == SN_OK) {
+	} else if (sn_find_function(input->profile, input->subject, &index, err) == SN_OK) {
 		extent_of_function(input->profile, index, out);
 	} else {
 		return sn_error_set(err, SN_ERR_NOT_FOUND,
@@ -247,14 +248,17 @@ static sn_status source_fill(const struct sn_view_input *input, struct sn_table 
 
 const struct sn_view sn_view_source = {
 	.name = "source",
+	.title = "source with heat, of a file, function or loop",
+	.subject = "[FILE|FUNCTION|LOOP]",
+	.needs = SN_VIEW_NEEDS_TIME,
 	.schema = "sonde.source/1",
-	.summary = "source with heat, of a file, function or loop",
 	.columns = source_columns,
 	.column_count = sizeof(source_columns) / sizeof(*source_columns),
 	.data_columns = "file,line,exclusive_cpu_s,inclusive_cpu_s,exclusive_share,inclusive_share,"
 			"samples,text",
 	.text_columns = "heat,exclusive_share,inclusive_share,samples,line,text",
 	.share_column = "exclusive_share",
+	.is_listing = true,
 	.fill = source_fill,
 };
 
@@ -443,7 +447,7 @@ static sn_status listing_target(const struct sn_view_input *input, uint32_t *mod
 
 	*loop = NULL;
 	if (input->subject && (strchr(input->subject, ':') || input->subject[0] == '#'))
-		status = sn_view_loop(input->profile, input->subject, true, &index, err);
+		status = sn_find_loop(input->profile, input->subject, true, &index, err);
 	if (status == SN_OK) {
 		*module = program->loops.items[index].module;
 		*loop = program->loops.items[index].code;
@@ -451,7 +455,7 @@ static sn_status listing_target(const struct sn_view_input *input, uint32_t *mod
 		return SN_OK;
 	}
 	if (input->subject) {
-		status = sn_view_function(input->profile, input->subject, &index, err);
+		status = sn_find_function(input->profile, input->subject, &index, err);
 		if (status != SN_OK)
 			return status;
 	} else {
@@ -512,8 +516,10 @@ static sn_status asm_fill(const struct sn_view_input *input, struct sn_table *ta
 
 const struct sn_view sn_view_asm = {
 	.name = "asm",
+	.title = "machine code with heat, of a function or loop",
+	.subject = "[FUNCTION|LOOP]",
+	.needs = SN_VIEW_NEEDS_TIME,
 	.schema = "sonde.asm/1",
-	.summary = "machine code with heat, of a function or loop",
 	.columns = asm_columns,
 	.column_count = sizeof(asm_columns) / sizeof(*asm_columns),
 	.data_columns =
@@ -521,5 +527,6 @@ const struct sn_view sn_view_asm = {
 		"inclusive_cpu_s,exclusive_share,inclusive_share,samples,bytes,text",
 	.text_columns = "heat,exclusive_share,samples,link_addr,nest,text,source",
 	.share_column = "exclusive_share",
+	.is_listing = true,
 	.fill = asm_fill,
 };

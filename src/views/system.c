@@ -94,8 +94,10 @@ static sn_status threads_fill(const struct sn_view_input *input, struct sn_table
 
 const struct sn_view sn_view_threads = {
 	.name = "threads",
+	.title = "time by thread, by the kernel's account",
+	.needs = SN_VIEW_NEEDS_TIME,
+	.has_idle = true,
 	.schema = "sonde.threads/1",
-	.summary = "time by thread, by the kernel's account",
 	.columns = thread_columns,
 	.column_count = sizeof(thread_columns) / sizeof(*thread_columns),
 	.data_columns = "process,thread,name,cpu_s,samples,share,elapsed_s,user_s,system_s,"
@@ -286,8 +288,10 @@ static sn_status processes_fill(const struct sn_view_input *input, struct sn_tab
 
 const struct sn_view sn_view_processes = {
 	.name = "processes",
+	.title = "processes and ranks: who ran where, how long, with what result",
+	.needs = SN_VIEW_NEEDS_TIME,
+	.has_idle = true,
 	.schema = "sonde.processes/1",
-	.summary = "processes and ranks: who ran where, how long, with what result",
 	.columns = process_columns,
 	.column_count = sizeof(process_columns) / sizeof(*process_columns),
 	.data_columns = "process,pid,parent_pid,rank,host,program,arguments,elapsed_s,cpu_s,user_s,"
@@ -334,8 +338,10 @@ static sn_status cpus_fill(const struct sn_view_input *input, struct sn_table *t
 
 const struct sn_view sn_view_cpus = {
 	.name = "cpus",
+	.title = "sampled CPU time by processor",
+	.needs = SN_VIEW_NEEDS_TIME,
+	.has_idle = true,
 	.schema = "sonde.cpus/1",
-	.summary = "sampled CPU time by processor",
 	.columns = cpu_columns,
 	.column_count = sizeof(cpu_columns) / sizeof(*cpu_columns),
 	.share_column = "share",
@@ -431,8 +437,10 @@ static const char *why_no_waits(const struct sn_profile *profile)
 
 const struct sn_view sn_view_waits = {
 	.name = "waits",
+	.title = "calls that blocked their thread: locks, I/O, sleep, and who made them",
+	.needs = SN_VIEW_NEEDS_TIME,
+	.has_idle = true,
 	.schema = "sonde.waits/1",
-	.summary = "calls that blocked their thread: locks, I/O, sleep, and who made them",
 	.columns = wait_columns,
 	.column_count = sizeof(wait_columns) / sizeof(*wait_columns),
 	.data_columns = "kind,function,caller,file,line,module,blocked_s,share,waits,mean_s,max_s,"
@@ -483,10 +491,12 @@ static sn_status env_fill(const struct sn_view_input *input, struct sn_table *ta
 
 const struct sn_view sn_view_env = {
 	.name = "env",
+	.title = "the machine and the environment of the run, secrets redacted",
+	.has_idle = true,
 	.schema = "sonde.env/1",
-	.summary = "the machine and the environment of the run, secrets redacted",
 	.columns = env_columns,
 	.column_count = sizeof(env_columns) / sizeof(*env_columns),
+	.is_listing = true,
 	.fill = env_fill,
 };
 
@@ -580,13 +590,16 @@ static sn_status samples_fill(const struct sn_view_input *input, struct sn_table
 
 const struct sn_view sn_view_samples = {
 	.name = "samples",
+	.title = "single samples, by thread and time",
+	.needs = SN_VIEW_NEEDS_TIME,
+	.has_idle = true,
 	.schema = "sonde.samples/3",
-	.summary = "single samples, by thread and time",
 	.columns = sample_columns,
 	.column_count = sizeof(sample_columns) / sizeof(*sample_columns),
 	.data_columns =
 		"t_s,process,thread,cpu,cpu_s,in_kernel,function,module,file,line,loop,category,"
 		"depth,complete,scanned,observation",
 	.text_columns = "t_s,thread,cpu,cpu_s,in_kernel,category,depth,function,source,module",
+	.has_pieces = true,
 	.fill = samples_fill,
 };

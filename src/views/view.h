@@ -1,5 +1,5 @@
 /**
- * The views: every table that `sonde show` prints and that reports repeat, as rows of typed cells.
+ * The views: every table and page that `sonde show` prints and that reports repeat.
  *
  * Keys follow CONTRACTS.md and docs/manual/views.md. A view has more columns than are shown unless
  * asked for: `data_columns` is what CSV and JSON have by default, `text_columns` what people see.
@@ -8,43 +8,83 @@
 #define SN_VIEWS_VIEW_H
 
 #include "base/table.h"
+#include "machine/choice.h"
 #include "profile/profile.h"
 #include "profile/structures.h"
+#include "views/explain.h"
 
 struct sn_view_input {
 	const struct sn_profile *profile;
 	enum sn_time_kind time;
-	struct sn_structures *structures; /* for source and asm; may be NULL elsewhere */
-	const char *subject;		  /* the function, loop or file asked for; NULL: none */
-	bool all_paths;			  /* trees: no pruning */
-	bool by_call_line;		  /* trees */
+	struct sn_structures *structures;	 /* for source and asm; may be NULL elsewhere */
+	const struct sn_machine_choice *machine; /* for summary, loop and whatif; NULL: none */
+	const char *subject;			 /* what is asked for; NULL: nothing */
+	bool all_paths;				 /* trees: no pruning */
+	bool by_call_line;			 /* trees */
 	bool with_runtime_loops;
 	bool is_utf8;	  /* marks may be other than ASCII */
 	size_t row_limit; /* samples: rows wanted, 0: all */
 	size_t *cursor;	  /* samples: where to begin, moved on to where the rows end; NULL: all */
 };
 
+/** What a view has to have. */
+enum sn_view_need {
+	SN_VIEW_NEEDS_TIME = 1,	   /* samples or waits that pass the filters */
+	SN_VIEW_NEEDS_MACHINE = 2, /* the model of a processor, which --arch chooses */
+};
+
+/**
+ * A view: one row of the registry (all.c). `sonde show`, its help, man page and completion, `sonde
+ * explain` and reports take all that they know of a view from here.
+ *
+ * A view is a table (columns and `fill`), a page of its own (`show`), or the table of a command of
+ * its own (`command`).
+ */
 struct sn_view {
-	const char *name;    /* "functions" */
-	const char *schema;  /* "sonde.functions/1" */
-	const char *summary; /* one line for help */
+	const char *name;  /* "functions" */
+	const char *title; /* one line for help */
+
+	/* what it is asked about */
+	const char *subject; /* "[FUNCTION]", "LOOP"; NULL: it is about the whole run */
+	const char
+		*subject_missing; /* what it cannot do without; NULL: the subject may be left out */
+	unsigned needs;		  /* bits of enum sn_view_need */
+	bool has_idle;		  /* with wall time it has idle threads, too */
+
+	/* a table */
+	const char *schema; /* "sonde.functions/1" */
 	const struct sn_column *columns;
 	size_t column_count;
-	const char *data_columns; /* NULL: all */
-	const char *text_columns; /* NULL: those with a title */
-	const char *wall_columns; /* text with --wall; NULL: no wall form */
-	const char *sort;	  /* NULL: as filled */
-	const char *share_column; /* for the footer */
-	bool names_are_indented;  /* `name` is made for people, too (sn_view_is_composed) */
+	const struct sn_explanation
+		*words;		      /* of columns that no other view has, ended by a NULL key */
+	const char *data_columns;     /* CSV and JSON; NULL: all */
+	const char *text_columns;     /* NULL: those with a title */
+	const char *wall_columns;     /* text with --wall; NULL: no wall form */
+	const char *sort, *wall_sort; /* NULL: as filled; as without --wall */
+	const char *share_column;     /* for the footer */
+	bool names_are_indented;      /* `name` is made for people, too (sn_view_is_composed) */
+	bool is_listing; /* its order is its sense: shown whole unless asked otherwise */
+	bool has_pieces; /* rows can be had piece by piece: CSV of any length needs little memory */
 	sn_status (*fill)(const struct sn_view_input *input, struct sn_table *table,
 			  struct sn_error *err);
 	/* why an unfiltered run has no row, as a sentence; NULL: it always has one */
 	const char *(*why_empty)(const struct sn_profile *profile);
+
+	/* a page */
+	sn_status (*show)(const struct sn_view_input *input, struct sn_table_view *how, FILE *out,
+			  struct sn_error *err);
+
+	const char *command; /* the command that shows it; NULL: `sonde show` does */
 };
 
-/** All views, ended by a NULL name. */
+/** All views, ended by NULL. */
 extern const struct sn_view *const sn_views[];
 const struct sn_view *sn_view_find(const char *name);
+
+/** Shows a view as `how` says: format, columns, order and rows, each as the view has it unless it
+ * was asked for. A table says how many idle threads were left out, and why it has no row. */
+sn_status sn_view_show(const struct sn_view *view, const struct sn_view_input *input,
+		       struct sn_table_view *how, FILE *out, struct sn_error *err);
 
 /** Whether a column is made for people of columns that CSV and JSON have: a mark, a bar,
  * "file:line", "low-high", an indented name. All others that text shows are data. */
@@ -56,14 +96,5 @@ char *sn_view_data_columns(const struct sn_view *view, enum sn_time_kind time);
 /** A list of columns as asked for, headings of the view's text replaced by their keys ("-" before
  * one stays). What is neither stays as it is. The caller frees. */
 char *sn_view_columns_of(const struct sn_view *view, const char *asked);
-
-/** The function meant by a name: the whole name, the linkage name, a unique part of it, else the
- *  hottest that the text is part of. SN_ERR_NOT_FOUND otherwise. */
-sn_status sn_view_function(const struct sn_profile *profile, const char *name, uint32_t *out,
-			   struct sn_error *err);
-/** The loop meant by an id, a unique prefix of one, "file:line", a label, or "#N" (rank in the
- * loops table, from 1). SN_ERR_NOT_FOUND; SN_ERR_USAGE if it is not unique. */
-sn_status sn_view_loop(const struct sn_profile *profile, const char *name, bool with_runtime_loops,
-		       uint32_t *out, struct sn_error *err);
 
 #endif

@@ -9,6 +9,7 @@
 #include "cqa/words/table.h"
 #include "cqa/words/view.h"
 #include "machine/bandwidth.h"
+#include "views/view.h"
 
 static const char *const variant_titles[SN_VARIANT_COUNT] = { "clean (FP work only)",
 							      "FP arithmetic as vectors",
@@ -367,3 +368,78 @@ void sn_whatif_write_json(const struct sn_whatif *w, struct sn_json *json)
 {
 	write_figures(w, true, json);
 }
+
+/* ---- sonde show whatif ---- */
+
+static void write_members(struct sn_json *json, void *context)
+{
+	const struct sn_whatif *w = context;
+
+	sn_json_member_double(json, "sampled_cpu_s", (double)w->profile->total.cpu_ns / 1e9);
+	sn_whatif_write_json(w, json);
+}
+
+/* Keys of this view and groups of `sonde cqa`. */
+static void take_columns(struct sn_table_view *how, enum sn_variant variant,
+			 struct sn_text *columns)
+{
+	if (how->columns)
+		sn_whatif_columns_expand(how->columns, columns);
+	else
+		sn_whatif_columns(variant, how->format, columns);
+	how->columns = columns->chars;
+}
+
+static sn_status table_show(struct sn_whatif *w, enum sn_variant variant, bool is_utf8,
+			    struct sn_table_view *how, FILE *out, struct sn_error *err)
+{
+	struct sn_text columns = { 0 }, looked_at = { 0 };
+	struct sn_table table;
+	sn_status status;
+
+	take_columns(how, variant, &columns);
+	sn_text_addf(&looked_at, "%s %s %s", how->columns, how->filter ? how->filter : "",
+		     how->sort ? how->sort : "");
+	sn_whatif_table(w, variant, is_utf8, looked_at.chars, &table);
+	if (how->format == SN_FORMAT_TEXT) {
+		sn_whatif_print(w, out);
+		fprintf(out, "\nLoops, most to gain by %s first:\n", sn_variant_names[variant]);
+	}
+	status = sn_table_write(&table, how, out, write_members, w, err);
+	sn_table_free(&table);
+	sn_text_free(&columns);
+	sn_text_free(&looked_at);
+	return status;
+}
+
+static sn_status whatif_show(const struct sn_view_input *input, struct sn_table_view *how,
+			     FILE *out, struct sn_error *err)
+{
+	const struct sn_machine_choice *choice = input->machine;
+	struct sn_whatif *w;
+	enum sn_variant variant;
+	sn_status status;
+
+	if (!choice->machine)
+		return sn_error_set(err, choice->absence.status, "%s", choice->absence.sentence);
+	w = sn_whatif_new(choice->machine, input->profile, input->structures, SN_WHATIF_LOOPS_MAX);
+	status = sn_whatif_variant_find(w, input->subject, &variant, err);
+	if (status == SN_OK)
+		status = table_show(w, variant, input->is_utf8, how, out, err);
+	sn_whatif_free(w);
+	return status;
+}
+
+/* The static model's columns (cqa/words/table.h) follow its own. */
+const struct sn_view sn_view_whatif = {
+	.name = "whatif",
+	.title = "what the program would gain if its loops were cleaned or vectorized",
+	.subject = "[VARIANT]",
+	.needs = SN_VIEW_NEEDS_TIME | SN_VIEW_NEEDS_MACHINE,
+	.has_idle = true,
+	.schema = "sonde.whatif/2",
+	.columns = own_columns,
+	.column_count = W_COUNT,
+	.share_column = "coverage_share",
+	.show = whatif_show,
+};

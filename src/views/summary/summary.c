@@ -568,16 +568,15 @@ void sn_summary_warn(struct sn_summary *s, const char *sentence)
 	warn(s, "%s", sentence);
 }
 
-struct sn_summary *sn_summary_of(struct sn_analysis *analysis)
+struct sn_summary *sn_summary_of(const struct sn_profile *profile, struct sn_structures *structures,
+				 const struct sn_machine_choice *choice)
 {
-	const struct sn_machine_choice *choice = sn_analysis_machine(analysis);
 	struct sn_whatif *whatif = NULL;
 	struct sn_summary *summary;
 
 	if (choice->machine)
-		whatif = sn_whatif_new(choice->machine, analysis->profile, analysis->structures,
-				       SN_WHATIF_HINT_LOOPS);
-	summary = sn_summary_new(analysis->profile, analysis->structures, whatif);
+		whatif = sn_whatif_new(choice->machine, profile, structures, SN_WHATIF_HINT_LOOPS);
+	summary = sn_summary_new(profile, structures, whatif);
 	if (choice->warning[0])
 		sn_summary_warn(summary, choice->warning);
 	sn_whatif_free(whatif);

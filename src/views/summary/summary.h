@@ -8,7 +8,7 @@
 #include <stdio.h>
 
 #include "base/json.h"
-#include "profile/analysis.h"
+#include "machine/choice.h"
 #include "profile/compile.h"
 #include "profile/profile.h"
 #include "profile/wait.h"
@@ -73,8 +73,10 @@ bool sn_thread_goes_on(const struct sn_profile *profile, size_t thread);
  * may be NULL. The profile must outlive the result. */
 struct sn_summary *sn_summary_new(const struct sn_profile *profile,
 				  struct sn_structures *structures, const struct sn_whatif *whatif);
-/** The same for who has no what-if at hand: asks the model of the hottest loops alone. */
-struct sn_summary *sn_summary_of(struct sn_analysis *analysis);
+/** The same for who has no what-if at hand: asks the model of the chosen machine of the hottest
+ * loops alone, and warns if the run was on another. */
+struct sn_summary *sn_summary_of(const struct sn_profile *profile, struct sn_structures *structures,
+				 const struct sn_machine_choice *choice);
 /** One more warning, a sentence; it is copied. */
 void sn_summary_warn(struct sn_summary *summary, const char *sentence);
 void sn_summary_free(struct sn_summary *summary);

@@ -1,4 +1,4 @@
-#include "cli/show_loop.h"
+/* sonde show loop: everything about one loop on a page. */
 
 #include <math.h>
 #include <stdlib.h>
@@ -7,6 +7,8 @@
 #include "base/alloc.h"
 #include "base/text.h"
 #include "cqa/words/view.h"
+#include "views/find.h"
+#include "views/view.h"
 #include "whatif/whatif.h"
 
 struct page {
@@ -467,14 +469,14 @@ static void loop_write(const struct page *page, FILE *out)
 	sn_json_finish(&json);
 }
 
-sn_status sn_show_loop(const struct sn_view_input *input, const struct sn_machine *machine,
-		       const struct sn_table_view *how, FILE *out, struct sn_error *err)
+static sn_status loop_show(const struct sn_view_input *input, struct sn_table_view *how, FILE *out,
+			   struct sn_error *err)
 {
 	struct page page = { .input = input,
-			     .machine = machine,
+			     .machine = input->machine->machine,
 			     .profile = input->profile,
 			     .program = input->profile->program };
-	sn_status status = sn_view_loop(input->profile, input->subject, input->with_runtime_loops,
+	sn_status status = sn_find_loop(input->profile, input->subject, input->with_runtime_loops,
 					&page.index, err);
 
 	if (status != SN_OK)
@@ -503,3 +505,14 @@ sn_status sn_show_loop(const struct sn_view_input *input, const struct sn_machin
 	put_listing(&page, "asm", "machine code:", out);
 	return SN_OK;
 }
+
+const struct sn_view sn_view_loop = {
+	.name = "loop",
+	.title = "one loop on a page: facts, static model, callers, threads, source and code",
+	.subject = "LOOP",
+	.subject_missing = "a loop: an id, FILE:LINE or #RANK from 'sonde show loops'",
+	.needs = SN_VIEW_NEEDS_TIME | SN_VIEW_NEEDS_MACHINE,
+	.has_idle = true,
+	.schema = "sonde.loop/1",
+	.show = loop_show,
+};

@@ -1,0 +1,33 @@
+/* The registry: a view is a file and a line here. */
+#include "views/view.h"
+
+/* Keep in the order in which help shows them. */
+#define SN_VIEWS(X)                                                                                \
+	X(summary)                                                                                 \
+	X(functions)                                                                               \
+	X(loops)                                                                                   \
+	X(loop)                                                                                    \
+	X(whatif)                                                                                  \
+	X(calls)                                                                                   \
+	X(tree)                                                                                    \
+	X(callers)                                                                                 \
+	X(lines)                                                                                   \
+	X(source)                                                                                  \
+	X(asm)                                                                                     \
+	X(threads)                                                                                 \
+	X(processes)                                                                               \
+	X(cpus)                                                                                    \
+	X(modules)                                                                                 \
+	X(categories)                                                                              \
+	X(waits)                                                                                   \
+	X(system)                                                                                  \
+	X(env)                                                                                     \
+	X(samples)                                                                                 \
+	X(phases)                                                                                  \
+	X(comm)
+
+#define DECLARE(name) extern const struct sn_view sn_view_##name;
+SN_VIEWS(DECLARE)
+
+#define POINTER(name) &sn_view_##name,
+const struct sn_view *const sn_views[] = { SN_VIEWS(POINTER) NULL };

@@ -1,0 +1,171 @@
+/* Shows a view: what is chosen for who did not ask, and what goes with the rows. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/text.h"
+#include "views/view.h"
+
+static char *all_columns(const struct sn_view *view)
+{
+	struct sn_text text = { 0 };
+
+	for (size_t c = 0; c < view->column_count; c++)
+		sn_text_addf(&text, "%s%s", c ? "," : "", view->columns[c].key);
+	return sn_text_take(&text);
+}
+
+/* What is shown unless --cols says otherwise. */
+static char *default_columns(const struct sn_view *view, enum sn_format format,
+			     enum sn_time_kind time)
+{
+	const char *columns = time == SN_TIME_WALL && view->wall_columns ? view->wall_columns
+									 : view->text_columns;
+
+	if (format != SN_FORMAT_TEXT)
+		return sn_view_data_columns(view, time);
+	return columns ? sn_strndup(columns, strlen(columns)) : NULL;
+}
+
+/* Threads whose blocked time was left out. */
+static size_t idle_count(const struct sn_profile *p)
+{
+	size_t count = 0;
+
+	for (size_t t = 0; p->filter.without_idle && t < p->experiment->threads.count; t++)
+		count += p->thread_passes[t] && !p->is_at_work[t];
+	return count;
+}
+
+static void put_idle(const struct sn_profile *p, FILE *out)
+{
+	size_t count = idle_count(p);
+
+	if (count)
+		fprintf(out,
+			"%zu idle thread%s left out: --thread TID,... brings %s "
+			"('sonde show threads --all' lists them)\n",
+			count, count == 1 ? " is" : "s are", count == 1 ? "it" : "them");
+}
+
+/* The denominator and the filters travel with the rows. */
+static void filter_members_write(struct sn_json *json, void *context)
+{
+	const struct sn_profile *p = context;
+	const struct sn_filter *f = &p->filter;
+
+	sn_json_member_double(json, "sampled_cpu_s", (double)p->total.cpu_ns / 1e9);
+	if (f->without_idle)
+		sn_json_member_uint(json, "threads_idle", idle_count(p));
+	if (!p->is_filtered)
+		return;
+	sn_json_key(json, "filter");
+	sn_json_object(json);
+	if (f->from_ns || f->to_ns) {
+		sn_json_member_double(json, "t0_s", (double)f->from_ns / 1e9);
+		sn_json_key(json, "t1_s");
+		if (f->to_ns)
+			sn_json_double(json, (double)f->to_ns / 1e9);
+		else
+			sn_json_null(json);
+	}
+	if (f->process_count) {
+		sn_json_key(json, "processes");
+		sn_json_array(json);
+		for (size_t i = 0; i < f->process_count; i++)
+			sn_json_uint(json, f->processes[i]);
+		sn_json_close(json);
+	}
+	if (f->tid_count) {
+		sn_json_key(json, "threads");
+		sn_json_array(json);
+		for (size_t i = 0; i < f->tid_count; i++)
+			sn_json_int(json, f->tids[i]);
+		sn_json_close(json);
+	}
+	if (f->module)
+		sn_json_member_string(json, "module", f->module);
+	if (f->function)
+		sn_json_member_string(json, "function", f->function);
+	sn_json_close(json);
+}
+
+/* Ten million samples as CSV or JSON lines are written piece by piece. */
+static sn_status pieces_write(const struct sn_view *view, const struct sn_view_input *input,
+			      struct sn_table_view *how, FILE *out, struct sn_error *err)
+{
+	enum { ROWS_AT_ONCE = 100000 };
+	struct sn_view_input piece = *input;
+	size_t cursor = 0, count = input->profile->experiment->samples.count;
+	sn_status status = SN_OK;
+
+	piece.cursor = &cursor;
+	piece.row_limit = ROWS_AT_ONCE;
+	do {
+		struct sn_table table;
+
+		sn_table_init(&table, view->columns, view->column_count);
+		status = view->fill(&piece, &table, err);
+		if (status == SN_OK)
+			status = sn_table_write(&table, how, out, NULL, NULL, err);
+		sn_table_free(&table);
+		how->without_header = true;
+	} while (status == SN_OK && cursor < count);
+	return status;
+}
+
+/* Columns and order: those asked for by key or heading, else the view's own. The caller frees. */
+static char *columns_choose(const struct sn_view *view, const struct sn_view_input *input,
+			    const struct sn_table_view *how)
+{
+	if (!how->columns)
+		return default_columns(view, how->format, input->time);
+	return strcmp(how->columns, "all") != 0 ? sn_view_columns_of(view, how->columns)
+						: all_columns(view);
+}
+
+static sn_status rows_write(const struct sn_view *view, const struct sn_view_input *input,
+			    struct sn_table_view *how, FILE *out, struct sn_error *err)
+{
+	struct sn_table table;
+	sn_status status;
+
+	if (view->has_pieces && !how->sort && !how->top &&
+	    (how->format == SN_FORMAT_CSV || how->format == SN_FORMAT_JSONL))
+		return pieces_write(view, input, how, out, err);
+	sn_table_init(&table, view->columns, view->column_count);
+	status = view->fill(input, &table, err);
+	if (status == SN_OK)
+		status = sn_table_write(&table, how, out, filter_members_write,
+					(void *)input->profile, err);
+	if (status == SN_OK && !table.row_count && view->why_empty && !input->profile->is_filtered)
+		sn_warn("%s", view->why_empty(input->profile));
+	if (status == SN_OK && how->format == SN_FORMAT_TEXT)
+		put_idle(input->profile, out);
+	sn_table_free(&table);
+	return status;
+}
+
+sn_status sn_view_show(const struct sn_view *view, const struct sn_view_input *input,
+		       struct sn_table_view *how, FILE *out, struct sn_error *err)
+{
+	struct sn_view_input ours = *input;
+	char *columns, *sort;
+	sn_status status;
+
+	how->schema = view->schema;
+	how->share_column = view->share_column;
+	if (view->show)
+		return view->show(input, how, out, err);
+	sort = how->sort ? sn_view_columns_of(view, how->sort) : NULL;
+	how->columns = columns = columns_choose(view, input, how);
+	how->sort = sort					     ? sort
+		    : input->time == SN_TIME_WALL && view->wall_sort ? view->wall_sort
+								     : view->sort;
+	if (!how->sort && !how->filter)
+		ours.row_limit = how->top;
+	status = rows_write(view, &ours, how, out, err);
+	free(columns);
+	free(sort);
+	return status;
+}
