@@ -14,10 +14,10 @@
 	X(lines)                                                                                   \
 	X(source)                                                                                  \
 	X(asm)                                                                                     \
+	X(modules)                                                                                 \
 	X(threads)                                                                                 \
 	X(processes)                                                                               \
 	X(cpus)                                                                                    \
-	X(modules)                                                                                 \
 	X(categories)                                                                              \
 	X(waits)                                                                                   \
 	X(system)                                                                                  \

@@ -45,6 +45,11 @@ static sn_status functions_fill(const struct sn_view_input *input, struct sn_tab
 	return SN_OK;
 }
 
+static const struct sn_explanation function_words[] = {
+	{ "linkage_name", "text", "The name in the object file, before demangling.", "function" },
+	{ 0 },
+};
+
 const struct sn_view sn_view_functions = {
 	.name = "functions",
 	.title = "time by function; inlined functions are functions",
@@ -52,6 +57,7 @@ const struct sn_view sn_view_functions = {
 	.schema = "sonde.functions/1",
 	.columns = function_columns,
 	.column_count = sizeof(function_columns) / sizeof(*function_columns),
+	.words = function_words,
 	.data_columns = "function,module,file,line,exclusive_cpu_s,inclusive_cpu_s,exclusive_share,"
 			"inclusive_share,exclusive_share_low,exclusive_share_high,samples",
 	.text_columns = "mark,exclusive_share,interval,exclusive_cpu_s,inclusive_share,samples,"
@@ -61,6 +67,7 @@ const struct sn_view sn_view_functions = {
 	.sort = "exclusive_cpu_s",
 	.wall_sort = "exclusive_wall_s",
 	.share_column = "exclusive_share",
+	.is_in_report = true,
 	.fill = functions_fill,
 };
 
@@ -133,6 +140,62 @@ static sn_status loops_fill(const struct sn_view_input *input, struct sn_table *
 	return SN_OK;
 }
 
+static const struct sn_explanation loop_words[] = {
+	{ "label", "text",
+	  "The loop as people read it: file.c:41-57, or the function's name and an offset "
+	  "where no lines are known.",
+	  "loop" },
+	{ "line_first", "count", "First source line of the loop.", NULL },
+	{ "line_last", "count", "Last source line of the loop.", NULL },
+	{ "innermost", "text",
+	  "Whether no other loop is nested in this one. Innermost loops are what "
+	  "compilers vectorise.",
+	  NULL },
+	{ "irreducible", "text",
+	  "Whether the loop can be entered elsewhere than at its header (goto, "
+	  "coroutines). Compilers give up on such loops.",
+	  NULL },
+	{ "unroll_count", "count",
+	  "Source iterations in one pass over the loop's machine code, vector lanes included; unknown "
+	  "where the code does not tell.",
+	  "vector_bytes" },
+	{ "vector_bytes", "count",
+	  "Width of the widest register that the loop uses for packed arithmetic or moves; 0: none.",
+	  "unroll_count" },
+	{ "block_count", "count", "Basic blocks of the loop, those of nested loops included.",
+	  "exit_count" },
+	{ "instruction_count", "count",
+	  "Machine instructions of the loop, those of nested loops included, each counted once.",
+	  NULL },
+	{ "range_count", "count",
+	  "Pieces of memory that the loop's code lies in: more than one where the compiler moved parts "
+	  "of it away.",
+	  NULL },
+	{ "exit_count", "count",
+	  "Jumps that leave the loop. Compilers vectorize loops with a single exit only, or few.",
+	  "block_count" },
+	{ "header_link_addr", "count",
+	  "Address of the loop's header in the module's file: the block that every pass begins with.",
+	  "loop" },
+	{ "size_bytes", "count",
+	  "Bytes of the loop's machine code, those of nested loops included. What is executed again "
+	  "and again is fetched fastest where it fits the core's cache of decoded instructions.",
+	  "instruction_count" },
+	{ "inlined_from", "text",
+	  "The inlined function that the loop was written in; unknown where that is the function "
+	  "itself.",
+	  "function" },
+	{ "runtime", "text",
+	  "Whether the loop belongs to an OpenMP or MPI runtime: it waits or hands out "
+	  "work. Listed only with --runtime-loops.",
+	  "spin" },
+	{ "source_loop", "count",
+	  "Number of the source loop: equal for its peel, main and tail loops and "
+	  "inlined copies.",
+	  "role" },
+	{ 0 },
+};
+
 const struct sn_view sn_view_loops = {
 	.name = "loops",
 	.title = "time by loop, by address of the leaf",
@@ -140,6 +203,7 @@ const struct sn_view sn_view_loops = {
 	.schema = "sonde.loops/1",
 	.columns = loop_columns,
 	.column_count = sizeof(loop_columns) / sizeof(*loop_columns),
+	.words = loop_words,
 	.data_columns =
 		"loop,label,function,module,file,line_first,line_last,depth,innermost,"
 		"exclusive_cpu_s,exclusive_share,inclusive_share,samples,exclusive_share_low,"
@@ -150,6 +214,7 @@ const struct sn_view sn_view_loops = {
 	.wall_columns = "rank,exclusive_wall_share,exclusive_wall_s,inclusive_wall_share,depth,"
 			"innermost,label,function,module",
 	.share_column = "exclusive_share",
+	.is_in_report = true,
 	.fill = loops_fill,
 };
 
@@ -208,6 +273,7 @@ const struct sn_view sn_view_lines = {
 	.sort = "exclusive_cpu_s",
 	.wall_sort = "exclusive_wall_s",
 	.share_column = "exclusive_share",
+	.is_in_report = true,
 	.fill = lines_fill,
 };
 
@@ -251,6 +317,23 @@ static sn_status modules_fill(const struct sn_view_input *input, struct sn_table
 	return SN_OK;
 }
 
+static const struct sn_explanation module_words[] = {
+	{ "build_id", "text",
+	  "The module's build-id, which tells two builds of a file apart; a hash of the "
+	  "content where the linker wrote none.",
+	  NULL },
+	{ "class", "text",
+	  "What the module is taken for: program, library (of the system, no kind of its own), "
+	  "libc, loader, maths, openmp, mpi, allocator, io, kernel, other. Decides the category of "
+	  "its samples.",
+	  "program" },
+	{ "warning", "text",
+	  "What could not be read of the module and is therefore missing: names, lines or "
+	  "loops.",
+	  NULL },
+	{ 0 },
+};
+
 const struct sn_view sn_view_modules = {
 	.name = "modules",
 	.title = "time by program and library",
@@ -258,6 +341,7 @@ const struct sn_view sn_view_modules = {
 	.schema = "sonde.modules/2",
 	.columns = module_columns,
 	.column_count = sizeof(module_columns) / sizeof(*module_columns),
+	.words = module_words,
 	.data_columns =
 		"module,path,build_id,class,exclusive_cpu_s,inclusive_cpu_s,exclusive_share,"
 		"inclusive_share,exclusive_share_low,exclusive_share_high,samples,warning",
@@ -269,6 +353,7 @@ const struct sn_view sn_view_modules = {
 	.sort = "exclusive_cpu_s",
 	.wall_sort = "exclusive_wall_s",
 	.share_column = "exclusive_share",
+	.is_in_report = true,
 	.fill = modules_fill,
 };
 
@@ -328,6 +413,16 @@ static sn_status categories_fill(const struct sn_view_input *input, struct sn_ta
 	return SN_OK;
 }
 
+static const struct sn_explanation category_words[] = {
+	{ "modules", "text",
+	  "The three modules with most of the time, and their shares of all CPU time.", "program" },
+	{ "share_low", "share", "Lower end of the share's 95 % interval.", "interval" },
+	{ "share_high", "share", "Upper end of the share's 95 % interval.", "interval" },
+	{ "spin_s", "time", "CPU time spent waiting actively.", "spin" },
+	{ "spin_share", "share", "Waiting actively, over the sampled CPU time.", "spin" },
+	{ 0 },
+};
+
 const struct sn_view sn_view_categories = {
 	.name = "categories",
 	.title = "time by kind of work: the program, MPI, OpenMP, memory, I/O, maths ...",
@@ -335,6 +430,8 @@ const struct sn_view sn_view_categories = {
 	.schema = "sonde.categories/2",
 	.columns = category_columns,
 	.column_count = sizeof(category_columns) / sizeof(*category_columns),
+	.words = category_words,
 	.is_listing = true,
+	.is_in_report = true,
 	.fill = categories_fill,
 };

@@ -1,3 +1,4 @@
+/* Words that several views share, and the search in all words. */
 #include "views/explain.h"
 
 #include <ctype.h>
@@ -132,14 +133,11 @@ static const struct sn_explanation explanations[] = {
 	  "Parts of the C library and its neighbours that no rule names (qsort, rand), and "
 	  "addresses that no module has.",
 	  "'sonde show modules'" },
-	{ "modules", "text",
-	  "The three modules with most of the time, and their shares of all CPU time.", "program" },
 	/* ---- names ---- */
 	{ "function", "text",
 	  "The function's name, demangled. An inlined function is a function of its own: "
 	  "its copies in all callers and its own body count together.",
 	  NULL },
-	{ "linkage_name", "text", "The name in the object file, before demangling.", "function" },
 	{ "module", "text",
 	  "Base name of the program or library that the code is in; [vdso], [jit] and "
 	  "[kernel] are no files.",
@@ -147,120 +145,23 @@ static const struct sn_explanation explanations[] = {
 	{ "path", "text",
 	  "Path of the module as it was mapped. In trees: the call path, indented by depth.",
 	  NULL },
-	{ "build_id", "text",
-	  "The module's build-id, which tells two builds of a file apart; a hash of the "
-	  "content where the linker wrote none.",
-	  NULL },
-	{ "class", "text",
-	  "What the module is taken for: program, library (of the system, no kind of its own), "
-	  "libc, loader, maths, openmp, mpi, allocator, io, kernel, other. Decides the category of "
-	  "its samples.",
-	  "program" },
-	{ "warning", "text",
-	  "What could not be read of the module and is therefore missing: names, lines or "
-	  "loops.",
-	  NULL },
 	{ "file", "text",
 	  "Source file: of the function's declaration, of the loop, or of the line.", NULL },
 	{ "line", "count", "Source line, from 1.", NULL },
 	{ "source", "text", "Source file and line, short.", "file line" },
-	{ "label", "text",
-	  "The loop as people read it: file.c:41-57, or the function's name and an offset "
-	  "where no lines are known.",
-	  "loop" },
-	{ "line_first", "count", "First source line of the loop.", NULL },
-	{ "line_last", "count", "Last source line of the loop.", NULL },
 	{ "depth", "count",
 	  "Nesting: of a loop among loops, from 1; of a node in its tree; of a sample's "
 	  "stack in frames.",
-	  NULL },
-	{ "innermost", "text",
-	  "Whether no other loop is nested in this one. Innermost loops are what "
-	  "compilers vectorise.",
 	  NULL },
 	{ "role", "text",
 	  "Of a loop: what it is of its source loop: main; peel (iterations before, for "
 	  "alignment); tail (the rest after); version (chosen at run time). In 'show calls': "
 	  "caller, function or callee.",
 	  "loop" },
-	{ "irreducible", "text",
-	  "Whether the loop can be entered elsewhere than at its header (goto, "
-	  "coroutines). Compilers give up on such loops.",
-	  NULL },
-	{ "unroll_count", "count",
-	  "Source iterations in one pass over the loop's machine code, vector lanes included; unknown "
-	  "where the code does not tell.",
-	  "vector_bytes" },
-	{ "vector_bytes", "count",
-	  "Width of the widest register that the loop uses for packed arithmetic or moves; 0: none.",
-	  "unroll_count" },
-	{ "block_count", "count", "Basic blocks of the loop, those of nested loops included.",
-	  "exit_count" },
-	{ "instruction_count", "count",
-	  "Machine instructions of the loop, those of nested loops included, each counted once.",
-	  NULL },
-	{ "range_count", "count",
-	  "Pieces of memory that the loop's code lies in: more than one where the compiler moved parts "
-	  "of it away.",
-	  NULL },
-	{ "exit_count", "count",
-	  "Jumps that leave the loop. Compilers vectorize loops with a single exit only, or few.",
-	  "block_count" },
-	{ "header_link_addr", "count",
-	  "Address of the loop's header in the module's file: the block that every pass begins with.",
-	  "loop" },
-	{ "size_bytes", "count",
-	  "Bytes of the loop's machine code, those of nested loops included. What is executed again "
-	  "and again is fetched fastest where it fits the core's cache of decoded instructions.",
-	  "instruction_count" },
-	{ "inlined_from", "text",
-	  "The inlined function that the loop was written in; unknown where that is the function "
-	  "itself.",
-	  "function" },
-	{ "runtime", "text",
-	  "Whether the loop belongs to an OpenMP or MPI runtime: it waits or hands out "
-	  "work. Listed only with --runtime-loops.",
-	  "spin" },
 	{ "rank", "count",
 	  "Of a loop: its place in the loops table, as '#1' in 'show loop #1'. Of a "
 	  "process: its MPI rank; null without MPI.",
 	  NULL },
-	{ "coverage_share", "share",
-	  "Of a loop in 'show whatif': its exclusive CPU time, of all CPU time: the exclusive share "
-	  "of 'show loops'.",
-	  "exclusive_share user_share" },
-	{ "user_share", "share",
-	  "Of a loop in 'show whatif': the coverage without the kernel's part (page faults, system "
-	  "calls). It is what better code could save: speed-ups of the program begin with it.",
-	  "coverage_share full_vector_program_speedup" },
-	{ "full_vector_program_speedup", "ratio",
-	  "How many times as fast the whole program would be if this loop alone were fully "
-	  "vectorized, by Amdahl's law; the same for clean_, fp_vector_, no_dependence_ and "
-	  "next_bottleneck_. The static model's word, for data in L1: docs/method/whatif.md.",
-	  "user_share full_vector_cumulative_speedup" },
-	{ "full_vector_cumulative_speedup", "ratio",
-	  "The speed-up of the program with this loop and all loops that bring more; the same for "
-	  "the other variants.",
-	  "full_vector_program_speedup" },
-	{ "coverage_share_low", "share", "Lower end of the 95 % interval of the coverage.",
-	  "coverage_share interval" },
-	{ "coverage_share_high", "share", "Upper end of the 95 % interval of the coverage.",
-	  "coverage_share interval" },
-	{ "full_vector_rank", "count",
-	  "Of a loop in 'show whatif': its place by what the program would gain from this variant, "
-	  "from 1; the same for the other variants.",
-	  "full_vector_program_speedup" },
-	{ "reliable", "text", "Whether nothing is said against a loop's what-if figures.",
-	  "doubts" },
-	{ "doubts", "text",
-	  "Why a loop's what-if figures are weak: few samples, not analysed, paths as one, holds "
-	  "loops, calls, estimated forms, undecoded bytes, short trips. Empty: none, and "
-	  "'reliable' is true.",
-	  "samples" },
-	{ "source_loop", "count",
-	  "Number of the source loop: equal for its peel, main and tail loops and "
-	  "inlined copies.",
-	  "role" },
 	{ "category", "text",
 	  "The kind of work: program, mpi, openmp, memory, io, maths, strings, os or "
 	  "other. It belongs to the whole stack: memcpy called by MPI is MPI.",
@@ -292,13 +193,6 @@ static const struct sn_explanation explanations[] = {
 	  "wall" },
 	{ "inclusive_wall_share", "share", "Inclusive wall time over the wall time of all threads.",
 	  "wall" },
-	{ "attributed_cpu_s", "time",
-	  "CPU time that came through this caller, or went into this callee.", "attributed" },
-	{ "attributed_share", "share", "Attributed CPU time over the sampled CPU time.",
-	  "attributed" },
-	{ "attributed_wall_s", "time", "Attributed CPU and blocked time.", "attributed wall" },
-	{ "attributed_wall_share", "share", "Attributed wall time over that of all threads.",
-	  "attributed wall" },
 	{ "samples", "count",
 	  "Observations: how often the clock found the program here. The time comes from "
 	  "the samples' weights, not from their number.",
@@ -317,10 +211,6 @@ static const struct sn_explanation explanations[] = {
 	  "Part of the whole: of the sampled CPU time; in 'show waits' of all traced "
 	  "blocked time.",
 	  NULL },
-	{ "share_low", "share", "Lower end of the share's 95 % interval.", "interval" },
-	{ "share_high", "share", "Upper end of the share's 95 % interval.", "interval" },
-	{ "spin_s", "time", "CPU time spent waiting actively.", "spin" },
-	{ "spin_share", "share", "Waiting actively, over the sampled CPU time.", "spin" },
 	{ "cpu_s", "time",
 	  "CPU seconds, user and system: of threads and processes by the kernel's account; "
 	  "of CPUs, categories and single samples as sampled.",
@@ -345,29 +235,14 @@ static const struct sn_explanation explanations[] = {
 	  "time to pass. Of a thread or process: elapsed less user, system and waiting "
 	  "for a CPU; in 'show waits' as traced.",
 	  "'sonde show waits'" },
-	{ "traced_blocked_s", "time", "The part of the blocked time that the traced calls explain.",
-	  "blocked_s" },
-	{ "mean_s", "time", "Mean duration of one wait.", NULL },
-	{ "max_s", "time", "The longest single wait.", NULL },
-	{ "waits", "count", "How often it blocked.", NULL },
 	{ "kind", "text",
 	  "Of a wait: lock, condition, io, poll, sleep, child or other. Of a tree's node: "
 	  "function or loop. In 'show env': run or variable. Of system time: call, fault, "
 	  "unseen (time without an observation), sonde or unknown.",
 	  NULL },
-	{ "call", "text",
-	  "The system call that a sample was in the kernel for, by the number that the code before "
-	  "it "
-	  "loads; [page fault] where there was none, [not seen] for time without an observation, "
-	  "[system call] where the number is not known.",
-	  "system_s" },
-	{ "number", "count", "Number of the system call, by the kernel's table for x86-64.",
-	  "call" },
 	{ "caller", "text",
 	  "The nearest function of the program itself on the path to the wait or "
 	  "system call.",
-	  NULL },
-	{ "context_switches", "count", "How often the thread left a processor, voluntarily or not.",
 	  NULL },
 	/* ---- who and where ---- */
 	{ "process", "count",
@@ -377,57 +252,12 @@ static const struct sn_explanation explanations[] = {
 	{ "thread", "count", "The kernel's id of the thread (tid).", NULL },
 	{ "name", "text",
 	  "Name: of a thread as the kernel shows it, of a variable, of a tree's node.", NULL },
-	{ "pid", "count", "The kernel's process id.", NULL },
-	{ "parent_pid", "count", "Process id of the parent.", NULL },
-	{ "host", "text", "Host name of the machine.", NULL },
-	{ "arguments", "text",
-	  "The command line, quoted as a shell would need it; *** stands for what was "
-	  "redacted.",
-	  NULL },
-	{ "folder", "text", "Working directory.", NULL },
-	{ "lost", "count",
-	  "Samples that were due and could not be kept, by the collector's own count.", NULL },
-	{ "exit_status", "count",
-	  "The exit status; 128 and the signal's number for a signal; null if it is "
-	  "not known.",
-	  NULL },
-	{ "clock_mechanism", "text",
-	  "What made the samples: perf-signal (a perf event that signals its "
-	  "thread), thread-timer (a POSIX timer, bound to the kernel's tick), "
-	  "'perf-signal, then timers' where threads changed over, "
-	  "itimer-prof, perf-ring (from outside of the target), off.",
-	  "rate_hz" },
-	{ "rate_hz", "count", "Samples asked for, per second of CPU time.", "clock_mechanism" },
-	{ "overhead_share", "share",
-	  "sonde's own cost inside the target over the target's CPU time: "
-	  "calibrated cost of a signal times signals, and of switches.",
-	  NULL },
 	{ "cpu", "count", "Number of the processor.", NULL },
-	{ "value", "text", "The variable's value; *** if it was redacted.", NULL },
 	/* ---- samples, trees, text ---- */
-	{ "t_s", "time", "Seconds since the earliest process start of the experiment.", NULL },
-	{ "in_kernel", "text", "Whether the sample's time was spent in the kernel.", "system_s" },
-	{ "complete", "text", "Whether the stack reaches the start of the program or thread.",
-	  NULL },
-	{ "scanned", "text",
-	  "Whether a caller was found by following code without call-frame information to its "
-	  "return, as of hand-written kernels; otherwise compilers' own descriptions tell callers.",
-	  "complete" },
-	{ "observation", "text",
-	  "Whether the clock found the program here; no for what was left at the "
-	  "thread's exit, which is time but no observation.",
-	  "samples" },
-	{ "node", "count", "Number of the node in this tree.", "parent" },
-	{ "parent", "count", "Number of the node above; 0 is the root.", "node" },
 	{ "call_file", "text", "Source file of the call.", NULL },
 	{ "call_line", "count", "Source line of the call.", NULL },
 	{ "text", "text", "The source line, or the instruction in Intel syntax.", NULL },
 	{ "heat", "text", "Time relative to the hottest row, as a bar.", NULL },
-	{ "link_addr", "text", "Address in the file (link address), in hex.", "offset_bytes" },
-	{ "offset_bytes", "count", "Bytes from the function's entry.", NULL },
-	{ "bytes", "text", "The instruction's bytes in hex.", NULL },
-	{ "nest", "text", "One bar for each loop around the instruction; > is a loop's header.",
-	  "depth" },
 	/* ---- summary ---- */
 	{ "loops_share", "share",
 	  "Share of CPU time whose leaf address lies in a loop; loops of OpenMP and "
@@ -508,12 +338,19 @@ static const struct {
 
 const struct sn_explanation *sn_explanation_at(size_t index)
 {
-	const size_t columns = sizeof(explanations) / sizeof(*explanations);
+	const size_t shared = sizeof(explanations) / sizeof(*explanations);
 
-	if (index < columns)
+	if (index < shared)
 		return &explanations[index];
-	return index - columns < sn_explained_word_count ? &sn_explained_words[index - columns]
-							 : NULL;
+	index -= shared;
+	if (index < sn_explained_word_count)
+		return &sn_explained_words[index];
+	index -= sn_explained_word_count;
+	for (const struct sn_view *const *view = sn_views; *view; view++)
+		for (const struct sn_explanation *e = (*view)->words; e && e->key; e++)
+			if (!index--)
+				return e;
+	return NULL;
 }
 
 static const struct sn_explanation *by_key(const char *key)

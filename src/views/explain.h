@@ -1,6 +1,7 @@
 /**
  * What every column, metric and category means, in words: `sonde explain`, help texts of reports.
- * A test holds that every column of every view is explained here.
+ * Words of columns that one view alone has stand in that view's file (struct sn_view, `words`), all
+ * others in explain.c. A test holds that every column of every view is explained.
  */
 #ifndef SN_VIEWS_EXPLAIN_H
 #define SN_VIEWS_EXPLAIN_H
@@ -14,8 +15,8 @@ struct sn_explanation {
 	const char *see;  /* keys or commands that go on from here, or NULL */
 };
 
-/** Columns, categories and ideas, then words that tables and sentences print and that are no
- * column; NULL behind the last. */
+/** Shared columns, categories and ideas, then words that tables and sentences print and that are no
+ * column, then those of each view; NULL behind the last. */
 const struct sn_explanation *sn_explanation_at(size_t index);
 /** By key, or by what tables call it: the heading of a column of any view, with its unit or
  * without, or a word of the summary. NULL if there is none. */

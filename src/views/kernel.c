@@ -97,6 +97,18 @@ static sn_status system_fill(const struct sn_view_input *input, struct sn_table 
 	return SN_OK;
 }
 
+static const struct sn_explanation system_words[] = {
+	{ "call", "text",
+	  "The system call that a sample was in the kernel for, by the number that the code before "
+	  "it "
+	  "loads; [page fault] where there was none, [not seen] for time without an observation, "
+	  "[system call] where the number is not known.",
+	  "system_s" },
+	{ "number", "count", "Number of the system call, by the kernel's table for x86-64.",
+	  "call" },
+	{ 0 },
+};
+
 const struct sn_view sn_view_system = {
 	.name = "system",
 	.title = "time in the kernel, by system call and page fault, and who asked for it",
@@ -104,6 +116,7 @@ const struct sn_view sn_view_system = {
 	.schema = "sonde.system/1",
 	.columns = system_columns,
 	.column_count = sizeof(system_columns) / sizeof(*system_columns),
+	.words = system_words,
 	.data_columns = "kind,call,number,function,caller,file,line,module,system_s,share,samples",
 	.text_columns = "share,system_s,samples,call,function,caller,source,module",
 	.share_column = "share",

@@ -189,6 +189,12 @@ static sn_status callers_fill(const struct sn_view_input *input, struct sn_table
 	return tree_fill_kind(input, table, SN_TREE_CALLERS);
 }
 
+static const struct sn_explanation tree_words[] = {
+	{ "node", "count", "Number of the node in this tree.", "parent" },
+	{ "parent", "count", "Number of the node above; 0 is the root.", "node" },
+	{ 0 },
+};
+
 const struct sn_view sn_view_tree = {
 	.name = "tree",
 	.title = "call paths from the top down, loops included",
@@ -196,6 +202,7 @@ const struct sn_view sn_view_tree = {
 	.schema = "sonde.tree/1",
 	.columns = tree_columns,
 	.column_count = sizeof(tree_columns) / sizeof(*tree_columns),
+	.words = tree_words,
 	.data_columns = TREE_DATA,
 	.text_columns = TREE_TEXT,
 	.wall_columns = TREE_WALL,
@@ -335,6 +342,17 @@ static sn_status calls_fill(const struct sn_view_input *input, struct sn_table *
 	return SN_OK;
 }
 
+static const struct sn_explanation call_words[] = {
+	{ "attributed_cpu_s", "time",
+	  "CPU time that came through this caller, or went into this callee.", "attributed" },
+	{ "attributed_share", "share", "Attributed CPU time over the sampled CPU time.",
+	  "attributed" },
+	{ "attributed_wall_s", "time", "Attributed CPU and blocked time.", "attributed wall" },
+	{ "attributed_wall_share", "share", "Attributed wall time over that of all threads.",
+	  "attributed wall" },
+	{ 0 },
+};
+
 const struct sn_view sn_view_calls = {
 	.name = "calls",
 	.title = "callers and callees of a function, with the time that each brings",
@@ -343,6 +361,7 @@ const struct sn_view sn_view_calls = {
 	.schema = "sonde.calls/1",
 	.columns = call_columns,
 	.column_count = sizeof(call_columns) / sizeof(*call_columns),
+	.words = call_words,
 	.data_columns = "role,function,module,file,line,call_file,call_line,attributed_cpu_s,"
 			"attributed_share,exclusive_cpu_s,inclusive_cpu_s,samples",
 	.text_columns = "attributed_share,attributed_cpu_s,exclusive_cpu_s,inclusive_cpu_s,name,"

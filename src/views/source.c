@@ -514,6 +514,15 @@ static sn_status asm_fill(const struct sn_view_input *input, struct sn_table *ta
 	return SN_OK;
 }
 
+static const struct sn_explanation asm_words[] = {
+	{ "link_addr", "text", "Address in the file (link address), in hex.", "offset_bytes" },
+	{ "offset_bytes", "count", "Bytes from the function's entry.", NULL },
+	{ "bytes", "text", "The instruction's bytes in hex.", NULL },
+	{ "nest", "text", "One bar for each loop around the instruction; > is a loop's header.",
+	  "depth" },
+	{ 0 },
+};
+
 const struct sn_view sn_view_asm = {
 	.name = "asm",
 	.title = "machine code with heat, of a function or loop",
@@ -522,6 +531,7 @@ const struct sn_view sn_view_asm = {
 	.schema = "sonde.asm/1",
 	.columns = asm_columns,
 	.column_count = sizeof(asm_columns) / sizeof(*asm_columns),
+	.words = asm_words,
 	.data_columns =
 		"link_addr,offset_bytes,function,module,loop,depth,file,line,exclusive_cpu_s,"
 		"inclusive_cpu_s,exclusive_share,inclusive_share,samples,bytes,text",

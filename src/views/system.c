@@ -92,6 +92,14 @@ static sn_status threads_fill(const struct sn_view_input *input, struct sn_table
 	return SN_OK;
 }
 
+static const struct sn_explanation thread_words[] = {
+	{ "traced_blocked_s", "time", "The part of the blocked time that the traced calls explain.",
+	  "blocked_s" },
+	{ "context_switches", "count", "How often the thread left a processor, voluntarily or not.",
+	  NULL },
+	{ 0 },
+};
+
 const struct sn_view sn_view_threads = {
 	.name = "threads",
 	.title = "time by thread, by the kernel's account",
@@ -100,6 +108,7 @@ const struct sn_view sn_view_threads = {
 	.schema = "sonde.threads/1",
 	.columns = thread_columns,
 	.column_count = sizeof(thread_columns) / sizeof(*thread_columns),
+	.words = thread_words,
 	.data_columns = "process,thread,name,cpu_s,samples,share,elapsed_s,user_s,system_s,"
 			"wait_cpu_s,blocked_s,sampled_cpu_s,traced_blocked_s,context_switches",
 	.text_columns =
@@ -108,6 +117,7 @@ const struct sn_view sn_view_threads = {
 	.wall_columns = "process,thread,name,cpu_s,wait_cpu_s,blocked_s,traced_blocked_s,elapsed_s",
 	.sort = "cpu_s",
 	.share_column = "share",
+	.is_in_report = true,
 	.fill = threads_fill,
 };
 
@@ -286,6 +296,35 @@ static sn_status processes_fill(const struct sn_view_input *input, struct sn_tab
 	return SN_OK;
 }
 
+static const struct sn_explanation process_words[] = {
+	{ "pid", "count", "The kernel's process id.", NULL },
+	{ "parent_pid", "count", "Process id of the parent.", NULL },
+	{ "host", "text", "Host name of the machine.", NULL },
+	{ "arguments", "text",
+	  "The command line, quoted as a shell would need it; *** stands for what was "
+	  "redacted.",
+	  NULL },
+	{ "folder", "text", "Working directory.", NULL },
+	{ "lost", "count",
+	  "Samples that were due and could not be kept, by the collector's own count.", NULL },
+	{ "exit_status", "count",
+	  "The exit status; 128 and the signal's number for a signal; null if it is "
+	  "not known.",
+	  NULL },
+	{ "clock_mechanism", "text",
+	  "What made the samples: perf-signal (a perf event that signals its "
+	  "thread), thread-timer (a POSIX timer, bound to the kernel's tick), "
+	  "'perf-signal, then timers' where threads changed over, "
+	  "itimer-prof, perf-ring (from outside of the target), off.",
+	  "rate_hz" },
+	{ "rate_hz", "count", "Samples asked for, per second of CPU time.", "clock_mechanism" },
+	{ "overhead_share", "share",
+	  "sonde's own cost inside the target over the target's CPU time: "
+	  "calibrated cost of a signal times signals, and of switches.",
+	  NULL },
+	{ 0 },
+};
+
 const struct sn_view sn_view_processes = {
 	.name = "processes",
 	.title = "processes and ranks: who ran where, how long, with what result",
@@ -294,6 +333,7 @@ const struct sn_view sn_view_processes = {
 	.schema = "sonde.processes/1",
 	.columns = process_columns,
 	.column_count = sizeof(process_columns) / sizeof(*process_columns),
+	.words = process_words,
 	.data_columns = "process,pid,parent_pid,rank,host,program,arguments,elapsed_s,cpu_s,user_s,"
 			"system_s,wait_cpu_s,blocked_s,sampled_cpu_s,samples,lost,threads,"
 			"exit_status,clock_mechanism,rate_hz,overhead_share,share,depth",
@@ -303,6 +343,7 @@ const struct sn_view sn_view_processes = {
 	.wall_columns =
 		"process,rank,pid,cpu_s,wait_cpu_s,blocked_s,elapsed_s,threads,host,arguments",
 	.share_column = "share",
+	.is_in_report = true,
 	.fill = processes_fill,
 };
 
@@ -435,6 +476,13 @@ static const char *why_no_waits(const struct sn_profile *profile)
 	       "('sonde ./PROGRAM' starts one that is recorded from inside)";
 }
 
+static const struct sn_explanation wait_words[] = {
+	{ "mean_s", "time", "Mean duration of one wait.", NULL },
+	{ "max_s", "time", "The longest single wait.", NULL },
+	{ "waits", "count", "How often it blocked.", NULL },
+	{ 0 },
+};
+
 const struct sn_view sn_view_waits = {
 	.name = "waits",
 	.title = "calls that blocked their thread: locks, I/O, sleep, and who made them",
@@ -443,6 +491,7 @@ const struct sn_view sn_view_waits = {
 	.schema = "sonde.waits/1",
 	.columns = wait_columns,
 	.column_count = sizeof(wait_columns) / sizeof(*wait_columns),
+	.words = wait_words,
 	.data_columns = "kind,function,caller,file,line,module,blocked_s,share,waits,mean_s,max_s,"
 			"threads",
 	.text_columns = "share,blocked_s,waits,mean_s,max_s,threads,kind,function,caller,source",
@@ -489,6 +538,11 @@ static sn_status env_fill(const struct sn_view_input *input, struct sn_table *ta
 	return SN_OK;
 }
 
+static const struct sn_explanation env_words[] = {
+	{ "value", "text", "The variable's value; *** if it was redacted.", NULL },
+	{ 0 },
+};
+
 const struct sn_view sn_view_env = {
 	.name = "env",
 	.title = "the machine and the environment of the run, secrets redacted",
@@ -496,6 +550,7 @@ const struct sn_view sn_view_env = {
 	.schema = "sonde.env/1",
 	.columns = env_columns,
 	.column_count = sizeof(env_columns) / sizeof(*env_columns),
+	.words = env_words,
 	.is_listing = true,
 	.fill = env_fill,
 };
@@ -588,6 +643,22 @@ static sn_status samples_fill(const struct sn_view_input *input, struct sn_table
 	return SN_OK;
 }
 
+static const struct sn_explanation sample_words[] = {
+	{ "t_s", "time", "Seconds since the earliest process start of the experiment.", NULL },
+	{ "in_kernel", "text", "Whether the sample's time was spent in the kernel.", "system_s" },
+	{ "complete", "text", "Whether the stack reaches the start of the program or thread.",
+	  NULL },
+	{ "scanned", "text",
+	  "Whether a caller was found by following code without call-frame information to its "
+	  "return, as of hand-written kernels; otherwise compilers' own descriptions tell callers.",
+	  "complete" },
+	{ "observation", "text",
+	  "Whether the clock found the program here; no for what was left at the "
+	  "thread's exit, which is time but no observation.",
+	  "samples" },
+	{ 0 },
+};
+
 const struct sn_view sn_view_samples = {
 	.name = "samples",
 	.title = "single samples, by thread and time",
@@ -596,6 +667,7 @@ const struct sn_view sn_view_samples = {
 	.schema = "sonde.samples/3",
 	.columns = sample_columns,
 	.column_count = sizeof(sample_columns) / sizeof(*sample_columns),
+	.words = sample_words,
 	.data_columns =
 		"t_s,process,thread,cpu,cpu_s,in_kernel,function,module,file,line,loop,category,"
 		"depth,complete,scanned,observation",

@@ -17,7 +17,7 @@ struct sn_view_input {
 	const struct sn_profile *profile;
 	enum sn_time_kind time;
 	struct sn_structures *structures;	 /* for source and asm; may be NULL elsewhere */
-	const struct sn_machine_choice *machine; /* for summary, loop and whatif; NULL: none */
+	const struct sn_machine_choice *machine; /* for pages; may be NULL for tables */
 	const char *subject;			 /* what is asked for; NULL: nothing */
 	bool all_paths;				 /* trees: no pruning */
 	bool by_call_line;			 /* trees */
@@ -46,25 +46,26 @@ struct sn_view {
 
 	/* what it is asked about */
 	const char *subject; /* "[FUNCTION]", "LOOP"; NULL: it is about the whole run */
-	const char
-		*subject_missing; /* what it cannot do without; NULL: the subject may be left out */
-	unsigned needs;		  /* bits of enum sn_view_need */
-	bool has_idle;		  /* with wall time it has idle threads, too */
+	/* what it cannot do without, for who left it out; NULL: the subject may be left out */
+	const char *subject_missing;
+	unsigned needs; /* bits of enum sn_view_need */
+	bool has_idle;	/* with wall time it has idle threads, too */
 
 	/* a table */
 	const char *schema; /* "sonde.functions/1" */
 	const struct sn_column *columns;
 	size_t column_count;
-	const struct sn_explanation
-		*words;		      /* of columns that no other view has, ended by a NULL key */
+	/* what columns mean that no other view has, ended by a NULL key */
+	const struct sn_explanation *words;
 	const char *data_columns;     /* CSV and JSON; NULL: all */
 	const char *text_columns;     /* NULL: those with a title */
 	const char *wall_columns;     /* text with --wall; NULL: no wall form */
 	const char *sort, *wall_sort; /* NULL: as filled; as without --wall */
 	const char *share_column;     /* for the footer */
 	bool names_are_indented;      /* `name` is made for people, too (sn_view_is_composed) */
-	bool is_listing; /* its order is its sense: shown whole unless asked otherwise */
-	bool has_pieces; /* rows can be had piece by piece: CSV of any length needs little memory */
+	bool is_listing;   /* its order is its sense: shown whole unless asked otherwise */
+	bool has_pieces;   /* can be filled piece by piece: CSV of any length needs little memory */
+	bool is_in_report; /* reports in text and JSON have the table, too */
 	sn_status (*fill)(const struct sn_view_input *input, struct sn_table *table,
 			  struct sn_error *err);
 	/* why an unfiltered run has no row, as a sentence; NULL: it always has one */

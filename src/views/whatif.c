@@ -430,6 +430,42 @@ static sn_status whatif_show(const struct sn_view_input *input, struct sn_table_
 	return status;
 }
 
+static const struct sn_explanation whatif_words[] = {
+	{ "coverage_share", "share",
+	  "Of a loop in 'show whatif': its exclusive CPU time, of all CPU time: the exclusive share "
+	  "of 'show loops'.",
+	  "exclusive_share user_share" },
+	{ "user_share", "share",
+	  "Of a loop in 'show whatif': the coverage without the kernel's part (page faults, system "
+	  "calls). It is what better code could save: speed-ups of the program begin with it.",
+	  "coverage_share full_vector_program_speedup" },
+	{ "full_vector_program_speedup", "ratio",
+	  "How many times as fast the whole program would be if this loop alone were fully "
+	  "vectorized, by Amdahl's law; the same for clean_, fp_vector_, no_dependence_ and "
+	  "next_bottleneck_. The static model's word, for data in L1: docs/method/whatif.md.",
+	  "user_share full_vector_cumulative_speedup" },
+	{ "full_vector_cumulative_speedup", "ratio",
+	  "The speed-up of the program with this loop and all loops that bring more; the same for "
+	  "the other variants.",
+	  "full_vector_program_speedup" },
+	{ "coverage_share_low", "share", "Lower end of the 95 % interval of the coverage.",
+	  "coverage_share interval" },
+	{ "coverage_share_high", "share", "Upper end of the 95 % interval of the coverage.",
+	  "coverage_share interval" },
+	{ "full_vector_rank", "count",
+	  "Of a loop in 'show whatif': its place by what the program would gain from this variant, "
+	  "from 1; the same for the other variants.",
+	  "full_vector_program_speedup" },
+	{ "reliable", "text", "Whether nothing is said against a loop's what-if figures.",
+	  "doubts" },
+	{ "doubts", "text",
+	  "Why a loop's what-if figures are weak: few samples, not analysed, paths as one, holds "
+	  "loops, calls, estimated forms, undecoded bytes, short trips. Empty: none, and "
+	  "'reliable' is true.",
+	  "samples" },
+	{ 0 },
+};
+
 /* The static model's columns (cqa/words/table.h) follow its own. */
 const struct sn_view sn_view_whatif = {
 	.name = "whatif",
@@ -440,6 +476,7 @@ const struct sn_view sn_view_whatif = {
 	.schema = "sonde.whatif/2",
 	.columns = own_columns,
 	.column_count = W_COUNT,
+	.words = whatif_words,
 	.share_column = "coverage_share",
 	.show = whatif_show,
 };

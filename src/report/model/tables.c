@@ -1,9 +1,6 @@
 /* The tables of `sonde show` that a report repeats, filled once for all formats. */
 #include "report/model/model_parts.h"
 
-static const char *const names[] = { "functions", "loops",     "lines",	    "modules",
-				     "threads",	  "processes", "categories" };
-
 sn_status sn_report_add_tables(struct sn_report *report, struct sn_structures *structures,
 			       struct sn_error *err)
 {
@@ -12,9 +9,11 @@ sn_status sn_report_add_tables(struct sn_report *report, struct sn_structures *s
 				       .is_utf8 = sn_locale_is_utf8() };
 	sn_status status = SN_OK;
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && status == SN_OK; i++) {
-		struct sn_report_table table = { .view = sn_view_find(names[i]) };
+	for (const struct sn_view *const *view = sn_views; *view && status == SN_OK; view++) {
+		struct sn_report_table table = { .view = *view };
 
+		if (!(*view)->is_in_report)
+			continue;
 		sn_table_init(&table.table, table.view->columns, table.view->column_count);
 		status = table.view->fill(&input, &table.table, err);
 		sn_vec_push(&report->tables, table);

@@ -23,7 +23,7 @@ static void golden_check(const char *name, const char *got)
 	struct sn_file_view view;
 	struct sn_error err;
 
-	snprintf(path, sizeof(path), SN_SOURCE_ROOT "/tests/golden/profile/%s", name);
+	snprintf(path, sizeof(path), SN_SOURCE_ROOT "/tests/golden/views/%s", name);
 	if (getenv("SONDE_REBASE")) {
 		FILE *out = fopen(path, "w");
 
@@ -267,6 +267,25 @@ TEST(summary_of_a_salvaged_run_with_losses)
 }
 
 /* ---- explanations ---- */
+
+/* What a column's cells are is what its explanation says they are. */
+TEST(cells_are_of_the_kind_that_is_explained)
+{
+	for (const struct sn_view *const *view = sn_views; *view; view++)
+		for (size_t c = 0; c < (*view)->column_count; c++) {
+			const struct sn_column *column = &(*view)->columns[c];
+			const struct sn_explanation *e = sn_explanation_find(column->key);
+			bool is_seconds =
+				column->kind == SN_CELL_SECONDS || column->kind == SN_CELL_DURATION;
+			bool may_be_seconds = is_seconds || column->kind == SN_CELL_REAL;
+			bool is_time = e && !strcmp(e->kind, "time");
+
+			tap_check(e && (is_time ? may_be_seconds : !is_seconds), __FILE__, __LINE__,
+				  column->key);
+			tap_check(e && (column->kind == SN_CELL_SHARE) == !strcmp(e->kind, "share"),
+				  __FILE__, __LINE__, column->key);
+		}
+}
 
 TEST(every_column_is_explained)
 {
