@@ -29,6 +29,20 @@ static const struct sn_command *command_of(int argc, char **argv, int *words)
 	return command;
 }
 
+/* A word of a command's own, as it is or nearly: 'sonde summary' is 'sonde show summary'. */
+static bool is_word_of(const struct sn_command *command, const char *word)
+{
+	struct sn_word own;
+
+	for (size_t i = 0; command->word_at && command->word_at(i, &own); i++)
+		if (!strcmp(word, own.name) || sn_spelling_is_near(word, own.name)) {
+			sn_warn("there is no command or program '%s'; did you mean 'sonde %s %s'?",
+				word, command->name, own.name);
+			return true;
+		}
+	return false;
+}
+
 /* 'sonde recrod ./app': true, and said, if `word` is no program but nearly a command of ours. */
 static bool is_misspelt(const char *word)
 {
@@ -43,6 +57,9 @@ static bool is_misspelt(const char *word)
 				word, (*c)->name);
 			return true;
 		}
+	for (const struct sn_command *const *c = sn_commands; *c; c++)
+		if (is_word_of(*c, word))
+			return true;
 	return false;
 }
 
