@@ -11,15 +11,18 @@
  * timed    a mutex that another holds, until a time that is over: the whole path of a wait
  * wanted   a mutex that two threads take in turns: a lock of each
  * turn     a byte handed to a thread and back: two context switches of each
+ * sample   a signal that looks as the sampling timer's do, queued to itself below 32 calls
  * work     a stretch of 5 ms of arithmetic below 32 calls: what samples add to it
  * thread   made and joined
  */
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -89,6 +92,33 @@ static void work(void)
 	work_below(32);
 }
 
+/* The signal and the cookie of runtime/clock/clock.h. */
+static void queue_sample(void)
+{
+	siginfo_t info = { .si_signo = SIGSTKFLT, .si_code = SI_TIMER };
+
+	info.si_value.sival_ptr = (void *)(0x736f6e6465000000ULL | 1);
+	for (volatile int i = 0; i < 100; i++)
+		sink++;
+	syscall(SYS_rt_tgsigqueueinfo, getpid(), syscall(SYS_gettid), SIGSTKFLT, &info);
+}
+
+static __attribute__((noinline)) void sample_below(int depth)
+{
+	if (depth > 0) {
+		sample_below(depth - 1);
+		sink++;
+		return;
+	}
+	for (int i = 0; i < 100; i++)
+		queue_sample();
+}
+
+static void sample(void)
+{
+	sample_below(32);
+}
+
 static void *nothing(void *unused)
 {
 	return unused;
@@ -136,7 +166,7 @@ static const struct kind {
 	{ "shared", lock_once, 20000, take }, { "held", hold_again, 20000, take },
 	{ "timed", wait_in_vain, 100, take }, { "wanted", lock_once, 20000, lock_too },
 	{ "turn", turn, 100, answer },	      { "work", work, 1, NULL },
-	{ "thread", make_thread, 20, NULL },
+	{ "sample", sample, 10, NULL },	      { "thread", make_thread, 20, NULL },
 };
 
 static int compare(const void *a, const void *b)
