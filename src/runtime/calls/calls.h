@@ -13,7 +13,11 @@
 #include "runtime/core/collector.h"
 
 /** What may block has its enum sn_wait_kind for its group; other groups follow those. */
-enum { SN_CALL_GROUPS = 16, SN_CALL_WORDS = 7 };
+enum {
+	SN_CALL_PLAIN = SN_WAIT_KINDS, /* does not block, and no other group has it */
+	SN_CALL_GROUPS = 16,
+	SN_CALL_WORDS = 7
+};
 
 struct sn_call {
 	uint64_t
