@@ -16,7 +16,6 @@ struct site {
 /* Of a thread; its sites are in scratch. */
 struct reads {
 	uint32_t site_count;
-	uint64_t last_begin; /* of the call that before_call was told of */
 };
 
 extern struct sn_collector example_reads_collector;
@@ -41,20 +40,12 @@ static void begin_thread(struct sn_thread *thread, enum sn_thread_origin origin)
 	sn_calls_ask(thread, &example_reads_collector, 1u << SN_WAIT_IO, true);
 }
 
-static void before_call(struct sn_thread *self, const struct sn_call *call)
-{
-	struct reads *reads = sn_thread_part(self, &example_reads_collector);
-
-	reads->last_begin = call->begin;
-}
-
 static void after_call(struct sn_thread *self, const struct sn_call *call)
 {
-	struct reads *reads = sn_thread_part(self, &example_reads_collector);
 	struct sn_unwind_regs regs;
 
 	if (call->function != (const void *)sn_calls_real.real_read || call->result < 0 ||
-	    call->begin != reads->last_begin || !sn_enter(self))
+	    !sn_enter(self))
 		return;
 	sn_unwind_regs_here(&regs);
 	uint32_t stack = sn_stack_capture(self, &regs, (uint64_t)(uintptr_t)call->function, false,
@@ -90,6 +81,5 @@ struct sn_collector example_reads_collector = {
 	.scratch_bytes = SITES_MAX * sizeof(struct site),
 	.thread_begin = begin_thread,
 	.account = account,
-	.before_call = before_call,
 	.after_call = after_call,
 };

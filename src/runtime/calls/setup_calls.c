@@ -22,12 +22,19 @@ void sn_calls_resolve(void)
 	SN_CALLS_OF_VERSION(FIND_VERSION)
 }
 
+static void tell_nobody(struct sn_thread *self, const struct sn_call *call)
+{
+	(void)self, (void)call;
+}
+
 void sn_calls_load(void)
 {
 	sn_calls.part_offset = sn_calls_collector.thread_offset;
 	for (int i = 0; i < SN_COLLECTORS_MAX && sn_collectors[i]; i++) {
-		sn_calls.before[i] = sn_collectors[i]->before_call;
-		sn_calls.after[i] = sn_collectors[i]->after_call;
+		__typeof__(&tell_nobody) before = sn_collectors[i]->before_call;
+		__typeof__(&tell_nobody) after = sn_collectors[i]->after_call;
+		sn_calls.before[i] = before ? before : tell_nobody;
+		sn_calls.after[i] = after ? after : tell_nobody;
 	}
 	sn_calls_resolve();
 	if (&__libc_single_threaded && __libc_single_threaded)
