@@ -8,13 +8,20 @@ from datafile import read_folder
 from sonde_test import Test
 
 t = Test()
-library = os.environ['RUNTIME_LIBRARY']
-program = t.compile(os.path.join(os.path.dirname(os.path.abspath(__file__)), '../collector/reads.c'), '-O1', '-g',
-                    '-fno-inline', '-pthread')
-shutil.rmtree('data', ignore_errors=True)
-os.mkdir('data')
-run = subprocess.run([program], capture_output=True, text=True,
-                     env=dict(os.environ, LD_PRELOAD=library, SONDE_RUNTIME=f'dir={os.path.abspath("data")}'))
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+def collected(name, settings=''):
+    """Runs tests/collector/NAME.c under the example; its data lie in ./data."""
+    program = t.compile(os.path.join(HERE, '../collector', name + '.c'), '-O1', '-g', '-fno-inline', '-pthread')
+    shutil.rmtree('data', ignore_errors=True)
+    os.mkdir('data')
+    return subprocess.run([program], capture_output=True, text=True, timeout=60,
+                          env=dict(os.environ, LD_PRELOAD=os.environ['RUNTIME_LIBRARY'],
+                                   SONDE_RUNTIME=f'{settings}dir={os.path.abspath("data")}'))
+
+
+run = collected('reads')
 t.equal((run.returncode, run.stdout), (0, 'done\n'), 'the program runs as ever')
 parent, child = sorted(read_folder('data'), key=lambda d: d.start_ns)
 
@@ -31,4 +38,9 @@ t.equal(sums(child, 'read got', 0), [(2, 100)], 'a child begins from nothing')
 stacks = {stack for _, _, stack, _, _ in parent.tallies}
 t.check(0 not in stacks and len(stacks) == 3, 'every path has its stack')
 t.check(parent.samples and parent.ends, 'the other collectors are at work beside it')
+
+for settings in ('', 'wait=0;'):
+    run = collected('interrupted', settings)
+    t.equal((run.returncode, run.stdout), (0, '0 in time\n'),
+            f'a poll that our signals end goes on, and ends ({settings or "waits are recorded"})')
 t.done()
