@@ -162,28 +162,21 @@ static void put_blocks(struct packer *p, const struct sn_function *function)
 	}
 }
 
+#define PUT_INDEX(member)   put_index(&p->body, loop->member)
+#define PUT_UINT(member)    put(&p->body, loop->member)
+#define PUT_STRING(member)  put_string(p, loop->member)
+#define PUT_ADDRESS(member) put_signed(&p->body, (int64_t)(loop->member - function->link_addr))
+#define PUT_RANGES(member)  put_ranges(p, loop->member, loop->range_count, function->link_addr)
+#define PUT_FLAGS(member)                                                                          \
+	put(&p->body, (loop->is_innermost ? SN_EXTRACT_INNERMOST : 0u) |                           \
+			      (loop->is_irreducible ? SN_EXTRACT_IRREDUCIBLE : 0u))
+
 static void put_loop(struct packer *p, const struct sn_function *function,
 		     const struct sn_loop *loop)
 {
-	put_index(&p->body, loop->parent);
-	put(&p->body, loop->depth);
-	put(&p->body, (loop->is_innermost ? SN_EXTRACT_INNERMOST : 0u) |
-			      (loop->is_irreducible ? SN_EXTRACT_IRREDUCIBLE : 0u));
-	put_signed(&p->body, (int64_t)(loop->header_link_addr - function->link_addr));
-	put_ranges(p, loop->ranges, loop->range_count, function->link_addr);
-	put(&p->body, loop->block_count);
-	put(&p->body, loop->instruction_count);
-	put(&p->body, loop->latch_count);
-	put(&p->body, loop->exit_count);
-	put_string(p, loop->file);
-	put(&p->body, loop->line_first);
-	put(&p->body, loop->line_last);
-	put_index(&p->body, loop->inline_index);
-	put_string(p, loop->label);
-	put(&p->body, loop->role);
-	put(&p->body, loop->group);
-	put(&p->body, loop->unroll);
-	put(&p->body, loop->vector_bytes);
+#define PUT(how, member, bound) PUT_##how(member);
+	SN_EXTRACT_LOOP(PUT)
+#undef PUT
 }
 
 static void put_code(struct packer *p, const struct sn_structure *structure,

@@ -30,6 +30,29 @@ enum sn_extract_function_flags {
 
 enum sn_extract_loop_flags { SN_EXTRACT_INNERMOST = 1, SN_EXTRACT_IRREDUCIBLE = 2 };
 
+/** What an extract has of a loop, in order: the writer and the reader each make their code of it.
+ * X(how, member, bound): `bound` is what the reader takes at most (of an index: less than), in its
+ * own terms. `flags` and `ranges` stand for more than one member. */
+#define SN_EXTRACT_LOOP(X)                                                                         \
+	X(INDEX, parent, index)                                                                    \
+	X(UINT, depth, UINT16_MAX)                                                                 \
+	X(FLAGS, flags, SN_EXTRACT_INNERMOST | SN_EXTRACT_IRREDUCIBLE)                             \
+	X(ADDRESS, header_link_addr, 0)                                                            \
+	X(RANGES, ranges, 0)                                                                       \
+	X(UINT, block_count, UINT32_MAX)                                                           \
+	X(UINT, instruction_count, UINT32_MAX)                                                     \
+	X(UINT, latch_count, UINT32_MAX)                                                           \
+	X(UINT, exit_count, UINT32_MAX)                                                            \
+	X(STRING, file, 0)                                                                         \
+	X(UINT, line_first, UINT32_MAX)                                                            \
+	X(UINT, line_last, UINT32_MAX)                                                             \
+	X(INDEX, inline_index, function->inline_count)                                             \
+	X(STRING, label, 0)                                                                        \
+	X(UINT, role, SN_LOOP_VERSION)                                                             \
+	X(UINT, group, count - 1)                                                                  \
+	X(UINT, unroll, UINT16_MAX)                                                                \
+	X(UINT, vector_bytes, UINT16_MAX)
+
 /** Covers the header's other fields and all bytes behind it. */
 static inline uint64_t sn_extract_hash(uint64_t payload_bytes, uint64_t compressed_bytes,
 				       const void *compressed)

@@ -201,33 +201,28 @@ static const char *loop_id(struct sn_structure *structure, const struct sn_funct
 			       offset < 0 ? -(uint64_t)offset : (uint64_t)offset);
 }
 
+static void set_flags(struct sn_loop *loop, uint64_t flags)
+{
+	loop->is_innermost = flags & SN_EXTRACT_INNERMOST;
+	loop->is_irreducible = flags & SN_EXTRACT_IRREDUCIBLE;
+}
+
+#define GET_INDEX(member, bound)   loop->member = get_index(u, bound)
+#define GET_UINT(member, bound)	   loop->member = (__typeof__(loop->member))get_within(u, bound)
+#define GET_STRING(member, bound)  loop->member = get_string(u)
+#define GET_ADDRESS(member, bound) loop->member = function->link_addr + (uint64_t)get_signed(u)
+#define GET_RANGES(member, bound)                                                                  \
+	loop->member = get_ranges(u, &loop->range_count, function->link_addr)
+#define GET_FLAGS(member, bound) set_flags(loop, get_within(u, bound))
+
 static void get_loop(struct unpacker *u, struct sn_function *function, struct sn_loop *loop,
 		     uint32_t index, uint32_t count)
 {
-	uint64_t flags;
-
 	loop->function = function;
 	loop->index = index;
-	loop->parent = get_index(u, index);
-	loop->depth = (uint16_t)get_within(u, UINT16_MAX);
-	flags = get_within(u, SN_EXTRACT_INNERMOST | SN_EXTRACT_IRREDUCIBLE);
-	loop->is_innermost = flags & SN_EXTRACT_INNERMOST;
-	loop->is_irreducible = flags & SN_EXTRACT_IRREDUCIBLE;
-	loop->header_link_addr = function->link_addr + (uint64_t)get_signed(u);
-	loop->ranges = get_ranges(u, &loop->range_count, function->link_addr);
-	loop->block_count = (uint32_t)get_within(u, UINT32_MAX);
-	loop->instruction_count = (uint32_t)get_within(u, UINT32_MAX);
-	loop->latch_count = (uint32_t)get_within(u, UINT32_MAX);
-	loop->exit_count = (uint32_t)get_within(u, UINT32_MAX);
-	loop->file = get_string(u);
-	loop->line_first = (uint32_t)get_within(u, UINT32_MAX);
-	loop->line_last = (uint32_t)get_within(u, UINT32_MAX);
-	loop->inline_index = get_index(u, function->inline_count);
-	loop->label = get_string(u);
-	loop->role = (uint8_t)get_within(u, SN_LOOP_VERSION);
-	loop->group = (uint32_t)get_within(u, count - 1);
-	loop->unroll = (uint16_t)get_within(u, UINT16_MAX);
-	loop->vector_bytes = (uint16_t)get_within(u, UINT16_MAX);
+#define GET(how, member, bound) GET_##how(member, bound);
+	SN_EXTRACT_LOOP(GET)
+#undef GET
 	if (!loop->label || (loop->line_first && !loop->file))
 		fail(u);
 	loop->id = loop_id(u->structure, function, loop);
