@@ -412,11 +412,3 @@ void sn_whatif_free(struct sn_whatif *w)
 	free(w->heat);
 	free(w);
 }
-
-const struct sn_whatif_loop *sn_whatif_loop(const struct sn_whatif *w, uint32_t loop)
-{
-	for (size_t i = 0; i < w->loops.count; i++)
-		if (w->loops.items[i].loop == loop)
-			return &w->loops.items[i];
-	return NULL;
-}

@@ -84,9 +84,6 @@ struct sn_whatif *sn_whatif_new(const struct sn_machine *machine, const struct s
 				struct sn_structures *structures, size_t most);
 void sn_whatif_free(struct sn_whatif *whatif);
 
-/** The entry of a program's loop, or NULL. */
-const struct sn_whatif_loop *sn_whatif_loop(const struct sn_whatif *whatif, uint32_t loop);
-
 /** One loop in full, with its instructions, weighed by the profile's samples. False if its code is
  *  not at hand. Free with sn_cqa_loop_free. */
 bool sn_whatif_detail(const struct sn_whatif *whatif, struct sn_structures *structures,

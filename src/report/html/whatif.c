@@ -129,12 +129,12 @@ static sn_status write_advice(const struct sn_report_whatif *w, struct sn_page *
 {
 	sn_page_chunk(page, "advice", w->advice.count);
 	COLUMN_U32(w->advice, "loop_number", row->loop);
-	COLUMN_U8(w->advice, "confidence", row->confidence);
-	COLUMN_TEXT(w->advice, "subject", row->subject);
-	COLUMN_TEXT(w->advice, "sentence", row->sentence);
-	COLUMN_TEXT(w->advice, "evidence", row->evidence);
-	COLUMN_F64(w->advice, "speedup", row->speedup);
-	COLUMN_F64(w->advice, "sure_speedup", row->sure_speedup);
+	COLUMN_U8(w->advice, "confidence", row->advice->confidence);
+	COLUMN_TEXT(w->advice, "subject", row->advice->subject);
+	COLUMN_TEXT(w->advice, "sentence", row->advice->sentence);
+	COLUMN_TEXT(w->advice, "evidence", row->advice->evidence);
+	COLUMN_F64(w->advice, "speedup", row->advice->speedup);
+	COLUMN_F64(w->advice, "sure_speedup", row->advice->sure_speedup);
 	return sn_page_chunk_end(page, err);
 }
 

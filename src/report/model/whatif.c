@@ -38,18 +38,9 @@ static uint32_t number_of(const struct builder *b, const struct sn_whatif_loop *
 
 static void add_advice(struct builder *b, const struct sn_whatif_loop *loop)
 {
-	for (size_t i = 0; i < loop->advice.count; i++) {
-		const struct sn_advice *from = &loop->advice.items[i];
-		struct sn_report_advice advice = { .loop = number_of(b, loop),
-						   .confidence = (uint8_t)from->confidence,
-						   .subject = from->subject,
-						   .sentence = from->sentence,
-						   .evidence = from->evidence,
-						   .speedup = from->speedup,
-						   .sure_speedup = from->sure_speedup };
-
-		sn_vec_push(&b->out->advice, advice);
-	}
+	for (size_t i = 0; i < loop->advice.count; i++)
+		sn_vec_push(&b->out->advice, ((struct sn_report_advice){ number_of(b, loop),
+									 &loop->advice.items[i] }));
 }
 
 /* ---- the model's view of instructions ---- */

@@ -19,9 +19,7 @@ struct sn_report_step {
 
 struct sn_report_advice {
 	uint32_t loop;
-	uint8_t confidence; /* 0 gain .. 3 expert */
-	const char *subject, *sentence, *evidence;
-	double speedup, sure_speedup; /* of the loop, data in L1 and in RAM; NaN: unknown */
+	const struct sn_advice *advice; /* the answer's */
 };
 
 /** A path through a hot loop; bounds and levels in cycles a pass. */
