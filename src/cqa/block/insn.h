@@ -34,6 +34,7 @@ enum sn_role {
 	SN_ROLE_STORE_ADDRESS, /* address of a pure store: no part of a data chain */
 	SN_ROLE_LATE, /* a merge or flag input that is needed later (the accumulator of an FMA)
 		       */
+	SN_ROLE_COUNT
 };
 
 struct sn_read {

@@ -98,8 +98,8 @@ double sn_chain_delay(const struct sn_machine *machine, const struct sn_cqa_bloc
 
 struct sn_data_flow; /* cqa/core/flow.h */
 
-/** Cycles of the longest loop-carried dependence. */
-double sn_bound_latency(struct sn_data_flow *flow);
+/** Cycles of the longest loop-carried dependence. `arena` is for scratch. */
+double sn_bound_latency(const struct sn_data_flow *flow, struct sn_arena *arena);
 
 /** Cycles a pass takes because operations that wait for others fill the schedulers and the reorder
  *  buffer; all other limits are in it too. 0 if they would be far from full with `bound_cycles`,

@@ -264,7 +264,7 @@ void sn_cqa_estimate(const struct sn_machine *machine, const struct sn_cqa_block
 	met_cycles = bound_units(machine, &charged, out);
 	out->bounds[SN_BOUND_FRONT_END] =
 		sn_bound_front_end(machine, &block, is_unrolled, &out->front_end);
-	out->bounds[SN_BOUND_LATENCY] = out->chain_cycles = sn_bound_latency(flow);
+	out->bounds[SN_BOUND_LATENCY] = out->chain_cycles = sn_bound_latency(flow, arena);
 	add_window(flow, arena, out);
 	add_meetings(&machine->rules, met_cycles, out);
 	round_bounds(out->bounds);
@@ -313,7 +313,7 @@ double sn_cqa_variant_cycles(const struct sn_machine *machine, const struct sn_c
 	flow = sn_data_flow_new(machine, &block, arena);
 	bounds[SN_BOUND_FRONT_END] =
 		sn_bound_front_end(machine, &block, false, &estimate.front_end);
-	bounds[SN_BOUND_LATENCY] = sn_bound_latency(flow);
+	bounds[SN_BOUND_LATENCY] = sn_bound_latency(flow, arena);
 	if (!chain_cycles || prolonged(bounds) != SN_BOUND_LATENCY) {
 		add_window(flow, arena, &estimate);
 		add_meetings(&machine->rules, met_cycles, &estimate);

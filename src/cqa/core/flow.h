@@ -1,66 +1,74 @@
 /**
- * What both the latency bound and the window bound know of a block's data flow: where its loads get
- * their values from, and which operands come earlier or later than the instruction's row says.
+ * What the instructions of a block do with their data: which values each waits for and when, when its
+ * results are there, and which loads take what a store of the block left. This is the only reading of
+ * it: for the latency bound (latency.c), for the window (window.c), and, instruction by instruction,
+ * for where samples fall (cqa/loop/retire.c).
  */
 #ifndef SN_CQA_FLOW_H
 #define SN_CQA_FLOW_H
 
-#include "base/vec.h"
 #include "cqa/block/address.h"
 
-enum {
-	SN_CARRIED_MAX = 512,
-	SN_LANES = 8, /* carried values that one pass of the latency bound follows */
+enum { SN_FLOW_CELLS_MAX = 512 - SN_RES_COUNT };
+
+/** An operand in a register. It may come `cycles` later than the others (below 0: it must come
+ *  earlier) for the instruction to begin at the same time. */
+struct sn_flow_read {
+	uint8_t resource;
+	int8_t cycles;
 };
 
-/** The value that store `access` left `distance` passes ago. */
-struct sn_carried_cell {
+/** A result in a register: there `latency` cycles after the instruction began. */
+struct sn_flow_write {
+	uint8_t resource;
+	bool is_flag; /* waits for the operands of SN_ROLE_LATE too */
+	bool is_late; /* comes a cycle after the others */
+};
+
+/** An instruction. The stack pointer that push and pop move is none of its operands where the stack
+ *  engine follows it. */
+struct sn_flow_insn {
+	struct sn_flow_read reads[SN_INSN_READS_MAX]; /* by role */
+	uint8_t read_begin[SN_ROLE_COUNT + 1];	      /* [role], and the end of the last */
+	uint8_t write_count;
+	struct sn_flow_write writes[SN_INSN_WRITES_MAX];
+	double latency;	      /* from the last operand */
+	double load_latency;  /* from the address to the loaded operand */
+	double update_cycles; /* from a value in memory that is read and changed to the one that is
+				 stored in its place */
+	uint32_t first_access;
+};
+
+/** A value in memory that comes into the pass: what store `access` left `distance` passes ago. */
+struct sn_flow_cell {
 	int32_t access;
 	uint8_t distance;
-};
-
-/** A value that an instruction made in a traced pass, and the one that it waited for. */
-struct sn_made {
-	int32_t insn, from; /* from: number of a value, -1: what came into the pass at time 0 */
-	double when;
-};
-
-/** When a value is there, by lane: after the carried value that started at time 0 in that lane;
- *  -INFINITY: it does not depend on it. */
-struct sn_arrival {
-	double when[SN_LANES];
-	int32_t maker; /* in a traced pass, of the first lane: number of `made`; -1: it came into
-			  the pass */
+	int32_t younger; /* the cell of the pass after that; -1: the store of the last pass */
 };
 
 struct sn_data_flow {
 	const struct sn_machine *machine;
 	const struct sn_cqa_block *block;
-	float *load_latency;	/* [insn] from the address, fast pointer chase considered */
-	uint32_t *first_access; /* [insn] */
-	uint32_t *early_reads;	/* [insn] bit k: operand k comes a cycle early */
-	int32_t *cell_of;	/* [access] carried cell that a load reads, or -1 */
-	struct sn_carried_cell *cells;
+	struct sn_flow_insn *insns; /* [insn] */
+	int32_t *cell_of;	    /* [access] the cell that a load reads, or -1 */
+	double *forward_cycles;	    /* [access] from the stored value to the load that takes it, if
+				       there is one */
+	struct sn_flow_cell *cells; /* younger ones of a store before its older ones */
 	unsigned cell_count;
-	unsigned *carried; /* numbers of the values that matter */
-	unsigned carried_count;
-	/* of one pass of the latency bound */
-	struct sn_arrival *now;	   /* [SN_RES_COUNT + cell_count] */
-	struct sn_arrival *stored; /* [access] */
-	bool trace;		   /* for members: how each value came about */
-	SN_VEC(struct sn_made) made;
+	bool turns_x87; /* a pass leaves other names to the x87 registers than it finds */
 };
 
 /** The flow of a block; belongs to the arena. */
 struct sn_data_flow *sn_data_flow_new(const struct sn_machine *machine,
 				      const struct sn_cqa_block *block, struct sn_arena *arena);
 
-/** Cycles from a stored value to the load that takes it (`access` has a source). */
-double sn_forward_cycles(const struct sn_data_flow *flow, const struct sn_insn *insn,
-			 const struct sn_access *access);
+/** An instruction alone, whatever stands beside it in its block, and without a stack engine: rsp is an
+ *  operand of push and pop. */
+struct sn_flow_insn sn_flow_insn_of(const struct sn_rules *rules, const struct sn_insn *insn);
 
-/** Cycles in which a value in memory is read, changed and stored for the next to read, by an
- *  operation of one cycle. */
-double sn_rmw_cycles(const struct sn_rules *rules, const struct sn_insn *insn);
+/** Gives the values of the x87 registers the names that they have in the next pass.
+ *  `x87_values`: 8 values of `value_bytes` each, at most SN_FLOW_VALUE_BYTES_MAX. */
+enum { SN_FLOW_VALUE_BYTES_MAX = 128 };
+void sn_flow_turn_x87(const struct sn_data_flow *flow, void *x87_values, size_t value_bytes);
 
 #endif

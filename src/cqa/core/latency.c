@@ -7,147 +7,57 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/vec.h"
 #include "cqa/block/address.h"
 #include "cqa/core/bounds.h"
 #include "cqa/core/flow.h"
 
 static const double never = -INFINITY;
 
-static unsigned cell_number(struct sn_data_flow *flow, int32_t access, unsigned distance)
+enum {
+	LANES = 8, /* carried values that one pass follows */
+};
+
+/* A value that an instruction made in a traced pass, and the one that it waited for. */
+struct made {
+	int32_t insn, from; /* from: number of a value, -1: what came into the pass at time 0 */
+	double when;
+};
+
+/* When a value is there, by lane: after the carried value that started at time 0 in that lane;
+ * -INFINITY: it does not depend on it. */
+struct arrival {
+	double when[LANES];
+	int32_t maker; /* in a traced pass, of the first lane: number of `made`; -1: it came into
+			  the pass */
+};
+
+/* Passes through the block, one after the other. */
+struct walk {
+	const struct sn_data_flow *flow;
+	unsigned *carried; /* numbers of the values that matter: resources, then cells */
+	unsigned carried_count;
+	struct arrival *now;	/* [SN_RES_COUNT + flow->cell_count] */
+	struct arrival *stored; /* [access] */
+	bool trace;		/* for members: how each value came about */
+	SN_VEC(struct made) made;
+};
+
+static struct arrival never_arrives(void)
 {
-	for (unsigned i = 0; i < flow->cell_count; i++)
-		if (flow->cells[i].access == access && flow->cells[i].distance == distance)
-			return i;
-	if (flow->cell_count == SN_CARRIED_MAX - SN_RES_COUNT)
-		return UINT32_MAX;
-	flow->cells[flow->cell_count] = (struct sn_carried_cell){ access, (uint8_t)distance };
-	return flow->cell_count++;
-}
+	struct arrival arrival = { .maker = -1 };
 
-static void allot_cells(struct sn_data_flow *flow, struct sn_arena *arena)
-{
-	size_t count = 0;
-
-	for (size_t i = 0; i < flow->block->accesses->count; i++)
-		count += flow->block->accesses->items[i].source_distance;
-	flow->cells = sn_arena_array(arena, struct sn_carried_cell,
-				     count < SN_CARRIED_MAX ? count : SN_CARRIED_MAX);
-	for (size_t i = 0; i < flow->block->accesses->count; i++) {
-		const struct sn_access *load = &flow->block->accesses->items[i];
-		unsigned number = 0;
-
-		flow->cell_of[i] = -1;
-		if (!load->is_load || load->source < 0 || !load->source_distance)
-			continue;
-		for (unsigned d = 1; d <= load->source_distance; d++)
-			number = cell_number(flow, load->source, d);
-		flow->cell_of[i] = number == UINT32_MAX ? -1 : (int32_t)number;
-	}
-}
-
-static bool is_plain_general_load(const struct sn_insn *insn)
-{
-	return insn->memory_count == 1 && insn->memory[0].is_load && !insn->memory[0].is_store &&
-	       insn->latency == 0 && !insn->is_vector;
-}
-
-/* Base from a load, small displacement, no index: the faster way through the cache. */
-static void find_pointer_chases(struct sn_data_flow *flow)
-{
-	const struct sn_cqa_block *block = flow->block;
-	int32_t writer[16];
-
-	for (unsigned pass = 0; pass < 2; pass++) {
-		if (!pass)
-			memset(writer, 0xff, sizeof(writer));
-		for (size_t i = 0; i < block->count; i++) {
-			const struct sn_insn *insn = &block->insns[i];
-			const struct sn_memory_operand *memory = &insn->memory[0];
-
-			flow->load_latency[i] = insn->load_latency;
-			if (insn->memory_count && memory->is_load && memory->index < 16 &&
-			    memory->scale > 1)
-				flow->load_latency[i] += flow->machine->rules.scaled_index_latency;
-			if (insn->memory_count && memory->is_load && memory->base < 16 &&
-			    memory->index == SN_RES_NONE && memory->displacement >= 0 &&
-			    memory->displacement < 2048 && writer[memory->base] >= 0 &&
-			    is_plain_general_load(&block->insns[writer[memory->base]]) &&
-			    !insn->is_vector)
-				flow->load_latency[i] = flow->machine->rules.load_latency_simple;
-			for (unsigned k = 0; k < insn->write_count; k++)
-				if (insn->writes[k] < 16)
-					writer[insn->writes[k]] = (int32_t)i;
-		}
-	}
-}
-
-static bool is_fp_addition(const struct sn_insn *insn)
-{
-	switch (sn_form_mnemonic(insn->form)) {
-	case ZYDIS_MNEMONIC_ADDSS:
-	case ZYDIS_MNEMONIC_ADDSD:
-	case ZYDIS_MNEMONIC_ADDPS:
-	case ZYDIS_MNEMONIC_ADDPD:
-	case ZYDIS_MNEMONIC_SUBSS:
-	case ZYDIS_MNEMONIC_SUBSD:
-	case ZYDIS_MNEMONIC_SUBPS:
-	case ZYDIS_MNEMONIC_SUBPD:
-	case ZYDIS_MNEMONIC_VADDSS:
-	case ZYDIS_MNEMONIC_VADDSD:
-	case ZYDIS_MNEMONIC_VADDPS:
-	case ZYDIS_MNEMONIC_VADDPD:
-	case ZYDIS_MNEMONIC_VSUBSS:
-	case ZYDIS_MNEMONIC_VSUBSD:
-	case ZYDIS_MNEMONIC_VSUBPS:
-	case ZYDIS_MNEMONIC_VSUBPD:
-		return true;
-	default:
-		return false;
-	}
-}
-
-/* Additions fed by additions, also those of the previous pass. */
-static void find_early_reads(struct sn_data_flow *flow)
-{
-	const struct sn_cqa_block *block = flow->block;
-	bool by_addition[SN_RES_COUNT] = { false };
-
-	if (!flow->machine->rules.forwards_additions)
-		return;
-	for (unsigned pass = 0; pass < 2; pass++)
-		for (size_t i = 0; i < block->count; i++) {
-			const struct sn_insn *insn = &block->insns[i];
-			bool adds = is_fp_addition(insn);
-
-			flow->early_reads[i] = 0;
-			for (unsigned k = 0; k < insn->read_count && adds; k++)
-				if (by_addition[insn->reads[k].resource] &&
-				    !(sn_form_mask_mode(insn->form) == SN_MASK_MERGE &&
-				      insn->reads[k].resource == insn->writes[0]))
-					flow->early_reads[i] |= 1u << k;
-			/* an eliminated move hands on what it was given */
-			adds = adds || (insn->is_move_eliminated && insn->read_count == 1 &&
-					by_addition[insn->reads[0].resource]);
-			for (unsigned k = 0; k < insn->write_count; k++)
-				by_addition[insn->writes[k]] = adds;
-		}
-}
-
-static struct sn_arrival never_arrives(void)
-{
-	struct sn_arrival arrival = { .maker = -1 };
-
-	for (unsigned i = 0; i < SN_LANES; i++)
+	for (unsigned i = 0; i < LANES; i++)
 		arrival.when[i] = never;
 	return arrival;
 }
 
-static void later(struct sn_arrival *restrict arrival, const double *restrict when, double cycles,
+static void later(struct arrival *restrict arrival, const double *restrict when, double cycles,
 		  int32_t maker)
 {
 	if (when[0] + cycles > arrival->when[0])
 		arrival->maker = maker;
-	for (unsigned i = 0; i < SN_LANES; i++) {
+	for (unsigned i = 0; i < LANES; i++) {
 		double sum = when[i] + cycles;
 
 		arrival->when[i] = sum > arrival->when[i] ? sum : arrival->when[i];
@@ -155,228 +65,149 @@ static void later(struct sn_arrival *restrict arrival, const double *restrict wh
 }
 
 /* The number under which a traced pass remembers a value; -1: it hangs on nothing carried. */
-static int32_t remember(struct sn_data_flow *flow, size_t insn, int32_t from, double when)
+static int32_t remember(struct walk *walk, size_t insn, int32_t from, double when)
 {
-	if (!flow->trace || when <= never)
+	if (!walk->trace || when <= never)
 		return -1;
-	sn_vec_push(&flow->made, (struct sn_made){ (int32_t)insn, from, when });
-	return (int32_t)flow->made.count - 1;
+	sn_vec_push(&walk->made, (struct made){ (int32_t)insn, from, when });
+	return (int32_t)walk->made.count - 1;
 }
 
 /* A value that is there `cycles` after `from`. */
-static void make(struct sn_data_flow *flow, struct sn_arrival *value, const struct sn_arrival *from,
+static void make(struct walk *walk, struct arrival *value, const struct arrival *from,
 		 double cycles, size_t insn)
 {
-	for (unsigned i = 0; i < SN_LANES; i++)
+	for (unsigned i = 0; i < LANES; i++)
 		value->when[i] = from->when[i] + cycles;
-	value->maker = remember(flow, insn, from->maker, value->when[0]);
+	value->maker = remember(walk, insn, from->maker, value->when[0]);
 }
 
 /* The stored value that a load takes; NULL: it depends on nothing that is carried. */
-static const struct sn_arrival *forwarded(const struct sn_data_flow *flow, size_t access_number)
+static const struct arrival *forwarded(const struct walk *walk, size_t access_number)
 {
-	const struct sn_access *access = &flow->block->accesses->items[access_number];
-	int32_t cell = flow->cell_of[access_number];
+	const struct sn_access *access = &walk->flow->block->accesses->items[access_number];
+	int32_t cell = walk->flow->cell_of[access_number];
 
 	if (access->source < 0)
 		return NULL;
 	if (!access->source_distance)
-		return &flow->stored[access->source];
-	return cell < 0 ? NULL : &flow->now[SN_RES_COUNT + cell];
-}
-
-/* The load's address is spelt as the store's. */
-static bool same_spelling(const struct sn_memory_operand *a, const struct sn_memory_operand *b)
-{
-	return a->base == b->base && a->index == b->index && a->scale == b->scale &&
-	       a->displacement == b->displacement;
-}
-
-static bool is_renamed(const struct sn_rules *rules, const struct sn_insn *insn,
-		       const struct sn_access *access, const struct sn_insn *store,
-		       unsigned store_operand)
-{
-	enum { NARROWEST_BYTES = 4 };
-
-	return rules->renames_same_address && !insn->is_vector && !store->is_vector &&
-	       access->address.bytes >= NARROWEST_BYTES &&
-	       same_spelling(&insn->memory[access->operand], &store->memory[store_operand]);
-}
-
-double sn_forward_cycles(const struct sn_data_flow *flow, const struct sn_insn *insn,
-			 const struct sn_access *access)
-{
-	const struct sn_rules *rules = &flow->machine->rules;
-
-	const struct sn_access *store = &flow->block->accesses->items[access->source];
-	bool from_vector = flow->block->insns[store->insn].is_vector;
-
-	if (access->is_partial)
-		return (double)rules->forward_stall;
-	if (is_renamed(rules, insn, access, &flow->block->insns[store->insn], store->operand))
-		return 0;
-	if (insn->is_vector && !from_vector && rules->forward_latency_to_vector > 0)
-		return (double)rules->forward_latency_to_vector;
-	if (insn->is_vector && access->address.bytes == 64 && rules->forward_latency_512 > 0)
-		return (double)rules->forward_latency_512;
-	if (insn->is_vector || (from_vector && rules->renames_memory))
-		return (double)rules->forward_latency_vector;
-	if (rules->renames_memory && access->address.bytes < 4)
-		return insn->latency > 0 ? 1 : (double)rules->forward_latency_narrow;
-	return (double)rules->forward_latency;
+		return &walk->stored[access->source];
+	return cell < 0 ? NULL : &walk->now[SN_RES_COUNT + cell];
 }
 
 /* Operands of an instruction, each there when the last of its kind is. */
 struct operands {
-	struct sn_arrival data, address, late;
-	struct sn_arrival memory; /* taken from a store; of several the last */
-	struct sn_arrival all;	  /* what the operation begins with */
+	struct arrival data, address, late;
+	struct arrival memory; /* taken from a store; of several the last */
+	struct arrival all;    /* what the operation begins with */
 	bool is_rmw;
 };
 
-static void read_registers(const struct sn_data_flow *flow, size_t i, struct operands *in)
+static void read_role(const struct walk *walk, const struct sn_flow_insn *insn, enum sn_role role,
+		      struct arrival *last)
 {
-	const struct sn_insn *insn = &flow->block->insns[i];
+	for (unsigned k = insn->read_begin[role]; k < insn->read_begin[role + 1]; k++) {
+		const struct arrival *value = &walk->now[insn->reads[k].resource];
 
-	for (unsigned k = 0; k < insn->read_count; k++) {
-		const struct sn_read *read = &insn->reads[k];
-		const struct sn_arrival *value = &flow->now[read->resource];
-		struct sn_arrival *into = read->role == SN_ROLE_DATA	  ? &in->data
-					  : read->role == SN_ROLE_ADDRESS ? &in->address
-					  : read->role == SN_ROLE_LATE	  ? &in->late
-									  : NULL;
-
-		if (insn->is_stack_engine && read->resource == SN_RES_RSP)
-			continue;
-		if (into)
-			later(into, value->when,
-			      read->delay_cycles - (int)(flow->early_reads[i] >> k & 1),
-			      value->maker);
+		later(last, value->when, insn->reads[k].cycles, value->maker);
 	}
 }
 
-static void load(const struct sn_data_flow *flow, size_t i, struct operands *in)
+static void load(const struct walk *walk, size_t i, struct operands *in)
 {
-	const struct sn_insn *insn = &flow->block->insns[i];
+	const struct sn_flow_insn *insn = &walk->flow->insns[i];
 
 	in->all = in->data;
-	later(&in->all, in->address.when, (double)flow->load_latency[i], in->address.maker);
-	for (unsigned k = 0; k < insn->memory_count; k++) {
-		size_t number = flow->first_access[i] + k;
-		const struct sn_access *access = &flow->block->accesses->items[number];
-		const struct sn_arrival *value = access->is_load ? forwarded(flow, number) : NULL;
+	later(&in->all, in->address.when, insn->load_latency, in->address.maker);
+	for (unsigned k = 0; k < walk->flow->block->insns[i].memory_count; k++) {
+		size_t number = insn->first_access + k;
+		const struct sn_access *access = &walk->flow->block->accesses->items[number];
+		const struct arrival *value = access->is_load ? forwarded(walk, number) : NULL;
 
 		in->is_rmw |= access->is_load && access->is_store;
 		if (!access->is_load)
 			continue;
 		in->memory = value ? *value : never_arrives();
 		if (value)
-			later(&in->all, value->when, sn_forward_cycles(flow, insn, access),
+			later(&in->all, value->when, walk->flow->forward_cycles[number],
 			      value->maker);
 	}
 }
 
-double sn_rmw_cycles(const struct sn_rules *rules, const struct sn_insn *insn)
-{
-	bool adds_register = false;
-
-	for (unsigned k = 0; k < insn->read_count; k++)
-		adds_register |= insn->reads[k].role == SN_ROLE_DATA &&
-				 insn->reads[k].resource < SN_RES_VECTOR;
-	return (double)(adds_register && rules->rmw_register_latency > 0
-				? rules->rmw_register_latency
-				: rules->rmw_forward_latency);
-}
-
 /* A value that is read from memory and stored again may take a shorter way. */
-static struct sn_arrival modified(const struct sn_data_flow *flow, const struct sn_insn *insn,
-				  const struct operands *in)
+static struct arrival modified(const struct sn_flow_insn *insn, const struct operands *in)
 {
-	double latency = (double)insn->latency;
-	struct sn_arrival plain = in->all, value = never_arrives();
+	struct arrival plain = in->all, value = never_arrives();
 
-	later(&value, in->data.when, latency, in->data.maker);
-	later(&value, in->memory.when,
-	      sn_rmw_cycles(&flow->machine->rules, insn) + (latency > 1 ? latency - 1 : 0),
-	      in->memory.maker);
-	for (unsigned n = 0; n < SN_LANES; n++)
+	later(&value, in->data.when, insn->latency, in->data.maker);
+	later(&value, in->memory.when, insn->update_cycles, in->memory.maker);
+	for (unsigned n = 0; n < LANES; n++)
 		if (in->memory.when[n] <= never)
-			value.when[n] = plain.when[n] + latency;
+			value.when[n] = plain.when[n] + insn->latency;
 	if (in->memory.when[0] <= never)
 		value.maker = plain.maker;
 	return value;
 }
 
-static void run_insn(struct sn_data_flow *flow, size_t i)
+static void run_insn(struct walk *walk, size_t i)
 {
-	const struct sn_insn *insn = &flow->block->insns[i];
-	struct sn_arrival none = never_arrives();
+	const struct sn_flow_insn *insn = &walk->flow->insns[i];
+	struct arrival none = never_arrives();
 	struct operands in = { none, none, none, none, none, false };
 
-	read_registers(flow, i, &in);
-	load(flow, i, &in);
-	for (unsigned k = 0; k < insn->memory_count; k++) {
-		size_t number = flow->first_access[i] + k;
-		struct sn_arrival value = in.is_rmw ? modified(flow, insn, &in) : in.all;
+	read_role(walk, insn, SN_ROLE_DATA, &in.data);
+	read_role(walk, insn, SN_ROLE_ADDRESS, &in.address);
+	read_role(walk, insn, SN_ROLE_LATE, &in.late);
+	load(walk, i, &in);
+	for (unsigned k = 0; k < walk->flow->block->insns[i].memory_count; k++) {
+		size_t number = insn->first_access + k;
+		struct arrival value = in.is_rmw ? modified(insn, &in) : in.all;
 
-		if (flow->block->accesses->items[number].is_store)
-			make(flow, &flow->stored[number], &value, 0, i);
+		if (walk->flow->block->accesses->items[number].is_store)
+			make(walk, &walk->stored[number], &value, 0, i);
 	}
 	for (unsigned k = 0; k < insn->write_count; k++) {
-		struct sn_arrival from = in.all;
+		const struct sn_flow_write *write = &insn->writes[k];
+		struct arrival from = in.all;
 
-		if (insn->is_stack_engine && insn->writes[k] == SN_RES_RSP)
-			continue;
-		if (insn->writes[k] >= SN_RES_FLAG)
+		if (write->is_flag)
 			later(&from, in.late.when, 0, in.late.maker);
-		make(flow, &flow->now[insn->writes[k]], &from,
-		     (double)insn->latency + (insn->writes[k] == insn->late_write), i);
+		make(walk, &walk->now[write->resource], &from, insn->latency + write->is_late, i);
 	}
-}
-
-/* ST(i) of the next pass is what the stack's turning made of it. */
-static void turn_x87(struct sn_data_flow *flow)
-{
-	struct sn_arrival turned[8];
-
-	for (unsigned i = 0; i < 8; i++)
-		turned[i] = flow->now[SN_RES_X87 + flow->block->x87_end.at[i]];
-	memcpy(&flow->now[SN_RES_X87], turned, sizeof(turned));
 }
 
 /* One pass: what starts at `sources` at time 0, each in a lane, arrives at the carried values when?
  */
-static void run_pass(struct sn_data_flow *flow, const unsigned *sources, unsigned count)
+static void run_pass(struct walk *walk, const unsigned *sources, unsigned count)
 {
-	for (unsigned i = 0; i < SN_RES_COUNT + flow->cell_count; i++)
-		flow->now[i] = never_arrives();
-	for (unsigned i = 0; i < count; i++)
-		flow->now[sources[i]].when[i] = 0;
-	for (size_t i = 0; i < flow->block->accesses->count; i++)
-		flow->stored[i] = never_arrives();
-	for (size_t i = 0; i < flow->block->count; i++)
-		run_insn(flow, i);
-	/* younger values of a store come before its older ones */
-	for (unsigned i = flow->cell_count; i-- > 0;) {
-		const struct sn_carried_cell *cell = &flow->cells[i];
-		struct sn_arrival *value = &flow->now[SN_RES_COUNT + i];
+	const struct sn_data_flow *flow = walk->flow;
 
-		if (cell->distance == 1)
-			*value = flow->stored[cell->access];
-		else
-			*value = flow->now[SN_RES_COUNT +
-					   cell_number(flow, cell->access, cell->distance - 1u)];
+	for (unsigned i = 0; i < SN_RES_COUNT + flow->cell_count; i++)
+		walk->now[i] = never_arrives();
+	for (unsigned i = 0; i < count; i++)
+		walk->now[sources[i]].when[i] = 0;
+	for (size_t i = 0; i < flow->block->accesses->count; i++)
+		walk->stored[i] = never_arrives();
+	for (size_t i = 0; i < flow->block->count; i++)
+		run_insn(walk, i);
+	/* a cell takes the value of the younger one, which comes before it, before that changes */
+	for (unsigned i = flow->cell_count; i-- > 0;) {
+		const struct sn_flow_cell *cell = &flow->cells[i];
+
+		walk->now[SN_RES_COUNT + i] = cell->younger < 0
+						      ? walk->stored[cell->access]
+						      : walk->now[SN_RES_COUNT + cell->younger];
 	}
-	turn_x87(flow);
+	sn_flow_turn_x87(flow, &walk->now[SN_RES_X87], sizeof(*walk->now));
 }
 
 /* Values that are both taken from the previous pass and made anew. */
-static void find_carried(struct sn_data_flow *flow)
+static void find_carried(struct walk *walk)
 {
 	bool is_read[SN_RES_COUNT] = { false }, is_written[SN_RES_COUNT] = { false };
 
-	for (size_t i = 0; i < flow->block->count; i++) {
-		const struct sn_insn *insn = &flow->block->insns[i];
+	for (size_t i = 0; i < walk->flow->block->count; i++) {
+		const struct sn_insn *insn = &walk->flow->block->insns[i];
 
 		for (unsigned k = 0; k < insn->read_count; k++)
 			if (!is_written[insn->reads[k].resource])
@@ -388,10 +219,10 @@ static void find_carried(struct sn_data_flow *flow)
 		bool turns = i >= SN_RES_X87 && i < SN_RES_FLAG;
 
 		if (is_read[i] && (is_written[i] || turns))
-			flow->carried[flow->carried_count++] = i;
+			walk->carried[walk->carried_count++] = i;
 	}
-	for (unsigned i = 0; i < flow->cell_count; i++)
-		flow->carried[flow->carried_count++] = SN_RES_COUNT + i;
+	for (unsigned i = 0; i < walk->flow->cell_count; i++)
+		walk->carried[walk->carried_count++] = SN_RES_COUNT + i;
 }
 
 /* The weights of the edges between the values that are carried, and those of them that lie on a
@@ -512,72 +343,46 @@ static unsigned critical_cycle(const struct graph *graph, double mean, unsigned 
 	return at == UINT32_MAX ? 0 : length;
 }
 
-static void mark_members(struct sn_data_flow *flow, const unsigned *kept, const unsigned *nodes,
+static void mark_members(struct walk *walk, const unsigned *kept, const unsigned *nodes,
 			 unsigned length, struct sn_chain *chain)
 {
-	flow->trace = true;
+	walk->trace = true;
 	chain->passes = length;
 	for (unsigned i = 0; i < length; i++) {
 		/* nodes go backwards: nodes[i] was reached from nodes[i + 1] */
-		unsigned to = flow->carried[kept[nodes[i]]];
-		unsigned source = flow->carried[kept[nodes[(i + 1) % length]]];
+		unsigned to = walk->carried[kept[nodes[i]]];
+		unsigned source = walk->carried[kept[nodes[(i + 1) % length]]];
 
-		flow->made.count = 0;
-		run_pass(flow, &source, 1);
+		walk->made.count = 0;
+		run_pass(walk, &source, 1);
 		chain->through_memory |= to >= SN_RES_COUNT;
-		for (int32_t at = flow->now[to].maker; at >= 0; at = flow->made.items[at].from) {
-			const struct sn_made *made = &flow->made.items[at];
+		for (int32_t at = walk->now[to].maker; at >= 0; at = walk->made.items[at].from) {
+			const struct made *made = &walk->made.items[at];
 
 			chain->is_member[made->insn] = true;
 			chain->step_cycles[made->insn] +=
 				made->when -
-				(made->from >= 0 ? flow->made.items[made->from].when : 0);
+				(made->from >= 0 ? walk->made.items[made->from].when : 0);
 		}
 	}
-	flow->trace = false;
+	walk->trace = false;
 }
 
-struct sn_data_flow *sn_data_flow_new(const struct sn_machine *machine,
-				      const struct sn_cqa_block *block, struct sn_arena *arena)
+static void graph_init(struct graph *graph, struct walk *walk)
 {
-	struct sn_data_flow *flow = sn_arena_new(arena, struct sn_data_flow);
-	uint32_t next = 0;
-
-	flow->machine = machine;
-	flow->block = block;
-	flow->load_latency = sn_arena_array(arena, float, block->count + 1);
-	flow->first_access = sn_arena_array(arena, uint32_t, block->count + 1);
-	flow->early_reads = sn_arena_array(arena, uint32_t, block->count + 1);
-	flow->cell_of = sn_arena_array(arena, int32_t, flow->block->accesses->count + 1);
-	flow->stored = sn_arena_array(arena, struct sn_arrival, flow->block->accesses->count + 1);
-	for (size_t i = 0; i < block->count; i++) {
-		flow->first_access[i] = next;
-		next += block->insns[i].memory_count;
-	}
-	allot_cells(flow, arena);
-	flow->carried = sn_arena_array(arena, unsigned, SN_RES_COUNT + flow->cell_count);
-	flow->now = sn_arena_array(arena, struct sn_arrival, SN_RES_COUNT + flow->cell_count);
-	find_pointer_chases(flow);
-	find_early_reads(flow);
-	find_carried(flow);
-	return flow;
-}
-
-static void graph_init(struct graph *graph, struct sn_data_flow *flow)
-{
-	unsigned n = flow->carried_count;
+	unsigned n = walk->carried_count;
 
 	graph->n = n;
 	graph->weights = sn_alloc_zeroed((size_t)n * n + 1, sizeof(double));
 	graph->kept = sn_alloc_zeroed(n + 1, sizeof(unsigned));
-	for (unsigned first = 0; first < n; first += SN_LANES) {
-		unsigned count = n - first < SN_LANES ? n - first : SN_LANES;
+	for (unsigned first = 0; first < n; first += LANES) {
+		unsigned count = n - first < LANES ? n - first : LANES;
 
-		run_pass(flow, &flow->carried[first], count);
+		run_pass(walk, &walk->carried[first], count);
 		for (unsigned to = 0; to < n; to++)
 			for (unsigned k = 0; k < count; k++)
 				graph->weights[(first + k) * n + to] =
-					flow->now[flow->carried[to]].when[k];
+					walk->now[walk->carried[to]].when[k];
 	}
 	graph->count = peel(graph->weights, n, graph->kept);
 }
@@ -588,6 +393,18 @@ static void graph_free(struct graph *graph)
 	free(graph->kept);
 }
 
+static struct walk new_walk(const struct sn_data_flow *flow, struct sn_arena *arena)
+{
+	unsigned values = SN_RES_COUNT + flow->cell_count;
+	struct walk walk = { .flow = flow };
+
+	walk.carried = sn_arena_array(arena, unsigned, values);
+	walk.now = sn_arena_array(arena, struct arrival, values);
+	walk.stored = sn_arena_array(arena, struct arrival, flow->block->accesses->count + 1);
+	find_carried(&walk);
+	return walk;
+}
+
 static struct sn_chain new_chain(const struct sn_data_flow *flow, struct sn_arena *arena)
 {
 	size_t count = flow->block->count + 1;
@@ -596,31 +413,29 @@ static struct sn_chain new_chain(const struct sn_data_flow *flow, struct sn_aren
 				  .step_cycles = sn_arena_array(arena, double, count) };
 }
 
-static void find_members(struct sn_data_flow *flow, const struct graph *graph,
-			 struct sn_chain *chain)
+static void find_members(struct walk *walk, const struct graph *graph, struct sn_chain *chain)
 {
 	unsigned *nodes = sn_alloc_zeroed(graph->count, sizeof(unsigned));
 
-	mark_members(flow, graph->kept, nodes, critical_cycle(graph, chain->cycles, nodes), chain);
+	mark_members(walk, graph->kept, nodes, critical_cycle(graph, chain->cycles, nodes), chain);
 	free(nodes);
-	sn_vec_free(&flow->made);
+	sn_vec_free(&walk->made);
 }
 
-double sn_bound_latency(struct sn_data_flow *flow)
+double sn_bound_latency(const struct sn_data_flow *flow, struct sn_arena *arena)
 {
+	struct walk walk = new_walk(flow, arena);
 	struct graph graph;
 	double cycles;
 
-	graph_init(&graph, flow);
+	graph_init(&graph, &walk);
 	cycles = largest_mean(&graph);
 	if (cycles > 0 && sn_chain_may_be_delayed(flow->machine, flow->block)) {
-		struct sn_arena arena = { 0 };
-		struct sn_chain chain = new_chain(flow, &arena);
+		struct sn_chain chain = new_chain(flow, arena);
 
 		chain.cycles = cycles;
-		find_members(flow, &graph, &chain);
+		find_members(&walk, &graph, &chain);
 		cycles += sn_chain_delay(flow->machine, flow->block, &chain);
-		sn_arena_free(&arena);
 	}
 	graph_free(&graph);
 	return cycles;
@@ -629,14 +444,15 @@ double sn_bound_latency(struct sn_data_flow *flow)
 struct sn_chain sn_chain_of(const struct sn_machine *machine, const struct sn_cqa_block *block,
 			    struct sn_arena *arena)
 {
-	struct sn_data_flow *flow = sn_data_flow_new(machine, block, arena);
+	const struct sn_data_flow *flow = sn_data_flow_new(machine, block, arena);
+	struct walk walk = new_walk(flow, arena);
 	struct sn_chain chain = new_chain(flow, arena);
 	struct graph graph;
 
-	graph_init(&graph, flow);
+	graph_init(&graph, &walk);
 	chain.cycles = largest_mean(&graph);
 	if (chain.cycles > 0) {
-		find_members(flow, &graph, &chain);
+		find_members(&walk, &graph, &chain);
 		chain.cycles += sn_chain_delay(machine, block, &chain);
 	}
 	graph_free(&graph);

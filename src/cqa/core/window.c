@@ -159,9 +159,9 @@ static double inputs_ready(const struct window *window, struct part part)
 	double last = 0;
 
 	for (uint32_t k = part.begin; k < part.end; k++) {
-		const struct input *input = &window->inputs[k];
+		const struct sn_flow_read *input = &window->inputs[k];
 
-		last = later(last, window->now[input->resource] + input->delay_cycles);
+		last = later(last, window->now[input->resource] + input->cycles);
 	}
 	return last;
 }
@@ -260,9 +260,7 @@ static void keep(struct window *window, const struct step *step, unsigned pass, 
 		double when = value;
 
 		if (kept->is_rmw && memory > 0)
-			when = later(data + step->latency,
-				     memory + (double)window->rules->rmw_forward_latency +
-					     later(step->latency - 1, 0));
+			when = later(data + step->latency, memory + step->update_cycles);
 		window->stored[kept->store][pass % HISTORY] = when;
 	}
 }
@@ -283,7 +281,7 @@ static void run_step(struct window *window, const struct step *step, unsigned pa
 	begin = run_units(window, step, operand);
 	complete = done = begin + step->latency;
 	for (uint32_t k = step->outputs.begin; k < step->outputs.end; k++) {
-		const struct output *output = &window->outputs[k];
+		const struct sn_flow_write *output = &window->outputs[k];
 
 		window->now[output->resource] = output->is_flag && late > begin
 							? late + step->latency
@@ -296,15 +294,6 @@ static void run_step(struct window *window, const struct step *step, unsigned pa
 		complete = later(done, run_stores(window, step, value, store_address));
 	}
 	retire(window, step, later(complete, window->front));
-}
-
-static void turn_x87(struct window *window)
-{
-	double before[8];
-
-	for (unsigned i = 0; i < 8; i++)
-		before[i] = window->now[SN_RES_X87 + window->flow->block->x87_end.at[i]];
-	memcpy(&window->now[SN_RES_X87], before, sizeof(before));
 }
 
 static void window_init(struct window *window, const struct sn_data_flow *flow,
@@ -349,8 +338,7 @@ static void run_pass(struct window *window, unsigned pass, double front_end_cycl
 	window->front = later(window->front, delivered);
 	for (size_t i = 0; i < window->flow->block->count; i++)
 		run_step(window, &window->steps[i], pass);
-	if (window->turns_x87)
-		turn_x87(window);
+	sn_flow_turn_x87(window->flow, &window->now[SN_RES_X87], sizeof(*window->now));
 }
 
 double sn_bound_window(const struct sn_data_flow *flow, struct sn_arena *arena,

@@ -59,16 +59,6 @@ struct operations {
 	float count, left_over;
 };
 
-struct input {
-	double delay_cycles;
-	uint8_t resource;
-};
-
-struct output {
-	uint8_t resource;
-	bool is_flag, is_late; /* late: comes a cycle after the others */
-};
-
 /* A value that a load takes from a store. */
 struct taken {
 	double forward_cycles;
@@ -89,10 +79,10 @@ struct part {
 
 /* An instruction, as far as the window looks at it. Parts are of the window's arrays. */
 struct step {
-	struct part inputs[SN_ROLE_LATE + 1];
+	struct part inputs[SN_ROLE_COUNT];
 	struct part loads, computes, stores; /* operations */
 	struct part taken, kept, outputs;
-	double latency, load_latency, divider_cycles, dispatch_cycles;
+	double latency, load_latency, update_cycles, divider_cycles, dispatch_cycles;
 	unsigned retired_count; /* places of the reorder buffer */
 	bool has_memory, is_scatter, is_store_alone;
 	bool needs_address, needs_general, needs_vector; /* a place there */
@@ -103,8 +93,8 @@ struct window {
 	const struct sn_rules *rules;
 	struct step *steps; /* [insn] */
 	struct operations *operations;
-	struct input *inputs;
-	struct output *outputs;
+	struct sn_flow_read *inputs;
+	struct sn_flow_write *outputs;
 	struct taken *taken;
 	struct kept *kept;
 	uint32_t operation_count, input_count, output_count, taken_count, kept_count;
@@ -125,7 +115,6 @@ struct window {
 	unsigned retired_count;
 	double front;	/* when the next operation can be dispatched */
 	bool was_first; /* the last address went to the first pair */
-	bool turns_x87; /* a pass leaves other names to the registers than it finds */
 	double now[SN_RES_COUNT];
 	double (*stored)[HISTORY]; /* [access] */
 	double divider_rest;

@@ -91,47 +91,27 @@ static struct part add_operations(struct window *window, const struct sn_insn *i
 	return part;
 }
 
-/* The stack engine follows rsp by itself. */
-static bool is_followed(const struct sn_insn *insn, uint8_t resource)
-{
-	return insn->is_stack_engine && resource == SN_RES_RSP;
-}
-
 /* Results that are still alive behind the instruction. */
-static void add_outputs(struct window *window, struct step *step, const struct sn_insn *insn)
+static void add_outputs(struct window *window, struct step *step, const struct sn_flow_insn *insn)
 {
 	step->outputs.begin = window->output_count;
-	for (unsigned k = 0; k < insn->write_count; k++) {
-		uint8_t resource = insn->writes[k];
-
-		if (is_followed(insn, resource) || !window->is_alive[resource])
-			continue;
-		window->outputs[window->output_count++] =
-			(struct output){ resource, resource >= SN_RES_FLAG,
-					 resource == insn->late_write };
-	}
+	for (unsigned k = 0; k < insn->write_count; k++)
+		if (window->is_alive[insn->writes[k].resource])
+			window->outputs[window->output_count++] = insn->writes[k];
 	step->outputs.end = window->output_count;
 	for (uint32_t k = step->outputs.begin; k < step->outputs.end; k++)
 		window->is_alive[window->outputs[k].resource] =
-			window->turns_x87 && window->outputs[k].resource >= SN_RES_X87 &&
+			window->flow->turns_x87 && window->outputs[k].resource >= SN_RES_X87 &&
 			window->outputs[k].resource < SN_RES_FLAG;
 }
 
-static void add_inputs(struct window *window, struct step *step, size_t number, unsigned role)
+static void add_inputs(struct window *window, struct step *step, const struct sn_flow_insn *insn,
+		       enum sn_role role)
 {
-	const struct sn_insn *insn = &window->flow->block->insns[number];
-	uint32_t early_reads = window->flow->early_reads[number];
-
 	step->inputs[role].begin = window->input_count;
-	for (unsigned k = 0; k < insn->read_count; k++) {
-		const struct sn_read *read = &insn->reads[k];
-
-		if (read->role != role || is_followed(insn, read->resource))
-			continue;
-		window->inputs[window->input_count++] =
-			(struct input){ read->delay_cycles - (int)(early_reads >> k & 1),
-					read->resource };
-		window->is_alive[read->resource] = true;
+	for (unsigned k = insn->read_begin[role]; k < insn->read_begin[role + 1]; k++) {
+		window->inputs[window->input_count++] = insn->reads[k];
+		window->is_alive[insn->reads[k].resource] = true;
 	}
 	step->inputs[role].end = window->input_count;
 }
@@ -141,7 +121,7 @@ static void add_memory(struct window *window, struct step *step, size_t number,
 		       const bool *is_taken)
 {
 	const struct sn_insn *insn = &window->flow->block->insns[number];
-	uint32_t first = window->flow->first_access[number];
+	uint32_t first = window->flow->insns[number].first_access;
 
 	step->taken.begin = window->taken_count;
 	step->kept.begin = window->kept_count;
@@ -150,7 +130,7 @@ static void add_memory(struct window *window, struct step *step, size_t number,
 
 		if (access->is_load && access->source >= 0)
 			window->taken[window->taken_count++] =
-				(struct taken){ sn_forward_cycles(window->flow, insn, access),
+				(struct taken){ window->flow->forward_cycles[i],
 						(uint32_t)access->source, access->source_distance };
 		if (access->is_store && is_taken[i])
 			window->kept[window->kept_count++] = (struct kept){ i, access->is_load };
@@ -165,16 +145,16 @@ static double lag_of(const struct window *window, const struct step *step)
 {
 	double delay = 0, forward = 0, latency = step->latency + 1;
 
-	for (unsigned role = 0; role <= SN_ROLE_LATE; role++)
+	for (unsigned role = 0; role < SN_ROLE_COUNT; role++)
 		for (uint32_t k = step->inputs[role].begin; k < step->inputs[role].end; k++)
-			delay = later(delay, window->inputs[k].delay_cycles);
+			delay = later(delay, window->inputs[k].cycles);
 	for (uint32_t k = step->taken.begin; k < step->taken.end; k++)
 		forward = later(forward, window->taken[k].forward_cycles);
 	for (uint32_t k = step->computes.begin; k < step->computes.end; k++)
 		if (window->operations[k].count >= 1)
 			latency = 0;
 	if (step->kept.begin < step->kept.end)
-		latency = step->latency + (double)window->rules->rmw_forward_latency;
+		latency = later(step->latency, step->update_cycles);
 	return delay + forward + latency;
 }
 
@@ -182,6 +162,7 @@ static void fill_step(struct window *window, size_t number, const unsigned numbe
 		      const bool *is_taken)
 {
 	const struct sn_insn *insn = &window->flow->block->insns[number];
+	const struct sn_flow_insn *flow = &window->flow->insns[number];
 	struct step *step = &window->steps[number];
 	bool has_accesses, has_flags = false;
 
@@ -189,19 +170,20 @@ static void fill_step(struct window *window, size_t number, const unsigned numbe
 	step->stores = add_operations(window, insn, numbers, STORE, STORE);
 	step->computes = add_operations(window, insn, numbers, GENERAL, VECTOR);
 	has_accesses = step->loads.begin < step->stores.end;
-	add_outputs(window, step, insn);
+	add_outputs(window, step, flow);
 	for (uint32_t k = step->outputs.begin; k < step->outputs.end; k++)
 		has_flags |= window->outputs[k].is_flag;
-	add_inputs(window, step, number, SN_ROLE_DATA);
+	add_inputs(window, step, flow, SN_ROLE_DATA);
 	if (has_accesses)
-		add_inputs(window, step, number, SN_ROLE_ADDRESS);
+		add_inputs(window, step, flow, SN_ROLE_ADDRESS);
 	if (step->stores.begin < step->stores.end)
-		add_inputs(window, step, number, SN_ROLE_STORE_ADDRESS);
+		add_inputs(window, step, flow, SN_ROLE_STORE_ADDRESS);
 	if (has_flags)
-		add_inputs(window, step, number, SN_ROLE_LATE);
+		add_inputs(window, step, flow, SN_ROLE_LATE);
 	add_memory(window, step, number, is_taken);
-	step->latency = (double)insn->latency;
-	step->load_latency = (double)window->flow->load_latency[number];
+	step->latency = flow->latency;
+	step->update_cycles = flow->update_cycles;
+	step->load_latency = flow->load_latency;
 	step->divider_cycles = (double)insn->divider_cycles;
 	step->dispatch_cycles = (double)insn->issued_uops / window->rules->issue_width;
 	step->retired_count = (unsigned)ceilf(insn->issued_uops);
@@ -230,8 +212,8 @@ static void allot(struct window *window, struct sn_arena *arena)
 	window->steps = sn_arena_array(arena, struct step, block->count);
 	window->operations = sn_arena_array(arena, struct operations, sets + 1);
 	window->pools = sn_arena_array(arena, struct pool, sets + 1);
-	window->inputs = sn_arena_array(arena, struct input, reads + 1);
-	window->outputs = sn_arena_array(arena, struct output, writes + 1);
+	window->inputs = sn_arena_array(arena, struct sn_flow_read, reads + 1);
+	window->outputs = sn_arena_array(arena, struct sn_flow_write, writes + 1);
 	window->taken = sn_arena_array(arena, struct taken, accesses + 1);
 	window->kept = sn_arena_array(arena, struct kept, accesses + 1);
 	window->stored = sn_arena_alloc(arena, accesses + 1, sizeof(*window->stored));
@@ -245,9 +227,7 @@ static void find_read(struct window *window)
 	for (size_t i = 0; i < block->count; i++)
 		for (unsigned k = 0; k < block->insns[i].read_count; k++)
 			window->is_alive[block->insns[i].reads[k].resource] = true;
-	for (unsigned i = 0; i < 8; i++)
-		window->turns_x87 |= block->x87_end.at[i] != i;
-	for (unsigned i = SN_RES_X87; i < SN_RES_FLAG && window->turns_x87; i++)
+	for (unsigned i = SN_RES_X87; i < SN_RES_FLAG && window->flow->turns_x87; i++)
 		window->is_alive[i] = true;
 }
 

@@ -183,7 +183,7 @@ static double loads_on_chain(const struct sn_machine *machine, const struct sn_c
 	double cycles, loads;
 
 	slow.insns = slowed(&path->block, accesses, SLOW_CYCLES, arena);
-	cycles = slow.insns ? sn_bound_latency(sn_data_flow_new(machine, &slow, arena)) : 0;
+	cycles = slow.insns ? sn_bound_latency(sn_data_flow_new(machine, &slow, arena), arena) : 0;
 	loads = floor(cycles / SLOW_CYCLES);
 	*rest_cycles = cycles - loads * SLOW_CYCLES;
 	return loads;

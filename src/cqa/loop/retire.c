@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/stats.h"
+#include "cqa/core/flow.h"
 
 enum {
 	PASSES = 256,
@@ -130,8 +131,7 @@ static inline double later(double a, double b)
 /* What the core asks of an instruction, close together: passes go through them a thousand times. */
 struct operation {
 	double uops, latency, load_latency, divider_cycles;
-	double delays[SN_INSN_READS_MAX]; /* of data, then of addresses */
-	uint8_t reads[SN_INSN_READS_MAX];
+	struct sn_flow_read reads[SN_INSN_READS_MAX]; /* of data, then of addresses */
 	uint8_t data_end, read_end, write_count, places;
 	uint8_t writes[SN_INSN_WRITES_MAX];
 	uint16_t place;
@@ -147,36 +147,33 @@ struct core {
 	double done; /* when the instruction before was */
 };
 
-static void add_reads(struct operation *to, const struct sn_insn *insn, bool of_address)
+static void add_reads(struct operation *to, const struct sn_flow_insn *flow, enum sn_role role)
 {
-	for (unsigned k = 0; k < insn->read_count; k++) {
-		const struct sn_read *read = &insn->reads[k];
-		bool is_data = read->role == SN_ROLE_DATA || read->role == SN_ROLE_LATE;
-
-		if (of_address ? read->role != SN_ROLE_ADDRESS : !is_data)
-			continue;
-		to->reads[to->read_end] = read->resource;
-		to->delays[to->read_end++] = read->delay_cycles;
-	}
+	for (unsigned k = flow->read_begin[role]; k < flow->read_begin[role + 1]; k++)
+		to->reads[to->read_end++] = flow->reads[k];
 }
 
-static struct operation operation_of(const struct sn_insn *insn)
+/* Each instruction is taken by itself, on a core without a stack engine. */
+static struct operation operation_of(const struct sn_rules *rules, const struct sn_insn *insn)
 {
+	struct sn_flow_insn flow = sn_flow_insn_of(rules, insn);
 	struct operation op = {
 		.uops = (double)insn->issued_uops,
-		.latency = insn->is_branch ? 1 : (double)insn->latency,
-		.load_latency = (double)insn->load_latency,
+		.latency = insn->is_branch ? 1 : flow.latency,
+		.load_latency = flow.load_latency,
 		.divider_cycles = (double)insn->divider_cycles,
 		.loads = insn->memory_count && insn->memory[0].is_load,
-		.write_count = insn->write_count,
+		.write_count = flow.write_count,
 		.places = (uint8_t)ceil((double)insn->issued_uops),
 	};
 
-	add_reads(&op, insn, false);
+	add_reads(&op, &flow, SN_ROLE_DATA);
+	add_reads(&op, &flow, SN_ROLE_LATE);
 	op.data_end = op.read_end;
 	if (op.loads)
-		add_reads(&op, insn, true);
-	memcpy(op.writes, insn->writes, sizeof(op.writes));
+		add_reads(&op, &flow, SN_ROLE_ADDRESS);
+	for (unsigned k = 0; k < flow.write_count; k++)
+		op.writes[k] = flow.writes[k].resource;
 	return op;
 }
 
@@ -185,11 +182,11 @@ static inline double operand_ready(const struct core *core, const struct operati
 	double data = core->dispatch, address = core->dispatch;
 
 	for (unsigned k = 0; k < op->data_end; k++)
-		data = later(data, core->now[op->reads[k]] + op->delays[k]);
+		data = later(data, core->now[op->reads[k].resource] + op->reads[k].cycles);
 	if (!op->loads)
 		return data;
 	for (unsigned k = op->data_end; k < op->read_end; k++)
-		address = later(address, core->now[op->reads[k]] + op->delays[k]);
+		address = later(address, core->now[op->reads[k].resource] + op->reads[k].cycles);
 	return later(data, address + op->load_latency);
 }
 
@@ -285,7 +282,7 @@ static void operations_find(struct runner *r, unsigned path)
 	struct operation *operations = sn_alloc((block->count + 1) * sizeof(*operations));
 
 	for (size_t i = 0; i < block->count; i++) {
-		operations[i] = operation_of(&block->insns[i]);
+		operations[i] = operation_of(&r->loop->machine->rules, &block->insns[i]);
 		operations[i].place = places[i];
 		operations[i].may_be_late = (!i || places[i] != places[i - 1]) &&
 					    r->places->is_head[places[i]] &&
