@@ -58,6 +58,13 @@ struct sn_data_flow {
 	bool turns_x87; /* a pass leaves other names to the x87 registers than it finds */
 };
 
+/** The later of two times. (fmax() is a call, as it looks after what is no number, and most of the
+ *  time of these models goes here.) */
+static inline double sn_later(double a, double b)
+{
+	return a > b ? a : b;
+}
+
 /** The flow of a block; belongs to the arena. */
 struct sn_data_flow *sn_data_flow_new(const struct sn_machine *machine,
 				      const struct sn_cqa_block *block, struct sn_arena *arena);

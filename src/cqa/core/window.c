@@ -1,8 +1,8 @@
 /* How far the core sees ahead. Passes are put through the core one after the other in program
- * order: each operation is dispatched as soon as there is a place for it, and executed in the first
- * cycle, from its inputs on, in which one of its units is free. An operation is placed without
+ * order: each operation is dispatched as soon as there is an entry for it in a scheduler, and executed
+ * in the first cycle, from its inputs on, in which one of its units is free. It is executed without
  * regard to younger ones, so this is what a core does that always takes the oldest ready operation.
- * What waits for inputs keeps its place in the scheduler, and when schedulers are full, nothing
+ * What waits for inputs keeps its entry in the scheduler, and when schedulers are full, nothing
  * younger enters: that is the time which the other bounds do not see.
  */
 #include <assert.h>
@@ -19,59 +19,59 @@ enum {
 
 #define NEARLY_FULL 0.9
 
-static void occupy(struct scheduler *scheduler, double from, double until)
+static void occupy(struct sn_window_scheduler *scheduler, double from, double until)
 {
 	int64_t cycle = (int64_t)until;
 
 	scheduler->occupied_cycles += until - from;
 	if (cycle <= scheduler->first)
 		return;
-	if (cycle >= scheduler->first + RING)
-		cycle = scheduler->first + RING - 1;
-	scheduler->places[(uint64_t)cycle % RING]++;
-	scheduler->places[(uint64_t)scheduler->first % RING]--;
-	while (!scheduler->places[(uint64_t)scheduler->first % RING])
+	if (cycle >= scheduler->first + SN_WINDOW_RING)
+		cycle = scheduler->first + SN_WINDOW_RING - 1;
+	scheduler->freed[(uint64_t)cycle % SN_WINDOW_RING]++;
+	scheduler->freed[(uint64_t)scheduler->first % SN_WINDOW_RING]--;
+	while (!scheduler->freed[(uint64_t)scheduler->first % SN_WINDOW_RING])
 		scheduler->first++;
 }
 
 /* The first cycle from `ready` on in which one of the units is free; it is taken. */
-static double issue(struct window *window, struct pool *pool, double ready)
+static double issue(struct sn_window *window, struct sn_window_port_set *ports, double ready)
 {
-	int64_t begin = first_cycle(ready), number;
+	int64_t begin = sn_window_first_cycle(ready), number;
 
 	for (number = begin;; number++) {
-		struct cycle *cycle;
+		struct sn_window_cycle *cycle;
 		uint32_t free;
 
-		if (number >= pool->full_from && number < pool->full_end)
-			number = pool->full_end;
-		cycle = cycle_at(window, number);
-		free = pool->units & ~cycle->units;
+		if (number >= ports->full_from && number < ports->full_end)
+			number = ports->full_end;
+		cycle = sn_window_cycle_at(window, number);
+		free = ports->units & ~cycle->units;
 		if (!free)
 			continue;
 		cycle->units |= free & -free;
 		break;
 	}
 	window->last_used = number > window->last_used ? number : window->last_used;
-	if (number > begin && number >= pool->full_end) {
-		if (begin < pool->full_from || begin > pool->full_end)
-			pool->full_from = begin;
-		pool->full_end = number;
+	if (number > begin && number >= ports->full_end) {
+		if (begin < ports->full_from || begin > ports->full_end)
+			ports->full_from = begin;
+		ports->full_end = number;
 	}
 	return (double)number;
 }
 
 /* The same for the divider, which is held for `cycles`; a part of a cycle is saved up. */
-static double divide(struct window *window, double cycles, double ready)
+static double divide(struct sn_window *window, double cycles, double ready)
 {
-	int64_t begin = first_cycle(ready), length, free = 0;
+	int64_t begin = sn_window_first_cycle(ready), length, free = 0;
 
 	window->divider_rest += cycles;
 	length = (int64_t)(window->divider_rest + 1e-6);
 	window->divider_rest -= (double)length;
-	length = length < RING / 2 ? length : RING / 2;
+	length = length < SN_WINDOW_RING / 2 ? length : SN_WINDOW_RING / 2;
 	while (free < length) {
-		if (cycle_at(window, begin + free)->units & DIVIDER) {
+		if (sn_window_cycle_at(window, begin + free)->units & SN_WINDOW_DIVIDER) {
 			begin += free + 1;
 			free = 0;
 		} else {
@@ -79,39 +79,39 @@ static double divide(struct window *window, double cycles, double ready)
 		}
 	}
 	for (int64_t k = 0; k < length; k++)
-		cycle_at(window, begin + k)->units |= DIVIDER;
+		sn_window_cycle_at(window, begin + k)->units |= SN_WINDOW_DIVIDER;
 	window->last_used = begin + length > window->last_used ? begin + length : window->last_used;
 	return (double)begin;
 }
 
-static double issue_address(struct window *window, enum place place, double ready)
+static double issue_address(struct sn_window *window, enum sn_uop_kind kind, double ready)
 {
 	double when;
 
-	window->was_first = place == VECTOR_LOAD || !window->was_first;
+	window->was_first = kind == SN_UOP_VECTOR_LOAD || !window->was_first;
 	when = issue(window, window->was_first ? &window->first_pair : &window->second_pair,
-		     later(ready, window->front));
+		     sn_later(ready, window->front));
 	occupy(&window->address, window->front,
-	       when + (place == STORE ? window->rules->store_hold_cycles
-				      : window->rules->load_hold_cycles));
+	       when + (kind == SN_UOP_STORE ? window->rules->store_hold_cycles
+					    : window->rules->load_hold_cycles));
 	return when;
 }
 
 /* Of the vector operation dispatched now: when it is in the scheduler. */
-static double enter_vector(struct window *window)
+static double enter_vector(struct sn_window *window)
 {
-	double when = later(window->front, window->last_entered);
+	double when = sn_later(window->front, window->last_entered);
 
-	when = later(when, (double)window->vector.first);
+	when = sn_later(when, (double)window->vector.first);
 	window->last_entered = when;
-	window->entered[window->entered_place++] = when;
-	if (window->entered_place == window->rules->vector_queue_uops)
-		window->entered_place = 0;
+	window->entered[window->oldest_entered++] = when;
+	if (window->oldest_entered == window->rules->vector_queue_uops)
+		window->oldest_entered = 0;
 	return when;
 }
 
 /* How many they are this time. */
-static unsigned count_now(struct operations *operations)
+static unsigned count_now(struct sn_window_uops *operations)
 {
 	unsigned whole = operations->whole;
 
@@ -123,92 +123,93 @@ static unsigned count_now(struct operations *operations)
 	return whole;
 }
 
-/* Dispatch waits for places in the reorder buffer and in every scheduler that the instruction
+/* Dispatch waits for entries of the reorder buffer and of every scheduler that the instruction
  * needs.
  */
-static void dispatch(struct window *window, const struct step *step)
+static void dispatch(struct sn_window *window, const struct sn_window_step *step)
 {
-	double least = later(window->front, window->retired[window->retired_place]);
+	double least = sn_later(window->front, window->retired[window->oldest_retired]);
 
 	if (step->needs_address)
-		least = later(least, (double)window->address.first);
+		least = sn_later(least, (double)window->address.first);
 	if (step->needs_general)
-		least = later(least, (double)window->general.first);
+		least = sn_later(least, (double)window->general.first);
 	if (step->needs_vector)
-		least = later(least, window->entered[window->entered_place]);
+		least = sn_later(least, window->entered[window->oldest_entered]);
 	window->front = least;
 }
 
-static void retire(struct window *window, const struct step *step, double complete)
+static void retire(struct sn_window *window, const struct sn_window_step *step, double complete)
 {
-	unsigned place = window->retired_place;
+	unsigned entry = window->oldest_retired;
 
-	window->last_retired = later(window->last_retired, complete);
+	window->last_retired = sn_later(window->last_retired, complete);
 	window->retired_count += step->retired_count;
 	for (unsigned k = 0; k < step->retired_count; k++) {
-		window->retired[place++] = window->last_retired;
-		place = place == window->rules->reorder_uops ? 0 : place;
+		window->retired[entry++] = window->last_retired;
+		entry = entry == window->rules->reorder_uops ? 0 : entry;
 	}
-	window->retired_place = place;
+	window->oldest_retired = entry;
 	window->front += step->dispatch_cycles;
 }
 
 /* When the last of these is there. */
-static double inputs_ready(const struct window *window, struct part part)
+static double inputs_ready(const struct sn_window *window, struct sn_window_range part)
 {
 	double last = 0;
 
 	for (uint32_t k = part.begin; k < part.end; k++) {
 		const struct sn_flow_read *input = &window->inputs[k];
 
-		last = later(last, window->now[input->resource] + input->cycles);
+		last = sn_later(last, window->now[input->resource] + input->cycles);
 	}
 	return last;
 }
 
 /* Loads of the instruction: when the last operand, of which `data` come from registers, is there;
  * and the last value that is taken from a store. */
-static double run_loads(struct window *window, const struct step *step, unsigned pass, double data,
-			double address, double *memory)
+static double run_loads(struct sn_window *window, const struct sn_window_step *step, unsigned pass,
+			double data, double address, double *memory)
 {
 	double operand = data;
 
 	for (uint32_t k = step->loads.begin; k < step->loads.end; k++) {
-		struct operations *loads = &window->operations[k];
+		struct sn_window_uops *loads = &window->operations[k];
 
 		for (unsigned n = count_now(loads); n > 0; n--) {
-			double when = issue_address(window, loads->place, address);
+			double when = issue_address(window, loads->kind, address);
 
-			operand = later(operand, when + step->load_latency);
+			operand = sn_later(operand, when + step->load_latency);
 		}
 	}
-	for (uint32_t k = step->taken.begin; k < step->taken.end; k++) {
-		const struct taken *taken = &window->taken[k];
+	for (uint32_t k = step->forwarded_loads.begin; k < step->forwarded_loads.end; k++) {
+		const struct sn_window_load *load = &window->forwarded_loads[k];
 		double value = 0;
 
-		if (taken->distance <= pass)
-			value = window->stored[taken->store][(pass - taken->distance) % HISTORY];
+		if (load->distance <= pass)
+			value = window->stored[load->store]
+					      [(pass - load->distance) % SN_WINDOW_STORED_PASSES];
 		if (value <= 0)
 			continue;
-		*memory = later(*memory, value);
-		operand = later(operand, value + taken->forward_cycles);
+		*memory = sn_later(*memory, value);
+		operand = sn_later(operand, value + load->forward_cycles);
 	}
 	return operand;
 }
 
 /* Operations but loads and stores: when the first of them begins. */
-static double run_units(struct window *window, const struct step *step, double ready)
+static double run_units(struct sn_window *window, const struct sn_window_step *step, double ready)
 {
 	double first = INFINITY;
 
 	for (uint32_t k = step->computes.begin; k < step->computes.end; k++) {
-		struct operations *operations = &window->operations[k];
-		bool is_vector = operations->place == VECTOR;
+		struct sn_window_uops *operations = &window->operations[k];
+		bool is_vector = operations->kind == SN_UOP_VECTOR;
 		unsigned count = count_now(operations);
 
 		for (unsigned n = 0; n < count; n++) {
 			double from = is_vector ? enter_vector(window) : window->front;
-			double when = issue(window, operations->pool, later(from, ready));
+			double when = issue(window, operations->ports, sn_later(from, ready));
 
 			/* microcode comes in small portions */
 			if (n < PORTION && is_vector)
@@ -221,30 +222,30 @@ static double run_units(struct window *window, const struct step *step, double r
 		}
 	}
 	if (step->divider_cycles > 0) {
-		double when = divide(window, step->divider_cycles, later(ready, window->front));
+		double when = divide(window, step->divider_cycles, sn_later(ready, window->front));
 
-		first = first < INFINITY ? later(first, when) : when;
+		first = first < INFINITY ? sn_later(first, when) : when;
 	}
 	return first < INFINITY ? first : ready;
 }
 
 /* Writes `value` when it is there: when the last store is done. */
-static double run_stores(struct window *window, const struct step *step, double value,
+static double run_stores(struct sn_window *window, const struct sn_window_step *step, double value,
 			 double address)
 {
 	double complete = 0;
 
 	for (uint32_t k = step->stores.begin; k < step->stores.end; k++) {
-		struct operations *stores = &window->operations[k];
+		struct sn_window_uops *stores = &window->operations[k];
 		unsigned count = count_now(stores);
 
 		for (unsigned n = 0; n < count; n++) {
-			double when = issue(window, stores->pool, later(value, window->front));
+			double when = issue(window, stores->ports, sn_later(value, window->front));
 
 			/* one address, however long the store takes to write */
 			if (n == 0 || step->is_scatter)
-				when = later(when, issue_address(window, STORE, address));
-			complete = later(complete, when + 1);
+				when = sn_later(when, issue_address(window, SN_UOP_STORE, address));
+			complete = sn_later(complete, when + 1);
 		}
 	}
 	return complete;
@@ -252,20 +253,20 @@ static double run_stores(struct window *window, const struct step *step, double 
 
 /* What is stored, for the loads that take it. A value that was itself taken (`memory`, 0: it was
  * not) and changed is there sooner. */
-static void keep(struct window *window, const struct step *step, unsigned pass, double value,
-		 double data, double memory)
+static void keep(struct sn_window *window, const struct sn_window_step *step, unsigned pass,
+		 double value, double data, double memory)
 {
-	for (uint32_t k = step->kept.begin; k < step->kept.end; k++) {
-		const struct kept *kept = &window->kept[k];
+	for (uint32_t k = step->forwarded_stores.begin; k < step->forwarded_stores.end; k++) {
+		const struct sn_window_store *store = &window->forwarded_stores[k];
 		double when = value;
 
-		if (kept->is_rmw && memory > 0)
-			when = later(data + step->latency, memory + step->update_cycles);
-		window->stored[kept->store][pass % HISTORY] = when;
+		if (store->is_rmw && memory > 0)
+			when = sn_later(data + step->latency, memory + step->update_cycles);
+		window->stored[store->store][pass % SN_WINDOW_STORED_PASSES] = when;
 	}
 }
 
-static void run_step(struct window *window, const struct step *step, unsigned pass)
+static void run_step(struct sn_window *window, const struct sn_window_step *step, unsigned pass)
 {
 	double data = inputs_ready(window, step->inputs[SN_ROLE_DATA]);
 	double address = 0, store_address = 0, operand = data, memory = 0, begin, done, complete;
@@ -274,8 +275,8 @@ static void run_step(struct window *window, const struct step *step, unsigned pa
 	dispatch(window, step);
 	if (step->has_memory) {
 		address = inputs_ready(window, step->inputs[SN_ROLE_ADDRESS]);
-		store_address =
-			later(inputs_ready(window, step->inputs[SN_ROLE_STORE_ADDRESS]), address);
+		store_address = sn_later(inputs_ready(window, step->inputs[SN_ROLE_STORE_ADDRESS]),
+					 address);
 		operand = run_loads(window, step, pass, data, address, &memory);
 	}
 	begin = run_units(window, step, operand);
@@ -291,51 +292,52 @@ static void run_step(struct window *window, const struct step *step, unsigned pa
 		double value = step->is_store_alone ? begin : done;
 
 		keep(window, step, pass, value, data, memory);
-		complete = later(done, run_stores(window, step, value, store_address));
+		complete = sn_later(done, run_stores(window, step, value, store_address));
 	}
-	retire(window, step, later(complete, window->front));
+	retire(window, step, sn_later(complete, window->front));
 }
 
-static void window_init(struct window *window, const struct sn_data_flow *flow,
+static void window_init(struct sn_window *window, const struct sn_data_flow *flow,
 			struct sn_arena *arena)
 {
 	const struct sn_rules *rules = &flow->machine->rules;
 
-	assert(flow->machine->unit_count <= UNITS && rules->reorder_uops <= REORDER_MOST &&
-	       rules->vector_queue_uops <= QUEUE_MOST &&
+	assert(flow->machine->unit_count <= SN_WINDOW_UNITS &&
+	       rules->reorder_uops <= SN_WINDOW_REORDER_MOST &&
+	       rules->vector_queue_uops <= SN_WINDOW_QUEUE_MOST &&
 	       rules->general_scheduler_uops <= UINT8_MAX &&
 	       rules->address_scheduler_uops <= UINT8_MAX &&
 	       rules->vector_scheduler_uops <= UINT8_MAX);
 	memset(window, 0, sizeof(*window));
 	window->flow = flow;
 	window->rules = rules;
-	window->general.places[0] = (uint8_t)rules->general_scheduler_uops;
-	window->address.places[0] = (uint8_t)rules->address_scheduler_uops;
-	window->vector.places[0] = (uint8_t)rules->vector_scheduler_uops;
-	window->first_pair.units = FIRST_PAIR;
-	window->second_pair.units = SECOND_PAIR;
+	window->general.freed[0] = (uint8_t)rules->general_scheduler_uops;
+	window->address.freed[0] = (uint8_t)rules->address_scheduler_uops;
+	window->vector.freed[0] = (uint8_t)rules->vector_scheduler_uops;
+	window->first_pair.units = SN_WINDOW_FIRST_PAIR;
+	window->second_pair.units = SN_WINDOW_SECOND_PAIR;
 	sn_window_fill(window, arena);
 }
 
 /* Would the schedulers or the reorder buffer be near full, if each pass took `cycles`? */
-static bool is_filled(const struct window *window, double cycles)
+static bool is_filled(const struct sn_window *window, double cycles)
 {
 	const struct sn_rules *rules = window->rules;
-	double places = TRIAL_PASSES * cycles * NEARLY_FULL;
+	double entries = TRIAL_PASSES * cycles * NEARLY_FULL;
 
-	return window->general.occupied_cycles > places * rules->general_scheduler_uops ||
-	       window->address.occupied_cycles > places * rules->address_scheduler_uops ||
-	       window->vector.occupied_cycles > places * rules->vector_scheduler_uops ||
+	return window->general.occupied_cycles > entries * rules->general_scheduler_uops ||
+	       window->address.occupied_cycles > entries * rules->address_scheduler_uops ||
+	       window->vector.occupied_cycles > entries * rules->vector_scheduler_uops ||
 	       window->last_retired * window->retired_count / TRIAL_PASSES >
-		       places * rules->reorder_uops;
+		       entries * rules->reorder_uops;
 }
 
-static void run_pass(struct window *window, unsigned pass, double front_end_cycles)
+static void run_pass(struct sn_window *window, unsigned pass, double front_end_cycles)
 {
 	double delivered = pass * front_end_cycles;
 
 	window->late_passes += delivered > window->front;
-	window->front = later(window->front, delivered);
+	window->front = sn_later(window->front, delivered);
 	for (size_t i = 0; i < window->flow->block->count; i++)
 		run_step(window, &window->steps[i], pass);
 	sn_flow_turn_x87(window->flow, &window->now[SN_RES_X87], sizeof(*window->now));
@@ -345,27 +347,29 @@ double sn_bound_window(const struct sn_data_flow *flow, struct sn_arena *arena,
 		       double front_end_cycles, double bound_cycles)
 {
 	const struct sn_cqa_block *block = flow->block;
-	struct window window;
-	struct course course;
+	struct sn_window window;
+	struct sn_window_history history;
 	unsigned middle, interval;
 
 	if (!flow->machine->rules.general_scheduler_uops || !block->count)
 		return 0;
-	course.passes = (unsigned)(OPERATIONS / block->count) + PASSES_LEAST;
-	course.passes = course.passes < PASSES_MOST ? course.passes : PASSES_MOST;
-	course.mark_count = 0;
-	course.front_end_cycles = front_end_cycles;
-	middle = course.passes / 2;
-	interval = MARK_INSNS / (unsigned)block->count + 1;
+	history.passes = (unsigned)(SN_WINDOW_INSNS / block->count) + SN_WINDOW_PASSES_LEAST;
+	history.passes =
+		history.passes < SN_WINDOW_PASSES_MOST ? history.passes : SN_WINDOW_PASSES_MOST;
+	history.snapshot_count = 0;
+	history.front_end_cycles = front_end_cycles;
+	middle = history.passes / 2;
+	interval = SN_WINDOW_SNAPSHOT_INSNS / (unsigned)block->count + 1;
 	window_init(&window, flow, arena);
-	for (unsigned pass = 0; pass < course.passes; pass++) {
+	for (unsigned pass = 0; pass < history.passes; pass++) {
 		if (pass > window.distance && pass % interval == 0 &&
-		    sn_window_foresee(&course, &window, pass))
+		    sn_window_foresee(&history, &window, pass))
 			break;
 		run_pass(&window, pass, front_end_cycles);
-		course.retired[pass + 1] = window.last_retired;
+		history.retired[pass + 1] = window.last_retired;
 		if (pass + 1 == TRIAL_PASSES && !is_filled(&window, bound_cycles))
 			return 0;
 	}
-	return (course.retired[course.passes] - course.retired[middle]) / (course.passes - middle);
+	return (history.retired[history.passes] - history.retired[middle]) /
+	       (history.passes - middle);
 }

@@ -1,134 +1,141 @@
 /* Passes through the window repeat themselves sooner or later, exactly. All that the time of the
- * coming passes depends on is made into a print of 64 bits; where a pass begins with the print of
- * an earlier one, what lay between the two comes again, and the rest need not be run. */
+ * coming passes depends on is hashed into a fingerprint of 64 bits. Where a pass begins with the
+ * fingerprint of an earlier one, what lay between the two comes again, and the rest need not be run.
+ */
 #include "cqa/core/window_parts.h"
 
 #include <assert.h>
 #include <string.h>
 
-static void mix(uint64_t *print, uint64_t number)
+static void mix(uint64_t *fingerprint, uint64_t number)
 {
-	*print = (*print ^ number) * 0x9e3779b97f4a7c15U;
-	*print ^= *print >> 29;
+	*fingerprint = (*fingerprint ^ number) * 0x9e3779b97f4a7c15U;
+	*fingerprint ^= *fingerprint >> 29;
 }
 
-static void mix_double(uint64_t *print, double number)
+static void mix_double(uint64_t *fingerprint, double number)
 {
 	uint64_t bits;
 
 	memcpy(&bits, &number, sizeof(bits));
-	mix(print, bits);
+	mix(fingerprint, bits);
 }
 
-static void mix_time(const struct window *window, uint64_t *print, double when)
+static void mix_time(const struct sn_window *window, uint64_t *fingerprint, double when)
 {
-	mix_double(print, when - window->front);
+	mix_double(fingerprint, when - window->front);
 }
 
 /* Values that may still be waited for, each with its number. */
-static void mix_value(const struct window *window, uint64_t *print, size_t number, double when)
+static void mix_value(const struct sn_window *window, uint64_t *fingerprint, size_t number,
+		      double when)
 {
 	if (when < window->front - window->idle_cycles)
 		return;
-	mix(print, number);
-	mix_time(window, print, when);
+	mix(fingerprint, number);
+	mix_time(window, fingerprint, when);
 }
 
 /* A ring of times that ascend: those to come. */
-static void mix_ring(const struct window *window, uint64_t *print, const double *ring,
-		     unsigned place, unsigned size)
+static void mix_ring(const struct sn_window *window, uint64_t *fingerprint, const double *ring,
+		     unsigned oldest, unsigned size)
 {
 	for (unsigned k = 0; k < size; k++) {
-		place = (place ? place : size) - 1;
-		if (ring[place] <= window->front)
+		oldest = (oldest ? oldest : size) - 1;
+		if (ring[oldest] <= window->front)
 			break;
-		mix_time(window, print, ring[place]);
+		mix_time(window, fingerprint, ring[oldest]);
 	}
-	mix(print, size);
+	mix(fingerprint, size);
 }
 
-static void mix_scheduler(const struct window *window, uint64_t *print,
-			  const struct scheduler *scheduler, unsigned places)
+static void mix_scheduler(const struct sn_window *window, uint64_t *fingerprint,
+			  const struct sn_window_scheduler *scheduler, unsigned entries)
 {
 	int64_t cycle = scheduler->first;
 
-	for (unsigned seen = 0; seen < places; cycle++) {
-		unsigned here = scheduler->places[(uint64_t)cycle % RING];
+	for (unsigned seen = 0; seen < entries; cycle++) {
+		unsigned here = scheduler->freed[(uint64_t)cycle % SN_WINDOW_RING];
 
 		seen += here;
 		if (!here || (double)cycle <= window->front)
 			continue;
-		mix(print, here);
-		mix_time(window, print, (double)cycle);
+		mix(fingerprint, here);
+		mix_time(window, fingerprint, (double)cycle);
 	}
-	mix(print, places);
+	mix(fingerprint, entries);
 }
 
 /* Stored values that loads of this or a later pass take. */
-static void mix_stored(const struct window *window, uint64_t *print, unsigned pass)
+static void mix_stored(const struct sn_window *window, uint64_t *fingerprint, unsigned pass)
 {
-	for (uint32_t i = 0; i < window->taken_count; i++)
-		for (unsigned d = 1; d <= window->taken[i].distance; d++)
-			mix_value(window, print, i,
-				  window->stored[window->taken[i].store][(pass - d) % HISTORY]);
+	for (uint32_t i = 0; i < window->forwarded_load_count; i++)
+		for (unsigned d = 1; d <= window->forwarded_loads[i].distance; d++)
+			mix_value(window, fingerprint, i,
+				  window->stored[window->forwarded_loads[i].store]
+						[(pass - d) % SN_WINDOW_STORED_PASSES]);
 }
 
-/* All on which the time of the coming passes depends: two passes of the same print take the same
- * course. */
-static uint64_t print_of(struct window *window, unsigned pass)
+/* All on which the time of the coming passes depends. */
+static uint64_t fingerprint_of(struct sn_window *window, unsigned pass)
 {
 	const struct sn_rules *rules = window->rules;
-	uint64_t print = window->was_first;
+	uint64_t fingerprint = window->was_first;
 
 	assert(pass > window->distance);
 	for (size_t i = 0; i < SN_RES_COUNT; i++)
 		if (window->is_alive[i])
-			mix_value(window, &print, i, window->now[i]);
-	mix_stored(window, &print, pass);
-	mix_ring(window, &print, window->retired, window->retired_place, rules->reorder_uops);
-	mix_ring(window, &print, window->entered, window->entered_place, rules->vector_queue_uops);
-	mix_time(window, &print, later(window->last_retired, window->front));
-	mix_time(window, &print, later(window->last_entered, window->front));
-	mix_scheduler(window, &print, &window->general, rules->general_scheduler_uops);
-	mix_scheduler(window, &print, &window->address, rules->address_scheduler_uops);
-	mix_scheduler(window, &print, &window->vector, rules->vector_scheduler_uops);
-	for (int64_t n = first_cycle(window->front); n <= window->last_used; n++) {
-		mix(&print, cycle_at(window, n)->units);
-		mix_time(window, &print, (double)n);
+			mix_value(window, &fingerprint, i, window->now[i]);
+	mix_stored(window, &fingerprint, pass);
+	mix_ring(window, &fingerprint, window->retired, window->oldest_retired,
+		 rules->reorder_uops);
+	mix_ring(window, &fingerprint, window->entered, window->oldest_entered,
+		 rules->vector_queue_uops);
+	mix_time(window, &fingerprint, sn_later(window->last_retired, window->front));
+	mix_time(window, &fingerprint, sn_later(window->last_entered, window->front));
+	mix_scheduler(window, &fingerprint, &window->general, rules->general_scheduler_uops);
+	mix_scheduler(window, &fingerprint, &window->address, rules->address_scheduler_uops);
+	mix_scheduler(window, &fingerprint, &window->vector, rules->vector_scheduler_uops);
+	for (int64_t n = sn_window_first_cycle(window->front); n <= window->last_used; n++) {
+		mix(&fingerprint, sn_window_cycle_at(window, n)->units);
+		mix_time(window, &fingerprint, (double)n);
 	}
 	for (uint32_t i = 0; i < window->operation_count; i++)
-		mix_double(&print, (double)window->operations[i].left_over);
-	mix_double(&print, window->divider_rest);
-	return print;
+		mix_double(&fingerprint, (double)window->operations[i].left_over);
+	mix_double(&fingerprint, window->divider_rest);
+	return fingerprint;
 }
 
 /* Whether passes from `mark` on repeat themselves now. The front end delivers at its own pace: that
  * repeats if it takes just as long, or if it kept nothing waiting and never will. */
-static bool repeats(const struct course *course, const struct mark *mark, const struct mark *now)
+static bool repeats(const struct sn_window_history *history,
+		    const struct sn_window_snapshot *snapshot, const struct sn_window_snapshot *now)
 {
-	double cycles = now->front - mark->front;
-	double delivered = (now->pass - mark->pass) * course->front_end_cycles;
+	double cycles = now->front - snapshot->front;
+	double delivered = (now->pass - snapshot->pass) * history->front_end_cycles;
 
-	if (mark->print != now->print)
+	if (snapshot->fingerprint != now->fingerprint)
 		return false;
-	return cycles == delivered || (cycles > delivered && mark->late_passes == now->late_passes);
+	return cycles == delivered ||
+	       (cycles > delivered && snapshot->late_passes == now->late_passes);
 }
 
-bool sn_window_foresee(struct course *course, struct window *window, unsigned pass)
+bool sn_window_foresee(struct sn_window_history *history, struct sn_window *window, unsigned pass)
 {
-	struct mark now = { print_of(window, pass), window->front, pass, window->late_passes };
+	struct sn_window_snapshot now = { fingerprint_of(window, pass), window->front, pass,
+					  window->late_passes };
 
-	for (unsigned m = 0; m < course->mark_count; m++) {
-		unsigned period = pass - course->marks[m].pass;
+	for (unsigned m = 0; m < history->snapshot_count; m++) {
+		unsigned period = pass - history->snapshots[m].pass;
 
-		if (!repeats(course, &course->marks[m], &now))
+		if (!repeats(history, &history->snapshots[m], &now))
 			continue;
-		for (unsigned next = pass + 1; next <= course->passes; next++)
-			course->retired[next] =
-				course->retired[next - period] + now.front - course->marks[m].front;
+		for (unsigned next = pass + 1; next <= history->passes; next++)
+			history->retired[next] = history->retired[next - period] + now.front -
+						 history->snapshots[m].front;
 		return true;
 	}
-	if (course->mark_count < MARKS_MOST)
-		course->marks[course->mark_count++] = now;
+	if (history->snapshot_count < SN_WINDOW_SNAPSHOTS_MOST)
+		history->snapshots[history->snapshot_count++] = now;
 	return false;
 }

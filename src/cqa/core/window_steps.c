@@ -7,11 +7,11 @@
 
 /* An operation that may go to several units leaves those alone that others cannot do without. So
  * units are numbered anew, the least wanted first. */
-static void number_units(const struct sn_data_flow *flow, unsigned numbers[UNITS])
+static void number_units(const struct sn_data_flow *flow, unsigned numbers[SN_WINDOW_UNITS])
 {
 	const struct sn_cqa_block *block = flow->block;
-	unsigned ascending[UNITS], count = 0;
-	double pressure[UNITS] = { 0 };
+	unsigned ascending[SN_WINDOW_UNITS], count = 0;
+	double pressure[SN_WINDOW_UNITS] = { 0 };
 
 	for (size_t i = 0; i < block->count; i++)
 		for (unsigned k = 0; k < block->insns[i].set_count; k++) {
@@ -35,56 +35,58 @@ static void number_units(const struct sn_data_flow *flow, unsigned numbers[UNITS
 		numbers[ascending[i]] = i;
 }
 
-static enum place place_of(const struct sn_machine *machine, const struct sn_insn *insn,
-			   uint32_t units)
+static enum sn_uop_kind kind_of(const struct sn_machine *machine, const struct sn_insn *insn,
+				uint32_t units)
 {
 	if (!(units & ~machine->vector_load_units))
-		return VECTOR_LOAD;
+		return SN_UOP_VECTOR_LOAD;
 	if (!(units & ~(machine->load_units | machine->vector_load_units)))
-		return LOAD;
+		return SN_UOP_LOAD;
 	if (units == machine->store_data_units)
-		return STORE;
-	return insn->is_vector ? VECTOR : GENERAL;
+		return SN_UOP_STORE;
+	return insn->is_vector ? SN_UOP_VECTOR : SN_UOP_GENERAL;
 }
 
-static struct pool *pool_of(struct window *window, uint32_t units, const unsigned numbers[UNITS])
+static struct sn_window_port_set *ports_of(struct sn_window *window, uint32_t units,
+					   const unsigned numbers[SN_WINDOW_UNITS])
 {
-	struct pool *pool = window->pools;
+	struct sn_window_port_set *ports = window->port_sets;
 
-	while (pool < window->pools + window->pool_count && pool->row_units != units)
-		pool++;
-	if (pool < window->pools + window->pool_count)
-		return pool;
-	window->pool_count++;
-	pool->row_units = units;
+	while (ports < window->port_sets + window->port_set_count && ports->row_units != units)
+		ports++;
+	if (ports < window->port_sets + window->port_set_count)
+		return ports;
+	window->port_set_count++;
+	ports->row_units = units;
 	for (; units; units &= units - 1)
-		pool->units |= (uint32_t)1 << numbers[__builtin_ctz(units)];
-	return pool;
+		ports->units |= (uint32_t)1 << numbers[__builtin_ctz(units)];
+	return ports;
 }
 
-static bool is_between(enum place place, enum place first, enum place last)
+static bool is_between(enum sn_uop_kind kind, enum sn_uop_kind first, enum sn_uop_kind last)
 {
-	return place >= first && place <= last;
+	return kind >= first && kind <= last;
 }
 
-/* Those of the instruction's operations that go to one of these places. */
-static struct part add_operations(struct window *window, const struct sn_insn *insn,
-				  const unsigned numbers[UNITS], enum place first, enum place last)
+/* Those of the instruction's operations that are of one of these kinds. */
+static struct sn_window_range add_operations(struct sn_window *window, const struct sn_insn *insn,
+					     const unsigned numbers[SN_WINDOW_UNITS],
+					     enum sn_uop_kind first, enum sn_uop_kind last)
 {
-	struct part part = { window->operation_count, window->operation_count };
+	struct sn_window_range part = { window->operation_count, window->operation_count };
 
 	for (unsigned k = 0; k < insn->set_count; k++) {
-		enum place place = place_of(window->flow->machine, insn, insn->sets[k].units);
+		enum sn_uop_kind kind = kind_of(window->flow->machine, insn, insn->sets[k].units);
 
-		if (is_between(place, first, last))
-			window->operations[part.end++] = (struct operations){
-				.pool = place < STORE
-						? NULL
-						: pool_of(window, insn->sets[k].units, numbers),
+		if (is_between(kind, first, last))
+			window->operations[part.end++] = (struct sn_window_uops){
+				.ports = kind < SN_UOP_STORE
+						 ? NULL
+						 : ports_of(window, insn->sets[k].units, numbers),
 				.count = insn->sets[k].count,
 				.whole = (unsigned)insn->sets[k].count,
 				.is_whole = truncf(insn->sets[k].count) == insn->sets[k].count,
-				.place = place,
+				.kind = kind,
 			};
 	}
 	window->operation_count = part.end;
@@ -92,7 +94,8 @@ static struct part add_operations(struct window *window, const struct sn_insn *i
 }
 
 /* Results that are still alive behind the instruction. */
-static void add_outputs(struct window *window, struct step *step, const struct sn_flow_insn *insn)
+static void add_outputs(struct sn_window *window, struct sn_window_step *step,
+			const struct sn_flow_insn *insn)
 {
 	step->outputs.begin = window->output_count;
 	for (unsigned k = 0; k < insn->write_count; k++)
@@ -105,8 +108,8 @@ static void add_outputs(struct window *window, struct step *step, const struct s
 			window->outputs[k].resource < SN_RES_FLAG;
 }
 
-static void add_inputs(struct window *window, struct step *step, const struct sn_flow_insn *insn,
-		       enum sn_role role)
+static void add_inputs(struct sn_window *window, struct sn_window_step *step,
+		       const struct sn_flow_insn *insn, enum sn_role role)
 {
 	step->inputs[role].begin = window->input_count;
 	for (unsigned k = insn->read_begin[role]; k < insn->read_begin[role + 1]; k++) {
@@ -117,58 +120,60 @@ static void add_inputs(struct window *window, struct step *step, const struct sn
 }
 
 /* Values that its loads take from stores, and its stores whose values are taken. */
-static void add_memory(struct window *window, struct step *step, size_t number,
+static void add_memory(struct sn_window *window, struct sn_window_step *step, size_t number,
 		       const bool *is_taken)
 {
 	const struct sn_insn *insn = &window->flow->block->insns[number];
 	uint32_t first = window->flow->insns[number].first_access;
 
-	step->taken.begin = window->taken_count;
-	step->kept.begin = window->kept_count;
+	step->forwarded_loads.begin = window->forwarded_load_count;
+	step->forwarded_stores.begin = window->forwarded_store_count;
 	for (uint32_t i = first; i < first + insn->memory_count; i++) {
 		const struct sn_access *access = &window->flow->block->accesses->items[i];
 
 		if (access->is_load && access->source >= 0)
-			window->taken[window->taken_count++] =
-				(struct taken){ window->flow->forward_cycles[i],
-						(uint32_t)access->source, access->source_distance };
+			window->forwarded_loads[window->forwarded_load_count++] =
+				(struct sn_window_load){ window->flow->forward_cycles[i],
+							 (uint32_t)access->source,
+							 access->source_distance };
 		if (access->is_store && is_taken[i])
-			window->kept[window->kept_count++] = (struct kept){ i, access->is_load };
+			window->forwarded_stores[window->forwarded_store_count++] =
+				(struct sn_window_store){ i, access->is_load };
 	}
-	step->taken.end = window->taken_count;
-	step->kept.end = window->kept_count;
+	step->forwarded_loads.end = window->forwarded_load_count;
+	step->forwarded_stores.end = window->forwarded_store_count;
 }
 
 /* By how much the instruction may put off a value that is there long before it is dispatched: where
  * no unit must be waited for, the result is there `latency` after the operand. */
-static double lag_of(const struct window *window, const struct step *step)
+static double lag_of(const struct sn_window *window, const struct sn_window_step *step)
 {
 	double delay = 0, forward = 0, latency = step->latency + 1;
 
 	for (unsigned role = 0; role < SN_ROLE_COUNT; role++)
 		for (uint32_t k = step->inputs[role].begin; k < step->inputs[role].end; k++)
-			delay = later(delay, window->inputs[k].cycles);
-	for (uint32_t k = step->taken.begin; k < step->taken.end; k++)
-		forward = later(forward, window->taken[k].forward_cycles);
+			delay = sn_later(delay, window->inputs[k].cycles);
+	for (uint32_t k = step->forwarded_loads.begin; k < step->forwarded_loads.end; k++)
+		forward = sn_later(forward, window->forwarded_loads[k].forward_cycles);
 	for (uint32_t k = step->computes.begin; k < step->computes.end; k++)
 		if (window->operations[k].count >= 1)
 			latency = 0;
-	if (step->kept.begin < step->kept.end)
-		latency = later(step->latency, step->update_cycles);
+	if (step->forwarded_stores.begin < step->forwarded_stores.end)
+		latency = sn_later(step->latency, step->update_cycles);
 	return delay + forward + latency;
 }
 
-static void fill_step(struct window *window, size_t number, const unsigned numbers[UNITS],
-		      const bool *is_taken)
+static void fill_step(struct sn_window *window, size_t number,
+		      const unsigned numbers[SN_WINDOW_UNITS], const bool *is_taken)
 {
 	const struct sn_insn *insn = &window->flow->block->insns[number];
 	const struct sn_flow_insn *flow = &window->flow->insns[number];
-	struct step *step = &window->steps[number];
+	struct sn_window_step *step = &window->steps[number];
 	bool has_accesses, has_flags = false;
 
-	step->loads = add_operations(window, insn, numbers, LOAD, VECTOR_LOAD);
-	step->stores = add_operations(window, insn, numbers, STORE, STORE);
-	step->computes = add_operations(window, insn, numbers, GENERAL, VECTOR);
+	step->loads = add_operations(window, insn, numbers, SN_UOP_LOAD, SN_UOP_VECTOR_LOAD);
+	step->stores = add_operations(window, insn, numbers, SN_UOP_STORE, SN_UOP_STORE);
+	step->computes = add_operations(window, insn, numbers, SN_UOP_GENERAL, SN_UOP_VECTOR);
 	has_accesses = step->loads.begin < step->stores.end;
 	add_outputs(window, step, flow);
 	for (uint32_t k = step->outputs.begin; k < step->outputs.end; k++)
@@ -199,7 +204,7 @@ static void fill_step(struct window *window, size_t number, const unsigned numbe
 }
 
 /* All arrays as long as they can become. */
-static void allot(struct window *window, struct sn_arena *arena)
+static void allot(struct sn_window *window, struct sn_arena *arena)
 {
 	const struct sn_cqa_block *block = window->flow->block;
 	size_t accesses = block->accesses->count, sets = 0, reads = 0, writes = 0;
@@ -209,18 +214,18 @@ static void allot(struct window *window, struct sn_arena *arena)
 		reads += block->insns[i].read_count;
 		writes += block->insns[i].write_count;
 	}
-	window->steps = sn_arena_array(arena, struct step, block->count);
-	window->operations = sn_arena_array(arena, struct operations, sets + 1);
-	window->pools = sn_arena_array(arena, struct pool, sets + 1);
+	window->steps = sn_arena_array(arena, struct sn_window_step, block->count);
+	window->operations = sn_arena_array(arena, struct sn_window_uops, sets + 1);
+	window->port_sets = sn_arena_array(arena, struct sn_window_port_set, sets + 1);
 	window->inputs = sn_arena_array(arena, struct sn_flow_read, reads + 1);
 	window->outputs = sn_arena_array(arena, struct sn_flow_write, writes + 1);
-	window->taken = sn_arena_array(arena, struct taken, accesses + 1);
-	window->kept = sn_arena_array(arena, struct kept, accesses + 1);
+	window->forwarded_loads = sn_arena_array(arena, struct sn_window_load, accesses + 1);
+	window->forwarded_stores = sn_arena_array(arena, struct sn_window_store, accesses + 1);
 	window->stored = sn_arena_alloc(arena, accesses + 1, sizeof(*window->stored));
 }
 
 /* What any instruction reads may be alive at the end of a pass. */
-static void find_read(struct window *window)
+static void find_read(struct sn_window *window)
 {
 	const struct sn_cqa_block *block = window->flow->block;
 
@@ -231,11 +236,11 @@ static void find_read(struct window *window)
 		window->is_alive[i] = true;
 }
 
-void sn_window_fill(struct window *window, struct sn_arena *arena)
+void sn_window_fill(struct sn_window *window, struct sn_arena *arena)
 {
 	const struct sn_cqa_block *block = window->flow->block;
 	bool *is_taken = sn_arena_array(arena, bool, block->accesses->count + 1);
-	unsigned numbers[UNITS] = { 0 };
+	unsigned numbers[SN_WINDOW_UNITS] = { 0 };
 
 	allot(window, arena);
 	for (size_t i = 0; i < block->accesses->count; i++) {

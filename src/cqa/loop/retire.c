@@ -122,12 +122,6 @@ bool sn_places_of(const struct sn_cqa_loop *loop, struct sn_arena *arena, struct
 
 /* ---- the core ---- */
 
-/* Of times, which are numbers: fmax() looks for what is none, and this loop takes a page's time. */
-static inline double later(double a, double b)
-{
-	return a > b ? a : b;
-}
-
 /* What the core asks of an instruction, close together: passes go through them a thousand times. */
 struct operation {
 	double uops, latency, load_latency, divider_cycles;
@@ -182,12 +176,12 @@ static inline double operand_ready(const struct core *core, const struct operati
 	double data = core->dispatch, address = core->dispatch;
 
 	for (unsigned k = 0; k < op->data_end; k++)
-		data = later(data, core->now[op->reads[k].resource] + op->reads[k].cycles);
+		data = sn_later(data, core->now[op->reads[k].resource] + op->reads[k].cycles);
 	if (!op->loads)
 		return data;
 	for (unsigned k = op->data_end; k < op->read_end; k++)
-		address = later(address, core->now[op->reads[k].resource] + op->reads[k].cycles);
-	return later(data, address + op->load_latency);
+		address = sn_later(address, core->now[op->reads[k].resource] + op->reads[k].cycles);
+	return sn_later(data, address + op->load_latency);
 }
 
 /* Dispatches and retires an instruction whose operations come `step_cycles` apart at least; returns
@@ -196,15 +190,16 @@ static inline double run(struct core *core, const struct operation *op, double s
 {
 	double before = core->retired, ready;
 
-	core->dispatch = later(core->dispatch + step_cycles * op->uops, core->leaves[core->next]);
+	core->dispatch =
+		sn_later(core->dispatch + step_cycles * op->uops, core->leaves[core->next]);
 	ready = operand_ready(core, op);
 	if (op->divider_cycles > 0) {
-		ready = later(ready, core->divider);
+		ready = sn_later(ready, core->divider);
 		core->divider = ready + op->divider_cycles;
 	}
 	ready += op->latency;
 	core->done = ready;
-	core->retired = later(core->retired + op->uops / core->retire_width, ready);
+	core->retired = sn_later(core->retired + op->uops / core->retire_width, ready);
 	for (unsigned k = 0; k < op->write_count; k++)
 		core->now[op->writes[k]] = ready;
 	for (unsigned k = 0; k < op->places; k++) {
@@ -266,7 +261,7 @@ static void run_pass(struct runner *r, unsigned path, bool counts)
 		if (is_late) {
 			r->owed[op->place] -= 1;
 			r->core.dispatch =
-				later(r->core.dispatch, r->core.done + r->redirect_cycles);
+				sn_later(r->core.dispatch, r->core.done + r->redirect_cycles);
 		}
 		show(r, path, op->place, counts);
 		r->pending += run(&r->core, op, r->steps[path]);
