@@ -185,6 +185,13 @@ static uint32_t utf8_decode(const char *bytes, size_t length)
 	}
 }
 
+const char *sn_base_name(const char *path)
+{
+	const char *slash = path ? strrchr(path, '/') : NULL;
+
+	return slash && slash[1] ? slash + 1 : path;
+}
+
 bool sn_locale_is_utf8(void)
 {
 	return !strcmp(nl_langinfo(CODESET), "UTF-8");

@@ -49,6 +49,8 @@ size_t sn_utf8_length(const char *bytes, size_t available);
  *  combining marks 0, East Asian wide 2, all else 1. */
 size_t sn_utf8_columns(const char *chars);
 
+/** What follows the last slash of a path; all of it if nothing does. NULL for NULL. */
+const char *sn_base_name(const char *path);
 /** Length of a C++ name up to its parameter list: 13 for "a::b<(c)0>::d(int, e (*)()) const". All
  * of it for what has none. */
 size_t sn_name_stem_length(const char *name);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/text.h"
 #include "code/structure_parts.h"
 
 /* Lines of one file. Those of the subroutine's head (its declaration to its first row) are kept
@@ -206,13 +207,6 @@ static void add_block(const struct sn_function *function, struct place *places,
 			extent_add(&places[l].headed, file, number);
 		}
 	}
-}
-
-const char *sn_base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash && slash[1] ? slash + 1 : path;
 }
 
 static void label(struct sn_structure *structure, const struct sn_function *function,

@@ -131,8 +131,6 @@ void sn_loops_find(struct sn_structure *structure, struct sn_function *function,
 		   const uint32_t *extra, size_t extra_count);
 /** Source ranges, labels, roles: after lines and blocks are there. */
 void sn_loops_describe(struct sn_structure *structure, struct sn_function *function);
-/** The part of a path behind its last slash. */
-const char *sn_base_name(const char *path);
 /** loop_roles.c: groups loops of one source loop and says which is which. */
 void sn_loops_group(struct sn_structure *structure, struct sn_function *function);
 /** loop_unroll.c: source iterations in a pass by where its operations were written; 0 unknown.

@@ -57,7 +57,7 @@ static void functions_fill(struct sn_compare_run *run, const struct sn_profile *
 			.module = copied(run, module_key(p->program, function->module)),
 			.function = sn_compare_own_name(&run->arena, function->linkage_name),
 			.name = sn_compare_own_name(&run->arena, function->name),
-			.file = copied(run, sn_file_base_name(function->file)),
+			.file = copied(run, sn_base_name(function->file)),
 			.line_first = function->line,
 			.cpu_s = (double)m->exclusive.cpu_ns / 1e9,
 			.share = sn_share(m->exclusive.cpu_ns, p->total.cpu_ns),
@@ -92,7 +92,7 @@ static void loops_fill(struct sn_compare_run *run, const struct sn_profile *p)
 				.function =
 					sn_compare_own_name(&run->arena, function->linkage_name),
 				.name = copied(run, loop->code->label),
-				.file = copied(run, sn_file_base_name(loop->code->file)),
+				.file = copied(run, sn_base_name(loop->code->file)),
 				.line_first = loop->code->line_first,
 				.line_last = loop->code->line_last,
 				.depth = loop->code->depth,

@@ -18,12 +18,11 @@ uint32_t sn_decode_module_of(struct image *image, const char *path, const char *
 	uint64_t *place = sn_map_put(&image->decoder->modules, hash, &is_new);
 
 	if (is_new) {
-		const char *slash = strrchr(path, '/');
 		struct sn_module module = { .path = sn_arena_strdup(&e->arena, path),
 					    .build_id = sn_arena_strdup(&e->arena, build_id),
 					    .kind = kind };
 
-		module.name = slash && slash[1] ? module.path + (slash + 1 - path) : module.path;
+		module.name = sn_base_name(module.path);
 		sn_vec_push(&e->modules, module);
 		*place = e->modules.count;
 	}

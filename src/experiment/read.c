@@ -331,7 +331,6 @@ sn_status sn_experiment_open(const char *name, struct sn_experiment **out, struc
 	struct launches launches = { 0 };
 	struct sn_text path = { 0 };
 	struct sn_experiment *e;
-	const char *slash;
 	sn_status status = sn_store_resolve(name, &path, err);
 
 	if (status != SN_OK)
@@ -339,8 +338,7 @@ sn_status sn_experiment_open(const char *name, struct sn_experiment **out, struc
 	while (path.length > 1 && path.chars[path.length - 1] == '/')
 		path.chars[--path.length] = '\0';
 	e = sn_experiment_new(path.chars);
-	slash = strrchr(e->path, '/');
-	e->name = sn_arena_strdup(&e->arena, slash ? slash + 1 : e->path);
+	e->name = sn_arena_strdup(&e->arena, sn_base_name(e->path));
 	sn_text_free(&path);
 	launches_read(e, &launches);
 	if (launches.items.count) {

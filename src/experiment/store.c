@@ -18,16 +18,10 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
+#include "base/text.h"
 #include "experiment/launch.h"
 
 enum { KEY_WAIT_MS = 2000, NUMBER_MAX = 999999999 };
-
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash && slash[1] ? slash + 1 : path;
-}
 
 /* The number of an entry `sonde.NAME.N`, or -1. `name` NULL: any name. */
 static long entry_number(const char *entry, const char *name)
@@ -109,7 +103,7 @@ static bool key_matches(const char *folder, const char *key)
 /* Anything that could break a path or a shell line becomes '_'. */
 static char *folder_word(const char *program)
 {
-	char *word = sn_strdup(base_name(program));
+	char *word = sn_strdup(sn_base_name(program));
 
 	for (char *c = word; *c; c++)
 		if (!isalnum((unsigned char)*c) && !strchr("._-+", *c))

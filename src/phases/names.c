@@ -38,7 +38,6 @@ static void function_describe(struct sn_phases *p, const struct sn_program_funct
 	const char *path = function->module == SN_NONE
 				   ? NULL
 				   : program->experiment->modules.items[function->module].path;
-	const char *base = path ? strrchr(path, '/') : NULL;
 
 	out->name = function->name;
 	out->file = function->file;
@@ -46,8 +45,8 @@ static void function_describe(struct sn_phases *p, const struct sn_program_funct
 	if (function->name[length])
 		out->name = sn_arena_printf(&p->arena, "%.*s", (int)length, function->name);
 	else if (path && !strncmp(function->name, "<function at ", 13))
-		out->name = sn_arena_printf(&p->arena, "%s (%s)", function->name,
-					    base ? base + 1 : path);
+		out->name =
+			sn_arena_printf(&p->arena, "%s (%s)", function->name, sn_base_name(path));
 }
 
 /* Debug information has no line of a region: the first of those seen. */

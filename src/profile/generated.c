@@ -16,11 +16,10 @@ static const struct sn_generated_maker makers[] = {
 const struct sn_generated_maker *sn_generated_maker_of(const struct sn_experiment *experiment)
 {
 	for (size_t p = 0; p < experiment->processes.count; p++) {
-		const char *program = experiment->processes.items[p].program, *slash;
+		const char *program = sn_base_name(experiment->processes.items[p].program);
 
-		slash = program ? strrchr(program, '/') : NULL;
 		for (size_t i = 0; program && i < sizeof(makers) / sizeof(*makers); i++)
-			if (sn_starts_with(slash ? slash + 1 : program, makers[i].program))
+			if (sn_starts_with(program, makers[i].program))
 				return &makers[i];
 	}
 	return NULL;

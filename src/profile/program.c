@@ -8,13 +8,6 @@
 #include "base/intern.h"
 #include "base/text.h"
 
-const char *sn_file_base_name(const char *path)
-{
-	const char *slash = path ? strrchr(path, '/') : NULL;
-
-	return slash && slash[1] ? slash + 1 : path;
-}
-
 const char *sn_program_module_name(const struct sn_program *program, uint32_t module)
 {
 	const struct sn_module *m;
@@ -22,7 +15,7 @@ const char *sn_program_module_name(const struct sn_program *program, uint32_t mo
 	if (module >= program->experiment->modules.count)
 		return "[none]";
 	m = &program->experiment->modules.items[module];
-	return m->name ? m->name : sn_file_base_name(m->path);
+	return m->name ? m->name : sn_base_name(m->path);
 }
 
 /* ---- making things unique ---- */

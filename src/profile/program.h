@@ -155,7 +155,5 @@ void sn_program_stack_steps(const struct sn_program *program, uint32_t stack,
 
 /** Base name of a module for people; "[none]" for SN_NONE. */
 const char *sn_program_module_name(const struct sn_program *program, uint32_t module);
-/** "file.c" of "/a/b/file.c"; NULL stays NULL. */
-const char *sn_file_base_name(const char *path);
 
 #endif

@@ -55,8 +55,8 @@ static bool loop_matches(const struct sn_program_loop *loop, const char *name, s
 		return false;
 	return (strlen(loop->code->file) == file_length &&
 		!strncmp(loop->code->file, name, file_length)) ||
-	       (strlen(sn_file_base_name(loop->code->file)) == file_length &&
-		!strncmp(sn_file_base_name(loop->code->file), name, file_length));
+	       (strlen(sn_base_name(loop->code->file)) == file_length &&
+		!strncmp(sn_base_name(loop->code->file), name, file_length));
 }
 
 /* A line names the innermost loop around it; of several such, the hottest. */

@@ -59,7 +59,7 @@ struct extent {
 static bool file_is(const char *file, const char *wanted)
 {
 	return file &&
-	       (!strcmp(file, wanted) || !strcmp(sn_file_base_name(file), wanted) ||
+	       (!strcmp(file, wanted) || !strcmp(sn_base_name(file), wanted) ||
 		(sn_ends_with(file, wanted) && file[strlen(file) - strlen(wanted) - 1] == '/'));
 }
 

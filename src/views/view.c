@@ -115,7 +115,7 @@ void sn_view_set_source(struct sn_table *table, size_t column, const char *file,
 
 	if (!file)
 		return;
-	sn_text_add(&text, sn_file_base_name(file));
+	sn_text_add(&text, sn_base_name(file));
 	if (line)
 		sn_text_addf(&text, ":%u", line);
 	sn_table_set_text(table, column, text.chars);

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "pandore/lattice/integer.h"
 
 enum column {
@@ -77,20 +78,13 @@ static double narrow_share(const struct sn_lattice_profile *profile)
 	return profile->event_count ? (double)narrow / profile->event_count : NAN;
 }
 
-static const char *base_name(const char *path)
-{
-	const char *slash = path ? strrchr(path, '/') : NULL;
-
-	return slash ? slash + 1 : path;
-}
-
 /* The file's name; the whole path if another trace has the same. */
 static const char *short_name(const struct sn_lattice_answer *answers, size_t count, size_t which)
 {
-	const char *name = base_name(answers[which].name);
+	const char *name = sn_base_name(answers[which].name);
 
 	for (size_t i = 0; i < count && name; i++)
-		if (i != which && answers[i].name && !strcmp(base_name(answers[i].name), name))
+		if (i != which && answers[i].name && !strcmp(sn_base_name(answers[i].name), name))
 			return answers[which].name;
 	return name;
 }

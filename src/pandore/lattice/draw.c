@@ -8,6 +8,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "pandore/lattice/integer.h"
 #include "pandore/lattice/picture.h"
 
@@ -23,13 +24,6 @@ static void add_integer(struct sn_text *text, const uint64_t *number, unsigned l
 		sn_limbs_add_decimal(text, number, limbs);
 }
 
-static const char *base_name(const char *path)
-{
-	const char *slash = path ? strrchr(path, '/') : NULL;
-
-	return slash ? slash + 1 : path;
-}
-
 /* Title, and one line of totals. */
 static void add_header(struct sn_text *svg, const struct sn_lattice_answer *answer)
 {
@@ -40,7 +34,7 @@ static void add_header(struct sn_text *svg, const struct sn_lattice_answer *answ
 
 	sn_text_add(&line, "Lattice of executions");
 	if (answer->name)
-		sn_text_addf(&line, ": %s", base_name(answer->name));
+		sn_text_addf(&line, ": %s", sn_base_name(answer->name));
 	sn_picture_add_label(svg, 0, 18, "font-size=\"17\" font-weight=\"600\" fill=\"#1d2733\"",
 			     line.chars);
 	sn_text_clear(&line);

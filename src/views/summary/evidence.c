@@ -8,6 +8,7 @@
 
 #include "base/alloc.h"
 #include "base/intern.h"
+#include "base/text.h"
 #include "profile/generated.h"
 #include "profile/system_call.h"
 #include "views/summary/evidence_parts.h"
@@ -278,7 +279,7 @@ static void cpu_time_sort(const struct sn_summary *summary, struct sn_evidence *
 
 static const char *program_name(const struct sn_process *process)
 {
-	return process->program ? sn_file_base_name(process->program) : "";
+	return process->program ? sn_base_name(process->program) : "";
 }
 
 /* The program with most CPU time among processes that the first one started. */

@@ -442,7 +442,7 @@ static void places_find(const struct sn_summary *s, struct sn_evidence *out)
 		if (g->caller != SN_NONE)
 			place.caller = program->functions.items[g->caller].name;
 		if (g->line != SN_NONE && program->lines.items[g->line].line) {
-			place.file = sn_file_base_name(program->lines.items[g->line].file);
+			place.file = sn_base_name(program->lines.items[g->line].file);
 			place.line = program->lines.items[g->line].line;
 		}
 		if (pause < SN_PAUSES && place.seconds > out->pauses[pause].seconds)

@@ -283,14 +283,14 @@ static void warn_rates(struct sn_summary *s)
 	if (p->is_filtered)
 		return;
 	for (size_t i = 0; i < e->processes.count; i++) {
-		const char *program = e->processes.items[i].program, *slash = strrchr(program, '/');
+		const char *program = sn_base_name(e->processes.items[i].program);
 		double error = rate_error(p, i);
 
 		if (error != 1)
 			warn(s,
 			     "process %d (%s) has %.3g %% of the samples that %.3g s of CPU time "
 			     "should have: %s",
-			     e->processes.items[i].pid, slash ? slash + 1 : program, 100 * error,
+			     e->processes.items[i].pid, program, 100 * error,
 			     (double)p->processes[i].cpu_ns / 1e9,
 			     error > 1 ? "sampling has slowed it down, by more than is printed"
 				       : "it blocked the signals, or the kernel held them back");

@@ -560,7 +560,7 @@ static void put_waits(const struct page *page, struct sn_text *line, size_t rows
 		add_path(&path, program, g->stack);
 		if (g->line != SN_NONE && program->lines.items[g->line].line)
 			sn_text_addf(&at, "  %s:%u",
-				     sn_file_base_name(program->lines.items[g->line].file),
+				     sn_base_name(program->lines.items[g->line].file),
 				     program->lines.items[g->line].line);
 		room = page->width > 36 + at.length ? page->width - 36 - at.length : 20;
 		if (path.length < room)

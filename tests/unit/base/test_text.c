@@ -257,3 +257,11 @@ TEST(formats_are_those_of_the_c_library)
 	formatted("%hd %jd %zd", (short)-7, (intmax_t)-8, (ssize_t)-9);
 	CHECK_STRING(formatted("%d of %d%%", 3, 100), "3 of 100%");
 }
+
+TEST(the_base_name_is_what_follows_the_last_slash)
+{
+	CHECK_STRING(sn_base_name("/a/b/file.c"), "file.c");
+	CHECK_STRING(sn_base_name("file.c"), "file.c");
+	CHECK_STRING(sn_base_name("/a/"), "/a/");
+	CHECK(sn_base_name(NULL) == NULL);
+}
