@@ -218,6 +218,10 @@ def stacks():
     t.check(sum(f & 2 for f in flags) > 50 and max(depths) == 4096, 'stacks: 20000 frames are cut at the limit, and say so',
             max(depths))
     t.check(d.lost[3] > 0, 'stacks: a thread on a stack too small for signals is counted', d.lost)
+    data = same([build('tight')], 'stacks, one as large as a frame')
+    accounted(data, 'stacks, one as large as a frame')
+    t.check(sum(1 for s in data[0].samples if s[3]) > 60 and not data[0].lost[3], 'stacks: sampled on one as large as a frame',
+            len(data[0].samples), data[0].lost)
 
 
 def ends():

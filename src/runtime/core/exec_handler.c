@@ -510,8 +510,9 @@ static void begin_child(void)
 		return;
 	}
 	sn_self->blocked = parent->blocked;
-	if (parent->has_altstack) {
-		sn_self->has_altstack = 1;
+	if (parent->has_altstack || parent->has_small_altstack) {
+		sn_self->has_altstack = parent->has_altstack;
+		sn_self->has_small_altstack = parent->has_small_altstack;
 		sn_self->altstack_start = parent->altstack_start;
 		sn_self->altstack_end = parent->altstack_end;
 		sn_self->altstack_flags = parent->altstack_flags;

@@ -66,11 +66,12 @@ struct sn_thread {
 	uint8_t is_collected; /* all collectors are on */
 
 	/* what the target believes */
-	sn_sigset blocked;    /* which of our signals its mask holds */
-	sn_sigset pending;    /* which were sent to it while blocked */
-	uint8_t has_altstack; /* its own is installed in the kernel, not ours */
-	uint8_t is_muted;     /* its alternate stack is too small for our frame */
-	uint8_t own_eintr;    /* a call was interrupted by our signal only */
+	sn_sigset blocked;	    /* which of our signals its mask holds */
+	sn_sigset pending;	    /* which were sent to it while blocked */
+	uint8_t has_altstack;	    /* its own is installed in the kernel, not ours */
+	uint8_t has_small_altstack; /* it believes that its own is; the kernel has ours */
+	uint8_t is_muted;	    /* its alternate stack is too small for our frame */
+	uint8_t own_eintr;	    /* a call was interrupted by our signal only */
 	uint8_t has_ended;
 	uint64_t altstack_start, altstack_end;
 	int32_t altstack_flags;	     /* as the target gave them */

@@ -14,6 +14,9 @@ static bool uses_altstacks;		   /* the target installed one somewhere, once */
 static bool is_adopted;
 static sn_signal_handler our_handler; /* NULL: none was installed */
 
+/* A frame of the kernel's with AVX-512 and without tiles takes 3.7 kB. */
+enum { SIGNAL_LEAST_BYTES = 4096 };
+
 static const char SMALL_ALTSTACK[] =
 	"some threads use an alternate signal stack that is too small for another signal: they are not "
 	"sampled, their time is counted";
@@ -261,17 +264,41 @@ static void mute(struct sn_thread *self, bool is_muted)
 	}
 }
 
-static int remove_altstack(struct sn_thread *self)
+static int install_ours(struct sn_thread *self)
 {
 	stack_t ours = { .ss_sp = self->handler_stack_top - SN_STACK_BYTES,
 			 .ss_size = SN_STACK_BYTES };
 	int result = REAL(sigaltstack)(&ours, NULL);
 
 	if (result == 0) {
-		self->has_altstack = 0;
+		self->has_altstack = self->has_small_altstack = 0;
 		mute(self, false);
 	}
 	return result;
+}
+
+/* A stack with room for the target's own signal and none for ours beside it (Rust's is as large as
+ * the largest frame of the kernel's, 12 kB where tiles are saved) gives its place to ours, which is
+ * larger: the target's handler cannot tell. One that disarms itself could, and on one that has no
+ * room for any signal the target must fail as it does alone: their threads are muted. */
+static int install_theirs(struct sn_thread *self, const stack_t *stack)
+{
+	bool is_small = stack->ss_size < sn_config.signal_frame_bytes + 1024;
+	int result = REAL(sigaltstack)(stack, NULL); /* the kernel judges it in any case */
+
+	if (result != 0)
+		return result;
+	self->altstack_start = (uint64_t)(uintptr_t)stack->ss_sp;
+	self->altstack_end = self->altstack_start + stack->ss_size;
+	self->altstack_flags = stack->ss_flags & ~SS_ONSTACK;
+	self->has_altstack = 1;
+	sn_altstacks_are_used();
+	if (is_small && stack->ss_size >= SIGNAL_LEAST_BYTES && !self->altstack_flags &&
+	    install_ours(self) == 0)
+		self->has_small_altstack = 1;
+	else
+		mute(self, is_small);
+	return 0;
 }
 
 SN_EXPORT int sigaltstack(const stack_t *stack, stack_t *old)
@@ -282,7 +309,7 @@ SN_EXPORT int sigaltstack(const stack_t *stack, stack_t *old)
 		return REAL(sigaltstack)(stack, old);
 	stack_t before = { .ss_flags = SS_DISABLE };
 	bool is_in_use = sn_altstack_is_in_use(self) && !self->altstack_flags;
-	if (self->has_altstack)
+	if (self->has_altstack || self->has_small_altstack)
 		before = sn_altstack_of_target(self);
 	if (is_in_use)
 		before.ss_flags |= SS_ONSTACK;
@@ -291,17 +318,9 @@ SN_EXPORT int sigaltstack(const stack_t *stack, stack_t *old)
 		errno = EPERM;
 		result = -1;
 	} else if (stack && (stack->ss_flags & SS_DISABLE)) {
-		result = self->has_altstack ? remove_altstack(self) : 0;
+		result = install_ours(self);
 	} else if (stack) {
-		result = REAL(sigaltstack)(stack, NULL);
-		if (result == 0) {
-			self->has_altstack = 1;
-			self->altstack_start = (uint64_t)(uintptr_t)stack->ss_sp;
-			self->altstack_end = self->altstack_start + stack->ss_size;
-			self->altstack_flags = stack->ss_flags & ~SS_ONSTACK;
-			mute(self, stack->ss_size < sn_config.signal_frame_bytes + 1024);
-			sn_altstacks_are_used();
-		}
+		result = install_theirs(self, stack);
 	}
 	if (result == 0 && old)
 		*old = before;
