@@ -25,6 +25,7 @@ static const struct {
 	{ "GenuineIntel", 6, 0x7d, 0x7e, "icelake-server" },
 	{ "GenuineIntel", 6, 0x8f, 0x8f, "sapphirerapids" },
 	{ "GenuineIntel", 6, 0xcf, 0xcf, "sapphirerapids" },
+	{ "AuthenticAMD", 0x17, 0x00, 0x2f, "zen1" },
 	{ "AuthenticAMD", 0x17, 0x30, 0xff, "zen2" },
 	{ "AuthenticAMD", 0x19, 0x00, 0x0f, "zen3" },
 	{ "AuthenticAMD", 0x19, 0x20, 0x5f, "zen3" },

@@ -58,15 +58,15 @@ t.equal((rows[0]['cycles'], rows[0]['instructions'], rows[0]['error']), (1, 3, N
 t.equal((rows[3]['cycles'], rows[3]['bottleneck']), (4, 'latency'), 'a chain of addsd has 4 cycles')
 t.equal(blocks('4801c0\n', '--unrolled')[1][0]['cycles'], 1, 'unrolled: no branch')
 DIVISIONS = 'c5f55ec2 49ffcf 75f7\nc5fd51c1 49ffcf 75f7\n'  # vdivpd, vsqrtpd of ymm registers
-for arch, cycles in (('icelake-server', [8, 12]), ('sapphirerapids', [8, 9]), ('zen2', [6, 10]),
+for arch, cycles in (('icelake-server', [8, 12]), ('sapphirerapids', [8, 9]), ('zen1', [12, 20]), ('zen2', [6, 10]),
                      ('zen3', [5, 9]), ('zen4', [5, 9])):
     rows_of_arch = blocks(DIVISIONS, arch=arch)[1]
     t.equal([r['bottleneck'] for r in rows_of_arch], ['divider'] * 2, f'{arch}: a division is bound by the divider')
     t.equal([r['cycles'] for r in rows_of_arch], cycles, f'{arch}: and takes what it holds it for')
 again, _ = blocks('# comment\n\n4801C0 49ffcf 75f8\nzz\n06\n f20f58c149ffcf75f7\n')
 t.equal(again.stdout, run.stdout, 'the same input gives the same bytes')
-for arch in ('haswell skylake skylake-avx512 cascadelake icelake-server sapphirerapids zen2 zen3 zen4 '
-             'zen5').split():
+for arch in ('haswell skylake skylake-avx512 cascadelake icelake-server sapphirerapids zen1 zen2 zen3 '
+             'zen4 zen5').split():
     _, rows = blocks('c5fd580e4883c6204839d675f3\n', arch=arch)
     t.check(rows and .5 <= rows[0]['cycles'] <= 3 and rows[0]['estimated_instructions'] == 0,
             f'{arch} knows a vector loop', rows)
@@ -75,7 +75,7 @@ t.equal([r['error'] for r in rows], ['the instruction at offset 0 is cut short: 
                                      'the instruction at offset 3 is cut short: the block ends in it',
                                      'the bytes at offset 0 are no instruction that this decoder knows'],
         'a cut instruction is told from an unknown one')
-for names in ('zen4 Zen4 ZNVER4', 'icelake-server Icelake-Server', 'sapphirerapids SapphireRapids', 'zen2 znver2', 'zen3 znver3',
+for names in ('zen4 Zen4 ZNVER4', 'icelake-server Icelake-Server', 'sapphirerapids SapphireRapids', 'zen1 znver1', 'zen2 znver2', 'zen3 znver3',
               'zen5 znver5 Zen5', 'haswell core-avx2'):
     t.equal(len({blocks('c5fd580e4883c6204839d675f3\n', arch=name)[0].stdout or name for name in names.split()}), 1,
             f'names of one machine: {names}')
@@ -218,7 +218,7 @@ t.check(run.returncode == 4 and '32-bit' in run.stderr, '32-bit code is refused'
 run, rows = assemble('zmm', '1: vmovupd (%rsi,%rax),%zmm0\n vfmadd213pd (%rdx,%rax),%zmm1,%zmm0\n vmovupd %zmm0,(%rdx,%rax)\n'
                      ' add $64,%rax\n cmp %rcx,%rax\n jne 1b\n ret')
 t.equal([r.get('lacked_extensions') for r in rows], [None], 'Cascade Lake has AVX-512')
-for arch in 'haswell skylake zen2 zen3'.split():
+for arch in 'haswell skylake zen1 zen2 zen3'.split():
     page = sonde('cqa', 'zmm.o', '--arch', arch, '--loop', 'zmm+0x0').stdout
     t.check('this code needs AVX-512, which ' in page and 'no FP arithmetic' not in page and
             'not applicable: the machine lacks its instructions' in page, f'{arch} lacks AVX-512, and the page says so', page)

@@ -4,22 +4,27 @@
     cc -O2 -Isrc tools/gen-machines/enumerate.c src/machine/form.c src/base/map.c src/base/alloc.c \\
        -lZydis -o /tmp/enumerate
     /tmp/enumerate > /tmp/forms.txt
-    tools/gen-machines/generate.py /tmp/forms.txt data/machines
+    tools/gen-machines/generate.py /tmp/forms.txt data/machines [NAME...]
 
-Needs llvm-mc-19 and llvm-mca-19 (Debian package llvm-19). Each form's instance is disassembled by
-llvm-mc, then asked of llvm-mca in instruction-tables mode, where the use of a group of units appears
-evenly spread over its members; the groups are recovered here by exact decomposition.
+Without names all of CPUS are written. Needs llvm-mc and llvm-mca of the version that LLVM below names
+(Debian package llvm-19). Each form's instance is disassembled by llvm-mc, then asked of llvm-mca in
+instruction-tables mode, where the use of a group of units appears evenly spread over its members; the
+groups are recovered here by exact decomposition.
 """
+import functools
 import json
+import os
 import re
 import subprocess
 import sys
 
+LLVM = os.environ.get('LLVM', '19')  # its version: LLVM=14 tools/gen-machines/generate.py ...
 CPUS = {  # our name: LLVM's name
     'haswell': 'haswell', 'skylake': 'skylake', 'skylake-avx512': 'skylake-avx512',
     'cascadelake': 'cascadelake', 'icelake-server': 'icelake-server',
-    'sapphirerapids': 'sapphirerapids', 'zen2': 'znver2', 'zen3': 'znver3', 'zen4': 'znver4',
+    'sapphirerapids': 'sapphirerapids', 'zen1': 'znver1', 'zen2': 'znver2', 'zen3': 'znver3', 'zen4': 'znver4',
 }
+WITHOUT_AVX512 = ('haswell', 'skylake', 'zen1', 'zen2', 'zen3')
 CHUNK = 500
 AVX512 = re.compile(r'[ ,](z|k|b16|b32|b64|vz)\b|\{[kz]\}')
 TRIPLE = '-triple=x86_64'
@@ -34,7 +39,7 @@ def disassemble(forms):
     source = ''.join(' '.join('0x' + code[i:i + 2] for i in range(0, len(code), 2)) +
                      '\n0x0f 0x0b\n' for _, code in forms)
     result = subprocess.run(
-        ['llvm-mc-19', '--disassemble', TRIPLE, '-mattr=+avx512f'], input=source,
+        [f'llvm-mc-{LLVM}', '--disassemble', TRIPLE, '-mattr=+avx512f'], input=source,
         capture_output=True, text=True, check=False)
     texts, parts = [], []
     for line in result.stdout.splitlines():
@@ -52,11 +57,31 @@ def disassemble(forms):
     return disassemble(forms[:half]) + disassemble(forms[half:])
 
 
+@functools.cache
+def skipping():
+    """The option that leaves out what a core lacks; before LLVM 19 there is none."""
+    option = '-skip-unsupported-instructions'
+    text = subprocess.run([f'llvm-mca-{LLVM}', '--help'], capture_output=True, text=True, check=False).stdout
+    return [option + '=any'] if option in text else []
+
+
+def ask_all(cpu, batch):
+    """Rows of a batch and the names of units. One in which llvm-mca finds an instruction that the core lacks
+    gives nothing at all and is halved."""
+    rows, units = ask(cpu, batch)
+    if rows is not None or len(batch) == 1:
+        return rows or {}, units
+    half = len(batch) // 2
+    first, first_units = ask_all(cpu, batch[:half])
+    second, second_units = ask_all(cpu, batch[half:])
+    return {**first, **second}, first_units or second_units
+
+
 def ask(cpu, batch):
     source = ''.join(f'# LLVM-MCA-BEGIN {i}\n{text}\n# LLVM-MCA-END {i}\n' for i, text in batch)
     result = subprocess.run(
-        ['llvm-mca-19', '-mtriple=x86_64', f'-mcpu={cpu}', '-json', '-instruction-info',
-         '-resource-pressure', '-instruction-tables', '-skip-unsupported-instructions=any'],
+        [f'llvm-mca-{LLVM}', '-mtriple=x86_64', f'-mcpu={cpu}', '-json', '-instruction-info',
+         '-resource-pressure', '-instruction-tables', *skipping()],
         input=source, capture_output=True, text=True, check=False)
     start = result.stdout.find('{')
     if start < 0:
@@ -152,18 +177,14 @@ def candidate_groups(samples, resources, keep):
 
 def write(name, cpu, forms, texts, folder):
     rows, resources = {}, None
-    todo = [(i, t) for i, t in enumerate(texts) if t]
+    todo = [(i, t) for i, t in enumerate(texts)
+            if t and not (name in WITHOUT_AVX512 and AVX512.search(forms[i][0]))]
     for at in range(0, len(todo), CHUNK):
-        got, units = ask(cpu, todo[at:at + CHUNK])
-        if got is None:
-            for one in todo[at:at + CHUNK]:
-                got1, units1 = ask(cpu, [one])
-                if got1:
-                    rows.update(got1)
-                    resources = units1
-            continue
+        got, units = ask_all(cpu, todo[at:at + CHUNK])
         rows.update(got)
-        resources = units
+        resources = units or resources
+    if not resources:
+        sys.exit(f'{name}: llvm-mca-{LLVM} answers nothing for {cpu}')
     names = [short_unit(r) for r in resources]
     keep = [i for i, r in enumerate(resources) if not IGNORED.search(r)]
     dividers = {i for i, r in enumerate(resources) if 'ivider' in r}
@@ -178,7 +199,7 @@ def write(name, cpu, forms, texts, folder):
             if part:
                 parted.append(part)
     groups = candidate_groups(parted, resources, keep)
-    version = subprocess.run(['llvm-mca-19', '--version'], capture_output=True, text=True,
+    version = subprocess.run([f'llvm-mca-{LLVM}', '--version'], capture_output=True, text=True,
                              check=False).stdout
     version = re.search(r'LLVM version (\S+)', version).group(1)
     lines, unmasked = [], {}
@@ -194,8 +215,6 @@ def write(name, cpu, forms, texts, folder):
         flags = ('L' if info['mayLoad'] else '') + ('S' if info['mayStore'] else '')
         row = (f'{info["NumMicroOpcodes"]}\t{info["Latency"]}\t{divider:g}\t{flags or "-"}\t'
                f'{ports or "-"}\n')
-        if AVX512.search(forms[i][0]) and name in ('haswell', 'skylake', 'zen2', 'zen3'):
-            continue
         # A masked form stands in the file only where it differs from the unmasked one.
         plain = re.sub(r' \{[kz]\}$', '', forms[i][0])
         if plain == forms[i][0]:
@@ -207,8 +226,8 @@ def write(name, cpu, forms, texts, folder):
         out.write(f'# Instruction data of {name}, derived from the scheduling model "{cpu}" of LLVM '
                   f'{version}\n# (licence of LLVM: Apache-2.0 WITH LLVM-exception) by '
                   'tools/gen-machines/generate.py:\n'
-                  f'# llvm-mca-19 -mtriple=x86_64 -mcpu={cpu} -json -instruction-info '
-                  '-resource-pressure\n#   -instruction-tables -skip-unsupported-instructions=any\n'
+                  f'# llvm-mca-{LLVM} -mtriple=x86_64 -mcpu={cpu} -json -instruction-info '
+                  '-resource-pressure\n#   ' + ' '.join(['-instruction-tables', *skipping()]) + '\n'
                   '# form\tmicro-operations before fusion\tlatency with load\tdivider cycles\t'
                   'loads/stores\tunits that share:count\n')
         out.write('!units\t' + ' '.join(names[u] for u in keep) + '\n')

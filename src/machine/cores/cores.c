@@ -18,19 +18,12 @@ const struct sn_usual_memory sn_usual_memory_amd = {
 };
 
 extern const struct sn_core sn_core_haswell, sn_core_skylake, sn_core_skylake_avx512,
-	sn_core_cascadelake, sn_core_icelake_server, sn_core_sapphirerapids, sn_core_zen2,
-	sn_core_zen3, sn_core_zen4, sn_core_zen5;
+	sn_core_cascadelake, sn_core_icelake_server, sn_core_sapphirerapids, sn_core_zen1,
+	sn_core_zen2, sn_core_zen3, sn_core_zen4, sn_core_zen5;
 
 const struct sn_core *const sn_cores[] = {
-	&sn_core_haswell,
-	&sn_core_skylake,
-	&sn_core_skylake_avx512,
-	&sn_core_cascadelake,
-	&sn_core_icelake_server,
-	&sn_core_sapphirerapids,
-	&sn_core_zen2,
-	&sn_core_zen3,
-	&sn_core_zen4,
-	&sn_core_zen5,
-	NULL,
+	&sn_core_haswell,     &sn_core_skylake,	       &sn_core_skylake_avx512,
+	&sn_core_cascadelake, &sn_core_icelake_server, &sn_core_sapphirerapids,
+	&sn_core_zen1,	      &sn_core_zen2,	       &sn_core_zen3,
+	&sn_core_zen4,	      &sn_core_zen5,	       NULL,
 };

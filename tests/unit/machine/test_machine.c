@@ -43,7 +43,8 @@ TEST(every_machine_loads_and_knows_its_roles)
 {
 	static const char *const names[] = { "haswell",	    "skylake",	      "skylake-avx512",
 					     "cascadelake", "icelake-server", "sapphirerapids",
-					     "zen2",	    "zen3",	      "zen4" };
+					     "zen1",	    "zen2",	      "zen3",
+					     "zen4" };
 
 	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		const struct sn_machine *machine;
@@ -97,6 +98,8 @@ TEST(divisions_hold_the_divider_and_not_a_unit)
 		{ "sapphirerapids", "idiv r64", 10 },
 		{ "sapphirerapids", "vdivph y,y,y", 10 },
 		{ "icelake-server", "vdivpd y,y,y", 8 },
+		{ "zen1", "divsd x,x", 6 },
+		{ "zen1", "vdivpd y,y,y", 12 },
 		{ "zen2", "divsd x,x", 6 },
 		{ "zen2", "sqrtsd x,x", 10 },
 		{ "zen2", "idiv r64", 41 },

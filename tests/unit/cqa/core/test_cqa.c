@@ -386,6 +386,15 @@ TEST(long_chains_within_a_pass_fill_the_schedulers)
 	CHECK_REAL(estimate("zen5", "4889d84801c84801c84801c849ffcf75ef", false).cycles, 1, 0.11);
 }
 
+TEST(zen_1_does_256_bits_in_two)
+{
+	/* vaddpd of three independent ymm registers, on two pipes */
+	static const char *const adds = "c5fd58c8 c5fd58d0 c5fd58d8 49ffcf 75ef";
+
+	CHECK_REAL(estimate("zen1", adds, false).bounds[SN_BOUND_PORTS], 3, 1e-9);
+	CHECK_REAL(estimate("zen2", adds, false).bounds[SN_BOUND_PORTS], 1.5, 1e-9);
+}
+
 TEST(lea_needs_its_index_later)
 {
 	CHECK_REAL(zen5("488d5c59d049ffcf75f6", SN_BOUND_LATENCY), 1, 1e-9);
