@@ -254,6 +254,8 @@ struct sn_rules {
 	   operations, which wait for one in a queue of their own; 0: not known. */
 	unsigned general_scheduler_uops, address_scheduler_uops, vector_scheduler_uops,
 		vector_queue_uops;
+	unsigned
+		microcode_portion_uops; /* of one instruction, so many wait in a scheduler at a time */
 	/* that an operation keeps its place besides waiting */
 	unsigned general_hold_cycles, load_hold_cycles, store_hold_cycles, vector_hold_cycles;
 

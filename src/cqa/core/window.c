@@ -14,7 +14,6 @@
 
 enum {
 	TRIAL_PASSES = 2,
-	PORTION = 4,
 };
 
 #define NEARLY_FULL 0.9
@@ -211,11 +210,11 @@ static double run_units(struct sn_window *window, const struct sn_window_step *s
 			double from = is_vector ? enter_vector(window) : window->front;
 			double when = issue(window, operations->ports, sn_later(from, ready));
 
-			/* microcode comes in small portions */
-			if (n < PORTION && is_vector)
+			/* what comes from microcode comes in portions, of which one waits at a time */
+			if (n < window->rules->microcode_portion_uops && is_vector)
 				occupy(&window->vector, window->front,
 				       when + window->rules->vector_hold_cycles);
-			else if (n < PORTION)
+			else if (n < window->rules->microcode_portion_uops)
 				occupy(&window->general, window->front,
 				       when + window->rules->general_hold_cycles);
 			first = when < first ? when : first;

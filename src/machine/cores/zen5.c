@@ -129,6 +129,7 @@ const struct sn_core sn_core_zen5 = {
 		.address_scheduler_uops = 56,
 		.vector_scheduler_uops = 76,
 		.vector_queue_uops = 96,
+		.microcode_portion_uops = 4,
 		.general_hold_cycles = 12,
 		.load_hold_cycles = 14,
 		.store_hold_cycles = 12,

@@ -25,6 +25,7 @@ TEST(every_core_has_what_all_cores_have)
 		CHECK(!rules->op_cache_window_bytes == !rules->op_cache_window_uops);
 		CHECK(!rules->op_cache_line_bytes == !rules->op_cache_entry_ops);
 		CHECK(!rules->general_scheduler_uops || rules->vector_queue_uops);
+		CHECK(!rules->general_scheduler_uops || rules->microcode_portion_uops);
 	}
 }
 
