@@ -207,7 +207,9 @@ void sn_text_elide(struct sn_text *text, size_t columns)
 	if (text->length <= columns)
 		return;
 	blank = strchr(text->chars, ' ');
-	if (blank && (*text->chars == '/' || strstr(text->chars, " -")))
+	if (blank && blank > text->chars && blank[-1] == ':') /* the title of a server's process */
+		elide_sentence(text, columns);
+	else if (blank && (*text->chars == '/' || strstr(text->chars, " -")))
 		elide_command(text, columns);
 	else if (strstr(text->chars, "::") || strchr(text->chars, '<'))
 		elide_name(text, columns);

@@ -11,12 +11,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/csv.h"
 #include "base/spelling.h"
+#include "base/terminal.h"
 #include "base/text.h"
 
 /* ---- building ---- */
@@ -529,16 +529,6 @@ static void cell_add_text(struct sn_text *text, const struct sn_column *column,
 	}
 }
 
-unsigned sn_terminal_width(void)
-{
-	struct winsize size;
-	const char *columns = getenv("COLUMNS");
-
-	if (isatty(STDOUT_FILENO) && !ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) && size.ws_col)
-		return size.ws_col;
-	return columns && atoi(columns) > 0 ? (unsigned)atoi(columns) : 100;
-}
-
 static void print_cell(FILE *out, const char *chars, size_t width, bool is_left, bool is_last)
 {
 	size_t columns = sn_utf8_columns(chars), padding = width > columns ? width - columns : 0;
@@ -630,6 +620,7 @@ static void write_text(const struct sn_table *table, const struct selection *sel
 	size_t n = sel->column_count;
 	struct sn_text *texts = sn_alloc_zeroed((sel->row_count + 1) * n, sizeof(*texts));
 	struct extent *extents = sn_alloc_zeroed(n, sizeof(*extents));
+	const struct sn_style *style = sn_terminal_style(out);
 
 	for (size_t r = 0; r <= sel->row_count; r++) {
 		for (size_t i = 0; i < n; i++) {
@@ -649,6 +640,7 @@ static void write_text(const struct sn_table *table, const struct selection *sel
 		}
 	}
 	fit_columns(table, sel, extents, view->width ? view->width : sn_terminal_width());
+	fputs(style->strong, out);
 	for (size_t r = 0; r <= sel->row_count; r++) {
 		for (size_t i = 0; i < n; i++) {
 			struct sn_text *text = &texts[r * n + i];
@@ -659,7 +651,7 @@ static void write_text(const struct sn_table *table, const struct selection *sel
 			print_cell(out, text->chars, extents[i].width, is_left, i + 1 == n);
 			sn_text_free(text);
 		}
-		fputc('\n', out);
+		fprintf(out, "%s\n", r ? "" : style->off);
 	}
 	write_footer(table, sel, view, out);
 	free(texts);

@@ -96,9 +96,6 @@ sn_status sn_table_write_rows(const struct sn_table *table, const char *columns,
 			      struct sn_json *json);
 void sn_table_free(struct sn_table *table);
 
-/** Columns of the terminal on standard output, else of COLUMNS, else 100. */
-unsigned sn_terminal_width(void);
-
 /** "text", "csv", "json" or "jsonl"; SN_ERR_USAGE otherwise. NULL means text. */
 sn_status sn_format_parse(const char *name, enum sn_format *out, struct sn_error *err);
 

@@ -65,7 +65,7 @@ size_t sn_text_columns_least(const char *chars);
  *   a path             its beginning goes
  *   a command          the program's folder goes, then arguments from the first on
  *   "a < b < c"        callers go whole, from the last on
- *   a sentence         its last words go
+ *   a sentence         its last words go, and so of "nginx: worker process"
  *   any other name     its middle goes
  *
  * Only plain one-column text is cut, and nothing to fewer than eight columns; a name that is an

@@ -2,6 +2,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/terminal.h"
 #include "base/text.h"
 #include "cli/command.h"
 #include "cqa/words/table.h"

@@ -190,7 +190,7 @@ static void process_end(struct image *image)
 			sn_text_add(&line, " ");
 		sn_text_add_shell_word(&line, image->arguments.items[i]);
 	}
-	if (line.chars)
+	if (line.chars && !image->has_title)
 		process->arguments = sn_arena_strdup(&e->arena, line.chars);
 	sn_text_free(&line);
 	process->has_ended_cleanly = h->state == SN_DATA_EXITED || h->state == SN_DATA_EXECED;

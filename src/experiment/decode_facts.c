@@ -94,6 +94,10 @@ static void text_decode(struct image *image, const struct sn_record_text *text)
 	case SN_TEXT_ARGUMENT:
 		sn_vec_push(&image->arguments, chars);
 		break;
+	case SN_TEXT_TITLE: /* the last one stays */
+		process_of(image)->arguments = chars;
+		image->has_title = true;
+		break;
 	case SN_TEXT_FOLDER:
 		process_of(image)->folder = chars;
 		break;

@@ -45,6 +45,7 @@ struct image {
 	SN_VEC(struct segment) segments;
 	SN_VEC(struct raw_mapping) mappings; /* by load_start, then map_ns */
 	SN_VEC(const char *) arguments;
+	bool has_title;					       /* in place of the arguments */
 	SN_VEC(struct sn_frame) frames;			       /* scratch */
 	SN_VEC(struct thread_facts) facts;		       /* by thread index */
 	SN_VEC(const struct sn_record_thread_account *) tasks; /* the launcher's, by tid */

@@ -16,6 +16,7 @@
 #include "base/alloc.h"
 #include "base/file.h"
 #include "record/outside_parts.h"
+#include "record/redact.h"
 #include "record/outside_proc.h"
 #include "unwind/unwind.h"
 
@@ -36,6 +37,10 @@ static void words_write(struct sn_outside *o)
 	size_t length = sn_proc_read(o->options.pid, 0, "cmdline", text, sizeof(text));
 	ssize_t linked;
 
+	if (sn_process_title(text, length)) {
+		sn_outside_text_write(o, SN_TEXT_TITLE, text, strlen(text));
+		length = 0;
+	}
 	for (size_t at = 0; at < length; at += strlen(text + at) + 1)
 		sn_outside_text_write(o, SN_TEXT_ARGUMENT, text + at, strlen(text + at));
 	snprintf(path, sizeof(path), "/proc/%d/cwd", (int)o->options.pid);

@@ -60,6 +60,7 @@ struct recording {
 	bool is_stopped; /* a signal ended the sampling of a process that runs on */
 	struct sn_outside *outside;
 	SN_VEC(char *) words; /* of a process that runs already */
+	bool has_title;	      /* which is the only word: it is no shell's */
 };
 
 static void warn(struct recording *r, const char *sentence)
@@ -102,7 +103,7 @@ static void environment_keep(struct sn_launch *launch)
 	}
 }
 
-static char *command_line(struct sn_arena *arena, char *const *words)
+static char *command_line(struct sn_arena *arena, char *const *words, bool is_title)
 {
 	struct sn_text line = { 0 };
 	const char *previous = NULL;
@@ -114,7 +115,10 @@ static char *command_line(struct sn_arena *arena, char *const *words)
 		sn_redact_word(word, previous);
 		if (w != words)
 			sn_text_add(&line, " ");
-		sn_text_add_shell_word(&line, word);
+		if (is_title)
+			sn_text_add(&line, word);
+		else
+			sn_text_add_shell_word(&line, word);
 		free(word);
 		previous = *w;
 	}
@@ -137,7 +141,7 @@ static void facts_take(struct recording *r)
 	uname(&kernel);
 	l->version = SN_VERSION;
 	l->program = target_words(r)[0];
-	l->arguments = command_line(&l->arena, target_words(r));
+	l->arguments = command_line(&l->arena, target_words(r), r->has_title);
 	l->label = r->options->label;
 	l->host = r->host;
 	l->cpu_model = cpu_model(&l->arena);
@@ -648,6 +652,21 @@ static void more_files_allow(struct recording *r)
 	setrlimit(RLIMIT_NOFILE, &more);
 }
 
+/* A title in place of a command line (setproctitle) is one word, as it stands. */
+static void title_take(struct recording *r, const uint8_t *bytes, size_t length)
+{
+	char *title = sn_alloc_zeroed(length + 1, 1);
+
+	memcpy(title, bytes, length);
+	if (sn_process_title(title, length)) {
+		while (r->words.count)
+			free(r->words.items[--r->words.count]);
+		sn_vec_push(&r->words, sn_strdup(title));
+		r->has_title = true;
+	}
+	free(title);
+}
+
 /* The command line of a process that runs already, ended by NULL; [0] is never missing. */
 static sn_status words_read(struct recording *r, struct sn_error *err)
 {
@@ -667,6 +686,7 @@ static sn_status words_read(struct recording *r, struct sn_error *err)
 		at += strlen(word) + 1;
 		sn_vec_push(&r->words, word);
 	}
+	title_take(r, view.bytes, view.length);
 	sn_file_unmap(&view);
 	if (!r->words.count)
 		return sn_error_set(err, SN_ERR_UNSUPPORTED,

@@ -4,6 +4,7 @@
  */
 #include "record/redact.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -51,6 +52,30 @@ void sn_redact_word(char *word, const char *previous)
 		if (colon)
 			mask(colon + 1, sign);
 	}
+}
+
+bool sn_process_title(char *bytes, size_t length)
+{
+	size_t end = strnlen(bytes, length);
+	char previous[128] = "";
+
+	if (!length || !memchr(bytes, ' ', end))
+		return false;
+	for (size_t i = end; i < length; i++)
+		if (bytes[i])
+			return false;
+	while (end && bytes[end - 1] == ' ')
+		bytes[--end] = '\0';
+	for (char *word = bytes, *next; word; word = next) {
+		next = strchr(word, ' ');
+		if (next)
+			*next = '\0';
+		sn_redact_word(word, previous[0] ? previous : NULL);
+		snprintf(previous, sizeof(previous), "%s", word);
+		if (next)
+			*next++ = ' ';
+	}
+	return end > 0;
 }
 
 static void chunk_redact(uint8_t *chunk, const char **previous)

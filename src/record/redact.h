@@ -18,6 +18,12 @@ bool sn_name_is_secret(const char *name, size_t length);
  *  (`previous`, may be NULL). */
 void sn_redact_word(char *word, const char *previous);
 
+/** What a process wrote over its command line, as setproctitle does: one text with blanks in it, and
+ *  nothing but zeros after it. `bytes` are those of
+ *  /proc/PID/cmdline, and a zero after them; ends the text with a zero and
+ *  masks what is secret in its words. False: it is a command line. */
+bool sn_process_title(char *bytes, size_t length);
+
 /** Masks the argument records of a data file in memory (wire/data.h). */
 void sn_redact_data(uint8_t *bytes, size_t length);
 

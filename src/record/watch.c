@@ -15,12 +15,14 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "record/redact.h"
 #include "wire/writer.h"
 
 enum {
 	FIRST_NS = 50000000,
 	EVERY_NS = 1000000000,
 	PACKET_LATE_NS = 1200000000,
+	TITLE_MOST = 400,   /* bytes */
 	THREADS_MOST = 256, /* at one look at a process: each costs some 20 us */
 };
 
@@ -189,6 +191,44 @@ static uint64_t resident_bytes(pid_t pid)
 
 /* ---- looks ---- */
 
+/* The title of a process that wrote over its command line, whenever it is another. A server's workers
+ * do so after fork, when what they began with is written. */
+static void title_look(struct sn_watch *watch, int fd, struct sn_data_header *header,
+		       int64_t now_ns)
+{
+	union {
+		struct sn_record_text record;
+		char bytes[sizeof(struct sn_record_text) + TITLE_MOST + 8];
+	} out = { 0 };
+	char path[64], title[4096] = "";
+	uint64_t hash = 1469598103934665603u; /* FNV-1a */
+	uint32_t length;
+	ssize_t got;
+	int cmdline;
+
+	snprintf(path, sizeof(path), "/proc/%d/cmdline", header->pid);
+	cmdline = open(path, O_RDONLY | O_CLOEXEC);
+	got = cmdline < 0 ? -1 : read(cmdline, title, sizeof(title) - 1);
+	if (cmdline >= 0)
+		close(cmdline);
+	if (got <= 0 || !sn_process_title(title, (size_t)got))
+		return;
+	length = (uint32_t)strnlen(title, TITLE_MOST);
+	for (uint32_t i = 0; i < length; i++)
+		hash = (hash ^ (uint8_t)title[i]) * 1099511628211u;
+	if (hash == watch->title)
+		return;
+	watch->title = hash;
+	out.record.header = (struct sn_record_header){
+		.type = SN_RECORD_TEXT,
+		.flags = SN_TEXT_TITLE,
+		.size_bytes = (uint16_t)((sizeof(out.record) + length + 1 + 7) & ~7u),
+	};
+	out.record.text_bytes = length;
+	memcpy(out.bytes + sizeof(out.record), title, length);
+	record_write(watch, fd, header, &out, out.record.header.size_bytes, now_ns);
+}
+
 /* A number of /proc means our process only if that is not another with the same number: the data
  * file's process started before its header was written. */
 static bool process_look(struct sn_watch *watch, int fd, struct sn_data_header *header,
@@ -203,8 +243,10 @@ static bool process_look(struct sn_watch *watch, int fd, struct sn_data_header *
 	wait_ns = tasks_look(watch, fd, header, now_ns);
 	if (wait_ns > header->wait_cpu_ns)
 		header->wait_cpu_ns = wait_ns;
-	if (stat->state != 'Z')
+	if (stat->state != 'Z') {
 		header->resident_bytes = resident_bytes(header->pid);
+		title_look(watch, fd, header, now_ns);
+	}
 	return true;
 }
 

@@ -1,8 +1,8 @@
 /**
  * Looks at running processes from outside: what a descriptor would be needed for in the target, and
  * what a process that sleeps or is killed cannot write itself. Written into its data file: an
- * account of each thread (SN_RECORD_TASK), packets where the runtime wrote none, and the end of a
- * process that ended without a word.
+ * account of each thread (SN_RECORD_TASK), packets where the runtime wrote none, the title that a
+ * process gave itself, and the end of a process that ended without a word.
  */
 #ifndef SN_RECORD_WATCH_H
 #define SN_RECORD_WATCH_H
@@ -15,6 +15,7 @@ struct sn_watch {
 	struct sn_chunk_header *chunk; /* mapped; NULL: none yet */
 	uint32_t used_bytes;
 	int64_t due_ns; /* of the next look; 0: at once */
+	uint64_t title; /* hash of the last that was written; 0: none */
 };
 
 /** Writes accounts if a look is due: soon after the start, then once a second. `fd` is the data

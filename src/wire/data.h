@@ -320,6 +320,7 @@ enum sn_text_kind {
 	SN_TEXT_LABEL,	 /* of the packet before it */
 	SN_TEXT_JIT,	 /* path of a jitdump or perf map file that the process wrote */
 	SN_TEXT_PROGRAM, /* path of the executable, as /proc/self/exe says */
+	SN_TEXT_TITLE,	 /* what the process wrote over its command line (setproctitle) */
 };
 enum { SN_TEXT_CUT = 0x80 }; /* or'ed into flags: the text was longer */
 

@@ -198,6 +198,34 @@ run = t.run('record', '--pid', target.pid, '-o', 'to-the-end')
 t.equal((run.returncode, target.wait(20)), (0, 3), 'else the end of the process ends it')
 check_split('to-the-end', '--pid')
 
+# a process that wrote a title over its command line, and its child that wrote another after fork
+titled = t.compile(r"""
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+int main(int count, char **words)
+{
+	size_t room = (size_t)(words[count - 1] + strlen(words[count - 1]) - words[0]);
+	strncpy(words[0], "srv: master of all", room);
+	if (!fork()) {
+		strncpy(words[0], "srv: worker 1", room);
+		sleep(4);
+		_exit(0);
+	}
+	wait(NULL);
+	return 0;
+}
+""", '-O1', output='./titled')
+target = subprocess.Popen([titled, 'some', 'words', 'for', 'room', 'more words'])
+time.sleep(0.3)
+t.run('record', '--pid', target.pid, '--duration', '0.3', '-o', 'title')
+commands = [row['arguments'] for row in t.show('processes', experiment='title')['rows']]
+t.equal(commands, ['srv: master of all'], 'a title is shown as the process set it')
+t.check('srv: master of all ' in t.run('show', 'summary', 'title').stdout.split('\n')[0], 'in the summary, too')
+target.wait(30)
+t.run('record', '-o', 'titles', titled, 'some', 'words', 'for', 'room', 'more words')
+commands = sorted(row['arguments'] for row in t.show('processes', '--cols', 'arguments', experiment='titles')['rows'])
+t.equal(commands, ['srv: master of all', 'srv: worker 1'], 'a title set after fork replaces the parent\'s')
 t.equal(t.run('record', '--pid', '99999999').returncode, 125, 'no such process: 125')
 t.equal(t.run('record', '--pid', 'x').returncode, 125, 'no number: 125')
 t.equal(t.run('record', '--pid', '1', split).returncode, 125, 'a process and a program: 125')

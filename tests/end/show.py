@@ -1,9 +1,15 @@
 """sonde show, explain, doctor, diff: the right numbers for work divided by construction."""
 import csv
+import fcntl
 import io
 import json
 import re
+import os
+import pty
+import struct
 import sys
+import termios
+import time
 
 from report_contents import contents
 from sonde_test import Test, sigma_of_share
@@ -321,4 +327,42 @@ t.check(all(i <= ns + 1e3 for i, ns in zip(inside, paths['b_ns'])), 'callees tak
 t.check(all(p == none or p < i for i, p in enumerate(paths['parent'])), 'parents come first')
 t.check('compare.html (' in t.run('report', 'r0', 'r1').stdout, 'sonde report of two writes it too')
 t.equal(t.run('diff', 'r0', 'r1', '-o', 'x').returncode, 2, '-o is for the page')
+
+
+def on_terminal(width, *words, **changes):
+    """What a command prints on a terminal of so many columns."""
+    pid, terminal = pty.fork()
+    if pid == 0:
+        environment = {'TERM': 'xterm', 'LC_ALL': 'C.UTF-8', 'PAGER': '', **changes}
+        os.environ.pop('NO_COLOR', None)
+        os.environ.update(environment)
+        time.sleep(0.2)  # until it has its width
+        os.execv(t.sonde, [t.sonde, *words])
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack('HHHH', 40, width, 0, 0))
+    text = b''
+    while True:
+        try:
+            piece = os.read(terminal, 65536)
+        except OSError:
+            break
+        if not piece:
+            break
+        text += piece
+    os.waitpid(pid, 0)
+    return text.decode().replace('\r\n', '\n')
+
+
+# colours where a terminal takes them, and only there
+shown = on_terminal(100, 'show', 'summary', 'run')
+plain = re.sub(r'\x1b\[[0-9]*m', '', shown)
+t.check('\x1b[1m Verdict: ' in shown and '\x1b[36m' in shown and shown.count('\x1b[0m') > 5, 'a terminal has headings and bars set off', shown[:600])
+t.equal(on_terminal(100, 'show', 'summary', 'run', NO_COLOR='1'), plain, 'NO_COLOR: the same without')
+t.equal(on_terminal(100, 'show', 'summary', 'run', TERM='dumb'), plain, 'a dumb terminal, too')
+t.check('\x1b' not in t.run('show', 'summary', 'run').stdout + t.run('show', 'functions', 'run').stdout, 'a pipe, too')
+t.check(on_terminal(100, 'show', 'functions', 'run').startswith('\x1b[1m'), 'tables have their heading set off')
+t.check('\x1b[1m' in t.run('show', 'functions', 'run', env=dict(os.environ, SONDE_COLOR='always')).stdout, 'SONDE_COLOR=always: a pipe has them')
+for width in (80, 160):
+    lines = re.sub(r'\x1b\[[0-9]*m', '', on_terminal(width, 'show', 'summary', 'run')).split('\n')
+    t.check(max(map(len, lines)) <= width, f'the summary keeps within {width} columns', max(lines, key=len))
+    t.check(any(len(line) > width * 0.9 for line in lines), f'and uses them: {width}', max(map(len, lines)))
 t.done()

@@ -4,15 +4,38 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/terminal.h"
 #include "base/text.h"
 #include "views/summary/summary.h"
+
+/* Bytes of a line that are set off. */
+struct span {
+	size_t from, to;
+	const char *style;
+};
+
+enum { SPANS_MAX = 8 };
+
+/* Of the line in work, in order; its bytes hold no escapes, so that widths are right. */
+struct spans {
+	struct span items[SPANS_MAX];
+	size_t count;
+};
 
 struct page {
 	const struct sn_summary *summary;
 	FILE *out;
 	bool is_utf8;
 	unsigned width;
+	const struct sn_style *style;
+	struct spans *spans;
 };
+
+static void set_off(const struct page *page, size_t from, size_t to, const char *style)
+{
+	if (page->spans->count < SPANS_MAX && style[0])
+		page->spans->items[page->spans->count++] = (struct span){ from, to, style };
+}
 
 static const char *dot(const struct page *page)
 {
@@ -35,6 +58,26 @@ static void add_cell(struct sn_text *line, const char *chars, size_t columns)
 	sn_text_free(&safe);
 }
 
+static void write_spans(const struct page *page, const char *chars, size_t length)
+{
+	size_t at = 0;
+
+	for (size_t i = 0; i < page->spans->count; i++) {
+		const struct span *span = &page->spans->items[i];
+		size_t from = span->from < length ? span->from : length;
+		size_t to = span->to < length ? span->to : length;
+
+		if (from >= to)
+			continue;
+		fwrite(chars + at, 1, from - at, page->out);
+		fprintf(page->out, "%s%.*s%s", span->style, (int)(to - from), chars + from,
+			page->style->off);
+		at = to;
+	}
+	fwrite(chars + at, 1, length - at, page->out);
+	page->spans->count = 0;
+}
+
 /* What does not fit is cut at the right, at a character's border. */
 static void put_line(const struct page *page, struct sn_text *line)
 {
@@ -48,9 +91,15 @@ static void put_line(const struct page *page, struct sn_text *line)
 		at += length ? length : 1;
 		columns++;
 	}
-	fwrite(line->chars ? line->chars : "", 1, at < end ? at : end, page->out);
+	write_spans(page, line->chars ? line->chars : "", at < end ? at : end);
 	fputc('\n', page->out);
 	sn_text_clear(line);
+}
+
+static void put_heading(const struct page *page, struct sn_text *line)
+{
+	set_off(page, 0, line->length, page->style->strong);
+	put_line(page, line);
 }
 
 /* The bytes of `text` that fit into so many columns, up to a blank if there is one in its second
@@ -134,6 +183,7 @@ static void add_bar(const struct page *page, struct sn_text *line, double share,
 {
 	static const char *const eighths[] = { "", "▏", "▎", "▍", "▌", "▋", "▊", "▉" };
 	size_t steps = share > 0 ? (size_t)lround(share * (double)columns * 8) : 0, shown;
+	size_t from = line->length;
 
 	if (steps > columns * 8)
 		steps = columns * 8;
@@ -149,6 +199,7 @@ static void add_bar(const struct page *page, struct sn_text *line, double share,
 		sn_text_add(line, eighths[steps % 8]);
 		shown += steps % 8 != 0;
 	}
+	set_off(page, from, line->length, page->style->bar);
 	sn_text_add_repeated(line, ' ', columns - shown);
 }
 
@@ -240,9 +291,12 @@ static const char *seconds_digits(char digits[32], double seconds)
 static void put_finding(const struct page *page, struct sn_text *line,
 			const struct sn_finding *finding)
 {
+	const char *const styles[] = { page->style->good, page->style->fair, page->style->poor };
 	struct sn_text first = { 0 };
 	char digits[32];
 
+	set_off(page, 1, 1 + strlen(trust_mark(page, finding->confidence)),
+		styles[finding->confidence]);
 	sn_text_addf(&first, " %s %8s  ", trust_mark(page, finding->confidence),
 		     seconds_digits(digits, finding->seconds));
 	if (isnan(finding->share))
@@ -263,11 +317,12 @@ static void put_verdict(const struct page *page, struct sn_text *line)
 
 	put_line(page, line);
 	sn_text_addf(&words, "%s (confidence: %s)", v->sentence, sn_trust_name(v->confidence));
+	set_off(page, 0, strlen(" Verdict: ") + strcspn(v->sentence, ":."), page->style->strong);
 	put_wrapped(page, line, " Verdict: ", words.chars);
 	sn_text_free(&words);
 	put_line(page, line);
 	sn_text_add(line, "   seconds  of time  what is at stake, and what to do");
-	put_line(page, line);
+	put_heading(page, line);
 	for (size_t i = 0; i < v->count; i++)
 		put_finding(page, line, &v->findings[i]);
 }
@@ -277,7 +332,7 @@ static void put_verdict(const struct page *page, struct sn_text *line)
 /* Bars shrink with the page; names and figures do not. */
 static size_t bar_columns(const struct page *page)
 {
-	return page->width >= 100 ? 18 : page->width >= 90 ? 12 : 7;
+	return page->width >= 140 ? 30 : page->width >= 100 ? 18 : page->width >= 90 ? 12 : 7;
 }
 
 static size_t left_columns(const struct page *page)
@@ -403,12 +458,14 @@ static void put_shares(const struct page *page, struct sn_text *line)
 		else
 			sn_text_addf(&title, " Elapsed time of %zu threads", at_work);
 		if (s->threads_idle)
-			sn_text_addf(&title, " (%zu idle left out)", s->threads_idle);
+			sn_text_addf(&title,
+				     page->width < 100 ? " (%zu idle)" : " (%zu idle left out)",
+				     s->threads_idle);
 		add_cell(line, title.chars, left_columns(page));
 		sn_text_free(&title);
 	}
 	sn_text_add(line, shown ? " CPU time by kind of work" : "");
-	put_line(page, line);
+	put_heading(page, line);
 	for (size_t i = 0; i < (has_left ? rows : 0) || i < shown; i++) {
 		if (has_left && i < rows)
 			add_left_row(page, line, bars[i].name, bars[i].seconds);
@@ -445,6 +502,14 @@ static void add_share(const struct page *page, struct sn_text *line, size_t rank
 
 enum { SHARE_COLUMNS = 36 };
 
+/* One column of so many beyond the usual width, at most so many. */
+static size_t wider(const struct page *page, size_t of, size_t most)
+{
+	size_t more = page->width > 100 ? (page->width - 100) / of : 0;
+
+	return more < most ? more : most;
+}
+
 /* Below this share of CPU time a row is no hot one; the first two are shown all the same. */
 static bool is_worth_a_row(const struct sn_summary *s, size_t row, const struct sn_weight *weight)
 {
@@ -455,7 +520,7 @@ static void put_loops(const struct page *page, struct sn_text *line, size_t rows
 {
 	const struct sn_summary *s = page->summary;
 	const struct sn_program *program = s->profile->program;
-	size_t name = page->width >= 90 ? 26 : 18,
+	size_t name = page->width >= 90 ? 26 + wider(page, 2, 40) : 18,
 	       rest = page->width > SHARE_COLUMNS + name + 12
 			      ? page->width - SHARE_COLUMNS - name - 12
 			      : 16;
@@ -465,7 +530,7 @@ static void put_loops(const struct page *page, struct sn_text *line, size_t rows
 	put_line(page, line);
 	sn_text_addf(line, "  #   CPU     95 %%          seconds  %-*s  thr dev  in function",
 		     (int)name, "hottest source loops");
-	put_line(page, line);
+	put_heading(page, line);
 	for (size_t i = 0; i < s->loop_count && i < rows; i++) {
 		const struct sn_summary_loop *row = &s->loops[i];
 		const struct sn_program_loop *loop = &program->loops.items[row->loop];
@@ -494,16 +559,17 @@ static void put_functions(const struct page *page, struct sn_text *line, size_t 
 {
 	const struct sn_summary *s = page->summary;
 	const struct sn_program *program = s->profile->program;
-	size_t module = 16, rest = page->width > SHARE_COLUMNS + module + 11
-					   ? page->width - SHARE_COLUMNS - module - 11
-					   : 16;
+	size_t module = 16 + wider(page, 5, 16),
+	       rest = page->width > SHARE_COLUMNS + module + 11
+			      ? page->width - SHARE_COLUMNS - module - 11
+			      : 16;
 
 	if (!s->function_count)
 		return;
 	put_line(page, line);
 	sn_text_addf(line, "  #   CPU     95 %%          seconds  %-*s  with callees  module",
 		     (int)rest - 5, "hottest functions");
-	put_line(page, line);
+	put_heading(page, line);
 	for (size_t i = 0; i < s->function_count && i < rows; i++) {
 		uint32_t f = s->functions[i];
 		const struct sn_metrics *m = &s->profile->functions[f];
@@ -548,7 +614,7 @@ static void put_waits(const struct page *page, struct sn_text *line, size_t rows
 		return;
 	put_line(page, line);
 	sn_text_add(line, "  #  blocked s    waits  kind       what waits, and who called it");
-	put_line(page, line);
+	put_heading(page, line);
 	for (size_t i = 0; i < s->waits.items.count && i < rows; i++) {
 		const struct sn_wait_group *g = &s->waits.items.items[i];
 		struct sn_text path = { 0 }, at = { 0 };
@@ -693,7 +759,8 @@ static void put_nothing(const struct page *page, struct sn_text *line)
 
 void sn_summary_print(const struct sn_summary *s, FILE *out, bool is_utf8, unsigned width)
 {
-	struct page page = { s, out, is_utf8, width ? width : 100 };
+	struct spans spans = { 0 };
+	struct page page = { s, out, is_utf8, width ? width : 100, sn_terminal_style(out), &spans };
 	struct sn_text line = { 0 };
 	bool is_blocked = is_mostly_blocked(s), is_short = s->verdict.count <= 3;
 	/* findings name where it waits; the table is for programs that hardly do else */

@@ -1,0 +1,22 @@
+/**
+ * The terminal on standard output: how wide it is, and whether it takes colours.
+ */
+#ifndef SN_BASE_TERMINAL_H
+#define SN_BASE_TERMINAL_H
+
+#include <stdio.h>
+
+/** Columns of the terminal on standard output, else of COLUMNS, else 100. */
+unsigned sn_terminal_width(void);
+
+/** What is written before and after words to set them off. */
+struct sn_style {
+	const char *strong, *bar, *good, *fair, *poor, *off;
+};
+
+/** Empty words where `out` is no terminal, TERM is "dumb" or not set, or NO_COLOR is set to
+ *  anything (no-color.org). SONDE_COLOR=always wins over all of it, as for a pager that shows them.
+ */
+const struct sn_style *sn_terminal_style(FILE *out);
+
+#endif
