@@ -338,6 +338,17 @@ def check_idle(t, page, path):
     t.within(float(got[1]), toc['sampled_ns'] / 1e9 + busy, 0.5, 'and the rest is CPU time and the waits of the others')
 
 
+def check_modules(t, page, path):
+    """Coloured by module, the legend names the modules that are seen, hottest first."""
+    toc, chunk = contents(path)
+    modules = chunk('modules')
+    order = [name for _, name in sorted(zip(modules['cpu_ns'], modules['name']), reverse=True)]
+    page.open('about:blank')
+    look(t, page, path, 'flame?by=module', 'flame graph by module')
+    shown = page.evaluate("[...document.querySelectorAll('.foot .swatch + .name')].map(e => e.textContent)")
+    t.check(len(shown) > 1 and shown == [name for name in order if name in shown], 'a legend names the modules', shown, order)
+
+
 def check_hottest(t, page, path):
     """The source opens at the line that takes most."""
     for view in ('source/f0', 'loop'):
@@ -621,6 +632,7 @@ def main():
         check_wheel(t, page, path)
         check_timeline(t, page, path)
         check_idle(t, page, path)
+        check_modules(t, page, path)
         check_hottest(t, page, path)
         check_flame(t, page, path)
         check_static(t, page, path)

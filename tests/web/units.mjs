@@ -76,6 +76,7 @@ same(shorten('loop <function at 0x96bc0>+0x26', 9), '…bc0+0x26', 'and of a loo
 same(partsOf('ns::of<a::b>::work<c::d>(e::f, int) const'), ['ns::of<a::b>::', 'work<c::d>', '(e::f, int) const'], 'parts of a name, templates with colons inside');
 same(partsOf('a::b c::d<int>(e)'), ['a::b c::', 'd<int>', '(e)'], 'a result type stands before');
 same([partsOf('main'), partsOf('/usr/lib/x.so'), partsOf('a::(anonymous namespace)::f()')], [['', 'main', ''], ['/usr/lib/', 'x.so', ''], ['a::(anonymous namespace)::', 'f', '()']], 'plain names, paths, what has no name');
+same([partsOf('[no stack]'), partsOf('lmp -in in.lj')], [['', '[no stack]', ''], ['', 'lmp -in in.lj', '']], 'blanks part no other names');
 check(partsOf('a::operator<(b, c)').join('') === 'a::operator<(b, c)', 'nothing is lost');
 check([...Array(40).keys()].every((w) => w < 3 || shorten('a::b<c>::averyveryverylongname(d)', w).length <= w), 'never longer than the room');
 

@@ -348,7 +348,7 @@ export function FlameCanvas({ d, tree, matched, colourBy, theme, heat, legend, t
 		</div>
 		<div class="foot">
 			{legend}{colourBy === 'category' && [...used].sort((a, b) => a - b).map((k) => <span key={k}><Swatch colour={k === BLOCKED ? '--s-blocked' : workColour(toc.categories[k])} /> {k === BLOCKED ? 'blocked' : toc.categories[k]}</span>)}
-			{modules.map(([m, rank]) => <span key={m}><Swatch colour={namedColour(rank)} /> <Name text={d.modules.name.at(m)} /></span>)}{used.has(namedColour(NAMED_COUNT)) && <span><Swatch colour={namedColour(NAMED_COUNT)} /> others</span>}
+			{modules.map(([m, rank]) => <span key={m}><Swatch colour={namedColour(rank)} /> <Name text={d.modules.name.at(+m)} /></span>)}{used.has(namedColour(NAMED_COUNT)) && <span><Swatch colour={namedColour(NAMED_COUNT)} /> others</span>}
 			<span>{at > 0 || view[1] - view[0] < 1 ? <>zoomed to <b><Name text={shorten(entityName(d, tree.entity[at]), 60)} /></b>, {percent(tree.value[at] / tree.value[0])} · {view[1] - view[0] < 1 ? `${percent(view[1] - view[0])} of its width in view · ` : ''}<button class="plain" onClick={() => setRoot(0)}>back to all (Esc)</button></> : heat ? 'click or ctrl + wheel zooms' : 'click or ctrl + wheel zooms, shift + wheel moves, double click opens the source'}</span>
 		</div>
 		{hover && <FlameTip d={d} tree={tree} hover={hover} root={at} tip={tip} say={say} />}

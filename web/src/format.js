@@ -35,6 +35,7 @@ export function shorten(name, width) {
 // A name as [namespaces or folders, the last part, arguments]: in little room the arguments go first, then
 // the namespaces.
 export function partsOf(name) {
+	const isScoped = name.includes('::'); // else what stands before a blank is no result type
 	let depth = 0, last = 0, end = name.length;
 	for (let i = 0; i < name.length && end === name.length; i++) {
 		const c = name[i];
@@ -44,7 +45,7 @@ export function partsOf(name) {
 			depth += name.slice(last, i).endsWith('operator') ? 0 : 1;
 		else if ((c === '>' || c === ')' || c === '}') && depth > 0)
 			depth--;
-		else if (depth === 0 && (c === '/' || c === ' ' || c === ':' && name[i - 1] === ':') && i + 1 < name.length)
+		else if (depth === 0 && (c === '/' || isScoped && c === ' ' || c === ':' && name[i - 1] === ':') && i + 1 < name.length)
 			last = i + 1;
 	}
 	return [name.slice(0, last), name.slice(last, end), name.slice(end)];
