@@ -1,9 +1,9 @@
 /*
  * One writer for every table. Rows are collected first; then filter, order and number of rows
- * select some of them, and the selection is written as text, CSV, JSON or JSON lines. Text is
- * fitted to the terminal by shortening its widest columns.
+ * select some of them, and the selection is written as CSV, JSON or JSON lines here, as text in
+ * table_text.c.
  */
-#include "base/table.h"
+#include "base/table_parts.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -11,12 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/csv.h"
 #include "base/spelling.h"
-#include "base/terminal.h"
 #include "base/text.h"
 
 /* ---- building ---- */
@@ -73,13 +71,8 @@ void sn_table_free(struct sn_table *table)
 
 /* ---- choosing columns and rows ---- */
 
-struct selection {
-	size_t *columns, column_count;
-	size_t *rows, row_count, matching_rows;
-};
-
 /* Headings without a title are keys, with blanks for people. */
-static void heading_add(const struct sn_column *column, struct sn_text *out)
+void sn_table_heading_add(const struct sn_column *column, struct sn_text *out)
 {
 	sn_text_add(out, ""); /* a heading may be empty */
 	for (const char *c = column->title ? column->title : column->key; *c; c++)
@@ -91,7 +84,7 @@ static bool is_heading(const struct sn_column *column, const char *word, size_t 
 	struct sn_text heading = { 0 };
 	bool is_it;
 
-	heading_add(column, &heading);
+	sn_table_heading_add(column, &heading);
 	is_it = heading.length == length && !strncasecmp(heading.chars, word, length);
 	sn_text_free(&heading);
 	return is_it;
@@ -135,8 +128,8 @@ static void explain_unknown(const struct sn_table *table, const char *word, stru
 }
 
 /* By key, else by the heading that a text table has, if only one column has it. */
-static sn_status column_find(const struct sn_table *table, const char *key, size_t length,
-			     size_t *out, struct sn_error *err)
+sn_status sn_table_column_find(const struct sn_table *table, const char *key, size_t length,
+			       size_t *out, struct sn_error *err)
 {
 	struct sn_text headed = { 0 };
 	unsigned count = 0;
@@ -168,16 +161,6 @@ static sn_status column_find(const struct sn_table *table, const char *key, size
 	return count == 1 ? SN_OK : SN_ERR_USAGE;
 }
 
-static const struct sn_cell *cell_at(const struct sn_table *table, size_t row, size_t column)
-{
-	return &table->cells.items[row * table->column_count + column];
-}
-
-static bool kind_is_text(enum sn_cell_kind kind)
-{
-	return kind == SN_CELL_TEXT;
-}
-
 static double cell_number(const struct sn_column *column, const struct sn_cell *cell)
 {
 	if (!cell->is_known)
@@ -197,10 +180,10 @@ struct condition {
 static bool condition_holds(const struct sn_table *table, const struct condition *c, size_t row)
 {
 	const struct sn_column *column = &table->columns[c->column];
-	const struct sn_cell *cell = cell_at(table, row, c->column);
+	const struct sn_cell *cell = sn_table_cell(table, row, c->column);
 	double number;
 
-	if (kind_is_text(column->kind)) {
+	if (sn_cell_kind_is_text(column->kind)) {
 		const char *text = cell->is_known ? cell->text : "";
 
 		if (c->operator== '~')
@@ -238,7 +221,7 @@ static sn_status condition_parse(const struct sn_table *table, const char *from,
 			"the filter '%.*s' has no operator; write KEY=VALUE, KEY!=VALUE, "
 			"KEY~REGEX, KEY<NUMBER, KEY>=NUMBER",
 			(int)length, from);
-	status = column_find(table, from, key, &out->column, err);
+	status = sn_table_column_find(table, from, key, &out->column, err);
 	if (status != SN_OK)
 		return status;
 	out->operator= from[at++];
@@ -250,7 +233,7 @@ static sn_status condition_parse(const struct sn_table *table, const char *from,
 			out->operator= 'g';
 	}
 	out->text = sn_strndup(from + at, length - at);
-	if (kind_is_text(table->columns[out->column].kind)) {
+	if (sn_cell_kind_is_text(table->columns[out->column].kind)) {
 		if (!strchr("=!~", out->operator))
 			status = sn_error_set(err, SN_ERR_USAGE,
 					      "the column '%.*s' is text: filter it by =, != or ~",
@@ -280,7 +263,7 @@ static void condition_free(struct condition *c)
 }
 
 static sn_status rows_filter(const struct sn_table *table, const char *filter,
-			     struct selection *sel, struct sn_error *err)
+			     struct sn_table_selection *sel, struct sn_error *err)
 {
 	SN_VEC(struct condition) conditions = { 0 };
 	sn_status status = SN_OK;
@@ -319,15 +302,15 @@ static int rows_compare(const void *a, const void *b, void *context)
 	const struct sort_order *order = context;
 	size_t x = *(const size_t *)a, y = *(const size_t *)b;
 	const struct sn_column *column = &order->table->columns[order->column];
-	const struct sn_cell *cx = cell_at(order->table, x, order->column);
-	const struct sn_cell *cy = cell_at(order->table, y, order->column);
+	const struct sn_cell *cx = sn_table_cell(order->table, x, order->column);
+	const struct sn_cell *cy = sn_table_cell(order->table, y, order->column);
 	int result;
 
 	if (cx->is_known != cy->is_known)
 		return cx->is_known ? -1 : 1; /* unknown last, either way */
 	if (!cx->is_known) {
 		result = 0;
-	} else if (kind_is_text(column->kind)) {
+	} else if (sn_cell_kind_is_text(column->kind)) {
 		result = strcmp(cy->text, cx->text);
 	} else {
 		double nx = cell_number(column, cx), ny = cell_number(column, cy);
@@ -340,7 +323,7 @@ static int rows_compare(const void *a, const void *b, void *context)
 }
 
 static sn_status selection_make(const struct sn_table *table, const struct sn_table_view *view,
-				struct selection *sel, struct sn_error *err)
+				struct sn_table_selection *sel, struct sn_error *err)
 {
 	sn_status status = SN_OK;
 
@@ -349,7 +332,7 @@ static sn_status selection_make(const struct sn_table *table, const struct sn_ta
 		for (const char *at = view->columns; *at && status == SN_OK;) {
 			size_t length = strcspn(at, ","), column;
 
-			status = column_find(table, at, length, &column, err);
+			status = sn_table_column_find(table, at, length, &column, err);
 			if (status == SN_OK && sel->column_count < table->column_count + 64)
 				sel->columns[sel->column_count++] = column;
 			at += length + (at[length] == ',');
@@ -365,9 +348,9 @@ static sn_status selection_make(const struct sn_table *table, const struct sn_ta
 		struct sort_order order = { table, 0, view->sort[0] == '-' };
 		const char *key = view->sort + order.is_ascending;
 
-		status = column_find(table, key, strlen(key), &order.column, err);
+		status = sn_table_column_find(table, key, strlen(key), &order.column, err);
 		/* Text reads best from A to Z, numbers from the largest: that is the default. */
-		if (status == SN_OK && kind_is_text(table->columns[order.column].kind))
+		if (status == SN_OK && sn_cell_kind_is_text(table->columns[order.column].kind))
 			order.is_ascending = !order.is_ascending;
 		if (status == SN_OK)
 			qsort_r(sel->rows, sel->row_count, sizeof(*sel->rows), rows_compare,
@@ -386,7 +369,7 @@ static void cell_write_json(struct sn_json *json, const struct sn_column *column
 {
 	if (!cell->is_known)
 		sn_json_null(json);
-	else if (kind_is_text(column->kind))
+	else if (sn_cell_kind_is_text(column->kind))
 		sn_json_string(json, cell->text);
 	else if (column->kind == SN_CELL_BOOL)
 		sn_json_bool(json, cell->integer != 0);
@@ -396,8 +379,8 @@ static void cell_write_json(struct sn_json *json, const struct sn_column *column
 		sn_json_double(json, cell->real);
 }
 
-static void row_write_json(const struct sn_table *table, const struct selection *sel, size_t row,
-			   const char *schema, struct sn_json *json)
+static void row_write_json(const struct sn_table *table, const struct sn_table_selection *sel,
+			   size_t row, const char *schema, struct sn_json *json)
 {
 	sn_json_object(json);
 	if (schema)
@@ -406,12 +389,12 @@ static void row_write_json(const struct sn_table *table, const struct selection 
 		const struct sn_column *column = &table->columns[sel->columns[i]];
 
 		sn_json_key(json, column->key);
-		cell_write_json(json, column, cell_at(table, row, sel->columns[i]));
+		cell_write_json(json, column, sn_table_cell(table, row, sel->columns[i]));
 	}
 	sn_json_close(json);
 }
 
-static void write_selected(const struct sn_table *table, const struct selection *sel,
+static void write_selected(const struct sn_table *table, const struct sn_table_selection *sel,
 			   struct sn_json *json)
 {
 	sn_json_key(json, "rows");
@@ -421,7 +404,7 @@ static void write_selected(const struct sn_table *table, const struct selection 
 	sn_json_close(json);
 }
 
-static void write_json(const struct sn_table *table, const struct selection *sel,
+static void write_json(const struct sn_table *table, const struct sn_table_selection *sel,
 		       const struct sn_table_view *view, FILE *out,
 		       void (*extra)(struct sn_json *, void *), void *context)
 {
@@ -438,7 +421,7 @@ static void write_json(const struct sn_table *table, const struct selection *sel
 	sn_json_finish(&json);
 }
 
-static void write_jsonl(const struct sn_table *table, const struct selection *sel,
+static void write_jsonl(const struct sn_table *table, const struct sn_table_selection *sel,
 			const struct sn_table_view *view, FILE *out)
 {
 	for (size_t i = 0; i < sel->row_count; i++) {
@@ -454,7 +437,7 @@ static void cell_add_csv(struct sn_text *line, const struct sn_column *column,
 {
 	if (!cell->is_known)
 		return;
-	if (kind_is_text(column->kind))
+	if (sn_cell_kind_is_text(column->kind))
 		sn_csv_add(line, cell->text);
 	else if (column->kind == SN_CELL_INT || column->kind == SN_CELL_BOOL)
 		sn_text_addf(line, "%" PRId64, cell->integer);
@@ -462,7 +445,7 @@ static void cell_add_csv(struct sn_text *line, const struct sn_column *column,
 		sn_text_add_double(line, cell->real);
 }
 
-static void write_csv(const struct sn_table *table, const struct selection *sel,
+static void write_csv(const struct sn_table *table, const struct sn_table_selection *sel,
 		      const struct sn_table_view *view, FILE *out)
 {
 	struct sn_text line = { 0 };
@@ -477,7 +460,7 @@ static void write_csv(const struct sn_table *table, const struct selection *sel,
 			if (i)
 				sn_text_add_char(&line, ',');
 			cell_add_csv(&line, &table->columns[sel->columns[i]],
-				     cell_at(table, sel->rows[r], sel->columns[i]));
+				     sn_table_cell(table, sel->rows[r], sel->columns[i]));
 		}
 		sn_text_add_char(&line, '\n');
 		fwrite(line.chars, 1, line.length, out);
@@ -485,190 +468,17 @@ static void write_csv(const struct sn_table *table, const struct selection *sel,
 	sn_text_free(&line);
 }
 
-enum { DEPTH_SHOWN_MAX = 20 };
-
-static void cell_add_text(struct sn_text *text, const struct sn_column *column,
-			  const struct sn_cell *cell)
-{
-	double value;
-
-	if (!cell->is_known) {
-		sn_text_add(text, "-");
-		return;
-	}
-	switch (column->kind) {
-	case SN_CELL_TEXT:
-		for (unsigned i = 0; i < cell->depth && i < DEPTH_SHOWN_MAX; i++)
-			sn_text_add(text, "  ");
-		sn_text_add_printable(text, cell->text, strlen(cell->text));
-		break;
-	case SN_CELL_INT:
-		sn_text_addf(text, "%" PRId64, cell->integer);
-		break;
-	case SN_CELL_BOOL:
-		sn_text_add(text, cell->integer ? "yes" : "no");
-		break;
-	case SN_CELL_REAL:
-		sn_text_addf(text, "%.*f", column->decimals, cell->real);
-		break;
-	case SN_CELL_SECONDS:
-		value = fabs(cell->real);
-		sn_text_addf(text, "%.*f",
-			     value >= 100		? 1
-			     : value >= 10		? 2
-			     : value > 0 && value < 0.1 ? 4
-							: 3,
-			     cell->real);
-		break;
-	case SN_CELL_DURATION:
-		sn_text_add_duration(text, cell->real);
-		break;
-	case SN_CELL_SHARE:
-		sn_text_addf(text, "%.1f %%", 100 * cell->real);
-		break;
-	}
-}
-
-static void print_cell(FILE *out, const char *chars, size_t width, bool is_left, bool is_last)
-{
-	size_t columns = sn_utf8_columns(chars), padding = width > columns ? width - columns : 0;
-
-	if (!is_left)
-		fprintf(out, "%*s", (int)padding, "");
-	fputs(chars, out);
-	if (is_left && !is_last)
-		fprintf(out, "%*s", (int)padding, "");
-	if (!is_last)
-		fputs("  ", out);
-}
-
-static void footer_add_count(struct sn_text *text, size_t count)
-{
-	char digits[32];
-	int length = snprintf(digits, sizeof(digits), "%zu", count);
-
-	for (int i = 0; i < length; i++) {
-		if (i && (length - i) % 3 == 0)
-			sn_text_add_char(text, ',');
-		sn_text_add_char(text, digits[i]);
-	}
-}
-
-static void write_footer(const struct sn_table *table, const struct selection *sel,
-			 const struct sn_table_view *view, FILE *out)
-{
-	struct sn_text text = { 0 };
-	size_t column;
-
-	if (sel->row_count == sel->matching_rows)
-		return;
-	sn_text_add(&text, "showing ");
-	footer_add_count(&text, sel->row_count);
-	sn_text_add(&text, " of ");
-	footer_add_count(&text, sel->matching_rows);
-	sn_text_add(&text, " rows");
-	if (view->share_column && column_find(table, view->share_column, strlen(view->share_column),
-					      &column, NULL) == SN_OK) {
-		double sum = 0;
-
-		for (size_t i = 0; i < sel->row_count; i++) {
-			const struct sn_cell *cell = cell_at(table, sel->rows[i], column);
-
-			sum += cell->is_known ? cell->real : 0;
-		}
-		sn_text_addf(&text, " = %.1f %% of time", 100 * sum);
-	}
-	fprintf(out, "%s (--all shows every row)\n", text.chars);
-	sn_text_free(&text);
-}
-
-/* Of a column in text. */
-struct extent {
-	size_t width;
-	size_t least; /* texts are cut to no less */
-};
-
-/* Takes from the widest columns of text until a line fits. */
-static void fit_columns(const struct sn_table *table, const struct selection *sel,
-			struct extent *extents, size_t limit)
-{
-	size_t n = sel->column_count, total = 0;
-
-	for (size_t i = 0; i < n; i++)
-		total += extents[i].width + 2;
-	for (size_t pass = 0; pass < n && total > limit + 2; pass++) {
-		struct extent *widest = NULL;
-		size_t taken;
-
-		for (size_t i = 0; i < n; i++)
-			if (kind_is_text(table->columns[sel->columns[i]].kind) &&
-			    extents[i].width > (widest ? widest->width : extents[i].least) &&
-			    extents[i].width > extents[i].least)
-				widest = &extents[i];
-		if (!widest)
-			break;
-		taken = widest->width - widest->least;
-		taken = total - limit - 2 < taken ? total - limit - 2 : taken;
-		total -= taken;
-		widest->width -= taken;
-	}
-}
-
-static void write_text(const struct sn_table *table, const struct selection *sel,
-		       const struct sn_table_view *view, FILE *out)
-{
-	size_t n = sel->column_count;
-	struct sn_text *texts = sn_alloc_zeroed((sel->row_count + 1) * n, sizeof(*texts));
-	struct extent *extents = sn_alloc_zeroed(n, sizeof(*extents));
-	const struct sn_style *style = sn_terminal_style(out);
-
-	for (size_t r = 0; r <= sel->row_count; r++) {
-		for (size_t i = 0; i < n; i++) {
-			const struct sn_column *column = &table->columns[sel->columns[i]];
-			struct sn_text *text = &texts[r * n + i];
-			size_t width, least;
-
-			if (!r)
-				heading_add(column, text);
-			else
-				cell_add_text(text, column,
-					      cell_at(table, sel->rows[r - 1], sel->columns[i]));
-			width = sn_utf8_columns(text->chars);
-			least = sn_text_columns_least(text->chars);
-			extents[i].width = width > extents[i].width ? width : extents[i].width;
-			extents[i].least = least > extents[i].least ? least : extents[i].least;
-		}
-	}
-	fit_columns(table, sel, extents, view->width ? view->width : sn_terminal_width());
-	fputs(style->strong, out);
-	for (size_t r = 0; r <= sel->row_count; r++) {
-		for (size_t i = 0; i < n; i++) {
-			struct sn_text *text = &texts[r * n + i];
-			bool is_left = kind_is_text(table->columns[sel->columns[i]].kind);
-
-			if (is_left)
-				sn_text_elide(text, extents[i].width);
-			print_cell(out, text->chars, extents[i].width, is_left, i + 1 == n);
-			sn_text_free(text);
-		}
-		fprintf(out, "%s\n", r ? "" : style->off);
-	}
-	write_footer(table, sel, view, out);
-	free(texts);
-	free(extents);
-}
-
 sn_status sn_table_write(const struct sn_table *table, const struct sn_table_view *view, FILE *out,
 			 void (*extra)(struct sn_json *, void *), void *context,
 			 struct sn_error *err)
 {
-	struct selection sel = { 0 };
+	struct sn_table_selection sel = { 0 };
 	sn_status status = selection_make(table, view, &sel, err);
 
 	if (status == SN_OK) {
 		switch (view->format) {
 		case SN_FORMAT_TEXT:
-			write_text(table, &sel, view, out);
+			sn_table_write_text(table, &sel, view, out);
 			break;
 		case SN_FORMAT_CSV:
 			write_csv(table, &sel, view, out);
@@ -689,7 +499,7 @@ sn_status sn_table_write(const struct sn_table *table, const struct sn_table_vie
 bool sn_table_shows(const struct sn_table *table, const struct sn_table_view *view, size_t column,
 		    int64_t value)
 {
-	struct selection sel = { 0 };
+	struct sn_table_selection sel = { 0 };
 	struct sn_error err;
 	bool is_shown = false, has_value = false;
 	sn_status status = selection_make(table, view, &sel, &err);
@@ -697,7 +507,7 @@ bool sn_table_shows(const struct sn_table *table, const struct sn_table_view *vi
 	for (size_t c = 0; c < sel.column_count; c++)
 		is_shown |= sel.columns[c] == column;
 	for (size_t i = 0; status == SN_OK && is_shown && i < sel.row_count; i++) {
-		const struct sn_cell *cell = cell_at(table, sel.rows[i], column);
+		const struct sn_cell *cell = sn_table_cell(table, sel.rows[i], column);
 
 		has_value |= cell->is_known && cell->integer == value;
 	}
@@ -709,7 +519,7 @@ bool sn_table_shows(const struct sn_table *table, const struct sn_table_view *vi
 sn_status sn_table_write_member(const struct sn_table *table, const struct sn_table_view *view,
 				struct sn_json *json, struct sn_error *err)
 {
-	struct selection sel = { 0 };
+	struct sn_table_selection sel = { 0 };
 	sn_status status = selection_make(table, view, &sel, err);
 
 	if (status == SN_OK)
@@ -723,7 +533,7 @@ sn_status sn_table_write_rows(const struct sn_table *table, const char *columns,
 			      struct sn_json *json)
 {
 	struct sn_table_view view = { .format = SN_FORMAT_JSON, .columns = columns };
-	struct selection sel = { 0 };
+	struct sn_table_selection sel = { 0 };
 	sn_status status = selection_make(table, &view, &sel, NULL);
 
 	for (size_t i = 0; status == SN_OK && i < sel.row_count; i++)

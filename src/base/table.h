@@ -66,6 +66,9 @@ struct sn_table_view {
 	const char *share_column; /* text footer: "showing 20 of 1,431 rows = 96.2 % of time" */
 	bool without_header;	  /* CSV: more rows of a table begun before */
 	unsigned width;		  /* text: columns of the terminal; 0: ask it, else 100 */
+	/* text: nobody asked for these columns; on a terminal, figures that it has no room for go,
+	 * from the right, and the foot says which */
+	bool may_leave_out;
 };
 
 void sn_table_init(struct sn_table *table, const struct sn_column *columns, size_t column_count);

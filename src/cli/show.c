@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/terminal.h"
 #include "base/text.h"
 #include "cli/analysis_options.h"
 #include "cli/command.h"

@@ -158,6 +158,7 @@ sn_status sn_view_show(const struct sn_view *view, const struct sn_view_input *i
 	if (view->show)
 		return view->show(input, how, out, err);
 	sort = how->sort ? sn_view_columns_of(view, how->sort) : NULL;
+	how->may_leave_out = !how->columns;
 	how->columns = columns = columns_choose(view, input, how);
 	how->sort = sort					     ? sort
 		    : input->time == SN_TIME_WALL && view->wall_sort ? view->wall_sort

@@ -1,4 +1,5 @@
 /* sonde show summary, and without a view: the one-page answer. */
+#include "base/terminal.h"
 #include "views/summary/summary.h"
 #include "views/view.h"
 

@@ -361,6 +361,10 @@ t.equal(on_terminal(100, 'show', 'summary', 'run', TERM='dumb'), plain, 'a dumb 
 t.check('\x1b' not in t.run('show', 'summary', 'run').stdout + t.run('show', 'functions', 'run').stdout, 'a pipe, too')
 t.check(on_terminal(100, 'show', 'functions', 'run').startswith('\x1b[1m'), 'tables have their heading set off')
 t.check('\x1b[1m' in t.run('show', 'functions', 'run', env=dict(os.environ, SONDE_COLOR='always')).stdout, 'SONDE_COLOR=always: a pipe has them')
+lines = on_terminal(80, 'show', 'loops', 'run', NO_COLOR='1').rstrip('\n').split('\n')
+t.check(max(map(len, lines)) <= 80 and lines[-1].startswith('no room for: ') and 'depth' in lines[-1], 'figures that a terminal has no room for are left out, and named', lines[-2:])
+t.check('no room' not in on_terminal(200, 'show', 'loops', 'run') + on_terminal(60, 'show', 'loops', 'run', '--cols', 'loop,depth,samples,exclusive_cpu_s'), 'not where there is room, or they were asked for')
+t.check('depth' in t.run('show', 'loops', 'run', env=dict(os.environ, COLUMNS='80')).stdout.split('\n')[0], 'and not in a pipe')
 for width in (80, 160):
     lines = re.sub(r'\x1b\[[0-9]*m', '', on_terminal(width, 'show', 'summary', 'run')).split('\n')
     t.check(max(map(len, lines)) <= width, f'the summary keeps within {width} columns', max(lines, key=len))
