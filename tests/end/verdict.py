@@ -6,6 +6,8 @@ findings, and goes on in the same line. So what is judged is the largest story t
 import json
 import os
 import re
+import shutil
+import subprocess
 import threading
 import time
 
@@ -249,4 +251,38 @@ t.check(any(f['kind'] == 'child_wait' for f in summary['findings']) and
 # what spins is nothing hot
 hot = re.search(r'hottest functions.*?\n\n', t.run('show', 'summary', 'spin.spins').stdout, re.S)
 t.check(hot and 'sched_yield' not in hot[0] and 'pthread_spin_lock' not in hot[0], 'spin is no hot function', hot and hot[0])
+
+# a rank that works while the other waits for it
+RANKS = '''#include <mpi.h>
+#include <time.h>
+static double cpu_s(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+int main(int argc, char **argv)
+{
+	int rank;
+	MPI_Init(&argc, &argv);
+	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+	for (double end = cpu_s() + (rank ? 1.0 : 0.1); cpu_s() < end;)
+		;
+	MPI_Barrier(MPI_COMM_WORLD);
+	return MPI_Finalize();
+}
+'''
+if shutil.which('mpicc.openmpi') and shutil.which('mpirun.openmpi'):
+    with open(os.path.join(t.folder, 'ranks.c'), 'w') as source:
+        source.write(RANKS)
+    subprocess.run(['mpicc.openmpi', '-O1', '-g', 'ranks.c', '-o', 'ranks'], cwd=t.folder, check=True)
+    env = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT='1', OMPI_ALLOW_RUN_AS_ROOT_CONFIRM='1')
+    subprocess.run(['mpirun.openmpi', '--oversubscribe', '-n', '2', t.sonde, 'record', '-o', 'ranked', './ranks'], cwd=t.folder, env=env,
+                   stdin=subprocess.DEVNULL, capture_output=True, timeout=200)
+    summary = t.show('summary', experiment='ranked')
+    waiting = [f for f in summary['findings'] if f['kind'] in ('mpi_wait', 'oversubscribed')]
+    t.check(waiting and (re.search('PMPI_(Init|Barrier|Finalize)', waiting[0]['sentence']) or waiting[0]['kind'] == 'oversubscribed'),
+            'a rank that waits for the other: by the call it waits in, or they shared one CPU', summary['verdict'], summary['findings'])
+else:
+    t.skip('a rank that waits for the other', 'Open MPI is not installed')
 t.done()
