@@ -5,7 +5,7 @@
 
 struct sn_loop_columns sn_loop_columns_find(const struct sn_column *columns, size_t count)
 {
-#define KEY(key, title, cell, how, value) key,
+#define KEY(key, title, cell, how, value, ...) key,
 	static const char *const keys[] = { SN_LOOP_NAMES(KEY) SN_LOOP_SHAPE(KEY) };
 #undef KEY
 	struct sn_loop_columns found;
@@ -40,7 +40,7 @@ void sn_loop_columns_set(const struct sn_loop_columns *where, struct sn_table *t
 {
 	const size_t *at = where->at;
 
-#define SET(key, title, cell, how, value)                                                          \
+#define SET(key, title, cell, how, value, ...)                                                     \
 	if (*at != SIZE_MAX)                                                                       \
 		set_##how(table, *at, value);                                                      \
 	at++;

@@ -27,20 +27,36 @@
 	X("role", "Role", TEXT, text, sn_loop_role_name(loop->role))                               \
 	X("group", NULL, TEXT, text, sn_loop_main(loop)->id)
 
-/** What its code is like. */
+/** What its code is like; each with what it means, in a sentence or two (`sonde explain`). */
 #define SN_LOOP_SHAPE(X)                                                                           \
-	X("unroll_count", "Unroll", INT, count, loop->unroll)                                      \
-	X("vector_bytes", "Vector", INT, int, loop->vector_bytes)                                  \
-	X("block_count", "Blocks", INT, int, loop->block_count)                                    \
-	X("instruction_count", "Instructions", INT, int, loop->instruction_count)                  \
-	X("range_count", NULL, INT, int, loop->range_count)                                        \
-	X("exit_count", NULL, INT, int, loop->exit_count)                                          \
-	X("header_link_addr", NULL, INT, int, (int64_t)loop->header_link_addr)                     \
-	X("inlined_from", NULL, TEXT, text, sn_loop_inlined_from(loop))                            \
-	X("size_bytes", NULL, INT, int, (int64_t)sn_loop_size_bytes(loop))
+	X("unroll_count", "Unroll", INT, count, loop->unroll,                                      \
+	  "Source iterations in one pass over the loop's machine code, vector lanes included; "    \
+	  "unknown where the code does not tell.")                                                 \
+	X("vector_bytes", "Vector", INT, int, loop->vector_bytes,                                  \
+	  "Width of the widest register that the loop uses for packed arithmetic or moves; 0: "    \
+	  "none.")                                                                                 \
+	X("block_count", "Blocks", INT, int, loop->block_count,                                    \
+	  "Basic blocks of the loop, those of nested loops included.")                             \
+	X("instruction_count", "Instructions", INT, int, loop->instruction_count,                  \
+	  "Machine instructions of the loop, those of nested loops included, each counted once.")  \
+	X("range_count", NULL, INT, int, loop->range_count,                                        \
+	  "Pieces of memory that the loop's code lies in: more than one where the compiler moved " \
+	  "parts of it away.")                                                                     \
+	X("exit_count", NULL, INT, int, loop->exit_count,                                          \
+	  "Jumps that leave the loop. Compilers vectorize loops with a single exit only, or few.") \
+	X("header_link_addr", NULL, INT, int, (int64_t)loop->header_link_addr,                     \
+	  "Address of the loop's header in the module's file: the block that every pass begins "   \
+	  "with.")                                                                                 \
+	X("inlined_from", NULL, TEXT, text, sn_loop_inlined_from(loop),                            \
+	  "The inlined function that the loop was written in; unknown where that is the function " \
+	  "itself.")                                                                               \
+	X("size_bytes", NULL, INT, int, (int64_t)sn_loop_size_bytes(loop),                         \
+	  "Bytes of the loop's machine code, those of nested loops included. What is executed "    \
+	  "again and again is fetched fastest where it fits the core's cache of decoded "          \
+	  "instructions.")
 
-#define SN_LOOP_COLUMN(key, title, cell, how, value) { key, title, SN_CELL_##cell, 0 },
-#define SN_LOOP_ONE(key, title, cell, how, value)    +1
+#define SN_LOOP_COLUMN(key, title, cell, how, value, ...) { key, title, SN_CELL_##cell, 0 },
+#define SN_LOOP_ONE(key, title, cell, how, value, ...)	  +1
 
 enum { SN_LOOP_COLUMNS = 0 SN_LOOP_NAMES(SN_LOOP_ONE) SN_LOOP_SHAPE(SN_LOOP_ONE) };
 

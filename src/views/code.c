@@ -155,36 +155,6 @@ static const struct sn_explanation loop_words[] = {
 	  "Whether the loop can be entered elsewhere than at its header (goto, "
 	  "coroutines). Compilers give up on such loops.",
 	  NULL },
-	{ "unroll_count", "count",
-	  "Source iterations in one pass over the loop's machine code, vector lanes included; unknown "
-	  "where the code does not tell.",
-	  "vector_bytes" },
-	{ "vector_bytes", "count",
-	  "Width of the widest register that the loop uses for packed arithmetic or moves; 0: none.",
-	  "unroll_count" },
-	{ "block_count", "count", "Basic blocks of the loop, those of nested loops included.",
-	  "exit_count" },
-	{ "instruction_count", "count",
-	  "Machine instructions of the loop, those of nested loops included, each counted once.",
-	  NULL },
-	{ "range_count", "count",
-	  "Pieces of memory that the loop's code lies in: more than one where the compiler moved parts "
-	  "of it away.",
-	  NULL },
-	{ "exit_count", "count",
-	  "Jumps that leave the loop. Compilers vectorize loops with a single exit only, or few.",
-	  "block_count" },
-	{ "header_link_addr", "count",
-	  "Address of the loop's header in the module's file: the block that every pass begins with.",
-	  "loop" },
-	{ "size_bytes", "count",
-	  "Bytes of the loop's machine code, those of nested loops included. What is executed again "
-	  "and again is fetched fastest where it fits the core's cache of decoded instructions.",
-	  "instruction_count" },
-	{ "inlined_from", "text",
-	  "The inlined function that the loop was written in; unknown where that is the function "
-	  "itself.",
-	  "function" },
 	{ "runtime", "text",
 	  "Whether the loop belongs to an OpenMP or MPI runtime: it waits or hands out "
 	  "work. Listed only with --runtime-loops.",
@@ -193,7 +163,12 @@ static const struct sn_explanation loop_words[] = {
 	  "Number of the source loop: equal for its peel, main and tail loops and "
 	  "inlined copies.",
 	  "role" },
-	{ 0 },
+#define KIND_OF_TEXT				    "text"
+#define KIND_OF_INT				    "count"
+#define WORD(key, title, cell, how, value, meaning) { key, KIND_OF_##cell, meaning, NULL },
+	SN_LOOP_SHAPE(WORD)
+#undef WORD
+		{ 0 },
 };
 
 const struct sn_view sn_view_loops = {
