@@ -19,9 +19,9 @@ enum {
 	SN_CALL_WORDS = 7
 };
 
+/** Times are by the time-stamp counter. `begin` tells the calls of a thread apart. */
 struct sn_call {
-	uint64_t
-		begin; /* by the time-stamp counter; tells calls of a thread apart. 0: nobody asked */
+	uint64_t begin;	      /* 0: nobody asked */
 	uint64_t ticks;	      /* how long it took; set for after_call */
 	const void *function; /* libc's */
 	uint8_t group;

@@ -49,7 +49,8 @@ struct sn_collector {
 	bool (*install)(enum sn_data_origin origin);
 	/** A second thread is about to begin, or was found. */
 	void (*share)(void);
-	/** In the child of the program's fork, before it is resumed; `function` is libc's. */
+	/** In the child when the program calls fork, before it is resumed; `function` is libc's. Not in
+	 *  children that libc forks within calls of its own (daemon, forkpty). */
 	void (*fork)(struct sn_thread *self, const void *function);
 	/** A seccomp filter comes: the last system calls. If the filter is refused, resume follows. */
 	void (*seal)(struct sn_thread *self);

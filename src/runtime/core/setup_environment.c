@@ -1,3 +1,4 @@
+/* Our two variables (wire/settings.h): taken out of the environment before the program sees it. */
 #include "runtime/core/setup.h"
 
 #include <regex.h>

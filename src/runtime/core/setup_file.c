@@ -1,3 +1,9 @@
+/*
+ * The data file of an image: made, backed with disk space, mapped, and described.
+ *
+ * Everything here is also called in the child of a fork, where only what is safe after fork may run:
+ * no malloc, no stdio streams. snprintf with plain conversions is safe in glibc.
+ */
 #include "runtime/core/setup.h"
 
 #include <errno.h>
@@ -9,9 +15,6 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-/* Everything here is also called in the child of a fork, where only what is safe after fork may
- * run: no malloc, no stdio streams. snprintf with plain conversions is safe in glibc. */
 
 void sn_read_small_file(const char *path, char *out, size_t out_bytes)
 {

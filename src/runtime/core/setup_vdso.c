@@ -1,3 +1,4 @@
+/* The kernel's own clocks: found in its image in memory, where no library can bend them. */
 #include "runtime/core/setup.h"
 
 #include <elf.h>

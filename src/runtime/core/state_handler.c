@@ -1,3 +1,4 @@
+/* What all share (core/runtime.h), and the clocks. */
 #include "runtime/core/runtime.h"
 
 static struct sn_state state_before_start;
