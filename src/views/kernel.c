@@ -120,5 +120,6 @@ const struct sn_view sn_view_system = {
 	.data_columns = "kind,call,number,function,caller,file,line,module,system_s,share,samples",
 	.text_columns = "share,system_s,samples,call,function,caller,source,module",
 	.share_column = "share",
+	.page_title = "Kernel",
 	.fill = system_fill,
 };

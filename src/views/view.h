@@ -66,6 +66,7 @@ struct sn_view {
 	bool is_listing;   /* its order is its sense: shown whole unless asked otherwise */
 	bool has_pieces;   /* can be filled piece by piece: CSV of any length needs little memory */
 	bool is_in_report; /* reports in text and JSON have the table, too */
+	const char *page_title; /* the page has it as a view of its own, so called; NULL: not */
 	sn_status (*fill)(const struct sn_view_input *input, struct sn_table *table,
 			  struct sn_error *err);
 	/* why an unfiltered run has no row, as a sentence; NULL: it always has one */

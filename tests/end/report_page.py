@@ -12,7 +12,7 @@ from sonde_test import HERE, Test
 
 ROOT = os.path.abspath(os.path.join(HERE, '../..'))
 VIEWS = ('summary', 'categories', 'functions', 'loop', 'callers', 'flame', 'source', 'timeline', 'expert',
-         'threads', 'provenance')
+         'threads', 'system', 'provenance')
 ABSENT = ('phases', 'comm', 'lattice', 'compare')
 MAKE_PAGE = os.environ.get('MAKE_PAGE') or os.path.join(ROOT, 'build/tests/report/make_page')
 
@@ -83,6 +83,19 @@ def check_small(t, chromium):
     t.equal(blocked, 'blocked', 'and the policy would not allow it')
     page.errors.clear()
     return page, path
+
+
+def check_listed(t, page, path):
+    """A table of `sonde show`, of which the page knows no more than its view says."""
+    look(t, page, path, 'system', 'a table of sonde show')
+    titles = page.evaluate("[...document.querySelectorAll('.grid .titles button')].map(b => b.textContent)")
+    cells = page.evaluate("[...document.querySelectorAll('.grid .row')].map(r => [...r.children].map(c => c.textContent))")
+    t.equal(titles[:4], ['share', 'system s', 'samples', 'what'], 'its columns are those of the text, in their order')
+    t.check(len(cells) == 1 and cells[0][0].endswith('25.0 %') and cells[0][1:3] == ['', '1,234'] and cells[0][3].startswith('<img '),
+            'shares, unknown figures, counts and hostile names', cells)
+    t.check(page.evaluate("document.title") != 'pwned' and not page.evaluate("!!document.querySelector('.grid img')"), 'a name is no markup')
+    page.evaluate("location.hash = '#/system?q=nothing'")
+    t.check(page.wait("document.querySelectorAll('.grid .row').length === 0"), 'the search leaves out rows')
 
 
 def check_filters(t, page, path):
@@ -626,6 +639,7 @@ def main():
         t.done()
     with browser.Browser() as chromium:
         page, path = check_small(t, chromium)
+        check_listed(t, page, path)
         check_filters(t, page, path)
         check_keys(t, page, path)
         check_phases(t, chromium)

@@ -155,6 +155,8 @@ t.run('record', '-o', 'again', sys.executable, 'again.py', '3', 'again.py')
 summary = t.show('summary', experiment='again')
 t.equal((summary['threads'], summary['processes'], summary['images']), (1, 1, 4), 'one thread runs four programs')
 t.run('report', 'again', '-o', 'again.html')
+shown, kernel = contents('again.html')[1]('view-system'), t.show('system', experiment='again')['rows']
+t.equal((shown['call'], shown['samples']), ([r['call'] for r in kernel], [r['samples'] for r in kernel]), 'show system is a view of the page')
 toc = contents(t.folder + '/again.html')[0]
 t.equal((toc['thread_count'], toc['process_count']), (1, 1), 'on the page, too')
 page = t.run('show', 'summary', 'again').stdout

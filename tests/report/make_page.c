@@ -32,6 +32,23 @@ static char *text(const char *format, ...)
 	return sn_arena_strdup(&report->arena, words);
 }
 
+/** A table of `sonde show` as the page has it: one row with this name, and with figures. */
+static void add_table(const char *name)
+{
+	struct sn_report_table made = { .view = sn_view_find("system") };
+
+	sn_table_init(&made.table, made.view->columns, made.view->column_count);
+	sn_table_add_row(&made.table);
+	for (size_t c = 0; c < made.view->column_count; c++)
+		if (!strcmp(made.view->columns[c].key, "call"))
+			sn_table_set_text(&made.table, c, name);
+		else if (!strcmp(made.view->columns[c].key, "share"))
+			sn_table_set_real(&made.table, c, 0.25);
+		else if (!strcmp(made.view->columns[c].key, "samples"))
+			sn_table_set_int(&made.table, c, 1234);
+	sn_vec_push(&report->tables, made);
+}
+
 static void begin(const char *name, int64_t elapsed_ns)
 {
 	static const char *const categories[] = { "program", "mpi",	"openmp", "memory", "io",
@@ -53,6 +70,7 @@ static void begin(const char *name, int64_t elapsed_ns)
 	report->user_ns = report->system_ns = report->cpu_ns = 0;
 	for (size_t i = 0; i < sizeof(categories) / sizeof(categories[0]); i++)
 		sn_vec_push(&report->categories, (struct sn_report_category){ categories[i], 0 });
+	add_table("<img src=x onerror=\"document.title='pwned'\">");
 }
 
 static uint32_t add_module(const char *name, const char *missing)

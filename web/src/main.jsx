@@ -17,6 +17,7 @@ import { Loop, Source } from './views/source.jsx';
 import { Experts } from './views/experts.jsx';
 import { Compare, CompareFlame, Runs, runNames } from './views/compare.jsx';
 import { Phases } from './views/phases.jsx';
+import { LISTED } from './views/listed.jsx';
 import { Absent, Provenance, Threads } from './views/others.jsx';
 
 // A page compares two sets of runs, or tells of one run.
@@ -47,6 +48,7 @@ const VIEWS = compare ? [
 	['expert', 'Loop experts', 'e', Experts, ['experts']],
 	['System'],
 	['threads', 'Threads', 'h', Threads, ['records', 'waits']],
+	...LISTED,
 	['comm', 'Communication', null, null, null, 'Who sends how much to whom', 'sonde comm'],
 	['lattice', 'Lattice', null, null, null, 'The lattice of consistent cuts of a distributed run', 'sonde lattice'],
 	['compare', 'Compare', null, null, null, 'Two runs side by side', 'sonde diff --format html A B'],
@@ -107,7 +109,7 @@ function App() {
 		<nav class="rail" aria-label="Views">
 			<div class="brand">{ICONS.brand}sonde</div>
 			{VIEWS.map(([name, title, key, component]) => title === undefined ? <h2 key={name}>{name}</h2>
-				: component && <a key={name} href={linkTo(name)} aria-current={view[0] === name ? 'page' : undefined}>{title}<kbd>g {key}</kbd></a>)}
+				: component && <a key={name} href={linkTo(name)} aria-current={view[0] === name ? 'page' : undefined}>{title}{key && <kbd>g {key}</kbd>}</a>)}
 		</nav>
 		<header class="top">
 			<span class="run" title={visible(toc.arguments ?? '')}>{compare ? `${runNames(compare.a.slice(0, 1))} → ${runNames(compare.b.slice(0, 1))}` : <>{visible(toc.program ?? toc.experiment ?? '').split('/').pop()} <span class="dim">{visible(toc.experiment ?? '')}</span></>}</span>
@@ -230,7 +232,7 @@ function stepLoop(d, agg, by) {
 	go('loop', d.loops.id.at(next));
 }
 
-const KEYS = [['?', 'these keys'], ['/', 'search'], ['t', 'time range'], ...NAMED.filter((v) => v[3]).map((v) => [`g ${v[2]}`, v[1]]), ['j k', 'next, previous row'], ['h l', 'close, open a row; sideways in the flame graph'], ['Enter', 'open the row'], ['+ − 0', 'zoom the timeline, the flame graph; ctrl + wheel'], ['← →', 'move what is zoomed'], ['[ ]', 'hotter, cooler loop'], ['Esc', 'remove all filters']];
+const KEYS = [['?', 'these keys'], ['/', 'search'], ['t', 'time range'], ...NAMED.filter((v) => v[3] && v[2]).map((v) => [`g ${v[2]}`, v[1]]), ['j k', 'next, previous row'], ['h l', 'close, open a row; sideways in the flame graph'], ['Enter', 'open the row'], ['+ − 0', 'zoom the timeline, the flame graph; ctrl + wheel'], ['← →', 'move what is zoomed'], ['[ ]', 'hotter, cooler loop'], ['Esc', 'remove all filters']];
 
 function Help({ onClose }) {
 	const ref = useRef();

@@ -221,8 +221,15 @@ static sn_status write_chunks(const struct sn_report *report, struct sn_page *pa
 	/* In the order in which the page needs them. */
 	static sn_status (*const writers[])(const struct sn_report *, struct sn_page *,
 					    struct sn_error *) = {
-		write_names,   write_functions, write_loops,   write_threads,
-		write_paths,   write_listing,	write_sources, sn_report_write_quality,
+		write_names,
+		write_functions,
+		write_loops,
+		write_threads,
+		write_paths,
+		write_listing,
+		write_sources,
+		sn_report_write_quality,
+		sn_report_write_tables,
 		write_records,
 	};
 	sn_status status = SN_OK;
@@ -257,6 +264,7 @@ static void add_run(struct sn_json *json, const struct sn_report *report)
 	sn_json_member_double(json, "rate_hz", report->rate_hz);
 	sn_json_member_string(json, "machine", report->machine ? report->machine->name : NULL);
 	sn_report_write_whatif(report, json);
+	sn_report_write_views(report, json);
 }
 
 static void add_numbers(struct sn_json *json, const struct sn_report *report)

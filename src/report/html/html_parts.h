@@ -15,6 +15,16 @@ void sn_report_write_whatif(const struct sn_report *report, struct sn_json *json
 /** The chunks whatif, experts, advice, paths and model (docs/format/report-page.md). */
 sn_status sn_report_write_quality(const struct sn_report *report, struct sn_page *page,
 				  struct sn_error *err);
+/** One column of the open chunk: text, or numbers with NaN for unknown. */
+void sn_report_add_column(struct sn_page *page, const struct sn_table *table, size_t column);
+/** "text", "integer", "real", "share", "bool". */
+const char *sn_report_column_kind(const struct sn_column *column);
+/** Marks and intervals made for a terminal are none. */
+bool sn_report_is_data(const struct sn_column *column);
+/** The member "views" of the table of contents, and their chunks. */
+void sn_report_write_views(const struct sn_report *report, struct sn_json *json);
+sn_status sn_report_write_tables(const struct sn_report *report, struct sn_page *page,
+				 struct sn_error *err);
 /** The element of phases (docs/format/page-phases.md), if the report has some. */
 void sn_report_write_phases(const struct sn_report *report, struct sn_page *page);
 

@@ -1,7 +1,4 @@
 /* The static model's chunks of the page. */
-#include <math.h>
-#include <string.h>
-
 #include "base/text.h"
 #include "cqa/core/bounds.h"
 #include "cqa/words/table.h"
@@ -9,19 +6,8 @@
 #include "report/html/html_parts.h"
 #include "views/whatif.h"
 
-/* Marks for a terminal are no data. */
-static bool is_data(const struct sn_column *column)
-{
-	return strcmp(column->key, "mark") != 0 && strcmp(column->key, "interval") != 0;
-}
-
 static void write_columns(const struct sn_report_whatif *w, struct sn_json *json)
 {
-	static const char *const kinds[] = {
-		[SN_CELL_TEXT] = "text",    [SN_CELL_INT] = "integer",	 [SN_CELL_REAL] = "real",
-		[SN_CELL_SECONDS] = "real", [SN_CELL_DURATION] = "real", [SN_CELL_SHARE] = "share",
-		[SN_CELL_BOOL] = "bool",
-	};
 	size_t own = w->experts.column_count - sn_cqa_column_count;
 	struct sn_text help = { 0 };
 
@@ -30,14 +16,14 @@ static void write_columns(const struct sn_report_whatif *w, struct sn_json *json
 	for (size_t c = 0; c < w->experts.column_count; c++) {
 		const struct sn_column *column = &w->experts.columns[c];
 
-		if (!is_data(column))
+		if (!sn_report_is_data(column))
 			continue;
 		sn_json_object(json);
 		sn_json_member_string(json, "key", column->key);
 		sn_json_member_string(json, "title", column->title);
 		sn_json_member_string(json, "group",
 				      c < own ? "program" : sn_cqa_column_group(c - own));
-		sn_json_member_string(json, "kind", kinds[column->kind]);
+		sn_json_member_string(json, "kind", sn_report_column_kind(column));
 		sn_text_clear(&help);
 		if (c >= own && sn_cqa_column_explain(c - own, &help))
 			sn_json_member_string(json, "help", help.chars);
@@ -74,53 +60,14 @@ static sn_status write_steps(const struct sn_report_whatif *w, struct sn_page *p
 	return sn_page_chunk_end(page, err);
 }
 
-static const struct sn_cell *cell_of(const struct sn_table *table, size_t row, size_t column)
-{
-	return &table->cells.items[row * table->column_count + column];
-}
-
-static void add_text_column(struct sn_page *page, const struct sn_table *table, size_t column)
-{
-	const char **texts = sn_realloc_array(NULL, table->row_count + 1, sizeof(*texts));
-
-	for (size_t i = 0; i < table->row_count; i++) {
-		const struct sn_cell *cell = cell_of(table, i, column);
-
-		texts[i] = cell->is_known ? cell->text : NULL;
-	}
-	sn_page_add_text(page, table->columns[column].key, texts, NULL);
-	sn_vec_release(texts);
-}
-
-static void add_number_column(struct sn_page *page, const struct sn_table *table, size_t column)
-{
-	enum sn_cell_kind kind = table->columns[column].kind;
-	bool is_whole = kind == SN_CELL_INT || kind == SN_CELL_BOOL;
-	double *numbers = sn_realloc_array(NULL, table->row_count + 1, sizeof(*numbers));
-
-	for (size_t i = 0; i < table->row_count; i++) {
-		const struct sn_cell *cell = cell_of(table, i, column);
-
-		numbers[i] = !cell->is_known ? (double)NAN
-			     : is_whole	     ? (double)cell->integer
-					     : cell->real;
-	}
-	sn_page_add_f64(page, table->columns[column].key, numbers);
-	sn_vec_release(numbers);
-}
-
 static sn_status write_experts(const struct sn_report_whatif *w, struct sn_page *page,
 			       struct sn_error *err)
 {
 	sn_page_chunk(page, "experts", w->experts.row_count);
 	COLUMN_U32(w->expert_loops, "loop_number", *row);
 	for (size_t c = 0; c < w->experts.column_count; c++)
-		if (!is_data(&w->experts.columns[c]))
-			continue;
-		else if (w->experts.columns[c].kind == SN_CELL_TEXT)
-			add_text_column(page, &w->experts, c);
-		else
-			add_number_column(page, &w->experts, c);
+		if (sn_report_is_data(&w->experts.columns[c]))
+			sn_report_add_column(page, &w->experts, c);
 	return sn_page_chunk_end(page, err);
 }
 

@@ -71,6 +71,8 @@ sn_status sn_report_write_json(const struct sn_report *report, FILE *out, struct
 		const struct sn_report_table *table = &report->tables.items[i];
 		char *words = NULL;
 
+		if (!table->view->is_in_report)
+			continue;
 		status = table_to_json(table, &words, err);
 		if (status == SN_OK) /* a whole object, made by the same writer */
 			fprintf(out, ",\"%s\":%s", table->view->name, words);

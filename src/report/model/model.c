@@ -29,7 +29,7 @@ sn_status sn_report_new(struct sn_analysis *analysis, const struct sn_report_opt
 {
 	struct sn_report *report = sn_alloc_zeroed(1, sizeof(*report));
 	struct sn_progress progress;
-	sn_status status = SN_OK;
+	sn_status status;
 
 	report->profile = analysis->profile;
 	sn_report_ask_whatif(report, analysis);
@@ -43,8 +43,7 @@ sn_status sn_report_new(struct sn_analysis *analysis, const struct sn_report_opt
 		add_phases(report, analysis);
 		sn_report_add_code(report, analysis->structures);
 	}
-	if (options->has_tables)
-		status = sn_report_add_tables(report, analysis->structures, err);
+	status = sn_report_add_tables(report, analysis->structures, options, err);
 	sn_progress_end(&progress);
 	if (status == SN_OK)
 		*out = report;

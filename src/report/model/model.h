@@ -201,9 +201,10 @@ struct sn_report {
 
 /** What a format needs beyond the run's figures, the rows of what ran and the what-if. */
 struct sn_report_options {
-	bool has_tables;  /* `tables` */
-	bool has_details; /* call paths, records, waits, phases, listings, sources, compile options,
-			   * and all that the static model says of loops and their instructions */
+	bool has_tables;  /* of `tables` those of reports in text and JSON */
+	bool has_details; /* the page's tables, call paths, records, waits, phases, listings,
+			   * sources, compile options, and all that the static model says of loops and
+			   * their instructions */
 };
 
 /**

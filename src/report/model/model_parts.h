@@ -20,8 +20,9 @@ void sn_report_add_code(struct sn_report *report, struct sn_structures *structur
  *  speed-ups, advice, and the paths and instructions of hot loops. */
 void sn_report_add_whatif(struct sn_report *report, struct sn_structures *structures,
 			  bool has_details);
+/** Those of `is_in_report` and of `page_title`, as the options want them. */
 sn_status sn_report_add_tables(struct sn_report *report, struct sn_structures *structures,
-			       struct sn_error *err);
+			       const struct sn_report_options *options, struct sn_error *err);
 
 /** The index of a source file; SN_NONE for NULL. */
 uint32_t sn_report_file(struct sn_report *report, const char *path);

@@ -60,6 +60,7 @@ sn_status sn_report_write_text(const struct sn_report *report, FILE *out, struct
 	else if (report->machine_absence)
 		fprintf(out, "\nwhat if: %s\n", report->machine_absence);
 	for (size_t i = 0; i < report->tables.count && status == SN_OK; i++)
-		status = table_print(&report->tables.items[i], out, err);
+		if (report->tables.items[i].view->is_in_report)
+			status = table_print(&report->tables.items[i], out, err);
 	return status;
 }

@@ -176,8 +176,22 @@ TEST(what_was_not_asked_for_is_not_made)
 	CHECK(!m.report->phases);
 	unmake(&m);
 	make(&m, false, true);
-	CHECK_INT(m.report->tables.count, 0);
 	CHECK_INT(m.report->records.count, 1000);
+	for (size_t i = 0; i < m.report->tables.count; i++)
+		CHECK(m.report->tables.items[i].view->page_title != NULL);
+	unmake(&m);
+}
+
+TEST(a_table_of_the_page_alone_is_not_in_the_json)
+{
+	struct made m;
+	char *json;
+
+	make(&m, true, true);
+	json = written(m.report, sn_report_write_json);
+	CHECK_STRING(table_of(m.report, "system")->view->page_title, "Kernel");
+	CHECK(strstr(json, "\"loops\":{\"schema\"") && !strstr(json, "\"system\":{"));
+	free(json);
 	unmake(&m);
 }
 

@@ -1,0 +1,50 @@
+// A table of `sonde show`, as its view describes it (toc.views): the page knows of none by name.
+import { Fragment, h } from 'preact';
+import { useMemo } from 'preact/hooks';
+import { toc } from '../chunks.js';
+import { Head, Name, Share } from '../parts.jsx';
+import { grouped, percent, visible } from '../format.js';
+import { setParams } from '../state.js';
+import { Table } from '../table.jsx';
+
+const isText = (c) => c.kind === 'text';
+
+function cell(c, x, i) {
+	const value = x[c.key][i];
+	if (Number.isNaN(value))
+		return '';
+	if (c.kind === 'share')
+		return percent(value);
+	if (c.kind === 'bool')
+		return value ? 'yes' : 'no';
+	return c.kind === 'integer' ? grouped(value) : value >= 100 ? value.toFixed(0) : value.toFixed(value >= 10 ? 1 : 4);
+}
+
+// Rows that the search keeps, in the order asked for: numbers largest first, texts by the alphabet.
+function sorted(view, x, matcher, key, ascending) {
+	const texts = view.columns.filter(isText), column = view.columns.find((c) => c.key === key), sign = ascending ? -1 : 1;
+	const rows = [...Array(x.rows).keys()].filter((i) => !matcher || texts.some((c) => matcher.test(x[c.key].at(i))));
+	const known = (v) => Number.isNaN(v) ? -Infinity : v;
+	if (!column)
+		return rows;
+	const less = isText(column) ? (a, b) => x[key].at(a) < x[key].at(b) ? -1 : x[key].at(a) > x[key].at(b) ? 1 : 0 : (a, b) => known(x[key][b]) - known(x[key][a]);
+	return rows.sort((a, b) => sign * (less(a, b) || 0) || a - b);
+}
+
+const Listed = (view) => ({ chunks, filter, matcher }) => {
+	const x = chunks['view-' + view.name], { params } = filter;
+	const [key, ascending] = params.sort ? [params.sort.replace(/^-/, ''), params.sort[0] === '-'] : [view.sort?.replace(/^-/, ''), false];
+	const rows = useMemo(() => sorted(view, x, matcher, key, ascending), [matcher, key, ascending]);
+	const columns = view.columns.map((c) => ({ key: c.key, title: c.title ?? c.key.replaceAll('_', ' '), help: c.key, num: !isText(c),
+		width: isText(c) ? 'minmax(8rem, 2fr)' : c.kind === 'share' ? '9rem' : '6.6rem', least: isText(c) ? 110 : 84, className: isText(c) ? 'mono' : '',
+		render: isText(c) ? (i) => <Name text={x[c.key].at(i)} query={matcher} /> : c.kind === 'share' && x[c.key].every((v) => !(v > 1)) ? (i) => Number.isNaN(x[c.key][i]) ? '' : <Share part={x[c.key][i]} whole={1} /> : (i) => cell(c, x, i) }));
+	return <>
+		<Head title={visible(view.title)}>{visible(view.what)}</Head>
+		<section class="panel flush fill"><Table label={visible(view.what)} columns={columns} rows={rows} rowKey={(i) => i} empty={x.rows ? undefined : 'The run has none.'}
+			sort={{ key, ascending }} onSort={(k) => setParams({ sort: k === key && !ascending ? '-' + k : k })} />
+			<div class="foot">{grouped(rows.length)} rows, of the whole run; <code>sonde show {view.name}</code> has more columns</div></section>
+	</>;
+};
+
+// Lines of VIEWS (main.jsx).
+export const LISTED = (toc.views ?? []).map((view) => [view.name, visible(view.title), null, Listed(view), ['view-' + view.name]]);
