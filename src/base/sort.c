@@ -7,9 +7,13 @@
 
 #include "base/alloc.h"
 
+struct sort_key {
+	uint64_t key;
+	size_t index; /* of what is sorted */
+};
+
 /* One pass by a byte; false, with nothing moved, if all have the same. */
-static bool pass(const struct sn_sort_key *from, struct sn_sort_key *to, size_t count,
-		 unsigned shift)
+static bool pass(const struct sort_key *from, struct sort_key *to, size_t count, unsigned shift)
 {
 	size_t starts[256] = { 0 }, sum = 0;
 
@@ -28,15 +32,16 @@ static bool pass(const struct sn_sort_key *from, struct sn_sort_key *to, size_t 
 	return true;
 }
 
-void sn_sort_keys(struct sn_sort_key *keys, size_t count)
+/* Sorts by `key`; equal ones keep their order. Linear time for arrays of some length. */
+static void sort_keys(struct sort_key *keys, size_t count)
 {
-	struct sn_sort_key *spare, *from = keys, *to;
+	struct sort_key *spare, *from = keys, *to;
 
 	if (count < 2)
 		return;
 	spare = to = sn_alloc(count * sizeof(*spare));
 	for (unsigned shift = 0; shift < 64; shift += 8) {
-		struct sn_sort_key *were = from;
+		struct sort_key *were = from;
 
 		if (!pass(from, to, count, shift))
 			continue;
@@ -67,12 +72,12 @@ static bool is_sorted(const void *items, size_t count, size_t item_bytes, size_t
 
 static void items_move(void *items, size_t count, size_t item_bytes, size_t key_offset)
 {
-	struct sn_sort_key *keys = sn_alloc(count * sizeof(*keys));
+	struct sort_key *keys = sn_alloc(count * sizeof(*keys));
 	char *copy = sn_alloc(count * item_bytes);
 
 	for (size_t i = 0; i < count; i++)
-		keys[i] = (struct sn_sort_key){ key_at(items, i, item_bytes, key_offset), i };
-	sn_sort_keys(keys, count);
+		keys[i] = (struct sort_key){ key_at(items, i, item_bytes, key_offset), i };
+	sort_keys(keys, count);
 	memcpy(copy, items, count * item_bytes);
 	for (size_t i = 0; i < count; i++)
 		memcpy((char *)items + i * item_bytes, copy + keys[i].index * item_bytes,

@@ -7,14 +7,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct sn_sort_key {
-	uint64_t key;
-	size_t index; /* of what is sorted */
-};
-
-/** Sorts by `key`; equal ones keep their order. Linear time for arrays of some length. */
-void sn_sort_keys(struct sn_sort_key *keys, size_t count);
-
 /**
  * Sorts `items` by the unsigned 64-bit number at `key_offset` in each, equal ones by `compare`
  * (NULL: they keep their order). What is sorted already costs one look.

@@ -26,7 +26,8 @@ const ZydisDecoder *sn_decoder(void)
 	return &full_decoder;
 }
 
-const ZydisDecoder *sn_decoder_minimal(void)
+/* The fast one, without operands. */
+static const ZydisDecoder *fast_decoder(void)
 {
 	pthread_once(&decoders_once, decoders_init);
 	return &minimal_decoder;
@@ -98,8 +99,8 @@ unsigned sn_instruction_decode(const uint8_t *bytes, size_t available, uint64_t 
 	ZydisDecodedInstruction insn;
 	ZydisDecoderContext context;
 
-	if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(sn_decoder_minimal(), &context, bytes,
-							available, &insn)))
+	if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(fast_decoder(), &context, bytes, available,
+							&insn)))
 		return 0;
 	out->length = insn.length;
 	out->mnemonic = (uint16_t)insn.mnemonic;

@@ -37,9 +37,8 @@ struct sn_instruction {
 unsigned sn_instruction_decode(const uint8_t *bytes, size_t available, uint64_t link_addr,
 			       struct sn_instruction *out);
 
-/** The shared decoders: long mode, operands decoded; and the fast one without operands. */
+/** The shared decoder: long mode, operands decoded. */
 const ZydisDecoder *sn_decoder(void);
-const ZydisDecoder *sn_decoder_minimal(void);
 
 enum sn_syntax { SN_SYNTAX_INTEL, SN_SYNTAX_ATT };
 /** Adds one instruction as text ("vfmadd231pd ymm0, ymm1, [rax+rcx*8]"); returns its length, or 0

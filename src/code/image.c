@@ -372,11 +372,6 @@ uint64_t sn_image_link_base(const struct sn_image *image)
 	return image->link_base;
 }
 
-const char *sn_image_debug_path(const struct sn_image *image)
-{
-	return image->debug.is_open ? image->debug.path : NULL;
-}
-
 const char *sn_image_command_line(const struct sn_image *image)
 {
 	return image->command_line;
@@ -391,12 +386,6 @@ const struct sn_segment *sn_image_segments(const struct sn_image *image, size_t 
 {
 	*count = image->segments.count;
 	return image->segments.items;
-}
-
-const struct sn_section *sn_image_sections(const struct sn_image *image, size_t *count)
-{
-	*count = image->sections.count;
-	return image->sections.items;
 }
 
 const struct sn_section *sn_image_section_at(const struct sn_image *image, uint64_t link_addr)

@@ -62,8 +62,6 @@ bool sn_image_has_build_id(const struct sn_image *image);
 /** Lowest page of the first PT_LOAD: 0 for PIE and shared objects, 0x400000 for most others.
  * Function offsets in loop ids count from here. */
 uint64_t sn_image_link_base(const struct sn_image *image);
-/** Where the separate debug file was found, or NULL. */
-const char *sn_image_debug_path(const struct sn_image *image);
 /** Text of .GCC.command.line, lines separated by '\n', or NULL. */
 const char *sn_image_command_line(const struct sn_image *image);
 /** What kind of file this is, and what could not be read of it. */
@@ -91,8 +89,6 @@ struct sn_section {
 	uint64_t link_addr, size_bytes;
 	bool is_executable, is_writable, has_bytes;
 };
-/** Sorted by link_addr. */
-const struct sn_section *sn_image_sections(const struct sn_image *image, size_t *count);
 /** The section around an address, or NULL. */
 const struct sn_section *sn_image_section_at(const struct sn_image *image, uint64_t link_addr);
 

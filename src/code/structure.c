@@ -226,7 +226,8 @@ static const char *name_by_address(struct sn_structure *structure,
 	return name;
 }
 
-void sn_function_name(struct sn_structure *structure, struct sn_function *function)
+/* Sets the readable name if it is not there. */
+static void name_function(struct sn_structure *structure, struct sn_function *function)
 {
 	if (!function->linkage_name)
 		function->linkage_name = name_by_address(structure, function);
@@ -376,16 +377,6 @@ const char *sn_structure_path(const struct sn_structure *structure)
 	return structure->path;
 }
 
-uint64_t sn_structure_link_base(const struct sn_structure *structure)
-{
-	return structure->link_base;
-}
-
-const char *sn_structure_command_line(const struct sn_structure *structure)
-{
-	return structure->command_line;
-}
-
 const char *sn_function_options(const struct sn_structure *structure,
 				const struct sn_function *function)
 {
@@ -400,12 +391,6 @@ const char *sn_structure_warning(const struct sn_structure *structure)
 	return structure->warning;
 }
 
-const struct sn_unit *const *sn_structure_units(const struct sn_structure *structure, size_t *count)
-{
-	*count = structure->units.count;
-	return structure->units.items;
-}
-
 size_t sn_structure_function_count(const struct sn_structure *structure)
 {
 	return structure->function_count;
@@ -418,7 +403,7 @@ static const struct sn_function *named(const struct sn_structure *structure, uin
 	struct sn_function *function = &structure->functions[index];
 
 	if (!function->name)
-		sn_function_name((struct sn_structure *)structure, function);
+		name_function((struct sn_structure *)structure, function);
 	return function;
 }
 
@@ -506,7 +491,7 @@ static void prepare(struct sn_structure *structure, const uint32_t *functions, s
 		struct sn_function *function = &structure->functions[functions[i]];
 		bool is_new = false;
 
-		sn_function_name(structure, function);
+		name_function(structure, function);
 		if (what & SN_PREPARE_CODE && !function->has_code) {
 			sn_cfg_prepare(structure, function);
 			function->never_returns = sn_never_returns(structure, function->link_addr);

@@ -176,12 +176,9 @@ sn_status sn_structure_open(struct sn_image *image, struct sn_structure **out,
 			    struct sn_error *err);
 void sn_structure_free(struct sn_structure *structure);
 
-/** Identity, see sn_image_id; path as opened; link base, see sn_image_link_base. */
+/** Identity, see sn_image_id; path as opened. */
 const char *sn_structure_id(const struct sn_structure *structure);
 const char *sn_structure_path(const struct sn_structure *structure);
-uint64_t sn_structure_link_base(const struct sn_structure *structure);
-/** Text of .GCC.command.line, or NULL. */
-const char *sn_structure_command_line(const struct sn_structure *structure);
 /** What tells how a function was compiled (code/options.h): its unit's producer if that has
  * options, else the file's command lines, else NULL. `function` may be NULL. */
 const char *sn_function_options(const struct sn_structure *structure,
@@ -189,9 +186,6 @@ const char *sn_function_options(const struct sn_structure *structure,
 /** What is missing and matters ("no symbols: functions are named by address"), one sentence, or
  * NULL. */
 const char *sn_structure_warning(const struct sn_structure *structure);
-/** The units met so far (those of prepared functions). */
-const struct sn_unit *const *sn_structure_units(const struct sn_structure *structure,
-						size_t *count);
 
 size_t sn_structure_function_count(const struct sn_structure *structure);
 /** By index. It may not be prepared yet. */

@@ -69,8 +69,6 @@ const char *sn_structure_string(struct sn_structure *structure, const char *char
 struct sn_structure *sn_structure_new(void);
 /** The index of the function around an address, or -1: without making its name. */
 int64_t sn_structure_find(const struct sn_structure *structure, uint64_t link_addr);
-/** Sets the readable name if it is not there. */
-void sn_function_name(struct sn_structure *structure, struct sn_function *function);
 
 /** lines.c: DWARF for these functions (sorted indices, none has lines yet). Sets has_lines. */
 void sn_lines_prepare(struct sn_structure *structure, const uint32_t *functions, size_t count);

@@ -111,7 +111,7 @@ static sn_status export_folded(const struct sn_profile *profile,
 	return SN_OK;
 }
 
-const struct sn_export_format sn_export_formats[] = {
+static const struct sn_export_format export_formats[] = {
 	{ "folded", "folded", "folded stacks: one line a call path, for flame graph tools",
 	  export_folded },
 	{ "speedscope", "speedscope.json", "speedscope: call paths of each thread in time",
@@ -126,7 +126,7 @@ const struct sn_export_format sn_export_formats[] = {
 
 const struct sn_export_format *sn_export_find(const char *name)
 {
-	for (const struct sn_export_format *f = sn_export_formats; f->name; f++)
+	for (const struct sn_export_format *f = export_formats; f->name; f++)
 		if (!strcmp(f->name, name))
 			return f;
 	return NULL;

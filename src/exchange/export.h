@@ -29,8 +29,6 @@ struct sn_export_format {
 			   struct sn_error *err);
 };
 
-/** Ended by a NULL name. */
-extern const struct sn_export_format sn_export_formats[];
 /** NULL if there is none of that name. */
 const struct sn_export_format *sn_export_find(const char *name);
 

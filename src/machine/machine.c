@@ -257,7 +257,7 @@ static sn_status load(const struct sn_core *core, struct sn_machine *machine, st
 	return status;
 }
 
-const char *sn_machine_names(void)
+static const char *machine_names(void)
 {
 	static struct sn_text names;
 
@@ -301,7 +301,7 @@ sn_status sn_machine_find(const char *name, const struct sn_machine **out, struc
 				err, SN_ERR_UNSUPPORTED,
 				"cqa: there is no model of this processor; give one with "
 				"--arch: %s",
-				sn_machine_names());
+				machine_names());
 	}
 	for (unsigned i = 0; sn_cores[i]; i++) {
 		sn_status status = SN_OK;
@@ -320,7 +320,7 @@ sn_status sn_machine_find(const char *name, const struct sn_machine **out, struc
 	}
 	return sn_error_set(err, SN_ERR_USAGE,
 			    "cqa: no machine is called '%s'; known are native, %s", name,
-			    sn_machine_names());
+			    machine_names());
 }
 
 const struct sn_row *sn_machine_row_exact(const struct sn_machine *machine, sn_form form)

@@ -55,9 +55,6 @@ struct sn_machine {
  * SN_ERR_UNSUPPORTED if the machine we stand on has no model (the sentence names it). */
 sn_status sn_machine_find(const char *name, const struct sn_machine **out, struct sn_error *err);
 
-/** "haswell, skylake, ..." */
-const char *sn_machine_names(void);
-
 /** The model that fits the processor we run on by CPUID, or NULL. */
 const char *sn_machine_processor_name(void);
 /** What --arch native means: the processor's, unless SONDE_NATIVE_ARCH in the environment stands in

@@ -12,10 +12,6 @@
 
 enum { SN_SETTLE_ROUNDS_MAX = 8 };
 
-/** The lowest value with which the next ones agree, `needed` in all; NaN if there is none. Sorts in
- *  place. */
-double sn_lowest_agreed(double *values, size_t count, size_t needed, double tolerance);
-
 /**
  * Cycles of one form, by round. A probe, a loop that uses the whole width of the core, is timed
  * beside it: where the probe takes longer than it can, somebody else is on the core (its other

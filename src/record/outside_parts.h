@@ -82,8 +82,6 @@ static inline struct sn_data_header *sn_outside_header(struct sn_outside *o)
 	return sn_writer_header(&o->file.shared);
 }
 
-/** The writer of what concerns the process: that of its first thread. */
-struct sn_writer *sn_outside_main_writer(struct sn_outside *o);
 /** Asks for more space in the file if little is left. */
 void sn_outside_room_make(struct sn_outside *o);
 void sn_outside_text_write(struct sn_outside *o, uint8_t kind, const char *text, size_t length);

@@ -20,7 +20,8 @@ int64_t sn_outside_now_ns(void)
 	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-struct sn_writer *sn_outside_main_writer(struct sn_outside *o)
+/* The writer of what concerns the process: that of its first thread. */
+static struct sn_writer *main_writer(struct sn_outside *o)
 {
 	return &o->threads.items[0]->writer;
 }
@@ -58,7 +59,7 @@ static void record_commit(struct sn_writer *writer, const void *record)
 
 void sn_outside_text_write(struct sn_outside *o, uint8_t kind, const char *text, size_t length)
 {
-	sn_writer_text(sn_outside_main_writer(o), sn_outside_now_ns(), kind, text, length);
+	sn_writer_text(main_writer(o), sn_outside_now_ns(), kind, text, length);
 }
 
 void sn_outside_say(struct sn_outside *o, struct sn_text *sentence)
@@ -74,7 +75,7 @@ static void map_write(struct sn_outside *o, struct sn_outside_image *image)
 
 	if (length > SN_DATA_STRING_MAX)
 		length = SN_DATA_STRING_MAX;
-	record = record_reserve(o, sn_outside_main_writer(o), SN_RECORD_MAP, image->flags,
+	record = record_reserve(o, main_writer(o), SN_RECORD_MAP, image->flags,
 				offsetof(struct sn_record_map, path) + length + 1);
 	if (!record)
 		return;
@@ -87,21 +88,21 @@ static void map_write(struct sn_outside *o, struct sn_outside_image *image)
 	record->build_id_bytes = image->build_id_bytes;
 	memcpy(record->build_id, image->build_id, sizeof(record->build_id));
 	memcpy(record->path, image->path, length);
-	record_commit(sn_outside_main_writer(o), record);
+	record_commit(main_writer(o), record);
 	image->is_told = true;
 }
 
 static void unmap_write(struct sn_outside *o, struct sn_outside_image *image)
 {
 	struct sn_record_unmap *record =
-		record_reserve(o, sn_outside_main_writer(o), SN_RECORD_UNMAP, 0, sizeof(*record));
+		record_reserve(o, main_writer(o), SN_RECORD_UNMAP, 0, sizeof(*record));
 
 	if (!record)
 		return;
 	record->time_ns = sn_outside_now_ns();
 	record->load_start = image->load_start;
 	record->load_end = image->load_end;
-	record_commit(sn_outside_main_writer(o), record);
+	record_commit(main_writer(o), record);
 	image->is_gone = true;
 }
 
@@ -167,7 +168,7 @@ void sn_outside_packet_write(struct sn_outside *o)
 
 	if (!sn_proc_stat(o->options.pid, 0, &fields))
 		return;
-	record = record_reserve(o, sn_outside_main_writer(o), SN_RECORD_PACKET, 0, sizeof(*record));
+	record = record_reserve(o, main_writer(o), SN_RECORD_PACKET, 0, sizeof(*record));
 	if (!record)
 		return;
 	record->time_ns = sn_outside_now_ns();
@@ -177,5 +178,5 @@ void sn_outside_packet_write(struct sn_outside *o)
 	record->minor_faults = fields.minor_faults;
 	record->major_faults = fields.major_faults;
 	record->resident_bytes = fields.resident_bytes;
-	record_commit(sn_outside_main_writer(o), record);
+	record_commit(main_writer(o), record);
 }

@@ -37,8 +37,8 @@ struct sn_unwind_short_row {
 struct sn_unwind_cache {
 	uint32_t shift; /* of the hash: 64 - log2(sets) */
 	uint32_t is_writing;
-	uint64_t hits, misses;
-	uint64_t unused[5];
+	uint64_t hits;
+	uint64_t unused[6];
 	struct sn_unwind_short_row sets[][2]; /* the newer one first */
 };
 
@@ -89,7 +89,6 @@ static inline bool sn_unwind_cache_get(struct sn_unwind_cache *cache, uint64_t k
 		cache->hits++;
 		return true;
 	}
-	cache->misses++;
 	return false;
 }
 

@@ -33,11 +33,6 @@ uint64_t sn_unwind_cache_hits(const struct sn_unwind_cache *cache)
 	return cache->hits;
 }
 
-uint64_t sn_unwind_cache_misses(const struct sn_unwind_cache *cache)
-{
-	return cache->misses;
-}
-
 const struct sn_unwind_module *sn_unwind_find_module(const struct sn_unwind_target *target,
 						     uint64_t load_addr)
 {

@@ -162,9 +162,8 @@ static inline __attribute__((always_inline)) void sn_unwind_regs_here(struct sn_
  */
 struct sn_unwind_cache *sn_unwind_cache_place(void *memory, size_t bytes);
 
-/** Lookups of this cache that hit, and that had to decode. */
+/** Lookups of this cache that needed no decoding. */
 uint64_t sn_unwind_cache_hits(const struct sn_unwind_cache *cache);
-uint64_t sn_unwind_cache_misses(const struct sn_unwind_cache *cache);
 
 /**
  * Walks from `regs` (where the thread was interrupted) outwards; writes at most `max` pcs.

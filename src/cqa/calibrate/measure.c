@@ -155,8 +155,7 @@ static bool can_chain(sn_form form)
 	       sn_form_operand(form, 1) == SN_KIND_NONE || sn_form_operand(form, 2) == target;
 }
 
-size_t sn_measure_encode(sn_form form, bool is_chain, uint8_t *bytes, size_t room,
-			 unsigned *instances)
+static size_t encode(sn_form form, bool is_chain, uint8_t *bytes, size_t room, unsigned *instances)
 {
 	uint8_t one[ZYDIS_MAX_INSTRUCTION_LENGTH];
 	size_t used = 0;
@@ -185,7 +184,7 @@ static double measure_loop(const struct sn_machine *machine, sn_form form, bool 
 	struct sn_timing_request request;
 	struct sn_timing_result result = { 0 };
 	unsigned instances;
-	size_t length = sn_measure_encode(form, is_chain, bytes, sizeof(bytes), &instances);
+	size_t length = encode(form, is_chain, bytes, sizeof(bytes), &instances);
 
 	if (!length) {
 		sn_error_set(err, SN_ERR_UNSUPPORTED, "no instance of the form can be encoded");
@@ -216,7 +215,7 @@ static bool is_known_chain(const struct sn_machine *machine, sn_form form)
 	struct sn_error unused = { 0 };
 	uint8_t bytes[512];
 	unsigned instances;
-	size_t length = sn_measure_encode(form, true, bytes, sizeof(bytes), &instances);
+	size_t length = encode(form, true, bytes, sizeof(bytes), &instances);
 
 	if (!row || !length || sn_cqa_bytes(machine, bytes, length, false, &estimate, &unused))
 		return false;

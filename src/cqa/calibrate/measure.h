@@ -24,8 +24,4 @@ sn_status sn_measure_form(const struct sn_machine *machine, sn_form form, unsign
 sn_status sn_measure_loop_buffer(const struct sn_machine *machine, bool *is_on,
 				 struct sn_error *err);
 
-/** The loop that is measured, for tests: encoded bytes, number of instances; 0 if there is none. */
-size_t sn_measure_encode(sn_form form, bool is_chain, uint8_t *bytes, size_t room,
-			 unsigned *instances);
-
 #endif

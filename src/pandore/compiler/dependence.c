@@ -22,7 +22,7 @@ struct level_test {
 	bool is_carried;
 };
 
-bool sn_affine_equal(const struct sn_affine *a, const struct sn_affine *b)
+static bool affine_equal(const struct sn_affine *a, const struct sn_affine *b)
 {
 	if (!a->ok || !b->ok || a->constant != b->constant ||
 	    memcmp(a->coef, b->coef, sizeof(a->coef)) || a->symbol_count != b->symbol_count)
@@ -197,7 +197,8 @@ static int forced_level(const struct sn_nest *nest, const struct sn_nest_assign 
 	return 0;
 }
 
-bool sn_nest_same_layout(const struct sn_pnd_var *a, const struct sn_pnd_var *b)
+/* One layout of blocks on nodes. */
+static bool same_layout(const struct sn_pnd_var *a, const struct sn_pnd_var *b)
 {
 	if (a->rank != b->rank || a->is_wrapped != b->is_wrapped ||
 	    a->is_distributed != b->is_distributed)
@@ -213,10 +214,10 @@ bool sn_nest_same_layout(const struct sn_pnd_var *a, const struct sn_pnd_var *b)
 static bool is_aligned(const struct sn_pnd_var *a, const struct sn_affine *a_subs,
 		       const struct sn_pnd_var *b, const struct sn_affine *b_subs)
 {
-	if (!sn_nest_same_layout(a, b))
+	if (!same_layout(a, b))
 		return false;
 	for (int d = 0; d < a->rank; d++)
-		if (a->grid[d] > 1 && !sn_affine_equal(&a_subs[d], &b_subs[d]))
+		if (a->grid[d] > 1 && !affine_equal(&a_subs[d], &b_subs[d]))
 			return false;
 	return true;
 }
@@ -264,7 +265,8 @@ static bool is_inside(const struct sn_nest *nest, int loop, int outer)
 	return sn_nest_ancestor(nest, loop, nest->loops[outer].depth) == outer;
 }
 
-bool sn_nest_has_inner_messages(const struct sn_nest *nest, int loop)
+/* Whether a message stands inside this loop. */
+static bool has_inner_messages(const struct sn_nest *nest, int loop)
 {
 	for (int i = 0; i < nest->ref_count; i++) {
 		const struct sn_nest_ref *r = &nest->refs[i];
@@ -391,7 +393,7 @@ static bool distance(const struct sn_affine *a, const struct sn_affine *b, int r
 			continue;
 		*out = y.constant - x.constant;
 		x.constant = y.constant = 0;
-		if (!sn_affine_equal(&x, &y) || *out % coef)
+		if (!affine_equal(&x, &y) || *out % coef)
 			continue;
 		*out /= coef;
 		return true;
@@ -556,7 +558,7 @@ static void choose_children(struct sn_nest *nest, int loop)
 static void choose(struct sn_nest *nest, int loop)
 {
 	struct sn_nest_loop *l = &nest->loops[loop];
-	bool has_messages = sn_nest_has_inner_messages(nest, loop);
+	bool has_messages = has_inner_messages(nest, loop);
 
 	find_key(nest, l, loop);
 	if (l->is_uniform)

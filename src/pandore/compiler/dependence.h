@@ -15,8 +15,4 @@ void sn_nest_place(const struct sn_nest *nest, struct sn_nest_ref *ref);
  */
 void sn_nest_choose_modes(struct sn_nest *nest);
 
-/** One layout of blocks on nodes. */
-bool sn_nest_same_layout(const struct sn_pnd_var *a, const struct sn_pnd_var *b);
-bool sn_affine_equal(const struct sn_affine *a, const struct sn_affine *b);
-
 #endif

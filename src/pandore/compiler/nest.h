@@ -113,7 +113,5 @@ int sn_nest_loop_of(const struct sn_nest *nest, const struct sn_pnd_stmt *stmt);
 const struct sn_pnd_stmt *sn_nest_anchor(const struct sn_nest *nest, const struct sn_nest_ref *ref);
 /** Is there an earlier reference that fetches the same for the same reason? */
 bool sn_nest_is_repeated(const struct sn_nest *nest, int index);
-/** True if a message stands inside this loop. */
-bool sn_nest_has_inner_messages(const struct sn_nest *nest, int loop);
 
 #endif

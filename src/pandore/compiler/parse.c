@@ -468,7 +468,8 @@ bool sn_pnd_parse_declarators(struct sn_pnd_parser *p, enum sn_pnd_type type,
 	return sn_pnd_expect(p, ';', "';' after the declaration");
 }
 
-bool sn_pnd_name_is_taken(struct sn_pnd_parser *p, const struct sn_pnd_token *name)
+/* Reports P12 if a phase, function or global has this name. */
+static bool name_is_taken(struct sn_pnd_parser *p, const struct sn_pnd_token *name)
 {
 	bool taken = sn_pnd_find_phase(p->program, name->text) ||
 		     sn_pnd_find_function(p->program, name->text);
@@ -497,7 +498,7 @@ bool sn_pnd_check_name(struct sn_pnd_parser *p, const struct sn_pnd_token *name)
 			      name->text);
 		return false;
 	}
-	return !sn_pnd_name_is_taken(p, name);
+	return !name_is_taken(p, name);
 }
 
 size_t sn_pnd_matching_brace(const struct sn_pnd_parser *p, size_t at)
@@ -593,7 +594,7 @@ static void parse_globals(struct sn_pnd_parser *p, enum sn_pnd_type type, size_t
 
 	if (name->kind == SN_TOK_IDENT && (sn_pnd_find_phase(p->program, name->text) ||
 					   sn_pnd_find_function(p->program, name->text)))
-		sn_pnd_name_is_taken(p, name);
+		name_is_taken(p, name);
 	if (!sn_pnd_parse_declarators(p, type, SN_VAR_GLOBAL, &p->program->globals, NULL))
 		skip_declaration(p, first);
 }

@@ -71,8 +71,6 @@ struct sn_pnd_expr *sn_pnd_new_expr(struct sn_pnd_parser *p, enum sn_pnd_expr_ki
 /** An integer constant expression, in which names are no variables; else one finding "WHAT is not
  * an integer constant" of this code. */
 bool sn_pnd_parse_constant(struct sn_pnd_parser *p, int64_t *out, int code, const char *what);
-/** Reports P12 if a phase, function or global has this name. */
-bool sn_pnd_name_is_taken(struct sn_pnd_parser *p, const struct sn_pnd_token *name);
 /** May a phase or function have this name? Reports why not. */
 bool sn_pnd_check_name(struct sn_pnd_parser *p, const struct sn_pnd_token *name);
 /** The token of the brace that closes the one at `at`, or the end. */

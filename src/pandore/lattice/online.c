@@ -296,11 +296,6 @@ uint32_t sn_lattice_graph_node_count(const struct sn_lattice_graph *graph)
 	return graph->node_count;
 }
 
-uint32_t sn_lattice_graph_event_count(const struct sn_lattice_graph *graph)
-{
-	return graph->taken_count;
-}
-
 const uint32_t *sn_lattice_graph_arcs(const struct sn_lattice_graph *graph, uint32_t node)
 {
 	return graph->arcs + (size_t)node * graph->process_count;

@@ -34,7 +34,6 @@ sn_status sn_lattice_graph_add(struct sn_lattice_graph *graph, uint32_t process,
 /** Events that wait for others which have not arrived. */
 uint32_t sn_lattice_graph_pending(const struct sn_lattice_graph *graph);
 uint32_t sn_lattice_graph_node_count(const struct sn_lattice_graph *graph);
-uint32_t sn_lattice_graph_event_count(const struct sn_lattice_graph *graph);
 /** The arcs of a node: P node numbers, SN_NODE_NONE where the process cannot act. */
 const uint32_t *sn_lattice_graph_arcs(const struct sn_lattice_graph *graph, uint32_t node);
 /** Levels of all nodes (events in each cut), valid until the next event is added. */

@@ -63,8 +63,6 @@ struct sn_comm_profile {
 /** Reads PROG.profile.json. SN_ERR_FORMAT names what is wrong with it. */
 sn_status sn_comm_profile_read(const char *path, struct sn_comm_profile **out,
 			       struct sn_error *err);
-sn_status sn_comm_profile_read_memory(const char *bytes, size_t length, const char *name,
-				      struct sn_comm_profile **out, struct sn_error *err);
 void sn_comm_profile_free(struct sn_comm_profile *profile);
 
 enum sn_comm_group { SN_COMM_PARTITIONS, SN_COMM_NODES, SN_COMM_VARIABLES };

@@ -183,8 +183,8 @@ static void read_all(struct reading *r, const json_t *root)
 	read_times(r, root);
 }
 
-sn_status sn_comm_profile_read_memory(const char *bytes, size_t length, const char *name,
-				      struct sn_comm_profile **out, struct sn_error *err)
+static sn_status read_memory(const char *bytes, size_t length, const char *name,
+			     struct sn_comm_profile **out, struct sn_error *err)
 {
 	struct reading r = { 0 };
 	json_error_t fault;
@@ -223,7 +223,7 @@ sn_status sn_comm_profile_read(const char *path, struct sn_comm_profile **out, s
 
 	if (status != SN_OK)
 		return status;
-	status = sn_comm_profile_read_memory((const char *)view.bytes, view.length, path, out, err);
+	status = read_memory((const char *)view.bytes, view.length, path, out, err);
 	sn_file_unmap(&view);
 	return status;
 }

@@ -97,12 +97,6 @@ void sn_page_add_u8(struct sn_page *page, const char *name, const uint8_t *value
 	add_planes(page, values, 1, page->rows);
 }
 
-void sn_page_add_u16(struct sn_page *page, const char *name, const uint16_t *values)
-{
-	note_column(page, name, SN_PAGE_U16);
-	add_planes(page, values, 2, page->rows);
-}
-
 void sn_page_add_u32(struct sn_page *page, const char *name, const uint32_t *values)
 {
 	note_column(page, name, SN_PAGE_U32);

@@ -46,7 +46,6 @@ void sn_page_begin(struct sn_page *page, FILE *out, const char *title, const cha
 void sn_page_chunk(struct sn_page *page, const char *name, size_t rows);
 /* One column of the open chunk; `values` has one value a row. */
 void sn_page_add_u8(struct sn_page *page, const char *name, const uint8_t *values);
-void sn_page_add_u16(struct sn_page *page, const char *name, const uint16_t *values);
 void sn_page_add_u32(struct sn_page *page, const char *name, const uint32_t *values);
 void sn_page_add_d32(struct sn_page *page, const char *name, const uint32_t *values);
 void sn_page_add_f64(struct sn_page *page, const char *name, const double *values);
