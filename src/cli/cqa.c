@@ -287,13 +287,13 @@ static int run_binary(const struct sn_args *args, const struct sn_machine *machi
 		sn_loop_visit_module(&visit, &module);
 	if (!view.columns)
 		take_headed(&view, visit.summary.calling > 0, &columns);
+	if (!status && visit.summary.loops && visit.each == add_row)
+		status =
+			sn_table_write(&listing.table, &view, stdout, json_details, &listing, &err);
 	if (status)
 		code = sn_error_print(&err);
 	else if (!visit.summary.loops)
 		code = nothing_found(&choice, args->operands[0], visit.summary.undecoded_places);
-	else if (visit.each == add_row &&
-		 sn_table_write(&listing.table, &view, stdout, json_details, &listing, &err))
-		code = sn_error_print(&err);
 	else if (visit.each == add_row && view.format == SN_FORMAT_TEXT)
 		print_footer(&visit.summary, machine, shows_uncounted(&listing.table, &view));
 	sn_table_free(&listing.table);

@@ -219,9 +219,12 @@ static void scan_flags(struct scanner *s, const ZydisDecodedInstruction *insn,
 	if (!insn->cpu_flags || !(insn->cpu_flags->modified & ZYDIS_CPUFLAG_ZF))
 		return;
 	s->setters = 0;
-	for (unsigned i = 0; i < insn->operand_count_visible; i++)
-		if (o[i].type == ZYDIS_OPERAND_TYPE_REGISTER && register_of(o[i].reg.value) >= 0)
-			s->setters |= 1U << register_of(o[i].reg.value);
+	for (unsigned i = 0; i < insn->operand_count_visible; i++) {
+		int r = o[i].type == ZYDIS_OPERAND_TYPE_REGISTER ? register_of(o[i].reg.value) : -1;
+
+		if (r >= 0)
+			s->setters |= 1U << r;
+	}
 }
 
 /* What the counter steps by, if it counts iterations: not bytes, and not passes. */

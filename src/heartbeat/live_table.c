@@ -2,6 +2,7 @@
  * Sums up what live.c keeps: a row for each heartbeat, rank or thread, with its rate and mean over
  * the window and its course in small cells.
  */
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -293,6 +294,7 @@ void sn_live_fill(const struct sn_live *live, enum sn_live_by by, struct sn_tabl
 		number = group_of(live, s, by, &keys);
 		if (number == groups.count)
 			sn_vec_push(&groups, (struct group){ 0 });
+		assert(groups.items); /* numbers begin at 0, which was pushed */
 		add_series(live, &groups.items[number], s);
 	}
 	for (size_t i = 0; i < groups.count; i++) {

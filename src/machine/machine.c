@@ -371,6 +371,7 @@ static const struct sn_row *nearest_row(const struct sn_machine *machine, sn_for
 	const struct sn_row *best = NULL;
 	unsigned best_distance = 0;
 
+	assert(machine->rows.items); /* every machine has a table */
 	for (size_t i = first ? *first - 1 : machine->rows.count; i < machine->rows.count; i++) {
 		const struct sn_row *row = &machine->rows.items[i];
 		unsigned distance = 0;

@@ -4,6 +4,7 @@
  */
 #include "phases/choose.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -213,9 +214,11 @@ static uint32_t k_choose(const struct model *m, const struct sn_choose_options *
 static void rows_assign(struct model *m, const struct sn_sparse *matrix)
 {
 	struct sn_choice *out = m->out;
-	struct sn_kmeans *chosen = m->fits[out->k];
-	struct sn_kmeans *all = sn_kmeans_continue(matrix, out->k, chosen->centroids,
-						   out->is_subsample ? ITERATIONS_ALL : 0);
+	struct sn_kmeans *chosen = m->fits[out->k], *all;
+
+	assert(chosen); /* k is that of a row, and every row was fitted */
+	all = sn_kmeans_continue(matrix, out->k, chosen->centroids,
+				 out->is_subsample ? ITERATIONS_ALL : 0);
 
 	out->labels = all->labels;
 	out->distances2 = all->distances2;

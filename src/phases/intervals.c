@@ -4,6 +4,7 @@
  */
 #include "phases/intervals.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -439,6 +440,7 @@ static void cells_sort(struct builder *b)
 	struct cell_key *keys = sn_alloc_zeroed(count + 1, sizeof(*keys));
 	struct sn_interval_cell *sorted = sn_alloc_zeroed(count + 1, sizeof(*sorted));
 
+	assert(!count || b->cell_rows.items); /* a row for each cell */
 	for (size_t i = 0; i < count; i++)
 		keys[i] = (struct cell_key){ b->cell_rows.items[i], out->cells.items[i].stack,
 					     (uint32_t)i };

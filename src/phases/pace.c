@@ -5,6 +5,7 @@
  */
 #include "phases/pace.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -139,9 +140,11 @@ static void observations_follow(struct tracker *t, struct sn_phase_activity *act
 			row = sn_map_get(row_of,
 					 (uint64_t)e->threads.items[o->thread].process << 32 |
 						 number);
-		for (size_t k = t->first[o->stack]; k < t->first[o->stack + 1]; k++)
+		for (size_t k = t->first[o->stack]; k < t->first[o->stack + 1]; k++) {
+			assert(t->parts.items); /* part k is there */
 			if (part_begins(t, &t->parts.items[k], now) && row)
 				sn_row_counts_add(&counts, *row, t->parts.items[k].entity);
+		}
 	}
 	sn_row_counts_end(&counts);
 	sn_vec_free(&all.items);

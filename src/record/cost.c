@@ -102,7 +102,7 @@ uint64_t sn_cost_of_signal(void)
 	struct sigaction ours = { .sa_handler = signal_note, .sa_flags = SA_RESTART }, trap, fault;
 	double rate = ticks_per_ns();
 	uint64_t gaps[GAPS];
-	int count, fd;
+	int count, middle, fd;
 
 	sigaction(SIGTRAP, &ours, &trap);
 	sigaction(SIGSTKFLT, &ours, &fault);
@@ -115,7 +115,8 @@ uint64_t sn_cost_of_signal(void)
 	if (!count)
 		return 0;
 	qsort(gaps, (size_t)count, sizeof(*gaps), by_size);
-	return (uint64_t)((double)gaps[count / 2] / rate);
+	middle = count / 2;
+	return (uint64_t)((double)gaps[middle] / rate);
 }
 
 uint64_t sn_cost_of_timing(void)

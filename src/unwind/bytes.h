@@ -119,7 +119,7 @@ static inline uint64_t sn_unwind_bytes_uint(struct sn_unwind_bytes *cur, unsigne
 /** As sn_unwind_bytes_uint, sign-extended. */
 static inline int64_t sn_unwind_bytes_int(struct sn_unwind_bytes *cur, unsigned width)
 {
-	unsigned unused_bits = 64 - 8 * width;
+	unsigned unused_bits = (64 - 8 * width) & 63;
 
 	return (int64_t)(sn_unwind_bytes_uint(cur, width) << unused_bits) >> unused_bits;
 }

@@ -176,9 +176,9 @@ static bool read_common(const struct sn_unwind_module *module, uint64_t load_add
 		letter = sn_unwind_bytes_uint(cur, 1);
 	if (cur->failed)
 		return false;
-	if (version == 4 &&
-	    (sn_unwind_bytes_uint(cur, 1) != 8 || sn_unwind_bytes_uint(cur, 1) != 0))
-		return false; /* addresses are 8 bytes, there are no segments */
+	/* addresses are 8 bytes, there are no segments */
+	if (version == 4 && sn_unwind_bytes_uint(cur, 2) != 8)
+		return false;
 	fde->code_align = sn_unwind_bytes_uleb(cur);
 	fde->data_align = sn_unwind_bytes_sleb(cur);
 	if ((version == 1 ? sn_unwind_bytes_uint(cur, 1) : sn_unwind_bytes_uleb(cur)) !=

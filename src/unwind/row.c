@@ -88,7 +88,7 @@ static struct sn_unwind_rule read_expression(struct machine *m, enum sn_unwind_r
 	struct sn_unwind_rule rule = { .kind = (uint8_t)kind };
 	uint64_t length = sn_unwind_bytes_uleb(cur);
 	const uint8_t *begin = sn_unwind_bytes_skip(cur, length);
-	uint64_t offset = begin ? (uint64_t)(begin - m->module->eh_frame.bytes) : 0;
+	uint64_t offset = cur->failed ? 0 : (uint64_t)(begin - m->module->eh_frame.bytes);
 
 	if (length > UINT16_MAX || offset > INT32_MAX)
 		cur->failed = true;

@@ -136,6 +136,9 @@ static inline void sn_unwind_regs_from_gregs(struct sn_unwind_regs *regs, const 
 }
 
 /** The registers of the function that this stands in; the first pc is then an exact one in it. */
+#ifdef __clang_analyzer__ /* it does not know what assembly writes */
+void sn_unwind_regs_here(struct sn_unwind_regs *regs);
+#else
 static inline __attribute__((always_inline)) void sn_unwind_regs_here(struct sn_unwind_regs *regs)
 {
 	uint64_t *value = regs->value;
@@ -154,6 +157,7 @@ static inline __attribute__((always_inline)) void sn_unwind_regs_here(struct sn_
 			 : "rax", "memory");
 	regs->valid = UINT32_C(0x1f0c8);
 }
+#endif
 
 /**
  * Lays a cache over `bytes` of memory that is zero and 64-byte aligned (fresh from mmap: pages are

@@ -82,9 +82,8 @@ static void measure(const struct sn_cqa_block *block, struct sn_stream *stream)
 
 	if (is_gather(insn))
 		stream->lines = lanes_of(insn);
-	else if (access->is_irregular || (!access->has_stride && !access->is_indirect))
-		stream->lines = 1;
-	else if (access->has_stride && stride > LINE_BYTES && !access->is_covered)
+	else if (access->is_irregular || (!access->has_stride && !access->is_indirect) ||
+		 (access->has_stride && stride > LINE_BYTES && !access->is_covered))
 		stream->lines = 1;
 	else
 		stream->new_bytes = access->has_stride ? stride : 0;

@@ -224,9 +224,10 @@ static bool is_aligned(const struct sn_pnd_var *a, const struct sn_affine *a_sub
 
 void sn_nest_place(const struct sn_nest *nest, struct sn_nest_ref *ref)
 {
-	const struct sn_nest_assign *needs = ref->assign < 0 ? NULL : nest->assigns + ref->assign;
+	const struct sn_nest_assign *needs = ref->assign < 0 ? NULL : &nest->assigns[ref->assign];
 
-	if (needs && is_aligned(ref->expr->var, ref->subs, needs->target->var, needs->subs)) {
+	if (ref->assign >= 0 &&
+	    is_aligned(ref->expr->var, ref->subs, needs->target->var, needs->subs)) {
 		ref->is_local = true;
 		return;
 	}
@@ -241,8 +242,9 @@ void sn_nest_place(const struct sn_nest *nest, struct sn_nest_ref *ref)
 	}
 	for (int d = 0; d < ref->expr->arg_count; d++)
 		ref->is_inspected |= !ref->subs[d].ok;
-	ref->is_inspected = ref->is_inspected && sn_nest_can_inspect(nest, ref->expr, ref->loop) &&
-			    (!needs || sn_nest_can_inspect(nest, needs->target, ref->loop));
+	ref->is_inspected =
+		ref->is_inspected && sn_nest_can_inspect(nest, ref->expr, ref->loop) &&
+		(ref->assign < 0 || sn_nest_can_inspect(nest, needs->target, ref->loop));
 	/* bounds that are no affine forms of inner counters must be known where messages stand */
 	for (int l = ref->loop; l >= 0; l = nest->loops[l].parent) {
 		const struct sn_nest_loop *loop = &nest->loops[l];
@@ -297,11 +299,10 @@ static void find_key(const struct sn_nest *nest, struct sn_nest_loop *l, int loo
 
 		if (!is_inside(nest, a->loop, loop))
 			continue;
-		if (!a->target->var->is_distributed)
-			l->is_uniform = false;
-		else if (l->key < 0)
+		if (a->target->var->is_distributed && l->key < 0)
 			l->key = i;
-		else if (!is_aligned(a->target->var, a->subs, nest->assigns[l->key].target->var,
+		else if (!a->target->var->is_distributed ||
+			 !is_aligned(a->target->var, a->subs, nest->assigns[l->key].target->var,
 				     nest->assigns[l->key].subs))
 			l->is_uniform = false;
 	}

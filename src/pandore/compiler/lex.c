@@ -280,9 +280,10 @@ static void record(struct lexer *lex, struct sn_pnd_pos pos, const char *text)
 static void read_macro_params(struct lexer *lex, struct sn_pnd_scanner *scan, struct macro *macro,
 			      struct sn_pnd_pos pos)
 {
-	struct sn_pnd_token token = sn_pnd_scan(scan, true); /* the parenthesis */
+	struct sn_pnd_token token;
 
 	macro->is_function = true;
+	sn_pnd_scan(scan, true); /* the parenthesis */
 	token = sn_pnd_scan(scan, true);
 	while (token.kind == SN_TOK_IDENT && macro->param_count < PARAMS_MAX) {
 		macro->params[macro->param_count++] = token.text;

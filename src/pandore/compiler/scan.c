@@ -124,7 +124,7 @@ static size_t integer_suffix(const struct sn_pnd_scanner *s, size_t n)
 static size_t number_length(const struct sn_pnd_scanner *s, enum sn_pnd_token_kind *kind, bool *bad)
 {
 	bool hex = peek(s, 0) == '0' && (peek(s, 1) | 32) == 'x', real = false;
-	size_t n = digits(s, hex ? 2 : 0, hex), mark = n;
+	size_t n = digits(s, hex ? 2 : 0, hex);
 	bool octal_fault = false;
 
 	if (hex && n == 2)
@@ -138,10 +138,9 @@ static size_t number_length(const struct sn_pnd_scanner *s, enum sn_pnd_token_ki
 
 		if (peek(s, e) == '+' || peek(s, e) == '-')
 			e++;
-		mark = digits(s, e, false);
-		*bad |= mark == e;
+		n = digits(s, e, false);
+		*bad |= n == e;
 		real = true;
-		n = mark;
 	} else if (hex && real) {
 		*bad = true;
 	}

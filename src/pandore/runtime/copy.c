@@ -88,7 +88,7 @@ static char *copy_box(const struct pd_array *array, const struct box *box, char 
 		memcpy(is_pack ? packed : storage + offset, is_pack ? storage + offset : packed,
 		       run);
 		packed += run;
-		for (d = last - 1; d >= 0 && ++at[d] > box->last[d]; d--)
+		for (d = last; d-- > 0 && ++at[d] > box->last[d];)
 			at[d] = box->first[d];
 		if (d < 0)
 			return packed;

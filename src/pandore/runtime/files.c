@@ -215,25 +215,26 @@ static void write_event(FILE *out, int node, size_t index, const struct pd_event
 			const uint32_t *wait, const struct pd_summary *summary)
 {
 	const struct pd_program *p = pd_state.program;
-	const struct pd_site *site = e->kind == PD_EVENT_POINT ? NULL : &p->sites[e->what];
-	const struct pd_point *point = e->kind == PD_EVENT_POINT ? &p->points[e->what] : NULL;
+	int is_point = e->kind == PD_EVENT_POINT;
+	int is_observed = is_point && p->points[e->what].is_observed;
+	int line = is_point ? p->points[e->what].line : p->sites[e->what].line;
 
 	fprintf(out, "{\"process\":%d,\"index\":%zu,\"label\":", node, index);
-	if (point) {
-		write_string(out, point->label);
+	if (is_point) {
+		write_string(out, p->points[e->what].label);
 	} else {
 		char label[300];
 
 		snprintf(label, sizeof(label), "%s %s %s node %u",
-			 e->kind == PD_EVENT_SEND ? "send" : "receive", site->source,
+			 e->kind == PD_EVENT_SEND ? "send" : "receive", p->sites[e->what].source,
 			 e->kind == PD_EVENT_SEND ? "to" : "from", e->peer);
 		write_string(out, label);
 	}
 	write_after(out, node, e, wait);
-	fprintf(out, ",\"observed\":%s,\"file\":", point && point->is_observed ? "true" : "false");
+	fprintf(out, ",\"observed\":%s,\"file\":", is_observed ? "true" : "false");
 	write_string(out, p->source);
 	write_time(out, node, e, summary);
-	fprintf(out, ",\"line\":%d}\n", point ? point->line : site->line);
+	fprintf(out, ",\"line\":%d}\n", line);
 }
 
 static void write_node_events(FILE *out, int node, const struct pd_node_measure *m)

@@ -29,7 +29,7 @@ extern struct pd_state pd_state;
 uint64_t pd_now_ticks(void);
 uint64_t pd_now_ns(void);
 
-void pd_die_out_of_memory(void);
+__attribute__((noreturn)) void pd_die_out_of_memory(void);
 void *pd_alloc_zeroed(size_t count, size_t bytes);
 
 /* copy.c: the part of an array that a node owns (all of it, if replicated) as a run of bytes */

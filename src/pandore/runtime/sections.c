@@ -139,13 +139,10 @@ static int source_hull(const struct visitor *v, const struct pd_range *loops, st
 /* Walks `count` counters between bounds, last fastest; 0 at the end. */
 static int step_block(long *at, const long *low, const long *high, int count)
 {
-	int d = count - 1;
-
-	while (d >= 0 && ++at[d] > high[d]) {
-		at[d] = low[d];
-		d--;
-	}
-	return d >= 0;
+	for (int d = count; d-- > 0; at[d] = low[d])
+		if (++at[d] <= high[d])
+			return 1;
+	return 0;
 }
 
 /* The parts of a hull by their owners. */

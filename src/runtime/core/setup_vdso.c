@@ -39,10 +39,9 @@ void sn_setup_vdso(void)
 			hash = (const uint32_t *)at;
 	}
 	/* newer kernels have no DT_HASH: the table ends where the strings begin */
-	size_t count = hash ? hash[1]
-		       : symbols && strings
-			       ? ((uintptr_t)strings - (uintptr_t)symbols) / sizeof *symbols
-			       : 0;
+	size_t count = !symbols || !strings ? 0
+		       : hash		    ? hash[1]
+			      : ((uintptr_t)strings - (uintptr_t)symbols) / sizeof *symbols;
 	for (size_t i = 0; i < count; i++) {
 		uintptr_t at = bias + symbols[i].st_value;
 		if (!strcmp(strings + symbols[i].st_name, "__vdso_clock_gettime"))

@@ -9,6 +9,9 @@
 #include <stdint.h>
 #include <sys/syscall.h>
 
+#ifdef __clang_analyzer__ /* it does not know what assembly writes */
+long sn_sys(long number, long a, long b, long c, long d, long e, long f);
+#else
 static inline long sn_sys(long number, long a, long b, long c, long d, long e, long f)
 {
 	register long r10 __asm__("r10") = d;
@@ -22,6 +25,7 @@ static inline long sn_sys(long number, long a, long b, long c, long d, long e, l
 			 : "rcx", "r11", "memory");
 	return result;
 }
+#endif
 
 #define SN_SYS_COUNT(_0, _1, _2, _3, _4, _5, _6, n, ...) n
 #define SN_SYS_0(n)					 sn_sys(n, 0, 0, 0, 0, 0, 0)
