@@ -21,13 +21,6 @@
 __attribute__((returns_nonnull)) void *sn_vec_grow(void *items, size_t *capacity, size_t needed,
 						   size_t item_bytes);
 
-#define sn_vec_reserve(vec, needed)                                                                \
-	do {                                                                                       \
-		if ((vec)->capacity < (size_t)(needed))                                            \
-			(vec)->items = sn_vec_grow((vec)->items, &(vec)->capacity,                 \
-						   (size_t)(needed), sizeof(*(vec)->items));       \
-	} while (0)
-
 /* The analyzer does not know that room means memory. */
 #ifdef __clang_analyzer__
 #define sn_vec_has_memory(vec) ((vec)->items ? (void)0 : __builtin_unreachable())
@@ -35,12 +28,19 @@ __attribute__((returns_nonnull)) void *sn_vec_grow(void *items, size_t *capacity
 #define sn_vec_has_memory(vec) ((void)0)
 #endif
 
+#define sn_vec_reserve(vec, needed)                                                                \
+	do {                                                                                       \
+		if ((vec)->capacity < (size_t)(needed))                                            \
+			(vec)->items = sn_vec_grow((vec)->items, &(vec)->capacity,                 \
+						   (size_t)(needed), sizeof(*(vec)->items));       \
+		sn_vec_has_memory(vec);                                                            \
+	} while (0)
+
 /* The value is made first: it may look at the vector. */
 #define sn_vec_push(vec, ...)                                                                      \
 	do {                                                                                       \
 		__typeof__((vec)->items[0]) sn_pushed = (__VA_ARGS__);                             \
 		sn_vec_reserve(vec, (vec)->count + 1);                                             \
-		sn_vec_has_memory(vec);                                                            \
 		(vec)->items[(vec)->count++] = sn_pushed;                                          \
 	} while (0)
 

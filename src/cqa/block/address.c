@@ -1,5 +1,6 @@
 #include "cqa/block/address.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -282,6 +283,7 @@ static void find_coverage(struct sn_accesses *all, size_t first)
 	uint64_t bytes = 0, covered = 0;
 	uint8_t *touched;
 
+	assert(stride); /* see find_coverages */
 	for (size_t i = first; i < all->count; i++)
 		bytes += moves_alike(a, &all->items[i]) ? slot_bytes(&all->items[i]) : 0;
 	if (bytes < stride)

@@ -136,14 +136,14 @@ static unsigned readers_of(const struct sn_cqa_block *block, const struct sn_ins
 
 	has[step->writes[0]] = true;
 	for (size_t n = 0; n < 2 * block->count; n++) {
-		const struct sn_insn *insn = &block->insns[n % block->count];
-		bool reads = false;
+		bool is_next = n >= block->count, reads = false;
+		const struct sn_insn *insn = &block->insns[is_next ? n - block->count : n];
 
 		for (unsigned k = 0; k < insn->read_count; k++)
 			reads |= insn->reads[k].resource < SN_RES_VECTOR &&
 				 insn->reads[k].role == SN_ROLE_DATA &&
 				 has[insn->reads[k].resource];
-		readers += n >= block->count && reads && insn != step && computes(insn);
+		readers += is_next && reads && insn != step && computes(insn);
 		for (unsigned k = 0; k < insn->write_count; k++)
 			if (insn->writes[k] < SN_RES_VECTOR)
 				has[insn->writes[k]] =

@@ -69,6 +69,12 @@ static unsigned most_in_a_row(const bool is_vector[PLACES_MOST], unsigned count,
 	return most;
 }
 
+/* Issued operations as a whole number, halves rounded down. */
+static unsigned whole_uops(const struct sn_insn *insn)
+{
+	return insn->issued_uops > 0.5F ? (unsigned)ceilf(insn->issued_uops - 0.5F) : 0;
+}
+
 /* What the renamer of a core takes in that hands at most `vector_issue_width` of its operations a
  * cycle to the vector side. With few other operations beside them that is the limit; with more,
  * short loops in which they stand close together take longer (`crowded_vectors`). */
@@ -85,7 +91,7 @@ static double vector_issue_cycles(const struct sn_machine *machine,
 
 		all += (double)insn->issued_uops;
 		total += insn->is_vector ? (double)insn->issued_uops : 0;
-		for (float k = 0.5F; k < insn->issued_uops; k++, count++)
+		for (unsigned k = whole_uops(insn); k > 0; k--, count++)
 			if (count < PLACES_MOST)
 				is_vector[count] = insn->is_vector;
 	}
@@ -119,8 +125,8 @@ static void next_group(struct dispatch *state)
 
 static void dispatch_one(struct dispatch *state, const struct sn_insn *insn)
 {
-	for (float k = 0.5F; k < insn->issued_uops; k++) {
-		bool is_access = insn->memory_count && k < 1;
+	for (unsigned k = 0, uops = whole_uops(insn); k < uops; k++) {
+		bool is_access = insn->memory_count && k == 0;
 
 		if (state->place == state->width ||
 		    (is_access && state->spares_last && state->place + 1 == state->width) ||

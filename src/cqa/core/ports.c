@@ -142,11 +142,12 @@ struct steering {
 
 static void steer(struct steering *state, bool is_vector_load, double count)
 {
-	for (; count > 1e-6; count -= 1) {
+	while (count > 1e-6) {
 		double part = count < 1 ? count : 1;
 
 		state->was_first = is_vector_load || !state->was_first;
 		*(state->was_first ? &state->first : &state->second) += part;
+		count -= 1;
 	}
 }
 

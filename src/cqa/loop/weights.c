@@ -3,6 +3,7 @@
  * show; the guess is sought that diverges least from the samples (Kullback and Leibler 1951), first
  * by expectation-maximization (Dempster, Laird and Rubin 1977), then in small steps. Branches may
  * be unpredictable; that is believed if the samples do not fit without and do fit with it. */
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -218,6 +219,7 @@ static void polish(const struct search *search, struct guess *best)
 	static const double steps[] = { 3, 1.5, 1.2, 1.08 };
 	unsigned paths = search->likelihood.paths;
 
+	assert(paths > 0);
 	for (unsigned s = best->unpredictable ? 0 : 1; s < sizeof(steps) / sizeof(*steps); s++)
 		for (unsigned i = 0; i < 4 * paths; i++) {
 			struct guess guess = *best;
