@@ -46,7 +46,7 @@ static sn_status write_graphs(const struct sn_args *args, struct sn_comm_profile
 /* "rows" of "here/rows.profile.json" */
 static const char *short_name(struct sn_arena *arena, const char *path)
 {
-	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	const char *name = sn_base_name(path);
 	size_t length = strlen(name);
 
 	if (sn_ends_with(name, ".profile.json") && length > strlen(".profile.json"))

@@ -62,7 +62,7 @@ static int list_run(const struct sn_args *args)
 	sn_table_init(&table, list_columns, sizeof(list_columns) / sizeof(*list_columns));
 	for (size_t i = 0; i < list.entries.count; i++) {
 		const struct sn_store_entry *entry = &list.entries.items[i];
-		time_t at = (time_t)entry->modified_s;
+		time_t at = (time_t)(entry->modified_ns / 1000000000);
 		struct tm utc;
 		char recorded[32];
 

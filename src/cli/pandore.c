@@ -263,7 +263,7 @@ static sn_status build(const struct sn_args *args, struct sn_arena *arena,
 
 static void default_output(struct sn_arena *arena, const char *source, const char **output)
 {
-	const char *slash = strrchr(source, '/'), *name = slash ? slash + 1 : source;
+	const char *name = sn_base_name(source);
 	const char *dot = strrchr(name, '.');
 
 	if (!*output)

@@ -191,16 +191,6 @@ static void get_blocks(struct unpacker *u, struct sn_function *function, uint32_
 	sn_vec_free(&successors);
 }
 
-static const char *loop_id(struct sn_structure *structure, const struct sn_function *function,
-			   const struct sn_loop *loop)
-{
-	int64_t offset = (int64_t)(loop->header_link_addr - function->link_addr);
-
-	return sn_arena_printf(&structure->arena, "%s:%" PRIx64 ":%s%" PRIx64, structure->id,
-			       function->link_addr - structure->link_base, offset < 0 ? "-" : "",
-			       offset < 0 ? -(uint64_t)offset : (uint64_t)offset);
-}
-
 static void set_flags(struct sn_loop *loop, uint64_t flags)
 {
 	loop->is_innermost = flags & SN_EXTRACT_INNERMOST;
@@ -225,7 +215,7 @@ static void get_loop(struct unpacker *u, struct sn_function *function, struct sn
 #undef GET
 	if (!loop->label || (loop->line_first && !loop->file))
 		fail(u);
-	loop->id = loop_id(u->structure, function, loop);
+	loop->id = sn_loop_id(u->structure, function, loop->header_link_addr);
 }
 
 static void get_loops(struct unpacker *u, struct sn_function *function)

@@ -330,17 +330,9 @@ static void body_ranges(struct finder *f)
 
 static void name_loops(struct finder *f)
 {
-	uint64_t function_offset = f->function->link_addr - f->structure->link_base;
-
-	for (uint32_t l = 0; l < f->loop_count; l++) {
-		struct sn_loop *loop = &f->loops[l];
-		int64_t offset = (int64_t)(loop->header_link_addr - f->function->link_addr);
-		uint64_t magnitude = offset < 0 ? (uint64_t)-offset : (uint64_t)offset;
-
-		loop->id = sn_arena_printf(&f->structure->arena, "%s:%" PRIx64 ":%s%" PRIx64,
-					   f->structure->id, function_offset, offset < 0 ? "-" : "",
-					   magnitude);
-	}
+	for (uint32_t l = 0; l < f->loop_count; l++)
+		f->loops[l].id =
+			sn_loop_id(f->structure, f->function, f->loops[l].header_link_addr);
 }
 
 void sn_loops_find(struct sn_structure *structure, struct sn_function *function,

@@ -725,6 +725,16 @@ const char *sn_structure_source(struct sn_structure *structure, const char *file
 	return structure->sources.items[*slot - 1].chars;
 }
 
+const char *sn_loop_id(struct sn_structure *structure, const struct sn_function *function,
+		       uint64_t header_link_addr)
+{
+	int64_t offset = (int64_t)(header_link_addr - function->link_addr);
+
+	return sn_arena_printf(&structure->arena, "%s:%" PRIx64 ":%s%" PRIx64, structure->id,
+			       function->link_addr - structure->link_base, offset < 0 ? "-" : "",
+			       offset < 0 ? -(uint64_t)offset : (uint64_t)offset);
+}
+
 bool sn_loop_id_parse(const char *id, size_t *id_length, uint64_t *function_offset,
 		      int64_t *header_offset)
 {

@@ -70,6 +70,10 @@ struct sn_structure *sn_structure_new(void);
 /** The index of the function around an address, or -1: without making its name. */
 int64_t sn_structure_find(const struct sn_structure *structure, uint64_t link_addr);
 
+/** The text that names a loop, see sn_loop_id_parse; in the structure's arena. */
+const char *sn_loop_id(struct sn_structure *structure, const struct sn_function *function,
+		       uint64_t header_link_addr);
+
 /** lines.c: DWARF for these functions (sorted indices, none has lines yet). Sets has_lines. */
 void sn_lines_prepare(struct sn_structure *structure, const uint32_t *functions, size_t count);
 void sn_line_reader_free(struct line_reader *reader);

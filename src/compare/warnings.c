@@ -39,9 +39,7 @@ static void warn_of_repeats(struct sn_comparison *c, const struct sn_compare_run
 
 static const char *program_name(const struct sn_compare_run *run)
 {
-	const char *slash = run->program ? strrchr(run->program, '/') : NULL;
-
-	return slash ? slash + 1 : run->program ? run->program : "";
+	return run->program ? sn_base_name(run->program) : "";
 }
 
 /* Parts of the time of each side in functions that both have. */

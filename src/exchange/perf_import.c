@@ -791,7 +791,7 @@ static sn_status write_experiment(struct importer *im, const char *path,
 		end_process(im->processes.items[i], end_realtime_ns - end_ns);
 	warn_of_gaps(im);
 	program = program_of(im);
-	base = strrchr(program, '/') ? strrchr(program, '/') + 1 : program;
+	base = sn_base_name(program);
 	snprintf(key, sizeof(key), "import-%d-%" PRId64, getpid(), end_realtime_ns);
 	status = sn_store_create(how->output, base, key, &im->result->path, &is_joined, err);
 	if (status == SN_OK)

@@ -196,12 +196,11 @@ static void launch_decode(struct sn_decoder *decoder, const struct sn_launch *la
 
 /* ---- order and origin of time ---- */
 
-static const struct sn_process *order_base;
-
-static int processes_compare(const void *a, const void *b)
+static int processes_compare(const void *a, const void *b, void *context)
 {
-	const struct sn_process *x = &order_base[*(const uint32_t *)a];
-	const struct sn_process *y = &order_base[*(const uint32_t *)b];
+	const struct sn_process *processes = context;
+	const struct sn_process *x = &processes[*(const uint32_t *)a];
+	const struct sn_process *y = &processes[*(const uint32_t *)b];
 
 	if (x->rank != y->rank)
 		return x->rank < y->rank ? -1 : 1;
@@ -219,8 +218,7 @@ static void processes_order(struct sn_experiment *e)
 
 	for (uint32_t i = 0; i < n; i++)
 		order[i] = i;
-	order_base = e->processes.items;
-	qsort(order, n, sizeof(*order), processes_compare);
+	qsort_r(order, n, sizeof(*order), processes_compare, e->processes.items);
 	for (uint32_t i = 0; i < n; i++) {
 		place[order[i]] = i;
 		sorted[i] = e->processes.items[order[i]];

@@ -200,8 +200,8 @@ static int newest_first(const void *a, const void *b)
 {
 	const struct sn_store_entry *x = a, *y = b;
 
-	if (x->modified_s != y->modified_s)
-		return x->modified_s < y->modified_s ? 1 : -1;
+	if (x->modified_ns != y->modified_ns)
+		return x->modified_ns < y->modified_ns ? 1 : -1;
 	return -strverscmp(x->path, y->path);
 }
 
@@ -218,7 +218,7 @@ static int64_t made_ns(const char *folder)
 	return at;
 }
 
-/* Like sn_store_list, but `modified_s` holds nanoseconds and no sizes are taken. */
+/* Like sn_store_list, without the sizes. */
 static sn_status list_by_time(const char *folder, struct sn_store_list *list, struct sn_error *err)
 {
 	DIR *stream = opendir(folder);
@@ -239,7 +239,7 @@ static sn_status list_by_time(const char *folder, struct sn_store_list *list, st
 			sn_text_free(&path);
 			continue;
 		}
-		found.modified_s = made_ns(path.chars);
+		found.modified_ns = made_ns(path.chars);
 		found.path = sn_text_take(&path);
 		sn_vec_push(&list->entries, found);
 	}
@@ -257,7 +257,6 @@ sn_status sn_store_list(const char *folder, struct sn_store_list *list, struct s
 	for (size_t i = 0; i < list->entries.count; i++) {
 		struct sn_store_entry *entry = &list->entries.items[i];
 
-		entry->modified_s /= 1000000000;
 		walk_bytes = 0;
 		entry->is_pruned = nftw(entry->path, walk_add, 16, FTW_PHYS) != 0;
 		entry->size_bytes = walk_bytes;

@@ -34,7 +34,7 @@ sn_status sn_store_resolve(const char *name, struct sn_text *path, struct sn_err
 
 struct sn_store_entry {
 	char *path;
-	int64_t modified_s; /* realtime */
+	int64_t modified_ns; /* realtime */
 	uint64_t size_bytes;
 	bool is_pruned; /* the walk found something it could not read */
 };

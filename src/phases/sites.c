@@ -7,13 +7,25 @@
 #include "base/alloc.h"
 #include "phases/phases.h"
 
-enum { SITES_MAX = 6, REPEATED_MIN = 3, SELDOM_FACTOR = 4, STAY_ROWS = 20 };
+enum {
+	SITES_MAX = 6,	   /* of a phase */
+	REPEATED_MIN = 3,  /* calls or beats, to be passed again and again */
+	SELDOM_FACTOR = 4, /* times the beats of the uppermost loop: one below is meant */
+	STAY_ROWS = 20,	   /* intervals that a call of a body may stay for, on average */
+};
 
-static const double floor_share = 0.10, /* of an interval's time, to be active in it */
-	lift_share = 0.85,		/* of the best contrast, for a caller to stand for it */
-	contrast_min = 0.05, coverage = 0.95, owner_share = 0.90, loop_share = 0.85,
-		    deep_share = 0.5, wrapped_share = 0.9, same_share = 0.95, data_loop_hz = 10000,
-		    further_share = 0.02;
+/* Shares of the time of the phase's intervals, but where another whole is named. */
+static const double floor_share = 0.10;	 /* to be active in an interval */
+static const double lift_share = 0.85;	 /* of the best contrast, for a caller to stand for it */
+static const double contrast_min = 0.05; /* share inside less share outside, to tell the phase */
+static const double coverage = 0.95; /* of the phase's intervals: then no further site is sought */
+static const double owner_share = 0.90; /* of the run, to own all of it as main does */
+static const double loop_share = 0.85; /* of the time below a function, for a loop to be its step */
+static const double deep_share = 0.5;  /* for an entity deep in the stack to be the phase's step */
+static const double wrapped_share = 0.9;  /* of a function's, for one that it calls to do as well */
+static const double same_share = 0.95;	  /* of each other's, for two entities to be one step */
+static const double data_loop_hz = 10000; /* a loop that iterates faster runs over data */
+static const double further_share = 0.02; /* of all intervals, to be worth a further site */
 
 struct builder {
 	const struct sn_phases *phases;

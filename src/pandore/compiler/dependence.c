@@ -369,14 +369,14 @@ static const struct sn_pnd_stmt *only_child(const struct sn_pnd_stmt *s)
 	return s;
 }
 
-static bool has_only_assigns(const struct sn_pnd_stmt *s)
+bool sn_nest_has_only_assigns(const struct sn_pnd_stmt *s)
 {
 	if (s->kind == SN_S_ASSIGN || s->kind == SN_S_EMPTY)
 		return true;
 	if (s->kind != SN_S_BLOCK || s->locals)
 		return false;
 	for (const struct sn_pnd_stmt *c = s->first; c; c = c->next)
-		if (!has_only_assigns(c))
+		if (!sn_nest_has_only_assigns(c))
 			return false;
 	return true;
 }
@@ -492,7 +492,7 @@ static bool try_pipe(struct sn_nest *nest, int x)
 	int y = child && child->kind == SN_S_FOR ? sn_nest_loop_of(nest, child) : -1;
 	int spans, strips;
 
-	if (y < 0 || !outer->is_uniform || !has_only_assigns(child->body))
+	if (y < 0 || !outer->is_uniform || !sn_nest_has_only_assigns(child->body))
 		return false;
 	inner = &nest->loops[y];
 	if (names_loop(&inner->low, x) || names_loop(&inner->high, x) || !is_permutable(nest, x, y))
@@ -526,7 +526,7 @@ static void try_swap(struct sn_nest *nest, int x)
 	const struct sn_nest_assign *key = &nest->assigns[outer->key];
 	const struct sn_affine *last = &key->subs[key->target->var->rank - 1];
 
-	if (y < 0 || !has_only_assigns(child->body) || !last->ok || !last->coef[x] ||
+	if (y < 0 || !sn_nest_has_only_assigns(child->body) || !last->ok || !last->coef[x] ||
 	    last->coef[y] || names_loop(&nest->loops[y].low, x) ||
 	    names_loop(&nest->loops[y].high, x) || !has_separate_counters(nest, outer->key, x, y))
 		return;

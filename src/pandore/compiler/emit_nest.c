@@ -12,18 +12,6 @@ static void emit_stmt(struct sn_nest_emitter *ne, const struct sn_pnd_stmt *s, i
 
 /* ---- loops ---- */
 
-static bool has_only_assigns(const struct sn_pnd_stmt *s)
-{
-	if (s->kind == SN_S_ASSIGN || s->kind == SN_S_EMPTY)
-		return true;
-	if (s->kind != SN_S_BLOCK || s->locals)
-		return false;
-	for (const struct sn_pnd_stmt *c = s->first; c; c = c->next)
-		if (!has_only_assigns(c))
-			return false;
-	return true;
-}
-
 /* Is the owner of what stands in this loop decided by the loops around it? */
 static bool is_owned(const struct sn_nest *nest, int loop)
 {
@@ -40,7 +28,8 @@ static bool is_owned(const struct sn_nest *nest, int loop)
 /* Executions of a loop's assignments can be counted at once, before it. */
 static bool counts_at_once(const struct sn_nest_emitter *ne, int loop)
 {
-	return has_only_assigns(ne->nest->loops[loop].stmt->body) && is_owned(ne->nest, loop);
+	return sn_nest_has_only_assigns(ne->nest->loops[loop].stmt->body) &&
+	       is_owned(ne->nest, loop);
 }
 
 static void emit_counts(struct sn_nest_emitter *ne, const struct sn_pnd_stmt *s, const char *count)
@@ -268,7 +257,7 @@ static void emit_pipe_inner(struct sn_nest_emitter *ne, int outer, const char *s
 	sn_emit_messages_of_span(ne, outer, fixed, 2);
 	sn_pnd_line(em, "if (pd_s%d.owner == pd_me) {", spans);
 	em->indent++;
-	if (has_only_assigns(ne->nest->loops[spans == outer ? strips : spans].stmt->body))
+	if (sn_nest_has_only_assigns(ne->nest->loops[spans == outer ? strips : spans].stmt->body))
 		emit_counts(
 			ne, ne->nest->loops[spans == outer ? strips : spans].stmt->body,
 			sn_arena_printf(em->arena,

@@ -111,6 +111,8 @@ const struct sn_nest_assign *sn_nest_assign_of(const struct sn_nest *nest,
 int sn_nest_loop_of(const struct sn_nest *nest, const struct sn_pnd_stmt *stmt);
 /** The statement before which a reference's messages stand, if not at a span's start. */
 const struct sn_pnd_stmt *sn_nest_anchor(const struct sn_nest *nest, const struct sn_nest_ref *ref);
+/** Whether a body is made of assignments alone. */
+bool sn_nest_has_only_assigns(const struct sn_pnd_stmt *s);
 /** Is there an earlier reference that fetches the same for the same reason? */
 bool sn_nest_is_repeated(const struct sn_nest *nest, int index);
 
