@@ -11,7 +11,7 @@
 #include "base/alloc.h"
 #include "base/text.h"
 #include "code/demangle.h"
-#include "code/structure_parts.h"
+#include "code/line_table.h"
 
 enum { DEPTH_MAX = 200, DIES_MAX = 1 << 28, ORIGINS_MAX = 8 };
 
@@ -296,31 +296,16 @@ static struct sn_inline callee_of(struct sn_structure *structure, Dwarf_Die *die
 
 /* ---- inlined subroutines of the functions asked for ---- */
 
-struct inline_range {
-	struct sn_range range;
-	uint32_t inlined; /* index in the function's inlines */
-};
-
-/* What is gathered for one function. */
-struct gathered {
-	uint32_t function;
-	SN_VEC(struct sn_inline) inlines;
-	SN_VEC(struct inline_range) ranges;
-	SN_VEC(struct sn_line) lines;
-	struct sn_unit *unit;
-	bool has_declaration;
-};
-
 /* A subroutine whose ranges lie in several functions: a cold part that could not be joined to its
  * parent. */
 struct other_part {
 	Dwarf_Die die;
-	struct gathered *to;
+	struct sn_gathered_lines *to;
 };
 
 struct unit_pass {
 	struct sn_structure *structure;
-	struct gathered *wanted; /* sorted by function */
+	struct sn_gathered_lines *wanted; /* sorted by function */
 	size_t wanted_count;
 	Dwarf_Files *files;
 	size_t file_count;
@@ -331,7 +316,7 @@ struct unit_pass {
 	bool is_other_part; /* in the second walk, of one of these */
 };
 
-static struct gathered *wanted_at(struct unit_pass *pass, uint64_t link_addr)
+static struct sn_gathered_lines *wanted_at(struct unit_pass *pass, uint64_t link_addr)
 {
 	int64_t function = sn_structure_find(pass->structure, link_addr);
 	size_t low = 0, high = pass->wanted_count;
@@ -362,7 +347,7 @@ static uint32_t number_attribute(Dwarf_Die *die, unsigned name)
 	return (uint32_t)value;
 }
 
-static int32_t add_inline(struct unit_pass *pass, struct gathered *to, Dwarf_Die *die,
+static int32_t add_inline(struct unit_pass *pass, struct sn_gathered_lines *to, Dwarf_Die *die,
 			  int32_t parent)
 {
 	struct sn_inline inlined = callee_of(pass->structure, die);
@@ -372,7 +357,7 @@ static int32_t add_inline(struct unit_pass *pass, struct gathered *to, Dwarf_Die
 	bool has_range = false;
 
 	while ((at = dwarf_ranges(die, at, &base, &first, &end)) > 0) {
-		struct inline_range range = { { first, end }, (uint32_t)to->inlines.count };
+		struct sn_inline_range range = { { first, end }, (uint32_t)to->inlines.count };
 
 		if (end <= first || to->ranges.count > (1u << 24))
 			continue;
@@ -393,15 +378,16 @@ static int32_t add_inline(struct unit_pass *pass, struct gathered *to, Dwarf_Die
 }
 
 /* A concrete subroutine: which wanted function is it? */
-static struct gathered *begin_subprogram(struct unit_pass *pass, Dwarf_Die *die)
+static struct sn_gathered_lines *begin_subprogram(struct unit_pass *pass, Dwarf_Die *die)
 {
 	Dwarf_Addr base, first, end, entry;
-	struct gathered *found = NULL;
+	struct sn_gathered_lines *found = NULL;
 	struct sn_function *function;
 	ptrdiff_t at = 0;
 
 	while ((at = dwarf_ranges(die, at, &base, &first, &end)) > 0) {
-		struct gathered *here = first && end > first ? wanted_at(pass, first) : NULL;
+		struct sn_gathered_lines *here =
+			first && end > first ? wanted_at(pass, first) : NULL;
 		struct other_part other = { *die, here };
 
 		if (!found)
@@ -435,8 +421,9 @@ static struct gathered *begin_subprogram(struct unit_pass *pass, Dwarf_Die *die)
 
 struct level {
 	Dwarf_Die die;
-	struct gathered *to; /* function whose insides these are, NULL: none that is wanted */
-	int32_t parent;	     /* inline index */
+	struct sn_gathered_lines
+		*to;	/* function whose insides these are, NULL: none that is wanted */
+	int32_t parent; /* inline index */
 };
 
 static bool has_children_of_interest(int tag, uint16_t language)
@@ -488,7 +475,7 @@ static bool enter(struct unit_pass *pass, struct level *level)
 }
 
 /* Walks all DIEs below one, without recursion. Siblings must lie behind one another. */
-static void walk_dies(struct unit_pass *pass, Dwarf_Die *root, struct gathered *to)
+static void walk_dies(struct unit_pass *pass, Dwarf_Die *root, struct sn_gathered_lines *to)
 {
 	struct level *stack = sn_alloc_zeroed(DEPTH_MAX, sizeof(*stack));
 	size_t depth = 0;
@@ -541,7 +528,7 @@ static size_t first_line_from(Dwarf_Lines *lines, size_t count, uint64_t link_ad
 	return low;
 }
 
-static void add_line(struct gathered *to, struct sn_line line)
+static void add_line(struct sn_gathered_lines *to, struct sn_line line)
 {
 	/* several rows for one address: the last counts */
 	if (to->lines.count && sn_vec_last(&to->lines).link_addr == line.link_addr)
@@ -549,8 +536,8 @@ static void add_line(struct gathered *to, struct sn_line line)
 	sn_vec_push(&to->lines, line);
 }
 
-static void gather_lines(struct unit_pass *pass, struct gathered *to, struct sn_range range,
-			 Dwarf_Lines *lines, size_t count)
+static void gather_lines(struct unit_pass *pass, struct sn_gathered_lines *to,
+			 struct sn_range range, Dwarf_Lines *lines, size_t count)
 {
 	struct sn_function *function = &pass->structure->functions[to->function];
 	size_t at = first_line_from(lines, count, range.first_link_addr);
@@ -584,149 +571,7 @@ static void gather_lines(struct unit_pass *pass, struct gathered *to, struct sn_
 	}
 }
 
-/* ---- one table for both ---- */
-
-static int ranges_by_address(const void *a, const void *b)
-{
-	const struct sn_range *x = a, *y = b;
-
-	return x->first_link_addr < y->first_link_addr ? -1
-						       : x->first_link_addr > y->first_link_addr;
-}
-
-static int lines_by_address(const void *a, const void *b)
-{
-	const struct sn_line *x = a, *y = b;
-
-	return x->link_addr < y->link_addr ? -1 : x->link_addr > y->link_addr;
-}
-
-static size_t line_from(const struct sn_line *lines, size_t count, uint64_t link_addr)
-{
-	size_t low = 0, high = count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (lines[middle].link_addr < link_addr)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
-/* Rows at each end of an inlined range too, so that each row has one inlined subroutine. */
-static void split_lines(struct gathered *to, const struct sn_function *function)
-{
-	size_t count = to->lines.count, kept = 0;
-
-	for (size_t i = 0; i < to->ranges.count; i++) {
-		const uint64_t ends[2] = { to->ranges.items[i].range.first_link_addr,
-					   to->ranges.items[i].range.end_link_addr };
-
-		for (int k = 0; k < 2; k++) {
-			size_t at = line_from(to->lines.items, count, ends[k]);
-			struct sn_line line;
-
-			if (!function_holds(function, ends[k]) || at == 0 ||
-			    (at < count && to->lines.items[at].link_addr == ends[k]))
-				continue;
-			line = to->lines.items[at - 1];
-			line.link_addr = ends[k];
-			sn_vec_push(&to->lines, line);
-		}
-	}
-	if (to->lines.count == count)
-		return;
-	qsort(to->lines.items, to->lines.count, sizeof(*to->lines.items), lines_by_address);
-	for (size_t i = 0; i < to->lines.count; i++)
-		if (!kept || to->lines.items[kept - 1].link_addr != to->lines.items[i].link_addr)
-			to->lines.items[kept++] = to->lines.items[i];
-	to->lines.count = kept;
-}
-
-/* Innermost first, each row is painted once: `next` leads over what is painted. */
-static void paint_inlines(struct gathered *to)
-{
-	size_t count = to->lines.count;
-	size_t *next = sn_alloc_zeroed(count + 1, sizeof(*next));
-
-	for (size_t i = 0; i <= count; i++)
-		next[i] = i;
-	/* children come after their parents, so from the last to the first */
-	for (size_t i = to->ranges.count; i-- > 0;) {
-		const struct inline_range *range = &to->ranges.items[i];
-		size_t at = line_from(to->lines.items, count, range->range.first_link_addr);
-
-		for (;;) {
-			while (next[at] != at) {
-				next[at] = next[next[at]];
-				at = next[at];
-			}
-			if (at >= count ||
-			    to->lines.items[at].link_addr >= range->range.end_link_addr)
-				break;
-			to->lines.items[at].inline_index = (int32_t)range->inlined;
-			next[at] = at + 1;
-		}
-	}
-	free(next);
-}
-
-static void merge_equal_rows(struct gathered *to, const struct sn_range *ranges, size_t range_count)
-{
-	size_t kept = 0, range = 0;
-
-	for (size_t i = 0; i < to->lines.count; i++) {
-		const struct sn_line *line = &to->lines.items[i];
-		const struct sn_line *last = kept ? &to->lines.items[kept - 1] : NULL;
-		bool begins_range = false;
-
-		while (range < range_count && ranges[range].first_link_addr <= line->link_addr) {
-			begins_range |= ranges[range].first_link_addr == line->link_addr;
-			range++;
-		}
-		if (last && !begins_range && last->file == line->file && last->line == line->line &&
-		    last->column == line->column && last->inline_index == line->inline_index)
-			continue;
-		to->lines.items[kept++] = *line;
-	}
-	to->lines.count = kept;
-}
-
-static void finish_function(struct sn_structure *structure, struct gathered *from)
-{
-	struct sn_function *function = &structure->functions[from->function];
-	struct sn_range *ranges = sn_alloc_zeroed(function->range_count, sizeof(*ranges));
-	struct sn_line *lines;
-	struct sn_inline *inlines;
-
-	memcpy(ranges, function->ranges, function->range_count * sizeof(*ranges));
-	qsort(ranges, function->range_count, sizeof(*ranges), ranges_by_address);
-	split_lines(from, function);
-	paint_inlines(from);
-	merge_equal_rows(from, ranges, function->range_count);
-	lines = sn_arena_array(&structure->arena, struct sn_line, from->lines.count);
-	if (from->lines.count)
-		memcpy(lines, from->lines.items, from->lines.count * sizeof(*lines));
-	inlines = sn_arena_array(&structure->arena, struct sn_inline, from->inlines.count);
-	if (from->inlines.count)
-		memcpy(inlines, from->inlines.items, from->inlines.count * sizeof(*inlines));
-	function->lines = lines;
-	function->line_count = (uint32_t)from->lines.count;
-	function->inlines = inlines;
-	function->inline_count = (uint32_t)from->inlines.count;
-	function->unit = from->unit;
-	free(ranges);
-}
-
-static void gathered_free(struct gathered *gathered)
-{
-	sn_vec_free(&gathered->inlines);
-	sn_vec_free(&gathered->ranges);
-	sn_vec_free(&gathered->lines);
-}
+/* ---- one unit ---- */
 
 static void read_unit(struct unit_pass *pass, struct unit *unit)
 {
@@ -756,12 +601,12 @@ static void read_unit(struct unit_pass *pass, struct unit *unit)
 		walk_dies(pass, &pass->other_parts.items[i].die, pass->other_parts.items[i].to);
 	sn_vec_free(&pass->other_parts);
 	for (size_t i = 0; i < pass->wanted_count; i++) {
-		struct gathered *to = &pass->wanted[i];
+		struct sn_gathered_lines *to = &pass->wanted[i];
 		const struct sn_function *function = &pass->structure->functions[to->function];
 		struct sn_range *ranges = sn_alloc_zeroed(function->range_count, sizeof(*ranges));
 
 		memcpy(ranges, function->ranges, function->range_count * sizeof(*ranges));
-		qsort(ranges, function->range_count, sizeof(*ranges), ranges_by_address);
+		qsort(ranges, function->range_count, sizeof(*ranges), sn_ranges_by_address);
 		for (uint32_t r = 0; r < function->range_count && line_count; r++)
 			gather_lines(pass, to, ranges[r], lines, line_count);
 		free(ranges);
@@ -794,8 +639,8 @@ static void read_requests(struct sn_structure *structure, const struct request *
 		pass.wanted[i].function = requests[i].function;
 	read_unit(&pass, &structure->lines->units.items[requests[0].unit]);
 	for (size_t i = 0; i < count; i++) {
-		finish_function(structure, &pass.wanted[i]);
-		gathered_free(&pass.wanted[i]);
+		sn_gathered_lines_finish(structure, &pass.wanted[i]);
+		sn_gathered_lines_free(&pass.wanted[i]);
 	}
 	free(pass.wanted);
 }
