@@ -45,7 +45,9 @@ static struct sn_record_wait *write_wait(struct sn_thread *self, int64_t begin_n
 		return NULL;
 	}
 	*record = (struct sn_record_wait){
-		.header = { .type = SN_RECORD_WAIT, .flags = kind, .size_bytes = sizeof *record },
+		.header = { .type = SN_RECORD_WAIT,
+			    .flags = (uint8_t)kind,
+			    .size_bytes = sizeof *record },
 		.stack = stack,
 		.time_ns = begin_ns,
 		.duration_ns = duration_ns,
