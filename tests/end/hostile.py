@@ -202,6 +202,7 @@ def env():
 def signals():
     data = same([build('signals', '-pthread')], 'signals')
     same(['./signals', 'trap'], 'signals: a breakpoint at the end')
+    same(['./signals'], 'signals, without a clock', 'period=0')
     accounted(data, 'signals', 0.9, 1.1)
     t.check(sum(1 for s in data[0].samples if s[3]) > 150, 'signals: sampled although all are blocked', len(data[0].samples))
 

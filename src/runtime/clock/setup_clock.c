@@ -23,12 +23,11 @@ bool sn_clock_install(enum sn_data_origin origin)
 	int64_t now_ns = sn_now_ns();
 
 	sn_events_forget_ended();
-	if (!sn_config.settings.period_ns)
-		return true;
+	/* without a clock, too: the target's own handlers of these signals are called by ours */
 	if (!sn_signals_install(sn_sample_handler))
 		return false;
 	/* what the exec and the loader used before us */
-	if (origin == SN_DATA_ORIGIN_EXEC)
+	if (origin == SN_DATA_ORIGIN_EXEC && sn_config.settings.period_ns)
 		sn_sample_remainder(sn_self, &sn_self->writer, now_ns,
 				    loader_stack(sn_self, now_ns));
 	return true;
