@@ -46,6 +46,7 @@ struct sn_random {
 };
 
 void sn_random_seed(struct sn_random *random, uint64_t seed);
+/** 64 random bits. */
 uint64_t sn_random_u64(struct sn_random *random);
 /** Uniform in [0, 1). */
 double sn_random_unit(struct sn_random *random);

@@ -100,7 +100,5 @@ void sn_args_free(struct sn_args *args);
 
 /** The -h text. */
 void sn_command_print_help(const struct sn_command *command, FILE *out);
-/** The man page in mdoc (man(7) is printed by `sonde help --man COMMAND`). */
-void sn_command_print_man(const struct sn_command *command, FILE *out);
 
 #endif

@@ -88,7 +88,8 @@ static void man_words(const struct sn_command *command, FILE *out)
 	}
 }
 
-void sn_command_print_man(const struct sn_command *command, FILE *out)
+/* The man page in mdoc (man(7) is printed by `sonde help --man COMMAND`). */
+static void print_man(const struct sn_command *command, FILE *out)
 {
 	char page[64];
 
@@ -213,7 +214,7 @@ static int help_run(const struct sn_args *args)
 	}
 	sn_text_free(&name);
 	if (sn_args_flag(args, "man")) {
-		sn_command_print_man(command, stdout);
+		print_man(command, stdout);
 	} else {
 		sn_command_print_help(command, stdout);
 		fprintf(stdout, "\n%s\n", command->description);

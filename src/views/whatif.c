@@ -180,7 +180,8 @@ void sn_whatif_columns(enum sn_variant variant, enum sn_format format, struct sn
 	sn_text_addf(out, ",%s", sn_cqa_default_columns);
 }
 
-void sn_whatif_columns_expand(const char *asked, struct sn_text *out)
+/* The keys that the words of --cols ask for: keys, groups of `sonde cqa`, "all" (of both). */
+static void expand_columns(const char *asked, struct sn_text *out)
 {
 	struct sn_text with_own = { 0 };
 
@@ -384,7 +385,7 @@ static void take_columns(struct sn_table_view *how, enum sn_variant variant,
 			 struct sn_text *columns)
 {
 	if (how->columns)
-		sn_whatif_columns_expand(how->columns, columns);
+		expand_columns(how->columns, columns);
 	else
 		sn_whatif_columns(variant, how->format, columns);
 	how->columns = columns->chars;

@@ -23,8 +23,6 @@ void sn_whatif_table(const struct sn_whatif *whatif, enum sn_variant variant, bo
 		     const char *columns, struct sn_table *out);
 /** What people see of it, and what CSV and JSON have unless asked otherwise; in `out`. */
 void sn_whatif_columns(enum sn_variant variant, enum sn_format format, struct sn_text *out);
-/** The keys that the words of --cols ask for: keys, groups of `sonde cqa`, "all" (of both). */
-void sn_whatif_columns_expand(const char *asked, struct sn_text *out);
 
 /** The program's speed-ups by variant, cumulated over loops, with what they rest on. */
 void sn_whatif_print(const struct sn_whatif *whatif, FILE *out);

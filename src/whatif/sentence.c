@@ -15,33 +15,6 @@ bool sn_whatif_promises(const struct sn_whatif *w)
 	return false;
 }
 
-bool sn_whatif_sentence(const struct sn_whatif *w, struct sn_text *out)
-{
-	static const char *const words[SN_VARIANT_COUNT] = { "were cleaned of all but FP work",
-							     "did their FP arithmetic with vectors",
-							     "were fully vectorized",
-							     "had no dependence from pass to pass",
-							     "were rid of their first bottleneck" };
-	unsigned best = SN_VARIANT_NEXT; /* of every loop that has figures */
-	char range[SN_SPEEDUP_TEXT];
-
-	for (unsigned v = SN_VARIANT_CLEAN; v < SN_VARIANT_NEXT; v++)
-		if (w->variants[v].speedup >= w->variants[best].speedup)
-			best = v;
-	if (!(w->variants[best].speedup >= 1.05))
-		return false;
-	sn_speedup_print(w->variants[best].speedup_low, w->variants[best].speedup_high, range);
-	range[strcspn(range, "x")] = 0;
-	sn_text_addf(
-		out,
-		"If all loops %s, the program would run %s times as fast (all data from RAM to "
-		"all in L1; up to %.2f by loops whose figures hold no doubt); %zu of %zu loops "
-		"bring 80 %% of that.",
-		words[best], range, w->variants[best].reliable_speedup,
-		w->variants[best].loops_for_80_percent, w->variants[best].steps.count);
-	return true;
-}
-
 /* What to do first: the most that is sure to be gained of the program, then the most that may be.
  */
 struct hint {

@@ -11,10 +11,6 @@
  * table is worth the room. */
 bool sn_whatif_promises(const struct sn_whatif *whatif);
 
-/** What the best of vectors and cleaning would bring the program, as one sentence; false if that is
- *  below 5 %. */
-bool sn_whatif_sentence(const struct sn_whatif *whatif, struct sn_text *out);
-
 /** So many loops are looked at for a hint. */
 enum { SN_WHATIF_HINT_LOOPS = 5 };
 

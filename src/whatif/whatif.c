@@ -12,10 +12,10 @@
 
 enum { FEW_SAMPLES = 20, WEIGH_SAMPLES = 20 };
 
-const char *const sn_doubt_names[SN_DOUBTS] = { "few samples",	   "not analysed",
-						"paths as one",	   "holds loops",
-						"calls",	   "estimated forms",
-						"undecoded bytes", "short trips" };
+static const char *const doubt_names[SN_DOUBTS] = { "few samples",     "not analysed",
+						    "paths as one",    "holds loops",
+						    "calls",	       "estimated forms",
+						    "undecoded bytes", "short trips" };
 
 const char *sn_doubts_print(unsigned doubts, char text[SN_DOUBTS_TEXT])
 {
@@ -25,7 +25,7 @@ const char *sn_doubts_print(unsigned doubts, char text[SN_DOUBTS_TEXT])
 	for (unsigned i = 0; i < SN_DOUBTS; i++)
 		if (doubts & 1U << i)
 			used += (size_t)snprintf(text + used, SN_DOUBTS_TEXT - used, "%s%s",
-						 used ? ", " : "", sn_doubt_names[i]);
+						 used ? ", " : "", doubt_names[i]);
 	return text;
 }
 

@@ -27,8 +27,6 @@ enum sn_doubt {
 	SN_DOUBT_SHORT_TRIPS = 128, /* fewer passes than a vector has lanes, if counted from 0 */
 	SN_DOUBTS = 8
 };
-/** "few samples", "not analysed", ... by the number of the bit. */
-extern const char *const sn_doubt_names[SN_DOUBTS];
 
 struct sn_whatif_loop {
 	uint32_t loop;			     /* of the program */

@@ -71,9 +71,6 @@ enum sn_front_end {
 double sn_bound_front_end(const struct sn_machine *machine, const struct sn_cqa_block *block,
 			  bool is_unrolled, enum sn_front_end *part);
 
-/** Uops that the renamer handles in one pass, stack-pointer synchronisations included. */
-double sn_issued_uops(const struct sn_machine *machine, const struct sn_cqa_block *block);
-
 struct sn_chain {
 	double cycles;	 /* per pass: the largest mean weight of a dependence cycle */
 	bool *is_member; /* [block->count] instructions on it */

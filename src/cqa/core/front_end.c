@@ -43,7 +43,8 @@ static unsigned stack_synchronisations(const struct sn_cqa_block *block, bool *i
 	return count;
 }
 
-double sn_issued_uops(const struct sn_machine *machine, const struct sn_cqa_block *block)
+/* Uops that the renamer handles in one pass, stack-pointer synchronisations included. */
+static double renamed_uops(const struct sn_machine *machine, const struct sn_cqa_block *block)
 {
 	double total = 0;
 
@@ -167,7 +168,7 @@ static double mmx_issue_cycles(const struct sn_machine *machine, const struct sn
 
 double sn_bound_issue(const struct sn_machine *machine, const struct sn_cqa_block *block)
 {
-	double cycles = sn_issued_uops(machine, block) / machine->rules.issue_width;
+	double cycles = renamed_uops(machine, block) / machine->rules.issue_width;
 
 	if (machine->rules.spares_last_place)
 		cycles = fmax(cycles, dispatch_cycles(machine, block));
@@ -183,7 +184,7 @@ void sn_parts_issue(const struct sn_machine *machine, const struct sn_cqa_block 
 		    double *cycles)
 {
 	bool *is_at = sn_alloc_zeroed(block->count + 1, sizeof(bool));
-	double uops = sn_issued_uops(machine, block);
+	double uops = renamed_uops(machine, block);
 	double share = uops > 0 ? sn_bound_issue(machine, block) / uops : 0;
 
 	if (machine->rules.synchronises_stack_pointer)
@@ -441,9 +442,9 @@ double sn_bound_front_end(const struct sn_machine *machine, const struct sn_cqa_
 		return fused_uops(block) / machine->rules.decode_width;
 	}
 	if (machine->rules.loop_buffer_uops &&
-	    sn_issued_uops(machine, block) <= machine->rules.loop_buffer_uops) {
+	    renamed_uops(machine, block) <= machine->rules.loop_buffer_uops) {
 		*part = SN_FRONT_LOOP_BUFFER;
-		cycles = loop_buffer_cycles(machine, sn_issued_uops(machine, block));
+		cycles = loop_buffer_cycles(machine, renamed_uops(machine, block));
 	} else if ((machine->rules.jcc_erratum && touches_boundary(block, block->count - 1) &&
 		    block->insns[block->count - 1].is_branch) ||
 		   overflows_op_cache(&machine->rules, block)) {

@@ -76,7 +76,9 @@ void sn_cqa_table_init(struct sn_table *table)
 	sn_table_init(table, sn_cqa_columns, COL_COUNT);
 }
 
-double sn_cqa_access_efficiency(const struct sn_cqa_metrics *m)
+/* Share of memory accesses at a regular stride: zero and one element count 1, another constant
+ * one half, unknown or indirect 0 (ONE View, section 6.1, gives no formula). NaN without any. */
+static double access_efficiency(const struct sn_cqa_metrics *m)
 {
 	double all = 0, regular = m->strides[SN_STRIDE_ZERO] + m->strides[SN_STRIDE_UNIT] +
 				  0.5 * m->strides[SN_STRIDE_N];
@@ -336,7 +338,7 @@ static void set_memory(const struct row *row)
 	set_int(row, COL_STACK_REFS, m->stack_references);
 	set_int(row, COL_STACK, (int64_t)m->stack_bytes);
 	set_int(row, COL_GATHERS, m->gathers + m->scatters);
-	set_real(row, COL_EFFICIENCY, sn_cqa_access_efficiency(m));
+	set_real(row, COL_EFFICIENCY, access_efficiency(m));
 }
 
 static void set_advice(const struct row *row, const sn_advice_list *list)

@@ -38,8 +38,4 @@ void sn_cqa_row_set(struct sn_table *table, size_t first, const struct sn_machin
 void sn_cqa_units_text(const struct sn_machine *machine, const struct sn_cqa_block *block,
 		       struct sn_text *out);
 
-/** Share of memory accesses at a regular stride: zero and one element count 1, another constant
- *  one half, unknown or indirect 0 (ONE View, section 6.1, gives no formula). NaN without any. */
-double sn_cqa_access_efficiency(const struct sn_cqa_metrics *metrics);
-
 #endif

@@ -13,7 +13,5 @@ bool sn_setup_environment(void);
 bool sn_setup_is_followed(void);
 /** Threads that began before us become ours (core/setup_adopt.c). */
 void sn_setup_adopt(void);
-/** Where the main thread's stack ends, our own text, the host's name. */
-void sn_setup_places(void);
 
 #endif

@@ -47,7 +47,8 @@ static bool is_traced(void)
 	return at && strtol(at + strlen("TracerPid:"), NULL, 10) != 0;
 }
 
-void sn_setup_places(void)
+/* Where the main thread's stack ends, our own text, the host's name. */
+static void setup_places(void)
 {
 	struct utsname names;
 
@@ -148,7 +149,7 @@ __attribute__((constructor(101))) static void start(int count, char **arguments,
 	if (!sn_setup_environment() || !has_room)
 		return;
 	sn_setup_vdso();
-	sn_setup_places();
+	setup_places();
 	sn_config.start_tsc = __builtin_ia32_rdtsc();
 	sn_config.start_tsc_ns = sn_now_ns();
 	sn_config.is_set_up = true;

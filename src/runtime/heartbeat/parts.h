@@ -125,9 +125,6 @@ void *beat_alloc(size_t bytes);
 
 uint64_t beat_clock_ns(void);
 uint64_t beat_ticks(void);
-/** Calibrates ticks against CLOCK_MONOTONIC (about 2 ms); mode BEAT_NO_TSC where the TSC may stop.
- */
-void beat_clock_start(void);
 
 /** One line on stderr: `what` ("SONDE_HEARTBEAT_INTERVAL"), the value quoted, and `why`. */
 void beat_complain(const char *what, const char *value, const char *why);

@@ -64,7 +64,8 @@ static bool has_invariant_tsc(void)
 	return __get_cpuid(0x80000007, &a, &b, &c, &d) && (d & (1u << 8));
 }
 
-void beat_clock_start(void)
+/* Calibrates ticks against CLOCK_MONOTONIC (about 2 ms); mode BEAT_NO_TSC where the TSC may stop. */
+static void start_clock(void)
 {
 	struct beat_globals *g = &beat_globals;
 	uint64_t ns, ticks;
@@ -247,7 +248,7 @@ PUBLIC int sonde_heartbeat_init(const struct sonde_heartbeat_config *config)
 		g->pid = (uint64_t)getpid();
 		beat_settings_read(config);
 		beat_identity_read();
-		beat_clock_start();
+		start_clock();
 		if (!g->settings.is_enabled)
 			g->mode |= BEAT_OFF;
 		else

@@ -25,7 +25,9 @@ static bool filter_cuts_threads(const struct sn_profile *p)
 	return p->filter.from_ns || p->filter.to_ns || p->filter.module || p->filter.function;
 }
 
-bool sn_thread_goes_on(const struct sn_profile *p, size_t t)
+/* Whether a thread of the experiment is one met before: the main thread of an image after an exec
+ * is that of the image before it, if that passes the filter. */
+static bool goes_on(const struct sn_profile *p, size_t t)
 {
 	const struct sn_experiment *e = p->experiment;
 	const struct sn_thread *thread = &e->threads.items[t];
@@ -59,7 +61,7 @@ static void threads_sum(struct sn_summary *s)
 
 		if (!p->thread_passes[t])
 			continue;
-		s->threads += !sn_thread_goes_on(p, t);
+		s->threads += !goes_on(p, t);
 		s->threads_idle += !p->is_at_work[t];
 		if (!p->is_at_work[t])
 			continue;

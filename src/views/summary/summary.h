@@ -65,10 +65,6 @@ struct sn_summary {
 	struct sn_answer verdict;
 };
 
-/** Whether a thread of the experiment is one met before: the main thread of an image after an exec
- * is that of the image before it, if that passes the filter. */
-bool sn_thread_goes_on(const struct sn_profile *profile, size_t thread);
-
 /** The verdict's advice on the hottest loop is that of `whatif`; NULL: there is none. `structures`
  * may be NULL. The profile must outlive the result. */
 struct sn_summary *sn_summary_new(const struct sn_profile *profile,
