@@ -183,6 +183,7 @@ void sn_text_elide(struct sn_text *text, size_t columns)
 {
 	size_t indent = text->length ? strspn(text->chars, " ") : 0;
 	const char *blank;
+	bool is_title;
 
 	/* a row of a tree keeps its depth */
 	if (indent && indent + 8 <= columns) {
@@ -207,11 +208,10 @@ void sn_text_elide(struct sn_text *text, size_t columns)
 	if (text->length <= columns)
 		return;
 	blank = strchr(text->chars, ' ');
-	if (blank && blank > text->chars && blank[-1] == ':') /* the title of a server's process */
-		elide_sentence(text, columns);
-	else if (blank && (*text->chars == '/' || strstr(text->chars, " -")))
+	is_title = blank && blank > text->chars && blank[-1] == ':'; /* of a server's process */
+	if (!is_title && blank && (*text->chars == '/' || strstr(text->chars, " -")))
 		elide_command(text, columns);
-	else if (strstr(text->chars, "::") || strchr(text->chars, '<'))
+	else if (!is_title && (strstr(text->chars, "::") || strchr(text->chars, '<')))
 		elide_name(text, columns);
 	else if (blank)
 		elide_sentence(text, columns);
