@@ -203,12 +203,14 @@ static void page_put(const struct sn_loop_page *page, FILE *out)
 			parts[i]->put(page, out);
 }
 
+#define LOOP_SCHEMA "sonde.loop/1"
+
 static void page_write(const struct sn_loop_page *page, FILE *out)
 {
 	struct sn_json json = { .out = out };
 
 	sn_json_object(&json);
-	sn_json_member_string(&json, "schema", "sonde.loop/1");
+	sn_json_member_string(&json, "schema", LOOP_SCHEMA);
 	sn_json_member_string(&json, "experiment", page->profile->experiment->name);
 	for (size_t i = 0; i < PARTS; i++)
 		if (parts[i]->write)
@@ -249,6 +251,6 @@ const struct sn_view sn_view_loop = {
 	.subject_missing = "a loop: an id, FILE:LINE or #RANK from 'sonde show loops'",
 	.needs = SN_VIEW_NEEDS_TIME | SN_VIEW_NEEDS_MACHINE,
 	.has_idle = true,
-	.schema = "sonde.loop/1",
+	.schema = LOOP_SCHEMA,
 	.show = loop_show,
 };

@@ -25,6 +25,6 @@ const struct sn_view sn_view_summary = {
 	.title = "the one-page answer: what limits the run, what is at stake, and what to do",
 	.needs = SN_VIEW_NEEDS_TIME,
 	.has_idle = true,
-	.schema = "sonde.summary/2",
+	.schema = SN_SUMMARY_SCHEMA,
 	.show = summary_show,
 };

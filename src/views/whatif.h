@@ -11,13 +11,15 @@
 #include "base/text.h"
 #include "whatif/whatif.h"
 
+#define SN_WHATIF_SCHEMA "sonde.whatif/2"
+
 /** The variant that the table is ordered by: of this name (SN_ERR_USAGE if there is none), or for
  *  NULL the full vector, or the next bottleneck where vectors would gain hardly anything. */
 sn_status sn_whatif_variant_find(const struct sn_whatif *whatif, const char *name,
 				 enum sn_variant *out, struct sn_error *err);
 
 /** A row a loop, most gain by `variant` first, then the rest by heat (SN_VARIANT_COUNT: all by
- *  heat); schema "sonde.whatif/1". Keys
+ *  heat); schema SN_WHATIF_SCHEMA. Keys
  *  are in docs/manual/cqa.md. Costly ones are filled if `columns` has them (cqa/words/table.h). */
 void sn_whatif_table(const struct sn_whatif *whatif, enum sn_variant variant, bool is_utf8,
 		     const char *columns, struct sn_table *out);

@@ -43,7 +43,7 @@ static void whatif_write(const struct sn_report_whatif *whatif, struct sn_json *
 	}
 	sn_whatif_columns(SN_VARIANT_FULL_VECTOR, SN_FORMAT_JSON, &columns);
 	sn_json_object(json);
-	sn_json_member_string(json, "schema", "sonde.whatif/2");
+	sn_json_member_string(json, "schema", SN_WHATIF_SCHEMA);
 	sn_whatif_write_json(whatif->answer, json);
 	sn_json_key(json, "rows");
 	sn_json_array(json);

@@ -666,7 +666,7 @@ void sn_summary_write(const struct sn_summary *s, FILE *out)
 	struct sn_json json = { .out = out };
 
 	sn_json_object(&json);
-	sn_json_member_string(&json, "schema", "sonde.summary/2");
+	sn_json_member_string(&json, "schema", SN_SUMMARY_SCHEMA);
 	sn_json_member_string(&json, "experiment", s->profile->experiment->name);
 	sn_summary_write_json(s, &json);
 	sn_json_close(&json);

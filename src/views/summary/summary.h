@@ -81,7 +81,8 @@ void sn_summary_free(struct sn_summary *summary);
 void sn_summary_print(const struct sn_summary *summary, FILE *out, bool is_utf8, unsigned width);
 /** The members of CONTRACTS.md's summary, into an open object. */
 void sn_summary_write_json(const struct sn_summary *summary, struct sn_json *json);
-/** "sonde.summary/2" as one object, with its line's end. */
+#define SN_SUMMARY_SCHEMA "sonde.summary/2"
+/** SN_SUMMARY_SCHEMA as one object, with its line's end. */
 void sn_summary_write(const struct sn_summary *summary, FILE *out);
 
 #endif
