@@ -1,3 +1,4 @@
+/* The list of all commands. A command that is named here has its help, man page and completions. */
 #include "cli/command.h"
 
 /* Keep in the order in which 'sonde help' shows them. */

@@ -1,3 +1,7 @@
+/*
+ * Reads the options that choose a part of an experiment (time, threads, processes, modules,
+ * functions) and where its sources lie.
+ */
 #include "cli/analysis_options.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* sonde comm: how a compiled Pandore program communicated, as tables, graphs or a page. */
 #include <string.h>
 
 #include "base/alloc.h"

@@ -1,3 +1,6 @@
+/*
+ * sonde completion: scripts for bash, zsh and fish, made from the tables of commands and options.
+ */
 #include <string.h>
 
 #include "cli/command.h"

@@ -1,3 +1,7 @@
+/*
+ * sonde cqa: the static model without a run, of a binary, of two binaries side by side, or of
+ * blocks that are given as bytes.
+ */
 #include <malloc.h>
 #include <math.h>
 #include <stdlib.h>

@@ -1,3 +1,7 @@
+/*
+ * sonde explain: what a word of any table or summary means. The texts live with the views and the
+ * model; here they are looked up, listed and wrapped.
+ */
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>

@@ -1,3 +1,4 @@
+/* sonde export: an experiment in the format of another tool. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,3 +1,7 @@
+/*
+ * sonde heartbeat import, report, compare and judge: the history of a job's heartbeats. The work
+ * is done in src/heartbeat.
+ */
 #include "cli/command.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* sonde help, -h and the man pages, all written from the same tables of commands and options. */
 #include <ctype.h>
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* sonde import: makes an experiment of files that perf or a program compiled with -pg wrote. */
 #include <stdlib.h>
 #include <string.h>
 

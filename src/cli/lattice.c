@@ -1,3 +1,7 @@
+/*
+ * sonde lattice: what a distributed run could have done, from its traces; as text, tables,
+ * pictures or a page, also while the run goes on.
+ */
 #include "cli/command.h"
 
 #include <stdlib.h>

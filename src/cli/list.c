@@ -1,3 +1,4 @@
+/* sonde list: the experiments of a folder, and their removal. */
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>

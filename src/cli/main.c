@@ -1,3 +1,7 @@
+/*
+ * Finds the command that the words of the command line name, and runs it. Words that name none are
+ * a program to record, as in 'sonde ./app', unless they look like a misspelt command.
+ */
 #include <locale.h>
 #include <signal.h>
 #include <string.h>

@@ -1,3 +1,7 @@
+/*
+ * Parses a command line by the command's table of options: types, choices and numbers of operands
+ * are checked before a command sees them.
+ */
 #include "cli/command.h"
 
 #include <assert.h>

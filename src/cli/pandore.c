@@ -1,3 +1,7 @@
+/*
+ * sonde pandore compile: from a Pandore source to a program, by way of C and the C compiler of the
+ * machine.
+ */
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+/* sonde record: reads the options of recording and starts it. 'sonde run' shares them. */
 #include "cli/record.h"
 
 #include <signal.h>

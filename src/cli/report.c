@@ -1,3 +1,7 @@
+/*
+ * sonde report: an experiment as a page, as text or as JSON, and two sets of experiments as a page
+ * of differences.
+ */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>

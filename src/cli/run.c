@@ -1,3 +1,7 @@
+/*
+ * sonde ./app: record, then a one-page answer on standard error and the page in the experiment.
+ * Standard output stays the program's own.
+ */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* sonde structure: functions, loops and lines of a binary, as every analysis sees them. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* sonde version: prints the number of this release. */
 #include "cli/command.h"
 
 static int version_run(const struct sn_args *args)

@@ -1,3 +1,7 @@
+/*
+ * Cuts the durations of traced calls down to the time that their threads can have been blocked.
+ * blocked.h has the rule.
+ */
 #include "profile/blocked.h"
 
 #include <stdlib.h>

@@ -1,3 +1,7 @@
+/*
+ * Walks the stacks that hold one function and adds their time up by the function before and after
+ * it.
+ */
 #include "profile/calls.h"
 
 #include <stdlib.h>

@@ -1,3 +1,7 @@
+/*
+ * Tables of names and rules that tell what a stack was doing: the program, MPI, OpenMP, memory,
+ * I/O, mathematics, the system, or active waiting. docs/method/categories.md explains them.
+ */
 #include "profile/category.h"
 
 #include <string.h>

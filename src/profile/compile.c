@@ -1,3 +1,4 @@
+/* Adds up, over the functions with time, which options their code was compiled without. */
 #include "profile/compile.h"
 
 #include <stdio.h>

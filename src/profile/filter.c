@@ -1,3 +1,7 @@
+/*
+ * Decides which stacks, processes and threads belong to what was asked for. Functions and modules
+ * are matched once for all stacks, not once for each sample.
+ */
 #include "profile/profile_build.h"
 
 #include <regex.h>

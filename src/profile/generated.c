@@ -1,3 +1,7 @@
+/*
+ * The makers of code at run time that we know, and the option that makes each of them name its
+ * code.
+ */
 #include "profile/generated.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+/* How evenly threads share each entity, and how sure each share is (uncertainty.h). */
 #include "profile/profile_build.h"
 
 #include <math.h>

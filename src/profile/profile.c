@@ -1,3 +1,7 @@
+/*
+ * Sums samples by thread and stack, then walks each stack once to give its time to functions,
+ * loops, lines and all other entities.
+ */
 #include "profile/profile_build.h"
 
 #include <assert.h>

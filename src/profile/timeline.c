@@ -1,3 +1,4 @@
+/* Shares the time of samples and waits among bins of equal length, a row for each thread. */
 #include "profile/timeline.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* Adds stacks into a tree, step by step, and sorts the children of each node by time. */
 #include "profile/tree.h"
 
 #include <stdlib.h>

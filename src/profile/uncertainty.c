@@ -1,3 +1,7 @@
+/*
+ * The formulas of docs/method/uncertainty.md: how much a periodic sampler's variance is below that
+ * of coin tosses.
+ */
 #include "profile/uncertainty.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* Groups waits by what was called and by the nearest function of the application that called it. */
 #include "profile/wait.h"
 
 #include <stdlib.h>

@@ -1,3 +1,8 @@
+/*
+ * Follows every address of a block through the few operations that compilers use for pointers,
+ * then asks of each pair of accesses whether they meet, in this pass or a later one. From that
+ * come forwarded loads, strides, and gaps between fields.
+ */
 #include "cqa/block/address.h"
 
 #include <assert.h>

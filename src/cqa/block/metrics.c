@@ -1,3 +1,7 @@
+/*
+ * Counts the instructions of a block by kind, element type and extension, and its memory accesses
+ * by stride. Kinds are read from mnemonics, whose last letters tell width and type.
+ */
 #include "cqa/block/metrics.h"
 
 #include <math.h>

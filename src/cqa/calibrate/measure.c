@@ -1,3 +1,7 @@
+/*
+ * Encodes copies of one instruction form with registers of its own for each copy (throughput) or
+ * with the result of one as the source of the next (latency), and times them as a loop.
+ */
 #include "cqa/calibrate/measure.h"
 
 #include <math.h>

@@ -1,3 +1,8 @@
+/*
+ * Finds start values for the registers of a foreign loop so that its closing branch is taken as
+ * often as wanted and its pointers stay in memory that is there. Code that could do more than
+ * compute is refused here.
+ */
 #include "cqa/calibrate/trip.h"
 
 #include <string.h>

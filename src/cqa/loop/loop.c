@@ -1,3 +1,7 @@
+/*
+ * A loop from its blocks to its figures: its paths are decoded and estimated one by one, with
+ * variants and metrics, then put together.
+ */
 #include "cqa/loop/loop.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* Opens what a user calls a binary: an ELF file, or an archive whose members are object files. */
 #include "cqa/loop/module.h"
 
 #include <ar.h>

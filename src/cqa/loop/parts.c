@@ -1,3 +1,4 @@
+/* Divides each bound among the instructions that cause it, so that the parts sum to the bound. */
 #include "cqa/loop/parts.h"
 
 #include <math.h>

@@ -1,3 +1,7 @@
+/*
+ * Gathers advice from the figures of a loop. Every piece names its evidence and what it may gain,
+ * and says nothing that the evidence does not hold.
+ */
 #include "cqa/words/advice_parts.h"
 
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+/* Fills rows of tables from columns.c: one row a loop, any of its columns. */
 #include "cqa/words/table.h"
 
 #include <math.h>

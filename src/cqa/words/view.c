@@ -1,3 +1,7 @@
+/*
+ * Prints one loop: its figures, its paths, its instructions with what each costs, and the advice;
+ * as text or JSON.
+ */
 #include "cqa/words/view.h"
 
 #include <inttypes.h>
