@@ -1,5 +1,5 @@
 /**
- * Statuses, errors as one sentence, and the exit codes of the command line (CONTRACTS.md).
+ * Statuses, errors as one sentence, and the exit codes of the command line.
  */
 #ifndef SN_BASE_ERROR_H
 #define SN_BASE_ERROR_H

@@ -1,7 +1,7 @@
 /**
  * Every table that sonde prints: rows of typed cells, written as text, CSV or JSON.
  *
- * Columns have a stable key (the schema of CSV and JSON, unit last: CONTRACTS.md) and a title for
+ * Columns have a stable key (the schema of CSV and JSON, unit last) and a title for
  * people. Filters, order, choice of columns and the number of rows are applied here, in one place,
  * so that every view has the same options.
  */

@@ -142,7 +142,7 @@ const char *sn_cycle_kind_name(enum sn_cycle_kind kind);
  *  stands before it: of "void a::b<c::d<e> >(f)" "a::b". Nothing for "<function at 0x..>". */
 void sn_function_name_strip(const char *name, struct sn_text *out);
 
-/** CONTRACTS.md's "sonde.phases/1": one object with its line's end. */
+/** Schema "sonde.phases/1" (docs/manual/phases.md): one object with its line's end. */
 void sn_phases_write_json(const struct sn_phases *phases, FILE *out);
 
 /** The sites as a heartbeat plan, "sonde.heartbeat-plan/1" (docs/manual/phases.md). */

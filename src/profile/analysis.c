@@ -1,3 +1,7 @@
+/*
+ * Opens an experiment with all that analysis needs: structures of its modules, the program, the
+ * profile and, when first asked for, the machine model.
+ */
 #include "profile/analysis.h"
 
 #include <stdlib.h>

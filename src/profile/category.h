@@ -12,7 +12,7 @@
 
 #include "experiment/experiment.h"
 
-/** In the order in which they are printed; the names are those of CONTRACTS.md. */
+/** In the order in which they are printed; docs/method/categories.md tells what each holds. */
 enum sn_category {
 	SN_CATEGORY_PROGRAM,
 	SN_CATEGORY_MPI,

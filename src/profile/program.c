@@ -1,3 +1,7 @@
+/*
+ * Looks up every address that occurs in a stack, and makes functions, loops and lines unique
+ * across modules and inlined copies.
+ */
 #include "profile/program.h"
 
 #include <assert.h>

@@ -1,3 +1,8 @@
+/*
+ * Opens the structure of a module when it is first asked for, from the extract or from the file if
+ * it is still the same, and resolves addresses with it. Code made at run time is resolved by lists
+ * of names.
+ */
 #include "profile/structures.h"
 
 #include <stdlib.h>

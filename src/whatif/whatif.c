@@ -1,3 +1,8 @@
+/*
+ * Joins the samples of a run with the static model: each sampled loop is analysed, the weights of
+ * its paths are fitted, and its possible gains are put in the order in which they add up to most
+ * for the program.
+ */
 #include "whatif/whatif.h"
 
 #include <math.h>

@@ -44,7 +44,7 @@ def blocks(text, *more, arch='cascadelake'):
     return run, [json.loads(line) for line in run.stdout.splitlines()]
 
 
-# --blocks, as CONTRACTS.md has it
+# --blocks, as docs/manual/cqa.md has it
 run, rows = blocks('# comment\n\n4801C0 49ffcf 75f8\nzz\n06\n f20f58c149ffcf75f7\n')
 t.equal(run.returncode, 0, 'bad blocks do not end the run')
 t.equal([r['block'] for r in rows], [0, 1, 2, 3], 'blocks are numbered, blank and comment lines are not')

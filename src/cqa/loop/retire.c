@@ -1,3 +1,8 @@
+/*
+ * Foretells where samples fall in a loop with several paths, by running passes through a simple
+ * core that retires in order. Comparing this with real samples tells how often each path ran
+ * (weights.c).
+ */
 #include "cqa/loop/retire.h"
 
 #include <math.h>

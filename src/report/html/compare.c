@@ -1,3 +1,4 @@
+/* The page of two sets of runs: a table of what changed, and a flame graph of differences. */
 #include "report/html/compare.h"
 
 #include <math.h>

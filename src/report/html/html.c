@@ -1,3 +1,7 @@
+/*
+ * Writes the report's model into the page, table by table, as columns of numbers that the scripts
+ * of web/ read. docs/format/report-page.md has the tables.
+ */
 #include "report/html/html.h"
 
 #include <inttypes.h>

@@ -1,3 +1,7 @@
+/*
+ * A page is a shell from web/ with compressed columns put into it. Chunks are written as they are
+ * filled, so that a large report needs little memory.
+ */
 #include "report/html/page.h"
 
 #include <assert.h>

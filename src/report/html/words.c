@@ -1,3 +1,4 @@
+/* Numbers as a reader of the page sees them: seconds, percent, counts. */
 #include "report/html/words.h"
 
 #include <inttypes.h>

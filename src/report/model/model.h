@@ -36,7 +36,7 @@ enum {
 	SN_REPORT_SLICES_MIN = 512,
 };
 
-/** Where time goes, in the words of CONTRACTS.md ("categories"). */
+/** Where time goes: docs/method/categories.md. */
 struct sn_report_category {
 	const char *name;
 	uint64_t cpu_ns;
