@@ -261,13 +261,11 @@ static void print_settled(const struct sn_calibration *c)
 
 	if (core->unstable)
 		printf("%zu forms were not stable: %zu keep the figure of the profile before, %zu "
-		       "that of "
-		       "the model\n",
+		       "that of the model\n",
 		       core->unstable, core->kept, core->unstable - core->kept);
 	if (memory->unstable)
 		printf("%zu figures of memory were not stable: %zu keep that of the profile "
-		       "before, %zu are "
-		       "the middle of %zu measurements\n",
+		       "before, %zu are the middle of %zu measurements\n",
 		       memory->unstable, memory->kept, memory->unstable - memory->kept,
 		       c->measured_count);
 	if (core->unstable || memory->unstable)
@@ -430,18 +428,15 @@ const struct sn_command sn_command_calibrate = {
 	.description =
 		"Measures this machine in core cycles, without hardware counters. Without options: "
 		"bandwidth and latency of each cache level and of RAM, times of some hundred "
-		"instruction forms, and whether loops are replayed from "
-		"a buffer, written to "
+		"instruction forms, and whether loops are replayed from a buffer, written to "
 		"~/.config/sonde/machine.tsv, where 'sonde cqa' finds them. Figures that do not "
-		"become stable keep those of the profile "
-		"before, or of the model; how many is said.\n\n"
+		"become stable keep those of the profile before, or of the model; how many is "
+		"said.\n\n"
 		"A block is a loop body that ends in its conditional branch back to byte 0, or "
-		"with "
-		"--unrolled code that is repeated end to end. It runs in a child that may do "
-		"nothing "
-		"but compute: system calls, interrupts and privileged instructions are refused, "
-		"memory that it touches is given to it, and it is stopped if it does not end. The "
-		"result is stable if the two lowest passes agree within 5 %.",
+		"with --unrolled code that is repeated end to end. It runs in a child that may do "
+		"nothing but compute: system calls, interrupts and privileged instructions are "
+		"refused, memory that it touches is given to it, and it is stopped if it does not "
+		"end. The result is stable if the two lowest passes agree within 5 %.",
 	.options = calibrate_options,
 	.examples = calibrate_examples,
 	.run = calibrate_run,

@@ -260,13 +260,10 @@ const struct sn_command sn_command_comm = {
 	.operands = "PROFILE.json... [TRACE.jsonl...]",
 	.summary = "Shows who sends what to whom in a Pandore program",
 	.description =
-		"Prints the communication graph between array partitions that a program "
-		"compiled with "
-		"'sonde pandore compile --profile' counted: messages, bytes and the time "
-		"its receiver "
-		"waited for each arc, broadcasts for each pair of variable and partition; "
-		"and its times "
-		"by phase, zone, node and source line.\n\n"
+		"Prints the communication graph between array partitions that a program compiled "
+		"with 'sonde pandore compile --profile' counted: messages, bytes and the time its "
+		"receiver waited for each arc, broadcasts for each pair of variable and partition; "
+		"and its times by phase, zone, node and source line.\n\n"
 		"A page (--format html) may have traces (PROG.trace.jsonl), too: then it shows "
 		"their lattices, and the critical path beside the messages.",
 	.options = comm_options,

@@ -209,15 +209,13 @@ static void print_footer(const struct sn_cqa_summary *summary, const struct sn_m
 		       summary->calling, summary->calling == 1 ? " calls" : "s call");
 	if (summary->unions)
 		printf("%zu loop%s more than %d paths: the estimate takes all blocks together, "
-		       "each "
-		       "by the share of passes that runs it if branches go either way alike\n",
+		       "each by the share of passes that runs it if branches go either way alike\n",
 		       summary->unions, summary->unions == 1 ? " has" : "s have", SN_CQA_PATHS_MAX);
 	if (with_uncounted)
 		printf("%d paths stand for as many or more\n", SN_CQA_PATHS_COUNTED);
 	if (summary->undecoded_places)
 		printf("at %zu place%s code goes on in bytes that do not decode: loops through "
-		       "them "
-		       "are missing here\n",
+		       "them are missing here\n",
 		       summary->undecoded_places, summary->undecoded_places == 1 ? "" : "s");
 }
 
@@ -422,18 +420,15 @@ const struct sn_command sn_command_cqa = {
 	.summary = "Shows the static quality of loops: cycles, what limits them, what would help",
 	.description =
 		"Says of each innermost loop of a binary, without running it, how many core cycles "
-		"an "
-		"iteration costs if its data are in L1 (and in L2, L3, RAM), what limits it, and "
-		"what "
-		"it would cost if it were cleaned or vectorized. BINARY is a program, a shared "
-		"object, an object file or an archive. Of two binaries the loops are compared.\n\n"
+		"an iteration costs if its data are in L1 (and in L2, L3, RAM), what limits it, "
+		"and what it would cost if it were cleaned or vectorized. BINARY is a program, a "
+		"shared object, an object file or an archive. Of two binaries the loops are "
+		"compared.\n\n"
 		"With --blocks, FILE holds one block of hex bytes a line (blanks are ignored; "
-		"blank "
-		"lines and lines with # print nothing). Each block is taken for a loop body that "
-		"ends "
-		"in its branch back to byte 0, or with --unrolled for code that is repeated end to "
-		"end. A block that cannot be decoded gets an error in its object and the run goes "
-		"on.",
+		"blank lines and lines with # print nothing). Each block is taken for a loop body "
+		"that ends in its branch back to byte 0, or with --unrolled for code that is "
+		"repeated end to end. A block that cannot be decoded gets an error in its object "
+		"and the run goes on.",
 	.options = cqa_options,
 	.examples = cqa_examples,
 	.run = cqa_run,

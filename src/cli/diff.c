@@ -216,8 +216,7 @@ static void head_print(const struct sides *sides, const struct sn_comparison *c)
 	}
 	if (isnan(c->false_alarm_rate))
 		printf("repeat: %zu and %zu runs cannot tell a change from noise; with %d or more "
-		       "a "
-		       "side each row gets a verdict\n",
+		       "a side each row gets a verdict\n",
 		       c->a_count, c->b_count, SN_COMPARE_RUNS_MIN);
 	else if (c->findings)
 		printf("%zu of %zu rows differ beyond noise (of equal runs %.0f %% of comparisons "
@@ -225,13 +224,11 @@ static void head_print(const struct sides *sides, const struct sn_comparison *c)
 		       c->findings, c->tested, 100 * c->false_alarm_rate);
 	else if (!c->drifted)
 		printf("no difference beyond noise in %zu rows (5 comparisons of equal runs in "
-		       "%.0f "
-		       "report one)\n",
+		       "%.0f report one)\n",
 		       c->tested, 5 / c->false_alarm_rate);
 	if (c->drifted)
 		printf("drift: %zu of %zu rows differ, but by no more than the machine may have "
-		       "done between the "
-		       "sets\n",
+		       "done between the sets\n",
 		       c->drifted, c->tested);
 	for (size_t i = 0; i < c->warnings.count; i++)
 		printf("warning: %s\n", c->warnings.items[i]);
@@ -417,17 +414,14 @@ const struct sn_command sn_command_diff = {
 		"Functions and source loops of both sides are aligned by module, name and source "
 		"lines (loops whose lines moved: by their order in the function), and their "
 		"exclusive CPU times compared. The program itself may be called differently on "
-		"both "
-		"sides.\n\n"
+		"both sides.\n\n"
 		"With three runs or more a side, every row above half a per cent of the time gets "
-		"a "
-		"verdict by Welch's test, corrected for their number by Holm's method: of "
+		"a verdict by Welch's test, corrected for their number by Holm's method: of "
 		"comparisons of runs that do not differ, at most the part given by --false-alarms "
 		"reports any difference. With fewer runs no verdict is given: repeat. A row that "
 		"differs by no more than the machine changed between the sets (a trend, waiting "
-		"for "
-		"a CPU, the load of others) is called drift and is no finding: record A and B in "
-		"turns.\n\n"
+		"for a CPU, the load of others) is called drift and is no finding: record A and B "
+		"in turns.\n\n"
 		"The exit status is 1 if a difference was found, 0 if none was or none could be "
 		"stated.",
 	.options = diff_options,

@@ -256,8 +256,7 @@ const struct sn_command sn_command_explain = {
 	.description =
 		"WORD is the key or the heading of a column of any view ('sonde show VIEW --cols "
 		"all' has them all), a word of the summary, a category such as 'openmp', or an "
-		"idea such as 'inclusive'. Without "
-		"one, all words are listed.",
+		"idea such as 'inclusive'. Without one, all words are listed.",
 	.options = explain_options,
 	.examples = explain_examples,
 	.run = explain_run,

@@ -93,17 +93,13 @@ const struct sn_command sn_command_export = {
 	.operands = "[EXPERIMENT]",
 	.summary = "Writes an experiment in the format of another tool",
 	.description = "Writes call paths, lines or a timeline of EXPERIMENT (a folder; @0, the "
-		       "newest here, "
-		       "is the default) for another tool to show.\n\n"
+		       "newest here, is the default) for another tool to show.\n\n"
 		       "folded: one line a call path, weights in microseconds of CPU time. "
-		       "speedscope: the "
-		       "samples of each thread in order. pprof: call paths with addresses, lines "
-		       "and inlined "
-		       "functions. callgrind: costs of lines and calls, for KCachegrind; its call "
-		       "counts are "
-		       "samples, as sampling counts no calls. chrome: what was on each thread's "
-		       "stack when, "
-		       "for chrome://tracing and Perfetto.",
+		       "speedscope: the samples of each thread in order. pprof: call paths with "
+		       "addresses, lines and inlined functions. callgrind: costs of lines and "
+		       "calls, for KCachegrind; its call counts are samples, as sampling counts no "
+		       "calls. chrome: what was on each thread's stack when, for chrome://tracing "
+		       "and Perfetto.",
 	.options = export_options,
 	.examples = export_examples,
 	.run = export_run,

@@ -134,9 +134,8 @@ static void tell_cut(uint64_t count)
 {
 	if (count)
 		sn_warn("heartbeat: earlier rows of %llu processes of this run are lost by "
-			"rotation "
-			"(SONDE_HEARTBEAT_MAX_SIZE), so it has no period and nothing is told "
-			"missing",
+			"rotation (SONDE_HEARTBEAT_MAX_SIZE), so it has no period and nothing is "
+			"told missing",
 			(unsigned long long)count);
 }
 

@@ -87,15 +87,13 @@ const struct sn_command sn_command_heartbeat_top = {
 	.summary = "Watches a running job through its heartbeat files",
 	.description =
 		"Shows the rate, mean and longest duration of each heartbeat over the last "
-		"seconds, "
-		"how many beats are open, the slowest rank and by how much it is slower than the "
-		"mean "
-		"of all, and the rate over the last 20 intervals. FOLDER is where the job writes; "
-		"SONDE_HEARTBEAT_DIR or ./sonde-heartbeat without it. Only processes that run are "
-		"shown; if none does, those that wrote last.\n\nOn a terminal the view is renewed "
-		"every "
-		"second: h, r and t show heartbeats, ranks and threads, q ends. Into a pipe, with "
-		"--once, or in another format than text it prints once.",
+		"seconds, how many beats are open, the slowest rank and by how much it is slower "
+		"than the mean of all, and the rate over the last 20 intervals. FOLDER is where "
+		"the job writes; SONDE_HEARTBEAT_DIR or ./sonde-heartbeat without it. Only "
+		"processes that run are shown; if none does, those that wrote last.\n\nOn a "
+		"terminal the view is renewed every second: h, r and t show heartbeats, ranks and "
+		"threads, q ends. Into a pipe, with --once, or in another format than text it "
+		"prints once.",
 	.options = top_options,
 	.examples = top_examples,
 	.run = top_run,

@@ -99,13 +99,11 @@ const struct sn_command sn_command_import = {
 		"samples, so that every view, report and export works on it. Stacks are taken as "
 		"perf recorded them (-g), or unwound from the registers and stack copies of "
 		"--call-graph dwarf. Kernel frames are left out: their time belongs to the "
-		"function "
-		"that entered the kernel. Programs and libraries must be the ones that ran; others "
-		"are told by their build-id and left without names.\n\n"
+		"function that entered the kernel. Programs and libraries must be the ones that "
+		"ran; others are told by their build-id and left without names.\n\n"
 		"'import gmon' reads gmon.out files, each with the totals since the start of one "
 		"run of a program compiled with -pg, in the order in which they were written: "
-		"ticks "
-		"become samples, and 'sonde phases' has the exact counts of calls in every "
+		"ticks become samples, and 'sonde phases' has the exact counts of calls in every "
 		"interval.",
 	.options = import_options,
 	.examples = import_examples,

@@ -254,26 +254,21 @@ const struct sn_command sn_command_lattice = {
 	.summary = "Shows how much of a distributed execution could happen at once, and what holds "
 		   "it up",
 	.description =
-		"Reads a trace: JSON lines, one event a line in any order, with process, "
-		"index and either "
-		"after (the events that happened before) or clock. The lattice of "
-		"executions has a cut for "
-		"every instant that the execution could pass through; the arcs that leave a "
-		"cut are the "
-		"events possible next. Counts are exact, in integers of any size.\n\n"
-		"A bottleneck is a range of levels where fewer than half of the processes "
-		"can act. If the "
-		"events have durations (duration_s), bottlenecks are ranked by the time "
+		"Reads a trace: JSON lines, one event a line in any order, with process, index and "
+		"either after (the events that happened before) or clock. The lattice of "
+		"executions has a cut for every instant that the execution could pass through; the "
+		"arcs that leave a cut are the events possible next. Counts are exact, in integers "
+		"of any size.\n\n"
+		"A bottleneck is a range of levels where fewer than half of the processes can act. "
+		"If the events have durations (duration_s), bottlenecks are ranked by the time "
 		"they lose.\n\n"
-		"With several traces, prints a table with a row each. With a budget too "
-		"small to count "
-		"everything, answers in windows and says so. A faulty trace ends with 5, "
-		"after the answer "
-		"for the part that holds together.\n\n"
-		"With --follow the trace is read while it is written; the counts printed are "
-		"exact for what has happened so far. It ends with a line {\"end\":true}, at "
-		"the end of a pipe, after --idle seconds without news, or by Ctrl-C, and then "
-		"the whole answer follows.",
+		"With several traces, prints a table with a row each. With a budget too small to "
+		"count everything, answers in windows and says so. A faulty trace ends with 5, "
+		"after the answer for the part that holds together.\n\n"
+		"With --follow the trace is read while it is written; the counts printed are exact "
+		"for what has happened so far. It ends with a line {\"end\":true}, at the end of a "
+		"pipe, after --idle seconds without news, or by Ctrl-C, and then the whole answer "
+		"follows.",
 	.options = lattice_options,
 	.examples = lattice_examples,
 	.run = lattice_run,

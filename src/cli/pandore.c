@@ -67,8 +67,9 @@ static sn_status read_defines(const struct sn_args *args, struct sn_arena *arena
 			folders[(*folder_count)++] = value;
 		} else if (!strcmp(option, "define")) {
 			if (!length ||
-			    strspn(value, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvw"
-					  "xyz_0123456789") < length)
+			    strspn(value,
+				   "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789") <
+				    length)
 				return sn_error_set(err, SN_ERR_USAGE,
 						    "--define takes NAME=VALUE, not '%s'", value);
 			defines[*define_count].name = sn_arena_strndup(arena, value, length);
@@ -423,15 +424,11 @@ const struct sn_command sn_command_pandore_compile = {
 	.operands = "PROG.pnd [FILE.c...]",
 	.summary = "Compiles a sequential C program with distributed phases",
 	.description = "Translates the phases of a Pandore program to communicating processes and "
-		       "compiles "
-		       "the result with the C compiler. Results are bit-identical to the "
-		       "sequential program "
-		       "for every distribution and number of nodes.\n\n"
+		       "compiles the result with the C compiler. Results are bit-identical to the "
+		       "sequential program for every distribution and number of nodes.\n\n"
 		       "Further operands, such as objects and options of the C compiler after --, "
-		       "are passed "
-		       "on to it. Errors are printed as FILE:LINE:COLUMN: error: Pnn: TEXT, all of "
-		       "a file in "
-		       "one go.",
+		       "are passed on to it. Errors are printed as FILE:LINE:COLUMN: error: Pnn: "
+		       "TEXT, all of a file in one go.",
 	.options = compile_options,
 	.examples = compile_examples,
 	.run = compile_run,

@@ -166,14 +166,12 @@ const struct sn_command sn_command_report = {
 	.summary = "Writes the report of an experiment: one page for a browser, text or JSON",
 	.description =
 		"Writes EXPERIMENT/report.html, one self-contained file that needs no network and "
-		"no "
-		"server: it can be mailed, archived and opened from disk. EXPERIMENT is a folder, "
-		"@0 (the newest here, the default), @-1 (the one before).\n\n"
+		"no server: it can be mailed, archived and opened from disk. EXPERIMENT is a "
+		"folder, @0 (the newest here, the default), @-1 (the one before).\n\n"
 		"The page holds source text and the command line of the program: look at its "
 		"Provenance view before you give it away.\n\n"
 		"The options that choose a part of the run restrict the whole report to it; the "
-		"page "
-		"itself can filter too.",
+		"page itself can filter too.",
 	.options = report_options,
 	.examples = report_examples,
 	.run = report_run,

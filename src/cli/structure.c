@@ -309,8 +309,7 @@ static const struct sn_option structure_options[] = {
 	{ "function", 0, "NAME", "only this function, by its name or linkage name", NULL },
 	{ "addresses", 0, "FILE",
 	  "list the functions, inlined ones too, around the link addresses in FILE (hex, one a "
-	  "line; - "
-	  "for standard input)",
+	  "line; - for standard input)",
 	  NULL },
 	{ "debug-folders", 0, "A:B",
 	  "look for separate debug files here (.build-id/xx/yyyy.debug) instead of in "
@@ -327,12 +326,10 @@ const struct sn_command sn_command_structure = {
 	.summary = "Lists the loops, functions or blocks of a binary",
 	.description =
 		"Reads a program or shared object and lists what analyses see of it: functions "
-		"with "
-		"their source, loops with their nesting, source lines and role (main, peel, tail, "
-		"version "
-		"of one source loop), basic blocks with their successors. Nothing is run. With "
-		"--addresses it says where addresses of the file lie, as addr2line -i does, and in "
-		"which loop.",
+		"with their source, loops with their nesting, source lines and role (main, peel, "
+		"tail, version of one source loop), basic blocks with their successors. Nothing is "
+		"run. With --addresses it says where addresses of the file lie, as addr2line -i "
+		"does, and in which loop.",
 	.options = structure_options,
 	.examples = (const char *const[]){ "sonde structure ./app", "the loops of a program",
 					   "sonde structure -l functions --format csv /usr/bin/xz",

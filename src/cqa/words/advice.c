@@ -89,8 +89,7 @@ static void advise_dependence(struct adviser *a)
 				       : TEXT(", or let the compiler do so with -ffast-math%s",
 					      sn_advice_unless_so(a))),
 			  TEXT("each pass waits %.2f cycles for the one before; the units would "
-			       "allow "
-			       "%.2f",
+			       "allow %.2f",
 			       a->path->estimate.bounds[SN_BOUND_LATENCY],
 			       a->result->variants[SN_VARIANT_NO_DEPENDENCE].cycles));
 	else if (sn_advice_is_worth(in_register))
@@ -238,8 +237,7 @@ static void advise_instructions(struct adviser *a)
 	if (m->longest_uops >= LONG_UOPS && m->longest_uops * 2 > m->uops && !m->specials)
 		sn_advise(a, SN_ADVICE_HINT, "slow instructions", NAN,
 			  TEXT("Do without the instruction %s: the processor carries it out as a "
-			       "little "
-			       "program.",
+			       "little program.",
 			       m->longest_name),
 			  TEXT("%s is %u of the %u operations of a pass", m->longest_name,
 			       m->longest_uops, m->uops));
@@ -251,14 +249,12 @@ static void advise_instructions(struct adviser *a)
 	if (m->x87)
 		sn_advise(a, SN_ADVICE_HINT, "x87", NAN,
 			  TEXT("The loop computes with the x87 unit: use double instead of long "
-			       "double, "
-			       "or -mfpmath=sse."),
+			       "double, or -mfpmath=sse."),
 			  TEXT("%u x87 instruction%s a pass", m->x87, S(m->x87)));
 	if (m->gathers + m->scatters)
 		sn_advise(a, SN_ADVICE_EXPERT, "gathers", NAN,
 			  TEXT("Gathers and scatters cost a memory access for each element: "
-			       "contiguous "
-			       "loads and a shuffle are often faster."),
+			       "contiguous loads and a shuffle are often faster."),
 			  TEXT("%u gathers, %u scatters", m->gathers, m->scatters));
 }
 
@@ -276,8 +272,7 @@ static void advise_flow(struct adviser *a)
 	else if (a->result->path_count > 4)
 		sn_advise(a, SN_ADVICE_HINT, "many paths", NAN,
 			  TEXT("Simplify the control flow of the loop: compilers handle straight "
-			       "bodies "
-			       "best."),
+			       "bodies best."),
 			  TEXT("%u paths, from %.2f to %.2f cycles", a->result->path_count,
 			       a->result->cycles_min, a->result->cycles_max));
 	if (sn_cqa_option_for_call(a->result))
@@ -291,8 +286,7 @@ static void advise_flow(struct adviser *a)
 	else if (a->result->has_calls)
 		sn_advise(a, SN_ADVICE_HINT, "calls", NAN,
 			  TEXT("The loop calls a function, whose time is not in these figures: "
-			       "inline "
-			       "it if it is small (-flto, 'inline')."),
+			       "inline it if it is small (-flto, 'inline')."),
 			  TEXT("a call in the body"));
 	if (!a->result->loop->line_first)
 		sn_advise(a, SN_ADVICE_HINT, "debug lines", NAN,

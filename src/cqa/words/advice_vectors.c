@@ -38,12 +38,10 @@ static const char *why_not_vectorized(const struct adviser *a)
 			    sn_cqa_option_for_call(a->result));
 	if (a->result->has_calls)
 		return "a call in the body keeps the compiler from it: inline the function, or use "
-		       "a "
-		       "vector version of it (-fopenmp-simd with declare simd, -fveclib)";
+		       "a vector version of it (-fopenmp-simd with declare simd, -fveclib)";
 	if (a->path->chain_is_through_memory)
 		return "each pass needs a value that an earlier pass stored: break the recurrence, "
-		       "or "
-		       "vectorize along another dimension (loop interchange)";
+		       "or vectorize along another dimension (loop interchange)";
 	if (a->path->chain_is_recurrence)
 		return "each pass computes with the value of the one before, which no compiler "
 		       "reorders: move the rest into a loop of its own";

@@ -296,8 +296,8 @@ void sn_cqa_sides_free(struct sn_cqa_sides *sides)
 }
 
 /* Whether loops call is worth columns only where one does. */
-static const char text_without_calls[] = "function,label,before_cycles,after_cycles,before_"
-					 "bottleneck,after_bottleneck,before_unroll,"
+static const char text_without_calls[] = "function,label,before_cycles,after_cycles,"
+					 "before_bottleneck,after_bottleneck,before_unroll,"
 					 "after_unroll,speedup,speedup_by";
 
 sn_status sn_cqa_compare_write(const struct sn_cqa_sides *before, const struct sn_cqa_sides *after,

@@ -27,16 +27,16 @@ static const uint8_t group_of[] = { SN_CQA_COLUMNS(GROUP_NUMBER) };
 static const char *const group_names[] = { SN_CQA_GROUPS(GROUP_TEXT) };
 
 const char sn_cqa_default_columns[] =
-	"loop,label,function,member,file,line_first,line_last,role,unroll,path_count,analysed_"
-	"paths,is_union,"
-	"has_calls,instructions,l1_cycles,min_cycles,max_cycles,bottleneck,ports_cycles,divider_"
-	"cycles,issue_cycles,front_end_cycles,latency_cycles,l2_cycles,l3_cycles,ram_cycles,clean_"
-	"speedup,fp_vector_speedup,full_vector_speedup,no_dependence_speedup,next_bottleneck_"
-	"speedup,ipc,flop,flop_per_cycle,vector_share,vector_efficiency_share,vector_load_share,"
-	"vector_store_share,vector_add_sub_share,vector_mul_share,loaded_bytes,stored_bytes,flop_"
-	"per_byte,stride_0_accesses,stride_1_accesses,stride_n_accesses,stride_unknown_accesses,"
-	"indirect_accesses,stack_bytes,conversions,divisions,gathers,estimated_instructions,"
-	"missing_options,lacked_extensions,not_analysed";
+	"loop,label,function,member,file,line_first,line_last,role,unroll,path_count,"
+	"analysed_paths,is_union,has_calls,instructions,l1_cycles,min_cycles,max_cycles,bottleneck,"
+	"ports_cycles,divider_cycles,issue_cycles,front_end_cycles,latency_cycles,l2_cycles,"
+	"l3_cycles,ram_cycles,clean_speedup,fp_vector_speedup,full_vector_speedup,"
+	"no_dependence_speedup,next_bottleneck_speedup,ipc,flop,flop_per_cycle,vector_share,"
+	"vector_efficiency_share,vector_load_share,vector_store_share,vector_add_sub_share,"
+	"vector_mul_share,loaded_bytes,stored_bytes,flop_per_byte,stride_0_accesses,"
+	"stride_1_accesses,stride_n_accesses,stride_unknown_accesses,indirect_accesses,stack_bytes,"
+	"conversions,divisions,gathers,estimated_instructions,missing_options,lacked_extensions,"
+	"not_analysed";
 
 const char *sn_cqa_column_group(size_t column)
 {

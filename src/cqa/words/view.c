@@ -190,8 +190,7 @@ static void print_union(const struct sn_cqa_loop *result, const struct sn_cqa_pa
 {
 	if (!path->is_expectation)
 		fputs("\nAll blocks together, one after the other: this is no natural innermost "
-		      "loop, so "
-		      "there are no paths to tell apart\n",
+		      "loop, so there are no paths to tell apart\n",
 		      out);
 	else
 		fprintf(out,
@@ -273,8 +272,7 @@ static void print_variants(const struct sn_cqa_loop *result, double share, FILE 
 	if (main->widening < main->widening_of_machine)
 		fprintf(out,
 			"  less certain: vectors of %u elements only, as it makes no more passes "
-			"if "
-			"its counter begins at 0\n",
+			"if its counter begins at 0\n",
 			main->widening);
 }
 
@@ -285,8 +283,7 @@ static void print_metrics(const struct sn_cqa_loop *result, FILE *out)
 
 	fprintf(out,
 		"\nMetrics\n  instructions %u, FLOP %.0f (add/sub %.0f, mul %.0f, FMA %.0f, div "
-		"%.0f, "
-		"sqrt %.0f), IPC %.2f\n",
+		"%.0f, sqrt %.0f), IPC %.2f\n",
 		m->instructions, m->flops, m->flops_add_sub, m->flops_mul, m->flops_fma,
 		m->flops_div, m->flops_sqrt, m->instructions / path->estimate.cycles);
 	if (!isnan(m->vectorization[SN_DATA_BOTH][SN_CLASS_ALL].ratio))
