@@ -126,7 +126,7 @@ struct sn_symbol {
 };
 
 /** Code symbols sorted by link_addr, one for each start address, not overlapping: aliases are
- *  resolved so that the answer does not depend on the table's order (local last, then fewest
+ * resolved so that the answer does not depend on the table's order (local last, then fewest
  * leading underscores, global before weak, shorter, alphabetical). They cover every executable byte
  * but padding.
  */

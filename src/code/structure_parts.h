@@ -102,7 +102,7 @@ enum cfg_insn_flags {
 };
 
 /** jump_tables.c: targets of the indirect jump at the end of a path of instructions (oldest first).
- *  Adds link addresses inside `function` to `targets` (in table order, repeats kept); where the
+ * Adds link addresses inside `function` to `targets` (in table order, repeats kept); where the
  * table itself lies in executable bytes, `*table` is its range. False if the jump is not
  * understood. */
 struct jump_targets {

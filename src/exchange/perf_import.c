@@ -325,7 +325,7 @@ static void take_event(struct sn_importer *im, struct sn_perf_event *e)
 /* ---- what a sample is worth ---- */
 
 /** Software clocks count nanoseconds. Of other events the periods are scaled so that a sample is,
- *  on average, worth the period of the frequency asked for: shares are the event's, seconds a
+ * on average, worth the period of the frequency asked for: shares are the event's, seconds a
  * guess. */
 static void find_scale(struct sn_importer *im)
 {

@@ -44,9 +44,9 @@ void sn_weight_add(struct sn_weight *to, const struct sn_weight *other);
  * of the busiest thread's CPU time are helpers and do not count. */
 struct sn_spread {
 	uint32_t threads; /* that spent time in it */
-	double deviation; /* standard deviation over mean, all threads of the profile; NaN for one
-			   */
-	uint64_t max_ns;  /* the largest time of one thread */
+	/* standard deviation over mean, all threads of the profile; NaN for one */
+	double deviation;
+	uint64_t max_ns;     /* the largest time of one thread */
 	uint32_t max_thread; /* index into the experiment's threads, SN_NONE: no time at all */
 };
 
@@ -116,7 +116,7 @@ struct sn_profile {
 
 /** SN_ERR_USAGE for a filter whose regular expression does not parse, or that names a process that
  * is not there; SN_ERR_NOT_FOUND if it names a thread, module or function that is not in the
- *  experiment. `filter` may be NULL. */
+ * experiment. `filter` may be NULL. */
 sn_status sn_profile_new(const struct sn_program *program, const struct sn_filter *filter,
 			 struct sn_profile **out, struct sn_error *err);
 void sn_profile_free(struct sn_profile *profile);

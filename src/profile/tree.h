@@ -7,8 +7,8 @@
 #include "profile/profile.h"
 
 enum sn_tree_kind {
-	SN_TREE_CALLEES, /* top-down: roots are outermost functions; nodes are functions and loops
-			  */
+	/* top-down: roots are outermost functions; nodes are functions and loops */
+	SN_TREE_CALLEES,
 	SN_TREE_CALLERS, /* bottom-up: roots are leaf functions, children their callers; no loops */
 };
 

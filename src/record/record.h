@@ -39,7 +39,7 @@ struct sn_record_result {
 };
 
 /** Runs the target to its end; a process that runs already is sampled until it ends, --duration is
- *  over, or a signal says so (exit code 0). Not SN_OK: the target was not started (exit_code says
+ * over, or a signal says so (exit code 0). Not SN_OK: the target was not started (exit_code says
  * 125, 126 or 127). What went wrong after its start is in the experiment's warnings. */
 sn_status sn_record_run(const struct sn_record_options *options, struct sn_record_result *result,
 			struct sn_error *err);

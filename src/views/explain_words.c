@@ -5,40 +5,33 @@ const struct sn_explanation sn_explained_words[] = {
 	{ "waiting", "idea",
 	  "A thread waits while it has nothing to run: for a lock, data, a child or time to pass "
 	  "(blocked), or for a processor that others have (waiting for CPU). Waiting that burns "
-	  "CPU "
-	  "is spin.",
+	  "CPU is spin.",
 	  "blocked_s wait_cpu_s spin" },
 	{ "late", "idea",
 	  "A sample is late when its signal was held back, by a blocked signal mask or in the "
-	  "handler "
-	  "of a fault: its time is right, but its place is where the program went on.",
+	  "handler of a fault: its time is right, but its place is where the program went on.",
 	  "samples" },
 	{ "cut off", "idea",
 	  "A stack is cut off when its outer frames could not be found: code without unwind "
-	  "tables, "
-	  "generated code, or a damaged stack. Exclusive times are right; inclusive times of the "
-	  "missing callers are too low.",
+	  "tables, generated code, or a damaged stack. Exclusive times are right; inclusive times "
+	  "of the missing callers are too low.",
 	  "complete inclusive" },
 	{ "in loops", "share",
 	  "Share of CPU time whose leaf address lies in a loop of the program or its libraries.",
 	  "loops_share innermost_share" },
 	{ "[unknown]", "idea",
 	  "Code of no file that is known: made at run time (Java, node, other just-in-time "
-	  "compilers) "
-	  "or unmapped since. /tmp/perf-PID.map gives such code names: node --perf-basic-prof, "
-	  "java "
-	  "-XX:+DumpPerfMapAtExit (JDK 17).",
+	  "compilers) or unmapped since. /tmp/perf-PID.map gives such code names: node "
+	  "--perf-basic-prof, java -XX:+DumpPerfMapAtExit (JDK 17).",
 	  "module" },
 	{ "[no stack]", "idea",
 	  "CPU time that no sample stands for: what threads used before their first sample and "
-	  "after "
-	  "their last.",
+	  "after their last.",
 	  "no_stack" },
 	{ "[none]", "idea", "The module of what lies in none: time without a stack.", "no_stack" },
 	{ "[sonde]", "idea",
 	  "sonde's own work inside the program. It is counted in the overhead, not in the "
-	  "program's "
-	  "functions.",
+	  "program's functions.",
 	  "overhead_share" },
 	{ "after NAME", "idea",
 	  "Code behind the end of NAME that has no symbol of its own: NAME is a symbol without a "
@@ -61,8 +54,7 @@ const struct sn_explanation sn_explained_words[] = {
 	  "wait_cpu_s spin" },
 	{ "confidence", "text",
 	  "How sure the verdict is: by how far the evidence lies from the threshold and by how "
-	  "many "
-	  "samples there are (docs/method/verdict.md).",
+	  "many samples there are (docs/method/verdict.md).",
 	  "verdict" },
 	{ "drift", "text",
 	  "In 'diff': the machine changed while the runs were made, so a difference cannot be told "

@@ -472,8 +472,7 @@ static const char *why_no_waits(const struct sn_profile *profile)
 		if (strcmp(e->processes.items[i].clock_mechanism, "perf-ring") != 0)
 			return "no call that blocks its thread was met";
 	return "blocking calls are recorded inside a program only; this one was sampled from "
-	       "outside "
-	       "('sonde ./PROGRAM' starts one that is recorded from inside)";
+	       "outside ('sonde ./PROGRAM' starts one that is recorded from inside)";
 }
 
 static const struct sn_explanation wait_words[] = {

@@ -46,8 +46,8 @@ struct sn_access {
 	/* by sn_accesses_find_irregular: no stride tells where the next pass goes, as the address
 	 * comes from data of this or an earlier pass, or is computed anew from the last one */
 	bool is_irregular;
-	uint8_t irregular_depth; /* irregular loads of this pass on the way to it, itself included
-				  */
+	/* irregular loads of this pass on the way to it, itself included */
+	uint8_t irregular_depth;
 };
 
 struct sn_accesses {

@@ -49,13 +49,13 @@ struct sn_cqa_path {
 	unsigned widening;   /* passes that one of the vector variants covers; 0: none */
 	unsigned widening_of_machine; /* and would, if the loop did not end before */
 	bool sets_errno;	      /* only calls sqrt where another path has the instruction */
-	double weight;		  /* passes that take it, of all passes; a guess until weighed */
-	struct sn_chain chain;	  /* with members; of latencies that matter (above 1.5 cycles) */
-	bool chain_is_reduction;  /* an FP sum, product, minimum or maximum in a register */
-	bool chain_is_leftover;	  /* the old target of a gather: no dependence of the source */
-	bool chain_is_reset;	  /* a sum that another path begins anew: a recurrence */
-	bool chain_is_recurrence; /* another dependence through a register that no reordering breaks
-				   */
+	double weight;		 /* passes that take it, of all passes; a guess until weighed */
+	struct sn_chain chain;	 /* with members; of latencies that matter (above 1.5 cycles) */
+	bool chain_is_reduction; /* an FP sum, product, minimum or maximum in a register */
+	bool chain_is_leftover;	 /* the old target of a gather: no dependence of the source */
+	bool chain_is_reset;	 /* a sum that another path begins anew: a recurrence */
+	/* another dependence through a register that no reordering breaks */
+	bool chain_is_recurrence;
 	/* [block.count] those on recurrences through general registers; NULL: there is none */
 	bool *on_integer_recurrence;
 	double recurrence_cycles; /* the longest recurrence beside a longer chain that is none */
@@ -104,9 +104,9 @@ struct sn_cqa_loop {
 /** What a core gets from each level (of L1 only the latency is used), as 'sonde calibrate' wrote it
  *  for this kind of machine, else usual values. */
 struct sn_bandwidths {
-	double bytes_per_cycle[SN_LEVEL_COUNT];		/* of lines that are only read */
-	double written_bytes_per_cycle[SN_LEVEL_COUNT]; /* of lines that are fetched, then written
-							 */
+	double bytes_per_cycle[SN_LEVEL_COUNT]; /* of lines that are only read */
+	/* of lines that are fetched, then written */
+	double written_bytes_per_cycle[SN_LEVEL_COUNT];
 	/* an independent access of a line of its own: at the strides that are measured
 	   (sn_memory_strides_bytes), and in random order */
 	double stride_cycles[SN_LEVEL_COUNT][SN_MEMORY_STRIDES];

@@ -128,11 +128,11 @@ struct sn_state {
 };
 
 struct sn_config {
-	bool is_traced;	  /* a debugger or strace watches: SIGTRAP is theirs */
-	bool is_set_up;	  /* the constructor ran and found settings */
-	bool is_sealed;	  /* a filter or no time-stamp counter: children are not measured */
-	bool is_followed; /* this program is to be measured (else only the environment is handed on)
-			   */
+	bool is_traced; /* a debugger or strace watches: SIGTRAP is theirs */
+	bool is_set_up; /* the constructor ran and found settings */
+	bool is_sealed; /* a filter or no time-stamp counter: children are not measured */
+	/* this program is to be measured (else only the environment is handed on) */
+	bool is_followed;
 	struct sn_settings settings;
 	char settings_text[SN_SETTINGS_PATH_MAX + 512]; /* as it was in the environment */
 	char library[SN_SETTINGS_PATH_MAX];		/* our path in LD_PRELOAD */
