@@ -1,3 +1,7 @@
+/*
+ * Reads the tables of a machine (data/machines) and its corrections on top of them, and finds the
+ * row of an instruction form, or the nearest row if there is none.
+ */
 #include "machine/machine.h"
 
 #include <assert.h>

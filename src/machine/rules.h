@@ -110,9 +110,9 @@ struct sn_wide_loads {
 /** What the levels of memory do where nothing was measured. */
 struct sn_usual_memory {
 	double latency_cycles[SN_MEMORY_LEVELS];
-	double bytes_per_cycle[SN_MEMORY_LEVELS];	  /* of lines that are only read */
-	double written_bytes_per_cycle[SN_MEMORY_LEVELS]; /* of lines that are fetched, then written
-							   */
+	double bytes_per_cycle[SN_MEMORY_LEVELS]; /* of lines that are only read */
+	/* of lines that are fetched, then written */
+	double written_bytes_per_cycle[SN_MEMORY_LEVELS];
 	double misses_in_flight;
 };
 
@@ -129,8 +129,8 @@ struct sn_rules {
 	   the renamer; false: an operation is what the row says. */
 	bool micro_fuses;
 	bool unlaminates; /* indexed memory operands of three-operand forms split at issue */
-	bool caches_updates_split; /* an update of memory with an index is split before the op cache
-				    */
+	/* an update of memory with an index is split before the op cache */
+	bool caches_updates_split;
 	bool fuses_moves;    /* a register copy and the operation on the copy that follows it */
 	bool caches_doubles; /* an instruction of two operations takes one place of the op cache */
 	bool eliminates_gpr_moves, eliminates_vector_moves;
@@ -213,8 +213,8 @@ struct sn_rules {
 	/* ---- units ---- */
 
 	const char *taken_branch_unit; /* the only one for taken branches; NULL: all for branches */
-	float taken_branch_alu_uops;   /* work of the integer units that is lost with a taken branch
-				      */
+	/* work of the integer units that is lost with a taken branch */
+	float taken_branch_alu_uops;
 	/* Units, by their numbers in the table, that take no vector operation while 512-bit ones are
 	   in flight. */
 	uint32_t closed_by_wide_vectors;

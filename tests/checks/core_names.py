@@ -6,6 +6,8 @@ import sys
 root = sys.argv[1]
 names = set()
 for file in sorted(os.listdir(os.path.join(root, 'src/machine/cores'))):
+    if not file.endswith('.c'):
+        continue
     names.add(os.path.splitext(file)[0].replace('_', ' '))
     text = open(os.path.join(root, 'src/machine/cores', file)).read()
     names.update(re.findall(r'\.(?:name|alias) = "([^"]+)"', text))

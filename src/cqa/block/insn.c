@@ -1,3 +1,8 @@
+/*
+ * Turns a decoded instruction into what the model needs: its row of the machine's table, corrected
+ * by rules that no table holds (idioms, fusion, locks, addresses). Neighbours come into play in
+ * insn_block.c.
+ */
 #include "cqa/block/insn.h"
 
 #include <math.h>

@@ -1,3 +1,7 @@
+/*
+ * The estimate: charges what depends on the whole block, asks each bound, and takes the largest.
+ * docs/method/cqa.md explains the bounds.
+ */
 #include "cqa/core/cqa.h"
 
 #include <math.h>

@@ -1,3 +1,8 @@
+/*
+ * The bound of the execution units. An operation may go to any unit of a set; the bound is the
+ * worst union of sets: the operations that only its units can execute over the number of these
+ * units (Hall's condition).
+ */
 #include <math.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* Golden Cove, the core of Sapphire Rapids: Intel 64 and IA-32 Architectures Optimization Reference Manual,
- * 2.1, and measurements on such a machine: bench/cqa/sapphirerapids has them, docs/method/cqa.md says on
+ * 2.1, and measurements on such a machine: bench/cqa/sapphirerapids has them, docs/method/cores.md says on
  * how many loops each rule stands. */
 #include "machine/cores/cores.h"
 

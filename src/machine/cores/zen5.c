@@ -1,5 +1,5 @@
 /* Zen 5: AMD Software Optimization Guide for family 1Ah, and measurements on such a machine, without
- * counters (docs/method/cqa.md says on how many loops each rule stands).
+ * counters (docs/method/cores.md says on how many loops each rule stands).
  *
  * - op_cache_line_bytes, op_cache_entry_ops: 222 loops of two to seven lines of 9 to 20 no-operations.
  * - spares_last_place: loads and stores among no-operations, loops of 5 to 12 places.
@@ -22,7 +22,7 @@ static const struct sn_slow_order slow_orders[] = {
 	{ "LL.SS...", false, 1.6 },  { "LL..SS..", false, 1.6 }, { NULL, false, 0 },
 };
 
-/* Chains of one step beside one, two and three of each kind: 600 loops, docs/method/cqa.md. */
+/* Chains of one step beside one, two and three of each kind: 600 loops, docs/method/cores.md. */
 static const struct sn_chain_delays delays = { {
 	[SN_STEP_INTEGER] = { [SN_BESIDE_WIDE_PRODUCT] = { 0.35F, SN_CORE_NO_LIMIT } },
 	[SN_STEP_ADD] = { [SN_BESIDE_TRANSFER] = { 0.5F, 1 },

@@ -85,7 +85,7 @@ TEST(store_forwards_to_the_next_pass)
 	CHECK(bound("488b01 48ffc0 48894108 4883c108 49ffcf 75ed", SN_BOUND_LATENCY) >= 5);
 }
 
-/* Each of these was measured on such a machine (docs/method/cqa.md). */
+/* Each of these was measured on such a machine (docs/method/cores.md). */
 TEST(sapphire_rapids_is_as_measured)
 {
 	static const struct {
@@ -209,7 +209,7 @@ TEST(hex_takes_case_and_blanks)
 	CHECK_INT(sn_hex_parse("4801", 4, bytes, &count, &err), SN_ERR_RANGE);
 }
 
-/* What was measured on Zen 5 (bench/cqa/chains.tsv and docs/method/cqa.md). */
+/* What was measured on Zen 5 (bench/cqa/chains.tsv and docs/method/cores.md). */
 static double zen5(const char *hex, enum sn_bound which)
 {
 	return estimate("zen5", hex, false).bounds[which];
