@@ -1,3 +1,7 @@
+/*
+ * Width and colours of the terminal: the kernel, COLUMNS and TERM tell them; NO_COLOR and
+ * SONDE_COLOR are obeyed.
+ */
 #include "base/terminal.h"
 
 #include <stdbool.h>

@@ -12,46 +12,35 @@ static const struct sn_explanation explanations[] = {
 	/* ---- ideas ---- */
 	{ "exclusive", "idea",
 	  "Exclusive time belongs to the function, loop or line alone: the processor was executing "
-	  "an "
-	  "instruction of it. What it calls is not in it. The exclusive times of all functions sum "
-	  "to "
-	  "the sampled CPU time.",
+	  "an instruction of it. What it calls is not in it. The exclusive times of all functions "
+	  "sum to the sampled CPU time.",
 	  "inclusive attributed" },
 	{ "inclusive", "idea",
 	  "Inclusive time is exclusive time and that of everything called from it, however deep. A "
 	  "function that stands several times on a call path (recursion) counts once for that "
-	  "path, so "
-	  "inclusive time never exceeds the total.",
+	  "path, so inclusive time never exceeds the total.",
 	  "exclusive attributed" },
 	{ "attributed", "idea",
 	  "Attributed time is the part of a function's time that came through one caller, or went "
-	  "into "
-	  "one callee. The callers' attributed times sum to the function's inclusive time; the "
-	  "callees' "
-	  "with its exclusive time do too. Under recursion the outermost occurrence decides the "
-	  "caller, "
-	  "the innermost the callee.",
+	  "into one callee. The callers' attributed times sum to the function's inclusive time; "
+	  "the callees' with its exclusive time do too. Under recursion the outermost occurrence "
+	  "decides the caller, the innermost the callee.",
 	  "'sonde show calls FUNCTION'" },
 	{ "cpu_time", "idea",
 	  "CPU time is time on a processor, in user code or in the kernel on the program's behalf. "
-	  "Every "
-	  "sample carries the CPU time that its thread used since its sample before, so the sum is "
-	  "the "
-	  "thread's CPU time and not a count of ticks.",
+	  "Every sample carries the CPU time that its thread used since its sample before, so the "
+	  "sum is the thread's CPU time and not a count of ticks.",
 	  "wall system_s user_s" },
 	{ "wall", "idea",
 	  "Wall time (--wall) is CPU time and the time blocked in calls that sonde traces: locks, "
-	  "I/O, "
-	  "polling, sleep, waiting for children. Use it when a program is slow without being busy.",
+	  "I/O, polling, sleep, waiting for children. Use it when a program is slow without being "
+	  "busy.",
 	  "'sonde show waits' blocked_s" },
 	{ "loop", "idea",
 	  "A loop is a natural loop of the machine code, shown with the source lines it was "
-	  "written in. "
-	  "Its id is BUILDID:FUNCTION:HEADER: the function's offset from the module's link base "
-	  "and the "
-	  "header's from the function, in hex. The compiler may make several of one source loop "
-	  "(peel, "
-	  "main, tail): the summary adds them up, 'show loops' lists each.",
+	  "written in. Its id is BUILDID:FUNCTION:HEADER: the function's offset from the module's "
+	  "link base and the header's from the function, in hex. The compiler may make several of "
+	  "one source loop (peel, main, tail): the summary adds them up, 'show loops' lists each.",
 	  "role innermost 'sonde show loop #1'" },
 	{ "spin", "idea",
 	  "Waiting actively: threads of OpenMP and MPI runtimes poll for work or messages, spin "
@@ -60,24 +49,21 @@ static const struct sn_explanation explanations[] = {
 	  "openmp mpi 'sonde show categories'" },
 	{ "quality", "text",
 	  "How far a number carries: good (● or +) stands on 100 observations or more, fair (◐ or "
-	  "~) "
-	  "on 20 or more, poor (○ or ?) on fewer. The 95 % interval says it in figures.",
+	  "~) on 20 or more, poor (○ or ?) on fewer. The 95 % interval says it in figures.",
 	  "samples exclusive_share_low" },
 	{ "mark", "text", "The quality as a mark: ● good, ◐ fair, ○ poor; in ASCII + ~ ?.",
 	  "quality" },
 	{ "interval", "text",
 	  "The 95 % interval of the exclusive share: repeated runs of a program that behaves the "
-	  "same "
-	  "way give intervals that hold the true share in about 95 of 100 cases. Periodic sampling "
-	  "is more precise than tossing coins where the program stays long in one place; "
+	  "same way give intervals that hold the true share in about 95 of 100 cases. Periodic "
+	  "sampling is more precise than tossing coins where the program stays long in one place; "
 	  "docs/method/uncertainty.md tells how that is used.",
 	  "exclusive_share_low exclusive_share_high samples" },
 	{ "no_stack", "idea",
 	  "The function [no stack] holds CPU time that no observation stands for: the kernel's "
-	  "work at the "
-	  "start and exit of threads, threads that ended before their first sample, and samples "
-	  "whose "
-	  "stack could not be kept. [libfoo.so] holds addresses that nothing names.",
+	  "work at the start and exit of threads, threads that ended before their first sample, "
+	  "and samples whose stack could not be kept. [libfoo.so] holds addresses that nothing "
+	  "names.",
 	  "samples" },
 	{ "CPU", "idea",
 	  "In the summary's tables: the exclusive share of the sampled CPU time, the order of the "
@@ -89,11 +75,9 @@ static const struct sn_explanation explanations[] = {
 	  "wait_cpu_s blocked_s" },
 	{ "idle", "idea",
 	  "A thread is idle if it has less than a hundredth of the busiest thread's CPU time and "
-	  "is "
-	  "not the first of its process: helpers that mostly sleep, such as progress threads of "
+	  "is not the first of its process: helpers that mostly sleep, such as progress threads of "
 	  "MPI. The summary's elapsed time and views with --wall leave idle threads out and say "
-	  "how "
-	  "many; --thread brings them.",
+	  "how many; --thread brings them.",
 	  "wall 'sonde show threads --all'" },
 	/* ---- categories ---- */
 	{ "program", "category",
@@ -200,10 +184,9 @@ static const struct sn_explanation explanations[] = {
 	{ "threads", "count", "Threads that spent time in it; of a process: all its threads.",
 	  NULL },
 	{ "thread_deviation", "count",
-	  "Standard deviation of the exclusive time over threads, divided by "
-	  "the mean; threads that never were there count as 0, helpers with "
-	  "less than a hundredth of the busiest thread's time do not count. 0 is perfect "
-	  "balance; null with one thread.",
+	  "Standard deviation of the exclusive time over threads, divided by the mean; threads "
+	  "that never were there count as 0, helpers with less than a hundredth of the busiest "
+	  "thread's time do not count. 0 is perfect balance; null with one thread.",
 	  "thread_max_s" },
 	{ "thread_max_s", "time", "The exclusive time of the thread that spent most in it.",
 	  "thread_deviation" },

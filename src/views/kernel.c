@@ -100,9 +100,8 @@ static sn_status system_fill(const struct sn_view_input *input, struct sn_table 
 static const struct sn_explanation system_words[] = {
 	{ "call", "text",
 	  "The system call that a sample was in the kernel for, by the number that the code before "
-	  "it "
-	  "loads; [page fault] where there was none, [not seen] for time without an observation, "
-	  "[system call] where the number is not known.",
+	  "it loads; [page fault] where there was none, [not seen] for time without an "
+	  "observation, [system call] where the number is not known.",
 	  "system_s" },
 	{ "number", "count", "Number of the system call, by the kernel's table for x86-64.",
 	  "call" },

@@ -312,10 +312,9 @@ static const struct sn_explanation process_words[] = {
 	  "not known.",
 	  NULL },
 	{ "clock_mechanism", "text",
-	  "What made the samples: perf-signal (a perf event that signals its "
-	  "thread), thread-timer (a POSIX timer, bound to the kernel's tick), "
-	  "'perf-signal, then timers' where threads changed over, "
-	  "itimer-prof, perf-ring (from outside of the target), off.",
+	  "What made the samples: perf-signal (a perf event that signals its thread), thread-timer "
+	  "(a POSIX timer, bound to the kernel's tick), 'perf-signal, then timers' where threads "
+	  "changed over, itimer-prof, perf-ring (from outside of the target), off.",
 	  "rate_hz" },
 	{ "rate_hz", "count", "Samples asked for, per second of CPU time.", "clock_mechanism" },
 	{ "overhead_share", "share",

@@ -1,3 +1,7 @@
+/*
+ * What all views share: which columns a format has, a user's headings as keys, and setting the
+ * cells that many views have.
+ */
 #include "views/view.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 /**
  * The views: every table and page that `sonde show` prints and that reports repeat.
  *
- * Keys follow CONTRACTS.md and docs/manual/views.md. A view has more columns than are shown unless
+ * Keys are those of docs/manual/views.md. A view has more columns than are shown unless
  * asked for: `data_columns` is what CSV and JSON have by default, `text_columns` what people see.
  */
 #ifndef SN_VIEWS_VIEW_H

@@ -1,3 +1,7 @@
+/*
+ * What-if as a table, a page of text and JSON, the view of it, and the one hint that the summary
+ * repeats.
+ */
 #include "views/whatif.h"
 
 #include <math.h>

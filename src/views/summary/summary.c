@@ -1,3 +1,7 @@
+/*
+ * Fills the summary: accounts of time, warnings about what was not measured, the hottest loops and
+ * functions.
+ */
 #include "views/summary/summary.h"
 
 #include <math.h>
@@ -236,8 +240,7 @@ static void warn_reconciliation(struct sn_summary *s)
 		if (measured > s->sampled_cpu_s)
 			warn(s,
 			     "only a part of the run was measured, as asked: %.3f s of its %.3f s "
-			     "of CPU "
-			     "time; elapsed and CPU time above are of the whole run",
+			     "of CPU time; elapsed and CPU time above are of the whole run",
 			     s->sampled_cpu_s, fmax(measured, tree));
 		return;
 	}
@@ -353,8 +356,7 @@ static void warn_stacks(struct sn_summary *s)
 	if (raw_threads)
 		warn(s,
 		     "%llu thread%s made past pthread_create (by clone(), or by a library that "
-		     "looks "
-		     "it up in the C library): counted, not sampled",
+		     "looks it up in the C library): counted, not sampled",
 		     (unsigned long long)raw_threads, raw_threads == 1 ? " was" : "s were");
 	if (p->truncated_samples * 1000 > p->total.samples)
 		warn(s, "%.1f %% of the stacks are cut off: callers of these are missing%s%s%s",

@@ -79,7 +79,7 @@ void sn_summary_free(struct sn_summary *summary);
 
 /** The page for people: 100 columns unless `width` says otherwise (0). */
 void sn_summary_print(const struct sn_summary *summary, FILE *out, bool is_utf8, unsigned width);
-/** The members of CONTRACTS.md's summary, into an open object. */
+/** The members of a summary (docs/manual/summary.md), into an open object. */
 void sn_summary_write_json(const struct sn_summary *summary, struct sn_json *json);
 #define SN_SUMMARY_SCHEMA "sonde.summary/2"
 /** SN_SUMMARY_SCHEMA as one object, with its line's end. */
