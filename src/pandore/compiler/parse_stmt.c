@@ -146,17 +146,25 @@ static struct sn_pnd_stmt *parse_assign(struct sn_pnd_parser *p)
 	return s;
 }
 
+/* "(condition)" behind the word that `p` is at. A condition with a fault is left NULL, and what
+ * follows it is read. */
+static bool parse_condition(struct sn_pnd_parser *p, struct sn_pnd_stmt *s, const char *opening)
+{
+	p->at++;
+	if (!sn_pnd_expect(p, '(', opening))
+		return false;
+	s->cond = sn_pnd_parse_expr(p);
+	if (s->cond)
+		return sn_pnd_expect(p, ')', "')' after the condition");
+	skip_header(p);
+	return true;
+}
+
 static struct sn_pnd_stmt *parse_if(struct sn_pnd_parser *p)
 {
 	struct sn_pnd_stmt *s = new_stmt(p, SN_S_IF);
 
-	p->at++;
-	if (!sn_pnd_expect(p, '(', "'(' after if"))
-		return NULL;
-	s->cond = sn_pnd_parse_expr(p);
-	if (!s->cond)
-		skip_header(p);
-	else if (!sn_pnd_expect(p, ')', "')' after the condition"))
+	if (!parse_condition(p, s, "'(' after if"))
 		return NULL;
 	s->body = parse_stmt(p);
 	if (s->body && sn_pnd_at_word(p, "else")) {
@@ -208,13 +216,7 @@ static struct sn_pnd_stmt *parse_while(struct sn_pnd_parser *p)
 {
 	struct sn_pnd_stmt *s = new_stmt(p, SN_S_WHILE);
 
-	p->at++;
-	if (!sn_pnd_expect(p, '(', "'(' after while"))
-		return NULL;
-	s->cond = sn_pnd_parse_expr(p);
-	if (!s->cond)
-		skip_header(p);
-	else if (!sn_pnd_expect(p, ')', "')' after the condition"))
+	if (!parse_condition(p, s, "'(' after while"))
 		return NULL;
 	s->body = parse_stmt(p);
 	return s->cond && s->body ? s : NULL;
