@@ -234,7 +234,7 @@ static sn_status source_fill(const struct sn_view_input *input, struct sn_table 
 			     struct sn_error *err)
 {
 	struct line_sums sums = { 0 };
-	struct extent extent;
+	struct extent extent = { 0 };
 	sn_status status = extent_find(input, &extent, err);
 
 	if (status != SN_OK)

@@ -289,6 +289,7 @@ static void worker_find(const struct sn_profile *p, struct sn_evidence *out)
 	struct sn_interner names = { 0 };
 	SN_VEC(struct sn_weight) sums = { 0 };
 	uint64_t most = 0;
+	size_t worker = SIZE_MAX; /* the name of the one chosen so far */
 
 	for (size_t i = 1; i < e->processes.count; i++) {
 		const struct sn_process *process = &e->processes.items[i];
@@ -306,10 +307,10 @@ static void worker_find(const struct sn_profile *p, struct sn_evidence *out)
 		most = sums.items[name].cpu_ns;
 		out->worker = program_name(process);
 		out->worker_s = (double)most / 1e9;
-		out->worker_processes = name;
+		worker = name;
 	}
-	if (out->worker)
-		out->worker_processes = sums.items[out->worker_processes].waits;
+	if (worker < sums.count)
+		out->worker_processes = sums.items[worker].waits;
 	sn_vec_free(&sums);
 	sn_interner_free(&names);
 }
