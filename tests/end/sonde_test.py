@@ -28,6 +28,7 @@ class Test:
         self.number = 0
         self.folder = tempfile.mkdtemp(prefix='sonde-end-')
         os.environ['XDG_CACHE_HOME'] = os.path.join(self.folder, 'cache')
+        os.environ['XDG_CONFIG_HOME'] = os.path.join(self.folder, 'config')  # no machine of the user's
         # the static model is that of one machine, whichever the test runs on
         os.environ.setdefault('SONDE_NATIVE_ARCH', 'cascadelake')
         os.chdir(self.folder)
