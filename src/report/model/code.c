@@ -359,7 +359,8 @@ void sn_report_add_code(struct sn_report *report, struct sn_structures *structur
 	index_names(&b);
 	sum_places(&b);
 	find_hosts(&b);
-	qsort(b.hosts.items, b.hosts.count, sizeof(*b.hosts.items), compare_hosts);
+	if (b.hosts.count)
+		qsort(b.hosts.items, b.hosts.count, sizeof(*b.hosts.items), compare_hosts);
 	for (size_t i = 0; i < b.hosts.count && i < HOT_FUNCTIONS_MAX; i++)
 		if (b.hosts.items[i].cpu_ns * 1000 >= report->sampled_ns)
 			add_listing(&b, &b.hosts.items[i]);
