@@ -350,7 +350,7 @@ sn_status sn_memory_measure(struct sn_memory_profile *out, struct sn_error *err)
 	/* pages as programs get them that ask for nothing: where those are small, their tables cost
 	   time too */
 	memset(memory, 1, bytes[SN_MEMORY_LEVELS - 1]);
-	snprintf(out->machine, sizeof(out->machine), "%s", native ? native : "");
+	snprintf(out->machine, sizeof(out->machine), "%s", native ? native : "unknown");
 	for (unsigned i = 0; i < SN_MEMORY_LEVELS; i++) {
 		struct sn_memory_level *level = &out->levels[i];
 

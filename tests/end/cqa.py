@@ -486,9 +486,12 @@ run = subprocess.run([t.sonde, 'calibrate', '--format', 'json'], capture_output=
                      env={**os.environ, 'XDG_CONFIG_HOME': os.path.abspath('config')})
 settled = json.loads(run.stdout) if run.returncode == 0 else {}
 lines = open('config/sonde/machine.tsv').read().splitlines() if run.returncode == 0 else []
-native = next((l.split('\t')[1] for l in lines if l.startswith('machine\t')), '')
+native = next((l.split('\t')[1] for l in lines if l.startswith('machine\t') and 'unknown' not in l), '')
 t.check(run.returncode == 0 and sum(l.startswith(('L1\t', 'L2\t', 'L3\t', 'RAM\t')) for l in lines) == 4,
         'calibrate writes the levels of memory', run.stdout + run.stderr)
+run = subprocess.run([t.sonde, 'cqa', 'k.so', '--arch', 'zen4'], capture_output=True, text=True,
+                     env={**os.environ, 'XDG_CONFIG_HOME': os.path.abspath('config')})
+t.check(run.returncode == 0 and 'no machine profile' not in run.stderr, 'what calibrate writes can be read', run.stderr)
 told = [l for l in lines if l.startswith('loop_buffer\t')]
 # without a model of the processor nobody knows whether there is one
 buffer = ['unknown'] if not native else ['off'] if native.startswith('zen') else ['on', 'off']

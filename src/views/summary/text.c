@@ -710,7 +710,8 @@ static size_t commands_of(const struct sn_summary *s, const char **commands, siz
 		const char *command = i < s->verdict.count
 					      ? sn_verdict_command(s->verdict.findings[i].kind)
 					      : always[i - s->verdict.count];
-		bool is_new = true;
+		/* sampled from outside there are no waits to show */
+		bool is_new = s->waits.items.count || strcmp(command, "sonde show waits") != 0;
 
 		for (size_t k = 0; k < count; k++)
 			is_new &= strcmp(commands[k], command) != 0;

@@ -9,9 +9,10 @@
 #include "views/summary/verdict_parts.h"
 
 /* Thresholds; docs/method/verdict.md has the reasons. */
-static const double join_least = 0.1;  /* oversubscription takes spinning into its story */
-static const double spin_least = 0.05; /* of CPU time: threads wait for each other */
-static const double rival_least = 0.8; /* of the first: the verdict is not sure */
+static const double join_least = 0.1;	/* oversubscription takes spinning into its story */
+static const double spin_least = 0.05;	/* of CPU time: threads wait for each other */
+static const double waited_least = 0.1; /* of the CPU time of lock calls: somebody waits */
+static const double rival_least = 0.8;	/* of the first: the verdict is not sure */
 static const double overhead_most = 0.2;
 static const double short_s = 0.05;
 enum { SAMPLES_LEAST = 20, SAMPLES_GOOD = 100 };
@@ -154,9 +155,16 @@ static void tell_pause(struct stories *stories, enum sn_story_id id, enum sn_pau
 
 static void tell_pauses(struct stories *stories, const struct sn_evidence *e)
 {
-	double io = sn_known(e->pauses_s[SN_PAUSE_IO]), poll = sn_known(e->pauses_s[SN_PAUSE_POLL]);
+	double io = sn_known(e->pauses_s[SN_PAUSE_IO]), poll = sn_known(e->pauses_s[SN_PAUSE_POLL]),
+	       lock = sn_known(e->pauses_s[SN_PAUSE_LOCK]);
 
-	tell_pause(stories, SN_STORY_LOCK, SN_PAUSE_LOCK, SN_PAUSE_LOCK, sn_known(e->lock_cpu_s));
+	if (lock < waited_least * sn_known(e->lock_cpu_s)) { /* free locks: nobody waits */
+		tell(stories, SN_STORY_LOCK_CALLS, e->lock_cpu_s, NULL);
+		tell_pause(stories, SN_STORY_LOCK, SN_PAUSE_LOCK, SN_PAUSE_LOCK, 0);
+	} else {
+		tell_pause(stories, SN_STORY_LOCK, SN_PAUSE_LOCK, SN_PAUSE_LOCK,
+			   sn_known(e->lock_cpu_s));
+	}
 	if (!is_oversubscribed(e))
 		tell_pause(stories, SN_STORY_BARRIER, SN_PAUSE_BARRIER, SN_PAUSE_OPENMP, 0);
 	tell_pause(stories, SN_STORY_SIGNAL, SN_PAUSE_SIGNAL, SN_PAUSE_SIGNAL, 0);

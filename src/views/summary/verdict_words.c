@@ -190,9 +190,10 @@ static void flat_sentence(const struct sn_evidence *e, const struct sn_story *st
 		add_list(e, &e->functions, e->functions.count, out);
 	} else {
 		sn_text_addf(out,
-			     "%.1f %% of CPU time is the program's work, spread over many places; "
-			     "most in ",
+			     "%.1f %% of CPU time is the program's work, spread over many places",
 			     percent(e->compute_s, e->cpu_s));
+		if (e->functions.top_count)
+			sn_text_add(out, "; most in ");
 		add_list(e, &e->functions, SN_EVIDENCE_TOP, out);
 	}
 	add_rest(e, out);
@@ -363,6 +364,24 @@ static void lock_remedy(const struct sn_evidence *e, const struct sn_story *stor
 	(void)e;
 	(void)story;
 	sn_text_add(out, "Hold the lock for less, split it, or give each thread data of its own");
+}
+
+static void lock_calls_headline(const struct sn_evidence *e, const struct sn_story *story,
+				struct sn_text *out)
+{
+	sn_text_addf(
+		out,
+		"Busy with lock calls: taking and leaving locks takes %.1f %% of CPU time, and "
+		"hardly anyone waits for them",
+		percent(story->seconds, e->cpu_s));
+}
+
+static void lock_calls_remedy(const struct sn_evidence *e, const struct sn_story *story,
+			      struct sn_text *out)
+{
+	(void)e;
+	(void)story;
+	sn_text_add(out, "Lock less often: once for a batch, or not at all where one thread works");
 }
 
 static void barrier_remedy(const struct sn_evidence *e, const struct sn_story *story,
@@ -597,6 +616,8 @@ const struct sn_story_words sn_stories[SN_STORIES] = {
 			     queue_sentence, jobs_remedy, NULL },
 	[SN_STORY_LOCK] = { SN_VERDICT_LOCK_WAIT, true, false, pause_headline, pause_headline,
 			    lock_remedy, "Waiting for locks" },
+	[SN_STORY_LOCK_CALLS] = { SN_VERDICT_COMPUTE_FLAT, true, true, lock_calls_headline,
+				  lock_calls_headline, lock_calls_remedy, NULL },
 	[SN_STORY_BARRIER] = { SN_VERDICT_LOCK_WAIT, true, false, pause_headline, pause_headline,
 			       barrier_remedy, "Threads wait for each other at barriers" },
 	[SN_STORY_SIGNAL] = { SN_VERDICT_LOCK_WAIT, true, false, pause_headline, pause_headline,

@@ -312,6 +312,33 @@ TEST(a_run_that_mostly_starts)
 	CHECK(strstr(answer.findings[1].sentence, "30.0 %") != NULL);
 }
 
+/* A loop of lock and unlock that one thread runs. */
+TEST(locks_that_nobody_waits_for)
+{
+	struct sn_evidence e = run_of(1);
+
+	e.cpu_s = 10;
+	e.compute_s = 4;
+	e.lock_cpu_s = 6;
+	decide(&e);
+	check(SN_VERDICT_COMPUTE_FLAT, "taking and leaving locks takes 60.0 % of CPU time");
+	CHECK(!finding(SN_VERDICT_LOCK_WAIT));
+	e.pauses_s[SN_PAUSE_LOCK] = 1;
+	decide(&e);
+	check(SN_VERDICT_LOCK_WAIT, "Waiting for locks");
+}
+
+/* All of the program's own work is too little to be named. */
+TEST(no_function_to_name)
+{
+	struct sn_evidence e = run_of(1);
+
+	e.cpu_s = 10;
+	e.compute_s = 10;
+	decide(&e);
+	CHECK(strstr(answer.findings[0].sentence, "most in") == NULL);
+}
+
 TEST(code_without_names)
 {
 	struct sn_evidence e = run_of(1);
