@@ -272,7 +272,7 @@ static void print_variant(const struct sn_whatif_variant *v, const char *title, 
 	print_not_estimated(v, out);
 }
 
-void sn_whatif_print(const struct sn_whatif *w, FILE *out)
+static void print_totals(const struct sn_whatif *w, FILE *out)
 {
 	struct sn_text levels = { 0 };
 
@@ -395,8 +395,8 @@ static void take_columns(struct sn_table_view *how, enum sn_variant variant,
 	how->columns = columns->chars;
 }
 
-static sn_status table_show(struct sn_whatif *w, enum sn_variant variant, bool is_utf8,
-			    struct sn_table_view *how, FILE *out, struct sn_error *err)
+sn_status sn_whatif_show(const struct sn_whatif *w, enum sn_variant variant, bool is_utf8,
+			 struct sn_table_view *how, FILE *out, struct sn_error *err)
 {
 	struct sn_text columns = { 0 }, looked_at = { 0 };
 	struct sn_table table;
@@ -407,11 +407,12 @@ static sn_status table_show(struct sn_whatif *w, enum sn_variant variant, bool i
 		     how->sort ? how->sort : "");
 	sn_whatif_table(w, variant, is_utf8, looked_at.chars, &table);
 	if (how->format == SN_FORMAT_TEXT) {
-		sn_whatif_print(w, out);
+		print_totals(w, out);
 		fprintf(out, "\nLoops, most to gain by %s first:\n", sn_variant_names[variant]);
 	}
-	status = sn_table_write(&table, how, out, write_members, w, err);
+	status = sn_table_write(&table, how, out, write_members, (void *)w, err);
 	sn_table_free(&table);
+	how->columns = NULL;
 	sn_text_free(&columns);
 	sn_text_free(&looked_at);
 	return status;
@@ -430,7 +431,7 @@ static sn_status whatif_show(const struct sn_view_input *input, struct sn_table_
 	w = sn_whatif_new(choice->machine, input->profile, input->structures, SN_WHATIF_LOOPS_MAX);
 	status = sn_whatif_variant_find(w, input->subject, &variant, err);
 	if (status == SN_OK)
-		status = table_show(w, variant, input->is_utf8, how, out, err);
+		status = sn_whatif_show(w, variant, input->is_utf8, how, out, err);
 	sn_whatif_free(w);
 	return status;
 }

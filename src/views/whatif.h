@@ -26,8 +26,10 @@ void sn_whatif_table(const struct sn_whatif *whatif, enum sn_variant variant, bo
 /** What people see of it, and what CSV and JSON have unless asked otherwise; in `out`. */
 void sn_whatif_columns(enum sn_variant variant, enum sn_format format, struct sn_text *out);
 
-/** The program's speed-ups by variant, cumulated over loops, with what they rest on. */
-void sn_whatif_print(const struct sn_whatif *whatif, FILE *out);
+/** The table as `how` says; as text the program's speed-ups by variant come first, cumulated over
+ *  loops, with what they rest on. `how->columns` is NULL or borrowed, and NULL afterwards. */
+sn_status sn_whatif_show(const struct sn_whatif *whatif, enum sn_variant variant, bool is_utf8,
+			 struct sn_table_view *how, FILE *out, struct sn_error *err);
 /** Members of an open object: the figures of the program alone, or with each variant's cumulative
  *  steps. */
 void sn_whatif_write_totals(const struct sn_whatif *whatif, struct sn_json *json);

@@ -14,10 +14,7 @@ static sn_status whatif_print(const struct sn_whatif *whatif, FILE *out, struct 
 	struct sn_table_view how = { .format = SN_FORMAT_TEXT,
 				     .share_column = "coverage_share",
 				     .top = ROWS };
-	struct sn_text columns = { 0 };
 	enum sn_variant variant;
-	struct sn_table table;
-	sn_status status;
 
 	if (!sn_whatif_promises(whatif)) {
 		fputs("\nWhat loops could gain: less than 1.05x of the program, by the static model "
@@ -26,16 +23,8 @@ static sn_status whatif_print(const struct sn_whatif *whatif, FILE *out, struct 
 		return SN_OK;
 	}
 	sn_whatif_variant_find(whatif, NULL, &variant, err);
-	sn_whatif_columns(variant, SN_FORMAT_TEXT, &columns);
-	sn_whatif_table(whatif, variant, sn_locale_is_utf8(), columns.chars, &table);
-	how.columns = columns.chars;
 	fputc('\n', out);
-	sn_whatif_print(whatif, out);
-	fprintf(out, "\nloops, most to gain by %s first\n", sn_variant_names[variant]);
-	status = sn_table_write(&table, &how, out, NULL, NULL, err);
-	sn_table_free(&table);
-	sn_text_free(&columns);
-	return status;
+	return sn_whatif_show(whatif, variant, sn_locale_is_utf8(), &how, out, err);
 }
 
 static sn_status table_print(const struct sn_report_table *table, FILE *out, struct sn_error *err)
