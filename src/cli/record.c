@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "base/vec.h"
 #include "code/debuginfod.h"
+#include "views/summary/deaths.h"
 
 static sn_status rate_parse(const char *clock, double *rate_hz, struct sn_error *err)
 {
@@ -147,11 +148,24 @@ int sn_cli_record(const struct sn_args *args, struct sn_record_result *result)
 	return result->exit_code;
 }
 
+/* A shell tells of a signal that ended its own child, but that is us, and we end by exit. */
+static void signal_tell(const struct sn_args *args, const struct sn_record_result *result)
+{
+	struct sn_text signal = { 0 };
+
+	if (!result->exit_signal || sn_args_flag(args, "quiet"))
+		return;
+	sn_signal_describe(result->exit_signal, false, &signal);
+	sn_warn("'%s' was ended by %s", args->operands[0], signal.chars);
+	sn_text_free(&signal);
+}
+
 static int record_run(const struct sn_args *args)
 {
 	struct sn_record_result result;
 	int code = sn_cli_record(args, &result);
 
+	signal_tell(args, &result);
 	if (result.experiment_path.chars && !sn_args_flag(args, "quiet") && result.rank <= 0) {
 		struct sn_text word = { 0 };
 

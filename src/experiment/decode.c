@@ -341,9 +341,43 @@ void sn_decode_data(struct sn_decoder *decoder, const uint8_t *bytes, size_t len
 	}
 }
 
+/* The last image of the process that had begun by then. */
+static struct sn_process *killed_process(struct sn_experiment *e,
+					 const struct sn_process_killed *killed)
+{
+	struct sn_process *found = NULL;
+
+	for (size_t i = 0; i < e->processes.count; i++) {
+		struct sn_process *p = &e->processes.items[i];
+
+		if (p->pid == killed->pid && p->start_ns <= killed->time_ns &&
+		    (killed->waiter_pid < 0 || killed->waiter_pid == p->parent_pid) &&
+		    !strncmp(p->host, killed->host, SN_DATA_HOST_MAX - 1) &&
+		    (!found || found->start_ns <= p->start_ns))
+			found = p;
+	}
+	return found;
+}
+
+static void killed_take(struct sn_decoder *decoder)
+{
+	for (size_t i = 0; i < decoder->killed.count; i++) {
+		const struct sn_process_killed *killed = &decoder->killed.items[i];
+		struct sn_process *process = killed_process(decoder->experiment, killed);
+
+		if (!process)
+			continue;
+		process->exit_signal = killed->signal;
+		process->exit_status = 128 + killed->signal;
+	}
+	sn_vec_free(&decoder->killed);
+}
+
 void sn_decoder_finish(struct sn_decoder *decoder)
 {
 	struct sn_experiment *e = decoder->experiment;
+
+	killed_take(decoder);
 
 	for (size_t i = 0; i < decoder->warnings.count; i++) {
 		const struct sn_process_warning *w = &decoder->warnings.items[i];

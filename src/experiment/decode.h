@@ -15,6 +15,14 @@ struct sn_process_warning {
 	uint32_t last_process; /* index of the last one that said it */
 };
 
+/** A process that a signal ended, as who waited for it knows. */
+struct sn_process_killed {
+	int32_t pid, waiter_pid; /* waiter_pid -1: the launcher */
+	int32_t signal;
+	int64_t time_ns; /* it had ended by then; INT64_MAX: not known */
+	const char *host;
+};
+
 struct sn_decoder {
 	struct sn_experiment *experiment;
 	struct sn_map modules; /* hash of (path, build-id) -> module index + 1 */
@@ -23,6 +31,7 @@ struct sn_decoder {
 	int64_t clock_offset_ns;
 	bool has_clock_offset;			    /* else each file's own pair is used */
 	SN_VEC(struct sn_process_warning) warnings; /* what processes said of themselves */
+	SN_VEC(struct sn_process_killed) killed;
 };
 
 /**
@@ -33,7 +42,8 @@ struct sn_decoder {
 void sn_decode_data(struct sn_decoder *decoder, const uint8_t *bytes, size_t length,
 		    const char *name);
 
-/** Moves the processes' warnings to the experiment, each sentence once, and frees what the decoder
+/** Notes at each process that was killed which signal it was. Moves the processes' warnings to the
+ *  experiment, each sentence once, and frees what the decoder
  *  holds (not the experiment). */
 void sn_decoder_finish(struct sn_decoder *decoder);
 

@@ -268,6 +268,17 @@ static void exec_decode(struct image *image, const struct sn_record_exec *exec)
 			    sn_decode_record_text(image, exec, exec->path, exec->path_bytes), why));
 }
 
+static void killed_decode(struct image *image, const struct sn_record_child_killed *record)
+{
+	const struct sn_process *waiter = process_of(image);
+	struct sn_process_killed killed = { record->child_pid, waiter->pid, record->signal,
+					    bounded(record->time_ns) + image->offset_ns,
+					    waiter->host };
+
+	if (record->signal > 0 && record->signal <= SN_SIGNAL_MOST)
+		sn_vec_push(&image->decoder->killed, killed);
+}
+
 void sn_decode_facts(struct image *image, const struct owner *owner, const void *record)
 {
 	(void)owner;
@@ -299,6 +310,9 @@ void sn_decode_facts(struct image *image, const struct owner *owner, const void 
 		break;
 	case SN_RECORD_EXEC:
 		exec_decode(image, record);
+		break;
+	case SN_RECORD_CHILD_KILLED:
+		killed_decode(image, record);
 		break;
 	default:
 		break;

@@ -11,7 +11,7 @@
 #include "experiment/decode.h"
 #include "wire/data.h"
 
-enum { FRAMES_MAX = 1 << 16, SEGMENTS_MAX = 1 << 12 };
+enum { FRAMES_MAX = 1 << 16, SEGMENTS_MAX = 1 << 12, SN_SIGNAL_MOST = 64 };
 
 /* One stack segment of the file, and what became of it. */
 struct segment {

@@ -66,6 +66,7 @@ struct sn_process {
 	const char *folder;    /* working directory */
 	int64_t start_ns, end_ns;
 	int32_t exit_status; /* 128+n for a signal; -1: unknown (still running, killed recorder) */
+	int32_t exit_signal; /* that ended it; 0: none that is known of */
 	struct sn_time_account account; /* the whole process; children excluded */
 	const char *clock_mechanism;	/* perf-signal, thread-timer, itimer-prof, perf-ring, off */
 	double rate_hz;			/* requested */
@@ -152,6 +153,7 @@ struct sn_experiment {
 	int64_t started_realtime_ns; /* CLOCK_REALTIME of time 0 */
 	int64_t clock_error_ns;	     /* bound on the alignment between hosts */
 	int32_t exit_status;	     /* of the target; -1: unknown */
+	int32_t exit_signal;	     /* that ended the target; 0: none that is known of */
 	int64_t elapsed_ns;
 	/* the launcher's own account of the whole tree (wait4), -1: unknown */
 	int64_t tree_user_ns, tree_system_ns;

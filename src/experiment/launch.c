@@ -27,7 +27,9 @@ static void write_members(const struct sn_launch *l, struct sn_json *json)
 	sn_json_member_double(json, "rate_hz", l->rate_hz);
 	sn_json_member_int(json, "pid", l->pid);
 	sn_json_member_int(json, "rank", l->rank);
+	sn_json_member_int(json, "target_pid", l->target_pid);
 	sn_json_member_int(json, "exit_status", l->exit_status);
+	sn_json_member_int(json, "exit_signal", l->exit_signal);
 	sn_json_member_bool(json, "has_ended", l->has_ended);
 	sn_json_member_bool(json, "is_windowed", l->is_windowed);
 	sn_json_member_int(json, "started_monotonic_ns", l->started_monotonic_ns);
@@ -111,7 +113,9 @@ static void read_members(struct sn_launch *l, json_t *root)
 	l->rate_hz = json_number_value(json_object_get(root, "rate_hz"));
 	l->pid = (int32_t)int_of(root, "pid", -1);
 	l->rank = (int32_t)int_of(root, "rank", -1);
+	l->target_pid = (int32_t)int_of(root, "target_pid", -1);
 	l->exit_status = (int32_t)int_of(root, "exit_status", -1);
+	l->exit_signal = (int32_t)int_of(root, "exit_signal", 0);
 	l->has_ended = json_is_true(json_object_get(root, "has_ended"));
 	l->is_windowed = json_is_true(json_object_get(root, "is_windowed"));
 	l->started_monotonic_ns = int_of(root, "started_monotonic_ns", 0);

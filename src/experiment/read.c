@@ -115,6 +115,7 @@ static void facts_take(struct sn_experiment *e, const struct launches *launches)
 	e->cpu_model = copied(e, lead->cpu_model);
 	e->kernel = copied(e, lead->kernel);
 	e->exit_status = lead->exit_status;
+	e->exit_signal = lead->exit_signal;
 	for (size_t i = 0; i < lead->environment.count; i++) {
 		struct sn_environment_variable variable = {
 			copied(e, lead->environment.items[i].name),
@@ -142,6 +143,8 @@ static void facts_take(struct sn_experiment *e, const struct launches *launches)
 		}
 		if (l->exit_status > 0 && e->exit_status == 0)
 			e->exit_status = l->exit_status;
+		if (l->exit_signal && !e->exit_signal)
+			e->exit_signal = l->exit_signal;
 		if (!l->has_ended) {
 			e->is_salvaged = true;
 			e->exit_status = -1;
@@ -175,6 +178,10 @@ static void launch_decode(struct sn_decoder *decoder, const struct sn_launch *la
 	struct sn_text path = { 0 };
 	struct names live = { 0 };
 
+	if (launch->exit_signal > 0)
+		sn_vec_push(&decoder->killed,
+			    (struct sn_process_killed){ launch->target_pid, -1, launch->exit_signal,
+							INT64_MAX, copied(e, launch->host) });
 	decoder->has_clock_offset = launch->started_monotonic_ns != 0;
 	decoder->clock_offset_ns = (int64_t)((uint64_t)launch->started_realtime_ns -
 					     (uint64_t)launch->started_monotonic_ns);

@@ -154,7 +154,7 @@ static void facts_take(struct recording *r)
 	/* a running process that --pid names was not there to be measured before anyway */
 	l->is_windowed =
 		r->options->delay_s > 0 || (r->options->duration_s > 0 && !r->options->pid);
-	l->exit_status = -1;
+	l->target_pid = l->exit_status = -1;
 	l->elapsed_ns = l->tree_user_ns = l->tree_system_ns = -1;
 	l->others_share = -1;
 	l->started_monotonic_ns = sn_clock_ns(CLOCK_MONOTONIC);
@@ -500,6 +500,8 @@ static void target_wait(struct recording *r)
 		sn_machine_others_share(r->machine_before, sn_machine_time_now(),
 					r->launch.tree_user_ns + r->launch.tree_system_ns);
 	r->result->exit_code = r->launch.exit_status = status_code(status);
+	r->launch.target_pid = r->pid;
+	r->result->exit_signal = r->launch.exit_signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
 	if (r->outside)
 		sn_outside_close(r->outside, status, &usage);
 	r->outside = NULL;

@@ -31,7 +31,8 @@ struct sn_record_options {
 };
 
 struct sn_record_result {
-	int exit_code; /* the target's (128+n for a signal), or 125, 126, 127 */
+	int exit_code;	 /* the target's (128+n for a signal), or 125, 126, 127 */
+	int exit_signal; /* that ended the target; 0: none */
 	struct sn_text experiment_path;
 	uint64_t data_bytes;
 	int32_t rank;	/* of this record in an MPI launch; -1: none */

@@ -8,6 +8,7 @@
 #include "profile/process_tree.h"
 #include "profile/wait.h"
 #include "views/parts.h"
+#include "views/summary/deaths.h"
 
 static double account_cpu(const struct sn_time_account *account)
 {
@@ -142,6 +143,7 @@ enum {
 	P_LOST,
 	P_THREADS,
 	P_EXIT,
+	P_SIGNAL,
 	P_CLOCK,
 	P_RATE,
 	P_OVERHEAD,
@@ -169,6 +171,7 @@ static const struct sn_column process_columns[] = {
 	{ "lost", "lost", SN_CELL_INT, 0 },
 	{ "threads", "threads", SN_CELL_INT, 0 },
 	{ "exit_status", "exit", SN_CELL_INT, 0 },
+	{ "exit_signal", "signal", SN_CELL_TEXT, 0 },
 	{ "clock_mechanism", "clock", SN_CELL_TEXT, 0 },
 	{ "rate_hz", "Hz", SN_CELL_REAL, 0 },
 	{ "overhead_share", "overhead", SN_CELL_SHARE, 0 },
@@ -225,6 +228,17 @@ static int32_t exit_status_of(const struct sn_experiment *e, size_t p)
 	return e->exit_status;
 }
 
+static void signal_set(struct sn_table *table, int32_t number)
+{
+	struct sn_text name = { 0 };
+
+	if (number <= 0)
+		return;
+	sn_signal_describe(number, true, &name);
+	sn_table_set_text(table, P_SIGNAL, name.chars);
+	sn_text_free(&name);
+}
+
 static void process_row(const struct sn_view_input *input, struct sn_table *table,
 			struct sn_process_place place, const struct thread_sums *sums)
 {
@@ -257,6 +271,7 @@ static void process_row(const struct sn_view_input *input, struct sn_table *tabl
 	sn_table_set_int(table, P_THREADS, sums->threads);
 	if (exit_status >= 0)
 		sn_table_set_int(table, P_EXIT, exit_status);
+	signal_set(table, process->exit_signal);
 	sn_table_set_text(table, P_CLOCK, process->clock_mechanism);
 	sn_table_set_real(table, P_RATE, process->rate_hz);
 	sn_table_set_real(table, P_OVERHEAD,
@@ -307,6 +322,9 @@ static const struct sn_explanation process_words[] = {
 	{ "folder", "text", "Working directory.", NULL },
 	{ "lost", "count",
 	  "Samples that were due and could not be kept, by the collector's own count.", NULL },
+	{ "exit_signal", "text",
+	  "The signal that ended the process, where who waited for it is known to have learnt it.",
+	  "exit_status" },
 	{ "exit_status", "count",
 	  "The exit status; 128 and the signal's number for a signal; null if it is "
 	  "not known.",
@@ -333,9 +351,10 @@ const struct sn_view sn_view_processes = {
 	.columns = process_columns,
 	.column_count = sizeof(process_columns) / sizeof(*process_columns),
 	.words = process_words,
-	.data_columns = "process,pid,parent_pid,rank,host,program,arguments,elapsed_s,cpu_s,user_s,"
-			"system_s,wait_cpu_s,blocked_s,sampled_cpu_s,samples,lost,threads,"
-			"exit_status,clock_mechanism,rate_hz,overhead_share,share,depth",
+	.data_columns =
+		"process,pid,parent_pid,rank,host,program,arguments,elapsed_s,cpu_s,user_s,"
+		"system_s,wait_cpu_s,blocked_s,sampled_cpu_s,samples,lost,threads,"
+		"exit_status,exit_signal,clock_mechanism,rate_hz,overhead_share,share,depth",
 	.text_columns =
 		"process,rank,pid,share,cpu_s,blocked_s,elapsed_s,threads,samples,lost,exit_status,"
 		"arguments",

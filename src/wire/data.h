@@ -171,6 +171,7 @@ enum sn_record_type {
 	SN_RECORD_TASK, /* a struct sn_record_thread_account by the launcher: thread_index is the
 			   tid */
 	SN_RECORD_TALLY,
+	SN_RECORD_CHILD_KILLED,
 	SN_RECORD_KINDS,
 };
 
@@ -328,6 +329,14 @@ struct sn_record_text {
 	struct sn_record_header header; /* flags: enum sn_text_kind, maybe SN_TEXT_CUT */
 	uint32_t text_bytes;		/* without a final zero, which is there */
 	char text[];
+};
+
+/** A child that this process waited for was ended by a signal. */
+struct sn_record_child_killed {
+	struct sn_record_header header;
+	int32_t child_pid;
+	int64_t time_ns;
+	int32_t signal, reserved;
 };
 
 enum sn_record_exec_flags {

@@ -33,7 +33,8 @@ ssize_t __recvfrom_chk(int fd, void *bytes, size_t count, size_t room, int flags
 	X(pthread_rwlock_rdlock) X(pthread_rwlock_tryrdlock) X(pthread_rwlock_wrlock) \
 	X(pthread_rwlock_trywrlock) X(pthread_mutexattr_setpshared) X(pthread_rwlockattr_setpshared) \
 	X(sem_wait) X(sem_timedwait) X(poll) X(ppoll) X(select) X(pselect) X(epoll_wait) \
-	X(epoll_pwait) X(nanosleep) X(clock_nanosleep) X(usleep) X(sleep) X(syscall)
+	X(epoll_pwait) X(nanosleep) X(clock_nanosleep) X(usleep) X(sleep) X(syscall) \
+	X(wait) X(waitpid) X(wait3) X(wait4) X(waitid)
 /* Symbols whose oldest version differs from what programs mean. */
 #define SN_CALLS_OF_VERSION(V) \
 	V(pthread_cond_wait, "GLIBC_2.3.2") V(pthread_cond_timedwait, "GLIBC_2.3.2")

@@ -14,6 +14,7 @@
 #include "profile/rank.h"
 #include "profile/uncertainty.h"
 #include "whatif/sentence.h"
+#include "views/summary/deaths.h"
 #include "views/summary/evidence.h"
 
 /* ---- accounts ---- */
@@ -417,6 +418,7 @@ static void warnings_find(struct sn_summary *s, struct sn_structures *structures
 {
 	const struct sn_experiment *e = s->profile->experiment;
 
+	sn_summary_deaths_find(s);
 	for (size_t i = 0; i < e->warnings.count; i++)
 		sn_vec_push(&s->warnings, e->warnings.items[i]);
 	if (e->is_salvaged)

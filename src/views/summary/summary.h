@@ -50,6 +50,7 @@ struct sn_summary {
 	double rate_hz;		     /* asked for */
 	double sampled_hz;	     /* samples a second of CPU time; NaN: unknown */
 	SN_VEC(const char *) warnings;
+	size_t death_count; /* of the warnings, the first: processes that a signal ended */
 
 	struct sn_summary_loop loops[SN_SUMMARY_ROWS]; /* hottest source loops */
 	size_t loop_count, source_loop_count;	       /* shown; of all */

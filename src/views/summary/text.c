@@ -270,6 +270,10 @@ static void put_head(const struct page *page, struct sn_text *line)
 	if (s->profile->is_filtered)
 		sn_text_addf(line, "%sfiltered", dot(page));
 	put_facts(page, line);
+	for (size_t i = 0; i < s->death_count; i++) {
+		set_off(page, 0, strlen(" Died:"), page->style->poor);
+		put_wrapped(page, line, " Died: ", s->warnings.items[i]);
+	}
 }
 
 /* ---- the verdict and what it rests on ---- */
@@ -670,11 +674,13 @@ static void put_notes(const struct page *page, struct sn_text *line)
 	const struct sn_summary *s = page->summary;
 	enum { NOTES_MAX = 6 };
 
-	for (size_t i = 0; i < s->warnings.count && i < NOTES_MAX; i++)
-		put_wrapped(page, line, i ? "       " : " Note: ", s->warnings.items[i]);
-	if (s->warnings.count > NOTES_MAX) {
+	size_t first = s->death_count, end = first + NOTES_MAX;
+
+	for (size_t i = first; i < s->warnings.count && i < end; i++)
+		put_wrapped(page, line, i > first ? "       " : " Note: ", s->warnings.items[i]);
+	if (s->warnings.count > end) {
 		sn_text_addf(line, "       and %zu more: sonde show summary --format json",
-			     s->warnings.count - NOTES_MAX);
+			     s->warnings.count - end);
 		put_line(page, line);
 	}
 }

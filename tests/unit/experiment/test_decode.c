@@ -129,6 +129,50 @@ static struct sn_experiment *decoded(const uint8_t *bytes, size_t length)
 	return decoder.experiment;
 }
 
+static void write_killed(struct sn_writer *writer, int32_t pid, int32_t signal, int64_t at_ns)
+{
+	struct sn_record_child_killed *killed = sn_writer_reserve(writer, sizeof(*killed), at_ns);
+
+	*killed = (struct sn_record_child_killed){
+		{ SN_RECORD_CHILD_KILLED, 0, sizeof(*killed) }, pid, at_ns, signal, 0
+	};
+	sn_writer_commit(writer, sizeof(*killed));
+}
+
+/* Of two images of process 8 the last one begun by then was killed; process 9 is no child of 7. */
+TEST(who_waited_knows_the_signal)
+{
+	struct sn_decoder decoder = { .experiment = sn_experiment_new("x") };
+	const int32_t pids[] = { 7, 8, 8, 8, 9 }, parents[] = { 1, 7, 7, 7, 1 };
+	const int32_t starts_ns[] = { 0, 10, 20, 60, 10 };
+	const struct sn_process *p;
+
+	for (size_t i = 0; i < 5; i++) {
+		struct written w = file_begin(pids[i]);
+		struct sn_data_header *h = (void *)w.file.base;
+		struct sn_writer writer = thread_begin(&w, 0);
+
+		h->parent_pid = parents[i];
+		h->start_ns = h->process_start_ns = T0 + starts_ns[i];
+		h->start_realtime_ns = h->start_ns + 5000;
+		if (!i) {
+			write_killed(&writer, 8, 11, T0 + 50);
+			write_killed(&writer, 9, 6, T0 + 50);
+			write_killed(&writer, 10, 6, T0 + 50);
+			write_killed(&writer, 8, 1 << 20, T0 + 50);
+		}
+		sn_decode_data(&decoder, w.file.base, w.length, "data");
+		free(w.file.base);
+	}
+	sn_decoder_finish(&decoder);
+	p = decoder.experiment->processes.items;
+	REQUIRE(decoder.experiment->processes.count == 5);
+	CHECK(!p[0].exit_signal && !p[1].exit_signal && !p[3].exit_signal && !p[4].exit_signal);
+	CHECK_INT(p[2].exit_signal, 11);
+	CHECK_INT(p[2].exit_status, 139);
+	sn_experiment_free(decoder.experiment);
+}
+
 TEST(what_was_written_is_read)
 {
 	struct written w = file_whole();

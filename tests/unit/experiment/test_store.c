@@ -98,7 +98,9 @@ TEST(a_launch_file_reads_back)
 				    .clock = "hi",
 				    .pid = 5,
 				    .rank = -1,
+				    .target_pid = 6,
 				    .exit_status = 3,
+				    .exit_signal = 9,
 				    .has_ended = true,
 				    .tree_user_ns = 1,
 				    .rate_hz = 1000 };
@@ -112,7 +114,9 @@ TEST(a_launch_file_reads_back)
 	CHECK_INT(sn_launch_read("launch.h.5.json", &read, &err), SN_OK);
 	CHECK_STRING(read.program, "./a\"b");
 	CHECK(read.label == NULL && read.has_ended);
+	CHECK_INT(read.target_pid, 6);
 	CHECK_INT(read.exit_status, 3);
+	CHECK_INT(read.exit_signal, 9);
 	CHECK_STRING(read.warnings.items[0], "careful");
 	CHECK_STRING(read.environment.items[0].value, "***");
 	sn_launch_free(&read);
