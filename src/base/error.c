@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "base/progress.h"
 #include "base/text.h"
@@ -30,6 +31,40 @@ sn_status sn_error_set(struct sn_error *err, sn_status status, const char *forma
 	return status;
 }
 
+static void file_limit_tell(char *out, size_t room)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_FSIZE, &limit) || limit.rlim_cur == RLIM_INFINITY)
+		snprintf(out, room, "; its file system allows no larger file: name another place");
+	else
+		snprintf(out, room,
+			 "; the limit on file sizes is %llu kB here: raise it (ulimit -f)",
+			 (unsigned long long)limit.rlim_cur / 1024);
+}
+
+const char *sn_errno_remedy(int number, char *out, size_t room)
+{
+	static const struct {
+		int number;
+		const char *remedy;
+	} remedies[] = {
+		{ ENOSPC, "; free some space or name another place" },
+		{ EDQUOT, "; delete what your quota counts or name another place" },
+		{ EROFS, "; name another place" },
+		{ EMFILE, "; raise the limit on open files (ulimit -n)" },
+		{ ENFILE, "; the whole machine has too many open files" },
+	};
+
+	out[0] = '\0';
+	if (number == EFBIG)
+		file_limit_tell(out, room);
+	for (size_t i = 0; i < sizeof(remedies) / sizeof(*remedies); i++)
+		if (remedies[i].number == number)
+			snprintf(out, room, "%s", remedies[i].remedy);
+	return out;
+}
+
 sn_status sn_error_errno(struct sn_error *err, const char *format, ...)
 {
 	int saved = errno;
@@ -38,6 +73,7 @@ sn_status sn_error_errno(struct sn_error *err, const char *format, ...)
 					     : SN_ERR_IO;
 
 	if (err) {
+		char remedy[128];
 		size_t used;
 		va_list args;
 
@@ -45,8 +81,8 @@ sn_status sn_error_errno(struct sn_error *err, const char *format, ...)
 		error_fill(err, status, format, args);
 		va_end(args);
 		used = strlen(err->sentence);
-		snprintf(err->sentence + used, sizeof(err->sentence) - used, ": %s",
-			 strerror(saved));
+		snprintf(err->sentence + used, sizeof(err->sentence) - used, ": %s%s",
+			 strerror(saved), sn_errno_remedy(saved, remedy, sizeof(remedy)));
 	}
 	return status;
 }

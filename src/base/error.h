@@ -5,6 +5,7 @@
 #define SN_BASE_ERROR_H
 
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdint.h>
 
 typedef enum {
@@ -42,9 +43,14 @@ struct sn_error {
 __attribute__((format(printf, 3, 4))) sn_status sn_error_set(struct sn_error *err, sn_status status,
 							     const char *format, ...);
 
-/** As sn_error_set, with the kernel's words for `errno` appended after a colon. */
+/** As sn_error_set, with the kernel's words for `errno` appended after a colon, and what to do where
+ *  a disk is full, a quota or a limit is reached (sn_errno_remedy). */
 __attribute__((format(printf, 2, 3))) sn_status sn_error_errno(struct sn_error *err,
 							       const char *format, ...);
+
+/** What to do when there is no more room, "; free some space or name another place", or "" for
+ *  errors that say nothing of the kind. Into `out`, which it returns. */
+const char *sn_errno_remedy(int number, char *out, size_t room);
 
 /** The exit code of a command (not run or record) that ended in this status. */
 enum sn_exit_code sn_status_exit_code(sn_status status);

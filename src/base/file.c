@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -114,13 +115,38 @@ sn_status sn_file_writer_open(struct sn_file_writer *writer, const char *path, s
 	return SN_OK;
 }
 
+bool sn_file_has_failed(FILE *out)
+{
+	errno = 0;
+	if (!fflush(out) && !ferror(out))
+		return false;
+	/* an earlier write failed: the next one does so for the same reason */
+	if (!errno && write(fileno(out), "", 1) >= 0)
+		errno = EIO;
+	return true;
+}
+
+static void (*caller_file_limit)(int) = SIG_DFL;
+
+void sn_file_limit_mind(void)
+{
+	caller_file_limit = signal(SIGXFSZ, SIG_IGN);
+}
+
+void sn_file_limit_leave(void)
+{
+	signal(SIGXFSZ, caller_file_limit);
+}
+
 sn_status sn_file_writer_commit(struct sn_file_writer *writer, struct sn_error *err)
 {
 	sn_status status = SN_OK;
-	bool failed = fflush(writer->out) || ferror(writer->out);
+	bool failed = sn_file_has_failed(writer->out);
+	int fault = errno;
 
 	if (fclose(writer->out) || failed ||
 	    (writer->temporary && rename(writer->temporary, writer->path))) {
+		errno = failed ? fault : errno;
 		status = sn_error_errno(err, "cannot write '%s'", writer->path);
 		if (writer->temporary)
 			unlink(writer->temporary);

@@ -37,6 +37,14 @@ sn_status sn_file_writer_open(struct sn_file_writer *writer, const char *path,
 sn_status sn_file_writer_commit(struct sn_file_writer *writer, struct sn_error *err);
 void sn_file_writer_abandon(struct sn_file_writer *writer);
 
+/** Whether bytes for `out` could not be written; then errno says why, and not what came later. */
+bool sn_file_has_failed(FILE *out);
+
+/** A write beyond the limit on file sizes is an error to be told, not our end by SIGXFSZ. For the
+ *  start of main; the other undoes it before a program is begun that is not ours. */
+void sn_file_limit_mind(void);
+void sn_file_limit_leave(void);
+
 /** mkdir -p. */
 sn_status sn_make_folders(const char *path, struct sn_error *err);
 

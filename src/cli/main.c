@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/spelling.h"
+#include "base/file.h"
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/help.h"
@@ -93,6 +94,7 @@ int main(int argc, char **argv)
 	int words = 0, code;
 
 	setlocale(LC_CTYPE, "");
+	sn_file_limit_mind();
 	argc--;
 	argv++;
 	if (argc == 0) {
@@ -126,8 +128,9 @@ int main(int argc, char **argv)
 	}
 	code = command->run(&args);
 	sn_args_free(&args);
-	if (fflush(stdout) || ferror(stdout)) {
-		sn_warn("cannot write to standard output");
+	if (sn_file_has_failed(stdout)) {
+		sn_error_errno(&err, "cannot write to standard output");
+		sn_warn("%s", err.sentence);
 		return command->stops_at_operand ? code : SN_EXIT_BAD_INPUT;
 	}
 	return code;

@@ -121,8 +121,7 @@ static sn_status create_or_join(const char *folder, const char *key, bool *is_jo
 		return key_write(folder, key, err);
 	if (errno != EEXIST)
 		return sn_error_errno(
-			err, "cannot create the experiment folder '%s' (-o names another place)",
-			folder);
+			err, "cannot create the experiment folder '%s' (-o names one)", folder);
 	*is_joined = key_matches(folder, key);
 	return *is_joined ? SN_OK : SN_ERR_USAGE;
 }

@@ -32,6 +32,7 @@
 #include "record/outside.h"
 #include "record/redact.h"
 #include "record/target.h"
+#include "wire/data.h"
 #include "wire/settings.h"
 
 enum {
@@ -48,7 +49,7 @@ struct recording {
 	struct sn_text live_folder, library;
 	char host[256];
 	sigset_t caller_mask;
-	struct rlimit caller_files;
+	struct rlimit caller_files, caller_file_size;
 	pid_t pid;
 	int signal_fd;
 	uint64_t started_ns;
@@ -284,6 +285,8 @@ __attribute__((noreturn)) static void target_become(struct recording *r, char **
 		_exit(SN_EXIT_NOT_MEASURED);
 
 	setrlimit(RLIMIT_NOFILE, &r->caller_files);
+	setrlimit(RLIMIT_FSIZE, &r->caller_file_size);
+	sn_file_limit_leave();
 	sigprocmask(SIG_SETMASK, &r->caller_mask, NULL);
 	execve(r->target.path, r->options->arguments, environment);
 	if (errno == ENOEXEC) { /* as execvp: a script without #! is for the shell */
@@ -540,12 +543,21 @@ static void stragglers_wait(struct recording *r)
 
 static void space_warn(struct recording *r)
 {
-	if (r->feeder.out_of_space_errno)
+	const uint64_t first = sn_data_file_bytes(SN_DATA_CHUNKS_FIRST);
+	int fault = r->feeder.out_of_space_errno;
+
+	if (fault == EFBIG || (!fault && r->caller_file_size.rlim_cur < first))
+		warn(r,
+		     sn_arena_printf(&r->launch.arena,
+				     "the limit on file sizes is %llu kB: samples for which that "
+				     "left no room are lost and counted; raise it (ulimit -f)",
+				     (unsigned long long)r->caller_file_size.rlim_cur / 1024));
+	else if (fault)
 		warn(r,
 		     sn_arena_printf(&r->launch.arena,
 				     "no more space for data in '%s' (%s): later samples are lost "
 				     "and counted; give it space or set TMPDIR",
-				     r->live_folder.chars, strerror(r->feeder.out_of_space_errno)));
+				     r->live_folder.chars, strerror(fault)));
 	if (r->feeder.max_bytes && r->feeder.backed_bytes + (4u << 20) > r->feeder.max_bytes)
 		warn(r, "the limit of --max-size was reached: later samples are lost and counted");
 }
@@ -644,14 +656,31 @@ static void recording_free(struct recording *r)
 	sn_launch_free(&r->launch);
 }
 
-static void more_files_allow(struct recording *r)
+static void limit_raise(int which, struct rlimit *caller)
 {
 	struct rlimit more;
 
-	getrlimit(RLIMIT_NOFILE, &r->caller_files);
-	more = r->caller_files;
+	getrlimit(which, caller);
+	more = *caller;
 	more.rlim_cur = more.rlim_max;
-	setrlimit(RLIMIT_NOFILE, &more);
+	setrlimit(which, &more);
+}
+
+/* The target creates its data file under its own limit. */
+static sn_status limits_raise(struct recording *r, struct sn_error *err)
+{
+	uint64_t least = sn_data_file_bytes(1);
+
+	limit_raise(RLIMIT_NOFILE, &r->caller_files);
+	limit_raise(RLIMIT_FSIZE, &r->caller_file_size);
+	if (r->is_outside || r->caller_file_size.rlim_cur >= least)
+		return SN_OK;
+	r->result->exit_code = SN_EXIT_NOT_MEASURED;
+	return sn_error_set(err, SN_ERR_IO,
+			    "cannot measure '%s': the limit on file sizes is %llu kB, which leaves "
+			    "no room for data; raise it to 100 MB (ulimit -f 100000) or lift it",
+			    target_words(r)[0],
+			    (unsigned long long)r->caller_file_size.rlim_cur / 1024);
 }
 
 /* A title in place of a command line (setproctitle) is one word, as it stands. */
@@ -726,8 +755,9 @@ sn_status sn_record_run(const struct sn_record_options *options, struct sn_recor
 		recording_free(&r);
 		return status;
 	}
-	more_files_allow(&r);
-	status = prepare(&r, err);
+	status = limits_raise(&r, err);
+	if (status == SN_OK)
+		status = prepare(&r, err);
 	if (status == SN_OK)
 		status = sn_launch_write(&r.launch, result->experiment_path.chars, err);
 	if (status == SN_OK) {

@@ -81,6 +81,26 @@ if splitting.returncode == 0 and t.command('./grown', '1').returncode == 7:
 else:
     t.skip('split stacks', 'the compiler cannot make them here')
 
+def limited(kilobytes, *words, **more):
+    return t.command('bash', '-c', f'ulimit -f {kilobytes}; exec "$@"', 'bash', *words, **more)
+
+
+writes = ['sh', '-c', 'head -c 4000000 /dev/zero >large; echo $?']
+plain, run = limited(2048, *writes), limited(2048, t.sonde, 'record', '-o', 'large.x', *writes)
+t.check(plain.stdout == run.stdout == '153\n', 'a limit on file sizes: it ends the program as without sonde', plain, run)
+run = limited(8, t.sonde, 'record', '-o', 'limit.8', 'sh', '-c', 'echo ran')
+t.check(run.returncode == 125 and run.stdout == '' and 'limit on file sizes is 8 kB' in run.stderr and 'ulimit -f' in run.stderr and
+        not os.path.exists('limit.8'), 'a limit on file sizes without room for data: 125, and nothing runs', run)
+run = limited(64, t.sonde, 'record', '-o', 'limit.64', split, '30000')
+warnings = t.show('summary', experiment='limit.64')['warnings']
+t.check(run.returncode == 7 and any('limit on file sizes is 64 kB' in w for w in warnings), 'a limit with little room is named', run, warnings)
+run = limited(64, t.sonde, 'report', 'limit.64')
+t.check(run.returncode == 5 and 'limit on file sizes is 64 kB' in run.stderr and 'ulimit -f' in run.stderr and
+        not os.path.exists('limit.64/report.html'), 'a page beyond the limit: one sentence', run)
+with open('/dev/full', 'w') as full:
+    run = t.command(t.sonde, 'show', 'functions', 'limit.64', stdout=full, stderr=subprocess.PIPE)
+t.check(run.returncode == 5 and 'No space left' in run.stderr and 'free some space' in run.stderr, 'a full disk: one sentence', run)
+
 open('thirty-two', 'wb').write(b'\x7fELF\x01\x01\x01' + bytes(9) + struct.pack('<HHIIIIIHHHHHH', 2, 3, 1, 0, 0, 0, 0, 52, 32, 0, 40, 0, 0))
 os.chmod('thirty-two', 0o755)
 run, name = record(['./thirty-two'])

@@ -1,8 +1,10 @@
 #include "base/file.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -75,5 +77,30 @@ TEST(what_is_no_regular_file_stays_what_it_is)
 	unlink(in_folder("null"));
 	unlink(in_folder("link"));
 	unlink(in_folder("target"));
+	CHECK_INT(rmdir(folder), 0);
+}
+
+/* Each test is a process of its own: its limit goes with it. */
+TEST(a_write_beyond_the_limit_of_file_sizes_says_so)
+{
+	const struct rlimit limit = { 4096, 4096 };
+	char text[8193] = { 0 };
+	struct sn_file_writer writer;
+	struct sn_error err;
+
+	memset(text, 'x', sizeof(text) - 1);
+	REQUIRE(mkdtemp(folder) != NULL);
+	sn_file_limit_mind();
+	REQUIRE(!setrlimit(RLIMIT_FSIZE, &limit));
+	CHECK_INT(sn_file_writer_open(&writer, in_folder("a"), &err), SN_OK);
+	/* the first failure is not the last write */
+	fputs(text, writer.out);
+	fflush(writer.out);
+	errno = 0;
+	CHECK_INT(sn_file_writer_commit(&writer, &err), SN_ERR_IO);
+	CHECK(strstr(err.sentence, strerror(EFBIG)) != NULL);
+	CHECK(strstr(err.sentence, "limit on file sizes is 4 kB") != NULL);
+	CHECK(strstr(err.sentence, "ulimit -f") != NULL);
+	CHECK_INT(size_of(in_folder("a")), -1);
 	CHECK_INT(rmdir(folder), 0);
 }
