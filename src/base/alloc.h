@@ -1,7 +1,7 @@
 /**
- * Memory of the tools (never of the runtime): allocation that does not return failure.
+ * Memory of the tools (never of the runtime): allocation that cannot return a failure.
  *
- * A tool that is out of memory prints one line and exits with 70; nothing half-written is left, as
+ * A tool that is out of memory prints one line and exits with 70. Nothing half-written is left, as
  * every file of ours is written under a temporary name. See docs/decisions/0002-out-of-memory.md.
  */
 #ifndef SN_BASE_ALLOC_H

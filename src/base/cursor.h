@@ -1,7 +1,7 @@
 /**
  * A bounds-checked read position over bytes we do not trust, little-endian.
  *
- * The first failure sticks: later reads return zero and leave `status` alone, so a parser may read
+ * The first failure sticks: later reads return zero and leave `status` alone. So a parser may read
  * a whole record and check once. The cursor borrows the bytes; they must outlive it.
  */
 #ifndef SN_BASE_CURSOR_H

@@ -22,9 +22,9 @@ struct sn_file_view {
 sn_status sn_file_map(const char *path, struct sn_file_view *out, struct sn_error *err);
 void sn_file_unmap(struct sn_file_view *view);
 
-/** A file in the making: nothing stands at `path` until the commit succeeded. What is no regular
- * file (a pipe, /dev/null) is written directly; a symbolic link's file is replaced, not the link.
- */
+/** A file that is being written. Nothing stands at `path` until the commit succeeded. What is no
+ * regular file (a pipe, /dev/null) is written directly. Where `path` is a symbolic link, the file
+ * that it names is replaced, not the link. */
 struct sn_file_writer {
 	FILE *out;
 	char *path, *temporary; /* temporary: NULL if written directly */
@@ -45,7 +45,7 @@ bool sn_file_has_failed(FILE *out);
 void sn_file_limit_mind(void);
 void sn_file_limit_leave(void);
 
-/** mkdir -p. */
+/** Makes a folder and the folders above it, as mkdir -p does. */
 sn_status sn_make_folders(const char *path, struct sn_error *err);
 
 #endif

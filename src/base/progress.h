@@ -22,10 +22,10 @@ struct sn_progress {
 	bool has_thread, is_over, is_drawn;
 };
 
-/** The struct must stay where it is until the end. What begins before another has ended shows
- *  nothing of its own. */
+/** Begins a progress line. The struct must stay where it is until the end. A line that begins
+ * before another has ended shows nothing of its own. */
 void sn_progress_begin(struct sn_progress *progress, const char *what, uint64_t total);
-/** Cheap enough for every item. The line is kept up without it, too. */
+/** Says how much is done. It is cheap enough for every item. The line is kept up without it, too. */
 void sn_progress_update(struct sn_progress *progress, uint64_t done);
 /** Wipes the line. Call it before anything is printed. */
 void sn_progress_end(struct sn_progress *progress);
@@ -35,8 +35,8 @@ void sn_progress_make_room(void);
 /** CLOCK_MONOTONIC now. */
 uint64_t sn_now_ns(void);
 
-/** A clock as the kernel has it, past a preloaded library that bends clocks (libfaketime): for what
- *  is compared with the target's times. A system call. */
+/** A clock by a system call, so that a preloaded library that changes clocks (libfaketime) does not
+ * change this one. It is for times that are compared with the target's. */
 int64_t sn_clock_ns(clockid_t clock);
 
 #endif

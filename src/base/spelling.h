@@ -8,14 +8,15 @@
 #include <stddef.h>
 
 /**
- * Letters to insert, take away, replace or exchange with their neighbour until both are the same:
- * optimal string alignment (Damerau, Communications of the ACM 7(3), 1964). Names longer than 63
- * bytes are as far apart as the longer one is long, unless they are equal.
+ * The number of letters to insert, take away, replace or exchange with their neighbour until both
+ * names are the same: optimal string alignment (Damerau, Communications of the ACM 7(3), 1964).
+ * Names longer than 63 bytes are as far apart as the longer one is long, unless they are equal.
  */
 size_t sn_spelling_distance(const char *a, const char *b);
 
-/** Is `written` probably meant to be `name`? One fault up to five letters, two above; the case of
- *  letters is none; a single letter is nobody's misspelling. False if they are equal. */
+/** Whether `written` is probably a misspelling of `name`. A name of up to five letters may have one
+ * fault, a longer one two. The case of letters does not count. A single letter is no misspelling of
+ * anything. False if they are equal. */
 bool sn_spelling_is_near(const char *written, const char *name);
 
 #endif

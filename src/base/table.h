@@ -1,9 +1,9 @@
 /**
  * Every table that sonde prints: rows of typed cells, written as text, CSV or JSON.
  *
- * Columns have a stable key (the schema of CSV and JSON, unit last) and a title for
- * people. Filters, order, choice of columns and the number of rows are applied here, in one place,
- * so that every view has the same options.
+ * Columns have a stable key (the schema of CSV and JSON, unit last) and a title for people.
+ * Filters, order, choice of columns and number of rows are applied here, in one place. So every
+ * view has the same options.
  */
 #ifndef SN_BASE_TABLE_H
 #define SN_BASE_TABLE_H
@@ -76,8 +76,8 @@ void sn_table_init(struct sn_table *table, const struct sn_column *columns, size
 void sn_table_add_row(struct sn_table *table);
 void sn_table_set_text(struct sn_table *table, size_t column,
 		       const char *chars); /* NULL: unknown */
-/** The row's depth in the tree that the texts of this column are: two blanks each for people,
- * nothing in data. After the text was set. */
+/** Sets the row's depth in a tree. Text for people is indented by two blanks a level; data are not.
+ * Call it after the column's text was set. */
 void sn_table_set_depth(struct sn_table *table, size_t column, unsigned depth);
 void sn_table_set_int(struct sn_table *table, size_t column, int64_t value);
 void sn_table_set_real(struct sn_table *table, size_t column, double value); /* NaN: unknown */
@@ -87,14 +87,14 @@ void sn_table_set_real(struct sn_table *table, size_t column, double value); /* 
 sn_status sn_table_write(const struct sn_table *table, const struct sn_table_view *view, FILE *out,
 			 void (*extra)(struct sn_json *json, void *context), void *context,
 			 struct sn_error *err);
-/** Whether a column of whole numbers has this value in a row that the view shows. */
+/** Whether any row that the view shows has this value in a column of whole numbers. */
 bool sn_table_shows(const struct sn_table *table, const struct sn_table_view *view, size_t column,
 		    int64_t value);
-/** The member "rows" of an open object, as `view` filters, orders and cuts them (its format aside).
- */
+/** Writes the member "rows" of an open object. `view` filters, orders and cuts the rows; its format
+ * does not count. */
 sn_status sn_table_write_member(const struct sn_table *table, const struct sn_table_view *view,
 				struct sn_json *json, struct sn_error *err);
-/** Only the rows, as objects into an open array; `columns` as in a view. */
+/** Writes the rows alone, as objects into an open array. `columns` is as in a view. */
 sn_status sn_table_write_rows(const struct sn_table *table, const char *columns,
 			      struct sn_json *json);
 void sn_table_free(struct sn_table *table);

@@ -1,5 +1,5 @@
 /**
- * What the writers of tables share: the chosen columns and rows. For table.c and table_text.c alone.
+ * What table.c and table_text.c share: the chosen columns and rows.
  */
 #ifndef SN_BASE_TABLE_PARTS_H
 #define SN_BASE_TABLE_PARTS_H
@@ -26,10 +26,10 @@ static inline bool sn_cell_kind_is_text(enum sn_cell_kind kind)
 
 /** The title of a column, or its key with blanks. */
 void sn_table_heading_add(const struct sn_column *column, struct sn_text *out);
-/** By key, or by the heading that it has in text. */
+/** Finds a column by its key, or by the heading that it has in text. */
 sn_status sn_table_column_find(const struct sn_table *table, const char *key, size_t length,
 			       size_t *out, struct sn_error *err);
-/** `out` of a view in text. */
+/** Writes the chosen rows as text. */
 void sn_table_write_text(const struct sn_table *table, const struct sn_table_selection *sel,
 			 const struct sn_table_view *view, FILE *out);
 

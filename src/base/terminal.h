@@ -14,9 +14,9 @@ struct sn_style {
 	const char *strong, *bar, *good, *fair, *poor, *off;
 };
 
-/** Empty words where `out` is no terminal, TERM is "dumb" or not set, or NO_COLOR is set to
- *  anything (no-color.org). SONDE_COLOR=always wins over all of it, as for a pager that shows them.
- */
+/** The style for `out`. Its words are empty where `out` is no terminal, TERM is "dumb" or not set,
+ * or NO_COLOR is set to anything (no-color.org). SONDE_COLOR=always wins over all of it, for pagers
+ * that show colours. */
 const struct sn_style *sn_terminal_style(FILE *out);
 
 #endif

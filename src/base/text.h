@@ -1,5 +1,5 @@
 /**
- * A growing string. Zero-initialised it is empty; `chars` is NULL until something was added and
+ * A growing string. Zero-initialised it is empty. `chars` is NULL until something was added, and
  * zero-terminated from then on.
  */
 #ifndef SN_BASE_TEXT_H
@@ -38,7 +38,7 @@ void sn_text_add_double(struct sn_text *text, double value);
 void sn_text_clear(struct sn_text *text);
 void sn_text_free(struct sn_text *text);
 
-/** Gives the string away; the caller frees it. Never NULL. */
+/** Returns the string, which the caller then owns and frees. Never NULL. */
 char *sn_text_take(struct sn_text *text);
 
 /** Whether the locale's encoding is UTF-8. */
@@ -54,8 +54,8 @@ const char *sn_base_name(const char *path);
 /** Length of a C++ name up to its parameter list: 13 for "a::b<(c)0>::d(int, e (*)()) const". All
  * of it for what has none. */
 size_t sn_name_stem_length(const char *name);
-/** Columns that sn_text_elide leaves a name whatever it is asked: all of "<function at
- * 0x1a0>+0x138", which is nothing without its digits; else 24. */
+/** The least number of columns that sn_text_elide leaves a name. All columns for a name that is an
+ * address with its digits ("<function at 0x1a0>+0x138"), else 24. */
 size_t sn_text_columns_least(const char *chars);
 /**
  * Shortens what takes more than so many columns, so that what tells it from its neighbours stays

@@ -1,6 +1,6 @@
 /**
- * The options of every command that looks at an experiment: which part of it, and where sources
- * are.
+ * Options that all commands on an experiment share: which part of it is looked at, and where
+ * sources are.
  */
 #ifndef SN_CLI_ANALYSIS_OPTIONS_H
 #define SN_CLI_ANALYSIS_OPTIONS_H
@@ -9,7 +9,7 @@
 #include "cli/command.h"
 #include "profile/analysis.h"
 
-/** These go into a command's own table. */
+/** Rows for the option table of a command that takes a part of an experiment. */
 #define SN_FILTER_OPTIONS                                                                          \
 	{ "time", 'T', "T0-T1", "look at this range of seconds only; 2- and -5 are open", NULL },  \
 		{ "thread", 0, "TID,..", "look at these threads only", NULL },                     \
@@ -24,13 +24,13 @@
 			"look for sources of FROM... under TO...; may be repeated", NULL           \
 	}
 
-/** Of commands that estimate loops; struct sn_analysis_options has it as `arch`. */
+/** The row for commands that estimate loops. struct sn_analysis_options has its value as `arch`. */
 #define SN_ARCH_OPTION                                                                             \
 	{                                                                                          \
 		"arch", 'A', "NAME", "the machine to estimate loops for; native unless said", NULL \
 	}
 
-/** What SN_FILTER_OPTIONS said; owns its lists. */
+/** The values of SN_FILTER_OPTIONS. It owns its lists. */
 struct sn_analysis_arguments {
 	struct sn_filter filter;
 	struct sn_analysis_options options;

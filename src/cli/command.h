@@ -1,7 +1,7 @@
 /**
- * Commands and their options: one table a command, from which the parser, -h, the man pages and the
- * shell completion come. A file of this folder defines one command (or a few of one family);
- * `all.c` lists them.
+ * Commands and their options. Each command is one table, from which the parser, -h, the man pages
+ * and the shell completion are made. A file of this folder defines one command (or a few of one
+ * family); `all.c` lists them.
  */
 #ifndef SN_CLI_COMMAND_H
 #define SN_CLI_COMMAND_H
@@ -67,13 +67,13 @@ extern const struct sn_command *const sn_commands[];
  *  the command's table. */
 const char *sn_args_value(const struct sn_args *args, const char *name);
 bool sn_args_flag(const struct sn_args *args, const char *name);
-/** A whole number; `otherwise` if the option was not given. */
+/** The value of an option as a whole number; `otherwise` if the option was not given. */
 sn_status sn_args_integer(const struct sn_args *args, const char *name, long long otherwise,
 			  long long *out, struct sn_error *err);
 sn_status sn_args_real(const struct sn_args *args, const char *name, double otherwise, double *out,
 		       struct sn_error *err);
 
-/** The options that every table has; SN_TABLE_OPTIONS go into a command's own table. */
+/** The options that every table has. They go into a command's own option table. */
 #define SN_TABLE_OPTIONS                                                                           \
 	SN_TABLE_OPTIONS_WITH("how to print: text, csv, json or jsonl", "text|csv|json|jsonl")
 /** The same with more formats. */
@@ -93,7 +93,8 @@ sn_status sn_args_real(const struct sn_args *args, const char *name, double othe
 sn_status sn_args_table_view(const struct sn_args *args, struct sn_table_view *view,
 			     struct sn_error *err);
 
-/** Parses argv[0..] (after the command's words). SN_ERR_USAGE with a sentence on bad usage. */
+/** Parses the words after the command's name, argv[0] on. Bad usage is SN_ERR_USAGE with a
+ * sentence. */
 sn_status sn_args_parse(const struct sn_command *command, int argc, char **argv,
 			struct sn_args *out, struct sn_error *err);
 void sn_args_free(struct sn_args *args);

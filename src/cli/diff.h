@@ -5,9 +5,9 @@
 #include "cli/command.h"
 
 /**
- * Compares the experiments that the operands name (as `sonde diff` reads them) and writes the page
- * to --output, or into the last experiment of side B as compare.html; prints its name. The
- * arguments must have SN_FILTER_OPTIONS, `output` and `force`.
+ * Compares the experiments that the operands name (as `sonde diff` reads them), writes the page and
+ * prints its name. The page goes to --output, or into the last experiment of side B as
+ * compare.html. The arguments must have SN_FILTER_OPTIONS, `output` and `force`.
  */
 sn_status sn_diff_write_page(const struct sn_args *args, double false_alarm_rate,
 			     bool *has_findings, struct sn_error *err);

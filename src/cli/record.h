@@ -1,4 +1,4 @@
-/** What `record` and `run` share: the options of recording. */
+/** The options of recording, which `record` and `run` share. */
 #ifndef SN_CLI_RECORD_H
 #define SN_CLI_RECORD_H
 

@@ -1,6 +1,6 @@
 /**
- * Loops that wait actively (spin): a pass of theirs leaves nothing behind for the next one, so that
- * only another thread can end them.
+ * Loops that wait actively (spin). An iteration of such a loop leaves nothing behind for the next
+ * one, so only another thread can end it.
  */
 #ifndef SN_CODE_BUSY_WAIT_H
 #define SN_CODE_BUSY_WAIT_H
@@ -11,9 +11,9 @@
 
 #include "code/structure.h"
 
-/** Whether a loop of these bytes, the body in order of addresses, waits: it looks at memory, stores
- * nothing but by atomic instructions, calls nothing, and no register that it changes has a value
- * from the pass before; or it has PAUSE. False for bytes that are no code. */
+/** Whether a loop whose body is these bytes, in the order of addresses, waits. It does if it has
+ * PAUSE. It also does if it reads memory, stores nothing but by atomic instructions, calls nothing,
+ * and changes no register whose value the next iteration reads. False for bytes that are no code. */
 bool sn_bytes_busy_wait(const uint8_t *bytes, size_t length);
 
 /** The same of an innermost loop of up to 32 instructions; false for all others. */

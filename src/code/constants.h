@@ -10,9 +10,9 @@
 enum sn_gpr { SN_GPR_RAX = 0, SN_GPR_RDI = 7 };
 
 /**
- * Whether `gpr` holds one known value when the code before link_addr was carried out as it stands,
- * from the function's beginning on. What follows a jump or a return is begun anew, so a value is
- * either right or not known, but for code that jumps between the load and link_addr.
+ * Whether `gpr` holds one known value before the instruction at link_addr. The code is followed
+ * from the function's beginning, and begun anew behind each jump or return. So a value is right or
+ * unknown, but for code that jumps between the load and link_addr.
  */
 bool sn_constant_before(const struct sn_structure *structure, uint64_t link_addr, enum sn_gpr gpr,
 			uint64_t *value);

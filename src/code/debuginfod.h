@@ -1,7 +1,7 @@
 /**
- * Debug files from debuginfod servers, through the debuginfod-find command of elfutils, which
- * honours DEBUGINFOD_URLS, DEBUGINFOD_CACHE_PATH and DEBUGINFOD_TIMEOUT. Only ever asked where a
- * user asked for it: a request tells the server which programs run here.
+ * Debug files from debuginfod servers, through the debuginfod-find command of elfutils. That
+ * command honours DEBUGINFOD_URLS, DEBUGINFOD_CACHE_PATH and DEBUGINFOD_TIMEOUT. Servers are asked
+ * only where the user wants it, since a request tells them which programs run here.
  */
 #ifndef SN_CODE_DEBUGINFOD_H
 #define SN_CODE_DEBUGINFOD_H

@@ -1,6 +1,6 @@
 /**
- * The headers and tables of one ELF64 file over untrusted bytes (of this folder only; others read
- * image.h).
+ * The headers and tables of one ELF64 file, over bytes that are not trusted. Of this folder only;
+ * others read image.h.
  */
 #ifndef SN_CODE_ELF_VIEW_H
 #define SN_CODE_ELF_VIEW_H

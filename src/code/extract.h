@@ -1,10 +1,11 @@
 /**
  * Module extracts: what is needed of a module to show an experiment after binary, debug file and
- * sources are gone. One zstd-compressed file; docs/format/extract.md tells its bytes.
+ * sources are gone. An extract is one zstd-compressed file; docs/format/extract.md describes its
+ * bytes.
  *
  * It holds the functions around given addresses, complete: names, ranges, code bytes, lines,
- * inlined subroutines, blocks, loops; their units' compile options; and, if asked, the text of the
- * source files that their lines name.
+ * inlined subroutines, blocks and loops. It also holds their units' compile options. If asked, it
+ * holds the text of the source files that their lines name.
  */
 #ifndef SN_CODE_EXTRACT_H
 #define SN_CODE_EXTRACT_H
@@ -30,18 +31,18 @@ sn_status sn_extract_write(struct sn_structure *structure, const uint64_t *link_
 /** Reads an extract. SN_ERR_FORMAT for damage (every byte is covered by a checksum),
  * SN_ERR_UNSUPPORTED for a newer version. The result is a structure like any other. */
 sn_status sn_extract_read(const char *path, struct sn_structure **out, struct sn_error *err);
-/** The twin over bytes, which need not outlive the call. */
+/** The same from bytes in memory, which need not outlive the call. */
 sn_status sn_extract_read_memory(const void *bytes, size_t length, const char *name,
 				 struct sn_structure **out, struct sn_error *err);
 
 /**
- * The code of the module at `path` around addresses, through the cache: an extract named by
- * identity in $XDG_CACHE_HOME/sonde/extracts (~/.cache/... if unset). What the cache has is taken
- * from there, if the debug information and this sonde are what they were; the rest is read from the
- * module, and the cache holds both from then on.
+ * The code of the module at `path` around addresses, through a cache. The cache holds extracts,
+ * named by identity, in $XDG_CACHE_HOME/sonde/extracts (~/.cache/... if unset). Functions in the
+ * cache are taken from there if the debug information and this version of sonde are the same. The
+ * rest is read from the module, and the cache then holds both.
  *
- * The cache is an optimisation only: damaged, old or not writable, the answer is the same. It keeps
- * to 512 MB: the files that were not used for longest go.
+ * The cache is an optimisation only: where it is damaged, old or not writable, the answer is the
+ * same. It keeps to 512 MB; the files that were not used for longest are removed.
  */
 struct sn_image_options;
 struct sn_module_code;
@@ -57,7 +58,7 @@ sn_status sn_module_code_write(struct sn_module_code *code,
 			       const struct sn_extract_options *options, const char *path,
 			       struct sn_error *err);
 
-/** The same as a structure. It is always one of an extract: it needs no image, and its source is
+/** The same as a structure. It is always made from an extract: it needs no image, and its source is
  * read from disk. */
 sn_status sn_structure_open_cached(const char *path, const struct sn_image_options *options,
 				   const uint64_t *link_addrs, size_t count,

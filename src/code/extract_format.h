@@ -30,9 +30,9 @@ enum sn_extract_function_flags {
 
 enum sn_extract_loop_flags { SN_EXTRACT_INNERMOST = 1, SN_EXTRACT_IRREDUCIBLE = 2 };
 
-/** What an extract has of a loop, in order: the writer and the reader each make their code of it.
- * X(how, member, bound): `bound` is what the reader takes at most (of an index: less than), in its
- * own terms. `flags` and `ranges` stand for more than one member. */
+/** The members of a loop that an extract stores, in order. The writer and the reader each make
+ * their code from this list. X(how, member, bound): `bound` is what the reader takes at most (of an
+ * index: less than), in its own terms. `flags` and `ranges` stand for more than one member. */
 #define SN_EXTRACT_LOOP(X)                                                                         \
 	X(INDEX, parent, index)                                                                    \
 	X(UINT, depth, UINT16_MAX)                                                                 \
@@ -63,9 +63,9 @@ static inline uint64_t sn_extract_hash(uint64_t payload_bytes, uint64_t compress
 	return sn_hash_bytes(parts, sizeof(parts));
 }
 
-/** Prepares the functions around addresses and marks them by index, with the stubs of the linkage
- * table that they call or jump to, so that their machine code reads "call malloc@plt" without the
- * module, too. */
+/** Prepares the functions around addresses and marks them by index. Stubs of the linkage table that
+ * they call or jump to are marked, too, so that their machine code reads "call malloc@plt" without
+ * the module. */
 void sn_extract_want(struct sn_structure *structure, const uint64_t *link_addrs, size_t count,
 		     uint8_t *is_wanted);
 /** Functions for an extract, of structures of one module (what a cache had and what was missing):

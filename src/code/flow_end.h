@@ -1,10 +1,10 @@
 /**
- * How far code goes that nothing measures: hand-written functions without a size, and what follows
- * them (of this folder only).
+ * Where hand-written functions without a size end, and what follows them. Of this folder only.
  *
- * Control flow is followed from an entry. Its code ends where what is reached has a hole, unless a
- * conditional branch leads behind it (loops are aligned, tables of jumps are read by nobody). What
- * only a jump leads to may be another function's, which is called last.
+ * Control flow is followed from an entry. The function's code ends at the first hole in what is
+ * reached, unless a conditional branch leads behind the hole. (Loops are aligned, and jump tables
+ * are not read here.) What only a jump reaches may belong to another function, which is called
+ * last.
  */
 #ifndef SN_CODE_FLOW_END_H
 #define SN_CODE_FLOW_END_H
@@ -13,8 +13,8 @@
 
 struct sn_flow_stretch;
 
-/** Code from `start` to `end`, or as much of it as is told apart at once. NULL: too much was
- * decoded already; what is left stays whole. `used` counts instructions decoded for one image. */
+/** Code from `start` to `end`, or as much of it as is looked at together. NULL: too much was
+ * decoded already, and the rest stays whole. `used` counts the instructions decoded for one image. */
 struct sn_flow_stretch *sn_flow_stretch_new(const struct sn_image *image, uint64_t start,
 					    uint64_t end, uint32_t *used);
 void sn_flow_stretch_free(struct sn_flow_stretch *stretch);
@@ -22,7 +22,8 @@ void sn_flow_stretch_free(struct sn_flow_stretch *stretch);
 /** The end of the code that begins at `entry`; `entry` itself if no instruction stands there, the
  * end of the stretch if the code goes on there. */
 uint64_t sn_flow_end(struct sn_flow_stretch *stretch, uint64_t entry);
-/** Whether the latest walk met instructions alone: constants among code rarely look like it. */
+/** Whether the latest walk met nothing but instructions. Constants among code rarely look like
+ * instructions. */
 bool sn_flow_is_sound(const struct sn_flow_stretch *stretch);
 /** Whether this is the end of the stretch. */
 bool sn_flow_is_end(const struct sn_flow_stretch *stretch, uint64_t at);

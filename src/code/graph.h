@@ -1,7 +1,7 @@
 /**
  * Directed graphs in compressed rows, their dominators and their loop nesting forest.
  *
- * Nothing recurses and nothing is worse than O(m log n), so that a function of a million blocks is
+ * Nothing recurses, and nothing takes longer than O(m log n). So a function of a million blocks is
  * as safe as one of ten.
  */
 #ifndef SN_CODE_GRAPH_H

@@ -2,12 +2,12 @@
  * One ELF file of x86-64 code: identity, segments, symbols, PLT names, debug companions.
  *
  * An image is read once and does not change. It owns all it points to. Several threads may read one
- * image; opening and freeing are for one thread. Nothing here uses a network, and nothing of the
- * file is believed: every offset is checked, so a damaged file gives fewer symbols or an error,
- * never a crash.
+ * image; opening and freeing are for one thread. Nothing here uses a network. Nothing in the file
+ * is trusted: every offset is checked, so a damaged file gives fewer symbols or an error, never a
+ * crash.
  *
- * Addresses are link addresses: what the file's program headers say. The load address in a process
- * is link address + load bias, and the bias is the mapping's business (see sn_image_link_addr).
+ * Addresses are link addresses, as the file's program headers have them. The load address in a
+ * process is link address + load bias. The bias belongs to the mapping (see sn_image_link_addr).
  */
 #ifndef SN_CODE_IMAGE_H
 #define SN_CODE_IMAGE_H
@@ -36,20 +36,20 @@ struct sn_image_options {
  *  not x86-64; SN_ERR_FORMAT: no ELF file, or damaged beyond use; SN_ERR_IO, SN_ERR_NOT_FOUND. */
 sn_status sn_image_open(const char *path, const struct sn_image_options *options,
 			struct sn_image **out, struct sn_error *err);
-/** The twin for bytes in memory (a vdso, an archive's member, a fuzzer's input), which are borrowed
- *  and must outlive the image. `name` stands in messages and as the path. */
+/** The same from bytes in memory (a vdso, an archive's member, a fuzzer's input). They are borrowed
+ * and must outlive the image. `name` stands in messages and as the path. */
 sn_status sn_image_open_memory(const void *bytes, size_t length, const char *name,
 			       const struct sn_image_options *options, struct sn_image **out,
 			       struct sn_error *err);
 void sn_image_free(struct sn_image *image);
 
-/** Counts up when functions get other bounds or names from the same file: caches go by it. */
+/** The version of symbol reading, by which caches go. It is raised when functions get other bounds
+ * or names from the same file. */
 enum { SN_SYMBOLS_VERSION = 2 };
 
 struct sn_text;
-/** Only the identity (sn_image_id) of a file, and a line that differs whenever the debug
- * information that would be used differs (path, size, time of change), which takes no look at its
- * symbols. */
+/** The identity of a file (sn_image_id) without a look at its symbols. It also gives a line that
+ * differs whenever the debug information in use differs (path, size, time of change). */
 sn_status sn_image_identify(const char *path, const struct sn_image_options *options,
 			    struct sn_text *id, struct sn_text *debug_state, struct sn_error *err);
 

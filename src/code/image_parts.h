@@ -53,7 +53,7 @@ struct sn_image {
 	bool is_dwarf_tried;
 };
 
-/** companion.c: finds and opens the companions, as far as options allow. Never fails. */
+/** companion.c: finds and opens the companions that the options allow. Never fails. */
 void sn_image_find_companions(struct sn_image *image, const struct sn_image_options *options);
 /** Only the one with debug information. */
 void sn_image_find_debug(struct sn_image *image, const struct sn_image_options *options);

@@ -1,5 +1,5 @@
 /**
- * Code that a running program made: names from perf-PID.map files and jitdump files.
+ * Code that a program generated while it ran: names from perf-PID.map files and jitdump files.
  */
 #ifndef SN_CODE_JIT_H
 #define SN_CODE_JIT_H
@@ -27,8 +27,8 @@ struct sn_jit_symbol {
 sn_status sn_jit_read(const char *path, struct sn_jit **out, struct sn_error *err);
 sn_status sn_jit_read_memory(const void *bytes, size_t length, const char *name,
 			     struct sn_jit **out, struct sn_error *err);
-/** A list in /tmp may be left by an earlier process of the same number: false for what was last
- * written before that time (CLOCK_REALTIME), and for what is no regular file. */
+/** Whether a list was written at or after a time (CLOCK_REALTIME) and is a regular file. A list in
+ * /tmp may be left by an earlier process of the same number. */
 bool sn_jit_list_is_since(const char *path, int64_t realtime_ns);
 void sn_jit_free(struct sn_jit *jit);
 

@@ -1,5 +1,6 @@
 /**
- * What DWARF says of one function, gathered by lines.c and made one table by line_table.c.
+ * The lines and inlined subroutines that DWARF has of one function: lines.c gathers them,
+ * line_table.c makes one table of them.
  */
 #ifndef SN_CODE_LINE_TABLE_H
 #define SN_CODE_LINE_TABLE_H

@@ -1,5 +1,5 @@
 /**
- * What the code of a loop tells of it, as columns: one list for the tables of loops.
+ * Attributes of a loop's code as columns: one list for all tables of loops.
  *
  * A new attribute is a member of struct sn_loop, or a function of one, and a row of SN_LOOP_SHAPE:
  * `sonde structure` and `sonde show loops` then have its column. What names a loop stands in each
@@ -13,7 +13,7 @@
 
 /* X(key, title, kind of cell, how it is set, value): a `count` of 0 is unknown. */
 
-/** What a loop is called, and where it stands in its nest and its source. */
+/** A loop's names, and its place in its nest and its source. */
 #define SN_LOOP_NAMES(X)                                                                           \
 	X("loop", NULL, TEXT, text, loop->id)                                                      \
 	X("label", "Loop", TEXT, text, loop->label)                                                \
@@ -27,7 +27,7 @@
 	X("role", "Role", TEXT, text, sn_loop_role_name(loop->role))                               \
 	X("group", NULL, TEXT, text, sn_loop_main(loop)->id)
 
-/** What its code is like; each with what it means, in a sentence or two (`sonde explain`). */
+/** Attributes of a loop's code, each with its meaning in a sentence or two (`sonde explain`). */
 #define SN_LOOP_SHAPE(X)                                                                           \
 	X("unroll_count", "Unroll", INT, count, loop->unroll,                                      \
 	  "Source iterations in one pass over the loop's machine code, vector lanes included; "    \
@@ -60,7 +60,7 @@
 
 enum { SN_LOOP_COLUMNS = 0 SN_LOOP_NAMES(SN_LOOP_ONE) SN_LOOP_SHAPE(SN_LOOP_ONE) };
 
-/** Where a table has these columns. */
+/** The positions of these columns in a table. */
 struct sn_loop_columns {
 	size_t at[SN_LOOP_COLUMNS]; /* SIZE_MAX: nowhere */
 };

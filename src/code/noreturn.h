@@ -1,5 +1,5 @@
 /**
- * Functions that do not come back: known by name, or because every path through them ends so.
+ * Functions that do not return: known by name, or because no path through them returns.
  */
 #ifndef SN_CODE_NORETURN_H
 #define SN_CODE_NORETURN_H
@@ -9,8 +9,8 @@
 
 struct sn_structure;
 
-/** Does a call to this address never come back? False wherever that is not certain. The answer does
- * not depend on what was asked before. */
+/** Whether a call to this address never returns. False wherever that is not certain. The answer
+ * does not depend on what was asked before. */
 bool sn_never_returns(struct sn_structure *structure, uint64_t link_addr);
 
 #endif

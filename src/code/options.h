@@ -1,5 +1,6 @@
 /**
- * What the options in a producer (DW_AT_producer) or a command line say of how code was compiled.
+ * What the options in a producer (DW_AT_producer) or a command line say about how code was
+ * compiled.
  */
 #ifndef SN_CODE_OPTIONS_H
 #define SN_CODE_OPTIONS_H
@@ -10,8 +11,8 @@ enum sn_optimization { SN_O_UNKNOWN, SN_O_0, SN_O_1, SN_O_SIZE, SN_O_2, SN_O_3, 
 /** "-O0" ...; "" if unknown. */
 const char *sn_optimization_name(enum sn_optimization level);
 
-/** What options say. `text` is a producer or a command line; only a gcc producer says by the
- * absence of -O that it was -O0. */
+/** The optimization level that the options name. `text` is a producer or a command line. The
+ * absence of -O means -O0 in a gcc producer only. */
 enum sn_optimization sn_optimization_of(const char *text);
 /** Whether code was generated for more than plain x86-64. False with `*is_known` false if the text
  *  has no options. */
@@ -26,8 +27,8 @@ enum sn_missing_option {
 };
 /** "-g", "-O2 or -O3", "-O3", "-march=native". */
 extern const char *const sn_missing_option_words[SN_MISSING_COUNT];
-/** What the options lack; 0 where they are not known (or `text` is NULL), as nothing is claimed
- * then. */
+/** The useful options that are missing. 0 where options are not known (or `text` is NULL), as
+ * nothing is claimed then. */
 unsigned sn_missing_options(const char *text);
 
 /** Whether the text has this word. False for NULL. */
@@ -38,9 +39,9 @@ bool sn_may_reorder(const char *text);
  *  does so unless it is told otherwise. False for NULL. */
 bool sn_may_contract(const char *text);
 
-/** Whether the compiler of a producer takes the options that advice names: those of C, C++ and
- * Fortran (gcc, clang and their kin). False for Go, Rust and whoever else is not known; true for
- * NULL, as code without debug information is mostly C. */
+/** Whether the compiler of a producer takes the options that advice names: gcc, clang and their kin
+ * for C, C++ and Fortran. False for Go, Rust and compilers that are not known. True for NULL, as
+ * code without debug information is mostly C. */
 bool sn_takes_c_options(const char *producer);
 
 /** Whether the text has options at all: clang's producer has none. */

@@ -2,14 +2,16 @@
  * Program structure of one module: function > loop nest > basic block, with source lines and
  * inlined frames. This is what every analysis works on.
  *
- * A structure comes from a live image (sn_structure_open: functions are known at once, the rest is
- * computed when asked for) or from an extract (extract.h: only the functions it was written for,
- * complete). Readers need not know which.
+ * A structure comes from an image (sn_structure_open) or from an extract (extract.h). From an image
+ * functions are known at once, and the rest is computed when asked for. An extract has only the
+ * functions it was written for, complete. Readers need not know which it is.
  *
  * Pointers into a structure stay valid until it is freed, also when more of it is computed. Equal
- * strings (names, files) are one pointer, so that they may be compared and hashed by address.
- * Addresses are link addresses of the module (image.h). A structure is for one thread, except that
- * any number of threads may read functions that are prepared while nobody prepares.
+ * strings (names, files) are one pointer, so they may be compared and hashed by address. Addresses
+ * are link addresses of the module (image.h).
+ *
+ * A structure is for one thread. Any number of threads may read functions that are prepared while
+ * nobody prepares.
  */
 #ifndef SN_CODE_STRUCTURE_H
 #define SN_CODE_STRUCTURE_H
@@ -70,8 +72,8 @@ enum sn_block_flags {
 	SN_BLOCK_SPECULATIVE = 128, /* reached by no known jump: decoded because it lies in a gap */
 };
 
-/** Instructions entered at the first and left at the last only. Sorted by link_addr; blocks overlap
- * only where instructions do. */
+/** Instructions that control enters at the first and leaves at the last only. Sorted by link_addr.
+ * Blocks overlap only where instructions do. */
 struct sn_block {
 	uint64_t link_addr;
 	uint32_t size_bytes, instruction_count;
@@ -131,7 +133,7 @@ uint64_t sn_loop_size_bytes(const struct sn_loop *loop);
 /** The inlined subroutine that it was written in; NULL: the function itself. */
 const char *sn_loop_inlined_from(const struct sn_loop *loop);
 
-/** What is known how about a function. */
+/** How a function was found. */
 enum sn_function_kind {
 	SN_FUNCTION_SYMBOL, /* named by a symbol */
 	SN_FUNCTION_PLT,    /* a stub of the linker: "name@plt" */
@@ -179,11 +181,11 @@ void sn_structure_free(struct sn_structure *structure);
 /** Identity, see sn_image_id; path as opened. */
 const char *sn_structure_id(const struct sn_structure *structure);
 const char *sn_structure_path(const struct sn_structure *structure);
-/** What tells how a function was compiled (code/options.h): its unit's producer if that has
+/** The text that says how a function was compiled (code/options.h): its unit's producer if that has
  * options, else the file's command lines, else NULL. `function` may be NULL. */
 const char *sn_function_options(const struct sn_structure *structure,
 				const struct sn_function *function);
-/** What is missing and matters ("no symbols: functions are named by address"), one sentence, or
+/** One sentence on what is missing and matters ("no symbols: functions are named by address"), or
  * NULL. */
 const char *sn_structure_warning(const struct sn_structure *structure);
 
@@ -200,8 +202,9 @@ enum sn_prepare {
 	SN_PREPARE_ALL = 3,
 };
 /** Computes what is asked for the functions around `count` addresses, in any order, repeats
- * allowed. Each compilation unit is read once for all its functions in one call: call it once with
- * every address. What is already there is kept. Damaged DWARF gives fewer lines, never an error. */
+ * allowed. Each compilation unit is read once in a call, for all of its functions; so give every
+ * address in one call. What is already there is kept. Damaged DWARF gives fewer lines, never an
+ * error. */
 void sn_structure_prepare(struct sn_structure *structure, const uint64_t *link_addrs, size_t count,
 			  enum sn_prepare what);
 /** For every function of the module. */
@@ -233,8 +236,9 @@ struct sn_location {
 		frames[SN_FRAMES_MAX]; /* innermost first; the last is the concrete function */
 };
 
-/** Says where an address is. Prepares its function if need be (slow for many: prepare them together
- *  first). False, with nothing written, if no function of this structure holds it. */
+/** The function, line, loop and frames of an address. It prepares the function if need be; that is
+ * slow for many addresses, which are better prepared together first. False, with nothing written,
+ * if no function of this structure holds it. */
 bool sn_structure_locate(struct sn_structure *structure, uint64_t link_addr,
 			 struct sn_location *out);
 

@@ -135,8 +135,9 @@ void sn_loops_find(struct sn_structure *structure, struct sn_function *function,
 void sn_loops_describe(struct sn_structure *structure, struct sn_function *function);
 /** loop_roles.c: groups loops of one source loop and says which is which. */
 void sn_loops_group(struct sn_structure *structure, struct sn_function *function);
-/** loop_unroll.c: source iterations in a pass by where its operations were written; 0 unknown.
- * `elements`: that its accesses tile their stride, `advance_bytes`, with; 0 unknown. */
+/** loop_unroll.c: the number of source iterations in one iteration of the code, by where its
+ * operations were written; 0 unknown. `elements` is the number of array elements with which the
+ * loop's accesses cover their stride of `advance_bytes`; 0 unknown. */
 uint32_t sn_loop_iterations(const struct sn_structure *structure,
 			    const struct sn_function *function, const struct sn_loop *loop,
 			    uint32_t elements, uint32_t advance_bytes);

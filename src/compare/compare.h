@@ -1,11 +1,13 @@
 /**
  * What changed between two sets of runs, beyond noise.
  *
- * Functions and source loops of both sides are aligned by names and lines, their exclusive CPU
- * times compared by Welch's t-test over the runs, and the many tests are corrected by Holm's
+ * Functions and source loops of both sides are aligned by names and lines. Their exclusive CPU
+ * times are compared by Welch's t-test over the runs. The many tests are corrected by Holm's
  * method: of comparisons of two sets that do not differ, at most the stated part reports any
- * difference at all. One run a side cannot tell noise from change, and is never given a verdict.
- * docs/method/diff.md says more.
+ * difference at all.
+ *
+ * One run a side cannot tell noise from change, and is never given a verdict. docs/method/diff.md
+ * says more.
  */
 #ifndef SN_COMPARE_COMPARE_H
 #define SN_COMPARE_COMPARE_H
@@ -48,7 +50,7 @@ struct sn_compare_run {
 	SN_VEC(struct sn_compare_entry) entries;
 };
 
-/** What is compared of a profile. Texts are copied: the profile may go. */
+/** Takes from a profile what is compared. Texts are copied, so the profile may be freed. */
 void sn_compare_run_fill(struct sn_compare_run *run, const struct sn_profile *profile);
 void sn_compare_run_free(struct sn_compare_run *run);
 
@@ -91,10 +93,11 @@ struct sn_compare_options {
 	double smallest_share;	 /* rows below it on both sides are not tested; 0: 0.005 */
 };
 
-/** Of the whole: "different" (findings), else "drift", "same" or "repeat". */
+/** The verdict on the whole: "different" (findings), else "drift", "same" or "repeat". */
 const char *sn_comparison_verdict(const struct sn_comparison *comparison);
 
-/** The runs are borrowed and must outlive the result. `options` may be NULL. */
+/** Compares two sets of runs. The runs are borrowed and must outlive the result. `options` may be
+ * NULL. */
 struct sn_comparison *sn_compare(const struct sn_compare_run *a, size_t a_count,
 				 const struct sn_compare_run *b, size_t b_count,
 				 const struct sn_compare_options *options);

@@ -1,9 +1,10 @@
 /**
  * Did the machine change between two sets of runs, rather than the program?
  *
- * Runs of A and then runs of B differ by all that changed meanwhile. Three things tell of it: a
- * trend within the sets, waiting for a CPU that others had, and the part of the machine that others
- * used. A row that differs by no more than these explain has drifted: docs/method/diff.md.
+ * Runs of A and then runs of B differ by all that changed meanwhile. Three things show such a
+ * change: a trend within the sets, waiting for a CPU that others had, and the part of the machine
+ * that others used. A row that differs by no more than these explain has drifted
+ * (docs/method/diff.md).
  */
 #ifndef SN_COMPARE_DRIFT_H
 #define SN_COMPARE_DRIFT_H
@@ -28,20 +29,20 @@ struct sn_moments {
 	double mean, variance, df;
 };
 
-/** The spread between runs holds the sampling error (`variances`, may be NULL); where few runs
- * agree by luck, the sampling error is what is known at least. */
+/** Mean and variance of the mean of several runs. The variance is that between the runs. It is not
+ * less than the sampling error (`variances`, may be NULL), since few runs may agree by luck. */
 struct sn_moments sn_moments_of(const double *times, const double *variances, size_t count);
-/** Welch's test (1947) with Satterthwaite's degrees of freedom: the chance of such a difference of
- * the means, and a 95 % interval of B less A if `interval` is not NULL. */
+/** Welch's test (1947) with Satterthwaite's degrees of freedom. Returns the chance of such a
+ * difference of the means. `interval`, unless NULL, gets the 95 % interval of B less A. */
 double sn_welch_p(struct sn_moments a, struct sn_moments b, struct sn_interval *interval);
 
-/** Fills all but what the runs do not tell. Arrays live in the arena. */
+/** The conditions of all runs, as far as the runs know them. Arrays live in the arena. */
 struct sn_conditions sn_conditions_of(const struct sn_compare_run *a, size_t a_count,
 				      const struct sn_compare_run *b, size_t b_count,
 				      struct sn_arena *arena);
-/** Do the times of all runs, of which the sets' means differ beyond noise, differ by no more than
- * the conditions explain? `rate` is that of false alarms of this one row,
- *  once the conditions are taken out; `variances` as above; the arena is scratch. */
+/** Whether the times of two sets, whose means differ beyond noise, differ by no more than the
+ * conditions explain. `rate` is that of false alarms of this one row, once the conditions are taken
+ * out. `variances` is as above. The arena is for scratch. */
 bool sn_is_drift(const struct sn_conditions *conditions, bool is_elapsed, double rate,
 		 const double *times, const double *variances, struct sn_arena *arena);
 /** What changed, in a sentence. */

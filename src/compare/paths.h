@@ -2,8 +2,8 @@
  * The call paths of two sets of runs as one tree, for a flame graph of differences.
  *
  * Paths are aligned by the functions on them (module and linkage name, as in compare.h); loops are
- * left out. Times are inclusive, means over the runs of a side; a path that a side never took has 0
- * there. Filled run by run, so that one experiment at a time is in memory.
+ * left out. Times are inclusive, and means over the runs of a side. A path that a side never took
+ * has 0 there. Runs are added one by one, so only one experiment at a time is in memory.
  */
 #ifndef SN_COMPARE_PATHS_H
 #define SN_COMPARE_PATHS_H
@@ -37,8 +37,8 @@ struct sn_compare_paths {
 /** Adds a run to a side (0 or 1). Texts are copied. */
 void sn_compare_paths_add(struct sn_compare_paths *paths, const struct sn_profile *profile,
 			  int side);
-/** Once, after all runs: sums to inclusive means, and drops paths below this share of the CPU time
- *  on both sides. */
+/** Ends the adding, once, after all runs: sums become inclusive means, and paths below this share
+ * of the CPU time on both sides are dropped. */
 void sn_compare_paths_finish(struct sn_compare_paths *paths, double smallest_share);
 void sn_compare_paths_free(struct sn_compare_paths *paths);
 

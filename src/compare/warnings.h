@@ -1,6 +1,6 @@
 /**
- * What makes two sets of runs hard to compare, whatever their numbers: an experiment that is there
- * twice, programs that have little in common.
+ * Warnings on sets of runs that are hard to compare: an experiment that is there twice, programs
+ * that have little in common.
  */
 #ifndef SN_COMPARE_WARNINGS_H
 #define SN_COMPARE_WARNINGS_H

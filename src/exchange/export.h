@@ -23,13 +23,13 @@ struct sn_export_format {
 	const char *name;      /* "pprof" */
 	const char *extension; /* "pb.gz" */
 	const char *summary;
-	/** Errors of writing are the stream's, and for the caller to check. */
+	/** Writes the profile. The caller checks the stream for errors of writing. */
 	sn_status (*write)(const struct sn_profile *profile,
 			   const struct sn_export_options *options, FILE *out,
 			   struct sn_error *err);
 };
 
-/** NULL if there is none of that name. */
+/** The format of this name, or NULL. */
 const struct sn_export_format *sn_export_find(const char *name);
 
 #endif

@@ -45,10 +45,11 @@ struct sn_gmon_import {
 };
 
 /**
- * An experiment from snapshots of one run, each with the totals since its start: what a snapshot
- * has more than the one before happened in its interval. Ticks become samples, spread evenly over
- * the interval; arcs become exact counts of calls, in the file `gmon.calls` of the experiment.
- * SN_ERR_FORMAT also for snapshots that are not of one run. `folder` gets the experiment's path.
+ * Makes an experiment from snapshots of one run, each with the totals since its start. What a
+ * snapshot has more than the one before happened in its interval. Ticks become samples, spread
+ * evenly over the interval. Arcs become exact counts of calls, in the file `gmon.calls` of the
+ * experiment. SN_ERR_FORMAT also for snapshots that are not of one run. `folder` gets the
+ * experiment's path.
  */
 sn_status sn_gmon_import(const struct sn_gmon_import *how, struct sn_text *folder,
 			 uint64_t *sample_count, struct sn_error *err);

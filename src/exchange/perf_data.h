@@ -86,7 +86,7 @@ struct sn_perf_data {
 /** Opens a file and sorts its events. SN_ERR_FORMAT: no perf.data, or damaged beyond use;
  *  SN_ERR_UNSUPPORTED: written to a pipe, of another machine's byte order, without times. */
 sn_status sn_perf_data_open(const char *path, struct sn_perf_data *data, struct sn_error *err);
-/** The twin over bytes in memory, which are borrowed. */
+/** The same from bytes in memory, which are borrowed. */
 sn_status sn_perf_data_open_memory(const void *bytes, size_t length, struct sn_perf_data *data,
 				   struct sn_error *err);
 void sn_perf_data_free(struct sn_perf_data *data);

@@ -1,5 +1,5 @@
 /**
- * What reading a perf.data file into an experiment is made of: perf_import.c takes the events,
+ * What perf_import.c and perf_records.c share. perf_import.c takes the events of a perf.data file,
  * perf_records.c writes the experiment's records.
  */
 #ifndef SN_EXCHANGE_PERF_PARTS_H

@@ -88,8 +88,9 @@ uint32_t sn_decode_module_of(struct image *image, const char *path, const char *
 /** The thread of this index in the file, made if new; NULL if the index is damaged. */
 struct sn_thread *sn_decode_thread_of(struct image *image, uint32_t thread_index);
 struct thread_facts *sn_decode_facts_of(struct image *image, uint32_t thread_index);
-/** The launcher's accounts know the tid only: of the threads that had it, the latest that had
- * begun. They count where the thread itself has written nothing later. */
+/** Takes the launcher's accounts. They know a thread by its tid only, so they belong to the latest
+ * thread with that tid that had begun. They count where the thread itself has written nothing
+ * later. */
 void sn_decode_tasks_take(struct image *image);
 /** First pass: all that samples and stacks refer to. A record_fn. */
 void sn_decode_facts(struct image *image, const struct owner *owner, const void *record);

@@ -3,9 +3,8 @@
  *
  * This is the one data model on which every analysis stands. Arrays are dense and indexed from 0;
  * other arrays refer to them by index. Times are nanoseconds since the earliest process start of
- * the experiment, with the clocks of hosts aligned. Everything is owned by the experiment and freed
- * with it; nothing here is symbolised: a frame is (module, link address), see code/structure.h for
- * names.
+ * the experiment, with the clocks of hosts aligned. The experiment owns everything, and frees it.
+ * Nothing here is symbolised: a frame is (module, link address); code/structure.h has names.
  */
 #ifndef SN_EXPERIMENT_EXPERIMENT_H
 #define SN_EXPERIMENT_EXPERIMENT_H
@@ -21,7 +20,7 @@
 
 enum { SN_NONE = 0xffffffffu }; /* "no such index" in any uint32_t index */
 
-/** A file of machine code (or what stands in for one) that frames refer to. */
+/** The kind of a module: a file of machine code, or what stands in for one, that frames refer to. */
 enum sn_module_kind {
 	SN_MODULE_FILE, /* an ELF file */
 	SN_MODULE_VDSO,

@@ -1,7 +1,7 @@
 /**
- * The launch file: what one `record` knows of its launch, as JSON in the experiment folder. Written
- * when the target starts and again, whole, when it has ended; so a file that says `has_ended` false
- * with its writer gone belongs to a run that was killed.
+ * The launch file: what one `record` knows of its launch, as JSON in the experiment folder. It is
+ * written when the target starts, and again, whole, when the target has ended. So a file that says
+ * `has_ended` false, and whose writer is gone, belongs to a run that was killed.
  */
 #ifndef SN_EXPERIMENT_LAUNCH_H
 #define SN_EXPERIMENT_LAUNCH_H

@@ -22,8 +22,8 @@
  * Makes the folder of a new experiment, or joins the one that another record of the same launch has
  * made. `wanted` is the name given by -o, or NULL: `sonde.NAME.N` in the working directory, N one
  * more than the largest there. `key` identifies the launch; a record of its own gives a key that no
- * other has. Never reuses the folder of another launch: SN_ERR_USAGE. `path` stays empty unless it
- * succeeds.
+ * other has. The folder of another launch is never used again: SN_ERR_USAGE. `path` stays empty
+ * unless it succeeds.
  */
 sn_status sn_store_create(const char *wanted, const char *program, const char *key,
 			  struct sn_text *path, bool *is_joined, struct sn_error *err);

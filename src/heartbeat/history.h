@@ -18,8 +18,8 @@
 
 struct sn_history;
 
-/** Opens, and makes it if `is_writer`. One sentence for a file that is locked, damaged, no
- * database, or of a newer version. */
+/** Opens a history; makes it if `is_writer`. The error is one sentence for a file that is locked,
+ * damaged, no database, or of a newer version. */
 sn_status sn_history_open(const char *path, bool is_writer, struct sn_history **out,
 			  struct sn_error *err);
 /** A history for reading from a database's bytes, for tests. Borrows them. */
@@ -43,8 +43,8 @@ sn_status sn_history_import(struct sn_history *history, const char *folder,
 sn_status sn_history_find_run(struct sn_history *history, int64_t run, int64_t *out,
 			      struct sn_error *err);
 
-/** Processes of the run of which rows are lost: rotation (SONDE_HEARTBEAT_MAX_SIZE) has thrown away
- * what no import has seen. */
+/** The number of processes of the run of which rows are lost: rotation (SONDE_HEARTBEAT_MAX_SIZE)
+ * has removed rows that no import has seen. */
 sn_status sn_history_count_cut(struct sn_history *history, int64_t run, uint64_t *out,
 			       struct sn_error *err);
 
@@ -52,7 +52,7 @@ sn_status sn_history_count_cut(struct sn_history *history, int64_t run, uint64_t
 sn_status sn_history_report(struct sn_history *history, int64_t run, struct sn_table *table,
 			    struct sn_error *err);
 
-/** What is judged: how long a beat takes, and how much time passes per beat. */
+/** What is judged: the duration of a beat, or the time that passes for one beat. */
 enum sn_judge_metric { SN_JUDGE_DURATION, SN_JUDGE_PERIOD };
 
 struct sn_judge_row {
@@ -106,7 +106,7 @@ sn_status sn_run_group_parse(const char *words, unsigned *out, struct sn_error *
 /**
  * Compares a run with the runs of its group that began before it (the newest SN_JUDGE_RUNS_MAX). If
  * run-to-run noise is log-normal, a run like the others has a finding with chance `alarm_rate` at
- * most: the limit is the score that such a run exceeds with that chance for this number of runs,
+ * most. The limit is the score that such a run exceeds with that chance for this number of runs,
  * shared among the tests (Bonferroni). docs/method/heartbeats.md has the formulas.
  */
 sn_status sn_history_judge(struct sn_history *history, int64_t run, unsigned group,
@@ -121,8 +121,8 @@ double sn_judge_score(double value, double *history, size_t count);
 double sn_judge_limit(size_t count, double rate);
 
 /** Whether so many of `count` runs were as slow that one more is no finding: more than a tenth (of
- *  fewer than 20: more than one). Whatever runs are like, as long as their order says nothing, a
- *  run is slower than all but so many with chance (count / 10 + 1) / (count + 1) at most. */
+ * fewer than 20: more than one). If the order of runs says nothing, a run is slower than all but so
+ * many with chance (count / 10 + 1) / (count + 1) at most, whatever the noise is. */
 bool sn_judge_is_known(size_t as_slow, size_t count);
 
 extern const struct sn_column sn_history_report_columns[];

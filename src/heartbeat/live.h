@@ -1,6 +1,6 @@
 /**
- * A running job seen through its heartbeat files: what is new in them is read at every poll, and
- * what happened in the last seconds is kept.
+ * A running job seen through its heartbeat files. Each poll reads what is new in them; what
+ * happened in the last seconds is kept.
  */
 #ifndef SN_HEARTBEAT_LIVE_H
 #define SN_HEARTBEAT_LIVE_H
@@ -21,8 +21,8 @@ void sn_live_free(struct sn_live *live);
 /** Reads what files of the folder have got since the last time. `now_ns` is CLOCK_REALTIME. */
 sn_status sn_live_poll(struct sn_live *live, int64_t now_ns, struct sn_error *err);
 
-/** Processes are shown if they run (a process of this host that is there; one of another host whose
- *  rows are fresh), or, if none does, those that wrote last. */
+/** Which processes are shown. A process of this host is shown if it runs, one of another host if
+ * its rows are fresh. If none is, those that wrote last are shown. */
 struct sn_live_facts {
 	uint64_t process_count, host_count, running_count;
 	uint64_t file_count, bad_line_count;

@@ -1,4 +1,4 @@
-/** What a page shows of one run: read (page_data.c) and drawn (page.c) apart. */
+/** What a page shows of one run. page_data.c reads it, page.c draws it. */
 #ifndef SN_HEARTBEAT_PAGE_DATA_H
 #define SN_HEARTBEAT_PAGE_DATA_H
 

@@ -1,7 +1,7 @@
 /**
- * The memory of this host as a core sees it: bytes per core cycle and latency from each level of
- * cache and from RAM. Measured with loads (and loads with stores) over working sets that fit the
- * level.
+ * The memory of this host as a core sees it: bytes per core cycle and latency, from each level of
+ * cache and from RAM. It is measured with loads (and loads with stores) over working sets that fit
+ * the level.
  */
 #ifndef SN_MACHINE_BANDWIDTH_H
 #define SN_MACHINE_BANDWIDTH_H
@@ -50,7 +50,7 @@ char *sn_memory_profile_path(void);
 sn_status sn_memory_profile_write(const struct sn_memory_profile *profile,
 				  const struct sn_core_profile *core, const char *path,
 				  struct sn_error *err);
-/** Whether a profile could be written there: makes its folder. */
+/** Whether a profile could be written at `path`. Makes its folder. */
 sn_status sn_memory_profile_check_writable(const char *path, struct sn_error *err);
 /** SN_ERR_NOT_FOUND if there is no file; else what keeps it from being a profile, and where. */
 sn_status sn_memory_profile_read(const char *path, struct sn_memory_profile *out,

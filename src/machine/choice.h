@@ -1,6 +1,6 @@
 /**
  * The machine that a run's loops are estimated for: the one asked for, else the one that the
- * analysis itself runs on. The run may have been on another; then there is a warning to show.
+ * analysis runs on. The run may have been on another; then there is a warning to show.
  */
 #ifndef SN_MACHINE_CHOICE_H
 #define SN_MACHINE_CHOICE_H
@@ -14,10 +14,10 @@ struct sn_machine_choice {
 };
 
 /**
- * `arch` is a name as in --arch, or NULL for the machine that we stand on. `run_model` is what
- * /proc/cpuinfo called the processor of the run; "" or NULL: unknown. Who names a machine knows of
- * it, so there is no warning then. Fails with SN_ERR_USAGE if `arch` is unknown, and with
- * SN_ERR_UNSUPPORTED if it is "native" and has no model.
+ * Chooses the machine. `arch` is a name as in --arch, or NULL for this machine. `run_model` is what
+ * /proc/cpuinfo called the processor of the run; "" or NULL: unknown. There is no warning if `arch`
+ * was named. SN_ERR_USAGE if `arch` is unknown, SN_ERR_UNSUPPORTED if it is "native" and this
+ * machine has no model.
  */
 sn_status sn_machine_choose(const char *arch, const char *run_model, struct sn_machine_choice *out,
 			    struct sn_error *err);

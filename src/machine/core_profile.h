@@ -1,7 +1,7 @@
 /**
- * What 'sonde calibrate' found out about this host's cores: times of instruction forms, and whether
- * small loops are replayed from a buffer. Kept in the file of the memory profile; the model that
- * --arch native means is corrected by it.
+ * What 'sonde calibrate' measured of this host's cores: times of instruction forms, and whether
+ * small loops are replayed from a buffer. It is kept in the file of the memory profile. The model
+ * that --arch native means is corrected by it.
  */
 #ifndef SN_MACHINE_CORE_PROFILE_H
 #define SN_MACHINE_CORE_PROFILE_H
@@ -24,8 +24,8 @@ struct sn_core_profile {
 
 void sn_core_profile_free(struct sn_core_profile *profile);
 
-/** True if the form is worth a measurement on each host: registers only, and it either holds the
- *  divider or takes three to thirty cycles. */
+/** Whether the form is measured on each host: it has registers only, and either holds the divider
+ * or takes three to thirty cycles. */
 bool sn_core_profile_wants(const struct sn_row *row);
 
 /** Lines "form<TAB>divsd x,x<TAB>4.000<TAB>13.000" ("-": not measured) "loop_buffer<TAB>off" and
@@ -33,14 +33,14 @@ bool sn_core_profile_wants(const struct sn_row *row);
  */
 void sn_core_profile_print(const struct sn_core_profile *profile, FILE *out);
 
-/** Lines of other kinds, damaged ones, and forms unknown to this version are passed over. False if
- *  the file cannot be read. */
+/** Reads a profile. Lines of other kinds, damaged lines, and forms unknown to this version are
+ * skipped. False if the file cannot be read. */
 bool sn_core_profile_read(const char *path, struct sn_core_profile *out);
 
-/** Corrects rows by more than half a cycle: latencies that are off by a tenth (not of divisions,
- * whose time hangs on the numbers), divider times that are off by three tenths (they vary as much
- * with the load of the machine); and switches the loop buffer off where the probe says so. Returns
- * how many rows changed. */
+/** Corrects a machine by a profile, and returns how many rows changed. Only differences of more
+ * than half a cycle count: latencies that are off by a tenth (not of divisions, whose time depends
+ * on the numbers), and divider times that are off by three tenths (they vary as much with the load
+ * of the machine). The loop buffer is switched off where the probe says so. */
 size_t sn_core_profile_apply(const struct sn_core_profile *profile, struct sn_machine *machine);
 
 #endif

@@ -55,11 +55,12 @@ struct sn_machine {
  * SN_ERR_UNSUPPORTED if the machine we stand on has no model (the sentence names it). */
 sn_status sn_machine_find(const char *name, const struct sn_machine **out, struct sn_error *err);
 
-/** The model that fits the processor we run on by CPUID, or NULL. */
+/** The name of the model that fits this processor by CPUID, or NULL. */
 const char *sn_machine_processor_name(void);
-/** What --arch native means: the processor's, unless SONDE_NATIVE_ARCH in the environment stands in
- * for it: a name as in --arch where the program will run on other machines than this one, or "none"
- * for a processor without a model. The name may be unknown: sn_machine_find says so. */
+/** What --arch native means: this processor's model, unless SONDE_NATIVE_ARCH in the environment
+ * stands in for it. That is a name as in --arch, where the program will run on other machines than
+ * this one, or "none" for a processor without a model. The name may be unknown: sn_machine_find
+ * says so. */
 const char *sn_machine_native_name(void);
 /** What /proc/cpuinfo calls the first processor; "" if it does not say. */
 void sn_machine_host_model(char *out, size_t room);

@@ -1,6 +1,6 @@
 /**
  * The rules of a core: what no table of instruction forms holds. Each is a fact that the model asks
- * for by name; whose it is and where it was found stands with the core (machine/cores/).
+ * for by name. The core's file (machine/cores/) says where it was found.
  *
  * Latencies are in cycles, widths in micro-operations a cycle. 0, false and NULL mean that the core
  * does not do it, or that nothing is known of it.
@@ -13,9 +13,9 @@
 
 #include "machine/bandwidth.h"
 
-/** Extensions of the instruction set that not every core has; what all of them have (up to AVX2, FMA
- *  and BMI2) is not here. Names of instructions' sets may begin alike: the first that fits counts
- *  (cqa/block/extensions.c). */
+/** Extensions of the instruction set that some cores lack. What all cores have (up to AVX2, FMA and
+ * BMI2) is not here. Names of instructions' sets may begin alike: the first that fits counts
+ * (cqa/block/extensions.c). */
 enum sn_extension {
 	SN_EXTENSION_AVX512_FP16,
 	SN_EXTENSION_AVX512_BF16,
@@ -77,8 +77,8 @@ enum sn_chain_beside {
 	SN_BESIDES
 };
 
-/** By how many cycles operations of a kind delay a step of a chain that has nothing to do with
- *  them: each, and at most. */
+/** By how many cycles operations of a kind delay a step of a chain that does not use them: each of
+ * them, and all of them at most. */
 struct sn_chain_delays {
 	struct {
 		float each, most;
@@ -92,22 +92,23 @@ struct sn_slow_order {
 	double cycles;
 };
 
-/** Short loops whose vector operations stand too close: of `shortest` to `longest` operations, if
- *  more than the vector side takes in a cycle are among `row` in a row, and there are more others
- *  than one to `vectors_to_other` of them. */
+/** Short loops whose vector operations stand too close together. They have `shortest` to `longest`
+ * operations; among `row` successive ones there are more vector operations than the vector side
+ * takes in a cycle; and there are more other operations than one to `vectors_to_other` of these. */
 struct sn_crowded_vectors {
 	unsigned shortest, longest, row, vectors_to_other;
 	double cycles;
 };
 
-/** By how many cycles loops are slowed that load 64 bytes twice or more and store: of more than two
- *  loads, of two in a loop of at most `few_operations`, and of two in a longer one. */
+/** By how many cycles a loop is slowed that stores and that loads 64 bytes twice or more: with more
+ * than two such loads, with two in a loop of at most `few_operations`, and with two in a longer
+ * one. */
 struct sn_wide_loads {
 	double several_cycles, short_cycles, long_cycles;
 	unsigned few_operations;
 };
 
-/** What the levels of memory do where nothing was measured. */
+/** Usual values of the memory levels, for where nothing was measured. */
 struct sn_usual_memory {
 	double latency_cycles[SN_MEMORY_LEVELS];
 	double bytes_per_cycle[SN_MEMORY_LEVELS]; /* of lines that are only read */

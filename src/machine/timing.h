@@ -1,10 +1,12 @@
 /**
  * Times a piece of machine code on this host, without hardware counters.
  *
- * The code runs in a child of its own under a seccomp filter that allows only mapping memory and
- * leaving, with limits on time and memory; every page that it touches is given to it. Time is the
- * difference between a long and a short run, in core cycles: the time-stamp counter against a chain
- * of dependent additions timed in the same repetition, so that the changing clock cancels.
+ * The code runs in a child of its own, under a seccomp filter that allows only mapping memory and
+ * leaving, with limits on time and memory. Every page that it touches is given to it.
+ *
+ * Time is the difference between a long and a short run, in core cycles. The time-stamp counter is
+ * compared with a chain of dependent additions that is timed in the same repetition, so the
+ * changing clock cancels.
  */
 #ifndef SN_MACHINE_TIMING_H
 #define SN_MACHINE_TIMING_H
@@ -22,8 +24,8 @@ enum {
 		40960, /* memory that a run may touch and still find in the first level */
 };
 
-/** True where any number of pages may be one page of memory without cost. False on AMD, whose
- *  first-level cache picks its way by the virtual address: there each page is memory of its own. */
+/** Whether any number of pages may be one page of memory without cost. False on AMD, whose
+ * first-level cache picks its way by the virtual address: each page is memory of its own there. */
 bool sn_timing_shares_pages(void);
 
 struct sn_timing_request {
@@ -38,16 +40,17 @@ struct sn_timing_request {
 	unsigned repetitions;		  /* 0: 60 */
 };
 
-/** The value a register gets that nothing else decides: all distinct, far apart, 32 bits wide. */
+/** The value that a register gets if nothing else decides it. All values are distinct, far apart
+ * and 32 bits wide. */
 uint64_t sn_timing_register(unsigned number);
 
 /** Registers of a request all set to their defaults, trips and repetitions to usual values. */
 void sn_timing_request_init(struct sn_timing_request *request, const uint8_t *code, size_t length);
 
 /**
- * One pass: core cycles per iteration (copy), from the 20th percentiles of the repetitions.
- * SN_ERR_UNSUPPORTED if the code cannot be run here: it faulted, used an instruction that this
- * processor lacks, made a system call, or took too long; the sentence says which.
+ * Makes one measurement: core cycles per iteration (copy), from the 20th percentiles of the
+ * repetitions. SN_ERR_UNSUPPORTED if the code cannot be run here: it faulted, used an instruction
+ * that this processor lacks, made a system call, or took too long. The sentence says which.
  */
 sn_status sn_timing_run(const struct sn_timing_request *request, double *cycles,
 			struct sn_error *err);
@@ -59,7 +62,7 @@ struct sn_timing_result {
 	bool is_stable; /* the two lowest passes agree within 5 % */
 };
 
-/** Adds one pass to a result and decides anew. */
+/** Adds one measurement to a result and decides anew. */
 void sn_timing_result_add(struct sn_timing_result *result, double cycles);
 
 /** Core cycles per tick of the time-stamp counter now (a few milliseconds). */

@@ -1,8 +1,8 @@
 /**
- * Where memory operands point, as far as the block itself tells: each address is a sum of unknown
- * roots (the registers as they were when the pass began, or a value made in it) and a constant. Two
- * operands with the same roots overlap or not by their constants; over passes, registers that move
- * by a constant step are followed. Distinct roots are taken not to alias.
+ * Where memory operands point, as far as the block itself says. Each address is a sum of unknown
+ * roots and a constant. A root is a register as it was when the pass began, or a value made in the
+ * pass. Two operands with the same roots overlap or not by their constants. Registers that move by
+ * a constant step are followed over passes. Distinct roots are taken not to alias.
  */
 #ifndef SN_CQA_ADDRESS_H
 #define SN_CQA_ADDRESS_H
@@ -61,14 +61,14 @@ struct sn_accesses {
 	struct sn_register_step steps[16];
 };
 
-/** Of a block whose instructions are final; belongs to the arena. */
+/** The accesses of a block whose instructions are final. They belong to the arena. */
 const struct sn_accesses *sn_accesses_of(const struct sn_cqa_block *block, struct sn_arena *arena);
 
-/** A copy of the block's accesses, in the arena, with `is_irregular`, `irregular_depth` and the
- * strides of addresses that are made anew in each pass from what moves by a constant (sign
- * extensions, differences of pointers). `is_indirect` is set where an address comes from memory by
- * way of arithmetic, or from a load of the pass before (a list). What is loaded from a place that
- * stays (the stack, a global) and that the pass does not store is a constant. */
+/** A copy of the block's accesses, in the arena, that also knows irregular ones: `is_irregular`,
+ * `irregular_depth`, and the strides of addresses that each pass makes anew from what moves by a
+ * constant (sign extensions, differences of pointers). `is_indirect` is set where an address comes
+ * from memory by way of arithmetic, or from a load of the pass before (a list). A value loaded from
+ * a place that stays (the stack, a global) and that the pass does not store is a constant. */
 const struct sn_accesses *sn_accesses_find_irregular(const struct sn_cqa_block *block,
 						     struct sn_arena *arena);
 

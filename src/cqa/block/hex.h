@@ -8,12 +8,13 @@
 
 #include "base/error.h"
 
-/** Hex of one line (either case, blanks ignored) to bytes; `*count` in: room, out: bytes.
- * SN_ERR_FORMAT for what is no whole byte, SN_ERR_RANGE for more than there is room for. */
+/** Turns the hex digits of one line (either case, blanks ignored) into bytes. `*count` is the room
+ * on entry and the number of bytes on return. SN_ERR_FORMAT for what is no whole byte, SN_ERR_RANGE
+ * for more than there is room for. */
 sn_status sn_hex_parse(const char *chars, size_t length, uint8_t *bytes, size_t *count,
 		       struct sn_error *err);
 
-/** Of a file of blocks: not a blank line, nor one with a #. */
+/** Whether a line of a file of blocks holds a block: it is not blank and has no #. */
 bool sn_hex_is_block(const char *line, size_t length);
 
 #endif

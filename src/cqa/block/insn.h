@@ -27,7 +27,7 @@ enum sn_resource {
 
 enum { SN_RES_RSP = SN_RES_GPR + 4, SN_INSN_READS_MAX = 20, SN_INSN_WRITES_MAX = 16 };
 
-/** How an operand enters the instruction; decides the latency that counts from it. */
+/** How an operand enters the instruction. That decides the latency that counts from it. */
 enum sn_role {
 	SN_ROLE_DATA,	       /* needed when the operation starts */
 	SN_ROLE_ADDRESS,       /* needed before the load starts */
@@ -131,8 +131,8 @@ sn_status sn_cqa_block_decode(const struct sn_machine *machine, struct sn_arena 
 			      const uint8_t *bytes, size_t length, struct sn_cqa_block *out,
 			      struct sn_error *err);
 
-/** One decoded instruction -> *out, without macro-fusion (a neighbour's business). The x87
- *  stack is followed in `x87`. */
+/** Fills *out from one decoded instruction, without macro-fusion, which depends on the neighbour.
+ * The x87 stack is followed in `x87`. */
 void sn_insn_fill(const struct sn_machine *machine, const ZydisDecodedInstruction *decoded,
 		  const ZydisDecodedOperand *operands, struct sn_x87_stack *x87,
 		  struct sn_insn *out);
@@ -145,8 +145,8 @@ void sn_insn_read_name(struct sn_insn *insn);
 void sn_cqa_block_finish(const struct sn_machine *machine, struct sn_cqa_block *block,
 			 struct sn_arena *arena);
 
-/** The instruction of a block that has some which lies first in memory; a loop that is entered in
- * the middle does not begin with it. */
+/** The index of the instruction that lies first in memory, in a block that has some. A loop that is
+ * entered in the middle does not begin with it. */
 size_t sn_cqa_block_lowest(const struct sn_cqa_block *block);
 
 /** From the first byte of the block's code to its last. */

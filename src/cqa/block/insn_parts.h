@@ -6,12 +6,12 @@
 
 #include "cqa/block/insn.h"
 
-/** insn.c: takes `count` uops from those that may go to just these units, if there are such; the
- * set goes when (nearly) nothing is left in it. */
+/** insn.c: takes `count` operations from those that may go to just these units, if there are such.
+ * The set is removed when (nearly) nothing is left in it. */
 void sn_insn_remove_uops(struct sn_insn *insn, uint32_t units, float count);
 
-/** insn.c: cycles in which a load into a part of a register joins the rest: general 1, vector 2; 0:
- *  it writes all of it. */
+/** insn.c: the cycles that a load into a part of a register takes to join the rest: general 1,
+ * vector 2. 0: it writes all of the register. */
 float sn_insn_merging_cycles(const struct sn_insn *insn);
 
 #endif

@@ -18,7 +18,7 @@ enum sn_insn_class {
 
 enum sn_data_kind { SN_DATA_BOTH, SN_DATA_INTEGER, SN_DATA_FP, SN_DATA_COUNT };
 
-/** Of the vectorizable instructions of a class; NaN: there are none. */
+/** Vectorization of the instructions of a class that could be vectorized; NaN: there are none. */
 struct sn_vectorization {
 	double ratio;	   /* packed, of all */
 	double efficiency; /* mean used part of the widest register */
@@ -96,7 +96,7 @@ struct sn_cqa_metrics {
 	double arithmetic_intensity; /* FLOP per byte loaded or stored; NaN without memory */
 };
 
-/** Memory that a pass goes through in one way: accesses of one array that share lines. */
+/** Accesses of one array that share cache lines. */
 struct sn_stream {
 	const struct sn_access *first;
 	enum sn_stride_kind kind;
@@ -117,8 +117,8 @@ struct sn_streams {
 /** A non-temporal store, which goes to memory past the caches. */
 bool sn_insn_is_past_caches(const struct sn_insn *insn);
 
-/** The streams of a block. Of irregular loads as many as are prefetched at irregular addresses
- * count once, with the prefetch. */
+/** The streams of a block. As many irregular loads as there are prefetches at irregular addresses
+ * count once, with their prefetch. */
 struct sn_streams sn_streams_of(const struct sn_cqa_block *block, struct sn_arena *arena);
 
 void sn_cqa_metrics_of(const struct sn_machine *machine, const struct sn_cqa_block *block,

@@ -1,6 +1,6 @@
 /**
- * Figures of the machine that we stand on: its memory and the instruction forms of its core,
- * measured until they are stable. What does not become stable keeps the figures of the run before.
+ * Figures of this machine: its memory and the instruction forms of its core, measured until they
+ * are stable. Those that do not become stable keep the figures of the run before.
  */
 #ifndef SN_CQA_CALIBRATE_CALIBRATION_H
 #define SN_CQA_CALIBRATE_CALIBRATION_H
@@ -24,8 +24,8 @@ sn_status sn_calibration_measure(struct sn_calibration *calibration,
 				 struct sn_error *err);
 void sn_calibration_free(struct sn_calibration *calibration);
 
-/** Takes the figures that `path` holds for the older ones, if they are of the processor that we run
- * on. A part of the above. */
+/** Reads the older figures from `path`, if they are of this processor. A part of
+ * sn_calibration_measure. */
 void sn_calibration_read_older(struct sn_calibration *calibration, const char *path);
 
 #endif

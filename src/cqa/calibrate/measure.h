@@ -17,10 +17,10 @@ struct sn_measured {
 sn_status sn_measure_form(const struct sn_machine *machine, sn_form form, unsigned passes,
 			  struct sn_measured *out, struct sn_error *err);
 
-/** Are small loops replayed from a buffer? Two loops of one-byte operations are timed that op cache
- * and decoders deliver more slowly than the renamer takes them: one of 13 operations, too many for
- * a line of AMD's op cache, and one of 20 with length-changing prefixes, too many for 32 bytes of
- * Intel's. A core with a buffer that is on runs both at the renamer's width. */
+/** Whether small loops are replayed from a buffer. Two loops of one-byte operations are timed that
+ * op cache and decoders deliver more slowly than the renamer takes them. One has 13 operations, too
+ * many for a line of AMD's op cache. One has 20 with length-changing prefixes, too many for 32
+ * bytes of Intel's. A core whose buffer is on runs both at the renamer's width. */
 sn_status sn_measure_loop_buffer(const struct sn_machine *machine, bool *is_on,
 				 struct sn_error *err);
 

@@ -7,7 +7,7 @@
 #include "base/vec.h"
 #include "cqa/calibrate/trip.h"
 
-/** A block to time, and what came of it. Read with an error, it is never run. */
+/** A block to time, with its result. A block that was read with an error is never run. */
 struct sn_timed_block {
 	uint8_t *bytes; /* owned */
 	size_t length;
@@ -18,7 +18,8 @@ struct sn_timed_block {
 
 typedef SN_VEC(struct sn_timed_block) sn_timed_blocks;
 
-/** The block of one line of hex. What it may not or cannot do is said in `out->err`. */
+/** Reads a block from one line of hex. A block that may not or cannot be run has the reason in
+ * `out->err`. */
 void sn_timed_block_read(const struct sn_machine *machine, const char *hex, size_t length,
 			 bool is_unrolled, struct sn_timed_block *out);
 /** Adds one pass to the result. */

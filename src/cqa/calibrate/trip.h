@@ -1,7 +1,7 @@
 /**
- * Makes a loop body given as bytes run a chosen number of times: which registers must start with
- * which values so that its closing branch is taken that often. Also the gate for code that may be
- * run at all.
+ * Makes a loop body that is given as bytes run a chosen number of times. It finds which registers
+ * must start with which values, so that the closing branch is taken that often. It also decides
+ * which code may be run at all.
  */
 #ifndef SN_CQA_TRIP_H
 #define SN_CQA_TRIP_H

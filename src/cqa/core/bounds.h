@@ -19,21 +19,22 @@ enum sn_bound {
 /** "ports", "divider", "issue", "front_end", "latency". */
 extern const char *const sn_bound_names[SN_BOUND_COUNT];
 
-/** Uops per set of units; the bound is the largest, over unions of the sets, of the uops that only
- *  the union can execute over its units (Hall's condition for a fractional assignment, exact when
- *  uops may choose freely). `units_out` (may be NULL) receives that union. */
+/** The ports bound: the largest, over unions of sets of units, of the operations that only the
+ * union can execute, over its number of units. This is Hall's condition for a fractional
+ * assignment, and exact where operations may choose freely. `units_out` (may be NULL) receives that
+ * union. */
 double sn_bound_ports(const struct sn_machine *machine, const struct sn_cqa_block *block,
 		      uint32_t *units_out);
 
-/** Cycles that the stores need to leave for the cache; part of the ports bound. */
+/** Cycles that the stores need to reach the cache; part of the ports bound. */
 double sn_bound_stores(const struct sn_machine *machine, const struct sn_cqa_block *block);
 
 /** Cycles that non-temporal stores need on their way to memory; part of the ports bound. 0 if the
  *  machine's rate is not known. */
 double sn_bound_past_caches(const struct sn_machine *machine, const struct sn_cqa_block *block);
 
-/** Cycles that the address units need for all loads and stores; part of the ports bound. They are
- *  steered to units in program order, which does not keep the units evenly busy. */
+/** Cycles that the address units need for all loads and stores; part of the ports bound. Operations
+ * are given to units in program order, which does not keep the units evenly busy. */
 double sn_bound_addresses(const struct sn_machine *machine, const struct sn_cqa_block *block);
 
 /** What the ports bound comes from. */
@@ -42,13 +43,12 @@ enum sn_ports_part {
 	SN_PORTS_STORES,   /* stores on their way to the cache */
 	SN_PORTS_ADDRESSES /* address units, loads and stores taking turns */
 };
-/** What each instruction adds to the first of these (`units`: of sn_bound_ports):
- * cycles[block->count]. */
+/** What each instruction adds to sn_bound_ports, with its `units`: cycles[block->count]. */
 void sn_parts_ports(const struct sn_machine *machine, const struct sn_cqa_block *block,
 		    uint32_t units, double *cycles);
 
-/** An even assignment for the table that is shown: cycles each unit is busy per pass. It reaches
- *  the ports bound within 1 %. */
+/** An even assignment of operations to units, for the table that is shown: the cycles that each
+ * unit is busy in a pass. It reaches the ports bound within 1 %. */
 void sn_ports_distribute(const struct sn_machine *machine, const struct sn_cqa_block *block,
 			 double busy_cycles[SN_UNITS_MAX]);
 
@@ -85,11 +85,11 @@ struct sn_chain {
 struct sn_chain sn_chain_of(const struct sn_machine *machine, const struct sn_cqa_block *block,
 			    struct sn_arena *arena);
 
-/** Could anything in the block delay a chain? */
+/** Whether anything in the block could delay a chain. */
 bool sn_chain_may_be_delayed(const struct sn_machine *machine, const struct sn_cqa_block *block);
 
-/** Cycles by which a pass through the chain is delayed by what runs beside it; they are added to
- * the steps, not to `cycles`. */
+/** Cycles by which other operations delay a pass through the chain. They are added to the steps,
+ * not to `cycles`. */
 double sn_chain_delay(const struct sn_machine *machine, const struct sn_cqa_block *block,
 		      struct sn_chain *chain);
 
@@ -98,9 +98,10 @@ struct sn_data_flow; /* cqa/core/flow.h */
 /** Cycles of the longest loop-carried dependence. `arena` is for scratch. */
 double sn_bound_latency(const struct sn_data_flow *flow, struct sn_arena *arena);
 
-/** Cycles a pass takes because operations that wait for others fill the schedulers and the reorder
- *  buffer; all other limits are in it too. 0 if they would be far from full with `bound_cycles`,
- * the largest of the other bounds, or if the machine's schedulers are not known. */
+/** The window bound: cycles that a pass takes because waiting operations fill the schedulers and
+ * the reorder buffer. All other limits are in it, too. 0 if they would be far from full with
+ * `bound_cycles`, the largest of the other bounds. 0 also if the machine's schedulers are not
+ * known. */
 double sn_bound_window(const struct sn_data_flow *flow, struct sn_arena *arena,
 		       double front_end_cycles, double bound_cycles);
 

@@ -19,18 +19,18 @@ struct sn_cqa_estimate {
 	size_t instructions, estimated_instructions;
 };
 
-/** The estimate for a decoded block. `is_unrolled`: repeated end to end without a branch; else the
- *  block is a loop body that ends in its branch back. `arena` is for scratch. */
+/** The estimate for a decoded block. With `is_unrolled` the block is repeated end to end without a
+ * branch; else it is a loop body that ends in its branch back. `arena` is for scratch. */
 void sn_cqa_estimate(const struct sn_machine *machine, const struct sn_cqa_block *block,
 		     bool is_unrolled, struct sn_arena *arena, struct sn_cqa_estimate *out);
 
-/** The same for instructions that do not stand where they run, or only in some passes: the front
+/** The same for instructions that do not lie where they run, or run only in some passes. The front
  * end is judged by its width and by how many jumps are taken in a pass. */
 void sn_cqa_estimate_apart(const struct sn_machine *machine, const struct sn_cqa_block *block,
 			   double taken_jumps, struct sn_arena *arena, struct sn_cqa_estimate *out);
 
-/** The block with what its ports bound counts besides the instructions' rows: accesses in two lines
- * twice, integer operations that wait for others at their price. In the arena. */
+/** The block as its ports bound counts it: accesses in two lines count twice, and integer
+ * operations that wait for others have their extra cost. In the arena. */
 struct sn_cqa_block sn_cqa_charged(const struct sn_machine *machine,
 				   const struct sn_cqa_block *block, struct sn_arena *arena);
 
@@ -40,9 +40,9 @@ float sn_cqa_split_share(int64_t start_bytes, int64_t stride_bytes, unsigned byt
 /** Memory operations of an instruction, `times` over. */
 void sn_cqa_charge_memory(const struct sn_machine *machine, struct sn_insn *insn, float times);
 
-/** Cycles of a block that stands for what a loop would be, in the same way, with one jump taken.
- *  `chain_cycles`, unless NULL, takes the place of its longest dependence. More than
- * `enough_cycles` is not told apart: that is what is returned then. */
+/** Cycles of a variant: a block that stands for what a loop would be, with one jump taken.
+ * `chain_cycles`, unless NULL, takes the place of its longest dependence. Results above
+ * `enough_cycles` are not computed in full: `enough_cycles` is returned then. */
 double sn_cqa_variant_cycles(const struct sn_machine *machine, const struct sn_cqa_block *block,
 			     const double *chain_cycles, double enough_cycles,
 			     struct sn_arena *arena);

@@ -1,8 +1,9 @@
 /**
- * What the instructions of a block do with their data: which values each waits for and when, when its
- * results are there, and which loads take what a store of the block left. This is the only reading of
- * it: for the latency bound (latency.c), for the window (window.c), and, instruction by instruction,
- * for where samples fall (cqa/loop/retire.c).
+ * What the instructions of a block do with their data: which values each waits for and when, when
+ * its results are there, and which loads take what a store of the block left.
+ *
+ * This is the only reading of the data flow. The latency bound (latency.c) and the window
+ * (window.c) use it; cqa/loop/retire.c uses it instruction by instruction, for where samples fall.
  */
 #ifndef SN_CQA_FLOW_H
 #define SN_CQA_FLOW_H
@@ -58,8 +59,8 @@ struct sn_data_flow {
 	bool turns_x87; /* a pass leaves other names to the x87 registers than it finds */
 };
 
-/** The later of two times. (fmax() is a call, as it looks after what is no number, and most of the
- *  time of these models goes here.) */
+/** The later of two times. It takes the place of fmax(), a call that also looks for NaN; most of
+ * the time of these models goes here. */
 static inline double sn_later(double a, double b)
 {
 	return a > b ? a : b;

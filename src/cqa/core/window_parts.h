@@ -166,9 +166,9 @@ static inline int64_t sn_window_first_cycle(double ready)
 void sn_window_fill(struct sn_window *window, struct sn_arena *arena);
 
 /** window_repeat.c: compares the pass that is about to begin (its number is above
- *  `window->distance`) with those that were looked at before. If passes repeat themselves from now
- *  on, fills in when all to come will have retired and returns true: none of them need be run. Else
- *  a snapshot of it is kept for later ones, while there is room. */
+ * `window->distance`) with snapshots of earlier ones. If passes repeat themselves from now on,
+ * fills in when all later ones will have retired and returns true: none of them need be run. Else a
+ * snapshot of this pass is kept for later ones, while there is room. */
 bool sn_window_foresee(struct sn_window_history *history, struct sn_window *window, unsigned pass);
 
 #endif

@@ -1,6 +1,6 @@
 /**
- * The static quality of a loop of a binary: cycles per iteration for each path through it, what
- * limits them, what they would be if the code were cleaned or vectorized, and its metrics.
+ * The static quality of a loop of a binary. For each path through it: cycles of a pass, what limits
+ * them, what they would be if the code were cleaned or vectorized, and its metrics.
  *
  * Cycles are core cycles for one pass over the machine code's body (which may be several source
  * iterations: see sn_loop.unroll). Speed-ups are ratios of time for the same source work.
@@ -101,8 +101,8 @@ struct sn_cqa_loop {
 				       lacks them */
 };
 
-/** What a core gets from each level (of L1 only the latency is used), as 'sonde calibrate' wrote it
- *  for this kind of machine, else usual values. */
+/** Bandwidth and latency that a core gets from each level of memory (of L1 only the latency is
+ * used). They are what 'sonde calibrate' wrote for this kind of machine, else usual values. */
 struct sn_bandwidths {
 	double bytes_per_cycle[SN_LEVEL_COUNT]; /* of lines that are only read */
 	/* of lines that are fetched, then written */
@@ -122,11 +122,15 @@ struct sn_heat {
 	uint64_t link_addr;
 	double weight;
 };
-/** Analyses one loop, whose function must be prepared (SN_PREPARE_CODE). Nested loops' blocks are
- *  left out. Of an innermost loop with too many paths only those through blocks that time was
- *  observed in (`heat`, may be NULL) are looked at, if that makes them few enough; else all blocks
- * are taken together, each by the share of passes that run it if branches go either way alike.
- * Never fails: what cannot be analysed says why. Free with sn_cqa_loop_free. */
+/**
+ * Analyses one loop, whose function must be prepared (SN_PREPARE_CODE). Blocks of nested loops are
+ * left out. Never fails: what cannot be analysed says why. Free with sn_cqa_loop_free.
+ *
+ * An innermost loop may have too many paths. Then only those are looked at that go through blocks
+ * in which time was observed (`heat`, may be NULL), if that makes them few enough. Else all blocks
+ * are taken together, each weighted by the share of passes that run it if branches go either way
+ * alike.
+ */
 void sn_cqa_loop_analyse(const struct sn_machine *machine, const struct sn_structure *structure,
 			 const struct sn_loop *loop, const struct sn_bandwidths *bandwidths,
 			 const struct sn_heat *heat, size_t heat_count, struct sn_cqa_loop *out);
@@ -136,81 +140,82 @@ void sn_cqa_loop_free(struct sn_cqa_loop *result);
 unsigned sn_cqa_missing_options(const struct sn_cqa_loop *result);
 
 /** The option that puts an instruction in the place of what the loop calls ("-fno-math-errno" of
- *  sqrt), static; NULL: none, or the code was compiled with it. */
+ * sqrt), a static string. NULL: there is none, or the code was compiled with it. */
 const char *sn_cqa_option_for_call(const struct sn_cqa_loop *result);
 
 /** Whether a function of this name ("sqrtf@plt") is a square root. */
 bool sn_cqa_is_root(const char *function);
 
-/** Weighs the paths by where time was observed (any order; what lies on no path is ignored): the
- *  most likely shares of the paths and of mispredicted branches, given where a simple core shows
- * the time of each (docs/method/whatif.md, Paths). A union has no paths to weigh, and very branchy
- * ones are not. */
+/** Weighs the paths by where time was observed (in any order; what lies on no path is ignored). The
+ * result is the most likely shares of the paths and of mispredicted branches, given where a simple
+ * core shows the time of each (docs/method/whatif.md, Paths). A union has no paths to weigh. Loops
+ * with very many branches are not weighed. */
 void sn_cqa_loop_weigh(struct sn_cqa_loop *result, const struct sn_heat *heat, size_t count);
 
-/** Places of a prepared function (SN_PREPARE_CODE) where code goes on into bytes that the decoder
- *  does not know (APX, say): what follows, loops through it included, is not seen. */
+/** The number of places in a prepared function (SN_PREPARE_CODE) where code goes on into bytes that
+ * the decoder does not know (APX, say). What follows, loops through it included, is not seen. */
 size_t sn_cqa_undecoded_places(const struct sn_structure *structure,
 			       const struct sn_function *function);
 
-/** Gives the instructions' memory back: of `paths` only the main one stays, without its block
- *  (path_count is left as it was). Texts of advice made before go too. */
+/** Frees the instructions' memory. Of `paths` only the main one stays, without its block;
+ * path_count is left as it was. Texts of advice that were made before are freed, too. */
 void sn_cqa_loop_shrink(struct sn_cqa_loop *result);
 
 /** All paths as one body, as vectors would run it (merge.c); false if there is none. */
 bool sn_cqa_merge(const struct sn_cqa_loop *result, struct sn_arena *arena,
 		  struct sn_cqa_block *out);
 
-/** Whether a loop-carried dependence (with members, through registers) may be kept in parts: a sum,
- *  a product, a minimum or a maximum that only its own next step reads. */
+/** Whether a loop-carried dependence (with members, through registers) is a reduction, which may be
+ * kept in parts: a sum, a product, a minimum or a maximum that only its own next step reads. */
 bool sn_cqa_chain_is_reduction(const struct sn_cqa_block *block, const struct sn_chain *chain);
-/** Whether nothing goes from pass to pass but what gathers merge into: the old value of a target
- *  that they fill. The core waits for it, the source does not know of it. */
+/** Whether the dependence exists in the core only: nothing goes from pass to pass but what gathers
+ * merge into, that is the old value of the register that they fill. The source does not know of it. */
 bool sn_cqa_chain_is_leftover(const struct sn_cqa_block *block, const struct sn_chain *chain);
-/** Whether the loop follows a list, or the dependence is another one through registers: then it has
- *  no order but its own. */
+/** Whether the dependence is a recurrence: the loop follows a list, or the dependence goes through
+ * registers and its order cannot change. */
 bool sn_cqa_chain_is_recurrence(const struct sn_cqa_block *block, const struct sn_chain *chain);
-/** Whether the dependence (with members) goes through general registers alone and is neither an
- *  induction (the register plus what does not change) nor a sum, product, minimum or maximum of
- *  integers, or union or difference of their bits, that takes something in each step and that
- *  nothing else reads. */
+/** Whether the dependence (with members) is a recurrence of integers: it goes through general
+ * registers alone, and is neither an induction (the register plus what does not change) nor a
+ * reduction of integers. Reductions are sums, products, minima, maxima, unions and differences of
+ * bits that take something in each step and that nothing else reads. */
 bool sn_cqa_chain_is_integer_recurrence(const struct sn_cqa_block *block,
 					const struct sn_chain *chain);
 
-/** Whether a value of the chain is stored in every pass: a recurrence, not a sum that is wanted at
- *  the end. */
+/** Whether a value of the chain is stored in every pass. Then it is a recurrence, not a sum that is
+ * wanted at the end. */
 bool sn_cqa_chain_is_stored(const struct sn_cqa_block *block, const struct sn_chain *chain);
-/** Whether the sum goes on through another path of the loop, or is left alone by it. */
+/** Whether the sum survives another path of the loop: that path continues it, or leaves it alone. */
 bool sn_cqa_chain_survives(const struct sn_cqa_block *block, const struct sn_chain *chain,
 			   const struct sn_cqa_block *other);
-/** Cycles a pass of the longest recurrence, longer chains that are none left out, of which
- *  `longest` is the first; 0: there is none that is noticed. Marks the instructions on recurrences
- *  of integers in `on_integers` ([block->count], may be NULL). */
+/** Cycles that a pass of the longest recurrence takes; 0: there is none that is noticed. `longest`
+ * is the longest chain; longer chains that are no recurrence are left out. Marks the instructions
+ * on recurrences of integers in `on_integers` ([block->count], may be NULL). */
 #define SN_CHAIN_NOTICED 1.5
 double sn_cqa_recurrence_cycles(const struct sn_machine *machine, const struct sn_cqa_block *block,
 				const struct sn_chain *longest, struct sn_arena *arena,
 				bool *on_integers);
 
-/** Finds the paths that call sqrt for the numbers that have no root, so that errno is set: of these
- *  hardly any pass runs, and vectors leave them out. They are put behind the others. */
+/** Finds the paths that call sqrt for numbers without a root, so that errno is set. Hardly any pass
+ * runs them, and vectors leave them out. They are put behind the others. */
 void sn_cqa_find_errno_paths(struct sn_cqa_loop *result);
-/** How many of the first paths were taken: all, but for those for errno if no time was seen in what
- *  they alone run. */
+/** How many of the first paths were taken. These are all paths, but the ones for errno are left out
+ * if no time was seen in what they alone run. */
 uint32_t sn_cqa_taken_paths(const struct sn_cqa_loop *result, const struct sn_heat *heat,
 			    size_t count);
 
-/** Shares of paths that no run has weighed: all alike, but those through code that was split off as
- * cold and those for errno hardly any, and those with other calls half of the others'. */
+/** Guesses the shares of paths that no run has weighed: all alike. Paths with calls have half of
+ * the others' share. Paths through code that was split off as cold, and those for errno, have
+ * hardly any. */
 void sn_cqa_guess_weights(struct sn_cqa_loop *result);
 bool sn_cqa_weights_are_alike(const struct sn_cqa_loop *result);
 
-/** What passes that follow each other by the paths' weights take, over the mean of what each path
- *  takes when it alone is repeated; 1 with one path. */
+/** The time of passes that alternate by the paths' weights, over the mean of what each path takes
+ * when it alone is repeated. 1 with one path. */
 double sn_cqa_mix_factor(const struct sn_cqa_loop *loop);
 
-/** What is left of a change that makes the loop `speedup` times faster with data in L1, if all data
- * come from RAM: what RAM alone asks for stays, bandwidth and the latency of loads on the
- * loop-carried dependence (docs/method/whatif.md). From 1 to `speedup`; NaN for NaN. */
+/** The speed-up that is left of a change if all data come from RAM. `speedup` is that with data in
+ * L1. What RAM alone asks for stays: bandwidth, and the latency of loads on the loop-carried
+ * dependence (docs/method/whatif.md). From 1 to `speedup`; NaN for NaN. */
 double sn_cqa_sure_speedup(const struct sn_cqa_loop *loop, double speedup);
 
 /** "1.40x", or "1.01 to 1.40x" where the two differ in print. */
@@ -221,8 +226,8 @@ const char *sn_speedup_print(double low, double high, char text[SN_SPEEDUP_TEXT]
 void sn_cqa_loop_sum(struct sn_cqa_loop *result);
 
 /** Marks in `is_needed` ([block->count], cleared before) the integer work that FP work cannot do
- *  without: gathers, addresses that come from memory or from a recurrence (`on_recurrence`, may be
- *  NULL), integers that are converted, and what these are computed from. */
+ * without. That is gathers, addresses that come from memory or from a recurrence (`on_recurrence`,
+ * may be NULL), integers that are converted, and what these are computed from. */
 void sn_cqa_find_needed(const struct sn_cqa_block *block, const bool *on_recurrence,
 			bool *is_needed, struct sn_arena *arena);
 

@@ -1,6 +1,6 @@
 /**
- * A loop from the inside: its blocks and the ways through them, which loop_paths.c finds and loop.c
- * puts a cost on.
+ * A loop from the inside: its blocks and the paths through them. loop_paths.c finds them, loop.c
+ * estimates them.
  */
 #ifndef SN_CQA_LOOP_PARTS_H
 #define SN_CQA_LOOP_PARTS_H
@@ -30,19 +30,19 @@ struct loop_paths {
 	uint64_t total; /* with those left out, as sn_cqa_loop.path_total */
 };
 
-/** Fills a body. One with more than LOOP_BLOCKS_MAX blocks is good for nothing else. */
+/** Fills a body. A body with more than LOOP_BLOCKS_MAX blocks cannot be used further. */
 void sn_loop_body_find(const struct sn_loop *loop, struct loop_body *out);
 
 /** The index in `blocks` of a block of the function; UINT32_MAX: it is not in the body. */
 uint32_t sn_loop_body_place(const struct loop_body *body, uint32_t block);
 
 /** How often each block runs in a pass (`frequency`: [block_count], cleared before) if every branch
- *  that stays in the loop goes either way alike; exits are rare. Returns the jumps that are taken
- * in a pass. */
+ * that stays in the loop goes either way alike and exits are rare. Returns the number of jumps that
+ * are taken in a pass. */
 double sn_loop_body_frequencies(const struct loop_body *body, double *frequency);
 
-/** The paths of an innermost, natural loop; of any other none. Where they are too many, those
- * through blocks that time was observed in (`heat`, may be NULL), if that makes them few enough.
+/** The paths of an innermost, natural loop; none of any other. Where they are too many, only those
+ * through blocks in which time was observed (`heat`, may be NULL), if that makes them few enough.
  * The caller frees `out->blocks`. */
 void sn_loop_paths_find(const struct loop_body *body, const struct sn_heat *heat, size_t heat_count,
 			struct loop_paths *out);

@@ -28,11 +28,12 @@ struct sn_cqa_module {
 	const char *first_lost; /* their first */
 };
 
-/** Opens a file, of a thin archive its members too. SN_ERR_UNSUPPORTED for ELF that is not x86-64,
- *  SN_ERR_FORMAT for what is none, SN_ERR_IO for what is no regular file (a pipe would never end).
- */
+/** Opens a file, and the members of a thin archive. SN_ERR_UNSUPPORTED for ELF that is not x86-64,
+ * SN_ERR_FORMAT for what is not ELF, SN_ERR_IO for what is no regular file (a pipe would never
+ * end). */
 sn_status sn_cqa_module_open(const char *path, struct sn_cqa_module *out, struct sn_error *err);
-/** The twin over bytes, which must outlive the module. SN_ERR_UNSUPPORTED for a thin archive. */
+/** The same from bytes in memory, which must outlive the module. SN_ERR_UNSUPPORTED for a thin
+ * archive. */
 sn_status sn_cqa_module_open_memory(const uint8_t *bytes, size_t length, const char *name,
 				    struct sn_cqa_module *out, struct sn_error *err);
 void sn_cqa_module_close(struct sn_cqa_module *module);

@@ -1,8 +1,8 @@
 /**
  * Which instructions are responsible for each bound: what each adds to it, in cycles a pass.
  *
- * The parts of a bound sum to the bound, but for what no instruction alone brings about: the
- * window's wait for places in the schedulers, and units that keep waiting what takes as long.
+ * The parts of a bound sum to the bound, but for two things that no instruction alone causes: the
+ * window's wait for places in the schedulers, and operations that meet at one unit.
  * sn_cqa_parts.sums and the estimate's bounds differ by just that.
  */
 #ifndef SN_CQA_PARTS_H

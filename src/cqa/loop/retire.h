@@ -1,8 +1,8 @@
 /**
  * Where time shows when a loop with several paths runs. An interrupt finds the instruction that is
- * the next to retire, so samples lie behind what is waited for: passes are put through a simple
- * core, and the time between two retirements counts for the second's successor. (The second of a
- * fused pair is such a successor, as loops of nothing else show.)
+ * the next to retire, so samples lie behind the instruction that was waited for. So passes are put
+ * through a simple core, and the time between two retirements counts for the instruction after the
+ * second. (The second of a fused pair is such an instruction, as loops of nothing else show.)
  */
 #ifndef SN_CQA_RETIRE_H
 #define SN_CQA_RETIRE_H
@@ -11,10 +11,10 @@
 
 enum { SN_PLACES_MAX = 96 };
 
-/** Parts of the loop's code that samples are counted by: runs of instructions on the same paths
- * with no jump in or out but at their ends, and of each the first two instructions apart. What
- * follows a mispredicted branch comes late, and its first instruction retires alone: that time
- * shows there. */
+/** Parts of the loop's code that samples are counted by: runs of instructions on the same paths,
+ * with no jump in or out but at their ends. The first two instructions of each are a place of their
+ * own. What follows a mispredicted branch comes late and its first instruction retires alone, so
+ * that time shows there. */
 struct sn_places {
 	uint16_t *of[SN_CQA_PATHS_MAX]; /* [insn of the path] place */
 	unsigned count;
@@ -28,14 +28,14 @@ bool sn_places_of(const struct sn_cqa_loop *loop, struct sn_arena *arena, struct
 /** The place of an offset; UINT16_MAX: on no path. */
 unsigned sn_places_at(const struct sn_places *places, uint64_t offset);
 
-/** How often a pass comes to a head by a conditional branch, and by which. */
+/** How often a pass reaches the head of a place by a conditional branch, and by which. */
 struct sn_arrivals {
 	bool is_branched_to;
 	double often;
 	uint64_t branch_offset;
 };
 
-/** Of all places, by the paths' shares. */
+/** Fills the arrivals of all places, by the paths' shares. */
 void sn_places_arrivals(const struct sn_cqa_loop *loop, const struct sn_places *places,
 			const double shares[SN_CQA_PATHS_MAX],
 			struct sn_arrivals out[SN_PLACES_MAX]);
@@ -47,8 +47,8 @@ struct sn_retirement {
 	double cycles; /* of a pass, over all passes, mispredictions included */
 };
 
-/** Passes in no order, by the paths' shares. `missed[place]`: how often in a pass its head is
- * reached by a misprediction. Deterministic. */
+/** Runs passes in random order, by the paths' shares. `missed[place]` says how often in a pass its
+ * head is reached by a misprediction. Deterministic. */
 void sn_retire(const struct sn_cqa_loop *loop, const struct sn_places *places,
 	       const double shares[SN_CQA_PATHS_MAX], const double missed[SN_PLACES_MAX],
 	       struct sn_retirement *out);

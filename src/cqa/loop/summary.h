@@ -25,8 +25,8 @@ struct sn_cqa_summary {
 	struct sn_cqa_reason reasons[SN_CQA_REASONS_MAX];
 };
 void sn_cqa_summary_add(struct sn_cqa_summary *summary, const struct sn_cqa_loop *result);
-/** Paths of a loop as flow complexity counts them: what is more than can be told apart counts as
- *  one more than that, lest a single interpreter's loop drown all others. */
+/** The number of paths of a loop as flow complexity counts them. More than can be told apart counts
+ * as one more than that, so that one interpreter's loop does not outweigh all others. */
 double sn_cqa_flow_paths(const struct sn_cqa_loop *result);
 /** Mean number of paths in a loop (ONE View, section 6.1); NaN without loops. */
 double sn_cqa_flow_complexity(const struct sn_cqa_summary *summary);

@@ -42,9 +42,9 @@ void sn_loop_visit_module(struct sn_loop_visit *visit, struct sn_cqa_module *mod
 /** Says on standard error what of the module could not be read. */
 void sn_loop_visit_warn(const struct sn_cqa_module *module);
 
-/** Whether --loop is an id that stands for one loop, whole or in part, or a line, which may be
- * several loops of the code. SN_ERR_USAGE names the loops that an id begins if there are several.
- * `count` receives how many loops will be visited; without --loop 0. */
+/** Finds what --loop means: an id of one loop, whole or in part, or a line, which may be several
+ * loops of the code. SN_ERR_USAGE names the loops if the id begins several. `count` receives how
+ * many loops will be visited; without --loop 0. */
 sn_status sn_loop_choice_settle(struct sn_loop_choice *choice, struct sn_cqa_module *module,
 				size_t *count, struct sn_error *err);
 

@@ -7,7 +7,7 @@
 
 #include "cqa/loop/loop.h"
 
-/** How much stands behind it, from "the model shows the gain" to "for those who know the core". */
+/** How sure advice is, from "the model shows the gain" to "for those who know the core". */
 enum sn_confidence { SN_ADVICE_GAIN, SN_ADVICE_POTENTIAL, SN_ADVICE_HINT, SN_ADVICE_EXPERT };
 
 /** "gain", "potential", "hint", "expert". */
@@ -25,9 +25,8 @@ struct sn_advice {
 
 typedef SN_VEC(struct sn_advice) sn_advice_list;
 
-/** Adds the advice for a loop, most certain first, then by what is sure, then by gain. Texts are in
- * the result's arena.
- */
+/** Adds the advice for a loop: the most certain grade first, then by what is sure, then by gain.
+ * Texts are in the result's arena. */
 void sn_cqa_advise(const struct sn_machine *machine, struct sn_cqa_loop *result,
 		   sn_advice_list *out);
 

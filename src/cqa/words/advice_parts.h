@@ -23,22 +23,22 @@ void sn_advise(struct adviser *a, enum sn_confidence confidence, const char *sub
 /** A modelled gain below 10 % is not promised. */
 bool sn_advice_is_worth(double speedup);
 
-/** What the compiler was told, if the binary says. True: without optimization nothing else is worth
- *  saying. */
+/** Advice on compiler options, if the binary says which were used. True: the code was compiled
+ * without optimization, and nothing else is worth saying. */
 bool sn_advise_options(struct adviser *a);
 
-/** What the compiler was not told, of what lets it vectorize. */
+/** The options that let the compiler vectorize and that it was not given. */
 const char *sn_advice_what_to_tell(const struct adviser *a);
 
-/** A sentence without the part that names options of C's compilers, or words of its language, where
- * the code is of another one; NULL: nothing else is said. */
+/** A sentence without the part that names options of C's compilers, or words of C, where the code
+ * is of another language. NULL: nothing else is left. */
 const char *sn_advice_without_options(struct sn_arena *arena, const char *sentence);
 
 /** " (if it is not compiled so already)" where the options are not known (clang records none). */
 const char *sn_advice_unless_so(const struct adviser *a);
 
-/** By its options, or by its instructions: it was compiled for a processor with vectors of so many
- *  bytes (32 or 64). */
+/** Whether the code was compiled for a processor with vectors of so many bytes (32 or 64), by its
+ * options or by its instructions. */
 bool sn_advice_has_target(const struct adviser *a, unsigned bytes);
 
 /** The loop has FMAs, or the compiler was allowed to make them. */
@@ -47,8 +47,8 @@ bool sn_advice_may_fuse(const struct adviser *a);
 /** Accesses by which passes may update the same element (h[b[i]]++). */
 unsigned sn_advice_conflicts(const struct adviser *a);
 
-/** Whether and how to vectorize. True: another loop of the code does that, this one does the rest.
- */
+/** Advice on whether and how to vectorize. True: another loop of the code is vectorized, and this
+ * one does the rest. */
 bool sn_advise_vectors(struct adviser *a);
 
 #endif

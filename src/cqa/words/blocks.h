@@ -1,4 +1,4 @@
-/** `sonde cqa --blocks`: what is said of blocks that are given as text. */
+/** `sonde cqa --blocks`: figures of blocks that are given as text. */
 #ifndef SN_CQA_WORDS_BLOCKS_H
 #define SN_CQA_WORDS_BLOCKS_H
 

@@ -35,8 +35,8 @@ void sn_cqa_sides_free(struct sn_cqa_sides *sides);
  * those left, in order, of functions that have as many left in both builds. */
 void sn_cqa_sides_pair(struct sn_cqa_sides *before, struct sn_cqa_sides *after);
 
-/** Time of the same work of the source, before over after. `*by` says how the work was compared:
- * "same code", "iterations" or "FLOP". NaN, `*by` unset, if nothing tells. */
+/** The time of the same source work, before over after. `*by` says how the work was compared: "same
+ * code", "iterations" or "FLOP". NaN, with `*by` unset, if nothing shows it. */
 double sn_cqa_sides_speedup(const struct sn_cqa_side *before, const struct sn_cqa_side *after,
 			    const char **by);
 

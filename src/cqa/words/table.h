@@ -19,17 +19,17 @@ bool sn_cqa_column_explain(size_t column, struct sn_text *out);
 /** What CSV and JSON have unless asked otherwise, joined by commas. */
 extern const char sn_cqa_default_columns[];
 
-/** `asked` with names of groups and "all" replaced by their keys, in `out`. What is neither stays
- *  for sn_table_write to judge. */
+/** `asked` with names of groups and "all" replaced by their keys, in `out`. A word that is neither
+ * stays as it is, and sn_table_write judges it. */
 void sn_cqa_columns_expand(const char *asked, struct sn_text *out);
 
 void sn_cqa_table_init(struct sn_table *table);
-/** Adds a row for a loop. `member` of an archive or NULL. Costly columns (advice, units) are filled
- *  if `columns`, joined by commas, has one of their group; NULL: all. */
+/** Adds a row for a loop. `member` is the archive's member, or NULL. Costly columns (advice, units)
+ * are filled if `columns`, joined by commas, has one of their group; NULL: all. */
 void sn_cqa_table_add(struct sn_table *table, const struct sn_machine *machine,
 		      struct sn_cqa_loop *result, const char *member, const char *columns);
 /** Sets the cells of the last row from column `first` on, in a wider table that holds these
- *  columns. `advice` is what is known already, or NULL. */
+ * columns. `advice` is advice that was made already, or NULL. */
 void sn_cqa_row_set(struct sn_table *table, size_t first, const struct sn_machine *machine,
 		    struct sn_cqa_loop *result, const char *member, const sn_advice_list *advice,
 		    const char *columns);

@@ -1,6 +1,6 @@
 /**
- * The cores we know: names, the tables each one reads, and its rules, a file for each. A file says
- * where its numbers come from; docs/method/add-a-machine.md how to write one.
+ * The cores that are known: names, the tables that each reads, and its rules, a file for each. A
+ * file says where its numbers come from; docs/method/add-a-machine.md says how to write one.
  */
 #ifndef SN_MACHINE_CORES_CORES_H
 #define SN_MACHINE_CORES_CORES_H
@@ -56,10 +56,11 @@ const struct sn_core_text *sn_core_text_find(const char *name);
 
 extern const struct sn_usual_memory sn_usual_memory_intel, sn_usual_memory_amd;
 
-/** Where samples fall was looked at on Zen 5 only (bench/cqa/paths.c); others are taken to be alike.
- *  The core retires 8 (of a run behind a division each eighth is seen), but in which of them passes
- *  begin is not known; with 24 what came ready long ago is seen little, and shares are found best.
- *  The way back from a misprediction was found with loops of random branches. */
+/** How a core shows samples. This was measured on Zen 5 only (bench/cqa/paths.c); others are taken
+ * to be alike. The core retires 8 (of a run behind a division each eighth is seen), but it is not
+ * known at which of them passes begin. With 24, instructions that were ready long ago are seen
+ * little, and shares are found best. The cost of a misprediction was found with loops of random
+ * branches. */
 #define SN_CORE_SAMPLED .seen_retire_width = 24, .redirect_cycles = 20
 
 /** What Intel's cores have in common: Intel 64 and IA-32 Architectures Optimization Reference Manual

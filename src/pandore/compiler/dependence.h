@@ -7,8 +7,8 @@
 #include "pandore/compiler/nest.h"
 
 /** Sets ref->level and ref->is_local: the outermost place of its messages that no true dependence
- *  forbids (GCD test and bounds of affine forms, Banerjee, "Dependence Analysis for
- *  Supercomputing", 1988; what they cannot exclude is taken to be there). */
+ * forbids. The tests are the GCD test and bounds of affine forms (Banerjee, "Dependence Analysis
+ * for Supercomputing", 1988). A dependence that they cannot exclude is taken to be there. */
 void sn_nest_place(const struct sn_nest *nest, struct sn_nest_ref *ref);
 
 /** Sets how each loop is run, and moves messages to the starts of spans where loops are pipelined.

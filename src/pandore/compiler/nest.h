@@ -3,9 +3,9 @@
  * loops the messages can be hoisted.
  *
  * Why it is right (docs/method/pandore.md has the argument in full): every node keeps remote
- * elements where the sequential program has them. A message carries values current at its place in
- * the program, so moving it outwards is right as long as no write between its new place and the
- * read can change what is read; sending more than is needed is always right.
+ * elements where the sequential program has them. A message carries values that are current at its
+ * place in the program. So it may be moved outwards as long as no write between its new place and
+ * the read can change what is read. Sending more than is needed is always right.
  */
 #ifndef SN_PANDORE_COMPILER_NEST_H
 #define SN_PANDORE_COMPILER_NEST_H
@@ -58,8 +58,8 @@ struct sn_nest_loop {
 };
 
 /**
- * An assignment. The owner of `target` executes it: of the assigned element, or, for a reduction
- * that may be reassociated, of the first element added; `added` is what is added then.
+ * An assignment. The owner of `target` executes it. The target is the assigned element, or, for a
+ * reduction that may be reassociated, the first element added; `added` is what is added then.
  */
 struct sn_nest_assign {
 	const struct sn_pnd_stmt *stmt;
@@ -95,13 +95,13 @@ struct sn_nest {
 	struct sn_pnd_pos refusal_pos;
 };
 
-/** Reads and plans the nest, whatever was in it before. False with `refusal` set if it must stay
+/** Reads and plans the nest, whatever was in it before. False, with `refusal` set, if it must stay
  * naive. */
 bool sn_nest_plan(struct sn_nest *nest, const struct sn_pnd_program *program,
 		  const struct sn_pnd_stmt *root, unsigned mark, bool may_reassociate);
 
-/** May the subscripts be evaluated ahead, by any node? They name counters and what the nest does
- * not write, divide by constants only, and call nothing. */
+/** Whether any node may evaluate the subscripts ahead. They then name counters and what the nest
+ * does not write, divide by constants only, and call nothing. */
 bool sn_nest_can_inspect(const struct sn_nest *nest, const struct sn_pnd_expr *element, int loop);
 
 /** The loop at `depth` around (or equal to) `loop`. */
@@ -113,7 +113,7 @@ int sn_nest_loop_of(const struct sn_nest *nest, const struct sn_pnd_stmt *stmt);
 const struct sn_pnd_stmt *sn_nest_anchor(const struct sn_nest *nest, const struct sn_nest_ref *ref);
 /** Whether a body is made of assignments alone. */
 bool sn_nest_has_only_assigns(const struct sn_pnd_stmt *s);
-/** Is there an earlier reference that fetches the same for the same reason? */
+/** Whether an earlier reference fetches the same for the same reason. */
 bool sn_nest_is_repeated(const struct sn_nest *nest, int index);
 
 #endif

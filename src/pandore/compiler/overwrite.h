@@ -4,8 +4,8 @@
 
 #include "pandore/compiler/ast.h"
 
-/** Does the phase surely write every element of this OUT array before it reads any? Loops with
- *  constant bounds around an assignment whose subscripts are their counters are seen. */
+/** Whether the phase surely writes every element of this OUT array before it reads any. This is
+ * seen for loops with constant bounds around an assignment whose subscripts are their counters. */
 bool sn_pnd_is_overwritten(const struct sn_pnd_phase *phase, const struct sn_pnd_var *var);
 
 #endif

@@ -1,6 +1,6 @@
 /**
- * Foretelling the messages of one call of a phase: its control flow is run on paper, with the
- * integers that every node knows; values of distributed data stay unknown.
+ * Predicting the messages of one call of a phase. Its control flow is interpreted with the integers
+ * that every node knows; values of distributed data stay unknown.
  */
 #ifndef SN_PANDORE_COMPILER_PREDICT_H
 #define SN_PANDORE_COMPILER_PREDICT_H

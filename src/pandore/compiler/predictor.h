@@ -41,7 +41,7 @@ struct sn_predictor {
 	struct sn_map nest_index;
 };
 
-/** Nothing can be foretold, because of this. The first reason is kept. */
+/** Records that nothing can be predicted, and why. The first reason is kept. */
 void sn_predict_doubt(struct sn_predictor *p, struct sn_pnd_pos pos, const char *why);
 /** One message. */
 void sn_predict_count(struct sn_predictor *p, int line, bool is_broadcast, const char *source,
@@ -49,7 +49,7 @@ void sn_predict_count(struct sn_predictor *p, int line, bool is_broadcast, const
 
 /** The owner of an element; a doubt, and node 0, if a subscript is unknown. */
 int sn_predict_owner(struct sn_predictor *p, const struct sn_pnd_expr *e);
-/** What a naive statement or condition fetches for its owner, or for everybody. */
+/** Counts what a naive statement or condition fetches for its owner, or for every node. */
 void sn_predict_operands(struct sn_predictor *p, const struct sn_pnd_stmt *s,
 			 const struct sn_pnd_expr *e, int owner, const char *target);
 void sn_predict_assign(struct sn_predictor *p, const struct sn_pnd_stmt *s);
@@ -65,7 +65,7 @@ void sn_pnd_explain_phase(struct sn_predictor *p, const struct sn_pnd_phase *ph,
 /** The messages of a statement within a planned nest. */
 void sn_predict_nest(struct sn_predictor *p, const struct sn_nest *nest,
 		     const struct sn_pnd_stmt *s);
-/** Those that add up the nodes' parts of sums (--reassoc). */
+/** Counts the messages that add up the nodes' parts of sums (--reassoc). */
 void sn_predict_partial_sums(struct sn_predictor *p, const struct sn_nest *nest);
 /** Gives the counters the values that they have after the loop. */
 void sn_predict_leave_counters(struct sn_predictor *p, const struct sn_nest *nest, int loop);

@@ -27,7 +27,8 @@ struct sn_pnd_value sn_pnd_value_converted(enum sn_pnd_type type, struct sn_pnd_
 struct sn_pnd_value *sn_pnd_value_place(struct sn_pnd_values *values, const struct sn_pnd_expr *e);
 struct sn_pnd_value *sn_pnd_values_scalar(struct sn_pnd_values *values,
 					  const struct sn_pnd_var *var);
-/** Of an array whose element is not known: all are unknown from now on. */
+/** Forgets an array of which an element changes that is not known: all its values are unknown from
+ * now on. */
 void sn_pnd_values_forget(struct sn_pnd_values *values, const struct sn_pnd_var *var);
 void sn_pnd_values_free(struct sn_pnd_values *values);
 

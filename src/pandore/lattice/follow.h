@@ -1,10 +1,10 @@
 /**
  * The lattice of a program that is still running: exact counts of what has happened so far.
  *
- * Events are given in the order in which they are heard of. One counts as soon as its whole past
- * has been heard of; what is not observed is projected away on the fly, by clocks of observed
- * events. The graph grows with the events (online.h) up to `node_limit` cuts. Above, each look
- * counts the prefix without visiting its cuts (profile.h), within its budget.
+ * Events are given in the order in which they are heard of. An event counts as soon as its whole
+ * past has been heard of. Events that are not observed are projected away at once, by clocks of
+ * observed events. The graph grows with the events (online.h) up to `node_limit` cuts. Above, each
+ * look counts the prefix without visiting its cuts (profile.h), within its budget.
  */
 #ifndef SN_LATTICE_FOLLOW_H
 #define SN_LATTICE_FOLLOW_H
@@ -18,7 +18,8 @@ struct sn_follow;
 struct sn_follow *sn_follow_new(uint32_t node_limit);
 void sn_follow_free(struct sn_follow *follow);
 
-/** There will be so many processes: spares beginning again whenever a new one appears. */
+/** Says how many processes there will be. Without it, counting begins again whenever a new one
+ * appears. */
 void sn_follow_expect(struct sn_follow *follow, uint32_t process_count);
 
 /** An event that has happened. A second one of the same name, or one that names a process or an

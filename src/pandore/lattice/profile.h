@@ -2,10 +2,10 @@
  * The profile of an execution's lattice: how many cuts, how many arcs, how wide each level, how
  * many events can happen next. Exact where the budget allows, else in labelled windows.
  *
- * The lattice is first split where a level has one cut only (everybody has synchronised there): the
+ * The lattice is first split at levels with one cut only (everybody has synchronised there); the
  * parts are counted one by one and joined. A part that is over budget is answered by windows, which
- * are the lattices between two of its cuts: exact in themselves, silent about what lies beside
- * them.
+ * are the lattices between two of its cuts. They are exact in themselves and say nothing about what
+ * lies beside them.
  */
 #ifndef SN_LATTICE_PROFILE_H
 #define SN_LATTICE_PROFILE_H

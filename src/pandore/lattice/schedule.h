@@ -1,10 +1,10 @@
 /**
  * Time on the order: when each event would run if every process ran its events as soon as it could.
  *
- * An event begins when the events it follows directly have ended, messages taking no time; so the
- * last end is the critical path, Tinf, and the sum of all durations the work, T1 (Brent 1974; the
- * names are those of work-span analysis). T1 / Tinf is the parallelism that the dependencies allow.
- * Events that are not observed count, with their durations; an unknown duration counts as 0.
+ * An event begins when the events that it follows directly have ended; messages take no time. So
+ * the last end is the critical path, Tinf, and the sum of all durations the work, T1 (Brent 1974;
+ * the names are those of work-span analysis). T1 / Tinf is the parallelism that the dependencies
+ * allow. Events that are not observed count, with their durations; an unknown duration counts as 0.
  */
 #ifndef SN_LATTICE_SCHEDULE_H
 #define SN_LATTICE_SCHEDULE_H

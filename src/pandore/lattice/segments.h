@@ -48,8 +48,8 @@ struct sn_segment {
 	uint64_t enabled_count, blocked_count;
 };
 
-/** Without durations in the order of levels; with them, what loses most time first, then those that
- *  lose none, the narrowest first. */
+/** The segments. Without durations they are in the order of levels. With durations, those that lose
+ * most time come first; then those that lose none, the narrowest first. */
 struct sn_segments {
 	SN_VEC(struct sn_segment) items;
 };

@@ -106,9 +106,9 @@ double sn_comm_balance(const double *by_node, int nodes);
 void sn_comm_node_sums(const struct sn_comm_profile *profile, double *assignments, double *busy_s);
 
 /**
- * A run in a row. Work is the time that all nodes were busy; the longest node's is what no other
- * placement of messages could undercut, and its run what was needed; work over run the nodes busy
- * on average. Times are of phases only.
+ * A run as one row. Work is the time that all nodes were busy. The busiest node's time is what no
+ * other placement of messages could undercut; the run time is what was needed. Work over run time
+ * is the number of nodes busy on average. Times are of phases only.
  */
 struct sn_comm_totals {
 	uint64_t messages, bytes;

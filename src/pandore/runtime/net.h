@@ -28,10 +28,10 @@ void pd_net_send(int to, struct pd_header header, const void *bytes, size_t coun
 /** Blocks. `*waited` (may be NULL) grows by the ticks during which nothing was there. */
 struct pd_header pd_net_receive(int from, void *bytes, size_t count, uint64_t *waited);
 
-/** All that was sent has left; nodes: then they may end. The host waits for them. */
+/** Waits until all that was sent has left. Nodes may end then; the host waits for them. */
 void pd_net_finish(void);
 
-/** True for the one process that may say why the run ends; the others end in silence. */
+/** Whether this is the one process that may say why the run ends. The others end in silence. */
 bool pd_net_has_last_word(void);
 
 /** This process said why it ends; ends all. */

@@ -45,8 +45,8 @@ void pd_measured_receive(int site, int from, void *bytes, size_t count);
 
 /**
  * clocks.c: one time for the traces of all processes: seconds since the host began. On one machine
- * all read the same clock; else host and nodes ask each other for the time when they begin and when
- * they end, and what lies between is interpolated.
+ * all read the same clock. Else host and nodes ask each other for the time when they begin and when
+ * they end, and times between are interpolated.
  */
 void pd_clocks_begin(void);	   /* before the nodes are made */
 void pd_clocks_meet_first(void);   /* all together, before the first phase */
@@ -54,7 +54,7 @@ void pd_clocks_ask_last(int node); /* the host, while that node answers: */
 void pd_clocks_answer_last(void);
 /** Host: `ns` of a node's clock. A node: its own, as far as it knows while it runs. */
 double pd_clocks_seconds(int node, uint64_t ns);
-/** Both clocks at one moment, whatever interrupted the reading. */
+/** Reads both clocks at one moment, even if the reading is interrupted. */
 void pd_clocks_read(uint64_t *ticks, uint64_t *ns);
 
 /* measure.c: counters and traces, brought to the host at the end and written there */
