@@ -35,8 +35,8 @@ void sn_phase_activity_free(struct sn_phase_activity *activity);
 
 uint64_t sn_phase_calls(const struct sn_phase_activity *activity, size_t row, uint32_t function);
 
-/** Counts of the row in hand, by entity: observations come thread by thread in the order of time,
- * so that the map is asked once a row, not once a frame. */
+/** Counts of the present row, by entity. Observations come thread by thread in the order of time,
+ * so the map is looked at once a row, not once a frame. */
 struct sn_row_counts {
 	struct sn_map *counts; /* row << 32 | entity -> count */
 	uint64_t row;
@@ -51,8 +51,8 @@ void sn_row_counts_end(struct sn_row_counts *c);
 const char *sn_calls_source_name(enum sn_calls_source source);
 
 /** Observations of one thread in the order of time: samples, and waits as far as they are traced.
- *  Those that say nothing about the path are left out, as are threads that work in other threads'
- *  parallel regions. */
+ * Observations that say nothing about the path are left out. So are threads that work in other
+ * threads' parallel regions. */
 struct sn_observation {
 	int64_t time_ns;
 	uint32_t thread, stack;

@@ -6,7 +6,7 @@
 
 #include "profile/profile.h"
 
-/** By process: 1 if it counts. To be freed. docs/method/phases.md has the rule. */
+/** Which processes count, by index: 1 or 0. The caller frees. docs/method/phases.md has the rule. */
 uint8_t *sn_application_processes(const struct sn_profile *profile);
 
 #endif

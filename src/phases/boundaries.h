@@ -1,10 +1,10 @@
 /**
- * Where phases change: intervals in which one ends and another begins, decided by what came when.
+ * Where phases change: intervals in which one phase ends and another begins.
  *
- * The vector of such an interval says how much CPU time each phase got, not how long it lasted:
- * with a busy machine, or when one of them waits, that is not the same. So the moment of change is
- * found (the most likely one, given what the two phases are like), and the interval goes to the
- * phase that lasted longer in it.
+ * The vector of such an interval says how much CPU time each phase got, not how long it lasted. On
+ * a busy machine, or when one of them waits, that is not the same. So the most likely moment of
+ * change is found, given what the two phases are like. The interval goes to the phase that lasted
+ * longer in it.
  */
 #ifndef SN_PHASES_BOUNDARIES_H
 #define SN_PHASES_BOUNDARIES_H
@@ -12,7 +12,7 @@
 #include "phases/choose.h"
 #include "phases/vectors.h"
 
-/** Decides the intervals at every change of `labels` (by row of the vectors) anew. */
+/** Decides anew the intervals at every change of `labels` (by row of the vectors). */
 void sn_boundaries_refine(const struct sn_intervals *intervals,
 			  const struct sn_phase_vectors *vectors, const struct sn_choice *choice,
 			  uint32_t *labels);

@@ -3,10 +3,12 @@
  *
  * A row is one (process, interval); its cells say how much time each call path took in it. Time is
  * CPU time (by samples, each counted where it was taken) and blocked time (traced calls, cut at the
- * grid). Blocked time of a thread that is blocked through the whole interval while another thread
- * of its process runs is left out: it waits for the others and says nothing about the process. So
- * is the time of threads between two parallel regions, spinning or blocked: what the process does
- * then is what the thread does that opens them.
+ * grid).
+ *
+ * Two kinds of time are left out. A thread that is blocked through the whole interval while another
+ * thread of its process runs waits for the others, and says nothing about the process. The time of
+ * threads between two parallel regions, spinning or blocked, is left out as well: what the process
+ * does then is what the thread does that opens them.
  */
 #ifndef SN_PHASES_INTERVALS_H
 #define SN_PHASES_INTERVALS_H
@@ -57,11 +59,10 @@ enum {
 extern const int64_t sn_interval_lengths_ns[SN_INTERVAL_LENGTHS];
 
 /**
- * Cuts the profile's run. `interval_ns` 0 chooses the smallest of these lengths that gives
- * SN_PHASES_SAMPLES_MIN samples to a thread that runs all the time, or as median of the rows that
- * mostly compute. SN_ERR_NO_DATA: no
- * sample and no wait at all; SN_ERR_RANGE: more than SN_PHASES_ROWS_MAX rows. The profile must
- * outlive the result.
+ * Cuts the profile's run into intervals. With `interval_ns` 0 it chooses the smallest of these
+ * lengths that gives SN_PHASES_SAMPLES_MIN samples to a thread that runs all the time, or as median
+ * of the rows that mostly compute. SN_ERR_NO_DATA: no sample and no wait at all; SN_ERR_RANGE: more
+ * than SN_PHASES_ROWS_MAX rows. The profile must outlive the result.
  */
 sn_status sn_intervals_new(const struct sn_profile *profile, const struct sn_phase_paths *paths,
 			   int64_t interval_ns, struct sn_intervals **out, struct sn_error *err);

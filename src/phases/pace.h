@@ -1,18 +1,18 @@
 /**
- * How often control passes a place of the program, as far as samples and code can tell: what a
- * heartbeat there would count, and what it would cost.
+ * How often control passes a place of the program, as far as samples and code show it. That is what
+ * a heartbeat there would count, and it decides what the heartbeat would cost.
  *
  * *At least*: an iteration of a loop runs each call site and each inner loop directly in it at most
  * once, in one piece. So where the observations of a thread come back to one of them after another
  * one, a further iteration has begun; a function begins where it was not on the path before.
  *
  * *Expected* and *at most*: every iteration executes at least the instructions of the shortest way
- * from the loop's header back to it (every call, those of the shortest way from entry to return),
- * without inner loops and callees. The samples in that code over the time these instructions take
- * is a number of iterations: with a usual time of an instruction one that is right within a small
- * factor (given where four samples are and a round takes 26 us at most), with the shortest possible
- * time and the upper 95 % limit of a Poisson count a bound. docs/method/phases.md has the
- * constants.
+ * from the loop's header back to it, without inner loops and callees. (Every call executes those of
+ * the shortest way from entry to return.) The samples in that code, over the time that these
+ * instructions take, is a number of iterations. With the shortest possible time of an instruction
+ * and the upper 95 % limit of a Poisson count it is a bound. With a usual time it is right within a
+ * small factor; it is given where there are four samples and a round takes 26 us at most.
+ * docs/method/phases.md has the constants.
  */
 #ifndef SN_PHASES_PACE_H
 #define SN_PHASES_PACE_H
@@ -32,8 +32,8 @@ struct sn_pace {
 	double expected_cost, most_cost; /* of a begin/end pair: fraction of the phase's CPU time */
 };
 
-/** A begin/end pair of the heartbeat library, with histogram, and one that is only counted
- *  (bench/RESULTS.md); the share of CPU time that a site may cost. */
+/** Costs of a heartbeat (bench/RESULTS.md): a begin/end pair with histogram, and a beat that is
+ * only counted. Then the share of CPU time that a site may cost. */
 #define SN_PACE_PAIR_NS	 26.0
 #define SN_PACE_COUNT_NS 7.7
 #define SN_PACE_COST_MAX 0.01
@@ -43,7 +43,7 @@ struct sn_pace {
 void sn_iterations_find(struct sn_phase_activity *activity, const struct sn_intervals *intervals,
 			const struct sn_map *row_of);
 
-/** What paces are told from, of the rows with one label. */
+/** What paces are computed from, for the rows with one label. */
 struct sn_pace_scope {
 	const struct sn_phases *phases;
 	double seconds, cpu_ns, samples;
@@ -63,8 +63,8 @@ struct sn_pace sn_pace_of(const struct sn_pace_scope *scope, uint32_t entity);
  *  functions that have hardly a sample themselves. */
 double sn_pace_cost_around(const struct sn_pace_scope *scope, uint32_t function);
 
-/** Which part of the beats should be timed, 1 in so many, so that they cost no more than they may:
- * a power of two; 1 where that is not known to be needed. The cost then. */
+/** One in how many beats should be timed, so that they cost no more than they may: a power of two;
+ * 1 where it is not known that fewer are needed. */
 uint32_t sn_pace_every(const struct sn_pace *pace);
 double sn_pace_cost(const struct sn_pace *pace, uint32_t every);
 

@@ -33,8 +33,8 @@ struct sn_phases_options {
 					     from the code */
 };
 
-/** Rounds from which on a loop is one that people know by its parts, and a function one that is
- *  called again and again. */
+/** From so many rounds on, people know a loop by its parts, and a function is one that is called
+ * again and again. */
 enum { SN_PHASES_ROUNDS_MIN = 10 };
 
 enum sn_site_type { SN_SITE_BODY, SN_SITE_LOOP };
@@ -92,7 +92,7 @@ struct sn_phase_cycle {
 	double mean_ns;		   /* of a call; NaN: unknown; from samples at most so long */
 };
 
-/** A function as it is told: a copy or an outlined piece has the name of what was written. */
+/** A function as it is shown: a copy or an outlined piece has the name of what was written. */
 struct sn_phase_function {
 	const char *name; /* with the module where no symbol names it */
 	const char *file; /* NULL: unknown */
@@ -151,9 +151,9 @@ void sn_phases_write_plan(const struct sn_phases *phases, FILE *out);
 void sn_phases_write_svg(const struct sn_phases *phases, FILE *out);
 
 /**
- * A phase of one run and the one of another that is like it: matched by what they do (the common
- * part of their profiles, by module-independent function names), best pairs first. NULL: there is
- * none.
+ * A phase of one run and the phase of another run that is like it. They are matched by what they do
+ * (the common part of their profiles, by module-independent function names), best pairs first.
+ * NULL: there is none.
  */
 struct sn_phase_pair {
 	const struct sn_phase *a, *b;
@@ -172,24 +172,24 @@ void sn_sites_paper(const struct sn_phases *phases, const uint32_t *labels, uint
 		    struct sn_phase *out);
 void sn_sites_contrast(const struct sn_phases *phases, const uint32_t *labels, uint32_t label,
 		       struct sn_phase *out);
-/** As sn_phases_new, of intervals of the length in the options (0: the shortest that will do).
- *  `paths` may be those of another length of the same run, or NULL. */
+/** As sn_phases_new, with intervals of the length in the options (0: the shortest that will do).
+ * `paths` may be those of another length of the same run, or NULL. */
 sn_status sn_phases_new_at(const struct sn_profile *profile,
 			   const struct sn_phases_options *options, struct sn_phase_paths *paths,
 			   struct sn_phases **out, struct sn_error *err);
 /** A body stands for all of its function's loops, a loop for all within it. */
 bool sn_sites_are_equal(const struct sn_phase_paths *paths, const struct sn_phase_site *x,
 			const struct sn_phase_site *y);
-/** Finds the owners of main loops and their callees: of the run, before phases are known, and of
- *  each phase. */
+/** Finds the owners of main loops and their callees: those of the run, before phases are known, and
+ * those of each phase. */
 void sn_phases_find_parts(struct sn_phases *phases);
 void sn_phases_find_cycles(struct sn_phases *phases);
-/** Where a function is instrumented that takes part of the run: its body, or a loop in it. */
+/** Where to instrument a function that takes part of the run: its body, or a loop in it. */
 struct sn_phase_site sn_site_of_function(const struct sn_phases *phases, uint32_t function);
 /** For people: the name without parameters, of a region with its line. */
 const char *sn_phase_function_shown(const struct sn_phases *phases, uint32_t function,
 				    struct sn_arena *arena);
-/** Names: of functions as they are shown; of phases, and numbers and names of heartbeats. */
+/** Gives names: to functions as they are shown, to phases, and to heartbeats, with their numbers. */
 void sn_phases_name_functions(struct sn_phases *phases);
 void sn_phases_name_sites(struct sn_phases *phases);
 

@@ -2,8 +2,8 @@
  * Intervals as vectors: what fraction of an interval's time each piece of code took.
  *
  * A column is (innermost function of the application, innermost source loop, user, system or
- * blocked). Fractions, not seconds: how much CPU a process was given is no property of its phases.
- * Columns that take less than a thousandth of the time are one column of each kind.
+ * blocked). Entries are fractions, not seconds: how much CPU a process was given is no property of
+ * its phases. Columns that take less than a thousandth of the time are one column of each kind.
  */
 #ifndef SN_PHASES_VECTORS_H
 #define SN_PHASES_VECTORS_H

@@ -1,11 +1,13 @@
 /**
- * What each wait blocked its thread for.
+ * How long each wait really blocked its thread.
  *
- * A traced call is timed from its entry to its return, so its duration also holds the CPU time of
+ * A traced call is timed from its entry to its return. So its duration also holds the CPU time of
  * the call (reading /dev/zero is nothing else) and waiting for a CPU afterwards. The thread's
- * account knows how long it was blocked in all. The rule, in docs/method/time.md: a thread's waits
- * never add up to more than that. What is too much is taken first from the waits during which
- * samples saw CPU time being used, in proportion to it, then from all in proportion.
+ * account knows how long it was blocked in all.
+ *
+ * The rule (docs/method/time.md): a thread's waits never add up to more than that. What is too much
+ * is taken first from the waits during which samples saw CPU time being used, in proportion to it,
+ * then from all in proportion.
  */
 #ifndef SN_PROFILE_BLOCKED_H
 #define SN_PROFILE_BLOCKED_H
@@ -14,7 +16,7 @@
 
 /** Sets blocked_ns of each wait, by index. A thread without an account keeps its durations. */
 void sn_blocked_find(const struct sn_experiment *experiment, uint64_t *blocked_ns);
-/** Of a wait of the profile's experiment: the blocked part of `ns` of its duration. */
+/** The blocked part of `ns` of the duration of a wait of the profile's experiment. */
 uint64_t sn_blocked_part(const struct sn_profile *profile, const struct sn_wait *wait, uint64_t ns);
 
 #endif

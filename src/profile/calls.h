@@ -1,9 +1,9 @@
 /**
  * Callers and callees of one function, with attributed time.
  *
- * Of a path on which the function stands several times (recursion), the outermost one decides the
- * caller and the innermost one the callee. So the callers' attributed times sum to the function's
- * inclusive time, and the callees' with its exclusive time do too.
+ * Where the function stands several times on a path (recursion), the outermost occurrence decides
+ * the caller and the innermost the callee. So the callers' attributed times sum to the function's
+ * inclusive time. The callees' do, too, with its exclusive time.
  */
 #ifndef SN_PROFILE_CALLS_H
 #define SN_PROFILE_CALLS_H

@@ -52,12 +52,12 @@ enum sn_module_class sn_module_class_of(const struct sn_module *module);
  *  `__memcpy_avx_unaligned_erms`, `_int_malloc`, `PMPI_Send` and the like are known. */
 enum sn_category sn_category_of_function(const char *linkage_name);
 
-/** Whether a function of the program's own module is one of an OpenMP or MPI runtime that was
- * linked in statically, by the prefixes that these keep for themselves: SN_MODULE_CLASS_OPENMP,
- * _MPI, else SN_MODULE_CLASS_BINARY. */
+/** The class of a function of the program's own module, which may belong to an OpenMP or MPI
+ * runtime that was linked in statically. It is known by the prefixes that these runtimes keep for
+ * themselves: SN_MODULE_CLASS_OPENMP, _MPI, else SN_MODULE_CLASS_BINARY. */
 enum sn_module_class sn_class_of_static_function(const char *linkage_name);
 
-/** What a stack is, when its time is spent in user code or in the kernel. */
+/** The category of a stack, for time in user code and for time in the kernel. */
 struct sn_class {
 	uint8_t user, system; /* enum sn_category */
 	bool is_spin;	      /* waiting actively in an OpenMP or MPI runtime */

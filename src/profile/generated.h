@@ -1,6 +1,6 @@
 /**
- * Code that programs make at run time (just-in-time compilers): how each maker can be made to tell
- * its names and callers.
+ * Code that programs generate at run time (just-in-time compilers), and how each such program can
+ * be made to list its names and callers.
  */
 #ifndef SN_PROFILE_GENERATED_H
 #define SN_PROFILE_GENERATED_H
@@ -13,7 +13,7 @@ struct sn_generated_maker {
 	const char *callers; /* what makes it keep frame pointers, or NULL: it does, or cannot */
 };
 
-/** The maker among the programs of an experiment, or NULL: none that we know. */
+/** The known program among those of an experiment that generates code, or NULL. */
 const struct sn_generated_maker *sn_generated_maker_of(const struct sn_experiment *experiment);
 
 #endif

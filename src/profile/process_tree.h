@@ -11,9 +11,9 @@ struct sn_process_place {
 	uint32_t depth;	  /* 0: none of the others started it */
 };
 
-/** Writes one place for each process (`experiment->processes.count` of them): each stands below the
- * one that started it, children in the order of their start. The images that one process ran after
- * the other (exec) stand side by side. */
+/** Writes the place of each process in the tree (`experiment->processes.count` of them). A process
+ * stands below the one that started it; children are in the order of their start. The images that
+ * one process ran after the other (exec) stand side by side. */
 void sn_process_tree(const struct sn_experiment *experiment, struct sn_process_place *out);
 
 #endif

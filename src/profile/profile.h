@@ -57,7 +57,7 @@ struct sn_metrics {
 	struct sn_spread spread;
 };
 
-/** What of the experiment is looked at. NULL or zero: everything. */
+/** Which part of the experiment is looked at. NULL or zero: everything. */
 struct sn_filter {
 	int64_t from_ns, to_ns;	   /* [from, to); to 0: open */
 	const uint32_t *processes; /* indices; any of them */
@@ -121,13 +121,12 @@ sn_status sn_profile_new(const struct sn_program *program, const struct sn_filte
 			 struct sn_profile **out, struct sn_error *err);
 void sn_profile_free(struct sn_profile *profile);
 
-/** The modules with most of the category program, at most `limit` of them, into `modules`; how many
- * there are. */
+/** Writes the modules with most time of the category program into `modules`, at most `limit` of
+ * them. Returns how many there are. */
 size_t sn_program_modules(const struct sn_profile *profile, uint32_t *modules, size_t limit);
 
-/** Whether a function waits actively for most of its exclusive time: nothing hot, whatever it
- * takes.
- */
+/** Whether a function waits actively for most of its exclusive time. Such a function is never
+ * listed as hot. */
 bool sn_function_spins(const struct sn_profile *profile, uint32_t function);
 
 /** Whether a sample passes the filter. */
@@ -135,8 +134,8 @@ bool sn_profile_has_sample(const struct sn_profile *profile, const struct sn_sam
 /** The blocked time of a wait of the profile's experiment that passes the filter, clipped to the
  * time range. */
 uint64_t sn_profile_wait_ns(const struct sn_profile *profile, const struct sn_wait *wait);
-/** The same from the call's begin to its end, with the time for which the thread could have run
- * again and got no CPU: where it was, not what it waited for. */
+/** The same from the call's begin to its end. It includes the time in which the thread could have
+ * run again and got no CPU: it says where the thread was, not what it waited for. */
 uint64_t sn_profile_wait_elapsed_ns(const struct sn_profile *profile, const struct sn_wait *wait);
 
 /** Time of a weight by kind. */

@@ -24,7 +24,7 @@
 
 enum { SN_RESOLVED_SCOPES = 64, SN_RESOLVED_LOOPS = 32 };
 
-/** What a resolver says of one address. Texts live as long as the resolver. */
+/** What a resolver knows of one address. Texts live as long as the resolver. */
 struct sn_resolved_scope {
 	const char *name, *linkage_name; /* linkage_name: NULL if it equals `name` */
 	const char *decl_file;		 /* NULL: unknown */
@@ -48,12 +48,12 @@ struct sn_resolved {
  *  tests. */
 struct sn_resolver {
 	void *context;
-	/** Told once of all addresses of a module, so that it reads each unit's debug information
-	 *  once. May be NULL. */
+	/** Called once with all addresses of a module, so that each unit's debug information is
+	 * read once. May be NULL. */
 	void (*prepare)(void *context, uint32_t module, const uint64_t *link_addrs, size_t count);
-	/** False, with nothing written, where nothing is known. `process` (an index) tells
-	 * generated code of several processes at one address apart; of files any of its users is
-	 * named. */
+	/** Resolves an address. False, with nothing written, where nothing is known. `process` (an
+	 * index) tells generated code of several processes at one address apart; for files any
+	 * process that uses it may be named. */
 	bool (*resolve)(void *context, uint32_t process, uint32_t module, uint64_t link_addr,
 			struct sn_resolved *out);
 };
@@ -68,7 +68,7 @@ struct sn_program_function {
 	bool is_named;
 };
 
-/** A loop that samples met. What it is, its code says; here is where it stands in the program. */
+/** A loop that samples met, with its place in the program. `code` has its attributes. */
 struct sn_program_loop {
 	const struct sn_loop *code; /* never NULL; with the function that holds it */
 	uint32_t module, function;  /* the function that it was written in, inlined or not */
@@ -128,10 +128,10 @@ struct sn_program *sn_program_new(const struct sn_experiment *experiment,
 				  const struct sn_resolver *resolver);
 void sn_program_free(struct sn_program *program);
 
-/** The loop of the program that is this one of the code; SN_NONE: no sample met it. */
+/** The program's number of a loop of the code; SN_NONE: no sample met it. */
 uint32_t sn_program_loop_of(const struct sn_program *program, const struct sn_loop *code);
-/** The loop with this id, the whole of it: what evidence from other runs names a loop by. SN_NONE:
- * no sample met it. */
+/** The number of the loop with this whole id, by which evidence from other runs names a loop.
+ * SN_NONE: no sample met it. */
 uint32_t sn_program_loop_with_id(const struct sn_program *program, const char *id);
 
 /** The place of the leaf of a stack (0 .. stack_count). */

@@ -1,6 +1,6 @@
 /**
- * What a sample of system time was in the kernel for: a system call, by number, or a page fault.
- * From the machine code at its pc; kernel symbols are another matter.
+ * What the kernel did in a sample of system time: a system call, by number, or a page fault. This
+ * is concluded from the machine code at the sample's pc. Symbols of the kernel are not used.
  */
 #ifndef SN_PROFILE_SYSTEM_CALL_H
 #define SN_PROFILE_SYSTEM_CALL_H
@@ -38,7 +38,8 @@ struct sn_system_groups {
 	SN_VEC(struct sn_system_group) items; /* longest first */
 };
 
-/** Of the samples that pass the profile's filter. `structures` have the code. */
+/** Groups the system time of the samples that pass the profile's filter. `structures` have the
+ * code. */
 void sn_system_groups_find(const struct sn_profile *profile, struct sn_structures *structures,
 			   struct sn_system_groups *out);
 void sn_system_groups_free(struct sn_system_groups *groups);

@@ -15,9 +15,9 @@ struct sn_timeline {
 	uint32_t *samples; /* [row * bin_count + bin]: observations */
 };
 
-/** The categories as classes; the function class_of maps a sample to 0 .. class_count-1 instead if
- *  it is given. A sample's time lies before its stamp: it is spread over the bins that it covers.
- *  Threads without time in the profile have no row. The caller frees. */
+/** Makes the timeline. Classes are the categories, unless `class_of` is given: it maps a sample to
+ * 0 .. class_count-1. A sample's time lies before its stamp, and is spread over the bins that it
+ * covers. Threads without time in the profile have no row. The caller frees. */
 struct sn_timeline *
 sn_timeline_new(const struct sn_profile *profile, uint32_t bin_count, uint32_t class_count,
 		uint32_t (*class_of)(void *context, const struct sn_sample *sample), void *context);

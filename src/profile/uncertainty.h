@@ -2,11 +2,13 @@
  * How sure a sampled share is: 95 % intervals for sampling by two periodic clocks.
  *
  * A periodic sampler is no coin: a program that stays long in each part is measured far better than
- * n coin tosses would. docs/method/uncertainty.md derives what is used here: with `transitions` the
- * number of times that two successive samples of a thread disagree about the entity, the lag-1
- * correlation is r = 1 - transitions / (2 pairs p (1 - p)), and the variance of the share is that
- * of the binomial times coth(x) - 1/x, x = -ln(r), for a process that forgets exponentially. (With
- * one clock, as where samples come from outside, x is half of that: the interval is too wide.)
+ * n coin tosses would. docs/method/uncertainty.md derives what is used here.
+ *
+ * `transitions` is the number of times that two successive samples of a thread disagree about the
+ * entity. The lag-1 correlation is then r = 1 - transitions / (2 pairs p (1 - p)). For a process
+ * that forgets exponentially, the variance of the share is that of the binomial times coth(x) -
+ * 1/x, x = -ln(r). (With one clock, as where samples come from outside, x is half of that. The
+ * interval is too wide then.)
  */
 #ifndef SN_PROFILE_UNCERTAINTY_H
 #define SN_PROFILE_UNCERTAINTY_H

@@ -33,8 +33,8 @@ struct sn_wait_groups {
 	SN_VEC(struct sn_wait_group) items; /* longest first */
 };
 
-/** Groups the waits that pass the profile's filter; with `threads` (by index, not 0: take it) of
- * these threads only, NULL: of all. */
+/** Groups the waits that pass the profile's filter. With `threads` (by index, non-zero: take it)
+ * only the waits of these threads are taken; NULL: all. */
 void sn_wait_groups_find(const struct sn_profile *profile, const uint8_t *threads,
 			 struct sn_wait_groups *out);
 void sn_wait_groups_free(struct sn_wait_groups *groups);

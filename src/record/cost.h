@@ -1,6 +1,6 @@
 /**
- * What the collector's mechanisms cost on this machine: measured by the launcher after the target
- * has ended, in its own process, so that the target is left alone.
+ * What the collector's mechanisms cost on this machine. The launcher measures it in its own process
+ * after the target has ended, so that the target is left alone.
  */
 #ifndef SN_RECORD_COST_H
 #define SN_RECORD_COST_H
@@ -14,14 +14,15 @@ struct sn_cost {
 	uint64_t timing_ns; /* two readings of the time-stamp counter */
 };
 
-/** The gap that a sample's signal tears into a loop that reads the time-stamp counter: median of a
- *  dozen, half a millisecond apart as they would be in a target. By perf event, else by a signal
- *  alone. 0 if there is no way. Takes some 6 ms. Single-threaded callers only: SIGTRAP and
- * SIGSTKFLT are handled meanwhile. */
+/** The gap in ns that a sample's signal tears into a loop that reads the time-stamp counter: the
+ * median of a dozen, half a millisecond apart as they would be in a target. The signal comes from a
+ * perf event if there is one, else it is sent. 0 if there is no way. Takes some 6 ms. For
+ * single-threaded callers only: SIGTRAP and SIGSTKFLT are handled meanwhile. */
 uint64_t sn_cost_of_signal(void);
 
-/** Two threads hand a byte to and fro on one CPU: without events, with them, and after them. Sets
- *  both costs of a switch, to 0 where it cannot be told. Takes some 20 ms. */
+/** Measures what events add to a context switch: two threads hand a byte to and fro on one CPU,
+ * without events, with them, and after them. Sets both costs of a switch, to 0 where they cannot be
+ * told. Takes some 20 ms. */
 void sn_cost_of_switch(struct sn_cost *cost);
 
 uint64_t sn_cost_of_timing(void);

@@ -42,12 +42,13 @@ struct sn_feeder {
 	SN_VEC(struct sn_fed_file) files;
 };
 
-/** `folder` must exist. The caller polls `notify_fd` with a time-out of `wait_ms`. */
+/** Opens a feeder on a folder that must exist. The caller polls `notify_fd` with a time-out of
+ * `wait_ms`. */
 sn_status sn_feeder_open(struct sn_feeder *feeder, const char *folder, uint64_t max_bytes,
 			 struct sn_error *err);
 
-/** Looks at every file once and backs what is due. Sets `wait_ms`: 1 while something grows fast,
- *  more and more when nothing does. */
+/** Looks at every file once and gives it space where that is due. Sets `wait_ms`: 1 while something
+ * grows fast, more and more when nothing does. */
 void sn_feeder_feed(struct sn_feeder *feeder);
 
 /** Pauses or resumes sampling in every process that there is now. */
@@ -56,12 +57,12 @@ void sn_feeder_pause(struct sn_feeder *feeder, bool is_paused);
 /** Number of processes that still write, and of forked ones that have not begun to. */
 size_t sn_feeder_running_count(struct sn_feeder *feeder);
 
-/** The process has ended and was not yet waited for: its kernel account can still be read. */
+/** Notes that a process has ended and was not yet waited for. Its kernel account can still be read. */
 void sn_feeder_end(struct sn_feeder *feeder, int32_t pid);
 
-/** Copies all files, used parts only and redacted, one after the other to `path`, whole or not at
- *  all, then removes them. To each header's overhead comes what signals and switches cost here.
- *  `bytes` gets the size written. */
+/** Copies all files to `path`, one after the other, their used parts only and redacted, whole or
+ * not at all. Then it removes them. What signals and switches cost on this machine is added to each
+ * header's overhead. `bytes` gets the size written. */
 sn_status sn_feeder_gather(struct sn_feeder *feeder, const char *path, uint64_t *bytes,
 			   struct sn_error *err);
 void sn_feeder_close(struct sn_feeder *feeder);

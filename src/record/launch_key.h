@@ -9,10 +9,10 @@
 #include "base/text.h"
 
 /**
- * The key by which records find each other's experiment, from the launcher's variables: Slurm's job
- * and step, PMIx' namespace (Open MPI, Slurm), or for MPICH's Hydra, which has none, host, pid and
- * start of the parent process. A record that no launcher started gets a key of its own. `*rank` is
- * -1 then.
+ * The key by which records of one launch find each other's experiment, from the launcher's
+ * variables: Slurm's job and step, or PMIx' namespace (Open MPI, Slurm). MPICH's Hydra has none;
+ * there it is host, pid and start of the parent process. A record that no launcher started gets a
+ * key of its own, and `*rank` is -1.
  */
 void sn_launch_key(const char *host, struct sn_text *key, int32_t *rank);
 

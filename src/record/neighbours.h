@@ -7,15 +7,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/** CPU time of all processors since boot (/proc/stat, in ticks of 10 ms each): spent on anything,
- * other guests of the host included; and with what they were idle. */
+/** CPU time of all processors since boot (/proc/stat, in ticks of 10 ms): what was spent on
+ * anything, other guests of the host included, and the same with idle time. */
 struct sn_machine_time {
 	bool is_known;
 	int64_t busy_ns, whole_ns;
 };
 
 struct sn_machine_time sn_machine_time_now(void);
-/** The part of the machine that others had between two readings in which we used `own_ns`; -1:
+/** The share of the machine that others had between two readings, in which we used `own_ns`; -1:
  * unknown. */
 double sn_machine_others_share(struct sn_machine_time from, struct sn_machine_time to,
 			       int64_t own_ns);

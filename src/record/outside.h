@@ -3,13 +3,13 @@
  * into (static executables).
  *
  * Each thread carries a perf task-clock event whose samples hold the user registers and a copy of
- * the top of the stack; they are unwound here, by the code that the runtime uses (src/unwind/), and
+ * the top of the stack. They are unwound here, by the code that the runtime uses (src/unwind/), and
  * written in the runtime's format (wire/data.h). New threads are followed through the kernel's
- * records of forks. Works for the owner of the process at perf_event_paranoid 2.
+ * records of forks. This works for the owner of the process at perf_event_paranoid 2.
  *
- * What this mode cannot give, and says in the experiment's warnings: waits with their stacks, what
+ * Four things are missing here, and the experiment's warnings say so: waits with their stacks, what
  * threads did before they were seen, children, and (without the right to kernel samples) where
- * exactly system time went: it is attributed to the code that runs next.
+ * exactly system time went, which is attributed to the code that runs next.
  *
  * One thread of the caller uses it: it opens, polls sn_outside_fd together with its other
  * descriptors, and calls sn_outside_drain at least every 20 ms.
@@ -46,7 +46,7 @@ struct sn_outside_options {
 sn_status sn_outside_open(const struct sn_outside_options *options, struct sn_outside **out,
 			  struct sn_error *err);
 
-/** After the exec of a child that was opened before it; not needed otherwise. */
+/** Begins to measure after the exec of a child that was opened before it. Not needed otherwise. */
 sn_status sn_outside_begin(struct sn_outside *outside, struct sn_error *err);
 
 /** Readable when there is something to drain. */

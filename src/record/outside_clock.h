@@ -1,12 +1,12 @@
 /**
- * What part of the counts of task-clock events is CPU time.
+ * Which part of the counts of task-clock events is CPU time.
  *
  * An event counts while its thread is on a CPU. The kernel's account of CPU time leaves out what
- * the CPU gave to interrupts and what a virtual machine's host took of it meanwhile (steal), by
- * some kernels' configuration: up to a tenth on a busy host. The process's CPU clock tells that
- * account, but of a thread that runs it knows only as much as at the last tick.
+ * the CPU gave to interrupts and, by some kernels' configuration, what a virtual machine's host
+ * took of it (steal): up to a tenth on a busy host. The process's CPU clock has that account. Of a
+ * thread that runs it knows only as much as at the last tick.
  *
- * Counts are told with samples, so what was told too much is taken off the next ones.
+ * Counts become CPU time with samples. So what was claimed too much is taken off the next samples.
  */
 #ifndef SN_RECORD_OUTSIDE_CLOCK_H
 #define SN_RECORD_OUTSIDE_CLOCK_H
@@ -27,11 +27,11 @@ void sn_outside_clock_begin(struct sn_outside_clock *clock);
 void sn_outside_clock_look(struct sn_outside_clock *clock, uint64_t counted_ns, uint64_t used_ns,
 			   uint64_t slack_ns);
 
-/** The last look, when the process has ended and its clock is exact: the counts that are left make
- *  up for all that was told too much, as far as they go. */
+/** The last look, when the process has ended and its clock is exact. The counts that are left make
+ * up for all that was claimed too much, as far as they go. */
 void sn_outside_clock_end(struct sn_outside_clock *clock, uint64_t counted_ns, uint64_t used_ns);
 
-/** Counts of one sample: gives their CPU time. */
+/** The CPU time that the counts of one sample stand for. */
 uint64_t sn_outside_clock_tell(struct sn_outside_clock *clock, uint64_t count_ns);
 
 #endif

@@ -1,5 +1,5 @@
 /**
- * The images mapped in another process, ready to unwind through and told in MAP records.
+ * The images mapped in another process, ready to unwind through and described in MAP records.
  */
 #ifndef SN_RECORD_OUTSIDE_IMAGES_H
 #define SN_RECORD_OUTSIDE_IMAGES_H
@@ -32,8 +32,8 @@ struct sn_outside_images {
 	uint32_t generation;
 };
 
-/** Looks at /proc/PID/maps; images that are new are opened, those that are gone marked. False if
- *  the process is gone. */
+/** Looks at /proc/PID/maps: opens new images and marks those that are gone. False if the process is
+ * gone. */
 bool sn_outside_images_look(struct sn_outside_images *images, pid_t pid);
 void sn_outside_images_free(struct sn_outside_images *images);
 

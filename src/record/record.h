@@ -1,5 +1,5 @@
 /**
- * Recording: starts the target with the runtime in it, looks after its data, and leaves a whole
+ * Recording. It starts the target with the runtime in it, looks after its data, and leaves a whole
  * experiment whatever happens to the target.
  */
 #ifndef SN_RECORD_RECORD_H
@@ -39,7 +39,7 @@ struct sn_record_result {
 	bool is_joined; /* another record of the launch made the folder */
 };
 
-/** Runs the target to its end; a process that runs already is sampled until it ends, --duration is
+/** Runs the target to its end. A process that runs already is sampled until it ends, --duration is
  * over, or a signal says so (exit code 0). Not SN_OK: the target was not started (exit_code says
  * 125, 126 or 127). What went wrong after its start is in the experiment's warnings. */
 sn_status sn_record_run(const struct sn_record_options *options, struct sn_record_result *result,

@@ -1,5 +1,6 @@
 /**
- * Finding the target's program, as exec would, and seeing what it is before it is started.
+ * Finding the target's program as exec would, and seeing what kind of file it is before it is
+ * started.
  */
 #ifndef SN_RECORD_TARGET_H
 #define SN_RECORD_TARGET_H

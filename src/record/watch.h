@@ -1,8 +1,10 @@
 /**
- * Looks at running processes from outside: what a descriptor would be needed for in the target, and
- * what a process that sleeps or is killed cannot write itself. Written into its data file: an
- * account of each thread (SN_RECORD_TASK), packets where the runtime wrote none, the title that a
- * process gave itself, and the end of a process that ended without a word.
+ * Looks at running processes from outside. This finds what would need a descriptor in the target,
+ * and what a process that sleeps or is killed cannot write itself.
+ *
+ * Written into the process's data file are: an account of each thread (SN_RECORD_TASK), packets
+ * where the runtime wrote none, the title that a process gave itself, and the end of a process that
+ * wrote none.
  */
 #ifndef SN_RECORD_WATCH_H
 #define SN_RECORD_WATCH_H
@@ -22,8 +24,8 @@ struct sn_watch {
  *  file, `header` its mapping. */
 void sn_watch_look(struct sn_watch *watch, int fd, struct sn_data_header *header, int64_t now_ns);
 
-/** The process has ended, or is a zombie that can still be looked at: a last account, and its end
- *  if the runtime did not write it. */
+/** Notes that the process has ended, or is a zombie that can still be looked at. Writes a last
+ * account, and the process's end if the runtime did not write it. */
 void sn_watch_end(struct sn_watch *watch, int fd, struct sn_data_header *header, int64_t now_ns);
 
 void sn_watch_free(struct sn_watch *watch);

@@ -1,10 +1,12 @@
 /**
  * The way out of a function that nothing describes, read from its own code: hand-written kernels.
  *
- * From the pc the code is followed to a return, with what becomes of the stack pointer, of the
- * registers that survive calls and of what is pushed and stored on the way. Where the stack pointer
- * is then, the return address lies; what was loaded into a register is what its caller had in it.
- * Conditional branches are not taken at first; where a way ends without a return (a loop without
+ * From the pc the code is followed to a return. On the way an account is kept of the stack pointer,
+ * of the registers that survive calls, and of what is pushed and stored. At the return, the return
+ * address lies where the stack pointer points. A register that was loaded on the way had its
+ * caller's value where it was loaded from.
+ *
+ * Conditional branches are not taken at first. Where a path ends without a return (a loop without
  * an end, a jump through a register, bytes that are no instruction) the last branch is taken
  * instead. Calls leave the stack as they found it (System V ABI, AMD64 supplement, 3.2.1).
  */

@@ -1,7 +1,7 @@
 /**
- * What every column, metric and category means, in words: `sonde explain`, help texts of reports.
- * Words of columns that one view alone has stand in that view's file (struct sn_view, `words`), all
- * others in explain.c. A test holds that every column of every view is explained.
+ * What every column, metric and category means, in words, for `sonde explain` and the help texts of
+ * reports. Columns that one view alone has are explained in that view's file (struct sn_view,
+ * `words`), all others in explain.c. A test holds that every column of every view is explained.
  */
 #ifndef SN_VIEWS_EXPLAIN_H
 #define SN_VIEWS_EXPLAIN_H

@@ -1,5 +1,5 @@
 /**
- * Finding what is asked for: the subject of a view by what a user calls it.
+ * Finding the subject of a view by the name that a user gives it.
  */
 #ifndef SN_VIEWS_FIND_H
 #define SN_VIEWS_FIND_H

@@ -1,8 +1,8 @@
 /**
  * The page of one loop, in parts: each shows one kind of evidence on it.
  *
- * Evidence on loops is an array by their number in the program (struct sn_program), made by whoever
- * gathers it; what comes from another run finds the number by the loop's id
+ * Evidence on loops is an array by their number in the program (struct sn_program), made by the
+ * code that gathers it. Evidence from another run finds the number by the loop's id
  * (sn_program_loop_with_id). A new kind is a file that fills such an array and a file here that
  * shows it, with a line in loop.c.
  */

@@ -13,8 +13,9 @@
 
 #define SN_WHATIF_SCHEMA "sonde.whatif/2"
 
-/** The variant that the table is ordered by: of this name (SN_ERR_USAGE if there is none), or for
- *  NULL the full vector, or the next bottleneck where vectors would gain hardly anything. */
+/** Finds the variant that the table is ordered by: the one of this name (SN_ERR_USAGE if there is
+ * none). For NULL it is the full vector, or the next bottleneck where vectors would gain hardly
+ * anything. */
 sn_status sn_whatif_variant_find(const struct sn_whatif *whatif, const char *name,
 				 enum sn_variant *out, struct sn_error *err);
 

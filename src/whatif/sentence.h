@@ -14,9 +14,9 @@ bool sn_whatif_promises(const struct sn_whatif *whatif);
 /** So many loops are looked at for a hint. */
 enum { SN_WHATIF_HINT_LOOPS = 5 };
 
-/** What to do first, as one sentence with what it would bring: the advice that is sure to gain the
- * program most, whichever memory the data come from; of equals, what may gain most. Returns its
- * loop; NULL if there is nothing to say that can be relied on. */
+/** What to do first, as one sentence with what it would bring. It is the advice that is sure to
+ * gain the program most, whichever memory level the data come from; of equals, the one that may
+ * gain most. Returns its loop; NULL if there is nothing to say that can be relied on. */
 const struct sn_whatif_loop *sn_whatif_hint(const struct sn_whatif *whatif, struct sn_text *out);
 
 #endif

@@ -1,11 +1,12 @@
 /**
- * What the program would gain: for every loop of an experiment its share of the run and what the
- * static model says of its code, and from both the speed-up of the whole program if loops were
- * cleaned or vectorized. docs/method/whatif.md has the formulas (Amdahl 1967; ONE View, sections
- * 4.1 and 6.1).
+ * What the program would gain if its loops were cleaned or vectorized. For every loop of an
+ * experiment it has the loop's share of the run and what the static model says about its code; from
+ * both comes the speed-up of the whole program. docs/method/whatif.md has the formulas (Amdahl
+ * 1967; ONE View, sections 4.1 and 6.1).
  *
- * Nothing is measured here beyond the profile: the figures are the model's, for data in L1. What
- * cannot be relied on is marked (enum sn_doubt) and totals are given with and without it.
+ * Nothing is measured here beyond the profile: the figures are the model's, for data in L1. Loops
+ * whose figures may be wrong are marked (enum sn_doubt), and totals are given with and without
+ * them.
  */
 #ifndef SN_WHATIF_WHATIF_H
 #define SN_WHATIF_WHATIF_H

@@ -8,8 +8,8 @@
  *                  last because it reaches to the end of the string. Values have no semicolon.
  *
  * The launcher appends both at the end of the environment (LD_PRELOAD in place if the user had
- * one), so that the order of the others stays; the constructor takes both out again, and the
- * wrappers of exec and its kin put them back. Unknown keys are ignored.
+ * one), so the order of the others stays. The constructor takes both out again, and the wrappers of
+ * exec and its kin put them back. Unknown keys are ignored.
  */
 #ifndef SN_WIRE_SETTINGS_H
 #define SN_WIRE_SETTINGS_H

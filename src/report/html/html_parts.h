@@ -19,7 +19,7 @@ sn_status sn_report_write_quality(const struct sn_report *report, struct sn_page
 void sn_report_add_column(struct sn_page *page, const struct sn_table *table, size_t column);
 /** "text", "integer", "real", "share", "bool". */
 const char *sn_report_column_kind(const struct sn_column *column);
-/** Marks and intervals made for a terminal are none. */
+/** Whether a column is data. Marks and intervals made for a terminal are not. */
 bool sn_report_is_data(const struct sn_column *column);
 /** The member "views" of the table of contents, and their chunks. */
 void sn_report_write_views(const struct sn_report *report, struct sn_json *json);

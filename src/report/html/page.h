@@ -61,8 +61,8 @@ void sn_page_add_json(struct sn_page *page, const char *id, const char *json);
 void sn_page_end(struct sn_page *page, void (*members)(struct sn_json *json, void *context),
 		 void *context);
 
-/** The end of writing a page: refuses one that browsers would fail on, else puts it in its place.
- *  `status` is that of writing so far; in any case the writer is done. */
+/** Ends the writing of a page. A page that browsers would fail on is refused, else it is put in its
+ * place. `status` is that of writing so far. The writer is freed in any case. */
 sn_status sn_report_page_commit(const struct sn_page *page, struct sn_file_writer *writer,
 				bool is_forced, sn_status status, struct sn_error *err);
 

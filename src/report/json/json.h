@@ -8,9 +8,9 @@
 
 struct sn_report;
 
-/** One object, "sonde.report/2" (docs/manual/report.md): the machine that loops are estimated for,
- *  `summary`, each table's rows with the keys of `sonde show TABLE --format json`, and `whatif`.
- *  The report was made with tables. */
+/** Writes one object, "sonde.report/2" (docs/manual/report.md): the machine that loops are
+ * estimated for, `summary`, each table's rows with the keys of `sonde show TABLE --format json`,
+ * and `whatif`. The report must have been made with tables. */
 sn_status sn_report_write_json(const struct sn_report *report, FILE *out, struct sn_error *err);
 
 #endif

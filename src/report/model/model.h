@@ -6,9 +6,9 @@
  * index that points nowhere is SN_NONE (experiment/experiment.h). Times are nanoseconds since the
  * experiment's start, CPU time is nanoseconds, and an unknown account is -1.
  *
- * What the page aggregates by itself, when a filter is set, it takes from `records`: the samples,
- * or, where there are more than SN_REPORT_RECORDS_MAX, samples merged over equal slices of time.
- * What it shows without a filter it takes from the totals here, which are exact.
+ * When a filter is set, the page aggregates by itself, from `records`. These are the samples, or,
+ * where there are more than SN_REPORT_RECORDS_MAX, samples merged over equal slices of time.
+ * Without a filter the page shows the totals here, which are exact.
  */
 #ifndef SN_REPORT_MODEL_MODEL_H
 #define SN_REPORT_MODEL_MODEL_H
@@ -199,7 +199,7 @@ struct sn_report {
 	SN_VEC(struct sn_report_table) tables;
 };
 
-/** What a format needs beyond the run's figures, the rows of what ran and the what-if. */
+/** What a format needs beyond the run's figures and the rows. */
 struct sn_report_options {
 	bool has_tables;  /* of `tables` those of reports in text and JSON */
 	bool has_details; /* the page's tables, call paths, records, waits, phases, listings,
@@ -208,9 +208,9 @@ struct sn_report_options {
 };
 
 /**
- * Makes the report: the summary first, then what ran, what loops would bring, the details and the
+ * Makes the report: the summary first, then the rows of what ran, what-if, the details and the
  * tables. What the profile's filter leaves out is not in it. An analysis without structures has no
- * code: no listings, no sources, and no what-if. Errors are those of the tables.
+ * code, so there are no listings, no sources and no what-if. Errors are those of the tables.
  */
 sn_status sn_report_new(struct sn_analysis *analysis, const struct sn_report_options *options,
 			struct sn_report **out, struct sn_error *err);

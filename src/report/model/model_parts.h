@@ -20,7 +20,8 @@ void sn_report_add_code(struct sn_report *report, struct sn_structures *structur
  *  speed-ups, advice, and the paths and instructions of hot loops. */
 void sn_report_add_whatif(struct sn_report *report, struct sn_structures *structures,
 			  bool has_details);
-/** Those of `is_in_report` and of `page_title`, as the options want them. */
+/** Adds the tables of the views with `is_in_report` and with `page_title`, as the options want
+ * them. */
 sn_status sn_report_add_tables(struct sn_report *report, struct sn_structures *structures,
 			       const struct sn_report_options *options, struct sn_error *err);
 

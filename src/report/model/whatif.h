@@ -1,5 +1,5 @@
 /**
- * The static model's word on an experiment, as the report has it: what loops would bring the
+ * The static model's figures for an experiment, as the report has them: what loops would bring the
  * program, every figure of each loop, advice, and the model's view of hot loops' instructions.
  */
 #ifndef SN_REPORT_MODEL_WHATIF_H

@@ -8,8 +8,8 @@
 
 struct sn_report;
 
-/** The summary, what loops would bring, and the tables with twenty rows each. The report was made
- *  with tables. */
+/** Writes the summary, what loops would bring, and the tables with twenty rows each. The report
+ * must have been made with tables. */
 sn_status sn_report_write_text(const struct sn_report *report, FILE *out, struct sn_error *err);
 
 #endif

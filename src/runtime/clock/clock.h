@@ -1,7 +1,8 @@
 /**
- * The clock collector: samples of where threads use CPU time. Four parts: who sends the signals
- * (events_handler.c), how they become samples (sample_handler.c), calls that are timed as a whole
- * (timed_calls_handler.c), and what core is told (clock_handler.c). The method is docs/method/time.md.
+ * The clock collector: samples of where threads use CPU time. It has four parts: who sends the
+ * signals (events_handler.c), how they become samples (sample_handler.c), calls that are timed as a
+ * whole (timed_calls_handler.c), and what core calls (clock_handler.c). docs/method/sampling.md has
+ * the method.
  */
 #ifndef SN_RUNTIME_CLOCK_CLOCK_H
 #define SN_RUNTIME_CLOCK_CLOCK_H
@@ -72,30 +73,32 @@ static inline struct sn_clock *sn_clock_of(const struct sn_thread *thread)
 
 /* ---- clock/events_handler.c ---- */
 
-/** Nothing happens if they are open. False: none could be opened. */
+/** Opens the thread's events; nothing happens if they are open. False: none could be opened. */
 bool sn_events_start(struct sn_thread *self);
 void sn_events_stop(struct sn_thread *self);
-/** After the first, random period. */
+/** Goes on with the usual periods, after the first, random one. */
 void sn_events_next(struct sn_thread *self);
-/** After each sample of the thread's events: now and then one of them gets a new random period. */
+/** To be called after each sample of the thread's events. Now and then it gives one of them a new
+ * random period. */
 void sn_events_draw(struct sn_thread *self);
-/** For each signal of an event. True: they came at over three times the rate, so the thread has a
- *  timer from here on. Whatever the cause, a target must not stall. */
+/** To be called for each signal of an event. True: they came at over three times the rate, so the
+ * thread has a timer from here on. Whatever the cause, a target must not stall. */
 bool sn_events_end_flood(struct sn_thread *self);
-/** From perf events to a CPU timer: for threads that switch too often (5.0: 2 us a switch). */
+/** Changes from perf events to a CPU timer, for threads that switch too often (2 us a switch on
+ * Linux 5.0). */
 void sn_events_use_timer(struct sn_thread *self);
-/** And back, when it has calmed down. */
+/** Changes back to perf events, when the thread switches less. */
 void sn_events_use_perf(struct sn_thread *self);
-/** The last calls before no more may be made: events that last, begun anew. */
+/** Makes the last system calls before no more may be made: events that last are begun anew. */
 void sn_events_before_seal(struct sn_thread *self);
 /** Adds the context switches of the thread so far to the header's counts. */
 void sn_events_count_switches(struct sn_thread *self, uint64_t switches);
-/** A thread has ended that used so much: new ones may be as short. */
+/** Notes that a thread has ended that used so much CPU time: new ones may be as short. */
 void sn_events_note_ended(uint64_t cpu_ns);
-/** In a new image: no thread has ended. */
+/** Forgets ended threads, for a new image. */
 void sn_events_forget_ended(void);
-/** CPU time per signal of the events that the thread carries: what a sample of theirs stands for
- *  when no clock may be read. */
+/** CPU time per signal of the events that the thread carries. A sample of theirs stands for it when
+ * no clock may be read. */
 int64_t sn_events_mean_ns(const struct sn_thread *self);
 /** CPU time that can lie between two samples at most. */
 int64_t sn_events_longest_ns(const struct sn_thread *self);
@@ -109,14 +112,14 @@ void sn_sample_handler(int signal, siginfo_t *info, void *context);
 /** Writes a sample that claims `cpu_ns`. */
 void sn_sample_emit(struct sn_thread *self, uint32_t stack, int64_t now_ns, int64_t cpu_ns,
 		    uint8_t flags);
-/** What was not yet given to a sample, split as the kernel splits it. `stack`: where it is known to
- *  have been used, 0: nowhere. */
+/** Writes CPU time that no sample has claimed, split as the kernel splits it. `stack` is where it
+ * is known to have been used; 0: nowhere. */
 void sn_sample_remainder(struct sn_thread *thread, struct sn_writer *writer, int64_t now_ns,
 			 uint32_t stack);
 /** CPU time of the calling thread that no sample has claimed. */
 int64_t sn_sample_unclaimed_ns(const struct sn_thread *self);
-/** The last calls before no more may be made: what was used so far is claimed, and whole periods
- *  begin. */
+/** Makes the last system calls before no more may be made: what was used so far is claimed, and
+ * whole periods begin. */
 void sn_sample_before_seal(struct sn_thread *self);
 
 /* ---- clock/timed_calls_handler.c ---- */

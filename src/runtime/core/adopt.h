@@ -1,4 +1,4 @@
-/** Threads that began before our constructor: how they become ours. */
+/** Threads that began before our constructor, and how they come to be measured. */
 #ifndef SN_RUNTIME_CORE_ADOPT_H
 #define SN_RUNTIME_CORE_ADOPT_H
 
@@ -11,7 +11,8 @@ bool sn_adopt_is_starting(int32_t tid);
 /** Opens the events of an awaited thread, which the caller holds busy, unless it blocks our
  *  signals. */
 void sn_adopt_open(struct sn_thread *thread);
-/** Now and then: threads that had no events yet, since they blocked our signals. */
+/** To be called now and then: opens events for threads that had none yet, since they blocked our
+ * signals. */
 void sn_adopt_look_again(void);
 /** The block of the calling thread if it is one that we wait for, entered (sn_leave ends that); it
  *  is awaited no longer. NULL otherwise. */

@@ -4,8 +4,9 @@
  * all of them.
  *
  * core calls the functions of every collector in the order of that list; NULL means that there is
- * nothing to do. They run in wrappers and handlers, under the law of core/runtime.h, unless they are
- * marked as set-up. The caller holds the thread busy (sn_enter) where its record may be written to.
+ * nothing to do. They run in wrappers and handlers, under the rules of core/runtime.h, unless they
+ * are marked as set-up. The caller holds the thread busy (sn_enter) where its record may be written
+ * to.
  */
 #ifndef SN_RUNTIME_CORE_COLLECTOR_H
 #define SN_RUNTIME_CORE_COLLECTOR_H

@@ -7,7 +7,7 @@
  *   sn_self    of this thread: a block from our own pool, with the collectors' parts
  *              (core/collector.h), the handler's stack and scratch.
  *
- * Law (docs/method/time.md): no malloc, no lock of the target's, no stdio, errno kept.
+ * Rules for all code here but set-up: no malloc, no lock of the target's, no stdio, errno kept.
  */
 #ifndef SN_RUNTIME_CORE_RUNTIME_H
 #define SN_RUNTIME_CORE_RUNTIME_H
@@ -167,7 +167,7 @@ static inline bool sn_is_own_code(uint64_t pc)
 	return pc - sn_config.library_start < sn_config.library_end - sn_config.library_start;
 }
 
-/** CLOCK_MONOTONIC in ns, by the vDSO: a library that bends clocks cannot bend this one. */
+/** CLOCK_MONOTONIC in ns, by the vDSO. A library that changes clocks cannot change this one. */
 int64_t sn_now_ns(void);
 int64_t sn_clock_ns(clockid_t clock);
 /** The kernel's clock of a thread's CPU time; 0 is the caller. */
@@ -202,8 +202,7 @@ static inline void sn_lose(enum sn_loss cause)
 	sn_writer_count_loss(&sn_state->file, cause, 1);
 }
 
-/** What we did since begin_ns, on the account of our own cost. One that took very long was itself
- * interrupted. */
+/** Adds the time since begin_ns to our own cost. A span that is very long was itself interrupted. */
 static inline void sn_count_overhead(int64_t begin_ns)
 {
 	int64_t spent_ns = sn_now_ns() - begin_ns;

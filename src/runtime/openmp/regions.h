@@ -1,7 +1,7 @@
 /**
- * Parallel regions of OpenMP: a worker's stack ends in the runtime library; what made it work is
+ * Parallel regions of OpenMP. A worker's stack ends in the runtime library; what made it work is
  * the stack of the thread that created the region. That thread cannot leave the region before its
- * workers do, so the stack above its call stays as it is, and a sample of a worker can walk it,
+ * workers do. So the stack above its call stays as it is, and a sample of a worker can walk it,
  * once.
  */
 #ifndef SN_RUNTIME_OPENMP_REGIONS_H

@@ -3,8 +3,8 @@
  * recorded with their stack.
  *
  * A kind of wait that was long the last time (in this thread) is written with its stack before it
- * begins, so that a process killed meanwhile shows where it stood; the stack costs the same then as
- * afterwards.
+ * begins. So a process that is killed meanwhile shows where it stood. The stack costs the same then
+ * as afterwards.
  */
 #ifndef SN_RUNTIME_SYNC_WAITS_H
 #define SN_RUNTIME_SYNC_WAITS_H

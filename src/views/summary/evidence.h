@@ -1,6 +1,6 @@
 /**
- * What the verdict stands on, taken from a summary: which part of CPU time is work, and which part
- * of the time off CPUs anyone could win back.
+ * The figures that the verdict stands on, taken from a summary: which part of CPU time is work, and
+ * which part of the time off CPUs anyone could win back.
  */
 #ifndef SN_VIEWS_EVIDENCE_H
 #define SN_VIEWS_EVIDENCE_H
@@ -8,8 +8,8 @@
 #include "views/summary/summary.h"
 #include "views/summary/verdict.h"
 
-/** Of a summary whose accounts, loops, functions and waits are there. Texts are the program's, or
- * lie in the summary's arena. */
+/** Takes the evidence from a summary whose accounts, loops, functions and waits are there. Texts
+ * are the program's, or lie in the summary's arena. */
 void sn_evidence_find(struct sn_summary *summary, struct sn_evidence *out);
 
 #endif

@@ -4,8 +4,8 @@
 
 #include "views/summary/evidence.h"
 
-/** The part of the evidence that tells time off CPUs: pauses, waiting for a CPU, own workers. Comes
- * last: it needs the CPU time by kind. */
+/** The part of the evidence on time off CPUs: pauses, waiting for a CPU, own workers. It comes
+ * last, as it needs the CPU time by kind. */
 void sn_evidence_find_time(struct sn_summary *summary, struct sn_evidence *out);
 
 #endif

@@ -66,12 +66,12 @@ struct sn_summary {
 	struct sn_answer verdict;
 };
 
-/** The verdict's advice on the hottest loop is that of `whatif`; NULL: there is none. `structures`
- * may be NULL. The profile must outlive the result. */
+/** Makes the summary. The advice on the hottest loop is that of `whatif`; NULL: there is none.
+ * `structures` may be NULL. The profile must outlive the result. */
 struct sn_summary *sn_summary_new(const struct sn_profile *profile,
 				  struct sn_structures *structures, const struct sn_whatif *whatif);
-/** The same for who has no what-if at hand: asks the model of the chosen machine of the hottest
- * loops alone, and warns if the run was on another. */
+/** The same for callers without a what-if. It asks the model of the chosen machine about the
+ * hottest loops alone, and warns if the run was on another machine. */
 struct sn_summary *sn_summary_of(const struct sn_profile *profile, struct sn_structures *structures,
 				 const struct sn_machine_choice *choice);
 /** One more warning, a sentence; it is copied. */

@@ -1,10 +1,10 @@
 /**
- * The verdict on a run, and what it rests on: one line in the words of the reader's trade, then
- * findings ranked by the seconds at stake, each with its evidence and its remedy.
+ * The verdict on a run and what it rests on: one line in the words of the reader's trade, then
+ * findings ranked by the seconds at stake. Each finding has its evidence and its remedy.
  *
  * sn_verdict_decide is a pure function of figures and names (struct sn_evidence); evidence.h takes
- * these from a profile. Which figures make which kind, the thresholds and their reasons are in
- * docs/method/verdict.md.
+ * these from a profile. docs/method/verdict.md says which figures make which kind, and has the
+ * thresholds with their reasons.
  */
 #ifndef SN_VIEWS_VERDICT_H
 #define SN_VIEWS_VERDICT_H

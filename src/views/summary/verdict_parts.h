@@ -1,5 +1,6 @@
 /**
- * Between the files of the verdict: the stories that evidence can tell, and how each is told.
+ * What the files of the verdict share: the stories (causes of time, see docs/words.md) that
+ * evidence can tell, and how each is told.
  */
 #ifndef SN_VIEWS_VERDICT_PARTS_H
 #define SN_VIEWS_VERDICT_PARTS_H
