@@ -1,6 +1,6 @@
 /*
- * The only place that meets the end of memory: it says one line and leaves with exit code 70.
- * Every other allocation of the tools goes through here, so their callers need no failure path.
+ * The one place where allocation fails: it prints one line and exits with 70. Every other
+ * allocation of the tools goes through here, so callers need no failure path.
  */
 #include "base/alloc.h"
 

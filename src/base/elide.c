@@ -1,4 +1,4 @@
-/* Texts that are too long for their column: what tells one row from another stays. */
+/* Shortens texts that are too long for their column, so that what tells one row from another stays. */
 #include <string.h>
 
 #include "base/text.h"

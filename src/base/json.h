@@ -2,11 +2,11 @@
  * A streaming JSON writer. The caller opens and closes objects and arrays; the writer sets commas
  * and escapes.
  *
- * 	struct sn_json json = { .out = stdout };
- * 	sn_json_object(&json);
- * 	sn_json_key(&json, "schema"); sn_json_string(&json, "sonde.functions/1");
- * 	sn_json_close(&json);
- * 	sn_json_finish(&json);
+ *	struct sn_json json = { .out = stdout };
+ *	sn_json_object(&json);
+ *	sn_json_key(&json, "schema"); sn_json_string(&json, "sonde.functions/1");
+ *	sn_json_close(&json);
+ *	sn_json_finish(&json);
  */
 #ifndef SN_BASE_JSON_H
 #define SN_BASE_JSON_H

@@ -1,6 +1,6 @@
 /*
- * A thread draws the line, so no analysis has to say now and then that it is still there. It wipes
- * the line before other output appears, and draws nothing where nobody watches.
+ * A thread draws the line, so no analysis has to do so. It wipes the line before other output
+ * appears, and draws nothing where nobody watches.
  */
 #include "base/progress.h"
 

@@ -1,6 +1,6 @@
 /*
- * Width and colours of the terminal: the kernel, COLUMNS and TERM tell them; NO_COLOR and
- * SONDE_COLOR are obeyed.
+ * Width and colours of the terminal, from the kernel, COLUMNS and TERM. NO_COLOR and SONDE_COLOR
+ * are obeyed.
  */
 #include "base/terminal.h"
 

@@ -1,6 +1,6 @@
 /*
- * The one growth function behind all vectors: capacity doubles, so pushing costs constant time on
- * average.
+ * The one growth function behind all vectors: capacity grows by half, so pushing costs constant
+ * time on average.
  */
 #include "base/vec.h"
 

@@ -1,5 +1,5 @@
-/* sonde doctor: what works here, what does not, and the remedy. It only looks; nothing is changed.
- */
+/* sonde doctor: what works on this machine, what does not, and the remedy. It only looks; nothing
+ * is changed. */
 #include <dirent.h>
 #include <errno.h>
 #include <limits.h>

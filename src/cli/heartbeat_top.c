@@ -1,4 +1,4 @@
-/* sonde heartbeat top: the options; heartbeat/top.h does it. */
+/* sonde heartbeat top: reads the options; heartbeat/top.h does the work. */
 #include "cli/command.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* The cache of extracts: what was read of a module is not read again. */
+/* The cache of extracts: what was once read of a module is not read again. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdlib.h>

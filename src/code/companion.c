@@ -1,4 +1,4 @@
-/* Files that tell about an image: separate debug file, .gnu_debugdata, dwz file. */
+/* Other files with information on an image: separate debug file, .gnu_debugdata, dwz file. */
 #include <libgen.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /*
- * Runs debuginfod-find and reads the path that it prints. The command does the network, the cache
- * and the time-outs, so none of that is here.
+ * Runs debuginfod-find and reads the path that it prints. The command handles the network, the
+ * cache and the time-outs, so none of that is here.
  */
 #include "code/debuginfod.h"
 

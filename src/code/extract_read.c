@@ -1,6 +1,6 @@
-/* Reading extracts. Nothing in them is believed: every count is held against the bytes that are
- * left, and every index against what it points into, so that a structure from an extract is as
- * sound as a live one. */
+/* Reading extracts. Nothing in them is trusted: every count is compared with the bytes that are
+ * left, and every index with the array that it points into. So a structure from an extract is as
+ * sound as one from an image. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,8 @@
 /*
- * Where does an indirect jump go? The instructions that lead to it are evaluated forwards over a
- * small domain: constants, unknown values with a name, loads from a table. That finds the tables
- * of switch statements and of computed gotos, however the compiler arranged the steps:
+ * Finds the targets of indirect jumps. The instructions that lead to the jump are evaluated
+ * forwards over a small domain: constants, unknown values with a name, loads from a table. That
+ * finds the tables of switch statements and of computed gotos, however the compiler arranged the
+ * steps:
  *
  *	cmp $9, %edi; ja default			the bound, on the value's name
  *	lea table(%rip), %rdx				a constant

@@ -1,6 +1,6 @@
 /*
- * Does a call to this address ever come back? Known names answer for libraries. For other code all
- * paths are walked, within limits of depth and size; in doubt it comes back.
+ * Whether a call to an address ever returns. Known names answer for libraries. For other code all
+ * paths are walked, within limits of depth and size. Where that is not certain, the call returns.
  */
 #include "code/noreturn.h"
 

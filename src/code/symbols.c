@@ -1,4 +1,5 @@
-/* Code symbols: from all tables, FDEs and what is left, to one list without overlaps. */
+/* Makes one list of code symbols without overlaps, from all symbol tables, from FDEs, and from the
+ * code that is left. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* Sentences on sets of runs that are hard to compare. */
+/* Warnings on sets of runs that are hard to compare, as sentences. */
 #include "compare/warnings.h"
 
 #include <string.h>

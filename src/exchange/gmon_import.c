@@ -1,4 +1,4 @@
-/* From snapshots of gmon.out to an experiment, in the records of wire/data.h. */
+/* Makes an experiment of snapshots of gmon.out, in the records of wire/data.h. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* From a perf.data file to an experiment: the same records that the sampler from outside writes
- * (wire/data.h), so that everything that reads experiments reads imports. */
+/* Makes an experiment of a perf.data file. Its records are those that the sampler from outside
+ * writes (wire/data.h), so everything that reads experiments reads imports. */
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdlib.h>

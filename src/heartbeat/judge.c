@@ -1,7 +1,7 @@
 /*
- * Is a run slower than the runs before it? Each heartbeat is compared with the median and the
- * median deviation of its history, in logarithms. Limits come from simulated histories of the same
- * length, since a deviation that was estimated from few runs is often too small.
+ * Whether a run is slower than the runs before it. Each heartbeat is compared with the median and
+ * the median deviation of its history, in logarithms. Limits come from simulated histories of the
+ * same length, since a deviation that was estimated from few runs is often too small.
  * docs/method/heartbeats.md has the method.
  */
 #include "heartbeat/history_parts.h"

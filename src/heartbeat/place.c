@@ -1,5 +1,5 @@
 /*
- * Which processes make up one run. Placed in order of their start:
+ * Which processes make up one run. Processes are placed in the order of their start:
  *
  * 1. a forked process belongs to the run of the process that it was forked from;
  * 2. a process without a rank is a run of its own;

@@ -1,6 +1,6 @@
 /*
- * Measures memory, and keeps the figures in a file. Each working set is swept in short pieces and
- * the fast pieces count, as others who use the machine only ever add time.
+ * Measures memory, and keeps the figures in a file. Each working set is swept in short pieces. The
+ * fast pieces count, as other programs on the machine only ever add time.
  */
 #include "machine/bandwidth.h"
 

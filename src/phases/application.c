@@ -1,11 +1,13 @@
-/* Shells, launchers, daemons and commands that a program runs are no part of the application. The
+/*
+ * Shells, launchers, daemons and commands that a program runs are no part of the application. The
  * processes of one rank are judged among each other: the busiest is the application, its like
  * (the same program file) count with a hundredth of its work, others with a fifth.
  *
- * A rank is what the environment said when a process began. So what stands above the processes of
- * one rank and has none itself is of that rank: a program that called MPI_Init without a launcher
+ * A rank is what the environment said when a process began. A process without one, above the
+ * processes of one rank, is of that rank. It is a program that called MPI_Init without a launcher
  * (its children inherit what the MPI library set), or the launcher of a single rank, which does
- * little. What stands above several ranks launched them. */
+ * little. A process above several ranks launched them.
+ */
 #include "phases/application.h"
 
 #include <stdlib.h>

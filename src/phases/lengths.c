@@ -1,6 +1,7 @@
-/* Which length of the intervals: that whose sites explain most. Too long an interval holds several
- * phases, too short a one shows moments of a round of the main loop; which it is differs from
- * program to program, so the lengths are tried. What they agree on is told. */
+/* Chooses the length of the intervals: the one whose sites explain most. Too long an interval holds
+ * several phases, too short a one shows moments of an iteration of the main loop. Which it is
+ * differs from program to program, so several lengths are tried. The result says what they agree
+ * on. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

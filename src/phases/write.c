@@ -1,4 +1,4 @@
-/* sonde.phases/1 */
+/* Writes the phases of a run as JSON, schema sonde.phases/1. */
 #include "base/json.h"
 #include "phases/phases.h"
 

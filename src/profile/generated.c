@@ -1,6 +1,6 @@
 /*
- * The makers of code at run time that we know, and the option that makes each of them name its
- * code.
+ * Programs that generate code at run time, as far as they are known, and the option that makes each
+ * of them name its code.
  */
 #include "profile/generated.h"
 

@@ -1,4 +1,5 @@
-/* How evenly threads share each entity, and how sure each share is (uncertainty.h). */
+/* How evenly threads share each entity, and how sure each share is: spread and 95 % intervals
+ * (uncertainty.h). */
 #include "profile/profile_build.h"
 
 #include <math.h>

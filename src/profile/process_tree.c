@@ -1,4 +1,4 @@
-/* The tree of processes, by the pids of parents; those of other hosts are no parents. */
+/* The tree of processes, by the pids of their parents on the same host. */
 #include "profile/process_tree.h"
 
 #include <stdlib.h>

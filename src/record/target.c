@@ -1,6 +1,6 @@
 /*
- * Finds what the kernel will load in the end, through PATH and interpreters of scripts, and
- * whether our library can be loaded into it.
+ * Finds the file that the kernel will load in the end, through PATH and interpreters of scripts,
+ * and whether our library can be loaded into it.
  */
 #include "record/target.h"
 

@@ -1,7 +1,7 @@
 /*
- * An abstract run of undescribed code from the pc to a return. Registers hold known distances from
- * the present stack pointer, constants, loads, or nothing known; every branch is first not taken.
- * Of the first path that returns, a row as call-frame information would have it is made.
+ * An abstract execution of undescribed code from the pc to a return. Registers hold known distances
+ * from the present stack pointer, constants, loads, or nothing known. Every branch is at first not
+ * taken. The first path that returns gives a row as call-frame information would have it.
  */
 #include "unwind/scan.h"
 

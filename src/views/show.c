@@ -1,4 +1,4 @@
-/* Shows a view: what is chosen for who did not ask, and what goes with the rows. */
+/* Shows a view: format and columns where the user named none, and the lines that go with the rows. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
-/* Instructions that a machine does not have: code may be judged for another one than it was
- * compiled for. */
+/* Instructions that a machine lacks. Code may be judged for another machine than it was compiled
+ * for. */
 #include "cqa/block/extensions.h"
 
 #include <string.h>

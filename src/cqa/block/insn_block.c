@@ -1,5 +1,5 @@
-/* A block of instructions, and what neighbours make of each other in it: pairs that fuse into one
- * operation, halves of a register that are loaded together, upper parts that are kept. */
+/* A block of instructions, and the effects that neighbours have on each other: pairs that fuse into
+ * one operation, halves of a register that are loaded together, upper parts that are kept. */
 #include "cqa/block/insn.h"
 
 #include <string.h>

@@ -1,6 +1,7 @@
-/* Which accesses no stride describes. Where values come from is followed through registers and
- * stored values, pass after pass, until nothing changes: loaded ones, and ones that a register
- * makes of itself by more than a step (a generator of random numbers). */
+/* Finds accesses that no stride describes. Where values come from is followed through registers and
+ * stored values, pass after pass, until nothing changes. An address is irregular if it is loaded,
+ * or if a register is computed from its own last value by more than a constant step (a generator of
+ * random numbers). */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,4 +1,5 @@
-/* Accesses of one array that share lines, and what a pass has not seen of them before. */
+/* Groups accesses of one array that share cache lines, and counts the bytes of them that are new in
+ * a pass. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

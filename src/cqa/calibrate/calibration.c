@@ -1,4 +1,4 @@
-/* Memory and core of this machine in turns, as neighbours come and go. */
+/* Measures memory and core of this machine in turns, as other programs on it come and go. */
 #include "cqa/calibrate/calibration.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
-/* A chain is delayed by operations that have nothing to do with it: those that need a unit, or its
- * way out, in the very cycle in which the chain's next step does. What each kind costs each kind of
- * step is the machine's (machine/cores/). */
+/* A chain is delayed by operations that do not belong to it: those that need a unit, or its result
+ * bus, in the very cycle in which the chain's next step does. What each kind of operation costs
+ * each kind of step is a rule of the machine (machine/cores/). */
 #include <math.h>
 
 #include "cqa/core/bounds.h"

@@ -1,5 +1,5 @@
-/* What instructions do with their data: of each what its row and its operands say, then what
- * neighbours make of it. */
+/* What instructions do with their data. For each instruction its row and its operands are read
+ * first; then the effects of its neighbours are added. */
 #include "cqa/core/flow.h"
 
 #include <assert.h>

@@ -1,5 +1,5 @@
-/* Functions that are called only because an option is missing: with it the compiler puts an
- * instruction in their place. */
+/* Functions that are called only because a compiler option is missing. With it, an instruction
+ * takes the place of the call. */
 #include <string.h>
 
 #include "code/options.h"

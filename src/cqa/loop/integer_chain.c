@@ -1,7 +1,7 @@
 /* Dependences from pass to pass through general registers. An induction (a register plus what does
- * not change, or changes by a constant itself) can be told for any pass, and a sum of integers may
- * be kept in parts, whatever the options. All else, like a random number that is computed from the
- * last one, is a recurrence: its order is its meaning. */
+ * not change, or changes by a constant itself) is known for any pass. A sum of integers may be kept
+ * in parts, whatever the options. Everything else, like a random number that is computed from the
+ * last one, is a recurrence: its order cannot change. */
 #include <string.h>
 
 #include "cqa/block/address.h"

@@ -1,6 +1,6 @@
-/* What a pass takes if its data come from farther away: bandwidth of streams, accesses that share
- * no line, latency of loads on the loop-carried dependence, and how many misses the window holds.
- */
+/* Cycles of a pass if its data come from farther away: bandwidth of streams, accesses that share no
+ * line, latency of loads on the loop-carried dependence, and the number of misses that the window
+ * holds. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

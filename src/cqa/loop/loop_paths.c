@@ -1,4 +1,4 @@
-/* The blocks of a loop and the ways through them, by the control flow alone or by where time was
+/* The blocks of a loop and the paths through them, by control flow alone or by where time was
  * observed. */
 #include "cqa/loop/loop_parts.h"
 

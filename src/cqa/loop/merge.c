@@ -1,7 +1,7 @@
-/* Several paths as the one body that vectors would run: they cannot branch, so every pass does the
- * FP work of all paths and a mask chooses. The longest path gives the body, without its inner
- * branches; what only others do is added before its closing branch. Paths that only set errno are
- * left out. Instructions keep what the rules made of them in their paths. */
+/* Several paths as the one body that vectors would run. Vectors cannot branch, so every pass does
+ * the FP work of all paths, and a mask chooses. The longest path gives the body, without its inner
+ * branches. Instructions that only other paths have are added before its closing branch. Paths that
+ * only set errno are left out. Instructions keep what the rules made of them in their paths. */
 #include <string.h>
 
 #include "cqa/block/address.h"

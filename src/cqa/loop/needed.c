@@ -1,6 +1,6 @@
-/* Integer work that FP work cannot do without: where it decides by data (an index array, a list, a
- * random number) which elements are taken or what is converted. What follows from the loop's
- * counters alone could be computed otherwise. */
+/* Integer work that FP work cannot do without: where data decide which elements are taken or
+ * converted (an index array, a list, a random number). Integer work that follows from the loop's
+ * counters alone could be done otherwise. */
 #include <string.h>
 
 #include "cqa/block/address.h"

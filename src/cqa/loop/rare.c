@@ -1,7 +1,11 @@
-/* Shares of paths without a run, as compilers guess them: code that was split off as cold is hardly
- * run, and a call is what a loop does less often than not (gcc's predictors "cold label" and
- * "call"). Compilers that must set errno put a comparison and a call of sqrt beside its
- * instruction, for numbers that have no root: these are next to none. */
+/*
+ * Shares of paths without a run, as compilers guess them (gcc's predictors "cold label" and
+ * "call"). Code that was split off as cold is hardly run. A path with a call is taken less often
+ * than one without.
+ *
+ * Compilers that must set errno put a comparison and a call of sqrt beside its instruction, for
+ * numbers without a root. Such numbers hardly occur.
+ */
 #include "cqa/loop/loop.h"
 
 #define COLD_WEIGHT   0.01

@@ -1,9 +1,13 @@
-/* Which loop-carried dependence is a sum that may be kept in parts: a chain of one associative
- * operation (only additions and subtractions, only products, only minima, only maxima) through one
- * register, that takes something new in each step and whose values nothing else reads. A step may
- * be left out in some passes, by a selection between the value with it and the one without. All
- * else, like Horner's rule, x = a / x or two sums that feed each other, is a recurrence: its order
- * is its meaning, and no option of a compiler changes that. */
+/*
+ * Finds loop-carried dependences that are reductions, which may be kept in parts. A reduction is a
+ * chain of one associative operation (only additions and subtractions, only products, only minima,
+ * only maxima) through one register. Each step takes something new, and nothing else reads its
+ * values. A step may be left out in some passes, by a selection between the value with it and the
+ * one without.
+ *
+ * Everything else is a recurrence, like Horner's rule, x = a / x or two sums that feed each other.
+ * Its order cannot change, and no option of a compiler changes that.
+ */
 #include <string.h>
 
 #include "cqa/block/address.h"

@@ -1,6 +1,6 @@
 /*
- * Foretells where samples fall in a loop with several paths, by running passes through a simple
- * core that retires in order. Comparing this with real samples tells how often each path ran
+ * Predicts where samples fall in a loop with several paths, by running passes through a simple core
+ * that retires in order. Comparing this with real samples shows how often each path ran
  * (weights.c).
  */
 #include "cqa/loop/retire.h"

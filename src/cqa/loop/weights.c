@@ -1,8 +1,8 @@
-/* How often each path through a loop is taken, from where samples fell. Passes by a guess of the
- * shares are put through a simple core (retire.c), which tells in what parts of the code time would
- * show; the guess is sought that diverges least from the samples (Kullback and Leibler 1951), first
- * by expectation-maximization (Dempster, Laird and Rubin 1977), then in small steps. Branches may
- * be unpredictable; that is believed if the samples do not fit without and do fit with it. */
+/* How often each path through a loop is taken, from where samples fell. For a guess of the shares,
+ * passes are put through a simple core (retire.c), which shows in what parts of the code time would
+ * be seen. The guess is sought that diverges least from the samples (Kullback and Leibler 1951),
+ * first by expectation-maximization (Dempster, Laird and Rubin 1977), then in small steps. Branches
+ * may be unpredictable; that is believed if the samples fit with it and do not fit without. */
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* What the code was compiled with, and what follows from it. */
+/* The options that the code was compiled with, and the advice that follows from them. */
 #include "cqa/words/advice_parts.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
-/* Haswell: Intel 64 and IA-32 Architectures Optimization Reference Manual, 2.4. Nothing
- * was validated on such a machine; bench/RESULTS.md has the scores on published measurements. */
+/* Haswell: Intel 64 and IA-32 Architectures Optimization Reference Manual, 2.4. Nothing was
+ * validated on such a machine. */
 #include "machine/cores/cores.h"
 
 const struct sn_core sn_core_haswell = {

@@ -1,7 +1,7 @@
-/* Skylake, Skylake server and Cascade Lake: Intel 64 and IA-32 Architectures Optimization Reference Manual,
- * 2.5; the jump erratum is from Intel's white paper on it (2019). Ports 0 and 1 of the servers work as
- * one for 512-bit operations (the manual, 2.6). Loops were measured on Cascade Lake
- * (docs/method/cqa.md). */
+/* Skylake, Skylake server and Cascade Lake: Intel 64 and IA-32 Architectures Optimization Reference
+ * Manual, 2.5. The jump erratum is from Intel's white paper on it (2019). Ports 0 and 1 of the
+ * servers work as one for 512-bit operations (the manual, 2.6). docs/method/cqa.md counts the model
+ * as not validated. */
 #include "machine/cores/cores.h"
 
 #define SKYLAKE                                                                                    \

@@ -1,7 +1,8 @@
 /*
- * Can a write of a loop nest reach a read of it, and in which iteration? Subscripts are compared
- * as affine forms (the GCD test and Banerjee's bounds). What cannot be excluded is taken for a
- * dependence. The answers decide where messages go and which loops may be exchanged or pipelined.
+ * Whether a write of a loop nest can reach a read of it, and in which iteration. Subscripts are
+ * compared as affine forms (the GCD test and Banerjee's bounds). What cannot be excluded is taken
+ * for a dependence. The answers decide where messages go and which loops may be exchanged or
+ * pipelined.
  */
 #include "pandore/compiler/dependence.h"
 

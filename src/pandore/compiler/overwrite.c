@@ -1,7 +1,7 @@
 /*
- * Which OUT arrays a phase surely writes whole before it reads anything of them. What the host had
- * in such an array need not be brought to the nodes: every element that comes back was computed
- * there.
+ * Finds OUT arrays that a phase surely writes whole before it reads anything of them. The host's
+ * values of such an array need not be brought to the nodes: every element that comes back was
+ * computed there.
  */
 #include "pandore/compiler/overwrite.h"
 

@@ -1,4 +1,4 @@
-/* What emit_naive.c fetches, in its order. */
+/* Counts the messages of the naive scheme: what emit_naive.c fetches, in its order. */
 #include "pandore/compiler/predictor.h"
 
 #include <string.h>

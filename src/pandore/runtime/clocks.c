@@ -1,7 +1,6 @@
 /* One time for all processes. Without a common clock a node's is set against the host's as in NTP
- * (RFC 5905, section 8): the host asks for the time, and of several answers that which took least
- * came back after twice its way, so the node read its clock in the middle, give or take half of
- * it. */
+ * (RFC 5905, section 8). The host asks for the time several times; the answer that took least
+ * counts. The node read its clock in the middle of that round trip, give or take half of it. */
 #include "pandore/runtime/measure.h"
 
 enum { QUESTIONS = 16, READINGS = 5 };

@@ -1,4 +1,5 @@
-/* System calls that the program makes through syscall(): they are told of as libc's functions are. */
+/* System calls that the program makes through syscall(). Collectors hear of them as of libc's
+ * functions. */
 #include "runtime/calls/calls.h"
 
 #include <linux/seccomp.h>

@@ -1,4 +1,4 @@
-/* The kernel's own clocks: found in its image in memory, where no library can bend them. */
+/* The kernel's own clocks, found in its image in memory. There no library can change what they say. */
 #include "runtime/core/setup.h"
 
 #include <elf.h>

@@ -1,6 +1,6 @@
 /*
- * Text in a fixed buffer, without stdio: numbers, JSON and CSV escapes, and complaints to standard
- * error.
+ * Growing text without stdio: numbers, JSON and CSV escapes, and complaints to standard error.
+ * Where memory runs out, the text says that it is short.
  */
 #include "runtime/heartbeat/parts.h"
 

@@ -1,5 +1,5 @@
-/* The verdict on a run: candidates with the seconds that each is about, the largest first
- * (docs/method/verdict.md). How they are told is in verdict_words.c. */
+/* The verdict on a run. Each story is a candidate with the seconds that it is about; the largest
+ * comes first (docs/method/verdict.md). How stories are told is in verdict_words.c. */
 #include "views/summary/verdict.h"
 
 #include <math.h>
