@@ -1,8 +1,9 @@
 /**
  * Calls of libc's functions, told to the collectors that asked. One wrapper interposes each function,
- * whoever wants it. A collector asks by group, in one of two ways:
+ * whoever wants it. A collector asks by group, in one of three ways:
  *
  *   sn_calls_ask       every call of one thread: before_call, then after_call
+ *   sn_calls_ask_some  some calls of one thread: the same, each time after so many of that function
  *   sn_calls_ask_long  calls that took longer than a threshold, of all threads: after_call
  *
  * Where nobody asked, a wrapper is a test and a jump.
@@ -16,7 +17,9 @@
 enum {
 	SN_CALL_PLAIN = SN_WAIT_KINDS, /* does not block, and no other group has it */
 	SN_CALL_GROUPS = 16,
-	SN_CALL_WORDS = 7
+	SN_CALL_WORDS = 7,
+	SN_CALL_SLOTS = 8,	  /* in which functions are counted */
+	SN_BETWEEN_LONG = 500000, /* ticks, 0.1 to 0.3 ms: it may have lost its CPU meanwhile */
 };
 
 /** Times are by the time-stamp counter. `begin` tells the calls of a thread apart. */
@@ -43,24 +46,59 @@ struct sn_calls {
 } __attribute__((aligned(64)));
 extern struct sn_calls sn_calls;
 
-/** Of a thread. */
+/** Of a thread. Times are by the time-stamp counter. */
 struct sn_calls_part {
 	uint64_t count; /* timed, since they were last added to the header's */
+	/* of those that may block */
+	uint64_t in_call;	 /* `begin` of the call now; 0: none */
+	uint64_t last_end;	 /* of the last call */
+	uint64_t between;	 /* from the end of one call to the begin of the next, summed up */
+	uint64_t long_count;	 /* of those times, over SN_BETWEEN_LONG */
+	uint64_t blocking_count; /* calls */
+	uint32_t left[SN_CALL_SLOTS];		/* calls until one is told, by function */
+	uint8_t some_asker;			/* the collector that is told of it, as a bit */
 	_Atomic uint8_t askers[SN_CALL_GROUPS]; /* collectors by index */
 };
 extern struct sn_collector sn_calls_collector;
+
+static inline struct sn_calls_part *sn_calls_part_of(struct sn_thread *thread)
+{
+	return sn_thread_part(thread, &sn_calls_collector);
+}
+
+/** Functions that share one are counted together. */
+static inline unsigned sn_call_slot(const void *function)
+{
+	return ((uintptr_t)function >> 4) % SN_CALL_SLOTS;
+}
 
 /** `groups`: bits 1 << group. One threshold serves all who ask. At install. */
 void sn_calls_ask_long(const struct sn_collector *collector, uint32_t groups, uint64_t least_ns);
 /** From now on, or no more. Only by the thread itself, or before it begins. */
 void sn_calls_ask(struct sn_thread *thread, const struct sn_collector *collector, uint32_t groups,
 		  bool is_asked);
+/** Of those that may block, and that somebody asked for: the next call of each function, then those
+ *  that sn_calls_skip says. One collector may ask so. By the thread itself, or before it begins. */
+void sn_calls_ask_some(struct sn_thread *thread, const struct sn_collector *collector,
+		       bool is_asked);
+/** The next call of `function` to be told is the `count`-th from now. */
+static inline void sn_calls_skip(struct sn_thread *thread, const void *function, uint32_t count)
+{
+	sn_calls_part_of(thread)->left[sn_call_slot(function)] = count;
+}
 
 /* ---- for wrappers ---- */
 
 static inline bool sn_calls_are_asked(unsigned group)
 {
 	return atomic_load_explicit(&sn_calls.asked, memory_order_relaxed) >> group & 1;
+}
+
+static inline void sn_calls_add_between(struct sn_calls_part *part, uint64_t ticks)
+{
+	part->between += ticks;
+	if (ticks > SN_BETWEEN_LONG)
+		part->long_count++;
 }
 
 /** Notes when the call begins, if anybody asked. True: somebody is to be told now. */
@@ -80,7 +118,15 @@ sn_call_begin(struct sn_call *call, unsigned group, const void *function)
 	call->function = function;
 	call->group = (uint8_t)group;
 	call->told = atomic_load_explicit(&part->askers[group], memory_order_relaxed);
+	if (group < SN_WAIT_KINDS && --part->left[sn_call_slot(function)] == 0)
+		call->told |= part->some_asker;
 	call->begin = __builtin_ia32_rdtsc();
+	if (group < SN_WAIT_KINDS) {
+		if (!part->in_call) /* else in a signal's handler, within a call */
+			sn_calls_add_between(part, call->begin - part->last_end);
+		part->in_call = call->begin;
+		part->blocking_count++;
+	}
 	return call->told != 0;
 }
 
@@ -91,7 +137,12 @@ static inline __attribute__((always_inline)) void sn_call_end(struct sn_call *ca
 {
 	if (!call->begin || !sn_self || !sn_is_active())
 		return;
-	uint64_t ticks = __builtin_ia32_rdtsc() - call->begin;
+	struct sn_calls_part *part = (void *)((uint8_t *)sn_self + sn_calls.part_offset);
+	uint64_t end = __builtin_ia32_rdtsc(), ticks = end - call->begin;
+	if (call->group < SN_WAIT_KINDS) {
+		part->last_end = end;
+		part->in_call = 0;
+	}
 	if (ticks > sn_calls.long_ticks || call->told) {
 		call->ticks = ticks;
 		call->result = result;

@@ -84,8 +84,7 @@ void sn_calls_ask_long(const struct sn_collector *collector, uint32_t groups, ui
 void sn_calls_ask(struct sn_thread *thread, const struct sn_collector *collector, uint32_t groups,
 		  bool is_asked)
 {
-	struct sn_calls_part *part = sn_thread_part(thread, &sn_calls_collector);
-
+	struct sn_calls_part *part = sn_calls_part_of(thread);
 	uint8_t bit = (uint8_t)(1u << collector->index);
 
 	/* a handler may come between, and ask for another collector */
@@ -100,11 +99,21 @@ void sn_calls_ask(struct sn_thread *thread, const struct sn_collector *collector
 		note_asked(groups);
 }
 
+void sn_calls_ask_some(struct sn_thread *thread, const struct sn_collector *collector,
+		       bool is_asked)
+{
+	struct sn_calls_part *part = sn_calls_part_of(thread);
+
+	part->some_asker = is_asked ? (uint8_t)(1u << collector->index) : 0;
+	for (int i = 0; is_asked && i < SN_CALL_SLOTS; i++)
+		part->left[i] = 1;
+}
+
 /* ---- the collector that tells the others ---- */
 
 static void count_cost(struct sn_thread *self, uint64_t switches)
 {
-	struct sn_calls_part *part = sn_thread_part(self, &sn_calls_collector);
+	struct sn_calls_part *part = sn_calls_part_of(self);
 
 	(void)switches;
 	atomic_fetch_add_explicit(&sn_header()->timed_calls, part->count, memory_order_relaxed);

@@ -7,7 +7,7 @@
 #ifndef SN_RUNTIME_CLOCK_CLOCK_H
 #define SN_RUNTIME_CLOCK_CLOCK_H
 
-#include "runtime/core/collector.h"
+#include "runtime/calls/calls.h"
 
 /* in sigev_value: tells our timers from the target's */
 #define SN_TIMER_COOKIE 0x736f6e6465000000ULL
@@ -15,7 +15,6 @@
 enum { SN_TIMER_SAMPLE = 1, SN_TIMER_TICK = 2, SN_TIMER_OUTSIDE = 4 };
 enum {
 	SN_TICK_NS = 4000000, /* period of the timers that look for system time */
-	SN_CALL_SLOTS = 8,
 };
 
 /** A perf event, kept alive by the mapping of its page. */
@@ -56,12 +55,20 @@ struct sn_clock {
 	uint64_t handler_count;
 
 	/* calls that are timed as a whole: clock/timed_calls_handler.c */
-	uint64_t in_call, call_begin;	    /* `begin` of the call now, and of one that is timed */
-	int64_t call_cpu_ns;		    /* the CPU clock when that began */
-	int64_t call_probed_ns;		    /* ... when the last one ended */
-	int64_t call_cost_ns;		    /* of reading it */
-	uint32_t call_gap;		    /* calls that one stands for; 0: none is */
-	uint32_t calls_left[SN_CALL_SLOTS]; /* until the next, by function */
+	uint64_t call_begin;  /* of the one that is timed; 0: none */
+	int64_t call_cpu_ns;  /* the CPU clock when that began */
+	int64_t call_cost_ns; /* of reading it */
+	uint8_t times_calls;
+	uint32_t call_gap[SN_CALL_SLOTS];  /* calls that one stands for, by function */
+	uint32_t call_used[SN_CALL_SLOTS]; /* ns of one, on average */
+	/* ... and the time between calls */
+	int64_t between_ns, calls_ns; /* that no sample has claimed */
+	int64_t repay_ns;	      /* by which timed calls should claim more, each */
+	double call_mean_ns;	      /* CPU time of any call, where nothing disturbed */
+	uint8_t has_looked;	      /* what follows is of the tick before */
+	int64_t looked_cpu_ns;
+	uint64_t looked; /* the time-stamp counter */
+	uint64_t looked_between, looked_long_count, looked_calls, looked_preemptions;
 };
 
 extern struct sn_collector sn_clock_collector;
@@ -128,6 +135,11 @@ void sn_sample_before_seal(struct sn_thread *self);
  *  by themselves. */
 void sn_clock_time_calls(struct sn_thread *self);
 void sn_clock_leave_calls(struct sn_thread *self);
+/** At a tick of the timer, when `unclaimed_ns` of the thread's CPU time are no sample's and it was
+ *  preempted so often: what the tick claims, where `is_call` says that it met a system call.
+ *  0: it is no sample. */
+int64_t sn_clock_claim_tick(struct sn_thread *self, int64_t unclaimed_ns, uint64_t preemptions,
+			    bool is_call);
 void sn_clock_before_call(struct sn_thread *self, const struct sn_call *call);
 void sn_clock_after_call(struct sn_thread *self, const struct sn_call *call);
 

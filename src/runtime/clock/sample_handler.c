@@ -233,7 +233,8 @@ static void emit(struct sn_thread *self, const ucontext_t *context, int64_t now_
 	sn_sample_emit(self, sn_stack_capture(self, &regs, 0, true, now_ns), now_ns, cpu_ns, flags);
 }
 
-/* Timer mechanism: the tick hits user and system time alike, so each sample claims all there is. */
+/* Timer mechanism: the tick hits user and system time alike, so each sample claims all there is,
+ * but for calls that are measured by themselves. */
 static void sample_by_timer(struct sn_thread *self, const ucontext_t *context, int64_t now_ns,
 			    int overrun)
 {
@@ -244,14 +245,15 @@ static void sample_by_timer(struct sn_thread *self, const ucontext_t *context, i
 	uint8_t flags = is_in_system_call(context) ? SN_SAMPLE_SYSTEM : 0;
 
 	atomic_fetch_add_explicit(&sn_header()->timer_signals, 1, memory_order_relaxed);
-	bool is_measured =
-		clock->in_call && flags & SN_SAMPLE_SYSTEM; /* clock/timed_calls_handler.c */
-	if (pool > 0 && !is_measured)
-		emit(self, context, now_ns, pool, flags);
-	if (clock->has_left_perf && !sn_state->is_sealed) {
+	if (!sn_state->is_sealed) {
 		struct split split = kernel_split(self);
-		look_at_switches(self, &split);
+		pool = sn_clock_claim_tick(self, pool, split.switches - split.voluntary_switches,
+					   flags != 0);
+		if (clock->has_left_perf)
+			look_at_switches(self, &split);
 	}
+	if (pool > 0)
+		emit(self, context, now_ns, pool, flags);
 }
 
 static void note_interrupted_call(struct sn_thread *self, const ucontext_t *context)
