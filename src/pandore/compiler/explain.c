@@ -287,7 +287,7 @@ static void explain_ref(struct explainer *x, const struct sn_nest *nest,
 	sn_text_add(x->out, "\n");
 }
 
-/* What may have to move need not: then no message was foretold for this line and array. */
+/* What may have to move need not: then no message was predicted for this line and array. */
 static bool moves(const struct explainer *x, const struct sn_nest_ref *r)
 {
 	const struct sn_predictor *p = x->predictor;

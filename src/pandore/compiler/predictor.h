@@ -31,7 +31,7 @@ struct sn_predictor {
 	struct sn_pnd_values values;
 	int nodes;
 	long steps, steps_max;
-	const char *doubt; /* why nothing can be foretold */
+	const char *doubt; /* why nothing can be predicted */
 	int doubt_line;
 	bool is_silent; /* only follow the values: the messages are counted already */
 	SN_VEC(struct sn_predicted_pair) pairs;
