@@ -108,6 +108,23 @@ struct sn_wide_loads {
 	unsigned few_operations;
 };
 
+/** Where samples of a loop with several paths fall, and how they tell the paths' shares
+ *  (cqa/loop/retire.c, weights.c). Divergences are as Kullback and Leibler define them (1951). */
+struct sn_sampled {
+	unsigned retire_width; /* at which retirement shows; not the width of the hardware */
+	/* From when a mispredicted branch is done to the first operation of the right way. */
+	unsigned redirect_cycles;
+	unsigned first_insns;	/* of a piece of code that is entered at its begin: seen apart */
+	double stray_share;	/* of the samples: they may lie anywhere */
+	double fair_divergence; /* needs no further explanation */
+	/* Mispredictions are believed if with them the divergence is below the first, and smaller by
+	   the second as a factor. */
+	double poor_divergence, explained_factor;
+	/* The predictor guesses a way of share p as often as p^this is of the sum for both ways. */
+	double predictor_lean;
+	double slow_penalty; /* of a guess, in divergence, for e times the cycles */
+};
+
 /** Usual values of the memory levels, for where nothing was measured. */
 struct sn_usual_memory {
 	double latency_cycles[SN_MEMORY_LEVELS];
@@ -151,6 +168,10 @@ struct sn_rules {
 	bool compress_reads_destination; /* compressions and expansions, zero masks included */
 	bool knows_zero_upper_parts;	 /* what keeps an upper part waits for it only if something
 					    was put there */
+	/* A load that keeps a part of its register: from there, general and vector registers. */
+	float load_merge_latency, load_merge_latency_vector;
+	float conversion_merge_latency; /* of conversions, from the part of a vector register that
+					   they keep */
 	bool joins_halves; /* movlps, movhps right behind: the register's old value is not read */
 	bool high_half_is_late;	  /* of a product: a cycle after the low half */
 	bool early_lea_index;	  /* of three terms: the index is needed a cycle after the base */
@@ -173,8 +194,11 @@ struct sn_rules {
 	   window is delivered in whole cycles. 0: no such limit. */
 	unsigned op_cache_window_bytes, op_cache_window_uops;
 	unsigned op_cache_line_bytes; /* code covered by one look-up; 0: no such bound */
-	unsigned op_cache_entry_ops; /* operations an entry holds; a look-up delivers two entries */
+	unsigned op_cache_entry_ops;  /* operations an entry holds */
+	/* Entries that a look-up delivers, and cycles in which it delivers more of the same line. */
+	unsigned op_cache_entries, op_cache_more_cycles;
 	unsigned loop_buffer_uops;   /* 0: none or switched off */
+	unsigned loop_buffer_copies; /* of a loop, at most, if it is small */
 	bool jcc_erratum;	   /* a jump that touches a 32-byte boundary leaves the op cache */
 	float taken_branch_cycles; /* least cycles of a loop's iteration */
 
@@ -189,12 +213,14 @@ struct sn_rules {
 
 	/* ---- latency of memory ---- */
 
-	float load_latency;	      /* general register, general address */
-	float load_latency_simple;    /* base produced by a load, 0 <= displacement < 2048 */
+	float load_latency; /* general register, general address */
+	/* Base produced by a load, displacement from 0 to below this many bytes. */
+	float load_latency_simple;
+	int32_t simple_displacement_bytes;
 	float scaled_index_latency;   /* added to a load whose index is scaled */
 	float vector_load_latency[3]; /* 16, 32, 64 bytes */
 	float forward_latency;	      /* store to load, general registers */
-	float forward_latency_narrow; /* of less than four bytes, on cores that rename memory */
+	float forward_latency_narrow; /* of less than `renamed_bytes_least`, if memory is renamed */
 	float forward_latency_vector;
 	float forward_latency_512;	 /* of 64 bytes; 0: as other vectors */
 	float forward_latency_to_vector; /* general register stored, vector loaded; 0: as vectors */
@@ -204,7 +230,8 @@ struct sn_rules {
 	bool renames_memory;		 /* a load at the same registers and displacement takes the
 				       store's register */
 	bool renames_same_address;	 /* the same only if both name the same registers and
-				       displacement, four bytes or more; it is there at once */
+				       displacement; it is there at once */
+	unsigned renamed_bytes_least;	 /* of either */
 
 	/* ---- latency between operations ---- */
 
@@ -230,6 +257,7 @@ struct sn_rules {
 	/* Of two such bounds the longer is taken times (1 + (shorter/longer)^this)^(1/this); 0:
 	   as it is. */
 	float meeting_exponent;
+	double meeting_noticed; /* times all bounds, from which on that counts */
 
 	/* ---- loads and stores ---- */
 
@@ -243,6 +271,8 @@ struct sn_rules {
 	/* Two stores leave in a cycle only if they go to one 64-byte line, and no more than this
 	   many lines are gathered at a time; 0: no such limit. */
 	unsigned gathered_lines;
+	/* So wide a store at an unknown stride goes to another line each pass. */
+	unsigned leaping_bytes;
 	bool commits_neighbours; /* two stores leave in a cycle only if they go to one line and one
 				    follows the other in the program */
 	float past_caches_bytes_per_cycle; /* of non-temporal stores */
@@ -260,11 +290,14 @@ struct sn_rules {
 	/* that an operation keeps its place besides waiting */
 	unsigned general_hold_cycles, load_hold_cycles, store_hold_cycles, vector_hold_cycles;
 
-	/* ---- where samples fall (cqa/loop/retire.c) ---- */
+	/* For the window (cqa/core/window.c): by how many cycles a latency that was measured in whole
+	   cycles may be too long; how full a buffer must get for passes to be put through it; and
+	   times all bounds, from which on the result counts. */
+	double latency_excess_cycles, window_filled_share, window_noticed;
 
-	unsigned seen_retire_width; /* at which retirement shows; not the width of the hardware */
-	unsigned redirect_cycles;   /* from when a mispredicted branch is done to the first
-				       operation of the right way */
+	/* ---- where samples fall ---- */
+
+	const struct sn_sampled *sampled;
 };
 
 #endif

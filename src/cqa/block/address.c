@@ -22,7 +22,8 @@ struct tracker {
 	uint32_t next_root;
 };
 
-enum { ROOT_RIP = 40, ROOT_SEGMENT = 41, LOOK_BACK = 256 };
+enum { ROOT_RIP = 40, ROOT_SEGMENT = 41 }; /* by definition: no number of a register */
+enum { LOOK_BACK = 256 }; /* (room) stores, among which a load looks for its value */
 
 static int64_t wrapping_add(int64_t a, int64_t b)
 {

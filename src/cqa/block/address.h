@@ -9,6 +9,7 @@
 
 #include "cqa/block/insn.h"
 
+/** By definition: below are numbers of registers. A value is carried by so many passes, at most (room). */
 enum { SN_ROOT_NONE = 0xffffff, SN_ROOT_FIRST_MADE = 64, SN_CARRY_DISTANCE_MAX = 4 };
 
 struct sn_address {

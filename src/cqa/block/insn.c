@@ -11,6 +11,11 @@
 #include "cqa/block/effects.h"
 #include "cqa/block/insn_parts.h"
 
+/* Rows hold fractions of operations, where one of several units takes a share. */
+#define ONE_UOP 1.01F /* no more than that is one (rounding) */
+#define SEVERAL 1.5F  /* more than that are several (rounding) */
+#define NO_UOP	0.2F  /* no more than that is none (rounding) */
+
 static bool same_register_sources(const ZydisDecodedInstruction *insn,
 				  const ZydisDecodedOperand *operands)
 {
@@ -178,7 +183,7 @@ void sn_insn_remove_uops(struct sn_insn *insn, uint32_t units, float count)
 			continue;
 		insn->sets[i].count -= count;
 		/* a scaled count leaves no rest either */
-		if (insn->sets[i].count <= 0.2F)
+		if (insn->sets[i].count <= NO_UOP)
 			insn->sets[i] = insn->sets[--insn->set_count];
 		return;
 	}
@@ -195,12 +200,13 @@ static bool has_memory(const struct sn_insn *insn, bool *loads, bool *stores, bo
 	return insn->memory_count > 0;
 }
 
-float sn_insn_merging_cycles(const struct sn_insn *insn)
+float sn_insn_merging_cycles(const struct sn_rules *rules, const struct sn_insn *insn)
 {
 	for (unsigned i = 0; i < insn->read_count && insn->write_count; i++)
 		if (insn->reads[i].role == SN_ROLE_DATA &&
 		    insn->reads[i].resource == insn->writes[0])
-			return insn->is_vector ? 2 : 1;
+			return insn->is_vector ? rules->load_merge_latency_vector
+					       : rules->load_merge_latency;
 	return 0;
 }
 
@@ -252,8 +258,9 @@ static void split_latency(const struct sn_machine *machine, struct sn_insn *insn
 	if (!register_row)
 		register_row = sn_machine_row_exact(machine, sn_form_without_mask(form));
 	insn->load_latency = load;
-	if (set_total(insn) <= 1.01F && !insn->row->stores && insn->row->divider_cycles <= 0)
-		insn->latency = fmaxf(sn_insn_merging_cycles(insn), extension); /* a plain load */
+	if (set_total(insn) <= ONE_UOP && !insn->row->stores && insn->row->divider_cycles <= 0)
+		/* a plain load */
+		insn->latency = fmaxf(sn_insn_merging_cycles(&machine->rules, insn), extension);
 	else if (register_row)
 		insn->latency = register_row->latency;
 	else
@@ -274,7 +281,7 @@ static void micro_fuse(const struct sn_machine *machine, struct sn_insn *insn)
 	if (insn->memory_count == 1 && insn->memory[0].is_vector_index) {
 		/* gathers and scatters are microcoded, nothing fuses */
 	} else {
-		if (loads && total > 1.5F)
+		if (loads && total > SEVERAL)
 			insn->fused_uops -= 1;
 		if (stores)
 			insn->fused_uops -= 1;
@@ -285,7 +292,7 @@ static void micro_fuse(const struct sn_machine *machine, struct sn_insn *insn)
 	rmw_destination = insn->read_count > 0 && insn->write_count > 0 &&
 			  insn->reads[0].resource == insn->writes[0] && !insn->is_estimated &&
 			  sn_form_operand(insn->form, 2) == SN_KIND_NONE;
-	if (machine->rules.unlaminates && indexed && loads && total > 1.5F && !stores &&
+	if (machine->rules.unlaminates && indexed && loads && total > SEVERAL && !stores &&
 	    !insn->memory[0].is_vector_index) {
 		bool compares = insn->write_count > 0 && insn->writes[0] >= SN_RES_FLAG;
 
@@ -487,7 +494,7 @@ static void rotate_by_one(const struct sn_machine *machine, const ZydisDecodedIn
 static void find_late_half(const struct sn_machine *machine, const ZydisDecodedInstruction *decoded,
 			   struct sn_insn *insn)
 {
-	enum { RDX = 2 };
+	enum { RDX = 2 }; /* by definition */
 	bool is_product = (decoded->mnemonic == ZYDIS_MNEMONIC_MUL ||
 			   decoded->mnemonic == ZYDIS_MNEMONIC_IMUL) &&
 			  decoded->operand_count_visible == 1 && decoded->operand_width > 8;

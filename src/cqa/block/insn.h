@@ -27,6 +27,9 @@ enum sn_resource {
 
 enum { SN_RES_RSP = SN_RES_GPR + 4, SN_INSN_READS_MAX = 20, SN_INSN_WRITES_MAX = 16 };
 
+/** By definition of the architecture, and of all its cores so far. */
+enum { SN_LINE_BYTES = 64, SN_PAGE_BYTES = 4096 };
+
 /** How an operand enters the instruction. That decides the latency that counts from it. */
 enum sn_role {
 	SN_ROLE_DATA,	       /* needed when the operation starts */

@@ -155,8 +155,9 @@ static void charge_taken_branch(const struct sn_machine *machine, struct sn_insn
 }
 
 /* A result that keeps the upper part of a register hangs on it if the block fills that part. */
-static void join_upper_parts(struct sn_cqa_block *block)
+static void join_upper_parts(const struct sn_rules *rules, struct sn_cqa_block *block)
 {
+	float merge = rules->conversion_merge_latency;
 	bool is_filled[SN_RES_COUNT] = { false };
 
 	for (size_t i = 0; i < block->count; i++)
@@ -175,11 +176,11 @@ static void join_upper_parts(struct sn_cqa_block *block)
 		insn->reads[insn->read_count++] =
 			(struct sn_read){ insn->kept_upper, SN_ROLE_DATA, 0 };
 		/* the conversion itself need not wait */
-		if (insn->category == ZYDIS_CATEGORY_CONVERT && insn->latency > 3)
+		if (insn->category == ZYDIS_CATEGORY_CONVERT && insn->latency > merge)
 			insn->reads[insn->read_count - 1].delay_cycles =
-				(int8_t)(3 - insn->latency);
+				(int8_t)(merge - insn->latency);
 		if (insn->memory_count && insn->latency == 0)
-			insn->latency = sn_insn_merging_cycles(insn);
+			insn->latency = sn_insn_merging_cycles(rules, insn);
 	}
 }
 
@@ -187,7 +188,7 @@ void sn_cqa_block_finish(const struct sn_machine *machine, struct sn_cqa_block *
 			 struct sn_arena *arena)
 {
 	block->estimated_count = 0;
-	join_upper_parts(block);
+	join_upper_parts(&machine->rules, block);
 	for (size_t i = 0; i < block->count; i++) {
 		struct sn_insn *insn = &block->insns[i];
 		bool is_last = i + 1 == block->count;

@@ -10,8 +10,8 @@
  * The set is removed when (nearly) nothing is left in it. */
 void sn_insn_remove_uops(struct sn_insn *insn, uint32_t units, float count);
 
-/** insn.c: the cycles that a load into a part of a register takes to join the rest: general 1,
- * vector 2. 0: it writes all of the register. */
-float sn_insn_merging_cycles(const struct sn_insn *insn);
+/** insn.c: the cycles that a load into a part of a register takes to join the rest. 0: it writes all
+ * of the register. */
+float sn_insn_merging_cycles(const struct sn_rules *rules, const struct sn_insn *insn);
 
 #endif

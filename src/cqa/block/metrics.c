@@ -351,7 +351,7 @@ static void count_pairs(const struct sn_cqa_block *block, struct sn_cqa_metrics 
 
 /* A single field that is further apart is taken for a column, and so are places further apart than
  * those of one structure: the rows that an unrolled loop goes through. */
-enum { STRUCTURE_BYTES_MAX = 128, APART_BYTES_MAX = 256 };
+enum { STRUCTURE_BYTES_MAX = 128, APART_BYTES_MAX = 256 }; /* (chosen) */
 
 /* Places of a thing that is stepped over as a whole and not all used: an array of structures. */
 static void count_fields(const struct sn_accesses *accesses, struct sn_cqa_metrics *out)
@@ -449,7 +449,7 @@ void sn_cqa_metrics_of(const struct sn_machine *machine, const struct sn_cqa_blo
 	memset(out, 0, sizeof(*out));
 	for (size_t i = 0; i < block->count; i++)
 		count_operation(&block->insns[i], out);
-	out->bytes_prefetched = 64.0 * out->prefetches;
+	out->bytes_prefetched = (double)SN_LINE_BYTES * out->prefetches;
 	sn_vectorization_of(machine, block, arena, out);
 	count_memory(block, streams, out);
 	count_fields(streams->accesses, out);

@@ -6,8 +6,6 @@
 
 #include "cqa/block/metrics.h"
 
-enum { LINE_BYTES = 64, NEAR_BYTES = 4096 };
-
 static bool is_gather(const struct sn_insn *insn)
 {
 	return insn->memory_count && insn->memory[0].is_vector_index;
@@ -68,10 +66,10 @@ static bool same_stream(const struct sn_access *a, const struct sn_access *b)
 	if (!same_array(a, b))
 		return false;
 	if (a->is_covered && b->is_covered && a->stride_bytes == b->stride_bytes &&
-	    apart < NEAR_BYTES)
+	    apart < SN_PAGE_BYTES)
 		return true;
 	/* neighbours within what one pass moves, or one line */
-	return apart < (reach > 0 && reach <= LINE_BYTES ? NEAR_BYTES : LINE_BYTES);
+	return apart < (reach > 0 && reach <= SN_LINE_BYTES ? SN_PAGE_BYTES : SN_LINE_BYTES);
 }
 
 /* Bytes or lines of a stream that a pass has not seen before. */
@@ -84,12 +82,12 @@ static void measure(const struct sn_cqa_block *block, struct sn_stream *stream)
 	if (is_gather(insn))
 		stream->lines = lanes_of(insn);
 	else if (access->is_irregular || (!access->has_stride && !access->is_indirect) ||
-		 (access->has_stride && stride > LINE_BYTES && !access->is_covered))
+		 (access->has_stride && stride > SN_LINE_BYTES && !access->is_covered))
 		stream->lines = 1;
 	else
 		stream->new_bytes = access->has_stride ? stride : 0;
 	if (stream->lines > 0)
-		stream->new_bytes = stream->lines * LINE_BYTES;
+		stream->new_bytes = stream->lines * SN_LINE_BYTES;
 }
 
 /* The stream that an access is part of, or a new one. */

@@ -6,7 +6,7 @@
 #include "base/progress.h"
 #include "cqa/calibrate/measure_core.h"
 
-enum { MEMORY_MEASUREMENTS = 4 };
+enum { MEMORY_MEASUREMENTS = 4 }; /* (chosen) */
 
 static const uint64_t BUDGET_NS = 100000000000; /* memory is not measured once more after that */
 

@@ -9,7 +9,12 @@
 
 #include "cqa/core/cqa.h"
 
+/* (chosen) Copies of a form in a loop. */
 enum { INSTANCES_THROUGHPUT = 24, INSTANCES_CHAIN = 4 };
+
+#define EQUAL_CYCLES 0.01 /* (rounding) */
+/* (chosen) A loop that the buffer does not deliver takes a third longer at least. */
+#define DELIVERED 1.15
 
 /* Registers that the loop may write; rsi holds the address, r14 and vectors 13-15 are sources, r15
  * counts. */
@@ -224,7 +229,7 @@ static bool is_known_chain(const struct sn_machine *machine, sn_form form)
 	if (!row || !length || sn_cqa_bytes(machine, bytes, length, false, &estimate, &unused))
 		return false;
 	return estimate.chain_cycles > 0 &&
-	       fabs(estimate.chain_cycles - instances * (double)row->latency) < 0.01;
+	       fabs(estimate.chain_cycles - instances * (double)row->latency) < EQUAL_CYCLES;
 }
 
 sn_status sn_measure_form(const struct sn_machine *machine, sn_form form, unsigned passes,
@@ -284,6 +289,6 @@ sn_status sn_measure_loop_buffer(const struct sn_machine *machine, bool *is_on,
 	if (!status && machine->rules.op_cache_whole_cycles)
 		status = buffer_ratio(machine, machine->rules.op_cache_width - 2, &odd, err);
 	if (!status)
-		*is_on = few < 1.15 && many < 1.15 && odd < 1.15;
+		*is_on = few < DELIVERED && many < DELIVERED && odd < DELIVERED;
 	return status;
 }

@@ -8,8 +8,8 @@
 #include "cqa/calibrate/measure.h"
 
 enum {
-	BUFFER_TRIES = 3,
-	PROBE_REPETITIONS = 20,
+	BUFFER_TRIES = 3,	/* (chosen) */
+	PROBE_REPETITIONS = 20, /* (chosen) */
 };
 
 static const uint64_t BUDGET_NS = 60000000000; /* no round begins after that */

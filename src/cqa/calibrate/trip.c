@@ -10,10 +10,10 @@
 #include "cqa/block/address.h"
 
 enum {
-	STEP_BYTES = 64,
-	PAGE_BYTES = 4096,
-	WRITTEN_APART = 192, /* from one pointer to the next, */
-	READ_AHEAD = 1536,   /* and from the first written to the first that is only read */
+	STEP_BYTES = SN_LINE_BYTES,
+	/* (chosen) bytes from one pointer to the next, */
+	WRITTEN_APART = 192,
+	READ_AHEAD = 1536, /* (chosen) and from the first written to the first that is only read */
 };
 
 static const char *refusal_of(const ZydisDecodedInstruction *insn)
@@ -522,9 +522,10 @@ static void place_pointers(const struct sn_cqa_block *block, struct sn_timing_re
 		offset = is_written[r] ? WRITTEN_APART * (uint64_t)written++
 				       : READ_AHEAD + WRITTEN_APART * (uint64_t)read++;
 		if (down > 0)
-			offset = PAGE_BYTES - STEP_BYTES - offset;
+			offset = SN_PAGE_BYTES - STEP_BYTES - offset;
 		out->registers_short[r] = out->registers_long[r] =
-			(sn_timing_register(r) & ~(uint64_t)(PAGE_BYTES - 1)) + offset % PAGE_BYTES;
+			(sn_timing_register(r) & ~(uint64_t)(SN_PAGE_BYTES - 1)) +
+			offset % SN_PAGE_BYTES;
 	}
 }
 

@@ -220,8 +220,7 @@ double sn_chain_delay(const struct sn_machine *machine, const struct sn_cqa_bloc
 			chain->is_member[i] ? step_of(&block->insns[i]) : SN_STEPS;
 		double cycles = 0;
 
-		/* longer chains and what is beside them fall into step: of 23 such loops of the
-		 * corpus nearly none is delayed */
+		/* longer chains and what is beside them fall into step (docs/method/cores.md) */
 		if (step == SN_STEPS || (step != SN_STEP_INTEGER && members > 1))
 			continue;
 		for (unsigned k = 0; k < SN_BESIDES; k++)

@@ -9,11 +9,6 @@
 
 #include "cqa/core/flow.h"
 
-enum { LINE_BYTES = 64 };
-
-#define WINDOW_NOTICED	 1.01 /* its start and end are not exact to less */
-#define MEETINGS_NOTICED 1.002
-
 static unsigned common_divisor(unsigned a, unsigned b)
 {
 	return b ? common_divisor(b, a % b) : a;
@@ -21,12 +16,12 @@ static unsigned common_divisor(unsigned a, unsigned b)
 
 float sn_cqa_split_share(int64_t start_bytes, int64_t stride_bytes, unsigned bytes)
 {
-	unsigned start = (unsigned)(start_bytes & (LINE_BYTES - 1));
-	unsigned stride = (unsigned)(stride_bytes & (LINE_BYTES - 1));
-	unsigned positions = LINE_BYTES / common_divisor(LINE_BYTES, stride), split = 0;
+	unsigned start = (unsigned)(start_bytes & (SN_LINE_BYTES - 1));
+	unsigned stride = (unsigned)(stride_bytes & (SN_LINE_BYTES - 1));
+	unsigned positions = SN_LINE_BYTES / common_divisor(SN_LINE_BYTES, stride), split = 0;
 
 	for (unsigned i = 0; i < positions; i++)
-		split += (start + i * stride) % LINE_BYTES + bytes > LINE_BYTES;
+		split += (start + i * stride) % SN_LINE_BYTES + bytes > SN_LINE_BYTES;
 	return (float)split / (float)positions;
 }
 
@@ -65,7 +60,7 @@ static void charge_split_lines(const struct sn_machine *machine, struct sn_cqa_b
 		float share;
 
 		if (!access->has_stride || !access->stride_bytes || access->address.bytes < 2 ||
-		    access->address.bytes > LINE_BYTES)
+		    access->address.bytes > SN_LINE_BYTES)
 			continue;
 		share = split_share(access);
 		if (share <= 0)
@@ -215,7 +210,8 @@ static void add_window(const struct sn_data_flow *flow, struct sn_arena *arena,
 	double most = largest(out->bounds);
 
 	out->window_cycles = sn_bound_window(flow, arena, out->bounds[SN_BOUND_FRONT_END], most);
-	if (out->window_cycles >= most * WINDOW_NOTICED)
+	if (out->window_cycles > 0 &&
+	    out->window_cycles >= most * flow->machine->rules.window_noticed)
 		out->bounds[prolonged(out->bounds)] = out->window_cycles;
 }
 
@@ -232,7 +228,7 @@ static void add_meetings(const struct sn_rules *rules, double met_cycles,
 	if (shorter < longer / 2 || longer <= 0 || exponent <= 0)
 		return;
 	both = longer * pow(1 + pow(shorter / longer, exponent), 1.0 / exponent);
-	if (both >= largest(out->bounds) * MEETINGS_NOTICED)
+	if (both >= largest(out->bounds) * rules->meeting_noticed)
 		out->bounds[SN_BOUND_PORTS] = both;
 }
 

@@ -149,6 +149,7 @@ static bool is_plain_general_load(const struct sn_insn *insn)
 /* Base from a load, small displacement, no index: the faster way through the cache. */
 static void find_pointer_chases(struct sn_data_flow *flow)
 {
+	const struct sn_rules *rules = &flow->machine->rules;
 	const struct sn_cqa_block *block = flow->block;
 	int32_t writer[16];
 
@@ -162,15 +163,14 @@ static void find_pointer_chases(struct sn_data_flow *flow)
 			flow->insns[i].load_latency = (double)insn->load_latency;
 			if (insn->memory_count && memory->is_load && memory->index < 16 &&
 			    memory->scale > 1)
-				flow->insns[i].load_latency +=
-					(double)flow->machine->rules.scaled_index_latency;
+				flow->insns[i].load_latency += (double)rules->scaled_index_latency;
 			if (insn->memory_count && memory->is_load && memory->base < 16 &&
 			    memory->index == SN_RES_NONE && memory->displacement >= 0 &&
-			    memory->displacement < 2048 && writer[memory->base] >= 0 &&
+			    memory->displacement < rules->simple_displacement_bytes &&
+			    writer[memory->base] >= 0 &&
 			    is_plain_general_load(&block->insns[writer[memory->base]]) &&
 			    !insn->is_vector)
-				flow->insns[i].load_latency =
-					(double)flow->machine->rules.load_latency_simple;
+				flow->insns[i].load_latency = (double)rules->load_latency_simple;
 			for (unsigned k = 0; k < insn->write_count; k++)
 				if (insn->writes[k] < 16)
 					writer[insn->writes[k]] = (int32_t)i;
@@ -191,10 +191,8 @@ static bool is_renamed(const struct sn_rules *rules, const struct sn_insn *insn,
 		       const struct sn_access *access, const struct sn_insn *store,
 		       unsigned store_operand)
 {
-	enum { NARROWEST_BYTES = 4 };
-
 	return rules->renames_same_address && !insn->is_vector && !store->is_vector &&
-	       access->address.bytes >= NARROWEST_BYTES &&
+	       access->address.bytes >= rules->renamed_bytes_least &&
 	       same_spelling(&insn->memory[access->operand], &store->memory[store_operand]);
 }
 
@@ -216,7 +214,7 @@ static double forward_cycles_of(const struct sn_data_flow *flow, const struct sn
 		return (double)rules->forward_latency_512;
 	if (insn->is_vector || (from_vector && rules->renames_memory))
 		return (double)rules->forward_latency_vector;
-	if (rules->renames_memory && access->address.bytes < 4)
+	if (rules->renames_memory && access->address.bytes < rules->renamed_bytes_least)
 		return insn->latency > 0 ? 1 : (double)rules->forward_latency_narrow;
 	return (double)rules->forward_latency;
 }

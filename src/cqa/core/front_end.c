@@ -347,17 +347,17 @@ static double loop_buffer_cycles(const struct sn_machine *machine, double uops)
 	double copies = floor(machine->rules.loop_buffer_uops / (uops > 0 ? uops : 1));
 	double whole = uops > 0 ? uops : 1;
 
-	if (copies > 8)
-		copies = 8;
+	if (copies > machine->rules.loop_buffer_copies)
+		copies = machine->rules.loop_buffer_copies;
 	if (copies < 1)
 		copies = 1;
 	return ceil(whole * copies / machine->rules.issue_width) / copies;
 }
 
-/* A look-up covers one line of code and delivers two entries, in a cycle. What lines have
- * beyond that gathers, and each time that none is left of what was delivered of it before, two more
- * cycles deliver one or two entries of it; the first time costs a cycle less if the loop's first
- * line has nothing to spare. What crosses a boundary counts in its first line, but the second is
+/* A look-up covers one line of code and delivers a few entries, in a cycle. What lines have
+ * beyond that gathers, and each time that none is left of what was delivered of it before, a further
+ * look-up delivers one entry of it or a few, in more cycles; the first time costs a cycle less if the
+ * loop's first line has nothing to spare. What crosses a boundary counts in its first line, but the second is
  * looked up all the same. */
 struct line_look_up {
 	double cycles, more; /* operations that were not delivered yet; below 0: delivered before */
@@ -366,19 +366,20 @@ struct line_look_up {
 
 static void look_up_line(struct line_look_up *state, const struct sn_machine *machine, double ops)
 {
-	double entry = machine->rules.op_cache_entry_ops;
+	double entry = machine->rules.op_cache_entry_ops, entries = machine->rules.op_cache_entries;
+	double delivered = entries * entry, more_cycles = machine->rules.op_cache_more_cycles;
 	bool is_first_time = state->begins_short;
 
 	state->cycles += 1;
 	if (!state->is_begun)
-		state->begins_short = ops <= 2 * entry;
+		state->begins_short = ops <= delivered;
 	state->is_begun = true;
-	if (ops <= 2 * entry)
+	if (ops <= delivered)
 		return;
-	for (state->more += ops - 2 * entry; state->more > 0; is_first_time = false) {
-		state->cycles += is_first_time ? 1 : 2;
+	for (state->more += ops - delivered; state->more > 0; is_first_time = false) {
+		state->cycles += is_first_time ? more_cycles - 1 : more_cycles;
 		state->begins_short = false;
-		state->more -= fmin(2, ceil(state->more / entry)) * entry;
+		state->more -= fmin(entries, ceil(state->more / entry)) * entry;
 	}
 }
 

@@ -15,7 +15,7 @@
 static const double never = -INFINITY;
 
 enum {
-	LANES = 8, /* carried values that one pass follows */
+	LANES = 8, /* (room) carried values that one pass follows */
 };
 
 /* A value that an instruction made in a traced pass, and the one that it waited for. */

@@ -4,17 +4,13 @@
 #include "cqa/block/metrics.h"
 #include "cqa/core/bounds.h"
 
-enum { LINE_SHIFT = 6, LINE_BYTES = 1 << LINE_SHIFT };
-
 /* Each pass writes another line. A vector register stored where a register that no one knows steps
  * is a row of a picture or of a matrix, and the next row is not in the same line. */
-static bool leaps(const struct sn_access *access)
+static bool leaps(const struct sn_rules *rules, const struct sn_access *access)
 {
-	enum { VECTOR_BYTES = 32 };
-
 	if (!access->has_stride)
-		return !access->is_indirect && access->address.bytes >= VECTOR_BYTES;
-	return access->stride_bytes >= 64 || access->stride_bytes <= -64;
+		return !access->is_indirect && access->address.bytes >= rules->leaping_bytes;
+	return access->stride_bytes >= SN_LINE_BYTES || access->stride_bytes <= -SN_LINE_BYTES;
 }
 
 static bool same_roots(const struct sn_access *a, const struct sn_access *b)
@@ -26,7 +22,7 @@ static bool same_roots(const struct sn_access *a, const struct sn_access *b)
 
 /* Two stores leave in a cycle if they go to lines that few others write in between: a small number
  * of streams is gathered line by line, many lines, or a new line with every store, are not. */
-static double gathered_cycles(const struct sn_accesses *accesses, unsigned gathered_lines)
+static double gathered_cycles(const struct sn_rules *rules, const struct sn_accesses *accesses)
 {
 	size_t lines = 0, leaping = 0;
 
@@ -42,15 +38,15 @@ static double gathered_cycles(const struct sn_accesses *accesses, unsigned gathe
 				accesses->items[k].address.base_root == access->address.base_root &&
 				accesses->items[k].address.index_root ==
 					access->address.index_root &&
-				accesses->items[k].address.constant / 64 ==
-					access->address.constant / 64;
+				accesses->items[k].address.constant / SN_LINE_BYTES ==
+					access->address.constant / SN_LINE_BYTES;
 		if (is_known)
 			continue;
 		lines++;
-		if (leaps(access))
+		if (leaps(rules, access))
 			leaping++;
 	}
-	return (double)(lines > gathered_lines ? lines : leaping);
+	return (double)(lines > rules->gathered_lines ? lines : leaping);
 }
 
 /* A store that left alone: the next one may still leave with it. */
@@ -60,12 +56,18 @@ struct leaving {
 	unsigned pass, cycles;
 };
 
+/* Rounds down, also below zero. */
+static int64_t line_of(int64_t address)
+{
+	return address >= 0 ? address / SN_LINE_BYTES : -1 - (-1 - address) / SN_LINE_BYTES;
+}
+
 static void leave(struct leaving *state, const struct sn_access *store, unsigned pass)
 {
 	int64_t start = store->address.constant +
 			(store->has_stride ? store->stride_bytes * (int64_t)pass : 0);
-	int64_t line = start >> LINE_SHIFT;
-	int64_t last = (start + (int64_t)store->address.bytes - 1) >> LINE_SHIFT;
+	int64_t line = line_of(start);
+	int64_t last = line_of(start + (int64_t)store->address.bytes - 1);
 	bool is_comparable = state->store && same_roots(state->store, store) &&
 			     (state->pass == pass || store->has_stride);
 
@@ -82,12 +84,12 @@ static void leave(struct leaving *state, const struct sn_access *store, unsigned
 /* After how many passes, an even number, stores have the same places in their lines again. */
 static unsigned passes_of(const struct sn_accesses *accesses)
 {
-	uint64_t strides = LINE_BYTES / 2;
+	uint64_t strides = SN_LINE_BYTES / 2;
 
 	for (size_t i = 0; i < accesses->count; i++)
 		if (accesses->items[i].is_store && accesses->items[i].has_stride)
 			strides |= (uint64_t)accesses->items[i].stride_bytes;
-	return (unsigned)(LINE_BYTES / (strides & -strides));
+	return (unsigned)(SN_LINE_BYTES / (strides & -strides));
 }
 
 /* Two stores leave in a cycle if they are neighbours in the program and in one line; one that lies
@@ -114,7 +116,7 @@ double sn_bound_stores(const struct sn_machine *machine, const struct sn_cqa_blo
 		return paired_cycles(block->accesses);
 	if (!machine->rules.gathered_lines)
 		return 0;
-	return gathered_cycles(block->accesses, machine->rules.gathered_lines);
+	return gathered_cycles(&machine->rules, block->accesses);
 }
 
 double sn_bound_past_caches(const struct sn_machine *machine, const struct sn_cqa_block *block)

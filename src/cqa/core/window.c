@@ -13,10 +13,8 @@
 #include "cqa/core/window_parts.h"
 
 enum {
-	TRIAL_PASSES = 2,
+	TRIAL_PASSES = 2, /* (chosen) */
 };
-
-#define NEARLY_FULL 0.9
 
 static void occupy(struct sn_window_scheduler *scheduler, double from, double until)
 {
@@ -36,7 +34,7 @@ static void occupy(struct sn_window_scheduler *scheduler, double from, double un
 /* The first cycle from `ready` on in which one of the units is free; it is taken. */
 static double issue(struct sn_window *window, struct sn_window_port_set *ports, double ready)
 {
-	int64_t begin = sn_window_first_cycle(ready), number;
+	int64_t begin = sn_window_first_cycle(window, ready), number;
 
 	for (number = begin;; number++) {
 		struct sn_window_cycle *cycle;
@@ -63,7 +61,7 @@ static double issue(struct sn_window *window, struct sn_window_port_set *ports, 
 /* The same for the divider, which is held for `cycles`; a part of a cycle is saved up. */
 static double divide(struct sn_window *window, double cycles, double ready)
 {
-	int64_t begin = sn_window_first_cycle(ready), length, free = 0;
+	int64_t begin = sn_window_first_cycle(window, ready), length, free = 0;
 
 	window->divider_rest += cycles;
 	length = (int64_t)(window->divider_rest + 1e-6);
@@ -322,7 +320,7 @@ static void window_init(struct sn_window *window, const struct sn_data_flow *flo
 static bool is_filled(const struct sn_window *window, double cycles)
 {
 	const struct sn_rules *rules = window->rules;
-	double entries = TRIAL_PASSES * cycles * NEARLY_FULL;
+	double entries = TRIAL_PASSES * cycles * rules->window_filled_share;
 
 	return window->general.occupied_cycles > entries * rules->general_scheduler_uops ||
 	       window->address.occupied_cycles > entries * rules->address_scheduler_uops ||

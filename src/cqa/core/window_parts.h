@@ -9,16 +9,19 @@
 #include "cqa/core/flow.h"
 
 enum {
+	/* (room) */
 	SN_WINDOW_RING = 4096, /* cycles that are remembered */
+	/* (chosen) */
 	SN_WINDOW_PASSES_LEAST = 12,
 	SN_WINDOW_PASSES_MOST = 400,
-	SN_WINDOW_INSNS = 700,	     /* about as many are put through */
+	SN_WINDOW_INSNS = 700, /* about as many are put through */
+	/* (room) */
 	SN_WINDOW_STORED_PASSES = 8, /* passes of which stored values are remembered */
 	SN_WINDOW_REORDER_MOST = 512,
 	SN_WINDOW_QUEUE_MOST = 128,
-	/* of a machine; the pairs of address units and the divider are numbered behind them */
+	/* (room) of a machine; the pairs of address units and the divider are numbered behind them */
 	SN_WINDOW_UNITS = 27,
-	SN_WINDOW_SNAPSHOT_INSNS = 64, /* instructions, at least, between two snapshots */
+	SN_WINDOW_SNAPSHOT_INSNS = 64, /* (chosen) instructions, at least, between two snapshots */
 	SN_WINDOW_SNAPSHOTS_MOST =
 		SN_WINDOW_INSNS / SN_WINDOW_SNAPSHOT_INSNS + SN_WINDOW_PASSES_LEAST + 2,
 };
@@ -26,8 +29,6 @@ enum {
 #define SN_WINDOW_FIRST_PAIR  (3u << SN_WINDOW_UNITS)
 #define SN_WINDOW_SECOND_PAIR (3u << (SN_WINDOW_UNITS + 2))
 #define SN_WINDOW_DIVIDER     (1u << (SN_WINDOW_UNITS + 4))
-/* By so many cycles a measured latency of whole cycles may be too long. */
-#define SN_WINDOW_MEASURED_MORE 0.3
 
 /* The entries of a scheduler, by when they become free: the latest times at which operations leave
  * it, as many as there are entries. An operation can be dispatched when the first entry is free. */
@@ -153,9 +154,9 @@ static inline struct sn_window_cycle *sn_window_cycle_at(struct sn_window *windo
 }
 
 /* The cycle in which an operation can begin whose inputs are there at `ready`. */
-static inline int64_t sn_window_first_cycle(double ready)
+static inline int64_t sn_window_first_cycle(const struct sn_window *window, double ready)
 {
-	double from = ready - SN_WINDOW_MEASURED_MORE;
+	double from = ready - window->rules->latency_excess_cycles;
 	int64_t whole = from > 0 ? (int64_t)from : 0;
 
 	return whole + ((double)whole < from);

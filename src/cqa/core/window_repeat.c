@@ -96,7 +96,8 @@ static uint64_t fingerprint_of(struct sn_window *window, unsigned pass)
 	mix_scheduler(window, &fingerprint, &window->general, rules->general_scheduler_uops);
 	mix_scheduler(window, &fingerprint, &window->address, rules->address_scheduler_uops);
 	mix_scheduler(window, &fingerprint, &window->vector, rules->vector_scheduler_uops);
-	for (int64_t n = sn_window_first_cycle(window->front); n <= window->last_used; n++) {
+	for (int64_t n = sn_window_first_cycle(window, window->front); n <= window->last_used;
+	     n++) {
 		mix(&fingerprint, sn_window_cycle_at(window, n)->units);
 		mix_time(window, &fingerprint, (double)n);
 	}

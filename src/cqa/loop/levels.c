@@ -9,7 +9,7 @@
 #include "cqa/loop/levels.h"
 #include "machine/bandwidth.h"
 
-enum { LINE_BYTES = 64, PAGE_BYTES = 4096, SLOW_CYCLES = 1 << 16 };
+enum { SLOW_CYCLES = 1 << 16 }; /* (chosen) more than all else takes */
 
 _Static_assert((int)SN_LEVEL_COUNT == SN_MEMORY_LEVELS, "the machine knows the same levels");
 
@@ -19,7 +19,7 @@ static void guess(const struct sn_machine *machine, struct sn_bandwidths *out)
 	const struct sn_usual_memory *usual = machine->rules.usual_memory;
 
 	for (unsigned level = 0; level < SN_LEVEL_COUNT; level++) {
-		double line = LINE_BYTES / usual->bytes_per_cycle[level];
+		double line = SN_LINE_BYTES / usual->bytes_per_cycle[level];
 		double latency = usual->latency_cycles[level] / usual->misses_in_flight;
 		double random = level ? fmax(line, latency) : 0;
 
@@ -78,10 +78,10 @@ double sn_level_access_cycles(const struct sn_bandwidths *bandwidths, enum sn_le
 			      double stride_bytes)
 {
 	const double *measured = bandwidths->stride_cycles[level];
-	double stride = fabs(stride_bytes), below = LINE_BYTES;
-	double cycles = LINE_BYTES / bandwidths->bytes_per_cycle[level];
+	double stride = fabs(stride_bytes), below = SN_LINE_BYTES;
+	double cycles = SN_LINE_BYTES / bandwidths->bytes_per_cycle[level];
 
-	if (stride >= PAGE_BYTES && fmod(stride, PAGE_BYTES) == 0)
+	if (stride >= SN_PAGE_BYTES && fmod(stride, SN_PAGE_BYTES) == 0)
 		return measured[SN_MEMORY_STRIDE_PAGE];
 	for (unsigned k = 0; k < SN_MEMORY_STRIDE_PAGE; k++) {
 		double above = sn_memory_strides_bytes[k];

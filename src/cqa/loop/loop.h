@@ -190,7 +190,7 @@ bool sn_cqa_chain_survives(const struct sn_cqa_block *block, const struct sn_cha
 /** Cycles that a pass of the longest recurrence takes; 0: there is none that is noticed. `longest`
  * is the longest chain; longer chains that are no recurrence are left out. Marks the instructions
  * on recurrences of integers in `on_integers` ([block->count], may be NULL). */
-#define SN_CHAIN_NOTICED 1.5
+#define SN_CHAIN_NOTICED 1.5 /* cycles (chosen): more than a counter */
 double sn_cqa_recurrence_cycles(const struct sn_machine *machine, const struct sn_cqa_block *block,
 				const struct sn_chain *longest, struct sn_arena *arena,
 				bool *on_integers);
@@ -219,7 +219,7 @@ double sn_cqa_mix_factor(const struct sn_cqa_loop *loop);
 double sn_cqa_sure_speedup(const struct sn_cqa_loop *loop, double speedup);
 
 /** "1.40x", or "1.01 to 1.40x" where the two differ in print. */
-enum { SN_SPEEDUP_TEXT = 64 };
+enum { SN_SPEEDUP_TEXT = 64 }; /* (room) */
 const char *sn_speedup_print(double low, double high, char text[SN_SPEEDUP_TEXT]);
 
 /** Sums over the paths by their weights; for loop.c and weights.c. */

@@ -7,7 +7,7 @@
 
 #include "base/alloc.h"
 
-enum { STEPS_MAX = 20000, SMALL_BLOCK_BYTES = 12 };
+enum { STEPS_MAX = 20000, SMALL_BLOCK_BYTES = 12 }; /* (room), (chosen) */
 
 static bool is_own_block(const struct sn_loop *loop, const struct sn_block *block)
 {
@@ -113,7 +113,7 @@ static double heat_of(const struct sn_block *block, const struct sn_heat *heat, 
 static void enumerate_hot_paths(const struct loop_body *body, const struct sn_heat *heat,
 				size_t count, struct loop_paths *out)
 {
-	static const double shares[] = { 0.001, 0.005, 0.02, 0.05 };
+	static const double shares[] = { 0.001, 0.005, 0.02, 0.05 }; /* (chosen) */
 	const struct sn_function *function = body->loop->function;
 	bool *is_cold = sn_alloc_zeroed(function->block_count, sizeof(bool));
 	double total = 0;

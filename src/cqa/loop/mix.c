@@ -7,7 +7,7 @@
 #include "cqa/block/address.h"
 #include "cqa/loop/loop.h"
 
-enum { PASSES = 16, INSTRUCTIONS_MAX = 4000 };
+enum { PASSES = 16, INSTRUCTIONS_MAX = 4000 }; /* (chosen), (room) */
 
 /* Which path each of `count` passes takes: the one that is most behind its share. Paths with less
  * than a sixteenth may be left out. */

@@ -8,8 +8,6 @@
 #include "base/alloc.h"
 #include "cqa/loop/module.h"
 
-enum { PAGE = 4096 };
-
 struct object {
 	uint8_t *bytes;
 	size_t length; /* of the original */
@@ -42,7 +40,7 @@ static void give_addresses(struct object *object)
 
 		if ((section->sh_flags & SHF_ALLOC) && section->sh_type != SHT_NOBITS &&
 		    lies_within(object, section->sh_offset, section->sh_size))
-			section->sh_addr = section->sh_offset + PAGE;
+			section->sh_addr = section->sh_offset + SN_PAGE_BYTES;
 	}
 	memcpy(object->bytes + object->header.e_shoff, object->sections,
 	       (size_t)object->header.e_shnum * sizeof(Elf64_Shdr));
@@ -131,11 +129,11 @@ uint8_t *sn_object_lay_out(const uint8_t *bytes, size_t length, size_t *out_leng
 	size_t phdr_at = (length + 15) & ~(size_t)15;
 	Elf64_Phdr segment = { .p_type = PT_LOAD,
 			       .p_flags = PF_R | PF_X,
-			       .p_vaddr = PAGE,
-			       .p_paddr = PAGE,
+			       .p_vaddr = SN_PAGE_BYTES,
+			       .p_paddr = SN_PAGE_BYTES,
 			       .p_filesz = length,
 			       .p_memsz = length,
-			       .p_align = PAGE };
+			       .p_align = SN_PAGE_BYTES };
 
 	if (length < sizeof(Elf64_Ehdr))
 		return NULL;

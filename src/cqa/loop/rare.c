@@ -8,9 +8,9 @@
  */
 #include "cqa/loop/loop.h"
 
-#define COLD_WEIGHT   0.01
-#define CALL_WEIGHT   0.5
-#define NOTICED_SHARE 0.01
+#define COLD_WEIGHT   0.01 /* (chosen) */
+#define CALL_WEIGHT   0.5  /* (chosen) */
+#define NOTICED_SHARE 0.01 /* (chosen) of the loop's time */
 
 static bool is_in(const struct sn_range *range, uint64_t link_addr)
 {

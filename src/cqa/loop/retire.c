@@ -14,10 +14,9 @@
 #include "cqa/core/flow.h"
 
 enum {
-	PASSES = 256,
-	WARM_UP = 32,
+	PASSES = 256, /* (chosen), as shares of paths repeat by then */
+	WARM_UP = 32, /* (chosen) */
 	REORDER_MOST = 512,
-	HEAD = 2,
 };
 
 struct mark {
@@ -77,7 +76,7 @@ static struct mark *find_marks(const struct sn_cqa_loop *loop, size_t *count)
 }
 
 /* False: too many. */
-static bool cut(const struct mark *marks, size_t count, struct sn_places *out)
+static bool cut(const struct mark *marks, size_t count, unsigned first_insns, struct sn_places *out)
 {
 	unsigned in_run = 0;
 	bool is_behind = false;
@@ -87,7 +86,7 @@ static bool cut(const struct mark *marks, size_t count, struct sn_places *out)
 			in_run = 0;
 			is_behind = marks[i].is_behind_branch;
 		}
-		if (in_run == 0 || in_run == HEAD) {
+		if (in_run == 0 || in_run == first_insns) {
 			if (out->count == SN_PLACES_MAX)
 				return false;
 			out->is_head[out->count] = is_behind && in_run == 0;
@@ -113,7 +112,7 @@ bool sn_places_of(const struct sn_cqa_loop *loop, struct sn_arena *arena, struct
 	bool fits;
 
 	memset(out, 0, sizeof(*out));
-	fits = cut(marks, count, out);
+	fits = cut(marks, count, loop->machine->rules.sampled->first_insns, out);
 	free(marks);
 	for (uint32_t p = 0; p < loop->path_count && fits; p++) {
 		const struct sn_cqa_block *block = &loop->paths[p].block;
@@ -339,8 +338,8 @@ void sn_retire(const struct sn_cqa_loop *loop, const struct sn_places *places,
 	r->loop = loop;
 	r->places = places;
 	r->out = out;
-	r->core.retire_width = loop->machine->rules.seen_retire_width;
-	r->redirect_cycles = loop->machine->rules.redirect_cycles;
+	r->core.retire_width = loop->machine->rules.sampled->retire_width;
+	r->redirect_cycles = loop->machine->rules.sampled->redirect_cycles;
 	r->core.places = reorder > 0 && reorder < REORDER_MOST ? reorder : REORDER_MOST;
 	for (uint32_t p = 0; p < loop->path_count; p++)
 		operations_find(r, p);

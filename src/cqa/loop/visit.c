@@ -201,7 +201,7 @@ static void find_matches(struct matches *matches, const struct sn_cqa_module *mo
 		each_function(matches->choice, &module->units.items[u], match_one, matches);
 }
 
-enum { MATCHES_NAMED = 4 };
+enum { MATCHES_NAMED = 4 }; /* (room) */
 
 static void name_matches(const struct matches *matches, struct sn_text *out)
 {

@@ -12,19 +12,15 @@
 #include "cqa/loop/loop.h"
 #include "cqa/loop/retire.h"
 
+/* (room) How long is sought, and among how many branches that may be unpredictable. */
 enum { TURNS = 8, ROUNDS = 40, BRANCHES_MOST = 8, SUBSETS_OF = 3 };
 
-#define STRAY_SHARE 0.01 /* of the samples may lie anywhere */
-#define MOST	    0.875
-/* The rest was found with loops whose shares are known (bench/cqa/paths.c). */
-#define FAIR_FIT 0.1  /* divergence that needs no further explanation */
-#define POOR_FIT 0.25 /* divergence of what explains nothing */
-#define GUESSING 3    /* how much the predictor leans to the commoner way */
-/* For e times the cycles: of what fits alike, the fastest is mostly true. */
-#define SLOW_PENALTY 0.02
+#define FEWEST_CYCLES 0.01  /* (rounding) of a pass, lest something is divided by 0 */
+#define MOST	      0.875 /* (chosen) of the passes: where the search for one path begins */
 
 struct likelihood {
 	unsigned paths, places;
+	double stray_share;
 	double observed[SN_PLACES_MAX]; /* shares of the samples */
 	double shown[SN_CQA_PATHS_MAX][SN_PLACES_MAX];
 	double time[SN_CQA_PATHS_MAX]; /* shares of the paths */
@@ -68,13 +64,14 @@ static void expect_misses(const struct sn_cqa_loop *loop, const struct sn_places
 			  double missed[SN_PLACES_MAX])
 {
 	struct sn_arrivals arrivals[SN_PLACES_MAX];
+	double lean = loop->machine->rules.sampled->predictor_lean;
 
 	memset(missed, 0, SN_PLACES_MAX * sizeof(*missed));
 	sn_places_arrivals(loop, places, guess->shares, arrivals);
 	for (unsigned i = 0; i < forks->count; i++) {
 		unsigned a = forks->items[i].heads[0], b = forks->items[i].heads[1];
 		double often_a = arrivals[a].often, often_b = arrivals[b].often;
-		double lean_a = pow(often_a, GUESSING), lean_b = pow(often_b, GUESSING);
+		double lean_a = pow(often_a, lean), lean_b = pow(often_b, lean);
 
 		if (!(guess->unpredictable >> i & 1) || !(lean_a + lean_b > 0))
 			continue;
@@ -90,10 +87,17 @@ struct search {
 	struct likelihood likelihood;
 };
 
+/* The share of samples that a place shows, if some may lie anywhere. */
+static double strayed(const struct likelihood *l, double share)
+{
+	return share * (1 - l->stray_share) + l->stray_share / l->places;
+}
+
 static void judge(const struct search *search, struct guess *guess,
 		  struct sn_retirement *retirement)
 {
 	const struct likelihood *l = &search->likelihood;
+	const struct sn_sampled *sampled = search->loop->machine->rules.sampled;
 	double expected[SN_PLACES_MAX], missed[SN_PLACES_MAX], whole = 0;
 
 	expect_misses(search->loop, search->places, &search->forks, guess, missed);
@@ -107,12 +111,11 @@ static void judge(const struct search *search, struct guess *guess,
 	guess->divergence = whole > 0 ? 0 : INFINITY;
 	for (unsigned k = 0; k < l->places && whole > 0; k++)
 		if (l->observed[k] > 0)
-			guess->divergence +=
-				l->observed[k] *
-				log(l->observed[k] / (expected[k] / whole * (1 - STRAY_SHARE) +
-						      STRAY_SHARE / l->places));
+			guess->divergence += l->observed[k] *
+					     log(l->observed[k] / strayed(l, expected[k] / whole));
 	guess->cycles = retirement->cycles;
-	guess->cost = guess->divergence + SLOW_PENALTY * log(fmax(guess->cycles, 0.01));
+	guess->cost =
+		guess->divergence + sampled->slow_penalty * log(fmax(guess->cycles, FEWEST_CYCLES));
 }
 
 static void expect(struct likelihood *l, const struct sn_retirement *retirement)
@@ -123,8 +126,7 @@ static void expect(struct likelihood *l, const struct sn_retirement *retirement)
 		for (unsigned k = 0; k < l->places; k++)
 			whole += retirement->path_cycles[p][k];
 		for (unsigned k = 0; k < l->places && whole > 0; k++)
-			l->shown[p][k] = retirement->path_cycles[p][k] / whole * (1 - STRAY_SHARE) +
-					 STRAY_SHARE / l->places;
+			l->shown[p][k] = strayed(l, retirement->path_cycles[p][k] / whole);
 	}
 }
 
@@ -158,7 +160,7 @@ static void passes_of(const struct likelihood *l, const struct sn_retirement *re
 
 		for (unsigned k = 0; k < l->places; k++)
 			cycles += retirement->path_cycles[p][k];
-		passes[p] = l->time[p] / fmax(cycles, 0.01);
+		passes[p] = l->time[p] / fmax(cycles, FEWEST_CYCLES);
 		all += passes[p];
 	}
 	for (unsigned p = 0; p < l->paths && all > 0; p++)
@@ -216,7 +218,7 @@ static void improve(struct search *search, struct guess guess, struct guess *bes
  */
 static void polish(const struct search *search, struct guess *best)
 {
-	static const double steps[] = { 3, 1.5, 1.2, 1.08 };
+	static const double steps[] = { 3, 1.5, 1.2, 1.08 }; /* (chosen) */
 	unsigned paths = search->likelihood.paths;
 
 	assert(paths > 0);
@@ -260,10 +262,12 @@ static struct guess find_shares(struct search *search, unsigned unpredictable)
 /* Every subset of few branches may be unpredictable; of many, each alone and all. */
 static struct guess find_best(struct search *search)
 {
+	const struct sn_sampled *sampled = search->loop->machine->rules.sampled;
 	struct guess best = find_shares(search, 0), with = { .cost = INFINITY };
+	double explained;
 	unsigned all = (1u << search->forks.count) - 1;
 
-	if (best.divergence < FAIR_FIT)
+	if (best.divergence < sampled->fair_divergence)
 		return best;
 	for (unsigned subset = 1; subset <= all; subset++) {
 		struct guess guess;
@@ -274,7 +278,8 @@ static struct guess find_best(struct search *search)
 		if (guess.cost < with.cost)
 			with = guess;
 	}
-	return with.divergence < fmin(POOR_FIT, best.divergence / 3) ? with : best;
+	explained = fmin(sampled->poor_divergence, best.divergence / sampled->explained_factor);
+	return with.divergence < explained ? with : best;
 }
 
 /* What mispredictions add to a pass. */
@@ -311,6 +316,7 @@ void sn_cqa_loop_weigh(struct sn_cqa_loop *result, const struct sn_heat *heat, s
 	search->forks = find_forks(result, &places);
 	search->likelihood.paths = result->path_count;
 	search->likelihood.places = places.count;
+	search->likelihood.stray_share = result->machine->rules.sampled->stray_share;
 	if (observe(result, &places, heat, count, &search->likelihood)) {
 		struct guess guess = { .shares = { 1 } };
 

@@ -11,9 +11,10 @@
 
 #include "code/options.h"
 
-enum { FP_LOOP_SHARE = 25 }; /* an FP loop: one instruction in so many is FP work */
-enum { LONG_UOPS = 8 };	     /* an instruction of so many operations comes from microcode */
-enum { WORTH_TENTHS = 11 };  /* a modelled gain below 10 % is not promised */
+enum { FP_LOOP_SHARE = 25 }; /* (chosen) an FP loop: one instruction in so many is FP work */
+enum { LONG_UOPS = 8 };	    /* (chosen) an instruction of so many operations comes from microcode */
+enum { WORTH_TENTHS = 11 }; /* (chosen) a modelled gain below 10 % is not promised */
+#define DIVIDING 0.7	    /* (chosen) of the cycles, in which the divider is busy */
 
 const char *sn_confidence_name(enum sn_confidence confidence)
 {
@@ -116,7 +117,7 @@ static void advise_division(struct adviser *a)
 	const struct sn_cqa_metrics *m = &a->path->metrics;
 
 	if (!m->divisions ||
-	    a->path->estimate.bounds[SN_BOUND_DIVIDER] < 0.7 * a->path->estimate.cycles)
+	    a->path->estimate.bounds[SN_BOUND_DIVIDER] < DIVIDING * a->path->estimate.cycles)
 		return;
 	sn_advise(a, SN_ADVICE_POTENTIAL, "division",
 		  a->result->bottleneck == SN_BOUND_DIVIDER
@@ -338,7 +339,7 @@ static void advise_unroll(struct adviser *a)
 			       a->path->variants[SN_VARIANT_NEXT].cycles));
 }
 
-enum { SHORT_TRIP = 16 };
+enum { SHORT_TRIP = 16 }; /* (chosen) */
 
 static void advise_trips(struct adviser *a)
 {

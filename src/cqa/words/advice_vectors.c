@@ -7,6 +7,9 @@
 
 /* Some pass may be the last one before the counter says so: it is not known beforehand how many
  * there are. A loop with several ways back has an end on each. */
+#define FILLED	     0.95 /* (rounding) share of the vectors */
+#define SURELY_WORTH 1.5  /* (chosen) speed-up */
+
 static bool leaves_early(const struct adviser *a)
 {
 	return a->result->loop->exit_count > a->result->loop->latch_count;
@@ -111,7 +114,7 @@ static void advise_vectorize(struct adviser *a)
 	double full = a->result->variants[SN_VARIANT_FULL_VECTOR].speedup *
 		      filled_share(a, a->path->widening);
 	bool has_target = sn_advice_has_target(a, a->machine->rules.vector_bytes);
-	const char *filled = share > 0.95
+	const char *filled = share > FILLED
 				     ? ""
 				     : TEXT("; the loop's %u passes (if its counter begins at 0) "
 					    "fill only %.0f %% of the vectors",
@@ -120,7 +123,9 @@ static void advise_vectorize(struct adviser *a)
 	if (!a->result->variants[SN_VARIANT_FULL_VECTOR].is_applicable || !sn_advice_is_worth(full))
 		return;
 	if (m->fp_scalar >= m->fp_packed)
-		sn_advise(a, full >= 1.5 && !leaves_early(a) ? SN_ADVICE_GAIN : SN_ADVICE_POTENTIAL,
+		sn_advise(a,
+			  full >= SURELY_WORTH && !leaves_early(a) ? SN_ADVICE_GAIN
+								   : SN_ADVICE_POTENTIAL,
 			  "vectorize", full, TEXT("Vectorize the loop: %s.", why_not_vectorized(a)),
 			  TEXT("%u of %u FP instructions scalar; cycles %.2f -> %.2f with %u-byte "
 			       "vectors%s",

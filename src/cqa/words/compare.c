@@ -9,6 +9,8 @@
 #include "base/map.h"
 #include "code/options.h"
 
+#define SAME_SPEED 1.02 /* (chosen) as print_verdicts() says */
+
 enum {
 	C_FUNCTION,
 	C_LABEL,
@@ -243,12 +245,12 @@ static void add_row(struct sn_table *table, const struct sn_cqa_side *before,
 	sn_table_set_real(table, C_SPEEDUP, speedup);
 	sn_table_set_text(table, C_BY, by);
 	verdicts->calling += (before && before->has_calls) || (after && after->has_calls);
-	*(!after	       ? &verdicts->before_only
-	  : !before	       ? &verdicts->after_only
-	  : isnan(speedup)     ? &verdicts->unknown
-	  : speedup > 1.02     ? &verdicts->faster
-	  : speedup < 1 / 1.02 ? &verdicts->slower
-			       : &verdicts->same) += 1;
+	*(!after		     ? &verdicts->before_only
+	  : !before		     ? &verdicts->after_only
+	  : isnan(speedup)	     ? &verdicts->unknown
+	  : speedup > SAME_SPEED     ? &verdicts->faster
+	  : speedup < 1 / SAME_SPEED ? &verdicts->slower
+				     : &verdicts->same) += 1;
 }
 
 static void print_verdicts(const struct verdicts *v, const struct sn_machine *machine, FILE *out)

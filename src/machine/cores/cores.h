@@ -55,32 +55,29 @@ const struct sn_core_text *sn_core_text_find(const char *name);
 	 SN_LACKS(AVX512_VPCLMULQDQ) | SN_LACKS(AVX512) | SN_LACKS(AVX_GFNI) | SN_LACKS(GFNI))
 
 extern const struct sn_usual_memory sn_usual_memory_intel, sn_usual_memory_amd;
-
-/** How a core shows samples. This was measured on Zen 5 only (bench/cqa/paths.c); others are taken
- * to be alike. The core retires 8 (of a run behind a division each eighth is seen), but it is not
- * known at which of them passes begin. With 24, instructions that were ready long ago are seen
- * little, and shares are found best. The cost of a misprediction was found with loops of random
- * branches. */
-#define SN_CORE_SAMPLED .seen_retire_width = 24, .redirect_cycles = 20
+extern const struct sn_sampled sn_sampled_alike;
 
 /** What Intel's cores have in common: Intel 64 and IA-32 Architectures Optimization Reference Manual
- *  (idioms: 3.5.1.7; micro-fusion and its end: 2.3.2.4; front end: 2.4 and 2.5), and measurements
- *  published for Haswell and later. */
+ *  (idioms: 3.5.1.7; micro-fusion and its end: 2.3.2.4; front end: 2.4 and 2.5; loads
+ *  through a base that was loaded: 2.3.5.2), and measurements published for Haswell and later. */
 #define SN_CORE_INTEL                                                                              \
-	SN_CORE_SAMPLED, .fusion = SN_FUSION_BY_CONDITION, .micro_fuses = true,                    \
-			 .unlaminates = true, .eliminates_byte_extensions = true,                  \
-			 .compares_quadwords_with_unit = true, .rows_move_stack_pointer = true,    \
-			 .synchronises_stack_pointer = true, .length_prefix_cycles = 3,            \
-			 .complex_decoder_uops = 4, .taken_branch_unit = "p6", .load_latency = 5,  \
-			 .taken_branch_cycles = 1, .usual_memory = &sn_usual_memory_intel
+	.fusion = SN_FUSION_BY_CONDITION, .micro_fuses = true, .unlaminates = true,                \
+	.eliminates_byte_extensions = true, .compares_quadwords_with_unit = true,                  \
+	.rows_move_stack_pointer = true, .synchronises_stack_pointer = true,                       \
+	.length_prefix_cycles = 3, .complex_decoder_uops = 4, .taken_branch_unit = "p6",           \
+	.load_latency = 5, .simple_displacement_bytes = 2048, .load_merge_latency = 1,             \
+	.load_merge_latency_vector = 2, .taken_branch_cycles = 1,                                  \
+	.usual_memory = &sn_usual_memory_intel, .sampled = &sn_sampled_alike
 
 /** What AMD's Zen cores have in common: Software Optimization Guides for families 17h, 19h (idioms:
- *  2.9; "XMM register merge") and 1Ah. */
+ *  2.9; "XMM register merge") and 1Ah. Latencies of merging are of measured chains on Zen 5
+ *  (bench/cqa/chains.tsv). */
 #define SN_CORE_ZEN                                                                                \
-	SN_CORE_SAMPLED, .knows_zero_upper_parts = true, .has_mask_idioms = true,                  \
-			 .has_borrow_idiom = true, .load_latency = 4, .load_latency_simple = 4,    \
-			 .eliminates_gpr_moves = true, .eliminates_vector_moves = true,            \
-			 .taken_branch_cycles = 1, .insert_merge_latency = 2,                      \
-			 .usual_memory = &sn_usual_memory_amd
+	.knows_zero_upper_parts = true, .has_mask_idioms = true, .has_borrow_idiom = true,         \
+	.load_latency = 4, .load_latency_simple = 4, .simple_displacement_bytes = 2048,            \
+	.eliminates_gpr_moves = true, .eliminates_vector_moves = true, .taken_branch_cycles = 1,   \
+	.insert_merge_latency = 2, .load_merge_latency = 1, .load_merge_latency_vector = 2,        \
+	.conversion_merge_latency = 3, .usual_memory = &sn_usual_memory_amd,                       \
+	.sampled = &sn_sampled_alike
 
 #endif

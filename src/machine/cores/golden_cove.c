@@ -56,6 +56,7 @@ const struct sn_core sn_core_sapphirerapids = {
 		.rmw_forward_latency = 1,
 		.rmw_register_latency = 7,
 		.renames_same_address = true,
+		.renamed_bytes_least = 4,
 
 		/* latency between operations */
 		.forwards_additions = true,
@@ -65,6 +66,7 @@ const struct sn_core sn_core_sapphirerapids = {
 		.closed_by_wide_vectors = 1u << 1,
 		.vector_share = 1.05F,
 		.meeting_exponent = 24,
+		.meeting_noticed = 1.002, /* chosen */
 
 		/* loads and stores */
 		.loads_per_cycle = 3,

@@ -22,6 +22,7 @@ const struct sn_core sn_core_haswell = {
 		.op_cache_window_bytes = 32,
 		.op_cache_window_uops = 18,
 		.loop_buffer_uops = 56,
+		.loop_buffer_copies = 8, /* chosen */
 		.issue_width = 4,
 		.load_latency_simple = 4,
 		.vector_load_latency = { 6, 7, 7 },

@@ -18,14 +18,20 @@ TEST(every_core_has_what_all_cores_have)
 		CHECK(rules->taken_branch_cycles > 0);
 		CHECK(rules->loads_per_cycle && rules->stores_per_cycle && rules->vector_bytes);
 		CHECK(rules->usual_memory && rules->usual_memory->misses_in_flight > 0);
-		CHECK(rules->seen_retire_width > 0);
+		CHECK(rules->sampled && rules->sampled->retire_width > 0);
 		/* a width without its partner would be a division by zero */
 		CHECK(!rules->predecode_bytes == !rules->predecode_width);
 		CHECK(!rules->predecode_bytes || rules->complex_decoder_uops);
 		CHECK(!rules->op_cache_window_bytes == !rules->op_cache_window_uops);
 		CHECK(!rules->op_cache_line_bytes == !rules->op_cache_entry_ops);
+		CHECK(!rules->op_cache_line_bytes == !rules->op_cache_entries);
+		CHECK(!rules->loop_buffer_uops == !rules->loop_buffer_copies);
+		CHECK(!(rules->meeting_exponent > 0) == !(rules->meeting_noticed >= 1));
 		CHECK(!rules->general_scheduler_uops || rules->vector_queue_uops);
 		CHECK(!rules->general_scheduler_uops || rules->microcode_portion_uops);
+		CHECK(!rules->general_scheduler_uops || rules->window_noticed >= 1);
+		CHECK(!rules->renames_memory || rules->renamed_bytes_least);
+		CHECK(!(rules->load_latency_simple > 0) == !rules->simple_displacement_bytes);
 	}
 }
 
