@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+#include "cqa/block/metrics.h"
+
 enum { PREFIXES_MAX = 1000 };
 #define ROUNDING 1e-3 /* of printed bounds */
 
@@ -90,6 +92,36 @@ static void front_end_parts(const struct sn_machine *machine, const struct sn_cq
 		by_prefixes(machine, block, whole, cycles);
 }
 
+/* Bytes that each instruction stores past the caches, in all. */
+static double bytes_past_caches(const struct sn_cqa_block *block, double *bytes)
+{
+	double all = 0;
+
+	for (size_t i = 0; i < block->accesses->count; i++) {
+		const struct sn_access *access = &block->accesses->items[i];
+
+		if (!access->is_store || !sn_insn_is_past_caches(&block->insns[access->insn]))
+			continue;
+		bytes[access->insn] += access->address.bytes;
+		all += access->address.bytes;
+	}
+	return all;
+}
+
+/* Stores share alike what they take. If those past the caches take longer, that is theirs. */
+static void stores_parts(const struct sn_machine *machine, const struct sn_cqa_path *path,
+			 const struct sn_cqa_block *charged, double *cycles)
+{
+	double whole = path->estimate.bounds[SN_BOUND_PORTS];
+	double stores = sn_bound_stores(machine, charged);
+	bool is_windows = whole <= path->estimate.window_cycles + ROUNDING;
+
+	if (whole > stores + ROUNDING && !is_windows && bytes_past_caches(charged, cycles) > 0)
+		scale_to(cycles, charged->count, whole);
+	else
+		by_accesses(charged, path->estimate.busiest_units, stores, cycles);
+}
+
 /* What operations lose by meeting is theirs alike. */
 static void units_parts(const struct sn_machine *machine, const struct sn_cqa_path *path,
 			const struct sn_cqa_block *charged, double *cycles)
@@ -110,8 +142,7 @@ static void ports_parts(const struct sn_machine *machine, const struct sn_cqa_pa
 		units_parts(machine, path, charged, cycles);
 		break;
 	case SN_PORTS_STORES:
-		by_accesses(charged, path->estimate.busiest_units,
-			    sn_bound_stores(machine, charged), cycles);
+		stores_parts(machine, path, charged, cycles);
 		break;
 	case SN_PORTS_ADDRESSES:
 		by_accesses(charged, path->estimate.busiest_units,

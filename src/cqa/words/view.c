@@ -16,6 +16,11 @@
 #include "cqa/loop/parts.h"
 #include "machine/bandwidth.h"
 
+/* (rounding) Of printed figures, relative and in cycles. */
+#define PRINTED	       0.005
+#define PRINTED_CYCLES 0.005
+#define LESS_FROM_RAM  0.95 /* (rounding) of a speed-up */
+
 /* ---- one loop ---- */
 
 static void print_bar(FILE *out, double part, double whole)
@@ -54,7 +59,7 @@ static void add_units(const struct sn_machine *machine, const struct sn_insn *in
 		sn_text_add(text, " fused");
 }
 
-enum { ASSEMBLY_LEAST = 30, ASSEMBLY_MOST = 64 };
+enum { ASSEMBLY_LEAST = 30, ASSEMBLY_MOST = 64 }; /* (room) of a line */
 
 /* Texts of all instructions, and the width of their column. */
 static int assembly_width(const struct sn_structure *structure, const struct sn_loop *loop,
@@ -111,18 +116,24 @@ static void print_sums(const struct sn_cqa_parts *parts, FILE *out)
 	fputc('\n', out);
 }
 
+/* Why a bound has more than its instructions' parts. */
+static const char *why_more(const struct sn_cqa_path *path, enum sn_bound bound)
+{
+	if (path->estimate.window_cycles > path->estimate.bounds[bound] * (1 - PRINTED))
+		return "operations that wait fill the schedulers, and younger ones wait with them";
+	if (bound == SN_BOUND_PORTS)
+		return "units that are busy for as long as all else takes keep it waiting";
+	return "what the instructions cost together has no single cause";
+}
+
 /* What a bound has beyond its instructions' parts. */
 static void print_rests(const struct sn_cqa_path *path, const struct sn_cqa_parts *parts, FILE *out)
 {
 	for (unsigned b = 0; b < SN_BOUND_COUNT; b++)
-		if (path->estimate.bounds[b] > parts->sums[b] * 1.005 + 0.005)
+		if (path->estimate.bounds[b] > parts->sums[b] * (1 + PRINTED) + PRINTED_CYCLES)
 			fprintf(out, "  %s: %.2f, not %.2f: %s\n", sn_bound_names[b],
 				path->estimate.bounds[b], parts->sums[b],
-				path->estimate.window_cycles > path->estimate.bounds[b] * 0.999
-					? "operations that wait fill the schedulers, and younger "
-					  "ones wait with them"
-					: "units that are busy for as long as all else takes keep "
-					  "it waiting");
+				why_more(path, (enum sn_bound)b));
 }
 
 static void print_instructions(const struct sn_machine *machine,
@@ -265,7 +276,7 @@ static void print_variants(const struct sn_cqa_loop *result, double share, FILE 
 			variant->speedup);
 		if (share > 0)
 			fprintf(out, ", the program %.2fx", sn_amdahl(share, variant->speedup));
-		if (variant->ram_speedup < 0.95 * variant->speedup)
+		if (variant->ram_speedup < LESS_FROM_RAM * variant->speedup)
 			fprintf(out, " (%.2fx if data come from RAM)", variant->ram_speedup);
 		fputc('\n', out);
 	}

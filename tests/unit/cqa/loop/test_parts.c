@@ -28,7 +28,8 @@ static const char *const archs[] = { "haswell",	       "skylake", "cascadelake",
 				     "sapphirerapids", "zen2",	  "zen4",	 "zen5" };
 
 /* dot product; quotients; list; x = (x + y) * z with a swap; store to load; push and use of rsp;
- * stores to nine lines; 512-bit sums; a length-changing prefix; 20 one-byte operations */
+ * stores to nine lines; 512-bit sums; a length-changing prefix; 20 one-byte operations; a store past
+ * the caches beside another */
 static const char *const blocks[] = {
 	"f20f1004c7 f20f5904c6 4883c001 f20f58c8 4839c2 75ea",
 	"660f28c1 f20f5e04c6 f20f1104c7 4883c001 4839c2 75e9",
@@ -41,6 +42,7 @@ static const char *const blocks[] = {
 	"62f1fd485807 62f1f5485806 49ffcf 75ef",
 	"66b83412 49ffcf 75f7",
 	"9090909090909090909090909090909090909090 49ffcf 75e7",
+	"0f2b07 488906 4883c710 49ffcf 75f1",
 };
 
 TEST(parts_sum_to_their_bounds)
