@@ -74,10 +74,9 @@ extern const struct sn_sampled sn_sampled_alike;
  *  (bench/cqa/chains.tsv). */
 #define SN_CORE_ZEN                                                                                \
 	.knows_zero_upper_parts = true, .has_mask_idioms = true, .has_borrow_idiom = true,         \
-	.load_latency = 4, .load_latency_simple = 4, .simple_displacement_bytes = 2048,            \
-	.eliminates_gpr_moves = true, .eliminates_vector_moves = true, .taken_branch_cycles = 1,   \
-	.insert_merge_latency = 2, .load_merge_latency = 1, .load_merge_latency_vector = 2,        \
-	.conversion_merge_latency = 3, .usual_memory = &sn_usual_memory_amd,                       \
-	.sampled = &sn_sampled_alike
+	.load_latency = 4, .eliminates_gpr_moves = true, .eliminates_vector_moves = true,          \
+	.taken_branch_cycles = 1, .insert_merge_latency = 2, .load_merge_latency = 1,              \
+	.load_merge_latency_vector = 2, .conversion_merge_latency = 3,                             \
+	.usual_memory = &sn_usual_memory_amd, .sampled = &sn_sampled_alike
 
 #endif

@@ -129,6 +129,25 @@ TEST(an_update_in_memory_takes_the_shorter_way)
 	CHECK_REAL(flow_of("cascadelake", "480107")->insns[0].update_cycles, 4, 1e-9);
 }
 
+TEST(the_way_through_a_loaded_base_is_shorter_in_proportion)
+{
+	/* mov rax,[rax]; cmp rcx,[rax+8]: the second in each fourth pass only, or far from the core */
+	const struct sn_data_flow *flow = flow_of("cascadelake", "488b00 483b4808");
+	const struct sn_rules *rules = &flow->machine->rules;
+	struct sn_cqa_block block = *flow->block;
+	double simple = (double)rules->load_latency_simple, usual = (double)rules->load_latency;
+
+	REQUIRE(simple < usual);
+	CHECK_REAL(flow->insns[0].load_latency, simple, 1e-9);
+	CHECK_REAL(flow->insns[1].load_latency, simple, 1e-9);
+	block.insns[1].load_latency = (float)(usual / 4);
+	flow = sn_data_flow_new(flow->machine, &block, &arena);
+	CHECK_REAL(flow->insns[1].load_latency, simple / 4, 1e-6);
+	block.insns[1].load_latency = (float)(usual + 100);
+	flow = sn_data_flow_new(flow->machine, &block, &arena);
+	CHECK_REAL(flow->insns[1].load_latency, simple + 100, 1e-6);
+}
+
 TEST(x87_values_get_the_names_of_the_next_pass)
 {
 	/* fld1 pushes: ST(0) of the next pass is new, ST(1) was ST(0) */
