@@ -15,25 +15,33 @@
 #include "report/html/html.h"
 
 /* Standard output is the target's alone: `sonde run env` prints there what `env` prints. */
-static void summary_print(struct sn_analysis *analysis)
+static void summary_print(const struct sn_summary *summary)
+{
+	fputs("\n", stderr);
+	sn_summary_print(summary, stderr, sn_locale_is_utf8(), 0);
+}
+
+static void answer_alone(struct sn_analysis *analysis)
 {
 	struct sn_summary *summary = sn_summary_of(analysis->profile, analysis->structures,
 						   sn_analysis_machine(analysis));
 
-	fputs("\n", stderr);
-	sn_summary_print(summary, stderr, sn_locale_is_utf8(), 0);
+	summary_print(summary);
 	sn_summary_free(summary);
 }
 
-static void page_write(struct sn_analysis *analysis)
+/* The answer comes before the page is made, and is the page's own. */
+static void answer_with_page(struct sn_analysis *analysis, bool is_quiet)
 {
 	static const struct sn_report_options what = { .has_details = true };
-	struct sn_report *report = NULL;
+	struct sn_report *report = sn_report_begin(analysis);
 	struct sn_text path = { 0 };
 	struct sn_error err;
 
+	if (!is_quiet)
+		summary_print(report->summary);
 	sn_text_addf(&path, "%s/report.html", analysis->experiment->path);
-	if (sn_report_new(analysis, &what, &report, &err) == SN_OK &&
+	if (sn_report_complete(report, &what, &err) == SN_OK &&
 	    sn_report_write_html(report, path.chars, false, &err) == SN_OK)
 		fprintf(stderr, "page: %s\n", path.chars);
 	else
@@ -66,10 +74,10 @@ static int run_run(const struct sn_args *args)
 	} else if (result.experiment_path.chars) {
 		if (sn_analysis_open(result.experiment_path.chars, &options, &analysis, &err) ==
 		    SN_OK) {
-			if (!sn_args_flag(args, "quiet"))
-				summary_print(analysis);
 			if (!sn_args_flag(args, "no-page"))
-				page_write(analysis);
+				answer_with_page(analysis, sn_args_flag(args, "quiet"));
+			else if (!sn_args_flag(args, "quiet"))
+				answer_alone(analysis);
 			sn_analysis_free(analysis);
 		} else {
 			sn_error_print(&err);

@@ -24,17 +24,25 @@ static void add_phases(struct sn_report *report, const struct sn_analysis *analy
 		report->phases = NULL;
 }
 
-sn_status sn_report_new(struct sn_analysis *analysis, const struct sn_report_options *options,
-			struct sn_report **out, struct sn_error *err)
+struct sn_report *sn_report_begin(struct sn_analysis *analysis)
 {
 	struct sn_report *report = sn_alloc_zeroed(1, sizeof(*report));
+
+	report->analysis = analysis;
+	report->profile = analysis->profile;
+	sn_report_ask_whatif(report, analysis);
+	summarise(report, analysis);
+	return report;
+}
+
+sn_status sn_report_complete(struct sn_report *report, const struct sn_report_options *options,
+			     struct sn_error *err)
+{
+	struct sn_analysis *analysis = report->analysis;
 	struct sn_progress progress;
 	sn_status status;
 
-	report->profile = analysis->profile;
-	sn_report_ask_whatif(report, analysis);
 	sn_progress_begin(&progress, "collecting times and phases", 0);
-	summarise(report, analysis);
 	sn_report_add_run(report);
 	sn_report_add_rows(report);
 	sn_report_add_whatif(report, analysis->structures, options->has_details);
@@ -45,6 +53,15 @@ sn_status sn_report_new(struct sn_analysis *analysis, const struct sn_report_opt
 	}
 	status = sn_report_add_tables(report, analysis->structures, options, err);
 	sn_progress_end(&progress);
+	return status;
+}
+
+sn_status sn_report_new(struct sn_analysis *analysis, const struct sn_report_options *options,
+			struct sn_report **out, struct sn_error *err)
+{
+	struct sn_report *report = sn_report_begin(analysis);
+	sn_status status = sn_report_complete(report, options, err);
+
 	if (status == SN_OK)
 		*out = report;
 	else

@@ -146,8 +146,9 @@ struct sn_report_table {
 
 struct sn_report {
 	struct sn_arena arena;
-	const struct sn_profile *profile; /* borrowed */
-	struct sn_summary *summary;	  /* with its verdict and hint */
+	struct sn_analysis *analysis; /* borrowed, with its profile */
+	const struct sn_profile *profile;
+	struct sn_summary *summary; /* with its verdict and hint */
 	struct sn_phases
 		*phases; /* NULL: none were looked for, or there is nothing to find them in */
 	struct sn_interner file_paths; /* number of a path = index in `files` */
@@ -214,6 +215,12 @@ struct sn_report_options {
  */
 sn_status sn_report_new(struct sn_analysis *analysis, const struct sn_report_options *options,
 			struct sn_report **out, struct sn_error *err);
+/** The same in two steps, for who prints the summary before the rest is made. After the first the
+ * report has its summary and the answer of the static model. The report is to be freed even if the
+ * second fails. */
+struct sn_report *sn_report_begin(struct sn_analysis *analysis);
+sn_status sn_report_complete(struct sn_report *report, const struct sn_report_options *options,
+			     struct sn_error *err);
 void sn_report_free(struct sn_report *report);
 
 #endif
