@@ -496,6 +496,20 @@ sn_status sn_table_write(const struct sn_table *table, const struct sn_table_vie
 	return status;
 }
 
+size_t sn_table_rows_shown(const struct sn_table *table, const struct sn_table_view *view)
+{
+	struct sn_table_selection sel = { 0 };
+	struct sn_error err;
+	sn_status status;
+
+	if (!view->filter)
+		return view->top && table->row_count > view->top ? view->top : table->row_count;
+	status = selection_make(table, view, &sel, &err);
+	free(sel.columns);
+	free(sel.rows);
+	return status == SN_OK ? sel.row_count : 0;
+}
+
 bool sn_table_shows(const struct sn_table *table, const struct sn_table_view *view, size_t column,
 		    int64_t value)
 {

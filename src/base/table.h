@@ -87,6 +87,8 @@ void sn_table_set_real(struct sn_table *table, size_t column, double value); /* 
 sn_status sn_table_write(const struct sn_table *table, const struct sn_table_view *view, FILE *out,
 			 void (*extra)(struct sn_json *json, void *context), void *context,
 			 struct sn_error *err);
+/** Gives how many rows the view shows; 0 also where its filter does not parse. */
+size_t sn_table_rows_shown(const struct sn_table *table, const struct sn_table_view *view);
 /** Whether any row that the view shows has this value in a column of whole numbers. */
 bool sn_table_shows(const struct sn_table *table, const struct sn_table_view *view, size_t column,
 		    int64_t value);

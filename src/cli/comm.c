@@ -5,6 +5,7 @@
 #include "cli/command.h"
 #include "base/arena.h"
 #include "base/text.h"
+#include "experiment/store.h"
 #include "pandore/page/page.h"
 #include "pandore/profiler/comm.h"
 
@@ -53,6 +54,18 @@ static const char *short_name(struct sn_arena *arena, const char *path)
 	if (sn_ends_with(name, ".profile.json") && length > strlen(".profile.json"))
 		length -= strlen(".profile.json");
 	return sn_arena_strndup(arena, name, length);
+}
+
+static sn_status profile_read(const char *path, struct sn_comm_profile **out, struct sn_error *err)
+{
+	if (path[0] == '@' || sn_store_is_experiment(path))
+		return sn_error_set(
+			err, SN_ERR_USAGE,
+			"comm: '%s' is an experiment, which has no messages: name "
+			"PROG.profile.json, which a program compiled with 'sonde pandore "
+			"compile --profile' writes",
+			path);
+	return sn_comm_profile_read(path, out, err);
 }
 
 static bool is_trace(const char *path)
@@ -195,7 +208,7 @@ static int comm_run(const struct sn_args *args)
 					      "this command with --format html",
 					      args->operands[i]);
 		else
-			status = sn_comm_profile_read(args->operands[i], &profiles[count], &err);
+			status = profile_read(args->operands[i], &profiles[count], &err);
 		count += status == SN_OK;
 	}
 	if (status == SN_OK && !count)

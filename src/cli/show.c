@@ -8,24 +8,20 @@
 #include "cli/command.h"
 #include "cli/help.h"
 #include "experiment/store.h"
+#include "views/empty.h"
 #include "views/view.h"
 
-/* Filters that nothing passes would leave a table without rows and without a word. */
+/* Filters that nothing passes would leave a page without a figure and without a word; a table says
+ * it itself. */
 static void warn_nothing(const struct sn_profile *p)
 {
-	const struct sn_weight *total = &p->total;
-	double elapsed_s = (double)p->experiment->elapsed_ns / 1e9;
+	struct sn_text reason = { 0 };
 
-	if (!p->is_filtered || total->cpu_ns || total->samples || total->waits)
-		return;
-	if (p->filter.from_ns > 0 && p->filter.from_ns >= p->experiment->elapsed_ns)
-		sn_warn("nothing is left: the range of --time begins at %.3f s, and the run ended "
-			"after %.3f s",
-			(double)p->filter.from_ns / 1e9, elapsed_s);
-	else
-		sn_warn("nothing is left: no sample and no wait of the run, which took %.3f s, "
-			"passes the filters (--time, --thread, --process, --module, --function)",
-			elapsed_s);
+	if (p->is_filtered && sn_view_has_no_time(p)) {
+		sn_view_add_why_no_samples(p, &reason);
+		sn_warn("%s", reason.chars);
+	}
+	sn_text_free(&reason);
 }
 
 static bool operand_is_experiment(const char *operand)
@@ -113,7 +109,7 @@ static sn_status analysis_show(const struct sn_args *args, const struct asked *a
 	if (asked->view->needs & SN_VIEW_NEEDS_MACHINE && input.machine->warning[0])
 		sn_warn("%s", input.machine->warning);
 	status = sn_view_show(asked->view, &input, how, stdout, err);
-	if (status == SN_OK && asked->view->needs & SN_VIEW_NEEDS_TIME)
+	if (status == SN_OK && asked->view->show && asked->view->needs & SN_VIEW_NEEDS_TIME)
 		warn_nothing(analysis->profile);
 	return status;
 }

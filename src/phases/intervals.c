@@ -487,7 +487,8 @@ static sn_status intervals_fill(struct builder *b, int64_t interval_ns, struct s
 	if (!b->out->busy_count)
 		return sn_error_set(err, SN_ERR_NO_DATA,
 				    "phases: '%s' has no sample and no blocking call%s; there is "
-				    "nothing to find phases in",
+				    "nothing to find phases in (record with the clock on, and for "
+				    "some seconds)",
 				    b->experiment->name ? b->experiment->name : "the experiment",
 				    b->profile->is_filtered ? " that the filter lets through" : "");
 	return SN_OK;

@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "code/loop_columns.h"
 #include "profile/rank.h"
+#include "views/empty.h"
 #include "views/parts.h"
 
 /* ---- functions ---- */
@@ -140,6 +141,51 @@ static sn_status loops_fill(const struct sn_view_input *input, struct sn_table *
 	return SN_OK;
 }
 
+/* CPU time in code that is in no file: there are names of it at best. */
+static uint64_t generated_ns(const struct sn_profile *p)
+{
+	uint64_t ns = 0;
+
+	for (size_t m = 0; m < p->experiment->modules.count; m++)
+		if (p->experiment->modules.items[m].kind == SN_MODULE_JIT ||
+		    p->experiment->modules.items[m].kind == SN_MODULE_UNKNOWN)
+			ns += p->modules[m].exclusive.cpu_ns;
+	return ns;
+}
+
+static bool has_runtime_loops(const struct sn_profile *p)
+{
+	for (size_t l = 0; l < p->program->loops.count; l++)
+		if (p->is_runtime_loop[l] && p->loops[l].inclusive.cpu_ns)
+			return true;
+	return false;
+}
+
+static void why_no_loops(const struct sn_view_input *input, struct sn_text *out)
+{
+	const struct sn_profile *p = input->profile;
+	uint64_t generated = generated_ns(p);
+
+	if (!p->total.samples)
+		return;
+	if (!input->with_runtime_loops && has_runtime_loops(p))
+		sn_text_add(out, "all loops that were met are those of OpenMP and MPI runtimes: "
+				 "--runtime-loops lists them");
+	else if (generated * 5 > p->total.cpu_ns)
+		sn_text_addf(out,
+			     "no loop is known: %.1f %% of CPU time is in code made at run time, "
+			     "whose machine code is not kept; loops are found in programs and "
+			     "libraries that are files",
+			     100 * sn_share(generated, p->total.cpu_ns));
+	else
+		sn_text_addf(
+			out,
+			"none of the %llu samples lies in a loop: the time is in code without "
+			"loops ('sonde show functions'), or there are too few samples (let the "
+			"program work longer, or record with '--clock 10000')",
+			(unsigned long long)p->total.samples);
+}
+
 static const struct sn_explanation loop_words[] = {
 	{ "label", "text",
 	  "The loop as people read it: file.c:41-57, or the function's name and an offset "
@@ -191,6 +237,7 @@ const struct sn_view sn_view_loops = {
 	.share_column = "exclusive_share",
 	.is_in_report = true,
 	.fill = loops_fill,
+	.why_empty = why_no_loops,
 };
 
 /* ---- lines ---- */
@@ -370,7 +417,7 @@ static sn_status categories_fill(const struct sn_view_input *input, struct sn_ta
 	const struct sn_profile *p = input->profile;
 
 	(void)err;
-	for (int c = 0; c < SN_CATEGORIES; c++) {
+	for (int c = 0; c < SN_CATEGORIES && !sn_view_has_no_time(p); c++) {
 		const struct sn_metrics *m = &p->categories[c];
 
 		sn_table_add_row(table);

@@ -97,6 +97,19 @@ static sn_status system_fill(const struct sn_view_input *input, struct sn_table 
 	return SN_OK;
 }
 
+static void why_no_system(const struct sn_view_input *input, struct sn_text *out)
+{
+	const struct sn_profile *p = input->profile;
+
+	if (p->total.samples)
+		sn_text_addf(
+			out,
+			"none of the %llu samples met the kernel: the program makes few system "
+			"calls, or short ones; let it work longer, or record with '--clock "
+			"10000'",
+			(unsigned long long)p->total.samples);
+}
+
 static const struct sn_explanation system_words[] = {
 	{ "call", "text",
 	  "The system call that a sample was in the kernel for, by the number that the code before "
@@ -121,4 +134,5 @@ const struct sn_view sn_view_system = {
 	.share_column = "share",
 	.page_title = "Kernel",
 	.fill = system_fill,
+	.why_empty = why_no_system,
 };

@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/text.h"
+#include "views/empty.h"
 #include "views/view.h"
 
 static char *all_columns(const struct sn_view *view)
@@ -48,12 +49,21 @@ static void put_idle(const struct sn_profile *p, FILE *out)
 			count, count == 1 ? " is" : "s are", count == 1 ? "it" : "them");
 }
 
+/* What goes into the object beside the rows. */
+struct beside_rows {
+	const struct sn_profile *profile;
+	const char *why_empty; /* NULL: there are rows */
+};
+
 /* The denominator and the filters travel with the rows. */
 static void filter_members_write(struct sn_json *json, void *context)
 {
-	const struct sn_profile *p = context;
+	const struct beside_rows *beside = context;
+	const struct sn_profile *p = beside->profile;
 	const struct sn_filter *f = &p->filter;
 
+	if (beside->why_empty)
+		sn_json_member_string(json, "why_empty", beside->why_empty);
 	sn_json_member_double(json, "sampled_cpu_s", (double)p->total.cpu_ns / 1e9);
 	if (f->without_idle)
 		sn_json_member_uint(json, "threads_idle", idle_count(p));
@@ -96,7 +106,8 @@ static sn_status pieces_write(const struct sn_view *view, const struct sn_view_i
 {
 	enum { ROWS_AT_ONCE = 100000 };
 	struct sn_view_input piece = *input;
-	size_t cursor = 0, count = input->profile->experiment->samples.count;
+	size_t cursor = 0, count = input->profile->experiment->samples.count, shown = 0;
+	struct sn_table all = { 0 };
 	sn_status status = SN_OK;
 
 	piece.cursor = &cursor;
@@ -108,9 +119,18 @@ static sn_status pieces_write(const struct sn_view *view, const struct sn_view_i
 		status = view->fill(&piece, &table, err);
 		if (status == SN_OK)
 			status = sn_table_write(&table, how, out, NULL, NULL, err);
+		shown += sn_table_rows_shown(&table, how);
+		all.row_count += table.row_count;
 		sn_table_free(&table);
 		how->without_header = true;
 	} while (status == SN_OK && cursor < count);
+	if (status == SN_OK && !shown) {
+		struct sn_text reason = { 0 };
+
+		sn_view_why_empty(view, input, &all, how, &reason);
+		sn_warn("%s", reason.chars);
+		sn_text_free(&reason);
+	}
 	return status;
 }
 
@@ -127,19 +147,25 @@ static char *columns_choose(const struct sn_view *view, const struct sn_view_inp
 static sn_status rows_write(const struct sn_view *view, const struct sn_view_input *input,
 			    struct sn_table_view *how, FILE *out, struct sn_error *err)
 {
+	struct beside_rows beside = { input->profile, NULL };
+	struct sn_text reason = { 0 };
 	struct sn_table table;
 	sn_status status;
 
-	if (view->has_pieces && !how->sort && !how->top &&
+	if (view->has_pieces && input->profile->total.samples && !how->sort && !how->top &&
 	    (how->format == SN_FORMAT_CSV || how->format == SN_FORMAT_JSONL))
 		return pieces_write(view, input, how, out, err);
 	sn_table_init(&table, view->columns, view->column_count);
 	status = view->fill(input, &table, err);
+	if (status == SN_OK && !sn_table_rows_shown(&table, how)) {
+		sn_view_why_empty(view, input, &table, how, &reason);
+		beside.why_empty = reason.chars;
+	}
 	if (status == SN_OK)
-		status = sn_table_write(&table, how, out, filter_members_write,
-					(void *)input->profile, err);
-	if (status == SN_OK && !table.row_count && view->why_empty && !input->profile->is_filtered)
-		sn_warn("%s", view->why_empty(input->profile));
+		status = sn_table_write(&table, how, out, filter_members_write, &beside, err);
+	if (status == SN_OK && beside.why_empty)
+		sn_warn("%s", beside.why_empty);
+	sn_text_free(&reason);
 	if (status == SN_OK && how->format == SN_FORMAT_TEXT)
 		put_idle(input->profile, out);
 	sn_table_free(&table);

@@ -6,6 +6,7 @@
 #include "base/map.h"
 #include "base/text.h"
 #include "code/decode.h"
+#include "views/empty.h"
 #include "views/find.h"
 #include "views/parts.h"
 
@@ -21,6 +22,16 @@ static void heat_set(const struct sn_view_input *input, struct sn_table *table, 
 	for (int i = 0; i < steps && i < 8; i++)
 		strcat(bar, input->is_utf8 ? "█" : "#");
 	sn_table_set_text(table, column, bar);
+}
+
+static sn_status nothing_set(const struct sn_profile *p, struct sn_error *err)
+{
+	struct sn_text reason = { 0 };
+
+	sn_view_add_why_no_samples(p, &reason);
+	sn_error_set(err, SN_ERR_NO_DATA, "%s", reason.chars);
+	sn_text_free(&reason);
+	return SN_ERR_NO_DATA;
 }
 
 /* ---- source ---- */
@@ -112,6 +123,8 @@ static sn_status extent_find(const struct sn_view_input *input, struct extent *o
 			extent_of_function(input->profile, line->function, out);
 		return SN_OK;
 	}
+	if (sn_view_has_no_time(input->profile))
+		return nothing_set(input->profile, err);
 	if (!input->subject)
 		return sn_error_set(err, SN_ERR_NO_DATA,
 				    "no line of source is known: the program was compiled without "
@@ -489,8 +502,8 @@ static sn_status asm_fill(const struct sn_view_input *input, struct sn_table *ta
 	uint32_t module = SN_NONE;
 	sn_status status;
 
-	if (!input->profile->program->functions.count)
-		return sn_error_set(err, SN_ERR_NO_DATA, "there is nothing to disassemble");
+	if (!input->profile->program->functions.count || sn_view_has_no_time(input->profile))
+		return nothing_set(input->profile, err);
 	status = listing_target(input, &module, &link_addr, &loop, err);
 	if (status != SN_OK)
 		return status;

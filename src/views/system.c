@@ -482,15 +482,24 @@ static sn_status waits_fill(const struct sn_view_input *input, struct sn_table *
 	return SN_OK;
 }
 
-static const char *why_no_waits(const struct sn_profile *profile)
+static void why_no_waits(const struct sn_view_input *input, struct sn_text *out)
 {
-	const struct sn_experiment *e = profile->experiment;
+	const struct sn_experiment *e = input->profile->experiment;
+	bool is_outside = e->processes.count > 0;
 
 	for (size_t i = 0; i < e->processes.count; i++)
-		if (strcmp(e->processes.items[i].clock_mechanism, "perf-ring") != 0)
-			return "no call that blocks its thread was met";
-	return "blocking calls are recorded inside a program only; this one was sampled from "
-	       "outside ('sonde ./PROGRAM' starts one that is recorded from inside)";
+		is_outside &= !strcmp(e->processes.items[i].clock_mechanism, "perf-ring");
+	if (is_outside)
+		sn_text_add(out, "blocking calls are recorded inside a program only; this one was "
+				 "sampled from outside ('sonde ./PROGRAM' starts one that is "
+				 "recorded from inside)");
+	else if (e->processes.count)
+		sn_text_addf(
+			out,
+			"no call that blocks its thread was met%s: the program did not wait, "
+			"or not for long enough to be noted ('sonde show threads' has what the "
+			"kernel counted)",
+			input->profile->is_filtered ? " by what passes the filters" : "");
 }
 
 static const struct sn_explanation wait_words[] = {

@@ -8,6 +8,7 @@
 #define SN_VIEWS_VIEW_H
 
 #include "base/table.h"
+#include "base/text.h"
 #include "machine/choice.h"
 #include "profile/profile.h"
 #include "profile/structures.h"
@@ -69,8 +70,9 @@ struct sn_view {
 	const char *page_title; /* the page has it as a view of its own, so called; NULL: not */
 	sn_status (*fill)(const struct sn_view_input *input, struct sn_table *table,
 			  struct sn_error *err);
-	/* why an unfiltered run has no row, as a sentence; NULL: it always has one */
-	const char *(*why_empty)(const struct sn_profile *profile);
+	/* adds why there is no row and what would give one, as a sentence, where only the view knows
+	 * (empty.h says what all views have in common); NULL: it knows no more */
+	void (*why_empty)(const struct sn_view_input *input, struct sn_text *out);
 
 	/* a page */
 	sn_status (*show)(const struct sn_view_input *input, struct sn_table_view *how, FILE *out,

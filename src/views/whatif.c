@@ -13,6 +13,7 @@
 #include "cqa/words/table.h"
 #include "cqa/words/view.h"
 #include "machine/bandwidth.h"
+#include "views/empty.h"
 #include "views/view.h"
 
 static const char *const variant_titles[SN_VARIANT_COUNT] = { "clean (FP work only)",
@@ -411,11 +412,30 @@ sn_status sn_whatif_show(const struct sn_whatif *w, enum sn_variant variant, boo
 		fprintf(out, "\nLoops, most to gain by %s first:\n", sn_variant_names[variant]);
 	}
 	status = sn_table_write(&table, how, out, write_members, (void *)w, err);
+	if (status == SN_OK && table.row_count && !sn_table_rows_shown(&table, how)) {
+		struct sn_text reason = { 0 };
+
+		sn_view_add_why_filtered(&table, how, &reason);
+		sn_warn("%s", reason.chars);
+		sn_text_free(&reason);
+	}
 	sn_table_free(&table);
 	how->columns = NULL;
 	sn_text_free(&columns);
 	sn_text_free(&looked_at);
 	return status;
+}
+
+/* The same reasons as those of 'show loops'. */
+static void warn_no_loops(const struct sn_view_input *input)
+{
+	const struct sn_table_view all = { 0 };
+	const struct sn_table none = { 0 };
+	struct sn_text reason = { 0 };
+
+	sn_view_why_empty(sn_view_find("loops"), input, &none, &all, &reason);
+	sn_warn("%s", reason.chars);
+	sn_text_free(&reason);
 }
 
 static sn_status whatif_show(const struct sn_view_input *input, struct sn_table_view *how,
@@ -432,6 +452,8 @@ static sn_status whatif_show(const struct sn_view_input *input, struct sn_table_
 	status = sn_whatif_variant_find(w, input->subject, &variant, err);
 	if (status == SN_OK)
 		status = sn_whatif_show(w, variant, input->is_utf8, how, out, err);
+	if (status == SN_OK && !w->loops.count)
+		warn_no_loops(input);
 	sn_whatif_free(w);
 	return status;
 }

@@ -1,0 +1,99 @@
+/*
+ * Why a table has no row: what the run did not have, or was not recorded with, and what would give
+ * the table something to show. A view says what only it knows (struct sn_view, why_empty).
+ */
+#include "views/empty.h"
+
+#include <string.h>
+
+static const char *filter_words(const struct sn_filter *f)
+{
+	return f->from_ns || f->to_ns ? "--time"
+	       : f->process_count     ? "--process"
+	       : f->tid_count	      ? "--thread"
+	       : f->module	      ? "--module"
+				      : "--function";
+}
+
+static void add_filtered(const struct sn_profile *p, struct sn_text *out)
+{
+	double elapsed_s = (double)p->experiment->elapsed_ns / 1e9;
+
+	if (p->filter.from_ns > 0 && p->filter.from_ns >= p->experiment->elapsed_ns)
+		sn_text_addf(out,
+			     "nothing is left: the range of --time begins at %.3f s, and the run "
+			     "ended after %.3f s",
+			     (double)p->filter.from_ns / 1e9, elapsed_s);
+	else
+		sn_text_addf(out,
+			     "nothing is left: no sample and no wait of the run, which took %.3f "
+			     "s, passes the filters (%s); leave them away, or 'sonde show "
+			     "functions --all' lists what there is",
+			     elapsed_s, filter_words(&p->filter));
+}
+
+static bool is_clock_off(const struct sn_experiment *e)
+{
+	for (size_t i = 0; i < e->processes.count; i++)
+		if (strcmp(e->processes.items[i].clock_mechanism, "off") != 0)
+			return false;
+	return e->processes.count > 0;
+}
+
+bool sn_view_has_no_time(const struct sn_profile *p)
+{
+	return !p->total.cpu_ns && !p->total.samples && !p->total.waits;
+}
+
+void sn_view_add_why_no_samples(const struct sn_profile *p, struct sn_text *out)
+{
+	const struct sn_experiment *e = p->experiment;
+
+	if (p->is_filtered && sn_view_has_no_time(p))
+		add_filtered(p, out);
+	else if (!e->processes.count)
+		sn_text_add(out, "no process was measured: there are no data in this experiment "
+				 "('sonde show summary' says why)");
+	else if (is_clock_off(e))
+		sn_text_add(out, "there are no samples: the clock was off, as asked; record with "
+				 "it (without '--clock off')");
+	else
+		sn_text_addf(out,
+			     "there are no samples%s: the run used too little CPU time; let the "
+			     "program work longer, or record with '--clock 10000'",
+			     p->is_filtered ? " that pass the filters" : "");
+}
+
+void sn_view_add_why_filtered(const struct sn_table *table, const struct sn_table_view *how,
+			      struct sn_text *out)
+{
+	const char *sign = strpbrk(how->filter, "=~<>!");
+
+	sn_text_addf(out, "no row of %zu passes --filter '%s'", table->row_count, how->filter);
+	if (sign && *sign == '=')
+		sn_text_addf(out, "; '=' compares the whole text, '%.*s~%s' searches in it",
+			     (int)(sign - how->filter), how->filter, sign + 1);
+}
+
+void sn_view_why_empty(const struct sn_view *view, const struct sn_view_input *input,
+		       const struct sn_table *table, const struct sn_table_view *how,
+		       struct sn_text *out)
+{
+	const struct sn_profile *p = input->profile;
+
+	if (table->row_count && how->filter)
+		sn_view_add_why_filtered(table, how, out);
+	else if (p->is_filtered && sn_view_has_no_time(p))
+		add_filtered(p, out);
+	else if (view->why_empty)
+		view->why_empty(input, out);
+	if (out->length)
+		return;
+	if (!p->total.samples)
+		sn_view_add_why_no_samples(p, out);
+	else
+		sn_text_addf(out,
+			     "none of the %llu samples is of what this table shows; 'sonde show "
+			     "functions --all' lists where they are",
+			     (unsigned long long)p->total.samples);
+}
