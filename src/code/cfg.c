@@ -1,6 +1,6 @@
 /*
- * Basic blocks of one function: decoding follows control flow from the entry, through jump tables
- * and landing pads; what is left in the function's ranges and is no padding is decoded as well, as
+ * Basic blocks of one function. Decoding follows control flow from the entry, through jump tables
+ * and landing pads. What is left in the function's ranges and is no padding is decoded as well, as
  * speculative. Each byte is decoded once, so the time is linear in the code's size.
  */
 #include <stdlib.h>

@@ -125,11 +125,10 @@ struct sn_symbol {
 	bool is_ifunc; /* the resolver's code, not the chosen implementation */
 };
 
-/** Code symbols sorted by link_addr, one for each start address, not overlapping: aliases are
- * resolved so that the answer does not depend on the table's order (local last, then fewest
- * leading underscores, global before weak, shorter, alphabetical). They cover every executable byte
- * but padding.
- */
+/** Code symbols sorted by link_addr, one for each start address, not overlapping. They cover every
+ * executable byte but padding. Of aliases one is chosen so that the answer does not depend on the
+ * table's order: local names last, then fewest leading underscores, global before weak, shorter,
+ * alphabetical. */
 const struct sn_symbol *sn_image_symbols(const struct sn_image *image, size_t *count);
 /** The code symbol around an address, or NULL. O(log n). */
 const struct sn_symbol *sn_image_symbol_at(const struct sn_image *image, uint64_t link_addr);

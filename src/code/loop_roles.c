@@ -1,9 +1,11 @@
 /*
  * One source loop may become several loops of machine code: iterations peeled off to reach an
- * aligned address, the main loop over whole vectors, the rest; and versions of them all for
- * pointers that may or may not alias. Loops are one source loop if they were written in the same
- * subroutine, at the same lines and at the same height of a nest, and none is within another. Their
- * roles follow from how much one pass does and from who comes after whom. See docs/method/loops.md.
+ * aligned address, the main loop over whole vectors, and the rest. There may be versions of all of
+ * them for pointers that may or may not alias.
+ *
+ * Loops are one source loop if they were written in the same subroutine, at the same lines and at
+ * the same height of a nest, and none is within another. Their roles follow from how much one pass
+ * does, and from which comes after which. See docs/method/loops.md.
  */
 #include <stdlib.h>
 #include <string.h>

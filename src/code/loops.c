@@ -156,8 +156,8 @@ static bool *directly_closed(struct finder *f)
 
 /*
  * An interpreter that jumps from each instruction's code straight to the next one's is one loop to
- * its author, and to the theory a region with hundreds of entries, in which the forest nests
- * regions by the order of a walk and makes a loop of each piece that may follow itself. What is
+ * its author. To the theory it is a region with hundreds of entries: the forest nests regions by
+ * the order of a walk, and makes a loop of each piece that may follow itself. So what is
  * irreducible or closed by table jumps only, directly in an irreducible region, is no loop of its
  * own.
  */

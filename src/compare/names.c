@@ -4,8 +4,8 @@
 #include <string.h>
 
 /* Where the name of a copy or part that a compiler made of a function goes on behind the function's
- * own (gcc: clones, outlined regions, cold halves; LLVM's are alike): the name's length if it does
- * not. */
+ * own name (gcc's clones, outlined regions and cold halves; LLVM's are alike). The length of the
+ * name if it does not. */
 static size_t own_name_length(const char *name)
 {
 	static const char *const words[] = { "constprop", "isra",    "part", "cold",

@@ -92,9 +92,9 @@ static void sweep_copy(char *memory, size_t bytes)
 			: "xmm0", "xmm1", "xmm2", "xmm3", "memory");
 }
 
-/* The time of a piece from many pieces: whoever else has the processor or the memory in between
- * makes single pieces long, so one of the shortest is taken, and it belongs to the fastest clock: a
- * processor that is lent out for moments seems to have a slow one then. */
+/* The time of a piece, from many pieces. Other programs on the processor or the memory make single
+ * pieces long, so one of the shortest is taken. It belongs to the fastest clock: a processor that
+ * is lent out for moments seems to have a slow one then. */
 struct pieces {
 	double ticks[PIECES_MAX];
 	size_t count;

@@ -246,10 +246,10 @@ struct sn_rules {
 	/* Units, by their numbers in the table, that take no vector operation while 512-bit ones are
 	   in flight. */
 	uint32_t closed_by_wide_vectors;
-	/* What of an integer unit's cycle an operation costs that any of them can execute (0: 1,
-	   and nothing of what follows), the same in loops of more than a line of code, what one of
-	   `alu_long_cycles` or more costs besides its own units, and what loads and stores of
-	   general registers cost. */
+	/* The cost of an integer operation that any integer unit can execute, in cycles of a unit
+	 * (0: 1, and none of the next five counts). Then: the same in loops of more than a line of
+	 * code; what an operation of `alu_long_cycles` or more costs besides its own units; what a
+	 * load and a store of a general register cost. */
 	float alu_share, alu_share_several_lines, alu_share_long, alu_share_load, alu_share_store,
 		alu_long_cycles;
 	float vector_share; /* what of a vector unit's cycle an operation costs where others may go
@@ -290,9 +290,9 @@ struct sn_rules {
 	/* that an operation keeps its place besides waiting */
 	unsigned general_hold_cycles, load_hold_cycles, store_hold_cycles, vector_hold_cycles;
 
-	/* For the window (cqa/core/window.c): by how many cycles a latency that was measured in whole
-	   cycles may be too long; how full a buffer must get for passes to be put through it; and
-	   times all bounds, from which on the result counts. */
+	/* For the window (cqa/core/window.c). First: by how many cycles a latency that was measured
+	 * in whole cycles may be too long. Then: how full a buffer must get for passes to be put
+	 * through it. Last: the result counts from so many times all bounds on. */
 	double latency_excess_cycles, window_filled_share, window_noticed;
 
 	/* ---- where samples fall ---- */

@@ -7,9 +7,9 @@
  *  - fixed: the k asked for.
  *
  * Two clusters are apart if, along the line through their centroids, the gap between their medians
- * is more than SN_APART_GAP times the spread of each (median absolute deviation, scaled): half a
- * Gaussian and half a uniform distribution, which is what k-means makes of one cluster, stay below
- * 2.8. docs/method/phases.md has the derivation.
+ * is more than SN_APART_GAP times the spread of each (median absolute deviation, scaled). k-means
+ * makes of one cluster half a Gaussian and half a uniform distribution, and these stay below 2.8.
+ * docs/method/phases.md has the derivation.
  */
 #ifndef SN_PHASES_CHOOSE_H
 #define SN_PHASES_CHOOSE_H

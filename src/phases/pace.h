@@ -74,9 +74,9 @@ void sn_pace_text(const struct sn_pace *pace, struct sn_text *out);
  *  null where not known. */
 void sn_pace_write(const struct sn_pace *pace, struct sn_json *json);
 
-/** Instructions on the shortest way through a loop's own code and back to its header, or (NULL)
- * from the function's entry to a return, outside of loops; by way of a block's address, if `via`
- * is not 0. 0: there is none that is known. */
+/** The number of instructions on the shortest way through a loop's own code and back to its header.
+ * With `loop` NULL: from the function's entry to a return, outside of loops. If `via` is not 0, the
+ * way leads through the block at that address. 0: there is none that is known. */
 uint32_t sn_shortest_round(const struct sn_function *function, const struct sn_loop *loop,
 			   uint64_t via);
 

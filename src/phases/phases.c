@@ -157,8 +157,8 @@ static double share_below(const struct builder *b, uint32_t label, uint32_t enti
 	return all > 0 ? below / all : 0;
 }
 
-/* The part of a main loop in which a site lies, if the phase comes again about as often as the
- * part is called: then it is a moment of the round, and the part is the step that people know. */
+/* The part of a main loop in which a site lies, if the phase comes again about as often as the part
+ * is called. Then the site is a moment of the iteration, and the part is the step that people know. */
 static const struct sn_phase_cycle *part_around(const struct builder *b, uint32_t label,
 						const struct sn_phase_site *site)
 {
@@ -320,8 +320,8 @@ static bool sites_mark_little(const struct builder *b, uint32_t x, uint32_t y)
 }
 
 /* Joins the first two phases that nothing tells apart; false if there are none. Intervals of a
- * cycle hold now two rounds of one part and one of the other, now the other way round: such phases
- * have sites of their own, but each is as good as active in the other. */
+ * cycle hold now two rounds of one part and one of the other, now the other way round. Such phases
+ * have sites of their own, but each site is as active in the other phase. */
 static bool phases_merge(struct builder *b)
 {
 	const struct sn_phase *phases = b->phases->phases.items;

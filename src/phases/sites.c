@@ -222,8 +222,8 @@ static bool has_loop_around(const struct builder *b, uint32_t loop, const double
 }
 
 /* The uppermost loop below (or in) a function that has most of its time in the phase. Where that
- * hardly iterates, as one over the commands of an input file, one further down that does; not one
- * of the same function: whether that or the one around it is the step cannot be told, but they are
+ * hardly iterates, as one over the commands of an input file, it is one further down that does. It
+ * is not another loop of the same function: which of the two is the step is not known, but they are
  * one loop nest. */
 static uint32_t loop_below(const struct builder *b, uint32_t function)
 {
@@ -409,10 +409,10 @@ static bool keeps_contrast(const struct builder *b, uint32_t entity, uint32_t ch
 	       contrast_of(b, chosen) >= lift_share * contrast_of(b, entity);
 }
 
-/* An iteration of an innermost loop that calls nothing takes nanoseconds, which a heartbeat would
- * multiply: what encloses it stands for it where that is as active; so with all places whose
- * beats, as far as can be told, would cost more than they may. Returns where the heartbeat is; the
- * mark is that too, as long as it tells the phase as well. */
+/* Where the heartbeat of a site is. An iteration of an innermost loop that calls nothing takes
+ * nanoseconds, which a heartbeat would multiply. So a place around it stands for it, where that is
+ * as active. The same holds for all places whose beats, as far as is known, would cost more than
+ * they may. The mark is that place too, as long as it tells the phase as well. */
 static uint32_t site_lift(const struct builder *b, uint32_t entity, uint32_t *mark)
 {
 	struct sn_pace pace = sn_pace_of(&b->pace, entity);
@@ -455,7 +455,7 @@ static bool is_driving(const struct builder *b, uint32_t loop)
 }
 
 /* The deepest loop that has nearly all of the time, calls others for most of it and iterates at a
- * useful rate; else the uppermost of a function's loops that does not beat as fast as data loops
+ * useful rate. Else the uppermost of a function's loops that does not beat as fast as data loops
  * do. SN_NONE: iterations could not be told apart. */
 static uint32_t step_loop_choose(const struct builder *b, double most)
 {

@@ -13,8 +13,8 @@
 
 enum { SAMPLES_LEAST = 3, SAMPLES_ENOUGH = 20, CLEAN_MIN = 4 };
 
-/* A row is a mixture of its neighbours if what it differs by from the best mixture is less than
- * this fraction of their distance; and they must differ by this much to be two phases. */
+/* A row is a mixture of its neighbours if its distance from the best mixture is less than this
+ * fraction of their distance. The neighbours must differ by this much to be two phases. */
 static const double mixture_rest = 0.35, step_min = 0.3;
 
 struct builder {
@@ -178,9 +178,9 @@ static bool row_is_seen(const struct sn_intervals *intervals, const struct sn_in
 	       sn_interval_row_ns(row) * 5 >= (uint64_t)intervals->interval_ns;
 }
 
-/* Whether the row between two others is what lies between them: a phase ended in it. With
- * d = |a - c|, the foot of x on the line from a to c is at t, its distance from the line h:
- * |a - x|^2 = (t d)^2 + h^2 and |c - x|^2 = ((1 - t) d)^2 + h^2. */
+/* Whether the row between two others is a mixture of them: a phase ended in it. With d = |a - c|,
+ * the foot of x on the line from a to c is at t, and its distance from the line is h: |a - x|^2 =
+ * (t d)^2 + h^2 and |c - x|^2 = ((1 - t) d)^2 + h^2. */
 static bool row_is_mixture(const struct sn_sparse *m, size_t row)
 {
 	double d2 = sn_sparse_distance2(m, row - 1, row + 1);

@@ -161,9 +161,9 @@ uint64_t sn_outside_thread_pending_ns(const struct sn_outside_thread *thread)
 }
 
 /*
- * CPU time that the thread had used when its event began to count: of both its times, read one
- * after the other, the kernel's is behind by up to a tick while the thread runs, so the largest
- * difference is the best. Unless it ran between the two readings.
+ * CPU time that the thread had used when its event began to count. Both its times are read one
+ * after the other. The kernel's is behind by up to a tick while the thread runs, so the largest
+ * difference is the best, unless the thread ran between the two readings.
  */
 void sn_outside_thread_look_before(struct sn_outside *o, struct sn_outside_thread *thread)
 {

@@ -1,8 +1,8 @@
 /**
  * Rows in 32 bytes, by pc: what makes the second walk through a function cheap.
  *
- * Nearly every row says the same few things: the CFA is a register plus a constant (or the word
- * there), the return address stands below it, and some of the six registers that survive calls are
+ * Nearly every row says the same few things. The CFA is a register plus a constant (or the word
+ * there). The return address stands below it. Some of the six registers that survive calls are
  * saved at small distances. Those rows are kept; the rest is decoded each time.
  */
 #ifndef SN_UNWIND_CACHE_H

@@ -59,9 +59,9 @@ static bool knows(const struct sn_unwind_regs *regs, unsigned reg)
 }
 
 /**
- * Whether a register was saved there but is back already. In epilogues, compilers let the rule
- * stand after the pop, since the word below the stack pointer still holds the value; a copied stack
- * does not reach down there, but the register itself has it.
+ * Whether a register was saved there but is back already. In epilogues compilers let the rule stand
+ * after the pop, since the word below the stack pointer still holds the value. A copied stack does
+ * not reach down there, but the register itself has the value.
  */
 static inline bool is_popped(uint64_t slot, uint64_t rsp)
 {
@@ -227,9 +227,9 @@ static inline bool read_near(const struct sn_unwind_target *target, uint64_t loa
 }
 
 /**
- * The two expressions of real code that are a register plus a constant, or the word there, after
- * all: `breg off; deref` of functions that realign their stack, and the one of linkers' PLT
- * entries, whose CFA depends on the low bits of a pc that is known here.
+ * The two expressions of real code that are after all a register plus a constant, or the word
+ * there. One is `breg off; deref` of functions that realign their stack. The other is that of
+ * linkers' PLT entries, whose CFA depends on the low bits of a pc that is known here.
  */
 static bool shorten_cfa(const struct sn_unwind_module *module, const struct sn_unwind_row *row,
 			uint64_t pc, bool is_exact, struct sn_unwind_short_row *out)

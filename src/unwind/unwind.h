@@ -2,13 +2,13 @@
  * Walks a stack by call-frame information (.eh_frame), where nothing may be called.
  *
  * The same code runs in a signal handler of the target (windows on its own memory) and offline over
- * copied registers and stack (windows on copies). It calls no function of libc, allocates nothing,
- * takes no lock, uses no thread-local and no floating-point or vector register, reads only inside
- * the windows that it was given, and does a bounded amount of work per frame.
+ * copied registers and stack (windows on copies). It calls no function of libc, allocates nothing
+ * and takes no lock. It uses no thread-local and no floating-point or vector register. It reads
+ * only inside the windows that it was given, and does a bounded amount of work per frame.
  *
- *	struct sn_unwind_target target = { modules, count, generation, &stack, 1 };
- *	sn_unwind_regs_from_gregs(&regs, (const int64_t *)ucontext->uc_mcontext.gregs);
- *	sn_unwind_walk(&target, &regs, cache, pcs, 512, &walk);
+ * 	struct sn_unwind_target target = { modules, count, generation, &stack, 1 };
+ * 	sn_unwind_regs_from_gregs(&regs, (const int64_t *)ucontext->uc_mcontext.gregs);
+ * 	sn_unwind_walk(&target, &regs, cache, pcs, 512, &walk);
  *
  * The caller owns every table and window and keeps them alive and unchanged during a walk (an epoch
  * or a seqlock of its own guards dlclose). Walks of different threads share nothing but the tables.
@@ -173,9 +173,11 @@ uint64_t sn_unwind_cache_hits(const struct sn_unwind_cache *cache);
  * Walks from `regs` (where the thread was interrupted) outwards; writes at most `max` pcs.
  *
  * pcs[0] is the interrupted instruction itself. Every later pc stands one past the first byte or
- * more of the instruction that its frame is executing, so `pc - 1` lies in that instruction: for a
- * call this is the return address; for a frame that a signal interrupted, the interrupted address
- * plus one; for the trampoline to which its handler returns, the trampoline's address plus one.
+ * more of the instruction that its frame is executing, so `pc - 1` lies in that instruction. For a
+ * call it is the return address. For a frame that a signal interrupted, it is the interrupted
+ * address plus one. For the trampoline to which the handler returns, it is the trampoline's address
+ * plus one.
+ *
  * `regs` is left at the last frame. `cache` may be NULL. Returns the number of pcs.
  *
  * Safe in signal handlers. Never reads outside the windows of `target`.

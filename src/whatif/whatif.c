@@ -1,7 +1,7 @@
 /*
- * Joins the samples of a run with the static model: each sampled loop is analysed, the weights of
- * its paths are fitted, and its possible gains are put in the order in which they add up to most
- * for the program.
+ * Joins the samples of a run with the static model. Each sampled loop is analysed and the weights
+ * of its paths are fitted. The possible gains are then put in the order in which they add up to
+ * most for the program.
  */
 #include "whatif/whatif.h"
 

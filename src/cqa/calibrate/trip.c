@@ -420,11 +420,11 @@ static uint64_t bytes_walked(const struct sn_cqa_block *block)
 	return total;
 }
 
-/* Long runs end in a mispredicted branch, short ones in a predicted one; the two runs of a pair
- * must end alike for the cost to cancel, so trip counts in between are avoided: at 160 and more
- * both are mispredicted, at 96 and less mostly neither. The fewer the trips, the more a cycle lost
- * at either end weighs: 1 % at 320, 2 % at 96 (measured). Where pages can be shared (see timing.c)
- * the memory walked does not matter. */
+/* Trip counts of the two runs of a pair. Long runs end in a mispredicted branch, short ones in a
+ * predicted one, and the two must end alike for the cost to cancel. So counts in between are
+ * avoided: at 160 and more both are mispredicted, at 96 and less mostly neither. The fewer the
+ * trips, the more a cycle lost at either end weighs: 1 % at 320, 2 % at 96 (measured). Where pages
+ * can be shared (see timing.c) the memory walked does not matter. */
 static unsigned choose_trips(uint64_t walked_bytes)
 {
 	static const unsigned choices[] = { 2000, 800, 320, 96, 48, 24 };
@@ -492,9 +492,9 @@ static uint64_t tame_steps(const struct sn_cqa_block *block, struct sn_timing_re
 	return walked;
 }
 
-/* Where in its page each pointer begins. A load whose page offset was stored to a few passes ago
- * waits for that store though the pages differ; so pointers that are only read start ahead of those
- * that are written, in the direction in which the loop walks, and meet no store of a pass that is
+/* Where in its page each pointer begins. A load waits for a store of a few passes ago to the same
+ * page offset, though the pages differ. So pointers that are only read start ahead of those that
+ * are written, in the direction in which the loop walks. They then meet no store of a pass that is
  * still under way. */
 static void place_pointers(const struct sn_cqa_block *block, struct sn_timing_request *out)
 {

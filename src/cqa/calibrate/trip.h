@@ -10,10 +10,10 @@
 #include "machine/timing.h"
 
 /**
- * Fills a timing request for the block (a loop unless `is_unrolled`).
- * SN_ERR_UNSUPPORTED with a sentence if the block may not be run (system calls, interrupts,
- * privileged instructions, jumps out of it) or its trip count cannot be set: the last instruction
- * must branch back to byte 0 on a register that moves by a constant step.
+ * Fills a timing request for the block (a loop unless `is_unrolled`). SN_ERR_UNSUPPORTED, with a
+ * sentence, if the block may not be run: it has system calls, interrupts, privileged instructions,
+ * or jumps out of it. The same if its trip count cannot be set: the last instruction must branch
+ * back to byte 0 on a register that moves by a constant step.
  */
 sn_status sn_trip_plan(const struct sn_machine *machine, const uint8_t *bytes, size_t length,
 		       bool is_unrolled, struct sn_timing_request *out, struct sn_error *err);

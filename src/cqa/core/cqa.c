@@ -81,8 +81,8 @@ static void add_operation(struct sn_insn *insn, uint32_t units, float count)
 		insn->sets[insn->set_count++] = (struct sn_unit_set){ units, count };
 }
 
-/* Integer units are never all busy with operations that wait for each other: operations bound for
- * the same unit meet, and one that takes several cycles needs its unit's way out again when it
+/* Integer units are never all busy with operations that wait for each other. Operations bound for
+ * the same unit meet. An operation of several cycles needs its unit's result bus again when it
  * ends. Loads and stores of general registers take part. */
 static void charge_conflicts(const struct sn_machine *machine, struct sn_insn *insn,
 			     float alu_share)
@@ -215,8 +215,9 @@ static void add_window(const struct sn_data_flow *flow, struct sn_arena *arena,
 		out->bounds[prolonged(out->bounds)] = out->window_cycles;
 }
 
-/* Units that are busy for nearly as long as all else takes keep it waiting now and then: where both
- * take the same time it is some percent more, the less the further they are apart. */
+/* Units that are busy for nearly as long as the largest other bound make that bound wait now and
+ * then. Where both take the same time, the pass takes some percent more; the further they are
+ * apart, the less. */
 static void add_meetings(const struct sn_rules *rules, double met_cycles,
 			 struct sn_cqa_estimate *out)
 {

@@ -354,11 +354,11 @@ static double loop_buffer_cycles(const struct sn_machine *machine, double uops)
 	return ceil(whole * copies / machine->rules.issue_width) / copies;
 }
 
-/* A look-up covers one line of code and delivers a few entries, in a cycle. What lines have
- * beyond that gathers, and each time that none is left of what was delivered of it before, a further
- * look-up delivers one entry of it or a few, in more cycles; the first time costs a cycle less if the
- * loop's first line has nothing to spare. What crosses a boundary counts in its first line, but the second is
- * looked up all the same. */
+/* A look-up covers one line of code and delivers a few entries in a cycle. Entries of a line beyond
+ * these are owed. Whenever nothing is left of an earlier delivery, a further look-up delivers one
+ * entry or a few, in more cycles. The first time costs a cycle less if the loop's first line has
+ * nothing to spare. An instruction across a boundary counts in its first line, but the second line
+ * is looked up all the same. */
 struct line_look_up {
 	double cycles, more; /* operations that were not delivered yet; below 0: delivered before */
 	bool is_begun, begins_short;

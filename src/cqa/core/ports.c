@@ -136,10 +136,9 @@ double sn_bound_ports(const struct sn_machine *machine, const struct sn_cqa_bloc
 	return most;
 }
 
-/* Loads and stores are steered to two pairs of address units in program order: each to the other
- * pair than the one before it, but vector loads always to the first pair, as only that one takes
- * them. So two operations that follow two vector loads do not both find the second pair free.
- */
+/* Loads and stores are given to two pairs of address units in program order, each to the other pair
+ * than the one before it. Vector loads always go to the first pair, as only that one takes them. So
+ * two operations that follow two vector loads do not both find the second pair free. */
 struct steering {
 	bool was_first; /* the last operation went to the first pair */
 	double first, second;

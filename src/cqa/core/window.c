@@ -1,9 +1,11 @@
-/* How far the core sees ahead. Passes are put through the core one after the other in program
- * order: each operation is dispatched as soon as there is an entry for it in a scheduler, and executed
- * in the first cycle, from its inputs on, in which one of its units is free. It is executed without
- * regard to younger ones, so this is what a core does that always takes the oldest ready operation.
- * What waits for inputs keeps its entry in the scheduler, and when schedulers are full, nothing
- * younger enters: that is the time which the other bounds do not see.
+/*
+ * How far the core sees ahead. Passes are put through the core one after the other in program
+ * order. Each operation is dispatched as soon as there is an entry for it in a scheduler. It is
+ * executed in the first cycle, from its inputs on, in which one of its units is free, without
+ * regard to younger operations. So this is a core that always takes the oldest ready operation.
+ *
+ * An operation that waits for inputs keeps its entry in the scheduler. When schedulers are full,
+ * nothing younger enters: that is the time which the other bounds do not see.
  */
 #include <assert.h>
 #include <math.h>

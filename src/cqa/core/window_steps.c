@@ -1,6 +1,6 @@
-/* A block as the window sees it. What decides nothing is left out, as each pass would have to carry
- * it along: results that are written anew before anything reads them (most flags), and what only
- * these wait for; stores that no load looks at. */
+/* A block as the window sees it. Values that decide nothing are left out, as each pass would have
+ * to carry them along: results that are written anew before anything reads them (most flags), what
+ * only these wait for, and stores that no load looks at. */
 #include <math.h>
 
 #include "cqa/core/window_parts.h"

@@ -42,9 +42,9 @@ struct sn_pnd_diags {
 	size_t errors;
 };
 
-/** Adds a finding. Codes 11, 14 and 15 are warnings. A finding is left out if it repeats another
- * one of its line: the same text, a second finding of one code at one place, or syntax (P00) in a
- * statement whose syntax was found wrong before. */
+/** Adds a finding. Codes 11, 14 and 15 are warnings. A finding that repeats another one of its line
+ * is left out. That is the same text, a second finding of one code at one place, or syntax (P00) in
+ * a statement whose syntax was found wrong before. */
 __attribute__((format(printf, 4, 5))) void
 sn_pnd_report(struct sn_pnd_diags *diags, struct sn_pnd_pos pos, int code, const char *format, ...);
 /** A remark ("R1: ..."): why the optimised scheme did not apply. */

@@ -1,10 +1,11 @@
 /**
  * Visits every cut of a lattice, in lexical order, in memory that does not grow with their number.
  *
- * Processes are fixed one after the other; what is fixed leaves each of the others an interval, and
- * every choice inside all intervals goes on to a whole cut, so nothing is tried in vain (the order
- * is that of Garg's lexical enumeration; the intervals are docs/method/lattice.md's). For lattices
- * small enough to visit: checks of predicates, pictures, tests of the counts.
+ * Processes are fixed one after the other. Those that are fixed leave each of the others an
+ * interval. Every choice inside all intervals leads to a whole cut, so nothing is tried in vain.
+ * The order is that of Garg's lexical enumeration; docs/method/lattice.md has the intervals. This
+ * is for lattices that are small enough to visit: checks of predicates, pictures, tests of the
+ * counts.
  */
 #ifndef SN_LATTICE_ENUMERATE_H
 #define SN_LATTICE_ENUMERATE_H

@@ -2,11 +2,12 @@
  * A distributed execution: events of processes, partially ordered by "happened before".
  *
  * Events come in any order, each with its direct dependencies or with its vector clock. Building
- * checks them (every event there once, no dependency on an absent event, no cycle, clocks that
- * agree with what they say), computes the clocks, and projects the events that are not observed
- * away: what they ordered stays ordered. What the lattice needs is the order of the observed events
- * alone, two tables of numbers (struct sn_lattice_order); labels, source lines and durations stand
- * beside them.
+ * the execution checks them: every event is there once, no dependency is on an absent event, there
+ * is no cycle, and clocks agree with each other. Then it computes the clocks, and projects away the
+ * events that are not observed: what they ordered stays ordered.
+ *
+ * The lattice needs only the order of the observed events, two tables of numbers (struct
+ * sn_lattice_order). Labels, source lines and durations stand beside them.
  *
  * Notation, as in docs/method/lattice.md: process p has m_p observed events; c in 0..m_p says how
  * many of them have happened. A cut (c_0 .. c_{P-1}) is consistent iff no event in it needs one
@@ -120,9 +121,10 @@ sn_execution_builder_fault(struct sn_execution_builder *builder, uint32_t where,
 /**
  * Builds the execution and empties the builder.
  *
- * SN_ERR_FORMAT if there were faults: `err` has the first one and the number of the others, and
- * `*out` is what is still true, the largest set of events that are there with all their past (NULL
- * if that is empty). SN_ERR_RANGE if the tables would take more than 8 GB; `*out` is NULL then.
+ * SN_ERR_FORMAT if there were faults. `err` has the first one and the number of the others. `*out`
+ * is then the part that is still true: the largest set of events that are there with all their past
+ * (NULL if that is empty). SN_ERR_RANGE if the tables would take more than 8 GB; `*out` is NULL
+ * then.
  */
 sn_status sn_execution_build(struct sn_execution_builder *builder, struct sn_execution **out,
 			     struct sn_error *err);

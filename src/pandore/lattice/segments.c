@@ -140,8 +140,8 @@ static void list_enabled(const struct sn_execution *execution, struct sn_segment
 			     NAN);
 }
 
-/* p waits with event c for event d of q in the cuts that contain event c - 1 of p but not d: they
- * lie on all levels from the rank of the one to the last without the other. */
+/* p waits with event c for event d of q in the cuts that contain event c - 1 of p but not d. They
+ * lie on all levels from the rank of the one to the last level without the other. */
 static void list_blocked(const struct sn_execution *execution, struct sn_segments *segments,
 			 uint32_t p, uint32_t c, struct sn_lattice_ref *waits)
 {

@@ -355,8 +355,8 @@ void sn_events_forget_ended(void)
 	atomic_store_explicit(&ended_cpu_ns, 0, memory_order_relaxed);
 }
 
-/* Opening and closing an event costs some 25 us, more than a short thread is worth: where threads
- * are many and short, new ones begin with a timer, and turn to an event if they live. */
+/* Opening and closing an event costs some 25 us, more than a short thread is worth. So where
+ * threads are many and short, new ones begin with a timer, and change to an event if they live. */
 static bool are_threads_short(void)
 {
 	uint64_t count = atomic_load_explicit(&ended_threads, memory_order_relaxed);

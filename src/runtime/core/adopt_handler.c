@@ -11,11 +11,12 @@
 #include "runtime/core/signals.h"
 
 /*
- * Threads that were there before us, because the constructor of a library that comes first has made
- * them. Our constructor opens their events from outside, which disturbs nobody: a perf event of
- * user mode signals a thread that computes, and never one that is blocked in a system call. At its
- * first signal, or its first call of a wrapper, the thread itself sets up what only it can: its
- * alternate stack, its mask, the bounds of its stack, the notice of its end.
+ * Threads that were there before us, made by the constructor of a library that comes first. Our
+ * constructor opens their events from outside, which disturbs nobody: a perf event of user mode
+ * signals a thread that computes, and never one that is blocked in a system call.
+ *
+ * At its first signal, or its first call of a wrapper, the thread itself sets up what only it can:
+ * its alternate stack, its mask, the bounds of its stack, the notice of its end.
  */
 
 /* libc's own signals, 32 and 33, which no program can block: a thread that does is in libc, which

@@ -277,10 +277,11 @@ static int install_ours(struct sn_thread *self)
 	return result;
 }
 
-/* A stack with room for the target's own signal and none for ours beside it (Rust's is as large as
- * the largest frame of the kernel's, 12 kB where tiles are saved) gives its place to ours, which is
- * larger: the target's handler cannot tell. One that disarms itself could, and on one that has no
- * room for any signal the target must fail as it does alone: their threads are muted. */
+/* A stack with room for the target's own signal and none for ours beside it gives its place to
+ * ours, which is larger. (Rust's is as large as the largest frame of the kernel's, 12 kB where
+ * tiles are saved.) The target's handler cannot tell. A stack that disarms itself could. On one
+ * that has no room for any signal the target must fail as it does alone. Threads with either are
+ * not sampled. */
 static int install_theirs(struct sn_thread *self, const stack_t *stack)
 {
 	bool is_small = stack->ss_size < sn_config.signal_frame_bytes + 1024;

@@ -24,8 +24,8 @@ static struct {
 	bool is_kept;		/* the text file at the end */
 } me = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-/* A label's value: backslash, quote and newline are escaped (OpenMetrics 1.0, section 4.1.3.5);
- * what is no UTF-8 would make the whole exposition unreadable, so that every byte above 0x7f of a
+/* A label's value: backslash, quote and newline are escaped (OpenMetrics 1.0, section 4.1.3.5).
+ * Bytes that are no UTF-8 would make the whole exposition unreadable. So every byte above 0x7f of a
  * name that is no UTF-8 becomes a question mark. */
 static bool is_utf8(const char *chars, size_t length)
 {
