@@ -9,7 +9,7 @@
 /** Columns of the terminal on standard output, else of COLUMNS, else 100. */
 unsigned sn_terminal_width(void);
 
-/** What is written before and after words to set them off. */
+/** The escape sequences before and after words that set them off. */
 struct sn_style {
 	const char *strong, *bar, *good, *fair, *poor, *off;
 };

@@ -24,9 +24,10 @@ __attribute__((format(printf, 2, 3))) void sn_text_addf(struct sn_text *text, co
 							...);
 __attribute__((format(printf, 2, 0))) void sn_text_addv(struct sn_text *text, const char *format,
 							va_list args);
-/** For a terminal: control bytes, ESC, DEL, C1 controls and invalid UTF-8 appear as \xNN. */
+/** Adds bytes for a terminal: control bytes, ESC, DEL, C1 controls and invalid UTF-8 appear as
+ * \xNN. */
 void sn_text_add_printable(struct sn_text *text, const char *bytes, size_t length);
-/** For HTML text and quoted attributes: & < > " ' are escaped, control bytes replaced. */
+/** Adds text for HTML and its quoted attributes: & < > " ' are escaped, control bytes replaced. */
 void sn_text_add_html(struct sn_text *text, const char *chars);
 /** A quoted JSON string. Invalid UTF-8 becomes U+FFFD; < > & and U+2028/9 are escaped, so that the
  *  result may stand inside an HTML script element. */
@@ -49,7 +50,7 @@ size_t sn_utf8_length(const char *bytes, size_t available);
  *  combining marks 0, East Asian wide 2, all else 1. */
 size_t sn_utf8_columns(const char *chars);
 
-/** What follows the last slash of a path; all of it if nothing does. NULL for NULL. */
+/** The part of a path behind its last slash; all of it if there is none. NULL for NULL. */
 const char *sn_base_name(const char *path);
 /** Length of a C++ name up to its parameter list: 13 for "a::b<(c)0>::d(int, e (*)()) const". All
  * of it for what has none. */

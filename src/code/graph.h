@@ -25,7 +25,7 @@ struct sn_graph {
 /** Immediate dominators (Lengauer and Tarjan 1979, the version with path compression); -1 for the
  * root and for nodes that it does not reach. Result in the arena. */
 int32_t *sn_graph_dominators(const struct sn_graph *graph, struct sn_arena *arena);
-/** Does a dominate b? Both must be reached. O(depth). */
+/** Whether a dominates b. Both must be reached. O(depth). */
 bool sn_graph_dominates(const int32_t *dominators, uint32_t a, uint32_t b);
 
 /** Loop nesting forest (Havlak 1997, with Ramalingam's 1999 treatment of edges into loops, which

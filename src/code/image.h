@@ -64,7 +64,7 @@ bool sn_image_has_build_id(const struct sn_image *image);
 uint64_t sn_image_link_base(const struct sn_image *image);
 /** Text of .GCC.command.line, lines separated by '\n', or NULL. */
 const char *sn_image_command_line(const struct sn_image *image);
-/** What kind of file this is, and what could not be read of it. */
+/** The kind of the file, and what could not be read of it. */
 struct sn_image_facts {
 	bool is_executable;   /* ET_EXEC, or ET_DYN with an interpreter or DF_1_PIE */
 	bool is_static;	      /* executable without an interpreter */

@@ -64,7 +64,7 @@ void sn_image_read_fdes(struct sn_image *image);
 
 /** plt.c: fills `relocations` and `bindings`, and adds a name for each PLT stub to `names`. */
 void sn_image_read_relocations(struct sn_image *image);
-/** What is relocated at an address, or NULL. */
+/** The relocation at an address, or NULL. */
 const struct relocation *sn_image_relocation_at(const struct sn_image *image, uint64_t link_addr);
 void sn_image_read_plt(struct sn_image *image);
 

@@ -13,7 +13,7 @@ struct sn_inline_range {
 	uint32_t inlined; /* index in the function's inlines */
 };
 
-/** What lines.c gathers for one function. */
+/** The lines and inlined subroutines that lines.c gathers for one function. */
 struct sn_gathered_lines {
 	uint32_t function;
 	SN_VEC(struct sn_inline) inlines;
@@ -28,7 +28,7 @@ struct sn_gathered_lines {
 void sn_gathered_lines_finish(struct sn_structure *structure, struct sn_gathered_lines *from);
 void sn_gathered_lines_free(struct sn_gathered_lines *gathered);
 
-/** For qsort, by the first address. */
+/** Compares two ranges by their first address, for qsort. */
 int sn_ranges_by_address(const void *a, const void *b);
 
 #endif

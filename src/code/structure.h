@@ -190,7 +190,7 @@ const char *sn_function_options(const struct sn_structure *structure,
 const char *sn_structure_warning(const struct sn_structure *structure);
 
 size_t sn_structure_function_count(const struct sn_structure *structure);
-/** By index. It may not be prepared yet. */
+/** The function of this index. It may not be prepared yet. */
 const struct sn_function *sn_structure_function(const struct sn_structure *structure, size_t index);
 /** The function around an address (its cold parts too), or NULL. O(log n). */
 const struct sn_function *sn_structure_function_at(const struct sn_structure *structure,
@@ -207,9 +207,9 @@ enum sn_prepare {
  * error. */
 void sn_structure_prepare(struct sn_structure *structure, const uint64_t *link_addrs, size_t count,
 			  enum sn_prepare what);
-/** For every function of the module. */
+/** Computes what is asked for every function of the module. */
 void sn_structure_prepare_all(struct sn_structure *structure, enum sn_prepare what);
-/** For one function; a no-op where it is done. */
+/** Computes what is asked for one function; does nothing where it is there. */
 void sn_function_prepare(struct sn_structure *structure, const struct sn_function *function,
 			 enum sn_prepare what);
 

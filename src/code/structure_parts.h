@@ -117,7 +117,7 @@ bool sn_jump_table_read(const struct sn_structure *structure, const struct sn_fu
 			const struct cfg_insn *const *path, size_t path_length,
 			struct jump_targets *targets, struct jump_table *table);
 
-/** Is the address in one of the function's ranges? */
+/** Whether the address is in one of the function's ranges. */
 static inline bool function_holds(const struct sn_function *function, uint64_t link_addr)
 {
 	for (uint32_t i = 0; i < function->range_count; i++)

@@ -11,7 +11,7 @@
 
 #include "compare/compare.h"
 
-/** What is known of the conditions of all runs, those of A first. */
+/** The conditions of all runs, as far as they are known; those of A come first. */
 struct sn_conditions {
 	size_t a_count, b_count;
 	const double *start_s;	   /* NULL: unknown */
@@ -45,7 +45,7 @@ struct sn_conditions sn_conditions_of(const struct sn_compare_run *a, size_t a_c
  * out. `variances` is as above. The arena is for scratch. */
 bool sn_is_drift(const struct sn_conditions *conditions, bool is_elapsed, double rate,
 		 const double *times, const double *variances, struct sn_arena *arena);
-/** What changed, in a sentence. */
+/** A sentence on what changed on the machine. */
 const char *sn_conditions_sentence(const struct sn_conditions *conditions, struct sn_arena *arena);
 
 #endif

@@ -11,7 +11,7 @@
 /** The length of "f" in "f.constprop.0", "f.isra.0.cold" and "f [clone .part.0]", as linkage names
  * and demanglers have them. The length of the whole name for any other. */
 size_t sn_compare_own_length(const char *name);
-/** That much of the name, in the arena. */
+/** The beginning of the name, of sn_compare_own_length, in the arena. */
 const char *sn_compare_own_name(struct sn_arena *arena, const char *name);
 
 #endif

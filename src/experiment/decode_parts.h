@@ -94,7 +94,7 @@ struct thread_facts *sn_decode_facts_of(struct image *image, uint32_t thread_ind
 void sn_decode_tasks_take(struct image *image);
 /** First pass: all that samples and stacks refer to. A record_fn. */
 void sn_decode_facts(struct image *image, const struct owner *owner, const void *record);
-/** By load_start, then map_ns. For qsort. */
+/** Compares two mappings by load_start, then map_ns, for qsort. */
 int sn_decode_mappings_compare(const void *a, const void *b);
 /** Second pass: samples and waits, with their stacks. A record_fn. */
 void sn_decode_samples(struct image *image, const struct owner *owner, const void *record);

@@ -118,7 +118,7 @@ struct sn_wait {
 	uint8_t kind; /* enum sn_wait_kind */
 };
 
-/** What a collector counted by call path in the target. */
+/** A sum that a collector kept by call path in the target. */
 struct sn_tally {
 	const char *name; /* of what */
 	uint32_t thread;

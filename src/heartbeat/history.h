@@ -91,7 +91,7 @@ struct sn_judgement {
 
 enum { SN_JUDGE_RUNS_MIN = 8, SN_JUDGE_RUNS_MAX = 64 };
 
-/** What runs must have in common besides the program. */
+/** The facts that runs must have in common besides the program; bits. */
 enum sn_run_group {
 	SN_GROUP_ARGUMENTS = 1,
 	SN_GROUP_RANKS = 2,

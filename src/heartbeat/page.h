@@ -21,8 +21,8 @@ struct sn_page_options {
 	double alarm_rate;
 };
 
-/** For each heartbeat (those with most time first, 40 at most): rate and mean duration over time,
- * how durations are spread, and this run beside those before it. */
+/** Writes the page. For each heartbeat (those with most time first, 40 at most) it has rate and
+ * mean duration over time, how durations are spread, and this run beside those before it. */
 sn_status sn_history_write_page(struct sn_history *history, int64_t run,
 				const struct sn_page_options *options, FILE *out,
 				struct sn_error *err);

@@ -36,7 +36,8 @@ struct sn_beat_row {
 	int64_t histogram[SN_BEAT_BUCKETS];
 };
 
-/** Who is told. What is given is borrowed for the call. Anything but SN_OK ends the reading. */
+/** The functions that the reader calls. What they are given is borrowed for the call. Any result
+ * but SN_OK ends the reading. */
 struct sn_beat_sink {
 	void *context;
 	sn_status (*header)(void *context, const struct sn_beat_header *header,

@@ -59,8 +59,8 @@ sn_status sn_memory_profile_read(const char *path, struct sn_memory_profile *out
 /** This host's profile, if it is of the machine with this name. A file that is there but holds no
  *  profile is told on standard error, once. */
 bool sn_memory_profile_of(const char *machine, struct sn_memory_profile *out);
-/** Where the figures of the memory levels come from: "usual values; 'sonde calibrate' measures this
- *  machine's", "measured by 'sonde calibrate' on 2026-05-31 (PATH)". */
+/** Adds where the figures of the memory levels come from: "usual values; 'sonde calibrate' measures
+ * this machine's", "measured by 'sonde calibrate' on 2026-05-31 (PATH)". */
 void sn_memory_profile_describe(const char *machine, struct sn_text *out);
 
 #endif

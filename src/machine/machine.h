@@ -62,7 +62,7 @@ const char *sn_machine_processor_name(void);
  * this one, or "none" for a processor without a model. The name may be unknown: sn_machine_find
  * says so. */
 const char *sn_machine_native_name(void);
-/** What /proc/cpuinfo calls the first processor; "" if it does not say. */
+/** The first processor's name in /proc/cpuinfo; "" if it has none. */
 void sn_machine_host_model(char *out, size_t room);
 
 /** The row of a form. A form that the table lacks gets the nearest one (other mask, broadcast,

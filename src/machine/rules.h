@@ -49,14 +49,14 @@ enum sn_extension {
 	SN_EXTENSIONS
 };
 
-/** What a conditional branch may fuse with. */
+/** The operations that a conditional branch may fuse with. */
 enum sn_fusion {
 	SN_FUSION_BY_CONDITION, /* cmp test add sub and inc dec, by what the branch asks for */
 	SN_FUSION_CMP_TEST,
 	SN_FUSION_ALU, /* cmp test add sub and or xor inc dec */
 };
 
-/** What a chain's step is, and what runs beside it (cqa/core/chain_delay.c). */
+/** Kinds of a chain's steps, and kinds of operations that run beside it (cqa/core/chain_delay.c). */
 enum sn_chain_step {
 	SN_STEP_INTEGER, /* of one cycle */
 	SN_STEP_ADD,	 /* of FP */
@@ -77,7 +77,7 @@ enum sn_chain_beside {
 	SN_BESIDES
 };
 
-/** By how many cycles operations of a kind delay a step of a chain that does not use them: each of
+/** The cycles by which operations of a kind delay a step of a chain that does not use them: each of
  * them, and all of them at most. */
 struct sn_chain_delays {
 	struct {
@@ -100,9 +100,8 @@ struct sn_crowded_vectors {
 	double cycles;
 };
 
-/** By how many cycles a loop is slowed that stores and that loads 64 bytes twice or more: with more
- * than two such loads, with two in a loop of at most `few_operations`, and with two in a longer
- * one. */
+/** The cycles that a loop loses which stores, and loads 64 bytes twice or more: with more than two
+ * such loads, with two in a loop of at most `few_operations`, and with two in a longer one. */
 struct sn_wide_loads {
 	double several_cycles, short_cycles, long_cycles;
 	unsigned few_operations;

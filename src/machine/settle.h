@@ -26,7 +26,7 @@ struct sn_settling {
 	unsigned rounds;
 };
 
-/** What the probe takes on a free core, by all that were timed; NaN: unknown. Sorts in place. */
+/** The cycles of the probe on a free core, by all that were timed; NaN: unknown. Sorts in place. */
 double sn_best_probe_cycles(double *probes, size_t count);
 
 /** Adds a round. Rounds beyond the last one are ignored. */
@@ -38,7 +38,7 @@ void sn_settling_add(struct sn_settling *settling, double throughput_cycles, dou
 bool sn_settling_is_stable(const struct sn_settling *settling, double best_probe_cycles,
 			   struct sn_form_timing *out);
 
-/** What became of the figures. */
+/** The numbers of figures that were unstable, and of those that an older profile had. */
 struct sn_settled {
 	size_t unstable, kept; /* not stable; of these: the older profile's stand */
 };

@@ -43,7 +43,7 @@ struct sn_pace {
 void sn_iterations_find(struct sn_phase_activity *activity, const struct sn_intervals *intervals,
 			const struct sn_map *row_of);
 
-/** What paces are computed from, for the rows with one label. */
+/** The samples and code that paces are computed from, for the rows with one label. */
 struct sn_pace_scope {
 	const struct sn_phases *phases;
 	double seconds, cpu_ns, samples;
@@ -68,7 +68,7 @@ double sn_pace_cost_around(const struct sn_pace_scope *scope, uint32_t function)
 uint32_t sn_pace_every(const struct sn_pace *pace);
 double sn_pace_cost(const struct sn_pace *pace, uint32_t every);
 
-/** For people: ">= 21", "~ 4300", or "-" where nothing is known. */
+/** Adds a pace for people: ">= 21", "~ 4300", or "-" where nothing is known. */
 void sn_pace_text(const struct sn_pace *pace, struct sn_text *out);
 /** "pace":{"at_least_hz":..,"expected_hz":..,"at_most_hz":..,"expected_cost":..,"most_cost":..},
  *  null where not known. */

@@ -100,7 +100,7 @@ struct sn_phase_function {
 	bool is_region;	  /* outlined OpenMP code: one function may have several */
 };
 
-/** What another length of the intervals would give (lengths.c). */
+/** The result of another length of the intervals (lengths.c). */
 struct sn_phase_length {
 	int64_t interval_ns;
 	size_t phase_count;
@@ -184,9 +184,9 @@ bool sn_sites_are_equal(const struct sn_phase_paths *paths, const struct sn_phas
  * those of each phase. */
 void sn_phases_find_parts(struct sn_phases *phases);
 void sn_phases_find_cycles(struct sn_phases *phases);
-/** Where to instrument a function that takes part of the run: its body, or a loop in it. */
+/** The site in a function that takes part of the run: its body, or a loop in it. */
 struct sn_phase_site sn_site_of_function(const struct sn_phases *phases, uint32_t function);
-/** For people: the name without parameters, of a region with its line. */
+/** A function's name for people: without parameters; a region has its line. */
 const char *sn_phase_function_shown(const struct sn_phases *phases, uint32_t function,
 				    struct sn_arena *arena);
 /** Gives names: to functions as they are shown, to phases, and to heartbeats, with their numbers. */

@@ -12,7 +12,8 @@
 
 #include "experiment/experiment.h"
 
-/** In the order in which they are printed; docs/method/categories.md tells what each holds. */
+/** The categories, in the order in which they are printed. docs/method/categories.md says what each
+ * holds. */
 enum sn_category {
 	SN_CATEGORY_PROGRAM,
 	SN_CATEGORY_MPI,
@@ -29,7 +30,7 @@ enum sn_category {
 /** "program", "mpi", ... "other": the one word for it in terminal, page, CSV and JSON. */
 const char *sn_category_name(enum sn_category category);
 
-/** What a module is by its name and place. */
+/** The class of a module by its name and place. */
 enum sn_module_class {
 	SN_MODULE_CLASS_BINARY,	 /* the program and libraries of its own */
 	SN_MODULE_CLASS_LIBRARY, /* of the system, and of no kind below: the program's, too */

@@ -24,7 +24,7 @@
 
 enum { SN_RESOLVED_SCOPES = 64, SN_RESOLVED_LOOPS = 32 };
 
-/** What a resolver knows of one address. Texts live as long as the resolver. */
+/** A resolver's answer on one address. Texts live as long as the resolver. */
 struct sn_resolved_scope {
 	const char *name, *linkage_name; /* linkage_name: NULL if it equals `name` */
 	const char *decl_file;		 /* NULL: unknown */
@@ -44,8 +44,8 @@ struct sn_resolved {
 	struct sn_resolved_loop loops[SN_RESOLVED_LOOPS];    /* outermost first */
 };
 
-/** Where names, lines and loops come from: profile/structures.h for real experiments, a table in
- *  tests. */
+/** The source of names, lines and loops: profile/structures.h for real experiments, a table in
+ * tests. */
 struct sn_resolver {
 	void *context;
 	/** Called once with all addresses of a module, so that each unit's debug information is

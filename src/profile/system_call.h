@@ -21,7 +21,7 @@ enum sn_system_kind {
 /** "call", "fault", "unseen", "sonde", "unknown". */
 const char *sn_system_kind_name(enum sn_system_kind kind);
 
-/** What system time of a stack is for. `structures` NULL: unknown. */
+/** The kind of a stack's system time. With `structures` NULL it is unknown. */
 enum sn_system_kind sn_system_kind_of(const struct sn_program *program,
 				      struct sn_structures *structures, uint32_t stack);
 

@@ -9,7 +9,7 @@
 /** "lock", "condition", "io", "poll", "sleep", "child", "other". */
 const char *sn_wait_kind_name(enum sn_wait_kind kind);
 
-/** Where a stack leaves the program: the same for every wait of one stack. */
+/** The place where a stack leaves the program. It is the same for every wait of one stack. */
 struct sn_call_site {
 	uint32_t function; /* what was called: the outermost function of the library */
 	uint32_t caller;   /* the nearest function of the program; SN_NONE: none on the path, or the

@@ -119,7 +119,7 @@ void sn_outside_thread_enter(struct sn_outside *o, struct sn_outside_thread *thr
 			     int64_t time_ns);
 /** Reads what /proc alone says of a thread: waiting time, switches, its name. */
 void sn_outside_thread_look(struct sn_outside *o, struct sn_outside_thread *thread);
-/** How much the thread used before its event, seen better with each look. */
+/** Estimates how much the thread used before its event; better with each look. */
 void sn_outside_thread_look_before(struct sn_outside *o, struct sn_outside_thread *thread);
 /** Counts of the thread since its latest sample, and CPU time before its event: what a sample now
  *  would stand for. */

@@ -12,7 +12,7 @@
 /** Reads /proc/PID/NAME or /proc/PID/task/TID/NAME, at most `size` - 1 bytes and a zero. */
 size_t sn_proc_read(pid_t pid, pid_t tid, const char *name, char *out, size_t size);
 
-/** Of the file `stat`; times are as fine as the kernel's ticks. */
+/** Fields of the file `stat`. Times are as fine as the kernel's ticks. */
 struct sn_proc_stat_fields {
 	int64_t user_ns, system_ns;
 	int32_t parent_pid;

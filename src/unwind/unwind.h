@@ -66,7 +66,8 @@ enum sn_unwind_module_flag {
 	SN_UNWIND_MODULE_UNRELOCATED = 2,
 };
 
-/** What the unwinder must know of one loaded image; sn_unwind_module_of_* in module.h fill it. */
+/** The facts of one loaded image that the unwinder needs; sn_unwind_module_of_* in module.h fill
+ * it. */
 struct sn_unwind_module {
 	uint64_t load_start, load_end; /* addresses that belong to the image, all segments */
 	uint64_t load_bias;	       /* load address - link address, modulo 2^64 */

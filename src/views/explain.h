@@ -18,8 +18,8 @@ struct sn_explanation {
 /** Shared columns, categories and ideas, then words that tables and sentences print and that are no
  * column, then those of each view; NULL behind the last. */
 const struct sn_explanation *sn_explanation_at(size_t index);
-/** By key, or by what tables call it: the heading of a column of any view, with its unit or
- * without, or a word of the summary. NULL if there is none. */
+/** Finds an explanation by key, or by the name in tables: the heading of a column of any view, with
+ * its unit or without, or a word of the summary. NULL if there is none. */
 const struct sn_explanation *sn_explanation_find(const char *word);
 
 /** The words that are no column (explain_words.c). */

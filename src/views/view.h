@@ -28,7 +28,7 @@ struct sn_view_input {
 	size_t *cursor;	  /* samples: where to begin, moved on to where the rows end; NULL: all */
 };
 
-/** What a view has to have. */
+/** The evidence that a view needs. */
 enum sn_view_need {
 	SN_VIEW_NEEDS_TIME = 1,	   /* samples or waits that pass the filters */
 	SN_VIEW_NEEDS_MACHINE = 2, /* the model of a processor, which --arch chooses */
@@ -93,7 +93,7 @@ sn_status sn_view_show(const struct sn_view *view, const struct sn_view_input *i
 /** Whether a column is made for people of columns that CSV and JSON have: a mark, a bar,
  * "file:line", "low-high", an indented name. All others that text shows are data. */
 bool sn_view_is_composed(const struct sn_view *view, const char *key);
-/** What CSV and JSON have unless asked otherwise, as "a,b,c" that the caller frees: the data
+/** The columns that CSV and JSON have by default, as "a,b,c" that the caller frees: the data
  * columns and, with wall time, those of wall time too. NULL: all columns. */
 char *sn_view_data_columns(const struct sn_view *view, enum sn_time_kind time);
 

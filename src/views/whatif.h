@@ -24,7 +24,7 @@ sn_status sn_whatif_variant_find(const struct sn_whatif *whatif, const char *nam
  *  are in docs/manual/cqa.md. Costly ones are filled if `columns` has them (cqa/words/table.h). */
 void sn_whatif_table(const struct sn_whatif *whatif, enum sn_variant variant, bool is_utf8,
 		     const char *columns, struct sn_table *out);
-/** What people see of it, and what CSV and JSON have unless asked otherwise; in `out`. */
+/** The columns that people see of it, and those that CSV and JSON have by default; in `out`. */
 void sn_whatif_columns(enum sn_variant variant, enum sn_format format, struct sn_text *out);
 
 /** The table as `how` says; as text the program's speed-ups by variant come first, cumulated over

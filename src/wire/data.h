@@ -51,7 +51,8 @@ enum {
 #define SN_DATA_MAP_BYTES                                                                          \
 	(1ULL << 32) /* address space reserved for the file: the largest it can be */
 
-/** What gives the samples; the first is the best. Kept in the header, changes are WARNINGs. */
+/** The mechanisms that give samples; the first is the best. The header has the one in use; changes
+ * are WARNINGs. */
 enum sn_mechanism {
 	SN_MECHANISM_OFF,
 	SN_MECHANISM_PERF_SIGNAL,  /* a task-clock event per thread, with a signal */
@@ -190,7 +191,8 @@ struct sn_record_header {
 	uint16_t size_bytes;
 };
 
-/** What follows in this chunk belongs to this thread, and its times are relative to base_ns. */
+/** Records that follow in this chunk belong to this thread, and their times are relative to
+ * base_ns. */
 struct sn_record_owner {
 	struct sn_record_header header;
 	uint32_t thread_index; /* from 0, in order of start; never reused */
@@ -282,8 +284,9 @@ struct sn_record_thread_account {
 	char name[16]; /* comm, zero-filled */
 };
 
-/** Where a wait is likely to be long it is written when it begins: SN_RECORD_WAIT_OPEN is replaced
- *  by the duration when it ends. If it turns out too short, SN_RECORD_WAIT_VOID is set. */
+/** A call that blocked. Where a wait is likely to be long, the record is written when the wait
+ * begins, and SN_RECORD_WAIT_OPEN is replaced by the duration when it ends. If it turns out too
+ * short, SN_RECORD_WAIT_VOID is set. */
 struct sn_record_wait {
 	struct sn_record_header header; /* flags: enum sn_wait_kind, maybe VOID */
 	uint32_t stack;
@@ -369,7 +372,7 @@ _Static_assert(sizeof(struct sn_data_header) <= SN_DATA_HEADER_BYTES, "the heade
 _Static_assert(sizeof(struct sn_record_sample) == 16, "16 bytes a sample");
 _Static_assert(sizeof(struct sn_chunk_header) == 32, "chunk header");
 
-/** Where chunk `index` lies in the file and in its mapping. */
+/** The offset of chunk `index` in the file and in its mapping. */
 static inline uint64_t sn_data_chunk_offset(uint32_t index)
 {
 	return SN_DATA_HEADER_BYTES + (uint64_t)index * SN_DATA_CHUNK_BYTES;

@@ -6,7 +6,7 @@
 #ifndef SN_WIRE_KINDS_H
 #define SN_WIRE_KINDS_H
 
-/** What is known of a stack's outer end, and how its frames were found; bits. */
+/** How complete a stack is at its outer end, and how its frames were found; bits. */
 enum sn_stack_flags {
 	SN_STACK_COMPLETE = 1, /* reaches _start or the thread's start */
 	SN_STACK_TOO_DEEP = 2,

@@ -140,7 +140,7 @@ void sn_insn_fill(const struct sn_machine *machine, const ZydisDecodedInstructio
 		  const ZydisDecodedOperand *operands, struct sn_x87_stack *x87,
 		  struct sn_insn *out);
 
-/** What the mnemonic says of FP arithmetic and moves; the end of sn_insn_fill
+/** Fills what the mnemonic says about FP arithmetic and moves. The end of sn_insn_fill
  * (cqa/block/metrics.c). */
 void sn_insn_read_name(struct sn_insn *insn);
 
@@ -152,7 +152,7 @@ void sn_cqa_block_finish(const struct sn_machine *machine, struct sn_cqa_block *
  * entered in the middle does not begin with it. */
 size_t sn_cqa_block_lowest(const struct sn_cqa_block *block);
 
-/** From the first byte of the block's code to its last. */
+/** The number of bytes from the first one of the block's code to its last. */
 size_t sn_cqa_block_span_bytes(const struct sn_cqa_block *block);
 
 #endif

@@ -37,13 +37,14 @@ double sn_bound_past_caches(const struct sn_machine *machine, const struct sn_cq
  * are given to units in program order, which does not keep the units evenly busy. */
 double sn_bound_addresses(const struct sn_machine *machine, const struct sn_cqa_block *block);
 
-/** What the ports bound comes from. */
+/** The parts of the ports bound; the largest is the bound. */
 enum sn_ports_part {
 	SN_PORTS_UNITS,	   /* operations that only some units can execute */
 	SN_PORTS_STORES,   /* stores on their way to the cache */
 	SN_PORTS_ADDRESSES /* address units, loads and stores taking turns */
 };
-/** What each instruction adds to sn_bound_ports, with its `units`: cycles[block->count]. */
+/** Fills what each instruction adds to sn_bound_ports, whose `units` are given:
+ * cycles[block->count]. */
 void sn_parts_ports(const struct sn_machine *machine, const struct sn_cqa_block *block,
 		    uint32_t units, double *cycles);
 
@@ -55,7 +56,7 @@ void sn_ports_distribute(const struct sn_machine *machine, const struct sn_cqa_b
 double sn_bound_divider(const struct sn_cqa_block *block);
 double sn_bound_issue(const struct sn_machine *machine, const struct sn_cqa_block *block);
 
-/** What each instruction adds to the issue bound: cycles[block->count]. */
+/** Fills what each instruction adds to the issue bound: cycles[block->count]. */
 void sn_parts_issue(const struct sn_machine *machine, const struct sn_cqa_block *block,
 		    double *cycles);
 

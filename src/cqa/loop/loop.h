@@ -198,8 +198,8 @@ double sn_cqa_recurrence_cycles(const struct sn_machine *machine, const struct s
 /** Finds the paths that call sqrt for numbers without a root, so that errno is set. Hardly any pass
  * runs them, and vectors leave them out. They are put behind the others. */
 void sn_cqa_find_errno_paths(struct sn_cqa_loop *result);
-/** How many of the first paths were taken. These are all paths, but the ones for errno are left out
- * if no time was seen in what they alone run. */
+/** The number of first paths that were taken. These are all paths, but the ones for errno are left
+ * out if no time was seen in code that they alone run. */
 uint32_t sn_cqa_taken_paths(const struct sn_cqa_loop *result, const struct sn_heat *heat,
 			    size_t count);
 
@@ -231,7 +231,7 @@ void sn_cqa_loop_sum(struct sn_cqa_loop *result);
 void sn_cqa_find_needed(const struct sn_cqa_block *block, const bool *on_recurrence,
 			bool *is_needed, struct sn_arena *arena);
 
-/** What a variant would cost; see docs/method/cqa.md. */
+/** Estimates the variants of a path; see docs/method/cqa.md. */
 void sn_cqa_variants(const struct sn_machine *machine, struct sn_cqa_path *path,
 		     struct sn_arena *arena);
 

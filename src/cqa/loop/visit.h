@@ -7,7 +7,7 @@
 #include "cqa/loop/module.h"
 #include "cqa/loop/summary.h"
 
-/** What the user asked to see of a binary: --function, --loop. Texts are borrowed. */
+/** The loops that the user asked for: --function, --loop. Texts are borrowed. */
 struct sn_loop_choice {
 	const char *function;
 	const char *loop;

@@ -16,7 +16,7 @@ extern const size_t sn_cqa_column_count;
 const char *sn_cqa_column_group(size_t column);
 /** Adds what a column means, in words; false if nothing is known of it. */
 bool sn_cqa_column_explain(size_t column, struct sn_text *out);
-/** What CSV and JSON have unless asked otherwise, joined by commas. */
+/** The columns that CSV and JSON have by default, joined by commas. */
 extern const char sn_cqa_default_columns[];
 
 /** `asked` with names of groups and "all" replaced by their keys, in `out`. A word that is neither

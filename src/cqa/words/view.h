@@ -7,7 +7,7 @@
 #include "base/json.h"
 #include "cqa/words/advice.h"
 
-/** How a loop's page is to be. */
+/** Options of a loop's page. */
 struct sn_cqa_page {
 	bool without_head; /* the caller named the loop and the machine */
 	double share;	   /* of CPU time, for what the program would gain; NaN or 0: unknown */

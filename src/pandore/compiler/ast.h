@@ -133,7 +133,7 @@ struct sn_pnd_phase {
 	struct sn_pnd_stmt *body;
 };
 
-/** What the host's part consists of, in the order of the source. */
+/** A piece of the host's part, in the order of the source. */
 struct sn_pnd_host_item {
 	enum { SN_HOST_GLOBAL, SN_HOST_FUNCTION, SN_HOST_MAIN } kind;
 	size_t first_token, last_token; /* of a function or main: up to its closing brace */
@@ -174,7 +174,7 @@ bool sn_pnd_evaluate_bits(const struct sn_pnd_expr *expr, uint64_t *out);
 /** Writes an expression as C, with the parentheses it needs. */
 void sn_pnd_print_expr(struct sn_text *text, const struct sn_pnd_expr *expr);
 bool sn_pnd_same_expr(const struct sn_pnd_expr *a, const struct sn_pnd_expr *b);
-/** How often a variable, or elements of it, are read in an expression. */
+/** The number of times that a variable, or elements of it, are read in an expression. */
 int sn_pnd_count_reads(const struct sn_pnd_expr *e, const struct sn_pnd_var *var);
 
 /** Binding strength of an operator, 1 (?:) to 12 (primary), for printing. */

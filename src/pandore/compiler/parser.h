@@ -71,20 +71,20 @@ struct sn_pnd_expr *sn_pnd_new_expr(struct sn_pnd_parser *p, enum sn_pnd_expr_ki
 /** An integer constant expression, in which names are no variables; else one finding "WHAT is not
  * an integer constant" of this code. */
 bool sn_pnd_parse_constant(struct sn_pnd_parser *p, int64_t *out, int code, const char *what);
-/** May a phase or function have this name? Reports why not. */
+/** Whether a phase or function may have this name. Reports why not. */
 bool sn_pnd_check_name(struct sn_pnd_parser *p, const struct sn_pnd_token *name);
 /** The token of the brace that closes the one at `at`, or the end. */
 size_t sn_pnd_matching_brace(const struct sn_pnd_parser *p, size_t at);
 
 /** "__attribute__((const))": the author's word that only the arguments matter. */
 bool sn_pnd_accept_const_attribute(struct sn_pnd_parser *p);
-/** At "dist". */
+/** Parses a phase; the next token is "dist". */
 void sn_pnd_parse_phase(struct sn_pnd_parser *p);
-/** At another word, or at a name alone: if what follows can only be a phase, or the word is nearly
- *  "dist", says so and reads the phase all the same. */
+/** To be called at another word, or at a name alone. If what follows can only be a phase, or the
+ * word is nearly "dist", it says so and reads the phase all the same. */
 bool sn_pnd_parse_misspelt_phase(struct sn_pnd_parser *p);
-/** At a function's name; `first` is the first token of its declaration, `is_foreign` says that its
- *  type is none of ours. */
+/** Parses a function from its name on. `first` is the first token of its declaration. `is_foreign`
+ * says that its type is none of ours. */
 void sn_pnd_parse_function(struct sn_pnd_parser *p, enum sn_pnd_type type, size_t first,
 			   bool is_const, bool is_foreign);
 

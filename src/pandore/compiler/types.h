@@ -39,7 +39,7 @@ bool sn_pnd_type_is_integer(enum sn_pnd_type type);
 bool sn_pnd_type_is_unsigned(enum sn_pnd_type type);
 /** The usual arithmetic conversions (C11 6.3.1.8). With int: the integer promotions. */
 enum sn_pnd_type sn_pnd_type_common(enum sn_pnd_type a, enum sn_pnd_type b);
-/** Does every value of `from` keep its value in `to`? Both are integer types. */
+/** Whether every value of `from` keeps its value in `to`. Both are integer types. */
 bool sn_pnd_type_holds(enum sn_pnd_type to, enum sn_pnd_type from);
 
 /** The bits of an integer value after its conversion to another integer type, as gcc does it:
@@ -56,7 +56,7 @@ struct sn_pnd_type_words {
 
 /** False if the word belongs to no type. */
 bool sn_pnd_type_add_word(struct sn_pnd_type_words *words, const char *word);
-/** What the words mean (C11 6.7.2); SN_T_NONE if they are no type of ours. */
+/** The type that the words mean (C11 6.7.2); SN_T_NONE if they are no type of ours. */
 enum sn_pnd_type sn_pnd_type_of_words(const struct sn_pnd_type_words *words);
 
 #endif

@@ -21,7 +21,7 @@ struct sn_pnd_value sn_pnd_value_of(struct sn_pnd_values *values, const struct s
 /** The value of `e` where those of its operands (e->a, and e->b if it has one) are these. */
 struct sn_pnd_value sn_pnd_value_of_operator(const struct sn_pnd_expr *e, struct sn_pnd_value a,
 					     struct sn_pnd_value b);
-/** What an integer value becomes in this type; unknown if that is no integer type. */
+/** An integer value converted to this type; unknown if that is no integer type. */
 struct sn_pnd_value sn_pnd_value_converted(enum sn_pnd_type type, struct sn_pnd_value v);
 /** The place of a replicated scalar or element; NULL if a subscript is unknown or out of bounds. */
 struct sn_pnd_value *sn_pnd_value_place(struct sn_pnd_values *values, const struct sn_pnd_expr *e);

@@ -50,12 +50,12 @@ void sn_lattice_answer_make(const struct sn_execution *execution,
 			    const struct sn_lattice_budget *budget, struct sn_lattice_answer *out);
 void sn_lattice_answer_free(struct sn_lattice_answer *answer);
 
-/** Is every total known: the trace whole and counted whole? */
+/** Whether every total is known: the trace is whole and was counted whole. */
 bool sn_lattice_answer_is_exact(const struct sn_lattice_answer *answer);
 
 /** One object of schema sonde.lattice/1. */
 void sn_lattice_write_json(const struct sn_lattice_answer *answer, FILE *out);
-/** For people. `segment_limit` bottlenecks at most; 0: all. */
+/** Writes the answer for people. `segment_limit` bottlenecks at most; 0: all. */
 void sn_lattice_write_text(const struct sn_lattice_answer *answer, unsigned segment_limit,
 			   FILE *out);
 /** A row a level: level, cuts, arcs, mean_out_degree. */

@@ -18,7 +18,7 @@ struct sn_lattice_budget {
 	uint64_t bytes;	 /* 0: 2 GB */
 };
 
-/** What was counted between two cuts. */
+/** The counts between two cuts. */
 struct sn_lattice_window {
 	uint32_t *from, *to; /* P numbers each */
 	uint32_t level_first, level_last;

@@ -102,7 +102,7 @@ double sn_comm_arc_value(const struct sn_comm_arc *arc, enum sn_comm_value value
 
 /** Largest over mean, over the nodes; 1 is perfect, NaN if nothing was done. */
 double sn_comm_balance(const double *by_node, int nodes);
-/** For each node: assignments executed, and seconds in phases less those spent waiting. */
+/** Sums for each node: assignments executed, and seconds in phases less those spent waiting. */
 void sn_comm_node_sums(const struct sn_comm_profile *profile, double *assignments, double *busy_s);
 
 /**

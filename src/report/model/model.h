@@ -36,7 +36,7 @@ enum {
 	SN_REPORT_SLICES_MIN = 512,
 };
 
-/** Where time goes: docs/method/categories.md. */
+/** A category of time (docs/method/categories.md). */
 struct sn_report_category {
 	const char *name;
 	uint64_t cpu_ns;
@@ -88,7 +88,7 @@ struct sn_report_place {
 	uint64_t link_addr;
 };
 
-/** What a sample can say: call path, instruction, category, kernel or not. Ordered by node. */
+/** A kind of sample: call path, instruction, category, kernel or not. Ordered by node. */
 struct sn_report_point {
 	uint32_t node, place;
 	uint8_t category;
@@ -200,7 +200,7 @@ struct sn_report {
 	SN_VEC(struct sn_report_table) tables;
 };
 
-/** What a format needs beyond the run's figures and the rows. */
+/** Options of a report: which parts a format needs beyond the run's figures and the rows. */
 struct sn_report_options {
 	bool has_tables;  /* of `tables` those of reports in text and JSON */
 	bool has_details; /* the page's tables, call paths, records, waits, phases, listings,

@@ -23,7 +23,7 @@ struct sn_event {
 	uint64_t period_ns;
 };
 
-/** What the clock knows of a thread. */
+/** The clock's part of a thread's block. */
 struct sn_clock {
 	/* CPU time: see docs/method/time.md */
 	uint64_t claimed_user_ns, claimed_system_ns; /* already given to samples */

@@ -17,8 +17,8 @@ void sn_adopt_look_again(void);
 /** The block of the calling thread if it is one that we wait for, entered (sn_leave ends that); it
  *  is awaited no longer. NULL otherwise. */
 struct sn_thread *sn_adopt_find(void);
-/** In the handler, for what sn_adopt_find gave: the thread becomes ours when the handler returns.
- */
+/** Called in the handler with the block that sn_adopt_find gave: the thread becomes ours when the
+ * handler returns. */
 void sn_adopt_in_signal(struct sn_thread *self, ucontext_t *context);
 
 #endif

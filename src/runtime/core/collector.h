@@ -50,8 +50,8 @@ struct sn_collector {
 	bool (*install)(enum sn_data_origin origin);
 	/** A second thread is about to begin, or was found. */
 	void (*share)(void);
-	/** In the child when the program calls fork, before it is resumed; `function` is libc's. Not in
-	 *  children that libc forks within calls of its own (daemon, forkpty). */
+	/** Called in the child when the program calls fork, before it is resumed; `function` is
+	 * libc's. Not called in children that libc forks within calls of its own (daemon, forkpty). */
 	void (*fork)(struct sn_thread *self, const void *function);
 	/** A seccomp filter comes: the last system calls. If the filter is refused, resume follows. */
 	void (*seal)(struct sn_thread *self);
@@ -120,7 +120,7 @@ void sn_collect_thread_begin(struct sn_thread *thread, enum sn_thread_origin ori
 /** Notes in the thread whether all are on (is_collected). */
 void sn_collect_resume(struct sn_thread *thread);
 void sn_collect_pause(struct sn_thread *thread);
-/** Of all threads of the process. */
+/** Pauses the collectors for all threads of the process. */
 void sn_collect_pause_all(void);
 void sn_collect_thread_end(struct sn_thread *self, int64_t now_ns);
 void sn_collect_account(struct sn_thread *thread, struct sn_writer *writer, int64_t now_ns,

@@ -46,7 +46,7 @@ enum {
 	SN_SCRATCH_OFFSET = 4096 + SN_STACK_BYTES + SN_CACHE_BYTES + SN_FRAMES_MAX / 2 * 3 * 8,
 };
 
-/** What may be copied into the kernel: its own sigset, 64 bits. */
+/** The kernel's own signal set, 64 bits. */
 typedef uint64_t sn_sigset;
 #define SN_SIGNAL_BITS (1ULL << (SN_SIGNAL - 1) | 1ULL << (SN_SIGNAL_TRAP - 1))
 
@@ -256,8 +256,8 @@ void sn_thread_times(int32_t tid, int64_t *user_ns, int64_t *system_ns);
 void sn_thread_account_if_due(struct sn_thread *self, int64_t now_ns);
 
 /* core/adopt_handler.c */
-/** In a wrapper: the calling thread's block, if it began before us and was not set up; else NULL.
- */
+/** For wrappers: the calling thread's block, if the thread began before us and was not set up; else
+ * NULL. */
 struct sn_thread *sn_adopt_in_call(void);
 /** This thread's block, in wrappers. NULL: it is not measured. */
 static inline struct sn_thread *sn_self_in_call(void)
@@ -297,10 +297,10 @@ uint32_t sn_stack_drop_own(uint64_t *pcs, uint32_t count, bool is_signal);
 /** Whether pc is in a known module; learns of a new one through the loader's lock-free index. */
 const struct sn_unwind_module *sn_module_of(uint64_t pc);
 bool sn_modules_start(void);
-/** After a dlclose: what is gone gets an UNMAP. */
+/** To be called after a dlclose: modules that are gone get an UNMAP. */
 void sn_modules_refresh(void);
 
-/** What a MAP record says of a piece of code. */
+/** The facts of a piece of code in a MAP record. */
 struct sn_map_facts {
 	const char *path;
 	const uint8_t *build_id;

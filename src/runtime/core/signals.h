@@ -16,8 +16,8 @@ void sn_signals_unblock(struct sn_thread *self);
 bool sn_signals_install(sn_signal_handler handler);
 /** A SIGSTKFLT that the target sent to itself, or somebody to it: does what the target asked. */
 void sn_signals_forward(int signal, siginfo_t *info, void *context);
-/** Before exec, when nothing of ours is to come: nothing may be pending. After a failed exec: the
- *  handler is installed again. */
+/** To be called before exec, when no signal of ours is to come: none may be pending. Also after a
+ * failed exec: the handler is installed again. */
 void sn_signals_before_exec(struct sn_thread *self);
 void sn_signals_after_exec(struct sn_thread *self);
 
@@ -29,14 +29,14 @@ void sn_altstacks_are_used(void);
 /* Handlers on alternate stacks, and these stacks: core/on_stack_handler.c */
 /** Puts what makes the handler of `action` (SA_ONSTACK) one that can be sampled in its place. */
 void sn_on_stack_wrap(int signal, struct sigaction *action);
-/** Back to what the target installed. */
+/** Changes an action back to what the target installed. */
 void sn_on_stack_describe(int signal, struct sigaction *action);
 sighandler_t sn_on_stack_handler_of(int signal, sighandler_t handler);
 /** Whether the caller runs on the target's own alternate stack. */
 bool sn_altstack_is_in_use(const struct sn_thread *self);
 stack_t sn_altstack_of_target(const struct sn_thread *self);
-/** In a handler: if the target has left one of its own by longjmp, the kernel still has our stack:
- *  it gets theirs. */
+/** Called in a handler. If the target has left a handler of its own by longjmp, the kernel still
+ * has our stack; it gets the target's again. */
 void sn_altstack_repair(struct sn_thread *self, void *interrupted);
 
 /** Runs function(a, b) with rsp at `top` (16-byte aligned). */

@@ -136,7 +136,7 @@ void beat_start(void);
 void beat_thread_exit(void *block);
 /** Times one beat in `n` of a heartbeat from now on; needs `lock`. */
 void beat_set_every(struct beat *beat, uint32_t n);
-/** In a forked child: counts start from here, other threads are gone. */
+/** To be called in a forked child: counts start from here, and other threads are gone. */
 void beat_threads_forked(void);
 
 /** Reads all cells and writes their rows; the caller holds `drain_lock` and blocks signals. */
@@ -163,10 +163,10 @@ void beat_text_csv(struct beat_text *text, const char *chars, size_t length);
 void beat_files_add(const struct beat_row *row, uint64_t stamp_ns, uint64_t interval_ns);
 /** Writes the batch; false if any of it could not be written. */
 bool beat_files_write(void);
-/** At the start: tells, once, where the folder could not be written to as things stand. Makes
- *  nothing: a program without a beat leaves no folder. */
+/** Checks at the start whether the folder can be written to, and complains once if not. Makes
+ * nothing: a program without a beat leaves no folder. */
 void beat_files_check(void);
-/** In a forked child: forgets the parent's files. */
+/** To be called in a forked child: forgets the parent's files. */
 void beat_files_forget(void);
 
 /** Publishers (sonde/heartbeat_publisher.h): dlopen(), by the drain's thread without a lock. */
@@ -178,7 +178,7 @@ void beat_publishers_start(void);
 void beat_publishers_add(const struct beat_row *row);
 void beat_publishers_interval(uint64_t interval_ns);
 void beat_publishers_stop(void);
-/** In a forked child. */
+/** To be called in a forked child, for the publishers. */
 void beat_publishers_forked(void);
 
 #endif

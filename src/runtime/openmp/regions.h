@@ -21,7 +21,7 @@ struct sn_region {
 
 enum { SN_REGIONS_MAX = 16 /* that one thread has open */ };
 
-/** What the collector knows of a thread. */
+/** The collector's part of a thread's block. */
 struct sn_openmp {
 	struct sn_region *region; /* that the thread works for; NULL: none */
 	uint32_t depth; /* of the regions that it has created itself, by OMPT: in scratch */

@@ -39,7 +39,7 @@ enum sn_trust { SN_TRUST_HIGH, SN_TRUST_MEDIUM, SN_TRUST_LOW };
 /** "high", "medium", "low". */
 const char *sn_trust_name(enum sn_trust confidence);
 
-/** Where threads are when they are on no CPU and want none. */
+/** Kinds of time in which threads are on no CPU and want none. */
 enum sn_pause {
 	SN_PAUSE_LOCK,	  /* mutexes, read-write locks */
 	SN_PAUSE_BARRIER, /* pthread_barrier_wait */

@@ -23,7 +23,7 @@ char *beat_exposition(enum beat_dialect dialect, size_t *length);
  */
 const char *beat_server_start(const char *address, long pid, long rank);
 void beat_server_stop(void);
-/** In a forked child: closes the parent's sockets, whose thread is not there. */
+/** To be called in a forked child: closes the parent's sockets, whose thread is not there. */
 void beat_server_forget(void);
 
 #endif
