@@ -134,6 +134,13 @@ static int waits_compare(const void *a, const void *b)
 	return compare(x->thread, y->thread, x->time_ns, y->time_ns);
 }
 
+static int registers_compare(const void *a, const void *b)
+{
+	const struct sn_registers *x = a, *y = b;
+
+	return compare(x->thread, y->thread, x->time_ns, y->time_ns);
+}
+
 static int packets_compare(const void *a, const void *b)
 {
 	const struct sn_packet *x = a, *y = b;
@@ -160,6 +167,8 @@ void sn_experiment_sort(struct sn_experiment *e)
 	sort_if_needed(e->samples.items, e->samples.count, sizeof(*e->samples.items),
 		       samples_compare);
 	sort_if_needed(e->waits.items, e->waits.count, sizeof(*e->waits.items), waits_compare);
+	sort_if_needed(e->registers.items, e->registers.count, sizeof(*e->registers.items),
+		       registers_compare);
 	sort_if_needed(e->packets.items, e->packets.count, sizeof(*e->packets.items),
 		       packets_compare);
 }
@@ -181,6 +190,7 @@ void sn_experiment_free(struct sn_experiment *e)
 	sn_vec_free(&e->stacks);
 	sn_vec_free(&e->samples);
 	sn_vec_free(&e->waits);
+	sn_vec_free(&e->registers);
 	sn_vec_free(&e->tallies);
 	sn_vec_free(&e->packets);
 	sn_arena_free(&e->arena);

@@ -1,4 +1,4 @@
-/* Second pass: stacks, samples, waits and tallies. */
+/* Second pass: stacks, samples, waits, tallies and registers. */
 #include "experiment/decode_parts.h"
 
 #include <stdio.h>
@@ -99,7 +99,7 @@ static const struct segment *stack_of(struct image *image, uint32_t id, int64_t 
 	return first;
 }
 
-/* ---- second pass: samples, waits and tallies ---- */
+/* ---- second pass: samples and what else has a stack ---- */
 
 static void sample_decode(struct image *image, const struct owner *owner,
 			  const struct sn_record_sample *record)
@@ -174,11 +174,32 @@ static void tally_decode(struct image *image, const struct owner *owner,
 		image->damaged++;
 }
 
+static void registers_decode(struct image *image, const struct owner *owner,
+			     const struct sn_record_registers *record)
+{
+	struct sn_experiment *e = image->decoder->experiment;
+	int64_t time_ns = bounded(record->time_ns);
+	const struct segment *segment = stack_of(image, record->stack, time_ns);
+	struct sn_registers registers = { .time_ns = time_ns + image->offset_ns,
+					  .thread = image->first_thread + owner->thread_index };
+
+	if (!sn_decode_thread_of(image, owner->thread_index)) {
+		image->damaged++;
+		return;
+	}
+	if (!segment)
+		return;
+	registers.stack = segment->stack;
+	memcpy(registers.values, record->values, sizeof(registers.values));
+	sn_vec_push(&e->registers, registers);
+}
+
 void sn_decode_samples(struct image *image, const struct owner *owner, const void *record)
 {
 	uint8_t type = ((const struct sn_record_header *)record)->type;
 
-	if (type != SN_RECORD_SAMPLE && type != SN_RECORD_WAIT && type != SN_RECORD_TALLY)
+	if (type != SN_RECORD_SAMPLE && type != SN_RECORD_WAIT && type != SN_RECORD_TALLY &&
+	    type != SN_RECORD_REGISTERS)
 		return;
 	if (!owner->is_known)
 		image->damaged++;
@@ -186,6 +207,8 @@ void sn_decode_samples(struct image *image, const struct owner *owner, const voi
 		sample_decode(image, owner, record);
 	else if (type == SN_RECORD_WAIT)
 		wait_decode(image, owner, record);
-	else
+	else if (type == SN_RECORD_TALLY)
 		tally_decode(image, owner, record);
+	else
+		registers_decode(image, owner, record);
 }

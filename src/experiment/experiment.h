@@ -118,6 +118,13 @@ struct sn_wait {
 	uint8_t kind; /* enum sn_wait_kind */
 };
 
+/** The general registers at some samples, before the instruction at the stack's leaf. */
+struct sn_registers {
+	int64_t time_ns;
+	uint32_t thread, stack;
+	uint64_t values[16]; /* rax rcx rdx rbx rsp rbp rsi rdi r8 ... r15 */
+};
+
 /** A sum that a collector kept by call path in the target. */
 struct sn_tally {
 	const char *name; /* of what */
@@ -170,10 +177,11 @@ struct sn_experiment {
 	SN_VEC(struct sn_module) modules;
 	SN_VEC(struct sn_mapping) mappings;
 	SN_VEC(struct sn_stack) stacks;
-	SN_VEC(struct sn_sample) samples; /* by thread, then time */
-	SN_VEC(struct sn_wait) waits;	  /* by thread, then time */
-	SN_VEC(struct sn_tally) tallies;  /* as they were written */
-	SN_VEC(struct sn_packet) packets; /* by process, then time */
+	SN_VEC(struct sn_sample) samples;      /* by thread, then time */
+	SN_VEC(struct sn_wait) waits;	       /* by thread, then time */
+	SN_VEC(struct sn_registers) registers; /* by thread, then time */
+	SN_VEC(struct sn_tally) tallies;       /* as they were written */
+	SN_VEC(struct sn_packet) packets;      /* by process, then time */
 };
 
 /**

@@ -173,6 +173,7 @@ enum sn_record_type {
 			   tid */
 	SN_RECORD_TALLY,
 	SN_RECORD_CHILD_KILLED,
+	SN_RECORD_REGISTERS,
 	SN_RECORD_KINDS,
 };
 
@@ -304,6 +305,17 @@ struct sn_record_tally {
 	uint32_t stack;
 	uint64_t count, value;
 	char name[SN_TALLY_NAME_BYTES]; /* of what; zero-filled */
+};
+
+/** The general registers of some samples of user time, as they were before the instruction at the
+ *  stack's first pc: with the code around it they tell which addresses it uses, and how far loops
+ *  came between two samples. In the numbering of instructions: rax rcx rdx rbx rsp rbp rsi rdi r8 ...
+ *  r15. Written behind its sample. */
+struct sn_record_registers {
+	struct sn_record_header header;
+	uint32_t stack;
+	int64_t time_ns;
+	uint64_t values[16];
 };
 
 /** Once a second while the process runs, and at labels (TEXT_LABEL follows at once). */

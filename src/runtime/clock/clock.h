@@ -53,6 +53,7 @@ struct sn_clock {
 	uint64_t switches_seen, voluntary_seen, faults_seen;
 	uint64_t stretch_claimed_ns, stretch_switches; /* where the rate was last taken */
 	uint64_t handler_count;
+	uint32_t registers_count; /* samples whose registers could be kept */
 
 	/* calls that are timed as a whole: clock/timed_calls_handler.c */
 	uint64_t call_begin;  /* of the one that is timed; 0: none */

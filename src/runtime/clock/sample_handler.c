@@ -20,6 +20,10 @@ enum {
 	 * wait for its end */
 	SWITCHES_STRETCH_MAX = SWITCHES_PER_CPU_SECOND / 10,
 	SWITCHES_FEW = 1000, /* a second: back to perf events */
+	/* samples whose registers are kept: the first, then runs of some in so many */
+	REGISTERS_FIRST = 256,
+	REGISTERS_RUN = 4,
+	REGISTERS_EVERY = 64,
 };
 
 /* What the thread has used since its start and no sample has claimed. */
@@ -221,6 +225,30 @@ void sn_sample_emit(struct sn_thread *self, uint32_t stack, int64_t now_ns, int6
 		clock->claimed_user_ns += (uint64_t)cpu_ns;
 }
 
+/* Registers of some samples, in runs: two that follow each other tell how far a loop came. */
+static void keep_registers(struct sn_thread *self, const ucontext_t *context, uint32_t stack,
+			   int64_t now_ns)
+{
+	static const uint8_t order[16] = { REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP,
+					   REG_RSI, REG_RDI, REG_R8,  REG_R9,  REG_R10, REG_R11,
+					   REG_R12, REG_R13, REG_R14, REG_R15 };
+	uint32_t number = sn_clock_of(self)->registers_count++;
+	struct sn_record_registers *record;
+
+	if (!stack || (number >= REGISTERS_FIRST && number % REGISTERS_EVERY >= REGISTERS_RUN))
+		return;
+	record = sn_writer_reserve(&self->writer, sizeof *record, now_ns);
+	if (!record)
+		return;
+	record->header = (struct sn_record_header){ .type = SN_RECORD_REGISTERS,
+						    .size_bytes = sizeof *record };
+	record->stack = stack;
+	record->time_ns = now_ns;
+	for (unsigned i = 0; i < 16; i++)
+		record->values[i] = (uint64_t)context->uc_mcontext.gregs[order[i]];
+	sn_writer_commit(&self->writer, sizeof *record);
+}
+
 static void emit(struct sn_thread *self, const ucontext_t *context, int64_t now_ns, int64_t cpu_ns,
 		 uint8_t flags)
 {
@@ -230,7 +258,10 @@ static void emit(struct sn_thread *self, const ucontext_t *context, int64_t now_
 	if (cpu_ns > 0 && sn_locks_hold((uint64_t)context->uc_mcontext.gregs[REG_RIP]))
 		atomic_fetch_add_explicit(&sn_header()->overhead_ns, (uint64_t)cpu_ns,
 					  memory_order_relaxed);
-	sn_sample_emit(self, sn_stack_capture(self, &regs, 0, true, now_ns), now_ns, cpu_ns, flags);
+	uint32_t stack = sn_stack_capture(self, &regs, 0, true, now_ns);
+	sn_sample_emit(self, stack, now_ns, cpu_ns, flags);
+	if (!(flags & SN_SAMPLE_SYSTEM))
+		keep_registers(self, context, stack, now_ns);
 }
 
 /* Timer mechanism: the tick hits user and system time alike, so each sample claims all there is,

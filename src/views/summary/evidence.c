@@ -12,12 +12,15 @@
 #include "profile/generated.h"
 #include "profile/system_call.h"
 #include "views/summary/evidence_parts.h"
+#include "views/summary/verdict_parts.h"
+#include "whatif/data_use.h"
 
 /* ---- CPU time ---- */
 
 struct sorting {
 	const struct sn_profile *profile;
 	struct sn_structures *structures;
+	const struct sn_machine *machine; /* or NULL */
 	struct sn_evidence *out;
 	uint64_t *memory_ns, *io_ns, *compute_ns, *spin_ns; /* by function */
 	uint64_t *loop_ns;				    /* computing, by loop */
@@ -196,21 +199,64 @@ static bool is_computing(uint64_t computing_ns, const struct sn_weight *exclusiv
 	return computing_ns * 2 > exclusive->cpu_ns;
 }
 
-static void hot_loops_find(const struct sorting *s, const struct sn_summary *summary)
+/* A loop that waits for its data is no computing. */
+static void take_data(struct sorting *s, uint32_t loop, const struct sn_data_use *use,
+		      struct sn_evidence_place place)
+{
+	struct sn_evidence *out = s->out;
+	uint32_t function = s->profile->program->loops.items[loop].function;
+
+	if (!out->data.count) {
+		out->data_pass_ns = use->pass_ns;
+		out->data_near_cycles = use->near_cycles;
+		out->data_spread_bytes = use->spread_bytes;
+		out->data_is_sure = use->is_sure;
+	}
+	out->data_s += (double)s->loop_ns[loop] / 1e9;
+	out->compute_s = fmax(0, out->compute_s - (double)s->loop_ns[loop] / 1e9);
+	s->compute_ns[function] -= s->loop_ns[loop] < s->compute_ns[function]
+					   ? s->loop_ns[loop]
+					   : s->compute_ns[function];
+	if (out->data.top_count < SN_EVIDENCE_TOP)
+		out->data.top[out->data.top_count++] = place;
+	out->data.count++;
+	out->data.seconds += place.seconds;
+}
+
+static bool waits_for_data(struct sorting *s, uint32_t loop, struct sn_evidence_place place,
+			   double compute_s)
+{
+	struct sn_data_use use;
+
+	if (!s->structures || place.seconds < SN_HOT_SHARE * compute_s)
+		return false;
+	sn_data_use_of_loop(s->machine, s->profile, s->structures, loop, &use);
+	if (use.reach == SN_DATA_UNSETTLED)
+		s->out->unsettled_s += place.seconds;
+	if (use.reach != SN_DATA_SLOW)
+		return false;
+	take_data(s, loop, &use, place);
+	return true;
+}
+
+static void hot_loops_find(struct sorting *s, const struct sn_summary *summary)
 {
 	const struct sn_program *program = s->profile->program;
+	double compute_s = s->out->compute_s;
 
 	for (size_t i = 0; i < summary->loop_count; i++) {
 		const struct sn_summary_loop *row = &summary->loops[i];
 		const struct sn_program_loop *loop = &program->loops.items[row->loop];
 
-		if (is_computing(s->loop_ns[row->loop], &s->profile->loops[row->loop].exclusive))
-			hot_add(&s->out->loops,
-				(struct sn_evidence_place){
-					.what = loop->code->label,
-					.caller = program->functions.items[loop->function].name,
-					.seconds = (double)row->exclusive.cpu_ns / 1e9 },
-				s->out->compute_s);
+		struct sn_evidence_place place = {
+			.what = loop->code->label,
+			.caller = program->functions.items[loop->function].name,
+			.seconds = (double)row->exclusive.cpu_ns / 1e9,
+		};
+
+		if (is_computing(s->loop_ns[row->loop], &s->profile->loops[row->loop].exclusive) &&
+		    !waits_for_data(s, row->loop, place, compute_s))
+			hot_add(&s->out->loops, place, s->out->compute_s);
 	}
 }
 
@@ -233,6 +279,24 @@ static void hot_functions_find(const struct sorting *s, const struct sn_summary 
 	}
 }
 
+/* Where no loops are hot, functions are asked. */
+static void functions_settle(struct sorting *s, const struct sn_summary *summary)
+{
+	s->out->unsettled_s = 0;
+	for (size_t i = 0; s->structures && i < summary->function_count; i++) {
+		uint32_t f = summary->functions[i];
+		double seconds = (double)s->profile->functions[f].exclusive.cpu_ns / 1e9;
+		struct sn_data_use use;
+
+		if (seconds < SN_HOT_SHARE * s->out->compute_s ||
+		    !is_computing(s->compute_ns[f], &s->profile->functions[f].exclusive))
+			continue;
+		sn_data_use_of_function(s->profile, s->structures, f, &use);
+		if (use.reach == SN_DATA_UNSETTLED)
+			s->out->unsettled_s += seconds;
+	}
+}
+
 static void sorting_free(struct sorting *s)
 {
 	free(s->memory_ns);
@@ -244,7 +308,8 @@ static void sorting_free(struct sorting *s)
 	free(s->unknown_ns);
 }
 
-static void cpu_time_sort(const struct sn_summary *summary, struct sn_evidence *out)
+static void cpu_time_sort(const struct sn_summary *summary, const struct sn_machine *machine,
+			  struct sn_evidence *out)
 {
 	const struct sn_profile *profile = summary->profile;
 	const struct sn_program *program = profile->program;
@@ -252,6 +317,7 @@ static void cpu_time_sort(const struct sn_summary *summary, struct sn_evidence *
 	struct sorting s = {
 		.profile = profile,
 		.structures = summary->structures,
+		.machine = machine,
 		.out = out,
 		.memory_ns = sn_alloc_zeroed(functions, sizeof(uint64_t)),
 		.io_ns = sn_alloc_zeroed(functions, sizeof(uint64_t)),
@@ -272,6 +338,8 @@ static void cpu_time_sort(const struct sn_summary *summary, struct sn_evidence *
 	unknown_find(&s);
 	hot_loops_find(&s, summary);
 	hot_functions_find(&s, summary);
+	if (!sn_verdict_is_in_loops(out))
+		functions_settle(&s, summary);
 	sorting_free(&s);
 }
 
@@ -337,7 +405,8 @@ static double busiest_ratio(const struct sn_summary *s)
 	return working > 1 ? (double)most * (double)working / (double)sum : 0;
 }
 
-void sn_evidence_find(struct sn_summary *s, struct sn_evidence *out)
+void sn_evidence_find(struct sn_summary *s, const struct sn_machine *machine,
+		      struct sn_evidence *out)
 {
 	*out = (struct sn_evidence){
 		.elapsed_s = s->elapsed_s,
@@ -353,7 +422,7 @@ void sn_evidence_find(struct sn_summary *s, struct sn_evidence *out)
 		.busiest_ratio = busiest_ratio(s),
 		.hint = s->hint,
 	};
-	cpu_time_sort(s, out);
+	cpu_time_sort(s, machine, out);
 	worker_find(s->profile, out);
 	sn_evidence_find_time(s, out);
 }

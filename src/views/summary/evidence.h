@@ -8,8 +8,9 @@
 #include "views/summary/summary.h"
 #include "views/summary/verdict.h"
 
-/** Takes the evidence from a summary whose accounts, loops, functions and waits are there. Texts
- * are the program's, or lie in the summary's arena. */
-void sn_evidence_find(struct sn_summary *summary, struct sn_evidence *out);
+/** Takes the evidence from a summary whose accounts, loops, functions and waits are there. Texts are the program's, or
+ * lie in the summary's arena. `machine`: whose static model is asked, or NULL. */
+void sn_evidence_find(struct sn_summary *summary, const struct sn_machine *machine,
+		      struct sn_evidence *out);
 
 #endif

@@ -541,7 +541,7 @@ static void verdict_find(struct sn_summary *s, const struct sn_whatif *whatif)
 	if (whatif && sn_whatif_hint(whatif, &hint))
 		s->hint = sn_arena_strdup(&s->arena, hint.chars);
 	sn_text_free(&hint);
-	sn_evidence_find(s, &evidence);
+	sn_evidence_find(s, whatif ? whatif->machine : NULL, &evidence);
 	s->threads_workers_s = evidence.join_s + evidence.child_s;
 	s->threads_spin_s = evidence.spin_openmp_s + evidence.spin_mpi_s + evidence.spin_lock_s;
 	sn_verdict_decide(&evidence, &s->arena, &s->verdict);

@@ -89,6 +89,12 @@ static void tell(struct stories *stories, enum sn_story_id id, double seconds,
 			by_samples(e->cpu_s > 0 ? (double)e->samples * seconds / e->cpu_s : 0);
 	if (id == SN_STORY_BARRIER && place == &e->pauses[SN_PAUSE_OPENMP])
 		story.confidence = SN_TRUST_MEDIUM; /* that it is a barrier is concluded */
+	if (id == SN_STORY_DATA && !e->data_is_sure && story.confidence == SN_TRUST_HIGH)
+		story.confidence = SN_TRUST_MEDIUM;
+	if (id == SN_STORY_LOOPS && sn_verdict_is_unsettled(e))
+		story.confidence = SN_TRUST_LOW;
+	if (id == SN_STORY_FLAT && sn_verdict_is_unsettled(e) && story.confidence == SN_TRUST_HIGH)
+		story.confidence = SN_TRUST_MEDIUM;
 	if (id == SN_STORY_UNTRACED || id == SN_STORY_UNTRACED_ALONE)
 		story.confidence = SN_TRUST_LOW;
 	stories->items[stories->count++] = story;
@@ -99,6 +105,7 @@ static void tell_cpu_time(struct stories *stories, const struct sn_evidence *e)
 	bool in_loops = sn_verdict_is_in_loops(e);
 
 	tell(stories, in_loops ? SN_STORY_LOOPS : SN_STORY_FLAT, e->compute_s, NULL);
+	tell(stories, SN_STORY_DATA, e->data_s, NULL);
 	tell(stories, SN_STORY_LOADING, e->loading_s, NULL);
 	tell(stories, SN_STORY_MEMORY, e->memory_s, &e->memory);
 	tell(stories, SN_STORY_UNKNOWN, e->unknown_s, NULL);

@@ -84,7 +84,7 @@ struct sn_evidence {
 	size_t threads, processes; /* threads at work */
 	unsigned cpus;		   /* that samples fell on */
 	/* CPU time: these sum to cpu_s */
-	double compute_s, memory_s, io_cpu_s, lock_cpu_s, unknown_s;
+	double compute_s, data_s, memory_s, io_cpu_s, lock_cpu_s, unknown_s;
 	double loading_s; /* in the dynamic linker */
 	double spin_lock_s, spin_openmp_s, spin_mpi_s;
 	/* waiting for a CPU: for threads of the program itself, for its other processes, for others
@@ -96,6 +96,11 @@ struct sn_evidence {
 	double join_s, child_s;
 	struct sn_evidence_place child; /* `what` the waiting call */
 	struct sn_evidence_hot loops, functions;
+	/* loops that wait for their data (data_s): of the hottest what tells it */
+	struct sn_evidence_hot data;
+	double data_pass_ns, data_near_cycles, data_spread_bytes;
+	bool data_is_sure;
+	double unsettled_s; /* of the hot places: they may compute or wait for data */
 	struct sn_evidence_place memory, io, spin; /* the function with most; spin: of its own */
 	double busiest_ratio; /* the busiest thread's CPU time over the mean; 0: one */
 	const char *worker;   /* the program of most CPU time, if it is no first one */

@@ -11,6 +11,7 @@
 enum sn_story_id {
 	SN_STORY_LOOPS,
 	SN_STORY_FLAT,
+	SN_STORY_DATA,
 	SN_STORY_LOADING,
 	SN_STORY_MEMORY,
 	SN_STORY_UNKNOWN,
@@ -63,6 +64,18 @@ static inline double sn_known(double seconds)
 {
 	return seconds > 0 ? seconds : 0;
 }
+
+/** Whether of most of the hot places it is not known if they compute or wait for data. */
+bool sn_verdict_is_unsettled(const struct sn_evidence *evidence);
+
+/** For verdict_words_data.c: "weather.c:28-32 in diffuse", and the hottest of them with shares. */
+void sn_verdict_add_hot(struct sn_text *out, const struct sn_evidence_place *place);
+void sn_verdict_add_list(const struct sn_evidence *evidence, const struct sn_evidence_hot *hot,
+			 size_t limit, struct sn_text *out);
+void sn_verdict_add_worker(const struct sn_evidence *evidence, struct sn_text *out);
+sn_story_fn sn_verdict_data_headline, sn_verdict_data_sentence, sn_verdict_data_remedy,
+	sn_verdict_unsettled_remedy;
+#define SN_VERDICT_UNSETTLED "; whether it computes or waits for memory, samples cannot tell"
 
 /** Whether most of the computing is in loops that are hot. */
 bool sn_verdict_is_in_loops(const struct sn_evidence *evidence);

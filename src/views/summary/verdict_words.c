@@ -6,7 +6,8 @@
 #include "base/text.h"
 #include "views/summary/verdict_parts.h"
 
-static const double hot_least = 0.5; /* of compute time in hot places: it is not flat */
+static const double hot_least = 0.5;	   /* of compute time in hot places: it is not flat */
+static const double unsettled_least = 0.5; /* of the time in hot places */
 static const double kernel_least = 0.1;
 static const double uneven_least = 1.25;
 
@@ -71,7 +72,7 @@ static bool has_name(const char *label, const char *function)
 }
 
 /* "weather.c:28-32 in diffuse" */
-static void add_hot(struct sn_text *out, const struct sn_evidence_place *place)
+void sn_verdict_add_hot(struct sn_text *out, const struct sn_evidence_place *place)
 {
 	add_name(out, place->what);
 	if (place->caller && !has_name(place->what, place->caller)) {
@@ -80,7 +81,7 @@ static void add_hot(struct sn_text *out, const struct sn_evidence_place *place)
 	}
 }
 
-static void add_worker(const struct sn_evidence *e, struct sn_text *out)
+void sn_verdict_add_worker(const struct sn_evidence *e, struct sn_text *out)
 {
 	if (!e->worker || e->worker_s < 0.5 * e->cpu_s)
 		return;
@@ -99,16 +100,42 @@ bool sn_verdict_is_in_loops(const struct sn_evidence *e)
 	return e->loops.count && e->loops.seconds >= hot_least * e->compute_s;
 }
 
+static bool is_in_functions(const struct sn_evidence *e)
+{
+	return e->functions.count && e->functions.seconds >= hot_least * e->compute_s;
+}
+
+bool sn_verdict_is_unsettled(const struct sn_evidence *e)
+{
+	double hot_s = sn_verdict_is_in_loops(e) ? e->loops.seconds
+		       : is_in_functions(e)	 ? e->functions.seconds
+						 : 0;
+
+	return hot_s > 0 && e->unsettled_s >= unsettled_least * hot_s;
+}
+
+static const char *bound_word(const struct sn_evidence *e)
+{
+	return sn_verdict_is_unsettled(e) ? "CPU-bound" : "Compute-bound";
+}
+
+static void add_doubt(const struct sn_evidence *e, struct sn_text *out)
+{
+	if (sn_verdict_is_unsettled(e))
+		sn_text_add(out, SN_VERDICT_UNSETTLED);
+}
+
 static void loops_headline(const struct sn_evidence *e, const struct sn_story *story,
 			   struct sn_text *out)
 {
 	(void)story;
-	sn_text_addf(out, "Compute-bound in %zu loop%s", e->loops.count,
+	sn_text_addf(out, "%s in %zu loop%s", bound_word(e), e->loops.count,
 		     e->loops.count > 1 ? "s" : "");
-	add_worker(e, out);
+	sn_verdict_add_worker(e, out);
 	sn_text_add(out, ": ");
-	add_hot(out, &e->loops.top[0]);
+	sn_verdict_add_hot(out, &e->loops.top[0]);
 	sn_text_addf(out, " takes %.1f %% of CPU time", percent(e->loops.top[0].seconds, e->cpu_s));
+	add_doubt(e, out);
 }
 
 static void add_rest(const struct sn_evidence *e, struct sn_text *out)
@@ -121,12 +148,12 @@ static void add_rest(const struct sn_evidence *e, struct sn_text *out)
 			     e->busiest_ratio);
 }
 
-static void add_list(const struct sn_evidence *e, const struct sn_evidence_hot *hot, size_t limit,
-		     struct sn_text *out)
+void sn_verdict_add_list(const struct sn_evidence *e, const struct sn_evidence_hot *hot,
+			 size_t limit, struct sn_text *out)
 {
 	for (size_t i = 0; i < hot->top_count && i < limit; i++) {
 		sn_text_add(out, i ? ", " : "");
-		add_hot(out, &hot->top[i]);
+		sn_verdict_add_hot(out, &hot->top[i]);
 		sn_text_addf(out, " %.1f %%", percent(hot->top[i].seconds, e->cpu_s));
 	}
 }
@@ -138,26 +165,25 @@ static void loops_sentence(const struct sn_evidence *e, const struct sn_story *s
 	sn_text_addf(out, "%.1f %% of CPU time is in ", percent(e->loops.seconds, e->cpu_s));
 	if (e->loops.count == 1) {
 		sn_text_add(out, "one loop, ");
-		add_hot(out, &e->loops.top[0]);
+		sn_verdict_add_hot(out, &e->loops.top[0]);
 	} else {
 		sn_text_addf(out, "%zu loops: ", e->loops.count);
-		add_list(e, &e->loops, e->loops.count, out);
+		sn_verdict_add_list(e, &e->loops, e->loops.count, out);
 	}
 	add_rest(e, out);
+	add_doubt(e, out);
 }
 
 static void loops_remedy(const struct sn_evidence *e, const struct sn_story *story,
 			 struct sn_text *out)
 {
-	(void)story;
+	if (sn_verdict_is_unsettled(e)) {
+		sn_verdict_unsettled_remedy(e, story, out);
+		return;
+	}
 	sn_text_add(out, e->hint ? e->hint
 				 : "See what the hottest does and what bounds it: sonde show loop "
 				   "'#1'");
-}
-
-static bool is_in_functions(const struct sn_evidence *e)
-{
-	return e->functions.count && e->functions.seconds >= hot_least * e->compute_s;
 }
 
 static void flat_headline(const struct sn_evidence *e, const struct sn_story *story,
@@ -165,16 +191,16 @@ static void flat_headline(const struct sn_evidence *e, const struct sn_story *st
 {
 	(void)story;
 	if (is_in_functions(e)) {
-		sn_text_addf(out, "Compute-bound in %zu function%s, not in hot loops",
+		sn_text_addf(out, "%s in %zu function%s, not in hot loops", bound_word(e),
 			     e->functions.count, e->functions.count > 1 ? "s" : "");
 	} else {
 		sn_text_add(out, "Compute-bound and flat");
 	}
-	add_worker(e, out);
+	sn_verdict_add_worker(e, out);
 	if (!e->functions.top_count)
 		return;
 	sn_text_add(out, is_in_functions(e) ? ": " : ": the hottest function, ");
-	add_hot(out, &e->functions.top[0]);
+	sn_verdict_add_hot(out, &e->functions.top[0]);
 	sn_text_addf(out, "%s takes %.1f %% of CPU time", is_in_functions(e) ? "" : ",",
 		     percent(e->functions.top[0].seconds, e->cpu_s));
 }
@@ -187,14 +213,14 @@ static void flat_sentence(const struct sn_evidence *e, const struct sn_story *st
 		sn_text_addf(out, "%.1f %% of CPU time is in %zu function%s: ",
 			     percent(e->functions.seconds, e->cpu_s), e->functions.count,
 			     e->functions.count > 1 ? "s" : "");
-		add_list(e, &e->functions, e->functions.count, out);
+		sn_verdict_add_list(e, &e->functions, e->functions.count, out);
 	} else {
 		sn_text_addf(out,
 			     "%.1f %% of CPU time is the program's work, spread over many places",
 			     percent(e->compute_s, e->cpu_s));
 		if (e->functions.top_count)
 			sn_text_add(out, "; most in ");
-		add_list(e, &e->functions, SN_EVIDENCE_TOP, out);
+		sn_verdict_add_list(e, &e->functions, SN_EVIDENCE_TOP, out);
 	}
 	add_rest(e, out);
 }
@@ -595,6 +621,8 @@ const struct sn_story_words sn_stories[SN_STORIES] = {
 			     loops_remedy, NULL },
 	[SN_STORY_FLAT] = { SN_VERDICT_COMPUTE_FLAT, true, true, flat_headline, flat_sentence,
 			    flat_remedy, NULL },
+	[SN_STORY_DATA] = { SN_VERDICT_MEMORY, true, true, sn_verdict_data_headline,
+			    sn_verdict_data_sentence, sn_verdict_data_remedy, NULL },
 	[SN_STORY_LOADING] = { SN_VERDICT_COMPUTE_FLAT, true, true, loading_headline,
 			       loading_headline, loading_remedy, NULL },
 	[SN_STORY_MEMORY] = { SN_VERDICT_MEMORY, true, true, memory_headline, memory_sentence,

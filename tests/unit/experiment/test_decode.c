@@ -89,6 +89,18 @@ static void write_stack(struct sn_writer *writer, uint32_t id, uint32_t parent, 
 }
 
 /* Two threads, one module, a stack of two segments, 3000 samples, a wait. */
+static void write_registers(struct sn_writer *writer, uint32_t stack, int64_t at_ns)
+{
+	struct sn_record_registers *record = sn_writer_reserve(writer, sizeof(*record), at_ns);
+
+	*record = (struct sn_record_registers){ .header = { .type = SN_RECORD_REGISTERS,
+							    .size_bytes = sizeof(*record) },
+						.stack = stack,
+						.time_ns = at_ns,
+						.values = { [15] = 42 } };
+	sn_writer_commit(writer, sizeof(*record));
+}
+
 static struct written file_whole(void)
 {
 	struct written w = file_begin(7);
@@ -113,6 +125,8 @@ static struct written file_whole(void)
 	};
 	sn_writer_commit(&b, sizeof(*wait));
 	sn_writer_tally(&b, T0 + 2, "what is counted", 2, 5, 4000);
+	write_registers(&b, 2, T0 + 60);
+	write_registers(&b, 77, T0 + 61); /* no such stack */
 	h->state = SN_DATA_EXITED;
 	h->exit_code = 3;
 	h->end_ns = T0 + 3000000;
@@ -182,6 +196,10 @@ TEST(what_was_written_is_read)
 
 	REQUIRE(e->processes.count == 1 && e->threads.count == 2 && e->modules.count == 1);
 	CHECK_INT(e->samples.count, 3001);
+	REQUIRE(e->registers.count == 1);
+	CHECK_INT(e->registers.items[0].thread, 1);
+	CHECK_INT(e->registers.items[0].values[15], 42);
+	CHECK_INT(e->stacks.items[e->registers.items[0].stack].depth, 1);
 	CHECK_INT(e->processes.items[0].exit_status, 3);
 	CHECK_STRING(e->processes.items[0].arguments, "app 'a b'");
 	CHECK_STRING(e->processes.items[0].clock_mechanism, "perf-signal");

@@ -72,6 +72,51 @@ TEST(compute_in_loops)
 	CHECK(answer.findings[0].seconds == 9.9 && answer.findings[0].share == 0.99);
 }
 
+TEST(loops_that_wait_for_data)
+{
+	struct sn_evidence e = run_of(1);
+
+	e.cpu_s = 9.9;
+	e.compute_s = 3;
+	e.data_s = 6.9;
+	e.data_pass_ns = 92;
+	e.data_near_cycles = 4;
+	e.data_spread_bytes = 256e6;
+	hot(&e.data, "list.c:10", "walk", 6.9);
+	decide(&e);
+	check(SN_VERDICT_MEMORY, "Memory-bound in 1 loop: list.c:10 in walk takes 69.7 %");
+	CHECK_INT(answer.confidence, SN_TRUST_MEDIUM);
+	CHECK(strstr(answer.findings[0].sentence, "takes 92 ns, with data in L1 4 cycles"));
+	CHECK(strstr(answer.findings[0].sentence, "256 MB or more"));
+	e.data_is_sure = true;
+	decide(&e);
+	CHECK_INT(answer.confidence, SN_TRUST_HIGH);
+}
+
+TEST(loops_that_compute_or_wait)
+{
+	struct sn_evidence e = run_of(1);
+
+	e.cpu_s = e.compute_s = 9.9;
+	hot(&e.loops, "solver.c:10", "solve", 6);
+	hot(&e.loops, "norm.c:4", "norm", 3);
+	e.unsettled_s = 4.4;
+	decide(&e);
+	check(SN_VERDICT_COMPUTE_LOOPS, "Compute-bound in 2 loops");
+	CHECK_INT(answer.confidence, SN_TRUST_HIGH);
+	e.unsettled_s = 4.6;
+	decide(&e);
+	check(SN_VERDICT_COMPUTE_LOOPS, "CPU-bound in 2 loops");
+	CHECK(strstr(answer.sentence, "samples cannot tell") != NULL);
+	CHECK(strstr(answer.findings[0].remedy, "fit the cache") != NULL);
+	CHECK_INT(answer.confidence, SN_TRUST_LOW);
+	memset(&e.loops, 0, sizeof(e.loops));
+	hot(&e.functions, "parse", NULL, 6);
+	decide(&e);
+	check(SN_VERDICT_COMPUTE_FLAT, "CPU-bound in 1 function, not in hot loops: parse");
+	CHECK_INT(answer.confidence, SN_TRUST_MEDIUM);
+}
+
 TEST(compute_that_is_flat)
 {
 	struct sn_evidence e = run_of(1);
