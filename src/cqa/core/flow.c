@@ -7,18 +7,14 @@
 
 /* ---- an instruction ---- */
 
-/* What is known of an instruction besides itself. */
-struct surroundings {
-	bool has_stack_engine; /* which follows rsp by itself */
-	uint32_t early_reads;  /* bit k: operand k comes a cycle early */
-};
-
-static bool is_followed(const struct sn_insn *insn, uint8_t resource, struct surroundings around)
+/* The stack engine follows rsp by itself. */
+static bool is_followed(const struct sn_insn *insn, uint8_t resource)
 {
-	return around.has_stack_engine && insn->is_stack_engine && resource == SN_RES_RSP;
+	return insn->is_stack_engine && resource == SN_RES_RSP;
 }
 
-static void read_operands(const struct sn_insn *insn, struct surroundings around,
+/* Bit k of `early_reads`: operand k comes a cycle early. */
+static void read_operands(const struct sn_insn *insn, uint32_t early_reads,
 			  struct sn_flow_insn *out)
 {
 	uint8_t count = 0;
@@ -28,24 +24,23 @@ static void read_operands(const struct sn_insn *insn, struct surroundings around
 		for (unsigned k = 0; k < insn->read_count; k++) {
 			const struct sn_read *read = &insn->reads[k];
 
-			if (read->role != role || is_followed(insn, read->resource, around))
+			if (read->role != role || is_followed(insn, read->resource))
 				continue;
 			out->reads[count++] = (struct sn_flow_read){
 				read->resource,
-				(int8_t)(read->delay_cycles - (int)(around.early_reads >> k & 1))
+				(int8_t)(read->delay_cycles - (int)(early_reads >> k & 1))
 			};
 		}
 	}
 	out->read_begin[SN_ROLE_COUNT] = count;
 }
 
-static void write_results(const struct sn_insn *insn, struct surroundings around,
-			  struct sn_flow_insn *out)
+static void write_results(const struct sn_insn *insn, struct sn_flow_insn *out)
 {
 	for (unsigned k = 0; k < insn->write_count; k++) {
 		uint8_t resource = insn->writes[k];
 
-		if (!is_followed(insn, resource, around))
+		if (!is_followed(insn, resource))
 			out->writes[out->write_count++] =
 				(struct sn_flow_write){ resource, resource >= SN_RES_FLAG,
 							resource == insn->late_write };
@@ -69,10 +64,10 @@ static double update_cycles_of(const struct sn_rules *rules, const struct sn_ins
 }
 
 static void fill_insn(const struct sn_rules *rules, const struct sn_insn *insn,
-		      struct surroundings around, struct sn_flow_insn *out)
+		      uint32_t early_reads, struct sn_flow_insn *out)
 {
-	read_operands(insn, around, out);
-	write_results(insn, around, out);
+	read_operands(insn, early_reads, out);
+	write_results(insn, out);
 	out->latency = (double)insn->latency;
 	out->load_latency = (double)insn->load_latency;
 	out->update_cycles = update_cycles_of(rules, insn);
@@ -82,7 +77,7 @@ struct sn_flow_insn sn_flow_insn_of(const struct sn_rules *rules, const struct s
 {
 	struct sn_flow_insn out = { .write_count = 0 };
 
-	fill_insn(rules, insn, (struct surroundings){ false, 0 }, &out);
+	fill_insn(rules, insn, 0, &out);
 	return out;
 }
 
@@ -295,8 +290,7 @@ struct sn_data_flow *sn_data_flow_new(const struct sn_machine *machine,
 	flow->forward_cycles = sn_arena_array(arena, double, accesses + 1);
 	find_early_reads(flow, early_reads);
 	for (size_t i = 0; i < block->count; i++) {
-		fill_insn(&machine->rules, &block->insns[i],
-			  (struct surroundings){ true, early_reads[i] }, &flow->insns[i]);
+		fill_insn(&machine->rules, &block->insns[i], early_reads[i], &flow->insns[i]);
 		flow->insns[i].first_access = next;
 		next += block->insns[i].memory_count;
 	}

@@ -70,8 +70,8 @@ static inline double sn_later(double a, double b)
 struct sn_data_flow *sn_data_flow_new(const struct sn_machine *machine,
 				      const struct sn_cqa_block *block, struct sn_arena *arena);
 
-/** An instruction alone, whatever stands beside it in its block, and without a stack engine: rsp is an
- *  operand of push and pop. */
+/** An instruction alone, whatever stands beside it in its block: additions hand over nothing early,
+ * and a loaded base has no shorter way. */
 struct sn_flow_insn sn_flow_insn_of(const struct sn_rules *rules, const struct sn_insn *insn);
 
 /** Gives the values of the x87 registers the names that they have in the next pass.
