@@ -17,6 +17,10 @@
 	X(pandore_compile)                                                                         \
 	X(comm)                                                                                    \
 	X(lattice)                                                                                 \
+	X(properties_check)                                                                        \
+	X(properties_list)                                                                         \
+	X(properties_explain)                                                                      \
+	X(properties_eval)                                                                         \
 	X(heartbeat_top)                                                                           \
 	X(heartbeat_import)                                                                        \
 	X(heartbeat_report)                                                                        \

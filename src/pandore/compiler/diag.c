@@ -8,30 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/excerpt.h"
 #include "base/text.h"
 
-enum { SHOWN_COLUMNS_MAX = 400, FINDINGS_MAX = 200 };
+enum { FINDINGS_MAX = 200 };
 
 static bool is_warning(int code)
 {
 	return code == 11 || code == 14 || code == 15;
-}
-
-/* The text of a line, without its end. */
-static const char *line_of(const struct sn_pnd_file *file, int line, size_t *length)
-{
-	const char *at = file->chars, *end = file->chars + file->length;
-	const char *stop;
-
-	for (int n = 1; n < line && at < end; n++) {
-		stop = memchr(at, '\n', (size_t)(end - at));
-		if (!stop)
-			return NULL;
-		at = stop + 1;
-	}
-	stop = at < end ? memchr(at, '\n', (size_t)(end - at)) : NULL;
-	*length = (size_t)((stop ? stop : end) - at);
-	return at;
 }
 
 /* Does a statement end between two columns of a line? Then what follows is read afresh. */
@@ -40,7 +24,8 @@ static bool is_statement_between(const struct sn_pnd_diags *diags, struct sn_pnd
 {
 	size_t length = 0, first = (size_t)(from < to ? from : to) - 1;
 	size_t last = (size_t)(from < to ? to : from) - 1;
-	const char *line = line_of(&diags->files.items[pos.file], pos.line, &length);
+	const struct sn_pnd_file *file = &diags->files.items[pos.file];
+	const char *line = sn_excerpt_line(file->chars, file->length, pos.line, &length);
 
 	for (size_t i = first; line && i < last && i < length; i++)
 		if (line[i] == ';' || line[i] == '{' || line[i] == '}')
@@ -121,49 +106,6 @@ static int by_place(const void *left, const void *right)
 	return a->order < b->order ? -1 : a->order > b->order;
 }
 
-/* Adds a piece of source as a terminal may see it, or as many blanks; tabs stay tabs in both, so
- * that a caret stands under its column. */
-static void add_source(struct sn_text *text, const char *bytes, size_t length, bool is_blank)
-{
-	while (length) {
-		const char *tab = memchr(bytes, '\t', length);
-		size_t run = tab ? (size_t)(tab - bytes) : length;
-		struct sn_text piece = { 0 };
-
-		sn_text_add_printable(&piece, bytes, run);
-		if (is_blank && piece.chars)
-			sn_text_add_repeated(text, ' ', sn_utf8_columns(piece.chars));
-		else if (piece.chars)
-			sn_text_add(text, piece.chars);
-		sn_text_free(&piece);
-		if (tab)
-			sn_text_add_char(text, '\t');
-		bytes += run + (tab ? 1 : 0);
-		length -= run + (tab ? 1 : 0);
-	}
-}
-
-static void print_source(const struct sn_pnd_file *file, struct sn_pnd_pos pos, FILE *out)
-{
-	struct sn_text shown = { 0 };
-	size_t length = 0, before = (size_t)pos.column - 1;
-	const char *line = line_of(file, pos.line, &length);
-
-	if (!line || length > SHOWN_COLUMNS_MAX)
-		return;
-	if (length && line[length - 1] == '\r')
-		length--;
-	sn_text_add(&shown, "    ");
-	add_source(&shown, line, length, false);
-	sn_text_add(&shown, "\n    ");
-	add_source(&shown, line, before < length ? before : length, true);
-	if (before > length)
-		sn_text_add_repeated(&shown, ' ', before - length);
-	sn_text_add(&shown, "^\n");
-	fputs(shown.chars, out);
-	sn_text_free(&shown);
-}
-
 void sn_pnd_diags_print(struct sn_pnd_diags *diags, FILE *out, bool with_remarks)
 {
 	static const char *const words[] = { "error", "warning", "remark" };
@@ -187,7 +129,7 @@ void sn_pnd_diags_print(struct sn_pnd_diags *diags, FILE *out, bool with_remarks
 			sn_text_addf(&line, "P%02d: ", d->code);
 		sn_text_add_printable(&line, d->text, strlen(d->text));
 		fprintf(out, "%s\n", line.chars);
-		print_source(file, d->pos, out);
+		sn_excerpt_print(file->chars, file->length, d->pos.line, d->pos.column, out);
 	}
 	sn_text_free(&line);
 }

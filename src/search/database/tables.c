@@ -1,0 +1,358 @@
+/*
+ * Values and their lookup. A lookup with some keys left out goes to a projection: the column's
+ * values grouped by the other keys, made at its first use by one walk over the column.
+ */
+#include "search/database/tables.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+
+/* One column's values grouped by the keys of `mask`. */
+struct sn_projection {
+	uint32_t mask;
+	SN_VEC(struct sn_sum) sums;
+	struct sn_map sum_of; /* hash of keys -> index of the sum */
+};
+
+const char *sn_key_name(enum sn_key key)
+{
+	static const char *const names[] = { "region", "data", "process", "thread",
+					     "lock",   "file", "peer" };
+
+	return names[key];
+}
+
+struct sn_tables *sn_tables_new(void)
+{
+	struct sn_tables *tables = sn_alloc_zeroed(1, sizeof(*tables));
+
+	tables->phase_s = NAN;
+	return tables;
+}
+
+void sn_tables_free(struct sn_tables *tables)
+{
+	if (!tables)
+		return;
+	for (size_t i = 0; i < tables->projections.count; i++) {
+		sn_vec_free(&tables->projections.items[i]->sums);
+		sn_map_free(&tables->projections.items[i]->sum_of);
+		free(tables->projections.items[i]);
+	}
+	for (size_t k = 0; k < SN_KEYS; k++) {
+		sn_vec_free(&tables->members[k]);
+		sn_map_free(&tables->member_of[k]);
+	}
+	sn_vec_free(&tables->projections);
+	sn_map_free(&tables->projection_of);
+	sn_map_free(&tables->exact);
+	sn_vec_free(&tables->values);
+	sn_interner_free(&tables->names);
+	sn_arena_free(&tables->arena);
+	free(tables);
+}
+
+/* ---- members ---- */
+
+static const char *copied(struct sn_tables *tables, const char *chars)
+{
+	return chars ? sn_arena_strdup(&tables->arena, chars) : NULL;
+}
+
+static uint64_t member_hash(enum sn_key kind, uint32_t process, const char *id)
+{
+	return sn_hash_u64(sn_hash_bytes(id, strlen(id)) ^ ((uint64_t)process << 8 | kind));
+}
+
+static bool is_member(const struct sn_member *member, enum sn_key kind, uint32_t process,
+		      const char *id)
+{
+	return member->id && !strcmp(member->id, id) &&
+	       (kind != SN_KEY_THREAD || member->parent == process);
+}
+
+/* The first with an id is found by it. */
+static void member_index(struct sn_tables *tables, enum sn_key kind, const struct sn_member *member,
+			 uint32_t index)
+{
+	uint32_t process = kind == SN_KEY_THREAD ? member->parent : SN_ALL;
+	uint64_t *place;
+	bool is_new;
+
+	for (uint64_t hash = member_hash(kind, process, member->id);; hash = sn_hash_u64(hash)) {
+		place = sn_map_put(&tables->member_of[kind], hash, &is_new);
+		if (is_new) {
+			*place = index;
+			return;
+		}
+		if (is_member(&tables->members[kind].items[*place], kind, process, member->id))
+			return;
+	}
+}
+
+uint32_t sn_tables_add_member(struct sn_tables *tables, enum sn_key kind,
+			      const struct sn_member *member)
+{
+	struct sn_member own = *member;
+	uint32_t index = (uint32_t)tables->members[kind].count;
+
+	own.id = copied(tables, member->id);
+	own.name = copied(tables, member->name);
+	own.kind = copied(tables, member->kind);
+	own.function = copied(tables, member->function);
+	own.file = copied(tables, member->file);
+	if (kind == SN_KEY_PROCESS) {
+		own.first_thread = (uint32_t)tables->members[SN_KEY_THREAD].count;
+		own.thread_count = 0;
+	}
+	if (kind == SN_KEY_THREAD)
+		tables->members[SN_KEY_PROCESS].items[own.parent].thread_count++;
+	sn_vec_push(&tables->members[kind], own);
+	if (own.id)
+		member_index(tables, kind, &own, index);
+	return index;
+}
+
+uint32_t sn_tables_member(const struct sn_tables *tables, enum sn_key kind, uint32_t process,
+			  const char *id)
+{
+	uint32_t scope = kind == SN_KEY_THREAD ? process : SN_ALL;
+	const sn_member_vec *members;
+
+	kind = kind == SN_KEY_PEER ? SN_KEY_PROCESS : kind;
+	members = &tables->members[kind];
+	for (uint64_t hash = member_hash(kind, scope, id);; hash = sn_hash_u64(hash)) {
+		const uint64_t *place = sn_map_get(&tables->member_of[kind], hash);
+
+		if (!place)
+			return SN_ALL;
+		if (is_member(&members->items[*place], kind, scope, id))
+			return (uint32_t)*place;
+	}
+}
+
+/* ---- columns ---- */
+
+enum { COLUMN_NAME = 256 };
+
+static size_t column_name(char name[COLUMN_NAME], const char *metric, const char *level)
+{
+	int length = level ? snprintf(name, COLUMN_NAME, "%s(%s)", metric, level)
+			   : snprintf(name, COLUMN_NAME, "%s", metric);
+
+	return length < COLUMN_NAME ? (size_t)length : COLUMN_NAME - 1;
+}
+
+uint32_t sn_tables_column(struct sn_tables *tables, const char *metric, const char *level)
+{
+	char name[COLUMN_NAME];
+
+	return sn_intern(&tables->names, name, column_name(name, metric, level));
+}
+
+uint32_t sn_tables_find_column(const struct sn_tables *tables, const char *metric,
+			       const char *level)
+{
+	char name[COLUMN_NAME];
+
+	return sn_intern_find(&tables->names, name, column_name(name, metric, level));
+}
+
+uint32_t sn_tables_source(struct sn_tables *tables, const char *name)
+{
+	return sn_intern_string(&tables->names, name);
+}
+
+/* ---- values ---- */
+
+static uint64_t keys_hash(uint32_t column, const uint32_t keys[SN_KEYS])
+{
+	uint64_t hash = column;
+
+	for (size_t k = 0; k < SN_KEYS; k++)
+		hash = sn_hash_u64(hash) ^ keys[k];
+	return hash;
+}
+
+static bool is_same(const struct sn_value *a, const struct sn_value *b)
+{
+	return a->column == b->column && !memcmp(a->keys, b->keys, sizeof(a->keys));
+}
+
+/* Adds a number that may be unknown to one that may be. */
+static double sum_known(double a, double b)
+{
+	return isnan(a) ? b : isnan(b) ? a : a + b;
+}
+
+static void value_join(struct sn_value *old, const struct sn_value *value)
+{
+	if (old->source != value->source) {
+		if (value->error < old->error || (isnan(old->error) && !isnan(value->error)))
+			*old = *value;
+		return;
+	}
+	old->value += value->value;
+	old->samples = sum_known(old->samples, value->samples);
+	if (!isnan(old->error) || !isnan(value->error))
+		old->error = hypot(isnan(old->error) ? 0 : old->error,
+				   isnan(value->error) ? 0 : value->error);
+}
+
+void sn_tables_add(struct sn_tables *tables, const struct sn_value *value)
+{
+	uint64_t hash = keys_hash(value->column, value->keys), *place;
+	bool is_new;
+
+	for (;; hash = sn_hash_u64(hash)) {
+		place = sn_map_put(&tables->exact, hash, &is_new);
+		if (is_new)
+			break;
+		if (is_same(&tables->values.items[*place], value)) {
+			value_join(&tables->values.items[*place], value);
+			return;
+		}
+	}
+	*place = tables->values.count;
+	sn_vec_push(&tables->values, *value);
+}
+
+/* ---- lookup ---- */
+
+static struct sn_sum *sum_at(struct sn_projection *p, const uint32_t keys[SN_KEYS], bool may_add)
+{
+	uint64_t hash = keys_hash(0, keys), *place;
+	bool is_new = false;
+
+	for (;; hash = sn_hash_u64(hash)) {
+		place = may_add ? sn_map_put(&p->sum_of, hash, &is_new)
+				: sn_map_get(&p->sum_of, hash);
+		if (!place)
+			return NULL;
+		if (is_new)
+			break;
+		if (!memcmp(p->sums.items[*place].keys, keys, sizeof(p->sums.items[*place].keys)))
+			return &p->sums.items[*place];
+	}
+	*place = p->sums.count;
+	sn_vec_push(&p->sums, (struct sn_sum){ .pattern = UINT32_MAX });
+	memcpy(sn_vec_last(&p->sums).keys, keys, sizeof(sn_vec_last(&p->sums).keys));
+	return &sn_vec_last(&p->sums);
+}
+
+/* Fewer keys that were left out are nearer to what is asked for. */
+static bool is_nearer(uint32_t pattern, uint32_t than)
+{
+	int a = __builtin_popcount(pattern), b = __builtin_popcount(than);
+
+	return a != b ? a < b : pattern < than;
+}
+
+static void sum_add(struct sn_sum *sum, const struct sn_value *value, uint32_t pattern)
+{
+	if (is_nearer(pattern, sum->pattern)) {
+		struct sn_sum empty = { .pattern = pattern };
+
+		memcpy(empty.keys, sum->keys, sizeof(empty.keys));
+		*sum = empty;
+	}
+	if (sum->pattern != pattern)
+		return;
+	sum->values++;
+	sum->value += value->value;
+	if (!isnan(value->samples))
+		sum->samples += value->samples;
+	if (!isnan(value->error))
+		sum->error_squares += value->error * value->error;
+	sum->has_unsampled |= isnan(value->samples) && isnan(value->error);
+}
+
+static struct sn_projection *projection_make(struct sn_tables *tables, uint32_t column,
+					     uint32_t mask)
+{
+	struct sn_projection *p = sn_alloc_zeroed(1, sizeof(*p));
+
+	p->mask = mask;
+	for (size_t i = 0; i < tables->values.count; i++) {
+		const struct sn_value *value = &tables->values.items[i];
+		uint32_t keys[SN_KEYS], pattern = 0;
+
+		if (value->column != column)
+			continue;
+		for (size_t k = 0; k < SN_KEYS; k++) {
+			keys[k] = mask & 1u << k ? value->keys[k] : SN_ALL;
+			if (!(mask & 1u << k) && value->keys[k] != SN_ALL)
+				pattern |= 1u << k;
+		}
+		sum_add(sum_at(p, keys, true), value, pattern);
+	}
+	sn_vec_push(&tables->projections, p);
+	return p;
+}
+
+static struct sn_projection *projection_of(struct sn_tables *tables, uint32_t column, uint32_t mask)
+{
+	bool is_new;
+	uint64_t *place = sn_map_put(&tables->projection_of, (uint64_t)column << 8 | mask, &is_new);
+
+	if (is_new) {
+		struct sn_projection *made;
+
+		*place = tables->projections.count;
+		made = projection_make(tables, column, mask);
+		return made;
+	}
+	return tables->projections.items[*place];
+}
+
+/* The sum at these keys but without some of them. */
+static const struct sn_sum *sum_without(struct sn_projection *p, const uint32_t keys[SN_KEYS],
+					uint32_t lacks)
+{
+	uint32_t left[SN_KEYS];
+
+	for (size_t k = 0; k < SN_KEYS; k++)
+		left[k] = lacks & 1u << k ? SN_ALL : keys[k];
+	return sum_at(p, left, false);
+}
+
+const struct sn_sum *sn_tables_find(struct sn_tables *tables, uint32_t column,
+				    const uint32_t keys[SN_KEYS], bool adds)
+{
+	uint32_t mask = 0, may_lack;
+	struct sn_projection *p;
+
+	if (column == SN_ALL)
+		return NULL;
+	for (size_t k = 0; k < SN_KEYS; k++)
+		if (keys[k] != SN_ALL)
+			mask |= 1u << k;
+	p = projection_of(tables, column, mask);
+	may_lack = adds ? mask & 1u << SN_KEY_PROCESS : mask;
+	for (int lacking = 0; lacking <= __builtin_popcount(may_lack); lacking++)
+		for (uint32_t lacks = may_lack;; lacks = (lacks - 1) & may_lack) {
+			const struct sn_sum *sum = __builtin_popcount(lacks) == lacking
+							   ? sum_without(p, keys, lacks)
+							   : NULL;
+
+			if (sum)
+				return sum;
+			if (!lacks)
+				break;
+		}
+	return NULL;
+}
+
+double sn_sum_relative_error(const struct sn_sum *sum)
+{
+	double half_width = sqrt(sum->error_squares);
+
+	if (half_width > 0)
+		return half_width / fabs(sum->value);
+	/* observations alone: as if each were a coin toss */
+	return sum->samples > 0 ? 1.96 / sqrt(sum->samples) : 0;
+}

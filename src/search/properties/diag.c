@@ -1,0 +1,64 @@
+/* Collects the errors of one file of properties and prints them in the order of the file. */
+#include "search/properties/diag.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/excerpt.h"
+#include "base/text.h"
+
+enum { ERRORS_MAX = 100 };
+
+void sn_prop_report(struct sn_prop_diags *diags, struct sn_prop_pos pos, const char *format, ...)
+{
+	struct sn_prop_diag diag = { .pos = pos, .order = diags->items.count };
+	char text[512];
+	va_list args;
+
+	for (size_t i = 0; i < diags->items.count; i++)
+		if (!memcmp(&diags->items.items[i].pos, &pos, sizeof(pos)))
+			return;
+	diags->errors++;
+	if (diags->items.count >= ERRORS_MAX)
+		return;
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	diag.text = sn_arena_strdup(diags->arena, text);
+	sn_vec_push(&diags->items, diag);
+}
+
+static int by_place(const void *left, const void *right)
+{
+	const struct sn_prop_diag *a = left, *b = right;
+
+	if (a->pos.line != b->pos.line)
+		return a->pos.line < b->pos.line ? -1 : 1;
+	if (a->pos.column != b->pos.column)
+		return a->pos.column < b->pos.column ? -1 : 1;
+	return a->order < b->order ? -1 : a->order > b->order;
+}
+
+void sn_prop_diags_print(struct sn_prop_diags *diags, const char *name, const char *chars,
+			 size_t length, FILE *out)
+{
+	struct sn_text line = { 0 };
+
+	if (diags->items.count)
+		qsort(diags->items.items, diags->items.count, sizeof(*diags->items.items),
+		      by_place);
+	for (size_t i = 0; i < diags->items.count; i++) {
+		const struct sn_prop_diag *d = &diags->items.items[i];
+
+		sn_text_clear(&line);
+		sn_text_add_printable(&line, name, strlen(name));
+		sn_text_addf(&line, ":%d:%d: error: ", d->pos.line, d->pos.column);
+		sn_text_add_printable(&line, d->text, strlen(d->text));
+		fprintf(out, "%s\n", line.chars);
+		sn_excerpt_print(chars, length, d->pos.line, d->pos.column, out);
+	}
+	if (diags->errors > diags->items.count)
+		fprintf(out, "%s: %zu more errors\n", name, diags->errors - diags->items.count);
+	sn_text_free(&line);
+}

@@ -1,0 +1,62 @@
+/**
+ * Properties on tables: proven, not proven, or not measurable, and how severe.
+ *
+ * Truth has three values: what needs a value that the tables do not have, or divides by zero, is
+ * unknown, and unknown is never false.
+ */
+#ifndef SN_SEARCH_PROPERTIES_EVALUATE_H
+#define SN_SEARCH_PROPERTIES_EVALUATE_H
+
+#include "base/text.h"
+#include "search/properties/library.h"
+
+enum sn_state { SN_NOT_PROVEN, SN_PROVEN, SN_NOT_MEASURABLE };
+/** "not_proven", "proven", "not_measurable". */
+const char *sn_state_name(enum sn_state state);
+
+/** A value of an expression. */
+struct sn_prop_value {
+	bool is_known;
+	double number;	 /* of a number; of a truth value 0 or 1 */
+	uint32_t member; /* index, of a member */
+};
+
+enum { SN_NEEDS_MAX = 64 };
+
+struct sn_verdict {
+	const struct sn_property *property;
+	uint32_t keys[SN_KEYS]; /* the context; always a process */
+	enum sn_state state;
+	const char *condition;		      /* the first that holds; NULL: without a name */
+	double severity, confidence;	      /* 0..1; NaN: unknown, or not proven */
+	double severity_unclamped;	      /* above 1 where the property claims too much */
+	const struct sn_prop_value *evidence; /* by the property's evidence; until the next one */
+	uint32_t needs[SN_NEEDS_MAX]; /* requests without a value, of what is not measurable */
+	uint32_t need_count;
+};
+
+struct sn_evaluator;
+
+/** Both are borrowed. */
+struct sn_evaluator *sn_evaluator_new(struct sn_tables *tables);
+void sn_evaluator_free(struct sn_evaluator *evaluator);
+
+/** Evaluates a property in a context: a member for each of its parameters, and a process. */
+void sn_property_evaluate(struct sn_evaluator *evaluator, const struct sn_property *property,
+			  const uint32_t keys[SN_KEYS], struct sn_verdict *out);
+
+/** Calls `see` for every context of a property on the tables, in the order of the members:
+ *  processes, regions, data, threads, locks, files, peers. */
+void sn_property_contexts(const struct sn_tables *tables, const struct sn_property *property,
+			  void (*see)(const uint32_t keys[SN_KEYS], void *context), void *context);
+
+/** "misses(L2)" of a request. */
+void sn_prop_request_print(const struct sn_prop_request *request, struct sn_text *out);
+
+/** A value in words; `format` is ".1f" or ".1%", NULL: as short as it goes. */
+void sn_prop_value_print(const struct sn_tables *tables, struct sn_prop_type type,
+			 struct sn_prop_value value, const char *format, struct sn_text *out);
+/** A property's text (`explain` or `hint`) with the values of its last evaluation. */
+void sn_prop_text_print(struct sn_evaluator *evaluator, const char *text, struct sn_text *out);
+
+#endif

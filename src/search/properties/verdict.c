@@ -1,0 +1,125 @@
+/* The contexts of a property on tables, and what a verdict says in words. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "search/properties/evaluate.h"
+
+/* ---- contexts ---- */
+
+struct walk {
+	const struct sn_tables *tables;
+	const struct sn_property *property;
+	void (*see)(const uint32_t keys[SN_KEYS], void *context);
+	void *context;
+	uint32_t keys[SN_KEYS];
+};
+
+/* In this order, outermost first; a process is always there. */
+static const enum sn_key order[SN_KEYS] = { SN_KEY_PROCESS, SN_KEY_REGION, SN_KEY_DATA,
+					    SN_KEY_THREAD,  SN_KEY_LOCK,   SN_KEY_FILE,
+					    SN_KEY_PEER };
+
+static const struct sn_prop_context *parameter_of(const struct sn_property *property,
+						  enum sn_key kind)
+{
+	for (size_t i = 0; i < property->contexts.count; i++)
+		if (property->contexts.items[i].kind == kind)
+			return &property->contexts.items[i];
+	return NULL;
+}
+
+static bool is_of_kind(const struct sn_prop_context *parameter, const struct sn_member *member)
+{
+	if (!parameter || !parameter->kinds.count)
+		return true;
+	for (size_t i = 0; i < parameter->kinds.count; i++)
+		if (member->kind && !strcmp(member->kind, parameter->kinds.items[i]))
+			return true;
+	return false;
+}
+
+static void walk_level(struct walk *w, size_t level)
+{
+	enum sn_key kind;
+	const struct sn_prop_context *parameter;
+	const sn_member_vec *members;
+	uint32_t first = 0, end;
+
+	if (level == SN_KEYS) {
+		w->see(w->keys, w->context);
+		return;
+	}
+	kind = order[level];
+	parameter = parameter_of(w->property, kind);
+	if (!parameter && kind != SN_KEY_PROCESS) {
+		walk_level(w, level + 1);
+		return;
+	}
+	members = &w->tables->members[kind == SN_KEY_PEER ? SN_KEY_PROCESS : kind];
+	end = (uint32_t)members->count;
+	if (kind == SN_KEY_THREAD) {
+		const struct sn_member *process =
+			&w->tables->members[SN_KEY_PROCESS].items[w->keys[SN_KEY_PROCESS]];
+
+		first = process->first_thread;
+		end = first + process->thread_count;
+	}
+	for (uint32_t m = first; m < end; m++) {
+		if (!is_of_kind(parameter, &members->items[m]) ||
+		    (kind == SN_KEY_PEER && m == w->keys[SN_KEY_PROCESS]))
+			continue;
+		w->keys[kind] = m;
+		walk_level(w, level + 1);
+	}
+	w->keys[kind] = SN_ALL;
+}
+
+void sn_property_contexts(const struct sn_tables *tables, const struct sn_property *property,
+			  void (*see)(const uint32_t keys[SN_KEYS], void *context), void *context)
+{
+	struct walk w = { .tables = tables, .property = property, .see = see, .context = context };
+
+	for (int k = 0; k < SN_KEYS; k++)
+		w.keys[k] = SN_ALL;
+	walk_level(&w, 0);
+}
+
+/* ---- words ---- */
+
+void sn_prop_request_print(const struct sn_prop_request *request, struct sn_text *out)
+{
+	sn_text_add(out, request->metric->name);
+	if (request->level)
+		sn_text_addf(out, "(%s)", request->level);
+}
+
+static const struct sn_member *member_of(const struct sn_tables *tables, int kind, uint32_t index)
+{
+	if (kind >= SN_KEYS)
+		return NULL;
+	return &tables->members[kind == SN_KEY_PEER ? SN_KEY_PROCESS : kind].items[index];
+}
+
+void sn_prop_value_print(const struct sn_tables *tables, struct sn_prop_type type,
+			 struct sn_prop_value value, const char *format, struct sn_text *out)
+{
+	const struct sn_member *member;
+
+	if (!value.is_known) {
+		sn_text_add(out, "?");
+	} else if (type.kind == SN_TYPE_MEMBER) {
+		member = member_of(tables, type.member, value.member);
+		sn_text_add(out, !member	? "?"
+				 : member->name ? member->name
+				 : member->id	? member->id
+						: "?");
+	} else if (type.kind == SN_TYPE_BOOL) {
+		sn_text_add(out, value.number != 0 ? "true" : "false");
+	} else if (format && format[2] == '%') {
+		sn_text_addf(out, "%.*f %%", format[1] - '0', 100 * value.number);
+	} else if (format) {
+		sn_text_addf(out, "%.*f", format[1] - '0', value.number);
+	} else {
+		sn_text_addf(out, "%g", value.number);
+	}
+}

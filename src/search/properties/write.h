@@ -1,0 +1,14 @@
+/**
+ * Verdicts as JSON: schema sonde.verdicts/1 (docs/manual/search.md).
+ */
+#ifndef SN_SEARCH_PROPERTIES_WRITE_H
+#define SN_SEARCH_PROPERTIES_WRITE_H
+
+#include "base/json.h"
+#include "search/properties/evaluate.h"
+
+/** Evaluates the properties in force of the user's files (or all, if there are none) in all their
+ *  contexts and writes a row for each. Claims above 1 are warned of, once a property. */
+void sn_verdicts_write(const struct sn_library *library, struct sn_tables *tables, FILE *out);
+
+#endif

@@ -1,0 +1,246 @@
+"""Each property that comes with sonde: one table where it is proven, one where not, one where it is not measurable;
+the command's words for what is wrong; files that were damaged."""
+import json
+import os
+import random
+import re
+
+from sonde_test import HERE, Test
+
+SHIPPED = os.path.join(HERE, '..', '..', 'data', 'properties')
+
+# property: (kind of region, rows that prove it, the severity, rows that do not). A row: metric[.level] keys = value, of
+# a region r, data d, threads t0 .. t3 of process p0 (or t0 of p0 and p1 for properties of MPI); the phase takes 1 s.
+THREADS = {
+    'HotRegion': ('loop', ['own r t0 = .4', 'own r t1 = .4'], .2, ['own r t0 = 0']),
+    'NotRunning': ('', ['off_cpu t0 = .5', 'off_cpu t1 = .3', 'off_cpu t2 = 0', 'off_cpu t3 = 0', 'explained_wait t0 = .2',
+                        'explained_wait t1 = 0', 'explained_wait t2 = 0', 'explained_wait t3 = 0'], .15,
+                   [f'{m} t{t} = .5' for m in ('off_cpu', 'explained_wait') for t in range(4)]),
+    'Oversubscribed': ('', [f'run_delay t{t} = .{t}' for t in range(4)], .15, [f'run_delay t{t} = 0' for t in range(4)]),
+    'MajorFaults': ('', ['major_faults = 100'] + [f'{m} t{t} = {v}' for m, v in (('off_cpu', .5), ('explained_wait', 0),
+                         ('run_delay', .1)) for t in range(4)], .4,
+                    ['major_faults = 1'] + [f'{m} t{t} = .5' for m in ('off_cpu', 'explained_wait', 'run_delay')
+                                            for t in range(4)]),
+    'MinorFaultStorm': ('loop', ['faults r t0 = .8', 'minor_faults = 5000'], .2, ['faults r t0 = .8', 'minor_faults = 10']),
+    'StallCycles': ('loop', ['stalled r t0 = .4', 'cpu r t0 = 1'], .1, ['stalled r t0 = 0', 'cpu r t0 = 1']),
+    'NotVectorised': ('loop', ['own r t0 = .8', 'vector_gain r = 4'], .15, ['own r t0 = .8', 'vector_gain r = 1.1']),
+    'LongLatencyOps': ('loop', ['own r t0 = .8', 'slow_operations r = .5'], .1, ['own r t0 = .8', 'slow_operations r = .1']),
+    'MemoryBoundByDecan': ('loop', ['own r t0 = .8', 'time_memory r = .95', 'time_original r = 1', 'time_arithmetic r = .25'],
+                           .15, ['own r t0 = .8', 'time_memory r = .3', 'time_original r = 1', 'time_arithmetic r = 1']),
+    'StrideWaste': ('loop', ['bytes_used r d t0 = 1', 'bytes_moved r d t0 = 4', 'misses.L3 r d t0 = 8', 'penalty.L3 = .1'], .075,
+                    ['bytes_used r d t0 = 4', 'bytes_moved r d t0 = 4', 'misses.L3 r d t0 = 8', 'penalty.L3 = .1']),
+    'ConflictMisses': ('loop', ['conflict_misses r d t0 = 4', 'misses.L2 r d t0 = 8', 'penalty.L2 = .1'], .05,
+                       ['conflict_misses r d t0 = 1', 'misses.L2 r d t0 = 8', 'penalty.L2 = .1']),
+    'FalseSharing': ('loop', ['lines_shared_falsely r d t0 = 2', 'penalty.L3 = .1'], .05, ['lines_shared_falsely r d t0 = 0']),
+    'TrueSharing': ('loop', ['lines_shared r d t0 = 2', 'penalty.L3 = .1'], .05, ['lines_shared r d t0 = 0']),
+    'DTLBMiss': ('loop', ['misses.TLB r d t0 = 2', 'refs r d t0 = 100', 'penalty.TLB = .1'], .05,
+                 ['misses.TLB r d t0 = 0', 'refs r d t0 = 100', 'penalty.TLB = .1']),
+    'NUMARemote': ('loop', ['remote_misses r d t0 = 4', 'misses.L3 r d t0 = 8', 'remote_penalty = .1'], .05,
+                   ['remote_misses r d t0 = 1', 'misses.L3 r d t0 = 8', 'remote_penalty = .1']),
+    'BandwidthBound': ('loop', ['bytes_moved r d t0 = 8', 'time r = 1', 'bandwidth_peak = 10'], .5,
+                       ['bytes_moved r d t0 = 5', 'time r = 1', 'bandwidth_peak = 10']),
+    'UnbalLC2DMissRate': ('loop', ['misses.L2 r t0 = 2000'] + [f'misses.L2 r t{t} = 0' for t in (1, 2, 3)] +
+                          [f'refs r t{t} = 4000' for t in range(4)] + ['penalty.L2 = .001'], .1875,
+                          [f'misses.L2 r t{t} = 2000' for t in range(4)] + [f'refs r t{t} = 4000' for t in range(4)] +
+                          ['penalty.L2 = .001']),
+    'LC2DMissRateInSomeThread': ('loop', ['misses.L2 r t0 = 400', 'refs r t0 = 4000', 'penalty.L2 = .001'] +
+                                 [f'{m} r t{t} = 0' for m in ('misses.L2', 'refs') for t in (1, 2, 3)], .05,
+                                 ['misses.L2 r t0 = 4', 'refs r t0 = 4000'] +
+                                 [f'{m} r t{t} = 0' for m in ('misses.L2', 'refs') for t in (1, 2, 3)]),
+    'OmpOverhead': ('parallel', ['parallel_wait r t0 = .4'], .1, ['parallel_wait r t0 = 0']),
+    'InsufficientParallelism': ('', ['serial t0 = .4', 'serial t1 = 0', 'serial t2 = 0', 'serial t3 = 0', 'team = 4'], .3,
+                                ['serial t0 = 0', 'serial t1 = 0', 'serial t2 = 0', 'serial t3 = 0', 'team = 4']),
+    'SmallParallelRegion': ('parallel', ['time r = .4', 'region_calls r = 100', 'fork_join r = .1'], .1,
+                            ['time r = .4', 'region_calls r = 100', 'fork_join r = .001']),
+    'ImbalanceInParallelRegion': ('parallel', ['body r t0 = .9'] + [f'body r t{t} = .1' for t in (1, 2, 3)], .6,
+                                  [f'body r t{t} = .5' for t in range(4)]),
+    'ImbalanceInParallelLoop': ('loop', ['loop_body r t0 = .9'] + [f'loop_body r t{t} = .1' for t in (1, 2, 3)], .6,
+                                [f'loop_body r t{t} = .5' for t in range(4)]),
+    'ImbalanceAtBarrier': ('loop', ['barrier_wait r t0 = .4'] + [f'barrier_wait r t{t} = 0' for t in (1, 2, 3)], .1,
+                           ['barrier_wait r t0 = 0']),
+    'ImbalanceInSections': ('parallel', ['sections_body r t0 = .4'] + [f'sections_body r t{t} = 0' for t in (1, 2, 3)], .3,
+                            [f'sections_body r t{t} = 0' for t in range(4)]),
+    'SingleSerial': ('parallel', ['single_body r t0 = .4', 'team = 4'], .3, ['single_body r t0 = 0']),
+    'OrderedSerial': ('loop', ['ordered_wait r t0 = .4'], .1, ['ordered_wait r t0 = 0']),
+    'CriticalContention': ('loop', ['critical_wait r t0 = .4'], .1, ['critical_wait r t0 = 0']),
+    'AtomicFrequent': ('loop', ['atomics r t0 = 1e6', 'atomic_time r t0 = .4'] + [f'atomics r t{t} = 0' for t in (1, 2, 3)], .1,
+                       ['atomic_time r t0 = .4'] + [f'atomics r t{t} = 7' for t in range(4)]),
+    'TaskTooFine': ('parallel', ['task_overhead r t0 = .4', 'task_body r t0 = .4', 'tasks r t0 = 9'], .1,
+                    ['task_overhead r t0 = .01', 'task_body r t0 = .4', 'tasks r t0 = 9']),
+    'TaskStarvation': ('parallel', ['task_wait r t0 = .4'], .1, ['task_wait r t0 = 0']),
+    'OmpLockContention': ('parallel', ['omp_lock_wait r t0 = .4'], .1, ['omp_lock_wait r t0 = 0']),
+    'IOBlocked': ('function', ['io_wait r t0 = .4'], .1, ['io_wait r t0 = 0']),
+    'SmallIO': ('function', ['io_wait r t0 = .4', 'io_bytes r t0 = 1000', 'io_calls r t0 = 1000'], .1,
+                ['io_wait r t0 = .4', 'io_bytes r t0 = 1e9', 'io_calls r t0 = 1000']),
+    'LockContention': ('function', ['lock_wait r t0 = .4'], .1, ['lock_wait r t0 = 0']),
+    'CondWait': ('function', ['condition_wait r t0 = .4'], .1, ['condition_wait r t0 = 0']),
+    'SemWait': ('function', ['semaphore_wait r t0 = .4'], .1, ['semaphore_wait r t0 = 0']),
+    'JoinWait': ('function', ['join_wait r t0 = .4'], .1, ['join_wait r t0 = 0']),
+    'SpinWait': ('function', ['spin r t0 = .4'], .1, ['spin r t0 = 0']),
+    'HeapChurn': ('function', ['heap_calls r t0 = 1e6', 'heap_time r t0 = .4'], .1, ['heap_calls r t0 = 10']),
+    'HeapLeak': ('', ['heap_growth = 100', 'memory_size = 1e6'], .36, ['heap_growth = 0']),
+    'HeapArenaContention': ('function', ['heap_wait r t0 = .4'], .1, ['heap_wait r t0 = 0']),
+}
+for k in (1, 2, 3):
+    for of, keys in (('', 'r'), ('Data', 'r d')):
+        THREADS[f'LC{k}{of}MissRate'] = (
+            'loop', [f'misses.L{k} {keys} t0 = 4', f'refs {keys} t0 = 40', f'penalty.L{k} = .1'], .05,
+            [f'misses.L{k} {keys} t0 = 1', f'refs {keys} t0 = 40', f'penalty.L{k} = .1'])
+        rest = [f'{m} {keys} t{t} = 0' for m in (f'misses.L{k}', 'refs') for t in (1, 2, 3)]
+        THREADS[f'LC{k}MissesInThread{"OfData" if of else ""}'] = (
+            'loop', [f'misses.L{k} {keys} t0 = 400', f'refs {keys} t0 = 4000', f'penalty.L{k} = .001'] + rest, .05,
+            [f'misses.L{k} {keys} t0 = 1', f'refs {keys} t0 = 4000', f'penalty.L{k} = .001'] + rest)
+
+
+def waits(metric):
+    """What one rank spends beyond the other."""
+    return ('function', [f'{metric} r p0 t0 = .5', f'{metric} r p1 t0 = .1', 'ranks = 2'], .4,
+            [f'{metric} r p0 t0 = .1', f'{metric} r p1 t0 = .1', 'ranks = 2'])
+
+
+def simple(metric):
+    return ('function', [f'{metric} r p0 t0 = .4', 'ranks = 2'], .4, [f'{metric} r p0 t0 = 0', 'ranks = 2'])
+
+
+RANKS = {
+    'MPIExcessive': simple('mpi_time'), 'LateSender': simple('late_sender'), 'LateReceiver': simple('late_receiver'),
+    'EarlyScan': simple('early_scan'), 'PollingWait': simple('mpi_poll'), 'WaitAtBarrier': waits('mpi_barrier'),
+    'WaitAtNxN': waits('mpi_nxn'), 'EarlyReduce': waits('mpi_reduce'), 'LateBroadcast': waits('mpi_broadcast'),
+    'BarrierCompletion': ('function', ['barrier_completion r p0 t0 = .3', 'nxn_completion r p0 t0 = .1'], .4,
+                          ['barrier_completion r p0 t0 = 0', 'nxn_completion r p0 t0 = 0']),
+    'ManySmallMessages': ('function', ['small_messages r p0 t0 = 5000', 'message_bytes r p0 t0 = 5000', 'messages r p0 t0 = 5000',
+                                       'small_message_time r p0 t0 = .4'], .4, ['small_messages r p0 t0 = 5']),
+    'LargeMessages': ('function', ['large_message_bytes r p0 t0 = 40', 'large_message_time r p0 t0 = .8', 'network_peak = 100'],
+                      .4, ['large_message_bytes r p0 t0 = 80', 'large_message_time r p0 t0 = .8', 'network_peak = 100']),
+    'EagerLimitDependent': ('function', ['eager_messages r p0 t0 = 5', 'messages r p0 t0 = 10', 'late_receiver r p0 t0 = .8'], .4,
+                            ['eager_messages r p0 t0 = 1', 'messages r p0 t0 = 10', 'late_receiver r p0 t0 = .8']),
+    'OverloadedMaster': ('function', ['wait_of_peer r p0 q1 = .4'], .4, None),
+    'MPILoadImbalance': ('', ['cpu p0 t0 = .6', 'mpi_time p0 t0 = .4', 'cpu p1 t0 = .7', 'mpi_time p1 t0 = .1', 'ranks = 2'], .4,
+                         ['cpu p0 t0 = .6', 'mpi_time p0 t0 = .4', 'cpu p1 t0 = .6', 'mpi_time p1 t0 = .4', 'ranks = 2']),
+    'TransferBound': ('function', [f'{m} r {p} t0 = .1' for m in ('mpi_nxn', 'mpi_reduce', 'mpi_broadcast', 'mpi_barrier')
+                                   for p in ('p0', 'p1')] + ['mpi_time r p0 t0 = .4', 'ranks = 2'], .4,
+                      [f'{m} r {p} t0 = 0' for m in ('mpi_nxn', 'mpi_reduce', 'mpi_broadcast', 'mpi_barrier')
+                       for p in ('p0', 'p1')] + ['ranks = 2']),
+}
+
+
+def row(text):
+    left, value = text.split(' = ')
+    metric, *keys = left.split()
+    result = {'metric': metric.split('.')[0], 'value': float(value), 'process': '0'}
+    if '.' in metric:
+        result['level'] = metric.split('.')[1]
+    for key in keys:
+        result.update({'r': {'region': 'r'}, 'd': {'data': 'd'}, 't': {'thread': key[1:]}, 'p': {'process': key[1:]},
+                       'q': {'peer': key[1:]}}[key[0]])
+    return result
+
+
+def judge(t, name, kind, rows, processes):
+    tables = {'schema': 'sonde.tables/1', 'phase_s': 1, 'data': [{'data': 'd', 'name': 'd'}], 'processes': processes,
+              'regions': [{'region': 'r', 'name': 'r', 'kind': kind}], 'metrics': [row(r) for r in rows]}
+    with open('t.json', 'w') as out:
+        json.dump(tables, out)
+    done = t.run('properties', 'eval', '--tables', 't.json')
+    found = [r for r in json.loads(done.stdout)['rows'] if r['property'] == name]
+    return found[0], done
+
+
+def shipped(t):
+    """All of them, with a state of each kind."""
+    listed = {r['property']: r for r in json.loads(t.run('properties', 'list', '--format', 'json').stdout)['rows']}
+    cases = [(n, c, [{'process': 0, 'threads': [0, 1, 2, 3]}]) for n, c in THREADS.items()]
+    cases += [(n, c, [{'process': p, 'threads': [0]} for p in (0, 1)]) for n, c in RANKS.items()]
+    t.equal(sorted(n for n, _, _ in cases), sorted(listed), f'each of {len(listed)} properties has its tables')
+    for name, (kind, proving, severity, refuting), processes in cases:
+        faults = []
+        got, done = judge(t, name, kind, proving, processes)
+        if got['state'] != 'proven' or abs(got['severity'] - severity) > 1e-9 or done.stderr:
+            faults.append(f'proven with {severity}: {got} {done.stderr}')
+        if None in got['evidence'].values() and name not in ('WaitAtBarrier', 'WaitAtNxN'):
+            faults.append(f'evidence is unknown: {got}')
+        if refuting:
+            got, _ = judge(t, name, kind, refuting, processes)
+            if got['state'] != 'not_proven' or got['needs']:
+                faults.append(f'not proven: {got}')
+        got, _ = judge(t, name, kind, [], processes)
+        if got['state'] != 'not_measurable' or not got['needs']:
+            faults.append(f'not measurable: {got}')
+        t.check(not faults, f'{name}: proven, not proven, not measurable', *faults)
+
+
+def refinements(t):
+    rows = json.loads(t.run('properties', 'list', '--format', 'json').stdout)['rows']
+    names = {r['property'] for r in rows}
+    t.check(all(p in names for r in rows for p in r['refines'].split()), 'what is refined is there')
+    text = t.run('properties', 'explain', 'ImbalanceInParallelRegion').stdout
+    t.check('severity' in text and 'metric body' in text and 'refined by: ImbalanceInParallelLoop' in text,
+            'explain prints a property, its metrics and what refines it', text)
+
+
+def words(t):
+    done = t.run('properties', 'explain', 'HotRegoin')
+    t.check(done.returncode == 2 and "did you mean 'HotRegion'?" in done.stderr, 'an unknown name has a neighbour',
+            done.stderr)
+    done = t.run('properties', 'eval', '--tables', 'nowhere.json')
+    t.check(done.returncode == 5 and 'nowhere.json' in done.stderr, 'tables that are not there', done.stderr)
+    done = t.run('properties', 'check', 'nowhere.prop')
+    t.check(done.returncode == 5 and 'nowhere.prop' in done.stderr, 'a file that is not there', done.stderr)
+    with open('big.prop', 'w') as out:
+        out.write('property Big(r: region) { condition own(r) > 0 s; confidence 1; severity 3; }')
+    with open('bad.prop', 'w') as out:
+        out.write('property Bad(r: region) { condition own(r) > 0; confidence 1; severity 1; }')
+    with open('t.json', 'w') as out:
+        json.dump({'schema': 'sonde.tables/1', 'phase_s': 1, 'regions': [{'region': 1}],
+                   'metrics': [{'metric': 'own', 'region': 1, 'value': 1}]}, out)
+    done = t.run('properties', 'eval', '-P', 'big.prop', '-P', 'bad.prop', '--tables', 't.json')
+    rows = json.loads(done.stdout)['rows']
+    t.check(done.returncode == 5 and 'bad.prop:1:44: error: s and a plain number cannot be compared' in done.stderr and
+            [r['property'] for r in rows] == ['Big'], 'a bad file disables only itself', done.stderr, rows)
+    t.check(rows[0]['severity'] == 1 and "'Big' claims a severity of 3" in done.stderr, 'a severity above 1 is a warning')
+
+
+def damaged(t):
+    """A mark that means nothing, put before any word of a file, is reported at its place."""
+    rng, faults, places = random.Random(1), [], []
+    os.mkdir('damaged')
+    for n in range(200):
+        name = rng.choice(sorted(os.listdir(SHIPPED)))
+        lines = open(os.path.join(SHIPPED, name)).read().split('\n')
+        line = rng.choice([i for i, text in enumerate(lines) if text.strip() and not text.startswith('//')])
+        bare = re.sub(r'"[^"]*"|//.*', lambda m: ' ' * len(m[0]), lines[line])
+        starts = [m.start() for m in re.finditer(r'\w+', bare)]
+        if not starts:
+            continue
+        column = rng.choice(starts)
+        lines[line] = lines[line][:column] + '@ ' + lines[line][column:]
+        with open(f'damaged/{n:03}.prop', 'w') as out:
+            out.write('\n'.join(lines))
+        places.append(f'damaged/{n:03}.prop:{line + 1}:{column + 1}: error: \'@\' means nothing here')
+    done = t.run('properties', 'check', 'damaged')
+    faults = [p for p in places if p not in done.stderr]
+    t.check(done.returncode == 5 and not faults, f'{len(places)} damaged files: each error at its place', *faults[:5])
+    texts = [open(os.path.join(SHIPPED, name), 'rb').read() for name in sorted(os.listdir(SHIPPED))]
+    codes = set()
+    for n in range(60):
+        text = bytearray(rng.choice(texts))
+        for _ in range(rng.randint(1, 20)):
+            at = rng.randrange(len(text))
+            cut = rng.choice([b'', bytes([rng.randrange(256)]), b'(', b')', b'}', b';', b'"', b'max', b'or a:'])
+            text[at:at + rng.choice([0, 1, 1, 9])] = cut
+        with open('mutant.prop', 'wb') as out:
+            out.write(text)
+        codes.add(t.run('properties', 'check', 'mutant.prop', text=False).returncode)
+    t.check(codes <= {0, 5}, 'mutants are refused or accepted, nothing else', codes)
+
+
+def main():
+    t = Test()
+    shipped(t)
+    refinements(t)
+    words(t)
+    damaged(t)
+    t.done()
+
+
+main()

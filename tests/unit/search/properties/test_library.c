@@ -1,0 +1,162 @@
+/* Errors of files with their places, what comes with sonde, and the round trip of printing. */
+#include "search/properties/library.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/tap.h"
+#include "search/properties/print.h"
+
+/* The first line of the errors of a file's text, and how many there are. */
+static void check_error(const char *text, size_t errors, const char *want)
+{
+	struct sn_library *library = sn_library_new();
+	char *printed = NULL, *end;
+	size_t length = 0;
+	FILE *out = open_memstream(&printed, &length);
+
+	sn_library_add_memory(library, "f", text, strlen(text));
+	sn_library_settle(library);
+	CHECK_INT(sn_library_print_errors(library, out), errors);
+	fclose(out);
+	end = strchr(printed, '\n');
+	if (end)
+		*end = 0;
+	CHECK_STRING(printed, want);
+	free(printed);
+	sn_library_free(library);
+}
+
+TEST(what_comes_with_sonde_has_no_errors)
+{
+	struct sn_library *library = sn_library_new();
+
+	sn_library_settle(library);
+	CHECK_INT(sn_library_print_errors(library, stdout), 0);
+	CHECK(library->properties.count >= 57);
+	CHECK(sn_library_find(library, "UnbalLC2DMissRate") != NULL);
+	CHECK(sn_property_refines(sn_library_find(library, "UnbalLC2DMissRate"),
+				  sn_library_find(library, "LC2DMissRateInSomeThread")));
+	sn_library_free(library);
+}
+
+TEST(errors_stand_at_the_operator_or_name_at_fault)
+{
+	check_error(
+		"property A() {\n  let x = 1 s + 2 B;\n  condition x > 0 s; confidence 1; severity 1;\n}",
+		1, "f:2:15: error: s and B cannot be added");
+	check_error("property A() { condition 1; confidence 1; severity 1; }", 1,
+		    "f:1:26: error: a condition is a truth value, not a plain number");
+	check_error("property A() { condition 1 > 0; confidence 1; severity time(phase); }", 1,
+		    "f:1:56: error: a severity is a share without a unit, not s");
+	check_error("property A(r: region) { condition ownn(r) > 0 s; confidence 1; severity 1; }",
+		    1, "f:1:35: error: there is no metric 'ownn'; did you mean 'own'?");
+	check_error("property A(r: region) { condition own(q) > 0 s; confidence 1; severity 1; }",
+		    1, "f:1:39: error: there is no 'q'");
+	check_error(
+		"property A(r: region) { condition vector_gain(*) > 1; confidence 1; severity 1; }",
+		1,
+		"f:1:35: error: metric 'vector_gain' does not add up: it must be told its region");
+	check_error("property A() refines Hotregion { condition 1 > 0; confidence 1; severity 1; }",
+		    1,
+		    "f:1:22: error: there is no property 'Hotregion'; did you mean 'HotRegion'?");
+}
+
+TEST(errors_of_syntax)
+{
+	check_error("property A() { condition 1 > ; confidence 1; severity 1; }", 1,
+		    "f:1:30: error: a value is missing here before ';'");
+	check_error("property A() { conditon 1 > 0; confidence 1; severity 1; }", 1,
+		    "f:1:16: error: there is no clause 'conditon'; did you mean 'condition'?");
+	check_error("property A() { condition 1 > 0; severity 1; }", 1,
+		    "f:1:10: error: property 'A' has no 'confidence'");
+	check_error(
+		"property A() { condition max(1, 2) > 0; confidence 1; severity 1; }", 1,
+		"f:1:31: error: 'max' goes over a set (\"over t in threads\"); of two numbers it is "
+		"'greatest'");
+	check_error("param p = 3 range 0 .. 1;", 1, "f:1:7: error: 'p' is outside its own range");
+	check_error("metric own(r: region): B;", 1,
+		    "f:1:8: error: metric 'own' comes with sonde, and its unit is s");
+	check_error("property A() { condition 5 apples > 0; confidence 1; severity 1; }", 1,
+		    "f:1:28: error: ';' is missing at the end of the clause; here is apples");
+}
+
+TEST(all_errors_of_a_file_at_once)
+{
+	check_error("property A() { condition x > 1; confidence y; severity z; }\n"
+		    "property B(q: tread) { condition 1 > 0; confidence 1; severity 1; }\n@",
+		    5, "f:1:26: error: there is no 'x'");
+}
+
+TEST(refinements_form_no_circle)
+{
+	check_error("property A() refines B { condition 1 > 0; confidence 1; severity 1; }\n"
+		    "property B() refines A { condition 1 > 0; confidence 1; severity 1; }",
+		    1, "f:2:22: error: property 'B' refines itself, by way of 'A'");
+}
+
+TEST(a_bad_file_disables_only_itself)
+{
+	struct sn_library *library = sn_library_new();
+	const char *good = "property Good() { condition 1 > 0; confidence 1; severity 1; }";
+	const char *bad = "property Bad() { condition 1 > 0; confidence 1; severity 1 s; }";
+	FILE *out = fopen("/dev/null", "w");
+
+	sn_library_add_memory(library, "bad", bad, strlen(bad));
+	sn_library_add_memory(library, "good", good, strlen(good));
+	sn_library_settle(library);
+	CHECK_INT(sn_library_print_errors(library, out), 1);
+	CHECK(sn_library_find(library, "Good") != NULL);
+	CHECK(sn_library_find(library, "Bad") == NULL);
+	CHECK(sn_library_find(library, "HotRegion") != NULL);
+	fclose(out);
+	sn_library_free(library);
+}
+
+TEST(nesting_and_length_are_bounded)
+{
+	struct sn_text text = { 0 };
+	struct sn_prop_file *file;
+
+	sn_text_add(&text, "property A() { condition ");
+	sn_text_add_repeated(&text, '(', 100000);
+	file = sn_prop_parse("f", text.chars, text.length);
+	CHECK(file->diags.errors > 0);
+	sn_prop_file_free(file);
+	sn_text_clear(&text);
+	sn_text_add(&text, "property A() { condition 1");
+	for (int i = 0; i < 100000; i++)
+		sn_text_add(&text, " + 1");
+	file = sn_prop_parse("f", text.chars, text.length);
+	CHECK(file->diags.errors > 0);
+	sn_prop_file_free(file);
+	sn_text_clear(&text);
+	sn_text_add_repeated(&text, ' ', SN_PROP_FILE_BYTES_MAX + 1);
+	file = sn_prop_parse("f", text.chars, text.length);
+	CHECK_INT(file->diags.errors, 1);
+	sn_prop_file_free(file);
+	sn_text_free(&text);
+}
+
+/* Printed, parsed and printed again, a file is the same. */
+TEST(printing_and_parsing_is_a_round_trip)
+{
+	struct sn_library *library = sn_library_new();
+
+	for (size_t i = 0; i < library->files.count; i++) {
+		struct sn_text once = { 0 }, twice = { 0 };
+		struct sn_prop_file *again;
+
+		sn_prop_file_print(library->files.items[i], &once);
+		again = sn_prop_parse("again", once.chars, once.length);
+		CHECK_INT(again->diags.errors, 0);
+		sn_prop_file_print(again, &twice);
+		CHECK_STRING(twice.chars, once.chars);
+		CHECK_INT(again->properties.count, library->files.items[i]->properties.count);
+		sn_prop_file_free(again);
+		sn_text_free(&once);
+		sn_text_free(&twice);
+	}
+	sn_library_free(library);
+}
