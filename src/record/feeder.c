@@ -290,8 +290,6 @@ static void overhead_complete(struct sn_feeder *feeder, struct sn_data_header *h
 	uint64_t switches_after = header->switch_after_count;
 	struct sn_cost *cost = &feeder->cost;
 
-	if (header->origin == SN_DATA_ORIGIN_OUTSIDE)
-		return;
 	if (signals >= SIGNALS_WORTH_MEASURING && !cost->signal_ns)
 		cost->signal_ns = sn_cost_of_signal();
 	if (switches + switches_after >= SWITCHES_WORTH_MEASURING && !cost->switch_ns)

@@ -389,6 +389,8 @@ static void look(struct sn_outside *o, int64_t time_ns)
 		if (o->threads.items[i]->is_new)
 			sn_outside_thread_look_before(o, o->threads.items[i]);
 	}
+	if (!o->has_tried_cpus && !o->is_paused && sn_outside_cpus_are_wanted(o))
+		sn_outside_cpus_open(o);
 	if (time_ns < o->next_packet_ns)
 		return;
 	o->next_packet_ns = time_ns + PACKET_INTERVAL_NS;
@@ -428,6 +430,7 @@ bool sn_outside_drain(struct sn_outside *o)
 	clock_look(o, sn_outside_now_ns());
 	for (size_t i = 0; i < o->threads.count; i++)
 		samples_drain(o, o->threads.items[i]);
+	sn_outside_cpus_drain(o);
 	ended_leave(o);
 	look(o, sn_outside_now_ns());
 	return sn_outside_threads_alive(o) > 0;
@@ -470,6 +473,7 @@ static void outside_free(struct sn_outside *o)
 		free(o->threads.items[i]);
 	}
 	sn_vec_free(&o->threads);
+	sn_outside_cpus_close(o);
 	sn_outside_file_close(&o->file);
 	sn_outside_images_free(&o->images);
 	if (o->epoll_fd >= 0)
@@ -552,6 +556,7 @@ void sn_outside_pause(struct sn_outside *o, bool is_paused)
 	for (size_t i = 0; i < o->threads.count; i++)
 		if (!o->threads.items[i]->has_ended)
 			sn_ring_enable(&o->threads.items[i]->samples, !is_paused);
+	sn_outside_cpus_enable(o, !is_paused);
 }
 
 void sn_outside_close(struct sn_outside *o, int wait_status, const struct rusage *usage)

@@ -1,7 +1,8 @@
 /**
  * The parts of the outside sampler, for its own files only: outside.c (from beginning to end),
  * outside_threads.c (events on threads), outside_samples.c (what a sample says), outside_records.c
- * (what is written, other than samples). outside_clock.h stands by itself.
+ * (what is written, other than samples), outside_cpus.c (events of CPUs instead of threads).
+ * outside_clock.h stands by itself.
  */
 #ifndef SN_RECORD_OUTSIDE_PARTS_H
 #define SN_RECORD_OUTSIDE_PARTS_H
@@ -28,6 +29,7 @@ struct sn_outside_thread {
 	uint64_t lost_before; /* ... since the latest sample */
 	int64_t wait_cpu_ns, wait_before_ns;
 	uint64_t voluntary, involuntary;
+	uint64_t switches_counted; /* of both: in the header, or from before */
 	char name[16];
 	bool is_new; /* began while we watched */
 	bool has_ended;
@@ -50,6 +52,10 @@ struct sn_outside {
 	int64_t clock_paused_ns; /* ... when sampling was paused */
 	int64_t next_clock_ns;
 	size_t cpus;
+	struct sn_ring *cpu_rings; /* one for each CPU; NULL: threads have events of their own */
+	bool has_tried_cpus;
+	uint64_t seen_switches; /* when the rate of switches was last taken */
+	int64_t seen_cpu_ns;
 	int64_t began_ns, next_look_ns, next_packet_ns;
 	int64_t first_user_ns, first_system_ns, user_ns, system_ns; /* the kernel's, by ticks */
 	bool is_exec_due; /* of a child of ours: its first */
@@ -62,6 +68,7 @@ struct sn_outside {
 #define SN_OUTSIDE_REGS_MASK UINT64_C(0xff01ff)
 
 struct sn_outside_sample {
+	pid_t pid, tid;
 	int64_t time_ns;
 	uint32_t cpu;
 	uint64_t count;
@@ -100,10 +107,22 @@ void sn_outside_packet_write(struct sn_outside *o);
 /** Reads, unwinds and writes one PERF_RECORD_SAMPLE. */
 void sn_outside_sample_take(struct sn_outside *o, struct sn_outside_thread *thread,
 			    const struct perf_event_header *header);
+/** The same for one of a CPU, if it is of our process. */
+void sn_outside_sample_take_of_cpu(struct sn_outside *o, const struct perf_event_header *header);
 /** Writes CPU time, as an observation or (by `flags`) as a remainder. */
 void sn_outside_sample_put(struct sn_outside *o, struct sn_outside_thread *thread,
 			   const struct sn_outside_sample *sample, uint64_t cpu_ns, uint32_t stack,
 			   uint8_t flags);
+
+/* ---- outside_cpus.c ---- */
+
+/** Whether the process switches so often that events of its threads slow it down. */
+bool sn_outside_cpus_are_wanted(struct sn_outside *o);
+/** Opens an event on each CPU in place of those of threads, if that is allowed; else all stays. */
+void sn_outside_cpus_open(struct sn_outside *o);
+void sn_outside_cpus_enable(struct sn_outside *o, bool is_enabled);
+void sn_outside_cpus_drain(struct sn_outside *o);
+void sn_outside_cpus_close(struct sn_outside *o);
 
 /* ---- outside_threads.c ---- */
 
@@ -126,6 +145,8 @@ void sn_outside_thread_look_before(struct sn_outside *o, struct sn_outside_threa
 uint64_t sn_outside_thread_pending_ns(const struct sn_outside_thread *thread);
 /** Tells the time that no sample stands for any more. */
 void sn_outside_remainder_write(struct sn_outside *o, struct sn_outside_thread *thread);
+/** From samples of its own to a mere count, which costs its context switches next to nothing. */
+void sn_outside_thread_only_count(struct sn_outside *o, struct sn_outside_thread *thread);
 /** The thread has ended, or is left: remainder, account, and its events are closed. */
 void sn_outside_thread_leave(struct sn_outside *o, struct sn_outside_thread *thread);
 

@@ -17,13 +17,19 @@
 
 int sn_ring_open(struct sn_ring *ring, struct perf_event_attr *attr, pid_t tid, unsigned order)
 {
+	return sn_ring_open_on(ring, attr, tid, -1, order);
+}
+
+int sn_ring_open_on(struct sn_ring *ring, struct perf_event_attr *attr, pid_t tid, int cpu,
+		    unsigned order)
+{
 	size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE), bytes = page_bytes << order;
 	void *memory;
 	int fault;
 
 	*ring = (struct sn_ring){ .fd = -1 };
 	attr->size = sizeof(*attr);
-	ring->fd = (int)syscall(SYS_perf_event_open, attr, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
+	ring->fd = (int)syscall(SYS_perf_event_open, attr, tid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 	if (ring->fd < 0)
 		return errno;
 	memory = mmap(NULL, page_bytes + bytes, PROT_READ | PROT_WRITE, MAP_SHARED, ring->fd, 0);

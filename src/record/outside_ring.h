@@ -19,6 +19,9 @@ struct sn_ring {
 
 /** Opens the event for one thread with 2^order pages of data. Returns 0 or the errno. */
 int sn_ring_open(struct sn_ring *ring, struct perf_event_attr *attr, pid_t tid, unsigned order);
+/** The same, on one CPU (-1: all); `tid` -1: for all that run there. */
+int sn_ring_open_on(struct sn_ring *ring, struct perf_event_attr *attr, pid_t tid, int cpu,
+		    unsigned order);
 void sn_ring_close(struct sn_ring *ring);
 
 /** The next record, in one piece; NULL: no more for now. Valid until the next call. */

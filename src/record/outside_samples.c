@@ -25,7 +25,10 @@ static uint64_t word(struct words *words)
 	return *words->next++;
 }
 
-static void sample_parse(const struct perf_event_header *header, bool has_lost,
+/* What a sample holds of counts. */
+enum counts { NO_COUNT, COUNT, COUNT_AND_LOST };
+
+static void sample_parse(const struct perf_event_header *header, enum counts counts,
 			 struct sn_outside_sample *out)
 {
 	struct words words = { (const void *)(header + 1), (header->size - sizeof(*header)) / 8 };
@@ -34,11 +37,13 @@ static void sample_parse(const struct perf_event_header *header, bool has_lost,
 	*out = (struct sn_outside_sample){ .is_kernel =
 						   (header->misc & PERF_RECORD_MISC_CPUMODE_MASK) ==
 						   PERF_RECORD_MISC_KERNEL };
-	word(&words); /* pid and tid */
+	uint64_t pid_and_tid = word(&words);
+	out->pid = (pid_t)(uint32_t)pid_and_tid;
+	out->tid = (pid_t)(pid_and_tid >> 32);
 	out->time_ns = (int64_t)word(&words);
 	out->cpu = (uint32_t)word(&words);
-	out->count = word(&words);
-	if (has_lost)
+	out->count = counts == NO_COUNT ? 0 : word(&words);
+	if (counts == COUNT_AND_LOST)
 		word(&words);
 	if (word(&words) == PERF_SAMPLE_REGS_ABI_64) {
 		for (size_t i = 0; i < sizeof(dwarf_number); i++)
@@ -96,6 +101,8 @@ void sn_outside_sample_put(struct sn_outside *o, struct sn_outside_thread *threa
 		sn_writer_count_loss(&o->file.shared, SN_LOSS_NO_SPACE, 1);
 		return;
 	}
+	if (!(flags & SN_SAMPLE_REMAINDER))
+		sn_outside_header(o)->handler_count++;
 	if (flags & SN_SAMPLE_SYSTEM)
 		thread->system_ns += cpu_ns;
 	else
@@ -114,7 +121,7 @@ void sn_outside_sample_take(struct sn_outside *o, struct sn_outside_thread *thre
 	uint64_t count_ns, cpu_ns, shown_ns, hidden_ns = 0;
 	uint32_t stack;
 
-	sample_parse(header, o->has_lost_count, &sample);
+	sample_parse(header, o->has_lost_count ? COUNT_AND_LOST : COUNT, &sample);
 	if (sample.count < thread->last_count_ns)
 		return;
 	count_ns = sample.count - thread->last_count_ns + thread->unseen_ns;
@@ -132,5 +139,42 @@ void sn_outside_sample_take(struct sn_outside *o, struct sn_outside_thread *thre
 		sn_outside_sample_put(o, thread, &sample, hidden_ns, stack,
 				      SN_SAMPLE_SYSTEM | SN_SAMPLE_REMAINDER);
 	sn_outside_sample_put(o, thread, &sample, cpu_ns - hidden_ns, stack,
+			      sample.is_kernel ? SN_SAMPLE_SYSTEM : 0);
+}
+
+/* What is left of the count is made up for by the samples that follow, an eighth each. */
+static uint64_t count_claim(const struct sn_outside *o, const struct sn_outside_thread *thread)
+{
+	enum { REPAY = 8 };
+	uint64_t count, lost;
+
+	if (!sn_ring_count(&thread->samples, &count, &lost) || count <= thread->last_count_ns)
+		return 0;
+	uint64_t left = count - thread->last_count_ns;
+	uint64_t claim = o->period_ns - o->period_ns / REPAY + left / REPAY;
+	uint64_t most = o->period_ns * 2;
+
+	claim = claim < most ? claim : most;
+	return claim < left ? claim : left;
+}
+
+/* A sample of a CPU stands for a period of it; the thread's count says how much that was. */
+void sn_outside_sample_take_of_cpu(struct sn_outside *o, const struct perf_event_header *header)
+{
+	struct sn_outside_sample sample;
+	struct sn_outside_thread *thread;
+	uint64_t count_ns, cpu_ns;
+
+	sample_parse(header, NO_COUNT, &sample);
+	if (sample.pid != o->options.pid || !(thread = sn_outside_thread_find(o, sample.tid)))
+		return;
+	count_ns = count_claim(o, thread);
+	thread->last_count_ns += count_ns;
+	count_ns += thread->unseen_ns;
+	thread->unseen_ns = 0;
+	cpu_ns = sn_outside_clock_tell(&o->clock, count_ns);
+	sn_outside_room_make(o);
+	thread->last_stack = sample_unwind(o, thread, &sample);
+	sn_outside_sample_put(o, thread, &sample, cpu_ns, thread->last_stack,
 			      sample.is_kernel ? SN_SAMPLE_SYSTEM : 0);
 }

@@ -56,6 +56,18 @@ static void attr_samples(const struct sn_outside *o, uint32_t stack_bytes, unsig
 	}
 }
 
+/* An event without samples has no timer to start and stop. */
+static void attr_count(const struct sn_outside *o, struct perf_event_attr *attr)
+{
+	*attr = (struct perf_event_attr){
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_TASK_CLOCK,
+		.exclude_kernel = !o->has_kernel,
+		.exclude_hv = 1,
+		.disabled = o->is_paused,
+	};
+}
+
 static void attr_events(struct perf_event_attr *attr)
 {
 	*attr = (struct perf_event_attr){
@@ -111,7 +123,13 @@ static int rings_open(struct sn_outside *o, struct sn_outside_thread *thread)
 	int fault = 0;
 	size_t i = 0, alive = sn_outside_threads_alive(o);
 
-	while (alive >= (o->has_kernel ? sizes[i].threads_most_root : sizes[i].threads_most))
+	if (o->cpu_rings) {
+		attr_count(o, &attr);
+		fault = sn_ring_open(&thread->samples, &attr, thread->tid, 0);
+		i = sizeof(sizes) / sizeof(*sizes);
+	}
+	while (!o->cpu_rings &&
+	       alive >= (o->has_kernel ? sizes[i].threads_most_root : sizes[i].threads_most))
 		i++;
 	for (; i < sizeof(sizes) / sizeof(*sizes); i++) {
 		fault = samples_open_once(o, thread, i);
@@ -135,6 +153,16 @@ struct sn_outside_thread *sn_outside_thread_find(const struct sn_outside *o, pid
 	return NULL;
 }
 
+/* Each costs more while the thread carries an event of ours with a timer. */
+static void switches_count(struct sn_outside *o, struct sn_outside_thread *thread)
+{
+	uint64_t switches = thread->voluntary + thread->involuntary;
+
+	if (o->file.shared.base && !o->cpu_rings && o->period_ns && !o->is_paused)
+		sn_outside_header(o)->switch_count += switches - thread->switches_counted;
+	thread->switches_counted = switches;
+}
+
 void sn_outside_thread_look(struct sn_outside *o, struct sn_outside_thread *thread)
 {
 	int64_t cpu_ns, wait_ns;
@@ -144,6 +172,7 @@ void sn_outside_thread_look(struct sn_outside *o, struct sn_outside_thread *thre
 	if (sn_proc_schedstat(o->options.pid, thread->tid, &cpu_ns, &wait_ns))
 		thread->wait_cpu_ns = wait_ns;
 	sn_proc_switches(o->options.pid, thread->tid, &thread->voluntary, &thread->involuntary);
+	switches_count(o, thread);
 	length = sn_proc_read(o->options.pid, thread->tid, "comm", name, sizeof(name));
 	if (length < 2)
 		return;
@@ -289,6 +318,24 @@ void sn_outside_remainder_write(struct sn_outside *o, struct sn_outside_thread *
 	if (left_ns > system_ns)
 		sn_outside_sample_put(o, thread, &sample, left_ns - system_ns, 0,
 				      SN_SAMPLE_REMAINDER);
+}
+
+void sn_outside_thread_only_count(struct sn_outside *o, struct sn_outside_thread *thread)
+{
+	struct perf_event_attr attr;
+	struct sn_ring counter;
+	uint64_t count, lost;
+
+	attr_count(o, &attr);
+	if (sn_ring_open(&counter, &attr, thread->tid, 0))
+		return; /* it has ended: what it left is in its own ring */
+	if (sn_ring_count(&thread->samples, &count, &lost)) {
+		thread->unseen_ns += count - thread->last_count_ns;
+		thread->before_ns += count;
+	}
+	thread->last_count_ns = 0;
+	sn_ring_close(&thread->samples);
+	thread->samples = counter;
 }
 
 void sn_outside_thread_leave(struct sn_outside *o, struct sn_outside_thread *thread)
