@@ -124,8 +124,8 @@ static bool column_is_text(const struct sn_table *table, const struct sn_table_s
 	return sn_cell_kind_is_text(table->columns[sel->columns[i]].kind);
 }
 
-/* The order in which columns go that a terminal has no room for: those that say nothing, then what
- * is no name, but for the share that rows stand by. */
+/* The order in which columns are left out that a terminal has no room for. Columns that say nothing
+ * go first, then all that is no name, but for the share that rows stand by. */
 static bool may_go(const struct sn_table *table, const struct sn_table_selection *sel,
 		   const struct sn_table_view *view, size_t i, bool is_empty_asked)
 {

@@ -72,8 +72,8 @@ static void add_signed(struct sn_text *text, long long number)
 		     number < 0);
 }
 
-/* One of %s %c %d %u %ld %lu %lld %llu %zu %% as it stands; its length behind the '%', or 0: it is
- * another one, and no argument is taken. */
+/* The length of one of %s %c %d %u %ld %lu %lld %llu %zu %% behind its '%'. 0: it is another one,
+ * and no argument is taken. */
 static size_t add_plain(struct sn_text *text, const char *conversion, va_list *args)
 {
 	size_t longs = strspn(conversion, "l"), size = conversion[0] == 'z' ? 1 : longs;

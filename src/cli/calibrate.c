@@ -176,8 +176,8 @@ static sn_status no_forms(const char *prefix, const struct sn_machine *machine, 
 		asked, prefix);
 }
 
-/* Every form of the model that can be encoded and run here: form, throughput, latency; lines with
- * tabs as they come (`view` NULL), or a table. */
+/* Measures every form of the model that can be encoded and run here: form, throughput, latency.
+ * With `view` NULL, prints lines with tabs as they come; else a table. */
 static int run_forms(const char *prefix, const struct sn_machine *machine, unsigned passes,
 		     const struct sn_table_view *view)
 {

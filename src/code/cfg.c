@@ -176,8 +176,9 @@ static bool splits_instruction(const struct cfg_scratch *s, uint64_t link_addr)
 	return position != UINT32_MAX && s->at.items[position] == INTERIOR;
 }
 
-/* Instruction boundaries by decoding straight on over everything, which falls into step with the
- * code soon after any data: good enough to tell entries of a table from what stands behind it. */
+/* Instruction boundaries, by decoding straight on over everything. Such decoding falls into step
+ * with the code soon after any data. That is good enough to tell entries of a table from what
+ * stands behind it. */
 static void sweep(struct sn_structure *structure, struct cfg_scratch *s)
 {
 	if (s->is_swept)
@@ -418,8 +419,9 @@ static void order_instructions(struct cfg_scratch *s)
 			sn_vec_push(&s->order, (uint32_t)s->at.items[position] - 1);
 }
 
-/* Leaders that only the finished picture shows: targets met before they were decoded, and what
- * follows an instruction that is not next to it by position (overlapping code). */
+/* Leaders that only the finished picture shows. These are targets that were met before they were
+ * decoded, and instructions that follow one which is not next to them by position (overlapping
+ * code). */
 static void mark_leaders(struct cfg_scratch *s)
 {
 	for (size_t i = 0; i < s->order.count; i++) {

@@ -439,8 +439,8 @@ static int64_t unwanted_stub(const struct stubs *stubs, uint64_t link_addr)
 		       : -1;
 }
 
-/* Whether bytes that could be a call (e8) or a jump (e9, eb) would lead to an unwanted stub: most
- * functions have none, and decoding them all takes long. */
+/* Whether any bytes that could be a call (e8) or a jump (e9, eb) would lead to an unwanted stub.
+ * Most functions have none, and decoding all of them takes long. */
 static bool may_lead_to_stub(const struct stubs *stubs, const struct sn_range *range)
 {
 	uint64_t length = range->end_link_addr - range->first_link_addr, target;

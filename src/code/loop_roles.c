@@ -294,8 +294,9 @@ static int64_t stride_of(const struct scanner *s, const struct access *access)
 	return stride;
 }
 
-/* Through the same registers, from where `lead` begins to where it begins in the next pass: other
- * distances are other arrays, whose addresses the linker put into the instructions. */
+/* Whether an access goes through the same registers as `lead`, and lies between where `lead` begins
+ * in this pass and in the next. Other distances are other arrays, whose addresses the linker put
+ * into the instructions. */
 static bool same_stream(const struct access *access, const struct access *lead, uint32_t advance)
 {
 	int64_t distance = access->displacement - lead->displacement;
@@ -502,8 +503,8 @@ static bool is_before(const struct grouping *g, struct walker *w, uint32_t a, ui
 	return leads_to(w, &g->loops[a], &g->loops[b]) && !leads_to(w, &g->loops[b], &g->loops[a]);
 }
 
-/* The rest of a loop does less in a pass than its main part: what does as much, one after the
- * other, was written twice on these lines. `mains` receives them all, `main_loop` first. */
+/* The rest of a loop does less in a pass than its main part. A loop that does as much and runs
+ * after it was written a second time on these lines. `mains` receives them all, `main_loop` first. */
 static size_t find_mains(const struct grouping *g, struct walker *w, const uint32_t *members,
 			 size_t count, uint32_t main_loop, uint32_t mains[GROUP_MAX])
 {

@@ -66,8 +66,8 @@ static int32_t latch_of(const struct sn_function *function, const struct sn_bloc
 		       : -1;
 }
 
-/* A loop was written in the subroutine that its header and all its jumps back have in common: of
- * all that they were inlined through, the innermost. */
+/* A loop was written in the innermost subroutine that its header and all its jumps back have in
+ * common, of all that they were inlined through. */
 static void find_homes(const struct sn_function *function, struct place *places)
 {
 	for (uint32_t l = 0; l < function->loop_count; l++)

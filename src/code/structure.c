@@ -84,8 +84,8 @@ static int by_name(const void *a, const void *b)
 	return x->symbol < y->symbol ? -1 : x->symbol > y->symbol;
 }
 
-/* The function that a cold part was split off from: of that name and, if local, of the same file;
- * where several fit, none, rather than a wrong one. */
+/* The function that a cold part was split off from. It has that name and, if local, is of the same
+ * file. Where several fit there is none, rather than a wrong one. */
 static const struct sn_symbol *find_parent(const struct parent_key *keys, size_t count,
 					   const struct sn_symbol *cold)
 {

@@ -229,8 +229,8 @@ static void settle_sizes(struct sn_image *image)
 	}
 }
 
-/* Compilers' usual padding without the decoder, which would be asked once a function: the length of
- * a zero byte, int3, or nop with any prefixes and operand (Intel SDM, NOP); 0: look closer. */
+/* The length of compilers' usual padding: a zero byte, int3, or nop with any prefixes and operand
+ * (Intel SDM, NOP). 0: look closer. This spares a call of the decoder for each function. */
 static size_t usual_padding(const uint8_t *bytes, size_t available)
 {
 	static const uint8_t displacement[] = { 0, 1, 4 };

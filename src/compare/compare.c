@@ -308,8 +308,8 @@ static void row_merge(struct builder *b, struct aligned *into, struct aligned *f
 	from->is_merged = true;
 }
 
-/* Loops of one function and depth that only one side has: if both have equally many, lines have
- * moved, and they belong together in order. */
+/* Joins loops of one function and depth that only one side has. If both sides have equally many,
+ * lines have moved, and the loops belong together in order. */
 static void moved_loops_join(struct builder *b)
 {
 	struct aligned *rows = b->rows.items;

@@ -49,8 +49,8 @@ struct trend {
 	double difference_p; /* that the sets differ once the trend is taken out */
 };
 
-/* Times by a mean of each set and one slope over x for both (Frisch and Waugh 1933: what a set's
- * mean explains is taken out of both). */
+/* Fits times by a mean of each set and one slope over x for both (Frisch and Waugh 1933: what a
+ * set's mean explains is taken out of both). */
 static struct trend trend_of(const struct sn_conditions *c, const double *times,
 			     const double *variances)
 {
@@ -186,9 +186,9 @@ struct sn_conditions sn_conditions_of(const struct sn_compare_run *a, size_t a_c
 }
 
 /* A neighbour on the same core takes up to half of its speed, and the chance to have one is the
- * part of the machine that is busy. Clocks and hosts answer to load, too, and to either side. What
- * a neighbour takes hangs on what it does, between nothing and that half: that may change with no
- * sign of it. */
+ * part of the machine that is busy. Clocks and hosts react to load, too, and to either side. What a
+ * neighbour takes depends on what it does, between nothing and that half. That may change without
+ * any sign of it. */
 static bool is_explained(const struct sn_conditions *c, double mean_a, double mean_b)
 {
 	double change = fabs(mean_b - mean_a) / fmin(mean_a, mean_b);

@@ -84,8 +84,8 @@ static void account_since_exec(struct image *image, struct sn_thread *thread)
 	account->user_ns = used_ns - account->system_ns;
 }
 
-/* A thread that did not write its end, because the process was killed: it was there until then if
- * it was seen not long before, and had used what its samples say at least. */
+/* Ends a thread that did not write its end, because the process was killed. It was there until then
+ * if it was seen not long before, and it had used what its samples say at least. */
 static void thread_end_guess(struct image *image, struct sn_thread *thread,
 			     const struct thread_facts *facts)
 {

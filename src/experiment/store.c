@@ -337,8 +337,8 @@ static sn_status remove_ours_in(const char *folder, struct sn_error *err)
 	return status;
 }
 
-/* What a killed launcher left in memory: the folder is named by a file that anybody may have
- * written, so only what looks like ours and is ours goes. */
+/* Removes what a killed launcher left in memory. The folder is named by a file that anybody may
+ * have written, so only files go that look like ours and are ours. */
 static void live_folder_remove(const struct sn_launch *launch)
 {
 	const char *folder = launch->live_folder;

@@ -36,9 +36,9 @@ const unsigned sn_memory_strides_bytes[SN_MEMORY_STRIDES] = { 128, 576, 2112, 40
 
 static const char *const level_names[SN_MEMORY_LEVELS] = { "L1", "L2", "L3", "RAM" };
 
-/* Half of each level, so that it holds the set with room for the rest of the world. Of an L3 that
- * others share only what is sure to be left is counted on: twice the L2, the least that the L2 does
- * not hold. (Of 32 MB, 2 MB always stayed and 4 MB often not, on a virtual machine.) */
+/* The working set of each level: half of it, so that the level holds it beside other data. Of an L3
+ * that others share only what is sure to be left is counted on: twice the L2, the least that the L2
+ * does not hold. (Of 32 MB, 2 MB always stayed and 4 MB often not, on a virtual machine.) */
 static void choose_sizes(size_t bytes[SN_MEMORY_LEVELS])
 {
 	long l1 = sysconf(_SC_LEVEL1_DCACHE_SIZE), l2 = sysconf(_SC_LEVEL2_CACHE_SIZE);

@@ -461,8 +461,8 @@ static bool wait_for(pid_t child, int *status)
 }
 
 /* Disturbances only ever add time, so a low quantile of each series is taken before the
- * differences; not the minimum, as the clock advances in coarse steps. All series share the same
- * millisecond and so the same core clock. */
+ * differences. It is not the minimum, as the clock advances in coarse steps. All series share the
+ * same millisecond and so the same core clock. */
 static double cycles_of(struct report *from)
 {
 	double low[SERIES_COUNT];
@@ -533,8 +533,8 @@ static sn_status run_with(const struct sn_timing_request *request, enum content 
 	return SN_OK;
 }
 
-/* Numbers first. Where the block takes what it loads for an address, that faults or leads to pages
- * far and wide, and it is run again with addresses in memory. */
+/* Memory holds numbers at first. A block that takes a loaded value for an address faults then, or
+ * goes to pages far apart. It is run again with addresses in memory. */
 sn_status sn_timing_run(const struct sn_timing_request *request, double *cycles,
 			struct sn_error *err)
 {

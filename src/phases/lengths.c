@@ -55,8 +55,8 @@ static double row_share(const struct sn_sparse *inclusive, size_t row, uint32_t 
 	return 0;
 }
 
-/* Of each row of a phase, how much more than elsewhere the site is active that is most so; `all`:
- * by entity, and after the last the time of the run. */
+/* How much the phase's site explains, summed over its rows: in each, how much more the most active
+ * site is active than elsewhere. `all`: by entity, and after the last the time of the run. */
 static double phase_explained(const struct sn_phases *p, const struct sn_phase *phase,
 			      const double *all, double *own)
 {

@@ -93,8 +93,8 @@ static bool is_above(const struct builder *b, uint32_t entity, uint32_t other)
 	return b->activity->depths[entity] < b->activity->depths[other];
 }
 
-/* Functions before loops: where a caller in a function of its own stands for the phase, it has a
- * name; a loop around the call does not. */
+/* Functions come before loops. Where a caller in a function of its own stands for the phase, it has
+ * a name; a loop around the call does not. */
 static uint32_t contrast_choose(const struct builder *b, double best)
 {
 	uint32_t chosen = SN_NONE;
@@ -110,8 +110,8 @@ static uint32_t contrast_choose(const struct builder *b, double best)
 	return chosen;
 }
 
-/* A run of one phase has nothing to contrast with: the loop that steps through it, else the deepest
- * function that still has most of it, else the function that has all. */
+/* The site of a run of one phase, which has nothing to contrast with: the loop that steps through
+ * it, else the deepest function that still has most of it, else the function that has all. */
 static uint32_t deepest_choose(const struct builder *b)
 {
 	uint32_t chosen = SN_NONE;
@@ -144,9 +144,10 @@ static double row_share(const struct builder *b, size_t row, uint32_t entity)
 	return 0;
 }
 
-/* Called ten times and more, in whatever phase, or (of many short visits) entered in most of the
- * phase's rows in which it is active: its body. What is entered once or twice, or stays for very
- * many rows, is instrumented in a loop. How long an interval is plays little part in this. */
+/* Whether a function is instrumented around its body. It is if it was called ten times and more, in
+ * whatever phase, or (with many short visits) entered in most of the phase's rows in which it is
+ * active. A function that is entered once or twice, or stays for very many rows, is instrumented in
+ * a loop. The length of an interval plays little part in this. */
 static bool is_entered(const struct builder *b, uint32_t function)
 {
 	size_t active = 0, entered = 0, everywhere = 0;
@@ -384,8 +385,8 @@ static uint32_t cheaper_choose(const struct builder *b, const struct through *t,
 	return chosen;
 }
 
-/* Else the nearest place around it that is cheap, whatever else it does: the phase is still told by
- * the entity, but the heartbeat is there. */
+/* Else the nearest place around it that is cheap, whatever else it does. The entity still tells the
+ * phase, but the heartbeat is there. */
 static uint32_t outward_choose(const struct builder *b, const struct through *t, uint32_t entity)
 {
 	uint32_t chosen = SN_NONE, outermost = entity;

@@ -14,7 +14,7 @@
 enum { SAMPLES_LEAST = 3, SAMPLES_ENOUGH = 20, CLEAN_MIN = 4 };
 
 /* A row is a mixture of its neighbours if its distance from the best mixture is less than this
- * fraction of their distance. The neighbours must differ by this much to be two phases. */
+ * fraction of the distance between them. The neighbours must differ by this much to be two phases. */
 static const double mixture_rest = 0.35, step_min = 0.3;
 
 struct builder {

@@ -42,8 +42,8 @@ static int64_t wait_end_ns(const struct sn_wait *wait)
 }
 
 /*
- * CPU time used during each wait, as samples tell: the CPU time of a sample was used at the latest
- * before it, so it stands for that much time there. `used` is by wait from the span's first one.
+ * CPU time used during each wait, by samples. A sample's CPU time was used just before it, so it
+ * covers that much time there. `used` is by wait from the span's first one.
  */
 static uint64_t used_find(const struct sn_experiment *e, const struct span *span, uint64_t *used)
 {

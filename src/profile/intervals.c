@@ -94,8 +94,8 @@ void sn_profile_spread(struct sn_builder *b, enum sn_partition p, uint32_t threa
 	sn_vec_free(&sums.touched);
 }
 
-/* Time of threads that were never seen may lie in whatever their start routine calls: their entity
- * may have as much less, any other as much more. */
+/* Time of threads that no sample met may lie in any function that their start routine calls. So
+ * their own entity may have as much less, any other as much more. */
 static void intervals_widen(struct sn_builder *b, enum sn_partition p)
 {
 	struct sn_metrics *metrics = metrics_of(b->profile, p);

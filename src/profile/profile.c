@@ -420,8 +420,8 @@ static void stack_add_exclusive(struct sn_builder *b, uint32_t stack,
 		profile->unnamed_ns += weight->cpu_ns;
 }
 
-/* A loop of an MPI or OpenMP runtime waits or hands out work, one of a spin lock, or one that looks
- * at a flag, waits: nothing to optimise in it. */
+/* A loop of an MPI or OpenMP runtime waits or hands out work. A loop of a spin lock waits, and so
+ * does one that looks at a flag. There is nothing to optimise in them. */
 static void runtime_loops_find(struct sn_builder *b)
 {
 	for (uint32_t s = 0; s <= b->program->stack_count; s++) {

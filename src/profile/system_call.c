@@ -69,8 +69,8 @@ static uint64_t call_ahead(const struct sn_structure *structure,
 	return UINT64_MAX;
 }
 
-/* What the leaf of a stack in the kernel is: the pc is behind the instruction, or at it when the
- * call is to be made again. */
+/* The kind of the leaf of a stack in the kernel. The pc is behind the system call's instruction, or
+ * at it when the call is to be made again. */
 static void classify(const struct sn_program *program, struct sn_structures *structures,
 		     uint32_t stack, struct sn_system_group *group)
 {

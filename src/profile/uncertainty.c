@@ -11,8 +11,8 @@
  * 93 to 97 %. */
 static const double caution = 1.2;
 
-/* A program alternating in step with the clock looks better measured than it is: no less than this
- * part of the binomial variance is ever believed. */
+/* A program that alternates in step with the clock looks better measured than it is. So the
+ * variance is never taken for less than this part of the binomial one. */
 static const double smallest_factor = 0.02;
 
 double sn_sampling_factor(double share, double transitions, double pairs)

@@ -196,8 +196,8 @@ static void last_words_say(struct sn_outside *o)
 	}
 }
 
-/* The kernel's account of the image, as fine as it is: from wait4, else from the last look, whose
- * sum is that of the threads' exact counts if that says more. */
+/* The kernel's account of the image, as exact as it is known. It comes from wait4, else from the
+ * last look; its sum is that of the threads' exact counts if that is more. */
 static void account_end(struct sn_outside *o, const struct rusage *usage)
 {
 	struct sn_data_header *h = sn_outside_header(o);

@@ -92,8 +92,8 @@ static void build_id_find(struct sn_outside_image *image)
 
 /* ---- opening ---- */
 
-/* The file by its path as the process sees it; if that is another file by now, by the mapping
- * itself, for which the kernel wants more rights. */
+/* Opens the file by its path as the process sees it. If that is another file by now, it is opened
+ * by the mapping itself, for which the kernel wants more rights. */
 static bool file_open(struct sn_outside_image *image, pid_t pid)
 {
 	struct sn_text path = { 0 };

@@ -290,8 +290,9 @@ void sn_outside_threads_scan(struct sn_outside *o)
 	}
 }
 
-/* Time that no sample stands for any more is told without one. Where the kernel's part is hidden,
- * it stands at the code that ran last, as that of other samples at the code that ran next. */
+/* Writes time that no sample stands for any more, without an observation. Where the kernel's part
+ * is hidden it stands at the code that ran last; the kernel's part of other samples stands at the
+ * code that ran next. */
 void sn_outside_remainder_write(struct sn_outside *o, struct sn_outside_thread *thread)
 {
 	struct sn_outside_sample sample = { .time_ns = sn_outside_now_ns() };

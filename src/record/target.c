@@ -22,8 +22,8 @@ static bool is_regular_file(const char *path)
 	return !stat(path, &st) && S_ISREG(st.st_mode);
 }
 
-/* The first executable of that name on PATH; a file that is there but not executable is remembered,
- * since "permission denied" tells more than "not found". */
+/* The first executable of that name on PATH. A file that is there but not executable is remembered,
+ * since "permission denied" says more than "not found". */
 static bool path_search(const char *word, char *out, size_t size, bool *is_denied)
 {
 	const char *path = getenv("PATH");

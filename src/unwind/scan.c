@@ -189,8 +189,8 @@ static void exchange(struct way *way, const struct sn_unwind_insn *insn, unsigne
 	set(way, b, insn->rex & 8 ? kept : unknown);
 }
 
-/* What a function gives back. The other registers that it may change are not read behind it, unless
- * both have a convention of their own: kernels keep their caller's stack pointer in rcx. */
+/* Forgets what a function gives back. The other registers that it may change are not read after it,
+ * unless both have a convention of their own: kernels keep their caller's stack pointer in rcx. */
 static void after_call(struct way *way)
 {
 	forget(way, RAX);

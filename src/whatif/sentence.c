@@ -41,8 +41,8 @@ static bool is_hint(const struct sn_whatif_loop *loop, const struct sn_advice *a
 	       !(loop->doubts & ~(unsigned)(SN_DOUBT_CALLS | SN_DOUBT_ESTIMATED));
 }
 
-/* A gain of the model's that nothing is left of when the data are far away (a list that is walked
- * through RAM) leads nobody. */
+/* Whether nothing is left of the gain when the data are far away (a list that is walked through
+ * RAM). Such advice is not put first. */
 static bool is_all_in_doubt(const struct sn_whatif_loop *loop, const struct sn_advice *advice)
 {
 	return strcmp(advice->subject, "dependence") == 0 &&

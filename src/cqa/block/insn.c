@@ -36,8 +36,8 @@ static bool same_register_sources(const ZydisDecodedInstruction *insn,
 	return sources >= 2;
 }
 
-/* Idioms whose result does not depend on the register: 1 zero without a unit, 2 all ones or a
- * comparison with a unit but without waiting, 3 what reads the carry alone. */
+/* Idioms whose result does not depend on the register. 1: zero, without a unit. 2: all ones or a
+ * comparison, with a unit but without waiting. 3: an instruction that reads the carry alone. */
 static int idiom_of(const struct sn_machine *machine, const ZydisDecodedInstruction *insn,
 		    const ZydisDecodedOperand *operands)
 {
@@ -267,8 +267,8 @@ static void split_latency(const struct sn_machine *machine, struct sn_insn *insn
 		insn->latency = insn->row->latency > load ? insn->row->latency - load : 1;
 }
 
-/* Uops of a load and its operation, and of a store's address and data, travel as one until the
- * renamer; with an index register some forms split there. */
+/* Operations of a load and its arithmetic, and of a store's address and data, travel as one until
+ * the renamer. With an index register some forms split there. */
 static void micro_fuse(const struct sn_machine *machine, struct sn_insn *insn)
 {
 	float total = set_total(insn);
@@ -346,7 +346,7 @@ static void apply_stack_engine(const struct sn_machine *machine, struct sn_insn 
 }
 
 /* A locked read-modify-write holds the core up as an exchange with memory does, which is always
- * locked: both wait until the stores before have left, and what follows waits for them. */
+ * locked. Both wait until the stores before have left, and later operations wait for them. */
 static void charge_lock(const struct sn_machine *machine, struct sn_insn *insn)
 {
 	bool is_exchange = sn_form_mnemonic(insn->form) == ZYDIS_MNEMONIC_XCHG;

@@ -126,9 +126,9 @@ static struct origin loaded(const struct walk *walk, const struct sn_access *acc
 	return out;
 }
 
-/* How the result moves from pass to pass, if the instruction is one of those that addresses are
- * made with, or has no input that changes. `value` has joined all inputs; `brought` came from
- * memory. */
+/* How the result moves from pass to pass. It is known if the instruction is one of those that
+ * addresses are made with, or has no input that changes. `value` has joined all inputs; `brought`
+ * came from memory. */
 static void find_step(const struct walk *walk, const struct sn_insn *insn,
 		      const struct origin *brought, struct origin *value)
 {

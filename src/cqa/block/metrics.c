@@ -349,7 +349,7 @@ static void count_pairs(const struct sn_cqa_block *block, struct sn_cqa_metrics 
 	}
 }
 
-/* A single field that is further apart is taken for a column, and so are places further apart than
+/* A single field that is further apart is taken for a column. So are places further apart than
  * those of one structure: the rows that an unrolled loop goes through. */
 enum { STRUCTURE_BYTES_MAX = 128, APART_BYTES_MAX = 256 }; /* (chosen) */
 

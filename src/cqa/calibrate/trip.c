@@ -459,7 +459,7 @@ static uint64_t joining_step(const struct sn_cqa_block *block, unsigned pointer)
 }
 
 /* Pointers stepped by a register ("add rdi, rdx") would leap from page to page with the default
- * values: such a step is made to join one pass to the next. Returns the bytes walked by it. */
+ * values. So the step is chosen to join one pass to the next. Returns the bytes walked by it. */
 static uint64_t tame_steps(const struct sn_cqa_block *block, struct sn_timing_request *out)
 {
 	bool is_tame[16] = { false };

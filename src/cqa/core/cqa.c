@@ -191,8 +191,8 @@ static double largest(const double bounds[SN_BOUND_COUNT])
 	return most;
 }
 
-/* The part of the back end that takes longest, which the window prolongs: full schedulers keep
- * units idle, or a divider or a dependence from being overlapped. */
+/* The part of the back end that takes longest. The window prolongs it: full schedulers keep units
+ * idle, or keep a divider or a dependence from being overlapped. */
 static enum sn_bound prolonged(const double bounds[SN_BOUND_COUNT])
 {
 	enum sn_bound slowest = SN_BOUND_PORTS;

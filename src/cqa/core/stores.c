@@ -4,8 +4,9 @@
 #include "cqa/block/metrics.h"
 #include "cqa/core/bounds.h"
 
-/* Each pass writes another line. A vector register stored where a register that no one knows steps
- * is a row of a picture or of a matrix, and the next row is not in the same line. */
+/* Whether each pass writes another line. A vector register that is stored at an address stepped by
+ * an unknown register is a row of a picture or of a matrix, and the next row is not in the same
+ * line. */
 static bool leaps(const struct sn_rules *rules, const struct sn_access *access)
 {
 	if (!access->has_stride)

@@ -165,8 +165,8 @@ static double inputs_ready(const struct sn_window *window, struct sn_window_rang
 	return last;
 }
 
-/* Loads of the instruction: when the last operand, of which `data` come from registers, is there;
- * and the last value that is taken from a store. */
+/* The loads of an instruction: when the last of its operands is there, of which `data` come from
+ * registers; and the last value that is taken from a store. */
 static double run_loads(struct sn_window *window, const struct sn_window_step *step, unsigned pass,
 			double data, double address, double *memory)
 {

@@ -107,7 +107,7 @@ static uint64_t fingerprint_of(struct sn_window *window, unsigned pass)
 	return fingerprint;
 }
 
-/* Whether passes from `mark` on repeat themselves now. The front end delivers at its own pace: that
+/* Whether passes from `mark` on repeat themselves now. The front end delivers at its own pace. It
  * repeats if it takes just as long, or if it kept nothing waiting and never will. */
 static bool repeats(const struct sn_window_history *history,
 		    const struct sn_window_snapshot *snapshot, const struct sn_window_snapshot *now)

@@ -144,7 +144,7 @@ static void add_memory(struct sn_window *window, struct sn_window_step *step, si
 	step->forwarded_stores.end = window->forwarded_store_count;
 }
 
-/* By how much the instruction may put off a value that is there long before it is dispatched: where
+/* By how much the instruction may delay a value that is there long before it is dispatched. Where
  * no unit must be waited for, the result is there `latency` after the operand. */
 static double lag_of(const struct sn_window *window, const struct sn_window_step *step)
 {

@@ -107,9 +107,9 @@ static double heat_of(const struct sn_block *block, const struct sn_heat *heat, 
 	return sum;
 }
 
-/* The ways that time went, where there are too many to look at all: blocks with less and less
- * little of the loop's time are left out until the rest has few enough. Blocks of a few bytes may
- * have had no sample by chance and stay. */
+/* The paths that took time, where there are too many to look at all. Blocks with less and less of
+ * the loop's time are left out until the rest has few enough paths. Blocks of a few bytes may have
+ * had no sample by chance and stay. */
 static void enumerate_hot_paths(const struct loop_body *body, const struct sn_heat *heat,
 				size_t count, struct loop_paths *out)
 {

@@ -154,9 +154,10 @@ static void widen_operation(const struct sn_machine *machine, struct sn_insn *in
 	insn->operand_bytes = (uint8_t)machine->rules.vector_bytes;
 }
 
-/* Leave to reorder is leave to approximate: quotients and roots of floats become an estimate of 14
- * bits and a Newton step where that takes less time (gcc -ffast-math, clang -ffast-math). The step
- * is four multiplications and additions, of a root five, and the test for zero. */
+/* Permission to reorder is permission to approximate: quotients and roots of floats become an
+ * estimate of 14 bits and a Newton step where that takes less time (gcc -ffast-math, clang
+ * -ffast-math). The step is four multiplications and additions, of a root five, and the test for
+ * zero. */
 static void approximate(const struct sn_machine *machine, struct sn_insn *insn,
 			const struct sn_fp_operation *operation)
 {
@@ -236,8 +237,8 @@ static bool is_same_array(const struct sn_access *a, const struct sn_access *b)
 	       a->address.scale == b->address.scale && a->stride_bytes == b->stride_bytes;
 }
 
-/* How far an access is from the place that most accesses of its array have in a vector: these can
- * be aligned, others then are not. */
+/* How far an access is from the place in a vector that most accesses of its array have. Those can
+ * be aligned; others then are not. */
 static int64_t misalignment_bytes(const struct sn_accesses *accesses,
 				  const struct sn_access *access, int64_t vector_bytes)
 {
@@ -488,8 +489,8 @@ static unsigned widening_factor(const struct sn_machine *machine, const struct s
 	return machine->rules.vector_bytes / narrowest;
 }
 
-/* The lanes beyond the last pass of a loop that makes few have nothing to do, and a vector takes as
- * long as a pass. */
+/* A loop that makes few passes leaves lanes of its last vector idle, and a vector takes as long as
+ * a pass. */
 static void set_vector(struct sn_cqa_path *path, enum sn_variant variant, double cycles)
 {
 	double original = path->estimate.cycles;

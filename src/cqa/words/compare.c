@@ -192,7 +192,7 @@ static void pair_in_order(struct sn_cqa_sides *before, struct sn_cqa_sides *afte
 	free(a);
 }
 
-/* Time for the same source work, which is that of a pass of the same code; else by the iterations
+/* Time for the same source work: that of a pass where the code is the same, else by the iterations
  * that a pass covers, else by its FLOP. */
 double sn_cqa_sides_speedup(const struct sn_cqa_side *before, const struct sn_cqa_side *after,
 			    const char **by)

@@ -167,8 +167,8 @@ static uint32_t *sort_by_last_without(const struct sn_lattice_order *order, uint
 	return processes;
 }
 
-/* Every cut of level k contains the events whose last level without them is below k; if these are k
- * events, it is the only one. */
+/* Every cut of level k contains the events whose last level without them is below k. If these are k
+ * events, it is the only cut. */
 static void split_and_count(struct splitting *s)
 {
 	const struct sn_lattice_order *order = s->order;
@@ -313,8 +313,8 @@ static void fill_levels(struct sn_lattice_profile *profile, const struct sn_latt
 	}
 }
 
-/* Event c of p is possible in some cut of exactly the levels rank - 1 .. last without it; both ends
- * grow with c, so the levels of a process are a union of ranges that can be merged as they come. */
+/* Event c of p is possible in some cut of exactly the levels rank - 1 .. last without it. Both ends
+ * grow with c. So the levels of a process are a union of ranges that can be merged as they come. */
 static void add_process(const struct sn_lattice_order *order, uint32_t p, uint32_t *changes)
 {
 	uint32_t open = UINT32_MAX, end = 0; /* the range in the making: open .. end - 1 */

@@ -86,10 +86,10 @@ static void read_totals(const struct beat_cell *cell, struct beat_totals *out)
 }
 
 /*
- * A coherent picture of a cell that its thread goes on writing. A thread that was stopped in the
- * middle of an end must not stop us: after some tries the picture is taken as it is. Counts stay
- * exact then as well, since they are differences of what only grows; one duration may be torn
- * between two intervals.
+ * Reads a coherent state of a cell that its thread goes on writing. A thread that was stopped in
+ * the middle of an end must not stop us, so after some tries the state is taken as it is. Counts
+ * are exact then as well, since they are differences of numbers that only grow. One duration may be
+ * torn between two intervals.
  */
 static void read_cell(struct beat_cell *cell, const struct moment *moment, struct reading *out)
 {
@@ -248,8 +248,8 @@ static void add_sums(const struct moment *moment)
 		}
 }
 
-/* Beats whose rows went nowhere are told as `dropped` in the next row; a thread that has ended
- * gives its block away only when its rows are written. */
+/* Beats whose rows could not be written are counted as `dropped` in the next row. A thread that has
+ * ended gives its block away only when its rows are written. */
 static void settle(bool is_written)
 {
 	struct beat_thread *thread = __atomic_load_n(&beat_globals.threads, __ATOMIC_ACQUIRE);

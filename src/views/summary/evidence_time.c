@@ -291,7 +291,7 @@ static void wait_add(struct slices *s, const struct sn_wait *wait, bool in_idle_
 }
 
 /* Where threads of the program have the CPUs, a thread that waits for a signal of theirs could not
- * run either: what these waits cost is at most the CPUs left free. */
+ * run either. So these waits cost at most the CPUs left free. */
 static double signal_waits_s(const struct slices *s, unsigned cpus)
 {
 	double sum = 0;

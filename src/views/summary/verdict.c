@@ -116,8 +116,9 @@ static bool is_oversubscribed(const struct sn_evidence *e)
 	return sn_known(e->wait_own_s) >= join_least * e->threads_s;
 }
 
-/* Threads that neither spin nor wait for each other at barriers lose little by sharing the CPUs,
- * which they keep busy; until most of their time is the queue. */
+/* Whether waiting for CPUs is a plain queue. Threads that neither spin nor wait for each other at
+ * barriers lose little by sharing the CPUs, which they keep busy. That holds until most of their
+ * time is the queue. */
 static bool is_plain_queue(const struct sn_evidence *e)
 {
 	return sn_verdict_spin_s(e) + sn_known(e->spin_mpi_s) < spin_least * e->cpu_s &&
