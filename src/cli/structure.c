@@ -9,8 +9,9 @@
 #include "code/image.h"
 #include "code/loop_columns.h"
 #include "code/structure.h"
+#include "rewrite/rewrite.h"
 
-enum { LIST_LOOPS, LIST_FUNCTIONS, LIST_BLOCKS, LIST_FRAMES };
+enum { LIST_LOOPS, LIST_FUNCTIONS, LIST_BLOCKS, LIST_REWRITABLE, LIST_FRAMES };
 
 static const struct sn_column loop_columns[] = { SN_LOOP_NAMES(SN_LOOP_COLUMN)
 							 SN_LOOP_SHAPE(SN_LOOP_COLUMN) };
@@ -40,6 +41,13 @@ static const struct sn_column block_columns[] = {
 	{ "successors", "Successors", SN_CELL_TEXT, 0 },
 	{ "ends", "Ends in", SN_CELL_TEXT, 0 },
 	{ "speculative", NULL, SN_CELL_BOOL, 0 },
+	{ "proved", NULL, SN_CELL_BOOL, 0 },
+};
+
+static const struct sn_column rewritable_columns[] = {
+	SN_LOOP_NAMES(SN_LOOP_COLUMN){ "header_link_addr", NULL, SN_CELL_INT, 0 },
+	{ "instances", "Instances", SN_CELL_BOOL, 0 },
+	{ "why_not", "Why not: because", SN_CELL_TEXT, 0 },
 };
 
 static const struct sn_column frame_columns[] = {
@@ -113,6 +121,8 @@ static void block_rows(struct sn_table *table, const struct sn_function *functio
 		sn_table_set_text(table, 5, successors.chars);
 		sn_table_set_text(table, 6, block_end(block->flags));
 		sn_table_set_int(table, 7, (block->flags & SN_BLOCK_SPECULATIVE) != 0);
+		if (block->flags & SN_BLOCK_INDIRECT)
+			sn_table_set_int(table, 8, (block->flags & SN_BLOCK_PROVED) != 0);
 		sn_text_free(&successors);
 	}
 }
@@ -150,8 +160,24 @@ static void loop_rows(struct sn_table *table, const struct sn_loop_columns *wher
 	}
 }
 
-static void function_rows(struct sn_table *table, struct sn_structure *structure, int list,
-			  const char *only)
+/* What each loop can have of what runs copies of loops. */
+static void rewritable_rows(struct sn_table *table, const struct sn_loop_columns *where,
+			    struct sn_rewriter *rewriter, const struct sn_function *function)
+{
+	enum { INSTANCES = sizeof(rewritable_columns) / sizeof(*rewritable_columns) - 2 };
+
+	for (uint32_t l = 0; l < function->loop_count; l++) {
+		const char *why_not = sn_rewriter_refusal(rewriter, &function->loops[l]);
+
+		sn_table_add_row(table);
+		sn_loop_columns_set(where, table, &function->loops[l]);
+		sn_table_set_int(table, INSTANCES, why_not == NULL);
+		sn_table_set_text(table, INSTANCES + 1, why_not);
+	}
+}
+
+static void function_rows(struct sn_table *table, struct sn_structure *structure,
+			  struct sn_rewriter *rewriter, int list, const char *only)
 {
 	struct sn_loop_columns where = sn_loop_columns_find(table->columns, table->column_count);
 
@@ -167,6 +193,8 @@ static void function_rows(struct sn_table *table, struct sn_structure *structure
 			function_row(table, function);
 		else if (list == LIST_BLOCKS)
 			block_rows(table, function);
+		else if (list == LIST_REWRITABLE)
+			rewritable_rows(table, &where, rewriter, function);
 		else
 			loop_rows(table, &where, function);
 	}
@@ -206,11 +234,13 @@ static int list_of(const struct sn_args *args)
 		return LIST_FRAMES;
 	if (!list || !strcmp(list, "loops"))
 		return LIST_LOOPS;
+	if (!strcmp(list, "rewritable"))
+		return LIST_REWRITABLE;
 	return !strcmp(list, "functions") ? LIST_FUNCTIONS : LIST_BLOCKS;
 }
 
 static sn_status print_structure(const struct sn_args *args, struct sn_structure *structure,
-				 struct sn_error *err)
+				 struct sn_rewriter *rewriter, struct sn_error *err)
 {
 	static const struct {
 		const struct sn_column *columns;
@@ -224,6 +254,9 @@ static sn_status print_structure(const struct sn_args *args, struct sn_structure
 				     "sonde.structure-functions/1" },
 		[LIST_BLOCKS] = { block_columns, sizeof(block_columns) / sizeof(*block_columns),
 				  "sonde.structure-blocks/1" },
+		[LIST_REWRITABLE] = { rewritable_columns,
+				      sizeof(rewritable_columns) / sizeof(*rewritable_columns),
+				      "sonde.structure-rewritable/1" },
 		[LIST_FRAMES] = { frame_columns, sizeof(frame_columns) / sizeof(*frame_columns),
 				  "sonde.structure-frames/1" },
 	};
@@ -243,13 +276,13 @@ static sn_status print_structure(const struct sn_args *args, struct sn_structure
 	} else {
 		if (!only)
 			sn_structure_prepare_all(structure, SN_PREPARE_ALL);
-		function_rows(&table, structure, list, only);
+		function_rows(&table, structure, rewriter, list, only);
 		/* names of the source (a Fortran main program's) come with the debug information */
 		if (only && !table.row_count) {
 			sn_structure_prepare_all(structure, SN_PREPARE_ALL);
-			function_rows(&table, structure, list, only);
+			function_rows(&table, structure, rewriter, list, only);
 		}
-		if (only && !table.row_count && list != LIST_LOOPS)
+		if (only && !table.row_count && list != LIST_LOOPS && list != LIST_REWRITABLE)
 			status = sn_error_set(err, SN_ERR_NOT_FOUND, "'%s' has no function '%s'",
 					      sn_structure_path(structure), only);
 	}
@@ -280,6 +313,7 @@ static int structure_run(const struct sn_args *args)
 	const char *value = sn_args_value(args, "debug-folders"), *folders[DEBUG_FOLDERS_MAX];
 	char *list = value ? sn_strdup(value) : NULL;
 	struct sn_structure *structure = NULL;
+	struct sn_rewriter *rewriter = NULL;
 	struct sn_image *image = NULL;
 	struct sn_error err;
 	sn_status status;
@@ -295,8 +329,11 @@ static int structure_run(const struct sn_args *args)
 	status = sn_image_open(args->operands[0], &options, &image, &err);
 	if (status == SN_OK)
 		status = sn_structure_open(image, &structure, &err);
+	if (status == SN_OK && list_of(args) == LIST_REWRITABLE)
+		rewriter = sn_rewriter_new(image, structure);
 	if (status == SN_OK)
-		status = print_structure(args, structure, &err);
+		status = print_structure(args, structure, rewriter, &err);
+	sn_rewriter_free(rewriter);
 	sn_structure_free(structure);
 	sn_image_free(image);
 	free(list);
@@ -304,8 +341,10 @@ static int structure_run(const struct sn_args *args)
 }
 
 static const struct sn_option structure_options[] = {
-	{ "list", 'l', "WHAT", "what to list: loops (the default), functions or blocks",
-	  "loops|functions|blocks" },
+	{ "list", 'l', "WHAT",
+	  "what to list: loops (the default), functions, blocks, or of each loop what it can have "
+	  "of what runs copies of loops (rewritable)",
+	  "loops|functions|blocks|rewritable" },
 	{ "function", 0, "NAME", "only this function, by its name or linkage name", NULL },
 	{ "addresses", 0, "FILE",
 	  "list the functions, inlined ones too, around the link addresses in FILE (hex, one a "
@@ -328,7 +367,8 @@ const struct sn_command sn_command_structure = {
 		"Reads a program or shared object and lists what analyses see of it: functions "
 		"with their source, loops with their nesting, source lines and role (main, peel, "
 		"tail, version of one source loop), basic blocks with their successors. Nothing is "
-		"run. With --addresses it says where addresses of the file lie, as addr2line -i "
+		"run. With -l rewritable it says of each loop whether its instances can be counted, or why "
+		"not. With --addresses it says where addresses of the file lie, as addr2line -i "
 		"does, and in which loop.",
 	.options = structure_options,
 	.examples = (const char *const[]){ "sonde structure ./app", "the loops of a program",

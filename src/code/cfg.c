@@ -30,6 +30,12 @@ struct edge {
 	uint32_t from, to; /* instruction, then block indices */
 };
 
+/* A jump table whose length follows if control always comes from `bound` to `jump` on the path that
+ * was looked at. */
+struct proof {
+	int32_t bound, jump; /* instructions */
+};
+
 struct cfg_scratch {
 	SN_VEC(int32_t) at; /* position -> instruction + 1, INTERIOR, 0 = nothing yet */
 	SN_VEC(uint8_t)
@@ -45,6 +51,7 @@ struct cfg_scratch {
 	SN_VEC(uint32_t) successors;
 	SN_VEC(uint32_t) extra;
 	SN_VEC(uint32_t) mark; /* block -> last block that listed it as a successor, + 1 */
+	SN_VEC(struct proof) proofs;
 	struct sn_landing_pads pads;
 	struct jump_targets targets;
 	/* where positions begin */
@@ -70,6 +77,7 @@ void sn_cfg_scratch_free(struct cfg_scratch *scratch)
 	sn_vec_free(&scratch->successors);
 	sn_vec_free(&scratch->extra);
 	sn_vec_free(&scratch->mark);
+	sn_vec_free(&scratch->proofs);
 	sn_vec_free(&scratch->pads);
 	sn_vec_free(&scratch->targets);
 	sn_vec_free(&scratch->ranges);
@@ -119,7 +127,7 @@ static bool scratch_begin(struct cfg_scratch *s, const struct sn_function *funct
 	s->function = function;
 	s->is_swept = false;
 	s->ranges.count = s->range_position.count = 0;
-	s->insns.count = s->work.count = s->jumps.count = 0;
+	s->insns.count = s->work.count = s->jumps.count = s->proofs.count = 0;
 	for (uint32_t i = 0; i < function->range_count; i++)
 		sn_vec_push(&s->ranges, function->ranges[i]);
 	qsort(s->ranges.items, s->ranges.count, sizeof(*s->ranges.items), ranges_by_address);
@@ -232,10 +240,15 @@ static void follow_indirect(struct sn_structure *structure, struct cfg_scratch *
 
 		if (splits_instruction(s, s->targets.items[i]) ||
 		    (!table.is_bounded && !is_on_sweep(s, s->targets.items[i])))
-			break; /* the table ended before */
+			return; /* the table ended before */
 		edge = (struct edge){ (uint32_t)index, position_of(s, s->targets.items[i], &left) };
 		sn_vec_push(&s->jumps, edge);
 		push_work(s, s->targets.items[i], index, CFG_LEADER);
+	}
+	if (table.is_whole) {
+		struct proof proof = { s->at.items[path[table.bound_index]->position] - 1, index };
+
+		sn_vec_push(&s->proofs, proof);
 	}
 }
 
@@ -278,6 +291,8 @@ static void take_back(struct cfg_scratch *s, size_t insn_count, size_t work_coun
 		s->at.items[s->insns.items[i].position] = INTERIOR;
 	while (s->jumps.count && sn_vec_last(&s->jumps).from >= insn_count)
 		s->jumps.count--;
+	while (s->proofs.count && (size_t)sn_vec_last(&s->proofs).jump >= insn_count)
+		s->proofs.count--;
 	s->insns.count = insn_count;
 	s->work.count = work_count;
 }
@@ -578,6 +593,37 @@ static void make_successors(struct cfg_scratch *s)
 	}
 }
 
+/* Does control reach the jump on this path only, from the bound on? */
+static bool is_only_path(const struct cfg_scratch *s, const uint32_t *predecessors,
+			 const struct proof *proof)
+{
+	int32_t at = proof->jump;
+
+	while (at >= 0 && at != proof->bound) {
+		uint32_t block = s->block_of.items[at];
+		const struct cfg_insn *insn = &s->insns.items[at];
+
+		if (s->blocks.items[block].link_addr == insn->link_addr &&
+		    (predecessors[block] != 1 || s->blocks.items[block].flags & SN_BLOCK_ENTRY))
+			return false;
+		at = insn->previous;
+	}
+	return at >= 0;
+}
+
+static void mark_proved(struct cfg_scratch *s)
+{
+	uint32_t *predecessors = sn_alloc_zeroed(s->blocks.count + 1, sizeof(*predecessors));
+
+	for (size_t e = 0; e < s->successors.count; e++)
+		predecessors[s->successors.items[e]]++;
+	for (size_t p = 0; p < s->proofs.count; p++)
+		if (is_only_path(s, predecessors, &s->proofs.items[p]))
+			s->blocks.items[s->block_of.items[s->proofs.items[p].jump]].flags |=
+				SN_BLOCK_PROVED;
+	free(predecessors);
+}
+
 /* ---- edges that are in no instruction ---- */
 
 static void extra_edge(struct cfg_scratch *s, uint32_t from, uint32_t to)
@@ -707,6 +753,7 @@ void sn_cfg_prepare(struct sn_structure *structure, struct sn_function *function
 	mark_leaders(s);
 	make_blocks(s);
 	make_successors(s);
+	mark_proved(s);
 	s->extra.count = 0;
 	add_landing_edges(s);
 	add_speculative_edges(s);

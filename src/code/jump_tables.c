@@ -42,6 +42,7 @@ struct slot {
 struct bound {
 	uint32_t name;
 	uint64_t most; /* the greatest the value can be */
+	size_t at;     /* where on the path that is known */
 };
 
 struct state {
@@ -50,6 +51,7 @@ struct state {
 	struct bound bounds[BOUNDS];
 	unsigned slot_count, bound_count;
 	uint32_t next_name;
+	size_t at; /* on the path */
 	/* of the last comparison: value below or equal limit is what "not above" says */
 	struct value compared;
 	uint64_t limit;
@@ -82,20 +84,22 @@ static void bound_add(struct state *s, uint32_t name, uint64_t most)
 {
 	for (unsigned i = 0; i < s->bound_count; i++)
 		if (s->bounds[i].name == name) {
-			if (most < s->bounds[i].most)
+			if (most < s->bounds[i].most) {
 				s->bounds[i].most = most;
+				s->bounds[i].at = s->at;
+			}
 			return;
 		}
 	if (s->bound_count < BOUNDS)
-		s->bounds[s->bound_count++] = (struct bound){ name, most };
+		s->bounds[s->bound_count++] = (struct bound){ name, most, s->at };
 }
 
-static uint64_t bound_of(const struct state *s, uint32_t name)
+static struct bound bound_of(const struct state *s, uint32_t name)
 {
 	for (unsigned i = 0; i < s->bound_count; i++)
 		if (s->bounds[i].name == name)
-			return s->bounds[i].most;
-	return UINT64_MAX;
+			return s->bounds[i];
+	return (struct bound){ .most = UINT64_MAX };
 }
 
 static struct slot slot_key(const ZydisDecodedOperand *operand)
@@ -448,6 +452,7 @@ static bool table_read(const struct sn_structure *structure, const struct sn_fun
 	bool is_bounded = most < TABLE_ENTRIES_MAX && most != UINT8_MAX;
 	uint64_t limit = most < TABLE_ENTRIES_MAX ? most + 1 : UNBOUNDED_MAX, symbol_end, count = 0;
 	size_t before = targets->count;
+	bool is_whole = is_bounded;
 
 	if (!section || !section->has_bytes || !jump->width || jump->scale < jump->width ||
 	    jump->width > section->size_bytes)
@@ -455,12 +460,14 @@ static bool table_read(const struct sn_structure *structure, const struct sn_fun
 	symbol_end = data_symbol_end(structure->image, jump->table);
 	if (symbol_end && (symbol_end - jump->table) / jump->scale < limit)
 		limit = (symbol_end - jump->table) / jump->scale;
+	is_whole &= limit == most + 1;
 	for (; count < limit; count++) {
 		uint64_t at = jump->table + count * jump->scale, target;
 
 		if (at - section->link_addr > section->size_bytes - jump->width ||
 		    !entry_read(structure->image, jump, at, &target))
 			break;
+		is_whole &= function_holds(function, target);
 		if (function_holds(function, target))
 			sn_vec_push(targets, target);
 		else if (!is_bounded && !(jump->width == 8 && is_code(structure, target)))
@@ -470,6 +477,7 @@ static bool table_read(const struct sn_structure *structure, const struct sn_fun
 	if (targets->count == before)
 		return false;
 	table->is_bounded = is_bounded;
+	table->is_whole = is_whole && count == limit;
 	table->range = section->is_executable
 			       ? (struct sn_range){ jump->table, jump->table + count * jump->scale }
 			       : (struct sn_range){ 0, 0 };
@@ -482,6 +490,7 @@ bool sn_jump_table_read(const struct sn_structure *structure, const struct sn_fu
 {
 	struct state s = { .next_name = 1 };
 	struct value jump = { 0 };
+	struct bound bound;
 
 	for (int i = 0; i < REGISTERS; i++)
 		s.registers[i] = fresh(&s);
@@ -492,6 +501,7 @@ bool sn_jump_table_read(const struct sn_structure *structure, const struct sn_fu
 		size_t available;
 		const uint8_t *bytes = sn_structure_bytes(structure, link_addr, &available);
 
+		s.at = i;
 		if (!bytes || !ZYAN_SUCCESS(ZydisDecoderDecodeFull(sn_decoder(), bytes, available,
 								   &insn, operands)))
 			return false;
@@ -507,5 +517,7 @@ bool sn_jump_table_read(const struct sn_structure *structure, const struct sn_fu
 	}
 	if (jump.kind != VALUE_LOADED)
 		return false;
-	return table_read(structure, function, &jump, bound_of(&s, jump.name), targets, table);
+	bound = bound_of(&s, jump.name);
+	table->bound_index = bound.at;
+	return table_read(structure, function, &jump, bound.most, targets, table);
 }

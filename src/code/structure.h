@@ -70,6 +70,9 @@ enum sn_block_flags {
 	SN_BLOCK_INDIRECT = 32,	  /* ends in an indirect jump; its successors are a jump table's */
 	SN_BLOCK_UNRESOLVED = 64, /* ends in an indirect jump whose targets are not known */
 	SN_BLOCK_SPECULATIVE = 128, /* reached by no known jump: decoded because it lies in a gap */
+	/* with INDIRECT: a comparison or a mask on every way to the jump says how long the table is,
+	 * and all its entries are in the function: there are no other successors */
+	SN_BLOCK_PROVED = 256,
 };
 
 /** Instructions that control enters at the first and leaves at the last only. Sorted by link_addr.

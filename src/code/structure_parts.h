@@ -112,6 +112,8 @@ struct jump_targets {
 struct jump_table {
 	struct sn_range range; /* empty: in no executable bytes */
 	bool is_bounded;       /* its length is known; else the last targets may be wrong */
+	bool is_whole;	       /* and all its entries were read and are in the function */
+	size_t bound_index;    /* of the path: the instruction that bounds the index */
 };
 bool sn_jump_table_read(const struct sn_structure *structure, const struct sn_function *function,
 			const struct cfg_insn *const *path, size_t path_length,

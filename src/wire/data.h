@@ -174,6 +174,8 @@ enum sn_record_type {
 	SN_RECORD_TALLY,
 	SN_RECORD_CHILD_KILLED,
 	SN_RECORD_REGISTERS,
+	SN_RECORD_INSTANCES, /* changes while the process runs, as the next one */
+	SN_RECORD_BUCKET,
 	SN_RECORD_KINDS,
 };
 

@@ -44,8 +44,9 @@ static inline void assembled_close(struct assembled *a)
 
 static inline void add_flags(struct sn_text *text, uint32_t flags)
 {
-	static const char *const names[] = { "entry",	  "calls",    "returns",    "leaves",
-					     "no-return", "indirect", "unresolved", "speculative" };
+	static const char *const names[] = { "entry",	   "calls",	  "returns",
+					     "leaves",	   "no-return",	  "indirect",
+					     "unresolved", "speculative", "proved" };
 
 	for (unsigned i = 0; i < sizeof(names) / sizeof(*names); i++)
 		if (flags >> i & 1)

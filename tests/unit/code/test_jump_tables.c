@@ -41,6 +41,16 @@ ASSEMBLED("from_ten", "lea -10(%rdi), %eax\n"
 		      "movslq (%rdx,%rax,4), %rax\n"
 		      "add %rdx, %rax\n"
 		      "jmp *%rax\n" CASES "\n" RELATIVE_TABLE);
+/* A second way to the jump goes past the comparison. */
+ASSEMBLED("passed_by", "test %esi, %esi\n"
+		       "jne 6f\n"
+		       "cmp $3, %edi\n"
+		       "ja 1f\n"
+		       "6: mov %edi, %edi\n"
+		       "lea 5f(%rip), %rdx\n"
+		       "movslq (%rdx,%rdi,4), %rax\n"
+		       "add %rdx, %rax\n"
+		       "jmp *%rax\n" CASES "\n" RELATIVE_TABLE);
 /* A pointer that the caller gave is no table. */
 ASSEMBLED("no_table", "cmp $3, %edi\n"
 		      "ja 1f\n"
@@ -50,7 +60,7 @@ ASSEMBLED("no_table", "cmp $3, %edi\n"
 TEST(a_relative_table_has_as_many_targets_as_its_bound)
 {
 	check_blocks("relative", "0: 2 -> 1 2 entry\n"
-				 "1: 5 -> 2 3 4 5 indirect\n"
+				 "1: 5 -> 2 3 4 5 indirect proved\n"
 				 "2: 1 -> returns\n"
 				 "3: 2 -> returns\n"
 				 "4: 2 -> returns\n"
@@ -59,7 +69,7 @@ TEST(a_relative_table_has_as_many_targets_as_its_bound)
 
 TEST(a_mask_is_a_bound)
 {
-	check_blocks("masked", "0: 5 -> 1 2 3 4 entry indirect\n"
+	check_blocks("masked", "0: 5 -> 1 2 3 4 entry indirect proved\n"
 			       "1: 1 -> returns\n"
 			       "2: 2 -> returns\n"
 			       "3: 2 -> returns\n"
@@ -69,7 +79,7 @@ TEST(a_mask_is_a_bound)
 TEST(an_index_on_the_stack_is_followed)
 {
 	check_blocks("spilled", "0: 5 -> 1 2 entry\n"
-				"1: 8 -> 2 3 4 indirect\n"
+				"1: 8 -> 2 3 4 indirect proved\n"
 				"2: 1 -> returns\n"
 				"3: 2 -> returns\n"
 				"4: 2 -> returns\n"
@@ -79,11 +89,20 @@ TEST(an_index_on_the_stack_is_followed)
 TEST(an_index_may_begin_at_any_number)
 {
 	check_blocks("from_ten", "0: 3 -> 1 2 entry\n"
-				 "1: 4 -> 2 3 4 5 indirect\n"
+				 "1: 4 -> 2 3 4 5 indirect proved\n"
 				 "2: 1 -> returns\n"
 				 "3: 2 -> returns\n"
 				 "4: 2 -> returns\n"
 				 "5: 2 -> returns\n");
+}
+
+TEST(a_bound_that_one_way_goes_past_proves_nothing)
+{
+	struct assembled a = assembled_open("passed_by");
+
+	for (uint32_t b = 0; b < a.function->block_count; b++)
+		CHECK(!(a.function->blocks[b].flags & SN_BLOCK_PROVED));
+	assembled_close(&a);
 }
 
 TEST(a_table_of_the_caller_is_not_guessed)

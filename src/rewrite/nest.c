@@ -1,0 +1,374 @@
+/*
+ * The copy of a nest: its blocks in the order of their addresses, with the instructions as they are
+ * but for where they point to. An edge that enters or leaves a loop that is counted goes through a
+ * stub. A call is made by the original: the copy jumps to it, and where it returns to the original
+ * jumps back. So do the blocks that a jump table names.
+ */
+#include "rewrite/rewrite_parts.h"
+
+#include <string.h>
+
+struct edge_stub {
+	uint32_t from; /* block, UINT32_MAX: the entry of the nest */
+	uint64_t to;
+	int32_t label;
+};
+
+struct copy {
+	struct rw_nest *nest;
+	struct rw_pieces *pieces;
+	const struct rw_thunks *thunks;
+	int32_t *block_label;		  /* by the block's position */
+	struct rw_induction **inductions; /* by the loop's index, NULL: arrivals are counted */
+	SN_VEC(struct edge_stub) stubs;
+	struct rw_sites sites;
+	const char *why;
+};
+
+static struct rw_block *block_in(const struct rw_nest *nest, int32_t function_block)
+{
+	return function_block >= 0 && nest->position[function_block] >= 0
+		       ? &nest->blocks.items[nest->position[function_block]]
+		       : NULL;
+}
+
+static int64_t stack_at_end(const struct rw_nest *nest, const struct rw_block *block)
+{
+	int64_t at = block->stack;
+
+	for (uint32_t i = 0; i < block->insn_count; i++)
+		at += nest->insns.items[block->first_insn + i].stack_change;
+	return at;
+}
+
+/* Where rsp is at a loop's header. */
+static int64_t stack_at_header(const struct rw_nest *nest, const struct sn_loop *loop)
+{
+	return block_in(nest, rw_block_at(nest->function, loop->header_link_addr))->stack;
+}
+
+enum { OPS_MAX = 2 * SN_LOOP_DEPTH_MAX + 2 };
+
+/* What an edge does to the loops that are counted: those that it leaves, from within, then those
+ * that it enters, from without. `from` is NULL for the entry of the nest. */
+static size_t edge_ops(const struct copy *copy, const struct rw_block *from, uint64_t to,
+		       struct rw_op *ops)
+{
+	const struct rw_nest *nest = copy->nest;
+	const struct sn_function *function = nest->function;
+	const struct rw_block *into = block_in(nest, rw_block_at(function, to));
+	int32_t from_loop = from ? function->blocks[from->index].loop : -1;
+	int32_t to_loop = into ? function->blocks[into->index].loop : -1;
+	size_t count = 0, first;
+
+	for (int32_t l = from_loop; l >= (int32_t)nest->outer->index; l = function->loops[l].parent)
+		if (nest->is_selected[l] && !rw_loop_holds(function, l, to_loop))
+			ops[count++] = (struct rw_op){
+				.kind = RW_LEAVE,
+				.plan_index = nest->plan_index[l],
+				.stack = stack_at_end(nest, from) -
+					 stack_at_header(nest, &function->loops[l]),
+				.induction = copy->inductions[l],
+				.is_ahead =
+					copy->inductions[l] &&
+					copy->inductions[l]->is_ahead[nest->position[from->index]],
+			};
+	first = count;
+	for (int32_t l = to_loop; l >= (int32_t)nest->outer->index; l = function->loops[l].parent)
+		if (nest->is_selected[l] && !rw_loop_holds(function, l, from_loop)) {
+			memmove(&ops[first + 1], &ops[first], (count - first) * sizeof(*ops));
+			ops[first] = (struct rw_op){ .kind = RW_ENTER,
+						     .plan_index = nest->plan_index[l],
+						     .induction = copy->inductions[l] };
+			count++;
+		}
+	return count;
+}
+
+/* The label of a block of the nest or of the stub that leads to an address; -1: just outside. */
+static int32_t edge_label(struct copy *copy, const struct rw_block *from, uint64_t to)
+{
+	const struct rw_block *into = block_in(copy->nest, rw_block_at(copy->nest->function, to));
+	struct rw_op ops[OPS_MAX];
+	struct edge_stub stub = { from ? from->index : UINT32_MAX, to, 0 };
+
+	if (!edge_ops(copy, from, to, ops))
+		return into ? copy->block_label[into - copy->nest->blocks.items] : -1;
+	for (size_t i = 0; i < copy->stubs.count; i++)
+		if (copy->stubs.items[i].from == stub.from && copy->stubs.items[i].to == to)
+			return copy->stubs.items[i].label;
+	stub.label = rw_label_new(copy->pieces);
+	sn_vec_push(&copy->stubs, stub);
+	return stub.label;
+}
+
+static void add_site(struct copy *copy, uint64_t link_addr, int32_t label)
+{
+	struct rw_site site = { link_addr, label };
+
+	sn_vec_push(&copy->sites, site);
+}
+
+/* endbr64 stays in front of the jump: where control comes by an indirect branch it is needed. */
+static uint64_t behind_endbr(const struct rw_nest *nest, uint64_t link_addr)
+{
+	size_t available;
+	const uint8_t *bytes = sn_structure_bytes(nest->rewriter->structure, link_addr, &available);
+
+	return bytes && available >= 4 && !memcmp(bytes, "\xf3\x0f\x1e\xfa", 4) ? link_addr + 4
+										: link_addr;
+}
+
+static void put_insn(struct copy *copy, const struct rw_insn *insn)
+{
+	int64_t displacement;
+	int32_t field;
+
+	if (!insn->rip_at) {
+		rw_put(copy->pieces, insn->bytes, insn->length);
+		return;
+	}
+	memcpy(&field, insn->bytes + insn->rip_at, sizeof(field));
+	displacement = field;
+	/* what it points to, from the field: the instruction goes on behind it */
+	rw_put_field(copy->pieces, insn->bytes, insn->length, insn->rip_at, SN_PLAN_PC,
+		     (int64_t)insn->link_addr + insn->length + displacement -
+			     (insn->length - insn->rip_at));
+}
+
+static void put_branch(struct copy *copy, const struct rw_block *block, const struct rw_insn *insn)
+{
+	int32_t label = edge_label(copy, block, insn->target_link_addr);
+	const uint8_t *opcode = insn->bytes;
+	const uint8_t *last = insn->bytes + insn->length;
+
+	while (opcode < last && (*opcode == 0x2e || *opcode == 0x3e || *opcode == 0xf2))
+		opcode++; /* hints */
+	if (*opcode >= 0x70 && *opcode < 0x80)
+		rw_put_jump(copy->pieces, *opcode, label, true);
+	else if (*opcode == 0x0f && opcode[1] >= 0x80 && opcode[1] < 0x90)
+		rw_put_jump(copy->pieces, (uint8_t)(opcode[1] - 0x10), label, false);
+	else if (last[-2] >= 0xe0 && last[-2] <= 0xe3)
+		rw_put_counted(copy->pieces, insn->bytes, insn->length, label);
+	else
+		copy->why = "it has a branch of an unknown form";
+}
+
+/* An indirect jump stays what it is; each block that the table names gets a jump into the copy. */
+static void put_table_jump(struct copy *copy, const struct rw_block *block,
+			   const struct rw_insn *insn)
+{
+	const struct sn_function *function = copy->nest->function;
+	const struct sn_block *b = &function->blocks[block->index];
+
+	put_insn(copy, insn);
+	for (uint32_t s = 0; s < b->successor_count; s++) {
+		uint32_t to = function->successors[b->first_successor + s];
+		uint64_t link_addr = function->blocks[to].link_addr;
+		int32_t label;
+
+		if (!block_in(copy->nest, (int32_t)to)) {
+			copy->why = "its jump table leads out of it";
+			return;
+		}
+		if (link_addr == copy->nest->outer->header_link_addr) {
+			copy->why = "its jump table leads to its header";
+			return;
+		}
+		label = edge_label(copy, block, link_addr);
+		link_addr = behind_endbr(copy->nest, link_addr);
+		for (size_t i = 0; i < copy->sites.count; i++)
+			if (copy->sites.items[i].link_addr == link_addr) {
+				if (copy->sites.items[i].label != label)
+					copy->why = "its jump table leads into a loop in it";
+				link_addr = 0;
+			}
+		if (link_addr)
+			add_site(copy, link_addr, label);
+	}
+}
+
+static void put_call(struct copy *copy, const struct rw_insn *insn)
+{
+	int32_t back = rw_label_new(copy->pieces);
+
+	rw_put_jump_out(copy->pieces, insn->link_addr);
+	rw_label_place(copy->pieces, back);
+	add_site(copy, behind_endbr(copy->nest, insn->link_addr + insn->length), back);
+}
+
+/* What follows a block that goes on. */
+static void put_fall_through(struct copy *copy, const struct rw_block *block, uint64_t to)
+{
+	const struct rw_nest *nest = copy->nest;
+	size_t next = (size_t)(block - nest->blocks.items) + 1;
+	int32_t label = edge_label(copy, block, to);
+
+	if (label < 0) {
+		copy->why = "it has a branch of an unknown form";
+		return;
+	}
+	if (next < nest->blocks.count &&
+	    nest->function->blocks[nest->blocks.items[next].index].link_addr == to &&
+	    label == copy->block_label[next])
+		return;
+	rw_put_jump(copy->pieces, 0, label, true);
+}
+
+static void put_block(struct copy *copy, const struct rw_block *block)
+{
+	const struct rw_nest *nest = copy->nest;
+	const struct sn_block *b = &nest->function->blocks[block->index];
+	bool goes_on = true;
+
+	for (uint32_t i = 0; i < block->insn_count && !copy->why; i++) {
+		const struct rw_insn *insn = &nest->insns.items[block->first_insn + i];
+
+		copy->pieces->link_addr = insn->link_addr;
+		goes_on = true;
+		switch (insn->flow) {
+		case SN_FLOW_CALL:
+		case SN_FLOW_CALL_INDIRECT:
+			put_call(copy, insn);
+			break;
+		case SN_FLOW_BRANCH:
+			put_branch(copy, block, insn);
+			break;
+		case SN_FLOW_JUMP:
+			rw_put_jump(copy->pieces, 0,
+				    edge_label(copy, block, insn->target_link_addr),
+				    insn->length == 2);
+			goes_on = false;
+			break;
+		case SN_FLOW_JUMP_INDIRECT:
+			put_table_jump(copy, block, insn);
+			goes_on = false;
+			break;
+		case SN_FLOW_NEXT:
+			put_insn(copy, insn);
+			break;
+		default:
+			copy->why = "it has a branch of an unknown form";
+			break;
+		}
+	}
+	if (goes_on && !copy->why)
+		put_fall_through(copy, block, b->link_addr + b->size_bytes);
+}
+
+/* Arrivals at the header of a loop that is counted so. */
+static void put_count(struct copy *copy, const struct rw_block *block)
+{
+	const struct rw_nest *nest = copy->nest;
+	const struct sn_block *b = &nest->function->blocks[block->index];
+	struct rw_op op = { .kind = RW_COUNT };
+
+	for (int32_t l = b->loop; l >= (int32_t)nest->outer->index;
+	     l = nest->function->loops[l].parent) {
+		if (!nest->is_selected[l] || copy->inductions[l] ||
+		    nest->function->loops[l].header_link_addr != b->link_addr)
+			continue;
+		op.plan_index = nest->plan_index[l];
+		copy->pieces->link_addr = b->link_addr;
+		rw_put_ops(copy->pieces, copy->thunks, &op, 1, nest->flags_in[block->index] != 0);
+	}
+}
+
+static void put_blocks(struct copy *copy)
+{
+	const struct rw_nest *nest = copy->nest;
+	uint64_t end = 0;
+
+	for (size_t i = 0; i < nest->blocks.count && !copy->why; i++) {
+		const struct rw_block *block = &nest->blocks.items[i];
+		const struct sn_block *b = &nest->function->blocks[block->index];
+
+		if (b->link_addr != end)
+			rw_put_align(copy->pieces, b->link_addr);
+		end = b->link_addr + b->size_bytes;
+		rw_label_place(copy->pieces, copy->block_label[i]);
+		put_count(copy, block);
+		put_block(copy, block);
+	}
+}
+
+/* Flags that are read where an edge goes. */
+static bool needs_flags(const struct copy *copy, uint64_t to)
+{
+	int32_t block = rw_block_at(copy->nest->function, to);
+
+	return block < 0 || copy->nest->flags_in[block];
+}
+
+static void put_stub(struct copy *copy, const struct edge_stub *stub)
+{
+	const struct rw_nest *nest = copy->nest;
+	const struct rw_block *from =
+		stub->from == UINT32_MAX ? NULL : block_in(nest, (int32_t)stub->from);
+	const struct rw_block *into = block_in(nest, rw_block_at(nest->function, stub->to));
+	struct rw_op ops[OPS_MAX];
+	size_t count = edge_ops(copy, from, stub->to, ops);
+
+	/* the loop's instruction with the same stack pointer */
+	copy->pieces->link_addr =
+		from ? nest->insns.items[from->first_insn + from->insn_count - 1].link_addr
+		     : stub->to;
+	if (from && nest->insns.items[from->first_insn + from->insn_count - 1].stack_change)
+		copy->pieces->link_addr = stub->to;
+	rw_label_place(copy->pieces, stub->label);
+	rw_put_ops(copy->pieces, copy->thunks, ops, count, needs_flags(copy, stub->to));
+	if (into)
+		rw_put_jump(copy->pieces, 0, copy->block_label[into - nest->blocks.items], false);
+	else
+		rw_put_jump_out(copy->pieces, stub->to);
+}
+
+static void find_inductions(struct copy *copy)
+{
+	const struct sn_function *function = copy->nest->function;
+
+	copy->inductions = sn_arena_array(&copy->nest->arena, struct rw_induction *,
+					  function->loop_count + 1u);
+	for (uint32_t l = 0; l < function->loop_count; l++) {
+		struct rw_induction found;
+
+		if (!copy->nest->is_selected[l] ||
+		    !rw_induction_find(copy->nest, &function->loops[l], &copy->nest->arena, &found))
+			continue;
+		copy->inductions[l] = sn_arena_new(&copy->nest->arena, struct rw_induction);
+		*copy->inductions[l] = found;
+	}
+}
+
+const char *rw_nest_copy(struct rw_nest *nest, struct rw_pieces *pieces,
+			 const struct rw_thunks *thunks, struct sn_plan_loop *plan_loops,
+			 struct rw_patches *patches)
+{
+	struct copy copy = { .nest = nest, .pieces = pieces, .thunks = thunks };
+	uint64_t header = nest->outer->header_link_addr;
+
+	find_inductions(&copy);
+	for (uint32_t l = 0; l < nest->function->loop_count; l++)
+		if (nest->is_selected[l])
+			plan_loops[nest->plan_index[l]] = (struct sn_plan_loop){
+				.header_link_addr = nest->function->loops[l].header_link_addr,
+				.step = copy.inductions[l] ? copy.inductions[l]->step : 0,
+				.counting = copy.inductions[l] ? SN_PLAN_COUNT_INDUCTION
+							       : SN_PLAN_COUNT_ARRIVALS,
+			};
+	copy.block_label = sn_arena_array(&nest->arena, int32_t, nest->blocks.count + 1);
+	for (size_t i = 0; i < nest->blocks.count; i++)
+		copy.block_label[i] = rw_label_new(pieces);
+	add_site(&copy, behind_endbr(nest, header), edge_label(&copy, NULL, header));
+	put_blocks(&copy);
+	for (size_t i = 0; i < copy.stubs.count && !copy.why; i++) {
+		struct edge_stub stub = copy.stubs.items[i];
+
+		put_stub(&copy, &stub);
+	}
+	if (!copy.why)
+		copy.why = rw_sites_place(nest, &copy.sites, patches);
+	sn_vec_free(&copy.stubs);
+	sn_vec_free(&copy.sites);
+	return copy.why;
+}

@@ -1,0 +1,160 @@
+/* A module's loops as a plan: nests are copied one after the other, then all is laid out. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "rewrite/rewrite_parts.h"
+
+static void add_bytes(struct sn_text *out, const void *bytes, size_t count)
+{
+	sn_text_add_bytes(out, bytes, count);
+}
+
+static void add_patches(const struct rw_plan *plan, struct sn_text *out,
+			struct sn_plan_header *header)
+{
+	for (size_t i = 0; i < plan->patches.patches.count; i++) {
+		struct rw_patch patch = plan->patches.patches.items[i];
+
+		if (patch.label >= 0)
+			patch.patch.target = rw_label_offset(&plan->pieces, patch.label);
+		add_bytes(out, &patch.patch, sizeof(patch.patch));
+		header->patch_count++;
+	}
+}
+
+static void add_relocations(const struct rw_plan *plan, struct sn_text *out,
+			    struct sn_plan_header *header)
+{
+	for (size_t i = 0; i < plan->pieces.items.count; i++) {
+		const struct rw_piece *piece = &plan->pieces.items.items[i];
+		struct sn_plan_relocation relocation = { piece->offset + piece->field_at,
+							 piece->relocation, piece->addend };
+
+		if (piece->kind != RW_FIELD || piece->relocation == SN_PLAN_RELOCATION_KINDS)
+			continue;
+		add_bytes(out, &relocation, sizeof(relocation));
+		header->relocation_count++;
+	}
+}
+
+static void add_map(const struct rw_plan *plan, struct sn_text *out, struct sn_plan_header *header)
+{
+	for (size_t i = 0; i < plan->pieces.items.count; i++) {
+		const struct rw_piece *piece = &plan->pieces.items.items[i];
+		struct sn_plan_map entry = { piece->offset, piece->below, piece->map_flags,
+					     piece->link_addr };
+
+		if (i + 1 < plan->pieces.items.count &&
+		    plan->pieces.items.items[i + 1].offset == piece->offset)
+			continue; /* nothing of it is there */
+		add_bytes(out, &entry, sizeof(entry));
+		header->map_count++;
+	}
+}
+
+static uint8_t hex_digit(char c)
+{
+	return (uint8_t)(c <= '9' ? c - '0' : c - 'a' + 10);
+}
+
+static void set_id(struct sn_plan_header *header, const char *id)
+{
+	for (; id[0] && id[1] && header->id_bytes < SN_PLAN_ID_MAX; id += 2)
+		header->id[header->id_bytes++] =
+			(uint8_t)(hex_digit(id[0]) << 4 | hex_digit(id[1]));
+}
+
+static void plan_write(struct rw_plan *plan, const struct sn_rewriter *rewriter,
+		       struct sn_text *out)
+{
+	struct sn_plan_header header = { .magic = SN_PLAN_MAGIC,
+					 .version = SN_PLAN_VERSION,
+					 .header_bytes = sizeof(header),
+					 .loop_count = (uint32_t)plan->loops.count };
+	uint32_t size = rw_pieces_lay_out(&plan->pieces);
+	uint8_t *code = sn_alloc_zeroed(size + 1u, 1);
+	struct sn_text body = { 0 };
+
+	set_id(&header, sn_image_id(rewriter->image));
+	rw_pieces_write(&plan->pieces, code);
+	add_bytes(&body, plan->loops.items, plan->loops.count * sizeof(*plan->loops.items));
+	add_patches(plan, &body, &header);
+	add_relocations(plan, &body, &header);
+	add_map(plan, &body, &header);
+	header.code_bytes = size;
+	add_bytes(&body, code, size);
+	for (int c = 0; c < SN_PLAN_CALLS; c++)
+		header.calls[c] = rw_label_offset(&plan->pieces, plan->thunks.address[c]);
+	header.file_bytes = sizeof(header) + body.length;
+	header.hash = sn_plan_hash((const uint8_t *)body.chars, body.length);
+	add_bytes(out, &header, sizeof(header));
+	add_bytes(out, body.chars, body.length);
+	sn_text_free(&body);
+	free(code);
+}
+
+static bool is_wanted(const struct sn_loop *const *loops, size_t count, const struct sn_loop *loop)
+{
+	for (size_t i = 0; i < count; i++)
+		if (loops[i] == loop)
+			return true;
+	return false;
+}
+
+/* Tries a loop with those of its nest that are wanted; if that is refused, the ones within have a
+ * chance of their own. */
+static size_t add_function(struct rw_plan *plan, struct sn_rewriter *rewriter,
+			   const struct sn_function *function, const bool *is_selected,
+			   const char **why_not)
+{
+	bool *is_in = sn_alloc_zeroed(function->loop_count + 1u, sizeof(*is_in));
+	size_t added = 0;
+
+	for (uint32_t l = 0; l < function->loop_count; l++) {
+		if (!is_selected[l] || is_in[l])
+			continue;
+		why_not[l] = rw_plan_add(plan, rewriter, &function->loops[l], is_selected);
+		for (uint32_t inner = l; !why_not[l] && inner < function->loop_count; inner++)
+			if (is_selected[inner] &&
+			    rw_loop_holds(function, (int32_t)l, (int32_t)inner)) {
+				is_in[inner] = true;
+				added++;
+			}
+	}
+	free(is_in);
+	return added;
+}
+
+size_t sn_rewriter_plan(struct sn_rewriter *rewriter, const struct sn_loop *const *loops,
+			size_t count, const char **refusals, struct sn_text *out)
+{
+	struct rw_plan plan;
+	size_t added = 0;
+
+	rw_plan_begin(&plan);
+	for (size_t i = 0; i < count; i++) {
+		const struct sn_function *function = loops[i]->function;
+		bool is_first = true, *is_selected;
+		const char **why_not;
+
+		for (size_t k = 0; k < i; k++)
+			is_first &= loops[k]->function != function;
+		if (!is_first)
+			continue;
+		is_selected = sn_alloc_zeroed(function->loop_count + 1u, sizeof(*is_selected));
+		why_not = sn_alloc_zeroed(function->loop_count + 1u, sizeof(*why_not));
+		for (uint32_t l = 0; l < function->loop_count; l++)
+			is_selected[l] = is_wanted(loops, count, &function->loops[l]);
+		added += add_function(&plan, rewriter, function, is_selected, why_not);
+		for (size_t k = i; refusals && k < count; k++)
+			if (loops[k]->function == function)
+				refusals[k] = why_not[loops[k]->index];
+		free(is_selected);
+		free(why_not);
+	}
+	if (added)
+		plan_write(&plan, rewriter, out);
+	rw_plan_end(&plan);
+	return added;
+}

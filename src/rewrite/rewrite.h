@@ -1,0 +1,33 @@
+/**
+ * Loops that run as copies: which can, why the others cannot, and the plan that makes them.
+ *
+ * A copy does what the original does, instruction by instruction, and counts entries, exits and
+ * iterations. The original gets a jump to it at its header; calls stay where they are, so that
+ * return addresses are the original's. What is not understood is refused, with the reason.
+ */
+#ifndef SN_REWRITE_REWRITE_H
+#define SN_REWRITE_REWRITE_H
+
+#include "base/text.h"
+#include "code/image.h"
+#include "code/structure.h"
+
+struct sn_rewriter;
+
+/** Borrows both; the structure must be the image's. Reads all code of the module once. */
+struct sn_rewriter *sn_rewriter_new(struct sn_image *image, struct sn_structure *structure);
+void sn_rewriter_free(struct sn_rewriter *rewriter);
+
+/** Why a loop, whose function is prepared (SN_PREPARE_CODE), cannot run as a copy, as what follows
+ * "because"; NULL: it can. */
+const char *sn_rewriter_refusal(struct sn_rewriter *rewriter, const struct sn_loop *loop);
+
+/**
+ * The plan for these loops of the module, as a file's bytes (wire/plan.h) added to `out`. Loops
+ * within one that is among them are counted in its copy. `refusals`, if not NULL, has an entry for
+ * each loop: NULL, or why it is not in the plan. The number of those that are; 0: no plan.
+ */
+size_t sn_rewriter_plan(struct sn_rewriter *rewriter, const struct sn_loop *const *loops,
+			size_t count, const char **refusals, struct sn_text *out);
+
+#endif

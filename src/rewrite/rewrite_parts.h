@@ -1,0 +1,234 @@
+/**
+ * What the files of this folder share: the body of a nest, machine code being laid out, the sites
+ * of the original that are written over.
+ */
+#ifndef SN_REWRITE_PARTS_H
+#define SN_REWRITE_PARTS_H
+
+#include "base/arena.h"
+#include "base/vec.h"
+#include "code/decode.h"
+#include "rewrite/rewrite.h"
+#include "wire/plan.h"
+
+/* ---- entered.c ---- */
+
+/** Addresses that code of another function jumps to, and that are no function's entry: sorted. */
+struct rw_entered {
+	uint64_t *items;
+	size_t count, capacity;
+};
+void rw_entered_find(const struct sn_structure *structure, struct rw_entered *out);
+/** Is there one with first <= address < end? */
+bool rw_is_entered(const struct rw_entered *entered, uint64_t first, uint64_t end);
+
+/* ---- body.c ---- */
+
+struct rw_insn {
+	uint64_t link_addr, target_link_addr;
+	const uint8_t *bytes;
+	uint8_t length, flow, rip_at; /* rip_at: offset of the displacement from rip, 0: none */
+	bool is_endbr;
+	int64_t stack_change;
+};
+
+/** A block of the nest. */
+struct rw_block {
+	uint32_t index; /* in the function */
+	uint32_t first_insn, insn_count;
+	int64_t stack; /* rsp at its begin, from where it is at the nest's header */
+	bool has_stack;
+};
+
+/** A loop nest that is to be copied, with the loops in it that are counted. */
+struct rw_nest {
+	struct sn_rewriter *rewriter;
+	const struct sn_function *function;
+	const struct sn_loop *outer;
+	bool *is_selected;	 /* by the index of a loop */
+	uint32_t *plan_index;	 /* likewise: of selected loops, in the plan */
+	int32_t *position;	 /* block of the function -> index in blocks, -1 */
+	const uint8_t *flags_in; /* flags.c: block of the function -> flags that are read */
+	struct sn_arena arena;
+	SN_VEC(struct rw_block) blocks; /* by address */
+	SN_VEC(struct rw_insn) insns;
+};
+
+/** Begins a nest; why it cannot be copied, or NULL. Freed by rw_nest_end in any case. */
+const char *rw_nest_begin(struct rw_nest *nest, struct sn_rewriter *rewriter,
+			  const struct sn_loop *outer, const bool *is_selected);
+void rw_nest_end(struct rw_nest *nest);
+/** The loop around a block, of those of the nest: an index, -1 none. */
+static inline bool rw_loop_holds(const struct sn_function *function, int32_t outer, int32_t inner)
+{
+	while (inner > outer)
+		inner = function->loops[inner].parent;
+	return inner == outer;
+}
+/** The function's block at an address, or -1. */
+int32_t rw_block_at(const struct sn_function *function, uint64_t link_addr);
+
+/* ---- stack.c ---- */
+
+/** How an instruction moves the stack pointer; false: by what cannot be told. */
+bool rw_stack_change(const ZydisDecodedInstruction *insn, const ZydisDecodedOperand *operands,
+		     int64_t *change);
+/** Sets the blocks' `stack`; false: two ways differ. */
+bool rw_stack_follow(struct rw_nest *nest);
+
+/* ---- flags.c ---- */
+
+/** For each block of the function the arithmetic flags that may be read before they are written, as
+ * bits; 0: none. In the arena. */
+uint8_t *rw_flags_live(const struct sn_structure *structure, const struct sn_function *function,
+		       struct sn_arena *arena);
+
+/* ---- induction.c ---- */
+
+/** A register that moves by a constant step once an iteration. */
+struct rw_induction {
+	uint8_t reg; /* 0 rax to 15 r15 */
+	int64_t step;
+	bool *is_ahead; /* by the block's position: on an exit from there the step of the
+			   iteration that began last is not made yet */
+};
+/** Finds one that tells the iterations at every exit of an innermost loop. */
+bool rw_induction_find(const struct rw_nest *nest, const struct sn_loop *loop,
+		       struct sn_arena *arena, struct rw_induction *out);
+
+/* ---- pieces.c ---- */
+
+enum rw_piece_kind {
+	RW_BYTES,
+	RW_FIELD,   /* bytes with a field that a relocation fills */
+	RW_JUMP,    /* to a label: jmp or jcc, short if may_be_short and near */
+	RW_COUNTED, /* jrcxz and its kin, to a label */
+	RW_ALIGN,   /* up to the same place in a cache line as link_addr */
+};
+
+struct rw_piece {
+	uint8_t kind, length, field_at, relocation;
+	uint8_t condition; /* of a jump: 0x70 to 0x7f of a jcc, 0: jmp */
+	bool may_be_short, is_short;
+	uint16_t below, map_flags;
+	int32_t label;
+	int64_t addend;
+	uint64_t link_addr; /* of the instruction that it stands for */
+	uint32_t offset;
+	uint8_t bytes[16];
+};
+
+struct rw_pieces {
+	SN_VEC(struct rw_piece) items;
+	SN_VEC(int32_t) labels; /* -> piece, -1: not placed yet */
+	/* what is put next stands for */
+	uint64_t link_addr;
+	uint16_t below, map_flags;
+};
+
+void rw_pieces_free(struct rw_pieces *pieces);
+int32_t rw_label_new(struct rw_pieces *pieces);
+/** The next piece is what the label means. */
+void rw_label_place(struct rw_pieces *pieces, int32_t label);
+void rw_put(struct rw_pieces *pieces, const uint8_t *bytes, size_t length);
+/** Bytes whose last four are a field. */
+void rw_put_field(struct rw_pieces *pieces, const uint8_t *bytes, size_t length, size_t field_at,
+		  enum sn_plan_relocation_kind kind, int64_t addend);
+void rw_put_jump(struct rw_pieces *pieces, uint8_t condition, int32_t label, bool may_be_short);
+/** To an address of the module. */
+void rw_put_jump_out(struct rw_pieces *pieces, uint64_t link_addr);
+void rw_put_counted(struct rw_pieces *pieces, const uint8_t *bytes, size_t length, int32_t label);
+void rw_put_call(struct rw_pieces *pieces, int32_t label);
+void rw_put_align(struct rw_pieces *pieces, uint64_t link_addr);
+/** Chooses lengths and offsets; the size of it all. */
+uint32_t rw_pieces_lay_out(struct rw_pieces *pieces);
+/** The bytes; after lay_out. */
+void rw_pieces_write(const struct rw_pieces *pieces, uint8_t *out);
+uint32_t rw_label_offset(const struct rw_pieces *pieces, int32_t label);
+
+#define RW_PUT(pieces, ...)                                                                        \
+	do {                                                                                       \
+		static const uint8_t rw_bytes[] = { __VA_ARGS__ };                                 \
+		rw_put(pieces, rw_bytes, sizeof(rw_bytes));                                        \
+	} while (0)
+
+/* ---- stubs.c ---- */
+
+enum rw_op_kind { RW_ENTER, RW_LEAVE, RW_COUNT };
+
+/** What a stub does to one loop. */
+struct rw_op {
+	uint8_t kind;
+	uint32_t plan_index;
+	int64_t stack;			      /* of RW_LEAVE: rsp there, from the header's */
+	const struct rw_induction *induction; /* NULL: arrivals are counted */
+	bool is_ahead;			      /* of RW_LEAVE: see rw_induction */
+};
+
+/** The functions of the runtime, for all stubs of a plan. */
+struct rw_thunks {
+	int32_t label[SN_PLAN_CALLS], address[SN_PLAN_CALLS];
+};
+void rw_put_thunks(struct rw_pieces *pieces, struct rw_thunks *thunks);
+/** The ops in order; every register, and the flags if `keeps_flags`, are as before. */
+void rw_put_ops(struct rw_pieces *pieces, const struct rw_thunks *thunks, const struct rw_op *ops,
+		size_t count, bool keeps_flags);
+
+/* ---- nest.c, sites.c ---- */
+
+/** A place of the original from where control goes to a label of the copy. */
+struct rw_site {
+	uint64_t link_addr;
+	int32_t label;
+};
+
+struct rw_patches {
+	SN_VEC(struct rw_patch {
+		struct sn_plan_patch patch; /* without target where there is a label */
+		int32_t label;		    /* -1: two bytes, complete */
+	})
+	patches;
+};
+
+struct rw_sites {
+	struct rw_site *items;
+	size_t count, capacity;
+};
+
+/** Finds room for the jumps of all sites in the nest's bytes, which are dead but for its calls. Adds
+ * to `out`; why not, or NULL. The header's must be among the sites. */
+const char *rw_sites_place(const struct rw_nest *nest, struct rw_sites *sites,
+			   struct rw_patches *out);
+
+/** Adds the copy and its patches; why not, or NULL. */
+const char *rw_nest_copy(struct rw_nest *nest, struct rw_pieces *pieces,
+			 const struct rw_thunks *thunks, struct sn_plan_loop *plan_loops,
+			 struct rw_patches *patches);
+
+/* ---- rewriter.c ---- */
+
+/** Nests that are copied so far. */
+struct rw_plan {
+	struct rw_pieces pieces;
+	struct rw_thunks thunks;
+	struct rw_patches patches;
+	SN_VEC(struct sn_plan_loop) loops;
+};
+void rw_plan_begin(struct rw_plan *plan);
+void rw_plan_end(struct rw_plan *plan);
+/** Adds a nest, or leaves the plan as it was and says why. `is_selected`: by the index of a loop; those
+ * within `outer` are counted, too; NULL: none. */
+const char *rw_plan_add(struct rw_plan *plan, struct sn_rewriter *rewriter,
+			const struct sn_loop *outer, const bool *is_selected);
+
+struct sn_rewriter {
+	struct sn_image *image;
+	struct sn_structure *structure;
+	struct rw_entered entered;
+	/* of the function in hand */
+	const struct sn_function *function;
+	uint8_t *flags_in;
+	struct sn_arena arena;
+};
+
+#endif

@@ -1,0 +1,79 @@
+/* What is known of a module, and the question whether one of its loops can run as a copy: the answer
+ * comes from making it. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "rewrite/rewrite_parts.h"
+
+struct sn_rewriter *sn_rewriter_new(struct sn_image *image, struct sn_structure *structure)
+{
+	struct sn_rewriter *rewriter = sn_alloc_zeroed(1, sizeof(*rewriter));
+
+	rewriter->image = image;
+	rewriter->structure = structure;
+	rw_entered_find(structure, &rewriter->entered);
+	return rewriter;
+}
+
+void sn_rewriter_free(struct sn_rewriter *rewriter)
+{
+	if (!rewriter)
+		return;
+	sn_vec_free(&rewriter->entered);
+	sn_arena_free(&rewriter->arena);
+	free(rewriter);
+}
+
+void rw_plan_begin(struct rw_plan *plan)
+{
+	*plan = (struct rw_plan){ 0 };
+	rw_put_thunks(&plan->pieces, &plan->thunks);
+}
+
+void rw_plan_end(struct rw_plan *plan)
+{
+	rw_pieces_free(&plan->pieces);
+	sn_vec_free(&plan->patches.patches);
+	sn_vec_free(&plan->loops);
+}
+
+const char *rw_plan_add(struct rw_plan *plan, struct sn_rewriter *rewriter,
+			const struct sn_loop *outer, const bool *is_selected)
+{
+	size_t pieces = plan->pieces.items.count, labels = plan->pieces.labels.count;
+	size_t patches = plan->patches.patches.count, loops = plan->loops.count;
+	struct rw_nest nest;
+	const char *why = rw_nest_begin(&nest, rewriter, outer, is_selected);
+
+	for (uint32_t l = 0; !why && l < outer->function->loop_count; l++) {
+		struct sn_plan_loop none = { 0 };
+
+		nest.plan_index[l] = (uint32_t)plan->loops.count;
+		if (nest.is_selected[l])
+			sn_vec_push(&plan->loops, none);
+	}
+	if (!why && plan->loops.count > SN_PLAN_LOOPS_MAX)
+		why = "there are more loops than a plan can have";
+	if (!why)
+		why = rw_nest_copy(&nest, &plan->pieces, &plan->thunks, plan->loops.items,
+				   &plan->patches);
+	if (why) {
+		plan->pieces.items.count = pieces;
+		plan->pieces.labels.count = labels;
+		plan->patches.patches.count = patches;
+		plan->loops.count = loops;
+	}
+	rw_nest_end(&nest);
+	return why;
+}
+
+const char *sn_rewriter_refusal(struct sn_rewriter *rewriter, const struct sn_loop *loop)
+{
+	struct sn_text bytes = { 0 };
+	const char *why = NULL;
+
+	sn_rewriter_plan(rewriter, &loop, 1, &why, &bytes);
+	sn_text_free(&bytes);
+	return why;
+}

@@ -1,0 +1,204 @@
+/*
+ * The code that counts. It goes below the red zone before it saves anything there, so that neither
+ * the loop's data nor a signal's frame is touched; it has the registers that it needs saved on the
+ * stack, and the flags where somebody still reads them. What it adds to is of this thread alone, by
+ * single instructions, so that a handler that runs the same loop in between loses nothing.
+ */
+#include "rewrite/rewrite_parts.h"
+
+#include <string.h>
+
+#include "wire/instances.h"
+
+enum {
+	RED_ZONE_BYTES = 128,
+	SAVED_BYTES = RED_ZONE_BYTES + 3 * 8, /* rax, rcx, rdx; then the flags */
+	RAX = 0,
+	RCX = 1,
+	RDX = 2,
+	THUNK_SAVED_BYTES = 6 * 8,
+};
+
+#define AT(member) ((uint8_t)offsetof(struct sn_record_instances, member))
+
+_Static_assert(offsetof(struct sn_record_instances, is_open) < 128, "one byte says where");
+
+void rw_put_thunks(struct rw_pieces *pieces, struct rw_thunks *thunks)
+{
+	for (int c = 0; c < SN_PLAN_CALLS; c++) {
+		static const uint8_t room[8];
+
+		pieces->link_addr = 0;
+		thunks->address[c] = rw_label_new(pieces);
+		rw_label_place(pieces, thunks->address[c]);
+		rw_put(pieces, room, sizeof(room));
+	}
+	pieces->map_flags = SN_PLAN_MAP_THUNK;
+	for (int c = 0; c < SN_PLAN_CALLS; c++) {
+		static const uint8_t call[] = { 0xff, 0x15, 0, 0, 0, 0 };
+
+		thunks->label[c] = rw_label_new(pieces);
+		rw_label_place(pieces, thunks->label[c]);
+		pieces->below = 0;
+		pieces->link_addr = 1;
+		RW_PUT(pieces, 0x56); /* push rsi, rdi, r8, r9, r10, r11 */
+		pieces->below = 8;
+		RW_PUT(pieces, 0x57);
+		pieces->below = 16;
+		RW_PUT(pieces, 0x41, 0x50);
+		pieces->below = 24;
+		RW_PUT(pieces, 0x41, 0x51);
+		pieces->below = 32;
+		RW_PUT(pieces, 0x41, 0x52);
+		pieces->below = 40;
+		RW_PUT(pieces, 0x41, 0x53);
+		pieces->below = THUNK_SAVED_BYTES;
+		RW_PUT(pieces, 0x48, 0x89, 0xcf); /* mov rdi, rcx */
+		RW_PUT(pieces, 0x48, 0x89, 0xd6); /* mov rsi, rdx */
+		rw_put_field(pieces, call, sizeof(call), 2, SN_PLAN_RELOCATION_KINDS, 0);
+		sn_vec_last(&pieces->items).label = thunks->address[c];
+		RW_PUT(pieces, 0x48, 0x89, 0xc1); /* mov rcx, rax */
+		RW_PUT(pieces, 0x41, 0x5b);
+		pieces->below = 40;
+		RW_PUT(pieces, 0x41, 0x5a);
+		pieces->below = 32;
+		RW_PUT(pieces, 0x41, 0x59);
+		pieces->below = 24;
+		RW_PUT(pieces, 0x41, 0x58);
+		pieces->below = 16;
+		RW_PUT(pieces, 0x5f);
+		pieces->below = 8;
+		RW_PUT(pieces, 0x5e);
+		pieces->below = 0;
+		RW_PUT(pieces, 0xc3);
+	}
+	pieces->map_flags = 0;
+	pieces->below = 0;
+}
+
+/* rcx becomes the loop's record; goes to `done` where there is none. */
+static void put_record(struct rw_pieces *pieces, const struct rw_thunks *thunks,
+		       uint32_t plan_index, int32_t done)
+{
+	static const uint8_t load_table[] = { 0x64, 0x48, 0x8b, 0x04, 0x25, 0, 0, 0, 0 };
+	static const uint8_t load_record[] = { 0x48, 0x8b, 0x88, 0, 0, 0, 0 };
+	static const uint8_t load_index[] = { 0xb9, 0, 0, 0, 0 };
+	int32_t has_record = rw_label_new(pieces);
+
+	rw_put_field(pieces, load_table, sizeof(load_table), 5, SN_PLAN_THREAD, 0);
+	RW_PUT(pieces, 0x48, 0x85, 0xc0); /* test rax, rax */
+	rw_put_jump(pieces, 0x74, done, true);
+	rw_put_field(pieces, load_record, sizeof(load_record), 3, SN_PLAN_SLOT, plan_index);
+	RW_PUT(pieces, 0x48, 0x85, 0xc9); /* test rcx, rcx */
+	rw_put_jump(pieces, 0x75, has_record, true);
+	rw_put_field(pieces, load_index, sizeof(load_index), 1, SN_PLAN_INDEX, plan_index);
+	rw_put_call(pieces, thunks->label[SN_PLAN_CALL_FIRST]);
+	RW_PUT(pieces, 0x48, 0x85, 0xc9);
+	rw_put_jump(pieces, 0x74, done, true);
+	rw_label_place(pieces, has_record);
+}
+
+/* rdx becomes the induction variable as the loop has it. */
+static void put_induction(struct rw_pieces *pieces, uint8_t reg)
+{
+	int saved = reg == RAX ? 2 : reg == RCX ? 1 : reg == RDX ? 0 : -1;
+
+	if (saved >= 0) { /* mov rdx, [rsp + ...] */
+		uint8_t load[] = { 0x48, 0x8b, 0x54, 0x24,
+				   (uint8_t)(8 * saved + (int)(pieces->below - SAVED_BYTES)) };
+
+		rw_put(pieces, load, sizeof(load));
+	} else { /* mov rdx, reg */
+		uint8_t move[] = { (uint8_t)(0x48 | (reg > 7 ? 4 : 0)), 0x89,
+				   (uint8_t)(0xc0 | (reg & 7) << 3 | RDX) };
+
+		rw_put(pieces, move, sizeof(move));
+	}
+}
+
+/* rdx becomes the stack pointer as it is at the header. */
+static void put_stack_pointer(struct rw_pieces *pieces, int64_t stack)
+{
+	uint8_t lea[] = { 0x48, 0x8d, 0x94, 0x24, 0, 0, 0, 0 };
+	int32_t above = (int32_t)(pieces->below - stack);
+
+	memcpy(lea + 4, &above, sizeof(above));
+	rw_put(pieces, lea, sizeof(lea));
+}
+
+static void put_enter(struct rw_pieces *pieces, const struct rw_thunks *thunks,
+		      const struct rw_op *op, int32_t done)
+{
+	RW_PUT(pieces, 0x48, 0xff, 0x41, AT(entries)); /* inc */
+	if (op->induction) {
+		put_induction(pieces, op->induction->reg);
+		RW_PUT(pieces, 0x48, 0x29, 0x51, AT(sum));	  /* sub [rcx], rdx */
+		RW_PUT(pieces, 0x48, 0x89, 0x51, AT(last_entry)); /* mov [rcx], rdx */
+	}
+	RW_PUT(pieces, 0xff, 0x49, AT(countdown)); /* dec */
+	rw_put_jump(pieces, 0x75, done, true);
+	put_stack_pointer(pieces, 0);
+	rw_put_call(pieces, thunks->label[SN_PLAN_CALL_BEGIN]);
+}
+
+static void put_leave(struct rw_pieces *pieces, const struct rw_thunks *thunks,
+		      const struct rw_op *op, int32_t done)
+{
+	RW_PUT(pieces, 0x48, 0xff, 0x41, AT(exits));
+	if (op->induction) {
+		put_induction(pieces, op->induction->reg);
+		if (op->is_ahead) { /* add rdx, step */
+			uint8_t add[] = { 0x48, 0x81, 0xc2, 0, 0, 0, 0 };
+			int32_t step = (int32_t)op->induction->step;
+
+			memcpy(add + 3, &step, sizeof(step));
+			rw_put(pieces, add, sizeof(add));
+		}
+		RW_PUT(pieces, 0x48, 0x01, 0x51, AT(sum)); /* add [rcx], rdx */
+	}
+	RW_PUT(pieces, 0x83, 0x79, AT(is_open), 0); /* cmp */
+	rw_put_jump(pieces, 0x74, done, true);
+	put_stack_pointer(pieces, op->stack);
+	rw_put_call(pieces, thunks->label[SN_PLAN_CALL_END]);
+}
+
+void rw_put_ops(struct rw_pieces *pieces, const struct rw_thunks *thunks, const struct rw_op *ops,
+		size_t count, bool keeps_flags)
+{
+	RW_PUT(pieces, 0x48, 0x8d, 0x64, 0x24, 0x80); /* lea rsp, [rsp - 128] */
+	pieces->below = RED_ZONE_BYTES;
+	RW_PUT(pieces, 0x50); /* push rax, rcx, rdx */
+	pieces->below = RED_ZONE_BYTES + 8;
+	RW_PUT(pieces, 0x51);
+	pieces->below = RED_ZONE_BYTES + 16;
+	RW_PUT(pieces, 0x52);
+	pieces->below = SAVED_BYTES;
+	if (keeps_flags) {
+		RW_PUT(pieces, 0x9c); /* pushfq */
+		pieces->below = SAVED_BYTES + 8;
+	}
+	for (size_t i = 0; i < count; i++) {
+		int32_t done = rw_label_new(pieces);
+
+		put_record(pieces, thunks, ops[i].plan_index, done);
+		if (ops[i].kind == RW_ENTER)
+			put_enter(pieces, thunks, &ops[i], done);
+		else if (ops[i].kind == RW_LEAVE)
+			put_leave(pieces, thunks, &ops[i], done);
+		else
+			RW_PUT(pieces, 0x48, 0xff, 0x41, AT(sum));
+		rw_label_place(pieces, done);
+	}
+	if (keeps_flags) {
+		RW_PUT(pieces, 0x9d);
+		pieces->below = SAVED_BYTES;
+	}
+	RW_PUT(pieces, 0x5a);
+	pieces->below = RED_ZONE_BYTES + 16;
+	RW_PUT(pieces, 0x59);
+	pieces->below = RED_ZONE_BYTES + 8;
+	RW_PUT(pieces, 0x58);
+	pieces->below = RED_ZONE_BYTES;
+	RW_PUT(pieces, 0x48, 0x8d, 0xa4, 0x24, 0x80, 0, 0, 0); /* lea rsp, [rsp + 128] */
+	pieces->below = 0;
+}

@@ -1,0 +1,208 @@
+/**
+ * A plan: which loops of one module run as copies, and the bytes of these copies (docs/format/plan.md).
+ *
+ *   [header][loops][patches][relocations][map][code]      little-endian, x86-64 only
+ *
+ * The launcher decodes and encodes; the runtime only maps the code within 2 GB of the module, adds
+ * what depends on where it lies, and writes the patches. A plan belongs to the file with its
+ * build-id, and is named plan.BUILDID in the launch's data folder.
+ *
+ * The code counts: stubs on the edges of a loop find the thread's slot table by a thread-local
+ * pointer (zero: nothing is measured), the loop's record by its slot in there (zero: it is made by
+ * the first call), and add to the record. Every thunk of the header calls a function of the
+ * runtime: it gets the record, or the loop's index, in rcx and a value in rdx.
+ */
+#ifndef SN_WIRE_PLAN_H
+#define SN_WIRE_PLAN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define SN_PLAN_MAGIC 0x4e414c50444e4f53ULL /* "SONDPLAN" */
+
+enum {
+	SN_PLAN_VERSION = 1,
+	SN_PLAN_ID_MAX = 64,	  /* bytes of a build-id */
+	SN_PLAN_EXPECTED_MAX = 8, /* bytes of a patch */
+	SN_PLAN_LOOPS_MAX = 4096,
+	SN_PLAN_CODE_MAX = 64 << 20,
+	SN_PLAN_BUCKETS = 16, /* by cycles an iteration */
+};
+
+/** What the thunks call, in the order of the header's `calls`. */
+enum sn_plan_call {
+	SN_PLAN_CALL_FIRST, /* rcx: index of the loop; gives the record, or 0 */
+	SN_PLAN_CALL_BEGIN, /* rcx: the record; rdx: the stack pointer in the loop */
+	SN_PLAN_CALL_END,   /* likewise */
+	SN_PLAN_CALLS,
+};
+
+struct sn_plan_header {
+	uint64_t magic;
+	uint32_t version, header_bytes;
+	uint64_t file_bytes;
+	uint64_t hash; /* sn_plan_hash of all bytes behind the header */
+	uint8_t id[SN_PLAN_ID_MAX];
+	uint32_t id_bytes;
+	uint32_t loop_count, patch_count, relocation_count, map_count, code_bytes;
+	uint32_t calls[SN_PLAN_CALLS]; /* in the code: 8 bytes each, for the address to call */
+	uint32_t reserved;
+};
+
+/** How the iterations of a loop are counted. */
+enum sn_plan_counting {
+	SN_PLAN_COUNT_ARRIVALS, /* each arrival at the header adds 1 */
+	/* entry takes a register from the sum and exit adds it: steps of `step_bytes` */
+	SN_PLAN_COUNT_INDUCTION,
+};
+
+struct sn_plan_loop {
+	uint64_t header_link_addr;
+	int64_t step;
+	uint32_t counting; /* enum sn_plan_counting */
+	uint32_t reserved;
+};
+
+/** Bytes of the module that are written over. */
+struct sn_plan_patch {
+	uint64_t link_addr;
+	uint8_t expected[SN_PLAN_EXPECTED_MAX]; /* what stands there now */
+	uint32_t length;			/* 5: a jump to the code; 2: one to `target` */
+	uint32_t target; /* offset in the code, or (2 bytes) displacement, signed */
+};
+
+enum sn_plan_relocation_kind {
+	SN_PLAN_PC,	/* of the module: bias + addend - address of the field */
+	SN_PLAN_THREAD, /* offset of the pointer to the slot table from the thread's pointer */
+	SN_PLAN_SLOT,	/* offset of the loop's slot in that table; addend: the loop's index */
+	SN_PLAN_INDEX,	/* the loop's index in the process; addend: in this plan */
+	SN_PLAN_RELOCATION_KINDS,
+};
+
+/** A field of 32 bits in the code. */
+struct sn_plan_relocation {
+	uint32_t offset, kind;
+	int64_t addend;
+};
+
+enum sn_plan_map_flags {
+	/* in a thunk: `below` counts up to its return address, which tells the rest */
+	SN_PLAN_MAP_THUNK = 1,
+};
+
+/** One instruction of the code: which of the module it stands for. Sorted by offset; it ends where
+ *  the next begins. */
+struct sn_plan_map {
+	uint32_t offset;
+	uint16_t below; /* so many bytes lies the stack pointer below where it is there */
+	uint16_t flags;
+	uint64_t link_addr; /* 0: padding */
+};
+
+/** A loop in a thread's slot table. */
+struct sn_plan_slot {
+	uint64_t record; /* address of a struct sn_record_instances, 0: none yet */
+	uint64_t buckets[SN_PLAN_BUCKETS]; /* of a struct sn_record_bucket */
+};
+
+_Static_assert(sizeof(struct sn_plan_header) == 136, "no padding in a plan");
+_Static_assert(sizeof(struct sn_plan_patch) == 24, "no padding in a plan");
+_Static_assert(sizeof(struct sn_plan_map) == 16, "no padding in a plan");
+
+static inline uint64_t sn_plan_hash(const uint8_t *bytes, uint64_t count)
+{
+	uint64_t hash = 0xcbf29ce484222325ULL; /* FNV-1a */
+
+	for (uint64_t i = 0; i < count; i++)
+		hash = (hash ^ bytes[i]) * 0x100000001b3ULL;
+	return hash;
+}
+
+/** Where the parts lie. */
+struct sn_plan {
+	const struct sn_plan_header *header;
+	const struct sn_plan_loop *loops;
+	const struct sn_plan_patch *patches;
+	const struct sn_plan_relocation *relocations;
+	const struct sn_plan_map *map;
+	const uint8_t *code;
+};
+
+static inline int sn_plan_parts_fit(const struct sn_plan *plan)
+{
+	const struct sn_plan_header *header = plan->header;
+
+	for (uint32_t i = 0; i < header->patch_count; i++) {
+		const struct sn_plan_patch *patch = &plan->patches[i];
+
+		if (patch->length == 5 ? patch->target >= header->code_bytes : patch->length != 2)
+			return 0;
+	}
+	for (uint32_t i = 0; i < header->relocation_count; i++) {
+		const struct sn_plan_relocation *relocation = &plan->relocations[i];
+
+		if (relocation->kind >= SN_PLAN_RELOCATION_KINDS ||
+		    relocation->offset > header->code_bytes ||
+		    header->code_bytes - relocation->offset < 4)
+			return 0;
+		if ((relocation->kind == SN_PLAN_SLOT || relocation->kind == SN_PLAN_INDEX) &&
+		    (uint64_t)relocation->addend >= header->loop_count)
+			return 0;
+	}
+	for (uint32_t i = 0; i < header->map_count; i++)
+		if (plan->map[i].offset >= header->code_bytes ||
+		    (i && plan->map[i].offset <= plan->map[i - 1].offset))
+			return 0;
+	for (uint32_t i = 0; i < SN_PLAN_CALLS; i++)
+		if (header->calls[i] > header->code_bytes ||
+		    header->code_bytes - header->calls[i] < 8)
+			return 0;
+	return 1;
+}
+
+/** Takes a plan apart, `bytes` aligned to 8. 0: it is none, or damaged. */
+static inline int sn_plan_read(const void *bytes, uint64_t count, struct sn_plan *plan)
+{
+	const struct sn_plan_header *header = bytes;
+	uint64_t need = sizeof(*header);
+
+	if (count < sizeof(*header) || header->magic != SN_PLAN_MAGIC ||
+	    header->version != SN_PLAN_VERSION || header->header_bytes != sizeof(*header) ||
+	    header->file_bytes != count || !header->id_bytes || header->id_bytes > SN_PLAN_ID_MAX ||
+	    header->loop_count > SN_PLAN_LOOPS_MAX || !header->code_bytes ||
+	    header->code_bytes > SN_PLAN_CODE_MAX)
+		return 0;
+	plan->header = header;
+	plan->loops = (const void *)((const uint8_t *)bytes + need);
+	need += (uint64_t)header->loop_count * sizeof(*plan->loops);
+	plan->patches = (const void *)((const uint8_t *)bytes + need);
+	need += (uint64_t)header->patch_count * sizeof(*plan->patches);
+	plan->relocations = (const void *)((const uint8_t *)bytes + need);
+	need += (uint64_t)header->relocation_count * sizeof(*plan->relocations);
+	plan->map = (const void *)((const uint8_t *)bytes + need);
+	need += (uint64_t)header->map_count * sizeof(*plan->map);
+	plan->code = (const uint8_t *)bytes + need;
+	if (need + header->code_bytes != count ||
+	    header->hash !=
+		    sn_plan_hash((const uint8_t *)bytes + sizeof(*header), count - sizeof(*header)))
+		return 0;
+	return sn_plan_parts_fit(plan);
+}
+
+/** The entry of the instruction at an offset of the code, or NULL. */
+static inline const struct sn_plan_map *sn_plan_find(const struct sn_plan *plan, uint32_t offset)
+{
+	uint32_t low = 0, high = plan->header->map_count;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (plan->map[middle].offset <= offset)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low ? &plan->map[low - 1] : NULL;
+}
+
+#endif

@@ -1,0 +1,137 @@
+/* What forbids a loop to run as a copy; each refused loop would break, or be counted wrong. */
+#include "rewrite/rewrite.h"
+
+#include "../code/assembled.h"
+
+#define LOOP "1: add (%rdi,%rax,8), %rcx\nadd $1, %rax\ncmp %rsi, %rax\njne 1b\n"
+
+ASSEMBLED("plain", "xor %eax, %eax\n" LOOP "ret");
+ASSEMBLED("with_call", "push %rbx\n"
+		       "mov %edi, %ebx\n"
+		       "1: lea 4(%rbx), %rdi\n"
+		       "nop\n"
+		       "call plain\n"
+		       "lea 4(%rbx), %rbx\n"
+		       "sub $1, %rbx\n"
+		       "jne 1b\n"
+		       "pop %rbx\n"
+		       "ret");
+/* two entries */
+ASSEMBLED("irreducible", "test %edi, %edi\n"
+			 "je 2f\n"
+			 "1: sub $1, %esi\n"
+			 "2: sub $2, %esi\n"
+			 "jne 1b\n"
+			 "ret");
+/* another function goes on behind the first instruction */
+ASSEMBLED("entered", "1: inc %eax\n"
+		     ".globl entered_at\n"
+		     "entered_at: dec %ecx\n"
+		     "dec %edx\n"
+		     "jne 1b\n"
+		     "ret");
+ASSEMBLED("enters", "mov $1, %edx\n"
+		    "jmp entered_at");
+ASSEMBLED("itself_calls_the_system", "1: mov $186, %eax\n"
+				     "syscall\n"
+				     "sub $1, %edi\n"
+				     "jne 1b\n"
+				     "ret");
+ASSEMBLED("grows_the_stack", "push %rbp\n"
+			     "mov %rsp, %rbp\n"
+			     "1: sub %rax, %rsp\n"
+			     "sub $1, %edi\n"
+			     "jne 1b\n"
+			     "leave\n"
+			     "ret");
+ASSEMBLED("pushes", "push %rbp\n"
+		    "mov %rsp, %rbp\n"
+		    "1: push %rax\n"
+		    "sub $1, %edi\n"
+		    "jne 1b\n"
+		    "leave\n"
+		    "ret");
+/* the header's jump would lie over the call, and nothing is left for what the call returns to */
+ASSEMBLED("no_room", "push %rbx\n"
+		     "mov %edi, %ebx\n"
+		     "1: call plain\n"
+		     "dec %ebx\n"
+		     "jne 1b\n"
+		     "pop %rbx\n"
+		     "ret");
+ASSEMBLED("table_of_unknown_length", "1: movzbl (%rdi), %eax\n"
+				     "inc %rdi\n"
+				     "lea 9f(%rip), %rdx\n"
+				     "movslq (%rdx,%rax,4), %rax\n"
+				     "add %rdx, %rax\n"
+				     "jmp *%rax\n"
+				     "2: inc %ecx\njmp 1b\n"
+				     "3: dec %ecx\njmp 1b\n"
+				     "4: ret\n"
+				     ".pushsection .rodata\n.p2align 2\n"
+				     "9: .long 2b-9b, 3b-9b, 4b-9b\n.popsection\n");
+
+static void check_refusal(const char *name, const char *want)
+{
+	struct assembled a = assembled_open(name);
+	struct sn_rewriter *rewriter = sn_rewriter_new(a.image, a.structure);
+
+	REQUIRE(a.function->loop_count == 1);
+	const char *why = sn_rewriter_refusal(rewriter, &a.function->loops[0]);
+	CHECK_STRING(why ? why : "", want);
+	sn_rewriter_free(rewriter);
+	assembled_close(&a);
+}
+
+TEST(a_plain_loop_can_be_counted)
+{
+	check_refusal("plain", "");
+}
+
+TEST(a_loop_with_a_call_can_be_counted)
+{
+	check_refusal("with_call", "");
+}
+
+TEST(a_loop_with_two_entries_cannot)
+{
+	check_refusal("irreducible", "it can be entered elsewhere than at its header");
+}
+
+TEST(a_loop_whose_first_bytes_another_function_enters_cannot)
+{
+	check_refusal("entered", "code of another function jumps to where its jump would be");
+}
+
+TEST(a_loop_that_calls_the_system_itself_cannot)
+{
+	check_refusal("itself_calls_the_system", "it makes a system call itself");
+}
+
+TEST(a_loop_that_moves_the_stack_as_data_say_cannot)
+{
+	check_refusal("grows_the_stack",
+		      "it moves the stack pointer by an amount that its code does not tell");
+}
+
+TEST(a_loop_that_ends_an_iteration_with_another_stack_cannot)
+{
+	check_refusal("pushes", "ways through it leave the stack pointer elsewhere");
+}
+
+TEST(a_loop_without_room_for_jumps_cannot)
+{
+	check_refusal("no_room",
+		      "there is no room for the jumps around its calls or at its header");
+}
+
+TEST(a_loop_with_a_table_of_unknown_length_cannot)
+{
+	struct assembled a = assembled_open("table_of_unknown_length");
+	struct sn_rewriter *rewriter = sn_rewriter_new(a.image, a.structure);
+
+	for (uint32_t l = 0; l < a.function->loop_count; l++)
+		CHECK(sn_rewriter_refusal(rewriter, &a.function->loops[l]) != NULL);
+	sn_rewriter_free(rewriter);
+	assembled_close(&a);
+}
