@@ -290,6 +290,24 @@ static const struct sn_explanation explanations[] = {
 static const struct {
 	const char *heading, *key;
 } headings[] = {
+	{ "●", "quality" },
+	{ "◐", "quality" },
+	{ "○", "quality" },
+	{ "+", "quality" },
+	{ "~", "quality" },
+	{ "?", "quality" },
+	{ "[gain]", "gain" },
+	{ "[potential]", "potential" },
+	{ "[hint]", "hint" },
+	{ "[expert]", "expert" },
+	{ "ranks", "processes" },
+	{ "phase ID", "phase" },
+	{ "HB ID", "heartbeat" },
+	{ "discovered site", "site" },
+	{ "app", "app_share" },
+	{ "inst. type", "type" },
+	{ "beats/s", "beats_per_s" },
+	{ "mean s", "mean_s" },
 	{ "user code", "user_s" },
 	{ "system", "system_s" },
 	{ "binary", "program" },
@@ -329,6 +347,9 @@ const struct sn_explanation *sn_explanation_at(size_t index)
 	if (index < sn_explained_word_count)
 		return &sn_explained_words[index];
 	index -= sn_explained_word_count;
+	if (index < sn_explained_value_count)
+		return &sn_explained_values[index];
+	index -= sn_explained_value_count;
 	for (const struct sn_view *const *view = sn_views; *view; view++)
 		for (const struct sn_explanation *e = (*view)->words; e && e->key; e++)
 			if (!index--)

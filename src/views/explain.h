@@ -25,5 +25,8 @@ const struct sn_explanation *sn_explanation_find(const char *word);
 /** The words that are no column (explain_words.c). */
 extern const struct sn_explanation sn_explained_words[];
 extern const size_t sn_explained_word_count;
+/** Values of columns, and modules that are no files (explain_values.c). */
+extern const struct sn_explanation sn_explained_values[];
+extern const size_t sn_explained_value_count;
 
 #endif
