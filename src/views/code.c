@@ -22,27 +22,30 @@ static const struct sn_column function_columns[] = {
 	{ "linkage_name", "linkage name", SN_CELL_TEXT, 0 },
 };
 
+static void function_row(const struct sn_view_input *input, struct sn_table *table, uint32_t f)
+{
+	const struct sn_program *program = input->profile->program;
+	const struct sn_program_function *function = &program->functions.items[f];
+
+	sn_table_add_row(table);
+	sn_table_set_text(table, F_FUNCTION, function->name);
+	sn_table_set_text(table, F_MODULE, sn_program_module_name(program, function->module));
+	sn_table_set_text(table, F_FILE, function->file);
+	sn_view_set_line(table, F_LINE, function->line);
+	sn_view_set_metrics(input, table, F_METRICS, &input->profile->functions[f]);
+	sn_view_set_source(table, F_SOURCE, function->file, function->line);
+	sn_table_set_text(table, F_LINKAGE, function->linkage_name);
+}
+
 static sn_status functions_fill(const struct sn_view_input *input, struct sn_table *table,
 				struct sn_error *err)
 {
 	const struct sn_program *program = input->profile->program;
 
 	(void)err;
-	for (uint32_t f = 0; f < program->functions.count; f++) {
-		const struct sn_program_function *function = &program->functions.items[f];
-
-		if (sn_view_is_empty(input, &input->profile->functions[f].inclusive))
-			continue;
-		sn_table_add_row(table);
-		sn_table_set_text(table, F_FUNCTION, function->name);
-		sn_table_set_text(table, F_MODULE,
-				  sn_program_module_name(program, function->module));
-		sn_table_set_text(table, F_FILE, function->file);
-		sn_view_set_line(table, F_LINE, function->line);
-		sn_view_set_metrics(input, table, F_METRICS, &input->profile->functions[f]);
-		sn_view_set_source(table, F_SOURCE, function->file, function->line);
-		sn_table_set_text(table, F_LINKAGE, function->linkage_name);
-	}
+	for (uint32_t f = 0; f < program->functions.count; f++)
+		if (!sn_view_is_empty(input, &input->profile->functions[f].inclusive))
+			function_row(input, table, f);
 	return SN_OK;
 }
 
@@ -69,6 +72,9 @@ const struct sn_view sn_view_functions = {
 	.wall_sort = "exclusive_wall_s",
 	.share_column = "exclusive_share",
 	.is_in_report = true,
+	.page_rows = "functions",
+	.page_omits = "function,module,file,line,linkage_name",
+	.add_row = function_row,
 	.fill = functions_fill,
 };
 
@@ -109,34 +115,47 @@ static const struct sn_column loop_columns[] = { { "loop", "id", SN_CELL_TEXT, 0
 						 { "source_loop", "source loop", SN_CELL_INT, 0 },
 						 SN_LOOP_SHAPE(SN_LOOP_COLUMN) };
 
-static void loop_row(const struct sn_view_input *input, const struct sn_loop_columns *where,
-		     struct sn_table *table, uint32_t l, size_t rank)
+/* The same for all tables, so they are found once. */
+static const struct sn_loop_columns *code_columns(void)
+{
+	static struct sn_loop_columns found;
+	static bool is_found;
+
+	if (!is_found)
+		found = sn_loop_columns_find(loop_columns,
+					     sizeof(loop_columns) / sizeof(*loop_columns));
+	is_found = true;
+	return &found;
+}
+
+static void loop_row(const struct sn_view_input *input, struct sn_table *table, uint32_t l)
 {
 	const struct sn_program *program = input->profile->program;
 	const struct sn_program_loop *loop = &program->loops.items[l];
 
 	sn_table_add_row(table);
-	sn_loop_columns_set(where, table, loop->code);
+	sn_loop_columns_set(code_columns(), table, loop->code);
 	/* the function that it was written in: of an inlined one not the one that holds the code */
 	sn_table_set_text(table, L_FUNCTION, program->functions.items[loop->function].name);
 	sn_table_set_text(table, L_MODULE, sn_program_module_name(program, loop->module));
 	sn_view_set_metrics(input, table, L_METRICS, &input->profile->loops[l]);
 	sn_table_set_int(table, L_RUNTIME, input->profile->is_runtime_loop[l]);
-	sn_table_set_int(table, L_RANK, (int64_t)rank);
 	sn_table_set_int(table, L_SOURCE_LOOP, loop->source_loop);
 }
 
 static sn_status loops_fill(const struct sn_view_input *input, struct sn_table *table,
 			    struct sn_error *err)
 {
-	struct sn_loop_columns where = sn_loop_columns_find(table->columns, table->column_count);
 	size_t count;
 	uint32_t *order = sn_rank_loops(input->profile, input->with_runtime_loops, &count);
 
 	(void)err;
-	for (size_t i = 0; i < count; i++)
-		if (!sn_view_is_empty(input, &input->profile->loops[order[i]].inclusive))
-			loop_row(input, &where, table, order[i], i + 1);
+	for (size_t i = 0; i < count; i++) {
+		if (sn_view_is_empty(input, &input->profile->loops[order[i]].inclusive))
+			continue;
+		loop_row(input, table, order[i]);
+		sn_table_set_int(table, L_RANK, (int64_t)i + 1);
+	}
 	free(order);
 	return SN_OK;
 }
@@ -236,6 +255,10 @@ const struct sn_view sn_view_loops = {
 			"innermost,label,function,module",
 	.share_column = "exclusive_share",
 	.is_in_report = true,
+	.page_rows = "loops",
+	.page_omits = "loop,label,function,module,file,line_first,line_last,innermost,irreducible,"
+		      "runtime,rank",
+	.add_row = loop_row,
 	.fill = loops_fill,
 	.why_empty = why_no_loops,
 };
@@ -312,30 +335,33 @@ static const struct sn_column module_columns[] = {
 	{ "warning", "warning", SN_CELL_TEXT, 0 },
 };
 
+static void module_row(const struct sn_view_input *input, struct sn_table *table, uint32_t m)
+{
+	const struct sn_experiment *e = input->profile->experiment;
+
+	sn_table_add_row(table);
+	sn_table_set_text(table, O_MODULE, sn_program_module_name(input->profile->program, m));
+	sn_view_set_metrics(input, table, O_METRICS, &input->profile->modules[m]);
+	sn_table_set_text(table, O_CLASS,
+			  sn_module_class_name(input->profile->program->module_classes[m]));
+	if (m == e->modules.count)
+		return;
+	sn_table_set_text(table, O_PATH, e->modules.items[m].path);
+	if (e->modules.items[m].build_id && e->modules.items[m].build_id[0])
+		sn_table_set_text(table, O_BUILD_ID, e->modules.items[m].build_id);
+	if (input->structures)
+		sn_table_set_text(table, O_WARNING, sn_structures_warning(input->structures, m));
+}
+
 static sn_status modules_fill(const struct sn_view_input *input, struct sn_table *table,
 			      struct sn_error *err)
 {
 	const struct sn_experiment *e = input->profile->experiment;
 
 	(void)err;
-	for (uint32_t m = 0; m <= e->modules.count; m++) {
-		if (sn_view_is_empty(input, &input->profile->modules[m].inclusive))
-			continue;
-		sn_table_add_row(table);
-		sn_table_set_text(table, O_MODULE,
-				  sn_program_module_name(input->profile->program, m));
-		sn_view_set_metrics(input, table, O_METRICS, &input->profile->modules[m]);
-		sn_table_set_text(table, O_CLASS,
-				  sn_module_class_name(input->profile->program->module_classes[m]));
-		if (m == e->modules.count)
-			continue;
-		sn_table_set_text(table, O_PATH, e->modules.items[m].path);
-		if (e->modules.items[m].build_id && e->modules.items[m].build_id[0])
-			sn_table_set_text(table, O_BUILD_ID, e->modules.items[m].build_id);
-		if (input->structures)
-			sn_table_set_text(table, O_WARNING,
-					  sn_structures_warning(input->structures, m));
-	}
+	for (uint32_t m = 0; m <= e->modules.count; m++)
+		if (!sn_view_is_empty(input, &input->profile->modules[m].inclusive))
+			module_row(input, table, m);
 	return SN_OK;
 }
 
@@ -376,6 +402,9 @@ const struct sn_view sn_view_modules = {
 	.wall_sort = "exclusive_wall_s",
 	.share_column = "exclusive_share",
 	.is_in_report = true,
+	.page_rows = "modules",
+	.page_omits = "module,path,build_id",
+	.add_row = module_row,
 	.fill = modules_fill,
 };
 

@@ -59,6 +59,8 @@ void sn_view_set_metrics(const struct sn_view_input *input, struct sn_table *tab
 void sn_view_set_source(struct sn_table *table, size_t column, const char *file, uint32_t line);
 /** A number, or unknown for 0. */
 void sn_view_set_line(struct sn_table *table, size_t column, uint32_t line);
+/** Whether "a,b,c" has the key. NULL has none. */
+bool sn_view_list_has(const char *list, const char *key);
 bool sn_weight_is_empty(const struct sn_weight *weight);
 /** Whether a row would show nothing: no CPU time and no observation, or with wall time no wait
  * either. */

@@ -63,33 +63,35 @@ static void account_set(struct sn_table *table, const size_t columns[5],
 	sn_table_set_real(table, columns[4], sn_seconds(account->blocked_ns));
 }
 
+static void thread_row(const struct sn_view_input *input, struct sn_table *table, uint32_t t)
+{
+	static const size_t account[] = { T_ELAPSED, T_USER, T_SYSTEM, T_WAIT_CPU, T_BLOCKED };
+	const struct sn_thread *thread = &input->profile->experiment->threads.items[t];
+	const struct sn_weight *weight = &input->profile->threads[t];
+
+	sn_table_add_row(table);
+	sn_table_set_int(table, T_PROCESS, thread->process);
+	sn_table_set_int(table, T_THREAD, thread->tid);
+	sn_table_set_text(table, T_NAME, thread->name);
+	sn_table_set_real(table, T_CPU, account_cpu(&thread->account));
+	sn_table_set_int(table, T_SAMPLES, (int64_t)weight->samples);
+	sn_table_set_real(table, T_SHARE, sn_share(weight->cpu_ns, input->profile->total.cpu_ns));
+	account_set(table, account, &thread->account);
+	sn_table_set_real(table, T_SAMPLED, (double)weight->cpu_ns / 1e9);
+	sn_table_set_real(table, T_TRACED, (double)weight->wait_ns / 1e9);
+	if (thread->context_switches)
+		sn_table_set_int(table, T_SWITCHES, (int64_t)thread->context_switches);
+}
+
 static sn_status threads_fill(const struct sn_view_input *input, struct sn_table *table,
 			      struct sn_error *err)
 {
-	static const size_t account[] = { T_ELAPSED, T_USER, T_SYSTEM, T_WAIT_CPU, T_BLOCKED };
 	const struct sn_experiment *e = input->profile->experiment;
 
 	(void)err;
-	for (size_t t = 0; t < e->threads.count; t++) {
-		const struct sn_thread *thread = &e->threads.items[t];
-		const struct sn_weight *weight = &input->profile->threads[t];
-
-		if (!input->profile->thread_passes[t])
-			continue;
-		sn_table_add_row(table);
-		sn_table_set_int(table, T_PROCESS, thread->process);
-		sn_table_set_int(table, T_THREAD, thread->tid);
-		sn_table_set_text(table, T_NAME, thread->name);
-		sn_table_set_real(table, T_CPU, account_cpu(&thread->account));
-		sn_table_set_int(table, T_SAMPLES, (int64_t)weight->samples);
-		sn_table_set_real(table, T_SHARE,
-				  sn_share(weight->cpu_ns, input->profile->total.cpu_ns));
-		account_set(table, account, &thread->account);
-		sn_table_set_real(table, T_SAMPLED, (double)weight->cpu_ns / 1e9);
-		sn_table_set_real(table, T_TRACED, (double)weight->wait_ns / 1e9);
-		if (thread->context_switches)
-			sn_table_set_int(table, T_SWITCHES, (int64_t)thread->context_switches);
-	}
+	for (uint32_t t = 0; t < e->threads.count; t++)
+		if (input->profile->thread_passes[t])
+			thread_row(input, table, t);
 	return SN_OK;
 }
 
@@ -119,6 +121,11 @@ const struct sn_view sn_view_threads = {
 	.sort = "cpu_s",
 	.share_column = "share",
 	.is_in_report = true,
+	.page_rows = "threads",
+	.page_omits =
+		"process,thread,name,cpu_s,samples,share,elapsed_s,user_s,system_s,wait_cpu_s,"
+		"blocked_s,sampled_cpu_s,traced_blocked_s",
+	.add_row = thread_row,
 	.fill = threads_fill,
 };
 

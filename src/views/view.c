@@ -22,7 +22,7 @@ const struct sn_view *sn_view_find(const char *name)
 	return NULL;
 }
 
-static bool list_has(const char *list, const char *key)
+bool sn_view_list_has(const char *list, const char *key)
 {
 	size_t length = strlen(key);
 
@@ -38,8 +38,8 @@ static bool list_has(const char *list, const char *key)
 
 bool sn_view_is_composed(const struct sn_view *view, const char *key)
 {
-	return list_has("mark,interval,heat,source,path,nest", key)
-		       ? strcmp(key, "path") != 0 || !list_has(view->data_columns, key)
+	return sn_view_list_has("mark,interval,heat,source,path,nest", key)
+		       ? strcmp(key, "path") != 0 || !sn_view_list_has(view->data_columns, key)
 		       : view->names_are_indented && !strcmp(key, "name");
 }
 
@@ -53,8 +53,8 @@ char *sn_view_data_columns(const struct sn_view *view, enum sn_time_kind time)
 	for (size_t c = 0; time == SN_TIME_WALL && c < view->column_count; c++) {
 		const char *key = view->columns[c].key;
 
-		if (!list_has(view->data_columns, key) && !sn_view_is_composed(view, key) &&
-		    (strstr(key, "_wall_") || list_has(view->wall_columns, key)))
+		if (!sn_view_list_has(view->data_columns, key) && !sn_view_is_composed(view, key) &&
+		    (strstr(key, "_wall_") || sn_view_list_has(view->wall_columns, key)))
 			sn_text_addf(&text, ",%s", key);
 	}
 	return sn_text_take(&text);

@@ -68,6 +68,13 @@ struct sn_view {
 	bool has_pieces;   /* can be filled piece by piece: CSV of any length needs little memory */
 	bool is_in_report; /* reports in text and JSON have the table, too */
 	const char *page_title; /* the page has it as a view of its own, so called; NULL: not */
+	/* Rows that the page makes itself, as it sums by time window ("loops"; NULL: none). It has
+	 * the heading and the meaning of the columns that it computes from here, and all others as
+	 * they are, but for those of `page_omits`: it has them otherwise, or has no use for them. */
+	const char *page_rows, *page_omits;
+	/* adds the row of one of these: a number of the program, or of the experiment's modules or
+	 * threads */
+	void (*add_row)(const struct sn_view_input *input, struct sn_table *table, uint32_t number);
 	sn_status (*fill)(const struct sn_view_input *input, struct sn_table *table,
 			  struct sn_error *err);
 	/* adds why there is no row and what would give one, as a sentence, where only the view knows
@@ -93,6 +100,10 @@ sn_status sn_view_show(const struct sn_view *view, const struct sn_view_input *i
 /** Whether a column is made for people of columns that CSV and JSON have: a mark, a bar,
  * "file:line", "low-high", an indented name. All others that text shows are data. */
 bool sn_view_is_composed(const struct sn_view *view, const char *key);
+/** Whether a column of `page_rows` is on the page as it is. */
+bool sn_view_is_on_page(const struct sn_view *view, const char *key);
+/** A column's heading where there is room and numbers have their unit: "Exclusive". */
+const char *sn_view_page_heading(const struct sn_column *column);
 /** The columns that CSV and JSON have by default, as "a,b,c" that the caller frees: the data
  * columns and, with wall time, those of wall time too. NULL: all columns. */
 char *sn_view_data_columns(const struct sn_view *view, enum sn_time_kind time);

@@ -429,6 +429,7 @@ def check_real(t, chromium):
     page.size(1440, 1000)
     for view in VIEWS:
         look(t, page, path, view, f'a recorded program: {view}')
+    check_columns(t, page, path)
     if not toc['whatif']:
         t.skip('what it could gain', 'there is no model of this CPU')
         return
@@ -484,6 +485,28 @@ def check_real(t, chromium):
     want = sorted((c for c in experts['l1_cycles'] if c == c), reverse=True)
     t.check(len(cycles) > 0 and all(abs(a - b) <= 0.5 + b / 100 for a, b in zip(cycles, want)), 'columns of choice, ordered by one', cycles, want)
     t.equal(page.errors, [], 'a recorded program has no errors')
+
+
+def check_columns(t, page, path):
+    """What a view has of rows that the page makes is there by its own heading, in whatever order is asked for."""
+    toc, chunk = contents(path)
+    columns = {c['key']: c for c in toc['row_columns']['loops']}
+    loops, more = chunk('loops'), chunk('loops-columns')
+    own = set(columns) - set(more) - {'loop'}
+    t.check(all('kind' in columns[key] for key in more) and not any('kind' in columns[key] for key in own),
+            'the table of contents says which columns are in the chunk', sorted(more), sorted(own))
+    shown = json.loads(t.command(t.sonde, 'show', '--format', 'json', '--all', '--runtime-loops', '--cols', 'loop,instruction_count,role',
+                               'loops', 'real').stdout)['rows']
+    t.equal({id: (int(n), role) for id, n, role in zip(loops['id'], more['instruction_count'], more['role'])},
+            {r['loop']: (r['instruction_count'], r['role']) for r in shown}, 'a loop has its figures of sonde show')
+    page.evaluate("location.hash = '#/functions?rows=loops&cols=excl,role,instruction_count&sort=instruction_count'")
+    page.wait("document.body.dataset.ready === 'functions' && document.querySelectorAll('.titles button').length === 4", 5)
+    titles = page.evaluate("[...document.querySelectorAll('.titles button')].map(b => [b.textContent.replace(/[ ▲▼]+$/, ''), b.title])")
+    want = [[columns[key]['title'], columns[key]['help']] for key in ('exclusive_cpu_s', 'role', 'instruction_count')]
+    t.equal(sorted(titles[1:]), sorted(want), 'headings and their meanings are the view\'s')
+    got = page.evaluate("[...document.querySelectorAll('.grid .row')].map(r => parseInt(r.querySelectorAll('.num')[1].textContent.replaceAll(',', '')))")
+    t.equal(got, sorted(got, reverse=True), 'loops in the order of a column of the view')
+    t.check(len(got) > 0 and got[0] == max(more['instruction_count']), 'the largest first', got[:3])
 
 
 def check_compare(t, chromium):

@@ -17,7 +17,7 @@ import { Loop, Source } from './views/source.jsx';
 import { Experts } from './views/experts.jsx';
 import { Compare, CompareFlame, Runs, runNames } from './views/compare.jsx';
 import { Phases } from './views/phases.jsx';
-import { LISTED } from './views/listed.jsx';
+import { LISTED, chunksOf } from './views/listed.jsx';
 import { Absent, Provenance, Threads } from './views/others.jsx';
 
 // A page compares two sets of runs, or tells of one run.
@@ -36,7 +36,7 @@ const VIEWS = compare ? [
 	['summary', 'Global', 's', Summary, toc.whatif ? ['whatif'] : []],
 	['categories', 'Categories', 'c', Categories, ['records', 'waits']],
 	['Where'],
-	['functions', 'Functions & loops', 'f', Functions],
+	['functions', 'Functions & loops', 'f', Functions, chunksOf('functions', 'loops', 'modules')],
 	['loop', 'Loop', 'l', Loop, ['records', 'experts', 'advice', 'paths', 'model']],
 	['callers', 'Callers & callees', 'k', Callers],
 	['flame', 'Flame graph', 'g', Flame, ['waits']],
@@ -47,7 +47,7 @@ const VIEWS = compare ? [
 	['Why'],
 	['expert', 'Loop experts', 'e', Experts, ['experts']],
 	['System'],
-	['threads', 'Threads', 'h', Threads, ['records', 'waits']],
+	['threads', 'Threads', 'h', Threads, ['records', 'waits', ...chunksOf('threads')]],
 	...LISTED,
 	['comm', 'Communication', null, null, null, 'Who sends how much to whom', 'sonde comm'],
 	['lattice', 'Lattice', null, null, null, 'The lattice of consistent cuts of a distributed run', 'sonde lattice'],

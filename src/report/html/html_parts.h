@@ -23,6 +23,8 @@ const char *sn_report_column_kind(const struct sn_column *column);
 bool sn_report_is_data(const struct sn_column *column);
 /** The member "views" of the table of contents, and their chunks. */
 void sn_report_write_views(const struct sn_report *report, struct sn_json *json);
+/** The member "row_columns": what views have of the page's own rows. */
+void sn_report_write_row_columns(struct sn_json *json);
 sn_status sn_report_write_tables(const struct sn_report *report, struct sn_page *page,
 				 struct sn_error *err);
 /** The element of phases (docs/format/page-phases.md), if the report has some. */

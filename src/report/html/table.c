@@ -96,6 +96,14 @@ static size_t *shown_new(const struct sn_view *view, size_t *count)
 	return shown;
 }
 
+static void write_help(const struct sn_column *column, struct sn_json *json)
+{
+	const struct sn_explanation *explanation = sn_explanation_find(column->key);
+
+	if (explanation)
+		sn_json_member_string(json, "help", explanation->text);
+}
+
 static void write_view(const struct sn_view *view, struct sn_json *json)
 {
 	size_t count, *shown = shown_new(view, &count);
@@ -114,6 +122,7 @@ static void write_view(const struct sn_view *view, struct sn_json *json)
 		sn_json_member_string(json, "key", column->key);
 		sn_json_member_string(json, "title", column->title);
 		sn_json_member_string(json, "kind", sn_report_column_kind(column));
+		write_help(column, json);
 		sn_json_close(json);
 	}
 	sn_json_close(json);
@@ -129,6 +138,48 @@ void sn_report_write_views(const struct sn_report *report, struct sn_json *json)
 		if (report->tables.items[i].view->page_title)
 			write_view(report->tables.items[i].view, json);
 	sn_json_close(json);
+}
+
+/* All columns, for their words; those that the page has as they are have a kind. */
+static void write_row_columns(const struct sn_view *view, struct sn_json *json)
+{
+	sn_json_key(json, view->page_rows);
+	sn_json_array(json);
+	for (size_t c = 0; c < view->column_count; c++) {
+		const struct sn_column *column = &view->columns[c];
+
+		sn_json_object(json);
+		sn_json_member_string(json, "key", column->key);
+		sn_json_member_string(json, "title", sn_view_page_heading(column));
+		if (sn_view_is_on_page(view, column->key))
+			sn_json_member_string(json, "kind", sn_report_column_kind(column));
+		write_help(column, json);
+		sn_json_close(json);
+	}
+	sn_json_close(json);
+}
+
+void sn_report_write_row_columns(struct sn_json *json)
+{
+	sn_json_key(json, "row_columns");
+	sn_json_object(json);
+	for (const struct sn_view *const *view = sn_views; *view; view++)
+		if ((*view)->page_rows)
+			write_row_columns(*view, json);
+	sn_json_close(json);
+}
+
+static sn_status write_row_table(const struct sn_report_table *table, struct sn_page *page,
+				 struct sn_error *err)
+{
+	char name[64];
+
+	snprintf(name, sizeof(name), "%s-columns", table->view->page_rows);
+	sn_page_chunk(page, name, table->table.row_count);
+	for (size_t c = 0; c < table->table.column_count; c++)
+		if (sn_view_is_on_page(table->view, table->table.columns[c].key))
+			sn_report_add_column(page, &table->table, c);
+	return sn_page_chunk_end(page, err);
 }
 
 static sn_status write_table(const struct sn_report_table *table, struct sn_page *page,
@@ -153,5 +204,7 @@ sn_status sn_report_write_tables(const struct sn_report *report, struct sn_page 
 	for (size_t i = 0; i < report->tables.count && status == SN_OK; i++)
 		if (report->tables.items[i].view->page_title)
 			status = write_table(&report->tables.items[i], page, err);
+	for (size_t i = 0; i < report->row_tables.count && status == SN_OK; i++)
+		status = write_row_table(&report->row_tables.items[i], page, err);
 	return status;
 }

@@ -76,6 +76,9 @@ void sn_report_free(struct sn_report *report)
 	for (size_t i = 0; i < report->tables.count; i++)
 		sn_table_free(&report->tables.items[i].table);
 	sn_vec_free(&report->tables);
+	for (size_t i = 0; i < report->row_tables.count; i++)
+		sn_table_free(&report->row_tables.items[i].table);
+	sn_vec_free(&report->row_tables);
 	sn_report_whatif_free(report->whatif);
 	sn_phases_free(report->phases);
 	sn_summary_free(report->summary);

@@ -138,7 +138,7 @@ struct sn_report_instruction {
 	const char *words; /* "vmulpd ymm0, ymm1, ymm2" */
 };
 
-/** A table as `sonde show` has it, every column filled. */
+/** A table of `sonde show`, every column filled: as it has it, or with the rows of `page_rows`. */
 struct sn_report_table {
 	const struct sn_view *view;
 	struct sn_table table;
@@ -198,6 +198,9 @@ struct sn_report {
 	SN_VEC(struct sn_report_wait) waits;
 	SN_VEC(struct sn_report_instruction) instructions;
 	SN_VEC(struct sn_report_table) tables;
+	SN_VEC(struct sn_report_table)
+	row_tables; /* of views with `page_rows`, with the same rows
+						      as here; none where the page has no column */
 };
 
 /** Options of a report: which parts a format needs beyond the run's figures and the rows. */

@@ -1,10 +1,71 @@
 /* The tables of `sonde show` that a report repeats, filled once for all formats. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
 #include "report/model/model_parts.h"
 
 static bool is_wanted(const struct sn_view *view, const struct sn_report_options *options)
 {
 	return (options->has_tables && view->is_in_report) ||
 	       (options->has_details && view->page_title);
+}
+
+/* ---- columns of the report's own rows ---- */
+
+struct rows {
+	const char *name;      /* as in `page_rows` */
+	const uint32_t *index; /* of the program's entities: their rows here; NULL: the same */
+	size_t entities, count;
+};
+
+static bool has_page_column(const struct sn_view *view)
+{
+	for (size_t c = 0; c < view->column_count; c++)
+		if (sn_view_is_on_page(view, view->columns[c].key))
+			return true;
+	return false;
+}
+
+static void add_row_table(struct sn_report *report, const struct sn_view_input *input,
+			  const struct sn_view *view, const struct rows *rows)
+{
+	struct sn_report_table table = { .view = view };
+	uint32_t *numbers = sn_alloc((rows->count + 1) * sizeof(*numbers));
+
+	memset(numbers, 0xff, rows->count * sizeof(*numbers)); /* SN_NONE: what was folded */
+	for (uint32_t i = 0; i < rows->entities; i++) {
+		uint32_t row = rows->index ? rows->index[i] : i;
+
+		if (row != SN_NONE && numbers[row] == SN_NONE)
+			numbers[row] = i;
+	}
+	sn_table_init(&table.table, view->columns, view->column_count);
+	for (size_t i = 0; i < rows->count; i++)
+		if (numbers[i] == SN_NONE)
+			sn_table_add_row(&table.table);
+		else
+			view->add_row(input, &table.table, numbers[i]);
+	sn_vec_push(&report->row_tables, table);
+	free(numbers);
+}
+
+static void add_row_tables(struct sn_report *report, const struct sn_view_input *input)
+{
+	const struct sn_program *program = report->profile->program;
+	const struct rows all[] = {
+		{ "functions", report->function_of, program->functions.count,
+		  report->functions.count },
+		{ "loops", report->loop_of, program->loops.count, report->loops.count },
+		{ "modules", NULL, report->modules.count, report->modules.count },
+		{ "threads", NULL, report->threads.count, report->threads.count },
+	};
+
+	for (const struct sn_view *const *view = sn_views; *view; view++)
+		for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
+			if ((*view)->page_rows && !strcmp((*view)->page_rows, all[i].name) &&
+			    has_page_column(*view))
+				add_row_table(report, input, *view, &all[i]);
 }
 
 sn_status sn_report_add_tables(struct sn_report *report, struct sn_structures *structures,
@@ -24,5 +85,7 @@ sn_status sn_report_add_tables(struct sn_report *report, struct sn_structures *s
 		status = table.view->fill(&input, &table.table, err);
 		sn_vec_push(&report->tables, table);
 	}
+	if (status == SN_OK && options->has_details)
+		add_row_tables(report, &input);
 	return status;
 }

@@ -6,8 +6,8 @@ import { FunctionLink, Head, Name, Picker, Quality, Share, Switch, place } from 
 import { grouped, percent, seconds, visible } from '../format.js';
 import { go, linkTo, setParams } from '../state.js';
 import { Table } from '../table.jsx';
+import { chunkOf, columnsOf, words } from './listed.jsx';
 
-const COLUMNS = ['excl', 'share', 'incl', 'inclshare', 'samples', 'quality', 'module', 'source'];
 const DEFAULT = 'excl,share,incl,samples,quality,module,source';
 
 // Order by value without an object a row: indices of a typed array.
@@ -30,22 +30,22 @@ function orderedByText(texts, ascending) {
 }
 
 // A kind of rows: what to show of number i.
-function kindOf(d, agg, rows) {
+function kindOf(d, agg, rows, chunks) {
 	if (rows === 'loops')
-		return { count: d.loops.rows, names: d.loops.label, excl: agg.loopExcl, incl: agg.loopIncl, samples: agg.loopSamples, low: d.loops.share_low, high: d.loops.share_high, module: (i) => d.functions.module[d.loops.function[i]], source: (i) => place(d, d.loops.file[i], d.loops.line_first[i], d.loops.line_last[i]) };
+		return { of: 'loops', more: chunks[chunkOf('loops')], count: d.loops.rows, names: d.loops.label, excl: agg.loopExcl, incl: agg.loopIncl, samples: agg.loopSamples, low: d.loops.share_low, high: d.loops.share_high, module: (i) => d.functions.module[d.loops.function[i]], source: (i) => place(d, d.loops.file[i], d.loops.line_first[i], d.loops.line_last[i]) };
 	if (rows === 'modules') {
 		const excl = new Float64Array(d.modules.rows), samples = new Float64Array(d.modules.rows);
 		for (let p = 0; p < d.places.rows; p++) {
 			excl[d.places.module[p]] += agg.placeNs[p];
 			samples[d.places.module[p]] += agg.placeSamples[p];
 		}
-		return { count: d.modules.rows, names: d.modules.name, excl, incl: null, samples, module: (i) => i, source: (i) => d.modules.path.at(i) };
+		return { of: 'modules', more: chunks[chunkOf('modules')], count: d.modules.rows, names: d.modules.name, excl, incl: null, samples, module: (i) => i, source: (i) => d.modules.path.at(i) };
 	}
 	if (rows === 'lines') {
 		const lines = linesOf(d, agg);
 		return { count: lines.names.length, names: { length: lines.names.length, at: (i) => lines.names[i] }, excl: lines.ns, incl: null, samples: lines.samples, module: (i) => d.functions.module[lines.functions[i]], source: () => '', functionOf: (i) => lines.functions[i] };
 	}
-	return { count: d.functions.rows, names: d.functions.name, excl: agg.funcExcl, incl: agg.funcIncl, samples: agg.funcSamples, low: d.functions.share_low, high: d.functions.share_high, module: (i) => d.functions.module[i], source: (i) => place(d, d.functions.file[i], d.functions.line[i]) };
+	return { of: 'functions', more: chunks[chunkOf('functions')], count: d.functions.rows, names: d.functions.name, excl: agg.funcExcl, incl: agg.funcIncl, samples: agg.funcSamples, low: d.functions.share_low, high: d.functions.share_high, module: (i) => d.functions.module[i], source: (i) => place(d, d.functions.file[i], d.functions.line[i]) };
 }
 
 function linesOf(d, agg) {
@@ -69,14 +69,17 @@ function linesOf(d, agg) {
 	return { names, ns, samples, functions };
 }
 
-export function Functions({ d, agg, filter, matcher }) {
+export function Functions({ d, agg, chunks, filter, matcher }) {
 	const { params } = filter, rowsKind = params.rows ?? 'tree';
 	const [open, setOpen] = useState(() => new Set());
 	const [sortKey, ascending] = params.sort ? [params.sort.replace(/^-/, ''), params.sort[0] === '-'] : ['excl', false];
-	const kind = useMemo(() => kindOf(d, agg, rowsKind), [agg, rowsKind]);
+	const kind = useMemo(() => kindOf(d, agg, rowsKind, chunks), [agg, rowsKind]);
 	const order = useMemo(() => {
 		if (sortKey === 'name')
 			return orderedByText(kind.names, !ascending);
+		const more = kind.more?.[sortKey];
+		if (more)
+			return more.BYTES_PER_ELEMENT ? ordered(more.map((v) => Number.isNaN(v) ? -Infinity : v), kind.count, ascending) : orderedByText(more, !ascending);
 		const values = { excl: kind.excl, share: kind.excl, incl: kind.incl, inclshare: kind.incl, samples: kind.samples }[sortKey] ?? kind.excl;
 		return ordered(values, kind.count, ascending);
 	}, [kind, sortKey, ascending]);
@@ -123,7 +126,7 @@ export function Functions({ d, agg, filter, matcher }) {
 		}
 		return list;
 	}, [flat, open, rowsKind]);
-	const loopKind = useMemo(() => kindOf(d, agg, 'loops'), [agg]);
+	const loopKind = useMemo(() => kindOf(d, agg, 'loops', chunks), [agg]);
 	const of = (row) => typeof row === 'object' ? [loopKind, row.loop] : [kind, row];
 	const key = (row) => typeof row === 'object' ? 'l' + row.loop : row;
 	const isOpen = (row) => typeof row === 'object' || !loopsOf.of.has(row) ? undefined : open.has(row);
@@ -144,12 +147,13 @@ export function Functions({ d, agg, filter, matcher }) {
 			go('source', `f${rowsKind === 'lines' ? kind.functionOf(row) : row}`);
 	};
 	const chosen = new Set((params.cols ?? DEFAULT).split(','));
-	const columns = makeColumns({ d, agg, rowsKind, kind, of, isOpen, toggle, matcher }).filter((c) => c.key === 'name' || chosen.has(c.key) && !(c.needsIncl && !kind.incl));
+	const all = makeColumns({ d, agg, chunks, rowsKind, kind, of, isOpen, toggle, matcher });
+	const columns = all.filter((c) => c.key === 'name' || chosen.has(c.key) && !(c.needsIncl && !kind.incl));
 	const shownNs = useMemo(() => flat.reduce((sum, i) => sum + kind.excl[i], 0), [flat, kind]);
 	return <>
 		<Head title="Functions & loops" tools={<>
 			<Switch label="Rows" value={rowsKind} options={[['tree', 'Functions'], ['loops', 'Loops'], ['lines', 'Lines'], ['modules', 'Modules']]} onChange={(v) => setParams({ rows: v === 'tree' ? null : v })} />
-			<Picker groups={new Map([['', makeColumns({ d, agg, rowsKind, kind, of, isOpen, toggle }).filter((c) => c.key !== 'name').map((c) => [c.key, c.title === '±' ? 'Quality' : c.title])]])} chosen={chosen} onChange={(set) => setParams({ cols: COLUMNS.filter((c) => set.has(c)).join(',') || 'none' })} />
+			<Picker groups={groupsOf(all)} chosen={chosen} onChange={(set) => setParams({ cols: all.map((c) => c.key).filter((key) => set.has(key)).join(',') || 'none' })} />
 		</>}>exclusive time is spent in the row itself, inclusive adds what it calls</Head>
 		<section class="panel flush fill">
 			<Table label="Functions and loops" columns={columns} rows={rows} rowKey={key} onOpen={openRow}
@@ -162,7 +166,24 @@ export function Functions({ d, agg, filter, matcher }) {
 	</>;
 }
 
-function makeColumns({ d, agg, rowsKind, kind, of, isOpen, toggle, matcher }) {
+// The page's own columns, then those of each view whose rows stand here.
+function groupsOf(columns) {
+	const groups = new Map();
+	for (const c of columns)
+		if (c.key !== 'name')
+			groups.set(c.group ?? '', [...groups.get(c.group ?? '') ?? [], [c.key, c.title === '±' ? 'Quality' : c.title]]);
+	return groups;
+}
+
+// Columns that a view has of these rows; in the tree loops have theirs below functions.
+function moreColumns({ rowsKind, chunks, of }) {
+	const kinds = { tree: ['functions', 'loops'], loops: ['loops'], modules: ['modules'] }[rowsKind] ?? [];
+	return kinds.flatMap((rows) => columnsOf(rows, chunks).map((c) => ({ ...c, group: 'of ' + rows, sortable: kinds[0] === rows,
+		render: (row) => { const [k, i] = of(row); return k.of === rows ? c.render(i) : ''; } })));
+}
+
+function makeColumns({ d, agg, chunks, rowsKind, kind, of, isOpen, toggle, matcher }) {
+	const known = (key) => words(kind.of ?? 'functions', key);
 	const title = { tree: 'Function', loops: 'Loop', lines: 'Line', modules: 'Module' }[rowsKind];
 	return [
 		{ key: 'name', title, width: 'minmax(16rem, 3fr)', least: 260, className: 'mono', render: (row) => {
@@ -175,14 +196,15 @@ function makeColumns({ d, agg, rowsKind, kind, of, isOpen, toggle, matcher }) {
 				return <><a href={linkTo('loop', d.loops.id.at(i))}><Name text={k.names.at(i)} query={matcher} /></a><LoopTags d={d} i={i} /> <span class="dim">{d.loops.function[i] === NONE ? '' : visible(d.functions.name.at(d.loops.function[i]))}</span></>;
 			return <Name text={k.names.at(i)} query={matcher} />;
 		} },
-		{ key: 'excl', title: 'Exclusive', help: 'CPU time of the row itself', num: true, width: '7.2rem', render: (row) => { const [k, i] = of(row); return seconds(k.excl[i]); } },
-		{ key: 'share', title: 'Share', help: 'exclusive time over all CPU time that passes the filter', num: true, width: '8rem', render: (row) => { const [k, i] = of(row); return <Share part={k.excl[i]} whole={agg.total} />; } },
-		{ key: 'incl', needsIncl: true, title: 'Inclusive', help: 'with what it calls; recursion counts once', num: true, width: '7.2rem', render: (row) => { const [k, i] = of(row); return k.incl ? seconds(k.incl[i]) : ''; } },
-		{ key: 'inclshare', needsIncl: true, title: 'Inclusive share', num: true, width: '8rem', render: (row) => { const [k, i] = of(row); return k.incl ? <Share part={k.incl[i]} whole={agg.total} /> : ''; } },
-		{ key: 'samples', title: 'Samples', num: true, width: '5.6rem', render: (row) => { const [k, i] = of(row); return grouped(k.samples[i]); } },
-		{ key: 'quality', title: '±', help: 'how sure: hover for the 95 % interval', sortable: false, width: '2.6rem', least: 30, render: (row) => { const [k, i] = of(row); return <Quality samples={k.samples[i]} share={k.excl[i] / agg.total} all={agg.sampleTotal} low={agg.filtered || !k.low ? undefined : k.low[i]} high={k.high?.[i]} />; } },
-		{ key: 'module', title: 'Module', sortable: false, width: 'minmax(6rem, 1fr)', className: 'dim', render: (row) => { const [k, i] = of(row), m = k.module(i); return m === NONE || m === undefined ? '' : <Name text={d.modules.name.at(m)} />; } },
-		{ key: 'source', title: 'Source', sortable: false, width: 'minmax(7rem, 1.2fr)', className: 'dim mono', render: (row) => { const [k, i] = of(row); return <Name text={k.source(i)} />; } },
+		{ key: 'excl', ...known('exclusive_cpu_s'), num: true, width: '7.2rem', render: (row) => { const [k, i] = of(row); return seconds(k.excl[i]); } },
+		{ key: 'share', ...known('exclusive_share'), num: true, width: '8rem', render: (row) => { const [k, i] = of(row); return <Share part={k.excl[i]} whole={agg.total} />; } },
+		{ key: 'incl', needsIncl: true, ...known('inclusive_cpu_s'), num: true, width: '7.2rem', render: (row) => { const [k, i] = of(row); return k.incl ? seconds(k.incl[i]) : ''; } },
+		{ key: 'inclshare', needsIncl: true, ...known('inclusive_share'), num: true, width: '8rem', render: (row) => { const [k, i] = of(row); return k.incl ? <Share part={k.incl[i]} whole={agg.total} /> : ''; } },
+		{ key: 'samples', ...known('samples'), num: true, width: '5.6rem', render: (row) => { const [k, i] = of(row); return grouped(k.samples[i]); } },
+		{ key: 'quality', ...known('interval'), sortable: false, width: '2.6rem', least: 30, render: (row) => { const [k, i] = of(row); return <Quality samples={k.samples[i]} share={k.excl[i] / agg.total} all={agg.sampleTotal} low={agg.filtered || !k.low ? undefined : k.low[i]} high={k.high?.[i]} />; } },
+		{ key: 'module', ...known('module'), sortable: false, width: 'minmax(6rem, 1fr)', className: 'dim', render: (row) => { const [k, i] = of(row), m = k.module(i); return m === NONE || m === undefined ? '' : <Name text={d.modules.name.at(m)} />; } },
+		{ key: 'source', ...words('functions', 'source'), sortable: false, width: 'minmax(7rem, 1.2fr)', className: 'dim mono', render: (row) => { const [k, i] = of(row); return <Name text={k.source(i)} />; } },
+		...moreColumns({ rowsKind, chunks, of }),
 	];
 }
 

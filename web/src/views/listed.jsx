@@ -1,4 +1,5 @@
-// A table of `sonde show`, as its view describes it (toc.views): the page knows of none by name.
+// Tables of `sonde show`, as their views describe them: the page knows of none by name (toc.views), nor of
+// the columns that its own rows have beside those that it computes (toc.row_columns).
 import { Fragment, h } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { toc } from '../chunks.js';
@@ -7,6 +8,7 @@ import { grouped, percent, visible } from '../format.js';
 import { setParams } from '../state.js';
 import { Table } from '../table.jsx';
 
+const compares = !!toc.compare;
 const isText = (c) => c.kind === 'text';
 
 function cell(c, x, i) {
@@ -31,13 +33,27 @@ function sorted(view, x, matcher, key, ascending) {
 	return rows.sort((a, b) => sign * (less(a, b) || 0) || a - b);
 }
 
+// A column of `sonde show` with the numbers and texts of chunk x.
+const tableColumn = (c, x, query) => ({ key: c.key, title: c.title ?? c.key.replaceAll('_', ' '), help: c.help ?? c.key, num: !isText(c),
+	width: isText(c) ? 'minmax(8rem, 2fr)' : c.kind === 'share' ? '9rem' : '6.6rem', least: isText(c) ? 110 : 84, className: isText(c) ? 'mono' : '',
+	render: isText(c) ? (i) => <Name text={x[c.key].at(i)} query={query} /> : c.kind === 'share' && x[c.key].every((v) => !(v > 1)) ? (i) => Number.isNaN(x[c.key][i]) ? '' : <Share part={x[c.key][i]} whole={1} /> : (i) => cell(c, x, i) });
+
+// Heading and meaning of a column that the page computes, as the view has them.
+export const words = (rows, key) => {
+	const column = toc.row_columns?.[rows]?.find((c) => c.key === key);
+	return column && { title: column.title, help: column.help };
+};
+export const chunkOf = (rows) => rows + '-columns';
+const has = (rows) => toc.chunks.some((c) => c.name === chunkOf(rows));
+// The chunks of columns of these rows, if they have some.
+export const chunksOf = (...rows) => compares ? [] : rows.filter(has).map(chunkOf);
+export const columnsOf = (rows, chunks) => has(rows) ? toc.row_columns[rows].filter((c) => c.kind).map((c) => tableColumn(c, chunks[chunkOf(rows)])) : [];
+
 const Listed = (view) => ({ chunks, filter, matcher }) => {
 	const x = chunks['view-' + view.name], { params } = filter;
 	const [key, ascending] = params.sort ? [params.sort.replace(/^-/, ''), params.sort[0] === '-'] : [view.sort?.replace(/^-/, ''), false];
 	const rows = useMemo(() => sorted(view, x, matcher, key, ascending), [matcher, key, ascending]);
-	const columns = view.columns.map((c) => ({ key: c.key, title: c.title ?? c.key.replaceAll('_', ' '), help: c.key, num: !isText(c),
-		width: isText(c) ? 'minmax(8rem, 2fr)' : c.kind === 'share' ? '9rem' : '6.6rem', least: isText(c) ? 110 : 84, className: isText(c) ? 'mono' : '',
-		render: isText(c) ? (i) => <Name text={x[c.key].at(i)} query={matcher} /> : c.kind === 'share' && x[c.key].every((v) => !(v > 1)) ? (i) => Number.isNaN(x[c.key][i]) ? '' : <Share part={x[c.key][i]} whole={1} /> : (i) => cell(c, x, i) }));
+	const columns = view.columns.map((c) => tableColumn(c, x, matcher));
 	return <>
 		<Head title={visible(view.title)}>{visible(view.what)}</Head>
 		<section class="panel flush fill"><Table label={visible(view.what)} columns={columns} rows={rows} rowKey={(i) => i} empty={x.rows ? undefined : 'The run has none.'}

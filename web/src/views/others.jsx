@@ -7,8 +7,9 @@ import { bytes, grouped, percent, seconds, visible } from '../format.js';
 import { formatRanges, setParams } from '../state.js';
 import { entriesOf, threadName } from '../threads.js';
 import { Table } from '../table.jsx';
+import { columnsOf, words } from './listed.jsx';
 
-export function Threads({ d, agg, filter, records, waits }) {
+export function Threads({ d, agg, chunks, filter, records, waits }) {
 	const { threads } = d, entries = useMemo(() => entriesOf(d, records, waits), []);
 	const [sort, setSort] = useState({ key: 'order', ascending: true });
 	const exact = !filter.time && !filter.phases && filter.module === null;
@@ -24,14 +25,15 @@ export function Threads({ d, agg, filter, records, waits }) {
 	const columns = [
 		{ key: 'order', title: 'Thread', width: 'minmax(11rem, 1fr)', least: 170, render: (i) => <Name text={threadName(d, i)} /> },
 		{ key: 'entry', title: 'Begins in', help: 'the function that its call paths begin in', width: 'minmax(7rem, .8fr)', least: 110, className: 'mono', sortable: false, render: (i) => <Name text={entries[i]} /> },
-		{ key: 'cpu', title: 'CPU sampled', num: true, width: '9rem', render: (i) => <div class="bar"><i style={{ width: `calc((100% - 4.6rem) * ${largest ? agg.threadNs[i] / largest : 0})` }} /><span>{seconds(agg.threadNs[i])}</span></div> },
-		{ key: 'samples', title: 'Samples', num: true, width: '6rem', render: (i) => grouped(agg.threadSamples[i]) },
-		{ key: 'elapsed', title: 'Elapsed', num: true, width: '6.5rem', render: known(threads.elapsed_ns) },
-		{ key: 'user', title: 'User', num: true, width: '6.5rem', render: known(threads.user_ns) },
-		{ key: 'system', title: 'System', num: true, width: '6.5rem', render: known(threads.system_ns) },
-		{ key: 'wait', title: 'Waiting for CPU', help: 'runnable, but no CPU was free', num: true, width: '9.4rem', render: known(threads.wait_cpu_ns) },
-		{ key: 'blocked', title: 'Blocked', num: true, width: '6.5rem', render: known(threads.blocked_ns) },
-		{ key: 'traced', title: 'Traced waits', help: 'in calls whose path is known; with the wait for a CPU after them', num: true, width: '8rem', sortable: false, render: (i) => agg.waits?.threadWait[i] > 0 ? seconds(agg.waits.threadWait[i]) : '' },
+		{ key: 'cpu', ...words('threads', 'sampled_cpu_s'), num: true, width: '9rem', render: (i) => <div class="bar"><i style={{ width: `calc((100% - 4.6rem) * ${largest ? agg.threadNs[i] / largest : 0})` }} /><span>{seconds(agg.threadNs[i])}</span></div> },
+		{ key: 'samples', ...words('threads', 'samples'), num: true, width: '6rem', render: (i) => grouped(agg.threadSamples[i]) },
+		{ key: 'elapsed', ...words('threads', 'elapsed_s'), num: true, width: '6.5rem', render: known(threads.elapsed_ns) },
+		{ key: 'user', ...words('threads', 'user_s'), num: true, width: '6.5rem', render: known(threads.user_ns) },
+		{ key: 'system', ...words('threads', 'system_s'), num: true, width: '6.5rem', render: known(threads.system_ns) },
+		{ key: 'wait', ...words('threads', 'wait_cpu_s'), num: true, width: '9.4rem', render: known(threads.wait_cpu_ns) },
+		{ key: 'blocked', ...words('threads', 'blocked_s'), num: true, width: '6.5rem', render: known(threads.blocked_ns) },
+		{ key: 'traced', ...words('threads', 'traced_blocked_s'), num: true, width: '8rem', sortable: false, render: (i) => agg.waits?.threadWait[i] > 0 ? seconds(agg.waits.threadWait[i]) : '' },
+		...columnsOf('threads', chunks).map((c) => ({ ...c, sortable: false })),
 	];
 	return <>
 		<Head title="Threads">user, system, waiting and blocked are the kernel's account of the whole run{exact ? '' : '; only the first two columns follow the filter'}</Head>

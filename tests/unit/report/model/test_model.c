@@ -195,6 +195,28 @@ TEST(a_table_of_the_page_alone_is_not_in_the_json)
 	unmake(&m);
 }
 
+TEST(rows_of_the_page_have_the_columns_of_their_view)
+{
+	const struct sn_report_table *loops = NULL;
+	struct made m;
+
+	make(&m, false, true);
+	for (size_t i = 0; i < m.report->row_tables.count; i++) {
+		const struct sn_report_table *table = &m.report->row_tables.items[i];
+
+		if (!strcmp(table->view->page_rows, "loops"))
+			loops = table;
+		/* views without a column for the page have no table */
+		CHECK(strcmp(table->view->page_rows, "functions") != 0);
+	}
+	REQUIRE(loops != NULL);
+	CHECK_INT(loops->table.row_count, m.report->loops.count);
+	for (size_t i = 0; i < loops->table.row_count; i++)
+		CHECK_STRING(loops->table.cells.items[i * loops->table.column_count].text,
+			     m.report->loops.items[i].code->id);
+	unmake(&m);
+}
+
 TEST(a_run_on_another_machine_is_said_in_every_format)
 {
 	static const char words[] = "the run was on 'Z80'";
