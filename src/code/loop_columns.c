@@ -47,3 +47,35 @@ void sn_loop_columns_set(const struct sn_loop_columns *where, struct sn_table *t
 	SN_LOOP_NAMES(SET) SN_LOOP_SHAPE(SET)
 #undef SET
 }
+
+static void write_text(struct sn_json *json, const char *key, const char *value)
+{
+	sn_json_member_string(json, key, value);
+}
+
+static void write_int(struct sn_json *json, const char *key, enum sn_cell_kind kind, int64_t value)
+{
+	if (kind == SN_CELL_BOOL)
+		sn_json_member_bool(json, key, value != 0);
+	else
+		sn_json_member_int(json, key, value);
+}
+
+static void write_count(struct sn_json *json, const char *key, int64_t value)
+{
+	if (value)
+		sn_json_member_int(json, key, value);
+	else
+		sn_json_member_null(json, key);
+}
+
+void sn_loop_columns_write(const struct sn_loop *loop, const char *function, struct sn_json *json)
+{
+#define WRITE_text(key, cell, value)                                                               \
+	write_text(json, key, strcmp(key, "function") ? value : function);
+#define WRITE_int(key, cell, value)		 write_int(json, key, SN_CELL_##cell, value);
+#define WRITE_count(key, cell, value)		 write_count(json, key, value);
+#define WRITE(key, title, cell, how, value, ...) WRITE_##how(key, cell, value)
+	SN_LOOP_NAMES(WRITE) SN_LOOP_SHAPE(WRITE)
+#undef WRITE
+}

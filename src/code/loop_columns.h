@@ -66,6 +66,10 @@ struct sn_loop_columns {
 };
 struct sn_loop_columns sn_loop_columns_find(const struct sn_column *columns, size_t count);
 
+/** All of them as members of an open object. `function` is the function that the loop was written
+ * in: of an inlined loop not the one that holds its code. */
+void sn_loop_columns_write(const struct sn_loop *loop, const char *function, struct sn_json *json);
+
 /** Sets those that the table has, in its last row. */
 void sn_loop_columns_set(const struct sn_loop_columns *where, struct sn_table *table,
 			 const struct sn_loop *loop);

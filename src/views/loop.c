@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "code/loop_columns.h"
 #include "views/find.h"
 #include "views/loop_parts.h"
 
@@ -104,24 +105,12 @@ static void put_listing(const struct sn_loop_page *page, const char *view_name, 
 static void write_facts(const struct sn_loop_page *page, struct sn_json *json)
 {
 	const struct sn_program_loop *loop = page->loop;
-	const struct sn_loop *code = loop->code;
 	const struct sn_metrics *m = page->metrics;
 	uint64_t total = page->profile->total.cpu_ns;
 
-	sn_json_member_string(json, "loop", code->id);
-	sn_json_member_string(json, "label", code->label);
-	sn_json_member_string(json, "function",
-			      page->program->functions.items[loop->function].name);
+	sn_loop_columns_write(loop->code, page->program->functions.items[loop->function].name,
+			      json);
 	sn_json_member_string(json, "module", sn_program_module_name(page->program, loop->module));
-	sn_json_member_string(json, "file", code->file);
-	sn_json_key(json, "line_first");
-	code->line_first ? sn_json_uint(json, code->line_first) : sn_json_null(json);
-	sn_json_key(json, "line_last");
-	code->line_last ? sn_json_uint(json, code->line_last) : sn_json_null(json);
-	sn_json_member_uint(json, "depth", code->depth);
-	sn_json_member_bool(json, "innermost", code->is_innermost);
-	sn_json_member_string(json, "role", sn_loop_role_name(code->role));
-	sn_json_member_bool(json, "irreducible", code->is_irreducible);
 	sn_json_member_double(json, "exclusive_cpu_s", (double)m->exclusive.cpu_ns / 1e9);
 	sn_json_member_double(json, "inclusive_cpu_s", (double)m->inclusive.cpu_ns / 1e9);
 	sn_json_member_double(json, "exclusive_share", sn_share(m->exclusive.cpu_ns, total));
@@ -129,21 +118,6 @@ static void write_facts(const struct sn_loop_page *page, struct sn_json *json)
 	sn_json_member_double(json, "exclusive_share_low", m->exclusive_share.low);
 	sn_json_member_double(json, "exclusive_share_high", m->exclusive_share.high);
 	sn_json_member_uint(json, "samples", m->exclusive.samples);
-}
-
-static void write_code(const struct sn_loop_page *page, struct sn_json *json)
-{
-	const struct sn_loop *code = page->loop->code;
-
-	sn_json_member_uint(json, "instructions", code->instruction_count);
-	sn_json_member_uint(json, "blocks", code->block_count);
-	sn_json_member_uint(json, "exits", code->exit_count);
-	sn_json_member_uint(json, "vector_bytes", code->vector_bytes);
-	sn_json_key(json, "unroll");
-	if (code->unroll)
-		sn_json_uint(json, code->unroll);
-	else
-		sn_json_null(json);
 }
 
 static void write_rows(const struct sn_loop_page *page, const char *view_name, struct sn_json *json)
@@ -185,14 +159,13 @@ static void write_asm(const struct sn_loop_page *page, struct sn_json *json)
 	write_rows(page, "asm", json);
 }
 
-static const struct sn_loop_part facts = { put_facts, write_facts }, code = { NULL, write_code },
-				 kin = { put_kin, NULL }, source = { put_source, write_source },
+static const struct sn_loop_part facts = { put_facts, write_facts }, kin = { put_kin, NULL },
+				 source = { put_source, write_source },
 				 machine_code = { put_asm, write_asm };
 
 /* Keep in the order in which the page shows them. */
 static const struct sn_loop_part *const parts[] = {
-	&facts,		  &code,	   &kin,    &sn_loop_threads,
-	&sn_loop_callers, &sn_loop_static, &source, &machine_code,
+	&facts, &kin, &sn_loop_threads, &sn_loop_callers, &sn_loop_static, &source, &machine_code,
 };
 enum { PARTS = sizeof(parts) / sizeof(*parts) };
 
@@ -203,7 +176,7 @@ static void page_put(const struct sn_loop_page *page, FILE *out)
 			parts[i]->put(page, out);
 }
 
-#define LOOP_SCHEMA "sonde.loop/1"
+#define LOOP_SCHEMA "sonde.loop/2"
 
 static void page_write(const struct sn_loop_page *page, FILE *out)
 {

@@ -74,7 +74,7 @@ by_rank = t.show('loop', '#1', experiment='run')
 by_id = t.show('loop', loops[0]['loop'], experiment='run')
 line = f"{loops[0]['file'].rsplit('/', 1)[-1]}:{inner[0]['line_first']}"
 t.equal(by_rank['loop'], by_id['loop'], '#1 is the first row of loops')
-t.equal(by_rank['schema'], 'sonde.loop/1', 'a loop is one object')
+t.equal(by_rank['schema'], 'sonde.loop/2', 'a loop is one object')
 t.check(by_rank['asm'] and any(row['samples'] for row in by_rank['asm']), 'with machine code and heat')
 t.check(any('cells' in (row['text'] or '') for row in by_rank['source']), 'with its source')
 t.check(t.run('show', 'loop', line, 'run').returncode == 0, 'FILE:LINE names a loop')

@@ -76,12 +76,12 @@ TEST(a_page_has_its_parts_in_order)
 TEST(tools_have_an_object_with_a_member_for_each_part)
 {
 	static const char *const members[] = {
-		"{\"schema\":\"sonde.loop/1\"",
+		"{\"schema\":\"sonde.loop/2\"",
 		"\"loop\":\"aa:3000:40\"",
 		"\"role\":\"tail\"",
+		"\"unroll_count\":null",
+		"\"instruction_count\":",
 		"\"exclusive_share\":0.2",
-		"\"instructions\":",
-		"\"unroll\":null",
 		"\"thread_deviation\":",
 		"\"threads\":[{\"process\":0,\"thread\":101,\"exclusive_cpu_s\":0.1}]",
 		"\"paths\":[{\"inclusive_cpu_s\":0.1,\"functions\":[\"leaf\",\"fib\"]}]",

@@ -170,7 +170,7 @@ TEST(a_loop_has_a_page_without_a_model_of_the_processor)
 	free(text);
 	how.format = SN_FORMAT_JSON;
 	CHECK_INT(shown(&f, "loop", "#1", how, SN_TIME_CPU, &text), SN_OK);
-	CHECK(strstr(text, "\"schema\":\"sonde.loop/1\"") != NULL);
+	CHECK(strstr(text, "\"schema\":\"sonde.loop/2\"") != NULL);
 	CHECK(strstr(text, "\"quality\":null") != NULL);
 	CHECK(strstr(text, "\"exclusive_cpu_s\":3,") != NULL);
 	free(text);
