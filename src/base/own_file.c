@@ -29,3 +29,14 @@ char *sn_own_file(const char *built, const char *installed)
 	}
 	return found;
 }
+
+char *sn_own_runtime(const char *name)
+{
+	struct sn_text built = { 0 };
+	char *path;
+
+	sn_text_addf(&built, "src/runtime/%s", name);
+	path = sn_own_file(built.chars, name);
+	sn_text_free(&built);
+	return path;
+}

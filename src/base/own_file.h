@@ -9,5 +9,7 @@
  * the command. `installed` is the path below sonde's folder of libraries (LIBDIR/sonde). NULL if it
  * is at neither. The caller frees it. */
 char *sn_own_file(const char *built, const char *installed);
+/** The same of a library of src/runtime, by its name. */
+char *sn_own_runtime(const char *name);
 
 #endif

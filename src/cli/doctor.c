@@ -404,7 +404,7 @@ static void runtime_check(struct examination *x)
 		    "functions of stripped programs that carry .gnu_debugdata have no names",
 		    "build sonde with liblzma (liblzma-dev)", "built without liblzma");
 
-	char *path = sn_own_file("src/runtime/libsonde-runtime.so", "libsonde-runtime.so");
+	char *path = sn_own_runtime("libsonde-runtime.so");
 
 	if (path)
 		row(x, "runtime", OK, "", "", "the library for targets is in place");

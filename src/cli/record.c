@@ -49,6 +49,17 @@ static sn_status follow_check(const char *follow, struct sn_error *err)
 		"--follow takes all, fork, exec, none or =REGEX (without ';'), not '%s'", follow);
 }
 
+static sn_status heap_check(const struct sn_record_options *o, struct sn_error *err)
+{
+	if (o->heap && strcmp(o->heap, "trace") != 0)
+		return sn_error_set(err, SN_ERR_USAGE, "--heap takes trace, not '%s'", o->heap);
+	if (o->heap && o->pid)
+		return sn_error_set(err, SN_ERR_USAGE,
+				    "--heap traces a program from its start: it cannot be had "
+				    "with --pid");
+	return SN_OK;
+}
+
 static sn_status signal_parse(const char *name, int *number, struct sn_error *err)
 {
 	char *end;
@@ -94,8 +105,11 @@ static sn_status options_read(const struct sn_args *args, struct sn_record_optio
 	o->label = sn_args_value(args, "label");
 	o->clock = sn_args_value(args, "clock") ? sn_args_value(args, "clock") : "hi";
 	o->follow = follow ? follow : "all";
+	o->heap = sn_args_value(args, "heap");
 	o->without_source = sn_args_flag(args, "no-source");
-	status = rate_parse(o->clock, &o->rate_hz, err);
+	status = heap_check(o, err);
+	if (status == SN_OK)
+		status = rate_parse(o->clock, &o->rate_hz, err);
 	if (status == SN_OK)
 		status = follow_check(o->follow, err);
 	if (status == SN_OK)

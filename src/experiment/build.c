@@ -162,6 +162,13 @@ static void sort_if_needed(void *items, size_t count, size_t bytes,
 	}
 }
 
+static int trace_paths_compare(const void *a, const void *b)
+{
+	const struct sn_trace_path *x = a, *y = b;
+
+	return compare(x->process, y->process, x->id, y->id);
+}
+
 void sn_experiment_sort(struct sn_experiment *e)
 {
 	sort_if_needed(e->samples.items, e->samples.count, sizeof(*e->samples.items),
@@ -171,6 +178,8 @@ void sn_experiment_sort(struct sn_experiment *e)
 		       registers_compare);
 	sort_if_needed(e->packets.items, e->packets.count, sizeof(*e->packets.items),
 		       packets_compare);
+	sort_if_needed(e->trace_paths.items, e->trace_paths.count, sizeof(*e->trace_paths.items),
+		       trace_paths_compare);
 }
 
 void sn_experiment_free(struct sn_experiment *e)
@@ -193,6 +202,8 @@ void sn_experiment_free(struct sn_experiment *e)
 	sn_vec_free(&e->registers);
 	sn_vec_free(&e->tallies);
 	sn_vec_free(&e->packets);
+	sn_vec_free(&e->traces);
+	sn_vec_free(&e->trace_paths);
 	sn_arena_free(&e->arena);
 	free(built);
 }

@@ -33,6 +33,7 @@ static void process_begin(struct image *image)
 	struct sn_process process = {
 		.pid = h->pid,
 		.parent_pid = h->parent_pid,
+		.sequence = h->sequence,
 		.rank = h->rank,
 		.host = sn_arena_strndup(&e->arena, h->host, strnlen(h->host, sizeof(h->host))),
 		.program = sn_arena_strndup(&e->arena, h->program,
@@ -49,12 +50,14 @@ static void process_begin(struct image *image)
 		.handler_ns = h->handler_ns,
 		.overhead_ns = h->overhead_ns,
 		.follows_exec = h->follows_exec == 1,
+		.is_of_fork = h->origin == SN_DATA_ORIGIN_FORK,
 	};
 
 	image->offset_ns = image->decoder->has_clock_offset
 				   ? image->decoder->clock_offset_ns
 				   : bounded(h->start_realtime_ns) - bounded(h->start_ns);
 	image->offset_ns = bounded(image->offset_ns);
+	process.clock_offset_ns = image->offset_ns;
 	process.start_ns = bounded(process.start_ns) + image->offset_ns;
 	for (int i = 0; i < SN_LOSS_KINDS; i++)
 		process.losses[i] = h->lost[i];
@@ -242,6 +245,7 @@ static void image_decode(struct sn_decoder *decoder, const uint8_t *bytes, uint3
 	if (image.mappings.count)
 		qsort(image.mappings.items, image.mappings.count, sizeof(*image.mappings.items),
 		      sn_decode_mappings_compare);
+	sn_decode_paths_take(&image);
 	/* Both passes count damage; the first has seen it all. */
 	uint64_t damaged = image.damaged;
 
@@ -256,6 +260,7 @@ static void image_decode(struct sn_decoder *decoder, const uint8_t *bytes, uint3
 	sn_vec_free(&image.facts);
 	sn_vec_free(&image.tasks);
 	sn_vec_free(&image.open_waits);
+	sn_vec_free(&image.paths);
 }
 
 /* ---- files ---- */

@@ -48,7 +48,8 @@ static void map_decode(struct image *image, const struct sn_record_map *map)
 		path = (char *)"[jit]";
 		mapping.load_bias = 0; /* generated code has no other address than its own */
 	}
-	if (kind == SN_MODULE_FILE && sn_ends_with(path, "/libsonde-runtime.so")) {
+	if (kind == SN_MODULE_FILE && (sn_ends_with(path, "/libsonde-runtime.so") ||
+				       sn_ends_with(path, "/libsonde-runtime-heap.so"))) {
 		kind = SN_MODULE_SONDE;
 		path = (char *)"[sonde]";
 	}
@@ -281,7 +282,6 @@ static void killed_decode(struct image *image, const struct sn_record_child_kill
 
 void sn_decode_facts(struct image *image, const struct owner *owner, const void *record)
 {
-	(void)owner;
 	switch (((const struct sn_record_header *)record)->type) {
 	case SN_RECORD_STACK:
 		segment_decode(image, record);
@@ -307,6 +307,9 @@ void sn_decode_facts(struct image *image, const struct owner *owner, const void 
 		break;
 	case SN_RECORD_PACKET:
 		packet_decode(image, record);
+		break;
+	case SN_RECORD_PATH:
+		sn_decode_path(image, owner, record);
 		break;
 	case SN_RECORD_EXEC:
 		exec_decode(image, record);

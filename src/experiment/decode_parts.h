@@ -32,6 +32,14 @@ struct thread_facts {
 	uint64_t sampled_user_ns, sampled_system_ns;
 };
 
+/* A call path of a trace; its id is its place. */
+struct path_node {
+	uint32_t parent;
+	bool is_known, is_site;
+	uint64_t pc;
+	int64_t time_ns;
+};
+
 /* One process image being decoded. */
 struct image {
 	struct sn_decoder *decoder;
@@ -49,7 +57,8 @@ struct image {
 	SN_VEC(struct sn_frame) frames;			       /* scratch */
 	SN_VEC(struct thread_facts) facts;		       /* by thread index */
 	SN_VEC(const struct sn_record_thread_account *) tasks; /* the launcher's, by tid */
-	SN_VEC(size_t) open_waits;			       /* in the experiment's waits */
+	SN_VEC(struct path_node) paths;
+	SN_VEC(size_t) open_waits; /* in the experiment's waits */
 	uint64_t damaged;
 	int64_t last_ns; /* latest time seen, for files that did not end */
 };
@@ -96,6 +105,13 @@ void sn_decode_tasks_take(struct image *image);
 void sn_decode_facts(struct image *image, const struct owner *owner, const void *record);
 /** Compares two mappings by load_start, then map_ns, for qsort. */
 int sn_decode_mappings_compare(const void *a, const void *b);
+/** First pass: a node of the call paths of traces. */
+void sn_decode_path(struct image *image, const struct owner *owner,
+		    const struct sn_record_path *record);
+/** After the first pass: the stacks of the paths that events refer to. */
+void sn_decode_paths_take(struct image *image);
+/** Adds the frame at a load address to image->frames. */
+void sn_decode_frame_push(struct image *image, uint64_t pc, bool is_leaf, int64_t time_ns);
 /** Second pass: samples and waits, with their stacks. A record_fn. */
 void sn_decode_samples(struct image *image, const struct owner *owner, const void *record);
 

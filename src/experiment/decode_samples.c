@@ -47,7 +47,7 @@ static const struct raw_mapping *mapping_at(const struct image *image, uint64_t 
 	return any;
 }
 
-static void frame_push(struct image *image, uint64_t pc, bool is_leaf, int64_t time_ns)
+void sn_decode_frame_push(struct image *image, uint64_t pc, bool is_leaf, int64_t time_ns)
 {
 	/* A return address may be the first byte after its mapping: the call is what lies in it. */
 	const struct raw_mapping *m = mapping_at(image, is_leaf ? pc : pc - 1, time_ns);
@@ -91,7 +91,8 @@ static const struct segment *stack_of(struct image *image, uint32_t id, int64_t 
 		outermost = s->record->header.flags;
 		flags |= outermost & ~(uint32_t)SN_STACK_COMPLETE;
 		for (uint32_t i = 0; i < s->record->depth && image->frames.count < FRAMES_MAX; i++)
-			frame_push(image, s->record->pc[i], image->frames.count == 0, time_ns);
+			sn_decode_frame_push(image, s->record->pc[i], image->frames.count == 0,
+					     time_ns);
 	}
 	flags |= outermost & SN_STACK_COMPLETE;
 	first->stack = sn_experiment_add_stack(e, image->process, image->frames.items,

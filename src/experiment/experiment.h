@@ -58,12 +58,14 @@ struct sn_time_account {
 struct sn_process {
 	uint32_t index; /* by start, MPI: by rank */
 	int32_t pid, parent_pid;
-	int32_t rank; /* -1: none */
+	uint32_t sequence; /* of this image within pid */
+	int32_t rank;	   /* -1: none */
 	const char *host;
 	const char *program;   /* path of the executable */
 	const char *arguments; /* the command line, shell-quoted; redacted words are "***" */
 	const char *folder;    /* working directory */
 	int64_t start_ns, end_ns;
+	int64_t clock_offset_ns; /* what to add to CLOCK_MONOTONIC of its host */
 	int32_t exit_status; /* 128+n for a signal; -1: unknown (still running, killed recorder) */
 	int32_t exit_signal; /* that ended it; 0: none that is known of */
 	struct sn_time_account account; /* the whole process; children excluded */
@@ -75,6 +77,7 @@ struct sn_process {
 	uint64_t overhead_ns;	    /* total: handlers, set-up, signal delivery, switches, and
 				     * samples that met our own code */
 	bool has_ended_cleanly;
+	bool is_of_fork;   /* it began as a copy of its parent */
 	bool follows_exec; /* the same process as the image before it: an exec lies between */
 };
 
@@ -133,6 +136,18 @@ struct sn_tally {
 	uint64_t count, value;
 };
 
+/** A file of wire/trace.h: pieces on disk, or one that lies live. */
+struct sn_trace_file {
+	const char *path, *host;
+};
+
+/** A call path that events of a trace refer to, by the number that it has there. */
+struct sn_trace_path {
+	uint32_t process;
+	uint32_t id;
+	uint32_t stack; /* its leaf lies in the call, as a sample's does in an instruction */
+};
+
 /** Once a second and at labels: the global data that cut a run into intervals. */
 struct sn_packet {
 	int64_t time_ns;
@@ -182,6 +197,8 @@ struct sn_experiment {
 	SN_VEC(struct sn_registers) registers; /* by thread, then time */
 	SN_VEC(struct sn_tally) tallies;       /* as they were written */
 	SN_VEC(struct sn_packet) packets;      /* by process, then time */
+	SN_VEC(struct sn_trace_file) traces;
+	SN_VEC(struct sn_trace_path) trace_paths; /* by process, then id */
 };
 
 /**

@@ -166,6 +166,25 @@ static void file_decode(struct sn_decoder *decoder, const char *path)
 	sn_file_unmap(&view);
 }
 
+/* What was taken to the experiment, and what still lies live: the command was killed, or runs. */
+static void traces_find(struct sn_experiment *e, const struct sn_launch *launch)
+{
+	struct sn_trace_file file = { sn_arena_printf(&e->arena, "%s/%s.%d.trace", e->path,
+						      launch->host, launch->pid),
+				      sn_arena_strdup(&e->arena, launch->host) };
+	struct names live = { 0 };
+
+	if (!access(file.path, F_OK))
+		sn_vec_push(&e->traces, file);
+	if (launch->live_folder)
+		live = files_like(launch->live_folder, "", ".trace");
+	for (size_t i = 0; i < live.items.count; i++) {
+		file.path = sn_arena_strdup(&e->arena, live.items.items[i]);
+		sn_vec_push(&e->traces, file);
+	}
+	names_free(&live);
+}
+
 static bool process_lives(int32_t pid)
 {
 	return pid > 0 && (!kill(pid, 0) || errno == EPERM);
@@ -199,6 +218,7 @@ static void launch_decode(struct sn_decoder *decoder, const struct sn_launch *la
 		file_decode(decoder, live.items.items[i]);
 	names_free(&live);
 	sn_text_free(&path);
+	traces_find(e, launch);
 }
 
 /* ---- order and origin of time ---- */
@@ -241,6 +261,8 @@ static void processes_order(struct sn_experiment *e)
 		e->stacks.items[i].process = place[e->stacks.items[i].process];
 	for (size_t i = 0; i < e->packets.count; i++)
 		e->packets.items[i].process = place[e->packets.items[i].process];
+	for (size_t i = 0; i < e->trace_paths.count; i++)
+		e->trace_paths.items[i].process = place[e->trace_paths.items[i].process];
 	free(order);
 	free(place);
 	free(sorted);
@@ -259,6 +281,7 @@ static void times_from_start(struct sn_experiment *e)
 	e->started_realtime_ns = start_ns;
 	for (size_t i = 0; i < e->processes.count; i++) {
 		e->processes.items[i].start_ns -= start_ns;
+		e->processes.items[i].clock_offset_ns -= start_ns;
 		e->processes.items[i].end_ns -= start_ns;
 		/* a launcher that was killed left no account: then the run lasted until the last
 		 * sign */

@@ -334,7 +334,6 @@ sn_status sn_feeder_gather(struct sn_feeder *feeder, const char *path, uint64_t 
 	struct sn_file_writer writer;
 	sn_status status;
 
-	*bytes = 0;
 	files_find(feeder);
 	for (size_t i = 0; i < feeder->files.count; i++) {
 		if (feeder->files.items[i].header)

@@ -62,7 +62,7 @@ void sn_feeder_end(struct sn_feeder *feeder, int32_t pid);
 
 /** Copies all files to `path`, one after the other, their used parts only and redacted, whole or
  * not at all. Then it removes them. What signals and switches cost on this machine is added to each
- * header's overhead. `bytes` gets the size written. */
+ * header's overhead. The size written is added to `bytes`. */
 sn_status sn_feeder_gather(struct sn_feeder *feeder, const char *path, uint64_t *bytes,
 			   struct sn_error *err);
 void sn_feeder_close(struct sn_feeder *feeder);

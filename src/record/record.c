@@ -26,6 +26,7 @@
 #include "base/progress.h"
 #include "experiment/launch.h"
 #include "experiment/store.h"
+#include "record/drain.h"
 #include "record/feeder.h"
 #include "record/launch_key.h"
 #include "record/neighbours.h"
@@ -46,6 +47,7 @@ struct recording {
 	struct sn_target target;
 	struct sn_launch launch;
 	struct sn_feeder feeder;
+	struct sn_drain *drain; /* NULL: nothing is traced */
 	struct sn_text live_folder, library;
 	char host[256];
 	sigset_t caller_mask;
@@ -205,20 +207,21 @@ static sn_status live_folder_make(struct recording *r, struct sn_error *err)
 /* The runtime's library: beside the built command, or where it was installed. */
 static sn_status library_find(struct recording *r, struct sn_error *err)
 {
-	char *path = sn_own_file("src/runtime/libsonde-runtime.so", "libsonde-runtime.so");
+	const char *name = r->options->heap ? "libsonde-runtime-heap.so" : "libsonde-runtime.so";
+	char *path = sn_own_runtime(name);
 
 	if (!path)
-		return sn_error_set(
-			err, SN_ERR_NOT_FOUND,
-			"libsonde-runtime.so is neither beside this command nor where it "
-			"would be installed; build or install sonde again");
+		return sn_error_set(err, SN_ERR_NOT_FOUND,
+				    "%s is neither beside this command nor where it would be "
+				    "installed; build or install sonde again",
+				    name);
 	sn_text_add(&r->library, path);
 	free(path);
 	/* LD_PRELOAD has no way to quote these. */
 	if (strpbrk(r->library.chars, " :$;")) {
 		struct sn_text link = { 0 };
 
-		sn_text_addf(&link, "%s/libsonde-runtime.so", r->live_folder.chars);
+		sn_text_addf(&link, "%s/%s", r->live_folder.chars, name);
 		if (symlink(r->library.chars, link.chars)) {
 			sn_text_free(&link);
 			return sn_error_errno(err, "cannot link the runtime into '%s'",
@@ -242,6 +245,8 @@ static void settings_text(const struct recording *r, struct sn_text *text)
 		     o->rate_hz > 0 ? (unsigned long long)(1000700000.0 / o->rate_hz) : 0ULL);
 	if (o->delay_s > 0)
 		sn_text_add(text, "paused=1;");
+	if (o->heap)
+		sn_text_addf(text, "heap=%d;", SN_HEAP_TRACE);
 	if (o->follow[0] == '=')
 		sn_text_addf(text, "follow=regex;regex=%s;", o->follow + 1);
 	else
@@ -774,10 +779,14 @@ sn_status sn_record_run(const struct sn_record_options *options, struct sn_recor
 	if (options->pid) {
 		attached_wait(&r);
 	} else {
+		if (options->heap) /* after the fork, as it has a thread of its own */
+			r.drain = sn_drain_begin(&r.launch, result->experiment_path.chars,
+						 options->max_bytes, r.is_outside);
 		target_wait(&r);
 		stragglers_wait(&r);
 	}
 	space_warn(&r);
+	result->data_bytes = sn_drain_end(r.drain, &r.launch);
 	if (gather(&r, &late) != SN_OK) {
 		sn_warn("%s; the data stay in '%s', where 'sonde show' finds them", late.sentence,
 			r.live_folder.chars);

@@ -20,6 +20,9 @@
 	X(cpus)                                                                                    \
 	X(categories)                                                                              \
 	X(waits)                                                                                   \
+	X(heap)                                                                                    \
+	X(leaks)                                                                                   \
+	X(peak)                                                                                    \
 	X(system)                                                                                  \
 	X(env)                                                                                     \
 	X(samples)                                                                                 \

@@ -177,6 +177,10 @@ static const struct sn_explanation explanations[] = {
 	  "wall" },
 	{ "inclusive_wall_share", "share", "Inclusive wall time over the wall time of all threads.",
 	  "wall" },
+	{ "bytes", "count",
+	  "Of a site of the heap: what was asked for, in bytes; allocators round up. Of an "
+	  "instruction: its bytes in hex.",
+	  "allocations" },
 	{ "samples", "count",
 	  "Observations: how often the clock found the program here. The time comes from "
 	  "the samples' weights, not from their number.",

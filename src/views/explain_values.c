@@ -149,7 +149,8 @@ const struct sn_explanation sn_explained_values[] = {
 	  "part stage" },
 	{ "site", "site",
 	  "In 'phases': a function or loop that marks a phase, active in it and little elsewhere; "
-	  "where a heartbeat belongs.",
+	  "where a heartbeat belongs. Of the heap: where a block was asked for, the innermost line "
+	  "on the call path that is not of the C or C++ library.",
 	  "phase heartbeat" },
 	{ "phase", "site",
 	  "In 'phases': intervals of the run in which the program does alike, as found by "

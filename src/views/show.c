@@ -49,21 +49,11 @@ static void put_idle(const struct sn_profile *p, FILE *out)
 			count, count == 1 ? " is" : "s are", count == 1 ? "it" : "them");
 }
 
-/* What goes into the object beside the rows. */
-struct beside_rows {
-	const struct sn_profile *profile;
-	const char *why_empty; /* NULL: there are rows */
-};
-
 /* The denominator and the filters travel with the rows. */
-static void filter_members_write(struct sn_json *json, void *context)
+static void filter_members_write(struct sn_json *json, const struct sn_profile *p)
 {
-	const struct beside_rows *beside = context;
-	const struct sn_profile *p = beside->profile;
 	const struct sn_filter *f = &p->filter;
 
-	if (beside->why_empty)
-		sn_json_member_string(json, "why_empty", beside->why_empty);
 	sn_json_member_double(json, "sampled_cpu_s", (double)p->total.cpu_ns / 1e9);
 	if (f->without_idle)
 		sn_json_member_uint(json, "threads_idle", idle_count(p));
@@ -98,6 +88,24 @@ static void filter_members_write(struct sn_json *json, void *context)
 	if (f->function)
 		sn_json_member_string(json, "function", f->function);
 	sn_json_close(json);
+}
+
+/* What goes into the object beside the rows. */
+struct beside_rows {
+	const struct sn_view *view;
+	const struct sn_view_input *input;
+	const char *why_empty; /* NULL: there are rows */
+};
+
+static void members_write(struct sn_json *json, void *context)
+{
+	const struct beside_rows *beside = context;
+
+	if (beside->why_empty)
+		sn_json_member_string(json, "why_empty", beside->why_empty);
+	filter_members_write(json, beside->input->profile);
+	if (beside->view->write_members)
+		beside->view->write_members(beside->input, json);
 }
 
 /* Ten million samples as CSV or JSON lines are written piece by piece. */
@@ -147,7 +155,7 @@ static char *columns_choose(const struct sn_view *view, const struct sn_view_inp
 static sn_status rows_write(const struct sn_view *view, const struct sn_view_input *input,
 			    struct sn_table_view *how, FILE *out, struct sn_error *err)
 {
-	struct beside_rows beside = { input->profile, NULL };
+	struct beside_rows beside = { view, input, NULL };
 	struct sn_text reason = { 0 };
 	struct sn_table table;
 	sn_status status;
@@ -162,12 +170,15 @@ static sn_status rows_write(const struct sn_view *view, const struct sn_view_inp
 		beside.why_empty = reason.chars;
 	}
 	if (status == SN_OK)
-		status = sn_table_write(&table, how, out, filter_members_write, &beside, err);
+		status = sn_table_write(&table, how, out, members_write, &beside, err);
 	if (status == SN_OK && beside.why_empty)
 		sn_warn("%s", beside.why_empty);
 	sn_text_free(&reason);
-	if (status == SN_OK && how->format == SN_FORMAT_TEXT)
+	if (status == SN_OK && how->format == SN_FORMAT_TEXT) {
 		put_idle(input->profile, out);
+		if (view->put_foot)
+			view->put_foot(input, out);
+	}
 	sn_table_free(&table);
 	return status;
 }
@@ -176,9 +187,12 @@ sn_status sn_view_show(const struct sn_view *view, const struct sn_view_input *i
 		       struct sn_table_view *how, FILE *out, struct sn_error *err)
 {
 	struct sn_view_input ours = *input;
+	struct sn_heap *heap = NULL;
 	char *columns, *sort;
 	sn_status status;
 
+	if (!ours.heap)
+		ours.heap = &heap;
 	how->schema = view->schema;
 	how->share_column = view->share_column;
 	if (view->show)
@@ -192,6 +206,7 @@ sn_status sn_view_show(const struct sn_view *view, const struct sn_view_input *i
 	if (!how->sort && !how->filter)
 		ours.row_limit = how->top;
 	status = rows_write(view, &ours, how, out, err);
+	sn_heap_free(heap);
 	free(columns);
 	free(sort);
 	return status;

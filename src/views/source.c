@@ -530,7 +530,6 @@ static sn_status asm_fill(const struct sn_view_input *input, struct sn_table *ta
 static const struct sn_explanation asm_words[] = {
 	{ "link_addr", "text", "Address in the file (link address), in hex.", "offset_bytes" },
 	{ "offset_bytes", "count", "Bytes from the function's entry.", NULL },
-	{ "bytes", "text", "The instruction's bytes in hex.", NULL },
 	{ "nest", "text", "One bar for each loop around the instruction; > is a loop's header.",
 	  "depth" },
 	{ 0 },

@@ -9,6 +9,7 @@
 
 #include "base/table.h"
 #include "base/text.h"
+#include "heap/heap.h"
 #include "machine/choice.h"
 #include "profile/profile.h"
 #include "profile/structures.h"
@@ -25,7 +26,9 @@ struct sn_view_input {
 	bool with_runtime_loops;
 	bool is_utf8;	  /* marks may be other than ASCII */
 	size_t row_limit; /* samples: rows wanted, 0: all */
-	size_t *cursor;	  /* samples: where to begin, moved on to where the rows end; NULL: all */
+	/* of the caller, who frees it: read by the first view that needs it; NULL: each reads its own */
+	struct sn_heap **heap;
+	size_t *cursor; /* samples: where to begin, moved on to where the rows end; NULL: all */
 };
 
 /** The evidence that a view needs. */
@@ -80,6 +83,10 @@ struct sn_view {
 	/* adds why there is no row and what would give one, as a sentence, where only the view knows
 	 * (empty.h says what all views have in common); NULL: it knows no more */
 	void (*why_empty)(const struct sn_view_input *input, struct sn_text *out);
+
+	/* further members of the JSON object, and lines below the text; NULL: none */
+	void (*write_members)(const struct sn_view_input *input, struct sn_json *json);
+	void (*put_foot)(const struct sn_view_input *input, FILE *out);
 
 	/* a page */
 	sn_status (*show)(const struct sn_view_input *input, struct sn_table_view *how, FILE *out,

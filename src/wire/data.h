@@ -176,6 +176,7 @@ enum sn_record_type {
 	SN_RECORD_REGISTERS,
 	SN_RECORD_INSTANCES, /* changes while the process runs, as the next one */
 	SN_RECORD_BUCKET,
+	SN_RECORD_PATH,
 	SN_RECORD_KINDS,
 };
 
@@ -233,6 +234,16 @@ struct sn_record_stack {
 	uint32_t id, parent;
 	uint32_t depth; /* <= SN_DATA_SEGMENT_MAX */
 	uint64_t pc[];
+};
+
+/** A call path of a trace (wire/trace.h): the frame at `pc`, a return address, called by the path
+ *  `parent` (0: by nobody we know). Ids count from 1 in the file, with holes, apart from those of
+ *  stacks. SN_RECORD_PATH_SITE says, in a second record, that events refer to it. */
+enum { SN_RECORD_PATH_SITE = 1 };
+struct sn_record_path {
+	struct sn_record_header header;
+	uint32_t id, parent, reserved;
+	uint64_t pc;
 };
 
 enum sn_record_map_flags {

@@ -29,6 +29,8 @@ enum sn_follow {
 	SN_FOLLOW_REGEX /* forks, and programs whose path matches */
 };
 
+enum sn_heap_mode { SN_HEAP_OFF, SN_HEAP_TRACE };
+
 struct sn_settings {
 	uint64_t period_ns; /* period=: CPU time between samples; 0: no sampling; default 1000700 */
 	/* wait=: shorter waits are not recorded; default 50000; 0: waits off */
@@ -45,6 +47,7 @@ struct sn_settings {
 	uint64_t used_system_ns;
 	uint32_t is_same_process; /* user= was there: an image before this one was measured */
 	uint32_t is_openmp_off;	  /* openmp=0 turns the stitching off */
+	uint32_t heap;		  /* heap=: enum sn_heap_mode */
 	enum sn_follow follow;	  /* follow=all|fork|exec|none|regex */
 	char pattern[SN_SETTINGS_PATTERN_MAX]; /* regex=: POSIX extended; no semicolon */
 	char dir[SN_SETTINGS_PATH_MAX];	       /* dir=: absolute; must exist and be writable */
@@ -147,6 +150,8 @@ static inline int sn_settings_parse(const char *text, struct sn_settings *settin
 			settings->stack_max_frames = (uint32_t)number;
 		else if (sn_settings_key_is(text, "openmp"))
 			settings->is_openmp_off = number == 0;
+		else if (sn_settings_key_is(text, "heap"))
+			settings->heap = (uint32_t)number;
 		else if (sn_settings_key_is(text, "follow"))
 			settings->follow = sn_settings_follow(value);
 		else if (sn_settings_key_is(text, "regex"))

@@ -16,6 +16,7 @@ WITHOUT_TESTS = {
     'runtime/calls': 'runs inside the target: tests/hostile and tests/end',
     'runtime/clock': 'runs inside the target: tests/hostile and tests/end',
     'runtime/core': 'runs inside the target: tests/hostile and tests/end',
+    'runtime/heap': 'runs inside the target: tests/end/heap.py',
     'runtime/heartbeat': 'runs inside the target: tests/end/heartbeat.py',
     'runtime/heartbeat/publishers': 'run inside the target: tests/end/heartbeat_publish.py',
     'runtime/openmp': 'runs inside the target: tests/hostile and tests/end',

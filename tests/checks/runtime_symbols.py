@@ -42,7 +42,7 @@ wrappers = set()
 for source in sources:
     text = open(source).read()
     wrappers |= set(re.findall(r'^SN_EXPORT[^;{]*?\b(\w+)\(', text, re.M))
-    wrappers |= set(re.findall(r'^(?:CALL\(\w+, \w+,\s*|LOOP_WITH\w*\()(\w+)', text, re.M))
+    wrappers |= set(re.findall(r'^(?:CALL\(\w+, \w+,\s*|LOOP_WITH\w*\(|(?:NEW|DELETE)\(\d+, )(\w+)', text, re.M))
 wrappers = {w.replace('plain_', '') for w in wrappers}
 exports = {n for n in names('-D', '--defined-only', library) if not (export_prefix and n.startswith(export_prefix))}
 check(exports - wrappers, 'nothing is exported but what is meant to be')

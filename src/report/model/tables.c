@@ -71,9 +71,11 @@ static void add_row_tables(struct sn_report *report, const struct sn_view_input 
 sn_status sn_report_add_tables(struct sn_report *report, struct sn_structures *structures,
 			       const struct sn_report_options *options, struct sn_error *err)
 {
+	struct sn_heap *heap = NULL;
 	struct sn_view_input input = { .profile = report->profile,
 				       .structures = structures,
-				       .is_utf8 = sn_locale_is_utf8() };
+				       .is_utf8 = sn_locale_is_utf8(),
+				       .heap = &heap };
 	sn_status status = SN_OK;
 
 	for (const struct sn_view *const *view = sn_views; *view && status == SN_OK; view++) {
@@ -87,5 +89,6 @@ sn_status sn_report_add_tables(struct sn_report *report, struct sn_structures *s
 	}
 	if (status == SN_OK && options->has_details)
 		add_row_tables(report, &input);
+	sn_heap_free(heap);
 	return status;
 }

@@ -32,7 +32,7 @@ enum {
 	SN_SIGNAL = SIGSTKFLT,	  /* standard and unused on Linux: coalesces when blocked */
 	SN_SIGNAL_TRAP = SIGTRAP, /* perf events come by this where the kernel can: cheaper */
 	SN_BLOCKS_MAX = 32768,	  /* threads alive at one time */
-	SN_BLOCK_BYTES = 256 << 10,
+	SN_BLOCK_BYTES = 320 << 10,
 	SN_STACK_BYTES = 64 << 10, /* for handlers, in the block */
 	SN_CACHE_BYTES = 64 << 10,
 	SN_FRAMES_MAX = 8192, /* and half of it again for a creator's stack */
@@ -89,6 +89,8 @@ struct sn_thread {
 	_Atomic uint32_t free_next;
 };
 
+struct sn_trace_header; /* wire/trace.h */
+
 struct sn_module_table {
 	uint32_t count, generation;
 	struct sn_unwind_module modules[SN_MODULES_MAX];
@@ -100,6 +102,7 @@ struct sn_state {
 	uint32_t is_sealed; /* seccomp: no system calls any more */
 	int32_t pid;
 	struct sn_writer_file file;
+	struct sn_trace_header *trace; /* core/trace.h; NULL: no collector writes one */
 	_Atomic uint32_t next_thread, next_block;
 	_Atomic uint32_t awaited;      /* threads that began before us */
 	_Atomic uint32_t live_threads; /* from before they are made to their end */
@@ -290,6 +293,8 @@ uint32_t sn_stack_intern(struct sn_writer *writer, const uint64_t *pcs, uint32_t
  *  that blocks. Gives an id, 0 for none. */
 uint32_t sn_stack_capture(struct sn_thread *self, struct sn_unwind_regs *regs, uint64_t leaf,
 			  bool is_signal, int64_t now_ns);
+/** Only walks: the program's frames, into self->pcs. The caller holds the thread busy. */
+uint32_t sn_stack_walk(struct sn_thread *self, const struct sn_unwind_regs *regs, int64_t now_ns);
 /** Leaves out frames of our own library; gives how many are left. */
 uint32_t sn_stack_drop_own(uint64_t *pcs, uint32_t count, bool is_signal);
 

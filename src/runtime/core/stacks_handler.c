@@ -253,3 +253,18 @@ uint32_t sn_stack_capture(struct sn_thread *self, struct sn_unwind_regs *regs, u
 	atomic_store_explicit(&self->is_walking, 0, memory_order_release);
 	return sn_stack_intern(&self->writer, pcs, count, flags, parent, now_ns);
 }
+
+uint32_t sn_stack_walk(struct sn_thread *self, const struct sn_unwind_regs *regs, int64_t now_ns)
+{
+	struct sn_unwind_walk_result result = { 0 };
+	bool is_closing;
+	uint32_t count;
+
+	atomic_store_explicit(&self->is_walking, 1, memory_order_seq_cst);
+	is_closing = atomic_load_explicit(&sn_state->is_closing, memory_order_seq_cst);
+	if (is_closing)
+		atomic_store_explicit(&self->is_walking, 0, memory_order_release);
+	count = walk(self, regs, is_closing, now_ns, &result);
+	atomic_store_explicit(&self->is_walking, 0, memory_order_release);
+	return sn_stack_drop_own(self->pcs, count, false);
+}

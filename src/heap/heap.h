@@ -1,0 +1,49 @@
+/**
+ * The heap of an experiment, from its traces (wire/trace.h): what each call path allocated, released,
+ * left behind, and held when the program held most. docs/method/heap.md has the definitions.
+ *
+ * Traces are read once, in the order of time over all threads and processes; memory is needed for the
+ * blocks that are alive.
+ */
+#ifndef SN_HEAP_HEAP_H
+#define SN_HEAP_HEAP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "experiment/experiment.h"
+
+/** Counts are exact but for what `lost` says. Bytes are those that were requested. */
+struct sn_heap_sums {
+	uint64_t allocations, bytes;
+	uint64_t frees;			     /* of these blocks, wherever that was */
+	uint64_t leaked_count, leaked_bytes; /* never released until the process ended */
+	uint64_t peak_bytes; /* alive when the sum over all processes was greatest */
+	uint64_t temporary;  /* released before their thread's next allocation */
+};
+
+struct sn_heap_path {
+	uint32_t process;
+	uint32_t stack; /* its leaf is the call; SN_NONE: none was taken */
+	bool is_new;	/* operator new; else malloc and its kin */
+	struct sn_heap_sums sums;
+};
+
+struct sn_heap {
+	bool is_traced; /* else all is zero: nobody asked for it */
+	SN_VEC(struct sn_heap_path) paths;
+	struct sn_heap_sums total;
+	int64_t peak_ns;	/* time of the experiment; 0: nothing was allocated */
+	uint64_t unknown_frees; /* of blocks that were there before us, or came past us */
+	uint64_t lost;		/* events that were counted and not kept */
+	int64_t overhead_ns;	/* what tracing took in the target */
+	uint64_t damaged;	/* pieces that could not be read to their end */
+};
+
+/** Reads the traces. Damage is counted, no error; SN_ERR_IO: a file cannot be read. The caller frees. */
+sn_status sn_heap_read(const struct sn_experiment *experiment, struct sn_heap **out,
+		       struct sn_error *err);
+void sn_heap_free(struct sn_heap *heap);
+
+#endif

@@ -1,0 +1,225 @@
+/* The pieces of all traces, from files on disk and from live ones, and the clocks of their processes. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/map.h"
+#include "base/text.h"
+#include "heap/parts.h"
+
+struct finder {
+	struct sn_heap_pieces *pieces;
+	struct sn_map processes; /* host, pid and sequence -> process + 1 */
+	struct sn_map seen;	 /* process and number of a piece -> 0 */
+	const char *host;	 /* of the trace that is being read */
+};
+
+static uint64_t image_key(const char *host, int32_t pid, uint32_t sequence)
+{
+	return sn_hash_bytes(host, strlen(host)) ^
+	       sn_hash_u64((uint64_t)(uint32_t)pid << 32 | sequence);
+}
+
+/* The process of an image, + 1; NULL: the experiment has none such. */
+static const uint64_t *process_of(const struct finder *finder, int32_t pid, uint32_t sequence)
+{
+	return sn_map_get(&finder->processes, image_key(finder->host, pid, sequence));
+}
+
+static void account_take(struct finder *finder, uint32_t process,
+			 const struct sn_trace_account *account)
+{
+	finder->pieces->lost += account->lost[SN_TRACE_HEAP];
+	finder->pieces->ticks[process] += account->ticks[SN_TRACE_HEAP];
+}
+
+/* `bytes` are there, and the piece says that it has as many. */
+static void piece_take(struct finder *finder, const struct sn_trace_piece *piece, uint32_t bytes)
+{
+	const uint64_t *process = process_of(finder, piece->pid, piece->sequence);
+	bool is_new;
+
+	if (!process) {
+		finder->pieces->damaged++;
+		return;
+	}
+	if (piece->kind == SN_TRACE_ACCOUNT) {
+		if (bytes >= sizeof(struct sn_trace_account))
+			account_take(finder, (uint32_t)*process - 1, (const void *)piece);
+		return;
+	}
+	if (piece->kind != SN_TRACE_HEAP)
+		return;
+	/* one that the launcher had copied when it was killed lies live as well */
+	sn_map_put(&finder->seen, *process << 40 ^ piece->number, &is_new);
+	if (is_new)
+		sn_vec_push(&finder->pieces->items,
+			    (struct sn_heap_piece){ piece, bytes, (uint32_t)*process - 1 });
+}
+
+static void disk_read(struct finder *finder, const struct sn_file_view *view)
+{
+	size_t at = 0;
+
+	while (view->length - at >= sizeof(struct sn_trace_piece)) {
+		const struct sn_trace_piece *piece = (const void *)(view->bytes + at);
+		uint32_t bytes = piece->committed_bytes;
+
+		if (piece->magic != SN_TRACE_PIECE_MAGIC || bytes < sizeof(*piece) ||
+		    bytes > SN_TRACE_SLOT_BYTES || bytes > view->length - at)
+			break;
+		piece_take(finder, piece, bytes);
+		bytes = sn_trace_disk_bytes(bytes);
+		at = bytes < view->length - at ? at + bytes : view->length;
+	}
+	finder->pieces->damaged += at < view->length;
+}
+
+/* A trace whose launcher was killed, or which is still being written. */
+static void live_read(struct finder *finder, const struct sn_file_view *view)
+{
+	const struct sn_trace_header *header = (const void *)view->bytes;
+	const uint64_t *process;
+
+	if (view->length < SN_TRACE_HEADER_BYTES || header->magic != SN_TRACE_MAGIC ||
+	    header->version != SN_TRACE_VERSION)
+		return;
+	for (uint32_t i = 0; i < header->slots_backed && i < SN_TRACE_SLOTS; i++) {
+		const struct sn_trace_piece *piece =
+			(const void *)(view->bytes + sn_trace_slot_offset(i));
+		uint32_t bytes;
+
+		if (sn_trace_slot_offset(i + 1) > view->length)
+			break;
+		if (header->states[i] == SN_TRACE_FREE || piece->magic != SN_TRACE_PIECE_MAGIC)
+			continue;
+		bytes = atomic_load_explicit(&piece->committed_bytes, memory_order_acquire);
+		if (bytes >= sizeof(*piece) && bytes <= SN_TRACE_SLOT_BYTES)
+			piece_take(finder, piece, bytes);
+	}
+	process = process_of(finder, header->pid, header->sequence);
+	finder->pieces->lost += header->lost[SN_TRACE_HEAP];
+	if (process)
+		finder->pieces->ticks[*process - 1] += header->ticks[SN_TRACE_HEAP];
+}
+
+/* ---- clocks ---- */
+
+struct instant {
+	uint64_t tsc;
+	int64_t ns;
+};
+
+/* The last pair of ticks and ns in a piece. */
+static struct instant last_instant(const struct sn_heap_piece *item)
+{
+	const struct sn_trace_piece *piece = item->piece;
+	struct instant last = { piece->base_tsc, piece->base_ns };
+	struct sn_heap_reader reader;
+	struct sn_heap_event_read event;
+
+	sn_heap_reader_open(&reader, piece, item->bytes);
+	while (sn_heap_reader_next(&reader, &event))
+		if (event.kind == SN_HEAP_TIME)
+			last = (struct instant){ event.tsc,
+						 piece->base_ns + (int64_t)(event.time_ns &
+									    INT64_MAX >> 2) };
+	return last;
+}
+
+/* From its first pair to its last. A run that has but one is too short to tell: about 2 GHz. */
+static void clocks_set(struct sn_heap_pieces *pieces)
+{
+	size_t count = pieces->experiment->processes.count;
+	const struct sn_heap_piece **last = sn_alloc_zeroed(count, sizeof(*last));
+
+	for (size_t i = 0; i < pieces->items.count; i++) {
+		const struct sn_heap_piece *item = &pieces->items.items[i];
+		struct sn_heap_clock *clock = &pieces->clocks[item->process];
+
+		if (!last[item->process] || item->piece->base_tsc < clock->base_tsc) {
+			clock->base_tsc = item->piece->base_tsc;
+			clock->base_ns = item->piece->base_ns;
+		}
+		if (!last[item->process] ||
+		    item->piece->base_tsc > last[item->process]->piece->base_tsc)
+			last[item->process] = item;
+	}
+	for (size_t p = 0; p < count; p++) {
+		struct sn_heap_clock *clock = &pieces->clocks[p];
+		struct instant end;
+
+		clock->ns_per_tick = 0.5;
+		if (!last[p])
+			continue;
+		end = last_instant(last[p]);
+		if (end.tsc > clock->base_tsc && end.ns > clock->base_ns)
+			clock->ns_per_tick = (double)(end.ns - clock->base_ns) /
+					     (double)(end.tsc - clock->base_tsc);
+		clock->base_ns += pieces->experiment->processes.items[p].clock_offset_ns;
+	}
+	free(last);
+}
+
+static int pieces_compare(const void *a, const void *b, void *context)
+{
+	const struct sn_heap_piece *x = a, *y = b;
+	const struct sn_heap_clock *clocks = context;
+	double tx = sn_heap_time_ns(&clocks[x->process], x->piece->base_tsc);
+	double ty = sn_heap_time_ns(&clocks[y->process], y->piece->base_tsc);
+
+	if (tx != ty)
+		return tx < ty ? -1 : 1;
+	return (x->piece->number > y->piece->number) - (x->piece->number < y->piece->number);
+}
+
+sn_status sn_heap_pieces_open(struct sn_heap_pieces *pieces, const struct sn_experiment *e,
+			      struct sn_error *err)
+{
+	struct finder finder = { .pieces = pieces };
+	sn_status status = SN_OK;
+
+	*pieces = (struct sn_heap_pieces){ .experiment = e };
+	pieces->clocks = sn_alloc_zeroed(e->processes.count + 1, sizeof(*pieces->clocks));
+	pieces->ticks = sn_alloc_zeroed(e->processes.count + 1, sizeof(*pieces->ticks));
+	for (size_t p = 0; p < e->processes.count; p++) {
+		const struct sn_process *process = &e->processes.items[p];
+
+		*sn_map_put(&finder.processes,
+			    image_key(process->host, process->pid, process->sequence), NULL) =
+			p + 1;
+	}
+	for (size_t i = 0; i < e->traces.count && status == SN_OK; i++) {
+		struct sn_file_view view;
+
+		finder.host = e->traces.items[i].host;
+		status = sn_file_map(e->traces.items[i].path, &view, err);
+		if (status != SN_OK)
+			break;
+		sn_vec_push(&pieces->views, view);
+		if (view.length >= sizeof(uint64_t) &&
+		    *(const uint64_t *)(const void *)view.bytes == SN_TRACE_MAGIC)
+			live_read(&finder, &view);
+		else
+			disk_read(&finder, &view);
+	}
+	clocks_set(pieces);
+	if (pieces->items.count)
+		qsort_r(pieces->items.items, pieces->items.count, sizeof(*pieces->items.items),
+			pieces_compare, pieces->clocks);
+	sn_map_free(&finder.processes);
+	sn_map_free(&finder.seen);
+	if (status != SN_OK)
+		sn_heap_pieces_close(pieces);
+	return status;
+}
+
+void sn_heap_pieces_close(struct sn_heap_pieces *pieces)
+{
+	for (size_t i = 0; i < pieces->views.count; i++)
+		sn_file_unmap(&pieces->views.items[i]);
+	sn_vec_free(&pieces->views);
+	sn_vec_free(&pieces->items);
+	free(pieces->clocks);
+	free(pieces->ticks);
+}

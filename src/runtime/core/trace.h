@@ -1,0 +1,55 @@
+/**
+ * Writing a trace (wire/trace.h): a thread's writer owns one slot at a time. For collectors whose
+ * events are too many for the data file.
+ */
+#ifndef SN_RUNTIME_CORE_TRACE_H
+#define SN_RUNTIME_CORE_TRACE_H
+
+#include "runtime/core/runtime.h"
+#include "wire/trace.h"
+
+/** Belongs to one thread, and is not reentrant. All zero: nothing written yet. */
+struct sn_trace_writer {
+	struct sn_trace_piece *piece; /* NULL: none, or none to be had */
+	uint32_t used_bytes;
+	uint32_t slot;
+	uint32_t starved_backed, starved_given_back; /* when there was no slot */
+	bool is_starved;
+};
+
+/** Set-up, also in the child of a fork: makes the file. False: there is no room for it. */
+bool sn_trace_open(enum sn_data_origin origin);
+/** A new piece. False: there is no slot, and that was counted as `kind`'s loss of an event. */
+bool sn_trace_take_slot(struct sn_trace_writer *writer, enum sn_trace_kind kind,
+			uint32_t thread_index);
+/** The piece is complete: the launcher takes it. */
+void sn_trace_give_slot(struct sn_trace_writer *writer);
+
+static inline struct sn_trace_header *sn_trace_header(void)
+{
+	return sn_state->trace;
+}
+
+static inline void sn_trace_lose(enum sn_trace_kind kind)
+{
+	atomic_fetch_add_explicit(&sn_trace_header()->lost[kind], 1, memory_order_relaxed);
+}
+
+/** Where the next event goes, with room for `bytes`. NULL: a new piece is to be taken. */
+static inline uint8_t *sn_trace_room(const struct sn_trace_writer *writer, uint32_t bytes)
+{
+	return __builtin_expect(writer->piece != NULL, 1) &&
+			       writer->used_bytes + bytes <= SN_TRACE_SLOT_BYTES
+		       ? (uint8_t *)writer->piece + writer->used_bytes
+		       : NULL;
+}
+
+/** The event ends at `end`. */
+static inline void sn_trace_commit(struct sn_trace_writer *writer, const uint8_t *end)
+{
+	writer->used_bytes = (uint32_t)(end - (const uint8_t *)writer->piece);
+	atomic_store_explicit(&writer->piece->committed_bytes, writer->used_bytes,
+			      memory_order_release);
+}
+
+#endif

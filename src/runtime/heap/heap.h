@@ -1,0 +1,129 @@
+/**
+ * The collector of the heap: every allocation with its call path, every release, as events of a trace
+ * (wire/heap.h). It is in a build of the runtime of its own, which only --heap loads: interposing
+ * malloc would cost every other recorded program a jump at each call.
+ */
+#ifndef SN_RUNTIME_HEAP_HEAP_H
+#define SN_RUNTIME_HEAP_HEAP_H
+
+#include "runtime/core/collector.h"
+#include "runtime/core/trace.h"
+#include "wire/heap.h"
+
+enum {
+	SN_HEAP_FRAMES = 512, /* of a stack that is remembered; deeper ones are walked whole */
+	SN_HEAP_ROWS = 1024,
+	SN_HEAP_NODES = 1 << 20, /* of call paths, three quarters used */
+	SN_HEAP_NOTED = 4,
+};
+
+/** One writer's place in its stream of events. */
+struct sn_heap_stream {
+	struct sn_trace_writer writer;
+	uint64_t last_tsc, last_address, time_tsc; /* time_tsc: of the last TIME, or the base */
+	uint64_t time_gap;			   /* ticks until the next TIME */
+	uint32_t event_count;			   /* modulo 2^32 */
+	uint32_t last_path;
+	uint64_t holder; /* frame of the function that writes at the moment; 0: none */
+};
+
+/** A frame of the stack as it was at the last event. */
+struct sn_heap_frame {
+	uint64_t pc;	    /* return address */
+	uint64_t rsp, rbp;  /* as they are when control returns there */
+	uint32_t path : 31; /* node: this frame and its callers */
+	uint32_t is_site : 1;
+	int32_t saved_at; /* where it keeps its caller's rbp, from rsp; SN_HEAP_NOT_SAVED */
+};
+#define SN_HEAP_NOT_SAVED INT32_MIN
+
+/** How to find the caller of a return address, in short. */
+struct sn_heap_row {
+	uint64_t pc; /* 0: empty */
+	int32_t cfa_offset;
+	int16_t rbp_slot;  /* from the CFA, in units of 8 bytes; 0: not saved */
+	uint8_t is_by_rbp; /* else the CFA counts from rsp */
+	uint8_t kind;	   /* enum sn_heap_row_kind */
+};
+enum sn_heap_row_kind { SN_HEAP_ROW_STEP, SN_HEAP_ROW_OUTERMOST, SN_HEAP_ROW_HARD };
+
+/** Calls of an allocator's functions from within each other, of this thread, whether or not it is one
+ * of ours. */
+struct sn_heap_nest {
+	const uint64_t *outer_frame; /* of the wrapper that the program called; NULL: none */
+	uint64_t outer_bytes, inside_start, inside_end; /* the allocator's code */
+	uint8_t outer_kind;
+	const void *skipped_free;	  /* its release is written already */
+	const void *noted[SN_HEAP_NOTED]; /* the latest allocations */
+	uint32_t noted_count;
+};
+extern __thread struct sn_heap_nest sn_heap_nest __attribute__((tls_model("initial-exec")));
+
+/** What the collector knows of a thread; in scratch. */
+struct sn_heap_thread {
+	/* the second is for a signal handler that interrupts the first */
+	struct sn_heap_stream streams[2];
+
+	/* the stack as it was, outermost first */
+	uint32_t generation, frame_count;
+	struct sn_heap_frame frames[SN_HEAP_FRAMES], fresh[SN_HEAP_FRAMES];
+	struct sn_heap_row rows[SN_HEAP_ROWS];
+};
+extern struct sn_collector sn_heap_collector;
+
+/** Of the process image; wiped on fork. */
+struct sn_heap_state {
+	_Atomic uint32_t is_on;
+	_Atomic uint32_t next_path, node_count;
+	/* for threads that are none of ours */
+	_Atomic uint32_t stray_lock;
+	struct sn_heap_stream stray;
+	_Atomic uint64_t nodes[SN_HEAP_NODES]; /* tag | is a site | id */
+};
+extern struct sn_heap_state *sn_heap_state; /* never NULL */
+
+static inline bool sn_heap_is_on(void)
+{
+	return atomic_load_explicit(&sn_heap_state->is_on, memory_order_relaxed) && sn_is_active();
+}
+
+/** The node of the call path that begins with the caller of the function whose frame (rbp) this is.
+ *  0: none, as our own code was interrupted or the table is full. The caller holds the stream. */
+uint32_t sn_heap_path(struct sn_thread *self, struct sn_heap_thread *heap, const uint64_t *frame);
+
+/** An allocation by the function with this frame has returned. */
+void sn_heap_note_allocation(const uint64_t *frame, const void *block, uint64_t bytes,
+			     enum sn_heap_event kind);
+/** A block is about to be released; `tsc` 0: now. */
+void sn_heap_note_release(const uint64_t *frame, const void *block, uint64_t tsc);
+
+/* heap/setup_heap.c: the functions of the next library in line that has them */
+#define SN_HEAP_REAL(X)                                                                            \
+	X(void *, c_alloc, (size_t))                                                               \
+	X(void, c_release, (void *))                                                               \
+	X(void *, c_zeroed, (size_t, size_t))                                                      \
+	X(void *, c_resize, (void *, size_t))                                                      \
+	X(void *, c_resize_array, (void *, size_t, size_t))                                        \
+	X(void *, c_memalign, (size_t, size_t))                                                    \
+	X(void *, c_aligned, (size_t, size_t))                                                     \
+	X(int, c_posix, (void **, size_t, size_t))                                                 \
+	X(void *, c_valloc, (size_t))                                                              \
+	X(void *, c_pvalloc, (size_t))
+#define SN_HEAP_MEMBER(type, name, parameters) type(*name) parameters;
+
+enum { SN_HEAP_NEWS = 8, SN_HEAP_DELETES = 12 };
+
+struct sn_heap_real {
+	SN_HEAP_REAL(SN_HEAP_MEMBER)
+	void *(*news[SN_HEAP_NEWS])(size_t, size_t, size_t);
+	void (*deletes[SN_HEAP_DELETES])(void *, size_t, size_t);
+	uint64_t c_start, c_end, new_start, new_end; /* the libraries of malloc and operator new */
+};
+extern struct sn_heap_real sn_heap_real;
+void sn_heap_resolve(void);
+void sn_heap_load(void);
+bool sn_heap_install(enum sn_data_origin origin);
+/** operator new or delete of a library that came later; from where it is called. */
+void *sn_heap_find_later(const char *name, uint64_t caller);
+
+#endif

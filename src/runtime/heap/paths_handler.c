@@ -1,0 +1,315 @@
+/*
+ * Call paths at the price of a comparison. Between two allocations of a thread most of its stack stays
+ * as it was. So the frames of the last walk are kept, with where each found its caller: the words
+ * there are compared, and what is unchanged is not walked again.
+ *
+ * A frame is the same if its return address, rsp and rbp are: rules that need no other register find
+ * the same caller from them, if the same words lie on the stack. Frames with other rules, of other
+ * stacks, or deeper than we keep are walked by the unwinder, each time.
+ *
+ * A path is a node: its parent is its caller's. So a new path costs as many nodes as frames differ.
+ */
+#include "runtime/heap/heap.h"
+
+#include "unwind/cache.h"
+
+enum {
+	NODE_PROBES = 64,
+	NODES_FULL = SN_HEAP_NODES / 4 * 3,
+	ID_BITS = 24,
+	RBP_OF_SIX = 1, /* in sn_unwind_short_row: rbx rbp r12 r13 r14 r15 */
+};
+#define SITE_BIT (1ULL << ID_BITS)
+#define ID_MASK	 (SITE_BIT - 1)
+
+/* ---- nodes ---- */
+
+static bool write_node(struct sn_thread *self, uint32_t id, uint32_t parent, uint64_t pc,
+		       uint8_t flags)
+{
+	struct sn_record_path *record = NULL;
+
+	if (sn_enter(self)) {
+		record = sn_writer_reserve(&self->writer, sizeof *record, sn_now_ns());
+		if (record) {
+			*record = (struct sn_record_path){
+				.header = { .type = SN_RECORD_PATH,
+					    .flags = flags,
+					    .size_bytes = sizeof *record },
+				.id = id,
+				.parent = parent,
+				.pc = pc,
+			};
+			sn_writer_commit(&self->writer, sizeof *record);
+		}
+		sn_leave(self);
+	}
+	if (!record)
+		sn_lose(SN_LOSS_STACK_TABLE);
+	return record != NULL;
+}
+
+static uint64_t hash_node(uint32_t parent, uint64_t pc)
+{
+	uint64_t hash = (pc ^ (uint64_t)parent << 40 ^ parent) * 0x9e3779b97f4a7c15ULL;
+
+	hash ^= hash >> 32;
+	return hash * 0xd6e8feb86659fd93ULL;
+}
+
+/* A fresh node in an empty place; 0: somebody else was there first, or it cannot be written. */
+static uint64_t make_node(struct sn_thread *self, _Atomic uint64_t *place, uint64_t tag,
+			  uint32_t parent, uint64_t pc)
+{
+	uint32_t id =
+		atomic_fetch_add_explicit(&sn_heap_state->next_path, 1, memory_order_relaxed) + 1;
+	uint64_t empty = 0, node = tag | id;
+
+	if (id > ID_MASK || !write_node(self, id, parent, pc, 0) ||
+	    !atomic_compare_exchange_strong(place, &empty, node))
+		return 0;
+	atomic_fetch_add_explicit(&sn_heap_state->node_count, 1, memory_order_relaxed);
+	return node;
+}
+
+/* The place of a node in the table, made if new; NULL: it cannot be had. */
+static _Atomic uint64_t *find_node(struct sn_thread *self, uint32_t parent, uint64_t pc)
+{
+	uint64_t hash = hash_node(parent, pc), tag = hash >> (ID_BITS + 1) << (ID_BITS + 1);
+
+	for (uint32_t probe = 0; probe < NODE_PROBES; probe++) {
+		_Atomic uint64_t *place =
+			&sn_heap_state->nodes[(hash + probe) & (SN_HEAP_NODES - 1)];
+		uint64_t node = atomic_load_explicit(place, memory_order_relaxed);
+		if (node == 0) {
+			if (atomic_load_explicit(&sn_heap_state->node_count,
+						 memory_order_relaxed) >= NODES_FULL)
+				break;
+			if (make_node(self, place, tag, parent, pc))
+				return place;
+			node = atomic_load_explicit(place, memory_order_relaxed);
+			if (node == 0)
+				return NULL;
+		}
+		if (node >> (ID_BITS + 1) << (ID_BITS + 1) == tag)
+			return place;
+	}
+	sn_lose(SN_LOSS_STACK_TABLE);
+	return NULL;
+}
+
+/* The path of a frame below `parent`. Our own code is no frame of the program's. 0: none. */
+static uint32_t extend(struct sn_thread *self, uint32_t parent, uint64_t pc)
+{
+	_Atomic uint64_t *place;
+
+	if (sn_is_own_code(pc))
+		return parent;
+	place = find_node(self, parent, pc);
+	return place ? (uint32_t)(*place & ID_MASK) : 0;
+}
+
+/* That events refer to this path is said once, so that a reader makes stacks of those only. */
+static uint32_t mark_site(struct sn_thread *self, uint32_t parent, uint64_t pc)
+{
+	_Atomic uint64_t *place = find_node(self, parent, pc);
+
+	if (!place)
+		return 0;
+	uint32_t id = (uint32_t)(*place & ID_MASK);
+	if (!(atomic_load_explicit(place, memory_order_relaxed) & SITE_BIT)) {
+		if (!write_node(self, id, parent, pc, SN_RECORD_PATH_SITE))
+			return 0;
+		atomic_fetch_or_explicit(place, SITE_BIT, memory_order_relaxed);
+	}
+	return id;
+}
+
+/* ---- rules in short ---- */
+
+static struct sn_heap_row *place_of_row(struct sn_heap_thread *heap, uint64_t pc)
+{
+	return &heap->rows[(pc ^ pc >> 10) & (SN_HEAP_ROWS - 1)];
+}
+
+static uint8_t kind_of(const struct sn_unwind_short_row *row)
+{
+	unsigned rbp = 1u << RBP_OF_SIX;
+
+	if (row->flags & SN_UNWIND_SHORT_OUTERMOST)
+		return SN_HEAP_ROW_OUTERMOST;
+	if (row->flags || row->from_rbp & rbp ||
+	    (row->cfa_reg != SN_UNWIND_RSP && row->cfa_reg != SN_UNWIND_RBP))
+		return SN_HEAP_ROW_HARD;
+	return SN_HEAP_ROW_STEP;
+}
+
+/* What the unwinder has learned of a return address; NULL: nothing yet. */
+static const struct sn_heap_row *find_row(struct sn_thread *self, struct sn_heap_thread *heap,
+					  uint64_t pc)
+{
+	struct sn_heap_row *place = place_of_row(heap, pc);
+	struct sn_unwind_short_row row;
+
+	if (__builtin_expect(place->pc == pc, 1))
+		return place;
+	if (!sn_unwind_cache_get(self->cache, sn_unwind_cache_key(pc, true), heap->generation,
+				 &row))
+		return NULL;
+	place->pc = pc;
+	place->cfa_offset = row.cfa_offset;
+	place->rbp_slot = row.saved & 1u << RBP_OF_SIX ? row.slot[RBP_OF_SIX] : 0;
+	place->is_by_rbp = row.cfa_reg == SN_UNWIND_RBP;
+	place->kind = kind_of(&row);
+	return place;
+}
+
+/* ---- walks ---- */
+
+static inline uint64_t word_at(uint64_t address)
+{
+	return *(const uint64_t *)(uintptr_t)address;
+}
+
+static inline bool is_on_stack(const struct sn_thread *self, uint64_t rsp, uint64_t address)
+{
+	return address >= rsp && address <= self->stack_end - 8 && !(address & 7);
+}
+
+/* The frame's caller. False: its rule cannot be followed here. */
+static inline bool step(const struct sn_thread *self, const struct sn_heap_row *row,
+			struct sn_heap_frame *frame, struct sn_heap_frame *caller)
+{
+	uint64_t cfa =
+		(row->is_by_rbp ? frame->rbp : frame->rsp) + (uint64_t)(int64_t)row->cfa_offset;
+	uint64_t saved = cfa + (uint64_t)((int64_t)row->rbp_slot * 8);
+
+	if (cfa <= frame->rsp || !is_on_stack(self, frame->rsp, cfa - 8) ||
+	    (row->rbp_slot && !is_on_stack(self, frame->rsp, saved)))
+		return false;
+	caller->pc = word_at(cfa - 8);
+	caller->rsp = cfa;
+	caller->rbp = row->rbp_slot ? word_at(saved) : frame->rbp;
+	frame->saved_at = row->rbp_slot ? (int32_t)(saved - frame->rsp) : SN_HEAP_NOT_SAVED;
+	return true;
+}
+
+/* Whether the stack still leads from a frame to the next one out. */
+static inline bool still_leads(const struct sn_heap_frame *frame)
+{
+	const struct sn_heap_frame *caller = frame - 1;
+
+	return word_at(caller->rsp - 8) == caller->pc &&
+	       (frame->saved_at == SN_HEAP_NOT_SAVED ||
+		word_at(frame->rsp + (uint64_t)(int64_t)frame->saved_at) == caller->rbp);
+}
+
+/* By the unwinder, from here: for what the short rules do not know. */
+static __attribute__((noinline)) uint32_t walk_whole(struct sn_thread *self,
+						     struct sn_heap_thread *heap, uint64_t leaf)
+{
+	struct sn_unwind_regs regs;
+	uint32_t count, first = 0, path = 0;
+
+	heap->frame_count = 0;
+	sn_unwind_regs_here(&regs);
+	if (!sn_enter(self))
+		return 0;
+	count = sn_stack_walk(self, &regs, sn_now_ns());
+	sn_leave(self);
+	/* frames of an allocator's own may lie between */
+	while (first < count && self->pcs[first] != leaf)
+		first++;
+	for (uint32_t i = count; i-- > first + 1;) {
+		path = extend(self, path, self->pcs[i]);
+		if (!path)
+			return 0;
+	}
+	return first < count ? mark_site(self, path, leaf) : 0;
+}
+
+/* Follows the stack out from fresh[0] until it meets frames that are as they were. Sets how many are
+ * fresh, and how many of the old are left. False: it cannot be followed. */
+static bool follow(struct sn_thread *self, struct sn_heap_thread *heap, uint32_t *fresh_count,
+		   uint32_t *kept)
+{
+	uint32_t top = heap->frame_count, count = 1;
+
+	for (;;) {
+		struct sn_heap_frame *frame = &heap->fresh[count - 1];
+
+		while (top && heap->frames[top - 1].rsp < frame->rsp)
+			top--;
+		const struct sn_heap_frame *old = &heap->frames[top - 1];
+		if (top && old->rsp == frame->rsp && old->pc == frame->pc &&
+		    old->rbp == frame->rbp) {
+			uint32_t same = top - 1;
+			while (same && still_leads(&heap->frames[same]))
+				same--;
+			if (same == 0) {
+				*kept = top;
+				*fresh_count = count - 1;
+				return true;
+			}
+			top = same; /* the next one out was left since */
+		}
+		const struct sn_heap_row *row = find_row(self, heap, frame->pc);
+		if (!row || row->kind == SN_HEAP_ROW_HARD)
+			return false;
+		if (row->kind == SN_HEAP_ROW_OUTERMOST)
+			break;
+		if (count == SN_HEAP_FRAMES || !step(self, row, frame, frame + 1))
+			return false;
+		if (frame[1].pc == 0)
+			break;
+		count++;
+	}
+	*kept = 0;
+	*fresh_count = count;
+	return true;
+}
+
+/* The path of the innermost frame, which an event now refers to. */
+static uint32_t site_of(struct sn_thread *self, struct sn_heap_thread *heap)
+{
+	struct sn_heap_frame *leaf = &heap->frames[heap->frame_count - 1];
+
+	if (!leaf->is_site) {
+		uint32_t parent = heap->frame_count > 1 ? leaf[-1].path : 0;
+		if (!mark_site(self, parent, leaf->pc))
+			return 0;
+		leaf->is_site = 1;
+	}
+	return leaf->path;
+}
+
+uint32_t sn_heap_path(struct sn_thread *self, struct sn_heap_thread *heap, const uint64_t *frame)
+{
+	uint32_t generation =
+		atomic_load_explicit(&sn_state->table, memory_order_acquire)->generation;
+	uint32_t fresh, kept, path;
+
+	heap->fresh[0] = (struct sn_heap_frame){ .pc = frame[1],
+						 .rsp = (uint64_t)(uintptr_t)(frame + 2),
+						 .rbp = frame[0] };
+	if (heap->generation != generation) {
+		heap->generation = generation;
+		heap->frame_count = 0;
+		memset(heap->rows, 0, sizeof heap->rows);
+	}
+	if (heap->fresh[0].rsp - self->stack_start >= self->stack_end - self->stack_start ||
+	    !follow(self, heap, &fresh, &kept) || kept + fresh > SN_HEAP_FRAMES)
+		return walk_whole(self, heap, frame[1]);
+	path = kept ? heap->frames[kept - 1].path : 0;
+	heap->frame_count = 0;
+	for (uint32_t i = fresh; i-- > 0;) {
+		struct sn_heap_frame *to = &heap->frames[kept++];
+		*to = heap->fresh[i];
+		path = extend(self, path, to->pc);
+		to->path = path & INT32_MAX;
+		if (!path && !sn_is_own_code(to->pc))
+			return 0;
+	}
+	heap->frame_count = kept;
+	return site_of(self, heap);
+}

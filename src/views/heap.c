@@ -1,0 +1,429 @@
+/*
+ * The views of the heap: what each site allocated, what it left behind, what it held at the peak. A
+ * site is the innermost line on a call path that is not of the C or C++ library: the one that somebody
+ * wrote for this program.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/map.h"
+#include "base/text.h"
+#include "heap/heap.h"
+#include "profile/category.h"
+#include "views/parts.h"
+
+enum {
+	H_SITE,
+	H_FUNCTION,
+	H_FILE,
+	H_LINE,
+	H_MODULE,
+	H_KIND,
+	H_ALLOCATIONS,
+	H_BYTES,
+	H_FREES,
+	H_LEAKED_COUNT,
+	H_LEAKED_BYTES,
+	H_PEAK_BYTES,
+	H_TEMPORARY,
+	H_MEAN_BYTES,
+	H_PEAK_SHARE,
+	H_LEAKED_SHARE,
+};
+
+static const struct sn_column heap_columns[] = {
+	{ "site", "site", SN_CELL_TEXT, 0 },
+	{ "function", NULL, SN_CELL_TEXT, 0 },
+	{ "file", NULL, SN_CELL_TEXT, 0 },
+	{ "line", NULL, SN_CELL_INT, 0 },
+	{ "module", "module", SN_CELL_TEXT, 0 },
+	{ "kind", "kind", SN_CELL_TEXT, 0 },
+	{ "allocations", "allocations", SN_CELL_INT, 0 },
+	{ "bytes", "bytes", SN_CELL_INT, 0 },
+	{ "frees", "frees", SN_CELL_INT, 0 },
+	{ "leaked_count", "leaks", SN_CELL_INT, 0 },
+	{ "leaked_bytes", "leaked B", SN_CELL_INT, 0 },
+	{ "peak_bytes", "at peak B", SN_CELL_INT, 0 },
+	{ "temporary", "temporary", SN_CELL_INT, 0 },
+	{ "mean_bytes", "mean B", SN_CELL_REAL, 1 },
+	{ "peak_share", "of peak", SN_CELL_SHARE, 0 },
+	{ "leaked_share", "of leaks", SN_CELL_SHARE, 0 },
+};
+
+/* ---- sites ---- */
+
+struct site {
+	uint32_t function, line; /* of the program; SN_NONE: no stack */
+	bool is_new;
+	struct sn_heap_sums sums;
+};
+
+struct sites {
+	SN_VEC(struct site) items;
+	struct sn_map index; /* of line and kind -> place + 1 */
+};
+
+static bool is_of_language(const struct sn_program *program, uint32_t function)
+{
+	const struct sn_program_function *f = &program->functions.items[function];
+
+	return (f->file && strstr(f->file, "/include/c++/")) || sn_starts_with(f->name, "std::") ||
+	       sn_starts_with(f->name, "__gnu_cxx::");
+}
+
+/* The line on a place that is not of the language's library; SN_NONE: all of it is. */
+static const struct sn_step *step_of_place(const struct sn_program *program,
+					   const struct sn_program_place *place)
+{
+	switch (program->module_classes[place->module]) {
+	case SN_MODULE_CLASS_LIBC:
+	case SN_MODULE_CLASS_LOADER:
+	case SN_MODULE_CLASS_ALLOCATOR:
+	case SN_MODULE_CLASS_SONDE:
+		return NULL;
+	default:
+		break;
+	}
+	for (uint32_t s = place->step_count; s-- > 0;) {
+		const struct sn_step *step = &program->steps.items[place->first_step + s];
+
+		if (step->kind == SN_STEP_FUNCTION && !is_of_language(program, step->index))
+			return step;
+	}
+	return NULL;
+}
+
+static void site_find(const struct sn_program *program, uint32_t stack, struct site *out)
+{
+	const struct sn_program_place *leaf;
+
+	out->function = out->line = SN_NONE;
+	if (stack == SN_NONE || program->first_frame[stack] == program->first_frame[stack + 1])
+		return;
+	for (size_t f = program->first_frame[stack]; f < program->first_frame[stack + 1]; f++) {
+		const struct sn_program_place *place =
+			&program->places.items[program->frame_places[f]];
+		const struct sn_step *step = step_of_place(program, place);
+
+		if (step) {
+			out->function = step->index;
+			out->line = step->line;
+			return;
+		}
+	}
+	leaf = sn_program_leaf(program, stack);
+	out->function = leaf->function;
+	out->line = leaf->line;
+}
+
+static void sums_add(struct sn_heap_sums *to, const struct sn_heap_sums *from)
+{
+	to->allocations += from->allocations;
+	to->bytes += from->bytes;
+	to->frees += from->frees;
+	to->leaked_count += from->leaked_count;
+	to->leaked_bytes += from->leaked_bytes;
+	to->peak_bytes += from->peak_bytes;
+	to->temporary += from->temporary;
+}
+
+static struct sites sites_of(const struct sn_program *program, const struct sn_heap *heap)
+{
+	struct sites sites = { 0 };
+
+	for (size_t i = 0; i < heap->paths.count; i++) {
+		const struct sn_heap_path *path = &heap->paths.items[i];
+		struct site site = { .is_new = path->is_new };
+		uint64_t *place;
+
+		site_find(program, path->stack, &site);
+		place = sn_map_put(&sites.index,
+				   ((uint64_t)site.function << 32 | site.line) << 1 | site.is_new,
+				   NULL);
+		if (!*place) {
+			sn_vec_push(&sites.items, site);
+			*place = sites.items.count;
+		}
+		sums_add(&sites.items.items[*place - 1].sums, &path->sums);
+	}
+	sn_map_free(&sites.index);
+	return sites;
+}
+
+/* ---- rows ---- */
+
+static void site_name(struct sn_table *table, const struct sn_program *program,
+		      const struct site *site)
+{
+	const struct sn_program_function *function;
+	const struct sn_program_line *line = NULL;
+	struct sn_text text = { 0 };
+
+	if (site->function == SN_NONE) {
+		sn_table_set_text(table, H_SITE, "[no call path]");
+		return;
+	}
+	function = &program->functions.items[site->function];
+	if (site->line != SN_NONE && site->line < program->lines.count)
+		line = &program->lines.items[site->line];
+	sn_text_add(&text, function->name);
+	if (line && line->file) {
+		sn_text_addf(&text, " (%s:%u)", sn_base_name(line->file), line->line);
+		sn_table_set_text(table, H_FILE, line->file);
+		sn_view_set_line(table, H_LINE, line->line);
+	} else {
+		sn_text_addf(&text, " in %s", sn_program_module_name(program, function->module));
+	}
+	sn_table_set_text(table, H_SITE, text.chars);
+	sn_table_set_text(table, H_FUNCTION, function->name);
+	sn_table_set_text(table, H_MODULE, sn_program_module_name(program, function->module));
+	sn_text_free(&text);
+}
+
+static void site_row(struct sn_table *table, const struct sn_program *program,
+		     const struct sn_heap *heap, const struct site *site)
+{
+	const struct sn_heap_sums *sums = &site->sums;
+
+	sn_table_add_row(table);
+	site_name(table, program, site);
+	sn_table_set_text(table, H_KIND, site->is_new ? "new" : "malloc");
+	sn_table_set_int(table, H_ALLOCATIONS, (int64_t)sums->allocations);
+	sn_table_set_int(table, H_BYTES, (int64_t)sums->bytes);
+	sn_table_set_int(table, H_FREES, (int64_t)sums->frees);
+	sn_table_set_int(table, H_LEAKED_COUNT, (int64_t)sums->leaked_count);
+	sn_table_set_int(table, H_LEAKED_BYTES, (int64_t)sums->leaked_bytes);
+	sn_table_set_int(table, H_PEAK_BYTES, (int64_t)sums->peak_bytes);
+	sn_table_set_int(table, H_TEMPORARY, (int64_t)sums->temporary);
+	if (sums->allocations)
+		sn_table_set_real(table, H_MEAN_BYTES,
+				  (double)sums->bytes / (double)sums->allocations);
+	sn_table_set_real(table, H_PEAK_SHARE, sn_share(sums->peak_bytes, heap->total.peak_bytes));
+	sn_table_set_real(table, H_LEAKED_SHARE,
+			  sn_share(sums->leaked_bytes, heap->total.leaked_bytes));
+}
+
+static bool is_any(const struct sn_heap_sums *sums)
+{
+	return sums->allocations != 0;
+}
+
+static bool is_leak(const struct sn_heap_sums *sums)
+{
+	return sums->leaked_count != 0;
+}
+
+static bool is_at_peak(const struct sn_heap_sums *sums)
+{
+	return sums->peak_bytes != 0;
+}
+
+/* The heap as it was read before for the same input, or now. */
+static sn_status heap_get(const struct sn_view_input *input, struct sn_heap **out,
+			  struct sn_error *err)
+{
+	if (!*input->heap) {
+		sn_status status = sn_heap_read(input->profile->experiment, input->heap, err);
+
+		if (status != SN_OK)
+			return status;
+	}
+	*out = *input->heap;
+	return SN_OK;
+}
+
+static sn_status sites_fill(const struct sn_view_input *input, struct sn_table *table,
+			    bool (*is_wanted)(const struct sn_heap_sums *), struct sn_error *err)
+{
+	struct sn_view_input ours = *input;
+	struct sn_heap *heap, *own = NULL;
+	struct sites sites;
+	sn_status status;
+
+	if (!ours.heap)
+		ours.heap = &own;
+	status = heap_get(&ours, &heap, err);
+	if (status != SN_OK)
+		return status;
+	sites = sites_of(input->profile->program, heap);
+	for (size_t i = 0; i < sites.items.count; i++)
+		if (is_wanted(&sites.items.items[i].sums))
+			site_row(table, input->profile->program, heap, &sites.items.items[i]);
+	sn_vec_free(&sites.items);
+	sn_heap_free(own);
+	return SN_OK;
+}
+
+static sn_status heap_fill(const struct sn_view_input *input, struct sn_table *table,
+			   struct sn_error *err)
+{
+	return sites_fill(input, table, is_any, err);
+}
+
+static sn_status leaks_fill(const struct sn_view_input *input, struct sn_table *table,
+			    struct sn_error *err)
+{
+	return sites_fill(input, table, is_leak, err);
+}
+
+static sn_status peak_fill(const struct sn_view_input *input, struct sn_table *table,
+			   struct sn_error *err)
+{
+	return sites_fill(input, table, is_at_peak, err);
+}
+
+/* ---- what goes with the rows ---- */
+
+static void members_write(const struct sn_view_input *input, struct sn_json *json)
+{
+	struct sn_heap *heap;
+	struct sn_error err;
+
+	if (heap_get(input, &heap, &err) != SN_OK)
+		return;
+	sn_json_key(json, "mode");
+	if (heap->is_traced)
+		sn_json_string(json, "trace");
+	else
+		sn_json_null(json);
+	sn_json_member_uint(json, "allocations", heap->total.allocations);
+	sn_json_member_uint(json, "frees", heap->total.frees);
+	sn_json_member_uint(json, "bytes", heap->total.bytes);
+	sn_json_member_uint(json, "peak_bytes", heap->total.peak_bytes);
+	sn_json_member_double(json, "peak_t_s", (double)heap->peak_ns / 1e9);
+	sn_json_member_uint(json, "live_end_bytes", heap->total.leaked_bytes);
+	sn_json_member_uint(json, "unknown_frees", heap->unknown_frees);
+	sn_json_key(json, "lost");
+	sn_json_object(json);
+	sn_json_member_uint(json, "heap", heap->lost);
+	sn_json_close(json);
+	sn_json_key(json, "overhead_s");
+	sn_json_object(json);
+	sn_json_member_double(json, "heap", (double)heap->overhead_ns / 1e9);
+	sn_json_close(json);
+}
+
+static void size_put(struct sn_text *text, uint64_t bytes)
+{
+	static const char *const units[] = { "bytes", "kB", "MB", "GB", "TB" };
+	double value = (double)bytes;
+	size_t unit = 0;
+
+	for (; value >= 9999.5 && unit + 1 < sizeof(units) / sizeof(*units); unit++)
+		value /= 1000;
+	sn_text_addf(text, "%.*f %s", unit && value < 100 ? 1 : 0, value, units[unit]);
+}
+
+static void foot_put(const struct sn_view_input *input, FILE *out)
+{
+	struct sn_text text = { 0 };
+	struct sn_heap *heap;
+	struct sn_error err;
+
+	if (heap_get(input, &heap, &err) != SN_OK || !heap->is_traced)
+		return;
+	sn_text_addf(&text, "%llu allocations of ", (unsigned long long)heap->total.allocations);
+	size_put(&text, heap->total.bytes);
+	sn_text_add(&text, "; at most ");
+	size_put(&text, heap->total.peak_bytes);
+	sn_text_addf(&text, " at a time, at %.3f s; %llu blocks of ", (double)heap->peak_ns / 1e9,
+		     (unsigned long long)heap->total.leaked_count);
+	size_put(&text, heap->total.leaked_bytes);
+	sn_text_add(&text, " were never released");
+	if (heap->lost)
+		sn_text_addf(&text, "; %llu events were lost", (unsigned long long)heap->lost);
+	if (heap->damaged)
+		sn_text_addf(&text, "; %llu pieces of the trace are damaged",
+			     (unsigned long long)heap->damaged);
+	fprintf(out, "%s\n", text.chars);
+	sn_text_free(&text);
+}
+
+static void why_no_heap(const struct sn_view_input *input, struct sn_text *out)
+{
+	if (input->profile->experiment->traces.count)
+		sn_text_add(out, "there was none");
+	else
+		sn_text_add(
+			out,
+			"the heap was not traced; 'sonde record --heap=trace PROGRAM' does that");
+}
+
+static const struct sn_explanation heap_words[] = {
+	{ "allocations", "count",
+	  "Blocks that were allocated. A realloc is an allocation of the new size and a release of "
+	  "the old block.",
+	  "frees" },
+	{ "frees", "count", "Blocks of the site that were released, wherever that was.",
+	  "allocations" },
+	{ "leaked_count", "count", "Blocks of the site that were never released.", "leaked_bytes" },
+	{ "leaked_bytes", "count",
+	  "Bytes of the site that were never released. Blocks that a program needs to its end are "
+	  "among them; a leak grows with the run.",
+	  "leaked_count" },
+	{ "peak_bytes", "count",
+	  "Bytes of the site that were alive when the program held most. The sites' sum is the peak.",
+	  NULL },
+	{ "temporary", "count",
+	  "Blocks that were released before their thread's next allocation: candidates for the "
+	  "stack, or for one block that is kept.",
+	  "allocations" },
+	{ "mean_bytes", "count", "Mean size of the site's blocks.", "bytes" },
+	{ "peak_share", "share", "The site's part of the peak.", "peak_bytes" },
+	{ "leaked_share", "share", "The site's part of all bytes that were never released.",
+	  "leaked_bytes" },
+	{ 0 },
+};
+
+#define HEAP_DATA                                                                                  \
+	"site,function,file,line,module,kind,allocations,bytes,frees,leaked_count,leaked_bytes,"   \
+	"peak_bytes,temporary,mean_bytes,peak_share,leaked_share"
+
+const struct sn_view sn_view_heap = {
+	.name = "heap",
+	.title = "allocations by site: how many, how large, how long they live",
+	.schema = "sonde.heap/1",
+	.columns = heap_columns,
+	.column_count = sizeof(heap_columns) / sizeof(*heap_columns),
+	.words = heap_words,
+	.data_columns = HEAP_DATA,
+	.text_columns = "allocations,bytes,mean_bytes,frees,temporary,leaked_bytes,peak_bytes,kind,"
+			"site",
+	.sort = "allocations",
+	.fill = heap_fill,
+	.why_empty = why_no_heap,
+	.write_members = members_write,
+	.put_foot = foot_put,
+};
+
+const struct sn_view sn_view_leaks = {
+	.name = "leaks",
+	.title = "blocks that were never released, by site",
+	.schema = "sonde.leaks/1",
+	.columns = heap_columns,
+	.column_count = sizeof(heap_columns) / sizeof(*heap_columns),
+	.data_columns = HEAP_DATA,
+	.text_columns = "leaked_share,leaked_bytes,leaked_count,allocations,kind,site",
+	.sort = "leaked_bytes",
+	.fill = leaks_fill,
+	.why_empty = why_no_heap,
+	.write_members = members_write,
+	.put_foot = foot_put,
+};
+
+const struct sn_view sn_view_peak = {
+	.name = "peak",
+	.title = "what the heap's peak is made of, by site",
+	.schema = "sonde.peak/1",
+	.columns = heap_columns,
+	.column_count = sizeof(heap_columns) / sizeof(*heap_columns),
+	.data_columns = HEAP_DATA,
+	.text_columns = "peak_share,peak_bytes,bytes,allocations,kind,site",
+	.sort = "peak_bytes",
+	.fill = peak_fill,
+	.why_empty = why_no_heap,
+	.write_members = members_write,
+	.put_foot = foot_put,
+};
