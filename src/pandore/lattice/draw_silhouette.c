@@ -156,17 +156,11 @@ static void add_bound(struct sn_text *svg, const struct silhouette *s, double to
 static void add_strip(struct sn_text *svg, const struct silhouette *s, double top)
 {
 	uint32_t active = s->profile->active_count, step = active > 8 ? (active + 3) / 4 : 1;
-	char number[16];
 
 	for (uint32_t d = 0; d <= active; d += active > 4 && step == 1 ? 2 : step) {
 		double y = top + STRIP * (1 - (double)d / active);
 
-		sn_text_addf(svg, "<path d=\"M%.1f %.1fh%.1f\" stroke=\"#e3e7ec\"/>\n", LEFT, y,
-			     PLOT_WIDTH);
-		snprintf(number, sizeof(number), "%u", d);
-		sn_picture_add_label(svg, LEFT - 8, y + 4,
-				     "text-anchor=\"end\" fill=\"#5a6675\" font-size=\"11\"",
-				     number);
+		sn_picture_add_rule(svg, LEFT, y, PLOT_WIDTH, d);
 	}
 	sn_text_add(svg, "<g shape-rendering=\"crispEdges\">\n");
 	for (uint32_t c = 0; c < s->columns; c++) {

@@ -41,17 +41,11 @@ static double time_x(double time_s, double total_s)
 static void add_scale(struct sn_text *svg, uint32_t processes, double top)
 {
 	uint32_t step = processes > 4 ? (processes + 3) / 4 : 1;
-	char number[16];
 
 	for (uint32_t d = 0; d <= processes; d += step) {
 		double y = top + HEIGHT * (1 - (double)d / processes);
 
-		sn_text_addf(svg, "<path d=\"M%.1f %.1fh%.1f\" stroke=\"#e3e7ec\"/>\n", LEFT, y,
-			     PLOT_WIDTH);
-		snprintf(number, sizeof(number), "%u", d);
-		sn_picture_add_label(svg, LEFT - 8, y + 4,
-				     "text-anchor=\"end\" fill=\"#5a6675\" font-size=\"11\"",
-				     number);
+		sn_picture_add_rule(svg, LEFT, y, PLOT_WIDTH, d);
 	}
 }
 

@@ -133,3 +133,13 @@ void sn_picture_add_label(struct sn_text *svg, double x, double y, const char *s
 	sn_text_add_html(svg, chars);
 	sn_text_add(svg, "</text>\n");
 }
+
+void sn_picture_add_rule(struct sn_text *svg, double left, double y, double width, uint32_t number)
+{
+	char digits[16];
+
+	sn_text_addf(svg, "<path d=\"M%.1f %.1fh%.1f\" stroke=\"#e3e7ec\"/>\n", left, y, width);
+	snprintf(digits, sizeof(digits), "%u", number);
+	sn_picture_add_label(svg, left - 8, y + 4,
+			     "text-anchor=\"end\" fill=\"#5a6675\" font-size=\"11\"", digits);
+}

@@ -43,6 +43,9 @@ void sn_picture_add_name(struct sn_text *text, const struct sn_execution *execut
 void sn_picture_add_label(struct sn_text *svg, double x, double y, const char *style,
 			  const char *chars);
 
+/** A line of a grid with its number before it, right-aligned. */
+void sn_picture_add_rule(struct sn_text *svg, double left, double y, double width, uint32_t number);
+
 /* One picture each at the origin; they return its height and raise `*width`. */
 double sn_picture_draw_grid(struct sn_text *svg, const struct sn_picture *picture, double *width);
 double sn_picture_draw_levels(struct sn_text *svg, const struct sn_picture *picture, double *width);
