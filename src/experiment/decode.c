@@ -14,15 +14,15 @@
 
 /* ---- the process ---- */
 
-/* Threads may leave perf events for timers: then most signals are theirs. */
+/* Threads may leave perf events for timers. */
 static const char *mechanism_name(const struct sn_data_header *h)
 {
 	static const char *const names[] = { "off", "perf-signal", "thread-timer", "itimer-prof",
 					     "perf-ring" };
 	uint32_t mechanism = h->mechanism;
 
-	if (mechanism == SN_MECHANISM_PERF_SIGNAL && h->timer_signals > h->handler_count / 2)
-		return "perf-signal, then timers";
+	if (mechanism == SN_MECHANISM_PERF_SIGNAL && h->timer_signals)
+		return "perf-signal+thread-timer";
 	return mechanism < sizeof(names) / sizeof(*names) ? names[mechanism] : "unknown";
 }
 

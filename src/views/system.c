@@ -338,10 +338,15 @@ static const struct sn_explanation process_words[] = {
 	  NULL },
 	{ "clock_mechanism", "text",
 	  "What made the samples: perf-signal (a perf event that signals its thread), thread-timer "
-	  "(a POSIX timer, bound to the kernel's tick), 'perf-signal, then timers' where threads "
+	  "(a POSIX timer, bound to the kernel's tick), 'perf-signal+thread-timer' where threads "
 	  "changed over, itimer-prof, perf-ring (from outside of the target), off.",
 	  "rate_hz" },
-	{ "rate_hz", "count", "Samples asked for, per second of CPU time.", "clock_mechanism" },
+	{ "rate_hz", "count",
+	  "Samples per second of CPU time: asked for in 'show processes', had in 'show summary'.",
+	  "clock_mechanism rate_reason" },
+	{ "rate_reason", "text",
+	  "In 'show summary': why there were not as many samples as asked for; null: there were.",
+	  "rate_hz" },
 	{ "overhead_share", "share",
 	  "sonde's own cost inside the target over the target's CPU time: "
 	  "calibrated cost of a signal times signals, and of switches.",

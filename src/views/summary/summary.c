@@ -16,6 +16,7 @@
 #include "whatif/sentence.h"
 #include "views/summary/deaths.h"
 #include "views/summary/evidence.h"
+#include "views/summary/rate.h"
 
 /* ---- accounts ---- */
 
@@ -117,7 +118,6 @@ static void processes_sum(struct sn_summary *s)
 {
 	const struct sn_profile *p = s->profile;
 	const struct sn_experiment *e = p->experiment;
-	uint64_t most = 0;
 	double overhead = 0, cpu = 0;
 
 	for (size_t i = 0; i < e->processes.count; i++) {
@@ -133,15 +133,6 @@ static void processes_sum(struct sn_summary *s)
 		if (used > 0) {
 			overhead += (double)process->overhead_ns / 1e9;
 			cpu += used;
-		}
-		if (!s->clock_mechanism || p->processes[i].samples > most) {
-			most = p->processes[i].samples;
-			s->clock_mechanism = process->clock_mechanism;
-			s->rate_hz = process->rate_hz;
-			s->sampled_hz =
-				p->processes[i].cpu_ns
-					? 1e9 * (double)most / (double)p->processes[i].cpu_ns
-					: NAN;
 		}
 	}
 	s->overhead_share = cpu > 0 ? overhead / cpu : NAN;
@@ -159,6 +150,7 @@ static void accounts_find(struct sn_summary *s)
 	s->elapsed_s = sn_seconds(e->elapsed_ns);
 	threads_sum(s);
 	processes_sum(s);
+	sn_summary_rate(s);
 	if (!e->processes.count)
 		s->user_s = s->system_s = NAN;
 	if (p->is_filtered) {
@@ -288,6 +280,10 @@ static void warn_rates(struct sn_summary *s)
 
 	if (p->is_filtered)
 		return;
+	/* of timers the runtime has said why */
+	if (s->rate_reason && !strstr(s->clock_mechanism, "thread-timer"))
+		warn(s, "%.0f samples a CPU second, where %g were asked for: %s", s->rate_hz,
+		     s->asked_hz, s->rate_reason);
 	for (size_t i = 0; i < e->processes.count; i++) {
 		const char *program = sn_base_name(e->processes.items[i].program);
 		double error = rate_error(p, i);
@@ -657,6 +653,10 @@ void sn_summary_write_json(const struct sn_summary *s, struct sn_json *json)
 	program_modules_write(s, json);
 	sn_json_member_string(json, "clock_mechanism", s->clock_mechanism);
 	sn_json_member_double(json, "rate_hz", s->rate_hz);
+	if (s->rate_reason)
+		sn_json_member_string(json, "rate_reason", s->rate_reason);
+	else
+		sn_json_member_null(json, "rate_reason");
 	sn_verdict_write_json(&s->verdict, json);
 	sn_json_key(json, "warnings");
 	sn_json_array(json);

@@ -46,9 +46,9 @@ struct sn_summary {
 	double overhead_share;
 	double loops_share, innermost_share; /* NaN without samples */
 	double category_shares[SN_CATEGORIES];
-	const char *clock_mechanism; /* of the process with most samples */
-	double rate_hz;		     /* asked for */
-	double sampled_hz;	     /* samples a second of CPU time; NaN: unknown */
+	const char *clock_mechanism; /* of all processes, joined by '+'; NULL: there is none */
+	double asked_hz, rate_hz; /* samples a second of CPU time; the latter: had, NaN unknown */
+	const char *rate_reason;  /* why they are not the same; NULL: they are */
 	SN_VEC(const char *) warnings;
 	size_t death_count; /* of the warnings, the first: processes that a signal ended */
 

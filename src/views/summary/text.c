@@ -6,6 +6,7 @@
 
 #include "base/terminal.h"
 #include "base/text.h"
+#include "views/summary/rate.h"
 #include "views/summary/summary.h"
 
 /* Bytes of a line that are set off. */
@@ -259,10 +260,10 @@ static void put_head(const struct page *page, struct sn_text *line)
 	sn_text_add(line, " lost");
 	if (is_clock_off(s))
 		sn_text_addf(line, "%sclock off", dot(page));
-	else if (s->clock_mechanism && strstr(s->clock_mechanism, "timer") && s->sampled_hz > 0)
-		sn_text_addf(line, "%s%s: %.0f Hz", dot(page), s->clock_mechanism, s->sampled_hz);
-	else if (s->clock_mechanism)
-		sn_text_addf(line, "%s%s at %g Hz", dot(page), s->clock_mechanism, s->rate_hz);
+	else if (s->clock_mechanism) {
+		sn_text_add(line, dot(page));
+		sn_summary_rate_text(s, line);
+	}
 	if (!isnan(s->overhead_share))
 		sn_text_addf(line, "%soverhead %.1f %%", dot(page), 100 * s->overhead_share);
 	if (e->exit_status > 0)
