@@ -82,8 +82,10 @@ static const char *reason_of(const struct sn_summary *s)
 
 void sn_summary_rate(struct sn_summary *s)
 {
+	uint64_t cpu_ns = s->profile->total.cpu_ns;
+
 	mechanisms_find(s);
-	s->rate_hz = s->sampled_cpu_s > 0 ? (double)s->samples / s->sampled_cpu_s : NAN;
+	s->rate_hz = cpu_ns ? 1e9 * (double)s->samples / (double)cpu_ns : NAN;
 	s->rate_reason = s->clock_mechanism ? reason_of(s) : NULL;
 }
 
