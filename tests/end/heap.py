@@ -2,10 +2,11 @@
 import glob
 import os
 import signal
+import re
+import struct
 import subprocess
 import sys
 import time
-import re
 
 from sonde_test import Test
 
@@ -197,6 +198,252 @@ def cut_short():
         t.check(run.returncode == 0, f'byte {at} changed', run.stderr)
 
 
+ALLOCATORS = {'jemalloc': 'libjemalloc.so.2', 'tcmalloc': 'libtcmalloc_minimal.so.4', 'mimalloc': 'libmimalloc.so.2'}
+
+
+def library_of(name):
+    found = glob.glob(f'/usr/lib/*/{name}') + glob.glob(f'/usr/lib/{name}')
+    return found[0] if found else None
+
+
+def other_allocators():
+    program = t.compile('heap.cc', '-O2', '-g', '-pthread', compiler='g++', output='./others')
+    for name, file in ALLOCATORS.items():
+        library = library_of(file)
+        if not library:
+            t.skip(f'{name}: exact', f'{file} is not installed')
+            continue
+        words = [program, 7, 2, 3000, 1]
+        run = t.run('record', '-q', '--heap=trace', '-o', f'{name}.1', *words, env={**os.environ, 'LD_PRELOAD': library})
+        counts, heap = seen(f'{name}.1')
+        t.equal((run.returncode, run.stderr), (0, ''), f'{name}: status and standard error')
+        t.equal(counts, told(run.stdout), f'{name}: counts and bytes are exact')
+        t.equal((heap['lost'], heap['unknown_frees']), ({'heap': 0}, 0), f'{name}: nothing lost, nothing unknown')
+
+
+# Safe in signal handlers, which the C library's malloc is not.
+BUMP = '''
+#include <stdatomic.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/mman.h>
+static _Atomic(char *) next;
+void *malloc(size_t n)
+{
+	char *at = atomic_load(&next), *none = NULL;
+	if (!at) {
+		at = mmap(NULL, 1UL << 36, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+		if (!atomic_compare_exchange_strong(&next, &none, at))
+			munmap(at, 1UL << 36);
+	}
+	at = atomic_fetch_add(&next, (n + 31) & ~15UL);
+	*(size_t *)at = n;
+	return at + 16;
+}
+void free(void *p) { (void)p; }
+void *calloc(size_t a, size_t b) { return malloc(a * b); }
+void *realloc(void *old, size_t n)
+{
+	void *p = malloc(n);
+	if (old)
+		memcpy(p, old, ((size_t *)old)[-2] < n ? ((size_t *)old)[-2] : n);
+	return p;
+}
+'''
+HANDLER = '''
+#include <setjmp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/time.h>
+static volatile long handled, jumps, done;
+static sigjmp_buf back;
+static void on_alarm(int s)
+{
+	(void)s;
+	free(malloc(33));
+	handled++;
+#ifdef JUMPS
+	if (handled % 8 == 0) {
+		jumps++;
+		siglongjmp(back, 1);
+	}
+#endif
+}
+int main(void)
+{
+	struct sigaction action = { .sa_handler = on_alarm };
+	struct itimerval timer = { { 0, 200 }, { 0, 200 } };
+	sigaction(SIGALRM, &action, NULL);
+	sigsetjmp(back, 1);
+	setitimer(ITIMER_REAL, &timer, NULL);
+	while (done < 400000) {
+		free(malloc(50));
+		done++;
+	}
+	timer = (struct itimerval){ 0 };
+	setitimer(ITIMER_REAL, &timer, NULL);
+	fprintf(stderr, "%ld %ld %ld\\n", done, handled, jumps);
+	return 0;
+}
+'''
+
+
+def signal_handlers():
+    """A handler allocates wherever it interrupts, in our own code, too; and may never return there."""
+    bump = t.compile(BUMP, '-O2', '-fno-builtin', '-shared', '-fPIC', output='./libbump.so')
+    for jumps in (False, True):
+        program = t.compile(HANDLER, '-O2', '-g', '-fno-builtin', *(['-DJUMPS'] if jumps else []), output=f'./handler{jumps}')
+        name = 'handlers that jump away' if jumps else 'handlers'
+        run = t.run('record', '-q', '--heap=trace', '-o', f'handler{jumps}.1', program,
+                    env={**os.environ, 'LD_PRELOAD': os.path.abspath(bump)})
+        done, handled, jumped = (int(word) for word in run.stderr.split())
+        heap = t.show('heap', f'handler{jumps}.1', '--all')
+        mains = sum(r['allocations'] for r in heap['rows'] if r['bytes'] == 50 * r['allocations'])
+        all_of_program = heap['allocations'] - sum(r['allocations'] for r in heap['rows']
+                                                   if r['bytes'] > 60 * r['allocations'])
+        if not jumps:
+            t.equal((all_of_program, heap['unknown_frees'], heap['lost']['heap']), (done + handled, 0, 0),
+                    f'{name}: every allocation counts')
+        else:  # what was jumped out of was begun, or not: one for each jump
+            t.check(done + handled <= all_of_program + heap['lost']['heap'] <= done + handled + jumped,
+                    f'{name}: every allocation counts', done, handled, jumped, all_of_program, heap['lost'])
+        t.check(mains > done * 0.9 or jumps, f'{name}: and nearly all have their call path', mains)
+
+
+ODD = '''
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <pthread.h>
+#include <thread>
+#include <unistd.h>
+#define SITE __attribute__((noipa)) static void *
+SITE before_main(size_t n) { void *p = malloc(n); asm volatile(""); return p; }
+SITE in_thread(size_t n) { void *p = malloc(n); asm volatile(""); return p; }
+SITE in_tls_end(size_t n) { void *p = malloc(n); asm volatile(""); return p; }
+SITE in_key_end(size_t n) { void *p = malloc(n); asm volatile(""); return p; }
+SITE at_exit(size_t n) { void *p = malloc(n); asm volatile(""); return p; }
+SITE in_destructor(size_t n) { void *p = malloc(n); asm volatile(""); return p; }
+static void *early = before_main(11);
+struct Local { void *p = in_thread(12); ~Local() { free(p); free(in_tls_end(13)); } };
+static thread_local Local local;
+static pthread_key_t key;
+static void key_end(void *p) { free(p); free(in_key_end(14)); }
+struct Global { ~Global() { free(in_destructor(16)); } } global;
+int main(int, char **argv)
+{
+	pthread_key_create(&key, key_end);
+	atexit([] { free(at_exit(15)); });
+	for (int i = 0; i < 10; i++)
+		std::thread([] { pthread_setspecific(key, in_thread(12)); (void)*(volatile char *)local.p; }).join();
+	free(early);
+	if (argv[1] && !strcmp(argv[1], "_exit")) _exit(4);
+	if (argv[1] && !strcmp(argv[1], "close")) { for (int fd = 3; fd < 1024; fd++) close(fd); return 5; }
+	if (argv[1] && !strcmp(argv[1], "exec")) execl("/bin/sh", "sh", "-c", "exit 6", nullptr);
+	if (argv[1] && !strcmp(argv[1], "twice")) { void *p = malloc(2000); free(p); free(p); }
+	return 3;
+}
+'''
+
+
+def odd_moments():
+    """Before main, in destructors of threads, after exit; _exit, exec, all descriptors closed, a double free."""
+    with open('odd.cc', 'w') as out:
+        out.write(ODD)
+    program = t.compile('./odd.cc', '-O2', '-g', '-pthread', '-fno-builtin', compiler='g++', output='./odd')
+    end = {'': 3, '_exit': 4, 'close': 5, 'exec': 6, 'twice': -signal.SIGABRT}
+    for how, status in end.items():
+        words = [program] + ([how] if how else [])
+        name = how or 'to the end'
+        plain = t.command(*words)
+        run = t.run('record', '-q', '--heap=trace', '-o', f'odd{how}.1', *words)
+        t.equal(plain.returncode, status, f'{name}: what the program does without us')
+        t.equal((run.returncode, run.stdout), (128 - status if status < 0 else status, plain.stdout), f'{name}: and with us')
+        t.check(plain.stderr in run.stderr, f'{name}: its words are there', run.stderr)
+        heap = t.show('heap', f'odd{how}.1', '--all')
+        rows = {(r['function'] or '').split('(')[0]: (r['allocations'], r['frees']) for r in heap['rows']}
+        want = {'before_main': (1, 1), 'in_thread': (20, 20), 'in_tls_end': (10, 10), 'in_key_end': (10, 10)}
+        if how in ('', 'close'):
+            want.update({'at_exit': (1, 1), 'in_destructor': (1, 1)})
+        t.equal({site: rows.get(site) for site in want}, want, f'{name}: every moment counts')
+
+
+def own_malloc():
+    """A malloc in the program itself comes before ours: nothing is traced, and that is said."""
+    program = t.compile(BUMP + '''
+#include <stdio.h>
+int main(void) { char *p = malloc(100); snprintf(p, 100, "mine"); puts(p); return 2; }
+''', '-O2', '-fno-builtin', '-rdynamic', output='./mine')
+    run = t.run('record', '-q', '--heap=trace', '-o', 'mine.1', program)
+    t.equal((run.returncode, run.stdout), (2, 'mine\n'), 'own malloc: the program runs as ever')
+    heap = t.show('heap', 'mine.1')
+    t.equal((heap['mode'], heap['rows']), (None, []), 'own malloc: nothing is claimed')
+    text = t.run('show', 'summary', 'mine.1').stdout
+    t.check('malloc of its own' in ' '.join(text.split()), 'own malloc: the summary says why', text)
+    static = t.compile(STORM.replace('PAIRS = 2000000', 'PAIRS = 2000'), '-O2', '-static', '-pthread', output='./static')
+    run = t.run('record', '-q', '--heap=trace', '-o', 'static.1', static)
+    t.equal((run.returncode, run.stdout), (0, 'survived\n'), 'static: the program runs as ever')
+    text = t.run('show', 'summary', 'static.1').stdout
+    t.check('static program cannot be traced' in ' '.join(text.split()), 'static: the summary says why', text)
+
+
+def killed_at_any_moment():
+    """What was begun and what was done are counted in shared memory; the trace lies between."""
+    program = t.compile('''
+#include <stdatomic.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+static _Atomic long *counts;
+static void *work(void *argument)
+{
+	_Atomic long *mine = counts + 16 * (long)argument;
+	for (;;) {
+		mine[0]++;
+		void *volatile p = malloc(64);
+		mine[1]++;
+		mine[2]++;
+		free(p);
+		mine[3]++;
+	}
+}
+int main(int count, char **words)
+{
+	int fd = open(words[count - 1], O_RDWR | O_CREAT, 0600);
+	pthread_t thread;
+	if (ftruncate(fd, 4096)) return 1;
+	counts = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	pthread_create(&thread, NULL, work, (void *)1);
+	work(0);
+}
+''', '-O2', '-g', '-pthread', '-fno-builtin', output='./endless')
+    for round_ in range(5):
+        shared = os.path.abspath(f'counts{round_}')
+        run = subprocess.Popen([t.sonde, 'record', '-q', '--heap=trace', '--clock', 'off', '-o', f'killed{round_}.1', program,
+                                shared], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        deadline = time.time() + 60
+        while not (os.path.exists(shared) and os.path.getsize(shared) and any(open(shared, 'rb').read())):
+            if time.time() > deadline:
+                break
+            time.sleep(0.002)
+        time.sleep(0.01 + 0.013 * round_)
+        target = t.command('pgrep', '-P', run.pid).stdout.split()
+        os.kill(int(target[0]), signal.SIGKILL)
+        run.wait(timeout=120)
+        values = struct.unpack('32q', open(shared, 'rb').read(256))
+        begun, done, freeing, freed = (values[i] + values[16 + i] for i in range(4))
+        heap = t.show('heap', f'killed{round_}.1', '--all')
+        row = [r for r in heap['rows'] if r['function'] == 'work'][0]
+        if heap['lost']['heap']:
+            t.skip(f'killed {round_}: all is there', 'the disk did not keep up')
+            continue
+        t.check(done <= row['allocations'] <= begun and freed <= row['frees'] <= freeing, f'killed {round_}: all is there',
+                begun, done, freeing, freed, row)
+
+
 def refused():
     run = t.run('record', '--heap=nothing', 'true')
     t.check(run.returncode == 125 and '--heap takes' in run.stderr, 'an unknown mode is refused', run.stderr)
@@ -207,7 +454,8 @@ def refused():
     t.check(run.returncode == 0 and '--heap' in run.stderr, 'without a trace show heap says how to get one', run.stderr)
 
 
-for part in (known_program, random_programs, lost_are_counted, without_launcher, cut_short, refused):
+for part in (known_program, random_programs, other_allocators, signal_handlers, odd_moments, own_malloc, killed_at_any_moment,
+             lost_are_counted, without_launcher, cut_short, refused):
     if not chosen or part.__name__ in chosen:
         part()
 t.done()

@@ -111,13 +111,13 @@ static inline void write_release(struct sn_heap_stream *stream, uint32_t thread_
 
 /* ---- who writes ---- */
 
-/* A holder whose frame lies deeper than ours has been left by longjmp, if both are on the thread's own
- * stack. */
+/* A holder whose frame lies no further out than ours has been left by longjmp, if both are on the
+ * thread's own stack. */
 static bool is_abandoned(const struct sn_thread *self, uint64_t holder, uint64_t frame)
 {
 	uint64_t bytes = self->stack_end - self->stack_start;
 
-	return holder < frame && holder - self->stack_start < bytes &&
+	return holder <= frame && holder - self->stack_start < bytes &&
 	       frame - self->stack_start < bytes;
 }
 
