@@ -119,8 +119,9 @@ static sn_status option_take(struct parser *parser, size_t i, const char *value,
 	struct sn_given given = { i, value };
 
 	if (option->choices && !choice_is_known(option->choices, value))
-		return sn_error_set(err, SN_ERR_USAGE, "--%s takes one of %s, not '%s'",
-				    option->name, option->choices, value);
+		return sn_error_set(err, SN_ERR_USAGE, "--%s takes %s %s, not '%s'", option->name,
+				    strchr(option->choices, '|') ? "one of" : "only",
+				    option->choices, value);
 	parser->args->values[i] = value;
 	sn_vec_push(&parser->given, given);
 	return SN_OK;

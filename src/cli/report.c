@@ -20,7 +20,7 @@
 static const struct sn_option report_options[] = {
 	{ "output", 'o', "FILE", "write to FILE; '-' is standard output (text and json)", NULL },
 	{ "format", 'f', "FORMAT", "what to write: html, text or json", "html|text|json" },
-	{ "level", 'l', "N", "how deep: 1 is what the experiment itself tells", "1" },
+	{ "level", 'l', "N", "how deep: there is only 1, what the experiment itself tells", "1" },
 	{ "force", 0, NULL, "write a page even if it is over 64 MB", NULL },
 	SN_ARCH_OPTION,
 	SN_FILTER_OPTIONS,

@@ -8,6 +8,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <fnmatch.h>
 #include <ftw.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -312,13 +313,29 @@ sn_status sn_store_resolve(const char *name, struct sn_text *path, struct sn_err
 	return status;
 }
 
+/* Every name that a part of sonde writes into an experiment by itself. A part that writes one more
+ * adds it here, or the experiment cannot be removed. */
+static const char *const our_names[] = {
+	"launch-key",	       /* sn_store_create */
+	"launch.*.json",       /* sn_launch_write */
+	"*.data",	       /* record, import */
+	"*.live",	       /* the runtime, and record for what it measures from outside */
+	"libsonde-runtime.so", /* record's link beside live files */
+	"gmon.calls",	       /* import of gprof's snapshots */
+	"*.extract",	       /* record */
+	"perf-*.map",	       /* record keeps what just-in-time compilers wrote */
+	"jit-*.dump",
+	"report.html",	/* report, run */
+	"compare.html", /* diff, report of two */
+	"*.part.*",	/* sn_file_writer_open, before its commit */
+};
+
 static bool is_ours(const char *name)
 {
-	return !strcmp(name, "launch-key") || sn_starts_with(name, "launch.") ||
-	       sn_ends_with(name, ".data") || sn_ends_with(name, ".live") ||
-	       !strcmp(name, "gmon.calls") || sn_ends_with(name, ".extract") ||
-	       sn_starts_with(name, "report.") || sn_starts_with(name, "perf-") ||
-	       sn_starts_with(name, "jit-") || strstr(name, ".part.");
+	for (size_t i = 0; i < sizeof(our_names) / sizeof(*our_names); i++)
+		if (!fnmatch(our_names[i], name, 0))
+			return true;
+	return false;
 }
 
 static sn_status remove_ours_in(const char *folder, struct sn_error *err)
@@ -337,26 +354,37 @@ static sn_status remove_ours_in(const char *folder, struct sn_error *err)
 	return status;
 }
 
-/* Removes what a killed launcher left in memory. The folder is named by a file that anybody may
+/* Where record may have put live data: a folder of memory, or one in the experiment itself. */
+static bool is_live_folder(const char *folder, const char *experiment)
+{
+	const char *slash = folder ? strrchr(folder, '/') : NULL;
+	char *real, *parent;
+	bool is_inside;
+
+	if (!slash || slash == folder)
+		return false;
+	if (sn_starts_with(slash, "/sonde-live."))
+		return true;
+	real = realpath(experiment, NULL);
+	parent = sn_strndup(folder, (size_t)(slash - folder));
+	is_inside = real && !strcmp(real, parent) && sn_starts_with(slash, "/live.");
+	free(real);
+	free(parent);
+	return is_inside;
+}
+
+/* Removes the live data that a killed launcher left. The folder is named by a file that anybody may
  * have written, so only files go that look like ours and are ours. */
-static void live_folder_remove(const struct sn_launch *launch)
+static void live_folder_remove(const struct sn_launch *launch, const char *experiment)
 {
 	const char *folder = launch->live_folder;
-	const char *slash = folder ? strrchr(folder, '/') : NULL;
 	struct stat st;
-	DIR *stream;
-	struct dirent *entry;
 
-	if (!slash || !sn_starts_with(slash, "/sonde-live.") || lstat(folder, &st) ||
-	    !S_ISDIR(st.st_mode) || st.st_uid != geteuid() ||
+	if (!is_live_folder(folder, experiment) || lstat(folder, &st) || !S_ISDIR(st.st_mode) ||
+	    st.st_uid != geteuid() ||
 	    (launch->pid > 0 && (!kill(launch->pid, 0) || errno == EPERM)))
 		return;
-	stream = opendir(folder);
-	while (stream && (entry = readdir(stream)))
-		if (sn_ends_with(entry->d_name, ".live"))
-			unlinkat(dirfd(stream), entry->d_name, 0);
-	if (stream)
-		closedir(stream);
+	remove_ours_in(folder, NULL);
 	rmdir(folder);
 }
 
@@ -374,7 +402,7 @@ static void live_folders_remove(const char *path)
 			continue;
 		sn_text_addf(&file, "%s/%s", path, entry->d_name);
 		if (sn_launch_read(file.chars, &launch, NULL) == SN_OK) {
-			live_folder_remove(&launch);
+			live_folder_remove(&launch, path);
 			sn_launch_free(&launch);
 		}
 		sn_text_free(&file);

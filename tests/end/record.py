@@ -128,4 +128,15 @@ t.check(launch['has_ended'] and launch['exit_status'] == 7, 'the launch file is 
 t.check(t.run('list', '--format', 'json').stdout.count('"experiment"') >= 4, 'list lists them')
 t.equal(t.run('list', '--remove', 'stopped').returncode, 0, 'an experiment can be removed')
 t.check(not os.path.exists('stopped'), 'and is gone')
+
+# all that commands write into experiments by themselves goes with them
+for name in ('one', 'two'):
+    t.run('record', '-o', name, split)
+t.run('report', 'one')
+t.run('diff', 'one', 'two', '--format', 'html')
+written = {name: sorted(os.listdir(name)) for name in ('one', 'two')}
+t.check('report.html' in written['one'] and 'compare.html' in written['two'], 'pages lie in experiments', written)
+for name in ('one', 'two'):
+    said = t.run('list', '--remove', name)
+    t.check(said.returncode == 0 and not os.path.exists(name), f'{written[name]}: removed', said.stderr)
 t.done()

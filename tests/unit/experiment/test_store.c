@@ -1,5 +1,6 @@
 #include "experiment/store.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,6 +71,35 @@ TEST(names_by_age_resolve)
 	CHECK_INT(sn_store_resolve("/tmp", &path, &err), SN_ERR_FORMAT);
 	CHECK_INT(sn_store_remove("sonde.a.1", &err), SN_OK);
 	CHECK(access("sonde.a.1", F_OK) != 0);
+}
+
+TEST(live_data_in_the_experiment_go_with_it_once_their_launcher_is_gone)
+{
+	char *here, *live;
+	struct sn_launch launch = { .version = "0.1.0",
+				    .program = "./a",
+				    .arguments = "",
+				    .host = "h",
+				    .cpu_model = "",
+				    .kernel = "",
+				    .folder = "/",
+				    .clock = "hi",
+				    .rank = -1 };
+	struct sn_error err;
+
+	enter_new_folder();
+	created(NULL, "a", "1");
+	here = realpath("sonde.a.1", NULL);
+	REQUIRE(here && asprintf(&live, "%s/live.h.5", here) > 0);
+	REQUIRE(!mkdir(live, 0700));
+	REQUIRE(!symlink("/nowhere", "sonde.a.1/live.h.5/libsonde-runtime.so"));
+	REQUIRE(!close(open("sonde.a.1/live.h.5/h.6.1.live", O_CREAT | O_WRONLY, 0600)));
+	launch.live_folder = live;
+	REQUIRE(sn_launch_write(&launch, "sonde.a.1", &err) == SN_OK);
+	CHECK_INT(sn_store_remove("sonde.a.1", &err), SN_OK);
+	CHECK(access("sonde.a.1", F_OK) != 0);
+	free(here);
+	free(live);
 }
 
 TEST(only_what_sonde_wrote_is_removed)
