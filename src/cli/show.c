@@ -98,6 +98,7 @@ static sn_status analysis_show(const struct sn_args *args, const struct asked *a
 		.subject = asked->subject,
 		.all_paths = sn_args_flag(args, "all"),
 		.by_call_line = sn_args_flag(args, "call-lines"),
+		.with_callers = sn_args_flag(args, "paths"),
 		.with_runtime_loops = sn_args_flag(args, "runtime-loops"),
 		.is_utf8 = sn_locale_is_utf8(),
 	};
@@ -199,6 +200,7 @@ static const struct sn_option show_options[] = {
 	SN_FILTER_OPTIONS,
 	{ "wall", 'w', NULL, "count blocked time too: where the program is slow, not only busy",
 	  NULL },
+	{ "paths", 0, NULL, "heap, leaks, peak: each site with its callers below it", NULL },
 	{ "call-lines", 0, NULL, "trees: keep calls from different lines apart", NULL },
 	{ "runtime-loops", 0, NULL, "list the loops of OpenMP and MPI runtimes too", NULL },
 	SN_ARCH_OPTION,

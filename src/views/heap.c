@@ -1,17 +1,11 @@
-/*
- * The views of the heap: what each site allocated, what it left behind, what it held at the peak. A
- * site is the innermost line on a call path that is not of the C or C++ library: the one that somebody
- * wrote for this program.
- */
+/* The views of the heap: what each site allocated, what it left behind, what it held at the peak. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/map.h"
 #include "base/text.h"
-#include "heap/heap.h"
-#include "profile/category.h"
+#include "heap/sites.h"
 #include "views/parts.h"
 
 enum {
@@ -31,6 +25,9 @@ enum {
 	H_MEAN_BYTES,
 	H_PEAK_SHARE,
 	H_LEAKED_SHARE,
+	H_NODE,
+	H_PARENT,
+	H_DEPTH,
 };
 
 static const struct sn_column heap_columns[] = {
@@ -50,112 +47,15 @@ static const struct sn_column heap_columns[] = {
 	{ "mean_bytes", "mean B", SN_CELL_REAL, 1 },
 	{ "peak_share", "of peak", SN_CELL_SHARE, 0 },
 	{ "leaked_share", "of leaks", SN_CELL_SHARE, 0 },
+	{ "node", NULL, SN_CELL_INT, 0 },
+	{ "parent", NULL, SN_CELL_INT, 0 },
+	{ "depth", NULL, SN_CELL_INT, 0 },
 };
-
-/* ---- sites ---- */
-
-struct site {
-	uint32_t function, line; /* of the program; SN_NONE: no stack */
-	bool is_new;
-	struct sn_heap_sums sums;
-};
-
-struct sites {
-	SN_VEC(struct site) items;
-	struct sn_map index; /* of line and kind -> place + 1 */
-};
-
-static bool is_of_language(const struct sn_program *program, uint32_t function)
-{
-	const struct sn_program_function *f = &program->functions.items[function];
-
-	return (f->file && strstr(f->file, "/include/c++/")) || sn_starts_with(f->name, "std::") ||
-	       sn_starts_with(f->name, "__gnu_cxx::");
-}
-
-/* The line on a place that is not of the language's library; SN_NONE: all of it is. */
-static const struct sn_step *step_of_place(const struct sn_program *program,
-					   const struct sn_program_place *place)
-{
-	switch (program->module_classes[place->module]) {
-	case SN_MODULE_CLASS_LIBC:
-	case SN_MODULE_CLASS_LOADER:
-	case SN_MODULE_CLASS_ALLOCATOR:
-	case SN_MODULE_CLASS_SONDE:
-		return NULL;
-	default:
-		break;
-	}
-	for (uint32_t s = place->step_count; s-- > 0;) {
-		const struct sn_step *step = &program->steps.items[place->first_step + s];
-
-		if (step->kind == SN_STEP_FUNCTION && !is_of_language(program, step->index))
-			return step;
-	}
-	return NULL;
-}
-
-static void site_find(const struct sn_program *program, uint32_t stack, struct site *out)
-{
-	const struct sn_program_place *leaf;
-
-	out->function = out->line = SN_NONE;
-	if (stack == SN_NONE || program->first_frame[stack] == program->first_frame[stack + 1])
-		return;
-	for (size_t f = program->first_frame[stack]; f < program->first_frame[stack + 1]; f++) {
-		const struct sn_program_place *place =
-			&program->places.items[program->frame_places[f]];
-		const struct sn_step *step = step_of_place(program, place);
-
-		if (step) {
-			out->function = step->index;
-			out->line = step->line;
-			return;
-		}
-	}
-	leaf = sn_program_leaf(program, stack);
-	out->function = leaf->function;
-	out->line = leaf->line;
-}
-
-static void sums_add(struct sn_heap_sums *to, const struct sn_heap_sums *from)
-{
-	to->allocations += from->allocations;
-	to->bytes += from->bytes;
-	to->frees += from->frees;
-	to->leaked_count += from->leaked_count;
-	to->leaked_bytes += from->leaked_bytes;
-	to->peak_bytes += from->peak_bytes;
-	to->temporary += from->temporary;
-}
-
-static struct sites sites_of(const struct sn_program *program, const struct sn_heap *heap)
-{
-	struct sites sites = { 0 };
-
-	for (size_t i = 0; i < heap->paths.count; i++) {
-		const struct sn_heap_path *path = &heap->paths.items[i];
-		struct site site = { .is_new = path->is_new };
-		uint64_t *place;
-
-		site_find(program, path->stack, &site);
-		place = sn_map_put(&sites.index,
-				   ((uint64_t)site.function << 32 | site.line) << 1 | site.is_new,
-				   NULL);
-		if (!*place) {
-			sn_vec_push(&sites.items, site);
-			*place = sites.items.count;
-		}
-		sums_add(&sites.items.items[*place - 1].sums, &path->sums);
-	}
-	sn_map_free(&sites.index);
-	return sites;
-}
 
 /* ---- rows ---- */
 
 static void site_name(struct sn_table *table, const struct sn_program *program,
-		      const struct site *site)
+		      const struct sn_heap_site *site)
 {
 	const struct sn_program_function *function;
 	const struct sn_program_line *line = NULL;
@@ -173,7 +73,7 @@ static void site_name(struct sn_table *table, const struct sn_program *program,
 		sn_text_addf(&text, " (%s:%u)", sn_base_name(line->file), line->line);
 		sn_table_set_text(table, H_FILE, line->file);
 		sn_view_set_line(table, H_LINE, line->line);
-	} else {
+	} else if (!function->is_named || function->name[0] == '<') {
 		sn_text_addf(&text, " in %s", sn_program_module_name(program, function->module));
 	}
 	sn_table_set_text(table, H_SITE, text.chars);
@@ -183,7 +83,7 @@ static void site_name(struct sn_table *table, const struct sn_program *program,
 }
 
 static void site_row(struct sn_table *table, const struct sn_program *program,
-		     const struct sn_heap *heap, const struct site *site)
+		     const struct sn_heap *heap, const struct sn_heap_site *site)
 {
 	const struct sn_heap_sums *sums = &site->sums;
 
@@ -205,6 +105,21 @@ static void site_row(struct sn_table *table, const struct sn_program *program,
 			  sn_share(sums->leaked_bytes, heap->total.leaked_bytes));
 }
 
+static uint64_t allocations_of(const struct sn_heap_sums *sums)
+{
+	return sums->allocations;
+}
+
+static uint64_t leaked_bytes_of(const struct sn_heap_sums *sums)
+{
+	return sums->leaked_bytes;
+}
+
+static uint64_t peak_bytes_of(const struct sn_heap_sums *sums)
+{
+	return sums->peak_bytes;
+}
+
 static bool is_any(const struct sn_heap_sums *sums)
 {
 	return sums->allocations != 0;
@@ -220,6 +135,9 @@ static bool is_at_peak(const struct sn_heap_sums *sums)
 	return sums->peak_bytes != 0;
 }
 
+/* Of a tree, callers with less than that part of the whole are left out. */
+static const double callers_least_share = 0.005;
+
 /* The heap as it was read before for the same input, or now. */
 static sn_status heap_get(const struct sn_view_input *input, struct sn_heap **out,
 			  struct sn_error *err)
@@ -234,12 +152,33 @@ static sn_status heap_get(const struct sn_view_input *input, struct sn_heap **ou
 	return SN_OK;
 }
 
-static sn_status sites_fill(const struct sn_view_input *input, struct sn_table *table,
-			    bool (*is_wanted)(const struct sn_heap_sums *), struct sn_error *err)
+static void rows_add(struct sn_table *table, const struct sn_program *program,
+		     const struct sn_heap *heap, const struct sn_heap_sites *sites, bool is_tree,
+		     bool (*is_wanted)(const struct sn_heap_sums *))
 {
+	for (size_t i = 0; i < sites->items.count; i++) {
+		const struct sn_heap_site *site = &sites->items.items[i];
+
+		if (!is_wanted(&site->sums))
+			continue;
+		site_row(table, program, heap, site);
+		if (!is_tree)
+			continue;
+		sn_table_set_depth(table, H_SITE, site->depth);
+		sn_table_set_int(table, H_NODE, (int64_t)i + 1);
+		sn_table_set_int(table, H_PARENT, site->parent);
+		sn_table_set_int(table, H_DEPTH, site->depth);
+	}
+}
+
+static sn_status sites_fill(const struct sn_view_input *input, struct sn_table *table,
+			    bool (*is_wanted)(const struct sn_heap_sums *), sn_heap_measure measure,
+			    struct sn_error *err)
+{
+	const struct sn_program *program = input->profile->program;
 	struct sn_view_input ours = *input;
 	struct sn_heap *heap, *own = NULL;
-	struct sites sites;
+	struct sn_heap_sites sites;
 	sn_status status;
 
 	if (!ours.heap)
@@ -247,11 +186,11 @@ static sn_status sites_fill(const struct sn_view_input *input, struct sn_table *
 	status = heap_get(&ours, &heap, err);
 	if (status != SN_OK)
 		return status;
-	sites = sites_of(input->profile->program, heap);
-	for (size_t i = 0; i < sites.items.count; i++)
-		if (is_wanted(&sites.items.items[i].sums))
-			site_row(table, input->profile->program, heap, &sites.items.items[i]);
-	sn_vec_free(&sites.items);
+	sites = input->with_callers ? sn_heap_tree_of(program, heap, measure,
+						      input->all_paths ? 0 : callers_least_share)
+				    : sn_heap_sites_of(program, heap);
+	rows_add(table, program, heap, &sites, input->with_callers, is_wanted);
+	sn_heap_sites_free(&sites);
 	sn_heap_free(own);
 	return SN_OK;
 }
@@ -259,19 +198,19 @@ static sn_status sites_fill(const struct sn_view_input *input, struct sn_table *
 static sn_status heap_fill(const struct sn_view_input *input, struct sn_table *table,
 			   struct sn_error *err)
 {
-	return sites_fill(input, table, is_any, err);
+	return sites_fill(input, table, is_any, allocations_of, err);
 }
 
 static sn_status leaks_fill(const struct sn_view_input *input, struct sn_table *table,
 			    struct sn_error *err)
 {
-	return sites_fill(input, table, is_leak, err);
+	return sites_fill(input, table, is_leak, leaked_bytes_of, err);
 }
 
 static sn_status peak_fill(const struct sn_view_input *input, struct sn_table *table,
 			   struct sn_error *err)
 {
-	return sites_fill(input, table, is_at_peak, err);
+	return sites_fill(input, table, is_at_peak, peak_bytes_of, err);
 }
 
 /* ---- what goes with the rows ---- */
@@ -305,17 +244,6 @@ static void members_write(const struct sn_view_input *input, struct sn_json *jso
 	sn_json_close(json);
 }
 
-static void size_put(struct sn_text *text, uint64_t bytes)
-{
-	static const char *const units[] = { "bytes", "kB", "MB", "GB", "TB" };
-	double value = (double)bytes;
-	size_t unit = 0;
-
-	for (; value >= 9999.5 && unit + 1 < sizeof(units) / sizeof(*units); unit++)
-		value /= 1000;
-	sn_text_addf(text, "%.*f %s", unit && value < 100 ? 1 : 0, value, units[unit]);
-}
-
 static void foot_put(const struct sn_view_input *input, FILE *out)
 {
 	struct sn_text text = { 0 };
@@ -325,12 +253,12 @@ static void foot_put(const struct sn_view_input *input, FILE *out)
 	if (heap_get(input, &heap, &err) != SN_OK || !heap->is_traced)
 		return;
 	sn_text_addf(&text, "%llu allocations of ", (unsigned long long)heap->total.allocations);
-	size_put(&text, heap->total.bytes);
+	sn_heap_add_size(&text, heap->total.bytes);
 	sn_text_add(&text, "; at most ");
-	size_put(&text, heap->total.peak_bytes);
+	sn_heap_add_size(&text, heap->total.peak_bytes);
 	sn_text_addf(&text, " at a time, at %.3f s; %llu blocks of ", (double)heap->peak_ns / 1e9,
 		     (unsigned long long)heap->total.leaked_count);
-	size_put(&text, heap->total.leaked_bytes);
+	sn_heap_add_size(&text, heap->total.leaked_bytes);
 	sn_text_add(&text, " were never released");
 	if (heap->lost)
 		sn_text_addf(&text, "; %llu events were lost", (unsigned long long)heap->lost);
@@ -391,6 +319,7 @@ const struct sn_view sn_view_heap = {
 	.data_columns = HEAP_DATA,
 	.text_columns = "allocations,bytes,mean_bytes,frees,temporary,leaked_bytes,peak_bytes,kind,"
 			"site",
+	.caller_columns = "node,parent,depth",
 	.sort = "allocations",
 	.fill = heap_fill,
 	.why_empty = why_no_heap,
@@ -406,6 +335,7 @@ const struct sn_view sn_view_leaks = {
 	.column_count = sizeof(heap_columns) / sizeof(*heap_columns),
 	.data_columns = HEAP_DATA,
 	.text_columns = "leaked_share,leaked_bytes,leaked_count,allocations,kind,site",
+	.caller_columns = "node,parent,depth",
 	.sort = "leaked_bytes",
 	.fill = leaks_fill,
 	.why_empty = why_no_heap,
@@ -421,6 +351,7 @@ const struct sn_view sn_view_peak = {
 	.column_count = sizeof(heap_columns) / sizeof(*heap_columns),
 	.data_columns = HEAP_DATA,
 	.text_columns = "peak_share,peak_bytes,bytes,allocations,kind,site",
+	.caller_columns = "node,parent,depth",
 	.sort = "peak_bytes",
 	.fill = peak_fill,
 	.why_empty = why_no_heap,

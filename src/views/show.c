@@ -146,6 +146,16 @@ static sn_status pieces_write(const struct sn_view *view, const struct sn_view_i
 static char *columns_choose(const struct sn_view *view, const struct sn_view_input *input,
 			    const struct sn_table_view *how)
 {
+	char *columns;
+
+	if (!how->columns && input->with_callers && how->format != SN_FORMAT_TEXT) {
+		struct sn_text text = { 0 };
+
+		columns = sn_view_data_columns(view, input->time);
+		sn_text_addf(&text, "%s,%s", columns, view->caller_columns);
+		free(columns);
+		return sn_text_take(&text);
+	}
 	if (!how->columns)
 		return default_columns(view, how->format, input->time);
 	return strcmp(how->columns, "all") != 0 ? sn_view_columns_of(view, how->columns)
@@ -191,6 +201,10 @@ sn_status sn_view_show(const struct sn_view *view, const struct sn_view_input *i
 	char *columns, *sort;
 	sn_status status;
 
+	if (input->with_callers && !view->caller_columns)
+		return sn_error_set(err, SN_ERR_USAGE,
+				    "--paths goes with heap, leaks and peak, not with '%s'",
+				    view->name);
 	if (!ours.heap)
 		ours.heap = &heap;
 	how->schema = view->schema;
@@ -203,6 +217,8 @@ sn_status sn_view_show(const struct sn_view *view, const struct sn_view_input *i
 	how->sort = sort					     ? sort
 		    : input->time == SN_TIME_WALL && view->wall_sort ? view->wall_sort
 								     : view->sort;
+	if (input->with_callers && !sort)
+		how->sort = NULL; /* a tree has its own order */
 	if (!how->sort && !how->filter)
 		ours.row_limit = how->top;
 	status = rows_write(view, &ours, how, out, err);

@@ -23,6 +23,7 @@ struct sn_view_input {
 	const char *subject;			 /* what is asked for; NULL: nothing */
 	bool all_paths;				 /* trees: no pruning */
 	bool by_call_line;			 /* trees */
+	bool with_callers;			 /* heap: sites as trees of their callers */
 	bool with_runtime_loops;
 	bool is_utf8;	  /* marks may be other than ASCII */
 	size_t row_limit; /* samples: rows wanted, 0: all */
@@ -61,9 +62,11 @@ struct sn_view {
 	size_t column_count;
 	/* what columns mean that no other view has, ended by a NULL key */
 	const struct sn_explanation *words;
-	const char *data_columns;     /* CSV and JSON; NULL: all */
-	const char *text_columns;     /* NULL: those with a title */
-	const char *wall_columns;     /* text with --wall; NULL: no wall form */
+	const char *data_columns; /* CSV and JSON; NULL: all */
+	const char *text_columns; /* NULL: those with a title */
+	const char *wall_columns; /* text with --wall; NULL: no wall form */
+	/* further columns of data where rows are trees of their callers (--paths); NULL: no such form */
+	const char *caller_columns;
 	const char *sort, *wall_sort; /* NULL: as filled; as without --wall */
 	const char *share_column;     /* for the footer */
 	bool names_are_indented;      /* `name` is made for people, too (sn_view_is_composed) */

@@ -102,6 +102,19 @@ int main(void)
     t.equal([row['function'] for row in leaks if row['module'] == 'known'], ['keep'], 'known: show leaks has the leak alone')
     peak = t.show('peak', 'known.1')['rows']
     t.equal(peak[0]['function'], 'drop', 'known: show peak begins with the largest')
+    tree = t.show('peak', 'known.1', '--paths', '--all')
+    roots = [row for row in tree['rows'] if row['depth'] == 0]
+    t.equal(sum(row['peak_bytes'] for row in roots), tree['peak_bytes'], 'known: trees of callers sum to the peak')
+    nodes = {row['node']: row for row in tree['rows']}
+    t.check(all(nodes[row['parent']]['depth'] == row['depth'] - 1 for row in tree['rows'] if row['parent']),
+            'known: each caller hangs on a row one less deep')
+    below = [row for row in tree['rows'] if row['parent'] and nodes[row['parent']]['function'] == 'drop']
+    t.equal([row['function'] for row in below], ['main'], 'known: at the peak drop was called by main')
+    summary = t.show('summary', 'known.1')
+    t.equal(summary['heap']['peak_bytes'], heap['peak_bytes'], 'known: the summary has the peak')
+    t.check('drop' in summary['heap']['sentence'], 'known: and its largest site', summary['heap'])
+    refused = t.run('show', 'functions', 'known.1', '--paths')
+    t.check(refused.returncode != 0 and '--paths' in refused.stderr, 'known: --paths goes with the heap alone', refused.stderr)
     text = t.run('show', 'leaks', 'known.1').stdout
     t.check('keep (' in text and 'never released' in text, 'known: the text names the leak', text)
     csv = t.run('show', 'heap', 'known.1', '--format', 'csv').stdout.splitlines()

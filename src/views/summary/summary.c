@@ -561,6 +561,7 @@ struct sn_summary *sn_summary_new(const struct sn_profile *profile,
 	compile_find(s, structures);
 	sn_wait_groups_find(profile, profile->is_at_work, &s->waits);
 	warnings_find(s, structures);
+	sn_summary_add_heap(s);
 	verdict_find(s, whatif);
 	return s;
 }
@@ -658,6 +659,7 @@ void sn_summary_write_json(const struct sn_summary *s, struct sn_json *json)
 	else
 		sn_json_member_null(json, "rate_reason");
 	sn_verdict_write_json(&s->verdict, json);
+	sn_summary_write_heap(s, json);
 	sn_json_key(json, "warnings");
 	sn_json_array(json);
 	for (size_t i = 0; i < s->warnings.count; i++)

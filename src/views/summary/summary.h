@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "base/json.h"
+#include "heap/heap.h"
 #include "machine/choice.h"
 #include "profile/compile.h"
 #include "profile/profile.h"
@@ -64,6 +65,8 @@ struct sn_summary {
 	double threads_spin_s;	  /* of the CPU time: waiting actively */
 	const char *hint;	  /* a sentence on the hottest loop, or NULL */
 	struct sn_answer verdict;
+	const char *heap_words; /* a sentence on the heap; NULL: it was not traced */
+	struct sn_heap_sums heap;
 };
 
 /** Makes the summary. The advice on the hottest loop is that of `whatif`; NULL: there is none.
@@ -77,6 +80,10 @@ struct sn_summary *sn_summary_of(const struct sn_profile *profile, struct sn_str
 /** One more warning, a sentence; it is copied. */
 void sn_summary_warn(struct sn_summary *summary, const char *sentence);
 void sn_summary_free(struct sn_summary *summary);
+
+/* summary/memory.c: the heap, where it was traced */
+void sn_summary_add_heap(struct sn_summary *summary);
+void sn_summary_write_heap(const struct sn_summary *summary, struct sn_json *json);
 
 /** The page for people: 100 columns unless `width` says otherwise (0). */
 void sn_summary_print(const struct sn_summary *summary, FILE *out, bool is_utf8, unsigned width);

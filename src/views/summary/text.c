@@ -792,6 +792,8 @@ void sn_summary_print(const struct sn_summary *s, FILE *out, bool is_utf8, unsig
 	put_shares(&page, &line);
 	put_line(&page, &line);
 	put_compile(&page, &line);
+	if (s->heap_words)
+		put_wrapped(&page, &line, " Heap: ", s->heap_words);
 	put_notes(&page, &line);
 	put_next(&page, &line);
 	sn_text_free(&line);

@@ -1,0 +1,234 @@
+/* Sums by site, and trees of a site's callers. */
+#include "heap/sites.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/map.h"
+#include "base/text.h"
+#include "profile/category.h"
+
+/* ---- the steps of a path ---- */
+
+struct place {
+	uint32_t function, line;
+};
+
+/* A path from its site outwards. */
+struct places {
+	SN_VEC(struct place) items;
+};
+
+static bool is_of_language(const struct sn_program *program, uint32_t function)
+{
+	const struct sn_program_function *f = &program->functions.items[function];
+
+	return (f->file && strstr(f->file, "/include/c++/")) || sn_starts_with(f->name, "std::") ||
+	       sn_starts_with(f->name, "__gnu_cxx::");
+}
+
+static bool is_of_library(const struct sn_program *program, uint32_t module)
+{
+	switch (module == SN_NONE ? SN_MODULE_CLASS_OTHER : program->module_classes[module]) {
+	case SN_MODULE_CLASS_LIBC:
+	case SN_MODULE_CLASS_LOADER:
+	case SN_MODULE_CLASS_ALLOCATOR:
+	case SN_MODULE_CLASS_SONDE:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* The functions of one frame, the innermost first; those before the site are left out. */
+static void frame_add(const struct sn_program *program, const struct sn_program_place *place,
+		      struct places *places)
+{
+	bool is_library = is_of_library(program, place->module);
+
+	for (uint32_t s = place->step_count; s-- > 0;) {
+		const struct sn_step *step = &program->steps.items[place->first_step + s];
+
+		if (step->kind != SN_STEP_FUNCTION)
+			continue;
+		if (!places->items.count && (is_library || is_of_language(program, step->index)))
+			continue;
+		sn_vec_push(&places->items, (struct place){ step->index, step->line });
+	}
+}
+
+static void path_read(const struct sn_program *program, uint32_t stack, bool is_site_only,
+		      struct places *places)
+{
+	const struct sn_program_place *leaf;
+
+	places->items.count = 0;
+	if (stack == SN_NONE || program->first_frame[stack] == program->first_frame[stack + 1]) {
+		sn_vec_push(&places->items, (struct place){ SN_NONE, SN_NONE });
+		return;
+	}
+	for (size_t f = program->first_frame[stack]; f < program->first_frame[stack + 1]; f++) {
+		frame_add(program, &program->places.items[program->frame_places[f]], places);
+		if (is_site_only && places->items.count)
+			return;
+	}
+	if (places->items.count)
+		return;
+	leaf = sn_program_leaf(program, stack);
+	sn_vec_push(&places->items, (struct place){ leaf->function, leaf->line });
+}
+
+/* ---- sums ---- */
+
+static void sums_add(struct sn_heap_sums *to, const struct sn_heap_sums *from)
+{
+	to->allocations += from->allocations;
+	to->bytes += from->bytes;
+	to->frees += from->frees;
+	to->leaked_count += from->leaked_count;
+	to->leaked_bytes += from->leaked_bytes;
+	to->peak_bytes += from->peak_bytes;
+	to->temporary += from->temporary;
+}
+
+/* Nodes of a tree before it is put in order; `parent` counts places, + 1. */
+struct builder {
+	struct sn_heap_sites nodes;
+	struct sn_map index; /* of parent, place and kind -> place + 1 */
+};
+
+static uint64_t node_key(uint32_t parent, const struct place *place, bool is_new)
+{
+	uint64_t where = (uint64_t)place->function << 32 | place->line;
+
+	return sn_hash_u64(where) ^ sn_hash_u64(((uint64_t)parent << 1 | is_new) + 1);
+}
+
+static uint32_t node_add(struct builder *builder, uint32_t parent, const struct place *place,
+			 bool is_new, const struct sn_heap_sums *sums)
+{
+	uint64_t *found = sn_map_put(&builder->index, node_key(parent, place, is_new), NULL);
+
+	if (!*found) {
+		uint32_t depth = parent ? builder->nodes.items.items[parent - 1].depth + 1 : 0;
+
+		sn_vec_push(&builder->nodes.items,
+			    (struct sn_heap_site){ .function = place->function,
+						   .line = place->line,
+						   .is_new = is_new,
+						   .parent = parent,
+						   .depth = depth });
+		*found = builder->nodes.items.count;
+	}
+	sums_add(&builder->nodes.items.items[*found - 1].sums, sums);
+	return (uint32_t)*found;
+}
+
+static struct sn_heap_sites build(const struct sn_program *program, const struct sn_heap *heap,
+				  bool has_callers)
+{
+	struct builder builder = { 0 };
+	struct places places = { 0 };
+
+	for (size_t i = 0; i < heap->paths.count; i++) {
+		const struct sn_heap_path *path = &heap->paths.items[i];
+		uint32_t node = 0;
+
+		path_read(program, path->stack, !has_callers, &places);
+		for (size_t p = 0; p < places.items.count; p++)
+			node = node_add(&builder, node, &places.items.items[p], path->is_new,
+					&path->sums);
+	}
+	sn_vec_free(&places.items);
+	sn_map_free(&builder.index);
+	return builder.nodes;
+}
+
+struct sn_heap_sites sn_heap_sites_of(const struct sn_program *program, const struct sn_heap *heap)
+{
+	return build(program, heap, false);
+}
+
+/* ---- the order of a tree ---- */
+
+struct order {
+	const struct sn_heap_site *nodes;
+	sn_heap_measure measure;
+};
+
+/* By parent, the larger first, then as they were met. */
+static int nodes_compare(const void *a, const void *b, void *context)
+{
+	const struct order *order = context;
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+	uint64_t mx = order->measure(&order->nodes[x].sums),
+		 my = order->measure(&order->nodes[y].sums);
+
+	if (order->nodes[x].parent != order->nodes[y].parent)
+		return order->nodes[x].parent < order->nodes[y].parent ? -1 : 1;
+	if (mx != my)
+		return mx > my ? -1 : 1;
+	return (x > y) - (x < y);
+}
+
+struct sn_heap_sites sn_heap_tree_of(const struct sn_program *program, const struct sn_heap *heap,
+				     sn_heap_measure measure, double least_share)
+{
+	struct sn_heap_sites all = build(program, heap, true), kept = { 0 };
+	size_t count = all.items.count;
+	struct order order = { all.items.items, measure };
+	uint32_t *sorted = sn_alloc_zeroed(count + 1, sizeof(*sorted));
+	uint32_t *first = sn_alloc_zeroed(count + 2, sizeof(*first)); /* child of a node */
+	double least = least_share * (double)measure(&heap->total);
+	SN_VEC(uint64_t) waiting = { 0 }; /* node << 32 | its parent's row */
+
+	for (uint32_t i = 0; i < count; i++)
+		sorted[i] = i;
+	qsort_r(sorted, count, sizeof(*sorted), nodes_compare, &order);
+	for (size_t i = count; i-- > 0;)
+		first[all.items.items[sorted[i]].parent] = (uint32_t)i + 1;
+	for (uint32_t parent = 0, row = 0;;) {
+		size_t begin = first[parent], end = begin;
+
+		/* pushed from the last, so that the largest is taken next */
+		while (begin && end <= count && all.items.items[sorted[end - 1]].parent == parent)
+			end++;
+		for (size_t i = end; begin && i-- > begin;) {
+			const struct sn_heap_site *node = &all.items.items[sorted[i - 1]];
+
+			if (parent == 0 || (double)measure(&node->sums) >= least)
+				sn_vec_push(&waiting, (uint64_t)sorted[i - 1] << 32 | row);
+		}
+		if (!waiting.count)
+			break;
+		uint64_t next = waiting.items[--waiting.count];
+		struct sn_heap_site site = all.items.items[next >> 32];
+
+		site.parent = (uint32_t)next;
+		sn_vec_push(&kept.items, site);
+		parent = (uint32_t)(next >> 32) + 1;
+		row = (uint32_t)kept.items.count;
+	}
+	sn_vec_free(&waiting);
+	free(sorted);
+	free(first);
+	sn_heap_sites_free(&all);
+	return kept;
+}
+
+void sn_heap_sites_free(struct sn_heap_sites *sites)
+{
+	sn_vec_free(&sites->items);
+}
+
+void sn_heap_add_size(struct sn_text *text, uint64_t bytes)
+{
+	static const char *const units[] = { "bytes", "kB", "MB", "GB", "TB" };
+	double value = (double)bytes;
+	size_t unit = 0;
+
+	for (; value >= 9999.5 && unit + 1 < sizeof(units) / sizeof(*units); unit++)
+		value /= 1000;
+	sn_text_addf(text, "%.*f %s", unit && value < 100 ? 1 : 0, value, units[unit]);
+}
