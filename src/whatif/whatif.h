@@ -83,8 +83,8 @@ struct sn_whatif *sn_whatif_new(const struct sn_machine *machine, const struct s
 				struct sn_structures *structures, size_t most);
 void sn_whatif_free(struct sn_whatif *whatif);
 
-/** One loop in full, with its instructions, weighed by the profile's samples. False if its code is
- *  not at hand. Free with sn_cqa_loop_free. */
+/** One loop in full, weighed by the profile's samples. The answer does not keep instructions, so the
+ * loop is analysed again. False if its code is not at hand. Free with sn_cqa_loop_free. */
 bool sn_whatif_detail(const struct sn_whatif *whatif, struct sn_structures *structures,
 		      uint32_t loop, struct sn_cqa_loop *out);
 
