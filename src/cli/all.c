@@ -17,6 +17,7 @@
 	X(pandore_compile)                                                                         \
 	X(comm)                                                                                    \
 	X(lattice)                                                                                 \
+	X(search)                                                                                  \
 	X(properties_check)                                                                        \
 	X(properties_list)                                                                         \
 	X(properties_explain)                                                                      \

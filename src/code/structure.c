@@ -735,6 +735,12 @@ const char *sn_loop_id(struct sn_structure *structure, const struct sn_function 
 			       offset < 0 ? -(uint64_t)offset : (uint64_t)offset);
 }
 
+const char *sn_function_id(struct sn_structure *structure, const struct sn_function *function)
+{
+	return sn_arena_printf(&structure->arena, "%s:%" PRIx64, structure->id,
+			       function->link_addr - structure->link_base);
+}
+
 bool sn_loop_id_parse(const char *id, size_t *id_length, uint64_t *function_offset,
 		      int64_t *header_offset)
 {

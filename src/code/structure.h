@@ -262,6 +262,9 @@ const char *sn_structure_source(struct sn_structure *structure, const char *file
 /** Source paths that begin with `from` are looked for under `to` (the last one added wins). */
 void sn_structure_map_source(struct sn_structure *structure, const char *from, const char *to);
 
+/** "BUILDID:FUNCTION", as the ids of its loops begin. */
+const char *sn_function_id(struct sn_structure *structure, const struct sn_function *function);
+
 /** Takes "BUILDID:FUNCTION:HEADER" apart: hex numbers; FUNCTION counts from the link base, HEADER
  * from the function and may be negative ("-1a0": the header lies in a cold part before the entry).
  * `id_length` is that of BUILDID. False if it is not of this form. */

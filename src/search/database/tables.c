@@ -50,6 +50,7 @@ void sn_tables_free(struct sn_tables *tables)
 	sn_vec_free(&tables->projections);
 	sn_map_free(&tables->projection_of);
 	sn_map_free(&tables->exact);
+	sn_map_free(&tables->complete);
 	sn_vec_free(&tables->values);
 	sn_interner_free(&tables->names);
 	sn_arena_free(&tables->arena);
@@ -160,6 +161,11 @@ uint32_t sn_tables_find_column(const struct sn_tables *tables, const char *metri
 	char name[COLUMN_NAME];
 
 	return sn_intern_find(&tables->names, name, column_name(name, metric, level));
+}
+
+void sn_tables_complete(struct sn_tables *tables, uint32_t column)
+{
+	sn_map_put(&tables->complete, column, NULL);
 }
 
 uint32_t sn_tables_source(struct sn_tables *tables, const char *name)
@@ -320,6 +326,8 @@ static const struct sn_sum *sum_without(struct sn_projection *p, const uint32_t 
 	return sum_at(p, left, false);
 }
 
+static const struct sn_sum nothing = { .values = 1 };
+
 const struct sn_sum *sn_tables_find(struct sn_tables *tables, uint32_t column,
 				    const uint32_t keys[SN_KEYS], bool adds)
 {
@@ -344,7 +352,7 @@ const struct sn_sum *sn_tables_find(struct sn_tables *tables, uint32_t column,
 			if (!lacks)
 				break;
 		}
-	return NULL;
+	return sn_map_get(&tables->complete, column) ? &nothing : NULL;
 }
 
 double sn_sum_relative_error(const struct sn_sum *sum)

@@ -78,7 +78,8 @@ struct sn_tables {
 	struct sn_map member_of[SN_KEYS];
 	struct sn_interner names; /* of columns and sources */
 	SN_VEC(struct sn_value) values;
-	struct sn_map exact; /* hash of column and keys -> value */
+	struct sn_map exact;	/* hash of column and keys -> value */
+	struct sn_map complete; /* columns of which an absent value is 0 */
 	SN_VEC(struct sn_projection *) projections;
 	struct sn_map projection_of; /* column and left-out keys -> projection */
 };
@@ -105,10 +106,12 @@ uint32_t sn_tables_find_column(const struct sn_tables *tables, const char *metri
  * values of one source are summed. No value may be added once values were looked up.
  */
 void sn_tables_add(struct sn_tables *tables, const struct sn_value *value);
+/** Says that a source accounts for all of a column: what has no value there is 0, not unknown. */
+void sn_tables_complete(struct sn_tables *tables, uint32_t column);
 uint32_t sn_tables_source(struct sn_tables *tables, const char *name);
 
 /**
- * The value of a column at these keys; NULL: there is none.
+ * The value of a column at these keys; NULL: there is none, and the column is not complete.
  *
  * Keys that are SN_ALL and in `left_out` (bits 1 << key) are summed over: where a value without
  * them is there, it is that, else the sum of those with them. A value without a process holds in

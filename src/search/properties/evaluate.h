@@ -46,8 +46,10 @@ void sn_property_evaluate(struct sn_evaluator *evaluator, const struct sn_proper
 			  const uint32_t keys[SN_KEYS], struct sn_verdict *out);
 
 /** Calls `see` for every context of a property on the tables, in the order of the members:
- *  processes, regions, data, threads, locks, files, peers. */
+ *  processes, regions, data, threads, locks, files, peers. Keys that `fixed` has (not SN_ALL) have
+ *  this member only. */
 void sn_property_contexts(const struct sn_tables *tables, const struct sn_property *property,
+			  const uint32_t fixed[SN_KEYS],
 			  void (*see)(const uint32_t keys[SN_KEYS], void *context), void *context);
 
 /** "misses(L2)" of a request. */

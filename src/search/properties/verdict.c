@@ -12,6 +12,7 @@ struct walk {
 	void (*see)(const uint32_t keys[SN_KEYS], void *context);
 	void *context;
 	uint32_t keys[SN_KEYS];
+	const uint32_t *fixed;
 };
 
 /* In this order, outermost first; a process is always there. */
@@ -64,7 +65,13 @@ static void walk_level(struct walk *w, size_t level)
 		first = process->first_thread;
 		end = first + process->thread_count;
 	}
+	if (w->fixed[kind] != SN_ALL && kind != SN_KEY_THREAD && w->fixed[kind] < end) {
+		first = w->fixed[kind];
+		end = first + 1;
+	}
 	for (uint32_t m = first; m < end; m++) {
+		if (w->fixed[kind] != SN_ALL && w->fixed[kind] != m)
+			continue;
 		if (!is_of_kind(parameter, &members->items[m]) ||
 		    (kind == SN_KEY_PEER && m == w->keys[SN_KEY_PROCESS]))
 			continue;
@@ -75,9 +82,14 @@ static void walk_level(struct walk *w, size_t level)
 }
 
 void sn_property_contexts(const struct sn_tables *tables, const struct sn_property *property,
+			  const uint32_t fixed[SN_KEYS],
 			  void (*see)(const uint32_t keys[SN_KEYS], void *context), void *context)
 {
-	struct walk w = { .tables = tables, .property = property, .see = see, .context = context };
+	struct walk w = { .tables = tables,
+			  .property = property,
+			  .see = see,
+			  .context = context,
+			  .fixed = fixed };
 
 	for (int k = 0; k < SN_KEYS; k++)
 		w.keys[k] = SN_ALL;

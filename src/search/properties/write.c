@@ -13,7 +13,7 @@ struct writing {
 	double most; /* severity of the property, unclamped */
 };
 
-static const char *member_id(const struct sn_tables *tables, enum sn_key key, uint32_t index)
+const char *sn_member_id(const struct sn_tables *tables, enum sn_key key, uint32_t index)
 {
 	if (index == SN_ALL)
 		return NULL;
@@ -35,13 +35,13 @@ static void needs_write(const struct sn_verdict *verdict, struct sn_json *json)
 	sn_text_free(&text);
 }
 
-static void evidence_write(const struct sn_tables *tables, struct sn_prop_type type,
-			   struct sn_prop_value value, struct sn_json *json)
+void sn_prop_value_write(const struct sn_tables *tables, struct sn_prop_type type,
+			 struct sn_prop_value value, struct sn_json *json)
 {
 	if (!value.is_known || (type.kind == SN_TYPE_MEMBER && type.member >= SN_KEYS))
 		sn_json_null(json);
 	else if (type.kind == SN_TYPE_MEMBER)
-		sn_json_string(json, member_id(tables, (enum sn_key)type.member, value.member));
+		sn_json_string(json, sn_member_id(tables, (enum sn_key)type.member, value.member));
 	else if (type.kind == SN_TYPE_BOOL)
 		sn_json_bool(json, value.number != 0);
 	else
@@ -57,7 +57,8 @@ static void all_evidence_write(const struct sn_tables *tables, const struct sn_v
 	sn_json_object(json);
 	for (size_t i = 0; i < evidence->count; i++) {
 		sn_json_key(json, evidence->items[i].name);
-		evidence_write(tables, evidence->items[i].expr->type, verdict->evidence[i], json);
+		sn_prop_value_write(tables, evidence->items[i].expr->type, verdict->evidence[i],
+				    json);
 	}
 	sn_json_close(json);
 }
@@ -77,11 +78,11 @@ static void verdict_write(const uint32_t keys[SN_KEYS], void *context)
 	sn_json_member_string(json, "property", w->property->name);
 	for (size_t i = 0; i < sizeof(always) / sizeof(*always); i++)
 		sn_json_member_string(json, sn_key_name(always[i]),
-				      member_id(w->tables, always[i], keys[always[i]]));
+				      sn_member_id(w->tables, always[i], keys[always[i]]));
 	for (enum sn_key k = SN_KEY_LOCK; k < SN_KEYS; k++)
 		if (keys[k] != SN_ALL)
 			sn_json_member_string(json, sn_key_name(k),
-					      member_id(w->tables, k, keys[k]));
+					      sn_member_id(w->tables, k, keys[k]));
 	sn_json_member_string(json, "state", sn_state_name(verdict.state));
 	sn_json_member_string(json, "condition", verdict.condition);
 	sn_json_member_double(json, "severity", verdict.severity);
@@ -94,6 +95,8 @@ static void verdict_write(const uint32_t keys[SN_KEYS], void *context)
 void sn_verdicts_write(const struct sn_library *library, struct sn_tables *tables, FILE *out)
 {
 	struct writing w = { .tables = tables, .json = { .out = out } };
+	static const uint32_t none[SN_KEYS] = { SN_ALL, SN_ALL, SN_ALL, SN_ALL,
+						SN_ALL, SN_ALL, SN_ALL };
 	bool has_own = library->files.count > library->shipped_files;
 
 	w.evaluator = sn_evaluator_new(tables);
@@ -106,7 +109,7 @@ void sn_verdicts_write(const struct sn_library *library, struct sn_tables *table
 		w.most = 0;
 		if (has_own && w.property->file->is_shipped)
 			continue;
-		sn_property_contexts(tables, w.property, verdict_write, &w);
+		sn_property_contexts(tables, w.property, none, verdict_write, &w);
 		if (w.most > 1 + 1e-9)
 			sn_warn("properties: '%s' claims a severity of %.3g; a severity is a share "
 				"of the phase's lanes, and was cut to 1",

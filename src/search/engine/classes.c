@@ -1,0 +1,126 @@
+/* Processes by severity: a few classes with the least spread, and sets of them as text. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "search/engine/parts.h"
+
+/* No class needs to be narrower than this. */
+static const double wide = 0.05;
+
+/* Sum of squares about the mean of sorted values [first, end), by sums from the start. */
+static double spread(const double *sums, const double *squares, size_t first, size_t end)
+{
+	double count = (double)(end - first), sum = sums[end] - sums[first];
+
+	return fmax(0, squares[end] - squares[first] - sum * sum / count);
+}
+
+/* The best division of the first `end` values into classes, by dynamic programming over the last
+ * class's first value (Fisher 1958). */
+static void divide(const double *values, size_t count, size_t classes, size_t *firsts)
+{
+	double *sums = sn_alloc_zeroed(count + 1, sizeof(double));
+	double *squares = sn_alloc_zeroed(count + 1, sizeof(double));
+	double *cost = sn_alloc_zeroed((classes + 1) * (count + 1), sizeof(double));
+	size_t *from = sn_alloc_zeroed((classes + 1) * (count + 1), sizeof(size_t));
+
+	for (size_t i = 0; i < count; i++) {
+		sums[i + 1] = sums[i] + values[i];
+		squares[i + 1] = squares[i] + values[i] * values[i];
+	}
+	for (size_t c = 1; c <= classes; c++)
+		for (size_t end = c; end <= count; end++) {
+			double best = INFINITY;
+
+			for (size_t first = c - 1; first < end; first++) {
+				double before = c > 1	? cost[(c - 1) * (count + 1) + first]
+						: first ? INFINITY
+							: 0;
+				double all = before + spread(sums, squares, first, end);
+
+				if (all < best) {
+					best = all;
+					from[c * (count + 1) + end] = first;
+				}
+			}
+			cost[c * (count + 1) + end] = best;
+		}
+	for (size_t c = classes, end = count; c > 0; c--) {
+		end = from[c * (count + 1) + end];
+		firsts[c - 1] = end;
+	}
+	free(sums);
+	free(squares);
+	free(cost);
+	free(from);
+}
+
+static bool is_wide(const double *values, size_t count, const size_t *firsts, size_t classes)
+{
+	for (size_t c = 0; c < classes; c++) {
+		size_t end = c + 1 < classes ? firsts[c + 1] : count;
+
+		if (values[end - 1] - values[firsts[c]] > wide)
+			return true;
+	}
+	return false;
+}
+
+size_t sn_search_classes(const double *severities, size_t count, size_t firsts[SN_CLASSES_MAX])
+{
+	for (size_t classes = 1;; classes++) {
+		divide(severities, count, classes, firsts);
+		if (classes == SN_CLASSES_MAX || classes == count ||
+		    !is_wide(severities, count, firsts, classes))
+			return classes;
+	}
+}
+
+/* ---- sets ---- */
+
+static int numbers_compare(const void *left, const void *right)
+{
+	long a = *(const long *)left, b = *(const long *)right;
+
+	return (a > b) - (a < b);
+}
+
+static void ranges_print(const long *numbers, size_t count, struct sn_text *out)
+{
+	for (size_t i = 0; i < count;) {
+		size_t end = i + 1;
+
+		while (end < count && numbers[end] <= numbers[end - 1] + 1)
+			end++;
+		sn_text_addf(out, "%s%ld", i ? "," : "", numbers[i]);
+		if (numbers[end - 1] > numbers[i])
+			sn_text_addf(out, "-%ld", numbers[end - 1]);
+		i = end;
+	}
+}
+
+void sn_search_set_print(const struct sn_member *members, const uint32_t *indices, size_t count,
+			 struct sn_text *out)
+{
+	long *numbers = sn_alloc_zeroed(count + 1, sizeof(*numbers));
+	bool are_numbers = true;
+
+	for (size_t i = 0; i < count && are_numbers; i++) {
+		char *end;
+		const char *id = members[indices[i]].id ? members[indices[i]].id : "";
+
+		numbers[i] = strtol(id, &end, 10);
+		are_numbers = *id && !*end;
+	}
+	if (are_numbers && count) {
+		qsort(numbers, count, sizeof(*numbers), numbers_compare);
+		ranges_print(numbers, count, out);
+	} else {
+		for (size_t i = 0; i < count; i++)
+			sn_text_addf(out, "%s%s", i ? "," : "",
+				     members[indices[i]].id ? members[indices[i]].id : "");
+	}
+	free(numbers);
+}

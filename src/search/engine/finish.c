@@ -1,0 +1,148 @@
+/*
+ * Findings to rows: nested causes count once. What a more special property, or the same property in
+ * the regions inside, explains to four fifths is refined; parts that explain less are left out.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "search/engine/parts.h"
+
+/* The share of a finding's loss that what is below it must have to explain it (search.md's place
+ * axis: "the smallest region with 80 % of the loss"). */
+static const double explains = 0.8;
+
+/* Whether region `inner` is `outer` or on the way that most of its time takes below it. */
+static bool is_inside(const struct sn_search *s, uint32_t inner, uint32_t outer)
+{
+	size_t count;
+	uint32_t *path;
+	bool found = outer == SN_ALL || inner == outer;
+
+	if (found || inner == SN_ALL)
+		return found;
+	path = sn_search_path(s, inner, &count);
+	for (size_t i = 0; i < count && !found; i++)
+		found = path[i] == outer;
+	free(path);
+	return found;
+}
+
+static double loss_of(const struct sn_finding *f)
+{
+	return f->severity * (double)f->members.count;
+}
+
+/* Whether a property refines another, directly or by what it refines. */
+static bool is_kind_of(const struct sn_search *s, const struct sn_property *property,
+		       const struct sn_property *ancestor, int depth)
+{
+	if (depth > 16)
+		return false;
+	for (size_t i = 0; i < s->library->properties.count; i++) {
+		const struct sn_property *parent = s->library->properties.items[i];
+
+		if (sn_property_refines(property, parent) &&
+		    (parent == ancestor || is_kind_of(s, parent, ancestor, depth + 1)))
+			return true;
+	}
+	return false;
+}
+
+/* The same property directly inside: no other finding of it lies between. */
+static bool is_next_inside(const struct sn_search *s, const struct sn_finding *inner,
+			   const struct sn_finding *outer)
+{
+	if (inner == outer || inner->what.property != outer->what.property ||
+	    inner->what.data != outer->what.data || inner->what.region == outer->what.region ||
+	    !is_inside(s, inner->what.region, outer->what.region))
+		return false;
+	for (size_t i = 0; i < s->findings.count; i++) {
+		const struct sn_finding *f = &s->findings.items[i];
+
+		if (f != inner && f != outer && f->what.property == outer->what.property &&
+		    f->what.data == outer->what.data && f->what.region != inner->what.region &&
+		    f->what.region != outer->what.region &&
+		    is_inside(s, inner->what.region, f->what.region) &&
+		    is_inside(s, f->what.region, outer->what.region))
+			return false;
+	}
+	return true;
+}
+
+/* All that lies inside a finding which explains it better goes. */
+static void inside_leave_out(struct sn_search *s, const struct sn_finding *outer)
+{
+	for (size_t i = 0; i < s->findings.count; i++) {
+		struct sn_finding *f = &s->findings.items[i];
+
+		if (f != outer && f->what.property == outer->what.property &&
+		    f->what.data == outer->what.data && f->what.region != outer->what.region &&
+		    is_inside(s, f->what.region, outer->what.region))
+			f->is_left_out = true;
+	}
+}
+
+/* Places, from the outermost on: down as long as the regions inside have four fifths. Regions with
+ * exclusive times (a locator's) are not nested in this sense. */
+static void places_settle(struct sn_search *s)
+{
+	for (size_t i = 0; i < s->findings.count; i++) {
+		struct sn_finding *outer = &s->findings.items[i];
+		double inside = 0;
+		bool has_inside = false;
+
+		if (outer->is_left_out || sn_search_is_locator(sn_finding_property(s, outer)))
+			continue;
+		for (size_t k = 0; k < s->findings.count; k++)
+			if (is_next_inside(s, &s->findings.items[k], outer)) {
+				inside += loss_of(&s->findings.items[k]);
+				has_inside = true;
+			}
+		if (!has_inside)
+			continue;
+		outer->refined = inside >= explains * loss_of(outer);
+		if (!outer->refined)
+			inside_leave_out(s, outer);
+	}
+}
+
+static void causes_settle(struct sn_search *s)
+{
+	for (size_t i = 0; i < s->findings.count; i++) {
+		struct sn_finding *general = &s->findings.items[i];
+		const struct sn_property *property = sn_finding_property(s, general);
+
+		for (size_t k = 0; k < s->findings.count && !general->refined; k++) {
+			const struct sn_finding *special = &s->findings.items[k];
+
+			if (!special->is_left_out && special != general &&
+			    is_inside(s, special->what.region, general->what.region) &&
+			    is_kind_of(s, sn_finding_property(s, special), property, 0))
+				general->refined = true;
+		}
+	}
+}
+
+static int findings_compare(const void *left, const void *right)
+{
+	const struct sn_finding *a = left, *b = right;
+
+	if (a->severity != b->severity)
+		return a->severity > b->severity ? -1 : 1;
+	if (a->what.property != b->what.property)
+		return a->what.property < b->what.property ? -1 : 1;
+	if (a->what.region != b->what.region)
+		return a->what.region < b->what.region ? -1 : 1;
+	return (a->what.data > b->what.data) - (a->what.data < b->what.data);
+}
+
+/* Outer regions come before inner ones: they were found in earlier steps. */
+void sn_search_finish(struct sn_search *s)
+{
+	places_settle(s);
+	causes_settle(s);
+	if (s->findings.count)
+		qsort(s->findings.items, s->findings.count, sizeof(*s->findings.items),
+		      findings_compare);
+}

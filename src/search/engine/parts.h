@@ -1,0 +1,23 @@
+/** What the files of the engine share. Private to src/search/engine. */
+#ifndef SN_SEARCH_ENGINE_PARTS_H
+#define SN_SEARCH_ENGINE_PARTS_H
+
+#include "search/engine/search.h"
+
+/** Fills the host's functions, which a strategy calls. */
+void sn_search_host(struct sn_search *search);
+uint64_t sn_candidate_hash(const struct sonde_strategy_candidate *what);
+/** Loads the strategy of the options. */
+sn_status sn_search_load(struct sn_search *search, struct sn_error *err);
+/** Says which findings others explain, leaves parts out, and orders by severity. */
+void sn_search_finish(struct sn_search *search);
+
+/** At most four classes of members by severity; fewer where none is wider than .05. Writes the
+ *  first member of each, of members sorted by severity; returns how many. */
+enum { SN_CLASSES_MAX = 4 };
+size_t sn_search_classes(const double *severities, size_t count, size_t firsts[SN_CLASSES_MAX]);
+/** "0-3,7" of ids that are numbers, else "a,b". */
+void sn_search_set_print(const struct sn_member *members, const uint32_t *indices, size_t count,
+			 struct sn_text *out);
+
+#endif

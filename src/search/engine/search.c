@@ -1,0 +1,376 @@
+/*
+ * The steps of a search. A candidate is evaluated in every process of the run (and every thread, if
+ * the property has one); those above the threshold are members of its finding.
+ */
+#include "search/engine/search.h"
+
+#include <dlfcn.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/alloc.h"
+#include "base/spelling.h"
+#include "search/engine/parts.h"
+#include "search/evidence/sources.h"
+
+/* A search that does not end by itself ends here. */
+enum { STEPS_MOST = 1000, NESTED_MOST = 4096 };
+
+bool sn_search_is_locator(const struct sn_property *property)
+{
+	return !strcmp(property->name, "HotRegion") || !strcmp(property->name, "HeapLeak");
+}
+
+const struct sn_property *sn_finding_property(const struct sn_search *s,
+					      const struct sn_finding *finding)
+{
+	return s->library->properties.items[finding->what.property];
+}
+
+const struct sn_member *sn_finding_region(const struct sn_search *s,
+					  const struct sn_finding *finding)
+{
+	return finding->what.region == SN_ALL
+		       ? NULL
+		       : &s->recorded->tables->members[SN_KEY_REGION].items[finding->what.region];
+}
+
+uint32_t *sn_search_path(const struct sn_search *s, uint32_t region, size_t *count)
+{
+	uint32_t *path = sn_alloc((NESTED_MOST + 1) * sizeof(*path));
+	size_t length = 0;
+
+	/* recursion makes circles of main parents: nothing twice */
+	for (uint32_t r = region; r != SN_ALL && length < NESTED_MOST;
+	     r = s->recorded->main_parents[r]) {
+		bool is_there = false;
+
+		for (size_t i = 0; i < length && !is_there; i++)
+			is_there = path[i] == r;
+		if (is_there)
+			break;
+		path[length++] = r;
+	}
+	for (size_t i = 0; i < length / 2; i++) {
+		uint32_t other = path[i];
+
+		path[i] = path[length - 1 - i];
+		path[length - 1 - i] = other;
+	}
+	*count = length;
+	return path;
+}
+
+double sn_search_severity_at(const struct sn_search *s, uint32_t property, uint32_t region,
+			     uint32_t data)
+{
+	const struct sonde_strategy_candidate what = { property, region, data };
+	const uint64_t *place = sn_map_get(&s->seen, sn_candidate_hash(&what));
+
+	return place ? s->candidates.items[*place].severity : NAN;
+}
+
+/* ---- evaluating ---- */
+
+struct evaluation {
+	struct sn_search *s;
+	const struct sn_property *property;
+	struct sn_finding finding;
+	double loss, lanes, confidence_weight, worst;
+	double all_loss; /* of members below the threshold, too */
+	uint32_t contexts, unknown;
+	struct sn_not_measurable missing;
+};
+
+static double lanes_of(const struct sn_tables *t, uint32_t process)
+{
+	uint32_t threads = t->members[SN_KEY_PROCESS].items[process].thread_count;
+
+	return threads ? threads : 1;
+}
+
+static void needs_note(struct evaluation *ev, const struct sn_verdict *verdict)
+{
+	for (uint32_t i = 0; i < verdict->need_count; i++) {
+		bool is_known = false;
+
+		for (size_t k = 0; k < ev->missing.needs.count; k++)
+			is_known |= ev->missing.needs.items[k] == verdict->needs[i];
+		if (!is_known)
+			sn_vec_push(&ev->missing.needs, verdict->needs[i]);
+	}
+}
+
+/* Keeps what is to be said of the severest member. */
+static void worst_keep(struct evaluation *ev, const struct sn_verdict *verdict)
+{
+	size_t count = ev->property->evidence.count;
+	struct sn_text text = { 0 };
+
+	if (verdict->severity <= ev->worst)
+		return;
+	ev->worst = verdict->severity;
+	ev->finding.condition = verdict->condition;
+	free(ev->finding.evidence);
+	ev->finding.evidence = sn_alloc_zeroed(count + 1, sizeof(*ev->finding.evidence));
+	memcpy(ev->finding.evidence, verdict->evidence, count * sizeof(*verdict->evidence));
+	free(ev->finding.explanation);
+	ev->finding.explanation = NULL;
+	if (!ev->property->explain)
+		return;
+	sn_prop_text_print(ev->s->evaluator, ev->property->explain, &text);
+	ev->finding.explanation = sn_text_take(&text);
+}
+
+static void context_see(const uint32_t keys[SN_KEYS], void *context)
+{
+	struct evaluation *ev = context;
+	struct sn_verdict verdict;
+	double lanes = lanes_of(ev->s->recorded->tables, keys[SN_KEY_PROCESS]);
+	struct sn_finding_member member = { .process = keys[SN_KEY_PROCESS],
+					    .thread = keys[SN_KEY_THREAD] };
+
+	sn_property_evaluate(ev->s->evaluator, ev->property, keys, &verdict);
+	ev->contexts++;
+	if (verdict.state == SN_NOT_MEASURABLE) {
+		ev->unknown++;
+		needs_note(ev, &verdict);
+	}
+	if (verdict.state != SN_PROVEN)
+		return;
+	ev->all_loss += verdict.severity * lanes;
+	if (!(verdict.severity > ev->s->options.threshold))
+		return;
+	member.severity = verdict.severity;
+	member.confidence = isnan(verdict.confidence) ? 0 : verdict.confidence;
+	sn_vec_push(&ev->finding.members, member);
+	ev->loss += member.severity * lanes;
+	ev->lanes += lanes;
+	ev->confidence_weight += member.confidence * member.severity * lanes;
+	worst_keep(ev, &verdict);
+}
+
+/* Whether a request has no value anywhere: then no place will be measurable. */
+static bool lacks_a_source(const struct sn_search *s, const struct sn_property *property,
+			   const struct sn_not_measurable *missing)
+{
+	for (size_t i = 0; i < missing->needs.count; i++) {
+		const struct sn_prop_request *r =
+			&property->requests.items[missing->needs.items[i]];
+		uint32_t column =
+			sn_tables_find_column(s->recorded->tables, r->metric->name, r->level);
+		bool has_value = false;
+
+		for (size_t v = 0; v < s->recorded->tables->values.count && !has_value; v++)
+			has_value = s->recorded->tables->values.items[v].column == column;
+		if (column == SN_ALL || !has_value)
+			return true;
+	}
+	return false;
+}
+
+static double all_lanes(const struct sn_tables *t)
+{
+	double lanes = 0;
+
+	for (uint32_t p = 0; p < t->members[SN_KEY_PROCESS].count; p++)
+		lanes += lanes_of(t, p);
+	return lanes;
+}
+
+static void not_measurable_note(struct sn_search *s, struct evaluation *ev,
+				struct sn_search_step *step)
+{
+	uint32_t property = ev->finding.what.property;
+
+	step->not_measurable++;
+	if (!lacks_a_source(s, ev->property, &ev->missing)) {
+		sn_vec_free(&ev->missing.needs);
+		return;
+	}
+	if (s->unmeasurable[property]) {
+		sn_vec_free(&ev->missing.needs);
+		return;
+	}
+	s->unmeasurable[property] = 1;
+	ev->missing.property = property;
+	ev->missing.region = ev->finding.what.region;
+	sn_vec_push(&s->not_measurable, ev->missing);
+}
+
+static void candidate_evaluate(struct sn_search *s, size_t index, struct sn_search_step *step)
+{
+	struct evaluation ev = { .s = s, .worst = -1 };
+	uint32_t fixed[SN_KEYS];
+
+	ev.finding.what = s->candidates.items[index].what;
+	ev.finding.step = (uint32_t)s->steps.count + 1;
+	ev.property = s->library->properties.items[ev.finding.what.property];
+	for (int k = 0; k < SN_KEYS; k++)
+		fixed[k] = SN_ALL;
+	fixed[SN_KEY_REGION] = ev.finding.what.region;
+	fixed[SN_KEY_DATA] = ev.finding.what.data;
+	sn_property_contexts(s->recorded->tables, ev.property, fixed, context_see, &ev);
+	step->candidates++;
+	if (ev.all_loss > 0)
+		s->candidates.items[index].severity = ev.all_loss / all_lanes(s->recorded->tables);
+	if (ev.contexts && ev.unknown == ev.contexts)
+		not_measurable_note(s, &ev, step);
+	else
+		sn_vec_free(&ev.missing.needs);
+	if (!ev.finding.members.count)
+		return;
+	step->proven++;
+	ev.finding.severity = ev.loss / ev.lanes;
+	ev.finding.confidence = ev.loss > 0 ? ev.confidence_weight / ev.loss : 0;
+	sn_vec_push(&s->findings, ev.finding);
+}
+
+/* ---- steps ---- */
+
+static double now_s(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+static void step_refine(struct sn_search *s, size_t first_finding, void *state)
+{
+	size_t count = s->findings.count - first_finding;
+	struct sonde_strategy_finding *proven = sn_alloc_zeroed(count + 1, sizeof(*proven));
+
+	for (size_t i = 0; i < count; i++) {
+		const struct sn_finding *f = &s->findings.items[first_finding + i];
+
+		proven[i] = (struct sonde_strategy_finding){ f->what, f->severity, f->confidence,
+							     f->step };
+	}
+	s->strategy->refine(&s->host, state, proven, (uint32_t)count);
+	free(proven);
+}
+
+static void steps_run(struct sn_search *s)
+{
+	void *state = s->strategy->begin ? s->strategy->begin(&s->host) : NULL;
+	size_t next = 0;
+
+	s->strategy->first(&s->host, state);
+	while (next < s->candidates.count && s->steps.count < STEPS_MOST) {
+		size_t end = s->candidates.count, first_finding = s->findings.count;
+		struct sn_search_step step = { 0 };
+		double begin = now_s();
+
+		for (; next < end; next++)
+			candidate_evaluate(s, next, &step);
+		step.elapsed_s = now_s() - begin;
+		sn_vec_push(&s->steps, step);
+		step_refine(s, first_finding, state);
+	}
+	if (s->strategy->end)
+		s->strategy->end(state);
+}
+
+static sn_status start_check(const struct sn_search *s, struct sn_error *err)
+{
+	const char *near = NULL;
+
+	if (!s->options.start || s->host.start != SONDE_STRATEGY_NONE)
+		return SN_OK;
+	for (size_t i = 0; i < s->library->properties.count; i++)
+		if (sn_spelling_is_near(s->options.start, s->library->properties.items[i]->name))
+			near = s->library->properties.items[i]->name;
+	if (near)
+		return sn_error_set(err, SN_ERR_USAGE,
+				    "there is no property '%s'; did you mean '%s'?",
+				    s->options.start, near);
+	return sn_error_set(err, SN_ERR_USAGE,
+			    "there is no property '%s'; 'sonde properties list' lists them",
+			    s->options.start);
+}
+
+sn_status sn_search_run(struct sn_recorded *recorded, const struct sn_library *library,
+			const struct sn_search_options *options, struct sn_search **out,
+			struct sn_error *err)
+{
+	struct sn_search *s;
+	sn_status status;
+
+	if (!recorded->tables->members[SN_KEY_PROCESS].count)
+		return sn_error_set(
+			err, SN_ERR_NO_DATA,
+			"search: no process of the run has samples; record it again for "
+			"longer");
+	s = sn_alloc_zeroed(1, sizeof(*s));
+	s->recorded = recorded;
+	s->library = library;
+	s->options = *options;
+	s->evaluator = sn_evaluator_new(recorded->tables);
+	s->unmeasurable = sn_alloc_zeroed(library->properties.count + 1, 1);
+	sn_search_host(s);
+	status = start_check(s, err);
+	if (status == SN_OK)
+		status = sn_search_load(s, err);
+	if (status == SN_OK) {
+		steps_run(s);
+		sn_search_finish(s);
+		*out = s;
+	} else {
+		sn_search_free(s);
+	}
+	return status;
+}
+
+void sn_search_free(struct sn_search *s)
+{
+	if (!s)
+		return;
+	for (size_t i = 0; i < s->findings.count; i++) {
+		sn_vec_free(&s->findings.items[i].members);
+		free(s->findings.items[i].evidence);
+		free(s->findings.items[i].explanation);
+	}
+	for (size_t i = 0; i < s->not_measurable.count; i++)
+		sn_vec_free(&s->not_measurable.items[i].needs);
+	sn_vec_free(&s->findings);
+	sn_vec_free(&s->not_measurable);
+	sn_vec_free(&s->candidates);
+	sn_vec_free(&s->steps);
+	sn_map_free(&s->seen);
+	sn_evaluator_free(s->evaluator);
+	free(s->unmeasurable);
+	if (s->strategy_library)
+		dlclose(s->strategy_library);
+	free(s);
+}
+
+/* ---- what is missing ---- */
+
+void sn_not_measurable_reason(const struct sn_search *s, const struct sn_not_measurable *missing,
+			      struct sn_text *out)
+{
+	const struct sn_property *property = s->library->properties.items[missing->property];
+	const struct sn_metric *metric;
+	bool is_first = true;
+
+	if (!missing->needs.count) {
+		sn_text_add(out, "its values do not give a number (a division by zero)");
+		return;
+	}
+	sn_prop_request_print(&property->requests.items[missing->needs.items[0]], out);
+	metric = property->requests.items[missing->needs.items[0]].metric;
+	for (size_t i = 0; i < metric->needs.count; i++) {
+		const struct sn_source *source = sn_source_find(metric->needs.items[i]);
+
+		sn_text_addf(out, "%s '%s', which %s%s", is_first ? " comes from" : ", or from",
+			     metric->needs.items[i],
+			     source ? "needs " : "this version of sonde does not have",
+			     source ? source->needs : "");
+		is_first = false;
+	}
+	if (is_first)
+		sn_text_add(out, " has no source");
+}

@@ -1,0 +1,99 @@
+/**
+ * A search: a strategy proposes candidates, a step evaluates them, what is proven is refined.
+ */
+#ifndef SN_SEARCH_ENGINE_SEARCH_H
+#define SN_SEARCH_ENGINE_SEARCH_H
+
+#include <stdio.h>
+
+#include "search/evidence/recorded.h"
+#include "search/properties/evaluate.h"
+#include "sonde/strategy.h"
+
+/** A finding's value in one process (and thread). */
+struct sn_finding_member {
+	uint32_t process, thread; /* members; SN_ALL: the property has no thread */
+	double severity, confidence;
+};
+
+struct sn_finding {
+	struct sonde_strategy_candidate what; /* property: index in the library */
+	uint32_t step;
+	SN_VEC(struct sn_finding_member) members;
+	double severity, confidence; /* of all members' lanes */
+	const char *condition;
+	struct sn_prop_value *evidence; /* of the severest member */
+	char *explanation;		/* in words, of the severest member; NULL: none */
+	bool refined;			/* what is below it explains it */
+	bool is_left_out;		/* a part that its parent explains better */
+};
+
+struct sn_search_step {
+	uint32_t candidates, proven, not_measurable;
+	double elapsed_s;
+};
+
+/** A property that could not be measured anywhere it was asked for. */
+struct sn_not_measurable {
+	uint32_t property, region; /* region: the first */
+	SN_VEC(uint32_t) needs;	   /* requests of the property */
+};
+
+struct sn_candidate {
+	struct sonde_strategy_candidate what;
+	double severity; /* after its step: of all lanes of the run; NaN: not proven */
+};
+
+struct sn_search_options {
+	const char *strategy; /* a name, or a path of a shared object; NULL: "time" */
+	const char *start;    /* a property; NULL: none */
+	double threshold;
+};
+
+struct sn_search {
+	struct sn_recorded *recorded; /* borrowed, as is the library */
+	const struct sn_library *library;
+	struct sn_search_options options;
+	struct sn_evaluator *evaluator;
+	struct sonde_strategy_host host;
+	const struct sonde_strategy *strategy;
+	void *strategy_library; /* dlopen's */
+
+	SN_VEC(struct sn_candidate) candidates; /* of all steps */
+	struct sn_map seen;			/* hash of a candidate -> its index */
+	struct sn_map called;			/* property and region: which calls were proposed */
+	uint8_t *unmeasurable;			/* by property: no source has what it needs */
+	SN_VEC(struct sn_finding) findings;	/* by step; sn_search_run orders them by severity */
+	SN_VEC(struct sn_search_step) steps;
+	SN_VEC(struct sn_not_measurable) not_measurable;
+};
+
+/** Searches. SN_ERR_USAGE for a strategy or property that is not there, SN_ERR_UNSUPPORTED for a
+ *  strategy of another ABI, SN_ERR_NO_DATA if no process is in scope. */
+sn_status sn_search_run(struct sn_recorded *recorded, const struct sn_library *library,
+			const struct sn_search_options *options, struct sn_search **out,
+			struct sn_error *err);
+void sn_search_free(struct sn_search *search);
+
+/** Whether a property says where, and is no loss. */
+bool sn_search_is_locator(const struct sn_property *property);
+const struct sn_property *sn_finding_property(const struct sn_search *search,
+					      const struct sn_finding *finding);
+/** The region of a finding; NULL: the whole program. */
+const struct sn_member *sn_finding_region(const struct sn_search *search,
+					  const struct sn_finding *finding);
+/** Regions from the program to this one, by the way that most time takes; the caller frees. */
+uint32_t *sn_search_path(const struct sn_search *search, uint32_t region, size_t *count);
+/** The severity that a property has at a region, over all lanes; NaN: not proven there. */
+double sn_search_severity_at(const struct sn_search *search, uint32_t property, uint32_t region,
+			     uint32_t data);
+/** Why a property was not measurable, as a sentence. */
+void sn_not_measurable_reason(const struct sn_search *search,
+			      const struct sn_not_measurable *missing, struct sn_text *out);
+
+/** The result as sonde.search/1, as psc_properties XML, as text. */
+void sn_search_write_json(const struct sn_search *search, FILE *out);
+void sn_search_write_xml(const struct sn_search *search, FILE *out);
+void sn_search_write_text(const struct sn_search *search, FILE *out);
+
+#endif

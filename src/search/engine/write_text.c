@@ -1,0 +1,188 @@
+/*
+ * The result for people: what is lost, severest first, each with its search path as the Periscope
+ * paper prints them; then where time goes, and what was not measurable.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/intern.h"
+#include "base/text.h"
+#include "search/engine/parts.h"
+#include "search/evidence/sources.h"
+
+enum { LOCATORS_SHOWN = 10 };
+
+/* The paper's words for kinds of regions. */
+static const char *kind_word(const struct sn_member *region)
+{
+	static const char *const words[][2] = { { "program", "USER_REGION" },
+						{ "function", "SUB_REGION" },
+						{ "loop", "LOOP_REGION" },
+						{ "parallel", "PARALLEL_REGION" } };
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+		if (region->kind && !strcmp(region->kind, words[i][0]))
+			return words[i][1];
+	return "REGION";
+}
+
+/* "calc2( SUB_REGION, swim.f, 315 )"; loops have no name. */
+static void region_print(const struct sn_member *region, struct sn_text *out)
+{
+	bool is_program = region->kind && !strcmp(region->kind, "program");
+
+	if (is_program)
+		sn_text_add(out, "Application Phase");
+	else if (!region->kind || strcmp(region->kind, "loop") != 0 || !region->file)
+		sn_text_add_printable(out, region->name ? region->name : "?",
+				      region->name ? strlen(region->name) : 1);
+	sn_text_addf(out, "( %s", kind_word(region));
+	if (is_program && region->name)
+		sn_text_addf(out, ", %s", region->name);
+	if (region->file)
+		sn_text_addf(out, ", %s", sn_base_name(region->file));
+	if (region->file && region->line_first)
+		sn_text_addf(out, ", %u", region->line_first);
+	sn_text_add(out, " )");
+}
+
+static void path_print(const struct sn_search *s, const struct sn_finding *f, FILE *out)
+{
+	size_t count = 0;
+	uint32_t *path =
+		f->what.region == SN_ALL ? NULL : sn_search_path(s, f->what.region, &count);
+	struct sn_text line = { 0 };
+
+	for (size_t i = 0; i < count; i++) {
+		double severity = sn_search_severity_at(s, f->what.property, path[i], f->what.data);
+
+		sn_text_clear(&line);
+		sn_text_add_repeated(&line, ' ', 10 + i);
+		region_print(&s->recorded->tables->members[SN_KEY_REGION].items[path[i]], &line);
+		if (!isnan(severity))
+			sn_text_addf(&line, " %.3f", severity);
+		fprintf(out, "%s\n", line.chars);
+	}
+	if (f->what.data != SN_ALL) {
+		const struct sn_member *data =
+			&s->recorded->tables->members[SN_KEY_DATA].items[f->what.data];
+
+		fprintf(out, "%*s%s( DATA_STRUCTURE, %s, %u ) %.3f\n", (int)(10 + count), "",
+			data->name ? data->name : data->id,
+			data->file ? sn_base_name(data->file) : "?", data->line_first, f->severity);
+	}
+	sn_text_free(&line);
+	free(path);
+}
+
+static void finding_print(const struct sn_search *s, const struct sn_finding *f, FILE *out)
+{
+	const struct sn_property *property = sn_finding_property(s, f);
+	struct sn_text set = { 0 };
+	uint32_t *processes = calloc(f->members.count + 1, sizeof(*processes));
+
+	for (size_t i = 0; processes && i < f->members.count; i++)
+		processes[i] = f->members.items[i].process;
+	if (processes && s->recorded->tables->members[SN_KEY_PROCESS].count > 1)
+		sn_search_set_print(s->recorded->tables->members[SN_KEY_PROCESS].items, processes,
+				    f->members.count, &set);
+	fprintf(out, "  %.3f   %s   confidence %.2f%s%s\n", f->severity, property->name,
+		f->confidence,
+		set.chars ? s->recorded->has_ranks ? "   ranks " : "   processes " : "",
+		set.chars ? set.chars : "");
+	if (f->explanation)
+		fprintf(out, "          %s\n", f->explanation);
+	if (property->hint)
+		fprintf(out, "          hint: %s\n", property->hint);
+	path_print(s, f, out);
+	fputc('\n', out);
+	free(processes);
+	sn_text_free(&set);
+}
+
+static size_t findings_print(const struct sn_search *s, bool locators, size_t most, FILE *out)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < s->findings.count; i++) {
+		const struct sn_finding *f = &s->findings.items[i];
+
+		if (f->is_left_out || f->refined ||
+		    sn_search_is_locator(sn_finding_property(s, f)) != locators)
+			continue;
+		if (count++ < most)
+			finding_print(s, f, out);
+	}
+	return count;
+}
+
+/* What would give the first metric that is missing. */
+static void missing_source(const struct sn_search *s, const struct sn_not_measurable *missing,
+			   struct sn_text *out)
+{
+	const struct sn_property *property = s->library->properties.items[missing->property];
+	const struct sn_metric *metric =
+		missing->needs.count ? property->requests.items[missing->needs.items[0]].metric
+				     : NULL;
+
+	for (size_t i = 0; metric && i < metric->needs.count; i++) {
+		const struct sn_source *source = sn_source_find(metric->needs.items[i]);
+
+		sn_text_addf(out, "%s%s, which %s%s", i ? "; or " : "needs ",
+			     metric->needs.items[i],
+			     source ? "needs " : "this version of sonde does not have",
+			     source ? source->needs : "");
+	}
+	if (!metric || !metric->needs.count)
+		sn_text_add(out, "gives no number");
+}
+
+/* Properties that miss the same stand on one line. */
+static void missing_print(const struct sn_search *s, FILE *out)
+{
+	struct sn_interner reasons = { 0 };
+	struct sn_text text = { 0 };
+	uint32_t *reason_of = calloc(s->not_measurable.count + 1, sizeof(*reason_of));
+
+	if (s->not_measurable.count)
+		fprintf(out, "Not measurable here: %zu properties\n", s->not_measurable.count);
+	for (size_t i = 0; reason_of && i < s->not_measurable.count; i++) {
+		sn_text_clear(&text);
+		missing_source(s, &s->not_measurable.items[i], &text);
+		reason_of[i] = sn_intern_string(&reasons, text.chars ? text.chars : "");
+	}
+	for (uint32_t r = 0; r < reasons.strings.count; r++) {
+		sn_text_clear(&text);
+		for (size_t i = 0; i < s->not_measurable.count; i++)
+			if (reason_of[i] == r)
+				sn_text_addf(&text, "%s %s", text.length ? "," : "",
+					     s->library->properties
+						     .items[s->not_measurable.items[i].property]
+						     ->name);
+		fprintf(out, "  %s:%s\n", sn_interned_chars(&reasons, r), text.chars);
+	}
+	free(reason_of);
+	sn_text_free(&text);
+	sn_interner_free(&reasons);
+}
+
+void sn_search_write_text(const struct sn_search *s, FILE *out)
+{
+	const struct sn_tables *t = s->recorded->tables;
+	uint32_t candidates = 0;
+
+	for (size_t i = 0; i < s->steps.count; i++)
+		candidates += s->steps.items[i].candidates;
+	fprintf(out,
+		"Search of %s, strategy %s: %zu steps, %u candidates; phase of %.3f s, %zu lanes\n\n",
+		s->recorded->profile->experiment->name, s->strategy->name, s->steps.count,
+		candidates, t->phase_s, t->members[SN_KEY_THREAD].count);
+	fputs("Time lost, as a share of all lanes\n\n", out);
+	if (!findings_print(s, false, SIZE_MAX, out))
+		fprintf(out, "  nothing above %.3f\n\n", s->options.threshold);
+	fputs("Where the time goes\n\n", out);
+	if (!findings_print(s, true, LOCATORS_SHOWN, out))
+		fprintf(out, "  no region above %.3f\n\n", s->options.threshold);
+	missing_print(s, out);
+}

@@ -1,0 +1,72 @@
+/* Evidence from the kernel's accounts: threads without a CPU, and page faults. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "search/evidence/sources.h"
+
+static void threads_collect(struct sn_recorded *r, uint32_t source)
+{
+	uint32_t delay = sn_tables_column(r->tables, "run_delay", NULL);
+	uint32_t off = sn_tables_column(r->tables, "off_cpu", NULL);
+	const struct sn_experiment *e = r->profile->experiment;
+
+	for (uint32_t t = 0; t < e->threads.count; t++) {
+		const struct sn_time_account *a = &e->threads.items[t].account;
+
+		if (r->thread_members[t] == SN_ALL || a->user_ns < 0 || a->system_ns < 0)
+			continue;
+		sn_recorded_add(r, off, source, SN_ALL, t,
+				fmax(0, (double)(a->elapsed_ns - a->user_ns - a->system_ns) / 1e9),
+				NAN, NAN);
+		if (a->wait_cpu_ns >= 0)
+			sn_recorded_add(r, delay, source, SN_ALL, t, (double)a->wait_cpu_ns / 1e9,
+					NAN, NAN);
+	}
+}
+
+/* Counts only grow: a process's last packet has them all. */
+static void faults_collect(struct sn_recorded *r, uint32_t source)
+{
+	const struct sn_experiment *e = r->profile->experiment;
+	struct sn_value value = { .source = source, .samples = NAN, .error = NAN };
+	uint32_t minor = sn_tables_column(r->tables, "minor_faults", NULL);
+	uint32_t major = sn_tables_column(r->tables, "major_faults", NULL);
+
+	for (int k = 0; k < SN_KEYS; k++)
+		value.keys[k] = SN_ALL;
+	for (size_t i = 0; i < e->packets.count; i++) {
+		const struct sn_packet *p = &e->packets.items[i];
+
+		if (r->process_members[p->process] == SN_ALL ||
+		    (i + 1 < e->packets.count && e->packets.items[i + 1].process == p->process))
+			continue;
+		value.keys[SN_KEY_PROCESS] = r->process_members[p->process];
+		value.column = minor;
+		value.value = (double)p->minor_faults;
+		sn_tables_add(r->tables, &value);
+		value.column = major;
+		value.value = (double)p->major_faults;
+		sn_tables_add(r->tables, &value);
+	}
+}
+
+/* Accounts are those of whole threads: a filter by time or code cuts through them. */
+static void kernel_collect(struct sn_recorded *r)
+{
+	uint32_t source = sn_tables_source(r->tables, "kernel");
+
+	if (r->profile->filter.from_ns || r->profile->filter.to_ns || r->profile->filter.module ||
+	    r->profile->filter.function)
+		return;
+	threads_collect(r, source);
+	faults_collect(r, source);
+}
+
+const struct sn_source sn_source_kernel = {
+	.name = "kernel",
+	.measures = "time without a CPU by thread, page faults by process",
+	.needs = "/proc/PID/schedstat where the run was recorded; no filter by time or code",
+	.costs = "a read of the kernel's account a second",
+	.collect = kernel_collect,
+};

@@ -1,0 +1,94 @@
+/**
+ * A recorded run as sources of evidence see it: its regions, and which of them each stack lies in.
+ *
+ * Regions are the program itself, functions and source loops of the program and its libraries, and
+ * parallel regions of OpenMP. Runtimes of OpenMP and MPI have none: their time belongs to the
+ * region that called them.
+ */
+#ifndef SN_SEARCH_EVIDENCE_RECORDED_H
+#define SN_SEARCH_EVIDENCE_RECORDED_H
+
+#include "machine/choice.h"
+#include "profile/profile.h"
+#include "profile/structures.h"
+#include "search/database/tables.h"
+
+/** What a stack's thread was doing, as far as the runtimes on it tell. */
+enum sn_activity {
+	SN_ACTIVITY_WORK,
+	SN_ACTIVITY_SPIN,    /* waiting actively, in no runtime */
+	SN_ACTIVITY_RUNTIME, /* a thread of a runtime's own, which nobody waits for */
+	/* in the OpenMP runtime */
+	SN_ACTIVITY_OMP_BARRIER, /* an explicit one */
+	SN_ACTIVITY_OMP_CRITICAL,
+	SN_ACTIVITY_OMP_ORDERED,
+	SN_ACTIVITY_OMP_LOCK,
+	SN_ACTIVITY_OMP_TASK,
+	SN_ACTIVITY_OMP_JOIN,  /* the end of a parallel region, of a loop, of sections */
+	SN_ACTIVITY_OMP_OTHER, /* handing out work */
+	SN_ACTIVITY_OMP_IDLE,  /* a worker between parallel regions */
+	/* in MPI */
+	SN_ACTIVITY_MPI_BARRIER,
+	SN_ACTIVITY_MPI_NXN,
+	SN_ACTIVITY_MPI_REDUCE,
+	SN_ACTIVITY_MPI_BROADCAST,
+	SN_ACTIVITY_MPI_POINT,
+	SN_ACTIVITY_MPI_POLL,
+	SN_ACTIVITY_MPI_OTHER,
+	SN_ACTIVITIES
+};
+
+/** What is known of a stack. */
+struct sn_stack_facts {
+	uint32_t first, count; /* its regions, outermost first, each once, in `stack_regions` */
+	uint32_t leaf;	       /* the innermost region */
+	uint32_t parallel;     /* the innermost parallel region; SN_ALL: none */
+	uint8_t activity;      /* enum sn_activity */
+};
+
+/** One region directly below another, with the time that went that way. */
+struct sn_region_edge {
+	uint32_t from, to;
+	uint64_t ns;
+};
+
+/** Time of one thread in one stack. */
+struct sn_recorded_cell {
+	uint32_t thread, stack;
+	uint64_t cpu_ns, system_ns, samples;
+};
+
+struct sn_recorded {
+	const struct sn_profile *profile; /* borrowed, as are the next two */
+	struct sn_structures *structures;
+	const struct sn_machine_choice *machine;
+	struct sn_tables *tables; /* owned */
+
+	uint32_t *process_members, *thread_members; /* by index of the run; SN_ALL: not in scope */
+	struct sn_stack_facts *stacks;		    /* by stack, stack_count + 1 */
+	SN_VEC(uint32_t) stack_regions;
+	SN_VEC(struct sn_recorded_cell) cells; /* of threads in scope, by thread */
+	SN_VEC(struct sn_region_edge) edges;   /* most time first */
+	uint32_t *main_parents;		       /* by region: where most of its time comes from */
+	uint32_t *region_functions, *region_loops; /* by region: of the program, or SN_NONE */
+	uint64_t *region_ns;			   /* by region: CPU and blocked, all threads */
+	uint32_t *teams; /* by process member: threads that OpenMP keeps */
+	bool has_ranks;
+};
+
+/** The root of all regions: the program. */
+enum { SN_REGION_PROGRAM = 0 };
+
+/** All are borrowed. The tables have members, and no values yet. */
+struct sn_recorded *sn_recorded_new(const struct sn_profile *profile,
+				    struct sn_structures *structures,
+				    const struct sn_machine_choice *machine);
+void sn_recorded_free(struct sn_recorded *recorded);
+
+/** Adds seconds to a metric at a region (SN_ALL: none) and a thread of the run. `samples` NaN:
+ *  counted; `error_s` NaN: by the samples. */
+void sn_recorded_add(struct sn_recorded *recorded, uint32_t column, uint32_t source,
+		     uint32_t region, uint32_t thread, double seconds, double samples,
+		     double error_s);
+
+#endif

@@ -1,0 +1,375 @@
+/*
+ * Evidence from samples of stacks: CPU time by region and thread, and from the runtimes on the
+ * stacks the time of OpenMP teams and MPI calls.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "profile/system_call.h"
+#include "search/evidence/sources.h"
+
+enum column {
+	CPU,
+	OWN,
+	FAULTS,
+	SPIN,
+	HEAP_TIME,
+	BODY,
+	PARALLEL_WAIT,
+	BARRIER_WAIT,
+	CRITICAL_WAIT,
+	ORDERED_WAIT,
+	OMP_LOCK_WAIT,
+	TASK_WAIT,
+	MPI_TIME,
+	MPI_BARRIER,
+	MPI_NXN,
+	MPI_REDUCE,
+	MPI_BROADCAST,
+	MPI_POINT,
+	MPI_POLL,
+	SERIAL,
+	COLUMNS
+};
+static const char *const column_names[COLUMNS] = {
+	"cpu",		 "own",		  "faults",	  "spin",	   "heap_time",
+	"body",		 "parallel_wait", "barrier_wait", "critical_wait", "ordered_wait",
+	"omp_lock_wait", "task_wait",	  "mpi_time",	  "mpi_barrier",   "mpi_nxn",
+	"mpi_reduce",	 "mpi_broadcast", "mpi_point",	  "mpi_poll",	   "serial"
+};
+
+/* What else the time of an activity counts as. */
+static const uint8_t column_of_activity[SN_ACTIVITIES] = {
+	[SN_ACTIVITY_OMP_BARRIER] = BARRIER_WAIT,
+	[SN_ACTIVITY_OMP_CRITICAL] = CRITICAL_WAIT,
+	[SN_ACTIVITY_OMP_ORDERED] = ORDERED_WAIT,
+	[SN_ACTIVITY_OMP_LOCK] = OMP_LOCK_WAIT,
+	[SN_ACTIVITY_OMP_TASK] = TASK_WAIT,
+	[SN_ACTIVITY_MPI_BARRIER] = MPI_BARRIER,
+	[SN_ACTIVITY_MPI_NXN] = MPI_NXN,
+	[SN_ACTIVITY_MPI_REDUCE] = MPI_REDUCE,
+	[SN_ACTIVITY_MPI_BROADCAST] = MPI_BROADCAST,
+	[SN_ACTIVITY_MPI_POINT] = MPI_POINT,
+	[SN_ACTIVITY_MPI_POLL] = MPI_POLL,
+};
+
+struct sampling {
+	struct sn_recorded *r;
+	uint32_t columns[COLUMNS], source;
+	/* by region: parallel regions that it starts, and what their bodies took */
+	SN_VEC(struct sn_region_edge) started;
+	double *own_relative; /* by region: half width of the 95 % interval over the share */
+	uint64_t *own_samples, *own_ns;
+};
+
+static bool is_of_openmp(uint8_t activity)
+{
+	return activity >= SN_ACTIVITY_OMP_BARRIER && activity <= SN_ACTIVITY_OMP_IDLE;
+}
+
+static bool is_of_mpi(uint8_t activity)
+{
+	return activity >= SN_ACTIVITY_MPI_BARRIER;
+}
+
+/* Adds to all regions of a stack, and once to all of them together. */
+static void path_add(struct sampling *s, enum column column, uint32_t stack, uint32_t thread,
+		     double seconds, double samples)
+{
+	const struct sn_stack_facts *facts = &s->r->stacks[stack];
+
+	sn_recorded_add(s->r, s->columns[column], s->source, SN_ALL, thread, seconds, samples, NAN);
+	for (uint32_t i = 0; i < facts->count; i++)
+		sn_recorded_add(s->r, s->columns[column], s->source,
+				s->r->stack_regions.items[facts->first + i], thread, seconds,
+				samples, NAN);
+}
+
+/* ---- the parallel regions that a function starts ---- */
+
+/* The region outside the innermost parallel one, on the stack; SN_ALL: none. */
+static uint32_t starter_of(const struct sn_recorded *r, const struct sn_stack_facts *facts)
+{
+	for (uint32_t i = 1; i < facts->count; i++)
+		if (r->stack_regions.items[facts->first + i] == facts->parallel)
+			return r->stack_regions.items[facts->first + i - 1];
+	return SN_ALL;
+}
+
+static void started_find(struct sampling *s)
+{
+	for (size_t i = 0; i < s->r->cells.count; i++) {
+		const struct sn_recorded_cell *cell = &s->r->cells.items[i];
+		const struct sn_stack_facts *facts = &s->r->stacks[cell->stack];
+		uint32_t starter = facts->parallel == SN_ALL ? SN_ALL : starter_of(s->r, facts);
+		size_t at = 0;
+
+		if (starter == SN_ALL)
+			continue;
+		while (at < s->started.count && (s->started.items[at].from != starter ||
+						 s->started.items[at].to != facts->parallel))
+			at++;
+		if (at == s->started.count)
+			sn_vec_push(&s->started,
+				    (struct sn_region_edge){ starter, facts->parallel, 0 });
+		s->started.items[at].ns += cell->cpu_ns;
+	}
+}
+
+/* Waiting at the end of a parallel region stands in its starter: it is that of the regions that
+ * the starter starts, by what their bodies took. */
+static void join_add(struct sampling *s, uint32_t stack, uint32_t thread, double seconds,
+		     double samples)
+{
+	uint32_t starter = s->r->stacks[stack].leaf;
+	double all_ns = 0;
+
+	for (size_t i = 0; i < s->started.count; i++)
+		if (s->started.items[i].from == starter)
+			all_ns += (double)s->started.items[i].ns;
+	for (size_t i = 0; i < s->started.count && all_ns > 0; i++) {
+		double part = (double)s->started.items[i].ns / all_ns;
+
+		if (s->started.items[i].from == starter)
+			sn_recorded_add(s->r, s->columns[PARALLEL_WAIT], s->source,
+					s->started.items[i].to, thread, part * seconds,
+					part * samples, NAN);
+	}
+}
+
+/* ---- what a stack is ---- */
+
+static void openmp_add(struct sampling *s, uint32_t stack, uint32_t thread, double seconds,
+		       double samples)
+{
+	const struct sn_stack_facts *facts = &s->r->stacks[stack];
+
+	if (facts->activity == SN_ACTIVITY_OMP_IDLE)
+		return; /* between parallel regions: what the others do then counts */
+	path_add(s, PARALLEL_WAIT, stack, thread, seconds, samples);
+	if (column_of_activity[facts->activity])
+		path_add(s, column_of_activity[facts->activity], stack, thread, seconds, samples);
+	if (facts->parallel == SN_ALL)
+		join_add(s, stack, thread, seconds, samples);
+}
+
+/* What waits in a runtime, whether it polls or sleeps: waits.c adds what sleeps. */
+static void runtime_add(struct sampling *s, uint32_t stack, uint32_t thread, double seconds,
+			double samples)
+{
+	uint8_t activity = s->r->stacks[stack].activity;
+
+	if (is_of_openmp(activity))
+		openmp_add(s, stack, thread, seconds, samples);
+	if (!is_of_mpi(activity))
+		return;
+	path_add(s, MPI_TIME, stack, thread, seconds, samples);
+	if (column_of_activity[activity])
+		path_add(s, column_of_activity[activity], stack, thread, seconds, samples);
+}
+
+static bool is_allocating(const struct sn_program *program, uint32_t stack)
+{
+	static const char *const names[] = {
+		"malloc",  "calloc",  "realloc",      "free",
+		"_int_ma", "_int_fr", "operator new", "operator delete"
+	};
+	const struct sn_program_function *leaf =
+		&program->functions.items[sn_program_leaf(program, stack)->function];
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (strstr(leaf->name, names[i]))
+			return true;
+	return false;
+}
+
+static bool is_first_thread(const struct sn_recorded *r, uint32_t thread)
+{
+	const struct sn_member *member =
+		&r->tables->members[SN_KEY_THREAD].items[r->thread_members[thread]];
+
+	return r->tables->members[SN_KEY_PROCESS].items[member->parent].first_thread ==
+	       r->thread_members[thread];
+}
+
+static void own_add(struct sampling *s, const struct sn_recorded_cell *cell, double seconds,
+		    double samples)
+{
+	uint32_t leaf = s->r->stacks[cell->stack].leaf;
+	double relative = s->own_relative[leaf], error = NAN;
+
+	if (!isnan(relative) && samples > 0 && s->own_samples[leaf])
+		/* so that the errors of all cells add up, squared, to the region's */
+		error = relative * seconds * sqrt((double)s->own_samples[leaf] / samples);
+	sn_recorded_add(s->r, s->columns[OWN], s->source, leaf, cell->thread, seconds, samples,
+			error);
+}
+
+static void cell_add(struct sampling *s, const struct sn_recorded_cell *cell)
+{
+	struct sn_recorded *r = s->r;
+	const struct sn_program *program = r->profile->program;
+	const struct sn_stack_facts *facts = &r->stacks[cell->stack];
+	double seconds = (double)cell->cpu_ns / 1e9, samples = (double)cell->samples;
+	uint32_t process =
+		r->tables->members[SN_KEY_THREAD].items[r->thread_members[cell->thread]].parent;
+
+	path_add(s, CPU, cell->stack, cell->thread, seconds, samples);
+	if (facts->activity == SN_ACTIVITY_WORK)
+		own_add(s, cell, seconds, samples);
+	if (facts->activity == SN_ACTIVITY_SPIN)
+		path_add(s, SPIN, cell->stack, cell->thread, seconds, samples);
+	if (facts->parallel != SN_ALL && !is_of_openmp(facts->activity))
+		path_add(s, BODY, cell->stack, cell->thread, seconds, samples);
+	if (facts->activity == SN_ACTIVITY_WORK && facts->parallel == SN_ALL &&
+	    r->teams[process] > 1 && is_first_thread(r, cell->thread))
+		sn_recorded_add(r, s->columns[SERIAL], s->source, SN_ALL, cell->thread, seconds,
+				samples, NAN);
+	if (cell->system_ns &&
+	    sn_system_kind_of(program, r->structures, cell->stack) == SN_SYSTEM_FAULT)
+		path_add(s, FAULTS, cell->stack, cell->thread, (double)cell->system_ns / 1e9,
+			 samples * (double)cell->system_ns / (double)cell->cpu_ns);
+	if (cell->stack < program->stack_count &&
+	    program->classes[cell->stack].user == SN_CATEGORY_MEMORY &&
+	    is_allocating(program, cell->stack))
+		path_add(s, HEAP_TIME, cell->stack, cell->thread, seconds, samples);
+	runtime_add(s, cell->stack, cell->thread, seconds, samples);
+}
+
+/* ---- waits in runtimes ---- */
+
+static void waits_add(struct sampling *s)
+{
+	const struct sn_experiment *e = s->r->profile->experiment;
+	uint32_t stacks = s->r->profile->program->stack_count;
+
+	for (size_t i = 0; i < e->waits.count; i++) {
+		const struct sn_wait *wait = &e->waits.items[i];
+		uint64_t ns = sn_profile_wait_ns(s->r->profile, wait);
+
+		if (ns && wait->stack < stacks && s->r->thread_members[wait->thread] != SN_ALL)
+			runtime_add(s, wait->stack, wait->thread, (double)ns / 1e9, 1);
+	}
+}
+
+/* ---- tables ---- */
+
+/* Calibrated half widths of the regions that are one function or the only loop of their source. */
+static void intervals_find(struct sampling *s)
+{
+	const struct sn_recorded *r = s->r;
+	size_t regions = r->tables->members[SN_KEY_REGION].count;
+
+	s->own_relative = sn_alloc_zeroed(regions, sizeof(*s->own_relative));
+	s->own_samples = sn_alloc_zeroed(regions, sizeof(*s->own_samples));
+	s->own_ns = sn_alloc_zeroed(regions, sizeof(*s->own_ns));
+	for (size_t i = 0; i < r->cells.count; i++) {
+		s->own_samples[r->stacks[r->cells.items[i].stack].leaf] +=
+			r->cells.items[i].samples;
+		s->own_ns[r->stacks[r->cells.items[i].stack].leaf] += r->cells.items[i].cpu_ns;
+	}
+	for (size_t g = 0; g < regions; g++) {
+		const struct sn_metrics *m =
+			r->region_loops[g] != SN_NONE ? &r->profile->loops[r->region_loops[g]]
+			: r->region_functions[g] != SN_NONE
+				? &r->profile->functions[r->region_functions[g]]
+				: NULL;
+		double total = (double)r->profile->total.cpu_ns;
+		double share = m && total > 0 ? (double)m->exclusive.cpu_ns / total : 0;
+
+		/* what else ends in the region (the vdso in its caller) has another interval */
+		if (m && fabs((double)m->exclusive.cpu_ns - (double)s->own_ns[g]) >
+				 0.02 * (double)s->own_ns[g])
+			share = 0;
+		s->own_relative[g] =
+			share > 0 ? (m->exclusive_share.high - m->exclusive_share.low) / 2 / share
+				  : NAN;
+	}
+}
+
+/* The time of a region is the CPU time of its busiest thread. */
+static void times_add(struct sampling *s)
+{
+	struct sn_tables *t = s->r->tables;
+	size_t regions = t->members[SN_KEY_REGION].count, values = t->values.count;
+	size_t processes = t->members[SN_KEY_PROCESS].count;
+	double *most = sn_alloc_zeroed(regions * processes + 1, sizeof(*most));
+	struct sn_value value = { .column = sn_tables_column(t, "time", NULL),
+				  .source = s->source,
+				  .samples = NAN,
+				  .error = NAN };
+
+	for (size_t i = 0; i < values; i++) {
+		const struct sn_value *v = &t->values.items[i];
+		double *place;
+
+		if (v->column != s->columns[CPU] || v->keys[SN_KEY_REGION] == SN_ALL)
+			continue;
+		place = &most[v->keys[SN_KEY_PROCESS] * regions + v->keys[SN_KEY_REGION]];
+		*place = fmax(*place, v->value);
+	}
+	for (int k = 0; k < SN_KEYS; k++)
+		value.keys[k] = SN_ALL;
+	for (uint32_t p = 0; p < processes; p++)
+		for (uint32_t g = 0; g < regions; g++) {
+			value.keys[SN_KEY_PROCESS] = p;
+			value.keys[SN_KEY_REGION] = g;
+			value.value = most[p * regions + g];
+			if (value.value > 0)
+				sn_tables_add(t, &value);
+		}
+	free(most);
+}
+
+static void counts_add(struct sampling *s)
+{
+	struct sn_tables *t = s->r->tables;
+	uint32_t team = sn_tables_column(t, "team", NULL),
+		 ranks = sn_tables_column(t, "ranks", NULL);
+	size_t processes = t->members[SN_KEY_PROCESS].count;
+	struct sn_value value = { .source = s->source, .samples = NAN, .error = NAN };
+
+	for (int k = 0; k < SN_KEYS; k++)
+		value.keys[k] = SN_ALL;
+	for (uint32_t p = 0; p < processes; p++) {
+		value.keys[SN_KEY_PROCESS] = p;
+		value.column = team;
+		value.value = s->r->teams[p] ? s->r->teams[p] : 1;
+		sn_tables_add(t, &value);
+		value.column = ranks;
+		value.value = s->r->has_ranks ? (double)processes : 1;
+		sn_tables_add(t, &value);
+	}
+}
+
+static void samples_collect(struct sn_recorded *r)
+{
+	struct sampling s = { .r = r, .source = sn_tables_source(r->tables, "samples") };
+
+	for (int c = 0; c < COLUMNS; c++) {
+		s.columns[c] = sn_tables_column(r->tables, column_names[c], NULL);
+		sn_tables_complete(r->tables, s.columns[c]);
+	}
+	intervals_find(&s);
+	started_find(&s);
+	for (size_t i = 0; i < r->cells.count; i++)
+		cell_add(&s, &r->cells.items[i]);
+	waits_add(&s);
+	times_add(&s);
+	counts_add(&s);
+	sn_vec_free(&s.started);
+	free(s.own_relative);
+	free(s.own_samples);
+	free(s.own_ns);
+}
+
+const struct sn_source sn_source_samples = {
+	.name = "samples",
+	.measures =
+		"CPU time by region and thread; time in OpenMP and MPI by the calls on the stacks",
+	.needs = "a recorded run with samples",
+	.costs = "what recording costs",
+	.collect = samples_collect,
+};

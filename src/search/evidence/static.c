@@ -1,0 +1,81 @@
+/* Evidence from the static model: what the code of loops could gain. */
+#include <math.h>
+
+#include "search/evidence/sources.h"
+#include "whatif/whatif.h"
+
+/* Loops whose share is looked at: what is below cannot be severe. */
+enum { LOOPS_MOST = 50 };
+
+/* A loop of which the model does not know enough says nothing. Few samples are the affair of its
+ * time's confidence. */
+static bool is_reliable(const struct sn_whatif_loop *loop)
+{
+	return !(loop->doubts & ~(unsigned)SN_DOUBT_FEW_SAMPLES);
+}
+
+/* Where the data come from is not known: what the loop gains at least, with all of them in RAM. */
+static void gain_add(struct sn_recorded *r, const struct sn_whatif_loop *loop, uint32_t region,
+		     uint32_t column, uint32_t source)
+{
+	double gain = loop->quality.variants[SN_VARIANT_FULL_VECTOR].ram_speedup;
+	struct sn_value value = {
+		.column = column, .value = gain, .samples = NAN, .error = NAN, .source = source
+	};
+
+	if (!(gain >= 1) || !isfinite(gain))
+		return;
+	for (int k = 0; k < SN_KEYS; k++)
+		value.keys[k] = SN_ALL;
+	value.keys[SN_KEY_REGION] = region;
+	sn_tables_add(r->tables, &value);
+}
+
+/* Of a source loop its main part speaks. */
+static uint32_t region_of(const struct sn_recorded *r, uint32_t loop)
+{
+	const struct sn_program *program = r->profile->program;
+	size_t regions = r->tables->members[SN_KEY_REGION].count;
+
+	for (uint32_t g = 0; g < regions; g++)
+		if (r->region_loops[g] != SN_NONE &&
+		    program->loops.items[r->region_loops[g]].source_loop ==
+			    program->loops.items[loop].source_loop)
+			return g;
+	return SN_ALL;
+}
+
+static bool is_main(const struct sn_program *program, uint32_t loop)
+{
+	const struct sn_loop *code = program->loops.items[loop].code;
+
+	return sn_loop_main(code) == code;
+}
+
+static void static_collect(struct sn_recorded *r)
+{
+	uint32_t source = sn_tables_source(r->tables, "static"), column;
+	struct sn_whatif *whatif;
+
+	if (!r->machine || !r->machine->machine || !r->structures)
+		return;
+	column = sn_tables_column(r->tables, "vector_gain", NULL);
+	whatif = sn_whatif_new(r->machine->machine, r->profile, r->structures, LOOPS_MOST);
+	for (size_t i = 0; i < whatif->loops.count; i++) {
+		const struct sn_whatif_loop *loop = &whatif->loops.items[i];
+		uint32_t region = region_of(r, loop->loop);
+
+		if (region != SN_ALL && is_main(r->profile->program, loop->loop) &&
+		    is_reliable(loop))
+			gain_add(r, loop, region, column, source);
+	}
+	sn_whatif_free(whatif);
+}
+
+const struct sn_source sn_source_static = {
+	.name = "static",
+	.measures = "how many times as fast loops would be with full vectors, at least",
+	.needs = "a model of the processor (--arch), and the code of the loops",
+	.costs = "nothing in the run",
+	.collect = static_collect,
+};

@@ -1,0 +1,233 @@
+"""sonde search on recorded runs: planted causes are found where they are, strategies are plug-ins, words for faults."""
+import json
+import os
+import xml.etree.ElementTree
+
+from sonde_test import HERE, Test
+
+INCLUDE = os.path.join(HERE, '..', '..', 'include')
+TOP = {'schema', 'experiment', 'program', 'exit_status', 'strategy', 'mode', 'phase', 'steps', 'properties', 'not_measurable',
+       'agents', 'results', 'complete'}
+ROW = set('property severity severity_low severity_high confidence condition region_kind region function file line_first '
+          'line_last data data_file data_line processes threads members severity_min severity_max classes evidence sources '
+          'step path refined'.split())
+
+RANKS = r'''
+#include <mpi.h>
+#include <time.h>
+static volatile double sink;
+static double cpu_s(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+static void compute(double s)
+{
+	double end = cpu_s() + s;
+	while (cpu_s() < end)
+		for (int i = 0; i < 1000; i++)
+			sink += i;
+}
+static void __attribute__((noinline)) exchange(void)
+{
+	double a = sink, b = 0;
+	MPI_Allreduce(&a, &b, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+	sink = b * 1e-300;
+}
+int main(int argc, char **argv)
+{
+	int rank;
+	MPI_Init(&argc, &argv);
+	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+	for (int i = 0; i < 20; i++) {
+		compute(rank == 1 ? 0.06 : 0.03);
+		exchange();
+	}
+	MPI_Finalize();
+	return 0;
+}
+'''
+
+READER = r'''
+#include <unistd.h>
+static int __attribute__((noinline)) wait_for_input(int fd)
+{
+	char byte;
+	return (int)read(fd, &byte, 1);
+}
+int main(void)
+{
+	int ends[2];
+	volatile double sink = 0;
+	if (pipe(ends))
+		return 1;
+	if (!fork()) {
+		usleep(500000);
+		return (int)write(ends[1], "x", 1) - 1;
+	}
+	wait_for_input(ends[0]);
+	for (int i = 0; i < 100000000; i++)
+		sink += i;
+	return 0;
+}
+'''
+
+PLUG_IN = r'''
+#include <sonde/strategy.h>
+static void first(const struct sonde_strategy_host *host, void *state)
+{
+	struct sonde_strategy_candidate hot = { host->property(host->search, "HotRegion"), host->root, SONDE_STRATEGY_NONE };
+	(void)state;
+	host->propose(host->search, &hot);
+}
+static void refine(const struct sonde_strategy_host *host, void *state, const struct sonde_strategy_finding *proven,
+		   uint32_t count)
+{
+	uint32_t below[16], n = host->calls(host->search, host->root, below, 16);
+	(void)state; (void)proven; (void)count;
+	for (uint32_t i = 0; i < n && i < 16; i++) {
+		struct sonde_strategy_candidate hot = { host->property(host->search, "HotRegion"), below[i],
+							SONDE_STRATEGY_NONE };
+		host->propose(host->search, &hot);
+	}
+}
+SONDE_STRATEGY_EXPORT const struct sonde_strategy sonde_strategy = { ABI, "mine", "a test", 0, first, refine, 0 };
+'''
+
+
+def search(t, *words):
+    done = t.run('search', '--format', 'json', *words)
+    return json.loads(done.stdout) if done.stdout else {}, done
+
+
+def rows(found, name, region=None):
+    return [r for r in found['properties'] if r['property'] == name and
+            (region is None or any(region in (p['name'] or '') for p in r['path']))]
+
+
+def team(t):
+    app = t.compile('team.c', '-O2', '-g', '-fopenmp')
+    t.run('record', '-o', 'team.run', app)
+    found, done = search(t, '-e', 'team.run', '--threshold', '0')
+    t.check(done.returncode == 0 and set(found) == TOP, 'the result has the keys of its contract', done.stderr, set(found) ^ TOP)
+    t.check(found['properties'] and all(set(r) == ROW for r in found['properties']), 'so have its rows')
+    severities = [r['severity'] for r in found['properties']]
+    t.equal(severities, sorted(severities, reverse=True), 'severest first')
+    t.check(found['mode'] == 'experiment' and found['complete'] and found['results']['lost'] == 0, 'nothing is lost')
+    unbalanced = rows(found, 'ImbalanceInParallelRegion', 'parallel region of unbalanced')
+    row = unbalanced[0] if unbalanced else {'evidence': {}, 'path': []}
+    # thread 0 works 0.8 s, thread 1 0.2 s; both are sampled each millisecond: 5 sigma of coin tosses
+    t.within(row['evidence'].get('most_over_mean'), 1.6, .15, 'the planted imbalance: most over mean')
+    t.within(row['evidence'].get('seconds'), .6, .16, 'the planted imbalance: seconds lost')
+    t.within(row.get('severity'), row['evidence'].get('seconds', 9) / (2 * found['phase']['mean_s']), 1e-9,
+             'a severity is lane-seconds lost over phase times lanes')
+    names = [p['name'] for p in row['path']]
+    t.check(names[-1:] == ['parallel region of unbalanced'] and 'main' in names and 'unbalanced' in names,
+            'the search path leads to it', names)
+    t.check(row.get('file', '').endswith('team.c') and row.get('processes') == '0', 'with its place', row)
+    overhead = rows(found, 'OmpOverhead', 'parallel region of unbalanced')
+    t.check(not overhead or overhead[0]['refined'], 'what is more special refines it', overhead[:1])
+    alike = rows(found, 'ImbalanceInParallelRegion', 'parallel region of balanced')
+    t.check(not alike or alike[0]['evidence']['seconds'] < .1, 'no imbalance where there is none', alike[:1])
+    critical = rows(found, 'CriticalContention', 'contended')
+    t.check(bool(critical), 'contention for a critical section is told by the call', [r['property'] for r in found['properties']])
+    alone = rows(found, 'InsufficientParallelism')
+    t.check(alone and .1 < alone[0]['evidence']['seconds'] < .4, 'one thread alone for 0.2 s', alone[:1])
+    missing = {m['property']: m for m in found['not_measurable']}
+    t.check('LC3MissRate' in missing and 'misses(L3)' in missing['LC3MissRate']['needs'] and
+            'caches' in missing['LC3MissRate']['reason'], 'what cannot be measured names what it needs', list(missing))
+    return found
+
+
+def formats(t):
+    text = t.run('search', '-e', 'team.run', '--threshold', '0').stdout
+    t.check('parallel region of unbalanced( PARALLEL_REGION, team.c,' in text, 'the text has the paper\'s search paths', text)
+    t.check(text == t.run('search', '-e', 'team.run', '--threshold', '0').stdout, 'twice the same')
+    tree = xml.etree.ElementTree.fromstring(t.run('search', '-e', 'team.run', '--threshold', '0', '--format', 'xml').stdout)
+    space = '{http://www.lrr.in.tum.de/Periscope}'
+    found = [p for p in tree.findall(space + 'property') if p.find(space + 'name').text == 'ImbalanceInParallelRegion']
+    t.check(found and found[0].find(space + 'context').get('FileName', '').endswith('team.c') and
+            0 < float(found[0].find(space + 'severity').text) < 1, 'XML with PTF\'s elements')
+    t.equal(t.run('search', '-e', 'team.run', '--threshold', '0', '--check', '0.0001').returncode, 1, 'a severity reaches --check')
+    t.equal(t.run('search', '-e', 'team.run', '--check', '1').returncode, 0, 'none reaches --check 1')
+
+
+def own_property(t):
+    with open('own.prop', 'w') as out:
+        out.write('property Busy(r: region) { condition cpu(r) > 0 s; confidence confidence(cpu);\n'
+                  '  severity cpu(r) / (time(phase) * lanes); evidence seconds = cpu(r); explain "{seconds:.2f} s"; }\n')
+    found, done = search(t, '-e', 'team.run', '-P', 'own.prop', '--threshold', '0')
+    t.check(rows(found, 'Busy') and not done.stderr, 'a property of one\'s own is searched', done.stderr)
+
+
+def strategies(t, reference):
+    for name in ('time', 'property', 'data', 'mpi'):
+        found, done = search(t, '-e', 'team.run', '--strategy', name, '--threshold', '0')
+        t.check(done.returncode == 0 and found['strategy'] == name and found['steps'], f'strategy {name}', done.stderr)
+        if name == 'property':
+            t.check(rows(found, 'ImbalanceInParallelRegion', 'parallel region of unbalanced'), 'by properties it is found, too',
+                    [r['property'] for r in found['properties']])
+    with open('mine.c', 'w') as out:
+        out.write(PLUG_IN)
+    for output, abi in (('mine.so', 'SONDE_STRATEGY_ABI'), ('old.so', '99')):
+        done = t.command('gcc', '-shared', '-fPIC', f'-DABI={abi}', '-Wall', '-Werror', '-I', INCLUDE, 'mine.c', '-o', output)
+        t.equal(done.returncode, 0, f'{output} is built with the header alone')
+    found, done = search(t, '-e', 'team.run', '--strategy', './mine.so', '--threshold', '0')
+    t.check(done.returncode == 0 and found['strategy'] == 'mine' and len(found['steps']) == 2, 'a strategy from outside', done.stderr)
+    done = t.run('search', '-e', 'team.run', '--strategy', './old.so')
+    t.check(done.returncode == 4 and 'ABI 99' in done.stderr, 'another ABI is refused', done.stderr)
+    done = t.run('search', '-e', 'team.run', '--strategy', 'tine')
+    t.check(done.returncode == 2 and "did you mean 'time'?" in done.stderr, 'an unknown strategy', done.stderr)
+    done = t.run('search', '-e', 'team.run', '--strategy', './nothing.so')
+    t.check(done.returncode == 2 and 'nothing.so' in done.stderr, 'a file that is not there', done.stderr)
+    done = t.run('search', '-e', 'team.run', '--strategy', 'data', '--start', 'LC3MissInThread')
+    t.check(done.returncode == 2 and "did you mean 'LC3MissesInThread'?" in done.stderr, 'an unknown property', done.stderr)
+    done = t.run('search', './team')
+    t.check(done.returncode == 4 and 'sonde record' in done.stderr, 'a program is to be recorded first', done.stderr)
+
+
+def ranks(t):
+    if not t.has('mpicc', 'mpirun'):
+        t.skip('ranks', 'no MPI')
+        return
+    app = t.compile(RANKS, '-O2', '-g', compiler='mpicc', output='./ranks')
+    started = [['mpirun', '--allow-run-as-root', '--oversubscribe', '-n', '2'], ['mpirun', '-n', '2']]
+    for words in started:
+        done = t.run('record', '-o', 'ranked.run', *words, app)
+        if done.returncode == 0:
+            break
+        t.command('rm', '-rf', 'ranked.run')
+    found, done = search(t, '-e', 'ranked.run', '--threshold', '0.005')
+    waits = rows(found, 'WaitAtNxN', 'exchange')
+    # who waits for whom, and for how long, is the machine's affair when ranks share CPUs with others
+    t.check(waits and waits[0]['evidence']['seconds'] > .02 and waits[0]['file'].endswith('.c'), 'waits in the Allreduce',
+            [(r['property'], r['processes'], r['evidence']) for r in found['properties']])
+    general = rows(found, 'MPILoadImbalance')
+    t.check(general and general[0]['processes'] == '0', 'rank 0 has less to do', general[:1])
+    # 1.2 s against 0.6 s of CPU time, each sampled every millisecond: 5 sigma of coin tosses
+    t.within(general[0]['evidence']['seconds'] if general else None, .6, .22, 'by the planted 0.6 s')
+    t.check(found['phase']['name'] == 'ranks', 'the program is that of the ranks', found['phase'])
+
+
+def blocked(t):
+    app = t.compile(READER, '-O1', '-g', output='./reader')
+    t.run('record', '-o', 'read.run', app)
+    found, _ = search(t, '-e', 'read.run', '--threshold', '0.01')
+    waits = [r for r in rows(found, 'IOBlocked', 'wait_for_input') if not r['refined']]
+    t.check(waits and .45 < waits[0]['evidence']['seconds'], 'blocked for 0.5 s in a read', found['properties'][:2])
+    t.check(waits and 'waits' in waits[0]['sources'] and waits[0]['confidence'] == 1, 'which was counted, not sampled', waits[:1])
+
+
+def main():
+    t = Test()
+    reference = team(t)
+    formats(t)
+    own_property(t)
+    strategies(t, reference)
+    ranks(t)
+    blocked(t)
+    t.done()
+
+
+main()
