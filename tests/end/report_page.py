@@ -367,13 +367,14 @@ def check_hottest(t, page, path):
     for view in ('source/f0', 'loop'):
         page.open('about:blank')
         look(t, page, path, view, f'{view} for its hottest line')
-        page.wait("document.querySelector('.code .row')")
-        got = page.evaluate("""(() => {
+        state = """(() => {
             const rows = [...document.querySelectorAll('[aria-label=Source] .row')], share = (r) => parseFloat(r.children[0].textContent) || 0;
             const at = rows.find(r => r.getAttribute('aria-selected') === 'true'), pane = document.querySelector('[aria-label=Source]').getBoundingClientRect();
             const box = at?.getBoundingClientRect();
             return [at && share(at), Math.max(...rows.map(share)), !!at && box.top >= pane.top && box.bottom <= pane.bottom];
-        })()""")
+        })()"""
+        page.wait(f'{state}[2]', 5)  # the row is drawn, then scrolled to
+        got = page.evaluate(state)
         t.check(got[0] and got[0] == got[1] and got[2], f'{view}: the hottest line is chosen and in view', got)
 
 
