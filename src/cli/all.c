@@ -7,6 +7,7 @@
 	X(record)                                                                                  \
 	X(show)                                                                                    \
 	X(report)                                                                                  \
+	X(vprof)                                                                                   \
 	X(phases)                                                                                  \
 	X(diff)                                                                                    \
 	X(export)                                                                                  \

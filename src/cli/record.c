@@ -131,7 +131,15 @@ static sn_status options_read(const struct sn_args *args, struct sn_record_optio
 
 int sn_cli_record(const struct sn_args *args, struct sn_record_result *result)
 {
-	struct sn_record_options options = { 0 };
+	static const struct sn_record_options plain;
+
+	return sn_cli_record_with(args, &plain, result);
+}
+
+int sn_cli_record_with(const struct sn_args *args, const struct sn_record_options *what,
+		       struct sn_record_result *result)
+{
+	struct sn_record_options options = *what;
 	SN_VEC(const char *) folders = { 0 };
 	struct sn_error err;
 
@@ -140,6 +148,8 @@ int sn_cli_record(const struct sn_args *args, struct sn_record_result *result)
 		sn_error_print(&err);
 		return SN_EXIT_NOT_MEASURED;
 	}
+	if (what->is_first_of_several)
+		options.output = NULL;
 	for (size_t i = 0; i < args->given_count; i++)
 		if (!strcmp(args->command->options[args->given[i].option].name, "debug-folder"))
 			sn_vec_push(&folders, args->given[i].value);

@@ -39,5 +39,9 @@
 /** Records as the options say and archives. Returns the exit code; `result->experiment_path` is
  *  empty if the target did not run. Prints what went wrong. */
 int sn_cli_record(const struct sn_args *args, struct sn_record_result *result);
+/** The same with what no option says: `what` has plans, or is a pass before the one that was asked for;
+ * its other members are left alone. */
+int sn_cli_record_with(const struct sn_args *args, const struct sn_record_options *what,
+		       struct sn_record_result *result);
 
 #endif

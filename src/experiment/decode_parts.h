@@ -10,6 +10,7 @@
 #include "base/vec.h"
 #include "experiment/decode.h"
 #include "wire/data.h"
+#include "wire/instances.h"
 
 enum { FRAMES_MAX = 1 << 16, SEGMENTS_MAX = 1 << 12, SN_SIGNAL_MOST = 64 };
 
@@ -112,6 +113,13 @@ void sn_decode_path(struct image *image, const struct owner *owner,
 void sn_decode_paths_take(struct image *image);
 /** Adds the frame at a load address to image->frames. */
 void sn_decode_frame_push(struct image *image, uint64_t pc, bool is_leaf, int64_t time_ns);
+/** decode_instances.c: loops that ran as copies; records of these two types, in the second pass. */
+void sn_decode_instances(struct image *image, const struct owner *owner,
+			 const struct sn_record_instances *record);
+void sn_decode_bucket(struct image *image, const struct owner *owner,
+		      const struct sn_record_bucket *record);
+/** The experiment's number of a stack of the file; SN_NONE: none. */
+uint32_t sn_decode_stack(struct image *image, uint32_t id, int64_t time_ns);
 /** Second pass: samples and waits, with their stacks. A record_fn. */
 void sn_decode_samples(struct image *image, const struct owner *owner, const void *record);
 

@@ -100,6 +100,13 @@ static const struct segment *stack_of(struct image *image, uint32_t id, int64_t 
 	return first;
 }
 
+uint32_t sn_decode_stack(struct image *image, uint32_t id, int64_t time_ns)
+{
+	const struct segment *segment = stack_of(image, id, time_ns);
+
+	return segment ? segment->stack : SN_NONE;
+}
+
 /* ---- second pass: samples and what else has a stack ---- */
 
 static void sample_decode(struct image *image, const struct owner *owner,
@@ -200,7 +207,7 @@ void sn_decode_samples(struct image *image, const struct owner *owner, const voi
 	uint8_t type = ((const struct sn_record_header *)record)->type;
 
 	if (type != SN_RECORD_SAMPLE && type != SN_RECORD_WAIT && type != SN_RECORD_TALLY &&
-	    type != SN_RECORD_REGISTERS)
+	    type != SN_RECORD_REGISTERS && type != SN_RECORD_INSTANCES && type != SN_RECORD_BUCKET)
 		return;
 	if (!owner->is_known)
 		image->damaged++;
@@ -210,6 +217,10 @@ void sn_decode_samples(struct image *image, const struct owner *owner, const voi
 		wait_decode(image, owner, record);
 	else if (type == SN_RECORD_TALLY)
 		tally_decode(image, owner, record);
+	else if (type == SN_RECORD_INSTANCES)
+		sn_decode_instances(image, owner, record);
+	else if (type == SN_RECORD_BUCKET)
+		sn_decode_bucket(image, owner, record);
 	else
 		registers_decode(image, owner, record);
 }

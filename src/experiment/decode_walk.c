@@ -45,6 +45,8 @@ static size_t record_minimum(uint8_t type)
 		[SN_RECORD_TASK] = sizeof(struct sn_record_thread_account),
 		[SN_RECORD_TALLY] = sizeof(struct sn_record_tally),
 		[SN_RECORD_PATH] = sizeof(struct sn_record_path),
+		[SN_RECORD_INSTANCES] = sizeof(struct sn_record_instances),
+		[SN_RECORD_BUCKET] = sizeof(struct sn_record_bucket),
 		[SN_RECORD_CHILD_KILLED] = sizeof(struct sn_record_child_killed),
 		[SN_RECORD_REGISTERS] = sizeof(struct sn_record_registers),
 	};

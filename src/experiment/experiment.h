@@ -148,6 +148,33 @@ struct sn_trace_path {
 	uint32_t stack; /* its leaf lies in the call, as a sample's does in an instruction */
 };
 
+/** What a thread did in a loop that ran as a copy. */
+struct sn_loop_instances {
+	uint32_t thread;
+	uint32_t stack;	    /* its leaf is the loop's header; SN_NONE: not known */
+	uint64_t instances; /* entries */
+	uint64_t open;	    /* of them without an exit: at the end of the run, or left by longjmp */
+	uint64_t timed;
+	bool has_iterations; /* false: an open one hides how many there were */
+	uint64_t iterations;
+};
+
+/** A timed instance. */
+struct sn_loop_timing {
+	uint64_t number;	     /* of the loop's instances in its thread, from 0 */
+	uint64_t iterations, cycles; /* of the time-stamp counter */
+};
+
+/** Timed instances of a thread in a loop with alike cycles an iteration: from 2^exponent up to twice
+ *  that. */
+struct sn_loop_bucket {
+	uint32_t thread, stack;
+	int exponent;
+	uint64_t timed, iterations, cycles;
+	const struct sn_loop_timing *timings; /* some, spread evenly over the run */
+	uint32_t timing_count;
+};
+
 /** Once a second and at labels: the global data that cut a run into intervals. */
 struct sn_packet {
 	int64_t time_ns;
@@ -192,11 +219,13 @@ struct sn_experiment {
 	SN_VEC(struct sn_module) modules;
 	SN_VEC(struct sn_mapping) mappings;
 	SN_VEC(struct sn_stack) stacks;
-	SN_VEC(struct sn_sample) samples;      /* by thread, then time */
-	SN_VEC(struct sn_wait) waits;	       /* by thread, then time */
-	SN_VEC(struct sn_registers) registers; /* by thread, then time */
-	SN_VEC(struct sn_tally) tallies;       /* as they were written */
-	SN_VEC(struct sn_packet) packets;      /* by process, then time */
+	SN_VEC(struct sn_sample) samples;	    /* by thread, then time */
+	SN_VEC(struct sn_wait) waits;		    /* by thread, then time */
+	SN_VEC(struct sn_registers) registers;	    /* by thread, then time */
+	SN_VEC(struct sn_tally) tallies;	    /* as they were written */
+	SN_VEC(struct sn_loop_instances) instances; /* as they were written */
+	SN_VEC(struct sn_loop_bucket) buckets;	    /* likewise */
+	SN_VEC(struct sn_packet) packets;	    /* by process, then time */
 	SN_VEC(struct sn_trace_file) traces;
 	SN_VEC(struct sn_trace_path) trace_paths; /* by process, then id */
 };

@@ -155,6 +155,8 @@ void sn_record_archive(const char *experiment_path, const struct sn_record_optio
 	}
 	for (size_t i = 0; i < e->waits.count; i++)
 		stack_use(e, e->waits.items[i].stack, 0, uses, is_seen);
+	for (size_t i = 0; i < e->instances.count; i++)
+		stack_use(e, e->instances.items[i].stack, 0, uses, is_seen);
 	for (size_t i = 0; i < e->tallies.count; i++)
 		stack_use(e, e->tallies.items[i].stack, 0, uses, is_seen);
 	sn_progress_begin(&progress, "keeping code and symbols", e->modules.count);

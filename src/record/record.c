@@ -31,7 +31,9 @@
 #include "record/launch_key.h"
 #include "record/neighbours.h"
 #include "record/outside.h"
+#include "record/plans.h"
 #include "record/redact.h"
+#include "record/settings.h"
 #include "record/target.h"
 #include "wire/data.h"
 #include "wire/settings.h"
@@ -235,25 +237,6 @@ static sn_status library_find(struct recording *r, struct sn_error *err)
 
 /* ---- the target ---- */
 
-static void settings_text(const struct recording *r, struct sn_text *text)
-{
-	const struct sn_record_options *o = r->options;
-
-	sn_text_addf(text, "%s=", SN_SETTINGS_VARIABLE);
-	/* 1.0007 ms for 1 kHz: no program's own rhythm is likely to be in step with it. */
-	sn_text_addf(text, "period=%llu;",
-		     o->rate_hz > 0 ? (unsigned long long)(1000700000.0 / o->rate_hz) : 0ULL);
-	if (o->delay_s > 0)
-		sn_text_add(text, "paused=1;");
-	if (o->heap)
-		sn_text_addf(text, "heap=%d;", SN_HEAP_TRACE);
-	if (o->follow[0] == '=')
-		sn_text_addf(text, "follow=regex;regex=%s;", o->follow + 1);
-	else
-		sn_text_addf(text, "follow=%s;", o->follow);
-	sn_text_addf(text, "dir=%s", r->live_folder.chars);
-}
-
 /* The target's environment: ours, with LD_PRELOAD changed in place or added, settings last. */
 static char **environment_make(struct recording *r)
 {
@@ -274,7 +257,7 @@ static char **environment_make(struct recording *r)
 		sn_text_addf(&preload, "LD_PRELOAD=%s", r->library.chars);
 		sn_vec_push(&words, preload.chars);
 	}
-	settings_text(r, &settings);
+	sn_settings_text(r->options, r->live_folder.chars, &settings);
 	sn_vec_push(&words, settings.chars);
 	sn_vec_push(&words, NULL);
 	return words.items;
@@ -581,6 +564,7 @@ static sn_status gather(struct recording *r, struct sn_error *err)
 		return status;
 	if (r->library.chars && sn_starts_with(r->library.chars, r->live_folder.chars))
 		unlink(r->library.chars);
+	sn_plans_remove(r->options, r->live_folder.chars);
 	rmdir(r->live_folder.chars);
 	r->launch.live_folder = NULL;
 	return SN_OK;
@@ -629,7 +613,8 @@ static sn_status prepare(struct recording *r, struct sn_error *err)
 	if (status != SN_OK)
 		return status;
 	r->launch.live_folder = r->live_folder.chars;
-	if (!r->is_outside)
+	status = sn_plans_write(r->options, r->live_folder.chars, err);
+	if (status == SN_OK && !r->is_outside)
 		status = library_find(r, err);
 	if (status == SN_OK)
 		status = sn_feeder_open(&r->feeder, r->live_folder.chars, r->options->max_bytes,
@@ -639,8 +624,10 @@ static sn_status prepare(struct recording *r, struct sn_error *err)
 
 static void forget(struct recording *r)
 {
-	if (r->live_folder.chars)
+	if (r->live_folder.chars) {
+		sn_plans_remove(r->options, r->live_folder.chars);
 		rmdir(r->live_folder.chars);
+	}
 	if (r->result->experiment_path.chars && !r->result->is_joined)
 		sn_store_remove(r->result->experiment_path.chars, NULL);
 }

@@ -12,6 +12,13 @@
 #include "base/error.h"
 #include "base/text.h"
 
+/** A plan (wire/plan.h) for the module of this identity. */
+struct sn_record_plan {
+	const char *id;
+	const char *bytes;
+	size_t length;
+};
+
 struct sn_record_options {
 	char *const
 		*arguments; /* the target's words, ended by NULL; [0] is looked up as exec does */
@@ -29,6 +36,11 @@ struct sn_record_options {
 	const char *const *debug_folders;
 	size_t debug_folder_count;
 	bool ask_debuginfod;
+	/* loops of these modules run as copies that count themselves */
+	const struct sn_record_plan *plans;
+	size_t plan_count;
+	bool is_first_of_several; /* a pass that a later one needs: not named by -o */
+	uint32_t every;		  /* one in so many instances is timed; 0: found while running */
 };
 
 struct sn_record_result {

@@ -76,10 +76,12 @@ void rw_put_thunks(struct rw_pieces *pieces, struct rw_thunks *thunks)
 	pieces->below = 0;
 }
 
-/* rcx becomes the loop's record; goes to `done` where there is none. */
+/* rcx becomes the loop's record; goes to `done` where there is none. Only an entry makes one: the
+ * child of a fork goes on in the middle of an instance that it does not count. */
 static void put_record(struct rw_pieces *pieces, const struct rw_thunks *thunks,
-		       uint32_t plan_index, int32_t done)
+		       const struct rw_op *op, int32_t done)
 {
+	uint32_t plan_index = op->plan_index;
 	static const uint8_t load_table[] = { 0x64, 0x48, 0x8b, 0x04, 0x25, 0, 0, 0, 0 };
 	static const uint8_t load_record[] = { 0x48, 0x8b, 0x88, 0, 0, 0, 0 };
 	static const uint8_t load_index[] = { 0xb9, 0, 0, 0, 0 };
@@ -90,6 +92,11 @@ static void put_record(struct rw_pieces *pieces, const struct rw_thunks *thunks,
 	rw_put_jump(pieces, 0x74, done, true);
 	rw_put_field(pieces, load_record, sizeof(load_record), 3, SN_PLAN_SLOT, plan_index);
 	RW_PUT(pieces, 0x48, 0x85, 0xc9); /* test rcx, rcx */
+	if (op->kind != RW_ENTER) {
+		rw_put_jump(pieces, 0x74, done, true);
+		rw_label_place(pieces, has_record);
+		return;
+	}
 	rw_put_jump(pieces, 0x75, has_record, true);
 	rw_put_field(pieces, load_index, sizeof(load_index), 1, SN_PLAN_INDEX, plan_index);
 	rw_put_call(pieces, thunks->label[SN_PLAN_CALL_FIRST]);
@@ -180,7 +187,7 @@ void rw_put_ops(struct rw_pieces *pieces, const struct rw_thunks *thunks, const 
 	for (size_t i = 0; i < count; i++) {
 		int32_t done = rw_label_new(pieces);
 
-		put_record(pieces, thunks, ops[i].plan_index, done);
+		put_record(pieces, thunks, &ops[i], done);
 		if (ops[i].kind == RW_ENTER)
 			put_enter(pieces, thunks, &ops[i], done);
 		else if (ops[i].kind == RW_LEAVE)

@@ -8,6 +8,7 @@
 	X(loops)                                                                                   \
 	X(loop)                                                                                    \
 	X(whatif)                                                                                  \
+	X(instances)                                                                               \
 	X(calls)                                                                                   \
 	X(tree)                                                                                    \
 	X(callers)                                                                                 \

@@ -28,7 +28,7 @@ struct sn_record_instances {
 	uint64_t left; /* timed ones that did not come to an exit: longjmp, exceptions */
 };
 
-enum { SN_BUCKET_SAMPLES = 31 };
+enum { SN_BUCKET_SAMPLES = 31, SN_BUCKET_EXPONENT_ONE = 5 };
 
 /** Timed instances of a thread in a loop whose cycles an iteration are between two powers of two; of
  *  them some, spread evenly over the run. */

@@ -26,7 +26,7 @@ enum {
 	SN_PLAN_EXPECTED_MAX = 8, /* bytes of a patch */
 	SN_PLAN_LOOPS_MAX = 4096,
 	SN_PLAN_CODE_MAX = 64 << 20,
-	SN_PLAN_BUCKETS = 16, /* by cycles an iteration */
+	SN_PLAN_BUCKETS = 32, /* by cycles an iteration, SN_RECORD_BUCKET */
 };
 
 /** What the thunks call, in the order of the header's `calls`. */

@@ -48,7 +48,9 @@ struct sn_settings {
 	uint32_t is_same_process; /* user= was there: an image before this one was measured */
 	uint32_t is_openmp_off;	  /* openmp=0 turns the stitching off */
 	uint32_t heap;		  /* heap=: enum sn_heap_mode */
-	enum sn_follow follow;	  /* follow=all|fork|exec|none|regex */
+	uint32_t has_plans;	  /* plans=1: dir has plans of copied loops (wire/plan.h) */
+	uint32_t every; /* every=: one in so many instances is timed; 0: found while running */
+	enum sn_follow follow;		       /* follow=all|fork|exec|none|regex */
 	char pattern[SN_SETTINGS_PATTERN_MAX]; /* regex=: POSIX extended; no semicolon */
 	char dir[SN_SETTINGS_PATH_MAX];	       /* dir=: absolute; must exist and be writable */
 };
@@ -152,6 +154,10 @@ static inline int sn_settings_parse(const char *text, struct sn_settings *settin
 			settings->is_openmp_off = number == 0;
 		else if (sn_settings_key_is(text, "heap"))
 			settings->heap = (uint32_t)number;
+		else if (sn_settings_key_is(text, "plans"))
+			settings->has_plans = number != 0;
+		else if (sn_settings_key_is(text, "every"))
+			settings->every = (uint32_t)(number < UINT32_MAX ? number : UINT32_MAX);
 		else if (sn_settings_key_is(text, "follow"))
 			settings->follow = sn_settings_follow(value);
 		else if (sn_settings_key_is(text, "regex"))

@@ -113,3 +113,8 @@ void sn_collect_trim(struct sn_thread *self, struct sn_frames *frames)
 {
 	ALL(trim, self, frames);
 }
+
+void sn_collect_translate(struct sn_unwind_regs *regs)
+{
+	ALL(translate, regs);
+}

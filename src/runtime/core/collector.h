@@ -80,6 +80,9 @@ struct sn_collector {
 	/** Takes frames away that the program did not call, or cuts the stack where another one goes
 	 *  on. Frames of our own library are still there. */
 	void (*trim)(struct sn_thread *self, struct sn_frames *frames);
+	/** The registers are somewhere in code of the collector's own, which stands for code of the
+	 *  program: makes them what they would be there. */
+	void (*translate)(struct sn_unwind_regs *regs);
 	/** The id of the stack that goes on where this collector has cut one. 0: none. */
 	uint32_t (*rest)(struct sn_thread *self, int64_t now_ns);
 
@@ -127,5 +130,6 @@ void sn_collect_account(struct sn_thread *thread, struct sn_writer *writer, int6
 			bool is_ending);
 void sn_collect_cost(struct sn_thread *self, uint64_t switches);
 void sn_collect_trim(struct sn_thread *self, struct sn_frames *frames);
+void sn_collect_translate(struct sn_unwind_regs *regs);
 
 #endif

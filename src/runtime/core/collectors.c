@@ -5,6 +5,7 @@
 #include "runtime/calls/calls.h"
 #include "runtime/clock/clock.h"
 #include "runtime/openmp/regions.h"
+#include "runtime/patch/patch.h"
 #include "runtime/sync/waits.h"
 
 struct sn_collector *const sn_collectors[] = {
@@ -12,5 +13,6 @@ struct sn_collector *const sn_collectors[] = {
 	&sn_clock_collector,  /* CPU time */
 	&sn_waits_collector,  /* calls that blocked */
 	&sn_openmp_collector, /* parallel regions */
+	&sn_patch_collector,  /* instances of loops */
 	NULL,
 };

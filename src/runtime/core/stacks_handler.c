@@ -222,6 +222,7 @@ uint32_t sn_stack_capture(struct sn_thread *self, struct sn_unwind_regs *regs, u
 	uint32_t parent = 0, flags, count;
 	bool is_closing;
 
+	sn_collect_translate(regs);
 	atomic_store_explicit(&self->is_walking, 1, memory_order_seq_cst);
 	is_closing = atomic_load_explicit(&sn_state->is_closing, memory_order_seq_cst);
 	if (is_closing)

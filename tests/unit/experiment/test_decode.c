@@ -1,4 +1,5 @@
 #include "experiment/decode.h"
+#include "wire/instances.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -101,6 +102,36 @@ static void write_registers(struct sn_writer *writer, uint32_t stack, int64_t at
 	sn_writer_commit(writer, sizeof(*record));
 }
 
+static void write_instances(struct sn_writer *writer, int64_t step, uint64_t exits, uint64_t sum)
+{
+	struct sn_record_instances *record = sn_writer_reserve(writer, sizeof(*record), T0 + 70);
+
+	*record =
+		(struct sn_record_instances){ .header = { SN_RECORD_INSTANCES, 0, sizeof(*record) },
+					      .stack = 2,
+					      .entries = 10,
+					      .exits = exits,
+					      .step = step,
+					      .sum = sum,
+					      .last_entry = 800 };
+	sn_writer_commit(writer, sizeof(*record));
+}
+
+static void write_bucket(struct sn_writer *writer, uint32_t samples)
+{
+	struct sn_record_bucket *record = sn_writer_reserve(writer, sizeof(*record), T0 + 71);
+
+	*record = (struct sn_record_bucket){ .header = { SN_RECORD_BUCKET, 0, sizeof(*record) },
+					     .stack = 2,
+					     .exponent = 7,
+					     .timed = 40,
+					     .iterations = 400,
+					     .cycles = 2000,
+					     .sample_count = samples,
+					     .samples = { { 3, 50, 10 } } };
+	sn_writer_commit(writer, sizeof(*record));
+}
+
 static struct written file_whole(void)
 {
 	struct written w = file_begin(7);
@@ -185,6 +216,42 @@ TEST(who_waited_knows_the_signal)
 	CHECK_INT(p[2].exit_signal, 11);
 	CHECK_INT(p[2].exit_status, 139);
 	sn_experiment_free(decoder.experiment);
+}
+
+/* A sum lacks what an open instance will add to it. */
+TEST(iterations_follow_from_the_sum)
+{
+	struct written w = file_begin(7);
+	struct sn_writer a = thread_begin(&w, 0);
+	const uint64_t frame[] = { 0x10100 };
+	const struct sn_loop_instances *i;
+	const struct sn_loop_bucket *b;
+	struct sn_experiment *e;
+
+	write_map(&a, 0x10000, "/lib/m.so", T0);
+	write_stack(&a, 2, 0, SN_STACK_COMPLETE, frame, 1);
+	write_instances(&a, 0, 10, 1234);
+	write_instances(&a, -8, 10, (uint64_t)-80);
+	write_instances(&a, 8, 9, 160 - 800);
+	write_instances(&a, 8, 7, 160);
+	write_bucket(&a, 1);
+	write_bucket(&a, SN_BUCKET_SAMPLES + 1); /* damaged */
+	e = decoded(w.file.base, w.length);
+	REQUIRE(e->instances.count == 4);
+	i = e->instances.items;
+	CHECK(i[0].has_iterations && i[0].iterations == 1234 && !i[0].open);
+	CHECK(i[1].has_iterations && i[1].iterations == 10);
+	CHECK(i[2].has_iterations && i[2].iterations == 20 && i[2].open == 1);
+	CHECK(!i[3].has_iterations && i[3].open == 3 && i[3].instances == 10);
+	CHECK_INT(e->stacks.items[i[0].stack].frames[0].link_addr, 0x500);
+	REQUIRE(e->buckets.count == 1);
+	b = e->buckets.items;
+	CHECK_INT(b->exponent, 2);
+	REQUIRE(b->timing_count == 1);
+	CHECK(b->timings[0].number == 3 && b->timings[0].cycles == 50 &&
+	      b->timings[0].iterations == 10);
+	sn_experiment_free(e);
+	free(w.file.base);
 }
 
 TEST(what_was_written_is_read)

@@ -2,6 +2,9 @@
 #include "rewrite/rewrite.h"
 
 #include "../code/assembled.h"
+#include "wire/plan.h"
+
+#include <string.h>
 
 #define LOOP "1: add (%rdi,%rax,8), %rcx\nadd $1, %rax\ncmp %rsi, %rax\njne 1b\n"
 
@@ -134,4 +137,73 @@ TEST(a_loop_with_a_table_of_unknown_length_cannot)
 		CHECK(sn_rewriter_refusal(rewriter, &a.function->loops[l]) != NULL);
 	sn_rewriter_free(rewriter);
 	assembled_close(&a);
+}
+
+/* Of the only loop of a function; the caller frees the bytes. */
+static struct sn_plan plan_of(const char *name, struct sn_text *bytes)
+{
+	struct assembled a = assembled_open(name);
+	struct sn_rewriter *rewriter = sn_rewriter_new(a.image, a.structure);
+	const struct sn_loop *loop = &a.function->loops[0];
+	struct sn_plan plan;
+
+	CHECK_INT(sn_rewriter_plan(rewriter, &loop, 1, NULL, bytes), 1);
+	REQUIRE(sn_plan_read(bytes->chars, bytes->length, &plan));
+	CHECK_INT(plan.header->loop_count, 1);
+	CHECK_INT(plan.loops[0].header_link_addr, loop->header_link_addr);
+	for (uint32_t i = 0; i < plan.header->patch_count; i++) {
+		size_t available;
+		const uint8_t *there =
+			sn_structure_bytes(a.structure, plan.patches[i].link_addr, &available);
+
+		CHECK(!memcmp(there, plan.patches[i].expected, plan.patches[i].length));
+	}
+	sn_rewriter_free(rewriter);
+	assembled_close(&a);
+	return plan;
+}
+
+TEST(the_register_that_counts_is_found)
+{
+	struct sn_text bytes = { 0 };
+	struct sn_plan plan = plan_of("plain", &bytes);
+
+	CHECK_INT(plan.loops[0].counting, SN_PLAN_COUNT_INDUCTION);
+	CHECK_INT(plan.loops[0].step, 1);
+	CHECK_INT(plan.header->patch_count, 1);
+	CHECK_INT(plan.patches[0].length, 5);
+	sn_text_free(&bytes);
+}
+
+TEST(a_call_returns_to_a_patch_of_its_own)
+{
+	struct sn_text bytes = { 0 };
+	struct sn_plan plan = plan_of("with_call", &bytes);
+
+	CHECK_INT(plan.loops[0].counting, SN_PLAN_COUNT_ARRIVALS);
+	CHECK_INT(plan.header->patch_count, 2);
+	sn_text_free(&bytes);
+}
+
+TEST(a_damaged_plan_is_refused)
+{
+	struct sn_text bytes = { 0 };
+	struct sn_plan plan = plan_of("plain", &bytes);
+
+	for (size_t i = 0; i < bytes.length; i++) {
+		bool is_unused = i >= offsetof(struct sn_plan_header, reserved) &&
+				 i < sizeof(struct sn_plan_header);
+		bool is_id = i >= offsetof(struct sn_plan_header, id) &&
+			     i < offsetof(struct sn_plan_header, id_bytes);
+		bool is_call = i >= offsetof(struct sn_plan_header, calls) &&
+			       i < offsetof(struct sn_plan_header, reserved);
+
+		bytes.chars[i] ^= 0x40;
+		CHECK(is_unused || is_id || is_call ||
+		      !sn_plan_read(bytes.chars, bytes.length, &plan));
+		bytes.chars[i] ^= 0x40;
+	}
+	for (size_t length = 0; length < bytes.length; length++)
+		CHECK(!sn_plan_read(bytes.chars, length, &plan));
+	sn_text_free(&bytes);
 }

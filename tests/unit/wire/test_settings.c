@@ -5,9 +5,10 @@ TEST(every_key_is_read)
 {
 	struct sn_settings settings;
 
-	CHECK(sn_settings_parse("period=10007000;wait=0;chunks=12;pause=10;paused=1;mechanism=2;"
-				"depth=99;openmp=0;follow=regex;regex=^/usr=?;new=x;dir=/a b/c;d=e",
-				&settings));
+	CHECK(sn_settings_parse(
+		"period=10007000;wait=0;chunks=12;pause=10;paused=1;mechanism=2;"
+		"depth=99;openmp=0;plans=1;every=7;follow=regex;regex=^/usr=?;new=x;dir=/a b/c;d=e",
+		&settings));
 	CHECK_INT(settings.period_ns, 10007000);
 	CHECK_INT(settings.wait_min_ns, 0);
 	CHECK_INT(settings.chunks_max, 12);
@@ -16,6 +17,8 @@ TEST(every_key_is_read)
 	CHECK_INT(settings.mechanism_first, 2);
 	CHECK_INT(settings.stack_max_frames, 99);
 	CHECK_INT(settings.is_openmp_off, 1);
+	CHECK_INT(settings.has_plans, 1);
+	CHECK_INT(settings.every, 7);
 	CHECK_INT(settings.follow, SN_FOLLOW_REGEX);
 	CHECK_STRING(settings.pattern, "^/usr=?");
 	CHECK_STRING(settings.dir, "/a b/c;d=e");

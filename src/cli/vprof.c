@@ -1,0 +1,239 @@
+/* sonde vprof: the instances of loops, counted by running the loops as copies. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "cli/record.h"
+#include "profile/analysis.h"
+#include "views/find.h"
+#include "whatif/plans.h"
+
+/* Both runs read the same input; the first one's output is not the user's. */
+struct streams {
+	int input; /* where input can be read again, -1: as it is */
+	off_t input_at;
+	int output, sink; /* the user's standard output while the first pass runs */
+};
+
+/* What comes by a pipe is kept in a file without a name. */
+static int keep_input(void)
+{
+	FILE *file = tmpfile();
+	char bytes[65536];
+	ssize_t got;
+	int copy;
+
+	if (!file)
+		return -1;
+	while ((got = read(STDIN_FILENO, bytes, sizeof(bytes))) > 0 || (got < 0 && errno == EINTR))
+		if (got > 0)
+			fwrite(bytes, 1, (size_t)got, file);
+	fflush(file);
+	copy = dup(fileno(file));
+	fclose(file);
+	if (copy >= 0)
+		lseek(copy, 0, SEEK_SET);
+	return copy;
+}
+
+static void first_pass_begins(struct streams *streams)
+{
+	*streams = (struct streams){ .input = -1 };
+	streams->input_at = lseek(STDIN_FILENO, 0, SEEK_CUR);
+	if (streams->input_at < 0 && !isatty(STDIN_FILENO)) {
+		streams->input = keep_input();
+		streams->input_at = 0;
+		if (streams->input >= 0)
+			dup2(streams->input, STDIN_FILENO);
+	}
+	fflush(stdout);
+	streams->output = dup(STDOUT_FILENO);
+	streams->sink = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	if (streams->sink >= 0)
+		dup2(streams->sink, STDOUT_FILENO);
+}
+
+static void first_pass_is_over(struct streams *streams)
+{
+	if (streams->input_at >= 0)
+		lseek(STDIN_FILENO, streams->input_at, SEEK_SET);
+	if (streams->output >= 0) {
+		dup2(streams->output, STDOUT_FILENO);
+		close(streams->output);
+	}
+	if (streams->sink >= 0)
+		close(streams->sink);
+	if (streams->input >= 0)
+		close(streams->input);
+}
+
+/* The experiment that says which loops are hot: the one of --from, or that of a run of its own. */
+static int find_first(const struct sn_args *args, struct sn_text *path)
+{
+	static const struct sn_record_options first = { .is_first_of_several = true };
+	const char *from = sn_args_value(args, "from");
+	struct sn_record_result result;
+	struct streams streams;
+	int code;
+
+	if (from) {
+		sn_text_add(path, from);
+		return SN_EXIT_OK;
+	}
+	if (!sn_args_flag(args, "quiet"))
+		fprintf(stderr, "sonde: a first run finds the loops; its output is not shown\n");
+	first_pass_begins(&streams);
+	code = sn_cli_record_with(args, &first, &result);
+	first_pass_is_over(&streams);
+	if (result.experiment_path.chars)
+		sn_text_add(path, result.experiment_path.chars);
+	sn_text_free(&result.experiment_path);
+	return path->chars ? SN_EXIT_OK : code;
+}
+
+static void say_refusals(const struct sn_analysis *analysis, const struct sn_loop_plans *plans)
+{
+	enum { SHOWN = 5 };
+
+	for (size_t i = 0; i < plans->refusals.count && i < SHOWN; i++) {
+		const struct sn_loop_refusal *refusal = &plans->refusals.items[i];
+
+		fprintf(stderr, "sonde: %s is not counted: %s\n",
+			analysis->program->loops.items[refusal->loop].code->label, refusal->why);
+	}
+	if (plans->refusals.count > SHOWN)
+		fprintf(stderr,
+			"sonde: nor are %zu others ('sonde structure -l rewritable' says why)\n",
+			plans->refusals.count - SHOWN);
+}
+
+static sn_status make_plans(const struct sn_args *args, const struct sn_analysis *analysis,
+			    struct sn_loop_plans *plans, struct sn_error *err)
+{
+	const char *which = sn_args_value(args, "loops") ? sn_args_value(args, "loops") : "top:50";
+	uint32_t only = SN_NONE;
+	sn_status status = SN_OK;
+
+	if (strcmp(which, "all") != 0 && strncmp(which, "top:", 4) != 0)
+		status = sn_find_loop(analysis->profile, which, true, &only, err);
+	if (status == SN_OK)
+		status = sn_loop_plans_make(analysis->profile, which, only, plans, err);
+	if (status == SN_OK && !plans->loops) {
+		if (plans->refusals.count)
+			status = sn_error_set(
+				err, SN_ERR_NO_DATA, "no loop can be counted; %s: %s",
+				analysis->program->loops.items[plans->refusals.items[0].loop]
+					.code->label,
+				plans->refusals.items[0].why);
+		else
+			status = sn_error_set(err, SN_ERR_NO_DATA,
+					      "no sample of '%s' lies in a loop: let the program "
+					      "work longer, or name loops with --loops",
+					      analysis->experiment->path);
+		sn_loop_plans_free(plans);
+	}
+	return status;
+}
+
+static int run_counted(const struct sn_args *args, const struct sn_loop_plans *plans,
+		       long long every)
+{
+	struct sn_record_options what = { .every = (uint32_t)every };
+	struct sn_record_plan *files = sn_alloc_zeroed(plans->modules.count + 1, sizeof(*files));
+	struct sn_record_result result;
+	int code;
+
+	for (size_t i = 0; i < plans->modules.count; i++)
+		files[i] = (struct sn_record_plan){ plans->modules.items[i].id,
+						    plans->modules.items[i].bytes.chars,
+						    plans->modules.items[i].bytes.length };
+	what.plans = files;
+	what.plan_count = plans->modules.count;
+	code = sn_cli_record_with(args, &what, &result);
+	if (result.experiment_path.chars && !sn_args_flag(args, "quiet"))
+		fprintf(stderr, "sonde: %s; sonde show instances %s\n",
+			result.experiment_path.chars, result.experiment_path.chars);
+	sn_text_free(&result.experiment_path);
+	free(files);
+	return code;
+}
+
+static int vprof_run(const struct sn_args *args)
+{
+	struct sn_analysis *analysis = NULL;
+	struct sn_loop_plans plans = { 0 };
+	struct sn_text first = { 0 };
+	struct sn_error err;
+	long long every;
+	sn_status status = sn_args_integer(args, "every", 0, &every, &err);
+	int code = SN_EXIT_OK;
+
+	if (status == SN_OK && (every < 0 || every > UINT32_MAX))
+		status = sn_error_set(&err, SN_ERR_USAGE, "--every takes a number from 1 on");
+	if (status == SN_OK && !args->operand_count)
+		status = sn_error_set(&err, SN_ERR_USAGE,
+				      "what shall be run? sonde vprof -- PROGRAM ARGS");
+	if (status == SN_OK)
+		code = find_first(args, &first);
+	if (status == SN_OK && !first.chars)
+		return code;
+	if (status == SN_OK)
+		status = sn_analysis_open(first.chars, NULL, &analysis, &err);
+	if (status == SN_OK)
+		status = make_plans(args, analysis, &plans, &err);
+	if (status == SN_OK) {
+		if (!sn_args_flag(args, "quiet")) {
+			fprintf(stderr, "sonde: %zu loops are counted, with %.0f %% of CPU time\n",
+				plans.loops, 100 * plans.covered_share);
+			say_refusals(analysis, &plans);
+		}
+		code = run_counted(args, &plans, every);
+		sn_loop_plans_free(&plans);
+	}
+	sn_analysis_free(analysis);
+	sn_text_free(&first);
+	if (status == SN_OK)
+		return code;
+	sn_error_print(&err);
+	return SN_EXIT_NOT_MEASURED;
+}
+
+static const struct sn_option vprof_options[] = {
+	{ "loops", 0, "WHICH",
+	  "the loops to count: top:N (top:50 unless said), all of the modules that samples met, or "
+	  "one by its id, label, file:line or #N",
+	  NULL },
+	{ "every", 0, "K",
+	  "time one of K instances; unless said, as many as cost 5 % of the loop's time", NULL },
+	{ "from", 0, "EXPERIMENT",
+	  "an experiment of the same program says which loops are hot; no first run", NULL },
+	SN_RECORD_OPTIONS,
+	{ 0 },
+};
+
+const struct sn_command sn_command_vprof = {
+	.name = "vprof",
+	.operands = "-- PROGRAM [ARGS...]",
+	.summary = "Counts and times the instances of loops in a running program",
+	.description =
+		"How often is each hot loop entered, how many iterations has it, and how long does "
+		"one take? A first run finds the hot loops by sampling (--from leaves it out); a "
+		"second one runs them as copies that count themselves, in the unchanged program: "
+		"'sonde show instances' shows what they counted.\n\n"
+		"Instances and iterations are exact; cycles are those of the instances that were "
+		"timed. Standard input is the same for both runs, and the second one's output is the "
+		"program's. What cannot be counted is said, with the reason; 'sonde structure -l "
+		"rewritable' says it without a run.",
+	.options = vprof_options,
+	.examples =
+		(const char *const[]){
+			"sonde vprof -- ./app -n 2000",
+			"the 50 hottest loops; then: sonde show instances",
+			"sonde vprof --from @0 --loops solve.c:41 --every 1 -- ./app",
+			"every instance of one loop, of a program recorded before", NULL },
+	.stops_at_operand = true,
+	.run = vprof_run,
+};

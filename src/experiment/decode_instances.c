@@ -1,0 +1,67 @@
+/* Instances of loops that ran as copies: what each thread counted, and what was timed. */
+#include "experiment/decode_parts.h"
+
+/* The entries that have no exit hide the register that was taken from the sum at the last of them: if
+ * it is one only, it is known. */
+static bool iterations_of(const struct sn_record_instances *record, uint64_t *iterations)
+{
+	uint64_t sum = record->sum;
+
+	if (record->step && record->entries == record->exits + 1)
+		sum += record->last_entry;
+	else if (record->step && record->entries != record->exits)
+		return false;
+	/* the least number by -1: of a damaged file only */
+	if (record->step == -1)
+		*iterations = 0 - sum;
+	else
+		*iterations = record->step ? (uint64_t)((int64_t)sum / record->step) : sum;
+	return true;
+}
+
+void sn_decode_instances(struct image *image, const struct owner *owner,
+			 const struct sn_record_instances *record)
+{
+	struct sn_loop_instances instances = {
+		.thread = image->first_thread + owner->thread_index,
+		.stack = sn_decode_stack(image, record->stack, bounded(owner->base_ns)),
+		.instances = record->entries,
+		.open = record->entries > record->exits ? record->entries - record->exits : 0,
+		.timed = record->timed,
+	};
+
+	instances.has_iterations = iterations_of(record, &instances.iterations);
+	if (sn_decode_thread_of(image, owner->thread_index))
+		sn_vec_push(&image->decoder->experiment->instances, instances);
+	else
+		image->damaged++;
+}
+
+void sn_decode_bucket(struct image *image, const struct owner *owner,
+		      const struct sn_record_bucket *record)
+{
+	struct sn_experiment *e = image->decoder->experiment;
+	struct sn_loop_bucket bucket = {
+		.thread = image->first_thread + owner->thread_index,
+		.stack = sn_decode_stack(image, record->stack, bounded(owner->base_ns)),
+		.exponent = (int)(record->exponent & 63) - SN_BUCKET_EXPONENT_ONE,
+		.timed = record->timed,
+		.iterations = record->iterations,
+		.cycles = record->cycles,
+		.timing_count = record->sample_count,
+	};
+	struct sn_loop_timing *timings;
+
+	if (bucket.timing_count > SN_BUCKET_SAMPLES ||
+	    !sn_decode_thread_of(image, owner->thread_index)) {
+		image->damaged++;
+		return;
+	}
+	timings = sn_arena_array(&e->arena, struct sn_loop_timing, bucket.timing_count + 1u);
+	for (uint32_t i = 0; i < bucket.timing_count; i++)
+		timings[i] = (struct sn_loop_timing){ record->samples[i].number,
+						      record->samples[i].iterations,
+						      record->samples[i].cycles };
+	bucket.timings = timings;
+	sn_vec_push(&e->buckets, bucket);
+}

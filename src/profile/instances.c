@@ -1,0 +1,203 @@
+/* Joins what threads counted in their copies of loops, and sums up what was timed. */
+#include "profile/instances.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+
+static uint32_t loop_of(const struct sn_profile *profile, uint32_t thread, uint32_t stack)
+{
+	if (stack == SN_NONE || !profile->thread_passes[thread])
+		return SN_NONE;
+	return sn_program_leaf(profile->program, stack)->loop;
+}
+
+static int by_pace(const void *a, const void *b)
+{
+	const struct sn_instance *x = a, *y = b;
+
+	if (x->cycles_per_iteration != y->cycles_per_iteration)
+		return x->cycles_per_iteration < y->cycles_per_iteration ? -1 : 1;
+	if (x->thread != y->thread)
+		return x->thread < y->thread ? -1 : 1;
+	return x->timing.number < y->timing.number ? -1 : x->timing.number > y->timing.number;
+}
+
+static int by_iterations(const void *a, const void *b)
+{
+	uint64_t x = ((const struct sn_instance *)a)->timing.iterations;
+	uint64_t y = ((const struct sn_instance *)b)->timing.iterations;
+
+	return x < y ? -1 : x > y;
+}
+
+/* The one in the middle, of sorted ones. */
+static const struct sn_instance *median_of(const struct sn_instance_bucket *bucket)
+{
+	double half = 0, sum = 0;
+	size_t i = 0;
+
+	for (size_t k = 0; k < bucket->kept_count; k++)
+		half += bucket->kept[k].weight / 2;
+	for (; i + 1 < bucket->kept_count; i++) {
+		sum += bucket->kept[i].weight;
+		if (sum >= half)
+			break;
+	}
+	return &bucket->kept[i];
+}
+
+static double deviation_of(const struct sn_instance_bucket *bucket)
+{
+	double weights = 0, sum = 0, squares = 0;
+
+	for (size_t i = 0; i < bucket->kept_count; i++) {
+		weights += bucket->kept[i].weight;
+		sum += bucket->kept[i].weight * bucket->kept[i].cycles_per_iteration;
+	}
+	for (size_t i = 0; i < bucket->kept_count; i++)
+		squares += bucket->kept[i].weight *
+			   pow(bucket->kept[i].cycles_per_iteration - sum / weights, 2);
+	return weights > 1 ? sqrt(squares / (weights - 1)) : NAN;
+}
+
+static void sum_up(struct sn_instance_bucket *bucket)
+{
+	size_t count = bucket->kept_count;
+
+	bucket->cycles_min = bucket->cycles_median = bucket->cycles_max = NAN;
+	bucket->cycles_mean = bucket->cycles_deviation = bucket->stability = NAN;
+	if (!count || !bucket->timed_iterations)
+		return;
+	qsort(bucket->kept, count, sizeof(*bucket->kept), by_iterations);
+	bucket->iterations_min = bucket->kept[0].timing.iterations;
+	bucket->iterations_median = median_of(bucket)->timing.iterations;
+	bucket->iterations_max = bucket->kept[count - 1].timing.iterations;
+	qsort(bucket->kept, count, sizeof(*bucket->kept), by_pace);
+	bucket->cycles_min = bucket->kept[0].cycles_per_iteration;
+	bucket->cycles_median = median_of(bucket)->cycles_per_iteration;
+	bucket->cycles_max = bucket->kept[count - 1].cycles_per_iteration;
+	bucket->cycles_mean = (double)bucket->timed_cycles / (double)bucket->timed_iterations;
+	bucket->cycles_deviation = deviation_of(bucket);
+	if (bucket->cycles_min > 0)
+		bucket->stability =
+			(bucket->cycles_median - bucket->cycles_min) / bucket->cycles_min;
+}
+
+static struct sn_instance_bucket *bucket_with(struct sn_instances *instances, int exponent,
+					      struct sn_arena *arena)
+{
+	enum { BUCKETS_MAX = 64 };
+	size_t at = 0;
+
+	if (!instances->buckets)
+		instances->buckets = sn_arena_array(arena, struct sn_instance_bucket, BUCKETS_MAX);
+	while (at < instances->bucket_count && instances->buckets[at].exponent < exponent)
+		at++;
+	if (at < instances->bucket_count && instances->buckets[at].exponent == exponent)
+		return &instances->buckets[at];
+	memmove(&instances->buckets[at + 1], &instances->buckets[at],
+		(instances->bucket_count - at) * sizeof(*instances->buckets));
+	instances->bucket_count++;
+	instances->buckets[at] = (struct sn_instance_bucket){ .exponent = exponent };
+	return &instances->buckets[at];
+}
+
+static void add_timings(struct sn_instance_bucket *to, const struct sn_loop_bucket *from,
+			struct sn_arena *arena)
+{
+	struct sn_instance *kept =
+		sn_arena_array(arena, struct sn_instance, to->kept_count + from->timing_count);
+
+	if (to->kept_count)
+		memcpy(kept, to->kept, to->kept_count * sizeof(*kept));
+	to->kept = kept;
+	to->timed += from->timed;
+	to->timed_cycles += from->cycles;
+	to->timed_iterations += from->iterations;
+	for (uint32_t i = 0; i < from->timing_count; i++) {
+		const struct sn_loop_timing *timing = &from->timings[i];
+
+		if (timing->iterations)
+			to->kept[to->kept_count++] =
+				(struct sn_instance){ from->thread, *timing,
+						      (double)timing->cycles /
+							      (double)timing->iterations,
+						      (double)from->timed / from->timing_count };
+	}
+}
+
+/* The loops that were counted, hottest first. */
+static void list_loops(const struct sn_profile *profile, uint32_t *place,
+		       struct sn_instances_list *out)
+{
+	const struct sn_experiment *e = profile->experiment;
+
+	out->items = sn_arena_array(&out->arena, struct sn_instances, e->instances.count + 1);
+	for (size_t i = 0; i < e->instances.count; i++) {
+		const struct sn_loop_instances *from = &e->instances.items[i];
+		uint32_t loop = loop_of(profile, from->thread, from->stack);
+		struct sn_instances *to;
+
+		if (loop == SN_NONE)
+			continue;
+		if (place[loop] == SN_NONE) {
+			place[loop] = (uint32_t)out->count;
+			out->items[out->count++] =
+				(struct sn_instances){ .loop = loop, .has_iterations = true };
+		}
+		to = &out->items[place[loop]];
+		to->instances += from->instances;
+		to->open += from->open;
+		to->iterations += from->iterations;
+		to->has_iterations &= from->has_iterations;
+	}
+}
+
+static int by_time(const void *a, const void *b, void *context)
+{
+	const struct sn_instances *x = a, *y = b;
+	const struct sn_profile *profile = context;
+	uint64_t tx = profile->loops[x->loop].inclusive.cpu_ns;
+	uint64_t ty = profile->loops[y->loop].inclusive.cpu_ns;
+
+	if (tx != ty)
+		return tx > ty ? -1 : 1;
+	return x->loop < y->loop ? -1 : x->loop > y->loop;
+}
+
+void sn_instances_find(const struct sn_profile *profile, struct sn_instances_list *out)
+{
+	const struct sn_experiment *e = profile->experiment;
+	size_t loops = profile->program->loops.count;
+	uint32_t *place = sn_alloc_zeroed(loops + 1, sizeof(*place));
+
+	*out = (struct sn_instances_list){ 0 };
+	memset(place, 0xff, (loops + 1) * sizeof(*place));
+	list_loops(profile, place, out);
+	for (size_t i = 0; i < e->buckets.count; i++) {
+		const struct sn_loop_bucket *from = &e->buckets.items[i];
+		uint32_t loop = loop_of(profile, from->thread, from->stack);
+		struct sn_instances *to;
+
+		if (loop == SN_NONE || place[loop] == SN_NONE)
+			continue;
+		to = &out->items[place[loop]];
+		add_timings(&to->all, from, &out->arena);
+		add_timings(bucket_with(to, from->exponent, &out->arena), from, &out->arena);
+	}
+	for (size_t i = 0; i < out->count; i++) {
+		sum_up(&out->items[i].all);
+		for (size_t b = 0; b < out->items[i].bucket_count; b++)
+			sum_up(&out->items[i].buckets[b]);
+	}
+	qsort_r(out->items, out->count, sizeof(*out->items), by_time, (void *)profile);
+	free(place);
+}
+
+void sn_instances_free(struct sn_instances_list *list)
+{
+	sn_arena_free(&list->arena);
+}

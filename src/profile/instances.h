@@ -1,0 +1,49 @@
+/**
+ * Instances of loops: what all threads counted, by loop, and their timings in buckets.
+ */
+#ifndef SN_PROFILE_INSTANCES_H
+#define SN_PROFILE_INSTANCES_H
+
+#include "profile/profile.h"
+
+/** A timed instance, and where. */
+struct sn_instance {
+	uint32_t thread; /* of the experiment */
+	struct sn_loop_timing timing;
+	double cycles_per_iteration;
+	double weight; /* so many timed instances it stands for */
+};
+
+/** Cycles are of the time-stamp counter, per iteration. Figures of spread are NaN without timings. */
+struct sn_instance_bucket {
+	int exponent; /* cycles an iteration are 2^exponent up to twice that */
+	uint64_t timed;
+	uint64_t timed_cycles, timed_iterations;
+	struct sn_instance
+		*kept; /* by cycles an iteration; some of the timed, spread over the run */
+	size_t kept_count;
+	uint64_t iterations_min, iterations_median, iterations_max;
+	double cycles_min, cycles_median, cycles_max, cycles_mean, cycles_deviation;
+	double stability; /* (median - least) / least */
+};
+
+struct sn_instances {
+	uint32_t loop; /* of the program */
+	uint64_t instances, open, iterations;
+	bool has_iterations;
+	struct sn_instance_bucket all; /* its exponent is of no meaning */
+	struct sn_instance_bucket *buckets;
+	size_t bucket_count;
+};
+
+struct sn_instances_list {
+	struct sn_arena arena;
+	struct sn_instances *items; /* most CPU time first */
+	size_t count;
+};
+
+/** Of the threads that pass the profile's filter. */
+void sn_instances_find(const struct sn_profile *profile, struct sn_instances_list *out);
+void sn_instances_free(struct sn_instances_list *list);
+
+#endif

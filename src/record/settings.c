@@ -1,0 +1,24 @@
+/* The options of a recording, as the runtime is told them. */
+#include "record/settings.h"
+
+#include "wire/kinds.h"
+#include "wire/settings.h"
+
+void sn_settings_text(const struct sn_record_options *o, const char *folder, struct sn_text *text)
+{
+	sn_text_addf(text, "%s=", SN_SETTINGS_VARIABLE);
+	/* 1.0007 ms for 1 kHz: no program's own rhythm is likely to be in step with it. */
+	sn_text_addf(text, "period=%llu;",
+		     o->rate_hz > 0 ? (unsigned long long)(1000700000.0 / o->rate_hz) : 0ULL);
+	if (o->delay_s > 0)
+		sn_text_add(text, "paused=1;");
+	if (o->heap)
+		sn_text_addf(text, "heap=%d;", SN_HEAP_TRACE);
+	if (o->follow[0] == '=')
+		sn_text_addf(text, "follow=regex;regex=%s;", o->follow + 1);
+	else
+		sn_text_addf(text, "follow=%s;", o->follow);
+	if (o->plan_count)
+		sn_text_addf(text, "plans=1;every=%u;", o->every);
+	sn_text_addf(text, "dir=%s", folder);
+}

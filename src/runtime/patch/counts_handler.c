@@ -1,0 +1,188 @@
+/*
+ * What the copies of loops call. The vector registers are the loop's, so this file is compiled for
+ * general registers only and calls no function that is not. It takes no time of the clock's: what a
+ * sample meets here is dropped.
+ */
+#include "runtime/patch/patch.h"
+
+enum {
+	COST_CYCLES = 300, /* of a timed instance */
+	BUDGET_PARTS = 20, /* which may be a twentieth of what the loop takes */
+	EVERY_MAX = 1 << 16,
+};
+
+__thread struct sn_plan_slot *sn_patch_table __attribute__((tls_model("initial-exec")));
+
+static int64_t now_ns(void)
+{
+	struct timespec now = { 0 };
+
+	if (!sn_state->is_sealed)
+		SYS(clock_gettime, CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/* No memset: it may use vector registers. */
+static void clear(void *memory, size_t bytes)
+{
+	volatile uint64_t *words = memory;
+
+	for (size_t i = 0; i < bytes / sizeof(*words); i++)
+		words[i] = 0;
+}
+
+/* Room in the thread's file for a record that goes on changing; zero. NULL: there is none. */
+static void *new_record(struct sn_thread *self, uint8_t type, uint32_t bytes, uint32_t stack)
+{
+	struct sn_record_header *header;
+
+	header = sn_writer_reserve(&self->writer, bytes, now_ns());
+	if (!header) {
+		sn_lose(SN_LOSS_NO_SPACE);
+		return NULL;
+	}
+	clear(header, bytes);
+	header->type = type;
+	header->size_bytes = (uint16_t)bytes;
+	((uint32_t *)(void *)header)[1] = stack;
+	sn_writer_commit(&self->writer, bytes);
+	return header;
+}
+
+uint64_t sn_patch_first(uint64_t loop)
+{
+	struct sn_thread *self = sn_self;
+	struct sn_record_instances *record;
+
+	if (!self || !sn_is_active() || sn_state->is_sealed)
+		return 0;
+	if (!sn_enter(self)) {
+		sn_lose(SN_LOSS_REENTRY);
+		return 0;
+	}
+	record = new_record(self, SN_RECORD_INSTANCES, sizeof(*record),
+			    sn_patches.loops[loop].stack);
+	if (record) {
+		record->step = sn_patches.loops[loop].step;
+		record->loop = (uint32_t)loop;
+		record->every = sn_patches.every;
+		record->countdown = 1;
+		sn_patch_table[loop].record = (uint64_t)record;
+	}
+	sn_leave(self);
+	return (uint64_t)record;
+}
+
+/* Into how many parts the loop's instances go, of which one is timed. */
+static uint32_t next_countdown(const struct sn_record_instances *record)
+{
+	uint64_t mean, every;
+
+	if (record->every)
+		return record->every;
+	if (!record->timed)
+		return 1;
+	mean = record->timed_cycles / record->timed + 1;
+	every = 1 + COST_CYCLES * BUDGET_PARTS / mean;
+	return every > EVERY_MAX ? EVERY_MAX : (uint32_t)every;
+}
+
+void sn_patch_begin(struct sn_record_instances *record, uint64_t stack_pointer)
+{
+	record->countdown = next_countdown(record);
+	if (record->is_open) {
+		/* further in, by recursion or in a handler: that one goes on */
+		if (stack_pointer < record->open_stack_pointer)
+			return;
+		record->left++;
+	}
+	record->open_stack_pointer = stack_pointer;
+	record->open_number = record->entries - 1;
+	record->open_sum = record->step ? record->sum + record->last_entry : record->sum;
+	record->is_open = 1;
+	record->open_tsc = __builtin_ia32_rdtsc();
+}
+
+/* Every second of the kept ones goes, and from here on half as many are kept. */
+static void thin_out(struct sn_record_bucket *bucket)
+{
+	uint32_t kept = (SN_BUCKET_SAMPLES + 1) / 2;
+
+	for (uint32_t i = 1; i < kept; i++) {
+		bucket->samples[i].number = bucket->samples[2 * i].number;
+		bucket->samples[i].cycles = bucket->samples[2 * i].cycles;
+		bucket->samples[i].iterations = bucket->samples[2 * i].iterations;
+	}
+	bucket->sample_count = kept;
+	bucket->sample_every *= 2;
+}
+
+static void keep(struct sn_record_bucket *bucket, uint64_t number, uint64_t iterations,
+		 uint64_t cycles)
+{
+	uint64_t at = bucket->timed;
+
+	bucket->timed = at + 1;
+	bucket->iterations += iterations;
+	bucket->cycles += cycles;
+	if (at % bucket->sample_every)
+		return;
+	if (bucket->sample_count == SN_BUCKET_SAMPLES) {
+		thin_out(bucket);
+		if (at % bucket->sample_every)
+			return;
+	}
+	bucket->samples[bucket->sample_count].number = number;
+	bucket->samples[bucket->sample_count].cycles = cycles;
+	bucket->samples[bucket->sample_count].iterations = iterations;
+	bucket->sample_count++;
+}
+
+static struct sn_record_bucket *
+bucket_of(struct sn_thread *self, const struct sn_record_instances *record, uint32_t exponent)
+{
+	uint64_t *place = &sn_patch_table[record->loop].buckets[exponent];
+	struct sn_record_bucket *bucket = (void *)*place;
+
+	if (bucket)
+		return bucket;
+	bucket = new_record(self, SN_RECORD_BUCKET, sizeof(*bucket), record->stack);
+	if (bucket) {
+		bucket->exponent = exponent;
+		bucket->sample_every = 1;
+		*place = (uint64_t)bucket;
+	}
+	return bucket;
+}
+
+void sn_patch_end(struct sn_record_instances *record, uint64_t stack_pointer)
+{
+	uint64_t tsc = __builtin_ia32_rdtsc(), cycles, iterations, parts;
+	struct sn_thread *self = sn_self;
+	struct sn_record_bucket *bucket;
+	uint32_t exponent;
+
+	if (stack_pointer != record->open_stack_pointer)
+		return;
+	record->is_open = 0;
+	cycles = tsc - record->open_tsc;
+	cycles -= cycles < sn_patches.timing_cycles ? cycles : sn_patches.timing_cycles;
+	iterations = record->sum - record->open_sum;
+	if (record->step)
+		iterations = (uint64_t)((int64_t)iterations / record->step);
+	if (!iterations || iterations >> 56 || cycles >> 56 || !self || !sn_patch_table ||
+	    !sn_is_active())
+		return;
+	record->timed++;
+	record->timed_cycles += cycles;
+	parts = (cycles << SN_BUCKET_EXPONENT_ONE) / iterations;
+	exponent = parts ? 63 - (uint32_t)__builtin_clzll(parts) : 0;
+	if (exponent >= SN_PLAN_BUCKETS)
+		exponent = SN_PLAN_BUCKETS - 1;
+	if (!sn_enter(self))
+		return;
+	bucket = bucket_of(self, record, exponent);
+	if (bucket)
+		keep(bucket, record->open_number, iterations, cycles);
+	sn_leave(self);
+}

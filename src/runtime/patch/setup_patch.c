@@ -1,0 +1,381 @@
+/*
+ * The constructor's part: for each module that has a plan, its copies are mapped near it and the
+ * jumps are written. All of a module's patches are checked before the first is written; what cannot
+ * be had is said, and the program runs as it is.
+ */
+#include "runtime/patch/patch.h"
+
+#include <fcntl.h>
+#include <link.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+enum {
+	MAPS_BYTES = 1 << 20,
+	HOLES_FROM = 65536, /* vm.mmap_min_addr */
+	PAGE = 4096,
+};
+#define REACH_BYTES (INT64_C(2040) << 20)
+
+struct module {
+	const struct dl_phdr_info *info;
+	uint64_t start, end;
+	struct sn_plan plan;
+	uint64_t code;
+};
+
+/* ---- finding ---- */
+
+/* The build-id in the notes of a loaded module. */
+static const uint8_t *find_build_id(const struct dl_phdr_info *info, uint32_t *bytes)
+{
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *phdr = &info->dlpi_phdr[i];
+		const uint8_t *at = (const uint8_t *)(info->dlpi_addr + phdr->p_vaddr);
+		uint64_t left = phdr->p_type == PT_NOTE ? phdr->p_memsz : 0;
+
+		while (left >= sizeof(ElfW(Nhdr))) {
+			const ElfW(Nhdr) *note = (const void *)at;
+			uint64_t name = (note->n_namesz + 3UL) & ~3UL;
+			uint64_t size = sizeof(*note) + name + ((note->n_descsz + 3UL) & ~3UL);
+
+			if (size > left)
+				break;
+			if (note->n_type == NT_GNU_BUILD_ID && note->n_namesz == 4 &&
+			    note->n_descsz <= SN_PLAN_ID_MAX) {
+				*bytes = note->n_descsz;
+				return at + sizeof(*note) + name;
+			}
+			at += size;
+			left -= size;
+		}
+	}
+	return NULL;
+}
+
+static bool map_plan(const uint8_t *id, uint32_t id_bytes, struct sn_plan *plan)
+{
+	char path[SN_SETTINGS_PATH_MAX + 2 * SN_PLAN_ID_MAX + 8];
+	int length = snprintf(path, sizeof(path), "%s/plan.", sn_config.settings.dir);
+	struct stat about;
+	long fd, at;
+
+	for (uint32_t i = 0; i < id_bytes; i++)
+		length += snprintf(path + length, sizeof(path) - (size_t)length, "%02x", id[i]);
+	fd = SYS(openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	if (SYS(newfstatat, fd, "", &about, AT_EMPTY_PATH) != 0 || about.st_size <= 0) {
+		SYS(close, fd);
+		return false;
+	}
+	at = SYS(mmap, NULL, about.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	SYS(close, fd);
+	if (at < 0 && at > -PAGE)
+		return false;
+	if (sn_plan_read((const void *)at, (uint64_t)about.st_size, plan) &&
+	    plan->header->id_bytes == id_bytes && !memcmp(plan->header->id, id, id_bytes))
+		return true;
+	sn_warn("a plan of copies is damaged: the loops of its module are not counted");
+	SYS(munmap, at, about.st_size);
+	return false;
+}
+
+/* ---- placing ---- */
+
+static char *read_maps(void)
+{
+	long at = SYS(mmap, NULL, MAPS_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+		      -1, 0);
+	long fd = SYS(openat, AT_FDCWD, "/proc/self/maps", O_RDONLY | O_CLOEXEC), got;
+	size_t length = 0;
+
+	if (at < 0 && at > -PAGE)
+		return NULL;
+	while (fd >= 0 && length + 1 < MAPS_BYTES &&
+	       (got = SYS(read, fd, at + (long)length, MAPS_BYTES - 1 - length)) > 0)
+		length += (size_t)got;
+	if (fd >= 0)
+		SYS(close, fd);
+	return (char *)at;
+}
+
+static uint64_t parse_hex(const char **at)
+{
+	uint64_t value = 0;
+
+	for (;; ++*at) {
+		char c = **at;
+
+		if (c >= '0' && c <= '9')
+			value = value << 4 | (uint64_t)(c - '0');
+		else if (c >= 'a' && c <= 'f')
+			value = value << 4 | (uint64_t)(c - 'a' + 10);
+		else
+			return value;
+	}
+}
+
+/* The place for `bytes` nearest below the module; above it only for libraries, as above the program
+ * its heap grows. 0: none within reach. */
+static uint64_t find_hole(const char *maps, const struct module *module, uint64_t bytes,
+			  bool is_program)
+{
+	uint64_t end = HOLES_FROM, below = 0, above = 0;
+
+	for (const char *line = maps; *line;) {
+		uint64_t first = parse_hex(&line), last;
+
+		line++;
+		last = parse_hex(&line);
+		if (first > end && first - end >= bytes + 2 * PAGE) {
+			if (first <= module->start)
+				below = first - bytes - PAGE;
+			else if (end >= module->end && !above)
+				above = end + PAGE;
+		}
+		end = last > end ? last : end;
+		while (*line && *line++ != '\n')
+			continue;
+	}
+	if (below && module->end - below < (uint64_t)REACH_BYTES)
+		return below;
+	if (above && !is_program && above + bytes - module->start < (uint64_t)REACH_BYTES)
+		return above;
+	return 0;
+}
+
+static bool relocate(const struct module *module, uint32_t first_loop, uint8_t *code)
+{
+	const struct sn_plan *plan = &module->plan;
+	static void *const calls[SN_PLAN_CALLS] = { (void *)sn_patch_first, (void *)sn_patch_begin,
+						    (void *)sn_patch_end };
+
+	for (uint32_t i = 0; i < plan->header->relocation_count; i++) {
+		const struct sn_plan_relocation *relocation = &plan->relocations[i];
+		int64_t value = relocation->addend;
+		int32_t field;
+
+		if (relocation->kind == SN_PLAN_PC)
+			value += (int64_t)(module->info->dlpi_addr - module->code) -
+				 relocation->offset;
+		else if (relocation->kind == SN_PLAN_THREAD)
+			value += (int64_t)((uintptr_t)&sn_patch_table -
+					   (uintptr_t)__builtin_thread_pointer());
+		else
+			value += first_loop;
+		if (relocation->kind == SN_PLAN_SLOT)
+			value *= (int64_t)sizeof(struct sn_plan_slot);
+		field = (int32_t)value;
+		if (field != value)
+			return false;
+		memcpy(code + relocation->offset, &field, sizeof(field));
+	}
+	for (int c = 0; c < SN_PLAN_CALLS; c++)
+		memcpy(code + plan->header->calls[c], &calls[c], sizeof(calls[c]));
+	return true;
+}
+
+/* Never writable and executable at one time: written to a file of memory, then mapped. */
+static bool map_code(struct module *module, uint32_t first_loop)
+{
+	uint64_t bytes = module->plan.header->code_bytes;
+	long fd = SYS(memfd_create, "sonde-copies", 1 /* MFD_CLOEXEC */);
+	long at =
+		SYS(mmap, NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	bool is_mapped = false;
+
+	if (fd >= 0 && !(at < 0 && at > -PAGE)) {
+		memcpy((void *)at, module->plan.code, bytes);
+		if (relocate(module, first_loop, (uint8_t *)at) &&
+		    SYS(pwrite64, fd, at, bytes, 0) == (long)bytes)
+			is_mapped =
+				SYS(mmap, module->code, bytes, PROT_READ | PROT_EXEC,
+				    MAP_PRIVATE | MAP_FIXED_NOREPLACE, fd, 0) == (long)module->code;
+	}
+	if (!(at < 0 && at > -PAGE))
+		SYS(munmap, at, bytes);
+	if (fd >= 0)
+		SYS(close, fd);
+	return is_mapped;
+}
+
+/* ---- writing ---- */
+
+static bool is_code(const struct dl_phdr_info *info, uint64_t link_addr, uint32_t bytes)
+{
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *phdr = &info->dlpi_phdr[i];
+
+		if (phdr->p_type == PT_LOAD && phdr->p_flags & PF_X && link_addr >= phdr->p_vaddr &&
+		    link_addr - phdr->p_vaddr <= phdr->p_filesz - bytes)
+			return true;
+	}
+	return false;
+}
+
+static bool are_as_expected(const struct module *module)
+{
+	for (uint32_t i = 0; i < module->plan.header->patch_count; i++) {
+		const struct sn_plan_patch *patch = &module->plan.patches[i];
+
+		if (!is_code(module->info, patch->link_addr, patch->length) ||
+		    memcmp((const void *)(module->info->dlpi_addr + patch->link_addr),
+			   patch->expected, patch->length) != 0)
+			return false;
+	}
+	return true;
+}
+
+static bool write_patch(const struct module *module, const struct sn_plan_patch *patch, long memory)
+{
+	uint64_t at = module->info->dlpi_addr + patch->link_addr;
+	uint8_t bytes[5] = { 0xe9 };
+	int64_t far = (int64_t)(module->code + patch->target - (at + 5));
+	int32_t field = (int32_t)far;
+
+	if (patch->length == 2) {
+		bytes[0] = 0xeb;
+		bytes[1] = (uint8_t)patch->target;
+	} else {
+		if (field != far)
+			return false;
+		memcpy(bytes + 1, &field, sizeof(field));
+	}
+	return SYS(pwrite64, memory, bytes, patch->length, at) == (long)patch->length;
+}
+
+/* All, or none. */
+static bool write_patches(const struct module *module)
+{
+	long memory = SYS(openat, AT_FDCWD, "/proc/self/mem", O_RDWR | O_CLOEXEC);
+	uint32_t count = module->plan.header->patch_count, written = 0;
+
+	if (memory < 0)
+		return false;
+	while (written < count && write_patch(module, &module->plan.patches[written], memory))
+		written++;
+	for (uint32_t i = written; written < count && i-- > 0;)
+		SYS(pwrite64, memory, module->plan.patches[i].expected,
+		    module->plan.patches[i].length,
+		    module->info->dlpi_addr + module->plan.patches[i].link_addr);
+	SYS(close, memory);
+	return written == count;
+}
+
+/* ---- all of it ---- */
+
+static void note_module(const struct module *module)
+{
+	struct sn_patched_module *out = &sn_patches.modules[sn_patches.module_count++];
+
+	*out = (struct sn_patched_module){ .plan = module->plan,
+					   .load_bias = module->info->dlpi_addr,
+					   .code = module->code,
+					   .first_loop = sn_patches.loop_count };
+	for (uint32_t i = 0; i < module->plan.header->loop_count; i++)
+		sn_patches.loops[sn_patches.loop_count++] = (struct sn_patched_loop){
+			.header_load_addr =
+				module->info->dlpi_addr + module->plan.loops[i].header_link_addr,
+			.step = module->plan.loops[i].counting == SN_PLAN_COUNT_INDUCTION
+					? module->plan.loops[i].step
+					: 0,
+		};
+}
+
+static void patch_module(struct module *module, bool is_program)
+{
+	char *maps;
+
+	if (sn_patches.module_count == SN_PATCH_MODULES_MAX ||
+	    module->plan.header->loop_count > SN_PLAN_LOOPS_MAX - sn_patches.loop_count) {
+		sn_warn("the plans have more loops than can be counted: some are not");
+		return;
+	}
+	if (!are_as_expected(module)) {
+		sn_warn("the code of a module is not what its plan was made for: its loops are not counted");
+		return;
+	}
+	maps = read_maps();
+	module->code =
+		maps ? find_hole(maps, module,
+				 (module->plan.header->code_bytes + PAGE - 1) & ~(PAGE - 1UL),
+				 is_program)
+		     : 0;
+	if (maps)
+		SYS(munmap, maps, MAPS_BYTES);
+	if (!module->code || !map_code(module, sn_patches.loop_count)) {
+		sn_warn("there is no room for executable memory near a module: its loops are not counted");
+		return;
+	}
+	if (!write_patches(module)) {
+		SYS(munmap, module->code, module->plan.header->code_bytes);
+		sn_warn("the code of a module cannot be written to: its loops are not counted");
+		return;
+	}
+	note_module(module);
+}
+
+static int visit(struct dl_phdr_info *info, size_t size, void *context)
+{
+	bool *is_first = context;
+	struct module module = { .info = info, .start = UINT64_MAX };
+	bool is_program = *is_first;
+	uint32_t id_bytes = 0;
+	const uint8_t *id = find_build_id(info, &id_bytes);
+
+	(void)size;
+	*is_first = false;
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *phdr = &info->dlpi_phdr[i];
+		uint64_t start = info->dlpi_addr + phdr->p_vaddr;
+
+		if (phdr->p_type != PT_LOAD)
+			continue;
+		module.start = start < module.start ? start : module.start;
+		module.end =
+			start + phdr->p_memsz > module.end ? start + phdr->p_memsz : module.end;
+	}
+	if (id && map_plan(id, id_bytes, &module.plan))
+		patch_module(&module, is_program);
+	return 0;
+}
+
+/* Threads of libraries that were set up before us would run into half-written jumps. */
+static bool is_alone(void)
+{
+	struct stat about;
+
+	return stat("/proc/self/task", &about) == 0 && about.st_nlink == 3;
+}
+
+/* What timing adds to an instance: the least of some. */
+static void measure_timing(void)
+{
+	struct sn_record_instances record = { .entries = 1 };
+	uint64_t least = UINT64_MAX;
+
+	for (int i = 0; i < 64; i++) {
+		uint64_t cycles;
+
+		sn_patch_begin(&record, 1);
+		cycles = __builtin_ia32_rdtsc() - record.open_tsc;
+		least = cycles < least ? cycles : least;
+	}
+	sn_patches.timing_cycles = least;
+}
+
+void sn_patch_setup(void)
+{
+	bool is_first = true;
+
+	if (!is_alone()) {
+		sn_warn("threads run before the program begins: no loops are counted");
+		return;
+	}
+	sn_patches.every = sn_config.settings.every;
+	measure_timing();
+	dl_iterate_phdr(visit, &is_first);
+}

@@ -1,0 +1,215 @@
+/* The view of instances: how often each counted loop is entered, and how long an iteration takes. */
+#include "profile/instances.h"
+
+#include <math.h>
+
+#include "base/text.h"
+#include "views/parts.h"
+
+enum {
+	I_LOOP,
+	I_LABEL,
+	I_FUNCTION,
+	I_MODULE,
+	I_BUCKET,
+	I_INSTANCES,
+	I_ITERATIONS,
+	I_ITERATIONS_MIN,
+	I_ITERATIONS_MEDIAN,
+	I_ITERATIONS_MAX,
+	I_CYCLES_MIN,
+	I_CYCLES_MEDIAN,
+	I_CYCLES_MEAN,
+	I_CYCLES_DEVIATION,
+	I_STABILITY,
+	I_SHARE,
+	I_OPEN,
+	I_TIMED,
+	I_REPRESENTATIVES,
+};
+
+static const struct sn_column instances_columns[] = {
+	{ "loop", "id", SN_CELL_TEXT, 0 },
+	{ "label", "loop", SN_CELL_TEXT, 0 },
+	{ "function", "function", SN_CELL_TEXT, 0 },
+	{ "module", "module", SN_CELL_TEXT, 0 },
+	{ "bucket", "bucket", SN_CELL_TEXT, 0 },
+	{ "instances", "instances", SN_CELL_INT, 0 },
+	{ "iterations", "iterations", SN_CELL_INT, 0 },
+	{ "iterations_min", "it least", SN_CELL_INT, 0 },
+	{ "iterations_median", "it median", SN_CELL_INT, 0 },
+	{ "iterations_max", "it most", SN_CELL_INT, 0 },
+	{ "cycles_min", "cy least", SN_CELL_REAL, 2 },
+	{ "cycles_median", "cy median", SN_CELL_REAL, 2 },
+	{ "cycles_mean", "cy mean", SN_CELL_REAL, 2 },
+	{ "cycles_stddev", "cy dev", SN_CELL_REAL, 2 },
+	{ "stability", "stability", SN_CELL_REAL, 3 },
+	{ "share", "share", SN_CELL_SHARE, 0 },
+	{ "open", "open", SN_CELL_INT, 0 },
+	{ "timed_instances", "timed", SN_CELL_INT, 0 },
+	{ "representatives", "representatives", SN_CELL_TEXT, 0 },
+};
+
+static void set_real(struct sn_table *table, size_t column, double value)
+{
+	if (!isnan(value))
+		sn_table_set_real(table, column, value);
+}
+
+/* "process:thread:instance", spaces between. */
+static void set_representatives(const struct sn_profile *profile, struct sn_table *table,
+				const struct sn_instance_bucket *bucket)
+{
+	enum { MOST = 31 };
+	size_t step = (bucket->kept_count + MOST - 1) / MOST;
+	struct sn_text text = { 0 };
+
+	for (size_t i = 0; step && i < bucket->kept_count; i += step)
+		sn_text_addf(&text, "%s%u:%u:%llu", i ? " " : "",
+			     profile->experiment->threads.items[bucket->kept[i].thread].process,
+			     bucket->kept[i].thread,
+			     (unsigned long long)bucket->kept[i].timing.number);
+	sn_table_set_text(table, I_REPRESENTATIVES, text.chars);
+	sn_text_free(&text);
+}
+
+static void names_set(const struct sn_profile *profile, struct sn_table *table, uint32_t l)
+{
+	const struct sn_program_loop *loop = &profile->program->loops.items[l];
+
+	sn_table_add_row(table);
+	sn_table_set_text(table, I_LOOP, loop->code->id);
+	sn_table_set_text(table, I_LABEL, loop->code->label);
+	sn_table_set_text(table, I_FUNCTION,
+			  profile->program->functions.items[loop->function].name);
+	sn_table_set_text(table, I_MODULE, sn_program_module_name(profile->program, loop->module));
+}
+
+static void bucket_set(const struct sn_profile *profile, struct sn_table *table,
+		       const struct sn_instances *of, const struct sn_instance_bucket *bucket)
+{
+	double share = sn_share(profile->loops[of->loop].inclusive.cpu_ns, profile->total.cpu_ns);
+
+	sn_table_set_int(table, I_TIMED, (int64_t)bucket->timed);
+	if (of->all.timed_cycles)
+		sn_table_set_real(table, I_SHARE,
+				  share * (double)bucket->timed_cycles /
+					  (double)of->all.timed_cycles);
+	set_real(table, I_CYCLES_MIN, bucket->cycles_min);
+	set_real(table, I_CYCLES_MEDIAN, bucket->cycles_median);
+	set_real(table, I_CYCLES_MEAN, bucket->cycles_mean);
+	set_real(table, I_CYCLES_DEVIATION, bucket->cycles_deviation);
+	set_real(table, I_STABILITY, bucket->stability);
+	if (!bucket->kept_count)
+		return;
+	sn_table_set_int(table, I_ITERATIONS_MIN, (int64_t)bucket->iterations_min);
+	sn_table_set_int(table, I_ITERATIONS_MEDIAN, (int64_t)bucket->iterations_median);
+	sn_table_set_int(table, I_ITERATIONS_MAX, (int64_t)bucket->iterations_max);
+	set_representatives(profile, table, bucket);
+}
+
+static void bucket_name(struct sn_table *table, int exponent)
+{
+	struct sn_text text = { 0 };
+
+	sn_text_addf(&text, "%g-%g", ldexp(1, exponent), ldexp(1, exponent + 1));
+	sn_table_set_text(table, I_BUCKET, text.chars);
+	sn_text_free(&text);
+}
+
+static sn_status instances_fill(const struct sn_view_input *input, struct sn_table *table,
+				struct sn_error *err)
+{
+	struct sn_instances_list list;
+
+	(void)err;
+	sn_instances_find(input->profile, &list);
+	for (size_t i = 0; i < list.count; i++) {
+		const struct sn_instances *of = &list.items[i];
+		bool all_timed = of->all.timed == of->instances;
+
+		names_set(input->profile, table, of->loop);
+		sn_table_set_text(table, I_BUCKET, "all");
+		sn_table_set_int(table, I_INSTANCES, (int64_t)of->instances);
+		if (of->has_iterations)
+			sn_table_set_int(table, I_ITERATIONS, (int64_t)of->iterations);
+		sn_table_set_int(table, I_OPEN, (int64_t)of->open);
+		bucket_set(input->profile, table, of, &of->all);
+		for (size_t b = 0; of->bucket_count > 1 && b < of->bucket_count; b++) {
+			names_set(input->profile, table, of->loop);
+			bucket_name(table, of->buckets[b].exponent);
+			if (all_timed) {
+				sn_table_set_int(table, I_INSTANCES, (int64_t)of->buckets[b].timed);
+				sn_table_set_int(table, I_ITERATIONS,
+						 (int64_t)of->buckets[b].timed_iterations);
+			}
+			bucket_set(input->profile, table, of, &of->buckets[b]);
+		}
+	}
+	sn_instances_free(&list);
+	return SN_OK;
+}
+
+static void why_no_instances(const struct sn_view_input *input, struct sn_text *out)
+{
+	if (!input->profile->experiment->instances.count)
+		sn_text_add(out, "no loops were counted in this run: sonde vprof counts them");
+	else
+		sn_text_add(out, "none of the loops that were counted is known to this analysis");
+}
+
+static const struct sn_explanation instances_words[] = {
+	{ "bucket", "text",
+	  "Cycles an iteration of the instances in the row: from, up to; 'all' is the whole loop, "
+	  "exact in instances and iterations.",
+	  "cycles_mean" },
+	{ "instances", "count",
+	  "Executions of the loop, each from an arrival at its header from outside to an exit; those "
+	  "that have not ended, too. Of a bucket only where every instance was timed.",
+	  "iterations" },
+	{ "iterations", "count",
+	  "Arrivals at the loop's header. Unknown where an instance that has not ended hides how many "
+	  "there were.",
+	  "instances" },
+	{ "iterations_min", "count", "Fewest iterations of an instance, of the representatives.",
+	  NULL },
+	{ "iterations_median", "count", "Median of the representatives' iterations.", NULL },
+	{ "iterations_max", "count", "Most iterations of an instance, of the representatives.",
+	  NULL },
+	{ "cycles_min", "cycles",
+	  "Cycles an iteration of the fastest representative, of the time-stamp counter; where the "
+	  "core's clock differs from it, they differ from core cycles by the same factor.",
+	  "stability" },
+	{ "cycles_median", "cycles", "Median of the representatives' cycles an iteration.", NULL },
+	{ "cycles_mean", "cycles", "All timed cycles by all timed iterations.", NULL },
+	{ "cycles_stddev", "cycles",
+	  "Standard deviation of the representatives' cycles an iteration.", NULL },
+	{ "stability", "ratio",
+	  "(median - least) / least of the representatives' cycles an iteration: below 0.05 they "
+	  "agree.",
+	  NULL },
+	{ "open", "count",
+	  "Instances without an exit: those at work when the run ended, and those left by longjmp, an "
+	  "exception or the end of their thread.",
+	  "instances" },
+	{ "timed_instances", "count", "Instances that were timed.", NULL },
+	{ "representatives", "text",
+	  "Some of the timed instances, spread over the run, as process:thread:instance; instances "
+	  "of a loop are numbered in each thread from 0.",
+	  NULL },
+	{ 0 },
+};
+
+const struct sn_view sn_view_instances = {
+	.name = "instances",
+	.title = "how often loops are entered, and what an iteration takes (sonde vprof)",
+	.schema = "sonde.instances/1",
+	.columns = instances_columns,
+	.column_count = sizeof(instances_columns) / sizeof(*instances_columns),
+	.words = instances_words,
+	.text_columns =
+		"share,instances,iterations,iterations_median,cycles_median,stability,bucket,"
+		"timed_instances,label,function,module",
+	.fill = instances_fill,
+	.why_empty = why_no_instances,
+};

@@ -1,0 +1,212 @@
+/*
+ * From a profile to plans: modules are opened anew, as copies are made of the file's own bytes. The
+ * loops that samples met are looked up in there by their headers.
+ */
+#include "whatif/plans.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "profile/rank.h"
+#include "rewrite/rewrite.h"
+
+struct wanted {
+	uint32_t loop; /* of the program, SN_NONE: not sampled */
+	const struct sn_loop *code;
+};
+
+struct maker {
+	const struct sn_profile *profile;
+	struct sn_loop_plans *out;
+	SN_VEC(uint32_t) loops; /* of the program, hottest first */
+	bool is_all;
+	bool *is_counted; /* by the program's loop */
+};
+
+/* ---- which ---- */
+
+static sn_status choose(struct maker *maker, const char *which, uint32_t only, struct sn_error *err)
+{
+	size_t count, most;
+	uint32_t *order;
+	char *end;
+
+	if (only != SN_NONE) {
+		sn_vec_push(&maker->loops, only);
+		return SN_OK;
+	}
+	maker->is_all = !strcmp(which, "all");
+	most = maker->is_all				? SIZE_MAX
+	       : !strncmp(which, "top:", 4) && which[4] ? strtoul(which + 4, &end, 10)
+							: 0;
+	if (!most || (!maker->is_all && *end))
+		return sn_error_set(err, SN_ERR_USAGE,
+				    "--loops takes top:N, all or a loop (its id, label, file:line, "
+				    "or #N of 'sonde show loops'), not '%s'",
+				    which);
+	order = sn_rank_loops(maker->profile, true, &count);
+	for (size_t i = 0; i < count && i < most; i++)
+		sn_vec_push(&maker->loops, order[i]);
+	free(order);
+	return SN_OK;
+}
+
+/* ---- a module ---- */
+
+static const struct sn_loop *loop_of(struct sn_structure *structure, const struct sn_loop *known)
+{
+	const struct sn_function *function =
+		sn_structure_function_at(structure, known->header_link_addr);
+
+	if (!function)
+		return NULL;
+	sn_function_prepare(structure, function, SN_PREPARE_CODE);
+	for (uint32_t l = 0; l < function->loop_count; l++)
+		if (function->loops[l].header_link_addr == known->header_link_addr)
+			return &function->loops[l];
+	return NULL;
+}
+
+static void refuse(struct maker *maker, uint32_t loop, const char *why)
+{
+	struct sn_loop_refusal refusal = { loop, why };
+
+	if (loop != SN_NONE)
+		sn_vec_push(&maker->out->refusals, refusal);
+}
+
+static void plan_loops(struct maker *maker, struct sn_image *image, struct sn_structure *structure,
+		       const struct wanted *wanted, size_t count, const char *id)
+{
+	struct sn_rewriter *rewriter = sn_rewriter_new(image, structure);
+	const struct sn_loop **loops = sn_alloc_zeroed(count + 1, sizeof(*loops));
+	const char **refusals = sn_alloc_zeroed(count + 1, sizeof(*refusals));
+	struct sn_module_plan plan = { .id = id };
+
+	for (size_t i = 0; i < count; i++)
+		loops[i] = wanted[i].code;
+	maker->out->loops += sn_rewriter_plan(rewriter, loops, count, refusals, &plan.bytes);
+	for (size_t i = 0; i < count; i++) {
+		if (refusals[i])
+			refuse(maker, wanted[i].loop, refusals[i]);
+		else if (wanted[i].loop != SN_NONE)
+			maker->is_counted[wanted[i].loop] = true;
+	}
+	if (plan.bytes.length)
+		sn_vec_push(&maker->out->modules, plan);
+	else
+		sn_text_free(&plan.bytes);
+	free(loops);
+	free(refusals);
+	sn_rewriter_free(rewriter);
+}
+
+static void plan_image(struct maker *maker, struct sn_image *image, uint32_t module)
+{
+	const struct sn_program *program = maker->profile->program;
+	SN_VEC(struct wanted) wanted = { 0 };
+	struct sn_structure *structure = NULL;
+
+	if (sn_structure_open(image, &structure, NULL) != SN_OK)
+		return;
+	for (size_t i = 0; i < maker->loops.count; i++) {
+		uint32_t loop = maker->loops.items[i];
+		struct wanted one = { loop, NULL };
+
+		if (program->loops.items[loop].module != module)
+			continue;
+		one.code = loop_of(structure, program->loops.items[loop].code);
+		if (one.code)
+			sn_vec_push(&wanted, one);
+	}
+	if (maker->is_all) {
+		sn_structure_prepare_all(structure, SN_PREPARE_CODE);
+		for (size_t f = 0; f < sn_structure_function_count(structure); f++) {
+			const struct sn_function *function = sn_structure_function(structure, f);
+
+			for (uint32_t l = 0; l < function->loop_count; l++) {
+				struct wanted one = { SN_NONE, &function->loops[l] };
+				bool is_there = false;
+
+				for (size_t i = 0; i < wanted.count; i++)
+					is_there |= wanted.items[i].code == one.code;
+				if (!is_there)
+					sn_vec_push(&wanted, one);
+			}
+		}
+	}
+	plan_loops(maker, image, structure, wanted.items, wanted.count,
+		   maker->profile->experiment->modules.items[module].build_id);
+	sn_vec_free(&wanted);
+	sn_structure_free(structure);
+}
+
+static void refuse_module(struct maker *maker, uint32_t module, const char *why)
+{
+	for (size_t i = 0; i < maker->loops.count; i++)
+		if (maker->profile->program->loops.items[maker->loops.items[i]].module == module)
+			refuse(maker, maker->loops.items[i], why);
+}
+
+static void plan_module(struct maker *maker, uint32_t module)
+{
+	const struct sn_module *m = &maker->profile->experiment->modules.items[module];
+	struct sn_image_options options = { .only_this_file = false };
+	struct sn_image *image = NULL;
+
+	if (m->kind != SN_MODULE_FILE || sn_image_open(m->path, &options, &image, NULL) != SN_OK)
+		refuse_module(maker, module, "its file cannot be read");
+	else if (!sn_image_has_build_id(image))
+		refuse_module(maker, module, "its file has no build-id (link with --build-id)");
+	else if (strcmp(sn_image_id(image), m->build_id) != 0)
+		refuse_module(maker, module, "its file is another one than was run");
+	else
+		plan_image(maker, image, module);
+	sn_image_free(image);
+}
+
+static bool is_module_wanted(const struct maker *maker, uint32_t module)
+{
+	const struct sn_program *program = maker->profile->program;
+
+	if (maker->is_all && (maker->profile->experiment->modules.items[module].is_main ||
+			      maker->profile->modules[module].exclusive.samples))
+		return true;
+	for (size_t i = 0; i < maker->loops.count; i++)
+		if (program->loops.items[maker->loops.items[i]].module == module)
+			return true;
+	return false;
+}
+
+sn_status sn_loop_plans_make(const struct sn_profile *profile, const char *which, uint32_t only,
+			     struct sn_loop_plans *out, struct sn_error *err)
+{
+	struct maker maker = { .profile = profile, .out = out };
+	sn_status status;
+	uint64_t covered_ns = 0;
+
+	*out = (struct sn_loop_plans){ 0 };
+	status = choose(&maker, which, only, err);
+	if (status != SN_OK)
+		return status;
+	maker.is_counted = sn_alloc_zeroed(profile->program->loops.count + 1, sizeof(bool));
+	for (uint32_t m = 0; m < profile->experiment->modules.count; m++)
+		if (is_module_wanted(&maker, m))
+			plan_module(&maker, m);
+	for (size_t l = 0; l < profile->program->loops.count; l++)
+		if (maker.is_counted[l])
+			covered_ns += profile->loops[l].exclusive.cpu_ns;
+	out->covered_share = sn_share(covered_ns, profile->total.cpu_ns);
+	sn_vec_free(&maker.loops);
+	free(maker.is_counted);
+	return SN_OK;
+}
+
+void sn_loop_plans_free(struct sn_loop_plans *plans)
+{
+	for (size_t i = 0; i < plans->modules.count; i++)
+		sn_text_free(&plans->modules.items[i].bytes);
+	sn_vec_free(&plans->modules);
+	sn_vec_free(&plans->refusals);
+}

@@ -1,0 +1,19 @@
+"""What copies of loops call leaves the loop's vector registers alone: it uses none, and calls nobody who might."""
+import re
+import subprocess
+import sys
+
+
+def lines(*words):
+    return subprocess.run(words, capture_output=True, text=True, check=True).stdout
+
+
+code = lines('objdump', '-d', '--no-show-raw-insn', sys.argv[1])
+faults = re.findall(r'^.*%[xyz]mm.*$|^.*%st\b.*$', code, re.M)
+asked = {line.split()[-1] for line in lines('nm', '-u', sys.argv[1]).splitlines() if line.strip() and not line.endswith(':')}
+faults += sorted(asked - {'_GLOBAL_OFFSET_TABLE_', 'sn_patches', 'sn_self', 'sn_state'})
+found = len(re.findall(r'^[0-9a-f]+ <sn_patch_(?:first|begin|end)>:', code, re.M))
+for fault in faults[:10]:
+    print('#', fault.strip())
+print(f"{'ok' if not faults and found == 3 else 'not ok'} 1 - it uses no vector register and calls nothing else")
+print('1..1')

@@ -1,0 +1,253 @@
+"""Loops run as copies: the program stays what it was, and what is counted is known by construction."""
+import hashlib
+import os
+import shutil
+import signal
+import subprocess
+import time
+
+from sonde_test import Test
+
+t = Test()
+ALL = ('--loops', 'all', '--every', '1', '--quiet')
+
+
+def loops(experiment=None):
+    """Rows of whole loops, by function."""
+    rows = t.show('instances', '--all', experiment=experiment)['rows']
+    found = {}
+    for row in rows:
+        if row['bucket'] == 'all':
+            found.setdefault(row['function'], []).append(row)
+    return found
+
+
+def counted(name, program, *words, stdin=None):
+    """Runs a program plainly and counted: output and exit status must be the same."""
+    plain = t.command(program, *words, **({'stdin': open(stdin)} if stdin else {}))
+    run = t.run('vprof', *ALL, '-o', 'x-' + name, '--', program, *words, **({'stdin': open(stdin)} if stdin else {}))
+    t.equal((run.returncode, run.stdout), (plain.returncode, plain.stdout), f'{name}: output and exit status are the same')
+    return loops('x-' + name)
+
+
+def kill_child(process):
+    """SIGKILL for what a command has started."""
+    for child in open(f'/proc/{process.pid}/task/{process.pid}/children').read().split():
+        os.kill(int(child), signal.SIGKILL)
+    process.wait(timeout=60)
+
+
+def one(rows, function):
+    """Instances and iterations of the only loop of a function."""
+    found = rows.get(function, [])
+    return [(r['instances'], r['iterations']) for r in found][0] if len(found) == 1 else found
+
+
+KERNELS = r'''
+#include <stdio.h>
+#include <stdlib.h>
+#define KEPT __attribute__((noinline, noclone, noipa))
+KEPT double triad(double *a, const double *b, const double *c, long n)
+{ double s = 0; for (long i = 0; i < n; i++) { a[i] = b[i] + 2 * c[i]; s += a[i]; } return s; }
+KEPT long list(const long *next, long p, int n) { while (n--) p = next[p]; return p; }
+KEPT int find(const char *s, char c) { int i = 0; while (s[i] && s[i] != c) i++; return i; }
+KEPT int step(int x) { return x * 3 + 1; }
+KEPT int calls(int n) { int s = 0; for (int i = 0; i < n; i++) s += step(i) ^ i; return s; }
+KEPT int choose(const unsigned char *s, int n)
+{
+	int a = 0;
+	for (int i = 0; i < n; i++)
+		switch (s[i] & 7) {
+		case 0: a += 3; break;
+		case 1: a ^= 5; break;
+		case 2: a -= i; break;
+		case 3: a *= 7; break;
+		case 4: a += step(a); break;
+		case 5: a = ~a; break;
+		case 6: a <<= 1; break;
+		default: a ^= i; break;
+		}
+	return a;
+}
+KEPT long matrix(long *m, int n)
+{ long s = 0; for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) s += m[i * n + j] * (i + j); return s; }
+int main(void)
+{
+	enum { N = 500 };
+	static double a[N], b[N], c[N];
+	static long next[N], m[N];
+	static char s[128];
+	double sum = 0;
+	long p = 0, q = 0;
+	for (int i = 0; i < N; i++) { b[i] = i; c[i] = i * .5; next[i] = (i * 7 + 1) % N; m[i] = i * i; }
+	for (int i = 0; i < 127; i++) s[i] = 'a' + i % 20;
+	for (int r = 0; r < 20000; r++) {
+		sum += triad(a, b, c, N);
+		p = list(next, p, 100);
+		q += find(s, 't') + calls(50) + choose((unsigned char *)s, 127) + matrix(m, 20);
+	}
+	printf("%.17g %ld %ld\n", sum, p, q);
+	return 7;
+}
+'''
+with open('kernels.c', 'w') as out:
+    out.write(KERNELS)
+compilers = [c for c in ('gcc', 'clang') if shutil.which(c)]
+for compiler in compilers:
+    for flags in (['-O0'], ['-O1'], ['-O2', '-fno-unroll-loops', '-fno-tree-vectorize'],
+                  ['-O3', '-mavx2'], ['-O2', '-no-pie', '-fno-pie'], ['-O2', '-fcf-protection', '-fno-plt']):
+        app = t.compile(os.path.abspath('kernels.c'), '-g', *flags, *(['-Dnoclone=noinline', '-Dnoipa=noinline'] if compiler == 'clang' else []),
+                        compiler=compiler, output='./kernels-' + compiler + '-'.join(flags).replace('=', ''))
+        name = 'run-' + compiler + '-'.join(flags).replace('=', '')
+        rows = counted(name, app)
+        if flags[0] in ('-O0', '-O1') and compiler == 'gcc':
+            add = 1 if flags[0] == '-O0' else 0  # the test is on top
+            want = {'triad': 500 + add, 'list': 101 if add else 100, 'find': 20 if add else 19, 'calls': 50 + add, 'choose': 127 + add}
+            for function, iterations in want.items():
+                t.equal(one(rows, function), (20000, 20000 * iterations), f'{name}: {function} is counted right')
+            matrix = sorted((r['instances'], r['iterations']) for r in rows.get('matrix', []))
+            t.equal(matrix, sorted([(20000, 20000 * (20 + add)), (400000, 400000 * (20 + add))]),
+                    f'{name}: a nest is counted on both levels')
+
+CPP = r'''
+#include <cstdio>
+#include <csetjmp>
+#include <stdexcept>
+__attribute__((noinline)) int thrower(int i) { if (i % 10 == 9) throw std::runtime_error("nine"); return i * 2; }
+__attribute__((noinline)) int caught(int n) { int s = 0; for (int i = 0; i < n; i++) s += thrower(i); return s; }
+static jmp_buf back;
+__attribute__((noinline)) void jumper(int i) { if (i == 5) longjmp(back, 1); }
+volatile long before, behind;
+__attribute__((noinline)) void left(int n) { for (int i = 0; i < n; i++) { before += i; jumper(i); behind += i; } }
+__attribute__((noinline)) int fib(int n) { int s = n < 2; for (int i = 1; i <= 2 && n > 1; i++) s += fib(n - i); return s; }
+int main() {
+	volatile int s = 0;
+	for (int r = 0; r < 3000; r++) try { s += caught(20); } catch (const std::exception &e) { s += e.what()[0]; }
+	for (volatile int r = 0; r < 3000; r++) if (!setjmp(back)) left(10);
+	printf("%d %d\n", s, fib(22));
+}
+'''
+with open('leaves.cc', 'w') as out:
+    out.write(CPP)
+if shutil.which('g++'):
+    app = t.compile(os.path.abspath('leaves.cc'), '-O1', '-g', '-fno-optimize-sibling-calls', compiler='g++', output='./leaves')
+    rows = counted('leaves', app)
+    row = rows.get('caught(int)', [{}])[0]
+    t.equal((row.get('instances'), row.get('open')), (3000, 3000), 'instances that exceptions leave are open')
+    t.equal(row.get('iterations'), 30000, 'their iterations are counted')
+    row = rows.get('left(int)', [{}])[0]
+    t.equal((row.get('instances'), row.get('open'), row.get('iterations')), (3000, 3000, 18000),
+            'so are those that longjmp leaves')
+
+THREADS = r'''
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#define KEPT __attribute__((noinline, noclone, noipa))
+KEPT long sum(const long *a, long n) { long s = 0; for (long i = 0; i < n; i++) s += a[i]; return s; }
+static long data[1000];
+static volatile long handled;
+static void handler(int s) { (void)s; handled += sum(data, 10); }
+static void *work(void *x) { long s = 0; for (int r = 0; r < 5000; r++) s += sum(data, 1000); *(long *)x = s; return x; }
+int main(void)
+{
+	pthread_t threads[8];
+	long sums[8], total = 0;
+	struct sigaction action = { .sa_handler = handler, .sa_flags = SA_RESTART };
+	struct itimerval often = { { 0, 1000 }, { 0, 1000 } };
+	for (int i = 0; i < 1000; i++) data[i] = i;
+	sigaction(SIGPROF, &action, NULL);
+	setitimer(ITIMER_PROF, &often, NULL);
+	for (int i = 0; i < 8; i++) pthread_create(&threads[i], NULL, work, &sums[i]);
+	for (int i = 0; i < 8; i++) { pthread_join(threads[i], NULL); total += sums[i]; }
+	memset(&often, 0, sizeof often);
+	setitimer(ITIMER_PROF, &often, NULL);
+	printf("%ld\n", total);
+	fflush(stdout);
+	if (!fork()) { long s = 0; for (int r = 0; r < 100; r++) s += sum(data, 1000); printf("child %ld\n", s); fflush(stdout); _exit(3); }
+	int status;
+	wait(&status);
+	if (!vfork()) execl("/bin/true", "true", (char *)0);
+	wait(NULL);
+	fprintf(stderr, "handled %ld\n", handled / 45);
+	return WEXITSTATUS(status);
+}
+'''
+with open('threads.c', 'w') as out:
+    out.write(THREADS)
+app = t.compile(os.path.abspath('threads.c'), '-O1', '-g', '-pthread', output='./threads')
+for rate in ('1000', '20000'):
+    plain = t.command(app)
+    run = t.run('vprof', *ALL, '--clock', rate, '-o', 'threads' + rate, '--', app)
+    t.equal((run.returncode, run.stdout), (plain.returncode, plain.stdout),
+            f'threads, children and handlers in loops at {rate} Hz: output and exit status are the same')
+    handled = [int(l.split()[1]) for l in run.stderr.splitlines() if l.startswith('handled')]
+    row = loops('threads' + rate).get('sum', [{}])[0]
+    # a handler may come within the very first instance of a thread, when its record is being made
+    want = 40000 + 100 + (handled[-1] if handled else 0)
+    t.check(row and want - 9 <= row['instances'] <= want, f'all instances of 8 threads, a child and handlers are counted at {rate} Hz',
+            row.get('instances'), want)
+    stacks = t.show('samples', '--all', experiment='threads' + rate)['rows']
+    in_sum = [r for r in stacks if 'sum' in str(r.get('function', ''))]
+    user = [r for r in stacks if r['observation'] and not r['in_kernel']]
+    t.check(in_sum and not any('unknown' in r['module'] for r in user), f'samples in the copies are samples of the loop at {rate} Hz',
+            len(in_sum), [r for r in user if 'unknown' in r['module']][:2])
+    cut = [r for r in in_sum if not r['complete']]
+    t.check(len(cut) <= len(in_sum) / 20, f'and their stacks are whole at {rate} Hz', len(cut), len(in_sum), cut[:2])
+
+# SIGKILL: what was counted until then is there
+with open('endless.c', 'w') as out:
+    out.write(r'''
+#include <unistd.h>
+__attribute__((noinline)) long spin(long n) { long s = 0; for (long i = 0; i < n; i++) __asm__ volatile("" : "+r"(s)); return s; }
+__attribute__((noinline)) void ever(volatile long *a) { for (long i = 0;; i++) { *a += i; if (i == 1000) write(1, "x", 1); } }
+int main(void) { long s = 0; for (int i = 0; i < 200000; i++) s += spin(1000); ever(&s); }
+''')
+app = t.compile(os.path.abspath('endless.c'), '-O1', '-g', output='./endless')
+first = subprocess.Popen([t.sonde, 'record', '-q', '-o', 'endless-first', app], stdout=subprocess.PIPE)
+first.stdout.read(1)
+time.sleep(0.2)
+kill_child(first)
+second = subprocess.Popen([t.sonde, 'vprof', '--from', 'endless-first', '-q', '-o', 'endless-killed', '--', app], stdout=subprocess.PIPE)
+second.stdout.read(1)
+kill_child(second)
+rows = loops('endless-killed')
+row = rows.get('spin', [{}])[0]
+t.equal((row.get('instances'), row.get('iterations'), row.get('open')), (200000, 200000000, 0), 'after SIGKILL all instances are there')
+row = rows.get('ever', [{}])[0]
+t.check((row.get('instances'), row.get('open')) == (1, 1) and row.get('iterations', 0) > 1000, 'and the one that was at work is open', row)
+
+# refusals and bad input
+run = t.run('vprof', '--loops', 'nowhere.c:1', '--from', 'threads1000', '--', './threads')
+t.check(run.returncode == 125 and 'nowhere.c:1' in run.stderr, 'an unknown loop is refused', run.stderr)
+run = t.run('vprof', '--loops', 'top:x', '--from', 'threads1000', '--', './threads')
+t.check(run.returncode == 125 and 'top:N' in run.stderr, 'so is a wrong word', run.stderr)
+t.compile(os.path.abspath('threads.c'), '-O2', '-g', '-pthread', output='./threads')
+run = t.run('vprof', '--from', 'threads1000', '--loops', 'top:3', '--', './threads')
+t.check('another one than was run' in run.stderr, 'another build is not patched', run.stderr)
+
+# real programs
+text = 'input.txt'
+with open(text, 'wb') as out:
+    for i in range(40000):
+        out.write(hashlib.sha256(b'%d' % (i // 3)).hexdigest()[:48].encode() + b'\n')
+size = os.path.getsize(text)
+for program, words in (('gzip', ['-c', '-9', text]), ('xz', ['-c', '-2', '-T1', text]), ('bzip2', ['-c', text]),
+                       ('zstd', ['-q', '-c', '-9', '-T1', text]), ('sha256sum', [text])):
+    if not shutil.which(program):
+        t.skip(f'{program}: output and exit status are the same', f'no {program} here')
+        continue
+    plain = subprocess.run([program, *words], capture_output=True, timeout=120)
+    run = subprocess.run([t.sonde, 'vprof', *ALL, '-o', 'real-' + program, '--', program, *words], capture_output=True, timeout=300)
+    t.check((run.returncode, run.stdout) == (plain.returncode, plain.stdout),
+            f'{program} with all loops as copies: output and exit status are the same', run.stderr)
+if shutil.which('gzip'):
+    rows = [r for found in loops('real-gzip').values() for r in found]
+    t.check(any(r['iterations'] == size for r in rows), 'a loop of gzip (its checksum) has an iteration for each byte of its input',
+            size, sorted(r['iterations'] or 0 for r in rows)[-8:])
+t.done()

@@ -1,0 +1,77 @@
+/* Instances of a loop that two threads counted, of the fixture's program. */
+#include "profile/instances.h"
+
+#include <math.h>
+
+#include "fixture.h"
+#include "harness/tap.h"
+
+static void add_bucket(struct fixture *f, uint32_t thread, uint32_t stack, int exponent,
+		       uint64_t timed, const struct sn_loop_timing *timings, uint32_t count)
+{
+	struct sn_loop_bucket bucket = { .thread = thread,
+					 .stack = stack,
+					 .exponent = exponent,
+					 .timed = timed,
+					 .timings = timings,
+					 .timing_count = count };
+
+	for (uint32_t i = 0; i < count; i++) {
+		bucket.iterations += timings[i].iterations * timed / count;
+		bucket.cycles += timings[i].cycles * timed / count;
+	}
+	sn_vec_push(&f->experiment->buckets, bucket);
+}
+
+static void add_instances(struct fixture *f, uint32_t thread, uint32_t stack, uint64_t instances)
+{
+	struct sn_loop_instances counted = { .thread = thread,
+					     .stack = stack,
+					     .instances = instances,
+					     .has_iterations = true,
+					     .iterations = 10 * instances };
+
+	sn_vec_push(&f->experiment->instances, counted);
+}
+
+TEST(threads_add_up_and_buckets_stay_apart)
+{
+	/* 90 instances of 2 cycles an iteration, and 10 of 40 */
+	static const struct sn_loop_timing slow[] = { { 7, 10, 400 } };
+	static const struct sn_loop_timing fast[] = { { 0, 10, 20 }, { 5, 10, 22 }, { 9, 20, 40 } };
+	struct sn_instances_list list;
+	const struct sn_instances *loop;
+	struct fixture f;
+	uint32_t second, stack;
+
+	fixture_begin(&f);
+	second = fixture_add_thread(&f, 0, 101, "second");
+	stack = fixture_stack(&f, 0, 1, LIBGOMP, BARRIER);
+	fixture_samples(&f, 0, stack, 10, 1000);
+	stack = fixture_stack(&f, 0, 1, APP, LEAF_MAIN_LOOP);
+	fixture_samples(&f, 0, stack, 100, 1000);
+	add_instances(&f, 0, stack, 90);
+	add_instances(&f, second, stack, 10);
+	add_bucket(&f, 0, stack, 1, 90, fast, 3);
+	add_bucket(&f, second, stack, 5, 10, slow, 1);
+	fixture_profile(&f, NULL);
+	sn_instances_find(f.profile, &list);
+	REQUIRE(list.count == 1);
+	loop = &list.items[0];
+	CHECK_INT(loop->instances, 100);
+	CHECK_INT(loop->iterations, 1000);
+	CHECK(loop->has_iterations && !loop->open);
+	REQUIRE(loop->bucket_count == 2);
+	CHECK(loop->buckets[0].exponent == 1 && loop->buckets[1].exponent == 5);
+	CHECK_INT(loop->all.timed, 100);
+	CHECK_INT(loop->all.kept_count, 4);
+	/* the one slow timing stands for ten instances, each fast one for thirty */
+	CHECK_REAL(loop->all.cycles_min, 2.0, 1e-9);
+	CHECK_REAL(loop->all.cycles_median, 2.0, 1e-9);
+	CHECK_REAL(loop->buckets[1].cycles_median, 40.0, 1e-9);
+	CHECK_REAL(loop->buckets[0].stability, 0.0, 1e-9);
+	CHECK(loop->buckets[0].iterations_min == 10 && loop->buckets[0].iterations_max == 20);
+	CHECK(isnan(loop->buckets[1].cycles_deviation) || loop->buckets[1].cycles_deviation == 0);
+	sn_instances_free(&list);
+	fixture_end(&f);
+}
