@@ -5,15 +5,30 @@
 
 enum { NAME_COLUMNS_LEAST = 24, ADDRESS_COLUMNS_MOST = 64 };
 
+/* ", after NAME" of "<code at 0x5040, after NAME>+0x31", which the address says as well. */
+static const char *neighbour(const char *chars, size_t *length)
+{
+	const char *after = strstr(chars, ", after "), *end = after ? strchr(after, '>') : NULL;
+
+	*length = end ? (size_t)(end - after) : 0;
+	return after;
+}
+
 static bool is_address(const char *chars)
 {
+	size_t after;
+
+	neighbour(chars, &after);
 	return (sn_starts_with(chars, "<function at 0x") || sn_starts_with(chars, "<code at 0x")) &&
-	       strlen(chars) <= ADDRESS_COLUMNS_MOST;
+	       strlen(chars) - after <= ADDRESS_COLUMNS_MOST;
 }
 
 size_t sn_text_columns_least(const char *chars)
 {
-	return is_address(chars) ? strlen(chars) : NAME_COLUMNS_LEAST;
+	size_t after;
+
+	neighbour(chars, &after);
+	return is_address(chars) ? strlen(chars) - after : NAME_COLUMNS_LEAST;
 }
 
 static void replace(struct sn_text *text, size_t first, size_t end, const char *by)
@@ -85,10 +100,51 @@ static size_t end_of(const char *chars, const char *separator, bool is_last)
 	return found;
 }
 
+/* A namespace without a name tells no function from another. */
+static void drop_anonymous(struct sn_text *text)
+{
+	static const char anonymous[] = "(anonymous namespace)::";
+	char *at;
+
+	while ((at = strstr(text->chars, anonymous)) != NULL)
+		replace(text, (size_t)(at - text->chars),
+			(size_t)(at - text->chars) + strlen(anonymous), "");
+}
+
+static bool is_word(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+	       c == '_';
+}
+
+/* a<b::c, d::e::f>::g: a<c, f>::g */
+static void drop_scopes_of_arguments(struct sn_text *text)
+{
+	int depth = 0;
+
+	for (size_t at = 0; at < text->length; at++) {
+		size_t first = at;
+
+		depth += nesting(text->chars[at]);
+		if (depth <= 0 || strncmp(text->chars + at, "::", 2) != 0)
+			continue;
+		while (first > 0 && is_word(text->chars[first - 1]))
+			first--;
+		if (first == at)
+			continue;
+		replace(text, first, at + 2, "");
+		at = first - 1;
+	}
+}
+
 static void elide_name(struct sn_text *text, size_t columns)
 {
 	size_t result, scope;
 
+	drop_anonymous(text);
+	drop_scopes_of_arguments(text);
+	if (text->length <= columns)
+		return;
 	drop_arguments(text);
 	result = strstr(text->chars, "operator") ? 0 : end_of(text->chars, " ", true);
 	if (text->length > columns && result)
@@ -198,8 +254,17 @@ void sn_text_elide(struct sn_text *text, size_t columns)
 		return;
 	}
 	if (columns < 8 || !text->length || text->length <= columns ||
-	    text->length != sn_utf8_columns(text->chars) || is_address(text->chars))
+	    text->length != sn_utf8_columns(text->chars))
 		return;
+	if (is_address(text->chars)) {
+		size_t length;
+		const char *after = neighbour(text->chars, &length);
+
+		if (length)
+			replace(text, (size_t)(after - text->chars),
+				(size_t)(after - text->chars) + length, "");
+		return;
+	}
 	if (strstr(text->chars, " < ")) {
 		elide_chain(text, columns);
 		return;
@@ -219,4 +284,75 @@ void sn_text_elide(struct sn_text *text, size_t columns)
 		elide_path(text, columns);
 	else
 		cut_middle(text, columns);
+}
+
+/* Where two names differ, within which template arguments: the first of all brackets that are open
+ * there. False: they do not differ, or not in arguments. */
+static bool difference_find(const char *name, const char *other, size_t *at, size_t *open)
+{
+	size_t stem = sn_name_stem_length(name);
+	int depth = 0;
+
+	*open = 0;
+	for (*at = 0; *at < stem && name[*at] == other[*at]; ++*at) {
+		if (!depth && name[*at] == '<')
+			*open = *at;
+		depth += nesting(name[*at]);
+	}
+	return *at < stem && depth > 0 && name[*open] == '<';
+}
+
+void sn_text_elide_apart(struct sn_text *text, size_t columns, const char *other)
+{
+	enum { WORD_MOST = 12 };
+	struct sn_text out = { 0 };
+	size_t at, open, first, last, end, scope;
+
+	if (columns < 16 || !difference_find(text->chars, other, &at, &open)) {
+		sn_text_elide(text, columns);
+		return;
+	}
+	for (first = at; first > open && is_word(text->chars[first - 1]);)
+		first--;
+	while (first < at + 2 && !is_word(text->chars[first]))
+		first++;
+	for (last = first; is_word(text->chars[last]) && last < first + WORD_MOST;)
+		last++;
+	for (scope = open; scope > 0 && is_word(text->chars[scope - 1]);)
+		scope--;
+	end = closing(text->chars, open);
+	sn_text_add_bytes(&out, text->chars + scope, open - scope);
+	sn_text_add(&out, "<");
+	sn_text_add_bytes(&out, text->chars + first, last - first);
+	sn_text_add(&out, "..>");
+	sn_text_add_bytes(&out, text->chars + end, sn_name_stem_length(text->chars) - end);
+	if (out.length > columns)
+		replace(&out, 0, open - scope, "");
+	cut_middle(&out, columns);
+	sn_text_free(text);
+	*text = out;
+}
+
+void sn_text_elide_among(struct sn_text *text, size_t columns, const char *const *others,
+			 size_t count)
+{
+	struct sn_text whole = { 0 };
+	bool is_apart = false;
+
+	sn_text_add(&whole, text->chars);
+	sn_text_elide(text, columns);
+	for (size_t i = 0; i < count && !is_apart; i++) {
+		struct sn_text other = { 0 };
+
+		sn_text_add(&other, others[i]);
+		sn_text_elide(&other, columns);
+		is_apart = strcmp(whole.chars, others[i]) != 0 && !strcmp(other.chars, text->chars);
+		sn_text_free(&other);
+		if (is_apart) {
+			sn_text_clear(text);
+			sn_text_add(text, whole.chars);
+			sn_text_elide_apart(text, columns, others[i]);
+		}
+	}
+	sn_text_free(&whole);
 }

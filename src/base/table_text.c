@@ -70,18 +70,6 @@ static void print_cell(FILE *out, const char *chars, size_t width, bool is_left,
 		fputs("  ", out);
 }
 
-static void footer_add_count(struct sn_text *text, size_t count)
-{
-	char digits[32];
-	int length = snprintf(digits, sizeof(digits), "%zu", count);
-
-	for (int i = 0; i < length; i++) {
-		if (i && (length - i) % 3 == 0)
-			sn_text_add_char(text, ',');
-		sn_text_add_char(text, digits[i]);
-	}
-}
-
 static void write_footer(const struct sn_table *table, const struct sn_table_selection *sel,
 			 const struct sn_table_view *view, FILE *out)
 {
@@ -91,9 +79,9 @@ static void write_footer(const struct sn_table *table, const struct sn_table_sel
 	if (sel->row_count == sel->matching_rows)
 		return;
 	sn_text_add(&text, "showing ");
-	footer_add_count(&text, sel->row_count);
+	sn_text_add_count(&text, sel->row_count);
 	sn_text_add(&text, " of ");
-	footer_add_count(&text, sel->matching_rows);
+	sn_text_add_count(&text, sel->matching_rows);
 	sn_text_add(&text, " rows");
 	if (view->share_column &&
 	    sn_table_column_find(table, view->share_column, strlen(view->share_column), &column,
@@ -202,6 +190,52 @@ static void fit_columns(const struct sn_table *table, const struct sn_table_sele
 	}
 }
 
+/* A cell that was cut, as it was and as it is. */
+struct cut_cell {
+	char *whole, *shown;
+	size_t row;
+};
+
+/* A column of names is cut to its width; what would then look the same is told apart. */
+static void elide_column(struct sn_text *texts, size_t rows, size_t step, size_t columns)
+{
+	enum { CELLS_MOST = 1000 };
+	SN_VEC(struct cut_cell) cells = { 0 };
+
+	for (size_t r = 0; r < rows; r++) {
+		struct sn_text *text = &texts[r * step];
+		struct cut_cell cell = { NULL, NULL, r };
+
+		if (text->length > columns && text->chars[0] != ' ' && cells.count < CELLS_MOST)
+			cell.whole = sn_strdup(text->chars);
+		sn_text_elide(text, columns);
+		if (cell.whole) {
+			cell.shown = sn_strdup(text->chars);
+			sn_vec_push(&cells, cell);
+		}
+	}
+	for (size_t i = 0; i < cells.count; i++) {
+		const struct cut_cell *a = &cells.items[i];
+		struct sn_text *text = &texts[a->row * step];
+
+		for (size_t k = 0; k < cells.count; k++) {
+			const struct cut_cell *b = &cells.items[k];
+
+			if (strcmp(a->shown, b->shown) != 0 || !strcmp(a->whole, b->whole))
+				continue;
+			sn_text_clear(text);
+			sn_text_add(text, a->whole);
+			sn_text_elide_apart(text, columns, b->whole);
+			break;
+		}
+	}
+	for (size_t i = 0; i < cells.count; i++) {
+		free(cells.items[i].whole);
+		free(cells.items[i].shown);
+	}
+	sn_vec_free(&cells);
+}
+
 void sn_table_write_text(const struct sn_table *table, const struct sn_table_selection *sel,
 			 const struct sn_table_view *view, FILE *out)
 {
@@ -234,14 +268,15 @@ void sn_table_write_text(const struct sn_table *table, const struct sn_table_sel
 	fit_columns(table, sel, extents, limit);
 	for (size_t i = 0; i < n; i++)
 		last = extents[i].is_left_out ? last : i;
+	for (size_t i = 0; i < n; i++)
+		if (column_is_text(table, sel, i))
+			elide_column(texts + i, sel->row_count + 1, n, extents[i].width);
 	fputs(style->strong, out);
 	for (size_t r = 0; r <= sel->row_count; r++) {
 		for (size_t i = 0; i < n; i++) {
 			struct sn_text *text = &texts[r * n + i];
-			bool is_left = sn_cell_kind_is_text(table->columns[sel->columns[i]].kind);
+			bool is_left = column_is_text(table, sel, i);
 
-			if (is_left)
-				sn_text_elide(text, extents[i].width);
 			if (!extents[i].is_left_out)
 				print_cell(out, text->chars, extents[i].width, is_left, i == last);
 			sn_text_free(text);

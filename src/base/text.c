@@ -153,6 +153,18 @@ void sn_text_addf(struct sn_text *text, const char *format, ...)
 }
 
 /* Three significant digits and a unit. */
+void sn_text_add_count(struct sn_text *text, uint64_t count)
+{
+	char digits[32];
+	int length = snprintf(digits, sizeof(digits), "%llu", (unsigned long long)count);
+
+	for (int i = 0; i < length; i++) {
+		if (i && (length - i) % 3 == 0)
+			sn_text_add_char(text, ',');
+		sn_text_add_char(text, digits[i]);
+	}
+}
+
 void sn_text_add_duration(struct sn_text *text, double seconds)
 {
 	static const char *const units[] = { "s", "ms", "µs", "ns" };

@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct sn_text {
 	char *chars;
@@ -20,6 +21,8 @@ void sn_text_add_char(struct sn_text *text, char c);
 void sn_text_add_repeated(struct sn_text *text, char c, size_t count);
 /** Seconds for people: "1.25 ms", three digits, from ns to s. */
 void sn_text_add_duration(struct sn_text *text, double seconds);
+/** Adds a count with its thousands set apart: "1,234,567". */
+void sn_text_add_count(struct sn_text *text, uint64_t count);
 __attribute__((format(printf, 2, 3))) void sn_text_addf(struct sn_text *text, const char *format,
 							...);
 __attribute__((format(printf, 2, 0))) void sn_text_addv(struct sn_text *text, const char *format,
@@ -62,17 +65,25 @@ size_t sn_text_columns_least(const char *chars);
  * Shortens what takes more than so many columns, so that what tells it from its neighbours stays
  * (base/elide.c), with ".." where something was left out:
  *
- *   a name of C++      parameters, template arguments, result and outer scopes go, in this order
+ *   a name of C++      parameters, scopes within template arguments, these arguments, result and
+ *                      outer scopes go, in this order
  *   a path             its beginning goes
  *   a command          the program's folder goes, then arguments from the first on
  *   "a < b < c"        callers go whole, from the last on
  *   a sentence         its last words go, and so of "nginx: worker process"
  *   any other name     its middle goes
  *
- * Only plain one-column text is cut, and nothing to fewer than eight columns; a name that is an
- * address stays whole.
+ * Only plain one-column text is cut, and nothing to fewer than eight columns; of a name that is an
+ * address only ", after NAME" goes.
  */
 void sn_text_elide(struct sn_text *text, size_t columns);
+/** Shortens a name of C++ that sn_text_elide makes equal to `other`: of the template arguments that
+ * tell the two apart the first that differs stays, "Sorter<double..>::run". Where they differ
+ * elsewhere it is shortened as ever. */
+void sn_text_elide_apart(struct sn_text *text, size_t columns, const char *other);
+/** sn_text_elide, or sn_text_elide_apart where another of these texts would look the same. */
+void sn_text_elide_among(struct sn_text *text, size_t columns, const char *const *others,
+			 size_t count);
 
 bool sn_starts_with(const char *chars, const char *prefix);
 bool sn_ends_with(const char *chars, const char *suffix);

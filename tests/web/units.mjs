@@ -73,6 +73,8 @@ same(shorten('std::vector<int, std::allocator<int> >::push_back(int const&)', 30
 same(shorten('operator<(thing const&, thing const&)', 20), 'operator<', 'an operator keeps its sign');
 same(shorten('<function at 0x96bc0>', 8), '0x96bc0', 'code without a name is its address');
 same(shorten('loop <function at 0x96bc0>+0x26', 9), '…bc0+0x26', 'and of a loop the end stays');
+same(shorten('outer::(anonymous namespace)::Sorter<double>::run(int)', 20), 'outer::Sorter::run', 'a namespace without a name is no list of arguments');
+same(shorten('(anonymous namespace)::helper(int, char)', 10), 'helper', 'nor where nothing stands before it');
 same(partsOf('ns::of<a::b>::work<c::d>(e::f, int) const'), ['ns::of<a::b>::', 'work<c::d>', '(e::f, int) const'], 'parts of a name, templates with colons inside');
 same(partsOf('a::b c::d<int>(e)'), ['a::b c::', 'd<int>', '(e)'], 'a result type stands before');
 same([partsOf('main'), partsOf('/usr/lib/x.so'), partsOf('a::(anonymous namespace)::f()')], [['', 'main', ''], ['/usr/lib/', 'x.so', ''], ['a::(anonymous namespace)::', 'f', '()']], 'plain names, paths, what has no name');

@@ -14,6 +14,9 @@ export function elide(text, width) {
 	return text.slice(0, head) + '…' + text.slice(text.length - (width - 1 - head));
 }
 
+// A namespace without a name tells no function from another; and it is no list of arguments.
+export const ANONYMOUS = '(anonymous namespace)::';
+
 // A name in less room, so that what tells names apart stays: the end of a path, the last parts of a C++
 // name, the address of what has no name.
 export function shorten(name, width) {
@@ -22,6 +25,7 @@ export function shorten(name, width) {
 		return text === name || name.length <= width ? name : text;
 	if (/^[^(<]*\//.test(text) || /^(loop )?0x/.test(text))
 		return '…' + text.slice(text.length - width + 1);
+	text = text.replaceAll(ANONYMOUS, '');
 	for (let before = ''; before !== text && text.length > width;) { // a<b<c>>::d: from the inside
 		before = text;
 		text = text.replace(/<[^<>]*>(?=.)/, '');

@@ -3,16 +3,17 @@ import { Fragment, h } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { NONE, toc } from './chunks.js';
 import { linkTo } from './state.js';
-import { grade, grouped, interval, partsOf, percent, seconds, visible } from './format.js';
+import { ANONYMOUS, grade, grouped, interval, partsOf, percent, seconds, visible } from './format.js';
 
 // A sample of a colour (palette.js), for a legend.
 export const Swatch = ({ colour }) => <span class="swatch" style={{ background: `var(${colour})` }} />;
 
 export function Name({ text, query }) {
 	const shown = visible(text);
-	const [head, last, tail] = query ? [] : partsOf(shown);
-	return (head || tail) && !shown.startsWith('<') ? <span class="name cut" dir="ltr" title={shown}>{head && <span class="before">{head}</span>}<span>{last}</span>{tail && <span class="after">{tail}</span>}</span>
-		: <span class="name" dir="ltr" title={shown}>{query ? mark(shown, query) : shown}</span>;
+	const brief = query ? shown : shown.replaceAll(ANONYMOUS, '');
+	const [head, last, tail] = query ? [] : partsOf(brief);
+	return (head || tail) && !shown.startsWith('<') ? <span class="name cut" dir="ltr" title={shown}>{head && <span class="before"><bdi dir="ltr">{head}</bdi></span>}<span>{last}</span>{tail && <span class="after">{tail}</span>}</span>
+		: <span class="name" dir="ltr" title={shown}>{query ? mark(shown, query) : brief}</span>;
 }
 
 function mark(text, query) {

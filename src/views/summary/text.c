@@ -1,5 +1,4 @@
-/* The summary as a page of text. Lines of tables are built in a buffer and cut to the width.
- */
+/* The summary as a page of text. Lines of tables are built in a buffer and cut to the width. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -103,8 +102,7 @@ static void put_heading(const struct page *page, struct sn_text *line)
 	put_line(page, line);
 }
 
-/* The bytes of `text` that fit into so many columns, up to a blank if there is one in its second
- * half. */
+/* The bytes of `text` that fit into so many columns, up to a blank if its second half has one. */
 static size_t bytes_that_fit(const char *text, size_t columns)
 {
 	size_t length = strlen(text), at = 0, blank = 0;
@@ -155,28 +153,18 @@ static void put_facts(const struct page *page, struct sn_text *line)
 	sn_text_free(&facts);
 }
 
-static void add_count(struct sn_text *line, uint64_t count)
+static const char *seconds_digits(char digits[32], double seconds)
 {
-	char digits[32];
-	int length = snprintf(digits, sizeof(digits), "%llu", (unsigned long long)count);
-
-	for (int i = 0; i < length; i++) {
-		if (i && (length - i) % 3 == 0)
-			sn_text_add_char(line, ',');
-		sn_text_add_char(line, digits[i]);
-	}
+	snprintf(digits, 32, seconds >= 100 ? "%.1f" : seconds >= 1 ? "%.2f" : "%.3f", seconds);
+	return digits;
 }
 
 static void add_seconds(struct sn_text *line, double seconds)
 {
-	if (isnan(seconds))
-		sn_text_add(line, "?");
-	else
-		sn_text_addf(line,
-			     seconds >= 100 ? "%.1f s"
-			     : seconds >= 1 ? "%.2f s"
-					    : "%.3f s",
-			     seconds);
+	char digits[32];
+
+	sn_text_addf(line, "%s%s", isnan(seconds) ? "?" : seconds_digits(digits, seconds),
+		     isnan(seconds) ? "" : " s");
 }
 
 /* `share` of `columns` columns, in eighths where the terminal can show them. */
@@ -233,16 +221,16 @@ static void put_head(const struct page *page, struct sn_text *line)
 	add_seconds(line, s->elapsed_s);
 	sn_text_addf(line, " elapsed%s", dot(page));
 	if (s->processes > 1) {
-		add_count(line, s->processes);
+		sn_text_add_count(line, s->processes);
 		sn_text_add(line, " processes");
 		if (s->images > s->processes) {
 			sn_text_add(line, " (");
-			add_count(line, s->images);
+			sn_text_add_count(line, s->images);
 			sn_text_add(line, " programs)");
 		}
 		sn_text_add(line, dot(page));
 	}
-	add_count(line, s->threads);
+	sn_text_add_count(line, s->threads);
 	sn_text_addf(line, s->threads == 1 ? " thread%s" : " threads%s", dot(page));
 	add_seconds(line, isnan(s->cpu_s) ? s->sampled_cpu_s : s->cpu_s);
 	sn_text_add(line, " CPU");
@@ -254,9 +242,9 @@ static void put_head(const struct page *page, struct sn_text *line)
 		sn_text_add_char(line, ')');
 	}
 	put_facts(page, line);
-	add_count(line, s->samples);
+	sn_text_add_count(line, s->samples);
 	sn_text_addf(line, s->samples == 1 ? " sample%s" : " samples%s", dot(page));
-	add_count(line, s->lost);
+	sn_text_add_count(line, s->lost);
 	sn_text_add(line, " lost");
 	if (is_clock_off(s))
 		sn_text_addf(line, "%sclock off", dot(page));
@@ -285,12 +273,6 @@ static const char *trust_mark(const struct page *page, enum sn_trust trust)
 						 SN_QUALITY_POOR };
 
 	return sn_quality_mark(marks[trust], page->is_utf8);
-}
-
-static const char *seconds_digits(char digits[32], double seconds)
-{
-	snprintf(digits, 32, seconds >= 100 ? "%.1f" : seconds >= 1 ? "%.2f" : "%.3f", seconds);
-	return digits;
 }
 
 static void put_finding(const struct page *page, struct sn_text *line,
@@ -521,6 +503,23 @@ static bool is_worth_a_row(const struct sn_summary *s, size_t row, const struct 
 	return row < 2 || sn_share(weight->cpu_ns, s->profile->total.cpu_ns) >= 0.005;
 }
 
+/* The name of one of the functions of a column, so that it differs from the others. */
+static void add_name(struct sn_text *line, const struct sn_program *program,
+		     const uint32_t *functions, size_t count, size_t i, const char *suffix,
+		     size_t columns)
+{
+	const char *names[SN_SUMMARY_ROWS];
+	struct sn_text name = { 0 };
+
+	for (size_t k = 0; k < count; k++)
+		names[k] = program->functions.items[functions[k]].name;
+	sn_text_add(&name, names[i]);
+	sn_text_elide_among(&name, columns - strlen(suffix), names, count);
+	sn_text_add(&name, suffix);
+	add_cell(line, name.chars, columns);
+	sn_text_free(&name);
+}
+
 static void put_loops(const struct page *page, struct sn_text *line, size_t rows)
 {
 	const struct sn_summary *s = page->summary;
@@ -530,8 +529,12 @@ static void put_loops(const struct page *page, struct sn_text *line, size_t rows
 			      ? page->width - SHARE_COLUMNS - name - 12
 			      : 16;
 
+	uint32_t functions[SN_SUMMARY_ROWS];
+
 	if (!s->loop_count)
 		return;
+	for (size_t i = 0; i < s->loop_count; i++)
+		functions[i] = program->loops.items[s->loops[i].loop].function;
 	put_line(page, line);
 	sn_text_addf(line, "  #   CPU     95 %%          seconds  %-*s  thr dev  in function",
 		     (int)name, "hottest source loops");
@@ -539,7 +542,7 @@ static void put_loops(const struct page *page, struct sn_text *line, size_t rows
 	for (size_t i = 0; i < s->loop_count && i < rows; i++) {
 		const struct sn_summary_loop *row = &s->loops[i];
 		const struct sn_program_loop *loop = &program->loops.items[row->loop];
-		struct sn_text where = { 0 };
+		char parts[32] = "";
 
 		if (!is_worth_a_row(s, i, &row->exclusive))
 			break;
@@ -551,11 +554,9 @@ static void put_loops(const struct page *page, struct sn_text *line, size_t rows
 			sn_text_add(line, "        -  ");
 		else
 			sn_text_addf(line, "  %7.2f  ", row->deviation);
-		sn_text_add(&where, program->functions.items[loop->function].name);
 		if (row->parts > 1)
-			sn_text_addf(&where, " (%u parts)", row->parts);
-		add_cell(line, where.chars, rest);
-		sn_text_free(&where);
+			snprintf(parts, sizeof(parts), " (%u parts)", row->parts);
+		add_name(line, program, functions, s->loop_count, i, parts, rest);
 		put_line(page, line);
 	}
 }
@@ -584,7 +585,7 @@ static void put_functions(const struct page *page, struct sn_text *line, size_t 
 		add_share(page, line, i + 1, m->exclusive.samples,
 			  sn_share(m->exclusive.cpu_ns, s->profile->total.cpu_ns),
 			  m->exclusive_share, (double)m->exclusive.cpu_ns / 1e9);
-		add_cell(line, program->functions.items[f].name, rest);
+		add_name(line, program, s->functions, s->function_count, i, "", rest);
 		sn_text_addf(line, "%6.1f %%  ",
 			     100 * sn_share(m->inclusive.cpu_ns, s->profile->total.cpu_ns));
 		add_cell(line, sn_program_module_name(program, program->functions.items[f].module),

@@ -154,6 +154,11 @@ TEST(what_tells_rows_apart_stays)
 		{ "void std::__sort<long*, std::less<long> >(long*, long*)", 24,
 		  "void std::__sort<..>" },
 		{ "boost::detail::inner<a<b> >::one::visit", 24, "..::one::visit" },
+		{ "one::two::(anonymous namespace)::three::visit", 24, "one::two::three::visit" },
+		{ "(anonymous namespace)::visits_with_a_long_name(int)", 24,
+		  "visits_with_a_long_name" },
+		{ "one::table<int, two::less<three::key> >::find", 40,
+		  "one::table<int, less<key> >::find" },
 		{ "a::b::c::very_long_last_component_of_a_name", 24, "..::very_long_..f_a_name" },
 		{ "/usr/lib/x86_64-linux-gnu/crt1.o", 24, "../crt1.o" },
 		{ "src/interpreter/evaluation/frames.c:1234", 24, "../frames.c:1234" },
@@ -184,10 +189,32 @@ TEST(what_tells_rows_apart_stays)
 	}
 }
 
+TEST(names_that_would_look_the_same_are_told_apart)
+{
+	static const char *const names[] = {
+		"outer::inner::(anonymous namespace)::Sorter<double, outer::Square>::run(int)",
+		"outer::inner::(anonymous namespace)::Sorter<float, outer::Cube>::run(int)",
+		"outer::inner::main_function_of_it(int, char**)",
+	};
+	static const char *const shown[] = { "Sorter<double..>::run", "Sorter<float..>::run",
+					     "..::main_function_of_it" };
+
+	for (size_t i = 0; i < 3; i++) {
+		struct sn_text text = { 0 };
+
+		sn_text_add(&text, names[i]);
+		sn_text_elide_among(&text, 24, names, 3);
+		CHECK(text.length <= 24);
+		CHECK_STRING(text.chars, shown[i]);
+		sn_text_free(&text);
+	}
+}
+
 /* Whatever brackets there are, it ends, and the width holds. */
 TEST(any_text_is_cut_to_its_width)
 {
 	static const char letters[] = "<>(){}[]:: ab-/.,operator< ";
+	struct sn_text before = { 0 };
 	uint32_t random = 1;
 
 	for (int round = 0; round < 20000; round++) {
@@ -203,8 +230,14 @@ TEST(any_text_is_cut_to_its_width)
 		sn_text_elide(&text, columns);
 		CHECK(text.length <= (length < columns ? length : columns));
 		CHECK(text.length == strlen(text.chars));
-		sn_text_free(&text);
+		if (before.chars && text.chars[0]) {
+			sn_text_elide_apart(&text, columns, before.chars);
+			CHECK(text.length <= columns);
+		}
+		sn_text_free(&before);
+		before = text;
 	}
+	sn_text_free(&before);
 }
 
 TEST(names_that_are_addresses_stay_whole)
@@ -218,6 +251,18 @@ TEST(names_that_are_addresses_stay_whole)
 		sn_text_elide(&text, 12);
 		CHECK_STRING(text.chars, names[i]);
 		CHECK_INT(sn_text_columns_least(names[i]), strlen(names[i]));
+		sn_text_free(&text);
+	}
+	{
+		static const char name[] = "<code at 0x13f690, after x264_8_trellis_coefn>+0x31";
+		struct sn_text text = { 0 };
+
+		sn_text_add(&text, name);
+		CHECK_INT(sn_text_columns_least(name), 23);
+		sn_text_elide(&text, 60);
+		CHECK_STRING(text.chars, name);
+		sn_text_elide(&text, 30);
+		CHECK_STRING(text.chars, "<code at 0x13f690>+0x31");
 		sn_text_free(&text);
 	}
 	CHECK_INT(sn_text_columns_least("<lambda(int)>::operator()(int) const"), 24);

@@ -2,7 +2,7 @@
 import { Fragment, h } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { NONE, toc } from '../chunks.js';
-import { Empty, FunctionLink, Head, LoopLink, Quality, Share, StackedBar, Tile, elapsedS, place } from '../parts.jsx';
+import { Empty, FunctionLink, Head, LoopLink, Name, Quality, Share, StackedBar, Tile, elapsedS, place } from '../parts.jsx';
 import { workColour, workMeaning } from '../palette.js';
 import { grouped, percent, seconds, visible } from '../format.js';
 import { linkTo } from '../state.js';
@@ -124,7 +124,7 @@ function TopLoops({ d, agg }) {
 	const rows = useMemo(() => top(agg.ownLoopExcl, 10), [agg]);
 	return <section class="panel"><h2>Hottest loops <span class="dim"><a href={linkTo('functions', '', { rows: 'loops' })}>all loops</a></span></h2>
 		{rows.length === 0 ? <Empty>No sample lies in a loop.</Empty> : <table class="small"><thead><tr><th>Loop</th><th class="num">Time</th><th class="num">Share of CPU</th><th><span class="visually-hidden">Quality</span></th></tr></thead>
-			<tbody>{rows.map((i) => <tr key={i}><td class="wide"><div class="pair"><LoopLink d={d} loop={i} /> <InFunction d={d} loop={i} /></div></td>
+			<tbody>{rows.map((i) => <tr key={i}><td class="wide"><div class="pair two"><LoopLink d={d} loop={i} /> <InFunction d={d} loop={i} /></div></td>
 				<td class="num">{seconds(agg.loopExcl[i])}</td><td class="num" style={{ minWidth: '7.5rem' }}><Share part={agg.loopExcl[i]} whole={agg.total} /></td>
 				<td><Quality samples={agg.loopSamples[i]} share={agg.loopExcl[i] / agg.total} all={agg.sampleTotal} low={agg.filtered ? undefined : d.loops.share_low[i]} high={d.loops.share_high[i]} /></td></tr>)}</tbody></table>}
 	</section>;
@@ -135,7 +135,7 @@ function InFunction({ d, loop }) {
 	const f = d.loops.function[loop];
 	if (f === NONE || d.loops.label.at(loop).startsWith(d.functions.name.at(f)))
 		return '';
-	return <span class="dim">in <span class="mono name">{visible(d.functions.name.at(f))}</span></span>;
+	return <span class="dim mono in">in <Name text={d.functions.name.at(f)} /></span>;
 }
 
 function TopFunctions({ d, agg }) {
