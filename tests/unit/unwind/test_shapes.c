@@ -53,13 +53,16 @@ static void note_difference(const uint64_t *pcs, const struct sn_unwind_walk_res
 	}
 }
 
-/** The frames from the interrupted one outwards, as glibc sees them. */
-static int truth_of(void **truth, uint64_t pc)
+/* The frames from the interrupted one outwards, as glibc sees them: those behind the trampoline
+ * that the handler returns to. The pc itself does not tell: a signal that waits for a handler's end
+ * interrupts in the trampoline. */
+static int truth_of(void **truth, const void *trampoline)
 {
 	int count = backtrace(truth, FRAMES_MAX), at = 0;
 
-	while (at < count && (uintptr_t)truth[at] != pc)
+	while (at < count && truth[at] != trampoline)
 		at++;
+	at += at < count;
 	memmove(truth, truth + at, (size_t)(count - at) * sizeof(void *));
 	return count - at;
 }
@@ -120,7 +123,7 @@ static void on_timer(int number, siginfo_t *info, void *context)
 		return;
 	}
 	sn_unwind_walk(&target, &regs, my_cache, pcs, FRAMES_MAX, &result);
-	count = truth_of(truth, pcs[0]);
+	count = truth_of(truth, __builtin_return_address(0));
 	while (same < count && same < (int)result.count && is_same(&result, pcs, truth, same))
 		same++;
 	seen.samples++;
