@@ -7,150 +7,11 @@
 #include "base/text.h"
 #include "views/summary/rate.h"
 #include "views/summary/summary.h"
+#include "views/summary/text_page.h"
 
-/* Bytes of a line that are set off. */
-struct span {
-	size_t from, to;
-	const char *style;
-};
-
-enum { SPANS_MAX = 8 };
-
-/* Of the line in work, in order; its bytes hold no escapes, so that widths are right. */
-struct spans {
-	struct span items[SPANS_MAX];
-	size_t count;
-};
-
-struct page {
-	const struct sn_summary *summary;
-	FILE *out;
-	bool is_utf8;
-	unsigned width;
-	const struct sn_style *style;
-	struct spans *spans;
-};
-
-static void set_off(const struct page *page, size_t from, size_t to, const char *style)
-{
-	if (page->spans->count < SPANS_MAX && style[0])
-		page->spans->items[page->spans->count++] = (struct span){ from, to, style };
-}
-
-static const char *dot(const struct page *page)
+static const char *dot(const struct sn_text_page *page)
 {
 	return page->is_utf8 ? " · " : ", ";
-}
-
-/* Printable text in exactly `columns` columns: cut in the middle, or padded. */
-static void add_cell(struct sn_text *line, const char *chars, size_t columns)
-{
-	struct sn_text safe = { 0 };
-	size_t width;
-
-	sn_text_add_printable(&safe, chars, strlen(chars));
-	sn_text_elide(&safe, columns);
-	width = safe.chars ? sn_utf8_columns(safe.chars) : 0;
-	if (safe.chars)
-		sn_text_add(line, safe.chars);
-	if (width < columns)
-		sn_text_add_repeated(line, ' ', columns - width);
-	sn_text_free(&safe);
-}
-
-static void write_spans(const struct page *page, const char *chars, size_t length)
-{
-	size_t at = 0;
-
-	for (size_t i = 0; i < page->spans->count; i++) {
-		const struct span *span = &page->spans->items[i];
-		size_t from = span->from < length ? span->from : length;
-		size_t to = span->to < length ? span->to : length;
-
-		if (from >= to)
-			continue;
-		fwrite(chars + at, 1, from - at, page->out);
-		fprintf(page->out, "%s%.*s%s", span->style, (int)(to - from), chars + from,
-			page->style->off);
-		at = to;
-	}
-	fwrite(chars + at, 1, length - at, page->out);
-	page->spans->count = 0;
-}
-
-/* What does not fit is cut at the right, at a character's border. */
-static void put_line(const struct page *page, struct sn_text *line)
-{
-	size_t end = line->length, columns = 0, at = 0;
-
-	while (end && line->chars[end - 1] == ' ')
-		end--;
-	while (at < end && columns < page->width) {
-		size_t length = sn_utf8_length(line->chars + at, end - at);
-
-		at += length ? length : 1;
-		columns++;
-	}
-	write_spans(page, line->chars ? line->chars : "", at < end ? at : end);
-	fputc('\n', page->out);
-	sn_text_clear(line);
-}
-
-static void put_heading(const struct page *page, struct sn_text *line)
-{
-	set_off(page, 0, line->length, page->style->strong);
-	put_line(page, line);
-}
-
-/* The bytes of `text` that fit into so many columns, up to a blank if its second half has one. */
-static size_t bytes_that_fit(const char *text, size_t columns)
-{
-	size_t length = strlen(text), at = 0, blank = 0;
-
-	for (size_t column = 0; at < length && column < columns; column++) {
-		size_t bytes = sn_utf8_length(text + at, length - at);
-
-		if (text[at] == ' ' && column > columns / 2)
-			blank = at;
-		at += bytes ? bytes : 1;
-	}
-	return at == length || text[at] == ' ' || !blank ? at : blank;
-}
-
-/* A sentence over as many lines as it needs, broken at blanks. */
-static void put_wrapped(const struct page *page, struct sn_text *line, const char *first,
-			const char *text)
-{
-	struct sn_text safe = { 0 };
-	size_t indent = sn_utf8_columns(first),
-	       room = page->width > indent + 20 ? page->width - indent : 60;
-	const char *at;
-
-	sn_text_add_printable(&safe, text, strlen(text));
-	at = safe.chars ? safe.chars : "";
-	sn_text_add(line, first);
-	do {
-		size_t cut = bytes_that_fit(at, room);
-
-		sn_text_add_bytes(line, at, cut);
-		put_line(page, line);
-		at += cut;
-		at += *at == ' ';
-		if (*at)
-			sn_text_add_repeated(line, ' ', indent);
-	} while (*at);
-	sn_text_free(&safe);
-}
-
-/* A line of facts, none of which may be cut off. */
-static void put_facts(const struct page *page, struct sn_text *line)
-{
-	struct sn_text facts = *line;
-	size_t indent = facts.chars ? strspn(facts.chars, " ") : 0;
-
-	*line = (struct sn_text){ 0 };
-	put_wrapped(page, line, indent ? " " : "", facts.chars ? facts.chars + indent : "");
-	sn_text_free(&facts);
 }
 
 static const char *seconds_digits(char digits[32], double seconds)
@@ -168,7 +29,8 @@ static void add_seconds(struct sn_text *line, double seconds)
 }
 
 /* `share` of `columns` columns, in eighths where the terminal can show them. */
-static void add_bar(const struct page *page, struct sn_text *line, double share, size_t columns)
+static void add_bar(const struct sn_text_page *page, struct sn_text *line, double share,
+		    size_t columns)
 {
 	static const char *const eighths[] = { "", "▏", "▎", "▍", "▌", "▋", "▊", "▉" };
 	size_t steps = share > 0 ? (size_t)lround(share * (double)columns * 8) : 0, shown;
@@ -188,7 +50,7 @@ static void add_bar(const struct page *page, struct sn_text *line, double share,
 		sn_text_add(line, eighths[steps % 8]);
 		shown += steps % 8 != 0;
 	}
-	set_off(page, from, line->length, page->style->bar);
+	sn_page_set_off(page, from, line->length, page->style->bar);
 	sn_text_add_repeated(line, ' ', columns - shown);
 }
 
@@ -199,7 +61,7 @@ static bool is_clock_off(const struct sn_summary *s)
 	return s->clock_mechanism && !strcmp(s->clock_mechanism, "off");
 }
 
-static void put_head(const struct page *page, struct sn_text *line)
+static void put_head(const struct sn_text_page *page, struct sn_text *line)
 {
 	const struct sn_summary *s = page->summary;
 	const struct sn_experiment *e = s->profile->experiment;
@@ -213,11 +75,11 @@ static void put_head(const struct page *page, struct sn_text *line)
 	for (char *c = one_line.chars; c && *c; c++)
 		if (*c == '\n' || *c == '\t')
 			*c = ' ';
-	add_cell(line, one_line.chars ? one_line.chars : "", room);
+	sn_page_add_cell(line, one_line.chars ? one_line.chars : "", room);
 	sn_text_free(&one_line);
 	sn_text_add(line, "  ");
 	sn_text_add_printable(line, e->name, name);
-	put_line(page, line);
+	sn_page_put_line(page, line);
 	add_seconds(line, s->elapsed_s);
 	sn_text_addf(line, " elapsed%s", dot(page));
 	if (s->processes > 1) {
@@ -241,7 +103,7 @@ static void put_head(const struct page *page, struct sn_text *line)
 		add_seconds(line, s->system_s);
 		sn_text_add_char(line, ')');
 	}
-	put_facts(page, line);
+	sn_page_put_facts(page, line);
 	sn_text_add_count(line, s->samples);
 	sn_text_addf(line, s->samples == 1 ? " sample%s" : " samples%s", dot(page));
 	sn_text_add_count(line, s->lost);
@@ -258,16 +120,16 @@ static void put_head(const struct page *page, struct sn_text *line)
 		sn_text_addf(line, "%sexit status %d", dot(page), e->exit_status);
 	if (s->profile->is_filtered)
 		sn_text_addf(line, "%sfiltered", dot(page));
-	put_facts(page, line);
+	sn_page_put_facts(page, line);
 	for (size_t i = 0; i < s->death_count; i++) {
-		set_off(page, 0, strlen(" Died:"), page->style->poor);
-		put_wrapped(page, line, " Died: ", s->warnings.items[i]);
+		sn_page_set_off(page, 0, strlen(" Died:"), page->style->poor);
+		sn_page_put_wrapped(page, line, " Died: ", s->warnings.items[i]);
 	}
 }
 
 /* ---- the verdict and what it rests on ---- */
 
-static const char *trust_mark(const struct page *page, enum sn_trust trust)
+static const char *trust_mark(const struct sn_text_page *page, enum sn_trust trust)
 {
 	static const enum sn_quality marks[] = { SN_QUALITY_GOOD, SN_QUALITY_FAIR,
 						 SN_QUALITY_POOR };
@@ -275,41 +137,42 @@ static const char *trust_mark(const struct page *page, enum sn_trust trust)
 	return sn_quality_mark(marks[trust], page->is_utf8);
 }
 
-static void put_finding(const struct page *page, struct sn_text *line,
+static void put_finding(const struct sn_text_page *page, struct sn_text *line,
 			const struct sn_finding *finding)
 {
 	const char *const styles[] = { page->style->good, page->style->fair, page->style->poor };
 	struct sn_text first = { 0 };
 	char digits[32];
 
-	set_off(page, 1, 1 + strlen(trust_mark(page, finding->confidence)),
-		styles[finding->confidence]);
+	sn_page_set_off(page, 1, 1 + strlen(trust_mark(page, finding->confidence)),
+			styles[finding->confidence]);
 	sn_text_addf(&first, " %s %8s  ", trust_mark(page, finding->confidence),
 		     seconds_digits(digits, finding->seconds));
 	if (isnan(finding->share))
 		sn_text_add(&first, "         ");
 	else
 		sn_text_addf(&first, "%5.1f %%  ", 100 * finding->share);
-	put_wrapped(page, line, first.chars, finding->sentence);
-	put_wrapped(page, line,
-		    page->is_utf8 ? "                     → " : "                     > ",
-		    finding->remedy);
+	sn_page_put_wrapped(page, line, first.chars, finding->sentence);
+	sn_page_put_wrapped(page, line,
+			    page->is_utf8 ? "                     → " : "                     > ",
+			    finding->remedy);
 	sn_text_free(&first);
 }
 
-static void put_verdict(const struct page *page, struct sn_text *line)
+static void put_verdict(const struct sn_text_page *page, struct sn_text *line)
 {
 	const struct sn_answer *v = &page->summary->verdict;
 	struct sn_text words = { 0 };
 
-	put_line(page, line);
+	sn_page_put_line(page, line);
 	sn_text_addf(&words, "%s (confidence: %s)", v->sentence, sn_trust_name(v->confidence));
-	set_off(page, 0, strlen(" Verdict: ") + strcspn(v->sentence, ":."), page->style->strong);
-	put_wrapped(page, line, " Verdict: ", words.chars);
+	sn_page_set_off(page, 0, strlen(" Verdict: ") + strcspn(v->sentence, ":."),
+			page->style->strong);
+	sn_page_put_wrapped(page, line, " Verdict: ", words.chars);
 	sn_text_free(&words);
-	put_line(page, line);
+	sn_page_put_line(page, line);
 	sn_text_add(line, "   seconds  of time  what is at stake, and what to do");
-	put_heading(page, line);
+	sn_page_put_heading(page, line);
 	for (size_t i = 0; i < v->count; i++)
 		put_finding(page, line, &v->findings[i]);
 }
@@ -317,26 +180,26 @@ static void put_verdict(const struct page *page, struct sn_text *line)
 /* ---- elapsed and categories, side by side ---- */
 
 /* Bars shrink with the page; names and figures do not. */
-static size_t bar_columns(const struct page *page)
+static size_t bar_columns(const struct sn_text_page *page)
 {
 	return page->width >= 140 ? 30 : page->width >= 100 ? 18 : page->width >= 90 ? 12 : 7;
 }
 
-static size_t left_columns(const struct page *page)
+static size_t left_columns(const struct sn_text_page *page)
 {
 	return 30 + bar_columns(page);
 }
 
-static void add_left_row(const struct page *page, struct sn_text *line, const char *name,
+static void add_left_row(const struct sn_text_page *page, struct sn_text *line, const char *name,
 			 double seconds)
 {
 	const struct sn_summary *s = page->summary;
 	double share = seconds / s->threads_elapsed_s;
 
 	sn_text_add(line, "   ");
-	add_cell(line, name, 16);
+	sn_page_add_cell(line, name, 16);
 	if (isnan(share)) {
-		add_cell(line, "not measured", left_columns(page) - 19);
+		sn_page_add_cell(line, "not measured", left_columns(page) - 19);
 		return;
 	}
 	add_bar(page, line, share, bar_columns(page));
@@ -355,7 +218,7 @@ static int category_order(const void *left, const void *right, void *context)
 }
 
 /* Where the program is more than one file: what is whose. */
-static void add_modules(const struct page *page, struct sn_text *line)
+static void add_modules(const struct sn_text_page *page, struct sn_text *line)
 {
 	const struct sn_profile *p = page->summary->profile;
 	uint32_t modules[2];
@@ -370,13 +233,13 @@ static void add_modules(const struct page *page, struct sn_text *line)
 	}
 }
 
-static void add_right_row(const struct page *page, struct sn_text *line, int category)
+static void add_right_row(const struct sn_text_page *page, struct sn_text *line, int category)
 {
 	const struct sn_summary *s = page->summary;
 	double spin = sn_share(s->profile->spin_ns[category], s->profile->total.cpu_ns);
 
 	sn_text_add(line, "  ");
-	add_cell(line, sn_category_name((enum sn_category)category), 9);
+	sn_page_add_cell(line, sn_category_name((enum sn_category)category), 9);
 	add_bar(page, line, s->category_shares[category], bar_columns(page));
 	sn_text_addf(line, "%6.1f %%", 100 * s->category_shares[category]);
 	if (category == SN_CATEGORY_PROGRAM)
@@ -418,7 +281,7 @@ static size_t bars_of(const struct sn_summary *s, struct bar *bars)
 	return count;
 }
 
-static void put_shares(const struct page *page, struct sn_text *line)
+static void put_shares(const struct sn_text_page *page, struct sn_text *line)
 {
 	const struct sn_summary *s = page->summary;
 	struct bar bars[BARS_MAX];
@@ -435,7 +298,7 @@ static void put_shares(const struct page *page, struct sn_text *line)
 		while (shown < SN_CATEGORIES && s->category_shares[order[shown]] >= 0.0005)
 			shown++;
 	}
-	put_line(page, line);
+	sn_page_put_line(page, line);
 	if (has_left) {
 		size_t at_work = s->threads - s->threads_idle;
 		struct sn_text title = { 0 };
@@ -448,11 +311,11 @@ static void put_shares(const struct page *page, struct sn_text *line)
 			sn_text_addf(&title,
 				     page->width < 100 ? " (%zu idle)" : " (%zu idle left out)",
 				     s->threads_idle);
-		add_cell(line, title.chars, left_columns(page));
+		sn_page_add_cell(line, title.chars, left_columns(page));
 		sn_text_free(&title);
 	}
 	sn_text_add(line, shown ? " CPU time by kind of work" : "");
-	put_heading(page, line);
+	sn_page_put_heading(page, line);
 	for (size_t i = 0; i < (has_left ? rows : 0) || i < shown; i++) {
 		if (has_left && i < rows)
 			add_left_row(page, line, bars[i].name, bars[i].seconds);
@@ -460,19 +323,19 @@ static void put_shares(const struct page *page, struct sn_text *line)
 			sn_text_add_repeated(line, ' ', left_columns(page));
 		if (i < shown)
 			add_right_row(page, line, order[i]);
-		put_line(page, line);
+		sn_page_put_line(page, line);
 	}
 	if (!isnan(s->loops_share)) {
 		sn_text_addf(line, "   %.1f %% of CPU time in loops, %.1f %% in innermost loops",
 			     100 * s->loops_share, 100 * s->innermost_share);
-		put_line(page, line);
+		sn_page_put_line(page, line);
 	}
 }
 
 /* ---- tables ---- */
 
-static void add_share(const struct page *page, struct sn_text *line, size_t rank, uint64_t samples,
-		      double share, struct sn_interval interval, double seconds)
+static void add_share(const struct sn_text_page *page, struct sn_text *line, size_t rank,
+		      uint64_t samples, double share, struct sn_interval interval, double seconds)
 {
 	char range[32], time[32];
 
@@ -490,7 +353,7 @@ static void add_share(const struct page *page, struct sn_text *line, size_t rank
 enum { SHARE_COLUMNS = 36 };
 
 /* One column of so many beyond the usual width, at most so many. */
-static size_t wider(const struct page *page, size_t of, size_t most)
+static size_t wider(const struct sn_text_page *page, size_t of, size_t most)
 {
 	size_t more = page->width > 100 ? (page->width - 100) / of : 0;
 
@@ -516,11 +379,11 @@ static void add_name(struct sn_text *line, const struct sn_program *program,
 	sn_text_add(&name, names[i]);
 	sn_text_elide_among(&name, columns - strlen(suffix), names, count);
 	sn_text_add(&name, suffix);
-	add_cell(line, name.chars, columns);
+	sn_page_add_cell(line, name.chars, columns);
 	sn_text_free(&name);
 }
 
-static void put_loops(const struct page *page, struct sn_text *line, size_t rows)
+static void put_loops(const struct sn_text_page *page, struct sn_text *line, size_t rows)
 {
 	const struct sn_summary *s = page->summary;
 	const struct sn_program *program = s->profile->program;
@@ -535,10 +398,10 @@ static void put_loops(const struct page *page, struct sn_text *line, size_t rows
 		return;
 	for (size_t i = 0; i < s->loop_count; i++)
 		functions[i] = program->loops.items[s->loops[i].loop].function;
-	put_line(page, line);
+	sn_page_put_line(page, line);
 	sn_text_addf(line, "  #   CPU     95 %%          seconds  %-*s  thr dev  in function",
 		     (int)name, "hottest source loops");
-	put_heading(page, line);
+	sn_page_put_heading(page, line);
 	for (size_t i = 0; i < s->loop_count && i < rows; i++) {
 		const struct sn_summary_loop *row = &s->loops[i];
 		const struct sn_program_loop *loop = &program->loops.items[row->loop];
@@ -549,7 +412,7 @@ static void put_loops(const struct page *page, struct sn_text *line, size_t rows
 		add_share(page, line, row->rank, row->exclusive.samples,
 			  sn_share(row->exclusive.cpu_ns, s->profile->total.cpu_ns), row->share,
 			  (double)row->exclusive.cpu_ns / 1e9);
-		add_cell(line, loop->code->label, name);
+		sn_page_add_cell(line, loop->code->label, name);
 		if (isnan(row->deviation))
 			sn_text_add(line, "        -  ");
 		else
@@ -557,11 +420,11 @@ static void put_loops(const struct page *page, struct sn_text *line, size_t rows
 		if (row->parts > 1)
 			snprintf(parts, sizeof(parts), " (%u parts)", row->parts);
 		add_name(line, program, functions, s->loop_count, i, parts, rest);
-		put_line(page, line);
+		sn_page_put_line(page, line);
 	}
 }
 
-static void put_functions(const struct page *page, struct sn_text *line, size_t rows)
+static void put_functions(const struct sn_text_page *page, struct sn_text *line, size_t rows)
 {
 	const struct sn_summary *s = page->summary;
 	const struct sn_program *program = s->profile->program;
@@ -572,10 +435,10 @@ static void put_functions(const struct page *page, struct sn_text *line, size_t 
 
 	if (!s->function_count)
 		return;
-	put_line(page, line);
+	sn_page_put_line(page, line);
 	sn_text_addf(line, "  #   CPU     95 %%          seconds  %-*s  with callees  module",
 		     (int)rest - 5, "hottest functions");
-	put_heading(page, line);
+	sn_page_put_heading(page, line);
 	for (size_t i = 0; i < s->function_count && i < rows; i++) {
 		uint32_t f = s->functions[i];
 		const struct sn_metrics *m = &s->profile->functions[f];
@@ -588,9 +451,10 @@ static void put_functions(const struct page *page, struct sn_text *line, size_t 
 		add_name(line, program, s->functions, s->function_count, i, "", rest);
 		sn_text_addf(line, "%6.1f %%  ",
 			     100 * sn_share(m->inclusive.cpu_ns, s->profile->total.cpu_ns));
-		add_cell(line, sn_program_module_name(program, program->functions.items[f].module),
-			 module);
-		put_line(page, line);
+		sn_page_add_cell(
+			line, sn_program_module_name(program, program->functions.items[f].module),
+			module);
+		sn_page_put_line(page, line);
 	}
 }
 
@@ -611,16 +475,16 @@ static void add_path(struct sn_text *text, const struct sn_program *program, uin
 	sn_vec_free(&steps);
 }
 
-static void put_waits(const struct page *page, struct sn_text *line, size_t rows)
+static void put_waits(const struct sn_text_page *page, struct sn_text *line, size_t rows)
 {
 	const struct sn_summary *s = page->summary;
 	const struct sn_program *program = s->profile->program;
 
 	if (!s->waits.items.count || !rows)
 		return;
-	put_line(page, line);
+	sn_page_put_line(page, line);
 	sn_text_add(line, "  #  blocked s    waits  kind       what waits, and who called it");
-	put_heading(page, line);
+	sn_page_put_heading(page, line);
 	for (size_t i = 0; i < s->waits.items.count && i < rows; i++) {
 		const struct sn_wait_group *g = &s->waits.items.items[i];
 		struct sn_text path = { 0 }, at = { 0 };
@@ -637,17 +501,17 @@ static void put_waits(const struct page *page, struct sn_text *line, size_t rows
 		room = page->width > 36 + at.length ? page->width - 36 - at.length : 20;
 		if (path.length < room)
 			room = path.length;
-		add_cell(line, path.chars ? path.chars : "", room);
+		sn_page_add_cell(line, path.chars ? path.chars : "", room);
 		sn_text_add(line, at.chars ? at.chars : "");
 		sn_text_free(&at);
 		sn_text_free(&path);
-		put_line(page, line);
+		sn_page_put_line(page, line);
 	}
 }
 
 /* ---- compile options ---- */
 
-static void put_compile(const struct page *page, struct sn_text *line)
+static void put_compile(const struct sn_text_page *page, struct sn_text *line)
 {
 	const struct sn_summary *s = page->summary;
 
@@ -663,7 +527,7 @@ static void put_compile(const struct page *page, struct sn_text *line)
 				sn_text_addf(line, ", by %s", f->compiler);
 			sn_text_addf(line, ", compiled without (%% of its time): %s",
 				     missing.chars);
-			put_facts(page, line);
+			sn_page_put_facts(page, line);
 		}
 		sn_text_free(&missing);
 	}
@@ -671,7 +535,7 @@ static void put_compile(const struct page *page, struct sn_text *line)
 
 /* ---- the foot ---- */
 
-static void put_notes(const struct page *page, struct sn_text *line)
+static void put_notes(const struct sn_text_page *page, struct sn_text *line)
 {
 	const struct sn_summary *s = page->summary;
 	enum { NOTES_MAX = 6 };
@@ -679,11 +543,12 @@ static void put_notes(const struct page *page, struct sn_text *line)
 	size_t first = s->death_count, end = first + NOTES_MAX;
 
 	for (size_t i = first; i < s->warnings.count && i < end; i++)
-		put_wrapped(page, line, i > first ? "       " : " Note: ", s->warnings.items[i]);
+		sn_page_put_wrapped(page, line,
+				    i > first ? "       " : " Note: ", s->warnings.items[i]);
 	if (s->warnings.count > end) {
 		sn_text_addf(line, "       and %zu more: sonde show summary --format json",
 			     s->warnings.count - end);
-		put_line(page, line);
+		sn_page_put_line(page, line);
 	}
 }
 
@@ -697,7 +562,8 @@ static bool is_mostly_blocked(const struct sn_summary *s)
 }
 
 /* Commands joined by dots, as many as fit. */
-static void add_commands(const struct page *page, struct sn_text *line, const char *const *commands)
+static void add_commands(const struct sn_text_page *page, struct sn_text *line,
+			 const char *const *commands)
 {
 	for (const char *const *c = commands; *c; c++) {
 		if (c > commands && line->length + strlen(*c) + 4 > page->width)
@@ -729,7 +595,7 @@ static size_t commands_of(const struct sn_summary *s, const char **commands, siz
 	return count;
 }
 
-static void put_next(const struct page *page, struct sn_text *line)
+static void put_next(const struct sn_text_page *page, struct sn_text *line)
 {
 	const struct sn_summary *s = page->summary;
 	const char *commands[5] = { NULL };
@@ -742,14 +608,14 @@ static void put_next(const struct page *page, struct sn_text *line)
 			      : is_clock_off(s)	   ? "sonde show threads"
 						   : "sonde doctor";
 	add_commands(page, line, commands);
-	put_line(page, line);
+	sn_page_put_line(page, line);
 }
 
-static void put_nothing(const struct page *page, struct sn_text *line)
+static void put_nothing(const struct sn_text_page *page, struct sn_text *line)
 {
 	const struct sn_summary *s = page->summary;
 
-	put_line(page, line);
+	sn_page_put_line(page, line);
 	if (is_clock_off(s))
 		sn_text_add(line, " No samples: the clock was off, as asked.");
 	else if (s->cpu_s > 0.05)
@@ -763,13 +629,15 @@ static void put_nothing(const struct page *page, struct sn_text *line)
 	else
 		sn_text_add(line,
 			    " No sample was taken: the program used no CPU time to speak of.");
-	put_line(page, line);
+	sn_page_put_line(page, line);
 }
 
 void sn_summary_print(const struct sn_summary *s, FILE *out, bool is_utf8, unsigned width)
 {
-	struct spans spans = { 0 };
-	struct page page = { s, out, is_utf8, width ? width : 100, sn_terminal_style(out), &spans };
+	struct sn_text_spans spans = { 0 };
+	struct sn_text_page page = {
+		s, out, is_utf8, width ? width : 100, sn_terminal_style(out), &spans
+	};
 	struct sn_text line = { 0 };
 	bool is_blocked = is_mostly_blocked(s), is_short = s->verdict.count <= 3;
 	/* findings name where it waits; the table is for programs that hardly do else */
@@ -791,10 +659,10 @@ void sn_summary_print(const struct sn_summary *s, FILE *out, bool is_utf8, unsig
 	put_loops(&page, &line, loops);
 	put_functions(&page, &line, functions);
 	put_shares(&page, &line);
-	put_line(&page, &line);
+	sn_page_put_line(&page, &line);
 	put_compile(&page, &line);
 	if (s->heap_words)
-		put_wrapped(&page, &line, " Heap: ", s->heap_words);
+		sn_page_put_wrapped(&page, &line, " Heap: ", s->heap_words);
 	put_notes(&page, &line);
 	put_next(&page, &line);
 	sn_text_free(&line);
