@@ -19,7 +19,7 @@
 #include "base/progress.h"
 
 enum {
-	GAPS = 15,
+	GAPS = 9,
 	PERIOD_NS = 500000,
 	CARRIED_PERIOD_NS = 1000700, /* as targets have it: what comes before the kernel's tick has
 				      * its timer set anew at each switch */
@@ -240,9 +240,14 @@ static int64_t turns_ns(struct pair *pair, enum carried carried)
 	return pair->used_ns;
 }
 
-static uint64_t per_switch_ns(uint64_t with_ns, uint64_t without_ns)
+/* By rounds: what disturbs one with events disturbs that without, which is beside it. */
+static uint64_t per_switch_ns(const uint64_t *with_ns, const uint64_t *without_ns)
 {
-	return with_ns > without_ns ? (with_ns - without_ns) / (2 * TURNS) : 0;
+	uint64_t more[ROUNDS];
+
+	for (int i = 0; i < ROUNDS; i++)
+		more[i] = with_ns[i] > without_ns[i] ? with_ns[i] - without_ns[i] : 0;
+	return middle_of(more, ROUNDS) / (2 * TURNS);
 }
 
 void sn_cost_of_switch(struct sn_cost *cost)
@@ -275,8 +280,6 @@ void sn_cost_of_switch(struct sn_cost *cost)
 	if (pair.is_broken)
 		return;
 	/* not the least: an event that is not the CPU's next timer for a moment costs a tenth */
-	uint64_t without_ns = middle_of(rounds_ns[NO_EVENT], ROUNDS);
-	cost->switch_ns = per_switch_ns(middle_of(rounds_ns[OPEN_EVENT], ROUNDS), without_ns);
-	cost->switch_after_ns =
-		per_switch_ns(middle_of(rounds_ns[CLOSED_EVENT], ROUNDS), without_ns);
+	cost->switch_ns = per_switch_ns(rounds_ns[OPEN_EVENT], rounds_ns[NO_EVENT]);
+	cost->switch_after_ns = per_switch_ns(rounds_ns[CLOSED_EVENT], rounds_ns[NO_EVENT]);
 }

@@ -51,7 +51,8 @@ struct sn_clock {
 	uint32_t signals_counted; /* of events, since the CPU clock was read for it */
 	int64_t signals_cpu_ns;
 	uint64_t switches_seen, voluntary_seen, faults_seen;
-	uint64_t stretch_claimed_ns, stretch_switches; /* where the rate was last taken */
+	int64_t stretch_used_ns; /* where the rate of switches was last taken */
+	uint64_t stretch_switches, stretch_waits;
 	uint64_t handler_count;
 	uint32_t registers_count; /* samples whose registers could be kept */
 
@@ -124,6 +125,8 @@ void sn_sample_emit(struct sn_thread *self, uint32_t stack, int64_t now_ns, int6
  * is known to have been used; 0: nowhere. */
 void sn_sample_remainder(struct sn_thread *thread, struct sn_writer *writer, int64_t now_ns,
 			 uint32_t stack);
+/** Whether the calling thread switches too often for an event. */
+void sn_sample_look_at_switches(struct sn_thread *self);
 /** CPU time of the calling thread that no sample has claimed. */
 int64_t sn_sample_unclaimed_ns(const struct sn_thread *self);
 /** Makes the last system calls before no more may be made: what was used so far is claimed, and
@@ -132,10 +135,12 @@ void sn_sample_before_seal(struct sn_thread *self);
 
 /* ---- clock/timed_calls_handler.c ---- */
 
-/** The thread is sampled by a CPU timer from here on, or no more: calls that may block are measured
- *  by themselves. */
+/** The thread is sampled by a CPU timer from here on: calls that may block are measured by
+ *  themselves. */
 void sn_clock_time_calls(struct sn_thread *self);
-void sn_clock_leave_calls(struct sn_thread *self);
+/** It is sampled by a perf event: now and then after a call it is looked how often it switches. The
+ *  timer that looks for system time cannot tell, as it misses what switches take. */
+void sn_clock_watch_calls(struct sn_thread *self);
 /** At a tick of the timer, when `unclaimed_ns` of the thread's CPU time are no sample's and it was
  *  preempted so often: what the tick claims, where `is_call` says that it met a system call.
  *  0: it is no sample. */

@@ -337,6 +337,8 @@ static void note_mechanism(struct sn_thread *self, enum sn_mechanism mechanism)
 
 	clock->mechanism = (uint8_t)mechanism;
 	atomic_compare_exchange_strong(&sn_header()->mechanism, &unset, mechanism);
+	if (mechanism == SN_MECHANISM_PERF_SIGNAL)
+		sn_clock_watch_calls(self);
 	if (mechanism != SN_MECHANISM_THREAD_TIMER)
 		return;
 	sn_clock_time_calls(self);
@@ -479,7 +481,7 @@ void sn_events_use_perf(struct sn_thread *self)
 
 	if (!open_lasting(self))
 		return;
-	sn_clock_leave_calls(self);
+	sn_clock_watch_calls(self);
 	SYS(timer_delete, clock->sample_timer);
 	clock->has_sample_timer = 0;
 	clock->has_left_perf = 0;

@@ -14,12 +14,13 @@ enum {
 	SYNC_EVERY = 16, /* user samples between looks at the kernel's counts */
 	CLOCK_EVERY = 4, /* of those looks, with the CPU clock, if the thread never left its CPU */
 	REPAY = 8,	 /* samples that make up for what claims are off, a part each */
-	SWITCHES_PER_CPU_SECOND = 3000,
+	WAITS_PER_CPU_SECOND = 3000,
+	SWITCHES_PER_CPU_SECOND = 10000, /* preemptions, too */
 	SWITCHES_STRETCH_NS = 200000000,
 	/* half of what the rate allows in a whole stretch, and sooner than its half: no need to
 	 * wait for its end */
-	SWITCHES_STRETCH_MAX = SWITCHES_PER_CPU_SECOND / 10,
-	SWITCHES_FEW = 1000, /* a second: back to perf events */
+	SWITCHES_STRETCH_MAX = WAITS_PER_CPU_SECOND / 10,
+	WAITS_FEW = 1000, /* a second: back to perf events */
 	/* samples whose registers are kept: the first, then runs of some in so many */
 	REGISTERS_FIRST = 256,
 	REGISTERS_RUN = 4,
@@ -73,27 +74,41 @@ static int64_t clamp(int64_t value, int64_t low, int64_t high)
 
 /* Every so often: a thread that switches much is better served by a timer. A busy moment (threads
  * starting, one barrier after another) does not count: the rate is that of a stretch of CPU time.
- * Nor does being preempted, which says how busy the machine is and not what the thread does. */
+ * Being preempted says how busy the machine is and not what the thread does, unless it is so often
+ * that others cannot have used their slices: then it wakes them itself. */
 static void look_at_switches(struct sn_thread *self, const struct split *split)
 {
 	struct sn_clock *clock = sn_clock_of(self);
-	uint64_t claimed_ns = clock->claimed_user_ns + clock->claimed_system_ns;
-	uint64_t stretch_ns = claimed_ns - clock->stretch_claimed_ns;
-	uint64_t stretch_switches = split->voluntary_switches - clock->stretch_switches;
+	int64_t used_ns = split->user_ns + (int64_t)clock->claimed_user_ns + split->system_ns +
+			  (int64_t)clock->claimed_system_ns;
+	uint64_t stretch_ns =
+		used_ns > clock->stretch_used_ns ? (uint64_t)(used_ns - clock->stretch_used_ns) : 0;
+	uint64_t all = split->switches - clock->stretch_switches;
+	uint64_t waits = split->voluntary_switches - clock->stretch_waits;
 
 	sn_collect_cost(self, split->switches);
 	clock->voluntary_seen = split->voluntary_switches;
-	if (stretch_ns < SWITCHES_STRETCH_NS && stretch_switches <= SWITCHES_STRETCH_MAX)
+	if (stretch_ns < SWITCHES_STRETCH_NS && all <= SWITCHES_STRETCH_MAX)
 		return;
-	clock->stretch_claimed_ns = claimed_ns;
-	clock->stretch_switches = split->voluntary_switches;
-	if (clock->mechanism == SN_MECHANISM_PERF_SIGNAL &&
-	    stretch_switches > SWITCHES_STRETCH_MAX &&
-	    stretch_switches * 1000000 / (stretch_ns / 1000 + 1) > SWITCHES_PER_CPU_SECOND)
+	uint64_t all_rate = all * 1000000 / (stretch_ns / 1000 + 1);
+	uint64_t wait_rate = waits * 1000000 / (stretch_ns / 1000 + 1);
+
+	if (clock->mechanism == SN_MECHANISM_PERF_SIGNAL && all > SWITCHES_STRETCH_MAX &&
+	    (wait_rate > WAITS_PER_CPU_SECOND || all_rate > SWITCHES_PER_CPU_SECOND))
 		sn_events_use_timer(self);
 	else if (clock->has_left_perf && stretch_ns >= SWITCHES_STRETCH_NS &&
-		 stretch_switches * 1000000 / (stretch_ns / 1000) < SWITCHES_FEW)
+		 wait_rate < WAITS_FEW && all_rate < WAITS_PER_CPU_SECOND)
 		sn_events_use_perf(self);
+	clock->stretch_used_ns = used_ns;
+	clock->stretch_switches = split->switches;
+	clock->stretch_waits = split->voluntary_switches;
+}
+
+void sn_sample_look_at_switches(struct sn_thread *self)
+{
+	struct split split = kernel_split(self);
+
+	look_at_switches(self, &split);
 }
 
 /* Reading the CPU clock is no harmless look: it makes the kernel book the thread's time and end its
