@@ -21,6 +21,8 @@
 #include "cli/command.h"
 #include "code/image.h"
 #include "code/xz.h"
+#include "machine/caches.h"
+#include "machine/machine.h"
 
 enum { D_CHECK, D_STATE, D_FINDING, D_MEANING, D_REMEDY };
 
@@ -106,6 +108,32 @@ static bool flag_is_set(const char *flags, const char *flag)
 	return false;
 }
 
+/* Of this processor, or of the one that stands in for it. */
+static void caches_check(struct examination *x)
+{
+	const char *native = sn_machine_native_name(), *here = sn_machine_processor_name();
+	bool is_here = !getenv("SONDE_NATIVE_ARCH") || !native || (here && !strcmp(native, here));
+	struct sn_caches caches;
+	struct sn_text text = { 0 };
+	struct sn_error err;
+
+	if (is_here) {
+		sn_caches_native(&caches);
+	} else if (sn_caches_of(native, &caches, &err) != SN_OK) {
+		row(x, "caches", LIMITED, err.sentence, "see 'sonde help cqa' for the names", "%s",
+		    native);
+		return;
+	}
+	sn_caches_describe(&caches, &text);
+	if (!caches.count)
+		row(x, "caches", LIMITED, "neither the kernel nor CPUID tells of caches", "",
+		    "not known");
+	else
+		row(x, "caches", OK, "", "", "%s%s%s", text.chars, is_here ? "" : " of ",
+		    is_here ? "" : native);
+	sn_text_free(&text);
+}
+
 static void machine_check(struct examination *x)
 {
 	char model[256] = "unknown", flags[8192] = "";
@@ -116,6 +144,7 @@ static void machine_check(struct examination *x)
 	cpuinfo_value("flags", flags, sizeof(flags));
 	row(x, "cpu", OK, "", "", "%s, %ld processors%s", model, sysconf(_SC_NPROCESSORS_ONLN),
 	    flag_is_set(flags, "hypervisor") ? ", virtual machine" : "");
+	caches_check(x);
 	uname(&names);
 	sscanf(names.release, "%d.%d", &major, &minor);
 	if (major > 5 || (major == 5 && minor >= 4))
