@@ -90,7 +90,7 @@ def check_listed(t, page, path):
     look(t, page, path, 'system', 'a table of sonde show')
     titles = page.evaluate("[...document.querySelectorAll('.grid .titles button')].map(b => b.textContent)")
     cells = page.evaluate("[...document.querySelectorAll('.grid .row')].map(r => [...r.children].map(c => c.textContent))")
-    t.equal(titles[:4], ['share', 'system s', 'samples', 'what'], 'its columns are those of the text, in their order')
+    t.equal(titles[:4], ['Share', 'System s', 'Samples', 'What'], 'its columns are those of the text, in their order')
     t.check(len(cells) == 1 and cells[0][0].endswith('25.0 %') and cells[0][1:3] == ['', '1,234'] and cells[0][3].startswith('<img '),
             'shares, unknown figures, counts and hostile names', cells)
     t.check(page.evaluate("document.title") != 'pwned' and not page.evaluate("!!document.querySelector('.grid img')"), 'a name is no markup')
@@ -504,7 +504,8 @@ def check_columns(t, page, path):
     page.wait("document.body.dataset.ready === 'functions' && document.querySelectorAll('.titles button').length === 4", 5)
     titles = page.evaluate("[...document.querySelectorAll('.titles button')].map(b => [b.textContent.replace(/[ ▲▼]+$/, ''), b.title])")
     want = [[columns[key]['title'], columns[key]['help']] for key in ('exclusive_cpu_s', 'role', 'instruction_count')]
-    t.equal(sorted(titles[1:]), sorted(want), 'headings and their meanings are the view\'s')
+    lower = lambda rows: sorted([title.lower(), meaning] for title, meaning in rows)
+    t.equal(lower(titles[1:]), lower(want), 'headings and their meanings are the view\'s')
     got = page.evaluate("[...document.querySelectorAll('.grid .row')].map(r => parseInt(r.querySelectorAll('.num')[1].textContent.replaceAll(',', '')))")
     t.equal(got, sorted(got, reverse=True), 'loops in the order of a column of the view')
     t.check(len(got) > 0 and got[0] == max(more['instruction_count']), 'the largest first', got[:3])

@@ -33,9 +33,15 @@ function sorted(view, x, matcher, key, ascending) {
 	return rows.sort((a, b) => sign * (less(a, b) || 0) || a - b);
 }
 
+// Headings of the page begin large.
+const heading = (c) => {
+	const words = c.title ?? c.key.replaceAll('_', ' ');
+	return words.charAt(0).toUpperCase() + words.slice(1);
+};
+
 // A column of `sonde show` with the numbers and texts of chunk x.
-const tableColumn = (c, x, query) => ({ key: c.key, title: c.title ?? c.key.replaceAll('_', ' '), help: c.help ?? c.key, num: !isText(c),
-	width: isText(c) ? 'minmax(8rem, 2fr)' : c.kind === 'share' ? '9rem' : '6.6rem', least: isText(c) ? 110 : 84, className: isText(c) ? 'mono' : '',
+const tableColumn = (c, x, query) => ({ key: c.key, title: heading(c), help: c.help ?? c.key, num: !isText(c),
+	width: isText(c) ? 'minmax(8rem, 2fr)' : c.kind === 'share' ? '9rem' : `${Math.max(6.6, heading(c).length * .58 + 2.6)}rem`, least: isText(c) ? 110 : 84, className: isText(c) ? 'mono' : '',
 	render: isText(c) ? (i) => <Name text={x[c.key].at(i)} query={query} /> : c.kind === 'share' && x[c.key].every((v) => !(v > 1)) ? (i) => Number.isNaN(x[c.key][i]) ? '' : <Share part={x[c.key][i]} whole={1} /> : (i) => cell(c, x, i) });
 
 // Heading and meaning of a column that the page computes, as the view has them.
