@@ -17,7 +17,7 @@ enum { SN_OPTIONS_MAX = 64 };
 struct sn_option {
 	const char *name;    /* without the dashes */
 	char letter;	     /* 0: none */
-	const char *metavar; /* NULL: a flag */
+	const char *metavar; /* NULL: a flag; "[=MODE]": a value may follow behind '=' */
 	const char *help;    /* one sentence, no full stop */
 	const char *choices; /* "text|csv|json" for completion and checking; NULL: any */
 };

@@ -87,7 +87,8 @@ static void print_zsh(FILE *out)
 				continue;
 			fprintf(out, "\t\"%s\"%s) _arguments ", (*c)->name, words == 1 ? "*" : "");
 			for (const struct sn_option *o = (*c)->options; o->name; o++)
-				fprintf(out, "'--%s%s' ", o->name, o->metavar ? "=" : "");
+				fprintf(out, "'--%s%s' ", o->name,
+					o->metavar && o->metavar[0] != '[' ? "=" : "");
 			if ((*c)->word_at) {
 				fputs("'1:word:{compadd ", out);
 				put_words(*c, out);
@@ -127,7 +128,7 @@ static void print_fish(FILE *out)
 				first, (*c)->name, o->name);
 			if (o->letter)
 				fprintf(out, " -s %c", o->letter);
-			if (o->metavar)
+			if (o->metavar && o->metavar[0] != '[')
 				fputs(" -r", out);
 			fputs(" -d '", out);
 			single_quoted(out, o->help);

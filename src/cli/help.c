@@ -13,7 +13,8 @@ void sn_command_print_help(const struct sn_command *command, FILE *out)
 	for (const struct sn_option *o = command->options; o->name; o++) {
 		char left[64];
 
-		snprintf(left, sizeof(left), "--%s%s%s", o->name, o->metavar ? " " : "",
+		snprintf(left, sizeof(left), "--%s%s%s", o->name,
+			 o->metavar && o->metavar[0] != '[' ? " " : "",
 			 o->metavar ? o->metavar : "");
 		if (o->letter)
 			fprintf(out, "  -%c, %-24s %s\n", o->letter, left, o->help);

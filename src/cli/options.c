@@ -145,6 +145,8 @@ static sn_status long_option(struct parser *parser, char **argv, int argc, int *
 		return option_take(parser, i, "", err);
 	if (equals)
 		return option_take(parser, i, equals + 1, err);
+	if (option->metavar[0] == '[') /* its value may be left out */
+		return option_take(parser, i, "", err);
 	if (*at + 1 >= argc)
 		return sn_error_set(err, SN_ERR_USAGE, "--%s needs a value: --%s %s", option->name,
 				    option->name, option->metavar);

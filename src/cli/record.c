@@ -51,7 +51,7 @@ static sn_status follow_check(const char *follow, struct sn_error *err)
 
 static sn_status heap_check(const struct sn_record_options *o, struct sn_error *err)
 {
-	if (o->heap && strcmp(o->heap, "trace") != 0)
+	if (o->heap && o->heap[0] && strcmp(o->heap, "trace") != 0)
 		return sn_error_set(err, SN_ERR_USAGE, "--heap takes trace, not '%s'", o->heap);
 	if (o->heap && o->pid)
 		return sn_error_set(err, SN_ERR_USAGE,

@@ -18,7 +18,7 @@
 		{ "follow", 0, "WHICH",                                                            \
 		  "measure which children: all, fork, exec, none or =REGEX of program paths",      \
 		  NULL },                                                                          \
-		{ "heap", 0, "MODE",                                                               \
+		{ "heap", 0, "[=MODE]",                                                            \
 		  "trace the heap, too: every allocation with its call path (trace)", NULL },      \
 		{ "delay", 0, "SECONDS", "begin to measure so late", NULL },                       \
 		{ "duration", 0, "SECONDS", "measure so long; the target runs on unmeasured",      \

@@ -37,7 +37,7 @@ static const struct sn_column heap_columns[] = {
 	{ "line", NULL, SN_CELL_INT, 0 },
 	{ "module", "module", SN_CELL_TEXT, 0 },
 	{ "kind", "kind", SN_CELL_TEXT, 0 },
-	{ "allocations", "allocations", SN_CELL_INT, 0 },
+	{ "allocations", "allocs", SN_CELL_INT, 0 },
 	{ "bytes", "bytes", SN_CELL_INT, 0 },
 	{ "frees", "frees", SN_CELL_INT, 0 },
 	{ "leaked_count", "leaks", SN_CELL_INT, 0 },
@@ -274,9 +274,8 @@ static void why_no_heap(const struct sn_view_input *input, struct sn_text *out)
 	if (input->profile->experiment->traces.count)
 		sn_text_add(out, "there was none");
 	else
-		sn_text_add(
-			out,
-			"the heap was not traced; 'sonde record --heap=trace PROGRAM' does that");
+		sn_text_add(out,
+			    "the heap was not traced; 'sonde record --heap PROGRAM' does that");
 }
 
 static const struct sn_explanation heap_words[] = {
@@ -312,6 +311,7 @@ static const struct sn_explanation heap_words[] = {
 const struct sn_view sn_view_heap = {
 	.name = "heap",
 	.title = "allocations by site: how many, how large, how long they live",
+	.needs = SN_VIEW_NEEDS_HEAP,
 	.schema = "sonde.heap/1",
 	.columns = heap_columns,
 	.column_count = sizeof(heap_columns) / sizeof(*heap_columns),
@@ -321,6 +321,8 @@ const struct sn_view sn_view_heap = {
 			"site",
 	.caller_columns = "node,parent,depth",
 	.sort = "allocations",
+	.page_title = "Memory",
+	.is_in_report = true,
 	.fill = heap_fill,
 	.why_empty = why_no_heap,
 	.write_members = members_write,
@@ -330,6 +332,7 @@ const struct sn_view sn_view_heap = {
 const struct sn_view sn_view_leaks = {
 	.name = "leaks",
 	.title = "blocks that were never released, by site",
+	.needs = SN_VIEW_NEEDS_HEAP,
 	.schema = "sonde.leaks/1",
 	.columns = heap_columns,
 	.column_count = sizeof(heap_columns) / sizeof(*heap_columns),
@@ -346,6 +349,7 @@ const struct sn_view sn_view_leaks = {
 const struct sn_view sn_view_peak = {
 	.name = "peak",
 	.title = "what the heap's peak is made of, by site",
+	.needs = SN_VIEW_NEEDS_HEAP,
 	.schema = "sonde.peak/1",
 	.columns = heap_columns,
 	.column_count = sizeof(heap_columns) / sizeof(*heap_columns),

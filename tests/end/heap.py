@@ -458,6 +458,12 @@ int main(int count, char **words)
 
 
 def refused():
+    run = t.run('record', '-q', '--heap', '-o', 'short.1', 'true')
+    t.equal((run.returncode, t.show('heap', 'short.1')['mode']), (0, 'trace'), '--heap alone is --heap=trace')
+    for kilobytes in (40, 200, 3000):
+        run = t.command('bash', '-c', f'ulimit -f {kilobytes}; exec "$@"', 'bash', t.sonde, 'record', '-q', '--heap', '-o',
+                        f'limit{kilobytes}.1', 'sh', '-c', 'echo fine; exit 7')
+        t.equal((run.returncode, run.stdout), (7, 'fine\n'), f'files of at most {kilobytes} kB: the program runs as ever')
     run = t.run('record', '--heap=nothing', 'true')
     t.check(run.returncode == 125 and '--heap takes' in run.stderr, 'an unknown mode is refused', run.stderr)
     run = t.run('record', '--heap=trace', '--pid', os.getpid())

@@ -5,8 +5,11 @@
 #include "base/alloc.h"
 #include "report/model/model_parts.h"
 
-static bool is_wanted(const struct sn_view *view, const struct sn_report_options *options)
+static bool is_wanted(const struct sn_report *report, const struct sn_view *view,
+		      const struct sn_report_options *options)
 {
+	if (view->needs & SN_VIEW_NEEDS_HEAP && !report->profile->experiment->traces.count)
+		return false;
 	return (options->has_tables && view->is_in_report) ||
 	       (options->has_details && view->page_title);
 }
@@ -81,7 +84,7 @@ sn_status sn_report_add_tables(struct sn_report *report, struct sn_structures *s
 	for (const struct sn_view *const *view = sn_views; *view && status == SN_OK; view++) {
 		struct sn_report_table table = { .view = *view };
 
-		if (!is_wanted(*view, options))
+		if (!is_wanted(report, *view, options))
 			continue;
 		sn_table_init(&table.table, table.view->columns, table.view->column_count);
 		status = table.view->fill(&input, &table.table, err);

@@ -234,6 +234,8 @@ void sn_pthread_note_end(void);
 bool sn_file_create(enum sn_data_origin origin, uint32_t parent_sequence, uint32_t chunks_first);
 /** Arguments, environment, folder: once per image. */
 void sn_file_describe(struct sn_writer *writer);
+/** How long a file may be: going beyond RLIMIT_FSIZE sends SIGXFSZ to the target. */
+uint64_t sn_file_bytes_allowed(void);
 void sn_read_small_file(const char *path, char *out, size_t out_bytes);
 
 /* core/threads_handler.c */

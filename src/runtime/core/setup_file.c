@@ -136,19 +136,22 @@ static uint32_t back_chunks(long fd, uint32_t chunks)
 	return written;
 }
 
-/* Going beyond RLIMIT_FSIZE sends SIGXFSZ to the target: keep below. */
-static uint32_t chunks_allowed(uint32_t chunks)
+uint64_t sn_file_bytes_allowed(void)
 {
 	struct rlimit limit;
 
-	if (SYS(prlimit64, 0, RLIMIT_FSIZE, NULL, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
-		uint64_t most =
-			limit.rlim_cur < SN_DATA_HEADER_BYTES
+	return SYS(prlimit64, 0, RLIMIT_FSIZE, NULL, &limit) == 0 ? limit.rlim_cur : UINT64_MAX;
+}
+
+static uint32_t chunks_allowed(uint32_t chunks)
+{
+	uint64_t bytes = sn_file_bytes_allowed();
+	uint64_t most = bytes < SN_DATA_HEADER_BYTES
 				? 0
-				: (limit.rlim_cur - SN_DATA_HEADER_BYTES) / SN_DATA_CHUNK_BYTES;
-		if (most < chunks)
-			chunks = (uint32_t)most;
-	}
+				: (bytes - SN_DATA_HEADER_BYTES) / SN_DATA_CHUNK_BYTES;
+
+	if (most < chunks)
+		chunks = (uint32_t)most;
 	if (sn_config.settings.chunks_max && sn_config.settings.chunks_max < chunks)
 		chunks = (uint32_t)sn_config.settings.chunks_max;
 	return chunks;

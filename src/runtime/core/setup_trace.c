@@ -12,8 +12,11 @@ enum { FILE_BYTES = SN_TRACE_HEADER_BYTES + SN_TRACE_SLOTS * SN_TRACE_SLOT_BYTES
 /* Slots that there is room for; a hole would be a SIGBUS later. */
 static uint32_t back_slots(long fd, uint32_t slots)
 {
+	uint64_t allowed = sn_file_bytes_allowed();
+
 	for (; slots >= 1; slots /= 2)
-		if (SYS(fallocate, fd, 0, 0, sn_trace_slot_offset(slots)) == 0)
+		if (sn_trace_slot_offset(slots) <= allowed &&
+		    SYS(fallocate, fd, 0, 0, sn_trace_slot_offset(slots)) == 0)
 			return slots;
 	return 0;
 }
