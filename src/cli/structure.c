@@ -9,6 +9,8 @@
 #include "code/image.h"
 #include "code/loop_columns.h"
 #include "code/structure.h"
+#include "code/variables.h"
+#include "search/sir/sir.h"
 #include "rewrite/rewrite.h"
 
 enum { LIST_LOOPS, LIST_FUNCTIONS, LIST_BLOCKS, LIST_REWRITABLE, LIST_FRAMES };
@@ -239,6 +241,20 @@ static int list_of(const struct sn_args *args)
 	return !strcmp(list, "functions") ? LIST_FUNCTIONS : LIST_BLOCKS;
 }
 
+/* The whole module as XML for search tools. */
+static sn_status print_sir(struct sn_image *image, struct sn_structure *structure)
+{
+	struct sn_variables *variables = NULL;
+	struct sn_error err;
+
+	sn_structure_prepare_all(structure, SN_PREPARE_ALL);
+	if (sn_variables_read(image, &variables, &err) != SN_OK)
+		sn_warn("%s; there are no arrays and no lines", err.sentence);
+	sn_sir_write(structure, variables, stdout);
+	sn_variables_free(variables);
+	return SN_OK;
+}
+
 static sn_status print_structure(const struct sn_args *args, struct sn_structure *structure,
 				 struct sn_rewriter *rewriter, struct sn_error *err)
 {
@@ -292,6 +308,13 @@ static sn_status print_structure(const struct sn_args *args, struct sn_structure
 	return status;
 }
 
+static bool is_sir(const struct sn_args *args)
+{
+	const char *format = sn_args_value(args, "format");
+
+	return format && !strcmp(format, "sir");
+}
+
 enum { DEBUG_FOLDERS_MAX = 16 };
 
 /* "A:B" into an array of strings in `list`. */
@@ -331,7 +354,9 @@ static int structure_run(const struct sn_args *args)
 		status = sn_structure_open(image, &structure, &err);
 	if (status == SN_OK && list_of(args) == LIST_REWRITABLE)
 		rewriter = sn_rewriter_new(image, structure);
-	if (status == SN_OK)
+	if (status == SN_OK && is_sir(args))
+		status = print_sir(image, structure);
+	else if (status == SN_OK)
 		status = print_structure(args, structure, rewriter, &err);
 	sn_rewriter_free(rewriter);
 	sn_structure_free(structure);
@@ -355,7 +380,9 @@ static const struct sn_option structure_options[] = {
 	  "/usr/lib/debug",
 	  NULL },
 	{ "only-this-file", 0, NULL, "do not look for a separate debug file", NULL },
-	SN_TABLE_OPTIONS,
+	SN_TABLE_OPTIONS_WITH(
+		"how to print: text, csv, json, jsonl, or sir: the whole structure as XML",
+		"text|csv|json|jsonl|sir"),
 	{ 0 },
 };
 
@@ -369,12 +396,16 @@ const struct sn_command sn_command_structure = {
 		"tail, version of one source loop), basic blocks with their successors. Nothing is "
 		"run. With -l rewritable it says of each loop whether its instances can be counted, or why "
 		"not. With --addresses it says where addresses of the file lie, as addr2line -i "
-		"does, and in which loop.",
+		"does, and in which loop.\n\n"
+		"--format sir writes functions, loops, calls, OpenMP constructs and arrays in the "
+		"Standard Intermediate Representation of Periscope (docs/manual/structure.md).",
 	.options = structure_options,
 	.examples = (const char *const[]){ "sonde structure ./app", "the loops of a program",
 					   "sonde structure -l functions --format csv /usr/bin/xz",
 					   "its functions, for a spreadsheet",
 					   "sonde structure --addresses - ./app",
-					   "where the addresses on standard input are", NULL },
+					   "where the addresses on standard input are",
+					   "sonde structure --format sir ./app",
+					   "functions, loops, calls and arrays as XML", NULL },
 	.run = structure_run,
 };
