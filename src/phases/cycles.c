@@ -76,22 +76,26 @@ static void shares_find(struct scope *s)
 {
 	const struct sn_intervals *intervals = s->phases->intervals;
 	const struct sn_phase_paths *paths = s->phases->paths;
+	uint8_t *has_row = sn_alloc_zeroed(intervals->row_count + 1, 1);
+	struct sn_stack_sums sums;
 
 	for (size_t r = 0; r < intervals->row_count; r++) {
-		const struct sn_interval_row *row = &intervals->rows.items[r];
-
-		s->run_ns += (double)sn_interval_row_ns(row);
-		for (size_t i = row[0].first_cell; scope_has(s, r) && i < row[1].first_cell; i++) {
-			const struct sn_interval_cell *cell = &intervals->cells.items[i];
-			size_t k = scope_begin(s, cell->stack);
-			double ns = (double)sn_interval_cell_ns(cell);
-
-			if (s->root == SN_NONE || k < paths->first[cell->stack + 1])
-				s->total_ns += ns;
-			for (; k < paths->first[cell->stack + 1]; k++)
-				s->shares[paths->entities.items[k]] += ns;
-		}
+		s->run_ns += (double)sn_interval_row_ns(&intervals->rows.items[r]);
+		has_row[r] = scope_has(s, r);
 	}
+	sn_stack_sums_find(intervals, has_row, &sums);
+	free(has_row);
+	for (size_t i = 0; i < sums.items.count; i++) {
+		uint32_t stack = sums.items.items[i].stack;
+		double ns = (double)sums.items.items[i].ns;
+		size_t k = scope_begin(s, stack);
+
+		if (s->root == SN_NONE || k < paths->first[stack + 1])
+			s->total_ns += ns;
+		for (; k < paths->first[stack + 1]; k++)
+			s->shares[paths->entities.items[k]] += ns;
+	}
+	sn_vec_free(&sums.items);
 	for (uint32_t e = 0; e < paths->entity_count && s->total_ns > 0; e++)
 		s->shares[e] /= s->total_ns;
 }
@@ -110,7 +114,7 @@ static void calls_find(struct scope *s)
 		for (size_t i = paths->first[r]; i < paths->first[r + 1]; i++)
 			if (!sn_entity_is_loop(p->paths, paths->columns[i]))
 				s->calls[paths->columns[i]] +=
-					sn_phase_calls(p->activity, r, paths->columns[i]);
+					sn_phase_beats_of(p->activity, r, paths->columns[i]);
 	}
 }
 
@@ -424,14 +428,13 @@ static void scope_search(struct scope *s)
 		stages_add(s, owner);
 }
 
-static void scope_run(struct sn_phases *phases, const struct sn_observations *observations,
-		      uint32_t phase, uint32_t root)
+static void scope_run(struct sn_phases *phases, uint32_t phase, uint32_t root)
 {
 	struct sn_pace_scope pace;
 	struct scope s = { .phases = phases,
 			   .phase = phase,
 			   .root = root,
-			   .observations = observations,
+			   .observations = &phases->beats->observations,
 			   .pace = &pace };
 	size_t entities = (size_t)phases->paths->entity_count + 1,
 	       rows = phases->vectors->matrix.row_count;
@@ -472,14 +475,10 @@ static bool is_looked_into(const struct sn_phases *p, size_t at)
 
 void sn_phases_find_parts(struct sn_phases *phases)
 {
-	struct sn_observations observations;
-
-	sn_observations_find(phases->profile, phases->paths, &observations);
-	scope_run(phases, &observations, SN_NONE, SN_NONE);
+	scope_run(phases, SN_NONE, SN_NONE);
 	for (size_t i = 0; i < phases->cycles.count; i++)
 		if (is_looked_into(phases, i))
-			scope_run(phases, &observations, SN_NONE, phases->cycles.items[i].function);
-	sn_vec_free(&observations.items);
+			scope_run(phases, SN_NONE, phases->cycles.items[i].function);
 }
 
 /* Time of a site's entity that lies below a function, in the whole run. */
@@ -520,12 +519,8 @@ static bool is_covered(const struct sn_phases *p, const struct sn_phase_cycle *c
 
 void sn_phases_find_cycles(struct sn_phases *phases)
 {
-	struct sn_observations observations;
-
-	sn_observations_find(phases->profile, phases->paths, &observations);
 	for (uint32_t i = 0; i < phases->phases.count && phases->phases.count > 1; i++)
-		scope_run(phases, &observations, i, SN_NONE);
-	sn_vec_free(&observations.items);
+		scope_run(phases, i, SN_NONE);
 	for (size_t i = 0; i < phases->cycles.count; i++) {
 		struct sn_phase_cycle *cycle = &phases->cycles.items[i];
 

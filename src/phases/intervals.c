@@ -7,6 +7,7 @@
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/alloc.h"
 #include "base/map.h"
@@ -29,9 +30,12 @@ struct builder {
 	const struct sn_phase_paths *paths;
 	const struct sn_experiment *experiment;
 	struct span *spans;
-	struct sn_map cell_of; /* row << 32 | stack -> cell */
-	SN_VEC(size_t) cell_rows;
-	uint64_t last_key, last_cell;
+	SN_VEC(size_t) counted; /* samples of the experiment that count */
+
+	/* while cells are made */
+	bool is_filling;      /* else they are counted */
+	uint32_t *last_stack; /* by row: of its last cell */
+	size_t *next_cell;    /* by row: one after its last cell; while counting: how many */
 };
 
 static uint32_t stack_known(const struct builder *b, uint32_t stack)
@@ -95,9 +99,11 @@ static void spans_measure(struct builder *b)
 	for (size_t i = 0; i < e->samples.count; i++) {
 		const struct sn_sample *sample = &e->samples.items[i];
 
-		if (sample_counts(b, sample))
-			span_widen(&b->spans[e->threads.items[sample->thread].process],
-				   sample->time_ns, sample->time_ns + 1);
+		if (!sample_counts(b, sample))
+			continue;
+		sn_vec_push(&b->counted, i);
+		span_widen(&b->spans[e->threads.items[sample->thread].process], sample->time_ns,
+			   sample->time_ns + 1);
 	}
 	for (size_t p = 0; p < e->processes.count; p++) {
 		struct span *span = &b->spans[p];
@@ -134,6 +140,7 @@ static uint64_t wait_clip(const struct builder *b, const struct sn_wait *wait, i
 /* Median of samples over rows that mostly compute, at a given length. */
 struct tally {
 	struct sn_map rows; /* process << 32 | number -> index */
+	uint64_t last_key, last_row;
 	SN_VEC(uint64_t) samples;
 	SN_VEC(uint64_t) cpu_ns;
 	SN_VEC(uint64_t) blocked_ns;
@@ -141,16 +148,20 @@ struct tally {
 
 static size_t tally_row(struct tally *tally, uint32_t process, int64_t number)
 {
+	uint64_t key = (uint64_t)process << 32 | (uint32_t)number, *slot;
 	bool is_new;
-	uint64_t *slot =
-		sn_map_put(&tally->rows, (uint64_t)process << 32 | (uint32_t)number, &is_new);
 
+	if (tally->samples.count && key == tally->last_key)
+		return tally->last_row;
+	slot = sn_map_put(&tally->rows, key, &is_new);
 	if (is_new) {
 		*slot = tally->samples.count;
 		sn_vec_push(&tally->samples, 0);
 		sn_vec_push(&tally->cpu_ns, 0);
 		sn_vec_push(&tally->blocked_ns, 0);
 	}
+	tally->last_key = key;
+	tally->last_row = *slot;
 	return *slot;
 }
 
@@ -178,12 +189,10 @@ static void tally_fill(const struct builder *b, struct tally *tally, int64_t int
 {
 	const struct sn_experiment *e = b->experiment;
 
-	for (size_t i = 0; i < e->samples.count; i++) {
-		const struct sn_sample *sample = &e->samples.items[i];
+	for (size_t i = 0; i < b->counted.count; i++) {
+		const struct sn_sample *sample = &e->samples.items[b->counted.items[i]];
 		size_t row;
 
-		if (!sample_counts(b, sample))
-			continue;
 		row = tally_row(tally, e->threads.items[sample->thread].process,
 				sample->time_ns / interval_ns);
 		tally->samples.items[row]++;
@@ -219,11 +228,10 @@ static double sample_ns(const struct builder *b)
 	const struct sn_experiment *e = b->experiment;
 	double ns = 0, count = 0;
 
-	for (size_t i = 0; i < e->samples.count; i++)
-		if (sample_counts(b, &e->samples.items[i])) {
-			ns += (double)e->samples.items[i].cpu_ns;
-			count++;
-		}
+	for (size_t i = 0; i < b->counted.count; i++) {
+		ns += (double)e->samples.items[b->counted.items[i]].cpu_ns;
+		count++;
+	}
 	return count > 0 ? ns / count : NAN;
 }
 
@@ -321,59 +329,64 @@ size_t sn_interval_row_at(const struct sn_intervals *intervals, uint32_t process
 
 /* ---- cells ---- */
 
+/* Cells come stack by stack, so a row's last one is the one that is meant, or it is time for the
+ * next. NULL while they are counted. */
 static struct sn_interval_cell *cell_at(struct builder *b, size_t row, uint32_t stack)
 {
-	uint64_t key = (uint64_t)row << 32 | stack, *slot;
-	bool is_new;
-
-	if (key != b->last_key) {
-		slot = sn_map_put(&b->cell_of, key, &is_new);
-		if (is_new) {
-			struct sn_interval_cell cell = { .stack = stack };
-
-			*slot = b->out->cells.count;
-			sn_vec_push(&b->out->cells, cell);
-			sn_vec_push(&b->cell_rows, row);
-		}
-		b->last_key = key;
-		b->last_cell = *slot;
+	if (b->last_stack[row] != stack) {
+		b->last_stack[row] = stack;
+		if (b->is_filling)
+			b->out->cells.items[b->next_cell[row]].stack = stack;
+		b->next_cell[row]++;
 	}
-	return &b->out->cells.items[b->last_cell];
+	return b->is_filling ? &b->out->cells.items[b->next_cell[row] - 1] : NULL;
 }
 
-static void samples_add(struct builder *b)
+static size_t sample_row(const struct builder *b, const struct sn_sample *sample)
 {
-	const struct sn_experiment *e = b->experiment;
+	return sn_interval_row_at(b->out, b->experiment->threads.items[sample->thread].process,
+				  sample->time_ns);
+}
 
-	for (size_t i = 0; i < e->samples.count; i++) {
-		const struct sn_sample *sample = &e->samples.items[i];
-		struct sn_interval_cell *cell;
-		struct sn_interval_row *row;
-		size_t at;
+static void rows_add_samples(struct builder *b)
+{
+	for (size_t i = 0; i < b->counted.count; i++) {
+		const struct sn_sample *sample = &b->experiment->samples.items[b->counted.items[i]];
+		size_t at = sample_row(b, sample);
+		struct sn_interval_row *row = &b->out->rows.items[at];
 
-		if (!sample_counts(b, sample))
-			continue;
-		at = sn_interval_row_at(b->out, e->threads.items[sample->thread].process,
-					sample->time_ns);
 		if (at == b->out->row_count)
 			continue;
-		row = &b->out->rows.items[at];
-		cell = cell_at(b, at, stack_known(b, sample->stack));
-		cell->samples++;
 		row->samples++;
-		if (sample->flags & SN_SAMPLE_SYSTEM) {
-			cell->system_ns += sample->cpu_ns;
+		if (sample->flags & SN_SAMPLE_SYSTEM)
 			row->system_ns += sample->cpu_ns;
-		} else {
-			cell->user_ns += sample->cpu_ns;
+		else
 			row->user_ns += sample->cpu_ns;
-		}
 	}
+}
+
+static void cell_add_sample(struct builder *b, const struct sn_sample *sample)
+{
+	size_t at = sample_row(b, sample);
+	struct sn_interval_cell *cell =
+		at < b->out->row_count ? cell_at(b, at, stack_known(b, sample->stack)) : NULL;
+
+	if (!cell)
+		return;
+	cell->samples++;
+	if (sample->flags & SN_SAMPLE_SYSTEM)
+		cell->system_ns += sample->cpu_ns;
+	else
+		cell->user_ns += sample->cpu_ns;
 }
 
 static void blocked_add(struct builder *b, size_t at, uint32_t stack, uint64_t ns)
 {
-	cell_at(b, at, stack)->blocked_ns += ns;
+	struct sn_interval_cell *cell = cell_at(b, at, stack);
+
+	if (!cell)
+		return;
+	cell->blocked_ns += ns;
 	b->out->rows.items[at].blocked_ns += ns;
 }
 
@@ -405,57 +418,125 @@ static void wait_add(struct builder *b, const struct sn_wait *wait)
 	}
 }
 
-static void waits_add(struct builder *b)
+/* ---- order ---- */
+
+/* Indices in the order of stacks: those of stack s are indices[first[s] .. first[s + 1]). */
+struct by_stack {
+	size_t *first, *indices;
+};
+
+static void by_stack_begin(struct by_stack *by, size_t stacks, size_t count)
+{
+	by->first = sn_alloc_zeroed(stacks + 2, sizeof(size_t));
+	by->indices = sn_alloc_zeroed(count + 1, sizeof(size_t));
+}
+
+/* From how many each stack has (at first[stack + 2]) to where the next of each goes (at first[stack
+ * + 1]). When all are there that is where the next stack's begin. */
+static void by_stack_lay(struct by_stack *by, size_t stacks)
+{
+	for (size_t s = 2; s < stacks + 2; s++)
+		by->first[s] += by->first[s - 1];
+}
+
+static void by_stack_free(struct by_stack *by)
+{
+	free(by->first);
+	free(by->indices);
+}
+
+static void samples_by_stack(const struct builder *b, size_t stacks, struct by_stack *by)
+{
+	const struct sn_sample *samples = b->experiment->samples.items;
+
+	by_stack_begin(by, stacks, b->counted.count);
+	for (size_t i = 0; i < b->counted.count; i++)
+		by->first[stack_known(b, samples[b->counted.items[i]].stack) + 2]++;
+	by_stack_lay(by, stacks);
+	for (size_t i = 0; i < b->counted.count; i++)
+		by->indices[by->first[stack_known(b, samples[b->counted.items[i]].stack) + 1]++] =
+			b->counted.items[i];
+}
+
+static void waits_by_stack(const struct builder *b, size_t stacks, struct by_stack *by)
 {
 	const struct sn_experiment *e = b->experiment;
 
-	for (size_t i = 0; i < e->waits.count; i++) {
-		const struct sn_wait *wait = &e->waits.items[i];
+	by_stack_begin(by, stacks, e->waits.count);
+	for (size_t i = 0; i < e->waits.count; i++)
+		if (wait_counts(b, &e->waits.items[i]))
+			by->first[stack_known(b, e->waits.items[i].stack) + 2]++;
+	by_stack_lay(by, stacks);
+	for (size_t i = 0; i < e->waits.count; i++)
+		if (wait_counts(b, &e->waits.items[i]))
+			by->indices[by->first[stack_known(b, e->waits.items[i].stack) + 1]++] = i;
+}
 
-		if (wait_counts(b, wait))
-			wait_add(b, wait);
+static void cells_visit(struct builder *b, size_t stacks, const struct by_stack *samples,
+			const struct by_stack *waits)
+{
+	memset(b->last_stack, 0xff, (b->out->row_count + 1) * sizeof(*b->last_stack));
+	for (size_t s = 0; s < stacks; s++) {
+		for (size_t i = samples->first[s]; i < samples->first[s + 1]; i++)
+			cell_add_sample(b, &b->experiment->samples.items[samples->indices[i]]);
+		for (size_t i = waits->first[s]; i < waits->first[s + 1]; i++)
+			wait_add(b, &b->experiment->waits.items[waits->indices[i]]);
 	}
 }
 
-/* ---- order ---- */
-
-struct cell_key {
-	size_t row;
-	uint32_t stack, cell;
-};
-
-static int keys_compare(const void *left, const void *right)
-{
-	const struct cell_key *x = left, *y = right;
-
-	if (x->row != y->row)
-		return x->row < y->row ? -1 : 1;
-	return (x->stack > y->stack) - (x->stack < y->stack);
-}
-
-static void cells_sort(struct builder *b)
+/* Counts the cells of each row, then fills them. Both go stack by stack, so a row's cells are in
+ * that order. */
+static void cells_make(struct builder *b)
 {
 	struct sn_intervals *out = b->out;
-	size_t count = out->cells.count, row = 0;
-	struct cell_key *keys = sn_alloc_zeroed(count + 1, sizeof(*keys));
-	struct sn_interval_cell *sorted = sn_alloc_zeroed(count + 1, sizeof(*sorted));
+	size_t stacks = (size_t)b->profile->program->stack_count + 1, count = 0;
+	struct by_stack samples, waits;
 
-	assert(!count || b->cell_rows.items); /* a row for each cell */
-	for (size_t i = 0; i < count; i++)
-		keys[i] = (struct cell_key){ b->cell_rows.items[i], out->cells.items[i].stack,
-					     (uint32_t)i };
-	qsort(keys, count, sizeof(*keys), keys_compare);
-	for (size_t i = 0; i < count; i++) {
-		sorted[i] = out->cells.items[keys[i].cell];
-		while (row <= keys[i].row)
-			out->rows.items[row++].first_cell = i;
+	rows_add_samples(b);
+	samples_by_stack(b, stacks, &samples);
+	waits_by_stack(b, stacks, &waits);
+	b->last_stack = sn_alloc_zeroed(out->row_count + 1, sizeof(*b->last_stack));
+	b->next_cell = sn_alloc_zeroed(out->row_count + 1, sizeof(*b->next_cell));
+	cells_visit(b, stacks, &samples, &waits);
+	for (size_t r = 0; r <= out->row_count; r++) {
+		out->rows.items[r].first_cell = count;
+		count += b->next_cell[r];
+		b->next_cell[r] = out->rows.items[r].first_cell;
 	}
-	while (row <= out->row_count)
-		out->rows.items[row++].first_cell = count;
-	sn_vec_free(&out->cells);
-	out->cells.items = sorted;
+	out->cells.items = sn_alloc_zeroed(count + 1, sizeof(*out->cells.items));
 	out->cells.count = out->cells.capacity = count;
-	free(keys);
+	b->is_filling = true;
+	cells_visit(b, stacks, &samples, &waits);
+	by_stack_free(&samples);
+	by_stack_free(&waits);
+	free(b->last_stack);
+	free(b->next_cell);
+}
+
+void sn_stack_sums_find(const struct sn_intervals *intervals, const uint8_t *has_row,
+			struct sn_stack_sums *out)
+{
+	uint32_t stacks = intervals->profile->program->stack_count + 1;
+	struct sn_stack_sum *sums = sn_alloc_zeroed(stacks, sizeof(*sums));
+	uint8_t *is_there = sn_alloc_zeroed(stacks, 1);
+
+	for (size_t r = 0; r < intervals->row_count; r++)
+		for (size_t i = intervals->rows.items[r].first_cell;
+		     (!has_row || has_row[r]) && i < intervals->rows.items[r + 1].first_cell; i++) {
+			const struct sn_interval_cell *cell = &intervals->cells.items[i];
+
+			is_there[cell->stack] = 1;
+			sums[cell->stack].samples += cell->samples;
+			sums[cell->stack].ns += sn_interval_cell_ns(cell);
+		}
+	memset(out, 0, sizeof(*out));
+	for (uint32_t s = 0; s < stacks; s++) {
+		sums[s].stack = s;
+		if (is_there[s])
+			sn_vec_push(&out->items, sums[s]);
+	}
+	free(sums);
+	free(is_there);
 }
 
 /* A row in which neither a sample was taken nor a hundredth of the time was spent blocked. */
@@ -480,9 +561,7 @@ static sn_status intervals_fill(struct builder *b, int64_t interval_ns, struct s
 	status = rows_lay(b, err);
 	if (status != SN_OK)
 		return status;
-	samples_add(b);
-	waits_add(b);
-	cells_sort(b);
+	cells_make(b);
 	idle_mark(b->out);
 	if (!b->out->busy_count)
 		return sn_error_set(err, SN_ERR_NO_DATA,
@@ -501,15 +580,13 @@ sn_status sn_intervals_new(const struct sn_profile *profile, const struct sn_pha
 	struct builder b = { .out = intervals,
 			     .profile = profile,
 			     .paths = paths,
-			     .experiment = profile->experiment,
-			     .last_key = UINT64_MAX };
+			     .experiment = profile->experiment };
 	sn_status status;
 
 	intervals->profile = profile;
 	b.spans = sn_alloc_zeroed(profile->experiment->processes.count + 1, sizeof(*b.spans));
 	status = intervals_fill(&b, interval_ns, err);
-	sn_map_free(&b.cell_of);
-	sn_vec_free(&b.cell_rows);
+	sn_vec_free(&b.counted);
 	free(b.spans);
 	if (status != SN_OK) {
 		sn_intervals_free(intervals);

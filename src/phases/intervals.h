@@ -71,6 +71,18 @@ void sn_intervals_free(struct sn_intervals *intervals);
 /** The row of a process at a time; row_count: there is none. */
 size_t sn_interval_row_at(const struct sn_intervals *intervals, uint32_t process, int64_t time_ns);
 
+/** Cells of several rows by stack: what walks paths does so once a stack, not once a cell. */
+struct sn_stack_sum {
+	uint32_t stack;
+	uint64_t samples, ns;
+};
+struct sn_stack_sums {
+	SN_VEC(struct sn_stack_sum) items; /* by stack; those with a cell */
+};
+/** Sums the rows with a flag (NULL: all). `out` is freed with sn_vec_free(&out->items). */
+void sn_stack_sums_find(const struct sn_intervals *intervals, const uint8_t *has_row,
+			struct sn_stack_sums *out);
+
 static inline uint64_t sn_interval_row_ns(const struct sn_interval_row *row)
 {
 	return row->user_ns + row->system_ns + row->blocked_ns;

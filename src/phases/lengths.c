@@ -242,8 +242,7 @@ sn_status sn_phases_new(const struct sn_profile *profile, const struct sn_phases
 		if (at.sites == SN_SITES_PAPER || isnan(c.items[0]->intervals->median_samples) ||
 		    longer.interval_ns <= first_ns || longer.interval_ns * ROWS_MIN > run_ns)
 			continue;
-		status = sn_phases_new_at(profile, &longer, c.items[0]->paths, &c.items[c.count],
-					  err);
+		status = sn_phases_new_at(profile, &longer, c.items[0], &c.items[c.count], err);
 		if (status != SN_OK)
 			break;
 		c.count++;

@@ -20,157 +20,6 @@ static const double usual_instruction_ns = 0.14, /* as the samples of code aroun
 	least_instruction_ns = 0.04;		 /* six a cycle at 4 GHz */
 enum { CALLEES_MAX = 3, EXPECTED_SAMPLES_MIN = 4, LONG_ROUND_NS = 26000, EVERY_MAX = 64 };
 
-/* ---- iterations that observations tell apart ---- */
-
-enum { PART_OWN = SN_NONE }; /* the loop's own code, which says nothing by itself */
-
-/* A loop on a path and what of it is under way: a number of a (loop, call site or inner loop). */
-struct part {
-	uint32_t entity, number;
-};
-
-struct tracker {
-	const struct sn_phase_paths *paths;
-	struct sn_map numbers; /* entity << 32 | what -> number of the part, from 0 */
-	size_t *first;	       /* by stack: parts.items[first[s] .. first[s + 1]) */
-	SN_VEC(struct part) parts;
-	uint64_t *part_round;	     /* by part: the loop's round in which it was seen */
-	uint64_t *round, *last_seen; /* by entity */
-	uint32_t *last_part;	     /* by entity */
-};
-
-static uint32_t part_number(struct tracker *t, uint32_t entity, uint32_t what)
-{
-	uint64_t next = t->numbers.count;
-	bool is_new;
-	uint64_t *number = sn_map_put(&t->numbers, (uint64_t)entity << 32 | what, &is_new);
-
-	if (is_new)
-		*number = next;
-	return (uint32_t)*number;
-}
-
-static bool has_part_of(const struct tracker *t, size_t from, uint32_t entity)
-{
-	for (size_t i = from; i < t->parts.count; i++)
-		if (t->parts.items[i].entity == entity)
-			return true;
-	return false;
-}
-
-/* Inner loops have the high bit set, call sites are places. The leaf has no call site. */
-static void place_add(struct tracker *t, size_t from, uint32_t place_index, bool is_leaf)
-{
-	const struct sn_program *program = t->paths->program;
-	const struct sn_program_place *place = &program->places.items[place_index];
-
-	for (uint32_t s = 0; s < place->step_count; s++) {
-		const struct sn_step *step = &program->steps.items[place->first_step + s];
-		uint32_t what = is_leaf ? PART_OWN : place_index, entity;
-
-		if (step->kind != SN_STEP_LOOP)
-			continue;
-		entity = t->paths->function_count + program->loops.items[step->index].source_loop;
-		for (uint32_t n = s + 1; n < place->step_count; n++)
-			if (step[n - s].kind == SN_STEP_LOOP) {
-				what = 1u << 31 | step[n - s].index;
-				break;
-			}
-		if (has_part_of(t, from, entity))
-			continue; /* recursion: the outermost counts */
-		sn_vec_push(&t->parts,
-			    (struct part){ entity, what == PART_OWN
-							   ? PART_OWN
-							   : part_number(t, entity, what) });
-	}
-}
-
-static void parts_find(struct tracker *t)
-{
-	const struct sn_program *program = t->paths->program;
-	size_t stacks = (size_t)program->stack_count + 1;
-
-	t->first = sn_alloc_zeroed(stacks + 1, sizeof(size_t));
-	for (size_t s = 0; s < stacks; s++) {
-		t->first[s] = t->parts.count;
-		for (size_t i = program->first_frame[s + 1]; i-- > program->first_frame[s];)
-			place_add(t, t->first[s], program->frame_places[i],
-				  i == program->first_frame[s]);
-	}
-	t->first[stacks] = t->parts.count;
-}
-
-/* Whether a further iteration of the part's loop has begun. */
-static bool part_begins(struct tracker *t, const struct part *part, uint64_t now)
-{
-	uint32_t e = part->entity, last = t->last_part[e];
-	bool is_entered = t->last_seen[e] != now - 1, begins = is_entered;
-
-	if (part->number != PART_OWN)
-		begins |= part->number != last && t->part_round[part->number] == t->round[e];
-	if (begins)
-		t->round[e]++;
-	if (part->number != PART_OWN)
-		t->part_round[part->number] = t->round[e];
-	t->last_part[e] = part->number;
-	t->last_seen[e] = now;
-	return begins;
-}
-
-static void observations_follow(struct tracker *t, struct sn_phase_activity *activity,
-				const struct sn_intervals *intervals, const struct sn_map *row_of)
-{
-	const struct sn_experiment *e = intervals->profile->experiment;
-	const struct sn_observation *before = NULL;
-	struct sn_row_counts counts;
-	struct sn_observations all;
-	uint64_t now = 1;
-
-	sn_row_counts_begin(&counts, &activity->iterations, t->paths->entity_count);
-	sn_observations_find(intervals->profile, t->paths, &all);
-	for (size_t i = 0; i < all.items.count; i++) {
-		const struct sn_observation *o = &all.items.items[i];
-		uint64_t number = (uint64_t)(o->time_ns / intervals->interval_ns), *row = NULL;
-
-		if (before && before->thread == o->thread && before->stack == o->stack)
-			continue;
-		now += before && before->thread == o->thread ? 1 : 2;
-		before = o;
-		if (number <= UINT32_MAX)
-			row = sn_map_get(row_of,
-					 (uint64_t)e->threads.items[o->thread].process << 32 |
-						 number);
-		for (size_t k = t->first[o->stack]; k < t->first[o->stack + 1]; k++) {
-			assert(t->parts.items); /* part k is there */
-			if (part_begins(t, &t->parts.items[k], now) && row)
-				sn_row_counts_add(&counts, *row, t->parts.items[k].entity);
-		}
-	}
-	sn_row_counts_end(&counts);
-	sn_vec_free(&all.items);
-}
-
-void sn_iterations_find(struct sn_phase_activity *activity, const struct sn_intervals *intervals,
-			const struct sn_map *row_of)
-{
-	struct tracker t = { .paths = activity->paths };
-	size_t entities = (size_t)t.paths->entity_count + 1;
-
-	parts_find(&t);
-	t.part_round = sn_alloc_zeroed(t.numbers.count + 1, sizeof(uint64_t));
-	t.round = sn_alloc_zeroed(entities, sizeof(uint64_t));
-	t.last_seen = sn_alloc_zeroed(entities, sizeof(uint64_t));
-	t.last_part = sn_alloc_zeroed(entities, sizeof(uint32_t));
-	observations_follow(&t, activity, intervals, row_of);
-	sn_map_free(&t.numbers);
-	sn_vec_free(&t.parts);
-	free(t.first);
-	free(t.part_round);
-	free(t.round);
-	free(t.last_seen);
-	free(t.last_part);
-}
-
 /* ---- the shortest way round ---- */
 
 struct walk {
@@ -355,19 +204,6 @@ static uint64_t busiest_loop(const struct sn_pace_scope *scope, const struct cod
 
 /* ---- the pace ---- */
 
-/* Calls by an entity's own code, on the paths of a row: caller << 32 | callee -> samples. */
-static void calls_see(const struct sn_phase_paths *paths, const struct sn_interval_cell *cell,
-		      struct sn_map *calls)
-{
-	for (size_t k = paths->first[cell->stack]; k + 1 < paths->first[cell->stack + 1]; k++) {
-		uint32_t caller = paths->entities.items[k], callee = paths->entities.items[k + 1];
-
-		if (!sn_entity_is_loop(paths, callee) && !paths->is_recursive[callee] &&
-		    !paths->is_called_back[callee])
-			*sn_map_put(calls, (uint64_t)caller << 32 | callee, NULL) += cell->samples;
-	}
-}
-
 /* By `of`, the other side of the calls with most samples. */
 static void sides_find(uint32_t *sides, uint64_t *most, uint32_t of, uint32_t other,
 		       uint64_t samples)
@@ -378,54 +214,68 @@ static void sides_find(uint32_t *sides, uint64_t *most, uint32_t of, uint32_t ot
 	sides[of] = other;
 }
 
-static void callees_find(struct sn_pace_scope *s, const struct sn_map *calls)
+/* Samples by call on the paths of the scope; -1: a call that is on none of them. */
+static int64_t *calls_sum(const struct sn_phase_paths *paths, const struct sn_stack_sums *sums)
 {
-	size_t entities = (size_t)s->phases->paths->entity_count + 1;
+	int64_t *calls = sn_alloc_zeroed(paths->calls.count + 1, sizeof(*calls));
+
+	memset(calls, 0xff, paths->calls.count * sizeof(*calls));
+	for (size_t i = 0; i < sums->items.count; i++) {
+		const struct sn_stack_sum *sum = &sums->items.items[i];
+
+		for (size_t k = paths->first[sum->stack]; k < paths->first[sum->stack + 1]; k++) {
+			uint32_t call = paths->call_of[k];
+
+			if (call != SN_NONE)
+				calls[call] += (int64_t)sum->samples + (calls[call] < 0);
+		}
+	}
+	return calls;
+}
+
+static void callees_find(struct sn_pace_scope *s, const struct sn_stack_sums *sums)
+{
+	const struct sn_phase_paths *paths = s->phases->paths;
+	size_t entities = (size_t)paths->entity_count + 1;
 	uint64_t *below = sn_alloc_zeroed(entities, sizeof(*below));
 	uint64_t *above = sn_alloc_zeroed(entities, sizeof(*above));
+	int64_t *calls = calls_sum(paths, sums);
 
 	s->callee = sn_alloc_zeroed(entities, sizeof(*s->callee));
 	s->caller = sn_alloc_zeroed(entities, sizeof(*s->caller));
 	memset(s->callee, 0xff, entities * sizeof(*s->callee));
 	memset(s->caller, 0xff, entities * sizeof(*s->caller));
-	for (size_t i = 0; i < calls->capacity; i++) {
-		const struct sn_map_slot *slot = &calls->slots[i];
-		uint32_t caller = (uint32_t)(slot->key >> 32), callee = (uint32_t)slot->key;
+	for (size_t i = 0; i < paths->calls.count; i++) {
+		struct sn_phase_call call = paths->calls.items[i];
 
-		if (!slot->used)
+		if (calls[i] < 0)
 			continue;
-		sides_find(s->callee, below, caller, callee, slot->value);
-		sides_find(s->caller, above, callee, caller, slot->value);
+		sides_find(s->callee, below, call.caller, call.callee, (uint64_t)calls[i]);
+		sides_find(s->caller, above, call.callee, call.caller, (uint64_t)calls[i]);
 	}
+	free(calls);
 	free(below);
 	free(above);
 }
 
-static void row_see(struct sn_pace_scope *s, size_t r, struct sn_map *calls)
+static void row_see(struct sn_pace_scope *s, size_t r)
 {
 	const struct sn_phases *p = s->phases;
 	const struct sn_intervals *in = p->intervals;
 	const struct sn_interval_row *row = &in->rows.items[p->vectors->rows[r]];
 	const struct sn_sparse *active = &p->activity->inclusive;
+	const struct sn_entity_count *beats = p->activity->beats.items;
+	size_t k = p->activity->first_beat[r], end = p->activity->first_beat[r + 1];
 
 	s->seconds += (double)(row->end_ns - (int64_t)row->number * in->interval_ns) / 1e9;
 	s->cpu_ns += (double)(row->user_ns + row->system_ns);
 	s->samples += row->samples;
-	for (size_t i = row[0].first_cell; i < row[1].first_cell; i++) {
-		uint32_t leaf = p->paths->leaf[in->cells.items[i].stack];
-
-		if (leaf != SN_NONE)
-			s->own[leaf] += in->cells.items[i].samples;
-		calls_see(p->paths, &in->cells.items[i], calls);
-	}
+	/* both in the order of entities */
 	for (size_t i = active->first[r]; i < active->first[r + 1]; i++) {
-		uint32_t entity = active->columns[i];
-		const struct sn_map *map = sn_entity_is_loop(p->paths, entity)
-						   ? &p->activity->iterations
-						   : &p->activity->calls;
-		const uint64_t *count = sn_map_get(map, (uint64_t)r << 32 | entity);
-
-		s->beats[entity] += count ? *count : 0;
+		while (k < end && beats[k].entity < active->columns[i])
+			k++;
+		if (k < end && beats[k].entity == active->columns[i])
+			s->beats[active->columns[i]] += beats[k].count;
 	}
 }
 
@@ -433,17 +283,28 @@ void sn_pace_scope_init(struct sn_pace_scope *scope, const struct sn_phases *pha
 			const uint32_t *labels, uint32_t label)
 {
 	size_t entities = (size_t)phases->paths->entity_count + 1;
-
-	struct sn_map calls = { 0 };
+	uint8_t *has_row = sn_alloc_zeroed(phases->intervals->row_count + 1, 1);
+	struct sn_stack_sums sums;
 
 	*scope = (struct sn_pace_scope){ .phases = phases };
 	scope->own = sn_alloc_zeroed(entities, sizeof(double));
 	scope->beats = sn_alloc_zeroed(entities, sizeof(uint64_t));
-	for (size_t r = 0; r < phases->vectors->matrix.row_count; r++)
-		if (labels[r] == label)
-			row_see(scope, r, &calls);
-	callees_find(scope, &calls);
-	sn_map_free(&calls);
+	for (size_t r = 0; r < phases->vectors->matrix.row_count; r++) {
+		if (labels[r] != label)
+			continue;
+		row_see(scope, r);
+		has_row[phases->vectors->rows[r]] = 1;
+	}
+	sn_stack_sums_find(phases->intervals, has_row, &sums);
+	free(has_row);
+	for (size_t i = 0; i < sums.items.count; i++) {
+		uint32_t leaf = phases->paths->leaf[sums.items.items[i].stack];
+
+		if (leaf != SN_NONE)
+			scope->own[leaf] += (double)sums.items.items[i].samples;
+	}
+	callees_find(scope, &sums);
+	sn_vec_free(&sums.items);
 }
 
 void sn_pace_scope_free(struct sn_pace_scope *scope)

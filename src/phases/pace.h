@@ -18,7 +18,6 @@
 #define SN_PHASES_PACE_H
 
 #include "base/json.h"
-#include "base/map.h"
 #include "base/text.h"
 #include "phases/activity.h"
 
@@ -37,11 +36,6 @@ struct sn_pace {
 #define SN_PACE_PAIR_NS	 26.0
 #define SN_PACE_COUNT_NS 7.7
 #define SN_PACE_COST_MAX 0.01
-
-/** Counts the iterations of all loops that the observations tell apart into activity->iterations;
- *  `row_of`: process << 32 | interval number -> row. */
-void sn_iterations_find(struct sn_phase_activity *activity, const struct sn_intervals *intervals,
-			const struct sn_map *row_of);
 
 /** The samples and code that paces are computed from, for the rows with one label. */
 struct sn_pace_scope {

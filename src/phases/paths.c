@@ -157,6 +157,66 @@ static bool stack_is_between(const struct sn_phase_paths *paths, uint32_t stack)
 	return false;
 }
 
+/* Indices of entities in the order of callers, and each caller's: indices[first[c] .. first[c + 1]).
+ */
+static size_t *by_caller(const struct sn_phase_paths *paths, size_t *first)
+{
+	size_t count = paths->entities.count;
+	size_t *indices = sn_alloc_zeroed(count + 1, sizeof(*indices));
+
+	for (size_t i = 0; i < count; i++)
+		first[paths->entities.items[i] + 2]++;
+	for (size_t e = 2; e < (size_t)paths->entity_count + 2; e++)
+		first[e] += first[e - 1];
+	for (size_t i = 0; i < count; i++)
+		indices[first[paths->entities.items[i] + 1]++] = i;
+	return indices;
+}
+
+/* Numbers the calls, caller by caller: a table by callee then tells which there are already. */
+static void calls_number(struct sn_phase_paths *paths, const uint8_t *is_last)
+{
+	size_t entities = (size_t)paths->entity_count + 2;
+	size_t *first = sn_alloc_zeroed(entities, sizeof(*first));
+	size_t *indices = by_caller(paths, first);
+	uint32_t *known = sn_alloc_zeroed(entities, sizeof(*known)); /* by callee: call + 1 */
+
+	paths->call_of = sn_alloc_zeroed(paths->entities.count + 1, sizeof(uint32_t));
+	for (uint32_t caller = 0; caller < paths->entity_count; caller++) {
+		size_t calls_before = paths->calls.count;
+
+		for (size_t i = first[caller]; i < first[caller + 1]; i++) {
+			size_t at = indices[i];
+			uint32_t callee = is_last[at] ? SN_NONE : paths->entities.items[at + 1];
+
+			paths->call_of[at] = SN_NONE;
+			if (callee == SN_NONE || sn_entity_is_loop(paths, callee) ||
+			    paths->is_recursive[callee] || paths->is_called_back[callee])
+				continue;
+			if (known[callee] <= calls_before) {
+				sn_vec_push(&paths->calls,
+					    (struct sn_phase_call){ caller, callee });
+				known[callee] = (uint32_t)paths->calls.count;
+			}
+			paths->call_of[at] = known[callee] - 1;
+		}
+	}
+	free(first);
+	free(indices);
+	free(known);
+}
+
+static void calls_find(struct sn_phase_paths *paths)
+{
+	uint8_t *is_last = sn_alloc_zeroed(paths->entities.count + 1, 1);
+
+	for (size_t s = 0; s <= paths->program->stack_count; s++)
+		if (paths->first[s + 1] > paths->first[s])
+			is_last[paths->first[s + 1] - 1] = 1;
+	calls_number(paths, is_last);
+	free(is_last);
+}
+
 struct sn_phase_paths *sn_phase_paths_new(const struct sn_program *program, bool by_symbol)
 {
 	struct sn_phase_paths *paths = sn_alloc_zeroed(1, sizeof(*paths));
@@ -184,6 +244,7 @@ struct sn_phase_paths *sn_phase_paths_new(const struct sn_program *program, bool
 		paths->is_between[s] = stack_is_between(paths, s);
 	}
 	paths->first[count] = paths->entities.count;
+	calls_find(paths);
 	free(is_application);
 	return paths;
 }
@@ -203,6 +264,8 @@ void sn_phase_paths_free(struct sn_phase_paths *paths)
 	free(paths->loop);
 	free(paths->leaf);
 	free(paths->first);
+	free(paths->call_of);
+	sn_vec_free(&paths->calls);
 	free(paths->is_recursive);
 	free(paths->is_between);
 	free(paths->is_called_back);

@@ -16,6 +16,10 @@
 #include "base/vec.h"
 #include "profile/program.h"
 
+struct sn_phase_call {
+	uint32_t caller, callee;
+};
+
 struct sn_phase_paths {
 	const struct sn_program *program; /* borrowed */
 	unsigned owners;		  /* each frees */
@@ -28,6 +32,10 @@ struct sn_phase_paths {
 	/* stack s: entities[first[s] .. first[s + 1]), outermost first, each once */
 	size_t *first;
 	SN_VEC(uint32_t) entities;
+	/* A function right below another entity on a path, but for recursive functions and those
+	 * that libraries call back. */
+	SN_VEC(struct sn_phase_call) calls;
+	uint32_t *call_of;	 /* by index of entities: the call from there; SN_NONE: none */
 	uint8_t *is_recursive;	 /* by function: stands on some path twice */
 	uint8_t *is_called_back; /* by function: a library calls it on some path */
 	uint8_t *is_between; /* by stack: a thread's that waits, running or blocked, for its next

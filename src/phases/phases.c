@@ -493,7 +493,7 @@ static void phases_find(struct sn_phases *p)
 }
 
 sn_status sn_phases_new_at(const struct sn_profile *profile,
-			   const struct sn_phases_options *options, struct sn_phase_paths *paths,
+			   const struct sn_phases_options *options, const struct sn_phases *like,
 			   struct sn_phases **out, struct sn_error *err)
 {
 	struct sn_phases *p = sn_alloc_zeroed(1, sizeof(*p));
@@ -502,16 +502,20 @@ sn_status sn_phases_new_at(const struct sn_profile *profile,
 	if (options)
 		p->options = *options;
 	p->profile = profile;
-	p->paths = paths ? sn_phase_paths_share(paths)
-			 : sn_phase_paths_new(profile->program, p->options.sites == SN_SITES_PAPER);
+	p->paths = like ? sn_phase_paths_share(like->paths)
+			: sn_phase_paths_new(profile->program, p->options.sites == SN_SITES_PAPER);
 	status = sn_intervals_new(profile, p->paths, p->options.interval_ns, &p->intervals, err);
 	if (status != SN_OK) {
 		sn_phases_free(p);
 		return status;
 	}
+	p->beats = like ? sn_phase_beats_share(like->beats)
+			: sn_phase_beats_new(profile, p->paths,
+					     p->intervals->is_auto ? sn_interval_lengths_ns[0]
+								   : p->intervals->interval_ns);
 	sn_phases_name_functions(p);
 	p->vectors = sn_phase_vectors_new(p->intervals, p->paths);
-	p->activity = sn_phase_activity_new(p->intervals, p->vectors, p->paths);
+	p->activity = sn_phase_activity_new(p->intervals, p->vectors, p->paths, p->beats);
 	/* of a share of 0.07 or 0.93; waits are measured, not sampled */
 	p->options.choose.noise =
 		p->intervals->median_samples > 0 ? 0.25 / sqrt(p->intervals->median_samples) : 0.05;
@@ -539,6 +543,7 @@ void sn_phases_free(struct sn_phases *phases)
 	sn_choice_free(phases->choice);
 	sn_phase_activity_free(phases->activity);
 	sn_phase_vectors_free(phases->vectors);
+	sn_phase_beats_free(phases->beats);
 	sn_phase_paths_free(phases->paths);
 	sn_intervals_free(phases->intervals);
 	sn_arena_free(&phases->arena);

@@ -114,6 +114,7 @@ struct sn_phases {
 	const struct sn_profile *profile; /* borrowed */
 	struct sn_intervals *intervals;
 	struct sn_phase_paths *paths;
+	struct sn_phase_beats *beats;
 	struct sn_phase_function *functions; /* by function */
 	struct sn_phase_vectors *vectors;
 	struct sn_phase_activity *activity;
@@ -173,9 +174,10 @@ void sn_sites_paper(const struct sn_phases *phases, const uint32_t *labels, uint
 void sn_sites_contrast(const struct sn_phases *phases, const uint32_t *labels, uint32_t label,
 		       struct sn_phase *out);
 /** As sn_phases_new, with intervals of the length in the options (0: the shortest that will do).
- * `paths` may be those of another length of the same run, or NULL. */
+ * `like` is the result for another length of the same run, or NULL: what does not depend on the
+ * length is taken from there. */
 sn_status sn_phases_new_at(const struct sn_profile *profile,
-			   const struct sn_phases_options *options, struct sn_phase_paths *paths,
+			   const struct sn_phases_options *options, const struct sn_phases *like,
 			   struct sn_phases **out, struct sn_error *err);
 /** A body stands for all of its function's loops, a loop for all within it. */
 bool sn_sites_are_equal(const struct sn_phase_paths *paths, const struct sn_phase_site *x,

@@ -36,6 +36,7 @@ struct builder {
 	uint32_t label;
 	uint8_t *is_open; /* by row of the phase: no site covers it yet */
 	size_t count, open;
+	struct sn_stack_sums open_sums; /* of open rows */
 	double *inside, *outside; /* by entity: mean fraction in open rows, in rows of others */
 	struct sn_pace_scope pace;
 	struct sn_phase *out;
@@ -160,7 +161,7 @@ static bool is_entered(const struct builder *b, uint32_t function)
 		if (b->labels[r] != b->label || !b->is_open[r] || !is_active)
 			continue;
 		active++;
-		entered += sn_phase_calls(b->activity, r, function) > 0;
+		entered += sn_phase_beats_of(b->activity, r, function) > 0;
 	}
 	return entered * 2 > active ||
 	       (calls >= SN_PHASES_ROUNDS_MIN && calls * STAY_ROWS >= everywhere);
@@ -169,28 +170,17 @@ static bool is_entered(const struct builder *b, uint32_t function)
 /* Time of the phase by entity on paths through a function, from there on. */
 static double *below_find(const struct builder *b, uint32_t function)
 {
-	const struct sn_intervals *intervals = b->phases->intervals;
 	double *below = sn_alloc_zeroed((size_t)b->paths->entity_count + 1, sizeof(double));
 
-	for (size_t r = 0; r < b->inclusive->row_count; r++) {
-		const struct sn_interval_row *row =
-			&intervals->rows.items[b->phases->vectors->rows[r]];
+	for (size_t i = 0; i < b->open_sums.items.count; i++) {
+		const struct sn_stack_sum *sum = &b->open_sums.items.items[i];
+		size_t k = b->paths->first[sum->stack];
 
-		if (b->labels[r] != b->label || !b->is_open[r])
-			continue;
-		for (size_t i = row[0].first_cell; i < row[1].first_cell; i++) {
-			const struct sn_interval_cell *cell = &intervals->cells.items[i];
-			bool is_below = false;
-
-			for (size_t k = b->paths->first[cell->stack];
-			     k < b->paths->first[cell->stack + 1]; k++) {
-				uint32_t e = b->paths->entities.items[k];
-
-				is_below |= e == function;
-				if (is_below)
-					below[e] += (double)sn_interval_cell_ns(cell);
-			}
-		}
+		while (k < b->paths->first[sum->stack + 1] &&
+		       b->paths->entities.items[k] != function)
+			k++;
+		for (; k < b->paths->first[sum->stack + 1]; k++)
+			below[b->paths->entities.items[k]] += (double)sum->ns;
 	}
 	return below;
 }
@@ -255,7 +245,7 @@ static uint64_t phase_calls(const struct builder *b, uint32_t function)
 
 	for (size_t r = 0; r < b->inclusive->row_count; r++)
 		if (b->labels[r] == b->label)
-			calls += sn_phase_calls(b->activity, r, function);
+			calls += sn_phase_beats_of(b->activity, r, function);
 	return calls;
 }
 
@@ -312,22 +302,14 @@ static void through_add(const struct builder *b, struct through *t, uint32_t ent
 
 static void through_find(const struct builder *b, struct through *t, uint32_t entity)
 {
-	const struct sn_intervals *intervals = b->phases->intervals;
 	size_t entities = (size_t)b->paths->entity_count + 1;
 
 	t->total = t->own = 0;
 	t->above = sn_alloc_zeroed(entities, sizeof(double));
 	t->is_called_in_loop = sn_alloc_zeroed(entities, 1);
-	for (size_t r = 0; r < b->inclusive->row_count; r++) {
-		const struct sn_interval_row *row =
-			&intervals->rows.items[b->phases->vectors->rows[r]];
-
-		if (b->labels[r] != b->label || !b->is_open[r])
-			continue;
-		for (size_t i = row[0].first_cell; i < row[1].first_cell; i++)
-			through_add(b, t, entity, intervals->cells.items[i].stack,
-				    (double)sn_interval_cell_ns(&intervals->cells.items[i]));
-	}
+	for (size_t i = 0; i < b->open_sums.items.count; i++)
+		through_add(b, t, entity, b->open_sums.items.items[i].stack,
+			    (double)b->open_sums.items.items[i].ns);
 }
 
 static void through_free(struct through *t)
@@ -506,6 +488,18 @@ static struct sn_phase_site site_of(const struct builder *b, uint32_t entity)
 
 /* ---- covering the phase ---- */
 
+static void open_sum(struct builder *b)
+{
+	const struct sn_phases *p = b->phases;
+	uint8_t *has_row = sn_alloc_zeroed(p->intervals->row_count + 1, 1);
+
+	for (size_t r = 0; r < b->inclusive->row_count; r++)
+		has_row[p->vectors->rows[r]] = b->labels[r] == b->label && b->is_open[r];
+	sn_vec_free(&b->open_sums.items);
+	sn_stack_sums_find(p->intervals, has_row, &b->open_sums);
+	free(has_row);
+}
+
 static size_t rows_close(struct builder *b, uint32_t entity)
 {
 	size_t closed = 0;
@@ -570,6 +564,7 @@ static void sites_add(struct builder *b)
 		size_t closed;
 
 		means_find(b);
+		open_sum(b);
 		entity = entity_choose(b);
 		if (entity == SN_NONE)
 			return;
@@ -602,6 +597,7 @@ static void builder_begin(struct builder *b)
 static void builder_end(struct builder *b)
 {
 	sn_pace_scope_free(&b->pace);
+	sn_vec_free(&b->open_sums.items);
 	free(b->is_open);
 	free(b->inside);
 	free(b->outside);
@@ -640,6 +636,7 @@ struct sn_phase_site sn_site_of_function(const struct sn_phases *phases, uint32_
 		labels[r] = row_share(&b, r, function) < floor_share;
 	builder_begin(&b);
 	means_find(&b);
+	open_sum(&b);
 	site = site_of(&b, function);
 	builder_end(&b);
 	free(labels);

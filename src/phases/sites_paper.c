@@ -70,7 +70,7 @@ static uint32_t row_choose(const struct builder *b, size_t row)
 
 	for (size_t i = b->self->first[row]; i < b->self->first[row + 1]; i++) {
 		uint32_t f = b->self->columns[i];
-		uint64_t calls = sn_phase_calls(b->phases->activity, row, f);
+		uint64_t calls = sn_phase_beats_of(b->phases->activity, row, f);
 
 		if (best == SN_NONE || calls < best_calls ||
 		    (calls == best_calls && b->rank[f] > b->rank[best])) {
@@ -89,7 +89,7 @@ static void site_add(struct builder *b, size_t row, uint32_t function)
 	};
 
 	site.type =
-		sn_phase_calls(b->phases->activity, row, function) ? SN_SITE_BODY : SN_SITE_LOOP;
+		sn_phase_beats_of(b->phases->activity, row, function) ? SN_SITE_BODY : SN_SITE_LOOP;
 	b->is_chosen[function] = 1;
 	sn_vec_push(&b->out->sites, site);
 }

@@ -6,6 +6,30 @@
 
 #include "base/alloc.h"
 
+static int columns_compare(const void *left, const void *right)
+{
+	const uint32_t x = *(const uint32_t *)left, y = *(const uint32_t *)right;
+
+	return (x > y) - (x < y);
+}
+
+void sn_columns_sort(uint32_t *columns, size_t count, uint64_t *bits, uint32_t below)
+{
+	size_t sorted = 0;
+
+	if (count < 2)
+		return;
+	if (count < below / 256) { /* few: what there is not takes longer than what there is */
+		qsort(columns, count, sizeof(*columns), columns_compare);
+		return;
+	}
+	for (size_t i = 0; i < count; i++)
+		bits[columns[i] / 64] |= 1ull << columns[i] % 64;
+	for (uint32_t word = 0; word <= below / 64; word++)
+		for (; bits[word]; bits[word] &= bits[word] - 1)
+			columns[sorted++] = word * 64 + (uint32_t)__builtin_ctzll(bits[word]);
+}
+
 void sn_sparse_finish(struct sn_sparse *matrix)
 {
 	free(matrix->squares);

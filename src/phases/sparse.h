@@ -23,6 +23,10 @@ void sn_sparse_pick(const struct sn_sparse *matrix, const uint32_t *rows, size_t
 		    struct sn_sparse *out);
 void sn_sparse_free(struct sn_sparse *matrix);
 
+/** Sorts numbers that are all different and less than `below`. `bits` has a zero for each of those,
+ * and has so afterwards. */
+void sn_columns_sort(uint32_t *columns, size_t count, uint64_t *bits, uint32_t below);
+
 /** Squared Euclidean distance of two rows. */
 double sn_sparse_distance2(const struct sn_sparse *matrix, size_t a, size_t b);
 

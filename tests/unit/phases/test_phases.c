@@ -311,12 +311,8 @@ TEST(iterations_are_counted_where_a_part_comes_back)
 	p = phases_of(&f, NULL);
 	loop = p->paths->function_count +
 	       p->paths->program->loops.items[fixture_loop(&f, "app.c:10-20")].source_loop;
-	for (size_t r = 0; r < p->vectors->matrix.row_count; r++) {
-		const uint64_t *count =
-			sn_map_get(&p->activity->iterations, (uint64_t)r << 32 | loop);
-
-		seen += count ? *count : 0;
-	}
+	for (size_t r = 0; r < p->vectors->matrix.row_count; r++)
+		seen += sn_phase_beats_of(p->activity, r, loop);
 	CHECK_INT(seen, 4);
 	sn_phases_free(p);
 	fixture_end(&f);
