@@ -1,6 +1,7 @@
 /*
  * Lloyd's iteration with sparse rows and dense centroids. Eight clusters are compared with a row
- * at once, as their coordinates lie side by side in memory.
+ * at once, as their coordinates lie side by side in memory. Rows that are hardly sparse are kept a
+ * second time, eight side by side: both ways add in the order of columns, and give the same bits.
  */
 #include "phases/kmeans.h"
 
@@ -11,7 +12,13 @@
 
 #include "base/alloc.h"
 
-enum { ITERATIONS_MAX = 100, K_STEP = 8 };
+enum {
+	ITERATIONS_MAX = 100,
+	K_STEP = 8,
+	LANES = 8,	      /* rows side by side */
+	DENSE_PART = 4,	      /* one entry in so many is there, for rows to be kept side by side */
+	DENSE_MAX = 16 << 20, /* entries */
+};
 
 /* Centroids lie column by column, and within one cluster by cluster, padded to whole vectors: so
  * one entry of a row meets all clusters in neighbouring words. */
@@ -20,7 +27,8 @@ struct work {
 	uint32_t k, stride;
 	double *centroids; /* [column * stride + cluster] */
 	double *squares;   /* of the centroids */
-	double *sums;
+	double *sums;	   /* [cluster * columns + column] */
+	float *blocks; /* [(row / LANES * columns + column) * LANES + row % LANES]; NULL: sparse */
 	struct sn_kmeans *best, *now;
 };
 
@@ -48,6 +56,21 @@ void sn_kmeans_free(struct sn_kmeans *kmeans)
 	free(kmeans);
 }
 
+static void blocks_make(struct work *w)
+{
+	const struct sn_sparse *m = w->rows;
+	size_t columns = m->column_count, blocks = (m->row_count + LANES - 1) / LANES;
+	size_t entries = blocks * LANES * columns;
+
+	if (entries > DENSE_MAX || m->first[m->row_count] * DENSE_PART < entries)
+		return;
+	w->blocks = sn_alloc_zeroed(entries + 1, sizeof(float));
+	for (size_t r = 0; r < m->row_count; r++)
+		for (size_t i = m->first[r]; i < m->first[r + 1]; i++)
+			w->blocks[(r / LANES * columns + m->columns[i]) * LANES + r % LANES] =
+				m->values[i];
+}
+
 static void work_begin(struct work *w, const struct sn_sparse *rows, uint32_t k)
 {
 	w->rows = rows;
@@ -57,6 +80,7 @@ static void work_begin(struct work *w, const struct sn_sparse *rows, uint32_t k)
 	w->sums = sn_alloc_zeroed((size_t)rows->column_count * w->stride + 1, sizeof(double));
 	w->squares = sn_alloc_zeroed(w->stride, sizeof(double));
 	w->now = kmeans_new(rows->row_count, rows->column_count, k);
+	blocks_make(w);
 }
 
 static void work_end(struct work *w)
@@ -64,6 +88,7 @@ static void work_end(struct work *w)
 	free(w->centroids);
 	free(w->sums);
 	free(w->squares);
+	free(w->blocks);
 	sn_kmeans_free(w->now);
 }
 
@@ -96,22 +121,55 @@ static inline void row_times(const struct work *w, size_t row, uint32_t from, do
 	}
 }
 
-static uint32_t row_nearest(const struct work *w, size_t row, double *distance2)
+/* dots[cluster][lane] of two clusters from `from` on, for the rows of a block. */
+static inline void block_times(const struct work *w, const float *block, uint32_t from,
+			       double dots[2][LANES])
+{
+	size_t columns = w->rows->column_count;
+	double one[LANES] = { 0 }, two[LANES] = { 0 };
+
+	for (size_t c = 0; c < columns; c++) {
+		const double *centroids = w->centroids + c * w->stride + from;
+
+		for (int lane = 0; lane < LANES; lane++) {
+			double x = (double)block[c * LANES + (size_t)lane];
+
+			one[lane] += x * centroids[0];
+			two[lane] += x * centroids[1];
+		}
+	}
+	memcpy(dots[0], one, sizeof(one));
+	memcpy(dots[1], two, sizeof(two));
+}
+
+/* Products of a row, or of all rows of its block, with all clusters. */
+struct products {
+	double sparse[SN_KMEANS_MAX + K_STEP], dense[SN_KMEANS_MAX + 2][LANES];
+};
+
+static void products_find(const struct work *w, size_t row, struct products *p)
+{
+	const float *block = w->blocks + row / LANES * LANES * w->rows->column_count;
+
+	for (uint32_t from = 0; !w->blocks && from < w->k; from += K_STEP)
+		row_times(w, row, from, p->sparse + from);
+	for (uint32_t from = 0; w->blocks && row % LANES == 0 && from < w->k; from += 2)
+		block_times(w, block, from, p->dense + from);
+}
+
+static uint32_t row_nearest(const struct work *w, size_t row, const struct products *p,
+			    double *distance2)
 {
 	uint32_t best = 0;
 	double least = INFINITY;
 
-	for (uint32_t from = 0; from < w->k; from += K_STEP) {
-		double dots[K_STEP];
+	for (uint32_t j = 0; j < w->k; j++) {
+		double dot = w->blocks ? p->dense[j][row % LANES] : p->sparse[j];
+		double d = w->rows->squares[row] - 2 * dot + w->squares[j];
 
-		row_times(w, row, from, dots);
-		for (uint32_t j = 0; j < K_STEP && from + j < w->k; j++) {
-			double d = w->rows->squares[row] - 2 * dots[j] + w->squares[from + j];
-
-			if (d < least) {
-				least = d;
-				best = from + j;
-			}
+		if (d < least) {
+			least = d;
+			best = j;
 		}
 	}
 	*distance2 = least > 0 ? least : 0; /* cancellation */
@@ -122,14 +180,17 @@ static uint32_t row_nearest(const struct work *w, size_t row, double *distance2)
 static bool rows_assign(struct work *w)
 {
 	struct sn_kmeans *now = w->now;
+	struct products products;
 	bool has_changed = false;
 
 	centroids_square(w);
 	memset(now->counts, 0, w->k * sizeof(size_t));
 	now->inertia = 0;
 	for (size_t r = 0; r < w->rows->row_count; r++) {
-		uint32_t label = row_nearest(w, r, &now->distances2[r]);
+		uint32_t label;
 
+		products_find(w, r, &products);
+		label = row_nearest(w, r, &products, &now->distances2[r]);
 		has_changed |= label != now->labels[r];
 		now->labels[r] = label;
 		now->counts[label]++;
@@ -161,15 +222,17 @@ static void centroids_update(struct work *w)
 	struct sn_kmeans *now = w->now;
 
 	memset(w->sums, 0, (size_t)m->column_count * w->stride * sizeof(double));
-	for (size_t r = 0; r < m->row_count; r++)
+	for (size_t r = 0; r < m->row_count; r++) {
+		double *sums = w->sums + (size_t)now->labels[r] * m->column_count;
+
 		for (size_t i = m->first[r]; i < m->first[r + 1]; i++)
-			w->sums[(size_t)m->columns[i] * w->stride + now->labels[r]] +=
-				(double)m->values[i];
+			sums[m->columns[i]] += (double)m->values[i];
+	}
 	for (size_t c = 0; c < m->column_count; c++)
 		for (uint32_t j = 0; j < w->k; j++)
 			if (now->counts[j])
 				w->centroids[c * w->stride + j] =
-					w->sums[c * w->stride + j] / (double)now->counts[j];
+					w->sums[j * m->column_count + c] / (double)now->counts[j];
 	for (uint32_t j = 0; j < w->k; j++)
 		if (!now->counts[j])
 			empty_fill(w, j);
@@ -200,12 +263,48 @@ static void centroid_set(struct work *w, uint32_t cluster, size_t row)
 			(double)w->rows->values[i];
 }
 
+/* distances2[lane] of the rows of a block to a row with these coordinates. */
+static inline void block_distances2(const float *block, const double *to, size_t columns,
+				    double *distances2)
+{
+	double sums[LANES] = { 0 };
+
+	for (size_t c = 0; c < columns; c++)
+		for (int lane = 0; lane < LANES; lane++) {
+			double d = (double)block[c * LANES + (size_t)lane] - to[c];
+
+			sums[lane] += d * d;
+		}
+	memcpy(distances2, sums, sizeof(sums));
+}
+
+/* Squared distances of all rows to one. */
+static void distances_to(const struct work *w, size_t row, double *out)
+{
+	const struct sn_sparse *m = w->rows;
+	size_t columns = m->column_count;
+	double *to;
+
+	if (!w->blocks) {
+		for (size_t r = 0; r < m->row_count; r++)
+			out[r] = sn_sparse_distance2(m, r, row);
+		return;
+	}
+	to = sn_alloc_zeroed(columns + 1, sizeof(double));
+	for (size_t i = m->first[row]; i < m->first[row + 1]; i++)
+		to[m->columns[i]] = (double)m->values[i];
+	for (size_t r = 0; r < m->row_count; r += LANES)
+		block_distances2(w->blocks + r * columns, to, columns, out + r);
+	free(to);
+}
+
 /* Each next centre is a row drawn with chance in proportion to its squared distance to the centres
  * so far. */
 static void start(struct work *w, struct sn_random *random)
 {
 	size_t n = w->rows->row_count, row = (size_t)sn_random_below(random, n);
 	double *nearest = w->now->distances2;
+	double *distances = sn_alloc_zeroed(n + LANES, sizeof(double));
 
 	for (size_t r = 0; r < n; r++)
 		nearest[r] = INFINITY;
@@ -213,16 +312,16 @@ static void start(struct work *w, struct sn_random *random)
 		double sum = 0, drawn;
 
 		centroid_set(w, j, row);
+		distances_to(w, row, distances);
 		for (size_t r = 0; r < n; r++) {
-			double d = sn_sparse_distance2(w->rows, r, row);
-
-			nearest[r] = d < nearest[r] ? d : nearest[r];
+			nearest[r] = distances[r] < nearest[r] ? distances[r] : nearest[r];
 			sum += nearest[r];
 		}
 		drawn = sn_random_unit(random) * sum;
 		for (row = 0; row + 1 < n && (drawn -= nearest[row]) >= 0;)
 			row++;
 	}
+	free(distances);
 	for (size_t r = 0; r < n; r++)
 		w->now->labels[r] = UINT32_MAX;
 }

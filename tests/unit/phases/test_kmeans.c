@@ -53,6 +53,50 @@ TEST(kmeans_finds_corners_and_repeats_itself)
 	sn_sparse_free(&m);
 }
 
+/* Rows of noise in `columns`, of which every third entry is missing. */
+static struct sn_sparse noise_make(size_t rows, uint32_t columns)
+{
+	struct sn_sparse m = { .row_count = rows, .column_count = columns };
+	struct sn_random random;
+	size_t at = 0;
+
+	sn_random_seed(&random, 3);
+	m.first = sn_alloc_zeroed(rows + 1, sizeof(size_t));
+	m.columns = sn_alloc_zeroed(rows * columns + 1, sizeof(uint32_t));
+	m.values = sn_alloc_zeroed(rows * columns + 1, sizeof(float));
+	for (size_t r = 0; r < rows; r++) {
+		m.first[r] = at;
+		for (uint32_t c = 0; c < columns; c++) {
+			if (!sn_random_below(&random, 3))
+				continue;
+			m.columns[at] = c;
+			m.values[at++] = (float)sn_random_unit(&random);
+		}
+	}
+	m.first[rows] = at;
+	sn_sparse_finish(&m);
+	return m;
+}
+
+/* Columns without an entry make the same rows sparse, which are compared in another way. */
+TEST(empty_columns_change_no_bit)
+{
+	for (uint32_t k = 1; k <= 11; k++) {
+		struct sn_sparse m = noise_make(83, 21);
+		struct sn_kmeans *dense = sn_kmeans_fit(&m, k, 5, 6), *sparse;
+
+		m.column_count *= 9;
+		sparse = sn_kmeans_fit(&m, k, 5, 6);
+		CHECK(!memcmp(&dense->inertia, &sparse->inertia, sizeof(double)));
+		CHECK(!memcmp(dense->labels, sparse->labels, 83 * sizeof(uint32_t)));
+		CHECK(!memcmp(dense->distances2, sparse->distances2, 83 * sizeof(double)));
+		CHECK(!memcmp(dense->centroids, sparse->centroids, 21 * k * sizeof(double)));
+		sn_kmeans_free(dense);
+		sn_kmeans_free(sparse);
+		sn_sparse_free(&m);
+	}
+}
+
 TEST(kmeans_of_one_cluster_is_the_mean)
 {
 	struct sn_sparse m = rows_make(2, 3, 0, 1);
