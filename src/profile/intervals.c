@@ -118,11 +118,22 @@ static void intervals_widen(struct sn_builder *b, enum sn_partition p)
 	free(own_ns);
 }
 
+/* Of sampling at instants, and of time that was claimed too late. */
+static double factor_of(const struct sn_builder *b, double seen, double transitions)
+{
+	double pairs = (double)b->pairs;
+	double factor = sn_sampling_factor(seen, transitions, pairs);
+
+	return factor +
+	       sn_displaced_factor(&b->displaced, sn_sampling_correlation(seen, transitions, pairs),
+				   factor, (double)b->observed_ns, b->profile->effective_samples);
+}
+
 void sn_profile_intervals(struct sn_builder *b, enum sn_partition p)
 {
 	struct sn_profile *profile = b->profile;
 	struct sn_metrics *metrics = metrics_of(profile, p);
-	double total = (double)profile->total.cpu_ns, pairs = (double)b->pairs;
+	double total = (double)profile->total.cpu_ns;
 
 	for (uint32_t i = 0; i < b->partition_size[p]; i++) {
 		double exclusive = (double)metrics[i].exclusive.cpu_ns / total;
@@ -135,7 +146,7 @@ void sn_profile_intervals(struct sn_builder *b, enum sn_partition p)
 			continue;
 		metrics[i].exclusive_share =
 			sn_share_interval(exclusive, profile->effective_samples,
-					  sn_sampling_factor(seen, b->transitions[p][i], pairs));
+					  factor_of(b, seen, b->transitions[p][i]));
 		metrics[i].inclusive_share =
 			sn_share_interval(inclusive, profile->effective_samples, 1);
 	}

@@ -96,6 +96,17 @@ static void stack_touch(struct sn_builder *b, uint32_t stack)
 	}
 }
 
+/* Samples of perf events claim their mean period; those of timers what was used since the last. */
+static bool claims_periods(const struct sn_builder *b, uint32_t thread)
+{
+	uint32_t process = b->experiment->threads.items[thread].process;
+	const char *mechanism = process < b->experiment->processes.count
+					? b->experiment->processes.items[process].clock_mechanism
+					: NULL;
+
+	return mechanism && !strcmp(mechanism, "perf-signal");
+}
+
 static void sample_add(struct sn_builder *b, const struct sn_sample *sample, uint32_t stack)
 {
 	struct sn_profile *profile = b->profile;
@@ -119,6 +130,8 @@ static void sample_add(struct sn_builder *b, const struct sn_sample *sample, uin
 	if (is_observation) {
 		b->sum_of_squares += (double)sample->cpu_ns * (double)sample->cpu_ns;
 		b->observed_ns += sample->cpu_ns;
+		if (!is_system && claims_periods(b, sample->thread))
+			sn_displaced_add(&b->displaced, (double)sample->cpu_ns);
 		b->thread_observed_ns[stack] += sample->cpu_ns;
 		profile->late_samples += (sample->flags & SN_SAMPLE_LATE) != 0;
 	}
@@ -212,6 +225,7 @@ static bool sample_is_rest(const struct sn_sample *sample, bool has_stack)
 
 static void thread_begin(struct sn_builder *b, uint32_t *thread, uint32_t next)
 {
+	sn_displaced_end_thread(&b->displaced);
 	thread_flush(b, *thread);
 	*thread = next;
 }
@@ -264,6 +278,7 @@ static void samples_sum(struct sn_builder *b)
 		previous = sample;
 		previous_stack = stack;
 	}
+	sn_displaced_end_thread(&b->displaced);
 	thread_flush(b, thread);
 }
 
@@ -600,6 +615,7 @@ static void profile_compute(struct sn_builder *b)
 		sn_profile_intervals(b, (enum sn_partition)p);
 		free(b->transitions[p]);
 	}
+	sn_displaced_free(&b->displaced);
 	free(b->leaves);
 	free(b->thread_stack_ns);
 	free(b->thread_observed_ns);

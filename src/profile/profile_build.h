@@ -3,6 +3,7 @@
 #ifndef SONDE_PROFILE_PROFILE_BUILD_H
 #define SONDE_PROFILE_PROFILE_BUILD_H
 
+#include "profile/displaced.h"
 #include "profile/profile.h"
 
 /* Entities that divide the time among them, so that a sample has exactly one (or none). */
@@ -29,6 +30,7 @@ struct sn_builder {
 	uint32_t *transitions[PARTITIONS];
 	uint64_t pairs;
 	double sum_of_squares;
+	struct sn_displaced displaced;
 	uint64_t observed_ns; /* of observations, without remainders */
 	SN_VEC(struct sn_cell) cells;
 	uint64_t *thread_stack_ns;    /* by stack, of the thread in work */

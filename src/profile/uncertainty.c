@@ -15,13 +15,20 @@ static const double caution = 1.2;
  * variance is never taken for less than this part of the binomial one. */
 static const double smallest_factor = 0.02;
 
+double sn_sampling_correlation(double share, double transitions, double pairs)
+{
+	double binomial = 2 * pairs * share * (1 - share);
+
+	return binomial > 0 ? 1 - transitions / binomial : 0;
+}
+
 double sn_sampling_factor(double share, double transitions, double pairs)
 {
 	double binomial = 2 * pairs * share * (1 - share), r, x, margin;
 
 	if (!(binomial > 0))
 		return 1;
-	r = 1 - transitions / binomial;
+	r = sn_sampling_correlation(share, transitions, pairs);
 	margin = caution * sqrt(fmax(1 - r * r, 0) / pairs);
 	if (r + margin < 0) /* more even than chance */
 		return fmax((1 + r + margin) / (1 - r - margin), smallest_factor);

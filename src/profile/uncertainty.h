@@ -15,6 +15,9 @@
 
 #include "base/stats.h"
 
+/** The lag-1 correlation r; 0 where nothing tells it. */
+double sn_sampling_correlation(double share, double transitions, double pairs);
+
 /** The variance of the sampled share over the binomial one, in (0, 1]. `pairs` is the number of
  * pairs of successive samples that were compared; 0 gives 1. */
 double sn_sampling_factor(double share, double transitions, double pairs);

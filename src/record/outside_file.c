@@ -97,6 +97,37 @@ sn_status sn_outside_file_create(struct sn_outside_file *file,
 	return status;
 }
 
+static void chunk_scale(struct sn_chunk_header *chunk, double part)
+{
+	uint32_t committed = atomic_load_explicit(&chunk->committed_bytes, memory_order_acquire);
+	uint32_t at = sizeof(*chunk), bytes;
+
+	for (; at < committed; at += bytes) {
+		uint8_t *record = (uint8_t *)chunk + at;
+
+		bytes = sn_record_bytes(record, committed - at);
+		if (!bytes)
+			return;
+		if (*record == SN_RECORD_SAMPLE) {
+			struct sn_record_sample *sample = (void *)record;
+
+			sample->cpu_ns = (uint32_t)((double)sample->cpu_ns * part);
+		} else if (*record == SN_RECORD_CPU) {
+			struct sn_record_cpu *cpu = (void *)record;
+
+			cpu->cpu_ns = (uint64_t)((double)cpu->cpu_ns * part);
+		}
+	}
+}
+
+void sn_outside_file_scale(struct sn_outside_file *file, double part)
+{
+	uint32_t count = atomic_load(&sn_writer_header(&file->shared)->next_chunk);
+
+	for (uint32_t i = 0; i < count; i++)
+		chunk_scale(sn_writer_chunk(&file->shared, i), part);
+}
+
 void sn_outside_file_close(struct sn_outside_file *file)
 {
 	if (!file->shared.base)

@@ -29,6 +29,9 @@ struct sn_outside_file_facts {
 sn_status sn_outside_file_create(struct sn_outside_file *file,
 				 const struct sn_outside_file_facts *facts, struct sn_error *err);
 
+/** Makes the CPU time of all samples `part` of what it is, from 0 to 1: their sum is the kernel's. */
+void sn_outside_file_scale(struct sn_outside_file *file, double part);
+
 /** Unmaps; the state must have been set. */
 void sn_outside_file_close(struct sn_outside_file *file);
 

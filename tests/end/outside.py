@@ -154,6 +154,11 @@ for function in ('compute', 'ask'):
     t.within(rows[function]['inclusive_share'], 0.5, 4 * sigma_of_share(0.5, summary['samples']) + 0.01,
              f'half of it is below {function}, whether in the kernel or not')
 t.equal(summary['threads'], 5, 'and five threads are counted')
+for run in range(5):
+    t.run('record', '-o', f'short.{run}', app)
+    summary = t.show('summary', experiment=f'short.{run}')
+    t.check(summary['sampled_cpu_s'] <= 1.0001 * summary['cpu_s'], "samples never account for more than the kernel's clock",
+            summary['sampled_cpu_s'], summary['cpu_s'])
 
 # The kernel's account leaves out what interrupts and a virtual machine's host take of a CPU; events count it. So
 # the kernel's clock decides, here one that says nine tenths of what the events say.

@@ -92,6 +92,22 @@ static void *works(void *unused)
 	return unused;
 }
 
+/* As runtimes of languages park their threads: by a system call of its own. */
+static void *parks(void *unused)
+{
+	struct timespec pause = { 0, 5000000 };
+	long result;
+
+	for (int i = 0; i < 100; i++) {
+		work(0.004);
+		__asm__ volatile("syscall"
+				 : "=a"(result)
+				 : "a"(35L), "D"(&pause), "S"(0L) /* nanosleep */
+				 : "rcx", "r11", "memory");
+	}
+	return unused;
+}
+
 static void threads(void *(*run)(void *), int count)
 {
 	pthread_t all[8];
@@ -150,6 +166,8 @@ int main(int argc, char **argv)
 		flag();
 	else if (!strcmp(kind, "workers"))
 		threads(works, 2);
+	else if (!strcmp(kind, "parked"))
+		threads(parks, 4);
 	else if (!strcmp(kind, "over"))
 		threads(works, 6);
 	else if (!strcmp(kind, "faults"))
@@ -196,7 +214,7 @@ one_cpu = min(os.sched_getaffinity(0))
 def record(name, program, argument, options):
     """Recorded; the reader is told something only after half a second."""
     words = [t.sonde, 'record', '-o', name, *options, '--', programs[program], *([argument] if argument else [])]
-    more = {'preexec_fn': lambda: os.sched_setaffinity(0, {one_cpu})} if argument == 'over' else {}
+    more = {'preexec_fn': lambda: os.sched_setaffinity(0, {one_cpu})} if argument in ('over', 'parked') else {}
     if argument == 'read':
         end, begin = os.pipe()
         threading.Thread(target=lambda: (time.sleep(0.5), os.write(begin, b'x'), os.close(begin))).start()
@@ -248,6 +266,12 @@ for argument in ('workers', 'child'):
 t.check(any(f['kind'] == 'child_wait' for f in summary['findings']) and
         any(f['kind'] == 'compute_loops' for f in summary['findings']),
         'a working child is told beside what it does', summary['findings'])
+# threads that a runtime parks while others have the CPUs lose nothing
+record('parked', 'one', 'parked', ())
+summary = t.show('summary', experiment='parked')
+parked = sum(f['seconds'] for f in summary['findings'] if f['kind'] in ('lock_wait', 'io_wait', 'sleep'))
+t.check(own(summary)['kind'] in ('compute_loops', 'oversubscribed') and parked < 0.5 * summary['cpu_s'],
+        'parked: blocked in calls of its own, while others work, is no loss', summary['verdict'], summary['findings'])
 # what spins is nothing hot
 hot = re.search(r'hottest functions.*?\n\n', t.run('show', 'summary', 'spin.spins').stdout, re.S)
 t.check(hot and 'sched_yield' not in hot[0] and 'pthread_spin_lock' not in hot[0], 'spin is no hot function', hot and hot[0])

@@ -13,7 +13,7 @@
 #include "base/text.h"
 #include "views/summary/evidence_parts.h"
 
-enum { SLICES = 1024 };
+enum { SLICES = 1024, WORK_LEAST_PART = 100 };
 
 /* A thread is idle that works for less of the time that it works or is blocked. What it waits for a
  * CPU says nothing of it. */
@@ -26,11 +26,12 @@ struct slices {
 	struct sn_summary *summary;
 	int64_t from_ns, to_ns;
 	double width_ns;
-	double active[SLICES]; /* threads that worked or wanted to */
-	double rooted[SLICES]; /* threads in a wait that others may follow from: I/O, sleep */
-	double signal[SLICES]; /* threads that wait for another's signal, as far as that costs */
-	double own[SLICES];    /* of the thread looked at */
-	uint32_t *children;    /* processes by parent's pid */
+	double active[SLICES];	 /* threads that worked or wanted to */
+	double rooted[SLICES];	 /* threads in a wait that others may follow from: I/O, sleep */
+	double signal[SLICES];	 /* threads that wait for another's signal, as far as that costs */
+	double untraced[SLICES]; /* threads that are blocked nobody knows in what, likewise */
+	double own[SLICES];	 /* of the thread looked at */
+	uint32_t *children;	 /* processes by parent's pid */
 };
 
 /* The waits of one thread: [first, end). */
@@ -291,13 +292,14 @@ static void wait_add(struct slices *s, const struct sn_wait *wait, bool in_idle_
 }
 
 /* Where threads of the program have the CPUs, a thread that waits for a signal of theirs could not
- * run either. So these waits cost at most the CPUs left free. */
-static double signal_waits_s(const struct slices *s, unsigned cpus)
+ * run either. So these waits cost at most the CPUs left free. The same holds for waits that nothing
+ * traced: runtimes of languages keep threads that sleep in futexes of their own. */
+static double capped_s(const struct slices *s, const double *values, unsigned cpus)
 {
 	double sum = 0;
 
 	for (size_t i = 0; i < SLICES; i++)
-		sum += fmin(s->signal[i], fmax(0, cpus - s->active[i]));
+		sum += fmin(values[i], fmax(0, cpus - s->active[i]));
 	return sum * s->width_ns / 1e9;
 }
 
@@ -309,9 +311,20 @@ static bool has_openmp(const struct sn_profile *p)
 	return false;
 }
 
+/* The one thread of a child that only waits: a daemon, an orphan. What others wait for it, they
+ * tell themselves. */
+static bool hardly_worked(const struct sn_profile *p, uint32_t thread)
+{
+	uint64_t most = 0;
+
+	for (size_t t = 0; t < p->experiment->threads.count; t++)
+		most = p->threads[t].cpu_ns > most ? p->threads[t].cpu_ns : most;
+	return p->experiment->threads.items[thread].process > 0 &&
+	       p->threads[thread].cpu_ns * WORK_LEAST_PART < most;
+}
+
 /* Blocked by the kernel's account, and in no traced call. OpenMP runtimes call futex themselves. */
-static void untraced_add(const struct slices *s, const struct thread_waits *w,
-			 struct sn_evidence *out)
+static void untraced_add(struct slices *s, const struct thread_waits *w, struct sn_evidence *out)
 {
 	const struct sn_profile *p = s->summary->profile;
 	const struct sn_thread *thread = &p->experiment->threads.items[w->thread];
@@ -320,9 +333,16 @@ static void untraced_add(const struct slices *s, const struct thread_waits *w,
 
 	if (thread->account.blocked_ns < 0 || !(left > 0) || p->is_filtered)
 		return;
-	if (is_idle(thread) && pause == SN_PAUSE_UNTRACED)
+	if (pause == SN_PAUSE_OPENMP) {
+		out->pauses_s[pause] += left;
+		return;
+	}
+	if (hardly_worked(p, w->thread))
+		return;
+	if (is_idle(thread))
 		left *= 1 - mean_of(s, s->active, s->own, thread->start_ns, thread->end_ns);
-	out->pauses_s[pause] += left;
+	slices_add(s, s->untraced, thread->start_ns, thread->end_ns,
+		   left * 1e9 / (double)(thread->end_ns - thread->start_ns));
 }
 
 static void thread_add(struct slices *s, const struct thread_waits *w, struct sn_evidence *out)
@@ -475,7 +495,8 @@ void sn_evidence_find_time(struct sn_summary *summary, struct sn_evidence *out)
 	each_thread(s, NULL);
 	each_thread(s, out);
 	out->cpus = cpus_seen(summary->profile->experiment);
-	out->pauses_s[SN_PAUSE_SIGNAL] += signal_waits_s(s, out->cpus);
+	out->pauses_s[SN_PAUSE_SIGNAL] += capped_s(s, s->signal, out->cpus);
+	out->pauses_s[SN_PAUSE_UNTRACED] += capped_s(s, s->untraced, out->cpus);
 	cpu_waits_find(s, out);
 	places_find(summary, out);
 	for (int i = 0; i < SN_PAUSES; i++)

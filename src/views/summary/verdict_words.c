@@ -570,7 +570,10 @@ static void queue_sentence(const struct sn_evidence *e, const struct sn_story *s
 static void jobs_sentence(const struct sn_evidence *e, const struct sn_story *story,
 			  struct sn_text *out)
 {
-	sn_text_addf(out, "Its own processes queue for ");
+	if (e->processes > 1)
+		sn_text_add(out, "Its own processes queue for ");
+	else
+		sn_text_addf(out, "Its own %zu threads queue for ", e->threads);
 	add_cpus(e, out);
 	sn_text_addf(out, ": %.1f %% of %s", percent_of_time(e, story->seconds), whose_time(e));
 }
