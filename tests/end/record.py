@@ -129,6 +129,22 @@ t.check(t.run('list', '--format', 'json').stdout.count('"experiment"') >= 4, 'li
 t.equal(t.run('list', '--remove', 'stopped').returncode, 0, 'an experiment can be removed')
 t.check(not os.path.exists('stopped'), 'and is gone')
 
+# a program behind a link is called as it was executed (redis-server is a link to redis-check-rdb), a script is its interpreter
+os.symlink(os.path.abspath(split), 'linked')
+os.link(split, 'hard')
+with open('script', 'w') as script:
+    script.write('#!/bin/sh\nexit 0\n')
+os.chmod('script', 0o755)
+for words, name in ((['./linked', '0.2'], 'linked'), ([os.path.abspath('hard'), '0.2'], 'hard'), (['./script'], None)):
+    t.run('record', '-o', f'as.{name}', '--', *words)
+    program = t.show('processes', experiment=f'as.{name}')['rows'][-1]['program']
+    if name:
+        t.check(program == os.path.join(t.folder, name), f'{name}: the process is called as it was executed', program)
+        modules = [row['module'] for row in t.show('modules', '--all', experiment=f'as.{name}')['rows']]
+        t.check(name in modules and 'split' not in modules, f'{name}: so is its module', modules)
+    else:
+        t.check(os.path.basename(program) in ('sh', os.path.basename(os.path.realpath('/bin/sh'))), 'a script: the interpreter', program)
+
 # all that commands write into experiments by themselves goes with them
 for name in ('one', 'two'):
     t.run('record', '-o', name, split)

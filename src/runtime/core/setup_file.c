@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -78,6 +79,32 @@ static void describe_rank(struct sn_data_header *header)
 	}
 }
 
+/* The name that was executed, where it is another one of the same file (a link: redis-server is
+ * redis-check-rdb); a script's own name is not that of its interpreter. */
+static void describe_program(struct sn_data_header *header)
+{
+	const char *executed = (const char *)getauxval(AT_EXECFN);
+	char folder[sizeof header->program];
+	struct stat own, named;
+
+	SYS(readlink, "/proc/self/exe", header->program, sizeof header->program - 1);
+	if (!executed || stat("/proc/self/exe", &own) != 0 || stat(executed, &named) != 0 ||
+	    own.st_ino != named.st_ino || own.st_dev != named.st_dev)
+		return;
+	const char *name = strrchr(executed, '/'), *file = strrchr(header->program, '/');
+	if (!name || !file || strcmp(name, file) == 0)
+		return;
+	long length = executed[0] == '/' ? 1 : SYS(getcwd, folder, sizeof folder);
+	if (length <= 0 || (size_t)length + strlen(executed) + 1 > sizeof header->program)
+		return;
+	if (executed[0] == '/')
+		folder[0] = '\0';
+	else
+		executed += executed[0] == '.' && executed[1] == '/' ? 1 : 0;
+	snprintf(header->program, sizeof header->program, "%s%s%s", folder,
+		 executed[0] == '/' ? "" : "/", executed);
+}
+
 static void describe_header(struct sn_data_header *header, enum sn_data_origin origin,
 			    uint32_t parent_sequence)
 {
@@ -109,7 +136,7 @@ static void describe_header(struct sn_data_header *header, enum sn_data_origin o
 	if (stat("/proc/self/ns/pid", &status) == 0)
 		header->namespace_inode = status.st_ino;
 	memcpy(header->host, sn_config.host, sizeof header->host);
-	SYS(readlink, "/proc/self/exe", header->program, sizeof header->program - 1);
+	describe_program(header);
 	describe_rank(header);
 	/* the launcher takes a header with the magic for a whole one */
 	atomic_thread_fence(memory_order_release);
