@@ -28,11 +28,12 @@ enum {
 	WAIT_MOST_MS = 20,
 	/* in one process: below that the cost of measuring what they cost is not worth it */
 	SIGNALS_WORTH_MEASURING = 32,
-	/* The price of switches is measured (some 30 ms of CPU time) where they may be a 200th of the
-	 * CPU time; else they are taken to cost what they mostly do. */
+	/* The price of switches is measured (some 30 ms of CPU time) where those with an event are
+	 * many and may be a 200th of the CPU time; else they are taken to cost what they mostly do. */
+	SWITCHES_WORTH_MEASURING = 2000,
 	SWITCH_MOST_NS = 10000,
-	SWITCH_AFTER_MOST_NS = 200,
 	SWITCH_NS = 5000,
+	SWITCH_AFTER_NS = 40,
 	SWITCHES_PART = 200,
 	CALLS_WORTH_MEASURING = 10000,
 	FAST_GROWTH_CHUNKS = 32, /* in one look: look again at once */
@@ -298,16 +299,17 @@ static void overhead_complete(struct sn_feeder *feeder, struct sn_data_header *h
 
 	if (signals >= SIGNALS_WORTH_MEASURING && !cost->signal_ns)
 		cost->signal_ns = sn_cost_of_signal();
-	bool is_worth_it = switches * SWITCH_MOST_NS + switches_after * SWITCH_AFTER_MOST_NS >
-			   cpu_ns / SWITCHES_PART;
+	bool is_worth_it = switches >= SWITCHES_WORTH_MEASURING &&
+			   switches * SWITCH_MOST_NS > cpu_ns / SWITCHES_PART;
 	if (is_worth_it && !cost->switch_ns)
 		sn_cost_of_switch(cost);
 	if (header->timed_calls >= CALLS_WORTH_MEASURING && !cost->timing_ns)
 		cost->timing_ns = sn_cost_of_timing();
-	header->overhead_ns += signals * cost->signal_ns +
-			       switches * (cost->switch_ns ? cost->switch_ns : SWITCH_NS) +
-			       switches_after * cost->switch_after_ns +
-			       header->timed_calls * cost->timing_ns;
+	header->overhead_ns +=
+		signals * cost->signal_ns +
+		switches * (cost->switch_ns ? cost->switch_ns : SWITCH_NS) +
+		switches_after * (cost->switch_ns ? cost->switch_after_ns : SWITCH_AFTER_NS) +
+		header->timed_calls * cost->timing_ns;
 }
 
 static sn_status file_append(struct sn_feeder *feeder, const char *name, FILE *out, uint64_t *bytes,
