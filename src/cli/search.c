@@ -4,6 +4,7 @@
 
 #include "cli/analysis_options.h"
 #include "cli/command.h"
+#include "experiment/store.h"
 #include "search/engine/search.h"
 #include "search/evidence/sources.h"
 
@@ -24,6 +25,20 @@ static sn_status share_read(const struct sn_args *args, const char *name, double
 	return status;
 }
 
+/* 'show properties E' names its run as the other views do. */
+static sn_status operands_check(const struct sn_args *args, struct sn_error *err)
+{
+	const char *operand = args->operand_count ? args->operands[0] : NULL;
+
+	if (!operand ||
+	    (args->operand_count == 1 && (operand[0] == '@' || sn_store_is_experiment(operand))))
+		return SN_OK;
+	return sn_error_set(err, SN_ERR_UNSUPPORTED,
+			    "search: this version searches recorded runs; record '%s' first (sonde "
+			    "record), then sonde search --experiment @0",
+			    operand);
+}
+
 static sn_status asked_read(const struct sn_args *args, struct asked *out, struct sn_error *err)
 {
 	sn_status status = share_read(args, "threshold", 0.05, &out->options.threshold, err);
@@ -34,15 +49,9 @@ static sn_status asked_read(const struct sn_args *args, struct asked *out, struc
 	out->options.start = sn_args_value(args, "start");
 	out->experiment = sn_args_value(args, "experiment");
 	out->format = sn_args_value(args, "format");
-	if (status == SN_OK && args->operand_count)
-		return sn_error_set(
-			err, SN_ERR_UNSUPPORTED,
-			"search: this version searches recorded runs; record '%s' first "
-			"(sonde record), then sonde search --experiment @0",
-			args->operands[0]);
 	if (status == SN_OK && !out->experiment)
-		out->experiment = "@0";
-	return status;
+		out->experiment = args->operand_count ? args->operands[0] : "@0";
+	return status == SN_OK ? operands_check(args, err) : status;
 }
 
 static sn_status library_open(const struct sn_args *args, struct sn_library **out,
@@ -168,7 +177,7 @@ static const char *const search_examples[] = {
 
 const struct sn_command sn_command_search = {
 	.name = "search",
-	.operands = "[./PROGRAM]",
+	.operands = "[EXPERIMENT]",
 	.summary = "Searches a run for performance properties",
 	.description =
 		"Evaluates performance properties ('sonde properties list') step by step, as the "
@@ -178,7 +187,8 @@ const struct sn_command sn_command_search = {
 		"A property that no source of the run can measure is named with what it needs; it "
 		"is never taken for false. Findings that a more special one explains are 'refined' "
 		"in JSON and left out of the text.\n\n"
-		"Recorded runs are searched (--experiment); a PROGRAM is to be recorded first.",
+		"Recorded runs are searched, the newest unless one is named; a program is to be "
+		"recorded first. 'sonde show properties' is the same.",
 	.options = search_options,
 	.examples = search_examples,
 	.run = search_run,

@@ -28,7 +28,8 @@
 	X(env)                                                                                     \
 	X(samples)                                                                                 \
 	X(phases)                                                                                  \
-	X(comm)
+	X(comm)                                                                                    \
+	X(properties)
 
 #define DECLARE(name) extern const struct sn_view sn_view_##name;
 SN_VIEWS(DECLARE)

@@ -153,6 +153,13 @@ def formats(t):
     t.equal(t.run('search', '-e', 'team.run', '--check', '1').returncode, 0, 'none reaches --check 1')
 
 
+def shown(t):
+    by_view = json.loads(t.run('show', 'properties', 'team.run', '--format', 'json').stdout)
+    found, _ = search(t, 'team.run')
+    t.check(by_view['schema'] == 'sonde.search/1' and by_view['properties'] == found['properties'],
+            'show properties is the same, by name or operand')
+
+
 def own_property(t):
     with open('own.prop', 'w') as out:
         out.write('property Busy(r: region) { condition cpu(r) > 0 s; confidence confidence(cpu);\n'
@@ -223,6 +230,7 @@ def main():
     t = Test()
     reference = team(t)
     formats(t)
+    shown(t)
     own_property(t)
     strategies(t, reference)
     ranks(t)
