@@ -1,6 +1,6 @@
 """Real programs beside perf: shares, verdict, the time after the end, added CPU time beside what is printed.
 
-    python3 bench/collector/real_programs.py BUILD_FOLDER [--pairs N] [--only NAME,..] [--keep FOLDER]
+    python3 bench/collector/real_programs.py BUILD_FOLDER [--pairs N] [--only 'NAME;..'] [--keep FOLDER]
 
 Shares: perf (cpu-clock, each 1.23 ms of CPU time, out of step with the kernel's tick) and sonde look at the same run; perf's share is of the samples that are not in
 sonde's own process. A row agrees if perf's share, with its own binomial error (2 sigma), meets sonde's 95 %
@@ -25,7 +25,7 @@ import time
 options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
 options.add_argument('build')
 options.add_argument('--pairs', type=int, default=10)
-options.add_argument('--only', default='')
+options.add_argument('--only', default='', help="names in the table below, with ';' between")
 options.add_argument('--keep', help='folder for the experiments; a temporary one unless said')
 options = options.parse_args()
 sonde = os.path.join(os.path.abspath(options.build), 'sonde')
@@ -184,6 +184,8 @@ class Server:
                     left -= len(s.recv(1 << 20))
 
 
+r_script = ('set.seed(1); n <- 300000; d <- data.frame(g = sample(letters, n, TRUE), x = rnorm(n)); for (i in 1:4) aggregate(x ~ g, d, mean); '
+            'm <- matrix(rnorm(490000), 700); for (i in 1:3) solve(m); s <- 0; for (i in 1:1500000) s <- s + sqrt(i)')
 programs = {
     'redis': ('redis-server', lambda: Server('redis')),
     'nginx': ('nginx', lambda: Server('nginx')),
@@ -196,6 +198,7 @@ programs = {
                                       'a = rand(1200); for i = 1:25, a = a * a; a = a / max(a(:)); end; x = 0; for i = 1:400000, x = x + sqrt(i); end']),
     'numpy': ('python3', numpy),
     'node': ('node', node),
+    'R': ('Rscript', lambda: ['Rscript', '-e', r_script]),
     'java': ('javac', java),
     'g++': ('g++', cxx),
     'make -j4': ('make', make),
@@ -303,7 +306,7 @@ print('| program | perf and sonde, % of user time [95 %] | verdict | after the e
 print('|---|---|---|---|---|---|')
 agreed = asked = 0
 for name, (needs, make_job) in programs.items():
-    if options.only and name not in options.only.split(','):
+    if options.only and name not in options.only.split(';'):
         continue
     if not shutil.which(needs):
         print(f'{name}: {needs} is not installed', file=sys.stderr)

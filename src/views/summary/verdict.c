@@ -305,6 +305,9 @@ void sn_verdict_decide(const struct sn_evidence *e, struct sn_arena *arena, stru
 	second = first_of(&stories, (size_t)(first - stories.items) + 1);
 	out->kind = sn_stories[first->id].kind;
 	out->confidence = verdict_confidence(e, first, second);
+	/* the line is no surer than what it goes on with */
+	if (first->id == SN_STORY_OTHERS && second && second->confidence > out->confidence)
+		out->confidence = second->confidence;
 	out->sentence = headline(e, first, second, arena);
 	findings_add(e, &stories, arena, out);
 }
