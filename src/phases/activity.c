@@ -16,6 +16,8 @@ const char *sn_calls_source_name(enum sn_calls_source source)
 
 /* ---- sparse rows by a key of each stack ---- */
 
+enum { AHEAD = 8 }; /* cells */
+
 struct rows_builder {
 	const struct sn_intervals *intervals;
 	const struct sn_phase_vectors *vectors;
@@ -65,8 +67,12 @@ static void rows_build(struct rows_builder *b, bool is_inclusive, struct sn_spar
 
 		out->first[r] = b->columns.count;
 		b->touched.count = 0;
-		for (size_t i = row[0].first_cell; i < row[1].first_cell; i++)
+		for (size_t i = row[0].first_cell; i < row[1].first_cell; i++) {
+			if (is_inclusive && i + AHEAD < row[1].first_cell)
+				sn_path_prefetch(b->paths,
+						 b->intervals->cells.items[i + AHEAD].stack);
 			cell_add(b, &b->intervals->cells.items[i], is_inclusive);
+		}
 		sn_columns_sort(b->touched.items, b->touched.count, b->bits,
 				b->paths->entity_count);
 		for (size_t i = 0; i < b->touched.count; i++) {

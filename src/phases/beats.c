@@ -199,7 +199,7 @@ static bool part_begins(struct tracker *t, const struct part *part, uint64_t now
 
 /* ---- counts by piece ---- */
 
-enum { SEGMENT_NONE = UINT32_MAX };
+enum { SEGMENT_NONE = UINT32_MAX, AHEAD = 8 /* observations */ };
 
 struct count {
 	uint32_t entity, count;
@@ -290,6 +290,8 @@ static void observations_follow(struct builder *b, struct tracker *t,
 	for (size_t i = 0; i < b->out->observations.items.count; i++) {
 		const struct sn_observation *o = &b->out->observations.items.items[i];
 
+		if (i + AHEAD < b->out->observations.items.count)
+			sn_path_prefetch(b->paths, o[AHEAD].stack);
 		if (before && before->thread == o->thread && before->stack == o->stack)
 			continue;
 		now += before && before->thread == o->thread ? 1 : 2;

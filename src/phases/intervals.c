@@ -16,7 +16,7 @@
 
 /* Median of samples with which a length will do if others took the CPU: 20 tell a share of a half
  * from one of a fifth in 99 of 100 intervals. */
-enum { SAMPLES_LEAST = 20 };
+enum { SAMPLES_LEAST = 20, AHEAD = 16 /* samples to ask memory for */ };
 
 /* When a process was there. */
 struct span {
@@ -477,8 +477,12 @@ static void cells_visit(struct builder *b, size_t stacks, const struct by_stack 
 {
 	memset(b->last_stack, 0xff, (b->out->row_count + 1) * sizeof(*b->last_stack));
 	for (size_t s = 0; s < stacks; s++) {
-		for (size_t i = samples->first[s]; i < samples->first[s + 1]; i++)
+		for (size_t i = samples->first[s]; i < samples->first[s + 1]; i++) {
+			if (i + AHEAD < b->counted.count)
+				__builtin_prefetch(
+					&b->experiment->samples.items[samples->indices[i + AHEAD]]);
 			cell_add_sample(b, &b->experiment->samples.items[samples->indices[i]]);
+		}
 		for (size_t i = waits->first[s]; i < waits->first[s + 1]; i++)
 			wait_add(b, &b->experiment->waits.items[waits->indices[i]]);
 	}

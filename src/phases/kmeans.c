@@ -29,6 +29,7 @@ struct work {
 	double *squares;   /* of the centroids */
 	double *sums;	   /* [cluster * columns + column] */
 	float *blocks; /* [(row / LANES * columns + column) * LANES + row % LANES]; NULL: sparse */
+	bool is_wide;  /* the processor has AVX2 */
 	struct sn_kmeans *best, *now;
 };
 
@@ -80,6 +81,7 @@ static void work_begin(struct work *w, const struct sn_sparse *rows, uint32_t k)
 	w->sums = sn_alloc_zeroed((size_t)rows->column_count * w->stride + 1, sizeof(double));
 	w->squares = sn_alloc_zeroed(w->stride, sizeof(double));
 	w->now = kmeans_new(rows->row_count, rows->column_count, k);
+	w->is_wide = __builtin_cpu_supports("avx2");
 	blocks_make(w);
 }
 
@@ -121,9 +123,14 @@ static inline void row_times(const struct work *w, size_t row, uint32_t from, do
 	}
 }
 
+/* Loops over lanes are twice as fast with AVX2. It has no fused operations, so results are the same
+ * on all processors. */
+#define WIDE	  __attribute__((target("avx2")))
+#define SAME_CODE static inline __attribute__((always_inline))
+
 /* dots[cluster][lane] of two clusters from `from` on, for the rows of a block. */
-static inline void block_times(const struct work *w, const float *block, uint32_t from,
-			       double dots[2][LANES])
+SAME_CODE void block_times_in(const struct work *w, const float *block, uint32_t from,
+			      double dots[2][LANES])
 {
 	size_t columns = w->rows->column_count;
 	double one[LANES] = { 0 }, two[LANES] = { 0 };
@@ -140,6 +147,21 @@ static inline void block_times(const struct work *w, const float *block, uint32_
 	}
 	memcpy(dots[0], one, sizeof(one));
 	memcpy(dots[1], two, sizeof(two));
+}
+
+WIDE static void block_times_wide(const struct work *w, const float *block, uint32_t from,
+				  double dots[2][LANES])
+{
+	block_times_in(w, block, from, dots);
+}
+
+static void block_times(const struct work *w, const float *block, uint32_t from,
+			double dots[2][LANES])
+{
+	if (w->is_wide)
+		block_times_wide(w, block, from, dots);
+	else
+		block_times_in(w, block, from, dots);
 }
 
 /* Products of a row, or of all rows of its block, with all clusters. */
@@ -264,8 +286,8 @@ static void centroid_set(struct work *w, uint32_t cluster, size_t row)
 }
 
 /* distances2[lane] of the rows of a block to a row with these coordinates. */
-static inline void block_distances2(const float *block, const double *to, size_t columns,
-				    double *distances2)
+SAME_CODE void block_distances2_in(const float *block, const double *to, size_t columns,
+				   double *distances2)
 {
 	double sums[LANES] = { 0 };
 
@@ -276,6 +298,21 @@ static inline void block_distances2(const float *block, const double *to, size_t
 			sums[lane] += d * d;
 		}
 	memcpy(distances2, sums, sizeof(sums));
+}
+
+WIDE static void block_distances2_wide(const float *block, const double *to, size_t columns,
+				       double *distances2)
+{
+	block_distances2_in(block, to, columns, distances2);
+}
+
+static void block_distances2(const struct work *w, const float *block, const double *to,
+			     double *distances2)
+{
+	if (w->is_wide)
+		block_distances2_wide(block, to, w->rows->column_count, distances2);
+	else
+		block_distances2_in(block, to, w->rows->column_count, distances2);
 }
 
 /* Squared distances of all rows to one. */
@@ -294,7 +331,7 @@ static void distances_to(const struct work *w, size_t row, double *out)
 	for (size_t i = m->first[row]; i < m->first[row + 1]; i++)
 		to[m->columns[i]] = (double)m->values[i];
 	for (size_t r = 0; r < m->row_count; r += LANES)
-		block_distances2(w->blocks + r * columns, to, columns, out + r);
+		block_distances2(w, w->blocks + r * columns, to, out + r);
 	free(to);
 }
 

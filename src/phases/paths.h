@@ -51,6 +51,16 @@ struct sn_phase_paths *sn_phase_paths_share(struct sn_phase_paths *paths);
 /** The last owner's frees them. */
 void sn_phase_paths_free(struct sn_phase_paths *paths);
 
+/** Stacks are met in no order that memory would foresee: asks for a path that is wanted some
+ * stacks later. */
+static inline void sn_path_prefetch(const struct sn_phase_paths *paths, uint32_t stack)
+{
+	const uint32_t *path = paths->entities.items + paths->first[stack];
+
+	__builtin_prefetch(path);
+	__builtin_prefetch(path + 16); /* its next cache line */
+}
+
 static inline bool sn_entity_is_loop(const struct sn_phase_paths *paths, uint32_t entity)
 {
 	return entity >= paths->function_count;
