@@ -24,15 +24,17 @@ struct rows_builder {
 	const struct sn_phase_paths *paths;
 	double *dense;
 	uint64_t *counts, *bits; /* by entity; for sn_columns_sort */
-	SN_VEC(uint32_t) touched;
+	uint32_t *touched;	 /* columns of the row in hand */
+	size_t touched_count;
 	SN_VEC(uint32_t) columns;
 	SN_VEC(float) values;
 };
 
 static void dense_add(struct rows_builder *b, uint32_t column, double ns)
 {
-	if (b->dense[column] == 0)
-		sn_vec_push(&b->touched, column);
+	/* without a branch: which columns are new cannot be foreseen */
+	b->touched[b->touched_count] = column;
+	b->touched_count += b->dense[column] == 0;
 	b->dense[column] += ns;
 }
 
@@ -66,17 +68,16 @@ static void rows_build(struct rows_builder *b, bool is_inclusive, struct sn_spar
 		double total = (double)sn_interval_row_ns(row);
 
 		out->first[r] = b->columns.count;
-		b->touched.count = 0;
+		b->touched_count = 0;
 		for (size_t i = row[0].first_cell; i < row[1].first_cell; i++) {
 			if (is_inclusive && i + AHEAD < row[1].first_cell)
 				sn_path_prefetch(b->paths,
 						 b->intervals->cells.items[i + AHEAD].stack);
 			cell_add(b, &b->intervals->cells.items[i], is_inclusive);
 		}
-		sn_columns_sort(b->touched.items, b->touched.count, b->bits,
-				b->paths->entity_count);
-		for (size_t i = 0; i < b->touched.count; i++) {
-			uint32_t column = b->touched.items[i];
+		sn_columns_sort(b->touched, b->touched_count, b->bits, b->paths->entity_count);
+		for (size_t i = 0; i < b->touched_count; i++) {
+			uint32_t column = b->touched[i];
 
 			sn_vec_push(&b->columns, column);
 			sn_vec_push(&b->values, (float)(b->dense[column] / total));
@@ -110,17 +111,17 @@ static bool piece_is_before(const struct sn_beats_piece *piece, const struct sn_
 static void row_beats_add(struct rows_builder *b, const struct sn_phase_beats *beats, size_t from,
 			  size_t to, struct sn_phase_activity *activity)
 {
-	b->touched.count = 0;
+	b->touched_count = 0;
 	for (size_t i = beats->pieces.items[from].first; i < beats->pieces.items[to].first; i++) {
 		const struct sn_entity_count *c = &beats->counts.items[i];
 
 		if (!b->counts[c->entity])
-			sn_vec_push(&b->touched, c->entity);
+			b->touched[b->touched_count++] = c->entity;
 		b->counts[c->entity] += c->count;
 	}
-	sn_columns_sort(b->touched.items, b->touched.count, b->bits, b->paths->entity_count);
-	for (size_t i = 0; i < b->touched.count; i++) {
-		uint32_t entity = b->touched.items[i];
+	sn_columns_sort(b->touched, b->touched_count, b->bits, b->paths->entity_count);
+	for (size_t i = 0; i < b->touched_count; i++) {
+		uint32_t entity = b->touched[i];
 
 		sn_vec_push(&activity->beats,
 			    (struct sn_entity_count){ entity, b->counts[entity] });
@@ -210,6 +211,7 @@ struct sn_phase_activity *sn_phase_activity_new(const struct sn_intervals *inter
 
 	activity->paths = paths;
 	b.dense = sn_alloc_zeroed(entities, sizeof(double));
+	b.touched = sn_alloc_zeroed(entities, sizeof(uint32_t));
 	b.counts = sn_alloc_zeroed(entities, sizeof(uint64_t));
 	b.bits = sn_alloc_zeroed(entities / 64 + 1, sizeof(uint64_t));
 	rows_build(&b, false, &activity->self);
@@ -218,7 +220,7 @@ struct sn_phase_activity *sn_phase_activity_new(const struct sn_intervals *inter
 	activity->calls_source = beats->is_exact ? SN_CALLS_EXACT : SN_CALLS_ESTIMATED;
 	beats_share_out(&b, beats, activity);
 	depths_find(activity, intervals);
-	sn_vec_free(&b.touched);
+	free(b.touched);
 	free(b.dense);
 	free(b.counts);
 	free(b.bits);
