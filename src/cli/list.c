@@ -75,6 +75,13 @@ static int list_run(const struct sn_args *args)
 		sn_table_set_real(&table, 3, (double)entry->size_bytes / 1e6);
 	}
 	status = sn_table_write(&table, &view, stdout, NULL, NULL, &err);
+	if (status == SN_OK && !table.row_count)
+		sn_warn("there is no experiment in '%s'; 'sonde record' makes one in the folder in "
+			"which it is started, 'sonde list FOLDER' looks elsewhere",
+			folder_of(args) ? folder_of(args) : ".");
+	else if (status == SN_OK && !sn_table_rows_shown(&table, &view))
+		sn_warn("none of %zu experiments passes --filter '%s'", table.row_count,
+			view.filter);
 	sn_table_free(&table);
 	sn_store_list_free(&list);
 	return status == SN_OK ? SN_EXIT_OK : sn_error_print(&err);

@@ -40,8 +40,15 @@ static sn_status view_unknown(const char *name, struct sn_error *err)
 
 	for (const struct sn_view *const *view = sn_views; *view; view++)
 		sn_text_addf(&names, " %s", (*view)->name);
-	sn_error_set(err, SN_ERR_USAGE, "there is no view '%s'; the views are:%s", name,
-		     names.chars);
+	if (strchr(name, '/'))
+		sn_error_set(err, SN_ERR_USAGE,
+			     "'%s' is no experiment: give the folder that 'sonde record' made "
+			     "('sonde list FOLDER' finds them)",
+			     name);
+	else
+		sn_error_set(err, SN_ERR_USAGE,
+			     "'%s' is neither an experiment nor a view; the views are:%s", name,
+			     names.chars);
 	sn_text_free(&names);
 	return SN_ERR_USAGE;
 }

@@ -1,4 +1,5 @@
 """No table is empty without a word: every view of poor experiments has rows, or a sentence that says why not."""
+import os
 import re
 
 from sonde_test import Test
@@ -91,4 +92,13 @@ t.check("function~zzz" in t.run('show', 'functions', 'straight', *nothing).stder
 for words in (['--time', '1000-'], ['--module', 'libzz'], ['--function', 'zzz']):
     run = t.run('show', 'functions', 'straight', *words)
     t.check(len(run.stderr) > 40, f'{words[0]}: what nothing passes is told', run)
+os.mkdir('bare')
+run = t.run('list', 'bare')
+t.check(run.returncode == 0 and "no experiment in 'bare'" in run.stderr, 'list: a folder without experiments', run)
+run = t.run('list', '--filter', 'experiment=zzz')
+t.check("passes --filter 'experiment=zzz'" in run.stderr, 'list: a filter that nothing passes', run)
+run = t.run('show', './bare')
+t.check(run.returncode == 2 and "'./bare' is no experiment" in run.stderr and 'sonde list' in run.stderr, 'show: a folder that is no experiment', run)
+run = t.run('show', 'functoins')
+t.check(run.returncode == 2 and 'neither an experiment nor a view' in run.stderr and ' functions ' in run.stderr, 'show: no view', run)
 t.done()
