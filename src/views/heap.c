@@ -272,7 +272,7 @@ static void foot_put(const struct sn_view_input *input, FILE *out)
 static void why_no_heap(const struct sn_view_input *input, struct sn_text *out)
 {
 	if (input->profile->experiment->traces.count)
-		sn_text_add(out, "there was none");
+		sn_text_add(out, "the program allocated nothing");
 	else
 		sn_text_add(out,
 			    "the heap was not traced; 'sonde record --heap PROGRAM' does that");

@@ -457,6 +457,54 @@ int main(int count, char **words)
                 begun, done, freeing, freed, row)
 
 
+def plugins():
+    """Libraries that come and go, of C and C++, in a program of C: their sites have names, and every block counts."""
+    with open('plug.c', 'w') as out:
+        out.write("""
+#include <stdlib.h>
+__attribute__((noipa)) void *plug_make(size_t n) { void *p = malloc(n); __asm__ volatile(""); return p; }
+void plug_drop(void *p) { free(p); }
+""")
+    with open('plugxx.cc', 'w') as out:
+        out.write("""
+#include <new>
+#include <cstddef>
+#include <string>
+extern "C" __attribute__((noipa)) void *plug_make(size_t n) { void *p = operator new(n); asm volatile(""); return p; }
+extern "C" void plug_drop(void *p) { operator delete(p); }
+""")
+    t.compile('./plug.c', '-O2', '-g', '-shared', '-fPIC', '-fno-builtin', output='./plug.so')
+    t.compile('./plugxx.cc', '-O2', '-g', '-shared', '-fPIC', '-fno-builtin', compiler='g++', output='./plugxx.so')
+    program = t.compile("""
+#include <dlfcn.h>
+#include <stddef.h>
+#include <stdio.h>
+int main(int count, char **words)
+{
+	for (int turn = 0; turn < 10; turn++) {
+		void *library = dlopen(words[count - 1], RTLD_NOW | RTLD_LOCAL);
+		void *(*make)(size_t) = (void *(*)(size_t))dlsym(library, "plug_make");
+		void (*drop)(void *) = (void (*)(void *))dlsym(library, "plug_drop");
+		for (int i = 0; i < 300; i++) {
+			void *p = make(i);
+			if (i % 3)
+				drop(p);
+		}
+		dlclose(library);
+	}
+	puts("done");
+	return 0;
+}
+""", '-O2', '-g', output='./host')
+    for plugin, kind in (('./plug.so', 'malloc'), ('./plugxx.so', 'new')):
+        run = t.run('record', '-q', '--heap', '-o', f'{kind}.1', program, plugin)
+        t.equal((run.returncode, run.stdout, run.stderr), (0, 'done\n', ''), f'plugin of {kind}: the program runs as ever')
+        # that we look operator new up may cost the loader a block, once
+        rows = [r for r in t.show('heap', f'{kind}.1', '--all')['rows'] if (r['function'], r['kind']) == ('plug_make', kind)]
+        got = [(r['kind'], r['allocations'], r['bytes'], r['frees']) for r in rows]
+        t.equal(got, [(kind, 3000, 10 * sum(range(300)), 2000)], f'plugin of {kind}: every block counts, at its site')
+
+
 def refused():
     run = t.run('record', '-q', '--heap', '-o', 'short.1', 'true')
     t.equal((run.returncode, t.show('heap', 'short.1')['mode']), (0, 'trace'), '--heap alone is --heap=trace')
@@ -473,7 +521,7 @@ def refused():
     t.check(run.returncode == 0 and '--heap' in run.stderr, 'without a trace show heap says how to get one', run.stderr)
 
 
-for part in (known_program, random_programs, other_allocators, signal_handlers, odd_moments, own_malloc, killed_at_any_moment,
+for part in (known_program, random_programs, plugins, other_allocators, signal_handlers, odd_moments, own_malloc, killed_at_any_moment,
              lost_are_counted, without_launcher, cut_short, refused):
     if not chosen or part.__name__ in chosen:
         part()

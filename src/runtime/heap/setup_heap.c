@@ -10,13 +10,18 @@
 #include <link.h>
 #include <sys/mman.h>
 
+#include "runtime/core/real.h"
+
+#pragma weak _dl_find_object /* since glibc 2.35 */
+
 struct sn_heap_real sn_heap_real;
 
 static void find_text(const void *function, uint64_t *start, uint64_t *end)
 {
 	struct dl_find_object found;
 
-	if (function && _dl_find_object((void *)(uintptr_t)function, &found) == 0) {
+	if (function && _dl_find_object &&
+	    _dl_find_object((void *)(uintptr_t)function, &found) == 0) {
 		*start = (uint64_t)(uintptr_t)found.dlfo_map_start;
 		*end = (uint64_t)(uintptr_t)found.dlfo_map_end;
 	}
@@ -45,15 +50,35 @@ void sn_heap_resolve(void)
 		  &sn_heap_real.new_end);
 }
 
-/* Programs in C have no operator new, but may load a library that has. */
+/* The function of this name that a library's code means; NULL: it means ours, or none. Only what dlopen
+ * gives is a handle: other libraries have no list of their own to search. */
+static void *find_in(const struct link_map *library, const char *name)
+{
+	void *handle = library->l_name[0] ? dlopen(library->l_name, RTLD_LAZY | RTLD_NOLOAD) : NULL;
+	void *function = handle ? dlsym(handle, name) : NULL;
+
+	if (handle)
+		REAL(dlclose)(handle);
+	return sn_is_own_code((uint64_t)(uintptr_t)function) ? NULL : function;
+}
+
+/* Programs in C have no operator new, but may load a library that has. Its code is the caller, unless it
+ * jumped to us: then we look through all that are loaded. What is found stays loaded, as we keep it. */
 void *sn_heap_find_later(const char *name, uint64_t caller)
 {
 	struct dl_find_object found;
 	void *function = NULL;
 
+	if (!_dl_find_object)
+		return NULL;
 	if (_dl_find_object((void *)(uintptr_t)caller, &found) == 0)
-		function = dlsym(found.dlfo_link_map, name);
-	if (function && !sn_heap_real.new_end)
+		function = find_in(found.dlfo_link_map, name);
+	for (struct link_map *l = _r_debug.r_map; l && !function; l = l->l_next)
+		function = find_in(l, name);
+	if (!function || _dl_find_object(function, &found) != 0)
+		return function;
+	dlopen(found.dlfo_link_map->l_name, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+	if (!sn_heap_real.new_end)
 		find_text(function, &sn_heap_real.new_start, &sn_heap_real.new_end);
 	return function;
 }

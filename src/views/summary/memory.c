@@ -53,6 +53,11 @@ static void words_make(struct sn_summary *s, const struct sn_heap *heap)
 	const struct sn_heap_sums *total = &heap->total;
 	struct sn_text text = { 0 };
 
+	if (!total->allocations) {
+		s->heap_words = "the program allocated nothing";
+		sn_heap_sites_free(&sites);
+		return;
+	}
 	sn_text_addf(&text, "%llu allocations, at most ", (unsigned long long)total->allocations);
 	sn_heap_add_size(&text, total->peak_bytes);
 	sn_text_addf(&text, " at a time (at %.3g s)", (double)heap->peak_ns / 1e9);
