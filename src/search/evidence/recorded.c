@@ -162,23 +162,27 @@ static uint32_t region_of_loop(struct region_maker *m, uint32_t loop)
 	return *place;
 }
 
-/* Of ranks the first one's program, not what started them. */
-static const char *program_name(const struct sn_experiment *e)
+/* Of ranks the program of the busiest, not what started them. */
+static const char *program_name(const struct sn_profile *profile)
 {
+	const struct sn_experiment *e = profile->experiment;
 	const char *path = e->program;
+	uint64_t most = 0;
 
-	for (size_t i = e->processes.count; i-- > 0;)
-		if (e->processes.items[i].rank >= 0 && e->processes.items[i].program)
+	for (size_t i = 0; i < e->processes.count; i++)
+		if (e->processes.items[i].rank >= 0 && e->processes.items[i].program &&
+		    profile->processes[i].cpu_ns > most) {
 			path = e->processes.items[i].program;
+			most = profile->processes[i].cpu_ns;
+		}
 	return path ? sn_base_name(path) : "the program";
 }
 
 static void program_region(struct region_maker *m)
 {
-	const struct sn_experiment *e = m->r->profile->experiment;
 	const struct sn_member member = { .id = "program",
 					  .kind = "program",
-					  .name = program_name(e),
+					  .name = program_name(m->r->profile),
 					  .parent = SN_ALL,
 					  .bytes = NAN };
 
