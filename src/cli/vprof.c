@@ -207,7 +207,7 @@ static const struct sn_option vprof_options[] = {
 	  "one by its id, label, file:line or #N",
 	  NULL },
 	{ "every", 0, "K",
-	  "time one of K instances; unless said, as many as cost 5 % of the loop's time", NULL },
+	  "time one of K instances; unless said, as many as cost 1 % of the loop's time", NULL },
 	{ "from", 0, "EXPERIMENT",
 	  "an experiment of the same program says which loops are hot; no first run", NULL },
 	SN_RECORD_OPTIONS,

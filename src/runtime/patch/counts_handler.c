@@ -6,8 +6,8 @@
 #include "runtime/patch/patch.h"
 
 enum {
-	COST_CYCLES = 300, /* of a timed instance */
-	BUDGET_PARTS = 20, /* which may be a twentieth of what the loop takes */
+	COST_CYCLES = 400,  /* of a timed instance */
+	BUDGET_PARTS = 100, /* which may be a hundredth of what the loop takes: loops nest */
 	EVERY_MAX = 1 << 16,
 };
 
