@@ -94,14 +94,6 @@ static void plan_write(struct rw_plan *plan, const struct sn_rewriter *rewriter,
 	free(code);
 }
 
-static bool is_wanted(const struct sn_loop *const *loops, size_t count, const struct sn_loop *loop)
-{
-	for (size_t i = 0; i < count; i++)
-		if (loops[i] == loop)
-			return true;
-	return false;
-}
-
 /* Tries a loop with those of its nest that are wanted; if that is refused, the ones within have a
  * chance of their own. */
 static size_t add_function(struct rw_plan *plan, struct sn_rewriter *rewriter,
@@ -126,35 +118,60 @@ static size_t add_function(struct rw_plan *plan, struct sn_rewriter *rewriter,
 	return added;
 }
 
+/* A loop that was asked for, and its place among them. */
+struct asked {
+	const struct sn_loop *loop;
+	size_t at;
+};
+
+static int by_function(const void *a, const void *b)
+{
+	const struct asked *x = a, *y = b;
+
+	if (x->loop->function != y->loop->function)
+		return x->loop->function->index < y->loop->function->index ? -1 : 1;
+	return x->at < y->at ? -1 : x->at > y->at;
+}
+
+/* Those of one function. */
+static size_t add_asked(struct rw_plan *plan, struct sn_rewriter *rewriter,
+			const struct asked *asked, size_t count, const char **refusals)
+{
+	const struct sn_function *function = asked->loop->function;
+	bool *is_selected = sn_alloc_zeroed(function->loop_count + 1u, sizeof(*is_selected));
+	const char **why_not = sn_alloc_zeroed(function->loop_count + 1u, sizeof(*why_not));
+	size_t added;
+
+	for (size_t i = 0; i < count; i++)
+		is_selected[asked[i].loop->index] = true;
+	added = add_function(plan, rewriter, function, is_selected, why_not);
+	for (size_t i = 0; refusals && i < count; i++)
+		refusals[asked[i].at] = why_not[asked[i].loop->index];
+	free(is_selected);
+	free(why_not);
+	return added;
+}
+
 size_t sn_rewriter_plan(struct sn_rewriter *rewriter, const struct sn_loop *const *loops,
 			size_t count, const char **refusals, struct sn_text *out)
 {
+	struct asked *asked = sn_alloc_zeroed(count + 1, sizeof(*asked));
 	struct rw_plan plan;
 	size_t added = 0;
 
+	for (size_t i = 0; i < count; i++)
+		asked[i] = (struct asked){ loops[i], i };
+	qsort(asked, count, sizeof(*asked), by_function);
 	rw_plan_begin(&plan);
-	for (size_t i = 0; i < count; i++) {
-		const struct sn_function *function = loops[i]->function;
-		bool is_first = true, *is_selected;
-		const char **why_not;
-
-		for (size_t k = 0; k < i; k++)
-			is_first &= loops[k]->function != function;
-		if (!is_first)
-			continue;
-		is_selected = sn_alloc_zeroed(function->loop_count + 1u, sizeof(*is_selected));
-		why_not = sn_alloc_zeroed(function->loop_count + 1u, sizeof(*why_not));
-		for (uint32_t l = 0; l < function->loop_count; l++)
-			is_selected[l] = is_wanted(loops, count, &function->loops[l]);
-		added += add_function(&plan, rewriter, function, is_selected, why_not);
-		for (size_t k = i; refusals && k < count; k++)
-			if (loops[k]->function == function)
-				refusals[k] = why_not[loops[k]->index];
-		free(is_selected);
-		free(why_not);
+	for (size_t first = 0, end; first < count; first = end) {
+		for (end = first + 1;
+		     end < count && asked[end].loop->function == asked[first].loop->function;)
+			end++;
+		added += add_asked(&plan, rewriter, &asked[first], end - first, refusals);
 	}
 	if (added)
 		plan_write(&plan, rewriter, out);
 	rw_plan_end(&plan);
+	free(asked);
 	return added;
 }

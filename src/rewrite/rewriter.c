@@ -44,7 +44,11 @@ const char *rw_plan_add(struct rw_plan *plan, struct sn_rewriter *rewriter,
 	size_t pieces = plan->pieces.items.count, labels = plan->pieces.labels.count;
 	size_t patches = plan->patches.patches.count, loops = plan->loops.count;
 	struct rw_nest nest;
-	const char *why = rw_nest_begin(&nest, rewriter, outer, is_selected);
+	const char *why;
+
+	if (loops == SN_PLAN_LOOPS_MAX)
+		return "there are more loops than a plan can have";
+	why = rw_nest_begin(&nest, rewriter, outer, is_selected);
 
 	for (uint32_t l = 0; !why && l < outer->function->loop_count; l++) {
 		struct sn_plan_loop none = { 0 };

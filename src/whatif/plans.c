@@ -107,6 +107,7 @@ static void plan_image(struct maker *maker, struct sn_image *image, uint32_t mod
 	const struct sn_program *program = maker->profile->program;
 	SN_VEC(struct wanted) wanted = { 0 };
 	struct sn_structure *structure = NULL;
+	size_t sampled;
 
 	if (sn_structure_open(image, &structure, NULL) != SN_OK)
 		return;
@@ -120,6 +121,7 @@ static void plan_image(struct maker *maker, struct sn_image *image, uint32_t mod
 		if (one.code)
 			sn_vec_push(&wanted, one);
 	}
+	sampled = wanted.count;
 	if (maker->is_all) {
 		sn_structure_prepare_all(structure, SN_PREPARE_CODE);
 		for (size_t f = 0; f < sn_structure_function_count(structure); f++) {
@@ -129,7 +131,7 @@ static void plan_image(struct maker *maker, struct sn_image *image, uint32_t mod
 				struct wanted one = { SN_NONE, &function->loops[l] };
 				bool is_there = false;
 
-				for (size_t i = 0; i < wanted.count; i++)
+				for (size_t i = 0; i < sampled; i++)
 					is_there |= wanted.items[i].code == one.code;
 				if (!is_there)
 					sn_vec_push(&wanted, one);
