@@ -1,7 +1,7 @@
 """The first screen on programs of one kind each: the verdict is the one that an expert gives.
 
 Beside other programs the verdict may be that these had the CPUs; the program's own kind then stands among the
-findings, and goes on in the same line. So what is judged is the largest story that is the program's own.
+findings, and goes on in the same line. So what is judged is the largest cause that is the program's own.
 """
 import json
 import os
@@ -223,12 +223,12 @@ def record(name, program, argument, options):
 
 
 def own(summary):
-    """The largest story of the program's own: others may have had the CPUs, and a working child is told apart."""
+    """The largest cause of the program's own: others may have had the CPUs, and a working child is told apart."""
     return next((f for f in summary['findings'] if f['kind'] != 'waiting_for_cpu'), summary['findings'][0])
 
 
 def is_squeezed(finding):
-    """Two threads that got one CPU all the while: then spinning is part of that story."""
+    """Two threads that got one CPU all the while: then spinning is part of that cause."""
     return finding['kind'] == 'oversubscribed' and 'on 1 CPU' in finding['sentence'] and 'spin' in finding['sentence']
 
 

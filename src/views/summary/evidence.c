@@ -95,7 +95,7 @@ static void stack_sort(struct sorting *s, uint32_t stack, const struct sn_weight
 	s->out->memory_s += (double)faults / 1e9;
 	s->memory_ns[leaf->function] += faults;
 	if (module == SN_MODULE_CLASS_SONDE)
-		return; /* what measuring took is no story of the program */
+		return; /* what measuring took is no time of the program */
 	if (class->is_spin) {
 		if (class->user == SN_CATEGORY_MPI)
 			s->mpi_ns[stack] = weight->cpu_ns;
@@ -192,7 +192,7 @@ static void hot_add(struct sn_evidence_hot *hot, struct sn_evidence_place place,
 	hot->seconds += place.seconds;
 }
 
-/* Computing, for the most part: what copies or reads is another story. Its figure is that of the
+/* Computing, for the most part: what copies or reads is another cause. Its figure is that of the
  * tables, whole. */
 static bool is_computing(uint64_t computing_ns, const struct sn_weight *exclusive)
 {
@@ -260,7 +260,7 @@ static void hot_loops_find(struct sorting *s, const struct sn_summary *summary)
 	}
 }
 
-/* What is no function of the program's ("[unknown]") is another story, too. */
+/* What is no function of the program's ("[unknown]") is another cause, too. */
 static void hot_functions_find(const struct sorting *s, const struct sn_summary *summary)
 {
 	const struct sn_program *program = s->profile->program;

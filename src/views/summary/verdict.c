@@ -1,5 +1,5 @@
-/* The verdict on a run. Each story is a candidate with the seconds that it is about; the largest
- * comes first (docs/method/verdict.md). How stories are told is in verdict_words.c. */
+/* The verdict on a run. Each cause is a candidate with the seconds that it is about; the largest
+ * comes first (docs/method/verdict.md). How causes are told is in verdict_words.c. */
 #include "views/summary/verdict.h"
 
 #include <math.h>
@@ -9,7 +9,7 @@
 #include "views/summary/verdict_parts.h"
 
 /* Thresholds; docs/method/verdict.md has the reasons. */
-static const double join_least = 0.1;	/* oversubscription takes spinning into its story */
+static const double join_least = 0.1;	/* oversubscription takes spinning into its cause */
 static const double spin_least = 0.05;	/* of CPU time: threads wait for each other */
 static const double waited_least = 0.1; /* of the CPU time of lock calls: somebody waits */
 static const double rival_least = 0.8;	/* of the first: the verdict is not sure */
@@ -58,13 +58,13 @@ const char *sn_trust_name(enum sn_trust confidence)
 	return names[confidence];
 }
 
-/* ---- all stories of a run ---- */
+/* ---- all causes of a run ---- */
 
-enum { STORIES_MAX = SN_STORIES };
+enum { STORIES_MAX = SN_CAUSES };
 
-struct stories {
+struct causes {
 	const struct sn_evidence *evidence;
-	struct sn_story items[STORIES_MAX];
+	struct sn_cause items[STORIES_MAX];
 	size_t count;
 };
 
@@ -76,39 +76,39 @@ static enum sn_trust by_samples(double samples)
 }
 
 /* What the kernel's account tells is sure; of samples it takes enough. */
-static void tell(struct stories *stories, enum sn_story_id id, double seconds,
+static void tell(struct causes *causes, enum sn_cause_id id, double seconds,
 		 const struct sn_evidence_place *place)
 {
-	const struct sn_evidence *e = stories->evidence;
-	struct sn_story story = { .id = id, .seconds = seconds, .place = place };
+	const struct sn_evidence *e = causes->evidence;
+	struct sn_cause cause = { .id = id, .seconds = seconds, .place = place };
 
 	if (!(seconds > 0))
 		return;
-	if (sn_stories[id].is_of_samples)
-		story.confidence =
+	if (sn_causes[id].is_of_samples)
+		cause.confidence =
 			by_samples(e->cpu_s > 0 ? (double)e->samples * seconds / e->cpu_s : 0);
-	if (id == SN_STORY_BARRIER && place == &e->pauses[SN_PAUSE_OPENMP])
-		story.confidence = SN_TRUST_MEDIUM; /* that it is a barrier is concluded */
-	if (id == SN_STORY_DATA && !e->data_is_sure && story.confidence == SN_TRUST_HIGH)
-		story.confidence = SN_TRUST_MEDIUM;
-	if (id == SN_STORY_LOOPS && sn_verdict_is_unsettled(e))
-		story.confidence = SN_TRUST_LOW;
-	if (id == SN_STORY_FLAT && sn_verdict_is_unsettled(e) && story.confidence == SN_TRUST_HIGH)
-		story.confidence = SN_TRUST_MEDIUM;
-	if (id == SN_STORY_UNTRACED || id == SN_STORY_UNTRACED_ALONE)
-		story.confidence = SN_TRUST_LOW;
-	stories->items[stories->count++] = story;
+	if (id == SN_CAUSE_BARRIER && place == &e->pauses[SN_PAUSE_OPENMP])
+		cause.confidence = SN_TRUST_MEDIUM; /* that it is a barrier is concluded */
+	if (id == SN_CAUSE_DATA && !e->data_is_sure && cause.confidence == SN_TRUST_HIGH)
+		cause.confidence = SN_TRUST_MEDIUM;
+	if (id == SN_CAUSE_LOOPS && sn_verdict_is_unsettled(e))
+		cause.confidence = SN_TRUST_LOW;
+	if (id == SN_CAUSE_FLAT && sn_verdict_is_unsettled(e) && cause.confidence == SN_TRUST_HIGH)
+		cause.confidence = SN_TRUST_MEDIUM;
+	if (id == SN_CAUSE_UNTRACED || id == SN_CAUSE_UNTRACED_ALONE)
+		cause.confidence = SN_TRUST_LOW;
+	causes->items[causes->count++] = cause;
 }
 
-static void tell_cpu_time(struct stories *stories, const struct sn_evidence *e)
+static void tell_cpu_time(struct causes *causes, const struct sn_evidence *e)
 {
 	bool in_loops = sn_verdict_is_in_loops(e);
 
-	tell(stories, in_loops ? SN_STORY_LOOPS : SN_STORY_FLAT, e->compute_s, NULL);
-	tell(stories, SN_STORY_DATA, e->data_s, NULL);
-	tell(stories, SN_STORY_LOADING, e->loading_s, NULL);
-	tell(stories, SN_STORY_MEMORY, e->memory_s, &e->memory);
-	tell(stories, SN_STORY_UNKNOWN, e->unknown_s, NULL);
+	tell(causes, in_loops ? SN_CAUSE_LOOPS : SN_CAUSE_FLAT, e->compute_s, NULL);
+	tell(causes, SN_CAUSE_DATA, e->data_s, NULL);
+	tell(causes, SN_CAUSE_LOADING, e->loading_s, NULL);
+	tell(causes, SN_CAUSE_MEMORY, e->memory_s, &e->memory);
+	tell(causes, SN_CAUSE_UNKNOWN, e->unknown_s, NULL);
 }
 
 static bool is_oversubscribed(const struct sn_evidence *e)
@@ -127,173 +127,173 @@ static bool is_plain_queue(const struct sn_evidence *e)
 }
 
 /* Where there are more threads than CPUs, waiting for a CPU, spinning, and waiting at barriers for
- * threads that have none are one story. */
-static void tell_cpus(struct stories *stories, const struct sn_evidence *e)
+ * threads that have none are one cause. */
+static void tell_cpus(struct causes *causes, const struct sn_evidence *e)
 {
 	double own = sn_known(e->wait_own_s), spin = sn_verdict_spin_s(e),
 	       mpi = sn_known(e->spin_mpi_s), others = sn_known(e->wait_others_s);
 
 	if (is_oversubscribed(e) && is_plain_queue(e)) {
-		tell(stories, SN_STORY_QUEUE, own, NULL);
-		tell(stories, SN_STORY_SPIN, spin, NULL);
+		tell(causes, SN_CAUSE_QUEUE, own, NULL);
+		tell(causes, SN_CAUSE_SPIN, spin, NULL);
 	} else if (is_oversubscribed(e)) {
-		tell(stories, SN_STORY_OVERSUBSCRIBED, own + spin + mpi + sn_verdict_barriers_s(e),
+		tell(causes, SN_CAUSE_OVERSUBSCRIBED, own + spin + mpi + sn_verdict_barriers_s(e),
 		     NULL);
 		mpi = 0;
 	} else {
-		tell(stories, SN_STORY_SPIN, spin, NULL);
+		tell(causes, SN_CAUSE_SPIN, spin, NULL);
 		others += own;
 	}
-	tell(stories, SN_STORY_MPI, mpi + sn_known(e->pauses_s[SN_PAUSE_MPI]),
+	tell(causes, SN_CAUSE_MPI, mpi + sn_known(e->pauses_s[SN_PAUSE_MPI]),
 	     &e->pauses[SN_PAUSE_MPI]);
-	tell(stories, SN_STORY_OTHERS, others, NULL);
-	tell(stories, SN_STORY_JOBS, e->wait_jobs_s, NULL);
+	tell(causes, SN_CAUSE_OTHERS, others, NULL);
+	tell(causes, SN_CAUSE_JOBS, e->wait_jobs_s, NULL);
 }
 
 /* One pause, or two of one cause; the place is that of the larger. */
-static void tell_pause(struct stories *stories, enum sn_story_id id, enum sn_pause one,
+static void tell_pause(struct causes *causes, enum sn_cause_id id, enum sn_pause one,
 		       enum sn_pause other, double more_s)
 {
-	const struct sn_evidence *e = stories->evidence;
+	const struct sn_evidence *e = causes->evidence;
 	double first = sn_known(e->pauses_s[one]),
 	       second = one == other ? 0 : sn_known(e->pauses_s[other]);
 
-	tell(stories, id, first + second + more_s, &e->pauses[second > first ? other : one]);
+	tell(causes, id, first + second + more_s, &e->pauses[second > first ? other : one]);
 }
 
-static void tell_pauses(struct stories *stories, const struct sn_evidence *e)
+static void tell_pauses(struct causes *causes, const struct sn_evidence *e)
 {
 	double io = sn_known(e->pauses_s[SN_PAUSE_IO]), poll = sn_known(e->pauses_s[SN_PAUSE_POLL]),
 	       lock = sn_known(e->pauses_s[SN_PAUSE_LOCK]);
 
 	if (lock < waited_least * sn_known(e->lock_cpu_s)) { /* free locks: nobody waits */
-		tell(stories, SN_STORY_LOCK_CALLS, e->lock_cpu_s, NULL);
-		tell_pause(stories, SN_STORY_LOCK, SN_PAUSE_LOCK, SN_PAUSE_LOCK, 0);
+		tell(causes, SN_CAUSE_LOCK_CALLS, e->lock_cpu_s, NULL);
+		tell_pause(causes, SN_CAUSE_LOCK, SN_PAUSE_LOCK, SN_PAUSE_LOCK, 0);
 	} else {
-		tell_pause(stories, SN_STORY_LOCK, SN_PAUSE_LOCK, SN_PAUSE_LOCK,
+		tell_pause(causes, SN_CAUSE_LOCK, SN_PAUSE_LOCK, SN_PAUSE_LOCK,
 			   sn_known(e->lock_cpu_s));
 	}
 	if (!is_oversubscribed(e))
-		tell_pause(stories, SN_STORY_BARRIER, SN_PAUSE_BARRIER, SN_PAUSE_OPENMP, 0);
-	tell_pause(stories, SN_STORY_SIGNAL, SN_PAUSE_SIGNAL, SN_PAUSE_SIGNAL, 0);
-	tell_pause(stories, SN_STORY_SLEEP, SN_PAUSE_SLEEP, SN_PAUSE_SLEEP, 0);
-	tell_pause(stories, SN_STORY_CHILD, SN_PAUSE_CHILD, SN_PAUSE_CHILD, 0);
+		tell_pause(causes, SN_CAUSE_BARRIER, SN_PAUSE_BARRIER, SN_PAUSE_OPENMP, 0);
+	tell_pause(causes, SN_CAUSE_SIGNAL, SN_PAUSE_SIGNAL, SN_PAUSE_SIGNAL, 0);
+	tell_pause(causes, SN_CAUSE_SLEEP, SN_PAUSE_SLEEP, SN_PAUSE_SLEEP, 0);
+	tell_pause(causes, SN_CAUSE_CHILD, SN_PAUSE_CHILD, SN_PAUSE_CHILD, 0);
 	if (e->io_cpu_s > io && e->io_cpu_s > poll)
-		tell(stories, SN_STORY_IO, e->io_cpu_s + io + poll, &e->io);
+		tell(causes, SN_CAUSE_IO, e->io_cpu_s + io + poll, &e->io);
 	else
-		tell_pause(stories, SN_STORY_IO, SN_PAUSE_IO, SN_PAUSE_POLL, sn_known(e->io_cpu_s));
-	tell(stories, e->threads > 1 ? SN_STORY_UNTRACED : SN_STORY_UNTRACED_ALONE,
+		tell_pause(causes, SN_CAUSE_IO, SN_PAUSE_IO, SN_PAUSE_POLL, sn_known(e->io_cpu_s));
+	tell(causes, e->threads > 1 ? SN_CAUSE_UNTRACED : SN_CAUSE_UNTRACED_ALONE,
 	     e->pauses_s[SN_PAUSE_UNTRACED], NULL);
-	tell(stories, SN_STORY_WORKING_CHILD, e->child_s, &e->child);
+	tell(causes, SN_CAUSE_WORKING_CHILD, e->child_s, &e->child);
 }
 
 /* ---- the decision ---- */
 
-static int stories_compare(const void *left, const void *right)
+static int causes_compare(const void *left, const void *right)
 {
-	const struct sn_story *x = left, *y = right;
+	const struct sn_cause *x = left, *y = right;
 
 	if (x->seconds != y->seconds)
 		return x->seconds > y->seconds ? -1 : 1;
-	if (sn_stories[x->id].competes !=
-	    sn_stories[y->id].competes) /* what the child does before waiting for it */
-		return sn_stories[x->id].competes ? -1 : 1;
+	if (sn_causes[x->id].competes !=
+	    sn_causes[y->id].competes) /* what the child does before waiting for it */
+		return sn_causes[x->id].competes ? -1 : 1;
 	return (x->id > y->id) - (x->id < y->id);
 }
 
-static const struct sn_story *first_of(const struct stories *stories, size_t from)
+static const struct sn_cause *first_of(const struct causes *causes, size_t from)
 {
-	for (size_t i = from; i < stories->count; i++)
-		if (sn_stories[stories->items[i].id].competes)
-			return &stories->items[i];
+	for (size_t i = from; i < causes->count; i++)
+		if (sn_causes[causes->items[i].id].competes)
+			return &causes->items[i];
 	return NULL;
 }
 
-static bool is_too_short(const struct sn_evidence *e, const struct sn_story *first)
+static bool is_too_short(const struct sn_evidence *e, const struct sn_cause *first)
 {
 	if (!first || sn_known(e->threads_s) < short_s)
 		return e->samples < SAMPLES_GOOD;
-	return sn_stories[first->id].is_of_samples && e->samples < SAMPLES_LEAST;
+	return sn_causes[first->id].is_of_samples && e->samples < SAMPLES_LEAST;
 }
 
-/* One step less sure where another story is nearly as large, or the figures are weak. */
-static enum sn_trust verdict_confidence(const struct sn_evidence *e, const struct sn_story *first,
-					const struct sn_story *second)
+/* One step less sure where another cause is nearly as large, or the figures are weak. */
+static enum sn_trust verdict_confidence(const struct sn_evidence *e, const struct sn_cause *first,
+					const struct sn_cause *second)
 {
 	enum sn_trust confidence = first->confidence;
 
 	if (confidence != SN_TRUST_LOW &&
 	    ((second && second->seconds >= rival_least * first->seconds) ||
-	     (e->is_cut && sn_stories[first->id].is_of_samples) ||
+	     (e->is_cut && sn_causes[first->id].is_of_samples) ||
 	     e->overhead_share > overhead_most))
 		confidence++;
 	return confidence;
 }
 
 static const char *written(struct sn_arena *arena, const struct sn_evidence *e,
-			   const struct sn_story *story, sn_story_fn *write)
+			   const struct sn_cause *cause, sn_cause_fn *write)
 {
 	struct sn_text text = { 0 };
 	const char *words;
 
-	write(e, story, &text);
+	write(e, cause, &text);
 	words = sn_arena_strdup(arena, text.chars ? text.chars : "");
 	sn_text_free(&text);
 	return words;
 }
 
-static void add_finding(const struct sn_evidence *e, const struct sn_story *story,
+static void add_finding(const struct sn_evidence *e, const struct sn_cause *cause,
 			struct sn_arena *arena, struct sn_answer *out)
 {
 	out->findings[out->count++] = (struct sn_finding){
-		.kind = sn_stories[story->id].kind,
-		.confidence = story->confidence,
-		.seconds = story->seconds,
-		.share = e->threads_s > 0 ? fmin(1, story->seconds / e->threads_s) : NAN,
-		.sentence = written(arena, e, story, sn_stories[story->id].sentence),
-		.remedy = written(arena, e, story, sn_stories[story->id].remedy),
+		.kind = sn_causes[cause->id].kind,
+		.confidence = cause->confidence,
+		.seconds = cause->seconds,
+		.share = e->threads_s > 0 ? fmin(1, cause->seconds / e->threads_s) : NAN,
+		.sentence = written(arena, e, cause, sn_causes[cause->id].sentence),
+		.remedy = written(arena, e, cause, sn_causes[cause->id].remedy),
 	};
 }
 
-static void findings_add(const struct sn_evidence *e, const struct stories *stories,
+static void findings_add(const struct sn_evidence *e, const struct causes *causes,
 			 struct sn_arena *arena, struct sn_answer *out)
 {
-	for (size_t i = 0; i < stories->count && out->count < SN_FINDINGS_MAX; i++)
-		if (stories->items[i].seconds >= SN_FINDING_LEAST * e->threads_s)
-			add_finding(e, &stories->items[i], arena, out);
+	for (size_t i = 0; i < causes->count && out->count < SN_FINDINGS_MAX; i++)
+		if (causes->items[i].seconds >= SN_FINDING_LEAST * e->threads_s)
+			add_finding(e, &causes->items[i], arena, out);
 }
 
 /* Where others had the CPUs, what the program does is told in the same line. */
-static const char *headline(const struct sn_evidence *e, const struct sn_story *first,
-			    const struct sn_story *second, struct sn_arena *arena)
+static const char *headline(const struct sn_evidence *e, const struct sn_cause *first,
+			    const struct sn_cause *second, struct sn_arena *arena)
 {
-	const char *words = written(arena, e, first, sn_stories[first->id].headline), *more;
+	const char *words = written(arena, e, first, sn_causes[first->id].headline), *more;
 
-	if (first->id != SN_STORY_OTHERS || !second)
+	if (first->id != SN_CAUSE_OTHERS || !second)
 		return words;
-	more = written(arena, e, second, sn_stories[second->id].headline);
+	more = written(arena, e, second, sn_causes[second->id].headline);
 	return sn_arena_printf(arena, "%s. Otherwise: %s", words, more);
 }
 
-static void tell_all(struct stories *stories, const struct sn_evidence *e)
+static void tell_all(struct causes *causes, const struct sn_evidence *e)
 {
-	tell_cpu_time(stories, e);
-	tell_cpus(stories, e);
-	tell_pauses(stories, e);
-	qsort(stories->items, stories->count, sizeof(*stories->items), stories_compare);
+	tell_cpu_time(causes, e);
+	tell_cpus(causes, e);
+	tell_pauses(causes, e);
+	qsort(causes->items, causes->count, sizeof(*causes->items), causes_compare);
 }
 
 void sn_verdict_decide(const struct sn_evidence *e, struct sn_arena *arena, struct sn_answer *out)
 {
-	struct stories stories = { .evidence = e };
-	const struct sn_story *first, *second;
+	struct causes causes = { .evidence = e };
+	const struct sn_cause *first, *second;
 
 	memset(out, 0, sizeof(*out));
-	tell_all(&stories, e);
-	first = first_of(&stories, 0);
+	tell_all(&causes, e);
+	first = first_of(&causes, 0);
 	if (is_too_short(e, first)) {
-		struct sn_story nothing = {
-			.id = SN_STORY_SHORT,
+		struct sn_cause nothing = {
+			.id = SN_CAUSE_SHORT,
 			.seconds = fmax(sn_known(e->threads_s), sn_known(e->cpu_s)),
 		};
 
@@ -302,14 +302,14 @@ void sn_verdict_decide(const struct sn_evidence *e, struct sn_arena *arena, stru
 		out->kind = SN_VERDICT_TOO_SHORT;
 		return;
 	}
-	second = first_of(&stories, (size_t)(first - stories.items) + 1);
-	out->kind = sn_stories[first->id].kind;
+	second = first_of(&causes, (size_t)(first - causes.items) + 1);
+	out->kind = sn_causes[first->id].kind;
 	out->confidence = verdict_confidence(e, first, second);
 	/* the line is no surer than what it goes on with */
-	if (first->id == SN_STORY_OTHERS && second && second->confidence > out->confidence)
+	if (first->id == SN_CAUSE_OTHERS && second && second->confidence > out->confidence)
 		out->confidence = second->confidence;
 	out->sentence = headline(e, first, second, arena);
-	findings_add(e, &stories, arena, out);
+	findings_add(e, &causes, arena, out);
 }
 
 /* ---- JSON ---- */

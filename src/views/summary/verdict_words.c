@@ -1,4 +1,4 @@
-/* How each story of the verdict is told: a headline, the evidence, the remedy. */
+/* How each cause of the verdict is told: a headline, the evidence, the remedy. */
 #include <ctype.h>
 #include <math.h>
 #include <string.h>
@@ -125,10 +125,10 @@ static void add_doubt(const struct sn_evidence *e, struct sn_text *out)
 		sn_text_add(out, SN_VERDICT_UNSETTLED);
 }
 
-static void loops_headline(const struct sn_evidence *e, const struct sn_story *story,
+static void loops_headline(const struct sn_evidence *e, const struct sn_cause *cause,
 			   struct sn_text *out)
 {
-	(void)story;
+	(void)cause;
 	sn_text_addf(out, "%s in %zu loop%s", bound_word(e), e->loops.count,
 		     e->loops.count > 1 ? "s" : "");
 	sn_verdict_add_worker(e, out);
@@ -158,10 +158,10 @@ void sn_verdict_add_list(const struct sn_evidence *e, const struct sn_evidence_h
 	}
 }
 
-static void loops_sentence(const struct sn_evidence *e, const struct sn_story *story,
+static void loops_sentence(const struct sn_evidence *e, const struct sn_cause *cause,
 			   struct sn_text *out)
 {
-	(void)story;
+	(void)cause;
 	sn_text_addf(out, "%.1f %% of CPU time is in ", percent(e->loops.seconds, e->cpu_s));
 	if (e->loops.count == 1) {
 		sn_text_add(out, "one loop, ");
@@ -174,11 +174,11 @@ static void loops_sentence(const struct sn_evidence *e, const struct sn_story *s
 	add_doubt(e, out);
 }
 
-static void loops_remedy(const struct sn_evidence *e, const struct sn_story *story,
+static void loops_remedy(const struct sn_evidence *e, const struct sn_cause *cause,
 			 struct sn_text *out)
 {
 	if (sn_verdict_is_unsettled(e)) {
-		sn_verdict_unsettled_remedy(e, story, out);
+		sn_verdict_unsettled_remedy(e, cause, out);
 		return;
 	}
 	sn_text_add(out, e->hint ? e->hint
@@ -186,10 +186,10 @@ static void loops_remedy(const struct sn_evidence *e, const struct sn_story *sto
 				   "'#1'");
 }
 
-static void flat_headline(const struct sn_evidence *e, const struct sn_story *story,
+static void flat_headline(const struct sn_evidence *e, const struct sn_cause *cause,
 			  struct sn_text *out)
 {
-	(void)story;
+	(void)cause;
 	if (is_in_functions(e)) {
 		sn_text_addf(out, "%s in %zu function%s, not in hot loops", bound_word(e),
 			     e->functions.count, e->functions.count > 1 ? "s" : "");
@@ -205,10 +205,10 @@ static void flat_headline(const struct sn_evidence *e, const struct sn_story *st
 		     percent(e->functions.top[0].seconds, e->cpu_s));
 }
 
-static void flat_sentence(const struct sn_evidence *e, const struct sn_story *story,
+static void flat_sentence(const struct sn_evidence *e, const struct sn_cause *cause,
 			  struct sn_text *out)
 {
-	(void)story;
+	(void)cause;
 	if (is_in_functions(e)) {
 		sn_text_addf(out, "%.1f %% of CPU time is in %zu function%s: ",
 			     percent(e->functions.seconds, e->cpu_s), e->functions.count,
@@ -225,10 +225,10 @@ static void flat_sentence(const struct sn_evidence *e, const struct sn_story *st
 	add_rest(e, out);
 }
 
-static void flat_remedy(const struct sn_evidence *e, const struct sn_story *story,
+static void flat_remedy(const struct sn_evidence *e, const struct sn_cause *cause,
 			struct sn_text *out)
 {
-	(void)story;
+	(void)cause;
 	sn_text_add(
 		out,
 		is_in_functions(e)
@@ -240,65 +240,65 @@ static void flat_remedy(const struct sn_evidence *e, const struct sn_story *stor
 
 /* ---- CPU time that is something else ---- */
 
-static void loading_headline(const struct sn_evidence *e, const struct sn_story *story,
+static void loading_headline(const struct sn_evidence *e, const struct sn_cause *cause,
 			     struct sn_text *out)
 {
 	sn_text_addf(out,
 		     "Starting: loading the program and its libraries takes %.1f %% of CPU time",
-		     percent(story->seconds, e->cpu_s));
+		     percent(cause->seconds, e->cpu_s));
 }
 
-static void loading_remedy(const struct sn_evidence *e, const struct sn_story *story,
+static void loading_remedy(const struct sn_evidence *e, const struct sn_cause *cause,
 			   struct sn_text *out)
 {
 	(void)e;
-	(void)story;
+	(void)cause;
 	sn_text_add(out, "A longer run shows the work itself; if starting is what matters: fewer "
 			 "libraries, or link them statically");
 }
 
-static void memory_headline(const struct sn_evidence *e, const struct sn_story *story,
+static void memory_headline(const struct sn_evidence *e, const struct sn_cause *cause,
 			    struct sn_text *out)
 {
 	sn_text_addf(out,
 		     "Busy with memory: allocating, copying and page faults take %.1f %% of CPU "
 		     "time",
-		     percent(story->seconds, e->cpu_s));
+		     percent(cause->seconds, e->cpu_s));
 }
 
-static void memory_sentence(const struct sn_evidence *e, const struct sn_story *story,
+static void memory_sentence(const struct sn_evidence *e, const struct sn_cause *cause,
 			    struct sn_text *out)
 {
 	sn_text_addf(out, "%.1f %% of CPU time goes to allocating, copying and page faults",
-		     percent(story->seconds, e->cpu_s));
+		     percent(cause->seconds, e->cpu_s));
 	if (e->memory.what) {
 		sn_text_add(out, ", most of it in ");
 		add_name(out, e->memory.what);
 	}
 }
 
-static void unknown_headline(const struct sn_evidence *e, const struct sn_story *story,
+static void unknown_headline(const struct sn_evidence *e, const struct sn_cause *cause,
 			     struct sn_text *out)
 {
 	sn_text_addf(out, "Not seen: %.1f %% of CPU time is in code that nothing names",
-		     percent(story->seconds, e->cpu_s));
+		     percent(cause->seconds, e->cpu_s));
 }
 
-static void unknown_sentence(const struct sn_evidence *e, const struct sn_story *story,
+static void unknown_sentence(const struct sn_evidence *e, const struct sn_cause *cause,
 			     struct sn_text *out)
 {
 	sn_text_addf(out, "%.1f %% of CPU time is in code without names",
-		     percent(story->seconds, e->cpu_s));
+		     percent(cause->seconds, e->cpu_s));
 	if (e->unknown_is_generated)
 		sn_text_add(out, ", generated at run time");
 	else if (e->unknown_module)
 		sn_text_addf(out, ", most of it in %s", e->unknown_module);
 }
 
-static void unknown_remedy(const struct sn_evidence *e, const struct sn_story *story,
+static void unknown_remedy(const struct sn_evidence *e, const struct sn_cause *cause,
 			   struct sn_text *out)
 {
-	(void)story;
+	(void)cause;
 	if (!e->unknown_is_generated) {
 		sn_text_add(out, "Install its debug symbols, or compile it with -g");
 		return;
@@ -310,7 +310,7 @@ static void unknown_remedy(const struct sn_evidence *e, const struct sn_story *s
 
 static const char *const io_words = "reading and writing";
 
-static void io_headline(const struct sn_evidence *e, const struct sn_story *story,
+static void io_headline(const struct sn_evidence *e, const struct sn_cause *cause,
 			struct sn_text *out)
 {
 	double waiting = sn_known(e->pauses_s[SN_PAUSE_IO]),
@@ -323,7 +323,7 @@ static void io_headline(const struct sn_evidence *e, const struct sn_story *stor
 		sn_text_addf(out, "Waiting for %s: %.1f %% of %s",
 			     polling > waiting ? "input or events" : "I/O",
 			     percent_of_time(e, fmax(waiting, polling)), whose_time(e));
-	add_in(out, story->place);
+	add_in(out, cause->place);
 }
 
 static void add_io_part(const struct sn_evidence *e, const char *before, enum sn_pause pause,
@@ -334,12 +334,12 @@ static void add_io_part(const struct sn_evidence *e, const char *before, enum sn
 	add_in(out, &e->pauses[pause]);
 }
 
-static void io_sentence(const struct sn_evidence *e, const struct sn_story *story,
+static void io_sentence(const struct sn_evidence *e, const struct sn_cause *cause,
 			struct sn_text *out)
 {
 	size_t before = out->length;
 
-	(void)story;
+	(void)cause;
 	if (e->io_cpu_s >= SN_FINDING_LEAST * e->cpu_s) {
 		sn_text_addf(out, "I/O: %.1f %% of CPU time, most of it",
 			     percent(e->io_cpu_s, e->cpu_s));
@@ -351,13 +351,13 @@ static void io_sentence(const struct sn_evidence *e, const struct sn_story *stor
 		add_io_part(e, out->length > before ? ", " : "Events: ", SN_PAUSE_POLL, out);
 }
 
-static void io_remedy(const struct sn_evidence *e, const struct sn_story *story,
+static void io_remedy(const struct sn_evidence *e, const struct sn_cause *cause,
 		      struct sn_text *out)
 {
 	double waiting = sn_known(e->pauses_s[SN_PAUSE_IO]),
 	       polling = sn_known(e->pauses_s[SN_PAUSE_POLL]);
 
-	(void)story;
+	(void)cause;
 	sn_text_add(out, polling > waiting && polling > e->io_cpu_s
 				 ? "It is idle until something comes: give it more load, or look "
 				   "at who sends it"
@@ -368,93 +368,93 @@ static void io_remedy(const struct sn_evidence *e, const struct sn_story *story,
 
 /* ---- waiting ---- */
 
-static void pause_headline(const struct sn_evidence *e, const struct sn_story *story,
+static void pause_headline(const struct sn_evidence *e, const struct sn_cause *cause,
 			   struct sn_text *out)
 {
-	sn_text_addf(out, "%s: %.1f %% of %s", sn_stories[story->id].words,
-		     percent_of_time(e, story->seconds), whose_time(e));
-	add_in(out, story->place);
+	sn_text_addf(out, "%s: %.1f %% of %s", sn_causes[cause->id].words,
+		     percent_of_time(e, cause->seconds), whose_time(e));
+	add_in(out, cause->place);
 }
 
-static void sleep_remedy(const struct sn_evidence *e, const struct sn_story *story,
+static void sleep_remedy(const struct sn_evidence *e, const struct sn_cause *cause,
 			 struct sn_text *out)
 {
 	(void)e;
-	(void)story;
+	(void)cause;
 	sn_text_add(out, "The program asks for it: wait for the event instead of a time");
 }
 
-static void lock_remedy(const struct sn_evidence *e, const struct sn_story *story,
+static void lock_remedy(const struct sn_evidence *e, const struct sn_cause *cause,
 			struct sn_text *out)
 {
 	(void)e;
-	(void)story;
+	(void)cause;
 	sn_text_add(out, "Hold the lock for less, split it, or give each thread data of its own");
 }
 
-static void lock_calls_headline(const struct sn_evidence *e, const struct sn_story *story,
+static void lock_calls_headline(const struct sn_evidence *e, const struct sn_cause *cause,
 				struct sn_text *out)
 {
 	sn_text_addf(
 		out,
 		"Busy with lock calls: taking and leaving locks takes %.1f %% of CPU time, and "
 		"hardly anyone waits for them",
-		percent(story->seconds, e->cpu_s));
+		percent(cause->seconds, e->cpu_s));
 }
 
-static void lock_calls_remedy(const struct sn_evidence *e, const struct sn_story *story,
+static void lock_calls_remedy(const struct sn_evidence *e, const struct sn_cause *cause,
 			      struct sn_text *out)
 {
 	(void)e;
-	(void)story;
+	(void)cause;
 	sn_text_add(out, "Lock less often: once for a batch, or not at all where one thread works");
 }
 
-static void barrier_remedy(const struct sn_evidence *e, const struct sn_story *story,
+static void barrier_remedy(const struct sn_evidence *e, const struct sn_cause *cause,
 			   struct sn_text *out)
 {
 	(void)e;
-	(void)story;
+	(void)cause;
 	sn_text_add(out, "Spread the work evenly: smaller pieces, dynamic schedules, less serial "
 			 "work between");
 }
 
-static void signal_remedy(const struct sn_evidence *e, const struct sn_story *story,
+static void signal_remedy(const struct sn_evidence *e, const struct sn_cause *cause,
 			  struct sn_text *out)
 {
 	(void)e;
-	(void)story;
+	(void)cause;
 	sn_text_add(out, "More work in parallel, or fewer threads: these have nothing to do");
 }
 
-static void untraced_remedy(const struct sn_evidence *e, const struct sn_story *story,
+static void untraced_remedy(const struct sn_evidence *e, const struct sn_cause *cause,
 			    struct sn_text *out)
 {
 	(void)e;
-	(void)story;
+	(void)cause;
 	sn_text_add(out,
 		    "Calls are traced through the C library, in programs that sonde starts: with "
 		    "--pid, and of futexes and page faults from disk, only the time is known");
 }
 
-static void child_remedy(const struct sn_evidence *e, const struct sn_story *story,
+static void child_remedy(const struct sn_evidence *e, const struct sn_cause *cause,
 			 struct sn_text *out)
 {
 	(void)e;
-	(void)story;
+	(void)cause;
 	sn_text_add(out, "Record the child itself; the notes say why it was not measured");
 }
 
-static void mpi_remedy(const struct sn_evidence *e, const struct sn_story *story,
+static void mpi_remedy(const struct sn_evidence *e, const struct sn_cause *cause,
 		       struct sn_text *out)
 {
 	(void)e;
-	(void)story;
+	(void)cause;
 	sn_text_add(out, "Compare the ranks' own work (sonde show processes): the one that works "
 			 "longest makes the others wait");
 }
 
-static void working_child_sentence(const struct sn_evidence *e, const struct sn_story *story,
+static void working_child_sentence(const struct sn_evidence *e, const struct sn_cause *cause,
 				   struct sn_text *out)
 {
 	sn_text_add(out, "Waiting for ");
@@ -466,15 +466,15 @@ static void working_child_sentence(const struct sn_evidence *e, const struct sn_
 		sn_text_add(out, ", ");
 		add_name(out, e->worker);
 	}
-	sn_text_addf(out, ": %.1f %% of %s", percent_of_time(e, story->seconds), whose_time(e));
-	add_in(out, story->place);
+	sn_text_addf(out, ": %.1f %% of %s", percent_of_time(e, cause->seconds), whose_time(e));
+	add_in(out, cause->place);
 }
 
-static void working_child_remedy(const struct sn_evidence *e, const struct sn_story *story,
+static void working_child_remedy(const struct sn_evidence *e, const struct sn_cause *cause,
 				 struct sn_text *out)
 {
 	(void)e;
-	(void)story;
+	(void)cause;
 	sn_text_add(out, "Nothing is lost by this wait: the time is the child's own, told apart");
 }
 
@@ -495,12 +495,12 @@ static void add_cpus(const struct sn_evidence *e, struct sn_text *out)
 	sn_text_addf(out, "%u CPU%s", e->cpus, e->cpus == 1 ? "" : "s");
 }
 
-static void oversubscribed_headline(const struct sn_evidence *e, const struct sn_story *story,
+static void oversubscribed_headline(const struct sn_evidence *e, const struct sn_cause *cause,
 				    struct sn_text *out)
 {
 	double spin = sn_verdict_spin_s(e) + sn_known(e->spin_mpi_s);
 
-	(void)story;
+	(void)cause;
 	sn_text_addf(out, "Oversubscribed: %zu threads on ", e->threads);
 	add_cpus(e, out);
 	sn_text_addf(out, " wait for one %.1f %% of their time", percent_of_time(e, e->wait_own_s));
@@ -511,10 +511,10 @@ static void oversubscribed_headline(const struct sn_evidence *e, const struct sn
 		sn_text_addf(out, " and spin %.1f %% of their CPU time", percent(spin, e->cpu_s));
 }
 
-static void oversubscribed_remedy(const struct sn_evidence *e, const struct sn_story *story,
+static void oversubscribed_remedy(const struct sn_evidence *e, const struct sn_cause *cause,
 				  struct sn_text *out)
 {
-	(void)story;
+	(void)cause;
 	sn_text_addf(out, "Run no more threads than CPUs (%u)", e->cpus);
 	if (e->spin_mpi_s > e->spin_openmp_s)
 		sn_text_add(out, ": fewer ranks, or let them yield (mpi_yield_when_idle)");
@@ -522,52 +522,52 @@ static void oversubscribed_remedy(const struct sn_evidence *e, const struct sn_s
 		sn_text_addf(out, ": OMP_NUM_THREADS=%u, or OMP_WAIT_POLICY=passive", e->cpus);
 }
 
-static void spin_headline(const struct sn_evidence *e, const struct sn_story *story,
+static void spin_headline(const struct sn_evidence *e, const struct sn_cause *cause,
 			  struct sn_text *out)
 {
 	sn_text_addf(out, "Spinning: %.1f %% of CPU time is threads waiting actively %s",
-		     percent(story->seconds, e->cpu_s),
+		     percent(cause->seconds, e->cpu_s),
 		     e->spin_lock_s > e->spin_openmp_s ? "for locks or flags"
 						       : "for others in OpenMP regions");
 	if (e->spin_lock_s > e->spin_openmp_s)
 		add_in(out, &e->spin);
 }
 
-static void spin_remedy(const struct sn_evidence *e, const struct sn_story *story,
+static void spin_remedy(const struct sn_evidence *e, const struct sn_cause *cause,
 			struct sn_text *out)
 {
-	(void)story;
+	(void)cause;
 	sn_text_add(out, e->spin_lock_s > e->spin_openmp_s
 				 ? "Hold locks for less; use a mutex or a condition, which sleep"
 				 : "Spread the work evenly (schedule(dynamic)), less serial work "
 				   "between regions; OMP_WAIT_POLICY=passive frees the CPUs");
 }
 
-static void others_headline(const struct sn_evidence *e, const struct sn_story *story,
+static void others_headline(const struct sn_evidence *e, const struct sn_cause *cause,
 			    struct sn_text *out)
 {
 	sn_text_addf(out, "Waiting for CPUs: other programs had them for %.1f %% of %s",
-		     percent_of_time(e, story->seconds), whose_time(e));
+		     percent_of_time(e, cause->seconds), whose_time(e));
 }
 
-static void others_remedy(const struct sn_evidence *e, const struct sn_story *story,
+static void others_remedy(const struct sn_evidence *e, const struct sn_cause *cause,
 			  struct sn_text *out)
 {
 	(void)e;
-	(void)story;
+	(void)cause;
 	sn_text_add(out, "Measure on an idle machine or on CPUs of its own (taskset, a batch "
 			 "system); elapsed times say little here");
 }
 
-static void queue_sentence(const struct sn_evidence *e, const struct sn_story *story,
+static void queue_sentence(const struct sn_evidence *e, const struct sn_cause *cause,
 			   struct sn_text *out)
 {
 	sn_text_addf(out, "Its own %zu threads queue for ", e->threads);
 	add_cpus(e, out);
-	sn_text_addf(out, ": %.1f %% of %s", percent_of_time(e, story->seconds), whose_time(e));
+	sn_text_addf(out, ": %.1f %% of %s", percent_of_time(e, cause->seconds), whose_time(e));
 }
 
-static void jobs_sentence(const struct sn_evidence *e, const struct sn_story *story,
+static void jobs_sentence(const struct sn_evidence *e, const struct sn_cause *cause,
 			  struct sn_text *out)
 {
 	if (e->processes > 1)
@@ -575,13 +575,13 @@ static void jobs_sentence(const struct sn_evidence *e, const struct sn_story *st
 	else
 		sn_text_addf(out, "Its own %zu threads queue for ", e->threads);
 	add_cpus(e, out);
-	sn_text_addf(out, ": %.1f %% of %s", percent_of_time(e, story->seconds), whose_time(e));
+	sn_text_addf(out, ": %.1f %% of %s", percent_of_time(e, cause->seconds), whose_time(e));
 }
 
-static void jobs_remedy(const struct sn_evidence *e, const struct sn_story *story,
+static void jobs_remedy(const struct sn_evidence *e, const struct sn_cause *cause,
 			struct sn_text *out)
 {
-	(void)story;
+	(void)cause;
 	sn_text_addf(out,
 		     "Harmless where they are independent: all CPUs are used; more than %u "
 		     "at a time bring nothing",
@@ -590,82 +590,82 @@ static void jobs_remedy(const struct sn_evidence *e, const struct sn_story *stor
 
 /* ---- not enough ---- */
 
-static void short_headline(const struct sn_evidence *e, const struct sn_story *story,
+static void short_headline(const struct sn_evidence *e, const struct sn_cause *cause,
 			   struct sn_text *out)
 {
-	(void)story;
+	(void)cause;
 	sn_text_addf(out, "Too short to tell: %llu sample%s in %.3f s of CPU time",
 		     (unsigned long long)e->samples, e->samples == 1 ? "" : "s",
 		     sn_known(e->cpu_s));
 }
 
-static void short_remedy(const struct sn_evidence *e, const struct sn_story *story,
+static void short_remedy(const struct sn_evidence *e, const struct sn_cause *cause,
 			 struct sn_text *out)
 {
 	(void)e;
-	(void)story;
+	(void)cause;
 	sn_text_add(out, "Let it work for a second or more: larger input, or many runs in a loop "
 			 "in one launch");
 }
 
-static void memory_remedy(const struct sn_evidence *e, const struct sn_story *story,
+static void memory_remedy(const struct sn_evidence *e, const struct sn_cause *cause,
 			  struct sn_text *out)
 {
 	(void)e;
-	(void)story;
+	(void)cause;
 	sn_text_add(out, "Use buffers again in place of new ones, copy less, try another "
 			 "allocator or huge pages");
 }
 
 /* ---- all of them ---- */
 
-const struct sn_story_words sn_stories[SN_STORIES] = {
-	[SN_STORY_LOOPS] = { SN_VERDICT_COMPUTE_LOOPS, true, true, loops_headline, loops_sentence,
+const struct sn_cause_words sn_causes[SN_CAUSES] = {
+	[SN_CAUSE_LOOPS] = { SN_VERDICT_COMPUTE_LOOPS, true, true, loops_headline, loops_sentence,
 			     loops_remedy, NULL },
-	[SN_STORY_FLAT] = { SN_VERDICT_COMPUTE_FLAT, true, true, flat_headline, flat_sentence,
+	[SN_CAUSE_FLAT] = { SN_VERDICT_COMPUTE_FLAT, true, true, flat_headline, flat_sentence,
 			    flat_remedy, NULL },
-	[SN_STORY_DATA] = { SN_VERDICT_MEMORY, true, true, sn_verdict_data_headline,
+	[SN_CAUSE_DATA] = { SN_VERDICT_MEMORY, true, true, sn_verdict_data_headline,
 			    sn_verdict_data_sentence, sn_verdict_data_remedy, NULL },
-	[SN_STORY_LOADING] = { SN_VERDICT_COMPUTE_FLAT, true, true, loading_headline,
+	[SN_CAUSE_LOADING] = { SN_VERDICT_COMPUTE_FLAT, true, true, loading_headline,
 			       loading_headline, loading_remedy, NULL },
-	[SN_STORY_MEMORY] = { SN_VERDICT_MEMORY, true, true, memory_headline, memory_sentence,
+	[SN_CAUSE_MEMORY] = { SN_VERDICT_MEMORY, true, true, memory_headline, memory_sentence,
 			      memory_remedy, NULL },
-	[SN_STORY_UNKNOWN] = { SN_VERDICT_UNKNOWN_CODE, true, true, unknown_headline,
+	[SN_CAUSE_UNKNOWN] = { SN_VERDICT_UNKNOWN_CODE, true, true, unknown_headline,
 			       unknown_sentence, unknown_remedy, NULL },
-	[SN_STORY_OVERSUBSCRIBED] = { SN_VERDICT_OVERSUBSCRIBED, true, false,
+	[SN_CAUSE_OVERSUBSCRIBED] = { SN_VERDICT_OVERSUBSCRIBED, true, false,
 				      oversubscribed_headline, oversubscribed_headline,
 				      oversubscribed_remedy, NULL },
-	[SN_STORY_SPIN] = { SN_VERDICT_SPIN, true, true, spin_headline, spin_headline, spin_remedy,
+	[SN_CAUSE_SPIN] = { SN_VERDICT_SPIN, true, true, spin_headline, spin_headline, spin_remedy,
 			    NULL },
-	[SN_STORY_MPI] = { SN_VERDICT_MPI_WAIT, true, false, pause_headline, pause_headline,
+	[SN_CAUSE_MPI] = { SN_VERDICT_MPI_WAIT, true, false, pause_headline, pause_headline,
 			   mpi_remedy, "Waiting for other ranks" },
-	[SN_STORY_OTHERS] = { SN_VERDICT_WAITING_FOR_CPU, true, false, others_headline,
+	[SN_CAUSE_OTHERS] = { SN_VERDICT_WAITING_FOR_CPU, true, false, others_headline,
 			      others_headline, others_remedy, NULL },
-	[SN_STORY_JOBS] = { SN_VERDICT_WAITING_FOR_CPU, false, false, jobs_sentence, jobs_sentence,
+	[SN_CAUSE_JOBS] = { SN_VERDICT_WAITING_FOR_CPU, false, false, jobs_sentence, jobs_sentence,
 			    jobs_remedy, NULL },
-	[SN_STORY_QUEUE] = { SN_VERDICT_WAITING_FOR_CPU, false, false, queue_sentence,
+	[SN_CAUSE_QUEUE] = { SN_VERDICT_WAITING_FOR_CPU, false, false, queue_sentence,
 			     queue_sentence, jobs_remedy, NULL },
-	[SN_STORY_LOCK] = { SN_VERDICT_LOCK_WAIT, true, false, pause_headline, pause_headline,
+	[SN_CAUSE_LOCK] = { SN_VERDICT_LOCK_WAIT, true, false, pause_headline, pause_headline,
 			    lock_remedy, "Waiting for locks" },
-	[SN_STORY_LOCK_CALLS] = { SN_VERDICT_COMPUTE_FLAT, true, true, lock_calls_headline,
+	[SN_CAUSE_LOCK_CALLS] = { SN_VERDICT_COMPUTE_FLAT, true, true, lock_calls_headline,
 				  lock_calls_headline, lock_calls_remedy, NULL },
-	[SN_STORY_BARRIER] = { SN_VERDICT_LOCK_WAIT, true, false, pause_headline, pause_headline,
+	[SN_CAUSE_BARRIER] = { SN_VERDICT_LOCK_WAIT, true, false, pause_headline, pause_headline,
 			       barrier_remedy, "Threads wait for each other at barriers" },
-	[SN_STORY_SIGNAL] = { SN_VERDICT_LOCK_WAIT, true, false, pause_headline, pause_headline,
+	[SN_CAUSE_SIGNAL] = { SN_VERDICT_LOCK_WAIT, true, false, pause_headline, pause_headline,
 			      signal_remedy, "Threads wait for other threads' signal" },
-	[SN_STORY_IO] = { SN_VERDICT_IO_WAIT, true, false, io_headline, io_sentence, io_remedy,
+	[SN_CAUSE_IO] = { SN_VERDICT_IO_WAIT, true, false, io_headline, io_sentence, io_remedy,
 			  NULL },
-	[SN_STORY_SLEEP] = { SN_VERDICT_SLEEP, true, false, pause_headline, pause_headline,
+	[SN_CAUSE_SLEEP] = { SN_VERDICT_SLEEP, true, false, pause_headline, pause_headline,
 			     sleep_remedy, "Sleeping" },
-	[SN_STORY_CHILD] = { SN_VERDICT_CHILD_WAIT, true, false, pause_headline, pause_headline,
+	[SN_CAUSE_CHILD] = { SN_VERDICT_CHILD_WAIT, true, false, pause_headline, pause_headline,
 			     child_remedy, "Waiting for a child that was not measured" },
-	[SN_STORY_WORKING_CHILD] = { SN_VERDICT_CHILD_WAIT, false, false, working_child_sentence,
+	[SN_CAUSE_WORKING_CHILD] = { SN_VERDICT_CHILD_WAIT, false, false, working_child_sentence,
 				     working_child_sentence, working_child_remedy, NULL },
-	[SN_STORY_UNTRACED] = { SN_VERDICT_LOCK_WAIT, true, false, pause_headline, pause_headline,
+	[SN_CAUSE_UNTRACED] = { SN_VERDICT_LOCK_WAIT, true, false, pause_headline, pause_headline,
 				untraced_remedy, "Blocked in calls that were not traced" },
-	[SN_STORY_UNTRACED_ALONE] = { SN_VERDICT_IO_WAIT, true, false, pause_headline,
+	[SN_CAUSE_UNTRACED_ALONE] = { SN_VERDICT_IO_WAIT, true, false, pause_headline,
 				      pause_headline, untraced_remedy,
 				      "Blocked in calls that were not traced" },
-	[SN_STORY_SHORT] = { SN_VERDICT_TOO_SHORT, true, false, short_headline, short_headline,
+	[SN_CAUSE_SHORT] = { SN_VERDICT_TOO_SHORT, true, false, short_headline, short_headline,
 			     short_remedy, NULL },
 };

@@ -8,10 +8,10 @@ static double percent(double part, double whole)
 	return whole > 0 ? fmin(100, 100 * part / whole) : 0;
 }
 
-void sn_verdict_data_headline(const struct sn_evidence *e, const struct sn_story *story,
+void sn_verdict_data_headline(const struct sn_evidence *e, const struct sn_cause *cause,
 			      struct sn_text *out)
 {
-	(void)story;
+	(void)cause;
 	sn_text_addf(out, "Memory-bound in %zu loop%s", e->data.count,
 		     e->data.count > 1 ? "s" : "");
 	sn_verdict_add_worker(e, out);
@@ -21,10 +21,10 @@ void sn_verdict_data_headline(const struct sn_evidence *e, const struct sn_story
 		     percent(e->data.top[0].seconds, e->cpu_s));
 }
 
-void sn_verdict_data_sentence(const struct sn_evidence *e, const struct sn_story *story,
+void sn_verdict_data_sentence(const struct sn_evidence *e, const struct sn_cause *cause,
 			      struct sn_text *out)
 {
-	(void)story;
+	(void)cause;
 	sn_text_addf(out, "%.1f %% of CPU time waits for data in ",
 		     percent(e->data.seconds, e->cpu_s));
 	sn_verdict_add_list(e, &e->data, e->data.count, out);
@@ -35,20 +35,20 @@ void sn_verdict_data_sentence(const struct sn_evidence *e, const struct sn_story
 		e->data_pass_ns, e->data_near_cycles, e->data_spread_bytes / 1e6);
 }
 
-void sn_verdict_data_remedy(const struct sn_evidence *e, const struct sn_story *story,
+void sn_verdict_data_remedy(const struct sn_evidence *e, const struct sn_cause *cause,
 			    struct sn_text *out)
 {
 	(void)e;
-	(void)story;
+	(void)cause;
 	sn_text_add(out, "Fewer or nearer data: smaller types, blocks that fit a cache, another "
 			 "order of loops or elements; of chains of pointers, several at a time");
 }
 
-void sn_verdict_unsettled_remedy(const struct sn_evidence *e, const struct sn_story *story,
+void sn_verdict_unsettled_remedy(const struct sn_evidence *e, const struct sn_cause *cause,
 				 struct sn_text *out)
 {
 	(void)e;
-	(void)story;
+	(void)cause;
 	sn_text_add(out, "To settle it, run it on data that fit the cache: if the work for each "
 			 "element gets cheaper, it waited for memory (or count cache misses by "
 			 "perf, where the machine has counters)");

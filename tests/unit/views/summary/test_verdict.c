@@ -149,7 +149,7 @@ TEST(time_in_the_kernel_is_told)
 	CHECK(strstr(answer.findings[0].sentence, "47.0 % of CPU time is in the kernel") != NULL);
 }
 
-/* 77 % waiting for a CPU and 74 % spinning are one story. */
+/* 77 % waiting for a CPU and 74 % spinning are one cause. */
 TEST(more_threads_than_cpus)
 {
 	struct sn_evidence e = run_of(8);
@@ -438,7 +438,7 @@ TEST(at_most_six_findings_by_seconds)
 	e.spin_openmp_s = 10;
 	for (int i = 0; i < SN_PAUSES; i++)
 		e.pauses_s[i] = 3 + i;
-	e.wait_others_s = 1.9; /* below 2 % of the time: no story */
+	e.wait_others_s = 1.9; /* below 2 % of the time: no cause */
 	decide(&e);
 	CHECK_INT(answer.count, SN_FINDINGS_MAX);
 	for (size_t i = 1; i < answer.count; i++)
