@@ -128,7 +128,7 @@ struct sn_data_header {
 	_Atomic uint32_t children_forked;	/* each is to bring a file of its own */
 
 	char host[SN_DATA_HOST_MAX];
-	char program[1024]; /* /proc/self/exe; cut if longer */
+	char program[1024]; /* the name executed, else /proc/self/exe; cut if longer */
 	char job[256];	    /* namespace or job id and step of the MPI launcher, "" if none */
 
 	/* what the launcher learns once a second, for the runtime's packets */

@@ -4,6 +4,7 @@
 #include <regex.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 /* Removes the entry and closes the gap. Slots that become free at the end are NULL. */
@@ -79,7 +80,9 @@ bool sn_setup_is_followed(void)
 	if (length < 0 || regcomp(&regex, sn_config.settings.pattern, REG_EXTENDED | REG_NOSUB))
 		return false;
 	program[length] = '\0';
-	bool matches = regexec(&regex, program, 0, NULL, 0) == 0;
+	const char *executed = (const char *)getauxval(AT_EXECFN);
+	bool matches = regexec(&regex, program, 0, NULL, 0) == 0 ||
+		       (executed && regexec(&regex, executed, 0, NULL, 0) == 0);
 	regfree(&regex);
 	return matches;
 }
