@@ -109,3 +109,14 @@ void sn_analysis_arguments_free(struct sn_analysis_arguments *arguments)
 	sn_vec_free(&arguments->tids);
 	sn_vec_free(&arguments->source_maps);
 }
+
+sn_status sn_cli_analysis_open(const char *name, const struct sn_analysis_options *options,
+			       struct sn_analysis **out, struct sn_error *err)
+{
+	sn_status status = sn_analysis_open(name, options, out, err);
+
+	for (uint32_t m = 0; status == SN_OK && m < (*out)->experiment->modules.count; m++)
+		if (sn_structures_damage((*out)->structures, m))
+			sn_warn("%s", sn_structures_damage((*out)->structures, m));
+	return status;
+}

@@ -41,6 +41,10 @@ struct sn_analysis_arguments {
 
 sn_status sn_analysis_arguments_read(const struct sn_args *args, struct sn_analysis_arguments *out,
 				     struct sn_error *err);
+/** As sn_analysis_open. It warns of extracts that cannot be read, as every answer on the experiment
+ * lacks what they held. */
+sn_status sn_cli_analysis_open(const char *name, const struct sn_analysis_options *options,
+			       struct sn_analysis **out, struct sn_error *err);
 void sn_analysis_arguments_free(struct sn_analysis_arguments *arguments);
 
 #endif

@@ -100,7 +100,7 @@ static sn_status run_read(const char *name, const struct sn_analysis_options *op
 			  struct sn_error *err)
 {
 	struct sn_analysis *analysis;
-	sn_status status = sn_analysis_open(name, options, &analysis, err);
+	sn_status status = sn_cli_analysis_open(name, options, &analysis, err);
 
 	if (status != SN_OK)
 		return status;

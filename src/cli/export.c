@@ -79,8 +79,8 @@ static int export_run(const struct sn_args *args)
 	}
 	status = sn_analysis_arguments_read(args, &arguments, &err);
 	if (status == SN_OK)
-		status = sn_analysis_open(args->operand_count ? args->operands[0] : NULL,
-					  &arguments.options, &analysis, &err);
+		status = sn_cli_analysis_open(args->operand_count ? args->operands[0] : NULL,
+					      &arguments.options, &analysis, &err);
 	if (status == SN_OK)
 		status = write_file(args, sn_export_find(to), analysis, &err);
 	sn_analysis_free(analysis);

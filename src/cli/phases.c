@@ -95,7 +95,7 @@ static sn_status against_print(const struct sn_phases *a, const char *other,
 	struct sn_analysis *analysis = NULL;
 	struct sn_phases_options options_b = a->options;
 	struct sn_phases *b = NULL;
-	sn_status status = sn_analysis_open(other, options, &analysis, err);
+	sn_status status = sn_cli_analysis_open(other, options, &analysis, err);
 
 	if (status == SN_OK)
 		options_b.structures = analysis->structures;
@@ -155,8 +155,8 @@ static sn_status phases(const struct sn_args *args, struct sn_error *err)
 		status = sn_analysis_arguments_read(args, &arguments, err);
 	if (status != SN_OK)
 		return status;
-	status = sn_analysis_open(args->operand_count ? args->operands[0] : NULL,
-				  &arguments.options, &analysis, err);
+	status = sn_cli_analysis_open(args->operand_count ? args->operands[0] : NULL,
+				      &arguments.options, &analysis, err);
 	if (status == SN_OK)
 		options.structures = analysis->structures;
 	if (status == SN_OK)

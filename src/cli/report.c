@@ -150,8 +150,8 @@ static int report_run(const struct sn_args *args)
 	status = sn_analysis_arguments_read(args, &arguments, &err);
 	arguments.options.arch = sn_args_value(args, "arch");
 	if (status == SN_OK)
-		status = sn_analysis_open(args->operand_count ? args->operands[0] : NULL,
-					  &arguments.options, &analysis, &err);
+		status = sn_cli_analysis_open(args->operand_count ? args->operands[0] : NULL,
+					      &arguments.options, &analysis, &err);
 	if (status == SN_OK)
 		status = !format || !strcmp(format, "html") ? write_page(args, analysis, &err)
 							    : write_stream(args, analysis, &err);

@@ -72,7 +72,7 @@ static int run_run(const struct sn_args *args)
 			fprintf(stderr, "sonde: %s; when all ranks have ended: sonde report %s\n",
 				result.experiment_path.chars, result.experiment_path.chars);
 	} else if (result.experiment_path.chars) {
-		if (sn_analysis_open(result.experiment_path.chars, &options, &analysis, &err) ==
+		if (sn_cli_analysis_open(result.experiment_path.chars, &options, &analysis, &err) ==
 		    SN_OK) {
 			if (!sn_args_flag(args, "no-page"))
 				answer_with_page(analysis, sn_args_flag(args, "quiet"));

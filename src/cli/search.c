@@ -129,7 +129,7 @@ static sn_status search(const struct sn_args *args, bool *reached, struct sn_err
 	arguments.options.arch = sn_args_value(args, "arch");
 	status = library_open(args, &library, err);
 	if (status == SN_OK)
-		status = sn_analysis_open(asked.experiment, &arguments.options, &analysis, err);
+		status = sn_cli_analysis_open(asked.experiment, &arguments.options, &analysis, err);
 	if (status == SN_OK)
 		status = run_search(analysis, library, &asked, reached, err);
 	sn_analysis_free(analysis);

@@ -137,7 +137,7 @@ static sn_status view_show(const struct sn_args *args, const struct asked *asked
 	arguments.filter.without_idle =
 		sn_args_flag(args, "wall") && !arguments.filter.tid_count && !asked->view->has_idle;
 	arguments.options.arch = sn_args_value(args, "arch");
-	status = sn_analysis_open(asked->experiment, &arguments.options, &analysis, err);
+	status = sn_cli_analysis_open(asked->experiment, &arguments.options, &analysis, err);
 	if (status == SN_OK)
 		status = analysis_show(args, asked, analysis, &how, err);
 	sn_analysis_free(analysis);

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "cli/analysis_options.h"
 #include "cli/record.h"
 #include "profile/analysis.h"
 #include "views/find.h"
@@ -181,7 +182,7 @@ static int vprof_run(const struct sn_args *args)
 	if (status == SN_OK && !first.chars)
 		return code;
 	if (status == SN_OK)
-		status = sn_analysis_open(first.chars, NULL, &analysis, &err);
+		status = sn_cli_analysis_open(first.chars, NULL, &analysis, &err);
 	if (status == SN_OK)
 		status = make_plans(args, analysis, &plans, &err);
 	if (status == SN_OK) {

@@ -16,6 +16,7 @@ struct packer {
 	struct sn_structure *structure;
 	struct sn_text body;	/* everything behind the string table */
 	struct sn_text strings; /* the table's entries */
+	struct sn_text record;	/* the loop that is being written */
 	struct sn_map numbers;	/* pointer -> number; 0 is NULL */
 	struct sn_map files;	/* numbers of files that lines name -> 1 */
 	SN_VEC(const char *) file_list;
@@ -171,12 +172,26 @@ static void put_blocks(struct packer *p, const struct sn_function *function)
 	put(&p->body, (loop->is_innermost ? SN_EXTRACT_INNERMOST : 0u) |                           \
 			      (loop->is_irreducible ? SN_EXTRACT_IRREDUCIBLE : 0u))
 
+static void swap_body_and_record(struct packer *p)
+{
+	struct sn_text body = p->body;
+
+	p->body = p->record;
+	p->record = body;
+}
+
+/* Its length goes first: a reader that knows fewer members skips the rest. */
 static void put_loop(struct packer *p, const struct sn_function *function,
 		     const struct sn_loop *loop)
 {
+	sn_text_clear(&p->record);
+	swap_body_and_record(p);
 #define PUT(how, member, bound) PUT_##how(member);
 	SN_EXTRACT_LOOP(PUT)
 #undef PUT
+	swap_body_and_record(p);
+	put(&p->body, p->record.length);
+	sn_text_add_bytes(&p->body, p->record.chars, p->record.length);
 }
 
 static void put_code(struct packer *p, const struct sn_structure *structure,
@@ -329,7 +344,7 @@ static void compress(const struct sn_text *payload, struct sn_text *out)
 	header_put(out, 0, 4);
 	header_put(out, payload->length, 8);
 	header_put(out, length, 8);
-	header_put(out, sn_extract_hash(payload->length, length, packed), 8);
+	header_put(out, sn_extract_hash(SN_EXTRACT_VERSION, payload->length, length, packed), 8);
 	sn_text_add_bytes(out, packed, length);
 	free(packed);
 }
@@ -363,6 +378,7 @@ void sn_extract_pack(struct sn_structure *structure, const struct sn_extract_fun
 	sn_text_free(&payload);
 	sn_text_free(&p.body);
 	sn_text_free(&p.strings);
+	sn_text_free(&p.record);
 	sn_map_free(&p.numbers);
 	sn_map_free(&p.files);
 	sn_map_free(&p.unit_numbers);

@@ -29,7 +29,7 @@ sn_status sn_extract_write(struct sn_structure *structure, const uint64_t *link_
 			   struct sn_error *err);
 
 /** Reads an extract. SN_ERR_FORMAT for damage (every byte is covered by a checksum),
- * SN_ERR_UNSUPPORTED for a newer version. The result is a structure like any other. */
+ * SN_ERR_UNSUPPORTED for a newer version; older ones are read. The result is a structure like any other. */
 sn_status sn_extract_read(const char *path, struct sn_structure **out, struct sn_error *err);
 /** The same from bytes in memory, which need not outlive the call. */
 sn_status sn_extract_read_memory(const void *bytes, size_t length, const char *name,

@@ -14,7 +14,13 @@
 #define SN_EXTRACT_MAGIC "SNDXTRCT"
 
 enum {
-	SN_EXTRACT_VERSION = 1,
+	/* A reader takes this version and all before it. From version 2 on, a loop's record begins
+	   with its length, and may have more members than these, or fewer. */
+	SN_EXTRACT_VERSION = 2,
+	SN_EXTRACT_VERSION_OF_LENGTHS = 2,
+	/* The first so many members of SN_EXTRACT_LOOP are in every extract: version 1 has no
+	   others. */
+	SN_EXTRACT_LOOP_FIRST = 18,
 	SN_EXTRACT_HEADER_BYTES = 40,
 	/* A payload may not claim to be larger than this for each compressed byte, nor than that in
 	   all. */
@@ -32,7 +38,11 @@ enum sn_extract_loop_flags { SN_EXTRACT_INNERMOST = 1, SN_EXTRACT_IRREDUCIBLE = 
 
 /** The members of a loop that an extract stores, in order. The writer and the reader each make
  * their code from this list. X(how, member, bound): `bound` is what the reader takes at most (of an
- * index: less than), in its own terms. `flags` and `ranges` stand for more than one member. */
+ * index: less than), in its own terms. `flags` and `ranges` stand for more than one member.
+ *
+ * A new member goes to the end and is a UINT, an INDEX or a STRING. It needs no new version. A
+ * reader skips members that it does not know. In an extract that lacks a member it is 0, -1 or NULL:
+ * let that mean "unknown". What stands here stays, and keeps its place and its meaning. */
 #define SN_EXTRACT_LOOP(X)                                                                         \
 	X(INDEX, parent, index)                                                                    \
 	X(UINT, depth, UINT16_MAX)                                                                 \
@@ -54,10 +64,10 @@ enum sn_extract_loop_flags { SN_EXTRACT_INNERMOST = 1, SN_EXTRACT_IRREDUCIBLE = 
 	X(UINT, vector_bytes, UINT16_MAX)
 
 /** Covers the header's other fields and all bytes behind it. */
-static inline uint64_t sn_extract_hash(uint64_t payload_bytes, uint64_t compressed_bytes,
-				       const void *compressed)
+static inline uint64_t sn_extract_hash(uint64_t version, uint64_t payload_bytes,
+				       uint64_t compressed_bytes, const void *compressed)
 {
-	uint64_t parts[4] = { SN_EXTRACT_VERSION, payload_bytes, compressed_bytes,
+	uint64_t parts[4] = { version, payload_bytes, compressed_bytes,
 			      sn_hash_bytes(compressed, compressed_bytes) };
 
 	return sn_hash_bytes(parts, sizeof(parts));

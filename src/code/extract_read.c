@@ -13,6 +13,7 @@
 
 struct unpacker {
 	struct sn_cursor cur;
+	uint64_t version;
 	struct sn_structure *structure;
 	const char **strings;
 	uint64_t string_count;
@@ -205,14 +206,45 @@ static void set_flags(struct sn_loop *loop, uint64_t flags)
 	loop->member = get_ranges(u, &loop->range_count, function->link_addr)
 #define GET_FLAGS(member, bound) set_flags(loop, get_within(u, bound))
 
+/* Only the first members, which every extract has, are of other kinds. */
+#define LACK_INDEX(member)   loop->member = -1
+#define LACK_UINT(member)    loop->member = 0
+#define LACK_STRING(member)  loop->member = NULL
+#define LACK_ADDRESS(member) fail(u)
+#define LACK_RANGES(member)  fail(u)
+#define LACK_FLAGS(member)   fail(u)
+
+#define COUNT_ONE(how, member, bound) +1
+_Static_assert(0 SN_EXTRACT_LOOP(COUNT_ONE) >= SN_EXTRACT_LOOP_FIRST, "members may only be added");
+
 static void get_loop(struct unpacker *u, struct sn_function *function, struct sn_loop *loop,
 		     uint32_t index, uint32_t count)
 {
+	const uint8_t *behind = u->cur.end;
+	bool has_length = u->version >= SN_EXTRACT_VERSION_OF_LENGTHS;
+	uint32_t number = 0;
+
 	loop->function = function;
 	loop->index = index;
-#define GET(how, member, bound) GET_##how(member, bound);
+	if (has_length) {
+		uint64_t length = get(u);
+		const uint8_t *record = sn_cursor_bytes(&u->cur, length);
+
+		if (record)
+			u->cur = sn_cursor_over(record, length);
+	}
+#define GET(how, member, bound)                                                                    \
+	if (number++ < SN_EXTRACT_LOOP_FIRST || (has_length && sn_cursor_left(&u->cur)))           \
+		GET_##how(member, bound);                                                          \
+	else                                                                                       \
+		LACK_##how(member);
 	SN_EXTRACT_LOOP(GET)
 #undef GET
+	if (has_length)
+		u->cur.next = u->cur.end; /* members that are not known here */
+	u->cur.end = behind;
+	if (u->cur.status != SN_OK)
+		fail(u);
 	if (!loop->label || (loop->line_first && !loop->file))
 		fail(u);
 	loop->id = sn_loop_id(u->structure, function, loop->header_link_addr);
@@ -413,10 +445,11 @@ static sn_status damaged(struct sn_error *err, const char *name, const char *wha
 			    what);
 }
 
-static sn_status unpack_payload(const uint8_t *payload, size_t length, const char *name,
-				struct sn_structure **out, struct sn_error *err)
+static sn_status unpack_payload(const uint8_t *payload, size_t length, uint64_t version,
+				const char *name, struct sn_structure **out, struct sn_error *err)
 {
 	struct unpacker u = { .cur = sn_cursor_over(payload, length),
+			      .version = version,
 			      .structure = sn_structure_new() };
 
 	unpack(&u);
@@ -451,19 +484,19 @@ sn_status sn_extract_read_memory(const void *bytes, size_t length, const char *n
 			"the extract '%s' is of version %u, newer than this sonde reads "
 			"(%d); use a newer one",
 			name, (unsigned)version, SN_EXTRACT_VERSION);
-	if (version != SN_EXTRACT_VERSION || reserved || compressed_bytes != sn_cursor_left(&cur))
+	if (!version || reserved || compressed_bytes != sn_cursor_left(&cur))
 		return damaged(err, name, "it is cut short or its header is wrong");
 	if (payload_bytes > SN_EXTRACT_PAYLOAD_MAX ||
 	    payload_bytes / SN_EXTRACT_RATIO_MAX > compressed_bytes)
 		return damaged(err, name, "it claims an impossible size");
-	if (sn_extract_hash(payload_bytes, compressed_bytes, cur.next) != hash)
+	if (sn_extract_hash(version, payload_bytes, compressed_bytes, cur.next) != hash)
 		return damaged(err, name, "its checksum is wrong");
 	payload = sn_alloc(payload_bytes + 1);
 	status = SN_OK;
 	if (ZSTD_decompress(payload, payload_bytes, cur.next, compressed_bytes) != payload_bytes)
 		status = damaged(err, name, "it does not unpack");
 	if (status == SN_OK)
-		status = unpack_payload(payload, payload_bytes, name, out, err);
+		status = unpack_payload(payload, payload_bytes, version, name, out, err);
 	free(payload);
 	return status;
 }

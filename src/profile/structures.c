@@ -31,8 +31,8 @@ struct sn_structures {
 	struct sn_arena arena;
 	const struct sn_experiment *experiment;
 	struct sn_structure **of_module;
-	const char **warnings;
-	struct sn_location location; /* large: one for all look-ups */
+	const char **warnings, **damages; /* by module; NULL: none */
+	struct sn_location location;	  /* large: one for all look-ups */
 	SN_VEC(struct source_map) source_maps;
 	SN_VEC(struct jit_list) jits; /* names of generated code */
 	bool has_looked_for_jits;
@@ -45,6 +45,7 @@ struct sn_structures *sn_structures_new(const struct sn_experiment *experiment)
 	s->experiment = experiment;
 	s->of_module = sn_alloc_zeroed(experiment->modules.count + 1, sizeof(*s->of_module));
 	s->warnings = sn_alloc_zeroed(experiment->modules.count + 1, sizeof(*s->warnings));
+	s->damages = sn_alloc_zeroed(experiment->modules.count + 1, sizeof(*s->damages));
 	return s;
 }
 
@@ -56,6 +57,7 @@ void sn_structures_free(struct sn_structures *s)
 		sn_structure_free(s->of_module[m]);
 	free(s->of_module);
 	free(s->warnings);
+	free(s->damages);
 	for (size_t i = 0; i < s->jits.count; i++)
 		sn_jit_free(s->jits.items[i].jit);
 	sn_vec_free(&s->jits);
@@ -72,6 +74,11 @@ struct sn_structure *sn_structures_of(struct sn_structures *s, uint32_t module)
 const char *sn_structures_warning(const struct sn_structures *s, uint32_t module)
 {
 	return module < s->experiment->modules.count ? s->warnings[module] : NULL;
+}
+
+const char *sn_structures_damage(const struct sn_structures *s, uint32_t module)
+{
+	return module < s->experiment->modules.count ? s->damages[module] : NULL;
 }
 
 void sn_structures_map_source(struct sn_structures *s, const char *from, const char *to)
@@ -117,19 +124,36 @@ static bool covers(const struct sn_structure *structure, const uint64_t *link_ad
 	return true;
 }
 
+/* What cannot be read is said, and what stands in for it. */
+static void damage_tell(struct sn_structures *s, uint32_t m, const char *damage, bool has_file)
+{
+	const struct sn_module *module = &s->experiment->modules.items[m];
+
+	if (has_file)
+		s->damages[m] = sn_arena_printf(&s->arena,
+						"%s; its functions and loops are read from '%s', "
+						"the file of the run, as long as it is there",
+						damage, module->path);
+	else
+		s->damages[m] = sn_arena_printf(
+			&s->arena, "%s; its functions and loops have no names here%s%s", damage,
+			s->warnings[m] ? ": " : "", s->warnings[m] ? s->warnings[m] : "");
+	s->warnings[m] = s->damages[m];
+}
+
 /* The extract is what travelled with the experiment; where it has not all, the file may. */
 static struct sn_structure *structure_open(struct sn_structures *s, uint32_t m,
 					   const uint64_t *link_addrs, size_t count)
 {
 	const struct sn_module *module = &s->experiment->modules.items[m];
 	struct sn_structure *structure = NULL, *of_file;
+	bool is_damaged;
 	struct sn_error err;
 
-	if (module->extract_path &&
-	    sn_extract_read(module->extract_path, &structure, &err) != SN_OK) {
-		s->warnings[m] = sn_arena_strdup(&s->arena, err.sentence);
+	is_damaged = module->extract_path &&
+		     sn_extract_read(module->extract_path, &structure, &err) != SN_OK;
+	if (is_damaged)
 		structure = NULL;
-	}
 	if (!structure || !covers(structure, link_addrs, count)) {
 		const char *warning = s->warnings[m];
 
@@ -141,6 +165,8 @@ static struct sn_structure *structure_open(struct sn_structures *s, uint32_t m,
 			s->warnings[m] = warning; /* what is there is good */
 		}
 	}
+	if (is_damaged)
+		damage_tell(s, m, err.sentence, structure != NULL);
 	for (size_t i = 0; structure && i < s->source_maps.count; i++)
 		sn_structure_map_source(structure, s->source_maps.items[i].from,
 					s->source_maps.items[i].to);

@@ -25,6 +25,10 @@ struct sn_structure *sn_structures_of(struct sn_structures *structures, uint32_t
 /** Sentences on modules that could not be read, or not fully; by module, NULL: none. */
 const char *sn_structures_warning(const struct sn_structures *structures, uint32_t module);
 
+/** Of a module whose extract is there and cannot be read: which, what is wrong, what to do. NULL:
+ * all is well with it, or there is none. */
+const char *sn_structures_damage(const struct sn_structures *structures, uint32_t module);
+
 /** Source paths that begin with `from` are looked for under `to`; before anything is resolved. */
 void sn_structures_map_source(struct sn_structures *structures, const char *from, const char *to);
 

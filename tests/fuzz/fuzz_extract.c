@@ -26,21 +26,27 @@ static void look_around(struct sn_structure *structure)
 	}
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
+static void read_as(uint64_t version, const uint8_t *bytes, size_t length)
 {
 	size_t room = ZSTD_compressBound(length), packed;
 	struct sn_structure *structure = NULL;
-	uint64_t head[5] = { 0, SN_EXTRACT_VERSION, length };
+	uint64_t head[5] = { 0, version, length };
 	uint8_t *file = malloc(sizeof(head) + room);
 
 	packed = ZSTD_compress(file + sizeof(head), room, bytes, length, 1);
 	memcpy(head, SN_EXTRACT_MAGIC, 8);
 	head[3] = packed;
-	head[4] = sn_extract_hash(length, packed, file + sizeof(head));
+	head[4] = sn_extract_hash(version, length, packed, file + sizeof(head));
 	memcpy(file, head, sizeof(head));
 	if (sn_extract_read_memory(file, sizeof(head) + packed, "fuzz", &structure, NULL) == SN_OK)
 		look_around(structure);
 	sn_structure_free(structure);
 	free(file);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
+{
+	for (uint64_t version = 1; version <= SN_EXTRACT_VERSION; version++)
+		read_as(version, bytes, length);
 	return 0;
 }

@@ -377,7 +377,9 @@ static const char *module_warning(const struct sn_summary *s, struct sn_structur
 	const struct sn_profile *p = s->profile;
 	double share = sn_share(p->modules[m].exclusive.cpu_ns, p->total.cpu_ns);
 
-	return share >= 0.01 ? sn_structures_warning(structures, m) : NULL;
+	return share >= 0.01 || sn_structures_damage(structures, m)
+		       ? sn_structures_warning(structures, m)
+		       : NULL;
 }
 
 /* Modules of one kind of trouble share a sentence. */

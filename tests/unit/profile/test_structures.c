@@ -169,3 +169,40 @@ TEST(a_loop_of_the_program_is_the_one_of_the_structure)
 	sn_structures_free(structures);
 	sn_experiment_free(e);
 }
+
+/* The warning names the extract, what is wrong with it and what to do; the file of the run stands in
+ * where it is still there. */
+TEST(an_extract_that_cannot_be_read_is_said)
+{
+	char path[] = "/tmp/sonde-extract-XXXXXX";
+	int fd = mkstemp(path);
+
+	REQUIRE(fd >= 0 && write(fd, "SNDXTRCT, and then nothing", 26) == 26 && !close(fd));
+	setenv("XDG_CACHE_HOME", "/nonexistent", 1);
+	for (int has_file = 0; has_file < 2; has_file++) {
+		uint64_t entry = own_function("rounds");
+		struct sn_experiment *e = experiment_make(
+			"none", has_file ? "/proc/self/exe" : "/nowhere/own", "", entry);
+		struct sn_structures *structures;
+		struct sn_resolver resolver;
+		struct sn_program *program;
+		const char *damage;
+
+		e->modules.items[0].extract_path = path;
+		structures = sn_structures_new(e);
+		resolver = sn_structures_resolver(structures);
+		program = sn_program_new(e, &resolver);
+		CHECK_STRING(leaf_name(program, 0), has_file ? "rounds" : "[own]");
+		damage = sn_structures_damage(structures, 0);
+		REQUIRE(damage != NULL);
+		CHECK(strstr(damage, path) != NULL);
+		CHECK(strstr(damage, "record the program again") != NULL);
+		CHECK(strstr(damage, has_file ? "/proc/self/exe" : "no names here") != NULL);
+		CHECK_STRING(sn_structures_warning(structures, 0), damage);
+		CHECK(sn_structures_damage(structures, 1) == NULL);
+		sn_program_free(program);
+		sn_structures_free(structures);
+		sn_experiment_free(e);
+	}
+	unlink(path);
+}
