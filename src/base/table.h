@@ -20,7 +20,7 @@
 enum sn_cell_kind {
 	SN_CELL_TEXT,
 	SN_CELL_INT,
-	SN_CELL_REAL,	  /* shown with `decimals` digits after the point */
+	SN_CELL_REAL,	  /* shown with `decimals` digits after the point, from 100 on with none */
 	SN_CELL_SECONDS,  /* shown with three significant digits or more */
 	SN_CELL_DURATION, /* seconds, shown as "12.3 ns", "4.56 ms", "1.20 s", "75.0 s" */
 	SN_CELL_SHARE,	  /* 0..1, shown in per cent with one digit */
@@ -64,6 +64,7 @@ struct sn_table_view {
 	const char *filter;	  /* "key=value", "key~regex", "key>number", ... joined by commas */
 	size_t top;		  /* rows at most; 0: all */
 	const char *share_column; /* text footer: "showing 20 of 1,431 rows = 96.2 % of time" */
+	const char *whole_column; /* text: sentences that are never cut; NULL: none */
 	bool without_header;	  /* CSV: more rows of a table begun before */
 	unsigned width;		  /* text: columns of the terminal; 0: ask it, else 100 */
 	/* text: nobody asked for these columns; on a terminal, figures that it has no room for go,

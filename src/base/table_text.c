@@ -37,7 +37,8 @@ static void cell_add_text(struct sn_text *text, const struct sn_column *column,
 		sn_text_add(text, cell->integer ? "yes" : "no");
 		break;
 	case SN_CELL_REAL:
-		sn_text_addf(text, "%.*f", column->decimals, cell->real);
+		sn_text_addf(text, "%.*f", fabs(cell->real) >= 100 ? 0 : column->decimals,
+			     cell->real);
 		break;
 	case SN_CELL_SECONDS:
 		value = fabs(cell->real);
@@ -103,7 +104,7 @@ static void write_footer(const struct sn_table *table, const struct sn_table_sel
 struct extent {
 	size_t width;
 	size_t least; /* texts are cut to no less */
-	bool is_left_out;
+	bool is_left_out, is_whole;
 };
 
 static bool column_is_text(const struct sn_table *table, const struct sn_table_selection *sel,
@@ -164,20 +165,22 @@ static void write_left_out(const struct sn_table *table, const struct sn_table_s
 	sn_text_free(&names);
 }
 
-/* Takes from the widest columns of text until a line fits. */
+/* Takes from the widest columns of text until a line fits. What is never cut may run over: nothing
+ * else is cut for it. */
 static void fit_columns(const struct sn_table *table, const struct sn_table_selection *sel,
 			struct extent *extents, size_t limit)
 {
 	size_t n = sel->column_count, total = 0;
 
 	for (size_t i = 0; i < n; i++)
-		total += extents[i].is_left_out ? 0 : extents[i].width + 2;
+		if (!extents[i].is_left_out && !extents[i].is_whole)
+			total += extents[i].width + 2;
 	for (size_t pass = 0; pass < n && total > limit + 2; pass++) {
 		struct extent *widest = NULL;
 		size_t taken;
 
 		for (size_t i = 0; i < n; i++)
-			if (sn_cell_kind_is_text(table->columns[sel->columns[i]].kind) &&
+			if (column_is_text(table, sel, i) && !extents[i].is_whole &&
 			    extents[i].width > (widest ? widest->width : extents[i].least) &&
 			    extents[i].width > extents[i].least)
 				widest = &extents[i];
@@ -263,13 +266,17 @@ void sn_table_write_text(const struct sn_table *table, const struct sn_table_sel
 			extents[i].least = least > extents[i].least ? least : extents[i].least;
 		}
 	}
+	for (size_t i = 0; i < n; i++)
+		extents[i].is_whole =
+			view->whole_column &&
+			!strcmp(table->columns[sel->columns[i]].key, view->whole_column);
 	if (view->may_leave_out && isatty(fileno(out)))
 		leave_out(table, sel, view, extents, limit);
 	fit_columns(table, sel, extents, limit);
 	for (size_t i = 0; i < n; i++)
 		last = extents[i].is_left_out ? last : i;
 	for (size_t i = 0; i < n; i++)
-		if (column_is_text(table, sel, i))
+		if (column_is_text(table, sel, i) && !extents[i].is_whole)
 			elide_column(texts + i, sel->row_count + 1, n, extents[i].width);
 	fputs(style->strong, out);
 	for (size_t r = 0; r <= sel->row_count; r++) {

@@ -278,7 +278,7 @@ static sn_status print_structure(const struct sn_args *args, struct sn_structure
 	};
 	int list = list_of(args);
 	const char *only = sn_args_value(args, "function");
-	struct sn_table_view view = { .schema = lists[list].schema };
+	struct sn_table_view view = { .schema = lists[list].schema, .whole_column = "why_not" };
 	struct sn_table table;
 	sn_status status = sn_args_table_view(args, &view, err);
 

@@ -4,6 +4,8 @@
 #include <math.h>
 
 #include "base/text.h"
+#include "code/loop_columns.h"
+#include "views/loop_parts.h"
 #include "views/parts.h"
 
 enum {
@@ -11,6 +13,9 @@ enum {
 	I_LABEL,
 	I_FUNCTION,
 	I_MODULE,
+	I_FILE,
+	I_LINE_FIRST,
+	I_LINE_LAST,
 	I_BUCKET,
 	I_INSTANCES,
 	I_ITERATIONS,
@@ -33,6 +38,9 @@ static const struct sn_column instances_columns[] = {
 	{ "label", "loop", SN_CELL_TEXT, 0 },
 	{ "function", "function", SN_CELL_TEXT, 0 },
 	{ "module", "module", SN_CELL_TEXT, 0 },
+	{ "file", NULL, SN_CELL_TEXT, 0 },
+	{ "line_first", NULL, SN_CELL_INT, 0 },
+	{ "line_last", NULL, SN_CELL_INT, 0 },
 	{ "bucket", "bucket", SN_CELL_TEXT, 0 },
 	{ "instances", "instances", SN_CELL_INT, 0 },
 	{ "iterations", "iterations", SN_CELL_INT, 0 },
@@ -73,13 +81,25 @@ static void set_representatives(const struct sn_profile *profile, struct sn_tabl
 	sn_text_free(&text);
 }
 
+static const struct sn_loop_columns *loop_columns(void)
+{
+	static struct sn_loop_columns found;
+	static bool is_found;
+
+	if (!is_found)
+		found = sn_loop_columns_find(instances_columns, sizeof(instances_columns) /
+									sizeof(*instances_columns));
+	is_found = true;
+	return &found;
+}
+
 static void names_set(const struct sn_profile *profile, struct sn_table *table, uint32_t l)
 {
 	const struct sn_program_loop *loop = &profile->program->loops.items[l];
 
 	sn_table_add_row(table);
-	sn_table_set_text(table, I_LOOP, loop->code->id);
-	sn_table_set_text(table, I_LABEL, loop->code->label);
+	sn_loop_columns_set(loop_columns(), table, loop->code);
+	/* the function that it was written in, as in the view of loops */
 	sn_table_set_text(table, I_FUNCTION,
 			  profile->program->functions.items[loop->function].name);
 	sn_table_set_text(table, I_MODULE, sn_program_module_name(profile->program, loop->module));
@@ -112,9 +132,36 @@ static void bucket_name(struct sn_table *table, int exponent)
 {
 	struct sn_text text = { 0 };
 
-	sn_text_addf(&text, "%g-%g", ldexp(1, exponent), ldexp(1, exponent + 1));
+	sn_text_addf(&text, "%.*f-%.*f", exponent < 0 ? -exponent : 0, ldexp(1, exponent),
+		     exponent < -1 ? -exponent - 1 : 0, ldexp(1, exponent + 1));
 	sn_table_set_text(table, I_BUCKET, text.chars);
 	sn_text_free(&text);
+}
+
+/* The whole loop, then its buckets where they say more. */
+static void loop_rows(const struct sn_profile *profile, struct sn_table *table,
+		      const struct sn_instances *of)
+{
+	bool all_timed = of->all.timed == of->instances;
+
+	names_set(profile, table, of->loop);
+	sn_table_set_text(table, I_BUCKET, "all");
+	sn_table_set_int(table, I_INSTANCES, (int64_t)of->instances);
+	if (of->has_iterations)
+		sn_table_set_int(table, I_ITERATIONS, (int64_t)of->iterations);
+	sn_table_set_int(table, I_OPEN, (int64_t)of->open);
+	bucket_set(profile, table, of, &of->all);
+	for (size_t b = 0; of->bucket_count > 1 && b < of->bucket_count; b++) {
+		const struct sn_instance_bucket *bucket = &of->buckets[b];
+
+		names_set(profile, table, of->loop);
+		bucket_name(table, bucket->exponent);
+		if (all_timed) {
+			sn_table_set_int(table, I_INSTANCES, (int64_t)bucket->timed);
+			sn_table_set_int(table, I_ITERATIONS, (int64_t)bucket->timed_iterations);
+		}
+		bucket_set(profile, table, of, bucket);
+	}
 }
 
 static sn_status instances_fill(const struct sn_view_input *input, struct sn_table *table,
@@ -124,28 +171,8 @@ static sn_status instances_fill(const struct sn_view_input *input, struct sn_tab
 
 	(void)err;
 	sn_instances_find(input->profile, &list);
-	for (size_t i = 0; i < list.count; i++) {
-		const struct sn_instances *of = &list.items[i];
-		bool all_timed = of->all.timed == of->instances;
-
-		names_set(input->profile, table, of->loop);
-		sn_table_set_text(table, I_BUCKET, "all");
-		sn_table_set_int(table, I_INSTANCES, (int64_t)of->instances);
-		if (of->has_iterations)
-			sn_table_set_int(table, I_ITERATIONS, (int64_t)of->iterations);
-		sn_table_set_int(table, I_OPEN, (int64_t)of->open);
-		bucket_set(input->profile, table, of, &of->all);
-		for (size_t b = 0; of->bucket_count > 1 && b < of->bucket_count; b++) {
-			names_set(input->profile, table, of->loop);
-			bucket_name(table, of->buckets[b].exponent);
-			if (all_timed) {
-				sn_table_set_int(table, I_INSTANCES, (int64_t)of->buckets[b].timed);
-				sn_table_set_int(table, I_ITERATIONS,
-						 (int64_t)of->buckets[b].timed_iterations);
-			}
-			bucket_set(input->profile, table, of, &of->buckets[b]);
-		}
-	}
+	for (size_t i = 0; i < list.count; i++)
+		loop_rows(input->profile, table, &list.items[i]);
 	sn_instances_free(&list);
 	return SN_OK;
 }
@@ -200,9 +227,63 @@ static const struct sn_explanation instances_words[] = {
 	{ 0 },
 };
 
+/* ---- on the page of a loop ---- */
+
+#define PAGE_DATA                                                                                  \
+	"bucket,share,instances,iterations,open,timed_instances,iterations_min,iterations_median," \
+	"iterations_max,cycles_min,cycles_median,cycles_mean,cycles_stddev,stability,"             \
+	"representatives"
+
+/* Rows of the loop alone; false: it was not counted. */
+static bool page_rows(const struct sn_loop_page *page, struct sn_table *table)
+{
+	struct sn_instances_list list;
+
+	sn_table_init(table, instances_columns,
+		      sizeof(instances_columns) / sizeof(*instances_columns));
+	sn_instances_find(page->profile, &list);
+	for (size_t i = 0; i < list.count; i++)
+		if (list.items[i].loop == page->number)
+			loop_rows(page->profile, table, &list.items[i]);
+	sn_instances_free(&list);
+	return table->row_count != 0;
+}
+
+static void put_instances(const struct sn_loop_page *page, FILE *out)
+{
+	struct sn_table_view how = {
+		.columns = "bucket,share,instances,iterations,iterations_median,cycles_median,"
+			   "stability,timed_instances",
+	};
+	struct sn_table table;
+	struct sn_error err;
+
+	if (page_rows(page, &table)) {
+		fputs("\ninstances, by cycles an iteration:\n", out);
+		if (sn_table_write(&table, &how, out, NULL, NULL, &err) != SN_OK)
+			fprintf(out, "%s\n", err.sentence);
+	}
+	sn_table_free(&table);
+}
+
+static void write_instances(const struct sn_loop_page *page, struct sn_json *json)
+{
+	struct sn_table table;
+
+	sn_json_key(json, "instances");
+	sn_json_array(json);
+	if (page_rows(page, &table))
+		sn_table_write_rows(&table, PAGE_DATA, json);
+	sn_json_close(json);
+	sn_table_free(&table);
+}
+
+const struct sn_loop_part sn_loop_instances = { .put = put_instances, .write = write_instances };
+
 const struct sn_view sn_view_instances = {
 	.name = "instances",
 	.title = "how often loops are entered, and what an iteration takes (sonde vprof)",
+	.needs = SN_VIEW_NEEDS_INSTANCES,
 	.schema = "sonde.instances/1",
 	.columns = instances_columns,
 	.column_count = sizeof(instances_columns) / sizeof(*instances_columns),
@@ -210,6 +291,8 @@ const struct sn_view sn_view_instances = {
 	.text_columns =
 		"share,instances,iterations,iterations_median,cycles_median,stability,bucket,"
 		"timed_instances,label,function,module",
+	.page_title = "Loop instances",
+	.is_in_report = true,
 	.fill = instances_fill,
 	.why_empty = why_no_instances,
 };

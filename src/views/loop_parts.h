@@ -27,7 +27,8 @@ struct sn_loop_part {
 	void (*write)(const struct sn_loop_page *page, struct sn_json *json);
 };
 
-extern const struct sn_loop_part sn_loop_threads, sn_loop_callers, sn_loop_static;
+extern const struct sn_loop_part sn_loop_threads, sn_loop_callers, sn_loop_instances,
+	sn_loop_static;
 
 /** A name of the program in print, with what stands before it. */
 void sn_loop_put_name(FILE *out, const char *before, const char *name);

@@ -153,6 +153,7 @@ enum {
 	P_SIGNAL,
 	P_CLOCK,
 	P_RATE,
+	P_ASKED,
 	P_OVERHEAD,
 	P_SHARE,
 	P_FOLDER,
@@ -181,6 +182,7 @@ static const struct sn_column process_columns[] = {
 	{ "exit_signal", "signal", SN_CELL_TEXT, 0 },
 	{ "clock_mechanism", "clock", SN_CELL_TEXT, 0 },
 	{ "rate_hz", "Hz", SN_CELL_REAL, 0 },
+	{ "asked_hz", "asked Hz", SN_CELL_REAL, 0 },
 	{ "overhead_share", "overhead", SN_CELL_SHARE, 0 },
 	{ "share", "share", SN_CELL_SHARE, 0 },
 	{ "folder", "folder", SN_CELL_TEXT, 0 },
@@ -280,7 +282,11 @@ static void process_row(const struct sn_view_input *input, struct sn_table *tabl
 		sn_table_set_int(table, P_EXIT, exit_status);
 	signal_set(table, process->exit_signal);
 	sn_table_set_text(table, P_CLOCK, process->clock_mechanism);
-	sn_table_set_real(table, P_RATE, process->rate_hz);
+	if (weight->cpu_ns)
+		sn_table_set_real(table, P_RATE,
+				  1e9 * (double)weight->samples / (double)weight->cpu_ns);
+	if (process->rate_hz > 0)
+		sn_table_set_real(table, P_ASKED, process->rate_hz);
 	sn_table_set_real(table, P_OVERHEAD,
 			  cpu > 0 ? (double)process->overhead_ns / 1e9 / cpu : NAN);
 	sn_table_set_real(table, P_SHARE, sn_share(weight->cpu_ns, input->profile->total.cpu_ns));
@@ -342,8 +348,10 @@ static const struct sn_explanation process_words[] = {
 	  "changed over, itimer-prof, perf-ring (from outside of the target), off.",
 	  "rate_hz" },
 	{ "rate_hz", "count",
-	  "Samples per second of CPU time: asked for in 'show processes', had in 'show summary'.",
-	  "clock_mechanism rate_reason" },
+	  "Samples per second of CPU time that there were: the mean over the run.",
+	  "asked_hz clock_mechanism rate_reason" },
+	{ "asked_hz", "count", "Samples per second of CPU time that were asked for (--clock).",
+	  "rate_hz" },
 	{ "rate_reason", "text",
 	  "In 'show summary': why there were not as many samples as asked for; null: there were.",
 	  "rate_hz" },
@@ -366,7 +374,7 @@ const struct sn_view sn_view_processes = {
 	.data_columns =
 		"process,pid,parent_pid,rank,host,program,arguments,elapsed_s,cpu_s,user_s,"
 		"system_s,wait_cpu_s,blocked_s,sampled_cpu_s,samples,lost,threads,"
-		"exit_status,exit_signal,clock_mechanism,rate_hz,overhead_share,share,depth",
+		"exit_status,exit_signal,clock_mechanism,rate_hz,asked_hz,overhead_share,share,depth",
 	.text_columns =
 		"process,rank,pid,share,cpu_s,blocked_s,elapsed_s,threads,samples,lost,exit_status,"
 		"arguments",

@@ -34,9 +34,10 @@ struct sn_view_input {
 
 /** The evidence that a view needs. */
 enum sn_view_need {
-	SN_VIEW_NEEDS_TIME = 1,	   /* samples or waits that pass the filters */
-	SN_VIEW_NEEDS_HEAP = 4,	   /* the heap's trace; a report without it leaves the view out */
-	SN_VIEW_NEEDS_MACHINE = 2, /* the model of a processor, which --arch chooses */
+	SN_VIEW_NEEDS_TIME = 1,	     /* samples or waits that pass the filters */
+	SN_VIEW_NEEDS_HEAP = 4,	     /* the heap's trace; a report without it leaves the view out */
+	SN_VIEW_NEEDS_MACHINE = 2,   /* the model of a processor, which --arch chooses */
+	SN_VIEW_NEEDS_INSTANCES = 8, /* loops that were counted; a report without leaves it out */
 };
 
 /**

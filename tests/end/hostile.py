@@ -452,7 +452,7 @@ def blocks():
     t.check({('read', 'read'), ('write', 'write')} <= calls, 'blocks: their system time is that of their calls', calls)
     rate = summary['samples'] / summary['sampled_cpu_s']
     t.check(abs(summary['rate_hz'] - rate) < 1, 'blocks: and in JSON', summary['rate_hz'], rate)
-    asked = t.show('processes', experiment='e-blocks')['rows'][0]['rate_hz']
+    asked = t.show('processes', experiment='e-blocks')['rows'][0]['asked_hz']
     says = f': {rate:.0f} of {asked:g} Hz' if abs(rate - asked) > 0.15 * asked else f' at {asked:g} Hz'
     t.check(f'perf-signal, then timers{says}' in t.run('show', 'summary', 'e-blocks').stdout,
             'blocks: the rate that is printed is the true one', rate)

@@ -1,5 +1,6 @@
 """Loops run as copies: the program stays what it was, and what is counted is known by construction."""
 import hashlib
+import json
 import os
 import shutil
 import signal
@@ -221,6 +222,16 @@ row = rows.get('spin', [{}])[0]
 t.equal((row.get('instances'), row.get('iterations'), row.get('open')), (200000, 200000000, 0), 'after SIGKILL all instances are there')
 row = rows.get('ever', [{}])[0]
 t.check((row.get('instances'), row.get('open')) == (1, 1) and row.get('iterations', 0) > 1000, 'and the one that was at work is open', row)
+
+# the report and the loop's page have what the view has, and no report of a run without counted loops
+view = [r for r in t.show('instances', '--all', experiment='endless-killed')['rows']]
+report = json.loads(t.run('report', '--format', 'json', '-o', '-', 'endless-killed').stdout)
+t.equal(report['instances']['rows'], view, 'the report has the instances')
+page = t.show('loop', rows['spin'][0]['loop'], experiment='endless-killed')
+t.equal([r['instances'] for r in page['instances']][:1], [200000], "and so has the loop's page")
+t.check('instances, by cycles an iteration:' in t.run('show', 'loop', rows['spin'][0]['loop'], 'endless-killed').stdout, 'in text, too')
+plain = json.loads(t.run('report', '--format', 'json', '-o', '-', 'endless-first').stdout)
+t.check('instances' not in plain, 'a run without counted loops has none')
 
 # refusals and bad input
 run = t.run('vprof', '--loops', 'nowhere.c:1', '--from', 'threads1000', '--', './threads')

@@ -66,7 +66,7 @@ static void begin(const char *name, int64_t elapsed_ns)
 	report->started_realtime_ns = 1760000000000000000;
 	report->elapsed_ns = elapsed_ns;
 	report->clock_mechanism = "perf-signal";
-	report->rate_hz = 1000;
+	report->rate_hz = report->asked_hz = 1000;
 	report->user_ns = report->system_ns = report->cpu_ns = 0;
 	for (size_t i = 0; i < sizeof(categories) / sizeof(categories[0]); i++)
 		sn_vec_push(&report->categories, (struct sn_report_category){ categories[i], 0 });
@@ -170,7 +170,7 @@ static void add_process(void)
 						.arguments = report->arguments,
 						.clock_mechanism = "perf-signal",
 						.end_ns = report->elapsed_ns,
-						.rate_hz = 1000 });
+						.asked_hz = 1000 });
 }
 
 static void add_sample(uint32_t thread, uint32_t point, int64_t time_ns, uint64_t cpu_ns)

@@ -126,7 +126,7 @@ struct sn_report_process {
 	const char *host, *program, *arguments, *clock_mechanism;
 	int64_t start_ns, end_ns;
 	int32_t exit_status;
-	double rate_hz;
+	double asked_hz;
 	struct sn_time_account account;
 };
 
@@ -169,7 +169,7 @@ struct sn_report {
 	uint64_t process_count, thread_count;		     /* an exec begins neither */
 	double overhead_share, loops_share, innermost_share; /* NaN: unknown */
 	const char *clock_mechanism;
-	double rate_hz;
+	double rate_hz, asked_hz; /* samples a second of CPU time: had, asked for */
 	int64_t slice_ns; /* width of the slices that records were merged over; 0: not merged */
 	uint32_t stride;  /* samples that one record stands for; 0 or 1: itself */
 	/* CPU time and waits of call paths whose inner frames count for a frame above, for want of

@@ -205,7 +205,7 @@ static void add_processes(struct sn_report *report, const struct sn_profile *pro
 							.start_ns = from->start_ns,
 							.end_ns = from->end_ns,
 							.exit_status = from->exit_status,
-							.rate_hz = from->rate_hz,
+							.asked_hz = from->rate_hz,
 							.account = from->account });
 	}
 }
@@ -271,7 +271,8 @@ static void take_summary(struct sn_report *report, const struct sn_summary *summ
 	report->loops_share = summary->loops_share;
 	report->innermost_share = summary->innermost_share;
 	report->clock_mechanism = summary->clock_mechanism;
-	report->rate_hz = summary->asked_hz;
+	report->rate_hz = summary->rate_hz;
+	report->asked_hz = summary->asked_hz;
 	report->verdict = summary->verdict;
 	for (size_t i = 0; i < summary->warnings.count; i++)
 		sn_vec_push(&report->warnings, summary->warnings.items[i]);

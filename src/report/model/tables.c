@@ -8,7 +8,10 @@
 static bool is_wanted(const struct sn_report *report, const struct sn_view *view,
 		      const struct sn_report_options *options)
 {
-	if (view->needs & SN_VIEW_NEEDS_HEAP && !report->profile->experiment->traces.count)
+	const struct sn_experiment *e = report->profile->experiment;
+
+	if ((view->needs & SN_VIEW_NEEDS_HEAP && !e->traces.count) ||
+	    (view->needs & SN_VIEW_NEEDS_INSTANCES && !e->instances.count))
 		return false;
 	return (options->has_tables && view->is_in_report) ||
 	       (options->has_details && view->page_title);

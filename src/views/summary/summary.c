@@ -656,6 +656,7 @@ void sn_summary_write_json(const struct sn_summary *s, struct sn_json *json)
 	program_modules_write(s, json);
 	sn_json_member_string(json, "clock_mechanism", s->clock_mechanism);
 	sn_json_member_double(json, "rate_hz", s->rate_hz);
+	sn_json_member_double(json, "asked_hz", s->asked_hz);
 	if (s->rate_reason)
 		sn_json_member_string(json, "rate_reason", s->rate_reason);
 	else

@@ -137,6 +137,38 @@ TEST(text_elides_hidden_columns_and_says_what_it_left_out)
 	free(text);
 }
 
+TEST(sentences_are_never_cut_and_nothing_is_cut_for_them)
+{
+	static const char sentence[] = "a sentence that is much longer than a line may be here";
+	static const struct sn_column two[] = { { "name", "name", SN_CELL_TEXT, 0 },
+						{ "cycles", "cycles", SN_CELL_REAL, 2 },
+						{ "why", "why", SN_CELL_TEXT, 0 } };
+	struct sn_table_view view = { .width = 40, .whole_column = "why" };
+	struct sn_table table;
+	struct sn_error err;
+	char *chars = NULL;
+	size_t length;
+	FILE *out = open_memstream(&chars, &length);
+
+	sn_table_init(&table, two, 3);
+	sn_table_add_row(&table);
+	sn_table_set_text(&table, 0, "a_name_of_20_letters");
+	sn_table_set_real(&table, 1, 13402846924.0);
+	sn_table_set_text(&table, 2, sentence);
+	sn_table_add_row(&table);
+	sn_table_set_real(&table, 1, 99.25);
+	CHECK(sn_table_write(&table, &view, out, NULL, NULL, &err) == SN_OK);
+	fclose(out);
+	CHECK_STRING(
+		chars,
+		"name                       cycles  why\n"
+		"a_name_of_20_letters  13402846924  a sentence that is much longer than a line "
+		"may be here\n"
+		"-                           99.25  -\n");
+	free(chars);
+	sn_table_free(&table);
+}
+
 TEST(csv_has_keys_and_empty_unknowns)
 {
 	char *text = written((struct sn_table_view){ .format = SN_FORMAT_CSV, .sort = "function" },

@@ -19,7 +19,7 @@ function cell(c, x, i) {
 		return percent(value);
 	if (c.kind === 'bool')
 		return value ? 'yes' : 'no';
-	return c.kind === 'integer' ? grouped(value) : value >= 100 ? value.toFixed(0) : value.toFixed(value >= 10 ? 1 : 4);
+	return c.kind === 'integer' ? grouped(value) : value >= 100 ? grouped(value) : value.toFixed(value >= 10 ? 1 : 4);
 }
 
 // Rows that the search keeps, in the order asked for: numbers largest first, texts by the alphabet.

@@ -57,7 +57,7 @@ export function Provenance({ d }) {
 	const facts = [
 		['Command', <code>{visible(toc.arguments ?? '')}</code>], ['Experiment', visible(toc.experiment ?? '') + (toc.label ? ` (${visible(toc.label)})` : '')],
 		['Started', toc.started_realtime_ns > 0 ? started.toISOString().replace('T', ' ').replace(/\.\d+Z/, ' UTC') : 'unknown'], ['Host', visible(toc.host ?? 'unknown')], ['CPU', visible(toc.cpu_model ?? 'unknown')], ['Kernel', visible(toc.kernel ?? 'unknown')],
-		['Exit status', toc.exit_status < 0 ? 'unknown' : toc.exit_status], ['Clock', `${visible(toc.clock_mechanism ?? 'unknown')}${toc.rate_hz ? `, ${grouped(toc.rate_hz)} Hz asked for` : ''}`],
+		['Exit status', toc.exit_status < 0 ? 'unknown' : toc.exit_status], ['Clock', `${visible(toc.clock_mechanism ?? 'unknown')}${toc.asked_hz ? `, ${grouped(toc.asked_hz)} Hz asked for` : ''}`],
 		['Samples', `${grouped(toc.samples)}, ${grouped(toc.lost)} lost`],
 		['CPU time', toc.cpu_ns === null ? `sampled ${seconds(toc.sampled_ns)}; the kernel gave no account` : `sampled ${seconds(toc.sampled_ns)} of ${seconds(toc.cpu_ns)} by the kernel's account (${percent(toc.cpu_ns > 0 ? toc.sampled_ns / toc.cpu_ns : 0)})`],
 		['Cost of measuring', percent(toc.overhead_share)], ['Clocks of hosts agree within', seconds(toc.clock_error_ns)],
