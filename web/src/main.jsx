@@ -17,7 +17,7 @@ import { Loop, Source } from './views/source.jsx';
 import { Experts } from './views/experts.jsx';
 import { Compare, CompareFlame, Runs, runNames } from './views/compare.jsx';
 import { Phases } from './views/phases.jsx';
-import { LISTED, chunksOf } from './views/listed.jsx';
+import { LISTED, LOOP_CHUNKS, chunksOf } from './views/listed.jsx';
 import { Absent, Provenance, Threads } from './views/others.jsx';
 
 // A page compares two sets of runs, or tells of one run.
@@ -37,7 +37,7 @@ const VIEWS = compare ? [
 	['categories', 'Categories', 'c', Categories, ['records', 'waits']],
 	['Where'],
 	['functions', 'Functions & loops', 'f', Functions, chunksOf('functions', 'loops', 'modules')],
-	['loop', 'Loop', 'l', Loop, ['records', 'experts', 'advice', 'paths', 'model']],
+	['loop', 'Loop', 'l', Loop, ['records', 'experts', 'advice', 'paths', 'model', ...LOOP_CHUNKS]],
 	['callers', 'Callers & callees', 'k', Callers],
 	['flame', 'Flame graph', 'g', Flame, ['waits']],
 	['source', 'Source & assembly', 'a', Source],

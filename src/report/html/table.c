@@ -182,6 +182,20 @@ static sn_status write_row_table(const struct sn_report_table *table, struct sn_
 	return sn_page_chunk_end(page, err);
 }
 
+/* Rows of loops have their ids, also where they are not shown: the loop's own view has them, too. */
+static void add_loop_ids(struct sn_page *page, const struct sn_table *table, const size_t *shown,
+			 size_t count)
+{
+	for (size_t c = 0; c < table->column_count; c++) {
+		bool is_there = strcmp(table->columns[c].key, "loop") != 0;
+
+		for (size_t i = 0; i < count && !is_there; i++)
+			is_there = shown[i] == c;
+		if (!is_there)
+			sn_report_add_column(page, table, c);
+	}
+}
+
 static sn_status write_table(const struct sn_report_table *table, struct sn_page *page,
 			     struct sn_error *err)
 {
@@ -192,6 +206,7 @@ static sn_status write_table(const struct sn_report_table *table, struct sn_page
 	sn_page_chunk(page, name, table->table.row_count);
 	for (size_t i = 0; i < count; i++)
 		sn_report_add_column(page, &table->table, shown[i]);
+	add_loop_ids(page, &table->table, shown, count);
 	free(shown);
 	return sn_page_chunk_end(page, err);
 }

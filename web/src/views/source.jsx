@@ -10,6 +10,7 @@ import { go, linkTo } from '../state.js';
 import { threadName } from '../threads.js';
 import { passes } from '../aggregate.js';
 import { Table } from '../table.jsx';
+import { ListedOfLoop } from './listed.jsx';
 import { BOUND_TITLES, LoopQuality, chosenBound, modelOf } from './experts.jsx';
 
 function useChunks(...names) {
@@ -306,6 +307,7 @@ export function Loop({ d, agg, filter, records, chunks, theme }) {
 			<Tile label="Threads" value={grouped(threads.length)} note={threads.length > 1 ? `most ${seconds(details.byThread[threads[0]])}, least ${seconds(details.byThread[threads[threads.length - 1]])}` : 'used it'} />
 		</div>
 		<LoopQuality key={'q' + loop} d={d} loop={loop} chunks={chunks} chosen={chosen} />
+		<ListedOfLoop id={d.loops.id.at(loop)} chunks={chunks} />
 		<SourceAndAssembly key={loop} d={d} agg={agg} f={d.loops.function[loop] === NONE ? null : d.loops.function[loop]} loop={loop} file={d.loops.file[loop]} model={chunks} chosen={chosen} />
 		<div class="grid2">
 			<section class="panel"><h2>Over time <span class="dim">CPUs in this loop</span></h2><Chart data={details.over} series={[{ label: 'CPUs', colour: '--accent', fill: true, steps: true }]} height={140} xRange={[0, Math.max(elapsedS(), 1e-9)]} xUnit=" s" theme={theme} label="CPUs in this loop over time" /></section>
