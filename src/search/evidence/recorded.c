@@ -293,7 +293,7 @@ static void stack_read(struct region_maker *m, uint32_t stack)
 		stack_add(m, facts, site);
 	}
 	facts->count = (uint32_t)(r->stack_regions.count - facts->first);
-	facts->activity = sn_activity_of(program, r->structures, stack);
+	facts->activity = (uint8_t)sn_activity_of(program, r->structures, stack);
 }
 
 static void regions_find(struct sn_recorded *r)

@@ -98,7 +98,7 @@ static const struct sn_variable *named(const struct sn_variables *variables, con
 		if (!strcmp(variables->items.items[i].name, name))
 			return &variables->items.items[i];
 	printf("# there is no variable %s\n", name);
-	CHECK(!"the variable is there");
+	CHECK(false);
 	tap_end_test();
 }
 
