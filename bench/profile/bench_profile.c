@@ -9,7 +9,6 @@
 
 #include "base/stats.h"
 #include "profile/profile.h"
-#include "profile/timeline.h"
 #include "profile/tree.h"
 #include "views/summary/summary.h"
 #include "views/view.h"
@@ -185,7 +184,6 @@ int main(int argc, char **argv)
 	struct sn_resolver resolver = { .resolve = resolve };
 	double at = now_s(), cpu = cpu_s(), sum = 0;
 	struct sn_tree_options options = { .kind = SN_TREE_CALLEES };
-	struct sn_timeline *timeline;
 	struct sn_program *program;
 	struct sn_profile *profile;
 	struct rusage usage;
@@ -204,12 +202,9 @@ int main(int argc, char **argv)
 	tree = sn_tree_new(profile, &options);
 	printf("(%zu nodes)\n", tree->nodes.count);
 	step("call tree", &at, &cpu);
-	timeline = sn_timeline_new(profile, 4096, 0, NULL, NULL);
-	step("timeline of 4,096 bins", &at, &cpu);
 	getrusage(RUSAGE_SELF, &usage);
 	printf("largest resident set: %.0f MB (%.0f MB of them the samples)\n",
 	       (double)usage.ru_maxrss / 1024, (double)(samples * sizeof(struct sn_sample)) / 1e6);
-	sn_timeline_free(timeline);
 	sn_tree_free(tree);
 	sn_profile_free(profile);
 	sn_program_free(program);

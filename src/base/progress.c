@@ -19,6 +19,11 @@ uint64_t sn_now_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
+double sn_now_s(void)
+{
+	return (double)sn_now_ns() / 1e9;
+}
+
 int64_t sn_clock_ns(clockid_t clock)
 {
 	struct timespec now;

@@ -34,6 +34,8 @@ void sn_progress_make_room(void);
 
 /** CLOCK_MONOTONIC now. */
 uint64_t sn_now_ns(void);
+/** The same in seconds. */
+double sn_now_s(void);
 
 /** A clock by a system call, so that a preloaded library that changes clocks (libfaketime) does not
  * change this one. It is for times that are compared with the target's. */

@@ -5,6 +5,7 @@
 #include "base/vec.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/alloc.h"
 
@@ -23,4 +24,15 @@ void *sn_vec_grow(void *items, size_t *capacity, size_t needed, size_t item_byte
 void sn_vec_release(void *items)
 {
 	free(items);
+}
+
+bool sn_vec_name_is_there(char *const *first, size_t count, size_t item_bytes, const char *wanted)
+{
+	for (size_t i = count; i-- > 0;) {
+		char *const *name = (const void *)((const char *)first + i * item_bytes);
+
+		if (!strcmp(*name, wanted))
+			return true;
+	}
+	return false;
 }

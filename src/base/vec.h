@@ -9,6 +9,7 @@
 #ifndef SN_BASE_VEC_H
 #define SN_BASE_VEC_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #define SN_VEC(type)                                                                               \
@@ -54,5 +55,13 @@ __attribute__((returns_nonnull)) void *sn_vec_grow(void *items, size_t *capacity
 	} while (0)
 
 void sn_vec_release(void *items);
+
+/** Whether an item of a vector of structs has this `name` (a member, char *). The last is looked at
+ * first. */
+#define sn_vec_has_name(vec, wanted)                                                               \
+	((vec)->count &&                                                                           \
+	 sn_vec_name_is_there(&(vec)->items->name, (vec)->count, sizeof(*(vec)->items), wanted))
+/** The same by the first item's name, and the bytes from one name to the next. */
+bool sn_vec_name_is_there(char *const *first, size_t count, size_t item_bytes, const char *wanted);
 
 #endif

@@ -5,14 +5,14 @@
 #include "base/spelling.h"
 #include "base/text.h"
 #include "cli/command.h"
+#include "cli/properties.h"
 #include "search/database/tables.h"
 #include "search/properties/library.h"
 #include "search/properties/print.h"
 #include "search/properties/write.h"
 
-/* The files that come with sonde, and those of --properties; errors are printed. */
-static sn_status library_open(const struct sn_args *args, struct sn_library **out, size_t *errors,
-			      struct sn_error *err)
+sn_status sn_library_of_args(const struct sn_args *args, struct sn_library **out, size_t *errors,
+			     struct sn_error *err)
 {
 	struct sn_library *library = sn_library_new();
 	sn_status status = SN_OK;
@@ -154,7 +154,7 @@ static sn_status list(const struct sn_args *args, size_t *errors, struct sn_erro
 	sn_status status = sn_args_table_view(args, &view, err);
 
 	if (status == SN_OK)
-		status = library_open(args, &library, errors, err);
+		status = sn_library_of_args(args, &library, errors, err);
 	if (status != SN_OK)
 		return status;
 	if (!sn_args_value(args, "top"))
@@ -251,7 +251,7 @@ static int explain_run(const struct sn_args *args)
 		sn_warn("'properties explain' needs the name of a property");
 		return SN_EXIT_USAGE;
 	}
-	if (library_open(args, &library, &errors, &err) != SN_OK)
+	if (sn_library_of_args(args, &library, &errors, &err) != SN_OK)
 		return sn_error_print(&err);
 	for (size_t i = 0; i < args->operand_count && code == SN_EXIT_OK; i++) {
 		const struct sn_property *property = sn_library_find(library, args->operands[i]);
@@ -292,7 +292,7 @@ static sn_status eval(const struct sn_args *args, size_t *errors, struct sn_erro
 	if (!path)
 		return sn_error_set(err, SN_ERR_USAGE,
 				    "'properties eval' needs --tables FILE (sonde.tables/1)");
-	status = library_open(args, &library, errors, err);
+	status = sn_library_of_args(args, &library, errors, err);
 	if (status != SN_OK)
 		return status;
 	status = sn_tables_read(path, &tables, err);

@@ -5,6 +5,7 @@
 #include "cli/analysis_options.h"
 #include "cli/command.h"
 #include "experiment/store.h"
+#include "cli/properties.h"
 #include "search/engine/search.h"
 #include "search/evidence/sources.h"
 
@@ -54,25 +55,6 @@ static sn_status asked_read(const struct sn_args *args, struct asked *out, struc
 	return status == SN_OK ? operands_check(args, err) : status;
 }
 
-static sn_status library_open(const struct sn_args *args, struct sn_library **out,
-			      struct sn_error *err)
-{
-	struct sn_library *library = sn_library_new();
-	sn_status status = SN_OK;
-
-	for (size_t i = 0; i < args->given_count && status == SN_OK; i++)
-		if (!strcmp(args->command->options[args->given[i].option].name, "properties"))
-			status = sn_library_add(library, args->given[i].value, err);
-	if (status != SN_OK) {
-		sn_library_free(library);
-		return status;
-	}
-	sn_library_settle(library);
-	sn_library_print_errors(library, stderr);
-	*out = library;
-	return SN_OK;
-}
-
 static void result_print(const struct sn_search *search, const char *format)
 {
 	if (format && !strcmp(format, "json"))
@@ -119,6 +101,7 @@ static sn_status search(const struct sn_args *args, bool *reached, struct sn_err
 	struct sn_analysis_arguments arguments;
 	struct sn_analysis *analysis = NULL;
 	struct sn_library *library = NULL;
+	size_t errors;
 	struct asked asked = { 0 };
 	sn_status status = asked_read(args, &asked, err);
 
@@ -127,7 +110,7 @@ static sn_status search(const struct sn_args *args, bool *reached, struct sn_err
 	if (status != SN_OK)
 		return status;
 	arguments.options.arch = sn_args_value(args, "arch");
-	status = library_open(args, &library, err);
+	status = sn_library_of_args(args, &library, &errors, err);
 	if (status == SN_OK)
 		status = sn_cli_analysis_open(asked.experiment, &arguments.options, &analysis, err);
 	if (status == SN_OK)

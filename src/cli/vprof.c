@@ -172,7 +172,7 @@ static int vprof_run(const struct sn_args *args)
 	sn_status status = sn_args_integer(args, "every", 0, &every, &err);
 	int code = SN_EXIT_OK;
 
-	if (status == SN_OK && (every < 0 || every > UINT32_MAX))
+	if (status == SN_OK && sn_args_value(args, "every") && (every < 1 || every > UINT32_MAX))
 		status = sn_error_set(&err, SN_ERR_USAGE, "--every takes a number from 1 on");
 	if (status == SN_OK && !args->operand_count)
 		status = sn_error_set(&err, SN_ERR_USAGE,

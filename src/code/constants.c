@@ -13,15 +13,6 @@ struct state {
 	uint64_t value[GPRS];
 };
 
-static int gpr_of(ZydisRegister reg)
-{
-	ZydisRegister whole = ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, reg);
-
-	return whole >= ZYDIS_REGISTER_RAX && whole <= ZYDIS_REGISTER_R15
-		       ? (int)(whole - ZYDIS_REGISTER_RAX)
-		       : -1;
-}
-
 static void forget_all(struct state *state)
 {
 	*state = (struct state){ 0 };
@@ -59,7 +50,8 @@ static bool result_of(const struct state *state, const ZydisDecodedInstruction *
 	if (from->type == ZYDIS_OPERAND_TYPE_IMMEDIATE) {
 		*value = from->imm.value.u;
 	} else {
-		source = from->type == ZYDIS_OPERAND_TYPE_REGISTER ? gpr_of(from->reg.value) : -1;
+		source = from->type == ZYDIS_OPERAND_TYPE_REGISTER ? sn_gpr_number(from->reg.value)
+								   : -1;
 		if (source < 0 || !state->is_known[source])
 			return false;
 		*value = state->value[source];
@@ -90,13 +82,13 @@ static void carry_out(struct state *state, const ZydisDecodedInstruction *insn,
 	for (unsigned i = 0; i < insn->operand_count; i++) {
 		int gpr = operands[i].type == ZYDIS_OPERAND_TYPE_REGISTER &&
 					  operands[i].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE
-				  ? gpr_of(operands[i].reg.value)
+				  ? sn_gpr_number(operands[i].reg.value)
 				  : -1;
 		if (gpr >= 0)
 			state->is_known[gpr] = false;
 	}
 	if (is_known) {
-		int gpr = gpr_of(operands[0].reg.value);
+		int gpr = sn_gpr_number(operands[0].reg.value);
 		if (gpr >= 0) {
 			state->is_known[gpr] = true;
 			state->value[gpr] = value;

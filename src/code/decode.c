@@ -20,6 +20,15 @@ static void decoders_init(void)
 	ZydisDecoderEnableMode(&minimal_decoder, ZYDIS_DECODER_MODE_MINIMAL, ZYAN_TRUE);
 }
 
+int sn_gpr_number(ZydisRegister reg)
+{
+	ZydisRegister whole = ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, reg);
+
+	return whole >= ZYDIS_REGISTER_RAX && whole <= ZYDIS_REGISTER_R15
+		       ? (int)(whole - ZYDIS_REGISTER_RAX)
+		       : -1;
+}
+
 const ZydisDecoder *sn_decoder(void)
 {
 	pthread_once(&decoders_once, decoders_init);

@@ -37,6 +37,10 @@ struct sn_instruction {
 unsigned sn_instruction_decode(const uint8_t *bytes, size_t available, uint64_t link_addr,
 			       struct sn_instruction *out);
 
+/** The number of the general register that a register is part of (rax 0, rcx 1, ... r15 15), or -1
+ * for any other and for none. */
+int sn_gpr_number(ZydisRegister reg);
+
 /** The shared decoder: long mode, operands decoded. */
 const ZydisDecoder *sn_decoder(void);
 

@@ -54,7 +54,7 @@ static bool demangle_fortran(const char *name, size_t length, struct sn_text *ou
 	return false;
 }
 
-static bool demangle(const char *name, int options, struct sn_text *out)
+bool sn_demangle(const char *name, struct sn_text *out)
 {
 	const char *version = strchr(name, '@');
 	size_t length = version ? (size_t)(version - name) : strlen(name);
@@ -69,21 +69,11 @@ static bool demangle(const char *name, int options, struct sn_text *out)
 	plain = strndup(name, length);
 	if (plain && (plain[1] == 'Z' || plain[1] == 'R' || plain[1] == 'D' || plain[1] == '_' ||
 		      !strncmp(plain, "_GLOBAL_", 8)))
-		demangled = cplus_demangle(plain, options | DMGL_AUTO);
+		demangled = cplus_demangle(plain, DMGL_PARAMS | DMGL_ANSI | DMGL_AUTO);
 	is_demangled = demangled && strlen(demangled) <= DEMANGLED_MAX;
 	if (is_demangled)
 		sn_text_add(out, demangled);
 	free(demangled);
 	free(plain);
 	return is_demangled || demangle_fortran(name, length, out);
-}
-
-bool sn_demangle(const char *linkage_name, struct sn_text *out)
-{
-	return demangle(linkage_name, DMGL_PARAMS | DMGL_ANSI, out);
-}
-
-bool sn_demangle_short(const char *linkage_name, struct sn_text *out)
-{
-	return demangle(linkage_name, DMGL_ANSI, out);
 }

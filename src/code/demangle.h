@@ -13,7 +13,4 @@
  *  "grid_mp_step_" (Intel) give "grid::step". A symbol version ("@GLIBC_2.2") is left off. */
 bool sn_demangle(const char *linkage_name, struct sn_text *out);
 
-/** The same without parameter types and return type, for narrow tables: "ns::f". */
-bool sn_demangle_short(const char *linkage_name, struct sn_text *out);
-
 #endif

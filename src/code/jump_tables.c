@@ -68,18 +68,6 @@ static struct value constant(uint64_t c)
 	return (struct value){ .kind = VALUE_CONST, .constant = c };
 }
 
-static int register_of(ZydisRegister reg)
-{
-	ZydisRegister wide;
-
-	if (reg == ZYDIS_REGISTER_NONE)
-		return -1;
-	wide = ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, reg);
-	if (wide < ZYDIS_REGISTER_RAX || wide > ZYDIS_REGISTER_R15)
-		return -1;
-	return (int)(wide - ZYDIS_REGISTER_RAX);
-}
-
 static void bound_add(struct state *s, uint32_t name, uint64_t most)
 {
 	for (unsigned i = 0; i < s->bound_count; i++)
@@ -107,8 +95,8 @@ static struct slot slot_key(const ZydisDecodedOperand *operand)
 	struct slot slot;
 
 	memset(&slot, 0, sizeof(slot));
-	slot.base = (uint8_t)(register_of(operand->mem.base) + 1);
-	slot.index = (uint8_t)(register_of(operand->mem.index) + 1);
+	slot.base = (uint8_t)(sn_gpr_number(operand->mem.base) + 1);
+	slot.index = (uint8_t)(sn_gpr_number(operand->mem.index) + 1);
 	slot.scale = operand->mem.scale;
 	slot.displacement = operand->mem.disp.has_displacement ? operand->mem.disp.value : 0;
 	return slot;
@@ -157,7 +145,7 @@ static struct value address_of(struct state *s, const ZydisDecodedInstruction *i
 {
 	uint64_t displacement =
 		operand->mem.disp.has_displacement ? (uint64_t)operand->mem.disp.value : 0;
-	int base = register_of(operand->mem.base), index = register_of(operand->mem.index);
+	int base = sn_gpr_number(operand->mem.base), index = sn_gpr_number(operand->mem.index);
 	struct value b = constant(0), i = constant(0), result;
 
 	if (operand->mem.base == ZYDIS_REGISTER_RIP)
@@ -237,7 +225,7 @@ static struct value operand_value(struct state *s, const ZydisDecodedInstruction
 	case ZYDIS_OPERAND_TYPE_MEMORY:
 		return load(s, insn, operand, link_addr, is_signed);
 	case ZYDIS_OPERAND_TYPE_REGISTER:
-		reg = register_of(operand->reg.value);
+		reg = sn_gpr_number(operand->reg.value);
 		return reg >= 0 ? s->registers[reg] : fresh(s);
 	default:
 		return fresh(s);
@@ -247,7 +235,7 @@ static struct value operand_value(struct state *s, const ZydisDecodedInstruction
 static void store(struct state *s, const ZydisDecodedOperand *operand, struct value value)
 {
 	if (operand->type == ZYDIS_OPERAND_TYPE_REGISTER)
-		register_set(s, register_of(operand->reg.value), value);
+		register_set(s, sn_gpr_number(operand->reg.value), value);
 	else if (operand->type == ZYDIS_OPERAND_TYPE_MEMORY)
 		slot_set(s, operand, value);
 }
@@ -296,9 +284,9 @@ static void forget_written(struct state *s, const ZydisDecodedInstruction *insn,
 		if (!(operands[i].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE))
 			continue;
 		if (operands[i].type == ZYDIS_OPERAND_TYPE_REGISTER &&
-		    register_of(operands[i].reg.value) !=
+		    sn_gpr_number(operands[i].reg.value) !=
 			    4 /* rsp moves, slots are by rbp or rsp */)
-			register_set(s, register_of(operands[i].reg.value), fresh(s));
+			register_set(s, sn_gpr_number(operands[i].reg.value), fresh(s));
 		else if (operands[i].type == ZYDIS_OPERAND_TYPE_MEMORY &&
 			 slot_find(s, &operands[i]))
 			slot_find(s, &operands[i])->value = fresh(s);

@@ -54,18 +54,6 @@ struct scanner {
 	uint8_t scales[REGISTERS];  /* as an index: the largest scale */
 };
 
-static int register_of(ZydisRegister reg)
-{
-	ZydisRegister wide;
-
-	if (reg == ZYDIS_REGISTER_NONE)
-		return -1;
-	wide = ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, reg);
-	return wide >= ZYDIS_REGISTER_RAX && wide <= ZYDIS_REGISTER_R15
-		       ? (int)(wide - ZYDIS_REGISTER_RAX)
-		       : -1;
-}
-
 /* Packed arithmetic by its name: ...PS, ...PD but for moves, shuffles and bit tricks; P... on
  * integers. */
 static bool is_packed_arithmetic(const char *name)
@@ -125,7 +113,7 @@ static void scan_step(struct scanner *s, const ZydisDecodedInstruction *insn,
 		step = insn->mnemonic == ZYDIS_MNEMONIC_ADD ? o[1].imm.value.s : -o[1].imm.value.s;
 		break;
 	case ZYDIS_MNEMONIC_LEA:
-		if (register_of(o[1].mem.base) != reg || register_of(o[1].mem.index) >= 0)
+		if (sn_gpr_number(o[1].mem.base) != reg || sn_gpr_number(o[1].mem.index) >= 0)
 			return;
 		step = o[1].mem.disp.value;
 		break;
@@ -181,8 +169,8 @@ static void scan_access(struct scanner *s, const ZydisDecodedInstruction *insn,
 	    operand->size < 8)
 		return;
 	memset(&access, 0, sizeof(access));
-	access.base = (uint8_t)(register_of(operand->mem.base) + 1);
-	access.index = (uint8_t)(register_of(operand->mem.index) + 1);
+	access.base = (uint8_t)(sn_gpr_number(operand->mem.base) + 1);
+	access.index = (uint8_t)(sn_gpr_number(operand->mem.index) + 1);
 	access.scale = operand->mem.scale;
 	access.displacement = operand->mem.disp.has_displacement ? operand->mem.disp.value : 0;
 	access.bytes = (uint16_t)(operand->size / 8);
@@ -202,9 +190,9 @@ static void scan_access(struct scanner *s, const ZydisDecodedInstruction *insn,
 /* An address that is computed apart; the register's own step is none. */
 static void scan_lea(struct scanner *s, const ZydisDecodedOperand *o)
 {
-	int base = register_of(o[1].mem.base), index = register_of(o[1].mem.index);
+	int base = sn_gpr_number(o[1].mem.base), index = sn_gpr_number(o[1].mem.index);
 
-	if (base >= 0 && base != register_of(o[0].reg.value))
+	if (base >= 0 && base != sn_gpr_number(o[0].reg.value))
 		s->is_address[base] = true;
 	if (index >= 0 && o[1].mem.scale == 1)
 		s->is_address[index] = true;
@@ -222,7 +210,8 @@ static void scan_flags(struct scanner *s, const ZydisDecodedInstruction *insn,
 		return;
 	s->setters = 0;
 	for (unsigned i = 0; i < insn->operand_count_visible; i++) {
-		int r = o[i].type == ZYDIS_OPERAND_TYPE_REGISTER ? register_of(o[i].reg.value) : -1;
+		int r = o[i].type == ZYDIS_OPERAND_TYPE_REGISTER ? sn_gpr_number(o[i].reg.value)
+								 : -1;
 
 		if (r >= 0)
 			s->setters |= 1U << r;
@@ -257,7 +246,7 @@ static void scan_instruction(struct scanner *s, const ZydisDecodedInstruction *i
 		scan_element(s, element_of(insn, &o[0]));
 	for (unsigned i = 0; i < insn->operand_count; i++) {
 		if (o[i].type == ZYDIS_OPERAND_TYPE_REGISTER) {
-			int reg = register_of(o[i].reg.value);
+			int reg = sn_gpr_number(o[i].reg.value);
 			uint16_t bytes = vector_register_bytes(o[i].reg.value);
 
 			if (reg >= 0 && o[i].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) {

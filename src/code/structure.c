@@ -740,27 +740,3 @@ const char *sn_function_id(struct sn_structure *structure, const struct sn_funct
 	return sn_arena_printf(&structure->arena, "%s:%" PRIx64, structure->id,
 			       function->link_addr - structure->link_base);
 }
-
-bool sn_loop_id_parse(const char *id, size_t *id_length, uint64_t *function_offset,
-		      int64_t *header_offset)
-{
-	const char *first = strchr(id, ':'), *second = first ? strchr(first + 1, ':') : NULL;
-	bool is_negative;
-	uint64_t magnitude;
-	char *end;
-
-	if (!second || first == id ||
-	    strspn(first + 1, "0123456789abcdef") != (size_t)(second - first - 1))
-		return false;
-	*function_offset = strtoull(first + 1, &end, 16);
-	if (end != second || second == first + 1 || second - first > 17)
-		return false;
-	is_negative = second[1] == '-';
-	second += 1 + is_negative;
-	if (!*second || strlen(second) > 15 || strspn(second, "0123456789abcdef") != strlen(second))
-		return false;
-	magnitude = strtoull(second, NULL, 16);
-	*header_offset = is_negative ? -(int64_t)magnitude : (int64_t)magnitude;
-	*id_length = (size_t)(first - id);
-	return true;
-}

@@ -120,7 +120,7 @@ struct sn_loop {
 	int32_t inline_index; /* the inlined subroutine the loop was written in, -1: the function
 				 itself */
 	const char *label; /* "file.c:41-57" (base name), "file.c:41"; without lines "NAME+0x1a0" */
-	const char *id;	   /* "BUILDID:FUNCTION:HEADER", see sn_loop_id_parse */
+	const char *id;	   /* "BUILDID:FUNCTION:HEADER", see sn_function_id */
 	/* how it came from the source loop */
 	uint8_t role;	 /* enum sn_loop_role */
 	uint32_t group;	 /* index of the main loop of its source loop; equals `index` for that */
@@ -262,13 +262,9 @@ const char *sn_structure_source(struct sn_structure *structure, const char *file
 /** Source paths that begin with `from` are looked for under `to` (the last one added wins). */
 void sn_structure_map_source(struct sn_structure *structure, const char *from, const char *to);
 
-/** "BUILDID:FUNCTION", as the ids of its loops begin. */
+/** "BUILDID:FUNCTION", as the ids of its loops begin: "BUILDID:FUNCTION:HEADER". Both are hex numbers.
+ * FUNCTION counts from the link base, HEADER from the function. It may be negative ("-1a0": the
+ * header lies in a cold part before the entry). */
 const char *sn_function_id(struct sn_structure *structure, const struct sn_function *function);
-
-/** Takes "BUILDID:FUNCTION:HEADER" apart: hex numbers; FUNCTION counts from the link base, HEADER
- * from the function and may be negative ("-1a0": the header lies in a cold part before the entry).
- * `id_length` is that of BUILDID. False if it is not of this form. */
-bool sn_loop_id_parse(const char *id, size_t *id_length, uint64_t *function_offset,
-		      int64_t *header_offset);
 
 #endif

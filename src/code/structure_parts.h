@@ -70,7 +70,7 @@ struct sn_structure *sn_structure_new(void);
 /** The index of the function around an address, or -1: without making its name. */
 int64_t sn_structure_find(const struct sn_structure *structure, uint64_t link_addr);
 
-/** The text that names a loop, see sn_loop_id_parse; in the structure's arena. */
+/** The text that names a loop, "BUILDID:FUNCTION:HEADER" (sn_function_id); in the structure's arena. */
 const char *sn_loop_id(struct sn_structure *structure, const struct sn_function *function,
 		       uint64_t header_link_addr);
 

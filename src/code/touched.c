@@ -8,7 +8,12 @@
 #include "base/vec.h"
 #include "code/decode.h"
 
-enum { NO_REGISTER = 0xff, STACK_POINTER = 4, OPERANDS_MOST = 2, STACK_NEAR_BYTES = 1 << 20 };
+enum {
+	NO_REGISTER = (uint8_t)-1,
+	STACK_POINTER = 4,
+	OPERANDS_MOST = 2,
+	STACK_NEAR_BYTES = 1 << 20
+};
 enum { PRESERVED = 1 << 3 | 1 << 4 | 1 << 5 | 0xf << 12 }; /* by calls: rbx rsp rbp r12 ... r15 */
 
 struct operand {
@@ -36,20 +41,11 @@ struct sn_touching {
 
 /* ---- the code ---- */
 
-static uint8_t register_of(ZydisRegister name)
-{
-	ZydisRegister whole = ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, name);
-
-	return whole >= ZYDIS_REGISTER_RAX && whole <= ZYDIS_REGISTER_R15
-		       ? (uint8_t)(whole - ZYDIS_REGISTER_RAX)
-		       : NO_REGISTER;
-}
-
 static void add_memory(struct sn_touching *code, struct step *step,
 		       const ZydisDecodedOperand *operand)
 {
-	struct operand out = { .base = register_of(operand->mem.base),
-			       .index = register_of(operand->mem.index),
+	struct operand out = { .base = (uint8_t)sn_gpr_number(operand->mem.base),
+			       .index = (uint8_t)sn_gpr_number(operand->mem.index),
 			       .scale = operand->mem.scale,
 			       .displacement = operand->mem.disp.value };
 
@@ -82,7 +78,7 @@ static void find_change(const ZydisDecodedInstruction *insn, const ZydisDecodedO
 			struct step *step)
 {
 	uint8_t target = operands[0].type == ZYDIS_OPERAND_TYPE_REGISTER
-				 ? register_of(operands[0].reg.value)
+				 ? (uint8_t)sn_gpr_number(operands[0].reg.value)
 				 : NO_REGISTER;
 	bool has_constant = operands[1].type == ZYDIS_OPERAND_TYPE_IMMEDIATE;
 
@@ -100,7 +96,7 @@ static void find_change(const ZydisDecodedInstruction *insn, const ZydisDecodedO
 		step->change = -operands[1].imm.value.s;
 	else if (insn->mnemonic == ZYDIS_MNEMONIC_LEA &&
 		 operands[1].mem.index == ZYDIS_REGISTER_NONE &&
-		 register_of(operands[1].mem.base) == target)
+		 sn_gpr_number(operands[1].mem.base) == target)
 		step->change = operands[1].mem.disp.value;
 	else
 		step->is_counter = false;
@@ -119,8 +115,8 @@ static void add_step(struct sn_touching *code, uint32_t block, uint64_t link_add
 		if (o->type == ZYDIS_OPERAND_TYPE_MEMORY && !is_no_access(insn))
 			add_memory(code, &step, o);
 		else if (o->type == ZYDIS_OPERAND_TYPE_REGISTER && is_written &&
-			 register_of(o->reg.value) != NO_REGISTER)
-			step.writes |= (uint16_t)(1U << register_of(o->reg.value));
+			 sn_gpr_number(o->reg.value) >= 0)
+			step.writes |= (uint16_t)(1U << sn_gpr_number(o->reg.value));
 	}
 	if (flow == SN_FLOW_CALL || flow == SN_FLOW_CALL_INDIRECT)
 		step.writes |= (uint16_t)~PRESERVED;

@@ -6,6 +6,7 @@
 
 #include "base/json.h"
 #include "exchange/frames.h"
+#include "profile/wait.h"
 
 struct builder {
 	const struct sn_profile *profile;
@@ -98,8 +99,6 @@ static void begin_thread(struct builder *b, uint32_t number)
 
 static void put_waits(struct builder *b)
 {
-	static const char *const kinds[SN_WAIT_KINDS] = { "lock",  "condition", "io",	"poll",
-							  "sleep", "child",	"other" };
 	const struct sn_experiment *e = b->profile->experiment;
 
 	for (size_t i = 0; i < e->waits.count; i++) {
@@ -110,7 +109,7 @@ static void put_waits(struct builder *b)
 		b->tid = thread->tid;
 		begin_event(b, "X", wait->time_ns);
 		sn_json_member_double(&b->json, "dur", (double)wait->duration_ns / 1000);
-		sn_json_member_string(&b->json, "name", kinds[wait->kind % SN_WAIT_KINDS]);
+		sn_json_member_string(&b->json, "name", sn_wait_kind_name(wait->kind));
 		sn_json_member_string(&b->json, "cat", "blocked");
 		sn_json_close(&b->json);
 	}

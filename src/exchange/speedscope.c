@@ -59,13 +59,6 @@ static void write_stack(struct sn_json *json, const struct sn_frames *frames)
 	sn_json_close(json);
 }
 
-/** User time left at a thread's exit, of which no stack is known. */
-static bool is_rest(const struct sn_profile *profile, const struct sn_sample *sample)
-{
-	return sample->flags & SN_SAMPLE_REMAINDER && !(sample->flags & SN_SAMPLE_SYSTEM) &&
-	       sample->stack >= profile->program->stack_count;
-}
-
 /** The samples of one thread, [first, end) of the experiment's. */
 static void write_thread(struct sn_json *json, const struct sn_profile *profile,
 			 const struct sn_export_options *options, size_t first, size_t end,
@@ -88,7 +81,7 @@ static void write_thread(struct sn_json *json, const struct sn_profile *profile,
 	for (size_t i = first; i < end; i++) {
 		if (!sn_profile_has_sample(profile, &e->samples.items[i]))
 			continue;
-		if (is_rest(profile, &e->samples.items[i]) && frames->count) {
+		if (sn_program_is_rest(profile->program, &e->samples.items[i]) && frames->count) {
 			write_stack(json,
 				    frames); /* nobody observed it: where the thread was last */
 			continue;

@@ -36,9 +36,9 @@ static void map_decode(struct image *image, const struct sn_record_map *map)
 	struct raw_mapping mapping = { map->load_start, map->load_end, map->load_bias,
 				       map->time_ns,	INT64_MAX,     0 };
 	enum sn_module_kind kind = SN_MODULE_FILE;
-	char build_id[65] = "";
+	char build_id[2 * SN_BUILD_ID_MAX + 1] = "";
 
-	for (int i = 0; i < map->build_id_bytes && i < 32; i++)
+	for (int i = 0; i < map->build_id_bytes && i < SN_BUILD_ID_MAX; i++)
 		snprintf(build_id + 2 * i, 3, "%02x", map->build_id[i]);
 	if (map->header.flags & SN_RECORD_MAP_VDSO) {
 		kind = SN_MODULE_VDSO;

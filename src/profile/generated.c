@@ -28,3 +28,8 @@ const struct sn_generated_maker *sn_generated_maker_of(const struct sn_experimen
 	}
 	return NULL;
 }
+
+bool sn_module_is_generated(const struct sn_module *module)
+{
+	return module->kind == SN_MODULE_JIT || module->kind == SN_MODULE_UNKNOWN;
+}

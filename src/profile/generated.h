@@ -16,4 +16,8 @@ struct sn_generated_maker {
 /** The known program among those of an experiment that generates code, or NULL. */
 const struct sn_generated_maker *sn_generated_maker_of(const struct sn_experiment *experiment);
 
+/** Whether it holds, or may hold, code made at run time: that often lies in memory whose mapping
+ * nobody announced. */
+bool sn_module_is_generated(const struct sn_module *module);
+
 #endif

@@ -217,12 +217,6 @@ static void thread_flush(struct sn_builder *b, uint32_t thread)
 	b->touched.count = 0;
 }
 
-static bool sample_is_rest(const struct sn_sample *sample, bool has_stack)
-{
-	return (sample->flags & (SN_SAMPLE_REMAINDER | SN_SAMPLE_SYSTEM)) == SN_SAMPLE_REMAINDER &&
-	       !has_stack;
-}
-
 static void thread_begin(struct sn_builder *b, uint32_t *thread, uint32_t next)
 {
 	sn_displaced_end_thread(&b->displaced);
@@ -256,7 +250,7 @@ static void samples_sum(struct sn_builder *b)
 			thread_begin(b, &thread, sample->thread);
 			previous = NULL;
 		}
-		if (sample_is_rest(sample, stack < stacks)) {
+		if (sn_program_is_rest(b->program, sample)) {
 			b->remainder_ns += sample->cpu_ns;
 			b->remainder_cpu = sample->cpu;
 			continue;

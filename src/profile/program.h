@@ -134,6 +134,14 @@ uint32_t sn_program_loop_of(const struct sn_program *program, const struct sn_lo
  * SN_NONE: no sample met it. */
 uint32_t sn_program_loop_with_id(const struct sn_program *program, const char *id);
 
+/** Whether a sample is user time left at a thread's exit, of which no stack is known. */
+static inline bool sn_program_is_rest(const struct sn_program *program,
+				      const struct sn_sample *sample)
+{
+	return (sample->flags & (SN_SAMPLE_REMAINDER | SN_SAMPLE_SYSTEM)) == SN_SAMPLE_REMAINDER &&
+	       sample->stack >= program->stack_count;
+}
+
 /** The place of the leaf of a stack (0 .. stack_count). */
 static inline const struct sn_program_place *sn_program_leaf(const struct sn_program *program,
 							     uint32_t stack)

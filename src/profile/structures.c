@@ -258,22 +258,15 @@ static bool jit_resolve(const struct sn_structures *s, uint32_t process, uint64_
 	return true;
 }
 
-/* Code made at run time often lies in memory whose mapping nobody announced. */
-static bool module_is_jit(const struct sn_structures *s, uint32_t module)
-{
-	enum sn_module_kind kind = s->experiment->modules.items[module].kind;
-
-	return kind == SN_MODULE_JIT || kind == SN_MODULE_UNKNOWN;
-}
-
 static void prepare(void *context, uint32_t module, const uint64_t *link_addrs, size_t count)
 {
 	struct sn_structures *s = context;
 	struct sn_structure *structure;
 
-	if (module_is_jit(s, module) && !s->has_looked_for_jits)
+	if (sn_module_is_generated(&s->experiment->modules.items[module]) &&
+	    !s->has_looked_for_jits)
 		jit_lists_find(s);
-	if (module_is_jit(s, module) && !s->jits.count)
+	if (sn_module_is_generated(&s->experiment->modules.items[module]) && !s->jits.count)
 		s->warnings[module] = unlisted_warning(s);
 	if (!s->of_module[module])
 		s->of_module[module] = structure_open(s, module, link_addrs, count);
@@ -353,7 +346,7 @@ static bool resolve(void *context, uint32_t process, uint32_t module, uint64_t l
 	struct sn_structures *s = context;
 	struct sn_structure *structure = sn_structures_of(s, module);
 
-	if (module_is_jit(s, module))
+	if (sn_module_is_generated(&s->experiment->modules.items[module]))
 		return jit_resolve(s, process, link_addr, out);
 	if (!structure || !sn_structure_locate(structure, link_addr, &s->location))
 		return false;

@@ -229,14 +229,6 @@ static bool is_gone(const struct sn_drain *drain, const struct sn_trace_header *
 
 /* ---- all of them ---- */
 
-static bool name_is_known(const struct sn_drain *drain, const char *name)
-{
-	for (size_t i = drain->traces.count; i-- > 0;)
-		if (!strcmp(drain->traces.items[i].name, name))
-			return true;
-	return false;
-}
-
 /* One that is only just being made has no header yet: it is found again at the next look. */
 static void trace_add(struct sn_drain *drain, const char *name)
 {
@@ -271,7 +263,8 @@ static void traces_find(struct sn_drain *drain)
 	struct dirent *entry;
 
 	while (stream && (entry = readdir(stream)))
-		if (sn_ends_with(entry->d_name, ".trace") && !name_is_known(drain, entry->d_name))
+		if (sn_ends_with(entry->d_name, ".trace") &&
+		    !sn_vec_has_name(&drain->traces, entry->d_name))
 			trace_add(drain, entry->d_name);
 	if (stream)
 		closedir(stream);

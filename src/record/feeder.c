@@ -59,14 +59,6 @@ sn_status sn_feeder_open(struct sn_feeder *feeder, const char *folder, uint64_t 
 	return SN_OK;
 }
 
-static bool name_is_known(const struct sn_feeder *feeder, const char *name)
-{
-	for (size_t i = feeder->files.count; i-- > 0;)
-		if (!strcmp(feeder->files.items[i].name, name))
-			return true;
-	return false;
-}
-
 /* A file that the runtime is only just making has no header yet: it is tried again later. */
 static bool file_add(struct sn_feeder *feeder, const char *name)
 {
@@ -106,7 +98,8 @@ static void files_find(struct sn_feeder *feeder)
 
 	feeder->has_unready = false;
 	while (stream && (entry = readdir(stream)))
-		if (sn_ends_with(entry->d_name, ".live") && !name_is_known(feeder, entry->d_name))
+		if (sn_ends_with(entry->d_name, ".live") &&
+		    !sn_vec_has_name(&feeder->files, entry->d_name))
 			feeder->has_unready |= !file_add(feeder, entry->d_name);
 	if (stream)
 		closedir(stream);

@@ -64,29 +64,19 @@ static void build_id_find(struct sn_outside_image *image)
 	const Elf64_Phdr *p = program_headers(&image->view, &count);
 
 	for (; count; count--, p++) {
-		uint64_t at = p->p_offset, end = p->p_offset + p->p_filesz;
+		const uint8_t *id;
+		uint32_t bytes;
 
 		if (p->p_type != PT_NOTE || p->p_filesz > image->view.length ||
-		    at > image->view.length - p->p_filesz)
+		    p->p_offset > image->view.length - p->p_filesz)
 			continue;
-		while (end - at >= sizeof(Elf64_Nhdr)) {
-			Elf64_Nhdr note;
-			uint64_t name = at + sizeof(note), bytes;
-
-			memcpy(&note, image->view.bytes + at, sizeof(note));
-			bytes = name + ((note.n_namesz + UINT64_C(3)) & ~UINT64_C(3));
-			if (bytes > end || note.n_descsz > end - bytes)
-				break;
-			if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 &&
-			    !memcmp(image->view.bytes + name, "GNU", 4) && note.n_descsz <= 32) {
-				memcpy(image->build_id, image->view.bytes + bytes, note.n_descsz);
-				image->build_id_bytes = (uint8_t)note.n_descsz;
-				return;
-			}
-			at = bytes + ((note.n_descsz + UINT64_C(3)) & ~UINT64_C(3));
-			if (at > end)
-				break;
-		}
+		id = sn_build_id_find(image->view.bytes + p->p_offset, p->p_filesz, SN_BUILD_ID_MAX,
+				      &bytes);
+		if (!id)
+			continue;
+		memcpy(image->build_id, id, bytes);
+		image->build_id_bytes = (uint8_t)bytes;
+		return;
 	}
 }
 

@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "base/vec.h"
 #include "unwind/unwind.h"
+#include "wire/build_id.h"
 
 struct sn_outside_image {
 	uint64_t load_start, load_end, file_offset, load_bias;
@@ -18,7 +19,7 @@ struct sn_outside_image {
 	struct sn_file_view view;
 	struct sn_unwind_module module; /* load_end 0: cannot be unwound through */
 	struct sn_unwind_index_entry *index;
-	uint8_t build_id[32];
+	uint8_t build_id[SN_BUILD_ID_MAX];
 	uint8_t build_id_bytes;
 	uint8_t flags; /* enum sn_record_map_flags */
 	bool is_there; /* at the last look */

@@ -18,15 +18,6 @@ struct steps {
 	uint32_t block[REGISTERS];
 };
 
-static int register_of(ZydisRegister reg)
-{
-	ZydisRegister wide = ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, reg);
-
-	return wide >= ZYDIS_REGISTER_RAX && wide <= ZYDIS_REGISTER_R15
-		       ? (int)(wide - ZYDIS_REGISTER_RAX)
-		       : -1;
-}
-
 static int64_t step_of(const ZydisDecodedInstruction *insn, const ZydisDecodedOperand *operands)
 {
 	bool has_constant =
@@ -65,7 +56,7 @@ static void note_writes(struct steps *steps, const ZydisDecodedInstruction *insn
 		if (operands[i].type != ZYDIS_OPERAND_TYPE_REGISTER ||
 		    !(operands[i].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE))
 			continue;
-		reg = register_of(operands[i].reg.value);
+		reg = sn_gpr_number(operands[i].reg.value);
 		if (reg < 0)
 			continue;
 		steps->writes[reg]++;

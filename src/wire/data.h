@@ -30,6 +30,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
+#include "wire/build_id.h"
 #include "wire/kinds.h"
 
 #define SN_DATA_MAGIC  0x544144454e4f53ULL /* "SONEDAT" and a zero byte */
@@ -262,7 +263,7 @@ struct sn_record_map {
 	uint64_t load_bias;   /* link_addr = load_addr - load_bias */
 	uint64_t file_offset; /* of load_start */
 	uint8_t build_id_bytes;
-	uint8_t build_id[32];
+	uint8_t build_id[SN_BUILD_ID_MAX];
 	char path[7]; /* and on, to the end of the record */
 };
 

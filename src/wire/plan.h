@@ -22,7 +22,7 @@
 
 enum {
 	SN_PLAN_VERSION = 1,
-	SN_PLAN_ID_MAX = 64,	  /* bytes of a build-id */
+	SN_PLAN_ID_MAX = 64,	  /* room for a build-id; more than SN_BUILD_ID_MAX */
 	SN_PLAN_EXPECTED_MAX = 8, /* bytes of a patch */
 	SN_PLAN_LOOPS_MAX = 4096,
 	SN_PLAN_CODE_MAX = 64 << 20,

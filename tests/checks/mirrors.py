@@ -22,6 +22,7 @@ WITHOUT_SOURCE = {
     'machine/cores': 'all of src/machine/cores, by the rules that hold for every core',
     'unwind/shapes': 'the unwinder on frames of many compilers',
     'unwind/single_step': 'the unwinder at every instruction',
+    'wire/build_id': 'build_id.h',
     'wire/settings': 'settings.h',
     'wire/writer': 'writer.h',
 }

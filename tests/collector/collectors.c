@@ -1,14 +1,10 @@
-/* The runtime's list of collectors with the example at its end: core/collectors.c and one line. */
-#include "runtime/core/collector.h"
-
-#include "runtime/calls/calls.h"
-#include "runtime/clock/clock.h"
-#include "runtime/openmp/regions.h"
-#include "runtime/sync/waits.h"
+/* The runtime's list of collectors (core/collectors.h) with the example at its end. */
+#include "runtime/core/collectors.h"
 
 extern struct sn_collector example_reads_collector;
 
 struct sn_collector *const sn_collectors[] = {
-	&sn_calls_collector,  &sn_clock_collector,	&sn_waits_collector,
-	&sn_openmp_collector, &example_reads_collector, NULL,
+	SN_COLLECTORS(SN_COLLECTOR_LISTED)	     /* every runtime's */
+	SN_COLLECTOR_LISTED(example_reads_collector) /* and this one */
+	NULL
 };

@@ -238,6 +238,8 @@ run = t.run('vprof', '--loops', 'nowhere.c:1', '--from', 'threads1000', '--', '.
 t.check(run.returncode == 125 and 'nowhere.c:1' in run.stderr, 'an unknown loop is refused', run.stderr)
 run = t.run('vprof', '--loops', 'top:x', '--from', 'threads1000', '--', './threads')
 t.check(run.returncode == 125 and 'top:N' in run.stderr, 'so is a wrong word', run.stderr)
+run = t.run('vprof', '--every', '0', '--from', 'threads1000', '--', './threads')
+t.check(run.returncode == 125 and 'from 1 on' in run.stderr, 'so is one instance of 0', run.stderr)
 t.compile(os.path.abspath('threads.c'), '-O2', '-g', '-pthread', output='./threads')
 run = t.run('vprof', '--from', 'threads1000', '--loops', 'top:3', '--', './threads')
 t.check('another one than was run' in run.stderr, 'another build is not patched', run.stderr)

@@ -1,5 +1,6 @@
 /* Reads and writes of an instruction, from Zydis' operand actions with the corrections that matter
  * for latency: partial registers, merging scalar forms, conditional writes, the x87 stack. */
+#include "base/text.h"
 #include "cqa/block/effects.h"
 
 #include <string.h>
@@ -106,13 +107,6 @@ static bool waits_by_contents(const struct sn_machine *machine, const ZydisDecod
 	       insn->avx.mask.mode <= ZYDIS_MASK_MODE_DISABLED && keeps_upper_part(insn, operands);
 }
 
-static bool ends_in(const char *name, const char *end)
-{
-	size_t length = strlen(name), tail = strlen(end);
-
-	return length >= tail && strcmp(name + length - tail, end) == 0;
-}
-
 /* Anything but scalar arithmetic, scalar moves and moves from general registers. */
 static bool fills_upper_part(const ZydisDecodedInstruction *insn,
 			     const ZydisDecodedOperand *operands)
@@ -136,7 +130,7 @@ static bool fills_upper_part(const ZydisDecodedInstruction *insn,
 	case ZYDIS_MNEMONIC_MOVLPD:
 		return false;
 	default:
-		return !ends_in(name, "ss") && !ends_in(name, "sd");
+		return !sn_ends_with(name, "ss") && !sn_ends_with(name, "sd");
 	}
 }
 

@@ -2,23 +2,12 @@
  * Counts the instructions of a block by kind, element type and extension, and its memory accesses
  * by stride. Kinds are read from mnemonics, whose last letters tell width and type.
  */
+#include "base/text.h"
 #include "cqa/block/metrics.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-static bool ends_with(const char *name, const char *end)
-{
-	size_t a = strlen(name), b = strlen(end);
-
-	return a >= b && strcmp(name + a - b, end) == 0;
-}
-
-static bool begins_with(const char *name, const char *start)
-{
-	return strncmp(name, start, strlen(start)) == 0;
-}
 
 /* Scalar or packed, single or double, from the last two letters. */
 static bool suffix_of(const char *name, bool *is_packed, unsigned *element_bytes)
@@ -31,7 +20,7 @@ static bool suffix_of(const char *name, bool *is_packed, unsigned *element_bytes
 			 { "pd", true, 8 },  { "sh", false, 2 }, { "ph", true, 2 } };
 
 	for (unsigned i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]); i++)
-		if (ends_with(name, suffixes[i].end)) {
+		if (sn_ends_with(name, suffixes[i].end)) {
 			*is_packed = suffixes[i].is_packed;
 			*element_bytes = suffixes[i].bytes;
 			return true;
@@ -57,7 +46,7 @@ static bool is_x87_arithmetic(const char *name, int *kind)
 		      { "fimul", SN_FP_MUL } };
 
 	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (begins_with(name, names[i].start)) {
+		if (sn_starts_with(name, names[i].start)) {
 			*kind = names[i].kind;
 			return true;
 		}
@@ -80,7 +69,7 @@ static bool kind_of_name(const char *name, int *kind)
 
 	name += name[0] == 'v';
 	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (begins_with(name, names[i].start)) {
+		if (sn_starts_with(name, names[i].start)) {
 			*kind = names[i].kind;
 			return true;
 		}
@@ -91,10 +80,10 @@ static bool is_move_name(const struct sn_insn *insn, const char *name)
 {
 	name += name[0] == 'v';
 	if (insn->isa == ZYDIS_ISA_EXT_X87)
-		return begins_with(name, "fld") || begins_with(name, "fst") ||
-		       begins_with(name, "fxch");
-	return insn->is_vector && (begins_with(name, "mov") || begins_with(name, "lddqu") ||
-				   begins_with(name, "broadcast"));
+		return sn_starts_with(name, "fld") || sn_starts_with(name, "fst") ||
+		       sn_starts_with(name, "fxch");
+	return insn->is_vector && (sn_starts_with(name, "mov") || sn_starts_with(name, "lddqu") ||
+				   sn_starts_with(name, "broadcast"));
 }
 
 void sn_insn_read_name(struct sn_insn *insn)

@@ -1,23 +1,18 @@
 /* Integer work that FP work cannot do without: where data decide which elements are taken or
  * converted (an index array, a list, a random number). Integer work that follows from the loop's
  * counters alone could be done otherwise. */
-#include <string.h>
 
+#include "base/text.h"
 #include "cqa/block/address.h"
 #include "cqa/loop/loop.h"
-
-static bool begins_with(const char *name, const char *start)
-{
-	return strncmp(name, start, strlen(start)) == 0;
-}
 
 static bool is_gather(const struct sn_insn *insn)
 {
 	const char *name = ZydisMnemonicGetString(sn_form_mnemonic(insn->form));
 
 	return insn->memory_count &&
-	       (begins_with(name, "vgatherd") || begins_with(name, "vgatherq") ||
-		begins_with(name, "vscatterd") || begins_with(name, "vscatterq"));
+	       (sn_starts_with(name, "vgatherd") || sn_starts_with(name, "vgatherq") ||
+		sn_starts_with(name, "vscatterd") || sn_starts_with(name, "vscatterq"));
 }
 
 static bool is_fp_work(const struct sn_insn *insn)

@@ -10,6 +10,7 @@
  */
 #include <string.h>
 
+#include "base/text.h"
 #include "cqa/block/address.h"
 #include "cqa/loop/loop.h"
 
@@ -27,21 +28,16 @@ enum joining {
 	JOIN_MAX
 };
 
-static bool begins_with(const char *name, const char *start)
-{
-	return strncmp(name, start, strlen(start)) == 0;
-}
-
 /* Operands (bits, the destination is 0) in which the chain may enter an FMA: its addend, with its
  * own sign. */
 static unsigned addend_of_fma(const char *name)
 {
-	if (!begins_with(name, "fmadd") && !begins_with(name, "fnmadd"))
+	if (!sn_starts_with(name, "fmadd") && !sn_starts_with(name, "fnmadd"))
 		return 0;
-	name += begins_with(name, "fmadd") ? 5 : 6;
-	return begins_with(name, "132")	  ? 2
-	       : begins_with(name, "213") ? 4
-					  : begins_with(name, "231");
+	name += sn_starts_with(name, "fmadd") ? 5 : 6;
+	return sn_starts_with(name, "132")   ? 2
+	       : sn_starts_with(name, "213") ? 4
+					     : sn_starts_with(name, "231");
 }
 
 /* Parts of a selection: a blend, a move under a mask, or masks by logic: (new & m) | (old & ~m).
@@ -53,15 +49,15 @@ static enum joining selection_of(const struct sn_insn *insn, const char *name, b
 
 	name += name[0] == 'p';
 	*operands = is_vex ? 6 : 3;
-	if (begins_with(name, "blendv") || begins_with(name, "blendm"))
+	if (sn_starts_with(name, "blendv") || sn_starts_with(name, "blendm"))
 		return has_memory ? JOIN_NONE : JOIN_SELECT;
-	if (begins_with(name, "andn")) {
+	if (sn_starts_with(name, "andn")) {
 		*operands = is_vex ? 4 : 2; /* not the one that is complemented */
 		return JOIN_MASK;
 	}
-	if (begins_with(name, "and"))
+	if (sn_starts_with(name, "and"))
 		return JOIN_MASK;
-	if (begins_with(name, "or") && !has_memory)
+	if (sn_starts_with(name, "or") && !has_memory)
 		return JOIN_UNITE;
 	return JOIN_NONE;
 }
@@ -86,20 +82,20 @@ static enum joining joining_of(const struct sn_insn *insn, unsigned *operands)
 		*operands = addend_of_fma(name);
 		return *operands ? JOIN_ADD : JOIN_NONE;
 	}
-	if (begins_with(name, is_x87 ? "fsub" : "sub")) {
+	if (sn_starts_with(name, is_x87 ? "fsub" : "sub")) {
 		/* x - s turns the sign of the sum round in every pass */
 		*operands = is_vex ? 2 : 1;
-		return begins_with(name, "fsubr") ? JOIN_NONE : JOIN_ADD;
+		return sn_starts_with(name, "fsubr") ? JOIN_NONE : JOIN_ADD;
 	}
 	if (operation.kind == SN_FP_MUL)
 		return JOIN_MUL;
-	if (begins_with(name, "min"))
+	if (sn_starts_with(name, "min"))
 		return JOIN_MIN;
-	if (begins_with(name, "max"))
+	if (sn_starts_with(name, "max"))
 		return JOIN_MAX;
 	/* not the horizontal ones, nor addsub */
-	if ((begins_with(name, "add") && !begins_with(name, "addsub")) ||
-	    begins_with(name, "fadd") || begins_with(name, "fiadd"))
+	if ((sn_starts_with(name, "add") && !sn_starts_with(name, "addsub")) ||
+	    sn_starts_with(name, "fadd") || sn_starts_with(name, "fiadd"))
 		return JOIN_ADD;
 	return JOIN_NONE;
 }

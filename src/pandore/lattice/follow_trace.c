@@ -8,9 +8,9 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/progress.h"
 #include "pandore/lattice/follow.h"
 #include "pandore/lattice/reader.h"
 
@@ -35,14 +35,6 @@ struct following {
 	double start_s, news_s, look_s; /* when it began, last bytes came, it was last looked at */
 };
 
-static double now_s(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
 static void see(const struct sn_lattice_event *event, void *context)
 {
 	struct following *f = context;
@@ -59,7 +51,7 @@ static void print_view(struct following *f)
 	FILE *out = f->options->out;
 
 	sn_follow_look(f->follow, &budget, &view);
-	fprintf(out, "%8.1f s  processes %u  events %u", now_s() - f->start_s, view.processes,
+	fprintf(out, "%8.1f s  processes %u  events %u", sn_now_s() - f->start_s, view.processes,
 		view.observed);
 	if (view.pending)
 		fprintf(out, " (%u wait for others)", view.pending);
@@ -77,12 +69,12 @@ static void print_view(struct following *f)
 	fflush(out);
 	sn_follow_view_free(&view);
 	f->has_changed = false;
-	f->look_s = now_s();
+	f->look_s = sn_now_s();
 }
 
 static bool is_idle(const struct following *f)
 {
-	return f->options->idle_s > 0 && now_s() - f->news_s >= f->options->idle_s;
+	return f->options->idle_s > 0 && sn_now_s() - f->news_s >= f->options->idle_s;
 }
 
 /* A file may be named before the program that writes it has begun. */
@@ -117,7 +109,7 @@ static bool read_piece(struct following *f, sn_status *status, struct sn_error *
 		sn_trace_reading_add(f->reading, piece, (size_t)got);
 		f->offset += got;
 		f->has_data = f->has_changed = true;
-		f->news_s = now_s();
+		f->news_s = sn_now_s();
 		return true;
 	}
 	if (got < 0 && errno != EAGAIN && errno != EINTR) {
@@ -143,7 +135,7 @@ static sn_status follow_to_the_end(struct following *f, struct sn_error *err)
 
 	while (status == SN_OK && !is_interrupted && !is_idle(f) &&
 	       !sn_trace_reading_has_ended(f->reading) && read_piece(f, &status, err))
-		if (f->has_changed && now_s() - f->look_s >= f->options->every_s)
+		if (f->has_changed && sn_now_s() - f->look_s >= f->options->every_s)
 			print_view(f);
 	if (status == SN_OK)
 		print_view(f);
@@ -158,7 +150,7 @@ sn_status sn_follow_trace(const char *path, const struct sn_follow_options *opti
 	struct following f = { .path = path,
 			       .options = options,
 			       .follow = sn_follow_new(GRAPH_CUTS_MAX),
-			       .start_s = now_s() };
+			       .start_s = sn_now_s() };
 	struct sigaction action = { .sa_handler = interrupt, .sa_flags = (int)SA_RESETHAND },
 			 before;
 	struct sn_error reading_err;

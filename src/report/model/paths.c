@@ -216,14 +216,6 @@ static uint32_t point_of_sample(struct builder *b, const struct sn_sample *sampl
 
 /* ---- records ---- */
 
-/** Whether it is user time left at a thread's exit, seen by no observation. The profile spreads it
- * over the thread's stacks. */
-static bool is_rest(const struct builder *b, const struct sn_sample *sample)
-{
-	return sample->flags & SN_SAMPLE_REMAINDER && !(sample->flags & SN_SAMPLE_SYSTEM) &&
-	       sample->stack >= b->program->stack_count;
-}
-
 static struct sn_report_record record_of(struct builder *b, const struct sn_sample *sample)
 {
 	struct sn_report_record record = {
@@ -236,7 +228,8 @@ static struct sn_report_record record_of(struct builder *b, const struct sn_samp
 		b->report->records.count ? &sn_vec_last(&b->report->records) : NULL;
 
 	/* At most a period for each thread: it goes where the thread was last. */
-	if (is_rest(b, sample) && before && before->thread == sample->thread && before->samples)
+	if (sn_program_is_rest(b->program, sample) && before && before->thread == sample->thread &&
+	    before->samples)
 		record.point = before->point;
 	else
 		record.point = point_of_sample(b, sample);
@@ -256,7 +249,7 @@ static bool add_totals(struct builder *b)
 		if (!sn_profile_has_sample(b->profile, sample))
 			continue;
 		count++;
-		if (is_rest(b, sample))
+		if (sn_program_is_rest(b->program, sample))
 			continue;
 		point = point_of_sample(b, sample);
 		b->report->points.items[point].samples +=

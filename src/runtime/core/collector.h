@@ -1,6 +1,6 @@
 /**
  * A collector gathers one kind of evidence inside the target: CPU time, waits, parallel regions. It
- * lives in a folder of its own. core knows it by this struct alone, and core/collectors.c lists
+ * lives in a folder of its own. core knows it by this struct alone, and core/collectors.h lists
  * all of them.
  *
  * core calls the functions of every collector in the order of that list; NULL means that there is
@@ -94,7 +94,7 @@ struct sn_collector {
 
 enum { SN_COLLECTORS_MAX = 8 };
 
-/** core/collectors.c; ends with NULL. */
+/** By core/collectors.h; ends with NULL. */
 extern struct sn_collector *const sn_collectors[];
 
 /** The collector's part of a thread's block. */

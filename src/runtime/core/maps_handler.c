@@ -105,21 +105,10 @@ static bool is_met(uint64_t pc)
 /* The build-id in the notes of a file, as far as they lie in its first bytes. */
 static void find_build_id(const Elf64_Phdr *notes, struct sn_map_facts *facts)
 {
-	for (uint64_t at = notes->p_offset, end = at + notes->p_filesz;
-	     end >= at && end <= HEAD_BYTES && end - at >= sizeof(Elf64_Nhdr);) {
-		const Elf64_Nhdr *note = (const void *)(scratch.head + at);
-		uint64_t name = (note->n_namesz + 3UL) & ~3UL;
-		uint64_t bytes = sizeof *note + name + ((note->n_descsz + 3UL) & ~3UL);
-
-		if (bytes > end - at)
-			return;
-		if (note->n_type == NT_GNU_BUILD_ID && note->n_namesz == 4 &&
-		    note->n_descsz <= 32) {
-			facts->build_id = scratch.head + at + sizeof *note + name;
-			facts->build_id_bytes = note->n_descsz;
-		}
-		at += bytes;
-	}
+	if (!facts->build_id && notes->p_offset <= HEAD_BYTES &&
+	    notes->p_filesz <= HEAD_BYTES - notes->p_offset)
+		facts->build_id = sn_build_id_find(scratch.head + notes->p_offset, notes->p_filesz,
+						   SN_BUILD_ID_MAX, &facts->build_id_bytes);
 }
 
 /* What the headers of an ELF file say of the piece that is mapped. */

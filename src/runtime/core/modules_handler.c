@@ -31,28 +31,13 @@ struct image {
 
 static void find_build_id(const struct image *image, struct sn_map_facts *facts)
 {
-	for (uint32_t i = 0; i < image->phdr_count; i++) {
+	for (uint32_t i = 0; i < image->phdr_count && !facts->build_id; i++) {
 		const Elf64_Phdr *phdr = &image->phdrs[i];
-		if (phdr->p_type != PT_NOTE)
-			continue;
-		const uint8_t *at = (const uint8_t *)(image->load_bias + phdr->p_vaddr);
-		uint64_t left = phdr->p_memsz;
-		while (left >= sizeof(Elf64_Nhdr)) {
-			const Elf64_Nhdr *note = (const void *)at;
-			uint64_t name = (note->n_namesz + 3UL) & ~3UL;
-			uint64_t description = (note->n_descsz + 3UL) & ~3UL;
-			uint64_t bytes = sizeof *note + name + description;
-			if (bytes > left)
-				break;
-			if (note->n_type == NT_GNU_BUILD_ID && note->n_namesz == 4 &&
-			    note->n_descsz <= 32) {
-				facts->build_id = at + sizeof *note + name;
-				facts->build_id_bytes = note->n_descsz;
-				return;
-			}
-			at += bytes;
-			left -= bytes;
-		}
+
+		if (phdr->p_type == PT_NOTE)
+			facts->build_id = sn_build_id_find(
+				(const uint8_t *)(image->load_bias + phdr->p_vaddr), phdr->p_memsz,
+				SN_BUILD_ID_MAX, &facts->build_id_bytes);
 	}
 }
 

@@ -33,24 +33,13 @@ static const uint8_t *find_build_id(const struct dl_phdr_info *info, uint32_t *b
 {
 	for (int i = 0; i < info->dlpi_phnum; i++) {
 		const ElfW(Phdr) *phdr = &info->dlpi_phdr[i];
-		const uint8_t *at = (const uint8_t *)(info->dlpi_addr + phdr->p_vaddr);
-		uint64_t left = phdr->p_type == PT_NOTE ? phdr->p_memsz : 0;
+		const uint8_t *id = NULL;
 
-		while (left >= sizeof(ElfW(Nhdr))) {
-			const ElfW(Nhdr) *note = (const void *)at;
-			uint64_t name = (note->n_namesz + 3UL) & ~3UL;
-			uint64_t size = sizeof(*note) + name + ((note->n_descsz + 3UL) & ~3UL);
-
-			if (size > left)
-				break;
-			if (note->n_type == NT_GNU_BUILD_ID && note->n_namesz == 4 &&
-			    note->n_descsz <= SN_PLAN_ID_MAX) {
-				*bytes = note->n_descsz;
-				return at + sizeof(*note) + name;
-			}
-			at += size;
-			left -= size;
-		}
+		if (phdr->p_type == PT_NOTE)
+			id = sn_build_id_find((const uint8_t *)(info->dlpi_addr + phdr->p_vaddr),
+					      phdr->p_memsz, SN_PLAN_ID_MAX, bytes);
+		if (id)
+			return id;
 	}
 	return NULL;
 }

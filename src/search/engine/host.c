@@ -120,24 +120,16 @@ static uint32_t host_refinements(void *search, uint32_t property, uint32_t *out,
 
 /* ---- proposing ---- */
 
-static const struct sn_prop_context *parameter_of(const struct sn_property *property,
-						  enum sn_key kind)
-{
-	for (size_t i = 0; i < property->contexts.count; i++)
-		if (property->contexts.items[i].kind == kind)
-			return &property->contexts.items[i];
-	return NULL;
-}
-
 /* Whether a property can be asked of this region and data, or of all where it takes none. */
 static bool fits(const struct sn_search *s, const struct sonde_strategy_candidate *what)
 {
 	const struct sn_property *p = property_at(s, what->property);
-	const struct sn_prop_context *region = p ? parameter_of(p, SN_KEY_REGION) : NULL;
+	const struct sn_prop_context *region = p ? sn_property_parameter(p, SN_KEY_REGION) : NULL;
 	const char *kind;
 
 	if (!p || (what->region != SONDE_STRATEGY_NONE && !is_region(s, what->region)) ||
-	    (parameter_of(p, SN_KEY_DATA) != NULL) != (what->data != SONDE_STRATEGY_NONE) ||
+	    (sn_property_parameter(p, SN_KEY_DATA) != NULL) !=
+		    (what->data != SONDE_STRATEGY_NONE) ||
 	    (region != NULL) != (what->region != SONDE_STRATEGY_NONE))
 		return false;
 	if (what->data != SONDE_STRATEGY_NONE &&
@@ -178,7 +170,7 @@ static uint32_t propose_at(struct sn_search *s, uint32_t property, uint32_t regi
 	const struct sn_property *p = property_at(s, property);
 	struct sonde_strategy_candidate what = { property, region, data };
 
-	if (p && !parameter_of(p, SN_KEY_REGION))
+	if (p && !sn_property_parameter(p, SN_KEY_REGION))
 		what.region = SONDE_STRATEGY_NONE;
 	else if (what.region == SONDE_STRATEGY_NONE)
 		what.region = SN_REGION_PROGRAM;
@@ -211,7 +203,7 @@ static uint32_t host_propose_refinements(void *search, const struct sonde_strate
 	for (uint32_t i = 0; parent && i < s->library->properties.count; i++) {
 		if (!sn_property_refines(s->library->properties.items[i], parent))
 			continue;
-		if (!parameter_of(s->library->properties.items[i], SN_KEY_DATA))
+		if (!sn_property_parameter(s->library->properties.items[i], SN_KEY_DATA))
 			made += propose_at(s, i, finding->what.region, SONDE_STRATEGY_NONE);
 		else if (finding->what.data != SONDE_STRATEGY_NONE)
 			made += propose_at(s, i, finding->what.region, finding->what.data);
@@ -233,7 +225,7 @@ static uint32_t host_propose_data(void *search, const struct sonde_strategy_find
 	for (uint32_t i = 0; i < s->library->properties.count; i++) {
 		const struct sn_property *p = s->library->properties.items[i];
 
-		if (!sn_property_refines(p, parent) || !parameter_of(p, SN_KEY_DATA))
+		if (!sn_property_refines(p, parent) || !sn_property_parameter(p, SN_KEY_DATA))
 			continue;
 		for (uint32_t d = 0; d < count && d < ROOM; d++)
 			made += propose_at(s, i, finding->what.region, data[d]);

@@ -8,8 +8,8 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/progress.h"
 #include "base/alloc.h"
 #include "base/spelling.h"
 #include "search/engine/parts.h"
@@ -230,14 +230,6 @@ static void candidate_evaluate(struct sn_search *s, size_t index, struct sn_sear
 
 /* ---- steps ---- */
 
-static double now_s(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
-
 static void step_refine(struct sn_search *s, size_t first_finding, void *state)
 {
 	size_t count = s->findings.count - first_finding;
@@ -262,11 +254,11 @@ static void steps_run(struct sn_search *s)
 	while (next < s->candidates.count && s->steps.count < STEPS_MOST) {
 		size_t end = s->candidates.count, first_finding = s->findings.count;
 		struct sn_search_step step = { 0 };
-		double begin = now_s();
+		double begin = sn_now_s();
 
 		for (; next < end; next++)
 			candidate_evaluate(s, next, &step);
-		step.elapsed_s = now_s() - begin;
+		step.elapsed_s = sn_now_s() - begin;
 		sn_vec_push(&s->steps, step);
 		step_refine(s, first_finding, state);
 	}
@@ -363,12 +355,9 @@ void sn_not_measurable_reason(const struct sn_search *s, const struct sn_not_mea
 	sn_prop_request_print(&property->requests.items[missing->needs.items[0]], out);
 	metric = property->requests.items[missing->needs.items[0]].metric;
 	for (size_t i = 0; i < metric->needs.count; i++) {
-		const struct sn_source *source = sn_source_find(metric->needs.items[i]);
-
-		sn_text_addf(out, "%s '%s', which %s%s", is_first ? " comes from" : ", or from",
-			     metric->needs.items[i],
-			     source ? "needs " : "this version of sonde does not have",
-			     source ? source->needs : "");
+		sn_text_addf(out, "%s '%s', which ", is_first ? " comes from" : ", or from",
+			     metric->needs.items[i]);
+		sn_source_requirement_add(out, metric->needs.items[i]);
 		is_first = false;
 	}
 	if (is_first)

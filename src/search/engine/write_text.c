@@ -127,12 +127,8 @@ static void missing_source(const struct sn_search *s, const struct sn_not_measur
 				     : NULL;
 
 	for (size_t i = 0; metric && i < metric->needs.count; i++) {
-		const struct sn_source *source = sn_source_find(metric->needs.items[i]);
-
-		sn_text_addf(out, "%s%s, which %s%s", i ? "; or " : "needs ",
-			     metric->needs.items[i],
-			     source ? "needs " : "this version of sonde does not have",
-			     source ? source->needs : "");
+		sn_text_addf(out, "%s%s, which ", i ? "; or " : "needs ", metric->needs.items[i]);
+		sn_source_requirement_add(out, metric->needs.items[i]);
 	}
 	if (!metric || !metric->needs.count)
 		sn_text_add(out, "gives no number");

@@ -17,7 +17,7 @@ struct sn_source {
 
 /** All of them, ended by NULL. */
 extern const struct sn_source *const sn_sources[];
-/** The source of this name; NULL: this sonde does not have it yet. */
-const struct sn_source *sn_source_find(const char *name);
+/** Adds what the source of this name takes: "needs ...", or that the search cannot read it. */
+void sn_source_requirement_add(struct sn_text *out, const char *name);
 
 #endif

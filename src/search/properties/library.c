@@ -258,3 +258,12 @@ bool sn_property_refines(const struct sn_property *property, const struct sn_pro
 	return has_word(&property->refines, parent->name) ||
 	       has_word(&parent->next, property->name);
 }
+
+const struct sn_prop_context *sn_property_parameter(const struct sn_property *property,
+						    enum sn_key kind)
+{
+	for (size_t i = 0; i < property->contexts.count; i++)
+		if (property->contexts.items[i].kind == kind)
+			return &property->contexts.items[i];
+	return NULL;
+}

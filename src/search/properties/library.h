@@ -39,5 +39,8 @@ size_t sn_library_print_errors(struct sn_library *library, FILE *out);
 const struct sn_property *sn_library_find(const struct sn_library *library, const char *name);
 /** Whether `property` refines `parent` directly, by its own clause or by the parent's `next`. */
 bool sn_property_refines(const struct sn_property *property, const struct sn_property *parent);
+/** The parameter of a property that takes members of this kind; NULL: it takes none. */
+const struct sn_prop_context *sn_property_parameter(const struct sn_property *property,
+						    enum sn_key kind);
 
 #endif

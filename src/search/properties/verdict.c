@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "search/properties/evaluate.h"
+#include "search/properties/library.h"
 
 /* ---- contexts ---- */
 
@@ -19,15 +20,6 @@ struct walk {
 static const enum sn_key order[SN_KEYS] = { SN_KEY_PROCESS, SN_KEY_REGION, SN_KEY_DATA,
 					    SN_KEY_THREAD,  SN_KEY_LOCK,   SN_KEY_FILE,
 					    SN_KEY_PEER };
-
-static const struct sn_prop_context *parameter_of(const struct sn_property *property,
-						  enum sn_key kind)
-{
-	for (size_t i = 0; i < property->contexts.count; i++)
-		if (property->contexts.items[i].kind == kind)
-			return &property->contexts.items[i];
-	return NULL;
-}
 
 static bool is_of_kind(const struct sn_prop_context *parameter, const struct sn_member *member)
 {
@@ -51,7 +43,7 @@ static void walk_level(struct walk *w, size_t level)
 		return;
 	}
 	kind = order[level];
-	parameter = parameter_of(w->property, kind);
+	parameter = sn_property_parameter(w->property, kind);
 	if (!parameter && kind != SN_KEY_PROCESS) {
 		walk_level(w, level + 1);
 		return;

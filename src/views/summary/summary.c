@@ -183,11 +183,17 @@ __attribute__((format(printf, 2, 3))) static void warn(struct sn_summary *s, con
 static void warn_losses(struct sn_summary *s)
 {
 	static const char *const causes[] = {
-		"no space left for data",	"more threads than the table holds",
-		"the table of stacks was full", "a signal stack too small",
-		"a signal inside our own code", "system calls forbidden by seccomp",
-		"the perf ring overran",	"bytes that could not be decoded",
+		[SN_LOSS_NO_SPACE] = "no space left for data",
+		[SN_LOSS_THREAD_TABLE] = "more threads than the table holds",
+		[SN_LOSS_STACK_TABLE] = "the table of stacks was full",
+		[SN_LOSS_SMALL_STACK] = "a signal stack too small",
+		[SN_LOSS_REENTRY] = "a signal inside our own code",
+		[SN_LOSS_SECCOMP] = "system calls forbidden by seccomp",
+		[SN_LOSS_RING] = "the perf ring overran",
+		[SN_LOSS_DAMAGED] = "bytes that could not be decoded",
 	};
+	_Static_assert(sizeof(causes) / sizeof(*causes) == SN_LOSS_KINDS,
+		       "each cause has its words");
 	const struct sn_experiment *e = s->profile->experiment;
 
 	for (int k = 0; k < SN_LOSS_KINDS; k++) {
@@ -299,13 +305,6 @@ static void warn_rates(struct sn_summary *s)
 	}
 }
 
-static bool is_generated(const struct sn_profile *p, size_t module)
-{
-	enum sn_module_kind kind = p->experiment->modules.items[module].kind;
-
-	return kind == SN_MODULE_JIT || kind == SN_MODULE_UNKNOWN;
-}
-
 /* Who made the code that most stacks are cut off in, if there is a way to have its callers. */
 static const struct sn_generated_maker *maker_of_cut(const struct sn_profile *p)
 {
@@ -313,7 +312,7 @@ static const struct sn_generated_maker *maker_of_cut(const struct sn_profile *p)
 	uint64_t samples = 0;
 
 	for (size_t m = 0; m < p->experiment->modules.count; m++)
-		if (is_generated(p, m))
+		if (sn_module_is_generated(&p->experiment->modules.items[m]))
 			samples += p->modules[m].exclusive.samples;
 	return maker && maker->callers && samples * 2 > p->truncated_samples ? maker : NULL;
 }
@@ -329,7 +328,8 @@ static void warn_unlisted(struct sn_summary *s, struct sn_structures *structures
 	for (size_t i = 0; structures && i < program->places.count; i++) {
 		uint32_t m = program->places.items[i].module;
 
-		if (m < p->experiment->modules.count && is_generated(p, m) &&
+		if (m < p->experiment->modules.count &&
+		    sn_module_is_generated(&p->experiment->modules.items[m]) &&
 		    !sn_structures_warning(structures, m) &&
 		    !program->functions.items[program->places.items[i].function].is_named)
 			unlisted_ns += p->places[i].cpu_ns;

@@ -5,6 +5,25 @@
 
 #include "harness/tap.h"
 
+TEST(names_in_a_vector_are_found)
+{
+	SN_VEC(struct {
+		int number;
+		char *name;
+	})
+	vec = { 0 };
+
+	CHECK(!sn_vec_has_name(&vec, "a"));
+	sn_vec_reserve(&vec, 2);
+	vec.count = 2;
+	vec.items[0].name = "a";
+	vec.items[1].name = "bc";
+	CHECK(sn_vec_has_name(&vec, "a"));
+	CHECK(sn_vec_has_name(&vec, "bc"));
+	CHECK(!sn_vec_has_name(&vec, "b"));
+	sn_vec_free(&vec);
+}
+
 TEST(a_vector_grows)
 {
 	SN_VEC(int) vec = { 0 };

@@ -50,15 +50,6 @@ TEST(plain_names_are_left)
 	check("step_", NULL);
 }
 
-TEST(short_names_have_no_parameters)
-{
-	struct sn_text text = { 0 };
-
-	CHECK(sn_demangle_short("_ZN2ns1fEi", &text));
-	CHECK_STRING(text.chars, "ns::f");
-	sn_text_free(&text);
-}
-
 TEST(hostile_names_end)
 {
 	char *deep = malloc(20000);

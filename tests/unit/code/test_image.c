@@ -152,26 +152,3 @@ TEST(identity_is_of_the_code)
 	sn_image_free(image);
 	sn_file_unmap(&file);
 }
-
-TEST(loop_ids_come_apart)
-{
-	size_t length;
-	uint64_t function;
-	int64_t header;
-
-	CHECK(sn_loop_id_parse("0123abcd:1a0:2f", &length, &function, &header));
-	CHECK_INT(length, 8);
-	CHECK_INT(function, 0x1a0);
-	CHECK_INT(header, 0x2f);
-	CHECK(sn_loop_id_parse("h12:0:-10", &length, &function, &header));
-	CHECK_INT(header, -16);
-	CHECK(!sn_loop_id_parse("abc", &length, &function, &header));
-	CHECK(!sn_loop_id_parse("abc:1", &length, &function, &header));
-	CHECK(!sn_loop_id_parse(":1:2", &length, &function, &header));
-	CHECK(!sn_loop_id_parse("abc::2", &length, &function, &header));
-	CHECK(!sn_loop_id_parse("abc:1:", &length, &function, &header));
-	CHECK(!sn_loop_id_parse("abc:1:-", &length, &function, &header));
-	CHECK(!sn_loop_id_parse("abc:1:0x2", &length, &function, &header));
-	CHECK(!sn_loop_id_parse("abc:1 :2", &length, &function, &header));
-	CHECK(!sn_loop_id_parse("abc:12345678123456781:2", &length, &function, &header));
-}

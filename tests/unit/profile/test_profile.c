@@ -6,7 +6,6 @@
 #include "harness/tap.h"
 #include "profile/calls.h"
 #include "profile/fixture.h"
-#include "profile/timeline.h"
 #include "profile/tree.h"
 
 static uint64_t exclusive_ms(const struct fixture *f, const char *name)
@@ -429,24 +428,6 @@ TEST(blocked_time_of_idle_threads_is_left_out_if_asked)
 	fixture_end(&f);
 }
 
-TEST(timeline_spreads_a_sample_over_the_time_it_stands_for)
-{
-	struct sn_timeline *t;
-	struct fixture f;
-
-	fixture_begin(&f);
-	f.experiment->elapsed_ns = f.experiment->processes.items[0].end_ns = 4000000;
-	fixture_samples(&f, 0, fixture_stack(&f, 0, 2, LIBM, SIN, APP, MAIN), 1, 3000);
-	fixture_profile(&f, NULL);
-	t = sn_timeline_new(f.profile, 4, 0, NULL, NULL);
-	CHECK_INT(t->row_count, 1);
-	for (uint32_t bin = 0; bin < 4; bin++)
-		CHECK_INT(t->cpu_us[bin * t->class_count + SN_CATEGORY_MATHS], bin < 3 ? 1000 : 0);
-	CHECK_INT(t->samples[3], 1);
-	sn_timeline_free(t);
-	fixture_end(&f);
-}
-
 TEST(spread_over_threads)
 {
 	const struct sn_spread *spread;
@@ -553,7 +534,6 @@ TEST(exclusive_times_sum_to_the_total_whatever_the_stacks)
 TEST(an_empty_experiment_has_an_empty_profile)
 {
 	struct fixture f;
-	struct sn_timeline *t;
 	struct sn_tree *tree;
 
 	fixture_begin(&f);
@@ -561,9 +541,6 @@ TEST(an_empty_experiment_has_an_empty_profile)
 	CHECK_INT(f.profile->total.cpu_ns, 0);
 	tree = sn_tree_new(f.profile, &(struct sn_tree_options){ 0 });
 	CHECK_INT(tree->nodes.count, 1);
-	t = sn_timeline_new(f.profile, 10, 0, NULL, NULL);
-	CHECK_INT(t->row_count, 0);
 	sn_tree_free(tree);
-	sn_timeline_free(t);
 	fixture_end(&f);
 }
