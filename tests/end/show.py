@@ -6,6 +6,7 @@ import json
 import re
 import os
 import pty
+import shutil
 import struct
 import sys
 import termios
@@ -329,6 +330,28 @@ t.check(all(i <= ns + 1e3 for i, ns in zip(inside, paths['b_ns'])), 'callees tak
 t.check(all(p == none or p < i for i, p in enumerate(paths['parent'])), 'parents come first')
 t.check('compare.html (' in t.run('report', 'r0', 'r1').stdout, 'sonde report of two writes it too')
 t.equal(t.run('diff', 'r0', 'r1', '-o', 'x').returncode, 2, '-o is for the page')
+
+# without the program its extract names everything; one flipped byte in that, and every command says so
+shutil.copytree('run', 'damaged')
+paths = [os.path.join('damaged/extracts', name) for name in os.listdir('damaged/extracts')]
+for path in paths:
+    with open(path, 'r+b') as extract:
+        extract.seek(-1, os.SEEK_END)
+        last = extract.read(1)[0]
+        extract.seek(-1, os.SEEK_END)
+        extract.write(bytes([last ^ 1]))
+commands = [('show', 'loops'), ('show', 'functions'), ('show', 'summary'), ('show', 'threads', '--format', 'json'), ('report', '--format', 'text'), ('phases',),
+            ('export', '--to', 'folded', '-o', 'damaged.folded')]
+os.rename(shapes, 'away')
+for words in commands:
+    t.check('extract' not in t.run(*words, 'run').stderr, f'{" ".join(words)}: no word of extracts that are whole')
+    told = t.run(*words, 'damaged').stderr
+    t.check(all(f"the extract '{path}' is damaged" in told for path in paths) and 'record the program again' in told and 'no names here' in told,
+            f'{" ".join(words)}: which extracts are damaged, and what is missing for it', told)
+t.check(any(row['function'] == 'kernel' for row in t.show('functions', experiment='run')['rows']), 'the extract names the functions of a program that is gone')
+os.rename('away', shapes)
+told = t.run('show', 'functions', 'damaged')
+t.check('kernel' in told.stdout and 'are read from' in told.stderr, 'the file of the run stands in for its extract', told)
 
 
 def on_terminal(width, *words, **changes):
