@@ -1,5 +1,5 @@
 /**
- * Directed graphs in compressed rows, their dominators and their loop nesting forest.
+ * Directed graphs in compressed rows and their loop nesting forest.
  *
  * Nothing recurses, and nothing takes longer than O(m log n). So a function of a million blocks is
  * as safe as one of ten.
@@ -21,12 +21,6 @@ struct sn_graph {
 	const uint32_t *first; /* node_count + 1 */
 	const uint32_t *edges;
 };
-
-/** Immediate dominators (Lengauer and Tarjan 1979, the version with path compression); -1 for the
- * root and for nodes that it does not reach. Result in the arena. */
-int32_t *sn_graph_dominators(const struct sn_graph *graph, struct sn_arena *arena);
-/** Whether a dominates b. Both must be reached. O(depth). */
-bool sn_graph_dominates(const int32_t *dominators, uint32_t a, uint32_t b);
 
 /** Loop nesting forest (Havlak 1997, with Ramalingam's 1999 treatment of edges into loops, which
  * makes it almost linear). A natural loop is headed by the target of its back edges; an irreducible

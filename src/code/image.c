@@ -508,24 +508,6 @@ const struct sn_symbol *sn_image_symbol_at(const struct sn_image *image, uint64_
 	return link_addr - symbol->link_addr < symbol->size_bytes ? symbol : NULL;
 }
 
-size_t sn_image_aliases(const struct sn_image *image, uint64_t link_addr, const char **names,
-			size_t capacity)
-{
-	size_t at =
-		link_addr ? symbol_above(image->names.items, image->names.count, link_addr - 1) : 0;
-	size_t count = 0;
-
-	for (; at < image->names.count && image->names.items[at].link_addr == link_addr; at++) {
-		if (at && image->names.items[at - 1].link_addr == link_addr &&
-		    !strcmp(image->names.items[at - 1].name, image->names.items[at].name))
-			continue;
-		if (count < capacity)
-			names[count] = image->names.items[at].name;
-		count++;
-	}
-	return count;
-}
-
 const struct sn_symbol *sn_image_symbol_named(const struct sn_image *image, const char *name)
 {
 	for (size_t i = 0; i < image->names.count; i++)

@@ -132,9 +132,6 @@ struct sn_symbol {
 const struct sn_symbol *sn_image_symbols(const struct sn_image *image, size_t *count);
 /** The code symbol around an address, or NULL. O(log n). */
 const struct sn_symbol *sn_image_symbol_at(const struct sn_image *image, uint64_t link_addr);
-/** All names at a symbol's start address (aliases), the chosen one first; sorted. */
-size_t sn_image_aliases(const struct sn_image *image, uint64_t link_addr, const char **names,
-			size_t capacity);
 /** Every code name in the tables (aliases, labels), by address; what sn_image_symbols was made of.
  */
 const struct sn_symbol *sn_image_names(const struct sn_image *image, size_t *count);

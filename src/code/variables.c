@@ -16,14 +16,6 @@
 
 enum { DEPTH_MAX = 200, TYPE_DEPTH_MAX = 40, DIES_MAX = 1 << 28 };
 
-const char *sn_variable_scope_name(enum sn_variable_scope scope)
-{
-	static const char *const names[] = { "global", "static", "module",
-					     "common", "local",	 "parameter" };
-
-	return names[scope];
-}
-
 /* Where the walk is. */
 struct scope {
 	const char *container;

@@ -25,8 +25,6 @@ enum sn_variable_scope {
 	SN_VARIABLE_LOCAL,
 	SN_VARIABLE_PARAMETER,
 };
-/** "global", "static", "module", "common", "local", "parameter". */
-const char *sn_variable_scope_name(enum sn_variable_scope scope);
 
 /** What a type is, of an array what its elements are. */
 enum sn_variable_kind {

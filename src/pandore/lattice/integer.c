@@ -145,14 +145,6 @@ void sn_limbs_widen(uint64_t *to, unsigned to_limbs, const uint64_t *from, unsig
 		memcpy(to + i * to_limbs, from + i * from_limbs, common * sizeof(uint64_t));
 }
 
-int sn_limbs_compare(const uint64_t *left, const uint64_t *right, unsigned limbs)
-{
-	for (unsigned i = limbs; i-- > 0;)
-		if (left[i] != right[i])
-			return left[i] < right[i] ? -1 : 1;
-	return 0;
-}
-
 bool sn_limbs_is_zero(const uint64_t *number, unsigned limbs)
 {
 	for (unsigned i = 0; i < limbs; i++)

@@ -27,8 +27,6 @@ void sn_limbs_add_running(uint64_t *to, const uint64_t *steps, size_t count, uns
 /** Each number of `to` becomes the one of `from`; widens with zeros or drops high words. */
 void sn_limbs_widen(uint64_t *to, unsigned to_limbs, const uint64_t *from, unsigned from_limbs,
 		    size_t count);
-/** -1, 0, 1. */
-int sn_limbs_compare(const uint64_t *left, const uint64_t *right, unsigned limbs);
 bool sn_limbs_is_zero(const uint64_t *number, unsigned limbs);
 /** The nearest double, more or less; infinity beyond its range. */
 double sn_limbs_double(const uint64_t *number, unsigned limbs);

@@ -159,7 +159,6 @@ TEST(a_program_of_gfortran)
 				 *p = named(vs, "pressure");
 
 	CHECK_INT(u->scope, SN_VARIABLE_COMMON);
-	CHECK_STRING(sn_variable_scope_name((enum sn_variable_scope)u->scope), "common");
 	CHECK_STRING(u->container, "velocity");
 	CHECK_INT(u->size_bytes, 514 * 514 * 8);
 	CHECK_INT(v->link_addr - u->link_addr, 514 * 514 * 8);
