@@ -148,6 +148,8 @@ static void address_note(struct reading *r, uint64_t link_addr, int32_t loop, bo
 
 /* A shorter one stays within what the register points at; more than so many are not combined. */
 enum { LEAST_DISTANCE = 4096, LEAST_SHIFT = 64, DISTANCES_MOST = 2000, BASES_MOST = 64 };
+/* mmap_min_addr of most systems: below it nothing is mapped. */
+enum { SMALLEST_ADDRESS = 0x10000 };
 
 static void distance_note(struct reading *r, const ZydisDecodedInstruction *insn,
 			  const ZydisDecodedOperand *o, int32_t loop)
@@ -174,17 +176,17 @@ static void operands_note(struct reading *r, const uint8_t *bytes, size_t length
 		const ZydisDecodedOperand *o = &operands[i];
 		ZyanU64 address;
 
-		if (o->type == ZYDIS_OPERAND_TYPE_MEMORY && o->mem.disp.has_displacement &&
-		    o->mem.base == ZYDIS_REGISTER_RIP &&
+		bool in_memory = o->type == ZYDIS_OPERAND_TYPE_MEMORY;
+		bool displaced = in_memory && o->mem.disp.has_displacement;
+
+		if (displaced && o->mem.base == ZYDIS_REGISTER_RIP &&
 		    ZYAN_SUCCESS(ZydisCalcAbsoluteAddress(&insn, o, link_addr, &address)))
 			address_note(r, address, loop, insn.mnemonic == ZYDIS_MNEMONIC_LEA);
-		else if (o->type == ZYDIS_OPERAND_TYPE_MEMORY &&
-			 o->mem.base == ZYDIS_REGISTER_NONE && o->mem.disp.has_displacement)
-			address_note(r, (uint64_t)o->mem.disp.value, loop, false);
-		else if (o->type == ZYDIS_OPERAND_TYPE_MEMORY && o->mem.disp.value > 0x10000)
+		else if ((displaced && o->mem.base == ZYDIS_REGISTER_NONE) ||
+			 (in_memory && o->mem.disp.value > SMALLEST_ADDRESS))
 			address_note(r, (uint64_t)o->mem.disp.value, loop, false);
 		else if (o->type == ZYDIS_OPERAND_TYPE_IMMEDIATE &&
-			 insn.mnemonic == ZYDIS_MNEMONIC_MOV && o->imm.value.u > 0x10000)
+			 insn.mnemonic == ZYDIS_MNEMONIC_MOV && o->imm.value.u > SMALLEST_ADDRESS)
 			address_note(r, o->imm.value.u, loop, true);
 		distance_note(r, &insn, o, loop);
 	}
