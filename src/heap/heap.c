@@ -370,6 +370,9 @@ static void player_open(struct player *player)
 	}
 }
 
+/* Eleven days: tracing never takes so long, damaged ticks do. */
+static const double overhead_most_ns = 1e15;
+
 static void totals_sum(struct player *player)
 {
 	struct sn_heap *heap = player->heap;
@@ -387,9 +390,14 @@ static void totals_sum(struct player *player)
 	}
 	heap->lost = player->pieces.lost;
 	heap->damaged += player->pieces.damaged;
-	for (size_t p = 0; p < player->experiment->processes.count; p++)
-		heap->overhead_ns += (int64_t)((double)player->pieces.ticks[p] *
-					       player->pieces.clocks[p].ns_per_tick);
+	for (size_t p = 0; p < player->experiment->processes.count; p++) {
+		double ns = (double)player->pieces.ticks[p] * player->pieces.clocks[p].ns_per_tick;
+
+		if (ns >= 0 && ns < overhead_most_ns)
+			heap->overhead_ns += (int64_t)ns;
+		else
+			heap->damaged++;
+	}
 }
 
 sn_status sn_heap_read(const struct sn_experiment *experiment, struct sn_heap **out,

@@ -2,6 +2,8 @@
 #ifndef SN_HEAP_PARTS_H
 #define SN_HEAP_PARTS_H
 
+#include <math.h>
+
 #include "base/file.h"
 #include "base/vec.h"
 #include "heap/heap.h"
@@ -58,10 +60,13 @@ sn_status sn_heap_pieces_open(struct sn_heap_pieces *pieces, const struct sn_exp
 			      struct sn_error *err);
 void sn_heap_pieces_close(struct sn_heap_pieces *pieces);
 
+/** Within 1e18 ns (30 years) of 0, whatever a damaged trace says. */
 static inline double sn_heap_time_ns(const struct sn_heap_clock *clock, uint64_t tsc)
 {
-	return (double)clock->base_ns +
-	       (double)(int64_t)(tsc - clock->base_tsc) * clock->ns_per_tick;
+	double ns = (double)clock->base_ns +
+		    (double)(int64_t)(tsc - clock->base_tsc) * clock->ns_per_tick;
+
+	return fmax(fmin(ns, 1e18), -1e18);
 }
 
 /* ---- live.c ---- */

@@ -121,9 +121,8 @@ static struct instant last_instant(const struct sn_heap_piece *item)
 	sn_heap_reader_open(&reader, piece, item->bytes);
 	while (sn_heap_reader_next(&reader, &event))
 		if (event.kind == SN_HEAP_TIME)
-			last = (struct instant){ event.tsc,
-						 piece->base_ns + (int64_t)(event.time_ns &
-									    INT64_MAX >> 2) };
+			last = (struct instant){ event.tsc, (int64_t)((uint64_t)piece->base_ns +
+								      event.time_ns) };
 	return last;
 }
 
@@ -154,8 +153,9 @@ static void clocks_set(struct sn_heap_pieces *pieces)
 			continue;
 		end = last_instant(last[p]);
 		if (end.tsc > clock->base_tsc && end.ns > clock->base_ns)
-			clock->ns_per_tick = (double)(end.ns - clock->base_ns) /
-					     (double)(end.tsc - clock->base_tsc);
+			clock->ns_per_tick =
+				(double)(int64_t)((uint64_t)end.ns - (uint64_t)clock->base_ns) /
+				(double)(end.tsc - clock->base_tsc);
 		clock->base_ns += pieces->experiment->processes.items[p].clock_offset_ns;
 	}
 	free(last);

@@ -171,12 +171,15 @@ struct products {
 
 static void products_find(const struct work *w, size_t row, struct products *p)
 {
-	const float *block = w->blocks + row / LANES * LANES * w->rows->column_count;
+	if (!w->blocks) {
+		for (uint32_t from = 0; from < w->k; from += K_STEP)
+			row_times(w, row, from, p->sparse + from);
+	} else if (row % LANES == 0) {
+		const float *block = w->blocks + row * w->rows->column_count;
 
-	for (uint32_t from = 0; !w->blocks && from < w->k; from += K_STEP)
-		row_times(w, row, from, p->sparse + from);
-	for (uint32_t from = 0; w->blocks && row % LANES == 0 && from < w->k; from += 2)
-		block_times(w, block, from, p->dense + from);
+		for (uint32_t from = 0; from < w->k; from += 2)
+			block_times(w, block, from, p->dense + from);
+	}
 }
 
 static uint32_t row_nearest(const struct work *w, size_t row, const struct products *p,
