@@ -177,13 +177,16 @@ static void loops_sentence(const struct sn_evidence *e, const struct sn_cause *c
 static void loops_remedy(const struct sn_evidence *e, const struct sn_cause *cause,
 			 struct sn_text *out)
 {
-	if (sn_verdict_is_unsettled(e)) {
+	bool is_unsettled = sn_verdict_is_unsettled(e);
+
+	if (e->hint)
+		sn_text_addf(out, "%s%s", e->hint, is_unsettled ? " " : "");
+	else
+		sn_text_addf(out,
+			     "See what the hottest does and what bounds it: sonde show loop '#1'%s",
+			     is_unsettled ? ". " : "");
+	if (is_unsettled)
 		sn_verdict_unsettled_remedy(e, cause, out);
-		return;
-	}
-	sn_text_add(out, e->hint ? e->hint
-				 : "See what the hottest does and what bounds it: sonde show loop "
-				   "'#1'");
 }
 
 static void flat_headline(const struct sn_evidence *e, const struct sn_cause *cause,
