@@ -2,11 +2,12 @@
  * CPU and reads its answer. Prints which parts of its CPU time, by its own clock, were used in
  * read(), write() and computing; of the calls every 16th was timed. */
 #define _GNU_SOURCE
-#include <sched.h>
 #include <stdio.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "stay_on.h"
 
 static volatile unsigned sink;
 
@@ -22,22 +23,6 @@ __attribute__((noinline)) static void compute(void)
 {
 	for (unsigned i = 0; i < 8000; i++)
 		sink = sink * 1664525u + i;
-}
-
-/* The n-th of the CPUs that may be used. */
-static int stay_on(int number)
-{
-	cpu_set_t all, one;
-
-	CPU_ZERO(&one);
-	if (sched_getaffinity(0, sizeof all, &all) != 0)
-		return -1;
-	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
-		if (CPU_ISSET(cpu, &all) && number-- == 0) {
-			CPU_SET(cpu, &one);
-			return sched_setaffinity(0, sizeof one, &one);
-		}
-	return -1;
 }
 
 static void answer(int in, int out)

@@ -5,7 +5,6 @@
  *     shortcalls MULTIPLICATIONS CPU_SECONDS CPUS     CPUS 1: both on one CPU
  */
 #define _GNU_SOURCE
-#include <sched.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +13,8 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "stay_on.h"
 
 enum { TURNS_MOST = 4000000 };
 static volatile unsigned sink;
@@ -31,22 +32,6 @@ __attribute__((noinline)) static void compute(unsigned count)
 {
 	for (unsigned i = 0; i < count; i++)
 		sink = sink * 1664525u + i;
-}
-
-/* The n-th of the CPUs that may be used. */
-static int stay_on(int number)
-{
-	cpu_set_t all, one;
-
-	CPU_ZERO(&one);
-	if (sched_getaffinity(0, sizeof all, &all) != 0)
-		return -1;
-	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
-		if (CPU_ISSET(cpu, &all) && number-- == 0) {
-			CPU_SET(cpu, &one);
-			return sched_setaffinity(0, sizeof one, &one);
-		}
-	return -1;
 }
 
 static void answer(int fd)
