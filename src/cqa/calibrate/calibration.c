@@ -25,13 +25,12 @@ static sn_status measure_memory(struct sn_calibration *c, size_t count, struct s
 	return status;
 }
 
-void sn_calibration_read_older(struct sn_calibration *c, const char *path)
+void sn_calibration_read_older(struct sn_calibration *c, const char *path, const char *processor)
 {
-	const char *native = sn_machine_processor_name();
 	struct sn_error none;
 
-	c->has_older = !sn_memory_profile_read(path, &c->older_memory, &none) && native &&
-		       strcmp(c->older_memory.machine, native) == 0;
+	c->has_older = !sn_memory_profile_read(path, &c->older_memory, &none) && processor &&
+		       strcmp(c->older_memory.machine, processor) == 0;
 	if (c->has_older)
 		sn_core_profile_read(path, &c->older_core);
 }
@@ -42,11 +41,12 @@ sn_status sn_calibration_measure(struct sn_calibration *c, const struct sn_machi
 				 const char *path, struct sn_error *err)
 {
 	uint64_t begin_ns = sn_now_ns();
+	const char *processor = sn_machine_processor_name();
 	sn_status status;
 
-	sn_calibration_read_older(c, path);
+	sn_calibration_read_older(c, path, processor);
 	status = measure_memory(c, MEMORY_MEASUREMENTS / 2, err);
-	if (!status && sn_machine_processor_name())
+	if (!status && processor)
 		status =
 			sn_calibrate_core(machine, &c->older_core, &c->core, &c->core_settled, err);
 	if (!status)

@@ -24,8 +24,9 @@ sn_status sn_calibration_measure(struct sn_calibration *calibration,
 				 struct sn_error *err);
 void sn_calibration_free(struct sn_calibration *calibration);
 
-/** Reads the older figures from `path`, if they are of this processor. A part of
- * sn_calibration_measure. */
-void sn_calibration_read_older(struct sn_calibration *calibration, const char *path);
+/** Reads the older figures from `path`, if they are of the processor of that name; of none for NULL.
+ * A part of sn_calibration_measure. */
+void sn_calibration_read_older(struct sn_calibration *calibration, const char *path,
+			       const char *processor);
 
 #endif
