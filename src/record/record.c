@@ -14,7 +14,6 @@
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -29,6 +28,7 @@
 #include "record/drain.h"
 #include "record/feeder.h"
 #include "record/launch_key.h"
+#include "record/live_folder.h"
 #include "record/neighbours.h"
 #include "record/outside.h"
 #include "record/plans.h"
@@ -38,10 +38,7 @@
 #include "wire/data.h"
 #include "wire/settings.h"
 
-enum {
-	LIVE_BYTES_LEAST = 64 << 20, /* free space that makes a temporary folder worth using */
-	STRAGGLERS_WAIT_MS = 200,
-};
+enum { STRAGGLERS_WAIT_MS = 200 };
 
 struct recording {
 	const struct sn_record_options *options;
@@ -50,7 +47,8 @@ struct recording {
 	struct sn_launch launch;
 	struct sn_feeder feeder;
 	struct sn_drain *drain; /* NULL: nothing is traced */
-	struct sn_text live_folder, library;
+	struct sn_live_folder live;
+	struct sn_text library;
 	char host[256];
 	sigset_t caller_mask;
 	struct rlimit caller_files, caller_file_size;
@@ -169,43 +167,6 @@ static void facts_take(struct recording *r)
 
 /* ---- where things lie ---- */
 
-static bool folder_is_roomy(const char *folder)
-{
-	struct statvfs fs;
-
-	return folder && *folder == '/' && !access(folder, W_OK | X_OK) && !statvfs(folder, &fs) &&
-	       (uint64_t)fs.f_bavail * fs.f_frsize >= LIVE_BYTES_LEAST;
-}
-
-/* Live data lie in memory where that can be: a store to a page of a disk's file may stall for
- * milliseconds (docs/format/experiment.md). */
-static sn_status live_folder_make(struct recording *r, struct sn_error *err)
-{
-	const char *candidates[] = { getenv("TMPDIR"), "/dev/shm", "/tmp" };
-	char *absolute;
-
-	for (size_t i = 0; i < sizeof(candidates) / sizeof(*candidates); i++) {
-		if (!folder_is_roomy(candidates[i]))
-			continue;
-		sn_text_clear(&r->live_folder);
-		sn_text_addf(&r->live_folder, "%s/sonde-live.%d.XXXXXX", candidates[i],
-			     (int)getpid());
-		if (mkdtemp(r->live_folder.chars))
-			return SN_OK;
-	}
-	absolute = realpath(r->result->experiment_path.chars, NULL);
-	sn_text_clear(&r->live_folder);
-	sn_text_addf(&r->live_folder, "%s/live.%s.%d", absolute ? absolute : "", r->host,
-		     (int)getpid());
-	free(absolute);
-	if (mkdir(r->live_folder.chars, 0700))
-		return sn_error_errno(err,
-				      "cannot make a folder for the data, neither in $TMPDIR, "
-				      "/dev/shm and /tmp nor in the experiment ('%s')",
-				      r->live_folder.chars);
-	return SN_OK;
-}
-
 /* The runtime's library: beside the built command, or where it was installed. */
 static sn_status library_find(struct recording *r, struct sn_error *err)
 {
@@ -223,11 +184,11 @@ static sn_status library_find(struct recording *r, struct sn_error *err)
 	if (strpbrk(r->library.chars, " :$;")) {
 		struct sn_text link = { 0 };
 
-		sn_text_addf(&link, "%s/%s", r->live_folder.chars, name);
+		sn_text_addf(&link, "%s/%s", r->live.path.chars, name);
 		if (symlink(r->library.chars, link.chars)) {
 			sn_text_free(&link);
 			return sn_error_errno(err, "cannot link the runtime into '%s'",
-					      r->live_folder.chars);
+					      r->live.path.chars);
 		}
 		sn_text_free(&r->library);
 		r->library = link;
@@ -257,7 +218,7 @@ static char **environment_make(struct recording *r)
 		sn_text_addf(&preload, "LD_PRELOAD=%s", r->library.chars);
 		sn_vec_push(&words, preload.chars);
 	}
-	sn_settings_text(r->options, r->live_folder.chars, &settings);
+	sn_settings_text(r->options, r->live.path.chars, &settings);
 	sn_vec_push(&words, settings.chars);
 	sn_vec_push(&words, NULL);
 	return words.items;
@@ -306,7 +267,7 @@ static sn_status outside_open(struct recording *r, pid_t pid, bool is_before_exe
 					      .is_before_exec = is_before_exec,
 					      .starts_paused = r->options->delay_s > 0,
 					      .rate_hz = r->options->rate_hz,
-					      .folder = r->live_folder.chars,
+					      .folder = r->live.path.chars,
 					      .host = r->host,
 					      .rank = r->result->rank,
 					      .feed = outside_feed,
@@ -545,7 +506,7 @@ static void space_warn(struct recording *r)
 		     sn_arena_printf(&r->launch.arena,
 				     "no more space for data in '%s' (%s): later samples are lost "
 				     "and counted; give it space or set TMPDIR",
-				     r->live_folder.chars, strerror(fault)));
+				     r->live.path.chars, strerror(fault)));
 	if (r->feeder.max_bytes && r->feeder.backed_bytes + (4u << 20) > r->feeder.max_bytes)
 		warn(r, "the limit of --max-size was reached: later samples are lost and counted");
 }
@@ -562,10 +523,10 @@ static sn_status gather(struct recording *r, struct sn_error *err)
 	sn_text_free(&path);
 	if (status != SN_OK)
 		return status;
-	if (r->library.chars && sn_starts_with(r->library.chars, r->live_folder.chars))
+	if (r->library.chars && sn_starts_with(r->library.chars, r->live.path.chars))
 		unlink(r->library.chars);
-	sn_plans_remove(r->options, r->live_folder.chars);
-	rmdir(r->live_folder.chars);
+	sn_plans_remove(r->options, r->live.path.chars);
+	sn_live_folder_remove(&r->live);
 	r->launch.live_folder = NULL;
 	return SN_OK;
 }
@@ -609,24 +570,23 @@ static sn_status prepare(struct recording *r, struct sn_error *err)
 	if (status != SN_OK)
 		return status;
 	facts_take(r);
-	status = live_folder_make(r, err);
+	status = sn_live_folder_make(r->result->experiment_path.chars, r->host, &r->live, err);
 	if (status != SN_OK)
 		return status;
-	r->launch.live_folder = r->live_folder.chars;
-	status = sn_plans_write(r->options, r->live_folder.chars, err);
+	r->launch.live_folder = r->live.path.chars;
+	status = sn_plans_write(r->options, r->live.path.chars, err);
 	if (status == SN_OK && !r->is_outside)
 		status = library_find(r, err);
 	if (status == SN_OK)
-		status = sn_feeder_open(&r->feeder, r->live_folder.chars, r->options->max_bytes,
-					err);
+		status = sn_feeder_open(&r->feeder, r->live.path.chars, r->options->max_bytes, err);
 	return status;
 }
 
 static void forget(struct recording *r)
 {
-	if (r->live_folder.chars) {
-		sn_plans_remove(r->options, r->live_folder.chars);
-		rmdir(r->live_folder.chars);
+	if (r->live.path.chars) {
+		sn_plans_remove(r->options, r->live.path.chars);
+		sn_live_folder_remove(&r->live);
 	}
 	if (r->result->experiment_path.chars && !r->result->is_joined)
 		sn_store_remove(r->result->experiment_path.chars, NULL);
@@ -643,7 +603,7 @@ static void recording_free(struct recording *r)
 		sn_feeder_close(&r->feeder);
 	if (r->signal_fd > 0)
 		close(r->signal_fd);
-	sn_text_free(&r->live_folder);
+	sn_live_folder_free(&r->live);
 	sn_text_free(&r->library);
 	sn_launch_free(&r->launch);
 }
@@ -776,7 +736,7 @@ sn_status sn_record_run(const struct sn_record_options *options, struct sn_recor
 	result->data_bytes = sn_drain_end(r.drain, &r.launch);
 	if (gather(&r, &late) != SN_OK) {
 		sn_warn("%s; the data stay in '%s', where 'sonde show' finds them", late.sentence,
-			r.live_folder.chars);
+			r.live.path.chars);
 		warn(&r, late.sentence);
 	}
 	r.launch.has_ended = true;
