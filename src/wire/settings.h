@@ -49,6 +49,7 @@ struct sn_settings {
 	uint32_t is_openmp_off;	  /* openmp=0 turns the stitching off */
 	uint32_t heap;		  /* heap=: enum sn_heap_mode */
 	uint32_t has_plans;	  /* plans=1: dir has plans of copied loops (wire/plan.h) */
+	uint32_t is_causal;	  /* causal=1: dir has a control page (wire/causal.h) */
 	uint32_t every; /* every=: one in so many instances is timed; 0: found while running */
 	enum sn_follow follow;		       /* follow=all|fork|exec|none|regex */
 	char pattern[SN_SETTINGS_PATTERN_MAX]; /* regex=: POSIX extended; no semicolon */
@@ -156,6 +157,8 @@ static inline int sn_settings_parse(const char *text, struct sn_settings *settin
 			settings->heap = (uint32_t)number;
 		else if (sn_settings_key_is(text, "plans"))
 			settings->has_plans = number != 0;
+		else if (sn_settings_key_is(text, "causal"))
+			settings->is_causal = number != 0;
 		else if (sn_settings_key_is(text, "every"))
 			settings->every = (uint32_t)(number < UINT32_MAX ? number : UINT32_MAX);
 		else if (sn_settings_key_is(text, "follow"))

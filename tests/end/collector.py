@@ -11,12 +11,12 @@ t = Test()
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
-def collected(name, settings=''):
+def collected(name, settings='', words=()):
     """Runs tests/collector/NAME.c under the example; its data lie in ./data."""
-    program = t.compile(os.path.join(HERE, '../collector', name + '.c'), '-O1', '-g', '-fno-inline', '-pthread')
+    program = t.compile(os.path.join(HERE, '../collector', name + '.c'), '-O1', '-g', '-fno-inline', '-pthread', '-rdynamic')
     shutil.rmtree('data', ignore_errors=True)
     os.mkdir('data')
-    return subprocess.run([program], capture_output=True, text=True, timeout=60,
+    return subprocess.run([program, *words], capture_output=True, text=True, timeout=60,
                           env=dict(os.environ, LD_PRELOAD=os.environ['RUNTIME_LIBRARY'],
                                    SONDE_RUNTIME=f'{settings}dir={os.path.abspath("data")}'))
 
@@ -43,4 +43,17 @@ for settings in ('', 'wait=0;'):
     run = collected('interrupted', settings)
     t.equal((run.returncode, run.stdout), (0, '0 in time\n'),
             f'a poll that our signals end goes on, and ends ({settings or "waits are recorded"})')
+
+run = collected('breaks')
+t.equal((run.returncode, run.stdout), (0, '2 traps, 0 steps\n'), "a program with a breakpoint has its own traps, and no others")
+parent, child = sorted(read_folder('data'), key=lambda d: d.start_ns)
+if any('no hardware breakpoint' in warning for warning in parent.warnings()):
+    t.skip('a place that is watched', 'this machine gives no hardware breakpoints')
+else:
+    t.equal(sums(parent, 'arrivals', 0) + sums(parent, 'arrivals', 1), [(1, 7), (1, 5)], 'each thread reached the place so often')
+    t.equal(sums(child, 'arrivals', 0), [(1, 3)], 'a child has the breakpoint, too')
+    run = collected('breaks', words=['20000'])
+    t.equal((run.returncode, run.stdout), (0, '2 traps, 20000 steps\n'), 'a place that is reached too often is let alone')
+    parent = min(read_folder('data'), key=lambda d: d.start_ns)
+    t.check(any('over 400 times' in warning for warning in parent.warnings()), 'and that is said')
 t.done()

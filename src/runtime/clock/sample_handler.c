@@ -8,6 +8,7 @@
 
 #include "runtime/calls/locks.h"
 #include "runtime/core/adopt.h"
+#include "runtime/core/breakpoints.h"
 #include "runtime/core/signals.h"
 
 enum {
@@ -281,8 +282,8 @@ static void emit(struct sn_thread *self, const ucontext_t *context, int64_t now_
 
 /* Timer mechanism: the tick hits user and system time alike, so each sample claims all there is,
  * but for calls that are measured by themselves. */
-static void sample_by_timer(struct sn_thread *self, const ucontext_t *context, int64_t now_ns,
-			    int overrun)
+static int64_t sample_by_timer(struct sn_thread *self, const ucontext_t *context, int64_t now_ns,
+			       int overrun)
 {
 	struct sn_clock *clock = sn_clock_of(self);
 	int64_t period_ns = (int64_t)sn_config.settings.period_ns;
@@ -300,6 +301,7 @@ static void sample_by_timer(struct sn_thread *self, const ucontext_t *context, i
 	}
 	if (pool > 0)
 		emit(self, context, now_ns, pool, flags);
+	return pool;
 }
 
 static void note_interrupted_call(struct sn_thread *self, const ucontext_t *context)
@@ -354,23 +356,23 @@ static void take_sample(const struct delivery *delivery, const ucontext_t *conte
 	struct sn_thread *self = delivery->self;
 	struct sn_clock *clock = sn_clock_of(self);
 	uint64_t kind = delivery->kind;
-	int64_t now_ns = sn_now_ns();
+	int64_t now_ns = sn_now_ns(), cpu_ns = 0;
 	uint8_t flags = 0;
 
 	note_interrupted_call(self, context);
 	sn_locks_follow();
 	if (is_left_out(self, now_ns))
 		return;
+	self->pcs_count = 0;
 	if (kind == SN_TIMER_TICK) {
 		bool is_call = is_in_system_call(context);
-		int64_t cpu_ns = claim_system(self, is_call, delivery->overrun);
+		cpu_ns = claim_system(self, is_call, delivery->overrun);
 		if (cpu_ns > 0)
 			emit(self, context, now_ns, cpu_ns, SN_SAMPLE_SYSTEM);
 	} else if (kind == SN_TIMER_SAMPLE) {
 		if (clock->has_sample_timer)
-			sample_by_timer(self, context, now_ns, delivery->overrun);
+			cpu_ns = sample_by_timer(self, context, now_ns, delivery->overrun);
 	} else if (clock->events[0].page && !sn_events_end_flood(self)) {
-		int64_t cpu_ns;
 		if (clock->is_first_period && !sn_state->is_sealed) {
 			/* the first period was a random part of one */
 			cpu_ns = unclaimed_ns(self, 0);
@@ -383,9 +385,11 @@ static void take_sample(const struct delivery *delivery, const ucontext_t *conte
 		}
 		emit(self, context, now_ns, cpu_ns, flags);
 	}
+	sn_breakpoints_follow(self);
 	sn_packet_if_due(self, now_ns);
 	sn_thread_account_if_due(self, now_ns);
 	count_cost(self, now_ns);
+	sn_collect_after_sample(self, (uint64_t)context->uc_mcontext.gregs[REG_RIP], cpu_ns);
 }
 
 static void deliver(void *first, void *context)
@@ -395,16 +399,6 @@ static void deliver(void *first, void *context)
 	if (delivery->is_new)
 		sn_adopt_in_signal(delivery->self, context);
 	take_sample(delivery, context);
-}
-
-/* si_perf_data follows si_addr; headers of older C libraries do not name it. */
-static uint64_t data_of_trap(const siginfo_t *info)
-{
-	enum { PERF_TRAP = 6, DATA_OFFSET = 24 };
-	uint64_t data;
-
-	__builtin_memcpy(&data, (const uint8_t *)info + DATA_OFFSET, sizeof data);
-	return info->si_code == PERF_TRAP ? data : 0;
 }
 
 static bool is_cookie(uint64_t data)
@@ -438,9 +432,10 @@ void sn_sample_handler(int signal, siginfo_t *info, void *context)
 	uint8_t *here = __builtin_frame_address(0);
 
 	if (signal == SN_SIGNAL_TRAP) {
-		delivery.kind = data_of_trap(info);
+		delivery.kind = sn_trap_data(info);
 		if (!is_cookie(delivery.kind)) {
-			sn_signals_forward(signal, info, context);
+			if (!sn_breakpoint_take(info, context))
+				sn_signals_forward(signal, info, context);
 			errno = saved_errno;
 			return;
 		}

@@ -1,6 +1,8 @@
 /* What core asks of its collectors: each function of core/collector.h, of all of them in turn. */
 #include "runtime/core/collector.h"
 
+#include "runtime/core/breakpoints.h"
+
 /* In a block's first page the collectors' parts follow the struct. Above them lies a stack for one
  * call (core/on_stack_handler.c). */
 enum { PARTS_END = 2048 };
@@ -74,12 +76,15 @@ void sn_collect_resume(struct sn_thread *thread)
 	for (int i = 0; sn_collectors[i]; i++)
 		if (sn_collectors[i]->resume && !sn_collectors[i]->resume(thread))
 			are_on = false;
+	if (thread == sn_self)
+		sn_breakpoints_follow(thread);
 	thread->is_collected = are_on;
 }
 
 void sn_collect_pause(struct sn_thread *thread)
 {
 	ALL(pause, thread);
+	sn_breakpoints_stop(thread);
 }
 
 void sn_collect_pause_all(void)
@@ -117,4 +122,29 @@ void sn_collect_trim(struct sn_thread *self, struct sn_frames *frames)
 void sn_collect_translate(struct sn_unwind_regs *regs)
 {
 	ALL(translate, regs);
+}
+
+void sn_collect_mapped(const struct sn_map_facts *facts)
+{
+	ALL(mapped, facts);
+}
+
+void sn_collect_after_sample(struct sn_thread *self, uint64_t pc, int64_t cpu_ns)
+{
+	ALL(after_sample, self, pc, cpu_ns);
+}
+
+void sn_collect_wakes(void)
+{
+	ALL(wakes);
+}
+
+void sn_collect_wait_begins(void)
+{
+	ALL(wait_begins);
+}
+
+void sn_collect_wait_is_over(void)
+{
+	ALL(wait_is_over);
 }

@@ -56,6 +56,9 @@ struct sn_collector {
 	/** A seccomp filter comes: the last system calls. If the filter is refused, resume follows. */
 	void (*seal)(struct sn_thread *self);
 
+	/** Code was mapped: once for each executable segment of a module, before install, too. */
+	void (*mapped)(const struct sn_map_facts *facts);
+
 	/* ---- a thread ---- */
 
 	/** The block is new: first values of its part. It is not sn_self yet. */
@@ -74,6 +77,16 @@ struct sn_collector {
 	/** Adds to the header's counts what measuring the caller has cost so far, by its context
 	 *  switches since it began. */
 	void (*cost)(struct sn_thread *self, uint64_t switches);
+
+	/** The clock has handled a signal of the thread, interrupted at pc; cpu_ns is what the sample
+	 *  claims, 0: it is none. Last of all in the handler, so it may pause the thread. The sample's
+	 *  frames are in self->pcs. */
+	void (*after_sample)(struct sn_thread *self, uint64_t pc, int64_t cpu_ns);
+	/** The calling thread is about to let others go on, or to wait for some, or has waited, by means
+	 *  of its own libraries that calls/ does not see (a team's barrier). */
+	void (*wakes)(void);
+	void (*wait_begins)(void);
+	void (*wait_is_over)(void);
 
 	/* ---- stacks ---- */
 
@@ -129,6 +142,11 @@ void sn_collect_thread_end(struct sn_thread *self, int64_t now_ns);
 void sn_collect_account(struct sn_thread *thread, struct sn_writer *writer, int64_t now_ns,
 			bool is_ending);
 void sn_collect_cost(struct sn_thread *self, uint64_t switches);
+void sn_collect_mapped(const struct sn_map_facts *facts);
+void sn_collect_after_sample(struct sn_thread *self, uint64_t pc, int64_t cpu_ns);
+void sn_collect_wakes(void);
+void sn_collect_wait_begins(void);
+void sn_collect_wait_is_over(void);
 void sn_collect_trim(struct sn_thread *self, struct sn_frames *frames);
 void sn_collect_translate(struct sn_unwind_regs *regs);
 

@@ -1,5 +1,5 @@
 /* Which modules are loaded, for walks of the stack and as MAP and UNMAP records. */
-#include "runtime/core/runtime.h"
+#include "runtime/core/collector.h"
 
 #include <elf.h>
 #include <link.h>
@@ -84,6 +84,7 @@ static void write_map(struct sn_writer *writer, const struct image *image, const
 	facts.load_end = facts.load_start + phdr->p_memsz;
 	find_build_id(image, &facts);
 	sn_map_write(writer, &facts, now_ns);
+	sn_collect_mapped(&facts);
 }
 
 static void write_maps(struct sn_writer *writer, const struct image *image, int64_t now_ns)

@@ -42,6 +42,7 @@ enum {
 	SN_INTERN_SLOTS = 1 << 17,
 	SN_ENDED_MAX = 4096, /* threads that have told us their end, kept by number */
 	SN_WARNINGS_MAX = 32,
+	SN_BREAKPOINTS_MAX = 4, /* what the processor has (core/breakpoints.h) */
 	/* in a block, behind the frames */
 	SN_SCRATCH_OFFSET = 4096 + SN_STACK_BYTES + SN_CACHE_BYTES + SN_FRAMES_MAX / 2 * 3 * 8,
 };
@@ -49,6 +50,14 @@ enum {
 /** The kernel's own signal set, 64 bits. */
 typedef uint64_t sn_sigset;
 #define SN_SIGNAL_BITS (1ULL << (SN_SIGNAL - 1) | 1ULL << (SN_SIGNAL_TRAP - 1))
+
+/** A breakpoint as one thread has it. */
+struct sn_thread_breakpoint {
+	void *page; /* of its event; NULL: none */
+	uint32_t generation, every;
+	uint32_t arrivals; /* signals since window_ns */
+	int64_t window_ns;
+};
 
 /** A thread: the beginning of its block. What only one collector knows of it follows in that
  *  collector's part. */
@@ -78,8 +87,12 @@ struct sn_thread {
 	uint8_t is_altstack_swapped; /* its handler is at work, and the kernel has ours */
 	uint64_t interrupted_sp;     /* by that handler */
 
+	struct sn_thread_breakpoint breakpoints[SN_BREAKPOINTS_MAX];
+	uint32_t breakpoints_seen; /* which of them it has */
+
 	struct sn_unwind_cache *cache;
 	uint64_t *pcs;
+	uint32_t pcs_count; /* of the last stack that was captured */
 	uint8_t *handler_stack_top;
 	/* handed from pthread_create */
 	void *(*start)(void *);

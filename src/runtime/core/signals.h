@@ -9,6 +9,17 @@
 
 typedef void (*sn_signal_handler)(int, siginfo_t *, void *);
 
+/** What the perf event that sent this SIGTRAP carries (attr.sig_data); 0: no event sent it. si_perf_data
+ *  follows si_addr; headers of older C libraries do not name it. */
+static inline uint64_t sn_trap_data(const siginfo_t *info)
+{
+	enum { PERF_TRAP = 6, DATA_OFFSET = 24 };
+	uint64_t data;
+
+	__builtin_memcpy(&data, (const uint8_t *)info + DATA_OFFSET, sizeof data);
+	return info->si_code == PERF_TRAP ? data : 0;
+}
+
 /** Start of an image: takes over mask and action as they are, as the target's own. */
 void sn_signals_adopt(void);
 /** Unblocks our signal for the calling thread, remembering that the target had it blocked. */

@@ -247,6 +247,7 @@ uint32_t sn_stack_capture(struct sn_thread *self, struct sn_unwind_regs *regs, u
 		pcs[0] = leaf;
 		count++;
 	}
+	self->pcs_count = count;
 	if (frames.cut_by) {
 		parent = frames.cut_by->rest(self, now_ns);
 		flags = SN_STACK_STITCHED | (parent ? 0 : SN_STACK_UNREADABLE);

@@ -19,7 +19,10 @@ __attribute__((noinline, used)) static void run_body(void *argument)
 
 	if (self)
 		sn_openmp_of(self)->region = region;
+	sn_collect_wait_is_over();
 	region->body(region->argument);
+	sn_collect_wakes(); /* a barrier follows */
+	sn_collect_wait_begins();
 	/* the stack must still hold this frame while the body runs: no tail call */
 	if (self)
 		sn_openmp_of(self)->region = outer;
@@ -76,7 +79,10 @@ static inline __attribute__((always_inline)) bool open_region(struct sn_region *
 			call_plain;                                                                \
 			return;                                                                    \
 		}                                                                                  \
+		sn_collect_wakes();                                                                \
+		sn_collect_wait_begins();                                                          \
 		call_region;                                                                       \
+		sn_collect_wait_is_over();                                                         \
 		__asm__ volatile("" : : "r"(&region) : "memory");                                  \
 	} while (0)
 

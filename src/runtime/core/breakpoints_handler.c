@@ -1,0 +1,181 @@
+/*
+ * Breakpoints as perf events that send SIGTRAP, each kept alive by the mapping of its page, as the
+ * clock's are. The kernel runs a thread's handler before the instruction, and resumes past the trap.
+ */
+#include "runtime/core/breakpoints.h"
+
+#include <linux/hw_breakpoint.h>
+#include <linux/perf_event.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <ucontext.h>
+
+#include "runtime/core/signals.h"
+
+/* in sig_data: tells them from the clock's */
+#define COOKIE 0x736f6e6562000000ULL
+
+enum { SECOND_NS = 1000000000, INT3 = 0xcc };
+
+static const char REFUSED[] =
+	"no hardware breakpoint could be had (a debugger has them, or perf_event_open is refused): a "
+	"place in the program is not watched";
+static const char TOO_OFTEN[] =
+	"a watched place is reached over 400 times a second, too often for a breakpoint: it is "
+	"watched no more";
+
+/* Of the process, and of its children by fork. `generation` changes with each. */
+static struct {
+	_Atomic uint64_t load_addr; /* 0: none */
+	_Atomic(sn_breakpoint_reached) reached;
+	_Atomic uint32_t generation;
+} points[SN_BREAKPOINTS_MAX];
+static _Atomic uint32_t generation_of_all;
+
+static void close_one(struct sn_thread_breakpoint *own)
+{
+	void *page = own->page;
+
+	own->page = NULL;
+	if (page)
+		SYS(munmap, page, 4096);
+}
+
+static bool open_one(struct sn_thread_breakpoint *own, unsigned which, uint32_t every)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_BREAKPOINT,
+		.size = sizeof attr,
+		.bp_type = HW_BREAKPOINT_X,
+		.bp_addr = atomic_load(&points[which].load_addr),
+		.bp_len = sizeof(long),
+		.sample_period = every,
+		.disabled = 1,
+		.exclude_kernel = 1,
+		.exclude_hv = 1,
+		.sigtrap = 1,
+		.remove_on_exec = 1,
+		.sig_data = COOKIE | which,
+	};
+	long fd = SYS(perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+
+	if (fd < 0)
+		return false;
+	long page = SYS(mmap, NULL, 4096, PROT_READ, MAP_SHARED, fd, 0);
+	if (!(page < 0 && page > -4096)) {
+		own->page = (void *)page;
+		own->every = every;
+		own->arrivals = 0;
+		own->window_ns = sn_now_ns();
+		SYS(ioctl, fd, PERF_EVENT_IOC_ENABLE, 0);
+	}
+	SYS(close, fd);
+	return own->page != NULL;
+}
+
+int sn_breakpoint_set(uint64_t load_addr, sn_breakpoint_reached reached)
+{
+	if (sn_config.is_traced)
+		return -1;
+	for (int i = 0; i < SN_BREAKPOINTS_MAX; i++) {
+		uint64_t none = 0;
+
+		if (!atomic_compare_exchange_strong(&points[i].load_addr, &none, load_addr))
+			continue;
+		atomic_store(&points[i].reached, reached);
+		atomic_store(&points[i].generation, atomic_fetch_add(&generation_of_all, 1) + 1);
+		return i;
+	}
+	return -1;
+}
+
+bool sn_breakpoints_follow(struct sn_thread *self)
+{
+	uint32_t now = atomic_load_explicit(&generation_of_all, memory_order_acquire);
+	bool are_open = true;
+
+	if (self->breakpoints_seen == now || sn_state->is_sealed || self != sn_self)
+		return true;
+	self->breakpoints_seen = now;
+	for (unsigned i = 0; i < SN_BREAKPOINTS_MAX; i++) {
+		struct sn_thread_breakpoint *own = &self->breakpoints[i];
+		uint32_t generation = atomic_load(&points[i].generation);
+
+		if (own->generation == generation)
+			continue;
+		own->generation = generation;
+		close_one(own);
+		if (atomic_load(&points[i].load_addr) && !open_one(own, i, 1))
+			are_open = false;
+	}
+	if (!are_open)
+		sn_warn(REFUSED);
+	return are_open;
+}
+
+void sn_breakpoints_stop(struct sn_thread *thread)
+{
+	for (unsigned i = 0; i < SN_BREAKPOINTS_MAX; i++) {
+		close_one(&thread->breakpoints[i]);
+		thread->breakpoints[i].generation = 0;
+	}
+	thread->breakpoints_seen = 0;
+}
+
+/* A thread that comes too often hears of it less often, and in the end no more. */
+static void slow_down(struct sn_thread_breakpoint *own, unsigned which)
+{
+	int64_t now_ns = sn_now_ns();
+	uint32_t every = own->every * 2;
+
+	if (now_ns - own->window_ns > SECOND_NS) {
+		own->window_ns = now_ns;
+		own->arrivals = 0;
+	}
+	if (++own->arrivals <= SN_BREAKPOINT_RATE || sn_state->is_sealed)
+		return;
+	close_one(own);
+	if (every > SN_BREAKPOINT_EVERY_MAX || !open_one(own, which, every))
+		sn_warn(TOO_OFTEN);
+}
+
+static void reach(struct sn_thread *self, unsigned which)
+{
+	struct sn_thread_breakpoint *own = &self->breakpoints[which];
+	sn_breakpoint_reached reached = atomic_load(&points[which].reached);
+	uint32_t every = own->every;
+
+	if (!own->page || !sn_enter(self))
+		return;
+	slow_down(own, which);
+	if (reached)
+		reached(self, which, every);
+	sn_leave(self);
+}
+
+/* The processor's trap may reach the program beside the event's signal: as TRAP_HWBKPT, or as
+ * TRAP_BRKPT where no int3 is. */
+static bool is_stray(const siginfo_t *info, const void *context)
+{
+	uint64_t pc = (uint64_t)((const ucontext_t *)context)->uc_mcontext.gregs[REG_RIP];
+
+	if (info->si_code != TRAP_HWBKPT && info->si_code != TRAP_BRKPT)
+		return false;
+	for (unsigned i = 0; i < SN_BREAKPOINTS_MAX; i++)
+		if (pc && atomic_load(&points[i].load_addr) == pc &&
+		    ((const uint8_t *)pc)[0] != INT3 && ((const uint8_t *)pc)[-1] != INT3)
+			return true;
+	return false;
+}
+
+bool sn_breakpoint_take(const siginfo_t *info, const void *context)
+{
+	uint64_t data = sn_trap_data(info);
+	struct sn_thread *self = sn_self;
+
+	if ((data & ~(uint64_t)(SN_BREAKPOINTS_MAX - 1)) != COOKIE)
+		return is_stray(info, context);
+	if (self && sn_is_active())
+		reach(self, (unsigned)(data & (SN_BREAKPOINTS_MAX - 1)));
+	return true;
+}
