@@ -11,17 +11,8 @@ void sn_heap_reader_open(struct sn_heap_reader *reader, const struct sn_trace_pi
 
 static bool number_read(struct sn_heap_reader *reader, uint64_t *out)
 {
-	uint64_t value = 0;
-
-	for (unsigned shift = 0; shift < 64 && reader->next < reader->end; shift += 7) {
-		uint8_t byte = *reader->next++;
-
-		value |= (uint64_t)(byte & 127) << shift;
-		if (byte < 128) {
-			*out = value;
-			return true;
-		}
-	}
+	if (sn_trace_number(&reader->next, reader->end, out))
+		return true;
 	reader->is_damaged = true;
 	return false;
 }
@@ -62,7 +53,7 @@ bool sn_heap_reader_next(struct sn_heap_reader *reader, struct sn_heap_event_rea
 	} else {
 		if (!number_read(reader, &difference))
 			return false;
-		reader->address += (uint64_t)sn_heap_unzigzag(difference)
+		reader->address += (uint64_t)sn_trace_unzigzag(difference)
 				   << (tag & SN_HEAP_UNALIGNED ? 0 : 4);
 		out->address = reader->address;
 		if ((tag & SN_HEAP_KIND_MASK) != SN_HEAP_FREE && !allocation_read(reader, tag, out))
@@ -70,4 +61,20 @@ bool sn_heap_reader_next(struct sn_heap_reader *reader, struct sn_heap_event_rea
 	}
 	out->kind = tag & SN_HEAP_KIND_MASK;
 	return true;
+}
+
+struct sn_trace_instant sn_heap_last_instant(const struct sn_trace_item *item)
+{
+	const struct sn_trace_piece *piece = item->piece;
+	struct sn_trace_instant last = { piece->base_tsc, piece->base_ns };
+	struct sn_heap_reader reader;
+	struct sn_heap_event_read event;
+
+	sn_heap_reader_open(&reader, piece, item->bytes);
+	while (sn_heap_reader_next(&reader, &event))
+		if (event.kind == SN_HEAP_TIME)
+			last = (struct sn_trace_instant){
+				event.tsc, (int64_t)((uint64_t)piece->base_ns + event.time_ns)
+			};
+	return last;
 }

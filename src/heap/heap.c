@@ -43,7 +43,7 @@ struct process_state {
 struct player {
 	const struct sn_experiment *experiment;
 	struct sn_heap *heap;
-	struct sn_heap_pieces pieces;
+	struct sn_trace_pieces pieces;
 	struct process_state *processes;
 	struct sn_map thread_index; /* process and thread -> index + 1 */
 	SN_VEC(struct thread_state) threads;
@@ -243,15 +243,15 @@ static bool cursor_move(struct player *player, struct cursor *cursor)
 	while (sn_heap_reader_next(&cursor->reader, &cursor->event)) {
 		if (cursor->event.kind == SN_HEAP_TIME)
 			continue;
-		cursor->time_ns =
-			sn_heap_time_ns(&player->pieces.clocks[cursor->process], cursor->event.tsc);
+		cursor->time_ns = sn_trace_time_ns(&player->pieces.clocks[cursor->process],
+						   cursor->event.tsc);
 		return true;
 	}
 	player->heap->damaged += cursor->reader.is_damaged;
 	return false;
 }
 
-static uint32_t thread_of(struct player *player, const struct sn_heap_piece *item)
+static uint32_t thread_of(struct player *player, const struct sn_trace_item *item)
 {
 	uint64_t *place = sn_map_put(&player->thread_index,
 				     site_key(item->process, item->piece->thread_index), NULL);
@@ -285,7 +285,7 @@ static void piece_end(struct player *player, uint32_t process)
 		process_end(player, process);
 }
 
-static void piece_begin(struct player *player, const struct sn_heap_piece *item)
+static void piece_begin(struct player *player, const struct sn_trace_item *item)
 {
 	struct cursor cursor = { .process = item->process, .thread = thread_of(player, item) };
 
@@ -300,9 +300,9 @@ static void piece_begin(struct player *player, const struct sn_heap_piece *item)
 
 static double piece_time_ns(const struct player *player, size_t piece)
 {
-	const struct sn_heap_piece *item = &player->pieces.items.items[piece];
+	const struct sn_trace_item *item = &player->pieces.items.items[piece];
 
-	return sn_heap_time_ns(&player->pieces.clocks[item->process], item->piece->base_tsc);
+	return sn_trace_time_ns(&player->pieces.clocks[item->process], item->piece->base_tsc);
 }
 
 /* The earliest event of all; NULL: there is none. */
@@ -370,9 +370,6 @@ static void player_open(struct player *player)
 	}
 }
 
-/* Eleven days: tracing never takes so long, damaged ticks do. */
-static const double overhead_most_ns = 1e15;
-
 static void totals_sum(struct player *player)
 {
 	struct sn_heap *heap = player->heap;
@@ -391,10 +388,10 @@ static void totals_sum(struct player *player)
 	heap->lost = player->pieces.lost;
 	heap->damaged += player->pieces.damaged;
 	for (size_t p = 0; p < player->experiment->processes.count; p++) {
-		double ns = (double)player->pieces.ticks[p] * player->pieces.clocks[p].ns_per_tick;
+		int64_t ns = sn_trace_overhead_ns(&player->pieces, (uint32_t)p);
 
-		if (ns >= 0 && ns < overhead_most_ns)
-			heap->overhead_ns += (int64_t)ns;
+		if (ns >= 0)
+			heap->overhead_ns += ns;
 		else
 			heap->damaged++;
 	}
@@ -405,13 +402,14 @@ sn_status sn_heap_read(const struct sn_experiment *experiment, struct sn_heap **
 {
 	struct player player = { .experiment = experiment,
 				 .heap = sn_alloc_zeroed(1, sizeof(*player.heap)) };
-	sn_status status = sn_heap_pieces_open(&player.pieces, experiment, err);
+	sn_status status = sn_trace_pieces_open(&player.pieces, experiment, SN_TRACE_HEAP,
+						sn_heap_last_instant, err);
 
 	if (status != SN_OK) {
 		sn_heap_free(player.heap);
 		return status;
 	}
-	player.heap->is_traced = experiment->traces.count > 0;
+	player.heap->is_traced = player.pieces.is_traced;
 	player_open(&player);
 	play(&player);
 	totals_sum(&player);
@@ -422,7 +420,7 @@ sn_status sn_heap_read(const struct sn_experiment *experiment, struct sn_heap **
 	sn_vec_free(&player.threads);
 	sn_vec_free(&player.holdings);
 	sn_vec_free(&player.cursors);
-	sn_heap_pieces_close(&player.pieces);
+	sn_trace_pieces_close(&player.pieces);
 	*out = player.heap;
 	return SN_OK;
 }

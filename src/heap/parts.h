@@ -1,14 +1,10 @@
-/** What the files that read the heap share: pieces, their events, blocks that are alive. */
+/** What the files that read the heap share: events of pieces, blocks that are alive. */
 #ifndef SN_HEAP_PARTS_H
 #define SN_HEAP_PARTS_H
 
-#include <math.h>
-
-#include "base/file.h"
-#include "base/vec.h"
 #include "heap/heap.h"
+#include "trace/trace.h"
 #include "wire/heap.h"
-#include "wire/trace.h"
 
 /* ---- events.c ---- */
 
@@ -31,43 +27,8 @@ void sn_heap_reader_open(struct sn_heap_reader *reader, const struct sn_trace_pi
 			 uint32_t bytes);
 /** Reads the next event. False: there is none, or it is damaged. */
 bool sn_heap_reader_next(struct sn_heap_reader *reader, struct sn_heap_event_read *out);
-
-/* ---- pieces.c ---- */
-
-struct sn_heap_piece {
-	const struct sn_trace_piece *piece;
-	uint32_t bytes;
-	uint32_t process;
-};
-
-/** How a process tells time: ns of the experiment = base_ns + (tsc - base_tsc) * ns_per_tick. */
-struct sn_heap_clock {
-	uint64_t base_tsc;
-	int64_t base_ns;
-	double ns_per_tick;
-};
-
-struct sn_heap_pieces {
-	const struct sn_experiment *experiment;
-	SN_VEC(struct sn_heap_piece) items; /* of the heap, by the time of their first event */
-	struct sn_heap_clock *clocks;	    /* by process */
-	SN_VEC(struct sn_file_view) views;
-	uint64_t *ticks; /* by process: what tracing took */
-	uint64_t lost, damaged;
-};
-
-sn_status sn_heap_pieces_open(struct sn_heap_pieces *pieces, const struct sn_experiment *experiment,
-			      struct sn_error *err);
-void sn_heap_pieces_close(struct sn_heap_pieces *pieces);
-
-/** Within 1e18 ns (30 years) of 0, whatever a damaged trace says. */
-static inline double sn_heap_time_ns(const struct sn_heap_clock *clock, uint64_t tsc)
-{
-	double ns = (double)clock->base_ns +
-		    (double)(int64_t)(tsc - clock->base_tsc) * clock->ns_per_tick;
-
-	return fmax(fmin(ns, 1e18), -1e18);
-}
+/** The last time that the events of a piece tell (sn_trace_last). */
+struct sn_trace_instant sn_heap_last_instant(const struct sn_trace_item *item);
 
 /* ---- live.c ---- */
 

@@ -198,7 +198,7 @@ static void account_write(struct sn_drain *drain, const struct trace *trace)
 			   .number = UINT64_MAX,
 			   .pid = trace->header->pid,
 			   .sequence = trace->header->sequence,
-			   .thread_index = SN_TRACE_NO_THREAD,
+			   .thread_index = trace->header->kinds,
 			   .kind = SN_TRACE_ACCOUNT },
 	};
 
@@ -337,7 +337,7 @@ struct sn_drain *sn_drain_begin(struct sn_launch *launch, const char *experiment
 	struct stat st;
 
 	if (is_static) {
-		warn(launch, "a static program cannot be traced: its heap was not");
+		warn(launch, "a static program cannot be traced: not even its calls");
 		return NULL;
 	}
 	drain = sn_alloc_zeroed(1, sizeof(*drain));

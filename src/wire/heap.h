@@ -15,7 +15,7 @@
 #ifndef SN_WIRE_HEAP_H
 #define SN_WIRE_HEAP_H
 
-#include <stdint.h>
+#include "wire/trace.h"
 
 enum sn_heap_event {
 	SN_HEAP_NONE,
@@ -33,31 +33,11 @@ enum {
 	SN_HEAP_EVENT_MAX = 40, /* bytes */
 };
 
-static inline uint8_t *sn_heap_put(uint8_t *at, uint64_t value)
-{
-	while (value >= 128) {
-		*at++ = (uint8_t)(value | 128);
-		value >>= 7;
-	}
-	*at++ = (uint8_t)value;
-	return at;
-}
-
-static inline uint64_t sn_heap_zigzag(int64_t value)
-{
-	return (uint64_t)value << 1 ^ (uint64_t)(value >> 63);
-}
-
-static inline int64_t sn_heap_unzigzag(uint64_t value)
-{
-	return (int64_t)(value >> 1) ^ -(int64_t)(value & 1);
-}
-
 /** The difference of two addresses as it is stored, and the flag that goes with it. */
 static inline uint64_t sn_heap_difference(uint64_t address, uint64_t before, uint8_t *flag)
 {
 	*flag = (address | before) & 15 ? SN_HEAP_UNALIGNED : 0;
-	return sn_heap_zigzag((int64_t)(address - before) >> (*flag ? 0 : 4));
+	return sn_trace_zigzag((int64_t)(address - before) >> (*flag ? 0 : 4));
 }
 
 #endif

@@ -37,7 +37,7 @@
 #define SN_TRACE_PIECE_MAGIC 0x45434950u	 /* "PICE" */
 
 enum {
-	SN_TRACE_VERSION = 1,
+	SN_TRACE_VERSION = 2,
 	SN_TRACE_HEADER_BYTES = 32768,
 	SN_TRACE_SLOT_BYTES = 16384,
 	SN_TRACE_SLOTS = 4096,	    /* 64 MB */
@@ -49,6 +49,8 @@ enum {
 enum sn_trace_kind {
 	SN_TRACE_ACCOUNT, /* struct sn_trace_account, written by the launcher as a process's last */
 	SN_TRACE_HEAP,	  /* wire/heap.h */
+	SN_TRACE_MPI,	  /* wire/mpi.h */
+	SN_TRACE_MPI_COUNTS, /* likewise */
 	SN_TRACE_KINDS,
 };
 
@@ -63,6 +65,7 @@ struct sn_trace_header {
 	_Atomic uint32_t hint; /* where to look for a free slot first */
 	_Atomic uint64_t next_piece;
 	_Atomic uint32_t given_back; /* counts slots that the launcher made free */
+	_Atomic uint32_t kinds;	     /* that are traced: bits by enum sn_trace_kind */
 	_Atomic uint32_t is_closed;  /* the launcher takes no more: events are counted, not kept */
 	_Atomic uint64_t lost[8];    /* events dropped, by enum sn_trace_kind */
 	_Atomic uint64_t ticks[8];   /* what tracing cost; one event in many was measured */
@@ -87,8 +90,8 @@ struct sn_trace_piece {
 #define SN_TRACE_NO_THREAD 0xffffffffu
 
 struct sn_trace_account {
-	struct sn_trace_piece piece;
-	uint64_t lost[8], ticks[8]; /* by enum sn_trace_kind */
+	struct sn_trace_piece piece; /* its thread_index: the header's `kinds` */
+	uint64_t lost[8], ticks[8];  /* by enum sn_trace_kind */
 };
 
 _Static_assert((int)SN_TRACE_KINDS <= 8, "each kind has its counter");
@@ -98,6 +101,27 @@ _Static_assert(sizeof(struct sn_trace_piece) == 48, "piece header");
 static inline uint64_t sn_trace_slot_offset(uint32_t index)
 {
 	return SN_TRACE_HEADER_BYTES + (uint64_t)index * SN_TRACE_SLOT_BYTES;
+}
+
+/** Numbers in pieces are LEB128, signed ones in zigzag. Gives the end of what was put. */
+static inline uint8_t *sn_trace_put(uint8_t *at, uint64_t value)
+{
+	while (value >= 128) {
+		*at++ = (uint8_t)(value | 128);
+		value >>= 7;
+	}
+	*at++ = (uint8_t)value;
+	return at;
+}
+
+static inline uint64_t sn_trace_zigzag(int64_t value)
+{
+	return (uint64_t)value << 1 ^ (uint64_t)(value >> 63);
+}
+
+static inline int64_t sn_trace_unzigzag(uint64_t value)
+{
+	return (int64_t)(value >> 1) ^ -(int64_t)(value & 1);
 }
 
 /** How long a piece is on disk. */

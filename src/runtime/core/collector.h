@@ -105,7 +105,7 @@ struct sn_collector {
 	void (*after_call)(struct sn_thread *self, const struct sn_call *call);
 };
 
-enum { SN_COLLECTORS_MAX = 8 };
+enum { SN_COLLECTORS_MAX = 12 };
 
 /** By core/collectors.h; ends with NULL. */
 extern struct sn_collector *const sn_collectors[];

@@ -36,7 +36,7 @@ static void describe(struct sn_trace_header *header, uint32_t backed)
 	header->magic = SN_TRACE_MAGIC;
 }
 
-bool sn_trace_open(enum sn_data_origin origin)
+static bool make_file(enum sn_data_origin origin)
 {
 	char path[SN_SETTINGS_PATH_MAX + SN_DATA_HOST_MAX + 64];
 
@@ -58,5 +58,13 @@ bool sn_trace_open(enum sn_data_origin origin)
 	SYS(madvise, base, FILE_BYTES, MADV_DONTFORK);
 	sn_state->trace = (struct sn_trace_header *)base;
 	describe(sn_state->trace, backed);
+	return true;
+}
+
+bool sn_trace_open(enum sn_data_origin origin, enum sn_trace_kind kind)
+{
+	if (!sn_state->trace && !make_file(origin))
+		return false;
+	atomic_fetch_or_explicit(&sn_state->trace->kinds, 1u << kind, memory_order_relaxed);
 	return true;
 }

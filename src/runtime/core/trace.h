@@ -17,8 +17,9 @@ struct sn_trace_writer {
 	bool is_starved;
 };
 
-/** Set-up, also in the child of a fork: makes the file. False: there is no room for it. */
-bool sn_trace_open(enum sn_data_origin origin);
+/** Set-up, also in the child of a fork: this kind is traced. Makes the file, unless another collector has. False: there is no
+ *  room for it. */
+bool sn_trace_open(enum sn_data_origin origin, enum sn_trace_kind kind);
 /** A new piece. False: there is no slot, and that was counted as `kind`'s loss of an event. */
 bool sn_trace_take_slot(struct sn_trace_writer *writer, enum sn_trace_kind kind,
 			uint32_t thread_index);

@@ -44,8 +44,8 @@ static uint8_t *put_time(struct sn_heap_stream *stream, uint8_t *at)
 	uint64_t tsc = __builtin_ia32_rdtsc();
 
 	*at++ = SN_HEAP_TIME;
-	at = sn_heap_put(at, ticks_since(stream, tsc));
-	at = sn_heap_put(at, (uint64_t)(now_ns - stream->writer.piece->base_ns));
+	at = sn_trace_put(at, ticks_since(stream, tsc));
+	at = sn_trace_put(at, (uint64_t)(now_ns - stream->writer.piece->base_ns));
 	stream->time_tsc = tsc;
 	if (stream->time_gap < time_gap_most)
 		stream->time_gap *= 2;
@@ -59,9 +59,9 @@ static inline uint8_t *put_head(struct sn_heap_stream *stream, uint8_t *at, uint
 	uint64_t difference = sn_heap_difference(address, stream->last_address, &unaligned);
 
 	*at++ = tag | unaligned;
-	at = sn_heap_put(at, ticks_since(stream, tsc));
+	at = sn_trace_put(at, ticks_since(stream, tsc));
 	stream->last_address = address;
-	return sn_heap_put(at, difference);
+	return sn_trace_put(at, difference);
 }
 
 /* Where the next event goes; NULL: it is lost, and counted. */
@@ -92,9 +92,9 @@ static inline void write_allocation(struct sn_heap_stream *stream, uint32_t thre
 	is_same = path == stream->last_path;
 	at = put_head(stream, at, (uint8_t)(kind | (is_same ? SN_HEAP_SAME_PATH : 0)), tsc,
 		      (uint64_t)(uintptr_t)block);
-	at = sn_heap_put(at, bytes);
+	at = sn_trace_put(at, bytes);
 	if (!is_same)
-		at = sn_heap_put(at, path);
+		at = sn_trace_put(at, path);
 	stream->last_path = path;
 	sn_trace_commit(&stream->writer, at);
 }
@@ -132,7 +132,7 @@ static inline struct sn_heap_stream *hold(struct sn_thread *self, struct sn_heap
 		if (stream->holder && !is_abandoned(self, stream->holder, at))
 			continue;
 		if (stream->holder)
-			heap->frame_count = 0;
+			heap->paths.frame_count = 0;
 		stream->holder = at;
 		atomic_signal_fence(memory_order_seq_cst);
 		return stream;
@@ -214,7 +214,7 @@ void sn_heap_note_allocation(const uint64_t *frame, const void *block, uint64_t 
 	struct sn_heap_stream *stream = hold(self, heap, frame);
 	if (!stream)
 		return;
-	uint32_t path = stream == heap->streams ? sn_heap_path(self, heap, frame) : 0;
+	uint32_t path = stream == heap->streams ? sn_path_take(self, &heap->paths, frame) : 0;
 	write_allocation(stream, self->index, block, bytes, path, kind, tsc);
 	let_go(stream, tsc);
 }
@@ -244,7 +244,7 @@ static void begin_thread(struct sn_thread *thread, enum sn_thread_origin origin)
 
 	(void)origin;
 	if (sn_heap_is_on())
-		memset(heap, 0, offsetof(struct sn_heap_thread, frames));
+		memset(heap, 0, offsetof(struct sn_heap_thread, paths.frames));
 }
 
 /* What the thread does from here on is a stray's. */

@@ -7,13 +7,11 @@
 #define SN_RUNTIME_HEAP_HEAP_H
 
 #include "runtime/core/collector.h"
+#include "runtime/core/paths.h"
 #include "runtime/core/trace.h"
 #include "wire/heap.h"
 
 enum {
-	SN_HEAP_FRAMES = 512, /* of a stack that is remembered; deeper ones are walked whole */
-	SN_HEAP_ROWS = 1024,
-	SN_HEAP_NODES = 1 << 20, /* of call paths, three quarters used */
 	SN_HEAP_NOTED = 4,
 };
 
@@ -26,26 +24,6 @@ struct sn_heap_stream {
 	uint32_t last_path;
 	uint64_t holder; /* frame of the function that writes at the moment; 0: none */
 };
-
-/** A frame of the stack as it was at the last event. */
-struct sn_heap_frame {
-	uint64_t pc;	    /* return address */
-	uint64_t rsp, rbp;  /* as they are when control returns there */
-	uint32_t path : 31; /* node: this frame and its callers */
-	uint32_t is_site : 1;
-	int32_t saved_at; /* where it keeps its caller's rbp, from rsp; SN_HEAP_NOT_SAVED */
-};
-#define SN_HEAP_NOT_SAVED INT32_MIN
-
-/** How to find the caller of a return address, in short. */
-struct sn_heap_row {
-	uint64_t pc; /* 0: empty */
-	int32_t cfa_offset;
-	int16_t rbp_slot;  /* from the CFA, in units of 8 bytes; 0: not saved */
-	uint8_t is_by_rbp; /* else the CFA counts from rsp */
-	uint8_t kind;	   /* enum sn_heap_row_kind */
-};
-enum sn_heap_row_kind { SN_HEAP_ROW_STEP, SN_HEAP_ROW_OUTERMOST, SN_HEAP_ROW_HARD };
 
 /** Calls of an allocator's functions from within each other, of this thread, whether or not it is one
  * of ours. */
@@ -64,21 +42,16 @@ struct sn_heap_thread {
 	/* the second is for a signal handler that interrupts the first */
 	struct sn_heap_stream streams[2];
 
-	/* the stack as it was, outermost first */
-	uint32_t generation, frame_count;
-	struct sn_heap_frame frames[SN_HEAP_FRAMES], fresh[SN_HEAP_FRAMES];
-	struct sn_heap_row rows[SN_HEAP_ROWS];
+	struct sn_path_cache paths;
 };
 extern struct sn_collector sn_heap_collector;
 
 /** Of the process image; wiped on fork. */
 struct sn_heap_state {
 	_Atomic uint32_t is_on;
-	_Atomic uint32_t next_path, node_count;
 	/* for threads that are none of ours */
 	_Atomic uint32_t stray_lock;
 	struct sn_heap_stream stray;
-	_Atomic uint64_t nodes[SN_HEAP_NODES]; /* tag | is a site | id */
 };
 extern struct sn_heap_state *sn_heap_state; /* never NULL */
 
@@ -86,10 +59,6 @@ static inline bool sn_heap_is_on(void)
 {
 	return atomic_load_explicit(&sn_heap_state->is_on, memory_order_relaxed) && sn_is_active();
 }
-
-/** The node of the call path that begins with the caller of the function whose frame (rbp) this is.
- *  0: none, as our own code was interrupted or the table is full. The caller holds the stream. */
-uint32_t sn_heap_path(struct sn_thread *self, struct sn_heap_thread *heap, const uint64_t *frame);
 
 /** An allocation by the function with this frame has returned. */
 void sn_heap_note_allocation(const uint64_t *frame, const void *block, uint64_t bytes,

@@ -129,7 +129,7 @@ bool sn_heap_install(enum sn_data_origin origin)
 		sn_warn("the program has a malloc of its own: its heap was not traced");
 		return true;
 	}
-	if (!make_state() || !sn_trace_open(origin)) {
+	if (!make_state() || !sn_paths_open() || !sn_trace_open(origin, SN_TRACE_HEAP)) {
 		sn_warn("there was no room for a trace: the heap was not traced");
 		return true;
 	}

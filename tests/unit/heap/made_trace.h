@@ -42,14 +42,14 @@ static inline void made_event(struct made_piece *made, uint8_t kind, uint64_t ts
 	bool is_same = kind != SN_HEAP_FREE && path == made->path;
 
 	*made->end++ = (uint8_t)(kind | flag | (is_same ? SN_HEAP_SAME_PATH : 0));
-	made->end = sn_heap_put(made->end, tsc - made->tsc);
-	made->end = sn_heap_put(made->end, difference);
+	made->end = sn_trace_put(made->end, tsc - made->tsc);
+	made->end = sn_trace_put(made->end, difference);
 	made->tsc = tsc;
 	made->address = address;
 	if (kind != SN_HEAP_FREE) {
-		made->end = sn_heap_put(made->end, bytes);
+		made->end = sn_trace_put(made->end, bytes);
 		if (!is_same)
-			made->end = sn_heap_put(made->end, path);
+			made->end = sn_trace_put(made->end, path);
 		made->path = path;
 	}
 	made->piece.committed_bytes = (uint32_t)(made->end - made->bytes);

@@ -1,14 +1,16 @@
 /* The pieces of all traces, from files on disk and from live ones, and the clocks of their processes. */
+#include "trace/trace.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/map.h"
 #include "base/text.h"
-#include "heap/parts.h"
 
 struct finder {
-	struct sn_heap_pieces *pieces;
+	struct sn_trace_pieces *pieces;
+	enum sn_trace_kind kind;
 	struct sn_map processes; /* host, pid and sequence -> process + 1 */
 	struct sn_map seen;	 /* process and number of a piece -> 0 */
 	const char *host;	 /* of the trace that is being read */
@@ -26,11 +28,22 @@ static const uint64_t *process_of(const struct finder *finder, int32_t pid, uint
 	return sn_map_get(&finder->processes, image_key(finder->host, pid, sequence));
 }
 
+/* Whether the process traced this kind. Those of before there were several traced the heap. */
+static bool account_has(const struct sn_trace_account *account, enum sn_trace_kind kind)
+{
+	uint32_t kinds = account->piece.thread_index;
+
+	return kinds == SN_TRACE_NO_THREAD || kinds == 0 ? kind == SN_TRACE_HEAP
+							 : kinds >> kind & 1;
+}
+
 static void account_take(struct finder *finder, uint32_t process,
 			 const struct sn_trace_account *account)
 {
-	finder->pieces->lost += account->lost[SN_TRACE_HEAP];
-	finder->pieces->ticks[process] += account->ticks[SN_TRACE_HEAP];
+	finder->pieces->lost += account->lost[finder->kind];
+	finder->pieces->is_traced |=
+		account->lost[finder->kind] != 0 || account_has(account, finder->kind);
+	finder->pieces->ticks[process] += account->ticks[finder->kind];
 }
 
 /* `bytes` are there, and the piece says that it has as many. */
@@ -48,13 +61,14 @@ static void piece_take(struct finder *finder, const struct sn_trace_piece *piece
 			account_take(finder, (uint32_t)*process - 1, (const void *)piece);
 		return;
 	}
-	if (piece->kind != SN_TRACE_HEAP)
+	if (piece->kind != finder->kind)
 		return;
 	/* one that the launcher had copied when it was killed lies live as well */
 	sn_map_put(&finder->seen, *process << 40 ^ piece->number, &is_new);
+	finder->pieces->is_traced = true;
 	if (is_new)
 		sn_vec_push(&finder->pieces->items,
-			    (struct sn_heap_piece){ piece, bytes, (uint32_t)*process - 1 });
+			    (struct sn_trace_item){ piece, bytes, (uint32_t)*process - 1 });
 }
 
 static void disk_read(struct finder *finder, const struct sn_file_view *view)
@@ -98,43 +112,24 @@ static void live_read(struct finder *finder, const struct sn_file_view *view)
 			piece_take(finder, piece, bytes);
 	}
 	process = process_of(finder, header->pid, header->sequence);
-	finder->pieces->lost += header->lost[SN_TRACE_HEAP];
+	finder->pieces->lost += header->lost[finder->kind];
+	finder->pieces->is_traced |=
+		header->lost[finder->kind] != 0 || header->kinds >> finder->kind & 1;
 	if (process)
-		finder->pieces->ticks[*process - 1] += header->ticks[SN_TRACE_HEAP];
+		finder->pieces->ticks[*process - 1] += header->ticks[finder->kind];
 }
 
 /* ---- clocks ---- */
 
-struct instant {
-	uint64_t tsc;
-	int64_t ns;
-};
-
-/* The last pair of ticks and ns in a piece. */
-static struct instant last_instant(const struct sn_heap_piece *item)
-{
-	const struct sn_trace_piece *piece = item->piece;
-	struct instant last = { piece->base_tsc, piece->base_ns };
-	struct sn_heap_reader reader;
-	struct sn_heap_event_read event;
-
-	sn_heap_reader_open(&reader, piece, item->bytes);
-	while (sn_heap_reader_next(&reader, &event))
-		if (event.kind == SN_HEAP_TIME)
-			last = (struct instant){ event.tsc, (int64_t)((uint64_t)piece->base_ns +
-								      event.time_ns) };
-	return last;
-}
-
 /* From its first pair to its last. A run that has but one is too short to tell: about 2 GHz. */
-static void clocks_set(struct sn_heap_pieces *pieces)
+static void clocks_set(struct sn_trace_pieces *pieces, sn_trace_last last_of)
 {
 	size_t count = pieces->experiment->processes.count;
-	const struct sn_heap_piece **last = sn_alloc_zeroed(count, sizeof(*last));
+	const struct sn_trace_item **last = sn_alloc_zeroed(count, sizeof(*last));
 
 	for (size_t i = 0; i < pieces->items.count; i++) {
-		const struct sn_heap_piece *item = &pieces->items.items[i];
-		struct sn_heap_clock *clock = &pieces->clocks[item->process];
+		const struct sn_trace_item *item = &pieces->items.items[i];
+		struct sn_trace_clock *clock = &pieces->clocks[item->process];
 
 		if (!last[item->process] || item->piece->base_tsc < clock->base_tsc) {
 			clock->base_tsc = item->piece->base_tsc;
@@ -145,13 +140,13 @@ static void clocks_set(struct sn_heap_pieces *pieces)
 			last[item->process] = item;
 	}
 	for (size_t p = 0; p < count; p++) {
-		struct sn_heap_clock *clock = &pieces->clocks[p];
-		struct instant end;
+		struct sn_trace_clock *clock = &pieces->clocks[p];
+		struct sn_trace_instant end;
 
 		clock->ns_per_tick = 0.5;
 		if (!last[p])
 			continue;
-		end = last_instant(last[p]);
+		end = last_of(last[p]);
 		if (end.tsc > clock->base_tsc && end.ns > clock->base_ns)
 			clock->ns_per_tick =
 				(double)(int64_t)((uint64_t)end.ns - (uint64_t)clock->base_ns) /
@@ -163,23 +158,23 @@ static void clocks_set(struct sn_heap_pieces *pieces)
 
 static int pieces_compare(const void *a, const void *b, void *context)
 {
-	const struct sn_heap_piece *x = a, *y = b;
-	const struct sn_heap_clock *clocks = context;
-	double tx = sn_heap_time_ns(&clocks[x->process], x->piece->base_tsc);
-	double ty = sn_heap_time_ns(&clocks[y->process], y->piece->base_tsc);
+	const struct sn_trace_item *x = a, *y = b;
+	const struct sn_trace_clock *clocks = context;
+	double tx = sn_trace_time_ns(&clocks[x->process], x->piece->base_tsc);
+	double ty = sn_trace_time_ns(&clocks[y->process], y->piece->base_tsc);
 
 	if (tx != ty)
 		return tx < ty ? -1 : 1;
 	return (x->piece->number > y->piece->number) - (x->piece->number < y->piece->number);
 }
 
-sn_status sn_heap_pieces_open(struct sn_heap_pieces *pieces, const struct sn_experiment *e,
-			      struct sn_error *err)
+sn_status sn_trace_pieces_open(struct sn_trace_pieces *pieces, const struct sn_experiment *e,
+			       enum sn_trace_kind kind, sn_trace_last last, struct sn_error *err)
 {
-	struct finder finder = { .pieces = pieces };
+	struct finder finder = { .pieces = pieces, .kind = kind };
 	sn_status status = SN_OK;
 
-	*pieces = (struct sn_heap_pieces){ .experiment = e };
+	*pieces = (struct sn_trace_pieces){ .experiment = e };
 	pieces->clocks = sn_alloc_zeroed(e->processes.count + 1, sizeof(*pieces->clocks));
 	pieces->ticks = sn_alloc_zeroed(e->processes.count + 1, sizeof(*pieces->ticks));
 	for (size_t p = 0; p < e->processes.count; p++) {
@@ -203,18 +198,18 @@ sn_status sn_heap_pieces_open(struct sn_heap_pieces *pieces, const struct sn_exp
 		else
 			disk_read(&finder, &view);
 	}
-	clocks_set(pieces);
+	clocks_set(pieces, last);
 	if (pieces->items.count)
 		qsort_r(pieces->items.items, pieces->items.count, sizeof(*pieces->items.items),
 			pieces_compare, pieces->clocks);
 	sn_map_free(&finder.processes);
 	sn_map_free(&finder.seen);
 	if (status != SN_OK)
-		sn_heap_pieces_close(pieces);
+		sn_trace_pieces_close(pieces);
 	return status;
 }
 
-void sn_heap_pieces_close(struct sn_heap_pieces *pieces)
+void sn_trace_pieces_close(struct sn_trace_pieces *pieces)
 {
 	for (size_t i = 0; i < pieces->views.count; i++)
 		sn_file_unmap(&pieces->views.items[i]);
@@ -222,4 +217,14 @@ void sn_heap_pieces_close(struct sn_heap_pieces *pieces)
 	sn_vec_free(&pieces->items);
 	free(pieces->clocks);
 	free(pieces->ticks);
+}
+
+/* Eleven days: tracing never takes so long, damaged ticks do. */
+static const double overhead_most_ns = 1e15;
+
+int64_t sn_trace_overhead_ns(const struct sn_trace_pieces *pieces, uint32_t process)
+{
+	double ns = (double)pieces->ticks[process] * pieces->clocks[process].ns_per_tick;
+
+	return ns >= 0 && ns < overhead_most_ns ? (int64_t)ns : -1;
 }

@@ -1,5 +1,5 @@
 /*
- * Call paths at the price of a comparison. Between two allocations of a thread most of its stack stays
+ * Call paths at the price of a comparison. Between two events of a thread most of its stack stays
  * as it was. So the frames of the last walk are kept, with where each found its caller: the words
  * there are compared, and what is unchanged is not walked again.
  *
@@ -9,13 +9,15 @@
  *
  * A path is a node: its parent is its caller's. So a new path costs as many nodes as frames differ.
  */
-#include "runtime/heap/heap.h"
+#include "runtime/core/paths_parts.h"
 
 #include "unwind/cache.h"
 
+struct sn_paths *sn_paths;
+
 enum {
 	NODE_PROBES = 64,
-	NODES_FULL = SN_HEAP_NODES / 4 * 3,
+	NODES_FULL = SN_PATH_NODES / 4 * 3,
 	ID_BITS = 24,
 	RBP_OF_SIX = 1, /* in sn_unwind_short_row: rbx rbp r12 r13 r14 r15 */
 };
@@ -61,14 +63,13 @@ static uint64_t hash_node(uint32_t parent, uint64_t pc)
 static uint64_t make_node(struct sn_thread *self, _Atomic uint64_t *place, uint64_t tag,
 			  uint32_t parent, uint64_t pc)
 {
-	uint32_t id =
-		atomic_fetch_add_explicit(&sn_heap_state->next_path, 1, memory_order_relaxed) + 1;
+	uint32_t id = atomic_fetch_add_explicit(&sn_paths->next_path, 1, memory_order_relaxed) + 1;
 	uint64_t empty = 0, node = tag | id;
 
 	if (id > ID_MASK || !write_node(self, id, parent, pc, 0) ||
 	    !atomic_compare_exchange_strong(place, &empty, node))
 		return 0;
-	atomic_fetch_add_explicit(&sn_heap_state->node_count, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&sn_paths->node_count, 1, memory_order_relaxed);
 	return node;
 }
 
@@ -78,12 +79,11 @@ static _Atomic uint64_t *find_node(struct sn_thread *self, uint32_t parent, uint
 	uint64_t hash = hash_node(parent, pc), tag = hash >> (ID_BITS + 1) << (ID_BITS + 1);
 
 	for (uint32_t probe = 0; probe < NODE_PROBES; probe++) {
-		_Atomic uint64_t *place =
-			&sn_heap_state->nodes[(hash + probe) & (SN_HEAP_NODES - 1)];
+		_Atomic uint64_t *place = &sn_paths->nodes[(hash + probe) & (SN_PATH_NODES - 1)];
 		uint64_t node = atomic_load_explicit(place, memory_order_relaxed);
 		if (node == 0) {
-			if (atomic_load_explicit(&sn_heap_state->node_count,
-						 memory_order_relaxed) >= NODES_FULL)
+			if (atomic_load_explicit(&sn_paths->node_count, memory_order_relaxed) >=
+			    NODES_FULL)
 				break;
 			if (make_node(self, place, tag, parent, pc))
 				return place;
@@ -127,9 +127,9 @@ static uint32_t mark_site(struct sn_thread *self, uint32_t parent, uint64_t pc)
 
 /* ---- rules in short ---- */
 
-static struct sn_heap_row *place_of_row(struct sn_heap_thread *heap, uint64_t pc)
+static struct sn_path_row *place_of_row(struct sn_path_cache *cache, uint64_t pc)
 {
-	return &heap->rows[(pc ^ pc >> 10) & (SN_HEAP_ROWS - 1)];
+	return &cache->rows[(pc ^ pc >> 10) & (SN_PATH_ROWS - 1)];
 }
 
 static uint8_t kind_of(const struct sn_unwind_short_row *row)
@@ -137,23 +137,23 @@ static uint8_t kind_of(const struct sn_unwind_short_row *row)
 	unsigned rbp = 1u << RBP_OF_SIX;
 
 	if (row->flags & SN_UNWIND_SHORT_OUTERMOST)
-		return SN_HEAP_ROW_OUTERMOST;
+		return SN_PATH_ROW_OUTERMOST;
 	if (row->flags || row->from_rbp & rbp ||
 	    (row->cfa_reg != SN_UNWIND_RSP && row->cfa_reg != SN_UNWIND_RBP))
-		return SN_HEAP_ROW_HARD;
-	return SN_HEAP_ROW_STEP;
+		return SN_PATH_ROW_HARD;
+	return SN_PATH_ROW_STEP;
 }
 
 /* What the unwinder has learned of a return address; NULL: nothing yet. */
-static const struct sn_heap_row *find_row(struct sn_thread *self, struct sn_heap_thread *heap,
+static const struct sn_path_row *find_row(struct sn_thread *self, struct sn_path_cache *cache,
 					  uint64_t pc)
 {
-	struct sn_heap_row *place = place_of_row(heap, pc);
+	struct sn_path_row *place = place_of_row(cache, pc);
 	struct sn_unwind_short_row row;
 
 	if (__builtin_expect(place->pc == pc, 1))
 		return place;
-	if (!sn_unwind_cache_get(self->cache, sn_unwind_cache_key(pc, true), heap->generation,
+	if (!sn_unwind_cache_get(self->cache, sn_unwind_cache_key(pc, true), cache->generation,
 				 &row))
 		return NULL;
 	place->pc = pc;
@@ -177,8 +177,8 @@ static inline bool is_on_stack(const struct sn_thread *self, uint64_t rsp, uint6
 }
 
 /* The frame's caller. False: its rule cannot be followed here. */
-static inline bool step(const struct sn_thread *self, const struct sn_heap_row *row,
-			struct sn_heap_frame *frame, struct sn_heap_frame *caller)
+static inline bool step(const struct sn_thread *self, const struct sn_path_row *row,
+			struct sn_path_frame *frame, struct sn_path_frame *caller)
 {
 	uint64_t cfa =
 		(row->is_by_rbp ? frame->rbp : frame->rsp) + (uint64_t)(int64_t)row->cfa_offset;
@@ -190,28 +190,28 @@ static inline bool step(const struct sn_thread *self, const struct sn_heap_row *
 	caller->pc = word_at(cfa - 8);
 	caller->rsp = cfa;
 	caller->rbp = row->rbp_slot ? word_at(saved) : frame->rbp;
-	frame->saved_at = row->rbp_slot ? (int32_t)(saved - frame->rsp) : SN_HEAP_NOT_SAVED;
+	frame->saved_at = row->rbp_slot ? (int32_t)(saved - frame->rsp) : SN_PATH_NOT_SAVED;
 	return true;
 }
 
 /* Whether the stack still leads from a frame to the next one out. */
-static inline bool still_leads(const struct sn_heap_frame *frame)
+static inline bool still_leads(const struct sn_path_frame *frame)
 {
-	const struct sn_heap_frame *caller = frame - 1;
+	const struct sn_path_frame *caller = frame - 1;
 
 	return word_at(caller->rsp - 8) == caller->pc &&
-	       (frame->saved_at == SN_HEAP_NOT_SAVED ||
+	       (frame->saved_at == SN_PATH_NOT_SAVED ||
 		word_at(frame->rsp + (uint64_t)(int64_t)frame->saved_at) == caller->rbp);
 }
 
 /* By the unwinder, from here: for what the short rules do not know. */
 static __attribute__((noinline)) uint32_t walk_whole(struct sn_thread *self,
-						     struct sn_heap_thread *heap, uint64_t leaf)
+						     struct sn_path_cache *cache, uint64_t leaf)
 {
 	struct sn_unwind_regs regs;
 	uint32_t count, first = 0, path = 0;
 
-	heap->frame_count = 0;
+	cache->frame_count = 0;
 	sn_unwind_regs_here(&regs);
 	if (!sn_enter(self))
 		return 0;
@@ -230,21 +230,21 @@ static __attribute__((noinline)) uint32_t walk_whole(struct sn_thread *self,
 
 /* Follows the stack out from fresh[0] until it meets frames that are as they were. Sets how many are
  * fresh, and how many of the old are left. False: it cannot be followed. */
-static bool follow(struct sn_thread *self, struct sn_heap_thread *heap, uint32_t *fresh_count,
+static bool follow(struct sn_thread *self, struct sn_path_cache *cache, uint32_t *fresh_count,
 		   uint32_t *kept)
 {
-	uint32_t top = heap->frame_count, count = 1;
+	uint32_t top = cache->frame_count, count = 1;
 
 	for (;;) {
-		struct sn_heap_frame *frame = &heap->fresh[count - 1];
+		struct sn_path_frame *frame = &cache->fresh[count - 1];
 
-		while (top && heap->frames[top - 1].rsp < frame->rsp)
+		while (top && cache->frames[top - 1].rsp < frame->rsp)
 			top--;
-		const struct sn_heap_frame *old = &heap->frames[top - 1];
+		const struct sn_path_frame *old = &cache->frames[top - 1];
 		if (top && old->rsp == frame->rsp && old->pc == frame->pc &&
 		    old->rbp == frame->rbp) {
 			uint32_t same = top - 1;
-			while (same && still_leads(&heap->frames[same]))
+			while (same && still_leads(&cache->frames[same]))
 				same--;
 			if (same == 0) {
 				*kept = top;
@@ -253,12 +253,12 @@ static bool follow(struct sn_thread *self, struct sn_heap_thread *heap, uint32_t
 			}
 			top = same; /* the next one out was left since */
 		}
-		const struct sn_heap_row *row = find_row(self, heap, frame->pc);
-		if (!row || row->kind == SN_HEAP_ROW_HARD)
+		const struct sn_path_row *row = find_row(self, cache, frame->pc);
+		if (!row || row->kind == SN_PATH_ROW_HARD)
 			return false;
-		if (row->kind == SN_HEAP_ROW_OUTERMOST)
+		if (row->kind == SN_PATH_ROW_OUTERMOST)
 			break;
-		if (count == SN_HEAP_FRAMES || !step(self, row, frame, frame + 1))
+		if (count == SN_PATH_FRAMES || !step(self, row, frame, frame + 1))
 			return false;
 		if (frame[1].pc == 0)
 			break;
@@ -270,12 +270,12 @@ static bool follow(struct sn_thread *self, struct sn_heap_thread *heap, uint32_t
 }
 
 /* The path of the innermost frame, which an event now refers to. */
-static uint32_t site_of(struct sn_thread *self, struct sn_heap_thread *heap)
+static uint32_t site_of(struct sn_thread *self, struct sn_path_cache *cache)
 {
-	struct sn_heap_frame *leaf = &heap->frames[heap->frame_count - 1];
+	struct sn_path_frame *leaf = &cache->frames[cache->frame_count - 1];
 
 	if (!leaf->is_site) {
-		uint32_t parent = heap->frame_count > 1 ? leaf[-1].path : 0;
+		uint32_t parent = cache->frame_count > 1 ? leaf[-1].path : 0;
 		if (!mark_site(self, parent, leaf->pc))
 			return 0;
 		leaf->is_site = 1;
@@ -283,33 +283,33 @@ static uint32_t site_of(struct sn_thread *self, struct sn_heap_thread *heap)
 	return leaf->path;
 }
 
-uint32_t sn_heap_path(struct sn_thread *self, struct sn_heap_thread *heap, const uint64_t *frame)
+uint32_t sn_path_take(struct sn_thread *self, struct sn_path_cache *cache, const uint64_t *frame)
 {
 	uint32_t generation =
 		atomic_load_explicit(&sn_state->table, memory_order_acquire)->generation;
 	uint32_t fresh, kept, path;
 
-	heap->fresh[0] = (struct sn_heap_frame){ .pc = frame[1],
-						 .rsp = (uint64_t)(uintptr_t)(frame + 2),
-						 .rbp = frame[0] };
-	if (heap->generation != generation) {
-		heap->generation = generation;
-		heap->frame_count = 0;
-		memset(heap->rows, 0, sizeof heap->rows);
+	cache->fresh[0] = (struct sn_path_frame){ .pc = frame[1],
+						  .rsp = (uint64_t)(uintptr_t)(frame + 2),
+						  .rbp = frame[0] };
+	if (cache->generation != generation) {
+		cache->generation = generation;
+		cache->frame_count = 0;
+		memset(cache->rows, 0, sizeof cache->rows);
 	}
-	if (heap->fresh[0].rsp - self->stack_start >= self->stack_end - self->stack_start ||
-	    !follow(self, heap, &fresh, &kept) || kept + fresh > SN_HEAP_FRAMES)
-		return walk_whole(self, heap, frame[1]);
-	path = kept ? heap->frames[kept - 1].path : 0;
-	heap->frame_count = 0;
+	if (cache->fresh[0].rsp - self->stack_start >= self->stack_end - self->stack_start ||
+	    !follow(self, cache, &fresh, &kept) || kept + fresh > SN_PATH_FRAMES)
+		return walk_whole(self, cache, frame[1]);
+	path = kept ? cache->frames[kept - 1].path : 0;
+	cache->frame_count = 0;
 	for (uint32_t i = fresh; i-- > 0;) {
-		struct sn_heap_frame *to = &heap->frames[kept++];
-		*to = heap->fresh[i];
+		struct sn_path_frame *to = &cache->frames[kept++];
+		*to = cache->fresh[i];
 		path = extend(self, path, to->pc);
 		to->path = path & INT32_MAX;
 		if (!path && !sn_is_own_code(to->pc))
 			return 0;
 	}
-	heap->frame_count = kept;
-	return site_of(self, heap);
+	cache->frame_count = kept;
+	return site_of(self, cache);
 }
