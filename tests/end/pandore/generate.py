@@ -205,7 +205,7 @@ class Body:
         return f'fabs({self.expr(depth + 1)})'
 
     def atom(self):
-        choices = ['1.5', '0.125', 's', 'x', 'k', '2', '(float)x']
+        choices = ['1.5', '0.125', 's', 'x', 'k', '2', '(float)x'] + ['u'] * (self.rng.random() < 0.1)
         return self.rng.choice(choices + [f'{v} * 1.0' for v, _, _ in self.loops])
 
     def condition(self):
@@ -315,7 +315,44 @@ class Body:
         time = f'{indent}for (l = 0; l < 3; l++)\n' if rng.random() < 0.3 else ''
         return f'{time}{indent}{heads[0]}\n{indent}\t{heads[1]}\n{indent}\t\t{body}\n'
 
+    def private(self, indent):
+        """A scalar that lives for one iteration, if nothing else reads it, and who uses it."""
+        rng, inner = self.rng, indent + '\t'
+        text = f'{inner}u = {self.expr(1)};\n'
+        if rng.random() < 0.3:
+            text += f'{inner}if ({rng.choice(["u < 0.5", self.condition()])})\n{inner}\tu = {self.expr(2)};\n'
+        if rng.random() < 0.3 and len(self.loops) < 3:
+            var, extent = 'ijl'[len(self.loops)], rng.choice('MNQ')
+            self.loops.append((var, 0, self.size[extent] - 1))
+            text += f'{inner}for ({var} = 0; {var} < {extent}; {var}++)\n{inner}\tu = u * 0.5 + {self.value()} * 0.125;\n'
+            self.loops.pop()
+        for _ in range(rng.choice([1, 1, 2])):
+            target = self.element('ABCVW')
+            line = f'{target} = {self.stored(target[0], f"u * 0.5 + {self.expr(2)} * 0.25")};'
+            text += inner + (f'if (u {rng.choice("<>")} {self.value()}) ' if rng.random() < 0.25 else '') + line + '\n'
+        return f'{indent}{{\n{text}{indent}}}\n'
+
+    def conditional(self, indent):
+        """Conditions on the data that the branches assign, of one or of several ranks."""
+        rng, inner = self.rng, indent + '\t'
+        targets = [self.element('ABCVW') for _ in range(rng.choice([1, 1, 2]))]
+        real = lambda e: e if self.type_of(e) in REALS else f'{e} % 1000'
+        cond = f'{real(targets[0])} {rng.choice("<>")} {rng.choice([self.value(), "0.5", real(targets[-1])])}'
+        if rng.random() < 0.2:
+            cond += f' {rng.choice(["&&", "||"])} {self.condition()}'
+
+        def branch():
+            text = ''.join(f'{inner}{t} = {self.stored(t[0], f"{real(t)} * 0.5 + {self.expr(2)} * 0.25")};\n'
+                           for t in targets if rng.random() < 0.8)
+            if rng.random() < 0.1 and self.depth < 3:
+                text += self.statement(inner)
+            return f'{indent}{{\n{text}{indent}}}\n'
+
+        return f'{indent}if ({cond})\n{branch()}' + (f'{indent}else\n{branch()}' if rng.random() < 0.3 else '')
+
     def statement(self, indent):
+        if self.loops and self.rng.random() < 0.2:
+            return self.rng.choice([self.private, self.conditional])(indent)
         if not self.loops and self.depth == 0 and self.rng.random() < 0.4:
             return self.stencil(indent)
         rng, roll = self.rng, self.rng.random()
@@ -343,7 +380,7 @@ class Body:
         left = '' if self.types['V'] in REALS else ' % 1000'
         ends = f'V[0]{left} * 0.5 + s * 0.125 + t[1] + i % 100 + j % 100 * 0.25 + l % 100 * 0.125 + c % 100'
         return ('{\n' + ''.join(f'\t{spelled(rng, types[v])} {v};\n' for v in 'ijlc') +
-                '\tint w;\n\tdouble s = 1.0;\n\tdouble t[N];\n' + f'\t{spelled(rng, types["idx"])} idx[N];\n' +
+                '\tint w;\n\tdouble u = 0.5;\n\tdouble s = 1.0;\n\tdouble t[N];\n' + f'\t{spelled(rng, types["idx"])} idx[N];\n' +
                 '\ti = 0; j = 0; l = 0; w = 0; c = 1;\n' +
                 '\tfor (i = 0; i < N; i++) {\n\t\tt[i] = i * 0.5;\n\t\tidx[i] = i * 3 % N;\n\t}\n' + body +
                 f'\tV[0] = {self.stored("V", ends)};\n}}\n')
