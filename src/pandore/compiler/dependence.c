@@ -209,8 +209,10 @@ static int cut_dimensions(const struct sn_pnd_var *v, int *out)
 	return count;
 }
 
-bool sn_nest_is_aligned(const struct sn_pnd_var *a, const struct sn_affine *a_subs,
-			const struct sn_pnd_var *b, const struct sn_affine *b_subs)
+/* One node owns both elements whatever the counters: the same blocks in the dimensions that are cut,
+ * which need not be the same in number, and the same subscripts there. */
+static bool is_aligned(const struct sn_pnd_var *a, const struct sn_affine *a_subs,
+		       const struct sn_pnd_var *b, const struct sn_affine *b_subs)
 {
 	int x[SN_PND_RANK_MAX], y[SN_PND_RANK_MAX], count;
 
@@ -230,7 +232,7 @@ bool sn_nest_is_aligned(const struct sn_pnd_var *a, const struct sn_affine *a_su
 
 bool sn_nest_has_one_owner(const struct sn_nest_assign *a, const struct sn_nest_assign *b)
 {
-	return sn_nest_is_aligned(a->target->var, a->subs, b->target->var, b->subs);
+	return is_aligned(a->target->var, a->subs, b->target->var, b->subs);
 }
 
 /* Do counters that are free where the messages stand decide more than one subscript each, so that a
@@ -263,7 +265,7 @@ void sn_nest_place(const struct sn_nest *nest, struct sn_nest_ref *ref)
 	const struct sn_nest_assign *needs = ref->assign < 0 ? NULL : &nest->assigns[ref->assign];
 
 	if (ref->assign >= 0 &&
-	    sn_nest_is_aligned(ref->expr->var, ref->subs, needs->target->var, needs->subs)) {
+	    is_aligned(ref->expr->var, ref->subs, needs->target->var, needs->subs)) {
 		ref->is_local = true;
 		return;
 	}

@@ -15,11 +15,8 @@ void sn_nest_place(const struct sn_nest *nest, struct sn_nest_ref *ref);
  */
 void sn_nest_choose_modes(struct sn_nest *nest);
 
-/** Whether one node owns both elements whatever the counters: the same blocks in the dimensions that
- * are cut, which need not be the same in number, and the same subscripts there. */
-bool sn_nest_is_aligned(const struct sn_pnd_var *a, const struct sn_affine *a_subs,
-			const struct sn_pnd_var *b, const struct sn_affine *b_subs);
-/** The same for the targets of two assignments; both are distributed. */
+/** Whether one node owns the targets of two assignments, whatever the counters; both are distributed.
+ */
 bool sn_nest_has_one_owner(const struct sn_nest_assign *a, const struct sn_nest_assign *b);
 
 /** An owned if (an index) that messages would have to stand in, where not all nodes come by; -1 if
