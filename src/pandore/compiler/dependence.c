@@ -141,23 +141,42 @@ static bool bound(const struct level_test *t, struct difference d, bool smallest
 	return true;
 }
 
+/* A counter's values are start + stride * k; 0 + 1 * k where the start is no constant. */
+static int64_t stride_of(const struct sn_nest_loop *l, int64_t *start)
+{
+	const struct sn_affine *first = l->step > 0 ? &l->low : &l->high;
+	bool is_constant = first->ok;
+
+	for (int i = 0; i < SN_NEST_LOOPS_MAX; i++)
+		is_constant &= !first->coef[i];
+	for (int i = 0; i < first->symbol_count; i++)
+		is_constant &= !first->symbols[i].coef;
+	*start = is_constant ? first->constant : 0;
+	return is_constant ? l->step : 1;
+}
+
 /* True if no pair of iterations at this level can have this difference zero. */
 static bool excludes(const struct level_test *t, const struct sn_affine *write,
 		     const struct sn_affine *read)
 {
 	struct difference d = { .symbols.ok = true };
-	int64_t divisor = 0, smallest, largest;
+	int64_t divisor = 0, constant, smallest, largest;
 	bool has_symbols = false;
 
 	if (!write->ok || !read->ok)
 		return false;
 	add_affine(t, &d, write, 1, true);
 	add_affine(t, &d, read, -1, false);
-	for (int l = 0; l < t->nest->loop_count; l++)
-		divisor = gcd(gcd(divisor, d.write[l]), d.read[l]);
+	constant = d.constant;
+	for (int l = 0; l < t->nest->loop_count; l++) {
+		int64_t start, step = stride_of(&t->nest->loops[l], &start);
+
+		constant += (d.write[l] + d.read[l]) * start;
+		divisor = gcd(gcd(divisor, d.write[l] * step), d.read[l] * step);
+	}
 	for (int i = 0; i < d.symbols.symbol_count; i++)
 		has_symbols |= d.symbols.symbols[i].coef != 0;
-	if (!has_symbols && (divisor ? d.constant % divisor != 0 : d.constant != 0))
+	if (!has_symbols && (divisor ? constant % divisor != 0 : constant != 0))
 		return true;
 	return (bound(t, d, true, &smallest) && smallest > 0) ||
 	       (bound(t, d, false, &largest) && largest < 0);

@@ -76,14 +76,14 @@ static int loop_of_uses(const struct sn_nest *nest, const struct sn_pnd_var *var
 	return found;
 }
 
-/* Is it read in a subscript of a distributed element, which decides who sends? */
+/* Is it read in a subscript that decides who owns an element? */
 static bool decides_elements(const struct sn_pnd_expr *e, const struct sn_pnd_var *var)
 {
 	if (!e)
 		return false;
 	if (e->kind == SN_E_INDEX && e->var->is_distributed)
 		for (int d = 0; d < e->arg_count; d++)
-			if (sn_pnd_count_reads(e->args[d], var))
+			if (e->var->grid[d] > 1 && sn_pnd_count_reads(e->args[d], var))
 				return true;
 	for (int i = 0; i < e->arg_count; i++)
 		if (decides_elements(e->args[i], var))

@@ -84,6 +84,22 @@ int pd_main(const struct pd_program *program, int argc, char **argv, int (*host)
 /** The host's side of a phase call: trigger, distribute, collect. */
 void pd_call(int phase, void *const *arrays, const union pd_scalar *scalars);
 
+/** An array argument whose every use by the host is written with pd_look(): it may stay on the nodes
+ * after the phase. Returns it. */
+void *pd_stay(void *base);
+/** Brings such an array back if the nodes have it. From then on the host may change it. */
+void pd_bring_home(const void *base);
+/** How many arrays are on the nodes. */
+extern int pd_away;
+
+/** Before each use of an array that may be on the nodes. */
+static inline void *pd_look(const void *base)
+{
+	if (__builtin_expect(pd_away != 0, 0))
+		pd_bring_home(base);
+	return (void *)(uintptr_t)base;
+}
+
 /** This process's number among the nodes. */
 int pd_node(void);
 

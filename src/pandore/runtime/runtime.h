@@ -33,12 +33,14 @@ uint64_t pd_now_ns(void);
 __attribute__((noreturn)) void pd_die_out_of_memory(void);
 void *pd_alloc_zeroed(size_t count, size_t bytes);
 
-/* copy.c: the part of an array that a node owns (all of it, if replicated) as a run of bytes */
-size_t pd_part_bytes(const struct pd_array *array, int nodes, int node);
-void pd_part_pack(const struct pd_array *array, int nodes, int node, const void *storage,
-		  void *packed);
-void pd_part_unpack(const struct pd_array *array, int nodes, int node, void *storage,
-		    const void *packed);
+/* copy.c: the part of an array that a node owns (all of it, if replicated) as runs of bytes where
+ * they are. Starts as { 0 }; its memory is used again. */
+struct pd_runs {
+	struct pd_run *items;
+	size_t count, capacity, bytes;
+};
+void pd_part_runs(const struct pd_array *array, int nodes, int node, void *storage,
+		  struct pd_runs *runs);
 
 /* inspect.c: the elements listed for the next message to a node (is_out) or from it: their bytes, the
  * reference that asked for the first of them, and copying them, after which the list is empty */
