@@ -49,10 +49,14 @@ static sn_status follow_check(const char *follow, struct sn_error *err)
 		"--follow takes all, fork, exec, none or =REGEX (without ';'), not '%s'", follow);
 }
 
-static sn_status heap_check(const struct sn_record_options *o, struct sn_error *err)
+static sn_status traces_check(const struct sn_record_options *o, struct sn_error *err)
 {
 	if (o->heap && o->heap[0] && strcmp(o->heap, "trace") != 0)
 		return sn_error_set(err, SN_ERR_USAGE, "--heap takes trace, not '%s'", o->heap);
+	if (o->mpi && o->pid)
+		return sn_error_set(err, SN_ERR_USAGE,
+				    "--mpi traces a program from its start: it cannot be had with "
+				    "--pid");
 	if (o->heap && o->pid)
 		return sn_error_set(err, SN_ERR_USAGE,
 				    "--heap traces a program from its start: it cannot be had "
@@ -106,8 +110,9 @@ static sn_status options_read(const struct sn_args *args, struct sn_record_optio
 	o->clock = sn_args_value(args, "clock") ? sn_args_value(args, "clock") : "hi";
 	o->follow = follow ? follow : "all";
 	o->heap = sn_args_value(args, "heap");
+	o->mpi = sn_args_flag(args, "mpi");
 	o->without_source = sn_args_flag(args, "no-source");
-	status = heap_check(o, err);
+	status = traces_check(o, err);
 	if (status == SN_OK)
 		status = rate_parse(o->clock, &o->rate_hz, err);
 	if (status == SN_OK)

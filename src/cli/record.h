@@ -20,6 +20,8 @@
 		  NULL },                                                                          \
 		{ "heap", 0, "[=MODE]",                                                            \
 		  "trace the heap, too: every allocation with its call path (trace)", NULL },      \
+		{ "mpi", 0, NULL, "trace MPI, too: every call with its call path, and messages",   \
+		  NULL },                                                                          \
 		{ "delay", 0, "SECONDS", "begin to measure so late", NULL },                       \
 		{ "duration", 0, "SECONDS", "measure so long; the target runs on unmeasured",      \
 		  NULL },                                                                          \

@@ -338,13 +338,8 @@ static void pause_all(struct recording *r, bool is_paused)
 		sn_outside_pause(r->outside, is_paused);
 }
 
-/* They stay blocked when the recording is over: an interrupt that ended the target is not to end
- * what is made of the data. A command that records twice gives each target the mask that the command
- * itself was started with. */
 static void signals_take(struct recording *r)
 {
-	static sigset_t at_first;
-	static bool has_recorded;
 	static const int taken[] = { SIGCHLD, SIGINT,  SIGQUIT, SIGTERM, SIGHUP,  SIGUSR1,
 				     SIGUSR2, SIGALRM, SIGTSTP, SIGCONT, SIGWINCH };
 	sigset_t set;
@@ -355,10 +350,6 @@ static void signals_take(struct recording *r)
 	if (r->options->pause_signal)
 		sigaddset(&set, r->options->pause_signal);
 	sigprocmask(SIG_BLOCK, &set, &r->caller_mask);
-	if (!has_recorded)
-		at_first = r->caller_mask;
-	has_recorded = true;
-	r->caller_mask = at_first;
 	r->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
@@ -735,7 +726,8 @@ sn_status sn_record_run(const struct sn_record_options *options, struct sn_recor
 	if (options->pid) {
 		attached_wait(&r);
 	} else {
-		if (options->heap) /* after the fork, as it has a thread of its own */
+		if (options->heap ||
+		    options->mpi) /* after the fork, as it has a thread of its own */
 			r.drain = sn_drain_begin(&r.launch, result->experiment_path.chars,
 						 options->max_bytes, r.is_outside);
 		target_wait(&r);

@@ -31,6 +31,7 @@ struct sn_record_options {
 	double delay_s, duration_s; /* 0: from the start, to the end */
 	uint64_t max_bytes;	    /* 0: no limit */
 	const char *heap;	    /* --heap: "trace"; NULL: off */
+	bool mpi;		    /* --mpi: calls of MPI are traced */
 	int pause_signal;	    /* sent to this command; 0: none */
 	bool without_source;	    /* keep no source text in the experiment */
 	const char *const *debug_folders;

@@ -14,6 +14,8 @@ void sn_settings_text(const struct sn_record_options *o, const char *folder, str
 		sn_text_add(text, "paused=1;");
 	if (o->heap)
 		sn_text_addf(text, "heap=%d;", SN_HEAP_TRACE);
+	if (o->mpi)
+		sn_text_add(text, "mpi=1;");
 	if (o->follow[0] == '=')
 		sn_text_addf(text, "follow=regex;regex=%s;", o->follow + 1);
 	else

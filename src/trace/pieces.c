@@ -228,3 +228,53 @@ int64_t sn_trace_overhead_ns(const struct sn_trace_pieces *pieces, uint32_t proc
 
 	return ns >= 0 && ns < overhead_most_ns ? (int64_t)ns : -1;
 }
+
+/* ---- whether there is any ---- */
+
+static bool disk_has(const struct sn_file_view *view, enum sn_trace_kind kind)
+{
+	size_t at = 0;
+
+	while (view->length - at >= sizeof(struct sn_trace_piece)) {
+		const struct sn_trace_piece *piece = (const void *)(view->bytes + at);
+		uint32_t bytes = sn_trace_disk_bytes(piece->committed_bytes);
+
+		if (piece->magic != SN_TRACE_PIECE_MAGIC || bytes < sizeof(*piece))
+			break;
+		if (piece->kind == (uint32_t)kind)
+			return true;
+		if (piece->kind == SN_TRACE_ACCOUNT &&
+		    view->length - at >= sizeof(struct sn_trace_account) &&
+		    account_has((const void *)piece, kind))
+			return true;
+		at = bytes < view->length - at ? at + bytes : view->length;
+	}
+	return false;
+}
+
+static bool live_has(const struct sn_file_view *view, enum sn_trace_kind kind)
+{
+	const struct sn_trace_header *header = (const void *)view->bytes;
+
+	return view->length >= SN_TRACE_HEADER_BYTES && header->kinds >> kind & 1;
+}
+
+bool sn_trace_has(const struct sn_experiment *e, enum sn_trace_kind kind)
+{
+	bool has = false;
+
+	for (size_t i = 0; i < e->traces.count && !has; i++) {
+		struct sn_file_view view;
+		struct sn_error err;
+
+		if (sn_file_map(e->traces.items[i].path, &view, &err) != SN_OK)
+			continue;
+		if (view.length >= sizeof(uint64_t) &&
+		    *(const uint64_t *)(const void *)view.bytes == SN_TRACE_MAGIC)
+			has = live_has(&view, kind);
+		else
+			has = disk_has(&view, kind);
+		sn_file_unmap(&view);
+	}
+	return has;
+}

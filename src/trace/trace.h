@@ -52,6 +52,9 @@ sn_status sn_trace_pieces_open(struct sn_trace_pieces *pieces,
 			       sn_trace_last last, struct sn_error *err);
 void sn_trace_pieces_close(struct sn_trace_pieces *pieces);
 
+/** Whether a process traced this kind, even if nothing happened. */
+bool sn_trace_has(const struct sn_experiment *experiment, enum sn_trace_kind kind);
+
 /** Within 1e18 ns (30 years) of 0, whatever a damaged trace says. */
 static inline double sn_trace_time_ns(const struct sn_trace_clock *clock, uint64_t tsc)
 {

@@ -24,6 +24,10 @@
 	X(heap)                                                                                    \
 	X(leaks)                                                                                   \
 	X(peak)                                                                                    \
+	X(mpi)                                                                                     \
+	X(matrix)                                                                                  \
+	X(messages)                                                                                \
+	X(waitstates)                                                                              \
 	X(system)                                                                                  \
 	X(env)                                                                                     \
 	X(samples)                                                                                 \

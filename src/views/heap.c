@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/text.h"
 #include "heap/sites.h"
+#include "trace/trace.h"
 #include "views/parts.h"
 
 enum {
@@ -271,7 +272,7 @@ static void foot_put(const struct sn_view_input *input, FILE *out)
 
 static void why_no_heap(const struct sn_view_input *input, struct sn_text *out)
 {
-	if (input->profile->experiment->traces.count)
+	if (sn_trace_has(input->profile->experiment, SN_TRACE_HEAP))
 		sn_text_add(out, "the program allocated nothing");
 	else
 		sn_text_add(out,

@@ -198,6 +198,7 @@ sn_status sn_view_show(const struct sn_view *view, const struct sn_view_input *i
 {
 	struct sn_view_input ours = *input;
 	struct sn_heap *heap = NULL;
+	struct sn_mpi *mpi = NULL;
 	char *columns, *sort;
 	sn_status status;
 
@@ -207,6 +208,8 @@ sn_status sn_view_show(const struct sn_view *view, const struct sn_view_input *i
 				    view->name);
 	if (!ours.heap)
 		ours.heap = &heap;
+	if (!ours.mpi)
+		ours.mpi = &mpi;
 	how->schema = view->schema;
 	how->share_column = view->share_column;
 	if (view->show)
@@ -223,6 +226,7 @@ sn_status sn_view_show(const struct sn_view *view, const struct sn_view_input *i
 		ours.row_limit = how->top;
 	status = rows_write(view, &ours, how, out, err);
 	sn_heap_free(heap);
+	sn_mpi_free(mpi);
 	free(columns);
 	free(sort);
 	return status;

@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "heap/heap.h"
 #include "machine/choice.h"
+#include "mpi/mpi.h"
 #include "profile/profile.h"
 #include "profile/structures.h"
 #include "views/explain.h"
@@ -29,6 +30,7 @@ struct sn_view_input {
 	size_t row_limit; /* samples: rows wanted, 0: all */
 	/* of the caller, who frees it: read by the first view that needs it; NULL: each reads its own */
 	struct sn_heap **heap;
+	struct sn_mpi **mpi; /* likewise */
 	size_t *cursor; /* samples: where to begin, moved on to where the rows end; NULL: all */
 };
 
@@ -37,6 +39,7 @@ enum sn_view_need {
 	SN_VIEW_NEEDS_TIME = 1,	     /* samples or waits that pass the filters */
 	SN_VIEW_NEEDS_HEAP = 4,	     /* the heap's trace; a report without it leaves the view out */
 	SN_VIEW_NEEDS_MACHINE = 2,   /* the model of a processor, which --arch chooses */
+	SN_VIEW_NEEDS_MPI = 16,	     /* the trace of MPI; likewise */
 	SN_VIEW_NEEDS_INSTANCES = 8, /* loops that were counted; a report without leaves it out */
 };
 

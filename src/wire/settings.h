@@ -48,6 +48,7 @@ struct sn_settings {
 	uint32_t is_same_process; /* user= was there: an image before this one was measured */
 	uint32_t is_openmp_off;	  /* openmp=0 turns the stitching off */
 	uint32_t heap;		  /* heap=: enum sn_heap_mode */
+	uint32_t mpi;		  /* mpi=1: calls of MPI are traced */
 	uint32_t has_plans;	  /* plans=1: dir has plans of copied loops (wire/plan.h) */
 	uint32_t is_causal;	  /* causal=1: dir has a control page (wire/causal.h) */
 	uint32_t every; /* every=: one in so many instances is timed; 0: found while running */
@@ -155,6 +156,8 @@ static inline int sn_settings_parse(const char *text, struct sn_settings *settin
 			settings->is_openmp_off = number == 0;
 		else if (sn_settings_key_is(text, "heap"))
 			settings->heap = (uint32_t)number;
+		else if (sn_settings_key_is(text, "mpi"))
+			settings->mpi = number != 0;
 		else if (sn_settings_key_is(text, "plans"))
 			settings->has_plans = number != 0;
 		else if (sn_settings_key_is(text, "causal"))

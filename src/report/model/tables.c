@@ -4,13 +4,15 @@
 
 #include "base/alloc.h"
 #include "report/model/model_parts.h"
+#include "trace/trace.h"
 
 static bool is_wanted(const struct sn_report *report, const struct sn_view *view,
 		      const struct sn_report_options *options)
 {
 	const struct sn_experiment *e = report->profile->experiment;
 
-	if ((view->needs & SN_VIEW_NEEDS_HEAP && !e->traces.count) ||
+	if ((view->needs & SN_VIEW_NEEDS_HEAP && !sn_trace_has(e, SN_TRACE_HEAP)) ||
+	    (view->needs & SN_VIEW_NEEDS_MPI && !sn_trace_has(e, SN_TRACE_MPI)) ||
 	    (view->needs & SN_VIEW_NEEDS_INSTANCES && !e->instances.count))
 		return false;
 	return (options->has_tables && view->is_in_report) ||
@@ -78,10 +80,12 @@ sn_status sn_report_add_tables(struct sn_report *report, struct sn_structures *s
 			       const struct sn_report_options *options, struct sn_error *err)
 {
 	struct sn_heap *heap = NULL;
+	struct sn_mpi *mpi = NULL;
 	struct sn_view_input input = { .profile = report->profile,
 				       .structures = structures,
 				       .is_utf8 = sn_locale_is_utf8(),
-				       .heap = &heap };
+				       .heap = &heap,
+				       .mpi = &mpi };
 	sn_status status = SN_OK;
 
 	for (const struct sn_view *const *view = sn_views; *view && status == SN_OK; view++) {
@@ -96,5 +100,6 @@ sn_status sn_report_add_tables(struct sn_report *report, struct sn_structures *s
 	if (status == SN_OK && options->has_details)
 		add_row_tables(report, &input);
 	sn_heap_free(heap);
+	sn_mpi_free(mpi);
 	return status;
 }

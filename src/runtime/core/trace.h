@@ -26,6 +26,10 @@ bool sn_trace_take_slot(struct sn_trace_writer *writer, enum sn_trace_kind kind,
 /** The piece is complete: the launcher takes it. */
 void sn_trace_give_slot(struct sn_trace_writer *writer);
 
+/** CLOCK_MONOTONIC, and the time-stamp counter at that moment, although a thread may lose its CPU between the
+ *  two readings. */
+int64_t sn_trace_now_ns(uint64_t *tsc);
+
 static inline struct sn_trace_header *sn_trace_header(void)
 {
 	return sn_state->trace;

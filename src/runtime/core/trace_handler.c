@@ -1,6 +1,21 @@
 /* Slots of the trace: a writer takes a free one, fills it, and leaves it to the launcher. */
 #include "runtime/core/trace.h"
 
+int64_t sn_trace_now_ns(uint64_t *tsc)
+{
+	enum { TRIES = 4, TICKS_CLOSE = 2000 /* a microsecond or less; a reading takes 100 */ };
+	int64_t now_ns = 0;
+
+	for (int i = 0; i < TRIES; i++) {
+		uint64_t before = __builtin_ia32_rdtsc();
+		now_ns = sn_now_ns();
+		*tsc = __builtin_ia32_rdtsc();
+		if (*tsc - before < TICKS_CLOSE)
+			break;
+	}
+	return now_ns;
+}
+
 static bool try_slot(struct sn_trace_header *header, uint32_t slot)
 {
 	uint32_t state = SN_TRACE_FREE;
@@ -63,8 +78,9 @@ bool sn_trace_take_slot(struct sn_trace_writer *writer, enum sn_trace_kind kind,
 	piece->sequence = header->sequence;
 	piece->thread_index = thread_index;
 	piece->kind = kind;
-	piece->base_ns = sn_now_ns();
-	piece->base_tsc = __builtin_ia32_rdtsc();
+	uint64_t tsc;
+	piece->base_ns = sn_trace_now_ns(&tsc);
+	piece->base_tsc = tsc;
 	writer->piece = piece;
 	writer->slot = slot;
 	sn_trace_commit(writer, (const uint8_t *)(piece + 1));

@@ -40,8 +40,8 @@ static uint64_t ticks_since(struct sn_heap_stream *stream, uint64_t tsc)
 
 static uint8_t *put_time(struct sn_heap_stream *stream, uint8_t *at)
 {
-	int64_t now_ns = sn_now_ns();
-	uint64_t tsc = __builtin_ia32_rdtsc();
+	uint64_t tsc;
+	int64_t now_ns = sn_trace_now_ns(&tsc);
 
 	*at++ = SN_HEAP_TIME;
 	at = sn_trace_put(at, ticks_since(stream, tsc));

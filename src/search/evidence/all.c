@@ -4,35 +4,25 @@
 #include "search/evidence/sources.h"
 
 extern const struct sn_source sn_source_samples, sn_source_waits, sn_source_kernel,
-	sn_source_static, sn_source_heap;
+	sn_source_static;
 
 const struct sn_source *const sn_sources[] = { &sn_source_samples, &sn_source_waits,
-					       &sn_source_kernel,  &sn_source_static,
-					       &sn_source_heap,	   NULL };
+					       &sn_source_kernel, &sn_source_static, NULL };
 
-static bool gives(const struct sn_source *source, const char *metric)
+static const struct sn_source *source_find(const char *name)
 {
-	const char *const *given = source->gives;
-
-	while (given && *given && strcmp(*given, metric) != 0)
-		given++;
-	return !given || *given;
+	for (const struct sn_source *const *s = sn_sources; *s; s++)
+		if (!strcmp((*s)->name, name))
+			return *s;
+	return NULL;
 }
 
-uint32_t sn_source_bit(const char *name, const char *metric)
+void sn_source_requirement_add(struct sn_text *out, const char *name)
 {
-	for (uint32_t i = 0; sn_sources[i]; i++)
-		if (!strcmp(sn_sources[i]->name, name))
-			return gives(sn_sources[i], metric) ? 1u << i : 0;
-	return 0;
-}
+	const struct sn_source *source = source_find(name);
 
-void sn_source_requirement_add(struct sn_text *out, const char *name, const char *metric)
-{
-	uint32_t bit = sn_source_bit(name, metric);
-
-	if (bit)
-		sn_text_addf(out, "needs %s", sn_sources[__builtin_ctz(bit)]->needs);
+	if (source)
+		sn_text_addf(out, "needs %s", source->needs);
 	else
 		sn_text_add(out, "the search does not read yet");
 }

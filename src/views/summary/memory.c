@@ -1,5 +1,6 @@
 /* What the summary says of the heap, where it was traced. */
 #include "heap/sites.h"
+#include "trace/trace.h"
 #include "views/summary/summary.h"
 
 #include "base/text.h"
@@ -83,7 +84,7 @@ void sn_summary_add_heap(struct sn_summary *s)
 	struct sn_error err;
 	struct sn_text text = { 0 };
 
-	if (!s->profile->experiment->traces.count)
+	if (!sn_trace_has(s->profile->experiment, SN_TRACE_HEAP))
 		return;
 	if (sn_heap_read(s->profile->experiment, &heap, &err) != SN_OK) {
 		sn_summary_warn(s, err.sentence);
