@@ -9,31 +9,66 @@
 #include <stdlib.h>
 #include <string.h>
 
-static sn_status bound_parse(const char *text, const char *end, int64_t otherwise, int64_t *out)
+#include "base/alloc.h"
+
+/* One end of a range of time: seconds, or @LABEL. An empty text leaves the end open. The label
+ * becomes the caller's; NULL: none. */
+static sn_status bound_parse(const char *text, size_t length, int64_t *out_ns, char **out_label)
 {
-	char *stop;
+	char *word = sn_strndup(text, length), *stop;
+	sn_status status = SN_OK;
 	double seconds;
 
-	*out = otherwise;
-	if (text == end)
-		return SN_OK;
-	seconds = strtod(text, &stop);
-	if (stop != end || !(seconds >= 0) || seconds > 9e9)
-		return SN_ERR_USAGE;
-	*out = (int64_t)llround(seconds * 1e9);
-	return SN_OK;
+	*out_ns = 0;
+	*out_label = NULL;
+	if (length > 1 && word[0] == '@') {
+		*out_label = sn_strdup(word + 1);
+	} else if (length) {
+		seconds = strtod(word, &stop);
+		if (*stop || stop == word || !(seconds >= 0) || seconds > 9e9)
+			status = SN_ERR_USAGE;
+		else
+			*out_ns = (int64_t)llround(seconds * 1e9);
+	}
+	free(word);
+	return status;
 }
 
-static sn_status time_read(const char *text, struct sn_filter *filter, struct sn_error *err)
+/* Both ends as the dash at `dash` divides them. A label may hold dashes, too. */
+static sn_status bounds_parse(const char *text, const char *dash, struct sn_analysis_arguments *out)
 {
-	const char *dash = strchr(text, '-');
+	struct sn_filter *filter = &out->filter;
+	sn_status status =
+		bound_parse(text, (size_t)(dash - text), &filter->from_ns, &out->from_label);
 
-	if (!dash || bound_parse(text, dash, 0, &filter->from_ns) != SN_OK ||
-	    bound_parse(dash + 1, text + strlen(text), 0, &filter->to_ns) != SN_OK)
-		return sn_error_set(
-			err, SN_ERR_USAGE,
-			"--time takes a range of seconds such as 1.5-3, 2- or -5, not '%s'", text);
-	if (dash[1] && filter->to_ns <= filter->from_ns)
+	if (status == SN_OK)
+		status = bound_parse(dash + 1, strlen(dash + 1), &filter->to_ns, &out->to_label);
+	if (status == SN_OK)
+		return SN_OK;
+	free(out->from_label);
+	out->from_label = NULL;
+	return status;
+}
+
+static sn_status time_read(const char *text, struct sn_analysis_arguments *out,
+			   struct sn_error *err)
+{
+	struct sn_filter *filter = &out->filter;
+	sn_status status = SN_ERR_USAGE;
+	const char *dash = text;
+
+	while (status != SN_OK && (dash = strchr(dash, '-'))) {
+		status = bounds_parse(text, dash, out);
+		dash++;
+	}
+	if (status != SN_OK)
+		return sn_error_set(err, SN_ERR_USAGE,
+				    "--time takes a range such as 1.5-3, 2- or -5 (seconds) or "
+				    "@LABEL-@LABEL (sample packets), not '%s'",
+				    text);
+	filter->from_label = out->from_label;
+	filter->to_label = out->to_label;
+	if (*dash && !out->from_label && !out->to_label && filter->to_ns <= filter->from_ns)
 		return sn_error_set(err, SN_ERR_USAGE, "--time '%s' ends before it begins", text);
 	return SN_OK;
 }
@@ -84,7 +119,7 @@ sn_status sn_analysis_arguments_read(const struct sn_args *args, struct sn_analy
 
 	memset(out, 0, sizeof(*out));
 	if (time)
-		status = time_read(time, &out->filter, err);
+		status = time_read(time, out, err);
 	if (status == SN_OK)
 		status = lists_read(args, out, err);
 	if (status != SN_OK) {
@@ -108,6 +143,8 @@ void sn_analysis_arguments_free(struct sn_analysis_arguments *arguments)
 	sn_vec_free(&arguments->processes);
 	sn_vec_free(&arguments->tids);
 	sn_vec_free(&arguments->source_maps);
+	free(arguments->from_label);
+	free(arguments->to_label);
 }
 
 sn_status sn_cli_analysis_open(const char *name, const struct sn_analysis_options *options,

@@ -11,7 +11,9 @@
 
 /** Rows for the option table of a command that takes a part of an experiment. */
 #define SN_FILTER_OPTIONS                                                                          \
-	{ "time", 'T', "T0-T1", "look at this range of seconds only; 2- and -5 are open", NULL },  \
+	{ "time", 'T', "T0-T1",                                                                    \
+	  "look at this range of seconds only; 2- and -5 are open; @LABEL is a sample packet",     \
+	  NULL },                                                                                  \
 		{ "thread", 0, "TID,..", "look at these threads only", NULL },                     \
 		{ "process", 'p', "N,..",                                                          \
 		  "look at these processes only (index from 0, as in 'show processes')", NULL },   \
@@ -37,6 +39,7 @@ struct sn_analysis_arguments {
 	SN_VEC(uint32_t) processes;
 	SN_VEC(int32_t) tids;
 	SN_VEC(const char *) source_maps;
+	char *from_label, *to_label; /* of --time; NULL: none */
 };
 
 sn_status sn_analysis_arguments_read(const struct sn_args *args, struct sn_analysis_arguments *out,

@@ -17,7 +17,7 @@ static sn_status rate_parse(const char *clock, double *rate_hz, struct sn_error 
 	static const struct {
 		const char *name;
 		double rate_hz;
-	} names[] = { { "hi", 1000 }, { "on", 100 }, { "lo", 10 }, { "off", 0 } };
+	} names[] = { { "auto", 1000 }, { "hi", 1000 }, { "on", 100 }, { "lo", 10 }, { "off", 0 } };
 	char *end;
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
@@ -28,10 +28,11 @@ static sn_status rate_parse(const char *clock, double *rate_hz, struct sn_error 
 	}
 	*rate_hz = strtod(clock, &end);
 	if (*end || !(*rate_hz >= 0.1 && *rate_hz <= 20000))
-		return sn_error_set(err, SN_ERR_USAGE,
-				    "--clock takes hi, on, lo, off or a rate of 0.1 to 20000 per "
-				    "second, not '%s'",
-				    clock);
+		return sn_error_set(
+			err, SN_ERR_USAGE,
+			"--clock takes auto, hi, on, lo, off or a rate of 0.1 to 20000 per "
+			"second, not '%s'",
+			clock);
 	return SN_OK;
 }
 
@@ -64,13 +65,20 @@ static sn_status traces_check(const struct sn_record_options *o, struct sn_error
 	return SN_OK;
 }
 
-static sn_status signal_parse(const char *name, int *number, struct sn_error *err)
+/* `text` is a signal's name or number; with `rest`, a comma may follow, and *rest is what is behind it. */
+static sn_status signal_parse(const char *option, const char *text, int *number, const char **rest,
+			      struct sn_error *err)
 {
-	char *end;
+	const char *comma = text && rest ? strchr(text, ',') : NULL;
+	char word[32], *name = word, *end;
 
 	*number = 0;
-	if (!name)
+	if (rest)
+		*rest = comma ? comma + 1 : NULL;
+	if (!text)
 		return SN_OK;
+	snprintf(word, sizeof(word), "%.*s", comma ? (int)(comma - text) : (int)sizeof(word) - 1,
+		 text);
 	*number = (int)strtol(name, &end, 10);
 	if (*name && !*end && *number > 0 && *number < SIGRTMAX)
 		return SN_OK;
@@ -82,7 +90,29 @@ static sn_status signal_parse(const char *name, int *number, struct sn_error *er
 		if (known && !strcasecmp(known, name))
 			return SN_OK;
 	}
-	return sn_error_set(err, SN_ERR_USAGE, "--pause-signal: there is no signal '%s'", name);
+	return sn_error_set(err, SN_ERR_USAGE, "--%s: there is no signal '%s'", option, text);
+}
+
+static sn_status signals_read(const struct sn_args *args, struct sn_record_options *o,
+			      struct sn_error *err)
+{
+	const char *rest;
+	sn_status status = signal_parse("pause-signal", sn_args_value(args, "pause-signal"),
+					&o->pause_signal, &rest, err);
+
+	if (status == SN_OK && rest && strcmp(rest, "r") != 0)
+		return sn_error_set(err, SN_ERR_USAGE,
+				    "--pause-signal takes SIGNAL or SIGNAL,r, not '%s'",
+				    sn_args_value(args, "pause-signal"));
+	if (status == SN_OK)
+		status = signal_parse("packet-signal", sn_args_value(args, "packet-signal"),
+				      &o->packet_signal, NULL, err);
+	if (status == SN_OK && o->pause_signal && o->pause_signal == o->packet_signal)
+		return sn_error_set(
+			err, SN_ERR_USAGE,
+			"--pause-signal and --packet-signal are one signal: choose two");
+	o->starts_paused = o->pause_signal && !rest;
+	return status;
 }
 
 static sn_status options_read(const struct sn_args *args, struct sn_record_options *o,
@@ -115,6 +145,7 @@ static sn_status options_read(const struct sn_args *args, struct sn_record_optio
 	status = traces_check(o, err);
 	if (status == SN_OK)
 		status = rate_parse(o->clock, &o->rate_hz, err);
+	o->is_rate_auto = !strcmp(o->clock, "auto");
 	if (status == SN_OK)
 		status = follow_check(o->follow, err);
 	if (status == SN_OK)
@@ -124,7 +155,11 @@ static sn_status options_read(const struct sn_args *args, struct sn_record_optio
 	if (status == SN_OK)
 		status = sn_args_real(args, "max-size", 0, &max_mb, err);
 	if (status == SN_OK)
-		status = signal_parse(sn_args_value(args, "pause-signal"), &o->pause_signal, err);
+		status = sn_args_real(args, "packets", 1, &o->packets_s, err);
+	if (status == SN_OK && !(o->packets_s >= 0.01 && o->packets_s <= 86400))
+		return sn_error_set(err, SN_ERR_USAGE, "--packets takes 0.01 to 86400 seconds");
+	if (status == SN_OK)
+		status = signals_read(args, o, err);
 	if (status != SN_OK)
 		return status;
 	if (o->delay_s < 0 || o->duration_s < 0 || max_mb < 0)

@@ -12,8 +12,8 @@
 		  NULL },                                                                          \
 		{ "label", 'l', "TEXT", "a label to know the experiment by", NULL },               \
 		{ "clock", 'C', "RATE",                                                            \
-		  "samples per second of CPU time: hi (1000), on (100), lo (10), a number, or "    \
-		  "off",                                                                           \
+		  "samples per second of CPU time: hi (1000), on (100), lo (10), a number, off, "  \
+		  "or auto: 1000 for a thread's first 0.25 s, then what costs 0.5 % here",         \
 		  NULL },                                                                          \
 		{ "follow", 0, "WHICH",                                                            \
 		  "measure which children: all, fork, exec, none or =REGEX of program paths",      \
@@ -26,8 +26,14 @@
 		{ "duration", 0, "SECONDS", "measure so long; the target runs on unmeasured",      \
 		  NULL },                                                                          \
 		{ "max-size", 0, "MB", "stop storing data beyond so many megabytes", NULL },       \
-		{ "pause-signal", 0, "SIGNAL",                                                     \
-		  "sent to this command, it pauses and resumes measuring", NULL },                 \
+		{ "pause-signal", 0, "SIGNAL[,r]",                                                 \
+		  "sent to this command, it resumes and pauses measuring, which begins paused; "   \
+		  "with ,r it begins at once",                                                     \
+		  NULL },                                                                          \
+		{ "packets", 0, "SECONDS", "from one sample packet to the next (default: 1)",      \
+		  NULL },                                                                          \
+		{ "packet-signal", 0, "SIGNAL",                                                    \
+		  "sent to this command, it writes a sample packet of every process", NULL },      \
 		{ "no-source", 0, NULL, "keep no source text in the experiment", NULL },           \
 		{ "debug-folder", 0, "FOLDER",                                                     \
 		  "look for separate debug files here too (may be repeated)", NULL },              \

@@ -46,6 +46,8 @@ static void process_begin(struct image *image)
 		.exit_status = -1,
 		.clock_mechanism = mechanism_name(h),
 		.rate_hz = h->period_ns ? 1e9 / (double)h->period_ns : 0,
+		.later_hz = h->period_later_ns ? 1e9 / (double)h->period_later_ns : 0,
+		.burst_s = (double)h->burst_ns / 1e9,
 		.raw_clone_threads = h->raw_clone_threads,
 		.handler_ns = h->handler_ns,
 		.overhead_ns = h->overhead_ns,
@@ -67,7 +69,8 @@ static void process_begin(struct image *image)
 	sn_vec_push(&e->processes, process);
 }
 
-/* The kernel counts a thread through exec: what it used in earlier images belongs to these. */
+/* The kernel counts a thread through exec: what it used in earlier images belongs to these. Its elapsed
+ * time counts from the header's start, so the waiting before that does not. */
 static void account_since_exec(struct image *image, struct sn_thread *thread)
 {
 	const struct sn_data_header *h = image->header;
@@ -75,6 +78,11 @@ static void account_since_exec(struct image *image, struct sn_thread *thread)
 	int64_t before_ns = bounded(h->start_user_ns) + bounded(h->start_system_ns);
 	int64_t used_ns = bounded(account->user_ns + account->system_ns) - before_ns;
 
+	if (thread->tid == h->pid && account->wait_cpu_ns > 0)
+		account->wait_cpu_ns =
+			account->wait_cpu_ns > bounded(h->start_wait_cpu_ns)
+				? account->wait_cpu_ns - bounded(h->start_wait_cpu_ns)
+				: 0;
 	if (!h->sequence || thread->tid != h->pid || account->user_ns < 0 || before_ns < 0)
 		return;
 	if (used_ns < 0)

@@ -88,7 +88,6 @@ static void warning_take(struct image *image, const char *sentence)
 
 static void text_decode(struct image *image, const struct sn_record_text *text)
 {
-	struct sn_experiment *e = image->decoder->experiment;
 	char *chars = sn_decode_record_text(image, text, text->text, text->text_bytes);
 
 	switch (text->header.flags & ~SN_TEXT_CUT) {
@@ -107,10 +106,6 @@ static void text_decode(struct image *image, const struct sn_record_text *text)
 		break;
 	case SN_TEXT_WARNING:
 		warning_take(image, chars);
-		break;
-	case SN_TEXT_LABEL:
-		if (e->packets.count && sn_vec_last(&e->packets).process == image->process)
-			sn_vec_last(&e->packets).label = chars;
 		break;
 	default:
 		break;
@@ -238,6 +233,9 @@ static void packet_decode(struct image *image, const struct sn_record_packet *p)
 {
 	struct sn_packet packet = { .time_ns = bounded(p->time_ns) + image->offset_ns,
 				    .process = image->process,
+				    .kind = p->header.flags < SN_PACKET_KINDS
+						    ? (enum sn_packet_kind)p->header.flags
+						    : SN_PACKET_PERIODIC,
 				    .user_ns = p->user_ns,
 				    .system_ns = p->system_ns,
 				    .wait_cpu_ns = p->wait_cpu_ns,
@@ -245,8 +243,24 @@ static void packet_decode(struct image *image, const struct sn_record_packet *p)
 				    .major_faults = p->major_faults,
 				    .voluntary_switches = p->voluntary_switches,
 				    .involuntary_switches = p->involuntary_switches,
-				    .resident_bytes = p->resident_bytes };
+				    .resident_bytes = p->resident_bytes,
+				    .io_read_bytes = -1,
+				    .io_write_bytes = -1,
+				    .pressure_cpu_ns = -1,
+				    .pressure_io_ns = -1,
+				    .pressure_memory_ns = -1 };
 
+	if (p->header.size_bytes >= sizeof(*p)) {
+		packet.io_read_bytes = p->io_read_bytes;
+		packet.io_write_bytes = p->io_write_bytes;
+		packet.pressure_cpu_ns = p->pressure_cpu_ns;
+		packet.pressure_io_ns = p->pressure_io_ns;
+		packet.pressure_memory_ns = p->pressure_memory_ns;
+		if (packet.kind == SN_PACKET_LABEL)
+			packet.label = sn_decode_record_text(image, p, p->label, p->label_bytes);
+	}
+	if (packet.kind == SN_PACKET_PAUSE)
+		image->decoder->experiment->is_windowed = true;
 	sn_vec_push(&image->decoder->experiment->packets, packet);
 }
 

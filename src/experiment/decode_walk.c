@@ -38,7 +38,7 @@ static size_t record_minimum(uint8_t type)
 		[SN_RECORD_THREAD_ACCOUNT] = sizeof(struct sn_record_thread_account),
 		[SN_RECORD_THREAD_END] = sizeof(struct sn_record_thread_account),
 		[SN_RECORD_WAIT] = sizeof(struct sn_record_wait),
-		[SN_RECORD_PACKET] = sizeof(struct sn_record_packet),
+		[SN_RECORD_PACKET] = SN_PACKET_BYTES_LEAST,
 		[SN_RECORD_TEXT] = sizeof(struct sn_record_text),
 		[SN_RECORD_EXEC] = sizeof(struct sn_record_exec),
 		[SN_RECORD_FORK] = sizeof(struct sn_record_fork),

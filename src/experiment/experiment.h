@@ -70,7 +70,8 @@ struct sn_process {
 	int32_t exit_signal; /* that ended it; 0: none that is known of */
 	struct sn_time_account account; /* the whole process; children excluded */
 	const char *clock_mechanism;	/* perf-signal, thread-timer, itimer-prof, perf-ring, off */
-	double rate_hz;			/* requested */
+	double rate_hz;			/* requested; */
+	double later_hz, burst_s;	/* and after burst_s of a thread's CPU time; 0: the same */
 	uint64_t losses[SN_LOSS_KINDS];
 	uint64_t raw_clone_threads; /* found running without our start hook */
 	uint64_t handler_ns;	    /* measured time inside our handlers and hooks */
@@ -175,14 +176,25 @@ struct sn_loop_bucket {
 	uint32_t timing_count;
 };
 
-/** Once a second and at labels: the global data that cut a run into intervals. */
+/** The lowest rate of samples that was asked for in a thread's life. */
+static inline double sn_process_least_hz(const struct sn_process *process)
+{
+	return process->later_hz > 0 ? process->later_hz : process->rate_hz;
+}
+
+/** The global data of a process since it began, at one moment: they cut a run into intervals. What is
+ * not known is -1 (resident_bytes: 0). */
 struct sn_packet {
 	int64_t time_ns;
 	uint32_t process;
+	enum sn_packet_kind kind;
 	int64_t user_ns, system_ns, wait_cpu_ns;
 	uint64_t minor_faults, major_faults, voluntary_switches, involuntary_switches;
 	uint64_t resident_bytes;
-	const char *label; /* NULL: periodic */
+	int64_t io_read_bytes, io_write_bytes;
+	/* of the host: how long some task waited for the resource */
+	int64_t pressure_cpu_ns, pressure_io_ns, pressure_memory_ns;
+	const char *label; /* of SN_PACKET_LABEL, else NULL */
 };
 
 struct sn_environment_variable {

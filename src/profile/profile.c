@@ -545,19 +545,53 @@ static void profile_allocate(struct sn_profile *profile)
 	profile->stack_passes = sn_arena_alloc(&profile->arena, program->stack_count + 1, 1);
 }
 
-static void profile_set_filter(struct sn_profile *profile, const struct sn_filter *filter)
+/* The first label packet of this text that is later than `after_ns`. */
+static sn_status label_time(const struct sn_experiment *e, const char *label, int64_t after_ns,
+			    int64_t *out, struct sn_error *err)
 {
+	int64_t first_ns = INT64_MAX;
+
+	for (size_t i = 0; i < e->packets.count; i++) {
+		const struct sn_packet *packet = &e->packets.items[i];
+
+		if (packet->label && !strcmp(packet->label, label) && packet->time_ns > after_ns &&
+		    packet->time_ns < first_ns)
+			first_ns = packet->time_ns;
+	}
+	if (first_ns == INT64_MAX)
+		return sn_error_set(err, SN_ERR_NOT_FOUND,
+				    "there is no sample packet with the label '%s'%s "
+				    "(sonde show packets lists them)",
+				    label, after_ns >= 0 ? " after the range's begin" : "");
+	*out = first_ns;
+	return SN_OK;
+}
+
+static sn_status profile_set_filter(struct sn_profile *profile, const struct sn_filter *filter,
+				    struct sn_error *err)
+{
+	sn_status status = SN_OK;
+
 	profile->from_ns = INT64_MIN;
 	profile->to_ns = INT64_MAX;
 	if (!filter)
-		return;
+		return SN_OK;
 	profile->filter = *filter;
 	if (filter->from_ns)
 		profile->from_ns = filter->from_ns;
 	if (filter->to_ns)
 		profile->to_ns = filter->to_ns;
-	profile->is_filtered = filter->from_ns || filter->to_ns || filter->process_count ||
-			       filter->tid_count || filter->module || filter->function;
+	if (filter->from_label)
+		status = label_time(profile->experiment, filter->from_label, -1, &profile->from_ns,
+				    err);
+	if (status == SN_OK && filter->to_label)
+		status = label_time(profile->experiment, filter->to_label,
+				    filter->from_label || filter->from_ns ? profile->from_ns : -1,
+				    &profile->to_ns, err);
+	profile->is_filtered = filter->from_ns || filter->to_ns || filter->from_label ||
+			       filter->to_label || filter->process_count || filter->tid_count ||
+			       filter->module || filter->function;
+	return status;
 }
 
 /* Threads that count in comparisons between threads: helpers of runtimes, with less than a
@@ -631,9 +665,10 @@ sn_status sn_profile_new(const struct sn_program *program, const struct sn_filte
 
 	profile->program = program;
 	profile->experiment = program->experiment;
-	profile_set_filter(profile, filter);
 	profile_allocate(profile);
-	status = sn_profile_filter(profile, err);
+	status = profile_set_filter(profile, filter, err);
+	if (status == SN_OK)
+		status = sn_profile_filter(profile, err);
 	if (status != SN_OK) {
 		sn_profile_free(profile);
 		return status;

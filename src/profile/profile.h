@@ -59,7 +59,10 @@ struct sn_metrics {
 
 /** Which part of the experiment is looked at. NULL or zero: everything. */
 struct sn_filter {
-	int64_t from_ns, to_ns;	   /* [from, to); to 0: open */
+	int64_t from_ns, to_ns; /* [from, to); to 0: open */
+	/* in place of them: the time of the first sample packet of this label, for `to` behind
+	 * `from`; NULL: none */
+	const char *from_label, *to_label;
 	const uint32_t *processes; /* indices; any of them */
 	size_t process_count;
 	const int32_t *tids;

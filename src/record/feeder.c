@@ -42,11 +42,13 @@ enum {
 };
 
 sn_status sn_feeder_open(struct sn_feeder *feeder, const char *folder, uint64_t max_bytes,
-			 struct sn_error *err)
+			 int64_t packets_ns, struct sn_error *err)
 {
 	struct stat st;
 
-	*feeder = (struct sn_feeder){ .max_bytes = max_bytes, .wait_ms = WAIT_LEAST_MS };
+	*feeder = (struct sn_feeder){ .max_bytes = max_bytes,
+				      .packets_ns = packets_ns,
+				      .wait_ms = WAIT_LEAST_MS };
 	feeder->notify_fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
 	feeder->folder_fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (feeder->folder_fd < 0)
@@ -57,6 +59,15 @@ sn_status sn_feeder_open(struct sn_feeder *feeder, const char *folder, uint64_t 
 	if (!stat("/proc/self/ns/pid", &st))
 		feeder->namespace_inode = st.st_ino;
 	return SN_OK;
+}
+
+/* The program's own pause stays. */
+static void pause_set(struct sn_data_header *header, bool is_paused)
+{
+	if (is_paused)
+		atomic_fetch_or(&header->is_paused, SN_PAUSED_BY_LAUNCHER);
+	else
+		atomic_fetch_and(&header->is_paused, ~(uint32_t)SN_PAUSED_BY_LAUNCHER);
 }
 
 /* A file that the runtime is only just making has no header yet: it is tried again later. */
@@ -76,6 +87,7 @@ static bool file_add(struct sn_feeder *feeder, const char *name)
 		return false;
 	}
 	file.header = header;
+	file.watch.every_ns = feeder->packets_ns;
 	if (file.header->magic != SN_DATA_MAGIC) {
 		munmap(header, SN_DATA_HEADER_BYTES);
 		close(file.fd);
@@ -85,6 +97,8 @@ static bool file_add(struct sn_feeder *feeder, const char *name)
 	file.is_of_fork = file.header->origin == SN_DATA_ORIGIN_FORK;
 	file.is_ours = file.header->namespace_inode == feeder->namespace_inode &&
 		       file.header->origin != SN_DATA_ORIGIN_OUTSIDE;
+	if (feeder->has_pause && file.header->origin != SN_DATA_ORIGIN_OUTSIDE)
+		pause_set(file.header, feeder->is_paused);
 	feeder->backed_bytes += (uint64_t)st.st_size;
 	sn_vec_push(&feeder->files, file);
 	return true;
@@ -251,10 +265,24 @@ void sn_feeder_feed(struct sn_feeder *feeder)
 
 void sn_feeder_pause(struct sn_feeder *feeder, bool is_paused)
 {
+	feeder->has_pause = true;
+	feeder->is_paused = is_paused;
 	files_find(feeder);
 	for (size_t i = 0; i < feeder->files.count; i++)
 		if (feeder->files.items[i].header)
-			feeder->files.items[i].header->is_paused = is_paused;
+			pause_set(feeder->files.items[i].header, is_paused);
+}
+
+void sn_feeder_packet(struct sn_feeder *feeder, enum sn_packet_kind kind)
+{
+	files_find(feeder);
+	for (size_t i = 0; i < feeder->files.count; i++) {
+		struct sn_fed_file *file = &feeder->files.items[i];
+
+		if (file->header && file->is_ours && file->header->state == SN_DATA_RUNNING)
+			sn_watch_packet(&file->watch, file->fd, file->header,
+					sn_clock_ns(CLOCK_MONOTONIC), kind);
+	}
 }
 
 size_t sn_feeder_running_count(struct sn_feeder *feeder)

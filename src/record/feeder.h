@@ -32,27 +32,33 @@ struct sn_feeder {
 	int notify_fd; /* inotify: a new file in the folder; -1: none to be had */
 	char *folder;
 	uint64_t max_bytes; /* of all files together; 0: no limit */
+	int64_t packets_ns; /* from one sample packet to the next */
 	uint64_t backed_bytes;
-	bool has_unready;	  /* a file was seen that has no header yet ... */
-	unsigned unready_looks;	  /* ... so many looks ago */
-	int wait_ms;		  /* until the next look is due */
-	uint64_t namespace_inode; /* of our pids; 0: unknown */
-	int out_of_space_errno;	  /* 0: never ran out */
-	struct sn_cost cost;	  /* measured when first needed; 0: not yet, or it cannot be */
+	bool has_pause, is_paused; /* the launcher said so (sn_feeder_pause), and which */
+	bool has_unready;	   /* a file was seen that has no header yet ... */
+	unsigned unready_looks;	   /* ... so many looks ago */
+	int wait_ms;		   /* until the next look is due */
+	uint64_t namespace_inode;  /* of our pids; 0: unknown */
+	int out_of_space_errno;	   /* 0: never ran out */
+	struct sn_cost cost;	   /* measured when first needed; 0: not yet, or it cannot be */
 	SN_VEC(struct sn_fed_file) files;
 };
 
 /** Opens a feeder on a folder that must exist. The caller polls `notify_fd` with a time-out of
  * `wait_ms`. */
 sn_status sn_feeder_open(struct sn_feeder *feeder, const char *folder, uint64_t max_bytes,
-			 struct sn_error *err);
+			 int64_t packets_ns, struct sn_error *err);
 
 /** Looks at every file once and gives it space where that is due. Sets `wait_ms`: 1 while something
  * grows fast, more and more when nothing does. */
 void sn_feeder_feed(struct sn_feeder *feeder);
 
-/** Pauses or resumes sampling in every process that there is now. */
+/** Pauses or resumes measuring in every process that there is now, and in each that begins until this
+ * is called again. What the program itself pauses stays paused. */
 void sn_feeder_pause(struct sn_feeder *feeder, bool is_paused);
+
+/** Writes a packet of every process that there is now. */
+void sn_feeder_packet(struct sn_feeder *feeder, enum sn_packet_kind kind);
 
 /** Number of processes that still write, and of forked ones that have not begun to. */
 size_t sn_feeder_running_count(struct sn_feeder *feeder);

@@ -178,5 +178,8 @@ void sn_outside_packet_write(struct sn_outside *o)
 	record->minor_faults = fields.minor_faults;
 	record->major_faults = fields.major_faults;
 	record->resident_bytes = fields.resident_bytes;
+	record->voluntary_switches = record->involuntary_switches = UINT64_MAX;
+	record->io_read_bytes = record->io_write_bytes = -1;
+	record->pressure_cpu_ns = record->pressure_io_ns = record->pressure_memory_ns = -1;
 	record_commit(main_writer(o), record);
 }

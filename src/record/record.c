@@ -59,6 +59,8 @@ struct recording {
 	bool has_begun; /* --delay is over */
 	bool is_over;	/* --duration is over */
 	bool is_paused;
+	uint64_t
+		later_ns; /* between samples after a thread's beginning (--clock auto); 0: the same */
 	bool is_outside; /* no runtime in the target: sampled by us */
 	bool is_stopped; /* a signal ended the sampling of a process that runs on */
 	struct sn_outside *outside;
@@ -155,8 +157,8 @@ static void facts_take(struct recording *r)
 	l->pid = getpid();
 	l->rank = r->result->rank;
 	/* a running process that --pid names was not there to be measured before anyway */
-	l->is_windowed =
-		r->options->delay_s > 0 || (r->options->duration_s > 0 && !r->options->pid);
+	l->is_windowed = r->options->delay_s > 0 || r->options->starts_paused ||
+			 (r->options->duration_s > 0 && !r->options->pid);
 	l->target_pid = l->exit_status = -1;
 	l->elapsed_ns = l->tree_user_ns = l->tree_system_ns = -1;
 	l->others_share = -1;
@@ -198,6 +200,23 @@ static sn_status library_find(struct recording *r, struct sn_error *err)
 
 /* ---- the target ---- */
 
+/* What --clock auto asks for: samples that cost half a per cent of the CPU time. The other half of what
+ * a run of 10 s may cost is for its beginning and end. */
+static uint64_t later_period_ns(struct recording *r)
+{
+	enum {
+		PART = 200,
+		HANDLER_NS = 3000, /* docs/method/sampling.md: a handler with its walk */
+		LEAST_NS = 1000700,
+		MOST_NS = 10007000,
+		UNKNOWN_NS = 4002800, /* where no signal's cost could be measured */
+	};
+	uint64_t signal_ns = r->feeder.cost.signal_ns = sn_cost_of_signal();
+	uint64_t period_ns = signal_ns ? (signal_ns + HANDLER_NS) * PART : UNKNOWN_NS;
+
+	return period_ns < LEAST_NS ? 0 : period_ns < MOST_NS ? period_ns : MOST_NS;
+}
+
 /* The target's environment: ours, with LD_PRELOAD changed in place or added, settings last. */
 static char **environment_make(struct recording *r)
 {
@@ -218,7 +237,7 @@ static char **environment_make(struct recording *r)
 		sn_text_addf(&preload, "LD_PRELOAD=%s", r->library.chars);
 		sn_vec_push(&words, preload.chars);
 	}
-	sn_settings_text(r->options, r->live.path.chars, &settings);
+	sn_settings_text(r->options, r->live.path.chars, r->later_ns, &settings);
 	sn_vec_push(&words, settings.chars);
 	sn_vec_push(&words, NULL);
 	return words.items;
@@ -263,15 +282,17 @@ static void outside_feed(void *context)
 static sn_status outside_open(struct recording *r, pid_t pid, bool is_before_exec,
 			      struct sn_error *err)
 {
-	struct sn_outside_options options = { .pid = pid,
-					      .is_before_exec = is_before_exec,
-					      .starts_paused = r->options->delay_s > 0,
-					      .rate_hz = r->options->rate_hz,
-					      .folder = r->live.path.chars,
-					      .host = r->host,
-					      .rank = r->result->rank,
-					      .feed = outside_feed,
-					      .feed_context = &r->feeder };
+	struct sn_outside_options options = {
+		.pid = pid,
+		.is_before_exec = is_before_exec,
+		.starts_paused = r->options->delay_s > 0 || r->options->starts_paused,
+		.rate_hz = r->later_ns ? 1000700000.0 / (double)r->later_ns : r->options->rate_hz,
+		.folder = r->live.path.chars,
+		.host = r->host,
+		.rank = r->result->rank,
+		.feed = outside_feed,
+		.feed_context = &r->feeder
+	};
 
 	return sn_outside_open(&options, &r->outside, err);
 }
@@ -287,6 +308,7 @@ static sn_status target_start(struct recording *r, struct sn_error *err)
 	if (pipe2(report, O_CLOEXEC) || (r->is_outside && pipe2(go, O_CLOEXEC)))
 		return sn_error_errno(err, "cannot start '%s'", r->target.path);
 	r->machine_before = sn_machine_time_now();
+	r->is_paused = r->options->starts_paused;
 	r->started_ns = (uint64_t)sn_clock_ns(CLOCK_MONOTONIC);
 	r->pid = fork();
 	if (!r->pid) {
@@ -325,6 +347,7 @@ static sn_status target_start(struct recording *r, struct sn_error *err)
 
 static sn_status attach(struct recording *r, struct sn_error *err)
 {
+	r->is_paused = r->options->starts_paused;
 	r->started_ns = (uint64_t)sn_clock_ns(CLOCK_MONOTONIC);
 	return outside_open(r, r->options->pid, false, err);
 }
@@ -349,6 +372,8 @@ static void signals_take(struct recording *r)
 		sigaddset(&set, taken[i]);
 	if (r->options->pause_signal)
 		sigaddset(&set, r->options->pause_signal);
+	if (r->options->packet_signal)
+		sigaddset(&set, r->options->packet_signal);
 	sigprocmask(SIG_BLOCK, &set, &r->caller_mask);
 	r->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
@@ -360,7 +385,17 @@ static void signal_pass_on(struct recording *r, const struct signalfd_siginfo *i
 	if ((int)info->ssi_signo == r->options->pause_signal) {
 		r->is_paused = !r->is_paused;
 		r->launch.is_windowed = true;
-		pause_all(r, r->is_paused);
+		if (r->is_over)
+			return;
+		if (!r->is_paused)
+			pause_all(r, false);
+		sn_feeder_packet(&r->feeder, r->is_paused ? SN_PACKET_PAUSE : SN_PACKET_RESUME);
+		if (r->is_paused)
+			pause_all(r, true);
+		return;
+	}
+	if ((int)info->ssi_signo == r->options->packet_signal) {
+		sn_feeder_packet(&r->feeder, SN_PACKET_SIGNAL);
 		return;
 	}
 	switch (info->ssi_signo) {
@@ -390,17 +425,14 @@ static void limits_look(struct recording *r)
 
 	if (!r->has_begun && seconds_since_start(r) >= o->delay_s) {
 		r->has_begun = true;
-		if (o->delay_s > 0)
+		if (o->delay_s > 0 && !r->is_paused)
 			pause_all(r, false);
 	}
 	if (!r->is_over && o->duration_s > 0 &&
-	    seconds_since_start(r) >= o->delay_s + o->duration_s)
+	    seconds_since_start(r) >= o->delay_s + o->duration_s) {
 		r->is_over = true;
-	/* New processes begin as the settings say, so the state is told to all again and again. */
-	if (r->is_over)
 		pause_all(r, true);
-	else if (r->has_begun && o->delay_s > 0 && !r->is_paused)
-		pause_all(r, false);
+	}
 }
 
 static int status_code(int status)
@@ -578,7 +610,10 @@ static sn_status prepare(struct recording *r, struct sn_error *err)
 	if (status == SN_OK && !r->is_outside)
 		status = library_find(r, err);
 	if (status == SN_OK)
-		status = sn_feeder_open(&r->feeder, r->live.path.chars, r->options->max_bytes, err);
+		status = sn_feeder_open(&r->feeder, r->live.path.chars, r->options->max_bytes,
+					(int64_t)(r->options->packets_s * 1e9), err);
+	if (status == SN_OK && r->options->is_rate_auto)
+		r->later_ns = later_period_ns(r);
 	return status;
 }
 

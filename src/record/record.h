@@ -27,12 +27,16 @@ struct sn_record_options {
 	const char *label;  /* or NULL */
 	const char *clock;  /* as given: "hi", "250", ...; for the launch file */
 	double rate_hz;	    /* 0: no sampling */
+	bool is_rate_auto;  /* after a thread's beginning, the rate that costs little here */
 	const char *follow; /* "all", "fork", "exec", "none" or "=REGEX" */
 	double delay_s, duration_s; /* 0: from the start, to the end */
 	uint64_t max_bytes;	    /* 0: no limit */
 	const char *heap;	    /* --heap: "trace"; NULL: off */
 	bool mpi;		    /* --mpi: calls of MPI are traced */
+	double packets_s;	    /* from one sample packet to the next */
 	int pause_signal;	    /* sent to this command; 0: none */
+	int packet_signal;	    /* likewise: a sample packet; 0: none */
+	bool starts_paused;	    /* until pause_signal, or the program's sonde_resume */
 	bool without_source;	    /* keep no source text in the experiment */
 	const char *const *debug_folders;
 	size_t debug_folder_count;

@@ -20,8 +20,6 @@
 
 enum {
 	FIRST_NS = 50000000,
-	EVERY_NS = 1000000000,
-	PACKET_LATE_NS = 1200000000,
 	TITLE_MOST = 400,   /* bytes */
 	THREADS_MOST = 256, /* at one look at a process: each costs some 20 us */
 };
@@ -189,6 +187,41 @@ static uint64_t resident_bytes(pid_t pid)
 	return pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
+/* Bytes that the process read and wrote so far, by all system calls. Left alone if they cannot be had,
+ * as of a process of another user. */
+static void io_look(struct sn_data_header *header)
+{
+	unsigned long long read_bytes, write_bytes;
+	char path[64], text[512];
+
+	snprintf(path, sizeof(path), "/proc/%d/io", header->pid);
+	if (!file_read(path, text, sizeof(text)) ||
+	    sscanf(text, "rchar: %llu wchar: %llu", &read_bytes, &write_bytes) != 2)
+		return;
+	header->io_read_bytes = (int64_t)(read_bytes - header->own_read_bytes);
+	header->io_write_bytes = (int64_t)write_bytes;
+}
+
+/* How long some task of the host has waited for a resource since boot (Linux, accounting/psi). */
+static int64_t pressure_ns(const char *path)
+{
+	unsigned long long total_us;
+	const char *total;
+	char text[256];
+
+	if (!file_read(path, text, sizeof(text)) || strncmp(text, "some ", 5) != 0)
+		return -1;
+	total = strstr(text, "total=");
+	return total && sscanf(total, "total=%llu", &total_us) == 1 ? (int64_t)total_us * 1000 : -1;
+}
+
+static void pressure_look(struct sn_data_header *header)
+{
+	header->pressure_cpu_ns = pressure_ns("/proc/pressure/cpu");
+	header->pressure_io_ns = pressure_ns("/proc/pressure/io");
+	header->pressure_memory_ns = pressure_ns("/proc/pressure/memory");
+}
+
 /* ---- looks ---- */
 
 /* The title of a process that wrote over its command line, whenever it is another. A server's workers
@@ -245,23 +278,35 @@ static bool process_look(struct sn_watch *watch, int fd, struct sn_data_header *
 		header->wait_cpu_ns = wait_ns;
 	if (stat->state != 'Z') {
 		header->resident_bytes = resident_bytes(header->pid);
+		io_look(header);
+		pressure_look(header);
 		title_look(watch, fd, header, now_ns);
 	}
 	return true;
 }
 
 static void packet_write(struct sn_watch *watch, int fd, struct sn_data_header *header,
-			 int64_t now_ns, const struct stat_fields *stat)
+			 int64_t now_ns, const struct stat_fields *stat, enum sn_packet_kind kind)
 {
 	struct sn_record_packet packet = {
-		.header = { .type = SN_RECORD_PACKET, .size_bytes = sizeof(packet) },
+		.header = { .type = SN_RECORD_PACKET,
+			    .flags = (uint8_t)kind,
+			    .size_bytes = sizeof(packet) },
 		.time_ns = now_ns,
 		.user_ns = stat->user_ns,
 		.system_ns = stat->system_ns,
 		.wait_cpu_ns = header->wait_cpu_ns,
 		.minor_faults = stat->minor_faults,
 		.major_faults = stat->major_faults,
+		/* by thread: too much to read here */
+		.voluntary_switches = UINT64_MAX,
+		.involuntary_switches = UINT64_MAX,
 		.resident_bytes = header->resident_bytes,
+		.io_read_bytes = header->io_read_bytes,
+		.io_write_bytes = header->io_write_bytes,
+		.pressure_cpu_ns = header->pressure_cpu_ns,
+		.pressure_io_ns = header->pressure_io_ns,
+		.pressure_memory_ns = header->pressure_memory_ns,
 	};
 
 	record_write(watch, fd, header, &packet, sizeof(packet), now_ns);
@@ -276,13 +321,22 @@ void sn_watch_look(struct sn_watch *watch, int fd, struct sn_data_header *header
 		watch->due_ns = header->start_ns + FIRST_NS;
 	if (now_ns < watch->due_ns)
 		return;
-	watch->due_ns = now_ns + EVERY_NS;
+	watch->due_ns = now_ns + watch->every_ns;
 	if (!process_look(watch, fd, header, now_ns, &stat))
 		return;
 	if (!header->packet_ns)
 		header->packet_ns = header->start_ns;
-	if (now_ns - header->packet_ns > PACKET_LATE_NS)
-		packet_write(watch, fd, header, now_ns, &stat);
+	if (now_ns - header->packet_ns > watch->every_ns + watch->every_ns / 5)
+		packet_write(watch, fd, header, now_ns, &stat, SN_PACKET_PERIODIC);
+}
+
+void sn_watch_packet(struct sn_watch *watch, int fd, struct sn_data_header *header, int64_t now_ns,
+		     enum sn_packet_kind kind)
+{
+	struct stat_fields stat;
+
+	if (process_look(watch, fd, header, now_ns, &stat))
+		packet_write(watch, fd, header, now_ns, &stat, kind);
 }
 
 void sn_watch_end(struct sn_watch *watch, int fd, struct sn_data_header *header, int64_t now_ns)

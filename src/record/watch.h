@@ -16,13 +16,17 @@
 struct sn_watch {
 	struct sn_chunk_header *chunk; /* mapped; NULL: none yet */
 	uint32_t used_bytes;
-	int64_t due_ns; /* of the next look; 0: at once */
-	uint64_t title; /* hash of the last that was written; 0: none */
+	int64_t every_ns, due_ns; /* from look to look; of the next, 0: soon after the start */
+	uint64_t title;		  /* hash of the last that was written; 0: none */
 };
 
-/** Writes accounts if a look is due: soon after the start, then once a second. `fd` is the data
+/** Writes accounts if a look is due: soon after the start, then every `every_ns`. `fd` is the data
  *  file, `header` its mapping. */
 void sn_watch_look(struct sn_watch *watch, int fd, struct sn_data_header *header, int64_t now_ns);
+
+/** Writes a packet now. */
+void sn_watch_packet(struct sn_watch *watch, int fd, struct sn_data_header *header, int64_t now_ns,
+		     enum sn_packet_kind kind);
 
 /** Notes that the process has ended, or is a zombie that can still be looked at. Writes a last
  * account, and the process's end if the runtime did not write it. */

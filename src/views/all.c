@@ -29,6 +29,7 @@
 	X(messages)                                                                                \
 	X(waitstates)                                                                              \
 	X(system)                                                                                  \
+	X(packets)                                                                                 \
 	X(env)                                                                                     \
 	X(samples)                                                                                 \
 	X(phases)                                                                                  \

@@ -208,7 +208,8 @@ static void why_no_loops(const struct sn_view_input *input, struct sn_text *out)
 static const struct sn_explanation loop_words[] = {
 	{ "label", "text",
 	  "The loop as people read it: file.c:41-57, or the function's name and an offset "
-	  "where no lines are known.",
+	  "where no lines are known. In 'show packets': the text that the program gave to "
+	  "sonde_sample.",
 	  "loop" },
 	{ "line_first", "count", "First source line of the loop.", NULL },
 	{ "line_last", "count", "Last source line of the loop.", NULL },

@@ -225,7 +225,8 @@ static const struct sn_explanation explanations[] = {
 	{ "kind", "text",
 	  "Of a wait: lock, condition, io, poll, sleep, child or other. Of a tree's node: "
 	  "function or loop. In 'show env': run or variable. Of system time: call, fault, "
-	  "unseen (time without an observation), sonde or unknown.",
+	  "unseen (time without an observation), sonde or unknown. Of a sample packet: why it "
+	  "was written (periodic, start, end, label, signal, pause, resume or fork).",
 	  NULL },
 	{ "caller", "text",
 	  "The nearest function of the program itself on the path to the wait or "

@@ -129,6 +129,17 @@ const struct sn_explanation sn_explained_values[] = {
 	{ "small", "diff", "Below the share of time that is tested.", "verdict" },
 	{ "repeat", "diff", "Too few runs on a side to tell noise from change.", "verdict" },
 	{ "total", "diff", "The whole run, in place of a function or a loop.", "kind" },
+	/* ---- kinds of sample packets ---- */
+	{ "periodic", "packet", "A sample packet of each second (record --packets).", "kind" },
+	{ "start", "packet", "The sample packet of a program's begin.", "kind" },
+	{ "end", "packet", "The sample packet of a program's end.", "kind" },
+	{ "signal", "packet", "A sample packet that a signal asked for (record --packet-signal).",
+	  "kind" },
+	{ "pause", "packet",
+	  "The sample packet at which measuring paused: what follows until 'resume' is not sampled.",
+	  "kind resume" },
+	{ "resume", "packet", "The sample packet at which measuring went on.", "kind pause" },
+	{ "fork", "packet", "The sample packet before a fork.", "kind" },
 	/* ---- rows of 'show env', kinds and types of phases ---- */
 	{ "run", "text", "In 'show env': a fact of the launch or of the machine.", "kind" },
 	{ "variable", "text", "In 'show env': a variable of the environment.", "kind" },

@@ -28,6 +28,7 @@
 #define SN_WIRE_DATA_H
 
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "wire/build_id.h"
@@ -70,6 +71,12 @@ enum sn_data_state {
 			    follows */
 	/* abort or a fatal signal that we saw coming; the launcher knows the rest */
 	SN_DATA_ABORTED,
+};
+
+/** Who paused the measurement: it goes on when neither does. */
+enum sn_paused {
+	SN_PAUSED_BY_LAUNCHER = 1, /* --delay, --duration, --pause-signal */
+	SN_PAUSED_BY_PROGRAM = 2,  /* sonde_pause */
 };
 
 /** How the process came to be. */
@@ -125,7 +132,7 @@ struct sn_data_header {
 	_Atomic uint64_t children_not_followed; /* setuid, 32-bit, static, by --follow */
 	_Atomic uint64_t waits_short;		/* blocking calls below the threshold: number ... */
 	_Atomic uint64_t waits_short_ns;	/* ... and their sum */
-	_Atomic uint32_t is_paused;		/* pause and resume */
+	_Atomic uint32_t is_paused;		/* bits of enum sn_paused; 0: measuring */
 	_Atomic uint32_t children_forked;	/* each is to bring a file of its own */
 
 	char host[SN_DATA_HOST_MAX];
@@ -140,6 +147,16 @@ struct sn_data_header {
 	_Atomic uint64_t switch_after_count; /* context switches of threads after their events */
 	_Atomic uint64_t timed_calls;	     /* that may block: two readings of the counter each */
 	_Atomic uint64_t timer_signals;	     /* of handler_count: samples by CPU timers */
+
+	/* what the launcher learns with resident_bytes: rchar and wchar of /proc/PID/io, and how
+	 * long some task of the host waited for each resource since it was booted; -1: not known */
+	_Atomic int64_t io_read_bytes, io_write_bytes;
+	_Atomic int64_t pressure_cpu_ns, pressure_io_ns, pressure_memory_ns;
+	int64_t start_wait_cpu_ns; /* what the first thread had waited for a CPU until start_ns: for
+				    * its exec and the loader */
+	uint64_t period_later_ns,
+		burst_ns;		 /* requested, by record --clock auto; 0: period_ns stays */
+	_Atomic uint64_t own_read_bytes; /* of rchar: what packets of the runtime read from /proc */
 };
 
 /** The OWNER of chunks that the launcher writes: no thread of the process. */
@@ -332,22 +349,30 @@ struct sn_record_registers {
 	uint64_t values[16];
 };
 
-/** Once a second while the process runs, and at labels (TEXT_LABEL follows at once). */
+/** The global data of a process, since it began: each second while it runs (record --packets), and
+ * at events. Records of older versions end before io_read_bytes; their label_bytes is 0. */
 struct sn_record_packet {
-	struct sn_record_header header;
-	uint32_t reserved;
+	struct sn_record_header header; /* flags: enum sn_packet_kind */
+	uint32_t label_bytes;		/* without a final zero, which is there if it is not 0 */
 	int64_t time_ns;
 	int64_t user_ns, system_ns, wait_cpu_ns; /* of the process so far; -1: unknown */
-	uint64_t minor_faults, major_faults, voluntary_switches, involuntary_switches;
-	uint64_t resident_bytes; /* 0: unknown */
+	uint64_t minor_faults, major_faults;
+	uint64_t voluntary_switches, involuntary_switches; /* UINT64_MAX: unknown */
+	uint64_t resident_bytes;			   /* 0: unknown */
+	/* rchar and wchar of /proc/PID/io; and of the host, since it was booted, the time in which
+	 * some task waited for the resource (the first line of /proc/pressure); -1: unknown */
+	int64_t io_read_bytes, io_write_bytes;
+	int64_t pressure_cpu_ns, pressure_io_ns, pressure_memory_ns;
+	char label[];
 };
+enum { SN_PACKET_BYTES_LEAST = offsetof(struct sn_record_packet, io_read_bytes) };
 
 enum sn_text_kind {
 	SN_TEXT_ARGUMENT,    /* one per word, in order */
 	SN_TEXT_ENVIRONMENT, /* NAME=value; values of redacted names are "***" */
 	SN_TEXT_FOLDER,
 	SN_TEXT_WARNING, /* a sentence for people */
-	SN_TEXT_LABEL,	 /* of the packet before it */
+	SN_TEXT_RESERVED,
 	SN_TEXT_JIT,	 /* path of a jitdump or perf map file that the process wrote */
 	SN_TEXT_PROGRAM, /* path of the executable, as /proc/self/exe says */
 	SN_TEXT_TITLE,	 /* what the process wrote over its command line (setproctitle) */

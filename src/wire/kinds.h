@@ -50,4 +50,17 @@ enum sn_loss {
 	SN_LOSS_KINDS,
 };
 
+/** Why a packet was written. */
+enum sn_packet_kind {
+	SN_PACKET_PERIODIC,
+	SN_PACKET_START,  /* the image began to be measured */
+	SN_PACKET_END,	  /* the image ended */
+	SN_PACKET_LABEL,  /* sonde_sample (sonde/control.h) */
+	SN_PACKET_SIGNAL, /* record --packet-signal */
+	SN_PACKET_PAUSE, /* measuring stopped for a while; what follows until RESUME was not measured */
+	SN_PACKET_RESUME,
+	SN_PACKET_FORK, /* before a fork */
+	SN_PACKET_KINDS,
+};
+
 #endif

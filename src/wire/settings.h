@@ -33,11 +33,15 @@ enum sn_heap_mode { SN_HEAP_OFF, SN_HEAP_TRACE };
 
 struct sn_settings {
 	uint64_t period_ns; /* period=: CPU time between samples; 0: no sampling; default 1000700 */
+	/* later=, burst=: once a thread has used burst_ns, the time between samples is period_later_ns
+	 * (record --clock auto); 0: it stays */
+	uint64_t period_later_ns, burst_ns;
 	/* wait=: shorter waits are not recorded; default 50000; 0: waits off */
 	uint64_t wait_min_ns;
+	uint64_t packets_ns;   /* packets=: from one sample packet to the next; default 1 s */
 	uint64_t chunks_max;   /* chunks=: a file never grows beyond this; 0: no limit */
 	uint32_t pause_signal; /* pause=: number of the signal that pauses and resumes; 0: none */
-	uint32_t is_paused;    /* paused=1: start paused (--delay: the launcher sends the signal) */
+	uint32_t is_paused;    /* paused=1: start paused; the launcher says when it is over */
 	/* mechanism=: enum sn_mechanism to begin the ladder with (tests) */
 	uint32_t mechanism_first;
 	uint32_t stack_max_frames; /* depth=: default 4096 */
@@ -104,6 +108,7 @@ static inline enum sn_follow sn_settings_follow(const char *text)
 static inline void sn_settings_default(struct sn_settings *settings)
 {
 	*settings = (struct sn_settings){ .period_ns = 1000700,
+					  .packets_ns = 1000000000,
 					  .wait_min_ns = 50000,
 					  .stack_max_frames = 4096 };
 }
@@ -132,6 +137,10 @@ static inline int sn_settings_parse(const char *text, struct sn_settings *settin
 		(void)sn_settings_number(value, &number);
 		if (sn_settings_key_is(text, "period"))
 			settings->period_ns = number;
+		else if (sn_settings_key_is(text, "later"))
+			settings->period_later_ns = number;
+		else if (sn_settings_key_is(text, "burst"))
+			settings->burst_ns = number;
 		else if (sn_settings_key_is(text, "wait"))
 			settings->wait_min_ns = number;
 		else if (sn_settings_key_is(text, "chunks"))
@@ -158,6 +167,8 @@ static inline int sn_settings_parse(const char *text, struct sn_settings *settin
 			settings->heap = (uint32_t)number;
 		else if (sn_settings_key_is(text, "mpi"))
 			settings->mpi = number != 0;
+		else if (sn_settings_key_is(text, "packets"))
+			settings->packets_ns = number;
 		else if (sn_settings_key_is(text, "plans"))
 			settings->has_plans = number != 0;
 		else if (sn_settings_key_is(text, "causal"))

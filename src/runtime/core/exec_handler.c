@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "runtime/core/parse.h"
+#include "runtime/core/packets.h"
 #include "runtime/core/real.h"
 #include "runtime/core/signals.h"
 
@@ -539,6 +540,10 @@ SN_EXPORT pid_t fork(void)
 {
 	struct sn_thread *self = sn_self_in_call();
 
+	if (sn_enter(self)) {
+		sn_packet_write(self, SN_PACKET_FORK, NULL, sn_now_ns());
+		sn_leave(self);
+	}
 	is_in_wrapper = true;
 	pid_t child = REAL(fork)();
 	is_in_wrapper = false;

@@ -1,12 +1,11 @@
-/* The end of an image: accounts of all threads, end times; and the packets of each second until then. */
+/* The end of an image: accounts of all threads, the last packet, end times. */
 #include "runtime/core/collector.h"
 
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 
-#include "runtime/core/adopt.h"
-#include "runtime/core/parse.h"
+#include "runtime/core/packets.h"
 
 enum { OTHERS_MAX = 512 }; /* live threads whose accounts are asked for one by one at exit */
 
@@ -66,7 +65,7 @@ static uint64_t count_ending(void)
 /* Threads that the kernel knows and we do not: the folder of tasks has one link for each, and two
  * of its own. Threads that come or go at the moment may look like that, so the least of a few looks
  * counts. */
-static void count_raw_threads(void)
+void sn_count_raw_threads(void)
 {
 	uint64_t least = UINT64_MAX;
 
@@ -105,7 +104,7 @@ void sn_finish(enum sn_data_state state, int code)
 	if (self)
 		atomic_store_explicit(&self->busy, 1, memory_order_relaxed);
 	if (!sn_state->is_sealed)
-		count_raw_threads();
+		sn_count_raw_threads();
 	int64_t now_ns = sn_now_ns();
 	sn_maps_finish(self, now_ns);
 	uint32_t count = atomic_load(&sn_state->next_block);
@@ -114,6 +113,8 @@ void sn_finish(enum sn_data_state state, int code)
 		if (thread && atomic_load(&thread->is_live) == 1 && asked++ < OTHERS_MAX)
 			account_for(thread, self, now_ns);
 	}
+	if (self)
+		sn_packet_write(self, SN_PACKET_END, NULL, sn_now_ns());
 	write_end_times();
 	sn_count_overhead(now_ns);
 	atomic_store_explicit(&sn_header()->state, state, memory_order_release);
@@ -133,43 +134,4 @@ void sn_finish_early(const char *why)
 	atomic_store_explicit(&sn_state->active, 0, memory_order_release);
 	if (!sn_state->is_sealed)
 		sn_collect_pause_all();
-}
-
-/* Written by whatever thread of ours is at work when a second is over: there is no helper thread in
- * the target, so a process that does nothing writes none. */
-void sn_packet_if_due(struct sn_thread *self, int64_t now_ns)
-{
-	int64_t due_ns = atomic_load_explicit(&sn_state->next_packet_ns, memory_order_relaxed);
-	struct rusage usage;
-
-	if (now_ns < due_ns || sn_state->is_sealed ||
-	    !atomic_compare_exchange_strong(&sn_state->next_packet_ns, &due_ns,
-					    now_ns + 1000000000))
-		return;
-	if (SYS(getrusage, RUSAGE_SELF, &usage) != 0)
-		return;
-	count_raw_threads();
-	sn_adopt_look_again();
-	sn_header()->end_user_ns = time_ns(usage.ru_utime);
-	sn_header()->end_system_ns = time_ns(usage.ru_stime);
-	struct sn_record_packet *record = sn_writer_reserve(&self->writer, sizeof *record, now_ns);
-	if (!record) {
-		sn_lose(SN_LOSS_NO_SPACE);
-		return;
-	}
-	*record = (struct sn_record_packet){
-		.header = { .type = SN_RECORD_PACKET, .size_bytes = sizeof *record },
-		.time_ns = now_ns,
-		.user_ns = time_ns(usage.ru_utime),
-		.system_ns = time_ns(usage.ru_stime),
-		/* these two would need a descriptor here: the launcher leaves them in the header */
-		.wait_cpu_ns = sn_header()->wait_cpu_ns ? sn_header()->wait_cpu_ns : -1,
-		.minor_faults = (uint64_t)usage.ru_minflt,
-		.major_faults = (uint64_t)usage.ru_majflt,
-		.voluntary_switches = (uint64_t)usage.ru_nvcsw,
-		.involuntary_switches = (uint64_t)usage.ru_nivcsw,
-		.resident_bytes = sn_header()->resident_bytes,
-	};
-	sn_writer_commit(&self->writer, sizeof *record);
-	sn_header()->packet_ns = now_ns;
 }

@@ -1,5 +1,6 @@
 /* Which modules are loaded, for walks of the stack and as MAP and UNMAP records. */
 #include "runtime/core/collector.h"
+#include "runtime/core/packets.h"
 
 #include <elf.h>
 #include <link.h>
@@ -157,6 +158,7 @@ static void add_image(struct sn_module_table *table, struct sn_writer *writer,
 		return;
 	remove_overlaps(table, module.load_start, module.load_end);
 	insert(table, &module);
+	sn_control_connect(image->phdrs, image->phdr_count, image->load_bias);
 	write_maps(writer, image, now_ns);
 }
 

@@ -149,6 +149,7 @@ struct sn_config {
 	bool is_sealed; /* a filter or no time-stamp counter: children are not measured */
 	/* this program is to be measured (else only the environment is handed on) */
 	bool is_followed;
+	bool is_paused; /* the program paused its measurement: so are its children */
 	struct sn_settings settings;
 	char settings_text[SN_SETTINGS_PATH_MAX + 512]; /* as it was in the environment */
 	char library[SN_SETTINGS_PATH_MAX];		/* our path in LD_PRELOAD */
@@ -268,6 +269,9 @@ void sn_thread_end(void);
 void sn_thread_find_root(struct sn_thread *self);
 void sn_thread_write_account(struct sn_thread *thread, struct sn_writer *writer, uint8_t type,
 			     int64_t now_ns);
+/** How long a thread has waited for a CPU, by the kernel (the second number of schedstat); -1: not
+ * known. Opens a file for a moment, so only threads that lived long enough are worth it. */
+int64_t sn_thread_wait_cpu_ns(int32_t tid);
 /** CPU time of another thread by /proc, in steps of 10 ms; left alone if it cannot be had. */
 void sn_thread_times(int32_t tid, int64_t *user_ns, int64_t *system_ns);
 /** The latest account, if a second is over since the one before. */
@@ -289,6 +293,10 @@ static inline struct sn_thread *sn_self_in_call(void)
 /* core/finish_handler.c */
 /** The image ends: accounts of all threads, end times. More than once is fine. */
 void sn_finish(enum sn_data_state state, int code);
+/** Looks for threads that the kernel knows and we do not, and notes their number. */
+void sn_count_raw_threads(void);
+
+/* core/packets_handler.c */
 /** A packet, if one is due. */
 void sn_packet_if_due(struct sn_thread *self, int64_t now_ns);
 

@@ -125,8 +125,15 @@ static void describe_header(struct sn_data_header *header, enum sn_data_origin o
 		origin == SN_DATA_ORIGIN_EXEC ? process_start_ns() : header->start_ns;
 	header->exit_code = -1;
 	header->period_ns = sn_config.settings.period_ns;
+	header->period_later_ns = sn_config.settings.period_later_ns;
+	header->burst_ns = sn_config.settings.burst_ns;
 	header->end_wait_cpu_ns = -1;
-	header->is_paused = sn_config.settings.is_paused;
+	int64_t waited_ns = sn_thread_wait_cpu_ns((int32_t)SYS(gettid));
+	header->start_wait_cpu_ns = waited_ns > 0 ? waited_ns : 0;
+	header->is_paused = (sn_config.settings.is_paused ? SN_PAUSED_BY_LAUNCHER : 0) |
+			    (sn_config.is_paused ? SN_PAUSED_BY_PROGRAM : 0);
+	header->io_read_bytes = header->io_write_bytes = -1;
+	header->pressure_cpu_ns = header->pressure_io_ns = header->pressure_memory_ns = -1;
 	/* what earlier images of this process used; a forked child starts from zero */
 	if (origin == SN_DATA_ORIGIN_EXEC) {
 		header->follows_exec = sn_config.settings.is_same_process;

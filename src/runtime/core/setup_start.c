@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "runtime/core/collector.h"
+#include "runtime/core/packets.h"
 #include "runtime/core/real.h"
 #include "runtime/core/signals.h"
 
@@ -106,7 +107,9 @@ bool sn_start_image(enum sn_data_origin origin, uint32_t parent_sequence)
 	if (!sn_collect_install(origin))
 		return false;
 	atomic_store_explicit(&sn_header()->state, SN_DATA_RUNNING, memory_order_release);
-	sn_state->next_packet_ns = sn_now_ns() + 1000000000;
+	int64_t now_ns = sn_now_ns();
+	sn_packet_write(self, SN_PACKET_START, NULL, now_ns);
+	sn_state->next_packet_ns = now_ns + (int64_t)sn_config.settings.packets_ns;
 	atomic_store_explicit(&sn_state->active, 1, memory_order_release);
 	return true;
 }

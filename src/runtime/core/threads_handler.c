@@ -194,9 +194,7 @@ void sn_thread_begin(struct sn_thread *self, bool is_main)
 	sn_self = self;
 }
 
-/* Waiting for a CPU, by the kernel: the second number of schedstat. Opens a file for a moment, so
- * only threads that lived long enough to be worth it. */
-static int64_t wait_cpu_ns(int32_t tid)
+int64_t sn_thread_wait_cpu_ns(int32_t tid)
 {
 	char path[64] = "/proc/self/task/", text[96];
 	char *at = path + sizeof "/proc/self/task/" - 1;
@@ -262,7 +260,7 @@ void sn_thread_write_account(struct sn_thread *thread, struct sn_writer *writer,
 		sn_thread_times(thread->tid, &account.user_ns, &account.system_ns);
 	}
 	if (type == SN_RECORD_THREAD_END && now_ns - thread->start_ns > 5000000)
-		account.wait_cpu_ns = wait_cpu_ns(thread->tid);
+		account.wait_cpu_ns = sn_thread_wait_cpu_ns(thread->tid);
 	struct sn_record_thread_account *record = sn_writer_reserve(writer, sizeof *record, now_ns);
 	if (!record) {
 		sn_lose(SN_LOSS_NO_SPACE);

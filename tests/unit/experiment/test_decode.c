@@ -218,6 +218,49 @@ TEST(who_waited_knows_the_signal)
 	sn_experiment_free(decoder.experiment);
 }
 
+/* Packets of older versions end before the bytes read and written. */
+TEST(packets_of_all_versions_are_read)
+{
+	struct written w = file_begin(7);
+	struct sn_writer a = thread_begin(&w, 0);
+	struct sn_record_packet *packet = sn_writer_reserve(&a, SN_PACKET_BYTES_LEAST, T0 + 10);
+	const struct sn_packet *p;
+	struct sn_experiment *e;
+
+	memset(packet, 0, SN_PACKET_BYTES_LEAST);
+	packet->header =
+		(struct sn_record_header){ SN_RECORD_PACKET, 0, (uint16_t)SN_PACKET_BYTES_LEAST };
+	packet->time_ns = T0 + 10;
+	packet->user_ns = 5;
+	sn_writer_commit(&a, SN_PACKET_BYTES_LEAST);
+	packet = sn_writer_reserve(&a, sizeof(*packet) + 8, T0 + 20);
+	*packet = (struct sn_record_packet){ .header = { SN_RECORD_PACKET, SN_PACKET_LABEL,
+							 sizeof(*packet) + 8 },
+					     .label_bytes = 5,
+					     .time_ns = T0 + 20,
+					     .io_read_bytes = 77,
+					     .pressure_io_ns = -1 };
+	memcpy(packet->label, "solve\0\0", 8);
+	sn_writer_commit(&a, sizeof(*packet) + 8);
+	packet = sn_writer_reserve(&a, sizeof(*packet), T0 + 30);
+	*packet = (struct sn_record_packet){ .header = { SN_RECORD_PACKET, 99, sizeof(*packet) },
+					     .label_bytes = 400, /* damaged */
+					     .time_ns = T0 + 30 };
+	sn_writer_commit(&a, sizeof(*packet));
+	e = decoded(w.file.base, w.length);
+	REQUIRE(e->packets.count == 3);
+	p = e->packets.items;
+	CHECK(p[0].kind == SN_PACKET_PERIODIC && p[0].user_ns == 5 && p[0].io_read_bytes == -1 &&
+	      p[0].pressure_cpu_ns == -1 && !p[0].label);
+	CHECK(p[1].kind == SN_PACKET_LABEL && p[1].io_read_bytes == 77 &&
+	      p[1].pressure_io_ns == -1);
+	CHECK_STRING(p[1].label, "solve");
+	CHECK(p[2].kind == SN_PACKET_PERIODIC && !p[2].label);
+	CHECK(!e->is_windowed);
+	sn_experiment_free(e);
+	free(w.file.base);
+}
+
 /* A sum lacks what an open instance will add to it. */
 TEST(iterations_follow_from_the_sum)
 {

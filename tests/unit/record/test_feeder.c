@@ -43,7 +43,7 @@ TEST(a_file_that_gets_ready_late_is_fed)
 	int fd;
 
 	CHECK(mkdtemp(folder) != NULL);
-	CHECK_INT(sn_feeder_open(&feeder, folder, 0, &err), SN_OK);
+	CHECK_INT(sn_feeder_open(&feeder, folder, 0, 1000000000, &err), SN_OK);
 	fd = file_begin(folder);
 	CHECK(fd >= 0);
 	for (int i = 0; i < 3; i++)
@@ -75,7 +75,7 @@ TEST(a_file_that_never_gets_ready_slows_the_looks_down)
 	struct sn_error err;
 
 	CHECK(mkdtemp(folder) != NULL);
-	CHECK_INT(sn_feeder_open(&feeder, folder, 0, &err), SN_OK);
+	CHECK_INT(sn_feeder_open(&feeder, folder, 0, 1000000000, &err), SN_OK);
 	close(file_begin(folder));
 	sn_feeder_feed(&feeder);
 	CHECK_INT(feeder.wait_ms, 1);
