@@ -124,7 +124,7 @@ sn_status sn_export_chrome(const struct sn_profile *profile,
 
 	(void)err;
 	b.gap_ns = e->processes.count && e->processes.items[0].rate_hz > 0
-			   ? (int64_t)(2e9 / e->processes.items[0].rate_hz)
+			   ? (int64_t)(2e9 / sn_process_least_hz(&e->processes.items[0]))
 			   : 20000000;
 	sn_json_object(&b.json);
 	sn_json_member_string(&b.json, "displayTimeUnit", "ms");

@@ -2,6 +2,7 @@
 import glob
 import json
 import os
+import re
 import signal
 import subprocess
 import time
@@ -144,6 +145,20 @@ for words, name in ((['./linked', '0.2'], 'linked'), ([os.path.abspath('hard'), 
         t.check(name in modules and 'split' not in modules, f'{name}: so is its module', modules)
     else:
         t.check(os.path.basename(program) in ('sh', os.path.basename(os.path.realpath('/bin/sh'))), 'a script: the interpreter', program)
+
+# --clock auto: full rate at first, then what costs little; weights of samples follow, so sums and shares stay
+said = t.run('record', '-C', 'auto', '-o', 'auto', split, '1.2')
+summary, process = t.show('summary', experiment='auto'), t.show('processes', experiment='auto')['rows'][0]
+t.within(summary['sampled_cpu_s'] / process['cpu_s'], 1, 0.02, 'auto: the samples\' CPU time is the kernel\'s')
+t.check(summary['rate_hz'] < 1.3 * summary['asked_hz'], 'auto: never faster than 1 kHz', summary['rate_hz'])
+if summary['clock_mechanism'] == 'perf-signal' and summary['rate_reason'] and 'a sample costs' in summary['rate_reason']:
+    later = float(re.search(r'then ([0-9]+),', summary['rate_reason'])[1])
+    at_most = 999.3 * 0.45 + later * (process['cpu_s'] - 0.45)  # the rate changes within 0.2 s of the 0.25
+    t.check(summary['samples'] < 1.25 * at_most + 50, 'auto: slower after the beginning', summary['samples'], at_most)
+    t.check(not any('asked for' in note for note in summary.get('warnings', [])), 'auto: the rate is no fault', summary.get('warnings'))
+else:
+    t.skip('auto: slower after the beginning', f'samples are cheap here, or no perf event: {summary["rate_reason"]}')
+t.equal(t.run('record', '-C', 'automatic', 'true').returncode, 125, 'auto: no other word')
 
 # all that commands write into experiments by themselves goes with them
 for name in ('one', 'two'):

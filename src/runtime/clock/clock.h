@@ -106,6 +106,10 @@ void sn_events_count_switches(struct sn_thread *self, uint64_t switches);
 void sn_events_note_ended(uint64_t cpu_ns);
 /** Forgets ended threads, for a new image. */
 void sn_events_forget_ended(void);
+/** CPU time between samples as asked for, at this point of the thread's life. */
+uint64_t sn_events_asked_ns(const struct sn_thread *self);
+/** The same of a CPU timer, which is set once for a thread's life. */
+uint64_t sn_events_timer_ns(void);
 /** CPU time per signal of the events that the thread carries. A sample of theirs stands for it when
  * no clock may be read. */
 int64_t sn_events_mean_ns(const struct sn_thread *self);

@@ -194,13 +194,31 @@ static void close_perf(struct sn_thread *self)
 	close_event(&clock->events[1]);
 }
 
+uint64_t sn_events_asked_ns(const struct sn_thread *self)
+{
+	const struct sn_clock *clock = sn_clock_of(self);
+	const struct sn_settings *asked = &sn_config.settings;
+
+	return asked->period_later_ns &&
+			       clock->claimed_user_ns + clock->claimed_system_ns >= asked->burst_ns
+		       ? asked->period_later_ns
+		       : asked->period_ns;
+}
+
+uint64_t sn_events_timer_ns(void)
+{
+	const struct sn_settings *asked = &sn_config.settings;
+
+	return asked->period_later_ns ? asked->period_later_ns : asked->period_ns;
+}
+
 /* Two to four thirds of the mean: whatever a program repeats within a period, a sample meets it
  * anywhere (docs/method/sampling.md), and there are never more than half as many again as asked
  * for. Two events share the rate. */
 static uint64_t draw_period_ns(struct sn_thread *self, unsigned events)
 {
 	return (uint64_t)((1 + random_unit(self)) * (2.0 / 3) * events *
-			  (double)sn_config.settings.period_ns);
+			  (double)sn_events_asked_ns(self));
 }
 
 static bool is_calm(const struct sn_thread *self)
@@ -295,7 +313,7 @@ void sn_events_draw(struct sn_thread *self)
 
 int64_t sn_events_tick_ns(void)
 {
-	int64_t period_ns = (int64_t)sn_config.settings.period_ns;
+	int64_t period_ns = (int64_t)sn_events_timer_ns();
 
 	return period_ns > SN_TICK_NS ? period_ns : SN_TICK_NS;
 }
@@ -321,12 +339,12 @@ static bool start_sample_timer(struct sn_thread *self, uint64_t first_ns)
 {
 	struct sn_clock *clock = sn_clock_of(self);
 
-	if (sn_config.settings.period_ns <= SN_TICK_NS)
+	if (sn_events_timer_ns() <= SN_TICK_NS)
 		first_ns = 1;
 	if (!make_timer(self, &clock->sample_timer, SN_TIMER_SAMPLE))
 		return false;
 	clock->has_sample_timer = 1;
-	arm_timer(clock->sample_timer, first_ns, sn_config.settings.period_ns);
+	arm_timer(clock->sample_timer, first_ns, sn_events_timer_ns());
 	return true;
 }
 

@@ -137,7 +137,7 @@ static int64_t clock_at_most(const struct sn_clock *clock, int64_t now_ns)
 static int64_t claim_user(struct sn_thread *self, int64_t now_ns, uint8_t *flags)
 {
 	struct sn_clock *clock = sn_clock_of(self);
-	int64_t period_ns = (int64_t)sn_config.settings.period_ns;
+	int64_t period_ns = (int64_t)sn_events_asked_ns(self);
 	int64_t most_ns = sn_events_longest_ns(self) + period_ns;
 	int64_t mean_ns = sn_events_mean_ns(self);
 	int64_t claimed_ns = (int64_t)(clock->claimed_user_ns + clock->claimed_system_ns);
@@ -286,7 +286,7 @@ static int64_t sample_by_timer(struct sn_thread *self, const ucontext_t *context
 			       int overrun)
 {
 	struct sn_clock *clock = sn_clock_of(self);
-	int64_t period_ns = (int64_t)sn_config.settings.period_ns;
+	int64_t period_ns = (int64_t)sn_events_timer_ns();
 	int64_t pool =
 		sn_state->is_sealed ? sealed_timer_ns(period_ns, overrun) : unclaimed_ns(self, 0);
 	uint8_t flags = is_in_system_call(context) ? SN_SAMPLE_SYSTEM : 0;

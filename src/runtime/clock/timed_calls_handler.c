@@ -174,7 +174,7 @@ static void adapt(struct sn_thread *self, const void *function, int64_t used_ns)
 	mean_ns += (clamp(used_ns, 0, USED_MOST_NS) - mean_ns) / MEAN_OF_CALLS;
 	clock->call_used[slot] = (uint32_t)mean_ns;
 	clock->call_gap[slot] =
-		(uint32_t)clamp((int64_t)sn_config.settings.period_ns / (mean_ns + 1), 1, GAP_MOST);
+		(uint32_t)clamp((int64_t)sn_events_asked_ns(self) / (mean_ns + 1), 1, GAP_MOST);
 }
 
 /* The call was timed: it is a sample. */
@@ -183,7 +183,7 @@ static void sample_call(struct sn_thread *self, const struct sn_call *call)
 	struct sn_clock *clock = sn_clock_of(self);
 	int64_t now_ns = sn_now_ns(), now_cpu_ns = sn_thread_cpu_ns(0);
 	int64_t used_ns = now_cpu_ns - clock->call_cpu_ns - clock->call_cost_ns;
-	int64_t most_ns = (int64_t)sn_config.settings.period_ns / 2;
+	int64_t most_ns = (int64_t)sn_events_asked_ns(self) / 2;
 	int64_t claim_ns = used_ns * clock->call_gap[sn_call_slot(call->function)] +
 			   clamp(clock->repay_ns, -most_ns, most_ns);
 	struct sn_unwind_regs regs;

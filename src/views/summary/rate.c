@@ -55,22 +55,42 @@ static void mechanisms_find(struct sn_summary *s)
 			tokens_add(&list, e->processes.items[i].clock_mechanism);
 	s->clock_mechanism = sn_arena_strdup(&s->arena, list.chars ? list.chars : "");
 	s->asked_hz = e->processes.items[most].rate_hz;
+	s->later_hz = e->processes.items[most].later_hz;
+	s->burst_s = e->processes.items[most].burst_s;
 	sn_text_free(&list);
 }
 
 static bool is_near(const struct sn_summary *s)
 {
+	double least_hz = s->later_hz > 0 ? s->later_hz : s->asked_hz;
+
 	return isnan(s->rate_hz) || s->asked_hz <= 0 || s->sampled_cpu_s < LEAST_S ||
-	       fabs(s->rate_hz - s->asked_hz) <= NEAR * s->asked_hz;
+	       (s->rate_hz >= (1 - NEAR) * least_hz && s->rate_hz <= (1 + NEAR) * s->asked_hz);
 }
 
-static const char *reason_of(const struct sn_summary *s)
+/* --clock auto chose the rate: half a per cent of the CPU time for samples (record/record.c). */
+static const char *choice_of(struct sn_summary *s)
+{
+	struct sn_text text = { 0 };
+	const char *kept;
+
+	sn_text_addf(
+		&text,
+		"a sample costs %.0f us here: %.0f a CPU second for the first %g s of each thread, "
+		"then %.0f, so that samples take 0.5 %% of the CPU time",
+		0.005e6 / s->later_hz, s->asked_hz, s->burst_s, s->later_hz);
+	kept = sn_arena_strdup(&s->arena, text.chars);
+	sn_text_free(&text);
+	return kept;
+}
+
+static const char *reason_of(struct sn_summary *s)
 {
 	const struct sn_weight *all = &s->profile->total;
 	double system = all->cpu_ns ? (double)all->system_ns / (double)all->cpu_ns : 0;
 
 	if (is_near(s))
-		return NULL;
+		return s->later_hz > 0 ? choice_of(s) : NULL;
 	if (s->rate_hz > s->asked_hz)
 		return "many threads or processes are short: each has a sample early in its life";
 	if (strstr(s->clock_mechanism, "thread-timer"))
@@ -78,6 +98,11 @@ static const char *reason_of(const struct sn_summary *s)
 	if (system > MUCH && strstr(s->clock_mechanism, "perf-signal"))
 		return "time in the kernel is sampled once per kernel tick";
 	return "samples were lost, came late, or threads were too short for one";
+}
+
+bool sn_summary_rate_is_chosen(const struct sn_summary *s)
+{
+	return s->later_hz > 0 && is_near(s);
 }
 
 void sn_summary_rate(struct sn_summary *s)
@@ -109,7 +134,9 @@ void sn_summary_rate_text(const struct sn_summary *s, struct sn_text *out)
 	if (!s->clock_mechanism)
 		return;
 	words_add(out, s->clock_mechanism);
-	if (is_near(s))
+	if (is_near(s) && s->later_hz > 0 && !isnan(s->rate_hz))
+		sn_text_addf(out, " at %.0f Hz (auto)", s->rate_hz);
+	else if (is_near(s))
 		sn_text_addf(out, " at %g Hz", s->asked_hz);
 	else
 		sn_text_addf(out, ": %.0f of %g Hz", s->rate_hz, s->asked_hz);

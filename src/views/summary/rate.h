@@ -16,4 +16,7 @@ void sn_summary_rate(struct sn_summary *summary);
  *  is known. */
 void sn_summary_rate_text(const struct sn_summary *summary, struct sn_text *out);
 
+/** Whether --clock auto chose the rate, and it is as chosen: the reason is no fault then. */
+bool sn_summary_rate_is_chosen(const struct sn_summary *s);
+
 #endif

@@ -268,7 +268,8 @@ static double rate_error(const struct sn_profile *p, size_t i)
 	const struct sn_weight *seen = &p->processes[i];
 	double rate = process->rate_hz, got = (double)seen->samples;
 	double most = rate * (double)seen->cpu_ns / 1e9;
-	double least = rate * (double)(seen->cpu_ns - seen->system_ns) / 1e9;
+	double least =
+		sn_process_least_hz(process) * (double)(seen->cpu_ns - seen->system_ns) / 1e9;
 
 	if (rate > 0 && got > DUE_LEAST && got > most * 2)
 		return got / most;
@@ -287,7 +288,8 @@ static void warn_rates(struct sn_summary *s)
 	if (p->is_filtered)
 		return;
 	/* of timers the runtime has said why */
-	if (s->rate_reason && !strstr(s->clock_mechanism, "thread-timer"))
+	if (s->rate_reason && !sn_summary_rate_is_chosen(s) &&
+	    !strstr(s->clock_mechanism, "thread-timer"))
 		warn(s, "%.0f samples a CPU second, where %g were asked for: %s", s->rate_hz,
 		     s->asked_hz, s->rate_reason);
 	for (size_t i = 0; i < e->processes.count; i++) {

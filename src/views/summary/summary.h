@@ -49,7 +49,9 @@ struct sn_summary {
 	double category_shares[SN_CATEGORIES];
 	const char *clock_mechanism; /* of all processes, joined by '+'; NULL: there is none */
 	double asked_hz, rate_hz; /* samples a second of CPU time; the latter: had, NaN unknown */
-	const char *rate_reason;  /* why they are not the same; NULL: they are */
+	double later_hz,
+		burst_s; /* asked for after so much CPU time of a thread; 0: asked_hz stays */
+	const char *rate_reason; /* why they are not the same; NULL: they are */
 	SN_VEC(const char *) warnings;
 	size_t death_count; /* of the warnings, the first: processes that a signal ended */
 
