@@ -10,6 +10,13 @@
 	X(vprof)                                                                                   \
 	X(phases)                                                                                  \
 	X(diff)                                                                                    \
+	X(scale)                                                                                   \
+	X(campaign_run)                                                                            \
+	X(campaign_plan)                                                                           \
+	X(campaign_status)                                                                         \
+	X(campaign_resume)                                                                         \
+	X(campaign_cancel)                                                                         \
+	X(campaign_add)                                                                            \
 	X(export)                                                                                  \
 	X(import)                                                                                  \
 	X(cqa)                                                                                     \

@@ -45,8 +45,16 @@ struct sn_command {
 	const char *words_are;
 	bool (*word_at)(size_t index, struct sn_word *out);
 	bool stops_at_operand; /* options after the first operand belong to the target */
+	/* but not after an operand for which this is true; NULL: after none */
+	bool (*goes_on_after)(const char *operand);
 	int (*run)(const struct sn_args *args); /* returns the exit code */
 };
+
+/** Whether its exit status is that of the target that it runs. */
+static inline bool sn_command_exits_as_target(const struct sn_command *command)
+{
+	return command->stops_at_operand && !command->goes_on_after;
+}
 
 struct sn_args {
 	const struct sn_command *command;

@@ -135,13 +135,17 @@ static void print_man(const struct sn_command *command, FILE *out)
 		fputs(".\n", out);
 	}
 	fputs(".SH EXIT STATUS\n", out);
-	if (command->stops_at_operand)
+	if (sn_command_exits_as_target(command))
 		fputs("That of the target (128+n for a signal); 125 could not measure, 126 not "
 		      "executable, 127 not found.\n",
 		      out);
 	else
 		fputs("0 success, 1 a finding, 2 wrong usage, 3 not enough data, 4 not supported "
 		      "here, 5 bad input or input/output error, 70 out of memory.\n",
+		      out);
+	if (command->goes_on_after)
+		fputs("Of a program that is to be run: 125 could not measure, 126 not executable, "
+		      "127 not found.\n",
 		      out);
 	fputs(".SH SEE ALSO\n.BR sonde (1)\n", out);
 }

@@ -124,14 +124,14 @@ int main(int argc, char **argv)
 	}
 	if (sn_args_parse(command, argc - words, argv + words, &args, &err) != SN_OK) {
 		code = sn_error_print(&err);
-		return command->stops_at_operand ? SN_EXIT_NOT_MEASURED : code;
+		return sn_command_exits_as_target(command) ? SN_EXIT_NOT_MEASURED : code;
 	}
 	code = command->run(&args);
 	sn_args_free(&args);
 	if (sn_file_has_failed(stdout)) {
 		sn_error_errno(&err, "cannot write to standard output");
 		sn_warn("%s", err.sentence);
-		return command->stops_at_operand ? code : SN_EXIT_BAD_INPUT;
+		return sn_command_exits_as_target(command) ? code : SN_EXIT_BAD_INPUT;
 	}
 	return code;
 }

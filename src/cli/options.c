@@ -193,7 +193,9 @@ sn_status sn_args_parse(const struct sn_command *command, int argc, char **argv,
 	for (int at = 0; at < argc && status == SN_OK; at++) {
 		if (only_operands || argv[at][0] != '-' || !argv[at][1]) {
 			sn_vec_push(&parser.operands, argv[at]);
-			only_operands |= command->stops_at_operand;
+			only_operands |=
+				command->stops_at_operand &&
+				!(command->goes_on_after && command->goes_on_after(argv[at]));
 		} else if (!strcmp(argv[at], "--")) {
 			only_operands = true;
 		} else if (argv[at][1] == '-') {

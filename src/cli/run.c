@@ -5,9 +5,11 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/text.h"
 #include "cli/analysis_options.h"
+#include "cli/campaign.h"
 #include "cli/record.h"
 #include "profile/analysis.h"
 #include "views/summary/summary.h"
@@ -50,6 +52,36 @@ static void answer_with_page(struct sn_analysis *analysis, bool is_quiet)
 	sn_report_free(report);
 }
 
+/* --repeat N: a campaign of one configuration; what else was asked for of one recording is not had. */
+static int repeat_run(const struct sn_args *args)
+{
+	static const char *const known[] = { "repeat", "output", "quiet", "no-page" };
+	struct sn_campaign_wishes wishes = { .repeat = sn_args_value(args, "repeat"),
+					     .command = args->operands };
+	struct sn_error err;
+
+	for (size_t i = 0; i < args->given_count; i++) {
+		const char *name = args->command->options[args->given[i].option].name;
+		bool is_known = false;
+
+		for (size_t k = 0; k < sizeof(known) / sizeof(*known); k++)
+			is_known |= !strcmp(name, known[k]);
+		if (is_known)
+			continue;
+		sn_error_set(&err, SN_ERR_USAGE,
+			     "--repeat runs a campaign, which has no --%s; leave one of both away",
+			     name);
+		sn_error_print(&err);
+		return SN_EXIT_NOT_MEASURED;
+	}
+	if (!args->operand_count) {
+		sn_error_set(&err, SN_ERR_USAGE, "what shall be run? sonde run --repeat N PROGRAM");
+		sn_error_print(&err);
+		return SN_EXIT_NOT_MEASURED;
+	}
+	return sn_cli_campaign_of(&wishes, args);
+}
+
 static int run_run(const struct sn_args *args)
 {
 	struct sn_analysis_options options = { .arch = sn_args_value(args, "arch") };
@@ -59,6 +91,8 @@ static int run_run(const struct sn_args *args)
 	struct sn_error err;
 	int code;
 
+	if (sn_args_value(args, "repeat"))
+		return repeat_run(args);
 	if (options.arch && sn_machine_find(options.arch, &machine, &err) != SN_OK) {
 		sn_error_print(&err); /* before the program runs, not after it */
 		return SN_EXIT_NOT_MEASURED;
@@ -91,6 +125,7 @@ static const struct sn_option run_options[] = {
 	SN_RECORD_OPTIONS,
 	SN_ARCH_OPTION,
 	{ "no-page", 0, NULL, "do not write the HTML page", NULL },
+	{ "repeat", 0, "N", "run N times, as a campaign (sonde campaign status)", NULL },
 	{ 0 },
 };
 

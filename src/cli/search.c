@@ -1,18 +1,33 @@
 /* sonde search: which performance properties hold, where, and what they cost. */
+#include <limits.h>
+#include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+#include <wordexp.h>
 
+#include "base/alloc.h"
 #include "cli/analysis_options.h"
 #include "cli/command.h"
 #include "experiment/store.h"
 #include "cli/properties.h"
 #include "search/engine/search.h"
 #include "search/evidence/sources.h"
+#include "search/online/online.h"
+
+enum { RESTARTS = 6 };
 
 struct asked {
 	struct sn_search_options options;
 	const char *experiment, *format;
 	double check; /* a severity; NaN-free: above 1 means not given */
+	/* of a program that is run */
+	bool is_online;
+	long long restarts, steps;
+	double max_time_s;
+	wordexp_t launch; /* we_wordc 0: none */
+	char **words;	  /* the launcher's, then the program's */
 };
 
 static sn_status share_read(const struct sn_args *args, const char *name, double otherwise,
@@ -26,18 +41,79 @@ static sn_status share_read(const struct sn_args *args, const char *name, double
 	return status;
 }
 
-/* 'show properties E' names its run as the other views do. */
-static sn_status operands_check(const struct sn_args *args, struct sn_error *err)
+static bool is_experiment(const char *operand)
 {
-	const char *operand = args->operand_count ? args->operands[0] : NULL;
+	return operand[0] == '@' || sn_store_is_experiment(operand);
+}
 
-	if (!operand ||
-	    (args->operand_count == 1 && (operand[0] == '@' || sn_store_is_experiment(operand))))
-		return SN_OK;
-	return sn_error_set(err, SN_ERR_UNSUPPORTED,
-			    "search: this version searches recorded runs; record '%s' first (sonde "
-			    "record), then sonde search --experiment @0",
-			    operand);
+/* What only makes sense of one of both. */
+static sn_status operands_check(const struct sn_args *args, const struct asked *asked,
+				struct sn_error *err)
+{
+	static const char *const recorded[] = { "experiment", "time",	"thread",
+						"process",    "module", "function" };
+	static const char *const running[] = { "launch", "restarts", "max-time", "output" };
+
+	if (!asked->is_online && args->operand_count > 1)
+		return sn_error_set(
+			err, SN_ERR_USAGE,
+			"search takes one experiment, or a program with its words; what "
+			"is '%s'?",
+			args->operands[1]);
+	for (size_t i = 0; asked->is_online && i < sizeof(recorded) / sizeof(*recorded); i++)
+		if (sn_args_value(args, recorded[i]))
+			return sn_error_set(
+				err, SN_ERR_USAGE,
+				"--%s is for runs that were recorded: leave it away, or '%s'",
+				recorded[i], args->operands[0]);
+	for (size_t i = 0; !asked->is_online && i < sizeof(running) / sizeof(*running); i++)
+		if (sn_args_value(args, running[i]))
+			return sn_error_set(
+				err, SN_ERR_USAGE,
+				"--%s is for a program that is run: sonde search --%s %s "
+				"./app",
+				running[i], running[i], sn_args_value(args, running[i]));
+	return SN_OK;
+}
+
+static sn_status count_read(const struct sn_args *args, const char *name, long long otherwise,
+			    long long least, long long *out, struct sn_error *err)
+{
+	sn_status status = sn_args_integer(args, name, otherwise, out, err);
+
+	if (status == SN_OK && sn_args_value(args, name) && (*out < least || *out > INT_MAX))
+		status = sn_error_set(err, SN_ERR_USAGE,
+				      "--%s takes a number from %lld on, not '%s'", name, least,
+				      sn_args_value(args, name));
+	return status;
+}
+
+/* "mpirun -n 64" as a shell splits it; nothing in it is executed. */
+static sn_status launch_read(const struct sn_args *args, struct asked *out, struct sn_error *err)
+{
+	const char *launch = sn_args_value(args, "launch");
+
+	if (launch &&
+	    (wordexp(launch, &out->launch, WRDE_NOCMD | WRDE_UNDEF) != 0 || !out->launch.we_wordc))
+		return sn_error_set(
+			err, SN_ERR_USAGE,
+			"--launch takes the words of a launcher, such as 'mpirun -n 4', "
+			"not '%s'",
+			launch);
+	out->words = sn_alloc_zeroed(out->launch.we_wordc + args->operand_count + 1,
+				     sizeof(*out->words));
+	for (size_t i = 0; i < out->launch.we_wordc; i++)
+		out->words[i] = out->launch.we_wordv[i];
+	for (size_t i = 0; i < args->operand_count; i++)
+		out->words[out->launch.we_wordc + i] = args->operands[i];
+	return SN_OK;
+}
+
+static void asked_free(struct asked *asked)
+{
+	if (asked->launch.we_wordc)
+		wordfree(&asked->launch);
+	free(asked->words);
 }
 
 static sn_status asked_read(const struct sn_args *args, struct asked *out, struct sn_error *err)
@@ -46,23 +122,42 @@ static sn_status asked_read(const struct sn_args *args, struct asked *out, struc
 
 	if (status == SN_OK)
 		status = share_read(args, "check", 2, &out->check, err);
+	if (status == SN_OK)
+		status = count_read(args, "restarts", RESTARTS, 0, &out->restarts, err);
+	if (status == SN_OK)
+		status = count_read(args, "steps", 0, 1, &out->steps, err);
+	if (status == SN_OK)
+		status = sn_args_real(args, "max-time", 0, &out->max_time_s, err);
+	if (status == SN_OK && !(out->max_time_s >= 0))
+		status = sn_error_set(err, SN_ERR_USAGE, "--max-time is not negative");
 	out->options.strategy = sn_args_value(args, "strategy");
 	out->options.start = sn_args_value(args, "start");
+	out->options.steps_most = (uint32_t)out->steps;
+	out->options.mode = "experiment";
+	out->options.first.executions = 1;
 	out->experiment = sn_args_value(args, "experiment");
 	out->format = sn_args_value(args, "format");
-	if (status == SN_OK && !out->experiment)
+	out->is_online = args->operand_count && !is_experiment(args->operands[0]);
+	if (!out->experiment)
 		out->experiment = args->operand_count ? args->operands[0] : "@0";
-	return status == SN_OK ? operands_check(args, err) : status;
+	if (status == SN_OK)
+		status = operands_check(args, out, err);
+	return status == SN_OK ? launch_read(args, out, err) : status;
 }
 
-static void result_print(const struct sn_search *search, const char *format)
+static bool is_for_people(const char *format)
 {
-	if (format && !strcmp(format, "json"))
-		sn_search_write_json(search, stdout);
-	else if (format && !strcmp(format, "xml"))
-		sn_search_write_xml(search, stdout);
+	return !format || !strcmp(format, "text");
+}
+
+static void result_print(const struct sn_search *search, const char *format, FILE *out)
+{
+	if (is_for_people(format))
+		sn_search_write_text(search, out);
+	else if (!strcmp(format, "json"))
+		sn_search_write_json(search, out);
 	else
-		sn_search_write_text(search, stdout);
+		sn_search_write_xml(search, out);
 }
 
 /* Locators are no losses. */
@@ -88,7 +183,7 @@ static sn_status run_search(struct sn_analysis *analysis, const struct sn_librar
 		(*source)->collect(recorded);
 	status = sn_search_run(recorded, library, &asked->options, &search, err);
 	if (status == SN_OK) {
-		result_print(search, asked->format);
+		result_print(search, asked->format, stdout);
 		*reached = reaches(search, asked->check);
 	}
 	sn_search_free(search);
@@ -96,38 +191,90 @@ static sn_status run_search(struct sn_analysis *analysis, const struct sn_librar
 	return status;
 }
 
-static sn_status search(const struct sn_args *args, bool *reached, struct sn_error *err)
+static sn_status recorded_search(const struct sn_args *args, const struct asked *asked,
+				 const struct sn_library *library, bool *reached,
+				 struct sn_error *err)
 {
 	struct sn_analysis_arguments arguments;
 	struct sn_analysis *analysis = NULL;
-	struct sn_library *library = NULL;
-	size_t errors;
-	struct asked asked = { 0 };
-	sn_status status = asked_read(args, &asked, err);
+	sn_status status = sn_analysis_arguments_read(args, &arguments, err);
 
-	if (status == SN_OK)
-		status = sn_analysis_arguments_read(args, &arguments, err);
 	if (status != SN_OK)
 		return status;
 	arguments.options.arch = sn_args_value(args, "arch");
-	status = sn_library_of_args(args, &library, &errors, err);
+	status = sn_cli_analysis_open(asked->experiment, &arguments.options, &analysis, err);
 	if (status == SN_OK)
-		status = sn_cli_analysis_open(asked.experiment, &arguments.options, &analysis, err);
-	if (status == SN_OK)
-		status = run_search(analysis, library, &asked, reached, err);
+		status = run_search(analysis, library, asked, reached, err);
 	sn_analysis_free(analysis);
-	sn_library_free(library);
 	sn_analysis_arguments_free(&arguments);
+	return status;
+}
+
+/* The program's standard output is its own, with the answer for people on standard error. Where a
+ * document is asked for, that is standard output, and the program's goes to standard error. */
+static sn_status program_search(const struct sn_args *args, const struct asked *asked,
+				const struct sn_library *library, bool *reached, int *code,
+				struct sn_error *err)
+{
+	const bool is_document = !is_for_people(asked->format);
+	const struct sn_online_options options = {
+		.record = { .arguments = asked->words,
+			    .output = sn_args_value(args, "output"),
+			    .clock = "hi",
+			    .rate_hz = 1000,
+			    .follow = "all" },
+		.analysis = { .arch = sn_args_value(args, "arch") },
+		.library = library,
+		.search = asked->options,
+		.restarts = (uint32_t)asked->restarts,
+		.max_time_s = asked->max_time_s,
+		.output_fd = is_document ? STDERR_FILENO : STDOUT_FILENO,
+		.is_quiet = sn_args_flag(args, "quiet"),
+	};
+	const struct sn_machine *machine;
+	struct sn_online online = { .exit_code = SN_EXIT_USAGE };
+	sn_status status = SN_OK;
+
+	if (options.analysis.arch) /* before the program runs, not after it */
+		status = sn_machine_find(options.analysis.arch, &machine, err);
+	if (status == SN_OK)
+		status = sn_online_run(&options, &online, err);
+
+	if (status == SN_OK) {
+		if (!is_document)
+			fputc('\n', stderr);
+		result_print(online.search, asked->format, is_document ? stdout : stderr);
+		*reached = reaches(online.search, asked->check);
+	} else if (!online.analysis && online.exit_code >= SN_EXIT_NOT_MEASURED) {
+		*code = online.exit_code; /* it did not run */
+	}
+	sn_online_free(&online);
 	return status;
 }
 
 static int search_run(const struct sn_args *args)
 {
-	struct sn_error err;
+	struct asked asked = { 0 };
+	struct sn_library *library = NULL;
 	bool reached = false;
+	size_t errors;
+	struct sn_error err;
+	int code = -1;
+	sn_status status = asked_read(args, &asked, &err);
 
-	if (search(args, &reached, &err) != SN_OK)
-		return sn_error_print(&err);
+	if (status == SN_OK)
+		status = sn_library_of_args(args, &library, &errors, &err);
+	if (status == SN_OK)
+		status = asked.is_online
+				 ? program_search(args, &asked, library, &reached, &code, &err)
+				 : recorded_search(args, &asked, library, &reached, &err);
+	sn_library_free(library);
+	asked_free(&asked);
+	if (status != SN_OK) {
+		int own = sn_error_print(&err);
+
+		return code < 0 ? own : code;
+	}
 	return reached ? SN_EXIT_FINDING : SN_EXIT_OK;
 }
 
@@ -143,12 +290,20 @@ static const struct sn_option search_options[] = {
 	{ "threshold", 't', "SHARE", "report severities above this (default 0.05)", NULL },
 	{ "check", 0, "SHARE", "exit with 1 if a severity reaches this", NULL },
 	{ "format", 'f', "FORMAT", "how to print: text, json or xml", "text|json|xml" },
+	{ "launch", 0, "COMMAND", "start the program by this, such as 'mpirun -n 4'", NULL },
+	{ "restarts", 0, "N", "start the program N times more at most (6 unless said)", NULL },
+	{ "steps", 0, "N", "end the search after N steps", NULL },
+	{ "max-time", 0, "SECONDS", "no further start of the program after so long", NULL },
+	{ "output", 'o', "FOLDER", "name of the experiment that a program leaves", NULL },
+	{ "quiet", 'q', NULL, "say nothing but errors and the result", NULL },
 	SN_FILTER_OPTIONS,
 	SN_ARCH_OPTION,
 	{ 0 },
 };
 
 static const char *const search_examples[] = {
+	"sonde search ./app -n 2000",
+	"runs the program, again for what a step lacks, and says what costs most",
 	"sonde search --experiment @0",
 	"what costs the newest run most, and where",
 	"sonde search -e sonde.app.3 --strategy mpi",
@@ -160,8 +315,8 @@ static const char *const search_examples[] = {
 
 const struct sn_command sn_command_search = {
 	.name = "search",
-	.operands = "[EXPERIMENT]",
-	.summary = "Searches a run for performance properties",
+	.operands = "[EXPERIMENT | PROGRAM [ARGS...]]",
+	.summary = "Searches a program or a recorded run for performance properties",
 	.description =
 		"Evaluates performance properties ('sonde properties list') step by step, as the "
 		"strategy proposes them: where time goes, what costs it there, in which threads "
@@ -170,9 +325,17 @@ const struct sn_command sn_command_search = {
 		"A property that no source of the run can measure is named with what it needs; it "
 		"is never taken for false. Findings that a more special one explains are 'refined' "
 		"in JSON and left out of the text.\n\n"
-		"Recorded runs are searched, the newest unless one is named; a program is to be "
-		"recorded first. 'sonde show properties' is the same.",
+		"A program is started once for what costs little (samples, waits), and once more for "
+		"each source that candidates lack, such as a trace of the heap. Each start is "
+		"announced, and reads the same input. The last one's standard output is the "
+		"program's, and the answer goes to standard error; with --format json or xml the "
+		"document is standard output, and the program's goes to standard error. What the "
+		"first start left is an experiment like any other.\n\n"
+		"Without a program the newest recorded run is searched, or the one that is named. "
+		"'sonde show properties' is the same.",
 	.options = search_options,
 	.examples = search_examples,
+	.stops_at_operand = true,
+	.goes_on_after = is_experiment,
 	.run = search_run,
 };

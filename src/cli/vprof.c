@@ -1,75 +1,14 @@
 /* sonde vprof: the instances of loops, counted by running the loops as copies. */
-#include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/alloc.h"
 #include "cli/analysis_options.h"
 #include "cli/record.h"
 #include "profile/analysis.h"
+#include "record/streams.h"
 #include "views/find.h"
 #include "whatif/plans.h"
-
-/* Both runs read the same input; the first one's output is not the user's. */
-struct streams {
-	int input; /* where input can be read again, -1: as it is */
-	off_t input_at;
-	int output, sink; /* the user's standard output while the first pass runs */
-};
-
-/* What comes by a pipe is kept in a file without a name. */
-static int keep_input(void)
-{
-	FILE *file = tmpfile();
-	char bytes[65536];
-	ssize_t got;
-	int copy;
-
-	if (!file)
-		return -1;
-	while ((got = read(STDIN_FILENO, bytes, sizeof(bytes))) > 0 || (got < 0 && errno == EINTR))
-		if (got > 0)
-			fwrite(bytes, 1, (size_t)got, file);
-	fflush(file);
-	copy = dup(fileno(file));
-	fclose(file);
-	if (copy >= 0)
-		lseek(copy, 0, SEEK_SET);
-	return copy;
-}
-
-static void first_pass_begins(struct streams *streams)
-{
-	*streams = (struct streams){ .input = -1 };
-	streams->input_at = lseek(STDIN_FILENO, 0, SEEK_CUR);
-	if (streams->input_at < 0 && !isatty(STDIN_FILENO)) {
-		streams->input = keep_input();
-		streams->input_at = 0;
-		if (streams->input >= 0)
-			dup2(streams->input, STDIN_FILENO);
-	}
-	fflush(stdout);
-	streams->output = dup(STDOUT_FILENO);
-	streams->sink = open("/dev/null", O_WRONLY | O_CLOEXEC);
-	if (streams->sink >= 0)
-		dup2(streams->sink, STDOUT_FILENO);
-}
-
-static void first_pass_is_over(struct streams *streams)
-{
-	if (streams->input_at >= 0)
-		lseek(STDIN_FILENO, streams->input_at, SEEK_SET);
-	if (streams->output >= 0) {
-		dup2(streams->output, STDOUT_FILENO);
-		close(streams->output);
-	}
-	if (streams->sink >= 0)
-		close(streams->sink);
-	if (streams->input >= 0)
-		close(streams->input);
-}
 
 /* The experiment that says which loops are hot: the one of --from, or that of a run of its own. */
 static int find_first(const struct sn_args *args, struct sn_text *path)
@@ -77,7 +16,7 @@ static int find_first(const struct sn_args *args, struct sn_text *path)
 	static const struct sn_record_options first = { .is_first_of_several = true };
 	const char *from = sn_args_value(args, "from");
 	struct sn_record_result result;
-	struct streams streams;
+	struct sn_streams streams;
 	int code;
 
 	if (from) {
@@ -86,9 +25,12 @@ static int find_first(const struct sn_args *args, struct sn_text *path)
 	}
 	if (!sn_args_flag(args, "quiet"))
 		fprintf(stderr, "sonde: a first run finds the loops; its output is not shown\n");
-	first_pass_begins(&streams);
+	sn_streams_open(&streams);
+	sn_streams_begin(&streams);
 	code = sn_cli_record_with(args, &first, &result);
-	first_pass_is_over(&streams);
+	sn_streams_end(&streams);
+	sn_streams_rewind(&streams);
+	sn_streams_close(&streams);
 	if (result.experiment_path.chars)
 		sn_text_add(path, result.experiment_path.chars);
 	sn_text_free(&result.experiment_path);

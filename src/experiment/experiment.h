@@ -16,6 +16,7 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/vec.h"
+#include "experiment/campaign_mark.h"
 #include "wire/kinds.h"
 
 enum { SN_NONE = 0xffffffffu }; /* "no such index" in any uint32_t index */
@@ -225,6 +226,7 @@ struct sn_experiment {
 	bool is_salvaged; /* the run did not end cleanly; what was committed is here */
 	SN_VEC(const char *) warnings; /* sentences: fall-backs, what was not measured */
 	SN_VEC(struct sn_environment_variable) environment;
+	const struct sn_campaign_mark *campaign; /* that it is a run of; NULL: none */
 
 	SN_VEC(struct sn_process) processes;
 	SN_VEC(struct sn_thread) threads;

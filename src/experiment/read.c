@@ -352,6 +352,7 @@ static void experiment_read(struct sn_experiment *e, const struct launches *laun
 	samples_distribute(e);
 	sn_experiment_sort(e);
 	extracts_find(e);
+	e->campaign = sn_campaign_mark_read(e->path, &e->arena);
 }
 
 sn_status sn_experiment_open(const char *name, struct sn_experiment **out, struct sn_error *err)

@@ -102,7 +102,7 @@ static bool key_matches(const char *folder, const char *key)
 }
 
 /* Anything that could break a path or a shell line becomes '_'. */
-static char *folder_word(const char *program)
+char *sn_store_word(const char *program)
 {
 	char *word = sn_strdup(sn_base_name(program));
 
@@ -152,7 +152,7 @@ sn_status sn_store_create(const char *wanted, const char *program, const char *k
 			sn_text_add(path, wanted);
 		return status == SN_ERR_USAGE ? refuse_existing(wanted, err) : status;
 	}
-	word = folder_word(program);
+	word = sn_store_word(program);
 	for (long number = largest_number(word);; number++) {
 		sn_text_clear(path);
 		sn_text_addf(path, "sonde.%s.%ld", word, number);
@@ -325,9 +325,10 @@ static const char *const our_names[] = {
 	"*.extract",	       /* record */
 	"perf-*.map",	       /* record keeps what just-in-time compilers wrote */
 	"jit-*.dump",
-	"report.html",	/* report, run */
-	"compare.html", /* diff, report of two */
-	"*.part.*",	/* sn_file_writer_open, before its commit */
+	"campaign.json", /* a campaign, of its runs */
+	"report.html",	 /* report, run */
+	"compare.html",	 /* diff, report of two */
+	"*.part.*",	 /* sn_file_writer_open, before its commit */
 };
 
 static bool is_ours(const char *name)

@@ -50,6 +50,10 @@ void sn_store_list_free(struct sn_store_list *list);
 /** Removes an experiment: only a folder that has a launch-key, and only files sonde wrote. */
 sn_status sn_store_remove(const char *path, struct sn_error *err);
 
+/** A name as a word of a folder's name: what could break a path or a shell line becomes '_', and 100
+ * bytes are the most. The caller frees it. */
+char *sn_store_word(const char *program);
+
 /** Whether the folder is an experiment. */
 bool sn_store_is_experiment(const char *path);
 

@@ -361,8 +361,13 @@ static void pause_all(struct recording *r, bool is_paused)
 		sn_outside_pause(r->outside, is_paused);
 }
 
+/* They stay blocked when the recording is over: an interrupt that ended the target is not to end
+ * what is made of the data. A command that records twice gives each target the mask that the command
+ * itself was started with. */
 static void signals_take(struct recording *r)
 {
+	static sigset_t at_first;
+	static bool has_recorded;
 	static const int taken[] = { SIGCHLD, SIGINT,  SIGQUIT, SIGTERM, SIGHUP,  SIGUSR1,
 				     SIGUSR2, SIGALRM, SIGTSTP, SIGCONT, SIGWINCH };
 	sigset_t set;
@@ -375,6 +380,10 @@ static void signals_take(struct recording *r)
 	if (r->options->packet_signal)
 		sigaddset(&set, r->options->packet_signal);
 	sigprocmask(SIG_BLOCK, &set, &r->caller_mask);
+	if (!has_recorded)
+		at_first = r->caller_mask;
+	has_recorded = true;
+	r->caller_mask = at_first;
 	r->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 

@@ -617,6 +617,56 @@ def several_calls():
         check(sum(map(bool, first)) == 4 * want[1], 'each node waits once for each earlier call', first)
 
 
+STAYS = '''#define P 3
+#include <stdio.h>
+#include <string.h>
+double A[9][4], B[9][4];
+dist rows(double A[9][4] by block(3,4) map regular(0,1), double B[9][4] by block(3,4) map regular(0,1) mode OUT, int k)
+{ int i, j; for (i = 0; i < 9; i++) for (j = k; j < 4; j++) { A[i][j] += 1.0; B[i][j] = A[8 - i][j]; } }
+dist columns(double A[9][4] by block(9,1) map wrapped(0,1), double B[9][4] mode IN)
+{ int i, j; for (i = 0; i < 9; i++) for (j = 0; j < 4; j++) A[i][j] += B[i][j]; }
+double sum(double X[9][4]) { int i; double s = 0; for (i = 0; i < 36; i++) s = s * 0.5 + X[i / 4][i % 4]; return s; }
+double *keep(double X[9][4]) { return X[0]; }
+void show(void) { printf("%.17g ", A[3][1]); }
+#define CORNER A[8][3]
+int main(void)
+{
+	int t, i;
+	double L[9][4], *kept;
+	for (i = 0; i < 36; i++) L[i / 4][i % 4] = A[i / 4][i % 4] = i, B[i / 4][i % 4] = -i;
+	for (t = 0; t < 3; t++) rows(A, B, t);
+	LOOK_HERE
+	for (i = 0; i < 36; i++) printf("%.17g %.17g %.17g\\n", A[i / 4][i % 4], B[i / 4][i % 4], L[i / 4][i % 4]);
+	return 0;
+}
+'''
+LOOKS = ['', 'show();', 'printf("%g ", sum(A)); rows(A, L, 0); printf("%g ", sum(L));', 'columns(A, B); rows(A, B, 1);',
+         'rows(L, A, 0); rows(A, L, 0); columns(L, A);', 'B[0][0] = A[1][1]; rows(A, B, 0); A[2][2]--; rows(B, A, 3);',
+         'kept = A[1]; rows(A, B, 0); printf("%g ", kept[2]); kept[2] = 7; rows(A, B, 2);',
+         'kept = keep(A); rows(A, B, 0); printf("%g ", *kept);', 'CORNER = 9; rows(A, B, 0); printf("%g ", CORNER);',
+         'memset(A, 0, sizeof(A)); rows(A, B, 2); memcpy(L, A, sizeof L); columns(L, A);',
+         '{ double A[9][4] = { { 1 } }; rows(A, B, 1); printf("%g ", A[8][3]); }',
+         'for (t = 0; t < 2; t++) { double M[9][4] = { { t } }; rows(M, B, 0); printf("%g ", M[0][0]); }']
+
+
+def staying():
+    """Arrays that stay on the nodes: the host sees what it would see, however it looks."""
+    for looks in LOOKS:
+        source = STAYS.replace('LOOK_HERE', looks)
+        text = re.sub(r' by block\([^)]*\) map \w+\([^)]*\)| mode \w+', '', source)
+        write('stays.c', re.sub(r'^dist ', 'void ', text, flags=re.M))
+        subprocess.run(['gcc', '-w', '-ffp-contract=off', 'stays.c', '-o', 'stays_c'], check=True)
+        want = run('./stays_c').stdout
+        for options in ((), ('--host-inside',)):
+            ran = compile_run(source, 'stays', *options)
+            check(ran.stdout == want and want, f'arrays that stay {" ".join(options)}: {looks or "not looked at"}',
+                  ran.stderr, ran.stdout, want)
+    write('stays.pnd', STAYS.replace('LOOK_HERE', 'rows(A, B, 0);'))
+    run(sonde, 'pandore', 'compile', 'stays.pnd', '--emit-c', 'stays.c')
+    text = open('stays.c').read()
+    check(text.count('pd_stay(A)') == text.count('pd_stay(B)') == 2, 'both arrays may stay')
+
+
 SLEEPS = '''#define P 2
 #include <stdio.h>
 #include <unistd.h>
@@ -810,6 +860,7 @@ def main():
         pictures()
         lattices()
         several_calls()
+        staying()
         several_clocks()
         hosts()
         overwritten()

@@ -190,8 +190,8 @@ def strategies(t, reference):
     t.check(done.returncode == 2 and 'nothing.so' in done.stderr, 'a file that is not there', done.stderr)
     done = t.run('search', '-e', 'team.run', '--strategy', 'data', '--start', 'LC3MissInThread')
     t.check(done.returncode == 2 and "did you mean 'LC3MissesInThread'?" in done.stderr, 'an unknown property', done.stderr)
-    done = t.run('search', './team')
-    t.check(done.returncode == 4 and 'sonde record' in done.stderr, 'a program is to be recorded first', done.stderr)
+    done = t.run('search', '@0', './team')
+    t.check(done.returncode == 2 and './team' in done.stderr, 'an experiment and a program', done.stderr)
 
 
 def ranks(t):

@@ -140,6 +140,12 @@ struct sn_pnd_host_item {
 	struct sn_pnd_var *global;
 };
 
+/** A use of a host's array that may be on the nodes: stays.h. */
+struct sn_pnd_look {
+	size_t token;
+	bool is_argument; /* of a phase */
+};
+
 struct sn_pnd_program {
 	struct sn_arena *arena;
 	struct sn_pnd_diags *diags;
@@ -148,6 +154,7 @@ struct sn_pnd_program {
 	struct sn_pnd_phase *phases;
 	struct sn_pnd_var *globals;
 	SN_VEC(struct sn_pnd_host_item) host;
+	SN_VEC(struct sn_pnd_look) looks;
 	SN_VEC(struct sn_pnd_zone) zones;
 	SN_VEC(const char *) math_used; /* whitelisted functions that are called */
 	int nodes;			/* P */

@@ -5,6 +5,7 @@
 #include "pandore/compiler/compile.h"
 
 #include "pandore/compiler/predict.h"
+#include "pandore/compiler/stays.h"
 
 bool sn_pnd_compile(struct sn_pnd_diags *diags, const struct sn_pnd_options *options,
 		    struct sn_pnd_result *out)
@@ -21,8 +22,10 @@ bool sn_pnd_compile(struct sn_pnd_diags *diags, const struct sn_pnd_options *opt
 	out->nodes = program.nodes;
 	for (const struct sn_pnd_phase *ph = program.phases; ph; ph = ph->next)
 		sn_vec_push(&out->phases, ph->name);
-	if (ok)
+	if (ok) {
+		sn_pnd_find_staying(&program);
 		sn_pnd_emit_program(&em);
+	}
 	if (ok && options->explain)
 		sn_pnd_predict(&em, &out->explain);
 	sn_vec_free(&em.sites);

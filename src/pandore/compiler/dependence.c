@@ -141,23 +141,42 @@ static bool bound(const struct level_test *t, struct difference d, bool smallest
 	return true;
 }
 
+/* A counter's values are start + stride * k; 0 + 1 * k where the start is no constant. */
+static int64_t stride_of(const struct sn_nest_loop *l, int64_t *start)
+{
+	const struct sn_affine *first = l->step > 0 ? &l->low : &l->high;
+	bool is_constant = first->ok;
+
+	for (int i = 0; i < SN_NEST_LOOPS_MAX; i++)
+		is_constant &= !first->coef[i];
+	for (int i = 0; i < first->symbol_count; i++)
+		is_constant &= !first->symbols[i].coef;
+	*start = is_constant ? first->constant : 0;
+	return is_constant ? l->step : 1;
+}
+
 /* True if no pair of iterations at this level can have this difference zero. */
 static bool excludes(const struct level_test *t, const struct sn_affine *write,
 		     const struct sn_affine *read)
 {
 	struct difference d = { .symbols.ok = true };
-	int64_t divisor = 0, smallest, largest;
+	int64_t divisor = 0, constant, smallest, largest;
 	bool has_symbols = false;
 
 	if (!write->ok || !read->ok)
 		return false;
 	add_affine(t, &d, write, 1, true);
 	add_affine(t, &d, read, -1, false);
-	for (int l = 0; l < t->nest->loop_count; l++)
-		divisor = gcd(gcd(divisor, d.write[l]), d.read[l]);
+	constant = d.constant;
+	for (int l = 0; l < t->nest->loop_count; l++) {
+		int64_t start, step = stride_of(&t->nest->loops[l], &start);
+
+		constant += (d.write[l] + d.read[l]) * start;
+		divisor = gcd(gcd(divisor, d.write[l] * step), d.read[l] * step);
+	}
 	for (int i = 0; i < d.symbols.symbol_count; i++)
 		has_symbols |= d.symbols.symbols[i].coef != 0;
-	if (!has_symbols && (divisor ? d.constant % divisor != 0 : d.constant != 0))
+	if (!has_symbols && (divisor ? constant % divisor != 0 : constant != 0))
 		return true;
 	return (bound(t, d, true, &smallest) && smallest > 0) ||
 	       (bound(t, d, false, &largest) && largest < 0);
@@ -198,29 +217,66 @@ static int forced_level(const struct sn_nest *nest, const struct sn_nest_assign 
 	return 0;
 }
 
-/* One layout of blocks on nodes. */
-static bool same_layout(const struct sn_pnd_var *a, const struct sn_pnd_var *b)
+/* The dimensions that are cut, slowest first: they alone decide the owner. */
+static int cut_dimensions(const struct sn_pnd_var *v, int *out)
 {
-	if (a->rank != b->rank || a->is_wrapped != b->is_wrapped ||
-	    a->is_distributed != b->is_distributed)
+	int count = 0;
+
+	for (int k = 0; k < v->rank; k++)
+		if (v->grid[v->order[k]] > 1)
+			out[count++] = v->order[k];
+	return count;
+}
+
+/* One node owns both elements whatever the counters: the same blocks in the dimensions that are cut,
+ * which need not be the same in number, and the same subscripts there. */
+static bool is_aligned(const struct sn_pnd_var *a, const struct sn_affine *a_subs,
+		       const struct sn_pnd_var *b, const struct sn_affine *b_subs)
+{
+	int x[SN_PND_RANK_MAX], y[SN_PND_RANK_MAX], count;
+
+	if (!a->is_distributed || !b->is_distributed)
 		return false;
-	for (int d = 0; d < a->rank; d++)
-		if (a->extent[d] != b->extent[d] || a->block[d] != b->block[d] ||
-		    a->order[d] != b->order[d])
+	count = cut_dimensions(a, x);
+	/* with at most one block a node both mappings are one */
+	if (cut_dimensions(b, y) != count ||
+	    (count && a->is_wrapped != b->is_wrapped && a->blocks_per_node > 1))
+		return false;
+	for (int k = 0; k < count; k++)
+		if (a->grid[x[k]] != b->grid[y[k]] || a->block[x[k]] != b->block[y[k]] ||
+		    !affine_equal(&a_subs[x[k]], &b_subs[y[k]]))
 			return false;
 	return true;
 }
 
-/* The same element position in the same layout: what one owns, the other does. */
-static bool is_aligned(const struct sn_pnd_var *a, const struct sn_affine *a_subs,
-		       const struct sn_pnd_var *b, const struct sn_affine *b_subs)
+bool sn_nest_has_one_owner(const struct sn_nest_assign *a, const struct sn_nest_assign *b)
 {
-	if (!same_layout(a, b))
-		return false;
-	for (int d = 0; d < a->rank; d++)
-		if (a->grid[d] > 1 && !affine_equal(&a_subs[d], &b_subs[d]))
-			return false;
-	return true;
+	return is_aligned(a->target->var, a->subs, b->target->var, b->subs);
+}
+
+/* Do counters that are free where the messages stand decide more than one subscript each, so that a
+ * box around the elements has more than twice as many? A[i][i], A[i + j][i - j]. */
+static bool is_coupled(const struct sn_nest *nest, const struct sn_nest_ref *ref)
+{
+	int counters = 0, shared = 0, dimensions = 0;
+
+	for (int d = 0; d < ref->expr->arg_count; d++)
+		for (int l = 0, seen = 0; l < nest->loop_count && !seen; l++)
+			if (ref->subs[d].coef[l] && nest->loops[l].depth > ref->level) {
+				dimensions++;
+				seen = 1;
+			}
+	for (int l = 0; l < nest->loop_count; l++) {
+		int count = 0;
+
+		if (nest->loops[l].depth <= ref->level)
+			continue;
+		for (int d = 0; d < ref->expr->arg_count; d++)
+			count += ref->subs[d].coef[l] != 0;
+		counters += count > 0;
+		shared += count > 1;
+	}
+	return shared && (counters < dimensions || shared > 1);
 }
 
 void sn_nest_place(const struct sn_nest *nest, struct sn_nest_ref *ref)
@@ -243,6 +299,7 @@ void sn_nest_place(const struct sn_nest *nest, struct sn_nest_ref *ref)
 	}
 	for (int d = 0; d < ref->expr->arg_count; d++)
 		ref->is_inspected |= !ref->subs[d].ok;
+	ref->is_inspected |= is_coupled(nest, ref);
 	ref->is_inspected =
 		ref->is_inspected && sn_nest_can_inspect(nest, ref->expr, ref->loop) &&
 		(ref->assign < 0 || sn_nest_can_inspect(nest, needs->target, ref->loop));
@@ -258,14 +315,25 @@ void sn_nest_place(const struct sn_nest *nest, struct sn_nest_ref *ref)
 
 const struct sn_pnd_stmt *sn_nest_anchor(const struct sn_nest *nest, const struct sn_nest_ref *ref)
 {
-	if (nest->loops[ref->loop].depth == ref->level)
-		return ref->stmt;
-	return nest->loops[sn_nest_ancestor(nest, ref->loop, ref->level + 1)].stmt;
+	const struct sn_pnd_stmt *anchor = ref->stmt;
+	int loop = sn_nest_ancestor(nest, ref->loop, ref->level), in_if = ref->in_if;
+
+	if (nest->loops[ref->loop].depth != ref->level) {
+		int inner = sn_nest_ancestor(nest, ref->loop, ref->level + 1);
+
+		anchor = nest->loops[inner].stmt;
+		in_if = nest->loops[inner].in_if;
+	}
+	/* not every node decides an owned if: what it needs is sent before it */
+	for (; in_if >= 0 && nest->ifs[in_if].loop == loop; in_if = nest->ifs[in_if].parent)
+		if (nest->ifs[in_if].owner_count)
+			anchor = nest->ifs[in_if].stmt;
+	return anchor;
 }
 
 static bool is_inside(const struct sn_nest *nest, int loop, int outer)
 {
-	return sn_nest_ancestor(nest, loop, nest->loops[outer].depth) == outer;
+	return loop >= 0 && sn_nest_ancestor(nest, loop, nest->loops[outer].depth) == outer;
 }
 
 /* Whether a message stands inside this loop. */
@@ -286,7 +354,8 @@ static bool has_inner_messages(const struct sn_nest *nest, int loop)
 static bool has_conditional_loop(const struct sn_nest *nest, int loop)
 {
 	for (int l = 0; l < nest->loop_count; l++)
-		if (l != loop && nest->loops[l].is_conditional && is_inside(nest, l, loop))
+		if (l != loop && nest->loops[l].is_conditional && !nest->loops[l].is_dead &&
+		    is_inside(nest, l, loop))
 			return true;
 	return false;
 }
@@ -303,8 +372,7 @@ static void find_key(const struct sn_nest *nest, struct sn_nest_loop *l, int loo
 		if (a->target->var->is_distributed && l->key < 0)
 			l->key = i;
 		else if (!a->target->var->is_distributed ||
-			 !is_aligned(a->target->var, a->subs, nest->assigns[l->key].target->var,
-				     nest->assigns[l->key].subs))
+			 !sn_nest_has_one_owner(a, &nest->assigns[l->key]))
 			l->is_uniform = false;
 	}
 	for (int i = 0; i < nest->ref_count; i++)
@@ -424,7 +492,7 @@ static bool is_permutable(const struct sn_nest *nest, int x, int y)
 		const struct sn_nest_assign *w = &nest->assigns[i];
 		const struct sn_pnd_var *var = w->stmt->lhs->var;
 
-		if (w->loop != y || w->added)
+		if (w->loop != y || w->added || w->is_private)
 			continue;
 		for (int k = 0; k < nest->assign_count; k++)
 			if (nest->assigns[k].loop == y && nest->assigns[k].stmt->lhs->var == var &&
@@ -570,6 +638,12 @@ static void choose(struct sn_nest *nest, int loop)
 		move_to_spans(nest, loop);
 		return;
 	}
+	if (l->is_uniform && l->governed < 0 && l->is_complete &&
+	    (!has_messages || has_known_bounds(nest, loop))) {
+		l->mode = SN_LOOP_GUARD;
+		move_to_spans(nest, loop);
+		return;
+	}
 	if (l->is_uniform && l->governed >= 0) {
 		if (!has_messages)
 			l->mode = SN_LOOP_OWN;
@@ -588,4 +662,52 @@ void sn_nest_choose_modes(struct sn_nest *nest)
 {
 	if (nest->loop_count)
 		choose(nest, 0);
+}
+
+/* ---- conditions that not every node decides ---- */
+
+/* Does something within this if change what is sent before it? */
+static bool is_stale(const struct sn_nest *nest, const struct sn_nest_if *f,
+		     const struct sn_nest_ref *ref)
+{
+	int depth = f->loop < 0 ? 0 : nest->loops[f->loop].depth;
+
+	for (int i = f->first_assign; i < f->end_assign; i++) {
+		const struct sn_nest_assign *w = &nest->assigns[i];
+		struct level_test t = { nest, w->loop, ref->loop, depth + 1, false };
+
+		if (w->stmt->lhs->var == ref->expr->var && w->order < ref->order &&
+		    may_depend(&t, w, ref))
+			return true;
+	}
+	return false;
+}
+
+/* The outermost owned if that this reference's messages would stand in, or go stale before. */
+static int find_obstacle(const struct sn_nest *nest, const struct sn_nest_ref *ref)
+{
+	int found = -1, depth = ref->level;
+
+	for (int f = ref->in_if; f >= 0; f = nest->ifs[f].parent) {
+		const struct sn_nest_if *in = &nest->ifs[f];
+		int at = in->loop < 0 ? 0 : nest->loops[in->loop].depth;
+
+		if (!in->owner_count)
+			continue;
+		if (ref->span_loop >= 0 ? !is_inside(nest, in->loop, ref->span_loop)
+					: at < depth || (at == depth && is_stale(nest, in, ref)))
+			found = f;
+	}
+	return found;
+}
+
+int sn_nest_find_obstacle(const struct sn_nest *nest)
+{
+	for (int i = 0; i < nest->ref_count; i++) {
+		int found = nest->refs[i].is_local ? -1 : find_obstacle(nest, &nest->refs[i]);
+
+		if (found >= 0)
+			return found;
+	}
+	return -1;
 }

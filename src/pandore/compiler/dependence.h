@@ -15,4 +15,12 @@ void sn_nest_place(const struct sn_nest *nest, struct sn_nest_ref *ref);
  */
 void sn_nest_choose_modes(struct sn_nest *nest);
 
+/** Whether one node owns the targets of two assignments, whatever the counters; both are distributed.
+ */
+bool sn_nest_has_one_owner(const struct sn_nest_assign *a, const struct sn_nest_assign *b);
+
+/** An owned if (an index) that messages would have to stand in, where not all nodes come by; -1 if
+ * there is none. */
+int sn_nest_find_obstacle(const struct sn_nest *nest);
+
 #endif

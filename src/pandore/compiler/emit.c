@@ -429,16 +429,29 @@ static const struct sn_pnd_token *token_at(const struct sn_pnd_program *program,
 	return &program->tokens.items.items[i];
 }
 
-/* The user's bytes from one token to the end of another. */
+/* The user's bytes from one token to the end of another, but for arrays that may be on the nodes. */
 static void emit_raw(struct sn_pnd_emitter *em, size_t first, size_t last)
 {
 	const struct sn_pnd_token *a = token_at(em->program, first),
 				  *b = token_at(em->program, last);
 	const struct sn_pnd_file *file = &em->program->diags->files.items[a->pos.file];
 
-	if (a->pos.file == b->pos.file && a->offset <= b->offset)
-		sn_text_add_bytes(em->out, file->chars + a->offset,
-				  b->offset + b->length - a->offset);
+	size_t at = a->offset;
+
+	if (a->pos.file != b->pos.file || a->offset > b->offset)
+		return;
+	for (size_t i = 0; i < em->program->looks.count; i++) {
+		const struct sn_pnd_look *look = &em->program->looks.items[i];
+		const struct sn_pnd_token *t = token_at(em->program, look->token);
+
+		if (look->token < first || look->token > last)
+			continue;
+		sn_text_add_bytes(em->out, file->chars + at, t->offset - at);
+		sn_text_addf(em->out, "((__typeof__(&%s[0]))%s(%s))", t->text,
+			     look->is_argument ? "pd_stay" : "pd_look", t->text);
+		at = t->offset + t->length;
+	}
+	sn_text_add_bytes(em->out, file->chars + at, b->offset + b->length - at);
 }
 
 static void emit_host_main(struct sn_pnd_emitter *em, const struct sn_pnd_host_item *item)

@@ -44,6 +44,23 @@ const char *sn_nest_base_text(struct sn_nest_emitter *ne, const struct sn_affine
 	return finish(ne, &text, a->constant);
 }
 
+const char *sn_nest_owner_text(struct sn_nest_emitter *ne, const struct sn_nest_assign *a,
+			       int depth)
+{
+	const struct sn_pnd_var *var = a->target->var;
+	struct sn_text text = { 0 };
+	const char *kept;
+
+	sn_text_addf(&text, "pd_own_%s_%s(", ne->em->phase->name, var->name);
+	for (int d = 0; d < var->rank; d++)
+		sn_text_addf(&text, "%s%s", d ? ", " : "",
+			     var->grid[d] == 1 ? "0" : sn_nest_base_text(ne, &a->subs[d], depth));
+	sn_text_add(&text, ")");
+	kept = sn_arena_strdup(ne->em->arena, text.chars);
+	sn_text_free(&text);
+	return kept;
+}
+
 /* The smallest or largest value over the free counters, whose bounds are in pd_l and pd_h. */
 static const char *sn_nest_bound_text(struct sn_nest_emitter *ne, const struct sn_affine *a,
 				      int depth, bool smallest)
@@ -213,8 +230,8 @@ static const char *emit_subscripts(struct sn_nest_emitter *ne, const struct sn_p
 	return kept;
 }
 
-/* The loop again, with a counter of its own. */
-static void emit_shadow_loop(struct sn_nest_emitter *ne, int loop,
+/* The loop again, with a counter of its own. One whose counter names no element runs once. */
+static void emit_shadow_loop(struct sn_nest_emitter *ne, const struct sn_nest_ref *ref, int loop,
 			     const struct sn_fixed_range *fixed, int fixed_count)
 {
 	const struct sn_nest_loop *l = &ne->nest->loops[loop];
@@ -228,6 +245,10 @@ static void emit_shadow_loop(struct sn_nest_emitter *ne, int loop,
 			last = fixed[i].high;
 			step = step < 0 ? -step : step;
 		}
+	if (!sn_nest_is_listed_by(ne->nest, ref, loop)) {
+		sn_pnd_line(ne->em, "if ((%s) %s (%s))", first, step > 0 ? "<=" : ">=", last);
+		return;
+	}
 	sn_pnd_line(ne->em, "for (%s %s = (%s)(%s); %s %s %s; %s += %lld)", type, name, type, first,
 		    name, step > 0 ? "<=" : ">=", last, name, (long long)step);
 }
@@ -239,10 +260,11 @@ static void emit_inspection(struct sn_nest_emitter *ne, const struct sn_nest_ref
 	const struct sn_nest_assign *a = ref->assign < 0 ? NULL : &ne->nest->assigns[ref->assign];
 	const char *at, *to = NULL;
 
-	sn_pnd_line(em, "pd_inspect_begin(&pd_array_%s_%s);", em->phase->name,
-		    ref->expr->var->name);
+	sn_pnd_line(em, "pd_inspect_begin(&pd_array_%s_%s, %d, %s);", em->phase->name,
+		    ref->expr->var->name, ref->site, ref->expr->var->name);
 	for (int d = ref->level + 1; d <= ne->nest->loops[ref->loop].depth; d++)
-		emit_shadow_loop(ne, sn_nest_ancestor(ne->nest, ref->loop, d), fixed, fixed_count);
+		emit_shadow_loop(ne, ref, sn_nest_ancestor(ne->nest, ref->loop, d), fixed,
+				 fixed_count);
 	sn_pnd_line(em, "{");
 	em->indent++;
 	at = emit_subscripts(ne, ref->expr, "pd_at");
@@ -262,7 +284,7 @@ static void emit_inspection(struct sn_nest_emitter *ne, const struct sn_nest_ref
 	}
 	em->indent--;
 	sn_pnd_line(em, "}");
-	sn_pnd_line(em, "pd_inspect_end(%d, %s);", ref->site, ref->expr->var->name);
+	sn_pnd_line(em, "pd_inspect_end();");
 }
 
 static void emit_exchange(struct sn_nest_emitter *ne, const struct sn_nest_ref *ref,
@@ -300,22 +322,36 @@ static void emit_exchange(struct sn_nest_emitter *ne, const struct sn_nest_ref *
 	sn_text_free(&ranges);
 }
 
+/* All messages of one place, which move together: before a statement, or at the start of a loop's
+ * spans. What is listed comes last: its subscripts may read what has moved. */
+static void emit_place(struct sn_nest_emitter *ne, const struct sn_pnd_stmt *before, int span_loop,
+		       const struct sn_fixed_range *fixed, int fixed_count)
+{
+	bool is_pending = false;
+
+	for (int is_listed = 0; is_listed < 2; is_listed++)
+		for (int i = 0; i < ne->nest->ref_count; i++) {
+			const struct sn_nest_ref *r = &ne->nest->refs[i];
+
+			if (r->is_inspected != is_listed ||
+			    !sn_nest_stands_at(ne->nest, i, before, span_loop))
+				continue;
+			if (is_pending && sn_nest_needs_moved(r))
+				sn_pnd_line(ne->em, "pd_move();");
+			emit_exchange(ne, r, fixed, fixed_count);
+			is_pending = true;
+		}
+	if (is_pending)
+		sn_pnd_line(ne->em, "pd_move();");
+}
+
 void sn_emit_messages_before(struct sn_nest_emitter *ne, const struct sn_pnd_stmt *s)
 {
-	for (int i = 0; i < ne->nest->ref_count; i++) {
-		const struct sn_nest_ref *r = &ne->nest->refs[i];
-
-		if (!r->is_local && r->span_loop < 0 && sn_nest_anchor(ne->nest, r) == s &&
-		    !sn_nest_is_repeated(ne->nest, i))
-			emit_exchange(ne, r, NULL, 0);
-	}
+	emit_place(ne, s, -1, NULL, 0);
 }
 
 void sn_emit_messages_of_span(struct sn_nest_emitter *ne, int loop,
 			      const struct sn_fixed_range *fixed, int fixed_count)
 {
-	for (int i = 0; i < ne->nest->ref_count; i++)
-		if (!ne->nest->refs[i].is_local && ne->nest->refs[i].span_loop == loop &&
-		    !sn_nest_is_repeated(ne->nest, i))
-			emit_exchange(ne, &ne->nest->refs[i], fixed, fixed_count);
+	emit_place(ne, NULL, loop, fixed, fixed_count);
 }

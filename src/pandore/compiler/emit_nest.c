@@ -19,7 +19,7 @@ static bool is_owned(const struct sn_nest *nest, int loop)
 		const struct sn_nest_loop *l = &nest->loops[loop];
 
 		if (l->mode == SN_LOOP_SPANS || l->mode == SN_LOOP_PIPE ||
-		    (l->mode == SN_LOOP_OWN && l->is_complete))
+		    l->mode == SN_LOOP_GUARD || (l->mode == SN_LOOP_OWN && l->is_complete))
 			return true;
 	}
 	return false;
@@ -229,6 +229,19 @@ static void emit_spans(struct sn_nest_emitter *ne, int loop)
 	sn_pnd_line(em, "}");
 }
 
+/* One node runs all of the loop. */
+static void emit_guard(struct sn_nest_emitter *ne, int loop)
+{
+	const struct sn_nest_loop *l = &ne->nest->loops[loop];
+	struct sn_pnd_emitter *em = ne->em;
+
+	sn_emit_messages_of_span(ne, loop, NULL, 0);
+	sn_pnd_line(em, "if (%s == pd_me && %s %s %s)",
+		    sn_nest_owner_text(ne, &ne->nest->assigns[l->key], l->depth - 1),
+		    sn_nest_start_text(ne, l), l->step > 0 ? "<=" : ">=", sn_nest_last_text(ne, l));
+	emit_counted(ne, loop, sn_nest_start_text(ne, l), sn_nest_last_text(ne, l));
+}
+
 /* The dimension of the key that a counter decides; -1: none that is cut. */
 static int decided_dimension(const struct sn_nest *nest, int key, int loop)
 {
@@ -330,6 +343,9 @@ static void emit_loop(struct sn_nest_emitter *ne, int loop)
 	case SN_LOOP_PIPE:
 		emit_pipe(ne, loop);
 		break;
+	case SN_LOOP_GUARD:
+		emit_guard(ne, loop);
+		break;
 	case SN_LOOP_PLAIN:
 		if (counts_at_once(ne, loop)) {
 			sn_pnd_line(ne->em, "if (%s %s %s) {", sn_nest_start_text(ne, l),
@@ -360,7 +376,8 @@ static void emit_assign(struct sn_nest_emitter *ne, const struct sn_pnd_stmt *s,
 {
 	struct sn_pnd_emitter *em = ne->em;
 	const struct sn_nest_assign *a = sn_nest_assign_of(ne->nest, s);
-	bool guarded = a->target->var->is_distributed && !is_owned(ne->nest, loop);
+	bool guarded =
+		a->target->var->is_distributed && !is_owned(ne->nest, loop) && !ne->is_guarded;
 
 	sn_pnd_add_point(em, s, sn_pnd_text_of(em, s->lhs), !em->program->has_observe);
 	sn_pnd_mark_line(em, s->pos);
@@ -374,6 +391,39 @@ static void emit_assign(struct sn_nest_emitter *ne, const struct sn_pnd_stmt *s,
 	sn_pnd_line(em, counts_at_once(ne, loop) ? "pd_done_each(%d);" : "pd_done(%d);", s->id);
 	em->indent -= guarded;
 	if (guarded)
+		sn_pnd_line(em, "}");
+}
+
+/* The owners of what an if assigns decide it. */
+static void emit_if(struct sn_nest_emitter *ne, const struct sn_pnd_stmt *s, int loop)
+{
+	struct sn_pnd_emitter *em = ne->em;
+	const struct sn_nest_if *f = sn_nest_if_of(ne->nest, s);
+	bool is_guard = f->owner_count && !is_owned(ne->nest, loop) && !ne->is_guarded;
+	bool was_guarded = ne->is_guarded;
+
+	for (int i = 0; is_guard && i < f->owner_count; i++)
+		sn_pnd_line(em, "%s%s == pd_me%s", i ? "\t|| " : "if (",
+			    sn_nest_owner_text(ne, &ne->nest->assigns[f->owners[i]],
+					       loop < 0 ? 0 : ne->nest->loops[loop].depth),
+			    i == f->owner_count - 1 ? ") {" : "");
+	em->indent += is_guard;
+	ne->is_guarded |= is_guard && f->owner_count == 1;
+	sn_pnd_mark_line(em, s->pos);
+	sn_pnd_line(em, "if (%s) {", sn_pnd_text_of(em, s->cond));
+	em->indent++;
+	emit_stmt(ne, s->body, loop);
+	em->indent--;
+	sn_pnd_line(em, s->otherwise ? "} else {" : "}");
+	if (s->otherwise) {
+		em->indent++;
+		emit_stmt(ne, s->otherwise, loop);
+		em->indent--;
+		sn_pnd_line(em, "}");
+	}
+	ne->is_guarded = was_guarded;
+	em->indent -= is_guard;
+	if (is_guard)
 		sn_pnd_line(em, "}");
 }
 
@@ -396,18 +446,7 @@ static void emit_stmt(struct sn_nest_emitter *ne, const struct sn_pnd_stmt *s, i
 		emit_assign(ne, s, loop);
 		break;
 	case SN_S_IF:
-		sn_pnd_mark_line(em, s->pos);
-		sn_pnd_line(em, "if (%s) {", sn_pnd_text_of(em, s->cond));
-		em->indent++;
-		emit_stmt(ne, s->body, loop);
-		em->indent--;
-		sn_pnd_line(em, s->otherwise ? "} else {" : "}");
-		if (s->otherwise) {
-			em->indent++;
-			emit_stmt(ne, s->otherwise, loop);
-			em->indent--;
-			sn_pnd_line(em, "}");
-		}
+		emit_if(ne, s, loop);
 		break;
 	case SN_S_FOR:
 		emit_loop(ne, sn_nest_loop_of(ne->nest, s));
@@ -463,7 +502,7 @@ static void emit_partial_sums(struct sn_nest_emitter *ne, bool is_end)
 
 bool sn_pnd_emit_nest(struct sn_pnd_emitter *em, const struct sn_pnd_stmt *loop)
 {
-	struct sn_nest_emitter ne = { em, NULL, em->nest_count };
+	struct sn_nest_emitter ne = { em, NULL, em->nest_count, false };
 	struct sn_nest *nest;
 
 	if (em->options->check)

@@ -10,7 +10,8 @@
 struct sn_nest_emitter {
 	struct sn_pnd_emitter *em;
 	struct sn_nest *nest;
-	int number; /* of the nest in the program */
+	int number;	 /* of the nest in the program */
+	bool is_guarded; /* only the owner of what is assigned comes here */
 };
 
 /* Ranges of counters that are not loops' own: of a span or a strip, as texts. */
@@ -20,6 +21,9 @@ struct sn_fixed_range {
 };
 
 const char *sn_nest_base_text(struct sn_nest_emitter *ne, const struct sn_affine *a, int depth);
+/** The owner of an assignment's target, decided by counters of loops down to `depth`. */
+const char *sn_nest_owner_text(struct sn_nest_emitter *ne, const struct sn_nest_assign *a,
+			       int depth);
 const char *sn_nest_start_text(struct sn_nest_emitter *ne, const struct sn_nest_loop *l);
 const char *sn_nest_last_text(struct sn_nest_emitter *ne, const struct sn_nest_loop *l);
 void sn_emit_messages_before(struct sn_nest_emitter *ne, const struct sn_pnd_stmt *s);

@@ -245,6 +245,9 @@ static void explain_loop(struct explainer *x, const struct sn_nest *nest, int lo
 				     nest->loops[l->swapped].var->name);
 		add_spans(x, nest, loop);
 		break;
+	case SN_LOOP_GUARD:
+		sn_text_addf(x->out, "the owner of %s runs all of it", key);
+		break;
 	case SN_LOOP_SPANS:
 		sn_text_addf(x->out,
 			     "one node after the other runs the %s for which it owns %s, because "
@@ -335,12 +338,24 @@ static void explain_assign(struct explainer *x, const struct sn_nest *nest,
 			     "are sent to all and added",
 			     sn_pnd_text_of(x->em, a->target));
 	else if (a->target->var->is_distributed)
-		sn_text_addf(x->out, "the owner of %s executes it",
-			     sn_pnd_text_of(x->em, a->target));
+		sn_text_addf(x->out, "the owner of %s executes it%s",
+			     sn_pnd_text_of(x->em, a->target),
+			     a->is_private ? ", which alone needs it" : "");
 	else
 		sn_text_add(x->out, "every node executes it");
 	sn_text_add(x->out, "\n");
 	explain_refs(x, nest, s);
+}
+
+static void explain_owners(struct explainer *x, const struct sn_nest *nest,
+			   const struct sn_pnd_stmt *s)
+{
+	const struct sn_nest_if *f = sn_nest_if_of(nest, s);
+
+	for (int i = 0; i < f->owner_count; i++)
+		sn_text_addf(x->out, "%s%s", i ? " and of " : ": decided by the owner of ",
+			     sn_pnd_text_of(x->em, nest->assigns[f->owners[i]].target));
+	sn_text_add(x->out, "\n");
 }
 
 static void explain_nest(struct explainer *x, const struct sn_nest *nest,
@@ -362,7 +377,8 @@ static void explain_nest(struct explainer *x, const struct sn_nest *nest,
 		break;
 	case SN_S_IF:
 		begin(x, s->pos.line);
-		sn_text_addf(x->out, "if (%s)\n", sn_pnd_text_of(x->em, s->cond));
+		sn_text_addf(x->out, "if (%s)", sn_pnd_text_of(x->em, s->cond));
+		explain_owners(x, nest, s);
 		x->indent++;
 		explain_refs(x, nest, s);
 		explain_nest(x, nest, s->body);

@@ -2,6 +2,8 @@
 #include "pandore/compiler/nest.h"
 
 #include "pandore/compiler/dependence.h"
+#include "pandore/compiler/liveness.h"
+#include "pandore/compiler/owners.h"
 
 enum { COEFFICIENT_MAX = 1 << 30 };
 
@@ -36,6 +38,14 @@ int sn_nest_loop_of(const struct sn_nest *nest, const struct sn_pnd_stmt *stmt)
 		if (nest->loops[i].stmt == stmt)
 			return i;
 	return -1;
+}
+
+const struct sn_nest_if *sn_nest_if_of(const struct sn_nest *nest, const struct sn_pnd_stmt *stmt)
+{
+	for (int i = 0; i < nest->if_count; i++)
+		if (nest->ifs[i].stmt == stmt)
+			return &nest->ifs[i];
+	return NULL;
 }
 
 /* ---- what is written ---- */
@@ -196,8 +206,6 @@ static int invariant_depth(const struct sn_nest *nest, const struct sn_pnd_expr 
 	int depth = 0;
 	const struct sn_pnd_expr *parts[] = { e->a, e->b, e->c };
 
-	if (e->has_distributed)
-		return -1;
 	if (e->kind == SN_E_VAR || e->kind == SN_E_INDEX) {
 		int l = e->kind == SN_E_VAR ? path_loop(nest, loop, e->var) : -1;
 
@@ -289,7 +297,7 @@ static bool read_bounds(struct sn_nest *nest, struct sn_nest_loop *l)
 	struct sn_affine start = affine_of(nest, l->start, l->parent);
 	struct sn_affine last = affine_of(nest, l->end, l->parent);
 
-	if (a < 0 || b < 0)
+	if (a < 0 || b < 0 || l->start->has_distributed || l->end->has_distributed)
 		return refuse(nest, l->stmt->pos,
 			      "the loop's bounds change inside the nest or are "
 			      "distributed");
@@ -300,7 +308,7 @@ static bool read_bounds(struct sn_nest *nest, struct sn_nest_loop *l)
 	return true;
 }
 
-static bool collect(struct sn_nest *nest, const struct sn_pnd_stmt *s, int loop, bool in_if);
+static bool collect(struct sn_nest *nest, const struct sn_pnd_stmt *s, int loop, int in_if);
 
 /* Types whose sums do not wrap, so that a counter takes the values of its affine form. */
 static bool counts(enum sn_pnd_type type)
@@ -326,7 +334,13 @@ static const struct sn_pnd_expr *start_of(const struct sn_nest *nest,
 	return cast;
 }
 
-static bool collect_for(struct sn_nest *nest, const struct sn_pnd_stmt *s, int parent, bool in_if)
+/* Is an if around, within the innermost loop? */
+static bool is_in_if(const struct sn_nest *nest, int loop, int in_if)
+{
+	return in_if >= 0 && nest->ifs[in_if].loop == loop;
+}
+
+static bool collect_for(struct sn_nest *nest, const struct sn_pnd_stmt *s, int parent, int in_if)
 {
 	struct sn_nest_loop *l = &nest->loops[nest->loop_count];
 	const struct sn_pnd_stmt *init = s->init;
@@ -347,7 +361,8 @@ static bool collect_for(struct sn_nest *nest, const struct sn_pnd_stmt *s, int p
 				    .parent = parent,
 				    .depth = parent < 0 ? 1 : nest->loops[parent].depth + 1,
 				    .start = start_of(nest, init),
-				    .is_conditional = in_if,
+				    .is_conditional = is_in_if(nest, parent, in_if),
+				    .in_if = in_if,
 				    .governed = -1,
 				    .swapped = -1,
 				    .key = -1 };
@@ -356,7 +371,7 @@ static bool collect_for(struct sn_nest *nest, const struct sn_pnd_stmt *s, int p
 	if (!read_step(nest, l) || !read_condition(nest, l) || !read_bounds(nest, l))
 		return false;
 	nest->loop_count++;
-	return collect(nest, s->body, index, false);
+	return collect(nest, s->body, index, in_if);
 }
 
 /* ---- references ---- */
@@ -373,7 +388,25 @@ static struct sn_affine *read_subs(const struct sn_nest *nest, const struct sn_p
 }
 
 static bool collect_refs(struct sn_nest *nest, const struct sn_pnd_expr *e,
-			 const struct sn_pnd_stmt *stmt, int loop, int order, int assign)
+			 const struct sn_pnd_stmt *stmt, int loop, int in_if, int order,
+			 int assign);
+
+/* What subscripts read is every node's to know: it decides who owns the element. */
+static bool collect_subscripts(struct sn_nest *nest, const struct sn_pnd_expr *e,
+			       const struct sn_pnd_stmt *stmt, int loop, int in_if, int order)
+{
+	int first = nest->ref_count;
+
+	for (int d = 0; d < e->arg_count; d++)
+		if (!collect_refs(nest, e->args[d], stmt, loop, in_if, order, -1))
+			return false;
+	for (int i = first; i < nest->ref_count; i++)
+		nest->refs[i].is_subscript = true;
+	return true;
+}
+
+static bool collect_refs(struct sn_nest *nest, const struct sn_pnd_expr *e,
+			 const struct sn_pnd_stmt *stmt, int loop, int in_if, int order, int assign)
 {
 	struct sn_nest_ref *ref = &nest->refs[nest->ref_count];
 	const struct sn_pnd_expr *parts[3];
@@ -383,11 +416,12 @@ static bool collect_refs(struct sn_nest *nest, const struct sn_pnd_expr *e,
 	parts[0] = e->a;
 	parts[1] = e->b;
 	parts[2] = e->c;
+	if (e->kind == SN_E_INDEX && !e->var->is_distributed)
+		return collect_subscripts(nest, e, stmt, loop, in_if, order);
 	if (e->kind == SN_E_INDEX) {
-		for (int d = 0; d < e->arg_count; d++)
-			if (e->args[d]->has_distributed)
-				return refuse(nest, e->pos,
-					      "a subscript reads a distributed array");
+		if (!collect_subscripts(nest, e, stmt, loop, in_if, order))
+			return false;
+		ref = &nest->refs[nest->ref_count];
 		if (nest->ref_count == SN_NEST_REFS_MAX)
 			return refuse(nest, e->pos, "too many references");
 		nest->ref_count++;
@@ -395,13 +429,14 @@ static bool collect_refs(struct sn_nest *nest, const struct sn_pnd_expr *e,
 					     .stmt = stmt,
 					     .loop = loop,
 					     .order = order,
+					     .in_if = in_if,
 					     .assign = assign,
 					     .span_loop = -1 };
 		ref->subs = read_subs(nest, e, loop);
 		return true;
 	}
 	for (int i = 0; i < 3 + e->arg_count; i++)
-		if (!collect_refs(nest, i < 3 ? parts[i] : e->args[i - 3], stmt, loop, order,
+		if (!collect_refs(nest, i < 3 ? parts[i] : e->args[i - 3], stmt, loop, in_if, order,
 				  assign))
 			return false;
 	return true;
@@ -470,7 +505,7 @@ static const struct sn_pnd_expr *added_by(const struct sn_nest *nest, const stru
 	return count_uses(nest->loops[0].stmt, s->lhs->var) == uses ? e : NULL;
 }
 
-static bool collect_assign(struct sn_nest *nest, const struct sn_pnd_stmt *s, int loop)
+static bool collect_assign(struct sn_nest *nest, const struct sn_pnd_stmt *s, int loop, int in_if)
 {
 	struct sn_nest_assign *a = &nest->assigns[nest->assign_count];
 	const struct sn_pnd_expr *added = added_by(nest, s), *element = first_element(added);
@@ -486,15 +521,40 @@ static bool collect_assign(struct sn_nest *nest, const struct sn_pnd_stmt *s, in
 		a->added = added;
 	}
 	nest->assign_count++;
-	for (int d = 0; d < s->lhs->arg_count; d++)
-		if (s->lhs->args[d]->has_distributed)
-			return refuse(nest, s->lhs->pos, "a subscript reads a distributed array");
+	if (!collect_subscripts(nest, s->lhs, s, loop, in_if, s->id))
+		return false;
 	if (a->target->var->is_distributed)
 		a->subs = read_subs(nest, a->target, loop);
-	return collect_refs(nest, s->rhs, s, loop, s->id, needs);
+	return collect_refs(nest, s->rhs, s, loop, in_if, s->id, needs);
 }
 
-static bool collect(struct sn_nest *nest, const struct sn_pnd_stmt *s, int loop, bool in_if)
+static bool collect_if(struct sn_nest *nest, const struct sn_pnd_stmt *s, int loop, int in_if)
+{
+	struct sn_nest_if *f = &nest->ifs[nest->if_count];
+	int index = nest->if_count;
+
+	if (index == SN_NEST_IFS_MAX)
+		return refuse(nest, s->pos, "too many ifs");
+	nest->if_count++;
+	/* the condition comes before all assignments in the if */
+	*f = (struct sn_nest_if){
+		.stmt = s,
+		.loop = loop,
+		.parent = in_if,
+		.order = nest->assign_count ? nest->assigns[nest->assign_count - 1].order + 1 : 0,
+		.first_assign = nest->assign_count,
+	};
+	for (int i = 0; i < nest->refused_if_count; i++)
+		f->is_refused |= nest->refused_ifs[i] == s;
+	if (!collect_refs(nest, s->cond, s, loop, in_if, f->order, -1) ||
+	    !collect(nest, s->body, loop, index) ||
+	    (s->otherwise && !collect(nest, s->otherwise, loop, index)))
+		return false;
+	f->end_assign = nest->assign_count;
+	return true;
+}
+
+static bool collect(struct sn_nest *nest, const struct sn_pnd_stmt *s, int loop, int in_if)
 {
 	switch (s->kind) {
 	case SN_S_BLOCK:
@@ -503,17 +563,9 @@ static bool collect(struct sn_nest *nest, const struct sn_pnd_stmt *s, int loop,
 				return false;
 		return true;
 	case SN_S_ASSIGN:
-		return collect_assign(nest, s, loop);
+		return collect_assign(nest, s, loop, in_if);
 	case SN_S_IF:
-		/* the condition comes before all assignments in the if */
-		if (!collect_refs(nest, s->cond, s, loop,
-				  nest->assign_count
-					  ? nest->assigns[nest->assign_count - 1].order + 1
-					  : 0,
-				  -1))
-			return false;
-		return collect(nest, s->body, loop, true) &&
-		       (!s->otherwise || collect(nest, s->otherwise, loop, true));
+		return collect_if(nest, s, loop, in_if);
 	case SN_S_FOR:
 		return collect_for(nest, s, loop, in_if);
 	default:
@@ -521,19 +573,43 @@ static bool collect(struct sn_nest *nest, const struct sn_pnd_stmt *s, int loop,
 	}
 }
 
-bool sn_nest_plan(struct sn_nest *nest, const struct sn_pnd_program *program,
-		  const struct sn_pnd_stmt *root, unsigned mark, bool may_reassociate)
+static bool plan(struct sn_nest *nest, const struct sn_pnd_stmt *root, int *obstacle)
 {
-	nest->program = program;
-	nest->mark = mark;
-	nest->may_reassociate = may_reassociate;
-	nest->loop_count = nest->assign_count = nest->ref_count = 0;
-	nest->refusal = NULL;
-	if (!mark_written(nest, root) || !collect(nest, root, -1, false))
+	*obstacle = -1;
+	nest->loop_count = nest->assign_count = nest->ref_count = nest->if_count = 0;
+	if (!mark_written(nest, root) || !collect(nest, root, -1, -1))
 		return false;
+	*obstacle = sn_nest_find_owners(nest);
+	if (*obstacle >= 0)
+		return true;
 	for (int i = 0; i < nest->ref_count; i++)
 		sn_nest_place(nest, &nest->refs[i]);
 	sn_nest_choose_modes(nest);
+	*obstacle = sn_nest_find_obstacle(nest);
+	return true;
+}
+
+bool sn_nest_plan(struct sn_nest *nest, const struct sn_pnd_program *program,
+		  const struct sn_pnd_stmt *root, unsigned mark, bool may_reassociate)
+{
+	int obstacle;
+
+	nest->program = program;
+	nest->mark = mark;
+	nest->may_reassociate = may_reassociate;
+	nest->refused_if_count = 0;
+	nest->refusal = NULL;
+	nest->phase_body = NULL;
+	for (const struct sn_pnd_phase *ph = program->phases; ph && !nest->phase_body;
+	     ph = ph->next)
+		if (sn_pnd_contains(ph->body, root))
+			nest->phase_body = ph->body;
+	do {
+		if (!plan(nest, root, &obstacle))
+			return false;
+		if (obstacle >= 0)
+			nest->refused_ifs[nest->refused_if_count++] = nest->ifs[obstacle].stmt;
+	} while (obstacle >= 0);
 	return true;
 }
 
@@ -544,9 +620,51 @@ bool sn_nest_is_repeated(const struct sn_nest *nest, int index)
 	for (int i = 0; i < index; i++) {
 		const struct sn_nest_ref *o = &nest->refs[i];
 
-		if (!o->is_local && o->stmt == r->stmt && o->level == r->level &&
-		    o->span_loop == r->span_loop && sn_pnd_same_expr(o->expr, r->expr))
+		if (!o->is_local && o->stmt == r->stmt && o->assign == r->assign &&
+		    o->level == r->level && o->span_loop == r->span_loop &&
+		    sn_pnd_same_expr(o->expr, r->expr))
 			return true;
 	}
+	return false;
+}
+
+bool sn_nest_stands_at(const struct sn_nest *nest, int index, const struct sn_pnd_stmt *before,
+		       int span_loop)
+{
+	const struct sn_nest_ref *r = &nest->refs[index];
+
+	if (r->is_local || r->span_loop != span_loop || sn_nest_is_repeated(nest, index))
+		return false;
+	return !before || sn_nest_anchor(nest, r) == before;
+}
+
+bool sn_nest_needs_moved(const struct sn_nest_ref *ref)
+{
+	for (int d = 0; d < ref->expr->arg_count; d++)
+		if (ref->is_inspected && ref->expr->args[d]->has_distributed)
+			return true;
+	return false;
+}
+
+static bool names_counter(const struct sn_pnd_expr *element, const struct sn_pnd_var *counter)
+{
+	for (int d = 0; d < element->arg_count; d++)
+		if (sn_pnd_count_reads(element->args[d], counter))
+			return true;
+	return false;
+}
+
+bool sn_nest_is_listed_by(const struct sn_nest *nest, const struct sn_nest_ref *ref, int loop)
+{
+	const struct sn_pnd_var *counter = nest->loops[loop].var;
+
+	if (names_counter(ref->expr, counter) ||
+	    (ref->assign >= 0 && names_counter(nest->assigns[ref->assign].target, counter)))
+		return true;
+	/* does it bound a loop that matters? */
+	for (int l = ref->loop; l >= 0 && l != loop; l = nest->loops[l].parent)
+		if ((sn_pnd_count_reads(nest->loops[l].start, counter) ||
+		     sn_pnd_count_reads(nest->loops[l].end, counter)))
+			return true;
 	return false;
 }

@@ -18,6 +18,8 @@ enum {
 	SN_NEST_ASSIGNS_MAX = 64,
 	SN_NEST_REFS_MAX = 256,
 	SN_NEST_SYMBOLS_MAX = 4,
+	SN_NEST_IFS_MAX = 32,
+	SN_NEST_OWNERS_MAX = 4,
 };
 
 /** constant + sum coef[l] * counter of loop l + sum of scalars that the nest does not write. */
@@ -34,6 +36,7 @@ struct sn_affine {
 enum sn_loop_mode {
 	SN_LOOP_PLAIN, /* every node runs every iteration */
 	SN_LOOP_OWN,   /* spans that this node owns */
+	SN_LOOP_GUARD, /* all of it on one node, which the loops around it decide */
 	/* every node walks all spans: messages at a span's start, its owner computes */
 	SN_LOOP_SPANS,
 	SN_LOOP_PIPE, /* this loop and the one in it: strips of one, spans of the other */
@@ -49,6 +52,8 @@ struct sn_nest_loop {
 	struct sn_affine low, high; /* bounds of the counter's values */
 	int bounds_depth;	    /* loops whose counters the bounds name, deepest; 0: none */
 	bool is_conditional;	    /* stands in an if within its parent */
+	bool is_dead;		    /* nothing after that if reads the counter's last value */
+	int in_if;		    /* the innermost if around it, or -1 */
 	enum sn_loop_mode mode;
 	bool is_uniform, is_complete; /* one owner for all it assigns; known from here on */
 	int governed;		      /* dimension of the key that this counter decides, or -1 */
@@ -59,25 +64,42 @@ struct sn_nest_loop {
 
 /**
  * An assignment. The owner of `target` executes it. The target is the assigned element, or, for a
- * reduction that may be reassociated, the first element added; `added` is what is added then.
+ * reduction that may be reassociated, the first element added; `added` is what is added then. A
+ * private scalar lives for one iteration of a loop, and its target is that of the assignments which
+ * use it.
  */
 struct sn_nest_assign {
 	const struct sn_pnd_stmt *stmt;
 	const struct sn_pnd_expr *target, *added;
 	int loop, order;
 	struct sn_affine *subs; /* of a distributed target, one a dimension */
+	bool is_private;
+};
+
+/**
+ * An if whose condition needs distributed data. It is owned if only the owners of what its branches
+ * assign decide it: `owners` are assignments, one an owner. With none, every node decides it.
+ */
+struct sn_nest_if {
+	const struct sn_pnd_stmt *stmt;
+	int loop, parent; /* the innermost loop and if around it, or -1 */
+	int order;
+	int first_assign, end_assign; /* assignments in its branches */
+	int owners[SN_NEST_OWNERS_MAX], owner_count;
+	bool is_refused; /* it must not be owned: messages stand in it */
 };
 
 struct sn_nest_ref {
 	const struct sn_pnd_expr *expr;
 	const struct sn_pnd_stmt *stmt; /* the assignment, or the if whose condition it is in */
-	int loop, order;
+	int loop, order, in_if;
 	int assign; /* who needs it: the owner of this assignment's target; -1: every node */
 	struct sn_affine *subs; /* one a dimension */
 	int level;		/* messages stand inside the loops of depth 1..level */
 	int span_loop;		/* ... and at the start of this loop's spans; -1: not */
 	bool is_local;		/* always where it is needed */
-	bool is_inspected;	/* subscripts are not affine: the iterations are run to find them */
+	bool is_inspected;	/* the iterations are run to find the elements */
+	bool is_subscript;	/* read in a subscript: every node needs it, to know what moves */
 	int site;
 };
 
@@ -91,7 +113,12 @@ struct sn_nest {
 	int assign_count;
 	struct sn_nest_ref refs[SN_NEST_REFS_MAX];
 	int ref_count;
-	const char *refusal; /* why the nest cannot be optimised */
+	struct sn_nest_if ifs[SN_NEST_IFS_MAX];
+	int if_count;
+	const struct sn_pnd_stmt *refused_ifs[SN_NEST_IFS_MAX]; /* by plans before this one */
+	int refused_if_count;
+	const struct sn_pnd_stmt *phase_body; /* of the phase around; NULL: not known */
+	const char *refusal;		      /* why the nest cannot be optimised */
 	struct sn_pnd_pos refusal_pos;
 };
 
@@ -109,11 +136,20 @@ int sn_nest_ancestor(const struct sn_nest *nest, int loop, int depth);
 const struct sn_nest_assign *sn_nest_assign_of(const struct sn_nest *nest,
 					       const struct sn_pnd_stmt *stmt);
 int sn_nest_loop_of(const struct sn_nest *nest, const struct sn_pnd_stmt *stmt);
+const struct sn_nest_if *sn_nest_if_of(const struct sn_nest *nest, const struct sn_pnd_stmt *stmt);
 /** The statement before which a reference's messages stand, if not at a span's start. */
 const struct sn_pnd_stmt *sn_nest_anchor(const struct sn_nest *nest, const struct sn_nest_ref *ref);
 /** Whether a body is made of assignments alone. */
 bool sn_nest_has_only_assigns(const struct sn_pnd_stmt *s);
 /** Whether an earlier reference fetches the same for the same reason. */
 bool sn_nest_is_repeated(const struct sn_nest *nest, int index);
+/** Whether a reference's messages stand before a statement (`span_loop` is -1), or at the starts of
+ * this loop's spans (`before` is NULL). */
+bool sn_nest_stands_at(const struct sn_nest *nest, int index, const struct sn_pnd_stmt *before,
+		       int span_loop);
+/** Of an inspected reference: whether its subscripts read what moves at the same place. */
+bool sn_nest_needs_moved(const struct sn_nest_ref *ref);
+/** Of an inspected reference: whether a loop's counter matters to which elements move. */
+bool sn_nest_is_listed_by(const struct sn_nest *nest, const struct sn_nest_ref *ref, int loop);
 
 #endif

@@ -18,7 +18,7 @@ void sn_predict_doubt(struct sn_predictor *p, struct sn_pnd_pos pos, const char 
 }
 
 void sn_predict_count(struct sn_predictor *p, int line, bool is_broadcast, const char *source,
-		      const char *target, int from, int to, int64_t bytes)
+		      const char *target, int from, int to, int messages, int64_t bytes)
 {
 	struct sn_predicted_pair pair = { line, is_broadcast, source, target, from, to, 0, 0 };
 	uint64_t key, *place;
@@ -34,7 +34,7 @@ void sn_predict_count(struct sn_predictor *p, int line, bool is_broadcast, const
 		*place = p->pairs.count;
 		sn_vec_push(&p->pairs, pair);
 	}
-	p->pairs.items[*place].messages++;
+	p->pairs.items[*place].messages += messages;
 	p->pairs.items[*place].bytes += bytes;
 }
 
@@ -99,7 +99,8 @@ static void run_silently(struct sn_predictor *p, const struct sn_pnd_stmt *s)
 static bool writes_only_distributed(const struct sn_nest *nest)
 {
 	for (int i = 0; i < nest->assign_count; i++)
-		if (!nest->assigns[i].stmt->lhs->var->is_distributed)
+		if (!nest->assigns[i].stmt->lhs->var->is_distributed &&
+		    !nest->assigns[i].is_private)
 			return false;
 	return true;
 }
@@ -107,7 +108,7 @@ static bool writes_only_distributed(const struct sn_nest *nest)
 static bool has_conditional_loops(const struct sn_nest *nest)
 {
 	for (int i = 0; i < nest->loop_count; i++)
-		if (nest->loops[i].is_conditional)
+		if (nest->loops[i].is_conditional && !nest->loops[i].is_dead)
 			return true;
 	return false;
 }

@@ -52,10 +52,11 @@ static void fetch(struct sn_predictor *p, const struct sn_pnd_stmt *s, const str
 	sn_vec_push(&p->fetched, f);
 	from = sn_predict_owner(p, e);
 	if (owner != SN_PREDICT_EVERYBODY && from != owner)
-		sn_predict_count(p, s->pos.line, false, e->var->name, target, from, owner, bytes);
+		sn_predict_count(p, s->pos.line, false, e->var->name, target, from, owner, 1,
+				 bytes);
 	for (int to = 0; owner == SN_PREDICT_EVERYBODY && to < p->nodes; to++)
 		if (to != from)
-			sn_predict_count(p, s->pos.line, true, e->var->name, target, from, to,
+			sn_predict_count(p, s->pos.line, true, e->var->name, target, from, to, 1,
 					 bytes);
 }
 

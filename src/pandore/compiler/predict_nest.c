@@ -1,10 +1,11 @@
 /* Messages of optimised nests, by the geometry of the library (runtime/sections.c). */
 #include "pandore/compiler/predictor.h"
 
+#include <stdlib.h>
 #include <string.h>
 
-#include "base/alloc.h"
 #include "pandore/runtime/pandore.h"
+#include "pandore/runtime/pieces.h"
 
 enum { STRIP_DEFAULT = 32 };
 
@@ -79,30 +80,77 @@ struct fixed_range {
 	int64_t low, high;
 };
 
+/* What moves at one place of the program: the library's own boxes, for each pair of nodes. */
+struct pair {
+	int from, to;
+	struct pd_pieces pieces;
+};
+
+struct share { /* of a reference in a pair's message */
+	size_t pair;
+	int ref;
+	int64_t bytes;
+};
+
+struct place {
+	SN_VEC(struct pair) pairs;
+	struct sn_map pair_index,
+		seen; /* seen: (array, element, receiver), where they are listed */
+	SN_VEC(struct share) shares;
+};
+
 struct tally {
 	struct sn_predictor *p;
+	struct place *place;
 	const struct sn_nest_ref *ref;
-	int64_t *bytes; /* nodes x nodes */
+	int index; /* of the reference */
+	const struct pd_array *source;
 };
+
+static size_t pair_of(struct place *place, int from, int to)
+{
+	bool is_new;
+	uint64_t *at = sn_map_put(&place->pair_index, (uint64_t)from << 32 | (uint64_t)to, &is_new);
+
+	if (is_new) {
+		*at = place->pairs.count;
+		sn_vec_push(&place->pairs, (struct pair){ from, to, { 0 } });
+	}
+	return *at;
+}
+
+static void add_bytes(struct place *place, size_t pair, int ref, int64_t bytes)
+{
+	for (size_t i = place->shares.count; i-- > 0 && place->shares.items[i].ref == ref;)
+		if (place->shares.items[i].pair == pair) {
+			place->shares.items[i].bytes += bytes;
+			return;
+		}
+	sn_vec_push(&place->shares, (struct share){ pair, ref, bytes });
+}
 
 static void add_section(const struct pd_section *s, void *context)
 {
 	struct tally *t = context;
-	int64_t bytes = pd_section_count(s, t->ref->expr->var->rank) *
-			sn_pnd_type_bytes(t->ref->expr->var->type);
 
 	for (int to = 0; to < t->p->nodes; to++)
-		if (to != s->from && (s->to < 0 || s->to == to))
-			t->bytes[s->from * t->p->nodes + to] += bytes;
+		if (to != s->from && (s->to < 0 || s->to == to)) {
+			size_t pair = pair_of(t->place, s->from, to);
+			long added = pd_pieces_add(&t->place->pairs.items[pair].pieces,
+						   t->ref->expr->var, t->source, t->index, s);
+
+			add_bytes(t->place, pair, t->index,
+				  added * sn_pnd_type_bytes(t->ref->expr->var->type));
+		}
 }
 
 struct inspection {
 	const struct sn_nest *nest;
+	struct place *place;
 	const struct sn_nest_ref *ref;
+	int index;
 	const struct fixed_range *fixed;
 	int fixed_count;
-	struct sn_map seen; /* (element, receiver) */
-	int64_t *bytes;	    /* nodes x nodes */
 };
 
 /* Subscripts as numbers; false if they are unknown (doubted) or out of bounds. */
@@ -141,10 +189,13 @@ static void inspect_one(struct sn_predictor *p, struct inspection *in)
 
 		if (node == from || (owner != SN_PREDICT_EVERYBODY && owner != node))
 			continue;
-		sn_map_put(&in->seen, (uint64_t)offset * SN_PND_NODES_MAX + (uint64_t)node,
+		sn_map_put(&in->place->seen,
+			   sn_hash_u64((uint64_t)(uintptr_t)ref->expr->var) ^
+				   ((uint64_t)offset * SN_PND_NODES_MAX + (uint64_t)node),
 			   &is_new);
 		if (is_new)
-			in->bytes[from * p->nodes + node] += sn_pnd_type_bytes(ref->expr->type);
+			add_bytes(in->place, pair_of(in->place, from, node), in->index,
+				  sn_pnd_type_bytes(ref->expr->type));
 	}
 }
 
@@ -162,12 +213,16 @@ static void inspect(struct sn_predictor *p, struct inspection *in, int depth)
 	}
 	at = start_value(p, l);
 	last = last_value(p, l);
+	if (p->doubt)
+		return;
 	for (int i = 0; i < in->fixed_count; i++)
 		if (in->fixed[i].loop == loop) {
 			at = in->fixed[i].low;
 			last = in->fixed[i].high;
 			step = step < 0 ? -step : step;
 		}
+	if (!sn_nest_is_listed_by(in->nest, in->ref, loop) && (step > 0 ? at <= last : at >= last))
+		last = at; /* once is enough */
 	for (; step > 0 ? at <= last : at >= last; at += step) {
 		*sn_pnd_values_scalar(&p->values, l->var) = (struct sn_pnd_value){ true, at };
 		if (++p->steps > p->steps_max)
@@ -178,58 +233,71 @@ static void inspect(struct sn_predictor *p, struct inspection *in, int depth)
 	}
 }
 
-/* One message for each pair of nodes that has something to move. */
-static void count_pairs(struct sn_predictor *p, const struct sn_nest_ref *ref, const int64_t *bytes)
+/* One message for each pair of nodes that has something to move, for the first reference; bytes for
+ * each. */
+static void count_place(struct sn_predictor *p, const struct sn_nest *nest, struct place *place)
 {
-	const char *name =
-		ref->stmt->kind == SN_S_ASSIGN ? ref->stmt->lhs->var->name : "(condition)";
+	struct sn_map counted = { 0 };
 
-	for (int from = 0; from < p->nodes; from++)
-		for (int to = 0; to < p->nodes; to++)
-			if (bytes[from * p->nodes + to])
-				sn_predict_count(p, ref->expr->pos.line, ref->assign < 0,
-						 ref->expr->var->name, name, from, to,
-						 bytes[from * p->nodes + to]);
+	for (size_t i = 0; i < place->shares.count && !p->doubt; i++) {
+		const struct share *s = &place->shares.items[i];
+		const struct pair *pair = &place->pairs.items[s->pair];
+		const struct sn_nest_ref *ref = &nest->refs[s->ref];
+		const char *name =
+			ref->stmt->kind == SN_S_ASSIGN ? ref->stmt->lhs->var->name : "(condition)";
+		bool is_first;
+
+		sn_map_put(&counted, s->pair, &is_first);
+		if (is_first || s->bytes)
+			sn_predict_count(p, ref->expr->pos.line, ref->assign < 0,
+					 ref->expr->var->name, name, pair->from, pair->to, is_first,
+					 s->bytes);
+	}
+	sn_map_free(&counted);
+	for (size_t i = 0; i < place->pairs.count; i++)
+		free(place->pairs.items[i].pieces.items);
+	sn_vec_free(&place->pairs);
+	sn_vec_free(&place->shares);
+	sn_map_free(&place->pair_index);
+	sn_map_free(&place->seen);
+	*place = (struct place){ 0 };
 }
 
 static void count_inspection(struct sn_predictor *p, const struct sn_nest *nest,
-			     const struct sn_nest_ref *ref, const struct fixed_range *fixed,
+			     struct place *place, int index, const struct fixed_range *fixed,
 			     int fixed_count)
 {
-	struct inspection in = { nest, ref, fixed, fixed_count, { 0 }, NULL };
+	const struct sn_nest_ref *ref = &nest->refs[index];
+	struct inspection in = { nest, place, ref, index, fixed, fixed_count };
 	struct sn_pnd_value kept[SN_NEST_DEPTH_MAX];
 	int depth = nest->loops[ref->loop].depth;
 
 	for (int d = ref->level + 1; d <= depth; d++)
 		kept[d - 1] = *sn_pnd_values_scalar(
 			&p->values, nest->loops[sn_nest_ancestor(nest, ref->loop, d)].var);
-	in.bytes = sn_alloc_zeroed((size_t)p->nodes * (size_t)p->nodes, sizeof(*in.bytes));
 	inspect(p, &in, ref->level + 1);
-	if (!p->doubt)
-		count_pairs(p, ref, in.bytes);
 	for (int d = ref->level + 1; d <= depth; d++)
 		*sn_pnd_values_scalar(&p->values,
 				      nest->loops[sn_nest_ancestor(nest, ref->loop, d)].var) =
 			kept[d - 1];
-	sn_map_free(&in.seen);
-	sn_vec_release(in.bytes);
 }
 
-static void count_exchange(struct sn_predictor *p, const struct sn_nest *nest,
-			   const struct sn_nest_ref *ref, const struct fixed_range *fixed,
-			   int fixed_count)
+static void count_exchange(struct sn_predictor *p, const struct sn_nest *nest, struct place *place,
+			   int index, const struct fixed_range *fixed, int fixed_count)
 {
+	const struct sn_nest_ref *ref = &nest->refs[index];
 	const struct sn_nest_assign *a = ref->assign < 0 ? NULL : &nest->assigns[ref->assign];
 	struct pd_array source = sn_predict_layout(ref->expr->var), target;
 	struct pd_moves moves = { .source = &source };
 	int64_t low[SN_NEST_LOOPS_MAX] = { 0 }, high[SN_NEST_LOOPS_MAX] = { 0 };
 	struct pd_range ranges[SN_NEST_DEPTH_MAX];
 	long at[SN_PND_RANK_MAX] = { 0 }, to[SN_PND_RANK_MAX] = { 0 };
-	struct tally tally = { p, ref, NULL };
+	struct tally tally = { p, place, ref, index, &source };
+
 	if (p->nodes == 1)
 		return;
 	if (ref->is_inspected) {
-		count_inspection(p, nest, ref, fixed, fixed_count);
+		count_inspection(p, nest, place, index, fixed, fixed_count);
 		return;
 	}
 	for (int depth = ref->level + 1; depth <= nest->loops[ref->loop].depth; depth++) {
@@ -269,31 +337,38 @@ static void count_exchange(struct sn_predictor *p, const struct sn_nest *nest,
 	}
 	if (p->doubt)
 		return;
-	tally.bytes = sn_alloc_zeroed((size_t)p->nodes * (size_t)p->nodes, sizeof(*tally.bytes));
 	pd_sections(&moves, to, at, ranges, p->nodes, add_section, &tally);
-	count_pairs(p, ref, tally.bytes);
-	sn_vec_release(tally.bytes);
+}
+
+/* As emit_place() has them. */
+static void count_at(struct sn_predictor *p, const struct sn_nest *nest,
+		     const struct sn_pnd_stmt *before, int span_loop,
+		     const struct fixed_range *fixed, int fixed_count)
+{
+	struct place place = { 0 };
+
+	for (int is_listed = 0; is_listed < 2; is_listed++)
+		for (int i = 0; i < nest->ref_count && !p->doubt; i++) {
+			if (nest->refs[i].is_inspected != is_listed ||
+			    !sn_nest_stands_at(nest, i, before, span_loop))
+				continue;
+			if (sn_nest_needs_moved(&nest->refs[i]))
+				count_place(p, nest, &place);
+			count_exchange(p, nest, &place, i, fixed, fixed_count);
+		}
+	count_place(p, nest, &place);
 }
 
 static void count_before(struct sn_predictor *p, const struct sn_nest *nest,
 			 const struct sn_pnd_stmt *s)
 {
-	for (int i = 0; i < nest->ref_count; i++) {
-		const struct sn_nest_ref *r = &nest->refs[i];
-
-		if (!r->is_local && r->span_loop < 0 && sn_nest_anchor(nest, r) == s &&
-		    !sn_nest_is_repeated(nest, i))
-			count_exchange(p, nest, r, NULL, 0);
-	}
+	count_at(p, nest, s, -1, NULL, 0);
 }
 
 static void count_span(struct sn_predictor *p, const struct sn_nest *nest, int loop,
 		       const struct fixed_range *fixed, int fixed_count)
 {
-	for (int i = 0; i < nest->ref_count; i++)
-		if (!nest->refs[i].is_local && nest->refs[i].span_loop == loop &&
-		    !sn_nest_is_repeated(nest, i))
-			count_exchange(p, nest, &nest->refs[i], fixed, fixed_count);
+	count_at(p, nest, NULL, loop, fixed, fixed_count);
 }
 
 /* Spans of a counter by the blocks of one dimension; without one, the whole range. */
@@ -473,6 +548,8 @@ void sn_predict_nest(struct sn_predictor *p, const struct sn_nest *nest,
 			count_spans(p, nest, loop);
 		else if (nest->loops[loop].mode == SN_LOOP_PIPE)
 			count_pipe(p, nest, loop);
+		else if (nest->loops[loop].mode == SN_LOOP_GUARD)
+			count_span(p, nest, loop, NULL, 0);
 		else if (nest->loops[loop].mode == SN_LOOP_PLAIN)
 			count_plain(p, nest, loop);
 	}
@@ -505,7 +582,7 @@ void sn_predict_partial_sums(struct sn_predictor *p, const struct sn_nest *nest)
 				if (to != from)
 					sn_predict_count(p, a->stmt->pos.line, true,
 							 a->target->var->name,
-							 a->stmt->lhs->var->name, from, to,
+							 a->stmt->lhs->var->name, from, to, 1,
 							 sn_pnd_type_bytes(a->stmt->lhs->type));
 	}
 }

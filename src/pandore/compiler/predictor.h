@@ -43,9 +43,9 @@ struct sn_predictor {
 
 /** Records that nothing can be predicted, and why. The first reason is kept. */
 void sn_predict_doubt(struct sn_predictor *p, struct sn_pnd_pos pos, const char *why);
-/** One message. */
+/** Messages, and bytes in these or in one that is counted elsewhere. */
 void sn_predict_count(struct sn_predictor *p, int line, bool is_broadcast, const char *source,
-		      const char *target, int from, int to, int64_t bytes);
+		      const char *target, int from, int to, int messages, int64_t bytes);
 
 /** The owner of an element; a doubt, and node 0, if a subscript is unknown. */
 int sn_predict_owner(struct sn_predictor *p, const struct sn_pnd_expr *e);

@@ -1,4 +1,5 @@
-/* Which bytes of an array a node owns, packed in the order of its blocks. */
+/* Which bytes of an array a node owns, as runs in the order of its blocks. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "pandore/runtime/runtime.h"
@@ -36,15 +37,6 @@ static long next_block(const struct pd_array *array, int nodes, int node, long b
 	return next;
 }
 
-static size_t box_bytes(const struct pd_array *array, const struct box *box)
-{
-	size_t bytes = array->element_bytes;
-
-	for (int d = 0; d < array->rank; d++)
-		bytes *= (size_t)(box->last[d] - box->first[d] + 1);
-	return bytes;
-}
-
 static size_t whole_bytes(const struct pd_array *array)
 {
 	size_t bytes = array->element_bytes;
@@ -54,28 +46,31 @@ static size_t whole_bytes(const struct pd_array *array)
 	return bytes;
 }
 
-size_t pd_part_bytes(const struct pd_array *array, int nodes, int node)
+static void add_run(struct pd_runs *runs, char *place, size_t bytes)
 {
-	size_t bytes = 0;
-	struct box box;
+	struct pd_run *last = runs->count ? &runs->items[runs->count - 1] : NULL;
 
-	if (!array->is_distributed)
-		return whole_bytes(array);
-	for (long b = next_block(array, nodes, node, -1); b >= 0;
-	     b = next_block(array, nodes, node, b)) {
-		block_box(array, b, &box);
-		bytes += box_bytes(array, &box);
+	runs->bytes += bytes;
+	if (last && last->place + last->bytes == place) {
+		last->bytes += bytes;
+		return;
 	}
-	return bytes;
+	if (runs->count == runs->capacity) {
+		runs->capacity = runs->capacity ? runs->capacity * 2 : 64;
+		runs->items = realloc(runs->items, runs->capacity * sizeof(*runs->items));
+		if (!runs->items)
+			pd_die_out_of_memory();
+	}
+	runs->items[runs->count++] = (struct pd_run){ place, bytes };
 }
 
-/* Copies a box row by row; `packed` advances. The direction is `is_pack`. */
-static char *copy_box(const struct pd_array *array, const struct box *box, char *storage,
-		      char *packed, int is_pack)
+/* The rows of a box. */
+static void add_box(struct pd_runs *runs, const struct pd_array *array, const struct box *box,
+		    char *storage)
 {
 	long at[PD_RANK_MAX];
 	int last = array->rank - 1;
-	size_t run = (size_t)(box->last[last] - box->first[last] + 1) * array->element_bytes;
+	size_t bytes = (size_t)(box->last[last] - box->first[last] + 1) * array->element_bytes;
 
 	memcpy(at, box->first, sizeof(at));
 	for (;;) {
@@ -84,43 +79,27 @@ static char *copy_box(const struct pd_array *array, const struct box *box, char 
 
 		for (d = 0; d < array->rank; d++)
 			offset = offset * (size_t)array->extent[d] + (size_t)at[d];
-		offset *= array->element_bytes;
-		memcpy(is_pack ? packed : storage + offset, is_pack ? storage + offset : packed,
-		       run);
-		packed += run;
+		add_run(runs, storage + offset * array->element_bytes, bytes);
 		for (d = last; d-- > 0 && ++at[d] > box->last[d];)
 			at[d] = box->first[d];
 		if (d < 0)
-			return packed;
+			return;
 	}
 }
 
-static void copy_part(const struct pd_array *array, int nodes, int node, char *storage,
-		      char *packed, int is_pack)
+void pd_part_runs(const struct pd_array *array, int nodes, int node, void *storage,
+		  struct pd_runs *runs)
 {
 	struct box box;
 
+	runs->count = runs->bytes = 0;
 	if (!array->is_distributed) {
-		size_t bytes = whole_bytes(array);
-
-		memcpy(is_pack ? packed : storage, is_pack ? storage : packed, bytes);
+		add_run(runs, storage, whole_bytes(array));
 		return;
 	}
 	for (long b = next_block(array, nodes, node, -1); b >= 0;
 	     b = next_block(array, nodes, node, b)) {
 		block_box(array, b, &box);
-		packed = copy_box(array, &box, storage, packed, is_pack);
+		add_box(runs, array, &box, storage);
 	}
-}
-
-void pd_part_pack(const struct pd_array *array, int nodes, int node, const void *storage,
-		  void *packed)
-{
-	copy_part(array, nodes, node, (char *)(uintptr_t)storage, packed, 1);
-}
-
-void pd_part_unpack(const struct pd_array *array, int nodes, int node, void *storage,
-		    const void *packed)
-{
-	copy_part(array, nodes, node, storage, (char *)(uintptr_t)packed, 0);
 }

@@ -12,9 +12,6 @@
 struct pd_state pd_state;
 
 static bool is_finished;
-static void ***storages; /* [phase][parameter] */
-static void *scratch;
-static size_t scratch_bytes;
 
 int pd_node(void)
 {
@@ -100,17 +97,43 @@ void pd_receive_timed(int from, void *bytes, size_t count, uint64_t *wait_ticks)
 
 /* ---- data of phases ---- */
 
-static void *get_scratch(size_t bytes)
-{
-	if (bytes > scratch_bytes) {
-		free(scratch);
-		scratch = malloc(bytes);
-		if (!scratch)
-			pd_die_out_of_memory();
-		scratch_bytes = bytes;
-	}
-	return scratch;
-}
+/*
+ * An array of the host, by its address. A node keeps a slot for it under the same number. If the
+ * host looks at it only by ways that we see (pd_stay, pd_look), it stays on the nodes between phases
+ * with the same layout; `layout` is not NULL while they hold its values.
+ */
+struct placed {
+	void *base;
+	const struct pd_array *layout;
+	int may_stay;
+	int is_stale; /* only the nodes have the values */
+};
+
+/* A node's storage of an array: address space for all of it. */
+struct slot {
+	void *storage;
+	size_t bytes;
+	const struct pd_array *layout; /* of the last phase that had it */
+};
+
+/* What a trigger says of an array. */
+struct passed {
+	int32_t slot, is_brought, is_taken; /* the host sends it; the nodes send it back */
+};
+
+struct trigger {
+	int64_t phase; /* or one of: */
+	int64_t slot;  /* of TAKE */
+};
+
+enum { END = -1, TAKE = -2 };
+
+int pd_away;
+static struct placed *placed;
+static int placed_count, placed_capacity;
+static struct slot *slots;
+static int slot_count;
+static struct pd_runs runs;
 
 static size_t array_bytes(const struct pd_array *array)
 {
@@ -121,19 +144,46 @@ static size_t array_bytes(const struct pd_array *array)
 	return bytes;
 }
 
-/* Address space for a whole array; pages that are never touched cost nothing. */
-static void *storage_of(int phase, int param)
+static bool has_same_layout(const struct pd_array *a, const struct pd_array *b)
 {
-	const struct pd_array *array = pd_state.program->phases[phase].arrays[param];
-	void **place = &storages[phase][param];
+	if (a == b)
+		return true;
+	if (a->element_bytes != b->element_bytes || a->rank != b->rank ||
+	    a->is_distributed != b->is_distributed || a->is_wrapped != b->is_wrapped)
+		return false;
+	for (int d = 0; d < a->rank; d++)
+		if (a->extent[d] != b->extent[d] ||
+		    (a->is_distributed &&
+		     (a->block[d] != b->block[d] || a->order[d] != b->order[d])))
+			return false;
+	return true;
+}
 
-	if (!*place) {
-		*place = mmap(NULL, array_bytes(array) + 64, PROT_READ | PROT_WRITE,
-			      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-		if (*place == MAP_FAILED)
+/* Pages that are never touched cost nothing. */
+static void *storage_of(int number, const struct pd_array *array)
+{
+	size_t bytes = array_bytes(array) + 64;
+	struct slot *slot;
+
+	if (number >= slot_count) {
+		slots = realloc(slots, ((size_t)number + 1) * sizeof(*slots));
+		if (!slots)
 			pd_die_out_of_memory();
+		memset(slots + slot_count, 0, (size_t)(number + 1 - slot_count) * sizeof(*slots));
+		slot_count = number + 1;
 	}
-	return *place;
+	slot = &slots[number];
+	slot->layout = array;
+	if (slot->bytes < bytes) {
+		if (slot->storage)
+			munmap(slot->storage, slot->bytes);
+		slot->storage = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+				     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+		if (slot->storage == MAP_FAILED)
+			pd_die_out_of_memory();
+		slot->bytes = bytes;
+	}
+	return slot->storage;
 }
 
 static struct pd_header header_of_part(size_t bytes)
@@ -142,37 +192,23 @@ static struct pd_header header_of_part(size_t bytes)
 						    : pd_measure_collection_header(bytes);
 }
 
-static void send_part(const struct pd_array *array, int node, const void *from, int to)
+static void send_part(const struct pd_array *array, int node, void *from, int to)
 {
-	size_t bytes = pd_part_bytes(array, pd_state.program->nodes, node);
-	void *packed = get_scratch(bytes);
-
-	if (!bytes)
-		return;
-	pd_part_pack(array, pd_state.program->nodes, node, from, packed);
-	pd_net_send(to, header_of_part(bytes), packed, bytes);
+	pd_part_runs(array, pd_state.program->nodes, node, from, &runs);
+	if (runs.bytes)
+		pd_net_send_runs(to, header_of_part(runs.bytes), runs.items, runs.count);
 }
 
 static void receive_part(const struct pd_array *array, int node, void *into, int from)
 {
-	size_t bytes = pd_part_bytes(array, pd_state.program->nodes, node);
-	void *packed = get_scratch(bytes);
 	struct pd_header header;
 
-	if (!bytes)
+	pd_part_runs(array, pd_state.program->nodes, node, into, &runs);
+	if (!runs.bytes)
 		return;
-	header = pd_net_receive(from, packed, bytes, NULL);
+	header = pd_net_receive_runs(from, runs.items, runs.count);
 	if (pd_state.me == pd_state.host_process)
 		pd_measure_collected(node, header);
-	pd_part_unpack(array, pd_state.program->nodes, node, into, packed);
-}
-
-static void copy_part(const struct pd_array *array, int node, const void *from, void *into)
-{
-	void *packed = get_scratch(pd_part_bytes(array, pd_state.program->nodes, node));
-
-	pd_part_pack(array, pd_state.program->nodes, node, from, packed);
-	pd_part_unpack(array, pd_state.program->nodes, node, into, packed);
 }
 
 /* OUT, too, unless all of it is written: what a phase leaves out keeps its value. */
@@ -184,7 +220,7 @@ static bool is_brought(const struct pd_array *array)
 /* Results of a replicated array come from node 0; of a distributed one from every owner. */
 static bool gives_back(const struct pd_array *array, int node)
 {
-	return array->mode != PD_IN && (array->is_distributed || node == 0);
+	return array->is_distributed || node == 0;
 }
 
 static void run_node(int phase, void **storage, const union pd_scalar *scalars)
@@ -200,37 +236,42 @@ static void run_node(int phase, void **storage, const union pd_scalar *scalars)
 
 /* ---- nodes ---- */
 
-struct trigger {
-	int64_t phase; /* -1: the end */
-};
-
 static size_t scalars_bytes(const struct pd_phase *ph)
 {
 	return sizeof(union pd_scalar) * ((size_t)ph->param_count + 1);
+}
+
+static size_t passed_bytes(const struct pd_phase *ph)
+{
+	return sizeof(struct passed) * ((size_t)ph->param_count + 1);
 }
 
 static void node_phase(int phase)
 {
 	const struct pd_phase *ph = &pd_state.program->phases[phase];
 	struct pd_phase_times *times = &pd_state.phase_times[phase];
-	union pd_scalar scalars[PD_PARAMS_MAX];
+	union pd_scalar scalars[PD_PARAMS_MAX + 1];
+	struct passed passed[PD_PARAMS_MAX + 1];
 	void *storage[PD_PARAMS_MAX];
 	uint64_t start = pd_now_ticks(), end;
+	int host = pd_state.host_process;
 
-	pd_net_receive(pd_state.host_process, scalars, scalars_bytes(ph), NULL);
+	pd_net_receive(host, scalars, scalars_bytes(ph), NULL);
+	pd_net_receive(host, passed, passed_bytes(ph), NULL);
 	pd_measure_receive_order();
 	for (int i = 0; i < ph->param_count; i++) {
-		storage[i] = ph->arrays[i] ? storage_of(phase, i) : NULL;
-		if (is_brought(ph->arrays[i]))
-			receive_part(ph->arrays[i], pd_state.me, storage[i], pd_state.host_process);
+		storage[i] = ph->arrays[i] ? storage_of(passed[i].slot, ph->arrays[i]) : NULL;
+		if (passed[i].is_brought)
+			receive_part(ph->arrays[i], pd_state.me, storage[i], host);
 	}
 	end = pd_now_ticks();
 	times->distribution_ticks += end - start;
 	run_node(phase, storage, scalars);
 	start = pd_now_ticks();
 	for (int i = 0; i < ph->param_count; i++)
-		if (ph->arrays[i] && gives_back(ph->arrays[i], pd_state.me))
-			send_part(ph->arrays[i], pd_state.me, storage[i], pd_state.host_process);
+		if (passed[i].is_taken && gives_back(ph->arrays[i], pd_state.me))
+			send_part(ph->arrays[i], pd_state.me, storage[i], host);
+	pd_net_send(host, pd_measure_collection_header(0), NULL, 0);
 	times->collection_ticks += pd_now_ticks() - start;
 }
 
@@ -242,6 +283,14 @@ static void node_loop(void)
 		uint64_t waited = 0;
 
 		pd_net_receive(pd_state.host_process, &trigger, sizeof(trigger), &waited);
+		if (trigger.phase == TAKE && trigger.slot >= 0 && trigger.slot < slot_count) {
+			const struct slot *slot = &slots[trigger.slot];
+
+			if (gives_back(slot->layout, pd_state.me))
+				send_part(slot->layout, pd_state.me, slot->storage,
+					  pd_state.host_process);
+			continue;
+		}
 		if (trigger.phase < 0 || trigger.phase >= pd_state.program->phase_count)
 			break;
 		pd_state.phase_times[trigger.phase].trigger_ticks += waited;
@@ -258,61 +307,150 @@ static bool is_remote(int node)
 	return node != pd_state.host_process;
 }
 
+static struct placed *placed_at(const void *base)
+{
+	for (int i = 0; i < placed_count; i++)
+		if (placed[i].base == base)
+			return &placed[i];
+	return NULL;
+}
+
+static struct placed *place(void *base)
+{
+	struct placed *p = placed_at(base);
+
+	if (p)
+		return p;
+	if (placed_count == placed_capacity) {
+		placed_capacity = placed_capacity ? placed_capacity * 2 : 16;
+		placed = realloc(placed, (size_t)placed_capacity * sizeof(*placed));
+		if (!placed)
+			pd_die_out_of_memory();
+	}
+	placed[placed_count] = (struct placed){ .base = base };
+	return &placed[placed_count++];
+}
+
+static void send_trigger(int node, struct trigger trigger)
+{
+	pd_net_send(node, pd_measure_header(sizeof(trigger), 0), &trigger, sizeof(trigger));
+}
+
+static void set_layout(struct placed *p, const struct pd_array *layout)
+{
+	pd_away += (layout != NULL) - (p->layout != NULL);
+	p->layout = layout;
+}
+
+static void take_parts(const struct pd_array *array, void *base)
+{
+	for (int node = 0; node < pd_state.program->nodes; node++)
+		if (is_remote(node) && gives_back(array, node))
+			receive_part(array, node, base, node);
+}
+
+/* The host has the values again, and may change them. */
+static void bring_home(struct placed *p)
+{
+	const struct pd_array *array = p->layout;
+
+	if (p->is_stale) {
+		for (int node = 0; node < pd_state.program->nodes; node++)
+			if (is_remote(node) && gives_back(array, node))
+				send_trigger(node, (struct trigger){ TAKE, p - placed });
+		take_parts(array, p->base);
+	}
+	p->is_stale = 0;
+	set_layout(p, NULL);
+}
+
+void *pd_stay(void *base)
+{
+	place(base)->may_stay = 1;
+	return base;
+}
+
+void pd_bring_home(const void *base)
+{
+	struct placed *p = placed_at(base);
+
+	if (p && p->layout)
+		bring_home(p);
+}
+
+/* Whether the host sends an array for this call, and takes it back. */
+static struct passed pass(const struct pd_array *array, void *base)
+{
+	struct placed *p = place(base);
+	struct passed passed = { .slot = (int32_t)(p - placed) };
+	int is_written = array->mode != PD_IN;
+
+	if (p->layout && !has_same_layout(p->layout, array))
+		bring_home(p);
+	passed.is_brought = is_brought(array) && !p->layout;
+	passed.is_taken = is_written && !p->may_stay;
+	if (p->may_stay) {
+		set_layout(p, array);
+		p->is_stale |= is_written;
+	}
+	return passed;
+}
+
+/* The host that is node 0 has its part where it is, so the phase works on the host's own array. What
+ * it receives there of other nodes' parts is current, or comes back from them in the end. */
 void pd_call(int phase, void *const *arrays, const union pd_scalar *scalars)
 {
 	const struct pd_phase *ph = &pd_state.program->phases[phase];
-	struct trigger trigger = { phase };
-	union pd_scalar sent[PD_PARAMS_MAX];
+	union pd_scalar sent[PD_PARAMS_MAX + 1];
+	struct passed passed[PD_PARAMS_MAX + 1];
 	void *storage[PD_PARAMS_MAX];
 	size_t bytes = scalars_bytes(ph);
 
 	memset(sent, 0, bytes);
+	memset(passed, 0, passed_bytes(ph));
 	memcpy(sent, scalars, sizeof(*scalars) * (size_t)ph->param_count);
+	for (int i = 0; i < ph->param_count; i++) {
+		storage[i] = arrays[i];
+		if (ph->arrays[i])
+			passed[i] = pass(ph->arrays[i], arrays[i]);
+	}
 	for (int node = 0; node < pd_state.program->nodes; node++) {
 		if (!is_remote(node))
 			continue;
-		pd_net_send(node, pd_measure_header(sizeof(trigger), 0), &trigger, sizeof(trigger));
+		send_trigger(node, (struct trigger){ phase, 0 });
 		pd_net_send(node, pd_measure_header(bytes, 0), sent, bytes);
+		pd_net_send(node, pd_measure_header(passed_bytes(ph), 0), passed, passed_bytes(ph));
 		pd_measure_send_order(node);
 	}
-	for (int i = 0; i < ph->param_count; i++) {
-		storage[i] = ph->arrays[i] && !is_remote(0) ? storage_of(phase, i) : NULL;
-		for (int node = 0; node < pd_state.program->nodes; node++) {
-			if (!is_brought(ph->arrays[i]))
-				continue;
-			if (is_remote(node))
+	for (int node = 0; node < pd_state.program->nodes; node++)
+		for (int i = 0; i < ph->param_count; i++)
+			if (is_remote(node) && passed[i].is_brought)
 				send_part(ph->arrays[i], node, arrays[i], node);
-			else
-				copy_part(ph->arrays[i], node, arrays[i], storage[i]);
-		}
-	}
 	if (!is_remote(0)) {
 		pd_measure_order_inside();
 		run_node(phase, storage, sent);
 		pd_measure_ran_inside();
 	}
-	for (int node = 0; node < pd_state.program->nodes; node++)
-		for (int i = 0; i < ph->param_count; i++) {
-			if (!ph->arrays[i] || !gives_back(ph->arrays[i], node))
-				continue;
-			if (is_remote(node))
+	for (int node = 0; node < pd_state.program->nodes; node++) {
+		if (!is_remote(node))
+			continue;
+		for (int i = 0; i < ph->param_count; i++)
+			if (passed[i].is_taken && gives_back(ph->arrays[i], node))
 				receive_part(ph->arrays[i], node, arrays[i], node);
-			else
-				copy_part(ph->arrays[i], node, storage[i], arrays[i]);
-		}
+		/* a host that went on while nodes work could say more than the program does, if
+		 * one of them fails */
+		pd_measure_collected(node, pd_net_receive(node, NULL, 0, NULL));
+	}
 }
 
 static void finish(void)
 {
-	struct trigger trigger = { -1 };
-
 	if (is_finished)
 		return;
 	is_finished = true;
 	for (int node = 0; node < pd_state.program->nodes; node++)
 		if (is_remote(node))
-			pd_net_send(node, pd_measure_header(sizeof(trigger), 0), &trigger,
-				    sizeof(trigger));
+			send_trigger(node, (struct trigger){ END, 0 });
 	pd_measure_collect();
 	pd_net_finish();
 }
@@ -328,10 +466,6 @@ int pd_main(const struct pd_program *program, int argc, char **argv, int (*host)
 	pd_clocks_begin();
 	pd_state.me = pd_net_start(&argc, &argv, pd_state.process_count, program->nodes,
 				   pd_state.host_process);
-	storages = pd_alloc_zeroed((size_t)program->phase_count, sizeof(*storages));
-	for (int i = 0; i < program->phase_count; i++)
-		storages[i] = pd_alloc_zeroed((size_t)program->phases[i].param_count + 1,
-					      sizeof(**storages));
 	pd_measure_start();
 	if (pd_state.me != pd_state.host_process) {
 		node_loop();

@@ -65,7 +65,7 @@ static void write_traffic(FILE *out, const struct pd_node_measure *nodes)
 				const struct pd_counter *got =
 					&nodes[to].counters[s * count + from];
 
-				if (!sent->messages)
+				if (!sent->messages && !sent->bytes)
 					continue;
 				fprintf(out,
 					"%s\n{\"line\":%d,\"phase\":%d,\"zone\":%d,"

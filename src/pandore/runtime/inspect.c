@@ -5,17 +5,53 @@
 #include "pandore/runtime/runtime.h"
 
 struct list {
+	char *storage;
+	size_t element_bytes;
+	int site;      /* the reference that asked first */
 	long *offsets; /* of elements; sorted and made unique before they move */
+	size_t count, unique, capacity;
+};
+
+/* The lists of one message, an array each. Those behind `count` keep their memory. */
+struct lists {
+	struct list *items;
 	size_t count, capacity;
 };
 
 static const struct pd_array *inspected;
-static struct list *outgoing, *incoming; /* by node */
-static char *packed;
-static size_t packed_bytes;
+static char *inspected_storage;
+static int inspected_site;
+static struct lists *outgoing, *incoming; /* by node */
 
-static void add(struct list *list, long offset)
+static struct list *list_of(struct lists *lists)
 {
+	struct list *list;
+
+	for (size_t i = 0; i < lists->count; i++)
+		if (lists->items[i].storage == inspected_storage)
+			return &lists->items[i];
+	if (lists->count == lists->capacity) {
+		size_t capacity = lists->capacity ? lists->capacity * 2 : 2;
+
+		lists->items = realloc(lists->items, capacity * sizeof(*lists->items));
+		if (!lists->items)
+			pd_die_out_of_memory();
+		memset(lists->items + lists->capacity, 0,
+		       (capacity - lists->capacity) * sizeof(*lists->items));
+		lists->capacity = capacity;
+	}
+	list = &lists->items[lists->count++];
+	list->storage = inspected_storage;
+	list->element_bytes = inspected->element_bytes;
+	list->site = inspected_site;
+	list->count = list->unique = 0;
+	return list;
+}
+
+static void add(struct lists *lists, long offset)
+{
+	struct list *list = list_of(lists);
+
 	if (list->count && list->offsets[list->count - 1] == offset)
 		return;
 	if (list->count == list->capacity) {
@@ -34,11 +70,19 @@ static int by_offset(const void *left, const void *right)
 	return *a < *b ? -1 : *a > *b;
 }
 
+static int is_sorted(const struct list *list)
+{
+	for (size_t i = 1; i < list->count; i++)
+		if (list->offsets[i - 1] >= list->offsets[i])
+			return 0;
+	return 1;
+}
+
 static void make_unique(struct list *list)
 {
 	size_t kept = 0;
 
-	if (!list->count)
+	if (is_sorted(list))
 		return;
 	qsort(list->offsets, list->count, sizeof(long), by_offset);
 	for (size_t i = 0; i < list->count; i++)
@@ -47,7 +91,7 @@ static void make_unique(struct list *list)
 	list->count = kept;
 }
 
-void pd_inspect_begin(const struct pd_array *array)
+void pd_inspect_begin(const struct pd_array *array, int site, void *storage)
 {
 	size_t nodes = (size_t)pd_state.program->nodes;
 
@@ -56,6 +100,8 @@ void pd_inspect_begin(const struct pd_array *array)
 		incoming = pd_alloc_zeroed(nodes, sizeof(*incoming));
 	}
 	inspected = array;
+	inspected_site = site;
+	inspected_storage = storage;
 }
 
 void pd_inspect(int to, const long *subscripts)
@@ -82,42 +128,63 @@ void pd_inspect(int to, const long *subscripts)
 				add(&outgoing[node], offset);
 }
 
-static char *packed_for(size_t bytes)
+void pd_inspect_end(void)
 {
-	if (bytes > packed_bytes) {
-		packed_bytes = bytes * 2;
-		packed = realloc(packed, packed_bytes);
-		if (!packed)
-			pd_die_out_of_memory();
-	}
-	return packed;
+	for (int node = 0; node < pd_state.program->nodes; node++)
+		for (int is_out = 0; is_out < 2; is_out++) {
+			struct lists *lists = is_out ? &outgoing[node] : &incoming[node];
+
+			for (size_t i = 0; i < lists->count; i++) {
+				struct list *list = &lists->items[i];
+
+				make_unique(list);
+				if (is_out)
+					pd_measure_bytes(list->site, node,
+							 (list->count - list->unique) *
+								 list->element_bytes);
+				list->unique = list->count;
+			}
+		}
 }
 
-void pd_inspect_end(int site, void *storage)
+/* ---- what pd_move() sends and receives ---- */
+
+static struct lists *lists_of(int node, int is_out)
 {
-	size_t size = inspected->element_bytes;
-	char *elements = storage;
+	return !outgoing ? NULL : is_out ? &outgoing[node] : &incoming[node];
+}
 
-	for (int to = 0; to < pd_state.program->nodes; to++) {
-		struct list *list = &outgoing[to];
-		char *bytes = packed_for(list->count * size + 1);
+size_t pd_listed_bytes(int node, int is_out)
+{
+	const struct lists *lists = lists_of(node, is_out);
+	size_t bytes = 0;
 
-		make_unique(list);
-		for (size_t i = 0; i < list->count; i++)
-			memcpy(bytes + i * size, elements + (size_t)list->offsets[i] * size, size);
-		if (list->count)
-			pd_measured_send(site, to, bytes, list->count * size);
-		list->count = 0;
+	for (size_t i = 0; lists && i < lists->count; i++)
+		bytes += lists->items[i].count * lists->items[i].element_bytes;
+	return bytes;
+}
+
+int pd_listed_site(int node, int is_out)
+{
+	const struct lists *lists = lists_of(node, is_out);
+
+	return lists && lists->count ? lists->items[0].site : 0;
+}
+
+void pd_listed_copy(int node, char *bytes, int is_out)
+{
+	struct lists *lists = lists_of(node, is_out);
+
+	for (size_t i = 0; lists && i < lists->count; i++) {
+		struct list *list = &lists->items[i];
+		size_t size = list->element_bytes;
+
+		for (size_t k = 0; k < list->count; k++, bytes += size) {
+			char *place = list->storage + (size_t)list->offsets[k] * size;
+
+			memcpy(is_out ? bytes : place, is_out ? place : bytes, size);
+		}
 	}
-	for (int from = 0; from < pd_state.program->nodes; from++) {
-		struct list *list = &incoming[from];
-		char *bytes = packed_for(list->count * size + 1);
-
-		make_unique(list);
-		if (list->count)
-			pd_measured_receive(site, from, bytes, list->count * size);
-		for (size_t i = 0; i < list->count; i++)
-			memcpy(elements + (size_t)list->offsets[i] * size, bytes + i * size, size);
-		list->count = 0;
-	}
+	if (lists)
+		lists->count = 0;
 }

@@ -224,6 +224,27 @@ static void sleep_until_woken(const struct ring *ring)
 	atomic_store(&mailboxes[me].sleeping, 0);
 }
 
+static bool is_full(const struct ring *ring)
+{
+	return atomic_load_explicit(&ring->head, memory_order_relaxed) -
+		       atomic_load_explicit(&ring->tail, memory_order_acquire) ==
+	       RING_BYTES;
+}
+
+/* `starved` is set: whoever makes room wakes this process. */
+static void sleep_until_room(const struct ring *ring)
+{
+	struct timespec timeout = { 0, SLEEP_NS };
+
+	atomic_store(&mailboxes[me].sleeping, 1);
+	atomic_thread_fence(memory_order_seq_cst);
+	if (is_full(ring) &&
+	    syscall(SYS_futex, &mailboxes[me].sleeping, FUTEX_WAIT, 1, &timeout, NULL, 0) < 0 &&
+	    errno == ETIMEDOUT)
+		look_around();
+	atomic_store(&mailboxes[me].sleeping, 0);
+}
+
 static void wait_for_bytes(const struct ring *ring)
 {
 	for (int turn = 0; is_empty(ring); turn++) {
@@ -266,15 +287,75 @@ static void pull(int from, char *bytes, size_t count, uint64_t *waited)
 	}
 }
 
+/* The receiver takes bytes while this process adds more. */
+static void push_all(int to, const char *bytes, size_t count)
+{
+	struct ring *ring = ring_of(me, to);
+	int turn = 0;
+
+	while (count) {
+		size_t sent = push(to, bytes, count);
+
+		bytes += sent;
+		count -= sent;
+		if (sent) {
+			turn = 0;
+			wake(to);
+			continue;
+		}
+		flush_queues();
+		if (turn++ < SPINS) {
+			__builtin_ia32_pause();
+		} else if (turn < SPINS + YIELDS) {
+			sched_yield();
+		} else {
+			atomic_store(&ring->starved, 1);
+			sleep_until_room(ring);
+			atomic_store(&ring->starved, 0);
+		}
+	}
+}
+
+void pd_net_send_runs(int to, struct pd_header header, const struct pd_run *runs, size_t count)
+{
+	while (queues[to].first != queues[to].end) {
+		flush_queue(to);
+		if (queues[to].first != queues[to].end)
+			sleep_until_woken(NULL);
+	}
+	push_all(to, (const char *)&header, sizeof(header));
+	for (size_t i = 0; i < count; i++)
+		push_all(to, runs[i].place, runs[i].bytes);
+}
+
+static void check_size(int from, uint32_t bytes, size_t count)
+{
+	if (bytes != (uint32_t)count)
+		pd_die("process %d expected %zu bytes from process %d and got %u; the nodes have "
+		       "gone different ways",
+		       me, count, from, bytes);
+}
+
+struct pd_header pd_net_receive_runs(int from, const struct pd_run *runs, size_t count)
+{
+	struct pd_header header;
+	size_t bytes = 0;
+
+	for (size_t i = 0; i < count; i++)
+		bytes += runs[i].bytes;
+	pull(from, (char *)&header, sizeof(header), NULL);
+	check_size(from, header.bytes, bytes);
+	for (size_t i = 0; i < count; i++)
+		pull(from, runs[i].place, runs[i].bytes, NULL);
+	return header;
+}
+
 struct pd_header pd_net_receive(int from, void *bytes, size_t count, uint64_t *waited)
 {
 	struct pd_header header;
 
 	pull(from, (char *)&header, sizeof(header), waited);
-	if (header.bytes != (uint32_t)count)
-		pd_die("process %d expected %zu bytes from process %d and got %u; the nodes have "
-		       "gone different ways",
-		       me, count, from, header.bytes);
+	check_size(from, header.bytes, count);
 	pull(from, bytes, count, waited);
 	return header;
 }

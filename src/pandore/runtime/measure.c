@@ -64,6 +64,12 @@ void pd_measure_sent(int to, size_t bytes)
 	sent_bytes[to] += bytes;
 }
 
+void pd_measure_bytes(int site, int to, size_t bytes)
+{
+	if (pd_state.program->has_profile)
+		pd_counters[site * pd_state.program->nodes + to].bytes += bytes;
+}
+
 void pd_zone_enter(int zone)
 {
 	pd_state.zone_entered[zone] = pd_now_ticks();

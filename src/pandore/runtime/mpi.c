@@ -206,6 +206,59 @@ struct pd_header pd_net_receive(int from, void *bytes, size_t count, uint64_t *w
 	return header;
 }
 
+static size_t bytes_of(const struct pd_run *runs, size_t count)
+{
+	size_t bytes = 0;
+
+	for (size_t i = 0; i < count; i++)
+		bytes += runs[i].bytes;
+	return bytes;
+}
+
+static char *buffer_for(size_t bytes)
+{
+	if (bytes > buffer_bytes) {
+		buffer = must(realloc(buffer, bytes * 2));
+		buffer_bytes = bytes * 2;
+	}
+	return buffer;
+}
+
+/* One run goes from where it is, many go packed; in either case what MPI can count at a time. */
+void pd_net_send_runs(int to, struct pd_header header, const struct pd_run *runs, size_t count)
+{
+	size_t bytes = bytes_of(runs, count), at = 0;
+	char *from = count == 1 ? runs[0].place : buffer_for(bytes);
+
+	for (size_t i = 0; count > 1 && i < count; at += runs[i++].bytes)
+		memcpy(from + at, runs[i].place, runs[i].bytes);
+	MPI_Send(&header, (int)sizeof(header), MPI_BYTE, rank_of(to), TAG, MPI_COMM_WORLD);
+	for (at = 0; at < bytes; at += CHUNK_BYTES)
+		MPI_Send(from + at, (int)(bytes - at < CHUNK_BYTES ? bytes - at : CHUNK_BYTES),
+			 MPI_BYTE, rank_of(to), TAG, MPI_COMM_WORLD);
+}
+
+struct pd_header pd_net_receive_runs(int from, const struct pd_run *runs, size_t count)
+{
+	size_t bytes = bytes_of(runs, count), at = 0;
+	char *into = count == 1 ? runs[0].place : buffer_for(bytes);
+	struct pd_header header;
+
+	MPI_Recv(&header, (int)sizeof(header), MPI_BYTE, rank_of(from), TAG, MPI_COMM_WORLD,
+		 MPI_STATUS_IGNORE);
+	if (header.bytes != (uint32_t)bytes)
+		pd_die("process %d expected %zu bytes from process %d and got %u; the nodes have "
+		       "gone different ways",
+		       me, bytes, from, header.bytes);
+	for (at = 0; at < bytes; at += CHUNK_BYTES)
+		MPI_Recv(into + at, (int)(bytes - at < CHUNK_BYTES ? bytes - at : CHUNK_BYTES),
+			 MPI_BYTE, rank_of(from), TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+	at = 0;
+	for (size_t i = 0; count > 1 && i < count; at += runs[i++].bytes)
+		memcpy(runs[i].place, into + at, runs[i].bytes);
+	return header;
+}
+
 int pd_net_start(int *argc, char ***argv, int count, int nodes, int host_process)
 {
 	static const int deadly[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT };

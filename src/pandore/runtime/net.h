@@ -28,6 +28,17 @@ void pd_net_send(int to, struct pd_header header, const void *bytes, size_t coun
 /** Blocks. `*waited` (may be NULL) grows by the ticks during which nothing was there. */
 struct pd_header pd_net_receive(int from, void *bytes, size_t count, uint64_t *waited);
 
+struct pd_run {
+	char *place;
+	size_t bytes;
+};
+
+/** Sends runs of bytes from where they are, without a copy of this process's own. Blocks until the
+ * receiver has taken them, so only for a receiver that surely gets to its pd_net_receive_runs. */
+void pd_net_send_runs(int to, struct pd_header header, const struct pd_run *runs, size_t count);
+/** Receives them where they belong. */
+struct pd_header pd_net_receive_runs(int from, const struct pd_run *runs, size_t count);
+
 /** Waits until all that was sent has left. Nodes may end then; the host waits for them. */
 void pd_net_finish(void);
 

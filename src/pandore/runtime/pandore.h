@@ -84,6 +84,22 @@ int pd_main(const struct pd_program *program, int argc, char **argv, int (*host)
 /** The host's side of a phase call: trigger, distribute, collect. */
 void pd_call(int phase, void *const *arrays, const union pd_scalar *scalars);
 
+/** An array argument whose every use by the host is written with pd_look(): it may stay on the nodes
+ * after the phase. Returns it. */
+void *pd_stay(void *base);
+/** Brings such an array back if the nodes have it. From then on the host may change it. */
+void pd_bring_home(const void *base);
+/** How many arrays are on the nodes. */
+extern int pd_away;
+
+/** Before each use of an array that may be on the nodes. */
+static inline void *pd_look(const void *base)
+{
+	if (__builtin_expect(pd_away != 0, 0))
+		pd_bring_home(base);
+	return (void *)(uintptr_t)base;
+}
+
 /** This process's number among the nodes. */
 int pd_node(void);
 
@@ -97,18 +113,22 @@ __attribute__((noreturn, format(printf, 1, 2))) void pd_die(const char *format, 
 /** --check: the subscript, or the end of the run with a sentence that names the place. */
 long pd_check(long subscript, long extent, const char *array, const char *file, int line);
 
-/** Brings what the nodes need of an array to where they need it; all nodes call it together. */
+/** Notes what the nodes need of an array; all nodes call it together. pd_move() moves it. */
 void pd_exchange(const struct pd_moves *moves, void *storage, const long *target_base,
 		 const long *source_base, const struct pd_range *loops);
 
 /**
  * Subscripts known only at run time (A[idx[i]]): all nodes run the iterations once and note which
- * element of `array` each node needs (to -1: all), then move them together. Subscripts out of
+ * element of `array` each node needs (to -1: all). Subscripts out of
  * bounds are passed over: the program does not read there either.
  */
-void pd_inspect_begin(const struct pd_array *array);
+void pd_inspect_begin(const struct pd_array *array, int site, void *storage);
 void pd_inspect(int to, const long *subscripts);
-void pd_inspect_end(int site, void *storage);
+void pd_inspect_end(void);
+
+/** Moves all that was noted since the last call: one message for each pair of nodes. It is counted
+ * for the reference that asked first, its bytes for the references that asked for them. */
+void pd_move(void);
 
 static inline long pd_clip(long subscript, long extent)
 {

@@ -4,6 +4,7 @@
 
 #include "pandore/runtime/net.h"
 #include "pandore/runtime/pandore.h"
+#include "pandore/runtime/pieces.h"
 
 struct pd_phase_times {
 	uint64_t calls, trigger_ticks, distribution_ticks, run_ticks, collection_ticks;
@@ -32,16 +33,20 @@ uint64_t pd_now_ns(void);
 __attribute__((noreturn)) void pd_die_out_of_memory(void);
 void *pd_alloc_zeroed(size_t count, size_t bytes);
 
-/* copy.c: the part of an array that a node owns (all of it, if replicated) as a run of bytes */
-size_t pd_part_bytes(const struct pd_array *array, int nodes, int node);
-void pd_part_pack(const struct pd_array *array, int nodes, int node, const void *storage,
-		  void *packed);
-void pd_part_unpack(const struct pd_array *array, int nodes, int node, void *storage,
-		    const void *packed);
+/* copy.c: the part of an array that a node owns (all of it, if replicated) as runs of bytes where
+ * they are. Starts as { 0 }; its memory is used again. */
+struct pd_runs {
+	struct pd_run *items;
+	size_t count, capacity, bytes;
+};
+void pd_part_runs(const struct pd_array *array, int nodes, int node, void *storage,
+		  struct pd_runs *runs);
 
-/* exchange.c: a message of a site, counted and traced if the program is */
-void pd_measured_send(int site, int to, const void *bytes, size_t count);
-void pd_measured_receive(int site, int from, void *bytes, size_t count);
+/* inspect.c: the elements listed for the next message to a node (is_out) or from it: their bytes, the
+ * reference that asked for the first of them, and copying them, after which the list is empty */
+size_t pd_listed_bytes(int node, int is_out);
+int pd_listed_site(int node, int is_out);
+void pd_listed_copy(int node, char *bytes, int is_out);
 
 /**
  * clocks.c: one time for the traces of all processes: seconds since the host began. On one machine
@@ -63,6 +68,8 @@ void pd_measure_give(void);    /* a node: to the host */
 void pd_measure_collect(void); /* the host: from all, writes the files */
 struct pd_header pd_measure_header(size_t count, int event);
 void pd_measure_sent(int to, size_t bytes);
+/* Bytes of the next message to a node that go there for this reference. */
+void pd_measure_bytes(int site, int to, size_t bytes);
 /* The order through the host, for traces: what the host has collected from a node came before all
  * that it triggers later. */
 struct pd_header pd_measure_collection_header(size_t bytes);  /* a node */

@@ -120,9 +120,13 @@ static int source_hull(const struct visitor *v, const struct pd_range *loops, st
 		} else {
 			image(m->source_coef[d], v->source_base[d], loops, m->loop_count, &low,
 			      &high);
-			if (nonzero(m->source_coef[d], m->loop_count, &i) == 1 &&
-			    m->source_coef[d][i] > 0)
-				stride = m->source_coef[d][i] * loops[i].step;
+			if (nonzero(m->source_coef[d], m->loop_count, &i) == 1)
+				stride = labs(m->source_coef[d][i]) * loops[i].step;
+			/* a falling subscript ends with the last value of the counter */
+			if (stride > 1 && m->source_coef[d][i] < 0)
+				low = high +
+				      m->source_coef[d][i] * ((loops[i].high - loops[i].low) /
+							      loops[i].step * loops[i].step);
 			if (low < 0)
 				low += ceil_div(-low, stride) * stride;
 			clip(&low, &high, extent);

@@ -26,6 +26,17 @@ const char *sn_key_name(enum sn_key key)
 	return names[key];
 }
 
+static void lookups_forget(struct sn_tables *tables)
+{
+	for (size_t i = 0; i < tables->projections.count; i++) {
+		sn_vec_free(&tables->projections.items[i]->sums);
+		sn_map_free(&tables->projections.items[i]->sum_of);
+		free(tables->projections.items[i]);
+	}
+	sn_vec_free(&tables->projections);
+	sn_map_free(&tables->projection_of);
+}
+
 struct sn_tables *sn_tables_new(void)
 {
 	struct sn_tables *tables = sn_alloc_zeroed(1, sizeof(*tables));
@@ -38,17 +49,11 @@ void sn_tables_free(struct sn_tables *tables)
 {
 	if (!tables)
 		return;
-	for (size_t i = 0; i < tables->projections.count; i++) {
-		sn_vec_free(&tables->projections.items[i]->sums);
-		sn_map_free(&tables->projections.items[i]->sum_of);
-		free(tables->projections.items[i]);
-	}
+	lookups_forget(tables);
 	for (size_t k = 0; k < SN_KEYS; k++) {
 		sn_vec_free(&tables->members[k]);
 		sn_map_free(&tables->member_of[k]);
 	}
-	sn_vec_free(&tables->projections);
-	sn_map_free(&tables->projection_of);
 	sn_map_free(&tables->exact);
 	sn_map_free(&tables->complete);
 	sn_vec_free(&tables->values);
@@ -214,6 +219,8 @@ void sn_tables_add(struct sn_tables *tables, const struct sn_value *value)
 	uint64_t hash = keys_hash(value->column, value->keys), *place;
 	bool is_new;
 
+	if (tables->projections.count)
+		lookups_forget(tables);
 	for (;; hash = sn_hash_u64(hash)) {
 		place = sn_map_put(&tables->exact, hash, &is_new);
 		if (is_new)

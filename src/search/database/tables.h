@@ -103,7 +103,7 @@ uint32_t sn_tables_find_column(const struct sn_tables *tables, const char *metri
 
 /**
  * Adds a value. Of two with equal keys and different sources the one with the smaller error stays;
- * values of one source are summed. No value may be added once values were looked up.
+ * values of one source are summed. What lookups have kept in mind is forgotten.
  */
 void sn_tables_add(struct sn_tables *tables, const struct sn_value *value);
 /** Says that a source accounts for all of a column: what has no value there is 0, not unknown. */

@@ -124,6 +124,13 @@ static void worst_keep(struct evaluation *ev, const struct sn_verdict *verdict)
 	ev->finding.explanation = sn_text_take(&text);
 }
 
+/* Unknown, and above the threshold for all that is known: the search asks for both. */
+static bool is_open(const struct sn_search *s, const struct sn_verdict *verdict)
+{
+	return verdict->state == SN_NOT_MEASURABLE &&
+	       !(verdict->severity_at_most <= s->options.threshold);
+}
+
 static void context_see(const uint32_t keys[SN_KEYS], void *context)
 {
 	struct evaluation *ev = context;
@@ -134,7 +141,7 @@ static void context_see(const uint32_t keys[SN_KEYS], void *context)
 
 	sn_property_evaluate(ev->s->evaluator, ev->property, keys, &verdict);
 	ev->contexts++;
-	if (verdict.state == SN_NOT_MEASURABLE) {
+	if (is_open(ev->s, &verdict)) {
 		ev->unknown++;
 		needs_note(ev, &verdict);
 	}
@@ -228,6 +235,66 @@ static void candidate_evaluate(struct sn_search *s, size_t index, struct sn_sear
 	sn_vec_push(&s->findings, ev.finding);
 }
 
+/* ---- measuring more ---- */
+
+struct lack {
+	struct sn_search *s;
+	const struct sn_property *property;
+	uint32_t sources;
+};
+
+static void lack_see(const uint32_t keys[SN_KEYS], void *context)
+{
+	struct lack *lack = context;
+	struct sn_verdict verdict;
+
+	sn_property_evaluate(lack->s->evaluator, lack->property, keys, &verdict);
+	if (!is_open(lack->s, &verdict))
+		return;
+	for (uint32_t i = 0; i < verdict.need_count; i++) {
+		const struct sn_metric *metric =
+			lack->property->requests.items[verdict.needs[i]].metric;
+
+		for (size_t k = 0; k < metric->needs.count; k++)
+			lack->sources |= sn_source_bit(metric->needs.items[k], metric->name);
+	}
+}
+
+/* The sources that could still be measured and that candidates lack. */
+static uint32_t lacking_of(struct sn_search *s, size_t first, size_t end)
+{
+	struct lack lack = { .s = s };
+	uint32_t fixed[SN_KEYS];
+
+	for (size_t i = first; i < end; i++) {
+		const struct sonde_strategy_candidate *what = &s->candidates.items[i].what;
+
+		for (int k = 0; k < SN_KEYS; k++)
+			fixed[k] = SN_ALL;
+		fixed[SN_KEY_REGION] = what->region;
+		fixed[SN_KEY_DATA] = what->data;
+		lack.property = s->library->properties.items[what->property];
+		sn_property_contexts(s->recorded->tables, lack.property, fixed, lack_see, &lack);
+	}
+	return lack.sources & s->options.measuring.available;
+}
+
+static void lacking_measure(struct sn_search *s, size_t first, size_t end,
+			    struct sn_search_step *step)
+{
+	uint32_t sources;
+
+	if (!s->options.measuring.available)
+		return;
+	sources = lacking_of(s, first, end);
+	if (!sources)
+		return;
+	s->options.measuring.measure(s->options.measuring.context, s, sources, step);
+	s->options.measuring.available &= ~sources;
+	sn_evaluator_free(s->evaluator); /* it knows where there was no value */
+	s->evaluator = sn_evaluator_new(s->recorded->tables);
+}
+
 /* ---- steps ---- */
 
 static void step_refine(struct sn_search *s, size_t first_finding, void *state)
@@ -248,17 +315,22 @@ static void step_refine(struct sn_search *s, size_t first_finding, void *state)
 static void steps_run(struct sn_search *s)
 {
 	void *state = s->strategy->begin ? s->strategy->begin(&s->host) : NULL;
-	size_t next = 0;
+	size_t next = 0, most = s->options.steps_most && s->options.steps_most < STEPS_MOST
+					? s->options.steps_most
+					: STEPS_MOST;
 
 	s->strategy->first(&s->host, state);
-	while (next < s->candidates.count && s->steps.count < STEPS_MOST) {
+	while (next < s->candidates.count && s->steps.count < most) {
 		size_t end = s->candidates.count, first_finding = s->findings.count;
 		struct sn_search_step step = { 0 };
 		double begin = sn_now_s();
 
+		if (!s->steps.count || !s->options.measuring.measure)
+			step = s->options.first;
+		lacking_measure(s, next, end, &step);
 		for (; next < end; next++)
 			candidate_evaluate(s, next, &step);
-		step.elapsed_s = sn_now_s() - begin;
+		step.elapsed_s += sn_now_s() - begin;
 		sn_vec_push(&s->steps, step);
 		step_refine(s, first_finding, state);
 	}
@@ -284,6 +356,22 @@ static sn_status start_check(const struct sn_search *s, struct sn_error *err)
 			    s->options.start);
 }
 
+sn_status sn_search_check(const struct sn_library *library, const struct sn_search_options *options,
+			  struct sn_error *err)
+{
+	struct sn_search *s = sn_alloc_zeroed(1, sizeof(*s));
+	sn_status status;
+
+	s->library = library;
+	s->options = *options;
+	sn_search_host(s);
+	status = start_check(s, err);
+	if (status == SN_OK)
+		status = sn_search_load(s, err);
+	sn_search_free(s);
+	return status;
+}
+
 sn_status sn_search_run(struct sn_recorded *recorded, const struct sn_library *library,
 			const struct sn_search_options *options, struct sn_search **out,
 			struct sn_error *err)
@@ -300,6 +388,8 @@ sn_status sn_search_run(struct sn_recorded *recorded, const struct sn_library *l
 	s->recorded = recorded;
 	s->library = library;
 	s->options = *options;
+	s->phase = (struct sn_search_phase){ 1, recorded->tables->phase_s };
+	s->exit_status = recorded->profile->experiment->exit_status;
 	s->evaluator = sn_evaluator_new(recorded->tables);
 	s->unmeasurable = sn_alloc_zeroed(library->properties.count + 1, 1);
 	sn_search_host(s);
@@ -357,7 +447,7 @@ void sn_not_measurable_reason(const struct sn_search *s, const struct sn_not_mea
 	for (size_t i = 0; i < metric->needs.count; i++) {
 		sn_text_addf(out, "%s '%s', which ", is_first ? " comes from" : ", or from",
 			     metric->needs.items[i]);
-		sn_source_requirement_add(out, metric->needs.items[i]);
+		sn_source_requirement_add(out, metric->needs.items[i], metric->name);
 		is_first = false;
 	}
 	if (is_first)

@@ -30,7 +30,8 @@ struct sn_finding {
 
 struct sn_search_step {
 	uint32_t candidates, proven, not_measurable;
-	double elapsed_s;
+	uint32_t executions; /* of the phase that were measured for it */
+	double elapsed_s, overhead_share;
 };
 
 /** A property that could not be measured anywhere it was asked for. */
@@ -44,10 +45,32 @@ struct sn_candidate {
 	double severity; /* after its step: of all lanes of the run; NaN: not proven */
 };
 
+struct sn_search;
+
+/** How a search comes to values that its tables lack. */
+struct sn_measuring {
+	void *context;
+	uint32_t available; /* bit i: sn_sources[i] can still be measured */
+	/** Measures sources, adds their values to the tables of the search, and says in the step what
+	 *  that took. What it takes from `available` is not asked for again. */
+	void (*measure)(void *context, struct sn_search *search, uint32_t sources,
+			struct sn_search_step *step);
+};
+
 struct sn_search_options {
 	const char *strategy; /* a name, or a path of a shared object; NULL: "time" */
 	const char *start;    /* a property; NULL: none */
 	double threshold;
+	uint32_t steps_most;	       /* 0: no limit of the user's */
+	const char *mode;	       /* "experiment", "restart" */
+	struct sn_measuring measuring; /* all zero: what is there must do */
+	struct sn_search_step first;   /* what the first step's values took */
+};
+
+/** What a search says of the program's phase. */
+struct sn_search_phase {
+	uint32_t executions;
+	double mean_s;
 };
 
 struct sn_search {
@@ -66,8 +89,13 @@ struct sn_search {
 	SN_VEC(struct sn_finding) findings;	/* by step; sn_search_run orders them by severity */
 	SN_VEC(struct sn_search_step) steps;
 	SN_VEC(struct sn_not_measurable) not_measurable;
+	struct sn_search_phase phase;
+	int exit_status; /* of the program's last start; -1: unknown */
 };
 
+/** Whether strategy and property of the options are there: to be asked before a program is run. */
+sn_status sn_search_check(const struct sn_library *library, const struct sn_search_options *options,
+			  struct sn_error *err);
 /** Searches. SN_ERR_USAGE for a strategy or property that is not there, SN_ERR_UNSUPPORTED for a
  *  strategy of another ABI, SN_ERR_NO_DATA if no process is in scope. */
 sn_status sn_search_run(struct sn_recorded *recorded, const struct sn_library *library,

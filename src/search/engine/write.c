@@ -245,15 +245,15 @@ static void steps_write(const struct sn_search *s, struct sn_json *json)
 		sn_json_member_uint(json, "candidates", step->candidates);
 		sn_json_member_uint(json, "proven", step->proven);
 		sn_json_member_uint(json, "not_measurable", step->not_measurable);
-		sn_json_member_uint(json, "executions", 1);
+		sn_json_member_uint(json, "executions", step->executions);
 		sn_json_member_double(json, "elapsed_s", step->elapsed_s);
-		sn_json_member_double(json, "overhead_share", 0);
+		sn_json_member_double(json, "overhead_share", step->overhead_share);
 		sn_json_close(json);
 	}
 	sn_json_close(json);
 }
 
-/* A recorded run has one phase, itself. */
+/* A recorded run is one execution of its phase, itself; a restarted program is one each time. */
 static void phase_write(const struct sn_search *s, struct sn_json *json)
 {
 	const struct sn_member *program =
@@ -264,8 +264,8 @@ static void phase_write(const struct sn_search *s, struct sn_json *json)
 	sn_json_member_string(json, "name", program->name);
 	sn_json_member_null(json, "file");
 	sn_json_member_null(json, "line");
-	sn_json_member_uint(json, "executions", 1);
-	sn_json_member_double(json, "mean_s", s->recorded->tables->phase_s);
+	sn_json_member_uint(json, "executions", s->phase.executions);
+	sn_json_member_double(json, "mean_s", s->phase.mean_s);
 	sn_json_close(json);
 }
 
@@ -300,12 +300,12 @@ void sn_search_write_json(const struct sn_search *s, FILE *out)
 	sn_json_member_string(&json, "schema", "sonde.search/1");
 	sn_json_member_string(&json, "experiment", e->name);
 	sn_json_member_string(&json, "program", e->program);
-	if (e->exit_status >= 0)
-		sn_json_member_int(&json, "exit_status", e->exit_status);
+	if (s->exit_status >= 0)
+		sn_json_member_int(&json, "exit_status", s->exit_status);
 	else
 		sn_json_member_null(&json, "exit_status");
 	sn_json_member_string(&json, "strategy", s->strategy->name);
-	sn_json_member_string(&json, "mode", "experiment");
+	sn_json_member_string(&json, "mode", s->options.mode);
 	phase_write(s, &json);
 	steps_write(s, &json);
 	sn_json_key(&json, "properties");

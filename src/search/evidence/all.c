@@ -4,25 +4,35 @@
 #include "search/evidence/sources.h"
 
 extern const struct sn_source sn_source_samples, sn_source_waits, sn_source_kernel,
-	sn_source_static;
+	sn_source_static, sn_source_heap;
 
 const struct sn_source *const sn_sources[] = { &sn_source_samples, &sn_source_waits,
-					       &sn_source_kernel, &sn_source_static, NULL };
+					       &sn_source_kernel,  &sn_source_static,
+					       &sn_source_heap,	   NULL };
 
-static const struct sn_source *source_find(const char *name)
+static bool gives(const struct sn_source *source, const char *metric)
 {
-	for (const struct sn_source *const *s = sn_sources; *s; s++)
-		if (!strcmp((*s)->name, name))
-			return *s;
-	return NULL;
+	const char *const *given = source->gives;
+
+	while (given && *given && strcmp(*given, metric) != 0)
+		given++;
+	return !given || *given;
 }
 
-void sn_source_requirement_add(struct sn_text *out, const char *name)
+uint32_t sn_source_bit(const char *name, const char *metric)
 {
-	const struct sn_source *source = source_find(name);
+	for (uint32_t i = 0; sn_sources[i]; i++)
+		if (!strcmp(sn_sources[i]->name, name))
+			return gives(sn_sources[i], metric) ? 1u << i : 0;
+	return 0;
+}
 
-	if (source)
-		sn_text_addf(out, "needs %s", source->needs);
+void sn_source_requirement_add(struct sn_text *out, const char *name, const char *metric)
+{
+	uint32_t bit = sn_source_bit(name, metric);
+
+	if (bit)
+		sn_text_addf(out, "needs %s", sn_sources[__builtin_ctz(bit)]->needs);
 	else
 		sn_text_add(out, "the search does not read yet");
 }

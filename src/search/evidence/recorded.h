@@ -91,4 +91,9 @@ void sn_recorded_add(struct sn_recorded *recorded, uint32_t column, uint32_t sou
 		     uint32_t region, uint32_t thread, double seconds, double samples,
 		     double error_s);
 
+/** Adds the values that a source has in another run of the same program. What only the other run
+ *  knows (a region that no sample met here) is left out. */
+void sn_recorded_join(struct sn_recorded *recorded, const struct sn_recorded *other,
+		      const char *source);
+
 #endif

@@ -11,13 +11,19 @@ struct sn_source {
 	const char *measures; /* one line each, for people */
 	const char *needs;
 	const char *costs;
+	/* what a recording must be told to give it, as `sonde record` has it ("heap"); NULL: nothing */
+	const char *option;
+	const char *const *gives; /* of the metrics that name it those it has; NULL: all */
 	/** Adds its values to the run's tables. */
 	void (*collect)(struct sn_recorded *recorded);
 };
 
 /** All of them, ended by NULL. */
 extern const struct sn_source *const sn_sources[];
-/** Adds what the source of this name takes: "needs ...", or that the search cannot read it. */
-void sn_source_requirement_add(struct sn_text *out, const char *name);
+/** Bit i of the source sn_sources[i] that has this name and gives this metric; 0: there is none. */
+uint32_t sn_source_bit(const char *name, const char *metric);
+/** Adds what the source of this name takes for a metric: "needs ...", or that the search cannot read
+ *  it. */
+void sn_source_requirement_add(struct sn_text *out, const char *name, const char *metric);
 
 #endif

@@ -9,32 +9,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-
-/* Pairs of members as first << 32 | second. */
-struct pairs {
-	SN_VEC(uint64_t) items;
-};
-
-struct sn_evaluator {
-	struct sn_tables *tables;
-	struct sn_map exists; /* hash of a metric's name -> whether it has any value */
-	/* (region, data) that have a value, and (parent, region), each sorted */
-	struct pairs touched, children;
-	bool has_pairs;
-	/* of the context in work */
-	const struct sn_property *property;
-	const uint32_t *keys;
-	struct sn_prop_value slots[SN_PROP_NAMES_MAX];
-	bool is_set[SN_PROP_NAMES_MAX];
-	uint8_t missing[SN_NEEDS_MAX]; /* by request */
-	struct sn_prop_value *evidence;
-	size_t evidence_room;
-	const uint32_t *request_columns; /* of the property */
-	struct sn_map columns_of;	 /* property -> index in column_lists */
-	SN_VEC(uint32_t *) column_lists;
-};
-
-static const struct sn_prop_value unknown = { .is_known = false };
+#include "search/properties/evaluate_parts.h"
 
 const char *sn_state_name(enum sn_state state)
 {
@@ -690,12 +665,28 @@ static double clamped(struct sn_prop_value value)
 	return value.is_known ? fmax(0, fmin(1, value.number)) : NAN;
 }
 
+/* What lacks a value for its condition alone still says what it would cost. What the severity lacks
+ * is not what the condition needs. */
+static double severity_if_it_holds(struct sn_evaluator *ev)
+{
+	uint8_t needed[sizeof(ev->missing)];
+	double severity = NAN;
+
+	memcpy(needed, ev->missing, sizeof(needed));
+	if (ev->property->severity.expr)
+		severity = clamped(evaluate(ev, ev->property->severity.expr));
+	memcpy(ev->missing, needed, sizeof(needed));
+	return severity;
+}
+
 static void weigh(struct sn_evaluator *ev, struct sn_verdict *out)
 {
 	bool condition_holds[SN_PROP_CONDITIONS_MAX] = { 0 };
 	struct sn_prop_value severity;
 
 	out->state = conditions_evaluate(ev, condition_holds, out);
+	if (out->state == SN_NOT_MEASURABLE)
+		out->severity_at_most = severity_if_it_holds(ev);
 	if (out->state != SN_PROVEN)
 		return;
 	severity = guarded_value(ev, &ev->property->severity, condition_holds);
@@ -728,9 +719,11 @@ void sn_property_evaluate(struct sn_evaluator *ev, const struct sn_property *pro
 {
 	struct sn_prop_value when = truth(true);
 
-	*out = (struct sn_verdict){
-		.property = property, .severity = NAN, .severity_unclamped = NAN, .confidence = NAN
-	};
+	*out = (struct sn_verdict){ .property = property,
+				    .severity = NAN,
+				    .severity_unclamped = NAN,
+				    .confidence = NAN,
+				    .severity_at_most = NAN };
 	memcpy(out->keys, keys, sizeof(out->keys));
 	context_enter(ev, property, out->keys);
 	if (property->when)
@@ -743,56 +736,4 @@ void sn_property_evaluate(struct sn_evaluator *ev, const struct sn_property *pro
 		if (out->state == SN_NOT_MEASURABLE && ev->missing[i])
 			out->needs[out->need_count++] = i;
 	evidence_evaluate(ev, out);
-}
-
-/* ---- texts ---- */
-
-/* A let, evidence or parameter of the property in work. */
-static struct sn_prop_value named_value(struct sn_evaluator *ev, const char *name, size_t length,
-					struct sn_prop_type *type)
-{
-	const struct sn_property *p = ev->property;
-
-	for (size_t i = 0; i < p->contexts.count; i++)
-		if (strlen(p->contexts.items[i].name) == length &&
-		    !memcmp(p->contexts.items[i].name, name, length)) {
-			*type = (struct sn_prop_type){ .kind = SN_TYPE_MEMBER,
-						       .member = p->contexts.items[i].kind };
-			return ev->slots[i];
-		}
-	for (size_t i = 0; i < p->lets.count; i++)
-		if (strlen(p->lets.items[i].name) == length &&
-		    !memcmp(p->lets.items[i].name, name, length)) {
-			*type = p->lets.items[i].expr->type;
-			return ev->slots[p->lets.items[i].slot];
-		}
-	for (size_t i = 0; i < p->evidence.count; i++)
-		if (strlen(p->evidence.items[i].name) == length &&
-		    !memcmp(p->evidence.items[i].name, name, length)) {
-			*type = p->evidence.items[i].expr->type;
-			return ev->evidence[i];
-		}
-	*type = (struct sn_prop_type){ .kind = SN_TYPE_WRONG };
-	return unknown;
-}
-
-void sn_prop_text_print(struct sn_evaluator *ev, const char *text, struct sn_text *out)
-{
-	while (*text) {
-		const char *open = strchr(text, '{'), *close = open ? strchr(open, '}') : NULL;
-		const char *colon, *end;
-		struct sn_prop_type type;
-		struct sn_prop_value value;
-
-		if (!close) {
-			sn_text_add(out, text);
-			return;
-		}
-		sn_text_add_bytes(out, text, (size_t)(open - text));
-		colon = memchr(open, ':', (size_t)(close - open));
-		end = colon ? colon : close;
-		value = named_value(ev, open + 1, (size_t)(end - open - 1), &type);
-		sn_prop_value_print(ev->tables, type, value, colon ? colon + 1 : NULL, out);
-		text = close + 1;
-	}
 }

@@ -27,9 +27,10 @@ struct sn_verdict {
 	const struct sn_property *property;
 	uint32_t keys[SN_KEYS]; /* the context; always a process */
 	enum sn_state state;
-	const char *condition;		      /* the first that holds; NULL: without a name */
-	double severity, confidence;	      /* 0..1; NaN: unknown, or not proven */
-	double severity_unclamped;	      /* above 1 where the property claims too much */
+	const char *condition;	     /* the first that holds; NULL: without a name */
+	double severity, confidence; /* 0..1; NaN: unknown, or not proven */
+	double severity_unclamped;   /* above 1 where the property claims too much */
+	double severity_at_most;     /* of what is not measurable: what it would be; NaN: unknown */
 	const struct sn_prop_value *evidence; /* by the property's evidence; until the next one */
 	uint32_t needs[SN_NEEDS_MAX]; /* requests without a value, of what is not measurable */
 	uint32_t need_count;

@@ -47,9 +47,12 @@ char unsigned narrow(unsigned char a, int short signed b)
 '''
 
 MAIN = '''
-static unsigned long hash(const void *bytes, unsigned long count)
+static unsigned char copy[1 << 16];
+
+/* a copy is hashed, so that the arrays may stay on the nodes between two phases */
+static unsigned long hash(unsigned long count)
 {
-	const unsigned char *c = bytes;
+	const unsigned char *c = copy;
 	unsigned long h = 1469598103934665603ul;
 	while (count--)
 		h = (h ^ *c++) * 1099511628211ul;
@@ -79,6 +82,8 @@ int main(void)
 }
 '''
 
+HASH = '	memcpy(copy, %s, sizeof(%s));\n	printf("%%lx ", hash(sizeof(%s)));\n'
+
 FILLS = {'V': ('i * 37 % 11 * 50 - 150', '(i * 37 % 11) * 3 / 4.0'),
          'A': ('i * 70 + j * 13 - 150', '(i * 7 + j * 13) % 17 / 3.0'),
          'C': ('(i * 5 + j * 3 + l) % 13 * 40 - 200', '(i * 5 + j * 3 + l * 2) % 13 / 3.0 - 1'),
@@ -87,10 +92,10 @@ FILLS = {'V': ('i * 37 % 11 * 50 - 150', '(i * 37 % 11) * 3 / 4.0'),
 CALL = '''	fill();
 	%s(A, B, C, V, W, K, 3, 0.75, %d, 2);
 	%s(A, B, C, V, W, K, 3, 0.75, %d, 2);
-	printf("%s %%lx %%lx %%lx %%lx %%lx %%lx\\n", hash(A, sizeof(A)), hash(B, sizeof(B)), hash(C, sizeof(C)),
-	       hash(V, sizeof(V)), hash(W, sizeof(W)), hash(K, sizeof(K)));
+%s	puts("");
 '''
 
+HASHES = ''.join(HASH % (name, name, name) for name in ARRAYS)
 DIMS = {'A': ('N', 'M'), 'B': ('N', 'M'), 'C': ('N', 'M', 'Q'), 'V': ('N',), 'W': ('M',), 'K': ('N',)}
 
 
@@ -205,7 +210,7 @@ class Body:
         return f'fabs({self.expr(depth + 1)})'
 
     def atom(self):
-        choices = ['1.5', '0.125', 's', 'x', 'k', '2', '(float)x']
+        choices = ['1.5', '0.125', 's', 'x', 'k', '2', '(float)x'] + ['u'] * (self.rng.random() < 0.1)
         return self.rng.choice(choices + [f'{v} * 1.0' for v, _, _ in self.loops])
 
     def condition(self):
@@ -315,7 +320,44 @@ class Body:
         time = f'{indent}for (l = 0; l < 3; l++)\n' if rng.random() < 0.3 else ''
         return f'{time}{indent}{heads[0]}\n{indent}\t{heads[1]}\n{indent}\t\t{body}\n'
 
+    def private(self, indent):
+        """A scalar that lives for one iteration, if nothing else reads it, and who uses it."""
+        rng, inner = self.rng, indent + '\t'
+        text = f'{inner}u = {self.expr(1)};\n'
+        if rng.random() < 0.3:
+            text += f'{inner}if ({rng.choice(["u < 0.5", self.condition()])})\n{inner}\tu = {self.expr(2)};\n'
+        if rng.random() < 0.3 and len(self.loops) < 3:
+            var, extent = 'ijl'[len(self.loops)], rng.choice('MNQ')
+            self.loops.append((var, 0, self.size[extent] - 1))
+            text += f'{inner}for ({var} = 0; {var} < {extent}; {var}++)\n{inner}\tu = u * 0.5 + {self.value()} * 0.125;\n'
+            self.loops.pop()
+        for _ in range(rng.choice([1, 1, 2])):
+            target = self.element('ABCVW')
+            line = f'{target} = {self.stored(target[0], f"u * 0.5 + {self.expr(2)} * 0.25")};'
+            text += inner + (f'if (u {rng.choice("<>")} {self.value()}) ' if rng.random() < 0.25 else '') + line + '\n'
+        return f'{indent}{{\n{text}{indent}}}\n'
+
+    def conditional(self, indent):
+        """Conditions on the data that the branches assign, of one or of several ranks."""
+        rng, inner = self.rng, indent + '\t'
+        targets = [self.element('ABCVW') for _ in range(rng.choice([1, 1, 2]))]
+        real = lambda e: e if self.type_of(e) in REALS else f'{e} % 1000'
+        cond = f'{real(targets[0])} {rng.choice("<>")} {rng.choice([self.value(), "0.5", real(targets[-1])])}'
+        if rng.random() < 0.2:
+            cond += f' {rng.choice(["&&", "||"])} {self.condition()}'
+
+        def branch():
+            text = ''.join(f'{inner}{t} = {self.stored(t[0], f"{real(t)} * 0.5 + {self.expr(2)} * 0.25")};\n'
+                           for t in targets if rng.random() < 0.8)
+            if rng.random() < 0.1 and self.depth < 3:
+                text += self.statement(inner)
+            return f'{indent}{{\n{text}{indent}}}\n'
+
+        return f'{indent}if ({cond})\n{branch()}' + (f'{indent}else\n{branch()}' if rng.random() < 0.3 else '')
+
     def statement(self, indent):
+        if self.loops and self.rng.random() < 0.2:
+            return self.rng.choice([self.private, self.conditional])(indent)
         if not self.loops and self.depth == 0 and self.rng.random() < 0.4:
             return self.stencil(indent)
         rng, roll = self.rng, self.rng.random()
@@ -343,7 +385,7 @@ class Body:
         left = '' if self.types['V'] in REALS else ' % 1000'
         ends = f'V[0]{left} * 0.5 + s * 0.125 + t[1] + i % 100 + j % 100 * 0.25 + l % 100 * 0.125 + c % 100'
         return ('{\n' + ''.join(f'\t{spelled(rng, types[v])} {v};\n' for v in 'ijlc') +
-                '\tint w;\n\tdouble s = 1.0;\n\tdouble t[N];\n' + f'\t{spelled(rng, types["idx"])} idx[N];\n' +
+                '\tint w;\n\tdouble u = 0.5;\n\tdouble s = 1.0;\n\tdouble t[N];\n' + f'\t{spelled(rng, types["idx"])} idx[N];\n' +
                 '\ti = 0; j = 0; l = 0; w = 0; c = 1;\n' +
                 '\tfor (i = 0; i < N; i++) {\n\t\tt[i] = i * 0.5;\n\t\tidx[i] = i * 3 % N;\n\t}\n' + body +
                 f'\tV[0] = {self.stored("V", ends)};\n}}\n')
@@ -392,7 +434,7 @@ def pandore(prog, p):
     for d in range(6):
         text += f'\ndist ph{d}({params(prog, d, p, rng)})\n{prog["bodies"][0]}'
     text += f'\ndist after({params(prog, rng.randrange(1, 6), p, rng)})\n{prog["bodies"][1]}'
-    return text + host(prog, ''.join(CALL % (f'ph{d}', ZONE_Z, 'after', ZONE_Z, f'ph{d}') for d in range(6)))
+    return text + host(prog, ''.join(CALL % (f'ph{d}', ZONE_Z, 'after', ZONE_Z, HASHES) for d in range(6)))
 
 
 def sequential(prog):
@@ -400,4 +442,4 @@ def sequential(prog):
     head = ', '.join(f'{prog["types"][n]} {n}' + ''.join(f'[{d}]' for d in dims) for n, dims in DIMS.items())
     for name, body in zip(('body', 'after'), prog['bodies']):
         text += f'\nstatic void {name}({head}, {", ".join(SCALARS)})\n{body}'
-    return text + host(prog, ''.join(CALL % ('body', ZONE_Z, 'after', ZONE_Z, f'ph{d}') for d in range(6)))
+    return text + host(prog, ''.join(CALL % ('body', ZONE_Z, 'after', ZONE_Z, HASHES) for d in range(6)))

@@ -64,8 +64,8 @@ TEST(owned_operands_do_not_move)
 {
 	plan(ROWS, "for (i = 0; i < 16; i++) for (j = 1; j < 16; j++) A[i][j] = B[i][j-1] + V[i];");
 	CHECK_STRING(placed("B[i][j - 1]"), "local");
-	/* the same owners, but another layout: the sections find at run time that nothing moves */
-	CHECK_STRING(placed("V[i]"), "0");
+	/* what is cut is cut alike, though the ranks differ */
+	CHECK_STRING(placed("V[i]"), "local");
 	CHECK_INT(nest.loops[0].mode, SN_LOOP_OWN);
 }
 
@@ -158,7 +158,106 @@ TEST(what_stays_naive)
 	CHECK_STRING(refusal("for (i = 0; i < 16; i++) V[i] = 1;"), "planned");
 	CHECK_STRING(refusal("for (i = 0; i < 16; i++) { k = 0; while (k < 2) k++; V[i] = k; }"),
 		     "refused");
-	CHECK_STRING(refusal("for (i = 0; i < 16; i++) V[(int)V[i]] = 1;"), "refused");
+	CHECK_STRING(refusal("for (i = 0; i < 16; i++) V[(int)V[i]] = 1;"), "planned");
+	CHECK_STRING(refusal("for (i = 0; i < V[2]; i++) V[i] = 1;"), "refused");
 	CHECK_STRING(refusal("for (i = 0; i < 16; i++) {\n#pragma pandore zone z\nV[i] = 1; }"),
 		     "refused");
+}
+
+/* ---- who executes what ---- */
+
+static const struct sn_nest_assign *assign_to(const char *name)
+{
+	for (int i = 0; i < nest.assign_count; i++)
+		if (!strcmp(nest.assigns[i].stmt->lhs->var->name, name))
+			return &nest.assigns[i];
+	return NULL;
+}
+
+TEST(targets_of_different_rank_have_one_owner)
+{
+	plan(ROWS, "for (i = 0; i < 16; i++) { for (j = 0; j < 16; j++) A[i][j] = 1; V[i] = 2; }");
+	CHECK_INT(nest.loops[0].mode, SN_LOOP_OWN);
+	/* the row of A is not the column's V */
+	plan(ROWS, "for (i = 0; i < 16; i++) { for (j = 0; j < 16; j++) A[j][i] = 1; V[i] = 2; }");
+	CHECK_INT(nest.loops[0].mode, SN_LOOP_PLAIN);
+}
+
+TEST(a_scalar_of_one_iteration_is_its_users)
+{
+	plan(ROWS, "for (i = 0; i < 16; i++) { s = B[i][0] * 2; V[i] = s; }");
+	CHECK_INT(nest.loops[0].mode, SN_LOOP_OWN);
+	CHECK(assign_to("s")->is_private);
+	CHECK_STRING(placed("B[i][0]"), "local");
+	/* a sum within the iteration */
+	plan(ROWS,
+	     "for (i = 0; i < 16; i++) { s = 0; for (j = 0; j < 16; j++) s += B[i][j]; V[i] = s; }");
+	CHECK(assign_to("s")->is_private);
+}
+
+TEST(a_scalar_that_lives_on_is_everybodys)
+{
+	/* into the next iteration */
+	plan(ROWS, "for (i = 0; i < 16; i++) { V[i] = s; s = B[i][0]; }");
+	CHECK(!assign_to("s")->is_private);
+	/* set on one path only */
+	plan(ROWS, "for (i = 0; i < 16; i++) { if (i > n) s = B[i][0]; V[i] = s; }");
+	CHECK(!assign_to("s")->is_private);
+	/* after the loops */
+	plan(ROWS, "for (i = 0; i < 16; i++) { s = B[i][0]; V[i] = s; } V[0] = s;");
+	CHECK(!assign_to("s")->is_private);
+	/* from one turn of a loop around to the next */
+	plan(ROWS, "s = 0; for (k = 0; k < 2; k++) { V[0] = s;\n"
+		   "for (i = 0; i < 16; i++) { s = B[i][0]; V[i] = s; } }");
+	CHECK(!assign_to("s")->is_private);
+	/* it decides an element */
+	plan(ROWS, "for (i = 0; i < 16; i++) { k = i + 1; V[i] = A[k % 16][0]; }");
+	CHECK(!assign_to("k")->is_private);
+}
+
+TEST(a_condition_is_its_targets_owners)
+{
+	plan(ROWS, "for (i = 0; i < 16; i++) if (B[i][0] > 1) V[i] = 2;");
+	CHECK_INT(nest.loops[0].mode, SN_LOOP_OWN);
+	CHECK_STRING(placed("B[i][0]"), "local");
+	/* two owners: both need it, and no node is left out */
+	plan(ROWS, "for (i = 0; i < 8; i++) if (B[i][0] > 1) { V[i] = 2; V[2 * i] = 3; }");
+	REQUIRE(nest.if_count == 1);
+	CHECK_INT(nest.ifs[0].owner_count, 2);
+	/* a replicated target is everybody's, and so is the condition */
+	plan(ROWS, "for (i = 0; i < 16; i++) if (B[i][0] > 1) s = 2;");
+	CHECK_INT(nest.ifs[0].owner_count, 0);
+	/* a counter that is read later must have its value on all nodes */
+	plan(ROWS,
+	     "for (i = 0; i < 16; i++) { if (B[i][0] > 1) for (j = 0; j < 4; j++) V[i] = j; V[i] = j; }");
+	CHECK_INT(nest.ifs[0].owner_count, 0);
+	plan(ROWS,
+	     "for (i = 0; i < 16; i++) { if (B[i][0] > 1) for (j = 0; j < 4; j++) V[i] = j; V[i] = 3; }");
+	CHECK_INT(nest.ifs[0].owner_count, 1);
+}
+
+TEST(a_message_within_an_owned_if_stands_before_it)
+{
+	plan(COLUMNS,
+	     "for (k = 0; k < 2; k++) { if (A[0][3] > 1) A[0][3] = B[0][9]; B[0][9] = A[0][3]; }");
+	REQUIRE(nest.if_count == 1);
+	CHECK_INT(nest.ifs[0].owner_count, 1);
+	for (int i = 0; i < nest.ref_count; i++)
+		if (!nest.refs[i].is_local && nest.refs[i].in_if == 0)
+			CHECK(sn_nest_anchor(&nest, &nest.refs[i]) == nest.ifs[0].stmt);
+	/* what the branch itself changes cannot be sent before it */
+	plan(COLUMNS,
+	     "for (k = 0; k < 2; k++) if (A[0][3] > 1) { B[0][9] = 2; A[0][3] = B[0][9]; }");
+	CHECK_INT(nest.ifs[0].owner_count, 0);
+}
+
+TEST(elements_are_listed_where_a_box_would_be_large)
+{
+	plan(ROWS, "for (i = 0; i < 16; i++) V[15 - i] = A[i][i];");
+	REQUIRE(nest.ref_count == 1);
+	CHECK(nest.refs[0].is_inspected);
+	plan(ROWS, "for (i = 0; i < 16; i++) for (j = 0; j < 16; j++) B[i][j] = A[j][i];");
+	CHECK(!nest.refs[0].is_inspected);
+	plan(ROWS, "for (i = 0; i < 8; i++) for (j = 0; j < 8; j++) B[i][j] = A[i + j][i];");
+	CHECK(!nest.refs[0].is_inspected);
 }

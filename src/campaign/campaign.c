@@ -1,0 +1,452 @@
+/* Campaign folders: made, found, opened, locked; experiments added to them by hand. */
+#include "campaign/campaign.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/file.h"
+#include "base/intern.h"
+#include "base/progress.h"
+#include "campaign/facts.h"
+#include "campaign/judge.h"
+#include "campaign/values.h"
+#include "experiment/campaign_mark.h"
+#include "experiment/store.h"
+
+/* ---- folders ---- */
+
+static bool is_campaign(const char *path)
+{
+	struct sn_text state = { 0 };
+	bool is_there;
+
+	sn_text_addf(&state, "%s/state.jsonl", path);
+	is_there = !access(state.chars, R_OK);
+	sn_text_free(&state);
+	return is_there;
+}
+
+/* The number of `sonde.NAME.campaign.N`, or -1. */
+static long folder_number(const char *entry)
+{
+	const char *dot = strrchr(entry, '.');
+	char *end;
+	long number;
+
+	if (!dot || !isdigit((unsigned char)dot[1]) || !sn_starts_with(entry, "sonde.") ||
+	    dot - entry < 9 || strncmp(dot - 9, ".campaign", 9) != 0)
+		return -1;
+	number = strtol(dot + 1, &end, 10);
+	return *end || number < 0 || number > 999999999 ? -1 : number;
+}
+
+static sn_status folder_make(const char *wanted, const char *name, struct sn_text *out,
+			     struct sn_error *err)
+{
+	char *word = sn_store_word(name);
+
+	for (long number = 1;; number++) {
+		sn_text_clear(out);
+		if (wanted)
+			sn_text_add(out, wanted);
+		else
+			sn_text_addf(out, "sonde.%s.campaign.%ld", word, number);
+		if (!mkdir(out->chars, 0777)) {
+			free(word);
+			return SN_OK;
+		}
+		if (errno != EEXIST || wanted)
+			break;
+	}
+	free(word);
+	if (errno == EEXIST)
+		return sn_error_set(
+			err, SN_ERR_USAGE,
+			"'%s' exists already; choose another name with -o, or go on with "
+			"it: sonde campaign resume %s",
+			out->chars, out->chars);
+	return sn_error_errno(err, "cannot create the campaign's folder '%s'", out->chars);
+}
+
+/* By the time of its state file, then the name. */
+static sn_status newest(struct sn_text *out, struct sn_error *err)
+{
+	DIR *stream = opendir(".");
+	struct dirent *entry;
+	struct timespec best = { 0 };
+
+	while (stream && (entry = readdir(stream))) {
+		struct sn_text path = { 0 };
+		struct stat st;
+
+		sn_text_addf(&path, "%s/plan.ini", entry->d_name);
+		if (folder_number(entry->d_name) >= 0 && is_campaign(entry->d_name) &&
+		    !stat(path.chars, &st) &&
+		    (st.st_mtim.tv_sec > best.tv_sec ||
+		     (st.st_mtim.tv_sec == best.tv_sec && st.st_mtim.tv_nsec >= best.tv_nsec))) {
+			best = st.st_mtim;
+			sn_text_clear(out);
+			sn_text_add(out, entry->d_name);
+		}
+		sn_text_free(&path);
+	}
+	if (stream)
+		closedir(stream);
+	if (out->length)
+		return SN_OK;
+	return sn_error_set(
+		err, SN_ERR_NOT_FOUND,
+		"there is no campaign in this folder; begin one: sonde campaign run PLAN, "
+		"or sonde scale --threads 1,2,4 -- ./app");
+}
+
+static sn_status file_write(const char *folder, const char *name, const char *bytes, size_t length,
+			    struct sn_error *err)
+{
+	struct sn_file_writer writer;
+	struct sn_text path = { 0 };
+	sn_status status;
+
+	sn_text_addf(&path, "%s/%s", folder, name);
+	status = sn_file_writer_open(&writer, path.chars, err);
+	sn_text_free(&path);
+	if (status != SN_OK)
+		return status;
+	fwrite(bytes, 1, length, writer.out);
+	return sn_file_writer_commit(&writer, err);
+}
+
+static const char *fresh_id(struct sn_arena *arena)
+{
+	uint64_t words[2];
+
+	if (getrandom(words, sizeof(words), 0) != sizeof(words)) {
+		words[0] = (uint64_t)sn_clock_ns(CLOCK_REALTIME);
+		words[1] = (uint64_t)getpid();
+	}
+	return sn_arena_printf(arena, "%016llx%016llx", (unsigned long long)words[0],
+			       (unsigned long long)words[1]);
+}
+
+static sn_status header_write(const struct sn_campaign_begin *begin,
+			      const struct sn_campaign_plan *plan, const char *folder,
+			      struct sn_error *err)
+{
+	struct sn_campaign_state header = { .plan_name = begin->plan_name,
+					    .plan_folder = begin->plan_folder,
+					    .seed = begin->seed,
+					    .configurations = (uint32_t)plan->configurations.count,
+					    .repeat = plan->repeat,
+					    .retry = begin->retry < 0 ? plan->retry
+								      : (uint32_t)begin->retry };
+	struct sn_campaign_log log;
+	sn_status status = sn_campaign_log_open(folder, &log, err);
+
+	if (status != SN_OK)
+		return status;
+	header.id = fresh_id(&header.arena);
+	status = sn_campaign_log_header(&log, &header, err);
+	sn_campaign_log_close(&log);
+	sn_arena_free(&header.arena);
+	return status;
+}
+
+sn_status sn_campaign_create(const struct sn_campaign_begin *begin, struct sn_campaign **out,
+			     struct sn_error *err)
+{
+	struct sn_campaign_plan *plan = NULL;
+	struct sn_text folder = { 0 }, runs = { 0 };
+	sn_status status = sn_campaign_plan_read(begin->plan_bytes, begin->plan_length,
+						 begin->plan_name, begin->plan_folder, &plan, err);
+
+	if (status == SN_OK)
+		status = folder_make(begin->output, plan->name, &folder, err);
+	if (status == SN_OK) {
+		sn_text_addf(&runs, "%s/runs", folder.chars);
+		if (mkdir(runs.chars, 0777))
+			status = sn_error_errno(err, "cannot create '%s'", runs.chars);
+	}
+	if (status == SN_OK)
+		status = file_write(folder.chars, "plan.ini", begin->plan_bytes, begin->plan_length,
+				    err);
+	if (status == SN_OK)
+		status = header_write(begin, plan, folder.chars, err);
+	if (status == SN_OK)
+		status = sn_campaign_open(folder.chars, out, err);
+	sn_campaign_plan_free(plan);
+	sn_text_free(&folder);
+	sn_text_free(&runs);
+	return status;
+}
+
+static sn_status plan_open(struct sn_campaign *c, struct sn_error *err)
+{
+	struct sn_text path = { 0 };
+	struct sn_file_view view;
+	sn_status status;
+
+	sn_text_addf(&path, "%s/plan.ini", c->path);
+	status = sn_file_map(path.chars, &view, err);
+	if (status == SN_OK) {
+		status = sn_campaign_plan_read((const char *)view.bytes, view.length, path.chars,
+					       c->state->plan_folder, &c->plan, err);
+		sn_file_unmap(&view);
+	}
+	sn_text_free(&path);
+	if (status == SN_OK && (c->plan->configurations.count != c->state->configurations ||
+				c->plan->repeat != c->state->repeat))
+		status = sn_error_set(
+			err, SN_ERR_FORMAT,
+			"the plan in '%s' is not the one that the campaign began with "
+			"(%zu configurations, %u repeats; it began with %u and %u): begin "
+			"another campaign",
+			c->path, c->plan->configurations.count, c->plan->repeat,
+			c->state->configurations, c->state->repeat);
+	return status;
+}
+
+sn_status sn_campaign_open(const char *name, struct sn_campaign **out, struct sn_error *err)
+{
+	struct sn_campaign *c = sn_alloc_zeroed(1, sizeof(*c));
+	struct sn_text path = { 0 };
+	sn_status status = SN_OK;
+
+	if (name)
+		sn_text_add(&path, name);
+	else
+		status = newest(&path, err);
+	while (path.length > 1 && path.chars[path.length - 1] == '/')
+		path.chars[--path.length] = '\0';
+	if (status == SN_OK)
+		status = sn_campaign_state_read(path.chars, &c->state, err);
+	c->path = sn_text_take(&path);
+	if (status == SN_OK)
+		status = plan_open(c, err);
+	if (status == SN_OK) {
+		sn_campaign_judge(c->state);
+		*out = c;
+		c = NULL;
+	}
+	sn_campaign_free(c);
+	return status;
+}
+
+void sn_campaign_free(struct sn_campaign *campaign)
+{
+	if (!campaign)
+		return;
+	sn_campaign_plan_free(campaign->plan);
+	sn_campaign_state_free(campaign->state);
+	free(campaign->path);
+	free(campaign);
+}
+
+/* ---- what it has ---- */
+
+static uint32_t configuration_count(const struct sn_campaign *c)
+{
+	return c->state->configurations + (uint32_t)c->state->added.count;
+}
+
+const char *sn_campaign_configuration_name(const struct sn_campaign *c, uint32_t number)
+{
+	return number < c->state->configurations
+		       ? c->plan->configurations.items[number].name
+		       : c->state->added.items[number - c->state->configurations].name;
+}
+
+/* All that a build depends on, with what is filled in but for the folder itself. */
+static void build_key(const struct sn_campaign_configuration *c, struct sn_text *key)
+{
+	struct sn_campaign_fill fill = { c, "" };
+
+	sn_text_addf(key, "%s\n", c->directory);
+	sn_campaign_fill(c->build, &fill, key, NULL);
+}
+
+void sn_campaign_builds(const struct sn_campaign_plan *plan, uint32_t *out)
+{
+	struct sn_interner keys = { 0 };
+	SN_VEC(uint32_t) first = { 0 };
+
+	for (uint32_t c = 0; c < plan->configurations.count; c++) {
+		struct sn_text key = { 0 };
+		uint32_t number;
+
+		out[c] = SN_NO_BUILD;
+		if (!*plan->configurations.items[c].build)
+			continue;
+		build_key(&plan->configurations.items[c], &key);
+		number = sn_intern(&keys, key.chars, key.length);
+		if (number == first.count)
+			sn_vec_push(&first, c);
+		out[c] = first.items[number];
+		sn_text_free(&key);
+	}
+	sn_vec_free(&first);
+	sn_interner_free(&keys);
+}
+
+const struct sn_campaign_built *sn_campaign_built_find(const struct sn_campaign_state *state,
+						       uint32_t build)
+{
+	for (size_t i = 0; i < state->builds.count; i++)
+		if (state->builds.items[i].build == build)
+			return &state->builds.items[i];
+	return NULL;
+}
+
+/* ---- the lock ---- */
+
+static int lock_open(const char *folder)
+{
+	struct sn_text path = { 0 };
+	int fd;
+
+	sn_text_addf(&path, "%s/lock", folder);
+	fd = open(path.chars, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+	sn_text_free(&path);
+	return fd;
+}
+
+static pid_t holder_read(int fd)
+{
+	char text[32] = "";
+
+	return pread(fd, text, sizeof(text) - 1, 0) > 0 ? (pid_t)atoi(text) : 0;
+}
+
+sn_status sn_campaign_lock(const char *folder, int *fd, struct sn_error *err)
+{
+	char text[32];
+	int length = snprintf(text, sizeof(text), "%d\n", (int)getpid());
+
+	*fd = lock_open(folder);
+	if (*fd < 0)
+		return sn_error_errno(err, "cannot open the lock of the campaign '%s'", folder);
+	if (flock(*fd, LOCK_EX | LOCK_NB)) {
+		sn_error_set(
+			err, SN_ERR_USAGE,
+			"process %d runs the campaign '%s' already; 'sonde campaign status' shows "
+			"it, 'sonde campaign cancel' stops it",
+			(int)holder_read(*fd), folder);
+		close(*fd);
+		*fd = -1;
+		return err->status;
+	}
+	/* for messages only: a full disk does no harm */
+	if (!ftruncate(*fd, 0) && pwrite(*fd, text, (size_t)length, 0) < 0)
+		errno = 0;
+	return SN_OK;
+}
+
+pid_t sn_campaign_holder(const char *folder)
+{
+	int fd = lock_open(folder);
+	pid_t holder = 0;
+
+	if (fd < 0)
+		return 0;
+	if (flock(fd, LOCK_SH | LOCK_NB))
+		holder = holder_read(fd);
+	close(fd);
+	return holder;
+}
+
+/* ---- by hand ---- */
+
+static uint32_t configuration_named(const struct sn_campaign *c, const char *name)
+{
+	for (uint32_t i = 0; i < configuration_count(c); i++)
+		if (!strcmp(sn_campaign_configuration_name(c, i), name))
+			return i;
+	return configuration_count(c);
+}
+
+static uint32_t free_block(const struct sn_campaign *c, uint32_t configuration)
+{
+	uint32_t block = 0;
+
+	while (sn_campaign_last(c->state, configuration, block))
+		block++;
+	return block;
+}
+
+/* A path that stays right when both are moved together is not asked for: it is absolute. */
+static sn_status attempt_of(struct sn_campaign *c, const char *experiment,
+			    struct sn_campaign_attempt *out, struct sn_error *err)
+{
+	struct sn_experiment *e;
+	sn_status status = sn_experiment_open(experiment, &e, err);
+	char *path;
+
+	if (status != SN_OK)
+		return status;
+	*out = (struct sn_campaign_attempt){
+		.attempt = 1, .exit_status = e->exit_status, .pid = -1, .facts = sn_run_facts_of(e)
+	};
+	path = realpath(e->path, NULL);
+	out->experiment = sn_arena_strdup(&c->state->arena, path ? path : e->path);
+	out->state = sn_run_has_ended(e) && e->exit_status == 0 ? SN_RUN_DONE : SN_RUN_FAILED;
+	if (out->state == SN_RUN_FAILED)
+		out->reason = sn_arena_printf(&c->state->arena, "exit status %d", e->exit_status);
+	free(path);
+	sn_experiment_free(e);
+	return SN_OK;
+}
+
+static const char *name_of(struct sn_campaign *c, const struct sn_run_facts *facts)
+{
+	return sn_arena_printf(&c->state->arena, "ranks=%d threads=%d", facts->ranks,
+			       facts->threads_least);
+}
+
+sn_status sn_campaign_add(struct sn_campaign *c, const char *experiment, const char *configuration,
+			  struct sn_error *err)
+{
+	struct sn_campaign_attempt attempt;
+	struct sn_campaign_log log;
+	sn_status status = attempt_of(c, experiment, &attempt, err);
+
+	if (status == SN_OK)
+		status = sn_campaign_log_open(c->path, &log, err);
+	if (status != SN_OK)
+		return status;
+	if (!configuration)
+		configuration = name_of(c, &attempt.facts);
+	for (size_t i = 0; i < c->state->attempts.count; i++)
+		if (c->state->attempts.items[i].experiment &&
+		    !strcmp(c->state->attempts.items[i].experiment, attempt.experiment))
+			status = sn_error_set(err, SN_ERR_USAGE, "'%s' is in the campaign already",
+					      experiment);
+	attempt.configuration = configuration_named(c, configuration);
+	if (status == SN_OK && attempt.configuration == configuration_count(c)) {
+		struct sn_campaign_added added = { configuration, (uint32_t)attempt.facts.ranks,
+						   (uint32_t)attempt.facts.threads_least };
+
+		sn_vec_push(&c->state->added, added);
+		status = sn_campaign_log_added(&log, &added, err);
+	}
+	attempt.block = free_block(c, attempt.configuration);
+	if (attempt.configuration < c->state->configurations && attempt.block < c->state->repeat)
+		attempt.block = c->state->repeat;
+	while (sn_campaign_last(c->state, attempt.configuration, attempt.block))
+		attempt.block++;
+	if (status == SN_OK)
+		status = sn_campaign_log_begin(&log, &attempt, err);
+	if (status == SN_OK)
+		status = sn_campaign_log_end(&log, &attempt, err);
+	if (status == SN_OK)
+		sn_campaign_state_begin(c->state, &attempt);
+	sn_campaign_log_close(&log);
+	return status;
+}

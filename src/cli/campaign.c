@@ -1,0 +1,633 @@
+/*
+ * sonde campaign run | plan | resume | cancel | add, and sonde scale: plans of runs, started,
+ * told of, stopped and gone on with.
+ */
+#include "cli/campaign.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/file.h"
+#include "base/progress.h"
+#include "campaign/engine.h"
+#include "campaign/values.h"
+
+/* ---- progress ---- */
+
+enum telling { TELL_NOTHING, TELL_LINES, TELL_TERMINAL, TELL_JSON };
+
+struct teller {
+	enum telling how;
+	bool is_drawn;
+};
+
+static void left_add(const struct sn_campaign_progress *p, struct sn_text *out)
+{
+	if (isnan(p->left_s) || !(p->left_s > 0))
+		return;
+	sn_text_add(out, ", ");
+	sn_text_add_duration(out, p->left_s);
+	if (p->left_spread_s > 0) {
+		sn_text_add(out, " +- ");
+		sn_text_add_duration(out, p->left_spread_s);
+	}
+	sn_text_add(out, " left");
+}
+
+static void run_add(const struct sn_campaign_progress *p, struct sn_text *out)
+{
+	sn_text_add_printable(out, p->configuration, strlen(p->configuration));
+	if (!p->run) {
+		sn_text_add(out, ": build");
+		return;
+	}
+	sn_text_addf(out, ", repeat %u", p->run->block + 1);
+	if (p->run->attempt > 1)
+		sn_text_addf(out, ", attempt %u", p->run->attempt);
+	if (!p->has_ended)
+		return;
+	sn_text_addf(out, ": %s", sn_run_state_name(p->run->state));
+	if (p->run->facts.elapsed_s > 0) {
+		sn_text_add(out, " in ");
+		sn_text_add_duration(out, p->run->facts.elapsed_s);
+	}
+	if (p->run->reason)
+		sn_text_addf(out, " (%s)", p->run->reason);
+}
+
+static void json_tell(const struct sn_campaign_progress *p)
+{
+	struct sn_json json = { .out = stderr };
+
+	sn_json_object(&json);
+	sn_json_member_string(&json, "schema", "sonde.campaign-progress/1");
+	sn_json_member_string(&json, "event", !p->run ? "build" : p->has_ended ? "end" : "begin");
+	sn_json_member_string(&json, "configuration", p->configuration);
+	if (p->run) {
+		sn_json_member_uint(&json, "repeat", p->run->block + 1);
+		sn_json_member_uint(&json, "attempt", p->run->attempt);
+		sn_json_member_string(&json, "state", sn_run_state_name(p->run->state));
+		sn_json_member_string(&json, "reason", p->run->reason);
+	}
+	sn_json_member_uint(&json, "done", p->done);
+	sn_json_member_uint(&json, "failed", p->failed);
+	sn_json_member_uint(&json, "total", p->total);
+	sn_json_member_double(&json, "left_s", p->left_s > 0 ? p->left_s : NAN);
+	sn_json_close(&json);
+	sn_json_finish(&json);
+}
+
+static void line_tell(struct teller *teller, const struct sn_campaign_progress *p)
+{
+	struct sn_text line = { 0 };
+	bool stays = p->has_ended && (teller->how == TELL_LINES || p->run->state != SN_RUN_DONE);
+
+	if (teller->how == TELL_LINES && !p->has_ended && p->run)
+		return;
+	sn_text_addf(&line, "[%zu/%zu", p->done, p->total);
+	if (p->failed)
+		sn_text_addf(&line, ", %zu failed", p->failed);
+	left_add(p, &line);
+	sn_text_add(&line, "] ");
+	run_add(p, &line);
+	if (teller->how == TELL_TERMINAL) {
+		fprintf(stderr, "\r\033[K%s%s", line.chars, stays ? "\n" : "");
+		teller->is_drawn = !stays;
+	} else {
+		fprintf(stderr, "%s\n", line.chars);
+	}
+	sn_text_free(&line);
+}
+
+static void progress_tell(void *context, const struct sn_campaign_progress *p)
+{
+	struct teller *teller = context;
+
+	if (teller->how == TELL_JSON)
+		json_tell(p);
+	else if (teller->how != TELL_NOTHING)
+		line_tell(teller, p);
+	fflush(stderr);
+}
+
+static enum telling telling_of(const char *asked, bool is_quiet)
+{
+	if (is_quiet)
+		return TELL_NOTHING;
+	if (asked && !strcmp(asked, "json"))
+		return TELL_JSON;
+	if (asked && !strcmp(asked, "lines"))
+		return TELL_LINES;
+	return isatty(2) ? TELL_TERMINAL : TELL_LINES;
+}
+
+/* ---- running ---- */
+
+struct asked {
+	const char *progress;
+	bool is_quiet;
+	long long seed, retry; /* -1: not said */
+	double budget_s;
+};
+
+static char *own_path(void)
+{
+	char path[4096];
+	ssize_t length = readlink("/proc/self/exe", path, sizeof(path) - 1);
+
+	if (length <= 0)
+		return sn_strdup("sonde");
+	path[length] = '\0';
+	return sn_strdup(path);
+}
+
+static void outcome_tell(const struct sn_campaign *c, enum sn_campaign_end end, size_t missing)
+{
+	size_t suspicious = 0;
+	struct sn_text word = { 0 };
+
+	for (size_t i = 0; i < c->state->attempts.count; i++)
+		suspicious += c->state->attempts.items[i].state == SN_RUN_SUSPICIOUS;
+	sn_text_add_shell_word(&word, c->path);
+	if (missing)
+		fprintf(stderr,
+			"sonde: %zu run%s %s not done; 'sonde campaign status %s' says why, "
+			"'sonde campaign resume %s' goes on\n",
+			missing, missing == 1 ? "" : "s", missing == 1 ? "is" : "are", word.chars,
+			word.chars);
+	if (suspicious)
+		fprintf(stderr, "sonde: %zu run%s suspicious, and left out of statistics\n",
+			suspicious, suspicious == 1 ? " is" : "s are");
+	if (end == SN_CAMPAIGN_OUT_OF_BUDGET)
+		fprintf(stderr, "sonde: the budget is used up (resume --budget gives another)\n");
+	fprintf(stderr, "sonde: %s; sonde show scalability %s\n", word.chars, word.chars);
+	sn_text_free(&word);
+}
+
+static int campaign_go(struct sn_campaign *c, const struct asked *asked)
+{
+	struct teller teller = { .how = telling_of(asked->progress, asked->is_quiet) };
+	char *sonde = own_path();
+	struct sn_campaign_engine_options options = { .sonde = sonde,
+						      .budget_s = asked->budget_s,
+						      .retry = asked->retry,
+						      .tell = progress_tell,
+						      .context = &teller };
+	enum sn_campaign_end end = SN_CAMPAIGN_STOPPED;
+	size_t missing = 0;
+	struct sn_error err;
+	sn_status status;
+
+	signal(SIGPIPE, SIG_IGN); /* whoever read our progress may go; the runs go on */
+	status = sn_campaign_run(c, &options, &end, &missing, &err);
+	if (teller.is_drawn)
+		fputs("\r\033[K", stderr);
+	free(sonde);
+	if (status != SN_OK)
+		return sn_error_print(&err);
+	if (!asked->is_quiet)
+		outcome_tell(c, end, missing);
+	return missing ? SN_EXIT_NO_DATA : SN_EXIT_OK;
+}
+
+static bool has_option(const struct sn_args *args, const char *name)
+{
+	for (const struct sn_option *o = args->command->options; o->name; o++)
+		if (!strcmp(o->name, name))
+			return true;
+	return false;
+}
+
+/* `sonde run --repeat` has fewer options than the others. */
+static sn_status asked_read(const struct sn_args *args, struct asked *out, struct sn_error *err)
+{
+	const char *budget = NULL;
+	sn_status status;
+
+	*out = (struct asked){ .is_quiet = sn_args_flag(args, "quiet"), .seed = -1, .retry = -1 };
+	if (!has_option(args, "retry"))
+		return SN_OK;
+	status = sn_args_integer(args, "retry", -1, &out->retry, err);
+	budget = sn_args_value(args, "budget");
+	out->progress = sn_args_value(args, "progress");
+	if (status == SN_OK && sn_args_value(args, "retry") && (out->retry < 0 || out->retry > 100))
+		status = sn_error_set(err, SN_ERR_USAGE, "--retry takes 0 to 100");
+	if (status == SN_OK && budget)
+		status = sn_campaign_duration_parse(budget, &out->budget_s, err);
+	return status;
+}
+
+static sn_status seed_read(const struct sn_args *args, struct asked *out, struct sn_error *err)
+{
+	uint32_t random;
+	bool can_be_asked = has_option(args, "seed");
+	sn_status status =
+		can_be_asked ? sn_args_integer(args, "seed", -1, &out->seed, err) : SN_OK;
+
+	if (status == SN_OK && can_be_asked && sn_args_value(args, "seed") && out->seed < 0)
+		status = sn_error_set(err, SN_ERR_USAGE, "--seed takes a number from 0 on");
+	if (out->seed < 0)
+		out->seed = getrandom(&random, sizeof(random), 0) == sizeof(random)
+				    ? random
+				    : (long long)(sn_now_ns() & 0xffffffff);
+	return status;
+}
+
+static int begin_and_go(struct sn_campaign_begin *begin, struct asked *asked)
+{
+	struct sn_campaign *campaign = NULL;
+	struct sn_error err;
+	int code;
+
+	begin->seed = (uint64_t)asked->seed;
+	begin->retry = asked->retry;
+	if (sn_campaign_create(begin, &campaign, &err) != SN_OK)
+		return sn_error_print(&err);
+	if (!asked->is_quiet)
+		fprintf(stderr,
+			"sonde: %s: %zu configuration%s, %u time%s each, in %s; seed %lld\n",
+			campaign->path, campaign->plan->configurations.count,
+			campaign->plan->configurations.count == 1 ? "" : "s",
+			campaign->plan->repeat, campaign->plan->repeat == 1 ? "" : "s",
+			campaign->plan->order == SN_CAMPAIGN_BLOCKS ? "shuffled blocks"
+								    : "sequence",
+			asked->seed);
+	code = campaign_go(campaign, asked);
+	sn_campaign_free(campaign);
+	return code;
+}
+
+int sn_cli_campaign_of(const struct sn_campaign_wishes *wishes, const struct sn_args *args)
+{
+	struct sn_campaign_begin begin = { .plan_name = "(options)",
+					   .output = sn_args_value(args, "output") };
+	struct asked asked = { 0 };
+	struct sn_text text = { 0 };
+	struct sn_error err;
+	char *folder = realpath(".", NULL);
+	sn_status status = asked_read(args, &asked, &err);
+	int code;
+
+	if (status == SN_OK)
+		status = seed_read(args, &asked, &err);
+	if (status == SN_OK)
+		status = sn_campaign_plan_text(wishes, &text, &err);
+	begin.plan_bytes = text.chars;
+	begin.plan_length = text.length;
+	begin.plan_folder = folder ? folder : "/";
+	code = status == SN_OK ? begin_and_go(&begin, &asked) : sn_error_print(&err);
+	sn_text_free(&text);
+	free(folder);
+	return code;
+}
+
+/* The folder that holds a file, absolute. */
+static char *folder_of(const char *path)
+{
+	char *real = realpath(path, NULL), *slash = real ? strrchr(real, '/') : NULL;
+
+	if (slash)
+		slash[slash == real] = '\0';
+	return real ? real : sn_strdup("/");
+}
+
+static int campaign_run(const struct sn_args *args)
+{
+	struct sn_campaign_begin begin = { .output = sn_args_value(args, "output") };
+	struct asked asked = { 0 };
+	struct sn_file_view view;
+	struct sn_error err;
+	sn_status status = asked_read(args, &asked, &err);
+	char *folder;
+	int code;
+
+	if (status == SN_OK)
+		status = seed_read(args, &asked, &err);
+	if (status == SN_OK && args->operand_count != 1)
+		status =
+			sn_error_set(&err, SN_ERR_USAGE,
+				     "give one plan: sonde campaign run PLAN ('sonde campaign plan "
+				     "-- ./app' writes one)");
+	if (status == SN_OK)
+		status = sn_file_map(args->operands[0], &view, &err);
+	if (status != SN_OK)
+		return sn_error_print(&err);
+	folder = folder_of(args->operands[0]);
+	begin.plan_bytes = (const char *)view.bytes;
+	begin.plan_length = view.length;
+	begin.plan_name = args->operands[0];
+	begin.plan_folder = folder;
+	code = begin_and_go(&begin, &asked);
+	free(folder);
+	sn_file_unmap(&view);
+	return code;
+}
+
+static int campaign_resume(const struct sn_args *args)
+{
+	struct sn_campaign *campaign = NULL;
+	struct asked asked = { 0 };
+	struct sn_error err;
+	sn_status status = asked_read(args, &asked, &err);
+	int code;
+
+	if (status == SN_OK)
+		status = sn_campaign_open(args->operand_count ? args->operands[0] : NULL, &campaign,
+					  &err);
+	if (status != SN_OK)
+		return sn_error_print(&err);
+	code = campaign_go(campaign, &asked);
+	sn_campaign_free(campaign);
+	return code;
+}
+
+static sn_status cancel(const char *name, struct sn_error *err)
+{
+	struct sn_campaign *campaign = NULL;
+	struct sn_campaign_log log;
+	sn_status status = sn_campaign_open(name, &campaign, err);
+	pid_t holder;
+
+	if (status == SN_OK)
+		status = sn_campaign_log_open(campaign->path, &log, err);
+	if (status == SN_OK) {
+		status = sn_campaign_log_event(&log, "cancelled", NULL, NULL, err);
+		sn_campaign_log_close(&log);
+	}
+	holder = status == SN_OK ? sn_campaign_holder(campaign->path) : 0;
+	if (holder > 1 && kill(holder, SIGTERM))
+		status = sn_error_errno(err, "cannot stop process %d, which runs '%s'", (int)holder,
+					campaign->path);
+	if (status == SN_OK)
+		printf("%s: cancelled; 'sonde campaign resume' goes on with it\n", campaign->path);
+	sn_campaign_free(campaign);
+	return status;
+}
+
+static int campaign_cancel(const struct sn_args *args)
+{
+	struct sn_error err;
+
+	return cancel(args->operand_count ? args->operands[0] : NULL, &err) == SN_OK
+		       ? SN_EXIT_OK
+		       : sn_error_print(&err);
+}
+
+static int campaign_add(const struct sn_args *args)
+{
+	struct sn_campaign *campaign = NULL;
+	struct sn_error err;
+	sn_status status = SN_OK;
+	int lock = -1;
+
+	if (args->operand_count < 2)
+		status =
+			sn_error_set(&err, SN_ERR_USAGE,
+				     "give a campaign and experiments: sonde campaign add CAMPAIGN "
+				     "EXPERIMENT...");
+	if (status == SN_OK)
+		status = sn_campaign_open(args->operands[0], &campaign, &err);
+	if (status == SN_OK)
+		status = sn_campaign_lock(campaign->path, &lock, &err);
+	for (size_t i = 1; status == SN_OK && i < args->operand_count; i++)
+		status = sn_campaign_add(campaign, args->operands[i],
+					 sn_args_value(args, "configuration"), &err);
+	if (lock >= 0)
+		close(lock);
+	sn_campaign_free(campaign);
+	return status == SN_OK ? SN_EXIT_OK : sn_error_print(&err);
+}
+
+/* ---- plans from options ---- */
+
+struct wishes_held {
+	struct sn_campaign_wishes wishes;
+	SN_VEC(const char *) environment;
+};
+
+static sn_status wishes_read(const struct sn_args *args, struct wishes_held *out,
+			     struct sn_error *err)
+{
+	struct sn_campaign_wishes *w = &out->wishes;
+
+	if (!args->operand_count)
+		return sn_error_set(err, SN_ERR_USAGE,
+				    "what shall be run? sonde %s -- PROGRAM ARGS",
+				    args->command->name);
+	for (size_t i = 0; i < args->given_count; i++)
+		if (!strcmp(args->command->options[args->given[i].option].name, "env"))
+			sn_vec_push(&out->environment, args->given[i].value);
+	sn_vec_push(&out->environment, NULL);
+	*w = (struct sn_campaign_wishes){ .name = sn_args_value(args, "name"),
+					  .repeat = sn_args_value(args, "repeat"),
+					  .order = sn_args_value(args, "order"),
+					  .launcher = sn_args_value(args, "launcher"),
+					  .timeout = sn_args_value(args, "timeout"),
+					  .budget = sn_args_value(args, "budget"),
+					  .retry = sn_args_value(args, "retry"),
+					  .is_weak = sn_args_flag(args, "weak"),
+					  .directory = sn_args_value(args, "directory"),
+					  .build = sn_args_value(args, "build"),
+					  .pin = sn_args_value(args, "pin"),
+					  .threads = sn_args_value(args, "threads"),
+					  .ranks = sn_args_value(args, "ranks"),
+					  .dataset = sn_args_value(args, "dataset"),
+					  .environment = out->environment.items,
+					  .command = args->operands };
+	if (w->ranks && !w->launcher)
+		w->launcher = "mpirun";
+	return SN_OK;
+}
+
+static int campaign_plan(const struct sn_args *args)
+{
+	struct wishes_held held = { 0 };
+	struct sn_campaign_plan *plan = NULL;
+	struct sn_text text = { 0 };
+	struct sn_error err;
+	sn_status status = wishes_read(args, &held, &err);
+
+	if (status == SN_OK)
+		status = sn_campaign_plan_text(&held.wishes, &text, &err);
+	/* what is printed can be run */
+	if (status == SN_OK)
+		status = sn_campaign_plan_read(text.chars, text.length, "these options", "/", &plan,
+					       &err);
+	if (status == SN_OK)
+		fputs(text.chars, stdout);
+	sn_campaign_plan_free(plan);
+	sn_text_free(&text);
+	sn_vec_free(&held.environment);
+	return status == SN_OK ? SN_EXIT_OK : sn_error_print(&err);
+}
+
+static int scale_run(const struct sn_args *args)
+{
+	struct wishes_held held = { 0 };
+	struct sn_error err;
+	sn_status status = wishes_read(args, &held, &err);
+	int code;
+
+	if (status == SN_OK && !held.wishes.threads && !held.wishes.ranks)
+		status = sn_error_set(
+			&err, SN_ERR_USAGE,
+			"over what? sonde scale --threads 1,2,4 -- PROGRAM, or --ranks");
+	code = status == SN_OK ? sn_cli_campaign_of(&held.wishes, args) : sn_error_print(&err);
+	sn_vec_free(&held.environment);
+	return code;
+}
+
+/* ---- the commands ---- */
+
+#define RUN_OPTIONS                                                                                \
+	{ "retry", 0, "N", "try a failed run again, N times at most", NULL },                      \
+		{ "progress", 0, "HOW", "how to tell of runs: terminal, lines or json",            \
+		  "terminal|lines|json" },                                                         \
+		{ "budget", 0, "TIME", "begin no run that would end after so long: 90, 5m, 2h",    \
+		  NULL },                                                                          \
+	{                                                                                          \
+		"quiet", 'q', NULL, "say nothing but errors", NULL                                 \
+	}
+
+#define BEGIN_OPTIONS                                                                              \
+	{ "output", 'o', "FOLDER", "the campaign's folder (default: sonde.NAME.campaign.N)",       \
+	  NULL },                                                                                  \
+	{                                                                                          \
+		"seed", 0, "N", "shuffle the blocks from this number", NULL                        \
+	}
+
+#define PLAN_OPTIONS                                                                               \
+	{ "threads", 0, "A,B,..", "run with each of these numbers of threads (OMP_NUM_THREADS)",   \
+	  NULL },                                                                                  \
+		{ "ranks", 0, "A,B,..", "run with each of these numbers of MPI ranks", NULL },     \
+		{ "dataset", 0, "A,B,..", "run with each; {dataset} in the arguments", NULL },     \
+		{ "repeat", 'r', "N", "run each so often (default 5)", NULL },                     \
+		{ "weak", 0, NULL, "weak scaling: the work grows with the workers", NULL },        \
+		{ "launcher", 0, "COMMAND",                                                        \
+		  "local, mpirun, srun, or a command with {command} in it", NULL },                \
+		{ "order", 0, "ORDER", "blocks (shuffled, the default) or sequential",             \
+		  "blocks|sequential" },                                                           \
+		{ "timeout", 0, "TIME", "a run that takes longer has failed: 90, 5m, 2h", NULL },  \
+		{ "build", 0, "COMMAND", "run this before; {build} is the folder that it fills",   \
+		  NULL },                                                                          \
+		{ "directory", 0, "FOLDER", "run in this folder", NULL },                          \
+		{ "pin", 0, "CPUS", "run on these CPUs (taskset -c)", NULL },                      \
+		{ "env", 0, "NAME=VALUE", "set in the environment; may be repeated", NULL },       \
+	{                                                                                          \
+		"name", 0, "NAME", "of the campaign's folder", NULL                                \
+	}
+
+static const struct sn_option run_options[] = { BEGIN_OPTIONS, RUN_OPTIONS, { 0 } };
+static const struct sn_option resume_options[] = { RUN_OPTIONS, { 0 } };
+static const struct sn_option plan_options[] = {
+	PLAN_OPTIONS,
+	{ "retry", 0, "N", "try a failed run again, N times at most", NULL },
+	{ "budget", 0, "TIME", "begin no run that would end after so long: 90, 5m, 2h", NULL },
+	{ 0 },
+};
+static const struct sn_option scale_options[] = { PLAN_OPTIONS, BEGIN_OPTIONS, RUN_OPTIONS, { 0 } };
+static const struct sn_option no_options[] = { { 0 } };
+static const struct sn_option add_options[] = {
+	{ "configuration", 0, "NAME", "they are runs of it (default: by their ranks and threads)",
+	  NULL },
+	{ 0 },
+};
+
+const struct sn_command sn_command_campaign_run = {
+	.name = "campaign run",
+	.operands = "PLAN",
+	.summary = "Runs what a plan says, again and again, in shuffled blocks",
+	.description =
+		"A plan is commented INI: programs, arguments, data sets, ranks, threads, builds, "
+		"and lists of values to multiply ('sonde campaign plan -- ./app' writes one). "
+		"Nothing runs because a plan lies in a folder, only if it is named.\n\n"
+		"In each block every configuration runs once, in an order that is shuffled from the "
+		"seed, which is printed. So what the machine does meanwhile meets all alike. "
+		"Programs have no input; their output is kept beside their experiments.\n\n"
+		"Ranks and threads are verified from the experiment: a run with others has failed. "
+		"After Ctrl-C, a kill or a reboot 'sonde campaign resume' runs exactly what is "
+		"missing.\n\n"
+		"The exit status is 0 if every run is done, 3 if some are missing.",
+	.options = run_options,
+	.examples = (const char *const[]){ "sonde campaign run nightly.ini --seed 7",
+					   "run a plan, in the order that seed 7 gives", NULL },
+	.run = campaign_run,
+};
+
+const struct sn_command sn_command_campaign_plan = {
+	.name = "campaign plan",
+	.operands = "-- PROGRAM [ARGS...]",
+	.summary = "Writes the plan that options mean, and runs nothing",
+	.description = "What is printed is a plan for 'sonde campaign run'.",
+	.options = plan_options,
+	.examples =
+		(const char *const[]){
+			"sonde campaign plan --threads 1,2,4 --repeat 8 -- ./app -n 2000 > scale.ini",
+			"a plan to be read and changed first", NULL },
+	.stops_at_operand = true,
+	.run = campaign_plan,
+};
+
+const struct sn_command sn_command_campaign_resume = {
+	.name = "campaign resume",
+	.operands = "[CAMPAIGN]",
+	.summary = "Runs what is missing of a campaign",
+	.description =
+		"After a kill, a reboot, Ctrl-C or 'sonde campaign cancel'. What is done is not run "
+		"again; a run that ended while nobody looked is taken from its experiment. Failed "
+		"runs are tried again only where --retry leaves a try; failed builds always.",
+	.options = resume_options,
+	.examples =
+		(const char *const[]){ "sonde campaign resume", "the newest campaign here", NULL },
+	.run = campaign_resume,
+};
+
+const struct sn_command sn_command_campaign_cancel = {
+	.name = "campaign cancel",
+	.operands = "[CAMPAIGN]",
+	.summary = "Stops a campaign",
+	.description = "The run in progress is ended. What is done stays, and 'sonde campaign "
+		       "resume' goes on.",
+	.options = no_options,
+	.examples = (const char *const[]){ "sonde campaign cancel sonde.app.campaign.1",
+					   "stop this one", NULL },
+	.run = campaign_cancel,
+};
+
+const struct sn_command sn_command_campaign_add = {
+	.name = "campaign add",
+	.operands = "CAMPAIGN EXPERIMENT...",
+	.summary = "Adds experiments that were made by hand to a campaign",
+	.description = "They stay where they are. Their configuration is named after their ranks "
+		       "and threads unless --configuration names one.",
+	.options = add_options,
+	.examples = (const char *const[]){ "sonde campaign add sonde.app.campaign.1 sonde.app.3",
+					   "one run more", NULL },
+	.run = campaign_add,
+};
+
+const struct sn_command sn_command_scale = {
+	.name = "scale",
+	.operands = "-- PROGRAM [ARGS...]",
+	.summary = "Runs a program over numbers of threads and ranks, for its scalability",
+	.description =
+		"A short form of 'sonde campaign run': every number of threads with every number of "
+		"ranks, each --repeat times in shuffled blocks. 'sonde show scalability' then says "
+		"what scales and what does not. {threads} and {ranks} in the arguments are filled "
+		"in; OMP_NUM_THREADS is set. With --ranks the launcher is mpirun unless another is "
+		"named.",
+	.options = scale_options,
+	.examples =
+		(const char *const[]){ "sonde scale --threads 1,2,4 --repeat 5 -- ./app",
+				       "fifteen runs",
+				       "sonde scale --ranks 1,2,4 --weak -- ./app -n {ranks}000",
+				       "weak scaling: the size grows with the ranks", NULL },
+	.stops_at_operand = true,
+	.run = scale_run,
+};

@@ -1,0 +1,450 @@
+/*
+ * The host is any C, so what follows looks at its tokens only and says no in every doubt: an array
+ * whose address may be known elsewhere is brought home after each phase.
+ */
+#include "pandore/compiler/stays.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "pandore/compiler/parser.h"
+
+enum { CALLS_FOLLOWED = 4 };
+
+struct looker {
+	struct sn_pnd_program *program;
+	const char *name;
+	int rank;
+	bool is_global;
+};
+
+static const struct sn_pnd_token *token_at(const struct sn_pnd_program *program, size_t i)
+{
+	return &program->tokens.items.items[i];
+}
+
+static bool is_word(const struct sn_pnd_token *t, const char *const *words)
+{
+	for (; t->kind == SN_TOK_IDENT && *words; words++)
+		if (!strcmp(t->text, *words))
+			return true;
+	return false;
+}
+
+static bool is_name(const struct sn_pnd_program *program, size_t i, const char *name)
+{
+	const struct sn_pnd_token *t = token_at(program, i);
+
+	return t->kind == SN_TOK_IDENT && !strcmp(t->text, name);
+}
+
+/* ---- the text as the C compiler will see it: it may keep what our preprocessor left out ---- */
+
+static size_t skip_quoted(const char *chars, size_t at, size_t end)
+{
+	char quote = chars[at++];
+
+	while (at < end && chars[at] != quote)
+		at += chars[at] == '\\' ? 2 : 1;
+	return at < end ? at + 1 : end;
+}
+
+static size_t skip_comment(const char *chars, size_t at, size_t end)
+{
+	bool is_line = chars[at + 1] == '/';
+
+	for (at += 2; at < end; at++)
+		if (is_line ? chars[at] == '\n'
+			    : at + 1 < end && chars[at] == '*' && chars[at + 1] == '/')
+			return is_line ? at : at + 2;
+	return end;
+}
+
+static int count_words(const char *chars, size_t at, size_t end, const char *name)
+{
+	size_t length = strlen(name);
+	int count = 0;
+
+	while (at < end) {
+		size_t word = 0;
+
+		if (chars[at] == '"' || chars[at] == '\'') {
+			at = skip_quoted(chars, at, end);
+			continue;
+		}
+		if (at + 1 < end && chars[at] == '/' &&
+		    (chars[at + 1] == '/' || chars[at + 1] == '*')) {
+			at = skip_comment(chars, at, end);
+			continue;
+		}
+		while (at + word < end &&
+		       (isalnum((unsigned char)chars[at + word]) || chars[at + word] == '_'))
+			word++;
+		count += word == length && !memcmp(chars + at, name, length);
+		at += word ? word : 1;
+	}
+	return count;
+}
+
+static bool sees_every_mention(const struct sn_pnd_program *program,
+			       const struct sn_pnd_host_item *item, const char *name)
+{
+	const struct sn_pnd_token *first = token_at(program, item->first_token);
+	const struct sn_pnd_token *last = token_at(program, item->last_token);
+	const struct sn_pnd_file *file = &program->diags->files.items[first->pos.file];
+	int count = 0;
+
+	if (first->pos.file != last->pos.file || last->offset < first->offset)
+		return false;
+	for (size_t i = item->first_token; i <= item->last_token; i++)
+		if (is_name(program, i, name)) {
+			if (token_at(program, i)->from_macro)
+				return false;
+			count++;
+		}
+	return count == count_words(file->chars, first->offset, last->offset + last->length, name);
+}
+
+/* ---- calls ---- */
+
+/* The name of the call whose argument a token is all of, and which one; else 0. */
+static size_t call_around(const struct sn_pnd_program *program, size_t at, int *argument)
+{
+	int depth = 0;
+
+	*argument = 0;
+	for (size_t i = at; i-- > 1;) {
+		uint32_t punct = token_at(program, i)->punct;
+
+		if (punct == ')' || punct == ']')
+			depth++;
+		else if ((punct == '(' || punct == '[') && depth-- == 0)
+			return punct == '(' && token_at(program, i - 1)->kind == SN_TOK_IDENT
+				       ? i - 1
+				       : 0;
+		else if (punct == ';' || punct == '{' || punct == '}')
+			return 0;
+		else if (punct == ',' && depth == 0)
+			++*argument;
+	}
+	return 0;
+}
+
+static bool is_whole_argument(const struct sn_pnd_program *program, size_t first, size_t last)
+{
+	uint32_t before = token_at(program, first - 1)->punct;
+	uint32_t after = token_at(program, last + 1)->punct;
+
+	return (before == '(' || before == ',') && (after == ')' || after == ',');
+}
+
+/* Functions of libc that forget an address when they return. */
+static bool is_forgetful(const struct sn_pnd_token *name)
+{
+	static const char *const words[] = { "memset", "memcpy", "memmove", "memcmp", "fread",
+					     "fwrite", "printf", "fprintf", "scanf",  "fscanf",
+					     "sscanf", "qsort",	 "free",    NULL };
+
+	return is_word(name, words);
+}
+
+static bool keeps(const struct sn_pnd_program *program, size_t call, int argument, int rank,
+		  int depth);
+
+/* The token after `count` pairs of brackets, or 0. */
+static size_t after_brackets(const struct sn_pnd_program *program, size_t at, int count)
+{
+	for (; count > 0; count--) {
+		int depth = 0;
+
+		if (token_at(program, at)->punct != '[')
+			return 0;
+		do {
+			uint32_t punct = token_at(program, at)->punct;
+
+			if (token_at(program, at)->kind == SN_TOK_END || punct == ';')
+				return 0;
+			depth += (punct == '[') - (punct == ']');
+			at++;
+		} while (depth);
+	}
+	return at;
+}
+
+/* What a mention is. */
+enum mention { BAD, ELEMENT, WHOLE, SIZE, DECLARED };
+
+static bool is_declaration_start(const struct sn_pnd_program *program, size_t at)
+{
+	static const char *const words[] = { "static", "const",	   "volatile", "register", "auto",
+					     "struct", "union",	   "enum",     "extern",   "char",
+					     "short",  "int",	   "long",     "float",	   "double",
+					     "signed", "unsigned", "_Bool",    "void",	   NULL };
+	const struct sn_pnd_token *t = token_at(program, at), *next = token_at(program, at + 1);
+
+	return is_word(t, words) ||
+	       (t->kind == SN_TOK_IDENT && (next->kind == SN_TOK_IDENT || next->punct == '*'));
+}
+
+/* Is the comma before a token one of a declaration? */
+static bool is_declarator(const struct sn_pnd_program *program, size_t at)
+{
+	int depth = 0;
+
+	for (size_t i = at; i-- > 1;) {
+		uint32_t punct = token_at(program, i)->punct;
+
+		if (punct == ')' || punct == ']' || punct == '}')
+			depth++;
+		else if ((punct == '(' || punct == '[') && depth-- == 0)
+			return false;
+		else if (punct == '{' && depth-- == 0)
+			return is_declaration_start(program, i + 1);
+		else if (punct == ';' && depth == 0)
+			return is_declaration_start(program, i + 1);
+	}
+	return true;
+}
+
+static enum mention classify_element(const struct sn_pnd_program *program, size_t at, int rank)
+{
+	static const char *const before_values[] = {
+		"return", "else", "do", "case", "sizeof", NULL
+	};
+	const struct sn_pnd_token *before = token_at(program, at - 1);
+	const struct sn_pnd_token *second = token_at(program, at - 2);
+	bool is_operand = second->kind == SN_TOK_IDENT || second->kind == SN_TOK_INT ||
+			  second->kind == SN_TOK_REAL || second->punct == ')' ||
+			  second->punct == ']';
+	size_t end = after_brackets(program, at + 1, rank);
+	int argument;
+
+	if (before->kind == SN_TOK_IDENT)
+		return end && is_word(before, before_values) ? ELEMENT : DECLARED;
+	if (before->punct == ',' && is_declarator(program, at))
+		return DECLARED;
+	if (!end)
+		return BAD;
+	if (before->punct == '*')
+		return is_operand && !is_declaration_start(program, at - 2) ? ELEMENT : BAD;
+	if (before->punct == '&' && !is_operand) {
+		size_t call = call_around(program, at - 1, &argument);
+
+		return call && is_whole_argument(program, at - 1, end - 1) &&
+				       is_forgetful(token_at(program, call))
+			       ? ELEMENT
+			       : BAD;
+	}
+	return ELEMENT;
+}
+
+static enum mention classify(const struct sn_pnd_program *program, size_t at, int rank, int depth)
+{
+	static const char *const sizes[] = { "sizeof", NULL };
+	const struct sn_pnd_token *before = token_at(program, at - 1);
+	int argument;
+	size_t call;
+
+	if (before->punct == '.' || before->punct == SN_PUNCT2('-', '>'))
+		return BAD;
+	if (token_at(program, at + 1)->punct == '[')
+		return classify_element(program, at, rank);
+	if (is_word(before, sizes) ||
+	    (before->punct == '(' && is_word(token_at(program, at - 2), sizes)))
+		return SIZE;
+	call = call_around(program, at, &argument);
+	if (!call || !is_whole_argument(program, at, at))
+		return BAD;
+	return keeps(program, call, argument, rank, depth + 1) ? BAD : WHOLE;
+}
+
+/* ---- functions of the host that an array is passed to ---- */
+
+static const struct sn_pnd_host_item *definition_of(const struct sn_pnd_program *program,
+						    const char *name, size_t *open)
+{
+	for (size_t h = 0; h < program->host.count; h++) {
+		const struct sn_pnd_host_item *item = &program->host.items[h];
+
+		if (item->kind != SN_HOST_FUNCTION ||
+		    token_at(program, item->last_token)->punct != '}')
+			continue;
+		for (size_t i = item->first_token; token_at(program, i)->punct != '{'; i++)
+			if (token_at(program, i + 1)->punct == '(') {
+				if (!is_name(program, i, name))
+					break;
+				*open = i + 1;
+				return item;
+			}
+	}
+	return NULL;
+}
+
+/* The name of parameter number `index`; the token, or 0. */
+static size_t parameter_name(const struct sn_pnd_program *program, size_t open, int index)
+{
+	size_t found = 0;
+	int depth = 0, at = 0;
+
+	for (size_t i = open;; i++) {
+		const struct sn_pnd_token *t = token_at(program, i);
+
+		if (t->kind == SN_TOK_END || t->punct == '{')
+			return 0;
+		depth +=
+			(t->punct == '(' || t->punct == '[') - (t->punct == ')' || t->punct == ']');
+		if (!depth)
+			return at == index ? found : 0;
+		if (t->punct == ',' && depth == 1)
+			at++;
+		else if (at == index && depth == 1 && t->kind == SN_TOK_IDENT)
+			found = i;
+	}
+}
+
+static bool keeps(const struct sn_pnd_program *program, size_t call, int argument, int rank,
+		  int depth)
+{
+	const char *name = token_at(program, call)->text;
+	const struct sn_pnd_host_item *item;
+	size_t open = 0, param;
+
+	if (sn_pnd_find_phase(program, name))
+		return false;
+	item = definition_of(program, name, &open);
+	if (!item)
+		return !is_forgetful(token_at(program, call));
+	param = parameter_name(program, open, argument);
+	if (depth > CALLS_FOLLOWED || !param ||
+	    !sees_every_mention(program, item, token_at(program, param)->text))
+		return true;
+	for (size_t i = item->first_token; i <= item->last_token; i++) {
+		enum mention m;
+
+		if (i == param || !is_name(program, i, token_at(program, param)->text))
+			continue;
+		m = classify(program, i, rank, depth);
+		if (m == BAD || m == DECLARED)
+			return true;
+	}
+	return false;
+}
+
+/* ---- arrays ---- */
+
+static int depth_at(const struct sn_pnd_program *program, size_t at)
+{
+	int depth = 0;
+
+	for (size_t i = program->main_brace; i < at; i++) {
+		uint32_t punct = token_at(program, i)->punct;
+
+		depth += (punct == '{') - (punct == '}');
+	}
+	return depth;
+}
+
+static bool is_phase_call(const struct sn_pnd_program *program, size_t at)
+{
+	int argument;
+	size_t call = call_around(program, at, &argument);
+
+	return call && is_whole_argument(program, at, at) &&
+	       sn_pnd_find_phase(program, token_at(program, call)->text);
+}
+
+/* Adds the mentions in one piece of the host; false if one of them may lead anywhere. */
+static bool add_mentions(const struct looker *l, const struct sn_pnd_host_item *item,
+			 int *declarations)
+{
+	struct sn_pnd_program *program = l->program;
+
+	if (!sees_every_mention(program, item, l->name))
+		return false;
+	for (size_t i = item->first_token + 1; i <= item->last_token; i++) {
+		struct sn_pnd_look look = { i, false };
+
+		if (!l->is_global && is_name(program, i, "goto"))
+			return false;
+		if (!is_name(program, i, l->name))
+			continue;
+		look.is_argument = is_phase_call(program, i);
+		switch (look.is_argument ? WHOLE : classify(program, i, l->rank, 0)) {
+		case ELEMENT:
+		case WHOLE:
+			sn_vec_push(&program->looks, look);
+			break;
+		case SIZE:
+			break;
+		case DECLARED:
+			if (l->is_global || depth_at(program, i) != 1 || ++*declarations > 1)
+				return false;
+			break;
+		case BAD:
+			return false;
+		}
+	}
+	return true;
+}
+
+static void try_array(struct sn_pnd_program *program, const char *name, int rank)
+{
+	struct looker l = { program, name, rank, false };
+	size_t kept = program->looks.count;
+	int declarations = 0;
+	bool ok = true;
+
+	for (const struct sn_pnd_var *g = program->globals; g; g = g->next)
+		l.is_global |= !strcmp(g->name, name);
+	for (size_t h = 0; h < program->host.count && ok; h++) {
+		const struct sn_pnd_host_item *item = &program->host.items[h];
+
+		if (item->kind == SN_HOST_MAIN || (item->kind == SN_HOST_FUNCTION && l.is_global))
+			ok = add_mentions(&l, item, &declarations);
+	}
+	if (!ok || (!l.is_global && declarations != 1))
+		program->looks.count = kept;
+}
+
+static bool is_tried(struct sn_pnd_program *program, size_t from, size_t at)
+{
+	for (size_t i = from; i < at; i++)
+		if (is_name(program, i, token_at(program, at)->text) && is_phase_call(program, i))
+			return true;
+	return false;
+}
+
+static int by_token(const void *left, const void *right)
+{
+	const struct sn_pnd_look *a = left, *b = right;
+
+	return a->token < b->token ? -1 : a->token > b->token;
+}
+
+void sn_pnd_find_staying(struct sn_pnd_program *program)
+{
+	for (size_t h = 0; h < program->host.count; h++) {
+		const struct sn_pnd_host_item *item = &program->host.items[h];
+
+		if (item->kind != SN_HOST_MAIN)
+			continue;
+		for (size_t i = item->first_token; i < item->last_token; i++) {
+			const struct sn_pnd_phase *phase;
+			int argument;
+
+			if (token_at(program, i)->kind != SN_TOK_IDENT ||
+			    !is_phase_call(program, i) || is_tried(program, item->first_token, i))
+				continue;
+			phase = sn_pnd_find_phase(
+				program,
+				token_at(program, call_around(program, i, &argument))->text);
+			for (const struct sn_pnd_var *v = phase->params; v; v = v->next)
+				if (v->index == argument && v->rank)
+					try_array(program, token_at(program, i)->text, v->rank);
+		}
+	}
+	if (program->looks.count)
+		qsort(program->looks.items, program->looks.count, sizeof(*program->looks.items),
+		      by_token);
+}

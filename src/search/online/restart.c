@@ -1,0 +1,260 @@
+/*
+ * The program is the phase: one start measures what costs little, and each source that steps lack
+ * has a start of its own, so that what it costs is in no other source's values.
+ */
+#include "search/online/online.h"
+
+#include <math.h>
+#include <signal.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/progress.h"
+#include "record/streams.h"
+#include "search/evidence/sources.h"
+
+struct restart {
+	const struct sn_online_options *options;
+	struct sn_online *out;
+	struct sn_streams streams;
+	sigset_t mask;	 /* as it was when the search began */
+	uint32_t starts; /* so far */
+	double began_s;
+	bool is_interrupted; /* by a signal from the terminal or a batch system */
+	const char *base_path;
+};
+
+/* ---- one start ---- */
+
+static const int enders[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
+
+/* What ended the program came to us too, and is not to end the search; the next one is. */
+static void signals_restore(struct restart *r)
+{
+	const struct timespec none = { 0 };
+	sigset_t set;
+
+	sigemptyset(&set);
+	for (size_t i = 0; i < sizeof(enders) / sizeof(*enders); i++)
+		sigaddset(&set, enders[i]);
+	while (sigtimedwait(&set, NULL, &none) > 0)
+		r->is_interrupted = true;
+	sigprocmask(SIG_SETMASK, &r->mask, NULL);
+}
+
+static bool is_ended_from_outside(int signal)
+{
+	for (size_t i = 0; i < sizeof(enders) / sizeof(*enders); i++)
+		if (enders[i] == signal)
+			return true;
+	return false;
+}
+
+static void announce(const struct restart *r, const char *what)
+{
+	if (!r->options->is_quiet)
+		fprintf(stderr, "sonde: start %u of %u at most: %s\n", r->starts,
+			r->options->restarts + 1, what);
+}
+
+/* A program that does not do the same again makes values of two starts a poor pair. */
+static void compare_starts(const struct restart *r, int exit_code_before)
+{
+	if (r->options->is_quiet || r->starts < 2)
+		return;
+	if (r->out->exit_code != exit_code_before)
+		fprintf(stderr, "sonde: start %u ended with %d, the one before with %d\n",
+			r->starts, r->out->exit_code, exit_code_before);
+	if (!sn_streams_are_alike(&r->streams))
+		fprintf(stderr,
+			"sonde: start %u wrote something else than the one before; what is "
+			"printed is the last one's\n",
+			r->starts);
+}
+
+static sn_status start(struct restart *r, const struct sn_record_options *options, const char *what,
+		       struct sn_text *path, struct sn_error *err)
+{
+	struct sn_record_result result;
+	int exit_code_before = r->out->exit_code;
+	sn_status status;
+
+	r->starts++;
+	announce(r, what);
+	sn_streams_begin(&r->streams);
+	status = sn_record_run(options, &result, err);
+	sn_streams_end(&r->streams);
+	r->out->exit_code = result.exit_code;
+	if (status == SN_OK) {
+		sn_record_archive(result.experiment_path.chars, options);
+		compare_starts(r, exit_code_before);
+		sn_text_add(path, result.experiment_path.chars);
+	}
+	sn_text_free(&result.experiment_path);
+	r->is_interrupted |= is_ended_from_outside(result.exit_signal);
+	signals_restore(r);
+	return status;
+}
+
+/* ---- further starts ---- */
+
+static double overhead_of(const struct sn_analysis *analysis)
+{
+	const struct sn_experiment *e = analysis->experiment;
+	double overhead_ns = 0, cpu_ns = (double)analysis->profile->total.cpu_ns;
+
+	for (size_t i = 0; i < e->processes.count; i++)
+		overhead_ns += (double)e->processes.items[i].overhead_ns;
+	return cpu_ns > 0 ? fmin(1, overhead_ns / cpu_ns) : 0;
+}
+
+static bool options_add(struct sn_record_options *options, const struct sn_source *source)
+{
+	if (!strcmp(source->option, "heap"))
+		options->heap = "trace";
+	else
+		return false;
+	return true;
+}
+
+static uint32_t sources_available(void)
+{
+	struct sn_record_options scratch = { 0 };
+	uint32_t available = 0;
+
+	for (uint32_t i = 0; sn_sources[i]; i++)
+		if (sn_sources[i]->option && options_add(&scratch, sn_sources[i]))
+			available |= 1u << i;
+	return available;
+}
+
+static bool may_start(const struct restart *r, const char *what)
+{
+	const char *why = NULL;
+
+	if (r->is_interrupted)
+		why = "the program was interrupted";
+	else if (r->starts > r->options->restarts)
+		why = "there were as many starts as --restarts allows";
+	else if (r->options->max_time_s > 0 && sn_now_s() - r->began_s > r->options->max_time_s)
+		why = "--max-time is over";
+	if (why && !r->options->is_quiet)
+		fprintf(stderr, "sonde: no start for %s: %s\n", what, why);
+	return !why;
+}
+
+static void values_join(struct restart *r, struct sn_search *search, const char *path,
+			const struct sn_source *source, struct sn_search_step *step)
+{
+	struct sn_analysis *analysis = NULL;
+	struct sn_recorded *recorded;
+	struct sn_error err;
+
+	if (sn_analysis_open(path, &r->options->analysis, &analysis, &err) != SN_OK) {
+		sn_error_print(&err);
+		return;
+	}
+	recorded = sn_recorded_new(analysis->profile, analysis->structures,
+				   sn_analysis_machine(analysis));
+	source->collect(recorded);
+	sn_recorded_join(search->recorded, recorded, source->name);
+	if (!isnan(recorded->tables->phase_s))
+		search->phase.mean_s += (recorded->tables->phase_s - search->phase.mean_s) /
+					(search->phase.executions + 1);
+	search->phase.executions++;
+	step->executions++;
+	step->overhead_share = fmax(step->overhead_share, overhead_of(analysis));
+	sn_recorded_free(recorded);
+	sn_analysis_free(analysis);
+}
+
+static void source_measure(struct restart *r, struct sn_search *search,
+			   const struct sn_source *source, struct sn_search_step *step)
+{
+	struct sn_record_options options = r->options->record;
+	struct sn_text path = { 0 }, label = { 0 };
+	struct sn_error err;
+
+	if (!may_start(r, source->name))
+		return;
+	options_add(&options, source);
+	sn_text_addf(&label, "%s for the search of %s", source->name, r->base_path);
+	options.output = NULL;
+	options.label = label.chars;
+	if (start(r, &options, source->name, &path, &err) == SN_OK) {
+		search->exit_status = r->out->exit_code;
+		if (!r->options->is_quiet)
+			fprintf(stderr, "sonde: %s is in %s\n", source->name, path.chars);
+		values_join(r, search, path.chars, source, step);
+	} else {
+		sn_error_print(&err);
+	}
+	sn_text_free(&path);
+	sn_text_free(&label);
+}
+
+static void measure(void *context, struct sn_search *search, uint32_t sources,
+		    struct sn_search_step *step)
+{
+	for (uint32_t i = 0; sn_sources[i]; i++)
+		if (sources & 1u << i)
+			source_measure(context, search, sn_sources[i], step);
+}
+
+/* ---- all ---- */
+
+static sn_status search_run(struct restart *r, struct sn_error *err)
+{
+	struct sn_search_options options = r->options->search;
+	struct sn_online *out = r->out;
+	int64_t elapsed_ns = out->analysis->experiment->elapsed_ns;
+
+	for (const struct sn_source *const *source = sn_sources; *source; source++)
+		(*source)->collect(out->recorded);
+	options.mode = "restart";
+	options.measuring = (struct sn_measuring){ r, sources_available(), measure };
+	options.first =
+		(struct sn_search_step){ .executions = 1,
+					 .overhead_share = overhead_of(out->analysis),
+					 .elapsed_s =
+						 elapsed_ns > 0 ? (double)elapsed_ns / 1e9 : 0 };
+	return sn_search_run(out->recorded, r->options->library, &options, &out->search, err);
+}
+
+sn_status sn_online_run(const struct sn_online_options *options, struct sn_online *out,
+			struct sn_error *err)
+{
+	struct restart r = { .options = options, .out = out, .began_s = sn_now_s() };
+	struct sn_text path = { 0 };
+	sn_status status;
+
+	*out = (struct sn_online){ .exit_code = SN_EXIT_NOT_MEASURED };
+	status = sn_search_check(options->library, &options->search, err);
+	if (status != SN_OK) {
+		out->exit_code = SN_EXIT_USAGE;
+		return status;
+	}
+	sigprocmask(SIG_SETMASK, NULL, &r.mask);
+	sn_streams_open(&r.streams);
+	status = start(&r, &options->record, "samples, waits, the kernel's account", &path, err);
+	r.base_path = path.chars;
+	if (status == SN_OK)
+		status = sn_analysis_open(path.chars, &options->analysis, &out->analysis, err);
+	if (status == SN_OK) {
+		out->recorded = sn_recorded_new(out->analysis->profile, out->analysis->structures,
+						sn_analysis_machine(out->analysis));
+		status = search_run(&r, err);
+	}
+	sn_streams_show(&r.streams, options->output_fd);
+	sn_streams_close(&r.streams);
+	sn_text_free(&path);
+	return status;
+}
+
+void sn_online_free(struct sn_online *online)
+{
+	sn_search_free(online->search);
+	sn_recorded_free(online->recorded);
+	sn_analysis_free(online->analysis);
+	*online = (struct sn_online){ 0 };
+}

@@ -1,0 +1,54 @@
+/* A property's texts, with the values of its last evaluation in place of their names. */
+#include <string.h>
+
+#include "search/properties/evaluate_parts.h"
+
+/* A let, evidence or parameter of the property in work. */
+static struct sn_prop_value named_value(struct sn_evaluator *ev, const char *name, size_t length,
+					struct sn_prop_type *type)
+{
+	const struct sn_property *p = ev->property;
+
+	for (size_t i = 0; i < p->contexts.count; i++)
+		if (strlen(p->contexts.items[i].name) == length &&
+		    !memcmp(p->contexts.items[i].name, name, length)) {
+			*type = (struct sn_prop_type){ .kind = SN_TYPE_MEMBER,
+						       .member = p->contexts.items[i].kind };
+			return ev->slots[i];
+		}
+	for (size_t i = 0; i < p->lets.count; i++)
+		if (strlen(p->lets.items[i].name) == length &&
+		    !memcmp(p->lets.items[i].name, name, length)) {
+			*type = p->lets.items[i].expr->type;
+			return ev->slots[p->lets.items[i].slot];
+		}
+	for (size_t i = 0; i < p->evidence.count; i++)
+		if (strlen(p->evidence.items[i].name) == length &&
+		    !memcmp(p->evidence.items[i].name, name, length)) {
+			*type = p->evidence.items[i].expr->type;
+			return ev->evidence[i];
+		}
+	*type = (struct sn_prop_type){ .kind = SN_TYPE_WRONG };
+	return unknown;
+}
+
+void sn_prop_text_print(struct sn_evaluator *ev, const char *text, struct sn_text *out)
+{
+	while (*text) {
+		const char *open = strchr(text, '{'), *close = open ? strchr(open, '}') : NULL;
+		const char *colon, *end;
+		struct sn_prop_type type;
+		struct sn_prop_value value;
+
+		if (!close) {
+			sn_text_add(out, text);
+			return;
+		}
+		sn_text_add_bytes(out, text, (size_t)(open - text));
+		colon = memchr(open, ':', (size_t)(close - open));
+		end = colon ? colon : close;
+		value = named_value(ev, open + 1, (size_t)(end - open - 1), &type);
+		sn_prop_value_print(ev->tables, type, value, colon ? colon + 1 : NULL, out);
+		text = close + 1;
+	}
+}

@@ -1,0 +1,297 @@
+"""sonde campaign: plans run in blocks, killed at random moments and gone on with, programs that misbehave.
+
+The argument is how often the campaign is killed.
+"""
+import collections
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+
+from sonde_test import Test
+
+KILLS = int(sys.argv[1]) if len(sys.argv) > 1 else 6
+t = Test()
+
+PROGRAM = r'''
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static volatile double sink;
+
+static void *work(void *arg)
+{
+	double x = 1;
+
+	for (long i = 0; i < 3000000; i++)
+		x = x * 1.0000001 + 1e-9;
+	sink = x;
+	return arg;
+}
+
+static void count(void)
+{
+	FILE *out = fopen("starts", "a");
+
+	fputs("x", out);
+	fclose(out);
+}
+
+int main(int argc, char **argv)
+{
+	const char *what = argc > 1 ? argv[1] : "work", *threads = getenv("OMP_NUM_THREADS");
+	int n = threads && strcmp(what, "ignore") ? atoi(threads) : 1;
+	pthread_t team[16];
+
+	count();
+	if (!strcmp(what, "ask")) {
+		char line[80];
+
+		printf("your name? ");
+		return fgets(line, sizeof(line), stdin) ? 0 : 7;
+	}
+	if (!strcmp(what, "hang"))
+		for (signal(SIGTERM, SIG_IGN);;)
+			pause();
+	if (!strcmp(what, "sometimes") && access("failed-once", F_OK)) {
+		fclose(fopen("failed-once", "w"));
+		fprintf(stderr, "cannot open =cmd </script> \033[31m\n\n");
+		return 1;
+	}
+	for (int i = 1; i < n; i++)
+		pthread_create(&team[i], NULL, work, NULL);
+	work(NULL);
+	for (int i = 1; i < n; i++)
+		pthread_join(team[i], NULL);
+	printf("%s\n", argc > 2 ? argv[2] : "fine");
+	return 0;
+}
+'''
+app = t.compile(PROGRAM, '-O1', '-g', '-pthread', output='./app')
+
+
+def plan(name, text):
+    with open(name, 'w') as out:
+        out.write(text)
+    return name
+
+
+def status(campaign):
+    done = t.run('campaign', 'status', campaign, '--format', 'json')
+    return json.loads(done.stdout) if done.returncode == 0 else done
+
+
+def starts():
+    return os.path.getsize('starts') if os.path.exists('starts') else 0
+
+
+# ---- a plan, run ----
+path = plan('a.ini', '''# two threads counts, three times
+[campaign]
+repeat = 3
+[default]
+program = ./app
+arguments = work "{threads} of them"
+environment.COLOUR = {threads}
+[sweep]
+threads = 1, 2
+''')
+run = t.run('campaign', 'run', path, '-o', 'first', '--seed', '5')
+lines = [line for line in run.stderr.splitlines() if line.startswith('[')]
+t.check(run.returncode == 0 and run.stdout == '' and len(lines) == 6 and 'seed 5' in run.stderr,
+        'a campaign runs to its end and tells of each run', run.stderr)
+got = status('first')
+t.equal(list(got), ['schema', 'campaign', 'plan', 'seed', 'level', 'order', 'runs'], 'members of sonde.campaign/1')
+t.equal(list(got['runs'][0]), ['configuration', 'repeat', 'attempt', 'block', 'position', 'state', 'exit_status',
+                               'experiment', 'job', 'elapsed_s', 'reason'], 'members of a run')
+t.check((got['schema'], got['campaign'], got['seed'], got['level'], got['order']) ==
+        ('sonde.campaign/1', 'first', 5, 1, 'blocks') and all(r['state'] == 'done' for r in got['runs']),
+        'all runs are done', got)
+t.equal(sorted((r['configuration'], r['repeat']) for r in got['runs']),
+        sorted((f'threads={n}', b) for n in (1, 2) for b in (1, 2, 3)), 'each configuration ran once a block')
+t.check([r['block'] for r in got['runs']] == [1, 1, 2, 2, 3, 3], 'block after block', got)
+again = t.run('campaign', 'run', path, '-o', 'second', '--seed', '5')
+t.equal([r['configuration'] for r in status('second')['runs']], [r['configuration'] for r in got['runs']],
+        'the same seed gives the same order')
+experiments = [f"first/{r['experiment']}" for r in got['runs']]
+summary = t.show('summary', experiment=experiments[0])
+t.check(summary['exit_status'] == 0, 'a run is an experiment as any other', summary)
+output = open(experiments[0] + '.out').read()
+t.equal(output, f"{got['runs'][0]['configuration'][-1]} of them\n", 'placeholders are filled in; output is kept')
+before = starts()
+done = t.run('campaign', 'resume', 'first')
+t.check(done.returncode == 0 and starts() == before, 'resume of what is done runs nothing', done.stderr)
+done = t.run('campaign', 'run', path, '-o', 'first')
+t.check(done.returncode == 2 and 'exists already' in done.stderr, 'a campaign is never overwritten', done.stderr)
+
+# ---- killed and gone on with ----
+plan('kill.ini', '''[campaign]
+repeat = 4
+[default]
+program = ./app
+[sweep]
+threads = 1 2
+''')
+chance = random.Random(14)
+subprocess.run([t.sonde, 'campaign', 'run', 'kill.ini', '-o', 'killed', '--seed', '1', '--budget', '0.001', '-q'],
+               stdin=subprocess.DEVNULL, check=False)
+os.remove('starts')
+kills = 0
+for round_number in range(KILLS):
+    if round_number and all(r['state'] == 'done' for r in status('killed')['runs']):
+        break
+    victim = subprocess.Popen([t.sonde, 'campaign', 'resume', 'killed', '--budget', '1h', '-q'], stdin=subprocess.DEVNULL)
+    time.sleep(chance.uniform(0, 0.5))
+    victim.send_signal(signal.SIGKILL)
+    victim.wait()
+    kills += 1
+    state = status('killed')
+    t.check(isinstance(state, dict), f'kill {kills}: the state can be read', state)
+done = t.run('campaign', 'resume', 'killed', '--budget', '1h')
+got = status('killed')
+good = collections.Counter((r['configuration'], r['repeat']) for r in got['runs'] if r['state'] == 'done')
+t.check(done.returncode == 0 and len(good) == 8 and set(good.values()) == {1},
+        f'killed {kills} times, no run is lost and none is doubled', done.stderr, got)
+t.check(all(r['state'] in ('done', 'cancelled') for r in got['runs']), 'other attempts are cancelled', got)
+t.check(len({r['experiment'] for r in got['runs'] if r['state'] == 'done'}) == 8, 'each has an experiment of its own')
+left = subprocess.run(['pgrep', '-f', os.path.join(t.folder, 'killed')], capture_output=True, text=True, check=False)
+t.equal(left.stdout, '', 'no process is left')
+
+# ---- programs that misbehave ----
+plan('bad.ini', '''[campaign]
+timeout = 1s
+[default]
+program = ./app
+threads = 2
+[configuration fine]
+arguments = work
+[configuration "asks; rm -rf /"]
+arguments = ask
+[configuration hangs]
+arguments = hang
+[configuration =ignores]
+arguments = ignore
+[configuration sometimes]
+arguments = sometimes
+[configuration "</script> $(x) `y` 'z'"]
+program = ./nothing-there
+''')
+run = t.run('campaign', 'run', 'bad.ini', '-o', 'bad', '--retry', '1', '--progress', 'json')
+got = status('bad')
+by_name = collections.defaultdict(list)
+for r in got['runs']:
+    by_name[r['configuration']].append(r)
+t.check(run.returncode == 3 and '4 runs are not done' in run.stderr, 'missing runs give exit status 3', run.stderr)
+events = [json.loads(line) for line in run.stderr.splitlines() if line.startswith('{')]
+t.check(events and all(e['total'] == 6 for e in events) and {e['event'] for e in events} == {'begin', 'end'},
+        'progress as JSON', run.stderr)
+t.check([r['state'] for r in by_name['fine']] == ['done'], 'what is well is done', by_name['fine'])
+rows = by_name['asks; rm -rf /']
+t.check([r['exit_status'] for r in rows] == [7, 7] and 'your name?' in rows[0]['reason'],
+        'a program that asks gets no answer; its last words are kept', rows)
+rows = by_name['hangs']
+t.check(len(rows) == 2 and all(r['state'] == 'failed' and 'longer than 1 s' in r['reason'] for r in rows),
+        'a program that hangs and ignores SIGTERM is ended', rows)
+rows = by_name['=ignores']
+t.check(all(r['state'] == 'failed' and '1 thread ran in a rank where 2 were asked for' in r['reason'] for r in rows),
+        'another number of threads than asked for has failed', rows)
+rows = by_name['sometimes']
+t.check([(r['state'], r['exit_status']) for r in rows] == [('failed', 1), ('done', 0)] and
+        '\x1b' not in rows[0]['reason'] and '=cmd </script>' in rows[0]['reason'],
+        'a failed run is tried again and stays as a row', rows)
+rows = by_name["</script> $(x) `y` 'z'"]
+t.check(rows and rows[0]['state'] == 'failed' and rows[0]['experiment'] is None and 'nothing-there' in rows[0]['reason'],
+        'a program that is not there', rows)
+csv = t.run('campaign', 'status', 'bad', '--format', 'csv').stdout
+t.check("'=ignores" in csv and '\n=' not in csv, 'CSV has no formulas')
+
+# ---- builds ----
+os.mkdir('src')
+plan('src/x.c', 'int main(void) { volatile double x = 1; for (int i = 0; i < 20000000; i++) x *= 1.01; return 0; }\n')
+plan('src/build.ini', '''[default]
+program = {build}/x
+[configuration O1]
+build = gcc -O1 -o {build}/x x.c
+[configuration O2]
+build = gcc -O2 -o {build}/x x.c
+[configuration broken]
+build = gcc -no-such-option -o {build}/x x.c
+[sweep]
+environment.N = 1 2
+''')
+run = t.run('campaign', 'run', 'src/build.ini', '-o', 'built', '--progress', 'lines')
+got = status('built')['runs']
+t.check(run.stderr.count(': build\n') == 3, 'a build runs once for all points of its configuration', run.stderr)
+t.equal(collections.Counter((r['configuration'].split()[0], r['state']) for r in got),
+        {('O1', 'done'): 2, ('O2', 'done'): 2, ('broken', 'failed'): 2}, 'a build that fails fails its runs only')
+t.check(all('no-such-option' in r['reason'] for r in got if r['state'] == 'failed'), 'with the words of the compiler', got)
+
+# ---- stopped, cancelled, two at once ----
+plan('slow.ini', '[campaign]\nrepeat = 3\n[default]\nprogram = sleep\narguments = 0.6\n')
+one = subprocess.Popen([t.sonde, 'campaign', 'run', 'slow.ini', '-o', 'slow'], stdin=subprocess.DEVNULL,
+                       stderr=subprocess.PIPE, text=True)
+while not os.path.exists('slow/lock'):
+    time.sleep(0.01)
+time.sleep(0.3)
+second = t.run('campaign', 'resume', 'slow')
+t.check(second.returncode == 2 and 'runs the campaign' in second.stderr, 'one campaign is run by one', second.stderr)
+other = t.run('campaign', 'run', 'slow.ini', '-o', 'beside')
+t.check(other.returncode == 0 and 'another campaign runs on this machine' in other.stderr,
+        'two campaigns at once both end, and it is said', other.stderr)
+one.wait()
+one = subprocess.Popen([t.sonde, 'campaign', 'run', 'slow.ini', '-o', 'stopped'], stdin=subprocess.DEVNULL,
+                       stderr=subprocess.PIPE, text=True)
+while not os.path.exists('stopped/lock'):
+    time.sleep(0.01)
+time.sleep(0.3)
+done = t.run('campaign', 'cancel', 'stopped')
+one.wait()
+states = [r['state'] for r in status('stopped')['runs']]
+t.check(done.returncode == 0 and one.returncode == 3 and 'queued' not in states and 'cancelled' in states,
+        'cancel stops a campaign', done.stdout, states, one.stderr.read())
+t.check(t.run('campaign', 'resume', 'stopped').returncode == 0 and
+        [r['state'] for r in status('stopped')['runs']].count('done') == 3, 'resume goes on with it')
+
+# ---- made by hand ----
+t.run('record', '-o', 'hand', '-q', app)
+done = t.run('campaign', 'add', 'first', 'hand', '--configuration', 'threads=1')
+got = status('first')['runs']
+t.check(done.returncode == 0 and len(got) == 7 and got[-1]['configuration'] == 'threads=1' and
+        got[-1]['repeat'] == 4, 'an experiment is added to a configuration', done.stderr, got)
+done = t.run('campaign', 'add', 'first', 'hand')
+t.check(done.returncode == 2 and 'already' in done.stderr, 'and only once', done.stderr)
+
+# ---- short forms ----
+text = t.run('campaign', 'plan', '--threads', '1,2', '--repeat', '2', '--', app, 'work', 'a b')
+t.check(text.returncode == 0 and "arguments = work 'a b'" in text.stdout, 'options as a plan', text.stdout)
+plan('made.ini', text.stdout)
+run = t.run('campaign', 'run', 'made.ini', '-o', 'made')
+t.check(run.returncode == 0 and len(status('made')['runs']) == 4, 'which can be run', run.stderr)
+run = t.run('scale', '--threads', '1,2', '--repeat', '1', '-o', 'scaled', '--', app)
+t.check(run.returncode == 0 and len(status('scaled')['runs']) == 2, 'sonde scale is the same engine', run.stderr)
+run = t.run('run', '--repeat', '2', '-o', 'repeated', app)
+t.check(run.returncode == 0 and len(status('repeated')['runs']) == 2, 'sonde run --repeat, too', run.stderr)
+
+# ---- a disk that is full, a folder that is gone ----
+limited = f'ulimit -f 1; exec {t.sonde} campaign resume killed2'
+subprocess.run([t.sonde, 'campaign', 'run', 'kill.ini', '-o', 'killed2', '--budget', '0.001', '-q'],
+               stdin=subprocess.DEVNULL, check=False)
+with open('killed2/state.jsonl', 'a') as out:
+    out.write(' ' * 1100 + '\n')
+run = t.command('sh', '-c', limited)
+t.check(run.returncode == 5 and 'state.jsonl' in run.stderr, 'a state that cannot be written ends it in one sentence', run.stderr)
+run = t.run('campaign', 'resume', 'killed2', '--budget', '1h')
+t.check(run.returncode == 0 and [r['state'] for r in status('killed2')['runs']].count('done') == 8,
+        'and it is gone on with when there is room', run.stderr)
+for words in (['campaign', 'status', 'nowhere'], ['campaign', 'run', 'nowhere.ini'], ['campaign', 'resume', 'src']):
+    run = t.run(*words)
+    t.check(run.returncode in (3, 5) and run.stderr.count('\n') == 1, ' '.join(words) + ': one sentence', run.stderr)
+t.done()

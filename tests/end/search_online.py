@@ -1,0 +1,141 @@
+"""sonde search of a program: it is started again for what a step lacks, with the same input; its output is the last start's."""
+import json
+import os
+import xml.etree.ElementTree
+
+from sonde_test import Test
+
+# works 0.4 s of CPU time, most of it in malloc and free; says which start it is and what it has read
+CHURN = r'''
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+static volatile long sink;
+static double cpu_s(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+static void __attribute__((noinline)) churn(void)
+{
+	void *kept[64];
+	for (int i = 0; i < 64; i++)
+		kept[i] = malloc((size_t)(16 + i * 8));
+	for (int i = 0; i < 64; i++)
+		free(kept[i]);
+}
+static int starts(void)
+{
+	FILE *file = fopen("starts", "a+");
+	int count = 0, c;
+	fputs("x", file);
+	rewind(file);
+	while ((c = getc(file)) != EOF)
+		count++;
+	fclose(file);
+	return count;
+}
+int main(int argc, char **argv)
+{
+	int count = starts(), sum = 0, c;
+	while ((c = getchar()) != EOF)
+		sum += c;
+	double end = cpu_s() + .4;
+	while (cpu_s() < end)
+		for (int i = 0; i < 20; i++)
+			churn();
+	if (argc > 1)
+		printf("start %d read %d of %s\n", count, sum, argv[1]);
+	return 7;
+}
+'''
+
+CALM = r'''
+#include <stdio.h>
+#include <time.h>
+static volatile double sink;
+int main(void)
+{
+	struct timespec t;
+	puts("calm");
+	do
+		for (int i = 0; i < 100000; i++)
+			sink += i;
+	while (!clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t) && t.tv_sec == 0 && t.tv_nsec < 300000000);
+	return 0;
+}
+'''
+
+
+def starts():
+    count = os.path.getsize('starts') if os.path.exists('starts') else 0
+    if count:
+        os.remove('starts')
+    return count
+
+
+def restarts(t, churn):
+    done = t.run('search', '--format', 'json', '-o', 'first', churn, 'words', stdin=None, input='abc')
+    found = json.loads(done.stdout)
+    t.check(done.returncode == 0 and found['exit_status'] == 7 and found['mode'] == 'restart',
+            'a search ends with 0, the program\'s status stands in the result', done.returncode, found['exit_status'], done.stderr)
+    t.equal(starts(), 2, 'the allocator takes the time, so the program is started once more, for a trace of the heap')
+    t.check('start 2 read 294 of words' in done.stderr and 'start 1 read' not in done.stderr,
+            'both read the same input, and the last one\'s output is shown', done.stderr)
+    t.check('start 2 wrote something else' in done.stderr, 'a difference is said')
+    rows = [r for r in found['properties'] if r['property'] == 'HeapChurn']
+    t.check(bool(rows) and rows[0]['evidence']['per_second'] > 1e5 and 'heap' in rows[0]['sources'],
+            'what the second start measured proves the churn', done.stderr, rows[:1])
+    t.check(any(r['function'] == 'churn' or any(p['name'] == 'churn' for p in r['path']) for r in rows), 'and says where', rows)
+    t.equal([found['phase']['executions'], found['steps'][0]['executions']], [2, 2], 'the step that needed it has both starts')
+    t.check(found['experiment'] == 'first' and t.show('functions', experiment='first')['rows'], 'an experiment is left')
+
+
+def no_more_starts(t, churn):
+    done = t.run('search', '--format', 'json', '--restarts', '0', churn, 'words')
+    found = json.loads(done.stdout)
+    t.check(starts() == 1 and 'as many starts' in done.stderr, '--restarts 0 is kept', done.stderr)
+    missing = [m for m in found['not_measurable'] if m['property'] == 'HeapChurn']
+    t.check(missing and 'heap_calls' in missing[0]['needs'] and not any(r['property'] == 'HeapChurn' for r in found['properties']),
+            'what it lacks is named, not taken for false', missing)
+
+
+def outputs(t, churn):
+    calm = t.compile(CALM, '-O1')
+    done = t.run('search', calm)
+    t.equal(done.stdout, 'calm\n', 'standard output is the program\'s alone')
+    t.check('HotRegion' in done.stderr and 'start 2' not in done.stderr,
+            'the answer is on standard error; a program without lacks is started once', done.stderr)
+    done = t.run('search', '--format', 'xml', '-q', '--check', '0.05', churn, 'x')
+    t.check(xml.etree.ElementTree.fromstring(done.stdout) is not None and done.returncode == 1,
+            'XML is a document; --check counts', done.returncode, done.stderr)
+    t.check(done.stderr.startswith('start ') and 'sonde:' not in done.stderr, '-q is quiet', done.stderr)
+
+
+def words(t):
+    for arguments, code, sentence in (
+            (['./nothing'], 127, 'nothing'),
+            (['/dev/null'], 126, '/dev/null'),
+            (['--restarts', '-1', '/bin/true'], 2, '--restarts'),
+            (['--time', '1-2', '/bin/true'], 2, 'recorded'),
+            (['--launch', 'mpirun -n 2', '@0'], 2, 'program that is run'),
+            (['--launch', '', '/bin/true'], 2, 'launcher'),
+            (['--strategy', 'nosuch', '/bin/true'], 2, 'nosuch'),
+            (['--start', 'NotRunnin', '/bin/true'], 2, 'NotRunning')):
+        done = t.run('search', *arguments)
+        t.check(done.returncode == code and sentence in done.stderr and not done.stdout,
+                f'search {" ".join(arguments)}: a sentence and {code}', done.returncode, done.stderr)
+
+
+def main():
+    t = Test()
+    churn = t.compile(CHURN, '-O1')
+    restarts(t, churn)
+    no_more_starts(t, churn)
+    outputs(t, churn)
+    words(t)
+    t.done()
+
+
+main()

@@ -1,0 +1,77 @@
+/* Values of another run of the same program, beside those of this one. */
+#include <math.h>
+
+#include "harness/tap.h"
+#include "search/evidence/recorded.h"
+
+/* A program with region "f" and, if it is told so, "g"; one process; threads as many as told. */
+static struct sn_tables *tables_make(bool has_g, uint32_t threads, int first_tid)
+{
+	struct sn_tables *t = sn_tables_new();
+	char id[16];
+	struct sn_member member = { .id = "program", .kind = "program", .parent = SN_ALL };
+
+	sn_tables_add_member(t, SN_KEY_REGION, &member);
+	if (has_g) {
+		member.id = "g";
+		sn_tables_add_member(t, SN_KEY_REGION, &member);
+	}
+	member.id = "f";
+	sn_tables_add_member(t, SN_KEY_REGION, &member);
+	member.id = "0";
+	sn_tables_add_member(t, SN_KEY_PROCESS, &member);
+	for (uint32_t i = 0; i < threads; i++) {
+		snprintf(id, sizeof(id), "%d", first_tid + (int)i);
+		member.id = id;
+		member.parent = 0;
+		sn_tables_add_member(t, SN_KEY_THREAD, &member);
+	}
+	return t;
+}
+
+static void add(struct sn_tables *t, const char *source, uint32_t region, uint32_t thread,
+		double number)
+{
+	struct sn_value value = { .column = sn_tables_column(t, "m", NULL),
+				  .value = number,
+				  .samples = NAN,
+				  .error = NAN,
+				  .source = sn_tables_source(t, source) };
+
+	for (int k = 0; k < SN_KEYS; k++)
+		value.keys[k] = SN_ALL;
+	value.keys[SN_KEY_REGION] = region;
+	value.keys[SN_KEY_PROCESS] = 0;
+	value.keys[SN_KEY_THREAD] = thread;
+	sn_tables_add(t, &value);
+}
+
+static double at(struct sn_tables *t, uint32_t region, uint32_t thread)
+{
+	const uint32_t keys[SN_KEYS] = { region, SN_ALL, 0, thread, SN_ALL, SN_ALL, SN_ALL };
+	const struct sn_sum *sum =
+		sn_tables_find(t, sn_tables_find_column(t, "m", NULL), keys, true);
+
+	return sum ? sum->value : NAN;
+}
+
+TEST(values_go_where_their_ids_are)
+{
+	struct sn_recorded here = { .tables = tables_make(false, 2, 100) };
+	struct sn_recorded other = { .tables = tables_make(true, 3, 200) };
+
+	add(other.tables, "heap", 2, 1, 5);   /* f, its second thread */
+	add(other.tables, "heap", 2, 2, 7);   /* a third thread, which is not here */
+	add(other.tables, "heap", 1, 0, 11);  /* g, which is not here */
+	add(other.tables, "other", 2, 0, 13); /* of another source */
+	CHECK(isnan(at(here.tables, 1, SN_ALL)));
+	sn_recorded_join(&here, &other, "heap");
+	CHECK_REAL(at(here.tables, 1, 1), 5, 0);
+	CHECK_REAL(at(here.tables, 1, SN_ALL), 5, 0);
+	CHECK(isnan(at(here.tables, 0, SN_ALL)));
+	sn_tables_complete(other.tables, sn_tables_column(other.tables, "m", NULL));
+	sn_recorded_join(&here, &other, "heap");
+	CHECK_REAL(at(here.tables, 0, SN_ALL), 0, 0);
+	sn_tables_free(here.tables);
+	sn_tables_free(other.tables);
+}
