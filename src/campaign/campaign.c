@@ -252,7 +252,7 @@ void sn_campaign_free(struct sn_campaign *campaign)
 
 /* ---- what it has ---- */
 
-static uint32_t configuration_count(const struct sn_campaign *c)
+uint32_t sn_campaign_configuration_count(const struct sn_campaign *c)
 {
 	return c->state->configurations + (uint32_t)c->state->added.count;
 }
@@ -262,6 +262,96 @@ const char *sn_campaign_configuration_name(const struct sn_campaign *c, uint32_t
 	return number < c->state->configurations
 		       ? c->plan->configurations.items[number].name
 		       : c->state->added.items[number - c->state->configurations].name;
+}
+
+void sn_campaign_configuration_size(const struct sn_campaign *c, uint32_t number, uint32_t *ranks,
+				    uint32_t *threads)
+{
+	const struct sn_campaign_added *added;
+
+	if (number < c->state->configurations) {
+		*ranks = c->plan->configurations.items[number].ranks;
+		*threads = c->plan->configurations.items[number].threads;
+		return;
+	}
+	added = &c->state->added.items[number - c->state->configurations];
+	*ranks = added->ranks;
+	*threads = added->threads;
+}
+
+void sn_campaign_experiment_path(const struct sn_campaign *campaign,
+				 const struct sn_campaign_attempt *attempt, struct sn_text *out)
+{
+	if (attempt->experiment[0] != '/')
+		sn_text_addf(out, "%s/", campaign->path);
+	sn_text_add(out, attempt->experiment);
+}
+
+static void series_key(const struct sn_campaign_configuration *c, struct sn_text *key)
+{
+	const char *const texts[] = { c->program, c->arguments, c->directory, c->dataset,
+				      c->build };
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
+		sn_text_addf(key, "%s\n", texts[i]);
+	for (size_t i = 0; i < c->environment.count; i++)
+		sn_text_addf(key, "%s=%s\n", c->environment.items[i].name,
+			     c->environment.items[i].value);
+}
+
+/* "gcc threads=4" without what tells workers. */
+static const char *series_name(struct sn_arena *arena, const char *name)
+{
+	static const char *const sizes[] = { "threads=", "ranks=", "nodes=", "ranks_per_node=",
+					     "pin=" };
+	struct sn_text out = { 0 };
+	const char *kept;
+
+	while (*name) {
+		size_t length = strcspn(name, " ");
+		bool is_size = false;
+
+		for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++)
+			is_size |= sn_starts_with(name, sizes[i]);
+		if (!is_size && length) {
+			sn_text_add(&out, out.length ? " " : "");
+			sn_text_add_bytes(&out, name, length);
+		}
+		name += length + (name[length] == ' ');
+	}
+	kept = sn_arena_strdup(arena, out.length ? out.chars : "all");
+	sn_text_free(&out);
+	return kept;
+}
+
+void sn_campaign_series(const struct sn_campaign *c, const char **out)
+{
+	struct sn_interner keys = { 0 };
+	SN_VEC(const char *) names = { 0 };
+
+	for (uint32_t i = 0; i < sn_campaign_configuration_count(c); i++) {
+		struct sn_text key = { 0 };
+		uint32_t number = 0;
+
+		if (i < c->state->configurations) {
+			series_key(&c->plan->configurations.items[i], &key);
+			number = sn_intern(&keys, key.chars, key.length);
+		}
+		if (number == names.count) {
+			const char *name =
+				series_name(&c->state->arena, sn_campaign_configuration_name(c, i));
+
+			for (size_t k = 0; k < names.count; k++)
+				if (!strcmp(names.items[k], name))
+					name = sn_arena_printf(&c->state->arena, "%s (%u)", name,
+							       number + 1);
+			sn_vec_push(&names, name);
+		}
+		out[i] = names.items[number];
+		sn_text_free(&key);
+	}
+	sn_vec_free(&names);
+	sn_interner_free(&keys);
 }
 
 /* All that a build depends on, with what is filled in but for the folder itself. */
@@ -366,10 +456,10 @@ pid_t sn_campaign_holder(const char *folder)
 
 static uint32_t configuration_named(const struct sn_campaign *c, const char *name)
 {
-	for (uint32_t i = 0; i < configuration_count(c); i++)
+	for (uint32_t i = 0; i < sn_campaign_configuration_count(c); i++)
 		if (!strcmp(sn_campaign_configuration_name(c, i), name))
 			return i;
-	return configuration_count(c);
+	return sn_campaign_configuration_count(c);
 }
 
 static uint32_t free_block(const struct sn_campaign *c, uint32_t configuration)
@@ -429,7 +519,7 @@ sn_status sn_campaign_add(struct sn_campaign *c, const char *experiment, const c
 			status = sn_error_set(err, SN_ERR_USAGE, "'%s' is in the campaign already",
 					      experiment);
 	attempt.configuration = configuration_named(c, configuration);
-	if (status == SN_OK && attempt.configuration == configuration_count(c)) {
+	if (status == SN_OK && attempt.configuration == sn_campaign_configuration_count(c)) {
 		struct sn_campaign_added added = { configuration, (uint32_t)attempt.facts.ranks,
 						   (uint32_t)attempt.facts.threads_least };
 

@@ -34,6 +34,17 @@ void sn_campaign_free(struct sn_campaign *campaign);
 
 /** The name of a configuration of the plan, or of one that was added. */
 const char *sn_campaign_configuration_name(const struct sn_campaign *campaign, uint32_t number);
+/** Its ranks and threads as they were set (0: not). */
+void sn_campaign_configuration_size(const struct sn_campaign *campaign, uint32_t number,
+				    uint32_t *ranks, uint32_t *threads);
+/** How many there are, added ones with them. */
+uint32_t sn_campaign_configuration_count(const struct sn_campaign *campaign);
+/** By configuration, the name of its series: configurations that differ in ranks, threads, nodes and pins
+ * only. Equal names are one pointer. `out` has room for all; texts live as long as the campaign. */
+void sn_campaign_series(const struct sn_campaign *campaign, const char **out);
+/** The path of an attempt's experiment. */
+void sn_campaign_experiment_path(const struct sn_campaign *campaign,
+				 const struct sn_campaign_attempt *attempt, struct sn_text *out);
 /** Adds an experiment that was made by hand, as a run of the configuration of this name. */
 sn_status sn_campaign_add(struct sn_campaign *campaign, const char *experiment,
 			  const char *configuration, struct sn_error *err);

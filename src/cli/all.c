@@ -16,6 +16,7 @@
 	X(campaign_status)                                                                         \
 	X(campaign_resume)                                                                         \
 	X(campaign_cancel)                                                                         \
+	X(scalability)                                                                             \
 	X(campaign_add)                                                                            \
 	X(export)                                                                                  \
 	X(import)                                                                                  \

@@ -12,7 +12,7 @@
 #include "base/intern.h"
 #include "base/text.h"
 #include "compare/drift.h"
-#include "compare/names.h"
+#include "compare/entry.h"
 #include "compare/warnings.h"
 
 const char *sn_verdict_name(enum sn_verdict verdict)
@@ -37,35 +37,21 @@ static double deviation_of(struct sn_interval interval, double total_s)
 	return (interval.high - interval.low) / 2 / 1.96 * total_s;
 }
 
-static const char *module_key(const struct sn_program *program, uint32_t module)
-{
-	return module < program->experiment->modules.count &&
-			       program->experiment->modules.items[module].is_main
-		       ? ""
-		       : sn_program_module_name(program, module);
-}
-
 static void functions_fill(struct sn_compare_run *run, const struct sn_profile *p)
 {
 	double total = (double)p->total.cpu_ns / 1e9;
 
 	for (size_t f = 0; f < p->program->functions.count; f++) {
-		const struct sn_program_function *function = &p->program->functions.items[f];
 		const struct sn_metrics *m = &p->functions[f];
-		struct sn_compare_entry entry = {
-			.kind = SN_COMPARE_FUNCTION,
-			.module = copied(run, module_key(p->program, function->module)),
-			.function = sn_compare_own_name(&run->arena, function->linkage_name),
-			.name = sn_compare_own_name(&run->arena, function->name),
-			.file = copied(run, sn_base_name(function->file)),
-			.line_first = function->line,
-			.cpu_s = (double)m->exclusive.cpu_ns / 1e9,
-			.share = sn_share(m->exclusive.cpu_ns, p->total.cpu_ns),
-			.deviation_s = deviation_of(m->exclusive_share, total),
-		};
+		struct sn_compare_entry entry;
 
-		if (m->exclusive.cpu_ns)
-			sn_vec_push(&run->entries, entry);
+		if (!m->exclusive.cpu_ns)
+			continue;
+		entry = sn_compare_function(p->program, (uint32_t)f, &run->arena);
+		entry.cpu_s = (double)m->exclusive.cpu_ns / 1e9;
+		entry.share = sn_share(m->exclusive.cpu_ns, p->total.cpu_ns);
+		entry.deviation_s = deviation_of(m->exclusive_share, total);
+		sn_vec_push(&run->entries, entry);
 	}
 }
 
@@ -78,25 +64,14 @@ static void loops_fill(struct sn_compare_run *run, const struct sn_profile *p)
 
 	for (size_t l = 0; l < program->loops.count; l++) {
 		const struct sn_program_loop *loop = &program->loops.items[l];
-		const struct sn_program_function *function =
-			&program->functions.items[loop->function];
 		const struct sn_metrics *m = &p->loops[l];
 		struct sn_compare_entry *entry;
 
 		if (!m->exclusive.cpu_ns || p->is_runtime_loop[l])
 			continue;
 		if (!entry_of[loop->source_loop]) {
-			struct sn_compare_entry fresh = {
-				.kind = SN_COMPARE_LOOP,
-				.module = copied(run, module_key(program, loop->module)),
-				.function =
-					sn_compare_own_name(&run->arena, function->linkage_name),
-				.name = copied(run, loop->code->label),
-				.file = copied(run, sn_base_name(loop->code->file)),
-				.line_first = loop->code->line_first,
-				.line_last = loop->code->line_last,
-				.depth = loop->code->depth,
-			};
+			struct sn_compare_entry fresh =
+				sn_compare_loop(program, (uint32_t)l, &run->arena);
 
 			sn_vec_push(&run->entries, fresh);
 			entry_of[loop->source_loop] = (uint32_t)run->entries.count;
@@ -232,17 +207,12 @@ struct builder {
 	SN_VEC(struct aligned) rows; /* by key number */
 };
 
-/* Files are no part of it: a renamed source is still the same function. */
 static uint32_t key_of(struct builder *b, const struct sn_compare_entry *entry)
 {
 	struct sn_text key = { 0 };
 	uint32_t number;
 
-	sn_text_addf(&key, "%d\n%s\n%s\n", (int)entry->kind, entry->module, entry->function);
-	if (entry->kind == SN_COMPARE_LOOP && entry->line_first)
-		sn_text_addf(&key, "%u\n%u\n%u", entry->line_first, entry->line_last, entry->depth);
-	else if (entry->kind == SN_COMPARE_LOOP)
-		sn_text_addf(&key, "%s\n%u", entry->name, entry->depth);
+	sn_compare_key_add(entry, &key);
 	number = sn_intern(&b->keys, key.chars, key.length);
 	sn_text_free(&key);
 	return number;

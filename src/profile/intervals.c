@@ -71,8 +71,8 @@ void sn_profile_spread(struct sn_builder *b, enum sn_partition p, uint32_t threa
 
 	for (uint32_t i = 0; i < size; i++)
 		metrics[i].spread.max_thread = SN_NONE;
-	for (size_t i = 0; i < b->cells.count; i++) {
-		const struct sn_cell *cell = &b->cells.items[i];
+	for (size_t i = 0; i < b->profile->thread_times.count; i++) {
+		const struct sn_thread_time *cell = &b->profile->thread_times.items[i];
 		uint32_t entity = b->leaves[cell->stack].of[p];
 
 		if (cell->thread != thread) {

@@ -208,9 +208,9 @@ static void thread_flush(struct sn_builder *b, uint32_t thread)
 		unplaced_add(b);
 	for (size_t i = 0; i < b->touched.count; i++) {
 		uint32_t stack = b->touched.items[i];
-		struct sn_cell cell = { thread, stack, b->thread_stack_ns[stack] };
+		struct sn_thread_time time = { thread, stack, b->thread_stack_ns[stack] };
 
-		sn_vec_push(&b->cells, cell);
+		sn_vec_push(&b->profile->thread_times, time);
 		b->thread_stack_ns[stack] = b->thread_observed_ns[stack] = 0;
 		b->thread_stack_seen[stack] = 0;
 	}
@@ -651,7 +651,6 @@ static void profile_compute(struct sn_builder *b)
 	free(b->unplaced_ns);
 	free(b->system_stacks);
 	sn_vec_free(&b->touched);
-	sn_vec_free(&b->cells);
 }
 
 sn_status sn_profile_new(const struct sn_program *program, const struct sn_filter *filter,
@@ -682,6 +681,7 @@ void sn_profile_free(struct sn_profile *profile)
 {
 	if (!profile)
 		return;
+	sn_vec_free(&profile->thread_times);
 	sn_arena_free(&profile->arena);
 	free(profile);
 }

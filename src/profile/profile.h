@@ -74,6 +74,12 @@ struct sn_filter {
 	bool without_idle;
 };
 
+/** CPU time of one thread in one stack. */
+struct sn_thread_time {
+	uint32_t thread, stack; /* stack: up to the program's stack_count, which stands for none */
+	uint64_t cpu_ns;
+};
+
 enum sn_time_kind {
 	SN_TIME_CPU,
 	SN_TIME_WALL, /* CPU and blocked */
@@ -96,9 +102,10 @@ struct sn_profile {
 	struct sn_weight *places;	   /* exclusive, by place: the heat of addresses */
 	struct sn_weight *place_inclusive; /* and with what is called from there */
 	struct sn_weight *stacks;	   /* by stack, program->stack_count + 1 */
-	struct sn_weight *threads, *processes; /* by index */
-	struct sn_weight cpus[1024];	       /* by CPU number; the last for larger numbers */
-	uint32_t cpu_count;		       /* largest number seen + 1 */
+	SN_VEC(struct sn_thread_time) thread_times; /* thread by thread; they sum to `stacks` */
+	struct sn_weight *threads, *processes;	    /* by index */
+	struct sn_weight cpus[1024];		    /* by CPU number; the last for larger numbers */
+	uint32_t cpu_count;			    /* largest number seen + 1 */
 	struct sn_metrics categories[SN_CATEGORIES]; /* exclusive only */
 	uint64_t spin_ns[SN_CATEGORIES];	     /* of which waiting actively: openmp and mpi */
 	uint64_t *function_spin_ns;		     /* by function: exclusive, waiting actively */

@@ -15,12 +15,6 @@ struct sn_leaf {
 	uint32_t system_category;
 };
 
-/* Time of one thread in one stack. */
-struct sn_cell {
-	uint32_t thread, stack;
-	uint64_t cpu_ns;
-};
-
 struct sn_builder {
 	struct sn_profile *profile;
 	const struct sn_program *program;
@@ -31,8 +25,7 @@ struct sn_builder {
 	uint64_t pairs;
 	double sum_of_squares;
 	struct sn_displaced displaced;
-	uint64_t observed_ns; /* of observations, without remainders */
-	SN_VEC(struct sn_cell) cells;
+	uint64_t observed_ns;	      /* of observations, without remainders */
 	uint64_t *thread_stack_ns;    /* by stack, of the thread in work */
 	uint64_t *thread_observed_ns; /* the same of observations alone */
 	uint8_t *thread_stack_seen;
@@ -53,7 +46,7 @@ sn_status sn_profile_filter(struct sn_profile *profile, struct sn_error *err);
 /** Whether a sample's thread and time pass the filter. */
 bool sn_profile_is_in_range(const struct sn_profile *profile, const struct sn_sample *sample);
 
-/** Deviation of the entities of one partition over `threads` threads. Needs the cells. */
+/** Deviation of the entities of one partition over `threads` threads. Needs the thread times. */
 void sn_profile_spread(struct sn_builder *b, enum sn_partition p, uint32_t threads);
 
 /** 95 % intervals of the shares of the entities of one partition. Needs the sums. */

@@ -32,6 +32,7 @@
 	X(packets)                                                                                 \
 	X(env)                                                                                     \
 	X(samples)                                                                                 \
+	X(scalability)                                                                             \
 	X(phases)                                                                                  \
 	X(comm)                                                                                    \
 	X(properties)

@@ -1,0 +1,295 @@
+/* Sums the thread times of a profile by worker: for each function, source loop and category. */
+#include "campaign/scaling/run.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/intern.h"
+#include "base/map.h"
+#include "compare/entry.h"
+
+const char *sn_scaling_kind_name(enum sn_scaling_kind kind)
+{
+	static const char *const names[] = { "application", "function", "loop", "category" };
+
+	return names[kind];
+}
+
+double sn_largest_of(const double *values, size_t count, double noise)
+{
+	double mean = sn_mean(values, count), deviation = sn_deviation(values, count),
+	       largest = mean;
+	double variance = deviation * deviation;
+
+	for (size_t i = 0; i < count; i++)
+		largest = fmax(largest, values[i]);
+	return variance > noise ? mean + (largest - mean) * (1 - noise / variance) : mean;
+}
+
+/* ---- workers ---- */
+
+struct life {
+	uint32_t thread, process;
+	int32_t rank;
+	int64_t start_ns, end_ns;
+};
+
+static int lives_compare(const void *left, const void *right)
+{
+	const struct life *x = left, *y = right;
+
+	if (x->rank != y->rank)
+		return x->rank < y->rank ? -1 : 1;
+	if (x->start_ns != y->start_ns)
+		return x->start_ns < y->start_ns ? -1 : 1;
+	return (x->thread > y->thread) - (x->thread < y->thread);
+}
+
+/* Gives each thread the first worker of its rank that is free when it begins. */
+static uint32_t workers_assign(const struct sn_experiment *e, uint32_t *worker_of)
+{
+	struct life *lives = sn_alloc_zeroed(e->threads.count + 1, sizeof(*lives));
+	SN_VEC(int64_t) free_from = { 0 }; /* by worker */
+	uint32_t first = 0;
+
+	for (uint32_t t = 0; t < e->threads.count; t++) {
+		const struct sn_thread *thread = &e->threads.items[t];
+
+		lives[t] =
+			(struct life){ t, thread->process, e->processes.items[thread->process].rank,
+				       thread->start_ns, thread->end_ns };
+	}
+	qsort(lives, e->threads.count, sizeof(*lives), lives_compare);
+	for (size_t i = 0; i < e->threads.count; i++) {
+		uint32_t worker;
+
+		if (i && lives[i].rank != lives[i - 1].rank)
+			first = (uint32_t)free_from.count;
+		for (worker = first; worker < free_from.count; worker++)
+			if (free_from.items[worker] <= lives[i].start_ns)
+				break;
+		if (worker == free_from.count)
+			sn_vec_push(&free_from, 0);
+		free_from.items[worker] = lives[i].end_ns;
+		worker_of[lives[i].thread] = worker;
+	}
+	first = (uint32_t)free_from.count;
+	sn_vec_free(&free_from);
+	free(lives);
+	return first;
+}
+
+/* ---- parts ---- */
+
+struct builder {
+	struct sn_scaling_run *run;
+	const struct sn_profile *profile;
+	struct sn_interner keys;	 /* of parts, by number */
+	uint32_t *of_function, *of_loop; /* part + 1 */
+	uint32_t of_category[SN_CATEGORIES];
+	uint32_t worker_count;
+	struct sn_map times; /* part and worker -> ns */
+};
+
+static uint32_t part_of(struct builder *b, enum sn_scaling_kind kind,
+			const struct sn_compare_entry *entry, const char *loop)
+{
+	struct sn_text key = { 0 };
+	uint32_t number;
+
+	sn_text_addf(&key, "%d\n", (int)kind);
+	if (kind == SN_SCALING_CATEGORY)
+		sn_text_add(&key, entry->name);
+	else
+		sn_compare_key_add(entry, &key);
+	number = sn_intern(&b->keys, key.chars, key.length);
+	if (number == b->run->parts.count) {
+		struct sn_scaling_part part = { .kind = kind,
+						.key = sn_arena_strdup(&b->run->arena, key.chars),
+						.entry = *entry,
+						.loop = loop };
+
+		sn_vec_push(&b->run->parts, part);
+	}
+	sn_text_free(&key);
+	return number;
+}
+
+static uint32_t function_part(struct builder *b, uint32_t function)
+{
+	if (!b->of_function[function]) {
+		struct sn_compare_entry entry =
+			sn_compare_function(b->profile->program, function, &b->run->arena);
+
+		b->of_function[function] = part_of(b, SN_SCALING_FUNCTION, &entry, NULL) + 1;
+	}
+	return b->of_function[function] - 1;
+}
+
+/* Loops whose first line is the same are one source loop; the hottest gives the id. */
+static uint32_t loop_part(struct builder *b, uint32_t loop)
+{
+	if (!b->of_loop[loop]) {
+		struct sn_compare_entry entry =
+			sn_compare_loop(b->profile->program, loop, &b->run->arena);
+		const struct sn_loop *code = b->profile->program->loops.items[loop].code;
+
+		b->of_loop[loop] =
+			part_of(b, SN_SCALING_LOOP, &entry,
+				code->id ? sn_arena_strdup(&b->run->arena, code->id) : NULL) +
+			1;
+	}
+	return b->of_loop[loop] - 1;
+}
+
+static uint32_t category_part(struct builder *b, uint8_t category)
+{
+	if (!b->of_category[category]) {
+		struct sn_compare_entry entry = { .module = "",
+						  .function = "",
+						  .name = sn_category_name(category) };
+
+		b->of_category[category] = part_of(b, SN_SCALING_CATEGORY, &entry, NULL) + 1;
+	}
+	return b->of_category[category] - 1;
+}
+
+static void time_add(struct builder *b, uint32_t part, uint32_t worker, uint64_t ns)
+{
+	if (ns)
+		*sn_map_put(&b->times, (uint64_t)part << 32 | worker, NULL) += ns;
+}
+
+/* The part of a stack's time that the kernel had goes to the category of the call. */
+static void categories_add(struct builder *b, const struct sn_thread_time *time, uint32_t worker)
+{
+	const struct sn_weight *stack = &b->profile->stacks[time->stack];
+	const struct sn_class *class = &b->profile->program->classes[time->stack];
+	uint64_t system = stack->cpu_ns
+				  ? (uint64_t)((double)time->cpu_ns * (double)stack->system_ns /
+					       (double)stack->cpu_ns)
+				  : 0;
+
+	time_add(b, category_part(b, class->user), worker, time->cpu_ns - system);
+	time_add(b, category_part(b, class->system), worker, system);
+}
+
+static void times_add(struct builder *b, const uint32_t *worker_of, double *useful_s)
+{
+	const struct sn_program *program = b->profile->program;
+
+	for (size_t i = 0; i < b->profile->thread_times.count; i++) {
+		const struct sn_thread_time *time = &b->profile->thread_times.items[i];
+		const struct sn_program_place *leaf = sn_program_leaf(program, time->stack);
+		const struct sn_class *class = &program->classes[time->stack];
+		uint32_t worker = worker_of[time->thread];
+		double seconds = (double)time->cpu_ns / 1e9;
+
+		time_add(b, function_part(b, leaf->function), worker, time->cpu_ns);
+		if (leaf->loop != SN_NONE && !b->profile->is_runtime_loop[leaf->loop])
+			time_add(b, loop_part(b, leaf->loop), worker, time->cpu_ns);
+		categories_add(b, time, worker);
+		b->run->cpu_s += seconds;
+		if (class->is_spin)
+			b->run->spin_s += seconds;
+		else if (class->user != SN_CATEGORY_MPI && class->user != SN_CATEGORY_OPENMP)
+			useful_s[worker] += seconds;
+	}
+}
+
+/* Of one part the time of each worker, the busiest `count` of them. */
+static void part_finish(struct sn_scaling_part *part, double *values, size_t met, size_t count,
+			double period_s)
+{
+	double mean = part->cpu_s / (double)count;
+
+	while (met < count)
+		values[met++] = 0;
+	part->busiest_s = count > 1 ? sn_largest_of(values, met, mean * period_s) : part->cpu_s;
+}
+
+static int times_compare(const void *left, const void *right)
+{
+	const struct sn_map_slot *x = left, *y = right;
+
+	return (x->key > y->key) - (x->key < y->key);
+}
+
+static void parts_finish(struct builder *b, double period_s)
+{
+	struct sn_map_slot *slots = sn_alloc_zeroed(b->times.count + 1, sizeof(*slots));
+	double *values =
+		sn_alloc_zeroed(b->worker_count + (size_t)b->run->workers + 1, sizeof(*values));
+	size_t count = 0;
+
+	for (size_t i = 0; i < b->times.capacity; i++)
+		if (b->times.slots[i].used)
+			slots[count++] = b->times.slots[i];
+	qsort(slots, count, sizeof(*slots), times_compare);
+	for (size_t first = 0, end; first < count; first = end) {
+		struct sn_scaling_part *part = &b->run->parts.items[slots[first].key >> 32];
+		size_t met = 0;
+
+		for (end = first; end < count && slots[end].key >> 32 == slots[first].key >> 32;
+		     end++) {
+			values[met] = (double)slots[end].value / 1e9;
+			part->cpu_s += values[met++];
+		}
+		part_finish(part, values, met, (size_t)b->run->workers, period_s);
+	}
+	free(slots);
+	free(values);
+}
+
+static void accounts_add(struct sn_scaling_run *run, const struct sn_profile *profile)
+{
+	const struct sn_experiment *e = profile->experiment;
+
+	for (size_t t = 0; t < e->threads.count; t++) {
+		const struct sn_time_account *account = &e->threads.items[t].account;
+
+		if (!profile->is_at_work[t])
+			continue;
+		run->wait_cpu_s +=
+			account->wait_cpu_ns < 0 ? NAN : sn_seconds(account->wait_cpu_ns);
+		run->system_s += account->system_ns < 0 ? NAN : sn_seconds(account->system_ns);
+	}
+}
+
+void sn_scaling_run_fill(struct sn_scaling_run *run, const struct sn_profile *profile,
+			 uint32_t workers)
+{
+	const struct sn_experiment *e = profile->experiment;
+	struct builder b = { .run = run, .profile = profile };
+	uint32_t *worker_of = sn_alloc_zeroed(e->threads.count + 1, sizeof(*worker_of));
+	double *useful_s;
+
+	memset(run, 0, sizeof(*run));
+	run->workers = workers ? workers : 1;
+	run->elapsed_s = sn_seconds(e->elapsed_ns);
+	b.of_function = sn_alloc_zeroed(profile->program->functions.count + 1, sizeof(uint32_t));
+	b.of_loop = sn_alloc_zeroed(profile->program->loops.count + 1, sizeof(uint32_t));
+	b.worker_count = workers_assign(e, worker_of);
+	useful_s = sn_alloc_zeroed(b.worker_count + 1, sizeof(*useful_s));
+	times_add(&b, worker_of, useful_s);
+	for (uint32_t w = 0; w < b.worker_count; w++) {
+		run->useful_s += useful_s[w];
+		run->useful_busiest_s = fmax(run->useful_busiest_s, useful_s[w]);
+	}
+	parts_finish(&b, profile->total.samples ? run->cpu_s / (double)profile->total.samples : 0);
+	accounts_add(run, profile);
+	sn_interner_free(&b.keys);
+	sn_map_free(&b.times);
+	free(b.of_function);
+	free(b.of_loop);
+	free(worker_of);
+	free(useful_s);
+}
+
+void sn_scaling_run_free(struct sn_scaling_run *run)
+{
+	sn_vec_free(&run->parts);
+	sn_arena_free(&run->arena);
+}

@@ -1,0 +1,55 @@
+/**
+ * One experiment as scalability sees it. A worker is a place for one thread in a rank: threads that follow
+ * each other in time take turns in one place, so a pool that is made anew for each phase has as many
+ * workers as threads at once.
+ *
+ * The time of a function, loop or category is the largest exclusive CPU time of one worker. Elapsed time
+ * would be that of the machine: on a busy one it tells nothing of one loop (docs/method/scalability.md).
+ */
+#ifndef SN_CAMPAIGN_SCALING_RUN_H
+#define SN_CAMPAIGN_SCALING_RUN_H
+
+#include "base/arena.h"
+#include "base/vec.h"
+#include "compare/compare.h"
+
+enum sn_scaling_kind {
+	SN_SCALING_APPLICATION,
+	SN_SCALING_FUNCTION,
+	SN_SCALING_LOOP,
+	SN_SCALING_CATEGORY,
+	SN_SCALING_KINDS,
+};
+/** "application", "function", "loop", "category". */
+const char *sn_scaling_kind_name(enum sn_scaling_kind kind);
+
+struct sn_scaling_part {
+	enum sn_scaling_kind kind;
+	const char *key;	       /* equal in all runs for the same thing */
+	struct sn_compare_entry entry; /* names; of a category only `name` */
+	const char *loop;	       /* id of the loop of the code that has most of it; NULL */
+	double cpu_s;		       /* of all workers */
+	double busiest_s; /* of the busiest, less what sampling alone makes of equal ones */
+};
+
+struct sn_scaling_run {
+	struct sn_arena arena;
+	double workers; /* ranks x threads */
+	double elapsed_s, cpu_s, system_s, wait_cpu_s;
+	double useful_s,
+		useful_busiest_s; /* CPU time neither in MPI or OpenMP nor waiting actively */
+	double spin_s;
+	SN_VEC(struct sn_scaling_part) parts;
+};
+
+/** Fills a run from a whole profile. `workers`: ranks x threads that it had. Texts are copied. */
+void sn_scaling_run_fill(struct sn_scaling_run *run, const struct sn_profile *profile,
+			 uint32_t workers);
+void sn_scaling_run_free(struct sn_scaling_run *run);
+
+/** The estimate of the largest of `count` true values, of which each was seen with the variance
+ * `noise`: the largest seen, drawn to the mean by the part of their spread that the noise explains
+ * (James and Stein 1961). */
+double sn_largest_of(const double *values, size_t count, double noise);
+
+#endif

@@ -1,0 +1,77 @@
+"""sonde scalability: a program whose loops scale as they were made to, judged by its own thread clocks."""
+import json
+
+from sonde_test import Test
+
+t = Test()
+app = t.compile('scaling.c', '-O2', '-g', '-fopenmp', output='./scaling')
+run = t.run('scale', '--threads', '1,2,3,4', '--repeat', '3', '--seed', '2', '-o', 'c', '--', app, '240000000', timeout=600)
+t.check(run.returncode == 0, 'the campaign ran', run.stderr)
+runs = json.loads(t.run('campaign', 'status', 'c', '-f', 'json').stdout)['runs']
+
+# means over the repeats, by function and number of threads: CPU seconds of all and of the busiest
+truth = {}
+for r in runs:
+    if r['state'] != 'done':
+        continue
+    n = int(r['configuration'].split('=')[1])
+    for line in open(f"c/{r['experiment']}.out"):
+        name, total, busiest = line.split()
+        sums = truth.setdefault((name, n), [0, 0, 0])
+        for i, value in enumerate((float(total), float(busiest), 1)):
+            sums[i] += value
+
+
+def efficiency(name, n):
+    return (truth[name, 1][1] / truth[name, 1][2]) / (truth[name, n][1] / truth[name, n][2]) / n
+
+
+def tolerance(name, n):
+    """0.05, or 4.5 sigma: at each change from one loop to the next a period (1.5 ms with what comes late) may be
+    claimed by the wrong one; three steps, three repeats."""
+    error = 0.0015 * (2 * 3 / 3) ** 0.5
+    relative = sum((error / (truth[name, k][1] / truth[name, k][2])) ** 2 for k in (1, n)) ** 0.5
+    return round(max(0.05, 4.5 * relative * efficiency(name, n)), 3)
+
+
+done = t.run('show', 'scalability', 'c', '--format', 'json')
+got = json.loads(done.stdout)
+t.check((got['schema'], got['mode'], got['reference']) == ('sonde.scalability/1', 'strong', 'threads=1'),
+        'schema, mode and reference', done.stderr)
+keys = '''kind name loop configuration ranks threads workers repeats time_s cpu_s speedup ideal_speedup efficiency
+efficiency_low efficiency_high work_efficiency balance_efficiency share load_balance communication_efficiency
+computation_scaling spin_share blocked_share wait_cpu_share'''.split()
+t.equal(list(got['rows'][0])[:len(keys)], keys, 'keys of a row')
+rows = {(r['kind'], r['function'] or r['name'], r['workers']): r for r in got['rows']}
+for name in ('serial', 'balanced', 'uneven', 'guarded'):
+    for kind in ('function', 'loop'):
+        off = {n: (round(rows[kind, name, n]['efficiency'] - efficiency(name, n), 3), tolerance(name, n))
+               for n in (2, 3, 4)}
+        t.check(all(abs(x) <= most for x, most in off.values()), f'efficiency of the {kind} of {name} is as made', off)
+t.check(all(0.4 < rows['loop', 'serial', n]['efficiency'] * n / 2 < 0.6 for n in (2, 3, 4)), 'a serial loop has one n-th')
+bad = [r for r in got['rows'] if r['efficiency'] is not None and
+       abs(r['work_efficiency'] * r['balance_efficiency'] - r['efficiency']) > 1e-9]
+t.equal(bad, [], 'efficiency is work x balance to 1e-9')
+bad = [r for r in got['rows'] if r['kind'] == 'application' and
+       abs(r['load_balance'] * r['communication_efficiency'] * r['computation_scaling'] - r['efficiency']) > 1e-9]
+t.equal(bad, [], 'and load balance x communication x computation')
+fits = {(f['kind'], f['name']): f for f in got['fits']}
+serial = rows['loop', 'serial', 1]['name']
+fit = fits['loop', serial]
+t.check(fit['model'] is None or fit['workers_50'] <= 3, 'a law knows that the serial loop does not scale', fit)
+t.check(len({f['kind'] for f in got['fits']}) == 4 and all(f['model'] or f['reason'] for f in got['fits']),
+        'every fit says what it is or why there is none', got['fits'][:3])
+t.check(all(len(f['predicted']) == (2 if f['model'] else 0) and
+            all(p['low_s'] <= p['time_s'] <= p['high_s'] for p in f['predicted']) for f in got['fits']),
+        'predictions lie in their intervals')
+text = t.run('scalability', 'c').stdout
+t.check('strong scaling' in text and 'one worker does nearly all' in t.run('scalability', 'c', '--all', '--cols', 'name,reason').stdout,
+        'text says why', text)
+other = json.loads(t.run('scalability', 'c', '--reference', 'threads=2', '-f', 'json').stdout)
+t.check(other['reference'] == 'threads=2' and
+        any(r['workers'] == 2 and r['efficiency'] == 1 for r in other['rows']), 'another reference')
+done = t.run('scalability', 'c', '--reference', 'threads=9')
+t.check(done.returncode == 2 and "called 'threads=9'" in done.stderr, 'a reference that is not there', done.stderr)
+weak = json.loads(t.run('scalability', 'c', '--weak', '-f', 'json').stdout)
+t.check(weak['mode'] == 'weak' and all(r['ideal_speedup'] == 1 for r in weak['rows']), 'weak scaling')
+t.done()

@@ -1,0 +1,115 @@
+#include "campaign/scaling/scaling.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "harness/tap.h"
+
+/* A run of n workers: one part of `serial` seconds, one divided among them, elapsed as said. */
+static struct sn_scaling_member member(uint32_t configuration, uint32_t block, double n,
+				       double serial, double divided, double elapsed)
+{
+	struct sn_scaling_member m = { configuration, block, { .workers = n } };
+	struct sn_scaling_part parts[] = {
+		{ .kind = SN_SCALING_LOOP, .key = "s", .entry = { .name = "s" }, .loop = "id" },
+		{ .kind = SN_SCALING_LOOP, .key = "d", .entry = { .name = "d" } }
+	};
+
+	parts[0].cpu_s = parts[0].busiest_s = serial;
+	parts[1].cpu_s = divided;
+	parts[1].busiest_s = divided / n * 1.25;
+	m.run.elapsed_s = elapsed;
+	m.run.cpu_s = serial + divided;
+	m.run.useful_s = 0.9 * m.run.cpu_s;
+	m.run.useful_busiest_s = 0.8 * elapsed;
+	m.run.spin_s = 0.1;
+	m.run.wait_cpu_s = 0.2;
+	sn_vec_push(&m.run.parts, parts[0]);
+	sn_vec_push(&m.run.parts, parts[1]);
+	return m;
+}
+
+static const struct sn_scaling_configuration two[] = { { "one", "all", 1, 1 },
+						       { "four", "all", 1, 4 } };
+
+static struct sn_scaling *scaling_of(bool is_weak, const char *reference)
+{
+	static struct sn_scaling_member members[6];
+	struct sn_scaling_options options = { .is_weak = is_weak,
+					      .is_in_blocks = true,
+					      .reference = reference };
+	struct sn_scaling *scaling = NULL;
+	struct sn_error err = { 0 };
+
+	for (uint32_t b = 0; b < 3; b++) {
+		members[2 * b] = member(0, b, 1, 1 + 0.01 * b, 3, 4.1 + 0.03 * b);
+		members[2 * b + 1] = member(1, b, 4, 1.1, 3.3 + 0.02 * b, 1.9);
+	}
+	CHECK_INT(sn_scaling_new(members, 6, two, 2, &options, &scaling, &err), SN_OK);
+	REQUIRE(scaling != NULL);
+	return scaling;
+}
+
+TEST(every_identity_holds_to_the_last_digit)
+{
+	for (int weak = 0; weak < 2; weak++) {
+		struct sn_scaling *s = scaling_of(weak, NULL);
+
+		CHECK_INT(s->rows.count, 6);
+		for (size_t i = 0; i < s->rows.count; i++) {
+			const struct sn_scaling_row *r = &s->rows.items[i];
+
+			CHECK_REAL(r->work * r->balance, r->efficiency, 1e-12);
+			CHECK_REAL(r->speedup / r->ideal_speedup, r->efficiency, 1e-12);
+			CHECK_REAL(r->ideal_speedup, weak || r->workers == 1 ? 1 : 4, 0);
+			if (r->kind == SN_SCALING_APPLICATION)
+				CHECK_REAL(r->load_balance * r->communication * r->computation,
+					   r->efficiency, 1e-12);
+			CHECK(r->configuration != r->reference || r->efficiency == 1);
+		}
+		sn_scaling_free(s);
+	}
+}
+
+TEST(a_serial_loop_has_an_efficiency_of_one_in_n)
+{
+	struct sn_scaling *s = scaling_of(false, NULL);
+	const struct sn_scaling_row *r = NULL;
+
+	for (size_t i = 0; i < s->rows.count; i++)
+		if (!strcmp(s->rows.items[i].name, "s") && s->rows.items[i].workers == 4)
+			r = &s->rows.items[i];
+	REQUIRE(r != NULL);
+	CHECK_REAL(r->efficiency, 1.01 / 1.1 / 4, 1e-9);
+	CHECK_REAL(r->work, 1.01 / 1.1, 1e-9);
+	CHECK_REAL(r->balance, 0.25, 1e-9);
+	CHECK(r->interval.low < r->efficiency && r->efficiency < r->interval.high);
+	CHECK_STRING(r->loop, "id");
+	CHECK_INT(r->repeats, 3);
+	sn_scaling_free(s);
+}
+
+TEST(references)
+{
+	struct sn_scaling *s = scaling_of(false, "fastest");
+	struct sn_scaling_options options = { .reference = "none" };
+	struct sn_scaling_member m = member(0, 0, 1, 1, 1, 2);
+	struct sn_scaling *none = NULL;
+
+	CHECK_INT(s->rows.items[0].reference, 1);
+	sn_scaling_free(s);
+	CHECK_INT(sn_scaling_new(&m, 1, two, 2, &options, &none, NULL), SN_ERR_USAGE);
+	CHECK_INT(sn_scaling_new(NULL, 0, two, 2, &options, &none, NULL), SN_ERR_NO_DATA);
+}
+
+TEST(one_run_has_no_interval)
+{
+	struct sn_scaling_member m[] = { member(0, 0, 1, 1, 1, 2), member(1, 0, 4, 1, 1, 1) };
+	struct sn_scaling_options options = { 0 };
+	struct sn_scaling *s = NULL;
+
+	REQUIRE(sn_scaling_new(m, 2, two, 2, &options, &s, NULL) == SN_OK);
+	CHECK(isnan(s->rows.items[1].interval.low));
+	CHECK(s->fits.items[0].fit.reason[0]);
+	sn_scaling_free(s);
+}
