@@ -26,6 +26,7 @@ struct sn_module_code {
 	struct sn_structure *live;		/* NULL: the cache has all that is wanted */
 	struct sn_image *image;
 	struct addresses wanted, missing; /* `missing`: that the cache does not know */
+	uint8_t *is_missing;		  /* by function of `live` */
 };
 
 /* False if there is no place for a cache. */
@@ -84,6 +85,39 @@ static bool is_known(const struct sn_structure *cached, uint64_t link_addr)
 	return cached && (sn_structure_find(cached, link_addr) >= 0 || is_miss(cached, link_addr));
 }
 
+static void close_live(struct sn_module_code *code)
+{
+	free(code->is_missing);
+	sn_structure_free(code->live);
+	sn_image_free(code->image);
+	code->is_missing = NULL;
+	code->live = NULL;
+	code->image = NULL;
+}
+
+/* Reads what the cache lacks: what stands around it, or the whole file. */
+static sn_status open_live(struct sn_module_code *code, const char *path,
+			   const struct sn_image_options *options, bool on_demand,
+			   struct sn_error *err)
+{
+	struct sn_image_options own = options ? *options : (struct sn_image_options){ 0 };
+	sn_status status;
+
+	own.on_demand = on_demand;
+	own.unpacked_folder = code->folder.length ? code->folder.chars : NULL;
+	status = sn_image_open(path, &own, &code->image, err);
+	if (status == SN_OK)
+		status = sn_structure_open(code->image, &code->live, err);
+	if (status != SN_OK)
+		return status;
+	code->is_missing = sn_alloc_zeroed(code->live->function_count + 1, 1);
+	sn_extract_want(code->live, code->missing.items, code->missing.count, code->is_missing);
+	if (!sn_structure_is_full(code->live))
+		return SN_OK;
+	close_live(code);
+	return open_live(code, path, options, false, err);
+}
+
 sn_status sn_module_code_open(const char *path, const struct sn_image_options *options,
 			      const uint64_t *link_addrs, size_t count, struct sn_module_code **out,
 			      struct sn_error *err)
@@ -103,11 +137,8 @@ sn_status sn_module_code_open(const char *path, const struct sn_image_options *o
 	}
 	if (code->cached)
 		code->cached->path = sn_structure_string(code->cached, path);
-	if (status == SN_OK && (code->missing.count || !code->cached)) {
-		status = sn_image_open(path, options, &code->image, err);
-		if (status == SN_OK)
-			status = sn_structure_open(code->image, &code->live, err);
-	}
+	if (status == SN_OK && (code->missing.count || !code->cached))
+		status = open_live(code, path, options, true, err);
 	if (status == SN_OK)
 		*out = code;
 	else
@@ -119,9 +150,8 @@ void sn_module_code_free(struct sn_module_code *code)
 {
 	if (!code)
 		return;
-	sn_structure_free(code->live);
+	close_live(code);
 	sn_structure_free(code->cached);
-	sn_image_free(code->image);
 	sn_text_free(&code->id);
 	sn_text_free(&code->state);
 	sn_text_free(&code->folder);
@@ -141,17 +171,22 @@ bool sn_module_code_has_build_id(const struct sn_module_code *code)
 	return code->id.chars[0] != 'h'; /* sn_image_id */
 }
 
-static void add_wanted(struct sn_extract_functions *to, struct sn_structure *structure,
-		       const struct addresses *link_addrs)
+static void add_cached(struct sn_extract_functions *to, const struct sn_module_code *code)
 {
 	uint8_t *is_wanted;
 
-	if (!structure)
+	if (!code->cached)
 		return;
-	is_wanted = sn_alloc_zeroed(structure->function_count + 1, 1);
-	sn_extract_want(structure, link_addrs->items, link_addrs->count, is_wanted);
-	sn_extract_add(to, structure, is_wanted);
+	is_wanted = sn_alloc_zeroed(code->cached->function_count + 1, 1);
+	sn_extract_want(code->cached, code->wanted.items, code->wanted.count, is_wanted);
+	sn_extract_add(to, code->cached, is_wanted);
 	free(is_wanted);
+}
+
+static void add_live(struct sn_extract_functions *to, const struct sn_module_code *code)
+{
+	if (code->live)
+		sn_extract_add(to, code->live, code->is_missing);
 }
 
 static void add_all(struct sn_extract_functions *to, struct sn_structure *structure)
@@ -195,7 +230,7 @@ static void pack_all(struct sn_module_code *code, struct sn_text *bytes)
 	struct addresses misses = all_misses(code);
 
 	add_all(&functions, code->cached);
-	add_wanted(&functions, code->live, &code->missing);
+	add_live(&functions, code);
 	sn_extract_settle(&functions);
 	sn_extract_pack(code->live, &functions, NULL, code->state.chars, misses.items, misses.count,
 			bytes);
@@ -268,8 +303,8 @@ sn_status sn_module_code_write(struct sn_module_code *code,
 	struct sn_text bytes = { 0 };
 	sn_status status;
 
-	add_wanted(&functions, code->cached, &code->wanted);
-	add_wanted(&functions, code->live, &code->missing);
+	add_cached(&functions, code);
+	add_live(&functions, code);
 	sn_extract_settle(&functions);
 	status = sn_extract_save(code->live ? code->live : code->cached, &functions, options, path,
 				 err);

@@ -117,7 +117,10 @@ const uint8_t *sn_elf_section_bytes(const struct sn_elf_view *view, const Elf64_
 
 const char *sn_elf_string(const uint8_t *table, size_t length, uint64_t offset)
 {
-	if (!table || offset >= length || !memchr(table + offset, 0, length - offset))
+	if (!table || offset >= length)
+		return "";
+	/* of a whole table the last byte is zero, and its strings need no look */
+	if (table[length - 1] && !memchr(table + offset, 0, length - offset))
 		return "";
 	return (const char *)table + offset;
 }

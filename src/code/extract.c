@@ -428,6 +428,11 @@ static void find_span(struct stubs *stubs)
 {
 	const struct sn_structure *structure = stubs->structure;
 
+	if (structure->on_demand) {
+		sn_image_plt_span(structure->image, &stubs->span.first_link_addr,
+				  &stubs->span.end_link_addr);
+		return;
+	}
 	for (size_t i = 0; i < structure->function_count; i++) {
 		const struct sn_function *function = &structure->functions[i];
 
@@ -564,6 +569,7 @@ sn_status sn_extract_write(struct sn_structure *structure, const uint64_t *link_
 
 	sn_extract_want(structure, link_addrs, count, is_wanted);
 	sn_extract_add(&functions, structure, is_wanted);
+	sn_extract_settle(&functions); /* on demand they come in any order */
 	status = sn_extract_save(structure, &functions, options, path, err);
 	sn_vec_free(&functions);
 	free(is_wanted);

@@ -16,6 +16,7 @@
 #include "base/sha256.h"
 #include "base/text.h"
 #include "code/image_parts.h"
+#include "code/unpacked.h"
 
 static const char *hex_of(struct sn_arena *arena, const char *prefix, const uint8_t *bytes,
 			  size_t length)
@@ -248,14 +249,22 @@ static sn_status image_read(struct sn_image *image, const void *bytes, size_t le
 
 	if (status != SN_OK)
 		return status;
+	if (options && options->unpacked_folder)
+		image->unpacked_folder = sn_arena_strdup(&image->arena, options->unpacked_folder);
 	read_sections(image);
 	read_dynamic_facts(image);
 	sn_image_find_companions(image, options);
 	read_command_line(image);
-	sn_image_read_fdes(image);
-	sn_image_read_relocations(image);
-	sn_image_read_symbols(image);
-	image->facts.has_unwind = image->fdes.count > 0;
+	if (options && options->on_demand && sn_image_find_fde_table(image)) {
+		sn_image_read_names(image);
+		sn_image_sort_names(image);
+	} else {
+		sn_image_read_fdes(image);
+		sn_image_read_bindings(image);
+		sn_image_read_relocations(image);
+		sn_image_read_symbols(image);
+	}
+	image->facts.has_unwind = image->fdes.count || image->fde_table.count;
 	image->facts.has_debug_lines = has_debug_lines(&image->elf) ||
 				       (image->debug.is_open && has_debug_lines(&image->debug.elf));
 	return SN_OK;
@@ -335,6 +344,7 @@ void sn_image_free(struct sn_image *image)
 	elf_end(image->alt_elf);
 	free(image->dwarf_copy);
 	free(image->alt_copy);
+	sn_file_unmap(&image->unpacked);
 	sn_companion_close(&image->debug);
 	sn_companion_close(&image->mini);
 	sn_companion_close(&image->alt);
@@ -344,6 +354,7 @@ void sn_image_free(struct sn_image *image)
 	sn_vec_free(&image->names);
 	sn_vec_free(&image->data);
 	sn_vec_free(&image->fdes);
+	sn_vec_free(&image->name_ends);
 	sn_vec_free(&image->relocations);
 	sn_vec_free(&image->bindings);
 	sn_elf_view_close(&image->elf);
@@ -475,12 +486,6 @@ const struct sn_symbol *sn_image_data_symbols(const struct sn_image *image, size
 	return image->data.items;
 }
 
-const struct sn_fde *sn_image_fdes(const struct sn_image *image, size_t *count)
-{
-	*count = image->fdes.count;
-	return image->fdes.items;
-}
-
 /* The index of the first item of a sorted array whose address is above. */
 static size_t symbol_above(const struct sn_symbol *items, size_t count, uint64_t link_addr)
 {
@@ -497,15 +502,47 @@ static size_t symbol_above(const struct sn_symbol *items, size_t count, uint64_t
 	return low;
 }
 
+bool sn_image_is_on_demand(const struct sn_image *image)
+{
+	return image->fde_table.pairs != NULL;
+}
+
+bool sn_image_has_code(const struct sn_image *image)
+{
+	for (size_t i = 0; i < image->sections.count; i++)
+		if (image->sections.items[i].is_executable && image->sections.items[i].has_bytes)
+			return true;
+	return false;
+}
+
+bool sn_image_has_cold_names(const struct sn_image *image)
+{
+	return image->has_cold_names;
+}
+
+void sn_image_plt_span(const struct sn_image *image, uint64_t *first, uint64_t *end)
+{
+	*first = *end = 0;
+	for (size_t i = 0; i < image->sections.count; i++) {
+		const struct sn_section *section = &image->sections.items[i];
+
+		if (!section->is_executable || !sn_starts_with(section->name, ".plt"))
+			continue;
+		*first = *end ? *first : section->link_addr;
+		*end = section->link_addr + section->size_bytes;
+	}
+}
+
 const struct sn_symbol *sn_image_symbol_at(const struct sn_image *image, uint64_t link_addr)
 {
 	size_t above = symbol_above(image->symbols.items, image->symbols.count, link_addr);
-	const struct sn_symbol *symbol;
+	const struct sn_symbol *symbol = above ? &image->symbols.items[above - 1] : NULL;
 
-	if (!above)
-		return NULL;
-	symbol = &image->symbols.items[above - 1];
-	return link_addr - symbol->link_addr < symbol->size_bytes ? symbol : NULL;
+	if (symbol && link_addr - symbol->link_addr < symbol->size_bytes)
+		return symbol;
+	return sn_image_is_on_demand(image)
+		       ? sn_image_symbol_near((struct sn_image *)(uintptr_t)image, link_addr)
+		       : NULL;
 }
 
 const struct sn_symbol *sn_image_symbol_named(const struct sn_image *image, const char *name)
@@ -552,6 +589,26 @@ static void hide_unread_sections(Elf *handle)
 	}
 }
 
+/* The debug information of `elf`, the image's own or its companion's, unpacked; NULL: read it as it
+ * is. */
+static Elf *unpacked_elf(struct sn_image *image, const struct sn_elf_view *elf)
+{
+	struct sn_text state = { 0 };
+	Elf *handle = NULL;
+
+	if (!image->unpacked_folder)
+		return NULL;
+	add_file_state(&state, elf == &image->elf ? image->path : image->debug.path);
+	if (sn_unpacked_open(elf, state.chars, image->unpacked_folder, image->id,
+			     &image->unpacked)) {
+		elf_version(EV_CURRENT);
+		handle = elf_memory((char *)(uintptr_t)image->unpacked.bytes,
+				    image->unpacked.length);
+	}
+	sn_text_free(&state);
+	return handle;
+}
+
 struct Dwarf *sn_image_dwarf(struct sn_image *image)
 {
 	const struct sn_elf_view *elf = &image->elf;
@@ -566,8 +623,11 @@ struct Dwarf *sn_image_dwarf(struct sn_image *image)
 		elf = &image->debug.elf;
 		file = &image->debug.file;
 	}
-	image->dwarf_elf = elf_of(file, elf, &image->dwarf_copy);
-	hide_unread_sections(image->dwarf_elf);
+	image->dwarf_elf = unpacked_elf(image, elf);
+	if (!image->dwarf_elf) {
+		image->dwarf_elf = elf_of(file, elf, &image->dwarf_copy);
+		hide_unread_sections(image->dwarf_elf);
+	}
 	image->dwarf =
 		image->dwarf_elf ? dwarf_begin_elf(image->dwarf_elf, DWARF_C_READ, NULL) : NULL;
 	if (image->dwarf && image->alt.is_open) {

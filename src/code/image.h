@@ -30,6 +30,12 @@ struct sn_image_options {
 	/** Do not look for a separate debug file (.gnu_debuglink, build-id), nor for
 	 * .gnu_debugdata. */
 	bool only_this_file;
+	/** Look only at what stands around the addresses that are asked for: for a few functions of a
+	 * large file. Of such an image ask no lists (symbols, FDEs), and ask in one thread only. Where
+	 * the file has no index of its FDEs, it is read whole all the same. */
+	bool on_demand;
+	/** Where debug sections are kept that had to be unpacked (unpacked.h); NULL: nowhere. */
+	const char *unpacked_folder;
 };
 
 /** Opens an ELF file. `options` may be NULL. SN_ERR_UNSUPPORTED: ELF, but 32-bit, big-endian or
@@ -45,7 +51,7 @@ void sn_image_free(struct sn_image *image);
 
 /** The version of symbol reading, by which caches go. It is raised when functions get other bounds
  * or names from the same file. */
-enum { SN_SYMBOLS_VERSION = 2 };
+enum { SN_SYMBOLS_VERSION = 3 };
 
 struct sn_text;
 /** The identity of a file (sn_image_id) without a look at its symbols. It also gives a line that
@@ -135,6 +141,13 @@ const struct sn_symbol *sn_image_symbol_at(const struct sn_image *image, uint64_
 /** Every code name in the tables (aliases, labels), by address; what sn_image_symbols was made of.
  */
 const struct sn_symbol *sn_image_names(const struct sn_image *image, size_t *count);
+/** Whether symbols are read when they are asked for (options' on_demand, and the file has an index). */
+bool sn_image_is_on_demand(const struct sn_image *image);
+/** Of such an image: whether it has code at all, whether any name may be one of a cold part, and the
+ * span of the stubs of its PLT (empty: none). */
+bool sn_image_has_code(const struct sn_image *image);
+bool sn_image_has_cold_names(const struct sn_image *image);
+void sn_image_plt_span(const struct sn_image *image, uint64_t *first, uint64_t *end);
 /** Any code symbol of this linkage name (the lowest address), or NULL. */
 const struct sn_symbol *sn_image_symbol_named(const struct sn_image *image, const char *name);
 /** Data objects, sorted by link_addr; may overlap as in the file. */
@@ -145,8 +158,13 @@ struct sn_fde {
 	uint64_t link_addr, size_bytes;
 	uint64_t lsda_link_addr; /* language-specific data (landing pads), 0: none */
 };
-/** Sorted by link_addr. */
-const struct sn_fde *sn_image_fdes(const struct sn_image *image, size_t *count);
+struct sn_fdes {
+	struct sn_fde *items;
+	size_t count, capacity;
+};
+/** Adds those that begin in [first, end), in order; on demand, too. */
+void sn_image_fdes_between(const struct sn_image *image, uint64_t first, uint64_t end,
+			   struct sn_fdes *fdes);
 
 /** For code/lines.c only: the handle that libdw reads (the debug file's if there is one), or NULL.
  */

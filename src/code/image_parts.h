@@ -27,6 +27,13 @@ struct relocation {
 	const char *name; /* named ones: the symbol, borrowed from .dynstr; else NULL */
 };
 
+/** The sorted table of .eh_frame_hdr: pairs of code and record, both relative to the section. */
+struct fde_table {
+	const uint8_t *pairs; /* NULL: none that can be used */
+	size_t count;
+	uint64_t link_addr; /* of the section */
+};
+
 struct sn_image {
 	struct sn_arena arena;
 	struct sn_file_view file; /* mapped by open; empty for open_memory */
@@ -42,6 +49,10 @@ struct sn_image {
 	SN_VEC(struct sn_symbol) names;	  /* every code name in the tables, by address and rank */
 	SN_VEC(struct sn_symbol) data;
 	SN_VEC(struct sn_fde) fdes;
+	struct fde_table fde_table;	       /* on demand only */
+	SN_VEC(uint64_t) name_ends;	       /* on demand: where all names so far end */
+	bool has_plt, has_relocations;	       /* they were read */
+	bool has_cold_names;		       /* ".cold" stands somewhere in the tables */
 	SN_VEC(struct relocation) relocations; /* without a symbol, by place */
 	SN_VEC(struct relocation) bindings;    /* with one, by place */
 	uint32_t flow_instructions;	       /* decoded to find ends (flow_end.h) */
@@ -50,6 +61,8 @@ struct sn_image {
 	Elf *dwarf_elf, *alt_elf;
 	Dwarf *dwarf, *alt_dwarf;
 	void *dwarf_copy, *alt_copy; /* bytes of elves that could not be used in place */
+	const char *unpacked_folder;
+	struct sn_file_view unpacked; /* what libdw reads instead of packed sections */
 	bool is_dwarf_tried;
 };
 
@@ -61,8 +74,16 @@ void sn_companion_close(struct companion *companion);
 
 /** fdes.c: fills `fdes` from .eh_frame. */
 void sn_image_read_fdes(struct sn_image *image);
+/** Finds the index of FDEs in the file; false if it cannot be used. */
+bool sn_image_find_fde_table(struct sn_image *image);
+/** The number of FDEs in it that begin below `link_addr`, and where one of them begins. */
+size_t sn_fde_table_below(const struct fde_table *table, uint64_t link_addr);
+uint64_t sn_fde_table_start(const struct fde_table *table, size_t number);
+/** One of its FDEs; false: damaged. */
+bool sn_fde_table_get(const struct sn_image *image, size_t number, struct sn_fde *fde);
 
-/** plt.c: fills `relocations` and `bindings`, and adds a name for each PLT stub to `names`. */
+/** plt.c: fills `bindings` or `relocations`, and adds a name for each PLT stub to `names`. */
+void sn_image_read_bindings(struct sn_image *image);
 void sn_image_read_relocations(struct sn_image *image);
 /** The relocation at an address, or NULL. */
 const struct relocation *sn_image_relocation_at(const struct sn_image *image, uint64_t link_addr);
@@ -70,5 +91,29 @@ void sn_image_read_plt(struct sn_image *image);
 
 /** symbols.c: fills `names`, `data` and at last `symbols`. */
 void sn_image_read_symbols(struct sn_image *image);
+/** Without `symbols` and what the PLT names. */
+void sn_image_read_names(struct sn_image *image);
+/** By address; of aliases the name that a person would choose is first. */
+int sn_symbol_order(const struct sn_symbol *x, const struct sn_symbol *y);
+/** Sorts names and data again after some were added. */
+void sn_image_sort_names(struct sn_image *image);
+
+/** A stretch of code whose symbols depend on nothing outside of it. */
+struct symbol_window {
+	const struct sn_symbol
+		*names; /* by address and rank; those that begin where it ends, too */
+	size_t name_count;
+	const struct sn_fde *fdes; /* the same */
+	size_t fde_count;
+	const struct sn_section *sections; /* the parts of sections that belong to it */
+	size_t section_count;
+	uint64_t end;			  /* of its last section */
+	SN_VEC(struct sn_symbol) symbols; /* the result */
+};
+void sn_image_make_symbols(struct sn_image *image, struct symbol_window *window);
+
+/** nearby.c: the symbol around an address of an image that is read on demand, or NULL. It is valid
+ * until the next is asked for. */
+const struct sn_symbol *sn_image_symbol_near(struct sn_image *image, uint64_t link_addr);
 
 #endif

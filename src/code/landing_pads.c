@@ -73,22 +73,14 @@ static void read_table(const struct sn_image *image, const struct sn_fde *fde,
 void sn_landing_pads_read(const struct sn_image *image, const struct sn_range *ranges, size_t count,
 			  struct sn_landing_pads *pads)
 {
-	size_t fde_count;
-	const struct sn_fde *fdes = sn_image_fdes(image, &fde_count);
-
 	for (size_t i = 0; i < count; i++) {
-		size_t low = 0, high = fde_count;
+		struct sn_fdes fdes = { 0 };
 
-		while (low < high) {
-			size_t middle = low + (high - low) / 2;
-
-			if (fdes[middle].link_addr < ranges[i].first_link_addr)
-				low = middle + 1;
-			else
-				high = middle;
-		}
-		for (; low < fde_count && fdes[low].link_addr < ranges[i].end_link_addr; low++)
-			if (fdes[low].lsda_link_addr)
-				read_table(image, &fdes[low], pads);
+		sn_image_fdes_between(image, ranges[i].first_link_addr, ranges[i].end_link_addr,
+				      &fdes);
+		for (size_t k = 0; k < fdes.count; k++)
+			if (fdes.items[k].lsda_link_addr)
+				read_table(image, &fdes.items[k], pads);
+		sn_vec_free(&fdes);
 	}
 }

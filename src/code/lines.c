@@ -318,7 +318,7 @@ struct unit_pass {
 
 static struct sn_gathered_lines *wanted_at(struct unit_pass *pass, uint64_t link_addr)
 {
-	int64_t function = sn_structure_find(pass->structure, link_addr);
+	int64_t function = sn_structure_find_known(pass->structure, link_addr);
 	size_t low = 0, high = pass->wanted_count;
 
 	if (function < 0)

@@ -6,18 +6,24 @@
 #include "code/decode.h"
 #include "code/image_parts.h"
 
-static void add_relocation(struct sn_image *image, const Elf64_Rela *rela, const uint8_t *symbols,
-			   size_t symbols_length, const uint8_t *strings, size_t strings_length)
+static void add_relocation(struct sn_image *image, const Elf64_Rela *rela)
+{
+	struct relocation relocation = { .link_addr = rela->r_offset,
+					 .value = (uint64_t)rela->r_addend };
+
+	if (ELF64_R_TYPE(rela->r_info) == R_X86_64_RELATIVE ||
+	    ELF64_R_TYPE(rela->r_info) == R_X86_64_IRELATIVE)
+		sn_vec_push(&image->relocations, relocation);
+}
+
+static void add_binding(struct sn_image *image, const Elf64_Rela *rela, const uint8_t *symbols,
+			size_t symbols_length, const uint8_t *strings, size_t strings_length)
 {
 	struct relocation relocation = { .link_addr = rela->r_offset };
 	uint64_t index = ELF64_R_SYM(rela->r_info);
 	Elf64_Sym symbol;
 
 	switch (ELF64_R_TYPE(rela->r_info)) {
-	case R_X86_64_RELATIVE:
-	case R_X86_64_IRELATIVE:
-		relocation.value = (uint64_t)rela->r_addend;
-		break;
 	case R_X86_64_64:
 	case R_X86_64_GLOB_DAT:
 	case R_X86_64_JUMP_SLOT:
@@ -31,10 +37,7 @@ static void add_relocation(struct sn_image *image, const Elf64_Rela *rela, const
 	default:
 		return;
 	}
-	if (relocation.name)
-		sn_vec_push(&image->bindings, relocation);
-	else
-		sn_vec_push(&image->relocations, relocation);
+	sn_vec_push(&image->bindings, relocation);
 }
 
 static int by_place(const void *a, const void *b)
@@ -55,7 +58,7 @@ static void sort_by_place(struct relocation *items, size_t count)
 		qsort(items, count, sizeof(*items), by_place);
 }
 
-void sn_image_read_relocations(struct sn_image *image)
+static void read_all(struct sn_image *image, bool with_symbol)
 {
 	const struct sn_elf_view *elf = &image->elf;
 
@@ -80,12 +83,26 @@ void sn_image_read_relocations(struct sn_image *image)
 			Elf64_Rela rela;
 
 			memcpy(&rela, bytes + at, sizeof(rela));
-			add_relocation(image, &rela, symbols, symbols_length, strings,
-				       strings_length);
+			if (with_symbol)
+				add_binding(image, &rela, symbols, symbols_length, strings,
+					    strings_length);
+			else
+				add_relocation(image, &rela);
 		}
 	}
-	sort_by_place(image->relocations.items, image->relocations.count);
+}
+
+void sn_image_read_bindings(struct sn_image *image)
+{
+	read_all(image, true);
 	sort_by_place(image->bindings.items, image->bindings.count);
+}
+
+void sn_image_read_relocations(struct sn_image *image)
+{
+	read_all(image, false);
+	sort_by_place(image->relocations.items, image->relocations.count);
+	image->has_relocations = true;
 }
 
 const struct relocation *sn_image_relocation_at(const struct sn_image *image, uint64_t link_addr)
@@ -95,6 +112,8 @@ const struct relocation *sn_image_relocation_at(const struct sn_image *image, ui
 	if (image->bindings.count)
 		found = bsearch(&key, image->bindings.items, image->bindings.count, sizeof(key),
 				by_place);
+	if (!found && !image->has_relocations)
+		sn_image_read_relocations((struct sn_image *)(uintptr_t)image); /* on demand */
 	if (!found && image->relocations.count)
 		found = bsearch(&key, image->relocations.items, image->relocations.count,
 				sizeof(key), by_place);
@@ -124,11 +143,17 @@ static const char *stub_name(struct sn_image *image, const struct relocation *re
 			     size_t name_count)
 {
 	const char *name = relocation->name;
+	const struct sn_symbol *resolver = NULL;
 
 	/* IRELATIVE: the resolver stands in for the name that static linking dropped */
-	for (size_t i = 0; !name && relocation->value && i < name_count; i++)
-		if (image->names.items[i].link_addr == relocation->value)
-			name = image->names.items[i].name;
+	for (size_t i = 0; !name && relocation->value && i < name_count; i++) {
+		const struct sn_symbol *symbol = &image->names.items[i];
+
+		if (symbol->link_addr == relocation->value &&
+		    (!resolver || sn_symbol_order(symbol, resolver) < 0))
+			resolver = symbol;
+	}
+	name = resolver ? resolver->name : name;
 	if (!name || !*name)
 		return NULL;
 	return sn_arena_printf(&image->arena, "%s@plt", name);

@@ -9,6 +9,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "base/alloc.h"
 #include "base/file.h"
@@ -56,105 +57,6 @@ const char *sn_structure_string(struct sn_structure *structure, const char *char
 }
 
 /* ---- functions ---- */
-
-/* The length of a name without ".cold", ".cold.12" at its end; 0 if it has none. */
-static size_t parent_name_length(const char *name)
-{
-	const char *cold = NULL;
-
-	for (const char *at = name; (at = strstr(at, ".cold")); at += 5)
-		cold = at;
-	if (!cold || cold == name || cold[5 + strspn(cold + 5, ".0123456789")])
-		return 0;
-	return (size_t)(cold - name);
-}
-
-struct parent_key {
-	const char *name;
-	const struct sn_symbol *symbol; /* of the table of names: aliases are parents too */
-};
-
-static int by_name(const void *a, const void *b)
-{
-	const struct parent_key *x = a, *y = b;
-	int order = strcmp(x->name, y->name);
-
-	if (order)
-		return order;
-	return x->symbol < y->symbol ? -1 : x->symbol > y->symbol;
-}
-
-/* The function that a cold part was split off from. It has that name and, if local, is of the same
- * file. Where several fit there is none, rather than a wrong one. */
-static const struct sn_symbol *find_parent(const struct parent_key *keys, size_t count,
-					   const struct sn_symbol *cold)
-{
-	char *name = sn_strndup(cold->name, parent_name_length(cold->name));
-	struct parent_key key = { name, NULL };
-	const struct sn_symbol *found = NULL;
-	bool is_ambiguous = false;
-	size_t low = 0, high = count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (by_name(&keys[middle], &key) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	for (; low < count && !strcmp(keys[low].name, name); low++) {
-		const struct sn_symbol *symbol = keys[low].symbol;
-
-		if (symbol->is_local && cold->file && symbol->file &&
-		    strcmp(symbol->file, cold->file) != 0)
-			continue;
-		is_ambiguous |= found && found->link_addr != symbol->link_addr;
-		found = symbol;
-	}
-	free(name);
-	return is_ambiguous ? NULL : found;
-}
-
-static struct parent_key *parent_keys(const struct sn_image *image, size_t *count)
-{
-	const struct sn_symbol *names = sn_image_names(image, count);
-	struct parent_key *keys = sn_alloc_zeroed(*count + 1, sizeof(*keys));
-
-	for (size_t i = 0; i < *count; i++)
-		keys[i] = (struct parent_key){ names[i].name, &names[i] };
-	qsort(keys, *count, sizeof(*keys), by_name);
-	return keys;
-}
-
-/* For each symbol the index of the symbol that it is a cold part of, else its own. */
-static uint32_t *join_cold_parts(const struct sn_image *image, const struct sn_symbol *symbols,
-				 size_t count)
-{
-	uint32_t *owner = sn_alloc_zeroed(count + 1, sizeof(*owner));
-	struct parent_key *keys = NULL;
-	size_t key_count = 0;
-
-	for (size_t i = 0; i < count; i++) {
-		const struct sn_symbol *parent;
-
-		owner[i] = (uint32_t)i;
-		if (symbols[i].kind != SN_SYMBOL_FUNCTION || !parent_name_length(symbols[i].name))
-			continue;
-		if (!keys)
-			keys = parent_keys(image, &key_count);
-		parent = find_parent(keys, key_count, &symbols[i]);
-		if (parent)
-			parent = sn_image_symbol_at(image, parent->link_addr);
-		/* not to a cold part that has a parent of its own: one step is all that compilers
-		 * make */
-		if (parent && parent->kind == SN_SYMBOL_FUNCTION &&
-		    !parent_name_length(parent->name))
-			owner[i] = (uint32_t)(parent - symbols);
-	}
-	free(keys);
-	return owner;
-}
 
 static const char *readable_name(struct sn_structure *structure, const char *linkage_name)
 {
@@ -270,11 +172,105 @@ static void collect_ranges(struct sn_structure *structure)
 	free(filled);
 }
 
+/* ---- on demand ---- */
+
+enum { ON_DEMAND_MOST = 1 << 16, ON_DEMAND_BYTES = ON_DEMAND_MOST * sizeof(struct sn_function) };
+
+static void range_insert(struct sn_structure *structure, struct sn_range range, uint32_t function)
+{
+	size_t at = structure->ranges.count;
+	struct function_range item = { range, function };
+
+	while (at && structure->ranges.items[at - 1].range.first_link_addr > range.first_link_addr)
+		at--;
+	sn_vec_push(&structure->ranges, item);
+	memmove(structure->ranges.items + at + 1, structure->ranges.items + at,
+		(structure->ranges.count - 1 - at) * sizeof(item));
+	structure->ranges.items[at] = item;
+}
+
+/* The function that begins with a symbol, with its cold parts: they come in order of address. */
+static uint32_t add_function(struct sn_structure *structure, struct sn_symbol entry)
+{
+	struct on_demand *d = structure->on_demand;
+	uint32_t index = d->used_count++, count = 1;
+	struct sn_function *function = &structure->functions[index];
+	struct sn_range *ranges;
+
+	for (size_t i = 0; i < d->cold_parts.count; i++)
+		count += d->cold_parts.items[i].parent_link_addr == entry.link_addr;
+	ranges = sn_arena_array(&structure->arena, struct sn_range, count);
+	function->index = index;
+	set_function(function, &entry);
+	function->ranges = ranges;
+	function->range_count = count;
+	ranges[0] = (struct sn_range){ entry.link_addr, entry.link_addr + entry.size_bytes };
+	count = 1;
+	for (size_t i = 0; i < d->cold_parts.count; i++) {
+		const struct cold_part *part = &d->cold_parts.items[i];
+		const struct sn_symbol *symbol;
+
+		if (part->parent_link_addr != entry.link_addr)
+			continue;
+		symbol = sn_image_symbol_at(structure->image, part->link_addr);
+		ranges[count++] = (struct sn_range){ symbol->link_addr,
+						     symbol->link_addr + symbol->size_bytes };
+	}
+	for (uint32_t i = 0; i < count; i++) {
+		function->size_bytes += ranges[i].end_link_addr - ranges[i].first_link_addr;
+		range_insert(structure, ranges[i], index);
+	}
+	return index;
+}
+
+static int64_t find_on_demand(struct sn_structure *structure, uint64_t link_addr)
+{
+	struct on_demand *d = structure->on_demand;
+	const struct sn_symbol *symbol;
+	uint64_t *slot;
+
+	if (!d->has_cold_parts)
+		sn_cold_parts_find(structure->image, d);
+	symbol = sn_image_symbol_at(structure->image, link_addr);
+	for (size_t i = 0; symbol && i < d->cold_parts.count; i++)
+		if (d->cold_parts.items[i].link_addr == symbol->link_addr)
+			symbol = sn_image_symbol_at(structure->image,
+						    d->cold_parts.items[i].parent_link_addr);
+	if (!symbol)
+		return -1;
+	d->is_full |= d->used_count >= structure->function_count;
+	if (d->is_full)
+		return -1;
+	slot = sn_map_put(&d->by_start, symbol->link_addr, NULL);
+	if (!*slot)
+		*slot = add_function(structure, *symbol) + 1;
+	return (int64_t)*slot - 1;
+}
+
+bool sn_structure_is_full(const struct sn_structure *structure)
+{
+	return structure->on_demand && structure->on_demand->is_full;
+}
+
+/* Functions are pointed to, so they do not move: there is room for all at once, which costs nothing
+ * until it is used. */
+static void read_on_demand(struct sn_structure *structure)
+{
+	void *room = mmap(NULL, ON_DEMAND_BYTES, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (room == MAP_FAILED)
+		sn_out_of_memory(ON_DEMAND_BYTES);
+	structure->on_demand = sn_alloc_zeroed(1, sizeof(*structure->on_demand));
+	structure->function_count = ON_DEMAND_MOST;
+	structure->functions = room;
+}
+
 static void read_functions(struct sn_structure *structure)
 {
 	size_t symbol_count, count = 0;
 	const struct sn_symbol *symbols = sn_image_symbols(structure->image, &symbol_count);
-	uint32_t *owner = join_cold_parts(structure->image, symbols, symbol_count);
+	uint32_t *owner = sn_cold_parts_join(structure->image, symbols, symbol_count);
 	uint32_t *index = sn_alloc_zeroed(symbol_count + 1, sizeof(*index));
 
 	for (size_t i = 0; i < symbol_count; i++)
@@ -320,7 +316,10 @@ sn_status sn_structure_open(struct sn_image *image, struct sn_structure **out, s
 	struct sn_structure *structure = sn_structure_new();
 	size_t count;
 
-	sn_image_symbols(image, &count);
+	if (sn_image_is_on_demand(image))
+		count = sn_image_has_code(image);
+	else
+		sn_image_symbols(image, &count);
 	if (!count) {
 		free(structure);
 		if (sn_image_facts(image).is_damaged)
@@ -338,7 +337,10 @@ sn_status sn_structure_open(struct sn_image *image, struct sn_structure **out, s
 	structure->command_line = sn_image_command_line(image);
 	structure->link_base = sn_image_link_base(image);
 	structure->warning = warning_of(image);
-	read_functions(structure);
+	if (sn_image_is_on_demand(image))
+		read_on_demand(structure);
+	else
+		read_functions(structure);
 	*out = structure;
 	return SN_OK;
 }
@@ -347,6 +349,12 @@ void sn_structure_free(struct sn_structure *structure)
 {
 	if (!structure)
 		return;
+	if (structure->on_demand) {
+		sn_map_free(&structure->on_demand->by_start);
+		sn_vec_free(&structure->on_demand->cold_parts);
+		munmap(structure->functions, ON_DEMAND_BYTES);
+		free(structure->on_demand);
+	}
 	sn_line_reader_free(structure->lines);
 	sn_cfg_scratch_free(structure->scratch);
 	for (size_t i = 0; i < structure->sources.count; i++)
@@ -412,7 +420,7 @@ const struct sn_function *sn_structure_function(const struct sn_structure *struc
 	return named(structure, (uint32_t)index);
 }
 
-int64_t sn_structure_find(const struct sn_structure *structure, uint64_t link_addr)
+int64_t sn_structure_find_known(const struct sn_structure *structure, uint64_t link_addr)
 {
 	size_t low = 0, high = structure->ranges.count;
 
@@ -427,6 +435,15 @@ int64_t sn_structure_find(const struct sn_structure *structure, uint64_t link_ad
 	if (!low || link_addr >= structure->ranges.items[low - 1].range.end_link_addr)
 		return -1;
 	return structure->ranges.items[low - 1].function;
+}
+
+int64_t sn_structure_find(const struct sn_structure *structure, uint64_t link_addr)
+{
+	int64_t index = sn_structure_find_known(structure, link_addr);
+
+	return index < 0 && structure->on_demand
+		       ? find_on_demand((struct sn_structure *)(uintptr_t)structure, link_addr)
+		       : index;
 }
 
 const struct sn_function *sn_structure_function_at(const struct sn_structure *structure,

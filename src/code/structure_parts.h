@@ -37,6 +37,26 @@ struct source_text {
 	bool is_heap; /* else in the arena */
 };
 
+/** The functions of an image that is read on demand: they come as addresses are asked for, and the
+ * rest of `functions` is zero. */
+struct on_demand {
+	uint32_t used_count;
+	bool is_full;		/* some had no room any more: the image is to be read whole */
+	bool has_cold_parts;	/* they were looked for */
+	struct sn_map by_start; /* link address -> index + 1 */
+	SN_VEC(struct cold_part) cold_parts;
+};
+struct cold_part {
+	uint64_t link_addr, parent_link_addr;
+};
+
+/** cold_parts.c: for each symbol the index of the symbol that it is a cold part of, else its own. The
+ * caller frees. */
+uint32_t *sn_cold_parts_join(const struct sn_image *image, const struct sn_symbol *symbols,
+			     size_t count);
+/** The same on demand: all cold parts with their parents. */
+void sn_cold_parts_find(const struct sn_image *image, struct on_demand *d);
+
 struct line_reader; /* lines.c */
 struct cfg_scratch; /* cfg.c */
 
@@ -48,6 +68,7 @@ struct sn_structure {
 	uint64_t link_base;
 	struct sn_function *functions;
 	size_t function_count;
+	struct on_demand *on_demand;	      /* NULL: all functions are there */
 	SN_VEC(struct function_range) ranges; /* by address, disjoint */
 	SN_VEC(struct code_piece) pieces;     /* by address, disjoint */
 	SN_VEC(const struct sn_unit *) units;
@@ -67,8 +88,12 @@ const char *sn_structure_string(struct sn_structure *structure, const char *char
 
 /** structure.c: an empty one. */
 struct sn_structure *sn_structure_new(void);
+/** Whether it was read on demand and has not all that was asked for. */
+bool sn_structure_is_full(const struct sn_structure *structure);
 /** The index of the function around an address, or -1: without making its name. */
 int64_t sn_structure_find(const struct sn_structure *structure, uint64_t link_addr);
+/** The same, without reading more on demand: of functions that were asked for. */
+int64_t sn_structure_find_known(const struct sn_structure *structure, uint64_t link_addr);
 
 /** The text that names a loop, "BUILDID:FUNCTION:HEADER" (sn_function_id); in the structure's arena. */
 const char *sn_loop_id(struct sn_structure *structure, const struct sn_function *function,

@@ -1,5 +1,5 @@
 /* Makes one list of code symbols without overlaps, from all symbol tables, from FDEs, and from the
- * code that is left. */
+ * code that is left: of a whole file, or of a stretch of it. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -61,6 +61,17 @@ static void add_symbol(struct sn_image *image, const Elf64_Sym *symbol, const ch
 	sn_vec_push(&image->names, found);
 }
 
+/* Of a table of strings, without a look at each of them: few names have a dot. */
+static bool has_cold(const uint8_t *strings, size_t length)
+{
+	const uint8_t *end = strings + length, *at = strings;
+
+	while (at && (at = memchr(at, '.', (size_t)(end - at))) && end - at > 5)
+		if (!memcmp(at++, ".cold", 5))
+			return true;
+	return false;
+}
+
 static bool read_table(struct sn_image *image, const struct sn_elf_view *elf, uint32_t type)
 {
 	bool is_found = false;
@@ -77,6 +88,8 @@ static bool read_table(struct sn_image *image, const struct sn_elf_view *elf, ui
 		strings = sn_elf_section_bytes(elf, &elf->sections[section->sh_link],
 					       &strings_length);
 		is_found |= length >= 2 * sizeof(Elf64_Sym);
+		if (image->fde_table.pairs && strings && !image->has_cold_names)
+			image->has_cold_names = has_cold(strings, strings_length);
 		for (size_t at = 0; bytes && length - at >= sizeof(Elf64_Sym);
 		     at += sizeof(Elf64_Sym)) {
 			Elf64_Sym symbol;
@@ -100,9 +113,8 @@ static size_t underscores(const char *name)
 
 /* By address; among aliases the name that a person would choose comes first, whatever the tables'
  * order. */
-static int by_address_and_rank(const void *a, const void *b)
+int sn_symbol_order(const struct sn_symbol *x, const struct sn_symbol *y)
 {
-	const struct sn_symbol *x = a, *y = b;
 	size_t x_length, y_length;
 
 #define PREFER(expr_x, expr_y)                                                                     \
@@ -124,27 +136,39 @@ static int by_address_and_rank(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
+static int by_address_and_rank(const void *a, const void *b)
+{
+	return sn_symbol_order(a, b);
+}
+
 static void sort_symbols(struct sn_symbol *items, size_t count)
 {
 	sn_sort_items(items, count, sizeof(*items), offsetof(struct sn_symbol, link_addr),
 		      by_address_and_rank);
 }
 
-static void push_symbol(struct sn_image *image, struct sn_symbol symbol)
+struct making {
+	struct sn_image *image;
+	struct symbol_window *window;
+};
+
+static void push_symbol(struct making *m, struct sn_symbol symbol)
 {
-	sn_vec_push(&image->symbols, symbol);
+	sn_vec_push(&m->window->symbols, symbol);
 }
 
-static const struct sn_fde *fde_from(const struct sn_image *image, size_t *at, uint64_t link_addr)
+static const struct sn_fde *fde_from(const struct making *m, size_t *at, uint64_t link_addr)
 {
-	while (*at < image->fdes.count && image->fdes.items[*at].link_addr < link_addr)
+	const struct symbol_window *window = m->window;
+
+	while (*at < window->fde_count && window->fdes[*at].link_addr < link_addr)
 		(*at)++;
-	return *at < image->fdes.count ? &image->fdes.items[*at] : NULL;
+	return *at < window->fde_count ? &window->fdes[*at] : NULL;
 }
 
-static void push_fde(struct sn_image *image, const struct sn_fde *fde)
+static void push_fde(struct making *m, const struct sn_fde *fde)
 {
-	const struct sn_section *section = code_section(image, fde->link_addr);
+	const struct sn_section *section = code_section(m->image, fde->link_addr);
 	struct sn_symbol symbol = { .link_addr = fde->link_addr,
 				    .size_bytes = fde->size_bytes,
 				    .kind = SN_SYMBOL_FDE };
@@ -152,32 +176,31 @@ static void push_fde(struct sn_image *image, const struct sn_fde *fde)
 	/* one FDE covers a whole PLT, which has names of its own or is better left a gap */
 	if (!section || sn_starts_with(section->name, ".plt") || !fde->size_bytes)
 		return;
-	push_symbol(image, symbol);
+	push_symbol(m, symbol);
 }
 
 /* One symbol an address, labels inside of functions left out, and FDEs where no sized symbol is. */
-static void merge_names_and_fdes(struct sn_image *image)
+static void merge_names_and_fdes(struct making *m)
 {
+	const struct sn_symbol *names = m->window->names;
 	uint64_t sized_end = 0;
-	size_t fde_at = 0;
+	size_t fde_at = 0, count = m->window->name_count;
 
-	for (size_t i = 0; i < image->names.count;) {
-		struct sn_symbol symbol = image->names.items[i];
+	for (size_t i = 0; i < count;) {
+		struct sn_symbol symbol = names[i];
 		const struct sn_fde *fde;
 		size_t first = i;
 
-		for (;
-		     i < image->names.count && image->names.items[i].link_addr == symbol.link_addr;
-		     i++) {
-			if (image->names.items[i].size_bytes > symbol.size_bytes)
-				symbol.size_bytes = image->names.items[i].size_bytes;
+		for (; i < count && names[i].link_addr == symbol.link_addr; i++) {
+			if (names[i].size_bytes > symbol.size_bytes)
+				symbol.size_bytes = names[i].size_bytes;
 		}
-		while ((fde = fde_from(image, &fde_at, sized_end)) &&
+		while ((fde = fde_from(m, &fde_at, sized_end)) &&
 		       fde->link_addr < symbol.link_addr) {
-			push_fde(image, fde);
+			push_fde(m, fde);
 			fde_at++;
 		}
-		if (symbol.link_addr < sized_end && image->names.items[first].is_size_inferred)
+		if (symbol.link_addr < sized_end && names[first].is_size_inferred)
 			continue;
 		if (!symbol.size_bytes && fde && fde->link_addr == symbol.link_addr)
 			symbol.size_bytes = fde->size_bytes;
@@ -185,10 +208,10 @@ static void merge_names_and_fdes(struct sn_image *image)
 			sized_end = symbol.link_addr + symbol.size_bytes;
 		if (sized_end <= symbol.link_addr)
 			sized_end = symbol.link_addr + 1;
-		push_symbol(image, symbol);
+		push_symbol(m, symbol);
 	}
-	for (const struct sn_fde *fde; (fde = fde_from(image, &fde_at, sized_end)); fde_at++)
-		push_fde(image, fde);
+	for (const struct sn_fde *fde; (fde = fde_from(m, &fde_at, sized_end)); fde_at++)
+		push_fde(m, fde);
 }
 
 /* Where hand-written code without a size ends by itself. */
@@ -206,27 +229,33 @@ static uint64_t own_end(struct sn_image *image, uint64_t link_addr, uint64_t end
 
 /* Sizes that are missing, and an end before the next begins. What a function had left behind one
  * that begins inside of it goes to the latter. */
-static void settle_sizes(struct sn_image *image)
+static void settle_sizes(struct making *m)
 {
-	for (size_t i = 0; i < image->symbols.count; i++) {
-		struct sn_symbol *symbol = &image->symbols.items[i];
-		const struct sn_section *section = code_section(image, symbol->link_addr);
+	struct sn_symbol *symbols = m->window->symbols.items;
+	size_t count = m->window->symbols.count, inside = count;
+
+	while (inside && symbols[inside - 1].link_addr >= m->window->end)
+		inside--;
+	for (size_t i = 0; i < inside; i++) {
+		struct sn_symbol *symbol = &symbols[i];
+		const struct sn_section *section = code_section(m->image, symbol->link_addr);
 		uint64_t end = section->link_addr + section->size_bytes;
-		uint64_t next = i + 1 < image->symbols.count ? symbol[1].link_addr : end;
+		uint64_t next = i + 1 < count ? symbol[1].link_addr : end;
 
 		symbol->is_size_inferred = !symbol->size_bytes;
 		if (symbol->size_bytes && symbol->size_bytes < end - symbol->link_addr)
 			end = symbol->link_addr + symbol->size_bytes;
 		if (end > next) {
-			if (symbol->size_bytes && i + 1 < image->symbols.count &&
-			    symbol[1].size_bytes && end - next > symbol[1].size_bytes)
+			if (symbol->size_bytes && i + 1 < count && symbol[1].size_bytes &&
+			    end - next > symbol[1].size_bytes)
 				symbol[1].size_bytes = end - next;
 			end = next;
 		}
 		if (!symbol->size_bytes)
-			end = own_end(image, symbol->link_addr, end);
+			end = own_end(m->image, symbol->link_addr, end);
 		symbol->size_bytes = end - symbol->link_addr;
 	}
+	m->window->symbols.count = inside;
 }
 
 /* The length of compilers' usual padding: a zero byte, int3, or nop with any prefixes and operand
@@ -270,7 +299,7 @@ static uint64_t skip_padding(const struct sn_image *image, uint64_t at, uint64_t
 	return end;
 }
 
-static void push_gap(struct sn_image *image, const char *after, uint64_t at, uint64_t end)
+static void push_gap(struct making *m, const char *after, uint64_t at, uint64_t end)
 {
 	struct sn_symbol symbol = { .link_addr = at,
 				    .after = after,
@@ -278,15 +307,15 @@ static void push_gap(struct sn_image *image, const char *after, uint64_t at, uin
 				    .kind = SN_SYMBOL_GAP,
 				    .is_size_inferred = true };
 
-	push_symbol(image, symbol);
+	push_symbol(m, symbol);
 }
 
 /* What nothing names, cut into what is reached from one entry each. Entries are at multiples of 16:
  * what lies before the next one (cases of jump tables, constants) is left to the code before. */
-static void add_gap(struct sn_image *image, const char *after, uint64_t at, uint64_t end)
+static void add_gap(struct making *m, const char *after, uint64_t at, uint64_t end)
 {
 	enum { ENTRY_ALIGNMENT = 16, LEAST_BYTES = 32 };
-	uint64_t from = skip_padding(image, at, end), own = from;
+	uint64_t from = skip_padding(m->image, at, end), own = from;
 	struct sn_flow_stretch *stretch = NULL;
 
 	for (at = from; end - from > LEAST_BYTES && at < end;) {
@@ -294,13 +323,14 @@ static void add_gap(struct sn_image *image, const char *after, uint64_t at, uint
 
 		if (!stretch || sn_flow_is_near_end(stretch, at)) {
 			sn_flow_stretch_free(stretch);
-			stretch = sn_flow_stretch_new(image, at, end, &image->flow_instructions);
+			stretch = sn_flow_stretch_new(m->image, at, end,
+						      &m->image->flow_instructions);
 		}
 		if (!stretch)
 			break;
 		next_own = sn_flow_end(stretch, at);
 		if (at > from && sn_flow_is_sound(stretch)) {
-			push_gap(image, after, from, own);
+			push_gap(m, after, from, own);
 			from = at;
 		}
 		own = next_own > at ? next_own : at + 1;
@@ -310,7 +340,7 @@ static void add_gap(struct sn_image *image, const char *after, uint64_t at, uint
 	}
 	sn_flow_stretch_free(stretch);
 	if (from < end)
-		push_gap(image, after, from, end);
+		push_gap(m, after, from, end);
 }
 
 static int by_place(const void *a, const void *b)
@@ -324,55 +354,72 @@ static int by_place(const void *a, const void *b)
 	return (x->kind > y->kind) - (x->kind < y->kind);
 }
 
-static void add_gaps(struct sn_image *image)
+static void add_gaps(struct making *m)
 {
-	size_t count = image->symbols.count, at = 0;
+	struct symbol_window *window = m->window;
+	size_t count = window->symbols.count, at = 0;
 	const char *after;
 
-	for (size_t i = 0; i < image->sections.count; i++) {
-		const struct sn_section *section = &image->sections.items[i];
+	for (size_t i = 0; i < window->section_count; i++) {
+		const struct sn_section *section = &window->sections[i];
 		uint64_t covered = section->link_addr, end = covered + section->size_bytes;
 
 		if (!section->is_executable || !section->has_bytes)
 			continue;
 		after = NULL;
-		while (at < count && image->symbols.items[at].link_addr < covered)
+		while (at < count && window->symbols.items[at].link_addr < covered)
 			at++;
-		for (; at < count && image->symbols.items[at].link_addr < end; at++) {
-			struct sn_symbol symbol = image->symbols.items[at];
+		for (; at < count && window->symbols.items[at].link_addr < end; at++) {
+			struct sn_symbol symbol = window->symbols.items[at];
 			uint64_t start = symbol.link_addr, next = start + symbol.size_bytes;
 
 			if (start > covered)
-				add_gap(image, after, covered, start);
+				add_gap(m, after, covered, start);
 			after = symbol.is_size_inferred ? symbol.name : NULL;
 			covered = next > covered ? next : covered;
 		}
 		if (covered < end)
-			add_gap(image, after, covered, end);
+			add_gap(m, after, covered, end);
 	}
-	sn_sort_items(image->symbols.items, image->symbols.count, sizeof(*image->symbols.items),
+	sn_sort_items(window->symbols.items, window->symbols.count, sizeof(*window->symbols.items),
 		      offsetof(struct sn_symbol, link_addr), by_place);
 }
 
 /* Damaged files have sections on top of one another; then a later symbol may begin before an
  * earlier ends. */
-static void drop_overlaps(struct sn_image *image)
+static void drop_overlaps(struct symbol_window *window)
 {
 	uint64_t covered = 0;
 	size_t kept = 0;
 
-	for (size_t i = 0; i < image->symbols.count; i++) {
-		struct sn_symbol symbol = image->symbols.items[i];
+	for (size_t i = 0; i < window->symbols.count; i++) {
+		struct sn_symbol symbol = window->symbols.items[i];
 
 		if (symbol.link_addr < covered || !symbol.size_bytes)
 			continue;
 		covered = symbol.link_addr + symbol.size_bytes;
-		image->symbols.items[kept++] = symbol;
+		window->symbols.items[kept++] = symbol;
 	}
-	image->symbols.count = kept;
+	window->symbols.count = kept;
 }
 
-void sn_image_read_symbols(struct sn_image *image)
+void sn_image_make_symbols(struct sn_image *image, struct symbol_window *window)
+{
+	struct making m = { image, window };
+
+	merge_names_and_fdes(&m);
+	settle_sizes(&m);
+	add_gaps(&m);
+	drop_overlaps(window);
+}
+
+void sn_image_sort_names(struct sn_image *image)
+{
+	sort_symbols(image->names.items, image->names.count);
+	sort_symbols(image->data.items, image->data.count);
+}
+
+void sn_image_read_names(struct sn_image *image)
 {
 	bool has = read_table(image, &image->elf, SHT_SYMTAB);
 
@@ -382,11 +429,24 @@ void sn_image_read_symbols(struct sn_image *image)
 		has |= read_table(image, &image->mini.elf, SHT_SYMTAB);
 	read_table(image, &image->elf, SHT_DYNSYM);
 	image->facts.has_symtab = has;
+}
+
+void sn_image_read_symbols(struct sn_image *image)
+{
+	struct symbol_window whole = { 0 };
+
+	sn_image_read_names(image);
 	sn_image_read_plt(image);
-	sort_symbols(image->names.items, image->names.count);
-	sort_symbols(image->data.items, image->data.count);
-	merge_names_and_fdes(image);
-	settle_sizes(image);
-	add_gaps(image);
-	drop_overlaps(image);
+	sn_image_sort_names(image);
+	whole.names = image->names.items;
+	whole.name_count = image->names.count;
+	whole.fdes = image->fdes.items;
+	whole.fde_count = image->fdes.count;
+	whole.sections = image->sections.items;
+	whole.section_count = image->sections.count;
+	whole.end = UINT64_MAX;
+	sn_image_make_symbols(image, &whole);
+	image->symbols.items = whole.symbols.items;
+	image->symbols.count = whole.symbols.count;
+	image->symbols.capacity = whole.symbols.capacity;
 }

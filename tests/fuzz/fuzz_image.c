@@ -6,6 +6,38 @@
 #include "code/structure.h"
 #include "code/variables.h"
 
+static int holds(const struct sn_function *function, uint64_t link_addr)
+{
+	for (uint32_t i = 0; i < function->range_count; i++)
+		if (link_addr >= function->ranges[i].first_link_addr &&
+		    link_addr < function->ranges[i].end_link_addr)
+			return 1;
+	return 0;
+}
+
+/* The same bytes, read on demand: what is found around an address holds it. */
+static void on_demand(const uint8_t *bytes, size_t length, struct sn_image *whole)
+{
+	enum { ASKED_MOST = 200 };
+	struct sn_image_options options = { .only_this_file = true, .on_demand = true };
+	static struct sn_location location;
+	struct sn_structure *structure = NULL;
+	struct sn_image *image = NULL;
+	size_t count;
+	const struct sn_symbol *symbols = sn_image_symbols(whole, &count);
+
+	if (sn_image_open_memory(bytes, length, "fuzz", &options, &image, NULL) != SN_OK)
+		abort();
+	if (sn_structure_open(image, &structure, NULL) == SN_OK)
+		for (size_t i = 0; i < count && i < ASKED_MOST; i++)
+			for (uint64_t at = symbols[i].link_addr - 1, k = 0; k < 3; at++, k++)
+				if (sn_structure_locate(structure, at, &location) &&
+				    !holds(location.function, at))
+					abort();
+	sn_structure_free(structure);
+	sn_image_free(image);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 {
 	struct sn_image_options options = { .only_this_file = true };
@@ -28,6 +60,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 					abort();
 		}
 	}
+	on_demand(bytes, length, image);
 	if (sn_variables_read(image, &variables, NULL) == SN_OK)
 		sn_variables_at(variables, length);
 	sn_variables_free(variables);

@@ -1,0 +1,232 @@
+/*
+ * Unpacks the sections that lines are read from, once: libdw would do so at each opening, which takes
+ * longer than all that follows. The result is an ELF file of these sections alone, with a footer that
+ * says what it was made of.
+ */
+#include "code/unpacked.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <zlib.h>
+#include <zstd.h>
+
+#include "base/alloc.h"
+#include "base/map.h"
+#include "base/text.h"
+
+enum { SECTIONS_MAX = 16, UNPACKED_MAX = 1 << 30, ZSTD_CHDR_TYPE = 2 };
+
+/* What lines.c asks for, directly or by way of libdw. */
+static const char *const read_sections[] = {
+	".debug_info",	".debug_abbrev",      ".debug_line", ".debug_line_str",
+	".debug_str",	".debug_ranges",      ".debug_addr", ".debug_rnglists",
+	".debug_types", ".debug_str_offsets",
+};
+
+struct footer {
+	char magic[8];
+	uint64_t state, length, sum; /* `length`: of what is before; `sum`: of that */
+};
+static const char magic[8] = "sndebug1";
+
+/* Four multiply-and-add chains over words of 8 bytes: whatever a disk may do is seen, and it takes a
+ * millisecond where bytes one by one take ten. */
+static uint64_t sum_of(const uint8_t *bytes, size_t length)
+{
+	uint64_t lanes[4] = { 1, 2, 3, 4 }, word;
+	size_t at = 0;
+
+	for (; length - at >= 32; at += 32)
+		for (unsigned k = 0; k < 4; k++) {
+			memcpy(&word, bytes + at + 8 * k, 8);
+			lanes[k] = (lanes[k] + word) * UINT64_C(0x9e3779b97f4a7c15);
+		}
+	return lanes[0] ^ lanes[1] << 1 ^ lanes[2] << 2 ^ lanes[3] << 3 ^
+	       sn_hash_bytes(bytes + at, length - at);
+}
+
+static bool is_whole(const struct sn_file_view *file, uint64_t state)
+{
+	struct footer footer;
+
+	if (file->length <= sizeof(footer))
+		return false;
+	memcpy(&footer, file->bytes + file->length - sizeof(footer), sizeof(footer));
+	return !memcmp(footer.magic, magic, sizeof(magic)) && footer.state == state &&
+	       footer.length == file->length - sizeof(footer) &&
+	       footer.sum == sum_of(file->bytes, footer.length);
+}
+
+/* ---- making it ---- */
+
+struct made {
+	uint8_t *bytes;
+	size_t length;
+	Elf64_Shdr headers[SECTIONS_MAX];
+	size_t count;
+	struct sn_text names;
+};
+
+static bool is_packed(const struct sn_elf_view *elf)
+{
+	for (size_t i = 0; i < elf->section_count; i++)
+		if (elf->sections[i].sh_flags & SHF_COMPRESSED &&
+		    !strcmp(sn_elf_section_name(elf, &elf->sections[i]), ".debug_info"))
+			return true;
+	return false;
+}
+
+static size_t room_of(const struct sn_elf_view *elf, const Elf64_Shdr *section)
+{
+	size_t length;
+	const uint8_t *bytes = sn_elf_section_bytes(elf, section, &length);
+	Elf64_Chdr header;
+
+	if (!bytes || !(section->sh_flags & SHF_COMPRESSED))
+		return bytes ? length : 0;
+	if (length < sizeof(header))
+		return SIZE_MAX;
+	memcpy(&header, bytes, sizeof(header));
+	return header.ch_size;
+}
+
+static bool unpack(const struct sn_elf_view *elf, const Elf64_Shdr *section, uint8_t *out,
+		   size_t room)
+{
+	size_t length;
+	const uint8_t *bytes = sn_elf_section_bytes(elf, section, &length);
+	Elf64_Chdr header;
+	uLongf got = room;
+
+	if (!(section->sh_flags & SHF_COMPRESSED)) {
+		memcpy(out, bytes, room);
+		return true;
+	}
+	memcpy(&header, bytes, sizeof(header));
+	bytes += sizeof(header);
+	length -= sizeof(header);
+	if (header.ch_type == ELFCOMPRESS_ZLIB)
+		return uncompress(out, &got, bytes, length) == Z_OK && got == room;
+	return header.ch_type == ZSTD_CHDR_TYPE &&
+	       ZSTD_decompress(out, room, bytes, length) == room;
+}
+
+static bool add_section(struct made *made, const struct sn_elf_view *elf, const char *name)
+{
+	const Elf64_Shdr *section = sn_elf_section_named(elf, name);
+	size_t room = section ? room_of(elf, section) : 0;
+	Elf64_Shdr *header = &made->headers[made->count];
+
+	if (!room)
+		return true;
+	if (room > UNPACKED_MAX - made->length)
+		return false;
+	*header = *section;
+	header->sh_flags &= ~(Elf64_Xword)SHF_COMPRESSED;
+	header->sh_name = (Elf64_Word)made->names.length;
+	header->sh_offset = made->length;
+	header->sh_size = room;
+	header->sh_addralign = 1;
+	sn_text_add_bytes(&made->names, name, strlen(name) + 1);
+	made->bytes = sn_realloc_array(made->bytes, made->length + room, 1);
+	made->length += room;
+	made->count++;
+	return unpack(elf, section, made->bytes + header->sh_offset, room);
+}
+
+static void append(struct made *made, const void *bytes, size_t length)
+{
+	made->bytes = sn_realloc_array(made->bytes, made->length + length, 1);
+	memcpy(made->bytes + made->length, bytes, length);
+	made->length += length;
+}
+
+static void add_names(struct made *made)
+{
+	Elf64_Shdr *header = &made->headers[made->count++];
+
+	*header = (Elf64_Shdr){ .sh_name = (Elf64_Word)made->names.length,
+				.sh_type = SHT_STRTAB,
+				.sh_addralign = 1,
+				.sh_offset = made->length };
+	sn_text_add_bytes(&made->names, ".shstrtab", sizeof(".shstrtab"));
+	header->sh_size = made->names.length;
+	append(made, made->names.chars, made->names.length);
+}
+
+static bool make(const struct sn_elf_view *elf, uint64_t state, struct made *made)
+{
+	static const uint8_t zeros[8];
+	Elf64_Ehdr header = elf->header;
+	struct footer footer = { .state = state };
+
+	append(made, &header, sizeof(header));
+	sn_text_add_bytes(&made->names, "", 1);
+	made->count = 1; /* the first is none */
+	for (size_t i = 0; i < sizeof(read_sections) / sizeof(*read_sections); i++)
+		if (!add_section(made, elf, read_sections[i]))
+			return false;
+	add_names(made);
+	append(made, zeros, (8 - made->length % 8) % 8);
+	header.e_phoff = header.e_phnum = 0;
+	header.e_shoff = made->length;
+	header.e_shnum = (Elf64_Half)made->count;
+	header.e_shstrndx = (Elf64_Half)(made->count - 1);
+	append(made, made->headers, made->count * sizeof(*made->headers));
+	memcpy(made->bytes, &header, sizeof(header));
+	memcpy(footer.magic, magic, sizeof(magic));
+	footer.length = made->length;
+	footer.sum = sum_of(made->bytes, made->length);
+	append(made, &footer, sizeof(footer));
+	return true;
+}
+
+/* Failing to keep it is no failure. */
+static void keep(const char *folder, const char *path, const struct made *made)
+{
+	struct sn_file_writer writer;
+
+	if (sn_make_folders(folder, NULL) != SN_OK ||
+	    sn_file_writer_open(&writer, path, NULL) != SN_OK)
+		return;
+	fwrite(made->bytes, 1, made->length, writer.out);
+	sn_file_writer_commit(&writer, NULL);
+}
+
+static bool read_kept(const char *path, uint64_t state, struct sn_file_view *out)
+{
+	if (sn_file_map(path, out, NULL) != SN_OK)
+		return false;
+	if (is_whole(out, state)) {
+		utimensat(AT_FDCWD, path, NULL, 0); /* used just now */
+		return true;
+	}
+	sn_file_unmap(out);
+	return false;
+}
+
+bool sn_unpacked_open(const struct sn_elf_view *elf, const char *state, const char *folder,
+		      const char *id, struct sn_file_view *out)
+{
+	uint64_t hash = sn_hash_bytes(state, strlen(state));
+	struct sn_text path = { 0 };
+	struct made made = { 0 };
+	bool is_found;
+
+	if (!is_packed(elf))
+		return false;
+	sn_text_addf(&path, "%s/%s.debug", folder, id);
+	is_found = read_kept(path.chars, hash, out);
+	if (!is_found && make(elf, hash, &made)) {
+		keep(folder, path.chars, &made);
+		*out = (struct sn_file_view){ .bytes = made.bytes, .length = made.length };
+		is_found = true;
+	} else {
+		free(made.bytes);
+	}
+	sn_text_free(&made.names);
+	sn_text_free(&path);
+	return is_found;
+}

@@ -1,0 +1,175 @@
+/* An image that is read on demand has the symbols and functions of one that is read whole. */
+#include "code/image.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "code/extract.h"
+#include "code/structure.h"
+#include "harness/tap.h"
+
+static bool same_text(const char *a, const char *b)
+{
+	return a == b || (a && b && !strcmp(a, b));
+}
+
+static bool same_symbol(const struct sn_symbol *a, const struct sn_symbol *b)
+{
+	if (!a || !b)
+		return a == b;
+	return a->link_addr == b->link_addr && a->size_bytes == b->size_bytes &&
+	       a->kind == b->kind && same_text(a->name, b->name) && same_text(a->after, b->after) &&
+	       same_text(a->file, b->file) && a->is_size_inferred == b->is_size_inferred;
+}
+
+static bool same_function(const struct sn_function *a, const struct sn_function *b)
+{
+	if (!a || !b)
+		return a == b;
+	if (a->link_addr != b->link_addr || a->size_bytes != b->size_bytes || a->kind != b->kind ||
+	    a->range_count != b->range_count || !same_text(a->name, b->name))
+		return false;
+	for (uint32_t i = 0; i < a->range_count; i++)
+		if (a->ranges[i].first_link_addr != b->ranges[i].first_link_addr ||
+		    a->ranges[i].end_link_addr != b->ranges[i].end_link_addr)
+			return false;
+	return true;
+}
+
+static uint64_t state;
+
+static uint64_t any(uint64_t below)
+{
+	state = state * UINT64_C(6364136223846793005) + 1442695040888963407;
+	return below ? (state >> 33) % below : 0;
+}
+
+/* An address at, before, in or behind a random symbol. */
+static uint64_t any_place(const struct sn_image *whole)
+{
+	size_t count;
+	const struct sn_symbol *symbols = sn_image_symbols(whole, &count),
+			       *s = &symbols[any(count)];
+
+	switch (any(4)) {
+	case 0:
+		return s->link_addr;
+	case 1:
+		return s->link_addr + s->size_bytes + any(32);
+	case 2:
+		return s->link_addr - any(32);
+	default:
+		return s->link_addr + any(s->size_bytes);
+	}
+}
+
+struct pair {
+	struct sn_image *images[2];
+	struct sn_structure *structures[2];
+};
+
+static bool pair_open(const char *path, struct pair *p)
+{
+	static const struct sn_image_options whole, on_demand = { .on_demand = true };
+	struct sn_error err;
+
+	if (sn_image_open(path, &whole, &p->images[0], &err) != SN_OK)
+		return false;
+	REQUIRE(sn_image_open(path, &on_demand, &p->images[1], &err) == SN_OK);
+	for (int i = 0; i < 2; i++)
+		REQUIRE(sn_structure_open(p->images[i], &p->structures[i], &err) == SN_OK);
+	return true;
+}
+
+static void pair_free(struct pair *p)
+{
+	for (int i = 0; i < 2; i++) {
+		sn_structure_free(p->structures[i]);
+		sn_image_free(p->images[i]);
+	}
+}
+
+static void compare(const char *path, unsigned places)
+{
+	struct pair p = { 0 };
+	unsigned wrong = 0;
+
+	if (!pair_open(path, &p))
+		return;
+	for (unsigned i = 0; i < places; i++) {
+		uint64_t at = any_place(p.images[0]);
+		bool is_same = same_symbol(sn_image_symbol_at(p.images[0], at),
+					   sn_image_symbol_at(p.images[1], at)) &&
+			       same_function(sn_structure_function_at(p.structures[0], at),
+					     sn_structure_function_at(p.structures[1], at));
+
+		if (!is_same && !wrong++)
+			printf("# %s at %#llx\n", path, (unsigned long long)at);
+	}
+	CHECK_INT(wrong, 0);
+	pair_free(&p);
+}
+
+static int compare_module(struct dl_phdr_info *info, size_t size, void *context)
+{
+	unsigned *count = context;
+
+	(void)size;
+	compare(*info->dlpi_name ? info->dlpi_name : "/proc/self/exe", 300);
+	++*count;
+	return 0;
+}
+
+TEST(symbols_and_functions_are_those_of_the_whole_file)
+{
+	unsigned count = 0;
+
+	state = 1;
+	dl_iterate_phdr(compare_module, &count);
+	CHECK(count > 3);
+	for (const char *const *more = (const char *const[]){ "/bin/sh", "/usr/bin/python3", NULL };
+	     *more; more++)
+		compare(*more, 300);
+}
+
+static void *bytes_of(const char *path, size_t *length)
+{
+	FILE *in = fopen(path, "r");
+	char *bytes = malloc(64 << 20);
+
+	REQUIRE(in && bytes);
+	*length = fread(bytes, 1, 64 << 20, in);
+	fclose(in);
+	unlink(path);
+	return bytes;
+}
+
+TEST(extracts_are_the_same_to_the_byte)
+{
+	uint64_t addrs[200];
+	size_t lengths[2];
+	void *bytes[2];
+	struct pair p = { 0 };
+	Dl_info libm = { 0 };
+	struct sn_error err;
+
+	state = 7;
+	REQUIRE(dladdr((void *)(uintptr_t)cos, &libm) && pair_open(libm.dli_fname, &p));
+	for (size_t i = 0; i < 200; i++)
+		addrs[i] = any_place(p.images[0]);
+	for (int i = 0; i < 2; i++) {
+		REQUIRE(sn_extract_write(p.structures[i], addrs, 200, NULL, "nearby.extract",
+					 &err) == SN_OK);
+		bytes[i] = bytes_of("nearby.extract", &lengths[i]);
+	}
+	CHECK_INT(lengths[0], lengths[1]);
+	CHECK(lengths[0] == lengths[1] && !memcmp(bytes[0], bytes[1], lengths[0]));
+	free(bytes[0]);
+	free(bytes[1]);
+	pair_free(&p);
+}
