@@ -424,5 +424,6 @@ void sn_evidence_find(struct sn_summary *s, const struct sn_machine *machine,
 	};
 	cpu_time_sort(s, machine, out);
 	worker_find(s->profile, out);
+	sn_evidence_find_mpi(s, out);
 	sn_evidence_find_time(s, out);
 }

@@ -7,5 +7,7 @@
 /** The part of the evidence on time off CPUs: pauses, waiting for a CPU, own workers. It comes
  * last, as it needs the CPU time by kind. */
 void sn_evidence_find_time(struct sn_summary *summary, struct sn_evidence *out);
+/** summary/mpi.c: waiting for other ranks, where MPI was traced. */
+void sn_evidence_find_mpi(struct sn_summary *summary, struct sn_evidence *out);
 
 #endif

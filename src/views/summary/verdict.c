@@ -144,7 +144,8 @@ static void tell_cpus(struct causes *causes, const struct sn_evidence *e)
 		tell(causes, SN_CAUSE_SPIN, spin, NULL);
 		others += own;
 	}
-	tell(causes, SN_CAUSE_MPI, mpi + sn_known(e->pauses_s[SN_PAUSE_MPI]),
+	tell(causes, SN_CAUSE_MPI,
+	     e->is_mpi_traced ? e->mpi_wait_s : mpi + sn_known(e->pauses_s[SN_PAUSE_MPI]),
 	     &e->pauses[SN_PAUSE_MPI]);
 	tell(causes, SN_CAUSE_OTHERS, others, NULL);
 	tell(causes, SN_CAUSE_JOBS, e->wait_jobs_s, NULL);

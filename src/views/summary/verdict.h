@@ -102,6 +102,11 @@ struct sn_evidence {
 	bool data_is_sure;
 	double unsettled_s; /* of the hot places: they may compute or wait for data */
 	struct sn_evidence_place memory, io, spin; /* the function with most; spin: of its own */
+	/* MPI, where it was traced: waiting for other ranks, all of it; most of it and what to do, in
+	 * words (NULL: nobody waited) */
+	bool is_mpi_traced;
+	double mpi_wait_s;
+	const char *mpi_words, *mpi_remedy;
 	double busiest_ratio; /* the busiest thread's CPU time over the mean; 0: one */
 	const char *worker;   /* the program of most CPU time, if it is no first one */
 	double worker_s;

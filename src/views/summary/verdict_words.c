@@ -448,11 +448,25 @@ static void child_remedy(const struct sn_evidence *e, const struct sn_cause *cau
 	sn_text_add(out, "Record the child itself; the notes say why it was not measured");
 }
 
+static void mpi_headline(const struct sn_evidence *e, const struct sn_cause *cause,
+			 struct sn_text *out)
+{
+	if (!e->mpi_words) {
+		pause_headline(e, cause, out);
+		return;
+	}
+	sn_text_addf(out, "%s: %.1f %% of %s, %s", sn_causes[cause->id].words,
+		     percent_of_time(e, cause->seconds), whose_time(e), e->mpi_words);
+}
+
 static void mpi_remedy(const struct sn_evidence *e, const struct sn_cause *cause,
 		       struct sn_text *out)
 {
-	(void)e;
 	(void)cause;
+	if (e->mpi_remedy) {
+		sn_text_add(out, e->mpi_remedy);
+		return;
+	}
 	sn_text_add(out, "Compare the ranks' own work (sonde show processes): the one that works "
 			 "longest makes the others wait");
 }
@@ -640,8 +654,8 @@ const struct sn_cause_words sn_causes[SN_CAUSES] = {
 				      oversubscribed_remedy, NULL },
 	[SN_CAUSE_SPIN] = { SN_VERDICT_SPIN, true, true, spin_headline, spin_headline, spin_remedy,
 			    NULL },
-	[SN_CAUSE_MPI] = { SN_VERDICT_MPI_WAIT, true, false, pause_headline, pause_headline,
-			   mpi_remedy, "Waiting for other ranks" },
+	[SN_CAUSE_MPI] = { SN_VERDICT_MPI_WAIT, true, false, mpi_headline, mpi_headline, mpi_remedy,
+			   "Waiting for other ranks" },
 	[SN_CAUSE_OTHERS] = { SN_VERDICT_WAITING_FOR_CPU, true, false, others_headline,
 			      others_headline, others_remedy, NULL },
 	[SN_CAUSE_JOBS] = { SN_VERDICT_WAITING_FOR_CPU, false, false, jobs_sentence, jobs_sentence,

@@ -230,6 +230,28 @@ TEST(a_queue_of_threads_is_no_verdict)
 	check(SN_VERDICT_OVERSUBSCRIBED, "spin 10.0 %");
 }
 
+/* Where MPI was traced, its events tell how long, for whom and where. */
+TEST(ranks_that_wait_for_a_late_one)
+{
+	struct sn_evidence e = run_of(4);
+
+	e.cpus = 4;
+	e.cpu_s = 40;
+	e.compute_s = 24;
+	e.spin_mpi_s = 16;
+	decide(&e);
+	CHECK(finding(SN_VERDICT_MPI_WAIT) && finding(SN_VERDICT_MPI_WAIT)->seconds == 16);
+	e.is_mpi_traced = true;
+	e.mpi_wait_s = 15;
+	e.mpi_words = "most for a late sender: rank 1 waits in MPI_Recv, for rank 0";
+	e.mpi_remedy = "Rank 0 comes late";
+	decide(&e);
+	REQUIRE(finding(SN_VERDICT_MPI_WAIT) != NULL);
+	CHECK(finding(SN_VERDICT_MPI_WAIT)->seconds == 15);
+	CHECK(strstr(finding(SN_VERDICT_MPI_WAIT)->sentence, "rank 1 waits in MPI_Recv") != NULL);
+	CHECK_STRING(finding(SN_VERDICT_MPI_WAIT)->remedy, "Rank 0 comes late");
+}
+
 TEST(spinning_on_free_cpus)
 {
 	struct sn_evidence e = run_of(4);
