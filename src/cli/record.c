@@ -7,6 +7,7 @@
 #include <strings.h>
 
 #include "base/alloc.h"
+#include "base/spelling.h"
 #include "base/text.h"
 #include "base/vec.h"
 #include "code/debuginfod.h"
@@ -50,19 +51,127 @@ static sn_status follow_check(const char *follow, struct sn_error *err)
 		"--follow takes all, fork, exec, none or =REGEX (without ';'), not '%s'", follow);
 }
 
-static sn_status traces_check(const struct sn_record_options *o, struct sn_error *err)
+/* ---- what is traced ---- */
+
+static sn_status heap_set(struct sn_record_options *o, const char *mode, struct sn_error *err)
 {
-	if (o->heap && o->heap[0] && strcmp(o->heap, "trace") != 0)
-		return sn_error_set(err, SN_ERR_USAGE, "--heap takes trace, not '%s'", o->heap);
-	if (o->mpi && o->pid)
-		return sn_error_set(err, SN_ERR_USAGE,
-				    "--mpi traces a program from its start: it cannot be had with "
-				    "--pid");
-	if (o->heap && o->pid)
-		return sn_error_set(err, SN_ERR_USAGE,
-				    "--heap traces a program from its start: it cannot be had "
-				    "with --pid");
+	if (mode[0] && strcmp(mode, "trace") != 0)
+		return sn_error_set(err, SN_ERR_USAGE, "--heap takes trace, not '%s'", mode);
+	o->heap = "trace";
 	return SN_OK;
+}
+
+static sn_status sync_set(struct sn_record_options *o, const char *least, struct sn_error *err)
+{
+	char *end;
+
+	o->has_sync = true;
+	o->sync_is_calibrated = !strcmp(least, "on");
+	o->sync_min_us = 0;
+	if (!least[0] || !strcmp(least, "all") || o->sync_is_calibrated)
+		return SN_OK;
+	o->sync_min_us = strtod(least, &end);
+	if (*end || !(o->sync_min_us >= 0 && o->sync_min_us <= 1e9))
+		return sn_error_set(err, SN_ERR_USAGE,
+				    "--sync takes all, on, or the least wait in us (0 to 1e9), not "
+				    "'%s'",
+				    least);
+	return SN_OK;
+}
+
+static sn_status mpi_set(struct sn_record_options *o, const char *mode, struct sn_error *err)
+{
+	(void)mode, (void)err;
+	o->mpi = true;
+	return SN_OK;
+}
+
+static sn_status io_set(struct sn_record_options *o, const char *mode, struct sn_error *err)
+{
+	(void)mode, (void)err;
+	o->has_io = true;
+	return SN_OK;
+}
+
+static sn_status nothing_set(struct sn_record_options *o, const char *mode, struct sn_error *err)
+{
+	(void)o, (void)mode, (void)err;
+	return SN_OK;
+}
+
+/* What --collect knows: its word, and how it is asked for. Those that trace have an option of the same
+ * name, which may have a value. */
+static const struct collected {
+	const char *name;
+	bool is_traced;
+	sn_status (*set)(struct sn_record_options *o, const char *mode, struct sn_error *err);
+} collected[] = {
+	{ "clock", false, nothing_set }, /* always there; --clock off leaves it out */
+	{ "waits", false, nothing_set }, { "heap", true, heap_set }, { "sync", true, sync_set },
+	{ "io", true, io_set },		 { "mpi", true, mpi_set },
+};
+enum { COLLECTED_COUNT = sizeof(collected) / sizeof(*collected) };
+
+static sn_status collected_unknown(const char *word, struct sn_error *err)
+{
+	struct sn_text names = { 0 };
+	const char *near = NULL;
+	sn_status status;
+
+	for (size_t i = 0; i < COLLECTED_COUNT; i++) {
+		sn_text_addf(&names, "%s, ", collected[i].name);
+		if (!near && sn_spelling_is_near(word, collected[i].name))
+			near = collected[i].name;
+	}
+	status = near ? sn_error_set(err, SN_ERR_USAGE,
+				     "--collect knows no '%s'; did you mean '%s'?", word, near)
+		      : sn_error_set(err, SN_ERR_USAGE, "--collect takes %sor all, not '%s'",
+				     names.chars, word);
+	sn_text_free(&names);
+	return status;
+}
+
+static sn_status collected_set(struct sn_record_options *o, const char *word, struct sn_error *err)
+{
+	bool is_all = !strcmp(word, "all"), is_known = is_all;
+	sn_status status = SN_OK;
+
+	for (size_t i = 0; i < COLLECTED_COUNT && status == SN_OK; i++) {
+		if (!is_all && strcmp(word, collected[i].name) != 0)
+			continue;
+		is_known = true;
+		status = collected[i].set(o, "", err);
+	}
+	return is_known ? status : collected_unknown(word, err);
+}
+
+static sn_status collect_read(const struct sn_args *args, struct sn_record_options *o,
+			      struct sn_error *err)
+{
+	const char *list = sn_args_value(args, "collect"), *traced = NULL;
+	char *words = list ? sn_strdup(list) : NULL, *rest = words, *word;
+	sn_status status = SN_OK;
+
+	while (status == SN_OK && (word = strsep(&rest, ","))) {
+		traced = "collect";
+		status = collected_set(o, word, err);
+	}
+	free(words);
+	/* after the list: an option of its own may say more */
+	for (size_t i = 0; i < COLLECTED_COUNT && status == SN_OK; i++) {
+		const char *value =
+			collected[i].is_traced ? sn_args_value(args, collected[i].name) : NULL;
+		if (!value && !(collected[i].is_traced && sn_args_flag(args, collected[i].name)))
+			continue;
+		traced = collected[i].name;
+		status = collected[i].set(o, value ? value : "", err);
+	}
+	if (status == SN_OK && traced && o->pid)
+		return sn_error_set(err, SN_ERR_USAGE,
+				    "--%s traces a program from its start: it cannot be had with "
+				    "--pid",
+				    traced);
+	return status;
 }
 
 /* `text` is a signal's name or number; with `rest`, a comma may follow, and *rest is what is behind it. */
@@ -139,10 +248,8 @@ static sn_status options_read(const struct sn_args *args, struct sn_record_optio
 	o->label = sn_args_value(args, "label");
 	o->clock = sn_args_value(args, "clock") ? sn_args_value(args, "clock") : "hi";
 	o->follow = follow ? follow : "all";
-	o->heap = sn_args_value(args, "heap");
-	o->mpi = sn_args_flag(args, "mpi");
 	o->without_source = sn_args_flag(args, "no-source");
-	status = traces_check(o, err);
+	status = collect_read(args, o, err);
 	if (status == SN_OK)
 		status = rate_parse(o->clock, &o->rate_hz, err);
 	o->is_rate_auto = !strcmp(o->clock, "auto");

@@ -49,6 +49,7 @@ static void map_decode(struct image *image, const struct sn_record_map *map)
 		mapping.load_bias = 0; /* generated code has no other address than its own */
 	}
 	if (kind == SN_MODULE_FILE && (sn_ends_with(path, "/libsonde-runtime.so") ||
+				       sn_ends_with(path, "/libsonde-runtime-trace.so") ||
 				       sn_ends_with(path, "/libsonde-runtime-heap.so"))) {
 		kind = SN_MODULE_SONDE;
 		path = (char *)"[sonde]";

@@ -7,77 +7,7 @@
 #include "base/alloc.h"
 #include "base/map.h"
 #include "base/text.h"
-#include "profile/category.h"
-
-/* ---- the steps of a path ---- */
-
-struct place {
-	uint32_t function, line;
-};
-
-/* A path from its site outwards. */
-struct places {
-	SN_VEC(struct place) items;
-};
-
-static bool is_of_language(const struct sn_program *program, uint32_t function)
-{
-	const struct sn_program_function *f = &program->functions.items[function];
-
-	return (f->file && strstr(f->file, "/include/c++/")) || sn_starts_with(f->name, "std::") ||
-	       sn_starts_with(f->name, "__gnu_cxx::");
-}
-
-static bool is_of_library(const struct sn_program *program, uint32_t module)
-{
-	switch (module == SN_NONE ? SN_MODULE_CLASS_OTHER : program->module_classes[module]) {
-	case SN_MODULE_CLASS_LIBC:
-	case SN_MODULE_CLASS_LOADER:
-	case SN_MODULE_CLASS_ALLOCATOR:
-	case SN_MODULE_CLASS_SONDE:
-		return true;
-	default:
-		return false;
-	}
-}
-
-/* The functions of one frame, the innermost first; those before the site are left out. */
-static void frame_add(const struct sn_program *program, const struct sn_program_place *place,
-		      struct places *places)
-{
-	bool is_library = is_of_library(program, place->module);
-
-	for (uint32_t s = place->step_count; s-- > 0;) {
-		const struct sn_step *step = &program->steps.items[place->first_step + s];
-
-		if (step->kind != SN_STEP_FUNCTION)
-			continue;
-		if (!places->items.count && (is_library || is_of_language(program, step->index)))
-			continue;
-		sn_vec_push(&places->items, (struct place){ step->index, step->line });
-	}
-}
-
-static void path_read(const struct sn_program *program, uint32_t stack, bool is_site_only,
-		      struct places *places)
-{
-	const struct sn_program_place *leaf;
-
-	places->items.count = 0;
-	if (stack == SN_NONE || program->first_frame[stack] == program->first_frame[stack + 1]) {
-		sn_vec_push(&places->items, (struct place){ SN_NONE, SN_NONE });
-		return;
-	}
-	for (size_t f = program->first_frame[stack]; f < program->first_frame[stack + 1]; f++) {
-		frame_add(program, &program->places.items[program->frame_places[f]], places);
-		if (is_site_only && places->items.count)
-			return;
-	}
-	if (places->items.count)
-		return;
-	leaf = sn_program_leaf(program, stack);
-	sn_vec_push(&places->items, (struct place){ leaf->function, leaf->line });
-}
+#include "profile/site.h"
 
 /* ---- sums ---- */
 
@@ -98,14 +28,14 @@ struct builder {
 	struct sn_map index; /* of parent, place and kind -> place + 1 */
 };
 
-static uint64_t node_key(uint32_t parent, const struct place *place, bool is_new)
+static uint64_t node_key(uint32_t parent, const struct sn_site *place, bool is_new)
 {
 	uint64_t where = (uint64_t)place->function << 32 | place->line;
 
 	return sn_hash_u64(where) ^ sn_hash_u64(((uint64_t)parent << 1 | is_new) + 1);
 }
 
-static uint32_t node_add(struct builder *builder, uint32_t parent, const struct place *place,
+static uint32_t node_add(struct builder *builder, uint32_t parent, const struct sn_site *place,
 			 bool is_new, const struct sn_heap_sums *sums)
 {
 	uint64_t *found = sn_map_put(&builder->index, node_key(parent, place, is_new), NULL);
@@ -129,13 +59,13 @@ static struct sn_heap_sites build(const struct sn_program *program, const struct
 				  bool has_callers)
 {
 	struct builder builder = { 0 };
-	struct places places = { 0 };
+	struct sn_site_path places = { 0 };
 
 	for (size_t i = 0; i < heap->paths.count; i++) {
 		const struct sn_heap_path *path = &heap->paths.items[i];
 		uint32_t node = 0;
 
-		path_read(program, path->stack, !has_callers, &places);
+		sn_site_path_read(program, path->stack, !has_callers, &places);
 		for (size_t p = 0; p < places.items.count; p++)
 			node = node_add(&builder, node, &places.items.items[p], path->is_new,
 					&path->sums);

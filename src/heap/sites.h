@@ -1,9 +1,4 @@
-/**
- * Sums of the heap by site and by call path, with the names of the program.
- *
- * A site is the innermost line on a call path that is not of the C or C++ library: the one that
- * somebody wrote for this program. Where a whole path is of these libraries, it is the innermost line.
- */
+/** Sums of the heap by site (profile/site.h) and by call path, with the names of the program. */
 #ifndef SN_HEAP_SITES_H
 #define SN_HEAP_SITES_H
 

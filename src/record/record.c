@@ -172,7 +172,10 @@ static void facts_take(struct recording *r)
 /* The runtime's library: beside the built command, or where it was installed. */
 static sn_status library_find(struct recording *r, struct sn_error *err)
 {
-	const char *name = r->options->heap ? "libsonde-runtime-heap.so" : "libsonde-runtime.so";
+	const char *name = r->options->heap ? "libsonde-runtime-heap.so"
+			   : r->options->has_sync || r->options->has_io
+				   ? "libsonde-runtime-trace.so"
+				   : "libsonde-runtime.so";
 	char *path = sn_own_runtime(name);
 
 	if (!path)
@@ -770,8 +773,8 @@ sn_status sn_record_run(const struct sn_record_options *options, struct sn_recor
 	if (options->pid) {
 		attached_wait(&r);
 	} else {
-		if (options->heap ||
-		    options->mpi) /* after the fork, as it has a thread of its own */
+		if (options->heap || options->mpi || options->has_sync ||
+		    options->has_io) /* after the fork, as it has a thread of its own */
 			r.drain = sn_drain_begin(&r.launch, result->experiment_path.chars,
 						 options->max_bytes, r.is_outside);
 		target_wait(&r);

@@ -34,6 +34,10 @@ struct sn_record_options {
 	const char *heap;	    /* --heap: "trace"; NULL: off */
 	bool mpi;		    /* --mpi: calls of MPI are traced */
 	double packets_s;	    /* from one sample packet to the next */
+	bool has_sync;		    /* locks are traced ... */
+	bool sync_is_calibrated;    /* ... waits that last six times as long as a lock takes */
+	double sync_min_us;	    /* ... waits of at least so long; 0: all */
+	bool has_io;		    /* input and output are traced */
 	int pause_signal;	    /* sent to this command; 0: none */
 	int packet_signal;	    /* likewise: a sample packet; 0: none */
 	bool starts_paused;	    /* until pause_signal, or the program's sonde_resume */

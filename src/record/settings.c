@@ -24,6 +24,13 @@ void sn_settings_text(const struct sn_record_options *o, const char *folder, uin
 		sn_text_addf(text, "heap=%d;", SN_HEAP_TRACE);
 	if (o->mpi)
 		sn_text_add(text, "mpi=1;");
+	if (o->has_sync)
+		sn_text_addf(text, "sync=%d;",
+			     o->sync_is_calibrated ? SN_SYNC_CALIBRATED : SN_SYNC_TRACE);
+	if (o->has_sync && o->sync_min_us > 0)
+		sn_text_addf(text, "syncmin=%llu;", (unsigned long long)(o->sync_min_us * 1e3));
+	if (o->has_io)
+		sn_text_add(text, "io=1;");
 	if (o->follow[0] == '=')
 		sn_text_addf(text, "follow=regex;regex=%s;", o->follow + 1);
 	else

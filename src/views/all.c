@@ -28,6 +28,9 @@
 	X(matrix)                                                                                  \
 	X(messages)                                                                                \
 	X(waitstates)                                                                              \
+	X(locks)                                                                                   \
+	X(blame)                                                                                   \
+	X(deadlocks)                                                                               \
 	X(system)                                                                                  \
 	X(packets)                                                                                 \
 	X(env)                                                                                     \

@@ -58,29 +58,10 @@ static const struct sn_column heap_columns[] = {
 static void site_name(struct sn_table *table, const struct sn_program *program,
 		      const struct sn_heap_site *site)
 {
-	const struct sn_program_function *function;
-	const struct sn_program_line *line = NULL;
-	struct sn_text text = { 0 };
+	static const struct sn_site_columns columns = { H_SITE, H_FUNCTION, H_FILE, H_LINE,
+							H_MODULE };
 
-	if (site->function == SN_NONE) {
-		sn_table_set_text(table, H_SITE, "[no call path]");
-		return;
-	}
-	function = &program->functions.items[site->function];
-	if (site->line != SN_NONE && site->line < program->lines.count)
-		line = &program->lines.items[site->line];
-	sn_text_add(&text, function->name);
-	if (line && line->file) {
-		sn_text_addf(&text, " (%s:%u)", sn_base_name(line->file), line->line);
-		sn_table_set_text(table, H_FILE, line->file);
-		sn_view_set_line(table, H_LINE, line->line);
-	} else if (!function->is_named || function->name[0] == '<') {
-		sn_text_addf(&text, " in %s", sn_program_module_name(program, function->module));
-	}
-	sn_table_set_text(table, H_SITE, text.chars);
-	sn_table_set_text(table, H_FUNCTION, function->name);
-	sn_table_set_text(table, H_MODULE, sn_program_module_name(program, function->module));
-	sn_text_free(&text);
+	sn_view_set_site(table, &columns, program, (struct sn_site){ site->function, site->line });
 }
 
 static void site_row(struct sn_table *table, const struct sn_program *program,

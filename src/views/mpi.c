@@ -493,10 +493,13 @@ static const struct sn_explanation wait_words[] = {
 	{ "wait_max_s", "time", "The longest single wait.", "wait_s" },
 	{ "wait_s", "time",
 	  "Time in calls of MPI before another rank did what the call needs: sent, asked for the "
-	  "message, or entered the operation.",
+	  "message, or entered the operation. Of a lock, condition or the like: time from the call "
+	  "until the waiter ran again, of all threads together.",
 	  "work_s" },
 	{ "wait_share", "share",
-	  "Part of all waiting for other ranks; in mpi, of the function's time.", "wait_s" },
+	  "Part of all waiting for other ranks; in mpi, of the function's time; in blame, of all "
+	  "waits for mutexes, read-write and spin locks.",
+	  "wait_s" },
 	{ 0 },
 };
 

@@ -2,6 +2,7 @@
 #ifndef SN_VIEWS_PARTS_H
 #define SN_VIEWS_PARTS_H
 
+#include "profile/site.h"
 #include "views/view.h"
 
 /* The columns of an entity's metrics, the same in every table that has them. */
@@ -59,6 +60,12 @@ void sn_view_set_metrics(const struct sn_view_input *input, struct sn_table *tab
 void sn_view_set_source(struct sn_table *table, size_t column, const char *file, uint32_t line);
 /** A number, or unknown for 0. */
 void sn_view_set_line(struct sn_table *table, size_t column, uint32_t line);
+/** Where a view has the columns of a site. */
+struct sn_site_columns {
+	size_t site, function, file, line, module;
+};
+void sn_view_set_site(struct sn_table *table, const struct sn_site_columns *columns,
+		      const struct sn_program *program, struct sn_site site);
 /** Whether "a,b,c" has the key. NULL has none. */
 bool sn_view_list_has(const char *list, const char *key);
 bool sn_weight_is_empty(const struct sn_weight *weight);

@@ -199,6 +199,7 @@ sn_status sn_view_show(const struct sn_view *view, const struct sn_view_input *i
 	struct sn_view_input ours = *input;
 	struct sn_heap *heap = NULL;
 	struct sn_mpi *mpi = NULL;
+	struct sn_locks *locks = NULL;
 	char *columns, *sort;
 	sn_status status;
 
@@ -210,6 +211,8 @@ sn_status sn_view_show(const struct sn_view *view, const struct sn_view_input *i
 		ours.heap = &heap;
 	if (!ours.mpi)
 		ours.mpi = &mpi;
+	if (!ours.locks)
+		ours.locks = &locks;
 	how->schema = view->schema;
 	how->share_column = view->share_column;
 	if (view->show)
@@ -227,6 +230,7 @@ sn_status sn_view_show(const struct sn_view *view, const struct sn_view_input *i
 	status = rows_write(view, &ours, how, out, err);
 	sn_heap_free(heap);
 	sn_mpi_free(mpi);
+	sn_locks_free(locks);
 	free(columns);
 	free(sort);
 	return status;

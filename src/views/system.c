@@ -525,7 +525,8 @@ static void why_no_waits(const struct sn_view_input *input, struct sn_text *out)
 static const struct sn_explanation wait_words[] = {
 	{ "mean_s", "time", "Mean duration of one wait.", NULL },
 	{ "max_s", "time", "The longest single wait.", NULL },
-	{ "waits", "count", "How often it blocked.", NULL },
+	{ "waits", "count", "How often it blocked. In blame: waits in which the holder had a part.",
+	  NULL },
 	{ 0 },
 };
 

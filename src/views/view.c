@@ -113,6 +113,28 @@ void sn_view_set_line(struct sn_table *table, size_t column, uint32_t line)
 		sn_table_set_int(table, column, line);
 }
 
+void sn_view_set_site(struct sn_table *table, const struct sn_site_columns *columns,
+		      const struct sn_program *program, struct sn_site site)
+{
+	const struct sn_program_function *function;
+	struct sn_text text = { 0 };
+
+	sn_site_add_name(program, site, &text);
+	sn_table_set_text(table, columns->site, text.chars);
+	sn_text_free(&text);
+	if (site.function == SN_NONE)
+		return;
+	function = &program->functions.items[site.function];
+	sn_table_set_text(table, columns->function, function->name);
+	sn_table_set_text(table, columns->module,
+			  sn_program_module_name(program, function->module));
+	if (site.line != SN_NONE && site.line < program->lines.count &&
+	    program->lines.items[site.line].file) {
+		sn_table_set_text(table, columns->file, program->lines.items[site.line].file);
+		sn_view_set_line(table, columns->line, program->lines.items[site.line].line);
+	}
+}
+
 void sn_view_set_source(struct sn_table *table, size_t column, const char *file, uint32_t line)
 {
 	struct sn_text text = { 0 };

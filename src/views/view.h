@@ -10,6 +10,7 @@
 #include "base/table.h"
 #include "base/text.h"
 #include "heap/heap.h"
+#include "locks/locks.h"
 #include "machine/choice.h"
 #include "mpi/mpi.h"
 #include "profile/profile.h"
@@ -31,6 +32,7 @@ struct sn_view_input {
 	/* of the caller, who frees it: read by the first view that needs it; NULL: each reads its own */
 	struct sn_heap **heap;
 	struct sn_mpi **mpi; /* likewise */
+	struct sn_locks **locks;
 	size_t *cursor; /* samples: where to begin, moved on to where the rows end; NULL: all */
 };
 
@@ -40,6 +42,7 @@ enum sn_view_need {
 	SN_VIEW_NEEDS_HEAP = 4,	     /* the heap's trace; a report without it leaves the view out */
 	SN_VIEW_NEEDS_MACHINE = 2,   /* the model of a processor, which --arch chooses */
 	SN_VIEW_NEEDS_MPI = 16,	     /* the trace of MPI; likewise */
+	SN_VIEW_NEEDS_LOCKS = 128,   /* the trace of locks; likewise */
 	SN_VIEW_NEEDS_INSTANCES = 8, /* loops that were counted; a report without leaves it out */
 };
 

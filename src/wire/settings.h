@@ -30,6 +30,8 @@ enum sn_follow {
 };
 
 enum sn_heap_mode { SN_HEAP_OFF, SN_HEAP_TRACE };
+/** CALIBRATED: the runtime finds the least wait itself. */
+enum sn_sync_mode { SN_SYNC_OFF, SN_SYNC_TRACE, SN_SYNC_CALIBRATED };
 
 struct sn_settings {
 	uint64_t period_ns; /* period=: CPU time between samples; 0: no sampling; default 1000700 */
@@ -53,6 +55,9 @@ struct sn_settings {
 	uint32_t is_openmp_off;	  /* openmp=0 turns the stitching off */
 	uint32_t heap;		  /* heap=: enum sn_heap_mode */
 	uint32_t mpi;		  /* mpi=1: calls of MPI are traced */
+	uint32_t sync;		  /* sync=: enum sn_sync_mode */
+	uint64_t sync_min_ns;	  /* syncmin=: with SN_SYNC_TRACE, shorter waits count as none */
+	uint32_t io;		  /* io=1: calls of input and output are traced */
 	uint32_t has_plans;	  /* plans=1: dir has plans of copied loops (wire/plan.h) */
 	uint32_t is_causal;	  /* causal=1: dir has a control page (wire/causal.h) */
 	uint32_t every; /* every=: one in so many instances is timed; 0: found while running */
@@ -169,6 +174,12 @@ static inline int sn_settings_parse(const char *text, struct sn_settings *settin
 			settings->mpi = number != 0;
 		else if (sn_settings_key_is(text, "packets"))
 			settings->packets_ns = number;
+		else if (sn_settings_key_is(text, "sync"))
+			settings->sync = (uint32_t)number;
+		else if (sn_settings_key_is(text, "syncmin"))
+			settings->sync_min_ns = number;
+		else if (sn_settings_key_is(text, "io"))
+			settings->io = number != 0;
 		else if (sn_settings_key_is(text, "plans"))
 			settings->has_plans = number != 0;
 		else if (sn_settings_key_is(text, "causal"))

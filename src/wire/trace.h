@@ -51,6 +51,8 @@ enum sn_trace_kind {
 	SN_TRACE_HEAP,	  /* wire/heap.h */
 	SN_TRACE_MPI,	  /* wire/mpi.h */
 	SN_TRACE_MPI_COUNTS, /* likewise */
+	SN_TRACE_SYNC,	     /* wire/sync.h */
+	SN_TRACE_IO,	     /* wire/io.h */
 	SN_TRACE_KINDS,
 };
 

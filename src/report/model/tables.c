@@ -13,6 +13,7 @@ static bool is_wanted(const struct sn_report *report, const struct sn_view *view
 
 	if ((view->needs & SN_VIEW_NEEDS_HEAP && !sn_trace_has(e, SN_TRACE_HEAP)) ||
 	    (view->needs & SN_VIEW_NEEDS_MPI && !sn_trace_has(e, SN_TRACE_MPI)) ||
+	    (view->needs & SN_VIEW_NEEDS_LOCKS && !sn_trace_has(e, SN_TRACE_SYNC)) ||
 	    (view->needs & SN_VIEW_NEEDS_INSTANCES && !e->instances.count))
 		return false;
 	return (options->has_tables && view->is_in_report) ||
@@ -81,11 +82,13 @@ sn_status sn_report_add_tables(struct sn_report *report, struct sn_structures *s
 {
 	struct sn_heap *heap = NULL;
 	struct sn_mpi *mpi = NULL;
+	struct sn_locks *locks = NULL;
 	struct sn_view_input input = { .profile = report->profile,
 				       .structures = structures,
 				       .is_utf8 = sn_locale_is_utf8(),
 				       .heap = &heap,
-				       .mpi = &mpi };
+				       .mpi = &mpi,
+				       .locks = &locks };
 	sn_status status = SN_OK;
 
 	for (const struct sn_view *const *view = sn_views; *view && status == SN_OK; view++) {
@@ -101,5 +104,6 @@ sn_status sn_report_add_tables(struct sn_report *report, struct sn_structures *s
 		add_row_tables(report, &input);
 	sn_heap_free(heap);
 	sn_mpi_free(mpi);
+	sn_locks_free(locks);
 	return status;
 }

@@ -11,6 +11,7 @@
 #ifndef SN_RUNTIME_CALLS_CALLS_H
 #define SN_RUNTIME_CALLS_CALLS_H
 
+#include "runtime/calls/real.h"
 #include "runtime/core/collector.h"
 
 /** What may block has its enum sn_wait_kind for its group; other groups follow those. */
@@ -28,8 +29,11 @@ struct sn_call {
 	uint64_t ticks;	      /* how long it took; set for after_call */
 	const void *function; /* libc's */
 	uint8_t group;
-	uint8_t told; /* who was told before it, by index of collectors */
-	/* as passed; set for collectors that were told before it */
+	uint16_t told; /* who was told before it, by index of collectors */
+	/* set for collectors that were told before it: which function (enum sn_call_name), the
+	 * wrapper's frame, whose return address is the program's, and the words as passed */
+	uint16_t which;
+	const uint64_t *frame;
 	long words[SN_CALL_WORDS];
 	long result; /* for after_call */
 };
@@ -39,7 +43,7 @@ struct sn_calls {
 	_Atomic uint32_t asked; /* groups that somebody wants */
 	uint32_t part_offset;	/* of struct sn_calls_part in a thread's block */
 	uint64_t long_ticks;
-	uint8_t long_askers[SN_CALL_GROUPS]; /* collectors by index */
+	uint16_t long_askers[SN_CALL_GROUPS]; /* collectors by index */
 	/* their before_call and after_call */
 	void (*before[SN_COLLECTORS_MAX])(struct sn_thread *, const struct sn_call *);
 	void (*after[SN_COLLECTORS_MAX])(struct sn_thread *, const struct sn_call *);
@@ -55,9 +59,9 @@ struct sn_calls_part {
 	uint64_t between;	 /* from the end of one call to the begin of the next, summed up */
 	uint64_t long_count;	 /* of those times, over SN_BETWEEN_LONG */
 	uint64_t blocking_count; /* calls */
-	uint32_t left[SN_CALL_SLOTS];		/* calls until one is told, by function */
-	uint8_t some_asker;			/* the collector that is told of it, as a bit */
-	_Atomic uint8_t askers[SN_CALL_GROUPS]; /* collectors by index */
+	uint32_t left[SN_CALL_SLOTS];		 /* calls until one is told, by function */
+	uint16_t some_asker;			 /* the collector that is told of it, as a bit */
+	_Atomic uint16_t askers[SN_CALL_GROUPS]; /* collectors by index */
 };
 extern struct sn_collector sn_calls_collector;
 
@@ -150,6 +154,16 @@ static inline __attribute__((always_inline)) void sn_call_end(struct sn_call *ca
 	}
 }
 
+/** Every function that collectors are told of. */
+#define SN_CALL_NAMED(name)			       SN_CALL_NAME_##name,
+#define CALL(group, type, name, parameters, arguments) SN_CALL_NAMED(name)
+enum sn_call_name {
+	SN_CALLS_BY_HAND(SN_CALL_NAMED)
+#include "runtime/calls/list.h"
+		SN_CALL_NAMES
+};
+#undef CALL
+
 /* Any argument as a word: they are integers, pointers, and unions of pointers. */
 #define SN_CALL_WORD(argument)                                                                     \
 	({                                                                                         \
@@ -180,6 +194,8 @@ static inline __attribute__((always_inline)) void sn_call_end(struct sn_call *ca
 			     0)) {                                                                 \
 		const long words_of_call[] = { SN_CALL_ALL_WORDS(__VA_ARGS__) };                   \
 		__builtin_memcpy(call.words, words_of_call, sizeof words_of_call);                 \
+		call.which = SN_CALL_NAME_##name;                                                  \
+		call.frame = __builtin_frame_address(0);                                           \
 		sn_call_tell_before(&call);                                                        \
 	}                                                                                          \
 	(void)0

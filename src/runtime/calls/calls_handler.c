@@ -75,7 +75,7 @@ static void note_asked(uint32_t groups)
 void sn_calls_ask_long(const struct sn_collector *collector, uint32_t groups, uint64_t least_ns)
 {
 	for (uint32_t left = groups; left; left &= left - 1)
-		sn_calls.long_askers[__builtin_ctz(left)] |= (uint8_t)(1u << collector->index);
+		sn_calls.long_askers[__builtin_ctz(left)] |= (uint16_t)(1u << collector->index);
 	/* the counter runs at 1 GHz or more everywhere: fewer ticks are too short */
 	sn_calls.long_ticks = least_ns;
 	note_asked(groups);
@@ -85,15 +85,15 @@ void sn_calls_ask(struct sn_thread *thread, const struct sn_collector *collector
 		  bool is_asked)
 {
 	struct sn_calls_part *part = sn_calls_part_of(thread);
-	uint8_t bit = (uint8_t)(1u << collector->index);
+	uint16_t bit = (uint16_t)(1u << collector->index);
 
 	/* a handler may come between, and ask for another collector */
 	for (uint32_t left = groups; left; left &= left - 1) {
-		_Atomic uint8_t *askers = &part->askers[__builtin_ctz(left)];
+		_Atomic uint16_t *askers = &part->askers[__builtin_ctz(left)];
 		if (is_asked)
 			atomic_fetch_or_explicit(askers, bit, memory_order_relaxed);
 		else
-			atomic_fetch_and_explicit(askers, (uint8_t)~bit, memory_order_relaxed);
+			atomic_fetch_and_explicit(askers, (uint16_t)~bit, memory_order_relaxed);
 	}
 	if (is_asked)
 		note_asked(groups);
@@ -104,7 +104,7 @@ void sn_calls_ask_some(struct sn_thread *thread, const struct sn_collector *coll
 {
 	struct sn_calls_part *part = sn_calls_part_of(thread);
 
-	part->some_asker = is_asked ? (uint8_t)(1u << collector->index) : 0;
+	part->some_asker = is_asked ? (uint16_t)(1u << collector->index) : 0;
 	for (int i = 0; is_asked && i < SN_CALL_SLOTS; i++)
 		part->left[i] = 1;
 }

@@ -40,4 +40,12 @@ CALL(SN_WAIT_CONDITION, int, pthread_barrier_wait, (pthread_barrier_t *barrier),
 CALL(SN_WAIT_CONDITION, int, cnd_wait, (cnd_t *condition, mtx_t *mutex), (condition, mutex))
 CALL(SN_WAIT_CONDITION, int, cnd_timedwait, (cnd_t *condition, mtx_t *mutex, const struct timespec *until), (condition, mutex, until))
 CALL(SN_WAIT_CONDITION, int, thrd_join, (thrd_t thread, int *value), (thread, value))
+CALL(SN_WAIT_CONDITION, int, pthread_clockjoin_np, (pthread_t thread, void **value, clockid_t clock, const struct timespec *until), (thread, value, clock, until))
+CALL(SN_WAIT_CONDITION, int, sem_clockwait, (sem_t *semaphore, clockid_t clock, const struct timespec *until), (semaphore, clock, until))
+CALL(SN_WAIT_LOCK, int, pthread_mutex_clocklock, (pthread_mutex_t *mutex, clockid_t clock, const struct timespec *until), (mutex, clock, until))
+CALL(SN_WAIT_LOCK, int, mtx_timedlock, (mtx_t *mutex, const struct timespec *until), (mutex, until))
+CALL(SN_WAIT_LOCK, int, pthread_rwlock_timedrdlock, (pthread_rwlock_t *lock, const struct timespec *until), (lock, until))
+CALL(SN_WAIT_LOCK, int, pthread_rwlock_timedwrlock, (pthread_rwlock_t *lock, const struct timespec *until), (lock, until))
+CALL(SN_WAIT_LOCK, int, pthread_rwlock_clockrdlock, (pthread_rwlock_t *lock, clockid_t clock, const struct timespec *until), (lock, clock, until))
+CALL(SN_WAIT_LOCK, int, pthread_rwlock_clockwrlock, (pthread_rwlock_t *lock, clockid_t clock, const struct timespec *until), (lock, clock, until))
 /* clang-format on */

@@ -6,6 +6,21 @@
 
 void sn_locks_leave(void);
 void sn_locks_watch(void);
+
+/** What takes the place of our wrappers where every lock is traced. */
+struct sn_locks_traced {
+	int (*lock_mutex)(pthread_mutex_t *mutex);
+	int (*read_lock)(pthread_rwlock_t *lock);
+	int (*write_lock)(pthread_rwlock_t *lock);
+	int (*wait_for_semaphore)(sem_t *semaphore);
+};
+/** At install, once and for good. `traced` is borrowed. */
+void sn_locks_trace(const struct sn_locks_traced *traced);
+/* libc's functions, for what is known to wait: who asked for calls is told. */
+int sn_locks_wait_mutex(pthread_mutex_t *mutex);
+int sn_locks_wait_read(pthread_rwlock_t *lock);
+int sn_locks_wait_write(pthread_rwlock_t *lock);
+int sn_locks_wait_semaphore(sem_t *semaphore);
 /** Whether pc is in a wrapper that reads no clock: its cost is not counted call by call, but by the
  *  samples that meet it. */
 bool sn_locks_hold(uint64_t pc);

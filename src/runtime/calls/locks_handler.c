@@ -39,6 +39,21 @@ static inline bool has_no_reader(const pthread_rwlock_t *lock)
 	sn_call_end(&call, result);                                                                \
 	return result
 
+__attribute__((noinline)) int sn_locks_wait_mutex(pthread_mutex_t *mutex)
+{
+	TIMED_LOCK(pthread_mutex_lock, mutex);
+}
+
+__attribute__((noinline)) int sn_locks_wait_read(pthread_rwlock_t *lock)
+{
+	TIMED_LOCK(pthread_rwlock_rdlock, lock);
+}
+
+__attribute__((noinline)) int sn_locks_wait_write(pthread_rwlock_t *lock)
+{
+	TIMED_LOCK(pthread_rwlock_wrlock, lock);
+}
+
 static __attribute__((noinline)) int lock_held_mutex(pthread_mutex_t *mutex)
 {
 	if (sn_is_active()) {
@@ -46,7 +61,7 @@ static __attribute__((noinline)) int lock_held_mutex(pthread_mutex_t *mutex)
 		if (tried != EBUSY)
 			return tried;
 	}
-	TIMED_LOCK(pthread_mutex_lock, mutex);
+	return sn_locks_wait_mutex(mutex);
 }
 
 static __attribute__((noinline)) int read_held_lock(pthread_rwlock_t *lock)
@@ -56,7 +71,7 @@ static __attribute__((noinline)) int read_held_lock(pthread_rwlock_t *lock)
 		if (tried != EBUSY && tried != EAGAIN)
 			return tried;
 	}
-	TIMED_LOCK(pthread_rwlock_rdlock, lock);
+	return sn_locks_wait_read(lock);
 }
 
 static __attribute__((noinline)) int write_held_lock(pthread_rwlock_t *lock)
@@ -66,7 +81,7 @@ static __attribute__((noinline)) int write_held_lock(pthread_rwlock_t *lock)
 		if (tried != EBUSY)
 			return tried;
 	}
-	TIMED_LOCK(pthread_rwlock_wrlock, lock);
+	return sn_locks_wait_write(lock);
 }
 
 static int lock_watched(pthread_mutex_t *mutex)
@@ -110,6 +125,17 @@ SN_EXPORT int pthread_rwlock_wrlock(pthread_rwlock_t *lock)
 	return __atomic_load_n(&write_lock, __ATOMIC_RELAXED)(lock);
 }
 
+/* Who traces every lock; NULL: nobody. */
+static const struct sn_locks_traced *traced;
+
+void sn_locks_trace(const struct sn_locks_traced *functions)
+{
+	traced = functions;
+	__atomic_store_n(&lock_mutex, traced->lock_mutex, __ATOMIC_RELAXED);
+	__atomic_store_n(&read_lock, traced->read_lock, __ATOMIC_RELAXED);
+	__atomic_store_n(&write_lock, traced->write_lock, __ATOMIC_RELAXED);
+}
+
 void sn_locks_leave(void)
 {
 	lock_mutex = sn_calls_real.real_pthread_mutex_lock;
@@ -119,14 +145,14 @@ void sn_locks_leave(void)
 
 void sn_locks_watch(void)
 {
-	if (__atomic_load_n(&lock_mutex, __ATOMIC_RELAXED) == lock_watched)
+	if (traced || __atomic_load_n(&lock_mutex, __ATOMIC_RELAXED) == lock_watched)
 		return;
 	__atomic_store_n(&lock_mutex, lock_watched, __ATOMIC_RELAXED);
 	__atomic_store_n(&read_lock, read_lock_watched, __ATOMIC_RELAXED);
 	__atomic_store_n(&write_lock, write_lock_watched, __ATOMIC_RELAXED);
 }
 
-static __attribute__((noinline)) int wait_for_semaphore(sem_t *semaphore)
+__attribute__((noinline)) int sn_locks_wait_semaphore(sem_t *semaphore)
 {
 	struct sn_call call;
 	SN_CALL_BEGIN(call, SN_WAIT_CONDITION, sem_wait, semaphore);
@@ -139,10 +165,12 @@ static __attribute__((noinline)) int wait_for_semaphore(sem_t *semaphore)
 /* Its value is the first word. */
 SN_EXPORT int sem_wait(sem_t *semaphore)
 {
+	if (__builtin_expect(traced != NULL, 0))
+		return traced->wait_for_semaphore(semaphore);
 	bool is_above_zero = __atomic_load_n((unsigned *)(void *)semaphore, __ATOMIC_RELAXED) != 0;
 
 	return is_above_zero && sn_calls_real.real_sem_wait ? sn_calls_real.real_sem_wait(semaphore)
-							    : wait_for_semaphore(semaphore);
+							    : sn_locks_wait_semaphore(semaphore);
 }
 
 bool sn_locks_hold(uint64_t pc)
@@ -181,7 +209,7 @@ SN_EXPORT int pthread_rwlockattr_setpshared(pthread_rwlockattr_t *attr, int shar
 
 SN_EXPORT int pthread_mutex_timedlock(pthread_mutex_t *mutex, const struct timespec *until)
 {
-	if (is_free(mutex))
+	if (is_free(mutex) && !traced)
 		return REAL_CALL(pthread_mutex_timedlock)(mutex, until);
 	TIMED_LOCK(pthread_mutex_timedlock, mutex, until);
 }

@@ -32,7 +32,7 @@ enum {
 	SN_SIGNAL = SIGSTKFLT,	  /* standard and unused on Linux: coalesces when blocked */
 	SN_SIGNAL_TRAP = SIGTRAP, /* perf events come by this where the kernel can: cheaper */
 	SN_BLOCKS_MAX = 32768,	  /* threads alive at one time */
-	SN_BLOCK_BYTES = 448 << 10,
+	SN_BLOCK_BYTES = 640 << 10,
 	SN_STACK_BYTES = 64 << 10, /* for handlers, in the block */
 	SN_CACHE_BYTES = 64 << 10,
 	SN_FRAMES_MAX = 8192, /* and half of it again for a creator's stack */

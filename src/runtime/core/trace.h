@@ -40,6 +40,17 @@ static inline void sn_trace_lose(enum sn_trace_kind kind)
 	atomic_fetch_add_explicit(&sn_trace_header()->lost[kind], 1, memory_order_relaxed);
 }
 
+/** Whether a function of ours that was writing has been left by longjmp: its frame lies no further out
+ * than that of the one that writes now, and both are on the thread's own stack. */
+static inline bool sn_trace_is_abandoned(const struct sn_thread *self, uint64_t holder,
+					 uint64_t frame)
+{
+	uint64_t bytes = self->stack_end - self->stack_start;
+
+	return holder <= frame && holder - self->stack_start < bytes &&
+	       frame - self->stack_start < bytes;
+}
+
 /** Where the next event goes, with room for `bytes`. NULL: a new piece is to be taken. */
 static inline uint8_t *sn_trace_room(const struct sn_trace_writer *writer, uint32_t bytes)
 {

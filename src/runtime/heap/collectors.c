@@ -1,10 +1,11 @@
-/* The list of collectors (core/collectors.h) of the runtime that traces the heap: one more. */
+/* The list of collectors (core/collectors.h) of the runtime that traces the heap, too. */
 #include "runtime/core/collectors.h"
 
 #include "runtime/heap/heap.h"
+#include "runtime/sync/sync.h"
 
 struct sn_collector *const sn_collectors[] = {
 	SN_COLLECTORS(SN_COLLECTOR_LISTED)     /* every runtime's */
-	SN_COLLECTOR_LISTED(sn_heap_collector) /* and this one */
-	NULL
+	SN_COLLECTOR_LISTED(sn_sync_collector) /* and these */
+	SN_COLLECTOR_LISTED(sn_heap_collector) NULL
 };

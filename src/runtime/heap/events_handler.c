@@ -111,16 +111,6 @@ static inline void write_release(struct sn_heap_stream *stream, uint32_t thread_
 
 /* ---- who writes ---- */
 
-/* A holder whose frame lies no further out than ours has been left by longjmp, if both are on the
- * thread's own stack. */
-static bool is_abandoned(const struct sn_thread *self, uint64_t holder, uint64_t frame)
-{
-	uint64_t bytes = self->stack_end - self->stack_start;
-
-	return holder <= frame && holder - self->stack_start < bytes &&
-	       frame - self->stack_start < bytes;
-}
-
 /* The stream to write to, held from here on: the second one if a signal interrupted the first. */
 static inline struct sn_heap_stream *hold(struct sn_thread *self, struct sn_heap_thread *heap,
 					  const uint64_t *frame)
@@ -129,7 +119,7 @@ static inline struct sn_heap_stream *hold(struct sn_thread *self, struct sn_heap
 
 	for (unsigned i = 0; i < 2; i++) {
 		struct sn_heap_stream *stream = &heap->streams[i];
-		if (stream->holder && !is_abandoned(self, stream->holder, at))
+		if (stream->holder && !sn_trace_is_abandoned(self, stream->holder, at))
 			continue;
 		if (stream->holder)
 			heap->paths.frame_count = 0;

@@ -13,4 +13,7 @@
 
 extern struct sn_collector sn_waits_collector;
 
+/** Ticks of the time-stamp counter as ns, by the whole run so far. */
+int64_t sn_waits_ns_of_ticks(uint64_t ticks, int64_t now_ns);
+
 #endif

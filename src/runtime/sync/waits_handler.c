@@ -23,8 +23,8 @@ static void expect_long(struct sn_thread *self, uint32_t kinds, bool are_long)
 	sn_calls_ask(self, &sn_waits_collector, kinds, are_long);
 }
 
-/* Ticks to ns by the whole run so far: it is at least as long as the wait. */
-static int64_t ns_of_ticks(uint64_t ticks, int64_t now_ns)
+/* The run is at least as long as the wait. */
+int64_t sn_waits_ns_of_ticks(uint64_t ticks, int64_t now_ns)
 {
 	uint64_t since = __builtin_ia32_rdtsc() - sn_config.start_tsc;
 	int64_t elapsed_ns = now_ns - sn_config.start_tsc_ns;
@@ -125,7 +125,7 @@ static void end_long_wait(struct sn_thread *self, struct waits *waits, const str
 {
 	if (!sn_enter(self))
 		return;
-	int64_t now_ns = sn_now_ns(), duration_ns = ns_of_ticks(call->ticks, now_ns);
+	int64_t now_ns = sn_now_ns(), duration_ns = sn_waits_ns_of_ticks(call->ticks, now_ns);
 	if (is_too_short(duration_ns)) {
 		expect_long(self, 1u << call->group, false);
 		if (is_open)

@@ -1,0 +1,314 @@
+/* Reads the entries of locks, and sums them by object and site. */
+#include "locks/locks.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/text.h"
+#include "locks/parts.h"
+
+const char *sn_lock_kind_name(enum sn_sync_kind kind)
+{
+	static const char *const names[SN_SYNC_KINDS] = {
+		"mutex",     "rwlock_read", "rwlock_write", "spin", "semaphore",
+		"condition", "barrier",	    "join",	    "once", "futex",
+	};
+
+	return kind < SN_SYNC_KINDS ? names[kind] : "unknown";
+}
+
+/* ---- sites ---- */
+
+static struct sn_site site_of(struct sn_lock_reader *reader, uint32_t process, uint32_t path)
+{
+	const struct sn_experiment *e = reader->program->experiment;
+	size_t low = 0, high = e->trace_paths.count;
+	uint64_t *place;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		const struct sn_trace_path *p = &e->trace_paths.items[middle];
+
+		if (p->process < process || (p->process == process && p->id < path))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (!path || low == e->trace_paths.count || e->trace_paths.items[low].process != process ||
+	    e->trace_paths.items[low].id != path)
+		return (struct sn_site){ SN_NONE, SN_NONE };
+	place = sn_map_put(&reader->site_of_stack, e->trace_paths.items[low].stack, NULL);
+	if (!*place) {
+		sn_vec_push(&reader->sites,
+			    sn_site_of(reader->program, e->trace_paths.items[low].stack));
+		*place = reader->sites.count;
+	}
+	return reader->sites.items[*place - 1];
+}
+
+/* ---- entries ---- */
+
+static bool is_sound(const struct sn_sync_entry *entry)
+{
+	return entry->type < SN_SYNC_TYPES && entry->kind < SN_SYNC_KINDS;
+}
+
+static void entry_take(struct sn_lock_reader *reader, const struct sn_trace_item *item, int32_t tid,
+		       const struct sn_sync_entry *entry)
+{
+	const struct sn_trace_clock *clock = &reader->pieces.clocks[item->process];
+	struct sn_lock_event event = { .entry = entry,
+				       .process = item->process,
+				       .tid = tid,
+				       .thread_index = item->piece->thread_index };
+
+	if (!is_sound(entry)) {
+		reader->locks->damaged++;
+		return;
+	}
+	if (entry->type == SN_SYNC_NONE || entry->type == SN_SYNC_TIME)
+		return;
+	event.site = site_of(reader, item->process, entry->path);
+	event.begin_ns = sn_trace_time_ns(clock, entry->begin_tsc);
+	event.end_ns = sn_trace_time_ns(clock, entry->begin_tsc + entry->ticks);
+	event.is_open = entry->type == SN_SYNC_WAIT && entry->ticks == SN_SYNC_OPEN;
+	switch (entry->type) {
+	case SN_SYNC_COUNT:
+		sn_vec_push(&reader->counts, event);
+		break;
+	case SN_SYNC_WAIT:
+		sn_vec_push(&reader->waits, event);
+		break;
+	case SN_SYNC_RELEASE:
+		sn_vec_push(&reader->releases, event);
+		break;
+	default:
+		sn_vec_push(&reader->orders, event);
+		break;
+	}
+}
+
+static void piece_read(struct sn_lock_reader *reader, const struct sn_trace_item *item)
+{
+	const struct sn_sync_entry *entries = (const void *)(item->piece + 1);
+	size_t count = (item->bytes - sizeof(*item->piece)) / sizeof(*entries);
+	int32_t tid = 0;
+
+	if (count && entries[0].type == SN_SYNC_TIME)
+		tid = (int32_t)entries[0].holder;
+	if (tid)
+		*sn_map_put(&reader->creators,
+			    (uint64_t)item->process << 32 | item->piece->thread_index, NULL) =
+			entries[0].gate;
+	for (size_t i = 0; i < count; i++)
+		entry_take(reader, item, tid, &entries[i]);
+}
+
+static struct sn_trace_instant last_instant(const struct sn_trace_item *item)
+{
+	const struct sn_sync_entry *first = (const void *)(item->piece + 1);
+
+	if (item->bytes >= sizeof(*item->piece) + sizeof(*first) && first->type == SN_SYNC_TIME)
+		return (struct sn_trace_instant){ first->begin_tsc, (int64_t)first->ticks };
+	return (struct sn_trace_instant){ item->piece->base_tsc, item->piece->base_ns };
+}
+
+/* ---- objects ---- */
+
+/* Those of one name are one, also of several processes: so are copies of a fork. */
+static void objects_name(struct sn_lock_reader *reader)
+{
+	struct sn_lock_names *names = sn_lock_names_new(reader->program->experiment);
+	struct sn_map by_address = { 0 }, by_name = { 0 };
+	struct sn_lock_event *lists[] = { reader->counts.items, reader->waits.items,
+					  reader->releases.items, reader->orders.items };
+	size_t counts[] = { reader->counts.count, reader->waits.count, reader->releases.count,
+			    reader->orders.count };
+
+	for (size_t l = 0; l < 4; l++) {
+		for (size_t i = 0; i < counts[l]; i++) {
+			struct sn_lock_event *event = &lists[l][i];
+			uint64_t *place = sn_map_put(&by_address,
+						     sn_hash_u64(event->entry->object) ^
+							     event->process * 0x9e37ULL,
+						     NULL);
+			struct sn_text text = { 0 };
+			uint64_t *named;
+
+			if (*place) {
+				event->object = (uint32_t)*place - 1;
+				continue;
+			}
+			if (!sn_lock_names_find(names, event->process, event->entry->object, &text))
+				sn_text_addf(&text, "0x%llx",
+					     (unsigned long long)event->entry->object);
+			named = sn_map_put(&by_name, sn_hash_bytes(text.chars, text.length), NULL);
+			if (!*named) {
+				sn_vec_push(
+					&reader->locks->objects,
+					(struct sn_lock_object){
+						sn_arena_strdup(&reader->locks->arena, text.chars),
+						event->entry->object });
+				*named = reader->locks->objects.count;
+			}
+			*place = *named;
+			event->object = (uint32_t)*named - 1;
+			sn_text_free(&text);
+		}
+	}
+	sn_map_free(&by_address);
+	sn_map_free(&by_name);
+	sn_lock_names_free(names);
+}
+
+/* ---- waits ---- */
+
+/* One that began in a piece that was given back meanwhile was written again when it ended. */
+static void waits_join(struct sn_lock_reader *reader)
+{
+	struct sn_map ended = { 0 };
+	size_t kept = 0;
+
+	for (size_t i = 0; i < reader->waits.count; i++) {
+		const struct sn_lock_event *wait = &reader->waits.items[i];
+
+		if (!wait->is_open)
+			*sn_map_put(&ended,
+				    sn_hash_u64(wait->entry->begin_tsc) ^
+					    sn_hash_u64((uint64_t)wait->process << 32 |
+							(uint32_t)wait->tid),
+				    NULL) = 1;
+	}
+	for (size_t i = 0; i < reader->waits.count; i++) {
+		const struct sn_lock_event *wait = &reader->waits.items[i];
+
+		if (!wait->is_open ||
+		    !sn_map_get(&ended, sn_hash_u64(wait->entry->begin_tsc) ^
+						sn_hash_u64((uint64_t)wait->process << 32 |
+							    (uint32_t)wait->tid)))
+			reader->waits.items[kept++] = *wait;
+	}
+	reader->waits.count = kept;
+	sn_map_free(&ended);
+}
+
+/* One that never ended lasts as long as its thread. */
+static void waits_close(struct sn_lock_reader *reader)
+{
+	const struct sn_experiment *e = reader->program->experiment;
+	struct sn_map ends = { 0 };
+
+	for (size_t t = 0; t < e->threads.count; t++)
+		*sn_map_put(&ends,
+			    (uint64_t)e->threads.items[t].process << 32 |
+				    (uint32_t)e->threads.items[t].tid,
+			    NULL) = (uint64_t)e->threads.items[t].end_ns;
+	for (size_t i = 0; i < reader->waits.count; i++) {
+		struct sn_lock_event *wait = &reader->waits.items[i];
+		const uint64_t *end =
+			sn_map_get(&ends, (uint64_t)wait->process << 32 | (uint32_t)wait->tid);
+
+		if (wait->is_open)
+			wait->end_ns = (double)(end ? (int64_t)*end
+						    : e->processes.items[wait->process].end_ns);
+		wait->end_ns = fmax(wait->end_ns, wait->begin_ns);
+	}
+	sn_map_free(&ends);
+}
+
+/* ---- sums ---- */
+
+static struct sn_lock_use *use_of(struct sn_lock_reader *reader, struct sn_map *index,
+				  const struct sn_lock_event *event)
+{
+	uint64_t key = sn_hash_u64((uint64_t)event->site.function << 32 | event->site.line) ^
+		       sn_hash_u64((uint64_t)event->object << 8 | event->entry->kind);
+	uint64_t *place = sn_map_put(index, key, NULL);
+
+	if (!*place) {
+		sn_vec_push(&reader->locks->uses, (struct sn_lock_use){ .object = event->object,
+									.kind = event->entry->kind,
+									.site = event->site });
+		*place = reader->locks->uses.count;
+	}
+	return &reader->locks->uses.items[*place - 1];
+}
+
+static void uses_sum(struct sn_lock_reader *reader)
+{
+	struct sn_locks *locks = reader->locks;
+	struct sn_map index = { 0 };
+
+	for (size_t i = 0; i < reader->counts.count; i++)
+		use_of(reader, &index, &reader->counts.items[i])->acquisitions +=
+			reader->counts.items[i].entry->count;
+	for (size_t i = 0; i < reader->waits.count; i++) {
+		const struct sn_lock_event *wait = &reader->waits.items[i];
+		struct sn_lock_use *use = use_of(reader, &index, wait);
+
+		use->acquisitions += wait->entry->flags & SN_SYNC_ACQUIRED;
+		use->contended++;
+		use->wait_ns += (uint64_t)(wait->end_ns - wait->begin_ns);
+	}
+	for (size_t i = 0; i < locks->uses.count; i++) {
+		locks->acquisitions += locks->uses.items[i].acquisitions;
+		locks->contended += locks->uses.items[i].contended;
+		locks->wait_ns += locks->uses.items[i].wait_ns;
+	}
+	sn_map_free(&index);
+}
+
+sn_status sn_locks_read(const struct sn_program *program, struct sn_locks **out,
+			struct sn_error *err)
+{
+	struct sn_lock_reader reader = { .program = program,
+					 .locks = sn_alloc_zeroed(1, sizeof(*reader.locks)) };
+	sn_status status = sn_trace_pieces_open(&reader.pieces, program->experiment, SN_TRACE_SYNC,
+						last_instant, err);
+
+	if (status != SN_OK) {
+		sn_locks_free(reader.locks);
+		return status;
+	}
+	reader.locks->is_traced = reader.pieces.is_traced;
+	for (size_t i = 0; i < reader.pieces.items.count; i++)
+		piece_read(&reader, &reader.pieces.items.items[i]);
+	waits_join(&reader);
+	waits_close(&reader);
+	objects_name(&reader);
+	uses_sum(&reader);
+	sn_locks_blame(&reader);
+	sn_locks_find_cycles(&reader);
+	reader.locks->lost = reader.pieces.lost;
+	reader.locks->damaged += reader.pieces.damaged;
+	for (uint32_t p = 0; p < program->experiment->processes.count; p++) {
+		int64_t ns = sn_trace_overhead_ns(&reader.pieces, p);
+
+		reader.locks->overhead_ns += ns > 0 ? ns : 0;
+		reader.locks->damaged += ns < 0;
+	}
+	sn_map_free(&reader.site_of_stack);
+	sn_vec_free(&reader.sites);
+	sn_map_free(&reader.creators);
+	sn_vec_free(&reader.counts);
+	sn_vec_free(&reader.waits);
+	sn_vec_free(&reader.releases);
+	sn_vec_free(&reader.orders);
+	sn_trace_pieces_close(&reader.pieces);
+	*out = reader.locks;
+	return SN_OK;
+}
+
+void sn_locks_free(struct sn_locks *locks)
+{
+	if (!locks)
+		return;
+	sn_vec_free(&locks->objects);
+	sn_vec_free(&locks->uses);
+	sn_vec_free(&locks->blames);
+	sn_vec_free(&locks->cycles);
+	sn_arena_free(&locks->arena);
+	free(locks);
+}

@@ -1,0 +1,44 @@
+/** What the files that read locks share. */
+#ifndef SN_LOCKS_PARTS_H
+#define SN_LOCKS_PARTS_H
+
+#include "base/map.h"
+#include "locks/locks.h"
+#include "trace/trace.h"
+
+/** An entry with what its piece says of it. */
+struct sn_lock_event {
+	const struct sn_sync_entry *entry;
+	uint32_t process;
+	int32_t tid; /* 0: none of the threads that were measured */
+	uint32_t thread_index;
+	uint32_t object;
+	struct sn_site site;
+	double begin_ns; /* of the experiment */
+	double end_ns;	 /* of a WAIT; of an ORDER: when it last happened */
+	bool is_open;	 /* it never ended */
+};
+
+struct sn_lock_reader {
+	const struct sn_program *program;
+	struct sn_locks *locks;
+	struct sn_trace_pieces pieces;
+	SN_VEC(struct sn_lock_event) counts, waits, releases, orders;
+	struct sn_map site_of_stack; /* stack -> index in sites + 1 */
+	SN_VEC(struct sn_site) sites;
+	struct sn_map creators; /* process and index of a thread -> index of its creator */
+};
+
+/* names.c */
+/** The name of what lies at an address of a process; false, with nothing added: no variable does. */
+struct sn_lock_names;
+struct sn_lock_names *sn_lock_names_new(const struct sn_experiment *experiment);
+bool sn_lock_names_find(struct sn_lock_names *names, uint32_t process, uint64_t address,
+			struct sn_text *out);
+void sn_lock_names_free(struct sn_lock_names *names);
+
+/* blame.c, cycles.c: from the events to the rows */
+void sn_locks_blame(struct sn_lock_reader *reader);
+void sn_locks_find_cycles(struct sn_lock_reader *reader);
+
+#endif
