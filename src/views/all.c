@@ -20,6 +20,7 @@
 	X(processes)                                                                               \
 	X(cpus)                                                                                    \
 	X(categories)                                                                              \
+	X(states)                                                                                  \
 	X(waits)                                                                                   \
 	X(heap)                                                                                    \
 	X(leaks)                                                                                   \
