@@ -74,6 +74,12 @@ void sn_json_string(struct sn_json *json, const char *chars)
 	quoted(json, chars);
 }
 
+void sn_json_raw(struct sn_json *json, const char *value)
+{
+	value_begin(json);
+	fputs(value, json->out);
+}
+
 void sn_json_int(struct sn_json *json, int64_t value)
 {
 	value_begin(json);

@@ -32,6 +32,8 @@ void sn_json_close(struct sn_json *json);
 void sn_json_key(struct sn_json *json, const char *key);
 /** NULL is written as null. */
 void sn_json_string(struct sn_json *json, const char *chars);
+/** A whole value of JSON, as it is. */
+void sn_json_raw(struct sn_json *json, const char *value);
 void sn_json_int(struct sn_json *json, int64_t value);
 void sn_json_uint(struct sn_json *json, uint64_t value);
 /** Shortest form that reads back the same; NaN and infinities are null. */

@@ -369,6 +369,8 @@ static void cell_write_json(struct sn_json *json, const struct sn_column *column
 {
 	if (!cell->is_known)
 		sn_json_null(json);
+	else if (column->kind == SN_CELL_JSON)
+		sn_json_raw(json, cell->text);
 	else if (sn_cell_kind_is_text(column->kind))
 		sn_json_string(json, cell->text);
 	else if (column->kind == SN_CELL_BOOL)

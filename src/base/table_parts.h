@@ -21,7 +21,7 @@ static inline const struct sn_cell *sn_table_cell(const struct sn_table *table, 
 
 static inline bool sn_cell_kind_is_text(enum sn_cell_kind kind)
 {
-	return kind == SN_CELL_TEXT;
+	return kind == SN_CELL_TEXT || kind == SN_CELL_JSON;
 }
 
 /** The title of a column, or its key with blanks. */

@@ -25,6 +25,7 @@ static void cell_add_text(struct sn_text *text, const struct sn_column *column,
 		return;
 	}
 	switch (column->kind) {
+	case SN_CELL_JSON:
 	case SN_CELL_TEXT:
 		for (unsigned i = 0; i < cell->depth && i < DEPTH_SHOWN_MAX; i++)
 			sn_text_add(text, "  ");

@@ -8,6 +8,7 @@
 	X(show)                                                                                    \
 	X(report)                                                                                  \
 	X(vprof)                                                                                   \
+	X(causal)                                                                                  \
 	X(phases)                                                                                  \
 	X(diff)                                                                                    \
 	X(scale)                                                                                   \

@@ -297,6 +297,8 @@ int sn_cli_record_with(const struct sn_args *args, const struct sn_record_option
 	}
 	if (what->is_first_of_several)
 		options.output = NULL;
+	if (what->scratch)
+		options.output = what->scratch;
 	for (size_t i = 0; i < args->given_count; i++)
 		if (!strcmp(args->command->options[args->given[i].option].name, "debug-folder"))
 			sn_vec_push(&folders, args->given[i].value);
@@ -312,7 +314,7 @@ int sn_cli_record_with(const struct sn_args *args, const struct sn_record_option
 	if (sn_record_run(&options, result, &err) != SN_OK) {
 		sn_text_free(&result->experiment_path);
 		sn_error_print(&err);
-	} else {
+	} else if (!what->scratch) {
 		sn_record_archive(result->experiment_path.chars, &options);
 	}
 	sn_vec_free(&folders);

@@ -50,7 +50,8 @@ static void map_decode(struct image *image, const struct sn_record_map *map)
 	}
 	if (kind == SN_MODULE_FILE && (sn_ends_with(path, "/libsonde-runtime.so") ||
 				       sn_ends_with(path, "/libsonde-runtime-trace.so") ||
-				       sn_ends_with(path, "/libsonde-runtime-heap.so"))) {
+				       sn_ends_with(path, "/libsonde-runtime-heap.so") ||
+				       sn_ends_with(path, "/libsonde-runtime-causal.so"))) {
 		kind = SN_MODULE_SONDE;
 		path = (char *)"[sonde]";
 	}

@@ -321,6 +321,7 @@ static const char *const our_names[] = {
 	"*.data",	       /* record, import */
 	"*.live",	       /* the runtime, and record for what it measures from outside */
 	"libsonde-runtime.so", /* record's link beside live files */
+	"causal.tsv",	       /* causal */
 	"gmon.calls",	       /* import of gprof's snapshots */
 	"*.extract",	       /* record */
 	"perf-*.map",	       /* record keeps what just-in-time compilers wrote */

@@ -34,6 +34,7 @@
 #include "record/plans.h"
 #include "record/redact.h"
 #include "record/settings.h"
+#include "record/steer.h"
 #include "record/target.h"
 #include "wire/data.h"
 #include "wire/settings.h"
@@ -175,7 +176,8 @@ static sn_status library_find(struct recording *r, struct sn_error *err)
 	const char *name = r->options->heap ? "libsonde-runtime-heap.so"
 			   : r->options->has_sync || r->options->has_io
 				   ? "libsonde-runtime-trace.so"
-				   : "libsonde-runtime.so";
+			   : r->options->steer ? "libsonde-runtime-causal.so"
+					       : "libsonde-runtime.so";
 	char *path = sn_own_runtime(name);
 
 	if (!path)
@@ -570,6 +572,7 @@ static sn_status gather(struct recording *r, struct sn_error *err)
 	if (r->library.chars && sn_starts_with(r->library.chars, r->live.path.chars))
 		unlink(r->library.chars);
 	sn_plans_remove(r->options, r->live.path.chars);
+	sn_steer_close(r->options->steer);
 	sn_live_folder_remove(&r->live);
 	r->launch.live_folder = NULL;
 	return SN_OK;
@@ -592,6 +595,11 @@ static sn_status refuse_if_not_measurable(struct recording *r, struct sn_error *
 				    "that bit",
 				    r->target.path);
 	case SN_TARGET_STATIC:
+		if (r->options->steer)
+			return sn_error_set(err, SN_ERR_UNSUPPORTED,
+					    "cannot hold up the threads of '%s': it is linked "
+					    "statically, so that nothing of sonde can be in it",
+					    r->target.path);
 		r->is_outside = true;
 		break;
 	case SN_TARGET_DYNAMIC:
@@ -619,6 +627,8 @@ static sn_status prepare(struct recording *r, struct sn_error *err)
 		return status;
 	r->launch.live_folder = r->live.path.chars;
 	status = sn_plans_write(r->options, r->live.path.chars, err);
+	if (status == SN_OK && r->options->steer)
+		status = sn_steer_open(r->options->steer, r->live.path.chars, err);
 	if (status == SN_OK && !r->is_outside)
 		status = library_find(r, err);
 	if (status == SN_OK)
@@ -633,6 +643,7 @@ static void forget(struct recording *r)
 {
 	if (r->live.path.chars) {
 		sn_plans_remove(r->options, r->live.path.chars);
+		sn_steer_close(r->options->steer);
 		sn_live_folder_remove(&r->live);
 	}
 	if (r->result->experiment_path.chars && !r->result->is_joined)
@@ -777,7 +788,12 @@ sn_status sn_record_run(const struct sn_record_options *options, struct sn_recor
 		    options->has_io) /* after the fork, as it has a thread of its own */
 			r.drain = sn_drain_begin(&r.launch, result->experiment_path.chars,
 						 options->max_bytes, r.is_outside);
+		if (options->steer)
+			sn_steer_begin(options->steer);
 		target_wait(&r);
+		result->elapsed_ns = r.launch.elapsed_ns;
+		if (options->steer)
+			sn_steer_end(options->steer);
 		stragglers_wait(&r);
 	}
 	space_warn(&r);

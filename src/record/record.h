@@ -12,6 +12,8 @@
 #include "base/error.h"
 #include "base/text.h"
 
+struct sn_steer; /* record/steer.h */
+
 /** A plan (wire/plan.h) for the module of this identity. */
 struct sn_record_plan {
 	const char *id;
@@ -49,7 +51,10 @@ struct sn_record_options {
 	const struct sn_record_plan *plans;
 	size_t plan_count;
 	bool is_first_of_several; /* a pass that a later one needs: not named by -o */
-	uint32_t every;		  /* one in so many instances is timed; 0: found while running */
+	struct sn_steer *steer;	  /* threads are held up as this says; NULL: not */
+	/* a run of which nothing is kept: its folder, which the caller removes; NULL: an experiment */
+	const char *scratch;
+	uint32_t every; /* one in so many instances is timed; 0: found while running */
 };
 
 struct sn_record_result {
@@ -57,8 +62,9 @@ struct sn_record_result {
 	int exit_signal; /* that ended the target; 0: none */
 	struct sn_text experiment_path;
 	uint64_t data_bytes;
-	int32_t rank;	/* of this record in an MPI launch; -1: none */
-	bool is_joined; /* another record of the launch made the folder */
+	int64_t elapsed_ns; /* of the target */
+	int32_t rank;	    /* of this record in an MPI launch; -1: none */
+	bool is_joined;	    /* another record of the launch made the folder */
 };
 
 /** Runs the target to its end. A process that runs already is sampled until it ends, --duration is

@@ -37,5 +37,7 @@ void sn_settings_text(const struct sn_record_options *o, const char *folder, uin
 		sn_text_addf(text, "follow=%s;", o->follow);
 	if (o->plan_count)
 		sn_text_addf(text, "plans=1;every=%u;", o->every);
+	if (o->steer)
+		sn_text_add(text, "causal=1;");
 	sn_text_addf(text, "dir=%s", folder);
 }

@@ -9,6 +9,7 @@
 	X(loop)                                                                                    \
 	X(whatif)                                                                                  \
 	X(instances)                                                                               \
+	X(causal)                                                                                  \
 	X(calls)                                                                                   \
 	X(tree)                                                                                    \
 	X(callers)                                                                                 \

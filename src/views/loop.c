@@ -165,8 +165,15 @@ static const struct sn_loop_part facts = { put_facts, write_facts }, kin = { put
 
 /* Keep in the order in which the page shows them. */
 static const struct sn_loop_part *const parts[] = {
-	&facts,		 &kin,	  &sn_loop_threads, &sn_loop_callers, &sn_loop_instances,
-	&sn_loop_static, &source, &machine_code,
+	&facts,
+	&kin,
+	&sn_loop_threads,
+	&sn_loop_callers,
+	&sn_loop_instances,
+	&sn_loop_causal,
+	&sn_loop_static,
+	&source,
+	&machine_code,
 };
 enum { PARTS = sizeof(parts) / sizeof(*parts) };
 

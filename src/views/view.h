@@ -44,6 +44,7 @@ enum sn_view_need {
 	SN_VIEW_NEEDS_MPI = 16,	     /* the trace of MPI; likewise */
 	SN_VIEW_NEEDS_LOCKS = 128,   /* the trace of locks; likewise */
 	SN_VIEW_NEEDS_INSTANCES = 8, /* loops that were counted; a report without leaves it out */
+	SN_VIEW_NEEDS_CAUSAL = 256,  /* causal experiments; a report without leaves it out */
 };
 
 /**

@@ -16,7 +16,6 @@ import sys
 
 # Names that only tests, fuzz targets or benchmarks use, and why they are kept.
 FOR_TESTS = {
-    'sn_breakpoint_set': 'causal experiments and the search are about to',
     'sn_bytes_busy_wait': 'what waits, on bytes alone: the product asks the same of loops of images',
     'sn_extract_write': 'the steps of an extract in one: tests and the fuzz corpus need no recorded run',
     'sn_history_open_memory': 'the fuzz target has bytes and no file',

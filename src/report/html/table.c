@@ -43,7 +43,8 @@ static void add_numbers(struct sn_page *page, const struct sn_table *table, size
 
 void sn_report_add_column(struct sn_page *page, const struct sn_table *table, size_t column)
 {
-	if (table->columns[column].kind == SN_CELL_TEXT)
+	if (table->columns[column].kind == SN_CELL_TEXT ||
+	    table->columns[column].kind == SN_CELL_JSON)
 		add_texts(page, table, column);
 	else
 		add_numbers(page, table, column);
@@ -54,7 +55,7 @@ const char *sn_report_column_kind(const struct sn_column *column)
 	static const char *const kinds[] = {
 		[SN_CELL_TEXT] = "text",    [SN_CELL_INT] = "integer",	 [SN_CELL_REAL] = "real",
 		[SN_CELL_SECONDS] = "real", [SN_CELL_DURATION] = "real", [SN_CELL_SHARE] = "share",
-		[SN_CELL_BOOL] = "bool",
+		[SN_CELL_BOOL] = "bool",    [SN_CELL_JSON] = "text",
 	};
 
 	return kinds[column->kind];

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "causal/log.h"
 #include "report/model/model_parts.h"
 #include "trace/trace.h"
 
@@ -14,7 +15,8 @@ static bool is_wanted(const struct sn_report *report, const struct sn_view *view
 	if ((view->needs & SN_VIEW_NEEDS_HEAP && !sn_trace_has(e, SN_TRACE_HEAP)) ||
 	    (view->needs & SN_VIEW_NEEDS_MPI && !sn_trace_has(e, SN_TRACE_MPI)) ||
 	    (view->needs & SN_VIEW_NEEDS_LOCKS && !sn_trace_has(e, SN_TRACE_SYNC)) ||
-	    (view->needs & SN_VIEW_NEEDS_INSTANCES && !e->instances.count))
+	    (view->needs & SN_VIEW_NEEDS_INSTANCES && !e->instances.count) ||
+	    (view->needs & SN_VIEW_NEEDS_CAUSAL && !sn_causal_log_exists(e->path)))
 		return false;
 	return (options->has_tables && view->is_in_report) ||
 	       (options->has_details && view->page_title);

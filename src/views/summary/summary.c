@@ -566,6 +566,7 @@ struct sn_summary *sn_summary_new(const struct sn_profile *profile,
 	sn_wait_groups_find(profile, profile->is_at_work, &s->waits);
 	warnings_find(s, structures);
 	sn_summary_add_heap(s);
+	sn_summary_add_causal(s);
 	verdict_find(s, whatif);
 	return s;
 }
@@ -665,6 +666,8 @@ void sn_summary_write_json(const struct sn_summary *s, struct sn_json *json)
 		sn_json_member_null(json, "rate_reason");
 	sn_verdict_write_json(&s->verdict, json);
 	sn_summary_write_heap(s, json);
+	if (s->causal_words)
+		sn_json_member_string(json, "causal", s->causal_words);
 	sn_json_key(json, "warnings");
 	sn_json_array(json);
 	for (size_t i = 0; i < s->warnings.count; i++)

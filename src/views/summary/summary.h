@@ -67,7 +67,8 @@ struct sn_summary {
 	double threads_spin_s;	  /* of the CPU time: waiting actively */
 	const char *hint;	  /* a sentence on the hottest loop, or NULL */
 	struct sn_answer verdict;
-	const char *heap_words; /* a sentence on the heap; NULL: it was not traced */
+	const char *causal_words; /* a sentence on causal experiments; NULL: none were made */
+	const char *heap_words;	  /* a sentence on the heap; NULL: it was not traced */
 	struct sn_heap_sums heap;
 };
 
@@ -86,6 +87,9 @@ void sn_summary_free(struct sn_summary *summary);
 /* summary/memory.c: the heap, where it was traced */
 void sn_summary_add_heap(struct sn_summary *summary);
 void sn_summary_write_heap(const struct sn_summary *summary, struct sn_json *json);
+
+/* summary/causal.c: causal experiments, where they were made */
+void sn_summary_add_causal(struct sn_summary *summary);
 
 /** The page for people: 100 columns unless `width` says otherwise (0). */
 void sn_summary_print(const struct sn_summary *summary, FILE *out, bool is_utf8, unsigned width);

@@ -661,6 +661,8 @@ void sn_summary_print(const struct sn_summary *s, FILE *out, bool is_utf8, unsig
 	put_shares(&page, &line);
 	sn_page_put_line(&page, &line);
 	put_compile(&page, &line);
+	if (s->causal_words)
+		sn_page_put_wrapped(&page, &line, " If it were faster: ", s->causal_words);
 	if (s->heap_words)
 		sn_page_put_wrapped(&page, &line, " Heap: ", s->heap_words);
 	put_notes(&page, &line);

@@ -1,0 +1,56 @@
+/**
+ * From experiments to answers: what a progress step would take if a piece of code were faster, with
+ * intervals, and a verdict. docs/method/causal.md has the method.
+ */
+#ifndef SN_CAUSAL_ESTIMATE_H
+#define SN_CAUSAL_ESTIMATE_H
+
+#include "causal/log.h"
+
+enum sn_causal_verdict {
+	SN_CAUSAL_UNKNOWN,   /* too few experiments, or too much noise */
+	SN_CAUSAL_HELPS,     /* faster code, faster steps */
+	SN_CAUSAL_NOTHING,   /* faster code, the same steps */
+	SN_CAUSAL_CONTENDED, /* faster code, slower steps */
+	SN_CAUSAL_VERDICTS,
+};
+extern const char *const sn_causal_verdict_names[SN_CAUSAL_VERDICTS];
+
+enum { SN_CAUSAL_SPEEDUPS_MAX = 16 };
+
+/** One speed-up of the curve. `effect` is the relative change of a step's time: 0.11 is 11 % less. */
+struct sn_causal_point {
+	double speedup, effect, low, high; /* 95 % by block; NaN for fewer than two */
+	uint32_t experiments;
+};
+
+struct sn_causal_answer {
+	uint32_t candidate;
+	enum sn_causal_verdict verdict;
+	double slope, slope_low, slope_high; /* effect by speed-up; NaN: unknown */
+	double up_to; /* the speed-up from which on more brings no more; NaN: not known, or none */
+	struct sn_causal_point points[SN_CAUSAL_SPEEDUPS_MAX];
+	size_t point_count;
+};
+
+struct sn_causal_answers {
+	SN_VEC(struct sn_causal_answer) rows; /* most helpful first */
+	double rate_per_s;		      /* of progress, in baselines */
+	/* of baselines held against baselines as if they were experiments, the share whose 95 %
+	 * interval leaves zero out; NaN: too few */
+	double false_alarm_rate;
+	double delay_error_share; /* of the pauses: what they took too long and nothing set off */
+};
+
+void sn_causal_answers_find(const struct sn_causal_log *log, struct sn_causal_answers *out);
+void sn_causal_answers_free(struct sn_causal_answers *answers);
+
+/** Half the width of a candidate's interval of its slope; INFINITY where there is none yet. `blocks`
+ *  gets how many blocks it rests on. For who decides what to measure next. */
+double sn_causal_slope_width(const struct sn_causal_log *log, int32_t candidate, uint32_t *blocks);
+
+/** What the program would gain at most from more of this code (the largest effect's point; NULL:
+ *  none). */
+const struct sn_causal_point *sn_causal_best_point(const struct sn_causal_answer *answer);
+
+#endif

@@ -1,0 +1,531 @@
+/* Candidates and progress points, from what a first run has shown. */
+#include "causal/page.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/stats.h"
+#include "base/text.h"
+#include "code/image.h"
+#include "code/structure.h"
+#include "profile/rank.h"
+
+enum { TOP_UNLESS_SAID = 5 };
+
+/* Candidates with less of the CPU time are left out where nobody named them: they cannot be told from
+ * noise. */
+#define SHARE_LEAST 0.01
+
+struct maker {
+	struct sn_causal_control *page;
+	struct sn_causal_log *log;
+	const struct sn_analysis *analysis;
+	bool with_callees;
+};
+
+struct sn_causal_control *sn_causal_page_new(void)
+{
+	struct sn_causal_control *page = aligned_alloc(64, (sizeof(*page) + 63) & ~(size_t)63);
+
+	if (!page)
+		page = sn_alloc(SIZE_MAX); /* says so and ends */
+	memset(page, 0, sizeof(*page));
+	page->magic = SN_CAUSAL_MAGIC;
+	page->version = SN_CAUSAL_VERSION;
+	page->file_bytes = sizeof(*page);
+	atomic_store(&page->experiment, sn_causal_word(1, SN_CAUSAL_NO_TARGET, 0));
+	return page;
+}
+
+/* ---- code ---- */
+
+static int hex_digit(char c)
+{
+	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* The number of a module in the page, made if new; -1: it has no build-id, or there is no room. */
+static int page_module(struct sn_causal_control *page, const char *build_id)
+{
+	struct sn_causal_module module = { .id_bytes = 0 };
+
+	for (; build_id[0] && build_id[1]; build_id += 2) {
+		int high = hex_digit(build_id[0]), low = hex_digit(build_id[1]);
+
+		if (high < 0 || low < 0 || module.id_bytes == SN_CAUSAL_ID_MAX)
+			return -1; /* 'h...': a hash of the file, which processes do not know */
+		module.id[module.id_bytes++] = (uint8_t)(high << 4 | low);
+	}
+	for (uint32_t m = 0; m < page->module_count; m++)
+		if (page->modules[m].id_bytes == module.id_bytes &&
+		    !memcmp(page->modules[m].id, module.id, module.id_bytes))
+			return (int)m;
+	if (!module.id_bytes || page->module_count == SN_CAUSAL_MODULES_MAX)
+		return -1;
+	page->modules[page->module_count] = module;
+	return (int)page->module_count++;
+}
+
+/* Half-open ranges of one module. */
+struct code {
+	uint32_t module; /* of the experiment */
+	SN_VEC(struct sn_range) ranges;
+};
+
+static void add_range(struct code *code, uint64_t first, uint64_t end)
+{
+	if (code->ranges.count && sn_vec_last(&code->ranges).end_link_addr == first)
+		sn_vec_last(&code->ranges).end_link_addr = end;
+	else
+		sn_vec_push(&code->ranges, (struct sn_range){ first, end });
+}
+
+/* The blocks of a loop without those of loops within: its exclusive code. */
+static void code_of_loop(const struct sn_loop *loop, struct code *code)
+{
+	const struct sn_function *function = loop->function;
+
+	for (uint32_t b = 0; b < function->block_count; b++)
+		if (function->blocks[b].loop == (int32_t)loop->index)
+			add_range(code, function->blocks[b].link_addr,
+				  function->blocks[b].link_addr + function->blocks[b].size_bytes);
+}
+
+static void code_of_function(const struct sn_function *function, struct code *code)
+{
+	for (uint32_t r = 0; r < function->range_count; r++)
+		add_range(code, function->ranges[r].first_link_addr,
+			  function->ranges[r].end_link_addr);
+}
+
+static void code_of_line(const struct maker *maker, uint32_t line, struct code *code)
+{
+	const struct sn_program *program = maker->analysis->program;
+	const struct sn_program_line *wanted = &program->lines.items[line];
+	const struct sn_function *done = NULL;
+
+	for (size_t p = 0; p < program->places.count; p++) {
+		const struct sn_program_place *place = &program->places.items[p];
+		struct sn_structure *structure;
+		const struct sn_function *function;
+
+		if (place->line != line || (code->ranges.count && place->module != code->module))
+			continue;
+		structure = sn_structures_of(maker->analysis->structures, place->module);
+		function = structure ? sn_structure_function_at(structure, place->link_addr) : NULL;
+		if (!function || function == done)
+			continue;
+		done = function;
+		code->module = place->module;
+		for (uint32_t i = 0; i < function->line_count; i++) {
+			const struct sn_line *row = &function->lines[i];
+
+			if (row->line == wanted->line && row->file && wanted->file &&
+			    !strcmp(row->file, wanted->file) && i + 1 < function->line_count)
+				add_range(code, row->link_addr, row[1].link_addr);
+		}
+	}
+}
+
+static double share_of(const struct maker *maker, const struct code *code)
+{
+	const struct sn_profile *profile = maker->analysis->profile;
+	uint64_t cpu_ns = 0;
+
+	for (size_t p = 0; p < maker->analysis->program->places.count; p++) {
+		const struct sn_program_place *place = &maker->analysis->program->places.items[p];
+
+		for (size_t r = 0; place->module == code->module && r < code->ranges.count; r++)
+			if (place->link_addr - code->ranges.items[r].first_link_addr <
+			    code->ranges.items[r].end_link_addr -
+				    code->ranges.items[r].first_link_addr)
+				cpu_ns += maker->with_callees ? profile->place_inclusive[p].cpu_ns
+							      : profile->places[p].cpu_ns;
+	}
+	return cpu_ns >= profile->total.cpu_ns ? 1 : sn_share(cpu_ns, profile->total.cpu_ns);
+}
+
+static uint32_t log_candidate(struct maker *maker, const struct sn_causal_candidate *candidate)
+{
+	struct sn_causal_log *log = maker->log;
+	struct sn_causal_candidate kept = *candidate;
+
+	for (uint32_t c = 0; c < log->candidates.count; c++)
+		if (!strcmp(log->candidates.items[c].id, candidate->id) &&
+		    !strcmp(log->candidates.items[c].kind, candidate->kind))
+			return c;
+	kept.kind = sn_arena_strdup(&log->arena, candidate->kind);
+	kept.id = sn_arena_strdup(&log->arena, candidate->id);
+	kept.name = sn_arena_strdup(&log->arena, candidate->name);
+	kept.function =
+		sn_arena_strdup(&log->arena, candidate->function ? candidate->function : "");
+	kept.file = sn_arena_strdup(&log->arena, candidate->file ? candidate->file : "");
+	sn_vec_push(&log->candidates, kept);
+	return (uint32_t)log->candidates.count - 1;
+}
+
+/* Takes the ranges. False: too little time in it, or it cannot be told from other code. */
+static bool add_candidate(struct maker *maker, struct sn_causal_candidate *candidate,
+			  struct code *code, double share_least)
+{
+	struct sn_causal_control *page = maker->page;
+	const char *build_id = maker->analysis->experiment->modules.items[code->module].build_id;
+	int module = code->ranges.count ? page_module(page, build_id) : -1;
+	bool is_added = false;
+	uint32_t number;
+
+	candidate->cpu_share = share_of(maker, code);
+	if (module >= 0 && candidate->cpu_share >= share_least &&
+	    page->range_count + code->ranges.count <= SN_CAUSAL_RANGES_MAX &&
+	    maker->log->candidates.count < SN_CAUSAL_CANDIDATES_MAX) {
+		number = log_candidate(maker, candidate);
+		page->targets[number] = (struct sn_causal_target){
+			.first_range = page->range_count,
+			.range_count = (uint32_t)code->ranges.count,
+			.flags = maker->with_callees ? SN_CAUSAL_WITH_CALLEES : 0
+		};
+		for (size_t r = 0; r < code->ranges.count; r++)
+			page->ranges[page->range_count++] = (struct sn_causal_range){
+				.first_link_addr = code->ranges.items[r].first_link_addr,
+				.end_link_addr = code->ranges.items[r].end_link_addr,
+				.module = (uint32_t)module,
+			};
+		if (number >= page->target_count)
+			page->target_count = number + 1;
+		is_added = true;
+	}
+	sn_vec_free(&code->ranges);
+	return is_added;
+}
+
+static bool add_loop(struct maker *maker, uint32_t l, double share_least)
+{
+	const struct sn_program_loop *loop = &maker->analysis->program->loops.items[l];
+	struct code code = { .module = loop->module };
+	struct sn_causal_candidate candidate = {
+		.kind = "loop",
+		.id = loop->code->id,
+		.name = loop->code->label,
+		.function = maker->analysis->program->functions.items[loop->function].name,
+		.file = loop->code->file,
+		.line_first = loop->code->line_first,
+		.line_last = loop->code->line_last,
+	};
+
+	code_of_loop(loop->code, &code);
+	return add_candidate(maker, &candidate, &code, share_least);
+}
+
+static bool add_function(struct maker *maker, uint32_t f, double share_least)
+{
+	const struct sn_program_function *function = &maker->analysis->program->functions.items[f];
+	struct sn_structure *structure =
+		function->module != SN_NONE
+			? sn_structures_of(maker->analysis->structures, function->module)
+			: NULL;
+	const struct sn_function *code_function =
+		structure && function->link_addr
+			? sn_structure_function_at(structure, function->link_addr)
+			: NULL;
+	struct code code = { .module = function->module };
+	struct sn_causal_candidate candidate = { .kind = "function",
+						 .name = function->name,
+						 .function = function->name,
+						 .file = function->file,
+						 .line_first = function->line };
+
+	if (!code_function)
+		return false; /* only its inlined copies were met */
+	candidate.id = sn_function_id(structure, code_function);
+	code_of_function(code_function, &code);
+	return add_candidate(maker, &candidate, &code, share_least);
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+static bool add_line(struct maker *maker, uint32_t l, double share_least)
+{
+	const struct sn_program *program = maker->analysis->program;
+	const struct sn_program_line *line = &program->lines.items[l];
+	struct sn_text id = { 0 }, name = { 0 };
+	struct code code = { .module = 0 };
+	bool is_added = false;
+
+	if (line->file && line->line) {
+		struct sn_causal_candidate candidate = {
+			.kind = "line",
+			.function = program->functions.items[line->function].name,
+			.file = line->file,
+			.line_first = line->line,
+			.line_last = line->line,
+		};
+
+		sn_text_addf(&id, "%s:%u", line->file, line->line);
+		sn_text_addf(&name, "%s:%u", base_name(line->file), line->line);
+		candidate.id = id.chars;
+		candidate.name = name.chars;
+		code_of_line(maker, l, &code);
+		is_added = add_candidate(maker, &candidate, &code, share_least);
+	}
+	sn_text_free(&id);
+	sn_text_free(&name);
+	return is_added;
+}
+
+/* ---- which ---- */
+
+struct heat {
+	uint32_t index;
+	uint64_t cpu_ns;
+};
+
+static int compare_heat(const void *a, const void *b)
+{
+	const struct heat *x = a, *y = b;
+
+	if (x->cpu_ns != y->cpu_ns)
+		return x->cpu_ns < y->cpu_ns ? 1 : -1;
+	return (x->index > y->index) - (x->index < y->index);
+}
+
+static void add_hottest(struct maker *maker, const struct sn_metrics *metrics, size_t count,
+			size_t most, bool (*add)(struct maker *, uint32_t, double))
+{
+	struct heat *heats = sn_alloc_zeroed(count + 1, sizeof(*heats));
+	size_t added = 0;
+
+	for (size_t i = 0; i < count; i++)
+		heats[i] = (struct heat){ (uint32_t)i, metrics[i].exclusive.cpu_ns };
+	qsort(heats, count, sizeof(*heats), compare_heat);
+	for (size_t i = 0; i < count && added < most && heats[i].cpu_ns; i++)
+		added += add(maker, heats[i].index, SHARE_LEAST);
+	free(heats);
+}
+
+static bool add_working_loop(struct maker *maker, uint32_t l, double share_least)
+{
+	return !maker->analysis->program->loops.items[l].busy_waits &&
+	       !maker->analysis->profile->is_runtime_loop[l] && add_loop(maker, l, share_least);
+}
+
+static bool add_working_function(struct maker *maker, uint32_t f, double share_least)
+{
+	return !sn_function_spins(maker->analysis->profile, f) &&
+	       add_function(maker, f, share_least);
+}
+
+/* "loops", "loops:3": how many; 0: it is another word. */
+static size_t count_of(const char *word, const char *name)
+{
+	size_t length = strlen(name);
+	char *end;
+	unsigned long count;
+
+	if (strncmp(word, name, length) != 0 || (word[length] && word[length] != ':'))
+		return 0;
+	if (!word[length])
+		return TOP_UNLESS_SAID;
+	count = strtoul(word + length + 1, &end, 10);
+	return *end ? 0 : count;
+}
+
+static bool is_line(const struct sn_program_line *line, const char *name)
+{
+	const char *colon = strrchr(name, ':');
+	size_t length;
+
+	if (!colon || !line->file || strtoul(colon + 1, NULL, 10) != line->line)
+		return false;
+	length = strlen(line->file);
+	return length >= (size_t)(colon - name) &&
+	       !strncmp(line->file + length - (colon - name), name, (size_t)(colon - name));
+}
+
+static bool add_named(struct maker *maker, const char *name)
+{
+	const struct sn_program *program = maker->analysis->program;
+
+	for (uint32_t l = 0; l < program->loops.count; l++)
+		if (!strcmp(program->loops.items[l].code->id, name) ||
+		    !strcmp(program->loops.items[l].code->label, name))
+			return add_loop(maker, l, 0);
+	for (uint32_t f = 0; f < program->functions.count; f++)
+		if (!strcmp(program->functions.items[f].name, name) ||
+		    !strcmp(program->functions.items[f].linkage_name, name))
+			return add_function(maker, f, 0);
+	for (uint32_t l = 0; l < program->lines.count; l++)
+		if (is_line(&program->lines.items[l], name))
+			return add_line(maker, l, 0);
+	return false;
+}
+
+static sn_status add_word(struct maker *maker, const char *word, struct sn_error *err)
+{
+	const struct sn_profile *profile = maker->analysis->profile;
+	const struct sn_program *program = maker->analysis->program;
+	size_t loops = count_of(word, "loops"), functions = count_of(word, "functions"),
+	       lines = count_of(word, "lines");
+
+	if (loops)
+		add_hottest(maker, profile->loops, program->loops.count, loops, add_working_loop);
+	else if (functions)
+		add_hottest(maker, profile->functions, program->functions.count, functions,
+			    add_working_function);
+	else if (lines)
+		add_hottest(maker, profile->lines, program->lines.count, lines, add_line);
+	else if (!add_named(maker, word))
+		return sn_error_set(err, SN_ERR_NOT_FOUND,
+				    "--target: no sample of '%s' lies in a loop, function or line "
+				    "'%s' of a file with a build-id; 'loops', 'functions' and "
+				    "'lines' take the hottest",
+				    maker->analysis->experiment->path, word);
+	return SN_OK;
+}
+
+sn_status sn_causal_page_add_candidates(struct sn_causal_control *page, struct sn_causal_log *log,
+					const struct sn_analysis *analysis, const char *what,
+					bool with_callees, struct sn_error *err)
+{
+	struct maker maker = { page, log, analysis, with_callees };
+	char *words = sn_strdup(what), *next = words;
+	sn_status status = SN_OK;
+
+	while (next && status == SN_OK) {
+		const char *word = strsep(&next, ",");
+
+		if (*word)
+			status = add_word(&maker, word, err);
+	}
+	free(words);
+	return status;
+}
+
+/* ---- progress points ---- */
+
+void sn_causal_page_add_beat(struct sn_causal_control *page, uint32_t number, const char *name)
+{
+	struct sn_causal_progress *point = &page->points[number];
+
+	snprintf(point->name, sizeof(point->name), "%s", name);
+	atomic_store(&point->is_taken, 1);
+	atomic_store(&point->kind, SN_CAUSAL_BEAT);
+}
+
+static bool has_name(const struct sn_structure *structure, size_t f, const char *name)
+{
+	const struct sn_function *function = sn_structure_function(structure, f);
+
+	return !strcmp(function->name, name) ||
+	       (function->linkage_name && !strcmp(function->linkage_name, name)) ||
+	       (!strncmp(function->name, name, strlen(name)) &&
+		function->name[strlen(name)] == '(');
+}
+
+/* The lowest address of the line; 0: none. */
+static uint64_t find_line(struct sn_structure *structure, const char *name)
+{
+	uint64_t lowest = 0;
+
+	sn_structure_prepare_all(structure, SN_PREPARE_LINES);
+	for (size_t f = 0; f < sn_structure_function_count(structure); f++) {
+		const struct sn_function *function = sn_structure_function(structure, f);
+
+		for (uint32_t i = 0; i < function->line_count; i++) {
+			struct sn_program_line line = { 0, function->lines[i].file,
+							function->lines[i].line };
+
+			if (is_line(&line, name) &&
+			    (!lowest || function->lines[i].link_addr < lowest))
+				lowest = function->lines[i].link_addr;
+		}
+	}
+	return lowest;
+}
+
+static uint64_t find_place(struct sn_structure *structure, const char *name)
+{
+	const char *colon = strrchr(name, ':');
+
+	for (size_t f = 0; f < sn_structure_function_count(structure); f++)
+		if (has_name(structure, f, name))
+			return sn_structure_function(structure, f)->link_addr;
+	if (colon && colon[1] >= '0' && colon[1] <= '9')
+		return find_line(structure, name);
+	return 0;
+}
+
+static uint64_t find_loop(const struct sn_analysis *analysis, const char *name, uint32_t *module)
+{
+	for (uint32_t l = 0; l < analysis->program->loops.count; l++) {
+		const struct sn_program_loop *loop = &analysis->program->loops.items[l];
+
+		if (strcmp(loop->code->id, name) != 0)
+			continue;
+		*module = loop->module;
+		return loop->code->header_link_addr;
+	}
+	return 0;
+}
+
+static uint64_t find_in_module(const struct sn_module *module, const char *name)
+{
+	struct sn_structure *structure = NULL;
+	struct sn_image *image = NULL;
+	uint64_t found = 0;
+
+	/* the file itself: an extract has only what samples met */
+	if (module->kind == SN_MODULE_FILE &&
+	    sn_image_open(module->path, NULL, &image, NULL) == SN_OK &&
+	    !strcmp(sn_image_id(image), module->build_id) &&
+	    sn_structure_open(image, &structure, NULL) == SN_OK)
+		found = find_place(structure, name);
+	sn_structure_free(structure);
+	sn_image_free(image);
+	return found;
+}
+
+sn_status sn_causal_page_add_place(struct sn_causal_control *page, uint32_t number,
+				   const char *name, const struct sn_analysis *analysis,
+				   struct sn_error *err)
+{
+	struct sn_causal_progress *point = &page->points[number];
+	const struct sn_experiment *experiment = analysis->experiment;
+	uint32_t module = 0;
+	uint64_t found = find_loop(analysis, name, &module);
+	int in_page;
+
+	/* not in the system's: libc has a function 'step' */
+	for (int is_library = 0; !found && is_library < 2; is_library++)
+		for (uint32_t m = 0; !found && m < experiment->modules.count; m++) {
+			if (experiment->modules.items[m].is_main == (is_library != 0) ||
+			    sn_module_class_of(&experiment->modules.items[m]) !=
+				    SN_MODULE_CLASS_BINARY)
+				continue;
+			found = find_in_module(&experiment->modules.items[m], name);
+			module = m;
+		}
+	if (!found)
+		return sn_error_set(err, SN_ERR_NOT_FOUND,
+				    "--progress: there is no heartbeat, function, line or loop "
+				    "'%s' in this program",
+				    name);
+	in_page = page_module(page, experiment->modules.items[module].build_id);
+	if (in_page < 0)
+		return sn_error_set(err, SN_ERR_UNSUPPORTED,
+				    "--progress: '%s' is in '%s', which has no build-id; link it "
+				    "with --build-id",
+				    name, experiment->modules.items[module].path);
+	point->module = (uint32_t)in_page;
+	point->link_addr = found;
+	snprintf(point->name, sizeof(point->name), "%s", name);
+	atomic_store(&point->is_taken, 1);
+	atomic_store(&point->kind, SN_CAUSAL_PLACE);
+	return SN_OK;
+}

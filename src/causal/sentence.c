@@ -1,0 +1,43 @@
+/* An answer for people. */
+#include "causal/sentence.h"
+
+#include <math.h>
+#include <string.h>
+
+void sn_causal_sentence(const struct sn_causal_log *log, const struct sn_causal_answers *answers,
+			const struct sn_causal_answer *answer, struct sn_text *out)
+{
+	const struct sn_causal_candidate *c = &log->candidates.items[answer->candidate];
+	const struct sn_causal_point *best = sn_causal_best_point(answer);
+	const char *step = !strcmp(log->kind, "end")	   ? "the run"
+			   : !strcmp(log->kind, "latency") ? "the time from begin to end"
+							   : "a step";
+	const struct sn_causal_answer *first = answers->rows.count ? &answers->rows.items[0] : NULL;
+
+	sn_text_addf(out, "%s (%.0f %% of CPU time): ", c->name, 100 * c->cpu_share);
+	switch (answer->verdict) {
+	case SN_CAUSAL_HELPS:
+		sn_text_addf(out, "%.0f %% less time in it, %.0f %% less for %s",
+			     100 * best->speedup, 100 * best->effect, step);
+		if (!isnan(best->low))
+			sn_text_addf(out, " [%.0f-%.0f]", 100 * best->low, 100 * best->high);
+		if (answer->up_to < best->speedup)
+			sn_text_addf(out, "; more than %.0f %% brings nothing",
+				     100 * answer->up_to);
+		break;
+	case SN_CAUSAL_NOTHING:
+		sn_text_addf(out, "no faster code there makes %s faster", step);
+		if (first && first->verdict == SN_CAUSAL_HELPS)
+			sn_text_addf(out, ": others wait for %s",
+				     log->candidates.items[first->candidate].name);
+		break;
+	case SN_CAUSAL_CONTENDED:
+		sn_text_addf(out,
+			     "faster code there makes %s slower: it gets into the way of others",
+			     step);
+		break;
+	default:
+		sn_text_add(out, "not settled; more experiments narrow it (--max-time)");
+		break;
+	}
+}

@@ -1,0 +1,13 @@
+/** What causal experiments say, in sentences. */
+#ifndef SN_CAUSAL_SENTENCE_H
+#define SN_CAUSAL_SENTENCE_H
+
+#include "base/text.h"
+#include "causal/estimate.h"
+
+/** Adds what an answer says as a sentence without a full stop: "solve.c:41-57 (21 % of CPU time): no
+ *  faster code there makes a step faster: others wait for bar". */
+void sn_causal_sentence(const struct sn_causal_log *log, const struct sn_causal_answers *answers,
+			const struct sn_causal_answer *answer, struct sn_text *out);
+
+#endif

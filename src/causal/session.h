@@ -1,0 +1,59 @@
+/**
+ * A session of causal experiments: which come next, over as many runs as there are, and how one is
+ * made while the program runs. docs/method/causal.md has the design.
+ */
+#ifndef SN_CAUSAL_SESSION_H
+#define SN_CAUSAL_SESSION_H
+
+#include "base/stats.h"
+#include "causal/estimate.h"
+#include "causal/log.h"
+#include "record/steer.h"
+
+enum sn_causal_end {
+	SN_CAUSAL_GOES_ON,
+	SN_CAUSAL_OUT_OF_TIME,
+	SN_CAUSAL_SURE_ENOUGH,	 /* every interval is narrow */
+	SN_CAUSAL_NEVER_REACHED, /* the progress point, for a whole run or long enough */
+};
+
+/** What is to be tried next. */
+struct sn_causal_trial_plan {
+	int32_t candidate;
+	double speedup;
+	uint32_t block;
+};
+
+struct sn_causal_session {
+	struct sn_causal_log *log;		 /* results go there */
+	const struct sn_causal_control *page;	 /* as each run begins */
+	double speedups[SN_CAUSAL_SPEEDUPS_MAX]; /* above 0 */
+	size_t speedup_count;
+	uint32_t point, begin_point; /* the progress point; with latency, where it begins */
+	bool is_latency;
+	double left_s; /* of the time for experiments */
+	enum sn_causal_end end;
+	/* the rest is the session's own */
+	bool was_reached;
+	uint64_t visits; /* in all runs */
+	uint32_t block;	 /* the next */
+	struct sn_random random;
+	SN_VEC(struct sn_causal_trial_plan) plans; /* of the block that is on */
+	size_t next;
+};
+
+void sn_causal_session_begin(struct sn_causal_session *session);
+void sn_causal_session_free(struct sn_causal_session *session);
+
+/** The next trial; false: nothing is left to try. It stays the next until sn_causal_session_advance. */
+bool sn_causal_session_next(struct sn_causal_session *session, struct sn_causal_trial_plan *out);
+void sn_causal_session_advance(struct sn_causal_session *session);
+
+/** For struct sn_steer, whose context is the session: experiments until the target or the time ends. */
+void sn_causal_session_steer(struct sn_steer *steer);
+
+/** Keeps what a run's processes counted, when it is over; `elapsed_ns` is the run's. */
+void sn_causal_session_note_run(struct sn_causal_session *session,
+				const struct sn_causal_control *last, int64_t elapsed_ns);
+
+#endif

@@ -1,0 +1,561 @@
+/* sonde causal: experiments with a running program, over as many runs as the budget allows. */
+#include <math.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "causal/page.h"
+#include "causal/session.h"
+#include "cli/analysis_options.h"
+#include "cli/record.h"
+#include "experiment/store.h"
+#include "profile/analysis.h"
+#include "record/streams.h"
+#include "views/view.h"
+
+enum { FAILED_RUNS_MOST = 3 };
+
+static const double speedups_unless_said[] = { 0.25, 0.5, 0.75, 1 };
+
+struct causal {
+	const struct sn_args *args;
+	struct sn_text experiment; /* that has the profile, and gets the log */
+	struct sn_analysis *analysis;
+	struct sn_causal_log *log;
+	struct sn_causal_control *page;
+	struct sn_causal_session session;
+	struct sn_streams streams;
+	struct sn_causal_control *first_page; /* as the first run left it; NULL: --from */
+	bool is_shown;			      /* some run's output was */
+	bool is_interrupted;
+	long long runs_most; /* 0: as many as there is time for */
+	int exit_code;	     /* of the run that was shown */
+	bool is_quiet;
+};
+
+static void say(const struct causal *c, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+static void say(const struct causal *c, const char *format, ...)
+{
+	va_list words;
+
+	if (c->is_quiet)
+		return;
+	fputs("sonde: ", stderr);
+	va_start(words, format);
+	vfprintf(stderr, format, words);
+	va_end(words);
+	fputc('\n', stderr);
+}
+
+/* ---- options ---- */
+
+static sn_status read_speedups(struct causal *c, struct sn_error *err)
+{
+	const char *text = sn_args_value(c->args, "speedups");
+	struct sn_causal_session *s = &c->session;
+	size_t most = sizeof(s->speedups) / sizeof(*s->speedups);
+
+	if (!text) {
+		memcpy(s->speedups, speedups_unless_said, sizeof(speedups_unless_said));
+		s->speedup_count = sizeof(speedups_unless_said) / sizeof(*speedups_unless_said);
+		return SN_OK;
+	}
+	for (const char *at = text; *at;) {
+		char *end;
+		double percent = strtod(at, &end);
+
+		if (end == at || (*end && *end != ',') || !(percent >= 0 && percent <= 100) ||
+		    s->speedup_count == most)
+			return sn_error_set(err, SN_ERR_USAGE,
+					    "--speedups takes up to %zu percentages from 0 to 100 "
+					    "between commas, not '%s'",
+					    most, text);
+		if (percent > 0) /* baselines are there in any case */
+			s->speedups[s->speedup_count++] = percent / 100;
+		at = end + (*end == ',');
+	}
+	if (!s->speedup_count)
+		return sn_error_set(err, SN_ERR_USAGE,
+				    "--speedups needs one above 0: '%s' has none", text);
+	return SN_OK;
+}
+
+static sn_status read_options(struct causal *c, struct sn_error *err)
+{
+	sn_status status = read_speedups(c, err);
+
+	c->is_quiet = sn_args_flag(c->args, "quiet");
+	if (status == SN_OK)
+		status = sn_args_integer(c->args, "runs", 0, &c->runs_most, err);
+	if (status == SN_OK)
+		status = sn_args_real(c->args, "max-time", 60, &c->session.left_s, err);
+	if (status != SN_OK)
+		return status;
+	if (c->runs_most < 0 || !(c->session.left_s > 0))
+		return sn_error_set(err, SN_ERR_USAGE,
+				    "--runs is not negative, and --max-time is above 0");
+	if (sn_args_value(c->args, "heap") || sn_args_value(c->args, "pid"))
+		return sn_error_set(err, SN_ERR_USAGE,
+				    "causal starts the program itself, and traces no heap: leave "
+				    "--%s away",
+				    sn_args_value(c->args, "heap") ? "heap" : "pid");
+	if (!c->args->operand_count)
+		return sn_error_set(err, SN_ERR_USAGE,
+				    "what shall be run? sonde causal -- PROGRAM ARGS");
+	return SN_OK;
+}
+
+/* ---- the progress point, as far as it is known before the first run ---- */
+
+/* "BEGIN..END" in two; false: it is one point. */
+static bool split_latency(const char *name, char **begin, const char **end)
+{
+	const char *dots = name ? strstr(name, "..") : NULL;
+
+	if (!dots || dots == name || !dots[2])
+		return false;
+	*begin = strndup(name, (size_t)(dots - name));
+	*end = dots + 2;
+	return true;
+}
+
+/* In the first run every heartbeat is counted under its own name. */
+static sn_status run_first(struct causal *c)
+{
+	struct sn_causal_control *page = sn_causal_page_new();
+	struct sn_steer steer = { .first = page };
+	struct sn_record_options what = { .steer = &steer };
+	struct sn_record_result result;
+
+	c->exit_code = sn_cli_record_with(c->args, &what, &result);
+	c->is_shown = true;
+	c->is_interrupted = result.exit_signal == SIGINT || result.exit_signal == SIGTERM;
+	if (result.experiment_path.chars)
+		sn_text_add(&c->experiment, result.experiment_path.chars);
+	sn_text_free(&result.experiment_path);
+	c->first_page = steer.last;
+	free(page);
+	return c->experiment.length ? SN_OK : SN_ERR_NO_DATA;
+}
+
+static const struct sn_causal_progress *beat_of_first_run(const struct causal *c, const char *name)
+{
+	const struct sn_causal_progress *best = NULL;
+
+	for (size_t p = 0; c->first_page && p < SN_CAUSAL_POINTS_MAX; p++) {
+		const struct sn_causal_progress *point = &c->first_page->points[p];
+
+		if (point->kind != SN_CAUSAL_BEAT || (name && strcmp(point->name, name) != 0))
+			continue;
+		if (!best || point->count > best->count)
+			best = point;
+	}
+	return best;
+}
+
+static sn_status choose_latency(struct causal *c, const char *begin, const char *end,
+				struct sn_error *err)
+{
+	sn_status status = sn_causal_page_add_place(c->page, 0, end, c->analysis, err);
+
+	if (status == SN_OK)
+		status = sn_causal_page_add_place(c->page, 1, begin, c->analysis, err);
+	c->session.is_latency = true;
+	return status;
+}
+
+static void choose_beat(struct causal *c, const char *name, bool is_latency)
+{
+	sn_causal_page_add_beat(c->page, 0, name);
+	c->session.is_latency = is_latency;
+	if (is_latency) {
+		struct sn_text begin = { 0 };
+
+		sn_text_addf(&begin, "%.*s, begin", SN_CAUSAL_NAME_MAX - 8, name);
+		sn_causal_page_add_beat(c->page, 1, begin.chars);
+		c->page->points[0].begin_point = 1;
+		sn_text_free(&begin);
+	}
+}
+
+static sn_status choose_progress(struct causal *c, struct sn_error *err)
+{
+	const char *wanted = sn_args_value(c->args, "progress");
+	const char *latency = sn_args_value(c->args, "latency"), *end = NULL, *kind = "end";
+	const struct sn_causal_progress *beat = NULL;
+	/* experiments that are there go on with their progress point */
+	bool goes_on = c->log->runs.count && !wanted && !latency;
+	const char *name = latency ? latency : goes_on ? c->log->name : wanted;
+	char *begin = NULL;
+	sn_status status = SN_OK;
+
+	if (goes_on && !strcmp(c->log->kind, "latency"))
+		latency = name;
+	if (!latency && name && !strcmp(name, "end")) {
+		kind = "end";
+	} else if (goes_on && !strcmp(c->log->kind, "heartbeat")) {
+		kind = "heartbeat";
+		choose_beat(c, name, false);
+	} else if (split_latency(name, &begin, &end)) {
+		kind = "latency";
+		status = choose_latency(c, begin, end, err);
+	} else if ((beat = beat_of_first_run(c, name)) && (wanted || latency || beat->count)) {
+		kind = latency ? "latency" : "heartbeat";
+		name = beat->name;
+		choose_beat(c, name, latency != NULL);
+	} else if (latency && !c->first_page) {
+		kind = "latency";
+		choose_beat(c, latency, true);
+	} else if (latency) {
+		status =
+			sn_error_set(err, SN_ERR_NOT_FOUND,
+				     "--latency takes a heartbeat of the program, or BEGIN..END of "
+				     "two places; '%s' is neither",
+				     latency);
+	} else if (name) {
+		kind = "site";
+		status = sn_causal_page_add_place(c->page, 0, name, c->analysis, err);
+		if (status == SN_ERR_NOT_FOUND && !c->first_page) {
+			/* no run has shown which heartbeats there are */
+			kind = "heartbeat";
+			choose_beat(c, name, false);
+			status = SN_OK;
+		}
+	} else {
+		name = "end";
+	}
+	free(begin);
+	if (status != SN_OK)
+		return status;
+	c->session.point = 0;
+	c->session.begin_point = 1;
+	for (int p = 0; c->session.is_latency && p < 2; p++)
+		c->page->points[p].is_timed = 1;
+	if (c->log->runs.count &&
+	    (strcmp(c->log->kind, kind) != 0 || strcmp(c->log->name, name) != 0))
+		return sn_error_set(
+			err, SN_ERR_USAGE,
+			"'%s' has experiments on another progress point (%s '%s'): take "
+			"that, or another experiment",
+			c->experiment.chars, c->log->kind, c->log->name);
+	c->log->kind = kind;
+	c->log->name = sn_arena_strdup(&c->log->arena, name);
+	return SN_OK;
+}
+
+/* ---- runs ---- */
+
+/* A run of which nothing but its experiments is kept. */
+static sn_status run_again(struct causal *c, struct sn_steer *steer,
+			   struct sn_record_result *result, struct sn_error *err)
+{
+	const char *temporary = getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp";
+	struct sn_text scratch = { 0 }, folder = { 0 };
+	struct sn_record_options what = { .steer = steer };
+	bool is_hidden = c->is_shown;
+	int code;
+
+	sn_text_addf(&folder, "%s/sonde-causal.XXXXXX", temporary);
+	if (!mkdtemp(folder.chars)) {
+		sn_status status = sn_error_errno(err, "cannot make a folder in '%s'", temporary);
+
+		sn_text_free(&folder);
+		return status;
+	}
+	sn_text_addf(&scratch, "%s/run", folder.chars);
+	what.scratch = scratch.chars;
+	sn_streams_rewind(&c->streams);
+	if (is_hidden)
+		sn_streams_begin(&c->streams);
+	code = sn_cli_record_with(c->args, &what, result);
+	if (is_hidden)
+		sn_streams_end(&c->streams);
+	else
+		c->exit_code = code;
+	c->is_shown = true;
+	c->is_interrupted = result->exit_signal == SIGINT || result->exit_signal == SIGTERM;
+	sn_text_free(&result->experiment_path);
+	sn_store_remove(scratch.chars, NULL);
+	rmdir(folder.chars);
+	sn_text_free(&scratch);
+	sn_text_free(&folder);
+	return SN_OK;
+}
+
+/* With no point within the run each run is one experiment. */
+static void keep_whole_run(struct causal *c, const struct sn_causal_trial_plan *plan,
+			   const struct sn_causal_control *last, int64_t elapsed_ns)
+{
+	struct sn_causal_trial trial = {
+		.run = (uint32_t)c->log->runs.count,
+		.block = plan->block,
+		.candidate = plan->candidate,
+		.speedup = plan->speedup,
+		.visits = 1,
+		.time_ns = elapsed_ns,
+		.virtual_ns = elapsed_ns - last->due_ns,
+		.samples = last->samples,
+		.hits = last->hits,
+		.hit_ns = last->hit_ns,
+		.due_ns = last->due_ns,
+	};
+
+	trial.step_ns = (double)(trial.virtual_ns > 0 ? trial.virtual_ns : 0);
+	sn_vec_push(&c->log->trials, trial);
+	sn_causal_session_advance(&c->session);
+	c->session.left_s -= (double)elapsed_ns * 1e-9;
+}
+
+static sn_status make_run(struct causal *c, bool is_whole, struct sn_error *err)
+{
+	struct sn_steer steer = { .first = c->page, .context = &c->session };
+	struct sn_causal_trial_plan plan;
+	struct sn_record_result result;
+	sn_status status;
+
+	if (!is_whole)
+		steer.steer = sn_causal_session_steer;
+	else if (!sn_causal_session_next(&c->session, &plan))
+		return SN_OK;
+	else
+		atomic_store(&c->page->experiment,
+			     sn_causal_word(1,
+					    plan.candidate < 0 ? SN_CAUSAL_NO_TARGET
+							       : (uint32_t)plan.candidate,
+					    (uint32_t)lround(plan.speedup * SN_CAUSAL_WHOLE)));
+	status = run_again(c, &steer, &result, err);
+	if (status == SN_OK && !steer.last)
+		status = sn_error_set(err, SN_ERR_NO_DATA, "'%s' could not be run for experiments",
+				      c->args->operands[0]);
+	if (status == SN_OK) {
+		if (is_whole && !c->is_interrupted)
+			keep_whole_run(c, &plan, steer.last, result.elapsed_ns);
+		sn_causal_session_note_run(&c->session, steer.last, result.elapsed_ns);
+		status = sn_causal_log_write(c->log, c->experiment.chars, err);
+	}
+	sn_steer_free(&steer);
+	return status;
+}
+
+static sn_status make_runs(struct causal *c, struct sn_error *err)
+{
+	bool is_whole = !strcmp(c->log->kind, "end");
+	size_t before = c->log->trials.count;
+	int empty = 0;
+	sn_status status = SN_OK;
+
+	for (long long run = 0;
+	     status == SN_OK && !c->is_interrupted && c->session.end == SN_CAUSAL_GOES_ON &&
+	     (!c->runs_most || run < c->runs_most);
+	     run++) {
+		size_t trials = c->log->trials.count;
+
+		status = make_run(c, is_whole, err);
+		if (status != SN_OK)
+			break;
+		empty = c->log->trials.count == trials ? empty + 1 : 0;
+		say(c, "run %zu: %zu experiments so far", c->log->runs.count, c->log->trials.count);
+		if (empty == FAILED_RUNS_MOST)
+			break;
+		if (c->session.left_s <= 0)
+			c->session.end = SN_CAUSAL_OUT_OF_TIME;
+	}
+	if (status != SN_OK || c->log->trials.count > before || c->is_interrupted ||
+	    c->session.end == SN_CAUSAL_SURE_ENOUGH)
+		return status;
+	if (!is_whole && !c->session.visits)
+		return sn_error_set(err, SN_ERR_NO_DATA,
+				    "the progress point '%s' was never reached, so nothing can be "
+				    "said; name another (--progress), or 'end' for whole runs",
+				    c->log->name);
+	return sn_error_set(err, SN_ERR_NO_DATA,
+			    "the program ends within its first experiment, or its progress point "
+			    "'%s' is reached too seldom: let it work longer, give more --max-time, "
+			    "or take whole runs (--progress end)",
+			    c->log->name);
+}
+
+/* ---- the facts that the profile has ---- */
+
+static void take_facts(struct causal *c)
+{
+	const struct sn_experiment *e = c->analysis->experiment;
+	uint64_t overhead_ns = 0, cpu_ns = 0;
+
+	c->log->threads = 0;
+	for (size_t t = 0; t < e->threads.count; t++)
+		c->log->threads += c->analysis->profile->is_at_work[t] != 0 &&
+				   c->analysis->profile->threads[t].cpu_ns * 100 >=
+					   c->analysis->profile->total.cpu_ns;
+	for (size_t p = 0; p < e->processes.count; p++)
+		overhead_ns += e->processes.items[p].overhead_ns;
+	cpu_ns = c->analysis->profile->total.cpu_ns;
+	if (cpu_ns)
+		c->log->overhead_share = (double)overhead_ns / (double)cpu_ns;
+	if (!c->log->seed)
+		c->log->seed = (uint64_t)e->processes.count + (uint64_t)cpu_ns;
+}
+
+static sn_status choose_candidates(struct causal *c, struct sn_error *err)
+{
+	const char *what = sn_args_value(c->args, "target");
+	bool with_callees = sn_args_flag(c->args, "with-callees");
+	sn_status status = sn_causal_page_add_candidates(c->page, c->log, c->analysis,
+							 what ? what : "loops", with_callees, err);
+
+	if (status == SN_OK && !what && !c->page->target_count)
+		status = sn_causal_page_add_candidates(c->page, c->log, c->analysis, "functions",
+						       with_callees, err);
+	if (status == SN_OK && !c->page->target_count)
+		status = sn_error_set(
+			err, SN_ERR_NO_DATA,
+			"no code has 1 %% of the samples of '%s' and lies in a file with "
+			"a build-id: there is nothing to try; let the program work longer, "
+			"or name code with --target",
+			c->experiment.chars);
+	return status;
+}
+
+static sn_status open_experiment(struct causal *c, struct sn_error *err)
+{
+	sn_status status = sn_cli_analysis_open(c->experiment.chars, NULL, &c->analysis, err);
+
+	if (status != SN_OK)
+		return status;
+	sn_text_clear(&c->experiment);
+	sn_text_add(&c->experiment, c->analysis->experiment->path);
+	if (sn_causal_log_exists(c->experiment.chars))
+		return sn_causal_log_open(c->experiment.chars, &c->log, err);
+	c->log = sn_causal_log_new();
+	return SN_OK;
+}
+
+static sn_status prepare(struct causal *c, struct sn_error *err)
+{
+	const char *from = sn_args_value(c->args, "from");
+	sn_status status = SN_OK;
+
+	sn_streams_open(&c->streams);
+	if (from)
+		sn_text_add(&c->experiment, from);
+	else
+		status = run_first(c);
+	if (status != SN_OK)
+		return sn_error_set(err, status, "%s", ""); /* it was told */
+	status = open_experiment(c, err);
+	if (status == SN_OK) {
+		c->page = sn_causal_page_new();
+		take_facts(c);
+		status = choose_candidates(c, err);
+	}
+	if (status == SN_OK)
+		status = choose_progress(c, err);
+	c->session.log = c->log;
+	c->session.page = c->page;
+	return status;
+}
+
+static void free_all(struct causal *c)
+{
+	sn_causal_session_free(&c->session);
+	sn_causal_log_free(c->log);
+	sn_analysis_free(c->analysis);
+	sn_streams_close(&c->streams);
+	free(c->page);
+	free(c->first_page);
+	sn_text_free(&c->experiment);
+}
+
+static void tell(const struct causal *c)
+{
+	if (c->log->threads <= 1)
+		say(c, "one thread is at work: its profile says it all, by Amdahl's law; the "
+		       "experiments only repeat it");
+	say(c, "%s; sonde show causal %s", c->experiment.chars, c->experiment.chars);
+}
+
+static int causal_run(const struct sn_args *args)
+{
+	struct causal c = { .args = args };
+	struct sn_error err = { .sentence = "" };
+	sn_status status = read_options(&c, &err);
+	int code;
+
+	if (status == SN_OK)
+		status = prepare(&c, &err);
+	if (status == SN_OK && !c.is_interrupted) {
+		say(&c,
+		    "%u pieces of code, progress by %s '%s'; the output of further runs is not "
+		    "shown",
+		    c.page->target_count, c.log->kind, c.log->name);
+		sn_causal_session_begin(&c.session);
+		status = make_runs(&c, &err);
+	}
+	if (status == SN_OK && c.log)
+		tell(&c);
+	else if (err.sentence[0])
+		sn_error_print(&err);
+	code = c.is_shown ? c.exit_code : SN_EXIT_NOT_MEASURED;
+	free_all(&c);
+	return code;
+}
+
+static const struct sn_option causal_options[] = {
+	{ "progress", 0, "POINT",
+	  "what progress is: a heartbeat's name, FUNCTION, FILE:LINE, a loop's id, or end (whole runs); "
+	  "unless said, the heartbeat that beats most often, else end",
+	  NULL },
+	{ "latency", 0, "POINT",
+	  "the time between begin and end of a heartbeat, or of BEGIN..END, two places, instead",
+	  NULL },
+	{ "target", 0, "CODE,..",
+	  "the code to try: loops, functions, lines (loops:8: the 8 hottest, else 5), or by id, label, "
+	  "name, FILE:LINE",
+	  NULL },
+	{ "with-callees", 0, NULL, "time in what the code calls is the code's, too", NULL },
+	{ "speedups", 0, "P,..",
+	  "percentages of its time that the code is spared (25,50,75,100); baselines are there anyway",
+	  NULL },
+	{ "runs", 0, "N", "run the program at most so often for experiments", NULL },
+	{ "max-time", 0, "S", "seconds for experiments, over all runs (60)", NULL },
+	{ "from", 0, "EXPERIMENT",
+	  "an experiment of the same program says which code is hot, and gets the results; no first run",
+	  NULL },
+	SN_RECORD_OPTIONS,
+	{ 0 },
+};
+
+const struct sn_command sn_command_causal = {
+	.name = "causal",
+	.operands = "-- PROGRAM [ARGS...]",
+	.summary = "Measures what a faster part would bring in elapsed time",
+	.description =
+		"With several threads the hottest code need not be what the program waits for. A "
+		"first run finds the hot code and is the user's, with its output. Further runs are "
+		"experiments: whenever a sample falls into the chosen code, all other threads are held "
+		"up by a share of the time that the sample stands for. The program then behaves as if "
+		"the code were faster by that share, and the rate of a progress point, with the delays "
+		"taken off the clock, tells what that brings ('sonde show causal').\n\n"
+		"A progress point is a heartbeat of <sonde/heartbeat.h>, or a place that a breakpoint "
+		"watches (at most 400 times a second in each thread), or the end of the run. Baselines "
+		"without delays lie between the experiments; effects have 95 % intervals. Later runs "
+		"add to the same experiment (--from).\n\n"
+		"The program is run again and again: what it does to files it does again. Standard "
+		"input is the same for all runs. Processes of one host are held up alike, MPI ranks "
+		"too: sonde causal mpirun -n 2 ./app. Waits with time limits see the delays.",
+	.options = causal_options,
+	.examples =
+		(const char *const[]){
+			"sonde causal -- ./app -n 2000",
+			"the five hottest loops, by the program's heartbeat or by whole runs",
+			"sonde causal --progress step --target functions:10 --max-time 300 -- ./app",
+			"ten functions, progress by calls of step()",
+			"sonde causal --from @0 --target solve.c:41 --speedups 50 -- ./app",
+			"one line, as further experiments of the newest experiment", NULL },
+	.stops_at_operand = true,
+	.run = causal_run,
+};

@@ -1,0 +1,74 @@
+/**
+ * The collector of causal experiments: holds up all threads but those in the chosen code, and notes
+ * visits of progress points. It gathers nothing in the data file; what it counts is in the control page
+ * (wire/causal.h). It is in a build of the runtime of its own, which `sonde causal` alone loads: it
+ * interposes what wakes other threads.
+ *
+ * The rules are those of Coz (Curtsinger and Berger, SOSP 2015, section 3): a thread that a sample finds
+ * in the chosen code is spared the delay that the sample makes due; every other thread pays it, by a
+ * pause, at its next sample, and at once before it lets another thread go on; a thread that waited for
+ * one that had paid need not.
+ */
+#ifndef SN_RUNTIME_CAUSAL_CAUSAL_H
+#define SN_RUNTIME_CAUSAL_CAUSAL_H
+
+#include "runtime/calls/calls.h"
+#include "wire/causal.h"
+
+/** The collector's part of a thread's block. Times in ns. */
+struct sn_causal {
+	uint32_t experiment; /* whose number the rest is of */
+	int64_t had;	     /* of the due delay: paid by pauses, spared, or credited */
+	int64_t excess;	     /* that pauses took too long: set off against the next */
+	/* a call that may wait for another thread */
+	uint64_t call; /* its struct sn_call.begin; 0: none */
+	int64_t call_ns, call_due, call_had;
+	uint8_t is_beats_own; /* a thread of the heartbeats' library: its waits are no program's */
+	/* visits that are not in the control page yet, of one point */
+	uint32_t pending_point, pending;
+	uint64_t noted; /* the time-stamp counter when they were last brought there */
+};
+extern struct sn_collector sn_causal_collector;
+
+/** The control page; NULL: none. Set once by the constructor, kept by children of forks. */
+extern struct sn_causal_control *sn_causal_control;
+
+static inline struct sn_causal *sn_causal_of(const struct sn_thread *thread)
+{
+	return sn_thread_part(thread, &sn_causal_collector);
+}
+
+/* causal_handler.c */
+/** The calling thread is about to let another one go on: pays what is due. */
+void sn_causal_pay(void);
+/** Whether there is anything to pay; cheap. */
+static inline bool sn_causal_is_due(void)
+{
+	struct sn_thread *self = sn_self;
+
+	return self && sn_causal_control &&
+	       atomic_load_explicit(&sn_causal_control->due_ns, memory_order_relaxed) !=
+		       sn_causal_of(self)->had;
+}
+/** Around something that may wait for other threads of the program and is no call of calls/. */
+void sn_causal_wait_begins(void);
+void sn_causal_wait_is_over(void);
+
+/* visits_handler.c */
+/** The calling thread visits a point: `count` times at once. A visit
+ *  that a handler makes meanwhile may be noted late. */
+void sn_causal_visit(struct sn_thread *self, uint32_t point, uint32_t count);
+/** Brings pending visits to the control page. */
+void sn_causal_flush(struct sn_thread *self);
+/** Places of a module that was mapped get their breakpoints. */
+void sn_causal_watch_places(uint32_t module, uint64_t load_bias);
+
+/* beats_handler.c */
+/** Whether pc is in the heartbeats' library. */
+bool sn_causal_is_beats_own(uint64_t pc);
+
+/* setup_causal.c */
+void sn_causal_attach(void);
+void sn_causal_find_real(void);
+
+#endif

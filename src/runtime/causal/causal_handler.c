@@ -1,0 +1,427 @@
+/* Delays: who makes them due, who pays, who is spared. */
+#include "runtime/causal/causal.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <sys/stat.h>
+
+#include "runtime/calls/real.h"
+
+enum {
+	PAUSE_LEAST_NS = 20000, /* less is due again later: a pause takes 50 us more than asked */
+	PAUSE_MOST_NS = 1000000000,
+	CREDIT_LEAST_NS = 1000,
+};
+
+#define ASKED                                                                                      \
+	(1u << SN_WAIT_LOCK | 1u << SN_WAIT_CONDITION | 1u << SN_WAIT_IO | 1u << SN_WAIT_POLL |    \
+	 1u << SN_WAIT_CHILD | 1u << SN_WAIT_OTHER)
+
+struct sn_causal_control *sn_causal_control;
+/* Where the ranges lie in this process, in their order; 0: their module is not there. */
+static uint64_t load_addrs[SN_CAUSAL_RANGES_MAX];
+
+static const char SEALED[] =
+	"the program forbids system calls (seccomp): from then on its threads cannot be held up, and "
+	"experiments say nothing of it";
+
+static int64_t due_now(void)
+{
+	return atomic_load_explicit(&sn_causal_control->due_ns, memory_order_relaxed);
+}
+
+static void add(_Atomic int64_t *sum, int64_t more)
+{
+	atomic_fetch_add_explicit(sum, more, memory_order_relaxed);
+}
+
+static void count(_Atomic uint64_t *counter)
+{
+	atomic_fetch_add_explicit(counter, 1, memory_order_relaxed);
+}
+
+/* With each experiment and each pause between two all debts are forgotten. Gives the word. */
+static uint64_t follow(struct sn_causal *causal)
+{
+	uint64_t word = atomic_load_explicit(&sn_causal_control->experiment, memory_order_acquire);
+
+	if (causal->experiment != sn_causal_number(word)) {
+		causal->experiment = sn_causal_number(word);
+		causal->had = sn_causal_control->start_due_ns;
+		causal->call = 0;
+		if (causal->excess)
+			add(&sn_causal_control->excess_ns, causal->excess);
+		causal->excess = 0;
+	}
+	return word;
+}
+
+/* Everybody has to have what one thread was spared. */
+static void make_due(int64_t had)
+{
+	int64_t due = due_now();
+
+	while (due < had && !atomic_compare_exchange_weak(&sn_causal_control->due_ns, &due, had))
+		continue;
+}
+
+static int64_t sleep_ns(int64_t time_ns)
+{
+	int64_t begin_ns = sn_now_ns(), left_ns = time_ns;
+
+	while (left_ns > 0) {
+		struct timespec time = { left_ns / 1000000000, left_ns % 1000000000 };
+
+		SYS(clock_nanosleep, CLOCK_MONOTONIC, 0, &time, NULL);
+		left_ns = begin_ns + time_ns - sn_now_ns();
+	}
+	return sn_now_ns() - begin_ns;
+}
+
+/* The caller holds the thread busy. */
+static void pay(struct sn_causal *causal)
+{
+	int64_t owed = due_now() - causal->had;
+
+	if (owed <= 0)
+		return;
+	if (owed <= causal->excess) {
+		add(&sn_causal_control->asked_ns, owed);
+		causal->had += owed;
+		causal->excess -= owed;
+		return;
+	}
+	if (owed - causal->excess < PAUSE_LEAST_NS || sn_state->is_sealed)
+		return;
+	if (owed > PAUSE_MOST_NS)
+		owed = PAUSE_MOST_NS;
+	int64_t slept = sleep_ns(owed - causal->excess);
+	causal->had += owed;
+	causal->excess += slept - owed;
+	add(&sn_causal_control->asked_ns, owed);
+	add(&sn_causal_control->slept_ns, slept);
+	count(&sn_causal_control->pauses);
+}
+
+void sn_causal_pay(void)
+{
+	struct sn_thread *self = sn_self;
+	int saved_errno = errno;
+
+	if (!self || !sn_causal_control || !sn_enter(self))
+		return;
+	follow(sn_causal_of(self));
+	pay(sn_causal_of(self));
+	sn_leave(self);
+	errno = saved_errno;
+}
+
+/* ---- samples ---- */
+
+static bool is_in(uint32_t range, uint64_t pc)
+{
+	const struct sn_causal_range *at = &sn_causal_control->ranges[range];
+	uint64_t start = load_addrs[range];
+
+	return start && pc - start < at->end_link_addr - at->first_link_addr;
+}
+
+static bool is_in_target(const struct sn_thread *self, uint32_t number, uint64_t pc)
+{
+	const struct sn_causal_target *target = &sn_causal_control->targets[number];
+	uint32_t frames = target->flags & SN_CAUSAL_WITH_CALLEES ? self->pcs_count : 0;
+
+	for (uint32_t r = 0; r < target->range_count; r++) {
+		if (is_in(target->first_range + r, pc))
+			return true;
+		for (uint32_t f = 1; f < frames; f++)
+			if (is_in(target->first_range + r, self->pcs[f] - 1))
+				return true;
+	}
+	return false;
+}
+
+static void after_sample(struct sn_thread *self, uint64_t pc, int64_t cpu_ns)
+{
+	struct sn_causal *causal = sn_causal_of(self);
+
+	if (!sn_causal_control)
+		return;
+	uint64_t word = follow(causal);
+	uint32_t target = sn_causal_target_of(word);
+	sn_causal_flush(self);
+	if (cpu_ns > 0) {
+		count(&sn_causal_control->samples);
+		if (target < sn_causal_control->target_count && is_in_target(self, target, pc)) {
+			count(&sn_causal_control->hits);
+			add(&sn_causal_control->hit_ns, cpu_ns);
+			causal->had += cpu_ns * sn_causal_speedup(word) / SN_CAUSAL_WHOLE;
+			make_due(causal->had);
+		}
+	}
+	pay(causal);
+}
+
+/* ---- waits for others ---- */
+
+static void wait_begins(struct sn_causal *causal, uint64_t call)
+{
+	follow(causal);
+	causal->call = call;
+	causal->call_ns = sn_now_ns();
+	causal->call_due = due_now();
+	causal->call_had = causal->had;
+}
+
+/* Who let this thread go on had paid until then. What was due before the wait could have been paid
+ * within it, as far as the wait was longer than what others paid meanwhile. */
+static void wait_is_over(struct sn_causal *causal, uint64_t call)
+{
+	uint64_t was = causal->call;
+
+	causal->call = 0;
+	if (was != call ||
+	    sn_causal_number(atomic_load(&sn_causal_control->experiment)) != causal->experiment)
+		return;
+	int64_t due = due_now(), during = due - causal->call_due;
+	int64_t free_ns = sn_now_ns() - causal->call_ns - during;
+	int64_t before = causal->call_due - causal->call_had;
+	int64_t had = causal->call_had + during +
+		      (before < 0	  ? 0
+		       : before < free_ns ? before
+		       : free_ns > 0	  ? free_ns
+					  : 0);
+	if (had > due)
+		had = due;
+	if (had - causal->had < CREDIT_LEAST_NS)
+		return;
+	add(&sn_causal_control->credited_ns, had - causal->had);
+	count(&sn_causal_control->credits);
+	causal->had = had;
+}
+
+void sn_causal_wait_begins(void)
+{
+	struct sn_thread *self = sn_self;
+
+	if (!sn_causal_control || !sn_enter(self))
+		return;
+	wait_begins(sn_causal_of(self), 1);
+	sn_leave(self);
+}
+
+void sn_causal_wait_is_over(void)
+{
+	struct sn_thread *self = sn_self;
+
+	if (!sn_causal_control || !sn_enter(self))
+		return;
+	wait_is_over(sn_causal_of(self), 1);
+	sn_leave(self);
+}
+
+#define IS(name) (call->function == (const void *)sn_calls_real.real_##name)
+
+static int futex_operation(const struct sn_call *call)
+{
+	return call->group == SN_WAIT_OTHER && IS(syscall) && call->words[0] == SYS_futex
+		       ? (int)call->words[2] & FUTEX_CMD_MASK
+		       : -1;
+}
+
+/* What lets another thread or process go on, or may: a barrier's last thread, a lock that a wait for
+ * a condition gives back, bytes in a pipe. */
+static bool wakes(const struct sn_call *call)
+{
+	int futex = futex_operation(call);
+
+	if (call->group == SN_WAIT_IO)
+		return IS(write) || IS(writev) || IS(send) || IS(sendto) || IS(sendmsg) ||
+		       IS(syscall);
+	return IS(pthread_barrier_wait) || IS(pthread_cond_wait) || IS(pthread_cond_timedwait) ||
+	       IS(pthread_cond_clockwait) || IS(cnd_wait) || IS(cnd_timedwait) ||
+	       (futex >= 0 && futex != FUTEX_WAIT && futex != FUTEX_WAIT_BITSET);
+}
+
+/* Its time was over, which it would not have been if nobody had been held up, perhaps. */
+static bool ran_out_of_time(const struct sn_call *call)
+{
+	if (IS(poll) || IS(epoll_wait))
+		return call->result == 0 && call->words[IS(poll) ? 2 : 3] > 0;
+	return call->result == ETIMEDOUT || (IS(sem_timedwait) && call->result != 0);
+}
+
+/* Where bytes come from another thread or process of this machine: a pipe, or a socket with a name in
+ * the file system or none. What comes over a network or from a disk was held up by nobody. */
+static bool comes_from_others(int fd)
+{
+	struct stat about;
+	int domain = 0;
+	uint32_t bytes = sizeof domain;
+
+	if (sn_state->is_sealed || SYS(newfstatat, fd, "", &about, AT_EMPTY_PATH) != 0)
+		return false;
+	if (S_ISFIFO(about.st_mode))
+		return true;
+	return S_ISSOCK(about.st_mode) &&
+	       SYS(getsockopt, fd, SOL_SOCKET, SO_DOMAIN, &domain, &bytes) == 0 &&
+	       domain == AF_UNIX;
+}
+
+static bool was_woken(const struct sn_call *call)
+{
+	switch (call->group) {
+	case SN_WAIT_LOCK:
+		return call->result == 0;
+	case SN_WAIT_CONDITION: /* not at the end of its time */
+		return IS(sem_wait) || IS(sem_timedwait) ? call->result == 0
+							 : call->result != ETIMEDOUT;
+	case SN_WAIT_CHILD:
+		return call->result >= 0;
+	case SN_WAIT_OTHER:
+		return call->result == 0 && futex_operation(call) >= 0;
+	case SN_WAIT_IO:
+		return call->result >= 0 && !wakes(call) && !IS(fsync) && !IS(fdatasync) &&
+		       sn_now_ns() - sn_causal_of(sn_self)->call_ns > PAUSE_LEAST_NS &&
+		       comes_from_others((int)call->words[0]);
+	default:
+		return false;
+	}
+}
+
+static void before_call(struct sn_thread *self, const struct sn_call *call)
+{
+	struct sn_causal *causal = sn_causal_of(self);
+
+	if (!sn_causal_control || !sn_enter(self))
+		return;
+	follow(causal);
+	if (wakes(call))
+		pay(causal);
+	wait_begins(causal, call->begin);
+	sn_leave(self);
+}
+
+static void after_call(struct sn_thread *self, const struct sn_call *call)
+{
+	struct sn_causal *causal = sn_causal_of(self);
+	int saved_errno = errno;
+
+	if (!sn_causal_control || !sn_enter(self))
+		return;
+	if (causal->call == call->begin && was_woken(call))
+		wait_is_over(causal, call->begin);
+	else if (causal->call == call->begin && due_now() != causal->call_due &&
+		 !causal->is_beats_own && ran_out_of_time(call))
+		count(&sn_causal_control->timed_waits);
+	sn_leave(self);
+	errno = saved_errno;
+}
+
+/* ---- life ---- */
+
+/* Who made the thread had paid. */
+static void begin_thread(struct sn_thread *thread, enum sn_thread_origin origin)
+{
+	struct sn_causal *causal = sn_causal_of(thread);
+
+	(void)origin;
+	if (!sn_causal_control)
+		return;
+	follow(causal);
+	causal->had = due_now();
+	causal->is_beats_own = sn_causal_is_beats_own((uint64_t)(uintptr_t)thread->start);
+	sn_calls_ask(thread, &sn_causal_collector, ASKED, true);
+}
+
+static bool install(enum sn_data_origin origin)
+{
+	(void)origin;
+	if (sn_causal_control)
+		count(&sn_causal_control->processes);
+	return true;
+}
+
+static bool is_same(const uint8_t *a, const uint8_t *b, uint32_t bytes)
+{
+	while (bytes && a[bytes - 1] == b[bytes - 1])
+		bytes--;
+	return !bytes;
+}
+
+static void mapped(const struct sn_map_facts *facts)
+{
+	struct sn_causal_control *control = sn_causal_control;
+
+	if (!control) {
+		sn_causal_attach();
+		control = sn_causal_control;
+	}
+	for (uint32_t m = 0; control && m < control->module_count; m++) {
+		const struct sn_causal_module *module = &control->modules[m];
+
+		if (module->id_bytes != facts->build_id_bytes || !module->id_bytes ||
+		    !is_same(module->id, facts->build_id, module->id_bytes))
+			continue;
+		for (uint32_t r = 0; r < control->range_count; r++)
+			if (control->ranges[r].module == m)
+				load_addrs[r] =
+					facts->load_bias + control->ranges[r].first_link_addr;
+		sn_causal_watch_places(m, facts->load_bias);
+	}
+}
+
+static void end_thread(struct sn_thread *self, int64_t now_ns)
+{
+	(void)now_ns;
+	if (!sn_causal_control)
+		return;
+	sn_causal_flush(self);
+	follow(sn_causal_of(self));
+	pay(sn_causal_of(self));
+	add(&sn_causal_control->excess_ns, sn_causal_of(self)->excess);
+	sn_causal_of(self)->excess = 0;
+}
+
+/* The image ends: what it has left. */
+static void account(struct sn_thread *thread, struct sn_writer *writer, int64_t now_ns,
+		    bool is_ending)
+{
+	(void)writer;
+	if (!is_ending && thread == sn_self)
+		end_thread(thread, now_ns);
+}
+
+static void seal(struct sn_thread *self)
+{
+	(void)self;
+	if (!sn_causal_control)
+		return;
+	count(&sn_causal_control->sealed_processes);
+	sn_warn(SEALED);
+}
+
+static void share(void)
+{
+	if (sn_causal_is_due())
+		sn_causal_pay();
+}
+
+struct sn_collector sn_causal_collector = {
+	.name = "causal",
+	.thread_bytes = sizeof(struct sn_causal),
+	.load = sn_causal_find_real,
+	.install = install,
+	.share = share,
+	.seal = seal,
+	.mapped = mapped,
+	.thread_begin = begin_thread,
+	.thread_end = end_thread,
+	.account = account,
+	.after_sample = after_sample,
+	.wakes = sn_causal_pay,
+	.wait_begins = sn_causal_wait_begins,
+	.wait_is_over = sn_causal_wait_is_over,
+	.before_call = before_call,
+	.after_call = after_call,
+};

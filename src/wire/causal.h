@@ -1,0 +1,170 @@
+/**
+ * The control page of causal experiments: what the launcher tells the processes that it follows, and
+ * what they count. One file "causal" in the launch's data folder, mapped and shared by all of them.
+ *
+ *   [control][modules][ranges][targets][points]        little-endian, x86-64 only
+ *
+ * Delay is time that all threads but those in the chosen code are held up. `due_ns` is how much of it
+ * each thread should have had by now; a thread's own part counts what it has had, or was spared because
+ * it ran the chosen code itself or waited for one that had it. A thread's *virtual time* is the clock
+ * less its own part: the time at which it would be if the chosen code were faster
+ * (docs/method/causal.md).
+ */
+#ifndef SN_WIRE_CAUSAL_H
+#define SN_WIRE_CAUSAL_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+#define SN_CAUSAL_MAGIC 0x4c41535541434e53ULL /* "SNCAUSAL" */
+#define SN_CAUSAL_FILE	"causal"
+
+enum {
+	SN_CAUSAL_VERSION = 1,
+	SN_CAUSAL_ID_MAX = 64, /* room for a build-id */
+	SN_CAUSAL_MODULES_MAX = 256,
+	SN_CAUSAL_RANGES_MAX = 8192,
+	SN_CAUSAL_TARGETS_MAX = 1024,
+	SN_CAUSAL_POINTS_MAX = 64,
+	SN_CAUSAL_NAME_MAX = 128,
+	SN_CAUSAL_NO_TARGET = 0xffff,
+	SN_CAUSAL_WHOLE = 1000, /* a speed-up by which the code takes no time */
+};
+
+struct sn_causal_module {
+	uint8_t id[SN_CAUSAL_ID_MAX];
+	uint32_t id_bytes, reserved;
+};
+
+/** Half-open, of one module. */
+struct sn_causal_range {
+	uint64_t first_link_addr, end_link_addr;
+	uint32_t module, reserved;
+};
+
+enum sn_causal_target_flags {
+	SN_CAUSAL_WITH_CALLEES = 1, /* any frame of a sample in the ranges, not only its leaf */
+};
+
+/** Code that may be chosen. */
+struct sn_causal_target {
+	uint32_t first_range, range_count;
+	uint32_t flags, reserved;
+};
+
+enum sn_causal_point_kind {
+	SN_CAUSAL_FREE,	 /* not used */
+	SN_CAUSAL_BEAT,	 /* ends of a heartbeat of sonde/heartbeat.h; found by the processes */
+	SN_CAUSAL_PLACE, /* an address that is reached; given by the launcher */
+};
+
+/** The last visit of a point that was noted: all of one moment. */
+struct sn_causal_stamp {
+	uint64_t experiment; /* its word */
+	uint64_t count;	     /* visits until then */
+	int64_t time_ns;     /* CLOCK_MONOTONIC */
+	int64_t virtual_ns;  /* of the visiting thread, on the same scale */
+};
+
+/** A progress point. */
+struct sn_causal_progress {
+	_Atomic uint32_t kind; /* enum sn_causal_point_kind; the last member to be set */
+	_Atomic uint32_t is_taken;
+	uint32_t module, is_bare; /* a place: no visit at its breakpoint in some thread */
+	uint64_t link_addr;
+	char name[SN_CAUSAL_NAME_MAX];
+	_Atomic uint64_t count;
+	/* where the time between two points is asked for: each visit adds its virtual time since the
+	 * experiment began, and a heartbeat's begin is a visit of another point */
+	uint32_t is_timed, begin_point; /* 0: none */
+	_Atomic int64_t sum_ns;
+	_Atomic uint32_t version; /* odd while the stamp is written */
+	uint32_t reserved;
+	_Atomic uint64_t stamp_experiment, stamp_count;
+	_Atomic int64_t stamp_time_ns, stamp_virtual_ns;
+};
+
+struct sn_causal_control {
+	uint64_t magic;
+	uint32_t version, file_bytes;
+	uint32_t module_count, range_count, target_count;
+	uint32_t reserved;
+
+	/* the experiment that is on: its number << 32 | target << 16 | speed-up in thousandths. It
+	 * changes with every experiment and every pause between two. */
+	_Atomic uint64_t experiment __attribute__((aligned(64)));
+	int64_t start_due_ns; /* `due_ns` when it began; set before `experiment` */
+	int64_t start_ns;
+
+	_Atomic int64_t due_ns __attribute__((aligned(64)));
+
+	/* bookkeeping */
+	_Atomic int64_t asked_ns __attribute__((aligned(64))); /* of all pauses */
+	_Atomic int64_t slept_ns;			       /* that they took */
+	_Atomic int64_t excess_ns;			       /* taken, and not yet set off */
+	_Atomic int64_t credited_ns;			       /* by waits for others */
+	_Atomic uint64_t pauses, credits;
+	_Atomic uint64_t samples, hits; /* of all experiments; in the chosen code */
+	_Atomic int64_t hit_ns;
+	_Atomic uint64_t processes, sealed_processes;
+	_Atomic uint64_t timed_waits; /* that ran out of time while delays became due */
+
+	struct sn_causal_module modules[SN_CAUSAL_MODULES_MAX];
+	struct sn_causal_range ranges[SN_CAUSAL_RANGES_MAX];
+	struct sn_causal_target targets[SN_CAUSAL_TARGETS_MAX];
+	struct sn_causal_progress points[SN_CAUSAL_POINTS_MAX];
+};
+
+static inline uint64_t sn_causal_word(uint32_t number, uint32_t target, uint32_t speedup)
+{
+	return (uint64_t)number << 32 | (uint64_t)(target & 0xffff) << 16 | (speedup & 0xffff);
+}
+
+static inline uint32_t sn_causal_number(uint64_t word)
+{
+	return (uint32_t)(word >> 32);
+}
+
+static inline uint32_t sn_causal_target_of(uint64_t word)
+{
+	return (uint32_t)(word >> 16) & 0xffff;
+}
+
+static inline uint32_t sn_causal_speedup(uint64_t word)
+{
+	return (uint32_t)word & 0xffff;
+}
+
+/** For readers: the last stamp of a point, whole. 0: none, or it is being written again and again. */
+static inline int sn_causal_stamp_read(struct sn_causal_progress *point,
+				       struct sn_causal_stamp *out)
+{
+	for (int attempt = 0; attempt < 1000; attempt++) {
+		uint32_t version = atomic_load_explicit(&point->version, memory_order_acquire);
+
+		if (version & 1)
+			continue;
+		out->experiment =
+			atomic_load_explicit(&point->stamp_experiment, memory_order_relaxed);
+		out->count = atomic_load_explicit(&point->stamp_count, memory_order_relaxed);
+		out->time_ns = atomic_load_explicit(&point->stamp_time_ns, memory_order_relaxed);
+		out->virtual_ns =
+			atomic_load_explicit(&point->stamp_virtual_ns, memory_order_relaxed);
+		atomic_thread_fence(memory_order_acquire);
+		if (atomic_load_explicit(&point->version, memory_order_relaxed) == version)
+			return version != 0;
+	}
+	return 0;
+}
+
+/** Whether a mapping of `bytes` is a control page. */
+static inline int sn_causal_is_control(const struct sn_causal_control *control, uint64_t bytes)
+{
+	return bytes >= sizeof(*control) && control->magic == SN_CAUSAL_MAGIC &&
+	       control->version == SN_CAUSAL_VERSION && control->file_bytes == sizeof(*control) &&
+	       control->module_count <= SN_CAUSAL_MODULES_MAX &&
+	       control->range_count <= SN_CAUSAL_RANGES_MAX &&
+	       control->target_count <= SN_CAUSAL_TARGETS_MAX;
+}
+
+#endif

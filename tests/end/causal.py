@@ -1,0 +1,362 @@
+"""Causal experiments: the program stays what it was, whatever it does; the books of delays balance; and
+what a faster part brings is known by construction where that does not hang on the machine's load."""
+import csv
+import json
+import os
+import signal
+import subprocess
+import time
+
+from sonde_test import Test
+
+t = Test()
+LIBRARY = os.environ['HEARTBEAT_LIBRARY']
+FLAGS = ('-O2', '-g', '-fno-ipa-icf', '-pthread', '-I', os.environ['HEARTBEAT_INCLUDE'], '-L' + os.path.dirname(LIBRARY),
+         '-Wl,-rpath,' + os.path.dirname(LIBRARY), '-lsonde-heartbeat', '-Wno-unused-result')
+os.environ['SONDE_HEARTBEAT_DIR'] = os.path.abspath('beats')
+HEAD = r'''
+#define _GNU_SOURCE
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <pthread.h>
+#include <sched.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#include <sonde/heartbeat.h>
+static volatile double kept;
+#define WORK(name) __attribute__((noinline, noclone)) static void name(long n) \
+	{ double x = 1; for (long i = 0; i < n; i++) x = x * 1.0000001 + 1e-9; kept = x; }
+WORK(hot) WORK(cold)
+static sonde_heartbeat *step;
+static void nap_ms(long ms) { struct timespec time = { ms / 1000, ms % 1000 * 1000000 }; nanosleep(&time, NULL); }
+static double cpu_s(void) { struct timespec t; clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t); return t.tv_sec + t.tv_nsec * 1e-9; }
+'''
+
+
+def program(name, text):
+    with open(name + '.c', 'w') as out:
+        out.write(HEAD + text)
+    return t.compile('./' + name + '.c', *FLAGS)
+
+
+def trials(experiment):
+    """The log's lines by what they are."""
+    found = {}
+    for row in csv.reader(open(experiment + '/causal.tsv'), delimiter='\t'):
+        found.setdefault(row[0], []).append(row[1:])
+    return found
+
+
+def recorded(name, path, *words):
+    """A profile of the program, without experiments."""
+    run = t.run('record', '-q', '-o', 'x-' + name, '--', path, *words)
+    return 'x-' + name, run
+
+
+def caused(name, path, *words, options=(), seconds='2', runs='1', same=True, plain=None):
+    """Experiments with the program, whose output and exit status must be as ever."""
+    plain = plain or t.command(path, *words)
+    experiment, _ = recorded(name, path, *words)
+    run = t.run('causal', '--from', experiment, '--max-time', seconds, '--runs', runs, *options, '--', path, *words)
+    if same:
+        t.equal((run.returncode, run.stdout), (plain.returncode if plain.returncode >= 0 else 128 - plain.returncode, plain.stdout),
+                f'{name}: output and exit status are as ever')
+    return experiment, run
+
+
+# ---- one thread: virtual time is the clock less what the thread was spared, whatever the load ----
+alone = program('alone', r'''
+int main(int count, char **words)
+{
+	step = sonde_heartbeat_register("step", 0);
+	for (int i = 0; i < atoi(words[count - 1]); i++) {
+		sonde_heartbeat_begin(step);
+		hot(1500000);
+		cold(500000);
+		sonde_heartbeat_end(step);
+	}
+	puts("as ever");
+	return 7;
+}
+''')
+run = t.run('causal', '--target', 'hot,cold', '--speedups', '100', '--max-time', '5', '--runs', '2', '-o', 'x-alone',
+            '--', alone, '400')
+t.equal((run.returncode, run.stdout), (7, 'as ever\n'), 'a program of one thread: one output, its own exit status')
+t.check('one thread is at work' in run.stderr, 'it is told that its profile says it all', run.stderr)
+answer = t.show('causal', experiment='x-alone')
+t.equal(list(answer)[:1], ['schema'], 'the JSON is one object')
+t.equal(answer['schema'], 'sonde.causal/1', 'of this schema')
+t.equal((answer['progress']['kind'], answer['progress']['name']), ('heartbeat', 'step'), 'progress is the heartbeat')
+t.equal(set(answer) - {'experiment', 'sampled_cpu_s'},
+        {'schema', 'progress', 'rows', 'observed_false_alarm_rate', 'delay_error_share', 'overhead_share', 'runs'},
+        'its members')
+t.equal({tuple(row) for row in answer['rows']},
+        {('kind', 'name', 'loop', 'function', 'file', 'line_first', 'line_last', 'cpu_share', 'verdict', 'slope',
+          'slope_low', 'slope_high', 'points')}, "a row's members")
+shares = {row['name']: row['cpu_share'] for row in answer['rows']}
+t.within(shares.get('hot'), 0.75, 0.1, 'three quarters of the CPU time are in one of two')
+log = trials('x-alone')
+made = [[float(value) for value in row] for row in log['trial']]
+t.check(made, 'experiments were made')
+baselines = [row for row in made if row[2] < 0]
+t.check(all(row[11] == 0 and row[8:11] == [row[8], 0, 0] for row in baselines), 'baselines have neither delays nor hits')
+# a sample may fall between two readings of the page: it stands for a few periods at most
+t.check(all(abs(row[10] - row[11]) < 20e6 for row in made if row[2] >= 0),
+        'what became due is what samples found in the chosen code', *made)
+t.check(all(abs(row[6] - row[7] - row[11]) < 20e6 for row in made),
+        'virtual time is the clock less what was spared', *made)
+t.check(all(row[9] <= row[8] for row in made), 'hits are samples')
+for row in log['run']:
+    asked, slept, excess = (int(value) for value in row[1:4])
+    t.check(abs(slept - asked - excess) < 1000, 'pauses took what was asked and the excess that is told', row)
+for view in ('loops', 'functions'):
+    t.check(t.run('show', view, 'x-alone').returncode == 0, f'the experiment has its {view}, too')
+t.run('causal', '--from', 'x-alone', '--target', 'hot', '--max-time', '1', '--runs', '1', '--', alone, '400')
+t.equal(t.show('causal', experiment='x-alone')['runs'], answer['runs'] + 1, 'later runs add to it')
+text = t.run('show', 'causal', 'x-alone').stdout
+t.check("Amdahl's law" in text and 'experiments in' in text, 'the text says what was done', text)
+summary = t.show('summary', experiment='x-alone')
+t.check('sonde show causal' in summary.get('causal', ''), 'the summary has a sentence', summary.get('causal'))
+loop = next(row['loop'] for row in t.show('loops', experiment='x-alone')['rows'] if row['function'] == 'hot')
+t.equal(t.show('loop', loop, experiment='x-alone')['causal'], [], 'the page of a loop has its answers: none of this one')
+t.equal(t.run('list', '--remove', 'x-alone').returncode, 0, 'it can be removed')
+
+# ---- two threads: who pays, who is spared ----
+pair = program('pair', r'''
+static pthread_barrier_t barrier;
+static int steps;
+static void *second(void *unused)
+{
+	for (int i = 0; i < steps; i++) {
+		cold(200000);
+		pthread_barrier_wait(&barrier);
+	}
+	return unused;
+}
+int main(int count, char **words)
+{
+	pthread_t thread;
+	(void)count;
+	steps = atoi(words[1]);
+	step = sonde_heartbeat_register("step", 0);
+	pthread_barrier_init(&barrier, NULL, 2);
+	pthread_create(&thread, NULL, second, NULL);
+	for (int i = 0; i < steps; i++) {
+		sonde_heartbeat_begin(step);
+		hot(4000000);
+		pthread_barrier_wait(&barrier);
+		sonde_heartbeat_end(step);
+	}
+	pthread_join(thread, NULL);
+	puts("done");
+	return 3;
+}
+''')
+experiment, run = caused('pair', pair, '150', options=('--progress', 'step', '--target', 'hot,hot', '--speedups', '100'), seconds='4')
+log = trials(experiment)
+t.equal(len(log['candidate']), 1, 'a candidate that is named twice is one')
+last = [int(value) for value in log['run'][-1]]
+t.check(last[4] + last[5] > 0, 'the thread that waits at the barrier is credited, or pays', last)
+t.check(run.stderr.count('sonde:') >= 2 and 'heartbeat' in run.stderr, 'it says what it does', run.stderr)
+effects = [point['effect'] for row in t.show('causal', experiment=experiment)['rows'] for point in row['points']]
+t.check(effects and sum(effects) / len(effects) > 0.05, 'a step is faster without the code that everybody waits for', effects)
+
+# ---- progress points ----
+site = program('site', r'''
+__attribute__((noinline, noclone)) static void turn(int i) { __asm__ volatile("" : : "r"(i)); }
+__attribute__((noinline, noclone)) static void leave(int i) { __asm__ volatile("" : : "r"(i)); }
+int main(int count, char **words)
+{
+	(void)count;
+	for (int i = 0; i < atoi(words[1]); i++) {
+		turn(i);
+		hot(20000000);
+		leave(i);
+	}
+	puts("done");
+	return 0;
+}
+''')
+place = t.run('causal', '--progress', 'turn', '--target', 'hot', '--speedups', '50', '--max-time', '3', '--runs', '1', '-o', 'x-site',
+              '--', site, '60')
+if 'never reached' in place.stderr:
+    t.skip('a place as progress point', 'this machine gives no hardware breakpoints')
+else:
+    t.equal((place.returncode, place.stdout), (0, 'done\n'), 'a place as progress point: output and exit status')
+    progress = t.show('causal', experiment='x-site')['progress']
+    t.equal((progress['kind'], progress['name']), ('site', 'turn'), 'progress is the place')
+    visits = [int(row[5]) for row in trials('x-site')['trial']]
+    t.check(visits and sum(visits) <= 60, 'every arrival counts once', visits)
+    between = t.run('causal', '--from', 'x-site', '--latency', 'turn..leave', '--', site, '60')
+    t.check('another progress point' in between.stderr, 'an experiment has one progress point', between.stderr)
+    t.run('record', '-q', '-o', 'x-between', '--', site, '20')
+    t.run('causal', '--from', 'x-between', '--latency', 'turn..leave', '--target', 'hot', '--speedups', '50', '--max-time', '3',
+          '--runs', '1', '--', site, '60')
+    t.equal(t.show('causal', experiment='x-between')['progress']['kind'], 'latency', 'the time between two places')
+whole, run = caused('whole', site, '4', options=('--progress', 'end', '--target', 'hot', '--speedups', '100'), seconds='20', runs='4')
+t.equal([len(trials(whole)[kind]) for kind in ('run', 'trial')], [4, 4], 'with whole runs each is an experiment')
+t.equal(t.show('causal', experiment=whole)['progress']['kind'], 'end', 'and progress is the end')
+
+# ---- bad input ----
+for words, says in [(('--speedups', '120'), 'percentages'), (('--speedups', '0'), 'above 0'), (('--max-time', '0'), 'above 0'),
+                    (('--pid', '1'), 'starts the program itself'), (('--heap',), 'no heap'), (('--runs', 'x'), '--runs')]:
+    done = t.run('causal', *words, '--', pair, '2')
+    t.check(done.returncode == 125 and says in done.stderr, f'{" ".join(words)} is refused', done.stderr)
+done = t.run('causal', '-o', 'x-nowhere', '--progress', 'nowhere', '--', site, '4')
+t.check("no heartbeat, function, line or loop 'nowhere'" in done.stderr, 'an unknown progress point is named', done.stderr)
+done = t.run('causal', '--from', 'x-whole', '--target', 'nowhere', '--', site, '4')
+t.check("'nowhere'" in done.stderr, 'and an unknown target', done.stderr)
+t.check('sonde causal' in t.run('show', 'causal', recorded('bare', site, '2')[0]).stderr,
+        'an experiment without says what makes them')
+with open('x-bare/causal.tsv', 'w') as out:
+    out.write('sonde.causal-log\t1\ntrial\t0\t0\n')
+done = t.run('show', 'causal', 'x-bare')
+t.check(done.returncode == 5 and 'line 2' in done.stderr, 'a damaged log is told', done.stderr)
+
+# ---- bad days: each has a heartbeat, and code that is chosen ----
+BEGIN = 'int main(int count, char **words) { (void)count; (void)words; step = sonde_heartbeat_register("step", 0);'
+BEATS = 'for (int i = 0; i < %d; i++) { sonde_heartbeat_begin(step); hot(800000); %s sonde_heartbeat_end(step); }'
+DAYS = {
+    'alarms': (r'''
+static volatile sig_atomic_t alarms;
+static void note(int s) { (void)s; alarms++; }
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t never = PTHREAD_COND_INITIALIZER;
+static void *watch(void *unused)
+{
+	for (int i = 0; i < 40; i++) {
+		struct timespec until;
+		clock_gettime(CLOCK_REALTIME, &until);
+		until.tv_nsec += 5000000;
+		if (until.tv_nsec >= 1000000000) { until.tv_sec++; until.tv_nsec -= 1000000000; }
+		pthread_mutex_lock(&lock);
+		pthread_cond_timedwait(&never, &lock, &until);
+		pthread_mutex_unlock(&lock);
+	}
+	return unused;
+}''' + BEGIN + r'''
+	signal(SIGALRM, note);
+	ualarm(3000, 3000);
+	pthread_t thread;
+	pthread_create(&thread, NULL, watch, NULL);''' + BEATS % (300, '') + r'''
+	pthread_join(thread, NULL);
+	ualarm(0, 0);
+	puts(alarms ? "alarms" : "none");
+	return 1;
+}'''),
+    'spin': (r'''
+static atomic_int turn;
+static void *second(void *unused)
+{
+	for (int i = 0; i < 150; i++) {
+		while (atomic_load(&turn) != 2 * i + 1) ;
+		cold(200000);
+		atomic_store(&turn, 2 * i + 2);
+	}
+	return unused;
+}''' + BEGIN + r'''
+	pthread_t thread;
+	pthread_create(&thread, NULL, second, NULL);''' + BEATS % (150, 'atomic_store(&turn, 2 * i + 1); while (atomic_load(&turn) != 2 * i + 2) ;') + r'''
+	pthread_join(thread, NULL);
+	printf("%d\n", atomic_load(&turn));
+	return 2;
+}'''),
+    'pinned': (r'''
+static void *second(void *unused) { for (int i = 0; i < 100; i++) { cold(400000); sched_yield(); } return unused; }''' + BEGIN + r'''
+	cpu_set_t set;
+	CPU_ZERO(&set);
+	CPU_SET(sched_getcpu(), &set);
+	sched_setaffinity(0, sizeof(set), &set);
+	pthread_t thread;
+	pthread_create(&thread, NULL, second, NULL);''' + BEATS % (200, '') + r'''
+	pthread_join(thread, NULL);
+	puts("one CPU");
+	return 0;
+}'''),
+    'posts': (r'''
+static sem_t semaphore;
+static void post(int s) { (void)s; sem_post(&semaphore); }
+static void *second(void *unused) { for (int i = 0; i < 200; i++) while (sem_wait(&semaphore)) ; return unused; }''' + BEGIN + r'''
+	sem_init(&semaphore, 0, 0);
+	signal(SIGUSR1, post);
+	pthread_t thread;
+	pthread_create(&thread, NULL, second, NULL);''' + BEATS % (200, 'raise(SIGUSR1);') + r'''
+	pthread_join(thread, NULL);
+	puts("200 posts");
+	return 0;
+}'''),
+    'forks': (BEGIN + BEATS % (60, '''
+	pid_t child = fork(); if (!child) { hot(200000); if (i % 2) execl("/bin/true", "true", NULL); _exit(0); }
+	int status; waitpid(child, &status, 0); if (status) return 9;''') + r'''
+	puts("60 children");
+	return 0;
+}'''),
+    'threads': (r'''
+static void *brief(void *unused) { cold(50000); return unused; }''' + BEGIN + BEATS % (150, '''
+	pthread_t threads[4];
+	for (int k = 0; k < 4; k++) pthread_create(&threads[k], NULL, brief, NULL);
+	for (int k = 0; k < 4; k++) pthread_join(threads[k], NULL);''') + r'''
+	puts("600 threads");
+	return 0;
+}'''),
+    'often': (BEGIN + r'''
+	for (int i = 0; i < 40; i++) {
+		for (int k = 0; k < 20000; k++) { sonde_heartbeat_begin(step); sonde_heartbeat_end(step); }
+		hot(2000000);
+	}
+	puts("often");
+	return 0;
+}'''),
+    'sealed': (BEGIN + BEATS % (100, '') + r'''
+	struct sock_filter all[] = { BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW) };
+	struct sock_fprog filter = { 1, all };
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter);''' + (BEATS % (100, '')).replace('int i', 'int j').replace('i <', 'j <').replace('i++', 'j++') + r'''
+	puts("sealed");
+	return 0;
+}'''),
+    'killed': (BEGIN + BEATS % (150, 'if (i == 140) { puts("out"); fflush(stdout); raise(SIGKILL); }') + r'return 0; }'),
+    'short': (BEGIN + BEATS % (3, '') + r'puts("short"); return 4; }'),
+}
+for name, text in DAYS.items():
+    path = program(name, text)
+    experiment, run = caused(name, path, options=('--progress', 'step', '--target', 'hot', '--speedups', '100'), seconds='1.5')
+    if name == 'sealed' and 'trial' in trials(experiment):
+        t.check('seccomp' in t.run('show', 'causal', experiment).stdout, 'a filter of system calls is said')
+    if name == 'short':
+        t.check('ends within its first experiment' in run.stderr, 'a program that ends too soon is told', run.stderr)
+
+never = program('never', BEGIN + r'''for (int i = 0; i < 100; i++) hot(800000); puts("never"); return 0; }''')
+_, run = caused('never', never, options=('--progress', 'step', '--target', 'hot'), seconds='1')
+t.check('never reached' in run.stderr, 'a progress point that is never reached is told', run.stderr)
+
+# two processes are held up alike: the page is one
+both = t.command('sh', '-c', f'{pair} 60 & {pair} 60; wait')
+experiment, run = caused('both', 'sh', '-c', f'{pair} 60 & {pair} 60; wait', options=('--progress', 'step', '--target', 'hot', '--speedups', '100'), plain=both)
+t.check(int(trials(experiment)['run'][-1][6]) >= 3, 'all processes of the run have the page', trials(experiment)['run'])
+
+# two commands at once do not see each other
+at_once = [subprocess.Popen([t.sonde, 'causal', '-q', '--target', 'hot', '--speedups', '100', '--max-time', '1', '--runs', '1', '-o', f'x-once{i}',
+                             '--', pair, '40'], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for i in range(2)]
+t.equal([(p.communicate(timeout=120)[0], p.returncode) for p in at_once], [('done\n', 3)] * 2, 'two causal runs at once')
+
+# Ctrl-C in the first run ends it all, with what there is
+process = subprocess.Popen([t.sonde, 'causal', '-o', 'x-stopped', '--', pair, '100000'], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+time.sleep(1.5)
+process.send_signal(signal.SIGINT)
+process.communicate(timeout=60)
+t.equal(process.returncode, 130, 'an interrupt ends the program and the experiments')
+t.check(not [name for name in os.listdir('/tmp') if name.startswith('sonde-causal.') and os.stat('/tmp/' + name).st_uid == os.getuid()
+             and time.time() - os.stat('/tmp/' + name).st_mtime < 1], 'nothing is left in the temporary folder')
+t.done()

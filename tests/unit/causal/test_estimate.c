@@ -1,0 +1,183 @@
+/* Answers from experiments that are made up: the truth is known, and so is the noise. */
+#include "causal/estimate.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "base/stats.h"
+#include "harness/tap.h"
+
+static const double speedups[] = { 0.25, 0.5, 0.75, 1 };
+
+struct maker {
+	struct sn_causal_log *log;
+	struct sn_random random;
+	double noise; /* relative, of each experiment's step */
+	double drift; /* relative, an experiment */
+	double level;
+};
+
+/* About normal: the sum of twelve uniform ones (Irwin and Hall). */
+static double normal(struct maker *m)
+{
+	double sum = -6;
+
+	for (int i = 0; i < 12; i++)
+		sum += sn_random_unit(&m->random);
+	return sum;
+}
+
+static void add_trial(struct maker *m, uint32_t block, int32_t candidate, double speedup,
+		      double effect)
+{
+	struct sn_causal_trial trial = { .block = block,
+					 .candidate = candidate,
+					 .speedup = speedup,
+					 .visits = 10,
+					 .time_ns = 1000000000 };
+
+	m->level *= 1 + m->drift;
+	trial.step_ns = 1e8 * m->level * (1 - effect) * (1 + m->noise * normal(m));
+	sn_vec_push(&m->log->trials, trial);
+}
+
+static void add_candidate(struct maker *m, double share)
+{
+	struct sn_causal_candidate candidate = { "loop", "id", "name", "f", "f.c", 1, 2, share };
+
+	sn_vec_push(&m->log->candidates, candidate);
+}
+
+/* `slopes` by candidate; effects do not grow beyond `most`. */
+static struct sn_causal_log *make_log(const double *slopes, uint32_t candidates, uint32_t blocks,
+				      double most, double noise, double drift, uint64_t seed)
+{
+	struct maker m = { sn_causal_log_new(), .noise = noise, .drift = drift, .level = 1 };
+
+	sn_random_seed(&m.random, seed);
+	m.log->kind = "heartbeat";
+	for (uint32_t c = 0; c < candidates; c++)
+		add_candidate(&m, 0.2);
+	for (uint32_t block = 0; block < blocks; block++)
+		for (uint32_t c = 0; c < candidates; c++)
+			for (size_t s = 0; s < sizeof(speedups) / sizeof(*speedups); s++) {
+				add_trial(&m, block, SN_CAUSAL_BASELINE, 0, 0);
+				add_trial(&m, block, (int32_t)c, speedups[s],
+					  fmin(slopes[c] * speedups[s], most));
+			}
+	return m.log;
+}
+
+static const struct sn_causal_answer *answer_of(const struct sn_causal_answers *answers,
+						uint32_t candidate)
+{
+	for (size_t i = 0; i < answers->rows.count; i++)
+		if (answers->rows.items[i].candidate == candidate)
+			return &answers->rows.items[i];
+	return NULL;
+}
+
+TEST(verdicts_follow_the_truth)
+{
+	const double slopes[] = { 0.4, 0, -0.3 };
+	struct sn_causal_log *log = make_log(slopes, 3, 8, 1, 0.01, 0, 1);
+	struct sn_causal_answers answers;
+
+	sn_causal_answers_find(log, &answers);
+	CHECK(answers.rows.count == 3);
+	CHECK(answers.rows.items[0].candidate == 0); /* most helpful first */
+	CHECK(answer_of(&answers, 0)->verdict == SN_CAUSAL_HELPS);
+	CHECK(answer_of(&answers, 1)->verdict == SN_CAUSAL_NOTHING);
+	CHECK(answer_of(&answers, 2)->verdict == SN_CAUSAL_CONTENDED);
+	CHECK(fabs(answer_of(&answers, 0)->slope - 0.4) < 0.03);
+	CHECK(answer_of(&answers, 0)->point_count == 4);
+	CHECK(answer_of(&answers, 0)->points[1].speedup == 0.5);
+	CHECK(answer_of(&answers, 0)->points[1].experiments == 8);
+	CHECK(fabs(answers.rate_per_s - 10) < 1e-9);
+	sn_causal_answers_free(&answers);
+	sn_causal_log_free(log);
+}
+
+TEST(a_curve_that_bends_says_up_to_where)
+{
+	const double slope = 0.6;
+	struct sn_causal_log *log = make_log(&slope, 1, 8, 0.3, 0.001, 0, 2);
+	struct sn_causal_answers answers;
+
+	sn_causal_answers_find(log, &answers);
+	CHECK(answers.rows.items[0].up_to == 0.5);
+	CHECK(fabs(sn_causal_best_point(&answers.rows.items[0])->effect - 0.3) < 0.01);
+	sn_causal_answers_free(&answers);
+	sn_causal_log_free(log);
+}
+
+TEST(few_experiments_settle_nothing)
+{
+	const double slope = 0.5;
+	struct sn_causal_log *log = make_log(&slope, 1, 2, 1, 0.001, 0, 3);
+	struct sn_causal_answers answers;
+
+	sn_causal_answers_find(log, &answers);
+	CHECK(answers.rows.items[0].verdict == SN_CAUSAL_UNKNOWN);
+	sn_causal_answers_free(&answers);
+	sn_causal_log_free(log);
+	log = sn_causal_log_new();
+	sn_causal_answers_find(log, &answers);
+	CHECK(answers.rows.count == 0 && isnan(answers.rate_per_s));
+	CHECK(isnan(answers.false_alarm_rate) && isnan(answers.delay_error_share));
+	sn_causal_answers_free(&answers);
+	sn_causal_log_free(log);
+}
+
+/* A machine that becomes slower all the time: each experiment has its baselines beside it. */
+TEST(drift_is_no_effect)
+{
+	const double slopes[] = { 0, 0.2 };
+	struct sn_causal_log *log = make_log(slopes, 2, 8, 1, 0.001, 0.01, 4);
+	struct sn_causal_answers answers;
+
+	sn_causal_answers_find(log, &answers);
+	CHECK(answer_of(&answers, 0)->verdict == SN_CAUSAL_NOTHING);
+	CHECK(fabs(answer_of(&answers, 0)->slope) < 0.01);
+	CHECK(fabs(answer_of(&answers, 1)->slope - 0.2) < 0.01);
+	sn_causal_answers_free(&answers);
+	sn_causal_log_free(log);
+}
+
+/* The intervals of slopes hold the truth in 95 of 100: 400 logs, 5 sigma are 5.5 in 100. And nothing
+ * that does nothing is said to help: 0.01 in all of a log's candidates, 400 logs: 4 expected, 16 is
+ * beyond 5 sigma. */
+TEST(intervals_hold_the_truth)
+{
+	enum { LOGS = 400 };
+	const double slopes[] = { 0.3, 0, 0 };
+	unsigned held = 0, alarms = 0;
+
+	for (uint64_t seed = 0; seed < LOGS; seed++) {
+		struct sn_causal_log *log = make_log(slopes, 3, 6, 1, 0.05, 0, 100 + seed);
+		struct sn_causal_answers answers;
+		const struct sn_causal_answer *first;
+
+		sn_causal_answers_find(log, &answers);
+		first = answer_of(&answers, 0);
+		held += first->slope_low <= 0.3 && first->slope_high >= 0.3;
+		alarms += answer_of(&answers, 1)->verdict == SN_CAUSAL_HELPS ||
+			  answer_of(&answers, 2)->verdict == SN_CAUSAL_HELPS;
+		sn_causal_answers_free(&answers);
+		sn_causal_log_free(log);
+	}
+	printf("# %u of %d intervals hold the truth, %u false alarms\n", held, LOGS, alarms);
+	CHECK(held >= LOGS * 895 / 1000);
+	CHECK(alarms <= 16);
+}
+
+TEST(width_is_infinite_without_blocks)
+{
+	const double slope = 0.3;
+	struct sn_causal_log *log = make_log(&slope, 1, 5, 1, 0.01, 0, 7);
+	uint32_t blocks;
+
+	CHECK(sn_causal_slope_width(log, 0, &blocks) < 0.1 && blocks == 5);
+	CHECK(isinf(sn_causal_slope_width(log, 1, &blocks)) && blocks == 0);
+	sn_causal_log_free(log);
+}

@@ -1,0 +1,117 @@
+/* Which experiments come next: every speed-up of every candidate once a block, a baseline before each. */
+#include "causal/session.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "causal/page.h"
+#include "harness/tap.h"
+
+enum { CANDIDATES = 3 };
+
+static void begin(struct sn_causal_session *session, struct sn_causal_control *page)
+{
+	*session = (struct sn_causal_session){ .log = sn_causal_log_new(),
+					       .page = page,
+					       .speedups = { 0.25, 1 },
+					       .speedup_count = 2,
+					       .left_s = 10 };
+	session->log->seed = 5;
+	page->target_count = CANDIDATES;
+	for (int c = 0; c < CANDIDATES; c++) {
+		struct sn_causal_candidate candidate = { "loop", "id", "x", "f", "f.c", 1, 2, 0.1 };
+
+		page->targets[c].range_count = 1;
+		sn_vec_push(&session->log->candidates, candidate);
+	}
+	sn_causal_session_begin(session);
+}
+
+static void end(struct sn_causal_session *session, struct sn_causal_control *page)
+{
+	sn_causal_log_free(session->log);
+	sn_causal_session_free(session);
+	free(page);
+}
+
+TEST(a_block_has_each_once_between_baselines)
+{
+	struct sn_causal_control *page = sn_causal_page_new();
+	struct sn_causal_session session;
+	unsigned seen[CANDIDATES][2] = { 0 }, baselines = 0;
+	struct sn_causal_trial_plan plan;
+
+	begin(&session, page);
+	for (int i = 0; i < 2 * CANDIDATES * 2; i++) {
+		CHECK(sn_causal_session_next(&session, &plan));
+		CHECK(plan.block == 0);
+		CHECK((plan.candidate == SN_CAUSAL_BASELINE) == (i % 2 == 0));
+		if (plan.candidate == SN_CAUSAL_BASELINE)
+			baselines++;
+		else
+			seen[plan.candidate][plan.speedup == 1]++;
+		sn_causal_session_advance(&session);
+	}
+	CHECK(baselines == CANDIDATES * 2);
+	for (int c = 0; c < CANDIDATES; c++)
+		CHECK(seen[c][0] == 1 && seen[c][1] == 1);
+	CHECK(sn_causal_session_next(&session, &plan) && plan.block == 1);
+	end(&session, page);
+}
+
+TEST(what_was_not_made_comes_again)
+{
+	struct sn_causal_control *page = sn_causal_page_new();
+	struct sn_causal_session session;
+	struct sn_causal_trial_plan first, again;
+
+	begin(&session, page);
+	CHECK(sn_causal_session_next(&session, &first));
+	CHECK(sn_causal_session_next(&session, &again));
+	CHECK(!memcmp(&first, &again, sizeof(first)));
+	end(&session, page);
+}
+
+TEST(no_time_ends_it)
+{
+	struct sn_causal_control *page = sn_causal_page_new();
+	struct sn_causal_session session;
+	struct sn_causal_trial_plan plan;
+
+	begin(&session, page);
+	session.left_s = 0;
+	CHECK(!sn_causal_session_next(&session, &plan));
+	CHECK(session.end == SN_CAUSAL_OUT_OF_TIME);
+	end(&session, page);
+}
+
+/* Candidates whose slope is known well enough are tried no more. */
+TEST(what_is_known_is_left_out)
+{
+	struct sn_causal_control *page = sn_causal_page_new();
+	struct sn_causal_session session;
+	struct sn_causal_trial_plan plan;
+
+	begin(&session, page);
+	for (uint32_t block = 0; block < 6; block++)
+		for (int32_t c = 0; c < CANDIDATES - 1; c++) {
+			struct sn_causal_trial trial = { .block = block,
+							 .candidate = SN_CAUSAL_BASELINE,
+							 .step_ns = 100,
+							 .visits = 1 };
+
+			sn_vec_push(&session.log->trials, trial);
+			trial.candidate = c;
+			trial.speedup = 1;
+			trial.step_ns = 80;
+			sn_vec_push(&session.log->trials, trial);
+		}
+	sn_causal_session_begin(&session);
+	for (int i = 0; i < 4; i++) {
+		CHECK(sn_causal_session_next(&session, &plan));
+		CHECK(plan.candidate == SN_CAUSAL_BASELINE || plan.candidate == CANDIDATES - 1);
+		CHECK(plan.block == 6);
+		sn_causal_session_advance(&session);
+	}
+	end(&session, page);
+}
