@@ -1,8 +1,12 @@
-/* The machine's CPU time, from the first line of /proc/stat. */
+/* What the machine is and does, from /proc. */
 #include "record/neighbours.h"
 
+#include <string.h>
 #include <stdio.h>
 #include <unistd.h>
+
+#include "base/arena.h"
+#include "base/text.h"
 
 enum { IDLE = 3, IOWAIT = 4, FIELDS = 8 }; /* user nice system idle iowait irq softirq steal */
 
@@ -37,4 +41,23 @@ double sn_machine_others_share(struct sn_machine_time from, struct sn_machine_ti
 		return -1;
 	share = (double)(to.busy_ns - from.busy_ns - own_ns) / (double)whole_ns;
 	return share < 0 ? 0 : share > 1 ? 1 : share; /* ticks are coarse */
+}
+
+const char *sn_machine_cpu_model(struct sn_arena *arena)
+{
+	FILE *in = fopen("/proc/cpuinfo", "re");
+	char line[512];
+	const char *model = "";
+
+	while (in && !*model && fgets(line, sizeof(line), in)) {
+		char *colon = strchr(line, ':');
+
+		if (sn_starts_with(line, "model name") && colon) {
+			colon[strcspn(colon, "\n")] = '\0';
+			model = sn_arena_strdup(arena, colon[1] ? colon + 2 : "");
+		}
+	}
+	if (in)
+		fclose(in);
+	return model;
 }

@@ -20,4 +20,8 @@ struct sn_machine_time sn_machine_time_now(void);
 double sn_machine_others_share(struct sn_machine_time from, struct sn_machine_time to,
 			       int64_t own_ns);
 
+struct sn_arena;
+/** The processor's name as the kernel has it, in the arena; "" if unknown. */
+const char *sn_machine_cpu_model(struct sn_arena *arena);
+
 #endif

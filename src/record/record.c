@@ -76,25 +76,6 @@ static void warn(struct recording *r, const char *sentence)
 
 /* ---- facts ---- */
 
-static const char *cpu_model(struct sn_arena *arena)
-{
-	FILE *in = fopen("/proc/cpuinfo", "re");
-	char line[512];
-	const char *model = "";
-
-	while (in && !*model && fgets(line, sizeof(line), in)) {
-		char *colon = strchr(line, ':');
-
-		if (sn_starts_with(line, "model name") && colon) {
-			colon[strcspn(colon, "\n")] = '\0';
-			model = sn_arena_strdup(arena, colon[1] ? colon + 2 : "");
-		}
-	}
-	if (in)
-		fclose(in);
-	return model;
-}
-
 static void environment_keep(struct sn_launch *launch)
 {
 	for (char **e = environ; *e; e++) {
@@ -150,7 +131,7 @@ static void facts_take(struct recording *r)
 	l->arguments = command_line(&l->arena, target_words(r), r->has_title);
 	l->label = r->options->label;
 	l->host = r->host;
-	l->cpu_model = cpu_model(&l->arena);
+	l->cpu_model = sn_machine_cpu_model(&l->arena);
 	l->kernel = sn_arena_strdup(&l->arena, kernel.release);
 	l->folder = sn_arena_strdup(&l->arena, getcwd(folder, sizeof(folder)) ? folder : "");
 	l->clock = r->options->clock;
