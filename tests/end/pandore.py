@@ -646,7 +646,60 @@ LOOKS = ['', 'show();', 'printf("%g ", sum(A)); rows(A, L, 0); printf("%g ", sum
          'kept = keep(A); rows(A, B, 0); printf("%g ", *kept);', 'CORNER = 9; rows(A, B, 0); printf("%g ", CORNER);',
          'memset(A, 0, sizeof(A)); rows(A, B, 2); memcpy(L, A, sizeof L); columns(L, A);',
          '{ double A[9][4] = { { 1 } }; rows(A, B, 1); printf("%g ", A[8][3]); }',
+         'for (t = 0; t < 70; t++) { rows(A, B, 0); columns(A, B); }', 'for (t = 0; A[0][0] < 9; t++) { rows(A, B, 0); }',
          'for (t = 0; t < 2; t++) { double M[9][4] = { { t } }; rows(M, B, 0); printf("%g ", M[0][0]); }']
+
+
+GAUSS = '''#define N 24
+#define P 4
+#include <stdio.h>
+double A[N][N], B[N];
+dist gauss(double A[N][N] by block(1,N) map wrapped(0,1), double B[N] by block(1) map wrapped(0))
+{ int i, j, k; double f;
+  for (k = 0; k < N - 1; k++) for (i = k + 1; i < N; i++) {
+    f = A[i][k] / A[k][k];
+    for (j = k + 1; j < N; j++) A[i][j] -= f * A[k][j];
+    B[i] -= f * B[k]; } }
+int main(void)
+{ int i, j;
+  for (i = 0; i < N; i++) { B[i] = i; for (j = 0; j < N; j++) A[i][j] = i == j ? N : 1.0 / (1 + i + 2 * j); }
+  gauss(A, B);
+  for (i = 0; i < N; i++) printf("%.17g %.17g\\n", A[i][N - 1], B[i]);
+  return 0; }
+'''
+FLOYD = '''#define N 12
+#define P 4
+#include <stdio.h>
+double D[N][N];
+dist floyd(double D[N][N] by block(N/P,N) map regular(0,1))
+{ int i, j, k;
+  for (k = 0; k < N; k++) for (i = 0; i < N; i++) for (j = 0; j < N; j++)
+    if (D[i][k] + D[k][j] < D[i][j]) D[i][j] = D[i][k] + D[k][j]; }
+int main(void)
+{ int i, j;
+  for (i = 0; i < N; i++) for (j = 0; j < N; j++) D[i][j] = i == j ? 0 : 1 + (i * 7 + j * 5) % 11;
+  floyd(D);
+  for (i = 0; i < N; i++) printf("%.17g %.17g\\n", D[i][0], D[i][N - 1]);
+  return 0; }
+'''
+
+
+def divided():
+    """Each step's row goes to each other node once, in one message: pivot row and right-hand side for Gauss as long as the node
+    has rows below, the k-th row for Floyd and Warshall. The owners' assignments are those of the sequential program."""
+    below = lambda k: len({i % 4 for i in range(k + 1, 24)} - {k % 4})
+    for name, source, messages, size in (
+            ('gauss', GAUSS, sum(below(k) for k in range(23)), sum(below(k) * 8 * (24 - k + 1) for k in range(23))),
+            ('floyd', FLOYD, 12 * 3, 12 * 3 * 12 * 8)):
+        text = re.sub(r' by block\([^)]*\) map \w+\([^)]*\)', '', source)
+        write('div.c', re.sub(r'^dist ', 'void ', text, flags=re.M))
+        subprocess.run(['gcc', '-w', '-ffp-contract=off', 'div.c', '-o', 'div_c'], check=True)
+        ran = compile_run(source, 'div', '--profile')
+        rows = json.load(open('div.profile.json'))['traffic']
+        told = run(sonde, 'pandore', 'compile', 'div.pnd', '--explain').stdout
+        got = sum(r['messages'] for r in rows), sum(r['bytes'] for r in rows)
+        check(ran.stdout == run('./div_c').stdout and got == (messages, size) and f'in all {messages} messages with {size} bytes' in told,
+              f'{name}: divided, {messages} messages with {size} bytes, foretold', ran.stderr, got, (messages, size), told[-80:])
 
 
 def staying():
@@ -860,6 +913,7 @@ def main():
         pictures()
         lattices()
         several_calls()
+        divided()
         staying()
         several_clocks()
         hosts()

@@ -146,6 +146,11 @@ struct sn_pnd_look {
 	bool is_argument; /* of a phase */
 };
 
+/** A loop of the host that does nothing but call phases: tokens. */
+struct sn_pnd_ahead {
+	size_t first, last;
+};
+
 struct sn_pnd_program {
 	struct sn_arena *arena;
 	struct sn_pnd_diags *diags;
@@ -155,6 +160,7 @@ struct sn_pnd_program {
 	struct sn_pnd_var *globals;
 	SN_VEC(struct sn_pnd_host_item) host;
 	SN_VEC(struct sn_pnd_look) looks;
+	SN_VEC(struct sn_pnd_ahead) ahead;
 	SN_VEC(struct sn_pnd_zone) zones;
 	SN_VEC(const char *) math_used; /* whitelisted functions that are called */
 	int nodes;			/* P */

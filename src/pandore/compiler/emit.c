@@ -440,16 +440,35 @@ static void emit_raw(struct sn_pnd_emitter *em, size_t first, size_t last)
 
 	if (a->pos.file != b->pos.file || a->offset > b->offset)
 		return;
-	for (size_t i = 0; i < em->program->looks.count; i++) {
-		const struct sn_pnd_look *look = &em->program->looks.items[i];
-		const struct sn_pnd_token *t = token_at(em->program, look->token);
+	for (size_t i = 0, k = 0; em->program->looks.count || em->program->ahead.count;) {
+		const struct sn_pnd_look *look =
+			i < em->program->looks.count ? &em->program->looks.items[i] : NULL;
+		const struct sn_pnd_ahead *ahead =
+			k / 2 < em->program->ahead.count ? &em->program->ahead.items[k / 2] : NULL;
+		size_t edge = !ahead ? SIZE_MAX : k % 2 ? ahead->last : ahead->first;
+		const struct sn_pnd_token *t;
 
-		if (look->token < first || look->token > last)
-			continue;
-		sn_text_add_bytes(em->out, file->chars + at, t->offset - at);
-		sn_text_addf(em->out, "((__typeof__(&%s[0]))%s(%s))", t->text,
-			     look->is_argument ? "pd_stay" : "pd_look", t->text);
-		at = t->offset + t->length;
+		if (look && look->token < edge) {
+			i++;
+			t = token_at(em->program, look->token);
+			if (look->token < first || look->token > last)
+				continue;
+			sn_text_add_bytes(em->out, file->chars + at, t->offset - at);
+			sn_text_addf(em->out, "((__typeof__(&%s[0]))%s(%s))", t->text,
+				     look->is_argument ? "pd_stay" : "pd_look", t->text);
+			at = t->offset + t->length;
+		} else if (ahead) {
+			size_t end = token_at(em->program, edge)->offset + k % 2;
+
+			k++;
+			if (edge < first || edge > last)
+				continue;
+			sn_text_add_bytes(em->out, file->chars + at, end - at);
+			sn_text_add(em->out, k % 2 ? "pd_ahead_begin(); " : " pd_ahead_end();");
+			at = end;
+		} else {
+			break;
+		}
 	}
 	sn_text_add_bytes(em->out, file->chars + at, b->offset + b->length - at);
 }

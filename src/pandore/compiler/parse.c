@@ -700,6 +700,7 @@ void sn_pnd_program_free(struct sn_pnd_program *program)
 {
 	sn_pnd_tokens_free(&program->tokens);
 	sn_vec_free(&program->looks);
+	sn_vec_free(&program->ahead);
 	sn_vec_free(&program->host);
 	sn_vec_free(&program->zones);
 	sn_vec_free(&program->math_used);

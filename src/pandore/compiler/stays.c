@@ -415,6 +415,77 @@ static bool is_tried(struct sn_pnd_program *program, size_t from, size_t at)
 	return false;
 }
 
+/* ---- loops of calls ---- */
+
+static bool has_only_phase_calls(const struct sn_pnd_program *program, size_t first, size_t last)
+{
+	static const char *const control[] = { "for", "while", "if", "sizeof", NULL };
+	static const char *const leaves[] = {
+		"return", "goto", "asm", "__asm__", "volatile", NULL
+	};
+	bool calls = false;
+
+	for (size_t i = first; i <= last; i++) {
+		const struct sn_pnd_token *t = token_at(program, i);
+		bool is_phase;
+
+		if (is_word(t, leaves))
+			return false;
+		if (token_at(program, i + 1)->punct != '(' || t->punct == '(' ||
+		    (t->kind == SN_TOK_PUNCT && t->punct != ')' && t->punct != ']'))
+			continue;
+		is_phase = t->kind == SN_TOK_IDENT && sn_pnd_find_phase(program, t->text);
+		if (!is_phase && !is_word(t, control))
+			return false;
+		calls |= is_phase;
+	}
+	return calls;
+}
+
+/* The brace that ends a loop with a body in braces, or 0. */
+static size_t end_of_loop(const struct sn_pnd_program *program, size_t at)
+{
+	size_t i = at + 1;
+	int depth = 0;
+
+	if (token_at(program, i)->punct != '(')
+		return 0;
+	do {
+		uint32_t punct = token_at(program, i++)->punct;
+
+		if (token_at(program, i)->kind == SN_TOK_END)
+			return 0;
+		depth += (punct == '(') - (punct == ')');
+	} while (depth);
+	if (token_at(program, i)->punct != '{')
+		return 0;
+	do {
+		uint32_t punct = token_at(program, i++)->punct;
+
+		if (token_at(program, i)->kind == SN_TOK_END)
+			return 0;
+		depth += (punct == '{') - (punct == '}');
+	} while (depth);
+	return i - 1;
+}
+
+static void find_loops_of_calls(struct sn_pnd_program *program, const struct sn_pnd_host_item *item)
+{
+	static const char *const loops[] = { "for", "while", NULL };
+
+	for (size_t i = item->first_token + 1; i < item->last_token; i++) {
+		uint32_t before = token_at(program, i - 1)->punct;
+		size_t end = is_word(token_at(program, i), loops) ? end_of_loop(program, i) : 0;
+
+		if (!end || (before != ';' && before != '{' && before != '}') ||
+		    token_at(program, i)->from_macro || token_at(program, end)->from_macro ||
+		    !has_only_phase_calls(program, i, end))
+			continue;
+		sn_vec_push(&program->ahead, ((struct sn_pnd_ahead){ i, end }));
+		i = end;
+	}
+}
+
 static int by_token(const void *left, const void *right)
 {
 	const struct sn_pnd_look *a = left, *b = right;
@@ -429,6 +500,7 @@ void sn_pnd_find_staying(struct sn_pnd_program *program)
 
 		if (item->kind != SN_HOST_MAIN)
 			continue;
+		find_loops_of_calls(program, item);
 		for (size_t i = item->first_token; i < item->last_token; i++) {
 			const struct sn_pnd_phase *phase;
 			int argument;

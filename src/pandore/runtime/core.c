@@ -123,10 +123,10 @@ struct passed {
 
 struct trigger {
 	int64_t phase; /* or one of: */
-	int64_t slot;  /* of TAKE */
+	int64_t value; /* of TAKE: the slot; of a phase: whether to say that it is over */
 };
 
-enum { END = -1, TAKE = -2 };
+enum { END = -1, TAKE = -2, ASK = -3 };
 
 int pd_away;
 static struct placed *placed;
@@ -134,6 +134,11 @@ static int placed_count, placed_capacity;
 static struct slot *slots;
 static int slot_count;
 static struct pd_runs runs;
+
+/* Phases that the host has called, and not asked since whether they are over. */
+static int is_ahead, unfinished;
+
+enum { UNFINISHED_MAX = 64 };
 
 static size_t array_bytes(const struct pd_array *array)
 {
@@ -246,7 +251,12 @@ static size_t passed_bytes(const struct pd_phase *ph)
 	return sizeof(struct passed) * ((size_t)ph->param_count + 1);
 }
 
-static void node_phase(int phase)
+static void say_end(void)
+{
+	pd_net_send(pd_state.host_process, pd_measure_collection_header(0), NULL, 0);
+}
+
+static void node_phase(int phase, bool wants_end)
 {
 	const struct pd_phase *ph = &pd_state.program->phases[phase];
 	struct pd_phase_times *times = &pd_state.phase_times[phase];
@@ -271,7 +281,8 @@ static void node_phase(int phase)
 	for (int i = 0; i < ph->param_count; i++)
 		if (passed[i].is_taken && gives_back(ph->arrays[i], pd_state.me))
 			send_part(ph->arrays[i], pd_state.me, storage[i], host);
-	pd_net_send(host, pd_measure_collection_header(0), NULL, 0);
+	if (wants_end)
+		say_end();
 	times->collection_ticks += pd_now_ticks() - start;
 }
 
@@ -283,18 +294,22 @@ static void node_loop(void)
 		uint64_t waited = 0;
 
 		pd_net_receive(pd_state.host_process, &trigger, sizeof(trigger), &waited);
-		if (trigger.phase == TAKE && trigger.slot >= 0 && trigger.slot < slot_count) {
-			const struct slot *slot = &slots[trigger.slot];
+		if (trigger.phase == TAKE && trigger.value >= 0 && trigger.value < slot_count) {
+			const struct slot *slot = &slots[trigger.value];
 
 			if (gives_back(slot->layout, pd_state.me))
 				send_part(slot->layout, pd_state.me, slot->storage,
 					  pd_state.host_process);
 			continue;
 		}
+		if (trigger.phase == ASK) {
+			say_end();
+			continue;
+		}
 		if (trigger.phase < 0 || trigger.phase >= pd_state.program->phase_count)
 			break;
 		pd_state.phase_times[trigger.phase].trigger_ticks += waited;
-		node_phase((int)trigger.phase);
+		node_phase((int)trigger.phase, trigger.value);
 	}
 	pd_measure_give();
 	pd_net_finish();
@@ -347,6 +362,36 @@ static void take_parts(const struct pd_array *array, void *base)
 	for (int node = 0; node < pd_state.program->nodes; node++)
 		if (is_remote(node) && gives_back(array, node))
 			receive_part(array, node, base, node);
+}
+
+static void hear_ends(void)
+{
+	for (int node = 0; node < pd_state.program->nodes; node++)
+		if (is_remote(node))
+			pd_measure_collected(node, pd_net_receive(node, NULL, 0, NULL));
+	unfinished = 0;
+}
+
+/* A node answers when it has done all that it was told before. */
+static void wait_for_ends(void)
+{
+	if (!unfinished)
+		return;
+	for (int node = 0; node < pd_state.program->nodes; node++)
+		if (is_remote(node))
+			send_trigger(node, (struct trigger){ ASK, 0 });
+	hear_ends();
+}
+
+void pd_ahead_begin(void)
+{
+	is_ahead = 1;
+}
+
+void pd_ahead_end(void)
+{
+	is_ahead = 0;
+	wait_for_ends();
 }
 
 /* The host has the values again, and may change them. */
@@ -405,6 +450,7 @@ void pd_call(int phase, void *const *arrays, const union pd_scalar *scalars)
 	struct passed passed[PD_PARAMS_MAX + 1];
 	void *storage[PD_PARAMS_MAX];
 	size_t bytes = scalars_bytes(ph);
+	int wants_end = !is_ahead || unfinished >= UNFINISHED_MAX;
 
 	memset(sent, 0, bytes);
 	memset(passed, 0, passed_bytes(ph));
@@ -417,7 +463,7 @@ void pd_call(int phase, void *const *arrays, const union pd_scalar *scalars)
 	for (int node = 0; node < pd_state.program->nodes; node++) {
 		if (!is_remote(node))
 			continue;
-		send_trigger(node, (struct trigger){ phase, 0 });
+		send_trigger(node, (struct trigger){ phase, wants_end });
 		pd_net_send(node, pd_measure_header(bytes, 0), sent, bytes);
 		pd_net_send(node, pd_measure_header(passed_bytes(ph), 0), passed, passed_bytes(ph));
 		pd_measure_send_order(node);
@@ -431,16 +477,17 @@ void pd_call(int phase, void *const *arrays, const union pd_scalar *scalars)
 		run_node(phase, storage, sent);
 		pd_measure_ran_inside();
 	}
-	for (int node = 0; node < pd_state.program->nodes; node++) {
-		if (!is_remote(node))
-			continue;
+	for (int node = 0; node < pd_state.program->nodes; node++)
 		for (int i = 0; i < ph->param_count; i++)
-			if (passed[i].is_taken && gives_back(ph->arrays[i], node))
+			if (is_remote(node) && passed[i].is_taken &&
+			    gives_back(ph->arrays[i], node))
 				receive_part(ph->arrays[i], node, arrays[i], node);
-		/* a host that went on while nodes work could say more than the program does, if
-		 * one of them fails */
-		pd_measure_collected(node, pd_net_receive(node, NULL, 0, NULL));
-	}
+	/* a host that went on while nodes work could say more than the program does, if one of
+	 * them fails */
+	if (wants_end)
+		hear_ends();
+	else
+		unfinished++;
 }
 
 static void finish(void)
@@ -448,6 +495,7 @@ static void finish(void)
 	if (is_finished)
 		return;
 	is_finished = true;
+	wait_for_ends();
 	for (int node = 0; node < pd_state.program->nodes; node++)
 		if (is_remote(node))
 			send_trigger(node, (struct trigger){ END, 0 });

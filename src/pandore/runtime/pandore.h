@@ -92,6 +92,10 @@ void pd_bring_home(const void *base);
 /** How many arrays are on the nodes. */
 extern int pd_away;
 
+/** Between these two the host does nothing but call phases: it need not wait for the end of each. */
+void pd_ahead_begin(void);
+void pd_ahead_end(void);
+
 /** Before each use of an array that may be on the nodes. */
 static inline void *pd_look(const void *base)
 {

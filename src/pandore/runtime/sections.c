@@ -24,6 +24,8 @@ struct visitor {
 	void *context;
 	struct hull *last_hulls; /* by target node: what it was given last */
 	char *has_hull;
+	int is_same;	/* every block of the target reads the same */
+	int seen_count; /* nodes with a hull */
 };
 
 static long floor_div(long a, long b)
@@ -197,13 +199,30 @@ static void visit_target_block(struct visitor *v, const long *block)
 	struct hull hull;
 
 	memcpy(loops, v->loops, sizeof(*loops) * (size_t)v->moves->loop_count);
+	if (v->is_same && v->has_hull[to])
+		return;
 	if (!narrow(v, block, loops) || !source_hull(v, loops, &hull))
 		return;
+	v->seen_count += !v->has_hull[to];
 	if (v->has_hull[to] && is_same_hull(&hull, &v->last_hulls[to], v->moves->source->rank))
 		return;
 	v->has_hull[to] = 1;
 	v->last_hulls[to] = hull;
 	visit_hull(v, &hull, to);
+}
+
+/* Does no counter that decides a target's block decide what is read? */
+static int reads_the_same(const struct pd_moves *m)
+{
+	for (int d = 0; d < m->target->rank; d++)
+		for (int i = 0; i < m->loop_count; i++) {
+			if (m->target->grid[d] == 1 || !m->target_coef[d][i])
+				continue;
+			for (int e = 0; e < m->source->rank; e++)
+				if (m->source_coef[e][i])
+					return 0;
+		}
+	return 1;
 }
 
 static void visit_target_blocks(struct visitor *v)
@@ -225,9 +244,10 @@ static void visit_target_blocks(struct visitor *v)
 		at[d] = low[d] = low[d] / t->block[d];
 		high[d] = high[d] / t->block[d];
 	}
+	v->is_same = reads_the_same(m);
 	do {
 		visit_target_block(v, at);
-	} while (step_block(at, low, high, t->rank));
+	} while (!(v->is_same && v->seen_count == v->nodes) && step_block(at, low, high, t->rank));
 }
 
 void pd_sections(const struct pd_moves *moves, const long *target_base, const long *source_base,
@@ -237,7 +257,8 @@ void pd_sections(const struct pd_moves *moves, const long *target_base, const lo
 	static struct hull *last_hulls;
 	static char *has_hull;
 	static int allocated;
-	struct visitor v = { moves, target_base, source_base, loops, nodes, visit, context, 0, 0 };
+	struct visitor v = { moves,   target_base, source_base, loops, nodes, visit,
+			     context, 0,	   0,		0,     0 };
 	struct hull hull;
 
 	for (int i = 0; i < moves->loop_count; i++)

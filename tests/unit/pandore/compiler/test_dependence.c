@@ -261,3 +261,22 @@ TEST(elements_are_listed_where_a_box_would_be_large)
 	plan(ROWS, "for (i = 0; i < 8; i++) for (j = 0; j < 8; j++) B[i][j] = A[i + j][i];");
 	CHECK(!nest.refs[0].is_inspected);
 }
+
+TEST(steps_of_two_tell_red_from_black)
+{
+	plan(ROWS,
+	     "for (i = 1; i < 15; i += 2) for (j = 1; j < 15; j += 2) A[i][j] = A[i-1][j] + A[i][j+1];");
+	CHECK_STRING(placed("A[i - 1][j]"), "0");
+	CHECK_INT(nest.loops[0].mode, SN_LOOP_OWN);
+	/* two rows back is the same colour */
+	plan(ROWS, "for (i = 3; i < 15; i += 2) for (j = 1; j < 15; j += 2) A[i][j] = A[i-2][j];");
+	CHECK(strcmp(placed("A[i - 2][j]"), "0") != 0);
+}
+
+TEST(a_private_index_of_a_dimension_that_is_not_cut)
+{
+	plan(ROWS,
+	     "for (i = 0; i < 16; i++) for (j = 0; j < 8; j++) { k = 15 - j / 2; A[i][k] = B[i][k]; }");
+	CHECK(assign_to("k")->is_private);
+	CHECK_INT(nest.loops[0].mode, SN_LOOP_OWN);
+}
