@@ -1,6 +1,6 @@
 #include <math.h>
 #include "hand.h"
-#define N 512
+#define N   512
 #define LOG 9
 static double C[N], D[N];
 static int H[LOG];
@@ -9,7 +9,8 @@ static void rows_of(double (*restrict R)[N], double (*restrict I)[N], int rows)
 	for (int r = 0; r < rows; r++)
 		for (int s = 0; s < LOG; s++)
 			for (int g = 0; g < N / 2; g++) {
-				int a = g / H[s] * 2 * H[s] + g % H[s], b = a + H[s], w = g % H[s] * (N / 2 / H[s]);
+				int a = g / H[s] * 2 * H[s] + g % H[s], b = a + H[s],
+				    w = g % H[s] * (N / 2 / H[s]);
 				double x = R[r][a] - R[r][b], y = I[r][a] - I[r][b];
 
 				R[r][a] += R[r][b];
@@ -31,7 +32,7 @@ static void transpose(double (*from)[N], double (*to)[N], double *out, double *i
 }
 int main(int argc, char **argv)
 {
-	double (*R)[N] = NULL, (*I)[N] = NULL, (*r)[N], (*i)[N], (*s)[N], (*t)[N], *out, *in, start;
+	double(*R)[N] = NULL, (*I)[N] = NULL, (*r)[N], (*i)[N], (*s)[N], (*t)[N], *out, *in, start;
 	int rows;
 
 	begin(&argc, &argv);

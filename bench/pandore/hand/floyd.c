@@ -8,7 +8,7 @@ static void relax(double *restrict x, const double *restrict pivot, int k)
 }
 int main(int argc, char **argv)
 {
-	double (*D)[N] = NULL, (*d)[N], row[N], start;
+	double(*D)[N] = NULL, (*d)[N], row[N], start;
 	int rows;
 
 	begin(&argc, &argv);

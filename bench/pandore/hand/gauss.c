@@ -5,7 +5,7 @@ static double (*A)[N], B[N], (*a)[N + 1], row[N + 1];
 
 static void distribute(int rows, int is_out)
 {
-	double (*packed)[N + 1] = memory(sizeof(*packed) * rows);
+	double(*packed)[N + 1] = memory(sizeof(*packed) * rows);
 
 	for (int r = 0; r < ranks; r++) {
 		if (rank && rank != r)
@@ -16,11 +16,13 @@ static void distribute(int rows, int is_out)
 				(r ? packed[i] : a[i])[N] = B[i * ranks + r];
 			}
 		if (r && is_out)
-			rank ? MPI_Recv(a, rows * (N + 1), MPI_DOUBLE, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE)
+			rank ? MPI_Recv(a, rows * (N + 1), MPI_DOUBLE, 0, 0, MPI_COMM_WORLD,
+					MPI_STATUS_IGNORE)
 			     : MPI_Send(packed, rows * (N + 1), MPI_DOUBLE, r, 0, MPI_COMM_WORLD);
 		if (r && !is_out)
 			rank ? MPI_Send(a, rows * (N + 1), MPI_DOUBLE, 0, 0, MPI_COMM_WORLD)
-			     : MPI_Recv(packed, rows * (N + 1), MPI_DOUBLE, r, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+			     : MPI_Recv(packed, rows * (N + 1), MPI_DOUBLE, r, 0, MPI_COMM_WORLD,
+					MPI_STATUS_IGNORE);
 		if (!is_out && !rank)
 			for (int i = 0; i < rows; i++) {
 				memcpy(A[i * ranks + r], r ? packed[i] : a[i], sizeof(*A));

@@ -3,10 +3,13 @@
 #define T 100
 static void border(double (*a)[N], int rows)
 {
-	int up = rank ? rank - 1 : MPI_PROC_NULL, down = rank < ranks - 1 ? rank + 1 : MPI_PROC_NULL;
+	int up = rank ? rank - 1 : MPI_PROC_NULL,
+	    down = rank < ranks - 1 ? rank + 1 : MPI_PROC_NULL;
 
-	MPI_Sendrecv(a[1], N, MPI_DOUBLE, up, 0, a[rows + 1], N, MPI_DOUBLE, down, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-	MPI_Sendrecv(a[rows], N, MPI_DOUBLE, down, 0, a[0], N, MPI_DOUBLE, up, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+	MPI_Sendrecv(a[1], N, MPI_DOUBLE, up, 0, a[rows + 1], N, MPI_DOUBLE, down, 0,
+		     MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+	MPI_Sendrecv(a[rows], N, MPI_DOUBLE, down, 0, a[0], N, MPI_DOUBLE, up, 0, MPI_COMM_WORLD,
+		     MPI_STATUS_IGNORE);
 }
 static void step(double (*restrict a)[N], double (*restrict b)[N], int rows)
 {
@@ -14,11 +17,11 @@ static void step(double (*restrict a)[N], double (*restrict b)[N], int rows)
 
 	for (int i = first; i <= last; i++)
 		for (int j = 1; j < N - 1; j++)
-			b[i][j] = 0.25 * (a[i-1][j] + a[i+1][j] + a[i][j-1] + a[i][j+1]);
+			b[i][j] = 0.25 * (a[i - 1][j] + a[i + 1][j] + a[i][j - 1] + a[i][j + 1]);
 }
 int main(int argc, char **argv)
 {
-	double (*A)[N] = NULL, (*a)[N], (*b)[N], start;
+	double(*A)[N] = NULL, (*a)[N], (*b)[N], start;
 	int rows;
 
 	begin(&argc, &argv);

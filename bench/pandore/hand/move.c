@@ -3,7 +3,7 @@
 #define T 10
 int main(int argc, char **argv)
 {
-	double (*A)[N] = NULL, (*part)[N], start = 0;
+	double(*A)[N] = NULL, (*part)[N], start = 0;
 	int rows;
 
 	begin(&argc, &argv);

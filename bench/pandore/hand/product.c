@@ -1,6 +1,7 @@
 #include "hand.h"
 #define N 512
-static void product(double (*restrict a)[N], double (*restrict B)[N], double (*restrict c)[N], int rows)
+static void product(double (*restrict a)[N], double (*restrict B)[N], double (*restrict c)[N],
+		    int rows)
 {
 	for (int i = 0; i < rows; i++)
 		for (int j = 0; j < N; j++)
@@ -12,7 +13,7 @@ static void product(double (*restrict a)[N], double (*restrict B)[N], double (*r
 }
 int main(int argc, char **argv)
 {
-	double (*A)[N] = NULL, (*C)[N] = NULL, (*B)[N], (*a)[N], (*c)[N], start;
+	double(*A)[N] = NULL, (*C)[N] = NULL, (*B)[N], (*a)[N], (*c)[N], start;
 	int rows;
 
 	begin(&argc, &argv);

@@ -1,12 +1,15 @@
 #include "hand.h"
-#define N 1024
+#define N      1024
 #define SWEEPS 50
 static void border(double (*u)[N], int rows)
 {
-	int up = rank ? rank - 1 : MPI_PROC_NULL, down = rank < ranks - 1 ? rank + 1 : MPI_PROC_NULL;
+	int up = rank ? rank - 1 : MPI_PROC_NULL,
+	    down = rank < ranks - 1 ? rank + 1 : MPI_PROC_NULL;
 
-	MPI_Sendrecv(u[1], N, MPI_DOUBLE, up, 0, u[rows + 1], N, MPI_DOUBLE, down, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-	MPI_Sendrecv(u[rows], N, MPI_DOUBLE, down, 0, u[0], N, MPI_DOUBLE, up, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+	MPI_Sendrecv(u[1], N, MPI_DOUBLE, up, 0, u[rows + 1], N, MPI_DOUBLE, down, 0,
+		     MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+	MPI_Sendrecv(u[rows], N, MPI_DOUBLE, down, 0, u[0], N, MPI_DOUBLE, up, 0, MPI_COMM_WORLD,
+		     MPI_STATUS_IGNORE);
 }
 static void colour(double (*u)[N], int rows, int odd)
 {
@@ -16,12 +19,12 @@ static void colour(double (*u)[N], int rows, int odd)
 		int row = rank * rows + i - 1;
 
 		for (int j = 1 + (row + 1 + odd) % 2; j < N - 1; j += 2)
-			u[i][j] = 0.25 * (u[i-1][j] + u[i+1][j] + u[i][j-1] + u[i][j+1]);
+			u[i][j] = 0.25 * (u[i - 1][j] + u[i + 1][j] + u[i][j - 1] + u[i][j + 1]);
 	}
 }
 int main(int argc, char **argv)
 {
-	double (*U)[N] = NULL, (*u)[N], start;
+	double(*U)[N] = NULL, (*u)[N], start;
 	int rows;
 
 	begin(&argc, &argv);
