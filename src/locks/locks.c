@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/text.h"
 #include "locks/parts.h"
+#include "trace/entries.h"
 
 const char *sn_lock_kind_name(enum sn_sync_kind kind)
 {
@@ -17,35 +18,6 @@ const char *sn_lock_kind_name(enum sn_sync_kind kind)
 	};
 
 	return kind < SN_SYNC_KINDS ? names[kind] : "unknown";
-}
-
-/* ---- sites ---- */
-
-static struct sn_site site_of(struct sn_lock_reader *reader, uint32_t process, uint32_t path)
-{
-	const struct sn_experiment *e = reader->program->experiment;
-	size_t low = 0, high = e->trace_paths.count;
-	uint64_t *place;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		const struct sn_trace_path *p = &e->trace_paths.items[middle];
-
-		if (p->process < process || (p->process == process && p->id < path))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (!path || low == e->trace_paths.count || e->trace_paths.items[low].process != process ||
-	    e->trace_paths.items[low].id != path)
-		return (struct sn_site){ SN_NONE, SN_NONE };
-	place = sn_map_put(&reader->site_of_stack, e->trace_paths.items[low].stack, NULL);
-	if (!*place) {
-		sn_vec_push(&reader->sites,
-			    sn_site_of(reader->program, e->trace_paths.items[low].stack));
-		*place = reader->sites.count;
-	}
-	return reader->sites.items[*place - 1];
 }
 
 /* ---- entries ---- */
@@ -70,7 +42,7 @@ static void entry_take(struct sn_lock_reader *reader, const struct sn_trace_item
 	}
 	if (entry->type == SN_SYNC_NONE || entry->type == SN_SYNC_TIME)
 		return;
-	event.site = site_of(reader, item->process, entry->path);
+	event.site = sn_trace_site_of(&reader->sites, reader->program, item->process, entry->path);
 	event.begin_ns = sn_trace_time_ns(clock, entry->begin_tsc);
 	event.end_ns = sn_trace_time_ns(clock, entry->begin_tsc + entry->ticks);
 	event.is_open = entry->type == SN_SYNC_WAIT && entry->ticks == SN_SYNC_OPEN;
@@ -94,25 +66,15 @@ static void piece_read(struct sn_lock_reader *reader, const struct sn_trace_item
 {
 	const struct sn_sync_entry *entries = (const void *)(item->piece + 1);
 	size_t count = (item->bytes - sizeof(*item->piece)) / sizeof(*entries);
-	int32_t tid = 0;
+	const struct sn_entry_time *time = sn_entries_time(item);
+	int32_t tid = time ? (int32_t)time->tid : 0;
 
-	if (count && entries[0].type == SN_SYNC_TIME)
-		tid = (int32_t)entries[0].holder;
 	if (tid)
 		*sn_map_put(&reader->creators,
 			    (uint64_t)item->process << 32 | item->piece->thread_index, NULL) =
-			entries[0].gate;
+			time->creator;
 	for (size_t i = 0; i < count; i++)
 		entry_take(reader, item, tid, &entries[i]);
-}
-
-static struct sn_trace_instant last_instant(const struct sn_trace_item *item)
-{
-	const struct sn_sync_entry *first = (const void *)(item->piece + 1);
-
-	if (item->bytes >= sizeof(*item->piece) + sizeof(*first) && first->type == SN_SYNC_TIME)
-		return (struct sn_trace_instant){ first->begin_tsc, (int64_t)first->ticks };
-	return (struct sn_trace_instant){ item->piece->base_tsc, item->piece->base_ns };
 }
 
 /* ---- objects ---- */
@@ -266,7 +228,7 @@ sn_status sn_locks_read(const struct sn_program *program, struct sn_locks **out,
 	struct sn_lock_reader reader = { .program = program,
 					 .locks = sn_alloc_zeroed(1, sizeof(*reader.locks)) };
 	sn_status status = sn_trace_pieces_open(&reader.pieces, program->experiment, SN_TRACE_SYNC,
-						last_instant, err);
+						sn_entries_last_instant, err);
 
 	if (status != SN_OK) {
 		sn_locks_free(reader.locks);
@@ -289,8 +251,7 @@ sn_status sn_locks_read(const struct sn_program *program, struct sn_locks **out,
 		reader.locks->overhead_ns += ns > 0 ? ns : 0;
 		reader.locks->damaged += ns < 0;
 	}
-	sn_map_free(&reader.site_of_stack);
-	sn_vec_free(&reader.sites);
+	sn_trace_sites_free(&reader.sites);
 	sn_map_free(&reader.creators);
 	sn_vec_free(&reader.counts);
 	sn_vec_free(&reader.waits);

@@ -4,6 +4,7 @@
 
 #include "base/map.h"
 #include "locks/locks.h"
+#include "profile/trace_sites.h"
 #include "trace/trace.h"
 
 /** An entry with what its piece says of it. */
@@ -24,8 +25,7 @@ struct sn_lock_reader {
 	struct sn_locks *locks;
 	struct sn_trace_pieces pieces;
 	SN_VEC(struct sn_lock_event) counts, waits, releases, orders;
-	struct sn_map site_of_stack; /* stack -> index in sites + 1 */
-	SN_VEC(struct sn_site) sites;
+	struct sn_trace_sites sites;
 	struct sn_map creators; /* process and index of a thread -> index of its creator */
 };
 

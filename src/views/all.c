@@ -33,6 +33,7 @@
 	X(locks)                                                                                   \
 	X(blame)                                                                                   \
 	X(deadlocks)                                                                               \
+	X(io)                                                                                      \
 	X(system)                                                                                  \
 	X(packets)                                                                                 \
 	X(env)                                                                                     \

@@ -459,7 +459,7 @@ static const struct sn_explanation call_words[] = {
 	  "Messages between two ranks: those sent count where the sending began, those received where "
 	  "the receive completed.",
 	  "bytes_sent" },
-	{ "errors", "count", "Calls that returned an error.", NULL },
+	{ "errors", "count", "Calls that failed or returned an error.", NULL },
 	{ "unfinished", "count", "Calls that never returned, as the process ended in them.", NULL },
 	{ 0 },
 };

@@ -200,6 +200,7 @@ sn_status sn_view_show(const struct sn_view *view, const struct sn_view_input *i
 	struct sn_heap *heap = NULL;
 	struct sn_mpi *mpi = NULL;
 	struct sn_locks *locks = NULL;
+	struct sn_io *io = NULL;
 	char *columns, *sort;
 	sn_status status;
 
@@ -213,6 +214,8 @@ sn_status sn_view_show(const struct sn_view *view, const struct sn_view_input *i
 		ours.mpi = &mpi;
 	if (!ours.locks)
 		ours.locks = &locks;
+	if (!ours.io)
+		ours.io = &io;
 	how->schema = view->schema;
 	how->share_column = view->share_column;
 	if (view->show)
@@ -231,6 +234,7 @@ sn_status sn_view_show(const struct sn_view *view, const struct sn_view_input *i
 	sn_heap_free(heap);
 	sn_mpi_free(mpi);
 	sn_locks_free(locks);
+	sn_io_free(io);
 	free(columns);
 	free(sort);
 	return status;

@@ -10,6 +10,7 @@
 #include "base/table.h"
 #include "base/text.h"
 #include "heap/heap.h"
+#include "io/io.h"
 #include "locks/locks.h"
 #include "machine/choice.h"
 #include "mpi/mpi.h"
@@ -33,6 +34,7 @@ struct sn_view_input {
 	struct sn_heap **heap;
 	struct sn_mpi **mpi; /* likewise */
 	struct sn_locks **locks;
+	struct sn_io **io;
 	size_t *cursor; /* samples: where to begin, moved on to where the rows end; NULL: all */
 };
 
@@ -43,6 +45,7 @@ enum sn_view_need {
 	SN_VIEW_NEEDS_MACHINE = 2,   /* the model of a processor, which --arch chooses */
 	SN_VIEW_NEEDS_MPI = 16,	     /* the trace of MPI; likewise */
 	SN_VIEW_NEEDS_LOCKS = 128,   /* the trace of locks; likewise */
+	SN_VIEW_NEEDS_IO = 512,	     /* the trace of input and output; likewise */
 	SN_VIEW_NEEDS_INSTANCES = 8, /* loops that were counted; a report without leaves it out */
 	SN_VIEW_NEEDS_CAUSAL = 256,  /* causal experiments; a report without leaves it out */
 };

@@ -15,6 +15,7 @@ static bool is_wanted(const struct sn_report *report, const struct sn_view *view
 	if ((view->needs & SN_VIEW_NEEDS_HEAP && !sn_trace_has(e, SN_TRACE_HEAP)) ||
 	    (view->needs & SN_VIEW_NEEDS_MPI && !sn_trace_has(e, SN_TRACE_MPI)) ||
 	    (view->needs & SN_VIEW_NEEDS_LOCKS && !sn_trace_has(e, SN_TRACE_SYNC)) ||
+	    (view->needs & SN_VIEW_NEEDS_IO && !sn_trace_has(e, SN_TRACE_IO)) ||
 	    (view->needs & SN_VIEW_NEEDS_INSTANCES && !e->instances.count) ||
 	    (view->needs & SN_VIEW_NEEDS_CAUSAL && !sn_causal_log_exists(e->path)))
 		return false;
@@ -85,12 +86,14 @@ sn_status sn_report_add_tables(struct sn_report *report, struct sn_structures *s
 	struct sn_heap *heap = NULL;
 	struct sn_mpi *mpi = NULL;
 	struct sn_locks *locks = NULL;
+	struct sn_io *io = NULL;
 	struct sn_view_input input = { .profile = report->profile,
 				       .structures = structures,
 				       .is_utf8 = sn_locale_is_utf8(),
 				       .heap = &heap,
 				       .mpi = &mpi,
-				       .locks = &locks };
+				       .locks = &locks,
+				       .io = &io };
 	sn_status status = SN_OK;
 
 	for (const struct sn_view *const *view = sn_views; *view && status == SN_OK; view++) {
@@ -107,5 +110,6 @@ sn_status sn_report_add_tables(struct sn_report *report, struct sn_structures *s
 	sn_heap_free(heap);
 	sn_mpi_free(mpi);
 	sn_locks_free(locks);
+	sn_io_free(io);
 	return status;
 }

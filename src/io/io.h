@@ -1,0 +1,52 @@
+/**
+ * Input and output of an experiment, from its traces (wire/io.h): calls, bytes, time and errors by file
+ * and operation, and what the kernel has counted beside. docs/method/io.md has the definitions.
+ */
+#ifndef SN_IO_IO_H
+#define SN_IO_IO_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/vec.h"
+#include "profile/program.h"
+#include "profile/site.h"
+#include "wire/io.h"
+
+/** One operation on one file, of all processes. */
+struct sn_io_use {
+	const char *file; /* as the kernel calls it; what could not be opened, as the program did */
+	uint8_t operation; /* enum sn_io_operation */
+	uint64_t calls;	   /* exact but for what `lost` says */
+	uint64_t bytes, time_ns, errors;
+	uint64_t sequential;  /* calls that began where the one before had ended */
+	uint64_t moving;      /* calls that moved a byte ... */
+	uint64_t small;	      /* ... and fewer than 4,096 */
+	uint64_t below_bytes; /* no call moved so many: a power of two; 0: none moved any */
+	struct sn_site site;  /* where most of its time was spent */
+	uint64_t site_ns;
+	const char *error_words; /* "ENOENT 3, EACCES 1"; NULL: no error */
+};
+
+struct sn_io {
+	struct sn_arena arena;
+	bool is_traced; /* else all is empty: nobody asked for it */
+	SN_VEC(struct sn_io_use) uses;
+	uint64_t calls, time_ns;
+	uint64_t read_bytes, written_bytes; /* by calls whose bytes the kernel counts as well */
+	/* rchar and wchar of all processes; -1: some process has none */
+	int64_t kernel_read_bytes, kernel_written_bytes;
+	uint64_t lost;	     /* calls that were counted and not kept */
+	int64_t overhead_ns; /* what tracing took in the target */
+	uint64_t damaged;    /* pieces or entries that make no sense */
+};
+
+/** Reads the traces. Damage is counted, no error; SN_ERR_IO: a file cannot be read. The caller frees. */
+sn_status sn_io_read(const struct sn_program *program, struct sn_io **out, struct sn_error *err);
+void sn_io_free(struct sn_io *io);
+
+/** "read", "fwrite" ... */
+const char *sn_io_operation_name(uint8_t operation);
+
+#endif

@@ -1,0 +1,35 @@
+/* Looks call paths of traces up by their numbers. */
+#include "profile/trace_sites.h"
+
+struct sn_site sn_trace_site_of(struct sn_trace_sites *sites, const struct sn_program *program,
+				uint32_t process, uint32_t path)
+{
+	const struct sn_experiment *e = program->experiment;
+	size_t low = 0, high = e->trace_paths.count;
+	uint64_t *place;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		const struct sn_trace_path *p = &e->trace_paths.items[middle];
+
+		if (p->process < process || (p->process == process && p->id < path))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (!path || low == e->trace_paths.count || e->trace_paths.items[low].process != process ||
+	    e->trace_paths.items[low].id != path)
+		return (struct sn_site){ SN_NONE, SN_NONE };
+	place = sn_map_put(&sites->index, e->trace_paths.items[low].stack, NULL);
+	if (!*place) {
+		sn_vec_push(&sites->sites, sn_site_of(program, e->trace_paths.items[low].stack));
+		*place = sites->sites.count;
+	}
+	return sites->sites.items[*place - 1];
+}
+
+void sn_trace_sites_free(struct sn_trace_sites *sites)
+{
+	sn_map_free(&sites->index);
+	sn_vec_free(&sites->sites);
+}

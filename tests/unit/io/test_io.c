@@ -1,0 +1,152 @@
+#include "io/io.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "harness/tap.h"
+
+static char path[] = "/tmp/sonde-unit-io.XXXXXX";
+
+/* A piece of one thread; a tick is a nanosecond. */
+struct made {
+	struct sn_trace_piece piece;
+	struct sn_io_entry entries[16];
+	size_t count;
+};
+
+static void made_begin(struct made *made)
+{
+	struct sn_entry_time time = {
+		.type = SN_ENTRY_TIME, .tsc = 1000000, .ns = 1000000, .tid = 7
+	};
+
+	memset(made, 0, sizeof(*made));
+	made->piece = (struct sn_trace_piece){ .magic = SN_TRACE_PIECE_MAGIC,
+					       .pid = 7,
+					       .kind = SN_TRACE_IO };
+	memcpy(&made->entries[0], &time, sizeof(time));
+	made->count = 1;
+}
+
+static void made_add(struct made *made, struct sn_io_entry entry)
+{
+	made->entries[made->count++] = entry;
+	made->piece.committed_bytes =
+		(uint32_t)(sizeof(made->piece) + made->count * sizeof(*made->entries));
+}
+
+static void made_name(struct made *made, uint32_t number, const char *name)
+{
+	made_add(made,
+		 (struct sn_io_entry){ .type = SN_IO_NAME, .file = number, .calls = strlen(name) });
+	made_add(made, (struct sn_io_entry){ 0 });
+	memcpy(&made->entries[made->count - 1], name, strlen(name));
+}
+
+static struct sn_io_entry call(enum sn_io_operation operation, uint32_t file, uint64_t calls,
+			       uint64_t bytes, uint32_t error)
+{
+	return (struct sn_io_entry){ .type = SN_IO_COUNT,
+				     .operation = (uint8_t)operation,
+				     .size_class = sn_io_size_class(calls ? bytes / calls : 0),
+				     .file = file,
+				     .calls = calls,
+				     .bytes = bytes,
+				     .ticks = calls * 10,
+				     .error = error };
+}
+
+static bool resolve_nothing(void *context, uint32_t process, uint32_t module, uint64_t link_addr,
+			    struct sn_resolved *out)
+{
+	(void)context, (void)process, (void)module, (void)link_addr, (void)out;
+	return false;
+}
+
+static struct sn_io *io_of(const struct made *made)
+{
+	const struct sn_resolver resolver = { NULL, NULL, resolve_nothing };
+	struct sn_experiment *e = sn_experiment_new("x");
+	FILE *out = fdopen(mkstemp(path), "w");
+	struct sn_program *program;
+	struct sn_io *io = NULL;
+	struct sn_error err;
+
+	fwrite(&made->piece, 1, sizeof(made->piece), out);
+	fwrite(made->entries, sizeof(*made->entries), made->count, out);
+	fclose(out);
+	sn_vec_push(&e->processes, (struct sn_process){ .pid = 7, .host = "h", .end_ns = 900000 });
+	sn_vec_push(&e->traces, (struct sn_trace_file){ path, "h" });
+	program = sn_program_new(e, &resolver);
+	tap_check(sn_io_read(program, &io, &err) == SN_OK, __FILE__, __LINE__, "reading");
+	unlink(path);
+	strcpy(path + strlen(path) - 6, "XXXXXX");
+	sn_program_free(program);
+	sn_experiment_free(e);
+	return io;
+}
+
+TEST(entries_add_up_by_file_and_operation)
+{
+	struct made made;
+	struct sn_io *io;
+
+	made_begin(&made);
+	made_add(&made, call(SN_IO_WRITE, 1, 10, 100, 0)); /* its name comes later */
+	made_add(&made, call(SN_IO_WRITE, 1, 2, 10000, 0));
+	made_add(&made, call(SN_IO_WRITE, 1, 3, 0, ENOSPC));
+	made_add(&made, call(SN_IO_FREAD, 2, 1, 7, 0));
+	made_name(&made, 1, "/a");
+	made_name(&made, 2, "/a"); /* one name is one file */
+	made_add(&made, call(SN_IO_SEND, 9, 1, 50, 0));
+	made_add(&made,
+		 (struct sn_io_entry){ .type = SN_IO_ACCOUNT, .bytes = 4096, .ticks = 10150 });
+	made_add(&made, (struct sn_io_entry){ .type = 99 });
+	io = io_of(&made);
+	CHECK(io->is_traced);
+	CHECK_INT(io->uses.count, 3);
+	CHECK_STRING(io->uses.items[0].file, "/a");
+	CHECK_INT(io->uses.items[0].calls, 15);
+	CHECK_INT(io->uses.items[0].bytes, 10100);
+	CHECK_INT(io->uses.items[0].errors, 3);
+	CHECK_STRING(io->uses.items[0].error_words, "ENOSPC 3");
+	CHECK_INT(io->uses.items[0].moving, 12);
+	CHECK_INT(io->uses.items[0].small, 10);
+	CHECK_INT(io->uses.items[0].below_bytes, 8192);
+	CHECK_STRING(io->uses.items[1].file, "/a");
+	CHECK_STRING(io->uses.items[2].file, "[unknown]");
+	CHECK_INT(io->read_bytes, 7);
+	CHECK_INT(io->written_bytes, 10100);
+	CHECK_INT(io->kernel_read_bytes, 4096);
+	CHECK_INT(io->kernel_written_bytes, 10150);
+	CHECK_INT(io->damaged, 1);
+	sn_io_free(io);
+}
+
+TEST(a_name_that_is_cut_short_is_damage)
+{
+	struct made made;
+	struct sn_io *io;
+
+	made_begin(&made);
+	made_add(&made, call(SN_IO_READ, 1, 1, 1, 0));
+	made_add(&made, (struct sn_io_entry){ .type = SN_IO_NAME, .file = 1, .calls = 65 });
+	made_add(&made, (struct sn_io_entry){ 0 });
+	io = io_of(&made);
+	CHECK_INT(io->damaged, 1);
+	CHECK_STRING(io->uses.items[0].file, "[unknown]");
+	CHECK_INT(io->kernel_read_bytes, -1);
+	sn_io_free(io);
+}
+
+TEST(sizes_have_classes)
+{
+	CHECK_INT(sn_io_size_class(0), 0);
+	CHECK_INT(sn_io_size_class(1), 1);
+	CHECK_INT(sn_io_size_class(4095), 12);
+	CHECK_INT(sn_io_size_class(4096), 13);
+	CHECK_INT(sn_io_size_class(UINT64_MAX), 64);
+}
