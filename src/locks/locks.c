@@ -46,7 +46,7 @@ static void entry_take(struct sn_lock_reader *reader, const struct sn_trace_item
 	event.begin_ns = sn_trace_time_ns(clock, entry->begin_tsc);
 	event.end_ns = sn_trace_time_ns(clock, entry->begin_tsc + entry->ticks);
 	event.is_open = entry->type == SN_SYNC_WAIT && entry->ticks == SN_SYNC_OPEN;
-	switch (entry->type) {
+	switch ((int)entry->type) { /* clang switches over no atomic type */
 	case SN_SYNC_COUNT:
 		sn_vec_push(&reader->counts, event);
 		break;
