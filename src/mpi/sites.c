@@ -9,10 +9,10 @@ static bool is_of_library(const struct sn_program *program, uint32_t module)
 		module == SN_NONE ? SN_MODULE_CLASS_OTHER : program->module_classes[module];
 
 	return class == SN_MODULE_CLASS_MPI || class == SN_MODULE_CLASS_SONDE ||
-	       class == SN_MODULE_CLASS_LOADER;
+	       class == SN_MODULE_CLASS_LOADER || class == SN_MODULE_CLASS_LIBC;
 }
 
-static struct sn_mpi_site site_of(const struct sn_program *program, uint32_t stack)
+struct sn_mpi_site sn_mpi_site_of(const struct sn_program *program, uint32_t stack)
 {
 	struct sn_mpi_site site = { SN_NONE, SN_NONE };
 
@@ -55,7 +55,7 @@ static void sum_add(struct sn_mpi_wait_sum *sum, const struct sn_program *progra
 		const struct sn_mpi_event *other = &mpi->events.items[event->waited_for];
 
 		sum->for_process = other->process;
-		sum->for_site = site_of(program, other->stack);
+		sum->for_site = sn_mpi_site_of(program, other->stack);
 	}
 }
 
@@ -72,7 +72,7 @@ struct sn_mpi_wait_sums sn_mpi_wait_sums_of(const struct sn_program *program,
 
 		if (!event->wait)
 			continue;
-		site = site_of(program, event->stack);
+		site = sn_mpi_site_of(program, event->stack);
 		place = sn_map_put(&index, sum_key(event, site), NULL);
 		if (!*place) {
 			sn_vec_push(&sums.items,

@@ -10,6 +10,8 @@ struct sn_mpi_site {
 	uint32_t function, line; /* numbers of the program; SN_NONE: not known */
 };
 
+struct sn_mpi_site sn_mpi_site_of(const struct sn_program *program, uint32_t stack);
+
 /** Waiting of one rank, of one kind, in one call of the program. */
 struct sn_mpi_wait_sum {
 	uint32_t process;

@@ -30,6 +30,7 @@
 	X(matrix)                                                                                  \
 	X(messages)                                                                                \
 	X(waitstates)                                                                              \
+	X(critical)                                                                                \
 	X(locks)                                                                                   \
 	X(blame)                                                                                   \
 	X(deadlocks)                                                                               \

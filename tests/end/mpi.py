@@ -100,6 +100,17 @@ def planted():
                     row[0]['for_function'] == function, f'{name}: where, and for whom', row)
 
 
+def critical_path():
+    """On the path of the planted sleeps are all of them, and nothing of those who waited."""
+    for mpi in MPIS:
+        name, late_s = f'critical.{mpi}', 0.1
+        record(mpi, name, 3, build(mpi, 'mpi_waits.c'), int(late_s * 1000), f'came.{name}')
+        path, elapsed = rows_of('critical', name), t.show('summary', name)['elapsed_s']
+        t.within(sum(r['time_s'] for r in path), elapsed, 1e-6, f'{mpi}: its pieces sum to the elapsed time')
+        t.check(sum(r['time_s'] for r in path if r['function'] == 'work_longer') >= 0.9 * 8 * late_s,
+                f'{mpi}: the eight sleeps that others waited for are on it', *path)
+
+
 def fortran():
     for mpi in MPIS:
         if not t.has('mpif90.' + mpi):
@@ -232,10 +243,10 @@ int main(void) { int flag = 5; return MPI_Initialized ? MPI_Initialized(&flag) *
     t.check('MPI was not traced' in run.stderr, 'without --mpi it says what would trace it', run.stderr)
 
 
-tests = {'random': lambda: random_programs(range(1, 4), 120), 'planted': planted, 'fortran': fortran, 'killed': killed,
+tests = {'random': lambda: random_programs(range(1, 4), 120), 'planted': planted, 'critical': critical_path, 'fortran': fortran, 'killed': killed,
          'tools': tools, 'random_many': lambda: random_programs(range(4, 24), 400)}
 refused()
-for which in chosen or ['random', 'planted', 'fortran', 'killed', 'tools']:
+for which in chosen or ['random', 'planted', 'critical', 'fortran', 'killed', 'tools']:
     if MPIS:
         tests[which]()
     else:

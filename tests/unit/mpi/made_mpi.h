@@ -126,6 +126,7 @@ static inline struct sn_experiment *made_experiment(struct made_run *run, const 
 								.end_ns = 2000000 });
 	}
 	fclose(out);
+	e->elapsed_ns = 2000000;
 	sn_vec_push(&e->traces, (struct sn_trace_file){ path, "h" });
 	return e;
 }
