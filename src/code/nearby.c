@@ -133,7 +133,8 @@ static void make(struct stretch *s)
 	struct sn_section part = *s->section;
 	size_t names = names_below(image, s->first);
 	struct sn_fdes fdes = { 0 };
-	struct symbol_window window = { .names = image->names.items + names,
+	struct symbol_window window = { .names = names ? image->names.items + names
+						       : image->names.items,
 					.name_count = names_below(image, s->end + 1) - names,
 					.sections = &part,
 					.section_count = 1,

@@ -123,6 +123,9 @@ const struct relocation *sn_image_relocation_at(const struct sn_image *image, ui
 /* The slot that a stub of this size jumps through, or 0. */
 static uint64_t stub_slot(const uint8_t *bytes, size_t length, uint64_t link_addr)
 {
+	/* "push [got + 8]; jmp [got + 16]": the common one that binds lazily has no relocation */
+	if (length >= 2 && bytes[0] == 0xff && bytes[1] == 0x35)
+		return 0;
 	for (size_t at = 0; at < length;) {
 		struct sn_instruction insn;
 		int32_t displacement;
@@ -166,14 +169,15 @@ static void read_plt_section(struct sn_image *image, const struct sn_section *se
 		size_t available;
 		const uint8_t *bytes = sn_image_bytes(image, section->link_addr + at, &available);
 		const struct relocation *relocation;
+		uint64_t slot;
 		struct sn_symbol symbol = { .link_addr = section->link_addr + at,
 					    .size_bytes = entry_bytes,
 					    .kind = SN_SYMBOL_PLT };
 
 		if (!bytes || available < entry_bytes)
 			return;
-		relocation = sn_image_relocation_at(
-			image, stub_slot(bytes, entry_bytes, symbol.link_addr));
+		slot = stub_slot(bytes, entry_bytes, symbol.link_addr);
+		relocation = slot ? sn_image_relocation_at(image, slot) : NULL;
 		if (!relocation)
 			continue;
 		symbol.name = stub_name(image, relocation, name_count);

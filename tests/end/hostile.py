@@ -1,7 +1,6 @@
 """Programs that do nasty things, with the runtime and without: what they print and how they end must
 be the same, and what was recorded must be true. The data files are read by a decoder of our own."""
 import ctypes
-import math
 import mmap
 import os
 import resource
@@ -549,48 +548,27 @@ def handlers():
     t.check(counts('blocked')[0] >= 2, 'and the counter would have seen it')
 
 
-def interval(d, functions):
-    """Share of the first of two functions, and its 95 % interval as src/profile/uncertainty.c has it."""
-    taken = []
-    for _, _, cpu_ns, stack, _, _ in d.samples:
-        name = functions(d.frames(stack)[0][0]) if stack else ''
-        if name in ('first', 'second'):
-            taken.append((name == 'first', cpu_ns))
-    total, squares = sum(w for _, w in taken), sum(w * w for _, w in taken)
-    p = sum(w for a, w in taken if a) / total
-    pairs, changes = len(taken) - 1, sum(a[0] != b[0] for a, b in zip(taken, taken[1:]))
-    r, factor = 1 - changes / (2 * pairs * p * (1 - p)), 1
-    margin = 1.2 * max(1 - r * r, 0) ** 0.5 / pairs ** 0.5
-    if r + margin < 0:
-        factor = max((1 + r + margin) / (1 - r - margin), 0.02)
-    elif r > margin:
-        x = -math.log(r - margin)
-        factor = max(1 / math.tanh(x) - 1 / x, 0.02)
-    n = total * total / squares / factor
-    middle, half = p + 1.92 / n, 1.96 * (p * (1 - p) / n + 0.96 / n / n) ** 0.5
-    return p, (middle - half) / (1 + 3.84 / n), (middle + half) / (1 + 3.84 / n)
-
-
-def lockstep(repeats=16):
+def lockstep(repeats=24):
     if perf_is_refused():
         t.skip('programs in step with the clock', "perf events are refused here: the kernel's tick cannot be varied")
         return
     app = build('lockstep')
-    symbols = [w.split() for w in subprocess.run(['nm', app], capture_output=True, text=True).stdout.split('\n')]
-    at = sorted((int(w[0], 16), w[2]) for w in symbols if len(w) == 3)
     for turn_us in (1000.7, 1000, 4000):
         covered, errors = 0, []  # of the share, in half widths of its interval
         for _ in range(repeats):
-            run, data = measure([app, turn_us, 0.2])
-            d, truth = data[0], float(run.stdout)
-            bias = next(m[2] for m in d.maps if m[6] & 1)
-            share, low, high = interval(d, lambda pc: max(e for e in at if e[0] <= pc - bias)[1])
+            shutil.rmtree('lockstep.run', ignore_errors=True)
+            truth = float(t.run('record', '-o', 'lockstep.run', app, str(turn_us), '0.2').stdout)
+            rows = {row['function']: row for row in t.show('functions', experiment='lockstep.run')['rows']}
+            first, both = rows['first'], sum(rows[f]['exclusive_cpu_s'] for f in ('first', 'second') if f in rows)
+            share = first['exclusive_cpu_s'] / both
+            low, high = (first[f'exclusive_share_{end}'] * share / first['exclusive_share'] for end in ('low', 'high'))
             covered += low <= truth <= high
             errors.append((share - truth) / (high - low) * 2)
-        # Intervals that hold in 95 % of the runs have a mean square of 1/1.96^2, 0.26. A clock of one fixed
-        # period has 20 to 280 in the first two.
-        square = sum(e * e for e in errors) / repeats
-        t.check(square < 2, f'in step with {turn_us} us: {repeats} shares err as their intervals say', square, covered)
+        # Beside a load of 20 the intervals hold the share in 92 to 97 % of the runs (docs/method/uncertainty.md). If it
+        # were 85 %, 15 of 24 would fail once in 1.7 million. A clock of one fixed period holds it in 30 to 40 % in the
+        # first two, so that one of them fails nine times of ten.
+        t.check(covered >= 10 / 24 * repeats, f'in step with {turn_us} us: of {repeats} intervals enough hold the share',
+                covered, errors)
         if repeats >= 100:
             t.check(covered >= 0.88 * repeats, f'in step with {turn_us} us: the intervals hold the share', covered)
 
