@@ -129,6 +129,9 @@ const struct sn_explanation sn_explained_values[] = {
 	{ "small", "diff", "Below the share of time that is tested.", "verdict" },
 	{ "repeat", "diff", "Too few runs on a side to tell noise from change.", "verdict" },
 	{ "total", "diff", "The whole run, in place of a function or a loop.", "kind" },
+	{ "[not placed]", "states",
+	  "In 'show states': waiting of threads that have no gap between samples to put it in.",
+	  "wait_cpu_s" },
 	/* ---- kinds of sample packets ---- */
 	{ "periodic", "packet", "A sample packet of each second (record --packets).", "kind" },
 	{ "start", "packet", "The sample packet of a program's begin.", "kind" },
