@@ -63,7 +63,7 @@ static const char *suspicion(struct sn_campaign_state *state, const struct sibli
 
 	if (f->lost >= LOST_LEAST && (double)f->lost > LOST_SHARE * (double)(f->lost + f->samples))
 		return sn_arena_printf(arena, "%lld of %lld samples were lost", (long long)f->lost,
-				       (long long)(f->lost + f->samples));
+				       (long long)f->lost + (long long)f->samples);
 	if (s->cpu_s >= CPU_LEAST_S && f->cpu_s > TWICE * s->cpu_s)
 		return sn_arena_printf(arena,
 				       "it took %.3g s of CPU time, its siblings %.3g s (median)",

@@ -98,17 +98,10 @@ static void ends_match(struct sn_mpi_build *build)
 		const struct sn_mpi_end *receive = r < build->receives.count ? &receives[r] : NULL;
 		int order = !send ? 1 : !receive ? -1 : channel_compare(send, receive);
 
-		if (send && order <= 0 && !is_matchable(send)) {
+		if (send && (order < 0 || (order == 0 && !is_matchable(send)))) {
 			message_add(build->mpi, send, NULL);
 			s++;
-		} else if (receive && order >= 0 &&
-			   (!receive->is_known || !is_matchable(receive))) {
-			receive_alone(build->mpi, receive);
-			r++;
-		} else if (order < 0) {
-			message_add(build->mpi, send, NULL);
-			s++;
-		} else if (order > 0) {
+		} else if (receive && (order > 0 || !receive->is_known || !is_matchable(receive))) {
 			receive_alone(build->mpi, receive);
 			r++;
 		} else {

@@ -1,6 +1,8 @@
 /* Where the program called MPI. Wrappers of the library's own (Fortran's, C++'s) are not the program. */
 #include "mpi/sites.h"
 
+#include <assert.h>
+
 #include "base/map.h"
 
 static bool is_of_library(const struct sn_program *program, uint32_t module)
@@ -83,6 +85,7 @@ struct sn_mpi_wait_sums sn_mpi_wait_sums_of(const struct sn_program *program,
 							      .for_process = SN_NONE });
 			*place = sums.items.count;
 		}
+		assert(sums.items.items && *place <= sums.items.count);
 		sum_add(&sums.items.items[*place - 1], program, mpi, event);
 	}
 	sn_map_free(&index);

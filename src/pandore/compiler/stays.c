@@ -199,9 +199,7 @@ static bool is_declarator(const struct sn_pnd_program *program, size_t at)
 			depth++;
 		else if ((punct == '(' || punct == '[') && depth-- == 0)
 			return false;
-		else if (punct == '{' && depth-- == 0)
-			return is_declaration_start(program, i + 1);
-		else if (punct == ';' && depth == 0)
+		else if (punct == '{' ? depth-- == 0 : punct == ';' && depth == 0)
 			return is_declaration_start(program, i + 1);
 	}
 	return true;

@@ -394,17 +394,17 @@ static enum sn_io_operation operation_of_number(long number)
 static enum sn_io_operation operation_of(const struct sn_call *call)
 {
 	switch (call->which) {
-		SAME(SN_CALL_NAME_read, READ)
+	case SN_CALL_NAME_read:
 		SAME(SN_CALL_NAME___read_chk, READ)
 		SAME(SN_CALL_NAME_write, WRITE)
 		SAME(SN_CALL_NAME_readv, READV)
 		SAME(SN_CALL_NAME_writev, WRITEV)
-		SAME(SN_CALL_NAME_pread64, PREAD)
+	case SN_CALL_NAME_pread64:
 		SAME(SN_CALL_NAME___pread64_chk, PREAD)
 		SAME(SN_CALL_NAME_pwrite64, PWRITE)
-		SAME(SN_CALL_NAME_recv, RECV)
+	case SN_CALL_NAME_recv:
 		SAME(SN_CALL_NAME___recv_chk, RECV)
-		SAME(SN_CALL_NAME_recvfrom, RECVFROM)
+	case SN_CALL_NAME_recvfrom:
 		SAME(SN_CALL_NAME___recvfrom_chk, RECVFROM)
 		SAME(SN_CALL_NAME_recvmsg, RECVMSG)
 		SAME(SN_CALL_NAME_send, SEND)
