@@ -9,6 +9,7 @@
 	X(report)                                                                                  \
 	X(vprof)                                                                                   \
 	X(causal)                                                                                  \
+	X(decan)                                                                                   \
 	X(phases)                                                                                  \
 	X(diff)                                                                                    \
 	X(scale)                                                                                   \

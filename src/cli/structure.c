@@ -50,6 +50,19 @@ static const struct sn_column rewritable_columns[] = {
 	SN_LOOP_NAMES(SN_LOOP_COLUMN){ "header_link_addr", NULL, SN_CELL_INT, 0 },
 	{ "instances", "Instances", SN_CELL_BOOL, 0 },
 	{ "why_not", "Why not: because", SN_CELL_TEXT, 0 },
+	/* by enum sn_decan_variant, from LS on */
+	{ "ls", "LS", SN_CELL_BOOL, 0 },
+	{ "why_not_ls", NULL, SN_CELL_TEXT, 0 },
+	{ "fp", "FP", SN_CELL_BOOL, 0 },
+	{ "why_not_fp", NULL, SN_CELL_TEXT, 0 },
+	{ "arith", "ARITH", SN_CELL_BOOL, 0 },
+	{ "why_not_arith", NULL, SN_CELL_TEXT, 0 },
+	{ "dl1", "DL1", SN_CELL_BOOL, 0 },
+	{ "why_not_dl1", NULL, SN_CELL_TEXT, 0 },
+	{ "fes", "FES", SN_CELL_BOOL, 0 },
+	{ "why_not_fes", NULL, SN_CELL_TEXT, 0 },
+	{ "pf", "PF", SN_CELL_BOOL, 0 },
+	{ "why_not_pf", NULL, SN_CELL_TEXT, 0 },
 };
 
 static const struct sn_column frame_columns[] = {
@@ -164,17 +177,31 @@ static void loop_rows(struct sn_table *table, const struct sn_loop_columns *wher
 
 /* What each loop can have of what runs copies of loops. */
 static void rewritable_rows(struct sn_table *table, const struct sn_loop_columns *where,
-			    struct sn_rewriter *rewriter, const struct sn_function *function)
+			    struct sn_structure *structure, struct sn_rewriter *rewriter,
+			    const struct sn_function *function)
 {
-	enum { INSTANCES = sizeof(rewritable_columns) / sizeof(*rewritable_columns) - 2 };
+	enum {
+		VARIANTS = SN_VARIANTS - SN_VARIANT_LS,
+		INSTANCES =
+			sizeof(rewritable_columns) / sizeof(*rewritable_columns) - 2 * VARIANTS - 2,
+	};
 
 	for (uint32_t l = 0; l < function->loop_count; l++) {
 		const char *why_not = sn_rewriter_refusal(rewriter, &function->loops[l]);
+		const char *why[SN_VARIANTS];
 
 		sn_table_add_row(table);
 		sn_loop_columns_set(where, table, &function->loops[l]);
 		sn_table_set_int(table, INSTANCES, why_not == NULL);
 		sn_table_set_text(table, INSTANCES + 1, why_not);
+		if (!why_not)
+			sn_loop_variants_judge(structure, &function->loops[l], why);
+		for (int v = 0; v < VARIANTS; v++) {
+			const char *not_this = why_not ? why_not : why[SN_VARIANT_LS + v];
+
+			sn_table_set_int(table, (size_t)(INSTANCES + 2 + 2 * v), not_this == NULL);
+			sn_table_set_text(table, (size_t)(INSTANCES + 3 + 2 * v), not_this);
+		}
 	}
 }
 
@@ -196,7 +223,7 @@ static void function_rows(struct sn_table *table, struct sn_structure *structure
 		else if (list == LIST_BLOCKS)
 			block_rows(table, function);
 		else if (list == LIST_REWRITABLE)
-			rewritable_rows(table, &where, rewriter, function);
+			rewritable_rows(table, &where, structure, rewriter, function);
 		else
 			loop_rows(table, &where, function);
 	}

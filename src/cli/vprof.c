@@ -1,145 +1,14 @@
 /* sonde vprof: the instances of loops, counted by running the loops as copies. */
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/alloc.h"
-#include "cli/analysis_options.h"
+#include "cli/loop_runs.h"
 #include "cli/record.h"
-#include "profile/analysis.h"
-#include "record/streams.h"
-#include "views/find.h"
-#include "whatif/plans.h"
-
-/* The experiment that says which loops are hot: the one of --from, or that of a run of its own. */
-static int find_first(const struct sn_args *args, struct sn_text *path)
-{
-	static const struct sn_record_options first = { .is_first_of_several = true };
-	const char *from = sn_args_value(args, "from");
-	struct sn_record_result result;
-	struct sn_streams streams;
-	int code;
-
-	if (from) {
-		sn_text_add(path, from);
-		return SN_EXIT_OK;
-	}
-	if (!sn_args_flag(args, "quiet"))
-		fprintf(stderr, "sonde: a first run finds the loops; its output is not shown\n");
-	sn_streams_open(&streams);
-	sn_streams_begin(&streams);
-	code = sn_cli_record_with(args, &first, &result);
-	sn_streams_end(&streams);
-	sn_streams_rewind(&streams);
-	sn_streams_close(&streams);
-	if (result.experiment_path.chars)
-		sn_text_add(path, result.experiment_path.chars);
-	sn_text_free(&result.experiment_path);
-	return path->chars ? SN_EXIT_OK : code;
-}
-
-static void say_refusals(const struct sn_analysis *analysis, const struct sn_loop_plans *plans)
-{
-	enum { SHOWN = 5 };
-
-	for (size_t i = 0; i < plans->refusals.count && i < SHOWN; i++) {
-		const struct sn_loop_refusal *refusal = &plans->refusals.items[i];
-
-		fprintf(stderr, "sonde: %s is not counted: %s\n",
-			analysis->program->loops.items[refusal->loop].code->label, refusal->why);
-	}
-	if (plans->refusals.count > SHOWN)
-		fprintf(stderr,
-			"sonde: nor are %zu others ('sonde structure -l rewritable' says why)\n",
-			plans->refusals.count - SHOWN);
-}
-
-static sn_status make_plans(const struct sn_args *args, const struct sn_analysis *analysis,
-			    struct sn_loop_plans *plans, struct sn_error *err)
-{
-	const char *which = sn_args_value(args, "loops") ? sn_args_value(args, "loops") : "top:50";
-	uint32_t only = SN_NONE;
-	sn_status status = SN_OK;
-
-	if (strcmp(which, "all") != 0 && strncmp(which, "top:", 4) != 0)
-		status = sn_find_loop(analysis->profile, which, true, &only, err);
-	if (status == SN_OK)
-		status = sn_loop_plans_make(analysis->profile, which, only, plans, err);
-	if (status == SN_OK && !plans->loops) {
-		if (plans->refusals.count)
-			status = sn_error_set(
-				err, SN_ERR_NO_DATA, "no loop can be counted; %s: %s",
-				analysis->program->loops.items[plans->refusals.items[0].loop]
-					.code->label,
-				plans->refusals.items[0].why);
-		else
-			status = sn_error_set(err, SN_ERR_NO_DATA,
-					      "no sample of '%s' lies in a loop: let the program "
-					      "work longer, or name loops with --loops",
-					      analysis->experiment->path);
-		sn_loop_plans_free(plans);
-	}
-	return status;
-}
-
-static int run_counted(const struct sn_args *args, const struct sn_loop_plans *plans,
-		       long long every)
-{
-	struct sn_record_options what = { .every = (uint32_t)every };
-	struct sn_record_plan *files = sn_alloc_zeroed(plans->modules.count + 1, sizeof(*files));
-	struct sn_record_result result;
-	int code;
-
-	for (size_t i = 0; i < plans->modules.count; i++)
-		files[i] = (struct sn_record_plan){ plans->modules.items[i].id,
-						    plans->modules.items[i].bytes.chars,
-						    plans->modules.items[i].bytes.length };
-	what.plans = files;
-	what.plan_count = plans->modules.count;
-	code = sn_cli_record_with(args, &what, &result);
-	if (result.experiment_path.chars && !sn_args_flag(args, "quiet"))
-		fprintf(stderr, "sonde: %s; sonde show instances %s\n",
-			result.experiment_path.chars, result.experiment_path.chars);
-	sn_text_free(&result.experiment_path);
-	free(files);
-	return code;
-}
 
 static int vprof_run(const struct sn_args *args)
 {
-	struct sn_analysis *analysis = NULL;
-	struct sn_loop_plans plans = { 0 };
-	struct sn_text first = { 0 };
+	struct sn_loop_run run = { .command = "vprof", .view = "instances" };
 	struct sn_error err;
-	long long every;
-	sn_status status = sn_args_integer(args, "every", 0, &every, &err);
-	int code = SN_EXIT_OK;
 
-	if (status == SN_OK && sn_args_value(args, "every") && (every < 1 || every > UINT32_MAX))
-		status = sn_error_set(&err, SN_ERR_USAGE, "--every takes a number from 1 on");
-	if (status == SN_OK && !args->operand_count)
-		status = sn_error_set(&err, SN_ERR_USAGE,
-				      "what shall be run? sonde vprof -- PROGRAM ARGS");
-	if (status == SN_OK)
-		code = find_first(args, &first);
-	if (status == SN_OK && !first.chars)
-		return code;
-	if (status == SN_OK)
-		status = sn_cli_analysis_open(first.chars, NULL, &analysis, &err);
-	if (status == SN_OK)
-		status = make_plans(args, analysis, &plans, &err);
-	if (status == SN_OK) {
-		if (!sn_args_flag(args, "quiet")) {
-			fprintf(stderr, "sonde: %zu loops are counted, with %.0f %% of CPU time\n",
-				plans.loops, 100 * plans.covered_share);
-			say_refusals(analysis, &plans);
-		}
-		code = run_counted(args, &plans, every);
-		sn_loop_plans_free(&plans);
-	}
-	sn_analysis_free(analysis);
-	sn_text_free(&first);
-	if (status == SN_OK)
-		return code;
+	if (sn_cli_every(args, &run.every, &err) == SN_OK)
+		return sn_cli_loop_run(args, &run);
 	sn_error_print(&err);
 	return SN_EXIT_NOT_MEASURED;
 }

@@ -203,6 +203,7 @@ void sn_experiment_free(struct sn_experiment *e)
 	sn_vec_free(&e->tallies);
 	sn_vec_free(&e->instances);
 	sn_vec_free(&e->buckets);
+	sn_vec_free(&e->variants);
 	sn_vec_free(&e->packets);
 	sn_vec_free(&e->traces);
 	sn_vec_free(&e->trace_paths);

@@ -37,31 +37,61 @@ void sn_decode_instances(struct image *image, const struct owner *owner,
 		image->damaged++;
 }
 
-void sn_decode_bucket(struct image *image, const struct owner *owner,
-		      const struct sn_record_bucket *record)
+/* False: it is damaged. */
+static bool bucket_read(struct image *image, const struct owner *owner,
+			const struct sn_record_bucket *record, struct sn_loop_bucket *out)
 {
 	struct sn_experiment *e = image->decoder->experiment;
-	struct sn_loop_bucket bucket = {
+	struct sn_loop_timing *timings;
+
+	*out = (struct sn_loop_bucket){
 		.thread = image->first_thread + owner->thread_index,
 		.stack = sn_decode_stack(image, record->stack, bounded(owner->base_ns)),
-		.exponent = (int)(record->exponent & 63) - SN_BUCKET_EXPONENT_ONE,
+		.exponent = (int)(record->exponent & 63),
 		.timed = record->timed,
 		.iterations = record->iterations,
 		.cycles = record->cycles,
 		.timing_count = record->sample_count,
 	};
-	struct sn_loop_timing *timings;
-
-	if (bucket.timing_count > SN_BUCKET_SAMPLES ||
+	if (out->timing_count > SN_BUCKET_SAMPLES ||
 	    !sn_decode_thread_of(image, owner->thread_index)) {
 		image->damaged++;
-		return;
+		return false;
 	}
-	timings = sn_arena_array(&e->arena, struct sn_loop_timing, bucket.timing_count + 1u);
-	for (uint32_t i = 0; i < bucket.timing_count; i++)
+	timings = sn_arena_array(&e->arena, struct sn_loop_timing, out->timing_count + 1u);
+	for (uint32_t i = 0; i < out->timing_count; i++)
 		timings[i] = (struct sn_loop_timing){ record->samples[i].number,
 						      record->samples[i].iterations,
 						      record->samples[i].cycles };
-	bucket.timings = timings;
-	sn_vec_push(&e->buckets, bucket);
+	out->timings = timings;
+	return true;
+}
+
+void sn_decode_bucket(struct image *image, const struct owner *owner,
+		      const struct sn_record_bucket *record)
+{
+	struct sn_loop_bucket bucket;
+
+	if (!bucket_read(image, owner, record, &bucket))
+		return;
+	bucket.exponent -= SN_BUCKET_EXPONENT_ONE;
+	sn_vec_push(&image->decoder->experiment->buckets, bucket);
+}
+
+void sn_decode_variant(struct image *image, const struct owner *owner,
+		       const struct sn_record_variant *record)
+{
+	struct sn_loop_variant variant = {
+		.variant = record->variant,
+		.disturbed = record->disturbed,
+		.faulted = record->faulted,
+		.runaway = record->runaway,
+	};
+
+	if (record->variant >= SN_VARIANTS) {
+		image->damaged++;
+		return;
+	}
+	if (bucket_read(image, owner, &record->timings, &variant.timings))
+		sn_vec_push(&image->decoder->experiment->variants, variant);
 }

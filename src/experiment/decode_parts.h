@@ -10,7 +10,7 @@
 #include "base/vec.h"
 #include "experiment/decode.h"
 #include "wire/data.h"
-#include "wire/instances.h"
+#include "wire/variants.h"
 
 enum { FRAMES_MAX = 1 << 16, SEGMENTS_MAX = 1 << 12, SN_SIGNAL_MOST = 64 };
 
@@ -113,7 +113,9 @@ void sn_decode_path(struct image *image, const struct owner *owner,
 void sn_decode_paths_take(struct image *image);
 /** Adds the frame at a load address to image->frames. */
 void sn_decode_frame_push(struct image *image, uint64_t pc, bool is_leaf, int64_t time_ns);
-/** decode_instances.c: loops that ran as copies; records of these two types, in the second pass. */
+/** decode_instances.c: loops that ran as copies; records of these types, in the second pass. */
+void sn_decode_variant(struct image *image, const struct owner *owner,
+		       const struct sn_record_variant *record);
 void sn_decode_instances(struct image *image, const struct owner *owner,
 			 const struct sn_record_instances *record);
 void sn_decode_bucket(struct image *image, const struct owner *owner,

@@ -207,7 +207,8 @@ void sn_decode_samples(struct image *image, const struct owner *owner, const voi
 	uint8_t type = ((const struct sn_record_header *)record)->type;
 
 	if (type != SN_RECORD_SAMPLE && type != SN_RECORD_WAIT && type != SN_RECORD_TALLY &&
-	    type != SN_RECORD_REGISTERS && type != SN_RECORD_INSTANCES && type != SN_RECORD_BUCKET)
+	    type != SN_RECORD_REGISTERS && type != SN_RECORD_INSTANCES &&
+	    type != SN_RECORD_BUCKET && type != SN_RECORD_VARIANT)
 		return;
 	if (!owner->is_known)
 		image->damaged++;
@@ -221,6 +222,8 @@ void sn_decode_samples(struct image *image, const struct owner *owner, const voi
 		sn_decode_instances(image, owner, record);
 	else if (type == SN_RECORD_BUCKET)
 		sn_decode_bucket(image, owner, record);
+	else if (type == SN_RECORD_VARIANT)
+		sn_decode_variant(image, owner, record);
 	else
 		registers_decode(image, owner, record);
 }

@@ -177,6 +177,14 @@ struct sn_loop_bucket {
 	uint32_t timing_count;
 };
 
+/** What one variant of a loop took in instances whose iterations are alike: from 2^exponent up to twice
+ *  that. */
+struct sn_loop_variant {
+	uint32_t variant; /* enum sn_decan_variant */
+	struct sn_loop_bucket timings;
+	uint32_t disturbed, faulted, runaway; /* instances without a timing */
+};
+
 /** The lowest rate of samples that was asked for in a thread's life. */
 static inline double sn_process_least_hz(const struct sn_process *process)
 {
@@ -239,6 +247,7 @@ struct sn_experiment {
 	SN_VEC(struct sn_tally) tallies;	    /* as they were written */
 	SN_VEC(struct sn_loop_instances) instances; /* as they were written */
 	SN_VEC(struct sn_loop_bucket) buckets;	    /* likewise */
+	SN_VEC(struct sn_loop_variant) variants;    /* likewise */
 	SN_VEC(struct sn_packet) packets;	    /* by process, then time */
 	SN_VEC(struct sn_trace_file) traces;
 	SN_VEC(struct sn_trace_path) trace_paths; /* by process, then id */

@@ -203,6 +203,13 @@ static uint64_t later_period_ns(struct recording *r)
 	return period_ns < LEAST_NS ? 0 : period_ns < MOST_NS ? period_ns : MOST_NS;
 }
 
+/* To what the caller had: the target's own, and those that a next run begins with. */
+static void limits_give_back(const struct recording *r)
+{
+	setrlimit(RLIMIT_NOFILE, &r->caller_files);
+	setrlimit(RLIMIT_FSIZE, &r->caller_file_size);
+}
+
 /* The target's environment: ours, with LD_PRELOAD changed in place or added, settings last. */
 static char **environment_make(struct recording *r)
 {
@@ -238,8 +245,7 @@ __attribute__((noreturn)) static void target_become(struct recording *r, char **
 	if (go_fd >= 0 && read(go_fd, &go, 1) != 1)
 		_exit(SN_EXIT_NOT_MEASURED);
 
-	setrlimit(RLIMIT_NOFILE, &r->caller_files);
-	setrlimit(RLIMIT_FSIZE, &r->caller_file_size);
+	limits_give_back(r);
 	sn_file_limit_leave();
 	sigprocmask(SIG_SETMASK, &r->caller_mask, NULL);
 	execve(r->target.path, r->options->arguments, environment);
@@ -787,6 +793,8 @@ sn_status sn_record_run(const struct sn_record_options *options, struct sn_recor
 	r.launch.has_ended = true;
 	if (sn_launch_write(&r.launch, result->experiment_path.chars, &late) != SN_OK)
 		sn_error_print(&late);
+	if (options->is_first_of_several)
+		limits_give_back(&r);
 	recording_free(&r);
 	return SN_OK;
 }

@@ -4,7 +4,7 @@
  * stub. A call is made by the original: the copy jumps to it, and where it returns to the original
  * jumps back. So do the blocks that a jump table names.
  */
-#include "rewrite/rewrite_parts.h"
+#include "rewrite/variant_parts.h"
 
 #include <string.h>
 
@@ -12,6 +12,14 @@ struct edge_stub {
 	uint32_t from; /* block, UINT32_MAX: the entry of the nest */
 	uint64_t to;
 	int32_t label;
+};
+
+/* The variant of a loop that is being laid out. */
+struct variant_copy {
+	const struct rw_body *body;
+	struct rw_variant how;
+	int32_t *block_label; /* by the block's position */
+	int32_t exit;	      /* where edges that leave lead to; -1: where the loop's lead to */
 };
 
 struct copy {
@@ -22,6 +30,9 @@ struct copy {
 	struct rw_induction **inductions; /* by the loop's index, NULL: arrivals are counted */
 	SN_VEC(struct edge_stub) stubs;
 	struct rw_sites sites;
+	uint32_t variants;
+	struct sn_plan_loop *plan_loops;
+	struct variant_copy *variant; /* NULL: it is the nest */
 	const char *why;
 };
 
@@ -45,6 +56,11 @@ static int64_t stack_at_end(const struct rw_nest *nest, const struct rw_block *b
 static int64_t stack_at_header(const struct rw_nest *nest, const struct sn_loop *loop)
 {
 	return block_in(nest, rw_block_at(nest->function, loop->header_link_addr))->stack;
+}
+
+static bool has_variants(const struct copy *copy, int32_t loop)
+{
+	return copy->plan_loops[copy->nest->plan_index[loop]].code[SN_VARIANT_ORIG] != 0;
 }
 
 enum { OPS_MAX = 2 * SN_LOOP_DEPTH_MAX + 2 };
@@ -79,6 +95,7 @@ static size_t edge_ops(const struct copy *copy, const struct rw_block *from, uin
 			memmove(&ops[first + 1], &ops[first], (count - first) * sizeof(*ops));
 			ops[first] = (struct rw_op){ .kind = RW_ENTER,
 						     .plan_index = nest->plan_index[l],
+						     .has_variants = has_variants(copy, l),
 						     .induction = copy->inductions[l] };
 			count++;
 		}
@@ -91,6 +108,15 @@ static int32_t edge_label(struct copy *copy, const struct rw_block *from, uint64
 	const struct rw_block *into = block_in(copy->nest, rw_block_at(copy->nest->function, to));
 	struct rw_op ops[OPS_MAX];
 	struct edge_stub stub = { from ? from->index : UINT32_MAX, to, 0 };
+
+	if (copy->variant) {
+		size_t position = into ? (size_t)(into - copy->nest->blocks.items) : 0;
+
+		if (into && rw_body_has(copy->variant->body, position))
+			return copy->variant->block_label[position];
+		if (copy->variant->exit >= 0)
+			return copy->variant->exit;
+	}
 
 	if (!edge_ops(copy, from, to, ops))
 		return into ? copy->block_label[into - copy->nest->blocks.items] : -1;
@@ -121,19 +147,11 @@ static uint64_t behind_endbr(const struct rw_nest *nest, uint64_t link_addr)
 
 static void put_insn(struct copy *copy, const struct rw_insn *insn)
 {
-	int64_t displacement;
-	int32_t field;
-
-	if (!insn->rip_at) {
-		rw_put(copy->pieces, insn->bytes, insn->length);
-		return;
-	}
-	memcpy(&field, insn->bytes + insn->rip_at, sizeof(field));
-	displacement = field;
-	/* what it points to, from the field: the instruction goes on behind it */
-	rw_put_field(copy->pieces, insn->bytes, insn->length, insn->rip_at, SN_PLAN_PC,
-		     (int64_t)insn->link_addr + insn->length + displacement -
-			     (insn->length - insn->rip_at));
+	if (copy->variant)
+		rw_variant_put_insn(&copy->variant->how, insn,
+				    &copy->variant->body->actions[insn - copy->nest->insns.items]);
+	else
+		rw_put_original(copy->pieces, insn);
 }
 
 static void put_branch(struct copy *copy, const struct rw_block *block, const struct rw_insn *insn)
@@ -210,7 +228,7 @@ static void put_fall_through(struct copy *copy, const struct rw_block *block, ui
 	}
 	if (next < nest->blocks.count &&
 	    nest->function->blocks[nest->blocks.items[next].index].link_addr == to &&
-	    label == copy->block_label[next])
+	    label == (copy->variant ? copy->variant->block_label : copy->block_label)[next])
 		return;
 	rw_put_jump(copy->pieces, 0, label, true);
 }
@@ -292,6 +310,151 @@ static void put_blocks(struct copy *copy)
 	}
 }
 
+/* ---- variants ---- */
+
+static void find_inductions(struct copy *copy);
+
+/* Arrivals at the header of a loop that does not tell them by a register. */
+static void put_arrival(struct copy *copy, const struct rw_block *block)
+{
+	static const uint8_t count[] = { 0x64, 0x48, 0xff, 0x04, 0x25, 0, 0, 0, 0 };
+
+	copy->pieces->link_addr = copy->nest->insns.items[block->first_insn].link_addr;
+	if (copy->nest->flags_in[block->index])
+		rw_put_flags_pushed(copy->pieces);
+	rw_put_field(copy->pieces, count, sizeof(count), 5, SN_PLAN_THREAD, SN_PLAN_WORD_ARRIVALS);
+	if (copy->nest->flags_in[block->index])
+		rw_put_flags_popped(copy->pieces);
+}
+
+static void put_variant_blocks(struct copy *copy, bool counts_arrivals)
+{
+	const struct rw_nest *nest = copy->nest;
+	const struct rw_body *body = copy->variant->body;
+	uint64_t end = 0;
+
+	for (size_t i = 0; i < nest->blocks.count && !copy->why; i++) {
+		const struct rw_block *block = &nest->blocks.items[i];
+		const struct sn_block *b = &nest->function->blocks[block->index];
+
+		if (!rw_body_has(body, i))
+			continue;
+		if (b->link_addr != end)
+			rw_put_align(copy->pieces, b->link_addr);
+		end = b->link_addr + b->size_bytes;
+		rw_label_place(copy->pieces, copy->variant->block_label[i]);
+		if (counts_arrivals && b->link_addr == body->loop->header_link_addr)
+			put_arrival(copy, block);
+		put_block(copy, block);
+	}
+}
+
+/* Where the variant begins, as a label + 1; 0: the loop cannot have it. */
+static const char *put_variant(struct copy *copy, const struct rw_body *body,
+			       enum sn_decan_variant kind, uint32_t *out)
+{
+	const struct rw_nest *nest = copy->nest;
+	bool is_itself = kind == SN_VARIANT_ORIG || kind == SN_VARIANT_PF;
+	struct variant_copy variant = { .body = body, .exit = -1 };
+	size_t pieces = copy->pieces->items.count, labels = copy->pieces->labels.count;
+	size_t stubs = copy->stubs.count;
+	int32_t entry = rw_label_new(copy->pieces);
+	const char *why = rw_variant_begin(&variant.how, body, copy->pieces, kind);
+	int32_t header = nest->position[rw_block_at(nest->function, body->loop->header_link_addr)];
+
+	variant.block_label = sn_arena_array(&copy->nest->arena, int32_t, nest->blocks.count + 1);
+	for (size_t i = 0; i < nest->blocks.count; i++)
+		variant.block_label[i] = rw_label_new(copy->pieces);
+	copy->pieces->link_addr = body->loop->header_link_addr;
+	if (!is_itself) {
+		copy->pieces->map_flags = SN_PLAN_MAP_VARIANT;
+		variant.exit = rw_label_new(copy->pieces);
+		rw_label_place(copy->pieces, variant.exit);
+		rw_put_jump_by(copy->pieces, copy->thunks->address[SN_PLAN_CALL_EXIT]);
+		rw_label_place(copy->pieces, entry);
+		rw_variant_put_entry(&variant.how);
+		rw_put_jump(copy->pieces, 0, variant.block_label[header], true);
+	} else {
+		entry = variant.block_label[header];
+	}
+	copy->variant = &variant;
+	if (!why) {
+		put_variant_blocks(copy, is_itself && !copy->inductions[body->loop->index]);
+		why = variant.how.why ? variant.how.why : copy->why;
+	}
+	if (!why && kind == SN_VARIANT_PF && !variant.how.loads)
+		why = "no address in it moves by a constant";
+	copy->variant = NULL;
+	copy->why = NULL;
+	copy->pieces->map_flags = 0;
+	if (why) {
+		copy->pieces->items.count = pieces;
+		copy->pieces->labels.count = labels;
+		copy->stubs.count = stubs;
+		return why;
+	}
+	*out = (uint32_t)entry + 1;
+	return NULL;
+}
+
+/* Where memory tells where to go on, or where in memory it is, what the loop itself or another thread
+ * stores might do; a division might be by zero. */
+static uint32_t guarded_of(const struct rw_body *body)
+{
+	uint32_t ls = 1u << SN_VARIANT_LS;
+	uint32_t others = 1u << SN_VARIANT_FP | 1u << SN_VARIANT_ARITH | 1u << SN_VARIANT_DL1;
+	uint32_t guarded = body->has_division ? others : 0;
+
+	if (body->is_data_controlled)
+		guarded |= ls | others | 1u << SN_VARIANT_FES;
+	return body->has_data_addresses ? guarded | ls : guarded;
+}
+
+static void put_variants(struct copy *copy, const struct sn_loop *loop)
+{
+	struct sn_plan_loop *out = &copy->plan_loops[copy->nest->plan_index[loop->index]];
+	struct rw_body body;
+
+	if (rw_body_read(copy->nest, loop, &body))
+		return;
+	out->guarded = guarded_of(&body);
+	for (int v = 0; v < SN_VARIANTS; v++)
+		if (v == SN_VARIANT_ORIG || copy->variants & 1u << v)
+			put_variant(copy, &body, (enum sn_decan_variant)v, &out->code[v]);
+}
+
+void rw_nest_judge(struct rw_nest *nest, const char **why)
+{
+	struct rw_pieces pieces = { 0 };
+	struct rw_thunks thunks;
+	struct sn_plan_loop loop;
+	struct copy copy = {
+		.nest = nest, .pieces = &pieces, .thunks = &thunks, .plan_loops = &loop
+	};
+	struct rw_body body;
+	const char *why_none = rw_body_read(nest, nest->outer, &body);
+	uint32_t label;
+
+	rw_put_thunks(&pieces, &thunks);
+	find_inductions(&copy);
+	copy.block_label = sn_arena_array(&nest->arena, int32_t, nest->blocks.count + 1);
+	for (int v = 0; v < SN_VARIANTS; v++)
+		why[v] = why_none ? why_none
+				  : put_variant(&copy, &body, (enum sn_decan_variant)v, &label);
+	rw_pieces_free(&pieces);
+	sn_vec_free(&copy.stubs);
+}
+
+/* Those of the loops that are counted. Before their stubs, which lead to them. */
+static void put_all_variants(struct copy *copy)
+{
+	const struct sn_function *function = copy->nest->function;
+
+	for (uint32_t l = 0; copy->variants && l < function->loop_count; l++)
+		if (copy->nest->is_selected[l])
+			put_variants(copy, &function->loops[l]);
+}
+
 /* Flags that are read where an edge goes. */
 static bool needs_flags(const struct copy *copy, uint64_t to)
 {
@@ -341,10 +504,14 @@ static void find_inductions(struct copy *copy)
 }
 
 const char *rw_nest_copy(struct rw_nest *nest, struct rw_pieces *pieces,
-			 const struct rw_thunks *thunks, struct sn_plan_loop *plan_loops,
-			 struct rw_patches *patches)
+			 const struct rw_thunks *thunks, uint32_t variants,
+			 struct sn_plan_loop *plan_loops, struct rw_patches *patches)
 {
-	struct copy copy = { .nest = nest, .pieces = pieces, .thunks = thunks };
+	struct copy copy = { .nest = nest,
+			     .pieces = pieces,
+			     .thunks = thunks,
+			     .variants = variants,
+			     .plan_loops = plan_loops };
 	uint64_t header = nest->outer->header_link_addr;
 
 	find_inductions(&copy);
@@ -361,6 +528,8 @@ const char *rw_nest_copy(struct rw_nest *nest, struct rw_pieces *pieces,
 		copy.block_label[i] = rw_label_new(pieces);
 	add_site(&copy, behind_endbr(nest, header), edge_label(&copy, NULL, header));
 	put_blocks(&copy);
+	if (!copy.why)
+		put_all_variants(&copy);
 	for (size_t i = 0; i < copy.stubs.count && !copy.why; i++) {
 		struct edge_stub stub = copy.stubs.items[i];
 

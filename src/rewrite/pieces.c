@@ -56,6 +56,21 @@ void rw_put_field(struct rw_pieces *pieces, const uint8_t *bytes, size_t length,
 	memset(piece->bytes + field_at, 0, 4);
 }
 
+void rw_put_original(struct rw_pieces *pieces, const struct rw_insn *insn)
+{
+	int32_t displacement;
+
+	if (!insn->rip_at) {
+		rw_put(pieces, insn->bytes, insn->length);
+		return;
+	}
+	memcpy(&displacement, insn->bytes + insn->rip_at, sizeof(displacement));
+	/* what it points to, from the field: the instruction goes on behind it */
+	rw_put_field(pieces, insn->bytes, insn->length, insn->rip_at, SN_PLAN_PC,
+		     (int64_t)insn->link_addr + insn->length + displacement -
+			     (insn->length - insn->rip_at));
+}
+
 void rw_put_jump(struct rw_pieces *pieces, uint8_t condition, int32_t label, bool may_be_short)
 {
 	static const uint8_t none[1];
@@ -72,6 +87,22 @@ void rw_put_jump_out(struct rw_pieces *pieces, uint64_t link_addr)
 
 	/* from the end of the field */
 	rw_put_field(pieces, jump, sizeof(jump), 1, SN_PLAN_PC, (int64_t)link_addr - 4);
+}
+
+void rw_put_jump_by(struct rw_pieces *pieces, int32_t label)
+{
+	static const uint8_t jump[] = { 0xff, 0x25, 0, 0, 0, 0 };
+
+	rw_put_field(pieces, jump, sizeof(jump), 2, SN_PLAN_RELOCATION_KINDS, 0);
+	sn_vec_last(&pieces->items).label = label;
+}
+
+void rw_put_call_by(struct rw_pieces *pieces, int32_t label)
+{
+	static const uint8_t call[] = { 0xff, 0x15, 0, 0, 0, 0 };
+
+	rw_put_field(pieces, call, sizeof(call), 2, SN_PLAN_RELOCATION_KINDS, 0);
+	sn_vec_last(&pieces->items).label = label;
 }
 
 void rw_put_counted(struct rw_pieces *pieces, const uint8_t *bytes, size_t length, int32_t label)

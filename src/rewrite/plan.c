@@ -78,6 +78,11 @@ static void plan_write(struct rw_plan *plan, const struct sn_rewriter *rewriter,
 
 	set_id(&header, sn_image_id(rewriter->image));
 	rw_pieces_write(&plan->pieces, code);
+	for (size_t i = 0; i < plan->loops.count; i++)
+		for (int v = 0; v < SN_VARIANTS; v++)
+			if (plan->loops.items[i].code[v])
+				plan->loops.items[i].code[v] = rw_label_offset(
+					&plan->pieces, (int32_t)plan->loops.items[i].code[v] - 1);
 	add_bytes(&body, plan->loops.items, plan->loops.count * sizeof(*plan->loops.items));
 	add_patches(plan, &body, &header);
 	add_relocations(plan, &body, &header);
@@ -153,7 +158,7 @@ static size_t add_asked(struct rw_plan *plan, struct sn_rewriter *rewriter,
 }
 
 size_t sn_rewriter_plan(struct sn_rewriter *rewriter, const struct sn_loop *const *loops,
-			size_t count, const char **refusals, struct sn_text *out)
+			size_t count, uint32_t variants, const char **refusals, struct sn_text *out)
 {
 	struct asked *asked = sn_alloc_zeroed(count + 1, sizeof(*asked));
 	struct rw_plan plan;
@@ -163,6 +168,7 @@ size_t sn_rewriter_plan(struct sn_rewriter *rewriter, const struct sn_loop *cons
 		asked[i] = (struct asked){ loops[i], i };
 	qsort(asked, count, sizeof(*asked), by_function);
 	rw_plan_begin(&plan);
+	plan.variants = variants;
 	for (size_t first = 0, end; first < count; first = end) {
 		for (end = first + 1;
 		     end < count && asked[end].loop->function == asked[first].loop->function;)

@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "code/image.h"
 #include "code/structure.h"
+#include "wire/variants.h"
 
 struct sn_rewriter;
 
@@ -22,12 +23,19 @@ void sn_rewriter_free(struct sn_rewriter *rewriter);
  * "because"; NULL: it can. */
 const char *sn_rewriter_refusal(struct sn_rewriter *rewriter, const struct sn_loop *loop);
 
+/** For each of SN_VARIANTS why such a loop cannot have it, as what follows "because"; NULL: it can. Of a
+ * loop that can run as a copy. `structure` may be an extract's. */
+void sn_loop_variants_judge(struct sn_structure *structure, const struct sn_loop *loop,
+			    const char **why);
+
 /**
  * The plan for these loops of the module, as a file's bytes (wire/plan.h) added to `out`. Loops
- * within one that is among them are counted in its copy. `refusals`, if not NULL, has an entry for
+ * within one that is among them are counted in its copy. `variants`: bits (1 << enum sn_decan_variant) of
+ * those that they shall have besides ORIG, if they can; 0: none. `refusals`, if not NULL, has an entry for
  * each loop: NULL, or why it is not in the plan. The number of those that are; 0: no plan.
  */
 size_t sn_rewriter_plan(struct sn_rewriter *rewriter, const struct sn_loop *const *loops,
-			size_t count, const char **refusals, struct sn_text *out);
+			size_t count, uint32_t variants, const char **refusals,
+			struct sn_text *out);
 
 #endif

@@ -134,6 +134,11 @@ void rw_put(struct rw_pieces *pieces, const uint8_t *bytes, size_t length);
 /** Bytes whose last four are a field. */
 void rw_put_field(struct rw_pieces *pieces, const uint8_t *bytes, size_t length, size_t field_at,
 		  enum sn_plan_relocation_kind kind, int64_t addend);
+/** An instruction as it is, but for where it lies. */
+void rw_put_original(struct rw_pieces *pieces, const struct rw_insn *insn);
+/** To, or a call of, the address that stands at a label. */
+void rw_put_jump_by(struct rw_pieces *pieces, int32_t label);
+void rw_put_call_by(struct rw_pieces *pieces, int32_t label);
 void rw_put_jump(struct rw_pieces *pieces, uint8_t condition, int32_t label, bool may_be_short);
 /** To an address of the module. */
 void rw_put_jump_out(struct rw_pieces *pieces, uint64_t link_addr);
@@ -159,6 +164,7 @@ enum rw_op_kind { RW_ENTER, RW_LEAVE, RW_COUNT };
 /** What a stub does to one loop. */
 struct rw_op {
 	uint8_t kind;
+	bool has_variants; /* of RW_ENTER: the loop may go on in another copy */
 	uint32_t plan_index;
 	int64_t stack;			      /* of RW_LEAVE: rsp there, from the header's */
 	const struct rw_induction *induction; /* NULL: arrivals are counted */
@@ -173,6 +179,10 @@ void rw_put_thunks(struct rw_pieces *pieces, struct rw_thunks *thunks);
 /** The ops in order; every register, and the flags if `keeps_flags`, are as before. */
 void rw_put_ops(struct rw_pieces *pieces, const struct rw_thunks *thunks, const struct rw_op *ops,
 		size_t count, bool keeps_flags);
+
+/** The flags on the stack, below the red zone, and back. */
+void rw_put_flags_pushed(struct rw_pieces *pieces);
+void rw_put_flags_popped(struct rw_pieces *pieces);
 
 /* ---- nest.c, sites.c ---- */
 
@@ -202,16 +212,21 @@ const char *rw_sites_place(const struct rw_nest *nest, struct rw_sites *sites,
 
 /** Adds the copy and its patches; why not, or NULL. */
 const char *rw_nest_copy(struct rw_nest *nest, struct rw_pieces *pieces,
-			 const struct rw_thunks *thunks, struct sn_plan_loop *plan_loops,
-			 struct rw_patches *patches);
+			 const struct rw_thunks *thunks, uint32_t variants,
+			 struct sn_plan_loop *plan_loops, struct rw_patches *patches);
+
+/** For each variant why the nest, which is one loop, cannot have it, or NULL; by making it. */
+void rw_nest_judge(struct rw_nest *nest, const char **why);
 
 /* ---- rewriter.c ---- */
 
 /** Nests that are copied so far. */
 struct rw_plan {
+	uint32_t variants; /* bits of those that are wanted; 0: none, nor ORIG */
 	struct rw_pieces pieces;
 	struct rw_thunks thunks;
 	struct rw_patches patches;
+	/* `code` has labels + 1 until all is laid out */
 	SN_VEC(struct sn_plan_loop) loops;
 };
 void rw_plan_begin(struct rw_plan *plan);

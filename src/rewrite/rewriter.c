@@ -60,8 +60,8 @@ const char *rw_plan_add(struct rw_plan *plan, struct sn_rewriter *rewriter,
 	if (!why && plan->loops.count > SN_PLAN_LOOPS_MAX)
 		why = "there are more loops than a plan can have";
 	if (!why)
-		why = rw_nest_copy(&nest, &plan->pieces, &plan->thunks, plan->loops.items,
-				   &plan->patches);
+		why = rw_nest_copy(&nest, &plan->pieces, &plan->thunks, plan->variants,
+				   plan->loops.items, &plan->patches);
 	if (why) {
 		plan->pieces.items.count = pieces;
 		plan->pieces.labels.count = labels;
@@ -77,7 +77,22 @@ const char *sn_rewriter_refusal(struct sn_rewriter *rewriter, const struct sn_lo
 	struct sn_text bytes = { 0 };
 	const char *why = NULL;
 
-	sn_rewriter_plan(rewriter, &loop, 1, &why, &bytes);
+	sn_rewriter_plan(rewriter, &loop, 1, 0, &why, &bytes);
 	sn_text_free(&bytes);
 	return why;
+}
+
+void sn_loop_variants_judge(struct sn_structure *structure, const struct sn_loop *loop,
+			    const char **why)
+{
+	struct sn_rewriter rewriter = { .structure = structure };
+	struct rw_nest nest;
+	const char *why_none = rw_nest_begin(&nest, &rewriter, loop, NULL);
+
+	for (int v = 0; v < SN_VARIANTS; v++)
+		why[v] = why_none;
+	if (!why_none)
+		rw_nest_judge(&nest, why);
+	rw_nest_end(&nest);
+	sn_arena_free(&rewriter.arena);
 }

@@ -34,9 +34,7 @@ void rw_put_thunks(struct rw_pieces *pieces, struct rw_thunks *thunks)
 		rw_put(pieces, room, sizeof(room));
 	}
 	pieces->map_flags = SN_PLAN_MAP_THUNK;
-	for (int c = 0; c < SN_PLAN_CALLS; c++) {
-		static const uint8_t call[] = { 0xff, 0x15, 0, 0, 0, 0 };
-
+	for (int c = 0; c < SN_PLAN_CALL_RUN; c++) {
 		thunks->label[c] = rw_label_new(pieces);
 		rw_label_place(pieces, thunks->label[c]);
 		pieces->below = 0;
@@ -55,8 +53,7 @@ void rw_put_thunks(struct rw_pieces *pieces, struct rw_thunks *thunks)
 		pieces->below = THUNK_SAVED_BYTES;
 		RW_PUT(pieces, 0x48, 0x89, 0xcf); /* mov rdi, rcx */
 		RW_PUT(pieces, 0x48, 0x89, 0xd6); /* mov rsi, rdx */
-		rw_put_field(pieces, call, sizeof(call), 2, SN_PLAN_RELOCATION_KINDS, 0);
-		sn_vec_last(&pieces->items).label = thunks->address[c];
+		rw_put_call_by(pieces, thunks->address[c]);
 		RW_PUT(pieces, 0x48, 0x89, 0xc1); /* mov rcx, rax */
 		RW_PUT(pieces, 0x41, 0x5b);
 		pieces->below = 40;
@@ -76,21 +73,35 @@ void rw_put_thunks(struct rw_pieces *pieces, struct rw_thunks *thunks)
 	pieces->below = 0;
 }
 
+/* rax becomes the thread's slot table */
+static void put_table(struct rw_pieces *pieces)
+{
+	static const uint8_t load[] = { 0x64, 0x48, 0x8b, 0x04, 0x25, 0, 0, 0, 0 };
+
+	rw_put_field(pieces, load, sizeof(load), 5, SN_PLAN_THREAD, SN_PLAN_WORD_TABLE);
+}
+
+/* rcx becomes the record of a loop in there. */
+static void put_slot(struct rw_pieces *pieces, uint32_t plan_index)
+{
+	static const uint8_t load[] = { 0x48, 0x8b, 0x88, 0, 0, 0, 0 };
+
+	rw_put_field(pieces, load, sizeof(load), 3, SN_PLAN_SLOT, plan_index);
+}
+
 /* rcx becomes the loop's record; goes to `done` where there is none. Only an entry makes one: the
  * child of a fork goes on in the middle of an instance that it does not count. */
 static void put_record(struct rw_pieces *pieces, const struct rw_thunks *thunks,
 		       const struct rw_op *op, int32_t done)
 {
 	uint32_t plan_index = op->plan_index;
-	static const uint8_t load_table[] = { 0x64, 0x48, 0x8b, 0x04, 0x25, 0, 0, 0, 0 };
-	static const uint8_t load_record[] = { 0x48, 0x8b, 0x88, 0, 0, 0, 0 };
 	static const uint8_t load_index[] = { 0xb9, 0, 0, 0, 0 };
 	int32_t has_record = rw_label_new(pieces);
 
-	rw_put_field(pieces, load_table, sizeof(load_table), 5, SN_PLAN_THREAD, 0);
+	put_table(pieces);
 	RW_PUT(pieces, 0x48, 0x85, 0xc0); /* test rax, rax */
 	rw_put_jump(pieces, 0x74, done, true);
-	rw_put_field(pieces, load_record, sizeof(load_record), 3, SN_PLAN_SLOT, plan_index);
+	put_slot(pieces, plan_index);
 	RW_PUT(pieces, 0x48, 0x85, 0xc9); /* test rcx, rcx */
 	if (op->kind != RW_ENTER) {
 		rw_put_jump(pieces, 0x74, done, true);
@@ -133,8 +144,38 @@ static void put_stack_pointer(struct rw_pieces *pieces, int64_t stack)
 	rw_put(pieces, lea, sizeof(lea));
 }
 
+static void put_registers_restored(struct rw_pieces *pieces, bool uses_rdx, bool keeps_flags);
+
+/* A variant runs in the loop's place where BEGIN gave one; then the loop itself goes on, in the copy that
+ * NEXT gives. */
+static void put_variant_begin(struct rw_pieces *pieces, const struct rw_thunks *thunks,
+			      uint32_t plan_index, int32_t done, bool keeps_flags)
+{
+	static const uint8_t store_target[] = { 0x64, 0x48, 0x89, 0x0c, 0x25, 0, 0, 0, 0 };
+	static const uint8_t jump_target[] = { 0x64, 0xff, 0x24, 0x25, 0, 0, 0, 0 };
+	int32_t none = rw_label_new(pieces);
+	uint16_t below = pieces->below;
+
+	RW_PUT(pieces, 0x48, 0x85, 0xc9); /* test rcx, rcx */
+	rw_put_jump(pieces, 0x74, none, true);
+	put_stack_pointer(pieces, 0);
+	rw_put_call_by(pieces, thunks->address[SN_PLAN_CALL_RUN]);
+	rw_label_place(pieces, none);
+	put_table(pieces);
+	put_slot(pieces, plan_index);
+	rw_put_call(pieces, thunks->label[SN_PLAN_CALL_NEXT]);
+	RW_PUT(pieces, 0x48, 0x85, 0xc9);
+	rw_put_jump(pieces, 0x74, done, true);
+	rw_put_field(pieces, store_target, sizeof(store_target), 5, SN_PLAN_THREAD,
+		     SN_PLAN_WORD_TARGET);
+	put_registers_restored(pieces, true, keeps_flags);
+	rw_put_field(pieces, jump_target, sizeof(jump_target), 4, SN_PLAN_THREAD,
+		     SN_PLAN_WORD_TARGET);
+	pieces->below = below;
+}
+
 static void put_enter(struct rw_pieces *pieces, const struct rw_thunks *thunks,
-		      const struct rw_op *op, int32_t done)
+		      const struct rw_op *op, int32_t done, bool keeps_flags)
 {
 	RW_PUT(pieces, 0x48, 0xff, 0x41, AT(entries)); /* inc */
 	if (op->induction) {
@@ -146,6 +187,8 @@ static void put_enter(struct rw_pieces *pieces, const struct rw_thunks *thunks,
 	rw_put_jump(pieces, 0x75, done, true);
 	put_stack_pointer(pieces, 0);
 	rw_put_call(pieces, thunks->label[SN_PLAN_CALL_BEGIN]);
+	if (op->has_variants)
+		put_variant_begin(pieces, thunks, op->plan_index, done, keeps_flags);
 }
 
 static void put_leave(struct rw_pieces *pieces, const struct rw_thunks *thunks,
@@ -186,6 +229,38 @@ static void put_flags_restored(struct rw_pieces *pieces)
 	RW_PUT(pieces, 0x9e);	    /* sahf */
 }
 
+static void put_registers_restored(struct rw_pieces *pieces, bool uses_rdx, bool keeps_flags)
+{
+	if (keeps_flags)
+		put_flags_restored(pieces);
+	if (uses_rdx) {
+		RW_PUT(pieces, 0x5a);
+		pieces->below = RED_ZONE_BYTES + 16;
+	}
+	RW_PUT(pieces, 0x59);
+	pieces->below = RED_ZONE_BYTES + 8;
+	RW_PUT(pieces, 0x58);
+	pieces->below = RED_ZONE_BYTES;
+	RW_PUT(pieces, 0x48, 0x8d, 0xa4, 0x24, 0x80, 0, 0, 0); /* lea rsp, [rsp + 128] */
+	pieces->below = 0;
+}
+
+void rw_put_flags_pushed(struct rw_pieces *pieces)
+{
+	RW_PUT(pieces, 0x48, 0x8d, 0x64, 0x24, 0x80); /* lea rsp, [rsp - 128] */
+	pieces->below = RED_ZONE_BYTES;
+	RW_PUT(pieces, 0x9c); /* pushfq */
+	pieces->below = RED_ZONE_BYTES + 8;
+}
+
+void rw_put_flags_popped(struct rw_pieces *pieces)
+{
+	RW_PUT(pieces, 0x9d); /* popfq */
+	pieces->below = RED_ZONE_BYTES;
+	RW_PUT(pieces, 0x48, 0x8d, 0xa4, 0x24, 0x80, 0, 0, 0); /* lea rsp, [rsp + 128] */
+	pieces->below = 0;
+}
+
 void rw_put_ops(struct rw_pieces *pieces, const struct rw_thunks *thunks, const struct rw_op *ops,
 		size_t count, bool keeps_flags)
 {
@@ -208,23 +283,12 @@ void rw_put_ops(struct rw_pieces *pieces, const struct rw_thunks *thunks, const 
 
 		put_record(pieces, thunks, &ops[i], done);
 		if (ops[i].kind == RW_ENTER)
-			put_enter(pieces, thunks, &ops[i], done);
+			put_enter(pieces, thunks, &ops[i], done, keeps_flags);
 		else if (ops[i].kind == RW_LEAVE)
 			put_leave(pieces, thunks, &ops[i], done);
 		else
 			RW_PUT(pieces, 0x48, 0xff, 0x41, AT(sum));
 		rw_label_place(pieces, done);
 	}
-	if (keeps_flags)
-		put_flags_restored(pieces);
-	if (uses_rdx) {
-		RW_PUT(pieces, 0x5a);
-		pieces->below = RED_ZONE_BYTES + 16;
-	}
-	RW_PUT(pieces, 0x59);
-	pieces->below = RED_ZONE_BYTES + 8;
-	RW_PUT(pieces, 0x58);
-	pieces->below = RED_ZONE_BYTES;
-	RW_PUT(pieces, 0x48, 0x8d, 0xa4, 0x24, 0x80, 0, 0, 0); /* lea rsp, [rsp + 128] */
-	pieces->below = 0;
+	put_registers_restored(pieces, uses_rdx, keeps_flags);
 }

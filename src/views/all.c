@@ -10,6 +10,7 @@
 	X(whatif)                                                                                  \
 	X(instances)                                                                               \
 	X(causal)                                                                                  \
+	X(variants)                                                                                \
 	X(calls)                                                                                   \
 	X(tree)                                                                                    \
 	X(callers)                                                                                 \

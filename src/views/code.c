@@ -374,7 +374,10 @@ static const struct sn_explanation module_words[] = {
 	{ "class", "text",
 	  "What the module is taken for: program, library (of the system, no kind of its own), "
 	  "libc, loader, maths, openmp, mpi, allocator, io, kernel, other. Decides the category of "
-	  "its samples.",
+	  "its samples. In 'show variants' what bounds the loop, where differences exceed noise: data "
+	  "(LS takes as long as the loop, arithmetic less), compute (the other way round), both, "
+	  "neither (each alone takes less: they do not overlap), front_end (instructions that do "
+	  "nothing take as long), unknown.",
 	  "program" },
 	{ "warning", "text",
 	  "What could not be read of the module and is therefore missing: names, lines or "

@@ -188,7 +188,8 @@ static void why_no_instances(const struct sn_view_input *input, struct sn_text *
 static const struct sn_explanation instances_words[] = {
 	{ "bucket", "text",
 	  "Cycles an iteration of the instances in the row: from, up to; 'all' is the whole loop, "
-	  "exact in instances and iterations.",
+	  "exact in instances and iterations. In 'show variants' iterations of the instances instead; "
+	  "'all' is then the loop, its buckets weighed by their iterations.",
 	  "cycles_mean" },
 	{ "instances", "count",
 	  "Executions of the loop, each from an arrival at its header from outside to an exit; those "

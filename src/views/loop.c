@@ -171,6 +171,7 @@ static const struct sn_loop_part *const parts[] = {
 	&sn_loop_callers,
 	&sn_loop_instances,
 	&sn_loop_causal,
+	&sn_loop_variants,
 	&sn_loop_static,
 	&source,
 	&machine_code,

@@ -48,6 +48,7 @@ enum sn_view_need {
 	SN_VIEW_NEEDS_IO = 512,	     /* the trace of input and output; likewise */
 	SN_VIEW_NEEDS_INSTANCES = 8, /* loops that were counted; a report without leaves it out */
 	SN_VIEW_NEEDS_CAUSAL = 256,  /* causal experiments; a report without leaves it out */
+	SN_VIEW_NEEDS_VARIANTS = 1024, /* variants that ran; likewise */
 };
 
 /**

@@ -461,7 +461,7 @@ static sn_status whatif_show(const struct sn_view_input *input, struct sn_table_
 static const struct sn_explanation whatif_words[] = {
 	{ "coverage_share", "share",
 	  "Of a loop in 'show whatif': its exclusive CPU time, of all CPU time: the exclusive share "
-	  "of 'show loops'.",
+	  "of 'show loops'. In 'show variants' its inclusive one: loops in it count, too.",
 	  "exclusive_share user_share" },
 	{ "user_share", "share",
 	  "Of a loop in 'show whatif': the coverage without the kernel's part (page faults, system "

@@ -21,6 +21,7 @@ struct maker {
 	struct sn_loop_plans *out;
 	SN_VEC(uint32_t) loops; /* of the program, hottest first */
 	bool is_all;
+	uint32_t variants;
 	bool *is_counted; /* by the program's loop */
 };
 
@@ -86,7 +87,8 @@ static void plan_loops(struct maker *maker, struct sn_image *image, struct sn_st
 
 	for (size_t i = 0; i < count; i++)
 		loops[i] = wanted[i].code;
-	maker->out->loops += sn_rewriter_plan(rewriter, loops, count, refusals, &plan.bytes);
+	maker->out->loops +=
+		sn_rewriter_plan(rewriter, loops, count, maker->variants, refusals, &plan.bytes);
 	for (size_t i = 0; i < count; i++) {
 		if (refusals[i])
 			refuse(maker, wanted[i].loop, refusals[i]);
@@ -182,9 +184,9 @@ static bool is_module_wanted(const struct maker *maker, uint32_t module)
 }
 
 sn_status sn_loop_plans_make(const struct sn_profile *profile, const char *which, uint32_t only,
-			     struct sn_loop_plans *out, struct sn_error *err)
+			     uint32_t variants, struct sn_loop_plans *out, struct sn_error *err)
 {
-	struct maker maker = { .profile = profile, .out = out };
+	struct maker maker = { .profile = profile, .out = out, .variants = variants };
 	sn_status status;
 	uint64_t covered_ns = 0;
 

@@ -29,10 +29,11 @@ struct sn_loop_plans {
 /**
  * Plans for the loops that `which` names: "top:N" (the N hottest), "all" (every loop of the program
  * and of every module that samples met), or a loop as sn_find_loop takes it is the caller's
- * business: `only` (SN_NONE: none) is its number. SN_ERR_USAGE for another word.
+ * business: `only` (SN_NONE: none) is its number. `variants` as sn_rewriter_plan takes it.
+ * SN_ERR_USAGE for another word.
  */
 sn_status sn_loop_plans_make(const struct sn_profile *profile, const char *which, uint32_t only,
-			     struct sn_loop_plans *out, struct sn_error *err);
+			     uint32_t variants, struct sn_loop_plans *out, struct sn_error *err);
 void sn_loop_plans_free(struct sn_loop_plans *plans);
 
 #endif

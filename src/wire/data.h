@@ -195,6 +195,7 @@ enum sn_record_type {
 	SN_RECORD_INSTANCES, /* changes while the process runs, as the next one */
 	SN_RECORD_BUCKET,
 	SN_RECORD_PATH,
+	SN_RECORD_VARIANT, /* changes likewise */
 	SN_RECORD_KINDS,
 };
 

@@ -10,7 +10,11 @@
  * The code counts: stubs on the edges of a loop find the thread's slot table by a thread-local
  * pointer (zero: nothing is measured), the loop's record by its slot in there (zero: it is made by
  * the first call), and add to the record. Every thunk of the header calls a function of the
- * runtime: it gets the record, or the loop's index, in rcx and a value in rdx.
+ * runtime: it gets the record, or the loop's index, in rcx and a value in rdx, and gives one in rcx.
+ *
+ * A loop may have variants: further copies of it. Those that run in its place (LS, FP, ARITH, DL1,
+ * FES) are begun by SN_PLAN_CALL_RUN with the registers as the loop has them, and jump to
+ * SN_PLAN_CALL_EXIT. ORIG and PF are the execution itself, and leave as the loop does.
  */
 #ifndef SN_WIRE_PLAN_H
 #define SN_WIRE_PLAN_H
@@ -18,10 +22,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "wire/variants.h"
+
 #define SN_PLAN_MAGIC 0x4e414c50444e4f53ULL /* "SONDPLAN" */
 
 enum {
-	SN_PLAN_VERSION = 1,
+	SN_PLAN_VERSION = 2,
 	SN_PLAN_ID_MAX = 64,	  /* room for a build-id; more than SN_BUILD_ID_MAX */
 	SN_PLAN_EXPECTED_MAX = 8, /* bytes of a patch */
 	SN_PLAN_LOOPS_MAX = 4096,
@@ -32,10 +38,40 @@ enum {
 /** What the thunks call, in the order of the header's `calls`. */
 enum sn_plan_call {
 	SN_PLAN_CALL_FIRST, /* rcx: index of the loop; gives the record, or 0 */
-	SN_PLAN_CALL_BEGIN, /* rcx: the record; rdx: the stack pointer in the loop */
-	SN_PLAN_CALL_END,   /* likewise */
+	SN_PLAN_CALL_BEGIN, /* rcx: the record; rdx: the stack pointer in the loop; gives the code of
+			       the variant that is to run in the loop's place, or 0 */
+	SN_PLAN_CALL_END,   /* likewise; gives nothing */
+	SN_PLAN_CALL_NEXT,  /* after BEGIN: gives the code that the loop goes on with, or 0 */
+	/* not by a thunk, as they are about all registers */
+	SN_PLAN_CALL_RUN,  /* called; rcx: code; rdx: the stack pointer in the loop; SN_PLAN_SAVED
+			      bytes below its red zone are the loop's rax, rcx, rdx */
+	SN_PLAN_CALL_EXIT, /* jumped to by a variant that has ended */
 	SN_PLAN_CALLS,
 };
+
+/** The thread's words that copies read: offsets from SN_PLAN_THREAD. */
+enum sn_plan_thread_word {
+	SN_PLAN_WORD_TABLE = 0,	   /* the slot table */
+	SN_PLAN_WORD_CONTEXT = 8,  /* memory of the thread's variants */
+	SN_PLAN_WORD_TARGET = 16,  /* where the loop goes on */
+	SN_PLAN_WORD_RAX = 24,	   /* rax as a variant begins with */
+	SN_PLAN_WORD_ARRIVALS = 32 /* at the header, in copies that count nothing else */
+};
+
+/** Memory of a thread's variants, from SN_PLAN_WORD_CONTEXT on: what DL1 reads and writes instead of
+ * the program's data. Lines 0 to 47 are read and 48 to 63 are written, so that no load waits for a
+ * store. The page of values has SN_PLAN_VALUE all over, a sound number as an integer, a float or a
+ * double; then a page of zeros; then one of what does not move with the loop. */
+enum {
+	SN_PLAN_VALUES = 8192,
+	SN_PLAN_ZEROS = 12288,
+	SN_PLAN_CELLS = 16384,
+	SN_PLAN_CONTEXT_END = 20480,
+	SN_PLAN_LINES_READ = 48,
+	SN_PLAN_LINES = 64,
+	SN_PLAN_CELLS_MAX = 48,
+};
+#define SN_PLAN_VALUE 0x3ff3c0ca428c59fbULL
 
 struct sn_plan_header {
 	uint64_t magic;
@@ -46,7 +82,6 @@ struct sn_plan_header {
 	uint32_t id_bytes;
 	uint32_t loop_count, patch_count, relocation_count, map_count, code_bytes;
 	uint32_t calls[SN_PLAN_CALLS]; /* in the code: 8 bytes each, for the address to call */
-	uint32_t reserved;
 };
 
 /** How the iterations of a loop are counted. */
@@ -60,6 +95,10 @@ struct sn_plan_loop {
 	uint64_t header_link_addr;
 	int64_t step;
 	uint32_t counting; /* enum sn_plan_counting */
+	/* bits of variants (1 << enum sn_decan_variant) that may fault or go on for ever, should what the
+	 * loop stores tell it where to go on */
+	uint32_t guarded;
+	uint32_t code[SN_VARIANTS]; /* where variants begin; 0: there is none */
 	uint32_t reserved;
 };
 
@@ -73,7 +112,8 @@ struct sn_plan_patch {
 
 enum sn_plan_relocation_kind {
 	SN_PLAN_PC,	/* of the module: bias + addend - address of the field */
-	SN_PLAN_THREAD, /* offset of the pointer to the slot table from the thread's pointer */
+	SN_PLAN_THREAD, /* offset from the thread's pointer of a word; addend: enum
+			   sn_plan_thread_word */
 	SN_PLAN_SLOT,	/* offset of the loop's slot in that table; addend: the loop's index */
 	SN_PLAN_INDEX,	/* the loop's index in the process; addend: in this plan */
 	SN_PLAN_RELOCATION_KINDS,
@@ -88,6 +128,7 @@ struct sn_plan_relocation {
 enum sn_plan_map_flags {
 	/* in a thunk: `below` counts up to its return address, which tells the rest */
 	SN_PLAN_MAP_THUNK = 1,
+	SN_PLAN_MAP_VARIANT = 2, /* in a variant that runs in the loop's place */
 };
 
 /** One instruction of the code: which of the module it stands for. Sorted by offset; it ends where
@@ -105,7 +146,8 @@ struct sn_plan_slot {
 	uint64_t buckets[SN_PLAN_BUCKETS]; /* of a struct sn_record_bucket */
 };
 
-_Static_assert(sizeof(struct sn_plan_header) == 136, "no padding in a plan");
+_Static_assert(sizeof(struct sn_plan_header) == 144, "no padding in a plan");
+_Static_assert(sizeof(struct sn_plan_loop) == 56, "no padding in a plan");
 _Static_assert(sizeof(struct sn_plan_patch) == 24, "no padding in a plan");
 _Static_assert(sizeof(struct sn_plan_map) == 16, "no padding in a plan");
 
@@ -132,6 +174,10 @@ static inline int sn_plan_parts_fit(const struct sn_plan *plan)
 {
 	const struct sn_plan_header *header = plan->header;
 
+	for (uint32_t i = 0; i < header->loop_count; i++)
+		for (uint32_t v = 0; v < SN_VARIANTS; v++)
+			if (plan->loops[i].code[v] >= header->code_bytes)
+				return 0;
 	for (uint32_t i = 0; i < header->patch_count; i++) {
 		const struct sn_plan_patch *patch = &plan->patches[i];
 

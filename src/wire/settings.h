@@ -60,7 +60,8 @@ struct sn_settings {
 	uint32_t io;		  /* io=1: calls of input and output are traced */
 	uint32_t has_plans;	  /* plans=1: dir has plans of copied loops (wire/plan.h) */
 	uint32_t is_causal;	  /* causal=1: dir has a control page (wire/causal.h) */
-	uint32_t every; /* every=: one in so many instances is timed; 0: found while running */
+	uint32_t every;	 /* every=: one in so many instances is timed; 0: found while running */
+	uint32_t budget; /* budget=: percent of CPU time that variants of loops may take */
 	enum sn_follow follow;		       /* follow=all|fork|exec|none|regex */
 	char pattern[SN_SETTINGS_PATTERN_MAX]; /* regex=: POSIX extended; no semicolon */
 	char dir[SN_SETTINGS_PATH_MAX];	       /* dir=: absolute; must exist and be writable */
@@ -186,6 +187,8 @@ static inline int sn_settings_parse(const char *text, struct sn_settings *settin
 			settings->is_causal = number != 0;
 		else if (sn_settings_key_is(text, "every"))
 			settings->every = (uint32_t)(number < UINT32_MAX ? number : UINT32_MAX);
+		else if (sn_settings_key_is(text, "budget"))
+			settings->budget = (uint32_t)(number < 1000 ? number : 1000);
 		else if (sn_settings_key_is(text, "follow"))
 			settings->follow = sn_settings_follow(value);
 		else if (sn_settings_key_is(text, "regex"))

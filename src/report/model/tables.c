@@ -17,6 +17,7 @@ static bool is_wanted(const struct sn_report *report, const struct sn_view *view
 	    (view->needs & SN_VIEW_NEEDS_LOCKS && !sn_trace_has(e, SN_TRACE_SYNC)) ||
 	    (view->needs & SN_VIEW_NEEDS_IO && !sn_trace_has(e, SN_TRACE_IO)) ||
 	    (view->needs & SN_VIEW_NEEDS_INSTANCES && !e->instances.count) ||
+	    (view->needs & SN_VIEW_NEEDS_VARIANTS && !e->variants.count) ||
 	    (view->needs & SN_VIEW_NEEDS_CAUSAL && !sn_causal_log_exists(e->path)))
 		return false;
 	return (options->has_tables && view->is_in_report) ||

@@ -36,7 +36,8 @@ static int64_t unclaimed_ns(const struct sn_thread *thread, int32_t tid)
 
 	return cpu_ns < 0 ? 0
 			  : cpu_ns - clock->before_user_ns - clock->before_system_ns -
-				    clock->paused_ns - (int64_t)clock->claimed_user_ns -
+				    clock->paused_ns - sn_collect_left_out_ns(thread) -
+				    (int64_t)clock->claimed_user_ns -
 				    (int64_t)clock->claimed_system_ns;
 }
 
@@ -59,7 +60,8 @@ static struct split kernel_split(const struct sn_thread *thread)
 	SYS(getrusage, RUSAGE_THREAD, &usage);
 	return (struct split){
 		.user_ns = usage.ru_utime.tv_sec * 1000000000 + usage.ru_utime.tv_usec * 1000 -
-			   clock->before_user_ns - (int64_t)clock->claimed_user_ns,
+			   clock->before_user_ns - sn_collect_left_out_ns(thread) -
+			   (int64_t)clock->claimed_user_ns,
 		.system_ns = usage.ru_stime.tv_sec * 1000000000 + usage.ru_stime.tv_usec * 1000 -
 			     clock->before_system_ns - (int64_t)clock->claimed_system_ns,
 		.switches = (uint64_t)usage.ru_nvcsw + (uint64_t)usage.ru_nivcsw,
@@ -454,7 +456,8 @@ void sn_sample_handler(int signal, siginfo_t *info, void *context)
 	}
 	struct sn_thread *self = delivery.self;
 	if (!delivery.is_new && !sn_enter(self)) {
-		sn_lose(SN_LOSS_REENTRY);
+		if (!sn_collect_interrupted(self, false, context))
+			sn_lose(SN_LOSS_REENTRY);
 		errno = saved_errno;
 		return;
 	}

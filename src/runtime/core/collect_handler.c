@@ -148,3 +148,22 @@ void sn_collect_wait_is_over(void)
 {
 	ALL(wait_is_over);
 }
+
+bool sn_collect_interrupted(struct sn_thread *self, bool is_fault, void *ucontext)
+{
+	for (int i = 0; sn_collectors[i]; i++)
+		if (sn_collectors[i]->interrupted &&
+		    sn_collectors[i]->interrupted(self, is_fault, ucontext))
+			return true;
+	return false;
+}
+
+int64_t sn_collect_left_out_ns(const struct sn_thread *thread)
+{
+	int64_t sum = 0;
+
+	for (int i = 0; sn_collectors[i]; i++)
+		if (sn_collectors[i]->left_out_ns)
+			sum += sn_collectors[i]->left_out_ns(thread);
+	return sum;
+}

@@ -96,6 +96,13 @@ struct sn_collector {
 	/** The registers are somewhere in code of the collector's own, which stands for code of the
 	 *  program: makes them what they would be there. */
 	void (*translate)(struct sn_unwind_regs *regs);
+	/** A signal or a fault (`is_fault`) has interrupted the thread, whose own code may be at work
+	 * meanwhile (sn_enter). True: it was code that the collector runs between the program's; the
+	 * registers are those to go on with. */
+	bool (*interrupted)(struct sn_thread *self, bool is_fault, void *ucontext);
+	/** User time so far that the collector has used in the thread between its code, and that
+	 * belongs to nobody. */
+	int64_t (*left_out_ns)(const struct sn_thread *thread);
 	/** The id of the stack that goes on where this collector has cut one. 0: none. */
 	uint32_t (*rest)(struct sn_thread *self, int64_t now_ns);
 
@@ -149,5 +156,7 @@ void sn_collect_wait_begins(void);
 void sn_collect_wait_is_over(void);
 void sn_collect_trim(struct sn_thread *self, struct sn_frames *frames);
 void sn_collect_translate(struct sn_unwind_regs *regs);
+bool sn_collect_interrupted(struct sn_thread *self, bool is_fault, void *ucontext);
+int64_t sn_collect_left_out_ns(const struct sn_thread *thread);
 
 #endif

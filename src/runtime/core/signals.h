@@ -50,6 +50,18 @@ stack_t sn_altstack_of_target(const struct sn_thread *self);
  * has our stack; it gets the target's again. */
 void sn_altstack_repair(struct sn_thread *self, void *interrupted);
 
+/* Faults that may be ours: core/faults_handler.c */
+/** Set-up. From here on they come to us, and go on to the target if no collector takes them. Gives the
+ * handler; a program that makes system calls itself can still take it away. NULL: they cannot be
+ * had. */
+void *sn_faults_guard(void);
+/** Puts ours in the place of the target's handler, if the signal is such a fault. */
+void sn_faults_wrap(int signal, struct sigaction *action);
+void sn_faults_describe(int signal, struct sigaction *action);
+bool sn_faults_are_wrapped(int signal);
+/** What the target ignores stays ignored in the new program. */
+void sn_faults_before_exec(void);
+
 /** Runs function(a, b) with rsp at `top` (16-byte aligned). */
 void sn_call_on_stack(void (*function)(void *, void *), void *a, void *b, void *top);
 

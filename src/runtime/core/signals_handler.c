@@ -136,6 +136,7 @@ void sn_signals_before_exec(struct sn_thread *self)
 		if (target_actions[i].sa_handler == SIG_IGN &&
 		    !(target_actions[i].sa_flags & SA_SIGINFO))
 			REAL(sigaction)(i ? SN_SIGNAL_TRAP : SN_SIGNAL, &target_actions[i], NULL);
+	sn_faults_before_exec();
 	SYS(rt_sigprocmask, SIG_UNBLOCK, &unblocked, NULL, 8);
 }
 
@@ -157,6 +158,7 @@ static void describe_old(int signal, struct sigaction *old, sn_sigset had_mask,
 	if (had_altstack & bit_of(signal))
 		old->sa_flags |= SA_ONSTACK;
 	sn_on_stack_describe(signal, old);
+	sn_faults_describe(signal, old);
 }
 
 static sn_sigset with_bit(sn_sigset set, int signal, bool is_set)
@@ -170,8 +172,10 @@ SN_EXPORT int sigaction(int signal, const struct sigaction *action, struct sigac
 
 	if (!sn_is_active() || !is_signal(signal)) {
 		int result = REAL(sigaction)(signal, action, old);
-		if (result == 0 && old && is_signal(signal))
+		if (result == 0 && old && is_signal(signal)) {
 			sn_on_stack_describe(signal, old);
+			sn_faults_describe(signal, old);
+		}
 		return result;
 	}
 	sn_sigset had_mask = ours_in_mask[signal], had_altstack = wants_altstack;
@@ -193,6 +197,7 @@ SN_EXPORT int sigaction(int signal, const struct sigaction *action, struct sigac
 		ours_in_mask[signal] = bits_of(&action->sa_mask) & SN_SIGNAL_BITS;
 		wants_altstack = with_bit(had_altstack, signal, is_on_stack);
 		sn_on_stack_wrap(signal, &ours);
+		sn_faults_wrap(signal, &ours);
 	}
 	/* our alternate stack must not serve for the target's handlers */
 	if (action && !uses_altstacks)
@@ -217,6 +222,10 @@ SN_EXPORT sighandler_t signal(int signal_number, sighandler_t handler)
 			(struct sigaction){ .sa_handler = handler, .sa_flags = SA_RESTART };
 		return before;
 	}
+	if (sn_faults_are_wrapped(signal_number)) {
+		struct sigaction action = { .sa_handler = handler, .sa_flags = SA_RESTART }, old;
+		return sigaction(signal_number, &action, &old) == 0 ? old.sa_handler : SIG_ERR;
+	}
 	sighandler_t before = REAL(signal)(signal_number, handler);
 	if (before != SIG_ERR) {
 		ours_in_mask[signal_number] = 0;
@@ -224,6 +233,15 @@ SN_EXPORT sighandler_t signal(int signal_number, sighandler_t handler)
 		before = sn_on_stack_handler_of(signal_number, before);
 	}
 	return before;
+}
+
+/* System V's signal(), which programs of strict standards get by that name. */
+SN_EXPORT sighandler_t __sysv_signal(int signal_number, sighandler_t handler)
+{
+	struct sigaction action = { .sa_handler = handler, .sa_flags = SA_RESETHAND | SA_NODEFER };
+	struct sigaction old;
+
+	return sigaction(signal_number, &action, &old) == 0 ? old.sa_handler : SIG_ERR;
 }
 
 static void install_wanted_altstacks(void)

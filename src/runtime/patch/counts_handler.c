@@ -11,7 +11,7 @@ enum {
 	EVERY_MAX = 1 << 16,
 };
 
-__thread struct sn_plan_slot *sn_patch_table __attribute__((tls_model("initial-exec")));
+__thread struct sn_patch_words sn_patch_words __attribute__((tls_model("initial-exec")));
 
 static int64_t now_ns(void)
 {
@@ -32,7 +32,7 @@ static void clear(void *memory, size_t bytes)
 }
 
 /* Room in the thread's file for a record that goes on changing; zero. NULL: there is none. */
-static void *new_record(struct sn_thread *self, uint8_t type, uint32_t bytes, uint32_t stack)
+void *sn_patch_new_record(struct sn_thread *self, uint8_t type, uint32_t bytes, uint32_t stack)
 {
 	struct sn_record_header *header;
 
@@ -60,14 +60,14 @@ uint64_t sn_patch_first(uint64_t loop)
 		sn_lose(SN_LOSS_REENTRY);
 		return 0;
 	}
-	record = new_record(self, SN_RECORD_INSTANCES, sizeof(*record),
-			    sn_patches.loops[loop].stack);
+	record = sn_patch_new_record(self, SN_RECORD_INSTANCES, sizeof(*record),
+				     sn_patches.loops[loop].stack);
 	if (record) {
 		record->step = sn_patches.loops[loop].step;
 		record->loop = (uint32_t)loop;
 		record->every = sn_patches.every;
 		record->countdown = 1;
-		sn_patch_table[loop].record = (uint64_t)record;
+		sn_patch_words.table[loop].record = (uint64_t)record;
 	}
 	sn_leave(self);
 	return (uint64_t)record;
@@ -87,20 +87,27 @@ static uint32_t next_countdown(const struct sn_record_instances *record)
 	return every > EVERY_MAX ? EVERY_MAX : (uint32_t)every;
 }
 
-void sn_patch_begin(struct sn_record_instances *record, uint64_t stack_pointer)
+uint64_t sn_patch_begin(struct sn_record_instances *record, uint64_t stack_pointer)
 {
-	record->countdown = next_countdown(record);
+	uint64_t code = 0;
+
+	record->countdown =
+		sn_patches.has_variants ? sn_variant_countdown(record) : next_countdown(record);
 	if (record->is_open) {
 		/* further in, by recursion or in a handler: that one goes on */
 		if (stack_pointer < record->open_stack_pointer)
-			return;
+			return 0;
 		record->left++;
+		record->sum += sn_variant_arrivals(record);
 	}
 	record->open_stack_pointer = stack_pointer;
 	record->open_number = record->entries - 1;
 	record->open_sum = record->step ? record->sum + record->last_entry : record->sum;
+	if (sn_patches.has_variants)
+		code = sn_variant_begin(record, stack_pointer);
 	record->is_open = 1;
 	record->open_tsc = __builtin_ia32_rdtsc();
+	return code;
 }
 
 /* Every second of the kept ones goes, and from here on half as many are kept. */
@@ -117,8 +124,8 @@ static void thin_out(struct sn_record_bucket *bucket)
 	bucket->sample_every *= 2;
 }
 
-static void keep(struct sn_record_bucket *bucket, uint64_t number, uint64_t iterations,
-		 uint64_t cycles)
+void sn_patch_keep(struct sn_record_bucket *bucket, uint64_t number, uint64_t iterations,
+		   uint64_t cycles)
 {
 	uint64_t at = bucket->timed;
 
@@ -141,12 +148,12 @@ static void keep(struct sn_record_bucket *bucket, uint64_t number, uint64_t iter
 static struct sn_record_bucket *
 bucket_of(struct sn_thread *self, const struct sn_record_instances *record, uint32_t exponent)
 {
-	uint64_t *place = &sn_patch_table[record->loop].buckets[exponent];
+	uint64_t *place = &sn_patch_words.table[record->loop].buckets[exponent];
 	struct sn_record_bucket *bucket = (void *)*place;
 
 	if (bucket)
 		return bucket;
-	bucket = new_record(self, SN_RECORD_BUCKET, sizeof(*bucket), record->stack);
+	bucket = sn_patch_new_record(self, SN_RECORD_BUCKET, sizeof(*bucket), record->stack);
 	if (bucket) {
 		bucket->exponent = exponent;
 		bucket->sample_every = 1;
@@ -157,7 +164,9 @@ bucket_of(struct sn_thread *self, const struct sn_record_instances *record, uint
 
 void sn_patch_end(struct sn_record_instances *record, uint64_t stack_pointer)
 {
-	uint64_t tsc = __builtin_ia32_rdtsc(), cycles, iterations, parts;
+	uint64_t cpu = 0, parts, cycles, iterations;
+	uint64_t tsc =
+		sn_patches.has_variants ? sn_patch_tsc_after_all(&cpu) : __builtin_ia32_rdtsc();
 	struct sn_thread *self = sn_self;
 	struct sn_record_bucket *bucket;
 	uint32_t exponent;
@@ -165,13 +174,18 @@ void sn_patch_end(struct sn_record_instances *record, uint64_t stack_pointer)
 	if (stack_pointer != record->open_stack_pointer)
 		return;
 	record->is_open = 0;
+	record->sum += sn_variant_arrivals(record);
 	cycles = tsc - record->open_tsc;
 	cycles -= cycles < sn_patches.timing_cycles ? cycles : sn_patches.timing_cycles;
 	iterations = record->sum - record->open_sum;
 	if (record->step)
 		iterations = (uint64_t)((int64_t)iterations / record->step);
-	if (!iterations || iterations >> 56 || cycles >> 56 || !self || !sn_patch_table ||
+	if (!iterations || iterations >> 56 || cycles >> 56 || !self || !sn_patch_words.table ||
 	    !sn_is_active())
+		return;
+	if (sn_patches.has_variants &&
+	    !sn_variant_end(record,
+			    &(struct sn_patch_times){ tsc - record->open_tsc, iterations, cpu }))
 		return;
 	record->timed++;
 	record->timed_cycles += cycles;
@@ -183,6 +197,6 @@ void sn_patch_end(struct sn_record_instances *record, uint64_t stack_pointer)
 		return;
 	bucket = bucket_of(self, record, exponent);
 	if (bucket)
-		keep(bucket, record->open_number, iterations, cycles);
+		sn_patch_keep(bucket, record->open_number, iterations, cycles);
 	sn_leave(self);
 }

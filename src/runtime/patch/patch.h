@@ -21,8 +21,10 @@ struct sn_patched_module {
 
 struct sn_patched_loop {
 	uint64_t header_load_addr;
-	int64_t step;	/* 0: iterations are counted one by one */
-	uint32_t stack; /* of the header, in this image's file */
+	int64_t step;			/* 0: iterations are counted one by one */
+	uint32_t stack;			/* of the header, in this image's file */
+	uint32_t guarded;		/* bits of variants */
+	uint64_t variants[SN_VARIANTS]; /* where they begin; 0: there is none */
 };
 
 struct sn_patches {
@@ -31,20 +33,129 @@ struct sn_patches {
 	uint32_t module_count, loop_count;
 	uint32_t every;		/* one in so many instances is timed; 0: found while running */
 	uint64_t timing_cycles; /* between the two readings of the counter, without a loop */
+	bool has_variants;
+	void *fault_handler;	 /* that takes faults of variants; NULL: there is none */
+	uint32_t budget_percent; /* that variants may take; 0: as much as they want */
+	uint64_t null_cycles;	 /* a variant that has no instruction */
+	uint64_t cycles_a_second;
+	uint64_t save_mask; /* of XSAVE */
+	uint32_t save_bytes;
 };
 
 extern struct sn_patches sn_patches;
 extern struct sn_collector sn_patch_collector;
 
-/** This thread's slots, by the loop's index; NULL: nothing is measured. The copies read it. */
-extern __thread struct sn_plan_slot *sn_patch_table __attribute__((tls_model("initial-exec")));
+struct sn_variant_context;
+
+/** What the copies read of this thread: enum sn_plan_thread_word. */
+struct sn_patch_words {
+	struct sn_plan_slot *table;	    /* by the loop's index; NULL: nothing is measured */
+	struct sn_variant_context *context; /* NULL: no variants run */
+	uint64_t target, rax, arrivals;
+};
+extern __thread struct sn_patch_words sn_patch_words __attribute__((tls_model("initial-exec")));
 
 /** setup_patch.c: after the main thread has begun. */
 void sn_patch_setup(void);
 
 /* counts_handler.c: called by the copies */
 uint64_t sn_patch_first(uint64_t loop);
-void sn_patch_begin(struct sn_record_instances *record, uint64_t stack_pointer);
+/** Gives the code of the variant that is to run in the loop's place, or 0. */
+uint64_t sn_patch_begin(struct sn_record_instances *record, uint64_t stack_pointer);
 void sn_patch_end(struct sn_record_instances *record, uint64_t stack_pointer);
+/** Adds a timing, and keeps some of them. */
+void sn_patch_keep(struct sn_record_bucket *bucket, uint64_t number, uint64_t iterations,
+		   uint64_t cycles);
+/** The time-stamp counter when all before has been done, and the CPU. */
+static inline uint64_t sn_patch_tsc_after_all(uint64_t *cpu)
+{
+	uint32_t low, high, aux;
+
+	__asm__ volatile("rdtscp\n\tlfence" : "=a"(low), "=d"(high), "=c"(aux)::"memory");
+	*cpu = aux;
+	return (uint64_t)high << 32 | low;
+}
+
+/** In the thread's file, zero, of a type that changes later. NULL: there is no room. */
+void *sn_patch_new_record(struct sn_thread *self, uint8_t type, uint32_t bytes, uint32_t stack);
+
+/* ---- variants ---- */
+
+enum { SN_VARIANT_STACK_BYTES = 64, SN_VARIANT_SAVE_AT = 1024 };
+
+/** Of a thread in one loop. */
+struct sn_variant_loop {
+	uint64_t records[SN_VARIANTS][SN_VARIANT_BUCKETS]; /* of struct sn_record_variant */
+	uint8_t order[SN_VARIANTS], order_count, order_at;
+	uint8_t is_disabled; /* bits of variants */
+	/* of the instance that is being timed */
+	uint8_t variant, is_disturbed, is_faulted, is_runaway, is_clean;
+	uint64_t cycles, arrivals;
+	uint64_t usage, cpu; /* when it began: switches and page faults; the CPU */
+	uint64_t orig_cycles, orig_count;
+	uint64_t spent_cycles; /* by variants of this loop */
+};
+
+/** Of a thread: the memory that variants use comes first (wire/plan.h). */
+struct sn_variant_context {
+	/* run_handler.S knows these offsets */
+	uint64_t registers[16];			    /* 0 */
+	uint64_t loop_stack_pointer;		    /* 128 */
+	uint64_t stack_pointer;			    /* 136 */
+	uint64_t code;				    /* 144 */
+	uint64_t save_mask;			    /* 152 */
+	uint64_t begin_tsc, end_tsc;		    /* 160, 168 */
+	uint64_t begin_cpu, end_cpu;		    /* 176, 184 */
+	uint64_t mxcsr;				    /* 192 */
+	uint64_t stack[SN_VARIANT_STACK_BYTES / 8]; /* 200 */
+
+	_Atomic uint32_t is_running; /* what is interrupted now is a variant */
+	uint32_t is_faulted, is_runaway;
+	uint64_t ticks, limit_ns; /* signals that met it; CPU time that it may take */
+	uint64_t old_mask;
+	uint32_t random;
+	/* the loop that is timed, by a variant or a copy that counts nothing else */
+	struct sn_record_instances *pending; /* between BEGIN and NEXT */
+	struct sn_record_instances *open;
+	uint64_t open_stack_pointer;
+	uint64_t spent_cycles; /* by variants */
+	uint64_t last_tsc, worked_cycles;
+};
+
+_Static_assert(offsetof(struct sn_variant_context, loop_stack_pointer) == 128, "as assembled");
+_Static_assert(offsetof(struct sn_variant_context, stack) == 200, "as assembled");
+_Static_assert(sizeof(struct sn_variant_context) <= SN_VARIANT_SAVE_AT, "the state comes behind");
+
+static inline struct sn_variant_loop *sn_variant_loops(struct sn_variant_context *context)
+{
+	return (struct sn_variant_loop *)(void *)((uint8_t *)context + SN_PLAN_CONTEXT_END);
+}
+
+/* patch_handler.c */
+/** First values of zeroed memory. */
+void sn_variant_context_begin(struct sn_variant_context *context, uint32_t random);
+
+/* variants_handler.c */
+/** The instance that begins is to be timed: which variant runs, if any. */
+uint64_t sn_variant_begin(struct sn_record_instances *record, uint64_t stack_pointer);
+/** After it ran, or for the loop as it is: the copy that it goes on in, or 0. */
+uint64_t sn_variant_next(struct sn_record_instances *record);
+/** What an instance took. */
+struct sn_patch_times {
+	uint64_t cycles, iterations, cpu;
+};
+/** The instance is over. False: what it took is not what the loop takes. */
+bool sn_variant_end(struct sn_record_instances *record, const struct sn_patch_times *times);
+/** Iterations of the open instance that are not in its record. */
+uint64_t sn_variant_arrivals(const struct sn_record_instances *record);
+/** As many instances until one is timed again. */
+uint32_t sn_variant_countdown(const struct sn_record_instances *record);
+
+/* run_handler.c */
+void sn_variant_run(void);  /* see SN_PLAN_CALL_RUN */
+void sn_variant_exit(void); /* see SN_PLAN_CALL_EXIT */
+void sn_variant_abort(void);
+/** Runs one that has no instruction, and gives the cycles. */
+uint64_t sn_variant_run_null(struct sn_variant_context *context);
 
 #endif

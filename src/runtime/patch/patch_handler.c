@@ -1,16 +1,20 @@
 /* Threads and children of a program with patched loops, and samples that fall into copies. */
 #include "runtime/patch/patch.h"
 
+#include <string.h>
+#include <ucontext.h>
+
 struct sn_patches sn_patches;
 
 /* Of a thread's block; the next thread that has the block uses it again. */
 struct scratch {
 	struct sn_plan_slot *table;
+	struct sn_variant_context *context;
 };
 
-static struct sn_plan_slot *new_table(void)
+static void *new_pages(size_t needed)
 {
-	size_t bytes = (sn_patches.loop_count * sizeof(struct sn_plan_slot) + 4095) & ~4095UL;
+	size_t bytes = (needed + 4095) & ~4095UL;
 	long at = SYS(mmap, NULL, bytes, PROT_READ | PROT_WRITE,
 		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
@@ -35,6 +39,30 @@ static void clear_table(struct sn_plan_slot *table)
 	}
 }
 
+static size_t context_bytes(void)
+{
+	return SN_PLAN_CONTEXT_END + sn_patches.loop_count * sizeof(struct sn_variant_loop);
+}
+
+void sn_variant_context_begin(struct sn_variant_context *context, uint32_t random)
+{
+	uint64_t *values = (void *)((uint8_t *)context + SN_PLAN_VALUES);
+
+	context->save_mask = sn_patches.save_mask;
+	context->random = random * 0x9e3779b9u + 1;
+	context->last_tsc = __builtin_ia32_rdtsc();
+	for (unsigned i = 0; i < (SN_PLAN_ZEROS - SN_PLAN_VALUES) / sizeof(*values); i++)
+		values[i] = SN_PLAN_VALUE;
+}
+
+/* Of a thread that has used this memory before. */
+static void clear_context(struct sn_variant_context *context)
+{
+	memset(context, 0, sizeof(*context));
+	memset(sn_variant_loops(context), 0,
+	       sn_patches.loop_count * sizeof(struct sn_variant_loop));
+}
+
 static void begin_thread(struct sn_thread *thread, enum sn_thread_origin origin)
 {
 	struct scratch *scratch = sn_thread_scratch(thread, &sn_patch_collector);
@@ -44,6 +72,8 @@ static void begin_thread(struct sn_thread *thread, enum sn_thread_origin origin)
 		return;
 	if (scratch->table)
 		clear_table(scratch->table);
+	if (scratch->context)
+		clear_context(scratch->context);
 }
 
 static bool resume(struct sn_thread *thread)
@@ -53,15 +83,20 @@ static bool resume(struct sn_thread *thread)
 	if (!sn_patches.loop_count || thread != sn_self)
 		return true;
 	if (!scratch->table && !sn_state->is_sealed)
-		scratch->table = new_table();
-	sn_patch_table = scratch->table;
+		scratch->table = new_pages(sn_patches.loop_count * sizeof(struct sn_plan_slot));
+	if (sn_patches.has_variants && !scratch->context && !sn_state->is_sealed)
+		scratch->context = new_pages(context_bytes());
+	if (scratch->context && !scratch->context->save_mask)
+		sn_variant_context_begin(scratch->context, thread->index + 1);
+	sn_patch_words.context = scratch->context;
+	sn_patch_words.table = scratch->table;
 	return true;
 }
 
 static void pause_thread(struct sn_thread *thread)
 {
 	if (thread == sn_self)
-		sn_patch_table = NULL;
+		sn_patch_words.table = NULL;
 }
 
 /* In each image's file the headers' stacks have ids of their own. */
@@ -81,6 +116,7 @@ static bool install(enum sn_data_origin origin)
 		struct scratch *scratch = sn_thread_scratch(sn_self, &sn_patch_collector);
 
 		scratch->table = NULL; /* the parent's, or none */
+		scratch->context = NULL;
 	}
 	intern_headers();
 	return true;
@@ -123,6 +159,46 @@ static void translate(struct sn_unwind_regs *regs)
 	}
 }
 
+static bool is_in_variant(uint64_t pc)
+{
+	const struct sn_patched_module *module = module_at(pc);
+	const struct sn_plan_map *entry =
+		module ? sn_plan_find(&module->plan, (uint32_t)(pc - module->code)) : NULL;
+
+	return entry && entry->flags & SN_PLAN_MAP_VARIANT;
+}
+
+/* A signal, or a fault, while a variant is at work or about to be. It is ended where it stands: elsewhere its
+ * end is near. Signals come by CPU time, so that they tell how much of that it took. */
+static bool interrupted(struct sn_thread *self, bool is_fault, void *ucontext)
+{
+	struct scratch *scratch = sn_thread_scratch(self, &sn_patch_collector);
+	struct sn_variant_context *context = scratch->context;
+	greg_t *pc = &((ucontext_t *)ucontext)->uc_mcontext.gregs[REG_RIP];
+
+	if (!context || !context->is_running)
+		return false;
+	if (!is_in_variant((uint64_t)*pc))
+		return !is_fault;
+	context->ticks++;
+	if (!is_fault && context->ticks * sn_config.settings.period_ns < context->limit_ns)
+		return true;
+	context->is_faulted = is_fault;
+	context->is_runaway = !is_fault;
+	*pc = (greg_t)(uintptr_t)sn_variant_abort;
+	return true;
+}
+
+static int64_t left_out_ns(const struct sn_thread *thread)
+{
+	const struct scratch *scratch = sn_thread_scratch(thread, &sn_patch_collector);
+
+	if (!scratch->context || !sn_patches.cycles_a_second)
+		return 0;
+	return (int64_t)((double)scratch->context->spent_cycles * 1e9 /
+			 (double)sn_patches.cycles_a_second);
+}
+
 struct sn_collector sn_patch_collector = {
 	.name = "patch",
 	.scratch_bytes = sizeof(struct scratch),
@@ -131,4 +207,6 @@ struct sn_collector sn_patch_collector = {
 	.resume = resume,
 	.pause = pause_thread,
 	.translate = translate,
+	.interrupted = interrupted,
+	.left_out_ns = left_out_ns,
 };

@@ -5,6 +5,9 @@
  */
 #include "runtime/patch/patch.h"
 
+#include "runtime/core/signals.h"
+
+#include <cpuid.h>
 #include <fcntl.h>
 #include <link.h>
 #include <stdio.h>
@@ -139,8 +142,10 @@ static uint64_t find_hole(const char *maps, const struct module *module, uint64_
 static bool relocate(const struct module *module, uint32_t first_loop, uint8_t *code)
 {
 	const struct sn_plan *plan = &module->plan;
-	static void *const calls[SN_PLAN_CALLS] = { (void *)sn_patch_first, (void *)sn_patch_begin,
-						    (void *)sn_patch_end };
+	static void *const calls[SN_PLAN_CALLS] = {
+		(void *)sn_patch_first,	 (void *)sn_patch_begin, (void *)sn_patch_end,
+		(void *)sn_variant_next, (void *)sn_variant_run, (void *)sn_variant_exit
+	};
 
 	for (uint32_t i = 0; i < plan->header->relocation_count; i++) {
 		const struct sn_plan_relocation *relocation = &plan->relocations[i];
@@ -151,7 +156,7 @@ static bool relocate(const struct module *module, uint32_t first_loop, uint8_t *
 			value += (int64_t)(module->info->dlpi_addr - module->code) -
 				 relocation->offset;
 		else if (relocation->kind == SN_PLAN_THREAD)
-			value += (int64_t)((uintptr_t)&sn_patch_table -
+			value += (int64_t)((uintptr_t)&sn_patch_words -
 					   (uintptr_t)__builtin_thread_pointer());
 		else
 			value += first_loop;
@@ -254,6 +259,77 @@ static bool write_patches(const struct module *module)
 	return written == count;
 }
 
+/* ---- variants ---- */
+
+/* The state components that a variant may change: x87, vectors, masks. Not tiles, which take 8 kB and no
+ * loop that has variants uses, nor keys. */
+#define SAVED_STATE 0xe7ULL
+
+static bool find_state(void)
+{
+	unsigned a, b, c, d;
+	uint32_t low, high;
+
+	if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & bit_OSXSAVE))
+		return false;
+	if (!__get_cpuid(0x80000001, &a, &b, &c, &d) || !(d & 1u << 27)) /* rdtscp */
+		return false;
+	__asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+	sn_patches.save_mask = ((uint64_t)high << 32 | low) & SAVED_STATE;
+	sn_patches.save_bytes = 576;
+	for (unsigned i = 2; i < 8; i++)
+		if (sn_patches.save_mask & 1u << i && __get_cpuid_count(13, i, &a, &b, &c, &d) &&
+		    b + a > sn_patches.save_bytes)
+			sn_patches.save_bytes = b + a;
+	return sn_patches.save_bytes <= SN_PLAN_VALUES - SN_VARIANT_SAVE_AT;
+}
+
+/* Ticks of the counter in a millisecond, and what a variant takes that has nothing to do. */
+static bool measure_variants(void)
+{
+	size_t bytes = SN_PLAN_CONTEXT_END;
+	struct timespec begin, now;
+	struct sn_variant_context *context;
+	uint64_t begin_tsc, least = UINT64_MAX;
+	int64_t ns;
+	long at =
+		SYS(mmap, NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (at < 0 && at > -PAGE)
+		return false;
+	context = (void *)at;
+	sn_variant_context_begin(context, 1);
+	for (int i = 0; i < 64; i++) {
+		uint64_t cycles = sn_variant_run_null(context);
+
+		least = cycles < least ? cycles : least;
+	}
+	sn_patches.null_cycles = least;
+	SYS(munmap, at, bytes);
+	SYS(clock_gettime, CLOCK_MONOTONIC, &begin);
+	begin_tsc = __builtin_ia32_rdtsc();
+	do {
+		SYS(clock_gettime, CLOCK_MONOTONIC, &now);
+		ns = (now.tv_sec - begin.tv_sec) * 1000000000 + now.tv_nsec - begin.tv_nsec;
+	} while (ns < 1000000);
+	sn_patches.cycles_a_second =
+		(uint64_t)((double)(__builtin_ia32_rdtsc() - begin_tsc) * 1e9 / (double)ns);
+	return true;
+}
+
+/* Whether this processor can keep and time all that variants use. */
+static bool can_have_variants(void)
+{
+	static bool is_known, can;
+
+	if (!is_known)
+		can = find_state() && measure_variants();
+	if (!is_known && !can)
+		sn_warn("this processor cannot keep or time what variants of loops use: none run");
+	is_known = true;
+	return can;
+}
+
 /* ---- all of it ---- */
 
 static void note_module(const struct module *module)
@@ -264,14 +340,20 @@ static void note_module(const struct module *module)
 					   .load_bias = module->info->dlpi_addr,
 					   .code = module->code,
 					   .first_loop = sn_patches.loop_count };
-	for (uint32_t i = 0; i < module->plan.header->loop_count; i++)
-		sn_patches.loops[sn_patches.loop_count++] = (struct sn_patched_loop){
-			.header_load_addr =
-				module->info->dlpi_addr + module->plan.loops[i].header_link_addr,
-			.step = module->plan.loops[i].counting == SN_PLAN_COUNT_INDUCTION
-					? module->plan.loops[i].step
-					: 0,
+	for (uint32_t i = 0; i < module->plan.header->loop_count; i++) {
+		const struct sn_plan_loop *from = &module->plan.loops[i];
+		struct sn_patched_loop *loop = &sn_patches.loops[sn_patches.loop_count++];
+
+		*loop = (struct sn_patched_loop){
+			.header_load_addr = module->info->dlpi_addr + from->header_link_addr,
+			.step = from->counting == SN_PLAN_COUNT_INDUCTION ? from->step : 0,
+			.guarded = from->guarded,
 		};
+		for (int v = 0; v < SN_VARIANTS; v++)
+			if (from->code[v] && can_have_variants())
+				loop->variants[v] = module->code + from->code[v];
+		sn_patches.has_variants |= loop->variants[SN_VARIANT_ORIG] != 0;
+	}
 }
 
 static void patch_module(struct module *module, bool is_program)
@@ -366,5 +448,8 @@ void sn_patch_setup(void)
 	}
 	sn_patches.every = sn_config.settings.every;
 	measure_timing();
+	sn_patches.budget_percent = sn_config.settings.budget;
 	dl_iterate_phdr(visit, &is_first);
+	if (sn_patches.has_variants)
+		sn_patches.fault_handler = sn_faults_guard();
 }

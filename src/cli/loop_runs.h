@@ -1,0 +1,19 @@
+/** Runs of a program whose loops are copies: sonde vprof and sonde decan. */
+#ifndef SN_CLI_LOOP_RUNS_H
+#define SN_CLI_LOOP_RUNS_H
+
+#include "cli/command.h"
+
+struct sn_loop_run {
+	const char *command, *view; /* their names */
+	uint32_t variants;	    /* bits (1 << enum sn_decan_variant), as in sn_rewriter_plan */
+	uint32_t every;		    /* one in so many instances is timed; 0: found while running */
+	uint32_t budget_percent;    /* of variants; 0: no limit */
+};
+
+/** Runs the operands, after a first run unless --from is there. Prints what went wrong; the exit code. */
+int sn_cli_loop_run(const struct sn_args *args, const struct sn_loop_run *run);
+/** --every K; 0 without it. */
+sn_status sn_cli_every(const struct sn_args *args, uint32_t *every, struct sn_error *err);
+
+#endif

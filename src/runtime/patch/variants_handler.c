@@ -1,0 +1,343 @@
+/*
+ * Which variant runs in which instance, and what it took. The variants of a loop take turns in shuffled
+ * order over its instances, and take no more time than their budget. Compiled for general
+ * registers only, like counts_handler.c: the vector registers are the loop's.
+ */
+#include "runtime/patch/patch.h"
+
+#include <sys/resource.h>
+
+enum {
+	SAMPLE_CYCLES = 5000, /* that a sample takes beside the variant: registers, system calls */
+	RUNAWAY_TIMES = 64,   /* what the loop takes, and not before RUNAWAY_NS */
+	RUNAWAY_NS = 20000000,
+	GAP_PARTS = 4, /* of a second: longer without an instance, the thread was away */
+	PERCENT = 100,
+};
+
+static bool is_in_place(unsigned variant)
+{
+	return variant != SN_VARIANT_ORIG && variant != SN_VARIANT_PF && variant < SN_VARIANTS;
+}
+
+/* Switches and page faults of the thread so far. */
+static uint64_t usage_now(void)
+{
+	struct rusage usage;
+
+	if (SYS(getrusage, RUSAGE_THREAD, &usage) != 0)
+		return 0;
+	return (uint64_t)usage.ru_nvcsw + (uint64_t)usage.ru_nivcsw + (uint64_t)usage.ru_minflt +
+	       (uint64_t)usage.ru_majflt;
+}
+
+static uint64_t ns_of(uint64_t cycles)
+{
+	return cycles * 1000 / (sn_patches.cycles_a_second / 1000000 + 1);
+}
+
+static uint64_t mean_of(const struct sn_variant_loop *state)
+{
+	return state->orig_count ? state->orig_cycles / state->orig_count + 1 : 1;
+}
+
+/* ---- whose turn it is ---- */
+
+static uint32_t draw(struct sn_variant_context *context, uint32_t below)
+{
+	uint32_t x = context->random ? context->random : 0x9e3779b9;
+
+	x ^= x << 13;
+	x ^= x >> 17;
+	x ^= x << 5;
+	context->random = x;
+	return (uint32_t)((uint64_t)x * below >> 32);
+}
+
+static void shuffle(struct sn_variant_context *context, const struct sn_patched_loop *loop,
+		    struct sn_variant_loop *state)
+{
+	bool may_guard = sn_patches.fault_handler && sn_config.settings.period_ns;
+
+	state->order_count = state->order_at = 0;
+	for (unsigned v = 0; v < SN_VARIANTS; v++)
+		if (loop->variants[v] && !(state->is_disabled & 1u << v) &&
+		    (may_guard || !(loop->guarded & 1u << v)))
+			state->order[state->order_count++] = (uint8_t)v;
+	for (unsigned i = state->order_count; i > 1; i--) {
+		uint32_t other = draw(context, i);
+		uint8_t kept = state->order[i - 1];
+
+		state->order[i - 1] = state->order[other];
+		state->order[other] = kept;
+	}
+}
+
+/* May something of so many cycles run in this thread now? */
+static bool is_in_budget(struct sn_variant_context *context, uint64_t cycles)
+{
+	uint64_t now = __builtin_ia32_rdtsc(), gap = now - context->last_tsc;
+	uint64_t most = sn_patches.cycles_a_second / GAP_PARTS;
+
+	context->worked_cycles += gap < most ? gap : most;
+	context->last_tsc = now;
+	return !sn_patches.budget_percent ||
+	       (context->spent_cycles + cycles) / sn_patches.budget_percent <=
+		       context->worked_cycles / PERCENT;
+}
+
+uint32_t sn_variant_countdown(const struct sn_record_instances *record)
+{
+	struct sn_variant_context *context = sn_patch_words.context;
+	const struct sn_variant_loop *state;
+	uint64_t mean, due, done, wait;
+
+	if (record->every || !context || !sn_patches.budget_percent)
+		return record->every ? record->every : 1;
+	state = &sn_variant_loops(context)[record->loop];
+	mean = mean_of(state);
+	/* until the loop has worked so much that what was spent is in its budget */
+	due = (state->spent_cycles + mean + SAMPLE_CYCLES) / sn_patches.budget_percent * PERCENT;
+	done = record->entries * mean;
+	if (!state->orig_count || done >= due)
+		return 1;
+	wait = (due - done) / mean + 1;
+	return wait > UINT32_MAX / 2 ? UINT32_MAX / 2 : (uint32_t)wait;
+}
+
+/* ---- begin ---- */
+
+#define FAULTS                                                                                     \
+	(1ULL << (SIGSEGV - 1) | 1ULL << (SIGBUS - 1) | 1ULL << (SIGFPE - 1) |                     \
+	 1ULL << (SIGILL - 1) | 1ULL << (SIGTRAP - 1) | 1ULL << (SIGSYS - 1))
+
+static void fill_cells(struct sn_variant_context *context)
+{
+	volatile uint64_t *words = (uint64_t *)(void *)((uint8_t *)context + SN_PLAN_CELLS);
+
+	for (unsigned i = 0; i < (SN_PLAN_CONTEXT_END - SN_PLAN_CELLS) / sizeof(*words); i++)
+		words[i] = SN_PLAN_VALUE;
+}
+
+/* No handler of the program's, but for ours. False: a fault could not be caught. */
+static bool block_signals(struct sn_variant_context *context)
+{
+	sn_sigset mask = ~(FAULTS | SN_SIGNAL_BITS);
+
+	if (SYS(rt_sigprocmask, SIG_BLOCK, &mask, &context->old_mask, 8) != 0)
+		return false;
+	if (!(context->old_mask & FAULTS & ~SN_SIGNAL_BITS))
+		return true;
+	SYS(rt_sigprocmask, SIG_SETMASK, &context->old_mask, NULL, 8);
+	return false;
+}
+
+/* A program that makes system calls itself may have taken our handler away. */
+static bool is_guarded(void)
+{
+	static const int faults[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL };
+
+	for (unsigned i = 0; i < sizeof(faults) / sizeof(*faults); i++) {
+		struct {
+			void *handler;
+			uint64_t flags;
+			void *restorer;
+			uint64_t mask;
+		} action; /* the kernel's */
+
+		if (SYS(rt_sigaction, faults[i], NULL, &action, 8) != 0 ||
+		    action.handler != sn_patches.fault_handler)
+			return false;
+	}
+	return true;
+}
+
+static uint64_t begin_in_place(struct sn_variant_context *context, struct sn_variant_loop *state,
+			       const struct sn_patched_loop *loop)
+{
+	uint64_t most = RUNAWAY_TIMES * ns_of(mean_of(state));
+
+	if ((loop->guarded & 1u << state->variant && !is_guarded()) || !sn_enter(sn_self))
+		return 0;
+	if (!block_signals(context)) {
+		sn_leave(sn_self);
+		return 0;
+	}
+	if (state->variant == SN_VARIANT_DL1)
+		fill_cells(context);
+	context->ticks = 0;
+	context->limit_ns = most > RUNAWAY_NS ? most : RUNAWAY_NS;
+	context->is_faulted = context->is_runaway = 0;
+	context->begin_tsc = __builtin_ia32_rdtsc();
+	atomic_signal_fence(memory_order_seq_cst);
+	context->is_running = 1;
+	atomic_signal_fence(memory_order_seq_cst);
+	return loop->variants[state->variant];
+}
+
+uint64_t sn_variant_begin(struct sn_record_instances *record, uint64_t stack_pointer)
+{
+	struct sn_variant_context *context = sn_patch_words.context;
+	const struct sn_patched_loop *loop = &sn_patches.loops[record->loop];
+	struct sn_variant_loop *state;
+	uint64_t expected, code = 0;
+	uint8_t variant;
+
+	if (!context || !loop->variants[SN_VARIANT_ORIG])
+		return 0;
+	state = &sn_variant_loops(context)[record->loop];
+	state->variant = SN_VARIANTS;
+	state->is_clean = 0;
+	if (!sn_self || sn_state->is_sealed || !sn_is_active() || sn_is_paused())
+		return 0;
+	/* a handler that came while a loop is timed in a copy that counts nothing else */
+	if (context->open && context->open->is_open && stack_pointer < context->open_stack_pointer)
+		return 0;
+	context->open = NULL;
+	if (state->order_at >= state->order_count)
+		shuffle(context, loop, state);
+	variant = state->orig_count ? state->order[state->order_at] : SN_VARIANT_ORIG;
+	expected = is_in_place(variant) ? mean_of(state) + SAMPLE_CYCLES : SAMPLE_CYCLES;
+	if (!is_in_budget(context, expected))
+		return 0;
+	state->variant = variant;
+	state->usage = usage_now();
+	if (is_in_place(variant)) {
+		code = begin_in_place(context, state, loop);
+		if (!code)
+			state->variant = SN_VARIANTS;
+	} else {
+		state->is_clean = 1;
+		context->open = record;
+		context->open_stack_pointer = stack_pointer;
+	}
+	if (state->orig_count)
+		state->order_at++;
+	context->pending = record;
+	return code;
+}
+
+/* ---- after it ---- */
+
+static void end_in_place(struct sn_variant_context *context, struct sn_variant_loop *state)
+{
+	uint64_t cycles = context->end_tsc - context->begin_tsc, took;
+
+	context->is_running = 0;
+	atomic_signal_fence(memory_order_seq_cst);
+	state->is_faulted = context->is_faulted != 0;
+	state->is_runaway = context->is_runaway != 0;
+	if (state->is_faulted || state->is_runaway)
+		state->is_disabled |= (uint8_t)(1u << state->variant);
+	state->is_disturbed = context->begin_cpu != context->end_cpu || usage_now() != state->usage;
+	state->cycles = cycles > sn_patches.null_cycles ? cycles - sn_patches.null_cycles : 0;
+	took = __builtin_ia32_rdtsc() - context->begin_tsc + SAMPLE_CYCLES / 2;
+	context->spent_cycles += took;
+	state->spent_cycles += took;
+	atomic_fetch_add_explicit(&sn_header()->overhead_ns, ns_of(took), memory_order_relaxed);
+	sn_leave(sn_self);
+	SYS(rt_sigprocmask, SIG_SETMASK, &context->old_mask, NULL, 8);
+}
+
+uint64_t sn_variant_next(struct sn_record_instances *record)
+{
+	struct sn_variant_context *context = sn_patch_words.context;
+	struct sn_variant_loop *state;
+
+	if (!context || context->pending != record)
+		return 0;
+	context->pending = NULL;
+	state = &sn_variant_loops(context)[record->loop];
+	if (context->is_running)
+		end_in_place(context, state);
+	if (!state->is_clean)
+		return 0;
+	state->arrivals = sn_patch_words.arrivals;
+	state->spent_cycles += SAMPLE_CYCLES;
+	context->spent_cycles += SAMPLE_CYCLES;
+	record->open_tsc = sn_patch_tsc_after_all(&state->cpu);
+	return sn_patches.loops[record->loop].variants[state->variant];
+}
+
+/* ---- the end of the instance ---- */
+
+static struct sn_record_variant *record_of(struct sn_variant_loop *state,
+					   const struct sn_record_instances *record,
+					   uint64_t iterations)
+{
+	uint32_t exponent = 63 - (uint32_t)__builtin_clzll(iterations | 1);
+	uint64_t *place;
+	struct sn_record_variant *out;
+
+	if (exponent >= SN_VARIANT_BUCKETS)
+		exponent = SN_VARIANT_BUCKETS - 1;
+	place = &state->records[state->variant][exponent];
+	if (*place)
+		return (void *)*place;
+	out = sn_patch_new_record(sn_self, SN_RECORD_VARIANT, sizeof(*out), record->stack);
+	if (out) {
+		out->timings.exponent = exponent;
+		out->timings.sample_every = 1;
+		out->variant = state->variant;
+		*place = (uint64_t)out;
+	}
+	return out;
+}
+
+static void keep_sample(struct sn_variant_loop *state, const struct sn_record_instances *record,
+			uint64_t iterations)
+{
+	struct sn_record_variant *out = record_of(state, record, iterations);
+
+	if (!out)
+		return;
+	if (state->is_faulted || state->is_runaway) {
+		out->faulted += state->is_faulted;
+		out->runaway += state->is_runaway;
+	} else if (state->is_disturbed) {
+		out->disturbed++;
+	} else {
+		sn_patch_keep(&out->timings, record->open_number, iterations, state->cycles);
+	}
+}
+
+bool sn_variant_end(struct sn_record_instances *record, const struct sn_patch_times *times)
+{
+	struct sn_variant_context *context = sn_patch_words.context;
+	struct sn_variant_loop *state;
+
+	if (!context || !sn_patches.loops[record->loop].variants[SN_VARIANT_ORIG])
+		return true;
+	state = &sn_variant_loops(context)[record->loop];
+	if (state->variant >= SN_VARIANTS)
+		return false;
+	if (state->is_clean) {
+		state->cycles = times->cycles > sn_patches.null_cycles
+					? times->cycles - sn_patches.null_cycles
+					: 0;
+		state->is_disturbed = state->cpu != times->cpu || usage_now() != state->usage;
+		state->is_faulted = state->is_runaway = 0;
+		context->open = NULL;
+	}
+	if (state->variant == SN_VARIANT_ORIG && !state->is_disturbed) {
+		state->orig_cycles += state->cycles;
+		state->orig_count++;
+	}
+	if (times->iterations && !(times->iterations >> 56) && sn_enter(sn_self)) {
+		keep_sample(state, record, times->iterations);
+		sn_leave(sn_self);
+	}
+	return state->variant == SN_VARIANT_ORIG && !state->is_disturbed;
+}
+
+/* Iterations that a copy has counted beside the record. */
+uint64_t sn_variant_arrivals(const struct sn_record_instances *record)
+{
+	struct sn_variant_context *context = sn_patch_words.context;
+	const struct sn_variant_loop *state;
+
+	if (!context || record->step)
+		return 0;
+	state = &sn_variant_loops(context)[record->loop];
+	return state->is_clean ? sn_patch_words.arrivals - state->arrivals : 0;
+}

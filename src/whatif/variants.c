@@ -1,0 +1,468 @@
+/* Joins what threads measured of a loop's variants, and says what it means. */
+#include "whatif/variants.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "profile/instances.h"
+#include "rewrite/rewrite.h"
+
+const char *const sn_loop_variant_names[SN_VARIANTS] = { "orig", "ls",	"fp", "arith",
+							 "dl1",	 "fes", "pf" };
+
+/* Limits of trust, as the paper on ONE View has them: cycles of an instance (section 5). */
+#define CYCLES_TRUSTED 500.0
+#define CYCLES_LEAST   250.0
+/* A variant that takes so much of what the loop takes explains it. */
+#define EXPLAINS 0.9
+/* With fewer timings the interval of a median is all that was seen, and less sure than 95 %. */
+enum { SAMPLES_FEW = 8 };
+
+const char *sn_variant_safety(enum sn_decan_variant variant)
+{
+	switch (variant) {
+	case SN_VARIANT_ORIG:
+	case SN_VARIANT_PF:
+		return "same";
+	case SN_VARIANT_LS:
+		return "silent";
+	default:
+		return "none";
+	}
+}
+
+const char *sn_loop_class_name(enum sn_loop_class class)
+{
+	static const char *const names[] = { "unknown", "data",	   "compute",
+					     "both",	"neither", "front_end" };
+
+	return names[class];
+}
+
+/* ---- gathering ---- */
+
+struct timing {
+	double cycles; /* an iteration */
+	double instance;
+};
+
+/* What was measured of one variant in instances of like iterations. */
+struct cell {
+	SN_VEC(struct timing) timings;
+	uint64_t timed, cycles, iterations;
+	uint64_t disturbed, faulted, runaway;
+};
+
+struct gathered {
+	uint32_t loop;
+	struct cell cells[SN_VARIANTS][SN_VARIANT_BUCKETS];
+};
+
+static void gather(struct gathered *to, const struct sn_loop_variant *from)
+{
+	unsigned exponent = (unsigned)from->timings.exponent;
+	struct cell *cell;
+
+	if (exponent >= SN_VARIANT_BUCKETS)
+		exponent = SN_VARIANT_BUCKETS - 1;
+	cell = &to->cells[from->variant][exponent];
+	cell->timed += from->timings.timed;
+	cell->cycles += from->timings.cycles;
+	cell->iterations += from->timings.iterations;
+	cell->disturbed += from->disturbed;
+	cell->faulted += from->faulted;
+	cell->runaway += from->runaway;
+	for (uint32_t i = 0; i < from->timings.timing_count; i++) {
+		const struct sn_loop_timing *t = &from->timings.timings[i];
+		struct timing timing = { (double)t->cycles / (double)t->iterations,
+					 (double)t->cycles };
+
+		if (t->iterations)
+			sn_vec_push(&cell->timings, timing);
+	}
+}
+
+static int by_cycles(const void *a, const void *b)
+{
+	double x = ((const struct timing *)a)->cycles, y = ((const struct timing *)b)->cycles;
+
+	return x < y ? -1 : x > y;
+}
+
+/* ---- one variant in one bucket ---- */
+
+/* The interval of the median by the order of the timings: the ranks n/2 -+ 0.98 sqrt(n) hold it with 95 %
+ * (a binomial's deviation is sqrt(n)/2). */
+static void summarize(struct cell *cell, struct sn_variant_figure *out)
+{
+	size_t n = cell->timings.count;
+	const struct timing *t = cell->timings.items;
+	double reach = 0.98 * sqrt((double)n);
+	size_t low, high;
+
+	if (!n)
+		return;
+	qsort(cell->timings.items, n, sizeof(*t), by_cycles);
+	low = (double)n / 2 > reach ? (size_t)floor((double)n / 2 - reach) : 0;
+	high = (size_t)ceil((double)n / 2 + reach);
+	if (high >= n)
+		high = n - 1;
+	out->samples = cell->timed;
+	out->cycles = n % 2 ? t[n / 2].cycles : (t[n / 2 - 1].cycles + t[n / 2].cycles) / 2;
+	out->low = t[low].cycles;
+	out->high = t[high].cycles;
+	out->instance_cycles = t[n / 2].instance;
+	if (t[0].cycles > 0)
+		out->stability = (out->cycles - t[0].cycles) / t[0].cycles;
+	out->state = n < SAMPLES_FEW || out->instance_cycles < CYCLES_TRUSTED ? SN_VARIANT_WEAK
+									      : SN_VARIANT_MEASURED;
+}
+
+static void clear_figure(struct sn_variant_figure *figure)
+{
+	*figure = (struct sn_variant_figure){ .state = SN_VARIANT_NOT_THERE,
+					      .cycles = NAN,
+					      .low = NAN,
+					      .high = NAN,
+					      .instance_cycles = NAN,
+					      .stability = NAN,
+					      .speedup = NAN,
+					      .program_speedup = NAN,
+					      .speedup_range = { NAN, NAN },
+					      .program_range = { NAN, NAN } };
+}
+
+/* ---- all buckets of a variant ---- */
+
+/* Half the width of the interval, as a part of the value. */
+static double half_width(const struct sn_variant_figure *f)
+{
+	return f->cycles > 0 ? (f->high - f->low) / 2 / f->cycles : NAN;
+}
+
+/* Buckets weigh as much as iterations of the loop fall into them; those in which the variant was not
+ * timed are left out of both it and the loop. */
+static void join_buckets(const struct gathered *from, const struct sn_variants *buckets,
+			 size_t count, enum sn_decan_variant v, struct sn_variant_figure *out,
+			 struct sn_variant_figure *orig)
+{
+	double weight = 0, sum = 0, orig_sum = 0, variance = 0, orig_variance = 0, stability = 0;
+	double instance = 0;
+	bool is_weak = false;
+
+	clear_figure(out);
+	clear_figure(orig);
+	for (size_t b = 0; b < count; b++) {
+		const struct sn_variant_figure *f = &buckets[b].figures[v];
+		const struct sn_variant_figure *o = &buckets[b].figures[SN_VARIANT_ORIG];
+		double w = (double)from->cells[SN_VARIANT_ORIG][buckets[b].exponent].iterations;
+
+		if (isnan(f->cycles) || isnan(o->cycles) || w <= 0)
+			continue;
+		weight += w;
+		sum += w * f->cycles;
+		orig_sum += w * o->cycles;
+		variance += pow(w * (f->high - f->low) / 2, 2);
+		orig_variance += pow(w * (o->high - o->low) / 2, 2);
+		stability += w * f->stability;
+		instance += w * f->instance_cycles;
+		out->samples += f->samples;
+		orig->samples += o->samples;
+	}
+	if (weight <= 0)
+		return;
+	out->cycles = sum / weight;
+	out->low = (sum - sqrt(variance)) / weight;
+	out->high = (sum + sqrt(variance)) / weight;
+	out->stability = stability / weight;
+	out->instance_cycles = instance / weight;
+	orig->cycles = orig_sum / weight;
+	orig->low = (orig_sum - sqrt(orig_variance)) / weight;
+	orig->high = (orig_sum + sqrt(orig_variance)) / weight;
+	/* a few timings of a variant in a bucket of little weight do not make it weak */
+	is_weak = out->samples < SAMPLES_FEW || out->instance_cycles < CYCLES_TRUSTED;
+	out->state = is_weak ? SN_VARIANT_WEAK : SN_VARIANT_MEASURED;
+}
+
+static double amdahl(double share, double speedup)
+{
+	return 1 / (1 - share + share / speedup);
+}
+
+/* ORIG by the variant, with the errors of both. */
+static void set_speedup(const struct sn_variant_figure *orig, struct sn_variant_figure *f,
+			double coverage)
+{
+	double width = hypot(half_width(orig), half_width(f));
+
+	if (isnan(orig->cycles) || isnan(f->cycles) || f->cycles <= 0)
+		return;
+	f->speedup = orig->cycles / f->cycles;
+	f->speedup_range =
+		(struct sn_interval){ f->speedup * exp(-width), f->speedup * exp(width) };
+	f->program_speedup = amdahl(coverage, f->speedup);
+	f->program_range = (struct sn_interval){ amdahl(coverage, f->speedup_range.low),
+						 amdahl(coverage, f->speedup_range.high) };
+}
+
+/* ---- why a variant is not there ---- */
+
+static const char *why_not(const struct gathered *from, enum sn_decan_variant v, const char *judged,
+			   const char *others, struct sn_arena *arena)
+{
+	uint64_t disturbed = 0, faulted = 0, runaway = 0;
+
+	for (int b = 0; b < SN_VARIANT_BUCKETS; b++) {
+		disturbed += from->cells[v][b].disturbed;
+		faulted += from->cells[v][b].faulted;
+		runaway += from->cells[v][b].runaway;
+	}
+	if (judged)
+		return judged;
+	if (faulted)
+		return "it ended by a fault";
+	if (runaway)
+		return "it took many times what the loop takes";
+	if (disturbed)
+		return sn_arena_printf(
+			arena,
+			"a page fault, another thread or another CPU came between in "
+			"all %llu instances",
+			(unsigned long long)disturbed);
+	return others;
+}
+
+/* ---- what it means ---- */
+
+enum order { FASTER, AS_FAST, UNCLEAR };
+
+/* Whether a variant takes EXPLAINS of what the loop takes, or surely less. */
+static enum order compare(const struct sn_variant_figure *orig, const struct sn_variant_figure *f)
+{
+	double ratio = f->cycles / orig->cycles;
+	double width = hypot(half_width(orig), half_width(f));
+
+	if (isnan(ratio) || isnan(width))
+		return UNCLEAR;
+	if (ratio * exp(-width) >= EXPLAINS)
+		return AS_FAST;
+	return ratio * exp(width) < EXPLAINS ? FASTER : UNCLEAR;
+}
+
+static enum sn_loop_class class_of(const struct sn_variants *v)
+{
+	const struct sn_variant_figure *orig = &v->figures[SN_VARIANT_ORIG];
+	const struct sn_variant_figure *work = v->figures[SN_VARIANT_FP].samples
+						       ? &v->figures[SN_VARIANT_FP]
+						       : &v->figures[SN_VARIANT_ARITH];
+	const struct sn_variant_figure *memory = &v->figures[SN_VARIANT_LS];
+	enum order ls, fp, fes;
+
+	if (isnan(orig->cycles) || orig->instance_cycles < CYCLES_LEAST)
+		return SN_BOUND_UNKNOWN;
+	ls = compare(orig, memory);
+	fp = compare(orig, work);
+	fes = compare(orig, &v->figures[SN_VARIANT_FES]);
+	/* where arithmetic explains the time, instructions that do nothing cannot tell more */
+	if (fes == AS_FAST && (fp == FASTER || isnan(work->cycles)))
+		return SN_BOUND_FRONT_END;
+	if (ls == AS_FAST && fp == AS_FAST)
+		return SN_BOUND_BOTH;
+	if (ls == AS_FAST && fp == FASTER)
+		return SN_BOUND_DATA;
+	if (fp == AS_FAST && ls == FASTER)
+		return SN_BOUND_COMPUTE;
+	if (ls == FASTER && fp == FASTER)
+		return SN_BOUND_NEITHER;
+	return SN_BOUND_UNKNOWN;
+}
+
+/* ---- all of it ---- */
+
+struct finder {
+	const struct sn_profile *profile;
+	struct sn_structures *structures;
+	struct sn_instances_list instances;
+	struct sn_variants_list *out;
+	SN_VEC(struct gathered *) loops;
+	SN_VEC(struct sn_variants) rows;
+	const char *why[SN_VARIANTS]; /* of the loop in hand, by its code */
+};
+
+static struct gathered *gathered_of(struct finder *finder, uint32_t loop)
+{
+	for (size_t i = 0; i < finder->loops.count; i++)
+		if (finder->loops.items[i]->loop == loop)
+			return finder->loops.items[i];
+	struct gathered *new = sn_alloc_zeroed(1, sizeof(*new));
+
+	new->loop = loop;
+	sn_vec_push(&finder->loops, new);
+	return new;
+}
+
+static void gather_all(struct finder *finder)
+{
+	const struct sn_experiment *e = finder->profile->experiment;
+
+	for (size_t i = 0; i < e->variants.count; i++) {
+		const struct sn_loop_variant *from = &e->variants.items[i];
+		uint32_t loop;
+
+		if (from->timings.stack == SN_NONE ||
+		    !finder->profile->thread_passes[from->timings.thread])
+			continue;
+		loop = sn_program_leaf(finder->profile->program, from->timings.stack)->loop;
+		if (loop != SN_NONE)
+			gather(gathered_of(finder, loop), from);
+	}
+}
+
+static void judge(struct finder *finder, uint32_t loop)
+{
+	const struct sn_program_loop *l = &finder->profile->program->loops.items[loop];
+	struct sn_structure *structure =
+		finder->structures ? sn_structures_of(finder->structures, l->module) : NULL;
+
+	memset(finder->why, 0, sizeof(finder->why));
+	if (structure)
+		sn_loop_variants_judge(structure, l->code, finder->why);
+}
+
+static void finish(struct finder *finder, const struct gathered *from, struct sn_variants *row)
+{
+	for (int v = 0; v < SN_VARIANTS; v++) {
+		struct sn_variant_figure *f = &row->figures[v];
+
+		if (f->state == SN_VARIANT_NOT_THERE)
+			f->reason = why_not(from, (enum sn_decan_variant)v, finder->why[v],
+					    "no instance came for it: --every 1 asks for more",
+					    &finder->out->arena);
+	}
+	row->class = class_of(row);
+}
+
+/* Rows of the buckets in which anything was timed; their number. */
+static size_t bucket_rows(struct gathered *from, struct sn_variants *rows)
+{
+	size_t count = 0;
+
+	for (int b = 0; b < SN_VARIANT_BUCKETS; b++) {
+		bool is_there = false;
+		struct sn_variants *row = &rows[count];
+
+		*row = (struct sn_variants){ .loop = from->loop, .exponent = b };
+		for (int v = 0; v < SN_VARIANTS; v++) {
+			clear_figure(&row->figures[v]);
+			summarize(&from->cells[v][b], &row->figures[v]);
+			is_there |= row->figures[v].samples != 0;
+		}
+		count += is_there;
+	}
+	return count;
+}
+
+static void loop_row(const struct gathered *from, const struct sn_variants *buckets, size_t count,
+		     struct sn_variants *row)
+{
+	struct sn_variant_figure orig;
+
+	*row = (struct sn_variants){ .loop = from->loop,
+				     .exponent = -1,
+				     .coverage = row->coverage,
+				     .instances = row->instances,
+				     .iterations = row->iterations };
+	join_buckets(from, buckets, count, SN_VARIANT_ORIG, &row->figures[SN_VARIANT_ORIG], &orig);
+	for (int v = SN_VARIANT_ORIG + 1; v < SN_VARIANTS; v++) {
+		join_buckets(from, buckets, count, (enum sn_decan_variant)v, &row->figures[v],
+			     &orig);
+		if (v != SN_VARIANT_FES)
+			set_speedup(&orig, &row->figures[v], row->coverage);
+	}
+}
+
+static void set_counts(const struct finder *finder, struct sn_variants *row)
+{
+	row->coverage = sn_share(finder->profile->loops[row->loop].inclusive.cpu_ns,
+				 finder->profile->total.cpu_ns);
+	for (size_t i = 0; i < finder->instances.count; i++)
+		if (finder->instances.items[i].loop == row->loop) {
+			row->instances = finder->instances.items[i].instances;
+			row->iterations = finder->instances.items[i].has_iterations
+						  ? finder->instances.items[i].iterations
+						  : 0;
+		}
+}
+
+static void add_rows(struct finder *finder, struct gathered *from)
+{
+	struct sn_variants buckets[SN_VARIANT_BUCKETS];
+	struct sn_variants whole = { .loop = from->loop };
+	size_t count = bucket_rows(from, buckets);
+
+	judge(finder, from->loop);
+	set_counts(finder, &whole);
+	loop_row(from, buckets, count, &whole);
+	finish(finder, from, &whole);
+	sn_vec_push(&finder->rows, whole);
+	for (size_t b = 0; count > 1 && b < count; b++) {
+		buckets[b].coverage = whole.coverage;
+		for (int v = SN_VARIANT_ORIG + 1; v < SN_VARIANTS; v++)
+			if (v != SN_VARIANT_FES)
+				set_speedup(&buckets[b].figures[SN_VARIANT_ORIG],
+					    &buckets[b].figures[v], whole.coverage);
+		finish(finder, from, &buckets[b]);
+		sn_vec_push(&finder->rows, buckets[b]);
+	}
+}
+
+static int by_time(const void *a, const void *b, void *context)
+{
+	const struct gathered *x = *(struct gathered *const *)a, *y = *(struct gathered *const *)b;
+	const struct sn_profile *profile = context;
+	uint64_t tx = profile->loops[x->loop].inclusive.cpu_ns;
+	uint64_t ty = profile->loops[y->loop].inclusive.cpu_ns;
+
+	if (tx != ty)
+		return tx > ty ? -1 : 1;
+	return x->loop < y->loop ? -1 : x->loop > y->loop;
+}
+
+static void gathered_free(struct gathered *gathered)
+{
+	for (int v = 0; v < SN_VARIANTS; v++)
+		for (int b = 0; b < SN_VARIANT_BUCKETS; b++)
+			sn_vec_free(&gathered->cells[v][b].timings);
+	free(gathered);
+}
+
+void sn_variants_find(const struct sn_profile *profile, struct sn_structures *structures,
+		      struct sn_variants_list *out)
+{
+	struct finder finder = { .profile = profile, .structures = structures, .out = out };
+
+	*out = (struct sn_variants_list){ 0 };
+	sn_instances_find(profile, &finder.instances);
+	gather_all(&finder);
+	if (finder.loops.count)
+		qsort_r(finder.loops.items, finder.loops.count, sizeof(*finder.loops.items),
+			by_time, (void *)profile);
+	for (size_t i = 0; i < finder.loops.count; i++) {
+		add_rows(&finder, finder.loops.items[i]);
+		gathered_free(finder.loops.items[i]);
+	}
+	out->count = finder.rows.count;
+	out->items = sn_arena_array(&out->arena, struct sn_variants, out->count + 1);
+	if (out->count)
+		memcpy(out->items, finder.rows.items, out->count * sizeof(*out->items));
+	sn_vec_free(&finder.rows);
+	sn_vec_free(&finder.loops);
+	sn_instances_free(&finder.instances);
+}
+
+void sn_variants_free(struct sn_variants_list *list)
+{
+	sn_arena_free(&list->arena);
+}

@@ -1,0 +1,73 @@
+/**
+ * Variants of loops: what each took, what the loop would gain, and what bounds it
+ * (docs/method/variants.md).
+ */
+#ifndef SN_WHATIF_VARIANTS_H
+#define SN_WHATIF_VARIANTS_H
+
+#include "base/stats.h"
+#include "profile/profile.h"
+#include "profile/structures.h"
+#include "wire/variants.h"
+
+/** "orig", "ls", "fp", "arith", "dl1", "fes", "pf". */
+extern const char *const sn_loop_variant_names[SN_VARIANTS];
+/** What a variant writes: "same" (it is the execution itself), "silent" (what it has just read),
+ * "none". */
+const char *sn_variant_safety(enum sn_decan_variant variant);
+
+enum sn_variant_state {
+	SN_VARIANT_MEASURED,
+	SN_VARIANT_WEAK,      /* few timings, or short ones */
+	SN_VARIANT_NOT_THERE, /* `reason` says why */
+};
+
+/** One variant of a loop. Cycles are of the time-stamp counter, an iteration; NaN: not known. */
+struct sn_variant_figure {
+	enum sn_variant_state state;
+	const char *reason;
+	uint64_t samples;
+	double cycles, low, high; /* median, and its 95 % interval */
+	double instance_cycles;	  /* median of an instance */
+	double stability;	  /* (median - least) / least */
+	/* how many times faster the loop would be, and the program; not of ORIG and FES */
+	double speedup, program_speedup;
+	struct sn_interval speedup_range, program_range;
+};
+
+enum sn_loop_class {
+	SN_BOUND_UNKNOWN, /* not measured, or differences within noise */
+	SN_BOUND_DATA,
+	SN_BOUND_COMPUTE,
+	SN_BOUND_BOTH,	  /* loads and stores take as long as arithmetic, and as the loop */
+	SN_BOUND_NEITHER, /* neither alone: they do not overlap */
+	SN_BOUND_FRONT_END,
+};
+const char *sn_loop_class_name(enum sn_loop_class class);
+
+/** A loop, or the instances of it whose iterations are alike. */
+struct sn_variants {
+	uint32_t loop; /* of the program */
+	int exponent; /* 2^exponent <= iterations of an instance < 2^(exponent + 1); -1: all of them */
+	uint64_t instances, iterations; /* in all; of a bucket 0: not known */
+	double coverage;		/* share of CPU time, all that it calls included */
+	struct sn_variant_figure figures[SN_VARIANTS];
+	enum sn_loop_class class;
+	const char *level; /* of class DATA: "L1", "L2", "L3", "RAM"; NULL: not known */
+	bool is_latency_bound;
+	bool has_latency; /* is_latency_bound is known */
+};
+
+struct sn_variants_list {
+	struct sn_arena arena;
+	struct sn_variants *items; /* most CPU time first; each loop as a whole, then its buckets */
+	size_t count;
+};
+
+/** Of the threads that pass the profile's filter. `structures` may be NULL: then no reason says why a
+ * loop cannot have a variant. */
+void sn_variants_find(const struct sn_profile *profile, struct sn_structures *structures,
+		      struct sn_variants_list *out);
+void sn_variants_free(struct sn_variants_list *list);
+
+#endif

@@ -1,0 +1,189 @@
+"""Variants of loops run in their place: nothing of the program changes, and what bounds a loop is found."""
+import json
+import os
+import shutil
+import signal
+import subprocess
+
+from sonde_test import PROGRAMS, Test
+
+t = Test()
+ALL = ('--loops', 'all', '--every', '1', '--quiet')
+NAMES = ('orig', 'ls', 'fp', 'arith', 'dl1', 'fes', 'pf')
+
+
+def loops(experiment):
+    """Rows of whole loops, by function; of a nest the innermost with the most instances."""
+    found = {}
+    for row in t.show('variants', '--all', experiment=experiment)['rows']:
+        if row['bucket'] == 'all' and row['instances'] > found.get(row['function'], {'instances': -1})['instances']:
+            found[row['function']] = row
+    return found
+
+
+def same(name, program, *words, options=ALL):
+    """Runs a program plainly and with variants: output and exit status must be the same."""
+    plain = t.command(program, *words)
+    run = t.run('decan', *options, '-o', 'x-' + name, '--', program, *words, timeout=300)
+    plain_code = 128 - plain.returncode if plain.returncode < 0 else plain.returncode
+    t.equal((run.returncode, run.stdout), (plain_code, plain.stdout), f'{name}: output and exit status are the same')
+    return loops('x-' + name)
+
+
+def states(row):
+    return {v: row[v + '_state'] for v in NAMES}
+
+
+variants = os.path.join(PROGRAMS, 'variants.c')
+for compiler, flags in (('gcc', ['-O2']), ('gcc', ['-O3', '-mavx2', '-mfma']), ('clang', ['-O2']), ('gcc', ['-O0'])):
+    if not shutil.which(compiler):
+        t.skip(f'{compiler} {flags}', 'no ' + compiler)
+        continue
+    name = compiler + ''.join(flags)
+    app = t.compile(variants, '-g', *flags, *(['-Dnoclone=noinline'] if compiler == 'clang' else []), compiler=compiler, output='./v' + name)
+    rows = same(name, app, '1000', '150')
+    if flags == ['-O0']:
+        t.check(all(r['orig_samples'] == 0 for r in rows.values() if r['function'] == 'chain'),
+                'without optimization what a loop stores decides where it goes on: no variant runs', rows.get('chain'))
+    if name == 'gcc-O2':
+        told = {f: states(r) for f, r in rows.items()}
+        for function, want in {'chain': 'fp', 'divide': 'fp', 'list': 'ls', 'triad': 'dl1', 'hash': 'arith', 'prefix': 'dl1',
+                               'histogram': 'dl1', 'widths': 'ls', 'gather': 'pf', 'find': 'ls'}.items():
+            t.check(told.get(function, {}).get(want) in ('measured', 'weak'), f'{function} has {want.upper()}', told.get(function))
+        # each of these would break, were it not refused, or caught
+        t.check('what it stores' in told['histogram']['ls'], 'LS of a loop whose stores may be its indices is refused', told['histogram'])
+        t.check('what it stores' in told['compress']['dl1'] or told['compress']['dl1'] in ('measured', 'weak'), 'compress is judged', told['compress'])
+        t.check('fault' in told['walk']['fes'], 'a variant that goes where no memory is, is ended', told['walk'])
+        t.check('many times' in told['round_and_round']['fes'], 'so is one that does not end', told['round_and_round'])
+        t.check('floating-point' in told['list']['fp'], 'a loop without floating-point arithmetic has no FP', told['list'])
+        safe = {v: rows['triad'][v + '_safety'] for v in NAMES}
+        t.equal(safe, {'orig': 'same', 'ls': 'silent', 'fp': 'none', 'arith': 'none', 'dl1': 'none', 'fes': 'none', 'pf': 'same'},
+                'what each variant writes is said')
+
+# ratios that hold on any processor, of medians of 100 and more: a wrong variant is off by far more than this
+run = t.run('decan', *ALL, '-o', 'far', '--', './vgcc-O2', '20000', '60')
+rows = loops('far')
+for function, v, least, why in (('chain', 'fp', 0.5, 'additions that wait for each other take as long without loads'),
+                                ('divide', 'fp', 0.5, 'so do divisions'),
+                                ('prefix', 'dl1', 0.5, 'a chain through memory stays in DL1'),
+                                ('list', 'ls', 0.5, 'a list takes as long without arithmetic'),
+                                ('hash', 'arith', 0.5, 'multiplications that wait for each other take as long without loads')):
+    row = rows.get(function, {})
+    t.check(row.get(v + '_samples', 0) >= 3 and row[v + '_cycles'] > least * row['orig_cycles'], why, {k: row.get(k) for k in ('orig_cycles', v + '_cycles', v + '_samples')})
+for function, v, why in (('divide', 'ls', 'loads and stores alone take less than divisions'), ('list', 'dl1', 'a list in cache is no slower than one in memory')):
+    row = rows.get(function, {})
+    t.check(row.get(v + '_samples', 0) >= 3 and row[v + '_cycles'] < 1.3 * row['orig_cycles'], why, row.get(v + '_cycles'), row.get('orig_cycles'))
+for row in rows.values():
+    for v in NAMES:
+        low, mid, high = (row[f'{v}_{k}'] for k in ('low', 'cycles', 'high'))
+        if mid is not None and not low <= mid <= high:
+            t.check(False, 'the interval holds the median', row['function'], v, low, mid, high)
+
+THREADS = r'''
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#define KEPT __attribute__((noinline, noclone, noipa))
+KEPT double scale(double *a, const double *b, long n) { double s = 0; for (long i = 0; i < n; i++) { a[i] = b[i] * 1.5; s += a[i]; } return s; }
+static double data[4000];
+static __thread double out[4000];
+static volatile long handled;
+static void handler(int s) { double mine[20]; (void)s; handled += scale(mine, data, 20) > 0; }
+static void *work(void *x) { double s = 0; for (int r = 0; r < 400; r++) s += scale(out, data, 4000); *(double *)x = s; return x; }
+static void died(int s) { (void)s; write(1, "caught\n", 7); signal(SIGSEGV, SIG_DFL); }
+int main(int argc, char **argv)
+{
+	pthread_t threads[8];
+	double sums[8], total = 0;
+	struct sigaction action = { .sa_handler = handler, .sa_flags = SA_RESTART }, old;
+	struct itimerval often = { { 0, 1000 }, { 0, 1000 } };
+	for (int i = 0; i < 4000; i++) data[i] = i;
+	sigaction(SIGPROF, &action, NULL);
+	setitimer(ITIMER_PROF, &often, NULL);
+	for (int i = 0; i < 8; i++) pthread_create(&threads[i], NULL, work, &sums[i]);
+	for (int i = 0; i < 8; i++) { pthread_join(threads[i], NULL); total += sums[i]; }
+	memset(&often, 0, sizeof often);
+	setitimer(ITIMER_PROF, &often, NULL);
+	printf("%.17g\n", total);
+	fflush(stdout);
+	sigset_t none;
+	sigprocmask(SIG_SETMASK, NULL, &none);
+	for (int s = 1; s < 32; s++) if (sigismember(&none, s)) printf("blocked %d\n", s);
+	if (!fork()) { double s = 0; for (int r = 0; r < 100; r++) s += scale(out, data, 4000); printf("child %.17g\n", s); fflush(stdout); _exit(3); }
+	int status;
+	wait(&status);
+	if (!vfork()) execl("/bin/true", "true", (char *)0);
+	wait(NULL);
+	/* handlers of faults are the program's, and it is told what it has set */
+	sigaction(SIGSEGV, NULL, &old);
+	printf("%d", old.sa_handler == SIG_DFL);
+	signal(SIGSEGV, died);
+	sigaction(SIGSEGV, NULL, &old);
+	printf(" %d\n", old.sa_handler == died);
+	fflush(stdout);
+	if (argc > 1) *(volatile int *)8 = 1;
+	return WEXITSTATUS(status);
+}
+'''
+with open('threads.c', 'w') as out:
+    out.write(THREADS)
+app = t.compile(os.path.abspath('threads.c'), '-O2', '-g', '-pthread', output='./threads')
+for rate in ('1000', '20000'):
+    rows = same('threads' + rate, app, options=(*ALL, '--clock', rate))
+    t.check(rows.get('scale', {}).get('ls_samples', 0) > 100, f'variants ran in 8 threads at {rate} Hz', rows.get('scale'))
+    stacks = t.show('samples', '--all', experiment='x-threads' + rate)['rows']
+    user = [r for r in stacks if r['observation'] and not r['in_kernel']]
+    t.check(not any('unknown' in r['module'] for r in user), f'every sample is in code that is known at {rate} Hz',
+            [r for r in user if 'unknown' in r['module']][:2])
+    in_scale = [r for r in user if r['function'] == 'scale']
+    cut = [r for r in in_scale if not r['complete']]
+    t.check(len(cut) <= len(in_scale) / 20, f'and stacks are whole at {rate} Hz', len(cut), len(in_scale), cut[:2])
+same('fault', app, 'now')
+rows = same('budget', app, options=('--quiet', '--loops', 'all'))
+t.check(rows['scale']['instances'] > 0, 'with a budget, too', rows.get('scale'))
+
+# SIGKILL while variants run: what was measured until then is there
+with open('endless.c', 'w') as out:
+    out.write(r'''
+#include <unistd.h>
+__attribute__((noinline)) double sum(const double *a, long n) { double s = 0; for (long i = 0; i < n; i++) s += a[i]; return s; }
+static double a[2000];
+int main(void) { volatile double s = 0; for (long r = 0;; r++) { s += sum(a, 2000); if (r == 20000) write(1, "x", 1); } }
+''')
+app = t.compile(os.path.abspath('endless.c'), '-O2', '-g', output='./endless')
+
+
+def killed(*words):
+    process = subprocess.Popen([t.sonde, *words], stdout=subprocess.PIPE)
+    process.stdout.read(1)
+    for child in open(f'/proc/{process.pid}/task/{process.pid}/children').read().split():
+        os.kill(int(child), signal.SIGKILL)
+    process.wait(timeout=60)
+
+
+killed('record', '-q', '-o', 'first', app)
+killed('decan', '-q', '--from', 'first', '--every', '1', '-o', 'killed', '--', app)
+row = loops('killed').get('sum', {})
+t.check(row.get('orig_samples', 0) > 100 and row['ls_samples'] > 100, 'after SIGKILL the timings are there', row)
+
+# where they are shown
+page = t.show('loop', row['loop'], experiment='killed')
+t.equal([r['class'] for r in page['variants'] if r['bucket'] == 'all'], [row['class']], 'the page of a loop has its variants')
+t.check('variants, cycles an iteration:' in t.run('show', 'loop', row['loop'], 'killed').stdout, 'in text, too')
+listed = [r for r in json.loads(t.run('structure', '-l', 'rewritable', '--format', 'json', './vgcc-O2').stdout)['rows'] if r['function'] == 'histogram']
+t.check(listed and listed[0]['dl1'] and not listed[0]['ls'] and 'what it stores' in listed[0]['why_not_ls'],
+        'structure says without a run what a loop can have', listed)
+
+# bad input
+for words, sign in ((['--variants', 'ls,xx'], "not 'xx'"), (['--budget', '0'], 'from 1 to 1000'), (['--every', '0'], 'from 1 on'),
+                    (['--loops', 'nowhere.c:1'], 'nowhere.c:1')):
+    run = t.run('decan', *words, '--from', 'killed', '--', './endless')
+    t.check(run.returncode == 125 and sign in run.stderr and not run.stdout, f'{words} is refused', run.stderr)
+run = t.run('show', 'variants', 'first')
+t.check('sonde decan' in run.stdout + run.stderr, 'a run without variants says what would give some', run.stdout, run.stderr)
+t.done()
