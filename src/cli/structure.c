@@ -198,9 +198,10 @@ static void rewritable_rows(struct sn_table *table, const struct sn_loop_columns
 			sn_loop_variants_judge(structure, &function->loops[l], why);
 		for (int v = 0; v < VARIANTS; v++) {
 			const char *not_this = why_not ? why_not : why[SN_VARIANT_LS + v];
+			size_t column = (size_t)INSTANCES + 2 + 2 * (size_t)v;
 
-			sn_table_set_int(table, (size_t)(INSTANCES + 2 + 2 * v), not_this == NULL);
-			sn_table_set_text(table, (size_t)(INSTANCES + 3 + 2 * v), not_this);
+			sn_table_set_int(table, column, not_this == NULL);
+			sn_table_set_text(table, column + 1, not_this);
 		}
 	}
 }

@@ -6,6 +6,7 @@
  */
 #include "rewrite/variant_parts.h"
 
+#include <assert.h>
 #include <string.h>
 
 struct edge_stub {
@@ -55,7 +56,11 @@ static int64_t stack_at_end(const struct rw_nest *nest, const struct rw_block *b
 /* Where rsp is at a loop's header. */
 static int64_t stack_at_header(const struct rw_nest *nest, const struct sn_loop *loop)
 {
-	return block_in(nest, rw_block_at(nest->function, loop->header_link_addr))->stack;
+	const struct rw_block *header =
+		block_in(nest, rw_block_at(nest->function, loop->header_link_addr));
+
+	assert(header);
+	return header->stack;
 }
 
 static bool has_variants(const struct copy *copy, int32_t loop)
@@ -77,7 +82,8 @@ static size_t edge_ops(const struct copy *copy, const struct rw_block *from, uin
 	int32_t to_loop = into ? function->blocks[into->index].loop : -1;
 	size_t count = 0, first;
 
-	for (int32_t l = from_loop; l >= (int32_t)nest->outer->index; l = function->loops[l].parent)
+	for (int32_t l = from_loop; from && l >= (int32_t)nest->outer->index;
+	     l = function->loops[l].parent)
 		if (nest->is_selected[l] && !rw_loop_holds(function, l, to_loop))
 			ops[count++] = (struct rw_op){
 				.kind = RW_LEAVE,

@@ -570,11 +570,9 @@ void rw_variant_put_insn(struct rw_variant *variant, const struct rw_insn *insn,
 		if (action->memory >= 0)
 			put_prefetch(variant, action);
 		rw_put_original(variant->pieces, insn);
-	} else if (is_kept) {
-		rw_put_original(variant->pieces, insn);
-	} else if (variant->kind == SN_VARIANT_FES) {
+	} else if (!is_kept && variant->kind == SN_VARIANT_FES) {
 		put_nop(variant->pieces, insn->length);
-	} else if (action->memory < 0) {
+	} else if (is_kept || action->memory < 0) {
 		rw_put_original(variant->pieces, insn);
 	} else if (variant->kind == SN_VARIANT_DL1) {
 		put_in_cache(variant, action);
