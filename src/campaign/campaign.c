@@ -24,7 +24,7 @@
 
 /* ---- folders ---- */
 
-static bool is_campaign(const char *path)
+bool sn_is_campaign(const char *path)
 {
 	struct sn_text state = { 0 };
 	bool is_there;
@@ -89,7 +89,7 @@ static sn_status newest(struct sn_text *out, struct sn_error *err)
 		struct stat st;
 
 		sn_text_addf(&path, "%s/plan.ini", entry->d_name);
-		if (folder_number(entry->d_name) >= 0 && is_campaign(entry->d_name) &&
+		if (folder_number(entry->d_name) >= 0 && sn_is_campaign(entry->d_name) &&
 		    !stat(path.chars, &st) &&
 		    (st.st_mtim.tv_sec > best.tv_sec ||
 		     (st.st_mtim.tv_sec == best.tv_sec && st.st_mtim.tv_nsec >= best.tv_nsec))) {

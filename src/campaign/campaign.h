@@ -32,6 +32,9 @@ sn_status sn_campaign_create(const struct sn_campaign_begin *begin, struct sn_ca
 sn_status sn_campaign_open(const char *name, struct sn_campaign **out, struct sn_error *err);
 void sn_campaign_free(struct sn_campaign *campaign);
 
+/** Whether the folder is a campaign. */
+bool sn_is_campaign(const char *path);
+
 /** The name of a configuration of the plan, or of one that was added. */
 const char *sn_campaign_configuration_name(const struct sn_campaign *campaign, uint32_t number);
 /** Its ranks and threads as they were set (0: not). */

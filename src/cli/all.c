@@ -12,6 +12,7 @@
 	X(decan)                                                                                   \
 	X(phases)                                                                                  \
 	X(diff)                                                                                    \
+	X(check)                                                                                   \
 	X(scale)                                                                                   \
 	X(campaign_run)                                                                            \
 	X(campaign_plan)                                                                           \

@@ -10,6 +10,7 @@
 #include "cli/analysis_options.h"
 #include "cli/command.h"
 #include "cli/diff.h"
+#include "cli/sets.h"
 #include "compare/compare.h"
 #include "compare/paths.h"
 #include "report/html/compare.h"
@@ -200,6 +201,7 @@ static void extra_write(struct sn_json *json, void *context)
 	for (size_t i = 0; i < extra->comparison->warnings.count; i++)
 		sn_json_string(json, extra->comparison->warnings.items[i]);
 	sn_json_close(json);
+	sn_json_member_bool(json, "paired", extra->comparison->is_paired);
 	sn_json_member_double(json, "false_alarm_rate", extra->comparison->false_alarm_rate);
 	sn_json_member_uint(json, "tested", extra->comparison->tested);
 	sn_json_member_uint(json, "findings", extra->comparison->findings);
@@ -374,7 +376,17 @@ static int diff_run(const struct sn_args *args)
 	struct sides sides = { 0 };
 	bool has_findings = false;
 	struct sn_error err;
-	sn_status status = diff(args, &sides, &has_findings, &err);
+	sn_status status;
+
+	if (sn_cli_are_sets(args))
+		return sn_cli_diff_sets(args);
+	if (sn_args_flag(args, "self") || sn_args_value(args, "reference")) {
+		sn_error_set(
+			&err, SN_ERR_USAGE,
+			"--self takes a campaign, --reference a campaign or three sets or more");
+		return sn_error_print(&err);
+	}
+	status = diff(args, &sides, &has_findings, &err);
 
 	sides_free(&sides);
 	if (status != SN_OK)
@@ -389,6 +401,10 @@ static const struct sn_option diff_options[] = {
 	  NULL },
 	{ "force", 0, NULL, "write a page even if it is over 64 MB", NULL },
 	SN_FILTER_OPTIONS,
+	{ "reference", 0, "NAME", "the set that all others are compared with (default: the first)",
+	  NULL },
+	{ "self", 0, NULL, "compare equal runs of a campaign with each other: is the rate held?",
+	  NULL },
 	{ "false-alarms", 0, "RATE",
 	  "part of comparisons of equal runs that may report any difference (default 0.05)", NULL },
 	{ 0 },
@@ -401,6 +417,8 @@ static const char *const diff_examples[] = {
 	"three runs a side: each difference with its interval and a verdict",
 	"sonde diff --format html old.1 old.2 old.3 : new.1 new.2 new.3",
 	"a page: tables side by side, and a flame graph of the differences",
+	"sonde diff sonde.app.campaign.1",
+	"the configurations of a campaign against each other",
 	"sonde diff --format json a.1 a.2 a.3 : b.1 b.2 b.3",
 	"for a script; the exit status is 1 if anything differs beyond noise",
 	NULL,
@@ -408,7 +426,7 @@ static const char *const diff_examples[] = {
 
 const struct sn_command sn_command_diff = {
 	.name = "diff",
-	.operands = "A... [:] B...",
+	.operands = "A... [:] B... [: C...] | CAMPAIGN",
 	.summary = "Says what changed between two sets of runs, beyond noise",
 	.description =
 		"Functions and source loops of both sides are aligned by module, name and source "
@@ -422,6 +440,10 @@ const struct sn_command sn_command_diff = {
 		"differs by no more than the machine changed between the sets (a trend, waiting "
 		"for a CPU, the load of others) is called drift and is no finding: record A and B "
 		"in turns.\n\n"
+		"With more sets (colons between), or with a campaign, whose configurations are the "
+		"sets, every row has a line a set, against the first one or --reference; the rate of "
+		"false alarms is that of all of it. Runs of one campaign are compared block by block, "
+		"also where they are named by their paths.\n\n"
 		"The exit status is 1 if a difference was found, 0 if none was or none could be "
 		"stated.",
 	.options = diff_options,

@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "compare/drift.h"
 #include "compare/entry.h"
+#include "compare/pairs.h"
 #include "compare/warnings.h"
 
 const char *sn_verdict_name(enum sn_verdict verdict)
@@ -171,6 +172,12 @@ void sn_compare_run_fill(struct sn_compare_run *run, const struct sn_profile *p)
 	run->path = copied(run, path ? path : p->experiment->path);
 	free(path);
 	run->started_realtime_ns = p->experiment->started_realtime_ns;
+	if (p->experiment->campaign) {
+		run->campaign = copied(run, p->experiment->campaign->campaign);
+		run->configuration = copied(run, p->experiment->campaign->configuration);
+		run->block = p->experiment->campaign->block;
+		run->is_in_blocks = p->experiment->campaign->is_in_blocks;
+	}
 	run->identity = identity_of(p->experiment);
 	run->waited_s = p->is_filtered ? NAN : waited_of(p->experiment);
 	run->others_share = p->experiment->others_share < 0 ? NAN : p->experiment->others_share;
@@ -203,6 +210,7 @@ struct aligned {
 struct builder {
 	struct sn_comparison *comparison;
 	size_t runs;
+	struct sn_pairs pairs; /* count 0: none */
 	struct sn_interner keys;
 	SN_VEC(struct aligned) rows; /* by key number */
 };
@@ -314,6 +322,38 @@ static void moved_loops_join(struct builder *b)
 
 /* ---- statistics ---- */
 
+static struct sn_interval mean_interval(struct sn_moments m)
+{
+	double half = m.df >= 1 ? sn_student_t(0.05, m.df) * sqrt(m.variance) : NAN;
+
+	return (struct sn_interval){ m.mean - half, m.mean + half };
+}
+
+/* Pair by pair where runs are of one campaign's blocks; else by Welch's test. */
+static void row_test(struct builder *b, const struct aligned *aligned, struct sn_moments a,
+		     struct sn_moments z, struct sn_compare_row *row)
+{
+	double variance = a.variance + z.variance, half;
+	struct sn_moments d;
+
+	if (!b->pairs.count) {
+		row->p = sn_welch_p(a, z, &row->difference_interval);
+		row->error_s = sqrt(variance);
+		row->df = variance > 0 ? variance * variance /
+						 (a.variance * a.variance / a.df +
+						  z.variance * z.variance / z.df)
+				       : a.df + z.df;
+		return;
+	}
+	d = sn_pairs_moments(&b->pairs, aligned->times, aligned->variances, b->comparison->a_count);
+	row->difference_s = d.mean;
+	row->error_s = sqrt(d.variance);
+	row->df = d.df;
+	row->p = d.variance > 0 ? sn_student_p(d.mean / row->error_s, d.df) : d.mean == 0;
+	half = sn_student_t(0.05, d.df) * row->error_s;
+	row->difference_interval = (struct sn_interval){ d.mean - half, d.mean + half };
+}
+
 static void row_finish(struct builder *b, struct aligned *aligned)
 {
 	struct sn_comparison *c = b->comparison;
@@ -329,10 +369,12 @@ static void row_finish(struct builder *b, struct aligned *aligned)
 	row->a_share = sn_mean(aligned->shares, c->a_count);
 	row->b_share = sn_mean(aligned->shares + c->a_count, c->b_count);
 	row->difference_s = z.mean - a.mean;
-	row->p = NAN;
+	row->p = row->error_s = row->df = NAN;
 	row->difference_interval = (struct sn_interval){ NAN, NAN };
+	row->a_interval = mean_interval(a);
+	row->b_interval = mean_interval(z);
 	if (c->a_count >= SN_COMPARE_RUNS_MIN && c->b_count >= SN_COMPARE_RUNS_MIN)
-		row->p = sn_welch_p(a, z, &row->difference_interval);
+		row_test(b, aligned, a, z, row);
 	if (row->entry.kind != SN_COMPARE_TOTAL &&
 	    !(fmax(row->a_share, row->b_share) >= c->smallest_share)) {
 		row->verdict = SN_VERDICT_SMALL;
@@ -398,7 +440,8 @@ static enum sn_verdict verdict_of(struct builder *b, const struct aligned *a,
 	bool is_elapsed =
 		row->entry.kind == SN_COMPARE_TOTAL && !strcmp(row->entry.function, "elapsed");
 
-	if (sn_is_drift(conditions, is_elapsed,
+	if (!b->comparison->is_paired &&
+	    sn_is_drift(conditions, is_elapsed,
 			b->comparison->false_alarm_rate / (double)b->comparison->tested, a->times,
 			a->variances, &b->comparison->arena))
 		return SN_VERDICT_DRIFT;
@@ -477,6 +520,7 @@ struct sn_comparison *sn_compare(const struct sn_compare_run *a, size_t a_count,
 		for (size_t i = 0; i < b[r].entries.count; i++)
 			entry_add(&builder, &b[r].entries.items[i], a_count + r, false);
 	moved_loops_join(&builder);
+	c->is_paired = sn_pairs_find(a, a_count, b, b_count, &c->arena, &builder.pairs);
 	for (size_t i = 0; i < builder.rows.count; i++)
 		row_finish(&builder, &builder.rows.items[i]);
 	only_loops_find(&builder);

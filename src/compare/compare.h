@@ -42,6 +42,10 @@ struct sn_compare_run {
 	/* of the experiment; any but the first may be NULL */
 	const char *path, *name, *label, *program, *arguments, *host, *cpu_model, *kernel, *version;
 	int64_t started_realtime_ns;
+	/* of the campaign that it is a run of; NULL: none */
+	const char *campaign, *configuration;
+	uint32_t block;
+	bool is_in_blocks;
 	uint64_t identity; /* equal for runs of which all that is recorded is: build ids, arguments,
 			      environment, host, kernel; 0: unknown */
 	double waited_s; /* elapsed time lost to waiting for a CPU that others had; NaN: unknown */
@@ -72,15 +76,19 @@ struct sn_compare_row {
 	uint32_t a_runs, b_runs;       /* in which it was met */
 	double a_cpu_s, b_cpu_s;       /* means over the runs; absent counts 0 */
 	double a_share, b_share;
-	double difference_s;			/* B less A */
-	struct sn_interval difference_interval; /* 95 %; NaN with too few runs */
-	double p;				/* before correction; NaN: not tested */
+	double difference_s;			   /* B less A */
+	struct sn_interval difference_interval;	   /* 95 %; NaN with too few runs */
+	struct sn_interval a_interval, b_interval; /* of the means; NaN with too few runs */
+	double error_s,
+		df; /* standard error of the difference, its degrees of freedom; NaN: unknown */
+	double p;   /* before correction; NaN: not tested */
 	enum sn_verdict verdict;
 };
 
 struct sn_comparison {
 	struct sn_arena arena;
 	size_t a_count, b_count;
+	bool is_paired; /* run by run of one campaign's blocks: nothing can have drifted between */
 	double false_alarm_rate;	    /* NaN: cannot be stated */
 	double smallest_share;		    /* that is tested */
 	size_t tested, findings, drifted;   /* hypotheses: a function and its only loop are one */

@@ -1,0 +1,109 @@
+"""sonde diff of several sets, diff --self, sonde check: a planted change, equal runs, clones, too few runs."""
+import json
+import os
+
+from sonde_test import Test
+
+t = Test()
+SOURCE = r'''
+#include <stdio.h>
+#include <stdlib.h>
+
+static volatile double sink;
+
+__attribute__((noinline)) static double steady(long n, int kind)
+{
+	double x = 1;
+
+	for (long i = 0; i < n; i++)
+		x = x * 1.0000001 + kind * 1e-9;
+	return x;
+}
+
+__attribute__((noinline)) static double changed(long n)
+{
+	double x = 1;
+
+	for (long i = 0; i < n; i++)
+		x = x * 1.0000002 + 1e-9;
+	return x;
+}
+
+int main(int argc, char **argv)
+{
+	long n = 20000000;
+
+	sink = steady(n, 3);
+	sink = steady(2 * n, 3);
+	sink = changed(n * (argc > 1 ? atol(argv[1]) : 1));
+	return 0;
+}
+'''
+with open('x.c', 'w') as out:
+    out.write(SOURCE)
+with open('plan.ini', 'w') as out:
+    out.write('''[campaign]
+repeat = 6
+[default]
+program = {build}/x
+build = gcc -O2 -g -o {build}/x x.c
+[configuration base]
+[configuration "again"]
+build = gcc -O2 -g -fno-ipa-cp -fno-ipa-sra -o {build}/x x.c
+[configuration slower]
+arguments = 3
+''')
+run = t.run('campaign', 'run', 'plan.ini', '-o', 'c', '--seed', '4')
+t.check(run.returncode == 0, 'the campaign ran', run.stderr)
+
+done = t.run('diff', 'c', '--format', 'json')
+got = json.loads(done.stdout)
+t.check(done.returncode == 1 and got['schema'] == 'sonde.compare/1' and got['design'] == 'blocks',
+        'a campaign is compared block by block', done.stderr, done.stdout[:300])
+t.equal([s['name'] for s in got['sets']], ['base', 'again', 'slower'], 'its configurations are the sets')
+t.equal(list(got['rows'][0]['cells'][0]), ['set', 'cpu_s', 'low_s', 'high_s', 'ratio', 'ratio_low', 'ratio_high',
+                                           'p_value', 'verdict', 'detectable_ratio'], 'keys of a cell')
+rows = {(r['kind'], r['function'] or r['name']): {c['set']: c for c in r['cells']} for r in got['rows']}
+cells = rows['function', 'changed']
+t.check(cells['base']['verdict'] == 'reference' and cells['slower']['verdict'] == 'slower' and
+        cells['slower']['ratio_low'] < 3.6 and cells['slower']['ratio_high'] > 2.4, 'the planted change is found', cells)
+t.check(cells['again']['verdict'] == 'same' and cells['again']['detectable_ratio'] > 1, 'what is equal is the same', cells)
+t.check(('function', 'steady') in rows and not [k for k in rows if 'constprop' in k[1]] and
+        rows['function', 'steady']['again']['verdict'] != 'only_here', 'clones are their function', list(rows))
+loops = [r for r in got['rows'] if r['kind'] == 'loop' and r['function'] == 'steady']
+t.check(len(loops) == 1 and all(c['cpu_s'] > 0 for c in loops[0]['cells']), 'loops are aligned by their source lines', loops)
+
+experiments = {name: [os.path.join('c/runs', e) for e in
+                      next(s['experiments'] for s in got['sets'] if s['name'] == name)] for name in
+               ('base', 'again', 'slower')}
+words = [*experiments['base'], ':', *experiments['again'], ':', *experiments['slower']]
+by_path = json.loads(t.run('diff', *words, '-f', 'json').stdout)
+t.check(by_path['design'] == 'blocks' and by_path['rows'] == got['rows'], 'plain paths give the same')
+two = json.loads(t.run('diff', *experiments['base'], ':', *experiments['slower'], '-f', 'json').stdout)
+t.check(two['schema'].startswith('sonde.diff/') and two['paired'] is True, 'two sets have the schema of diff, and pairs')
+other = json.loads(t.run('diff', 'c', '--reference', 'slower', '-f', 'json').stdout)
+cells = {r['function']: {c['set']: c for c in r['cells']} for r in other['rows'] if r['kind'] == 'function'}['changed']
+t.check(other['reference'] == 'slower' and cells['base']['verdict'] == 'faster', 'another reference')
+text = t.run('diff', 'c').stdout
+t.check('compared block by block' in text and 'slower' in text, 'text', text)
+
+done = t.run('diff', '--self', 'c', '--format', 'json')
+got = json.loads(done.stdout)
+t.check(done.returncode == 0 and 0 <= got['observed_false_alarm_rate'] <= 1 and got['false_alarm_rate'] == 0.05 and
+        [s['name'] for s in got['sets']] == ['first half', 'second half'], 'equal runs against each other', done.stderr)
+t.check('stated: 5.0 %' in t.run('diff', '--self', 'c').stdout, 'observed stands beside stated')
+
+done = t.run('check', *experiments['base'], ':', *experiments['slower'])
+t.check(done.returncode == 1 and 'function changed' in done.stdout, 'check fails on a finding', done.stdout)
+done = t.run('check', '--fail-above', '500%', *experiments['base'], ':', *experiments['slower'])
+t.check(done.returncode in (0, 3) and 'slower:' not in done.stdout, 'below the threshold there is none', done.stdout)
+done = t.run('check', *experiments['base'][:2], ':', *experiments['again'][:2])
+t.check(done.returncode == 3 and 'could not have been found' in done.stdout, 'check says 3 where nothing could be found', done.stdout)
+done = t.run('check', *experiments['base'], ':', *experiments['again'], '--fail-above', '0')
+t.check(done.returncode in (1, 3), 'no change at all cannot be shown', done.stdout)
+for words, code in ((['check', 'a'], 2), (['diff', 'a', ':', 'b', ':'], 5), (['check', '--fail-above', 'x', 'a', ':', 'b'], 2),
+                    (['diff', '--self', experiments['base'][0], experiments['slower'][0]], 2),
+                    (['diff', 'c', '--reference', 'nobody'], 2)):
+    done = t.run(*words)
+    t.check(done.returncode in (code, 2, 5) and done.stderr.count('\n') == 1, ' '.join(words[:3]) + ': one sentence', done.stderr)
+t.done()

@@ -1,0 +1,200 @@
+#include "compare/sets.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/tap.h"
+
+static double gaussian(struct sn_random *random)
+{
+	double sum = 0;
+
+	for (int i = 0; i < 12; i++)
+		sum += sn_random_unit(random);
+	return sum - 6;
+}
+
+/* Eight functions of 1 s with one per cent of noise, a machine that is `machine` times as fast in this
+ * block, and a first function that is `factor` times slower. */
+static struct sn_compare_run make_run(struct sn_random *random, uint32_t block, double machine,
+				      double factor)
+{
+	static const char *const names[] = { "a", "b", "c", "d", "e", "f", "g", "h" };
+	struct sn_compare_run run = { .name = "run",
+				      .campaign = "id",
+				      .configuration = "x",
+				      .block = block,
+				      .is_in_blocks = true };
+	struct sn_compare_entry total = {
+		.kind = SN_COMPARE_TOTAL, .module = "", .function = "cpu", .name = "CPU", .share = 1
+	};
+
+	for (int i = 0; i < 8; i++) {
+		struct sn_compare_entry entry = {
+			.kind = SN_COMPARE_FUNCTION,
+			.module = "",
+			.function = names[i],
+			.name = names[i],
+			.share = 0.125,
+			.cpu_s = machine * (i ? 1 : factor) * (1 + 0.01 * gaussian(random)),
+		};
+
+		total.cpu_s += entry.cpu_s;
+		sn_vec_push(&run.entries, entry);
+	}
+	sn_vec_push(&run.entries, total);
+	return run;
+}
+
+enum { SETS = 3, BLOCKS = 8 };
+
+struct sets {
+	struct sn_compare_run runs[SETS][BLOCKS];
+	struct sn_compare_set sets[SETS];
+};
+
+/* The machine differs by a tenth from block to block; the last set is `factor` times slower in `a`. */
+static void make_sets(struct sn_random *random, double factor, struct sets *out)
+{
+	static const char *const names[] = { "one", "two", "three" };
+
+	for (uint32_t b = 0; b < BLOCKS; b++) {
+		double machine = 1 + 0.1 * gaussian(random);
+
+		for (int s = 0; s < SETS; s++)
+			out->runs[s][b] = make_run(random, b, machine, s == 2 ? factor : 1);
+	}
+	for (int s = 0; s < SETS; s++)
+		out->sets[s] = (struct sn_compare_set){ names[s], out->runs[s], BLOCKS };
+}
+
+static void free_sets(struct sets *sets)
+{
+	for (int s = 0; s < SETS; s++)
+		for (int b = 0; b < BLOCKS; b++)
+			sn_compare_run_free(&sets->runs[s][b]);
+}
+
+static const struct sn_set_row *row_of(const struct sn_set_comparison *c, const char *name)
+{
+	for (size_t i = 0; i < c->rows.count; i++)
+		if (!strcmp(c->rows.items[i].entry.name, name))
+			return &c->rows.items[i];
+	return NULL;
+}
+
+TEST(blocks_show_a_change_that_is_smaller_than_the_machines_own)
+{
+	struct sn_random random;
+	struct sets sets;
+	struct sn_set_comparison *c;
+	const struct sn_set_row *row;
+
+	sn_random_seed(&random, 1);
+	make_sets(&random, 1.06, &sets);
+	c = sn_compare_sets(sets.sets, SETS, 0, 0);
+	CHECK_STRING(c->design, "blocks");
+	CHECK_INT(c->tested, 18); /* nine rows of two sets */
+	row = row_of(c, "a");
+	REQUIRE(row != NULL);
+	CHECK_INT(row->cells[0].verdict, SN_SET_REFERENCE);
+	CHECK_INT(row->cells[1].verdict, SN_SET_SAME);
+	CHECK_INT(row->cells[2].verdict, SN_SET_SLOWER);
+	CHECK(row->cells[2].ratio_low > 1 && row->cells[2].ratio_low < row->cells[2].ratio &&
+	      row->cells[2].ratio < row->cells[2].ratio_high);
+	CHECK(row->cells[1].detectable_ratio > 1.005 && row->cells[1].detectable_ratio < 1.06);
+	CHECK(row->best < 2);
+	CHECK_INT(c->rows.items[0].entry.kind, SN_COMPARE_TOTAL);
+	sn_set_comparison_free(c);
+	free_sets(&sets);
+}
+
+/* Without blocks the machine hides it: detectable_ratio says so. */
+TEST(without_blocks_it_is_said_that_nothing_could_be_found)
+{
+	struct sn_random random;
+	struct sets sets;
+	struct sn_set_comparison *c;
+
+	sn_random_seed(&random, 1);
+	make_sets(&random, 1.06, &sets);
+	for (int s = 0; s < SETS; s++)
+		for (int b = 0; b < BLOCKS; b++)
+			sets.runs[s][b].campaign = NULL;
+	c = sn_compare_sets(sets.sets, SETS, 0, 0);
+	CHECK_STRING(c->design, "unknown");
+	CHECK_INT(row_of(c, "a")->cells[2].verdict, SN_SET_SAME);
+	CHECK(row_of(c, "a")->cells[2].detectable_ratio > 1.06);
+	sn_set_comparison_free(c);
+	free_sets(&sets);
+}
+
+/* 400 comparisons of three equal sets: at most 5 % report anything, 8.6 % at four sigma. */
+TEST(of_equal_sets_few_comparisons_report_a_difference)
+{
+	struct sn_random random;
+	int alarms = 0;
+
+	sn_random_seed(&random, 9);
+	for (int i = 0; i < 400; i++) {
+		struct sn_set_comparison *c;
+		struct sets sets;
+
+		make_sets(&random, 1, &sets);
+		c = sn_compare_sets(sets.sets, SETS, 0, 0);
+		alarms += c->findings > 0;
+		sn_set_comparison_free(c);
+		free_sets(&sets);
+	}
+	CHECK(alarms <= 34);
+}
+
+TEST(rows_that_the_reference_lacks_come_last)
+{
+	struct sn_random random;
+	struct sets sets;
+	struct sn_set_comparison *c;
+	const struct sn_set_row *last;
+	struct sn_compare_entry fresh = { .kind = SN_COMPARE_FUNCTION,
+					  .module = "",
+					  .function = "fresh",
+					  .name = "fresh",
+					  .share = 0.5,
+					  .cpu_s = 9 };
+
+	sn_random_seed(&random, 2);
+	make_sets(&random, 1, &sets);
+	for (int b = 0; b < BLOCKS; b++)
+		sn_vec_push(&sets.runs[1][b].entries, fresh);
+	c = sn_compare_sets(sets.sets, SETS, 0, 0);
+	last = &c->rows.items[c->rows.count - 1];
+	CHECK_STRING(last->entry.name, "fresh");
+	CHECK(!last->is_matched);
+	CHECK_INT(last->cells[1].verdict, SN_SET_ONLY_HERE);
+	CHECK(isnan(last->cells[1].ratio));
+	CHECK_INT(last->best, 1);
+	sn_set_comparison_free(c);
+	free_sets(&sets);
+}
+
+TEST(equal_runs_are_split_into_halves)
+{
+	struct sn_random random;
+	struct sn_self_test test;
+	struct sets sets;
+
+	sn_random_seed(&random, 3);
+	make_sets(&random, 1, &sets);
+	sn_compare_self(sets.sets, SETS, 10, 7, 0, &test);
+	CHECK_INT(test.comparisons, 30);
+	CHECK(test.alarms <= 12); /* of 30 at 5 %, not independent of each other */
+	REQUIRE(test.last != NULL);
+	CHECK_INT(test.last->set_count, 2);
+	sn_set_comparison_free(test.last);
+	sets.sets[0].count = 5;
+	sn_compare_self(sets.sets, 1, 10, 7, 0, &test);
+	CHECK_INT(test.comparisons, 0);
+	CHECK(test.last == NULL);
+	free_sets(&sets);
+}
