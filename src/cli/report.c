@@ -16,10 +16,12 @@
 #include "report/text/text.h"
 #include "report/html/html.h"
 #include "report/json/json.h"
+#include "report/xlsx/xlsx.h"
 
 static const struct sn_option report_options[] = {
 	{ "output", 'o', "FILE", "write to FILE; '-' is standard output (text and json)", NULL },
-	{ "format", 'f', "FORMAT", "what to write: html, text or json", "html|text|json" },
+	{ "format", 'f', "FORMAT", "what to write: html, text, json or xlsx",
+	  "html|text|json|xlsx" },
 	{ "level", 'l', "N", "how deep: there is only 1, what the experiment itself tells", "1" },
 	{ "force", 0, NULL, "write a page even if it is over 64 MB", NULL },
 	SN_ARCH_OPTION,
@@ -36,6 +38,8 @@ static const char *const report_examples[] = {
 	"Write a page that compares two runs (sonde diff has more about that).",
 	"sonde report --format json -o -",
 	"Print everything the page says as one JSON object.",
+	"sonde report --format xlsx -o app.xlsx",
+	"Write a workbook for a spreadsheet program.",
 	"sonde report --arch zen4",
 	"Estimate what loops could gain on another processor.",
 	NULL,
@@ -91,6 +95,24 @@ static sn_status write_format(struct sn_analysis *analysis, bool is_json, FILE *
 	return status;
 }
 
+static sn_status write_workbook(const struct sn_args *args, struct sn_analysis *analysis,
+				struct sn_error *err)
+{
+	static const struct sn_report_options what = { .has_tables = true };
+	const char *wanted = sn_args_value(args, "output");
+	struct sn_report *report = NULL;
+	sn_status status;
+
+	if (!wanted)
+		return sn_error_set(err, SN_ERR_USAGE,
+				    "a workbook goes to a file; give its name with -o");
+	status = sn_report_new(analysis, &what, &report, err);
+	if (status == SN_OK)
+		status = sn_report_write_xlsx(report, wanted, err);
+	sn_report_free(report);
+	return status;
+}
+
 /** Text and JSON go to standard output unless -o names a file. */
 static sn_status write_stream(const struct sn_args *args, struct sn_analysis *analysis,
 			      struct sn_error *err)
@@ -129,7 +151,7 @@ static int compare_run(const struct sn_args *args)
 		return SN_EXIT_USAGE;
 	}
 	if (format && strcmp(format, "html") != 0) {
-		sn_warn("report: several experiments are compared in a page; for text and JSON: "
+		sn_warn("report: several experiments are compared in a page; for tables and JSON: "
 			"sonde diff");
 		return SN_EXIT_USAGE;
 	}
@@ -154,6 +176,7 @@ static int report_run(const struct sn_args *args)
 					      &arguments.options, &analysis, &err);
 	if (status == SN_OK)
 		status = !format || !strcmp(format, "html") ? write_page(args, analysis, &err)
+			 : !strcmp(format, "xlsx")	    ? write_workbook(args, analysis, &err)
 							    : write_stream(args, analysis, &err);
 	sn_analysis_free(analysis);
 	sn_analysis_arguments_free(&arguments);

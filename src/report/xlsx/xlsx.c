@@ -1,0 +1,370 @@
+/* Sheets from tables, by libxlsxwriter in its mode of constant memory: row by row. */
+#include "report/xlsx/xlsx.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifdef SN_HAS_XLSX
+#include <xlsxwriter.h>
+#endif
+
+#include "base/alloc.h"
+#include "base/file.h"
+#include "base/table_parts.h"
+#include "base/text.h"
+
+#ifdef SN_HAS_XLSX
+
+enum { TEXT_MOST = 32000, CHART_ROWS = 10, WIDTH_MOST = 60, ROWS_MOST = 1048575 };
+
+struct book {
+	lxw_workbook *workbook;
+	lxw_format *header, *share, *seconds, *whole, *good, *fair, *poor;
+};
+
+static lxw_format *format_new(lxw_workbook *workbook, const char *number)
+{
+	lxw_format *format = workbook_add_format(workbook);
+
+	if (number)
+		format_set_num_format(format, number);
+	return format;
+}
+
+static lxw_format *colour_new(lxw_workbook *workbook, lxw_color_t background)
+{
+	lxw_format *format = workbook_add_format(workbook);
+
+	format_set_bg_color(format, background);
+	return format;
+}
+
+static void formats_make(struct book *b)
+{
+	b->header = format_new(b->workbook, NULL);
+	format_set_bold(b->header);
+	b->share = format_new(b->workbook, "0.0%");
+	b->seconds = format_new(b->workbook, "0.000");
+	b->whole = format_new(b->workbook, "#,##0");
+	b->good = colour_new(b->workbook, 0xC6EFCE);
+	b->fair = colour_new(b->workbook, 0xFFEB9C);
+	b->poor = colour_new(b->workbook, 0xFFC7CE);
+}
+
+/* Control bytes have no place in XML, and a cell has a limit. */
+static void text_write(lxw_worksheet *sheet, lxw_row_t row, lxw_col_t column, const char *chars)
+{
+	struct sn_text text = { 0 };
+	size_t length = strlen(chars);
+
+	sn_text_add_printable(&text, chars, length > TEXT_MOST ? TEXT_MOST : length);
+	if (text.length > TEXT_MOST) {
+		size_t end = TEXT_MOST;
+
+		while (end && ((unsigned char)text.chars[end] & 0xc0) == 0x80)
+			end--;
+		text.chars[end] = '\0';
+	}
+	worksheet_write_string(sheet, row, column, text.chars ? text.chars : "", NULL);
+	sn_text_free(&text);
+}
+
+static void cell_write(const struct book *b, lxw_worksheet *sheet, lxw_row_t row, lxw_col_t column,
+		       enum sn_cell_kind kind, const struct sn_cell *cell)
+{
+	if (!cell->is_known)
+		return;
+	switch (kind) {
+	case SN_CELL_TEXT:
+		text_write(sheet, row, column, cell->text);
+		break;
+	case SN_CELL_INT:
+		worksheet_write_number(sheet, row, column, (double)cell->integer, b->whole);
+		break;
+	case SN_CELL_BOOL:
+		worksheet_write_boolean(sheet, row, column, cell->integer != 0, NULL);
+		break;
+	case SN_CELL_SHARE:
+		worksheet_write_number(sheet, row, column, cell->real, b->share);
+		break;
+	case SN_CELL_SECONDS:
+	case SN_CELL_DURATION:
+		worksheet_write_number(sheet, row, column, cell->real, b->seconds);
+		break;
+	case SN_CELL_REAL:
+		worksheet_write_number(sheet, row, column, cell->real, NULL);
+		break;
+	}
+}
+
+static size_t column_named(const struct sn_table *table, const char *key)
+{
+	size_t c = 0;
+
+	while (c < table->column_count && strcmp(table->columns[c].key, key) != 0)
+		c++;
+	return c;
+}
+
+/* The marks of the terminal, as colours and as the words that stand in the cells. */
+static void quality_colour(const struct book *b, lxw_worksheet *sheet, lxw_col_t column,
+			   lxw_row_t last)
+{
+	static char good[] = "good", fair[] = "fair", poor[] = "poor";
+	struct {
+		char *word;
+		lxw_format *format;
+	} rules[] = { { good, b->good }, { fair, b->fair }, { poor, b->poor } };
+
+	for (size_t i = 0; i < sizeof(rules) / sizeof(*rules); i++) {
+		lxw_conditional_format rule = { .type = LXW_CONDITIONAL_TYPE_TEXT,
+						.criteria =
+							LXW_CONDITIONAL_CRITERIA_TEXT_CONTAINING,
+						.value_string = rules[i].word,
+						.format = rules[i].format };
+
+		worksheet_conditional_format_range(sheet, 1, column, last, column, &rule);
+	}
+}
+
+/* Bars of the first rows, where rows have a name and a share of the time. */
+static void chart_add(const struct book *b, lxw_worksheet *sheet, const struct sn_xlsx_sheet *what)
+{
+	static const char *const shares[] = { "exclusive_share", "share", "efficiency" };
+	const struct sn_table *table = what->table;
+	size_t name = column_named(table, "name"), value = table->column_count;
+	lxw_row_t last = table->row_count < CHART_ROWS ? (lxw_row_t)table->row_count : CHART_ROWS;
+	lxw_chart_series *series;
+	lxw_chart *chart;
+
+	if (name == table->column_count)
+		name = column_named(table, "category");
+	for (size_t i = 0; i < 3 && value == table->column_count; i++)
+		value = column_named(table, shares[i]);
+	if (name == table->column_count || value == table->column_count || !last)
+		return;
+	chart = workbook_add_chart(b->workbook, LXW_CHART_BAR);
+	series = chart_add_series(chart, NULL, NULL);
+	chart_series_set_categories(series, what->name, 1, (lxw_col_t)name, last, (lxw_col_t)name);
+	chart_series_set_values(series, what->name, 1, (lxw_col_t)value, last, (lxw_col_t)value);
+	chart_title_set_name(chart, table->columns[value].key);
+	chart_legend_set_position(chart, LXW_CHART_LEGEND_NONE);
+	chart_axis_set_reverse(chart->x_axis);
+	worksheet_insert_chart(sheet, 1, (lxw_col_t)table->column_count + 1, chart);
+}
+
+static double width_of(const struct sn_table *table, size_t column)
+{
+	size_t widest = strlen(table->columns[column].key);
+
+	for (size_t r = 0; r < table->row_count && r < 200; r++) {
+		const struct sn_cell *cell = sn_table_cell(table, r, column);
+
+		if (table->columns[column].kind == SN_CELL_TEXT && cell->is_known &&
+		    strlen(cell->text) > widest)
+			widest = strlen(cell->text);
+	}
+	return (double)(widest < WIDTH_MOST ? widest : WIDTH_MOST) + 2;
+}
+
+static void sheet_write(const struct book *b, const struct sn_xlsx_sheet *what)
+{
+	const struct sn_table *table = what->table;
+	lxw_worksheet *sheet = workbook_add_worksheet(b->workbook, what->name);
+	size_t rows = table->row_count < ROWS_MOST ? table->row_count : ROWS_MOST;
+	size_t quality = column_named(table, "quality");
+
+	for (size_t c = 0; c < table->column_count; c++)
+		worksheet_set_column(sheet, (lxw_col_t)c, (lxw_col_t)c, width_of(table, c), NULL);
+	worksheet_freeze_panes(sheet, 1, 0);
+	for (size_t c = 0; c < table->column_count; c++)
+		worksheet_write_string(sheet, 0, (lxw_col_t)c, table->columns[c].key, b->header);
+	for (size_t r = 0; r < rows; r++)
+		for (size_t c = 0; c < table->column_count; c++)
+			cell_write(b, sheet, (lxw_row_t)r + 1, (lxw_col_t)c, table->columns[c].kind,
+				   sn_table_cell(table, r, c));
+	if (rows)
+		worksheet_autofilter(sheet, 0, 0, (lxw_row_t)rows,
+				     (lxw_col_t)table->column_count - 1);
+	if (quality < table->column_count)
+		quality_colour(b, sheet, (lxw_col_t)quality, (lxw_row_t)rows);
+	chart_add(b, sheet, what);
+}
+
+static sn_status book_write(const char *temporary, const char *path,
+			    const struct sn_xlsx_sheet *sheets, size_t count, struct sn_error *err)
+{
+	lxw_workbook_options options = { .constant_memory = LXW_TRUE };
+	struct book b = { .workbook = workbook_new_opt(temporary, &options) };
+	lxw_error fault;
+
+	if (!b.workbook)
+		return sn_error_set(err, SN_ERR_IO, "cannot begin the workbook '%s'", path);
+	/* the same report gives the same bytes */
+	workbook_set_properties(b.workbook, &(lxw_doc_properties){ .created = 315532800 });
+	formats_make(&b);
+	for (size_t i = 0; i < count; i++)
+		sheet_write(&b, &sheets[i]);
+	errno = 0;
+	fault = workbook_close(b.workbook);
+	if (fault != LXW_NO_ERROR)
+		return errno ? sn_error_errno(err, "cannot write the workbook '%s'", path)
+			     : sn_error_set(err, SN_ERR_IO, "cannot write the workbook '%s': %s",
+					    path, lxw_strerror(fault));
+	return SN_OK;
+}
+
+sn_status sn_xlsx_write(const char *path, const struct sn_xlsx_sheet *sheets, size_t count,
+			struct sn_error *err)
+{
+	struct sn_file_writer writer;
+	sn_status status;
+
+	if (!strcmp(path, "-"))
+		return sn_error_set(err, SN_ERR_USAGE,
+				    "a workbook goes to a file; give its name with -o");
+	status = sn_file_writer_open(&writer, path, err);
+	if (status != SN_OK)
+		return status;
+	if (!writer.temporary) {
+		sn_file_writer_abandon(&writer);
+		return sn_error_set(err, SN_ERR_USAGE,
+				    "a workbook goes to a file, and '%s' is none", path);
+	}
+	status = book_write(writer.temporary, path, sheets, count, err);
+	if (status == SN_OK)
+		return sn_file_writer_commit(&writer, err);
+	sn_file_writer_abandon(&writer);
+	return status;
+}
+
+#else
+
+sn_status sn_xlsx_write(const char *path, const struct sn_xlsx_sheet *sheets, size_t count,
+			struct sn_error *err)
+{
+	(void)sheets;
+	(void)count;
+	return sn_error_set(
+		err, SN_ERR_UNSUPPORTED,
+		"cannot write '%s': this sonde was built without libxlsxwriter; install "
+		"libxlsxwriter-dev and build again, or take --format json",
+		path);
+}
+
+#endif
+
+/* ---- a report ---- */
+
+static const struct sn_column global_columns[] = {
+	{ "metric", "metric", SN_CELL_TEXT, 0 },
+	{ "value", "value", SN_CELL_REAL, 3 },
+	{ "unit", "unit", SN_CELL_TEXT, 0 },
+};
+
+static const struct sn_column provenance_columns[] = {
+	{ "key", "key", SN_CELL_TEXT, 0 },
+	{ "value", "value", SN_CELL_TEXT, 0 },
+};
+
+static void global_fill(const struct sn_report *report, struct sn_table *table)
+{
+	const struct sn_summary *s = report->summary;
+	const struct {
+		const char *metric;
+		double value;
+		const char *unit;
+	} rows[] = { { "elapsed", s->elapsed_s, "s" },
+		     { "cpu", s->cpu_s, "s" },
+		     { "user", s->user_s, "s" },
+		     { "system", s->system_s, "s" },
+		     { "sampled_cpu", s->sampled_cpu_s, "s" },
+		     { "samples", (double)s->samples, "" },
+		     { "lost", (double)s->lost, "" },
+		     { "rate", s->rate_hz, "Hz" },
+		     { "overhead_share", s->overhead_share, "" },
+		     { "loops_share", s->loops_share, "" },
+		     { "innermost_share", s->innermost_share, "" } };
+
+	sn_table_init(table, global_columns, 3);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		sn_table_add_row(table);
+		sn_table_set_text(table, 0, rows[i].metric);
+		sn_table_set_real(table, 1, rows[i].value);
+		sn_table_set_text(table, 2, rows[i].unit);
+	}
+}
+
+static void provenance_fill(const struct sn_report *report, struct sn_table *table)
+{
+	const struct sn_experiment *e = report->profile->experiment;
+	const char *const rows[][2] = { { "experiment", e->name },
+					{ "label", e->label },
+					{ "program", e->program },
+					{ "arguments", e->arguments },
+					{ "host", e->host },
+					{ "cpu_model", e->cpu_model },
+					{ "kernel", e->kernel },
+					{ "sonde", e->version },
+					{ "machine_warning", report->machine_warning } };
+
+	sn_table_init(table, provenance_columns, 2);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		sn_table_add_row(table);
+		sn_table_set_text(table, 0, rows[i][0]);
+		sn_table_set_text(table, 1, rows[i][1]);
+	}
+	for (size_t i = 0; i < report->warnings.count; i++) {
+		sn_table_add_row(table);
+		sn_table_set_text(table, 0, "warning");
+		sn_table_set_text(table, 1, report->warnings.items[i]);
+	}
+}
+
+struct names {
+	SN_VEC(char *) items;
+};
+
+/* "functions" -> "Functions" */
+static const char *sheet_name(struct names *names, const char *view)
+{
+	char *name = sn_strndup(view, 31);
+
+	name[0] = (char)toupper((unsigned char)name[0]);
+	sn_vec_push(&names->items, name);
+	return name;
+}
+
+sn_status sn_report_write_xlsx(const struct sn_report *report, const char *path,
+			       struct sn_error *err)
+{
+	SN_VEC(struct sn_xlsx_sheet) sheets = { 0 };
+	struct sn_table global, provenance;
+	struct names names = { 0 };
+	sn_status status;
+
+	global_fill(report, &global);
+	provenance_fill(report, &provenance);
+	sn_vec_push(&sheets, (struct sn_xlsx_sheet){ "Global", &global });
+	for (size_t i = 0; i < report->tables.count; i++) {
+		const struct sn_report_table *table = &report->tables.items[i];
+		struct sn_xlsx_sheet sheet = { sheet_name(&names, table->view->name),
+					       &table->table };
+
+		if (table->view->is_in_report && table->table.row_count)
+			sn_vec_push(&sheets, sheet);
+	}
+	if (report->whatif && report->whatif->experts.row_count)
+		sn_vec_push(&sheets, (struct sn_xlsx_sheet){ "Experts", &report->whatif->experts });
+	sn_vec_push(&sheets, (struct sn_xlsx_sheet){ "Provenance", &provenance });
+	status = sn_xlsx_write(path, sheets.items, sheets.count, err);
+	for (size_t i = 0; i < names.items.count; i++)
+		free(names.items.items[i]);
+	sn_vec_free(&names.items);
+	sn_vec_free(&sheets);
+	sn_table_free(&global);
+	sn_table_free(&provenance);
+	return status;
+}

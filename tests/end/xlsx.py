@@ -1,0 +1,71 @@
+"""sonde report --format xlsx: every sheet as openpyxl reads it, against the JSON of the same report."""
+import json
+import subprocess
+import sys
+
+from sonde_test import Test
+
+READER = '''
+import json, sys, openpyxl
+book = openpyxl.load_workbook(sys.argv[1])
+print(json.dumps({s.title: {"rows": [[c.value for c in r] for r in s.iter_rows()],
+                            "formulas": sum(c.data_type == "f" for r in s.iter_rows() for c in r)} for s in book}))
+'''
+t = Test()
+
+
+def reader():
+    for python in (sys.executable, '/usr/bin/python3'):
+        try:
+            if subprocess.run([python, '-c', 'import openpyxl'], capture_output=True, check=False).returncode == 0:
+                return python
+        except OSError:
+            pass
+    return None
+
+
+app = t.compile(r'''
+#include <stdlib.h>
+static volatile double sink;
+__attribute__((noinline)) void hostile(long n) { double x = 1; for (long i = 0; i < n; i++) x = x * 1.0000001 + 1e-9; sink = x; }
+int main(void) { hostile(150000000); return 0; }
+''', '-O1', output='./plain')
+app = './app'
+t.command('objcopy', '--redefine-sym', 'hostile==HYPERLINK(1)', './plain', app)
+t.run('record', '-q', '-o', 'e', app, '=1+2', '</script>')
+done = t.run('report', 'e', '--format', 'xlsx', '-o', 'e.xlsx')
+python = reader()
+if 'without libxlsxwriter' in done.stderr:
+    t.check(done.returncode == 4, 'without the library it is said', done.stderr)
+    t.done()
+t.check(done.returncode == 0 and done.stderr == '', 'a workbook is written', done.stderr)
+done = t.run('report', 'e', '--format', 'xlsx')
+t.check(done.returncode == 2 and '-o' in done.stderr, 'which needs a name', done.stderr)
+done = t.run('report', 'e', '--format', 'xlsx', '-o', '/dev/full/x')
+t.check(done.returncode == 5 and done.stderr.count('\n') == 1, 'what cannot be written is one sentence', done.stderr)
+if not python:
+    t.skip('what openpyxl reads', 'there is no openpyxl')
+    t.done()
+book = json.loads(t.command(python, '-c', READER, 'e.xlsx').stdout)
+report = json.loads(t.run('report', 'e', '--format', 'json', '-o', '-').stdout)
+t.check({'Global', 'Functions', 'Loops', 'Threads', 'Categories', 'Provenance'} <= set(book), 'its sheets', list(book))
+t.equal(sum(s['formulas'] for s in book.values()), 0, 'no cell is a formula')
+for name in ('functions', 'loops', 'threads', 'categories'):
+    rows = book[name.capitalize()]['rows']
+    keys, wanted = rows[0], report[name]['rows']
+    t.check(set(wanted[0]) <= set(keys), f'{name}: headers are keys', keys)
+    bad = []
+    first = next(k for k in ('loop', 'function', 'name', 'thread', 'category') if k in keys and k in wanted[0])
+    by_first = {}
+    for row in rows[1:]:
+        by_first.setdefault(row[keys.index(first)], []).append(row)
+    for w in wanted:
+        found = [r for r in by_first.get(w[first], []) if all(
+            r[keys.index(k)] == v or v in (None, '') and r[keys.index(k)] in (None, '') or
+            isinstance(v, float) and r[keys.index(k)] is not None and abs(r[keys.index(k)] - v) <= 1e-12 * abs(v)
+            for k, v in w.items())]
+        bad += [] if found else [w]
+    t.equal(bad, [], f'{name}: every row is that of the JSON')
+t.check(any('=HYPERLINK' in str(r[0]) for r in book['Functions']['rows']), 'a hostile name stays text')
+t.check(['arguments', report['summary']['arguments']] in book['Provenance']['rows'], 'provenance', book['Provenance'])
+t.done()
