@@ -1,6 +1,7 @@
 /* Campaign folders: made, found, opened, locked; experiments added to them by hand. */
 #include "campaign/campaign.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
@@ -347,6 +348,7 @@ void sn_campaign_series(const struct sn_campaign *c, const char **out)
 							       number + 1);
 			sn_vec_push(&names, name);
 		}
+		assert(names.items && number < names.count);
 		out[i] = names.items[number];
 		sn_text_free(&key);
 	}
@@ -379,6 +381,7 @@ void sn_campaign_builds(const struct sn_campaign_plan *plan, uint32_t *out)
 		number = sn_intern(&keys, key.chars, key.length);
 		if (number == first.count)
 			sn_vec_push(&first, c);
+		assert(first.items && number < first.count);
 		out[c] = first.items[number];
 		sn_text_free(&key);
 	}

@@ -78,6 +78,7 @@ static void cell_write(const struct book *b, lxw_worksheet *sheet, lxw_row_t row
 		return;
 	switch (kind) {
 	case SN_CELL_TEXT:
+	case SN_CELL_JSON:
 		text_write(sheet, row, column, cell->text);
 		break;
 	case SN_CELL_INT:
