@@ -137,6 +137,9 @@ def known_program():
     is_sound(io, 'known')
     text = t.run('show', 'io', 'known.1').stdout
     t.check('known.data' in text and 'small_writes (' in text, 'known: the text names file and function', text)
+    findings = [f for f in t.show('summary', 'known.1')['findings'] if f['kind'] == 'io_wait']
+    t.check(findings and ' calls of ' in findings[0]['sentence'] and 'calls of input and output' in findings[0]['sentence'],
+            'known: the first screen has the operation with most time', findings)
     t.run('record', '-q', '-o', 'none', program)
     shown = t.run('show', 'io', 'none')
     t.check('--io' in shown.stderr, 'without a trace the view says how to make one', shown.stderr)

@@ -1,6 +1,7 @@
 """The trace of locks: counts equal those of programs that count for themselves, waits are shared out among who held
 what was waited for, and deadlocks are found whether or not they happened."""
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -139,6 +140,9 @@ def planted_convoy():
     t.equal(sum(row['acquisitions'] for row in barrier), 160, 'convoy: barriers are counted, too')
     joins = [row for row in t.show('locks', 'convoy.1', '--all')['rows'] if row['kind'] == 'join']
     t.equal(sum(row['acquisitions'] for row in joins), 2, 'convoy: so are joins')
+    lock = [f for f in t.show('summary', 'convoy.1')['findings'] if ' for shared: ' in f['sentence']]
+    t.check(len(lock) == 1 and re.search(r'want_it \(.*\) waits while hold_long \(.*\) has it$', lock[0]['sentence']) and
+            'Hold shared for less in hold_long' in lock[0]['remedy'], 'convoy: the first screen names who waits and who holds', lock)
 
 
 ORDERS = '''
@@ -217,6 +221,9 @@ def deadlocks():
     rows = t.show('deadlocks', 'overlap')['rows']
     t.equal(sorted(row['object'] for row in rows), ['first', 'second'], 'orders: each lock is in the circle')
     t.equal(len({row['thread'] for row in rows}), 2, 'orders: by two threads')
+    for how, is_told in (('overlap', True), ('apart', False)):
+        t.equal('opposite orders' in t.run('show', 'summary', how).stdout, is_told,
+                f'orders, {how}: the summary warns of what may deadlock')
     for name, number in (('SIGTERM', signal.SIGTERM), ('SIGKILL', signal.SIGKILL)):
         started = subprocess.Popen([t.sonde, 'record', '-q', '--sync', '-o', name, program, 'hang'], stdout=subprocess.PIPE,
                                    text=True, cwd=t.folder)
@@ -238,6 +245,10 @@ def deadlocks():
         rows = [row for row in t.show('deadlocks', name)['rows'] if row['hung']]
         t.equal(sorted((row['object'], row['cycle']) for row in rows), [('first', 1), ('second', 1)],
                 f'{name}: the deadlock is found')
+        verdict = t.show('summary', name)['verdict']
+        t.check(verdict['kind'] == 'lock_wait' and verdict['confidence'] == 'high' and
+                re.search('^Deadlock: .* wants (first|second), .* wants (first|second)$', verdict['sentence']),
+                f'{name}: it is the verdict', verdict)
 
 
 BAD_DAYS = '''

@@ -425,5 +425,7 @@ void sn_evidence_find(struct sn_summary *s, const struct sn_machine *machine,
 	cpu_time_sort(s, machine, out);
 	worker_find(s->profile, out);
 	sn_evidence_find_mpi(s, out);
+	sn_evidence_find_locks(s, out);
+	sn_evidence_find_io(s, out);
 	sn_evidence_find_time(s, out);
 }

@@ -9,5 +9,9 @@
 void sn_evidence_find_time(struct sn_summary *summary, struct sn_evidence *out);
 /** summary/mpi.c: waiting for other ranks, where MPI was traced. */
 void sn_evidence_find_mpi(struct sn_summary *summary, struct sn_evidence *out);
+/** summary/traced.c: whom waiters wait for, where locks were traced. */
+void sn_evidence_find_locks(struct sn_summary *summary, struct sn_evidence *out);
+/** summary/traced.c: what most of the time of input and output went to, where it was traced. */
+void sn_evidence_find_io(struct sn_summary *summary, struct sn_evidence *out);
 
 #endif

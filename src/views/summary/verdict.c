@@ -167,7 +167,9 @@ static void tell_pauses(struct causes *causes, const struct sn_evidence *e)
 	double io = sn_known(e->pauses_s[SN_PAUSE_IO]), poll = sn_known(e->pauses_s[SN_PAUSE_POLL]),
 	       lock = sn_known(e->pauses_s[SN_PAUSE_LOCK]);
 
-	if (lock < waited_least * sn_known(e->lock_cpu_s)) { /* free locks: nobody waits */
+	if (e->deadlock_words) { /* all that follows is its doing */
+		tell(causes, SN_CAUSE_DEADLOCK, fmax(e->deadlock_s, lock), NULL);
+	} else if (lock < waited_least * sn_known(e->lock_cpu_s)) { /* free locks: nobody waits */
 		tell(causes, SN_CAUSE_LOCK_CALLS, e->lock_cpu_s, NULL);
 		tell_pause(causes, SN_CAUSE_LOCK, SN_PAUSE_LOCK, SN_PAUSE_LOCK, 0);
 	} else {
@@ -194,6 +196,8 @@ static int causes_compare(const void *left, const void *right)
 {
 	const struct sn_cause *x = left, *y = right;
 
+	if ((x->id == SN_CAUSE_DEADLOCK) != (y->id == SN_CAUSE_DEADLOCK))
+		return x->id == SN_CAUSE_DEADLOCK ? -1 : 1; /* the program does not go on */
 	if (x->seconds != y->seconds)
 		return x->seconds > y->seconds ? -1 : 1;
 	if (sn_causes[x->id].competes !=
@@ -212,6 +216,8 @@ static const struct sn_cause *first_of(const struct causes *causes, size_t from)
 
 static bool is_too_short(const struct sn_evidence *e, const struct sn_cause *first)
 {
+	if (first && first->id == SN_CAUSE_DEADLOCK)
+		return false;
 	if (!first || sn_known(e->threads_s) < short_s)
 		return e->samples < SAMPLES_GOOD;
 	return sn_causes[first->id].is_of_samples && e->samples < SAMPLES_LEAST;
@@ -223,7 +229,7 @@ static enum sn_trust verdict_confidence(const struct sn_evidence *e, const struc
 {
 	enum sn_trust confidence = first->confidence;
 
-	if (confidence != SN_TRUST_LOW &&
+	if (first->id != SN_CAUSE_DEADLOCK && confidence != SN_TRUST_LOW &&
 	    ((second && second->seconds >= rival_least * first->seconds) ||
 	     (e->is_cut && sn_causes[first->id].is_of_samples) ||
 	     e->overhead_share > overhead_most))

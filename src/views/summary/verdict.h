@@ -107,6 +107,11 @@ struct sn_evidence {
 	bool is_mpi_traced;
 	double mpi_wait_s;
 	const char *mpi_words, *mpi_remedy;
+	/* locks and I/O, where they were traced: most of the waiting and what to do (NULL: none) */
+	const char *lock_words, *lock_remedy, *deadlock_words;
+	double deadlock_s;  /* waited for the locks of the deadlock */
+	double io_traced_s; /* in calls of input and output */
+	const char *io_words, *io_remedy;
 	double busiest_ratio; /* the busiest thread's CPU time over the mean; 0: one */
 	const char *worker;   /* the program of most CPU time, if it is no first one */
 	double worker_s;

@@ -352,6 +352,9 @@ static void io_sentence(const struct sn_evidence *e, const struct sn_cause *caus
 		add_io_part(e, out->length > before ? ", " : "I/O: ", SN_PAUSE_IO, out);
 	if (e->pauses_s[SN_PAUSE_POLL] >= SN_FINDING_LEAST * e->threads_s)
 		add_io_part(e, out->length > before ? ", " : "Events: ", SN_PAUSE_POLL, out);
+	if (e->io_words)
+		sn_text_addf(out, "; of %.3g s in calls of input and output %s", e->io_traced_s,
+			     e->io_words);
 }
 
 static void io_remedy(const struct sn_evidence *e, const struct sn_cause *cause,
@@ -361,6 +364,10 @@ static void io_remedy(const struct sn_evidence *e, const struct sn_cause *cause,
 	       polling = sn_known(e->pauses_s[SN_PAUSE_POLL]);
 
 	(void)cause;
+	if (e->io_remedy) {
+		sn_text_add(out, e->io_remedy);
+		return;
+	}
 	sn_text_add(out, polling > waiting && polling > e->io_cpu_s
 				 ? "It is idle until something comes: give it more load, or look "
 				   "at who sends it"
@@ -387,11 +394,39 @@ static void sleep_remedy(const struct sn_evidence *e, const struct sn_cause *cau
 	sn_text_add(out, "The program asks for it: wait for the event instead of a time");
 }
 
-static void lock_remedy(const struct sn_evidence *e, const struct sn_cause *cause,
-			struct sn_text *out)
+static void deadlock_headline(const struct sn_evidence *e, const struct sn_cause *cause,
+			      struct sn_text *out)
+{
+	(void)cause;
+	sn_text_add(out, e->deadlock_words);
+}
+
+static void deadlock_remedy(const struct sn_evidence *e, const struct sn_cause *cause,
+			    struct sn_text *out)
 {
 	(void)e;
 	(void)cause;
+	sn_text_add(out, "Take these locks in one order everywhere (sonde show deadlocks)");
+}
+
+static void lock_headline(const struct sn_evidence *e, const struct sn_cause *cause,
+			  struct sn_text *out)
+{
+	if (e->lock_words)
+		sn_text_addf(out, "%s: %.1f %% of %s, %s", sn_causes[cause->id].words,
+			     percent_of_time(e, cause->seconds), whose_time(e), e->lock_words);
+	else
+		pause_headline(e, cause, out);
+}
+
+static void lock_remedy(const struct sn_evidence *e, const struct sn_cause *cause,
+			struct sn_text *out)
+{
+	(void)cause;
+	if (e->lock_remedy) {
+		sn_text_add(out, e->lock_remedy);
+		return;
+	}
 	sn_text_add(out, "Hold the lock for less, split it, or give each thread data of its own");
 }
 
@@ -662,7 +697,9 @@ const struct sn_cause_words sn_causes[SN_CAUSES] = {
 			    jobs_remedy, NULL },
 	[SN_CAUSE_QUEUE] = { SN_VERDICT_WAITING_FOR_CPU, false, false, queue_sentence,
 			     queue_sentence, jobs_remedy, NULL },
-	[SN_CAUSE_LOCK] = { SN_VERDICT_LOCK_WAIT, true, false, pause_headline, pause_headline,
+	[SN_CAUSE_DEADLOCK] = { SN_VERDICT_LOCK_WAIT, true, false, deadlock_headline,
+				deadlock_headline, deadlock_remedy, NULL },
+	[SN_CAUSE_LOCK] = { SN_VERDICT_LOCK_WAIT, true, false, lock_headline, lock_headline,
 			    lock_remedy, "Waiting for locks" },
 	[SN_CAUSE_LOCK_CALLS] = { SN_VERDICT_COMPUTE_FLAT, true, true, lock_calls_headline,
 				  lock_calls_headline, lock_calls_remedy, NULL },

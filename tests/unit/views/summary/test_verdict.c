@@ -491,6 +491,43 @@ TEST(confidence_falls_with_few_samples_and_near_rivals)
 	CHECK_INT(answer.confidence, SN_TRUST_HIGH);
 }
 
+TEST(a_deadlock_is_the_verdict_however_short_it_was)
+{
+	struct sn_evidence e = run_of(1);
+
+	e.cpu_s = e.compute_s = 9;
+	e.deadlock_words = "Deadlock: a, b";
+	e.deadlock_s = 0.5;
+	e.samples = 3;
+	e.overhead_share = 0.5;
+	decide(&e);
+	check(SN_VERDICT_LOCK_WAIT, "Deadlock: a, b");
+	CHECK_INT(answer.confidence, SN_TRUST_HIGH);
+	CHECK_STRING(answer.findings[0].sentence, "Deadlock: a, b");
+	CHECK_INT(answer.findings[1].kind, SN_VERDICT_COMPUTE_FLAT);
+}
+
+TEST(traced_locks_and_files_are_named)
+{
+	struct sn_evidence e = run_of(2);
+
+	e.cpu_s = e.io_cpu_s = 10;
+	e.pauses_s[SN_PAUSE_LOCK] = 9;
+	e.lock_words = "80 % of it for m: f waits";
+	e.lock_remedy = "Hold m for less";
+	e.io_traced_s = 8;
+	e.io_words = "70 % are in 9 calls of write on x";
+	e.io_remedy = "Move more";
+	decide(&e);
+	tap_check(strstr(finding(SN_VERDICT_LOCK_WAIT)->sentence, "80 % of it for m: f waits") !=
+			  NULL,
+		  __FILE__, __LINE__, finding(SN_VERDICT_LOCK_WAIT)->sentence);
+	CHECK_STRING(finding(SN_VERDICT_LOCK_WAIT)->remedy, "Hold m for less");
+	tap_check(strstr(finding(SN_VERDICT_IO_WAIT)->sentence, "of 8 s in calls") != NULL,
+		  __FILE__, __LINE__, finding(SN_VERDICT_IO_WAIT)->sentence);
+	CHECK_STRING(finding(SN_VERDICT_IO_WAIT)->remedy, "Move more");
+}
+
 TEST(every_kind_has_a_name_a_view_and_a_command)
 {
 	for (int k = 0; k < SN_VERDICT_KINDS; k++) {
