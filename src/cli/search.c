@@ -25,6 +25,7 @@ struct asked {
 	/* of a program that is run */
 	bool is_online;
 	long long restarts, steps;
+	enum sn_suspend suspend;
 	double max_time_s;
 	wordexp_t launch; /* we_wordc 0: none */
 	char **words;	  /* the launcher's, then the program's */
@@ -52,7 +53,8 @@ static sn_status operands_check(const struct sn_args *args, const struct asked *
 {
 	static const char *const recorded[] = { "experiment", "time",	"thread",
 						"process",    "module", "function" };
-	static const char *const running[] = { "launch", "restarts", "max-time", "output" };
+	static const char *const running[] = { "launch", "restarts", "max-time",
+					       "output", "phase",    "suspend" };
 
 	if (!asked->is_online && args->operand_count > 1)
 		return sn_error_set(
@@ -109,6 +111,13 @@ static sn_status launch_read(const struct sn_args *args, struct asked *out, stru
 	return SN_OK;
 }
 
+static enum sn_suspend suspend_of(const char *word)
+{
+	return !word || !strcmp(word, "brief") ? SN_SUSPEND_BRIEF
+	       : !strcmp(word, "always")       ? SN_SUSPEND_ALWAYS
+					       : SN_SUSPEND_NEVER;
+}
+
 static void asked_free(struct asked *asked)
 {
 	if (asked->launch.we_wordc)
@@ -130,6 +139,7 @@ static sn_status asked_read(const struct sn_args *args, struct asked *out, struc
 		status = sn_args_real(args, "max-time", 0, &out->max_time_s, err);
 	if (status == SN_OK && !(out->max_time_s >= 0))
 		status = sn_error_set(err, SN_ERR_USAGE, "--max-time is not negative");
+	out->suspend = suspend_of(sn_args_value(args, "suspend"));
 	out->options.strategy = sn_args_value(args, "strategy");
 	out->options.start = sn_args_value(args, "start");
 	out->options.steps_most = (uint32_t)out->steps;
@@ -222,10 +232,14 @@ static sn_status program_search(const struct sn_args *args, const struct asked *
 			    .output = sn_args_value(args, "output"),
 			    .clock = "hi",
 			    .rate_hz = 1000,
+			    .packets_s = 1,
 			    .follow = "all" },
 		.analysis = { .arch = sn_args_value(args, "arch") },
 		.library = library,
 		.search = asked->options,
+		.phase = sn_args_value(args, "phase"),
+		.program = args->operands[0],
+		.suspend = asked->suspend,
 		.restarts = (uint32_t)asked->restarts,
 		.max_time_s = asked->max_time_s,
 		.output_fd = is_document ? STDERR_FILENO : STDOUT_FILENO,
@@ -245,7 +259,7 @@ static sn_status program_search(const struct sn_args *args, const struct asked *
 			fputc('\n', stderr);
 		result_print(online.search, asked->format, is_document ? stdout : stderr);
 		*reached = reaches(online.search, asked->check);
-	} else if (!online.analysis && online.exit_code >= SN_EXIT_NOT_MEASURED) {
+	} else if (!online.has_run && online.exit_code >= SN_EXIT_NOT_MEASURED) {
 		*code = online.exit_code; /* it did not run */
 	}
 	sn_online_free(&online);
@@ -291,6 +305,13 @@ static const struct sn_option search_options[] = {
 	{ "check", 0, "SHARE", "exit with 1 if a severity reaches this", NULL },
 	{ "format", 'f', "FORMAT", "how to print: text, json or xml", "text|json|xml" },
 	{ "launch", 0, "COMMAND", "start the program by this, such as 'mpirun -n 4'", NULL },
+	{ "phase", 0, "PHASE",
+	  "what the program does again and again: a heartbeat's name, a function, or FILE:LINE",
+	  NULL },
+	{ "suspend", 0, "WHEN",
+	  "stop the program at the end of what a step measures: brief (50 ms, the default), always "
+	  "(until the next step is known) or never",
+	  "brief|always|never" },
 	{ "restarts", 0, "N", "start the program N times more at most (6 unless said)", NULL },
 	{ "steps", 0, "N", "end the search after N steps", NULL },
 	{ "max-time", 0, "SECONDS", "no further start of the program after so long", NULL },

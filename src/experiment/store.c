@@ -319,6 +319,9 @@ static const char *const our_names[] = {
 	"launch-key",	       /* sn_store_create */
 	"launch.*.json",       /* sn_launch_write */
 	"*.data",	       /* record, import */
+	"*.monitor",	       /* the runtime, under an agent */
+	"*.agent",	       /* search's agent */
+	"search.spool",	       /* search's agent: the executions that its steps measured */
 	"*.live",	       /* the runtime, and record for what it measures from outside */
 	"libsonde-runtime.so", /* record's link beside live files */
 	"causal.tsv",	       /* causal */

@@ -47,10 +47,9 @@ const struct sn_machine_choice *sn_analysis_machine(struct sn_analysis *analysis
 	return analysis->machine;
 }
 
-/* Analyses an experiment in memory, which the analysis takes on success. */
-static sn_status analysis_of(struct sn_experiment *experiment,
-			     const struct sn_analysis_options *options, struct sn_analysis **out,
-			     struct sn_error *err)
+sn_status sn_analysis_of(struct sn_experiment *experiment,
+			 const struct sn_analysis_options *options, struct sn_analysis **out,
+			 struct sn_error *err)
 {
 	struct sn_analysis *analysis = sn_alloc_zeroed(1, sizeof(*analysis));
 	sn_status status;
@@ -88,7 +87,7 @@ sn_status sn_analysis_open(const char *name, const struct sn_analysis_options *o
 	sn_progress_begin(&progress, "reading the experiment", 0);
 	status = sn_experiment_open(name, &experiment, err);
 	if (status == SN_OK)
-		status = analysis_of(experiment, options, out, err);
+		status = sn_analysis_of(experiment, options, out, err);
 	sn_progress_end(&progress);
 	if (status != SN_OK)
 		sn_experiment_free(experiment);

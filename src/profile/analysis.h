@@ -27,6 +27,10 @@ struct sn_analysis_options {
 /** Opens and analyses the experiment of this name (sn_experiment_open). `options` may be NULL. */
 sn_status sn_analysis_open(const char *name, const struct sn_analysis_options *options,
 			   struct sn_analysis **out, struct sn_error *err);
+/** Analyses an experiment in memory, which the analysis takes on success. */
+sn_status sn_analysis_of(struct sn_experiment *experiment,
+			 const struct sn_analysis_options *options, struct sn_analysis **out,
+			 struct sn_error *err);
 /** The machine that loops are estimated for. It is chosen at the first call and stays the same. If
  * the options named an unknown machine, the analysis was refused when it was made. */
 const struct sn_machine_choice *sn_analysis_machine(struct sn_analysis *analysis);

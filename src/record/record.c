@@ -28,6 +28,7 @@
 #include "record/drain.h"
 #include "record/feeder.h"
 #include "record/launch_key.h"
+#include "record/monitored.h"
 #include "record/live_folder.h"
 #include "record/neighbours.h"
 #include "record/outside.h"
@@ -75,20 +76,6 @@ static void warn(struct recording *r, const char *sentence)
 }
 
 /* ---- facts ---- */
-
-static void environment_keep(struct sn_launch *launch)
-{
-	for (char **e = environ; *e; e++) {
-		const char *equals = strchr(*e, '=');
-		struct sn_launch_variable variable;
-
-		if (!equals)
-			continue;
-		variable.name = sn_arena_strndup(&launch->arena, *e, (size_t)(equals - *e));
-		variable.value = sn_name_is_secret(*e, (size_t)(equals - *e)) ? "***" : equals + 1;
-		sn_vec_push(&launch->environment, variable);
-	}
-}
 
 static char *command_line(struct sn_arena *arena, char *const *words, bool is_title)
 {
@@ -139,14 +126,15 @@ static void facts_take(struct recording *r)
 	l->pid = getpid();
 	l->rank = r->result->rank;
 	/* a running process that --pid names was not there to be measured before anyway */
-	l->is_windowed = r->options->delay_s > 0 || r->options->starts_paused ||
+	l->is_windowed = r->options->is_monitored || r->options->delay_s > 0 ||
+			 r->options->starts_paused ||
 			 (r->options->duration_s > 0 && !r->options->pid);
 	l->target_pid = l->exit_status = -1;
 	l->elapsed_ns = l->tree_user_ns = l->tree_system_ns = -1;
 	l->others_share = -1;
 	l->started_monotonic_ns = sn_clock_ns(CLOCK_MONOTONIC);
 	l->started_realtime_ns = sn_clock_ns(CLOCK_REALTIME);
-	environment_keep(l);
+	sn_redact_environment(l);
 }
 
 /* ---- where things lie ---- */
@@ -457,6 +445,8 @@ static bool round_go(struct recording *r)
 	if (r->outside)
 		is_alive = sn_outside_drain(r->outside);
 	sn_feeder_feed(&r->feeder);
+	if (r->options->round)
+		r->options->round(r->options->context);
 	limits_look(r);
 	return is_alive;
 }
@@ -546,6 +536,14 @@ static void space_warn(struct recording *r)
 
 /* ---- all of it ---- */
 
+static void live_files_remove(struct recording *r)
+{
+	sn_plans_remove(r->options, r->live.path.chars);
+	sn_steer_close(r->options->steer);
+	sn_monitored_remove(r->options, r->live.path.chars);
+	sn_live_folder_remove(&r->live);
+}
+
 static sn_status gather(struct recording *r, struct sn_error *err)
 {
 	struct sn_text path = { 0 };
@@ -558,9 +556,7 @@ static sn_status gather(struct recording *r, struct sn_error *err)
 		return status;
 	if (r->library.chars && sn_starts_with(r->library.chars, r->live.path.chars))
 		unlink(r->library.chars);
-	sn_plans_remove(r->options, r->live.path.chars);
-	sn_steer_close(r->options->steer);
-	sn_live_folder_remove(&r->live);
+	live_files_remove(r);
 	r->launch.live_folder = NULL;
 	return SN_OK;
 }
@@ -587,6 +583,8 @@ static sn_status refuse_if_not_measurable(struct recording *r, struct sn_error *
 					    "cannot hold up the threads of '%s': it is linked "
 					    "statically, so that nothing of sonde can be in it",
 					    r->target.path);
+		if (r->options->is_monitored)
+			return sn_monitored_refuse(r->target.path, err);
 		r->is_outside = true;
 		break;
 	case SN_TARGET_DYNAMIC:
@@ -628,11 +626,8 @@ static sn_status prepare(struct recording *r, struct sn_error *err)
 
 static void forget(struct recording *r)
 {
-	if (r->live.path.chars) {
-		sn_plans_remove(r->options, r->live.path.chars);
-		sn_steer_close(r->options->steer);
-		sn_live_folder_remove(&r->live);
-	}
+	if (r->live.path.chars)
+		live_files_remove(r);
 	if (r->result->experiment_path.chars && !r->result->is_joined)
 		sn_store_remove(r->result->experiment_path.chars, NULL);
 }
@@ -758,6 +753,9 @@ sn_status sn_record_run(const struct sn_record_options *options, struct sn_recor
 	if (status == SN_OK)
 		status = sn_launch_write(&r.launch, result->experiment_path.chars, err);
 	if (status == SN_OK) {
+		if (options->prepared)
+			options->prepared(options->context, r.live.path.chars,
+					  result->experiment_path.chars);
 		signals_take(&r);
 		status = options->pid ? attach(&r, err) : target_start(&r, err);
 		if (status != SN_OK)

@@ -50,6 +50,13 @@ struct sn_record_options {
 	/* loops of these modules run as copies that count themselves */
 	const struct sn_record_plan *plans;
 	size_t plan_count;
+	/* an agent says when the sources are on (wire/monitor.h) */
+	bool is_monitored;
+	/* called when the live folder is there and before the target starts; NULL: nothing to do */
+	void (*prepared)(void *context, const char *live_folder, const char *experiment_path);
+	void (*round)(
+		void *context);	  /* called every few milliseconds while the target runs, or NULL */
+	void *context;		  /* of both */
 	bool is_first_of_several; /* a pass that a later one needs: not named by -o */
 	struct sn_steer *steer;	  /* threads are held up as this says; NULL: not */
 	/* a run of which nothing is kept: its folder, which the caller removes; NULL: an experiment */

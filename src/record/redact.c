@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 #include "wire/data.h"
 
@@ -107,4 +108,18 @@ void sn_redact_data(uint8_t *bytes, size_t length)
 
 	for (uint32_t i = 0; sn_data_chunk_offset(i + 1) <= length; i++)
 		chunk_redact(bytes + sn_data_chunk_offset(i), &previous);
+}
+
+void sn_redact_environment(struct sn_launch *launch)
+{
+	for (char **e = environ; *e; e++) {
+		const char *equals = strchr(*e, '=');
+		struct sn_launch_variable variable;
+
+		if (!equals)
+			continue;
+		variable.name = sn_arena_strndup(&launch->arena, *e, (size_t)(equals - *e));
+		variable.value = sn_name_is_secret(*e, (size_t)(equals - *e)) ? "***" : equals + 1;
+		sn_vec_push(&launch->environment, variable);
+	}
 }

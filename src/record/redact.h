@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "experiment/launch.h"
+
 /** Whether a variable's (or an option's) name says that its value is a secret: it holds PASSWORD,
  *  PASSWD, PASSPHRASE, SECRET, TOKEN, CREDENTIAL, COOKIE, API_KEY, ACCESS_KEY, PRIVATE_KEY, AUTH or
  *  SESSION, in either case. */
@@ -26,5 +28,7 @@ bool sn_process_title(char *bytes, size_t length);
 
 /** Masks the argument records of a data file in memory (wire/data.h). */
 void sn_redact_data(uint8_t *bytes, size_t length);
+/** Adds our own environment to the launch, secrets masked. */
+void sn_redact_environment(struct sn_launch *launch);
 
 #endif

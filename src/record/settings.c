@@ -18,8 +18,10 @@ void sn_settings_text(const struct sn_record_options *o, const char *folder, uin
 	if (later_ns)
 		sn_text_addf(text, "later=%llu;burst=%d;", (unsigned long long)later_ns, BURST_NS);
 	sn_text_addf(text, "packets=%lld;", (long long)(o->packets_s * 1e9));
-	if (o->delay_s > 0 || o->starts_paused)
+	if (o->delay_s > 0 || o->starts_paused || o->is_monitored)
 		sn_text_add(text, "paused=1;");
+	if (o->is_monitored)
+		sn_text_add(text, "monitor=1;");
 	if (o->heap)
 		sn_text_addf(text, "heap=%d;", SN_HEAP_TRACE);
 	if (o->mpi)

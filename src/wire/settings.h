@@ -60,6 +60,7 @@ struct sn_settings {
 	uint32_t io;		  /* io=1: calls of input and output are traced */
 	uint32_t has_plans;	  /* plans=1: dir has plans of copied loops (wire/plan.h) */
 	uint32_t is_causal;	  /* causal=1: dir has a control page (wire/causal.h) */
+	uint32_t is_monitored; /* monitor=1: an agent says when sources are on (wire/monitor.h) */
 	uint32_t every;	 /* every=: one in so many instances is timed; 0: found while running */
 	uint32_t budget; /* budget=: percent of CPU time that variants of loops may take */
 	enum sn_follow follow;		       /* follow=all|fork|exec|none|regex */
@@ -181,6 +182,8 @@ static inline int sn_settings_parse(const char *text, struct sn_settings *settin
 			settings->sync_min_ns = number;
 		else if (sn_settings_key_is(text, "io"))
 			settings->io = number != 0;
+		else if (sn_settings_key_is(text, "monitor"))
+			settings->is_monitored = number != 0;
 		else if (sn_settings_key_is(text, "plans"))
 			settings->has_plans = number != 0;
 		else if (sn_settings_key_is(text, "causal"))

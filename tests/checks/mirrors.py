@@ -13,7 +13,6 @@ WITHOUT_TESTS = {
     'pandore/profiler': 'tests/end/pandore.py compares its tables with what the program counted',
     'report/json': 'writes the model, which has its tests; tests/end/report_contents.py reads it back',
     'report/text': 'writes the model, which has its tests; tests/end/report_contents.py reads it back',
-    'search/online': 'runs programs and searches them; tests/end/search_online.py does so',
     'search/strategies': 'shared objects of their own; tests/end/search.py searches with each',
 }
 # What runs inside the target has no unit tests: tests/hostile and tests/end run it in programs.

@@ -12,7 +12,7 @@
 /* in sigev_value: tells our timers from the target's */
 #define SN_TIMER_COOKIE 0x736f6e6465000000ULL
 /* OUTSIDE: opened by another thread, for one that began before us */
-enum { SN_TIMER_SAMPLE = 1, SN_TIMER_TICK = 2, SN_TIMER_OUTSIDE = 4 };
+enum { SN_TIMER_SAMPLE = 1, SN_TIMER_TICK = 2, SN_TIMER_BELL = 3, SN_TIMER_OUTSIDE = 4 };
 enum {
 	SN_TICK_NS = 4000000, /* period of the timers that look for system time */
 };
@@ -43,6 +43,7 @@ struct sn_clock {
 	uint8_t is_first_period, has_sample_timer, has_tick_timer;
 	uint8_t has_had_event;	   /* the kernel keeps what it set up for it: each switch costs */
 	uint8_t has_left_perf;	   /* for a timer, because it switched too often */
+	_Atomic(void *) bell;	   /* page of the event by which another thread calls it in */
 	struct sn_event events[2]; /* of different periods: no program is in step with both */
 	uint32_t samples_until_draw, draws;
 	int32_t sample_timer, tick_timer;
@@ -85,6 +86,10 @@ static inline struct sn_clock *sn_clock_of(const struct sn_thread *thread)
 /** Opens the thread's events; nothing happens if they are open. False: none could be opened. */
 bool sn_events_start(struct sn_thread *self);
 void sn_events_stop(struct sn_thread *self);
+/** Another thread's: it gets a signal of kind SN_TIMER_BELL as soon as it has computed for a moment. */
+void sn_events_call_in(struct sn_thread *thread);
+/** That signal has come. */
+void sn_events_bell(struct sn_thread *self);
 /** Goes on with the usual periods, after the first, random one. */
 void sn_events_next(struct sn_thread *self);
 /** To be called after each sample of the thread's events. Now and then it gives one of them a new

@@ -57,6 +57,26 @@ static void account_for_fork(struct sn_thread *self, const void *function)
 	sn_leave(self);
 }
 
+/* A monitor has the sources off: what is used until they are on belongs to nobody. */
+static bool is_held(struct sn_thread *thread)
+{
+	if (!sn_config.settings.is_monitored || !sn_is_paused())
+		return false;
+	sn_clock_of(thread)->was_paused = 1;
+	return true;
+}
+
+static bool resume(struct sn_thread *thread)
+{
+	return is_held(thread) || sn_events_start(thread);
+}
+
+static void pause_thread(struct sn_thread *thread)
+{
+	is_held(thread);
+	sn_events_stop(thread);
+}
+
 struct sn_collector sn_clock_collector = {
 	.name = "clock",
 	.thread_bytes = sizeof(struct sn_clock),
@@ -64,8 +84,9 @@ struct sn_collector sn_clock_collector = {
 	.fork = account_for_fork,
 	.seal = sn_sample_before_seal,
 	.thread_begin = begin_thread,
-	.resume = sn_events_start,
-	.pause = sn_events_stop,
+	.resume = resume,
+	.call_in = sn_events_call_in,
+	.pause = pause_thread,
 	.account = account,
 	.cost = sn_events_count_switches,
 	.before_call = sn_clock_before_call,

@@ -177,6 +177,41 @@ static bool open_perf(struct sn_thread *self, struct sn_event *event, uint64_t p
 	return true;
 }
 
+/* User mode only, so that no call that blocks is ever interrupted, as where threads are adopted. */
+void sn_events_call_in(struct sn_thread *thread)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.size = sizeof attr,
+		.config = PERF_COUNT_SW_TASK_CLOCK,
+		.sample_period = PERIOD_LEAST_NS,
+		.disabled = 1,
+		.exclude_kernel = 1,
+		.exclude_hv = 1,
+		.sigtrap = 1,
+		.remove_on_exec = 1,
+		.sig_data = SN_TIMER_COOKIE | SN_TIMER_BELL | SN_TIMER_OUTSIDE,
+	};
+	long fd, page;
+
+	if (!sn_config.settings.period_ns || sn_state->is_sealed || sn_config.is_traced)
+		return;
+	fd = SYS(perf_event_open, &attr, thread->tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
+	if (fd < 0)
+		return;
+	page = SYS(mmap, NULL, 4096, PROT_READ, MAP_SHARED, fd, 0);
+	if (!(page < 0 && page > -4096)) {
+		unmap_page(atomic_exchange(&sn_clock_of(thread)->bell, (void *)page));
+		SYS(ioctl, fd, PERF_EVENT_IOC_ENABLE, 0);
+	}
+	SYS(close, fd);
+}
+
+void sn_events_bell(struct sn_thread *self)
+{
+	unmap_page(atomic_exchange(&sn_clock_of(self)->bell, NULL));
+}
+
 /* In this order: a signal that comes between finds no event. */
 static void close_event(struct sn_event *event)
 {
@@ -518,4 +553,5 @@ void sn_events_stop(struct sn_thread *self)
 	if (clock->has_sample_timer)
 		SYS(timer_delete, clock->sample_timer);
 	clock->has_tick_timer = clock->has_sample_timer = 0;
+	sn_events_bell(self);
 }

@@ -328,12 +328,14 @@ static void count_cost(struct sn_thread *self, int64_t begin_ns)
 }
 
 /* What is used while sampling is paused belongs to nobody. */
-static bool is_left_out(struct sn_thread *self, int64_t now_ns)
+static bool is_left_out(struct sn_thread *self, int64_t now_ns, bool is_by_trap)
 {
 	struct sn_clock *clock = sn_clock_of(self);
 
 	if (sn_is_paused()) {
 		clock->was_paused = 1;
+		if (sn_config.settings.is_monitored && is_by_trap)
+			sn_events_stop(self); /* another thread calls it in again */
 		return true;
 	}
 	if (clock->was_paused) {
@@ -348,9 +350,10 @@ static bool is_left_out(struct sn_thread *self, int64_t now_ns)
 
 struct delivery {
 	struct sn_thread *self;
-	uint64_t kind; /* 0: a perf event's */
-	int overrun;   /* of a timer */
-	bool is_new;   /* the first that an awaited thread gets */
+	uint64_t kind;	 /* 0: a perf event's */
+	int overrun;	 /* of a timer */
+	bool is_new;	 /* the first that an awaited thread gets */
+	bool is_by_trap; /* a perf event's own signal */
 };
 
 static void take_sample(const struct delivery *delivery, const ucontext_t *context)
@@ -363,7 +366,12 @@ static void take_sample(const struct delivery *delivery, const ucontext_t *conte
 
 	note_interrupted_call(self, context);
 	sn_locks_follow();
-	if (is_left_out(self, now_ns))
+	if (kind == SN_TIMER_BELL) {
+		sn_events_bell(self);
+		sn_collect_resume(self);
+		return;
+	}
+	if (is_left_out(self, now_ns, delivery->is_by_trap))
 		return;
 	self->pcs_count = 0;
 	if (kind == SN_TIMER_TICK) {
@@ -435,6 +443,7 @@ void sn_sample_handler(int signal, siginfo_t *info, void *context)
 
 	if (signal == SN_SIGNAL_TRAP) {
 		delivery.kind = sn_trap_data(info);
+		delivery.is_by_trap = true;
 		if (!is_cookie(delivery.kind)) {
 			if (!sn_breakpoint_take(info, context))
 				sn_signals_forward(signal, info, context);

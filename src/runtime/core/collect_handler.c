@@ -81,6 +81,16 @@ void sn_collect_resume(struct sn_thread *thread)
 	thread->is_collected = are_on;
 }
 
+void sn_collect_hold(struct sn_thread *self)
+{
+	ALL(pause, self);
+}
+
+void sn_collect_call_in(struct sn_thread *thread)
+{
+	ALL(call_in, thread);
+}
+
 void sn_collect_pause(struct sn_thread *thread)
 {
 	ALL(pause, thread);

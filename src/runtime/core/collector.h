@@ -66,6 +66,9 @@ struct sn_collector {
 	/** Measuring begins, or goes on after a pause; when it is on already, nothing happens. Another
 	 *  thread may call this for an awaited one. False: it is not on, so ask again later. */
 	bool (*resume)(struct sn_thread *thread);
+	/** Another thread of the process asks: the thread shall resume by itself, as soon as it
+	 *  computes. */
+	void (*call_in)(struct sn_thread *thread);
 	/** Nothing of the collector may reach the thread until resume: it ends, or the image execs. */
 	void (*pause)(struct sn_thread *thread);
 	/** The calling thread ends, and has not been accounted for. */
@@ -143,6 +146,9 @@ void sn_collect_thread_begin(struct sn_thread *thread, enum sn_thread_origin ori
 /** Notes in the thread whether all are on (is_collected). */
 void sn_collect_resume(struct sn_thread *thread);
 void sn_collect_pause(struct sn_thread *thread);
+/** What pause does, of a thread that stays watched (core/breakpoints.h). */
+void sn_collect_hold(struct sn_thread *self);
+void sn_collect_call_in(struct sn_thread *thread);
 /** Pauses the collectors for all threads of the process. */
 void sn_collect_pause_all(void);
 void sn_collect_thread_end(struct sn_thread *self, int64_t now_ns);

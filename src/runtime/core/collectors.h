@@ -8,14 +8,15 @@
 #include "runtime/core/collector.h"
 
 /* X(name of a struct sn_collector). The first tells the others of calls; then CPU time, calls that
- * blocked, parallel regions, instances of loops, calls of MPI. */
+ * blocked, parallel regions, instances of loops, calls of MPI, and who switches them for an agent. */
 #define SN_COLLECTORS(X)                                                                           \
 	X(sn_calls_collector)                                                                      \
 	X(sn_clock_collector)                                                                      \
 	X(sn_waits_collector)                                                                      \
 	X(sn_openmp_collector)                                                                     \
 	X(sn_patch_collector)                                                                      \
-	X(sn_mpi_collector)
+	X(sn_mpi_collector)                                                                        \
+	X(sn_monitor_collector)
 
 #define SN_COLLECTOR_DECLARED(name) extern struct sn_collector name;
 #define SN_COLLECTOR_LISTED(name)   &name,

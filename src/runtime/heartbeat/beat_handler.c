@@ -156,6 +156,8 @@ void __attribute__((visibility("default"))) sonde_heartbeat_begin_slow(sonde_hea
 
 	if (!cell)
 		return;
+	if (mode & BEAT_WATCHED) /* may stop for a moment: not within the beat */
+		sonde_monitor_beat(cell->beat->name, 0);
 	if (mode & BEAT_FINALIZED) {
 		count(&cell->misuse, 1);
 		return;
@@ -214,6 +216,8 @@ void __attribute__((visibility("default"))) sonde_heartbeat_end_slow(sonde_heart
 	else if (mark == BEAT_UNTIMED)
 		count(&cell->untimed, 1);
 	__atomic_store_n(&cell->fast.version, version + 2, __ATOMIC_RELEASE);
+	if (__atomic_load_n(&heartbeat->mode, __ATOMIC_RELAXED) & BEAT_WATCHED)
+		sonde_monitor_beat(cell->beat->name, 1);
 }
 
 void __attribute__((visibility("default")))

@@ -18,7 +18,17 @@
 
 #include "sonde/heartbeat.h"
 
-enum beat_mode { BEAT_OFF = 1, BEAT_SAMPLED = 2, BEAT_NO_TSC = 4, BEAT_FINALIZED = 8 };
+enum beat_mode {
+	BEAT_OFF = 1,
+	BEAT_SAMPLED = 2,
+	BEAT_NO_TSC = 4,
+	BEAT_FINALIZED = 8,
+	BEAT_WATCHED = 16, /* it bounds the phase of a search */
+};
+
+/* Of sonde's runtime, where the program is searched (runtime/monitor); else NULL. */
+int sonde_monitor_watches(const char *heartbeat) __attribute__((weak));
+void sonde_monitor_beat(const char *heartbeat, int ends) __attribute__((weak));
 /* What stands in begun[] in place of ticks. */
 enum beat_mark { BEAT_UNTIMED = 0, BEAT_IGNORED = 1 };
 

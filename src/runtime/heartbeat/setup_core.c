@@ -281,6 +281,8 @@ static struct beat *make(const char *name, size_t length)
 	beat->every = beat->asked_every = 1;
 	beat->fast.index = beat_globals.beat_count++;
 	beat->fast.mode = beat_globals.mode;
+	if (sonde_monitor_watches && sonde_monitor_beat && sonde_monitor_watches(copy))
+		beat->fast.mode |= BEAT_WATCHED;
 	beat->next = beat_globals.beats;
 	__atomic_store_n(&beat_globals.beats, beat, __ATOMIC_RELEASE);
 	return beat;

@@ -212,6 +212,7 @@ static void candidate_evaluate(struct sn_search *s, size_t index, struct sn_sear
 	struct evaluation ev = { .s = s, .worst = -1 };
 	uint32_t fixed[SN_KEYS];
 
+	ev.finding.recorded = s->recorded;
 	ev.finding.what = s->candidates.items[index].what;
 	ev.finding.step = (uint32_t)s->steps.count + 1;
 	ev.property = s->library->properties.items[ev.finding.what.property];
@@ -295,6 +296,23 @@ static void lacking_measure(struct sn_search *s, size_t first, size_t end,
 	s->evaluator = sn_evaluator_new(s->recorded->tables);
 }
 
+/* Where the phase can be measured no more, further steps are on what is there. */
+static void measure_anew(struct sn_search *s, struct sn_search_step *step)
+{
+	struct sn_recorded *recorded;
+
+	if (!s->options.measuring.anew || !s->steps.count)
+		return;
+	recorded = s->options.measuring.anew(s->options.measuring.context, s, step);
+	if (!recorded) {
+		s->options.measuring.anew = NULL;
+		return;
+	}
+	s->recorded = recorded;
+	sn_evaluator_free(s->evaluator);
+	s->evaluator = sn_evaluator_new(recorded->tables);
+}
+
 /* ---- steps ---- */
 
 static void step_refine(struct sn_search *s, size_t first_finding, void *state)
@@ -325,8 +343,10 @@ static void steps_run(struct sn_search *s)
 		struct sn_search_step step = { 0 };
 		double begin = sn_now_s();
 
-		if (!s->steps.count || !s->options.measuring.measure)
+		if (!s->steps.count ||
+		    (!s->options.measuring.measure && !s->options.measuring.context))
 			step = s->options.first;
+		measure_anew(s, &step);
 		lacking_measure(s, next, end, &step);
 		for (; next < end; next++)
 			candidate_evaluate(s, next, &step);
@@ -388,7 +408,7 @@ sn_status sn_search_run(struct sn_recorded *recorded, const struct sn_library *l
 	s->recorded = recorded;
 	s->library = library;
 	s->options = *options;
-	s->phase = (struct sn_search_phase){ 1, recorded->tables->phase_s };
+	s->phase = (struct sn_search_phase){ .executions = 1, .mean_s = recorded->tables->phase_s };
 	s->exit_status = recorded->profile->experiment->exit_status;
 	s->evaluator = sn_evaluator_new(recorded->tables);
 	s->unmeasurable = sn_alloc_zeroed(library->properties.count + 1, 1);

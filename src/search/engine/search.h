@@ -17,6 +17,7 @@ struct sn_finding_member {
 };
 
 struct sn_finding {
+	const struct sn_recorded *recorded;   /* that its members are of */
 	struct sonde_strategy_candidate what; /* property: index in the library */
 	uint32_t step;
 	SN_VEC(struct sn_finding_member) members;
@@ -55,6 +56,11 @@ struct sn_measuring {
 	 *  that took. What it takes from `available` is not asked for again. */
 	void (*measure)(void *context, struct sn_search *search, uint32_t sources,
 			struct sn_search_step *step);
+	/** Measures the phase anew for a step after the first; NULL: what is there must do. Gives new
+	 *  values whose regions go on from those of the search (sn_recorded_of_part), which stay the
+	 *  caller's; NULL: no more can be had. */
+	struct sn_recorded *(*anew)(void *context, struct sn_search *search,
+				    struct sn_search_step *step);
 };
 
 struct sn_search_options {
@@ -69,12 +75,19 @@ struct sn_search_options {
 
 /** What a search says of the program's phase. */
 struct sn_search_phase {
-	uint32_t executions;
+	const char *name, *file; /* borrowed; name NULL: the whole program */
+	uint32_t line;		 /* 0: unknown */
+	uint32_t executions;	 /* that were measured */
 	double mean_s;
 };
 
+/** Who took part in a search. All 0 where no agents are needed. */
+struct sn_search_agents {
+	uint32_t hosts, joined, lost, restarted, refused;
+};
+
 struct sn_search {
-	struct sn_recorded *recorded; /* borrowed, as is the library */
+	struct sn_recorded *recorded; /* of the latest step; borrowed, as is the library */
 	const struct sn_library *library;
 	struct sn_search_options options;
 	struct sn_evaluator *evaluator;
@@ -90,6 +103,7 @@ struct sn_search {
 	SN_VEC(struct sn_search_step) steps;
 	SN_VEC(struct sn_not_measurable) not_measurable;
 	struct sn_search_phase phase;
+	struct sn_search_agents agents;
 	int exit_status; /* of the program's last start; -1: unknown */
 };
 

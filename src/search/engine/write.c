@@ -25,8 +25,8 @@ static void line_write(struct sn_json *json, const char *key, uint32_t line)
 
 /* ---- processes and threads ---- */
 
-static void set_write(const struct sn_search *s, const struct sn_finding *f, enum sn_key key,
-		      struct sn_json *json, const char *name)
+static void set_write(const struct sn_finding *f, enum sn_key key, struct sn_json *json,
+		      const char *name)
 {
 	uint32_t *indices = sn_alloc_zeroed(f->members.count + 1, sizeof(*indices));
 	struct sn_text text = { 0 };
@@ -39,7 +39,7 @@ static void set_write(const struct sn_search *s, const struct sn_finding *f, enu
 		if (index != SN_ALL)
 			indices[count++] = index;
 	}
-	sn_search_set_print(s->recorded->tables->members[key].items, indices, count, &text);
+	sn_search_set_print(f->recorded->tables->members[key].items, indices, count, &text);
 	sn_json_member_string(json, name, count ? text.chars : NULL);
 	sn_text_free(&text);
 	free(indices);
@@ -54,7 +54,7 @@ static int members_compare(const void *left, const void *right)
 	return (a->process > b->process) - (a->process < b->process);
 }
 
-static void class_write(const struct sn_search *s, const struct sn_finding_member *members,
+static void class_write(const struct sn_recorded *recorded, const struct sn_finding_member *members,
 			size_t count, struct sn_json *json)
 {
 	uint32_t *indices = sn_alloc_zeroed(count + 1, sizeof(*indices));
@@ -65,8 +65,7 @@ static void class_write(const struct sn_search *s, const struct sn_finding_membe
 		indices[i] = members[i].process;
 		sum += members[i].severity;
 	}
-	sn_search_set_print(s->recorded->tables->members[SN_KEY_PROCESS].items, indices, count,
-			    &text);
+	sn_search_set_print(recorded->tables->members[SN_KEY_PROCESS].items, indices, count, &text);
 	sn_json_object(json);
 	sn_json_member_string(json, "processes", text.chars);
 	sn_json_member_uint(json, "count", count);
@@ -78,8 +77,7 @@ static void class_write(const struct sn_search *s, const struct sn_finding_membe
 	free(indices);
 }
 
-static void classes_write(const struct sn_search *s, const struct sn_finding *f,
-			  struct sn_json *json)
+static void classes_write(const struct sn_finding *f, struct sn_json *json)
 {
 	size_t count = f->members.count, firsts[SN_CLASSES_MAX], classes;
 	struct sn_finding_member *sorted = sn_alloc_zeroed(count, sizeof(*sorted));
@@ -98,7 +96,7 @@ static void classes_write(const struct sn_search *s, const struct sn_finding *f,
 	for (size_t c = 0; c < classes; c++) {
 		size_t end = c + 1 < classes ? firsts[c + 1] : count;
 
-		class_write(s, sorted + firsts[c], end - firsts[c], json);
+		class_write(f->recorded, sorted + firsts[c], end - firsts[c], json);
 	}
 	sn_json_close(json);
 	free(sorted);
@@ -108,10 +106,10 @@ static void classes_write(const struct sn_search *s, const struct sn_finding *f,
 /* ---- rows ---- */
 
 /* The sources of the values that a property asks for. */
-static void sources_write(const struct sn_search *s, const struct sn_property *property,
+static void sources_write(const struct sn_recorded *recorded, const struct sn_property *property,
 			  struct sn_json *json)
 {
-	const struct sn_tables *t = s->recorded->tables;
+	const struct sn_tables *t = recorded->tables;
 	struct sn_map seen = { 0 };
 
 	sn_json_key(json, "sources");
@@ -188,18 +186,18 @@ static void row_write(const struct sn_search *s, const struct sn_finding *f, str
 	sn_json_member_double(json, "confidence", f->confidence);
 	sn_json_member_string(json, "condition", f->condition);
 	place_write(s, f, json);
-	set_write(s, f, SN_KEY_PROCESS, json, "processes");
-	set_write(s, f, SN_KEY_THREAD, json, "threads");
-	classes_write(s, f, json);
+	set_write(f, SN_KEY_PROCESS, json, "processes");
+	set_write(f, SN_KEY_THREAD, json, "threads");
+	classes_write(f, json);
 	sn_json_key(json, "evidence");
 	sn_json_object(json);
 	for (size_t i = 0; i < property->evidence.count; i++) {
 		sn_json_key(json, property->evidence.items[i].name);
-		sn_prop_value_write(s->recorded->tables, property->evidence.items[i].expr->type,
+		sn_prop_value_write(f->recorded->tables, property->evidence.items[i].expr->type,
 				    f->evidence[i], json);
 	}
 	sn_json_close(json);
-	sources_write(s, property, json);
+	sources_write(f->recorded, property, json);
 	sn_json_member_uint(json, "step", f->step);
 	path_write(s, f, json);
 	sn_json_member_bool(json, "refined", f->refined);
@@ -261,9 +259,9 @@ static void phase_write(const struct sn_search *s, struct sn_json *json)
 
 	sn_json_key(json, "phase");
 	sn_json_object(json);
-	sn_json_member_string(json, "name", program->name);
-	sn_json_member_null(json, "file");
-	sn_json_member_null(json, "line");
+	sn_json_member_string(json, "name", s->phase.name ? s->phase.name : program->name);
+	sn_json_member_string(json, "file", s->phase.file);
+	line_write(json, "line", s->phase.line);
 	sn_json_member_uint(json, "executions", s->phase.executions);
 	sn_json_member_double(json, "mean_s", s->phase.mean_s);
 	sn_json_close(json);
@@ -279,15 +277,16 @@ static void counts_write(struct sn_json *json, const char *key, const char *cons
 	sn_json_close(json);
 }
 
-/* No agents are at work on a recorded run: it is searched where it lies. */
+/* No agents are at work on a recorded run, nor on one that is restarted. */
 static void agents_write(const struct sn_search *s, struct sn_json *json)
 {
 	static const char *const agents[] = { "hosts", "joined", "lost", "restarted", "refused" };
 	static const char *const results[] = { "received", "repeated", "lost" };
-	const uint64_t no_agents[] = { 0, 0, 0, 0, 0 };
+	const uint64_t counts[] = { s->agents.hosts, s->agents.joined, s->agents.lost,
+				    s->agents.restarted, s->agents.refused };
 	const uint64_t received[] = { s->findings.count, 0, 0 };
 
-	counts_write(json, "agents", agents, no_agents, 5);
+	counts_write(json, "agents", agents, counts, 5);
 	counts_write(json, "results", results, received, 3);
 }
 
@@ -320,7 +319,7 @@ void sn_search_write_json(const struct sn_search *s, FILE *out)
 		missing_write(s, &s->not_measurable.items[i], &json);
 	sn_json_close(&json);
 	agents_write(s, &json);
-	sn_json_member_bool(&json, "complete", !e->is_salvaged);
+	sn_json_member_bool(&json, "complete", !e->is_salvaged && !s->agents.lost);
 	sn_json_close(&json);
 	sn_json_finish(&json);
 }

@@ -84,8 +84,8 @@ static void finding_print(const struct sn_search *s, const struct sn_finding *f,
 
 	for (size_t i = 0; processes && i < f->members.count; i++)
 		processes[i] = f->members.items[i].process;
-	if (processes && s->recorded->tables->members[SN_KEY_PROCESS].count > 1)
-		sn_search_set_print(s->recorded->tables->members[SN_KEY_PROCESS].items, processes,
+	if (processes && f->recorded->tables->members[SN_KEY_PROCESS].count > 1)
+		sn_search_set_print(f->recorded->tables->members[SN_KEY_PROCESS].items, processes,
 				    f->members.count, &set);
 	fprintf(out, "  %.3f   %s   confidence %.2f%s%s\n", f->severity, property->name,
 		f->confidence,
@@ -173,7 +173,7 @@ void sn_search_write_text(const struct sn_search *s, FILE *out)
 	fprintf(out,
 		"Search of %s, strategy %s: %zu steps, %u candidates; phase of %.3f s, %zu lanes\n\n",
 		s->recorded->profile->experiment->name, s->strategy->name, s->steps.count,
-		candidates, t->phase_s, t->members[SN_KEY_THREAD].count);
+		candidates, s->phase.mean_s, t->members[SN_KEY_THREAD].count);
 	fputs("Time lost, as a share of all lanes\n\n", out);
 	if (!findings_print(s, false, SIZE_MAX, out))
 		fprintf(out, "  nothing above %.3f\n\n", s->options.threshold);

@@ -32,7 +32,7 @@ static void evidence_write(const struct sn_search *s, const struct sn_finding *f
 	for (size_t i = 0; i < property->evidence.count; i++) {
 		struct sn_text value = { 0 };
 
-		sn_prop_value_print(s->recorded->tables, property->evidence.items[i].expr->type,
+		sn_prop_value_print(f->recorded->tables, property->evidence.items[i].expr->type,
 				    f->evidence[i], NULL, &value);
 		element(out, "      ", property->evidence.items[i].name, value.chars);
 		sn_text_free(&value);
@@ -43,7 +43,7 @@ static void evidence_write(const struct sn_search *s, const struct sn_finding *f
 static void finding_write(const struct sn_search *s, size_t index, FILE *out)
 {
 	const struct sn_finding *f = &s->findings.items[index];
-	const struct sn_tables *t = s->recorded->tables;
+	const struct sn_tables *t = f->recorded->tables;
 	const struct sn_member *region = sn_finding_region(s, f);
 
 	fprintf(out, "  <property cluster=\"%s\" ID=\"%zu\">\n",

@@ -25,36 +25,96 @@ static void threads_collect(struct sn_recorded *r, uint32_t source)
 	}
 }
 
+static void faults_add(struct sn_recorded *r, uint32_t source, uint32_t process, uint64_t minor,
+		       uint64_t major)
+{
+	struct sn_value value = { .source = source, .samples = NAN, .error = NAN };
+
+	for (int k = 0; k < SN_KEYS; k++)
+		value.keys[k] = SN_ALL;
+	value.keys[SN_KEY_PROCESS] = process;
+	value.column = sn_tables_column(r->tables, "minor_faults", NULL);
+	value.value = (double)minor;
+	sn_tables_add(r->tables, &value);
+	value.column = sn_tables_column(r->tables, "major_faults", NULL);
+	value.value = (double)major;
+	sn_tables_add(r->tables, &value);
+}
+
 /* Counts only grow: a process's last packet has them all. */
 static void faults_collect(struct sn_recorded *r, uint32_t source)
 {
 	const struct sn_experiment *e = r->profile->experiment;
-	struct sn_value value = { .source = source, .samples = NAN, .error = NAN };
-	uint32_t minor = sn_tables_column(r->tables, "minor_faults", NULL);
-	uint32_t major = sn_tables_column(r->tables, "major_faults", NULL);
 
-	for (int k = 0; k < SN_KEYS; k++)
-		value.keys[k] = SN_ALL;
 	for (size_t i = 0; i < e->packets.count; i++) {
 		const struct sn_packet *p = &e->packets.items[i];
 
 		if (r->process_members[p->process] == SN_ALL ||
 		    (i + 1 < e->packets.count && e->packets.items[i + 1].process == p->process))
 			continue;
-		value.keys[SN_KEY_PROCESS] = r->process_members[p->process];
-		value.column = minor;
-		value.value = (double)p->minor_faults;
-		sn_tables_add(r->tables, &value);
-		value.column = major;
-		value.value = (double)p->major_faults;
-		sn_tables_add(r->tables, &value);
+		faults_add(r, source, r->process_members[p->process], p->minor_faults,
+			   p->major_faults);
 	}
+}
+
+/* ---- a part of the run, with accounts of its own ---- */
+
+/* The thread of the run with these numbers; SN_NONE: none is in scope. */
+static uint32_t thread_of(const struct sn_recorded *r, int32_t pid, int32_t tid)
+{
+	const struct sn_experiment *e = r->profile->experiment;
+
+	for (uint32_t t = 0; t < e->threads.count; t++)
+		if (e->threads.items[t].tid == tid && r->thread_members[t] != SN_ALL &&
+		    e->processes.items[e->threads.items[t].process].pid == pid)
+			return t;
+	return SN_NONE;
+}
+
+static void part_threads_collect(struct sn_recorded *r, uint32_t source)
+{
+	uint32_t delay = sn_tables_column(r->tables, "run_delay", NULL);
+	uint32_t off = sn_tables_column(r->tables, "off_cpu", NULL);
+
+	for (size_t i = 0; i < r->part->threads.count; i++) {
+		const struct sn_part_thread *a = &r->part->threads.items[i];
+		uint32_t t = a->cpu_ns < 0 ? SN_NONE : thread_of(r, a->pid, a->tid);
+
+		if (t == SN_NONE)
+			continue;
+		sn_recorded_add(r, off, source, SN_ALL, t,
+				fmax(0, (double)(a->elapsed_ns - a->cpu_ns) / 1e9), NAN, NAN);
+		if (a->wait_cpu_ns >= 0)
+			sn_recorded_add(r, delay, source, SN_ALL, t, (double)a->wait_cpu_ns / 1e9,
+					NAN, NAN);
+	}
+}
+
+static void part_faults_collect(struct sn_recorded *r, uint32_t source)
+{
+	const struct sn_experiment *e = r->profile->experiment;
+
+	for (size_t i = 0; i < r->part->processes.count; i++)
+		for (uint32_t p = 0; p < e->processes.count; p++)
+			if (e->processes.items[p].pid == r->part->processes.items[i].pid &&
+			    r->process_members[p] != SN_ALL) {
+				faults_add(r, source, r->process_members[p],
+					   r->part->processes.items[i].minor_faults,
+					   r->part->processes.items[i].major_faults);
+				break;
+			}
 }
 
 /* Accounts are those of whole threads: a filter by time or code cuts through them. */
 static void kernel_collect(struct sn_recorded *r)
 {
 	uint32_t source = sn_tables_source(r->tables, "kernel");
+
+	if (r->part) {
+		part_threads_collect(r, source);
+		part_faults_collect(r, source);
+		return;
+	}
 
 	if (r->profile->filter.from_ns || r->profile->filter.to_ns || r->profile->filter.module ||
 	    r->profile->filter.function)

@@ -95,20 +95,48 @@ struct region_maker {
 	const char **seen_files;
 	struct sn_text id;
 	size_t room;
+	uint32_t known; /* regions of another part, the first ones */
+	bool *is_met;	/* of those: in this part, too */
 };
+
+static void room_make(struct region_maker *m, size_t regions)
+{
+	struct sn_recorded *r = m->r;
+
+	if (regions <= m->room)
+		return;
+	m->room = regions < 256 ? 256 : 2 * regions;
+	r->region_functions = sn_realloc_array(r->region_functions, m->room, sizeof(uint32_t));
+	r->region_loops = sn_realloc_array(r->region_loops, m->room, sizeof(uint32_t));
+}
+
+/* Regions of another part, which keep their numbers. */
+static void regions_keep(struct region_maker *m, const struct sn_recorded *before)
+{
+	const sn_member_vec *regions = &before->tables->members[SN_KEY_REGION];
+
+	m->known = (uint32_t)regions->count;
+	m->is_met = sn_alloc_zeroed(m->known + 1, sizeof(*m->is_met));
+	room_make(m, m->known);
+	for (uint32_t i = 0; i < m->known; i++) {
+		sn_tables_add_member(m->r->tables, SN_KEY_REGION, &regions->items[i]);
+		m->r->region_functions[i] = m->r->region_loops[i] = SN_NONE;
+	}
+}
 
 static uint32_t region_add(struct region_maker *m, const struct sn_member *member,
 			   uint32_t function, uint32_t loop)
 {
 	struct sn_recorded *r = m->r;
-	uint32_t region = sn_tables_add_member(r->tables, SN_KEY_REGION, member);
+	uint32_t region = SN_ALL;
 
-	if (region >= m->room) {
-		m->room = m->room ? 2 * m->room : 256;
-		r->region_functions =
-			sn_realloc_array(r->region_functions, m->room, sizeof(uint32_t));
-		r->region_loops = sn_realloc_array(r->region_loops, m->room, sizeof(uint32_t));
-	}
+	if (m->known)
+		region = sn_tables_member(r->tables, SN_KEY_REGION, SN_ALL, member->id);
+	if (region >= m->known || m->is_met[region])
+		region = sn_tables_add_member(r->tables, SN_KEY_REGION, member);
+	else
+		m->is_met[region] = true;
+	room_make(m, region + 1);
 	r->region_functions[region] = function;
 	r->region_loops[region] = loop;
 	return region;
@@ -296,7 +324,7 @@ static void stack_read(struct region_maker *m, uint32_t stack)
 	facts->activity = (uint8_t)sn_activity_of(program, r->structures, stack);
 }
 
-static void regions_find(struct sn_recorded *r)
+static void regions_find(struct sn_recorded *r, const struct sn_recorded *before)
 {
 	const struct sn_program *program = r->profile->program;
 	size_t functions = program->functions.count + 1, loops = program->source_loop_count + 1;
@@ -313,12 +341,15 @@ static void regions_find(struct sn_recorded *r)
 	m.seen_lines = sn_alloc_zeroed(functions, sizeof(*m.seen_lines));
 	m.seen_files = sn_alloc_zeroed(functions, sizeof(*m.seen_files));
 	lines_find(program, m.seen_lines, m.seen_files);
+	if (before)
+		regions_keep(&m, before);
 	program_region(&m);
 	r->stacks = sn_alloc_zeroed(program->stack_count + 1, sizeof(*r->stacks));
 	for (uint32_t s = 0; s <= program->stack_count; s++)
 		stack_read(&m, s);
 	free(m.of_site);
 	sn_text_free(&m.id);
+	free(m.is_met);
 	free(m.of_function);
 	free(m.of_source_loop);
 	free(m.seen_lines);
@@ -489,7 +520,7 @@ static void scope_find(struct sn_recorded *r)
 	for (uint32_t p = 0; p < e->processes.count; p++)
 		if (is_in_scope(r, p, most))
 			process_add(r, p, met);
-	r->tables->phase_s = phase_seconds(r);
+	r->tables->phase_s = r->part ? r->part->phase_s : phase_seconds(r);
 	free(met);
 }
 
@@ -577,10 +608,20 @@ struct sn_recorded *sn_recorded_new(const struct sn_profile *profile,
 				    struct sn_structures *structures,
 				    const struct sn_machine_choice *machine)
 {
+	return sn_recorded_of_part(profile, structures, machine, NULL, NULL);
+}
+
+struct sn_recorded *sn_recorded_of_part(const struct sn_profile *profile,
+					struct sn_structures *structures,
+					const struct sn_machine_choice *machine,
+					const struct sn_part *part,
+					const struct sn_recorded *before)
+{
 	struct sn_recorded *r = sn_alloc_zeroed(1, sizeof(*r));
 	size_t processes = profile->experiment->processes.count;
 	size_t threads = profile->experiment->threads.count;
 
+	r->part = part;
 	r->profile = profile;
 	r->structures = structures;
 	r->machine = machine;
@@ -590,11 +631,14 @@ struct sn_recorded *sn_recorded_new(const struct sn_profile *profile,
 	memset(r->process_members, 0xff, (processes + 1) * sizeof(uint32_t));
 	memset(r->thread_members, 0xff, (threads + 1) * sizeof(uint32_t));
 	r->teams = sn_alloc_zeroed(processes + 1, sizeof(*r->teams));
-	regions_find(r);
+	regions_find(r, before);
 	cells_find(r);
 	scope_find(r);
 	cells_keep_scope(r);
 	edges_find(r);
+	for (uint32_t i = 0; before && i < before->tables->members[SN_KEY_REGION].count; i++)
+		if (r->main_parents[i] == SN_ALL) /* not met in this part */
+			r->main_parents[i] = before->main_parents[i];
 	return r;
 }
 

@@ -58,7 +58,27 @@ struct sn_recorded_cell {
 	uint64_t cpu_ns, system_ns, samples;
 };
 
+/** What the kernel counted of a thread within a part of the run; -1: unknown. */
+struct sn_part_thread {
+	int32_t pid, tid;
+	int64_t elapsed_ns, cpu_ns, wait_cpu_ns;
+};
+
+struct sn_part_process {
+	int32_t pid;
+	uint64_t minor_faults, major_faults;
+};
+
+/** A part of the run that was measured by itself: executions of a phase. */
+struct sn_part {
+	double phase_s; /* wall time of all its executions */
+	SN_VEC(struct sn_part_thread) threads;
+	SN_VEC(struct sn_part_process) processes;
+};
+
 struct sn_recorded {
+	const struct sn_part
+		*part; /* borrowed; NULL: the run, as far as the profile's filter lets */
 	const struct sn_profile *profile; /* borrowed, as are the next two */
 	struct sn_structures *structures;
 	const struct sn_machine_choice *machine;
@@ -83,6 +103,13 @@ enum { SN_REGION_PROGRAM = 0 };
 struct sn_recorded *sn_recorded_new(const struct sn_profile *profile,
 				    struct sn_structures *structures,
 				    const struct sn_machine_choice *machine);
+/** The same of a part of the run; with `before` (NULL: none), of another part of the same program, the
+ *  regions that it has come first, in its order, so that their numbers stay. */
+struct sn_recorded *sn_recorded_of_part(const struct sn_profile *profile,
+					struct sn_structures *structures,
+					const struct sn_machine_choice *machine,
+					const struct sn_part *part,
+					const struct sn_recorded *before);
 void sn_recorded_free(struct sn_recorded *recorded);
 
 /** Adds seconds to a metric at a region (SN_ALL: none) and a thread of the run. `samples` NaN:

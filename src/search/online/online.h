@@ -1,10 +1,10 @@
 /**
- * A search of a program while or after it runs: it measures what its steps ask for.
+ * A search of a program that it runs: it measures what its steps ask for.
  *
- * The whole program is the phase. It is started once with what costs little (samples, waits, the
- * kernel's account), and started again, with the same words and input, for candidates that lack a
- * source which a recording has to be told of. The first start's experiment is the search's; values of
- * later starts are put beside it, by the places that they belong to.
+ * With a phase, an agent beside the program measures executions of it while it runs, anew for each step;
+ * between them the sources are off. Without one the whole program is the phase: it is started once with
+ * what costs little (samples, waits, the kernel's account), and again, with the same words and input,
+ * for candidates that lack a source which a recording has to be told of.
  */
 #ifndef SN_SEARCH_ONLINE_ONLINE_H
 #define SN_SEARCH_ONLINE_ONLINE_H
@@ -13,14 +13,24 @@
 #include "record/record.h"
 #include "search/engine/search.h"
 
+/** Whether the program is stopped at the end of what a step measures. */
+enum sn_suspend {
+	SN_SUSPEND_BRIEF,  /* for 50 ms at most */
+	SN_SUSPEND_ALWAYS, /* until the next step is known, as the paper's */
+	SN_SUSPEND_NEVER,
+};
+
 struct sn_online_options {
 	struct sn_record_options record;     /* of the first start */
 	struct sn_analysis_options analysis; /* may be all NULL */
 	const struct sn_library *library;    /* borrowed */
 	struct sn_search_options search;     /* without what measures: that is filled in */
-	uint32_t restarts;		     /* starts after the first, at most */
-	double max_time_s;		     /* no start after so long; 0: no limit */
-	int output_fd;			     /* where the last start's standard output goes */
+	const char *phase;		     /* --phase; NULL: the whole program */
+	const char *program; /* the one that has the phase, which a launcher may start */
+	enum sn_suspend suspend;
+	uint32_t restarts; /* starts after the first, at most */
+	double max_time_s; /* no start after so long; 0: no limit */
+	int output_fd;	   /* where the last start's standard output goes */
 	bool is_quiet;
 };
 
@@ -28,7 +38,11 @@ struct sn_online {
 	struct sn_analysis *analysis; /* of the first start's experiment */
 	struct sn_recorded *recorded;
 	struct sn_search *search;
-	int exit_code; /* of the program's last start; 125, 126, 127: none came about */
+	struct sn_executions *phases; /* what a search with a phase stands on, else NULL */
+	struct sn_online_front *front;
+	struct sn_text path; /* of the experiment that it leaves */
+	bool has_run;	     /* the program was started */
+	int exit_code;	     /* of the program's last start; 125, 126, 127: none came about */
 };
 
 /** Not SN_OK: the program was not started (SN_EXIT_NOT_MEASURED and the like in `exit_code`), or

@@ -2,7 +2,7 @@
  * The program is the phase: one start measures what costs little, and each source that steps lack
  * has a start of its own, so that what it costs is in no other source's values.
  */
-#include "search/online/online.h"
+#include "search/online/parts.h"
 
 #include <math.h>
 #include <signal.h>
@@ -28,18 +28,19 @@ struct restart {
 
 static const int enders[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
 
-/* What ended the program came to us too, and is not to end the search; the next one is. */
-static void signals_restore(struct restart *r)
+bool sn_online_signals_restore(const sigset_t *mask)
 {
 	const struct timespec none = { 0 };
+	bool is_interrupted = false;
 	sigset_t set;
 
 	sigemptyset(&set);
 	for (size_t i = 0; i < sizeof(enders) / sizeof(*enders); i++)
 		sigaddset(&set, enders[i]);
 	while (sigtimedwait(&set, NULL, &none) > 0)
-		r->is_interrupted = true;
-	sigprocmask(SIG_SETMASK, &r->mask, NULL);
+		is_interrupted = true;
+	sigprocmask(SIG_SETMASK, mask, NULL);
+	return is_interrupted;
 }
 
 static bool is_ended_from_outside(int signal)
@@ -85,6 +86,7 @@ static sn_status start(struct restart *r, const struct sn_record_options *option
 	status = sn_record_run(options, &result, err);
 	sn_streams_end(&r->streams);
 	r->out->exit_code = result.exit_code;
+	r->out->has_run |= status == SN_OK;
 	if (status == SN_OK) {
 		sn_record_archive(result.experiment_path.chars, options);
 		compare_starts(r, exit_code_before);
@@ -92,19 +94,21 @@ static sn_status start(struct restart *r, const struct sn_record_options *option
 	}
 	sn_text_free(&result.experiment_path);
 	r->is_interrupted |= is_ended_from_outside(result.exit_signal);
-	signals_restore(r);
+	r->is_interrupted |= sn_online_signals_restore(&r->mask);
 	return status;
 }
 
 /* ---- further starts ---- */
 
-static double overhead_of(const struct sn_analysis *analysis)
+double sn_online_overhead(const struct sn_analysis *analysis)
 {
 	const struct sn_experiment *e = analysis->experiment;
-	double overhead_ns = 0, cpu_ns = (double)analysis->profile->total.cpu_ns;
+	double overhead_ns = 0, cpu_ns = 0;
 
 	for (size_t i = 0; i < e->processes.count; i++)
 		overhead_ns += (double)e->processes.items[i].overhead_ns;
+	for (size_t i = 0; i < e->samples.count; i++)
+		cpu_ns += (double)e->samples.items[i].cpu_ns;
 	return cpu_ns > 0 ? fmin(1, overhead_ns / cpu_ns) : 0;
 }
 
@@ -163,7 +167,7 @@ static void values_join(struct restart *r, struct sn_search *search, const char 
 					(search->phase.executions + 1);
 	search->phase.executions++;
 	step->executions++;
-	step->overhead_share = fmax(step->overhead_share, overhead_of(analysis));
+	step->overhead_share = fmax(step->overhead_share, sn_online_overhead(analysis));
 	sn_recorded_free(recorded);
 	sn_analysis_free(analysis);
 }
@@ -212,17 +216,19 @@ static sn_status search_run(struct restart *r, struct sn_error *err)
 	for (const struct sn_source *const *source = sn_sources; *source; source++)
 		(*source)->collect(out->recorded);
 	options.mode = "restart";
-	options.measuring = (struct sn_measuring){ r, sources_available(), measure };
+	options.measuring = (struct sn_measuring){ .context = r,
+						   .available = sources_available(),
+						   .measure = measure };
 	options.first =
 		(struct sn_search_step){ .executions = 1,
-					 .overhead_share = overhead_of(out->analysis),
+					 .overhead_share = sn_online_overhead(out->analysis),
 					 .elapsed_s =
 						 elapsed_ns > 0 ? (double)elapsed_ns / 1e9 : 0 };
 	return sn_search_run(out->recorded, r->options->library, &options, &out->search, err);
 }
 
-sn_status sn_online_run(const struct sn_online_options *options, struct sn_online *out,
-			struct sn_error *err)
+sn_status sn_online_restart(const struct sn_online_options *options, struct sn_online *out,
+			    struct sn_error *err)
 {
 	struct restart r = { .options = options, .out = out, .began_s = sn_now_s() };
 	struct sn_text path = { 0 };
@@ -249,12 +255,4 @@ sn_status sn_online_run(const struct sn_online_options *options, struct sn_onlin
 	sn_streams_close(&r.streams);
 	sn_text_free(&path);
 	return status;
-}
-
-void sn_online_free(struct sn_online *online)
-{
-	sn_search_free(online->search);
-	sn_recorded_free(online->recorded);
-	sn_analysis_free(online->analysis);
-	*online = (struct sn_online){ 0 };
 }

@@ -1,0 +1,388 @@
+/* Segments of the processes of this host, found and mapped, and the tables in them. */
+#include "search/monitor/mri.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/progress.h"
+#include "base/text.h"
+
+/* ---- the agent's page ---- */
+
+static void *map_checked(int fd, size_t bytes)
+{
+	struct stat status;
+	void *at;
+
+	if (fstat(fd, &status) || !S_ISREG(status.st_mode) || status.st_uid != getuid() ||
+	    (status.st_mode & 0777) != 0600 || status.st_size != (off_t)bytes)
+		return NULL;
+	at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	return at == MAP_FAILED ? NULL : at;
+}
+
+static sn_status agent_page(struct sn_mri *mri, struct sn_error *err)
+{
+	struct sn_text path = { 0 };
+	sn_status status = SN_OK;
+	int fd;
+
+	sn_text_addf(&path, "%s/%s.agent", mri->folder, mri->host);
+	fd = open(path.chars, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd >= 0 && posix_fallocate(fd, 0, sizeof(*mri->agent))) {
+		unlink(path.chars);
+		close(fd);
+		fd = -1;
+	} else if (fd < 0 && errno == EEXIST) {
+		fd = open(path.chars, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+	}
+	if (fd >= 0)
+		mri->agent = map_checked(fd, sizeof(*mri->agent));
+	if (!mri->agent)
+		status = sn_error_errno(
+			err, "search: cannot make '%s' (another user's, or no room)", path.chars);
+	if (fd >= 0)
+		close(fd);
+	sn_text_free(&path);
+	return status;
+}
+
+static void beat(struct sn_mri *mri)
+{
+	atomic_store_explicit(&mri->agent->beat_ns, sn_clock_ns(CLOCK_MONOTONIC),
+			      memory_order_release);
+}
+
+sn_status sn_mri_open(const char *live_folder, const char *host,
+		      const struct sn_mri_boundary *boundary, struct sn_mri **out,
+		      struct sn_error *err)
+{
+	struct sn_mri *mri = sn_alloc_zeroed(1, sizeof(*mri));
+	sn_status status;
+
+	mri->folder = sn_strdup(live_folder);
+	mri->host = sn_strdup(host);
+	mri->boundary = *boundary;
+	status = agent_page(mri, err);
+	if (status != SN_OK) {
+		free(mri->folder);
+		free(mri->host);
+		free(mri);
+		return status;
+	}
+	mri->agent->version = SN_MONITOR_VERSION;
+	mri->agent->pid = (int32_t)getpid();
+	mri->agent->magic = SN_MONITOR_MAGIC;
+	beat(mri);
+	*out = mri;
+	return SN_OK;
+}
+
+/* ---- processes ---- */
+
+static void futex_wake(_Atomic uint32_t *word)
+{
+	syscall(SYS_futex, word, FUTEX_WAKE, 1 << 20, NULL, NULL, 0);
+}
+
+static void let_go(const struct sn_mri *mri, struct sn_mri_process *p)
+{
+	struct sn_monitor *m = p->m;
+
+	if (p->has_let_go)
+		return;
+	p->has_let_go = true;
+	if (atomic_load_explicit(&m->state, memory_order_acquire) > SN_MONITOR_STARTING)
+		return; /* another agent did so, before it died */
+	m->boundary = mri->boundary.kind;
+	m->link_addr = mri->boundary.link_addr;
+	snprintf(m->beat, sizeof(m->beat), "%s", mri->boundary.beat ? mri->boundary.beat : "");
+	snprintf(m->module, sizeof(m->module), "%s",
+		 mri->boundary.module ? mri->boundary.module : "");
+	atomic_fetch_add(&m->go, 1);
+	futex_wake(&m->go);
+}
+
+static bool is_known(const struct sn_mri *mri, const char *name)
+{
+	for (size_t i = 0; i < mri->processes.count; i++)
+		if (!strcmp(mri->processes.items[i].name, name))
+			return true;
+	return false;
+}
+
+/* One whose header is not whole yet is looked at again. */
+static void process_add(struct sn_mri *mri, int folder, const char *name)
+{
+	int fd = openat(folder, name, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+	struct sn_monitor *m = fd >= 0 ? map_checked(fd, sizeof(*m)) : NULL;
+	struct sn_mri_process p = { .m = m };
+
+	if (fd >= 0)
+		close(fd);
+	if (!m)
+		return;
+	if (m->magic != SN_MONITOR_MAGIC || m->version != SN_MONITOR_VERSION ||
+	    m->bytes != sizeof(*m) || atomic_load(&m->state) == SN_MONITOR_NEW) {
+		munmap(m, sizeof(*m));
+		return;
+	}
+	p.name = sn_strdup(name);
+	p.pid = m->pid;
+	if (atomic_load(&m->wanted) > mri->number) /* by an agent that died */
+		mri->number = atomic_load(&m->wanted);
+	sn_vec_push(&mri->processes, p);
+}
+
+static void processes_find(struct sn_mri *mri)
+{
+	DIR *folder = opendir(mri->folder);
+	const struct dirent *entry;
+
+	while (folder && (entry = readdir(folder)))
+		if (sn_ends_with(entry->d_name, ".monitor") && !is_known(mri, entry->d_name))
+			process_add(mri, dirfd(folder), entry->d_name);
+	if (folder)
+		closedir(folder);
+}
+
+/* Another image of the process has another segment. */
+static bool has_gone(const struct sn_mri *mri, const struct sn_mri_process *p)
+{
+	if (p->pid <= 0 || (kill(p->pid, 0) && errno == ESRCH))
+		return true;
+	for (size_t i = 0; i < mri->processes.count; i++)
+		if (mri->processes.items[i].pid == p->pid &&
+		    mri->processes.items[i].m->sequence > p->m->sequence)
+			return true;
+	return false;
+}
+
+void sn_mri_look(struct sn_mri *mri)
+{
+	beat(mri);
+	processes_find(mri);
+	for (size_t i = 0; i < mri->processes.count; i++) {
+		struct sn_mri_process *p = &mri->processes.items[i];
+
+		p->has_gone = p->has_gone || has_gone(mri, p);
+		if (!p->has_gone)
+			let_go(mri, p);
+	}
+}
+
+static bool is_running(const struct sn_mri_process *p)
+{
+	uint32_t state = atomic_load_explicit(&p->m->state, memory_order_acquire);
+
+	return !p->has_gone && (state == SN_MONITOR_RUNNING || state == SN_MONITOR_STOPPED);
+}
+
+uint32_t sn_mri_ended(const struct sn_mri *mri, bool *is_found)
+{
+	uint32_t most = 0;
+
+	*is_found = false;
+	for (size_t i = 0; i < mri->processes.count; i++) {
+		const struct sn_monitor *m = mri->processes.items[i].m;
+		uint32_t ended = atomic_load(&m->ended);
+
+		*is_found |= m->is_found != 0;
+		most = ended > most ? ended : most;
+	}
+	return most;
+}
+
+double sn_mri_mean_s(const struct sn_mri *mri)
+{
+	double mean_s = 0;
+	uint32_t most = 0;
+
+	for (size_t i = 0; i < mri->processes.count; i++) {
+		const struct sn_monitor *m = mri->processes.items[i].m;
+		uint32_t ended = atomic_load_explicit(&m->ended, memory_order_acquire);
+		double span_s = (double)(m->last_ns - m->first_ns) / 1e9;
+
+		if (ended <= most || !(span_s > 0))
+			continue;
+		most = ended;
+		mean_s = span_s / ended;
+	}
+	return mean_s;
+}
+
+bool sn_mri_is_needed(const struct sn_mri *mri)
+{
+	for (size_t i = 0; i < mri->processes.count; i++)
+		if (!mri->processes.items[i].has_gone)
+			return true;
+	return !mri->processes.count;
+}
+
+/* ---- measuring ---- */
+
+static void table_write(struct sn_mri *mri, struct sn_mri_process *p, uint32_t first,
+			uint32_t executions, int64_t stop_ns)
+{
+	static const uint32_t sources[] = { SN_MONITOR_SAMPLES, SN_MONITOR_ACCOUNTS };
+	struct sn_monitor_table *table = &p->m->tables[mri->number & 1];
+
+	table->first = first;
+	table->last = first + executions - 1;
+	table->request_count = sizeof(sources) / sizeof(*sources);
+	for (uint32_t i = 0; i < table->request_count; i++) {
+		table->requests[i].source = sources[i];
+		table->requests[i].answer = SN_MONITOR_UNANSWERED;
+	}
+	table->stop_ns = stop_ns;
+	table->begun_ns = table->ended_ns = 0;
+	atomic_store_explicit(&p->m->wanted, mri->number, memory_order_release);
+	p->takes_part = true;
+}
+
+/* A process that is in the middle of an execution takes part from the next but one on, so that several
+ * begin with the same. One that has never passed the phase takes part if none has. */
+bool sn_mri_measure(struct sn_mri *mri, uint32_t executions, int64_t stop_ns)
+{
+	uint32_t most = 0;
+	size_t running = 0, count = 0;
+
+	for (size_t i = 0; i < mri->processes.count; i++) {
+		struct sn_mri_process *p = &mri->processes.items[i];
+		uint32_t ended = atomic_load(&p->m->ended);
+
+		p->takes_part = false;
+		if (!is_running(p))
+			continue;
+		running++;
+		most = ended > most ? ended : most;
+	}
+	mri->number++;
+	for (size_t i = 0; i < mri->processes.count; i++) {
+		struct sn_mri_process *p = &mri->processes.items[i];
+		bool passes = atomic_load(&p->m->ended) || atomic_load(&p->m->first_ns);
+
+		/* what has not been taken over is no longer wanted */
+		if (!is_running(p) || atomic_load(&p->m->taken) != atomic_load(&p->m->done) ||
+		    (most && !passes))
+			continue;
+		table_write(mri, p, most ? most + (running > 1 ? 2 : 1) : 0, executions, stop_ns);
+		count++;
+	}
+	return count > 0;
+}
+
+bool sn_mri_is_measured(const struct sn_mri *mri)
+{
+	bool has_done = false, is_open = false;
+
+	for (size_t i = 0; i < mri->processes.count; i++) {
+		const struct sn_mri_process *p = &mri->processes.items[i];
+		bool is_done =
+			atomic_load_explicit(&p->m->done, memory_order_acquire) == mri->number;
+
+		if (!p->takes_part)
+			continue;
+		has_done |= is_done;
+		/* one that does not pass the phase, while others did, is not waited for */
+		is_open |= !is_done && is_running(p) && atomic_load(&p->m->first_ns);
+	}
+	if (has_done)
+		return !is_open;
+	for (size_t i = 0; i < mri->processes.count; i++)
+		if (mri->processes.items[i].takes_part && is_running(&mri->processes.items[i]))
+			return false;
+	return true;
+}
+
+static void slabs_fetch(const struct sn_mri *mri, const struct sn_mri_process *p,
+			struct sn_mri_window *out)
+{
+	for (uint32_t i = 0; i < SN_MONITOR_THREADS_MAX; i++) {
+		const struct sn_monitor_slab *s = &p->m->slabs[i];
+		struct sn_mri_thread thread = { .pid = p->pid, .tid = s->tid };
+
+		if (s->generation != mri->number || !s->tid)
+			continue;
+		thread.elapsed_ns = s->time_ns[1] - s->time_ns[0];
+		thread.cpu_ns =
+			s->cpu_ns[1] < 0 || s->cpu_ns[0] < 0 ? -1 : s->cpu_ns[1] - s->cpu_ns[0];
+		thread.wait_cpu_ns = s->wait_cpu_ns[1] < 0 || s->wait_cpu_ns[0] < 0
+					     ? -1
+					     : s->wait_cpu_ns[1] - s->wait_cpu_ns[0];
+		if (thread.elapsed_ns > 0)
+			sn_vec_push(&out->threads, thread);
+	}
+}
+
+bool sn_mri_fetch(const struct sn_mri *mri, struct sn_mri_window *out)
+{
+	*out = (struct sn_mri_window){ .from_ns = INT64_MAX };
+	for (size_t i = 0; i < mri->processes.count; i++) {
+		const struct sn_mri_process *p = &mri->processes.items[i];
+		const struct sn_monitor_table *table = &p->m->tables[mri->number & 1];
+		int64_t from_ns = table->begun_ns, to_ns = table->ended_ns;
+		uint32_t executions = table->last - table->first + 1;
+
+		if (!p->takes_part || atomic_load(&p->m->done) != mri->number || from_ns <= 0 ||
+		    to_ns <= from_ns)
+			continue;
+		out->processes++;
+		out->from_ns = from_ns < out->from_ns ? from_ns : out->from_ns;
+		out->to_ns = to_ns > out->to_ns ? to_ns : out->to_ns;
+		out->executions = executions > out->executions ? executions : out->executions;
+		slabs_fetch(mri, p, out);
+		sn_vec_push(&out->faults,
+			    (struct sn_mri_faults){
+				    p->pid, table->minor_faults[1] - table->minor_faults[0],
+				    table->major_faults[1] - table->major_faults[0] });
+	}
+	if (!out->processes)
+		sn_mri_window_free(out);
+	return out->processes > 0;
+}
+
+void sn_mri_window_free(struct sn_mri_window *window)
+{
+	sn_vec_free(&window->threads);
+	sn_vec_free(&window->faults);
+}
+
+void sn_mri_go(struct sn_mri *mri)
+{
+	for (size_t i = 0; i < mri->processes.count; i++) {
+		atomic_fetch_add(&mri->processes.items[i].m->go, 1);
+		futex_wake(&mri->processes.items[i].m->go);
+	}
+}
+
+void sn_mri_close(struct sn_mri *mri)
+{
+	if (!mri)
+		return;
+	for (size_t i = 0; i < mri->processes.count; i++)
+		atomic_store(&mri->processes.items[i].m->detach, 1);
+	atomic_store(&mri->agent->beat_ns, 0);
+	sn_mri_go(mri);
+	for (size_t i = 0; i < mri->processes.count; i++) {
+		munmap(mri->processes.items[i].m, sizeof(struct sn_monitor));
+		free(mri->processes.items[i].name);
+	}
+	sn_vec_free(&mri->processes);
+	munmap(mri->agent, sizeof(*mri->agent));
+	free(mri->folder);
+	free(mri->host);
+	free(mri);
+}

@@ -1,0 +1,84 @@
+/**
+ * The monitoring request interface: an agent has processes of its host measured over executions of
+ * their phase, through the segments beside their data files (wire/monitor.h).
+ *
+ * All functions return at once. sn_mri_look is to be called every few milliseconds: it beats, finds new
+ * processes, tells them the phase's boundary and lets them go.
+ */
+#ifndef SN_SEARCH_MONITOR_MRI_H
+#define SN_SEARCH_MONITOR_MRI_H
+
+#include <stdbool.h>
+
+#include "base/error.h"
+#include "base/vec.h"
+#include "wire/monitor.h"
+
+struct sn_mri_boundary {
+	enum sn_monitor_boundary kind;
+	const char *beat; /* SN_MONITOR_BOUNDARY_BEAT */
+	const char
+		*module; /* SN_MONITOR_BOUNDARY_ADDRESS: path of the file, and the address in it */
+	uint64_t link_addr;
+};
+
+struct sn_mri_process {
+	char *name;	      /* of the segment's file */
+	struct sn_monitor *m; /* mapped */
+	int pid;
+	bool has_gone, has_let_go, takes_part; /* in the measuring that is on */
+};
+
+struct sn_mri {
+	char *folder, *host;		 /* live data, and the name that its files begin with */
+	struct sn_mri_boundary boundary; /* its texts are borrowed */
+	struct sn_monitor_agent *agent;
+	SN_VEC(struct sn_mri_process) processes;
+	uint32_t number;  /* of the newest table */
+	uint32_t refused; /* segments that were not as they should be */
+};
+
+/** What a thread used over the executions that were measured, by the kernel's account; -1: unknown. */
+struct sn_mri_thread {
+	int pid, tid;
+	int64_t elapsed_ns, cpu_ns, wait_cpu_ns;
+};
+
+struct sn_mri_faults {
+	int pid;
+	uint64_t minor, major;
+};
+
+/** Executions that were measured. Times are CLOCK_MONOTONIC of the host. */
+struct sn_mri_window {
+	int64_t from_ns, to_ns;
+	uint32_t executions, processes;
+	SN_VEC(struct sn_mri_thread) threads;
+	SN_VEC(struct sn_mri_faults) faults;
+};
+
+/** The agent's page is made, or taken over from an agent that died. */
+sn_status sn_mri_open(const char *live_folder, const char *host,
+		      const struct sn_mri_boundary *boundary, struct sn_mri **out,
+		      struct sn_error *err);
+void sn_mri_look(struct sn_mri *mri);
+/** Executions that the process furthest ahead has ended; whether any process could watch the boundary. */
+uint32_t sn_mri_ended(const struct sn_mri *mri, bool *is_found);
+/** Seconds of one execution, on average so far; 0: none has ended. */
+double sn_mri_mean_s(const struct sn_mri *mri);
+/** Asks for so many executions, the same ones in all processes, stopped at their end for `stop_ns` at most.
+ *  False: no process passes the phase. */
+bool sn_mri_measure(struct sn_mri *mri, uint32_t executions, int64_t stop_ns);
+/** Whether all that take part have measured, or are gone. */
+bool sn_mri_is_measured(const struct sn_mri *mri);
+/** What was measured; false: nothing. The caller frees with sn_mri_window_free. */
+bool sn_mri_fetch(const struct sn_mri *mri, struct sn_mri_window *out);
+void sn_mri_window_free(struct sn_mri_window *window);
+/** What is stopped goes on. */
+void sn_mri_go(struct sn_mri *mri);
+/** Whether a process that was seen is still there; true as long as none was. */
+bool sn_mri_is_needed(const struct sn_mri *mri);
+/** Sources are off for good, nobody waits for this agent any more. */
+void sn_mri_close(struct sn_mri *mri);
+
+#endif

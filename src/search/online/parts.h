@@ -1,0 +1,58 @@
+/** What the files of this folder share. */
+#ifndef SN_SEARCH_ONLINE_PARTS_H
+#define SN_SEARCH_ONLINE_PARTS_H
+
+#include <signal.h>
+
+#include "search/online/online.h"
+#include "search/online/phase.h"
+#include "search/online/spool.h"
+
+/** Gives the signals back that a recording has blocked (`mask`: those that were blocked before it). What
+ *  ended the program came to us too, and is dropped: true if there was such a one. */
+bool sn_online_signals_restore(const sigset_t *mask);
+/** What measuring took, over the CPU time that was measured. */
+double sn_online_overhead(const struct sn_analysis *analysis);
+
+/* ---- phases.c ---- */
+
+/** A search over windows, one a step, wherever they come from. */
+struct sn_executions {
+	const struct sn_online_options *options;
+	const struct sn_phase *phase; /* borrowed */
+	const char *experiment_path;
+	/** The next window; false: there are no more. The callee's to free. */
+	bool (*next)(struct sn_executions *phases, struct sn_mri_window *out);
+	/** After each step; NULL: nobody wants to know. */
+	void (*found)(struct sn_executions *phases, const struct sn_search *search);
+	void *context;
+	SN_VEC(struct sn_executions_part *) parts; /* of the steps so far */
+	uint32_t executions;
+	double measured_s;
+};
+
+/** Searches. SN_ERR_NO_DATA: there was no window. */
+sn_status sn_executions_search(struct sn_executions *phases, struct sn_search **out,
+			       struct sn_error *err);
+void sn_executions_free(struct sn_executions *phases);
+
+/* ---- agent.c ---- */
+
+struct sn_agent_options {
+	const struct sn_online_options *online;
+	const struct sn_phase *phase;
+	const char *live_folder, *experiment_path, *host;
+};
+
+/** Starts the host's agent: a daemon of two processes, without open descriptors, in a session of its own.
+ *  The one is the guardian of the other. It ends when the search or the program does. */
+sn_status sn_agent_start(const struct sn_agent_options *options, struct sn_error *err);
+
+/* ---- restart.c, phases.c ---- */
+sn_status sn_online_restart(const struct sn_online_options *options, struct sn_online *out,
+			    struct sn_error *err);
+void sn_online_front_free(struct sn_online_front *front);
+sn_status sn_online_phases(const struct sn_online_options *options, struct sn_online *out,
+			   struct sn_error *err);
+
+#endif

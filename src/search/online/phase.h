@@ -1,0 +1,27 @@
+/**
+ * The phase that a user names, as a place in the program.
+ */
+#ifndef SN_SEARCH_ONLINE_PHASE_H
+#define SN_SEARCH_ONLINE_PHASE_H
+
+#include "base/text.h"
+#include "search/monitor/mri.h"
+
+struct sn_phase {
+	struct sn_mri_boundary boundary; /* its texts are this struct's */
+	struct sn_text name, module, file;
+	uint32_t line; /* 0: unknown */
+	int exit_code; /* where there is no phase: 126, 127 if there is no program */
+};
+
+/**
+ * NAME of a heartbeat, if the program uses heartbeats and has this text, else of a function;
+ * FILE:LINE is the loop that begins at this line (its header), else the line's first instruction.
+ * `program` is found as a shell finds it. SN_ERR_USAGE: nothing is meant by it, or several places
+ * are. The caller frees with sn_phase_free in any case.
+ */
+sn_status sn_phase_find(const char *program, const char *wanted, struct sn_phase *out,
+			struct sn_error *err);
+void sn_phase_free(struct sn_phase *phase);
+
+#endif

@@ -1,0 +1,397 @@
+/*
+ * Executions of a phase, a window of them for each step. The agent's search takes its windows from the
+ * program while it runs and writes each to the spool; the front's takes them from the spool, when the
+ * program has ended, and comes to the same result: what a window holds stands in the data.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/progress.h"
+#include "search/evidence/sources.h"
+#include "search/online/parts.h"
+
+/* How long the front waits for an agent to say that it has ended. */
+static const double agent_wait_s = 10;
+/* How often it looks for what the agent has found. */
+static const double watch_s = 0.2;
+
+struct sn_executions_part {
+	struct sn_filter filter;
+	struct sn_part part;
+	struct sn_analysis *analysis;
+	struct sn_recorded *recorded;
+};
+
+/* ---- a part ---- */
+
+static void part_free(struct sn_executions_part *p)
+{
+	sn_recorded_free(p->recorded);
+	sn_analysis_free(p->analysis);
+	sn_vec_free(&p->part.threads);
+	sn_vec_free(&p->part.processes);
+	free(p);
+}
+
+static void accounts_take(struct sn_part *part, const struct sn_mri_window *w)
+{
+	for (size_t i = 0; i < w->threads.count; i++) {
+		const struct sn_mri_thread *t = &w->threads.items[i];
+
+		sn_vec_push(&part->threads, (struct sn_part_thread){ t->pid, t->tid, t->elapsed_ns,
+								     t->cpu_ns, t->wait_cpu_ns });
+	}
+	for (size_t i = 0; i < w->faults.count; i++)
+		sn_vec_push(&part->processes, (struct sn_part_process){ w->faults.items[i].pid,
+									w->faults.items[i].minor,
+									w->faults.items[i].major });
+	part->phase_s = (double)(w->to_ns - w->from_ns) / 1e9;
+}
+
+/* The filter's times count from the experiment's first process; zero would mean open. */
+static void filter_set(struct sn_filter *filter, const struct sn_experiment *e,
+		       const struct sn_mri_window *w)
+{
+	int64_t offset_ns = e->processes.items[0].clock_offset_ns;
+
+	filter->from_ns = w->from_ns + offset_ns > 0 ? w->from_ns + offset_ns : 1;
+	filter->to_ns = w->to_ns + offset_ns > 1 ? w->to_ns + offset_ns : 2;
+}
+
+static sn_status part_open(struct sn_executions *s, const struct sn_mri_window *w,
+			   struct sn_executions_part **out, struct sn_error *err)
+{
+	struct sn_executions_part *p = sn_alloc_zeroed(1, sizeof(*p));
+	struct sn_analysis_options options = s->options->analysis;
+	struct sn_experiment *e = NULL;
+	sn_status status = sn_experiment_open(s->experiment_path, &e, err);
+
+	if (status == SN_OK && !e->processes.count)
+		status = sn_error_set(err, SN_ERR_NO_DATA, "search: '%s' has no process yet",
+				      s->experiment_path);
+	if (status == SN_OK) {
+		filter_set(&p->filter, e, w);
+		options.filter = &p->filter;
+		status = sn_analysis_of(e, &options, &p->analysis, err);
+	}
+	if (status != SN_OK) {
+		sn_experiment_free(e);
+		free(p);
+		return status;
+	}
+	accounts_take(&p->part, w);
+	p->recorded = sn_recorded_of_part(p->analysis->profile, p->analysis->structures,
+					  sn_analysis_machine(p->analysis), &p->part,
+					  s->parts.count ? sn_vec_last(&s->parts)->recorded : NULL);
+	for (const struct sn_source *const *source = sn_sources; *source; source++)
+		(*source)->collect(p->recorded);
+	*out = p;
+	return SN_OK;
+}
+
+/* The next window as values; NULL: there are no more, or they cannot be read. */
+static struct sn_executions_part *part_next(struct sn_executions *s, struct sn_search_step *step,
+					    struct sn_error *err)
+{
+	struct sn_executions_part *part = NULL;
+	struct sn_mri_window window;
+
+	sn_error_set(err, SN_ERR_NO_DATA, "search: no execution of the phase was measured");
+	if (!s->next(s, &window))
+		return NULL;
+	if (part_open(s, &window, &part, err) == SN_OK) {
+		sn_vec_push(&s->parts, part);
+		s->executions += window.executions;
+		s->measured_s += part->part.phase_s;
+		step->executions = window.executions;
+		step->elapsed_s = part->part.phase_s;
+		step->overhead_share = sn_online_overhead(part->analysis);
+	}
+	sn_mri_window_free(&window);
+	return part;
+}
+
+/* ---- a search ---- */
+
+static void phase_tell(const struct sn_executions *s, struct sn_search *search)
+{
+	search->phase =
+		(struct sn_search_phase){ .name = s->phase->name.chars,
+					  .file = s->phase->file.length ? s->phase->file.chars
+									: NULL,
+					  .line = s->phase->line,
+					  .executions = s->executions };
+	search->phase.mean_s = s->measured_s / s->executions;
+}
+
+static struct sn_recorded *anew(void *context, struct sn_search *search,
+				struct sn_search_step *step)
+{
+	struct sn_executions *s = context;
+	struct sn_error err;
+	struct sn_executions_part *part;
+
+	if (s->found)
+		s->found(s, search);
+	part = part_next(s, step, &err);
+	return part ? part->recorded : NULL;
+}
+
+sn_status sn_executions_search(struct sn_executions *s, struct sn_search **out,
+			       struct sn_error *err)
+{
+	struct sn_search_options options = s->options->search;
+	struct sn_executions_part *part;
+	sn_status status;
+
+	options.mode = "phases";
+	options.measuring = (struct sn_measuring){ .context = s, .anew = anew };
+	options.first = (struct sn_search_step){ 0 };
+	part = part_next(s, &options.first, err);
+	if (!part)
+		return err->status;
+	status = sn_search_run(part->recorded, s->options->library, &options, out, err);
+	if (status == SN_OK)
+		phase_tell(s, *out);
+	if (status == SN_OK && s->found)
+		s->found(s, *out);
+	return status;
+}
+
+void sn_executions_free(struct sn_executions *s)
+{
+	if (!s)
+		return;
+	for (size_t i = 0; i < s->parts.count; i++)
+		part_free(s->parts.items[i]);
+	sn_vec_free(&s->parts);
+	free(s);
+}
+
+/* ---- the front ---- */
+
+struct sn_online_front {
+	const struct sn_online_options *options;
+	struct sn_phase phase;
+	struct sn_spool spool;
+	size_t next; /* window of the spool */
+	struct sn_text experiment_path;
+	uint64_t watched; /* bytes of the spool */
+	double watched_s;
+};
+
+static void agent_begin(void *context, const char *live_folder, const char *experiment_path)
+{
+	struct sn_online_front *f = context;
+	struct sn_agent_options options = { .online = f->options,
+					    .phase = &f->phase,
+					    .live_folder = live_folder,
+					    .experiment_path = experiment_path };
+	char host[256] = "";
+	struct sn_error err;
+
+	sn_text_add(&f->experiment_path, experiment_path);
+	gethostname(host, 64); /* as the runtime has it */
+	options.host = host;
+	if (sn_agent_start(&options, &err) != SN_OK)
+		sn_error_print(&err);
+}
+
+static void say(const char *sentence)
+{
+	fprintf(stderr, "sonde: %s\n", sentence);
+}
+
+/* What the agent finds is told while the program runs. */
+static void watch(void *context)
+{
+	struct sn_online_front *f = context;
+
+	if (sn_now_s() - f->watched_s < watch_s)
+		return;
+	f->watched_s = sn_now_s();
+	f->watched = sn_spool_watch(f->experiment_path.chars, f->watched, say);
+}
+
+/* Neither gone nor frozen. */
+static bool is_at_work(int pid)
+{
+	char path[64], line[512] = "";
+	const char *state;
+	FILE *in;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	in = fopen(path, "re");
+	if (!in)
+		return false;
+	state = fgets(line, sizeof(line), in) ? strrchr(line, ')') : NULL;
+	fclose(in);
+	return state && state[1] && !strchr("TtZX", state[2]);
+}
+
+static bool is_any_at_work(const struct sn_spool *spool)
+{
+	for (size_t i = 0; i < spool->agents.count; i++)
+		if (is_at_work(spool->agents.items[i]))
+			return true;
+	return false;
+}
+
+/* The program has ended, so its agent will. */
+static void spool_wait(struct sn_online_front *f, const char *experiment_path)
+{
+	const struct timespec moment = { .tv_nsec = 10000000 };
+	double begin_s = sn_now_s();
+
+	for (;;) {
+		sn_spool_read(experiment_path, &f->spool);
+		if (f->spool.has_ended || !is_any_at_work(&f->spool) ||
+		    sn_now_s() - begin_s > agent_wait_s)
+			return;
+		sn_spool_free(&f->spool);
+		nanosleep(&moment, NULL);
+	}
+}
+
+static bool spooled_next(struct sn_executions *s, struct sn_mri_window *out)
+{
+	struct sn_online_front *f = s->context;
+	struct sn_mri_window *window;
+
+	if (f->next == f->spool.windows.count)
+		return false;
+	window = &f->spool.windows.items[f->next++];
+	*out = *window; /* it is the taker's now */
+	*window = (struct sn_mri_window){ 0 };
+	return true;
+}
+
+static sn_status nothing_measured(const struct sn_online_front *f, struct sn_error *err)
+{
+	const char *name = f->phase.name.chars;
+
+	if (!f->spool.has_ended)
+		return sn_error_set(err, SN_ERR_NO_DATA,
+				    "search: the agent that measures '%s' was killed before it had "
+				    "measured anything; the program ran on",
+				    name);
+	if (!f->spool.is_found)
+		return sn_error_set(err, SN_ERR_NO_DATA,
+				    "search: no process could watch for '%s': the program did not "
+				    "start, or no hardware breakpoint can be had here (a debugger "
+				    "has them, or perf_event_open is refused)",
+				    name);
+	if (!f->spool.executions)
+		return sn_error_set(err, SN_ERR_NO_DATA,
+				    "search: no execution of '%s' ended; is it passed again and "
+				    "again, and at most 400 times a second?",
+				    name);
+	return sn_error_set(err, SN_ERR_NO_DATA,
+			    "search: the program ended before an execution of '%s' could be "
+			    "measured; %u had passed in all: let it run longer, or leave --phase "
+			    "away",
+			    name, f->spool.executions);
+}
+
+static void agents_tell(const struct sn_online_front *f, struct sn_search *search)
+{
+	search->agents = (struct sn_search_agents){ .hosts = 1,
+						    .joined = f->spool.agents.count > 0,
+						    .lost = !f->spool.has_ended,
+						    .restarted = f->spool.restarted,
+						    .refused = f->spool.refused };
+	if (search->agents.lost && !f->options->is_quiet)
+		fprintf(stderr,
+			"sonde: the agent was lost; the result is of what it had measured\n");
+}
+
+static sn_status result_find(struct sn_online_front *f, struct sn_online *out, struct sn_text *path,
+			     struct sn_error *err)
+{
+	struct sn_executions *s;
+	sn_status status;
+
+	if (!f->spool.windows.count)
+		return nothing_measured(f, err);
+	s = sn_alloc_zeroed(1, sizeof(*s));
+	*s = (struct sn_executions){ .options = f->options,
+				     .phase = &f->phase,
+				     .experiment_path = path->chars,
+				     .next = spooled_next,
+				     .context = f };
+	out->phases = s;
+	status = sn_executions_search(s, &out->search, err);
+	if (status == SN_OK) {
+		agents_tell(f, out->search);
+		out->search->exit_status = out->exit_code;
+	}
+	return status;
+}
+
+/* Its standard output is the program's own, or goes where there is room for it. */
+static sn_status program_run(struct sn_online_front *f, struct sn_record_result *result,
+			     const struct sn_record_options *record, struct sn_error *err)
+{
+	int own = dup(STDOUT_FILENO);
+	sigset_t mask;
+	sn_status status;
+
+	sigprocmask(SIG_SETMASK, NULL, &mask);
+	fflush(stdout);
+	if (f->options->output_fd != STDOUT_FILENO)
+		dup2(f->options->output_fd, STDOUT_FILENO);
+	status = sn_record_run(record, result, err);
+	if (own >= 0) {
+		dup2(own, STDOUT_FILENO);
+		close(own);
+	}
+	if (status == SN_OK)
+		sn_record_archive(result->experiment_path.chars, record);
+	sn_online_signals_restore(&mask);
+	return status;
+}
+
+sn_status sn_online_phases(const struct sn_online_options *options, struct sn_online *out,
+			   struct sn_error *err)
+{
+	struct sn_online_front *f = sn_alloc_zeroed(1, sizeof(*f));
+	struct sn_record_options record = options->record;
+	struct sn_record_result result = { .exit_code = SN_EXIT_USAGE };
+	sn_status status;
+
+	*out = (struct sn_online){ .exit_code = SN_EXIT_USAGE, .front = f };
+	f->options = options;
+	status = sn_search_check(options->library, &options->search, err);
+	if (status == SN_OK)
+		status = sn_phase_find(options->program, options->phase, &f->phase, err);
+	if (status != SN_OK && f->phase.exit_code)
+		out->exit_code = f->phase.exit_code;
+	if (status == SN_OK) {
+		record.is_monitored = true;
+		record.prepared = agent_begin;
+		record.round = options->is_quiet ? NULL : watch;
+		record.context = f;
+		status = program_run(f, &result, &record, err);
+		out->exit_code = result.exit_code;
+	}
+	if (status == SN_OK) {
+		spool_wait(f, result.experiment_path.chars);
+		out->has_run = true;
+		status = result_find(f, out, &result.experiment_path, err);
+	}
+	out->path = result.experiment_path;
+	return status;
+}
+
+void sn_online_front_free(struct sn_online_front *f)
+{
+	if (!f)
+		return;
+	sn_phase_free(&f->phase);
+	sn_spool_free(&f->spool);
+	sn_text_free(&f->experiment_path);
+	free(f);
+}

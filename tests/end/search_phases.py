@@ -1,0 +1,266 @@
+"""sonde search --phase: an agent measures executions of the phase while the program runs, and never hurts it."""
+import json
+import os
+import signal
+import subprocess
+import time
+
+from sonde_test import HERE, Test
+
+BUILD = os.path.dirname(os.path.abspath(os.environ.get('SONDE') or os.path.join(HERE, '../../build/sonde')))
+BEATS = os.path.join(BUILD, 'src/runtime/heartbeat')
+
+# a step uses 12 ms of its thread's CPU time, 8 of them in heavy(); before the steps 0.3 s in prologue()
+COMMON = r'''
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+static __thread volatile double sink;
+static double cpu_s(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+static void __attribute__((noinline)) burn(double s)
+{
+	double end = cpu_s() + s;
+	while (cpu_s() < end)
+		for (int i = 0; i < 2000; i++)
+			sink += i;
+}
+static void __attribute__((noinline)) heavy(void) { burn(.008); sink++; }
+static void __attribute__((noinline)) light(void) { burn(.004); sink++; }
+static void __attribute__((noinline)) prologue(void) { burn(.3); sink++; }
+void __attribute__((noinline)) step(void)
+{
+	heavy();
+	light();
+	usleep(3000);
+}
+void __attribute__((noinline)) never(void) { sink = 1; }
+void __attribute__((noinline)) often(void) { sink++; }
+'''
+STEPS = COMMON + r'''
+static volatile sig_atomic_t traps;
+static void trapped(int number) { traps += number == SIGTRAP; }
+int main(int argc, char **argv)
+{
+	int n = argc > 1 ? atoi(argv[1]) : 100;
+	const char *how = argc > 2 ? argv[2] : "";
+	if (!strcmp(how, "traps"))
+		signal(SIGTRAP, trapped);
+	if (!strcmp(how, "fork") && !fork()) {
+		for (int i = 0; i < n; i++)
+			step();
+		_exit(0);
+	}
+	prologue();
+	if (argc > 99)
+		never();
+	for (int i = 0; i < n; i++) { /* the loop */
+		step();
+		if (!strcmp(how, "traps"))
+			raise(SIGTRAP);
+		if (!strcmp(how, "often"))
+			for (int k = 0; k < 2000; k++)
+				often();
+		if (!strcmp(how, "crash") && i == n / 2)
+			abort();
+	}
+	if (!strcmp(how, "fork"))
+		wait(NULL);
+	printf("done %d, %d traps\n", n, (int)traps);
+	return 5;
+}
+'''
+BEATING = COMMON + r'''
+#include <sonde/heartbeat.h>
+static pthread_barrier_t barrier;
+static int steps;
+static void *other(void *unused)
+{
+	for (int i = 0; i < steps; i++) {
+		pthread_barrier_wait(&barrier);
+		burn(.003);
+		pthread_barrier_wait(&barrier);
+	}
+	return unused;
+}
+int main(int argc, char **argv)
+{
+	pthread_t thread;
+	sonde_heartbeat *beat = sonde_heartbeat_register("iteration", 0);
+	steps = argc > 1 ? atoi(argv[1]) : 100;
+	pthread_barrier_init(&barrier, NULL, 2);
+	pthread_create(&thread, NULL, other, NULL);
+	prologue();
+	for (int i = 0; i < steps; i++) {
+		sonde_heartbeat_begin(beat);
+		pthread_barrier_wait(&barrier);
+		burn(.009);
+		pthread_barrier_wait(&barrier);
+		sonde_heartbeat_end(beat);
+	}
+	pthread_join(thread, NULL);
+	puts("beaten");
+	return 0;
+}
+'''
+
+
+def spool(path):
+    """Windows of a spool: executions, CPU seconds by thread."""
+    windows, agents = [], []
+    with open(path) as lines:
+        for words in map(str.split, lines):
+            if words[:1] == ['window']:
+                windows.append((int(words[3]), {}))
+            elif words[:1] == ['thread']:
+                windows[-1][1][int(words[2])] = int(words[4]) * 1e-9
+            elif words[:1] == ['agent']:
+                agents.append(int(words[1]))
+    return windows, agents
+
+
+def search(t, *words, **more):
+    done = t.run('search', '--format', 'json', *words, **more)
+    return (json.loads(done.stdout) if done.stdout else {}), done
+
+
+def by_address(t, app):
+    found, done = search(t, '-o', 'phased', '--phase', 'step', '--threshold', '0.001', app, '200')
+    t.check(done.returncode == 0 and found['mode'] == 'phases' and found['exit_status'] == 5, 'a search of phases', done.stderr)
+    t.check('done 200, 0 traps\n' in done.stderr and 'sonde: step 1: ' in done.stderr,
+            'the program runs to its end, and findings are told meanwhile', done.stderr)
+    phase = found['phase']
+    t.check(phase['name'] == 'step' and phase['file'].endswith('.c') and phase['line'] > 0, 'the phase has its place', phase)
+    t.equal(found['agents'], {'hosts': 1, 'joined': 1, 'lost': 0, 'restarted': 0, 'refused': 0}, 'one agent took part')
+    t.equal(sum(s['executions'] for s in found['steps']), phase['executions'], 'executions are those of the steps')
+    windows, _ = spool('phased/search.spool')
+    t.check(len(windows) >= 2, 'several steps were measured', windows)
+    # by the thread's CPU clock: 12 ms each, and what a system call or an interrupt adds
+    each = [cpu / executions for executions, threads in windows for cpu in threads.values()]
+    t.check(all(.0115 < x < .018 for x in each), 'each window holds whole executions and nothing else', each)
+    names = {p['name'] for r in found['properties'] for p in r['path']}
+    t.check('heavy' in names and 'prologue' not in names, 'what is not in the phase is in no result', names)
+    hot = sum(r['evidence']['seconds'] / found['steps'][r['step'] - 1]['executions'] for r in found['properties']
+              if r['property'] == 'HotRegion' and 'heavy' in [p['name'] for p in r['path']])
+    # 8 ms an execution, of which the sampler sees .65 to 1.1: it begins some 2 ms late in each window
+    t.check(.004 < hot < .0135, 'samples say what the phase does', hot)
+    t.check(t.show('functions', experiment='phased')['rows'], 'an experiment is left')
+    left = [n for n in os.listdir('phased') if n.endswith('.monitor') or n.endswith('.agent')]
+    t.equal(left, [], 'without what the agent needed')
+    t.equal(t.run('list', '--remove', 'phased', stdin=None, input='y\n').returncode, 0, 'and it can be removed')
+
+
+def by_line(t, app, source):
+    with open(source) as lines:
+        line = next(i for i, text in enumerate(lines, 1) if '/* the loop */' in text)
+    found, done = search(t, '--phase', f'{os.path.basename(source)}:{line}', '--steps', '2', '--suspend', 'never', app, '120')
+    t.check(done.returncode == 0 and found.get('phase', {}).get('line') == line, 'a loop by its line', done.stderr)
+
+
+def by_heartbeat(t):
+    path = os.path.join(t.folder, 'beating.c')
+    with open(path, 'w') as out:
+        out.write(BEATING)
+    app = t.compile(path, '-O1', '-g', '-pthread', '-I' + os.path.join(HERE, '../../include'), '-L' + BEATS, '-lsonde-heartbeat',
+                    '-Wl,-rpath,' + BEATS)
+    found, done = search(t, '-o', 'beaten', '--phase', 'iteration', '--steps', '3', app, '200')
+    t.check(done.returncode == 0 and 'beaten\n' in done.stderr, 'a phase that is a heartbeat', done.stderr)
+    windows, _ = spool('beaten/search.spool')
+    pairs = [sorted(threads.values(), reverse=True)[:2] + [executions] for executions, threads in windows]
+    t.check(pairs and all(.0085 < a / n < .015 and .0025 < b / n < .008 for a, b, n in pairs),
+            'both threads are accounted for: 9 and 3 ms an execution', pairs)
+    rows = t.show('threads', experiment='beaten')['rows']
+    t.check(sorted(r['samples'] > 0 for r in rows)[-2:] == [True, True], 'and both are sampled while it is measured', rows)
+
+
+def started(t, *words):
+    """A search in the background, and its agents once it has measured something."""
+    command = subprocess.Popen([t.sonde, 'search', '--format', 'json', '-o', 'hurt', *words], stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, text=True)
+    for _ in range(1000):
+        if os.path.exists('hurt/search.spool'):
+            windows, agents = spool('hurt/search.spool')
+            if windows and len(agents) >= 2:
+                return command, agents
+        time.sleep(.02)
+    raise RuntimeError('the agent has measured nothing')
+
+
+def ended(command):
+    out, err = command.communicate(timeout=100)
+    subprocess.run(['rm', '-rf', 'hurt'])
+    return (json.loads(out) if out else {}), err, command.returncode
+
+
+def agents_die(t, app):
+    for suspend in ('brief', 'always'):
+        command, agents = started(t, '--suspend', suspend, '--phase', 'step', app, '220')
+        for pid in agents:
+            os.kill(pid, signal.SIGKILL)
+        found, err, code = ended(command)
+        t.check(code == 0 and 'done 220' in err and found['exit_status'] == 5 and not found['complete'] and found['agents']['lost'] == 1,
+                f'suspend {suspend}: guardian and worker killed: the program runs on, what was measured is told', code, err)
+    command, agents = started(t, '--suspend', 'always', '--phase', 'step', app, '200')
+    for pid in agents:
+        os.kill(pid, signal.SIGSTOP)
+    found, err, code = ended(command)
+    for pid in agents:
+        os.kill(pid, signal.SIGKILL)
+    t.check(code == 0 and 'done 200' in err and not found['complete'], 'frozen agents do not stop the program', code, err)
+    command, agents = started(t, '--phase', 'step', app, '220')
+    os.kill(agents[-1], signal.SIGKILL)
+    found, err, code = ended(command)
+    t.check(code == 0 and found['complete'] and found['agents']['restarted'] == 1 and found['agents']['lost'] == 0,
+            'a worker that is killed is started again, and goes on', code, err, found.get('agents'))
+
+
+def bad_days(t, app):
+    found, done = search(t, '--phase', 'step', '--steps', '2', app, '80', 'traps')
+    t.check(found.get('exit_status') == 5 and 'done 80, 80 traps' in done.stderr, 'a program that uses SIGTRAP keeps its own', done.stderr)
+    found, done = search(t, '--phase', 'step', '--steps', '2', app, '80', 'fork')
+    t.check(found.get('exit_status') == 5 and found['agents']['joined'] == 1, 'a program that forks', done.stderr)
+    found, done = search(t, '--phase', 'step', '--steps', '1', app, '160', 'crash')
+    t.check(done.returncode == 0 and found['exit_status'] == 134, 'a program that crashes: what was measured is told', done.stderr)
+    found, done = search(t, '--phase', 'often', app, '20', 'often')
+    t.check('done 20' in done.stderr and done.returncode in (0, 3), 'a phase of nanoseconds does not stop the program', done.stderr)
+    for words, code, sentence in (
+            (['--phase', 'never', app, '3'], 3, 'no execution'),
+            (['--phase', 'step', app, '2'], 3, 'ended before'),
+            (['--phase', 'stap', app], 2, 'no heartbeat, function or line'),
+            (['--phase', 'nosuch.c:4', app], 2, 'no heartbeat, function or line'),
+            (['--phase', 'step', '--suspend', 'perhaps', app], 2, 'brief'),
+            (['--phase', 'step', './nothing'], 127, 'nothing'),
+            (['--phase', 'step', '@0'], 2, 'program that is run')):
+        done = t.run('search', *words)
+        t.check(done.returncode == code and sentence in done.stderr, f'search {" ".join(words)}: a sentence and {code}',
+                done.returncode, done.stderr)
+    static = t.compile(COMMON + 'int main(void) { for (int i = 0; i < 9; i++) step(); return 0; }\n', '-O1', '-static', '-pthread',
+                       output='./static')
+    done = t.run('search', '--phase', 'step', static)
+    t.check(done.returncode == 125 and 'static' in done.stderr, 'a static program is refused', done.returncode, done.stderr)
+
+
+def main():
+    t = Test()
+    source = os.path.join(t.folder, 'steps.c')
+    with open(source, 'w') as out:
+        out.write(STEPS)
+    app = t.compile(source, '-O1', '-g', '-pthread')
+    by_address(t, app)
+    by_line(t, app, source)
+    by_heartbeat(t)
+    agents_die(t, app)
+    bad_days(t, app)
+    t.done()
+
+
+main()
