@@ -250,6 +250,18 @@ __attribute__((noreturn)) static void guardian_run(const struct sn_agent_options
 	_exit(0);
 }
 
+/* Whole, and beaten for once: a page without that is no agent's for a program that starts. */
+static bool has_beaten(const char *path)
+{
+	struct sn_monitor_agent page = { 0 };
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	bool is_whole = fd >= 0 && read(fd, &page, sizeof(page)) == sizeof(page);
+
+	if (fd >= 0)
+		close(fd);
+	return is_whole && page.magic == SN_MONITOR_MAGIC && page.beat_ns;
+}
+
 /* A program that starts without an agent's page is measured by nobody. */
 static sn_status page_wait(const struct sn_agent_options *options, struct sn_error *err)
 {
@@ -258,7 +270,7 @@ static sn_status page_wait(const struct sn_agent_options *options, struct sn_err
 	bool is_there;
 
 	sn_text_addf(&path, "%s/%s.agent", options->live_folder, options->host);
-	while (!(is_there = !access(path.chars, F_OK)) && sn_now_s() - begin_s < page_wait_s)
+	while (!(is_there = has_beaten(path.chars)) && sn_now_s() - begin_s < page_wait_s)
 		pause_ns(POLL_NS);
 	sn_text_free(&path);
 	if (!is_there)
