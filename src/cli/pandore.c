@@ -294,7 +294,16 @@ static sn_status options_of(const struct sn_args *args, struct sn_pnd_options *o
 	options->check = sn_args_flag(args, "check");
 	options->explain = sn_args_flag(args, "explain");
 	options->lex.may_read_files = true;
+	if (status == SN_OK && sn_args_value(args, "format") && !options->explain)
+		status = sn_error_set(err, SN_ERR_USAGE, "--format is of --explain");
 	return status;
+}
+
+static bool is_json(const struct sn_args *args)
+{
+	const char *format = sn_args_value(args, "format");
+
+	return format && !strcmp(format, "json");
 }
 
 static sn_status finish(const struct sn_args *args, struct sn_arena *arena,
@@ -306,7 +315,11 @@ static sn_status finish(const struct sn_args *args, struct sn_arena *arena,
 	sn_status status;
 	int fd;
 
-	if (sn_args_flag(args, "explain"))
+	if (sn_args_flag(args, "explain") && is_json(args))
+		sn_pnd_write_explanation(
+			result, diags->files.items[0].name,
+			sn_args_value(args, "scheme") ? sn_args_value(args, "scheme") : "opt", stdout);
+	else if (sn_args_flag(args, "explain"))
 		fputs(result->explain.chars ? result->explain.chars : "", stdout);
 	if (kept)
 		return write_code(kept, &result->code, err);
@@ -372,7 +385,7 @@ static int compile_run(const struct sn_args *args)
 		sn_vec_push(&diags.files, file);
 		if (!sn_pnd_compile(&diags, &options, &result))
 			code = SN_EXIT_BAD_INPUT;
-		sn_pnd_diags_print(&diags, stderr, sn_args_flag(args, "explain"));
+		sn_pnd_diags_print(&diags, stderr, sn_args_flag(args, "explain") && !is_json(args));
 		warn_of_defines(&diags, defines, options.lex.define_count);
 		if (code == SN_EXIT_OK)
 			status = finish(args, &arena, &diags, &result, output, &err);
@@ -404,7 +417,9 @@ static const struct sn_option compile_options[] = {
 	  NULL },
 	{ "strip", 0, "N", "iterations in a strip of a pipelined loop (default 32)", NULL },
 	{ "host-inside", 0, NULL, "the host is node 0 and no process of its own", NULL },
-	{ "explain", 'e', NULL, "print how each statement is translated and its messages", NULL },
+	{ "explain", 'e', NULL,
+	  "print how each statement is translated, its messages, and remarks on loop nests", NULL },
+	{ "format", 'f', "FORMAT", "how --explain prints", "text|json" },
 	{ "emit-c", 0, "FILE", "write the generated C here and do not compile it", NULL },
 	{ "cc", 0, "COMMAND", "the C compiler; default: $CC or cc, with mpi $MPICC or mpicc",
 	  NULL },

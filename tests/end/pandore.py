@@ -369,6 +369,84 @@ def explained():
           and 'a pipeline: strips of 32 j' in told, '--explain: Figure 1', told)
 
 
+# ---- remarks: each nest of this program but the last but one has one; NEEDED is counted by hand ----
+REMARKED = '''#define N 16
+#define P 4
+double A[N][N], B[N][N], V[N], W[N]; int K[N];
+dist ph(double A[N][N] by block(N/P,N) map regular(0,1), double B[N][N] by block(N,N/P) map regular(0,1),
+        double V[N] by block(N/P) map regular(0), double W[N] by block(1) map wrapped(0), int K[N] by block(N/P) map regular(0))
+{
+  int i, j, k; double s; double t[N];
+  s = 0;
+  for (i = 0; i < N; i++)
+    s += V[i];
+  for (i = 0; i < N; i++)
+    t[i] = i;
+  for (i = 0; i < N; i++) {
+    V[i] = 1;
+    W[i] = 2;
+  }
+  for (i = 0; i < N; i++)
+    V[K[i]] = i;
+  for (j = 0; j < N; j++)
+    A[0][j] = j;
+  for (i = 1; i < N; i++)
+    V[i] = V[i-1] + 1;
+  for (i = 0; i < N; i++)
+    for (j = 0; j <= i; j++)
+      for (k = 0; k <= j; k++)
+        B[k][i] = B[k][i] + A[j][k];
+  for (i = 0; i < N; i++) {
+    j = 0;
+    while (j < 3) { V[i] = j; j++; }
+  }
+  for (i = 0; i < N-1; i++)
+    s = s * 0.5 + V[(int)s];
+  for (i = 0; i < N; i++)
+    A[i][i] = B[i][i];
+  for (i = 0; i < N; i++)
+    for (j = 0; j < N; j++)
+      for (k = 0; k < N; k++)
+        if (i + j + k == 20) V[i] = A[j][k];
+  for (i = 0; i < N; i++) {
+    K[i] = i * 3 % N;
+    V[i] = W[K[i] % N];
+  }
+}
+int main(void) { ph(A,B,V,W,K); return 0; }
+'''
+NEEDED = 8 * sum(sum(range(1, 4 * node + 1)) for node in range(4))  # A[j][k], j <= i, k <= j, of other nodes' rows
+REMARKS = [(10, 'undivided', 'every node keeps s (--reassoc'), (12, 'undivided', 'every node keeps t (a distribution'),
+           (13, 'undivided', 'V[i] (line 14) and W[i] (line 15) in it have different owners'),
+           (17, 'undivided', 'the subscript K[i] of V is no sum'), (19, 'undivided', 'one node runs all of this loop'),
+           (21, 'serial', 'V[i - 1] (line 22)'), (26, 'surplus', f'{NEEDED} are needed'), (29, 'naive', 'a while or do loop'),
+           (32, 'undivided', 'every node keeps s'), (39, 'undivided', 'every node must know the subscript K[i] (line 41)'),
+           (41, 'elementwise', 'K[i] moves element by element')]
+
+
+def remarks():
+    write('remarked.pnd', REMARKED)
+    told = json.loads(run(sonde, 'pandore', 'compile', 'remarked.pnd', '--explain', '--format', 'json').stdout)
+    rows = told['rows']
+    check(told['schema'] == 'sonde.pandore-explain/1' and
+          [(r['line'], r['kind']) for r in rows] == [r[:2] for r in REMARKS] and
+          not [r for r, want in zip(rows, REMARKS) if want[2] not in r['reason']], '--explain: a remark a nest', rows)
+    check([(r['line'], r['needed_bytes']) for r in rows if r['needed_bytes'] is not None] == [(26, NEEDED)],
+          '--explain: what is needed is counted', rows)
+    said = run(sonde, 'pandore', 'compile', 'remarked.pnd', '--explain').stderr
+    check([int(n) for n in re.findall(r'^remarked.pnd:(\d+):\d+: remark: R\d: ', said, re.M)] == [r[0] for r in REMARKS],
+          '--explain: the remarks as text', said)
+    ran = run(sonde, 'pandore', 'compile', 'remarked.pnd', '--format', 'json')
+    check(ran.returncode == 2 and '--format is of --explain' in ran.stderr, '--format without --explain', ran.stderr)
+    told = json.loads(run(sonde, 'pandore', 'compile', os.path.join(here, 'fig1.pnd'), '--explain', '-f', 'json').stdout)
+    run(sonde, 'pandore', 'compile', os.path.join(here, 'fig1.pnd'), '--profile', '-o', 'fig1')
+    run('./fig1')
+    wanted = [(r['line'], r['source'], r['from'], r['to'], r['messages'], r['bytes'])
+              for r in json.load(open('fig1.profile.json'))['traffic']]
+    got = [(m['line'], m['source'], m['from'], m['to'], m['messages'], m['bytes']) for m in told['phases'][0]['messages']]
+    check(told['rows'] == [] and sorted(got) == sorted(wanted), '--explain as JSON: messages of Figure 1', got, wanted)
+
+
 # ---- diagnostics: (name, source, [(line, column, code)]) ----
 HEAD = '#define N 8\n#define P 2\nfloat A[N], B[N];\n'
 TAIL = '\nint main(void) { ph(A, B); return 0; }\n'
@@ -923,6 +1001,7 @@ def main():
         broadcasts()
         reassociation()
         explained()
+        remarks()
         arguments()
         diagnostics()
         bad_days()

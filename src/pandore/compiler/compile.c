@@ -27,7 +27,7 @@ bool sn_pnd_compile(struct sn_pnd_diags *diags, const struct sn_pnd_options *opt
 		sn_pnd_emit_program(&em);
 	}
 	if (ok && options->explain)
-		sn_pnd_predict(&em, &out->explain);
+		sn_pnd_predict(&em, out);
 	sn_vec_free(&em.sites);
 	sn_vec_free(&em.points);
 	sn_pnd_program_free(&program);
@@ -39,4 +39,7 @@ void sn_pnd_result_free(struct sn_pnd_result *result)
 	sn_text_free(&result->code);
 	sn_text_free(&result->explain);
 	sn_vec_free(&result->phases);
+	sn_vec_free(&result->remarks);
+	sn_vec_free(&result->expected);
+	sn_vec_free(&result->foretold);
 }

@@ -20,16 +20,46 @@ struct sn_pnd_options {
 	const char *program_name;
 };
 
+/** What --explain remarks on a loop nest. remarks.h. */
+struct sn_pnd_remark {
+	const char *phase, *file, *reason;
+	int line, column, code;
+	bool has_bytes;
+	int64_t sent_bytes, needed_bytes; /* in one call of the phase */
+};
+
+/** Messages between two nodes in one call of a phase, for one array of one line. */
+struct sn_pnd_expected {
+	const char *phase, *source, *target;
+	int line;
+	bool is_broadcast;
+	int from, to;
+	int64_t messages, bytes;
+};
+
+/** A phase whose messages depend on data, or (why NULL) are all in the rows. */
+struct sn_pnd_foretold {
+	const char *phase, *why;
+	int line;
+};
+
 struct sn_pnd_result {
 	struct sn_text code;	/* C; empty after errors */
 	struct sn_text explain; /* how each statement was translated, and the messages to expect */
 	int nodes;
 	SN_VEC(const char *) phases; /* their names */
+	/* with options->explain: */
+	SN_VEC(struct sn_pnd_remark) remarks;
+	SN_VEC(struct sn_pnd_expected) expected;
+	SN_VEC(struct sn_pnd_foretold) foretold;
 };
 
 /** Translates files[0] of `diags` (the caller pushes it). True if there was no error. */
 bool sn_pnd_compile(struct sn_pnd_diags *diags, const struct sn_pnd_options *options,
 		    struct sn_pnd_result *out);
 void sn_pnd_result_free(struct sn_pnd_result *result);
+/** The remarks as rows and the messages to expect, as one JSON object. explain_json.c. */
+void sn_pnd_write_explanation(const struct sn_pnd_result *result, const char *source,
+			      const char *scheme, FILE *out);
 
 #endif

@@ -59,7 +59,7 @@ void sn_pnd_emit_stmt(struct sn_pnd_emitter *em, const struct sn_pnd_stmt *s);
 void sn_pnd_emit_plain(struct sn_pnd_emitter *em, const struct sn_pnd_stmt *s);
 void sn_pnd_emit_locals(struct sn_pnd_emitter *em, const struct sn_pnd_var *locals, bool in_phase);
 
-/** Tries the optimised scheme on a for loop; false (and a remark) if it must stay naive. */
+/** Tries the optimised scheme on a for loop; false if it must stay naive. */
 bool sn_pnd_emit_nest(struct sn_pnd_emitter *em, const struct sn_pnd_stmt *loop);
 
 /** The whole program. */

@@ -510,12 +510,8 @@ bool sn_pnd_emit_nest(struct sn_pnd_emitter *em, const struct sn_pnd_stmt *loop)
 	if (!em->nest)
 		em->nest = sn_arena_new(em->arena, struct sn_nest);
 	ne.nest = nest = em->nest;
-	if (!sn_nest_plan(nest, em->program, loop, ++em->nest_mark, em->options->reassoc)) {
-		sn_pnd_remark(em->program->diags, nest->refusal_pos, 1,
-			      "this loop nest is translated by the naive scheme: %s",
-			      nest->refusal);
+	if (!sn_nest_plan(nest, em->program, loop, ++em->nest_mark, em->options->reassoc))
 		return false;
-	}
 	add_sites(&ne);
 	sn_pnd_line(em, "{");
 	em->indent++;

@@ -6,6 +6,7 @@
 #include "pandore/compiler/predict.h"
 
 #include "pandore/compiler/predictor.h"
+#include "pandore/compiler/remarks.h"
 
 enum { STEPS_MAX = 20000000 };
 
@@ -215,8 +216,26 @@ static void add_arguments(const struct sn_pnd_phase *ph, struct sn_text *out)
 		}
 }
 
-void sn_pnd_predict(struct sn_pnd_emitter *em, struct sn_text *out)
+/* The same as rows. */
+static void give_rows(const struct sn_predictor *p, const struct sn_pnd_phase *ph,
+		      struct sn_pnd_result *out)
 {
+	sn_vec_push(&out->foretold,
+		    (struct sn_pnd_foretold){ ph->name, p->doubt, p->doubt ? p->doubt_line : 0 });
+	for (size_t i = 0; !p->doubt && i < p->pairs.count; i++) {
+		const struct sn_predicted_pair *q = &p->pairs.items[i];
+
+		sn_vec_push(&out->expected, (struct sn_pnd_expected){
+						    ph->name, q->source, q->target, q->line,
+						    q->is_broadcast, q->from, q->to, q->messages,
+						    q->bytes });
+	}
+}
+
+void sn_pnd_predict(struct sn_pnd_emitter *em, struct sn_pnd_result *result)
+{
+	struct sn_text *out = &result->explain;
+
 	for (const struct sn_pnd_phase *ph = em->program->phases; ph; ph = ph->next) {
 		struct sn_predictor p = { .em = em,
 					  .nodes = em->program->nodes,
@@ -235,10 +254,14 @@ void sn_pnd_predict(struct sn_pnd_emitter *em, struct sn_text *out)
 				     p.doubt_line);
 		else
 			write_pairs(&p, out);
+		give_rows(&p, ph, result);
+		sn_pnd_find_remarks(&p, ph, result);
 		sn_vec_free(&p.pairs);
 		sn_map_free(&p.pair_index);
 		sn_vec_free(&p.fetched);
 		sn_map_free(&p.nest_index);
+		sn_vec_free(&p.needs);
+		sn_map_free(&p.need_index);
 		sn_pnd_values_free(&p.values);
 	}
 }

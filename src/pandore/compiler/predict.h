@@ -7,8 +7,8 @@
 
 #include "pandore/compiler/emit.h"
 
-/** Adds the expected messages of each phase to `out`. Where control flow or subscripts depend on
- *  data or on arguments, or would take too long, it says so instead. */
-void sn_pnd_predict(struct sn_pnd_emitter *em, struct sn_text *out);
+/** Adds the explanation, the remarks and the expected messages of each phase to `out`. Where control
+ *  flow or subscripts depend on data or on arguments, or would take too long, it says so instead. */
+void sn_pnd_predict(struct sn_pnd_emitter *em, struct sn_pnd_result *out);
 
 #endif

@@ -7,7 +7,7 @@
 #include "pandore/runtime/pandore.h"
 #include "pandore/runtime/pieces.h"
 
-enum { STRIP_DEFAULT = 32 };
+enum { STRIP_DEFAULT = 32, NEED_STEPS_MAX = 200000 };
 
 struct pd_array sn_predict_layout(const struct sn_pnd_var *v)
 {
@@ -97,6 +97,7 @@ struct place {
 	struct sn_map pair_index,
 		seen; /* seen: (array, element, receiver), where they are listed */
 	SN_VEC(struct share) shares;
+	struct sn_map needed; /* (array, element, receiver) of references whose boxes are not exact */
 };
 
 struct tally {
@@ -105,6 +106,7 @@ struct tally {
 	const struct sn_nest_ref *ref;
 	int index; /* of the reference */
 	const struct pd_array *source;
+	int64_t bytes; /* added for it */
 };
 
 static size_t pair_of(struct place *place, int from, int to)
@@ -138,9 +140,10 @@ static void add_section(const struct pd_section *s, void *context)
 			size_t pair = pair_of(t->place, s->from, to);
 			long added = pd_pieces_add(&t->place->pairs.items[pair].pieces,
 						   t->ref->expr->var, t->source, t->index, s);
+			int64_t bytes = added * sn_pnd_type_bytes(t->ref->expr->var->type);
 
-			add_bytes(t->place, pair, t->index,
-				  added * sn_pnd_type_bytes(t->ref->expr->var->type));
+			add_bytes(t->place, pair, t->index, bytes);
+			t->bytes += bytes;
 		}
 }
 
@@ -151,6 +154,7 @@ struct inspection {
 	int index;
 	const struct fixed_range *fixed;
 	int fixed_count;
+	struct sn_predicted_need *need; /* only what is needed is counted; else NULL */
 };
 
 /* Subscripts as numbers; false if they are unknown (doubted) or out of bounds. */
@@ -189,11 +193,13 @@ static void inspect_one(struct sn_predictor *p, struct inspection *in)
 
 		if (node == from || (owner != SN_PREDICT_EVERYBODY && owner != node))
 			continue;
-		sn_map_put(&in->place->seen,
+		sn_map_put(in->need ? &in->place->needed : &in->place->seen,
 			   sn_hash_u64((uint64_t)(uintptr_t)ref->expr->var) ^
 				   ((uint64_t)offset * SN_PND_NODES_MAX + (uint64_t)node),
 			   &is_new);
-		if (is_new)
+		if (is_new && in->need)
+			in->need->needed += sn_pnd_type_bytes(ref->expr->type);
+		else if (is_new)
 			add_bytes(in->place, pair_of(in->place, from, node), in->index,
 				  sn_pnd_type_bytes(ref->expr->type));
 	}
@@ -225,7 +231,8 @@ static void inspect(struct sn_predictor *p, struct inspection *in, int depth)
 		last = at; /* once is enough */
 	for (; step > 0 ? at <= last : at >= last; at += step) {
 		*sn_pnd_values_scalar(&p->values, l->var) = (struct sn_pnd_value){ true, at };
-		if (++p->steps > p->steps_max)
+		if (in->need ? ++p->need_steps > NEED_STEPS_MAX || p->need_steps > p->steps_max
+			     : ++p->steps > p->steps_max)
 			sn_predict_doubt(p, l->stmt->pos, "too many iterations");
 		if (p->doubt)
 			return;
@@ -260,15 +267,16 @@ static void count_place(struct sn_predictor *p, const struct sn_nest *nest, stru
 	sn_vec_free(&place->shares);
 	sn_map_free(&place->pair_index);
 	sn_map_free(&place->seen);
+	sn_map_free(&place->needed);
 	*place = (struct place){ 0 };
 }
 
 static void count_inspection(struct sn_predictor *p, const struct sn_nest *nest,
 			     struct place *place, int index, const struct fixed_range *fixed,
-			     int fixed_count)
+			     int fixed_count, struct sn_predicted_need *need)
 {
 	const struct sn_nest_ref *ref = &nest->refs[index];
-	struct inspection in = { nest, place, ref, index, fixed, fixed_count };
+	struct inspection in = { nest, place, ref, index, fixed, fixed_count, need };
 	struct sn_pnd_value kept[SN_NEST_DEPTH_MAX];
 	int depth = nest->loops[ref->loop].depth;
 
@@ -282,6 +290,79 @@ static void count_inspection(struct sn_predictor *p, const struct sn_nest *nest,
 			kept[d - 1];
 }
 
+static struct sn_predicted_need *need_of(struct sn_predictor *p, const struct sn_nest_ref *ref)
+{
+	bool is_new;
+	uint64_t *at = sn_map_put(&p->need_index, (uint64_t)(uintptr_t)ref, &is_new);
+
+	if (is_new) {
+		*at = p->needs.count;
+		sn_vec_push(&p->needs, (struct sn_predicted_need){ ref, 0, 0, true });
+	}
+	return &p->needs.items[*at];
+}
+
+const struct sn_predicted_need *sn_predict_need_of(struct sn_predictor *p,
+						   const struct sn_nest_ref *ref)
+{
+	const uint64_t *at = sn_map_get(&p->need_index, (uint64_t)(uintptr_t)ref);
+
+	return at ? &p->needs.items[*at] : NULL;
+}
+
+/* Does a counter that is free at the message decide at most one subscript, alone, with bounds that no
+ * other one decides? Then a box holds what is needed and nothing else. */
+static bool is_exact(const struct sn_nest *nest, const struct sn_nest_ref *ref)
+{
+	const struct sn_nest_assign *a = ref->assign < 0 ? NULL : &nest->assigns[ref->assign];
+	int of_dimension[SN_PND_RANK_MAX * 2] = { 0 };
+
+	for (int l = ref->loop; l >= 0; l = nest->loops[l].parent) {
+		const struct sn_nest_loop *loop = &nest->loops[l];
+		int dimensions = 0;
+
+		if (loop->depth <= ref->level)
+			continue;
+		if (loop->bounds_depth > ref->level || loop->step < -1)
+			return false;
+		for (int d = 0; d < ref->expr->arg_count; d++) {
+			dimensions += ref->subs[d].coef[l] != 0;
+			of_dimension[d] += ref->subs[d].coef[l] != 0;
+		}
+		for (int d = 0; a && d < a->target->arg_count; d++)
+			of_dimension[SN_PND_RANK_MAX + d] += a->subs[d].coef[l] != 0;
+		if (dimensions > 1)
+			return false;
+	}
+	for (int d = 0; d < ref->expr->arg_count; d++)
+		if (!ref->subs[d].ok || of_dimension[d] > 1)
+			return false;
+	for (int d = 0; a && d < a->target->arg_count; d++)
+		if (!a->subs[d].ok || of_dimension[SN_PND_RANK_MAX + d] > 1)
+			return false;
+	return true;
+}
+
+/* `sent` bytes move for a reference: how many of them are needed? The iterations are run to know it,
+ * within reason. */
+static void count_need(struct sn_predictor *p, const struct sn_nest *nest, struct place *place,
+		       int index, const struct fixed_range *fixed, int fixed_count, int64_t sent)
+{
+	const struct sn_nest_ref *ref = &nest->refs[index];
+	struct sn_predicted_need *need = need_of(p, ref), before = *need;
+
+	need->sent += sent;
+	if (p->need_steps <= NEED_STEPS_MAX && p->need_steps <= p->steps_max) {
+		count_inspection(p, nest, place, index, fixed, fixed_count, need);
+		if (!p->doubt)
+			return;
+		p->doubt = NULL;
+		need->needed = before.needed;
+	}
+	need->needed += sent;
+	need->is_known &= is_exact(nest, ref);
+}
+
 static void count_exchange(struct sn_predictor *p, const struct sn_nest *nest, struct place *place,
 			   int index, const struct fixed_range *fixed, int fixed_count)
 {
@@ -292,12 +373,12 @@ static void count_exchange(struct sn_predictor *p, const struct sn_nest *nest, s
 	int64_t low[SN_NEST_LOOPS_MAX] = { 0 }, high[SN_NEST_LOOPS_MAX] = { 0 };
 	struct pd_range ranges[SN_NEST_DEPTH_MAX];
 	long at[SN_PND_RANK_MAX] = { 0 }, to[SN_PND_RANK_MAX] = { 0 };
-	struct tally tally = { p, place, ref, index, &source };
+	struct tally tally = { p, place, ref, index, &source, 0 };
 
 	if (p->nodes == 1)
 		return;
 	if (ref->is_inspected) {
-		count_inspection(p, nest, place, index, fixed, fixed_count);
+		count_inspection(p, nest, place, index, fixed, fixed_count, NULL);
 		return;
 	}
 	for (int depth = ref->level + 1; depth <= nest->loops[ref->loop].depth; depth++) {
@@ -338,6 +419,8 @@ static void count_exchange(struct sn_predictor *p, const struct sn_nest *nest, s
 	if (p->doubt)
 		return;
 	pd_sections(&moves, to, at, ranges, p->nodes, add_section, &tally);
+	if (tally.bytes)
+		count_need(p, nest, place, index, fixed, fixed_count, tally.bytes);
 }
 
 /* As emit_place() has them. */

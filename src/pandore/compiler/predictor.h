@@ -20,6 +20,14 @@ struct sn_predicted_pair {
 	int64_t messages, bytes;
 };
 
+/* Bytes that moved for a reference, and those among them that some node needed of it: each element
+ * once a node and place of the message, as if every condition held. */
+struct sn_predicted_need {
+	const struct sn_nest_ref *ref;
+	int64_t sent, needed;
+	bool is_known; /* not all was counted: it would take too long */
+};
+
 struct sn_predict_fetched {
 	const struct sn_pnd_expr *ref;
 	int guard;
@@ -39,6 +47,9 @@ struct sn_predictor {
 	SN_VEC(struct sn_predict_fetched) fetched; /* by the statement that is run now */
 	int guard, guard_count;
 	struct sn_map nest_index;
+	SN_VEC(struct sn_predicted_need) needs;
+	struct sn_map need_index;
+	long need_steps; /* iterations run to know what is needed */
 };
 
 /** Records that nothing can be predicted, and why. The first reason is kept. */
@@ -58,6 +69,9 @@ void sn_predict_assign(struct sn_predictor *p, const struct sn_pnd_stmt *s);
 struct pd_array sn_predict_layout(const struct sn_pnd_var *v);
 /** The plan of a loop, with `refusal` set if the nest stays naive; NULL under the naive scheme. */
 const struct sn_nest *sn_predict_nest_of(struct sn_predictor *p, const struct sn_pnd_stmt *loop);
+/** What moved for a reference; NULL: nothing. */
+const struct sn_predicted_need *sn_predict_need_of(struct sn_predictor *p,
+						   const struct sn_nest_ref *ref);
 /** Says how each statement of a phase is translated. explain.c. */
 void sn_pnd_explain_phase(struct sn_predictor *p, const struct sn_pnd_phase *ph,
 			  struct sn_text *out);
