@@ -318,7 +318,8 @@ static sn_status finish(const struct sn_args *args, struct sn_arena *arena,
 	if (sn_args_flag(args, "explain") && is_json(args))
 		sn_pnd_write_explanation(
 			result, diags->files.items[0].name,
-			sn_args_value(args, "scheme") ? sn_args_value(args, "scheme") : "opt", stdout);
+			sn_args_value(args, "scheme") ? sn_args_value(args, "scheme") : "opt",
+			stdout);
 	else if (sn_args_flag(args, "explain"))
 		fputs(result->explain.chars ? result->explain.chars : "", stdout);
 	if (kept)

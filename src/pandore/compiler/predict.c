@@ -225,10 +225,10 @@ static void give_rows(const struct sn_predictor *p, const struct sn_pnd_phase *p
 	for (size_t i = 0; !p->doubt && i < p->pairs.count; i++) {
 		const struct sn_predicted_pair *q = &p->pairs.items[i];
 
-		sn_vec_push(&out->expected, (struct sn_pnd_expected){
-						    ph->name, q->source, q->target, q->line,
-						    q->is_broadcast, q->from, q->to, q->messages,
-						    q->bytes });
+		sn_vec_push(&out->expected,
+			    (struct sn_pnd_expected){ ph->name, q->source, q->target, q->line,
+						      q->is_broadcast, q->from, q->to, q->messages,
+						      q->bytes });
 	}
 }
 

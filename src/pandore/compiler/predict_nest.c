@@ -97,7 +97,8 @@ struct place {
 	struct sn_map pair_index,
 		seen; /* seen: (array, element, receiver), where they are listed */
 	SN_VEC(struct share) shares;
-	struct sn_map needed; /* (array, element, receiver) of references whose boxes are not exact */
+	struct sn_map
+		needed; /* (array, element, receiver) of references whose boxes are not exact */
 };
 
 struct tally {

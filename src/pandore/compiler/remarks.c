@@ -36,9 +36,8 @@ static bool is_known(const struct finder *f, const struct sn_pnd_remark *remark)
 	return false;
 }
 
-__attribute__((format(printf, 4, 5))) static void add(struct finder *f, struct sn_pnd_pos pos,
-						      struct sn_pnd_remark remark,
-						      const char *format, ...)
+__attribute__((format(printf, 4, 5))) static void
+add(struct finder *f, struct sn_pnd_pos pos, struct sn_pnd_remark remark, const char *format, ...)
 {
 	struct sn_pnd_diags *diags = f->p->em->program->diags;
 	struct sn_text text = { 0 };
@@ -188,10 +187,8 @@ static void find_undivided(struct finder *f, const struct sn_nest *nest,
 					   : "");
 		return;
 	}
-	if (!blames_target(f, a, a->loop, &why) &&
-	    !blames_assignment(f, nest, a, a->loop, &why) &&
-	    !blames_reference(f, nest, a->loop, &why) &&
-	    !blames_message(f, nest, a->loop, &why))
+	if (!blames_target(f, a, a->loop, &why) && !blames_assignment(f, nest, a, a->loop, &why) &&
+	    !blames_reference(f, nest, a->loop, &why) && !blames_message(f, nest, a->loop, &why))
 		sn_text_add(&why, "a counter in it is read after the loop's ifs");
 	add(f, l->stmt->pos, (struct sn_pnd_remark){ .code = SN_REMARK_UNDIVIDED },
 	    "every node runs all iterations of this loop and asks in each who owns %s: %s",
