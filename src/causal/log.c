@@ -100,7 +100,7 @@ static void read_candidate(struct sn_causal_log *log, struct line *line)
 		.file = text_at(line, 5),
 		.line_first = (uint32_t)whole_at(line, 6, UINT32_MAX),
 		.line_last = (uint32_t)whole_at(line, 7, UINT32_MAX),
-		.cpu_share = real_at(line, 8, 0, 1),
+		.cpu_share = !strcmp(text_at(line, 8), "-") ? NAN : real_at(line, 8, 0, 1),
 	};
 
 	if (log->candidates.count == SN_CAUSAL_CANDIDATES_MAX)
@@ -301,7 +301,10 @@ static void put_candidate(FILE *out, const struct sn_causal_candidate *c)
 	put_text(out, c->function);
 	put_text(out, c->file);
 	fprintf(out, "\t%u\t%u", c->line_first, c->line_last);
-	put_real(out, c->cpu_share);
+	if (isnan(c->cpu_share))
+		fputs("\t-", out);
+	else
+		put_real(out, c->cpu_share);
 	fputc('\n', out);
 }
 

@@ -17,12 +17,12 @@ enum { SN_CAUSAL_BASELINE = -1, SN_CAUSAL_CANDIDATES_MAX = 1024 };
 
 /** Code that was chosen in some experiments. Texts are never NULL. */
 struct sn_causal_candidate {
-	const char *kind; /* "loop", "function", "line" */
+	const char *kind; /* "loop", "function", "line", "lock" */
 	const char *id;	  /* as analyses name it; of a line "FILE:LINE" */
 	const char *name; /* a loop's label, a function's name, "file.c:41" */
 	const char *function, *file;
 	uint32_t line_first, line_last; /* 0: unknown */
-	double cpu_share;
+	double cpu_share;		/* NaN: unknown, of a lock */
 };
 
 /** One experiment: so long the code at `candidate` was spared `speedup` of its time. */

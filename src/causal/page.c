@@ -1,6 +1,7 @@
 /* Candidates and progress points, from what a first run has shown. */
 #include "causal/page.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +9,7 @@
 #include "base/alloc.h"
 #include "base/stats.h"
 #include "base/text.h"
+#include "code/demangle.h"
 #include "code/image.h"
 #include "code/structure.h"
 #include "profile/rank.h"
@@ -168,7 +170,7 @@ static uint32_t log_candidate(struct maker *maker, const struct sn_causal_candid
 
 /* Takes the ranges. False: too little time in it, or it cannot be told from other code. */
 static bool add_candidate(struct maker *maker, struct sn_causal_candidate *candidate,
-			  struct code *code, double share_least)
+			  struct code *code, uint32_t flags, double share_least)
 {
 	struct sn_causal_control *page = maker->page;
 	const char *build_id = maker->analysis->experiment->modules.items[code->module].build_id;
@@ -176,15 +178,15 @@ static bool add_candidate(struct maker *maker, struct sn_causal_candidate *candi
 	bool is_added = false;
 	uint32_t number;
 
-	candidate->cpu_share = share_of(maker, code);
-	if (module >= 0 && candidate->cpu_share >= share_least &&
+	candidate->cpu_share = flags & SN_CAUSAL_HELD ? NAN : share_of(maker, code);
+	if (module >= 0 && !(candidate->cpu_share < share_least) &&
 	    page->range_count + code->ranges.count <= SN_CAUSAL_RANGES_MAX &&
 	    maker->log->candidates.count < SN_CAUSAL_CANDIDATES_MAX) {
 		number = log_candidate(maker, candidate);
 		page->targets[number] = (struct sn_causal_target){
 			.first_range = page->range_count,
 			.range_count = (uint32_t)code->ranges.count,
-			.flags = maker->with_callees ? SN_CAUSAL_WITH_CALLEES : 0
+			.flags = flags,
 		};
 		for (size_t r = 0; r < code->ranges.count; r++)
 			page->ranges[page->range_count++] = (struct sn_causal_range){
@@ -198,6 +200,11 @@ static bool add_candidate(struct maker *maker, struct sn_causal_candidate *candi
 	}
 	sn_vec_free(&code->ranges);
 	return is_added;
+}
+
+static uint32_t code_flags(const struct maker *maker)
+{
+	return maker->with_callees ? SN_CAUSAL_WITH_CALLEES : 0;
 }
 
 static bool add_loop(struct maker *maker, uint32_t l, double share_least)
@@ -215,7 +222,7 @@ static bool add_loop(struct maker *maker, uint32_t l, double share_least)
 	};
 
 	code_of_loop(loop->code, &code);
-	return add_candidate(maker, &candidate, &code, share_least);
+	return add_candidate(maker, &candidate, &code, code_flags(maker), share_least);
 }
 
 static bool add_function(struct maker *maker, uint32_t f, double share_least)
@@ -240,7 +247,7 @@ static bool add_function(struct maker *maker, uint32_t f, double share_least)
 		return false; /* only its inlined copies were met */
 	candidate.id = sn_function_id(structure, code_function);
 	code_of_function(code_function, &code);
-	return add_candidate(maker, &candidate, &code, share_least);
+	return add_candidate(maker, &candidate, &code, code_flags(maker), share_least);
 }
 
 static const char *base_name(const char *path)
@@ -272,10 +279,65 @@ static bool add_line(struct maker *maker, uint32_t l, double share_least)
 		candidate.id = id.chars;
 		candidate.name = name.chars;
 		code_of_line(maker, l, &code);
-		is_added = add_candidate(maker, &candidate, &code, share_least);
+		is_added = add_candidate(maker, &candidate, &code, code_flags(maker), share_least);
 	}
 	sn_text_free(&id);
 	sn_text_free(&name);
+	return is_added;
+}
+
+/* ---- locks ---- */
+
+static bool is_named(const struct sn_symbol *symbol, const char *name)
+{
+	struct sn_text plain = { 0 };
+	bool is_same = symbol->name && symbol->size_bytes && !strcmp(symbol->name, name);
+
+	if (!is_same && symbol->name && symbol->size_bytes && sn_demangle(symbol->name, &plain))
+		is_same = !strcmp(plain.chars, name);
+	sn_text_free(&plain);
+	return is_same;
+}
+
+/* A variable of this name in a module: where it lies. */
+static bool find_variable(const struct sn_module *module, const char *name, struct code *code)
+{
+	struct sn_image *image = NULL;
+	const struct sn_symbol *symbols;
+	size_t count;
+
+	if (module->kind != SN_MODULE_FILE ||
+	    sn_image_open(module->path, NULL, &image, NULL) != SN_OK)
+		return false;
+	symbols = sn_image_data_symbols(image, &count);
+	for (size_t i = 0; i < count && !strcmp(sn_image_id(image), module->build_id); i++)
+		if (is_named(&symbols[i], name))
+			add_range(code, symbols[i].link_addr,
+				  symbols[i].link_addr + symbols[i].size_bytes);
+	sn_image_free(image);
+	return code->ranges.count > 0;
+}
+
+/* What threads run while they hold a lock that is, or lies in, a variable with a name. */
+static bool add_lock(struct maker *maker, const char *name)
+{
+	const struct sn_experiment *experiment = maker->analysis->experiment;
+	struct sn_causal_candidate candidate = { .kind = "lock", .name = name };
+	struct sn_text id = { 0 };
+	bool is_added = false;
+
+	sn_text_addf(&id, "lock:%s", name);
+	candidate.id = id.chars;
+	for (int is_library = 0; !is_added && is_library < 2; is_library++)
+		for (uint32_t m = 0; !is_added && m < experiment->modules.count; m++) {
+			struct code code = { .module = m };
+
+			if (experiment->modules.items[m].is_main == (is_library == 0) &&
+			    find_variable(&experiment->modules.items[m], name, &code))
+				is_added =
+					add_candidate(maker, &candidate, &code, SN_CAUSAL_HELD, 0);
+		}
+	sn_text_free(&id);
 	return is_added;
 }
 
@@ -373,6 +435,15 @@ static sn_status add_word(struct maker *maker, const char *word, struct sn_error
 	size_t loops = count_of(word, "loops"), functions = count_of(word, "functions"),
 	       lines = count_of(word, "lines");
 
+	if (sn_starts_with(word, "lock:") && !add_lock(maker, word + strlen("lock:")))
+		return sn_error_set(
+			err, SN_ERR_NOT_FOUND,
+			"--target: no file of '%s' with a build-id has a variable '%s'; a "
+			"lock must lie in a global or static one (sonde record --sync and "
+			"show locks name those of a run)",
+			maker->analysis->experiment->path, word + strlen("lock:"));
+	if (sn_starts_with(word, "lock:"))
+		return SN_OK;
 	if (loops)
 		add_hottest(maker, profile->loops, program->loops.count, loops, add_working_loop);
 	else if (functions)

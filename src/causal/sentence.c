@@ -14,7 +14,10 @@ void sn_causal_sentence(const struct sn_causal_log *log, const struct sn_causal_
 							   : "a step";
 	const struct sn_causal_answer *first = answers->rows.count ? &answers->rows.items[0] : NULL;
 
-	sn_text_addf(out, "%s (%.0f %% of CPU time): ", c->name, 100 * c->cpu_share);
+	if (isnan(c->cpu_share))
+		sn_text_addf(out, "what runs under %s: ", c->name);
+	else
+		sn_text_addf(out, "%s (%.0f %% of CPU time): ", c->name, 100 * c->cpu_share);
 	switch (answer->verdict) {
 	case SN_CAUSAL_HELPS:
 		sn_text_addf(out, "%.0f %% less time in it, %.0f %% less for %s",

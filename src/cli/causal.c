@@ -514,7 +514,7 @@ static const struct sn_option causal_options[] = {
 	  NULL },
 	{ "target", 0, "CODE,..",
 	  "the code to try: loops, functions, lines (loops:8: the 8 hottest, else 5), or by id, label, "
-	  "name, FILE:LINE",
+	  "name, FILE:LINE; lock:NAME is what runs under the lock in that variable",
 	  NULL },
 	{ "with-callees", 0, NULL, "time in what the code calls is the code's, too", NULL },
 	{ "speedups", 0, "P,..",

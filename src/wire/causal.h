@@ -44,6 +44,7 @@ struct sn_causal_range {
 
 enum sn_causal_target_flags {
 	SN_CAUSAL_WITH_CALLEES = 1, /* any frame of a sample in the ranges, not only its leaf */
+	SN_CAUSAL_HELD = 2, /* the ranges are of locks: whatever a thread runs while it holds one */
 };
 
 /** Code that may be chosen. */

@@ -132,6 +132,47 @@ loop = next(row['loop'] for row in t.show('loops', experiment='x-alone')['rows']
 t.equal(t.show('loop', loop, experiment='x-alone')['causal'], [], 'the page of a loop has its answers: none of this one')
 t.equal(t.run('list', '--remove', 'x-alone').returncode, 0, 'it can be removed')
 
+# ---- what runs under a lock, however it was taken ----
+guarded = program('guarded', r'''
+static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER, other = PTHREAD_MUTEX_INITIALIZER;
+static pthread_rwlock_t shared = PTHREAD_RWLOCK_INITIALIZER;
+int main(int count, char **words)
+{
+	step = sonde_heartbeat_register("step", 0);
+	for (int i = 0; i < atoi(words[count - 1]); i++) {
+		sonde_heartbeat_begin(step);
+		if (i % 2) pthread_mutex_lock(&guard); else while (pthread_mutex_trylock(&guard)) ;
+		pthread_mutex_lock(&other);
+		hot(750000);
+		pthread_mutex_unlock(&guard); /* not the last one taken */
+		cold(750000);
+		pthread_mutex_unlock(&other);
+		pthread_rwlock_wrlock(&shared); pthread_rwlock_unlock(&shared);
+		pthread_rwlock_rdlock(&shared);
+		cold(500000);
+		pthread_rwlock_unlock(&shared);
+		cold(1000000);
+		sonde_heartbeat_end(step);
+	}
+	return 0;
+}
+''')
+experiment, run = caused('guarded', guarded, '500', options=('--progress', 'step', '--target', 'lock:guard,lock:other,lock:shared', '--speedups', '50'), seconds='6')
+rows = t.show('causal', experiment=experiment)['rows']
+t.equal({(row['kind'], row['name'], row['cpu_share']) for row in rows}, {('lock', name, None) for name in ('guard', 'other', 'shared')},
+        'locks are rows, whose share of CPU time nobody knows')
+found = {}
+for row in trials(experiment)['trial']:
+    samples, hits = found.get(int(row[2]), (0, 0))
+    found[int(row[2])] = samples + int(row[8]), hits + int(row[9])
+for number, (name, share) in enumerate((('guard', 0.25), ('other', 0.5), ('shared', 0.17))):
+    samples, hits = found.get(number, (0, 0))
+    # independent samples of a share: five standard deviations, and 0.03 for what a step has beside its parts
+    t.check(samples and abs(hits / samples - share) < 0.03 + 5 * (share / samples) ** 0.5, f'so much of the time runs under {name}', hits, samples)
+t.check('what runs under ' in t.run('show', 'causal', experiment).stdout, 'and is so called')
+done = t.run('causal', '--from', experiment, '--target', 'lock:nowhere', '--', guarded, '9')
+t.check(done.returncode == 125 and "has a variable 'nowhere'" in done.stderr, 'an unknown lock is named', done.stderr)
+
 # ---- two threads: who pays, who is spared ----
 pair = program('pair', r'''
 static pthread_barrier_t barrier;
@@ -170,7 +211,13 @@ last = [int(value) for value in log['run'][-1]]
 t.check(last[4] + last[5] > 0, 'the thread that waits at the barrier is credited, or pays', last)
 t.check(run.stderr.count('sonde:') >= 2 and 'heartbeat' in run.stderr, 'it says what it does', run.stderr)
 effects = [point['effect'] for row in t.show('causal', experiment=experiment)['rows'] for point in row['points']]
-t.check(effects and sum(effects) / len(effects) > 0.05, 'a step is faster without the code that everybody waits for', effects)
+# where threads wait for CPUs effects come out too small (docs/method/causal.md): a loaded machine cannot judge
+waited = sum(row['wait_cpu_s'] for row in t.show('threads', experiment=experiment)['rows'])
+name = 'a step is faster without the code that everybody waits for'
+if os.getloadavg()[0] > os.cpu_count() / 2 or waited > 0.1 * t.show('summary', experiment=experiment)['elapsed_s']:
+    t.skip(name, 'other programs have the CPUs')
+else:
+    t.check(effects and sum(effects) / len(effects) > 0.05, name, effects)
 
 # ---- progress points ----
 site = program('site', r'''

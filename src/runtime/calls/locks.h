@@ -16,6 +16,11 @@ struct sn_locks_traced {
 };
 /** At install, once and for good. `traced` is borrowed. */
 void sn_locks_trace(const struct sn_locks_traced *traced);
+/* What our wrappers do where nobody traces locks: libc's functions, and who asked for calls is told of waits. */
+int sn_locks_lock_mutex(pthread_mutex_t *mutex);
+int sn_locks_lock_read(pthread_rwlock_t *lock);
+int sn_locks_lock_write(pthread_rwlock_t *lock);
+int sn_locks_take_semaphore(sem_t *semaphore);
 /* libc's functions, for what is known to wait: who asked for calls is told. */
 int sn_locks_wait_mutex(pthread_mutex_t *mutex);
 int sn_locks_wait_read(pthread_rwlock_t *lock);

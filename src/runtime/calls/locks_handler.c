@@ -84,21 +84,21 @@ static __attribute__((noinline)) int write_held_lock(pthread_rwlock_t *lock)
 	return sn_locks_wait_write(lock);
 }
 
-static int lock_watched(pthread_mutex_t *mutex)
+int sn_locks_lock_mutex(pthread_mutex_t *mutex)
 {
 	return is_free(mutex) && sn_calls_real.real_pthread_mutex_lock
 		       ? sn_calls_real.real_pthread_mutex_lock(mutex)
 		       : lock_held_mutex(mutex);
 }
 
-static int read_lock_watched(pthread_rwlock_t *lock)
+int sn_locks_lock_read(pthread_rwlock_t *lock)
 {
 	return has_no_writer(lock) && sn_calls_real.real_pthread_rwlock_rdlock
 		       ? sn_calls_real.real_pthread_rwlock_rdlock(lock)
 		       : read_held_lock(lock);
 }
 
-static int write_lock_watched(pthread_rwlock_t *lock)
+int sn_locks_lock_write(pthread_rwlock_t *lock)
 {
 	return has_no_writer(lock) && has_no_reader(lock) &&
 			       sn_calls_real.real_pthread_rwlock_wrlock
@@ -106,9 +106,9 @@ static int write_lock_watched(pthread_rwlock_t *lock)
 		       : write_held_lock(lock);
 }
 
-static int (*lock_mutex)(pthread_mutex_t *) = lock_watched;
-static int (*read_lock)(pthread_rwlock_t *) = read_lock_watched;
-static int (*write_lock)(pthread_rwlock_t *) = write_lock_watched;
+static int (*lock_mutex)(pthread_mutex_t *) = sn_locks_lock_mutex;
+static int (*read_lock)(pthread_rwlock_t *) = sn_locks_lock_read;
+static int (*write_lock)(pthread_rwlock_t *) = sn_locks_lock_write;
 
 SN_EXPORT int pthread_mutex_lock(pthread_mutex_t *mutex)
 {
@@ -145,11 +145,11 @@ void sn_locks_leave(void)
 
 void sn_locks_watch(void)
 {
-	if (traced || __atomic_load_n(&lock_mutex, __ATOMIC_RELAXED) == lock_watched)
+	if (traced || __atomic_load_n(&lock_mutex, __ATOMIC_RELAXED) == sn_locks_lock_mutex)
 		return;
-	__atomic_store_n(&lock_mutex, lock_watched, __ATOMIC_RELAXED);
-	__atomic_store_n(&read_lock, read_lock_watched, __ATOMIC_RELAXED);
-	__atomic_store_n(&write_lock, write_lock_watched, __ATOMIC_RELAXED);
+	__atomic_store_n(&lock_mutex, sn_locks_lock_mutex, __ATOMIC_RELAXED);
+	__atomic_store_n(&read_lock, sn_locks_lock_read, __ATOMIC_RELAXED);
+	__atomic_store_n(&write_lock, sn_locks_lock_write, __ATOMIC_RELAXED);
 }
 
 __attribute__((noinline)) int sn_locks_wait_semaphore(sem_t *semaphore)
@@ -163,25 +163,29 @@ __attribute__((noinline)) int sn_locks_wait_semaphore(sem_t *semaphore)
 }
 
 /* Its value is the first word. */
-SN_EXPORT int sem_wait(sem_t *semaphore)
+int sn_locks_take_semaphore(sem_t *semaphore)
 {
-	if (__builtin_expect(traced != NULL, 0))
-		return traced->wait_for_semaphore(semaphore);
 	bool is_above_zero = __atomic_load_n((unsigned *)(void *)semaphore, __ATOMIC_RELAXED) != 0;
 
 	return is_above_zero && sn_calls_real.real_sem_wait ? sn_calls_real.real_sem_wait(semaphore)
 							    : sn_locks_wait_semaphore(semaphore);
 }
 
+SN_EXPORT int sem_wait(sem_t *semaphore)
+{
+	return __builtin_expect(traced != NULL, 0) ? traced->wait_for_semaphore(semaphore)
+						   : sn_locks_take_semaphore(semaphore);
+}
+
 bool sn_locks_hold(uint64_t pc)
 {
 	const uint64_t functions[] = {
 		(uint64_t)(uintptr_t)pthread_mutex_lock,
-		(uint64_t)(uintptr_t)lock_watched,
+		(uint64_t)(uintptr_t)sn_locks_lock_mutex,
 		(uint64_t)(uintptr_t)pthread_rwlock_rdlock,
-		(uint64_t)(uintptr_t)read_lock_watched,
+		(uint64_t)(uintptr_t)sn_locks_lock_read,
 		(uint64_t)(uintptr_t)pthread_rwlock_wrlock,
-		(uint64_t)(uintptr_t)write_lock_watched,
+		(uint64_t)(uintptr_t)sn_locks_lock_write,
 		(uint64_t)(uintptr_t)sem_wait,
 	};
 	enum { LONGEST = 64 }; /* a test or two, and a jump */

@@ -15,6 +15,8 @@
 #include "runtime/calls/calls.h"
 #include "wire/causal.h"
 
+enum { SN_CAUSAL_HELD_MOST = 8 };
+
 /** The collector's part of a thread's block. Times in ns. */
 struct sn_causal {
 	uint32_t experiment; /* whose number the rest is of */
@@ -24,6 +26,9 @@ struct sn_causal {
 	uint64_t call; /* its struct sn_call.begin; 0: none */
 	int64_t call_ns, call_due, call_had;
 	uint8_t is_beats_own; /* a thread of the heartbeats' library: its waits are no program's */
+	/* locks that the thread holds, outermost first; more than there is room for are not known */
+	uint64_t held[SN_CAUSAL_HELD_MOST];
+	uint32_t held_count;
 	/* visits that are not in the control page yet, of one point */
 	uint32_t pending_point, pending;
 	uint64_t noted; /* the time-stamp counter when they were last brought there */
@@ -66,6 +71,12 @@ void sn_causal_watch_places(uint32_t module, uint64_t load_bias);
 /* beats_handler.c */
 /** Whether pc is in the heartbeats' library. */
 bool sn_causal_is_beats_own(uint64_t pc);
+
+/* held_handler.c */
+/** Locks are watched from now on, if a target is what runs under one. */
+void sn_causal_watch_locks(void);
+/** The calling thread is about to release a lock. */
+void sn_causal_release(const void *lock);
 
 /* setup_causal.c */
 void sn_causal_attach(void);

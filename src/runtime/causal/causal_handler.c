@@ -129,11 +129,18 @@ static bool is_in(uint32_t range, uint64_t pc)
 static bool is_in_target(const struct sn_thread *self, uint32_t number, uint64_t pc)
 {
 	const struct sn_causal_target *target = &sn_causal_control->targets[number];
+	const struct sn_causal *causal = sn_causal_of(self);
+	uint32_t locks = target->flags & SN_CAUSAL_HELD ? causal->held_count : 0;
 	uint32_t frames = target->flags & SN_CAUSAL_WITH_CALLEES ? self->pcs_count : 0;
 
+	if (locks > SN_CAUSAL_HELD_MOST)
+		locks = SN_CAUSAL_HELD_MOST;
 	for (uint32_t r = 0; r < target->range_count; r++) {
-		if (is_in(target->first_range + r, pc))
+		if (!(target->flags & SN_CAUSAL_HELD) && is_in(target->first_range + r, pc))
 			return true;
+		for (uint32_t h = 0; h < locks; h++)
+			if (is_in(target->first_range + r, causal->held[h]))
+				return true;
 		for (uint32_t f = 1; f < frames; f++)
 			if (is_in(target->first_range + r, self->pcs[f] - 1))
 				return true;
@@ -337,8 +344,10 @@ static void begin_thread(struct sn_thread *thread, enum sn_thread_origin origin)
 static bool install(enum sn_data_origin origin)
 {
 	(void)origin;
-	if (sn_causal_control)
+	if (sn_causal_control) {
 		count(&sn_causal_control->processes);
+		sn_causal_watch_locks();
+	}
 	return true;
 }
 

@@ -50,7 +50,9 @@ void sn_causal_find_real(void)
 {
 	void *found;
 
+	SN_CAUSAL_RELEASES(FIND)
 	SN_CAUSAL_WAKES(FIND)
+	SN_CAUSAL_TRIES(FIND)
 	SN_CAUSAL_TEAM_WAITS(FIND)
 	/* a library of the program's that was loaded for itself alone has its own behind us */
 	if (!sn_causal_real.GOMP_barrier) {

@@ -15,9 +15,10 @@ void GOMP_sections_end(void);
 
 /* clang-format off */
 /* X(result's type, name, parameters, arguments): they let another thread go on. */
-#define SN_CAUSAL_WAKES(X) \
+#define SN_CAUSAL_RELEASES(X) \
 	X(int, pthread_mutex_unlock, (pthread_mutex_t *lock), (lock)) \
-	X(int, pthread_rwlock_unlock, (pthread_rwlock_t *lock), (lock)) \
+	X(int, pthread_rwlock_unlock, (pthread_rwlock_t *lock), (lock))
+#define SN_CAUSAL_WAKES(X) \
 	X(int, pthread_spin_unlock, (pthread_spinlock_t *lock), (lock)) \
 	X(int, pthread_cond_signal, (pthread_cond_t *condition), (condition)) \
 	X(int, pthread_cond_broadcast, (pthread_cond_t *condition), (condition)) \
@@ -28,6 +29,11 @@ void GOMP_sections_end(void);
 	X(int, kill, (pid_t process, int number), (process, number)) \
 	X(int, pthread_kill, (pthread_t thread, int number), (thread, number)) \
 	X(int, eventfd_write, (int fd, eventfd_t value), (fd, value))
+/* They take a lock if it is free. */
+#define SN_CAUSAL_TRIES(X) \
+	X(int, pthread_mutex_trylock, (pthread_mutex_t *lock), (lock)) \
+	X(int, pthread_rwlock_tryrdlock, (pthread_rwlock_t *lock), (lock)) \
+	X(int, pthread_rwlock_trywrlock, (pthread_rwlock_t *lock), (lock))
 /* Barriers of a team that calls/ does not see. */
 #define SN_CAUSAL_TEAM_WAITS(X) \
 	X(void, GOMP_barrier, (void), ()) \
@@ -37,7 +43,9 @@ void GOMP_sections_end(void);
 
 #define SN_CAUSAL_MEMBER(type, name, parameters, arguments) type(*name) parameters;
 struct sn_causal_real {
+	SN_CAUSAL_RELEASES(SN_CAUSAL_MEMBER)
 	SN_CAUSAL_WAKES(SN_CAUSAL_MEMBER)
+	SN_CAUSAL_TRIES(SN_CAUSAL_MEMBER)
 	SN_CAUSAL_TEAM_WAITS(SN_CAUSAL_MEMBER)
 };
 extern struct sn_causal_real sn_causal_real;

@@ -4,15 +4,21 @@
 
 #include "runtime/causal/causal.h"
 
-#define WAKE(type, name, parameters, arguments)                                                    \
+#define WAKE_AFTER(before, type, name, parameters, arguments)                                      \
 	SN_EXPORT type name parameters                                                             \
 	{                                                                                          \
 		if (__builtin_expect(sn_causal_is_due(), 0))                                       \
 			sn_causal_pay();                                                           \
 		if (__builtin_expect(!sn_causal_real.name, 0))                                     \
 			sn_causal_find_real();                                                     \
+		before;                                                                            \
 		return sn_causal_real.name arguments;                                              \
 	}
+#define WAKE(type, name, parameters, arguments)                                                    \
+	WAKE_AFTER((void)0, type, name, parameters, arguments)
+#define RELEASE(type, name, parameters, arguments)                                                 \
+	WAKE_AFTER(sn_causal_release(lock), type, name, parameters, arguments)
+SN_CAUSAL_RELEASES(RELEASE)
 SN_CAUSAL_WAKES(WAKE)
 
 #define TEAM_WAIT(type, name, parameters, arguments)                                               \
