@@ -706,6 +706,15 @@ dist columns(double A[9][4] by block(9,1) map wrapped(0,1), double B[9][4] mode 
 double sum(double X[9][4]) { int i; double s = 0; for (i = 0; i < 36; i++) s = s * 0.5 + X[i / 4][i % 4]; return s; }
 double *keep(double X[9][4]) { return X[0]; }
 void show(void) { printf("%.17g ", A[3][1]); }
+double *recall(double *x) { static double *last; if (x) last = x; return last; }
+unsigned long hash(const void *bytes, unsigned long n)
+{ const unsigned char *c = bytes; unsigned long h = 7; while (n--) h = h * 31 + *c++; return h; }
+unsigned long hash_words(void *bytes, unsigned long n)
+{ unsigned long h = 7, i; unsigned long *w = (unsigned long *)bytes; for (i = 0; i < n / sizeof(*w); i++) h = h * 31 + w[i]; return h; }
+void remember(void *x, int n) { double *p = x; recall(p + n); }
+void remember_cast(void *x, int n) { double *p = (double *)x, *q = p; recall(q); n--; }
+void point(double (*x)[4]) { recall(*x); }
+void change(void *x, int n) { double *p = x; while (n--) *p++ += n; }
 #define CORNER A[8][3]
 int main(void)
 {
@@ -723,6 +732,11 @@ LOOKS = ['', 'show();', 'printf("%g ", sum(A)); rows(A, L, 0); printf("%g ", sum
          'kept = A[1]; rows(A, B, 0); printf("%g ", kept[2]); kept[2] = 7; rows(A, B, 2);',
          'kept = keep(A); rows(A, B, 0); printf("%g ", *kept);', 'CORNER = 9; rows(A, B, 0); printf("%g ", CORNER);',
          'memset(A, 0, sizeof(A)); rows(A, B, 2); memcpy(L, A, sizeof L); columns(L, A);',
+         'printf("%lx ", hash(A, sizeof A)); rows(A, B, 0); printf("%lx %lx ", hash(A, sizeof A), hash_words(B, sizeof B));',
+         'remember(A, 3); rows(A, B, 0); printf("%g ", *recall(0)); *recall(0) = 7; rows(A, B, 2);',
+         'remember_cast(A, 3); rows(A, B, 0); printf("%g ", *recall(0)); *recall(0) = 7; rows(A, B, 2);',
+         'point(A); rows(A, B, 0); printf("%g ", recall(0)[5]); recall(0)[5] = 7; rows(A, B, 2);',
+         'change(A, 36); rows(A, B, 1); change(B, 20); rows(A, B, 2);',
          '{ double A[9][4] = { { 1 } }; rows(A, B, 1); printf("%g ", A[8][3]); }',
          'for (t = 0; t < 70; t++) { rows(A, B, 0); columns(A, B); }', 'for (t = 0; A[0][0] < 9; t++) { rows(A, B, 0); }',
          'for (t = 0; t < 2; t++) { double M[9][4] = { { t } }; rows(M, B, 0); printf("%g ", M[0][0]); }']
@@ -796,6 +810,11 @@ def staying():
     run(sonde, 'pandore', 'compile', 'stays.pnd', '--emit-c', 'stays.c')
     text = open('stays.c').read()
     check(text.count('pd_stay(A)') == text.count('pd_stay(B)') == 2, 'both arrays may stay')
+    for looks, stays in (('hash(A, sizeof A); change(A, 3);', True), ('remember(A, 3);', False),
+                         ('remember_cast(A, 3);', False), ('point(A);', False)):
+        write('stays.pnd', STAYS.replace('LOOK_HERE', looks))
+        run(sonde, 'pandore', 'compile', 'stays.pnd', '--emit-c', 'stays.c')
+        check(('pd_stay(A)' in open('stays.c').read()) == stays, f'{looks} lets A stay: {stays}')
 
 
 SLEEPS = '''#define P 2

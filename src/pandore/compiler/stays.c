@@ -279,7 +279,12 @@ static const struct sn_pnd_host_item *definition_of(const struct sn_pnd_program 
 	return NULL;
 }
 
-/* The name of parameter number `index`; the token, or 0. */
+static bool ends_declarator(const struct sn_pnd_token *t)
+{
+	return t->punct == ',' || t->punct == ')' || t->punct == '[';
+}
+
+/* The name of parameter number `index`; the token, or 0: there is none, or it stands in parentheses. */
 static size_t parameter_name(const struct sn_pnd_program *program, size_t open, int index)
 {
 	size_t found = 0;
@@ -293,12 +298,82 @@ static size_t parameter_name(const struct sn_pnd_program *program, size_t open, 
 		depth +=
 			(t->punct == '(' || t->punct == '[') - (t->punct == ')' || t->punct == ']');
 		if (!depth)
-			return at == index ? found : 0;
+			return found;
 		if (t->punct == ',' && depth == 1)
 			at++;
 		else if (at == index && depth == 1 && t->kind == SN_TOK_IDENT)
-			found = i;
+			found = ends_declarator(token_at(program, i + 1)) ? i : 0;
 	}
+}
+
+/* "const unsigned char *c = bytes;" or "= (char *)bytes;": the token of c, or 0. What it points to must
+ * be a number, so that *c and c[i] are no addresses. */
+static size_t alias_made_of(const struct sn_pnd_program *program, size_t at)
+{
+	static const char *const numbers[] = { "const",	   "char",     "short",	 "int",	  "long",
+					       "float",	   "double",   "signed", "_Bool", "unsigned",
+					       "volatile", "register", NULL };
+	uint32_t after = token_at(program, at + 1)->punct;
+	size_t name = at - 2;
+
+	if (after != ';' && after != ',')
+		return 0;
+	if (token_at(program, at - 1)->punct == ')') {
+		size_t open = at - 2;
+
+		while (token_at(program, open)->punct == '*' ||
+		       is_word(token_at(program, open), numbers))
+			open--;
+		if (token_at(program, open)->punct != '(')
+			return 0;
+		name = open - 2;
+	}
+	if (token_at(program, name + 1)->punct != '=' ||
+	    token_at(program, name)->kind != SN_TOK_IDENT ||
+	    token_at(program, name - 1)->punct != '*')
+		return 0;
+	for (size_t i = name - 2;; i--) {
+		uint32_t punct = token_at(program, i)->punct;
+
+		if (punct == ';' || punct == '{' || punct == '}')
+			return i == name - 2 ? 0 : name;
+		if (!is_word(token_at(program, i), numbers))
+			return 0;
+	}
+}
+
+/* A pointer to numbers that is only followed and counted on. A star before it is no product: there is
+ * none of a pointer. After a name it declares another one. */
+static bool is_followed_only(const struct sn_pnd_program *program, size_t at)
+{
+	static const char *const before_values[] = { "return", "else", "do", "case", NULL };
+	const struct sn_pnd_token *before = token_at(program, at - 1);
+	const struct sn_pnd_token *second = token_at(program, at - 2);
+	uint32_t after = token_at(program, at + 1)->punct;
+
+	if (before->punct == '*' && (second->kind != SN_TOK_IDENT || is_word(second, before_values)))
+		return second->punct != '*' && after != '[' && after != '(';
+	return (before->punct == ';' || before->punct == '{' || before->punct == '}') &&
+	       (after == SN_PUNCT2('+', '+') || after == SN_PUNCT2('+', '='));
+}
+
+static bool alias_leaks(const struct sn_pnd_program *program, const struct sn_pnd_host_item *item,
+			size_t alias, int depth)
+{
+	const char *name = token_at(program, alias)->text;
+
+	if (!sees_every_mention(program, item, name))
+		return true;
+	for (size_t i = item->first_token; i <= item->last_token; i++) {
+		enum mention m;
+
+		if (i == alias || !is_name(program, i, name) || is_followed_only(program, i))
+			continue;
+		m = classify(program, i, 1, depth);
+		if (m == BAD || m == DECLARED)
+			return true;
+	}
+	return false;
 }
 
 static bool keeps(const struct sn_pnd_program *program, size_t call, int argument, int rank,
@@ -319,8 +394,12 @@ static bool keeps(const struct sn_pnd_program *program, size_t call, int argumen
 		return true;
 	for (size_t i = item->first_token; i <= item->last_token; i++) {
 		enum mention m;
+		size_t alias;
 
 		if (i == param || !is_name(program, i, token_at(program, param)->text))
+			continue;
+		alias = alias_made_of(program, i);
+		if (alias && !alias_leaks(program, item, alias, depth))
 			continue;
 		m = classify(program, i, rank, depth);
 		if (m == BAD || m == DECLARED)
