@@ -241,7 +241,8 @@ static sn_status build(const struct sn_args *args, struct sn_arena *arena,
 	add_words(&words, arena, cc && *cc ? cc : is_mpi ? "mpicc" : "cc");
 	if (!words.items.count)
 		add_word(&words, "cc");
-	add_words(&words, arena, "-std=gnu11 -g -O2 -ffp-contract=off -Ulinux -Uunix");
+	add_words(&words, arena,
+		  "-std=gnu11 -g -O2 -falign-functions=64 -ffp-contract=off -Ulinux -Uunix");
 	add_word(&words, sn_arena_printf(arena, "-I%s", folder));
 	add_word(&words,
 		 slash ? sn_arena_printf(arena, "-I%.*s", (int)(slash - source), source) : "-I.");

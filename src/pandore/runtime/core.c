@@ -9,6 +9,13 @@
 
 #include "pandore/runtime/runtime.h"
 
+/* Linux 5.14 */
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+
+enum { PAGE_BYTES = 4096, POPULATED_BYTES = 64 << 10 };
+
 struct pd_state pd_state;
 
 static bool is_finished;
@@ -116,9 +123,16 @@ struct slot {
 	const struct pd_array *layout; /* of the last phase that had it */
 };
 
-/* What a trigger says of an array. */
+/* What the host says of an array: its slot, whether the host sends it, and whether the nodes send it
+ * back. */
 struct passed {
-	int32_t slot, is_brought, is_taken; /* the host sends it; the nodes send it back */
+	int32_t slot, is_brought, is_taken;
+};
+
+/* A parameter of a phase: an array or a scalar. */
+struct argument {
+	struct passed passed;
+	union pd_scalar scalar;
 };
 
 struct trigger {
@@ -164,6 +178,27 @@ static bool has_same_layout(const struct pd_array *a, const struct pd_array *b)
 	return true;
 }
 
+/* The pages of what will be touched anyway, all at once, and large ones if the kernel has some. Where it
+ * cannot, pages come one by one. */
+static void make_pages(char *place, size_t bytes)
+{
+	uintptr_t first = (uintptr_t)place + PAGE_BYTES - 1, end = (uintptr_t)place + bytes;
+
+	first -= first % PAGE_BYTES;
+	end -= end % PAGE_BYTES;
+	if (end < first + POPULATED_BYTES)
+		return;
+	madvise((void *)first, end - first, MADV_HUGEPAGE);
+	madvise((void *)first, end - first, MADV_POPULATE_WRITE);
+}
+
+static void make_own_pages(const struct pd_array *array, void *storage)
+{
+	pd_part_runs(array, pd_state.program->nodes, pd_state.me, storage, &runs);
+	for (size_t i = 0; i < runs.count; i++)
+		make_pages(runs.items[i].place, runs.items[i].bytes);
+}
+
 /* Pages that are never touched cost nothing. */
 static void *storage_of(int number, const struct pd_array *array)
 {
@@ -187,6 +222,7 @@ static void *storage_of(int number, const struct pd_array *array)
 		if (slot->storage == MAP_FAILED)
 			pd_die_out_of_memory();
 		slot->bytes = bytes;
+		make_own_pages(array, slot->storage);
 	}
 	return slot->storage;
 }
@@ -241,14 +277,9 @@ static void run_node(int phase, void **storage, const union pd_scalar *scalars)
 
 /* ---- nodes ---- */
 
-static size_t scalars_bytes(const struct pd_phase *ph)
+static size_t arguments_bytes(const struct pd_phase *ph)
 {
-	return sizeof(union pd_scalar) * ((size_t)ph->param_count + 1);
-}
-
-static size_t passed_bytes(const struct pd_phase *ph)
-{
-	return sizeof(struct passed) * ((size_t)ph->param_count + 1);
+	return sizeof(struct argument) * ((size_t)ph->param_count + 1);
 }
 
 static void say_end(void)
@@ -260,18 +291,20 @@ static void node_phase(int phase, bool wants_end)
 {
 	const struct pd_phase *ph = &pd_state.program->phases[phase];
 	struct pd_phase_times *times = &pd_state.phase_times[phase];
+	struct argument arguments[PD_PARAMS_MAX + 1];
 	union pd_scalar scalars[PD_PARAMS_MAX + 1];
-	struct passed passed[PD_PARAMS_MAX + 1];
 	void *storage[PD_PARAMS_MAX];
 	uint64_t start = pd_now_ticks(), end;
 	int host = pd_state.host_process;
 
-	pd_net_receive(host, scalars, scalars_bytes(ph), NULL);
-	pd_net_receive(host, passed, passed_bytes(ph), NULL);
+	pd_net_receive(host, arguments, arguments_bytes(ph), NULL);
 	pd_measure_receive_order();
 	for (int i = 0; i < ph->param_count; i++) {
-		storage[i] = ph->arrays[i] ? storage_of(passed[i].slot, ph->arrays[i]) : NULL;
-		if (passed[i].is_brought)
+		const struct passed *passed = &arguments[i].passed;
+
+		scalars[i] = arguments[i].scalar;
+		storage[i] = ph->arrays[i] ? storage_of(passed->slot, ph->arrays[i]) : NULL;
+		if (passed->is_brought)
 			receive_part(ph->arrays[i], pd_state.me, storage[i], host);
 	}
 	end = pd_now_ticks();
@@ -279,7 +312,7 @@ static void node_phase(int phase, bool wants_end)
 	run_node(phase, storage, scalars);
 	start = pd_now_ticks();
 	for (int i = 0; i < ph->param_count; i++)
-		if (passed[i].is_taken && gives_back(ph->arrays[i], pd_state.me))
+		if (arguments[i].passed.is_taken && gives_back(ph->arrays[i], pd_state.me))
 			send_part(ph->arrays[i], pd_state.me, storage[i], host);
 	if (wants_end)
 		say_end();
@@ -426,10 +459,13 @@ void pd_bring_home(const void *base)
 /* Whether the host sends an array for this call, and takes it back. */
 static struct passed pass(const struct pd_array *array, void *base)
 {
+	int is_new = !placed_at(base);
 	struct placed *p = place(base);
 	struct passed passed = { .slot = (int32_t)(p - placed) };
 	int is_written = array->mode != PD_IN;
 
+	if (is_new && array->is_overwritten)
+		make_pages(base, array_bytes(array));
 	if (p->layout && !has_same_layout(p->layout, array))
 		bring_home(p);
 	passed.is_brought = is_brought(array) && !p->layout;
@@ -446,40 +482,37 @@ static struct passed pass(const struct pd_array *array, void *base)
 void pd_call(int phase, void *const *arrays, const union pd_scalar *scalars)
 {
 	const struct pd_phase *ph = &pd_state.program->phases[phase];
-	union pd_scalar sent[PD_PARAMS_MAX + 1];
-	struct passed passed[PD_PARAMS_MAX + 1];
+	struct argument arguments[PD_PARAMS_MAX + 1];
 	void *storage[PD_PARAMS_MAX];
-	size_t bytes = scalars_bytes(ph);
+	size_t bytes = arguments_bytes(ph);
 	int wants_end = !is_ahead || unfinished >= UNFINISHED_MAX;
 
-	memset(sent, 0, bytes);
-	memset(passed, 0, passed_bytes(ph));
-	memcpy(sent, scalars, sizeof(*scalars) * (size_t)ph->param_count);
+	memset(arguments, 0, bytes);
 	for (int i = 0; i < ph->param_count; i++) {
 		storage[i] = arrays[i];
+		arguments[i].scalar = scalars[i];
 		if (ph->arrays[i])
-			passed[i] = pass(ph->arrays[i], arrays[i]);
+			arguments[i].passed = pass(ph->arrays[i], arrays[i]);
 	}
 	for (int node = 0; node < pd_state.program->nodes; node++) {
 		if (!is_remote(node))
 			continue;
 		send_trigger(node, (struct trigger){ phase, wants_end });
-		pd_net_send(node, pd_measure_header(bytes, 0), sent, bytes);
-		pd_net_send(node, pd_measure_header(passed_bytes(ph), 0), passed, passed_bytes(ph));
+		pd_net_send(node, pd_measure_header(bytes, 0), arguments, bytes);
 		pd_measure_send_order(node);
 	}
 	for (int node = 0; node < pd_state.program->nodes; node++)
 		for (int i = 0; i < ph->param_count; i++)
-			if (is_remote(node) && passed[i].is_brought)
+			if (is_remote(node) && arguments[i].passed.is_brought)
 				send_part(ph->arrays[i], node, arrays[i], node);
 	if (!is_remote(0)) {
 		pd_measure_order_inside();
-		run_node(phase, storage, sent);
+		run_node(phase, storage, scalars);
 		pd_measure_ran_inside();
 	}
 	for (int node = 0; node < pd_state.program->nodes; node++)
 		for (int i = 0; i < ph->param_count; i++)
-			if (is_remote(node) && passed[i].is_taken &&
+			if (is_remote(node) && arguments[i].passed.is_taken &&
 			    gives_back(ph->arrays[i], node))
 				receive_part(ph->arrays[i], node, arrays[i], node);
 	/* a host that went on while nodes work could say more than the program does, if one of

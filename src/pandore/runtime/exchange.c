@@ -14,17 +14,15 @@ struct exchange {
 };
 
 static struct pd_pieces *outgoing, *incoming; /* by node */
-static char *packed;
-static size_t packed_bytes;
 
-/* Copies a section to or from packed bytes; returns the end of the packed bytes. */
-static char *copy_section(const struct pd_array *a, const struct pd_section *s, char *storage,
-			  char *bytes, int is_pack)
+/* Copies a section to a message (`to`) or from it (`from`, and `to` is NULL); returns its bytes there. */
+static size_t copy_section(const struct pd_array *a, const struct pd_section *s, char *storage,
+			   char *to, const char *from)
 {
 	int last = a->rank - 1;
 	size_t size = a->element_bytes;
 	long at[PD_DIMENSIONS_MAX], count = (s->last[last] - s->first[last]) / s->stride[last] + 1;
-	size_t run = s->stride[last] == 1 ? (size_t)count * size : size;
+	size_t run = s->stride[last] == 1 ? (size_t)count * size : size, bytes = 0;
 
 	memcpy(at, s->first, sizeof(at));
 	for (;;) {
@@ -36,7 +34,7 @@ static char *copy_section(const struct pd_array *a, const struct pd_section *s, 
 			offset = offset * (size_t)a->extent[d] + (size_t)at[d];
 		place = storage + offset * size;
 		for (long i = 0; i < (s->stride[last] == 1 ? 1 : count); i++) {
-			memcpy(is_pack ? bytes : place, is_pack ? place : bytes, run);
+			memcpy(to ? to + bytes : place, to ? place : from + bytes, run);
 			bytes += run;
 			place += (size_t)s->stride[last] * size;
 		}
@@ -93,27 +91,28 @@ void pd_exchange(const struct pd_moves *moves, void *storage, const long *target
 
 /* ---- messages ---- */
 
-static void send_counted(int site, int to, const void *bytes, size_t count)
+static void send_counted(int site, int to, char *room, size_t count)
 {
 	const struct pd_program *p = pd_state.program;
+	struct pd_header header =
+		p->has_trace ? pd_trace_header(site, to, count) : pd_measure_header(count, 0);
 
 	if (p->has_profile)
 		pd_counters[site * p->nodes + to].messages++;
-	if (p->has_trace)
-		pd_trace_send(site, to, bytes, count);
-	else
-		pd_send(to, bytes, count);
+	pd_measure_sent(to, count);
+	pd_net_send_filled(to, header, room, count);
 }
 
-static void receive_counted(int site, int from, void *bytes, size_t count)
+static const char *receive_counted(int site, int from, size_t count)
 {
 	const struct pd_program *p = pd_state.program;
 	uint64_t *wait = p->has_profile ? &pd_counters[site * p->nodes + from].wait_ticks : NULL;
+	const char *bytes;
+	struct pd_header header = pd_net_receive_there(from, &bytes, count, wait);
 
 	if (p->has_trace)
-		pd_trace_receive(site, from, bytes, count, wait);
-	else
-		pd_receive_timed(from, bytes, count, wait);
+		pd_trace_received(site, from, header);
+	return bytes;
 }
 
 static size_t bytes_of(const struct pd_pieces *pieces)
@@ -127,26 +126,16 @@ static size_t bytes_of(const struct pd_pieces *pieces)
 	return bytes;
 }
 
-static char *packed_for(size_t bytes)
+/* The message for, or from, one node: sections, then listed elements. Returns the sections' bytes. */
+static size_t copy_pieces(struct pd_pieces *pieces, char *to, const char *from)
 {
-	if (bytes > packed_bytes) {
-		packed_bytes = bytes * 2;
-		free(packed);
-		packed = malloc(packed_bytes);
-		if (!packed)
-			pd_die_out_of_memory();
-	}
-	return packed;
-}
+	size_t at = 0;
 
-/* The message for, or from, one node: sections, then listed elements. */
-static char *copy_pieces(struct pd_pieces *pieces, char *at, int is_pack)
-{
 	for (size_t i = 0; i < pieces->count; i++) {
 		struct pd_piece *p = &pieces->items[i];
 
-		at = copy_section(p->array, &p->section, (char *)(uintptr_t)p->storage, at,
-				  is_pack);
+		at += copy_section(p->array, &p->section, (char *)(uintptr_t)p->storage,
+				   to ? to + at : NULL, to ? NULL : from + at);
 	}
 	pieces->count = 0;
 	return at;
@@ -156,26 +145,25 @@ static void send_to(int to)
 {
 	size_t sections = bytes_of(&outgoing[to]), listed = pd_listed_bytes(to, 1);
 	int site = outgoing[to].count ? outgoing[to].items[0].site : pd_listed_site(to, 1);
-	char *bytes;
+	char *room;
 
 	if (!sections && !listed)
 		return;
-	bytes = packed_for(sections + listed);
-	pd_listed_copy(to, copy_pieces(&outgoing[to], bytes, 1), 1);
-	send_counted(site, to, bytes, sections + listed);
+	room = pd_net_room(sections + listed);
+	pd_listed_pack(to, room + copy_pieces(&outgoing[to], room, NULL));
+	send_counted(site, to, room, sections + listed);
 }
 
 static void receive_from(int from)
 {
 	size_t sections = bytes_of(&incoming[from]), listed = pd_listed_bytes(from, 0);
 	int site = incoming[from].count ? incoming[from].items[0].site : pd_listed_site(from, 0);
-	char *bytes;
+	const char *bytes;
 
 	if (!sections && !listed)
 		return;
-	bytes = packed_for(sections + listed);
-	receive_counted(site, from, bytes, sections + listed);
-	pd_listed_copy(from, copy_pieces(&incoming[from], bytes, 0), 0);
+	bytes = receive_counted(site, from, sections + listed);
+	pd_listed_unpack(from, bytes + copy_pieces(&incoming[from], NULL, bytes));
 }
 
 void pd_move(void)

@@ -171,19 +171,31 @@ int pd_listed_site(int node, int is_out)
 	return lists && lists->count ? lists->items[0].site : 0;
 }
 
-void pd_listed_copy(int node, char *bytes, int is_out)
+void pd_listed_pack(int node, char *bytes)
 {
-	struct lists *lists = lists_of(node, is_out);
+	struct lists *lists = lists_of(node, 1);
 
 	for (size_t i = 0; lists && i < lists->count; i++) {
-		struct list *list = &lists->items[i];
+		const struct list *list = &lists->items[i];
 		size_t size = list->element_bytes;
 
-		for (size_t k = 0; k < list->count; k++, bytes += size) {
-			char *place = list->storage + (size_t)list->offsets[k] * size;
+		for (size_t k = 0; k < list->count; k++, bytes += size)
+			memcpy(bytes, list->storage + (size_t)list->offsets[k] * size, size);
+	}
+	if (lists)
+		lists->count = 0;
+}
 
-			memcpy(is_out ? bytes : place, is_out ? place : bytes, size);
-		}
+void pd_listed_unpack(int node, const char *bytes)
+{
+	struct lists *lists = lists_of(node, 0);
+
+	for (size_t i = 0; lists && i < lists->count; i++) {
+		const struct list *list = &lists->items[i];
+		size_t size = list->element_bytes;
+
+		for (size_t k = 0; k < list->count; k++, bytes += size)
+			memcpy(list->storage + (size_t)list->offsets[k] * size, bytes, size);
 	}
 	if (lists)
 		lists->count = 0;

@@ -328,6 +328,40 @@ void pd_net_send_runs(int to, struct pd_header header, const struct pd_run *runs
 		push_all(to, runs[i].place, runs[i].bytes);
 }
 
+static char *memory_for(char **memory, size_t *capacity, size_t count)
+{
+	if (count > *capacity) {
+		*capacity = count * 2;
+		free(*memory);
+		*memory = malloc(*capacity);
+		if (!*memory)
+			pd_die_out_of_memory();
+	}
+	return *memory;
+}
+
+char *pd_net_room(size_t count)
+{
+	static char *room;
+	static size_t capacity;
+
+	return memory_for(&room, &capacity, count);
+}
+
+void pd_net_send_filled(int to, struct pd_header header, char *room, size_t count)
+{
+	pd_net_send(to, header, room, count);
+}
+
+struct pd_header pd_net_receive_there(int from, const char **bytes, size_t count, uint64_t *waited)
+{
+	static char *room;
+	static size_t capacity;
+
+	*bytes = memory_for(&room, &capacity, count);
+	return pd_net_receive(from, room, count, waited);
+}
+
 static void check_size(int from, uint32_t bytes, size_t count)
 {
 	if (bytes != (uint32_t)count)

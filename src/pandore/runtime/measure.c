@@ -177,19 +177,29 @@ void pd_trace_point(int point)
 	record(PD_EVENT_POINT, point, 0, 0);
 }
 
+struct pd_header pd_trace_header(int site, int to, size_t count)
+{
+	return pd_measure_header(count, (int)record(PD_EVENT_SEND, site, to, 0));
+}
+
+void pd_trace_received(int site, int from, struct pd_header header)
+{
+	record(PD_EVENT_RECEIVE, site, from, header.event);
+}
+
 void pd_trace_send(int site, int to, const void *bytes, size_t count)
 {
-	uint32_t event = record(PD_EVENT_SEND, site, to, 0);
+	struct pd_header header = pd_trace_header(site, to, count);
 
 	pd_measure_sent(to, count);
-	pd_net_send(to, pd_measure_header(count, (int)event), bytes, count);
+	pd_net_send(to, header, bytes, count);
 }
 
 void pd_trace_receive(int site, int from, void *bytes, size_t count, uint64_t *wait_ticks)
 {
 	struct pd_header header = pd_net_receive(from, bytes, count, wait_ticks);
 
-	record(PD_EVENT_RECEIVE, site, from, header.event);
+	pd_trace_received(site, from, header);
 }
 
 /* ---- at the end ---- */

@@ -158,7 +158,14 @@ static void drop_completed(void)
 	sending_count = kept;
 }
 
-void pd_net_send(int to, struct pd_header header, const void *bytes, size_t count)
+char *pd_net_room(size_t count)
+{
+	if (count > CHUNK_BYTES - sizeof(struct pd_header))
+		pd_die("a message of %zu bytes is too long for MPI", count);
+	return (char *)must(malloc(sizeof(struct pd_header) + count)) + sizeof(struct pd_header);
+}
+
+void pd_net_send_filled(int to, struct pd_header header, char *room, size_t count)
 {
 	struct sending *s;
 
@@ -170,17 +177,23 @@ void pd_net_send(int to, struct pd_header header, const void *bytes, size_t coun
 		requests = must(realloc(requests, (size_t)sending_capacity * sizeof(*requests)));
 		completed = must(realloc(completed, (size_t)sending_capacity * sizeof(*completed)));
 	}
-	if (count > CHUNK_BYTES - sizeof(header))
-		pd_die("a message of %zu bytes is too long for MPI", count);
 	s = &sendings[sending_count];
-	s->bytes = must(malloc(sizeof(header) + count));
+	s->bytes = room - sizeof(header);
 	memcpy(s->bytes, &header, sizeof(header));
-	memcpy(s->bytes + sizeof(header), bytes, count);
 	MPI_Isend(s->bytes, (int)(sizeof(header) + count), MPI_BYTE, rank_of(to), TAG,
 		  MPI_COMM_WORLD, &requests[sending_count++]);
 }
 
-struct pd_header pd_net_receive(int from, void *bytes, size_t count, uint64_t *waited)
+void pd_net_send(int to, struct pd_header header, const void *bytes, size_t count)
+{
+	char *room = pd_net_room(count);
+
+	if (count)
+		memcpy(room, bytes, count);
+	pd_net_send_filled(to, header, room, count);
+}
+
+struct pd_header pd_net_receive_there(int from, const char **bytes, size_t count, uint64_t *waited)
 {
 	size_t whole = sizeof(struct pd_header) + count;
 	struct pd_header header;
@@ -202,7 +215,17 @@ struct pd_header pd_net_receive(int from, void *bytes, size_t count, uint64_t *w
 	if (waited)
 		*waited += __builtin_ia32_rdtsc() - start;
 	memcpy(&header, buffer, sizeof(header));
-	memcpy(bytes, buffer + sizeof(header), count);
+	*bytes = buffer + sizeof(header);
+	return header;
+}
+
+struct pd_header pd_net_receive(int from, void *bytes, size_t count, uint64_t *waited)
+{
+	const char *there;
+	struct pd_header header = pd_net_receive_there(from, &there, count, waited);
+
+	if (count)
+		memcpy(bytes, there, count);
 	return header;
 }
 

@@ -28,6 +28,14 @@ void pd_net_send(int to, struct pd_header header, const void *bytes, size_t coun
 /** Blocks. `*waited` (may be NULL) grows by the ticks during which nothing was there. */
 struct pd_header pd_net_receive(int from, void *bytes, size_t count, uint64_t *waited);
 
+/** Memory for a message of `count` bytes, to be filled and given to pd_net_send_filled() before any
+ * other message is sent. */
+char *pd_net_room(size_t count);
+/** Like pd_net_send(), but the bytes are in that memory and need not be copied. */
+void pd_net_send_filled(int to, struct pd_header header, char *room, size_t count);
+/** Like pd_net_receive(), but leaves the bytes where `*bytes` says, until the next receive. */
+struct pd_header pd_net_receive_there(int from, const char **bytes, size_t count, uint64_t *waited);
+
 struct pd_run {
 	char *place;
 	size_t bytes;

@@ -46,7 +46,8 @@ void pd_part_runs(const struct pd_array *array, int nodes, int node, void *stora
  * reference that asked for the first of them, and copying them, after which the list is empty */
 size_t pd_listed_bytes(int node, int is_out);
 int pd_listed_site(int node, int is_out);
-void pd_listed_copy(int node, char *bytes, int is_out);
+void pd_listed_pack(int node, char *bytes);
+void pd_listed_unpack(int node, const char *bytes);
 
 /**
  * clocks.c: one time for the traces of all processes: seconds since the host began. On one machine
@@ -68,6 +69,10 @@ void pd_measure_give(void);    /* a node: to the host */
 void pd_measure_collect(void); /* the host: from all, writes the files */
 struct pd_header pd_measure_header(size_t count, int event);
 void pd_measure_sent(int to, size_t bytes);
+/* Trace: a send is recorded before its message leaves, with the event's index in the header; a receive
+ * after. */
+struct pd_header pd_trace_header(int site, int to, size_t count);
+void pd_trace_received(int site, int from, struct pd_header header);
 /* Bytes of the next message to a node that go there for this reference. */
 void pd_measure_bytes(int site, int to, size_t bytes);
 /* The order through the host, for traces: what the host has collected from a node came before all
