@@ -54,13 +54,22 @@ def counted(path):
     return pairs
 
 
+def calls_of(phase, source):
+    """Each call stands in a loop of its own: "step < COUNT" is the last before it."""
+    counts, begin = 0, 0
+    while (at := source.find(phase + '(A,', begin)) >= 0:
+        counts += int(re.findall(r'step < (\d+)', source[:at])[-1])
+        begin = at + 1
+    return counts
+
+
 def foretold(text, source):
     """Arcs of --explain, or None where it says that they depend on data."""
     if 'depend' in text or not text:
         return None
     pairs = collections.Counter()
     for phase in text.split('in one call of ')[1:]:
-        calls = source.count(phase.split()[0].rstrip(':') + '(A,')
+        calls = calls_of(phase.split()[0].rstrip(':'), source)
         for a, b, messages, size in re.findall(r'node (\d+) -> node (\d+): (\d+) messages?, (\d+) bytes?', phase):
             pairs[int(a), int(b), 'messages'] += int(messages) * calls
             pairs[int(a), int(b), 'bytes'] += int(size) * calls

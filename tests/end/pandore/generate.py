@@ -78,6 +78,7 @@ static void fill(void)
 
 int main(void)
 {
+	int step;
 %(calls)s	return 0;
 }
 '''
@@ -89,9 +90,12 @@ FILLS = {'V': ('i * 37 % 11 * 50 - 150', '(i * 37 % 11) * 3 / 4.0'),
          'C': ('(i * 5 + j * 3 + l) % 13 * 40 - 200', '(i * 5 + j * 3 + l * 2) % 13 / 3.0 - 1'),
          'W': ('j * 90 - 300', '(j * 11 % 7) / 5.0')}
 
+# phases one after the other on the same data, which may stay on the nodes
 CALL = '''	fill();
-	%s(A, B, C, V, W, K, 3, 0.75, %d, 2);
-	%s(A, B, C, V, W, K, 3, 0.75, %d, 2);
+	for (step = 0; step < %d; step++) {
+		%s(A, B, C, V, W, K, 3, 0.75, %d, 2);
+		%s(A, B, C, V, W, K, 3, 0.75, %d, 2);
+	}
 %s	puts("");
 '''
 
@@ -162,8 +166,22 @@ class Body:
             return str(rng.randrange(limit))
         return rng.choice(fits)
 
+    def coupled(self, name):
+        """One counter in two subscripts: A[i][i], A[i][M - 1 - i]; None where none fits."""
+        rng, sizes = self.rng, [self.size[d] for d in DIMS[name]]
+        fits = [v for v, low, high in self.loops if low >= 0 and high < min(sizes[:2])]
+        if len(sizes) < 2 or not fits:
+            return None
+        var = rng.choice(fits)
+        second = rng.choice([var, f'{DIMS[name][1]} - 1 - {var}'])
+        return f'{name}[{var}][{second}]' + ''.join(f'[{self.subscript(d)}]' for d in DIMS[name][2:])
+
     def element(self, names=ARRAYS):
         name = self.rng.choice(names)
+        if self.rng.random() < 0.12:
+            coupled = self.coupled(name)
+            if coupled:
+                return coupled
         return name + ''.join(f'[{self.subscript(d)}]' for d in DIMS[name])
 
     def type_of(self, element):
@@ -355,7 +373,29 @@ class Body:
 
         return f'{indent}if ({cond})\n{branch()}' + (f'{indent}else\n{branch()}' if rng.random() < 0.3 else '')
 
+    def ranks(self, indent):
+        """Targets of one and of two dimensions in one loop, as in Gauss's elimination with a right-hand side."""
+        rng, inner = self.rng, indent + '\t'
+        real = lambda e: e if self.type_of(e) in REALS else f'{e} % 1000'
+        self.loops.append(('i', 0, min(self.size['N'], self.size['M']) - 1))
+        head = f'{indent}for (i = 0; i < N && i < M; i++)\n' if rng.random() < 0.2 else \
+            f'{indent}for (i = 0; i < {min(self.size["N"], self.size["M"])}; i++)\n'
+        lines = [f'{rng.choice(["V[i]", "V[i]", "W[i]", "K[i]"])} = ']
+        lines[0] += 'turn(i, k);' if lines[0][0] == 'K' else f'{self.stored(lines[0][0], f"{real(lines[0][:4])} * 0.5 + {self.expr(2)} * 0.25")};'
+        target = rng.choice(['A', 'B'])
+        self.loops.append(('j', 0, self.size['M'] - 1))
+        value = self.stored(target, f'{real(target + "[i][j]")} * 0.5 + {rng.choice(["u", self.expr(2)])} * 0.25')
+        lines.append(f'for (j = 0; j < M; j++)\n{inner}\t{target}[i][j] = {value};')
+        self.loops.pop()
+        rng.shuffle(lines)
+        if rng.random() < 0.6:
+            lines.insert(0, f'u = {self.expr(2)};')
+        self.loops.pop()
+        return head + indent + '{\n' + ''.join(f'{inner}{line}\n' for line in lines) + indent + '}\n'
+
     def statement(self, indent):
+        if not self.loops and self.rng.random() < 0.12:
+            return self.ranks(indent)
         if self.loops and self.rng.random() < 0.2:
             return self.rng.choice([self.private, self.conditional])(indent)
         if not self.loops and self.depth == 0 and self.rng.random() < 0.4:
@@ -427,6 +467,11 @@ def host(prog, calls):
     return MAIN % dict(fills, calls=calls)
 
 
+def steps(prog, d):
+    """How often the two phases are called: mostly once, some twice or three times."""
+    return (1, 1, 2, 1, 3, 1)[(prog['seed'] + d) % 6]
+
+
 def pandore(prog, p):
     """The Pandore source: one phase a distribution, and one for the second body."""
     rng = random.Random(prog['seed'] * 1000 + p)
@@ -434,7 +479,7 @@ def pandore(prog, p):
     for d in range(6):
         text += f'\ndist ph{d}({params(prog, d, p, rng)})\n{prog["bodies"][0]}'
     text += f'\ndist after({params(prog, rng.randrange(1, 6), p, rng)})\n{prog["bodies"][1]}'
-    return text + host(prog, ''.join(CALL % (f'ph{d}', ZONE_Z, 'after', ZONE_Z, HASHES) for d in range(6)))
+    return text + host(prog, ''.join(CALL % (steps(prog, d), f'ph{d}', ZONE_Z, 'after', ZONE_Z, HASHES) for d in range(6)))
 
 
 def sequential(prog):
@@ -442,4 +487,4 @@ def sequential(prog):
     head = ', '.join(f'{prog["types"][n]} {n}' + ''.join(f'[{d}]' for d in dims) for n, dims in DIMS.items())
     for name, body in zip(('body', 'after'), prog['bodies']):
         text += f'\nstatic void {name}({head}, {", ".join(SCALARS)})\n{body}'
-    return text + host(prog, ''.join(CALL % ('body', ZONE_Z, 'after', ZONE_Z, HASHES) for d in range(6)))
+    return text + host(prog, ''.join(CALL % (steps(prog, d), 'body', ZONE_Z, 'after', ZONE_Z, HASHES) for d in range(6)))
