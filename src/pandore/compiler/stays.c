@@ -310,9 +310,10 @@ static size_t parameter_name(const struct sn_pnd_program *program, size_t open, 
  * be a number, so that *c and c[i] are no addresses. */
 static size_t alias_made_of(const struct sn_pnd_program *program, size_t at)
 {
-	static const char *const numbers[] = { "const",	   "char",     "short",	 "int",	  "long",
-					       "float",	   "double",   "signed", "_Bool", "unsigned",
-					       "volatile", "register", NULL };
+	static const char *const numbers[] = { "const", "char",	    "short",	"int",
+					       "long",	"float",    "double",	"signed",
+					       "_Bool", "unsigned", "volatile", "register",
+					       NULL };
 	uint32_t after = token_at(program, at + 1)->punct;
 	size_t name = at - 2;
 
@@ -351,7 +352,8 @@ static bool is_followed_only(const struct sn_pnd_program *program, size_t at)
 	const struct sn_pnd_token *second = token_at(program, at - 2);
 	uint32_t after = token_at(program, at + 1)->punct;
 
-	if (before->punct == '*' && (second->kind != SN_TOK_IDENT || is_word(second, before_values)))
+	if (before->punct == '*' &&
+	    (second->kind != SN_TOK_IDENT || is_word(second, before_values)))
 		return second->punct != '*' && after != '[' && after != '(';
 	return (before->punct == ';' || before->punct == '{' || before->punct == '}') &&
 	       (after == SN_PUNCT2('+', '+') || after == SN_PUNCT2('+', '='));
