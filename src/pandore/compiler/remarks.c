@@ -175,14 +175,16 @@ static void find_undivided(struct finder *f, const struct sn_nest *nest,
 			   const struct sn_nest_assign *a)
 {
 	const struct sn_nest_loop *l = &nest->loops[a->loop];
+	bool is_sum = a->stmt->punct == SN_PUNCT2('+', '=') && !a->target->var->rank;
 	struct sn_text why = { 0 };
 
 	if (!a->target->var->is_distributed) {
 		add(f, a->stmt->pos, (struct sn_pnd_remark){ .code = SN_REMARK_UNDIVIDED },
 		    "every node runs all iterations of this: every node keeps %s%s",
 		    a->target->var->name,
-		    a->stmt->punct == SN_PUNCT2('+', '=') && !a->target->var->rank
-			    ? " (--reassoc lets each node add up what it owns)"
+		    is_sum && nest->may_reassociate
+			    ? " (--reassoc adds up by node only what nothing else in the nest uses)"
+		    : is_sum		   ? " (--reassoc lets each node add up what it owns)"
 		    : a->target->var->rank ? " (a distribution would divide it)"
 					   : "");
 		return;
