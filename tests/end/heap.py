@@ -65,6 +65,40 @@ def random_programs():
         is_sound(heap, name)
 
 
+REALIGNED = r'''
+#include <stdlib.h>
+#include <string.h>
+static char text[64] = "a text that is doubled again and again";
+__attribute__((noipa)) static void *doubles(void) { void *p = strdup(text); __asm__ volatile(""); return p; }
+/* Its frame is aligned anew, so that its CFA is a word in memory: each walk is the unwinder's. */
+__attribute__((noipa)) static void *aligned(size_t n)
+{
+	_Alignas(64) char room[64];
+	char *more = __builtin_alloca(n);
+
+	more[0] = room[0] = 1;
+	__asm__ volatile("" : : "r"(room), "r"(more) : "memory");
+	void *p = doubles();
+	__asm__ volatile("");
+	return p;
+}
+int main(void)
+{
+	for (int i = 0; i < 200000; i++)
+		free(aligned(16 + i % 64));
+	return 0;
+}
+'''
+
+
+def samples_between():
+    """Samples fall into walks of events: the frames that an event has are its own all the same."""
+    program = t.compile(REALIGNED, '-O1', '-g', output='./realigned')
+    t.run('record', '-q', '--heap=trace', '--clock', '10000', '-o', 'realigned.1', program)
+    rows = {row['function']: row['allocations'] for row in t.show('heap', 'realigned.1', '--all')['rows']}
+    t.equal(rows, {'doubles': 200000}, 'samples between: every event has its own caller')
+
+
 def known_program():
     program = t.compile('''
 #include <stdlib.h>
@@ -521,7 +555,7 @@ def refused():
     t.check(run.returncode == 0 and '--heap' in run.stderr, 'without a trace show heap says how to get one', run.stderr)
 
 
-for part in (known_program, random_programs, plugins, other_allocators, signal_handlers, odd_moments, own_malloc, killed_at_any_moment,
+for part in (known_program, samples_between, random_programs, plugins, other_allocators, signal_handlers, odd_moments, own_malloc, killed_at_any_moment,
              lost_are_counted, without_launcher, cut_short, refused):
     if not chosen or part.__name__ in chosen:
         part()

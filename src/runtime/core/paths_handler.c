@@ -26,12 +26,15 @@ enum {
 
 /* ---- nodes ---- */
 
-static bool write_node(struct sn_thread *self, uint32_t id, uint32_t parent, uint64_t pc,
-		       uint8_t flags)
+/* Whether the caller holds the thread busy. While it does no handler of ours walks a stack. */
+enum hold { FREE, HELD };
+
+static bool write_node(struct sn_thread *self, enum hold hold, uint32_t id, uint32_t parent,
+		       uint64_t pc, uint8_t flags)
 {
 	struct sn_record_path *record = NULL;
 
-	if (sn_enter(self)) {
+	if (hold == HELD || sn_enter(self)) {
 		record = sn_writer_reserve(&self->writer, sizeof *record, sn_now_ns());
 		if (record) {
 			*record = (struct sn_record_path){
@@ -44,7 +47,8 @@ static bool write_node(struct sn_thread *self, uint32_t id, uint32_t parent, uin
 			};
 			sn_writer_commit(&self->writer, sizeof *record);
 		}
-		sn_leave(self);
+		if (hold == FREE)
+			sn_leave(self);
 	}
 	if (!record)
 		sn_lose(SN_LOSS_STACK_TABLE);
@@ -60,13 +64,13 @@ static uint64_t hash_node(uint32_t parent, uint64_t pc)
 }
 
 /* A fresh node in an empty place; 0: somebody else was there first, or it cannot be written. */
-static uint64_t make_node(struct sn_thread *self, _Atomic uint64_t *place, uint64_t tag,
-			  uint32_t parent, uint64_t pc)
+static uint64_t make_node(struct sn_thread *self, enum hold hold, _Atomic uint64_t *place,
+			  uint64_t tag, uint32_t parent, uint64_t pc)
 {
 	uint32_t id = atomic_fetch_add_explicit(&sn_paths->next_path, 1, memory_order_relaxed) + 1;
 	uint64_t empty = 0, node = tag | id;
 
-	if (id > ID_MASK || !write_node(self, id, parent, pc, 0) ||
+	if (id > ID_MASK || !write_node(self, hold, id, parent, pc, 0) ||
 	    !atomic_compare_exchange_strong(place, &empty, node))
 		return 0;
 	atomic_fetch_add_explicit(&sn_paths->node_count, 1, memory_order_relaxed);
@@ -74,7 +78,8 @@ static uint64_t make_node(struct sn_thread *self, _Atomic uint64_t *place, uint6
 }
 
 /* The place of a node in the table, made if new; NULL: it cannot be had. */
-static _Atomic uint64_t *find_node(struct sn_thread *self, uint32_t parent, uint64_t pc)
+static _Atomic uint64_t *find_node(struct sn_thread *self, enum hold hold, uint32_t parent,
+				   uint64_t pc)
 {
 	uint64_t hash = hash_node(parent, pc), tag = hash >> (ID_BITS + 1) << (ID_BITS + 1);
 
@@ -85,7 +90,7 @@ static _Atomic uint64_t *find_node(struct sn_thread *self, uint32_t parent, uint
 			if (atomic_load_explicit(&sn_paths->node_count, memory_order_relaxed) >=
 			    NODES_FULL)
 				break;
-			if (make_node(self, place, tag, parent, pc))
+			if (make_node(self, hold, place, tag, parent, pc))
 				return place;
 			node = atomic_load_explicit(place, memory_order_relaxed);
 			if (node == 0)
@@ -99,26 +104,26 @@ static _Atomic uint64_t *find_node(struct sn_thread *self, uint32_t parent, uint
 }
 
 /* The path of a frame below `parent`. Our own code is no frame of the program's. 0: none. */
-static uint32_t extend(struct sn_thread *self, uint32_t parent, uint64_t pc)
+static uint32_t extend(struct sn_thread *self, enum hold hold, uint32_t parent, uint64_t pc)
 {
 	_Atomic uint64_t *place;
 
 	if (sn_is_own_code(pc))
 		return parent;
-	place = find_node(self, parent, pc);
+	place = find_node(self, hold, parent, pc);
 	return place ? (uint32_t)(*place & ID_MASK) : 0;
 }
 
 /* That events refer to this path is said once, so that a reader makes stacks of those only. */
-static uint32_t mark_site(struct sn_thread *self, uint32_t parent, uint64_t pc)
+static uint32_t mark_site(struct sn_thread *self, enum hold hold, uint32_t parent, uint64_t pc)
 {
-	_Atomic uint64_t *place = find_node(self, parent, pc);
+	_Atomic uint64_t *place = find_node(self, hold, parent, pc);
 
 	if (!place)
 		return 0;
 	uint32_t id = (uint32_t)(*place & ID_MASK);
 	if (!(atomic_load_explicit(place, memory_order_relaxed) & SITE_BIT)) {
-		if (!write_node(self, id, parent, pc, SN_RECORD_PATH_SITE))
+		if (!write_node(self, hold, id, parent, pc, SN_RECORD_PATH_SITE))
 			return 0;
 		atomic_fetch_or_explicit(place, SITE_BIT, memory_order_relaxed);
 	}
@@ -204,6 +209,20 @@ static inline bool still_leads(const struct sn_path_frame *frame)
 		word_at(frame->rsp + (uint64_t)(int64_t)frame->saved_at) == caller->rbp);
 }
 
+/* The path from the outermost of `count` frames to number `first`. The caller holds the thread busy until
+ * then: a sample would put its own frames there. */
+static uint32_t path_of_walk(struct sn_thread *self, uint32_t count, uint32_t first)
+{
+	uint32_t path = 0;
+
+	for (uint32_t i = count; i-- > first + 1;) {
+		path = extend(self, HELD, path, self->pcs[i]);
+		if (!path)
+			return 0;
+	}
+	return mark_site(self, HELD, path, self->pcs[first]);
+}
+
 /* By the unwinder, from here: for what the short rules do not know. */
 static __attribute__((noinline)) uint32_t walk_whole(struct sn_thread *self,
 						     struct sn_path_cache *cache, uint64_t leaf)
@@ -216,16 +235,12 @@ static __attribute__((noinline)) uint32_t walk_whole(struct sn_thread *self,
 	if (!sn_enter(self))
 		return 0;
 	count = sn_stack_walk(self, &regs, sn_now_ns());
-	sn_leave(self);
 	/* frames of an allocator's own may lie between */
 	while (first < count && self->pcs[first] != leaf)
 		first++;
-	for (uint32_t i = count; i-- > first + 1;) {
-		path = extend(self, path, self->pcs[i]);
-		if (!path)
-			return 0;
-	}
-	return first < count ? mark_site(self, path, leaf) : 0;
+	path = first < count ? path_of_walk(self, count, first) : 0;
+	sn_leave(self);
+	return path;
 }
 
 /* Follows the stack out from fresh[0] until it meets frames that are as they were. Sets how many are
@@ -276,7 +291,7 @@ static uint32_t site_of(struct sn_thread *self, struct sn_path_cache *cache)
 
 	if (!leaf->is_site) {
 		uint32_t parent = cache->frame_count > 1 ? leaf[-1].path : 0;
-		if (!mark_site(self, parent, leaf->pc))
+		if (!mark_site(self, FREE, parent, leaf->pc))
 			return 0;
 		leaf->is_site = 1;
 	}
@@ -305,7 +320,7 @@ uint32_t sn_path_take(struct sn_thread *self, struct sn_path_cache *cache, const
 	for (uint32_t i = fresh; i-- > 0;) {
 		struct sn_path_frame *to = &cache->frames[kept++];
 		*to = cache->fresh[i];
-		path = extend(self, path, to->pc);
+		path = extend(self, FREE, path, to->pc);
 		to->path = path & INT32_MAX;
 		if (!path && !sn_is_own_code(to->pc))
 			return 0;
