@@ -123,6 +123,10 @@ static void read_run(struct sn_causal_log *log, struct line *line)
 		.timed_waits = whole_at(line, 9, NS_MOST),
 	};
 
+	if (line->count > 10) { /* logs of before have none */
+		run.ran_ns = (int64_t)whole_at(line, 10, NS_MOST);
+		run.queued_ns = (int64_t)whole_at(line, 11, NS_MOST);
+	}
 	if (!line->is_bad)
 		sn_vec_push(&log->runs, run);
 }
@@ -222,6 +226,17 @@ static char *path_in(const char *experiment_path)
 	return sn_text_take(&path);
 }
 
+double sn_causal_queued_share(const struct sn_causal_log *log)
+{
+	double queued_ns = 0, ran_ns = 0;
+
+	for (size_t i = 0; i < log->runs.count; i++) {
+		queued_ns += (double)log->runs.items[i].queued_ns;
+		ran_ns += (double)log->runs.items[i].ran_ns;
+	}
+	return ran_ns > 0 ? queued_ns / (queued_ns + ran_ns) : NAN;
+}
+
 bool sn_causal_log_exists(const char *experiment_path)
 {
 	char *path = path_in(experiment_path);
@@ -310,11 +325,12 @@ static void put_candidate(FILE *out, const struct sn_causal_candidate *c)
 
 static void put_run(FILE *out, const struct sn_causal_run *r)
 {
-	fprintf(out, "run\t%lld\t%lld\t%lld\t%lld\t%llu\t%llu\t%llu\t%llu\t%llu\n",
+	fprintf(out, "run\t%lld\t%lld\t%lld\t%lld\t%llu\t%llu\t%llu\t%llu\t%llu\t%lld\t%lld\n",
 		(long long)r->elapsed_ns, (long long)r->asked_ns, (long long)r->slept_ns,
 		(long long)r->excess_ns, (unsigned long long)r->pauses,
 		(unsigned long long)r->credits, (unsigned long long)r->processes,
-		(unsigned long long)r->sealed, (unsigned long long)r->timed_waits);
+		(unsigned long long)r->sealed, (unsigned long long)r->timed_waits,
+		(long long)r->ran_ns, (long long)r->queued_ns);
 }
 
 static void put_trial(FILE *out, const struct sn_causal_trial *t)

@@ -13,11 +13,15 @@
 
 #define SN_CAUSAL_LOG_NAME "causal.tsv"
 
+/** From this share of waits for CPUs on, effects are said to be off (docs/method/causal.md). */
+#define SN_CAUSAL_QUEUED_MOST 0.05
+
 enum { SN_CAUSAL_BASELINE = -1, SN_CAUSAL_CANDIDATES_MAX = 1024 };
 
 /** Code that was chosen in some experiments. Texts are never NULL. */
 struct sn_causal_candidate {
-	const char *kind; /* "loop", "function", "line", "lock" */
+	const char *
+		kind; /* "loop", "function", "line", each also with " with callees"; "region", "lock" */
 	const char *id;	  /* as analyses name it; of a line "FILE:LINE" */
 	const char *name; /* a loop's label, a function's name, "file.c:41" */
 	const char *function, *file;
@@ -41,6 +45,7 @@ struct sn_causal_trial {
 struct sn_causal_run {
 	int64_t elapsed_ns, asked_ns, slept_ns, excess_ns;
 	uint64_t pauses, credits, processes, sealed, timed_waits;
+	int64_t ran_ns, queued_ns; /* threads' CPU time; that they waited for a CPU */
 };
 
 struct sn_causal_log {
@@ -55,6 +60,9 @@ struct sn_causal_log {
 };
 
 struct sn_causal_log *sn_causal_log_new(void);
+/** The share of the time in which threads wanted a CPU that they waited for one, over all runs; NaN:
+ *  unknown. */
+double sn_causal_queued_share(const struct sn_causal_log *log);
 void sn_causal_log_free(struct sn_causal_log *log);
 
 bool sn_causal_log_exists(const char *experiment_path);

@@ -25,6 +25,7 @@ struct maker {
 	struct sn_causal_log *log;
 	const struct sn_analysis *analysis;
 	bool with_callees;
+	const char *kind; /* of functions */
 };
 
 struct sn_causal_control *sn_causal_page_new(void)
@@ -149,16 +150,30 @@ static double share_of(const struct maker *maker, const struct code *code)
 	return cpu_ns >= profile->total.cpu_ns ? 1 : sn_share(cpu_ns, profile->total.cpu_ns);
 }
 
+/* Code with what it calls is another candidate than the code alone. */
+static const char *kind_of(const struct maker *maker, const char *kind)
+{
+	static const char *const kinds[][2] = { { "loop", "loop with callees" },
+						{ "function", "function with callees" },
+						{ "line", "line with callees" } };
+
+	for (size_t i = 0; maker->with_callees && i < sizeof(kinds) / sizeof(*kinds); i++)
+		if (!strcmp(kinds[i][0], kind))
+			return kinds[i][1];
+	return kind;
+}
+
 static uint32_t log_candidate(struct maker *maker, const struct sn_causal_candidate *candidate)
 {
 	struct sn_causal_log *log = maker->log;
 	struct sn_causal_candidate kept = *candidate;
+	const char *kind = kind_of(maker, candidate->kind);
 
 	for (uint32_t c = 0; c < log->candidates.count; c++)
 		if (!strcmp(log->candidates.items[c].id, candidate->id) &&
-		    !strcmp(log->candidates.items[c].kind, candidate->kind))
+		    !strcmp(log->candidates.items[c].kind, kind))
 			return c;
-	kept.kind = sn_arena_strdup(&log->arena, candidate->kind);
+	kept.kind = sn_arena_strdup(&log->arena, kind);
 	kept.id = sn_arena_strdup(&log->arena, candidate->id);
 	kept.name = sn_arena_strdup(&log->arena, candidate->name);
 	kept.function =
@@ -237,7 +252,7 @@ static bool add_function(struct maker *maker, uint32_t f, double share_least)
 			? sn_structure_function_at(structure, function->link_addr)
 			: NULL;
 	struct code code = { .module = function->module };
-	struct sn_causal_candidate candidate = { .kind = "function",
+	struct sn_causal_candidate candidate = { .kind = maker->kind,
 						 .name = function->name,
 						 .function = function->name,
 						 .file = function->file,
@@ -357,6 +372,24 @@ static int compare_heat(const void *a, const void *b)
 	return (x->index > y->index) - (x->index < y->index);
 }
 
+/* The body of a parallel region, as compilers outline it, with all that it calls. */
+static bool is_region(const struct sn_program_function *function)
+{
+	return strstr(function->linkage_name, "._omp_fn.") ||
+	       strstr(function->linkage_name, ".omp_outlined") ||
+	       strstr(function->name, "._omp_fn.");
+}
+
+static bool add_region(struct maker *maker, uint32_t f, double share_least)
+{
+	struct maker with_callees = *maker;
+
+	with_callees.with_callees = true;
+	with_callees.kind = "region";
+	return is_region(&maker->analysis->program->functions.items[f]) &&
+	       add_function(&with_callees, f, share_least);
+}
+
 static void add_hottest(struct maker *maker, const struct sn_metrics *metrics, size_t count,
 			size_t most, bool (*add)(struct maker *, uint32_t, double))
 {
@@ -364,7 +397,9 @@ static void add_hottest(struct maker *maker, const struct sn_metrics *metrics, s
 	size_t added = 0;
 
 	for (size_t i = 0; i < count; i++)
-		heats[i] = (struct heat){ (uint32_t)i, metrics[i].exclusive.cpu_ns };
+		heats[i] = (struct heat){ (uint32_t)i, add == add_region
+							       ? metrics[i].inclusive.cpu_ns
+							       : metrics[i].exclusive.cpu_ns };
 	qsort(heats, count, sizeof(*heats), compare_heat);
 	for (size_t i = 0; i < count && added < most && heats[i].cpu_ns; i++)
 		added += add(maker, heats[i].index, SHARE_LEAST);
@@ -433,7 +468,7 @@ static sn_status add_word(struct maker *maker, const char *word, struct sn_error
 	const struct sn_profile *profile = maker->analysis->profile;
 	const struct sn_program *program = maker->analysis->program;
 	size_t loops = count_of(word, "loops"), functions = count_of(word, "functions"),
-	       lines = count_of(word, "lines");
+	       lines = count_of(word, "lines"), regions = count_of(word, "regions");
 
 	if (sn_starts_with(word, "lock:") && !add_lock(maker, word + strlen("lock:")))
 		return sn_error_set(
@@ -451,11 +486,14 @@ static sn_status add_word(struct maker *maker, const char *word, struct sn_error
 			    add_working_function);
 	else if (lines)
 		add_hottest(maker, profile->lines, program->lines.count, lines, add_line);
+	else if (regions)
+		add_hottest(maker, profile->functions, program->functions.count, regions,
+			    add_region);
 	else if (!add_named(maker, word))
 		return sn_error_set(err, SN_ERR_NOT_FOUND,
 				    "--target: no sample of '%s' lies in a loop, function or line "
-				    "'%s' of a file with a build-id; 'loops', 'functions' and "
-				    "'lines' take the hottest",
+				    "'%s' of a file with a build-id; 'loops', 'functions', 'lines' "
+				    "and 'regions' take the hottest",
 				    maker->analysis->experiment->path, word);
 	return SN_OK;
 }
@@ -464,7 +502,7 @@ sn_status sn_causal_page_add_candidates(struct sn_causal_control *page, struct s
 					const struct sn_analysis *analysis, const char *what,
 					bool with_callees, struct sn_error *err)
 {
-	struct maker maker = { page, log, analysis, with_callees };
+	struct maker maker = { page, log, analysis, with_callees, "function" };
 	char *words = sn_strdup(what), *next = words;
 	sn_status status = SN_OK;
 

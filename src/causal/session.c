@@ -341,6 +341,8 @@ void sn_causal_session_note_run(struct sn_causal_session *session,
 		.processes = last->processes,
 		.sealed = last->sealed_processes,
 		.timed_waits = last->timed_waits,
+		.ran_ns = last->ran_ns,
+		.queued_ns = last->queued_ns,
 	};
 
 	session->visits += last->points[session->point].count;

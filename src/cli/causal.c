@@ -475,6 +475,11 @@ static void tell(const struct causal *c)
 	if (c->log->threads <= 1)
 		say(c, "one thread is at work: its profile says it all, by Amdahl's law; the "
 		       "experiments only repeat it");
+	if (sn_causal_queued_share(c->log) > SN_CAUSAL_QUEUED_MOST)
+		say(c,
+		    "threads waited for CPUs %.0f %% of the time in which they wanted one: effects come "
+		    "out too small; run fewer threads than CPUs, or other programs later",
+		    100 * sn_causal_queued_share(c->log));
 	say(c, "%s; sonde show causal %s", c->experiment.chars, c->experiment.chars);
 }
 
@@ -513,8 +518,8 @@ static const struct sn_option causal_options[] = {
 	  "the time between begin and end of a heartbeat, or of BEGIN..END, two places, instead",
 	  NULL },
 	{ "target", 0, "CODE,..",
-	  "the code to try: loops, functions, lines (loops:8: the 8 hottest, else 5), or by id, label, "
-	  "name, FILE:LINE; lock:NAME is what runs under the lock in that variable",
+	  "the code to try: loops, functions, lines, regions of OpenMP (loops:8: the 8 hottest, else 5), "
+	  "or by id, label, name, FILE:LINE; lock:NAME is what runs under the lock in that variable",
 	  NULL },
 	{ "with-callees", 0, NULL, "time in what the code calls is the code's, too", NULL },
 	{ "speedups", 0, "P,..",

@@ -147,6 +147,7 @@ static void causal_members(const struct sn_view_input *input, struct sn_json *js
 	sn_json_member_double(json, "observed_false_alarm_rate", answers.false_alarm_rate);
 	sn_json_member_double(json, "delay_error_share", answers.delay_error_share);
 	sn_json_member_double(json, "overhead_share", log->overhead_share);
+	sn_json_member_double(json, "cpu_wait_share", sn_causal_queued_share(log));
 	sn_json_member_uint(json, "runs", log->runs.count);
 	sn_causal_answers_free(&answers);
 	sn_causal_log_free(log);
@@ -186,6 +187,11 @@ static void put_foot(const struct sn_view_input *input, FILE *out)
 	if (!isnan(answers.delay_error_share))
 		fprintf(out, ", pauses off by %.1f %%", 100 * answers.delay_error_share);
 	fputs(".\n", out);
+	if (sn_causal_queued_share(log) > SN_CAUSAL_QUEUED_MOST)
+		fprintf(out,
+			" Threads waited for CPUs %.0f %% of the time in which they wanted one: effects "
+			"come out too small.\n",
+			100 * sn_causal_queued_share(log));
 	if (timed_waits)
 		fputs(" Waits with time limits see the delays: such a wait may end sooner than "
 		      "without them.\n",

@@ -20,7 +20,7 @@
 #define SN_CAUSAL_FILE	"causal"
 
 enum {
-	SN_CAUSAL_VERSION = 1,
+	SN_CAUSAL_VERSION = 2,
 	SN_CAUSAL_ID_MAX = 64, /* room for a build-id */
 	SN_CAUSAL_MODULES_MAX = 256,
 	SN_CAUSAL_RANGES_MAX = 8192,
@@ -108,7 +108,8 @@ struct sn_causal_control {
 	_Atomic uint64_t samples, hits; /* of all experiments; in the chosen code */
 	_Atomic int64_t hit_ns;
 	_Atomic uint64_t processes, sealed_processes;
-	_Atomic uint64_t timed_waits; /* that ran out of time while delays became due */
+	_Atomic uint64_t timed_waits;	   /* that ran out of time while delays became due */
+	_Atomic int64_t ran_ns, queued_ns; /* CPU time of threads; that they waited for a CPU */
 
 	struct sn_causal_module modules[SN_CAUSAL_MODULES_MAX];
 	struct sn_causal_range ranges[SN_CAUSAL_RANGES_MAX];

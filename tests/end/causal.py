@@ -5,6 +5,7 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import time
 
 from sonde_test import Test
@@ -75,6 +76,161 @@ def caused(name, path, *words, options=(), seconds='2', runs='1', same=True, pla
     return experiment, run
 
 
+BEGIN = 'int main(int count, char **words) { (void)count; (void)words; step = sonde_heartbeat_register("step", 0);'
+BEATS = 'for (int i = 0; i < %d; i++) { sonde_heartbeat_begin(step); hot(800000); %s sonde_heartbeat_end(step); }'
+
+
+LONG_DAYS = {
+    # its time is over before the work is, if delays count: then the work is done the other way, with the same output
+    'watchdog': (r"""
+static atomic_int beat, is_done;
+static void *guard(void *unused)
+{
+	for (int last = -1; !atomic_load(&is_done); last = atomic_load(&beat)) {
+		nap_ms(200);
+		if (last == atomic_load(&beat) && !atomic_load(&is_done)) nap_ms(1);
+	}
+	return unused;
+}""" + BEGIN + r"""
+	pthread_t thread;
+	pthread_create(&thread, NULL, guard, NULL);""" + BEATS % (400, 'atomic_fetch_add(&beat, 1);') + r"""
+	atomic_store(&is_done, 1);
+	pthread_join(thread, NULL);
+	puts("guarded");
+	return 5;
+}"""),
+    'clocks': (BEGIN + r"""
+	struct timespec a, b;
+	long backwards = 0;
+	clock_gettime(CLOCK_REALTIME, &a);""" + BEATS % (300, """
+	clock_gettime(CLOCK_MONOTONIC, &b);
+	static struct timespec before;
+	backwards += b.tv_sec < before.tv_sec || (b.tv_sec == before.tv_sec && b.tv_nsec < before.tv_nsec);
+	before = b;""") + r"""
+	clock_gettime(CLOCK_REALTIME, &b);
+	printf("%ld %d\n", backwards, b.tv_sec >= a.tv_sec && cpu_s() > 0);
+	return 0;
+}"""),
+    'coroutines': ("#include <ucontext.h>\n" + r"""
+static ucontext_t home, routines[4];
+static char stacks[4][65536];
+static int turns[4];
+static void routine(int which)
+{
+	for (;;) {
+		turns[which]++;
+		if (which & 1) hot(200000); else cold(100000);
+		swapcontext(&routines[which], &home);
+	}
+}""" + BEGIN + r"""
+	for (int i = 0; i < 4; i++) {
+		getcontext(&routines[i]);
+		routines[i].uc_stack.ss_sp = stacks[i];
+		routines[i].uc_stack.ss_size = sizeof stacks[i];
+		routines[i].uc_link = &home;
+		makecontext(&routines[i], (void (*)(void))routine, 1, i);
+	}""" + BEATS % (300, 'swapcontext(&home, &routines[i % 4]);') + r"""
+	printf("%d %d %d %d\n", turns[0], turns[1], turns[2], turns[3]);
+	return 6;
+}"""),
+    'pool': (r"""
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t filled = PTHREAD_COND_INITIALIZER, emptied = PTHREAD_COND_INITIALIZER;
+static int queued, is_over;
+static long done;
+static void *worker(void *unused)
+{
+	pthread_mutex_lock(&lock);
+	for (;;) {
+		while (!queued && !is_over) pthread_cond_wait(&filled, &lock);
+		if (!queued) break;
+		queued--;
+		pthread_mutex_unlock(&lock);
+		cold(100000);
+		pthread_mutex_lock(&lock);
+		done++;
+		pthread_cond_signal(&emptied);
+	}
+	pthread_mutex_unlock(&lock);
+	return unused;
+}""" + BEGIN + r"""
+	pthread_t threads[6];
+	for (int k = 0; k < 6; k++) pthread_create(&threads[k], NULL, worker, NULL);""" + BEATS % (200, """
+	pthread_mutex_lock(&lock);
+	queued += 4;
+	pthread_cond_broadcast(&filled);
+	while (done < 4 * (i + 1)) pthread_cond_wait(&emptied, &lock);
+	pthread_mutex_unlock(&lock);""") + r"""
+	pthread_mutex_lock(&lock); is_over = 1; pthread_cond_broadcast(&filled); pthread_mutex_unlock(&lock);
+	for (int k = 0; k < 6; k++) pthread_join(threads[k], NULL);
+	printf("%ld tasks\n", done);
+	return 0;
+}"""),
+    # only the child has a progress point
+    'one-process': (r"""
+int main(int count, char **words)
+{
+	(void)count; (void)words;
+	pid_t child = fork();
+	int status = 0;
+	if (!child) {
+		step = sonde_heartbeat_register("step", 0);""" + BEATS % (250, '') + r"""
+		_exit(3);
+	}
+	cold(100000000);
+	waitpid(child, &status, 0);
+	puts("both");
+	return WEXITSTATUS(status);
+}"""),
+}
+RANKS = HEAD.replace('#include <sonde', '#include <mpi.h>\n#include <sonde') + r"""
+int main(int count, char **words)
+{
+	int rank, total = 0;
+	MPI_Init(&count, &words);
+	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+	if (rank == 0) step = sonde_heartbeat_register("step", 0);
+	for (int i = 0; i < 60; i++) {
+		if (rank == 0) sonde_heartbeat_begin(step);
+		if (rank) hot(3000000); else cold(500000);
+		int mine = i * (rank + 1), sum;
+		MPI_Allreduce(&mine, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+		total += sum;
+		if (rank == 0) sonde_heartbeat_end(step);
+	}
+	MPI_Finalize();
+	if (rank == 0) printf("%d\n", total);
+	return 0;
+}
+"""
+
+
+def long_days():
+    for name, text in LONG_DAYS.items():
+        path = program(name, text)
+        experiment, run = caused(name, path, options=('--progress', 'step', '--target', 'hot', '--speedups', '100'), seconds='2')
+    open('ranks.c', 'w').write(RANKS)
+    for mpi, launcher in {'openmpi': ['mpirun.openmpi', '--allow-run-as-root', '--oversubscribe', '-n', '2'],
+                          'mpich': ['mpirun.mpich', '-n', '2']}.items():
+        if not t.has('mpicc.' + mpi, launcher[0]):
+            t.skip(mpi, 'is not here')
+            continue
+        path = t.compile('./ranks.c', *FLAGS, compiler='mpicc.' + mpi, output='./ranks.' + mpi)
+        experiment, run = caused(mpi, *launcher, path, plain=t.command(*launcher, path, timeout=300), seconds='4',
+                                 options=('--progress', 'step', '--target', 'hot', '--speedups', '100'))
+        last = [int(value) for value in trials(experiment)['run'][-1]]
+        t.check(last[6] >= 3, f'{mpi}: both ranks have the page of the launch', last)
+        made = [[float(value) for value in row] for row in trials(experiment).get('trial', [])]
+        # the rank with the progress point never runs the code: what became due came from the other one
+        t.check(all(abs(row[10] - row[11]) < 20e6 for row in made if row[2] >= 0),
+                f'{mpi}: what became due is what the other rank\'s samples found', *made)
+
+
+if sys.argv[1:] == ['long']:
+    long_days()
+    t.done()
+    sys.exit()
+
 # ---- one thread: virtual time is the clock less what the thread was spared, whatever the load ----
 alone = program('alone', r'''
 int main(int count, char **words)
@@ -99,7 +255,8 @@ t.equal(list(answer)[:1], ['schema'], 'the JSON is one object')
 t.equal(answer['schema'], 'sonde.causal/1', 'of this schema')
 t.equal((answer['progress']['kind'], answer['progress']['name']), ('heartbeat', 'step'), 'progress is the heartbeat')
 t.equal(set(answer) - {'experiment', 'sampled_cpu_s'},
-        {'schema', 'progress', 'rows', 'observed_false_alarm_rate', 'delay_error_share', 'overhead_share', 'runs'},
+        {'schema', 'progress', 'rows', 'observed_false_alarm_rate', 'delay_error_share', 'overhead_share',
+         'cpu_wait_share', 'runs'},
         'its members')
 t.equal({tuple(row) for row in answer['rows']},
         {('kind', 'name', 'loop', 'function', 'file', 'line_first', 'line_last', 'cpu_share', 'verdict', 'slope',
@@ -272,8 +429,6 @@ done = t.run('show', 'causal', 'x-bare')
 t.check(done.returncode == 5 and 'line 2' in done.stderr, 'a damaged log is told', done.stderr)
 
 # ---- bad days: each has a heartbeat, and code that is chosen ----
-BEGIN = 'int main(int count, char **words) { (void)count; (void)words; step = sonde_heartbeat_register("step", 0);'
-BEATS = 'for (int i = 0; i < %d; i++) { sonde_heartbeat_begin(step); hot(800000); %s sonde_heartbeat_end(step); }'
 DAYS = {
     'alarms': (r'''
 static volatile sig_atomic_t alarms;
@@ -381,6 +536,10 @@ for name, text in DAYS.items():
     experiment, run = caused(name, path, options=('--progress', 'step', '--target', 'hot', '--speedups', '100'), seconds='1.5')
     if name == 'sealed' and 'trial' in trials(experiment):
         t.check('seccomp' in t.run('show', 'causal', experiment).stdout, 'a filter of system calls is said')
+    if name == 'pinned':
+        share, text = t.show('causal', experiment=experiment)['cpu_wait_share'], t.run('show', 'causal', experiment).stdout
+        t.check(share and share > 0.01, 'threads that share a CPU wait for it', share)
+        t.equal('waited for CPUs' in text, share > 0.05, 'and where that is much the answer says so')
     if name == 'short':
         t.check('ends within its first experiment' in run.stderr, 'a program that ends too soon is told', run.stderr)
 
@@ -392,6 +551,26 @@ t.check('never reached' in run.stderr, 'a progress point that is never reached i
 both = t.command('sh', '-c', f'{pair} 60 & {pair} 60; wait')
 experiment, run = caused('both', 'sh', '-c', f'{pair} 60 & {pair} 60; wait', options=('--progress', 'step', '--target', 'hot', '--speedups', '100'), plain=both)
 t.check(int(trials(experiment)['run'][-1][6]) >= 3, 'all processes of the run have the page', trials(experiment)['run'])
+
+# a parallel region with what it calls
+open('region.c', 'w').write(HEAD + BEGIN + r'''
+	for (int i = 0; i < 100; i++) {
+		sonde_heartbeat_begin(step);
+#pragma omp parallel num_threads(2)
+		{ hot(1000000); __asm__ volatile(""); }
+		cold(500000);
+		sonde_heartbeat_end(step);
+	}
+	puts("regions");
+	return 0;
+}''')
+path = t.compile('./region.c', *FLAGS, '-fopenmp')
+experiment, run = caused('region', path, options=('--progress', 'step', '--target', 'regions,hot', '--speedups', '50'))
+found = {row[0]: row[2] for row in trials(experiment)['candidate']}
+t.check(set(found) == {'region', 'function'} and '_omp_fn' in found['region'], 'regions and functions are candidates', found)
+t.run('causal', '--from', experiment, '--target', 'hot', '--with-callees', '--max-time', '1', '--runs', '1', '--', path)
+t.equal([row[0] for row in trials(experiment)['candidate']], ['region', 'function', 'function with callees'],
+        'code with what it calls is a candidate of its own')
 
 # two commands at once do not see each other
 at_once = [subprocess.Popen([t.sonde, 'causal', '-q', '--target', 'hot', '--speedups', '100', '--max-time', '1', '--runs', '1', '-o', f'x-once{i}',

@@ -29,6 +29,8 @@ struct sn_causal {
 	/* locks that the thread holds, outermost first; more than there is room for are not known */
 	uint64_t held[SN_CAUSAL_HELD_MOST];
 	uint32_t held_count;
+	/* what the control page has of the thread's CPU time, and of its waits for a CPU */
+	int64_t ran_ns, queued_ns;
 	/* visits that are not in the control page yet, of one point */
 	uint32_t pending_point, pending;
 	uint64_t noted; /* the time-stamp counter when they were last brought there */

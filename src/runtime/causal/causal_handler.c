@@ -148,14 +148,38 @@ static bool is_in_target(const struct sn_thread *self, uint32_t number, uint64_t
 	return false;
 }
 
+/* How much a sum has grown; it begins anew in the child of a fork. */
+static int64_t growth(int64_t *known, int64_t now)
+{
+	int64_t more = now < *known ? now : now - *known;
+
+	*known = now;
+	return more;
+}
+
+/* Waits for a CPU, by the kernel, so that the launcher can say whether each thread had one. */
+static void note_queue(struct sn_thread *self)
+{
+	struct sn_causal *causal = sn_causal_of(self);
+	int64_t queued_ns = sn_thread_wait_cpu_ns(self->tid);
+
+	if (queued_ns < 0)
+		return;
+	add(&sn_causal_control->queued_ns, growth(&causal->queued_ns, queued_ns));
+	add(&sn_causal_control->ran_ns, growth(&causal->ran_ns, sn_thread_cpu_ns(self->tid)));
+}
+
 static void after_sample(struct sn_thread *self, uint64_t pc, int64_t cpu_ns)
 {
 	struct sn_causal *causal = sn_causal_of(self);
 
 	if (!sn_causal_control)
 		return;
+	uint32_t before = causal->experiment;
 	uint64_t word = follow(causal);
 	uint32_t target = sn_causal_target_of(word);
+	if (causal->experiment != before)
+		note_queue(self);
 	sn_causal_flush(self);
 	if (cpu_ns > 0) {
 		count(&sn_causal_control->samples);
@@ -386,6 +410,7 @@ static void end_thread(struct sn_thread *self, int64_t now_ns)
 	if (!sn_causal_control)
 		return;
 	sn_causal_flush(self);
+	note_queue(self);
 	follow(sn_causal_of(self));
 	pay(sn_causal_of(self));
 	add(&sn_causal_control->excess_ns, sn_causal_of(self)->excess);

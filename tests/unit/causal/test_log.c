@@ -21,9 +21,12 @@ static struct sn_causal_log *make_log(void)
 						 .line_first = 3,
 						 .line_last = 4,
 						 .cpu_share = 0.25 };
-	struct sn_causal_run run = {
-		.elapsed_ns = 5, .asked_ns = 7, .slept_ns = 9, .excess_ns = -2
-	};
+	struct sn_causal_run run = { .elapsed_ns = 5,
+				     .asked_ns = 7,
+				     .slept_ns = 9,
+				     .excess_ns = -2,
+				     .ran_ns = 30,
+				     .queued_ns = 10 };
 	struct sn_causal_trial baseline = {
 		.candidate = SN_CAUSAL_BASELINE, .step_ns = 1.5, .visits = 2, .time_ns = 3
 	};
@@ -87,6 +90,8 @@ TEST(what_is_written_is_read)
 	CHECK_STRING(again->candidates.items[0].name, "a\tb\\c\nd.c:3-4");
 	CHECK(again->candidates.items[0].cpu_share == 0.25);
 	CHECK(again->runs.items[0].excess_ns == -2 && again->runs.items[0].slept_ns == 9);
+	CHECK(again->runs.items[0].ran_ns == 30 && again->runs.items[0].queued_ns == 10);
+	CHECK(sn_causal_queued_share(again) == 0.25);
 	CHECK(again->trials.items[0].candidate == SN_CAUSAL_BASELINE);
 	CHECK(again->trials.items[1].speedup == 0.25 && again->trials.items[1].virtual_ns == -1);
 	CHECK(again->trials.items[1].block == 4 && again->trials.items[1].due_ns == 6);
