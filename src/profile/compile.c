@@ -51,10 +51,12 @@ struct sn_compile_facts sn_compile_facts_find(const struct sn_profile *profile,
 			continue;
 		if (!program->lines.items[place->line].line)
 			facts.missing_ns[SN_MISSING_LINES] += ns;
-		if (structure)
-			facts_add_missing(
-				&facts,
-				sn_missing_options(sn_function_options(structure, function)), ns);
+		if (structure) {
+			const char *options = sn_function_options(structure, function);
+
+			facts.known_ns += options && sn_has_options(options) ? ns : 0;
+			facts_add_missing(&facts, sn_missing_options(options), ns);
+		}
 	}
 	return facts;
 }

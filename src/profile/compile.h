@@ -15,8 +15,9 @@
 
 struct sn_compile_facts {
 	uint32_t module;
-	uint64_t cpu_ns;		       /* exclusive time in the module */
-	uint64_t unnamed_ns;		       /* where not even a function is known */
+	uint64_t cpu_ns;     /* exclusive time in the module */
+	uint64_t known_ns;   /* whose options are known, by a compiler that takes C's */
+	uint64_t unnamed_ns; /* where not even a function is known */
 	uint64_t missing_ns[SN_MISSING_COUNT]; /* compiled without, by enum sn_missing_option */
 	char compiler[64];		       /* of the hottest unit: "GNU C17 12.2.0", or "" */
 };

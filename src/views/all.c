@@ -7,6 +7,7 @@
 	X(functions)                                                                               \
 	X(loops)                                                                                   \
 	X(loop)                                                                                    \
+	X(global)                                                                                  \
 	X(whatif)                                                                                  \
 	X(instances)                                                                               \
 	X(causal)                                                                                  \

@@ -18,6 +18,8 @@
 #include "profile/structures.h"
 #include "views/explain.h"
 
+struct sn_whatif;
+
 struct sn_view_input {
 	const struct sn_profile *profile;
 	enum sn_time_kind time;
@@ -35,6 +37,8 @@ struct sn_view_input {
 	struct sn_mpi **mpi; /* likewise */
 	struct sn_locks **locks;
 	struct sn_io **io;
+	/* what the static model says, where the caller has it; NULL: views ask it themselves */
+	const struct sn_whatif *whatif;
 	size_t *cursor; /* samples: where to begin, moved on to where the rows end; NULL: all */
 };
 

@@ -261,22 +261,22 @@ static enum sn_loop_class class_of(const struct sn_variants *v)
 	enum order ls, fp, fes;
 
 	if (isnan(orig->cycles) || orig->instance_cycles < CYCLES_LEAST)
-		return SN_BOUND_UNKNOWN;
+		return SN_CLASS_UNKNOWN;
 	ls = compare(orig, memory);
 	fp = compare(orig, work);
 	fes = compare(orig, &v->figures[SN_VARIANT_FES]);
 	/* where arithmetic explains the time, instructions that do nothing cannot tell more */
 	if (fes == AS_FAST && (fp == FASTER || isnan(work->cycles)))
-		return SN_BOUND_FRONT_END;
+		return SN_CLASS_FRONT_END;
 	if (ls == AS_FAST && fp == AS_FAST)
-		return SN_BOUND_BOTH;
+		return SN_CLASS_BOTH;
 	if (ls == AS_FAST && fp == FASTER)
-		return SN_BOUND_DATA;
+		return SN_CLASS_DATA;
 	if (fp == AS_FAST && ls == FASTER)
-		return SN_BOUND_COMPUTE;
+		return SN_CLASS_COMPUTE;
 	if (ls == FASTER && fp == FASTER)
-		return SN_BOUND_NEITHER;
-	return SN_BOUND_UNKNOWN;
+		return SN_CLASS_NEITHER;
+	return SN_CLASS_UNKNOWN;
 }
 
 /* ---- all of it ---- */

@@ -36,12 +36,12 @@ struct sn_variant_figure {
 };
 
 enum sn_loop_class {
-	SN_BOUND_UNKNOWN, /* not measured, or differences within noise */
-	SN_BOUND_DATA,
-	SN_BOUND_COMPUTE,
-	SN_BOUND_BOTH,	  /* loads and stores take as long as arithmetic, and as the loop */
-	SN_BOUND_NEITHER, /* neither alone: they do not overlap */
-	SN_BOUND_FRONT_END,
+	SN_CLASS_UNKNOWN, /* not measured, or differences within noise */
+	SN_CLASS_DATA,
+	SN_CLASS_COMPUTE,
+	SN_CLASS_BOTH,	  /* loads and stores take as long as arithmetic, and as the loop */
+	SN_CLASS_NEITHER, /* neither alone: they do not overlap */
+	SN_CLASS_FRONT_END,
 };
 const char *sn_loop_class_name(enum sn_loop_class class);
 

@@ -9,76 +9,13 @@
 #include "base/intern.h"
 #include "base/map.h"
 #include "compare/entry.h"
+#include "profile/workers.h"
 
 const char *sn_scaling_kind_name(enum sn_scaling_kind kind)
 {
 	static const char *const names[] = { "application", "function", "loop", "category" };
 
 	return names[kind];
-}
-
-double sn_largest_of(const double *values, size_t count, double noise)
-{
-	double mean = sn_mean(values, count), deviation = sn_deviation(values, count),
-	       largest = mean;
-	double variance = deviation * deviation;
-
-	for (size_t i = 0; i < count; i++)
-		largest = fmax(largest, values[i]);
-	return variance > noise ? mean + (largest - mean) * (1 - noise / variance) : mean;
-}
-
-/* ---- workers ---- */
-
-struct life {
-	uint32_t thread, process;
-	int32_t rank;
-	int64_t start_ns, end_ns;
-};
-
-static int lives_compare(const void *left, const void *right)
-{
-	const struct life *x = left, *y = right;
-
-	if (x->rank != y->rank)
-		return x->rank < y->rank ? -1 : 1;
-	if (x->start_ns != y->start_ns)
-		return x->start_ns < y->start_ns ? -1 : 1;
-	return (x->thread > y->thread) - (x->thread < y->thread);
-}
-
-/* Gives each thread the first worker of its rank that is free when it begins. */
-static uint32_t workers_assign(const struct sn_experiment *e, uint32_t *worker_of)
-{
-	struct life *lives = sn_alloc_zeroed(e->threads.count + 1, sizeof(*lives));
-	SN_VEC(int64_t) free_from = { 0 }; /* by worker */
-	uint32_t first = 0;
-
-	for (uint32_t t = 0; t < e->threads.count; t++) {
-		const struct sn_thread *thread = &e->threads.items[t];
-
-		lives[t] =
-			(struct life){ t, thread->process, e->processes.items[thread->process].rank,
-				       thread->start_ns, thread->end_ns };
-	}
-	qsort(lives, e->threads.count, sizeof(*lives), lives_compare);
-	for (size_t i = 0; i < e->threads.count; i++) {
-		uint32_t worker;
-
-		if (i && lives[i].rank != lives[i - 1].rank)
-			first = (uint32_t)free_from.count;
-		for (worker = first; worker < free_from.count; worker++)
-			if (free_from.items[worker] <= lives[i].start_ns)
-				break;
-		if (worker == free_from.count)
-			sn_vec_push(&free_from, 0);
-		free_from.items[worker] = lives[i].end_ns;
-		worker_of[lives[i].thread] = worker;
-	}
-	first = (uint32_t)free_from.count;
-	sn_vec_free(&free_from);
-	free(lives);
-	return first;
 }
 
 /* ---- parts ---- */
@@ -271,7 +208,7 @@ void sn_scaling_run_fill(struct sn_scaling_run *run, const struct sn_profile *pr
 	run->elapsed_s = sn_seconds(e->elapsed_ns);
 	b.of_function = sn_alloc_zeroed(profile->program->functions.count + 1, sizeof(uint32_t));
 	b.of_loop = sn_alloc_zeroed(profile->program->loops.count + 1, sizeof(uint32_t));
-	b.worker_count = workers_assign(e, worker_of);
+	b.worker_count = sn_workers_assign(e, worker_of);
 	useful_s = sn_alloc_zeroed(b.worker_count + 1, sizeof(*useful_s));
 	times_add(&b, worker_of, useful_s);
 	for (uint32_t w = 0; w < b.worker_count; w++) {

@@ -47,9 +47,4 @@ void sn_scaling_run_fill(struct sn_scaling_run *run, const struct sn_profile *pr
 			 uint32_t workers);
 void sn_scaling_run_free(struct sn_scaling_run *run);
 
-/** The estimate of the largest of `count` true values, of which each was seen with the variance
- * `noise`: the largest seen, drawn to the mean by the part of their spread that the noise explains
- * (James and Stein 1961). */
-double sn_largest_of(const double *values, size_t count, double noise);
-
 #endif

@@ -94,7 +94,8 @@ sn_status sn_report_add_tables(struct sn_report *report, struct sn_structures *s
 				       .heap = &heap,
 				       .mpi = &mpi,
 				       .locks = &locks,
-				       .io = &io };
+				       .io = &io,
+				       .whatif = report->whatif ? report->whatif->answer : NULL };
 	sn_status status = SN_OK;
 
 	for (const struct sn_view *const *view = sn_views; *view && status == SN_OK; view++) {

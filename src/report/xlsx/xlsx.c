@@ -259,44 +259,10 @@ sn_status sn_xlsx_write(const char *path, const struct sn_xlsx_sheet *sheets, si
 
 /* ---- a report ---- */
 
-static const struct sn_column global_columns[] = {
-	{ "metric", "metric", SN_CELL_TEXT, 0 },
-	{ "value", "value", SN_CELL_REAL, 3 },
-	{ "unit", "unit", SN_CELL_TEXT, 0 },
-};
-
 static const struct sn_column provenance_columns[] = {
 	{ "key", "key", SN_CELL_TEXT, 0 },
 	{ "value", "value", SN_CELL_TEXT, 0 },
 };
-
-static void global_fill(const struct sn_report *report, struct sn_table *table)
-{
-	const struct sn_summary *s = report->summary;
-	const struct {
-		const char *metric;
-		double value;
-		const char *unit;
-	} rows[] = { { "elapsed", s->elapsed_s, "s" },
-		     { "cpu", s->cpu_s, "s" },
-		     { "user", s->user_s, "s" },
-		     { "system", s->system_s, "s" },
-		     { "sampled_cpu", s->sampled_cpu_s, "s" },
-		     { "samples", (double)s->samples, "" },
-		     { "lost", (double)s->lost, "" },
-		     { "rate", s->rate_hz, "Hz" },
-		     { "overhead_share", s->overhead_share, "" },
-		     { "loops_share", s->loops_share, "" },
-		     { "innermost_share", s->innermost_share, "" } };
-
-	sn_table_init(table, global_columns, 3);
-	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-		sn_table_add_row(table);
-		sn_table_set_text(table, 0, rows[i].metric);
-		sn_table_set_real(table, 1, rows[i].value);
-		sn_table_set_text(table, 2, rows[i].unit);
-	}
-}
 
 static void provenance_fill(const struct sn_report *report, struct sn_table *table)
 {
@@ -342,13 +308,11 @@ sn_status sn_report_write_xlsx(const struct sn_report *report, const char *path,
 			       struct sn_error *err)
 {
 	SN_VEC(struct sn_xlsx_sheet) sheets = { 0 };
-	struct sn_table global, provenance;
+	struct sn_table provenance;
 	struct names names = { 0 };
 	sn_status status;
 
-	global_fill(report, &global);
 	provenance_fill(report, &provenance);
-	sn_vec_push(&sheets, (struct sn_xlsx_sheet){ "Global", &global });
 	for (size_t i = 0; i < report->tables.count; i++) {
 		const struct sn_report_table *table = &report->tables.items[i];
 		struct sn_xlsx_sheet sheet = { sheet_name(&names, table->view->name),
@@ -365,7 +329,6 @@ sn_status sn_report_write_xlsx(const struct sn_report *report, const char *path,
 		free(names.items.items[i]);
 	sn_vec_free(&names.items);
 	sn_vec_free(&sheets);
-	sn_table_free(&global);
 	sn_table_free(&provenance);
 	return status;
 }

@@ -5,6 +5,7 @@
 
 #include "base/stats.h"
 #include "harness/tap.h"
+#include "profile/workers.h"
 #include "profile/fixture.h"
 
 static const struct sn_scaling_part *part(const struct sn_scaling_run *run,

@@ -1,0 +1,19 @@
+/**
+ * Workers: places for one thread at a time in a rank. Threads that follow each other in time take turns
+ * in one place, so a pool that is made anew for each phase has as many workers as threads at once.
+ */
+#ifndef SN_PROFILE_WORKERS_H
+#define SN_PROFILE_WORKERS_H
+
+#include "experiment/experiment.h"
+
+/** Gives each thread the first worker of its rank that is free when it begins: its number, by thread,
+ * in `worker_of`, which has room for all threads. Returns how many workers there are. */
+uint32_t sn_workers_assign(const struct sn_experiment *experiment, uint32_t *worker_of);
+
+/** The estimate of the largest of `count` true values, of which each was seen with the variance
+ * `noise`: the largest seen, drawn to the mean by the part of their spread that the noise explains
+ * (James and Stein 1961). */
+double sn_largest_of(const double *values, size_t count, double noise);
+
+#endif

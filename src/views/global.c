@@ -1,0 +1,92 @@
+/* The view of the whole run's metrics. */
+#include "whatif/global.h"
+
+#include <math.h>
+
+#include "views/parts.h"
+
+enum { G_METRIC, G_VALUE, G_LOW, G_HIGH, G_UNIT, G_LOOPS, G_SOURCE, G_BASIS, G_REASON };
+
+static const struct sn_column global_columns[] = {
+	{ "metric", "metric", SN_CELL_TEXT, 0 },
+	{ "value", "value", SN_CELL_REAL, 3 },
+	{ "low", "low", SN_CELL_REAL, 3 },
+	{ "high", "high", SN_CELL_REAL, 3 },
+	{ "unit", "unit", SN_CELL_TEXT, 0 },
+	{ "loops_for_80_percent", "80 % by loops", SN_CELL_INT, 0 },
+	{ "source", "source", SN_CELL_TEXT, 0 },
+	{ "basis_share", "rests on", SN_CELL_SHARE, 0 },
+	{ "reason", "why not", SN_CELL_TEXT, 0 },
+};
+
+static void set_real(struct sn_table *table, size_t column, double value)
+{
+	if (!isnan(value))
+		sn_table_set_real(table, column, value);
+}
+
+static void row_add(struct sn_table *table, const struct sn_global_row *row)
+{
+	sn_table_add_row(table);
+	sn_table_set_text(table, G_METRIC, row->metric);
+	set_real(table, G_VALUE, row->value);
+	set_real(table, G_LOW, row->low);
+	set_real(table, G_HIGH, row->high);
+	sn_table_set_text(table, G_UNIT, row->unit);
+	if (row->has_loops)
+		sn_table_set_int(table, G_LOOPS, (int64_t)row->loops_for_80_percent);
+	sn_table_set_text(table, G_SOURCE, row->source);
+	set_real(table, G_BASIS, row->basis_share);
+	sn_table_set_text(table, G_REASON, row->reason);
+}
+
+static sn_status global_fill(const struct sn_view_input *input, struct sn_table *table,
+			     struct sn_error *err)
+{
+	struct sn_whatif *own = NULL;
+	struct sn_global global;
+
+	(void)err;
+	if (!input->whatif && input->machine && input->machine->machine && input->structures)
+		own = sn_whatif_new(input->machine->machine, input->profile, input->structures,
+				    SN_WHATIF_LOOPS_MAX);
+	sn_global_find(input->profile, input->structures, own ? own : input->whatif, &global);
+	for (size_t i = 0; i < global.rows.count; i++)
+		row_add(table, &global.rows.items[i]);
+	sn_global_free(&global);
+	sn_whatif_free(own);
+	return SN_OK;
+}
+
+static const struct sn_explanation global_words[] = {
+	{ "metric", "text",
+	  "In 'show global': a figure of the whole run; speedup_ is how many times as fast it would be, in "
+	  "elapsed time, if every loop (or its parallelism) were so.",
+	  "value source" },
+	{ "unit", "text", "What 'value' counts: s, share (0 to 1), threads, paths a loop, ratio.",
+	  "value" },
+	{ "loops_for_80_percent", "count",
+	  "So many loops, those with most to gain first, bring 80 % of the program's gain.",
+	  "metric value" },
+	{ "basis_share", "share", "In 'show global': the share of CPU time that a figure rests on.",
+	  "source" },
+	{ "reason", "text",
+	  "In 'show global': why there is no value; where there is an interval, the truth lies somewhere in "
+	  "it.",
+	  "value" },
+	{ 0 },
+};
+
+const struct sn_view sn_view_global = {
+	.name = "global",
+	.title = "the whole run in figures: code quality, and speed-ups in elapsed time",
+	.needs = SN_VIEW_NEEDS_TIME | SN_VIEW_NEEDS_MACHINE,
+	.schema = "sonde.global/1",
+	.columns = global_columns,
+	.column_count = sizeof(global_columns) / sizeof(*global_columns),
+	.words = global_words,
+	.page_title = "Global metrics",
+	.is_listing = true,
+	.is_in_report = true,
+	.fill = global_fill,
+};

@@ -1,0 +1,54 @@
+"""show global: every metric of the run, and speed-ups in elapsed time of programs whose shape is known."""
+from sonde_test import Test
+
+METRICS = ('elapsed cpu loops_share innermost_share user_code_share compile_score flow_complexity array_access_efficiency active_threads '
+           'affinity').split()
+SPEEDUPS = ['speedup_' + name for name in ('clean fp_vector full_vector dl1 fp_only no_dependence perfect_prefetch perfect_balance '
+                                           'perfect_parallel perfect_both').split()]
+t = Test()
+SOURCE = r'''
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+static double a[2048], b[2048];
+__attribute__((noinline)) static void work(double *x, long n) { for (long k = 0; k < n; k++) for (int i = 0; i < 2048; i++) x[i] = x[i] * 0.5 + 1; }
+static void *other(void *n) { work(b, *(long *)n); return NULL; }
+int main(int argc, char **argv)
+{
+	long n = atol(argv[1]), m = n;
+	pthread_t thread;
+	int is_even = argc > 2 && !strcmp(argv[2], "even");
+	if (is_even) pthread_create(&thread, NULL, other, &m);
+	work(a, n);
+	if (is_even) pthread_join(thread, NULL);
+	return 0;
+}
+'''
+app = t.compile(SOURCE, '-g', '-O2', '-fno-tree-vectorize', '-pthread', output='./app')
+for kind in ('one', 'even'):
+    assert t.run('record', '-q', '-o', kind, app, '300000', kind).returncode == 0
+arch = ['--arch', 'cascadelake']
+for kind in ('one', 'even'):
+    shown = t.show('global', *arch, experiment=kind)
+    rows = {r['metric']: r for r in shown['rows']}
+    t.equal(shown['schema'], 'sonde.global/1', 'schema')
+    t.equal([r['metric'] for r in shown['rows']], METRICS + SPEEDUPS, 'all metrics, in order')
+    t.check(all(r['reason'] for r in shown['rows'] if r['value'] is None), 'what has no value says why')
+    known = [r for r in shown['rows'] if r['value'] is not None]
+    t.check(all(r['low'] <= r['value'] <= r['high'] for r in known), 'values lie in their intervals', known)
+    t.check(all(r['source'] in ('measured', 'static') and 0 <= r['basis_share'] <= 1 for r in known), 'each with its source', known)
+    t.check(all(r['low'] >= 1 for r in shown['rows'] if r['metric'] in SPEEDUPS and r['low'] is not None), 'no speed-up slows down')
+    summary = t.show('summary', experiment=kind)
+    t.within(rows['elapsed']['value'], summary['elapsed_s'], 1e-9, 'elapsed as in the summary')
+    t.within(rows['cpu']['value'], summary['cpu_s'], 1e-9, 'CPU time, too')
+    t.check(rows['innermost_share']['value'] > 0.8, 'the time is in one loop', rows['innermost_share'])
+    t.within(rows['compile_score']['value'], 0.25, 0.05, '-O2 without -march is a quarter of the score')
+    vector = rows['speedup_full_vector']
+    t.check(vector['high'] > 1 and vector['loops_for_80_percent'] == 1, 'one loop brings what vectors bring', vector)
+    t.check('decan' in rows['speedup_dl1']['reason'], 'what is not measured names its command', rows['speedup_dl1'])
+    if kind == 'one':
+        t.check(rows['speedup_perfect_balance']['value'] == 1 and rows['speedup_perfect_both']['value'] == 1, 'one thread is balanced', rows)
+        by_cpu = next(v for v in t.show('whatif', *arch, experiment=kind)['variants'] if v['variant'] == 'full_vector')
+        # of one thread the elapsed time holds its CPU time: waiting for a CPU only lessens the gain
+        t.check(vector['high'] <= by_cpu['speedup_high'] + 0.02, 'no more than CPU time has', vector, by_cpu)
+t.done()
