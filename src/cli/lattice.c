@@ -9,10 +9,13 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
+#include "cli/lattice_experiment.h"
+#include "experiment/store.h"
 #include "pandore/lattice/compare.h"
 #include "pandore/lattice/draw.h"
 #include "pandore/lattice/follow_trace.h"
 #include "pandore/lattice/lattice.h"
+#include "pandore/lattice/property.h"
 #include "pandore/page/page.h"
 
 /* What the command line named: one answer for each trace that could be read. */
@@ -20,8 +23,12 @@ struct asked {
 	const struct sn_args *args;
 	struct sn_table_view view;
 	struct sn_lattice_budget budget;
+	struct sn_property *property; /* NULL: none is asked for */
+	const char *condition;
 	struct sn_follow_options following;
-	struct sn_execution **executions;
+	struct sn_mpi_points points;
+	struct sn_lattice_experiment *experiments; /* empty where a trace was read */
+	struct sn_execution **executions;	   /* of traces, or borrowed of experiments */
 	struct sn_lattice_answer *answers;
 	struct sn_error *faults;
 	size_t count;
@@ -63,15 +70,28 @@ static sn_status read_following(struct asked *asked, struct sn_error *err)
 	return status;
 }
 
+static sn_status source_read(struct asked *asked, const char *path, struct sn_error *err)
+{
+	struct sn_execution **execution = &asked->executions[asked->count];
+	struct sn_lattice_experiment *experiment = &asked->experiments[asked->count];
+	sn_status status;
+
+	if (path[0] != '@' && !sn_store_is_experiment(path))
+		return sn_args_flag(asked->args, "follow")
+			       ? sn_follow_trace(path, &asked->following, execution, err)
+			       : sn_execution_read(path, execution, err);
+	status = sn_lattice_experiment_open(path, &asked->points, experiment, err);
+	if (status == SN_OK)
+		*execution = experiment->order.execution;
+	return status;
+}
+
 /* A faulty trace still has an answer for the part that holds together; the sentence goes first. */
 static void answer_trace(struct asked *asked, const char *path)
 {
 	struct sn_lattice_answer *answer = &asked->answers[asked->count];
 	struct sn_error *fault = &asked->faults[asked->count];
-	struct sn_execution **execution = &asked->executions[asked->count];
-	sn_status status = sn_args_flag(asked->args, "follow")
-				   ? sn_follow_trace(path, &asked->following, execution, fault)
-				   : sn_execution_read(path, execution, fault);
+	sn_status status = source_read(asked, path, fault);
 
 	if (status != SN_OK) {
 		int code = sn_error_print(fault);
@@ -84,6 +104,10 @@ static void answer_trace(struct asked *asked, const char *path)
 		asked->executions[asked->count]->has_durations = false;
 	sn_lattice_answer_make(asked->executions[asked->count], &asked->budget, answer);
 	answer->name = path;
+	if (asked->experiments[asked->count].analysis) {
+		answer->name = asked->experiments[asked->count].analysis->experiment->name;
+		answer->run = sn_lattice_experiment_run(&asked->experiments[asked->count]);
+	}
 	answer->fault = status == SN_OK ? NULL : fault->sentence;
 	asked->count++;
 }
@@ -161,6 +185,64 @@ static sn_status draw(const struct asked *asked, const char *option, struct sn_e
 	return status;
 }
 
+static sn_status read_points(struct asked *asked, struct sn_error *err)
+{
+	const struct sn_args *args = asked->args;
+	sn_status status = SN_OK;
+
+	for (size_t i = 0; i < args->given_count && status == SN_OK; i++)
+		if (!strcmp(args->command->options[args->given[i].option].name, "observe"))
+			status = sn_mpi_points_add(&asked->points, args->given[i].value, err);
+	for (size_t i = 0; i < args->operand_count && status == SN_OK; i++)
+		if (asked->points.choices.count && args->operands[i][0] != '@' &&
+		    !sn_store_is_experiment(args->operands[i]))
+			status = sn_error_set(
+				err, SN_ERR_USAGE,
+				"lattice: --observe is for experiments; the points of the "
+				"trace '%s' are those that it says are observed",
+				args->operands[i]);
+	return status;
+}
+
+/* The states of a condition that names labels of the program are those between labels. */
+static sn_status default_points(struct asked *asked, struct sn_error *err)
+{
+	const char *label;
+
+	if (asked->points.choices.count)
+		return SN_OK;
+	for (size_t i = 0; (label = sn_property_label(asked->property, i)); i++)
+		if (!strncmp(label, "MPI_", 4))
+			return SN_OK;
+	return sn_mpi_points_add(&asked->points, "label=*", err);
+}
+
+static sn_status read_property(struct asked *asked, struct sn_error *err)
+{
+	const char *possibly = sn_args_value(asked->args, "possibly");
+	const char *definitely = sn_args_value(asked->args, "definitely");
+	sn_status status = SN_OK;
+
+	if (possibly && definitely && strcmp(possibly, definitely) != 0)
+		return sn_error_set(
+			err, SN_ERR_USAGE,
+			"lattice: --possibly and --definitely name two conditions; ask for "
+			"one at a time");
+	asked->condition = possibly ? possibly : definitely;
+	if (!asked->condition && sn_args_flag(asked->args, "fail-if"))
+		return sn_error_set(
+			err, SN_ERR_USAGE,
+			"lattice: --fail-if needs a condition (--possibly or --definitely)");
+	if (!asked->condition)
+		return SN_OK;
+	if (asked->args->operand_count != 1)
+		status =
+			sn_error_set(err, SN_ERR_USAGE, "lattice: a condition takes one execution");
+	if (status == SN_OK)
+		status = sn_property_parse(asked->condition, &asked->property, err);
+	return status == SN_OK ? default_points(asked, err) : status;
+}
+
 static sn_status check_usage(struct asked *asked, struct sn_error *err)
 {
 	const struct sn_args *args = asked->args;
@@ -169,12 +251,17 @@ static sn_status check_usage(struct asked *asked, struct sn_error *err)
 	if (status == SN_OK && args->operand_count == 0)
 		status =
 			sn_error_set(err, SN_ERR_USAGE,
-				     "lattice: name a trace (JSON lines), or - for standard input");
+				     "lattice: name an experiment of 'sonde record --mpi' (@0: the "
+				     "newest), a trace (JSON lines), or - for standard input");
 	if (status == SN_OK && sn_args_value(args, "dot") && args->operand_count > 1)
 		status = sn_error_set(err, SN_ERR_USAGE, "lattice: --dot takes one trace, not %zu",
 				      args->operand_count);
 	if (status == SN_OK)
 		status = read_following(asked, err);
+	if (status == SN_OK)
+		status = read_points(asked, err);
+	if (status == SN_OK)
+		status = read_property(asked, err);
 	return status == SN_OK ? read_budget(args, &asked->budget, err) : status;
 }
 
@@ -182,11 +269,53 @@ static void free_asked(struct asked *asked)
 {
 	for (size_t i = 0; i < asked->count; i++) {
 		sn_lattice_answer_free(&asked->answers[i]);
-		sn_execution_free(asked->executions[i]);
+		if (!asked->experiments[i].analysis)
+			sn_execution_free(asked->executions[i]);
+		sn_lattice_experiment_close(&asked->experiments[i]);
 	}
+	free(asked->experiments);
+	sn_mpi_points_free(&asked->points);
+	sn_property_free(asked->property);
 	free(asked->answers);
 	free(asked->executions);
 	free(asked->faults);
+}
+
+static int property_run(struct asked *asked, const struct sn_execution *execution)
+{
+	enum { CUTS_MOST = 1000000 };
+	const char *fail_if = sn_args_value(asked->args, "fail-if");
+	struct sn_property_answer answer;
+	struct sn_error err;
+	sn_status status = sn_property_judge(asked->property, execution, CUTS_MOST, &answer, &err);
+	enum sn_truth asked_for;
+
+	if (status != SN_OK)
+		return sn_error_print(&err);
+	if (asked->view.format == SN_FORMAT_TEXT)
+		sn_property_write_text(asked->condition, execution, &answer, stdout);
+	else
+		sn_property_write_json(asked->condition, execution, &answer, stdout);
+	asked_for = !fail_if			   ? SN_TRUTH_NO
+		    : !strcmp(fail_if, "possibly") ? answer.possibly
+						   : answer.definitely;
+	sn_property_answer_free(&answer);
+	return asked_for == SN_TRUTH_YES ? 1 : asked->code;
+}
+
+static int property_only(struct asked *asked)
+{
+	struct sn_execution **execution = &asked->executions[0];
+	struct sn_error err;
+	int code = 0;
+
+	if (source_read(asked, asked->args->operands[0], &err) != SN_OK)
+		asked->code = sn_error_print(&err);
+	code = *execution ? property_run(asked, *execution) : asked->code;
+	if (!asked->experiments[0].analysis)
+		sn_execution_free(*execution);
+	sn_lattice_experiment_close(&asked->experiments[0]);
+	return code;
 }
 
 static int lattice_run(const struct sn_args *args)
@@ -198,8 +327,15 @@ static int lattice_run(const struct sn_args *args)
 	if (status != SN_OK)
 		return sn_error_print(&err);
 	asked.answers = sn_alloc_zeroed(args->operand_count, sizeof(*asked.answers));
+	asked.experiments = sn_alloc_zeroed(args->operand_count, sizeof(*asked.experiments));
 	asked.executions = sn_alloc_zeroed(args->operand_count, sizeof(struct sn_execution *));
 	asked.faults = sn_alloc_zeroed(args->operand_count, sizeof(*asked.faults));
+	if (asked.property) {
+		int code = property_only(&asked);
+
+		free_asked(&asked);
+		return code;
+	}
 	for (size_t i = 0; i < args->operand_count; i++)
 		answer_trace(&asked, args->operands[i]);
 	if (asked.count) {
@@ -222,6 +358,16 @@ static const struct sn_option lattice_options[] = {
 	{ "svg", 0, "FILE", "draw the lattice, or its silhouette above 5000 cuts", NULL },
 	{ "html", 0, "FILE", "write a page: the drawing, the levels, the bottlenecks", NULL },
 	{ "dot", 0, "FILE", "write the graph for Graphviz, up to 5000 cuts", NULL },
+	{ "observe", 0, "WHAT",
+	  "the points of an experiment: zone=NAME, line=N, function=F, kind=send,recv,.. or "
+	  "label=L; may be repeated (default: all calls of MPI)",
+	  NULL },
+	{ "possibly", 0, "CONDITION",
+	  "whether the condition can hold at some instant, as 'in(p0, \"L\") and in(p1, \"L\")'",
+	  NULL },
+	{ "definitely", 0, "CONDITION", "whether every run passes an instant where it holds",
+	  NULL },
+	{ "fail-if", 0, "WHICH", "end with 1 if that is so", "possibly|definitely" },
 	{ "no-durations", 0, NULL,
 	  "leave durations out: bottlenecks by cuts only, the longest first", NULL },
 	{ "follow", 0, NULL, "the trace is being written: show counts as it grows, then the answer",
@@ -237,6 +383,10 @@ static const struct sn_option lattice_options[] = {
 };
 
 static const char *const lattice_examples[] = {
+	"mpirun -n 4 sonde record --mpi ./program && sonde lattice @0",
+	"Shows what a program of MPI could have done at once",
+	"sonde lattice --possibly 'in(p0, \"critical\") and in(p1, \"critical\")' @0",
+	"Whether two ranks could be between labels \"critical\" and their next ones at once",
 	"sonde lattice trace.jsonl",
 	"Counts the cuts of a trace and shows its bottlenecks",
 	"sonde lattice --svg rows.svg rows.jsonl",
@@ -250,11 +400,13 @@ static const char *const lattice_examples[] = {
 
 const struct sn_command sn_command_lattice = {
 	.name = "lattice",
-	.operands = "TRACE [TRACE...]",
+	.operands = "EXPERIMENT|TRACE...",
 	.summary = "Shows how much of a distributed execution could happen at once, and what holds "
 		   "it up",
 	.description =
-		"Reads a trace: JSON lines, one event a line in any order, with process, index and "
+		"Reads an experiment that 'sonde record --mpi' made: its calls of MPI are the "
+		"events, and messages and collective operations order them. Or reads a trace: JSON "
+		"lines, one event a line in any order, with process, index and "
 		"either after (the events that happened before) or clock. The lattice of "
 		"executions has a cut for every instant that the execution could pass through; the "
 		"arcs that leave a cut are the events possible next. Counts are exact, in integers "

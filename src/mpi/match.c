@@ -73,6 +73,8 @@ static void message_add(struct sn_mpi *mpi, const struct sn_mpi_end *send,
 	if (receive) {
 		message.posted = receive->event;
 		message.received = receive->done;
+		message.is_any_source = receive->is_any_source;
+		message.is_any_tag = receive->is_any_tag;
 	}
 	sn_vec_push(&mpi->messages, message);
 }

@@ -58,6 +58,7 @@ struct sn_mpi_message {
 	uint32_t comm; /* index */
 	uint8_t state; /* enum sn_mpi_message_state */
 	bool is_partitioned;
+	bool is_any_source, is_any_tag; /* the receive asked for any */
 	uint64_t bytes;
 	/* events, SN_NONE where there is none: the call that sent it and the one in which the sending completed;
 	 * the call that asked for it and the one in which it came */
@@ -70,6 +71,15 @@ struct sn_mpi_part {
 	int32_t rank;
 	uint32_t entered, done; /* events; done: where it completed, SN_NONE: never */
 	uint64_t bytes_out, bytes_in;
+};
+
+/** Whose part of a collective operation needs whose. */
+enum sn_mpi_pattern {
+	SN_MPI_NO_PATTERN, /* none that is known */
+	SN_MPI_ALL_TO_ALL,
+	SN_MPI_ALL_TO_ROOT,
+	SN_MPI_ROOT_TO_ALL,
+	SN_MPI_BEFORE_TO_AFTER, /* of the ranks before it in the communicator */
 };
 
 struct sn_mpi_operation {
@@ -118,6 +128,9 @@ struct sn_mpi {
 sn_status sn_mpi_read(const struct sn_experiment *experiment, struct sn_mpi **out,
 		      struct sn_error *err);
 void sn_mpi_free(struct sn_mpi *mpi);
+
+enum sn_mpi_pattern sn_mpi_pattern_of(const struct sn_mpi *mpi,
+				      const struct sn_mpi_operation *operation);
 
 /** "MPI_Send". */
 const char *sn_mpi_function_name(uint32_t function);

@@ -55,6 +55,7 @@ struct sn_mpi_end {
 	int32_t from, to, tag;
 	uint32_t comm, local_comm;		     /* local_comm: id in its process */
 	bool is_partitioned, is_cancelled, is_known; /* is_known: a receive whose partner is */
+	bool is_any_source, is_any_tag;
 	uint64_t bytes;
 	int64_t order_ns;     /* when it was begun: messages of one kind keep their order */
 	uint32_t event, done; /* begun, completed; SN_NONE: not */

@@ -122,6 +122,8 @@ static struct sn_mpi_end end_make(const struct follower *f, const struct sn_mpi_
 
 	end.from = deed->kind == SN_MPI_SEND ? own : other;
 	end.to = deed->kind == SN_MPI_SEND ? other : own;
+	end.is_any_source = deed->kind == SN_MPI_RECV && peer == SN_MPI_ANY;
+	end.is_any_tag = deed->kind == SN_MPI_RECV && end.tag == SN_MPI_ANY;
 	end.is_known = deed->kind == SN_MPI_SEND || (peer >= 0 && end.tag != SN_MPI_ANY);
 	return end;
 }

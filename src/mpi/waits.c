@@ -95,12 +95,11 @@ static void messages_judge(struct sn_mpi *mpi)
 
 /* ---- collective operations ---- */
 
-enum pattern { NONE, ALL_TO_ALL, ALL_TO_ROOT, ROOT_TO_ALL, BEFORE_TO_AFTER };
-
-static enum pattern pattern_of(const struct sn_mpi *mpi, const struct sn_mpi_operation *operation)
+enum sn_mpi_pattern sn_mpi_pattern_of(const struct sn_mpi *mpi,
+				      const struct sn_mpi_operation *operation)
 {
 	if (mpi->comms.items[operation->comm].is_inter)
-		return NONE;
+		return SN_MPI_NO_PATTERN;
 	switch (operation->meaning) {
 	case SN_MPI_MEANS_BARRIER:
 	case SN_MPI_MEANS_ALLGATHER:
@@ -112,29 +111,30 @@ static enum pattern pattern_of(const struct sn_mpi *mpi, const struct sn_mpi_ope
 	case SN_MPI_MEANS_REDUCE_SCATTER:
 	case SN_MPI_MEANS_REDUCE_SCATTER_BLOCK:
 	case SN_MPI_MEANS_NEW_COMM:
-		return ALL_TO_ALL;
+		return SN_MPI_ALL_TO_ALL;
 	case SN_MPI_MEANS_GATHER:
 	case SN_MPI_MEANS_GATHERV:
 	case SN_MPI_MEANS_REDUCE:
-		return ALL_TO_ROOT;
+		return SN_MPI_ALL_TO_ROOT;
 	case SN_MPI_MEANS_BCAST:
 	case SN_MPI_MEANS_SCATTER:
 	case SN_MPI_MEANS_SCATTERV:
-		return ROOT_TO_ALL;
+		return SN_MPI_ROOT_TO_ALL;
 	case SN_MPI_MEANS_SCAN:
-		return BEFORE_TO_AFTER;
+		return SN_MPI_BEFORE_TO_AFTER;
 	default:
-		return NONE;
+		return SN_MPI_NO_PATTERN;
 	}
 }
 
-static enum sn_mpi_wait kind_of(const struct sn_mpi_operation *operation, enum pattern pattern)
+static enum sn_mpi_wait kind_of(const struct sn_mpi_operation *operation,
+				enum sn_mpi_pattern pattern)
 {
 	if (operation->meaning == SN_MPI_MEANS_BARRIER)
 		return SN_MPI_WAIT_AT_BARRIER;
-	return pattern == ALL_TO_ROOT	? SN_MPI_EARLY_REDUCE
-	       : pattern == ROOT_TO_ALL ? SN_MPI_LATE_BROADCAST
-					: SN_MPI_WAIT_AT_NXN;
+	return pattern == SN_MPI_ALL_TO_ROOT   ? SN_MPI_EARLY_REDUCE
+	       : pattern == SN_MPI_ROOT_TO_ALL ? SN_MPI_LATE_BROADCAST
+					       : SN_MPI_WAIT_AT_NXN;
 }
 
 /* The part that entered last, of those that are or are not the root's; NULL: none. */
@@ -197,22 +197,23 @@ static void scan_judge(struct sn_mpi *mpi, const struct sn_mpi_operation *operat
 
 static void operation_judge(struct sn_mpi *mpi, const struct sn_mpi_operation *operation)
 {
-	enum pattern pattern = pattern_of(mpi, operation);
+	enum sn_mpi_pattern pattern = sn_mpi_pattern_of(mpi, operation);
 	enum sn_mpi_wait kind = kind_of(operation, pattern);
 	const struct sn_mpi_part *last;
 
-	if (pattern == NONE || !operation->is_whole)
+	if (pattern == SN_MPI_NO_PATTERN || !operation->is_whole)
 		return;
-	if (pattern == BEFORE_TO_AFTER) {
+	if (pattern == SN_MPI_BEFORE_TO_AFTER) {
 		scan_judge(mpi, operation);
 		return;
 	}
-	last = last_of(mpi, operation, pattern != ALL_TO_ROOT, pattern != ROOT_TO_ALL);
+	last = last_of(mpi, operation, pattern != SN_MPI_ALL_TO_ROOT,
+		       pattern != SN_MPI_ROOT_TO_ALL);
 	for (uint32_t i = 0; i < operation->part_count; i++) {
 		const struct sn_mpi_part *part = &mpi->parts.items[operation->first_part + i];
 		bool is_root = part->rank == operation->root;
 
-		if (pattern == ALL_TO_ALL || is_root == (pattern == ALL_TO_ROOT))
+		if (pattern == SN_MPI_ALL_TO_ALL || is_root == (pattern == SN_MPI_ALL_TO_ROOT))
 			part_wait(mpi, part, last, kind);
 	}
 }

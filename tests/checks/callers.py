@@ -22,7 +22,6 @@ FOR_TESTS = {
     'sn_image_symbol_named': 'tests know their functions by name, the product by address',
     'sn_jit_bad_count': 'that damaged lines are left out cannot be seen otherwise',
     'sn_jit_symbols': 'the fuzz target asks for each of them',
-    'sn_lattice_enumerate_cuts': 'every state one by one, which what is computed is held against',
     'sn_lattice_out_degree': 'the definition that counted degrees are held against',
     'sn_lattice_graph_pending': 'that nothing waits at the end cannot be seen otherwise',
     'sn_limbs_double': 'known values of large numbers; the product prints digits',

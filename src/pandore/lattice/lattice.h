@@ -34,12 +34,29 @@
 #include "pandore/lattice/schedule.h"
 #include "pandore/lattice/segments.h"
 
+/** A receive from any source that could have met another message. Events of the execution. */
+struct sn_lattice_race {
+	uint32_t receive, sent; /* where the message came, and its sending */
+	uint32_t other;		/* a sending that it could have met: the first of its process */
+};
+
+/** What is known of a run besides its order; zero: nothing. */
+struct sn_lattice_run {
+	bool knows_receives; /* the three below are known */
+	const struct sn_lattice_race *races;
+	size_t race_count;
+	uint64_t wildcard_count;       /* receives from any source */
+	const double *measured_wait_s; /* by process; NULL: not known */
+	double cpu_wait_s; /* that threads could run and had no CPU; 0: none, or not known */
+};
+
 struct sn_lattice_answer {
 	const struct sn_execution *execution; /* borrowed; must outlive the answer */
 	const char *name;		      /* for titles; borrowed; may be NULL */
 	const char *fault; /* not NULL: the execution is only what is left of a faulty trace, and
 			    * this says why; borrowed */
-	uint32_t depth;	   /* longest chain of observed events */
+	struct sn_lattice_run run; /* set by the caller; what it points to is borrowed */
+	uint32_t depth;		   /* longest chain of observed events */
 	struct sn_lattice_profile profile;
 	struct sn_schedule schedule; /* zero if no event has a duration */
 	struct sn_segments segments;

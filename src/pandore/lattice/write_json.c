@@ -211,6 +211,40 @@ static void write_time(struct sn_json *json, const struct sn_lattice_answer *ans
 	sn_json_close(json);
 }
 
+static void write_event_member(struct sn_json *json, const char *key,
+			       const struct sn_lattice_answer *answer, uint32_t event)
+{
+	sn_json_key(json, key);
+	sn_json_object(json);
+	write_event(json, &answer->execution->events[event]);
+	sn_json_close(json);
+}
+
+static void write_receives(struct sn_json *json, const struct sn_lattice_answer *answer)
+{
+	const struct sn_lattice_run *run = &answer->run;
+
+	sn_json_key(json, "receives");
+	if (!run->knows_receives) {
+		sn_json_null(json);
+		return;
+	}
+	sn_json_object(json);
+	sn_json_member_uint(json, "from_any_source", run->wildcard_count);
+	sn_json_member_uint(json, "race_count", run->race_count);
+	sn_json_key(json, "races");
+	sn_json_array(json);
+	for (size_t i = 0; i < run->race_count && i < SN_SEGMENT_ENTRIES_MAX; i++) {
+		sn_json_object(json);
+		write_event_member(json, "receive", answer, run->races[i].receive);
+		write_event_member(json, "met", answer, run->races[i].sent);
+		write_event_member(json, "other", answer, run->races[i].other);
+		sn_json_close(json);
+	}
+	sn_json_close(json);
+	sn_json_close(json);
+}
+
 void sn_lattice_write_json(const struct sn_lattice_answer *answer, FILE *out)
 {
 	const struct sn_lattice_profile *profile = &answer->profile;
@@ -238,6 +272,7 @@ void sn_lattice_write_json(const struct sn_lattice_answer *answer, FILE *out)
 	sn_json_member_uint(&json, "depth", answer->depth);
 	sn_json_member_uint(&json, "synchronisations", profile->synchronisation_count);
 	write_time(&json, answer);
+	write_receives(&json, answer);
 	sn_json_key(&json, "segments");
 	sn_json_array(&json);
 	for (size_t s = 0; s < answer->segments.items.count; s++)

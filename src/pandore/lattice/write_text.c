@@ -2,6 +2,7 @@
  * The answer for people: totals, levels as a line of bars, the bottlenecks with their source
  * places; and its rows as CSV.
  */
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -246,6 +247,98 @@ static void add_segments(struct sn_text *text, const struct sn_lattice_answer *a
 	free(sorted);
 }
 
+/* ---- Receives that could have met another message ------------------------------------------- */
+
+static void add_event(struct sn_text *text, const struct sn_lattice_answer *answer, uint32_t number)
+{
+	const struct sn_execution_event *event = &answer->execution->events[number];
+
+	sn_text_addf(text, "process %u ", event->process);
+	if (event->label)
+		add_name(text, event->label);
+	if (event->file && event->line)
+		sn_text_addf(text, " (%s:%u)", event->file, event->line);
+}
+
+static bool is_same_place(const struct sn_lattice_answer *answer, uint32_t x, uint32_t y)
+{
+	const struct sn_execution_event *a = &answer->execution->events[x];
+	const struct sn_execution_event *b = &answer->execution->events[y];
+
+	return a->process == b->process && a->line == b->line && a->file == b->file;
+}
+
+/* One of those that look the same was shown before. */
+static bool is_shown(const struct sn_lattice_answer *answer, size_t race)
+{
+	const struct sn_lattice_race *races = answer->run.races;
+
+	for (size_t i = race < 100 ? 0 : race - 100; i < race; i++)
+		if (is_same_place(answer, races[i].receive, races[race].receive) &&
+		    is_same_place(answer, races[i].other, races[race].other))
+			return true;
+	return false;
+}
+
+static void add_races(struct sn_text *text, const struct sn_lattice_answer *answer)
+{
+	const struct sn_lattice_run *run = &answer->run;
+	unsigned shown = 0;
+
+	if (!run->wildcard_count)
+		return;
+	sn_text_addf(text,
+		     "\n  receives from any source %" PRIu64
+		     "; other messages that they could have met: %zu\n",
+		     run->wildcard_count, run->race_count);
+	for (size_t i = 0; i < run->race_count && shown < PLACES_SHOWN; i++) {
+		if (is_shown(answer, i))
+			continue;
+		shown++;
+		sn_text_add(text, "     ");
+		add_event(text, answer, run->races[i].receive);
+		sn_text_add(text, "  met  ");
+		add_event(text, answer, run->races[i].sent);
+		sn_text_add(text, ", could have met  ");
+		add_event(text, answer, run->races[i].other);
+		sn_text_add(text, "\n");
+	}
+}
+
+/* ---- Waiting -------------------------------------------------------------------------------- */
+
+static double modelled_wait(const struct sn_lattice_answer *answer)
+{
+	const struct sn_execution *execution = answer->execution;
+	double sum = 0;
+
+	for (uint32_t p = 0; p < execution->process_count; p++)
+		for (uint32_t e = execution->first[p] + 1; e < execution->first[p + 1]; e++)
+			sum += answer->schedule.begin_s[e] - answer->schedule.end_s[e - 1];
+	return sum;
+}
+
+static void add_waiting(struct sn_text *text, const struct sn_lattice_answer *answer)
+{
+	const struct sn_lattice_run *run = &answer->run;
+	double measured_s = 0;
+
+	if (!run->measured_wait_s || !(answer->schedule.critical_s > 0))
+		return;
+	for (uint32_t p = 0; p < answer->execution->process_count; p++)
+		measured_s += run->measured_wait_s[p];
+	sn_text_add(text, "  waiting by the order alone ");
+	sn_text_add_duration(text, modelled_wait(answer));
+	sn_text_add(text, ", measured ");
+	sn_text_add_duration(text, measured_s);
+	if (run->cpu_wait_s > 0) {
+		sn_text_add(text, "; threads waited ");
+		sn_text_add_duration(text, run->cpu_wait_s);
+		sn_text_add(text, " for a CPU");
+	}
+	sn_text_add(text, "\n");
+}
+
 void sn_lattice_write_text(const struct sn_lattice_answer *answer, unsigned segment_limit,
 			   FILE *out)
 {
@@ -268,9 +361,11 @@ void sn_lattice_write_text(const struct sn_lattice_answer *answer, unsigned segm
 		add_windows(&text, answer);
 	}
 	add_time(&text, &answer->schedule);
+	add_waiting(&text, answer);
 	if (sn_lattice_answer_is_exact(answer))
 		add_histogram(&text, &profile->windows.items[0].counts);
 	add_bars(&text, profile);
+	add_races(&text, answer);
 	add_segments(&text, answer, segment_limit);
 	fputs(text.chars, out);
 	sn_text_free(&text);

@@ -1,0 +1,22 @@
+/** The lattice of an experiment: what `sonde lattice` reads besides traces. */
+#ifndef SN_CLI_LATTICE_EXPERIMENT_H
+#define SN_CLI_LATTICE_EXPERIMENT_H
+
+#include "mpi/lattice/order.h"
+#include "profile/analysis.h"
+
+/** Zero: none is open. */
+struct sn_lattice_experiment {
+	struct sn_analysis *analysis;
+	struct sn_mpi *mpi;
+	struct sn_mpi_order order;
+};
+
+/** SN_ERR_USAGE: MPI was not traced in it. The caller closes. */
+sn_status sn_lattice_experiment_open(const char *name, const struct sn_mpi_points *points,
+				     struct sn_lattice_experiment *out, struct sn_error *err);
+/** What it points to lives as long as the experiment is open. */
+struct sn_lattice_run sn_lattice_experiment_run(const struct sn_lattice_experiment *experiment);
+void sn_lattice_experiment_close(struct sn_lattice_experiment *experiment);
+
+#endif
