@@ -21,7 +21,8 @@ enum sn_pnd_var_kind { SN_VAR_GLOBAL, SN_VAR_PARAM, SN_VAR_ARGUMENT, SN_VAR_LOCA
  */
 struct sn_pnd_var {
 	struct sn_pnd_var *next;
-	const char *name;
+	const char *name;    /* in the generated C; another one where two of a name could be seen */
+	const char *spelled; /* in the source */
 	struct sn_pnd_pos pos;
 	enum sn_pnd_var_kind kind;
 	enum sn_pnd_type type;
@@ -40,6 +41,8 @@ struct sn_pnd_var {
 	enum { SN_PASSED_NEVER, SN_PASSED_CONSTANT, SN_PASSED_OTHERS } passed;
 	int64_t passed_value;
 
+	bool is_const;	    /* of a global: a constant, which phases and functions may read */
+	bool is_active;	    /* of a counter that its loop declares: in that loop now */
 	bool is_unknown;    /* stands for a name that was not declared: no further findings */
 	bool is_written;    /* so far in the text */
 	int counts_loops;   /* open for loops whose counter this is */
@@ -85,6 +88,8 @@ enum sn_pnd_stmt_kind {
 	SN_S_ZONE,
 	SN_S_OBSERVE,
 	SN_S_RETURN,
+	SN_S_BREAK,
+	SN_S_CONTINUE,
 };
 
 struct sn_pnd_stmt {
@@ -168,6 +173,7 @@ struct sn_pnd_program {
 	bool has_main, main_takes_arguments;
 	size_t main_brace; /* token of main's opening brace */
 	bool has_observe;  /* observation points by pragma: then only these are observed */
+	int names;	   /* that were made up so far */
 	int assign_count;  /* ids of assignments and observation points given so far */
 };
 
@@ -190,6 +196,9 @@ bool sn_pnd_same_expr(const struct sn_pnd_expr *a, const struct sn_pnd_expr *b);
 /** The number of times that a variable, or elements of it, are read in an expression. */
 int sn_pnd_count_reads(const struct sn_pnd_expr *e, const struct sn_pnd_var *var);
 
+/** The operator of a compound assignment: + of +=, 0 if this is none. */
+uint32_t sn_pnd_compound_operator(uint32_t punct);
+bool sn_pnd_needs_integers(uint32_t punct);
 /** Binding strength of an operator, 1 (?:) to 12 (primary), for printing. */
 int sn_pnd_binary_level(uint32_t punct);
 

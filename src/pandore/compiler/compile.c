@@ -28,6 +28,7 @@ bool sn_pnd_compile(struct sn_pnd_diags *diags, const struct sn_pnd_options *opt
 	}
 	if (ok && options->explain)
 		sn_pnd_predict(&em, out);
+	sn_vec_free(&em.zones);
 	sn_vec_free(&em.sites);
 	sn_vec_free(&em.points);
 	sn_pnd_program_free(&program);

@@ -101,7 +101,8 @@ const char *sn_pnd_owner_text(struct sn_pnd_emitter *em, const struct sn_pnd_exp
 const char *sn_pnd_assign_text(struct sn_pnd_emitter *em, const struct sn_pnd_stmt *s,
 			       const struct sn_pnd_expr *lhs, const struct sn_pnd_expr *rhs)
 {
-	char op[4] = { (char)(s->punct & 255), (char)(s->punct >> 8 & 255), 0, 0 };
+	char op[4] = { (char)(s->punct & 255), (char)(s->punct >> 8 & 255),
+		       (char)(s->punct >> 16 & 255), 0 };
 
 	if (!rhs)
 		return sn_arena_printf(em->arena, "%s%s", sn_pnd_text_of(em, lhs), op);
@@ -310,6 +311,33 @@ static void emit_function_head(struct sn_pnd_emitter *em, const struct sn_pnd_fu
 	sn_text_free(&params);
 }
 
+/* A constant array, which functions and phases may read. */
+static bool is_table(const struct sn_pnd_var *v)
+{
+	return v->is_const && v->rank;
+}
+
+static void emit_global(struct sn_pnd_emitter *em, const struct sn_pnd_var *v)
+{
+	sn_text_addf(em->out, "static __attribute__((unused)) %s%s %s", is_table(v) ? "const " : "",
+		     sn_pnd_type_name(v->type),
+		     v->name);
+	for (int d = 0; d < v->rank; d++)
+		sn_text_addf(em->out, "[%lld]", (long long)v->extent[d]);
+	if (v->init) {
+		sn_text_add(em->out, " = ");
+		sn_pnd_print_expr(em->out, v->init);
+	} else if (v->init_list) {
+		sn_text_add(em->out, " = {");
+		for (const struct sn_pnd_expr *e = v->init_list; e; e = e->next) {
+			sn_text_add(em->out, e == v->init_list ? " " : ", ");
+			sn_pnd_print_expr(em->out, e);
+		}
+		sn_text_add(em->out, " }");
+	}
+	sn_text_add(em->out, ";\n");
+}
+
 static void emit_functions(struct sn_pnd_emitter *em)
 {
 	const struct sn_pnd_function *f;
@@ -321,6 +349,9 @@ static void emit_functions(struct sn_pnd_emitter *em)
 		sn_pnd_line(em, m->arity == 1 ? "%s %s(%s);" : "%s %s(%s, %s);", type, m->name,
 			    type, type);
 	}
+	for (const struct sn_pnd_var *v = em->program->globals; v; v = v->next)
+		if (is_table(v))
+			emit_global(em, v);
 	for (f = em->program->functions; f; f = f->next)
 		if (!f->is_opaque)
 			emit_function_head(em, f, ";");
@@ -486,26 +517,6 @@ static void emit_host_main(struct sn_pnd_emitter *em, const struct sn_pnd_host_i
 	sn_text_add(em->out, "\nreturn 0;\n}\n");
 }
 
-static void emit_global(struct sn_pnd_emitter *em, const struct sn_pnd_var *v)
-{
-	sn_text_addf(em->out, "static __attribute__((unused)) %s %s", sn_pnd_type_name(v->type),
-		     v->name);
-	for (int d = 0; d < v->rank; d++)
-		sn_text_addf(em->out, "[%lld]", (long long)v->extent[d]);
-	if (v->init) {
-		sn_text_add(em->out, " = ");
-		sn_pnd_print_expr(em->out, v->init);
-	} else if (v->init_list) {
-		sn_text_add(em->out, " = {");
-		for (const struct sn_pnd_expr *e = v->init_list; e; e = e->next) {
-			sn_text_add(em->out, e == v->init_list ? " " : ", ");
-			sn_pnd_print_expr(em->out, e);
-		}
-		sn_text_add(em->out, " }");
-	}
-	sn_text_add(em->out, ";\n");
-}
-
 static bool is_inside_host_text(const struct sn_pnd_program *program, size_t token_index)
 {
 	for (size_t i = 0; i < program->host.count; i++) {
@@ -545,7 +556,8 @@ static void emit_host(struct sn_pnd_emitter *em)
 		emit_directives(em, &directive, item->first_token);
 		switch (item->kind) {
 		case SN_HOST_GLOBAL:
-			emit_global(em, item->global);
+			if (!is_table(item->global))
+				emit_global(em, item->global);
 			break;
 		case SN_HOST_FUNCTION:
 			sn_pnd_mark_line(em, token_at(em->program, item->first_token)->pos);

@@ -31,6 +31,10 @@ struct sn_pnd_emitter {
 	unsigned nest_mark;
 	struct sn_nest *nest; /* scratch: the one written now */
 	const struct sn_pnd_phase *phase;
+	SN_VEC(int) zones;	/* around the statement written now */
+	size_t loop_zones;	/* of them, around the innermost loop */
+	const char *loop_label; /* where a continue of it goes; NULL: C's own will do */
+	bool has_label_use;
 	SN_VEC(struct sn_pnd_site) sites;
 	SN_VEC(struct sn_pnd_point) points; /* by statement id */
 };

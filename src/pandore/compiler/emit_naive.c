@@ -280,6 +280,46 @@ static void emit_body(struct sn_pnd_emitter *em, const struct sn_pnd_stmt *s)
 	close_block(em);
 }
 
+/* The body of a loop. If more of the loop stands behind it, a continue goes to a label there. */
+static void emit_loop_body(struct sn_pnd_emitter *em, const struct sn_pnd_stmt *s, bool has_more)
+{
+	const char *label = em->loop_label;
+	size_t zones = em->loop_zones;
+	bool has_use = em->has_label_use;
+
+	em->loop_label =
+		has_more ? sn_arena_printf(em->arena, "pd_next%d", ++em->temp_count) : NULL;
+	em->loop_zones = em->zones.count;
+	em->has_label_use = false;
+	emit_body(em, s);
+	if (em->has_label_use)
+		sn_pnd_line(em, "%s:;", em->loop_label);
+	em->loop_label = label;
+	em->loop_zones = zones;
+	em->has_label_use = has_use;
+}
+
+static void emit_jump(struct sn_pnd_emitter *em, const struct sn_pnd_stmt *s)
+{
+	size_t kept = s->kind == SN_S_RETURN ? 0 : em->loop_zones;
+
+	sn_pnd_mark_line(em, s->pos);
+	open_block(em);
+	for (size_t i = em->zones.count; i-- > kept;)
+		sn_pnd_line(em, "PD_ZONE_LEAVE(%d);", em->zones.items[i]);
+	if (s->kind == SN_S_RETURN) {
+		sn_pnd_line(em, "return;");
+	} else if (s->kind == SN_S_BREAK) {
+		sn_pnd_line(em, "break;");
+	} else if (em->loop_label) {
+		sn_pnd_line(em, "goto %s;", em->loop_label);
+		em->has_label_use = true;
+	} else {
+		sn_pnd_line(em, "continue;");
+	}
+	close_block(em);
+}
+
 static void emit_if(struct sn_pnd_emitter *em, const struct sn_pnd_stmt *s)
 {
 	sn_pnd_mark_line(em, s->pos);
@@ -308,7 +348,7 @@ static void emit_while(struct sn_pnd_emitter *em, const struct sn_pnd_stmt *s)
 	em->indent++;
 	if (s->kind == SN_S_WHILE)
 		emit_exit_test(em, s);
-	emit_body(em, s->body);
+	emit_loop_body(em, s->body, s->kind == SN_S_DO);
 	if (s->kind == SN_S_DO)
 		emit_exit_test(em, s);
 	close_block(em);
@@ -334,7 +374,7 @@ static void emit_for(struct sn_pnd_emitter *em, const struct sn_pnd_stmt *s)
 	    !(s->cond && (s->cond->has_distributed || em->options->check))) {
 		sn_pnd_line(em, "for (%s; %s; %s)", header_assign(em, s->init),
 			    s->cond ? sn_pnd_text_of(em, s->cond) : "", header_assign(em, s->step));
-		emit_body(em, s->body);
+		emit_loop_body(em, s->body, false);
 		return;
 	}
 	open_block(em);
@@ -344,7 +384,7 @@ static void emit_for(struct sn_pnd_emitter *em, const struct sn_pnd_stmt *s)
 	em->indent++;
 	if (s->cond)
 		emit_exit_test(em, s);
-	emit_body(em, s->body);
+	emit_loop_body(em, s->body, true);
 	if (s->step)
 		emit_assign(em, s->step, false);
 	close_block(em);
@@ -396,15 +436,21 @@ void sn_pnd_emit_stmt(struct sn_pnd_emitter *em, const struct sn_pnd_stmt *s)
 		break;
 	case SN_S_ZONE:
 		sn_pnd_line(em, "PD_ZONE_ENTER(%d);", s->zone);
+		sn_vec_push(&em->zones, s->zone);
 		sn_pnd_emit_stmt(em, s->body);
+		em->zones.count--;
 		sn_pnd_line(em, "PD_ZONE_LEAVE(%d);", s->zone);
 		break;
 	case SN_S_OBSERVE:
 		sn_pnd_add_point(em, s, *s->name ? s->name : "observe", true);
 		sn_pnd_line(em, "pd_observe(%d);", s->id);
 		break;
-	case SN_S_EMPTY:
 	case SN_S_RETURN:
+	case SN_S_BREAK:
+	case SN_S_CONTINUE:
+		emit_jump(em, s);
+		break;
+	case SN_S_EMPTY:
 		sn_pnd_line(em, ";");
 		break;
 	}
@@ -458,6 +504,12 @@ void sn_pnd_emit_plain(struct sn_pnd_emitter *em, const struct sn_pnd_stmt *s)
 	case SN_S_RETURN:
 		sn_pnd_line(em, s->rhs ? "return %s;" : "return%s;",
 			    s->rhs ? sn_pnd_text_of(em, s->rhs) : "");
+		break;
+	case SN_S_BREAK:
+		sn_pnd_line(em, "break;");
+		break;
+	case SN_S_CONTINUE:
+		sn_pnd_line(em, "continue;");
 		break;
 	default:
 		sn_pnd_line(em, ";");

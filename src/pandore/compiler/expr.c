@@ -55,6 +55,23 @@ const struct sn_pnd_math *sn_pnd_math_find(const char *name)
 	return NULL;
 }
 
+bool sn_pnd_needs_integers(uint32_t punct)
+{
+	return punct == '%' || punct == '&' || punct == '|' || punct == '^' ||
+	       punct == SN_PUNCT2('<', '<') || punct == SN_PUNCT2('>', '>');
+}
+
+uint32_t sn_pnd_compound_operator(uint32_t punct)
+{
+	int bits = punct >> 16 ? 16 : 8;
+	uint32_t op = punct & ((1u << bits) - 1);
+
+	if (punct >> bits != '=' || (bits == 16 ? !sn_pnd_needs_integers(op)
+						: !strchr("+-*/%&|^", (int)op)))
+		return 0;
+	return op;
+}
+
 int sn_pnd_binary_level(uint32_t punct)
 {
 	switch (punct) {

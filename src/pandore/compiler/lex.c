@@ -119,20 +119,106 @@ static size_t param_index(const struct macro *macro, const struct sn_pnd_token *
 	return SIZE_MAX;
 }
 
+static bool is_hashes(const struct sn_pnd_token *token)
+{
+	return token->kind == SN_TOK_PUNCT && token->punct == SN_PUNCT2('#', '#');
+}
+
+/* #ARGUMENT: its tokens as written, one blank where there were some (C11 6.10.3.2). */
+static struct sn_pnd_token stringified(struct lexer *lex, const struct token_list *argument,
+				       struct sn_pnd_token hash)
+{
+	struct sn_text text = { 0 };
+	struct sn_pnd_token string = hash;
+
+	sn_text_add_char(&text, '"');
+	for (size_t i = 0; i < argument->items.count; i++) {
+		const struct sn_pnd_token *t = &argument->items.items[i], *last = t - 1;
+		bool is_quoted = t->kind == SN_TOK_STRING || t->kind == SN_TOK_CHAR;
+
+		if (i && t->offset != last->offset + last->length)
+			sn_text_add_char(&text, ' ');
+		for (const char *c = t->text; *c; c++) {
+			if (is_quoted && (*c == '"' || *c == '\\'))
+				sn_text_add_char(&text, '\\');
+			sn_text_add_char(&text, *c);
+		}
+	}
+	sn_text_add_char(&text, '"');
+	string.kind = SN_TOK_STRING;
+	string.punct = 0;
+	string.text = sn_arena_strndup(lex->diags->arena, text.chars, text.length);
+	string.length = text.length;
+	sn_text_free(&text);
+	return string;
+}
+
+/* A ## B: the last token of a list and the first of what follows become one (C11 6.10.3.3). */
+static void paste(struct lexer *lex, struct sn_pnd_token *left, const struct sn_pnd_token *right)
+{
+	char *text = sn_arena_printf(lex->diags->arena, "%s%s", left->text, right->text);
+	struct sn_pnd_scanner scan = {
+		.diags = lex->diags, .chars = text, .length = strlen(text), .pos = left->pos
+	};
+	size_t errors = lex->diags->errors, kept = lex->diags->items.count;
+	struct sn_pnd_token one = sn_pnd_scan(&scan, false);
+
+	if (scan.at == scan.length && lex->diags->errors == errors && one.kind != SN_TOK_OTHER) {
+		one.pos = left->pos;
+		one.offset = left->offset;
+		*left = one;
+		return;
+	}
+	lex->diags->errors = errors;
+	lex->diags->items.count = kept;
+	sn_pnd_report(lex->diags, left->pos, 0, "'%.40s' and '%.40s' are no token together",
+		      left->text, right->text);
+}
+
+/* The body with its arguments. Those beside # and ## stay as they were written. */
+static void put_arguments(struct lexer *lex, const struct macro *macro, struct token_list *args,
+			  struct token_list *body)
+{
+	size_t count = macro->body.items.count, pasted_from = SIZE_MAX;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct sn_pnd_token *t = &macro->body.items.items[i];
+		bool is_left = i + 1 < count && is_hashes(t + 1), is_right = i && is_hashes(t - 1);
+		bool is_hash = args && t->kind == SN_TOK_PUNCT && t->punct == '#' && i + 1 < count;
+		size_t p = args ? param_index(macro, t) : SIZE_MAX, start = body->items.count;
+
+		if (is_hashes(t) && i && i + 1 < count)
+			continue;
+		if (is_hash && param_index(macro, t + 1) != SIZE_MAX) {
+			i++;
+			emit_token(lex, body,
+				   stringified(lex, &args[param_index(macro, t + 1)], *t));
+		} else if (p == SIZE_MAX) {
+			emit_token(lex, body, *t);
+		} else if (is_left || is_right) {
+			for (size_t k = 0; k < args[p].items.count; k++)
+				emit_token(lex, body, args[p].items.items[k]);
+		} else {
+			expand_range(lex, args[p].items.items, args[p].items.count, body);
+		}
+		/* pasted to what the left side gave, if it gave something */
+		if (is_right && start > pasted_from && body->items.count > start) {
+			paste(lex, &body->items.items[start - 1], &body->items.items[start]);
+			memmove(&body->items.items[start], &body->items.items[start + 1],
+				(body->items.count - start - 1) * sizeof(*body->items.items));
+			body->items.count--;
+		}
+		if (!is_right)
+			pasted_from = start;
+	}
+}
+
 static void substitute(struct lexer *lex, struct macro *macro, struct token_list *args,
 		       struct sn_pnd_token use, struct token_list *out)
 {
 	struct token_list body = { 0 };
 
-	for (size_t i = 0; i < macro->body.items.count; i++) {
-		struct sn_pnd_token token = macro->body.items.items[i];
-		size_t p = args ? param_index(macro, &token) : SIZE_MAX;
-
-		if (p != SIZE_MAX)
-			expand_range(lex, args[p].items.items, args[p].items.count, &body);
-		else
-			emit_token(lex, &body, token);
-	}
+	put_arguments(lex, macro, args, &body);
 	for (size_t i = 0; i < body.items.count; i++) {
 		body.items.items[i].pos = use.pos;
 		body.items.items[i].offset = use.offset;
@@ -318,12 +404,8 @@ static void directive_define(struct lexer *lex, struct sn_pnd_scanner *scan, str
 	*macro = (struct macro){ .is_live = true };
 	if (has_params)
 		read_macro_params(lex, scan, macro, pos);
-	while ((token = sn_pnd_scan(scan, true)).kind != SN_TOK_END) {
-		if (token.punct == '#' || token.punct == SN_PUNCT2('#', '#'))
-			sn_pnd_report(lex->diags, token.pos, 0,
-				      "# and ## are not available in macros here");
+	while ((token = sn_pnd_scan(scan, true)).kind != SN_TOK_END)
 		sn_vec_push(&macro->body.items, token);
-	}
 }
 
 static void directive_undef(struct lexer *lex, struct sn_pnd_scanner *scan, struct sn_pnd_pos pos)

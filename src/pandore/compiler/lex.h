@@ -2,7 +2,7 @@
  * From the bytes of a Pandore source to preprocessed tokens.
  *
  * The preprocessor is ours: columns stay right, no process is started, and a hostile source cannot
- * name a compiler option. It knows object-like and function-like macros without # and ##, #include
+ * name a compiler option. It knows object-like and function-like macros, #include
  * "..." (read as part of the program), #include <...> (left to the C compiler, for the host),
  * conditionals, and line markers. Tokens of the host's main() pass through as well; they only serve
  * to find its end and its calls of phases.

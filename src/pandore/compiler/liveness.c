@@ -21,6 +21,7 @@ struct walk {
 	const struct sn_pnd_var *var;
 	const struct sn_pnd_stmt *region; /* NULL: inside of it */
 	bool is_set, is_left;
+	bool is_carried; /* left by the region, where a break, continue or return was */
 	bool is_read; /* the answer */
 	int loops;
 };
@@ -51,6 +52,7 @@ static void join(struct walk *w, const struct walk *other)
 {
 	w->is_set &= other->is_set;
 	w->is_left |= other->is_left;
+	w->is_carried |= other->is_carried;
 	w->is_read |= other->is_read;
 }
 
@@ -69,6 +71,7 @@ static void walk_iteration(struct walk *w, const struct sn_pnd_stmt *s)
 {
 	read_expr(w, s->kind == SN_S_DO ? NULL : s->cond);
 	walk(w, s->body);
+	w->is_left |= w->is_carried; /* a continue of this loop */
 	walk(w, s->step);
 	read_expr(w, s->kind == SN_S_DO ? s->cond : NULL);
 }
@@ -89,6 +92,7 @@ static void walk_loop(struct walk *w, const struct sn_pnd_stmt *s)
 		w->is_left = true;
 	}
 	read_expr(w, s->cond);
+	w->is_left |= w->is_carried; /* a break of this loop */
 	join(w, &before);
 	w->loops = before.loops - 1;
 }
@@ -119,6 +123,10 @@ static void walk(struct walk *w, const struct sn_pnd_stmt *s)
 		break;
 	case SN_S_ZONE:
 		walk(w, s->body);
+		break;
+	case SN_S_BREAK:
+	case SN_S_CONTINUE:
+		w->is_carried |= w->is_left;
 		break;
 	default:
 		break;

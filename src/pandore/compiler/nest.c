@@ -78,6 +78,10 @@ static bool mark_written(struct sn_nest *nest, const struct sn_pnd_stmt *s)
 	case SN_S_WHILE:
 	case SN_S_DO:
 		return refuse(nest, s->pos, "a while or do loop stands inside");
+	case SN_S_BREAK:
+	case SN_S_CONTINUE:
+	case SN_S_RETURN:
+		return refuse(nest, s->pos, "a break, continue or return stands inside");
 	case SN_S_ZONE:
 		return refuse(nest, s->pos, "an instrumentation zone begins inside");
 	default:

@@ -159,15 +159,14 @@ bool sn_pnd_refuse_word(struct sn_pnd_parser *p)
 	} refused[] = {
 		{ "goto", "goto is not in Pandore C; use loops and conditions" },
 		{ "switch", "switch is not in Pandore C; use if and else" },
-		{ "case", "switch is not in Pandore C; use if and else" },
-		{ "break", "break is not in Pandore C; put the condition into the loop's header" },
-		{ "continue", "continue is not in Pandore C; use if" },
+		{ "case", "a case belongs to switch, which is not in Pandore C; use if and else" },
+		{ "default", "a default belongs to switch, which is not in Pandore C; use else" },
 		{ "struct", "structures are not in Pandore C; use arrays" },
 		{ "union", "unions are not in Pandore C; use arrays" },
-		{ "enum", "enumerations are not in Pandore C; use #define" },
-		{ "typedef", "typedef is not in Pandore C" },
-		{ "extern", "extern is not in Pandore C" },
-		{ "sizeof", "sizeof is not in Pandore C" },
+		{ "enum", "an enumeration stands outside of phases and functions" },
+		{ "typedef", "typedef is not in Pandore C; write the type" },
+		{ "extern", "extern is not in Pandore C; pass what is outside as a parameter" },
+		{ "sizeof", "sizeof is not in Pandore C; write the number of bytes" },
 	};
 	const struct sn_pnd_token *t = sn_pnd_peek(p, 0);
 
@@ -181,11 +180,36 @@ bool sn_pnd_refuse_word(struct sn_pnd_parser *p)
 
 struct sn_pnd_var *sn_pnd_find_var(const struct sn_pnd_parser *p, const char *name)
 {
-	for (const struct sn_pnd_scope *s = p->scope; s; s = s->outer)
+	for (const struct sn_pnd_scope *s = p->scope; s; s = s->outer) {
+		if (s->counter && !strcmp(s->counter->spelled, name))
+			return s->counter;
 		for (struct sn_pnd_var *v = s->vars; v; v = v->next)
-			if (!strcmp(v->name, name))
+			if (!strcmp(v->spelled, name))
 				return v;
+	}
 	return NULL;
+}
+
+struct sn_pnd_var *sn_pnd_find_constant(const struct sn_pnd_program *program, const char *name)
+{
+	for (struct sn_pnd_var *g = program->globals; g; g = g->next)
+		if (g->is_const && !strcmp(g->spelled, name))
+			return g;
+	return NULL;
+}
+
+static bool is_seen(const struct sn_pnd_parser *p, const char *name)
+{
+	for (const struct sn_pnd_var *v = p->counters; v; v = v->next)
+		if (!strcmp(v->spelled, name))
+			return true;
+	return sn_pnd_find_var(p, name) || sn_pnd_find_constant(p->program, name);
+}
+
+void sn_pnd_name_apart(struct sn_pnd_parser *p, struct sn_pnd_var *var)
+{
+	if (is_seen(p, var->spelled))
+		var->name = sn_arena_printf(p->arena, "pd_%s_%d", var->spelled, ++p->program->names);
 }
 
 struct sn_pnd_phase *sn_pnd_find_phase(const struct sn_pnd_program *program, const char *name)
@@ -207,8 +231,8 @@ struct sn_pnd_function *sn_pnd_find_function(const struct sn_pnd_program *progra
 void sn_pnd_add_var(struct sn_pnd_parser *p, struct sn_pnd_var **list, struct sn_pnd_var *var)
 {
 	for (; *list; list = &(*list)->next)
-		if (!strcmp((*list)->name, var->name) && !(*list)->is_unknown) {
-			sn_pnd_report(p->diags, var->pos, 12, "'%s' is declared twice", var->name);
+		if (!strcmp((*list)->spelled, var->spelled) && !(*list)->is_unknown) {
+			sn_pnd_report(p->diags, var->pos, 12, "'%s' is declared twice", var->spelled);
 			return;
 		}
 	*list = var;
@@ -315,7 +339,7 @@ struct sn_pnd_var *sn_pnd_parse_declarator(struct sn_pnd_parser *p, enum sn_pnd_
 		return NULL;
 	}
 	var = sn_arena_new(p->arena, struct sn_pnd_var);
-	var->name = name->text;
+	var->name = var->spelled = name->text;
 	var->pos = name->pos;
 	var->type = type;
 	var->kind = kind;
@@ -393,7 +417,7 @@ static bool parse_global_init(struct sn_pnd_parser *p, struct sn_pnd_var *var)
 	return sn_pnd_expect(p, '}', "'}' of the initialiser");
 }
 
-static bool parse_local_init(struct sn_pnd_parser *p, struct sn_pnd_var *var,
+bool sn_pnd_parse_local_init(struct sn_pnd_parser *p, struct sn_pnd_var *var,
 			     struct sn_pnd_stmt ***inits)
 {
 	struct sn_pnd_stmt *s = sn_arena_new(p->arena, struct sn_pnd_stmt);
@@ -430,9 +454,9 @@ static void check_param_clash(struct sn_pnd_parser *p, const struct sn_pnd_var *
 	if (!params || params->outer)
 		return;
 	for (const struct sn_pnd_var *v = params->vars; v; v = v->next)
-		if (!strcmp(v->name, var->name) && !v->is_unknown)
+		if (!strcmp(v->spelled, var->spelled) && !v->is_unknown)
 			sn_pnd_report(p->diags, var->pos, 12, "'%s' is a parameter already",
-				      var->name);
+				      var->spelled);
 }
 
 bool sn_pnd_parse_declarators(struct sn_pnd_parser *p, enum sn_pnd_type type,
@@ -452,6 +476,8 @@ bool sn_pnd_parse_declarators(struct sn_pnd_parser *p, enum sn_pnd_type type,
 		if (!var)
 			return false;
 		check_param_clash(p, var);
+		if (kind == SN_VAR_LOCAL)
+			sn_pnd_name_apart(p, var);
 		sn_pnd_add_var(p, list, var);
 		if (kind == SN_VAR_GLOBAL) {
 			struct sn_pnd_host_item item = { .kind = SN_HOST_GLOBAL,
@@ -462,8 +488,10 @@ bool sn_pnd_parse_declarators(struct sn_pnd_parser *p, enum sn_pnd_type type,
 		}
 		if (sn_pnd_accept(p, '=') &&
 		    !(kind == SN_VAR_GLOBAL ? parse_global_init(p, var)
-					    : parse_local_init(p, var, inits)))
+					    : sn_pnd_parse_local_init(p, var, inits)))
 			return false;
+		var->is_const = kind == SN_VAR_GLOBAL && p->is_constant &&
+				(var->init || var->init_list);
 	} while (sn_pnd_accept(p, ','));
 	return sn_pnd_expect(p, ';', "';' after the declaration");
 }
@@ -536,9 +564,12 @@ static void parse_main(struct sn_pnd_parser *p, size_t first)
 	program->main_brace = p->at;
 	item.last_token = sn_pnd_matching_brace(p, p->at);
 	program->has_main = true;
-	if (open->kind == SN_TOK_END || open->from_macro || name->from_macro ||
+	if (open->kind != SN_TOK_END &&
+	    program->tokens.items.items[item.last_token].kind == SN_TOK_END)
+		sn_pnd_report(p->diags, open->pos, 0,
+			      "this '{' has no '}': the file ends before it is closed");
+	else if (open->kind == SN_TOK_END || open->from_macro || name->from_macro ||
 	    program->tokens.items.items[item.last_token].from_macro ||
-	    program->tokens.items.items[item.last_token].kind == SN_TOK_END ||
 	    open->pos.file != name->pos.file)
 		sn_pnd_report(p->diags, name->pos, 0, "main() has no body between braces");
 	sn_vec_push(&program->host, item);
@@ -624,13 +655,81 @@ static bool parse_typed(struct sn_pnd_parser *p, size_t first, bool is_const)
 	return length > 0;
 }
 
+static void add_enumerator(struct sn_pnd_parser *p, const struct sn_pnd_token *name, int64_t value)
+{
+	struct sn_pnd_var *var = sn_arena_new(p->arena, struct sn_pnd_var), **last;
+
+	var->name = var->spelled = name->text;
+	var->pos = name->pos;
+	var->kind = SN_VAR_GLOBAL;
+	var->type = SN_T_INT;
+	var->is_const = true;
+	var->init = sn_pnd_new_expr(p, SN_E_INT, SN_T_INT, name->pos);
+	var->init->value = value;
+	var->init->text = value < 0 ? sn_arena_printf(p->arena, "(%lld)", (long long)value)
+				    : sn_arena_printf(p->arena, "%lld", (long long)value);
+	for (last = &p->program->globals; *last; last = &(*last)->next)
+		;
+	*last = var;
+}
+
+/* "enum [NAME] { A, B = 4 };" gives constants; the host has its text. */
+static bool parse_enum(struct sn_pnd_parser *p, size_t first)
+{
+	struct sn_pnd_host_item item = { .kind = SN_HOST_FUNCTION, .first_token = first };
+	int64_t value = -1;
+
+	p->at += 1 + (sn_pnd_peek(p, 1)->kind == SN_TOK_IDENT);
+	p->at++; /* { */
+	while (!sn_pnd_at_punct(p, '}')) {
+		const struct sn_pnd_token *name = sn_pnd_peek(p, 0);
+
+		if (!sn_pnd_check_name(p, name))
+			return false;
+		p->at++;
+		value++;
+		if (sn_pnd_accept(p, '=') &&
+		    !sn_pnd_parse_constant(p, &value, 12, "the value of an enumerator"))
+			return false;
+		if (value > INT32_MAX || value < INT32_MIN) {
+			sn_pnd_report(p->diags, name->pos, 12, "'%s' is no int; use a const long",
+				      name->text);
+			return false;
+		}
+		add_enumerator(p, name, value);
+		if (!sn_pnd_accept(p, ','))
+			break;
+	}
+	if (!sn_pnd_expect(p, '}', "'}' of the enumeration"))
+		return false;
+	item.last_token = p->at;
+	if (!sn_pnd_expect(p, ';', "';' after the enumeration"))
+		return false;
+	sn_vec_push(&p->program->host, item);
+	return true;
+}
+
+static bool is_enum(const struct sn_pnd_parser *p)
+{
+	return sn_pnd_at_word(p, "enum") &&
+	       (sn_pnd_peek(p, 1)->punct == '{' ||
+		(sn_pnd_peek(p, 1)->kind == SN_TOK_IDENT && sn_pnd_peek(p, 2)->punct == '{'));
+}
+
 static void parse_top(struct sn_pnd_parser *p)
 {
 	size_t first = p->at;
-	bool is_const;
+	bool is_const, is_constant = false;
 
 	if (sn_pnd_accept(p, ';'))
 		return;
+	if (sn_pnd_at_punct(p, '}')) {
+		sn_pnd_report(p->diags, sn_pnd_peek(p, 0)->pos, 0,
+			      "this '}' closes nothing: it is one too many, or a '{' is missing "
+			      "before it");
+		p->at++;
+		return;
+	}
 	if (sn_pnd_at_word(p, "dist") && sn_pnd_peek(p, 1)->kind == SN_TOK_IDENT &&
 	    sn_pnd_peek(p, 2)->kind == SN_TOK_PUNCT &&
 	    !strchr(";,=[", (int)sn_pnd_peek(p, 2)->punct)) {
@@ -644,9 +743,17 @@ static void parse_top(struct sn_pnd_parser *p)
 		return;
 	}
 	is_const = sn_pnd_accept_const_attribute(p);
+	if (is_enum(p)) {
+		if (!parse_enum(p, first))
+			skip_declaration(p, first);
+		return;
+	}
 	while (sn_pnd_at_word(p, "static") || sn_pnd_at_word(p, "inline") ||
-	       sn_pnd_at_word(p, "const"))
+	       sn_pnd_at_word(p, "const")) {
+		is_constant |= sn_pnd_at_word(p, "const");
 		p->at++;
+	}
+	p->is_constant = is_constant;
 	if (parse_typed(p, first, is_const))
 		return;
 	if (!sn_pnd_refuse_word(p))

@@ -53,7 +53,7 @@ static struct sn_pnd_expr *parse_args(struct sn_pnd_parser *p, struct sn_pnd_exp
 				p->diags, name->pos, 13,
 				"'%s' is distributed and cannot be passed whole to a function; "
 				"pass its elements",
-				var->name);
+				var->spelled);
 			return NULL;
 		}
 		args[count] = sn_pnd_parse_expr(p);
@@ -172,7 +172,7 @@ static bool parse_subscripts(struct sn_pnd_parser *p, struct sn_pnd_expr *e)
 		sn_pnd_report(p->diags, e->pos, 12,
 			      e->var->rank ? "'%s' has %d dimension%s; here it has %d subscript%s"
 					   : "'%s' is a scalar and takes no subscript",
-			      e->var->name, e->var->rank, e->var->rank == 1 ? "" : "s",
+			      e->var->spelled, e->var->rank, e->var->rank == 1 ? "" : "s",
 			      e->arg_count, e->arg_count == 1 ? "" : "s");
 		return false;
 	}
@@ -181,7 +181,7 @@ static bool parse_subscripts(struct sn_pnd_parser *p, struct sn_pnd_expr *e)
 		    (value < 0 || value >= e->var->extent[d]))
 			sn_pnd_report(p->diags, e->args[d]->pos, 16,
 				      "subscript %lld of '%s' is out of bounds: 0 to %lld",
-				      (long long)value, e->var->name,
+				      (long long)value, e->var->spelled,
 				      (long long)e->var->extent[d] - 1);
 	return true;
 }
@@ -192,8 +192,8 @@ static void report_undeclared(struct sn_pnd_parser *p, const struct sn_pnd_token
 
 	for (const struct sn_pnd_scope *s = p->scope; s; s = s->outer)
 		for (const struct sn_pnd_var *v = s->vars; v; v = v->next)
-			if (!near && !v->is_unknown && sn_spelling_is_near(name->text, v->name))
-				near = v->name;
+			if (!near && !v->is_unknown && sn_spelling_is_near(name->text, v->spelled))
+				near = v->spelled;
 	if (near)
 		sn_pnd_report(p->diags, name->pos, 12, "'%s' is not declared; did you mean '%s'?",
 			      name->text, near);
@@ -222,6 +222,7 @@ static struct sn_pnd_var *declare_unknown(struct sn_pnd_parser *p, const struct 
 		report_undeclared(p, name);
 declared:
 	*var = (struct sn_pnd_var){ .name = name->text,
+				    .spelled = name->text,
 				    .pos = name->pos,
 				    .kind = SN_VAR_LOCAL,
 				    .type = SN_T_INT,
@@ -235,6 +236,16 @@ declared:
 	return var;
 }
 
+/* A constant of the host by its value. */
+static struct sn_pnd_expr *parse_constant_of(struct sn_pnd_parser *p, const struct sn_pnd_var *var)
+{
+	struct sn_pnd_expr *e = sn_pnd_new_expr(p, SN_E_CAST, var->type, sn_pnd_peek(p, 0)->pos);
+
+	p->at++;
+	e->a = var->init;
+	return var->init->kind == SN_E_INT && var->init->type == var->type ? var->init : e;
+}
+
 /* A variable or an element; `is_read` is false for the left side of "=". */
 static struct sn_pnd_expr *parse_variable(struct sn_pnd_parser *p, bool is_read)
 {
@@ -243,17 +254,21 @@ static struct sn_pnd_expr *parse_variable(struct sn_pnd_parser *p, bool is_read)
 	struct sn_pnd_expr *e;
 
 	if (!var)
+		var = sn_pnd_find_constant(p->program, name->text);
+	if (var && var->is_const && !var->rank && is_read)
+		return parse_constant_of(p, var);
+	if (!var)
 		var = declare_unknown(p, name);
 	p->at++;
 	e = sn_pnd_new_expr(p, sn_pnd_at_punct(p, '[') ? SN_E_INDEX : SN_E_VAR, var->type,
 			    name->pos);
 	e->var = var;
-	e->text = name->text;
+	e->text = var->name;
 	if (e->kind == SN_E_INDEX && !parse_subscripts(p, e))
 		return NULL;
 	if (e->kind == SN_E_VAR && var->rank) {
 		sn_pnd_report(p->diags, e->pos, 12,
-			      "'%s' is an array and needs %d subscript%s here", var->name,
+			      "'%s' is an array and needs %d subscript%s here", var->spelled,
 			      var->rank, var->rank == 1 ? "" : "s");
 		return NULL;
 	}
@@ -263,7 +278,7 @@ static struct sn_pnd_expr *parse_variable(struct sn_pnd_parser *p, bool is_read)
 			      "an element of the OUT parameter '%s' is possibly read before it is "
 			      "written; give it mode INOUT if the phase needs what the host had "
 			      "in it",
-			      var->name);
+			      var->spelled);
 	return e;
 }
 
@@ -436,12 +451,6 @@ static struct sn_pnd_expr *parse_unary(struct sn_pnd_parser *p)
 	return e;
 }
 
-static bool needs_integers(uint32_t punct)
-{
-	return punct == '%' || punct == '&' || punct == '|' || punct == '^' ||
-	       punct == SN_PUNCT2('<', '<') || punct == SN_PUNCT2('>', '>');
-}
-
 static struct sn_pnd_expr *make_binary(struct sn_pnd_parser *p, const struct sn_pnd_token *op,
 				       struct sn_pnd_expr *a, struct sn_pnd_expr *b)
 {
@@ -450,7 +459,7 @@ static struct sn_pnd_expr *make_binary(struct sn_pnd_parser *p, const struct sn_
 
 	if (!check_value(p, a) || !check_value(p, b))
 		return NULL;
-	if (needs_integers(op->punct) &&
+	if (sn_pnd_needs_integers(op->punct) &&
 	    (!sn_pnd_type_is_integer(a->type) || !sn_pnd_type_is_integer(b->type))) {
 		sn_pnd_report(p->diags, op->pos, 12, "'%s' needs integers on both sides", op->text);
 		return NULL;

@@ -27,7 +27,8 @@ static bool parse_function_params(struct sn_pnd_parser *p, struct sn_pnd_functio
 		if (is_prototype && (sn_pnd_at_punct(p, ',') || sn_pnd_at_punct(p, ')'))) {
 			var = sn_arena_new(p->arena, struct sn_pnd_var); /* of a prototype */
 			var->type = type;
-			var->name = sn_arena_printf(p->arena, "x%d", f->param_count);
+			var->name = var->spelled =
+				sn_arena_printf(p->arena, "x%d", f->param_count);
 		} else {
 			var = sn_pnd_parse_declarator(p, type, SN_VAR_ARGUMENT);
 		}
@@ -92,7 +93,7 @@ static void parse_pure(struct sn_pnd_parser *p, struct sn_pnd_function *f, size_
 	if (parse_function_params(p, f, false)) {
 		scope.vars = f->params;
 		p->scope = &scope;
-		f->body = p->at == body ? sn_pnd_parse_block(p) : NULL;
+		f->body = p->at == body ? sn_pnd_parse_body(p) : NULL;
 		if (p->diags->errors == errors && f->body && f->type != SN_T_VOID &&
 		    !ends_in_return(f->body))
 			sn_pnd_report(p->diags, f->pos, 9, "it may end without returning a value");
@@ -162,7 +163,7 @@ static void parse_definition(struct sn_pnd_parser *p, struct sn_pnd_function *f,
 	f->last_token = sn_pnd_matching_brace(p, body);
 	if (p->program->tokens.items.items[f->last_token].kind == SN_TOK_END)
 		sn_pnd_report(p->diags, p->program->tokens.items.items[body].pos, 0,
-			      "this brace is never closed");
+			      "this '{' has no '}': the file ends before it is closed");
 	parse_pure(p, f, body);
 	if (is_foreign && !f->is_opaque) {
 		f->is_opaque = true;

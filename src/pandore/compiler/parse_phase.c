@@ -282,8 +282,8 @@ static void parse_named_phase(struct sn_pnd_parser *p)
 	if (sn_pnd_at_punct(p, '{')) {
 		size_t end = sn_pnd_matching_brace(p, p->at);
 
-		phase->body = sn_pnd_parse_block(p);
-		if (!phase->body)
+		phase->body = sn_pnd_parse_body(p);
+		if (!phase->body && !p->is_unclosed)
 			p->at = end + 1;
 	} else {
 		sn_pnd_expected(p, "'{' of the phase's body");

@@ -62,9 +62,15 @@ static bool check_target(struct sn_pnd_parser *p, const struct sn_pnd_expr *lhs)
 {
 	struct sn_pnd_var *var = lhs->var;
 
+	if (var->is_const) {
+		sn_pnd_report(p->diags, lhs->pos, 6,
+			      "'%s' is a constant and cannot be assigned; declare a local",
+			      var->spelled);
+		return false;
+	}
 	if (var->kind == SN_VAR_PARAM && var->mode == SN_MODE_IN) {
 		sn_pnd_report(p->diags, lhs->pos, 6,
-			      "'%s' is an IN parameter and cannot be assigned%s", var->name,
+			      "'%s' is an IN parameter and cannot be assigned%s", var->spelled,
 			      var->rank ? "; give it mode INOUT" : "; copy it to a local");
 		return false;
 	}
@@ -72,15 +78,18 @@ static bool check_target(struct sn_pnd_parser *p, const struct sn_pnd_expr *lhs)
 		sn_pnd_report(p->diags, lhs->pos, 11,
 			      "the loop counter '%s' is written inside its loop; the loop is "
 			      "translated by the naive scheme",
-			      var->name);
+			      var->spelled);
 	return true;
+}
+
+static bool is_counting(uint32_t punct)
+{
+	return punct == SN_PUNCT2('+', '+') || punct == SN_PUNCT2('-', '-');
 }
 
 static bool is_assign_punct(uint32_t punct)
 {
-	return punct == '=' || punct == SN_PUNCT2('+', '=') || punct == SN_PUNCT2('-', '=') ||
-	       punct == SN_PUNCT2('*', '=') || punct == SN_PUNCT2('/', '=') ||
-	       punct == SN_PUNCT2('+', '+') || punct == SN_PUNCT2('-', '-');
+	return punct == '=' || is_counting(punct) || sn_pnd_compound_operator(punct);
 }
 
 /* A compound assignment reads its target, which an OUT parameter may not have yet. */
@@ -94,7 +103,17 @@ static void check_compound(struct sn_pnd_parser *p, const struct sn_pnd_stmt *s)
 			      "an element of the OUT parameter '%s' is possibly read before it is "
 			      "written; give it mode INOUT if the phase needs what the host had "
 			      "in it",
-			      var->name);
+			      var->spelled);
+}
+
+static bool check_integers(struct sn_pnd_parser *p, const struct sn_pnd_stmt *s,
+			   const struct sn_pnd_token *op)
+{
+	if (!s->rhs || !sn_pnd_needs_integers(sn_pnd_compound_operator(s->punct)) ||
+	    (sn_pnd_type_is_integer(s->lhs->type) && sn_pnd_type_is_integer(s->rhs->type)))
+		return true;
+	sn_pnd_report(p->diags, op->pos, 12, "'%s' needs integers on both sides", op->text);
+	return false;
 }
 
 static void refuse_call(struct sn_pnd_parser *p, const struct sn_pnd_token *name)
@@ -112,8 +131,10 @@ static void refuse_call(struct sn_pnd_parser *p, const struct sn_pnd_token *name
 static struct sn_pnd_stmt *parse_assign(struct sn_pnd_parser *p)
 {
 	struct sn_pnd_stmt *s = new_stmt(p, SN_S_ASSIGN);
-	const struct sn_pnd_token *op;
+	const struct sn_pnd_token *op = sn_pnd_peek(p, 0);
+	bool is_prefix = op->kind == SN_TOK_PUNCT && is_counting(op->punct);
 
+	p->at += is_prefix;
 	if (sn_pnd_peek(p, 0)->kind == SN_TOK_IDENT && sn_pnd_peek(p, 1)->punct == '(') {
 		refuse_call(p, sn_pnd_peek(p, 0));
 		return NULL;
@@ -121,14 +142,14 @@ static struct sn_pnd_stmt *parse_assign(struct sn_pnd_parser *p)
 	s->lhs = sn_pnd_parse_lvalue(p);
 	if (!s->lhs)
 		return NULL;
-	op = sn_pnd_peek(p, 0);
+	op = is_prefix ? op : sn_pnd_peek(p, 0);
 	if (op->kind != SN_TOK_PUNCT || !is_assign_punct(op->punct)) {
 		sn_pnd_expected(p, "an assignment operator");
 		return NULL;
 	}
 	s->punct = op->punct;
-	p->at++;
-	if (s->punct != SN_PUNCT2('+', '+') && s->punct != SN_PUNCT2('-', '-')) {
+	p->at += !is_prefix;
+	if (!is_counting(s->punct)) {
 		s->rhs = sn_pnd_parse_expr(p);
 		if (!s->rhs)
 			return NULL;
@@ -139,7 +160,7 @@ static struct sn_pnd_stmt *parse_assign(struct sn_pnd_parser *p)
 		}
 	}
 	check_compound(p, s);
-	if (!check_target(p, s->lhs))
+	if (!check_integers(p, s, op) || !check_target(p, s->lhs))
 		return NULL;
 	s->lhs->var->is_written = true;
 	s->id = p->program->assign_count++;
@@ -176,9 +197,54 @@ static struct sn_pnd_stmt *parse_if(struct sn_pnd_parser *p)
 	return s->cond && s->body ? s : NULL;
 }
 
+/* A counter of a loop that is over has its name and type: they may be one. */
+static struct sn_pnd_var *counter_like(struct sn_pnd_parser *p, struct sn_pnd_var *var)
+{
+	struct sn_pnd_var **last = &p->counters;
+
+	for (; *last; last = &(*last)->next)
+		if (!strcmp((*last)->name, var->name) && (*last)->type == var->type &&
+		    !(*last)->is_active && !sn_pnd_find_var(p, var->spelled))
+			return *last;
+	sn_pnd_name_apart(p, var);
+	return *last = var;
+}
+
+/* "for (int i = 0;": as if the counter were declared at the beginning of the body. */
+static bool parse_counter(struct sn_pnd_parser *p, struct sn_pnd_stmt *s)
+{
+	struct sn_pnd_stmt *init = NULL, **inits = &init;
+	enum sn_pnd_type type;
+	struct sn_pnd_var *var;
+	bool ok;
+
+	if (!sn_pnd_parse_type(p, "a type", &type) ||
+	    !(var = sn_pnd_parse_declarator(p, type, SN_VAR_LOCAL)))
+		return false;
+	if (var->rank || !sn_pnd_at_punct(p, '=')) {
+		sn_pnd_report(p->diags, var->pos, 0,
+			      "a loop declares a counter with its first value: for (int %s = 0; ...",
+			      var->spelled);
+		return false;
+	}
+	var = counter_like(p, var);
+	p->at++;
+	ok = sn_pnd_parse_local_init(p, var, &inits);
+	p->scope->counter = var;
+	var->is_active = true;
+	s->init = init;
+	if (ok && sn_pnd_at_punct(p, ',')) {
+		sn_pnd_report(p->diags, sn_pnd_peek(p, 0)->pos, 0,
+			      "a loop declares one counter here; declare the others before it");
+		return false;
+	}
+	return ok;
+}
+
 static bool parse_for_header(struct sn_pnd_parser *p, struct sn_pnd_stmt *s)
 {
-	if (!sn_pnd_at_punct(p, ';') && !(s->init = parse_assign(p)))
+	if (sn_pnd_at_type(p) ? !parse_counter(p, s)
+			      : !sn_pnd_at_punct(p, ';') && !(s->init = parse_assign(p)))
 		return false;
 	if (!sn_pnd_expect(p, ';', "';' after the loop's first assignment"))
 		return false;
@@ -191,24 +257,39 @@ static bool parse_for_header(struct sn_pnd_parser *p, struct sn_pnd_stmt *s)
 	return sn_pnd_expect(p, ')', "')' after the loop's step");
 }
 
+static struct sn_pnd_stmt *parse_loop_body(struct sn_pnd_parser *p)
+{
+	struct sn_pnd_stmt *body;
+
+	p->loops++;
+	body = parse_stmt(p);
+	p->loops--;
+	return body;
+}
+
 static struct sn_pnd_stmt *parse_for(struct sn_pnd_parser *p)
 {
 	struct sn_pnd_stmt *s = new_stmt(p, SN_S_FOR);
+	struct sn_pnd_scope scope = { .outer = p->scope };
 	struct sn_pnd_var *counter;
 	bool ok;
 
 	p->at++;
 	if (!sn_pnd_expect(p, '(', "'(' after for"))
 		return NULL;
+	p->scope = &scope;
 	ok = parse_for_header(p, s);
 	if (!ok)
 		skip_header(p);
 	counter = s->init && !s->init->lhs->var->rank ? s->init->lhs->var : NULL;
 	if (counter)
 		counter->counts_loops++;
-	s->body = parse_stmt(p);
+	s->body = parse_loop_body(p);
 	if (counter)
 		counter->counts_loops--;
+	if (scope.counter)
+		scope.counter->is_active = false;
+	p->scope = scope.outer;
 	return ok && s->body ? s : NULL;
 }
 
@@ -218,7 +299,7 @@ static struct sn_pnd_stmt *parse_while(struct sn_pnd_parser *p)
 
 	if (!parse_condition(p, s, "'(' after while"))
 		return NULL;
-	s->body = parse_stmt(p);
+	s->body = parse_loop_body(p);
 	return s->cond && s->body ? s : NULL;
 }
 
@@ -227,7 +308,7 @@ static struct sn_pnd_stmt *parse_do(struct sn_pnd_parser *p)
 	struct sn_pnd_stmt *s = new_stmt(p, SN_S_DO);
 
 	p->at++;
-	s->body = parse_stmt(p);
+	s->body = parse_loop_body(p);
 	if (!s->body)
 		return NULL;
 	if (!sn_pnd_at_word(p, "while")) {
@@ -277,12 +358,14 @@ static struct sn_pnd_stmt *parse_return(struct sn_pnd_parser *p)
 {
 	struct sn_pnd_stmt *s = new_stmt(p, SN_S_RETURN);
 
-	if (p->phase) {
+	p->at++;
+	if (p->phase && !sn_pnd_at_punct(p, ';')) {
 		sn_pnd_report(p->diags, s->pos, 8,
-			      "a phase has no return; its results are its OUT parameters");
+			      "a phase returns no value; its results are its OUT parameters");
 		return NULL;
 	}
-	p->at++;
+	if (p->phase)
+		return sn_pnd_expect(p, ';', "';' after return") ? s : NULL;
 	if (!sn_pnd_at_punct(p, ';') && !(s->rhs = sn_pnd_parse_expr(p)))
 		return NULL;
 	if ((s->rhs != NULL) != (p->function->type != SN_T_VOID) ||
@@ -294,6 +377,20 @@ static struct sn_pnd_stmt *parse_return(struct sn_pnd_parser *p)
 	return sn_pnd_expect(p, ';', "';' after return") ? s : NULL;
 }
 
+static struct sn_pnd_stmt *parse_jump(struct sn_pnd_parser *p)
+{
+	bool is_break = sn_pnd_at_word(p, "break");
+	struct sn_pnd_stmt *s = new_stmt(p, is_break ? SN_S_BREAK : SN_S_CONTINUE);
+
+	p->at++;
+	if (!p->loops) {
+		sn_pnd_report(p->diags, s->pos, 0, "%s stands in no loop",
+			      is_break ? "break" : "continue");
+		return NULL;
+	}
+	return sn_pnd_expect(p, ';', is_break ? "';' after break" : "';' after continue") ? s : NULL;
+}
+
 static struct sn_pnd_stmt *parse_word(struct sn_pnd_parser *p, bool *matched)
 {
 	static const struct {
@@ -303,7 +400,9 @@ static struct sn_pnd_stmt *parse_word(struct sn_pnd_parser *p, bool *matched)
 		      { "for", parse_for },
 		      { "while", parse_while },
 		      { "do", parse_do },
-		      { "return", parse_return } };
+		      { "return", parse_return },
+		      { "break", parse_jump },
+		      { "continue", parse_jump } };
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
 		if (sn_pnd_at_word(p, words[i].word)) {
@@ -334,9 +433,11 @@ static struct sn_pnd_stmt *parse_stmt_inner(struct sn_pnd_parser *p)
 	s = parse_word(p, &matched);
 	if (matched)
 		return s;
+	if (sn_pnd_refuse_word(p))
+		return NULL;
 	if (sn_pnd_at_type(p)) {
 		sn_pnd_report(p->diags, token->pos, 0,
-			      "declarations stand at the beginning of a block");
+			      "a declaration stands in a block; put it and what uses it in braces");
 		return NULL;
 	}
 	s = parse_assign(p);
@@ -354,7 +455,7 @@ static struct sn_pnd_stmt *parse_stmt(struct sn_pnd_parser *p)
 	else
 		s = parse_stmt_inner(p);
 	p->depth--;
-	if (!s) {
+	if (!s && !p->is_unclosed) {
 		const struct sn_pnd_token *last = sn_pnd_peek(p, 0);
 		bool at_end =
 			p->at > start && p->program->tokens.items.items[p->at - 1].punct == '}';
@@ -368,29 +469,72 @@ static struct sn_pnd_stmt *parse_stmt(struct sn_pnd_parser *p)
 	return s;
 }
 
+/* "const double x = 2;" is a local like another; C checks no more than we do for a phase. */
+static bool at_declaration(struct sn_pnd_parser *p)
+{
+	struct sn_pnd_parser then = *p;
+
+	then.at += sn_pnd_at_word(p, "const");
+	return sn_pnd_at_type(&then);
+}
+
 static void parse_locals(struct sn_pnd_parser *p, struct sn_pnd_stmt ***last)
 {
 	enum sn_pnd_type type;
 
-	while (sn_pnd_at_type(p))
+	while (at_declaration(p) && (p->at += sn_pnd_at_word(p, "const"), true))
 		if (!sn_pnd_parse_type(p, "a type", &type) ||
 		    !sn_pnd_parse_declarators(p, type, SN_VAR_LOCAL, &p->scope->vars, last))
 			skip_statement(p);
 }
 
+/* "dist NAME (", "TYPE NAME (" and "main (" stand outside of all braces. */
+static bool at_outside(const struct sn_pnd_parser *p)
+{
+	enum sn_pnd_type type;
+	size_t words = sn_pnd_type_length(p, &type);
+	bool is_dist = sn_pnd_at_word(p, "dist"), is_main = sn_pnd_at_word(p, "main");
+
+	words = words ? words : is_dist;
+	return (words || is_main) && sn_pnd_peek(p, words)->kind == SN_TOK_IDENT &&
+	       sn_pnd_peek(p, words + 1)->punct == '(';
+}
+
+/* Ends all blocks: what is next belongs to none of them. */
+static void report_unclosed(struct sn_pnd_parser *p, struct sn_pnd_pos brace)
+{
+	const struct sn_pnd_token *t = sn_pnd_peek(p, 0);
+
+	if (p->is_unclosed)
+		return;
+	p->is_unclosed = true;
+	if (t->kind == SN_TOK_END)
+		sn_pnd_report(p->diags, brace, 0,
+			      "this '{' has no '}': the file ends before it is closed");
+	else
+		sn_pnd_report(p->diags, brace, 0,
+			      "this '{' has no '}': on line %d something new begins", t->pos.line);
+}
+
 struct sn_pnd_stmt *sn_pnd_parse_block(struct sn_pnd_parser *p)
 {
 	struct sn_pnd_stmt *block = new_stmt(p, SN_S_BLOCK), **last = &block->first;
-	struct sn_pnd_scope scope = { p->scope, NULL };
+	struct sn_pnd_scope scope = { .outer = p->scope };
 
 	if (!sn_pnd_expect(p, '{', "'{'"))
 		return NULL;
 	p->scope = &scope;
-	parse_locals(p, &last);
 	while (!sn_pnd_at_punct(p, '}') && sn_pnd_peek(p, 0)->kind != SN_TOK_END) {
 		size_t before = p->at;
-		struct sn_pnd_stmt *s = parse_stmt(p);
+		struct sn_pnd_stmt *s;
 
+		if (p->is_unclosed || at_outside(p))
+			break;
+		if (at_declaration(p)) {
+			parse_locals(p, &last);
+			continue;
+		}
+		s = parse_stmt(p);
 		if (s) {
 			*last = s;
 			last = &s->next;
@@ -400,7 +544,26 @@ struct sn_pnd_stmt *sn_pnd_parse_block(struct sn_pnd_parser *p)
 	}
 	block->locals = scope.vars;
 	p->scope = scope.outer;
-	if (!sn_pnd_expect(p, '}', "'}' at the end of the block"))
-		return NULL;
-	return block;
+	if (sn_pnd_accept(p, '}'))
+		return block;
+	report_unclosed(p, block->pos);
+	return NULL;
+}
+
+struct sn_pnd_stmt *sn_pnd_parse_body(struct sn_pnd_parser *p)
+{
+	struct sn_pnd_stmt *body;
+	struct sn_pnd_var **last;
+
+	p->counters = NULL;
+	p->loops = 0;
+	p->is_unclosed = false;
+	body = sn_pnd_parse_block(p);
+	if (body) {
+		for (last = &body->locals; *last; last = &(*last)->next)
+			;
+		*last = p->counters;
+	}
+	p->counters = NULL;
+	return body;
 }

@@ -13,6 +13,7 @@ enum { SN_PND_DEPTH_MAX = 200 };
 struct sn_pnd_scope {
 	struct sn_pnd_scope *outer;
 	struct sn_pnd_var *vars;
+	struct sn_pnd_var *counter; /* of "for (int i ...": of this scope, but in `counters` */
 };
 
 struct sn_pnd_parser {
@@ -25,6 +26,11 @@ struct sn_pnd_parser {
 	struct sn_pnd_phase *phase;	  /* parsed now, or NULL */
 	struct sn_pnd_function *function; /* parsed now, or NULL */
 	int zone;
+	bool is_constant;	     /* the globals parsed now are declared const */
+	bool is_unclosed;	     /* the end of the body was found to be missing */
+	int loops;		     /* around, in the phase or function */
+	struct sn_pnd_var *counters; /* declared in headers of loops: for the whole body, one of a
+					name and type */
 };
 
 const struct sn_pnd_token *sn_pnd_peek(const struct sn_pnd_parser *p, size_t ahead);
@@ -45,6 +51,13 @@ bool sn_pnd_parse_type(struct sn_pnd_parser *p, const char *what, enum sn_pnd_ty
 bool sn_pnd_refuse_word(struct sn_pnd_parser *p);
 bool sn_pnd_is_keyword(const char *name);
 
+/** The body of a phase or function, with the counters that its loops declare. */
+struct sn_pnd_stmt *sn_pnd_parse_body(struct sn_pnd_parser *p);
+/** A variable gets another name in C if one of its name could be seen where it is declared. */
+void sn_pnd_name_apart(struct sn_pnd_parser *p, struct sn_pnd_var *var);
+/** The constant of the host that has this name, or NULL. */
+struct sn_pnd_var *sn_pnd_find_constant(const struct sn_pnd_program *program, const char *name);
+
 /** NULL after a finding. */
 struct sn_pnd_expr *sn_pnd_parse_expr(struct sn_pnd_parser *p);
 struct sn_pnd_expr *sn_pnd_parse_lvalue(struct sn_pnd_parser *p);
@@ -59,6 +72,9 @@ bool sn_pnd_parse_declarators(struct sn_pnd_parser *p, enum sn_pnd_type type,
 /** NAME {[N]}: a new variable that stands in no list yet, or NULL after a finding. */
 struct sn_pnd_var *sn_pnd_parse_declarator(struct sn_pnd_parser *p, enum sn_pnd_type type,
 					   enum sn_pnd_var_kind kind);
+/** The value behind "=" of a local, as an assignment at the end of a list. */
+bool sn_pnd_parse_local_init(struct sn_pnd_parser *p, struct sn_pnd_var *var,
+			     struct sn_pnd_stmt ***inits);
 struct sn_pnd_var *sn_pnd_find_var(const struct sn_pnd_parser *p, const char *name);
 /** Appends to a chained list; reports P12 if the name is in it already. */
 void sn_pnd_add_var(struct sn_pnd_parser *p, struct sn_pnd_var **list, struct sn_pnd_var *var);

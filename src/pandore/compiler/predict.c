@@ -76,12 +76,25 @@ static bool holds(struct sn_predictor *p, const struct sn_pnd_stmt *s)
 	return v.number != 0;
 }
 
+/* The body of a loop; false if the loop ends by it. */
+static bool run_body(struct sn_predictor *p, const struct sn_pnd_stmt *s)
+{
+	bool goes_on;
+
+	run(p, s->body);
+	goes_on = !p->jump || p->jump == SN_S_CONTINUE;
+	if (p->jump != SN_S_RETURN)
+		p->jump = 0;
+	return goes_on;
+}
+
 static void run_for(struct sn_predictor *p, const struct sn_pnd_stmt *s)
 {
 	if (s->init)
 		sn_predict_assign(p, s->init);
 	while (!p->doubt && holds(p, s) && !p->doubt) {
-		run(p, s->body);
+		if (!run_body(p, s))
+			return;
 		if (s->step)
 			sn_predict_assign(p, s->step);
 		if (++p->steps > p->steps_max)
@@ -134,10 +147,11 @@ static void run_loop(struct sn_predictor *p, const struct sn_pnd_stmt *s)
 
 static void run_while(struct sn_predictor *p, const struct sn_pnd_stmt *s)
 {
-	if (s->kind == SN_S_DO)
-		run(p, s->body);
+	if (s->kind == SN_S_DO && !run_body(p, s))
+		return;
 	while (!p->doubt && holds(p, s) && !p->doubt) {
-		run(p, s->body);
+		if (!run_body(p, s))
+			return;
 		if (++p->steps > p->steps_max)
 			sn_predict_doubt(p, s->pos, "too many iterations");
 	}
@@ -145,7 +159,7 @@ static void run_while(struct sn_predictor *p, const struct sn_pnd_stmt *s)
 
 static void run(struct sn_predictor *p, const struct sn_pnd_stmt *s)
 {
-	if (p->doubt || !s)
+	if (p->doubt || p->jump || !s)
 		return;
 	switch (s->kind) {
 	case SN_S_BLOCK:
@@ -167,6 +181,11 @@ static void run(struct sn_predictor *p, const struct sn_pnd_stmt *s)
 		break;
 	case SN_S_ZONE:
 		run(p, s->body);
+		break;
+	case SN_S_BREAK:
+	case SN_S_CONTINUE:
+	case SN_S_RETURN:
+		p->jump = s->kind;
 		break;
 	default:
 		break;

@@ -131,8 +131,12 @@ static struct sn_pnd_value assigned(struct sn_predictor *p, const struct sn_pnd_
 	struct sn_pnd_expr one = { .kind = SN_E_INT, .type = SN_T_INT, .value = 1 };
 	struct sn_pnd_expr sum = { .kind = SN_E_BINARY, .punct = s->punct & 255, .a = s->lhs };
 
+	if (s->rhs && s->punct != '=')
+		sum.punct = sn_pnd_compound_operator(s->punct);
 	sum.b = s->rhs ? s->rhs : &one;
-	sum.type = sn_pnd_type_common(s->lhs->type, sum.b->type);
+	sum.type = sn_pnd_type_common(s->lhs->type, sn_pnd_binary_level(sum.punct) == 9
+							    ? SN_T_INT
+							    : sum.b->type);
 	if (s->rhs)
 		right = sn_pnd_value_of(&p->values, s->rhs);
 	right.is_known &= sn_pnd_type_is_integer(sum.b->type);

@@ -41,6 +41,7 @@ struct sn_predictor {
 	long steps, steps_max;
 	const char *doubt; /* why nothing can be predicted */
 	int doubt_line;
+	enum sn_pnd_stmt_kind jump; /* a break, continue or return on its way; else 0 */
 	bool is_silent; /* only follow the values: the messages are counted already */
 	SN_VEC(struct sn_predicted_pair) pairs;
 	struct sn_map pair_index;

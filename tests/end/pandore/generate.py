@@ -144,6 +144,7 @@ class Body:
         self.rng, self.size, self.types = rng, sizes, types
         self.loops = []  # (variable, low, high): inclusive bounds of its value
         self.depth = 0
+        self.locals = []  # declared somewhere in the blocks around
         others = ['long', 'long long', 'short', 'unsigned', 'unsigned char', 'unsigned long']
         self.counters = {name: rng.choice(['int'] * 5 + others) for name in 'ijl'}
         self.counters['c'] = rng.choice(INTEGERS)
@@ -228,7 +229,7 @@ class Body:
         return f'fabs({self.expr(depth + 1)})'
 
     def atom(self):
-        choices = ['1.5', '0.125', 's', 'x', 'k', '2', '(float)x'] + ['u'] * (self.rng.random() < 0.1)
+        choices = ['1.5', '0.125', 's', 'x', 'k', '2', '(float)x'] + self.locals + ['u'] * (self.rng.random() < 0.1)
         return self.rng.choice(choices + [f'{v} * 1.0' for v, _, _ in self.loops])
 
     def condition(self):
@@ -243,7 +244,10 @@ class Body:
         """`target OP= value` with a value that the target's type can take."""
         rng, type_ = self.rng, self.type_of(target)
         op = rng.choice(['+=', '-=', '*=', '/='])
-        if type_ in REALS:
+        if type_ not in REALS and rng.random() < 0.4:
+            op = rng.choice(['%=', '&=', '|=', '^=', '>>='] + ['<<='] * type_.startswith('unsigned'))
+            value = {'%=': '(1 + q)', '>>=': 'q', '<<=': '(k > 2)'}.get(op, f'{self.integer(1)} % 1000')
+        elif type_ in REALS:
             value = {'*=': '(k > 2 ? 0.5 : -0.75)',
                      '/=': f'(1.5 + fabs({self.value()}))'}.get(op, f'{self.expr(1)} * 0.125')
         elif op in ('*=', '/='):
@@ -307,6 +311,8 @@ class Body:
                 last = var + rng.choice([f' <= (k > 2 ? {high} : 0)', f' <= ({high} & 15)',
                                          f' < (unsigned char){high + 257}', f' < {high + 1}u'])
             head = f'for ({var} = {first}; {last}; {var}{rng.choice(["++", "++", " += 1u", " += (char)257"])})'
+        if rng.random() < 0.25:  # a counter of the loop's own
+            head = head.replace(f'for ({var} ', f'for ({spelled(rng, type_)} {var} ', 1)
         self.loops.append((var, low, high))
         text = indent + head + '\n' + self.block(indent)
         self.loops.pop()
@@ -400,6 +406,10 @@ class Body:
             return self.rng.choice([self.private, self.conditional])(indent)
         if not self.loops and self.depth == 0 and self.rng.random() < 0.4:
             return self.stencil(indent)
+        if self.loops and self.rng.random() < 0.03:
+            return f'{indent}if ({self.condition()})\n{indent}\t{self.rng.choice(["break", "continue"])};\n'
+        if not self.loops and self.depth == 0 and self.rng.random() < 0.05:
+            return f'{indent}if ({self.condition()})\n{indent}\treturn;\n'
         rng, roll = self.rng, self.rng.random()
         if len(self.loops) < 3 and self.depth < 4 and roll < (0.75 if not self.loops else 0.35):
             return self.loop(indent)
@@ -415,7 +425,13 @@ class Body:
         self.depth += 1
         inner = indent + '\t'
         count = self.rng.choice([1, 1, 1, 2, 2, 3])
-        text = ''.join(self.statement(inner) for _ in range(count))
+        text, known = '', len(self.locals)
+        for _ in range(count):
+            text += self.statement(inner)
+            if self.rng.random() < 0.08:  # not at the block's beginning
+                text += f'{inner}{self.rng.choice(["", "const "])}double d{self.depth}_{len(text)} = {self.expr(1)};\n'
+                self.locals.append(f'd{self.depth}_{text.rsplit(f"d{self.depth}_", 1)[1].split(" ")[0]}')
+        del self.locals[known:]
         self.depth -= 1
         return f'{indent}{{\n{text}{indent}}}\n'
 

@@ -41,6 +41,18 @@ TEST(macros)
 	check_tokens("a /* N\n */ b // c\nd\n", "a b d");
 }
 
+TEST(stringified_and_pasted)
+{
+	check_tokens("#define S(x) #x\nS(a +  b[1] \"q\\n\")\n", "\"a + b[1] \\\"q\\\\n\\\"\"");
+	check_tokens("#define C(a, b) a##b\n#define x no\nC(x, 1) C(1, 2) C(, y) C(y,) C(<, <=)\n",
+		     "x1 12 y y <<=");
+	check_tokens("#define C(a, b) q a ## b ## _ ## a r\nC(1 x, y z)\n", "q 1 xy z_1 x r");
+	/* what was pasted is looked at again, and beside # and ## arguments stay as written */
+	check_tokens("#define xy 7\n#define C(a, b) a##b\n#define D(a) C(a, y) a\n#define x w\n"
+		     "C(x, y) D(x)\n",
+		     "7 wy w");
+}
+
 TEST(conditionals)
 {
 	check_tokens("#define N 4\n#if N > 3 && defined(N) && !defined M\nyes\n#else\nno\n#endif\n",
@@ -84,7 +96,7 @@ TEST(faults)
 		"#else\n",
 		"#define\n",
 		"#define F(x\nF\n",
-		"#define F(x) #x\n",
+		"#define C(a, b) a##b\nC(+, x)\n",
 		"#error no\n",
 		"#include \"x.h\"\n",
 		"#define F(x) x\nF(1\n",
