@@ -320,8 +320,7 @@ static bool is_table(const struct sn_pnd_var *v)
 static void emit_global(struct sn_pnd_emitter *em, const struct sn_pnd_var *v)
 {
 	sn_text_addf(em->out, "static __attribute__((unused)) %s%s %s", is_table(v) ? "const " : "",
-		     sn_pnd_type_name(v->type),
-		     v->name);
+		     sn_pnd_type_name(v->type), v->name);
 	for (int d = 0; d < v->rank; d++)
 		sn_text_addf(em->out, "[%lld]", (long long)v->extent[d]);
 	if (v->init) {

@@ -66,8 +66,8 @@ uint32_t sn_pnd_compound_operator(uint32_t punct)
 	int bits = punct >> 16 ? 16 : 8;
 	uint32_t op = punct & ((1u << bits) - 1);
 
-	if (punct >> bits != '=' || (bits == 16 ? !sn_pnd_needs_integers(op)
-						: !strchr("+-*/%&|^", (int)op)))
+	if (punct >> bits != '=' ||
+	    (bits == 16 ? !sn_pnd_needs_integers(op) : !strchr("+-*/%&|^", (int)op)))
 		return 0;
 	return op;
 }

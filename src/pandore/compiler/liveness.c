@@ -22,7 +22,7 @@ struct walk {
 	const struct sn_pnd_stmt *region; /* NULL: inside of it */
 	bool is_set, is_left;
 	bool is_carried; /* left by the region, where a break, continue or return was */
-	bool is_read; /* the answer */
+	bool is_read;	 /* the answer */
 	int loops;
 };
 

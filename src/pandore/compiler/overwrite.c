@@ -162,6 +162,6 @@ bool sn_pnd_is_overwritten(const struct sn_pnd_phase *phase, const struct sn_pnd
 {
 	bool is_known = false;
 
-	return var->rank && var->mode == SN_MODE_OUT && phase->body &&
-	       !has_jump(phase->body) && is_written_first(phase->body, var, &is_known);
+	return var->rank && var->mode == SN_MODE_OUT && phase->body && !has_jump(phase->body) &&
+	       is_written_first(phase->body, var, &is_known);
 }

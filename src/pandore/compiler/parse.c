@@ -209,7 +209,8 @@ static bool is_seen(const struct sn_pnd_parser *p, const char *name)
 void sn_pnd_name_apart(struct sn_pnd_parser *p, struct sn_pnd_var *var)
 {
 	if (is_seen(p, var->spelled))
-		var->name = sn_arena_printf(p->arena, "pd_%s_%d", var->spelled, ++p->program->names);
+		var->name =
+			sn_arena_printf(p->arena, "pd_%s_%d", var->spelled, ++p->program->names);
 }
 
 struct sn_pnd_phase *sn_pnd_find_phase(const struct sn_pnd_program *program, const char *name)
@@ -232,7 +233,8 @@ void sn_pnd_add_var(struct sn_pnd_parser *p, struct sn_pnd_var **list, struct sn
 {
 	for (; *list; list = &(*list)->next)
 		if (!strcmp((*list)->spelled, var->spelled) && !(*list)->is_unknown) {
-			sn_pnd_report(p->diags, var->pos, 12, "'%s' is declared twice", var->spelled);
+			sn_pnd_report(p->diags, var->pos, 12, "'%s' is declared twice",
+				      var->spelled);
 			return;
 		}
 	*list = var;
@@ -490,8 +492,8 @@ bool sn_pnd_parse_declarators(struct sn_pnd_parser *p, enum sn_pnd_type type,
 		    !(kind == SN_VAR_GLOBAL ? parse_global_init(p, var)
 					    : sn_pnd_parse_local_init(p, var, inits)))
 			return false;
-		var->is_const = kind == SN_VAR_GLOBAL && p->is_constant &&
-				(var->init || var->init_list);
+		var->is_const =
+			kind == SN_VAR_GLOBAL && p->is_constant && (var->init || var->init_list);
 	} while (sn_pnd_accept(p, ','));
 	return sn_pnd_expect(p, ';', "';' after the declaration");
 }
@@ -569,8 +571,8 @@ static void parse_main(struct sn_pnd_parser *p, size_t first)
 		sn_pnd_report(p->diags, open->pos, 0,
 			      "this '{' has no '}': the file ends before it is closed");
 	else if (open->kind == SN_TOK_END || open->from_macro || name->from_macro ||
-	    program->tokens.items.items[item.last_token].from_macro ||
-	    open->pos.file != name->pos.file)
+		 program->tokens.items.items[item.last_token].from_macro ||
+		 open->pos.file != name->pos.file)
 		sn_pnd_report(p->diags, name->pos, 0, "main() has no body between braces");
 	sn_vec_push(&program->host, item);
 	p->at = item.last_token + 1;

@@ -27,8 +27,7 @@ static bool parse_function_params(struct sn_pnd_parser *p, struct sn_pnd_functio
 		if (is_prototype && (sn_pnd_at_punct(p, ',') || sn_pnd_at_punct(p, ')'))) {
 			var = sn_arena_new(p->arena, struct sn_pnd_var); /* of a prototype */
 			var->type = type;
-			var->name = var->spelled =
-				sn_arena_printf(p->arena, "x%d", f->param_count);
+			var->name = var->spelled = sn_arena_printf(p->arena, "x%d", f->param_count);
 		} else {
 			var = sn_pnd_parse_declarator(p, type, SN_VAR_ARGUMENT);
 		}

@@ -222,9 +222,10 @@ static bool parse_counter(struct sn_pnd_parser *p, struct sn_pnd_stmt *s)
 	    !(var = sn_pnd_parse_declarator(p, type, SN_VAR_LOCAL)))
 		return false;
 	if (var->rank || !sn_pnd_at_punct(p, '=')) {
-		sn_pnd_report(p->diags, var->pos, 0,
-			      "a loop declares a counter with its first value: for (int %s = 0; ...",
-			      var->spelled);
+		sn_pnd_report(
+			p->diags, var->pos, 0,
+			"a loop declares a counter with its first value: for (int %s = 0; ...",
+			var->spelled);
 		return false;
 	}
 	var = counter_like(p, var);
@@ -388,7 +389,8 @@ static struct sn_pnd_stmt *parse_jump(struct sn_pnd_parser *p)
 			      is_break ? "break" : "continue");
 		return NULL;
 	}
-	return sn_pnd_expect(p, ';', is_break ? "';' after break" : "';' after continue") ? s : NULL;
+	return sn_pnd_expect(p, ';', is_break ? "';' after break" : "';' after continue") ? s
+											  : NULL;
 }
 
 static struct sn_pnd_stmt *parse_word(struct sn_pnd_parser *p, bool *matched)
@@ -396,12 +398,9 @@ static struct sn_pnd_stmt *parse_word(struct sn_pnd_parser *p, bool *matched)
 	static const struct {
 		const char *word;
 		struct sn_pnd_stmt *(*parse)(struct sn_pnd_parser *p);
-	} words[] = { { "if", parse_if },
-		      { "for", parse_for },
-		      { "while", parse_while },
-		      { "do", parse_do },
-		      { "return", parse_return },
-		      { "break", parse_jump },
+	} words[] = { { "if", parse_if },	  { "for", parse_for },
+		      { "while", parse_while },	  { "do", parse_do },
+		      { "return", parse_return }, { "break", parse_jump },
 		      { "continue", parse_jump } };
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)

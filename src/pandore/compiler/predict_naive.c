@@ -134,9 +134,8 @@ static struct sn_pnd_value assigned(struct sn_predictor *p, const struct sn_pnd_
 	if (s->rhs && s->punct != '=')
 		sum.punct = sn_pnd_compound_operator(s->punct);
 	sum.b = s->rhs ? s->rhs : &one;
-	sum.type = sn_pnd_type_common(s->lhs->type, sn_pnd_binary_level(sum.punct) == 9
-							    ? SN_T_INT
-							    : sum.b->type);
+	sum.type = sn_pnd_type_common(s->lhs->type,
+				      sn_pnd_binary_level(sum.punct) == 9 ? SN_T_INT : sum.b->type);
 	if (s->rhs)
 		right = sn_pnd_value_of(&p->values, s->rhs);
 	right.is_known &= sn_pnd_type_is_integer(sum.b->type);

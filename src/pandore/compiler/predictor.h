@@ -42,7 +42,7 @@ struct sn_predictor {
 	const char *doubt; /* why nothing can be predicted */
 	int doubt_line;
 	enum sn_pnd_stmt_kind jump; /* a break, continue or return on its way; else 0 */
-	bool is_silent; /* only follow the values: the messages are counted already */
+	bool is_silent;		    /* only follow the values: the messages are counted already */
 	SN_VEC(struct sn_predicted_pair) pairs;
 	struct sn_map pair_index;
 	SN_VEC(struct sn_predict_fetched) fetched; /* by the statement that is run now */

@@ -130,12 +130,18 @@ TEST(p07_arguments_are_whole_and_distinct)
 TEST(p08_what_pandore_c_leaves_out)
 {
 	static const struct expectation table[] = {
-		{ BODY("B[0] = *A;"), "6:9 P08" },     { BODY("B[1] = &B;"), "6:9 P08" },
-		{ BODY("float *q;"), "6:8 P08" },      { BODY("goto end;"), "6:2 P08" },
-		{ BODY("switch (1) { case 1: B[0] = 1; default: ; }"), "6:2 P08" }, { BODY("struct s x;"), "6:2 P08" },
-		{ BODY("union u x;"), "6:2 P08" },     { BODY("break;"), "6:2 P00" },
-		{ BODY("B[0] = sizeof(float);"), "6:9 P08" }, { BODY("return 1;"), "6:2 P08" },
-		{ BODY("sqrt(2.0);"), "6:2 P08" },     { PARAMS(A4 ", float *B"), "4:54 P08" },
+		{ BODY("B[0] = *A;"), "6:9 P08" },
+		{ BODY("B[1] = &B;"), "6:9 P08" },
+		{ BODY("float *q;"), "6:8 P08" },
+		{ BODY("goto end;"), "6:2 P08" },
+		{ BODY("switch (1) { case 1: B[0] = 1; default: ; }"), "6:2 P08" },
+		{ BODY("struct s x;"), "6:2 P08" },
+		{ BODY("union u x;"), "6:2 P08" },
+		{ BODY("break;"), "6:2 P00" },
+		{ BODY("B[0] = sizeof(float);"), "6:9 P08" },
+		{ BODY("return 1;"), "6:2 P08" },
+		{ BODY("sqrt(2.0);"), "6:2 P08" },
+		{ PARAMS(A4 ", float *B"), "4:54 P08" },
 	};
 
 	CHECK_ALL(table);
@@ -244,10 +250,14 @@ TEST(p16_constant_subscripts_out_of_bounds)
 TEST(p00_syntax)
 {
 	static const struct expectation table[] = {
-		{ BODY("B[0] = 1"), "7:1 P00" },    { BODY("B[0] = 1 +;"), "6:12 P00" },
-		{ BODY("B[0] = (1;"), "6:11 P00" }, { BODY("for (;;"), "7:1 P00" },
-		{ BODY("while (1) {"), "5:1 P00" }, { BODY("B[0] = 1; }"), "7:1 P00" },
-		{ BODY("{ break; }"), "6:4 P00" },  { BODY("for (int i; i < 2; i++) ;"), "6:11 P00" },
+		{ BODY("B[0] = 1"), "7:1 P00" },
+		{ BODY("B[0] = 1 +;"), "6:12 P00" },
+		{ BODY("B[0] = (1;"), "6:11 P00" },
+		{ BODY("for (;;"), "7:1 P00" },
+		{ BODY("while (1) {"), "5:1 P00" },
+		{ BODY("B[0] = 1; }"), "7:1 P00" },
+		{ BODY("{ break; }"), "6:4 P00" },
+		{ BODY("for (int i; i < 2; i++) ;"), "6:11 P00" },
 		{ "", "1:1 P15w, 1:1 P00" },
 	};
 
