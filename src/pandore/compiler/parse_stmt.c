@@ -7,6 +7,7 @@
 #include <string.h>
 
 static struct sn_pnd_stmt *parse_stmt(struct sn_pnd_parser *p);
+static struct sn_pnd_stmt *parse_block(struct sn_pnd_parser *p);
 
 static struct sn_pnd_stmt *new_stmt(struct sn_pnd_parser *p, enum sn_pnd_stmt_kind kind)
 {
@@ -423,7 +424,7 @@ static struct sn_pnd_stmt *parse_stmt_inner(struct sn_pnd_parser *p)
 	if (token->kind == SN_TOK_OBSERVE)
 		return parse_observe(p);
 	if (sn_pnd_at_punct(p, '{'))
-		return sn_pnd_parse_block(p);
+		return parse_block(p);
 	if (sn_pnd_at_punct(p, ';')) {
 		s = new_stmt(p, SN_S_EMPTY);
 		p->at++;
@@ -515,7 +516,7 @@ static void report_unclosed(struct sn_pnd_parser *p, struct sn_pnd_pos brace)
 			      "this '{' has no '}': on line %d something new begins", t->pos.line);
 }
 
-struct sn_pnd_stmt *sn_pnd_parse_block(struct sn_pnd_parser *p)
+static struct sn_pnd_stmt *parse_block(struct sn_pnd_parser *p)
 {
 	struct sn_pnd_stmt *block = new_stmt(p, SN_S_BLOCK), **last = &block->first;
 	struct sn_pnd_scope scope = { .outer = p->scope };
@@ -557,7 +558,7 @@ struct sn_pnd_stmt *sn_pnd_parse_body(struct sn_pnd_parser *p)
 	p->counters = NULL;
 	p->loops = 0;
 	p->is_unclosed = false;
-	body = sn_pnd_parse_block(p);
+	body = parse_block(p);
 	if (body) {
 		for (last = &body->locals; *last; last = &(*last)->next)
 			;

@@ -47,6 +47,8 @@ bool sn_pnd_at_type(const struct sn_pnd_parser *p);
 /** The words of a type; false after a finding: P08 for a type of C that is none of ours, "expected
  * WHAT" where there is no type. */
 bool sn_pnd_parse_type(struct sn_pnd_parser *p, const char *what, enum sn_pnd_type *out);
+/** Reports P08: these words make no type of Pandore C. */
+void sn_pnd_refuse_type(struct sn_pnd_parser *p, size_t length);
 /** Words of C that Pandore C leaves out (P08), reported with a reason; false if it is none. */
 bool sn_pnd_refuse_word(struct sn_pnd_parser *p);
 bool sn_pnd_is_keyword(const char *name);
@@ -61,8 +63,6 @@ struct sn_pnd_var *sn_pnd_find_constant(const struct sn_pnd_program *program, co
 /** NULL after a finding. */
 struct sn_pnd_expr *sn_pnd_parse_expr(struct sn_pnd_parser *p);
 struct sn_pnd_expr *sn_pnd_parse_lvalue(struct sn_pnd_parser *p);
-/** A block whose opening brace is next. Variables of `params` are its outer scope. */
-struct sn_pnd_stmt *sn_pnd_parse_block(struct sn_pnd_parser *p);
 
 /** The declarators after a type: NAME {[N]} [= init] {, ...}; to the semicolon. Adds to `*list`
  *  (in order); initialisers of locals are added to `*inits` as assignments. */
