@@ -10,6 +10,9 @@
 
 enum { SN_PND_RANK_MAX = 8, SN_PND_NODES_MAX = 1024 };
 
+/** A size that is known only when the program runs: more than any that is known. */
+#define SN_PND_LATE (INT64_MAX / 2)
+
 enum sn_pnd_mode { SN_MODE_IN, SN_MODE_OUT, SN_MODE_INOUT };
 
 enum sn_pnd_var_kind { SN_VAR_GLOBAL, SN_VAR_PARAM, SN_VAR_ARGUMENT, SN_VAR_LOCAL };
@@ -28,6 +31,8 @@ struct sn_pnd_var {
 	enum sn_pnd_type type;
 	int rank; /* 0: scalar */
 	int64_t extent[SN_PND_RANK_MAX];
+	/* of sizes that are known late: expressions of scalar parameters and `nodes`, else NULL */
+	const struct sn_pnd_expr *late_extent[SN_PND_RANK_MAX], *late_block[SN_PND_RANK_MAX];
 	int index;		  /* of a parameter, from 0 */
 	struct sn_pnd_expr *init; /* of a global: literals only */
 	struct sn_pnd_expr *init_list;
@@ -133,7 +138,8 @@ struct sn_pnd_phase {
 	struct sn_pnd_pos pos;
 	struct sn_pnd_var *params;
 	int param_count, index;
-	bool is_damaged; /* a parameter had a finding: what follows from it is not reported */
+	bool has_late_sizes; /* of a parameter or of a local array */
+	bool is_damaged;     /* a parameter had a finding: what follows from it is not reported */
 	bool has_unread_parameters; /* their names are not known */
 	struct sn_pnd_stmt *body;
 };
@@ -168,7 +174,8 @@ struct sn_pnd_program {
 	SN_VEC(struct sn_pnd_ahead) ahead;
 	SN_VEC(struct sn_pnd_zone) zones;
 	SN_VEC(const char *) math_used; /* whitelisted functions that are called */
-	int nodes;			/* P */
+	int nodes;			/* P; 0: the run decides */
+	struct sn_pnd_var *node_count;	/* `nodes`, if the run decides */
 	bool has_bad_nodes; /* P was no number of nodes: constants that fail are not reported */
 	bool has_main, main_takes_arguments;
 	size_t main_brace; /* token of main's opening brace */
@@ -181,7 +188,7 @@ struct sn_pnd_program {
 void sn_pnd_parse(struct sn_pnd_program *program);
 void sn_pnd_program_free(struct sn_pnd_program *program);
 
-/** Checks the calls of phases in main(): P07, and P10 in other functions of the host. */
+/** Checks the calls of phases in the host's functions: P07. */
 void sn_pnd_check_host(struct sn_pnd_program *program);
 
 /** The value of an integer constant expression, as C has it; false if it is none (or divides by
@@ -196,6 +203,11 @@ bool sn_pnd_same_expr(const struct sn_pnd_expr *a, const struct sn_pnd_expr *b);
 /** The number of times that a variable, or elements of it, are read in an expression. */
 int sn_pnd_count_reads(const struct sn_pnd_expr *e, const struct sn_pnd_var *var);
 
+bool sn_pnd_same_size(int64_t a, const struct sn_pnd_expr *late_a, int64_t b,
+		      const struct sn_pnd_expr *late_b);
+/** Whether a parameter's layout is computed when its phase is called. */
+bool sn_pnd_is_late(const struct sn_pnd_program *program, const struct sn_pnd_var *var);
+bool sn_pnd_has_late(const struct sn_pnd_program *program, const struct sn_pnd_phase *phase);
 /** The operator of a compound assignment: + of +=, 0 if this is none. */
 uint32_t sn_pnd_compound_operator(uint32_t punct);
 bool sn_pnd_needs_integers(uint32_t punct);

@@ -1,4 +1,5 @@
-/* Calls of phases in the host's text: whole arrays by name, right shapes, no aliases. */
+/* Calls of phases in the host's text: whole arrays by name, right shapes, no aliases. What is not
+ * seen here is checked by the C compiler (types) and when the phase is called (sizes, aliases). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -78,12 +79,13 @@ static size_t read_declarators(const struct sn_pnd_program *program, size_t at, 
 	return at;
 }
 
-/* An array declared in main() as "type NAME[N].." or after a comma of such a declaration. */
-static struct host_array local_array(const struct sn_pnd_parser *p, size_t call, const char *name)
+/* An array declared in the function as "type NAME[N].." or after a comma of such a declaration. */
+static struct host_array local_array(const struct sn_pnd_parser *p, size_t brace, size_t call,
+				     const char *name)
 {
 	struct host_array found = { 0 };
 
-	for (size_t i = p->program->main_brace + 1; i < call; i++) {
+	for (size_t i = brace + 1; i < call; i++) {
 		struct sn_pnd_parser at = *p;
 		enum sn_pnd_type type;
 		size_t length;
@@ -96,12 +98,27 @@ static struct host_array local_array(const struct sn_pnd_parser *p, size_t call,
 	return found;
 }
 
-static struct host_array find_array(const struct sn_pnd_parser *p, size_t call, const char *name)
+/* Is it a parameter of the function, or declared in a way that was not read? Then the C compiler
+ * checks. */
+static bool is_mentioned(const struct sn_pnd_program *program, size_t first, size_t brace,
+			 const char *name)
 {
-	struct host_array local = local_array(p, call, name);
+	for (size_t i = first; i < brace; i++)
+		if (token_at(program, i)->kind == SN_TOK_IDENT &&
+		    !strcmp(token_at(program, i)->text, name))
+			return true;
+	return false;
+}
+
+static struct host_array find_array(const struct sn_pnd_parser *p, size_t first, size_t brace,
+				    size_t call, const char *name)
+{
+	struct host_array local = local_array(p, brace, call, name), none = { 0 };
 
 	if (local.is_known || local.is_pointer)
 		return local;
+	if (is_mentioned(p->program, first, brace, name))
+		return none;
 	for (const struct sn_pnd_var *g = p->program->globals; g; g = g->next)
 		if (!strcmp(g->name, name)) {
 			struct host_array array = { .is_known = true,
@@ -120,7 +137,7 @@ static void check_array(struct sn_pnd_parser *p, const struct sn_pnd_var *param,
 	bool same = array->type == param->type && array->rank == param->rank;
 
 	for (int d = 0; d < param->rank && same; d++)
-		same = array->extent[d] == param->extent[d];
+		same = array->extent[d] == param->extent[d] || param->late_extent[d];
 	if (!same)
 		sn_pnd_report(p->diags, arg->pos, 7,
 			      "'%.60s' has not the type and shape of the parameter '%s'", arg->text,
@@ -163,7 +180,8 @@ static void check_alias(struct sn_pnd_parser *p, const struct sn_pnd_phase *phas
 	for (const struct sn_pnd_var *other = phase->params; other != param; other = other->next) {
 		const struct sn_pnd_token *first = token_at(p->program, args[other->index].first);
 
-		if (other->rank && !strcmp(first->text, arg->text) &&
+		if (other->rank && args[other->index].count == 1 &&
+		    !strcmp(first->text, arg->text) &&
 		    (other->mode != SN_MODE_IN || param->mode != SN_MODE_IN))
 			sn_pnd_report(p->diags, arg->pos, 7,
 				      "'%.60s' is passed twice to '%s', which writes it", arg->text,
@@ -207,7 +225,22 @@ static void note_scalar(struct sn_pnd_parser *p, struct sn_pnd_var *param,
 	param->passed_value = v.number;
 }
 
-static void check_call(struct sn_pnd_parser *p, const struct sn_pnd_phase *phase, size_t call)
+/* A name, or a member of a structure by names. */
+static bool is_named(const struct sn_pnd_program *program, const struct argument *arg)
+{
+	for (size_t i = 0; i < arg->count; i++) {
+		const struct sn_pnd_token *t = token_at(program, arg->first + i);
+
+		if (i % 2 ? t->punct != '.' && t->punct != SN_PUNCT2('-', '>')
+			  : t->kind != SN_TOK_IDENT)
+			return false;
+	}
+	return arg->count % 2;
+}
+
+/* `first` is the function's first token, `brace` that of its body. */
+static void check_call(struct sn_pnd_parser *p, const struct sn_pnd_phase *phase, size_t first,
+		       size_t brace, size_t call)
 {
 	struct argument args[ARGS_MAX];
 	int count = read_args(p->program, call + 1, args);
@@ -233,20 +266,16 @@ static void check_call(struct sn_pnd_parser *p, const struct sn_pnd_phase *phase
 				note_scalar(p, param, arg);
 			continue;
 		}
-		if (arg->count != 1 || t->kind != SN_TOK_IDENT) {
+		if (!is_named(p->program, arg)) {
 			sn_pnd_report(p->diags, arg->count ? t->pos : name->pos, 7,
 				      "the parameter '%s' takes a whole array by its name",
 				      param->name);
 			continue;
 		}
-		array = find_array(p, call, t->text);
-		if (array.is_pointer)
-			sn_pnd_report(
-				p->diags, t->pos, 7,
-				"'%.60s' is a pointer; the parameter '%s' takes a whole array "
-				"by its name",
-				t->text, param->name);
-		else if (array.is_known)
+		if (arg->count > 1)
+			continue; /* the C compiler and the run check it */
+		array = find_array(p, first, brace, call, t->text);
+		if (array.is_known)
 			check_array(p, param, &array, t);
 		check_alias(p, phase, args, param);
 	}
@@ -261,8 +290,12 @@ void sn_pnd_check_host(struct sn_pnd_program *program)
 	for (size_t h = 0; h < program->host.count; h++) {
 		const struct sn_pnd_host_item *item = &program->host.items[h];
 
+		size_t brace = item->first_token;
+
 		if (item->kind == SN_HOST_GLOBAL)
 			continue;
+		while (brace < item->last_token && token_at(program, brace)->punct != '{')
+			brace++;
 		for (size_t i = item->first_token; i < item->last_token; i++) {
 			const struct sn_pnd_token *t = token_at(program, i);
 			const struct sn_pnd_phase *phase =
@@ -270,16 +303,8 @@ void sn_pnd_check_host(struct sn_pnd_program *program)
 					? sn_pnd_find_phase(program, t->text)
 					: NULL;
 
-			if (!phase)
-				continue;
-			if (item->kind == SN_HOST_FUNCTION)
-				sn_pnd_report(
-					program->diags, t->pos, 10,
-					"phase '%s' is called from a function; only main() may "
-					"call phases",
-					phase->name);
-			else
-				check_call(&p, phase, i);
+			if (phase)
+				check_call(&p, phase, item->first_token, brace, i);
 		}
 	}
 }

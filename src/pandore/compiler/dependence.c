@@ -228,6 +228,15 @@ static int cut_dimensions(const struct sn_pnd_var *v, int *out)
 	return count;
 }
 
+static bool is_cut_alike(const struct sn_pnd_var *a, int x, const struct sn_pnd_var *b, int y)
+{
+	if (!sn_pnd_same_size(a->block[x], a->late_block[x], b->block[y], b->late_block[y]))
+		return false;
+	if (!a->late_block[x] && !a->late_extent[x] && !b->late_extent[y])
+		return a->grid[x] == b->grid[y];
+	return sn_pnd_same_size(a->extent[x], a->late_extent[x], b->extent[y], b->late_extent[y]);
+}
+
 /* One node owns both elements whatever the counters: the same blocks in the dimensions that are cut,
  * which need not be the same in number, and the same subscripts there. */
 static bool is_aligned(const struct sn_pnd_var *a, const struct sn_affine *a_subs,
@@ -243,8 +252,7 @@ static bool is_aligned(const struct sn_pnd_var *a, const struct sn_affine *a_sub
 	    (count && a->is_wrapped != b->is_wrapped && a->blocks_per_node > 1))
 		return false;
 	for (int k = 0; k < count; k++)
-		if (a->grid[x[k]] != b->grid[y[k]] || a->block[x[k]] != b->block[y[k]] ||
-		    !affine_equal(&a_subs[x[k]], &b_subs[y[k]]))
+		if (!is_cut_alike(a, x[k], b, y[k]) || !affine_equal(&a_subs[x[k]], &b_subs[y[k]]))
 			return false;
 	return true;
 }

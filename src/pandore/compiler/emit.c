@@ -98,6 +98,13 @@ const char *sn_pnd_owner_text(struct sn_pnd_emitter *em, const struct sn_pnd_exp
 	return kept;
 }
 
+const char *sn_pnd_extent_text(struct sn_pnd_emitter *em, const struct sn_pnd_var *var, int d)
+{
+	return var->late_extent[d] ? sn_arena_printf(em->arena, "(long)(%s)",
+						     sn_pnd_text_of(em, var->late_extent[d]))
+				   : sn_arena_printf(em->arena, "%lld", (long long)var->extent[d]);
+}
+
 const char *sn_pnd_assign_text(struct sn_pnd_emitter *em, const struct sn_pnd_stmt *s,
 			       const struct sn_pnd_expr *lhs, const struct sn_pnd_expr *rhs)
 {
@@ -120,13 +127,15 @@ static void emit_list(struct sn_pnd_emitter *em, const char *name, const int64_t
 	sn_text_add(em->out, " },");
 }
 
+/* Sizes that are known late are set by pd_lay_out_PHASE. */
 static void emit_array(struct sn_pnd_emitter *em, const struct sn_pnd_var *v)
 {
 	static const char *const modes[] = { "PD_IN", "PD_OUT", "PD_INOUT" };
 	int64_t order[SN_PND_RANK_MAX];
 
-	sn_text_addf(em->out, "static const struct pd_array pd_array_%s_%s = {\n\t.name = \"%s\",",
-		     em->phase->name, v->name, v->name);
+	sn_text_addf(em->out, "static %sstruct pd_array pd_array_%s_%s = {\n\t.name = \"%s\",",
+		     sn_pnd_is_late(em->program, v) ? "" : "const ", em->phase->name, v->name,
+		     v->name);
 	sn_text_addf(em->out, " .element_bytes = %lld, .rank = %d, .mode = %s,",
 		     (long long)sn_pnd_type_bytes(v->type), v->rank, modes[v->mode]);
 	emit_list(em, "extent", v->extent, v->rank);
@@ -147,6 +156,48 @@ static void emit_array(struct sn_pnd_emitter *em, const struct sn_pnd_var *v)
 	sn_text_add(em->out, "\n};\n");
 }
 
+/* Computes the layouts of a phase's arrays from its scalars. */
+static void emit_lay_out(struct sn_pnd_emitter *em)
+{
+	const char *phase = em->phase->name;
+
+	sn_pnd_line(em, "static void pd_lay_out_%s(const union pd_scalar *pd_scalars)\n{", phase);
+	sn_pnd_line(em, "\t(void)pd_scalars;");
+	for (const struct sn_pnd_var *v = em->phase->params; v; v = v->next)
+		if (!v->rank)
+			sn_pnd_line(em, "\tconst %s %s = (%s)pd_scalars[%d].%s; (void)%s;",
+				    sn_pnd_type_name(v->type), v->name, sn_pnd_type_name(v->type),
+				    v->index, v->type >= SN_T_FLOAT ? "real" : "integer", v->name);
+	for (const struct sn_pnd_var *v = em->phase->params; v; v = v->next) {
+		if (!v->rank || !sn_pnd_is_late(em->program, v))
+			continue;
+		for (int d = 0; d < v->rank; d++) {
+			sn_pnd_line(em, "\tpd_array_%s_%s.extent[%d] = %s;", phase, v->name, d,
+				    sn_pnd_extent_text(em, v, d));
+			if (v->late_block[d])
+				sn_pnd_line(em, "\tpd_array_%s_%s.block[%d] = (long)(%s);", phase,
+					    v->name, d, sn_pnd_text_of(em, v->late_block[d]));
+			else if (v->is_distributed)
+				sn_pnd_line(em, "\tpd_array_%s_%s.block[%d] = %lld;", phase,
+					    v->name, d, (long long)v->block[d]);
+		}
+		sn_pnd_line(em, "\tpd_lay_out(\"%s\", &pd_array_%s_%s);", phase, phase, v->name);
+	}
+	sn_pnd_line(em, "}");
+}
+
+/* A size of the layout: a number, or where the run has it. */
+static const char *size_text(struct sn_pnd_emitter *em, const struct sn_pnd_var *v,
+			     const char *member, int d, int64_t size)
+{
+	if (d >= 0 ? v->late_extent[d] || v->late_block[d] : sn_pnd_is_late(em->program, v))
+		return d >= 0 ? sn_arena_printf(em->arena, "pd_array_%s_%s.%s[%d]", em->phase->name,
+						v->name, member, d)
+			      : sn_arena_printf(em->arena, "pd_array_%s_%s.%s", em->phase->name,
+						v->name, member);
+	return sn_arena_printf(em->arena, "%lld", (long long)size);
+}
+
 /* The number of the block that holds an element, then its node. */
 static void emit_owner(struct sn_pnd_emitter *em, const struct sn_pnd_var *v)
 {
@@ -162,12 +213,14 @@ static void emit_owner(struct sn_pnd_emitter *em, const struct sn_pnd_var *v)
 		if (block.length) {
 			struct sn_text inner = { 0 };
 
-			sn_text_addf(&inner, "(%s) * %lld + i%d / %lld", block.chars,
-				     (long long)v->grid[d], d, (long long)v->block[d]);
+			sn_text_addf(&inner, "(%s) * %s + i%d / %s", block.chars,
+				     size_text(em, v, "grid", d, v->grid[d]), d,
+				     size_text(em, v, "block", d, v->block[d]));
 			sn_text_free(&block);
 			block = inner;
 		} else {
-			sn_text_addf(&block, "i%d / %lld", d, (long long)v->block[d]);
+			sn_text_addf(&block, "i%d / %s", d,
+				     size_text(em, v, "block", d, v->block[d]));
 		}
 	}
 	sn_pnd_line(em, "static inline int pd_own_%s_%s(%s)", em->phase->name, v->name,
@@ -181,20 +234,20 @@ static void emit_owner(struct sn_pnd_emitter *em, const struct sn_pnd_var *v)
 	else if (v->is_wrapped)
 		sn_pnd_line(em, "\treturn (int)((%s) %% PD_NODES);", block.chars);
 	else
-		sn_pnd_line(em, "\treturn (int)((%s) / %lld);", block.chars,
-			    (long long)v->blocks_per_node);
+		sn_pnd_line(em, "\treturn (int)((%s) / %s);", block.chars,
+			    size_text(em, v, "per_node", -1, v->blocks_per_node));
 	sn_pnd_line(em, "}");
 	sn_text_free(&params);
 	sn_text_free(&block);
 }
 
 /* "float (*restrict A)[128]" or "float *restrict V" */
-static void add_pointer(struct sn_text *text, const struct sn_pnd_var *v)
+static void add_pointer(struct sn_pnd_emitter *em, struct sn_text *text, const struct sn_pnd_var *v)
 {
 	sn_text_addf(text, "%s ", sn_pnd_type_name(v->type));
 	sn_text_addf(text, v->rank > 1 ? "(*restrict %s)" : "*restrict %s", v->name);
 	for (int d = 1; d < v->rank; d++)
-		sn_text_addf(text, "[%lld]", (long long)v->extent[d]);
+		sn_text_addf(text, "[%s]", sn_pnd_extent_text(em, v, d));
 }
 
 /* The body has the arrays as restrict parameters: what C compilers trust most. */
@@ -205,7 +258,7 @@ static void emit_body_head(struct sn_pnd_emitter *em)
 	for (const struct sn_pnd_var *v = em->phase->params; v; v = v->next) {
 		sn_text_add(&params, ", ");
 		if (v->rank)
-			add_pointer(&params, v);
+			add_pointer(em, &params, v);
 		else
 			sn_text_addf(&params, "const %s %s", sn_pnd_type_name(v->type), v->name);
 	}
@@ -245,6 +298,8 @@ static void emit_phase(struct sn_pnd_emitter *em, const struct sn_pnd_phase *pha
 		if (v->is_distributed)
 			emit_owner(em, v);
 	}
+	if (sn_pnd_has_late(em->program, phase))
+		emit_lay_out(em);
 	em->out = &body;
 	em->tables = &tables;
 	emit_body_head(em);
@@ -265,16 +320,31 @@ static void emit_phase(struct sn_pnd_emitter *em, const struct sn_pnd_phase *pha
 	sn_text_free(&tables);
 }
 
-/* What main() calls: whole arrays by name, scalars by value. */
+/* What the host calls: whole arrays, scalars by value. A macro sees the argument's type. */
 static void emit_host_stub(struct sn_pnd_emitter *em, const struct sn_pnd_phase *phase)
 {
-	struct sn_text params = { 0 }, arrays = { 0 }, scalars = { 0 };
+	struct sn_text params = { 0 }, arrays = { 0 }, scalars = { 0 }, names = { 0 },
+		       values = { 0 }, rows = { 0 };
 
 	for (const struct sn_pnd_var *v = phase->params; v; v = v->next) {
-		sn_text_addf(&params, "%s%s %s", v->index ? ", " : "", sn_pnd_type_name(v->type),
-			     v->name);
-		for (int d = 0; d < v->rank; d++)
-			sn_text_addf(&params, "[%lld]", (long long)v->extent[d]);
+		if (v->rank) {
+			sn_text_addf(&params, "%svoid *%s, size_t pd_row_%d", v->index ? ", " : "",
+				     v->name, v->index);
+			sn_text_addf(&names, "%s%s", v->index ? ", " : "", v->name);
+			sn_text_addf(&values, "%sPD_HOST_ARRAY_%s(%s, %s), sizeof(*(%s))",
+				     v->index ? ", " : "",
+				     v->rank > 2   ? "3"
+				     : v->rank > 1 ? "2"
+						   : "1",
+				     sn_pnd_type_name(v->type), v->name, v->name);
+			sn_text_addf(&rows, "pd_row_%d, ", v->index);
+		} else {
+			sn_text_addf(&params, "%s%s %s", v->index ? ", " : "",
+				     sn_pnd_type_name(v->type), v->name);
+			sn_text_addf(&names, "%s%s", v->index ? ", " : "", v->name);
+			sn_text_addf(&values, "%s%s", v->index ? ", " : "", v->name);
+			sn_text_add(&rows, "0, ");
+		}
 		sn_text_addf(&arrays, "%s, ", v->rank ? v->name : "0");
 		if (v->rank)
 			sn_text_add(&scalars, "{ 0 }, ");
@@ -282,14 +352,20 @@ static void emit_host_stub(struct sn_pnd_emitter *em, const struct sn_pnd_phase 
 			sn_text_addf(&scalars, "{ .%s = %s }, ",
 				     v->type >= SN_T_FLOAT ? "real" : "integer", v->name);
 	}
-	sn_pnd_line(em, "\nstatic __attribute__((unused)) void %s(%s)", phase->name,
+	sn_pnd_line(em, "\nstatic __attribute__((unused)) void pd_host_%s(%s)", phase->name,
 		    params.length ? params.chars : "void");
 	sn_pnd_line(em, "{");
 	sn_pnd_line(em, "\tvoid *const pd_arrays[] = { %s0 };", arrays.chars ? arrays.chars : "");
 	sn_pnd_line(em, "\tconst union pd_scalar pd_scalars[] = { %s{ 0 } };",
 		    scalars.chars ? scalars.chars : "");
-	sn_pnd_line(em, "\n\tpd_call(%d, pd_arrays, pd_scalars);", phase->index);
+	sn_pnd_line(em, "\tconst size_t pd_rows[] = { %s0 };", rows.chars ? rows.chars : "");
+	sn_pnd_line(em, "\n\tpd_call(%d, pd_arrays, pd_scalars, pd_rows);", phase->index);
 	sn_pnd_line(em, "}");
+	sn_pnd_line(em, "#define %s(%s) pd_host_%s(%s)", phase->name,
+		    names.chars ? names.chars : "", phase->name, values.chars ? values.chars : "");
+	sn_text_free(&names);
+	sn_text_free(&values);
+	sn_text_free(&rows);
 	sn_text_free(&params);
 	sn_text_free(&arrays);
 	sn_text_free(&scalars);
@@ -407,8 +483,10 @@ static void emit_phase_table(struct sn_pnd_emitter *em)
 	}
 	sn_pnd_line(em, "static const struct pd_phase pd_phases[] = {");
 	for (ph = em->program->phases; ph; ph = ph->next)
-		sn_pnd_line(em, "\t{ \"%s\", %d, pd_arrays_%s, pd_run_%s },", ph->name,
-			    ph->param_count, ph->name, ph->name);
+		sn_pnd_line(em, "\t{ \"%s\", %d, pd_arrays_%s, pd_run_%s, %s%s },", ph->name,
+			    ph->param_count, ph->name, ph->name,
+			    sn_pnd_has_late(em->program, ph) ? "pd_lay_out_" : "0",
+			    sn_pnd_has_late(em->program, ph) ? ph->name : "");
 	sn_pnd_line(em, "\t{ 0 }\n};");
 }
 
@@ -431,7 +509,7 @@ static void emit_main(struct sn_pnd_emitter *em)
 	sn_pnd_line(em, "\nstatic const struct pd_program pd_program = {");
 	sn_pnd_line(em, "\t.name = %s, .source = %s, .scheme = \"%s\",", name.chars, source.chars,
 		    o->scheme == SN_PND_OPT ? "opt" : "naive");
-	sn_pnd_line(em, "\t.nodes = PD_NODES, .host_inside = %d,", o->host_inside);
+	sn_pnd_line(em, "\t.nodes = %d, .host_inside = %d,", em->program->nodes, o->host_inside);
 	sn_pnd_line(em,
 		    "\t.phase_count = %d, .site_count = %zu, .point_count = %zu, .zone_count = "
 		    "%zu,",
@@ -575,7 +653,10 @@ void sn_pnd_emit_program(struct sn_pnd_emitter *em)
 	const struct sn_pnd_phase *ph;
 
 	sn_pnd_line(em, "/* Written by sonde pandore compile. */");
-	sn_pnd_line(em, "#define PD_NODES %d", em->program->nodes);
+	if (em->program->nodes)
+		sn_pnd_line(em, "#define PD_NODES %d", em->program->nodes);
+	else
+		sn_pnd_line(em, "#define PD_NODES pd_nodes");
 	if (em->options->profile)
 		sn_pnd_line(em, "#define PD_PROFILE");
 	if (em->options->trace)

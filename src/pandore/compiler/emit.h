@@ -27,7 +27,7 @@ struct sn_pnd_emitter {
 	struct sn_text *out;
 	struct sn_text *tables; /* descriptors of optimised nests, before the phases' functions */
 	int indent;
-	int temp_count, nest_count;
+	int temp_count, nest_count, local_count;
 	unsigned nest_mark;
 	struct sn_nest *nest; /* scratch: the one written now */
 	const struct sn_pnd_phase *phase;
@@ -53,6 +53,8 @@ void sn_pnd_add_point(struct sn_pnd_emitter *em, const struct sn_pnd_stmt *s, co
 		      bool is_observed);
 /** "pd_own_PHASE_ARRAY(i, j)" for an element. */
 const char *sn_pnd_owner_text(struct sn_pnd_emitter *em, const struct sn_pnd_expr *element);
+/** The extent of a dimension. */
+const char *sn_pnd_extent_text(struct sn_pnd_emitter *em, const struct sn_pnd_var *var, int d);
 /** "A[i] = x" without the semicolon. */
 const char *sn_pnd_assign_text(struct sn_pnd_emitter *em, const struct sn_pnd_stmt *s,
 			       const struct sn_pnd_expr *lhs, const struct sn_pnd_expr *rhs);

@@ -204,9 +204,9 @@ static struct sn_pnd_expr *clipped(struct sn_nest_emitter *ne, const struct sn_p
 	for (int d = 0; d < e->arg_count; d++)
 		copy->args[d] =
 			sn_pnd_raw(ne->em, SN_T_LONG,
-				   sn_arena_printf(ne->em->arena, "pd_clip(%s, %lld)",
+				   sn_arena_printf(ne->em->arena, "pd_clip(%s, %s)",
 						   sn_pnd_text_of(ne->em, clipped(ne, e->args[d])),
-						   (long long)e->var->extent[d]));
+						   sn_pnd_extent_text(ne->em, e->var, d)));
 	return copy;
 }
 
@@ -220,8 +220,8 @@ static const char *emit_subscripts(struct sn_nest_emitter *ne, const struct sn_p
 	for (int d = 0; d < element->arg_count; d++) {
 		sn_text_addf(&values, "%s%s", d ? ", " : "",
 			     sn_pnd_text_of(ne->em, clipped(ne, element->args[d])));
-		sn_text_addf(&test, "%spd_inside(%s[%d], %lld)", d ? " && " : "", name, d,
-			     (long long)element->var->extent[d]);
+		sn_text_addf(&test, "%spd_inside(%s[%d], %s)", d ? " && " : "", name, d,
+			     sn_pnd_extent_text(ne->em, element->var, d));
 	}
 	sn_pnd_line(ne->em, "const long %s[] = { %s };", name, values.chars);
 	kept = sn_arena_strdup(ne->em->arena, test.chars);

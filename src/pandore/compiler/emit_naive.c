@@ -67,9 +67,10 @@ static struct sn_pnd_expr *checked(struct lowering *lo, const struct sn_pnd_expr
 		return sub;
 	sn_text_add_json(&quoted, file->name, strlen(file->name));
 	raw = sn_pnd_raw(em, SN_T_LONG,
-			 sn_arena_printf(em->arena, "pd_check(%s, %lld, \"%s\", %s, %d)",
-					 sn_pnd_text_of(em, sub), (long long)index->var->extent[d],
-					 index->var->name, quoted.chars, lo->pos.line));
+			 sn_arena_printf(em->arena, "pd_check(%s, %s, \"%s\", %s, %d)",
+					 sn_pnd_text_of(em, sub),
+					 sn_pnd_extent_text(em, index->var, d), index->var->name,
+					 quoted.chars, lo->pos.line));
 	sn_text_free(&quoted);
 	return raw;
 }
@@ -391,11 +392,45 @@ static void emit_for(struct sn_pnd_emitter *em, const struct sn_pnd_stmt *s)
 	close_block(em);
 }
 
+enum { STATIC_BYTES_MAX = 1 << 26 };
+
+static bool is_on_heap(const struct sn_pnd_var *v)
+{
+	int64_t bytes = sn_pnd_type_bytes(v->type);
+
+	for (int d = 0; d < v->rank; d++)
+		if (v->late_extent[d] || __builtin_mul_overflow(bytes, v->extent[d], &bytes) ||
+		    bytes > STATIC_BYTES_MAX)
+			return true;
+	return false;
+}
+
+/* "double (*const t)[m] = pd_local(...);" */
+static void emit_heap_local(struct sn_pnd_emitter *em, const struct sn_pnd_var *v)
+{
+	const char *type = sn_pnd_type_name(v->type);
+	struct sn_text line = { 0 };
+
+	sn_text_addf(&line, v->rank > 1 ? "%s (*const %s)" : "%s *const %s", type, v->name);
+	for (int d = 1; d < v->rank; d++)
+		sn_text_addf(&line, "[%s]", sn_pnd_extent_text(em, v, d));
+	sn_text_addf(&line, " = pd_local(%d, \"%s\", sizeof(%s), %d, (const long[]){ ",
+		     em->local_count++, v->spelled, type, v->rank);
+	for (int d = 0; d < v->rank; d++)
+		sn_text_addf(&line, "%s%s", d ? ", " : "", sn_pnd_extent_text(em, v, d));
+	sn_pnd_line(em, "%s });", line.chars);
+	sn_text_free(&line);
+}
+
 void sn_pnd_emit_locals(struct sn_pnd_emitter *em, const struct sn_pnd_var *locals, bool in_phase)
 {
 	for (const struct sn_pnd_var *v = locals; v; v = v->next) {
 		struct sn_text line = { 0 };
 
+		if (in_phase && is_on_heap(v)) {
+			emit_heap_local(em, v);
+			continue;
+		}
 		/* no phase runs twice at a time, and its arrays may be too large for a stack */
 		sn_text_addf(&line, "%s%s %s", v->rank && in_phase ? "static " : "",
 			     sn_pnd_type_name(v->type), v->name);

@@ -29,10 +29,15 @@ static void begin(struct explainer *x, int line)
 
 /* ---- arrays ---- */
 
-static void add_sizes(struct sn_text *out, const int64_t *sizes, int rank)
+static void add_sizes(struct explainer *x, const int64_t *sizes,
+		      const struct sn_pnd_expr *const *late, int rank)
 {
 	for (int d = 0; d < rank; d++)
-		sn_text_addf(out, "%s%lld", d ? " x " : "", (long long)sizes[d]);
+		if (late[d])
+			sn_text_addf(x->out, "%s(%s)", d ? " x " : "",
+				     sn_pnd_text_of(x->em, late[d]));
+		else
+			sn_text_addf(x->out, "%s%lld", d ? " x " : "", (long long)sizes[d]);
 }
 
 static void explain_array(struct explainer *x, const struct sn_pnd_phase *ph,
@@ -42,7 +47,7 @@ static void explain_array(struct explainer *x, const struct sn_pnd_phase *ph,
 	int nodes = x->em->program->nodes;
 
 	sn_text_addf(x->out, "  %s (", v->name);
-	add_sizes(x->out, v->extent, v->rank);
+	add_sizes(x, v->extent, v->late_extent, v->rank);
 	sn_text_addf(x->out, " %s, %s", sn_pnd_type_name(v->type), modes[v->mode]);
 	if (v->mode == SN_MODE_OUT)
 		sn_text_add(x->out,
@@ -55,9 +60,16 @@ static void explain_array(struct explainer *x, const struct sn_pnd_phase *ph,
 		sn_text_add(x->out, "replicated, whole on each node\n");
 		return;
 	}
+	if (sn_pnd_is_late(x->em->program, v)) {
+		sn_text_add(x->out, "blocks of ");
+		add_sizes(x, v->block, v->late_block, v->rank);
+		sn_text_add(x->out, v->is_wrapped ? ", dealt out in turn\n"
+						  : ", a run of them on each node\n");
+		return;
+	}
 	sn_text_addf(x->out, "%lld block%s of ", (long long)v->block_count,
 		     v->block_count == 1 ? "" : "s");
-	add_sizes(x->out, v->block, v->rank);
+	add_sizes(x, v->block, v->late_block, v->rank);
 	if (v->is_wrapped)
 		sn_text_addf(x->out, ", block b on node b %% %d\n", nodes);
 	else if (v->blocks_per_node == 1)
@@ -186,7 +198,8 @@ static void add_spans(struct explainer *x, const struct sn_nest *nest, int loop)
 	struct pd_array layout = sn_predict_layout(key->target->var);
 	int64_t first, last;
 
-	if (!spans_are_known(nest, loop, &first, &last))
+	if (sn_pnd_is_late(x->em->program, key->target->var) ||
+	    !spans_are_known(nest, loop, &first, &last))
 		return;
 	for (int node = 0; node < x->em->program->nodes; node++) {
 		struct pd_spans spans = { .array = &layout,
@@ -452,8 +465,12 @@ void sn_pnd_explain_phase(struct sn_predictor *p, const struct sn_pnd_phase *ph,
 {
 	struct explainer x = { p->em, out, p, 0 };
 
-	sn_text_addf(out, "phase %s on %d node%s, %s scheme\n", ph->name, p->nodes,
-		     p->nodes == 1 ? "" : "s",
+	sn_text_addf(out, "phase %s on ", ph->name);
+	if (p->nodes)
+		sn_text_addf(out, "%d node%s", p->nodes, p->nodes == 1 ? "" : "s");
+	else
+		sn_text_add(out, "the nodes of the run");
+	sn_text_addf(out, ", %s scheme\n",
 		     p->em->options->scheme == SN_PND_OPT && !p->em->options->check ? "optimised"
 										    : "naive");
 	for (const struct sn_pnd_var *v = ph->params; v; v = v->next)

@@ -220,6 +220,29 @@ bool sn_pnd_same_expr(const struct sn_pnd_expr *a, const struct sn_pnd_expr *b)
 	       sn_pnd_same_expr(a->c, b->c);
 }
 
+bool sn_pnd_same_size(int64_t a, const struct sn_pnd_expr *late_a, int64_t b,
+		      const struct sn_pnd_expr *late_b)
+{
+	return late_a || late_b ? sn_pnd_same_expr(late_a, late_b) : a == b;
+}
+
+bool sn_pnd_is_late(const struct sn_pnd_program *program, const struct sn_pnd_var *var)
+{
+	bool is_late = var->is_distributed && !program->nodes;
+
+	for (int d = 0; d < var->rank; d++)
+		is_late |= var->late_extent[d] || var->late_block[d];
+	return is_late;
+}
+
+bool sn_pnd_has_late(const struct sn_pnd_program *program, const struct sn_pnd_phase *phase)
+{
+	for (const struct sn_pnd_var *v = phase->params; v; v = v->next)
+		if (sn_pnd_is_late(program, v))
+			return true;
+	return !program->nodes || phase->has_late_sizes;
+}
+
 int sn_pnd_count_reads(const struct sn_pnd_expr *e, const struct sn_pnd_var *var)
 {
 	int count;

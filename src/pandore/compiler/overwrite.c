@@ -10,6 +10,7 @@ struct around {
 	const struct around *outer;
 	const struct sn_pnd_var *counter;
 	int64_t low, high;
+	const struct sn_pnd_expr *end; /* it is below that, which is known late; else NULL */
 };
 
 static bool reads(const struct sn_pnd_stmt *s, const struct sn_pnd_var *var)
@@ -49,7 +50,7 @@ static bool holds(enum sn_pnd_type type, int64_t value)
 	       sn_pnd_convert_bits(type, (uint64_t)value) == (uint64_t)value;
 }
 
-/* for (c = LOW; c < HIGH; c++) with constants, run at least once, that nothing else steers. */
+/* for (c = LOW; c < HIGH; c++) with constants, or c = 0; c < SIZE, run at least once, that nothing else steers. */
 static bool read_loop(const struct sn_pnd_stmt *s, struct around *out)
 {
 	const struct sn_pnd_expr *cond = s->cond;
@@ -62,15 +63,22 @@ static bool read_loop(const struct sn_pnd_stmt *s, struct around *out)
 	out->counter = s->init->lhs->var;
 	is_less = cond->punct == '<' || cond->punct == SN_PUNCT2('<', '=');
 	if (cond->kind != SN_E_BINARY || !is_less || cond->a->kind != SN_E_VAR ||
-	    cond->a->var != out->counter || !sn_pnd_evaluate(cond->b, &out->high))
+	    cond->a->var != out->counter)
 		return false;
-	out->high -= cond->punct == '<';
+	if (!sn_pnd_evaluate(cond->b, &out->high)) {
+		if (cond->punct != '<' || out->low != 0)
+			return false;
+		out->end = cond->b;
+	}
+	out->high -= cond->punct == '<' && !out->end;
 	is_up = s->step->punct == SN_PUNCT2('+', '+') ||
 		(s->step->punct == SN_PUNCT2('+', '=') && sn_pnd_evaluate(s->step->rhs, &one) &&
 		 one == 1);
 	return is_up && s->step->lhs->kind == SN_E_VAR && s->step->lhs->var == out->counter &&
-	       out->low <= out->high && holds(out->counter->type, out->low) &&
-	       holds(out->counter->type, out->high) && !assigns(s->body, out->counter);
+	       (out->end ? sn_pnd_type_holds(out->counter->type, out->end->type)
+			 : out->low <= out->high && holds(out->counter->type, out->low) &&
+				   holds(out->counter->type, out->high)) &&
+	       !assigns(s->body, out->counter);
 }
 
 static bool is_whole(const struct sn_pnd_stmt *s, const struct sn_pnd_var *var,
@@ -91,7 +99,9 @@ static bool is_whole(const struct sn_pnd_stmt *s, const struct sn_pnd_var *var,
 			return false;
 		while (l && l->counter != sub->var)
 			l = l->outer;
-		if (!l || l->low > 0 || l->high < var->extent[d] - 1)
+		if (!l || l->low > 0 ||
+		    (l->end ? !sn_pnd_same_expr(l->end, var->late_extent[d])
+			    : l->high < var->extent[d] - 1))
 			return false;
 		for (int e = 0; e < d; e++)
 			if (seen[e] == sub->var)

@@ -3,7 +3,10 @@
 
 #include <string.h>
 
-enum { ARRAY_BYTES_MAX = 1 << 30, FUNCTION_LOCAL_BYTES_MAX = 1 << 20 };
+enum { FUNCTION_LOCAL_BYTES_MAX = 1 << 20 };
+
+/* What x86-64 gives a process. */
+#define ARRAY_BYTES_MAX (INT64_C(1) << 46)
 
 /* ---- declarations ---- */
 
@@ -42,6 +45,51 @@ bool sn_pnd_parse_constant(struct sn_pnd_parser *p, int64_t *out, int code, cons
 	return false;
 }
 
+/* Scalar parameters and the number of nodes keep their values while the phase runs. */
+static bool is_size(const struct sn_pnd_expr *e)
+{
+	if (!e)
+		return true;
+	if (!sn_pnd_type_is_integer(e->type) || e->kind == SN_E_CALL || e->kind == SN_E_INDEX ||
+	    (e->kind == SN_E_VAR && (e->var->kind != SN_VAR_PARAM || e->var->rank)))
+		return false;
+	return is_size(e->a) && is_size(e->b) && is_size(e->c);
+}
+
+static bool names_variable(const struct sn_pnd_expr *e)
+{
+	return e && (e->kind == SN_E_VAR || names_variable(e->a) || names_variable(e->b) ||
+		     names_variable(e->c));
+}
+
+bool sn_pnd_parse_size(struct sn_pnd_parser *p, int64_t *out, const struct sn_pnd_expr **late,
+		       int code, const char *what)
+{
+	struct sn_pnd_scope *scope = p->scope, params = { 0 };
+	size_t start = p->at, errors = p->diags->errors, kept = p->diags->items.count, end;
+	struct sn_pnd_expr *e;
+
+	*late = NULL;
+	if (!p->phase)
+		return sn_pnd_parse_constant(p, out, code, what);
+	params.vars = p->phase->params;
+	p->scope = &params;
+	e = sn_pnd_parse_expr(p);
+	end = p->at;
+	p->scope = scope;
+	if (p->diags->errors == errors && names_variable(e) && is_size(e)) {
+		*late = e;
+		*out = SN_PND_LATE;
+		p->phase->has_late_sizes = true;
+		p->at = end;
+		return true;
+	}
+	p->diags->errors = errors;
+	p->diags->items.count = kept;
+	p->at = start;
+	return sn_pnd_parse_constant(p, out, code, what);
+}
+
 static bool parse_extents(struct sn_pnd_parser *p, struct sn_pnd_var *var)
 {
 	int64_t bytes = sn_pnd_type_bytes(var->type);
@@ -49,6 +97,7 @@ static bool parse_extents(struct sn_pnd_parser *p, struct sn_pnd_var *var)
 
 	while (ok && sn_pnd_accept(p, '[')) {
 		struct sn_pnd_pos pos = sn_pnd_peek(p, 0)->pos;
+		const struct sn_pnd_expr *late;
 		int64_t n = 0;
 
 		if (var->rank == SN_PND_RANK_MAX) {
@@ -56,16 +105,18 @@ static bool parse_extents(struct sn_pnd_parser *p, struct sn_pnd_var *var)
 				      var->name, SN_PND_RANK_MAX);
 			return false;
 		}
-		ok = sn_pnd_parse_constant(p, &n, 12, "the extent of an array");
+		ok = sn_pnd_parse_size(p, &n, &late, 12, "the extent of an array");
 		if (!ok)
 			break;
-		if (n < 1 || __builtin_mul_overflow(bytes, n, &bytes) || bytes > ARRAY_BYTES_MAX) {
+		if (n < 1 || (!late && __builtin_mul_overflow(bytes, n, &bytes)) ||
+		    bytes > ARRAY_BYTES_MAX) {
 			sn_pnd_report(p->diags, pos, 12,
 				      n < 1 ? "'%s' has an extent below 1"
-					    : "'%s' is larger than a gigabyte",
+					    : "'%s' is larger than the address space of a process",
 				      var->name);
 			return false;
 		}
+		var->late_extent[var->rank] = late;
 		var->extent[var->rank++] = n;
 		ok = sn_pnd_expect(p, ']', "']' after an extent");
 	}
@@ -533,12 +584,17 @@ static void find_node_count(struct sn_pnd_parser *p)
 	struct sn_pnd_program *program = p->program;
 	struct sn_pnd_tokens swapped = program->tokens;
 	struct sn_pnd_pos pos = { 0, 1, 1 };
-	int64_t nodes = 1;
+	int64_t nodes = 0;
 
 	if (!swapped.nodes.count) {
-		sn_pnd_report(p->diags, pos, 15,
-			      "the number of nodes is not fixed, 1 is taken: add '#define P 4' or "
-			      "compile with -D P=4");
+		struct sn_pnd_var *var = sn_arena_new(p->arena, struct sn_pnd_var);
+
+		var->name = "PD_NODES";
+		var->spelled = "nodes";
+		var->kind = SN_VAR_PARAM;
+		var->mode = SN_MODE_IN;
+		var->type = SN_T_INT;
+		program->node_count = var;
 	} else {
 		memcpy(&program->tokens.items, &swapped.nodes, sizeof(swapped.nodes));
 		pos = program->tokens.items.items[0].pos;

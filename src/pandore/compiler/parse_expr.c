@@ -94,9 +94,11 @@ static bool resolve_call(struct sn_pnd_parser *p, struct sn_pnd_expr *call)
 	struct sn_pnd_function *function = sn_pnd_find_function(p->program, call->text);
 
 	if (sn_pnd_find_phase(p->program, call->text)) {
-		sn_pnd_report(p->diags, call->pos, 10,
-			      "phase '%s' is called from a %s; only main() may call phases",
-			      call->text, p->phase ? "phase" : "function");
+		sn_pnd_report(
+			p->diags, call->pos, 10,
+			"phase '%s' is called from a %s; phases are called by the host, so this "
+			"belongs into a function that no phase calls",
+			call->text, p->phase ? "phase" : "function that gives a value");
 		return false;
 	}
 	if (function) {
@@ -246,6 +248,26 @@ static struct sn_pnd_expr *parse_constant_of(struct sn_pnd_parser *p, const stru
 	return var->init->kind == SN_E_INT && var->init->type == var->type ? var->init : e;
 }
 
+/* `nodes`, and P where no macro says what it is. */
+static bool is_node_count(const struct sn_pnd_parser *p, const char *name)
+{
+	return !strcmp(name, "nodes") || (!p->program->nodes && !strcmp(name, "P"));
+}
+
+static struct sn_pnd_expr *parse_node_count(struct sn_pnd_parser *p)
+{
+	const struct sn_pnd_program *program = p->program;
+	struct sn_pnd_expr *e = sn_pnd_new_expr(p, program->nodes ? SN_E_INT : SN_E_VAR, SN_T_INT,
+						sn_pnd_peek(p, 0)->pos);
+
+	p->at++;
+	e->value = program->nodes;
+	e->var = program->node_count;
+	e->text = program->nodes ? sn_arena_printf(p->arena, "%d", program->nodes)
+				 : program->node_count->name;
+	return e;
+}
+
 /* A variable or an element; `is_read` is false for the left side of "=". */
 static struct sn_pnd_expr *parse_variable(struct sn_pnd_parser *p, bool is_read)
 {
@@ -257,6 +279,8 @@ static struct sn_pnd_expr *parse_variable(struct sn_pnd_parser *p, bool is_read)
 		var = sn_pnd_find_constant(p->program, name->text);
 	if (var && var->is_const && !var->rank && is_read)
 		return parse_constant_of(p, var);
+	if (!var && is_read && is_node_count(p, name->text))
+		return parse_node_count(p);
 	if (!var)
 		var = declare_unknown(p, name);
 	p->at++;

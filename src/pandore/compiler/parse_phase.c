@@ -17,9 +17,10 @@ static bool parse_block_sizes(struct sn_pnd_parser *p, struct sn_pnd_var *var)
 		return false;
 	do {
 		struct sn_pnd_pos at = sn_pnd_peek(p, 0)->pos;
+		const struct sn_pnd_expr *late = NULL;
 		int64_t size = 1;
 
-		if (!sn_pnd_parse_constant(p, &size, 1, "this block size")) {
+		if (!sn_pnd_parse_size(p, &size, &late, 1, "this block size")) {
 			while (!sn_pnd_at_punct(p, ',') && !sn_pnd_at_punct(p, ')') &&
 			       sn_pnd_peek(p, 0)->kind == SN_TOK_IDENT)
 				p->at++;
@@ -31,8 +32,10 @@ static bool parse_block_sizes(struct sn_pnd_parser *p, struct sn_pnd_var *var)
 				      (long long)size);
 			ok = false;
 		}
-		if (count < SN_PND_RANK_MAX)
+		if (count < SN_PND_RANK_MAX) {
 			var->block[count] = size < 1 ? 1 : size;
+			var->late_block[count] = late;
+		}
 		count++;
 	} while (sn_pnd_accept(p, ','));
 	if (!sn_pnd_expect(p, ')', "')' after the block sizes"))
@@ -131,11 +134,33 @@ static bool parse_map(struct sn_pnd_parser *p, struct sn_pnd_var *var)
 	return sn_pnd_expect(p, ')', "')' after the mapping's dimensions") && is_known;
 }
 
+/* The run does it; what is known already is whether a dimension is cut at all. */
+static void lay_out_late(struct sn_pnd_var *var)
+{
+	for (int d = 0; d < var->rank; d++) {
+		bool is_late = var->late_extent[d] || var->late_block[d];
+
+		if (!is_late && var->block[d] > var->extent[d])
+			var->block[d] = var->extent[d];
+		if (!is_late)
+			var->grid[d] = (var->extent[d] + var->block[d] - 1) / var->block[d];
+		else
+			var->grid[d] = sn_pnd_same_expr(var->late_extent[d], var->late_block[d])
+					       ? 1
+					       : SN_PND_LATE;
+	}
+	var->block_count = var->blocks_per_node = SN_PND_LATE;
+}
+
 static void lay_out(struct sn_pnd_parser *p, struct sn_pnd_var *var)
 {
 	int nodes = p->program->nodes;
 
 	var->is_distributed = true;
+	if (sn_pnd_is_late(p->program, var)) {
+		lay_out_late(var);
+		return;
+	}
 	var->block_count = 1;
 	for (int d = 0; d < var->rank; d++) {
 		if (var->block[d] > var->extent[d]) /* one short block is all of it */

@@ -120,9 +120,10 @@ static bool check_integers(struct sn_pnd_parser *p, const struct sn_pnd_stmt *s,
 static void refuse_call(struct sn_pnd_parser *p, const struct sn_pnd_token *name)
 {
 	if (sn_pnd_find_phase(p->program, name->text))
-		sn_pnd_report(p->diags, name->pos, 10,
-			      "phase '%s' is called from a %s; only main() may call phases",
-			      name->text, p->phase ? "phase" : "function");
+		sn_pnd_report(
+			p->diags, name->pos, 10,
+			"phase '%s' is called from a %s; phases are called by the host's functions",
+			name->text, p->phase ? "phase" : "function of phases");
 	else
 		sn_pnd_report(p->diags, name->pos, 8,
 			      "a call is no statement in Pandore C: all that a function may do is "

@@ -87,6 +87,10 @@ struct sn_pnd_expr *sn_pnd_new_expr(struct sn_pnd_parser *p, enum sn_pnd_expr_ki
 /** An integer constant expression, in which names are no variables; else one finding "WHAT is not
  * an integer constant" of this code. */
 bool sn_pnd_parse_constant(struct sn_pnd_parser *p, int64_t *out, int code, const char *what);
+/** The same of a size in a phase, which may also be an expression of the phase's scalar parameters so
+ * far and of `nodes`: `*late` is that then, and `*out` SN_PND_LATE. */
+bool sn_pnd_parse_size(struct sn_pnd_parser *p, int64_t *out, const struct sn_pnd_expr **late,
+		       int code, const char *what);
 /** Whether a phase or function may have this name. Reports why not. */
 bool sn_pnd_check_name(struct sn_pnd_parser *p, const struct sn_pnd_token *name);
 /** The token of the brace that closes the one at `at`, or the end. */

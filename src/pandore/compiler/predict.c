@@ -263,7 +263,10 @@ void sn_pnd_predict(struct sn_pnd_emitter *em, struct sn_pnd_result *result)
 							       : STEPS_MAX };
 
 		take_arguments(&p, ph);
-		run(&p, ph->body);
+		if (sn_pnd_has_late(em->program, ph))
+			sn_predict_doubt(&p, ph->pos, "sizes that the run decides");
+		else
+			run(&p, ph->body);
 		sn_pnd_explain_phase(&p, ph, out);
 		sn_text_addf(out, "  messages between nodes in one call of %s", ph->name);
 		add_arguments(ph, out);

@@ -17,6 +17,7 @@
 enum { PAGE_BYTES = 4096, POPULATED_BYTES = 64 << 10 };
 
 struct pd_state pd_state;
+int pd_nodes;
 
 static bool is_finished;
 
@@ -107,12 +108,12 @@ void pd_receive_timed(int from, void *bytes, size_t count, uint64_t *wait_ticks)
 /*
  * An array of the host, by its address. A node keeps a slot for it under the same number. If the
  * host looks at it only by ways that we see (pd_stay, pd_look), it stays on the nodes between phases
- * with the same layout; `layout` is not NULL while they hold its values.
+ * with the same layout; it is away while they hold its values.
  */
 struct placed {
 	void *base;
-	const struct pd_array *layout;
-	int may_stay;
+	struct pd_array layout; /* on the nodes, if it is there */
+	int is_away, may_stay;
 	int is_stale; /* only the nodes have the values */
 };
 
@@ -120,7 +121,7 @@ struct placed {
 struct slot {
 	void *storage;
 	size_t bytes;
-	const struct pd_array *layout; /* of the last phase that had it */
+	struct pd_array layout; /* of the last phase that had it */
 };
 
 /* What the host says of an array: its slot, whether the host sends it, and whether the nodes send it
@@ -154,6 +155,9 @@ static int is_ahead, unfinished;
 
 enum { UNFINISHED_MAX = 64 };
 
+/* What x86-64 gives a process. */
+#define ARRAY_BYTES_MAX ((size_t)1 << 46)
+
 static size_t array_bytes(const struct pd_array *array)
 {
 	size_t bytes = array->element_bytes;
@@ -163,10 +167,72 @@ static size_t array_bytes(const struct pd_array *array)
 	return bytes;
 }
 
+static size_t checked_bytes(const char *phase, const char *name, size_t element_bytes, int rank,
+			    const long *extent)
+{
+	size_t bytes = element_bytes;
+
+	for (int d = 0; d < rank; d++) {
+		if (extent[d] < 1)
+			pd_die("%s%s'%s' has the extent %ld; it is at least 1", phase,
+			       *phase ? ": " : "", name, extent[d]);
+		if (__builtin_mul_overflow(bytes, (size_t)extent[d], &bytes) ||
+		    bytes > ARRAY_BYTES_MAX)
+			pd_die("%s%s'%s' is larger than the address space of a process", phase,
+			       *phase ? ": " : "", name);
+	}
+	return bytes;
+}
+
+void pd_lay_out(const char *phase, struct pd_array *a)
+{
+	checked_bytes(phase, a->name, a->element_bytes, a->rank, a->extent);
+	a->block_count = 1;
+	for (int d = 0; a->is_distributed && d < a->rank; d++) {
+		if (a->block[d] < 1)
+			pd_die("phase '%s': a block of '%s' has the size %ld; it is at least 1: "
+			       "round up, as in block((n + nodes - 1) / nodes)",
+			       phase, a->name, a->block[d]);
+		if (a->block[d] > a->extent[d])
+			a->block[d] = a->extent[d];
+		a->grid[d] = (a->extent[d] + a->block[d] - 1) / a->block[d];
+		a->block_count *= a->grid[d];
+	}
+	a->per_node = (a->block_count + pd_nodes - 1) / pd_nodes;
+}
+
+struct local {
+	void *memory;
+	size_t bytes;
+};
+
+void *pd_local(int number, const char *name, size_t element_bytes, int rank, const long *extent)
+{
+	static struct local *locals;
+	static int count;
+	size_t bytes = checked_bytes("", name, element_bytes, rank, extent);
+
+	if (number >= count) {
+		locals = realloc(locals, ((size_t)number + 1) * sizeof(*locals));
+		if (!locals)
+			pd_die_out_of_memory();
+		memset(locals + count, 0, (size_t)(number + 1 - count) * sizeof(*locals));
+		count = number + 1;
+	}
+	if (locals[number].bytes < bytes) {
+		if (locals[number].memory)
+			munmap(locals[number].memory, locals[number].bytes);
+		locals[number].memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+					     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+		if (locals[number].memory == MAP_FAILED)
+			pd_die_out_of_memory();
+		locals[number].bytes = bytes;
+	}
+	return locals[number].memory;
+}
+
 static bool has_same_layout(const struct pd_array *a, const struct pd_array *b)
 {
-	if (a == b)
-		return true;
 	if (a->element_bytes != b->element_bytes || a->rank != b->rank ||
 	    a->is_distributed != b->is_distributed || a->is_wrapped != b->is_wrapped)
 		return false;
@@ -213,7 +279,7 @@ static void *storage_of(int number, const struct pd_array *array)
 		slot_count = number + 1;
 	}
 	slot = &slots[number];
-	slot->layout = array;
+	slot->layout = *array;
 	if (slot->bytes < bytes) {
 		if (slot->storage)
 			munmap(slot->storage, slot->bytes);
@@ -299,10 +365,13 @@ static void node_phase(int phase, bool wants_end)
 
 	pd_net_receive(host, arguments, arguments_bytes(ph), NULL);
 	pd_measure_receive_order();
+	for (int i = 0; i < ph->param_count; i++)
+		scalars[i] = arguments[i].scalar;
+	if (ph->lay_out)
+		ph->lay_out(scalars);
 	for (int i = 0; i < ph->param_count; i++) {
 		const struct passed *passed = &arguments[i].passed;
 
-		scalars[i] = arguments[i].scalar;
 		storage[i] = ph->arrays[i] ? storage_of(passed->slot, ph->arrays[i]) : NULL;
 		if (passed->is_brought)
 			receive_part(ph->arrays[i], pd_state.me, storage[i], host);
@@ -330,8 +399,8 @@ static void node_loop(void)
 		if (trigger.phase == TAKE && trigger.value >= 0 && trigger.value < slot_count) {
 			const struct slot *slot = &slots[trigger.value];
 
-			if (gives_back(slot->layout, pd_state.me))
-				send_part(slot->layout, pd_state.me, slot->storage,
+			if (gives_back(&slot->layout, pd_state.me))
+				send_part(&slot->layout, pd_state.me, slot->storage,
 					  pd_state.host_process);
 			continue;
 		}
@@ -384,10 +453,11 @@ static void send_trigger(int node, struct trigger trigger)
 	pd_net_send(node, pd_measure_header(sizeof(trigger), 0), &trigger, sizeof(trigger));
 }
 
-static void set_layout(struct placed *p, const struct pd_array *layout)
+static void set_away(struct placed *p, const struct pd_array *layout)
 {
-	pd_away += (layout != NULL) - (p->layout != NULL);
-	p->layout = layout;
+	pd_away += !p->is_away;
+	p->is_away = 1;
+	p->layout = *layout;
 }
 
 static void take_parts(const struct pd_array *array, void *base)
@@ -430,7 +500,7 @@ void pd_ahead_end(void)
 /* The host has the values again, and may change them. */
 static void bring_home(struct placed *p)
 {
-	const struct pd_array *array = p->layout;
+	const struct pd_array *array = &p->layout;
 
 	if (p->is_stale) {
 		for (int node = 0; node < pd_state.program->nodes; node++)
@@ -439,7 +509,8 @@ static void bring_home(struct placed *p)
 		take_parts(array, p->base);
 	}
 	p->is_stale = 0;
-	set_layout(p, NULL);
+	pd_away -= p->is_away;
+	p->is_away = 0;
 }
 
 void *pd_stay(void *base)
@@ -452,7 +523,7 @@ void pd_bring_home(const void *base)
 {
 	struct placed *p = placed_at(base);
 
-	if (p && p->layout)
+	if (p && p->is_away)
 		bring_home(p);
 }
 
@@ -466,20 +537,63 @@ static struct passed pass(const struct pd_array *array, void *base)
 
 	if (is_new && array->is_overwritten)
 		make_pages(base, array_bytes(array));
-	if (p->layout && !has_same_layout(p->layout, array))
+	bool may_stay = p->may_stay;
+
+	p->may_stay = 0; /* each call says it anew */
+	if (p->is_away && (!may_stay || !has_same_layout(&p->layout, array)))
 		bring_home(p);
-	passed.is_brought = is_brought(array) && !p->layout;
-	passed.is_taken = is_written && !p->may_stay;
-	if (p->may_stay) {
-		set_layout(p, array);
+	passed.is_brought = is_brought(array) && !p->is_away;
+	passed.is_taken = is_written && !may_stay;
+	if (may_stay) {
+		set_away(p, array);
 		p->is_stale |= is_written;
 	}
 	return passed;
 }
 
+/* Elements of the first dimension are rows for the host, or it has a plain pointer. */
+static void check_rows(const struct pd_phase *ph, const struct pd_array *array, size_t row)
+{
+	size_t wanted = array->element_bytes;
+
+	for (int d = 1; d < array->rank; d++)
+		wanted *= (size_t)array->extent[d];
+	if (row != wanted && row != array->element_bytes)
+		pd_die("phase '%s': the argument for '%s' has rows of %zu bytes, not %zu: its "
+		       "sizes differ from the phase's",
+		       ph->name, array->name, row, wanted);
+}
+
+static void check_overlap(const struct pd_phase *ph, void *const *arrays, int i, int k)
+{
+	const struct pd_array *a = ph->arrays[i], *b = ph->arrays[k];
+	const char *x = arrays[i], *y = arrays[k];
+
+	if ((a->mode != PD_IN || b->mode != PD_IN) &&
+	    (x <= y ? (size_t)(y - x) < array_bytes(a) : (size_t)(x - y) < array_bytes(b)))
+		pd_die("phase '%s': the arguments for '%s' and '%s' overlap and one of them is "
+		       "written; pass arrays that are apart",
+		       ph->name, a->name, b->name);
+}
+
+static void check_arguments(const struct pd_phase *ph, void *const *arrays, const size_t *rows)
+{
+	for (int i = 0; i < ph->param_count; i++) {
+		if (!ph->arrays[i])
+			continue;
+		if (!arrays[i])
+			pd_die("phase '%s': the argument for '%s' is NULL", ph->name,
+			       ph->arrays[i]->name);
+		check_rows(ph, ph->arrays[i], rows[i]);
+		for (int k = 0; k < i; k++)
+			if (ph->arrays[k])
+				check_overlap(ph, arrays, i, k);
+	}
+}
+
 /* The host that is node 0 has its part where it is, so the phase works on the host's own array. What
  * it receives there of other nodes' parts is current, or comes back from them in the end. */
-void pd_call(int phase, void *const *arrays, const union pd_scalar *scalars)
+void pd_call(int phase, void *const *arrays, const union pd_scalar *scalars, const size_t *rows)
 {
 	const struct pd_phase *ph = &pd_state.program->phases[phase];
 	struct argument arguments[PD_PARAMS_MAX + 1];
@@ -487,6 +601,9 @@ void pd_call(int phase, void *const *arrays, const union pd_scalar *scalars)
 	size_t bytes = arguments_bytes(ph);
 	int wants_end = !is_ahead || unfinished >= UNFINISHED_MAX;
 
+	if (ph->lay_out)
+		ph->lay_out(scalars);
+	check_arguments(ph, arrays, rows);
 	memset(arguments, 0, bytes);
 	for (int i = 0; i < ph->param_count; i++) {
 		storage[i] = arrays[i];
@@ -538,15 +655,17 @@ static void finish(void)
 
 int pd_main(const struct pd_program *program, int argc, char **argv, int (*host)(int, char **))
 {
+	static struct pd_program of_run;
 	int status;
 
-	pd_state.program = program;
-	pd_state.host_process = program->host_inside ? 0 : program->nodes;
-	pd_state.process_count = program->nodes + !program->host_inside;
+	of_run = *program;
+	pd_state.program = &of_run;
 	fflush(NULL);
+	of_run.nodes = pd_nodes = pd_net_begin(&argc, &argv, program->nodes, program->host_inside);
+	pd_state.host_process = program->host_inside ? 0 : pd_nodes;
+	pd_state.process_count = pd_nodes + !program->host_inside;
 	pd_clocks_begin();
-	pd_state.me = pd_net_start(&argc, &argv, pd_state.process_count, program->nodes,
-				   pd_state.host_process);
+	pd_state.me = pd_net_start(pd_state.process_count, pd_nodes, pd_state.host_process);
 	pd_measure_start();
 	if (pd_state.me != pd_state.host_process) {
 		node_loop();

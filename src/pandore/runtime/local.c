@@ -21,6 +21,7 @@ enum {
 	RING_BYTES = 1 << 16, /* a power of two; what does not fit is queued by the sender */
 	SPINS = 40,
 	YIELDS = 60,
+	NODES_MAX = 1024,
 	SLEEP_NS = 20000000, /* then somebody looks whether a process died */
 };
 
@@ -446,13 +447,61 @@ static void check_node_count(int nodes)
 		       nodes, nodes == 1 ? "" : "s", wanted, wanted);
 }
 
-int pd_net_start(int *argc, char ***argv, int count, int nodes, int host_process)
+/* A number of nodes as a user wrote it. */
+static int nodes_of(const char *text, const char *where)
+{
+	char *end;
+	long nodes = strtol(text, &end, 10);
+
+	if (end == text || *end || nodes < 1 || nodes > NODES_MAX)
+		pd_die("%s is 1 to %d, not '%.20s'", where, NODES_MAX, text);
+	return (int)nodes;
+}
+
+/* "PROG --nodes 4 ...": the words are not the host's. */
+static int nodes_of_arguments(int *argc, char **argv)
+{
+	int nodes;
+
+	if (*argc < 2 || strcmp(argv[1], "--nodes"))
+		return 0;
+	if (*argc < 3)
+		pd_die("--nodes takes the number of nodes");
+	nodes = nodes_of(argv[2], "--nodes");
+	for (int i = 3; i <= *argc; i++)
+		argv[i - 2] = argv[i];
+	*argc -= 2;
+	return nodes;
+}
+
+static int usable_processors(void)
+{
+	cpu_set_t set;
+
+	if (sched_getaffinity(0, sizeof(set), &set) || CPU_COUNT(&set) < 1)
+		return 1;
+	return CPU_COUNT(&set) < NODES_MAX ? CPU_COUNT(&set) : NODES_MAX;
+}
+
+int pd_net_begin(int *argc, char ***argv, int nodes, bool host_inside)
+{
+	const char *wanted = getenv("PANDORE_NODES");
+
+	(void)host_inside;
+	if (nodes) {
+		check_node_count(nodes);
+		return nodes;
+	}
+	nodes = nodes_of_arguments(argc, *argv);
+	if (!nodes)
+		nodes = wanted ? nodes_of(wanted, "PANDORE_NODES") : usable_processors();
+	return nodes;
+}
+
+int pd_net_start(int count, int nodes, int host_process)
 {
 	pid_t parent = getpid();
 
-	(void)argc;
-	(void)argv;
-	check_node_count(nodes);
 	process_count = count;
 	node_count = nodes;
 	host = me = host_process;

@@ -21,7 +21,13 @@
 #pragma GCC diagnostic ignored "-Wstringop-overflow"
 #endif
 
-enum { TAG = 7, CHUNK_BYTES = 1 << 30, TESTED_EVERY = 64, GUARD_WAITS_US = 100000 };
+enum {
+	NODES_MAX = 1024,
+	TAG = 7,
+	CHUNK_BYTES = 1 << 30,
+	TESTED_EVERY = 64,
+	GUARD_WAITS_US = 100000
+};
 
 const char pd_net_name[] = "mpi";
 const bool pd_net_has_one_clock = false;
@@ -282,10 +288,10 @@ struct pd_header pd_net_receive_runs(int from, const struct pd_run *runs, size_t
 	return header;
 }
 
-int pd_net_start(int *argc, char ***argv, int count, int nodes, int host_process)
+int pd_net_begin(int *argc, char ***argv, int nodes, bool host_inside)
 {
 	static const int deadly[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT };
-	int rank, size;
+	int rank, size, count;
 
 	start_guard();
 	MPI_Init(argc, argv);
@@ -295,8 +301,14 @@ int pd_net_start(int *argc, char ***argv, int count, int nodes, int host_process
 		signal(deadly[i], SIG_DFL);
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
 	MPI_Comm_size(MPI_COMM_WORLD, &size);
-	host = host_process;
-	has_own_host = count > nodes;
+	if (!nodes && size > !host_inside && size - !host_inside <= NODES_MAX)
+		nodes = size - !host_inside;
+	if (!nodes)
+		pd_die("this program needs %s and at most %d nodes; use another mpirun -np",
+		       host_inside ? "a process"
+				   : "a process for the host, at least one for a node,",
+		       NODES_MAX);
+	count = nodes + !host_inside;
 	if (size != count) {
 		if (rank == 0)
 			fprintf(stderr,
@@ -304,11 +316,21 @@ int pd_net_start(int *argc, char ***argv, int count, int nodes, int host_process
 				"%d MPI processes%s, and cannot run on %d; use mpirun -np %d or "
 				"compile it with another -D P=\n",
 				nodes, nodes == 1 ? "" : "s", count,
-				has_own_host ? " with the host" : "", size, count);
+				host_inside ? "" : " with the host", size, count);
 		MPI_Barrier(MPI_COMM_WORLD);
 		MPI_Finalize();
 		exit(1);
 	}
+	return nodes;
+}
+
+int pd_net_start(int count, int nodes, int host_process)
+{
+	int rank;
+
+	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+	host = host_process;
+	has_own_host = count > nodes;
 	me = has_own_host ? (rank == 0 ? host_process : rank - 1) : rank;
 	watched->node = me < nodes ? me : -1;
 	watched->has_started = 1;

@@ -18,9 +18,11 @@ struct pd_header {
 extern const char pd_net_name[];	/* "local" or "mpi" */
 extern const bool pd_net_has_one_clock; /* all processes read the same CLOCK_MONOTONIC */
 
-/** Makes the processes; returns this one's number. `nodes` and `count` include no more than what
- *  was compiled in; another number of processes ends the run with one sentence. */
-int pd_net_start(int *argc, char ***argv, int count, int nodes, int host_process);
+/** The number of nodes: `nodes`, or what the run says if that is 0. Another number of processes than
+ * needed ends the run with one sentence. */
+int pd_net_begin(int *argc, char ***argv, int nodes, bool host_inside);
+/** Makes the processes; returns this one's number. */
+int pd_net_start(int count, int nodes, int host_process);
 
 /** Never blocks: what does not fit is queued in this process. */
 void pd_net_send(int to, struct pd_header header, const void *bytes, size_t count);

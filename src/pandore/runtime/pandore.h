@@ -47,7 +47,19 @@ struct pd_phase {
 	int param_count;
 	const struct pd_array *const *arrays; /* a NULL for a scalar parameter */
 	void (*run)(void *const *storage, const union pd_scalar *scalars);
+	/* computes the layouts that depend on scalars or on the number of nodes; NULL: none do */
+	void (*lay_out)(const union pd_scalar *scalars);
 };
+
+/** The number of nodes of this run. */
+extern int pd_nodes;
+
+/** Grid, blocks and blocks of each node from extents and sizes of blocks. */
+void pd_lay_out(const char *phase, struct pd_array *array);
+
+/** Memory for a local array of a phase that is too large for the program, or of a size known late.
+ * It is the same in each call as long as it is large enough. */
+void *pd_local(int number, const char *name, size_t element_bytes, int rank, const long *extent);
 
 /** A place where values move: one reference of one statement. */
 struct pd_site {
@@ -69,7 +81,8 @@ struct pd_zone {
 
 struct pd_program {
 	const char *name, *source, *scheme;
-	int nodes, host_inside;
+	int nodes; /* 0: the run decides */
+	int host_inside;
 	int phase_count, site_count, point_count, zone_count;
 	const struct pd_phase *phases;
 	const struct pd_site *sites;
@@ -81,8 +94,26 @@ struct pd_program {
 /** Starts the nodes, runs main() on the host, ends the nodes. Returns main()'s status. */
 int pd_main(const struct pd_program *program, int argc, char **argv, int (*host)(int, char **));
 
-/** The host's side of a phase call: trigger, distribute, collect. */
-void pd_call(int phase, void *const *arrays, const union pd_scalar *scalars);
+/** The host's side of a phase call: trigger, distribute, collect. `rows` has the bytes of what an
+ * array's elements of the first dimension are for the host: rows, or single elements behind a plain
+ * pointer. Other sizes, and arrays that overlap and are written, end the run with a sentence. */
+void pd_call(int phase, void *const *arrays, const union pd_scalar *scalars, const size_t *rows);
+
+/* An array argument by its C type: TYPE A[n], TYPE *A; with rows TYPE A[n][m], TYPE (*A)[m], TYPE *A.
+ * Of three dimensions and more only the size is checked. */
+__attribute__((error("this argument of a phase is a table of pointers; a phase takes one "
+		     "contiguous array"))) void *
+pd_table_of_pointers(void);
+#define PD_HOST_ARRAY_1(type, a)                                                                   \
+	_Generic(*(a), type : (void *)(uintptr_t)(a), const type : (void *)(uintptr_t)(a))
+#define PD_HOST_ARRAY_2(type, a)                                                                   \
+	__builtin_choose_expr(__builtin_types_compatible_p(__typeof__(*(a)), type *),              \
+			      pd_table_of_pointers(),                                              \
+			      _Generic(*(a),                                                       \
+					type: (void *)(uintptr_t)(a),                              \
+					type *: (void *)(uintptr_t)(a),                            \
+					const type *: (void *)(uintptr_t)(a)))
+#define PD_HOST_ARRAY_3(type, a) ((void *)(uintptr_t)(a))
 
 /** An array argument whose every use by the host is written with pd_look(): it may stay on the nodes
  * after the phase. Returns it. */
