@@ -111,6 +111,15 @@ static bool is_whole(const struct sn_pnd_stmt *s, const struct sn_pnd_var *var,
 	return true;
 }
 
+/* An extent is at least 1, so a loop up to it runs. */
+static bool is_extent(const struct sn_pnd_var *var, const struct sn_pnd_expr *end)
+{
+	for (int d = 0; d < var->rank; d++)
+		if (sn_pnd_same_expr(end, var->late_extent[d]))
+			return true;
+	return false;
+}
+
 /* Does the statement, whenever it is run, write all of the array? */
 static bool overwrites(const struct sn_pnd_stmt *s, const struct sn_pnd_var *var,
 		       const struct around *loops)
@@ -130,7 +139,8 @@ static bool overwrites(const struct sn_pnd_stmt *s, const struct sn_pnd_var *var
 	case SN_S_ZONE:
 		return overwrites(s->body, var, loops);
 	case SN_S_FOR:
-		return read_loop(s, &loop) && overwrites(s->body, var, &loop);
+		return read_loop(s, &loop) && (!loop.end || is_extent(var, loop.end)) &&
+		       overwrites(s->body, var, &loop);
 	default:
 		return false;
 	}
