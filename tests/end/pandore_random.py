@@ -57,7 +57,7 @@ def counted(path):
 def calls_of(phase, source):
     """Each call stands in a loop of its own: "step < COUNT" is the last before it."""
     counts, begin = 0, 0
-    while (at := source.find(phase + '(A,', begin)) >= 0:
+    while (at := source.find(phase + '(N,', begin)) >= 0:
         counts += int(re.findall(r'step < (\d+)', source[:at])[-1])
         begin = at + 1
     return counts
@@ -92,7 +92,7 @@ def one(folder, prog, p, scheme, backend, want):
     if made.returncode:
         report(False, name + ': compiles', made.stdout + made.stderr)
         return
-    launch = [exe] if backend == 'local' else [mpirun[backend], '-np', str(p + 1), exe]
+    launch = [exe] + (['--nodes', str(p)] if prog['late'] else []) if backend == 'local' else [mpirun[backend], '-np', str(p + 1), exe]
     try:
         ran = run(launch, env=dict(os.environ, PANDORE_COUNTS=counts, SONDE_PANDORE_PROFILE=profile))
     except subprocess.TimeoutExpired:

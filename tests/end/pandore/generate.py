@@ -3,10 +3,11 @@
 A program is two bodies, one after the other on the same data: the first under several distributions (one
 phase each), the second under one. Arrays have one to three dimensions and any type of C, written in any
 order of its words; so have counters and scalars. Subscripts stay in bounds by construction, real values stay
-finite, and nothing is left to the C compiler: integers of int and wider that are signed do not overflow, and
+finite. Of every third program the run decides sizes and number of nodes. Nothing is left to the C compiler: integers of int and wider that are signed do not overflow, and
 a real value becomes an integer only where that type holds it.
 """
 import random
+import re
 
 INTEGERS = ['char', 'signed char', 'unsigned char', 'short', 'unsigned short', 'int', 'unsigned', 'long',
             'unsigned long', 'long long', 'unsigned long long', '_Bool']
@@ -93,8 +94,8 @@ FILLS = {'V': ('i * 37 % 11 * 50 - 150', '(i * 37 % 11) * 3 / 4.0'),
 # phases one after the other on the same data, which may stay on the nodes
 CALL = '''	fill();
 	for (step = 0; step < %d; step++) {
-		%s(A, B, C, V, W, K, 3, 0.75, %d, 2);
-		%s(A, B, C, V, W, K, 3, 0.75, %d, 2);
+		%s(N, M, Q, A, B, C, V, W, K, 3, 0.75, %d, 2);
+		%s(N, M, Q, A, B, C, V, W, K, 3, 0.75, %d, 2);
 	}
 %s	puts("");
 '''
@@ -456,7 +457,27 @@ def program(seed):
              'K': rng.choice(['int'] * 4 + INTEGERS)}
     spellings = {name: spelled(rng, type_) for name, type_ in types.items()}
     bodies = [Body(rng, sizes, types).text(rng.randint(2, 4)), Body(rng, sizes, types).text(rng.randint(1, 2))]
-    return {'seed': seed, 'sizes': sizes, 'types': types, 'spellings': spellings, 'bodies': bodies}
+    return {'seed': seed, 'sizes': sizes, 'types': types, 'late': seed % 3 == 0, 'spellings': spellings, 'bodies': bodies}
+
+
+SIZES = ['int n', 'int m', 'int o']
+
+
+def late(text):
+    """With the parameters that are the sizes, in place of the macros."""
+    return re.sub(r'\b[NMQ]\b', lambda name: {'N': 'n', 'M': 'm', 'Q': 'o'}[name[0]], text)
+
+
+def late_layout(rng, layout, dims):
+    """Block sizes of constants, or the same as the run has them."""
+    sizes = re.search(r'block\((.*)\) map', layout)
+    if not sizes:
+        return layout
+    words = []
+    for word, dim in zip(sizes[1].split(','), dims):
+        share = rng.choice([f'({dim} + nodes - 1) / nodes', f'({dim} + 1) / 2', f'1 + {dim} / nodes'])
+        words.append(rng.choice([word.strip(), share, dim]))
+    return layout.replace(sizes[1], ', '.join(words))
 
 
 SCALARS = ['int k', 'double x', 'long z', 'char unsigned q']
@@ -467,9 +488,12 @@ def params(prog, choice, p, rng):
     for name, dims in DIMS.items():
         layouts = distributions(rng, [prog['sizes'][d] for d in dims], p)
         layout = layouts[(choice + (0 if name == 'A' else rng.randrange(6) if choice else 0)) % 6]
+        if prog['late']:
+            dims = [late(d) for d in dims]
+            layout = late_layout(rng, layout, dims)
         texts.append(f'{spelled(rng, prog["types"][name])} {name}' + ''.join(f'[{d}]' for d in dims) +
                      f' {layout} mode INOUT')
-    return ',\n\t'.join(texts + SCALARS)
+    return ',\n\t'.join(SIZES + texts + SCALARS)
 
 
 def preamble(prog, p):
@@ -492,9 +516,13 @@ def pandore(prog, p):
     """The Pandore source: one phase a distribution, and one for the second body."""
     rng = random.Random(prog['seed'] * 1000 + p)
     text = preamble(prog, p)
+    bodies = prog['bodies']
+    if prog['late']:
+        text = text.replace(f'#define P {p}\n', '')
+        bodies = [late(body) for body in bodies]
     for d in range(6):
-        text += f'\ndist ph{d}({params(prog, d, p, rng)})\n{prog["bodies"][0]}'
-    text += f'\ndist after({params(prog, rng.randrange(1, 6), p, rng)})\n{prog["bodies"][1]}'
+        text += f'\ndist ph{d}({params(prog, d, p, rng)})\n{bodies[0]}'
+    text += f'\ndist after({params(prog, rng.randrange(1, 6), p, rng)})\n{bodies[1]}'
     return text + host(prog, ''.join(CALL % (steps(prog, d), f'ph{d}', ZONE_Z, 'after', ZONE_Z, HASHES) for d in range(6)))
 
 
@@ -502,5 +530,5 @@ def sequential(prog):
     text = '#include <math.h>\n' + preamble(prog, 1)
     head = ', '.join(f'{prog["types"][n]} {n}' + ''.join(f'[{d}]' for d in dims) for n, dims in DIMS.items())
     for name, body in zip(('body', 'after'), prog['bodies']):
-        text += f'\nstatic void {name}({head}, {", ".join(SCALARS)})\n{body}'
+        text += f'\nstatic void {name}({", ".join(SIZES)}, {head}, {", ".join(SCALARS)})\n{body}'
     return text + host(prog, ''.join(CALL % (steps(prog, d), 'body', ZONE_Z, 'after', ZONE_Z, HASHES) for d in range(6)))
