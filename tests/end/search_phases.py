@@ -71,6 +71,11 @@ int main(int argc, char **argv)
 		if (!strcmp(how, "often"))
 			for (int k = 0; k < 2000; k++)
 				often();
+		if (!strcmp(how, "exec") && i == n / 2) {
+			char left[16];
+			snprintf(left, sizeof(left), "%d", n - i - 1);
+			execl("/proc/self/exe", argv[0], left, (char *)NULL);
+		}
 		if (!strcmp(how, "crash") && i == n / 2)
 			abort();
 	}
@@ -146,6 +151,10 @@ def by_address(t, app):
     t.equal(found['agents'], {'hosts': 1, 'joined': 1, 'lost': 0, 'restarted': 0, 'refused': 0}, 'one agent took part')
     t.equal(sum(s['executions'] for s in found['steps']), phase['executions'], 'executions are those of the steps')
     windows, _ = spool('phased/search.spool')
+    with open('phased/search.spool') as lines:
+        told = [int(line.split()[2].rstrip(':')) for line in lines if line.startswith('found step ')]
+    t.check(told == sorted(told) and {r['step'] for r in found['properties']} <= set(told),
+            'the findings of each step are told, once', told)
     t.check(len(windows) >= 2, 'several steps were measured', windows)
     # by the thread's CPU clock: 12 ms each, and what a system call or an interrupt adds
     each = [cpu / executions for executions, threads in windows for cpu in threads.values()]
@@ -188,9 +197,9 @@ def by_heartbeat(t):
 
 
 def started(t, *words):
-    """A search in the background, and its agents once it has measured something."""
+    """A search in the background, as a group of its own, and its agents once it has measured something."""
     command = subprocess.Popen([t.sonde, 'search', '--format', 'json', '-o', 'hurt', *words], stdout=subprocess.PIPE,
-                               stderr=subprocess.PIPE, text=True)
+                               stderr=subprocess.PIPE, text=True, start_new_session=True)
     for _ in range(1000):
         if os.path.exists('hurt/search.spool'):
             windows, agents = spool('hurt/search.spool')
@@ -228,11 +237,52 @@ def agents_die(t, app):
             'a worker that is killed is started again, and goes on', code, err, found.get('agents'))
 
 
+def runs(pid):
+    try:
+        with open(f'/proc/{pid}/stat') as stat:
+            return stat.read().rsplit(')', 1)[1].split()[0] not in 'ZX'
+    except OSError:
+        return False
+
+
+def interrupts(t, app):
+    for times in (1, 2):
+        command, agents = started(t, '--phase', 'step', app, '3000')
+        for i in range(times):
+            try:
+                os.killpg(command.pid, signal.SIGINT)
+            except ProcessLookupError:  # the first one was enough
+                break
+            time.sleep(.05)
+        found, err, code = ended(command)
+        t.check(code == 0 and found['exit_status'] == 130 and 'done' not in err and found['phase']['executions'] > 0,
+                f'Ctrl-C {times}: the program ends, what was measured is told', code, err)
+        for _ in range(500):  # they have said that they have ended, and are about to
+            if not any(runs(pid) for pid in agents):
+                break
+            time.sleep(.02)
+        t.check(not any(runs(pid) for pid in agents), 'and no agent is left', agents)
+
+
+def two_at_once(t, app):
+    commands = [subprocess.Popen([t.sonde, 'search', '--format', 'json', '-o', f'both{i}', '--phase', 'step', '--steps', '2', app,
+                                  '120'], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for i in range(2)]
+    for i, command in enumerate(commands):
+        out, err = command.communicate(timeout=100)
+        found = json.loads(out) if out else {}
+        _, agents = spool(f'both{i}/search.spool')
+        t.check(command.returncode == 0 and found['complete'] and found['exit_status'] == 5 and 'done 120' in err
+                and len(agents) == 2, 'two searches on a host: each has its own agent', command.returncode, err, agents)
+
+
 def bad_days(t, app):
     found, done = search(t, '--phase', 'step', '--steps', '2', app, '80', 'traps')
     t.check(found.get('exit_status') == 5 and 'done 80, 80 traps' in done.stderr, 'a program that uses SIGTRAP keeps its own', done.stderr)
     found, done = search(t, '--phase', 'step', '--steps', '2', app, '80', 'fork')
     t.check(found.get('exit_status') == 5 and found['agents']['joined'] == 1, 'a program that forks', done.stderr)
+    found, done = search(t, '--phase', 'step', '--steps', '2', app, '80', 'exec')
+    t.check(found.get('exit_status') == 5 and 'done 39, 0 traps' in done.stderr and found['complete'],
+            'a program that executes another', done.stderr)
     found, done = search(t, '--phase', 'step', '--steps', '1', app, '160', 'crash')
     t.check(done.returncode == 0 and found['exit_status'] == 134, 'a program that crashes: what was measured is told', done.stderr)
     found, done = search(t, '--phase', 'often', app, '20', 'often')
@@ -264,6 +314,8 @@ def main():
     by_line(t, app, source)
     by_heartbeat(t)
     agents_die(t, app)
+    interrupts(t, app)
+    two_at_once(t, app)
     bad_days(t, app)
     t.done()
 

@@ -28,7 +28,7 @@ struct worker {
 	struct sn_spool before; /* what a worker before this one has measured */
 	size_t next_before;
 	double began_s;
-	size_t told;   /* findings that are in the spool as sentences */
+	size_t told;   /* steps whose findings are in the spool as sentences */
 	bool has_room; /* the spool could be written so far */
 };
 
@@ -155,13 +155,15 @@ static void tell(struct sn_executions *s, const struct sn_search *found)
 {
 	struct worker *w = s->context;
 
-	/* what a worker before this one found stands there already */
-	for (; w->told < found->findings.count; w->told++) {
-		const struct sn_finding *f = &found->findings.items[w->told];
+	/* by their steps: a search that has ended has its findings in another order */
+	for (size_t i = 0; i < found->findings.count; i++) {
+		const struct sn_finding *f = &found->findings.items[i];
 		const struct sn_member *region = sn_finding_region(found, f);
 		struct sn_text text = { 0 };
 		struct sn_error err;
 
+		if (f->step <= w->told)
+			continue;
 		sn_text_addf(&text, "step %u: %.3f %s", f->step, f->severity,
 			     sn_finding_property(found, f)->name);
 		if (region && region->name)
@@ -172,6 +174,7 @@ static void tell(struct sn_executions *s, const struct sn_search *found)
 		sn_spool_found(w->options->experiment_path, text.chars, &err);
 		sn_text_free(&text);
 	}
+	w->told = found->steps.count;
 }
 
 static void search(struct worker *w)
@@ -198,6 +201,8 @@ static int worker_run(const struct sn_agent_options *options)
 	pthread_t thread;
 
 	sn_spool_read(options->experiment_path, &w.before);
+	/* what a worker before this one found was told before it asked for the next window */
+	w.told = w.before.windows.count ? w.before.windows.count - 1 : 0;
 	pthread_mutex_init(&w.lock, NULL);
 	if (sn_mri_open(options->live_folder, options->host, &options->phase->boundary, &w.mri,
 			&err) != SN_OK)
