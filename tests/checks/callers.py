@@ -81,7 +81,7 @@ def own_file_uses(name):
 unused = [f'{source}: nobody but this file uses {name}' for name, source in sorted(defined.items())
           if not used[name] - {source} and name not in outside]
 by_tests = [name for name, source in sorted(defined.items())
-            if used[name] - {source} and not any(is_ours(u) for u in used[name])]
+            if used[name] - {source} and name not in outside and not any(is_ours(u) for u in used[name])]
 idle = [f'{defined[name]}: only tests use {name}' for name in by_tests
         if name not in FOR_TESTS and not own_file_uses(name)]
 idle += [f'FOR_TESTS: {name} is no name that only tests use' for name in FOR_TESTS
