@@ -73,13 +73,14 @@ static int host(int argc, char **argv)
 	(void)argv;
 	for (long k = 0; k < PHASES; k++) {
 		void *arrays[] = { source, target, wrong, NULL };
+		const size_t rows[4] = { sizeof(*source), sizeof(*target), sizeof(*wrong), 0 };
 		union pd_scalar scalars[4] = { { 0 }, { 0 }, { 0 }, { .integer = k } };
 
 		for (long i = 0; i < ROWS; i++)
 			for (long j = 0; j < COLUMNS; j++)
 				source[i][j] = value_at(i, j);
 		memset(wrong, 0, sizeof(wrong));
-		pd_call((int)k, arrays, scalars);
+		pd_call((int)k, arrays, scalars, rows);
 		for (int node = 0; node < NODES; node++)
 			CHECK_INT((int)wrong[node], 1);
 	}
@@ -125,7 +126,7 @@ static void run_cases(void)
 
 	for (int k = 0; k < PHASES; k++) {
 		draw_case(&cases[k], &seed);
-		phases[k] = (struct pd_phase){ "p", 4, cases[k].arrays, run_case };
+		phases[k] = (struct pd_phase){ "p", 4, cases[k].arrays, run_case, NULL };
 	}
 	CHECK_INT(pd_main(&program, 0, NULL, host), 0);
 }
