@@ -1,0 +1,114 @@
+"""The lattice of programs of MPI, under each MPI that is installed: a planted race of
+wildcard receives, and a mutual exclusion that one of two variants violates."""
+import json
+import os
+
+from sonde_test import HERE, Test
+
+t = Test()
+MPIS = {'openmpi': ['mpirun.openmpi', '--allow-run-as-root', '--oversubscribe', '-n'],
+        'mpich': ['mpirun.mpich', '-n']}
+MPIS = {mpi: run for mpi, run in MPIS.items() if t.has('mpicc.' + mpi, run[0])}
+
+RACE = r"""
+#include <mpi.h>
+#include <stdlib.h>
+/* With "ordered" rank 2 sends only after rank 1's message has come. */
+int main(int argc, char **argv)
+{
+	int rank, size, x = 0, is_ordered = argc > 1;
+	MPI_Init(&argc, &argv);
+	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+	MPI_Comm_size(MPI_COMM_WORLD, &size);
+	for (int k = 1; rank == 0 && k < size; k++) {
+		MPI_Recv(&x, 1, MPI_INT, MPI_ANY_SOURCE, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+		if (is_ordered && k == 1)
+			MPI_Send(&x, 1, MPI_INT, 2, 8, MPI_COMM_WORLD);
+	}
+	if (rank == 2 && is_ordered)
+		MPI_Recv(&x, 1, MPI_INT, 0, 8, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+	if (rank)
+		MPI_Send(&rank, 1, MPI_INT, 0, 7, MPI_COMM_WORLD);
+	MPI_Bcast(&x, 1, MPI_INT, 0, MPI_COMM_WORLD);
+	MPI_Finalize();
+	return 0;
+}
+"""
+MUTEX = r"""
+#include <mpi.h>
+#include <unistd.h>
+#include <sonde/control.h>
+/* Rank 1 hands a token to rank 0. With "broken" rank 0 does not wait for it, but happens to come later. */
+int main(int argc, char **argv)
+{
+	int rank, x = 0, is_broken = argc > 1;
+	MPI_Init(&argc, &argv);
+	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+	if (rank == 0 && !is_broken)
+		MPI_Recv(&x, 1, MPI_INT, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+	usleep(rank ? 1000 : 100000);
+	sonde_sample("critical");
+	usleep(1000);
+	sonde_sample("free");
+	usleep(1000);
+	if (rank == 1)
+		MPI_Send(&x, 1, MPI_INT, 0, 0, MPI_COMM_WORLD);
+	if (rank == 0 && is_broken)
+		MPI_Recv(&x, 1, MPI_INT, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+	MPI_Finalize();
+	return 0;
+}
+"""
+
+
+def build(mpi, name, source):
+    return t.compile(source, '-O1', '-g', '-w', '-I' + os.path.join(HERE, '../../include'), compiler='mpicc.' + mpi,
+                     output=f'./{name}-{mpi}')
+
+
+def record(mpi, ranks, experiment, *words):
+    run = t.command(*MPIS[mpi], ranks, t.sonde, 'record', '-q', '--mpi', '-o', experiment, *words)
+    t.check(run.returncode == 0, f'{experiment}: recorded', run.stderr, run.stdout)
+
+
+def answer(*words):
+    run = t.run('lattice', '--format', 'json', *words)
+    return json.loads(run.stdout)
+
+
+def races(mpi):
+    program = build(mpi, 'race', RACE)
+    record(mpi, 3, f'race.{mpi}', program)
+    got = answer(f'race.{mpi}')
+    t.equal((got['processes'], got['events'], got['exact']), (3, 7, True),
+            f'{mpi}: two receives, two sends and three parts of a broadcast')
+    t.equal((got['receives']['from_any_source'], got['receives']['race_count']), (2, 1),
+            f'{mpi}: the first receive could have met the other message')
+    race = got['receives']['races'][0]
+    t.equal({race['met']['process'], race['other']['process']}, {1, 2}, f'{mpi}: both senders are named')
+    record(mpi, 3, f'ordered.{mpi}', program, 'ordered')
+    t.equal(answer(f'ordered.{mpi}')['receives']['race_count'], 0, f'{mpi}: one sent because of the other is no race')
+    observed = answer('--observe', 'kind=recv', f'race.{mpi}')
+    t.equal((observed['events'], observed['cuts']), (2, '3'), f'{mpi}: only receives are points')
+
+
+def exclusion(mpi):
+    program = build(mpi, 'mutex', MUTEX)
+    condition = 'in(p0, "critical") and in(p1, "critical")'
+    for words, want in [((), False), (('broken',), True)]:
+        experiment = f'mutex{len(words)}.{mpi}'
+        record(mpi, 2, experiment, program, *words)
+        run = t.run('lattice', '--possibly', condition, '--fail-if', 'possibly', '-f', 'json', experiment)
+        got = json.loads(run.stdout)
+        t.equal((run.returncode, got['schema'], got['possibly'], got['definitely'], got['exact']),
+                (int(want), 'sonde.lattice-property/1', want, False, True),
+                f'{mpi}: mutual exclusion {"violated" if want else "kept"}')
+        t.equal(got['witness'] is not None, want, f'{mpi}: with a witness where it is')
+
+
+for mpi in MPIS:
+    races(mpi)
+    exclusion(mpi)
+if not MPIS:
+    t.skip('the lattice of a program of MPI', 'no MPI is installed')
+t.done()
