@@ -1,41 +1,152 @@
-"""What sonde causal foretells of a program, beside what the program does when that part is really shortened.
+"""What sonde causal and coz foretell of constructed programs, beside what the same programs do when that part is really shortened.
 
-    python3 bench/causal/run.py BUILD [SECONDS]
+    python3 bench/causal/run.py BUILD [--seconds S] [--passes N] [--pairs N] [--no-coz] [PROGRAM ...]
 
-Both are measured in the same run, shortened and whole runs in turn. Say with the figures what else the machine did: where threads
-wait for CPUs effects come out too small (`chrt -f 1 python3 ...` gives them the CPUs)."""
+Of each program in turn: truth by interleaved pairs of whole and shortened runs, `sonde causal`, and `coz run` with its line and speed-up
+fixed and its progress point added by hand, all for about the same time. One line a point goes to standard output as JSON too
+(`--json FILE`). Threads must have CPUs: `chrt -r 20 python3 ...` where others work on the machine."""
+import argparse
 import json
 import os
+import re
 import statistics
 import subprocess
 import sys
 import tempfile
+import time
 
-here, build = os.path.dirname(os.path.abspath(__file__)), os.path.abspath(sys.argv[1])
-seconds = sys.argv[2] if len(sys.argv) > 2 else '30'
-library = os.path.join(build, 'src/runtime/heartbeat')
-os.chdir(tempfile.mkdtemp())
-os.environ['SONDE_HEARTBEAT_DIR'] = 'beats'
-subprocess.run(['gcc', '-O2', '-g', '-fno-ipa-icf', '-I', os.path.join(here, '../../include'), os.path.join(here, 'barrier.c'), '-o', 'barrier',
-                '-L' + library, '-Wl,-rpath,' + library, '-lsonde-heartbeat', '-pthread'], check=True)
+# program: (compiler's words, what starts it, {part: whether it is on the critical path})
+PROGRAMS = {
+    'barrier': ((), (), {'heavy': True, 'light': False}),
+    'pipeline': ((), (), {'read_in': False, 'transform': True, 'write_out': False}),
+    'amdahl': ((), (), {'serial': True, 'parallel': True}),
+    'lock': ((), (), {'inside': True, 'outside': False}),
+    'producers': ((), (), {'produce': False, 'consume': True}),
+    'spin': ((), (), {'heavy': True, 'light': False}),
+    'openmp': (('-fopenmp',), (), {'large': True, 'small': False}),
+    'ranks': ((), ('mpirun', '--allow-run-as-root', '--oversubscribe', '-n', '2'), {'heavy': True, 'light': False}),
+}
+SPEEDUPS = (0.25, 0.5)
+COZ_STEPS = 200  # of a run of coz with one line and speed-up; its experiments take 0.5 s
+
+options = argparse.ArgumentParser()
+options.add_argument('build')
+options.add_argument('programs', nargs='*', default=list(PROGRAMS))
+options.add_argument('--seconds', type=float, default=30, help='for experiments with each program')
+options.add_argument('--passes', type=int, default=1)
+options.add_argument('--pairs', type=int, default=3, help='of whole and shortened runs')
+options.add_argument('--no-coz', action='store_true')
+options.add_argument('--json', default='causal.json')
+options = options.parse_intermixed_args()
+here, build, results = os.path.dirname(os.path.abspath(__file__)), os.path.abspath(options.build), os.path.abspath(options.json)
+sonde, library = os.path.join(build, 'sonde'), os.path.join(build, 'src/runtime/heartbeat')
+os.chdir(tempfile.mkdtemp(prefix='causal-bench.'))
+os.environ.update(SONDE_HEARTBEAT_DIR='beats', SONDE_HEARTBEAT_FORMAT='none', OMP_NUM_THREADS='2')
 
 
-def step_s(heavy=1.0, light=1.0):
-    return float(subprocess.run(['./barrier', '40', str(heavy), str(light)], capture_output=True, text=True, check=True).stdout)
+def compile_program(name, *words):
+    compiler = 'mpicc' if name == 'ranks' else 'gcc'
+    path = './' + name + ('.coz' if words else '')
+    subprocess.run([compiler, '-O2', '-gdwarf-3', '-gno-variable-location-views', '-fno-ipa-icf', *PROGRAMS[name][0], *words, '-I', os.path.join(here, '../../include'),
+                    os.path.join(here, name + '.c'), '-o', path, '-L' + library, '-Wl,-rpath,' + library, '-lsonde-heartbeat', '-pthread', '-ldl'],
+                   check=True)
+    return path
 
 
-truth = {}
-for name in ('heavy', 'light'):
-    for speedup in (0.25, 0.5):
-        pairs = [(step_s(), step_s(**{name: 1 - speedup})) for _ in range(3)]
-        truth[name, speedup] = 1 - statistics.median(short / whole for whole, short in pairs)
-subprocess.run([os.path.join(build, 'sonde'), 'causal', '-q', '-o', 'x', '--target', 'heavy,light', '--speedups', '25,50', '--max-time', seconds, '--',
-                './barrier', '400'], stdout=subprocess.DEVNULL, check=True)
-answer = json.loads(subprocess.run([os.path.join(build, 'sonde'), 'show', 'causal', 'x', '--format', 'json'], capture_output=True, check=True).stdout)
-print('| part | speed-up | really shortened | foretold | 95 % | experiments |\n|---|---|---|---|---|---|')
-for row in answer['rows']:
-    for point in row['points']:
-        real = truth.get((row['name'], point['speedup']))
-        print(f"| {row['name']} | {point['speedup']:.2f} | {real:.3f} | {point['effect']:.3f} | {point['effect_low']:.3f} to {point['effect_high']:.3f} "
-              f"| {point['experiments']} |")
-print({key: answer[key] for key in ('observed_false_alarm_rate', 'delay_error_share', 'overhead_share', 'runs')})
+def step_s(name, *words):
+    done = subprocess.run([*PROGRAMS[name][1], './' + name, '30', *words], capture_output=True, text=True, check=True)
+    return float(done.stdout.split()[0])
+
+
+def truth_of(name, part, speedup):
+    """Median of pairs, and half of their spread."""
+    ratios = []
+    for _ in range(options.pairs):
+        whole = step_s(name)
+        ratios.append(1 - step_s(name, f'{part}={1 - speedup}') / whole)
+    return statistics.median(ratios), (max(ratios) - min(ratios)) / 2
+
+
+def sonde_answer(name, number):
+    parts = PROGRAMS[name][2]
+    begin = time.monotonic()
+    subprocess.run([sonde, 'causal', '-q', '-o', f'x-{name}-{number}', '--target', ','.join(parts), '--speedups', '25,50', '--max-time',
+                    str(options.seconds), '--', *PROGRAMS[name][1], './' + name, '600'], stdout=subprocess.DEVNULL, check=True)
+    taken = time.monotonic() - begin
+    shown = subprocess.run([sonde, 'show', 'causal', f'x-{name}-{number}', '--format', 'json'], capture_output=True, check=True)
+    return json.loads(shown.stdout), taken
+
+
+def line_of(name, part):
+    for number, line in enumerate(open(os.path.join(here, name + '.c')), 1):
+        if line.strip() == f'PART({part})':
+            return number
+    raise SystemExit(f'{name} has no part {part}')
+
+
+def coz_step(name, part, speedup):
+    """Seconds of a step in one run of coz, delays taken off; None: it made no experiment."""
+    profile = f'{name}.coz.profile'
+    if os.path.exists(profile):
+        os.remove(profile)
+    run = subprocess.run(['coz', 'run', '-s', '%', '--fixed-line', f'{os.path.join(here, name)}.c:{line_of(name, part)}',
+                          '--fixed-speedup', str(round(100 * speedup)), '-o', profile, '---', './' + name + '.coz', str(COZ_STEPS)],
+                         capture_output=True, text=True)
+    seconds = visits = 0
+    if run.returncode == 0 and os.path.exists(profile):
+        for line in open(profile):
+            found = re.match(r'experiment\t.*duration=(\d+)', line)
+            if found:
+                duration = int(found[1]) * 1e-9
+            found = re.match(r'(?:throughput|progress)-point\tname=step\tdelta=(\d+)', line)
+            if found:
+                seconds, visits = seconds + duration, visits + int(found[1])
+    return seconds / visits if visits else None
+
+
+def coz_effects(name, part):
+    """By speed-up; each against a run of the same line without delays."""
+    whole = coz_step(name, part, 0)
+    steps = {speedup: coz_step(name, part, speedup) for speedup in SPEEDUPS}
+    return {speedup: 1 - step / whole for speedup, step in steps.items() if whole and step}
+
+
+def number(value):
+    return '-' if value is None else f'{value:.3f}'
+
+
+points, alarms, facts = [], [0, 0], []
+print('| program | part | speed-up | really shortened | sonde | 95 % | n | verdict | coz |\n|---|---|---|---|---|---|---|---|---|')
+for turn in range(options.passes):
+    for name in options.programs:
+        compile_program(name)
+        has_coz = not options.no_coz and name != 'ranks'  # coz follows one process
+        if has_coz:
+            compile_program(name, '-DWITH_COZ')
+        truth = {(part, s): truth_of(name, part, s) for part in PROGRAMS[name][2] for s in SPEEDUPS}
+        answer, taken = sonde_answer(name, turn)
+        facts.append((name, answer['delay_error_share'], answer['overhead_share'], answer['observed_false_alarm_rate'], taken))
+        for row in answer['rows']:
+            if not PROGRAMS[name][2][row['name']]:
+                alarms[0] += row['verdict'] == 'helps'
+                alarms[1] += 1
+            foretold_by_coz = coz_effects(name, row['name']) if has_coz else {}
+            for point in row['points']:
+                real, spread = truth[row['name'], point['speedup']]
+                coz = foretold_by_coz.get(point['speedup'])
+                points.append({'program': name, 'part': row['name'], 'verdict': row['verdict'], 'cpu_share': row['cpu_share'], 'truth': real,
+                               'truth_spread': spread, 'coz': coz, **point})
+                print(f"| {name} | {row['name']} | {point['speedup']:.2f} | {real:.3f} | {point['effect']:.3f} | {number(point['effect_low'])} to "
+                      f"{number(point['effect_high'])} | {point['experiments']} | {row['verdict']} | {number(coz)} |", flush=True)
+                with open(results, 'a') as out:
+                    out.write(json.dumps(points[-1]) + '\n')
+errors = [abs(p['effect'] - p['truth']) for p in points]
+print(f"\nwithin 0.03: {sum(e <= 0.03 for e in errors)} of {len(errors)}; median error {statistics.median(errors):.3f}, largest {max(errors):.3f}")
+known = [p for p in points if p['effect_low'] is not None]
+print(f"in their interval: {sum(p['effect_low'] <= p['truth'] <= p['effect_high'] for p in known)} of {len(known)}")
+print(f'parts off the critical path said to help: {alarms[0]} of {alarms[1]}')
+coz = [abs(p['coz'] - p['truth']) for p in points if p['coz'] is not None]
+if coz:
+    print(f'coz: within 0.03: {sum(e <= 0.03 for e in coz)} of {len(coz)}; median error {statistics.median(coz):.3f}, largest {max(coz):.3f}')
+for name, delay, overhead, alarm, taken in facts:
+    print(f'{name}: delays off by {delay}, overhead {overhead}, false alarms among baselines {alarm}, {taken:.0f} s')
