@@ -18,6 +18,9 @@ const char *const sn_causal_verdict_names[SN_CAUSAL_VERDICTS] = { "unknown", "he
  * a step by a tenth less time in it. */
 #define SLOPE_LEAST   0.02
 #define SLOPE_NOTHING 0.05
+/* To be contended it takes as much the other way: pauses themselves cost threads off the chosen code one or
+ * two hundredths of a step that nothing takes off the clock (bench/RESULTS.md). */
+#define SLOPE_CONTENDED (-0.05)
 /* The chance that one of all candidates is said to help, or to be contended, where none is. */
 #define CHANCE_OF_ALL 0.01
 /* A few blocks may agree by chance: no candidate's deviation counts for less than this of the median
@@ -259,8 +262,10 @@ static void judge(struct sn_causal_answer *answer, struct estimate slope, double
 		deviation = 1e-9; /* the same in each block: as sure as can be */
 	t = slope.mean / (deviation / sqrt((double)slope.blocks));
 	chance = sn_student_p(t, (double)slope.blocks - 1);
-	if (fabs(slope.mean) >= SLOPE_LEAST && chance < CHANCE_OF_ALL / (double)candidates)
-		answer->verdict = slope.mean > 0 ? SN_CAUSAL_HELPS : SN_CAUSAL_CONTENDED;
+	if (slope.mean >= SLOPE_LEAST && chance < CHANCE_OF_ALL / (double)candidates)
+		answer->verdict = SN_CAUSAL_HELPS;
+	else if (slope.mean <= SLOPE_CONTENDED && chance < CHANCE_OF_ALL / (double)candidates)
+		answer->verdict = SN_CAUSAL_CONTENDED;
 	else if (answer->slope_high < SLOPE_NOTHING)
 		answer->verdict = SN_CAUSAL_NOTHING;
 	if (answer->verdict == SN_CAUSAL_HELPS)

@@ -42,6 +42,9 @@ struct sn_causal_answers {
 	double delay_error_share; /* of the pauses: what they took too long and nothing set off */
 };
 
+/** From this delay_error_share on threads waited for CPUs, so that effects are off as well. */
+#define SN_CAUSAL_DELAYS_OFF_MOST 0.02
+
 void sn_causal_answers_find(const struct sn_causal_log *log, struct sn_causal_answers *out);
 void sn_causal_answers_free(struct sn_causal_answers *answers);
 

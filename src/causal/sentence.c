@@ -31,7 +31,7 @@ void sn_causal_sentence(const struct sn_causal_log *log, const struct sn_causal_
 	case SN_CAUSAL_NOTHING:
 		sn_text_addf(out, "no faster code there makes %s faster", step);
 		if (first && first->verdict == SN_CAUSAL_HELPS)
-			sn_text_addf(out, ": others wait for %s",
+			sn_text_addf(out, ": it is not what others wait for, %s is",
 				     log->candidates.items[first->candidate].name);
 		break;
 	case SN_CAUSAL_CONTENDED:

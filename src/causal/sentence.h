@@ -6,7 +6,7 @@
 #include "causal/estimate.h"
 
 /** Adds what an answer says as a sentence without a full stop: "solve.c:41-57 (21 % of CPU time): no
- *  faster code there makes a step faster: others wait for bar". */
+ *  faster code there makes a step faster: it is not what others wait for, bar is". */
 void sn_causal_sentence(const struct sn_causal_log *log, const struct sn_causal_answers *answers,
 			const struct sn_causal_answer *answer, struct sn_text *out);
 

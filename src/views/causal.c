@@ -21,16 +21,24 @@ enum {
 	C_SLOPE_LOW,
 	C_SLOPE_HIGH,
 	C_POINTS,
+	C_CURVE,
 };
 
 static const struct sn_column causal_columns[] = {
-	{ "kind", "kind", SN_CELL_TEXT, 0 },	   { "name", "name", SN_CELL_TEXT, 0 },
-	{ "loop", NULL, SN_CELL_TEXT, 0 },	   { "function", "function", SN_CELL_TEXT, 0 },
-	{ "file", NULL, SN_CELL_TEXT, 0 },	   { "line_first", NULL, SN_CELL_INT, 0 },
-	{ "line_last", NULL, SN_CELL_INT, 0 },	   { "cpu_share", "CPU", SN_CELL_SHARE, 0 },
-	{ "verdict", "verdict", SN_CELL_TEXT, 0 }, { "slope", "slope", SN_CELL_REAL, 2 },
-	{ "slope_low", "from", SN_CELL_REAL, 2 },  { "slope_high", "to", SN_CELL_REAL, 2 },
+	{ "kind", "kind", SN_CELL_TEXT, 0 },
+	{ "name", "name", SN_CELL_TEXT, 0 },
+	{ "loop", NULL, SN_CELL_TEXT, 0 },
+	{ "function", "function", SN_CELL_TEXT, 0 },
+	{ "file", NULL, SN_CELL_TEXT, 0 },
+	{ "line_first", NULL, SN_CELL_INT, 0 },
+	{ "line_last", NULL, SN_CELL_INT, 0 },
+	{ "cpu_share", "CPU", SN_CELL_SHARE, 0 },
+	{ "verdict", "verdict", SN_CELL_TEXT, 0 },
+	{ "slope", "slope", SN_CELL_REAL, 2 },
+	{ "slope_low", "from", SN_CELL_REAL, 2 },
+	{ "slope_high", "to", SN_CELL_REAL, 2 },
 	{ "points", NULL, SN_CELL_JSON, 0 },
+	{ "curve", "spared: less for a step", SN_CELL_TEXT, 0 },
 };
 #define DATA_COLUMNS                                                                               \
 	"kind,name,loop,function,file,line_first,line_last,cpu_share,verdict,slope,slope_low,"     \
@@ -77,6 +85,23 @@ static void set_points(struct sn_table *table, const struct sn_causal_answer *an
 	sn_text_free(&text);
 }
 
+/* The curve for people: "25 %: 22 % [21-23]; 50 %: ...". */
+static void set_curve(struct sn_table *table, const struct sn_causal_answer *answer)
+{
+	struct sn_text text = { 0 };
+
+	for (size_t i = 0; i < answer->point_count; i++) {
+		const struct sn_causal_point *point = &answer->points[i];
+
+		sn_text_addf(&text, "%s%.0f %%: %.0f %%", i ? "; " : "", 100 * point->speedup,
+			     100 * point->effect);
+		if (!isnan(point->low))
+			sn_text_addf(&text, " [%.0f to %.0f]", 100 * point->low, 100 * point->high);
+	}
+	set_known(table, C_CURVE, text.chars ? text.chars : "");
+	sn_text_free(&text);
+}
+
 static void add_row(const struct sn_causal_log *log, const struct sn_causal_answer *answer,
 		    struct sn_table *table)
 {
@@ -100,6 +125,7 @@ static void add_row(const struct sn_causal_log *log, const struct sn_causal_answ
 	set_real(table, C_SLOPE_LOW, answer->slope_low);
 	set_real(table, C_SLOPE_HIGH, answer->slope_high);
 	set_points(table, answer);
+	set_curve(table, answer);
 }
 
 /* The log of the profile's experiment; NULL: none, or `err` says what is wrong with it. */
@@ -192,6 +218,10 @@ static void put_foot(const struct sn_view_input *input, FILE *out)
 			" Threads waited for CPUs %.0f %% of the time in which they wanted one: effects "
 			"come out too small.\n",
 			100 * sn_causal_queued_share(log));
+	if (answers.delay_error_share > SN_CAUSAL_DELAYS_OFF_MOST)
+		fputs(" Pauses took longer than asked: threads waited for CPUs, and effects are off as well. "
+		      "Fewer other programs, or 'chrt -r 1 sonde causal ...', help.\n",
+		      out);
 	if (timed_waits)
 		fputs(" Waits with time limits see the delays: such a wait may end sooner than "
 		      "without them.\n",
@@ -239,7 +269,8 @@ static bool page_rows(const struct sn_loop_page *page, struct sn_table *table)
 
 static void put_causal(const struct sn_loop_page *page, FILE *out)
 {
-	struct sn_table_view how = { .columns = "verdict,slope,slope_low,slope_high,cpu_share" };
+	struct sn_table_view how = { .columns =
+					     "verdict,slope,slope_low,slope_high,cpu_share,curve" };
 	struct sn_table table;
 	struct sn_error err;
 
@@ -282,6 +313,10 @@ static const struct sn_explanation causal_words[] = {
 	  "The curve: for each speed-up (the share of its time that the code is spared, 0 to 1) the "
 	  "effect (relative change of a step's time), its 95 % interval and how many experiments.",
 	  "slope" },
+	{ "curve", "text",
+	  "The same points in words: what the code is spared, and by how much less time a step takes, "
+	  "with the 95 % interval.",
+	  "points" },
 	{ 0 },
 };
 
@@ -294,7 +329,7 @@ const struct sn_view sn_view_causal = {
 	.column_count = sizeof(causal_columns) / sizeof(*causal_columns),
 	.words = causal_words,
 	.data_columns = DATA_COLUMNS,
-	.text_columns = "verdict,slope,slope_low,slope_high,cpu_share,kind,name,function",
+	.text_columns = "verdict,slope,slope_low,slope_high,cpu_share,kind,name,function,curve",
 	.page_title = "Causal",
 	.is_in_report = true,
 	.fill = causal_fill,

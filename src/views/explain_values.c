@@ -49,6 +49,10 @@ const struct sn_explanation sn_explained_values[] = {
 	{ "too_short", "verdict",
 	  "Too few samples to say anything: the program ran too briefly, or was hardly seen.",
 	  "verdict samples" },
+	{ "causal", "verdict",
+	  "Of a finding: what a faster piece of code would bring, or that it would bring nothing, measured by "
+	  "causal experiments ('sonde causal'). Its seconds are the effect's share of the threads' time.",
+	  "verdict slope" },
 	{ "high", "confidence",
 	  "Of the verdict: far from every threshold, and on many samples. As a heading: the upper "
 	  "end of the 95 % interval.",

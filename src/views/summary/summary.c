@@ -545,6 +545,8 @@ static void verdict_find(struct sn_summary *s, const struct sn_whatif *whatif)
 	s->threads_workers_s = evidence.join_s + evidence.child_s;
 	s->threads_spin_s = evidence.spin_openmp_s + evidence.spin_mpi_s + evidence.spin_lock_s;
 	sn_verdict_decide(&evidence, &s->arena, &s->verdict);
+	for (size_t i = 0; i < s->causal_finding_count; i++)
+		sn_verdict_add(&s->verdict, &s->causal_findings[i]);
 }
 
 struct sn_summary *sn_summary_new(const struct sn_profile *profile,

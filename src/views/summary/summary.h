@@ -68,6 +68,9 @@ struct sn_summary {
 	const char *hint;	  /* a sentence on the hottest loop, or NULL */
 	struct sn_answer verdict;
 	const char *causal_words; /* a sentence on causal experiments; NULL: none were made */
+	/* the same as findings: what helps most; the largest part that does not */
+	struct sn_finding causal_findings[2];
+	size_t causal_finding_count;
 	const char *heap_words;	  /* a sentence on the heap; NULL: it was not traced */
 	struct sn_heap_sums heap;
 };

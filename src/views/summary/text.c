@@ -661,7 +661,7 @@ void sn_summary_print(const struct sn_summary *s, FILE *out, bool is_utf8, unsig
 	put_shares(&page, &line);
 	sn_page_put_line(&page, &line);
 	put_compile(&page, &line);
-	if (s->causal_words)
+	if (s->causal_words && !s->causal_finding_count)
 		sn_page_put_wrapped(&page, &line, " If it were faster: ", s->causal_words);
 	if (s->heap_words)
 		sn_page_put_wrapped(&page, &line, " Heap: ", s->heap_words);

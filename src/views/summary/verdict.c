@@ -34,6 +34,7 @@ static const struct {
 	[SN_VERDICT_WAITING_FOR_CPU] = { "waiting_for_cpu", "#/threads", "sonde show threads" },
 	[SN_VERDICT_UNKNOWN_CODE] = { "unknown_code", "#/functions", "sonde show modules" },
 	[SN_VERDICT_TOO_SHORT] = { "too_short", "#/provenance", "sonde doctor" },
+	[SN_VERDICT_CAUSAL] = { "causal", "#/causal", "sonde show causal" },
 };
 
 const char *sn_verdict_kind_name(enum sn_verdict_kind kind)
@@ -60,7 +61,10 @@ const char *sn_trust_name(enum sn_trust confidence)
 
 /* ---- all causes of a run ---- */
 
-enum { STORIES_MAX = SN_CAUSES };
+enum {
+	STORIES_MAX = SN_CAUSES,
+	CAUSES_TOLD_MAX = 6, /* of the findings; the rest is for what experiments add */
+};
 
 struct causes {
 	const struct sn_evidence *evidence;
@@ -265,7 +269,7 @@ static void add_finding(const struct sn_evidence *e, const struct sn_cause *caus
 static void findings_add(const struct sn_evidence *e, const struct causes *causes,
 			 struct sn_arena *arena, struct sn_answer *out)
 {
-	for (size_t i = 0; i < causes->count && out->count < SN_FINDINGS_MAX; i++)
+	for (size_t i = 0; i < causes->count && out->count < CAUSES_TOLD_MAX; i++)
 		if (causes->items[i].seconds >= SN_FINDING_LEAST * e->threads_s)
 			add_finding(e, &causes->items[i], arena, out);
 }
@@ -317,6 +321,22 @@ void sn_verdict_decide(const struct sn_evidence *e, struct sn_arena *arena, stru
 		out->confidence = second->confidence;
 	out->sentence = headline(e, first, second, arena);
 	findings_add(e, &causes, arena, out);
+}
+
+void sn_verdict_add(struct sn_answer *answer, const struct sn_finding *finding)
+{
+	size_t at = answer->count;
+
+	while (at > 0 && answer->findings[at - 1].seconds < finding->seconds)
+		at--;
+	if (at == SN_FINDINGS_MAX)
+		return;
+	if (answer->count == SN_FINDINGS_MAX)
+		answer->count--;
+	memmove(&answer->findings[at + 1], &answer->findings[at],
+		(answer->count - at) * sizeof(*answer->findings));
+	answer->findings[at] = *finding;
+	answer->count++;
 }
 
 /* ---- JSON ---- */

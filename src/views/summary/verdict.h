@@ -30,6 +30,7 @@ enum sn_verdict_kind {
 	SN_VERDICT_WAITING_FOR_CPU,
 	SN_VERDICT_UNKNOWN_CODE,
 	SN_VERDICT_TOO_SHORT,
+	SN_VERDICT_CAUSAL, /* of findings alone */
 	SN_VERDICT_KINDS
 };
 /** "compute_loops", ... as in JSON. */
@@ -131,7 +132,7 @@ struct sn_finding {
 	const char *sentence, *remedy;
 };
 
-enum { SN_FINDINGS_MAX = 6 };
+enum { SN_FINDINGS_MAX = 8 };
 
 struct sn_answer {
 	enum sn_verdict_kind kind;
@@ -148,6 +149,9 @@ struct sn_answer {
 /** Texts go into `arena`. */
 void sn_verdict_decide(const struct sn_evidence *evidence, struct sn_arena *arena,
 		       struct sn_answer *out);
+/** Adds a finding that rests on no cause of this evidence, in its place by seconds; the texts are not
+ *  copied. Of more than there is room for the one with the fewest seconds is dropped. */
+void sn_verdict_add(struct sn_answer *answer, const struct sn_finding *finding);
 /** The page's view that shows the evidence of a kind: "#/threads". */
 const char *sn_verdict_view(enum sn_verdict_kind kind);
 /** The command that goes on from there: "sonde show waits". */

@@ -98,6 +98,20 @@ TEST(verdicts_follow_the_truth)
 	sn_causal_log_free(log);
 }
 
+/* Pauses cost the others a little, which is no contention however sure it is. */
+TEST(what_pauses_cost_is_not_contention)
+{
+	const double slopes[] = { 0.4, -0.03 };
+	struct sn_causal_log *log = make_log(slopes, 2, 12, 1, 0.001, 0, 1);
+	struct sn_causal_answers answers;
+
+	sn_causal_answers_find(log, &answers);
+	CHECK(answer_of(&answers, 1)->slope_high < 0);
+	CHECK(answer_of(&answers, 1)->verdict == SN_CAUSAL_NOTHING);
+	sn_causal_answers_free(&answers);
+	sn_causal_log_free(log);
+}
+
 TEST(a_curve_that_bends_says_up_to_where)
 {
 	const double slope = 0.6;

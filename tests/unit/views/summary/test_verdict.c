@@ -528,6 +528,22 @@ TEST(traced_locks_and_files_are_named)
 	CHECK_STRING(finding(SN_VERDICT_IO_WAIT)->remedy, "Move more");
 }
 
+TEST(a_finding_that_is_added_has_its_place_by_seconds)
+{
+	struct sn_answer some = { .count = 0 };
+	const double seconds[] = { 3, 0, 5, 4, 1, 2, 6, 7, 8 };
+	const double ordered[SN_FINDINGS_MAX] = { 8, 7, 6, 5, 4, 3, 2, 1 }; /* 0 has no room */
+
+	for (size_t i = 0; i < sizeof(seconds) / sizeof(*seconds); i++)
+		sn_verdict_add(&some, &(struct sn_finding){ .kind = SN_VERDICT_CAUSAL,
+							    .seconds = seconds[i] });
+	CHECK_INT(some.count, SN_FINDINGS_MAX);
+	for (size_t i = 0; i < some.count; i++)
+		CHECK(some.findings[i].seconds == ordered[i]);
+	sn_verdict_add(&some, &(struct sn_finding){ .seconds = 0.5 });
+	CHECK(some.count == SN_FINDINGS_MAX && some.findings[SN_FINDINGS_MAX - 1].seconds == 1);
+}
+
 TEST(every_kind_has_a_name_a_view_and_a_command)
 {
 	for (int k = 0; k < SN_VERDICT_KINDS; k++) {
