@@ -103,7 +103,10 @@ struct queue {
 	pthread_cond_t changed;
 	int count;
 };
-#define QUEUE_EMPTY { PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0 }
+#define QUEUE_EMPTY                                                                                \
+	{                                                                                          \
+		PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0                             \
+	}
 
 __attribute__((unused)) static void queue_change(struct queue *queue, int by)
 {

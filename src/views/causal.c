@@ -38,7 +38,7 @@ static const struct sn_column causal_columns[] = {
 	{ "slope_low", "from", SN_CELL_REAL, 2 },
 	{ "slope_high", "to", SN_CELL_REAL, 2 },
 	{ "points", NULL, SN_CELL_JSON, 0 },
-	{ "curve", "spared: less for a step", SN_CELL_TEXT, 0 },
+	{ "curve", "% spared: % less for a step", SN_CELL_TEXT, 0 },
 };
 #define DATA_COLUMNS                                                                               \
 	"kind,name,loop,function,file,line_first,line_last,cpu_share,verdict,slope,slope_low,"     \
@@ -85,7 +85,13 @@ static void set_points(struct sn_table *table, const struct sn_causal_answer *an
 	sn_text_free(&text);
 }
 
-/* The curve for people: "25 %: 22 % [21-23]; 50 %: ...". */
+/* Without the sign of a zero. */
+static double whole_percent(double value)
+{
+	return round(100 * value) + 0.0;
+}
+
+/* The curve for people, in per cent: "25: 22 [21 to 23]; 50: ...". */
 static void set_curve(struct sn_table *table, const struct sn_causal_answer *answer)
 {
 	struct sn_text text = { 0 };
@@ -96,7 +102,8 @@ static void set_curve(struct sn_table *table, const struct sn_causal_answer *ans
 		sn_text_addf(&text, "%s%.0f %%: %.0f %%", i ? "; " : "", 100 * point->speedup,
 			     100 * point->effect);
 		if (!isnan(point->low))
-			sn_text_addf(&text, " [%.0f to %.0f]", 100 * point->low, 100 * point->high);
+			sn_text_addf(&text, " [%.0f to %.0f]", whole_percent(point->low),
+				     whole_percent(point->high));
 	}
 	set_known(table, C_CURVE, text.chars ? text.chars : "");
 	sn_text_free(&text);

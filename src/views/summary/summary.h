@@ -71,7 +71,7 @@ struct sn_summary {
 	/* the same as findings: what helps most; the largest part that does not */
 	struct sn_finding causal_findings[2];
 	size_t causal_finding_count;
-	const char *heap_words;	  /* a sentence on the heap; NULL: it was not traced */
+	const char *heap_words; /* a sentence on the heap; NULL: it was not traced */
 	struct sn_heap_sums heap;
 };
 
