@@ -92,19 +92,24 @@ static double whole_percent(double value)
 }
 
 /* The curve for people, in per cent: "25: 22 [21 to 23]; 50: ...". */
+static void add_curve(struct sn_text *text, const struct sn_causal_answer *answer)
+{
+	for (size_t i = 0; i < answer->point_count; i++) {
+		const struct sn_causal_point *point = &answer->points[i];
+
+		sn_text_addf(text, "%s%.0f %%: %.0f %%", i ? "; " : "", 100 * point->speedup,
+			     100 * point->effect);
+		if (!isnan(point->low))
+			sn_text_addf(text, " [%.0f to %.0f]", whole_percent(point->low),
+				     whole_percent(point->high));
+	}
+}
+
 static void set_curve(struct sn_table *table, const struct sn_causal_answer *answer)
 {
 	struct sn_text text = { 0 };
 
-	for (size_t i = 0; i < answer->point_count; i++) {
-		const struct sn_causal_point *point = &answer->points[i];
-
-		sn_text_addf(&text, "%s%.0f %%: %.0f %%", i ? "; " : "", 100 * point->speedup,
-			     100 * point->effect);
-		if (!isnan(point->low))
-			sn_text_addf(&text, " [%.0f to %.0f]", whole_percent(point->low),
-				     whole_percent(point->high));
-	}
+	add_curve(&text, answer);
 	set_known(table, C_CURVE, text.chars ? text.chars : "");
 	sn_text_free(&text);
 }
@@ -204,6 +209,10 @@ static void put_foot(const struct sn_view_input *input, FILE *out)
 		sn_causal_sentence(log, &answers, &answers.rows.items[i], &sentence);
 		sn_text_add_printable(&printable, sentence.chars, sentence.length);
 		fprintf(out, " %s\n", printable.chars);
+		sn_text_clear(&sentence);
+		add_curve(&sentence, &answers.rows.items[i]);
+		if (sentence.length)
+			fprintf(out, "   %% spared: %% less: %s\n", sentence.chars);
 		sn_text_free(&sentence);
 		sn_text_free(&printable);
 	}
@@ -336,7 +345,7 @@ const struct sn_view sn_view_causal = {
 	.column_count = sizeof(causal_columns) / sizeof(*causal_columns),
 	.words = causal_words,
 	.data_columns = DATA_COLUMNS,
-	.text_columns = "verdict,slope,slope_low,slope_high,cpu_share,kind,name,function,curve",
+	.text_columns = "verdict,slope,slope_low,slope_high,cpu_share,kind,name,function",
 	.page_title = "Causal",
 	.is_in_report = true,
 	.fill = causal_fill,
