@@ -25,20 +25,13 @@ enum {
 };
 
 static const struct sn_column causal_columns[] = {
-	{ "kind", "kind", SN_CELL_TEXT, 0 },
-	{ "name", "name", SN_CELL_TEXT, 0 },
-	{ "loop", NULL, SN_CELL_TEXT, 0 },
-	{ "function", "function", SN_CELL_TEXT, 0 },
-	{ "file", NULL, SN_CELL_TEXT, 0 },
-	{ "line_first", NULL, SN_CELL_INT, 0 },
-	{ "line_last", NULL, SN_CELL_INT, 0 },
-	{ "cpu_share", "CPU", SN_CELL_SHARE, 0 },
-	{ "verdict", "verdict", SN_CELL_TEXT, 0 },
-	{ "slope", "slope", SN_CELL_REAL, 2 },
-	{ "slope_low", "from", SN_CELL_REAL, 2 },
-	{ "slope_high", "to", SN_CELL_REAL, 2 },
-	{ "points", NULL, SN_CELL_JSON, 0 },
-	{ "curve", "% spared: % less for a step", SN_CELL_TEXT, 0 },
+	{ "kind", "kind", SN_CELL_TEXT, 0 },	   { "name", "name", SN_CELL_TEXT, 0 },
+	{ "loop", NULL, SN_CELL_TEXT, 0 },	   { "function", "function", SN_CELL_TEXT, 0 },
+	{ "file", NULL, SN_CELL_TEXT, 0 },	   { "line_first", NULL, SN_CELL_INT, 0 },
+	{ "line_last", NULL, SN_CELL_INT, 0 },	   { "cpu_share", "CPU", SN_CELL_SHARE, 0 },
+	{ "verdict", "verdict", SN_CELL_TEXT, 0 }, { "slope", "slope", SN_CELL_REAL, 2 },
+	{ "slope_low", "from", SN_CELL_REAL, 2 },  { "slope_high", "to", SN_CELL_REAL, 2 },
+	{ "points", NULL, SN_CELL_JSON, 0 },	   { "curve", "curve", SN_CELL_TEXT, 0 },
 };
 #define DATA_COLUMNS                                                                               \
 	"kind,name,loop,function,file,line_first,line_last,cpu_share,verdict,slope,slope_low,"     \
@@ -97,8 +90,8 @@ static void add_curve(struct sn_text *text, const struct sn_causal_answer *answe
 	for (size_t i = 0; i < answer->point_count; i++) {
 		const struct sn_causal_point *point = &answer->points[i];
 
-		sn_text_addf(text, "%s%.0f %%: %.0f %%", i ? "; " : "", 100 * point->speedup,
-			     100 * point->effect);
+		sn_text_addf(text, "%s%.0f: %.0f", i ? "; " : "", 100 * point->speedup,
+			     whole_percent(point->effect));
 		if (!isnan(point->low))
 			sn_text_addf(text, " [%.0f to %.0f]", whole_percent(point->low),
 				     whole_percent(point->high));
