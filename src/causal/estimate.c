@@ -18,7 +18,7 @@ const char *const sn_causal_verdict_names[SN_CAUSAL_VERDICTS] = { "unknown", "he
  * a step by a tenth less time in it. */
 #define SLOPE_LEAST   0.02
 #define SLOPE_NOTHING 0.05
-/* To be contended it takes as much the other way: pauses themselves cost threads off the chosen code one or
+/* To be contended it takes as much the other way: threads off the chosen code were seen to lose one or
  * two hundredths of a step that nothing takes off the clock (bench/RESULTS.md). */
 #define SLOPE_CONTENDED (-0.05)
 /* The chance that one of all candidates is said to help, or to be contended, where none is. */
