@@ -18,6 +18,48 @@ double sn_largest_of(const double *values, size_t count, double noise)
 	return variance > noise ? mean + (largest - mean) * (1 - noise / variance) : mean;
 }
 
+/* Of each rank without a worker that has work the first one. */
+static size_t idle_ranks_add(const struct sn_experiment *e, const uint32_t *worker_of,
+			     size_t workers, uint8_t *at_work)
+{
+	int32_t *rank_of = sn_alloc_zeroed(workers + 1, sizeof(*rank_of));
+	bool rank_works = false;
+	size_t added = 0;
+
+	for (size_t t = 0; t < e->threads.count; t++)
+		rank_of[worker_of[t]] = e->processes.items[e->threads.items[t].process].rank;
+	/* workers of a rank stand together */
+	for (size_t w = 0, first = 0; w < workers; w++) {
+		if (rank_of[w] != rank_of[first]) {
+			first = w;
+			rank_works = false;
+		}
+		rank_works = rank_works || at_work[w];
+		if (rank_of[first] < 0 || rank_works ||
+		    (w + 1 < workers && rank_of[w + 1] == rank_of[first]))
+			continue;
+		at_work[first] = 1;
+		added++;
+	}
+	free(rank_of);
+	return added;
+}
+
+size_t sn_workers_at_work(const struct sn_experiment *e, const uint32_t *worker_of, size_t workers,
+			  const double *cpu_s, uint8_t *at_work)
+{
+	double most = 0;
+	size_t count = 0;
+
+	for (size_t w = 0; w < workers; w++)
+		most = fmax(most, cpu_s[w]);
+	for (size_t w = 0; w < workers; w++) {
+		at_work[w] = cpu_s[w] > most / 100;
+		count += at_work[w];
+	}
+	return count + idle_ranks_add(e, worker_of, workers, at_work);
+}
+
 struct life {
 	uint32_t thread, process;
 	int32_t rank;

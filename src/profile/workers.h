@@ -11,6 +11,13 @@
  * in `worker_of`, which has room for all threads. Returns how many workers there are. */
 uint32_t sn_workers_assign(const struct sn_experiment *experiment, uint32_t *worker_of);
 
+/** Which workers had work, by worker, in `at_work`: more than a hundredth of the busiest worker's CPU
+ * time (`cpu_s`, by worker). Of a rank of MPI one has, always: a rank that does nothing is out of
+ * balance, where a first thread that waits for its pool, or a runtime's helper, is not. Returns how
+ * many they are. */
+size_t sn_workers_at_work(const struct sn_experiment *experiment, const uint32_t *worker_of,
+			  size_t workers, const double *cpu_s, uint8_t *at_work);
+
 /** The estimate of the largest of `count` true values, of which each was seen with the variance
  * `noise`: the largest seen, drawn to the mean by the part of their spread that the noise explains
  * (James and Stein 1961). */

@@ -2,6 +2,7 @@
 #include "whatif/global.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "views/parts.h"
 
@@ -58,6 +59,36 @@ static sn_status global_fill(const struct sn_view_input *input, struct sn_table 
 	return SN_OK;
 }
 
+static const char *reason_of(const struct sn_table *table, size_t row)
+{
+	const struct sn_cell *cell = &table->cells.items[row * table->column_count + G_REASON];
+
+	return cell->is_known ? cell->text : NULL;
+}
+
+/* "speedup_dl1, speedup_fp_only: no such variant ...": in the table a sentence has no room. */
+static void reasons_put(const struct sn_table *table, FILE *out)
+{
+	for (size_t row = 0; row < table->row_count; row++) {
+		const char *reason = reason_of(table, row);
+		bool is_first = true;
+
+		for (size_t other = 0; other < row && reason; other++)
+			if (reason_of(table, other) && !strcmp(reason_of(table, other), reason))
+				reason = NULL;
+		for (size_t other = row; other < table->row_count && reason; other++) {
+			if (!reason_of(table, other) ||
+			    strcmp(reason_of(table, other), reason) != 0)
+				continue;
+			fprintf(out, "%s%s", is_first ? "" : ", ",
+				table->cells.items[other * table->column_count + G_METRIC].text);
+			is_first = false;
+		}
+		if (reason)
+			fprintf(out, ": %s\n", reason);
+	}
+}
+
 static const struct sn_explanation global_words[] = {
 	{ "metric", "text",
 	  "In 'show global': a figure of the whole run; speedup_ is how many times as fast it would be, in "
@@ -85,7 +116,11 @@ const struct sn_view sn_view_global = {
 	.columns = global_columns,
 	.column_count = sizeof(global_columns) / sizeof(*global_columns),
 	.words = global_words,
+	.text_columns = "metric,value,low,high,unit,loops_for_80_percent,source,basis_share",
 	.page_title = "Global metrics",
+	.page_group = "Overview",
+	.has_sentences = true,
+	.put_below = reasons_put,
 	.is_listing = true,
 	.is_in_report = true,
 	.fill = global_fill,

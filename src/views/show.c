@@ -188,6 +188,8 @@ static sn_status rows_write(const struct sn_view *view, const struct sn_view_inp
 		put_idle(input->profile, out);
 		if (view->put_foot)
 			view->put_foot(input, out);
+		if (view->put_below)
+			view->put_below(&table, out);
 	}
 	sn_table_free(&table);
 	return status;

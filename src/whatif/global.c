@@ -36,7 +36,9 @@ struct cells {
 	size_t workers, slices;
 	double *useful_s, *runtime_s;
 	SN_VEC(struct loop_time) loops; /* by loop */
-	double sample_s;		/* CPU time of a sample */
+	uint8_t *at_work;		/* by worker: it counts where workers are compared */
+	size_t workers_at_work;
+	double sample_s; /* CPU time of a sample */
 };
 
 struct builder {
@@ -104,6 +106,18 @@ static void sample_add(const struct builder *b, struct cells *c, const uint32_t 
 				   (1 - sn_share(weight->system_ns, weight->cpu_ns)));
 }
 
+static void workers_compare(const struct sn_experiment *e, const uint32_t *worker_of,
+			    struct cells *c)
+{
+	double *cpu_s = sn_alloc_zeroed(c->workers + 1, sizeof(*cpu_s));
+
+	for (size_t i = 0; i < c->workers * c->slices; i++)
+		cpu_s[i % c->workers] += c->useful_s[i] + c->runtime_s[i];
+	c->at_work = sn_alloc_zeroed(c->workers + 1, sizeof(*c->at_work));
+	c->workers_at_work = sn_workers_at_work(e, worker_of, c->workers, cpu_s, c->at_work);
+	free(cpu_s);
+}
+
 static void cells_fill(const struct builder *b, struct cells *c, size_t slices)
 {
 	const struct sn_experiment *e = b->profile->experiment;
@@ -121,6 +135,7 @@ static void cells_fill(const struct builder *b, struct cells *c, size_t slices)
 		if (sn_profile_has_sample(b->profile, &e->samples.items[i]))
 			sample_add(b, c, worker_of, &e->samples.items[i], &times);
 	loops_sort(c, &times);
+	workers_compare(e, worker_of, c);
 	sn_map_free(&times);
 	free(worker_of);
 }
@@ -129,6 +144,7 @@ static void cells_free(struct cells *c)
 {
 	free(c->useful_s);
 	free(c->runtime_s);
+	free(c->at_work);
 	sn_vec_free(&c->loops);
 }
 
@@ -473,21 +489,41 @@ static void add_measured(struct builder *b, const struct sn_variants_list *list,
 
 /* ---- parallelism ---- */
 
+/* Useful times of the workers at work in a slice; returns which of all workers is the busiest. */
+static size_t slice_read(const struct cells *c, size_t slice, double *useful)
+{
+	size_t busiest = 0, count = 0;
+	double most = -1;
+
+	for (size_t w = 0; w < c->workers; w++) {
+		double seconds = c->useful_s[slice * c->workers + w];
+
+		if (!c->at_work[w])
+			continue;
+		useful[count++] = seconds;
+		if (seconds > most) {
+			most = seconds;
+			busiest = w;
+		}
+	}
+	return busiest;
+}
+
 /* What perfect balance of useful time saves, and what no time in the runtimes does. */
 static void parallel_saved(const struct cells *c, double *balance_s, double *runtime_s)
 {
+	double *useful = sn_alloc_zeroed(c->workers + 1, sizeof(*useful));
+
 	*balance_s = *runtime_s = 0;
 	for (size_t s = 0; s < c->slices; s++) {
-		const double *useful = c->useful_s + s * c->workers;
-		double mean = sn_mean(useful, c->workers);
-		size_t busiest = 0;
+		size_t busiest = slice_read(c, s, useful);
+		double mean = sn_mean(useful, c->workers_at_work);
 
-		for (size_t w = 1; w < c->workers; w++)
-			if (useful[w] > useful[busiest])
-				busiest = w;
-		*balance_s += fmax(0, sn_largest_of(useful, c->workers, mean * c->sample_s) - mean);
+		*balance_s += fmax(
+			0, sn_largest_of(useful, c->workers_at_work, mean * c->sample_s) - mean);
 		*runtime_s += c->runtime_s[s * c->workers + busiest];
 	}
+	free(useful);
 }
 
 static void add_parallel_row(struct builder *b, const char *metric, double fine_s, double whole_s)
@@ -562,7 +598,7 @@ void sn_global_find(const struct sn_profile *profile, struct sn_structures *stru
 		return;
 	}
 	cells_fill(&b, &b.whole, 1);
-	slices = profile->total.samples / SLICE_SAMPLES / (b.whole.workers + 1);
+	slices = profile->total.samples / SLICE_SAMPLES / (b.whole.workers_at_work + 1);
 	cells_fill(&b, &b.fine, slices < 1 ? 1 : slices < SLICES_MOST ? slices : SLICES_MOST);
 	add_speedups(&b);
 	cells_free(&b.whole);

@@ -17,7 +17,7 @@ import { Loop, Source } from './views/source.jsx';
 import { Experts } from './views/experts.jsx';
 import { Compare, CompareFlame, Runs, runNames } from './views/compare.jsx';
 import { Phases } from './views/phases.jsx';
-import { LISTED, LOOP_CHUNKS, chunksOf } from './views/listed.jsx';
+import { LOOP_CHUNKS, chunksOf, listedIn } from './views/listed.jsx';
 import { Absent, Provenance, Threads } from './views/others.jsx';
 
 // A page compares two sets of runs, or tells of one run.
@@ -34,6 +34,7 @@ const VIEWS = compare ? [
 ] : [
 	['Overview'],
 	['summary', 'Global', 's', Summary, toc.whatif ? ['whatif'] : []],
+	...listedIn('Overview'),
 	['categories', 'Categories', 'c', Categories, ['records', 'waits']],
 	['Where'],
 	['functions', 'Functions & loops', 'f', Functions, chunksOf('functions', 'loops', 'modules')],
@@ -46,9 +47,10 @@ const VIEWS = compare ? [
 	['phases', 'Phases', 'o', phases && Phases, null, 'Phases of the run and where to instrument them: the run has too few samples to find any', 'sonde phases'],
 	['Why'],
 	['expert', 'Loop experts', 'e', Experts, ['experts']],
+	...listedIn('Why'),
 	['System'],
 	['threads', 'Threads', 'h', Threads, ['records', 'waits', ...chunksOf('threads')]],
-	...LISTED,
+	...listedIn('System'),
 	['comm', 'Communication', null, null, null, 'Who sends how much to whom', 'sonde comm'],
 	['lattice', 'Lattice', null, null, null, 'The lattice of consistent cuts of a distributed run', 'sonde lattice'],
 	['compare', 'Compare', null, null, null, 'Two runs side by side', 'sonde diff --format html A B'],

@@ -67,11 +67,11 @@ bool sn_report_is_data(const struct sn_column *column)
 	return strcmp(column->key, "mark") != 0 && strcmp(column->key, "interval") != 0;
 }
 
-/** The columns that the page has: those of the view's text, in its order; the caller gives room for
- *  all. */
+/** The columns that the page has: those of the view's text, in its order, and all where it has room for
+ *  sentences; the caller gives room for all. */
 static size_t columns_shown(const struct sn_view *view, size_t *shown)
 {
-	const char *at = view->text_columns;
+	const char *at = view->has_sentences ? NULL : view->text_columns;
 	size_t count = 0;
 
 	for (size_t c = 0; !at && c < view->column_count; c++)
@@ -114,6 +114,10 @@ static void write_view(const struct sn_view *view, struct sn_json *json)
 	sn_json_member_string(json, "title", view->page_title);
 	sn_json_member_string(json, "what", view->title);
 	sn_json_member_string(json, "sort", view->sort);
+	if (view->page_group)
+		sn_json_member_string(json, "group", view->page_group);
+	if (view->has_sentences)
+		sn_json_member_bool(json, "has_sentences", true);
 	sn_json_key(json, "columns");
 	sn_json_array(json);
 	for (size_t i = 0; i < count; i++) {

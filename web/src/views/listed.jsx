@@ -68,6 +68,19 @@ const Listed = (view) => ({ chunks, filter, matcher }) => {
 	</>;
 };
 
+// Few rows whose last column is a sentence: it stands below its row, as long as it is.
+const Sentences = (view) => ({ chunks, matcher }) => {
+	const x = chunks['view-' + view.name], columns = view.columns.map((c) => tableColumn(c, x, matcher)), last = columns.pop();
+	return <>
+		<Head title={visible(view.title)}>{visible(view.what)}</Head>
+		<section class="panel"><div class="scroll"><table class="small told">
+			<thead><tr>{columns.map((c) => <th key={c.key} class={c.num ? 'num' : ''} title={c.help}>{visible(c.title)}</th>)}</tr></thead>
+			<tbody>{sorted(view, x, matcher).map((i) => <Fragment key={i}>
+				<tr>{columns.map((c) => <td key={c.key} class={c.num ? 'num' : ''}>{c.num ? c.render(i) : visible(x[c.key].at(i))}</td>)}</tr>
+				{x[last.key].at(i) && <tr class="why"><td class="wrap dim" colSpan={columns.length}>{visible(x[last.key].at(i))}</td></tr>}</Fragment>)}</tbody></table></div></section>
+	</>;
+};
+
 // Views whose rows are of loops: the view of one loop has its rows.
 const ofLoops = (toc.views ?? []).filter((view) => toc.chunks.find((c) => c.name === 'view-' + view.name)?.columns.some(([key]) => key === 'loop'));
 export const LOOP_CHUNKS = ofLoops.map((view) => 'view-' + view.name);
@@ -80,4 +93,5 @@ export const ListedOfLoop = ({ id, chunks }) => ofLoops.map((view) => {
 });
 
 // Lines of VIEWS (main.jsx).
-export const LISTED = (toc.views ?? []).map((view) => [view.name, visible(view.title), null, Listed(view), ['view-' + view.name]]);
+export const listedIn = (group) => (toc.views ?? []).filter((view) => (view.group ?? 'System') === group)
+	.map((view) => [view.name, visible(view.title), null, (view.has_sentences ? Sentences : Listed)(view), ['view-' + view.name]]);

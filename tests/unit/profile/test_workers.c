@@ -1,0 +1,78 @@
+#include "profile/workers.h"
+
+#include "fixture.h"
+#include "harness/tap.h"
+
+static void live(struct fixture *f, uint32_t thread, int64_t start_ns, int64_t end_ns)
+{
+	f->experiment->threads.items[thread].start_ns = start_ns;
+	f->experiment->threads.items[thread].end_ns = end_ns;
+}
+
+TEST(threads_in_turn_are_one_worker)
+{
+	struct fixture f;
+	uint32_t worker_of[4];
+
+	fixture_begin(&f);
+	live(&f, 0, 0, 100);
+	live(&f, fixture_add_thread(&f, 0, 101, "a"), 10, 20);
+	live(&f, fixture_add_thread(&f, 0, 102, "b"), 20, 90);
+	live(&f, fixture_add_thread(&f, 0, 103, "c"), 30, 90);
+	CHECK_INT(sn_workers_assign(f.experiment, worker_of), 3);
+	CHECK_INT(worker_of[0], 0);
+	CHECK_INT(worker_of[1], 1);
+	CHECK_INT(worker_of[2], 1);
+	CHECK_INT(worker_of[3], 2);
+	fixture_profile(&f, NULL);
+	fixture_end(&f);
+}
+
+TEST(who_only_waits_is_not_at_work)
+{
+	struct fixture f;
+	uint32_t worker_of[3];
+	uint8_t at_work[3];
+
+	fixture_begin(&f);
+	fixture_add_thread(&f, 0, 101, "a");
+	fixture_add_thread(&f, 0, 102, "b");
+	for (uint32_t t = 0; t < 3; t++)
+		live(&f, t, 0, 100);
+	CHECK_INT(sn_workers_assign(f.experiment, worker_of), 3);
+	CHECK_INT(sn_workers_at_work(f.experiment, worker_of, 3, (double[]){ 0.005, 1, 0.4 },
+				     at_work),
+		  2);
+	CHECK(!at_work[0] && at_work[1] && at_work[2]);
+	/* a first thread with work counts as any */
+	CHECK_INT(
+		sn_workers_at_work(f.experiment, worker_of, 3, (double[]){ 0.02, 1, 0.4 }, at_work),
+		3);
+	fixture_profile(&f, NULL);
+	fixture_end(&f);
+}
+
+/* Three ranks of two threads each: the second rank does nothing, the others' first threads wait. */
+TEST(a_rank_that_does_nothing_is_out_of_balance)
+{
+	struct fixture f;
+	uint32_t worker_of[6];
+	uint8_t at_work[6];
+
+	fixture_begin(&f);
+	fixture_add_process(&f, 200);
+	fixture_add_process(&f, 300);
+	for (int32_t p = 0; p < 3; p++)
+		f.experiment->processes.items[p].rank = p;
+	while (f.experiment->threads.count > 0)
+		f.experiment->threads.count--;
+	for (uint32_t t = 0; t < 6; t++)
+		live(&f, fixture_add_thread(&f, t / 2, (int32_t)(100 + t), "t"), 0, 100);
+	CHECK_INT(sn_workers_assign(f.experiment, worker_of), 6);
+	CHECK_INT(sn_workers_at_work(f.experiment, worker_of, 6, (double[]){ 0, 1, 0, 0, 0, 2 },
+				     at_work),
+		  3);
+	CHECK(!at_work[0] && at_work[1] && at_work[2] && !at_work[3] && !at_work[4] && at_work[5]);
+	fixture_profile(&f, NULL);
+	fixture_end(&f);
+}
