@@ -1,11 +1,13 @@
-/* sonde comm: how a compiled Pandore program communicated, as tables, graphs or a page. */
+/* sonde comm: how a program of MPI, or a compiled Pandore program, communicated, as tables, graphs or a page. */
 #include <string.h>
 
 #include "base/alloc.h"
 #include "cli/command.h"
 #include "base/arena.h"
 #include "base/text.h"
+#include "cli/lattice_experiment.h"
 #include "experiment/store.h"
+#include "mpi/lattice/comm.h"
 #include "pandore/page/page.h"
 #include "pandore/profiler/comm.h"
 
@@ -18,9 +20,11 @@ static enum sn_comm_value value_of(const char *name)
 
 static enum sn_comm_group group_of(const char *name)
 {
-	if (name && !strcmp(name, "node"))
+	if (name && (!strcmp(name, "node") || !strcmp(name, "rank")))
 		return SN_COMM_NODES;
-	return name && !strcmp(name, "variable") ? SN_COMM_VARIABLES : SN_COMM_PARTITIONS;
+	return name && (!strcmp(name, "variable") || !strcmp(name, "function"))
+		       ? SN_COMM_VARIABLES
+		       : SN_COMM_PARTITIONS;
 }
 
 static sn_status write_graphs(const struct sn_args *args, struct sn_comm_profile **profiles,
@@ -56,16 +60,23 @@ static const char *short_name(struct sn_arena *arena, const char *path)
 	return sn_arena_strndup(arena, name, length);
 }
 
-static sn_status profile_read(const char *path, struct sn_comm_profile **out, struct sn_error *err)
+static bool is_experiment(const char *path)
 {
-	if (path[0] == '@' || sn_store_is_experiment(path))
-		return sn_error_set(
-			err, SN_ERR_USAGE,
-			"comm: '%s' is an experiment, which has no messages: name "
-			"PROG.profile.json, which a program compiled with 'sonde pandore "
-			"compile --profile' writes",
-			path);
-	return sn_comm_profile_read(path, out, err);
+	return path[0] == '@' || sn_store_is_experiment(path);
+}
+
+/* An experiment stays open as long as its profile, which borrows its names. */
+static sn_status profile_read(const char *path, struct sn_lattice_experiment *experiment,
+			      struct sn_comm_profile **out, struct sn_error *err)
+{
+	sn_status status;
+
+	if (!is_experiment(path))
+		return sn_comm_profile_read(path, out, err);
+	status = sn_lattice_experiment_read(path, experiment, err);
+	return status == SN_OK ? sn_mpi_comm_profile_of(experiment->analysis->program,
+							experiment->mpi, out, err)
+			       : status;
 }
 
 static bool is_trace(const char *path)
@@ -186,19 +197,23 @@ static int comm_run(const struct sn_args *args)
 					 .group = group_of(sn_args_value(args, "by")) };
 	const char *format = sn_args_value(args, "format");
 	struct sn_comm_profile **profiles;
+	struct sn_lattice_experiment *experiments;
 	struct sn_error err;
 	sn_status status = SN_OK;
 	bool is_page;
 	size_t count = 0;
 
 	if (!args->operand_count) {
-		sn_error_set(&err, SN_ERR_USAGE,
-			     "comm: name a profile: sonde comm PROG.profile.json, which a program "
-			     "compiled with 'sonde pandore compile --profile' writes");
+		sn_error_set(
+			&err, SN_ERR_USAGE,
+			"comm: name an experiment of 'sonde record --mpi' (@0: the newest), or "
+			"PROG.profile.json, which a program compiled with 'sonde pandore "
+			"compile --profile' writes");
 		return sn_error_print(&err);
 	}
 	is_page = format && !strcmp(format, "html");
 	profiles = sn_alloc_zeroed(args->operand_count, sizeof(*profiles));
+	experiments = sn_alloc_zeroed(args->operand_count, sizeof(*experiments));
 	for (size_t i = 0; i < args->operand_count && status == SN_OK; i++) {
 		if (is_trace(args->operands[i]) && is_page)
 			continue;
@@ -208,7 +223,8 @@ static int comm_run(const struct sn_args *args)
 					      "this command with --format html",
 					      args->operands[i]);
 		else
-			status = profile_read(args->operands[i], &profiles[count], &err);
+			status = profile_read(args->operands[i], &experiments[i], &profiles[count],
+					      &err);
 		count += status == SN_OK;
 	}
 	if (status == SN_OK && !count)
@@ -226,6 +242,9 @@ static int comm_run(const struct sn_args *args)
 		status = write_tables(args, profiles, &choice, &err);
 	for (size_t i = 0; i < count; i++)
 		sn_comm_profile_free(profiles[i]);
+	for (size_t i = 0; i < args->operand_count; i++)
+		sn_lattice_experiment_close(&experiments[i]);
+	sn_vec_release(experiments);
 	sn_vec_release(profiles);
 	return status == SN_OK ? SN_EXIT_OK : sn_error_print(&err);
 }
@@ -237,8 +256,9 @@ static const struct sn_option comm_options[] = {
 	  "which table: arcs (default), zones, phases, nodes, lines, or programs, a row each",
 	  "arcs|zones|phases|nodes|lines|programs" },
 	{ "by", 'b', "GROUP",
-	  "arcs between partitions (default), or added up by node or by variable",
-	  "partition|node|variable" },
+	  "arcs between partitions (default), or added up by node or by variable; of a program of "
+	  "MPI: functions of a rank, ranks, functions",
+	  "partition|node|variable|rank|function" },
 	{ "phase", 'p', "NAME", "only the traffic of this phase", NULL },
 	{ "zone", 'z', "NAME", "only the traffic of this instrumentation zone", NULL },
 	{ "nodes", 'n', "I,J,..", "only traffic between these nodes", NULL },
@@ -256,6 +276,8 @@ static const struct sn_option comm_options[] = {
 };
 
 static const char *const comm_examples[] = {
+	"mpirun -n 4 sonde record --mpi ./program && sonde comm @0 --by rank",
+	"messages, bytes and waiting time between ranks",
 	"sonde comm fig1.profile.json",
 	"messages, bytes and waiting time between partitions",
 	"sonde comm rows.profile.json columns.profile.json blocks.profile.json -f svg > "
@@ -270,13 +292,16 @@ static const char *const comm_examples[] = {
 
 const struct sn_command sn_command_comm = {
 	.name = "comm",
-	.operands = "PROFILE.json... [TRACE.jsonl...]",
-	.summary = "Shows who sends what to whom in a Pandore program",
+	.operands = "EXPERIMENT|PROFILE.json... [TRACE.jsonl...]",
+	.summary = "Shows who sends what to whom in a program of MPI or Pandore",
 	.description =
 		"Prints the communication graph between array partitions that a program compiled "
 		"with 'sonde pandore compile --profile' counted: messages, bytes and the time its "
 		"receiver waited for each arc, broadcasts for each pair of variable and partition; "
 		"and its times by phase, zone, node and source line.\n\n"
+		"Of an experiment of 'sonde record --mpi': between functions of ranks, ranks "
+		"(--by rank) or functions (--by function). A broadcast counts once a receiver; "
+		"other collective operations are in 'sonde show mpi'.\n\n"
 		"A page (--format html) may have traces (PROG.trace.jsonl), too: then it shows "
 		"their lattices, and the critical path beside the messages.",
 	.options = comm_options,

@@ -377,7 +377,7 @@ static const struct sn_option lattice_options[] = {
 	  "with --follow: end after S seconds without an event (default 10; 0: never)", NULL },
 	{ "max-states", 0, "N", "states the exact count may hold at a time (default 4000000)",
 	  NULL },
-	{ "max-seconds", 0, "S", "time for the count (default 10), then windows are answered",
+	{ "max-seconds", 0, "S", "CPU time for the count (default 10), then windows are answered",
 	  NULL },
 	{ 0 }
 };

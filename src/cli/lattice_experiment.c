@@ -16,24 +16,30 @@ static void losses_tell(const struct sn_mpi *mpi)
 			(unsigned long long)mpi->damaged);
 }
 
+sn_status sn_lattice_experiment_read(const char *name, struct sn_lattice_experiment *out,
+				     struct sn_error *err)
+{
+	sn_status status;
+
+	*out = (struct sn_lattice_experiment){ 0 };
+	status = sn_cli_analysis_open(name, NULL, &out->analysis, err);
+	if (status == SN_OK)
+		status = sn_mpi_read(out->analysis->experiment, &out->mpi, err);
+	if (status == SN_OK)
+		losses_tell(out->mpi);
+	return status;
+}
+
 sn_status sn_lattice_experiment_open(const char *name, const struct sn_mpi_points *points,
 				     struct sn_lattice_experiment *out, struct sn_error *err)
 {
-	struct sn_lattice_experiment e = { 0 };
-	sn_status status = sn_cli_analysis_open(name, NULL, &e.analysis, err);
+	sn_status status = sn_lattice_experiment_read(name, out, err);
 
-	*out = e;
-	if (status != SN_OK)
-		return status;
-	status = sn_mpi_read(e.analysis->experiment, &e.mpi, err);
-	if (status == SN_OK) {
-		losses_tell(e.mpi);
-		status = sn_mpi_order_make(e.analysis->program, e.mpi, points, &e.order, err);
-	}
 	if (status == SN_OK)
-		*out = e;
-	else
-		sn_lattice_experiment_close(&e);
+		status = sn_mpi_order_make(out->analysis->program, out->mpi, points, &out->order,
+					   err);
+	if (status != SN_OK)
+		sn_lattice_experiment_close(out);
 	return status;
 }
 

@@ -12,7 +12,11 @@ struct sn_lattice_experiment {
 	struct sn_mpi_order order;
 };
 
-/** SN_ERR_USAGE: MPI was not traced in it. The caller closes. */
+/** Reads the experiment and its calls of MPI, which may be none; no order is made. The caller closes, also after
+ * an error. */
+sn_status sn_lattice_experiment_read(const char *name, struct sn_lattice_experiment *out,
+				     struct sn_error *err);
+/** Makes the order, too. SN_ERR_USAGE: MPI was not traced in it. The caller closes. */
 sn_status sn_lattice_experiment_open(const char *name, const struct sn_mpi_points *points,
 				     struct sn_lattice_experiment *out, struct sn_error *err);
 /** What it points to lives as long as the experiment is open. */

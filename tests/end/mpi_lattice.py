@@ -1,5 +1,5 @@
-"""The lattice of programs of MPI, under each MPI that is installed: a planted race of
-wildcard receives, and a mutual exclusion that one of two variants violates."""
+"""The lattice and the communication graph of programs of MPI, under each MPI that is installed: a planted race of
+wildcard receives, a mutual exclusion that one of two variants violates, and counts known by construction."""
 import json
 import os
 
@@ -106,9 +106,22 @@ def exclusion(mpi):
         t.equal(got['witness'] is not None, want, f'{mpi}: with a witness where it is')
 
 
+def graph(mpi):
+    run = t.run('comm', '--by', 'rank', '-f', 'json', f'race.{mpi}')
+    rows = json.loads(run.stdout)['rows']
+    got = {(row['source'], row['target']): row['messages'] for row in rows}
+    want = {(f'rank {a}', f'rank {b}'): 1 for a, b in [(1, 0), (2, 0), (0, 1), (0, 2)]}
+    t.equal(got, want, f'{mpi}: messages and the broadcast, by rank')
+    run = t.run('comm', '--by', 'function', '-f', 'json', f'race.{mpi}')
+    got = [(row['kind'], row['source'], row['messages'], row['bytes'], row['broadcasts'])
+           for row in json.loads(run.stdout)['rows']]
+    t.equal(got, [('arc', 'main', 2, 8, None), ('broadcast', 'main', 2, 8, 1)], f'{mpi}: by function')
+
+
 for mpi in MPIS:
     races(mpi)
     exclusion(mpi)
+    graph(mpi)
 if not MPIS:
     t.skip('the lattice of a program of MPI', 'no MPI is installed')
 t.done()

@@ -276,8 +276,8 @@ static enum sn_interval_outcome sum_layer(struct summing *sum, const struct sn_s
 				    (here->poly_first[s + 1] - here->poly_first[s]) / 256;
 		if (work > 1024) {
 			work = 0;
-			is_late =
-				sum->limits->deadline_ns && sn_now_ns() > sum->limits->deadline_ns;
+			is_late = sum->limits->deadline_ns &&
+				  sn_lattice_clock_ns() > sum->limits->deadline_ns;
 		}
 	}
 	free(sum->plain_steps);

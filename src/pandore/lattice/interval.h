@@ -17,12 +17,21 @@
 #ifndef SN_LATTICE_INTERVAL_H
 #define SN_LATTICE_INTERVAL_H
 
+#include <time.h>
+
+#include "base/progress.h"
 #include "pandore/lattice/execution.h"
+
+/** The clock of budgets: CPU time of this process, so that an answer does not hang on the load. */
+static inline uint64_t sn_lattice_clock_ns(void)
+{
+	return (uint64_t)sn_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+}
 
 struct sn_interval_limits {
 	uint64_t states;      /* at most so many are made; 0: no limit */
 	uint64_t bytes;	      /* memory; 0: no limit */
-	uint64_t deadline_ns; /* of sn_now_ns(); 0: none */
+	uint64_t deadline_ns; /* of sn_lattice_clock_ns(); 0: none */
 	bool want_levels, want_histogram;
 };
 

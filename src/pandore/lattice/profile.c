@@ -90,7 +90,7 @@ struct splitting {
 /* No part may spend all the time, or its windows could not be had in time. */
 static uint64_t share_of(uint64_t deadline_ns)
 {
-	uint64_t now = sn_now_ns();
+	uint64_t now = sn_lattice_clock_ns();
 
 	return now < deadline_ns ? now + (deadline_ns - now) / 4 * 3 : 1;
 }
@@ -359,7 +359,7 @@ static void make_levels(struct sn_lattice_profile *profile)
 void sn_lattice_profile_make(const struct sn_lattice_order *order,
 			     const struct sn_lattice_budget *budget, struct sn_lattice_profile *out)
 {
-	uint64_t started_ns = sn_now_ns();
+	uint64_t started_ns = sn_lattice_clock_ns();
 	double seconds = budget->seconds > 0 ? budget->seconds : 10;
 	struct splitting s = {
 		.order = order,
@@ -388,7 +388,7 @@ void sn_lattice_profile_make(const struct sn_lattice_order *order,
 	join_whole(out);
 	make_levels(out);
 	out->level_processes = count_level_processes(order);
-	out->seconds = (double)(sn_now_ns() - started_ns) / 1e9;
+	out->seconds = (double)(sn_lattice_clock_ns() - started_ns) / 1e9;
 	free(s.from);
 	free(s.to);
 	free(s.chain_from);

@@ -244,7 +244,7 @@ static enum sn_interval_outcome check_limits(const struct making *m, uint32_t la
 	if (m->limits->bytes &&
 	    m->states->bytes + layer_bytes(own) + layer_bytes(own + 1) > m->limits->bytes)
 		return SN_INTERVAL_STATES;
-	if (m->limits->deadline_ns && sn_now_ns() > m->limits->deadline_ns)
+	if (m->limits->deadline_ns && sn_lattice_clock_ns() > m->limits->deadline_ns)
 		return SN_INTERVAL_TIME;
 	return SN_INTERVAL_DONE;
 }

@@ -103,19 +103,19 @@ static enum sn_interval_outcome count_at(struct windows *w, uint32_t depth, uint
 static uint32_t find_length(struct windows *w, double *seconds)
 {
 	uint32_t span = w->depth_last - w->depth_first, length = 1;
-	uint64_t now_ns = sn_now_ns();
+	uint64_t now_ns = sn_lattice_clock_ns();
 	uint64_t left_ns = w->limits->deadline_ns > now_ns ? w->limits->deadline_ns - now_ns : 0;
 
 	*seconds = 1e-4;
 	for (uint64_t trial = 1; trial <= span; trial *= 2) {
 		struct sn_interval_counts counts;
-		uint64_t started_ns = sn_now_ns(), taken_ns;
+		uint64_t started_ns = sn_lattice_clock_ns(), taken_ns;
 
 		if (count_at(w, w->depth_first + (span - (uint32_t)trial) / 2, (uint32_t)trial,
 			     &counts) != SN_INTERVAL_DONE)
 			break;
 		sn_interval_counts_free(&counts);
-		taken_ns = sn_now_ns() - started_ns;
+		taken_ns = sn_lattice_clock_ns() - started_ns;
 		/* Many windows of a few steps tell more than a few of many. */
 		if (trial > 2 && taken_ns > left_ns / 100)
 			break;
@@ -149,7 +149,7 @@ static void add_windows(struct windows *w, struct sn_lattice_profile *profile)
 	uint32_t last = w->depth_last > length ? w->depth_last - length : 0;
 
 	last = last > w->depth_first ? last : w->depth_first;
-	left_s = ((double)w->limits->deadline_ns - (double)sn_now_ns()) / 1e9;
+	left_s = ((double)w->limits->deadline_ns - (double)sn_lattice_clock_ns()) / 1e9;
 	affordable = left_s > 0 ? 1 + (uint32_t)fmin(left_s / seconds / 2, WINDOWS_MAX) : 1;
 	assert(affordable > 0);
 	needed = span / step + 1;
@@ -167,7 +167,7 @@ void sn_lattice_windows_add(struct sn_lattice_profile *profile,
 {
 	struct windows w = { .order = order, .from = from, .to = to, .limits = limits };
 
-	if (sn_now_ns() >= limits->deadline_ns)
+	if (sn_lattice_clock_ns() >= limits->deadline_ns)
 		return;
 	w.depths = sn_alloc_zeroed(order->base[order->process_count] + 1, sizeof(uint32_t));
 	w.lower = sn_alloc_zeroed(order->process_count, sizeof(uint32_t));

@@ -52,6 +52,7 @@ struct sn_comm_profile {
 	struct sn_arena arena; /* owns everything below */
 	const char *program, *source, *scheme, *backend;
 	int nodes;
+	bool is_of_ranks; /* of a program of MPI: variables are functions */
 	SN_VEC(const char *) phases;
 	SN_VEC(struct sn_comm_zone) zones;
 	SN_VEC(struct sn_comm_traffic) traffic;

@@ -103,8 +103,16 @@ sn_status sn_comm_check_variables(struct sn_comm_profile *const *profiles, size_
 	return SN_OK;
 }
 
+/* "A1": the part of A on node 1; "exchange@1": the function on rank 1 */
+static const char *partition_name(struct sn_arena *arena, const char *name, int node,
+				  bool is_of_ranks)
+{
+	return is_of_ranks ? sn_arena_printf(arena, "%s@%d", name, node)
+			   : sn_arena_printf(arena, "%s%d", name, node);
+}
+
 static struct sn_comm_arc arc_of(struct sn_comm_graph *g, const struct sn_comm_traffic *t,
-				 enum sn_comm_group group)
+				 enum sn_comm_group group, bool is_of_ranks)
 {
 	struct sn_comm_arc arc = { .is_broadcast = t->is_broadcast,
 				   .source_variable = t->source,
@@ -114,17 +122,18 @@ static struct sn_comm_arc arc_of(struct sn_comm_graph *g, const struct sn_comm_t
 
 	switch (group) {
 	case SN_COMM_PARTITIONS:
-		arc.source = sn_arena_printf(&g->arena, "%s%d", t->source, t->from);
+		arc.source = partition_name(&g->arena, t->source, t->from, is_of_ranks);
 		if (t->is_broadcast) {
 			arc.target = sn_arena_strdup(&g->arena, t->target);
 			arc.to = -1;
 		} else {
-			arc.target = sn_arena_printf(&g->arena, "%s%d", t->target, t->to);
+			arc.target = partition_name(&g->arena, t->target, t->to, is_of_ranks);
 		}
 		break;
 	case SN_COMM_NODES:
-		arc.source = sn_arena_printf(&g->arena, "node %d", t->from);
-		arc.target = sn_arena_printf(&g->arena, "node %d", t->to);
+		arc.source =
+			sn_arena_printf(&g->arena, is_of_ranks ? "rank %d" : "node %d", t->from);
+		arc.target = sn_arena_printf(&g->arena, is_of_ranks ? "rank %d" : "node %d", t->to);
 		arc.source_variable = arc.target_variable = "";
 		arc.is_broadcast = false;
 		break;
@@ -172,7 +181,7 @@ sn_status sn_comm_graph_make(const struct sn_comm_profile *p, const struct sn_co
 
 		if (!is_chosen(p, choice, t))
 			continue;
-		arc = arc_of(&g, t, choice->group);
+		arc = arc_of(&g, t, choice->group, p->is_of_ranks);
 		arc.messages = t->messages;
 		arc.bytes = t->bytes;
 		arc.wait_s = t->wait_s;
@@ -193,7 +202,9 @@ sn_status sn_comm_graph_make(const struct sn_comm_profile *p, const struct sn_co
 		}
 	}
 	g.arcs.count = kept;
-	g.title = sn_arena_printf(&g.arena, "%s (%d nodes, %s)", p->program, p->nodes, p->scheme);
+	g.title = sn_arena_printf(&g.arena,
+				  p->is_of_ranks ? "%s (%d ranks, %s)" : "%s (%d nodes, %s)",
+				  p->program, p->nodes, p->scheme);
 	*out = g;
 	return SN_OK;
 }

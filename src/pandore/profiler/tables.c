@@ -309,7 +309,10 @@ static sn_status write_one(struct filled *filled, const struct sn_table_view *vi
 {
 	const struct sn_comm_profile *p = filled->extra.profile;
 
-	if (view->format == SN_FORMAT_TEXT)
+	if (view->format == SN_FORMAT_TEXT && p->is_of_ranks)
+		fprintf(out, "%s: %d ranks; time (largest/mean) %.2f\n\n", p->program, p->nodes,
+			filled->extra.busy_balance);
+	else if (view->format == SN_FORMAT_TEXT)
 		fprintf(out,
 			"%s: %d nodes, %s scheme, %s; load balance (largest/mean): "
 			"assignments %.2f, time %.2f\n\n",
