@@ -14,7 +14,15 @@
 #define MADV_POPULATE_WRITE 23
 #endif
 
-enum { PAGE_BYTES = 4096, POPULATED_BYTES = 64 << 10 };
+enum {
+	PAGE_BYTES = 4096,
+	POPULATED_BYTES = 64 << 10,
+	SPARES_MAX = 64,
+	/* What a node prepares before the first call: whole arrays up to here ... */
+	SPARE_WHOLE_BYTES_MAX = 32 << 20,
+	/* ... else its own parts, together up to here. */
+	SPARE_BYTES_MAX = 256 << 20,
+};
 
 struct pd_state pd_state;
 int pd_nodes;
@@ -201,6 +209,16 @@ void pd_lay_out(const char *phase, struct pd_array *a)
 	a->per_node = (a->block_count + pd_nodes - 1) / pd_nodes;
 }
 
+static void *map_pages(size_t bytes)
+{
+	void *pages = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (pages == MAP_FAILED)
+		pd_die_out_of_memory();
+	return pages;
+}
+
 struct local {
 	void *memory;
 	size_t bytes;
@@ -222,10 +240,7 @@ void *pd_local(int number, const char *name, size_t element_bytes, int rank, con
 	if (locals[number].bytes < bytes) {
 		if (locals[number].memory)
 			munmap(locals[number].memory, locals[number].bytes);
-		locals[number].memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-					     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-		if (locals[number].memory == MAP_FAILED)
-			pd_die_out_of_memory();
+		locals[number].memory = map_pages(bytes);
 		locals[number].bytes = bytes;
 	}
 	return locals[number].memory;
@@ -265,10 +280,94 @@ static void make_own_pages(const struct pd_array *array, void *storage)
 		make_pages(runs.items[i].place, runs.items[i].bytes);
 }
 
+static size_t storage_bytes(const struct pd_array *array)
+{
+	return array_bytes(array) + 64;
+}
+
+/* ---- pages before the first call ---- */
+
+/*
+ * A node has nothing to do until the host's first call. It makes the pages of the arrays that this
+ * call may bring, for the first touch of a page can cost more than the bytes that go there.
+ */
+static struct spare {
+	void *storage; /* NULL: taken */
+	const struct pd_array *layout;
+} spares[SPARES_MAX];
+static int spare_count;
+
+static int count_alike(const struct pd_phase *ph, int end, const struct pd_array *array)
+{
+	int count = 0;
+
+	for (int i = 0; i < end; i++)
+		count += ph->arrays[i] && has_same_layout(ph->arrays[i], array);
+	return count;
+}
+
+static int count_spares(const struct pd_array *array)
+{
+	int count = 0;
+
+	for (int i = 0; i < spare_count; i++)
+		count += has_same_layout(spares[i].layout, array);
+	return count;
+}
+
+/* As many arrays of each layout as a phase has at most. */
+static void list_spares(void)
+{
+	const struct pd_program *p = pd_state.program;
+
+	for (int phase = 0; phase < p->phase_count; phase++) {
+		const struct pd_phase *ph = &p->phases[phase];
+
+		for (int i = 0; !ph->lay_out && i < ph->param_count; i++)
+			if (ph->arrays[i] && spare_count < SPARES_MAX &&
+			    count_spares(ph->arrays[i]) <= count_alike(ph, i, ph->arrays[i]))
+				spares[spare_count++].layout = ph->arrays[i];
+	}
+}
+
+static void make_spares(void)
+{
+	size_t whole = 0, own = 0;
+
+	list_spares();
+	for (int i = 0; i < spare_count; i++)
+		whole += storage_bytes(spares[i].layout);
+	for (int i = 0; i < spare_count; i++) {
+		const struct pd_array *array = spares[i].layout;
+
+		spares[i].storage = map_pages(storage_bytes(array));
+		if (whole <= SPARE_WHOLE_BYTES_MAX) {
+			make_pages(spares[i].storage, array_bytes(array));
+			continue;
+		}
+		pd_part_runs(array, pd_state.program->nodes, pd_state.me, spares[i].storage, &runs);
+		own += runs.bytes;
+		if (own <= SPARE_BYTES_MAX)
+			make_own_pages(array, spares[i].storage);
+	}
+}
+
+static void *take_spare(const struct pd_array *array)
+{
+	for (int i = 0; i < spare_count; i++)
+		if (spares[i].storage && has_same_layout(spares[i].layout, array)) {
+			void *storage = spares[i].storage;
+
+			spares[i].storage = NULL;
+			return storage;
+		}
+	return NULL;
+}
+
 /* Pages that are never touched cost nothing. */
 static void *storage_of(int number, const struct pd_array *array)
 {
-	size_t bytes = array_bytes(array) + 64;
+	size_t bytes = storage_bytes(array);
 	struct slot *slot;
 
 	if (number >= slot_count) {
@@ -283,11 +382,11 @@ static void *storage_of(int number, const struct pd_array *array)
 	if (slot->bytes < bytes) {
 		if (slot->storage)
 			munmap(slot->storage, slot->bytes);
-		slot->storage = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-				     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-		if (slot->storage == MAP_FAILED)
-			pd_die_out_of_memory();
+		slot->storage = take_spare(array);
 		slot->bytes = bytes;
+		if (slot->storage)
+			return slot->storage;
+		slot->storage = map_pages(bytes);
 		make_own_pages(array, slot->storage);
 	}
 	return slot->storage;
@@ -383,6 +482,7 @@ static void node_phase(int phase, bool wants_end)
 	for (int i = 0; i < ph->param_count; i++)
 		if (arguments[i].passed.is_taken && gives_back(ph->arrays[i], pd_state.me))
 			send_part(ph->arrays[i], pd_state.me, storage[i], host);
+	pd_net_settle();
 	if (wants_end)
 		say_end();
 	times->collection_ticks += pd_now_ticks() - start;
@@ -392,6 +492,7 @@ static void node_loop(void)
 {
 	struct trigger trigger;
 
+	make_spares();
 	for (;;) {
 		uint64_t waited = 0;
 
@@ -402,6 +503,7 @@ static void node_loop(void)
 			if (gives_back(&slot->layout, pd_state.me))
 				send_part(&slot->layout, pd_state.me, slot->storage,
 					  pd_state.host_process);
+			pd_net_settle();
 			continue;
 		}
 		if (trigger.phase == ASK) {
@@ -618,10 +720,12 @@ void pd_call(int phase, void *const *arrays, const union pd_scalar *scalars, con
 		pd_net_send(node, pd_measure_header(bytes, 0), arguments, bytes);
 		pd_measure_send_order(node);
 	}
-	for (int node = 0; node < pd_state.program->nodes; node++)
-		for (int i = 0; i < ph->param_count; i++)
+	/* array by array, so that no node computes while another one waits for its first bytes */
+	for (int i = 0; i < ph->param_count; i++)
+		for (int node = 0; node < pd_state.program->nodes; node++)
 			if (is_remote(node) && arguments[i].passed.is_brought)
 				send_part(ph->arrays[i], node, arrays[i], node);
+	pd_net_settle();
 	if (!is_remote(0)) {
 		pd_measure_order_inside();
 		run_node(phase, storage, scalars);

@@ -154,6 +154,14 @@ static void send_to(int to)
 	send_counted(site, to, room, sections + listed);
 }
 
+static void expect_from(int from)
+{
+	size_t bytes = bytes_of(&incoming[from]) + pd_listed_bytes(from, 0);
+
+	if (bytes)
+		pd_net_expect(from, bytes);
+}
+
 static void receive_from(int from)
 {
 	size_t sections = bytes_of(&incoming[from]), listed = pd_listed_bytes(from, 0);
@@ -173,6 +181,8 @@ void pd_move(void)
 	if (nodes == 1)
 		return;
 	make_lists(nodes);
+	for (int from = 0; from < nodes; from++)
+		expect_from(from);
 	for (int to = 0; to < nodes; to++)
 		send_to(to);
 	for (int from = 0; from < nodes; from++)

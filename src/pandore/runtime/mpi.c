@@ -26,6 +26,13 @@ enum {
 	TAG = 7,
 	CHUNK_BYTES = 1 << 30,
 	TESTED_EVERY = 64,
+	ROOMS_MAX = 16,
+	ROOM_BYTES_MIN = 64 << 10, /* smaller ones are malloc's business */
+	ROOMS_BYTES_MAX = 64 << 20,
+	FIRST_ROOMS_BYTES = 2 << 20,
+	FIRST_BUFFER_BYTES = 1 << 20,
+	PREFIX_BYTES = 16,
+	EXPECTED_BYTES_MIN = 2 << 10, /* shorter ones come without being asked for */
 	GUARD_WAITS_US = 100000
 };
 
@@ -36,6 +43,12 @@ const bool pd_net_has_one_clock = false;
 struct sending {
 	char *bytes;
 };
+
+/* Memory of large messages is kept: the first touch of a page is dear. PREFIX_BYTES before a
+ * message's header have the size of its room. */
+static char *rooms[ROOMS_MAX];
+static int room_count;
+static size_t rooms_bytes;
 
 /* Shared with this process's guard. */
 struct watched {
@@ -143,6 +156,57 @@ static void start_guard(void)
 		_exit(1);
 }
 
+static size_t *capacity_of(char *message)
+{
+	return (size_t *)(void *)(message - PREFIX_BYTES);
+}
+
+static void give_room(char *message)
+{
+	size_t capacity = *capacity_of(message);
+
+	if (capacity < ROOM_BYTES_MIN || room_count == ROOMS_MAX ||
+	    rooms_bytes + capacity > ROOMS_BYTES_MAX) {
+		free(message - PREFIX_BYTES);
+		return;
+	}
+	rooms[room_count++] = message;
+	rooms_bytes += capacity;
+}
+
+/* The smallest kept room that is large enough; NULL: none. */
+static char *take_room(size_t bytes)
+{
+	int best = -1;
+	char *message;
+
+	for (int i = 0; bytes >= ROOM_BYTES_MIN && i < room_count; i++)
+		if (*capacity_of(rooms[i]) >= bytes &&
+		    (best < 0 || *capacity_of(rooms[i]) < *capacity_of(rooms[best])))
+			best = i;
+	if (best < 0)
+		return NULL;
+	message = rooms[best];
+	rooms_bytes -= *capacity_of(message);
+	rooms[best] = rooms[--room_count];
+	return message;
+}
+
+static char *make_room(size_t bytes)
+{
+	char *message = (char *)must(malloc(PREFIX_BYTES + bytes)) + PREFIX_BYTES;
+
+	*capacity_of(message) = bytes;
+	return message;
+}
+
+static char *room_for(size_t bytes)
+{
+	char *room = take_room(bytes);
+
+	return room ? room : make_room(bytes);
+}
+
 static void drop_completed(void)
 {
 	int count = 0, kept = 0;
@@ -155,7 +219,7 @@ static void drop_completed(void)
 		count = 0;
 	for (int i = 0; i < sending_count; i++) {
 		if (requests[i] == MPI_REQUEST_NULL) {
-			free(sendings[i].bytes);
+			give_room(sendings[i].bytes);
 			continue;
 		}
 		requests[kept] = requests[i];
@@ -168,7 +232,9 @@ char *pd_net_room(size_t count)
 {
 	if (count > CHUNK_BYTES - sizeof(struct pd_header))
 		pd_die("a message of %zu bytes is too long for MPI", count);
-	return (char *)must(malloc(sizeof(struct pd_header) + count)) + sizeof(struct pd_header);
+	if (sizeof(struct pd_header) + count >= ROOM_BYTES_MIN)
+		drop_completed();
+	return room_for(sizeof(struct pd_header) + count) + sizeof(struct pd_header);
 }
 
 void pd_net_send_filled(int to, struct pd_header header, char *room, size_t count)
@@ -199,29 +265,72 @@ void pd_net_send(int to, struct pd_header header, const void *bytes, size_t coun
 	pd_net_send_filled(to, header, room, count);
 }
 
-struct pd_header pd_net_receive_there(int from, const char **bytes, size_t count, uint64_t *waited)
+static char *buffer_for(size_t bytes)
+{
+	if (bytes > buffer_bytes) {
+		buffer = must(realloc(buffer, bytes * 2));
+		buffer_bytes = bytes * 2;
+	}
+	return buffer;
+}
+
+/* By process: the room that its next message comes to, or NULL. */
+static struct expected {
+	char *room;
+	MPI_Request request;
+} * expected;
+static char *lent; /* to who reads the last message that was expected */
+
+void pd_net_expect(int from, size_t count)
 {
 	size_t whole = sizeof(struct pd_header) + count;
-	struct pd_header header;
+	struct expected *e = &expected[from];
+
+	if (whole < EXPECTED_BYTES_MIN || whole > CHUNK_BYTES)
+		return;
+	e->room = room_for(whole);
+	MPI_Irecv(e->room, (int)whole, MPI_BYTE, rank_of(from), TAG, MPI_COMM_WORLD, &e->request);
+}
+
+/* Receives into `room` or, where the message is expected, finds it there. Returns where. */
+static char *receive_whole(int from, char *room, size_t capacity, size_t whole)
+{
+	struct expected *e = &expected[from];
 	MPI_Status status;
-	uint64_t start = waited ? __builtin_ia32_rdtsc() : 0;
 	int got = 0;
 
-	if (whole > buffer_bytes) {
-		buffer = must(realloc(buffer, whole * 2));
-		buffer_bytes = whole * 2;
+	if (lent)
+		give_room(lent);
+	lent = e->room;
+	if (e->room) {
+		room = e->room;
+		MPI_Wait(&e->request, &status);
+		e->room = NULL;
+	} else {
+		MPI_Recv(room, (int)(capacity > CHUNK_BYTES ? CHUNK_BYTES : capacity), MPI_BYTE,
+			 rank_of(from), TAG, MPI_COMM_WORLD, &status);
 	}
-	MPI_Recv(buffer, (int)(buffer_bytes > CHUNK_BYTES ? CHUNK_BYTES : buffer_bytes), MPI_BYTE,
-		 rank_of(from), TAG, MPI_COMM_WORLD, &status);
 	MPI_Get_count(&status, MPI_BYTE, &got);
 	if ((size_t)got != whole)
 		pd_die("process %d expected %zu bytes from process %d and got %d; the nodes have "
 		       "gone different ways",
 		       me, whole, from, got);
+	return room;
+}
+
+struct pd_header pd_net_receive_there(int from, const char **bytes, size_t count, uint64_t *waited)
+{
+	size_t whole = sizeof(struct pd_header) + count;
+	struct pd_header header;
+	uint64_t start = waited ? __builtin_ia32_rdtsc() : 0;
+	char *room;
+
+	buffer_for(whole);
+	room = receive_whole(from, buffer, buffer_bytes, whole);
 	if (waited)
 		*waited += __builtin_ia32_rdtsc() - start;
-	memcpy(&header, buffer, sizeof(header));
-	*bytes = buffer + sizeof(header);
+	memcpy(&header, room, sizeof(header));
+	*bytes = room + sizeof(header);
 	return header;
 }
 
@@ -244,13 +353,24 @@ static size_t bytes_of(const struct pd_run *runs, size_t count)
 	return bytes;
 }
 
-static char *buffer_for(size_t bytes)
+/* Sends that leave their bytes where they are: to be waited for by pd_net_settle(). */
+static MPI_Request *in_place;
+static int in_place_count, in_place_capacity;
+
+static void send_in_place(int to, char *bytes, size_t count)
 {
-	if (bytes > buffer_bytes) {
-		buffer = must(realloc(buffer, bytes * 2));
-		buffer_bytes = bytes * 2;
+	if (in_place_count == in_place_capacity) {
+		in_place_capacity = in_place_capacity ? in_place_capacity * 2 : 64;
+		in_place = must(realloc(in_place, (size_t)in_place_capacity * sizeof(*in_place)));
 	}
-	return buffer;
+	MPI_Isend(bytes, (int)count, MPI_BYTE, rank_of(to), TAG, MPI_COMM_WORLD,
+		  &in_place[in_place_count++]);
+}
+
+void pd_net_settle(void)
+{
+	MPI_Waitall(in_place_count, in_place, MPI_STATUSES_IGNORE);
+	in_place_count = 0;
 }
 
 /* One run goes from where it is, many go packed; in either case what MPI can count at a time. */
@@ -262,9 +382,14 @@ void pd_net_send_runs(int to, struct pd_header header, const struct pd_run *runs
 	for (size_t i = 0; count > 1 && i < count; at += runs[i++].bytes)
 		memcpy(from + at, runs[i].place, runs[i].bytes);
 	MPI_Send(&header, (int)sizeof(header), MPI_BYTE, rank_of(to), TAG, MPI_COMM_WORLD);
-	for (at = 0; at < bytes; at += CHUNK_BYTES)
-		MPI_Send(from + at, (int)(bytes - at < CHUNK_BYTES ? bytes - at : CHUNK_BYTES),
-			 MPI_BYTE, rank_of(to), TAG, MPI_COMM_WORLD);
+	for (at = 0; at < bytes; at += CHUNK_BYTES) {
+		size_t now = bytes - at < CHUNK_BYTES ? bytes - at : CHUNK_BYTES;
+
+		if (count == 1)
+			send_in_place(to, from + at, now);
+		else /* the buffer is needed again */
+			MPI_Send(from + at, (int)now, MPI_BYTE, rank_of(to), TAG, MPI_COMM_WORLD);
+	}
 }
 
 struct pd_header pd_net_receive_runs(int from, const struct pd_run *runs, size_t count)
@@ -324,6 +449,20 @@ int pd_net_begin(int *argc, char ***argv, int nodes, bool host_inside)
 	return nodes;
 }
 
+/* Rooms to send from and to receive into, one each a peer, and the one for all else, their pages touched. */
+static void make_first_rooms(int peers)
+{
+	size_t bytes = FIRST_ROOMS_BYTES / (size_t)(peers ? peers : 1);
+
+	for (int i = 0; i < 2 * peers && bytes >= ROOM_BYTES_MIN; i++) {
+		char *room = make_room(bytes);
+
+		memset(room, 0, bytes);
+		give_room(room);
+	}
+	memset(buffer_for(FIRST_BUFFER_BYTES / 2), 0, FIRST_BUFFER_BYTES);
+}
+
 int pd_net_start(int count, int nodes, int host_process)
 {
 	int rank;
@@ -334,6 +473,8 @@ int pd_net_start(int count, int nodes, int host_process)
 	me = has_own_host ? (rank == 0 ? host_process : rank - 1) : rank;
 	watched->node = me < nodes ? me : -1;
 	watched->has_started = 1;
+	expected = must(calloc((size_t)count, sizeof(*expected)));
+	make_first_rooms(nodes - 1);
 	return me;
 }
 

@@ -35,6 +35,9 @@ struct pd_header pd_net_receive(int from, void *bytes, size_t count, uint64_t *w
 char *pd_net_room(size_t count);
 /** Like pd_net_send(), but the bytes are in that memory and need not be copied. */
 void pd_net_send_filled(int to, struct pd_header header, char *room, size_t count);
+/** The next message from this process has `count` bytes and is received with pd_net_receive_there()
+ * before anything else from it: long ones may come meanwhile. */
+void pd_net_expect(int from, size_t count);
 /** Like pd_net_receive(), but leaves the bytes where `*bytes` says, until the next receive. */
 struct pd_header pd_net_receive_there(int from, const char **bytes, size_t count, uint64_t *waited);
 
@@ -43,9 +46,12 @@ struct pd_run {
 	size_t bytes;
 };
 
-/** Sends runs of bytes from where they are, without a copy of this process's own. Blocks until the
- * receiver has taken them, so only for a receiver that surely gets to its pd_net_receive_runs. */
+/** Sends runs of bytes; one run goes from where it is, without a copy of this process's own. It may
+ * block until the receiver has taken them, so only for a receiver that surely gets to its
+ * pd_net_receive_runs. The bytes must not change before pd_net_settle(). */
 void pd_net_send_runs(int to, struct pd_header header, const struct pd_run *runs, size_t count);
+/** Waits until the bytes of all pd_net_send_runs() may change again. */
+void pd_net_settle(void);
 /** Receives them where they belong. */
 struct pd_header pd_net_receive_runs(int from, const struct pd_run *runs, size_t count);
 
