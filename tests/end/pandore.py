@@ -908,6 +908,77 @@ def sizes():
     check(ran.returncode == 1 and 'overlap' in ran.stderr, 'arrays that overlap are one sentence', ran.stderr)
 
 
+KEPT = r"""#include <stdio.h>
+#define N 40
+#define P 3
+double A[N], B[N];
+int K[N];
+dist gather(double A[N] by block(5) map wrapped(0) mode IN, double B[N] by block(14) map regular(0), int K[N] mode IN, int s)
+{
+	int i, t;
+	for (t = 0; t < 4; t++) {
+		for (i = 0; i < N; i++)
+			B[i] += A[K[i]] + A[K[(i + s) % N]];
+		for (i = 0; i < N - t; i++)
+			B[i] = B[i] * 0.5 + A[K[i + t]];
+	}
+}
+dist turn(int K[N])
+{
+	int i;
+	for (i = 0; i < N; i++)
+		K[i] = (K[i] * 3 + 1) % N;
+}
+dist here(double A[N] by block(5) map wrapped(0), int K[N], double B[N] by block(14) map regular(0))
+{
+	int i, t;
+	for (t = 0; t < 3; t++) {
+		for (i = 0; i < N; i++)
+			K[i] = (K[i] + i) % N;
+		for (i = 0; i < N; i++)
+			B[i] += A[K[i]];
+		for (i = 0; i < N; i++)
+			A[i] = B[i];
+	}
+}
+int main(void)
+{
+	int i, n;
+	for (i = 0; i < N; i++) {
+		A[i] = i * 1.25;
+		K[i] = i * 7 % N;
+	}
+	for (n = 0; n < 6; n++) {
+		gather(A, B, K, n / 2);
+		if (n == 1)
+			K[3] = 39;
+		if (n == 3)
+			turn(K);
+		if (n == 4)
+			here(A, K, B);
+	}
+	for (i = 0; i < N; i++)
+		printf("%.17g %d\n", B[i], K[i]);
+	return 0;
+}
+"""
+
+
+def kept_lists():
+    """Lists of indirect subscripts are kept while nothing changes what they depend on."""
+    text = re.sub(r' by block\([^)]*\) map \w+\([^)]*\)| mode \w+', '', KEPT)
+    write('kept_c.c', re.sub(r'^dist ', 'void ', text, flags=re.M))
+    subprocess.run(['gcc', '-w', '-ffp-contract=off', 'kept_c.c', '-o', 'kept_c'], check=True)
+    want = run('./kept_c').stdout
+    for options in (('--scheme', 'naive'), (), ('-D', 'P=5', '--profile'), ('--host-inside',)):
+        ran = compile_run(KEPT, 'kept', *options)
+        check(ran.stdout == want and want, f'index arrays changed by host, phase and scalar {" ".join(options)}', ran.stderr, ran.stdout, want)
+    run(sonde, 'pandore', 'compile', 'kept.pnd', '--emit-c', 'kept.c')
+    text = open('kept.c').read()
+    check((text.count('pd_inspect_again('), text.count('pd_inspect_begin(')) == (3, 1),
+          'lists are kept where the phase does not change the index array', text)
+
+
 def hosts():
     ran = compile_run(HOST % ('', '', '', 'p(X);', ''), 'first')
     check(ran.returncode == 0, 'the first declaration of main()', ran.stderr)
@@ -1051,6 +1122,7 @@ def main():
         staying()
         several_clocks()
         hosts()
+        kept_lists()
         overwritten()
         types()
         live()

@@ -4,6 +4,8 @@
 
 #include "pandore/compiler/emit_nest.h"
 
+enum { KEY_MAX = 16 };
+
 static void add_term(struct sn_text *text, int64_t coef, const char *name)
 {
 	if (!coef)
@@ -253,15 +255,149 @@ static void emit_shadow_loop(struct sn_nest_emitter *ne, const struct sn_nest_re
 		    name, step > 0 ? "<=" : ">=", last, name, (long long)step);
 }
 
+/* What decides which elements an inspection lists: numbers and versions of arrays. */
+struct key {
+	struct sn_nest_emitter *ne;
+	const struct sn_nest_ref *ref;
+	const struct sn_pnd_var *vars[KEY_MAX];
+	struct sn_text text;
+	int count;
+	bool is_known;
+};
+
+static bool is_walked(const struct key *key, const struct sn_pnd_var *var)
+{
+	const struct sn_nest *nest = key->ne->nest;
+
+	for (int l = key->ref->loop; l >= 0; l = nest->loops[l].parent)
+		if (nest->loops[l].depth > key->ref->level && nest->loops[l].var == var)
+			return true;
+	return false;
+}
+
+static void add_to_key(struct key *key, const char *before, const char *text, const char *after)
+{
+	if (key->count == KEY_MAX) {
+		key->is_known = false;
+		return;
+	}
+	sn_text_add(&key->text, key->count ? ", " : "");
+	sn_text_addf(&key->text, "%s%s%s", before, text, after);
+	key->count++;
+}
+
+static void add_var_to_key(struct key *key, const struct sn_pnd_var *var)
+{
+	if (is_walked(key, var) || (var->is_const && var->kind == SN_VAR_GLOBAL))
+		return;
+	for (int i = 0; i < key->count; i++)
+		if (key->vars[i] == var)
+			return;
+	if (key->count < KEY_MAX)
+		key->vars[key->count] = var;
+	if (!var->rank) {
+		key->is_known &= sn_pnd_type_is_integer(var->type);
+		add_to_key(key, "(long)", var->name, "");
+		return;
+	}
+	/* an array of the phase's own, or one that it changes, has no version */
+	key->is_known &= var->kind == SN_VAR_PARAM && !var->is_written;
+	add_to_key(key, "pd_version(", var->name, ")");
+}
+
+static void add_expr_to_key(struct key *key, const struct sn_pnd_expr *e)
+{
+	if (!e)
+		return;
+	if (e->kind == SN_E_CALL || e->kind == SN_E_REAL)
+		key->is_known = false;
+	if (e->var)
+		add_var_to_key(key, e->var);
+	for (int i = 0; i < e->arg_count; i++)
+		add_expr_to_key(key, e->args[i]);
+	add_expr_to_key(key, e->a);
+	add_expr_to_key(key, e->b);
+	add_expr_to_key(key, e->c);
+}
+
+/* The key of an inspection as a list of expressions; NULL: what it lists may change unseen. */
+static const char *key_of(struct sn_nest_emitter *ne, const struct sn_nest_ref *ref,
+			  const struct sn_fixed_range *fixed, int fixed_count, int *count)
+{
+	struct key key = { .ne = ne, .ref = ref, .is_known = true };
+	const char *text = NULL;
+
+	for (int d = 0; d < ref->expr->arg_count; d++)
+		add_expr_to_key(&key, ref->expr->args[d]);
+	for (int d = 0; ref->assign >= 0 && d < ne->nest->assigns[ref->assign].target->arg_count;
+	     d++)
+		add_expr_to_key(&key, ne->nest->assigns[ref->assign].target->args[d]);
+	for (int l = ref->loop; l >= 0; l = ne->nest->loops[l].parent) {
+		if (ne->nest->loops[l].depth <= ref->level)
+			continue;
+		add_expr_to_key(&key, ne->nest->loops[l].start);
+		add_expr_to_key(&key, ne->nest->loops[l].end);
+	}
+	for (int i = 0; i < fixed_count; i++) {
+		add_to_key(&key, "", fixed[i].low, "");
+		add_to_key(&key, "", fixed[i].high, "");
+	}
+	if (key.is_known)
+		text = sn_arena_strdup(ne->em->arena, key.count ? key.text.chars : "0");
+	*count = key.count;
+	sn_text_free(&key.text);
+	return text;
+}
+
+/* pd_inspect_begin(), or a test whether the lists of the last time are still right. */
+static bool emit_inspection_head(struct sn_nest_emitter *ne, const struct sn_nest_ref *ref,
+				 const struct sn_fixed_range *fixed, int fixed_count)
+{
+	struct sn_pnd_emitter *em = ne->em;
+	int count, number = em->nest_count++;
+	const char *key = key_of(ne, ref, fixed, fixed_count, &count);
+	const char *phase = em->phase->name, *name = ref->expr->var->name;
+
+	if (!key) {
+		sn_pnd_line(em, "pd_inspect_begin(&pd_array_%s_%s, %d, %s);", phase, name,
+			    ref->site, name);
+		return false;
+	}
+	sn_text_addf(em->tables, "static struct pd_kept *pd_kept_%s_%d;\n", phase, number);
+	sn_pnd_line(em, "const long pd_key[] = { %s };", key);
+	sn_pnd_line(em,
+		    "if (!pd_inspect_again(&pd_kept_%s_%d, &pd_array_%s_%s, %d, %s, pd_key, %d)) {",
+		    phase, number, phase, name, ref->site, name, count);
+	em->indent++;
+	return true;
+}
+
+static const char *owner_call(struct sn_nest_emitter *ne, const struct sn_pnd_var *var,
+			      const char *subscripts)
+{
+	struct sn_text text = { 0 };
+	const char *kept;
+
+	sn_text_addf(&text, "pd_own_%s_%s(", ne->em->phase->name, var->name);
+	for (int d = 0; d < var->rank; d++)
+		sn_text_addf(&text, "%s%s[%d]", d ? ", " : "", subscripts, d);
+	sn_text_add(&text, ")");
+	kept = sn_arena_strdup(ne->em->arena, text.chars);
+	sn_text_free(&text);
+	return kept;
+}
+
 static void emit_inspection(struct sn_nest_emitter *ne, const struct sn_nest_ref *ref,
 			    const struct sn_fixed_range *fixed, int fixed_count)
 {
 	struct sn_pnd_emitter *em = ne->em;
 	const struct sn_nest_assign *a = ref->assign < 0 ? NULL : &ne->nest->assigns[ref->assign];
 	const char *at, *to = NULL;
+	bool is_kept;
 
-	sn_pnd_line(em, "pd_inspect_begin(&pd_array_%s_%s, %d, %s);", em->phase->name,
-		    ref->expr->var->name, ref->site, ref->expr->var->name);
+	sn_pnd_line(em, "{");
+	em->indent++;
+	is_kept = emit_inspection_head(ne, ref, fixed, fixed_count);
 	for (int d = ref->level + 1; d <= ne->nest->loops[ref->loop].depth; d++)
 		emit_shadow_loop(ne, ref, sn_nest_ancestor(ne->nest, ref->loop, d), fixed,
 				 fixed_count);
@@ -272,19 +408,27 @@ static void emit_inspection(struct sn_nest_emitter *ne, const struct sn_nest_ref
 		to = emit_subscripts(ne, a->target, "pd_to");
 	sn_pnd_line(em, "if (%s%s%s)", at, to ? " && " : "", to ? to : "");
 	if (a) {
-		struct sn_text owner = { 0 };
-
-		sn_text_addf(&owner, "pd_own_%s_%s(", em->phase->name, a->target->var->name);
-		for (int d = 0; d < a->target->arg_count; d++)
-			sn_text_addf(&owner, "%spd_to[%d]", d ? ", " : "", d);
-		sn_pnd_line(em, "\tpd_inspect(%s), pd_at);", owner.chars);
-		sn_text_free(&owner);
+		sn_pnd_line(em, "{");
+		sn_pnd_line(em, "\tconst int pd_from = %s, pd_needs = %s;",
+			    owner_call(ne, ref->expr->var, "pd_at"),
+			    owner_call(ne, a->target->var, "pd_to"));
+		sn_pnd_line(
+			em,
+			"\tif (pd_from != pd_needs && (pd_from == pd_me || pd_needs == pd_me))");
+		sn_pnd_line(em, "\t\tpd_inspect(pd_needs, pd_at);");
+		sn_pnd_line(em, "}");
 	} else {
 		sn_pnd_line(em, "\tpd_inspect(-1, pd_at);");
 	}
 	em->indent--;
 	sn_pnd_line(em, "}");
 	sn_pnd_line(em, "pd_inspect_end();");
+	if (is_kept) {
+		em->indent--;
+		sn_pnd_line(em, "}");
+	}
+	em->indent--;
+	sn_pnd_line(em, "}");
 }
 
 static void emit_exchange(struct sn_nest_emitter *ne, const struct sn_nest_ref *ref,

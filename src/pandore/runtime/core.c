@@ -429,11 +429,18 @@ static bool gives_back(const struct pd_array *array, int node)
 	return array->is_distributed || node == 0;
 }
 
-static void run_node(int phase, void **storage, const union pd_scalar *scalars)
+/* `arguments` say which arrays the host has sent: they are new. */
+static void run_node(int phase, void **storage, const union pd_scalar *scalars,
+		     const struct argument *arguments)
 {
+	const struct pd_phase *ph = &pd_state.program->phases[phase];
 	struct pd_phase_times *times = &pd_state.phase_times[phase];
 	uint64_t start = pd_now_ticks();
 
+	for (int i = 0; i < ph->param_count; i++)
+		if (ph->arrays[i] &&
+		    (arguments[i].passed.is_brought || ph->arrays[i]->mode != PD_IN))
+			pd_changed(storage[i]);
 	pd_state.event_ticks = start;
 	pd_state.program->phases[phase].run(storage, scalars);
 	times->run_ticks += pd_now_ticks() - start;
@@ -477,7 +484,7 @@ static void node_phase(int phase, bool wants_end)
 	}
 	end = pd_now_ticks();
 	times->distribution_ticks += end - start;
-	run_node(phase, storage, scalars);
+	run_node(phase, storage, scalars, arguments);
 	start = pd_now_ticks();
 	for (int i = 0; i < ph->param_count; i++)
 		if (arguments[i].passed.is_taken && gives_back(ph->arrays[i], pd_state.me))
@@ -728,7 +735,7 @@ void pd_call(int phase, void *const *arrays, const union pd_scalar *scalars, con
 	pd_net_settle();
 	if (!is_remote(0)) {
 		pd_measure_order_inside();
-		run_node(phase, storage, scalars);
+		run_node(phase, storage, scalars, arguments);
 		pd_measure_ran_inside();
 	}
 	for (int node = 0; node < pd_state.program->nodes; node++)

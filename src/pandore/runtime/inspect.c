@@ -4,12 +4,17 @@
 
 #include "pandore/runtime/runtime.h"
 
+struct offsets {
+	long *items;
+	size_t count, capacity;
+};
+
 struct list {
 	char *storage;
 	size_t element_bytes;
-	int site;      /* the reference that asked first */
-	long *offsets; /* of elements; sorted and made unique before they move */
-	size_t count, unique, capacity;
+	int site;		 /* the reference that asked first */
+	struct offsets elements; /* sorted, each once */
+	size_t unique;		 /* of them, how many are measured */
 };
 
 /* The lists of one message, an array each. Those behind `count` keep their memory. */
@@ -18,17 +23,29 @@ struct lists {
 	size_t count, capacity;
 };
 
-static const struct pd_array *inspected;
-static char *inspected_storage;
-static int inspected_site;
-static struct lists *outgoing, *incoming; /* by node */
+enum { KEY_MAX = 16, MISSES_MAX = 4 };
 
-static struct list *list_of(struct lists *lists)
+/* What one inspection has listed, by node, and what it depends on. */
+struct pd_kept {
+	int is_known, misses; /* misses: since the lists were of use */
+	const struct pd_array *array;
+	struct pd_array layout;
+	int site;
+	char *storage;
+	long key[KEY_MAX];
+	int key_count;
+	struct offsets *outgoing, *incoming;
+};
+
+static struct pd_kept unkept, *current;	  /* unkept: of inspections that are not kept */
+static struct lists *outgoing, *incoming; /* of the next messages, by node */
+
+static struct list *list_of(struct lists *lists, const struct pd_kept *kept)
 {
 	struct list *list;
 
 	for (size_t i = 0; i < lists->count; i++)
-		if (lists->items[i].storage == inspected_storage)
+		if (lists->items[i].storage == kept->storage)
 			return &lists->items[i];
 	if (lists->count == lists->capacity) {
 		size_t capacity = lists->capacity ? lists->capacity * 2 : 2;
@@ -41,26 +58,29 @@ static struct list *list_of(struct lists *lists)
 		lists->capacity = capacity;
 	}
 	list = &lists->items[lists->count++];
-	list->storage = inspected_storage;
-	list->element_bytes = inspected->element_bytes;
-	list->site = inspected_site;
-	list->count = list->unique = 0;
+	list->storage = kept->storage;
+	list->element_bytes = kept->array->element_bytes;
+	list->site = kept->site;
+	list->elements.count = list->unique = 0;
 	return list;
 }
 
-static void add(struct lists *lists, long offset)
+static void make_space(struct offsets *o, size_t count)
 {
-	struct list *list = list_of(lists);
-
-	if (list->count && list->offsets[list->count - 1] == offset)
+	if (o->count + count <= o->capacity)
 		return;
-	if (list->count == list->capacity) {
-		list->capacity = list->capacity ? list->capacity * 2 : 64;
-		list->offsets = realloc(list->offsets, list->capacity * sizeof(long));
-		if (!list->offsets)
-			pd_die_out_of_memory();
-	}
-	list->offsets[list->count++] = offset;
+	o->capacity = (o->count + count) * 2 + 64;
+	o->items = realloc(o->items, o->capacity * sizeof(long));
+	if (!o->items)
+		pd_die_out_of_memory();
+}
+
+static void add(struct offsets *o, long offset)
+{
+	if (o->count && o->items[o->count - 1] == offset)
+		return;
+	make_space(o, 1);
+	o->items[o->count++] = offset;
 }
 
 static int by_offset(const void *left, const void *right)
@@ -70,28 +90,28 @@ static int by_offset(const void *left, const void *right)
 	return *a < *b ? -1 : *a > *b;
 }
 
-static int is_sorted(const struct list *list)
+static int is_sorted(const struct offsets *o)
 {
-	for (size_t i = 1; i < list->count; i++)
-		if (list->offsets[i - 1] >= list->offsets[i])
+	for (size_t i = 1; i < o->count; i++)
+		if (o->items[i - 1] >= o->items[i])
 			return 0;
 	return 1;
 }
 
-static void make_unique(struct list *list)
+static void make_unique(struct offsets *o)
 {
 	size_t kept = 0;
 
-	if (is_sorted(list))
+	if (is_sorted(o))
 		return;
-	qsort(list->offsets, list->count, sizeof(long), by_offset);
-	for (size_t i = 0; i < list->count; i++)
-		if (!kept || list->offsets[kept - 1] != list->offsets[i])
-			list->offsets[kept++] = list->offsets[i];
-	list->count = kept;
+	qsort(o->items, o->count, sizeof(long), by_offset);
+	for (size_t i = 0; i < o->count; i++)
+		if (!kept || o->items[kept - 1] != o->items[i])
+			o->items[kept++] = o->items[i];
+	o->count = kept;
 }
 
-void pd_inspect_begin(const struct pd_array *array, int site, void *storage)
+static void begin(struct pd_kept *kept, const struct pd_array *array, int site, void *storage)
 {
 	size_t nodes = (size_t)pd_state.program->nodes;
 
@@ -99,52 +119,150 @@ void pd_inspect_begin(const struct pd_array *array, int site, void *storage)
 		outgoing = pd_alloc_zeroed(nodes, sizeof(*outgoing));
 		incoming = pd_alloc_zeroed(nodes, sizeof(*incoming));
 	}
-	inspected = array;
-	inspected_site = site;
-	inspected_storage = storage;
+	if (!kept->outgoing) {
+		kept->outgoing = pd_alloc_zeroed(nodes, sizeof(*kept->outgoing));
+		kept->incoming = pd_alloc_zeroed(nodes, sizeof(*kept->incoming));
+	}
+	for (size_t node = 0; node < nodes; node++)
+		kept->outgoing[node].count = kept->incoming[node].count = 0;
+	kept->is_known = 0;
+	kept->array = array;
+	kept->layout = *array;
+	kept->site = site;
+	kept->storage = storage;
+	current = kept;
+}
+
+void pd_inspect_begin(const struct pd_array *array, int site, void *storage)
+{
+	begin(&unkept, array, site, storage);
 }
 
 void pd_inspect(int to, const long *subscripts)
 {
+	const struct pd_array *a = current->array;
 	int nodes = pd_state.program->nodes, me = pd_state.me;
 	long block = 0, offset = 0;
 	int from;
 
-	for (int k = 0; k < inspected->rank; k++) {
-		int d = inspected->order[k];
+	for (int k = 0; k < a->rank; k++) {
+		int d = a->order[k];
 
-		block = block * inspected->grid[d] + subscripts[d] / inspected->block[d];
+		block = block * a->grid[d] + subscripts[d] / a->block[d];
 	}
-	from = (int)(inspected->is_wrapped ? block % nodes : block / inspected->per_node);
+	from = (int)(a->is_wrapped ? block % nodes : block / a->per_node);
 	if (from == to || (from != me && to != me && to >= 0))
 		return;
-	for (int d = 0; d < inspected->rank; d++)
-		offset = offset * inspected->extent[d] + subscripts[d];
+	for (int d = 0; d < a->rank; d++)
+		offset = offset * a->extent[d] + subscripts[d];
 	if (from != me)
-		add(&incoming[from], offset);
+		add(&current->incoming[from], offset);
 	else
 		for (int node = 0; node < nodes; node++)
 			if (node != me && (to < 0 || to == node))
-				add(&outgoing[node], offset);
+				add(&current->outgoing[node], offset);
+}
+
+/* Adds what was listed to the next message to a node, or from it. */
+static void merge(const struct pd_kept *kept, int node, int is_out)
+{
+	const struct offsets *o = is_out ? &kept->outgoing[node] : &kept->incoming[node];
+	struct list *list;
+
+	if (!o->count)
+		return;
+	list = list_of(is_out ? &outgoing[node] : &incoming[node], kept);
+	make_space(&list->elements, o->count);
+	memcpy(list->elements.items + list->elements.count, o->items, o->count * sizeof(long));
+	list->elements.count += o->count;
+	make_unique(&list->elements);
+	if (is_out)
+		pd_measure_bytes(list->site, node,
+				 (list->elements.count - list->unique) * list->element_bytes);
+	list->unique = list->elements.count;
+}
+
+static void merge_all(const struct pd_kept *kept)
+{
+	for (int node = 0; node < pd_state.program->nodes; node++) {
+		merge(kept, node, 0);
+		merge(kept, node, 1);
+	}
 }
 
 void pd_inspect_end(void)
 {
-	for (int node = 0; node < pd_state.program->nodes; node++)
-		for (int is_out = 0; is_out < 2; is_out++) {
-			struct lists *lists = is_out ? &outgoing[node] : &incoming[node];
+	for (int node = 0; node < pd_state.program->nodes; node++) {
+		make_unique(&current->incoming[node]);
+		make_unique(&current->outgoing[node]);
+	}
+	merge_all(current);
+	current->is_known = current != &unkept;
+}
 
-			for (size_t i = 0; i < lists->count; i++) {
-				struct list *list = &lists->items[i];
+/* ---- lists that are kept ---- */
 
-				make_unique(list);
-				if (is_out)
-					pd_measure_bytes(list->site, node,
-							 (list->count - list->unique) *
-								 list->element_bytes);
-				list->unique = list->count;
-			}
-		}
+static int is_same(const struct pd_kept *kept, const struct pd_array *array, const void *storage,
+		   const long *key, int count)
+{
+	return kept->is_known && kept->array == array && kept->storage == storage &&
+	       !memcmp(&kept->layout, array, sizeof(*array)) && kept->key_count == count &&
+	       !memcmp(kept->key, key, (size_t)count * sizeof(*key));
+}
+
+int pd_inspect_again(struct pd_kept **kept, const struct pd_array *array, int site, void *storage,
+		     const long *key, int count)
+{
+	if (!*kept)
+		*kept = pd_alloc_zeroed(1, sizeof(**kept));
+	if (is_same(*kept, array, storage, key, count)) {
+		(*kept)->misses = 0;
+		merge_all(*kept);
+		return 1;
+	}
+	if (count > KEY_MAX || (*kept)->misses == MISSES_MAX) {
+		pd_inspect_begin(array, site, storage);
+		return 0;
+	}
+	(*kept)->misses++;
+	begin(*kept, array, site, storage);
+	memcpy((*kept)->key, key, (size_t)count * sizeof(*key));
+	(*kept)->key_count = count;
+	return 0;
+}
+
+/* When arrays changed last, by their addresses. */
+static struct version {
+	const void *storage;
+	long number;
+} * versions;
+static size_t version_count, version_capacity;
+
+static struct version *version_of(const void *storage)
+{
+	for (size_t i = 0; i < version_count; i++)
+		if (versions[i].storage == storage)
+			return &versions[i];
+	if (version_count == version_capacity) {
+		version_capacity = version_capacity ? version_capacity * 2 : 16;
+		versions = realloc(versions, version_capacity * sizeof(*versions));
+		if (!versions)
+			pd_die_out_of_memory();
+	}
+	versions[version_count] = (struct version){ storage, 0 };
+	return &versions[version_count++];
+}
+
+long pd_version(const void *storage)
+{
+	return version_of(storage)->number;
+}
+
+void pd_changed(const void *storage)
+{
+	static long number;
+
+	version_of(storage)->number = ++number;
 }
 
 /* ---- what pd_move() sends and receives ---- */
@@ -160,7 +278,7 @@ size_t pd_listed_bytes(int node, int is_out)
 	size_t bytes = 0;
 
 	for (size_t i = 0; lists && i < lists->count; i++)
-		bytes += lists->items[i].count * lists->items[i].element_bytes;
+		bytes += lists->items[i].elements.count * lists->items[i].element_bytes;
 	return bytes;
 }
 
@@ -179,8 +297,8 @@ void pd_listed_pack(int node, char *bytes)
 		const struct list *list = &lists->items[i];
 		size_t size = list->element_bytes;
 
-		for (size_t k = 0; k < list->count; k++, bytes += size)
-			memcpy(bytes, list->storage + (size_t)list->offsets[k] * size, size);
+		for (size_t k = 0; k < list->elements.count; k++, bytes += size)
+			memcpy(bytes, list->storage + (size_t)list->elements.items[k] * size, size);
 	}
 	if (lists)
 		lists->count = 0;
@@ -194,8 +312,8 @@ void pd_listed_unpack(int node, const char *bytes)
 		const struct list *list = &lists->items[i];
 		size_t size = list->element_bytes;
 
-		for (size_t k = 0; k < list->count; k++, bytes += size)
-			memcpy(list->storage + (size_t)list->offsets[k] * size, bytes, size);
+		for (size_t k = 0; k < list->elements.count; k++, bytes += size)
+			memcpy(list->storage + (size_t)list->elements.items[k] * size, bytes, size);
 	}
 	if (lists)
 		lists->count = 0;

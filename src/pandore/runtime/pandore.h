@@ -161,6 +161,19 @@ void pd_inspect_begin(const struct pd_array *array, int site, void *storage);
 void pd_inspect(int to, const long *subscripts);
 void pd_inspect_end(void);
 
+/**
+ * Lists that are kept from one execution to the next. `key` has all numbers that decide what is
+ * listed, and the versions of the arrays that do. Returns 1 if all are as the last time: then the lists are
+ * there again. Else it begins an inspection. `*kept` is NULL at first.
+ */
+struct pd_kept;
+int pd_inspect_again(struct pd_kept **kept, const struct pd_array *array, int site, void *storage,
+		     const long *key, int count);
+/** A number that is another one after each change of the array's elements by host or phase. */
+long pd_version(const void *storage);
+/** The elements may have changed. */
+void pd_changed(const void *storage);
+
 /** Moves all that was noted since the last call: one message for each pair of nodes. It is counted
  * for the reference that asked first, its bytes for the references that asked for them. */
 void pd_move(void);
