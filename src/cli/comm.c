@@ -94,7 +94,7 @@ struct lattices {
 static sn_status answer_traces(const struct sn_args *args, struct lattices *out,
 			       struct sn_error *err)
 {
-	struct sn_lattice_budget budget = { .states = 4000000, .seconds = 10 };
+	struct sn_lattice_budget budget = { .states = 4000000, .seconds = 3 };
 	sn_status status = SN_OK;
 
 	out->executions = sn_alloc_zeroed(args->operand_count, sizeof(*out->executions));

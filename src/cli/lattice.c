@@ -43,7 +43,7 @@ static sn_status read_budget(const struct sn_args *args, struct sn_lattice_budge
 	sn_status status = sn_args_integer(args, "max-states", 4000000, &states, err);
 
 	if (status == SN_OK)
-		status = sn_args_real(args, "max-seconds", 10, &seconds, err);
+		status = sn_args_real(args, "max-seconds", 3, &seconds, err);
 	if (status != SN_OK)
 		return status;
 	if (states < 1 || !(seconds > 0))
@@ -129,8 +129,8 @@ static sn_status print_comparison(const struct asked *asked, struct sn_error *er
 	view.schema = "sonde.lattice-comparison/1";
 	if (view.format == SN_FORMAT_TEXT && !view.columns && !any_durations(asked))
 		view.columns =
-			"trace,processes,events,cuts,arcs,mean_out_degree,wide_share,narrow_share,"
-			"depth,events_per_step,synchronisations";
+			"trace,processes,events,events_per_step,mean_level_out_degree,cuts,arcs,"
+			"mean_out_degree,wide_share,narrow_share,depth,synchronisations";
 	sn_lattice_compare(asked->answers, asked->count, &table);
 	status = sn_table_write(&table, &view, stdout, NULL, NULL, err);
 	sn_table_free(&table);
@@ -377,7 +377,7 @@ static const struct sn_option lattice_options[] = {
 	  "with --follow: end after S seconds without an event (default 10; 0: never)", NULL },
 	{ "max-states", 0, "N", "states the exact count may hold at a time (default 4000000)",
 	  NULL },
-	{ "max-seconds", 0, "S", "CPU time for the count (default 10), then windows are answered",
+	{ "max-seconds", 0, "S", "CPU time for the count (default 3), then windows are answered",
 	  NULL },
 	{ 0 }
 };

@@ -53,17 +53,35 @@ static double cpu_wait_s(const struct sn_experiment *experiment)
 	return sum;
 }
 
+static double cpu_used_s(const struct sn_experiment *experiment)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < experiment->threads.count; i++)
+		if (experiment->threads.items[i].account.user_ns >= 0)
+			sum += (double)(experiment->threads.items[i].account.user_ns +
+					experiment->threads.items[i].account.system_ns) /
+			       1e9;
+	return sum;
+}
+
 struct sn_lattice_run sn_lattice_experiment_run(const struct sn_lattice_experiment *experiment)
 {
 	const struct sn_mpi_order *order = &experiment->order;
+	const struct sn_experiment *e = experiment->analysis->experiment;
+	double waited_s = cpu_wait_s(e);
+	unsigned cpus = sn_experiment_cpus_seen(e);
 
+	/* few samples may have met few of many CPUs: then nobody waited for one */
+	if (cpus >= order->ranks.count || waited_s < 0.05 * cpu_used_s(e))
+		cpus = 0;
 	return (struct sn_lattice_run){ .races = order->races.items,
 					.race_count = order->races.count,
 					.knows_receives = true,
 					.wildcard_count = order->wildcards,
 					.measured_wait_s = order->measured_wait_s,
-					.cpu_wait_s =
-						cpu_wait_s(experiment->analysis->experiment) };
+					.cpu_wait_s = waited_s,
+					.cpu_count = cpus };
 }
 
 void sn_lattice_experiment_close(struct sn_lattice_experiment *experiment)

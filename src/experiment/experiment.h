@@ -262,6 +262,9 @@ struct sn_experiment {
 sn_status sn_experiment_open(const char *name, struct sn_experiment **out, struct sn_error *err);
 void sn_experiment_free(struct sn_experiment *experiment);
 
+/** CPUs that samples fell on, all hosts together; 1 at least. */
+unsigned sn_experiment_cpus_seen(const struct sn_experiment *experiment);
+
 /** An empty experiment to be filled by hand: importers and tests. Arrays are pushed to directly. */
 struct sn_experiment *sn_experiment_new(const char *name);
 /** The number of an equal stack, made if new. Frames are copied. */

@@ -61,6 +61,34 @@ int main(int argc, char **argv)
 """
 
 
+WORK = r"""
+#include <mpi.h>
+#include <time.h>
+static volatile double sum;
+__attribute__((noinline)) static void grind(void)
+{
+	struct timespec now;
+	do {
+		for (int i = 1; i < 1000; i++)
+			sum += 1.0 / i;
+		clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+	} while (now.tv_sec == 0 && now.tv_nsec < 400000000);
+}
+int main(int argc, char **argv)
+{
+	int rank;
+	MPI_Init(&argc, &argv);
+	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+	MPI_Barrier(MPI_COMM_WORLD);
+	if (rank == 1)
+		grind();
+	MPI_Barrier(MPI_COMM_WORLD);
+	MPI_Finalize();
+	return 0;
+}
+"""
+
+
 def build(mpi, name, source):
     return t.compile(source, '-O1', '-g', '-w', '-I' + os.path.join(HERE, '../../include'), compiler='mpicc.' + mpi,
                      output=f'./{name}-{mpi}')
@@ -118,8 +146,20 @@ def graph(mpi):
     t.equal(got, [('arc', 'main', 2, 8, None), ('broadcast', 'main', 2, 8, 1)], f'{mpi}: by function')
 
 
+def work(mpi):
+    record(mpi, 2, f'work.{mpi}', build(mpi, 'work', WORK))
+    got = answer(f'work.{mpi}')
+    worst = max(got['segments'][0]['enabled'], key=lambda entry: entry.get('runs_s', 0))
+    t.equal((worst['process'], worst['label'], worst.get('work')), (1, 'MPI_Barrier', 'grind'),
+            f'{mpi}: a bottleneck names the function that the time went into')
+    t.check(worst.get('work_file', '').endswith('.c') and 5 <= worst.get('work_line', 0) <= 12, f'{mpi}: and its line', worst)
+    t.check(got['time']['modelled_wait_s'] > 0.1, f'{mpi}: the other rank waits for it, in the model', got['time'])
+    t.equal(got['events_per_step'], 2.0, f'{mpi}: two events a step')
+
+
 for mpi in MPIS:
     races(mpi)
+    work(mpi)
     exclusion(mpi)
     graph(mpi)
 if not MPIS:

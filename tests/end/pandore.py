@@ -200,6 +200,49 @@ def lattices():
               sent, got.get('cuts'), got.get('arcs'), lattice.stderr)
 
 
+# The program of Figure 2: x and y on the first node, z on the second.
+FIGURE2 = '''
+#define P 2
+int X[2], Y[2], Z[2];
+dist figure2(int x[2] by block(2) map regular(0), int y[2] by block(2) map regular(0),
+	     int z[2] by block(1) map regular(0))
+{
+	int i, j, k;
+	i = 0; j = 0; k = 1;
+	z[k] = y[j] + 1;
+	x[i] = 5;
+	y[j] = x[i] + 3 * z[k];
+	z[k] = z[k] - 3;
+}
+int main(void) { figure2(X, Y, Z); return 0; }
+'''
+
+
+def papers():
+    """Points are where a node executes an assignment: Figure 2 (b) has 8 cuts. Figure 4's order comes out of modelled waiting,
+    with assignments that all take the same time."""
+    ran = compile_run(FIGURE2, 'figure2', '--scheme', 'naive', '--trace')
+    got = json.loads(run(sonde, 'lattice', 'figure2.trace.jsonl', '--format', 'json').stdout) if not ran.returncode else {}
+    check((got.get('cuts'), got.get('arcs'), got.get('events'), got.get('levels')) == ('8', '10', 4, list('12221')),
+          'Figure 2 (b): 8 cuts, 10 arcs', ran.stderr, got.get('cuts'), got.get('levels'))
+    asked = compile_run(FIGURE2.replace('	i = 0;', '#pragma pandore observe "i"\n	i = 0;'), 'asked', '--scheme', 'naive', '--trace')
+    got = json.loads(run(sonde, 'lattice', 'asked.trace.jsonl', '--format', 'json').stdout) if not asked.returncode else {}
+    check((got.get('events'), got.get('cuts')) == (2, '4'), 'what is replicated is a point when asked for', asked.stderr, got)
+    names = []
+    for layout in layouts:
+        ran = compile_run(figure1_with(layout).replace('#define N 128', '#define N 32'), layout + '4', '--scheme', 'naive',
+                          '--trace', '-I', here)
+        lines = open(layout + '4.trace.jsonl').read().splitlines() if not ran.returncode else []
+        events = [json.loads(line) for line in lines[1:]]
+        names.append(layout + '4.jsonl')
+        write(names[-1], '\n'.join(lines[:1] + [json.dumps({**e, 'duration_s': int(e['observed'])}) for e in events]))
+    table = json.loads(run(sonde, 'lattice', *names, '--format', 'json').stdout)['rows']
+    waits, ends = [row['modelled_wait_s'] for row in table], [row['critical_path_s'] for row in table]
+    check(waits[0] < waits[2] < waits[1] and ends[0] < ends[2] < ends[1],
+          "Figure 4's order: rows wait least, then blocks, then columns", waits, ends)
+    check(2 * waits[0] < waits[2] and 2 * waits[2] < waits[1], 'each less than half of the next', waits)
+
+
 def live():
     """sonde lattice --follow beside the program that writes the trace."""
     source = SLOW.replace('#define P 3', '#define P 3\n#include <unistd.h>').replace('2000000000', '150000000')
@@ -1117,6 +1160,7 @@ def main():
         want = matrix_figures()
         pictures()
         lattices()
+        papers()
         several_calls()
         divided()
         staying()

@@ -368,6 +368,13 @@ static void node_give(struct builder *b, uint32_t number, const char *zone,
 		event.file = b->nodes.program->lines.items[site.line].file;
 		event.line = b->nodes.program->lines.items[site.line].line;
 	}
+	if (node->work_s > node->call_s && node->work_site.function != SN_NONE) {
+		event.work_label = b->nodes.program->functions.items[node->work_site.function].name;
+		if (node->work_site.line != SN_NONE) {
+			event.work_file = b->nodes.program->lines.items[node->work_site.line].file;
+			event.work_line = b->nodes.program->lines.items[node->work_site.line].line;
+		}
+	}
 	sn_execution_builder_add(out, &event);
 }
 
@@ -445,6 +452,7 @@ sn_status sn_mpi_order_make(const struct sn_program *program, const struct sn_mp
 	nodes_make(&b);
 	sn_mpi_durations_set(&b.nodes);
 	sites_find(&b);
+	sn_mpi_work_sites_find(&b.nodes, b.sites);
 	waits_sum(&b);
 	status = execution_make(&b, err);
 	if (status == SN_OK)

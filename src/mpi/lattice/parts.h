@@ -16,7 +16,8 @@ struct sn_mpi_node {
 	bool is_begin; /* of a call that has a second node */
 	bool is_idle;  /* it only asked, and found nothing */
 	double work_s, call_s;
-	uint64_t work_key, call_key; /* nodes that do the same */
+	uint64_t work_key, call_key;  /* nodes that do the same */
+	struct sn_mpi_site work_site; /* where most samples of such work lie; SN_NONE: no sample */
 };
 
 struct sn_mpi_nodes {
@@ -36,6 +37,9 @@ bool sn_mpi_points_have(const struct sn_mpi_points *points, const struct sn_prog
 
 /** durations.c: fills work_s and call_s of all nodes. */
 void sn_mpi_durations_set(struct sn_mpi_nodes *nodes);
+
+/** work.c: fills work_site of all nodes; `sites` by stack. After the durations are set. */
+void sn_mpi_work_sites_find(struct sn_mpi_nodes *nodes, const struct sn_mpi_site *sites);
 
 /** races.c */
 void sn_mpi_races_find(const struct sn_mpi_nodes *nodes, struct sn_mpi_order *order);

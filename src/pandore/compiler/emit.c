@@ -82,6 +82,12 @@ void sn_pnd_add_point(struct sn_pnd_emitter *em, const struct sn_pnd_stmt *s, co
 		(struct sn_pnd_point){ s->pos.line, em->phase->index, s->zone, is_observed, label };
 }
 
+void sn_pnd_add_assignment(struct sn_pnd_emitter *em, const struct sn_pnd_stmt *s)
+{
+	sn_pnd_add_point(em, s, sn_pnd_text_of(em, s->lhs),
+			 !em->program->has_observe && s->lhs->var->is_distributed);
+}
+
 const char *sn_pnd_owner_text(struct sn_pnd_emitter *em, const struct sn_pnd_expr *element)
 {
 	struct sn_text text = { 0 };

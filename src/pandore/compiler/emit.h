@@ -51,6 +51,9 @@ int sn_pnd_add_site(struct sn_pnd_emitter *em, struct sn_pnd_pos pos, int zone, 
 		    const char *source, const char *target);
 void sn_pnd_add_point(struct sn_pnd_emitter *em, const struct sn_pnd_stmt *s, const char *label,
 		      bool is_observed);
+/** An assignment's. It is observed if its target is distributed, so that it is one node's, unless the program says
+ * what is observed. */
+void sn_pnd_add_assignment(struct sn_pnd_emitter *em, const struct sn_pnd_stmt *s);
 /** "pd_own_PHASE_ARRAY(i, j)" for an element. */
 const char *sn_pnd_owner_text(struct sn_pnd_emitter *em, const struct sn_pnd_expr *element);
 /** The extent of a dimension. */

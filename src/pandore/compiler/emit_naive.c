@@ -244,7 +244,7 @@ static void emit_assign(struct sn_pnd_emitter *em, const struct sn_pnd_stmt *s, 
 	struct sn_pnd_expr *lhs, *rhs;
 
 	if (is_counted)
-		sn_pnd_add_point(em, s, sn_pnd_text_of(em, s->lhs), !em->program->has_observe);
+		sn_pnd_add_assignment(em, s);
 	sn_pnd_mark_line(em, s->pos);
 	open_block(em);
 	if (s->lhs->var->is_distributed) {

@@ -379,7 +379,7 @@ static void emit_assign(struct sn_nest_emitter *ne, const struct sn_pnd_stmt *s,
 	bool guarded =
 		a->target->var->is_distributed && !is_owned(ne->nest, loop) && !ne->is_guarded;
 
-	sn_pnd_add_point(em, s, sn_pnd_text_of(em, s->lhs), !em->program->has_observe);
+	sn_pnd_add_assignment(em, s);
 	sn_pnd_mark_line(em, s->pos);
 	if (guarded)
 		sn_pnd_line(em, "if (%s == pd_me) {", sn_pnd_owner_text(em, a->target));

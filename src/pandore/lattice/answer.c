@@ -1,10 +1,14 @@
 /* Makes all parts of an answer in the order in which they need each other. */
 #include "pandore/lattice/lattice.h"
 
+#include <math.h>
+
 void sn_lattice_answer_make(const struct sn_execution *execution,
 			    const struct sn_lattice_budget *budget, struct sn_lattice_answer *out)
 {
 	*out = (struct sn_lattice_answer){ .execution = execution };
+	if (execution->cpu_count < execution->process_count)
+		out->run.cpu_count = execution->cpu_count;
 	sn_lattice_profile_make(&execution->observed, budget, &out->profile);
 	out->depth = sn_lattice_order_depth(&execution->observed, NULL);
 	if (execution->has_durations)
@@ -19,6 +23,11 @@ void sn_lattice_answer_free(struct sn_lattice_answer *answer)
 	sn_schedule_free(&answer->schedule);
 	sn_segments_free(&answer->segments);
 	*answer = (struct sn_lattice_answer){ 0 };
+}
+
+double sn_lattice_answer_per_step(const struct sn_lattice_answer *answer)
+{
+	return answer->depth ? (double)answer->profile.event_count / answer->depth : NAN;
 }
 
 bool sn_lattice_answer_is_exact(const struct sn_lattice_answer *answer)

@@ -11,18 +11,20 @@ enum column {
 	TRACE,
 	PROCESSES,
 	EVENTS,
+	STEPS,
+	LEVELS,
 	CUTS,
 	ARCS,
 	MEAN,
 	WIDE,
 	NARROW,
 	DEPTH,
-	STEPS,
 	SYNCHRONISATIONS,
 	WORK,
 	CRITICAL,
 	POTENTIAL,
 	REALISED,
+	WAIT,
 	LOST,
 	COLUMN_COUNT
 };
@@ -33,6 +35,7 @@ static const struct sn_column COLUMNS[COLUMN_COUNT] = {
 	[EVENTS] = { "events", "Events", SN_CELL_INT, 0 },
 	[CUTS] = { "cuts", "Cuts", SN_CELL_TEXT, 0 },
 	[ARCS] = { "arcs", "Arcs", SN_CELL_TEXT, 0 },
+	[LEVELS] = { "mean_level_out_degree", "By level", SN_CELL_REAL, 2 },
 	[MEAN] = { "mean_out_degree", "Mean out", SN_CELL_REAL, 3 },
 	[WIDE] = { "wide_share", "Wide", SN_CELL_SHARE, 1 },
 	[NARROW] = { "narrow_share", "Narrow", SN_CELL_SHARE, 1 },
@@ -43,6 +46,7 @@ static const struct sn_column COLUMNS[COLUMN_COUNT] = {
 	[CRITICAL] = { "critical_path_s", "Critical", SN_CELL_DURATION, 0 },
 	[POTENTIAL] = { "potential_parallelism", "Possible", SN_CELL_REAL, 2 },
 	[REALISED] = { "realised_parallelism", "Realised", SN_CELL_REAL, 2 },
+	[WAIT] = { "modelled_wait_s", "Waiting", SN_CELL_DURATION, 0 },
 	[LOST] = { "bottleneck_lost_s", NULL, SN_CELL_DURATION, 0 },
 };
 
@@ -113,6 +117,7 @@ static void set_time(struct sn_table *table, const struct sn_lattice_answer *ans
 	for (size_t s = 0; s < answer->segments.items.count; s++)
 		if (answer->segments.items.items[s].is_by_time)
 			lost_s += answer->segments.items.items[s].time_lost_s;
+	sn_table_set_real(table, WAIT, schedule->wait_s);
 	sn_table_set_real(table, LOST, lost_s);
 }
 
@@ -128,9 +133,8 @@ void sn_lattice_compare(const struct sn_lattice_answer *answers, size_t count,
 		sn_table_set_int(table, PROCESSES, profile->process_count);
 		sn_table_set_int(table, EVENTS, profile->event_count);
 		sn_table_set_int(table, DEPTH, answers[i].depth);
-		sn_table_set_real(table, STEPS,
-				  answers[i].depth ? (double)profile->event_count / answers[i].depth
-						   : NAN);
+		sn_table_set_real(table, STEPS, sn_lattice_answer_per_step(&answers[i]));
+		sn_table_set_real(table, LEVELS, sn_lattice_mean_of_levels(profile));
 		sn_table_set_int(table, SYNCHRONISATIONS, profile->synchronisation_count);
 		if (sn_lattice_answer_is_exact(&answers[i]))
 			set_exact(table, &answers[i]);

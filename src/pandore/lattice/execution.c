@@ -18,6 +18,7 @@ static const uint32_t NO_NAME = UINT32_MAX;
 struct sn_execution_record {
 	uint32_t process, index, where, line;
 	uint32_t label, file; /* numbers in `names`, or NO_NAME */
+	uint32_t work_label, work_file, work_line;
 	bool is_observed;
 	double duration_s, start_s;
 	size_t deps_first, deps_count;
@@ -108,6 +109,9 @@ void sn_execution_builder_add(struct sn_execution_builder *builder,
 		.line = event->line,
 		.label = name_number(builder, event->label),
 		.file = name_number(builder, event->file),
+		.work_label = name_number(builder, event->work_label),
+		.work_file = name_number(builder, event->work_file),
+		.work_line = event->work_line,
 		.is_observed = event->is_observed,
 		.duration_s = event->duration_s,
 		.start_s = event->start_s,
@@ -156,6 +160,14 @@ static int by_place(const void *left, const void *right)
 	return a->where < b->where ? -1 : a->where > b->where;
 }
 
+static bool are_in_place(const struct sn_execution_record *records, size_t count)
+{
+	for (size_t i = 1; i < count; i++)
+		if (by_place(&records[i - 1], &records[i]) > 0)
+			return false;
+	return true;
+}
+
 static uint32_t count_processes(const struct sn_execution_builder *builder)
 {
 	uint32_t count = builder->process_count;
@@ -176,7 +188,7 @@ static void keep_contiguous(struct building *b)
 	struct sn_execution_record *all = builder->records.items;
 	size_t kept = 0, i = 0;
 
-	if (builder->records.count)
+	if (!are_in_place(all, builder->records.count))
 		qsort(all, builder->records.count, sizeof(*all), by_place);
 	for (uint32_t p = 0; p < b->process_count; p++) {
 		uint32_t next = 0;
@@ -463,6 +475,9 @@ static void copy_events(struct sn_execution *execution, const struct building *b
 				.label = name_chars(execution, record->label),
 				.file = name_chars(execution, record->file),
 				.line = record->line,
+				.work_label = name_chars(execution, record->work_label),
+				.work_file = name_chars(execution, record->work_file),
+				.work_line = record->work_line,
 				.is_observed = record->is_observed,
 				.duration_s = record->duration_s,
 				.start_s = record->start_s,
@@ -607,6 +622,7 @@ sn_status sn_execution_build(struct sn_execution_builder *builder, struct sn_exe
 		compute_order(&b);
 		execution = sn_alloc_zeroed(1, sizeof(*execution));
 		execution->names = builder->names;
+		execution->cpu_count = builder->cpu_count;
 		builder->names = (struct sn_interner){ 0 };
 		copy_events(execution, &b);
 		copy_order(execution, &b);

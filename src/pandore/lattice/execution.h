@@ -38,9 +38,12 @@ struct sn_lattice_event {
 	bool is_observed;
 	const char *label, *file; /* NULL: none */
 	uint32_t line;		  /* of the source file; 0: unknown */
-	double duration_s;	  /* NaN: unknown */
-	double start_s;		  /* when it began in the run that was traced; NaN: unknown */
-	uint32_t where;		  /* line of the input, for sentences about it; 0: none */
+	/* a function and its line that most of the duration went into, if not the event's own */
+	const char *work_label, *work_file; /* NULL: none */
+	uint32_t work_line;
+	double duration_s; /* NaN: unknown */
+	double start_s;	   /* when it began in the run that was traced; NaN: unknown */
+	uint32_t where;	   /* line of the input, for sentences about it; 0: none */
 	const struct sn_lattice_ref
 		*after; /* events that happened before; (process, index-1) is implied */
 	size_t after_count;
@@ -52,7 +55,8 @@ struct sn_lattice_event {
 struct sn_execution_event {
 	uint32_t process, index;
 	const char *label, *file; /* NULL: none; live as long as the execution */
-	uint32_t line;
+	const char *work_label, *work_file;
+	uint32_t line, work_line;
 	bool is_observed;
 	double duration_s, start_s; /* NaN: unknown */
 };
@@ -93,13 +97,14 @@ struct sn_execution {
 	struct sn_lattice_order all;	  /* every event */
 	struct sn_lattice_order observed; /* shares all's tables if every event is observed */
 	uint32_t *event_of; /* row base[p] + c of `observed` -> number of that event in `events` */
+	uint32_t cpu_count; /* that the processes had together, as the trace says; 0: it does not */
 	bool has_durations;
 };
 
 /** Collects events. Zero-initialised it is empty; `process_count` may be set first (0: as many as
  *  the events name). */
 struct sn_execution_builder {
-	uint32_t process_count;
+	uint32_t process_count, cpu_count;
 	struct sn_interner names;
 	SN_VEC(struct sn_execution_record) records;
 	SN_VEC(struct sn_lattice_ref) deps;

@@ -47,7 +47,8 @@ struct sn_lattice_run {
 	size_t race_count;
 	uint64_t wildcard_count;       /* receives from any source */
 	const double *measured_wait_s; /* by process; NULL: not known */
-	double cpu_wait_s; /* that threads could run and had no CPU; 0: none, or not known */
+	double cpu_wait_s;  /* that threads could run and had no CPU; 0: none, or not known */
+	uint32_t cpu_count; /* that the processes had together; 0: not known, or enough */
 };
 
 struct sn_lattice_answer {
@@ -69,6 +70,9 @@ void sn_lattice_answer_free(struct sn_lattice_answer *answer);
 
 /** Whether every total is known: the trace is whole and was counted whole. */
 bool sn_lattice_answer_is_exact(const struct sn_lattice_answer *answer);
+
+/** Events over the longest chain: how many a step has if each runs as soon as it can. NaN: none. */
+double sn_lattice_answer_per_step(const struct sn_lattice_answer *answer);
 
 /** One object of schema sonde.lattice/1. */
 void sn_lattice_write_json(const struct sn_lattice_answer *answer, FILE *out);

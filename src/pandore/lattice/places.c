@@ -55,9 +55,25 @@ static int by_weight(const void *left, const void *right)
 	return a->event->index < b->event->index ? -1 : a->event->index > b->event->index;
 }
 
-static void add_event(struct sn_text *text, const struct sn_execution_event *event)
+static void add_work(struct sn_text *text, const struct sn_execution_event *event)
+{
+	if (!event->work_label)
+		return;
+	sn_text_add_printable(text, event->work_label, strlen(event->work_label));
+	if (event->work_file && event->work_line) {
+		sn_text_add(text, " (");
+		sn_text_add_printable(text, event->work_file, strlen(event->work_file));
+		sn_text_addf(text, ":%u)", event->work_line);
+	}
+	sn_text_add(text, " before ");
+}
+
+/* What took the time comes first. */
+static void add_event(struct sn_text *text, const struct sn_execution_event *event, bool acts)
 {
 	sn_text_addf(text, "process %u ", event->process);
+	if (acts)
+		add_work(text, event);
 	if (event->label)
 		sn_text_add_printable(text, event->label, strlen(event->label));
 	else
@@ -106,10 +122,10 @@ void sn_segment_add_places(struct sn_text *text, const struct sn_execution *exec
 
 	for (uint32_t i = 0; i < count && i < limit; i++) {
 		sn_text_add(text, prefix);
-		add_event(text, places[i].event);
+		add_event(text, places[i].event, !places[i].waits_for);
 		if (places[i].waits_for) {
 			sn_text_add(text, "  for  ");
-			add_event(text, places[i].waits_for);
+			add_event(text, places[i].waits_for, true);
 		}
 		if (!isnan(places[i].seconds)) {
 			sn_text_add(text, "  ");

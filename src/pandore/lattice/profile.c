@@ -360,7 +360,7 @@ void sn_lattice_profile_make(const struct sn_lattice_order *order,
 			     const struct sn_lattice_budget *budget, struct sn_lattice_profile *out)
 {
 	uint64_t started_ns = sn_lattice_clock_ns();
-	double seconds = budget->seconds > 0 ? budget->seconds : 10;
+	double seconds = budget->seconds > 0 ? budget->seconds : 3;
 	struct splitting s = {
 		.order = order,
 		.profile = out,
@@ -392,6 +392,20 @@ void sn_lattice_profile_make(const struct sn_lattice_order *order,
 	free(s.from);
 	free(s.to);
 	free(s.chain_from);
+}
+
+double sn_lattice_mean_of_levels(const struct sn_lattice_profile *profile)
+{
+	double sum = 0;
+	uint32_t known = 0;
+
+	/* the last level has nothing left to do */
+	for (uint32_t k = 0; k < profile->event_count; k++)
+		if (!isnan(profile->level_mean[k])) {
+			sum += profile->level_mean[k];
+			known++;
+		}
+	return known ? sum / known : NAN;
 }
 
 void sn_lattice_profile_free(struct sn_lattice_profile *profile)

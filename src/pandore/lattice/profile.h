@@ -14,7 +14,7 @@
 
 struct sn_lattice_budget {
 	uint64_t states; /* states of the count in memory at a time; 0: 4,000,000 */
-	double seconds;	 /* 0: 10 s */
+	double seconds;	 /* of CPU time; 0: 3 s */
 	uint64_t bytes;	 /* 0: 2 GB */
 };
 
@@ -50,6 +50,9 @@ struct sn_lattice_profile {
 void sn_lattice_profile_make(const struct sn_lattice_order *order,
 			     const struct sn_lattice_budget *budget,
 			     struct sn_lattice_profile *out);
+/** The mean of the levels' mean out-degrees, each level alike; NaN: none was counted. A mean over cuts says little of a
+ * run, as the widest levels have nearly all cuts. */
+double sn_lattice_mean_of_levels(const struct sn_lattice_profile *profile);
 void sn_lattice_profile_free(struct sn_lattice_profile *profile);
 
 /** Mean out-degree over a window: arcs / (cuts - 1), the last cut having none; NaN for one cut. */

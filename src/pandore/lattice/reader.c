@@ -14,6 +14,7 @@
 #include "base/alloc.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "pandore/lattice/read_plain.h"
 
 struct sn_trace_reading {
 	struct sn_execution_builder builder;
@@ -24,6 +25,7 @@ struct sn_trace_reading {
 	void *context;
 	SN_VEC(struct sn_lattice_ref) after;
 	SN_VEC(uint32_t) clock;
+	struct sn_plain_event plain;
 };
 
 /* Notes a fault of the present line; false, so that a check can end in it. */
@@ -138,6 +140,13 @@ static bool get_observed(struct sn_trace_reading *reading, const json_t *object,
 	       fail(reading, "\"observed\" must be true or false");
 }
 
+static void give_event(struct sn_trace_reading *reading, const struct sn_lattice_event *event)
+{
+	sn_execution_builder_add(&reading->builder, event);
+	if (reading->see)
+		reading->see(event, reading->context);
+}
+
 static bool read_event(struct sn_trace_reading *reading, const json_t *object)
 {
 	struct sn_lattice_event event = { .where = reading->line };
@@ -158,9 +167,7 @@ static bool read_event(struct sn_trace_reading *reading, const json_t *object)
 	event.after_count = reading->after.count;
 	event.clock = reading->clock.count ? reading->clock.items : NULL;
 	event.clock_count = reading->clock.count;
-	sn_execution_builder_add(&reading->builder, &event);
-	if (reading->see)
-		reading->see(&event, reading->context);
+	give_event(reading, &event);
 	return true;
 }
 
@@ -175,6 +182,16 @@ static bool read_header(struct sn_trace_reading *reading, const json_t *object)
 		return fail(reading, "\"processes\" must be a whole number from 1 to %d",
 			    SN_LATTICE_PROCESSES_MAX);
 	reading->builder.process_count = count;
+	return get_number(reading, object, "cpus", &reading->builder.cpu_count);
+}
+
+static bool read_plain(struct sn_trace_reading *reading, const char *line, size_t length)
+{
+	if (!sn_plain_event_read(line, length, &reading->plain))
+		return false;
+	reading->plain.event.where = reading->line;
+	give_event(reading, &reading->plain.event);
+	reading->has_events = true;
 	return true;
 }
 
@@ -218,7 +235,8 @@ static void read_lines(struct sn_trace_reading *reading, const char *bytes, size
 		const char *stop = newline ? newline : end;
 
 		reading->line++;
-		if (!is_blank(next, (size_t)(stop - next)))
+		if (!read_plain(reading, next, (size_t)(stop - next)) &&
+		    !is_blank(next, (size_t)(stop - next)))
 			read_line(reading, next, (size_t)(stop - next), newline != NULL);
 		next = newline ? newline + 1 : end;
 	}

@@ -9,34 +9,27 @@
 
 #include "base/alloc.h"
 
-struct ranked {
-	uint32_t rank, event;
-};
-
-static int by_rank(const void *left, const void *right)
+/* All events by rank: what is in the past of an event has a smaller one. Sorted by counting, as ranks are 1 .. n. */
+static uint32_t *rank_events(const struct sn_execution *execution)
 {
-	const struct ranked *a = left, *b = right;
+	uint32_t count = execution->event_count;
+	uint32_t *rank = sn_alloc_zeroed((size_t)count + 1, sizeof(*rank));
+	uint32_t *sorted = sn_alloc_zeroed((size_t)count + 1, sizeof(*sorted));
+	uint32_t *place = sn_alloc_zeroed((size_t)count + 2, sizeof(*place));
 
-	if (a->rank != b->rank)
-		return a->rank < b->rank ? -1 : 1;
-	return a->event < b->event ? -1 : a->event > b->event;
-}
-
-/* What is in the past of an event has a smaller rank. */
-static struct ranked *rank_events(const struct sn_execution *execution)
-{
-	struct ranked *ranked =
-		sn_alloc_zeroed((size_t)execution->event_count + 1, sizeof(*ranked));
-
-	for (uint32_t e = 0; e < execution->event_count; e++) {
+	for (uint32_t e = 0; e < count; e++) {
 		const struct sn_execution_event *event = &execution->events[e];
 
-		ranked[e].event = e;
-		ranked[e].rank =
-			sn_lattice_order_rank(&execution->all, event->process, event->index + 1);
+		rank[e] = sn_lattice_order_rank(&execution->all, event->process, event->index + 1);
+		place[rank[e] + 1]++;
 	}
-	qsort(ranked, execution->event_count, sizeof(*ranked), by_rank);
-	return ranked;
+	for (uint32_t r = 0; r <= count; r++)
+		place[r + 1] += place[r];
+	for (uint32_t e = 0; e < count; e++)
+		sorted[place[rank[e]]++] = e;
+	free(rank);
+	free(place);
+	return sorted;
 }
 
 static double duration_of(const struct sn_execution_event *event)
@@ -103,19 +96,21 @@ static void find_elapsed(const struct sn_execution *execution, struct sn_schedul
 
 void sn_schedule_make(const struct sn_execution *execution, struct sn_schedule *out)
 {
-	struct ranked *ranked = rank_events(execution);
+	uint32_t *ranked = rank_events(execution);
 
 	*out = (struct sn_schedule){ 0 };
 	out->begin_s = sn_alloc_zeroed((size_t)execution->event_count + 1, sizeof(double));
 	out->end_s = sn_alloc_zeroed((size_t)execution->event_count + 1, sizeof(double));
 	out->cause = sn_alloc_zeroed((size_t)execution->event_count + 1, sizeof(uint32_t));
 	for (uint32_t i = 0; i < execution->event_count; i++)
-		place_event(execution, out, ranked[i].event);
+		place_event(execution, out, ranked[i]);
 	for (uint32_t p = 0; p < execution->process_count; p++) {
 		double busy_s = 0;
 
 		for (uint32_t e = execution->first[p]; e < execution->first[p + 1]; e++) {
 			busy_s += duration_of(&execution->events[e]);
+			out->wait_s +=
+				out->begin_s[e] - (e > execution->first[p] ? out->end_s[e - 1] : 0);
 			out->unknown_count += isnan(execution->events[e].duration_s);
 		}
 		out->work_s += busy_s;

@@ -15,6 +15,7 @@ enum { SN_SCHEDULE_NONE = UINT32_MAX };
 
 struct sn_schedule {
 	double work_s, critical_s;
+	double wait_s;		/* processes idle before an event, together: for others' */
 	double elapsed_s;	/* of the traced run, from the events' starts; NaN: not known */
 	uint32_t unknown_count; /* events without a duration */
 	uint32_t busy_process_count; /* processes with some time to spend */

@@ -63,6 +63,14 @@ static bool is_narrow(double mean, uint32_t active)
 	return active >= 2 && (mean < 0.5 * active || mean <= 1 + 1e-9);
 }
 
+/* Of time: one process is busy and others for less than a tenth of it. */
+static bool is_slow(double mean, uint32_t busy_processes)
+{
+	static const double NEARLY_ONE = 1.1;
+
+	return busy_processes >= 2 && (mean < 0.5 * busy_processes || mean < NEARLY_ONE);
+}
+
 static double mean_of_levels(const struct sn_lattice_profile *profile, uint32_t first,
 			     uint32_t last)
 {
@@ -257,7 +265,7 @@ static void find_slow_levels(const struct sn_lattice_profile *profile,
 
 		if (at->time_s <= 0)
 			continue;
-		if (!is_narrow(at->busy_s / at->time_s, busy_processes)) {
+		if (!is_slow(at->busy_s / at->time_s, busy_processes)) {
 			open = NULL;
 			continue;
 		}

@@ -7,7 +7,7 @@
  * it.
  *
  * By time (if events have durations): a stretch of the schedule (schedule.h) in which on average
- * fewer than half of the processes that have work are busy, or one at most. Its levels are those
+ * fewer than half of the processes that have work are busy, or 1.1 at most. Its levels are those
  * that the schedule passes through. It loses the process-seconds in which a process with work was
  * not busy. Two executions with one lattice and different durations differ here.
  */

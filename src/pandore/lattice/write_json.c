@@ -112,6 +112,12 @@ static void write_event(struct sn_json *json, const struct sn_execution_event *e
 		sn_json_member_string(json, "file", event->file);
 	if (event->line)
 		sn_json_member_uint(json, "line", event->line);
+	if (event->work_label)
+		sn_json_member_string(json, "work", event->work_label);
+	if (event->work_file && event->work_line) {
+		sn_json_member_string(json, "work_file", event->work_file);
+		sn_json_member_uint(json, "work_line", event->work_line);
+	}
 }
 
 static void write_enabled(struct sn_json *json, const struct sn_lattice_answer *answer,
@@ -178,6 +184,21 @@ static void write_segment(struct sn_json *json, const struct sn_lattice_answer *
 	sn_json_close(json);
 }
 
+static void write_measured(struct sn_json *json, const struct sn_lattice_run *run,
+			   uint32_t process_count)
+{
+	double sum_s = 0;
+
+	for (uint32_t p = 0; p < process_count && run->measured_wait_s; p++)
+		sum_s += run->measured_wait_s[p];
+	sn_json_member_double(json, "measured_wait_s", run->measured_wait_s ? sum_s : NAN);
+	sn_json_key(json, "crowded_cpus");
+	if (run->cpu_count)
+		sn_json_uint(json, run->cpu_count);
+	else
+		sn_json_null(json);
+}
+
 static void write_time(struct sn_json *json, const struct sn_lattice_answer *answer)
 {
 	const struct sn_schedule *schedule = &answer->schedule;
@@ -192,6 +213,8 @@ static void write_time(struct sn_json *json, const struct sn_lattice_answer *ans
 	sn_json_member_double(json, "critical_path_s", schedule->critical_s);
 	sn_json_member_double(json, "potential_parallelism",
 			      schedule->work_s / schedule->critical_s);
+	sn_json_member_double(json, "modelled_wait_s", schedule->wait_s);
+	write_measured(json, &answer->run, answer->execution->process_count);
 	sn_json_member_double(json, "elapsed_s", schedule->elapsed_s);
 	sn_json_member_double(json, "realised_parallelism", schedule->work_s / schedule->elapsed_s);
 	sn_json_member_uint(json, "unknown_durations", schedule->unknown_count);
@@ -256,6 +279,8 @@ void sn_lattice_write_json(const struct sn_lattice_answer *answer, FILE *out)
 	sn_json_member_string(&json, "trace", answer->name);
 	sn_json_member_uint(&json, "processes", profile->process_count);
 	sn_json_member_uint(&json, "events", profile->event_count);
+	sn_json_member_double(&json, "mean_level_out_degree", sn_lattice_mean_of_levels(profile));
+	sn_json_member_double(&json, "events_per_step", sn_lattice_answer_per_step(answer));
 	if (is_exact)
 		write_counts(&json, &profile->windows.items[0]);
 	else

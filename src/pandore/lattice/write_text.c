@@ -58,7 +58,7 @@ static void add_counts(struct sn_text *text, const struct sn_lattice_window *win
 	sn_text_add(text, "   arcs ");
 	add_integer(text, counts->arcs, counts->limbs);
 	if (!isnan(mean))
-		sn_text_addf(text, "   mean out-degree %.3f", mean);
+		sn_text_addf(text, "   mean out-degree over cuts %.3f", mean);
 	sn_text_add(text, "\n");
 }
 
@@ -106,16 +106,30 @@ static void add_time(struct sn_text *text, const struct sn_schedule *schedule)
 {
 	if (!(schedule->critical_s > 0))
 		return;
-	sn_text_add(text, "  work ");
+	sn_text_addf(text, "  parallelism possible %.2f (work ",
+		     schedule->work_s / schedule->critical_s);
 	sn_text_add_duration(text, schedule->work_s);
-	sn_text_add(text, "   critical path ");
+	sn_text_add(text, ", critical path ");
 	sn_text_add_duration(text, schedule->critical_s);
-	sn_text_addf(text, "   parallelism possible %.2f", schedule->work_s / schedule->critical_s);
+	sn_text_add(text, ")");
 	add_realised(text, schedule);
 	sn_text_add(text, "\n");
 	if (schedule->unknown_count)
 		sn_text_addf(text, "  %u events have no duration and count as taking no time\n",
 			     schedule->unknown_count);
+}
+
+static void add_at_once(struct sn_text *text, const struct sn_lattice_answer *answer)
+{
+	double mean = sn_lattice_mean_of_levels(&answer->profile);
+
+	if (!answer->depth)
+		return;
+	sn_text_addf(text, "  events per step %.2f", sn_lattice_answer_per_step(answer));
+	if (!isnan(mean))
+		sn_text_addf(text, "   possible next %.2f, mean over the levels%s", mean,
+			     answer->profile.stopped_by ? " counted" : "");
+	sn_text_add(text, "\n");
 }
 
 /* ---- Levels as a line of bars --------------------------------------------------------------- */
@@ -307,15 +321,15 @@ static void add_races(struct sn_text *text, const struct sn_lattice_answer *answ
 
 /* ---- Waiting -------------------------------------------------------------------------------- */
 
-static double modelled_wait(const struct sn_lattice_answer *answer)
+static void add_crowding(struct sn_text *text, const struct sn_lattice_answer *answer)
 {
-	const struct sn_execution *execution = answer->execution;
-	double sum = 0;
-
-	for (uint32_t p = 0; p < execution->process_count; p++)
-		for (uint32_t e = execution->first[p] + 1; e < execution->first[p + 1]; e++)
-			sum += answer->schedule.begin_s[e] - answer->schedule.end_s[e - 1];
-	return sum;
+	if (answer->run.cpu_count)
+		sn_text_addf(
+			text,
+			"  %u processes had %u CPU%s: what was measured is partly waiting for one; "
+			"go by what is possible and by waiting by the order alone\n",
+			answer->execution->process_count, answer->run.cpu_count,
+			answer->run.cpu_count == 1 ? "" : "s");
 }
 
 static void add_waiting(struct sn_text *text, const struct sn_lattice_answer *answer)
@@ -323,14 +337,16 @@ static void add_waiting(struct sn_text *text, const struct sn_lattice_answer *an
 	const struct sn_lattice_run *run = &answer->run;
 	double measured_s = 0;
 
-	if (!run->measured_wait_s || !(answer->schedule.critical_s > 0))
+	if (!(answer->schedule.critical_s > 0))
 		return;
-	for (uint32_t p = 0; p < answer->execution->process_count; p++)
-		measured_s += run->measured_wait_s[p];
 	sn_text_add(text, "  waiting by the order alone ");
-	sn_text_add_duration(text, modelled_wait(answer));
-	sn_text_add(text, ", measured ");
-	sn_text_add_duration(text, measured_s);
+	sn_text_add_duration(text, answer->schedule.wait_s);
+	for (uint32_t p = 0; p < answer->execution->process_count && run->measured_wait_s; p++)
+		measured_s += run->measured_wait_s[p];
+	if (run->measured_wait_s) {
+		sn_text_add(text, ", measured ");
+		sn_text_add_duration(text, measured_s);
+	}
 	if (run->cpu_wait_s > 0) {
 		sn_text_add(text, "; threads waited ");
 		sn_text_add_duration(text, run->cpu_wait_s);
@@ -354,14 +370,16 @@ void sn_lattice_write_text(const struct sn_lattice_answer *answer, unsigned segm
 		     "\n  processes %u   events %u   longest chain %u   synchronisations %u\n",
 		     profile->process_count, profile->event_count, answer->depth,
 		     profile->synchronisation_count);
+	add_crowding(&text, answer);
+	add_at_once(&text, answer);
+	add_time(&text, &answer->schedule);
+	add_waiting(&text, answer);
 	if (sn_lattice_answer_is_exact(answer)) {
 		sn_text_add(&text, "  ");
 		add_counts(&text, &profile->windows.items[0]);
 	} else {
 		add_windows(&text, answer);
 	}
-	add_time(&text, &answer->schedule);
-	add_waiting(&text, answer);
 	if (sn_lattice_answer_is_exact(answer))
 		add_histogram(&text, &profile->windows.items[0].counts);
 	add_bars(&text, profile);

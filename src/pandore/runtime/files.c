@@ -250,6 +250,22 @@ static void write_node_events(FILE *out, int node, const struct pd_node_measure 
 	}
 }
 
+/* CPUs of the nodes' hosts together. An MPI may bind each process to a CPU of its own: then they add up. */
+static uint64_t cpus_of(const struct pd_node_measure *nodes)
+{
+	uint64_t sum = 0;
+
+	for (int n = 0; n < pd_state.program->nodes; n++) {
+		bool is_known = false;
+
+		for (int m = 0; m < n; m++)
+			is_known |= nodes[m].summary.host == nodes[n].summary.host;
+		if (!is_known || nodes[n].summary.cpus == 1)
+			sum += nodes[n].summary.cpus;
+	}
+	return sum;
+}
+
 void pd_write_trace(const struct pd_node_measure *nodes)
 {
 	char buffer[4096];
@@ -259,7 +275,8 @@ void pd_write_trace(const struct pd_node_measure *nodes)
 
 	if (!out)
 		return;
-	fprintf(out, "{\"processes\":%d}\n", pd_state.program->nodes);
+	fprintf(out, "{\"processes\":%d,\"cpus\":%llu}\n", pd_state.program->nodes,
+		(unsigned long long)cpus_of(nodes));
 	for (int n = 0; n < pd_state.program->nodes; n++)
 		write_node_events(out, n, &nodes[n]);
 	close_output(out, path);

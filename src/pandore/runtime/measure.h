@@ -17,6 +17,7 @@ struct pd_summary {
 	uint64_t event_count, wait_count;
 	double ns_per_tick;
 	uint64_t first_tick, first_ns; /* one moment on both clocks */
+	uint64_t host, cpus;	       /* a hash of its name; CPUs that the process may use */
 };
 
 struct pd_node_measure {

@@ -382,29 +382,6 @@ static void each_thread(struct slices *s, struct sn_evidence *out)
 
 /* ---- waiting for a CPU ---- */
 
-/* CPUs that samples fell on, all hosts together. */
-static unsigned cpus_seen(const struct sn_experiment *e)
-{
-	uint8_t *seen = sn_alloc_zeroed(e->processes.count + 1, 1024 / 8);
-	unsigned count = 0;
-
-	for (size_t i = 0; i < e->samples.count; i++) {
-		const struct sn_sample *sample = &e->samples.items[i];
-		uint32_t process = e->threads.items[sample->thread].process, host = 0;
-
-		/* the first process of the host stands for it; most runs have one host */
-		while (host < process &&
-		       strcmp(e->processes.items[host].host, e->processes.items[process].host))
-			host++;
-		if (sample->cpu < 1023)
-			seen[host * 128 + sample->cpu / 8] |= (uint8_t)(1U << sample->cpu % 8);
-	}
-	for (size_t i = 0; i < e->processes.count * 128; i++)
-		count += (unsigned)__builtin_popcount(seen[i]);
-	free(seen);
-	return count ? count : 1;
-}
-
 static bool is_one_program(const struct sn_profile *p, unsigned cpus)
 {
 	const struct sn_experiment *e = p->experiment;
@@ -494,7 +471,7 @@ void sn_evidence_find_time(struct sn_summary *summary, struct sn_evidence *out)
 	span_find(s);
 	each_thread(s, NULL);
 	each_thread(s, out);
-	out->cpus = cpus_seen(summary->profile->experiment);
+	out->cpus = sn_experiment_cpus_seen(summary->profile->experiment);
 	out->pauses_s[SN_PAUSE_SIGNAL] += capped_s(s, s->signal, out->cpus);
 	out->pauses_s[SN_PAUSE_UNTRACED] += capped_s(s, s->untraced, out->cpus);
 	cpu_waits_find(s, out);

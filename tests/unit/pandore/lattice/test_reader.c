@@ -135,3 +135,50 @@ TEST(an_empty_trace_has_no_answer)
 	CHECK_INT(read_text("\n \n", &execution), SN_ERR_NO_DATA);
 	CHECK(execution == NULL);
 }
+
+/* The quick way for plain lines gives what the JSON reader gives: an unknown key makes a line not plain. */
+TEST(plain_lines_are_read_like_others)
+{
+	static const char *const VALUES[] = {
+		"0.1", "3.000000001",	    "12345.678901234",	"7", "0.3e-6", "1e22", "2.5",
+		"0",   "12345678901234567", "0.000000000000001"
+	};
+	for (size_t i = 0; i < sizeof(VALUES) / sizeof(*VALUES); i++) {
+		struct sn_execution *plain = NULL, *other = NULL;
+		char line[256];
+
+		snprintf(line, sizeof(line),
+			 "{\"process\":0,\"index\":0,\"duration_s\":%s,\"line\":3}", VALUES[i]);
+		CHECK(sn_execution_read_memory(line, strlen(line), "plain", &plain, &err) == SN_OK);
+		snprintf(line, sizeof(line),
+			 "{\"process\":0,\"index\":0,\"duration_s\":%s,\"line\":3,\"more\":1}",
+			 VALUES[i]);
+		CHECK(sn_execution_read_memory(line, strlen(line), "other", &other, &err) == SN_OK);
+		REQUIRE(plain && other);
+		CHECK(memcmp(&plain->events[0].duration_s, &other->events[0].duration_s,
+			     sizeof(double)) == 0);
+		CHECK(plain->events[0].line == 3 && other->events[0].line == 3);
+		sn_execution_free(plain);
+		sn_execution_free(other);
+	}
+}
+
+TEST(what_is_not_plain_json_is_still_refused)
+{
+	static const char *const LINES[] = { "{\"process\":0,\"index\":00}",
+					     "{\"process\":0,\"index\":0}}",
+					     "{\"process\":0,\"index\":0,}",
+					     "{\"process\":0,\"index\":0,\"index\":0}",
+					     "{\"process\":0,\"index\":0.0}",
+					     "{\"process\":0,\"index\":0,\"after\":[1,2]}",
+					     "{\"process\":0,\"index\":0,\"duration_s\":.5}",
+					     "{\"process\":0}",
+					     "{\"process\":0,\"index\":0,\"observed\":truely}" };
+	for (size_t i = 0; i < sizeof(LINES) / sizeof(*LINES); i++) {
+		struct sn_execution *execution = NULL;
+
+		CHECK(sn_execution_read_memory(LINES[i], strlen(LINES[i]), "bad", &execution,
+					       &err) != SN_OK);
+		sn_execution_free(execution);
+	}
+}
