@@ -13,6 +13,13 @@ double sn_seconds(int64_t ns)
 	return ns < 0 ? NAN : (double)ns / 1e9;
 }
 
+double sn_overhead_share(double overhead, double used)
+{
+	if (!(used > 0))
+		return NAN;
+	return overhead < used ? fmin(overhead / (used - overhead), 1e6) : 1e6;
+}
+
 double sn_share(uint64_t part, uint64_t whole)
 {
 	return whole ? (double)part / (double)whole : NAN;

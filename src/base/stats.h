@@ -12,6 +12,9 @@
 double sn_seconds(int64_t ns);
 /** part / whole, NaN without a whole. */
 double sn_share(uint64_t part, uint64_t whole);
+/** What measuring cost, by what would have been used without it; both in the same unit. No more than 1e6;
+ *  NaN where nothing was used. */
+double sn_overhead_share(double overhead, double used);
 
 double sn_mean(const double *values, size_t count);
 /** Standard deviation of a sample (n-1 in the denominator); 0 for a single value. */

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/stats.h"
 #include "causal/page.h"
 #include "causal/session.h"
 #include "cli/analysis_options.h"
@@ -395,7 +396,7 @@ static void take_facts(struct causal *c)
 		overhead_ns += e->processes.items[p].overhead_ns;
 	cpu_ns = c->analysis->profile->total.cpu_ns;
 	if (cpu_ns)
-		c->log->overhead_share = (double)overhead_ns / (double)cpu_ns;
+		c->log->overhead_share = sn_overhead_share((double)overhead_ns, (double)cpu_ns);
 	if (!c->log->seed)
 		c->log->seed = (uint64_t)e->processes.count + (uint64_t)cpu_ns;
 }

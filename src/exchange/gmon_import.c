@@ -380,6 +380,7 @@ static sn_status launch_write(const struct importer *im, const char *folder, str
 				    .exit_status = -1,
 				    .has_ended = true,
 				    .tree_user_ns = -1,
+				    .own_cpu_ns = -1,
 				    .tree_system_ns = -1,
 				    .others_share = -1 };
 	sn_status status;

@@ -486,6 +486,7 @@ static sn_status write_launch(struct sn_importer *im, const struct sn_perf_impor
 				    .has_ended = true,
 				    .started_realtime_ns = realtime_ns,
 				    .tree_user_ns = -1,
+				    .own_cpu_ns = -1,
 				    .tree_system_ns = -1,
 				    .others_share = -1 };
 	sn_status status;

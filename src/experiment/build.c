@@ -28,7 +28,7 @@ struct sn_experiment *sn_experiment_new(const char *name)
 	e->name = sn_arena_strdup(&e->arena, name);
 	e->program = e->arguments = e->version = e->host = e->cpu_model = e->kernel = "";
 	e->exit_status = -1;
-	e->elapsed_ns = e->tree_user_ns = e->tree_system_ns = -1;
+	e->elapsed_ns = e->tree_user_ns = e->tree_system_ns = e->own_cpu_ns = -1;
 	e->others_share = -1;
 	return e;
 }

@@ -51,6 +51,7 @@ static void process_begin(struct image *image)
 		.raw_clone_threads = h->raw_clone_threads,
 		.handler_ns = h->handler_ns,
 		.overhead_ns = h->overhead_ns,
+		.overhead_doubt_ns = h->overhead_doubt_ns,
 		.follows_exec = h->follows_exec == 1,
 		.is_of_fork = h->origin == SN_DATA_ORIGIN_FORK,
 	};

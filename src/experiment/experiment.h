@@ -78,6 +78,7 @@ struct sn_process {
 	uint64_t handler_ns;	    /* measured time inside our handlers and hooks */
 	uint64_t overhead_ns;	    /* total: handlers, set-up, signal delivery, switches, and
 				     * samples that met our own code */
+	uint64_t overhead_doubt_ns; /* by which it may be more or less */
 	bool has_ended_cleanly;
 	bool is_of_fork;   /* it began as a copy of its parent */
 	bool follows_exec; /* the same process as the image before it: an exec lies between */
@@ -226,6 +227,7 @@ struct sn_experiment {
 	int64_t elapsed_ns;
 	/* the launcher's own account of the whole tree (wait4), -1: unknown */
 	int64_t tree_user_ns, tree_system_ns;
+	int64_t own_cpu_ns; /* CPU time of sonde's own processes while recording; -1: unknown */
 	/* part of the machine's CPU time that others had meanwhile; -1: unknown, or several
 	 * launches */
 	double others_share;

@@ -37,6 +37,7 @@ static void write_members(const struct sn_launch *l, struct sn_json *json)
 	sn_json_member_int(json, "elapsed_ns", l->elapsed_ns);
 	sn_json_member_int(json, "tree_user_ns", l->tree_user_ns);
 	sn_json_member_int(json, "tree_system_ns", l->tree_system_ns);
+	sn_json_member_int(json, "own_cpu_ns", l->own_cpu_ns);
 	sn_json_member_double(json, "others_share", l->others_share);
 	sn_json_member_int(json, "processes_not_measured", l->processes_not_measured);
 }
@@ -123,6 +124,7 @@ static void read_members(struct sn_launch *l, json_t *root)
 	l->elapsed_ns = int_of(root, "elapsed_ns", -1);
 	l->tree_user_ns = int_of(root, "tree_user_ns", -1);
 	l->tree_system_ns = int_of(root, "tree_system_ns", -1);
+	l->own_cpu_ns = int_of(root, "own_cpu_ns", -1);
 	l->others_share = json_is_number(json_object_get(root, "others_share"))
 				  ? json_number_value(json_object_get(root, "others_share"))
 				  : -1;

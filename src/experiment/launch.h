@@ -32,6 +32,7 @@ struct sn_launch {
 	bool is_windowed; /* only parts were measured: --delay, --duration, a pause by signal */
 	int64_t started_monotonic_ns, started_realtime_ns, elapsed_ns;
 	int64_t tree_user_ns, tree_system_ns; /* -1: unknown */
+	int64_t own_cpu_ns;		      /* of the launcher so far; -1: unknown */
 	double others_share; /* of the machine's CPU time, the tree's left out; -1: unknown */
 	uint32_t processes_not_measured;
 	SN_VEC(struct sn_launch_variable) environment; /* redacted */

@@ -125,7 +125,7 @@ static void facts_take(struct sn_experiment *e, const struct launches *launches)
 		sn_vec_push(&e->environment, variable);
 	}
 	e->others_share = launches->items.count == 1 ? lead->others_share : -1;
-	e->tree_user_ns = e->tree_system_ns = e->elapsed_ns = 0;
+	e->tree_user_ns = e->tree_system_ns = e->elapsed_ns = e->own_cpu_ns = 0;
 	for (size_t i = 0; i < launches->items.count; i++) {
 		const struct sn_launch *l = &launches->items.items[i];
 
@@ -141,6 +141,8 @@ static void facts_take(struct sn_experiment *e, const struct launches *launches)
 		} else {
 			e->tree_user_ns = e->tree_system_ns = -1;
 		}
+		e->own_cpu_ns =
+			l->own_cpu_ns < 0 || e->own_cpu_ns < 0 ? -1 : e->own_cpu_ns + l->own_cpu_ns;
 		if (l->exit_status > 0 && e->exit_status == 0)
 			e->exit_status = l->exit_status;
 		if (l->exit_signal && !e->exit_signal)

@@ -26,6 +26,7 @@ enum {
 	WAIT_MOST_NS = 50000000,     /* for all signals together */
 	TURNS = 100,
 	ROUNDS = 9,
+	READS = 600,
 };
 
 static volatile sig_atomic_t signals_seen;
@@ -111,6 +112,13 @@ static double ticks_per_ns(void)
 	return (double)(__rdtsc() - tsc) / (double)(now_ns - begin_ns);
 }
 
+double sn_cost_ticks_per_ns(struct sn_cost *cost)
+{
+	if (cost->ticks_per_ns <= 0)
+		cost->ticks_per_ns = ticks_per_ns();
+	return cost->ticks_per_ns;
+}
+
 struct handlers {
 	struct sigaction trap, fault;
 };
@@ -147,19 +155,102 @@ uint64_t sn_cost_of_signal(void)
 	return (uint64_t)((double)middle_of(gaps, count) / rate);
 }
 
+int64_t sn_cost_of_us_ns(void)
+{
+	static int64_t told_ns;
+	int64_t now_ns = sn_clock_ns(CLOCK_PROCESS_CPUTIME_ID), used_ns = now_ns - told_ns;
+
+	told_ns = now_ns;
+	return used_ns;
+}
+
+/* The longest gap of each stretch of a period: shorter ones have no interrupt of the event's in them. */
+uint64_t sn_cost_of_interrupt(void)
+{
+	struct perf_event_attr attr = { .type = PERF_TYPE_SOFTWARE,
+					.size = sizeof(attr),
+					.config = PERF_COUNT_SW_TASK_CLOCK,
+					.sample_period = PERIOD_NS / 2,
+					.exclude_kernel = 1,
+					.exclude_hv = 1 };
+	int fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+	double rate = ticks_per_ns();
+	uint64_t gaps[GAPS] = { 0 };
+
+	if (fd < 0)
+		return 0;
+	for (int i = 0; i < GAPS; i++) {
+		uint64_t begin = __rdtsc(), last = begin, now;
+		while (last - begin < (uint64_t)(PERIOD_NS * rate)) {
+			now = __rdtsc();
+			gaps[i] = now - last > gaps[i] ? now - last : gaps[i];
+			last = now;
+		}
+	}
+	close(fd);
+	return (uint64_t)((double)middle_of(gaps, GAPS) / rate);
+}
+
+/* As a wrapper of the runtime counts (runtime/calls/calls.h). */
+struct counts {
+	uint64_t calls, between, last_end, longest;
+	uint32_t left;
+};
+
+static __attribute__((noinline)) ssize_t read_plainly(struct counts *counts, int fd, void *bytes)
+{
+	(void)counts;
+	return read(fd, bytes, 1);
+}
+
+static __attribute__((noinline)) ssize_t read_timed(struct counts *counts, int fd, void *bytes)
+{
+	uint64_t begin, end;
+	ssize_t got;
+
+	counts->calls++;
+	if (--counts->left == 0)
+		counts->left = TURNS;
+	begin = __rdtsc();
+	counts->between += begin - counts->last_end;
+	got = read(fd, bytes, 1);
+	end = __rdtsc();
+	counts->last_end = end;
+	if (end - begin > counts->longest)
+		counts->longest = end - begin;
+	return got;
+}
+
+static uint64_t reads_ticks(ssize_t (*one)(struct counts *, int, void *), struct counts *counts,
+			    int fd)
+{
+	uint64_t begin = __rdtsc();
+	char byte;
+
+	for (int i = 0; i < READS; i++)
+		if (one(counts, fd, &byte) < 0)
+			break;
+	return __rdtsc() - begin;
+}
+
 uint64_t sn_cost_of_timing(void)
 {
 	double rate = ticks_per_ns();
-	uint64_t least = UINT64_MAX;
+	uint64_t least[2] = { UINT64_MAX, UINT64_MAX };
+	struct counts counts = { .left = TURNS };
+	int fd = open("/dev/zero", O_RDONLY | O_CLOEXEC);
 
-	for (int round = 0; round < ROUNDS; round++) {
-		uint64_t begin = __rdtsc(), end = begin;
+	for (int round = 0; round < ROUNDS && fd >= 0; round++) {
+		uint64_t plain = reads_ticks(read_plainly, &counts, fd);
+		uint64_t timed = reads_ticks(read_timed, &counts, fd);
 
-		for (int i = 0; i < 2 * TURNS; i++)
-			end = __rdtsc();
-		least = end - begin < least ? end - begin : least;
+		least[0] = plain < least[0] ? plain : least[0];
+		least[1] = timed < least[1] ? timed : least[1];
 	}
-	return (uint64_t)((double)least / rate / TURNS);
+	if (fd < 0 || least[1] <= least[0])
+		return 0;
+	close(fd);
+	return (uint64_t)((double)(least[1] - least[0]) / rate / READS);
 }
 
 /* ---- switches ---- */

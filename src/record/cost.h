@@ -11,7 +11,9 @@ struct sn_cost {
 	uint64_t signal_ns; /* CPU time of one sample's interrupt and signal, without our handler */
 	/* CPU time added to a context switch of a thread: with an event; after its last event */
 	uint64_t switch_ns, switch_after_ns;
-	uint64_t timing_ns; /* two readings of the time-stamp counter */
+	uint64_t interrupt_ns; /* of one that finds the thread in the kernel: without a signal */
+	uint64_t timing_ns;    /* our wrapper around a call that may block */
+	double ticks_per_ns;   /* of the time-stamp counter */
 };
 
 /** The gap in ns that a sample's signal tears into a loop that reads the time-stamp counter: the
@@ -25,6 +27,18 @@ uint64_t sn_cost_of_signal(void);
  * told. Takes some 20 ms. */
 void sn_cost_of_switch(struct sn_cost *cost);
 
+/** CPU time of this process since the last call. */
+int64_t sn_cost_of_us_ns(void);
+
+/** The rate of the time-stamp counter, measured once (0.2 ms). */
+double sn_cost_ticks_per_ns(struct sn_cost *cost);
+
+/** The gap in ns that an event's interrupt alone tears into such a loop: it leads to no signal, as
+ * where an event expires in the kernel. 0 if there is no way. Takes some 5 ms. */
+uint64_t sn_cost_of_interrupt(void);
+
+/** What two readings of the time-stamp counter and some counting add to a short system call. In a loop of
+ * their own they take two thirds of that: behind a return from the kernel they wait. Takes some 5 ms. */
 uint64_t sn_cost_of_timing(void);
 
 #endif

@@ -36,6 +36,14 @@ enum {
 	SWITCH_AFTER_NS = 40,
 	SWITCHES_PART = 200,
 	CALLS_WORTH_MEASURING = 10000,
+	/* per cent by which a part of the overhead may be off, found by runs with and without */
+	DOUBT_SEEN = 10,
+	DOUBT_SIGNALS = 15,
+	DOUBT_INTERRUPTS = 30,
+	DOUBT_SWITCHES = 50,
+	DOUBT_CALLS = 30,
+	DOUBT_TRACES = 35,
+	DOUBT_LOCKS = 50,
 	FAST_GROWTH_CHUNKS = 32, /* in one look: look again at once */
 	/* a process that was killed on its way leaves a file that never gets ready */
 	UNREADY_FAST_LOOKS = 1000,
@@ -310,27 +318,56 @@ static int names_compare(const void *a, const void *b)
 			  ((const struct sn_fed_file *)b)->name);
 }
 
-/* What the runtime cannot see of its own cost (wire/data.h, overhead_ns). */
-static void overhead_complete(struct sn_feeder *feeder, struct sn_data_header *header)
+/* Measures what has not been measured yet, and matters to this process. */
+static void cost_measure(struct sn_cost *cost, const struct sn_data_header *header,
+			 uint64_t signals)
 {
-	uint64_t signals = header->handler_count, switches = header->switch_count;
-	uint64_t switches_after = header->switch_after_count;
-	struct sn_cost *cost = &feeder->cost;
 	uint64_t cpu_ns = (uint64_t)(header->end_user_ns + header->end_system_ns);
 
 	if (signals >= SIGNALS_WORTH_MEASURING && !cost->signal_ns)
 		cost->signal_ns = sn_cost_of_signal();
-	bool is_worth_it = switches >= SWITCHES_WORTH_MEASURING &&
-			   switches * SWITCH_MOST_NS > cpu_ns / SWITCHES_PART;
-	if (is_worth_it && !cost->switch_ns)
+	if (header->kernel_interrupts >= SIGNALS_WORTH_MEASURING && !cost->interrupt_ns)
+		cost->interrupt_ns = sn_cost_of_interrupt();
+	if (header->switch_count >= SWITCHES_WORTH_MEASURING && !cost->switch_ns &&
+	    header->switch_count * SWITCH_MOST_NS > cpu_ns / SWITCHES_PART)
 		sn_cost_of_switch(cost);
 	if (header->timed_calls >= CALLS_WORTH_MEASURING && !cost->timing_ns)
 		cost->timing_ns = sn_cost_of_timing();
-	header->overhead_ns +=
-		signals * cost->signal_ns +
-		switches * (cost->switch_ns ? cost->switch_ns : SWITCH_NS) +
-		switches_after * (cost->switch_ns ? cost->switch_after_ns : SWITCH_AFTER_NS) +
-		header->timed_calls * cost->timing_ns;
+}
+
+/* What the runtime cannot see of its own cost (wire/data.h, overhead_ns), and how far each part may
+ * be off (docs/method/sampling.md). */
+static void overhead_complete(struct sn_feeder *feeder, struct sn_data_header *header)
+{
+	struct sn_cost *cost = &feeder->cost;
+	uint64_t signals = header->handler_count + header->lost[SN_LOSS_REENTRY];
+
+	cost_measure(cost, header, signals);
+	const struct {
+		uint64_t ns;
+		unsigned doubt_percent;
+	} parts[] = {
+		{ signals * cost->signal_ns, DOUBT_SIGNALS },
+		{ header->kernel_interrupts * cost->interrupt_ns, DOUBT_INTERRUPTS },
+		{ header->switch_count * (cost->switch_ns ? cost->switch_ns : SWITCH_NS),
+		  DOUBT_SWITCHES },
+		{ header->switch_after_count *
+			  (cost->switch_ns ? cost->switch_after_ns : SWITCH_AFTER_NS),
+		  DOUBT_SWITCHES },
+		{ header->timed_calls * cost->timing_ns, DOUBT_CALLS },
+		{ header->trace_ticks
+			  ? (uint64_t)((double)header->trace_ticks / sn_cost_ticks_per_ns(cost))
+			  : 0,
+		  DOUBT_TRACES },
+	};
+	uint64_t seen_ns = header->overhead_ns - header->lock_samples_ns, doubt = 0;
+
+	doubt = seen_ns * DOUBT_SEEN + header->lock_samples_ns * DOUBT_LOCKS;
+	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
+		header->overhead_ns += parts[i].ns;
+		doubt += parts[i].ns * parts[i].doubt_percent;
+	}
+	header->overhead_doubt_ns = doubt / 100;
 }
 
 static sn_status file_append(struct sn_feeder *feeder, const char *name, FILE *out, uint64_t *bytes,

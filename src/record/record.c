@@ -25,6 +25,7 @@
 #include "base/progress.h"
 #include "experiment/launch.h"
 #include "experiment/store.h"
+#include "record/cost.h"
 #include "record/drain.h"
 #include "record/feeder.h"
 #include "record/launch_key.h"
@@ -130,7 +131,7 @@ static void facts_take(struct recording *r)
 			 r->options->starts_paused ||
 			 (r->options->duration_s > 0 && !r->options->pid);
 	l->target_pid = l->exit_status = -1;
-	l->elapsed_ns = l->tree_user_ns = l->tree_system_ns = -1;
+	l->elapsed_ns = l->tree_user_ns = l->tree_system_ns = l->own_cpu_ns = -1;
 	l->others_share = -1;
 	l->started_monotonic_ns = sn_clock_ns(CLOCK_MONOTONIC);
 	l->started_realtime_ns = sn_clock_ns(CLOCK_REALTIME);
@@ -789,6 +790,7 @@ sn_status sn_record_run(const struct sn_record_options *options, struct sn_recor
 		warn(&r, late.sentence);
 	}
 	r.launch.has_ended = true;
+	r.launch.own_cpu_ns = sn_cost_of_us_ns();
 	if (sn_launch_write(&r.launch, result->experiment_path.chars, &late) != SN_OK)
 		sn_error_print(&late);
 	if (options->is_first_of_several)

@@ -288,7 +288,7 @@ static void process_row(const struct sn_view_input *input, struct sn_table *tabl
 	if (process->rate_hz > 0)
 		sn_table_set_real(table, P_ASKED, process->rate_hz);
 	sn_table_set_real(table, P_OVERHEAD,
-			  cpu > 0 ? (double)process->overhead_ns / 1e9 / cpu : NAN);
+			  sn_overhead_share((double)process->overhead_ns / 1e9, cpu));
 	sn_table_set_real(table, P_SHARE, sn_share(weight->cpu_ns, input->profile->total.cpu_ns));
 	sn_table_set_text(table, P_FOLDER, process->folder);
 	sn_table_set_int(table, P_DEPTH, place.depth);

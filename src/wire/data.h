@@ -157,6 +157,13 @@ struct sn_data_header {
 	uint64_t period_later_ns,
 		burst_ns;		 /* requested, by record --clock auto; 0: period_ns stays */
 	_Atomic uint64_t own_read_bytes; /* of rchar: what packets of the runtime read from /proc */
+
+	/* perf events that expired in the kernel: an interrupt each, and no signal */
+	_Atomic uint64_t kernel_interrupts;
+	_Atomic uint64_t
+		lock_samples_ns;      /* of overhead_ns: what samples found in wrappers of locks */
+	_Atomic uint64_t trace_ticks; /* what tracing cost, by the time-stamp counter */
+	uint64_t overhead_doubt_ns;   /* by the launcher: overhead_ns may be more or less by this */
 };
 
 /** The OWNER of chunks that the launcher writes: no thread of the process. */

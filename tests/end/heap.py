@@ -491,6 +491,35 @@ int main(int count, char **words)
                 begun, done, freeing, freed, row)
 
 
+def samples_in_walks():
+    """Samples that fall into walks of deep stacks are kept, with the event's stack below the row of sonde."""
+    program = t.compile("""
+#include <stdlib.h>
+#define NOT_INLINED __attribute__((noipa))
+NOT_INLINED void *leaf(size_t n) { void *p = malloc(n); __asm__ volatile(""); return p; }
+NOT_INLINED void deep(int depth)
+{
+	if (depth)
+		deep(depth - 1);
+	else
+		for (int i = 0; i < 10000; i++)
+			free(leaf(24));
+	__asm__ volatile("");
+}
+int main(void) { deep(700); return 0; }
+""", '-O1', '-g', output='./walks')
+    t.run('record', '-q', '--heap=trace', '--clock', '5000', '-o', 'walks.1', program)
+    summary = t.show('summary', 'walks.1')
+    if summary['clock_mechanism'] != 'perf-signal':
+        return
+    # before, four fifths were lost; a half is far from both
+    t.check(summary['samples'] > summary['lost'], 'samples in walks: few are lost', summary['samples'], summary['lost'])
+    rows = {row['function']: row for row in t.show('functions', 'walks.1', '--all')['rows']}
+    t.check(rows['leaf']['inclusive_share'] > 0.5 and rows['sonde']['exclusive_share'] > 0.5,
+            'samples in walks: they stand below the caller of malloc', rows.get('leaf'), rows.get('sonde'))
+    t.check(summary['overhead_share'] > 1, 'what tracing cost is overhead', summary['overhead_share'])
+
+
 def plugins():
     """Libraries that come and go, of C and C++, in a program of C: their sites have names, and every block counts."""
     with open('plug.c', 'w') as out:
@@ -555,7 +584,7 @@ def refused():
     t.check(run.returncode == 0 and '--heap' in run.stderr, 'without a trace show heap says how to get one', run.stderr)
 
 
-for part in (known_program, samples_between, random_programs, plugins, other_allocators, signal_handlers, odd_moments, own_malloc, killed_at_any_moment,
+for part in (known_program, samples_between, samples_in_walks, random_programs, plugins, other_allocators, signal_handlers, odd_moments, own_malloc, killed_at_any_moment,
              lost_are_counted, without_launcher, cut_short, refused):
     if not chosen or part.__name__ in chosen:
         part()

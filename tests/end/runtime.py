@@ -28,7 +28,11 @@ t.equal(kinds['[sonde]'], 'sonde', 'its class is its own')
 t.run('record', '-o', 'free', build('locks', '-pthread'), 'free', 60000000)
 own = [row for row in t.show('functions', experiment='free')['rows'] if row['function'] == 'sonde']
 process = t.show('processes', experiment='free')['rows'][0]
-t.check(process['overhead_share'] * process['cpu_s'] > sum(row['exclusive_cpu_s'] for row in own), 'it is overhead', process, own)
+share = process['overhead_share']  # of the time without it
+t.check(share / (1 + share) * process['cpu_s'] > sum(row['exclusive_cpu_s'] for row in own), 'it is overhead', process, own)
+summary = t.show('summary', experiment='free')
+t.check(0 <= summary['overhead_share_low'] < summary['overhead_share'] < summary['overhead_share_high'], 'within its bounds', summary)
+t.check(summary['own_cpu_s'] > 0, "and sonde's own process is beside it", summary['own_cpu_s'])
 
 # system time: what it was for, and who asked
 run = t.run('record', '-o', 'kernel', build('system'))

@@ -52,6 +52,7 @@ struct sn_clock {
 	uint32_t signals_counted; /* of events, since the CPU clock was read for it */
 	int64_t signals_cpu_ns;
 	uint64_t switches_seen, voluntary_seen, faults_seen;
+	int64_t system_seen_ns;	 /* system time, up to which interrupts in the kernel are counted */
 	int64_t stretch_used_ns; /* where the rate of switches was last taken */
 	uint64_t stretch_switches, stretch_waits;
 	uint64_t handler_count;
@@ -107,6 +108,8 @@ void sn_events_use_perf(struct sn_thread *self);
 void sn_events_before_seal(struct sn_thread *self);
 /** Adds the context switches of the thread so far to the header's counts. */
 void sn_events_count_switches(struct sn_thread *self, uint64_t switches);
+/** Likewise the interrupts of its events within the kernel, by its system time so far. */
+void sn_events_count_kernel(struct sn_thread *self, int64_t system_ns);
 /** Notes that a thread has ended that used so much CPU time: new ones may be as short. */
 void sn_events_note_ended(uint64_t cpu_ns);
 /** Forgets ended threads, for a new image. */
@@ -134,6 +137,8 @@ void sn_sample_emit(struct sn_thread *self, uint32_t stack, int64_t now_ns, int6
  * is known to have been used; 0: nowhere. */
 void sn_sample_remainder(struct sn_thread *thread, struct sn_writer *writer, int64_t now_ns,
 			 uint32_t stack);
+/** Writes the samples that waited (sn_thread.late_count), with the stack that they have. */
+void sn_sample_late(struct sn_thread *self, uint32_t stack, int64_t now_ns);
 /** Whether the calling thread switches too often for an event. */
 void sn_sample_look_at_switches(struct sn_thread *self);
 /** CPU time of the calling thread that no sample has claimed. */

@@ -88,6 +88,7 @@ struct sn_collector sn_clock_collector = {
 	.call_in = sn_events_call_in,
 	.pause = pause_thread,
 	.account = account,
+	.late = sn_sample_late,
 	.cost = sn_events_count_switches,
 	.before_call = sn_clock_before_call,
 	.after_call = sn_clock_after_call,

@@ -324,6 +324,23 @@ void sn_events_count_switches(struct sn_thread *self, uint64_t switches)
 		atomic_fetch_add_explicit(&header->switch_after_count, more, memory_order_relaxed);
 }
 
+void sn_events_count_kernel(struct sn_thread *self, int64_t system_ns)
+{
+	struct sn_clock *clock = sn_clock_of(self);
+	int64_t more_ns = system_ns - clock->system_seen_ns;
+	uint64_t mean_ns = (uint64_t)sn_events_mean_ns(self);
+
+	if (more_ns <= 0)
+		return;
+	if (clock->mechanism != SN_MECHANISM_PERF_SIGNAL || !mean_ns) {
+		clock->system_seen_ns = system_ns;
+		return;
+	}
+	uint64_t count = (uint64_t)more_ns / mean_ns;
+	clock->system_seen_ns += (int64_t)(count * mean_ns);
+	atomic_fetch_add_explicit(&sn_header()->kernel_interrupts, count, memory_order_relaxed);
+}
+
 void sn_events_draw(struct sn_thread *self)
 {
 	struct sn_clock *clock = sn_clock_of(self);

@@ -90,6 +90,7 @@ static void look_at_switches(struct sn_thread *self, const struct split *split)
 	uint64_t waits = split->voluntary_switches - clock->stretch_waits;
 
 	sn_collect_cost(self, split->switches);
+	sn_events_count_kernel(self, split->system_ns + (int64_t)clock->claimed_system_ns);
 	clock->voluntary_seen = split->voluntary_switches;
 	if (stretch_ns < SWITCHES_STRETCH_NS && all <= SWITCHES_STRETCH_MAX)
 		return;
@@ -273,9 +274,12 @@ static void emit(struct sn_thread *self, const ucontext_t *context, int64_t now_
 	struct sn_unwind_regs regs;
 
 	sn_unwind_regs_from_gregs(&regs, (const int64_t *)context->uc_mcontext.gregs);
-	if (cpu_ns > 0 && sn_locks_hold((uint64_t)context->uc_mcontext.gregs[REG_RIP]))
+	if (cpu_ns > 0 && sn_locks_hold((uint64_t)context->uc_mcontext.gregs[REG_RIP])) {
 		atomic_fetch_add_explicit(&sn_header()->overhead_ns, (uint64_t)cpu_ns,
 					  memory_order_relaxed);
+		atomic_fetch_add_explicit(&sn_header()->lock_samples_ns, (uint64_t)cpu_ns,
+					  memory_order_relaxed);
+	}
 	uint32_t stack = sn_stack_capture(self, &regs, 0, true, now_ns);
 	sn_sample_emit(self, stack, now_ns, cpu_ns, flags);
 	if (!(flags & SN_SAMPLE_SYSTEM))
@@ -411,6 +415,39 @@ static void deliver(void *first, void *context)
 	take_sample(delivery, context);
 }
 
+/* A perf event's signal in the middle of an event's walk. A timer's claims what was used since the one
+ * before, so the next one makes up for it. */
+static bool is_left_for_later(struct sn_thread *self, uint64_t kind, const ucontext_t *context)
+{
+	uint64_t pc = (uint64_t)context->uc_mcontext.gregs[REG_RIP];
+
+	if (kind || !atomic_load_explicit(&self->takes_late, memory_order_relaxed) ||
+	    !sn_is_own_code(pc) || !sn_clock_of(self)->events[0].page)
+		return false;
+	self->late_pc = pc;
+	atomic_fetch_add_explicit(&self->late_count, 1, memory_order_relaxed);
+	return true;
+}
+
+void sn_sample_late(struct sn_thread *self, uint32_t stack, int64_t now_ns)
+{
+	struct sn_clock *clock = sn_clock_of(self);
+	uint32_t count = atomic_load_explicit(&self->late_count, memory_order_relaxed);
+	uint8_t flags = 0;
+	int64_t cpu_ns;
+
+	atomic_store_explicit(&self->late_count, 0, memory_order_relaxed);
+	if (!clock->events[0].page || clock->is_first_period || is_left_out(self, now_ns, false))
+		return;
+	for (; count > 0; count--) {
+		cpu_ns = claim_user(self, now_ns, &flags);
+		sn_sample_emit(self, stack, now_ns, cpu_ns, flags);
+	}
+	if (clock->events[0].page)
+		sn_events_draw(self);
+	count_cost(self, now_ns);
+}
+
 static bool is_cookie(uint64_t data)
 {
 	return (data & ~7ULL) == SN_TIMER_COOKIE;
@@ -465,7 +502,8 @@ void sn_sample_handler(int signal, siginfo_t *info, void *context)
 	}
 	struct sn_thread *self = delivery.self;
 	if (!delivery.is_new && !sn_enter(self)) {
-		if (!sn_collect_interrupted(self, false, context))
+		if (!sn_collect_interrupted(self, false, context) &&
+		    !is_left_for_later(self, delivery.kind, context))
 			sn_lose(SN_LOSS_REENTRY);
 		errno = saved_errno;
 		return;

@@ -197,6 +197,8 @@ static void sample_call(struct sn_thread *self, const struct sn_call *call)
 	}
 	adapt(self, call->function, used_ns);
 	draw_next(self, call->function);
+	atomic_fetch_add_explicit(&sn_header()->overhead_ns, (uint64_t)clock->call_cost_ns,
+				  memory_order_relaxed); /* the first reading */
 	sn_count_overhead(now_ns);
 }
 

@@ -144,6 +144,11 @@ void sn_collect_after_sample(struct sn_thread *self, uint64_t pc, int64_t cpu_ns
 	ALL(after_sample, self, pc, cpu_ns);
 }
 
+void sn_collect_late(struct sn_thread *self, uint32_t stack, int64_t now_ns)
+{
+	ALL(late, self, stack, now_ns);
+}
+
 void sn_collect_wakes(void)
 {
 	ALL(wakes);

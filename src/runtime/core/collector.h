@@ -85,6 +85,9 @@ struct sn_collector {
 	 *  claims, 0: it is none. Last of all in the handler, so it may pause the thread. The sample's
 	 *  frames are in self->pcs. */
 	void (*after_sample)(struct sn_thread *self, uint64_t pc, int64_t cpu_ns);
+	/** Samples that came while an event's path was walked (sn_thread.late_count) have this stack. The
+	 *  caller holds the thread busy. */
+	void (*late)(struct sn_thread *self, uint32_t stack, int64_t now_ns);
 	/** The calling thread is about to let others go on, or to wait for some, or has waited, by means
 	 *  of its own libraries that calls/ does not see (a team's barrier). */
 	void (*wakes)(void);
@@ -157,6 +160,7 @@ void sn_collect_account(struct sn_thread *thread, struct sn_writer *writer, int6
 void sn_collect_cost(struct sn_thread *self, uint64_t switches);
 void sn_collect_mapped(const struct sn_map_facts *facts);
 void sn_collect_after_sample(struct sn_thread *self, uint64_t pc, int64_t cpu_ns);
+void sn_collect_late(struct sn_thread *self, uint32_t stack, int64_t now_ns);
 void sn_collect_wakes(void);
 void sn_collect_wait_begins(void);
 void sn_collect_wait_is_over(void);

@@ -101,13 +101,9 @@ static inline uint64_t sn_entries_measure(struct sn_entry_stream *stream)
 /** The note is over; it stands for `times` such. */
 static inline void sn_entries_measured(enum sn_trace_kind kind, uint64_t begin_tsc, uint64_t times)
 {
-	if (__builtin_expect(begin_tsc != 0, 0)) {
-		uint64_t ticks = __builtin_ia32_rdtsc() - begin_tsc;
-		/* one that took very long was itself interrupted */
-		atomic_fetch_add_explicit(&sn_trace_header()->ticks[kind],
-					  (ticks < 100000 ? ticks : 0) * times,
-					  memory_order_relaxed);
-	}
+	if (__builtin_expect(begin_tsc != 0, 0))
+		sn_trace_count_cost(kind, __builtin_ia32_rdtsc() - begin_tsc,
+				    sn_trace_with_unseen(times));
 }
 
 /** The call path of a wrapper's caller; 0: none, in a handler that interrupted us. */

@@ -11,6 +11,7 @@
  */
 #include "runtime/core/paths_parts.h"
 
+#include "runtime/core/collector.h"
 #include "unwind/cache.h"
 
 struct sn_paths *sn_paths;
@@ -223,6 +224,16 @@ static uint32_t path_of_walk(struct sn_thread *self, uint32_t count, uint32_t fi
 	return mark_site(self, HELD, path, self->pcs[first]);
 }
 
+/* Samples that came meanwhile, in our own code, have the event's stack. */
+static __attribute__((noinline)) void take_late(struct sn_thread *self)
+{
+	struct sn_unwind_regs regs;
+	int64_t now_ns = sn_now_ns();
+
+	sn_unwind_regs_here(&regs);
+	sn_collect_late(self, sn_stack_capture(self, &regs, self->late_pc, false, now_ns), now_ns);
+}
+
 /* By the unwinder, from here: for what the short rules do not know. */
 static __attribute__((noinline)) uint32_t walk_whole(struct sn_thread *self,
 						     struct sn_path_cache *cache, uint64_t leaf)
@@ -234,11 +245,17 @@ static __attribute__((noinline)) uint32_t walk_whole(struct sn_thread *self,
 	sn_unwind_regs_here(&regs);
 	if (!sn_enter(self))
 		return 0;
+	atomic_store_explicit(&self->late_count, 0, memory_order_relaxed);
+	atomic_store_explicit(&self->takes_late, 1, memory_order_relaxed);
 	count = sn_stack_walk(self, &regs, sn_now_ns());
 	/* frames of an allocator's own may lie between */
 	while (first < count && self->pcs[first] != leaf)
 		first++;
 	path = first < count ? path_of_walk(self, count, first) : 0;
+	atomic_store_explicit(&self->takes_late, 0, memory_order_relaxed);
+	atomic_signal_fence(memory_order_seq_cst);
+	if (__builtin_expect(atomic_load_explicit(&self->late_count, memory_order_relaxed) != 0, 0))
+		take_late(self);
 	sn_leave(self);
 	return path;
 }

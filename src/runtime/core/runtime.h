@@ -70,6 +70,10 @@ struct sn_thread {
 	_Atomic uint32_t busy;	     /* our own code is at work: handlers keep off */
 	_Atomic uint32_t is_awaited; /* began before us, and is not set up yet */
 	_Atomic uint32_t is_walking; /* reads modules' tables: dlclose waits */
+	/* While an event's path is walked a sample may wait for its end, as the path is its stack, too.
+	 * Only the thread and its handlers look. */
+	_Atomic uint32_t takes_late, late_count;
+	uint64_t late_pc; /* in our own code */
 	uint64_t stack_start, stack_end;
 	int64_t start_ns, next_account_ns;
 	uint8_t is_collected; /* all collectors are on */

@@ -134,13 +134,9 @@ static inline struct sn_heap_stream *hold(struct sn_thread *self, struct sn_heap
 /* One event in many is measured, from `tsc` on, with what reading the counter costs. */
 static inline void let_go(struct sn_heap_stream *stream, uint64_t tsc)
 {
-	if (__builtin_expect(stream->event_count++ % MEASURED_EVERY == 0, 0)) {
-		uint64_t ticks = __builtin_ia32_rdtsc() - tsc;
-		/* one that took very long was itself interrupted */
-		atomic_fetch_add_explicit(&sn_trace_header()->ticks[SN_TRACE_HEAP],
-					  (ticks < 100000 ? ticks : 0) * MEASURED_EVERY,
-					  memory_order_relaxed);
-	}
+	if (__builtin_expect(stream->event_count++ % MEASURED_EVERY == 0, 0))
+		sn_trace_count_cost(SN_TRACE_HEAP, __builtin_ia32_rdtsc() - tsc,
+				    sn_trace_with_unseen(MEASURED_EVERY));
 	atomic_signal_fence(memory_order_seq_cst);
 	stream->holder = 0;
 }

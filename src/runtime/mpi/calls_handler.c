@@ -104,12 +104,9 @@ static void count_local(struct sn_thread *self, struct sn_mpi_thread *mpi,
 /* One call in many is measured, what came before it with it. */
 static void count_cost(struct sn_mpi_thread *mpi, uint64_t end_tsc)
 {
-	if (mpi->stream.event_count++ % MEASURED_EVERY == 0) {
-		uint64_t ticks = 2 * (__builtin_ia32_rdtsc() - end_tsc);
-		atomic_fetch_add_explicit(&sn_trace_header()->ticks[SN_TRACE_MPI],
-					  (ticks < 200000 ? ticks : 0) * MEASURED_EVERY,
-					  memory_order_relaxed);
-	}
+	if (mpi->stream.event_count++ % MEASURED_EVERY == 0)
+		sn_trace_count_cost(SN_TRACE_MPI, __builtin_ia32_rdtsc() - end_tsc,
+				    2 * MEASURED_EVERY);
 }
 
 void sn_mpi_leave(struct sn_mpi_call *call);

@@ -114,13 +114,9 @@ static inline uint64_t begin_measure(struct sn_sync_stream *stream)
 
 static inline void end_measure(uint64_t begin_tsc, uint64_t times)
 {
-	if (__builtin_expect(begin_tsc != 0, 0)) {
-		uint64_t ticks = __builtin_ia32_rdtsc() - begin_tsc;
-		/* one that took very long was itself interrupted */
-		atomic_fetch_add_explicit(&sn_trace_header()->ticks[SN_TRACE_SYNC],
-					  (ticks < 100000 ? ticks : 0) * times,
-					  memory_order_relaxed);
-	}
+	if (__builtin_expect(begin_tsc != 0, 0))
+		sn_trace_count_cost(SN_TRACE_SYNC, __builtin_ia32_rdtsc() - begin_tsc,
+				    sn_trace_with_unseen(times));
 }
 
 static uint32_t path_of(struct sn_thread *self, const struct sn_sync_stream *stream,

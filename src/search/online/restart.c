@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "base/progress.h"
+#include "base/stats.h"
 #include "record/streams.h"
 #include "search/evidence/sources.h"
 
@@ -109,7 +110,7 @@ double sn_online_overhead(const struct sn_analysis *analysis)
 		overhead_ns += (double)e->processes.items[i].overhead_ns;
 	for (size_t i = 0; i < e->samples.count; i++)
 		cpu_ns += (double)e->samples.items[i].cpu_ns;
-	return cpu_ns > 0 ? fmin(1, overhead_ns / cpu_ns) : 0;
+	return cpu_ns > 0 ? fmin(1, sn_overhead_share(overhead_ns, cpu_ns)) : 0;
 }
 
 static bool options_add(struct sn_record_options *options, const struct sn_source *source)

@@ -118,7 +118,7 @@ static void processes_sum(struct sn_summary *s)
 {
 	const struct sn_profile *p = s->profile;
 	const struct sn_experiment *e = p->experiment;
-	double overhead = 0, cpu = 0;
+	double overhead = 0, doubt = 0, cpu = 0;
 
 	for (size_t i = 0; i < e->processes.count; i++) {
 		const struct sn_process *process = &e->processes.items[i];
@@ -132,10 +132,13 @@ static void processes_sum(struct sn_summary *s)
 			s->lost += process->losses[k];
 		if (used > 0) {
 			overhead += (double)process->overhead_ns / 1e9;
+			doubt += (double)process->overhead_doubt_ns / 1e9;
 			cpu += used;
 		}
 	}
-	s->overhead_share = cpu > 0 ? overhead / cpu : NAN;
+	s->overhead_share = sn_overhead_share(overhead, cpu);
+	s->overhead_share_low = sn_overhead_share(fmax(0, overhead - doubt), cpu);
+	s->overhead_share_high = sn_overhead_share(overhead + doubt, cpu);
 	s->images = e->processes.count;
 }
 
@@ -145,6 +148,7 @@ static void accounts_find(struct sn_summary *s)
 	const struct sn_profile *p = s->profile;
 	const struct sn_experiment *e = p->experiment;
 
+	s->own_cpu_s = sn_seconds(e->own_cpu_ns);
 	s->sampled_cpu_s = (double)p->total.cpu_ns / 1e9;
 	s->samples = p->total.samples;
 	s->elapsed_s = sn_seconds(e->elapsed_ns);
@@ -655,6 +659,9 @@ void sn_summary_write_json(const struct sn_summary *s, struct sn_json *json)
 	sn_json_member_uint(json, "processes", s->processes);
 	sn_json_member_uint(json, "images", s->images);
 	sn_json_member_double(json, "overhead_share", s->overhead_share);
+	sn_json_member_double(json, "overhead_share_low", s->overhead_share_low);
+	sn_json_member_double(json, "overhead_share_high", s->overhead_share_high);
+	sn_json_member_double(json, "own_cpu_s", s->own_cpu_s);
 	sn_json_member_double(json, "loops_share", s->loops_share);
 	sn_json_member_double(json, "innermost_share", s->innermost_share);
 	categories_write(s, json);

@@ -44,7 +44,9 @@ struct sn_summary {
 	size_t images;		/* an exec within a process begins a new one */
 	size_t threads_idle;	/* helpers that mostly sleep: not in the sums above */
 	size_t threads_unknown; /* without an account of the kernel: not in the sums above */
-	double overhead_share;
+	/* of measuring, by the program's CPU time without it; between which bounds */
+	double overhead_share, overhead_share_low, overhead_share_high;
+	double own_cpu_s; /* of sonde's own processes while recording; NaN: unknown */
 	double loops_share, innermost_share; /* NaN without samples */
 	double category_shares[SN_CATEGORIES];
 	const char *clock_mechanism; /* of all processes, joined by '+'; NULL: there is none */

@@ -61,6 +61,32 @@ static bool is_clock_off(const struct sn_summary *s)
 	return s->clock_mechanism && !strcmp(s->clock_mechanism, "off");
 }
 
+/* In parts of the time without: above, what is left of the CPU time is a difference of doubtful figures. */
+enum { OVERHEAD_UNBOUNDED = 10 };
+
+/* Bounds where they round to something else. */
+static void put_overhead(const struct sn_text_page *page, struct sn_text *line)
+{
+	const struct sn_summary *s = page->summary;
+
+	if (isnan(s->overhead_share))
+		return;
+	if (s->overhead_share_high > OVERHEAD_UNBOUNDED)
+		sn_text_addf(line, "%soverhead over %.0f %%", dot(page),
+			     100 * s->overhead_share_low);
+	else
+		sn_text_addf(line, "%soverhead %.1f %%", dot(page), 100 * s->overhead_share);
+	if (s->overhead_share_high <= OVERHEAD_UNBOUNDED &&
+	    s->overhead_share_high - s->overhead_share > 0.002)
+		sn_text_addf(line, " [%.1f-%.1f]", 100 * s->overhead_share_low,
+			     100 * s->overhead_share_high);
+	if (s->own_cpu_s >= 0.01) {
+		sn_text_add(line, " and ");
+		add_seconds(line, s->own_cpu_s);
+		sn_text_add(line, " of sonde's own");
+	}
+}
+
 static void put_head(const struct sn_text_page *page, struct sn_text *line)
 {
 	const struct sn_summary *s = page->summary;
@@ -114,8 +140,7 @@ static void put_head(const struct sn_text_page *page, struct sn_text *line)
 		sn_text_add(line, dot(page));
 		sn_summary_rate_text(s, line);
 	}
-	if (!isnan(s->overhead_share))
-		sn_text_addf(line, "%soverhead %.1f %%", dot(page), 100 * s->overhead_share);
+	put_overhead(page, line);
 	if (e->exit_status > 0)
 		sn_text_addf(line, "%sexit status %d", dot(page), e->exit_status);
 	if (s->profile->is_filtered)

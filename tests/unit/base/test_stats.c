@@ -24,6 +24,15 @@ TEST(what_is_unknown_is_no_number)
 	CHECK(isnan(sn_share(0, 0)));
 }
 
+TEST(overhead_is_by_the_time_without_it)
+{
+	CHECK_REAL(sn_overhead_share(1, 5), 0.25, 0);
+	CHECK_REAL(sn_overhead_share(0, 5), 0, 0);
+	CHECK_REAL(sn_overhead_share(5, 5), 1e6, 0);
+	CHECK_REAL(sn_overhead_share(6, 5), 1e6, 0);
+	CHECK(isnan(sn_overhead_share(1, 0)));
+}
+
 TEST(wilson_interval_matches_the_published_formula)
 {
 	/* 15 of 50: centre and half width computed by hand from Wilson 1927 */
