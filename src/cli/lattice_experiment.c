@@ -1,6 +1,8 @@
 /* From an experiment to the order of its calls of MPI. */
 #include "cli/lattice_experiment.h"
 
+#include <string.h>
+
 #include "cli/analysis_options.h"
 #include "cli/command.h"
 
@@ -16,6 +18,45 @@ static void losses_tell(const struct sn_mpi *mpi)
 			(unsigned long long)mpi->damaged);
 }
 
+static bool has_finalized(const struct sn_mpi *mpi, uint32_t process)
+{
+	for (size_t i = mpi->events.count; i-- > 0;)
+		if (mpi->events.items[i].process == process &&
+		    sn_mpi_function_meaning(mpi->events.items[i].function) == SN_MPI_MEANS_FINALIZE)
+			return true;
+	return false;
+}
+
+/* Ranks that were traced and have not called MPI_Finalize: those that died by name, the others as a number. */
+static void early_ends_find(struct sn_lattice_experiment *experiment)
+{
+	const struct sn_mpi *mpi = experiment->mpi;
+	const struct sn_experiment *e = experiment->analysis->experiment;
+	struct sn_text *out = &experiment->early_end;
+	unsigned others = 0;
+
+	for (uint32_t p = 0; p < e->processes.count; p++) {
+		const struct sn_process *process = &e->processes.items[p];
+
+		if (mpi->ranks[p] < 0 || has_finalized(mpi, p))
+			continue;
+		if (process->exit_signal > 0)
+			sn_text_addf(out, "%srank %d died by signal %d (%s)",
+				     out->length ? ", " : "", mpi->ranks[p], process->exit_signal,
+				     strsignal(process->exit_signal));
+		else
+			others++;
+	}
+	if (others)
+		sn_text_addf(out, "%s%u %srank%s did not come to MPI_Finalize",
+			     out->length ? ", " : "", others, out->length ? "other " : "",
+			     others == 1 ? "" : "s");
+	if (out->length) {
+		sn_text_add(out, ": this is the run up to then");
+		sn_warn("%s", out->chars);
+	}
+}
+
 sn_status sn_lattice_experiment_read(const char *name, struct sn_lattice_experiment *out,
 				     struct sn_error *err)
 {
@@ -27,6 +68,8 @@ sn_status sn_lattice_experiment_read(const char *name, struct sn_lattice_experim
 		status = sn_mpi_read(out->analysis->experiment, &out->mpi, err);
 	if (status == SN_OK)
 		losses_tell(out->mpi);
+	if (status == SN_OK && out->mpi->is_traced)
+		early_ends_find(out);
 	return status;
 }
 
@@ -80,12 +123,16 @@ struct sn_lattice_run sn_lattice_experiment_run(const struct sn_lattice_experime
 					.knows_receives = true,
 					.wildcard_count = order->wildcards,
 					.measured_wait_s = order->measured_wait_s,
+					.ended_early = experiment->early_end.length
+							       ? experiment->early_end.chars
+							       : NULL,
 					.cpu_wait_s = waited_s,
 					.cpu_count = cpus };
 }
 
 void sn_lattice_experiment_close(struct sn_lattice_experiment *experiment)
 {
+	sn_text_free(&experiment->early_end);
 	sn_mpi_order_free(&experiment->order);
 	sn_mpi_free(experiment->mpi);
 	sn_analysis_free(experiment->analysis);

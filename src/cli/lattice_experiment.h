@@ -2,6 +2,7 @@
 #ifndef SN_CLI_LATTICE_EXPERIMENT_H
 #define SN_CLI_LATTICE_EXPERIMENT_H
 
+#include "base/text.h"
 #include "mpi/lattice/order.h"
 #include "profile/analysis.h"
 
@@ -10,6 +11,7 @@ struct sn_lattice_experiment {
 	struct sn_analysis *analysis;
 	struct sn_mpi *mpi;
 	struct sn_mpi_order order;
+	struct sn_text early_end; /* which ranks did not come to their end; empty: all did */
 };
 
 /** Reads the experiment and its calls of MPI, which may be none; no order is made. The caller closes, also after

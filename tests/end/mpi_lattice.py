@@ -154,11 +154,50 @@ def work(mpi):
             f'{mpi}: a bottleneck names the function that the time went into')
     t.check(worst.get('work_file', '').endswith('.c') and 5 <= worst.get('work_line', 0) <= 12, f'{mpi}: and its line', worst)
     t.check(got['time']['modelled_wait_s'] > 0.1, f'{mpi}: the other rank waits for it, in the model', got['time'])
+    t.equal(got['ended_early'], None, f'{mpi}: all came to the end')
     t.equal(got['events_per_step'], 2.0, f'{mpi}: two events a step')
+
+
+DEATH = r"""
+#include <mpi.h>
+#include <signal.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+	int rank, x = 0;
+	MPI_Init(&argc, &argv);
+	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+	for (int k = 0; k < 50; k++)
+		if (rank == 0)
+			MPI_Send(&x, 1, MPI_INT, 1, 7, MPI_COMM_WORLD);
+		else
+			MPI_Recv(&x, 1, MPI_INT, 0, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+	if (rank == 1)
+		kill(getpid(), SIGKILL);
+	MPI_Barrier(MPI_COMM_WORLD);
+	MPI_Finalize();
+	return 0;
+}
+"""
+
+
+def death(mpi):
+    """What dies leaves its trace up to then, and the answer says so."""
+    program = build(mpi, 'death', DEATH)
+    t.command(*MPIS[mpi], 2, t.sonde, 'record', '-q', '--mpi', '-o', f'death.{mpi}', program)
+    run = t.run('lattice', '--observe', 'kind=recv', '-f', 'json', f'death.{mpi}')
+    got = json.loads(run.stdout)
+    t.equal((got['events'], got['cuts'], got['exact']), (50, '51', True), f'{mpi}: all receives before a SIGKILL')
+    t.check('rank 1 died by signal 9' in (got['ended_early'] or '') and 'rank 1 died by signal 9' in run.stderr,
+            f'{mpi}: the death is told', got['ended_early'], run.stderr)
+    run = t.run('comm', '--by', 'rank', '-f', 'json', f'death.{mpi}')
+    t.equal([(row['source'], row['messages']) for row in json.loads(run.stdout)['rows']], [('rank 0', 50)], f'{mpi}: and its messages')
+    t.check('rank 1 died by signal 9' in run.stderr, f'{mpi}: comm tells it, too', run.stderr)
 
 
 for mpi in MPIS:
     races(mpi)
+    death(mpi)
     work(mpi)
     exclusion(mpi)
     graph(mpi)

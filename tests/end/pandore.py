@@ -265,6 +265,24 @@ def live():
           'a live trace that cannot be written costs a sentence, not the run', ran.stderr)
 
 
+DIES = '''#define P 2
+#include <signal.h>
+double f(double x) __attribute__((const));
+double f(double x) { if (x > 5) raise(SIGKILL); return x + 1; }
+double A[8];
+dist chain(double A[8] by block(4) map regular(0)) { int i; for (i = 1; i < 8; i++) A[i] = f(A[i-1]); }
+int main(void) { chain(A); return 0; }
+'''
+
+
+def live_until_death():
+    ran = compile_run(DIES, 'dies', '--scheme', 'naive', '--trace', launch=('env', 'SONDE_PANDORE_LIVE=dies.jsonl'))
+    lattice = run(sonde, 'lattice', 'dies.jsonl', '--format', 'json')
+    got = json.loads(lattice.stdout) if lattice.stdout else {}
+    check(ran.returncode and (got.get('events'), got.get('cuts')) == (6, '7'),
+          'a node that dies leaves the live trace up to then', ran.stderr, got.get('events'), lattice.stderr)
+
+
 # ---- broadcasts ----
 TRACE_OF = '''
 #define P 4
@@ -1170,6 +1188,7 @@ def main():
         overwritten()
         types()
         live()
+        live_until_death()
         broadcasts()
         reassociation()
         explained()

@@ -177,8 +177,9 @@ def check_hostile(chromium):
 def check_lattice(chromium):
     answer = json.loads(t.command(t.sonde, 'lattice', 'product.trace.jsonl', '--format', 'json', '--html', 'lattice.html').stdout)
     page = open_page(chromium, 'lattice.html')
-    tiles = page.evaluate("[...document.querySelectorAll('.tiles dd')].slice(0, 2).map((d) => d.textContent)")
-    t.equal(tiles, [answer['cuts'], answer['arcs']], 'cuts and arcs')
+    tiles = page.evaluate("[...document.querySelectorAll('.tiles dd')].slice(0, 4).map((d) => d.textContent)")
+    means = [f"{answer[key]:.4g}" for key in ('events_per_step', 'mean_level_out_degree')]
+    t.equal(tiles, [*means, answer['cuts'], answer['arcs']], 'events per step, mean over levels, cuts and arcs')
     t.equal(page.evaluate("[document.querySelectorAll('.levels .bar').length, document.querySelectorAll('tbody tr').length]"),
             [answer['events'], len(answer['segments'])], 'a bar a level, a row a bottleneck')
     page.evaluate("document.querySelectorAll('tbody tr')[1].focus()")

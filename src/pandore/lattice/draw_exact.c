@@ -54,7 +54,7 @@ static void add_legend(struct sn_text *svg, uint32_t active, double x, double y)
 	char number[16];
 
 	sn_picture_add_label(svg, x, y, "fill=\"#5a6675\"", "events possible next");
-	x += 128;
+	x += 156;
 	for (uint32_t d = 1; d <= active; d += step) {
 		snprintf(number, sizeof(number), "%u", d);
 		sn_text_addf(svg, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"5.5\" fill=\"%s\"/>\n", x,
@@ -74,7 +74,7 @@ static void add_process_legend(struct sn_text *svg, uint32_t processes, double x
 	if (processes > 8)
 		return;
 	sn_picture_add_label(svg, x, y, "fill=\"#5a6675\"", "arcs: an event of process");
-	x += 152;
+	x += 180;
 	for (uint32_t p = 0; p < processes; p++) {
 		snprintf(name, sizeof(name), "%u", p);
 		sn_text_addf(svg,

@@ -207,11 +207,11 @@ static void add_ramp(struct sn_text *svg, uint32_t active, double y)
 		sn_text_addf(
 			svg,
 			"<rect x=\"%.1f\" y=\"%.1f\" width=\"3.3\" height=\"11\" fill=\"%s\"/>\n",
-			LEFT + 216 + 3 * i, y - 10,
+			LEFT + 244 + 3 * i, y - 10,
 			sn_picture_colour(1 + (active - 1) * i / 59.0, active));
-	sn_picture_add_label(svg, LEFT + 208, y, "text-anchor=\"end\" fill=\"#1d2733\"", "1");
+	sn_picture_add_label(svg, LEFT + 236, y, "text-anchor=\"end\" fill=\"#1d2733\"", "1");
 	snprintf(number, sizeof(number), "%u", active);
-	sn_picture_add_label(svg, LEFT + 402, y, "fill=\"#1d2733\"", number);
+	sn_picture_add_label(svg, LEFT + 430, y, "fill=\"#1d2733\"", number);
 }
 
 double sn_picture_draw_silhouette(struct sn_text *svg, const struct sn_lattice_answer *answer,

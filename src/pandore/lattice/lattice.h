@@ -47,8 +47,9 @@ struct sn_lattice_run {
 	size_t race_count;
 	uint64_t wildcard_count;       /* receives from any source */
 	const double *measured_wait_s; /* by process; NULL: not known */
-	double cpu_wait_s;  /* that threads could run and had no CPU; 0: none, or not known */
-	uint32_t cpu_count; /* that the processes had together; 0: not known, or enough */
+	const char *ended_early; /* who did not come to the end; NULL: all did, or not known */
+	double cpu_wait_s;	 /* that threads could run and had no CPU; 0: none, or not known */
+	uint32_t cpu_count;	 /* that the processes had together; 0: not known, or enough */
 };
 
 struct sn_lattice_answer {

@@ -294,6 +294,7 @@ void sn_lattice_write_json(const struct sn_lattice_answer *answer, FILE *out)
 	sn_json_close(&json);
 	sn_json_member_string(&json, "stopped_by", profile->stopped_by);
 	sn_json_member_string(&json, "fault", answer->fault);
+	sn_json_member_string(&json, "ended_early", answer->run.ended_early);
 	sn_json_member_uint(&json, "depth", answer->depth);
 	sn_json_member_uint(&json, "synchronisations", profile->synchronisation_count);
 	write_time(&json, answer);

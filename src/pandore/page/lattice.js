@@ -53,11 +53,12 @@ function showLattice(trace) {
 		['can act', (s) => s.acts, 'list'], ['waits', (s) => s.waits, 'list']], trace.segments, choose);
 }
 
-const COMPARED = [['trace', 'trace', 'text'], ['processes', 'processes', 'count'], ['events', 'events', 'count'], ['cuts', 'cuts', 'count'],
+const COMPARED = [['trace', 'trace', 'text'], ['processes', 'processes', 'count'], ['events', 'events', 'count'],
+	['events a step', 'events_per_step', 'real'], ['by level', 'mean_level_out_degree', 'real'], ['cuts', 'cuts', 'count'],
 	['arcs', 'arcs', 'count'], ['mean out', 'mean_out_degree', 'real'], ['wide', 'wide_share', 'share'], ['narrow', 'narrow_share', 'share'],
 	['chain', 'depth', 'count'], ['syncs', 'synchronisations', 'count']];
 const COMPARED_TIME = [['work', 'work_s', 'seconds'], ['critical path', 'critical_path_s', 'seconds'],
-	['possible', 'potential_parallelism', 'real'], ['realised', 'realised_parallelism', 'real'], ['bottlenecks lose', 'bottleneck_lost_s', 'seconds']];
+	['possible', 'potential_parallelism', 'real'], ['realised', 'realised_parallelism', 'real'], ['waiting in the model', 'modelled_wait_s', 'seconds'], ['bottlenecks lose', 'bottleneck_lost_s', 'seconds']];
 
 function compared(value, kind) {
 	if (value === null || kind === 'text' || kind === 'seconds')
@@ -72,7 +73,7 @@ function showComparison(comparison) {
 	const columns = shown.map(([title, key, kind]) => [kind === 'share' ? title + ', %' : title, (row) => compared(row[key], kind),
 		kind === 'real' || kind === 'share' ? 'count' : kind]);
 	section.hidden = false;
-	add(section, 'p', { class: 'dim' }, 'Mean out: events possible next, on average over the cuts. Wide: cuts in which all processes but one can act. ' +
+	add(section, 'p', { class: 'dim' }, 'By level: events possible next, on average over the levels. Mean out: the same over the cuts. Wide: cuts in which all processes but one can act. ' +
 		'Narrow: levels in a bottleneck. Chain: events of which each needs the one before. Syncs: inner levels with one cut.' +
 		(hasTime ? ' Possible: work over critical path; realised: work over the time from the first event to the last.' : ''));
 	table(section, 'lattices side by side', columns, comparison.rows);

@@ -65,12 +65,14 @@ static void add_tiles(struct sn_text *html, const struct sn_lattice_answer *answ
 	const struct sn_lattice_profile *profile = &answer->profile;
 
 	sn_text_add(html, "<dl class=\"tiles\">\n");
+	add_real(html, "events per step", sn_lattice_answer_per_step(answer));
+	add_real(html, "possible next, by level", sn_lattice_mean_of_levels(profile));
 	if (sn_lattice_answer_is_exact(answer)) {
 		const struct sn_lattice_window *whole = &profile->windows.items[0];
 
 		add_limbs(html, "cuts", whole->counts.cuts, whole->counts.limbs);
 		add_limbs(html, "arcs", whole->counts.arcs, whole->counts.limbs);
-		add_real(html, "mean out-degree", sn_lattice_window_mean(whole));
+		add_real(html, "mean over cuts", sn_lattice_window_mean(whole));
 	} else {
 		add_tile(html, "cuts", "not counted whole");
 		add_count(html, "windows", profile->windows.count);
