@@ -24,6 +24,7 @@ enum sn_cell_kind {
 	SN_CELL_SECONDS,  /* shown with three significant digits or more */
 	SN_CELL_DURATION, /* seconds, shown as "12.3 ns", "4.56 ms", "1.20 s", "75.0 s" */
 	SN_CELL_SHARE,	  /* 0..1, shown in per cent with one digit */
+	SN_CELL_RATE,	  /* so many a second, shown as "12.3 G", "456 M" */
 	SN_CELL_BOOL,
 	SN_CELL_JSON, /* a text that is a value of JSON, and stands there as it is */
 };

@@ -15,6 +15,22 @@
 
 enum { DEPTH_SHOWN_MAX = 20 };
 
+static void add_rate(struct sn_text *text, double value)
+{
+	static const char *const prefixes[] = { "", " k", " M", " G", " T", " P" };
+	size_t p = 0;
+
+	while (fabs(value) >= 1000 && p + 1 < sizeof(prefixes) / sizeof(*prefixes)) {
+		value /= 1000;
+		p++;
+	}
+	sn_text_addf(text, "%.*f%s",
+		     fabs(value) >= 100	 ? 0
+		     : fabs(value) >= 10 ? 1
+					 : 2,
+		     value, prefixes[p]);
+}
+
 static void cell_add_text(struct sn_text *text, const struct sn_column *column,
 			  const struct sn_cell *cell)
 {
@@ -52,6 +68,9 @@ static void cell_add_text(struct sn_text *text, const struct sn_column *column,
 		break;
 	case SN_CELL_DURATION:
 		sn_text_add_duration(text, cell->real);
+		break;
+	case SN_CELL_RATE:
+		add_rate(text, cell->real);
 		break;
 	case SN_CELL_SHARE:
 		sn_text_addf(text, "%.1f %%", 100 * cell->real);

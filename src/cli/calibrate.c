@@ -12,6 +12,7 @@
 #include "cqa/calibrate/calibration.h"
 #include "cqa/calibrate/measure.h"
 #include "cqa/calibrate/timed_block.h"
+#include "machine/roofs.h"
 
 static void block_print(const struct sn_timed_block *block, size_t number)
 {
@@ -319,13 +320,90 @@ static sn_status calibration_print(const struct sn_calibration *c, struct sn_tab
 	return status;
 }
 
+/* ---- roofs ---- */
+
+static const struct sn_column roof_columns[] = {
+	{ "kind", "roof", SN_CELL_TEXT, 0 },	  { "level", "level", SN_CELL_TEXT, 0 },
+	{ "threads", "threads", SN_CELL_INT, 0 }, { "value", "a second", SN_CELL_RATE, 0 },
+	{ "low", "low", SN_CELL_RATE, 0 },	  { "high", "high", SN_CELL_RATE, 0 },
+	{ "unit", "unit", SN_CELL_TEXT, 0 },	  { "state", "state", SN_CELL_TEXT, 0 },
+};
+
+static void add_roof(struct sn_table *table, const struct sn_roof *roof)
+{
+	sn_table_add_row(table);
+	sn_table_set_text(table, 0, sn_roof_kind_names[roof->kind]);
+	if (sn_roof_level_name(roof))
+		sn_table_set_text(table, 1, sn_roof_level_name(roof));
+	sn_table_set_int(table, 2, roof->threads);
+	sn_table_set_real(table, 3, roof->value);
+	sn_table_set_real(table, 4, roof->low);
+	sn_table_set_real(table, 5, roof->high);
+	sn_table_set_text(table, 6, sn_roof_level_name(roof) ? "B/s" : "FLOP/s");
+	sn_table_set_text(table, 7, sn_roof_state_names[roof->state]);
+}
+
+static sn_status roofs_print(const struct sn_roofs *roofs, enum sn_format format,
+			     struct sn_error *err)
+{
+	struct sn_table_view view = { .format = format, .schema = "sonde.calibrate-roofs/1" };
+	struct sn_table table;
+	sn_status status;
+
+	sn_table_init(&table, roof_columns, sizeof(roof_columns) / sizeof(*roof_columns));
+	for (size_t i = 0; i < roofs->items.count; i++)
+		add_roof(&table, &roofs->items.items[i]);
+	status = sn_table_write(&table, &view, stdout, NULL, NULL, err);
+	sn_table_free(&table);
+	return status;
+}
+
+/* Measures and writes them; the caller frees. A file that is damaged is written anew. */
+static sn_status roofs_measure(struct sn_roofs *roofs, char **path, struct sn_error *err)
+{
+	struct sn_roofs older;
+	struct sn_error none;
+	sn_status status;
+
+	*path = sn_roofs_path();
+	memset(roofs, 0, sizeof(*roofs));
+	status = sn_memory_profile_check_writable(*path, err);
+	if (!status) {
+		bool has_older = !sn_roofs_read(*path, &older, &none);
+
+		status = sn_roofs_measure(roofs, has_older ? &older : NULL, err);
+		sn_roofs_free(&older);
+	}
+	return status ? status : sn_roofs_write(roofs, *path, err);
+}
+
+static int run_roofs(enum sn_format format)
+{
+	struct sn_roofs roofs;
+	struct sn_error err = { 0 };
+	char *path;
+	sn_status status = roofs_measure(&roofs, &path, &err);
+
+	if (!status)
+		status = roofs_print(&roofs, format, &err);
+	if (!status && format == SN_FORMAT_TEXT) {
+		if (roofs.was_busy)
+			puts("the machine was busy: for most of the time others had its CPUs");
+		printf("written to %s\n", path);
+	}
+	free(path);
+	sn_roofs_free(&roofs);
+	return status ? sn_error_print(&err) : SN_EXIT_OK;
+}
+
 /* The whole machine: memory and core, written as the profile that the model reads. */
 static int run_machine(const struct sn_args *args, const struct sn_machine *machine)
 {
 	struct sn_calibration *c = sn_alloc_zeroed(1, sizeof(*c));
 	struct sn_table_view view = { .schema = "sonde.calibrate/2" };
 	struct sn_error err = { 0 };
-	char *path = sn_memory_profile_path();
+	char *path = sn_memory_profile_path(), *roofs_path = NULL;
+	struct sn_roofs roofs = { 0 };
 	sn_status status = sn_format_parse(sn_args_value(args, "format"), &view.format, &err);
 
 	/* half a minute of measurements is not to be lost */
@@ -336,8 +414,17 @@ static int run_machine(const struct sn_args *args, const struct sn_machine *mach
 	if (!status)
 		status = sn_memory_profile_write(&c->memory, &c->core, path, &err);
 	if (!status)
+		status = roofs_measure(&roofs, &roofs_path, &err);
+	if (!status)
 		status = calibration_print(c, &view, path, &err);
+	if (!status && view.format == SN_FORMAT_TEXT) {
+		puts("");
+		status = roofs_print(&roofs, view.format, &err);
+		printf("written to %s\n", roofs_path);
+	}
 	free(path);
+	free(roofs_path);
+	sn_roofs_free(&roofs);
 	sn_calibration_free(c);
 	free(c);
 	return status ? sn_error_print(&err) : SN_EXIT_OK;
@@ -357,6 +444,9 @@ static sn_status check_choice(const struct sn_args *args, struct sn_error *err)
 					    ways[i]);
 		first = ways[i];
 	}
+	if (sn_args_flag(args, "roofs") && first)
+		return sn_error_set(err, SN_ERR_USAGE,
+				    "calibrate: --roofs and --%s do not go together", first);
 	if (sn_args_flag(args, "unrolled") && (!first || strcmp(first, "forms") == 0))
 		return sn_error_set(err, SN_ERR_USAGE,
 				    "calibrate: --unrolled says how --block or --blocks is meant");
@@ -391,6 +481,8 @@ static int calibrate_run(const struct sn_args *args)
 	if (sn_args_value(args, "forms"))
 		return run_forms(sn_args_value(args, "forms"), machine, (unsigned)passes,
 				 format_name ? &view : NULL);
+	if (sn_args_flag(args, "roofs"))
+		return run_roofs(format);
 	if (file)
 		return run_file(file, machine, is_unrolled, (unsigned)passes,
 				format_name ? format : SN_FORMAT_JSONL);
@@ -406,6 +498,8 @@ static const struct sn_option calibrate_options[] = {
 	{ "forms", 'F', "PREFIX",
 	  "measure throughput and latency of the instruction forms that begin so (all: \"\")",
 	  NULL },
+	{ "roofs", 'R', NULL,
+	  "measure the roofs alone: peaks of arithmetic and bandwidths, a second", NULL },
 	{ "unrolled", 'u', NULL, "blocks are repeated end to end, without a branch", NULL },
 	{ "passes", 'p', "N", "measure N times and keep the lowest; 5 unless said", NULL },
 	{ "format", 'f', "FORMAT", "how to print: text, csv, json or jsonl",
@@ -431,7 +525,9 @@ const struct sn_command sn_command_calibrate = {
 		"instruction forms, and whether loops are replayed from a buffer, written to "
 		"~/.config/sonde/machine.tsv, where 'sonde cqa' finds them. Figures that do not "
 		"become stable keep those of the profile before, or of the model; how many is "
-		"said.\n\n"
+		"said. Then the roofs, which 'sonde show roofline' needs: peaks of floating-point "
+		"arithmetic and bandwidths a second, of one thread and of one on every CPU, "
+		"written to roofs.tsv beside it.\n\n"
 		"A block is a loop body that ends in its conditional branch back to byte 0, or "
 		"with --unrolled code that is repeated end to end. It runs in a child that may do "
 		"nothing but compute: system calls, interrupts and privileged instructions are "

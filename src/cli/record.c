@@ -11,6 +11,8 @@
 #include "base/text.h"
 #include "base/vec.h"
 #include "code/debuginfod.h"
+#include "machine/machine.h"
+#include "machine/roofs.h"
 #include "views/summary/deaths.h"
 
 static sn_status rate_parse(const char *clock, double *rate_hz, struct sn_error *err)
@@ -283,6 +285,24 @@ int sn_cli_record(const struct sn_args *args, struct sn_record_result *result)
 	return sn_cli_record_with(args, &plain, result);
 }
 
+/* What this machine does at most goes along, if it was measured: the experiment may be read elsewhere. */
+static void roofs_keep(const char *experiment)
+{
+	char *path = sn_roofs_path(), host[256];
+	struct sn_text own = { 0 };
+	struct sn_roofs roofs;
+	struct sn_error err;
+
+	sn_machine_host_model(host, sizeof(host));
+	sn_text_addf(&own, "%s/roofs.tsv", experiment);
+	if (!sn_roofs_read(path, &roofs, &err) && strcmp(roofs.host, host) == 0 &&
+	    sn_roofs_write(&roofs, own.chars, &err))
+		sn_error_print(&err);
+	sn_roofs_free(&roofs);
+	sn_text_free(&own);
+	free(path);
+}
+
 int sn_cli_record_with(const struct sn_args *args, const struct sn_record_options *what,
 		       struct sn_record_result *result)
 {
@@ -316,6 +336,7 @@ int sn_cli_record_with(const struct sn_args *args, const struct sn_record_option
 		sn_error_print(&err);
 	} else if (!what->scratch) {
 		sn_record_archive(result->experiment_path.chars, &options);
+		roofs_keep(result->experiment_path.chars);
 	}
 	sn_vec_free(&folders);
 	return result->exit_code;

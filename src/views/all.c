@@ -8,6 +8,8 @@
 	X(loops)                                                                                   \
 	X(loop)                                                                                    \
 	X(global)                                                                                  \
+	X(roofline)                                                                                \
+	X(roofs)                                                                                   \
 	X(whatif)                                                                                  \
 	X(instances)                                                                               \
 	X(causal)                                                                                  \

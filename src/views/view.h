@@ -91,9 +91,9 @@ struct sn_view {
 	bool has_pieces;   /* can be filled piece by piece: CSV of any length needs little memory */
 	bool is_in_report; /* reports in text and JSON have the table, too */
 	const char *page_title; /* the page has it as a view of its own, so called; NULL: not */
-	const char
-		*page_group; /* the heading in the page's rail that it stands under; NULL: System */
-	bool has_sentences;  /* few rows with sentences: the page breaks them over lines */
+	const char *
+		page_group; /* the heading in the page's rail that it stands under; NULL: System; "": none, another view has its rows */
+	bool has_sentences; /* few rows with sentences: the page breaks them over lines */
 	/* Rows that the page makes itself, as it sums by time window ("loops"; NULL: none). It has
 	 * the heading and the meaning of the columns that it computes from here, and all others as
 	 * they are, but for those of `page_omits`: it has them otherwise, or has no use for them. */

@@ -234,7 +234,7 @@ static pair_vec pairs_of(const struct use *use, struct sn_counter counter)
 
 /* Of the pairs closer than `within_ns`: nearly all go forward, at much the same pace; else the loop
  * began anew between them. The lower quartile, as a pair may hold time on no CPU. NaN: not so. */
-static double pace_of(const pair_vec *pairs, double within_ns)
+static double pace_of(const pair_vec *pairs, double within_ns, struct sn_pass_time *time)
 {
 	double *ns = sn_alloc_zeroed(pairs->count + 1, sizeof(*ns)), pace = NAN;
 	size_t close = 0, forward = 0;
@@ -252,12 +252,15 @@ static double pace_of(const pair_vec *pairs, double within_ns)
 		double low = sn_quantile(ns, forward, 0.25), high = sn_quantile(ns, forward, 0.6);
 
 		pace = high <= 2 * low ? low : (double)NAN;
+		*time = (struct sn_pass_time){ sn_quantile(ns, forward, 0.5),
+					       sn_quantile(ns, forward, 0.1),
+					       sn_quantile(ns, forward, 0.75) };
 	}
 	free(ns);
 	return pace;
 }
 
-static double pass_ns(const struct use *use)
+static double pass_ns(const struct use *use, struct sn_pass_time *time)
 {
 	struct sn_counter counters[16];
 	size_t count = use->pieces.count == 1
@@ -270,7 +273,7 @@ static double pass_ns(const struct use *use)
 
 		for (double within_ns = (double)gap_most_ns; within_ns > 50e3 && isnan(pace);
 		     within_ns /= 2)
-			pace = pace_of(&pairs, within_ns);
+			pace = pace_of(&pairs, within_ns, time);
 		sn_vec_free(&pairs);
 	}
 	return pace;
@@ -313,17 +316,30 @@ void sn_data_use_of_loop(const struct sn_machine *machine, const struct sn_profi
 			 struct sn_structures *structures, uint32_t loop, struct sn_data_use *out)
 {
 	struct use use = { .profile = profile, .structures = structures };
+	struct sn_pass_time time;
 
 	*out = nothing_known;
 	use_take(&use, loop, SN_NONE);
 	if (is_near(&use, out) || has_no_data(&use, loop)) {
 		out->reach = SN_DATA_NEAR;
 	} else if (use.pieces.count) {
-		out->pass_ns = pass_ns(&use);
+		out->pass_ns = pass_ns(&use, &time);
 		if (!isnan(out->pass_ns))
 			judge(&use, machine, loop, out);
 	}
 	use_free(&use);
+}
+
+bool sn_data_use_pass_time(const struct sn_profile *profile, struct sn_structures *structures,
+			   uint32_t loop, struct sn_pass_time *out)
+{
+	struct use use = { .profile = profile, .structures = structures };
+	double ns;
+
+	use_take(&use, loop, SN_NONE);
+	ns = pass_ns(&use, out);
+	use_free(&use);
+	return !isnan(ns);
 }
 
 void sn_data_use_of_function(const struct sn_profile *profile, struct sn_structures *structures,

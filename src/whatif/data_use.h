@@ -29,6 +29,14 @@ struct sn_data_use {
 /** Of a loop of the program. `machine` NULL: a typical one stands in. */
 void sn_data_use_of_loop(const struct sn_machine *machine, const struct sn_profile *profile,
 			 struct sn_structures *structures, uint32_t loop, struct sn_data_use *out);
+/** How long a pass of a loop takes, by pairs of samples: the median, and the quantiles 0.1 and
+ * 0.75. (Above it are pairs that hold time on no CPU.) */
+struct sn_pass_time {
+	double ns, low_ns, high_ns;
+};
+/** Also where its data are near. False, and nothing set: not known. */
+bool sn_data_use_pass_time(const struct sn_profile *profile, struct sn_structures *structures,
+			   uint32_t loop, struct sn_pass_time *out);
 /** Of a function with all its loops: NEAR or UNSETTLED. */
 void sn_data_use_of_function(const struct sn_profile *profile, struct sn_structures *structures,
 			     uint32_t function, struct sn_data_use *out);

@@ -56,6 +56,16 @@ export function partsOf(name) {
 }
 
 // Three significant digits and the unit that fits.
+// So many a second, or of anything, with a prefix of the SI: 12.3 G.
+export function prefixed(value) {
+	if (!Number.isFinite(value))
+		return '';
+	let p = 0;
+	for (; Math.abs(value) >= 1000 && p < 5; p++)
+		value /= 1000;
+	return value.toFixed(Math.abs(value) >= 100 ? 0 : Math.abs(value) >= 10 ? 1 : 2) + ['', ' k', ' M', ' G', ' T', ' P'][p];
+}
+
 export function seconds(ns) {
 	if (!(ns >= 0))
 		return '–';

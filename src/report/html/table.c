@@ -54,8 +54,8 @@ const char *sn_report_column_kind(const struct sn_column *column)
 {
 	static const char *const kinds[] = {
 		[SN_CELL_TEXT] = "text",    [SN_CELL_INT] = "integer",	 [SN_CELL_REAL] = "real",
-		[SN_CELL_SECONDS] = "real", [SN_CELL_DURATION] = "real", [SN_CELL_SHARE] = "share",
-		[SN_CELL_BOOL] = "bool",    [SN_CELL_JSON] = "text",
+		[SN_CELL_SECONDS] = "real", [SN_CELL_DURATION] = "real", [SN_CELL_RATE] = "rate",
+		[SN_CELL_SHARE] = "share",  [SN_CELL_BOOL] = "bool",	 [SN_CELL_JSON] = "text",
 	};
 
 	return kinds[column->kind];

@@ -95,6 +95,7 @@ static void cell_write(const struct book *b, lxw_worksheet *sheet, lxw_row_t row
 		worksheet_write_number(sheet, row, column, cell->real, b->seconds);
 		break;
 	case SN_CELL_REAL:
+	case SN_CELL_RATE:
 		worksheet_write_number(sheet, row, column, cell->real, NULL);
 		break;
 	}

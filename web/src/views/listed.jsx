@@ -4,9 +4,10 @@ import { Fragment, h } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { toc } from '../chunks.js';
 import { Head, Name, Share } from '../parts.jsx';
-import { grouped, percent, visible } from '../format.js';
+import { grouped, percent, prefixed, visible } from '../format.js';
 import { setParams } from '../state.js';
 import { Table } from '../table.jsx';
+import { Roofline } from './roofline.jsx';
 
 const compares = !!toc.compare;
 const isText = (c) => c.kind === 'text';
@@ -19,6 +20,8 @@ function cell(c, x, i) {
 		return percent(value);
 	if (c.kind === 'bool')
 		return value ? 'yes' : 'no';
+	if (c.kind === 'rate')
+		return prefixed(value);
 	return c.kind === 'integer' ? grouped(value) : value >= 100 ? grouped(value) : value.toFixed(value >= 10 ? 1 : 4);
 }
 
@@ -93,5 +96,7 @@ export const ListedOfLoop = ({ id, chunks }) => ofLoops.map((view) => {
 });
 
 // Lines of VIEWS (main.jsx).
+const hasOwn = { roofline: Roofline };
+const chunksFor = (view) => view.name === 'roofline' ? ['view-roofline', 'view-roofs'] : ['view-' + view.name];
 export const listedIn = (group) => (toc.views ?? []).filter((view) => (view.group ?? 'System') === group)
-	.map((view) => [view.name, visible(view.title), null, (view.has_sentences ? Sentences : Listed)(view), ['view-' + view.name]]);
+	.map((view) => [view.name, visible(view.title), null, hasOwn[view.name] ?? (view.has_sentences ? Sentences : Listed)(view), chunksFor(view)]);
