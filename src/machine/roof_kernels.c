@@ -17,21 +17,20 @@
 #define V(op, r, k) op " %%" r "15,%%" r #k ",%%" r #k "\n"
 #define F(op, r, k) op " %%" r "15,%%" r "15,%%" r #k "\n"
 
+/* clang-format off: it breaks these lines anew each time */
 #define ALIKE(I, op, r)                                                                            \
 	I(op, r, 0)                                                                                \
 	I(op, r, 1)                                                                                \
 	I(op, r, 2)                                                                                \
-	I(op, r, 3)                                                                                \
-	I(op, r, 4)                                                                                \
-	I(op, r, 5) I(op, r, 6) I(op, r, 7) I(op, r, 8) I(op, r, 9) I(op, r, 10) I(op, r, 11)
+	I(op, r, 3) I(op, r, 4) I(op, r, 5) I(op, r, 6) I(op, r, 7) I(op, r, 8) I(op, r, 9)        \
+		I(op, r, 10) I(op, r, 11)
 #define IN_TURN(I, one, J, other, r)                                                               \
 	I(one, r, 0)                                                                               \
 	J(other, r, 1)                                                                             \
 	I(one, r, 2)                                                                               \
-	J(other, r, 3)                                                                             \
-	I(one, r, 4)                                                                               \
-	J(other, r, 5) I(one, r, 6) J(other, r, 7) I(one, r, 8) J(other, r, 9) I(one, r, 10)       \
-		J(other, r, 11) I(one, r, 12) J(other, r, 13)
+	J(other, r, 3) I(one, r, 4) J(other, r, 5) I(one, r, 6) J(other, r, 7) I(one, r, 8)        \
+		J(other, r, 9) I(one, r, 10) J(other, r, 11) I(one, r, 12) J(other, r, 13)
+/* clang-format on */
 
 #define ZERO_SSE(k)    "xorps %%xmm" #k ",%%xmm" #k "\n"
 #define ZERO_VECTOR(k) "vxorps %%xmm" #k ",%%xmm" #k ",%%xmm" #k "\n"
