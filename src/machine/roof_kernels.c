@@ -12,12 +12,13 @@
 	"cc", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9",      \
 		"xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15"
 
+/* clang-format breaks lines of these macros anew each time */
+/* clang-format off */
 /* one instruction on register k: of SSE, of AVX, and a product added */
 #define S(op, r, k) op " %%" r "15,%%" r #k "\n"
 #define V(op, r, k) op " %%" r "15,%%" r #k ",%%" r #k "\n"
 #define F(op, r, k) op " %%" r "15,%%" r "15,%%" r #k "\n"
 
-/* clang-format off: it breaks these lines anew each time */
 #define ALIKE(I, op, r)                                                                            \
 	I(op, r, 0)                                                                                \
 	I(op, r, 1)                                                                                \
@@ -30,7 +31,6 @@
 	I(one, r, 2)                                                                               \
 	J(other, r, 3) I(one, r, 4) J(other, r, 5) I(one, r, 6) J(other, r, 7) I(one, r, 8)        \
 		J(other, r, 9) I(one, r, 10) J(other, r, 11) I(one, r, 12) J(other, r, 13)
-/* clang-format on */
 
 #define ZERO_SSE(k)    "xorps %%xmm" #k ",%%xmm" #k "\n"
 #define ZERO_VECTOR(k) "vxorps %%xmm" #k ",%%xmm" #k ",%%xmm" #k "\n"
@@ -74,6 +74,7 @@ TWO_FMA(avx_pd, "pd", "ymm")
 TWO_FMA(avx_ps, "ps", "ymm")
 TWO_FMA(avx512_pd, "pd", "zmm")
 TWO_FMA(avx512_ps, "ps", "zmm")
+/* clang-format on */
 
 enum { ALIKE_COUNT = 12, IN_TURN_COUNT = 14 };
 
@@ -139,6 +140,7 @@ void sn_roof_loops_of(enum sn_roof_kind kind, struct sn_roof_loop out[SN_ROOF_VA
 
 /* ---- memory ---- */
 
+/* clang-format off */
 #define LOADS(move, r, w)                                                                          \
 	move " (%0),%%" r "0\n" move " 1*" w "(%0),%%" r "1\n" move " 2*" w "(%0),%%" r "2\n" move \
 	     " 3*" w "(%0),%%" r "3\n" move " 4*" w "(%0),%%" r "4\n" move " 5*" w "(%0),%%" r     \
@@ -179,6 +181,7 @@ void sn_roof_read(const char *memory, size_t bytes)
 			 : "+r"(a), "+r"(b), "+r"(c)                                               \
 			 : "r"(a + bytes), "r"(twos)                                               \
 			 : CLOBBERED, "memory")
+/* clang-format on */
 
 void sn_roof_triad(char *a, const char *b, const char *c, size_t bytes)
 {
