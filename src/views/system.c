@@ -356,9 +356,18 @@ static const struct sn_explanation process_words[] = {
 	  "In 'show summary': why there were not as many samples as asked for; null: there were.",
 	  "rate_hz" },
 	{ "overhead_share", "share",
-	  "sonde's own cost inside the target over the target's CPU time: "
-	  "calibrated cost of a signal times signals, and of switches.",
-	  NULL },
+	  "What measuring cost the program, over the CPU time that it would have used without: handlers, "
+	  "wrappers and traces, and what signals and context switches cost here.",
+	  "overhead_share_low own_cpu_s" },
+	{ "overhead_share_low", "share",
+	  "The least that measuring has cost, as overhead_share: each part of it may be off.",
+	  "overhead_share_high overhead_share" },
+	{ "overhead_share_high", "share",
+	  "The most that measuring has cost, as overhead_share: each part of it may be off.",
+	  "overhead_share_low overhead_share" },
+	{ "own_cpu_s", "time",
+	  "CPU time of sonde's own process while it recorded. It is in no time of the program.",
+	  "overhead_share" },
 	{ 0 },
 };
 
