@@ -41,14 +41,19 @@ static int64_t wait_end_ns(const struct sn_wait *wait)
 	return end;
 }
 
+/* What samples saw of a wait: CPU time during it, and whether all of a sample's time lies in it. */
+struct seen {
+	uint64_t used_ns;
+	bool holds_sample;
+};
+
 /*
  * CPU time used during each wait, by samples. A sample's CPU time was used just before it, so it
- * covers that much time there. `used` is by wait from the span's first one.
+ * covers that much time there. `seen` is by wait from the span's first one.
  */
-static uint64_t used_find(const struct sn_experiment *e, const struct span *span, uint64_t *used)
+static void seen_find(const struct sn_experiment *e, const struct span *span, struct seen *seen)
 {
 	size_t w = span->first_wait;
-	uint64_t sum = 0;
 
 	for (size_t s = span->first_sample; s < span->end_sample; s++) {
 		const struct sn_sample *sample = &e->samples.items[s];
@@ -60,50 +65,77 @@ static uint64_t used_find(const struct sn_experiment *e, const struct span *span
 			w++;
 		for (size_t i = w; i < span->end_wait; i++) {
 			const struct sn_wait *wait = &e->waits.items[i];
-			uint64_t *of = &used[i - span->first_wait], before = *of;
+			struct seen *of = &seen[i - span->first_wait];
 			int64_t begin = wait->time_ns > from ? wait->time_ns : from;
 			int64_t end = wait_end_ns(wait);
 
 			if (wait->time_ns >= sample->time_ns)
 				break;
+			of->holds_sample |=
+				sample->cpu_ns && wait->time_ns <= from && sample->time_ns <= end;
 			end = end < sample->time_ns ? end : sample->time_ns;
-			*of += end > begin ? (uint64_t)(end - begin) : 0;
-			*of = *of < wait->duration_ns ? *of : wait->duration_ns;
-			sum += *of - before;
+			of->used_ns += end > begin ? (uint64_t)(end - begin) : 0;
+			of->used_ns =
+				of->used_ns < wait->duration_ns ? of->used_ns : wait->duration_ns;
 		}
 	}
-	return sum;
 }
 
-/* Samples lie a little beside the truth: a part of its time, so that a sleep is none. */
-static bool is_busy(const struct sn_experiment *e, size_t wait, uint64_t used_ns)
+/*
+ * A call that used CPU time. Samples lie a little beside the truth, so the edges of a sleep hold a
+ * part of one. A call that waited long for a CPU may have used it for a small part of its time, but
+ * then a sample lies within it.
+ */
+static bool is_busy(const struct sn_wait *wait, const struct seen *seen)
 {
-	return used_ns >= e->waits.items[wait].duration_ns / 8;
+	return seen->holds_sample || seen->used_ns >= wait->duration_ns / 8;
+}
+
+/*
+ * Takes `excess` from the busy waits in proportion to their CPU time, and from none more than it
+ * has: what one cannot give the others do. Returns what is left to take.
+ */
+static uint64_t busy_cut(const struct sn_experiment *e, const struct span *span,
+			 const struct seen *seen, uint64_t excess, uint64_t *blocked_ns)
+{
+	bool has_emptied = true;
+
+	while (excess && has_emptied) {
+		uint64_t used_ns = 0, taken_ns = 0;
+
+		has_emptied = false;
+		for (size_t i = span->first_wait; i < span->end_wait; i++)
+			if (blocked_ns[i] &&
+			    is_busy(&e->waits.items[i], &seen[i - span->first_wait]))
+				used_ns += seen[i - span->first_wait].used_ns;
+		for (size_t i = span->first_wait; used_ns && i < span->end_wait; i++) {
+			uint64_t cut = part_of(seen[i - span->first_wait].used_ns, excess, used_ns);
+
+			if (!blocked_ns[i] ||
+			    !is_busy(&e->waits.items[i], &seen[i - span->first_wait]))
+				continue;
+			has_emptied |= cut >= blocked_ns[i];
+			cut = cut < blocked_ns[i] ? cut : blocked_ns[i];
+			blocked_ns[i] -= cut;
+			taken_ns += cut;
+		}
+		excess -= taken_ns;
+	}
+	return excess;
 }
 
 /* Where CPU time was used, the thread waited for a CPU, too: what is too much lies there first. */
 static void span_cut(const struct sn_experiment *e, const struct span *span, uint64_t sum,
 		     uint64_t limit, uint64_t *blocked_ns)
 {
-	uint64_t *used = sn_alloc_zeroed(span->end_wait - span->first_wait + 1, sizeof(*used));
-	uint64_t used_sum = used_find(e, span, used), left = sum, busy = 0, keep;
+	struct seen *seen = sn_alloc_zeroed(span->end_wait - span->first_wait + 1, sizeof(*seen));
+	uint64_t left;
 
-	for (size_t i = span->first_wait; i < span->end_wait; i++) {
-		uint64_t cut = part_of(used[i - span->first_wait], sum - limit, used_sum);
-
-		cut = cut < blocked_ns[i] ? cut : blocked_ns[i];
-		blocked_ns[i] -= cut;
-		left -= cut;
-		busy += is_busy(e, i, used[i - span->first_wait]) ? blocked_ns[i] : 0;
-	}
-	keep = left - limit < busy ? busy - (left - limit) : 0;
-	for (size_t i = span->first_wait; left > limit && busy && i < span->end_wait; i++)
-		if (is_busy(e, i, used[i - span->first_wait]))
-			blocked_ns[i] = part_of(blocked_ns[i], keep, busy);
-	left = left > limit ? left - busy + keep : left;
+	seen_find(e, span, seen);
+	left = limit + busy_cut(e, span, seen, sum - limit, blocked_ns);
 	for (size_t i = span->first_wait; left > limit && i < span->end_wait; i++)
 		blocked_ns[i] = part_of(blocked_ns[i], limit, left);
-	free(used);
+	free(seen);
 }
 
 /* Both arrays are sorted by thread, then time. */

@@ -5,7 +5,7 @@ from sonde_test import Test
 
 t = Test()
 app = t.compile('scaling.c', '-O2', '-g', '-fopenmp', output='./scaling')
-run = t.run('scale', '--threads', '1,2,3,4', '--repeat', '3', '--seed', '2', '-o', 'c', '--', app, '240000000', timeout=600)
+run = t.run('scale', '--threads', '1,2,3,4', '--repeat', '3', '--seed', '2', '-o', 'c', '--', app, '160000000', timeout=600)
 t.check(run.returncode == 0, 'the campaign ran', run.stderr)
 runs = json.loads(t.run('campaign', 'status', 'c', '-f', 'json').stdout)['runs']
 

@@ -12,6 +12,7 @@
 import json
 import math
 import os
+import resource
 import shutil
 import subprocess
 import sys
@@ -26,6 +27,7 @@ class Test:
         self.sonde = os.environ.get('SONDE') or os.path.join(HERE, '../../build/sonde')
         self.sonde = os.path.abspath(self.sonde)
         self.number = 0
+        self.cost = 0
         self.folder = tempfile.mkdtemp(prefix='sonde-end-')
         os.environ['XDG_CACHE_HOME'] = os.path.join(self.folder, 'cache')
         os.environ['XDG_CONFIG_HOME'] = os.path.join(self.folder, 'config')  # no machine of the user's
@@ -41,6 +43,12 @@ class Test:
                 for line in str(fact).splitlines() or ['']:
                     print('#', line[:500])
         print(f"{'ok' if holds else 'not ok'} {self.number} - {name}", flush=True)
+        if 'CHECK_COSTS' in os.environ:  # CPU seconds since the check before
+            used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+            now = sum(u.ru_utime + u.ru_stime for u in used)
+            with open(os.environ['CHECK_COSTS'], 'a') as out:
+                out.write(f'{now - self.cost:.2f}\t{os.path.basename(sys.argv[0])}\t{name}\n')
+            self.cost = now
         return bool(holds)
 
     def equal(self, got, want, name):

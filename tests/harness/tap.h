@@ -54,4 +54,22 @@ __attribute__((noreturn)) void tap_skip(const char *reason);
 	} while (0)
 #define SKIP(reason) tap_skip(reason)
 
+#ifndef __has_feature
+#define __has_feature(name) 0 /* gcc */
+#endif
+#if defined(__SANITIZE_ADDRESS__) || __has_feature(address_sanitizer)
+enum { TAP_IS_SANITIZED = true };
+#else
+enum { TAP_IS_SANITIZED = false };
+#endif
+/**
+ * Trials of a simulation. A sanitizer sees in a hundredth of them what there is to see of memory;
+ * what the trials say is judged in the build without, by CHECK_OF_TRIALS.
+ */
+static inline int tap_trials(int count)
+{
+	return TAP_IS_SANITIZED ? count / 100 + 1 : count;
+}
+#define CHECK_OF_TRIALS(cond) CHECK((cond) || TAP_IS_SANITIZED)
+
 #endif

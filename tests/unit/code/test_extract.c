@@ -140,6 +140,14 @@ static int function_differences(const struct sn_function *a, const struct sn_fun
 	return bad;
 }
 
+/* What this program itself looks like: only if it is optimised is there something inlined, and calls of
+ * the C library that go to stubs. */
+#ifdef __OPTIMIZE__
+enum { IS_OPTIMIZED = true };
+#else
+enum { IS_OPTIMIZED = false };
+#endif
+
 TEST(every_function_of_this_program_comes_back_the_same)
 {
 	size_t count;
@@ -168,7 +176,7 @@ TEST(every_function_of_this_program_comes_back_the_same)
 	}
 	CHECK_INT(bad, 0);
 	CHECK(loops > 100);
-	CHECK(inlined > 10);
+	CHECK(inlined > 10 || !IS_OPTIMIZED);
 	CHECK_STRING(sn_structure_id(back), sn_structure_id(live));
 	unlink(path);
 	free(addrs);
@@ -420,7 +428,8 @@ TEST(the_cache_answers_as_the_module_does_and_survives_damage)
 		CHECK_INT(function_differences(function, found), 0);
 		CHECK_INT(own_functions(cached), round == 3 ? 2 : 1);
 		/* what main calls of the C library comes with it, as "name@plt" */
-		CHECK(sn_structure_function_count(cached) > (round == 3 ? 2u : 0u));
+		CHECK(sn_structure_function_count(cached) > (round == 3 ? 2u : 0u) ||
+		      !IS_OPTIMIZED);
 		sn_structure_free(cached);
 		snprintf(file, sizeof(file), "%s/sonde/extracts/%s.extract", folder,
 			 sn_structure_id(live));

@@ -57,14 +57,14 @@ TEST(false_alarms_of_log_normal_noise_are_as_rare_as_stated)
 
 	for (size_t i = 0; i < 4; i++)
 		for (double rate = 0.05; rate > 4e-4; rate /= 10) {
-			int trials = 40000;
+			int trials = tap_trials(40000);
 			double got = alarm_rate(normal, counts[i], rate, trials, 0, false);
 			double sigma = sqrt(rate * (1 - rate) / trials);
 
 			printf("# %zu runs, stated %g: measured %.5f\n", counts[i], rate, got);
 			/* 4 sigma of the coin, and a twentieth for the simulated histories that the
 			 * limit rests on */
-			CHECK_REAL(got, rate, 4 * sigma + 0.05 * rate);
+			CHECK_OF_TRIALS(fabs(got - rate) <= 4 * sigma + 0.05 * rate);
 		}
 }
 
@@ -73,14 +73,14 @@ TEST(false_alarms_of_other_noise_are_told)
 	static const size_t counts[] = { 8, 20, 64 };
 
 	for (size_t i = 0; i < 3; i++) {
-		double tails = alarm_rate(heavy, counts[i], 0.01, 20000, 0, true);
-		double outliers = alarm_rate(spoiled, counts[i], 0.01, 20000, 0, true);
+		double tails = alarm_rate(heavy, counts[i], 0.01, tap_trials(20000), 0, true);
+		double outliers = alarm_rate(spoiled, counts[i], 0.01, tap_trials(20000), 0, true);
 
 		printf("# %zu runs, stated 0.01: t(3) %.4f, outliers in 5 %% of the runs %.4f\n",
 		       counts[i], tails, outliers);
 		/* an outlier is a finding, and should be; beyond that nothing grows */
-		CHECK(tails < 0.06);
-		CHECK(outliers > 0.03 && outliers < 0.07);
+		CHECK_OF_TRIALS(tails < 0.06);
+		CHECK_OF_TRIALS(outliers > 0.03 && outliers < 0.07);
 	}
 }
 
@@ -174,22 +174,22 @@ TEST(alarms_of_heavy_bimodal_and_drifting_histories_are_told)
 
 	for (size_t r = 0; r < sizeof(rows) / sizeof(*rows); r++)
 		for (size_t i = 0; i < 3; i++) {
-			double got = history_alarm_rate(rows[r].draw, counts[i], 10000);
+			double got = history_alarm_rate(rows[r].draw, counts[i], tap_trials(10000));
 
 			printf("# %zu runs, stated 0.01, %s: %.4f\n", counts[i], rows[r].name, got);
-			CHECK(got <= rows[r].most[i]);
+			CHECK_OF_TRIALS(got <= rows[r].most[i]);
 		}
 }
 
 TEST(slower_runs_are_found_though_the_history_has_outliers)
 {
-	double clean = alarm_rate(normal, 20, 0.01, 10000, 6, true);
-	double dirty = alarm_rate(spoiled, 20, 0.01, 10000, 6, true);
+	double clean = alarm_rate(normal, 20, 0.01, tap_trials(10000), 6, true);
+	double dirty = alarm_rate(spoiled, 20, 0.01, tap_trials(10000), 6, true);
 
 	printf("# 6 deviations slower, 20 runs: found in %.3f; with outliers in the history %.3f\n",
 	       clean, dirty);
-	CHECK(clean > 0.9);
-	CHECK(dirty > 0.85);
+	CHECK_OF_TRIALS(clean > 0.9);
+	CHECK_OF_TRIALS(dirty > 0.85);
 }
 
 TEST(limits_grow_with_rarity_and_shrink_with_history)

@@ -408,6 +408,35 @@ TEST(waits_are_no_longer_than_the_thread_was_blocked)
 	fixture_end(&f);
 }
 
+/* A busy machine: each of ten reads uses 10 ms of its CPU and waits, the last for 5 s. A sample that
+ * came late lies in the begin of the sleep. */
+TEST(a_sleep_keeps_its_length_however_long_the_thread_waited_for_a_cpu)
+{
+	struct fixture f;
+	uint32_t read, sleep;
+	int64_t at_us = 0;
+
+	fixture_begin(&f);
+	read = fixture_stack(&f, 0, 2, LIBC, WRITE, APP, MAIN);
+	sleep = fixture_stack(&f, 0, 2, LIBC, WRITE, APP, MAIN_OUTER);
+	for (int i = 0; i < 10; i++) {
+		int64_t lasts_us = i == 9 ? 5000000 : 12000 + 30000 * i;
+
+		fixture_wait(&f, 0, read, at_us, (uint64_t)lasts_us, SN_WAIT_IO);
+		fixture_samples(&f, 0, read, 1, 10000);
+		at_us += lasts_us;
+		f.experiment->samples.items[i].time_ns = (at_us - 500) * 1000;
+	}
+	fixture_wait(&f, 0, sleep, at_us, 300000, SN_WAIT_SLEEP);
+	fixture_samples(&f, 0, read, 1, 1100); /* 0.6 ms after the begin of the sleep */
+	f.experiment->threads.items[0].account =
+		(struct sn_time_account){ 6758000000, 100000000, 0, 6358000000, 300000000 };
+	fixture_profile(&f, NULL);
+	CHECK(f.profile->stacks[sleep].wait_ns > 290000000);
+	CHECK(f.profile->threads[0].wait_ns <= 300000000);
+	fixture_end(&f);
+}
+
 TEST(blocked_time_of_idle_threads_is_left_out_if_asked)
 {
 	uint32_t stack;

@@ -5,16 +5,6 @@
 
 #include "harness/tap.h"
 
-/* A block runs where system calls are refused, those of a sanitizer too. */
-#ifndef __has_feature
-#define __has_feature(name) 0 /* gcc */
-#endif
-#if defined(__SANITIZE_ADDRESS__) || __has_feature(address_sanitizer)
-enum { IS_SANITIZED = true };
-#else
-enum { IS_SANITIZED = false };
-#endif
-
 static const struct sn_machine *machine(void)
 {
 	const struct sn_machine *out = NULL;
@@ -62,7 +52,7 @@ TEST(each_pass_is_one_figure_and_the_lowest_counts)
 	sn_timed_blocks blocks = { 0 };
 	const struct sn_timing_result *result;
 
-	if (IS_SANITIZED)
+	if (TAP_IS_SANITIZED) /* its system calls are refused, too */
 		SKIP("the sanitizer makes system calls where none are allowed");
 	sn_timed_blocks_read(machine(), text, strlen(text), false, &blocks);
 	REQUIRE(blocks.count == 2);
