@@ -95,6 +95,13 @@ static sn_status io_set(struct sn_record_options *o, const char *mode, struct sn
 	return SN_OK;
 }
 
+static sn_status openmp_set(struct sn_record_options *o, const char *mode, struct sn_error *err)
+{
+	(void)mode, (void)err;
+	o->has_openmp = true;
+	return SN_OK;
+}
+
 static sn_status nothing_set(struct sn_record_options *o, const char *mode, struct sn_error *err)
 {
 	(void)o, (void)mode, (void)err;
@@ -110,7 +117,7 @@ static const struct collected {
 } collected[] = {
 	{ "clock", false, nothing_set }, /* always there; --clock off leaves it out */
 	{ "waits", false, nothing_set }, { "heap", true, heap_set }, { "sync", true, sync_set },
-	{ "io", true, io_set },		 { "mpi", true, mpi_set },
+	{ "io", true, io_set },		 { "mpi", true, mpi_set },   { "openmp", true, openmp_set },
 };
 enum { COLLECTED_COUNT = sizeof(collected) / sizeof(*collected) };
 

@@ -144,7 +144,7 @@ static void facts_take(struct recording *r)
 static sn_status library_find(struct recording *r, struct sn_error *err)
 {
 	const char *name = r->options->heap ? "libsonde-runtime-heap.so"
-			   : r->options->has_sync || r->options->has_io
+			   : r->options->has_sync || r->options->has_io || r->options->has_openmp
 				   ? "libsonde-runtime-trace.so"
 			   : r->options->steer ? "libsonde-runtime-causal.so"
 					       : "libsonde-runtime.so";
@@ -770,8 +770,8 @@ sn_status sn_record_run(const struct sn_record_options *options, struct sn_recor
 	if (options->pid) {
 		attached_wait(&r);
 	} else {
-		if (options->heap || options->mpi || options->has_sync ||
-		    options->has_io) /* after the fork, as it has a thread of its own */
+		if (options->heap || options->mpi || options->has_sync || options->has_io ||
+		    options->has_openmp) /* after the fork, as it has a thread of its own */
 			r.drain = sn_drain_begin(&r.launch, result->experiment_path.chars,
 						 options->max_bytes, r.is_outside);
 		if (options->steer)

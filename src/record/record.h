@@ -40,6 +40,7 @@ struct sn_record_options {
 	bool sync_is_calibrated;    /* ... waits that last six times as long as a lock takes */
 	double sync_min_us;	    /* ... waits of at least so long; 0: all */
 	bool has_io;		    /* input and output are traced */
+	bool has_openmp;	    /* regions and constructs of OpenMP are traced */
 	int pause_signal;	    /* sent to this command; 0: none */
 	int packet_signal;	    /* likewise: a sample packet; 0: none */
 	bool starts_paused;	    /* until pause_signal, or the program's sonde_resume */

@@ -33,6 +33,8 @@ void sn_settings_text(const struct sn_record_options *o, const char *folder, uin
 		sn_text_addf(text, "syncmin=%llu;", (unsigned long long)(o->sync_min_us * 1e3));
 	if (o->has_io)
 		sn_text_add(text, "io=1;");
+	if (o->has_openmp)
+		sn_text_add(text, "omp=1;");
 	if (o->follow[0] == '=')
 		sn_text_addf(text, "follow=regex;regex=%s;", o->follow + 1);
 	else

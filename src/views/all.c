@@ -39,6 +39,9 @@
 	X(blame)                                                                                   \
 	X(deadlocks)                                                                               \
 	X(io)                                                                                      \
+	X(openmp)                                                                                  \
+	X(constructs)                                                                              \
+	X(teams)                                                                                   \
 	X(system)                                                                                  \
 	X(packets)                                                                                 \
 	X(env)                                                                                     \

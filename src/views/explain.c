@@ -185,7 +185,9 @@ static const struct sn_explanation explanations[] = {
 	  "Observations: how often the clock found the program here. The time comes from "
 	  "the samples' weights, not from their number.",
 	  "quality interval" },
-	{ "threads", "count", "Threads that spent time in it; of a process: all its threads.",
+	{ "threads", "count",
+	  "Threads that spent time in it; of a process: all its threads; of a region of OpenMP: of "
+	  "its largest team.",
 	  NULL },
 	{ "thread_deviation", "count",
 	  "Standard deviation of the exclusive time over threads, divided by the mean; threads "

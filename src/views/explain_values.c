@@ -39,6 +39,10 @@ const struct sn_explanation sn_explained_values[] = {
 	{ "child_wait", "verdict", "A process waits for a child to end.", "verdict child" },
 	{ "mpi_wait", "verdict", "A rank waits for other ranks, blocked or spinning.",
 	  "verdict mpi" },
+	{ "openmp_wait", "verdict",
+	  "Threads of OpenMP wait in parallel regions, blocked or spinning: at barriers, for others, "
+	  "for tasks, or to be woken; told where OpenMP was traced.",
+	  "verdict imbalance gain_s" },
 	{ "waiting_for_cpu", "verdict",
 	  "Threads want to run while others have the CPUs: other programs, or the program's own "
 	  "threads and processes.",

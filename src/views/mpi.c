@@ -444,9 +444,14 @@ static void why_no_mpi(const struct sn_view_input *input, struct sn_text *out)
 }
 
 static const struct sn_explanation call_words[] = {
-	{ "time_s", "time", "Elapsed time within the function, from the call to its return.",
+	{ "time_s", "time",
+	  "Elapsed time within the function, from the call to its return; of a region of OpenMP "
+	  "from its opening to its end.",
 	  "wait_s" },
-	{ "work_s", "time", "Time in the function less waiting for other ranks.", "wait_s" },
+	{ "work_s", "time",
+	  "Time in the function less waiting for other ranks. Of a region of OpenMP: what its "
+	  "threads spent in its code without waiting; a region within it is its work.",
+	  "wait_s" },
 	{ "bytes_sent", "count",
 	  "Bytes that the function's arguments say were given to MPI: messages, and this rank's part "
 	  "of collective operations.",
@@ -494,7 +499,8 @@ static const struct sn_explanation wait_words[] = {
 	{ "wait_s", "time",
 	  "Time in calls of MPI before another rank did what the call needs: sent, asked for the "
 	  "message, or entered the operation. Of a lock, condition or the like: time from the call "
-	  "until the waiter ran again, of all threads together.",
+	  "until the waiter ran again, of all threads together; of OpenMP at barriers, for others "
+	  "and for tasks.",
 	  "work_s" },
 	{ "wait_share", "share",
 	  "Part of all waiting for other ranks; in mpi, of the function's time; in blame, of all "

@@ -203,6 +203,7 @@ sn_status sn_view_show(const struct sn_view *view, const struct sn_view_input *i
 	struct sn_mpi *mpi = NULL;
 	struct sn_locks *locks = NULL;
 	struct sn_io *io = NULL;
+	struct sn_openmp *openmp = NULL;
 	char *columns, *sort;
 	sn_status status;
 
@@ -218,6 +219,8 @@ sn_status sn_view_show(const struct sn_view *view, const struct sn_view_input *i
 		ours.locks = &locks;
 	if (!ours.io)
 		ours.io = &io;
+	if (!ours.openmp)
+		ours.openmp = &openmp;
 	how->schema = view->schema;
 	how->share_column = view->share_column;
 	if (view->show)
@@ -237,6 +240,7 @@ sn_status sn_view_show(const struct sn_view *view, const struct sn_view_input *i
 	sn_mpi_free(mpi);
 	sn_locks_free(locks);
 	sn_io_free(io);
+	sn_openmp_free(openmp);
 	free(columns);
 	free(sort);
 	return status;

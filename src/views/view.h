@@ -14,6 +14,7 @@
 #include "locks/locks.h"
 #include "machine/choice.h"
 #include "mpi/mpi.h"
+#include "openmp/openmp.h"
 #include "profile/profile.h"
 #include "profile/structures.h"
 #include "views/explain.h"
@@ -37,6 +38,7 @@ struct sn_view_input {
 	struct sn_mpi **mpi; /* likewise */
 	struct sn_locks **locks;
 	struct sn_io **io;
+	struct sn_openmp **openmp;
 	/* what the static model says, where the caller has it; NULL: views ask it themselves */
 	const struct sn_whatif *whatif;
 	size_t *cursor; /* samples: where to begin, moved on to where the rows end; NULL: all */
@@ -50,6 +52,7 @@ enum sn_view_need {
 	SN_VIEW_NEEDS_MPI = 16,	     /* the trace of MPI; likewise */
 	SN_VIEW_NEEDS_LOCKS = 128,   /* the trace of locks; likewise */
 	SN_VIEW_NEEDS_IO = 512,	     /* the trace of input and output; likewise */
+	SN_VIEW_NEEDS_OPENMP = 8192, /* the trace of OpenMP; likewise */
 	SN_VIEW_NEEDS_INSTANCES = 8, /* loops that were counted; a report without leaves it out */
 	SN_VIEW_NEEDS_CAUSAL = 256,  /* causal experiments; a report without leaves it out */
 	SN_VIEW_NEEDS_VARIANTS = 1024, /* variants that ran; likewise */

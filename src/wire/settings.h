@@ -58,6 +58,7 @@ struct sn_settings {
 	uint32_t sync;		  /* sync=: enum sn_sync_mode */
 	uint64_t sync_min_ns;	  /* syncmin=: with SN_SYNC_TRACE, shorter waits count as none */
 	uint32_t io;		  /* io=1: calls of input and output are traced */
+	uint32_t openmp;	  /* omp=1: regions and constructs of OpenMP are traced */
 	uint32_t has_plans;	  /* plans=1: dir has plans of copied loops (wire/plan.h) */
 	uint32_t is_causal;	  /* causal=1: dir has a control page (wire/causal.h) */
 	uint32_t is_monitored; /* monitor=1: an agent says when sources are on (wire/monitor.h) */
@@ -182,6 +183,8 @@ static inline int sn_settings_parse(const char *text, struct sn_settings *settin
 			settings->sync_min_ns = number;
 		else if (sn_settings_key_is(text, "io"))
 			settings->io = number != 0;
+		else if (sn_settings_key_is(text, "omp"))
+			settings->openmp = number != 0;
 		else if (sn_settings_key_is(text, "monitor"))
 			settings->is_monitored = number != 0;
 		else if (sn_settings_key_is(text, "plans"))

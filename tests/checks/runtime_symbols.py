@@ -43,6 +43,9 @@ for source in sources:
     text = open(source).read()
     wrappers |= set(re.findall(r'^SN_EXPORT[^;{]*?\b(\w+)\(', text, re.M))
     wrappers |= set(re.findall(r'^(?:CALL\(\w+, \w+,\s*|LOOP_WITH\w*\(|(?:NEW|DELETE)\(\d+, |\tX\(\w+, |(?:OPEN|MOVE|TRANSFER|GET|PUT|LINE|PRINT|PRINT_LIST)\()(\w+)', text, re.M))
+    wrappers |= set(re.findall(r'^(?:BARRIER|BARRIER_BOOL|TAKES|GIVES|TASKS_END|TASKLOOP)\((\w+),', text, re.M))
+    wrappers |= set(re.findall(r'^(?:FUNCTION|TRIES)\(\s*\w+(?: \*)?, (\w+),', text, re.M))
+    wrappers |= set(re.findall(r'^STUB\(\d, (\w+)\)', text, re.M))
     wrappers |= {p + n for n in re.findall(r'^\s*X\(\d+, (\w+),', text, re.M) for p in ('', 'P')}
 wrappers = {w.replace('plain_', '') for w in wrappers}
 exports = {n for n in names('-D', '--defined-only', library) if not (export_prefix and n.startswith(export_prefix))}

@@ -16,6 +16,7 @@ static bool is_wanted(const struct sn_report *report, const struct sn_view *view
 	    (view->needs & SN_VIEW_NEEDS_MPI && !sn_trace_has(e, SN_TRACE_MPI)) ||
 	    (view->needs & SN_VIEW_NEEDS_LOCKS && !sn_trace_has(e, SN_TRACE_SYNC)) ||
 	    (view->needs & SN_VIEW_NEEDS_IO && !sn_trace_has(e, SN_TRACE_IO)) ||
+	    (view->needs & SN_VIEW_NEEDS_OPENMP && !sn_trace_has(e, SN_TRACE_OPENMP)) ||
 	    (view->needs & SN_VIEW_NEEDS_INSTANCES && !e->instances.count) ||
 	    (view->needs & SN_VIEW_NEEDS_VARIANTS && !e->variants.count) ||
 	    (view->needs & SN_VIEW_NEEDS_CAUSAL && !sn_causal_log_exists(e->path)))
@@ -88,6 +89,7 @@ sn_status sn_report_add_tables(struct sn_report *report, struct sn_structures *s
 	struct sn_mpi *mpi = NULL;
 	struct sn_locks *locks = NULL;
 	struct sn_io *io = NULL;
+	struct sn_openmp *openmp = NULL;
 	struct sn_view_input input = { .profile = report->profile,
 				       .structures = structures,
 				       .is_utf8 = sn_locale_is_utf8(),
@@ -95,6 +97,7 @@ sn_status sn_report_add_tables(struct sn_report *report, struct sn_structures *s
 				       .mpi = &mpi,
 				       .locks = &locks,
 				       .io = &io,
+				       .openmp = &openmp,
 				       .whatif = report->whatif ? report->whatif->answer : NULL };
 	sn_status status = SN_OK;
 
@@ -113,5 +116,6 @@ sn_status sn_report_add_tables(struct sn_report *report, struct sn_structures *s
 	sn_mpi_free(mpi);
 	sn_locks_free(locks);
 	sn_io_free(io);
+	sn_openmp_free(openmp);
 	return status;
 }

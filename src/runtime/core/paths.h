@@ -50,4 +50,9 @@ bool sn_paths_open(void);
  *  0: none, as our own code was interrupted or the table is full. */
 uint32_t sn_path_take(struct sn_thread *self, struct sn_path_cache *cache, const uint64_t *frame);
 
+/** The same, by the unwinder, from the frame that returns to `leaf`: for what is asked once a place. */
+uint32_t sn_path_walk(struct sn_thread *self, struct sn_path_cache *cache, uint64_t leaf);
+/** A path of one frame more within `path` (0: none), which returns to `pc`. */
+uint32_t sn_path_below(struct sn_thread *self, uint32_t path, uint64_t pc);
+
 #endif

@@ -131,6 +131,11 @@ static uint32_t mark_site(struct sn_thread *self, enum hold hold, uint32_t paren
 	return id;
 }
 
+uint32_t sn_path_below(struct sn_thread *self, uint32_t path, uint64_t pc)
+{
+	return mark_site(self, FREE, path, pc);
+}
+
 /* ---- rules in short ---- */
 
 static struct sn_path_row *place_of_row(struct sn_path_cache *cache, uint64_t pc)
@@ -234,9 +239,9 @@ static __attribute__((noinline)) void take_late(struct sn_thread *self)
 	sn_collect_late(self, sn_stack_capture(self, &regs, self->late_pc, false, now_ns), now_ns);
 }
 
-/* By the unwinder, from here: for what the short rules do not know. */
-static __attribute__((noinline)) uint32_t walk_whole(struct sn_thread *self,
-						     struct sn_path_cache *cache, uint64_t leaf)
+/* For what the short rules do not know, too. */
+__attribute__((noinline)) uint32_t sn_path_walk(struct sn_thread *self, struct sn_path_cache *cache,
+						uint64_t leaf)
 {
 	struct sn_unwind_regs regs;
 	uint32_t count, first = 0, path = 0;
@@ -331,7 +336,7 @@ uint32_t sn_path_take(struct sn_thread *self, struct sn_path_cache *cache, const
 	}
 	if (cache->fresh[0].rsp - self->stack_start >= self->stack_end - self->stack_start ||
 	    !follow(self, cache, &fresh, &kept) || kept + fresh > SN_PATH_FRAMES)
-		return walk_whole(self, cache, frame[1]);
+		return sn_path_walk(self, cache, frame[1]);
 	path = kept ? cache->frames[kept - 1].path : 0;
 	cache->frame_count = 0;
 	for (uint32_t i = fresh; i-- > 0;) {

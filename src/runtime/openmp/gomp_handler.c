@@ -19,8 +19,13 @@ __attribute__((noinline, used)) static void run_body(void *argument)
 
 	if (self)
 		sn_openmp_of(self)->region = region;
+	struct sn_openmp_before before;
+	if (region->team)
+		sn_openmp_tracer->begin(region, &before);
 	sn_collect_wait_is_over();
 	region->body(region->argument);
+	if (region->team)
+		sn_openmp_tracer->end(region, &before);
 	sn_collect_wakes(); /* a barrier follows */
 	sn_collect_wait_begins();
 	/* the stack must still hold this frame while the body runs: no tail call */
@@ -58,6 +63,10 @@ static inline __attribute__((always_inline)) bool open_region(struct sn_region *
 	atomic_store_explicit(&region->stack, 0, memory_order_relaxed);
 	region->body = body;
 	region->argument = argument;
+	region->team = NULL;
+	if (sn_openmp_tracer && !sn_ompt_has_library())
+		sn_openmp_tracer->open(region, (uint64_t)(uintptr_t)__builtin_return_address(0),
+				       (uint64_t)(uintptr_t)body);
 	return true;
 }
 
@@ -83,6 +92,8 @@ static inline __attribute__((always_inline)) bool open_region(struct sn_region *
 		sn_collect_wait_begins();                                                          \
 		call_region;                                                                       \
 		sn_collect_wait_is_over();                                                         \
+		if (region.team)                                                                   \
+			sn_openmp_tracer->close(&region);                                          \
 		__asm__ volatile("" : : "r"(&region) : "memory");                                  \
 	} while (0)
 

@@ -24,6 +24,7 @@ void sn_ompt_implicit_task(int endpoint, union sn_ompt_data *parallel, union sn_
 /** libomp's text: it has us as its tool. */
 void sn_ompt_set_library(uint64_t start, uint64_t end);
 bool sn_ompt_has_library(void);
+bool sn_ompt_is_in_library(uint64_t pc);
 /** Takes the library's own frames out of a stack, of which ours are gone already; see the function.
  *  `region`: that the thread works for, or NULL. */
 uint32_t sn_ompt_drop_frames(const struct sn_region *region, uint64_t *pcs, uint32_t count,

@@ -19,7 +19,7 @@ bool sn_ompt_has_library(void)
 	return library_end != 0;
 }
 
-static bool is_in_runtime_library(uint64_t pc)
+bool sn_ompt_is_in_library(uint64_t pc)
 {
 	return pc - library_start < library_end - library_start;
 }
@@ -40,7 +40,7 @@ static bool find_creator(struct sn_thread *self, struct sn_region *region)
 
 	for (int step = 0; step < 16; step++) {
 		uint64_t pc = frame.regs.value[SN_UNWIND_RIP];
-		if (!sn_is_own_code(pc) && !is_in_runtime_library(pc)) {
+		if (!sn_is_own_code(pc) && !sn_ompt_is_in_library(pc)) {
 			region->regs = frame.regs;
 			return true;
 		}
@@ -56,7 +56,7 @@ void sn_ompt_parallel_begin(union sn_ompt_data *task, const void *frame,
 {
 	struct sn_thread *self = sn_self;
 
-	(void)task, (void)frame, (void)threads, (void)flags, (void)return_address;
+	(void)task, (void)frame, (void)threads, (void)flags;
 	parallel->pointer = NULL;
 	if (!sn_enter(self))
 		return;
@@ -72,17 +72,31 @@ void sn_ompt_parallel_begin(union sn_ompt_data *task, const void *frame,
 		region->outer = openmp->region;
 		region->is_exact = false;
 		atomic_store_explicit(&region->stack, 0, memory_order_relaxed);
+		region->team = NULL;
 		if (find_creator(self, region))
 			parallel->pointer = region;
+		else
+			region->stack_end = 0;
+	} else {
+		region = NULL;
 	}
 	atomic_store_explicit(&self->is_walking, 0, memory_order_release);
 	sn_leave(self);
+	if (sn_openmp_tracer && region) {
+		sn_openmp_tracer->open(region, (uint64_t)(uintptr_t)return_address, 0);
+		if (region->team)
+			parallel->pointer = region;
+	}
 }
 
 void sn_ompt_parallel_end(union sn_ompt_data *parallel, union sn_ompt_data *task, int flags,
 			  const void *return_address)
 {
-	(void)parallel, (void)task, (void)flags, (void)return_address;
+	struct sn_region *region = parallel ? parallel->pointer : NULL;
+
+	(void)task, (void)flags, (void)return_address;
+	if (sn_openmp_tracer && region && region->team)
+		sn_openmp_tracer->close(region);
 	if (sn_self && sn_openmp_of(sn_self)->depth > 0)
 		sn_openmp_of(sn_self)->depth--;
 }
@@ -94,6 +108,10 @@ void sn_ompt_implicit_task(int endpoint, union sn_ompt_data *parallel, union sn_
 	struct sn_thread *self = sn_self;
 
 	(void)task, (void)threads;
+	if (sn_openmp_tracer && self && !(flags & INITIAL))
+		sn_openmp_tracer->implicit_task(endpoint == BEGIN && parallel ? parallel->pointer
+									      : NULL,
+						endpoint == BEGIN, index);
 	if (!self || (flags & INITIAL) || index == 0)
 		return;
 	if (endpoint == BEGIN)
@@ -115,16 +133,16 @@ uint32_t sn_ompt_drop_frames(const struct sn_region *region, uint64_t *pcs, uint
 		return count;
 	if (region) {
 		/* from the root: what started the thread, then the library, then the program */
-		while (end > 0 && !is_in_runtime_library(pcs[end - 1]))
+		while (end > 0 && !sn_ompt_is_in_library(pcs[end - 1]))
 			end--;
-		while (end > 0 && is_in_runtime_library(pcs[end - 1]))
+		while (end > 0 && sn_ompt_is_in_library(pcs[end - 1]))
 			end--;
 		if (end == 0)
 			return count; /* waits in the library */
 		*is_cut = true;
 	}
 	for (uint32_t i = 0; i < end; i++) {
-		bool is_library = is_in_runtime_library(pcs[i]);
+		bool is_library = sn_ompt_is_in_library(pcs[i]);
 		has_left |= !is_library;
 		if (!is_library || !has_left)
 			pcs[kept++] = pcs[i];

@@ -4,6 +4,8 @@
 #include "runtime/openmp/ompt.h"
 #include "unwind/stack_flags.h"
 
+const struct sn_openmp_tracer *sn_openmp_tracer;
+
 /* Walks the creator's stack from its wrapper outwards, and interns it: the first who asks does. Its
  * frames cannot change while a body runs. 0: none. */
 static uint32_t region_stack(struct sn_thread *self, struct sn_region *region, int64_t now_ns)

@@ -4,6 +4,8 @@
 #include <dlfcn.h>
 #include <stdlib.h>
 
+#include "runtime/openmp/regions.h"
+
 typedef void (*any_function)(void);
 typedef any_function (*lookup_function)(const char *name);
 
@@ -27,6 +29,8 @@ static int initialize(lookup_function lookup, int device, union sn_ompt_data *da
 	set(PARALLEL_BEGIN, (any_function)sn_ompt_parallel_begin);
 	set(PARALLEL_END, (any_function)sn_ompt_parallel_end);
 	set(IMPLICIT_TASK, (any_function)sn_ompt_implicit_task);
+	if (sn_openmp_tracer)
+		sn_openmp_tracer->ask(set);
 	return 1;
 }
 

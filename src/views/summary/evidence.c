@@ -427,5 +427,6 @@ void sn_evidence_find(struct sn_summary *s, const struct sn_machine *machine,
 	sn_evidence_find_mpi(s, out);
 	sn_evidence_find_locks(s, out);
 	sn_evidence_find_io(s, out);
+	sn_evidence_find_openmp(s, out);
 	sn_evidence_find_time(s, out);
 }

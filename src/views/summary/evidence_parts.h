@@ -13,5 +13,7 @@ void sn_evidence_find_mpi(struct sn_summary *summary, struct sn_evidence *out);
 void sn_evidence_find_locks(struct sn_summary *summary, struct sn_evidence *out);
 /** summary/traced.c: what most of the time of input and output went to, where it was traced. */
 void sn_evidence_find_io(struct sn_summary *summary, struct sn_evidence *out);
+/** summary/openmp.c: which region's threads wait most, where OpenMP was traced. */
+void sn_evidence_find_openmp(struct sn_summary *summary, struct sn_evidence *out);
 
 #endif

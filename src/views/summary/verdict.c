@@ -34,6 +34,7 @@ static const struct {
 	[SN_VERDICT_WAITING_FOR_CPU] = { "waiting_for_cpu", "#/threads", "sonde show threads" },
 	[SN_VERDICT_UNKNOWN_CODE] = { "unknown_code", "#/functions", "sonde show modules" },
 	[SN_VERDICT_TOO_SHORT] = { "too_short", "#/provenance", "sonde doctor" },
+	[SN_VERDICT_OPENMP] = { "openmp_wait", "#/openmp", "sonde show openmp" },
 	[SN_VERDICT_CAUSAL] = { "causal", "#/causal", "sonde show causal" },
 };
 
@@ -144,6 +145,10 @@ static void tell_cpus(struct causes *causes, const struct sn_evidence *e)
 		tell(causes, SN_CAUSE_OVERSUBSCRIBED, own + spin + mpi + sn_verdict_barriers_s(e),
 		     NULL);
 		mpi = 0;
+	} else if (e->openmp_words) { /* by events: spinning and sleeping threads alike */
+		tell(causes, SN_CAUSE_OPENMP, e->openmp_wait_s, NULL);
+		tell(causes, SN_CAUSE_SPIN, sn_known(e->spin_lock_s), NULL);
+		others += own;
 	} else {
 		tell(causes, SN_CAUSE_SPIN, spin, NULL);
 		others += own;
@@ -181,7 +186,8 @@ static void tell_pauses(struct causes *causes, const struct sn_evidence *e)
 			   sn_known(e->lock_cpu_s));
 	}
 	if (!is_oversubscribed(e))
-		tell_pause(causes, SN_CAUSE_BARRIER, SN_PAUSE_BARRIER, SN_PAUSE_OPENMP, 0);
+		tell_pause(causes, SN_CAUSE_BARRIER, SN_PAUSE_BARRIER,
+			   e->openmp_words ? SN_PAUSE_BARRIER : SN_PAUSE_OPENMP, 0);
 	tell_pause(causes, SN_CAUSE_SIGNAL, SN_PAUSE_SIGNAL, SN_PAUSE_SIGNAL, 0);
 	tell_pause(causes, SN_CAUSE_SLEEP, SN_PAUSE_SLEEP, SN_PAUSE_SLEEP, 0);
 	tell_pause(causes, SN_CAUSE_CHILD, SN_PAUSE_CHILD, SN_PAUSE_CHILD, 0);

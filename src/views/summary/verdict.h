@@ -30,6 +30,7 @@ enum sn_verdict_kind {
 	SN_VERDICT_WAITING_FOR_CPU,
 	SN_VERDICT_UNKNOWN_CODE,
 	SN_VERDICT_TOO_SHORT,
+	SN_VERDICT_OPENMP,
 	SN_VERDICT_CAUSAL, /* of findings alone */
 	SN_VERDICT_KINDS
 };
@@ -113,6 +114,9 @@ struct sn_evidence {
 	double deadlock_s;  /* waited for the locks of the deadlock */
 	double io_traced_s; /* in calls of input and output */
 	const char *io_words, *io_remedy;
+	/* OpenMP, where it was traced: waiting in regions, by its events; NULL: none */
+	double openmp_wait_s;
+	const char *openmp_words, *openmp_remedy;
 	double busiest_ratio; /* the busiest thread's CPU time over the mean; 0: one */
 	const char *worker;   /* the program of most CPU time, if it is no first one */
 	double worker_s;

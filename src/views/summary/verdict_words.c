@@ -595,6 +595,20 @@ static void spin_remedy(const struct sn_evidence *e, const struct sn_cause *caus
 				   "between regions; OMP_WAIT_POLICY=passive frees the CPUs");
 }
 
+static void openmp_headline(const struct sn_evidence *e, const struct sn_cause *cause,
+			    struct sn_text *out)
+{
+	sn_text_addf(out, "%s: %.1f %% of %s, %s", sn_causes[cause->id].words,
+		     percent_of_time(e, cause->seconds), whose_time(e), e->openmp_words);
+}
+
+static void openmp_remedy(const struct sn_evidence *e, const struct sn_cause *cause,
+			  struct sn_text *out)
+{
+	(void)cause;
+	sn_text_add(out, e->openmp_remedy);
+}
+
 static void others_headline(const struct sn_evidence *e, const struct sn_cause *cause,
 			    struct sn_text *out)
 {
@@ -720,6 +734,8 @@ const struct sn_cause_words sn_causes[SN_CAUSES] = {
 	[SN_CAUSE_UNTRACED_ALONE] = { SN_VERDICT_IO_WAIT, true, false, pause_headline,
 				      pause_headline, untraced_remedy,
 				      "Blocked in calls that were not traced" },
+	[SN_CAUSE_OPENMP] = { SN_VERDICT_OPENMP, true, false, openmp_headline, openmp_headline,
+			      openmp_remedy, "OpenMP threads wait" },
 	[SN_CAUSE_SHORT] = { SN_VERDICT_TOO_SHORT, true, false, short_headline, short_headline,
 			     short_remedy, NULL },
 };
