@@ -27,7 +27,16 @@ const char *const sn_causal_verdict_names[SN_CAUSAL_VERDICTS] = { "unknown", "he
  * of all. */
 #define DEVIATION_LEAST 0.5
 
-enum { BLOCKS_LEAST = 3, SPLITS = 200 };
+/* What the method itself may miss of an effect, beside noise, at 95 %: a constant, and shares of the
+ * effect (pauses have a price; samples jitter), of the delays that were off, and of waits for CPUs. By
+ * the programs of bench/causal (bench/RESULTS.md). */
+#define MODEL_LEAST    0.008
+#define MODEL_SHARE    0.05
+#define MODEL_CPU_WAIT 0.6
+/* Slopes are of speed-ups about this one. */
+#define SPEEDUP_TYPICAL 0.5
+
+enum { BLOCKS_LEAST = 4, SPLITS = 200 };
 
 /* An experiment's effect, of its block. */
 struct effect {
@@ -119,22 +128,37 @@ static double half_width(const struct estimate *e)
 			     : quantile_95(e->blocks - 1) * e->deviation / sqrt((double)e->blocks);
 }
 
-/* The slope through the origin of one block's effects; false: it has none. */
-static bool slope_of_block(const struct effects *effects, int32_t candidate, uint32_t block,
-			   double *slope)
+/* What a candidate's slope is made of, by block: effects times speed-ups, and speed-ups squared. */
+struct block_sums {
+	double products, squares;
+};
+
+/* The slope through the origin of all effects, and its deviation by the jackknife over blocks (J. Tukey,
+ * Annals of Mathematical Statistics 29, 1958, p. 614): a block's experiments share baselines, blocks have
+ * other speed-ups, and a curve that bends leaves residuals of its own. Where all blocks have the same
+ * speed-ups it is Student's of the blocks' slopes. */
+static struct estimate slope_of_blocks(const struct block_sums *blocks, size_t count)
 {
-	double products = 0, squares = 0;
+	struct estimate estimate = { 0 };
+	double products = 0, squares = 0, changes = 0;
 
-	for (size_t i = 0; i < effects->all.count; i++) {
-		const struct effect *e = &effects->all.items[i];
-
-		if (e->candidate != candidate || e->block != block)
-			continue;
-		products += e->speedup * e->value;
-		squares += e->speedup * e->speedup;
+	for (size_t i = 0; i < count; i++) {
+		products += blocks[i].products;
+		squares += blocks[i].squares;
+		estimate.blocks += blocks[i].squares > 0;
 	}
-	*slope = products / squares;
-	return squares > 0;
+	if (!estimate.blocks)
+		return estimate;
+	estimate.mean = products / squares;
+	for (size_t i = 0; i < count && estimate.blocks >= 2; i++) {
+		/* what the slope changes by without this block */
+		double change = (blocks[i].products - estimate.mean * blocks[i].squares) /
+				(squares - blocks[i].squares);
+
+		changes += change * change;
+	}
+	estimate.deviation = sqrt((double)(estimate.blocks - 1) * changes);
+	return estimate;
 }
 
 static uint32_t last_block(const struct sn_causal_log *log)
@@ -144,26 +168,27 @@ static uint32_t last_block(const struct sn_causal_log *log)
 	for (size_t i = 0; i < log->trials.count; i++)
 		if (log->trials.items[i].block > last)
 			last = log->trials.items[i].block;
-	return last;
+	/* blocks are numbered without gaps but by damage, and no more than there are trials */
+	return last <= log->trials.count ? last : (uint32_t)log->trials.count;
 }
 
 static struct estimate slope_estimate(const struct sn_causal_log *log,
 				      const struct effects *effects, int32_t candidate)
 {
 	uint32_t last = last_block(log);
-	double *slopes, slope;
+	struct block_sums *blocks = sn_alloc_zeroed((size_t)last + 1, sizeof(*blocks));
 	struct estimate estimate;
-	size_t count = 0;
 
-	/* blocks are numbered without gaps but by damage, and no more than there are trials */
-	if (last > log->trials.count)
-		last = (uint32_t)log->trials.count;
-	slopes = sn_alloc_zeroed((size_t)last + 1, sizeof(*slopes));
-	for (uint32_t block = 0; block <= last; block++)
-		if (slope_of_block(effects, candidate, block, &slope))
-			slopes[count++] = slope;
-	estimate = estimate_of(slopes, count);
-	free(slopes);
+	for (size_t i = 0; i < effects->all.count; i++) {
+		const struct effect *e = &effects->all.items[i];
+
+		if (e->candidate != candidate || e->block > last)
+			continue;
+		blocks[e->block].products += e->speedup * e->value;
+		blocks[e->block].squares += e->speedup * e->speedup;
+	}
+	estimate = slope_of_blocks(blocks, (size_t)last + 1);
+	free(blocks);
 	return estimate;
 }
 
@@ -189,41 +214,59 @@ static int compare_points(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static struct sn_causal_point point_of(const struct effect *effects, size_t count,
-				       int32_t candidate, double speedup)
-{
-	double *values = sn_alloc_zeroed(count + 1, sizeof(*values));
-	struct sn_causal_point point = { .speedup = speedup, .low = NAN, .high = NAN };
-	struct estimate estimate;
-	size_t found = 0;
+/* What an effect may be off by, in the method's own account. */
+struct model_error {
+	double least, share;
+};
 
-	for (size_t i = 0; i < count; i++)
-		if (effects[i].candidate == candidate && effects[i].speedup == speedup)
-			values[found++] = effects[i].value;
-	estimate = estimate_of(values, found);
-	point.effect = estimate.mean;
-	point.experiments = (uint32_t)found;
-	if (found >= 2) {
-		point.low = estimate.mean - half_width(&estimate);
-		point.high = estimate.mean + half_width(&estimate);
-	}
-	free(values);
-	return point;
+static double with_model(double half_width, double value, struct model_error model)
+{
+	return hypot(half_width, model.least + model.share * fabs(value));
 }
 
-static void find_points(const struct effects *effects, struct sn_causal_answer *answer)
+/* Finds the point of the answer, or makes it; NULL: no room. */
+static struct sn_causal_point *point_at(struct sn_causal_answer *answer, double speedup)
 {
-	int32_t candidate = (int32_t)answer->candidate;
+	for (size_t p = 0; p < answer->point_count; p++)
+		if (answer->points[p].speedup == speedup)
+			return &answer->points[p];
+	if (answer->point_count >= SN_CAUSAL_SPEEDUPS_MAX)
+		return NULL;
+	answer->points[answer->point_count] =
+		(struct sn_causal_point){ .speedup = speedup, .low = NAN, .high = NAN };
+	return &answer->points[answer->point_count++];
+}
+
+/* Experiments of one speed-up are few: their deviation is that of all of the candidate's, each from the
+ * mean of its own speed-up. */
+static void find_points(const struct effects *effects, struct sn_causal_answer *answer,
+			struct model_error model)
+{
+	struct sn_causal_point *point;
+	double squares = 0;
+	size_t count = 0;
 
 	for (size_t i = 0; i < effects->all.count; i++) {
 		const struct effect *e = &effects->all.items[i];
-		bool is_new = e->candidate == candidate;
 
-		for (size_t p = 0; is_new && p < answer->point_count; p++)
-			is_new = answer->points[p].speedup != e->speedup;
-		if (is_new && answer->point_count < SN_CAUSAL_SPEEDUPS_MAX)
-			answer->points[answer->point_count++] = point_of(
-				effects->all.items, effects->all.count, candidate, e->speedup);
+		if (e->candidate != (int32_t)answer->candidate ||
+		    !(point = point_at(answer, e->speedup)))
+			continue;
+		point->experiments++;
+		count++;
+		/* mean and squares as they come (B. Welford, Technometrics 4, 1962) */
+		double before = e->value - point->effect;
+		point->effect += before / point->experiments;
+		squares += before * (e->value - point->effect);
+	}
+	for (size_t p = 0; p < answer->point_count && count > answer->point_count; p++) {
+		size_t freedom = count - answer->point_count;
+		double width = quantile_95(freedom) * sqrt(squares / (double)freedom) /
+			       sqrt((double)answer->points[p].experiments);
+
+		width = with_model(width, answer->points[p].effect, model);
+		answer->points[p].low = answer->points[p].effect - width;
+		answer->points[p].high = answer->points[p].effect + width;
 	}
 	qsort(answer->points, answer->point_count, sizeof(*answer->points), compare_points);
 }
@@ -266,7 +309,7 @@ static void judge(struct sn_causal_answer *answer, struct estimate slope, double
 		answer->verdict = SN_CAUSAL_HELPS;
 	else if (slope.mean <= SLOPE_CONTENDED && chance < CHANCE_OF_ALL / (double)candidates)
 		answer->verdict = SN_CAUSAL_CONTENDED;
-	else if (answer->slope_high < SLOPE_NOTHING)
+	else if (slope.mean + half_width(&slope) < SLOPE_NOTHING)
 		answer->verdict = SN_CAUSAL_NOTHING;
 	if (answer->verdict == SN_CAUSAL_HELPS)
 		answer->up_to = find_up_to(answer);
@@ -324,6 +367,16 @@ static double delay_error(const struct sn_causal_log *log)
 	return asked > 0 ? fabs(slept - asked) / asked : NAN;
 }
 
+static struct model_error model_error_of(const struct sn_causal_log *log, double delay_error_share)
+{
+	double queued = sn_causal_queued_share(log);
+
+	return (struct model_error){
+		.least = MODEL_LEAST + (isnan(queued) ? 0 : MODEL_CPU_WAIT * queued),
+		.share = MODEL_SHARE + (isnan(delay_error_share) ? 0 : delay_error_share),
+	};
+}
+
 static int compare_answers(const void *a, const void *b)
 {
 	const struct sn_causal_answer *x = a, *y = b;
@@ -344,6 +397,9 @@ void sn_causal_answers_find(const struct sn_causal_log *log, struct sn_causal_an
 
 	*out = (struct sn_causal_answers){ .rate_per_s = rate_of(log),
 					   .delay_error_share = delay_error(log) };
+	struct model_error model = model_error_of(log, out->delay_error_share);
+	struct model_error of_slopes = { model.least / SPEEDUP_TYPICAL, model.share };
+
 	find_effects(log, &effects);
 	for (size_t c = 0; c < count; c++) {
 		slopes[c] = slope_estimate(log, &effects, (int32_t)c);
@@ -358,10 +414,13 @@ void sn_causal_answers_find(const struct sn_causal_log *log, struct sn_causal_an
 						   .slope_high = NAN };
 
 		if (slopes[c].blocks >= 2) {
-			answer.slope_low = slopes[c].mean - half_width(&slopes[c]);
-			answer.slope_high = slopes[c].mean + half_width(&slopes[c]);
+			double width =
+				with_model(half_width(&slopes[c]), slopes[c].mean, of_slopes);
+
+			answer.slope_low = slopes[c].mean - width;
+			answer.slope_high = slopes[c].mean + width;
 		}
-		find_points(&effects, &answer);
+		find_points(&effects, &answer, model);
 		judge(&answer, slopes[c], typical, count);
 		sn_vec_push(&out->rows, answer);
 	}

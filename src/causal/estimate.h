@@ -20,7 +20,8 @@ enum { SN_CAUSAL_SPEEDUPS_MAX = 16 };
 
 /** One speed-up of the curve. `effect` is the relative change of a step's time: 0.11 is 11 % less. */
 struct sn_causal_point {
-	double speedup, effect, low, high; /* 95 % by block; NaN for fewer than two */
+	/* 95 %: noise of all of the code's experiments, and the method's own error; NaN: too few */
+	double speedup, effect, low, high;
 	uint32_t experiments;
 };
 

@@ -1,4 +1,8 @@
-/* Design: blocks of trials in random order, a baseline before each; and how one trial is made. */
+/*
+ * Design: blocks of trials in random order, a baseline before each; and how one trial is made. A block
+ * has each candidate once, with one of the speed-ups, so that many blocks fit into a short time; in as
+ * many blocks as there are speed-ups a candidate has each of them once.
+ */
 #include "causal/session.h"
 
 #include <math.h>
@@ -9,7 +13,7 @@
 
 enum {
 	/* an experiment */
-	VISITS_LEAST = 5,
+	VISITS_LEAST = 3,
 	EXPERIMENT_LEAST_NS = 250000000,
 	EXPERIMENT_MOST_NS = 2000000000, /* with fewer visits than that, if there is one */
 	UNREACHED_NS = 20000000,	 /* times 1000: nobody came for so long */
@@ -17,8 +21,8 @@ enum {
 	COOL_DOWN_NS = 10000000,	 /* between two: everybody forgets old debts */
 	POLL_LEAST_NS = 500000,
 	POLL_MOST_NS = 10000000,
-	/* when a candidate is known well enough */
-	BLOCKS_ENOUGH = 6,
+	/* of each speed-up, when a candidate is known well enough */
+	EACH_ENOUGH = 6,
 };
 #define WIDTH_ENOUGH 0.02
 #define UNREACHED_S  20
@@ -46,7 +50,24 @@ static bool is_known(const struct sn_causal_session *session, int32_t candidate)
 	uint32_t blocks;
 	double width = sn_causal_slope_width(session->log, candidate, &blocks);
 
-	return blocks >= BLOCKS_ENOUGH && width < WIDTH_ENOUGH;
+	return blocks >= EACH_ENOUGH * session->speedup_count && width < WIDTH_ENOUGH;
+}
+
+/* The candidate's speed-up in this block: its own random order, anew each time that it is through. */
+static double speedup_now(const struct sn_causal_session *session, uint32_t candidate)
+{
+	size_t count = session->speedup_count, at[SN_CAUSAL_SPEEDUPS_MAX];
+	struct sn_random random;
+
+	sn_random_seed(&random, session->log->seed + 1000003 * (candidate + 1) +
+					session->block / count);
+	for (size_t i = 0; i < count; i++) {
+		size_t j = (size_t)sn_random_below(&random, i + 1);
+
+		at[i] = at[j];
+		at[j] = i;
+	}
+	return session->speedups[at[session->block % count]];
 }
 
 static void push(struct sn_causal_session *session, int32_t candidate, double speedup)
@@ -76,8 +97,7 @@ static void make_block(struct sn_causal_session *session)
 	session->next = 0;
 	for (uint32_t c = 0; c < session->page->target_count; c++)
 		if (session->page->targets[c].range_count && !is_known(session, (int32_t)c))
-			for (size_t s = 0; s < session->speedup_count; s++)
-				push(session, (int32_t)c, session->speedups[s]);
+			push(session, (int32_t)c, speedup_now(session, c));
 	shuffle(session);
 	count = session->plans.count;
 	for (size_t i = 0; i < count; i++)

@@ -9,6 +9,8 @@
 
 enum {
 	PAUSE_LEAST_NS = 20000, /* less is due again later: a pause takes 50 us more than asked */
+	/* At a sample more may stay due, as nobody waits for it: fewer pauses cost less beside themselves. */
+	PAUSE_LEAST_AT_SAMPLE_NS = 2000000,
 	PAUSE_MOST_NS = 1000000000,
 	CREDIT_LEAST_NS = 1000,
 };
@@ -79,7 +81,7 @@ static int64_t sleep_ns(int64_t time_ns)
 }
 
 /* The caller holds the thread busy. */
-static void pay(struct sn_causal *causal)
+static void pay(struct sn_causal *causal, int64_t least_ns)
 {
 	int64_t owed = due_now() - causal->had;
 
@@ -91,7 +93,7 @@ static void pay(struct sn_causal *causal)
 		causal->excess -= owed;
 		return;
 	}
-	if (owed - causal->excess < PAUSE_LEAST_NS || sn_state->is_sealed)
+	if (owed - causal->excess < least_ns || sn_state->is_sealed)
 		return;
 	if (owed > PAUSE_MOST_NS)
 		owed = PAUSE_MOST_NS;
@@ -111,7 +113,7 @@ void sn_causal_pay(void)
 	if (!self || !sn_causal_control || !sn_enter(self))
 		return;
 	follow(sn_causal_of(self));
-	pay(sn_causal_of(self));
+	pay(sn_causal_of(self), PAUSE_LEAST_NS);
 	sn_leave(self);
 	errno = saved_errno;
 }
@@ -190,7 +192,7 @@ static void after_sample(struct sn_thread *self, uint64_t pc, int64_t cpu_ns)
 			make_due(causal->had);
 		}
 	}
-	pay(causal);
+	pay(causal, PAUSE_LEAST_AT_SAMPLE_NS);
 }
 
 /* ---- waits for others ---- */
@@ -328,7 +330,7 @@ static void before_call(struct sn_thread *self, const struct sn_call *call)
 		return;
 	follow(causal);
 	if (wakes(call))
-		pay(causal);
+		pay(causal, PAUSE_LEAST_NS);
 	wait_begins(causal, call->begin);
 	sn_leave(self);
 }
@@ -412,7 +414,7 @@ static void end_thread(struct sn_thread *self, int64_t now_ns)
 	sn_causal_flush(self);
 	note_queue(self);
 	follow(sn_causal_of(self));
-	pay(sn_causal_of(self));
+	pay(sn_causal_of(self), PAUSE_LEAST_NS);
 	add(&sn_causal_control->excess_ns, sn_causal_of(self)->excess);
 	sn_causal_of(self)->excess = 0;
 }
