@@ -59,8 +59,8 @@ static double speedup_now(const struct sn_causal_session *session, uint32_t cand
 	size_t count = session->speedup_count, at[SN_CAUSAL_SPEEDUPS_MAX];
 	struct sn_random random;
 
-	sn_random_seed(&random, session->log->seed + 1000003 * (candidate + 1) +
-					session->block / count);
+	sn_random_seed(&random,
+		       session->log->seed + 1000003 * (candidate + 1) + session->block / count);
 	for (size_t i = 0; i < count; i++) {
 		size_t j = (size_t)sn_random_below(&random, i + 1);
 

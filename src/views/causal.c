@@ -311,7 +311,8 @@ static const struct sn_explanation causal_words[] = {
 	  "Relative change of a progress step's time by the share of its time that the code is spared, "
 	  "through the origin: 0.5 means that 10 % less time in it takes 5 % off a step.",
 	  "cpu_share points" },
-	{ "slope_low", "ratio", "Lower end of the slope's 95 % interval: the noise of experiments, and what the method itself "
+	{ "slope_low", "ratio",
+	  "Lower end of the slope's 95 % interval: the noise of experiments, and what the method itself "
 	  "may miss.",
 	  "slope" },
 	{ "slope_high", "ratio", "Upper end of the slope's 95 % interval.", "slope" },
