@@ -27,8 +27,15 @@ def record(name, program):
     return t.run('record', '-o', name, app, f'{name}.truth')
 
 
+def json_of(*words):
+    done = t.run(*words, '--format', 'json')
+    if done.returncode or not done.stdout.strip():
+        raise RuntimeError(f'sonde {" ".join(words)}: {done.returncode}, {len(done.stdout)} bytes: {done.stderr}')
+    return json.loads(done.stdout)
+
+
 def phases_of(name, *options):
-    return json.loads(t.run('phases', name, '--format', 'json', *options).stdout)
+    return json_of('phases', name, *options)
 
 
 # ---- five phases, two of them loops of one function, one that reads and writes, one that waits ----
@@ -196,10 +203,10 @@ t.check(all(h['function_link_addr'] and (h['loop']['line_first'] if h['loop'] el
         'with loops and addresses', plan)
 drawn = xml.dom.minidom.parse('ribbon.svg')
 t.check(len(drawn.getElementsByTagName('rect')) > 5, 'the picture is XML with a ribbon')
-pairs = json.loads(t.run('phases', 'five', '--against', 'five', '-i', '0.1', '-f', 'json').stdout)['rows']
+pairs = json_of('phases', 'five', '--against', 'five', '-i', '0.1')['rows']
 t.check(all(row['a_phase'] == row['b_phase'] and row['ratio'] == 1 for row in pairs), 'a run against itself', pairs)
 record('again', Program(7, kinds=['shared', 'loop', 'loop', 'io', 'wait'], seconds=3))
-pairs = json.loads(t.run('phases', 'five', '--against', 'again', '-i', '0.1', '-f', 'json').stdout)['rows']
+pairs = json_of('phases', 'five', '--against', 'again', '-i', '0.1')['rows']
 names = [p['name'] for p in phases_of('again', '--interval', '0.1')['phases']]
 matched = [row for row in pairs if row['a_phase'] is not None and row['b_phase'] is not None]
 t.check(len(matched) >= 4 and sum(names[row['b_phase']] == row['name'] for row in matched) >= 4,

@@ -104,8 +104,7 @@ TEST(a_damaged_file_is_told_by_its_line)
 		"roofs\t1\nhost\tx\nroof\tread\tL1\t1\t1\t1\t1\tguessed\n",
 		"roofs\t1\nhost\tx\nroof\tread\tL1\t1\t1\t1\t1\tmeasured\textra\n",
 		"roofs\t1\nhost\tx\nroof\tread\tL1\t1\t1\t1\t1\tmeasured\nroof\tread\tL1\t1\t1\t1\t1\tmeasured\n",
-		"\x7f"
-		"ELF",
+		"\177ELF",
 	};
 
 	for (size_t i = 0; i < sizeof(damaged) / sizeof(*damaged); i++) {
