@@ -96,7 +96,8 @@ struct sn_view {
 	const char *page_title; /* the page has it as a view of its own, so called; NULL: not */
 	const char *
 		page_group; /* the heading in the page's rail that it stands under; NULL: System; "": none, another view has its rows */
-	bool has_sentences; /* few rows with sentences: the page breaks them over lines */
+	const char *page_columns; /* that the page has; NULL: those of text */
+	bool has_sentences;	  /* few rows with sentences: the page breaks them over lines */
 	/* Rows that the page makes itself, as it sums by time window ("loops"; NULL: none). It has
 	 * the heading and the meaning of the columns that it computes from here, and all others as
 	 * they are, but for those of `page_omits`: it has them otherwise, or has no use for them. */

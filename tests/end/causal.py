@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 
+import browser
 from sonde_test import Test
 
 t = Test()
@@ -287,6 +288,17 @@ summary = t.show('summary', experiment='x-alone')
 t.check('sonde show causal' in summary.get('causal', ''), 'the summary has a sentence', summary.get('causal'))
 loop = next(row['loop'] for row in t.show('loops', experiment='x-alone')['rows'] if row['function'] == 'hot')
 t.equal(t.show('loop', loop, experiment='x-alone')['causal'], [], 'the page of a loop has its answers: none of this one')
+if browser.find():
+    t.run('report', 'x-alone', '-o', 'alone.html')
+    with browser.Browser() as chromium:
+        page = chromium.open('file://' + os.path.abspath('alone.html') + '#/causal')
+        t.check(page.wait("document.querySelectorAll('svg.causal').length"), 'the page draws a curve', page.errors)
+        drawn = page.evaluate('''[...document.querySelectorAll('figure')].map((f) => [f.querySelector('b').textContent,
+            f.querySelectorAll('circle').length, f.querySelector('polyline').getAttribute('points').split(' ').length])''')
+        rows = t.show('causal', experiment='x-alone')['rows']
+        t.equal(sorted(drawn), sorted([row['name'], len(row['points']), len(row['points']) + 1] for row in rows),
+                'for each piece of code, through the origin')
+        t.check(not page.errors, 'without an error', page.errors)
 t.equal(t.run('list', '--remove', 'x-alone').returncode, 0, 'it can be removed')
 
 # ---- what runs under a lock, however it was taken ----
