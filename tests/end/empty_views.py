@@ -83,7 +83,7 @@ for view, reason in (('functions', 'the clock was off'), ('loops', 'the clock wa
     t.check(reason in t.run('show', view, 'off').stderr, f'{view}: {reason}', t.run('show', view, 'off'))
 t.check('code made at run time' in t.run('show', 'loops', 'generated').stderr, 'loops: only generated code', t.run('show', 'loops', 'generated'))
 t.check('from outside' in t.run('show', 'waits', 'outside').stderr, 'waits: sampled from outside')
-t.check('is an experiment' in t.run('show', 'comm', 'off').stderr, 'comm: no experiment')
+t.check('has no trace of MPI' in t.run('show', 'comm', 'off').stderr, 'comm: an experiment without messages')
 nothing = ['--filter', 'function=zzz']
 for view in ('functions', 'lines', 'samples', 'tree'):
     run, data = t.run('show', view, 'straight', *nothing), t.run('show', view, 'straight', *nothing, '--format', 'csv')
