@@ -202,11 +202,22 @@ void pd_inspect_end(void)
 
 /* ---- lists that are kept ---- */
 
+/* Of one array at two times: sizes and the number of nodes may have changed. */
+static int is_same_layout(const struct pd_array *a, const struct pd_array *b)
+{
+	for (int d = 0; d < PD_RANK_MAX; d++)
+		if (a->extent[d] != b->extent[d] || a->block[d] != b->block[d] ||
+		    a->grid[d] != b->grid[d] || a->order[d] != b->order[d])
+			return 0;
+	return a->block_count == b->block_count && a->per_node == b->per_node &&
+	       a->is_distributed == b->is_distributed && a->is_wrapped == b->is_wrapped;
+}
+
 static int is_same(const struct pd_kept *kept, const struct pd_array *array, const void *storage,
 		   const long *key, int count)
 {
 	return kept->is_known && kept->array == array && kept->storage == storage &&
-	       !memcmp(&kept->layout, array, sizeof(*array)) && kept->key_count == count &&
+	       is_same_layout(&kept->layout, array) && kept->key_count == count &&
 	       !memcmp(kept->key, key, (size_t)count * sizeof(*key));
 }
 
