@@ -992,15 +992,13 @@ dist turn(int K[N])
 }
 dist here(double A[N] by block(5) map wrapped(0), int K[N], double B[N] by block(14) map regular(0))
 {
-	int i, t;
-	for (t = 0; t < 3; t++) {
-		for (i = 0; i < N; i++)
-			K[i] = (K[i] + i) % N;
-		for (i = 0; i < N; i++)
-			B[i] += A[K[i]];
-		for (i = 0; i < N; i++)
-			A[i] = B[i];
-	}
+	int i;
+	for (i = 0; i < N; i++)
+		K[i] = (K[i] + i) % N;
+	for (i = 0; i < N; i++)
+		B[i] += A[K[i]];
+	for (i = 0; i < N; i++)
+		A[i] = B[i];
 }
 int main(void)
 {
