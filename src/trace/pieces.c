@@ -71,21 +71,35 @@ static void piece_take(struct finder *finder, const struct sn_trace_piece *piece
 			    (struct sn_trace_item){ piece, bytes, (uint32_t)*process - 1 });
 }
 
+/* The piece at `at`, of which there are whole `bytes`; NULL: none, or damage. */
+static const struct sn_trace_piece *disk_piece(const struct sn_file_view *view, size_t at,
+					       uint32_t *bytes)
+{
+	const struct sn_trace_piece *piece = (const void *)(view->bytes + at);
+
+	if (view->length - at < sizeof(*piece))
+		return NULL;
+	*bytes = piece->committed_bytes;
+	return piece->magic != SN_TRACE_PIECE_MAGIC || *bytes < sizeof(*piece) ||
+			       *bytes > SN_TRACE_SLOT_BYTES || *bytes > view->length - at
+		       ? NULL
+		       : piece;
+}
+
+static size_t disk_next(const struct sn_file_view *view, size_t at, uint32_t bytes)
+{
+	bytes = sn_trace_disk_bytes(bytes);
+	return bytes < view->length - at ? at + bytes : view->length;
+}
+
 static void disk_read(struct finder *finder, const struct sn_file_view *view)
 {
+	const struct sn_trace_piece *piece;
+	uint32_t bytes;
 	size_t at = 0;
 
-	while (view->length - at >= sizeof(struct sn_trace_piece)) {
-		const struct sn_trace_piece *piece = (const void *)(view->bytes + at);
-		uint32_t bytes = piece->committed_bytes;
-
-		if (piece->magic != SN_TRACE_PIECE_MAGIC || bytes < sizeof(*piece) ||
-		    bytes > SN_TRACE_SLOT_BYTES || bytes > view->length - at)
-			break;
+	for (; (piece = disk_piece(view, at, &bytes)) != NULL; at = disk_next(view, at, bytes))
 		piece_take(finder, piece, bytes);
-		bytes = sn_trace_disk_bytes(bytes);
-		at = bytes < view->length - at ? at + bytes : view->length;
-	}
 	finder->pieces->damaged += at < view->length;
 }
 
@@ -277,4 +291,33 @@ bool sn_trace_has(const struct sn_experiment *e, enum sn_trace_kind kind)
 		sn_file_unmap(&view);
 	}
 	return has;
+}
+
+static bool disk_is_damaged(const struct sn_file_view *view)
+{
+	uint32_t bytes;
+	size_t at = 0;
+
+	while (disk_piece(view, at, &bytes))
+		at = disk_next(view, at, bytes);
+	return at < view->length;
+}
+
+const char *sn_trace_damaged(const struct sn_experiment *e)
+{
+	const char *path = NULL;
+
+	for (size_t i = 0; i < e->traces.count && !path; i++) {
+		struct sn_file_view view;
+		struct sn_error err;
+
+		if (sn_file_map(e->traces.items[i].path, &view, &err) != SN_OK)
+			continue;
+		if ((view.length < sizeof(uint64_t) ||
+		     *(const uint64_t *)(const void *)view.bytes != SN_TRACE_MAGIC) &&
+		    disk_is_damaged(&view))
+			path = e->traces.items[i].path;
+		sn_file_unmap(&view);
+	}
+	return path;
 }

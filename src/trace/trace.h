@@ -55,6 +55,10 @@ void sn_trace_pieces_close(struct sn_trace_pieces *pieces);
 /** Whether a process traced this kind, even if nothing happened. */
 bool sn_trace_has(const struct sn_experiment *experiment, enum sn_trace_kind kind);
 
+/** The path of a trace that cannot be read to its end, so that what it held is not known; NULL: none. The
+ *  experiment owns it. */
+const char *sn_trace_damaged(const struct sn_experiment *experiment);
+
 /** Within 1e18 ns (30 years) of 0, whatever a damaged trace says. */
 static inline double sn_trace_time_ns(const struct sn_trace_clock *clock, uint64_t tsc)
 {

@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#include "trace/trace.h"
+
 static const char *filter_words(const struct sn_filter *f)
 {
 	return f->from_ns || f->to_ns ? "--time"
@@ -80,8 +82,16 @@ void sn_view_why_empty(const struct sn_view *view, const struct sn_view_input *i
 		       struct sn_text *out)
 {
 	const struct sn_profile *p = input->profile;
+	const char *damaged = view->needs & SN_VIEW_NEEDS_A_TRACE && !table->row_count
+				      ? sn_trace_damaged(p->experiment)
+				      : NULL;
 
-	if (table->row_count && how->filter)
+	if (damaged)
+		sn_text_addf(out,
+			     "the trace '%s' is cut short or damaged, and what can be read of it "
+			     "has no row",
+			     damaged);
+	else if (table->row_count && how->filter)
 		sn_view_add_why_filtered(table, how, out);
 	else if (p->is_filtered && sn_view_has_no_time(p))
 		add_filtered(p, out);

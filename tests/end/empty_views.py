@@ -84,6 +84,14 @@ for view, reason in (('functions', 'the clock was off'), ('loops', 'the clock wa
 t.check('code made at run time' in t.run('show', 'loops', 'generated').stderr, 'loops: only generated code', t.run('show', 'loops', 'generated'))
 t.check('from outside' in t.run('show', 'waits', 'outside').stderr, 'waits: sampled from outside')
 t.check('has no trace of MPI' in t.run('show', 'comm', 'off').stderr, 'comm: an experiment without messages')
+# a trace of which nothing can be read is not one that was never made
+t.run('record', '--io', '-o', 'cut', 'cat', '/etc/passwd')
+trace = next(os.path.join('cut', name) for name in os.listdir('cut') if name.endswith('.trace'))
+t.check('were not traced' in t.run('show', 'locks', 'cut').stderr, 'locks: not traced')
+os.truncate(trace, 40)
+for view in ('io', 'locks', 'heap', 'mpi', 'openmp'):
+    run = t.run('show', view, 'cut')
+    t.check(trace in run.stderr and 'cut short or damaged' in run.stderr, f'{view}: a damaged trace is so called', run)
 nothing = ['--filter', 'function=zzz']
 for view in ('functions', 'lines', 'samples', 'tree'):
     run, data = t.run('show', view, 'straight', *nothing), t.run('show', view, 'straight', *nothing, '--format', 'csv')
