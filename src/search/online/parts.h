@@ -2,15 +2,10 @@
 #ifndef SN_SEARCH_ONLINE_PARTS_H
 #define SN_SEARCH_ONLINE_PARTS_H
 
-#include <signal.h>
-
 #include "search/online/online.h"
 #include "search/online/phase.h"
 #include "search/online/spool.h"
 
-/** Gives the signals back that a recording has blocked (`mask`: those that were blocked before it). What
- *  ended the program came to us too, and is dropped: true if there was such a one. */
-bool sn_online_signals_restore(const sigset_t *mask);
 /** What measuring took, over the CPU time that was measured. */
 double sn_online_overhead(const struct sn_analysis *analysis);
 

@@ -331,15 +331,14 @@ static sn_status result_find(struct sn_online_front *f, struct sn_online *out, s
 	return status;
 }
 
-/* Its standard output is the program's own, or goes where there is room for it. */
+/* Its standard output is the program's own, or goes where there is room for it. The recording leaves
+ * signals blocked, so that another Ctrl-C does not take the answer away. */
 static sn_status program_run(struct sn_online_front *f, struct sn_record_result *result,
 			     const struct sn_record_options *record, struct sn_error *err)
 {
 	int own = dup(STDOUT_FILENO);
-	sigset_t mask;
 	sn_status status;
 
-	sigprocmask(SIG_SETMASK, NULL, &mask);
 	fflush(stdout);
 	if (f->options->output_fd != STDOUT_FILENO)
 		dup2(f->options->output_fd, STDOUT_FILENO);
@@ -350,7 +349,6 @@ static sn_status program_run(struct sn_online_front *f, struct sn_record_result 
 	}
 	if (status == SN_OK)
 		sn_record_archive(result->experiment_path.chars, record);
-	sn_online_signals_restore(&mask);
 	return status;
 }
 

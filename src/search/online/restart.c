@@ -29,7 +29,9 @@ struct restart {
 
 static const int enders[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
 
-bool sn_online_signals_restore(const sigset_t *mask)
+/* Gives the signals back that a recording has blocked (`mask`: those that were blocked before it), as another
+ * start may follow. What ended the program came to us too, and is dropped: true if there was such a one. */
+static bool signals_restore(const sigset_t *mask)
 {
 	const struct timespec none = { 0 };
 	bool is_interrupted = false;
@@ -95,7 +97,7 @@ static sn_status start(struct restart *r, const struct sn_record_options *option
 	}
 	sn_text_free(&result.experiment_path);
 	r->is_interrupted |= is_ended_from_outside(result.exit_signal);
-	r->is_interrupted |= sn_online_signals_restore(&r->mask);
+	r->is_interrupted |= signals_restore(&r->mask);
 	return status;
 }
 
