@@ -9,6 +9,7 @@
 
 #include "base/alloc.h"
 #include "base/progress.h"
+#include "profile/companions.h"
 
 static sn_status source_maps_add(struct sn_structures *structures, const char *const *maps,
 				 struct sn_error *err)
@@ -73,6 +74,8 @@ sn_status sn_analysis_of(struct sn_experiment *experiment,
 		free(analysis);
 		return status;
 	}
+	analysis->companions = sn_companions_new(experiment->path);
+	analysis->profile->companions = analysis->companions;
 	*out = analysis;
 	return SN_OK;
 }
@@ -98,6 +101,7 @@ void sn_analysis_free(struct sn_analysis *analysis)
 {
 	if (!analysis)
 		return;
+	sn_companions_free(analysis->companions);
 	sn_profile_free(analysis->profile);
 	sn_program_free(analysis->program);
 	sn_structures_free(analysis->structures);

@@ -6,12 +6,22 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "profile/companions.h"
 
-static uint32_t loop_of(const struct sn_profile *profile, uint32_t thread, uint32_t stack)
+/* The run that counted, and what its loops are called in the program that is asked about. */
+struct counted {
+	const struct sn_profile *profile;
+	uint32_t *number_of;
+};
+
+static uint32_t loop_of(const struct counted *counted, uint32_t thread, uint32_t stack)
 {
-	if (stack == SN_NONE || !profile->thread_passes[thread])
+	uint32_t loop;
+
+	if (stack == SN_NONE || !counted->profile->thread_passes[thread])
 		return SN_NONE;
-	return sn_program_leaf(profile->program, stack)->loop;
+	loop = sn_program_leaf(counted->profile->program, stack)->loop;
+	return loop == SN_NONE ? SN_NONE : counted->number_of[loop];
 }
 
 static int by_pace(const void *a, const void *b)
@@ -130,15 +140,15 @@ static void add_timings(struct sn_instance_bucket *to, const struct sn_loop_buck
 }
 
 /* The loops that were counted, hottest first. */
-static void list_loops(const struct sn_profile *profile, uint32_t *place,
+static void list_loops(const struct counted *counted, uint32_t *place,
 		       struct sn_instances_list *out)
 {
-	const struct sn_experiment *e = profile->experiment;
+	const struct sn_experiment *e = counted->profile->experiment;
 
 	out->items = sn_arena_array(&out->arena, struct sn_instances, e->instances.count + 1);
 	for (size_t i = 0; i < e->instances.count; i++) {
 		const struct sn_loop_instances *from = &e->instances.items[i];
-		uint32_t loop = loop_of(profile, from->thread, from->stack);
+		uint32_t loop = loop_of(counted, from->thread, from->stack);
 		struct sn_instances *to;
 
 		if (loop == SN_NONE)
@@ -170,16 +180,18 @@ static int by_time(const void *a, const void *b, void *context)
 
 void sn_instances_find(const struct sn_profile *profile, struct sn_instances_list *out)
 {
-	const struct sn_experiment *e = profile->experiment;
+	struct counted counted = { .profile = sn_profile_with_instances(profile) };
+	const struct sn_experiment *e = counted.profile->experiment;
 	size_t loops = profile->program->loops.count;
 	uint32_t *place = sn_alloc_zeroed(loops + 1, sizeof(*place));
 
-	*out = (struct sn_instances_list){ 0 };
+	*out = (struct sn_instances_list){ .counted = counted.profile };
+	counted.number_of = sn_loops_map(counted.profile->program, profile->program);
 	memset(place, 0xff, (loops + 1) * sizeof(*place));
-	list_loops(profile, place, out);
+	list_loops(&counted, place, out);
 	for (size_t i = 0; i < e->buckets.count; i++) {
 		const struct sn_loop_bucket *from = &e->buckets.items[i];
-		uint32_t loop = loop_of(profile, from->thread, from->stack);
+		uint32_t loop = loop_of(&counted, from->thread, from->stack);
 		struct sn_instances *to;
 
 		if (loop == SN_NONE || place[loop] == SN_NONE)
@@ -194,6 +206,7 @@ void sn_instances_find(const struct sn_profile *profile, struct sn_instances_lis
 			sum_up(&out->items[i].buckets[b]);
 	}
 	qsort_r(out->items, out->count, sizeof(*out->items), by_time, (void *)profile);
+	free(counted.number_of);
 	free(place);
 }
 

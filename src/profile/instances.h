@@ -38,11 +38,13 @@ struct sn_instances {
 
 struct sn_instances_list {
 	struct sn_arena arena;
+	const struct sn_profile *counted; /* of the run that counted: timings name its threads */
 	struct sn_instances *items; /* most CPU time first */
 	size_t count;
 };
 
-/** Of the threads that pass the profile's filter. */
+/** Of the threads that pass the profile's filter; where another run of the program counted
+ * (profile/companions.h), of all its threads. */
 void sn_instances_find(const struct sn_profile *profile, struct sn_instances_list *out);
 void sn_instances_free(struct sn_instances_list *list);
 

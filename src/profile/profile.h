@@ -29,6 +29,8 @@
 #include "profile/category.h"
 #include "profile/program.h"
 
+struct sn_companions;
+
 /** Time and the observations behind it. */
 struct sn_weight {
 	uint64_t cpu_ns;    /* user and system */
@@ -122,6 +124,8 @@ struct sn_profile {
 	 * its waiting for a CPU too: where the durations of a thread's waits add up to more than
 	 * its account says that it was blocked, they are cut down to that (docs/method/time.md) */
 	uint64_t *blocked_ns;
+	/* further runs of the program (companions.h), of the analysis; NULL: none */
+	struct sn_companions *companions;
 };
 
 /** SN_ERR_USAGE for a filter whose regular expression does not parse, or that names a process that

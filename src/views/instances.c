@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "code/loop_columns.h"
+#include "profile/companions.h"
 #include "views/loop_parts.h"
 #include "views/parts.h"
 
@@ -65,7 +66,7 @@ static void set_real(struct sn_table *table, size_t column, double value)
 }
 
 /* "process:thread:instance", spaces between. */
-static void set_representatives(const struct sn_profile *profile, struct sn_table *table,
+static void set_representatives(const struct sn_profile *counted, struct sn_table *table,
 				const struct sn_instance_bucket *bucket)
 {
 	enum { MOST = 31 };
@@ -74,7 +75,7 @@ static void set_representatives(const struct sn_profile *profile, struct sn_tabl
 
 	for (size_t i = 0; step && i < bucket->kept_count; i += step)
 		sn_text_addf(&text, "%s%u:%u:%llu", i ? " " : "",
-			     profile->experiment->threads.items[bucket->kept[i].thread].process,
+			     counted->experiment->threads.items[bucket->kept[i].thread].process,
 			     bucket->kept[i].thread,
 			     (unsigned long long)bucket->kept[i].timing.number);
 	sn_table_set_text(table, I_REPRESENTATIVES, text.chars);
@@ -105,9 +106,16 @@ static void names_set(const struct sn_profile *profile, struct sn_table *table, 
 	sn_table_set_text(table, I_MODULE, sn_program_module_name(profile->program, loop->module));
 }
 
-static void bucket_set(const struct sn_profile *profile, struct sn_table *table,
+/* What rows are made from. */
+struct rows {
+	const struct sn_profile *profile;
+	const struct sn_profile *counted; /* of struct sn_instances_list */
+};
+
+static void bucket_set(const struct rows *rows, struct sn_table *table,
 		       const struct sn_instances *of, const struct sn_instance_bucket *bucket)
 {
+	const struct sn_profile *profile = rows->profile;
 	double share = sn_share(profile->loops[of->loop].inclusive.cpu_ns, profile->total.cpu_ns);
 
 	sn_table_set_int(table, I_TIMED, (int64_t)bucket->timed);
@@ -125,7 +133,7 @@ static void bucket_set(const struct sn_profile *profile, struct sn_table *table,
 	sn_table_set_int(table, I_ITERATIONS_MIN, (int64_t)bucket->iterations_min);
 	sn_table_set_int(table, I_ITERATIONS_MEDIAN, (int64_t)bucket->iterations_median);
 	sn_table_set_int(table, I_ITERATIONS_MAX, (int64_t)bucket->iterations_max);
-	set_representatives(profile, table, bucket);
+	set_representatives(rows->counted, table, bucket);
 }
 
 static void bucket_name(struct sn_table *table, int exponent)
@@ -140,8 +148,9 @@ static void bucket_name(struct sn_table *table, int exponent)
 
 /* The whole loop, then its buckets where they say more. */
 static void loop_rows(const struct sn_profile *profile, struct sn_table *table,
-		      const struct sn_instances *of)
+		      const struct sn_instances_list *list, const struct sn_instances *of)
 {
+	struct rows rows = { profile, list->counted };
 	bool all_timed = of->all.timed == of->instances;
 
 	names_set(profile, table, of->loop);
@@ -150,7 +159,7 @@ static void loop_rows(const struct sn_profile *profile, struct sn_table *table,
 	if (of->has_iterations)
 		sn_table_set_int(table, I_ITERATIONS, (int64_t)of->iterations);
 	sn_table_set_int(table, I_OPEN, (int64_t)of->open);
-	bucket_set(profile, table, of, &of->all);
+	bucket_set(&rows, table, of, &of->all);
 	for (size_t b = 0; of->bucket_count > 1 && b < of->bucket_count; b++) {
 		const struct sn_instance_bucket *bucket = &of->buckets[b];
 
@@ -160,7 +169,7 @@ static void loop_rows(const struct sn_profile *profile, struct sn_table *table,
 			sn_table_set_int(table, I_INSTANCES, (int64_t)bucket->timed);
 			sn_table_set_int(table, I_ITERATIONS, (int64_t)bucket->timed_iterations);
 		}
-		bucket_set(profile, table, of, bucket);
+		bucket_set(&rows, table, of, bucket);
 	}
 }
 
@@ -172,14 +181,16 @@ static sn_status instances_fill(const struct sn_view_input *input, struct sn_tab
 	(void)err;
 	sn_instances_find(input->profile, &list);
 	for (size_t i = 0; i < list.count; i++)
-		loop_rows(input->profile, table, &list.items[i]);
+		loop_rows(input->profile, table, &list, &list.items[i]);
 	sn_instances_free(&list);
 	return SN_OK;
 }
 
 static void why_no_instances(const struct sn_view_input *input, struct sn_text *out)
 {
-	if (!input->profile->experiment->instances.count)
+	if (sn_companion_damage(input->profile, SN_COMPANION_INSTANCES))
+		sn_text_add(out, sn_companion_damage(input->profile, SN_COMPANION_INSTANCES));
+	else if (!sn_profile_with_instances(input->profile)->experiment->instances.count)
 		sn_text_add(out, "no loops were counted in this run: sonde vprof counts them");
 	else
 		sn_text_add(out, "none of the loops that were counted is known to this analysis");
@@ -245,7 +256,7 @@ static bool page_rows(const struct sn_loop_page *page, struct sn_table *table)
 	sn_instances_find(page->profile, &list);
 	for (size_t i = 0; i < list.count; i++)
 		if (list.items[i].loop == page->number)
-			loop_rows(page->profile, table, &list.items[i]);
+			loop_rows(page->profile, table, &list, &list.items[i]);
 	sn_instances_free(&list);
 	return table->row_count != 0;
 }

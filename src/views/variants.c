@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "code/loop_columns.h"
+#include "profile/companions.h"
 #include "views/loop_parts.h"
 #include "views/parts.h"
 
@@ -200,7 +201,9 @@ static sn_status variants_fill(const struct sn_view_input *input, struct sn_tabl
 
 static void why_no_variants(const struct sn_view_input *input, struct sn_text *out)
 {
-	if (!input->profile->experiment->variants.count)
+	if (sn_companion_damage(input->profile, SN_COMPANION_VARIANTS))
+		sn_text_add(out, sn_companion_damage(input->profile, SN_COMPANION_VARIANTS));
+	else if (!sn_profile_with_variants(input->profile)->experiment->variants.count)
 		sn_text_add(out, "no variants of loops ran in this run: sonde decan runs them");
 	else
 		sn_text_add(out, "none of the loops that had variants is known to this analysis");
@@ -281,8 +284,6 @@ static bool page_rows(const struct sn_loop_page *page, struct sn_table *table)
 
 	sn_table_init(table, variants_columns,
 		      sizeof(variants_columns) / sizeof(*variants_columns));
-	if (!page->profile->experiment->variants.count)
-		return false;
 	sn_variants_find(page->profile, page->input->structures, &list);
 	for (size_t i = 0; i < list.count; i++)
 		if (list.items[i].loop == page->number)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "profile/companions.h"
 #include "profile/instances.h"
 #include "rewrite/rewrite.h"
 
@@ -305,19 +306,22 @@ static struct gathered *gathered_of(struct finder *finder, uint32_t loop)
 
 static void gather_all(struct finder *finder)
 {
-	const struct sn_experiment *e = finder->profile->experiment;
+	const struct sn_profile *varied = sn_profile_with_variants(finder->profile);
+	const struct sn_experiment *e = varied->experiment;
+	uint32_t *number_of = sn_loops_map(varied->program, finder->profile->program);
 
 	for (size_t i = 0; i < e->variants.count; i++) {
 		const struct sn_loop_variant *from = &e->variants.items[i];
 		uint32_t loop;
 
 		if (from->timings.stack == SN_NONE ||
-		    !finder->profile->thread_passes[from->timings.thread])
+		    !varied->thread_passes[from->timings.thread])
 			continue;
-		loop = sn_program_leaf(finder->profile->program, from->timings.stack)->loop;
-		if (loop != SN_NONE)
-			gather(gathered_of(finder, loop), from);
+		loop = sn_program_leaf(varied->program, from->timings.stack)->loop;
+		if (loop != SN_NONE && number_of[loop] != SN_NONE)
+			gather(gathered_of(finder, number_of[loop]), from);
 	}
+	free(number_of);
 }
 
 static void judge(struct finder *finder, uint32_t loop)

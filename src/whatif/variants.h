@@ -64,7 +64,8 @@ struct sn_variants_list {
 	size_t count;
 };
 
-/** Of the threads that pass the profile's filter. `structures` may be NULL: then no reason says why a
+/** Of the threads that pass the profile's filter; where variants ran in another run of the program
+ * (profile/companions.h), of all its threads. `structures` may be NULL: then no reason says why a
  * loop cannot have a variant. */
 void sn_variants_find(const struct sn_profile *profile, struct sn_structures *structures,
 		      struct sn_variants_list *out);

@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "causal/log.h"
+#include "profile/companions.h"
 #include "report/model/model_parts.h"
 #include "trace/trace.h"
 
@@ -17,8 +18,10 @@ static bool is_wanted(const struct sn_report *report, const struct sn_view *view
 	    (view->needs & SN_VIEW_NEEDS_LOCKS && !sn_trace_has(e, SN_TRACE_SYNC)) ||
 	    (view->needs & SN_VIEW_NEEDS_IO && !sn_trace_has(e, SN_TRACE_IO)) ||
 	    (view->needs & SN_VIEW_NEEDS_OPENMP && !sn_trace_has(e, SN_TRACE_OPENMP)) ||
-	    (view->needs & SN_VIEW_NEEDS_INSTANCES && !e->instances.count) ||
-	    (view->needs & SN_VIEW_NEEDS_VARIANTS && !e->variants.count) ||
+	    (view->needs & SN_VIEW_NEEDS_INSTANCES &&
+	     !sn_profile_with_instances(report->profile)->experiment->instances.count) ||
+	    (view->needs & SN_VIEW_NEEDS_VARIANTS &&
+	     !sn_profile_with_variants(report->profile)->experiment->variants.count) ||
 	    (view->needs & SN_VIEW_NEEDS_CAUSAL && !sn_causal_log_exists(e->path)))
 		return false;
 	return (options->has_tables && view->is_in_report) ||
