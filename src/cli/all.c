@@ -7,6 +7,7 @@
 	X(record)                                                                                  \
 	X(show)                                                                                    \
 	X(report)                                                                                  \
+	X(analyze)                                                                                 \
 	X(vprof)                                                                                   \
 	X(causal)                                                                                  \
 	X(decan)                                                                                   \

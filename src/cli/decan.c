@@ -1,6 +1,7 @@
 /* sonde decan: variants of loops, run in the place of the loops. */
 #include <string.h>
 
+#include "cli/loop_choice.h"
 #include "cli/loop_runs.h"
 #include "cli/record.h"
 #include "whatif/variants.h"
@@ -65,10 +66,7 @@ static const struct sn_option decan_options[] = {
 	{ "variants", 0, "LIST",
 	  "which of ls, fp, arith, dl1, fes and pf (all unless said); the loop as it is always runs",
 	  NULL },
-	{ "loops", 0, "WHICH",
-	  "the loops: top:N (top:50 unless said), all of the modules that samples met, or one by its "
-	  "id, label, file:line or #N",
-	  NULL },
+	SN_LOOP_CHOICE_OPTIONS("top:50"),
 	{ "every", 0, "K", "a variant in one of K instances, whatever that costs", NULL },
 	{ "budget", 0, "PERCENT", "CPU time that variants may add (20 unless said)", NULL },
 	{ "from", 0, "EXPERIMENT",

@@ -7,11 +7,11 @@
 
 #include "base/alloc.h"
 #include "cli/analysis_options.h"
+#include "cli/loop_choice.h"
 #include "cli/loop_runs.h"
 #include "cli/record.h"
 #include "profile/analysis.h"
 #include "record/streams.h"
-#include "views/find.h"
 #include "whatif/plans.h"
 
 /* The experiment that says which loops are hot: the one of --from, or that of a run of its own. */
@@ -58,43 +58,41 @@ static void say_refusals(const struct sn_analysis *analysis, const struct sn_loo
 }
 
 static sn_status make_plans(const struct sn_args *args, const struct sn_loop_run *run,
-			    const struct sn_analysis *analysis, struct sn_loop_plans *plans,
-			    struct sn_error *err)
+			    const struct sn_analysis *analysis, const char *unless_said,
+			    struct sn_loop_plans *plans, struct sn_error *err)
 {
-	const char *which = sn_args_value(args, "loops") ? sn_args_value(args, "loops") : "top:50";
-	uint32_t only = SN_NONE;
-	sn_status status = SN_OK;
+	struct sn_loop_choice choice;
+	sn_status status =
+		sn_cli_loop_choice(args, analysis->profile, unless_said, &choice, err);
 
-	if (strcmp(which, "all") != 0 && strncmp(which, "top:", 4) != 0)
-		status = sn_find_loop(analysis->profile, which, true, &only, err);
-	if (status == SN_OK)
-		status = sn_loop_plans_make(analysis->profile, which, only, run->variants, plans,
-					    err);
-	if (status == SN_OK && !plans->loops) {
-		if (plans->refusals.count)
-			status = sn_error_set(
-				err, SN_ERR_NO_DATA, "no loop can be counted; %s: %s",
-				analysis->program->loops.items[plans->refusals.items[0].loop]
-					.code->label,
-				plans->refusals.items[0].why);
-		else
-			status = sn_error_set(err, SN_ERR_NO_DATA,
-					      "no sample of '%s' lies in a loop: let the program "
-					      "work longer, or name loops with --loops",
-					      analysis->experiment->path);
-		sn_loop_plans_free(plans);
-	}
+	if (status != SN_OK)
+		return status;
+	sn_loop_plans_make(analysis->profile, &choice, run->variants, plans);
+	sn_loop_choice_free(&choice);
+	if (plans->loops)
+		return SN_OK;
+	if (plans->refusals.count)
+		status = sn_error_set(
+			err, SN_ERR_NO_DATA, "no loop can be counted; %s: %s",
+			analysis->program->loops.items[plans->refusals.items[0].loop].code->label,
+			plans->refusals.items[0].why);
+	else
+		status = sn_error_set(err, SN_ERR_NO_DATA,
+				      "no sample of '%s' lies in a loop that is wanted: let the "
+				      "program work longer, or name loops with --loops",
+				      analysis->experiment->path);
+	sn_loop_plans_free(plans);
 	return status;
 }
 
-static int run_counted(const struct sn_args *args, const struct sn_loop_run *run,
-		       const struct sn_loop_plans *plans)
+static void run_counted(const struct sn_args *args, const struct sn_loop_run *run,
+			const struct sn_loop_plans *plans, const char *into,
+			struct sn_record_result *result)
 {
 	struct sn_record_options what = { .every = run->every,
-					  .budget_percent = run->budget_percent };
+					  .budget_percent = run->budget_percent,
+					  .output = into };
 	struct sn_record_plan *files = sn_alloc_zeroed(plans->modules.count + 1, sizeof(*files));
-	struct sn_record_result result;
-	int code;
 
 	for (size_t i = 0; i < plans->modules.count; i++)
 		files[i] = (struct sn_record_plan){ plans->modules.items[i].id,
@@ -102,19 +100,34 @@ static int run_counted(const struct sn_args *args, const struct sn_loop_run *run
 						    plans->modules.items[i].bytes.length };
 	what.plans = files;
 	what.plan_count = plans->modules.count;
-	code = sn_cli_record_with(args, &what, &result);
-	if (result.experiment_path.chars && !sn_args_flag(args, "quiet"))
-		fprintf(stderr, "sonde: %s; sonde show %s %s\n", result.experiment_path.chars,
-			run->view, result.experiment_path.chars);
-	sn_text_free(&result.experiment_path);
+	sn_cli_record_with(args, &what, result);
 	free(files);
-	return code;
+}
+
+sn_status sn_cli_loop_run_of(const struct sn_args *args, const struct sn_loop_run *run,
+			     const struct sn_analysis *analysis, const char *unless_said,
+			     const char *into, struct sn_record_result *result,
+			     struct sn_error *err)
+{
+	struct sn_loop_plans plans = { 0 };
+	sn_status status = make_plans(args, run, analysis, unless_said, &plans, err);
+
+	if (status != SN_OK)
+		return status;
+	if (!sn_args_flag(args, "quiet")) {
+		fprintf(stderr, "sonde: %zu loops are counted, with %.0f %% of CPU time\n",
+			plans.loops, 100 * plans.covered_share);
+		say_refusals(analysis, &plans);
+	}
+	run_counted(args, run, &plans, into, result);
+	sn_loop_plans_free(&plans);
+	return SN_OK;
 }
 
 int sn_cli_loop_run(const struct sn_args *args, const struct sn_loop_run *run)
 {
+	struct sn_record_result result = { .exit_code = SN_EXIT_NOT_MEASURED };
 	struct sn_analysis *analysis = NULL;
-	struct sn_loop_plans plans = { 0 };
 	struct sn_text first = { 0 };
 	struct sn_error err;
 	sn_status status = SN_OK;
@@ -130,22 +143,16 @@ int sn_cli_loop_run(const struct sn_args *args, const struct sn_loop_run *run)
 	if (status == SN_OK)
 		status = sn_cli_analysis_open(first.chars, NULL, &analysis, &err);
 	if (status == SN_OK)
-		status = make_plans(args, run, analysis, &plans, &err);
-	if (status == SN_OK) {
-		if (!sn_args_flag(args, "quiet")) {
-			fprintf(stderr, "sonde: %zu loops are counted, with %.0f %% of CPU time\n",
-				plans.loops, 100 * plans.covered_share);
-			say_refusals(analysis, &plans);
-		}
-		code = run_counted(args, run, &plans);
-		sn_loop_plans_free(&plans);
-	}
+		status = sn_cli_loop_run_of(args, run, analysis, "top:50", NULL, &result, &err);
+	if (result.experiment_path.chars && !sn_args_flag(args, "quiet"))
+		fprintf(stderr, "sonde: %s; sonde show %s %s\n", result.experiment_path.chars,
+			run->view, result.experiment_path.chars);
+	if (status != SN_OK)
+		sn_error_print(&err);
+	sn_text_free(&result.experiment_path);
 	sn_analysis_free(analysis);
 	sn_text_free(&first);
-	if (status == SN_OK)
-		return code;
-	sn_error_print(&err);
-	return SN_EXIT_NOT_MEASURED;
+	return status == SN_OK ? result.exit_code : SN_EXIT_NOT_MEASURED;
 }
 
 sn_status sn_cli_every(const struct sn_args *args, uint32_t *every, struct sn_error *err)

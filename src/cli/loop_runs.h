@@ -4,8 +4,11 @@
 
 #include "cli/command.h"
 
+#include "profile/analysis.h"
+#include "record/record.h"
+
 struct sn_loop_run {
-	const char *command, *view; /* their names */
+	const char *command, *view; /* their names; NULL: nothing is said of it when it is over */
 	uint32_t variants;	    /* bits (1 << enum sn_decan_variant), as in sn_rewriter_plan */
 	uint32_t every;		    /* one in so many instances is timed; 0: found while running */
 	uint32_t budget_percent;    /* of variants; 0: no limit */
@@ -15,5 +18,13 @@ struct sn_loop_run {
 int sn_cli_loop_run(const struct sn_args *args, const struct sn_loop_run *run);
 /** --every K; 0 without it. */
 sn_status sn_cli_every(const struct sn_args *args, uint32_t *every, struct sn_error *err);
+
+/** The run with copies alone. `analysis` is the experiment's that says which loops are hot; `unless_said`
+ * is the value of --loops without it; `into` is the folder of the new experiment (NULL: as the options
+ * say). SN_ERR_NO_DATA: no loop can be counted; then nothing was run. */
+sn_status sn_cli_loop_run_of(const struct sn_args *args, const struct sn_loop_run *run,
+			     const struct sn_analysis *analysis, const char *unless_said,
+			     const char *into, struct sn_record_result *result,
+			     struct sn_error *err);
 
 #endif

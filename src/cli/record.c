@@ -310,6 +310,15 @@ static void roofs_keep(const char *experiment)
 	free(path);
 }
 
+/* A run in the folder of another one: that one has the traces and the sources. */
+static void further_set(const struct sn_record_options *what, struct sn_record_options *o)
+{
+	o->output = what->output;
+	o->without_source = true;
+	o->heap = NULL;
+	o->mpi = o->has_sync = o->has_io = o->has_openmp = false;
+}
+
 int sn_cli_record_with(const struct sn_args *args, const struct sn_record_options *what,
 		       struct sn_record_result *result)
 {
@@ -326,6 +335,8 @@ int sn_cli_record_with(const struct sn_args *args, const struct sn_record_option
 		options.output = NULL;
 	if (what->scratch)
 		options.output = what->scratch;
+	if (what->output)
+		further_set(what, &options);
 	for (size_t i = 0; i < args->given_count; i++)
 		if (!strcmp(args->command->options[args->given[i].option].name, "debug-folder"))
 			sn_vec_push(&folders, args->given[i].value);

@@ -60,7 +60,7 @@
  *  empty if the target did not run. Prints what went wrong. */
 int sn_cli_record(const struct sn_args *args, struct sn_record_result *result);
 /** The same with what no option says: `what` has plans, or is a pass before the one that was asked for;
- * its other members are left alone. */
+ * its other members are left alone. If it has an output, the run lies there, without traces and sources. */
 int sn_cli_record_with(const struct sn_args *args, const struct sn_record_options *what,
 		       struct sn_record_result *result);
 

@@ -12,6 +12,7 @@
 #include "cli/command.h"
 #include "cli/diff.h"
 #include "profile/analysis.h"
+#include "profile/companions.h"
 #include "report/model/model.h"
 #include "report/text/text.h"
 #include "report/html/html.h"
@@ -22,7 +23,10 @@ static const struct sn_option report_options[] = {
 	{ "output", 'o', "FILE", "write to FILE; '-' is standard output (text and json)", NULL },
 	{ "format", 'f', "FORMAT", "what to write: html, text, json or xlsx",
 	  "html|text|json|xlsx" },
-	{ "level", 'l', "N", "how deep: there is only 1, what the experiment itself tells", "1" },
+	{ "level", 'l', "N",
+	  "how deep: 1 is what sampling and the code tell; 2 and 3 have instances and variants of "
+	  "loops, and end with 3 where these were not measured; unless said, all that is there",
+	  "1|2|3" },
 	{ "force", 0, NULL, "write a page even if it is over 64 MB", NULL },
 	SN_ARCH_OPTION,
 	SN_FILTER_OPTIONS,
@@ -42,6 +46,8 @@ static const char *const report_examples[] = {
 	"Write a workbook for a spreadsheet program.",
 	"sonde report --arch zen4",
 	"Estimate what loops could gain on another processor.",
+	"sonde report --level 3",
+	"Only if loops were counted and their variants measured (sonde analyze).",
 	NULL,
 };
 
@@ -159,6 +165,27 @@ static int compare_run(const struct sn_args *args)
 	return status == SN_OK ? SN_EXIT_OK : sn_error_print(&err);
 }
 
+/* What the level has and nothing more, or what is missing for it. */
+static sn_status level_choose(const struct sn_args *args, struct sn_analysis *analysis,
+			      struct sn_error *err)
+{
+	const char *asked = sn_args_value(args, "level");
+	int level = asked ? asked[0] - '0' : 0;
+	bool has_instances = sn_profile_with_instances(analysis->profile)->experiment->instances.count;
+	bool has_variants = sn_profile_with_variants(analysis->profile)->experiment->variants.count;
+
+	if (level == 1)
+		analysis->profile->companions = NULL;
+	if ((level >= 2 && !has_instances) || (level == 3 && !has_variants))
+		return sn_error_set(err, SN_ERR_NO_DATA,
+				    "'%s' has no %s of loops, which a report of level %d needs: "
+				    "sonde analyze --level %d --from %s -- PROGRAM ARGS",
+				    analysis->experiment->name,
+				    has_instances ? "variants" : "instances", level, level,
+				    analysis->experiment->path);
+	return SN_OK;
+}
+
 static int report_run(const struct sn_args *args)
 {
 	struct sn_analysis_arguments arguments = { 0 };
@@ -174,6 +201,8 @@ static int report_run(const struct sn_args *args)
 	if (status == SN_OK)
 		status = sn_cli_analysis_open(args->operand_count ? args->operands[0] : NULL,
 					      &arguments.options, &analysis, &err);
+	if (status == SN_OK)
+		status = level_choose(args, analysis, &err);
 	if (status == SN_OK)
 		status = !format || !strcmp(format, "html") ? write_page(args, analysis, &err)
 			 : !strcmp(format, "xlsx")	    ? write_workbook(args, analysis, &err)

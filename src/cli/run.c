@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "cli/analysis_options.h"
 #include "cli/campaign.h"
+#include "cli/levels.h"
 #include "cli/record.h"
 #include "profile/analysis.h"
 #include "views/summary/summary.h"
@@ -89,15 +90,19 @@ static int run_run(const struct sn_args *args)
 	struct sn_record_result result;
 	struct sn_analysis *analysis;
 	struct sn_error err;
-	int code;
+	int code, level;
 
+	if (sn_cli_levels_check(args, 1, &level, &err) != SN_OK) {
+		sn_error_print(&err);
+		return SN_EXIT_NOT_MEASURED;
+	}
 	if (sn_args_value(args, "repeat"))
 		return repeat_run(args);
 	if (options.arch && sn_machine_find(options.arch, &machine, &err) != SN_OK) {
 		sn_error_print(&err); /* before the program runs, not after it */
 		return SN_EXIT_NOT_MEASURED;
 	}
-	code = sn_cli_record(args, &result);
+	code = sn_cli_levels_record(args, level, &result);
 	signal(SIGPIPE, SIG_IGN); /* `sonde ./app 2>&1 | head` still gets its page */
 
 	/* In an MPI launch every rank runs this; the page is made once, of all, by sonde report. */
@@ -122,6 +127,8 @@ static int run_run(const struct sn_args *args)
 }
 
 static const struct sn_option run_options[] = {
+	SN_LEVEL_OPTIONS("1 (unless said): one run; 2: instances of hot loops, and data in first-level "
+			 "cache; 3: all variants, too (sonde analyze)"),
 	SN_RECORD_OPTIONS,
 	SN_ARCH_OPTION,
 	{ "no-page", 0, NULL, "do not write the HTML page", NULL },
@@ -140,6 +147,8 @@ const struct sn_command sn_command_run = {
 	.options = run_options,
 	.examples =
 		(const char *const[]){ "sonde run ./app -n 2000", "or shorter: sonde ./app -n 2000",
+				       "sonde run --level 3 ./app -n 2000",
+				       "three runs: what loops wait for, and what would help",
 				       "sonde run --label before -- make -j2",
 				       "everything that make starts", NULL },
 	.stops_at_operand = true,

@@ -1,4 +1,5 @@
 /* sonde vprof: the instances of loops, counted by running the loops as copies. */
+#include "cli/loop_choice.h"
 #include "cli/loop_runs.h"
 #include "cli/record.h"
 
@@ -14,10 +15,7 @@ static int vprof_run(const struct sn_args *args)
 }
 
 static const struct sn_option vprof_options[] = {
-	{ "loops", 0, "WHICH",
-	  "the loops to count: top:N (top:50 unless said), all of the modules that samples met, or "
-	  "one by its id, label, file:line or #N",
-	  NULL },
+	SN_LOOP_CHOICE_OPTIONS("top:50"),
 	{ "every", 0, "K",
 	  "time one of K instances; unless said, as many as cost 1 % of the loop's time", NULL },
 	{ "from", 0, "EXPERIMENT",

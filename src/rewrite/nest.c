@@ -451,13 +451,25 @@ void rw_nest_judge(struct rw_nest *nest, const char **why)
 	sn_vec_free(&copy.stubs);
 }
 
+static bool is_left_out(const struct copy *copy, uint32_t loop)
+{
+	const struct rw_nest *nest = copy->nest;
+	bool is_out = false;
+
+	for (uint32_t l = 0; copy->variants & SN_REWRITER_INNERMOST && l < nest->function->loop_count;
+	     l++)
+		is_out |= l != loop && nest->is_selected[l] &&
+			  rw_loop_holds(nest->function, (int32_t)loop, (int32_t)l);
+	return is_out;
+}
+
 /* Those of the loops that are counted. Before their stubs, which lead to them. */
 static void put_all_variants(struct copy *copy)
 {
 	const struct sn_function *function = copy->nest->function;
 
 	for (uint32_t l = 0; copy->variants && l < function->loop_count; l++)
-		if (copy->nest->is_selected[l])
+		if (copy->nest->is_selected[l] && !is_left_out(copy, l))
 			put_variants(copy, &function->loops[l]);
 }
 

@@ -15,6 +15,10 @@
 
 struct sn_rewriter;
 
+/** Beside the bits of variants: a loop that holds another one of the plan has none, so that counts of all are
+ * exact. (While a loop is timed as ORIG or PF, those in it are not counted.) */
+#define SN_REWRITER_INNERMOST (1u << 31)
+
 /** Borrows both; the structure must be the image's. Reads all code of the module once. */
 struct sn_rewriter *sn_rewriter_new(struct sn_image *image, struct sn_structure *structure);
 void sn_rewriter_free(struct sn_rewriter *rewriter);
@@ -31,7 +35,7 @@ void sn_loop_variants_judge(struct sn_structure *structure, const struct sn_loop
 /**
  * The plan for these loops of the module, as a file's bytes (wire/plan.h) added to `out`. Loops
  * within one that is among them are counted in its copy. `variants`: bits (1 << enum sn_decan_variant) of
- * those that they shall have besides ORIG, if they can; 0: none. `refusals`, if not NULL, has an entry for
+ * those that they shall have besides ORIG, if they can; 0: none; and SN_REWRITER_INNERMOST. `refusals`, if not NULL, has an entry for
  * each loop: NULL, or why it is not in the plan. The number of those that are; 0: no plan.
  */
 size_t sn_rewriter_plan(struct sn_rewriter *rewriter, const struct sn_loop *const *loops,

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "profile/rank.h"
 #include "rewrite/rewrite.h"
 
 struct wanted {
@@ -19,39 +18,10 @@ struct wanted {
 struct maker {
 	const struct sn_profile *profile;
 	struct sn_loop_plans *out;
-	SN_VEC(uint32_t) loops; /* of the program, hottest first */
-	bool is_all;
+	const struct sn_loop_choice *choice;
 	uint32_t variants;
 	bool *is_counted; /* by the program's loop */
 };
-
-/* ---- which ---- */
-
-static sn_status choose(struct maker *maker, const char *which, uint32_t only, struct sn_error *err)
-{
-	size_t count, most;
-	uint32_t *order;
-	char *end;
-
-	if (only != SN_NONE) {
-		sn_vec_push(&maker->loops, only);
-		return SN_OK;
-	}
-	maker->is_all = !strcmp(which, "all");
-	most = maker->is_all				? SIZE_MAX
-	       : !strncmp(which, "top:", 4) && which[4] ? strtoul(which + 4, &end, 10)
-							: 0;
-	if (!most || (!maker->is_all && *end))
-		return sn_error_set(err, SN_ERR_USAGE,
-				    "--loops takes top:N, all or a loop (its id, label, file:line, "
-				    "or #N of 'sonde show loops'), not '%s'",
-				    which);
-	order = sn_rank_loops(maker->profile, true, &count);
-	for (size_t i = 0; i < count && i < most; i++)
-		sn_vec_push(&maker->loops, order[i]);
-	free(order);
-	return SN_OK;
-}
 
 /* ---- a module ---- */
 
@@ -104,6 +74,21 @@ static void plan_loops(struct maker *maker, struct sn_image *image, struct sn_st
 	sn_rewriter_free(rewriter);
 }
 
+/* Of loops that no sample chose. */
+static bool is_excluded(const struct maker *maker, uint32_t module, const struct sn_loop *code)
+{
+	const struct sn_loop_numbers *excluded = &maker->choice->excluded;
+
+	for (size_t i = 0; i < excluded->count; i++) {
+		const struct sn_program_loop *loop =
+			&maker->profile->program->loops.items[excluded->items[i]];
+
+		if (loop->module == module && loop->code->header_link_addr == code->header_link_addr)
+			return true;
+	}
+	return false;
+}
+
 static void plan_image(struct maker *maker, struct sn_image *image, uint32_t module)
 {
 	const struct sn_program *program = maker->profile->program;
@@ -113,8 +98,8 @@ static void plan_image(struct maker *maker, struct sn_image *image, uint32_t mod
 
 	if (sn_structure_open(image, &structure, NULL) != SN_OK)
 		return;
-	for (size_t i = 0; i < maker->loops.count; i++) {
-		uint32_t loop = maker->loops.items[i];
+	for (size_t i = 0; i < maker->choice->loops.count; i++) {
+		uint32_t loop = maker->choice->loops.items[i];
 		struct wanted one = { loop, NULL };
 
 		if (program->loops.items[loop].module != module)
@@ -124,14 +109,14 @@ static void plan_image(struct maker *maker, struct sn_image *image, uint32_t mod
 			sn_vec_push(&wanted, one);
 	}
 	sampled = wanted.count;
-	if (maker->is_all) {
+	if (maker->choice->is_all) {
 		sn_structure_prepare_all(structure, SN_PREPARE_CODE);
 		for (size_t f = 0; f < sn_structure_function_count(structure); f++) {
 			const struct sn_function *function = sn_structure_function(structure, f);
 
 			for (uint32_t l = 0; l < function->loop_count; l++) {
 				struct wanted one = { SN_NONE, &function->loops[l] };
-				bool is_there = false;
+				bool is_there = is_excluded(maker, module, one.code);
 
 				for (size_t i = 0; i < sampled; i++)
 					is_there |= wanted.items[i].code == one.code;
@@ -148,9 +133,9 @@ static void plan_image(struct maker *maker, struct sn_image *image, uint32_t mod
 
 static void refuse_module(struct maker *maker, uint32_t module, const char *why)
 {
-	for (size_t i = 0; i < maker->loops.count; i++)
-		if (maker->profile->program->loops.items[maker->loops.items[i]].module == module)
-			refuse(maker, maker->loops.items[i], why);
+	for (size_t i = 0; i < maker->choice->loops.count; i++)
+		if (maker->profile->program->loops.items[maker->choice->loops.items[i]].module == module)
+			refuse(maker, maker->choice->loops.items[i], why);
 }
 
 static void plan_module(struct maker *maker, uint32_t module)
@@ -174,26 +159,30 @@ static bool is_module_wanted(const struct maker *maker, uint32_t module)
 {
 	const struct sn_program *program = maker->profile->program;
 
-	if (maker->is_all && (maker->profile->experiment->modules.items[module].is_main ||
+	if (maker->choice->is_all && (maker->profile->experiment->modules.items[module].is_main ||
 			      maker->profile->modules[module].exclusive.samples))
 		return true;
-	for (size_t i = 0; i < maker->loops.count; i++)
-		if (program->loops.items[maker->loops.items[i]].module == module)
+	for (size_t i = 0; i < maker->choice->loops.count; i++)
+		if (program->loops.items[maker->choice->loops.items[i]].module == module)
 			return true;
 	return false;
 }
 
-sn_status sn_loop_plans_make(const struct sn_profile *profile, const char *which, uint32_t only,
-			     uint32_t variants, struct sn_loop_plans *out, struct sn_error *err)
+void sn_loop_choice_free(struct sn_loop_choice *choice)
 {
-	struct maker maker = { .profile = profile, .out = out, .variants = variants };
-	sn_status status;
+	sn_vec_free(&choice->loops);
+	sn_vec_free(&choice->excluded);
+}
+
+void sn_loop_plans_make(const struct sn_profile *profile, const struct sn_loop_choice *choice,
+			uint32_t variants, struct sn_loop_plans *out)
+{
+	struct maker maker = {
+		.profile = profile, .out = out, .choice = choice, .variants = variants
+	};
 	uint64_t covered_ns = 0;
 
 	*out = (struct sn_loop_plans){ 0 };
-	status = choose(&maker, which, only, err);
-	if (status != SN_OK)
-		return status;
 	maker.is_counted = sn_alloc_zeroed(profile->program->loops.count + 1, sizeof(bool));
 	for (uint32_t m = 0; m < profile->experiment->modules.count; m++)
 		if (is_module_wanted(&maker, m))
@@ -202,9 +191,7 @@ sn_status sn_loop_plans_make(const struct sn_profile *profile, const char *which
 		if (maker.is_counted[l])
 			covered_ns += profile->loops[l].exclusive.cpu_ns;
 	out->covered_share = sn_share(covered_ns, profile->total.cpu_ns);
-	sn_vec_free(&maker.loops);
 	free(maker.is_counted);
-	return SN_OK;
 }
 
 void sn_loop_plans_free(struct sn_loop_plans *plans)

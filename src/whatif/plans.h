@@ -26,14 +26,22 @@ struct sn_loop_plans {
 	double covered_share;
 };
 
-/**
- * Plans for the loops that `which` names: "top:N" (the N hottest), "all" (every loop of the program
- * and of every module that samples met), or a loop as sn_find_loop takes it is the caller's
- * business: `only` (SN_NONE: none) is its number. `variants` as sn_rewriter_plan takes it.
- * SN_ERR_USAGE for another word.
- */
-sn_status sn_loop_plans_make(const struct sn_profile *profile, const char *which, uint32_t only,
-			     uint32_t variants, struct sn_loop_plans *out, struct sn_error *err);
+struct sn_loop_numbers {
+	uint32_t *items; /* of the program */
+	size_t count, capacity;
+};
+
+/** Which loops shall run as copies. */
+struct sn_loop_choice {
+	struct sn_loop_numbers loops; /* hottest first */
+	bool is_all; /* and those of these modules, and of the program, that no sample met */
+	struct sn_loop_numbers excluded;
+};
+void sn_loop_choice_free(struct sn_loop_choice *choice);
+
+/** Plans for the chosen loops. `variants` as sn_rewriter_plan takes it. */
+void sn_loop_plans_make(const struct sn_profile *profile, const struct sn_loop_choice *choice,
+			uint32_t variants, struct sn_loop_plans *out);
 void sn_loop_plans_free(struct sn_loop_plans *plans);
 
 #endif

@@ -1,0 +1,240 @@
+/* Runs the program again for what a report of level 2 or 3 needs, one run after the other. */
+#include "cli/levels.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "cli/analysis_options.h"
+#include "cli/loop_runs.h"
+#include "cli/record.h"
+#include "profile/companions.h"
+#include "record/launch_key.h"
+#include "record/streams.h"
+#include "rewrite/rewrite.h"
+
+/* What variants may add to a run's CPU time; a run that has copies takes a little more besides. */
+enum { VARIANTS_PERCENT = 20, COPIES_PERCENT = 5, VARIANTS_LEAST_PERCENT = 1 };
+
+static const struct step {
+	enum sn_companion companion;
+	int level;
+	const char *words;
+	uint32_t variants;
+} steps[] = {
+	{ SN_COMPANION_INSTANCES, 2, "instances of loops, and data in first-level cache",
+	  SN_REWRITER_INNERMOST | 1u << SN_VARIANT_ORIG | 1u << SN_VARIANT_DL1 },
+	{ SN_COMPANION_VARIANTS, 3, "variants of loops", (1u << SN_VARIANTS) - 1 },
+};
+enum { STEPS = sizeof(steps) / sizeof(*steps) };
+
+static sn_status budget_read(const struct sn_args *args, double *times, struct sn_error *err)
+{
+	const char *text = sn_args_value(args, "budget");
+	char *end;
+
+	*times = 0;
+	if (!text)
+		return SN_OK;
+	*times = strtod(text, &end);
+	end += *end == 'x';
+	if (*end || !(*times >= 1 && *times <= 1000))
+		return sn_error_set(err, SN_ERR_USAGE,
+				    "--budget takes how many times the first run all runs may take "
+				    "(3x; 1 to 1000), not '%s'",
+				    text);
+	return SN_OK;
+}
+
+sn_status sn_cli_levels_check(const struct sn_args *args, int otherwise, int *level,
+			      struct sn_error *err)
+{
+	static const char *const not_with[] = { "pid", "repeat", "pause-signal", "duration", "delay" };
+	static const char *const only_with[] = { "loops", "exclude", "budget" };
+	const char *asked = sn_args_value(args, "level");
+	struct sn_text key = { 0 };
+	double times;
+	int32_t rank;
+
+	*level = asked ? asked[0] - '0' : otherwise;
+	for (size_t i = 0; *level == 1 && i < sizeof(only_with) / sizeof(*only_with); i++)
+		if (sn_args_value(args, only_with[i]))
+			return sn_error_set(err, SN_ERR_USAGE,
+					    "--%s goes with --level 2 or 3: level 1 runs the program "
+					    "once, and all its loops are sampled",
+					    only_with[i]);
+	for (size_t i = 0; *level > 1 && i < args->given_count; i++)
+		for (size_t k = 0; k < sizeof(not_with) / sizeof(*not_with); k++)
+			if (!strcmp(args->command->options[args->given[i].option].name,
+				    not_with[k]))
+				return sn_error_set(err, SN_ERR_USAGE,
+						    "level %d runs the whole program several times: "
+						    "--%s cannot be had with it",
+						    *level, not_with[k]);
+	sn_launch_key("", &key, &rank);
+	sn_text_free(&key);
+	if (*level > 1 && rank >= 0)
+		return sn_error_set(err, SN_ERR_USAGE,
+				    "level %d starts the program several times, which one rank of a "
+				    "launch cannot do: sonde run --level %d -- mpirun -n RANKS PROGRAM",
+				    *level, *level);
+	return budget_read(args, &times, err);
+}
+
+/* ---- the runs ---- */
+
+struct runs {
+	const struct sn_args *args;
+	const char *experiment;
+	struct sn_analysis *analysis;
+	struct sn_streams *streams;
+	bool is_shown;	    /* the next run's output is the user's */
+	int code;	    /* of the run that was shown */
+	double times;	    /* the budget; 0: none */
+	int64_t first_ns, spent_ns;
+	bool is_quiet;
+};
+
+/* Per cent of CPU time that variants may add, so that the run fits; 0: it does not. */
+static uint32_t variants_percent(const struct runs *runs)
+{
+	double left = runs->times - (double)runs->spent_ns / (double)runs->first_ns;
+	double percent = 100 * (left - 1) - COPIES_PERCENT;
+
+	if (!(runs->times > 0) || percent > VARIANTS_PERCENT)
+		return VARIANTS_PERCENT;
+	return percent >= VARIANTS_LEAST_PERCENT ? (uint32_t)percent : 0;
+}
+
+static double times_spent(const struct runs *runs)
+{
+	return (double)runs->spent_ns / (double)runs->first_ns;
+}
+
+static void say_left_out(const struct runs *runs, const struct step *step)
+{
+	fprintf(stderr,
+		"sonde: left out: %s: one more run would exceed the budget of %gx (%.1fx are "
+		"used); sonde analyze --level %d --from %s -- PROGRAM adds it\n",
+		step->words, runs->times, times_spent(runs), step->level, runs->experiment);
+}
+
+/* False: no further run is to follow. */
+static bool step_run(struct runs *runs, const struct step *step)
+{
+	struct sn_loop_run run = { .command = "analyze", .variants = step->variants };
+	struct sn_record_result result = { .exit_code = SN_EXIT_NOT_MEASURED };
+	struct sn_text into = { 0 };
+	struct sn_error err;
+	bool goes_on = true;
+	sn_status status;
+
+	run.budget_percent = variants_percent(runs);
+	if (!run.budget_percent) {
+		say_left_out(runs, step);
+		return true;
+	}
+	if (!runs->is_quiet)
+		fprintf(stderr, "sonde: level %d: %s%s\n", step->level, step->words,
+			runs->is_shown ? "" : "; this run's output is not shown");
+	sn_text_addf(&into, "%s/%s", runs->experiment, sn_companion_names[step->companion]);
+	sn_streams_rewind(runs->streams);
+	if (!runs->is_shown)
+		sn_streams_begin(runs->streams);
+	status = sn_cli_loop_run_of(runs->args, &run, runs->analysis, "top:10", into.chars, &result,
+				    &err);
+	sn_streams_end(runs->streams);
+	if (status != SN_OK) {
+		sn_error_print(&err);
+		goes_on = false;
+	} else {
+		if (runs->is_shown)
+			runs->code = result.exit_code;
+		runs->is_shown = false;
+		runs->spent_ns += result.elapsed_ns;
+		goes_on = result.experiment_path.chars && !result.exit_signal;
+		if (!goes_on)
+			sn_warn("level %d: the run %s: no further one follows", step->level,
+				result.exit_signal ? "was ended by a signal" : "left no experiment");
+	}
+	sn_text_free(&result.experiment_path);
+	sn_text_free(&into);
+	return goes_on;
+}
+
+/* The runs that the experiment lacks. `is_first_shown`: the first of them is the user's, whose output is shown
+ * and whose exit code is returned. */
+static int steps_run(const struct sn_args *args, int level, const char *experiment,
+		     struct sn_streams *streams, bool is_first_shown)
+{
+	struct runs runs = { .args = args,
+			     .streams = streams,
+			     .is_shown = is_first_shown,
+			     .is_quiet = sn_args_flag(args, "quiet") };
+	struct sn_error err;
+	bool goes_on = true;
+	sn_status status = budget_read(args, &runs.times, &err);
+
+	if (status == SN_OK)
+		status = sn_cli_analysis_open(experiment, NULL, &runs.analysis, &err);
+	if (status != SN_OK) {
+		sn_error_print(&err);
+		return SN_EXIT_NOT_MEASURED;
+	}
+	runs.experiment = runs.analysis->experiment->path;
+	runs.first_ns = runs.spent_ns = runs.analysis->experiment->elapsed_ns;
+	if (runs.first_ns <= 0)
+		runs.first_ns = runs.spent_ns = 1;
+	for (size_t i = 0; i < STEPS && goes_on; i++) {
+		if (steps[i].level > level)
+			continue;
+		if (!sn_companion_exists(runs.experiment, steps[i].companion))
+			goes_on = step_run(&runs, &steps[i]);
+		else if (!runs.is_quiet)
+			fprintf(stderr, "sonde: level %d: %s: there already, in %s/%s\n",
+				steps[i].level, steps[i].words, runs.experiment,
+				sn_companion_names[steps[i].companion]);
+	}
+	if (!runs.is_quiet)
+		fprintf(stderr, "sonde: all runs took %.1f times what the first one took\n",
+			times_spent(&runs));
+	sn_analysis_free(runs.analysis);
+	return runs.code;
+}
+
+static bool goes_on_after(const struct sn_record_result *first, int level)
+{
+	if (level > 1 && first->exit_signal) {
+		sn_warn("level %d: the first run was ended by a signal: no further one follows",
+			level);
+		return false;
+	}
+	return level > 1 && first->experiment_path.chars;
+}
+
+int sn_cli_levels_record(const struct sn_args *args, int level, struct sn_record_result *result)
+{
+	struct sn_streams streams;
+	int code;
+
+	if (level == 1)
+		return sn_cli_record(args, result);
+	sn_streams_open(&streams);
+	sn_streams_rewind(&streams);
+	code = sn_cli_record(args, result);
+	if (goes_on_after(result, level))
+		steps_run(args, level, result->experiment_path.chars, &streams, false);
+	sn_streams_close(&streams);
+	return code;
+}
+
+int sn_cli_levels_add(const struct sn_args *args, int level, const char *experiment)
+{
+	struct sn_streams streams;
+	int code;
+
+	sn_streams_open(&streams);
+	code = steps_run(args, level, experiment, &streams, true);
+	sn_streams_close(&streams);
+	return code;
+}

@@ -1,0 +1,124 @@
+/* Reads --loops and --exclude. */
+#include "cli/loop_choice.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "profile/rank.h"
+#include "views/find.h"
+
+/* "share:5", "cumulated:90%": the number behind the word; false: it is another word. */
+static bool percent_of(const char *which, const char *word, double *out)
+{
+	size_t length = strlen(word);
+	char *end;
+
+	if (strncmp(which, word, length) != 0 || !which[length])
+		return false;
+	*out = strtod(which + length, &end);
+	end += *end == '%';
+	return !*end && *out > 0 && *out <= 100;
+}
+
+/* "top:10" likewise. */
+static bool number_of(const char *which, size_t *out)
+{
+	char *end;
+
+	if (strncmp(which, "top:", 4) != 0 || which[4] < '0' || which[4] > '9')
+		return false;
+	*out = strtoul(which + 4, &end, 10);
+	return !*end && *out;
+}
+
+static bool has_form(const char *which)
+{
+	return !strncmp(which, "top:", 4) || !strncmp(which, "share:", 6) ||
+	       !strncmp(which, "cumulated:", 10);
+}
+
+/* The hottest loops, as many as the word says. */
+static sn_status take_hottest(const struct sn_profile *profile, const char *which,
+			      struct sn_loop_choice *out, struct sn_error *err)
+{
+	size_t count, most = SIZE_MAX;
+	double least_share = 0, until_share = 200, share = 0;
+	uint32_t *order;
+
+	out->is_all = !strcmp(which, "all");
+	if (!out->is_all && !number_of(which, &most) && !percent_of(which, "share:", &least_share) &&
+	    !percent_of(which, "cumulated:", &until_share))
+		return sn_error_set(err, SN_ERR_USAGE,
+				    "--loops takes top:N, share:P or cumulated:P (per cent), all or "
+				    "loops (id, label, file:line, or #N of 'sonde show loops'), not "
+				    "'%s'",
+				    which);
+	order = sn_rank_loops(profile, true, &count);
+	for (size_t i = 0; i < count && out->loops.count < most && 100 * share < until_share; i++) {
+		double own = sn_share(profile->loops[order[i]].exclusive.cpu_ns,
+				      profile->total.cpu_ns);
+
+		if (100 * own < least_share)
+			continue;
+		sn_vec_push(&out->loops, order[i]);
+		share += own;
+	}
+	free(order);
+	return SN_OK;
+}
+
+static sn_status take_named(const struct sn_profile *profile, const char *names,
+			    struct sn_loop_numbers *out, struct sn_error *err)
+{
+	sn_status status = SN_OK;
+
+	while (status == SN_OK && *names) {
+		size_t length = strcspn(names, ",");
+		char *name = sn_strndup(names, length);
+		uint32_t loop;
+
+		status = sn_find_loop(profile, name, true, &loop, err);
+		if (status == SN_OK)
+			sn_vec_push(out, loop);
+		free(name);
+		names += length + (names[length] == ',');
+	}
+	return status;
+}
+
+static void leave_out(struct sn_loop_choice *choice)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < choice->loops.count; i++) {
+		bool is_out = false;
+
+		for (size_t k = 0; k < choice->excluded.count; k++)
+			is_out |= choice->excluded.items[k] == choice->loops.items[i];
+		if (!is_out)
+			choice->loops.items[kept++] = choice->loops.items[i];
+	}
+	choice->loops.count = kept;
+}
+
+sn_status sn_cli_loop_choice(const struct sn_args *args, const struct sn_profile *profile,
+			     const char *unless_said, struct sn_loop_choice *out,
+			     struct sn_error *err)
+{
+	const char *which = sn_args_value(args, "loops"), *not = sn_args_value(args, "exclude");
+	sn_status status;
+
+	*out = (struct sn_loop_choice){ 0 };
+	if (!which)
+		which = unless_said;
+	status = !strcmp(which, "all") || has_form(which)
+			 ? take_hottest(profile, which, out, err)
+			 : take_named(profile, which, &out->loops, err);
+	if (status == SN_OK && not )
+		status = take_named(profile, not, &out->excluded, err);
+	leave_out(out);
+	if (status != SN_OK)
+		sn_loop_choice_free(out);
+	return status;
+}

@@ -1,0 +1,124 @@
+"""Levels 2 and 3: further runs in the experiment's folder, seen by every table as if they were of the run itself."""
+import json
+import os
+
+from sonde_test import Test
+
+t = Test()
+PROGRAM = r'''
+#include <stdio.h>
+#include <stdlib.h>
+#define KEPT __attribute__((noinline, noclone, noipa))
+KEPT double inner(const double *a, long n, long m)
+{
+	double s = 0;
+	for (long j = 0; j < m; j++)
+		for (long i = 0; i < n; i++)
+			s += a[i] / (s + 2);
+	return s;
+}
+KEPT unsigned mix(unsigned x, long n)
+{
+	for (long i = 0; i < n; i++)
+		x = x * 1664525u + 1013904223u;
+	return x;
+}
+int main(int argc, char **argv)
+{
+	static double a[300];
+	long times = atol(argv[1]);
+	double s = 0;
+	unsigned x = 1;
+	int c, sum = 0;
+	for (int i = 0; i < 300; i++) a[i] = i;
+	while ((c = getchar()) != EOF) sum += c;
+	for (long r = 0; r < times; r++) { s += inner(a, 300, 40); x = mix(x, 20000); }
+	FILE *log = fopen("runs.log", "a");
+	fprintf(log, "%d\n", sum);
+	fclose(log);
+	printf("%g %u %d\n", s, x, sum);
+	return argc > 2 ? atoi(argv[2]) : 0;
+}
+'''
+with open('app.c', 'w') as out:
+    out.write(PROGRAM)
+app = t.compile(os.path.abspath('app.c'), '-O2', '-g', output='./app')
+TIMES = 1000
+
+
+def runs():
+    """What each run of the program read, and how many there were; the list begins anew."""
+    with open('runs.log') as log:
+        got = log.read().split()
+    os.remove('runs.log')
+    return got
+
+
+def rows(view, experiment):
+    return {(r['function'], r['line_first']): r for r in t.show(view, '--all', experiment=experiment)['rows'] if r['bucket'] == 'all'}
+
+
+plain = t.command(app, TIMES, 7, stdin=None, input='abc')
+runs()
+run = t.run('run', '--level', '3', '-o', 'three', '--loops', 'all', app, TIMES, 7, stdin=None, input='abc')
+t.equal((run.returncode, run.stdout), (plain.returncode, plain.stdout), 'output and exit status are those of one run')
+t.equal(runs(), ['294'] * 3, 'three runs read the same input')
+t.check(all(os.path.isdir(f'three/{name}') for name in ('instances', 'variants')), 'the further runs lie in the folder', os.listdir('three'))
+t.check(os.path.exists('three/report.html'), 'the page is made')
+counted = rows('instances', 'three')
+inner = [r for (f, _), r in counted.items() if f == 'inner']
+t.check(len(inner) == 2 and {r['instances'] for r in inner} == {TIMES, TIMES * 40}, 'both loops of a nest are counted exactly', inner)
+t.check(max(r['iterations'] or 0 for r in inner) == TIMES * 40 * 300, 'and their iterations', inner)
+mix = next((r for (f, _), r in counted.items() if f == 'mix'), {})
+t.equal((mix.get('instances'), mix.get('iterations')), (TIMES, TIMES * 20000), 'so are those of another loop')
+shares = {r['loop']: r['inclusive_share'] for r in t.show('loops', '--all', experiment='three')['rows']}
+t.check(all(abs(r['coverage_share'] - shares[r['loop']]) < 1e-9 for r in rows('variants', 'three').values()),
+        'shares beside variants are those of the first run')
+varied = next((r for (f, _), r in rows('variants', 'three').items() if f == 'mix'), {})
+t.check(varied.get('orig_samples', 0) > 0 and varied.get('arith_samples', 0) > 0, 'all variants ran', varied)
+own = t.show('instances', '--all', experiment='three/instances')['rows']
+t.check({r['loop']: r['instances'] for r in own if r['bucket'] == 'all'}.items() >= {r['loop']: r['instances'] for r in counted.values()}.items(),
+        'a further run is an experiment, too, with the same counts')
+
+# what is there is not measured again, and a filter leaves it alone
+run = t.run('analyze', '--level', '2', '--from', 'three', '--', app, TIMES, 7)
+t.check('there already' in run.stderr and not os.path.exists('runs.log'), 'what is there is not measured again', run.stderr)
+t.equal({k: r['instances'] for k, r in rows('instances', 'three').items()}, {k: r['instances'] for k, r in counted.items()}, 'nor changed')
+
+# level 2 added to an experiment: one run, the user's
+t.run('record', '-q', '-o', 'two', app, TIMES, 7)
+runs()
+run = t.run('report', '--level', '2', 'two')
+t.check(run.returncode == 3 and 'sonde analyze --level 2 --from' in run.stderr, 'a report of a level that is not there says what adds it', run.returncode, run.stderr)
+run = t.run('analyze', '--level', '2', '--from', 'two', '--', app, TIMES, 7, stdin=None, input='abc')
+t.equal((run.returncode, run.stdout, len(runs())), (plain.returncode, plain.stdout, 1), 'with --from the run that is added is the user\'s')
+row = next((r for (f, _), r in rows('variants', 'two').items() if f == 'mix'), {})
+t.check(row.get('dl1_samples', 0) > 0 or row.get('dl1_state', '').startswith(('the loop', 'it')), 'level 2 has DL1', row)
+t.check(t.run('report', '--level', '2', 'two').returncode == 0, 'then the report is written')
+level_1 = json.loads(t.run('report', '--level', '1', '--format', 'json', '-o', '-', 'two').stdout)
+level_2 = json.loads(t.run('report', '--level', '2', '--format', 'json', '-o', '-', 'two').stdout)
+t.check('instances' in level_2 and 'instances' not in level_1, 'level 1 leaves it out')
+
+# a run of another binary adds nothing
+t.compile(os.path.abspath('app.c'), '-O1', '-g', output='./other')
+t.run('record', '-q', '-o', 'foreign', './other', TIMES)
+os.rename('two/instances', 'foreign/instances')
+run = t.run('show', 'instances', '--format', 'json', 'foreign')
+t.equal(json.loads(run.stdout)['rows'], [], 'instances of another binary are nobody\'s')
+os.remove('foreign/instances/launch-key')
+for name in os.listdir('foreign/instances'):
+    if name.startswith('launch'):
+        os.remove('foreign/instances/' + name)
+run = t.run('show', 'functions', 'foreign')
+t.check(run.returncode == 0 and run.stdout, 'a further run that is damaged takes nothing from the first', run.stderr)
+
+# what cannot be had
+runs()
+for words, says in ((('--budget', '2x', '--level', '2'), 'left out'), (('--level', '2', '--loops', 'share:0'), '--loops takes'),
+                    (('--level', '2', '--exclude', 'nowhere.c:1'), 'nowhere.c:1'), (('--budget', '1x',), '--level 2 or 3'),
+                    (('--level', '3', '--delay', '1'), '--delay'), (('--level', '2', '--budget', 'much'), '--budget takes')):
+    run = t.run('run', '--no-page', *words, app, 20)
+    t.check(says in run.stderr, f'{" ".join(words)}: {says}', run.stderr[-800:])
+run = t.run('run', '-q', '--level', '3', app, TIMES, env={**os.environ, 'OMPI_COMM_WORLD_RANK': '1', 'PMIX_NAMESPACE': 'x', 'PMIX_RANK': '1'})
+t.check(run.returncode == 125 and 'mpirun' in run.stderr, 'a rank cannot start the program several times', run.returncode, run.stderr)
+t.done()
