@@ -49,7 +49,8 @@ static sn_status budget_read(const struct sn_args *args, double *times, struct s
 sn_status sn_cli_levels_check(const struct sn_args *args, int otherwise, int *level,
 			      struct sn_error *err)
 {
-	static const char *const not_with[] = { "pid", "repeat", "pause-signal", "duration", "delay" };
+	static const char *const not_with[] = { "pid", "repeat", "pause-signal", "duration",
+						"delay" };
 	static const char *const only_with[] = { "loops", "exclude", "budget" };
 	const char *asked = sn_args_value(args, "level");
 	struct sn_text key = { 0 };
@@ -59,25 +60,28 @@ sn_status sn_cli_levels_check(const struct sn_args *args, int otherwise, int *le
 	*level = asked ? asked[0] - '0' : otherwise;
 	for (size_t i = 0; *level == 1 && i < sizeof(only_with) / sizeof(*only_with); i++)
 		if (sn_args_value(args, only_with[i]))
-			return sn_error_set(err, SN_ERR_USAGE,
-					    "--%s goes with --level 2 or 3: level 1 runs the program "
-					    "once, and all its loops are sampled",
-					    only_with[i]);
+			return sn_error_set(
+				err, SN_ERR_USAGE,
+				"--%s goes with --level 2 or 3: level 1 runs the program "
+				"once, and all its loops are sampled",
+				only_with[i]);
 	for (size_t i = 0; *level > 1 && i < args->given_count; i++)
 		for (size_t k = 0; k < sizeof(not_with) / sizeof(*not_with); k++)
 			if (!strcmp(args->command->options[args->given[i].option].name,
 				    not_with[k]))
-				return sn_error_set(err, SN_ERR_USAGE,
-						    "level %d runs the whole program several times: "
-						    "--%s cannot be had with it",
-						    *level, not_with[k]);
+				return sn_error_set(
+					err, SN_ERR_USAGE,
+					"level %d runs the whole program several times: "
+					"--%s cannot be had with it",
+					*level, not_with[k]);
 	sn_launch_key("", &key, &rank);
 	sn_text_free(&key);
 	if (*level > 1 && rank >= 0)
-		return sn_error_set(err, SN_ERR_USAGE,
-				    "level %d starts the program several times, which one rank of a "
-				    "launch cannot do: sonde run --level %d -- mpirun -n RANKS PROGRAM",
-				    *level, *level);
+		return sn_error_set(
+			err, SN_ERR_USAGE,
+			"level %d starts the program several times, which one rank of a "
+			"launch cannot do: sonde run --level %d -- mpirun -n RANKS PROGRAM",
+			*level, *level);
 	return budget_read(args, &times, err);
 }
 
@@ -88,9 +92,9 @@ struct runs {
 	const char *experiment;
 	struct sn_analysis *analysis;
 	struct sn_streams *streams;
-	bool is_shown;	    /* the next run's output is the user's */
-	int code;	    /* of the run that was shown */
-	double times;	    /* the budget; 0: none */
+	bool is_shown; /* the next run's output is the user's */
+	int code;      /* of the run that was shown */
+	double times;  /* the budget; 0: none */
 	int64_t first_ns, spent_ns;
 	bool is_quiet;
 };
@@ -155,7 +159,8 @@ static bool step_run(struct runs *runs, const struct step *step)
 		goes_on = result.experiment_path.chars && !result.exit_signal;
 		if (!goes_on)
 			sn_warn("level %d: the run %s: no further one follows", step->level,
-				result.exit_signal ? "was ended by a signal" : "left no experiment");
+				result.exit_signal ? "was ended by a signal"
+						   : "left no experiment");
 	}
 	sn_text_free(&result.experiment_path);
 	sn_text_free(&into);

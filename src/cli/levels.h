@@ -12,8 +12,7 @@
 
 /* For the option tables of run and analyze. */
 #define SN_LEVEL_OPTIONS(WORDS)                                                                    \
-	{ "level", 0, "N", WORDS, "1|2|3" },                                                       \
-		SN_LOOP_CHOICE_OPTIONS("top:10"),                                                  \
+	{ "level", 0, "N", WORDS, "1|2|3" }, SN_LOOP_CHOICE_OPTIONS("top:10"),                     \
 	{                                                                                          \
 		"budget", 0, "TIMES",                                                              \
 			"all runs together take at most so many times what the first one takes "   \

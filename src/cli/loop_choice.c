@@ -47,17 +47,19 @@ static sn_status take_hottest(const struct sn_profile *profile, const char *whic
 	uint32_t *order;
 
 	out->is_all = !strcmp(which, "all");
-	if (!out->is_all && !number_of(which, &most) && !percent_of(which, "share:", &least_share) &&
+	if (!out->is_all && !number_of(which, &most) &&
+	    !percent_of(which, "share:", &least_share) &&
 	    !percent_of(which, "cumulated:", &until_share))
-		return sn_error_set(err, SN_ERR_USAGE,
-				    "--loops takes top:N, share:P or cumulated:P (per cent), all or "
-				    "loops (id, label, file:line, or #N of 'sonde show loops'), not "
-				    "'%s'",
-				    which);
+		return sn_error_set(
+			err, SN_ERR_USAGE,
+			"--loops takes top:N, share:P or cumulated:P (per cent), all or "
+			"loops (id, label, file:line, or #N of 'sonde show loops'), not "
+			"'%s'",
+			which);
 	order = sn_rank_loops(profile, true, &count);
 	for (size_t i = 0; i < count && out->loops.count < most && 100 * share < until_share; i++) {
-		double own = sn_share(profile->loops[order[i]].exclusive.cpu_ns,
-				      profile->total.cpu_ns);
+		double own =
+			sn_share(profile->loops[order[i]].exclusive.cpu_ns, profile->total.cpu_ns);
 
 		if (100 * own < least_share)
 			continue;

@@ -7,14 +7,14 @@
 #include "whatif/plans.h"
 
 /* For option tables; UNLESS is what is taken without the option. */
-#define SN_LOOP_CHOICE_OPTIONS(UNLESS)                                                            \
-	{ "loops", 0, "WHICH",                                                                    \
-	  "the loops: top:N hottest (" UNLESS " unless said), share:P (each at least P % of CPU " \
-	  "time), cumulated:P (the hottest, until they have P %), all of the modules that "       \
-	  "samples met, or LOOP,... by id, label, file:line or #N",                               \
-	  NULL },                                                                                 \
-	{                                                                                         \
-		"exclude", 0, "LOOP,...", "but not these loops", NULL                             \
+#define SN_LOOP_CHOICE_OPTIONS(UNLESS)                                                             \
+	{ "loops", 0, "WHICH",                                                                     \
+	  "the loops: top:N hottest (" UNLESS " unless said), share:P (each at least P % of CPU "  \
+	  "time), cumulated:P (the hottest, until they have P %), all of the modules that "        \
+	  "samples met, or LOOP,... by id, label, file:line or #N",                                \
+	  NULL },                                                                                  \
+	{                                                                                          \
+		"exclude", 0, "LOOP,...", "but not these loops", NULL                              \
 	}
 
 /** Of the options, hottest first; `unless_said` is the value of --loops without it. Free with

@@ -62,8 +62,7 @@ static sn_status make_plans(const struct sn_args *args, const struct sn_loop_run
 			    struct sn_loop_plans *plans, struct sn_error *err)
 {
 	struct sn_loop_choice choice;
-	sn_status status =
-		sn_cli_loop_choice(args, analysis->profile, unless_said, &choice, err);
+	sn_status status = sn_cli_loop_choice(args, analysis->profile, unless_said, &choice, err);
 
 	if (status != SN_OK)
 		return status;

@@ -171,7 +171,8 @@ static sn_status level_choose(const struct sn_args *args, struct sn_analysis *an
 {
 	const char *asked = sn_args_value(args, "level");
 	int level = asked ? asked[0] - '0' : 0;
-	bool has_instances = sn_profile_with_instances(analysis->profile)->experiment->instances.count;
+	bool has_instances =
+		sn_profile_with_instances(analysis->profile)->experiment->instances.count;
 	bool has_variants = sn_profile_with_variants(analysis->profile)->experiment->variants.count;
 
 	if (level == 1)

@@ -127,8 +127,9 @@ static int run_run(const struct sn_args *args)
 }
 
 static const struct sn_option run_options[] = {
-	SN_LEVEL_OPTIONS("1 (unless said): one run; 2: instances of hot loops, and data in first-level "
-			 "cache; 3: all variants, too (sonde analyze)"),
+	SN_LEVEL_OPTIONS(
+		"1 (unless said): one run; 2: instances of hot loops, and data in first-level "
+		"cache; 3: all variants, too (sonde analyze)"),
 	SN_RECORD_OPTIONS,
 	SN_ARCH_OPTION,
 	{ "no-page", 0, NULL, "do not write the HTML page", NULL },

@@ -15,7 +15,7 @@ struct sn_analysis {
 	struct sn_resolver resolver;
 	struct sn_program *program;
 	struct sn_profile *profile;
-	struct sn_companions *companions; /* further runs in the experiment's folder */
+	struct sn_companions *companions;  /* further runs in the experiment's folder */
 	struct sn_machine_choice *machine; /* NULL: nobody has asked yet (sn_analysis_machine) */
 };
 

@@ -17,7 +17,7 @@ struct sn_companions {
 	struct companion {
 		bool is_asked_for;
 		struct sn_analysis *analysis; /* NULL: there is none, or it cannot be read */
-		struct sn_error err;	      /* why it cannot; an empty sentence: it is not there */
+		struct sn_error err; /* why it cannot; an empty sentence: it is not there */
 	} items[SN_COMPANIONS];
 };
 

@@ -39,7 +39,7 @@ struct sn_instances {
 struct sn_instances_list {
 	struct sn_arena arena;
 	const struct sn_profile *counted; /* of the run that counted: timings name its threads */
-	struct sn_instances *items; /* most CPU time first */
+	struct sn_instances *items;	  /* most CPU time first */
 	size_t count;
 };
 

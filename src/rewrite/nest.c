@@ -456,8 +456,8 @@ static bool is_left_out(const struct copy *copy, uint32_t loop)
 	const struct rw_nest *nest = copy->nest;
 	bool is_out = false;
 
-	for (uint32_t l = 0; copy->variants & SN_REWRITER_INNERMOST && l < nest->function->loop_count;
-	     l++)
+	for (uint32_t l = 0;
+	     copy->variants & SN_REWRITER_INNERMOST && l < nest->function->loop_count; l++)
 		is_out |= l != loop && nest->is_selected[l] &&
 			  rw_loop_holds(nest->function, (int32_t)loop, (int32_t)l);
 	return is_out;

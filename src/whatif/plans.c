@@ -83,7 +83,8 @@ static bool is_excluded(const struct maker *maker, uint32_t module, const struct
 		const struct sn_program_loop *loop =
 			&maker->profile->program->loops.items[excluded->items[i]];
 
-		if (loop->module == module && loop->code->header_link_addr == code->header_link_addr)
+		if (loop->module == module &&
+		    loop->code->header_link_addr == code->header_link_addr)
 			return true;
 	}
 	return false;
@@ -134,7 +135,8 @@ static void plan_image(struct maker *maker, struct sn_image *image, uint32_t mod
 static void refuse_module(struct maker *maker, uint32_t module, const char *why)
 {
 	for (size_t i = 0; i < maker->choice->loops.count; i++)
-		if (maker->profile->program->loops.items[maker->choice->loops.items[i]].module == module)
+		if (maker->profile->program->loops.items[maker->choice->loops.items[i]].module ==
+		    module)
 			refuse(maker, maker->choice->loops.items[i], why);
 }
 
@@ -160,7 +162,7 @@ static bool is_module_wanted(const struct maker *maker, uint32_t module)
 	const struct sn_program *program = maker->profile->program;
 
 	if (maker->choice->is_all && (maker->profile->experiment->modules.items[module].is_main ||
-			      maker->profile->modules[module].exclusive.samples))
+				      maker->profile->modules[module].exclusive.samples))
 		return true;
 	for (size_t i = 0; i < maker->choice->loops.count; i++)
 		if (program->loops.items[maker->choice->loops.items[i]].module == module)

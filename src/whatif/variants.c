@@ -314,8 +314,7 @@ static void gather_all(struct finder *finder)
 		const struct sn_loop_variant *from = &e->variants.items[i];
 		uint32_t loop;
 
-		if (from->timings.stack == SN_NONE ||
-		    !varied->thread_passes[from->timings.thread])
+		if (from->timings.stack == SN_NONE || !varied->thread_passes[from->timings.thread])
 			continue;
 		loop = sn_program_leaf(varied->program, from->timings.stack)->loop;
 		if (loop != SN_NONE && number_of[loop] != SN_NONE)
