@@ -23,6 +23,34 @@ const struct sn_explanation sn_explained_values[] = {
 	  "As a function or module class: sonde's own work inside the program, as [sonde]. As kind "
 	  "of system time: what measuring asks the kernel for.",
 	  "[sonde] overhead_share" },
+	/* ---- what bounds a loop (whatif/evidence.h) ---- */
+	{ "memory_bound", "verdict",
+	  "Of a loop: it waits for data from beyond first-level cache; DL1 was measured.",
+	  "dl1_speedup verdict" },
+	{ "l1_bound", "verdict",
+	  "Of a loop: its loads and stores bound it, and DL1 does not show that it waits for data from "
+	  "farther away.",
+	  "ls_cycles verdict" },
+	{ "compute_bound", "verdict",
+	  "Of a loop: its arithmetic takes as long as all of it (FP or ARITH was measured).",
+	  "fp_cycles verdict" },
+	{ "balanced", "verdict",
+	  "Of a loop: its loads and stores alone take as long as its arithmetic alone, and as the loop.",
+	  "ls_cycles fp_cycles verdict" },
+	{ "chained", "verdict",
+	  "Of a loop: neither its loads and stores nor its arithmetic alone explain its time, as they wait "
+	  "for each other.",
+	  "ls_cycles fp_cycles verdict" },
+	{ "front_end_bound", "verdict",
+	  "Of a loop: as many instructions that do nothing take as long (FES was measured).",
+	  "fes_cycles verdict" },
+	{ "not_memory_bound", "verdict",
+	  "Of a loop: data in first-level cache would not help, and no more was measured.",
+	  "dl1_speedup verdict" },
+	{ "estimated", "verdict",
+	  "Of a loop: nothing was measured that tells what bounds it; the static model's word for data in "
+	  "first-level cache.",
+	  "bottleneck verdict" },
 	/* ---- kinds of the verdict and of findings ---- */
 	{ "compute_loops", "verdict",
 	  "The threads compute, and loops that are hot hold half of it or more: their code is what "

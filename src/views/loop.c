@@ -167,6 +167,7 @@ static const struct sn_loop_part facts = { put_facts, write_facts }, kin = { put
 static const struct sn_loop_part *const parts[] = {
 	&facts,
 	&kin,
+	&sn_loop_evidence_part,
 	&sn_loop_threads,
 	&sn_loop_callers,
 	&sn_loop_instances,

@@ -28,7 +28,7 @@ struct sn_loop_part {
 };
 
 extern const struct sn_loop_part sn_loop_threads, sn_loop_callers, sn_loop_instances,
-	sn_loop_causal, sn_loop_static, sn_loop_variants;
+	sn_loop_causal, sn_loop_static, sn_loop_variants, sn_loop_evidence_part;
 
 /** A name of the program in print, with what stands before it. */
 void sn_loop_put_name(FILE *out, const char *before, const char *name);

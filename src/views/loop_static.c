@@ -17,9 +17,11 @@ static const char no_model[] = "there is no model of this processor; --arch name
 static void put_quality(const struct sn_loop_page *page, FILE *out)
 {
 	const struct sn_machine *machine = page->input->machine->machine;
-	struct sn_cqa_page how = { .without_head = true, .share = user_share(page) };
+	/* the page's advice stands above, beside what was measured */
+	struct sn_cqa_page how = { .without_head = true,
+				   .without_advice = true,
+				   .share = user_share(page) };
 	struct sn_cqa_loop quality = { .not_analysed = no_model };
-	sn_advice_list advice = { 0 };
 	struct sn_error err;
 
 	if (!machine) {
@@ -34,10 +36,7 @@ static void put_quality(const struct sn_loop_page *page, FILE *out)
 	}
 	fprintf(out, "\nstatic model of %s, data in L1%s:\n", machine->title,
 		quality.is_weighed ? ", paths weighed by the samples" : "");
-	sn_whatif_advise(machine, page->profile, page->number, &quality, &advice);
-	how.advice = &advice;
 	sn_cqa_page_text(machine, page->structure, &quality, &how, out);
-	sn_vec_free(&advice);
 	sn_cqa_loop_free(&quality);
 }
 

@@ -80,6 +80,20 @@ own = t.show('instances', '--all', experiment='three/instances')['rows']
 t.check({r['loop']: r['instances'] for r in own if r['bucket'] == 'all'}.items() >= {r['loop']: r['instances'] for r in counted.values()}.items(),
         'a further run is an experiment, too, with the same counts')
 
+# the page of a loop has all kinds side by side, and says what is missing
+page = t.show('loop', mix['loop'], experiment='three')
+t.equal(page['evidence']['instances']['instances'], TIMES, 'the page of a loop has instances of another run')
+t.check(page['evidence']['variants']['orig_cycles'] > 0 and page['evidence']['static'] and page['evidence']['sampled'], 'and variants, samples and the model', page['evidence'])
+t.equal(sorted(page['missing']), ['change', 'memory', 'scaling'], 'and says what is missing')
+t.check(page['verdict'] != 'unknown' and page['confidence'] in ('high', 'medium', 'low'), 'and a verdict', page['verdict'], page['confidence'])
+for a in page['advice']:
+    if a['speedup'] is not None and not (a['speedup_low'] <= a['speedup_high'] and a['program_speedup_low'] <= a['program_speedup_high']):
+        t.check(False, 'ranges are ranges', a)
+lows = [a['program_speedup_low'] or 0 for a in page['advice']]
+t.equal(lows, sorted(lows, reverse=True), 'what the program gains for sure comes first')
+text = t.run('show', 'loop', mix['loop'], 'three').stdout
+t.check(page['sentence'].split(':')[0][:40] in text and 'evidence:' in text, 'in text, too', text[:800])
+
 # what is there is not measured again, and a filter leaves it alone
 run = t.run('analyze', '--level', '2', '--from', 'three', '--', app, TIMES, 7)
 t.check('there already' in run.stderr and not os.path.exists('runs.log'), 'what is there is not measured again', run.stderr)
@@ -87,6 +101,8 @@ t.equal({k: r['instances'] for k, r in rows('instances', 'three').items()}, {k: 
 
 # level 2 added to an experiment: one run, the user's
 t.run('record', '-q', '-o', 'two', app, TIMES, 7)
+missing = t.show('loop', mix['loop'], experiment='two')['missing']
+t.check('sonde analyze --level 3 --from two' in missing['variants']['command'], 'what is missing comes with the command that gets it', missing)
 runs()
 run = t.run('report', '--level', '2', 'two')
 t.check(run.returncode == 3 and 'sonde analyze --level 2 --from' in run.stderr, 'a report of a level that is not there says what adds it', run.returncode, run.stderr)

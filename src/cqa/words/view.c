@@ -450,7 +450,8 @@ void sn_cqa_page_text(const struct sn_machine *machine, const struct sn_structur
 	print_metrics(result, out);
 	print_memory_profile(machine, out);
 	print_missing(result, out);
-	print_advice(machine, result, how, out);
+	if (!how->without_advice)
+		print_advice(machine, result, how, out);
 }
 
 static double rounded(double cycles)

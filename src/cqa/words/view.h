@@ -9,8 +9,9 @@
 
 /** Options of a loop's page. */
 struct sn_cqa_page {
-	bool without_head; /* the caller named the loop and the machine */
-	double share;	   /* of CPU time, for what the program would gain; NaN or 0: unknown */
+	bool without_head;   /* the caller named the loop and the machine */
+	bool without_advice; /* the caller has it elsewhere */
+	double share;	     /* of CPU time, for what the program would gain; NaN or 0: unknown */
 	const sn_advice_list *advice; /* NULL: the model's own */
 };
 

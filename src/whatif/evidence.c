@@ -1,0 +1,378 @@
+/* From figures of one loop to a verdict and to advice with what speaks for and against it. */
+#include "whatif/evidence.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cqa/core/bounds.h"
+
+/* A gain below a tenth is no reason to change code (chosen, as of the static model's advice). */
+#define WORTH 1.1
+/* Prefetches are one line of code: a twentieth is worth it (chosen). */
+#define WORTH_PREFETCH 1.05
+/* The model's speed-ups for data in L1 are within 20 % of measured ones for 18 of 22 loops and more
+ * (bench/RESULTS.md). */
+#define MODEL_ERROR 1.2
+/* Vectors of 32 single-precision elements and a remainder want so many iterations (chosen). */
+enum { SHORT_ITERATIONS = 32 };
+
+const char *sn_evidence_trust_name(enum sn_evidence_trust trust)
+{
+	static const char *const names[] = { "high", "medium", "low", "none" };
+
+	return names[trust];
+}
+
+struct judge {
+	const struct sn_loop_known *known;
+	struct sn_loop_evidence *out;
+	const struct sn_variant_figure *figures; /* by variant; NULL: none were measured */
+};
+
+/* ---- where its data are ---- */
+
+enum reach { REACH_UNKNOWN, REACH_NEAR, REACH_FAR };
+
+static bool has(const struct judge *j, enum sn_decan_variant v)
+{
+	return j->figures && j->figures[v].state != SN_VARIANT_NOT_THERE &&
+	       !isnan(j->figures[v].speedup);
+}
+
+static enum reach reach_of(const struct judge *j)
+{
+	if (!has(j, SN_VARIANT_DL1))
+		return REACH_UNKNOWN;
+	if (j->figures[SN_VARIANT_DL1].speedup_range.low > WORTH)
+		return REACH_FAR;
+	return j->figures[SN_VARIANT_DL1].speedup_range.high < WORTH ? REACH_NEAR : REACH_UNKNOWN;
+}
+
+static const char *dl1_words(const struct judge *j)
+{
+	const struct sn_variant_figure *f = &j->figures[SN_VARIANT_DL1];
+
+	return sn_arena_printf(&j->out->arena,
+			       "with data in first-level cache it would be %.2f times as fast "
+			       "(95 %%: %.2f-%.2f, measured)",
+			       f->speedup, f->speedup_range.low, f->speedup_range.high);
+}
+
+/* ---- the verdict ---- */
+
+static const char *static_words(const struct judge *j)
+{
+	static const char *const by[SN_BOUND_COUNT] = {
+		[SN_BOUND_PORTS] = "execution units",
+		[SN_BOUND_DIVIDER] = "the divider",
+		[SN_BOUND_ISSUE] = "the number of its instructions",
+		[SN_BOUND_FRONT_END] = "instruction supply",
+		[SN_BOUND_LATENCY] = "a chain of operations that wait for each other",
+	};
+
+	return j->known->quality ? by[j->known->quality->bottleneck] : NULL;
+}
+
+static const char *data_verdict(const struct judge *j)
+{
+	j->out->kind = reach_of(j) == REACH_FAR ? "memory_bound" : "l1_bound";
+	switch (reach_of(j)) {
+	case REACH_FAR:
+		return sn_arena_printf(&j->out->arena,
+				       "It waits for data from beyond first-level cache: %s",
+				       dl1_words(j));
+	case REACH_NEAR:
+		return "Its loads and stores bound it, with data in first-level cache";
+	default:
+		return "Its loads and stores bound it; how far away their data are is not clear";
+	}
+}
+
+static const char *compute_verdict(const struct judge *j)
+{
+	const char *why =
+		"Its arithmetic bounds it: with free loads and stores it would take as long";
+
+	if (j->known->quality && (j->known->quality->bottleneck == SN_BOUND_DIVIDER ||
+				  j->known->quality->bottleneck == SN_BOUND_LATENCY))
+		return sn_arena_printf(&j->out->arena, "%s; by %s, says the static model", why,
+				       static_words(j));
+	return why;
+}
+
+/* Variants were timed, but not all that tell a class. */
+static const char *dl1_verdict(const struct judge *j)
+{
+	switch (reach_of(j)) {
+	case REACH_FAR:
+		return data_verdict(j);
+	case REACH_NEAR:
+		j->out->kind = "not_memory_bound";
+		return static_words(j)
+			       ? sn_arena_printf(
+					 &j->out->arena,
+					 "Data in first-level cache would not help: %s bounds "
+					 "it, says the static model",
+					 static_words(j))
+			       : "Data in first-level cache would not help";
+	default:
+		return NULL;
+	}
+}
+
+static const char *measured_verdict(const struct judge *j)
+{
+	if (!j->figures)
+		return NULL;
+	switch (j->known->variants->class) {
+	case SN_CLASS_DATA:
+		return data_verdict(j);
+	case SN_CLASS_COMPUTE:
+		j->out->kind = "compute_bound";
+		return compute_verdict(j);
+	case SN_CLASS_BOTH:
+		j->out->kind = "balanced";
+		return "Balanced: its loads and stores alone take as long as its arithmetic alone, and "
+		       "as the loop";
+	case SN_CLASS_NEITHER:
+		j->out->kind = "chained";
+		return "Its loads and its arithmetic wait for each other: neither alone explains its "
+		       "time";
+	case SN_CLASS_FRONT_END:
+		j->out->kind = "front_end_bound";
+		return "Instruction supply bounds it: as many instructions that do nothing take as "
+		       "long";
+	default:
+		return dl1_verdict(j);
+	}
+}
+
+static bool is_weak(const struct judge *j)
+{
+	for (int v = 0; v < SN_VARIANTS; v++)
+		if (j->figures[v].state == SN_VARIANT_WEAK)
+			return true;
+	return false;
+}
+
+static void give_verdict(struct judge *j)
+{
+	struct sn_loop_evidence *out = j->out;
+
+	out->verdict = measured_verdict(j);
+	if (out->verdict) {
+		out->trust = j->known->variants->class == SN_CLASS_UNKNOWN || is_weak(j)
+				     ? SN_EVIDENCE_MEDIUM
+				     : SN_EVIDENCE_HIGH;
+		return;
+	}
+	out->kind = static_words(j) ? "estimated" : "unknown";
+	out->trust = static_words(j) ? SN_EVIDENCE_LOW : SN_EVIDENCE_NONE;
+	out->verdict = sn_arena_printf(
+		&out->arena, "%s%s%s%s",
+		j->figures ? "Variants were timed, but differ by less than their timings do"
+			   : "What bounds it was not measured",
+		static_words(j) ? "; with data in first-level cache it would be " : "",
+		static_words(j) ? static_words(j) : "",
+		static_words(j) ? ", says the static model" : "");
+}
+
+/* ---- advice ---- */
+
+static void set_program(struct sn_loop_advice *advice, double share)
+{
+	if (isnan(advice->speedup)) {
+		advice->program_speedup = NAN;
+		advice->program_range = advice->range;
+		return;
+	}
+	advice->program_speedup = sn_amdahl(share, advice->speedup);
+	advice->program_range = (struct sn_interval){ sn_amdahl(share, advice->range.low),
+						      sn_amdahl(share, advice->range.high) };
+}
+
+static void add_measured(struct judge *j, enum sn_decan_variant v, double worth,
+			 const char *subject, const char *sentence, const char *what)
+{
+	const struct sn_variant_figure *f = &j->figures[v];
+	struct sn_loop_advice advice = {
+		.grade = "measured",
+		.subject = subject,
+		.sentence = sentence,
+		.speedup = f->speedup,
+		.range = f->speedup_range,
+		.for_it = sn_arena_printf(&j->out->arena,
+					  "%s is %.2f times as fast (95 %%: %.2f-%.2f)", what,
+					  f->speedup, f->speedup_range.low, f->speedup_range.high)
+	};
+
+	if (!has(j, v) || !(f->speedup_range.low > worth))
+		return;
+	if (f->state == SN_VARIANT_WEAK)
+		advice.against = "few timings, or short instances: the figure is weak";
+	set_program(&advice, j->known->inclusive_share);
+	sn_vec_push(&j->out->advice, advice);
+}
+
+static void add_measured_advice(struct judge *j)
+{
+	if (!j->figures)
+		return;
+	add_measured(
+		j, SN_VARIANT_DL1, WORTH, "locality",
+		"Bring the data nearer: block the loops around it, pack what is used together, take "
+		"smaller types, or walk along memory.",
+		"DL1, the loop on data in first-level cache,");
+	add_measured(j, SN_VARIANT_PF, WORTH_PREFETCH, "prefetch",
+		     "Prefetch what the loop will load (__builtin_prefetch).",
+		     "PF, the loop with prefetches,");
+}
+
+/* Better code leaves the waiting for data: at most so much faster, with that part of the time unchanged. */
+static double beside_waiting(double speedup, double dl1_speedup)
+{
+	return 1 / (1 / dl1_speedup / speedup + 1 - 1 / dl1_speedup);
+}
+
+static void bound_by_waiting(struct judge *j, struct sn_loop_advice *advice)
+{
+	const struct sn_variant_figure *dl1 = &j->figures[SN_VARIANT_DL1];
+	double most = beside_waiting(advice->range.high, dl1->speedup_range.low);
+
+	advice->speedup = beside_waiting(advice->speedup, dl1->speedup);
+	if (most < advice->range.high) {
+		j->out->disagreement = sn_arena_printf(
+			&j->out->arena,
+			"The static model assumes data in first-level cache; %s. The measurement "
+			"decides: the ranges of advice leave that waiting in",
+			dl1_words(j));
+		advice->range.high = most;
+	}
+	advice->against = sn_arena_printf(&j->out->arena,
+					  "the loop waits for data, which this does not change: %s",
+					  dl1_words(j));
+}
+
+/* What saves arithmetic alone brings no more than free arithmetic. */
+static void bound_by_free_arithmetic(struct judge *j, struct sn_loop_advice *advice)
+{
+	const struct sn_variant_figure *ls = &j->figures[SN_VARIANT_LS];
+
+	if (!has(j, SN_VARIANT_LS) || !(ls->speedup_range.high < advice->range.high))
+		return;
+	advice->range.high = fmax(1, ls->speedup_range.high);
+	advice->speedup = fmin(advice->speedup, fmax(1, ls->speedup));
+	advice->against = sn_arena_printf(
+		&j->out->arena,
+		"with arithmetic free the loop would be %.2f times as fast (95 %%: %.2f-%.2f, measured): "
+		"this cannot bring more",
+		ls->speedup, ls->speedup_range.low, ls->speedup_range.high);
+}
+
+static bool saves_arithmetic_alone(const char *subject)
+{
+	static const char *const subjects[] = { "division",  "dependence",   "fma",
+						"fma order", "partial sums", "conversions" };
+
+	for (size_t i = 0; i < sizeof(subjects) / sizeof(*subjects); i++)
+		if (!strcmp(subject, subjects[i]))
+			return true;
+	return false;
+}
+
+static void weigh_iterations(struct judge *j, struct sn_loop_advice *advice)
+{
+	const struct sn_instances *it = j->known->instances;
+
+	if (!it || !it->all.kept_count || it->all.iterations_median >= SHORT_ITERATIONS ||
+	    (strncmp(advice->subject, "vectorize", 9) != 0 &&
+	     strcmp(advice->subject, "unroll") != 0))
+		return;
+	advice->against = sn_arena_printf(
+		&j->out->arena,
+		"%s%san instance has %llu iterations (median, counted): much of them is "
+		"start and remainder of the better loop",
+		advice->against ? advice->against : "", advice->against ? "; " : "",
+		(unsigned long long)it->all.iterations_median);
+}
+
+/* The data are where the model assumes them, so its own error is what is left. */
+static void trust_near(struct judge *j, struct sn_loop_advice *advice)
+{
+	advice->range.low = fmax(1, advice->range.high / MODEL_ERROR);
+	advice->range.high *= MODEL_ERROR;
+	advice->for_it =
+		sn_arena_printf(&j->out->arena,
+				"%s; data in first-level cache would not help (measured), so the "
+				"static model's figure for such data holds, to a fifth",
+				advice->for_it);
+}
+
+static void add_static_advice(struct judge *j)
+{
+	for (size_t i = 0; j->known->advice && i < j->known->advice->count; i++) {
+		const struct sn_advice *from = &j->known->advice->items[i];
+		struct sn_loop_advice advice = { .grade = sn_confidence_name(from->confidence),
+						 .subject = from->subject,
+						 .sentence = from->sentence,
+						 .speedup = from->speedup,
+						 .range = { from->sure_speedup, from->speedup },
+						 .for_it = from->evidence };
+
+		if (!isnan(advice.speedup) && reach_of(j) == REACH_FAR)
+			bound_by_waiting(j, &advice);
+		if (!isnan(advice.speedup) && saves_arithmetic_alone(advice.subject))
+			bound_by_free_arithmetic(j, &advice);
+		advice.range.low = fmin(advice.range.low, advice.range.high);
+		if (!isnan(advice.speedup) && reach_of(j) == REACH_NEAR)
+			trust_near(j, &advice);
+		weigh_iterations(j, &advice);
+		set_program(&advice, j->known->exclusive_share);
+		sn_vec_push(&j->out->advice, advice);
+	}
+}
+
+/* What is sure first; of equals what may be; advice without figures last, as the model has it. */
+static bool comes_before(const struct sn_loop_advice *a, const struct sn_loop_advice *b)
+{
+	double sure_a = isnan(a->program_range.low) ? 0 : a->program_range.low;
+	double sure_b = isnan(b->program_range.low) ? 0 : b->program_range.low;
+
+	if (sure_a != sure_b)
+		return sure_a > sure_b;
+	return (isnan(a->program_range.high) ? 0 : a->program_range.high) >
+	       (isnan(b->program_range.high) ? 0 : b->program_range.high);
+}
+
+/* By insertion: few, and equals keep their order. */
+static void order(struct sn_loop_evidence *out)
+{
+	for (size_t i = 1; i < out->advice.count; i++)
+		for (size_t k = i;
+		     k && comes_before(&out->advice.items[k], &out->advice.items[k - 1]); k--) {
+			struct sn_loop_advice swapped = out->advice.items[k];
+
+			out->advice.items[k] = out->advice.items[k - 1];
+			out->advice.items[k - 1] = swapped;
+		}
+}
+
+void sn_loop_evidence_judge(const struct sn_loop_known *known, struct sn_loop_evidence *out)
+{
+	struct judge j = { .known = known, .out = out };
+
+	*out = (struct sn_loop_evidence){ 0 };
+	if (known->variants && known->variants->figures[SN_VARIANT_ORIG].samples)
+		j.figures = known->variants->figures;
+	give_verdict(&j);
+	add_measured_advice(&j);
+	add_static_advice(&j);
+	order(out);
+}
+
+void sn_loop_evidence_free(struct sn_loop_evidence *evidence)
+{
+	sn_vec_free(&evidence->advice);
+	sn_arena_free(&evidence->arena);
+}

@@ -1,0 +1,159 @@
+/* What variants say decides the verdict, and narrows what the static model may promise. */
+#include "whatif/evidence.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "harness/tap.h"
+
+struct given {
+	struct sn_cqa_loop quality;
+	struct sn_advice advice[3];
+	sn_advice_list list;
+	struct sn_variants variants;
+	struct sn_instances instances;
+	struct sn_loop_known known;
+	struct sn_loop_evidence out;
+};
+
+/* A loop of half the time, vectorizing promises 1 to 4 times its speed, a division 1 to 3. */
+static void begin(struct given *g)
+{
+	memset(g, 0, sizeof(*g));
+	g->quality.bottleneck = SN_BOUND_DIVIDER;
+	g->advice[0] =
+		(struct sn_advice){ SN_ADVICE_GAIN, "vectorize", "Use vectors.", "scalar", 4, 1 };
+	g->advice[1] =
+		(struct sn_advice){ SN_ADVICE_GAIN, "division", "Multiply.", "divides", 3, 1 };
+	g->advice[2] =
+		(struct sn_advice){ SN_ADVICE_HINT, "target", "Say which.", "old", NAN, NAN };
+	g->list.items = g->advice;
+	g->list.count = 3;
+	for (int v = 0; v < SN_VARIANTS; v++)
+		g->variants.figures[v] = (struct sn_variant_figure){ .state = SN_VARIANT_NOT_THERE,
+								     .cycles = NAN,
+								     .speedup = NAN };
+	g->known = (struct sn_loop_known){ .quality = &g->quality,
+					   .advice = &g->list,
+					   .exclusive_share = 0.5,
+					   .inclusive_share = 0.5 };
+}
+
+static void measure(struct given *g, enum sn_decan_variant v, double speedup, double low,
+		    double high)
+{
+	g->known.variants = &g->variants;
+	g->variants.figures[v] = (struct sn_variant_figure){ .state = SN_VARIANT_MEASURED,
+							     .samples = 100,
+							     .cycles = 10 / speedup,
+							     .speedup = speedup,
+							     .speedup_range = { low, high } };
+}
+
+static const struct sn_loop_advice *advice_on(const struct given *g, const char *subject)
+{
+	for (size_t i = 0; i < g->out.advice.count; i++)
+		if (!strcmp(g->out.advice.items[i].subject, subject))
+			return &g->out.advice.items[i];
+	return NULL;
+}
+
+static bool is_near(double value, double want)
+{
+	return fabs(value - want) < 1e-9;
+}
+
+TEST(without_variants_the_static_model_is_believed_little)
+{
+	struct given g;
+
+	begin(&g);
+	sn_loop_evidence_judge(&g.known, &g.out);
+	CHECK(g.out.trust == SN_EVIDENCE_LOW && strstr(g.out.verdict, "the divider"));
+	CHECK(is_near(advice_on(&g, "vectorize")->range.low, 1));
+	CHECK(is_near(advice_on(&g, "vectorize")->range.high, 4));
+	CHECK(is_near(advice_on(&g, "vectorize")->program_range.high, 1.6));
+	CHECK(isnan(advice_on(&g, "target")->program_speedup));
+	CHECK(!g.out.disagreement);
+	sn_loop_evidence_free(&g.out);
+}
+
+TEST(waiting_for_data_stays_whatever_the_code_does)
+{
+	struct given g;
+	const struct sn_loop_advice *vectors;
+
+	begin(&g);
+	measure(&g, SN_VARIANT_ORIG, 1, 1, 1);
+	measure(&g, SN_VARIANT_DL1, 4, 2, 6);
+	g.variants.class = SN_CLASS_DATA;
+	sn_loop_evidence_judge(&g.known, &g.out);
+	CHECK(g.out.trust == SN_EVIDENCE_HIGH && strstr(g.out.verdict, "waits for data"));
+	CHECK_STRING(g.out.kind, "memory_bound");
+	vectors = advice_on(&g, "vectorize");
+	/* half of the time waits at least, and the other half becomes an eighth */
+	CHECK(is_near(vectors->range.high, 1.6));
+	CHECK(vectors->range.low <= vectors->range.high && vectors->against);
+	CHECK(g.out.disagreement != NULL);
+	/* what is sure of bringing the data nearer comes first */
+	CHECK_STRING(g.out.advice.items[0].subject, "locality");
+	CHECK(is_near(g.out.advice.items[0].program_range.low, 1 / 0.75));
+	sn_loop_evidence_free(&g.out);
+}
+
+TEST(data_in_cache_leave_the_models_own_error)
+{
+	struct given g;
+
+	begin(&g);
+	measure(&g, SN_VARIANT_ORIG, 1, 1, 1);
+	measure(&g, SN_VARIANT_DL1, 1.01, 0.97, 1.05);
+	sn_loop_evidence_judge(&g.known, &g.out);
+	CHECK(g.out.trust == SN_EVIDENCE_MEDIUM && strstr(g.out.verdict, "would not help"));
+	CHECK(is_near(advice_on(&g, "vectorize")->range.low, 4 / 1.2));
+	CHECK(is_near(advice_on(&g, "vectorize")->range.high, 4.8));
+	CHECK(!advice_on(&g, "locality"));
+	sn_loop_evidence_free(&g.out);
+}
+
+TEST(free_arithmetic_bounds_what_saves_arithmetic)
+{
+	struct given g;
+
+	begin(&g);
+	measure(&g, SN_VARIANT_ORIG, 1, 1, 1);
+	measure(&g, SN_VARIANT_LS, 1.2, 1.1, 1.3);
+	sn_loop_evidence_judge(&g.known, &g.out);
+	CHECK(is_near(advice_on(&g, "division")->range.high, 1.3));
+	CHECK(advice_on(&g, "division")->against != NULL);
+	CHECK(is_near(advice_on(&g, "vectorize")->range.high, 4));
+	sn_loop_evidence_free(&g.out);
+}
+
+TEST(few_iterations_speak_against_vectors)
+{
+	struct given g;
+
+	begin(&g);
+	g.instances.all.kept_count = 31;
+	g.instances.all.iterations_median = 5;
+	g.known.instances = &g.instances;
+	sn_loop_evidence_judge(&g.known, &g.out);
+	CHECK(strstr(advice_on(&g, "vectorize")->against, "5 iterations"));
+	CHECK(!advice_on(&g, "division")->against);
+	sn_loop_evidence_free(&g.out);
+}
+
+TEST(nothing_known_is_said)
+{
+	struct given g;
+
+	begin(&g);
+	g.known.quality = NULL;
+	g.known.advice = NULL;
+	sn_loop_evidence_judge(&g.known, &g.out);
+	CHECK(g.out.trust == SN_EVIDENCE_NONE && !g.out.advice.count);
+	CHECK_STRING(g.out.kind, "unknown");
+	CHECK(strstr(g.out.verdict, "not measured"));
+	sn_loop_evidence_free(&g.out);
+}
