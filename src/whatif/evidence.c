@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cqa/core/bounds.h"
-
 /* A gain below a tenth is no reason to change code (chosen, as of the static model's advice). */
 #define WORTH 1.1
 /* Prefetches are one line of code: a twentieth is worth it (chosen). */
