@@ -50,7 +50,7 @@ const struct sn_explanation sn_explained_values[] = {
 	{ "estimated", "verdict",
 	  "Of a loop: nothing was measured that tells what bounds it; the static model's word for data in "
 	  "first-level cache.",
-	  "l1_cycles verdict" },
+	  "full_vector_program_speedup verdict" },
 	/* ---- kinds of the verdict and of findings ---- */
 	{ "compute_loops", "verdict",
 	  "The threads compute, and loops that are hot hold half of it or more: their code is what "
