@@ -363,7 +363,8 @@ static const struct sn_explanation process_words[] = {
 	  "The least that measuring has cost, as overhead_share: each part of it may be off.",
 	  "overhead_share_high overhead_share" },
 	{ "overhead_share_high", "share",
-	  "The most that measuring has cost, as overhead_share: each part of it may be off.",
+	  "The most that measuring has cost, as overhead_share: each part of it may be off. null: that "
+	  "cannot be told, as measuring took most of the CPU time; overhead_share is then the least.",
 	  "overhead_share_low overhead_share" },
 	{ "own_cpu_s", "time",
 	  "CPU time of sonde's own process while it recorded. It is in no time of the program.",

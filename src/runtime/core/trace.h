@@ -38,11 +38,12 @@ static inline struct sn_trace_header *sn_trace_header(void)
 	return sn_state->trace;
 }
 
-/** What begins with a reading of the counter in a wrapper is 45 to 75 % of what the event costs: the call, the wait for what
- *  came before the reading, and lines that leave the caches are not in it. In `times` of sn_trace_count_cost. */
+/** What begins with a reading of the counter in a wrapper is 45 to 85 % of what the event costs, mostly two thirds: the call, the
+ *  wait for what came before the reading, and lines that leave the caches are not in it (bench/RESULTS.md, "Printed overhead
+ *  beside pairs"). In `times` of sn_trace_count_cost. */
 static inline uint64_t sn_trace_with_unseen(uint64_t times)
 {
-	return times * 8 / 5;
+	return times * 3 / 2;
 }
 
 /** Of one event that stands for `times`. One that took very long was itself interrupted. */

@@ -114,6 +114,9 @@ static double filtered_seconds(const struct sn_profile *p, bool is_system)
 	return filter_cuts_threads(p) ? NAN : sum;
 }
 
+/* In parts of the time without: above, what is left of the CPU time is a difference of doubtful figures. */
+enum { OVERHEAD_UNBOUNDED = 10 };
+
 static void processes_sum(struct sn_summary *s)
 {
 	const struct sn_profile *p = s->profile;
@@ -139,6 +142,10 @@ static void processes_sum(struct sn_summary *s)
 	s->overhead_share = sn_overhead_share(overhead, cpu);
 	s->overhead_share_low = sn_overhead_share(fmax(0, overhead - doubt), cpu);
 	s->overhead_share_high = sn_overhead_share(overhead + doubt, cpu);
+	if (s->overhead_share_high > OVERHEAD_UNBOUNDED) {
+		s->overhead_share = s->overhead_share_low;
+		s->overhead_share_high = NAN;
+	}
 	s->images = e->processes.count;
 }
 

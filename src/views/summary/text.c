@@ -61,9 +61,6 @@ static bool is_clock_off(const struct sn_summary *s)
 	return s->clock_mechanism && !strcmp(s->clock_mechanism, "off");
 }
 
-/* In parts of the time without: above, what is left of the CPU time is a difference of doubtful figures. */
-enum { OVERHEAD_UNBOUNDED = 10 };
-
 /* Bounds where they round to something else. */
 static void put_overhead(const struct sn_text_page *page, struct sn_text *line)
 {
@@ -71,13 +68,12 @@ static void put_overhead(const struct sn_text_page *page, struct sn_text *line)
 
 	if (isnan(s->overhead_share))
 		return;
-	if (s->overhead_share_high > OVERHEAD_UNBOUNDED)
+	if (isnan(s->overhead_share_high))
 		sn_text_addf(line, "%soverhead over %.0f %%", dot(page),
-			     100 * s->overhead_share_low);
+			     100 * s->overhead_share);
 	else
 		sn_text_addf(line, "%soverhead %.1f %%", dot(page), 100 * s->overhead_share);
-	if (s->overhead_share_high <= OVERHEAD_UNBOUNDED &&
-	    s->overhead_share_high - s->overhead_share > 0.002)
+	if (s->overhead_share_high - s->overhead_share > 0.002)
 		sn_text_addf(line, " [%.1f-%.1f]", 100 * s->overhead_share_low,
 			     100 * s->overhead_share_high);
 	if (s->own_cpu_s >= 0.01) {
