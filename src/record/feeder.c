@@ -347,9 +347,8 @@ static void overhead_complete(struct sn_feeder *feeder, struct sn_data_header *h
 		uint64_t ns;
 		unsigned doubt_percent;
 	} parts[] = {
-		{ signals * cost->signal_ns, header->mechanism == SN_MECHANISM_PERF_RING
-						     ? DOUBT_INTERRUPTS
-						     : DOUBT_SIGNALS },
+		{ signals * cost->signal_ns,
+		  header->mechanism == SN_MECHANISM_PERF_RING ? DOUBT_INTERRUPTS : DOUBT_SIGNALS },
 		{ header->kernel_interrupts * cost->interrupt_ns, DOUBT_INTERRUPTS },
 		{ header->switch_count * (cost->switch_ns ? cost->switch_ns : SWITCH_NS),
 		  DOUBT_SWITCHES },

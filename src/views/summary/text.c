@@ -69,8 +69,7 @@ static void put_overhead(const struct sn_text_page *page, struct sn_text *line)
 	if (isnan(s->overhead_share))
 		return;
 	if (isnan(s->overhead_share_high))
-		sn_text_addf(line, "%soverhead over %.0f %%", dot(page),
-			     100 * s->overhead_share);
+		sn_text_addf(line, "%soverhead over %.0f %%", dot(page), 100 * s->overhead_share);
 	else
 		sn_text_addf(line, "%soverhead %.1f %%", dot(page), 100 * s->overhead_share);
 	if (s->overhead_share_high - s->overhead_share > 0.002)
