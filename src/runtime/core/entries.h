@@ -13,15 +13,14 @@
 #include "wire/entries.h"
 
 enum {
-	SN_ENTRY_INDEX = 1024,	 /* places of entries in a piece, which has 255: a power of two */
-	SN_ENTRY_MEASURED = 256, /* one note in so many is measured: a power of two */
+	SN_ENTRY_INDEX = 1024, /* places of entries in a piece, which has 255: a power of two */
 };
 
 struct sn_entry_stream {
 	struct sn_trace_writer writer;
 	uint64_t holder; /* frame of the function that writes at the moment; 0: none */
 	uint64_t time_tsc;
-	uint32_t note_count;
+	uint32_t unmeasured;		/* notes until one is measured */
 	uint16_t index[SN_ENTRY_INDEX]; /* number of an entry in the piece; 0: none */
 };
 
@@ -93,17 +92,15 @@ static inline void sn_entries_let_go(struct sn_entry_stream *stream)
 /** When a note begins that is to be measured; 0: this one is not. */
 static inline uint64_t sn_entries_measure(struct sn_entry_stream *stream)
 {
-	return __builtin_expect(stream->note_count++ % SN_ENTRY_MEASURED == 0, 0)
-		       ? __builtin_ia32_rdtsc()
-		       : 0;
+	return sn_trace_measures(&stream->unmeasured, SN_TRACE_MEASURED) ? __builtin_ia32_rdtsc()
+									 : 0;
 }
 
 /** The note is over; it stands for `times` such. */
 static inline void sn_entries_measured(enum sn_trace_kind kind, uint64_t begin_tsc, uint64_t times)
 {
 	if (__builtin_expect(begin_tsc != 0, 0))
-		sn_trace_count_cost(kind, __builtin_ia32_rdtsc() - begin_tsc,
-				    sn_trace_with_unseen(times));
+		sn_trace_count_cost(kind, __builtin_ia32_rdtsc() - begin_tsc, times);
 }
 
 /** The call path of a wrapper's caller; 0: none, in a handler that interrupted us. */

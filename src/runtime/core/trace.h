@@ -10,7 +10,7 @@
 
 /** Belongs to one thread, and is not reentrant. All zero: nothing written yet. */
 /* ticks of the time-stamp counter */
-enum { SN_TRACE_COST_MOST = 100000 };
+enum { SN_TRACE_COST_MOST = 100000, SN_TRACE_MEASURED = 251 };
 
 struct sn_trace_writer {
 	struct sn_trace_piece *piece; /* NULL: none, or none to be had */
@@ -38,18 +38,32 @@ static inline struct sn_trace_header *sn_trace_header(void)
 	return sn_state->trace;
 }
 
-/** What begins with a reading of the counter in a wrapper is 45 to 85 % of what the event costs, mostly two thirds: the call, the
- *  wait for what came before the reading, and lines that leave the caches are not in it (bench/RESULTS.md, "Printed overhead
- *  beside pairs"). In `times` of sn_trace_count_cost. */
-static inline uint64_t sn_trace_with_unseen(uint64_t times)
+/** What an event costs, in tenths of what passes from the first reading of the counter in the wrapper to the last: the call, the
+ *  wait for what came before, and lines that leave the caches are not in it (bench/RESULTS.md, "Side by side on one CPU"). */
+static inline uint64_t sn_trace_whole_tenths(enum sn_trace_kind kind)
 {
-	return times * 3 / 2;
+	return kind == SN_TRACE_HEAP   ? 11
+	       : kind == SN_TRACE_SYNC ? 13
+	       : kind == SN_TRACE_MPI  ? 20
+				       : 15;
+}
+
+/** Whether the cost of this event is measured: one in `every`, a prime, so that of events that take turns (a free after each malloc)
+ *  each kind is met. `left` is the stream's, 0 at first. */
+static inline bool sn_trace_measures(uint32_t *left, uint32_t every)
+{
+	if (__builtin_expect(*left != 0, 1)) {
+		--*left;
+		return false;
+	}
+	*left = every - 1;
+	return true;
 }
 
 /** Of one event that stands for `times`. One that took very long was itself interrupted. */
 static inline void sn_trace_count_cost(enum sn_trace_kind kind, uint64_t ticks, uint64_t times)
 {
-	ticks = ticks < SN_TRACE_COST_MOST ? ticks * times : 0;
+	ticks = ticks < SN_TRACE_COST_MOST ? ticks * times * sn_trace_whole_tenths(kind) / 10 : 0;
 	atomic_fetch_add_explicit(&sn_trace_header()->ticks[kind], ticks, memory_order_relaxed);
 	atomic_fetch_add_explicit(&sn_header()->trace_ticks, ticks, memory_order_relaxed);
 }

@@ -6,7 +6,6 @@ struct sn_heap_state *sn_heap_state = &off;
 
 /* A reader needs pairs of ticks and ns: the first soon, for short runs, then every 0.1 s. */
 static const uint64_t time_gap_first = 1u << 20, time_gap_most = 1u << 28;
-enum { MEASURED_EVERY = 256 /* events: a power of two */ };
 
 __thread struct sn_heap_nest sn_heap_nest;
 
@@ -134,9 +133,8 @@ static inline struct sn_heap_stream *hold(struct sn_thread *self, struct sn_heap
 /* One event in many is measured, from `tsc` on, with what reading the counter costs. */
 static inline void let_go(struct sn_heap_stream *stream, uint64_t tsc)
 {
-	if (__builtin_expect(stream->event_count++ % MEASURED_EVERY == 0, 0))
-		sn_trace_count_cost(SN_TRACE_HEAP, __builtin_ia32_rdtsc() - tsc,
-				    sn_trace_with_unseen(MEASURED_EVERY));
+	if (sn_trace_measures(&stream->unmeasured, SN_TRACE_MEASURED))
+		sn_trace_count_cost(SN_TRACE_HEAP, __builtin_ia32_rdtsc() - tsc, SN_TRACE_MEASURED);
 	atomic_signal_fence(memory_order_seq_cst);
 	stream->holder = 0;
 }

@@ -20,7 +20,7 @@ struct sn_heap_stream {
 	struct sn_trace_writer writer;
 	uint64_t last_tsc, last_address, time_tsc; /* time_tsc: of the last TIME, or the base */
 	uint64_t time_gap;			   /* ticks until the next TIME */
-	uint32_t event_count;			   /* modulo 2^32 */
+	uint32_t unmeasured;			   /* events until one is measured */
 	uint32_t last_path;
 	uint64_t holder; /* frame of the function that writes at the moment; 0: none */
 };

@@ -337,7 +337,7 @@ void sn_io_note(struct sn_io_call *call)
 	account_if_due(self, stream, tsc);
 	if (tsc - stream->time_tsc > time_gap_ticks && stream->writer.piece)
 		sn_entries_put_time(stream);
-	sn_entries_measured(SN_TRACE_IO, begin_tsc, SN_ENTRY_MEASURED);
+	sn_entries_measured(SN_TRACE_IO, begin_tsc, SN_TRACE_MEASURED);
 	sn_entries_let_go(stream);
 }
 

@@ -11,7 +11,7 @@ _Atomic uint32_t sn_mpi_is_on;
 const struct sn_mpi_function sn_mpi_functions[SN_MPI_FUNCTION_COUNT] = { SN_MPI_FUNCTIONS(
 	FUNCTION) };
 
-enum { MEASURED_EVERY = 64 /* calls: a power of two */ };
+enum { MEASURED_EVERY = 61 /* calls: a prime */ };
 
 /* Whether the thread is within a call of MPI: the frame of the outer one lies further out. One that does
  * not has been left by longjmp or an exception. */
@@ -104,9 +104,8 @@ static void count_local(struct sn_thread *self, struct sn_mpi_thread *mpi,
 /* One call in many is measured, what came before it with it. */
 static void count_cost(struct sn_mpi_thread *mpi, uint64_t end_tsc)
 {
-	if (mpi->stream.event_count++ % MEASURED_EVERY == 0)
-		sn_trace_count_cost(SN_TRACE_MPI, __builtin_ia32_rdtsc() - end_tsc,
-				    2 * MEASURED_EVERY);
+	if (sn_trace_measures(&mpi->stream.unmeasured, MEASURED_EVERY))
+		sn_trace_count_cost(SN_TRACE_MPI, __builtin_ia32_rdtsc() - end_tsc, MEASURED_EVERY);
 }
 
 void sn_mpi_leave(struct sn_mpi_call *call);

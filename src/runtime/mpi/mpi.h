@@ -53,7 +53,7 @@ enum { SN_MPI_TYPES = 16, SN_MPI_COMMS = 4096 };
 struct sn_mpi_stream {
 	struct sn_trace_writer writer;
 	uint64_t last_tsc, time_tsc, time_gap, last_handle;
-	uint32_t last_path, event_count;
+	uint32_t last_path, unmeasured;
 	/* the call whose events are being written, for a piece that goes on with it */
 	uint64_t begin_tsc, end_tsc;
 	uint32_t function, path, error;

@@ -87,7 +87,7 @@ static void add(struct sn_thread *self, struct sn_openmp_worker *worker,
 	}
 	if (stream->writer.piece && __builtin_ia32_rdtsc() - stream->time_tsc > 1u << 22)
 		sn_entries_put_time(stream);
-	sn_entries_measured(SN_TRACE_OPENMP, begin_tsc, SN_ENTRY_MEASURED);
+	sn_entries_measured(SN_TRACE_OPENMP, begin_tsc, SN_TRACE_MEASURED);
 	sn_entries_let_go(stream);
 }
 

@@ -4,8 +4,7 @@
 #include "runtime/sync/waits.h"
 
 enum {
-	MEASURED_EVERY = 256, /* notes: a power of two */
-	WANTED = 4096,	      /* objects that somebody waits for share a counter by their hash */
+	WANTED = 4096, /* objects that somebody waits for share a counter by their hash */
 };
 /* Between readings of both clocks. */
 static const uint64_t time_gap_ticks = 1u << 22;
@@ -107,16 +106,14 @@ static inline void let_go(struct sn_sync_stream *stream)
 /* One note in many is measured. 0: this one is not. */
 static inline uint64_t begin_measure(struct sn_sync_stream *stream)
 {
-	return __builtin_expect(stream->note_count++ % MEASURED_EVERY == 0, 0)
-		       ? __builtin_ia32_rdtsc()
-		       : 0;
+	return sn_trace_measures(&stream->unmeasured, SN_TRACE_MEASURED) ? __builtin_ia32_rdtsc()
+									 : 0;
 }
 
 static inline void end_measure(uint64_t begin_tsc, uint64_t times)
 {
 	if (__builtin_expect(begin_tsc != 0, 0))
-		sn_trace_count_cost(SN_TRACE_SYNC, __builtin_ia32_rdtsc() - begin_tsc,
-				    sn_trace_with_unseen(times));
+		sn_trace_count_cost(SN_TRACE_SYNC, __builtin_ia32_rdtsc() - begin_tsc, times);
 }
 
 static uint32_t path_of(struct sn_thread *self, const struct sn_sync_stream *stream,
@@ -296,7 +293,7 @@ void sn_sync_took(const uint64_t *frame, enum sn_sync_kind kind, const volatile 
 			note_orders(self, sync, stream, kind, object, frame);
 		push(sync, object, frame[1]);
 	}
-	end_measure(begin_tsc, MEASURED_EVERY);
+	end_measure(begin_tsc, SN_TRACE_MEASURED);
 	let_go(stream);
 }
 

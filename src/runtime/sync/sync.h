@@ -25,7 +25,7 @@ struct sn_sync_stream {
 	struct sn_trace_writer writer;
 	uint64_t holder; /* frame of the function that writes at the moment; 0: none */
 	uint64_t time_tsc;
-	uint32_t note_count;
+	uint32_t unmeasured;	       /* notes until one is measured */
 	uint16_t index[SN_SYNC_INDEX]; /* number of an entry in the piece; 0: none */
 };
 
