@@ -72,6 +72,8 @@ static inline uint8_t *make_room(struct sn_heap_stream *stream, uint32_t thread_
 		if (!begin_piece(stream, thread_index))
 			return NULL;
 		at = sn_trace_room(&stream->writer, 2 * SN_HEAP_EVENT_MAX);
+		if (!at)
+			return NULL;
 	}
 	if (__builtin_expect(tsc - stream->time_tsc > stream->time_gap && tsc > stream->time_tsc,
 			     0))

@@ -412,7 +412,7 @@ static void put_loops(const struct sn_text_page *page, struct sn_text *line, siz
 			      ? page->width - SHARE_COLUMNS - name - 12
 			      : 16;
 
-	uint32_t functions[SN_SUMMARY_ROWS];
+	uint32_t functions[SN_SUMMARY_ROWS] = { 0 };
 
 	if (!s->loop_count)
 		return;
