@@ -126,7 +126,9 @@ static void say_left_out(const struct runs *runs, const struct step *step)
 /* False: no further run is to follow. */
 static bool step_run(struct runs *runs, const struct step *step)
 {
-	struct sn_loop_run run = { .command = "analyze", .variants = step->variants };
+	struct sn_loop_run run = { .command = "analyze",
+				   .variants = step->variants,
+				   .is_one_of_nest = step->companion == SN_COMPANION_VARIANTS };
 	struct sn_record_result result = { .exit_code = SN_EXIT_NOT_MEASURED };
 	struct sn_text into = { 0 };
 	struct sn_error err;

@@ -76,7 +76,14 @@ static const char *const kind_names[KINDS] = { "static", "sampled", "instances",
 struct missing {
 	const char *reason;
 	struct sn_text command; /* empty: nothing helps */
+	struct sn_text text;	/* of a reason that is made; else empty */
 };
+
+static void missing_free(struct missing *missing)
+{
+	sn_text_free(&missing->command);
+	sn_text_free(&missing->text);
+}
 
 static void analyze_command(const struct sn_loop_page *page, int level, struct missing *out)
 {
@@ -97,6 +104,25 @@ static void missing_static(const struct sn_loop_page *page, const struct gathere
 	}
 }
 
+/* There was such a run, but this loop has nothing from it. */
+static void missing_of_loop(const struct sn_loop_page *page, bool is_of_variants,
+			    struct missing *out)
+{
+	const char *why = is_of_variants && page->structure
+				  ? sn_variants_refusal(page->structure, page->loop->code)
+				  : NULL;
+
+	if (why) {
+		sn_text_addf(&out->text, "it can have none: %s", why);
+		out->reason = out->text.chars;
+		return;
+	}
+	out->reason = is_of_variants
+			      ? "it had none: others were chosen, or a loop around it or in it"
+			      : "it was not among the loops that were counted, or cannot be";
+	sn_text_add(&out->command, "sonde structure -l rewritable BINARY");
+}
+
 static void missing_runs(const struct sn_loop_page *page, bool is_of_variants, struct missing *out)
 {
 	const struct sn_profile *run = is_of_variants ? sn_profile_with_variants(page->profile)
@@ -108,11 +134,7 @@ static void missing_runs(const struct sn_loop_page *page, bool is_of_variants, s
 		out->reason = damage;
 	} else if (is_of_variants ? run->experiment->variants.count
 				  : run->experiment->instances.count) {
-		out->reason =
-			is_of_variants
-				? "it was not among the loops that had variants, or cannot have any"
-				: "it was not among the loops that were counted, or cannot be";
-		sn_text_add(&out->command, "sonde structure -l rewritable BINARY");
+		missing_of_loop(page, is_of_variants, out);
 	} else {
 		out->reason =
 			is_of_variants ? "no variants of loops were run" : "no loops were counted";
@@ -240,7 +262,7 @@ static void put_kinds(const struct sn_loop_page *page, const struct gathered *g,
 		}
 		snprintf(head, sizeof(head), "  %-10s ", kind_names[k]);
 		put_folded(out, head, text.chars);
-		sn_text_free(&missing.command);
+		missing_free(&missing);
 		sn_text_free(&text);
 	}
 }
@@ -351,7 +373,7 @@ static void write_kinds(const struct sn_loop_page *page, const struct gathered *
 
 		if (is_missing(page, g, (enum kind)k, &missing)) {
 			sn_json_member_null(json, kind_names[k]);
-			sn_text_free(&missing.command);
+			missing_free(&missing);
 			continue;
 		}
 		sn_json_key(json, kind_names[k]);
@@ -381,7 +403,7 @@ static void write_missing(const struct sn_loop_page *page, const struct gathered
 		sn_json_member_string(json, "reason", missing.reason);
 		sn_json_member_string(json, "command", missing.command.chars);
 		sn_json_close(json);
-		sn_text_free(&missing.command);
+		missing_free(&missing);
 	}
 }
 

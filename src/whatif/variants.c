@@ -469,3 +469,11 @@ void sn_variants_free(struct sn_variants_list *list)
 {
 	sn_arena_free(&list->arena);
 }
+
+const char *sn_variants_refusal(struct sn_structure *structure, const struct sn_loop *loop)
+{
+	const char *why[SN_VARIANTS];
+
+	sn_loop_variants_judge(structure, loop, why);
+	return why[SN_VARIANT_ORIG];
+}

@@ -69,6 +69,8 @@ struct sn_variants_list {
  * loop cannot have a variant. */
 void sn_variants_find(const struct sn_profile *profile, struct sn_structures *structures,
 		      struct sn_variants_list *out);
+/** Why this loop cannot have variants at all, as what follows "because"; NULL: it can. */
+const char *sn_variants_refusal(struct sn_structure *structure, const struct sn_loop *loop);
 void sn_variants_free(struct sn_variants_list *list);
 
 #endif

@@ -91,8 +91,11 @@ uint64_t sn_patch_begin(struct sn_record_instances *record, uint64_t stack_point
 {
 	uint64_t code = 0;
 
+	/* a loop without variants of its own is timed as if there were none */
 	record->countdown =
-		sn_patches.has_variants ? sn_variant_countdown(record) : next_countdown(record);
+		sn_patches.has_variants && sn_patches.loops[record->loop].variants[SN_VARIANT_ORIG]
+			? sn_variant_countdown(record)
+			: next_countdown(record);
 	if (record->is_open) {
 		/* further in, by recursion or in a handler: that one goes on */
 		if (stack_pointer < record->open_stack_pointer)
