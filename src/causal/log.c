@@ -2,10 +2,12 @@
 #include "causal/log.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/file.h"
@@ -183,6 +185,18 @@ static void split(char *text, struct line *line)
 	}
 }
 
+/* The command was killed while the last run went on: its experiments are there, what it counted is not. */
+static void add_run_that_was_cut(struct sn_causal_log *log)
+{
+	struct sn_causal_run unknown = { 0 };
+
+	for (size_t i = 0; i < log->trials.count; i++)
+		if (log->trials.items[i].run == log->runs.count) {
+			sn_vec_push(&log->runs, unknown);
+			return;
+		}
+}
+
 sn_status sn_causal_log_parse(const char *bytes, size_t length, const char *name,
 			      struct sn_causal_log **out, struct sn_error *err)
 {
@@ -190,6 +204,9 @@ sn_status sn_causal_log_parse(const char *bytes, size_t length, const char *name
 	char *text = sn_arena_strndup(&log->arena, bytes, length), *next = text;
 	unsigned number = 0;
 
+	/* records are added one by one: who was ended in the middle of one left no end of line */
+	if (next && strchr(next, '\n'))
+		strrchr(next, '\n')[1] = '\0';
 	while (next && *next) {
 		char *at = strsep(&next, "\n");
 		struct line line;
@@ -214,6 +231,7 @@ sn_status sn_causal_log_parse(const char *bytes, size_t length, const char *name
 				    "'%s' is no log of causal experiments, or one of a newer sonde",
 				    name);
 	}
+	add_run_that_was_cut(log);
 	*out = log;
 	return SN_OK;
 }
@@ -341,6 +359,28 @@ static void put_trial(FILE *out, const struct sn_causal_trial *t)
 	fprintf(out, "\t%llu\t%lld\t%lld\t%llu\t%llu\t%lld\t%lld\n", (unsigned long long)t->visits,
 		(long long)t->time_ns, (long long)t->virtual_ns, (unsigned long long)t->samples,
 		(unsigned long long)t->hits, (long long)t->hit_ns, (long long)t->due_ns);
+}
+
+sn_status sn_causal_log_append_trial(const struct sn_causal_log *log, const char *experiment_path,
+				     struct sn_error *err)
+{
+	char *path = path_in(experiment_path), *line = NULL;
+	size_t length = 0;
+	FILE *memory = open_memstream(&line, &length);
+	int fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
+	sn_status status = SN_OK;
+
+	if (memory) {
+		put_trial(memory, &log->trials.items[log->trials.count - 1]);
+		fclose(memory);
+	}
+	if (!memory || fd < 0 || write(fd, line, length) != (ssize_t)length)
+		status = sn_error_errno(err, "cannot write '%s'", path);
+	if (fd >= 0)
+		close(fd);
+	free(line);
+	free(path);
+	return status;
 }
 
 sn_status sn_causal_log_write(const struct sn_causal_log *log, const char *experiment_path,

@@ -72,6 +72,10 @@ sn_status sn_causal_log_open(const char *experiment_path, struct sn_causal_log *
 /** The same of bytes; `name` is for messages. */
 sn_status sn_causal_log_parse(const char *bytes, size_t length, const char *name,
 			      struct sn_causal_log **out, struct sn_error *err);
+/** Adds the log's last trial to the file, which the log was written to before: one record, whole or not
+ *  there. An end in the middle of it costs no other record. */
+sn_status sn_causal_log_append_trial(const struct sn_causal_log *log, const char *experiment_path,
+				     struct sn_error *err);
 /** Writes it whole, in place of the one before. */
 sn_status sn_causal_log_write(const struct sn_causal_log *log, const char *experiment_path,
 			      struct sn_error *err);

@@ -306,6 +306,22 @@ static bool make_trial(struct driver *d, const struct sn_causal_trial_plan *plan
 	return wait_for(d, COOL_DOWN_NS);
 }
 
+/* Whatever ends this command, the experiment has what was found. That it cannot be written is said when
+ * the run is over. */
+static void keep(struct sn_causal_session *session)
+{
+	struct sn_error err;
+
+	if (!session->experiment_path)
+		return;
+	if (session->is_kept)
+		session->is_kept = sn_causal_log_append_trial(
+					   session->log, session->experiment_path, &err) == SN_OK;
+	else
+		session->is_kept = sn_causal_log_write(session->log, session->experiment_path,
+						       &err) == SN_OK;
+}
+
 static void spend(struct driver *d)
 {
 	int64_t now_ns = sn_clock_ns(CLOCK_MONOTONIC);
@@ -339,6 +355,7 @@ void sn_causal_session_steer(struct sn_steer *steer)
 		spend(&d);
 		if (is_made && trial.step_ns >= 0) {
 			sn_vec_push(&session->log->trials, trial);
+			keep(session);
 			sn_causal_session_advance(session);
 		} else if (!is_over(&d) && !is_made) {
 			break; /* nobody comes any more */

@@ -31,10 +31,11 @@ struct sn_causal_session {
 	size_t speedup_count;
 	uint32_t point, begin_point; /* the progress point; with latency, where it begins */
 	bool is_latency;
-	double left_s; /* of the time for experiments */
+	const char *experiment_path; /* each trial is kept there at once; NULL: nowhere */
+	double left_s;		     /* of the time for experiments */
 	enum sn_causal_end end;
 	/* the rest is the session's own */
-	bool was_reached;
+	bool is_kept; /* the log is in its file, but for what is appended */
 	uint64_t visits; /* in all runs */
 	uint32_t block;	 /* the next */
 	struct sn_random random;

@@ -1,6 +1,5 @@
 /* sonde causal: experiments with a running program, over as many runs as the budget allows. */
 #include <math.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -134,7 +133,7 @@ static sn_status run_first(struct causal *c)
 
 	c->exit_code = sn_cli_record_with(c->args, &what, &result);
 	c->is_shown = true;
-	c->is_interrupted = result.exit_signal == SIGINT || result.exit_signal == SIGTERM;
+	c->is_interrupted = result.was_told_to_end;
 	if (result.experiment_path.chars)
 		sn_text_add(&c->experiment, result.experiment_path.chars);
 	sn_text_free(&result.experiment_path);
@@ -278,7 +277,7 @@ static sn_status run_again(struct causal *c, struct sn_steer *steer,
 	else
 		c->exit_code = code;
 	c->is_shown = true;
-	c->is_interrupted = result->exit_signal == SIGINT || result->exit_signal == SIGTERM;
+	c->is_interrupted = result->was_told_to_end;
 	sn_text_free(&result->experiment_path);
 	sn_store_remove(scratch.chars, NULL);
 	rmdir(folder.chars);
@@ -337,6 +336,7 @@ static sn_status make_run(struct causal *c, bool is_whole, struct sn_error *err)
 			keep_whole_run(c, &plan, steer.last, result.elapsed_ns);
 		sn_causal_session_note_run(&c->session, steer.last, result.elapsed_ns);
 		status = sn_causal_log_write(c->log, c->experiment.chars, err);
+		c->session.is_kept = status == SN_OK;
 	}
 	sn_steer_free(&steer);
 	return status;
@@ -362,6 +362,7 @@ static sn_status make_runs(struct causal *c, struct sn_error *err)
 		say(c, "run %zu: %zu experiments so far", c->log->runs.count, c->log->trials.count);
 		if (empty == FAILED_RUNS_MOST)
 			break;
+		c->is_interrupted |= sn_record_is_told_to_end();
 		if (c->session.left_s <= 0)
 			c->session.end = SN_CAUSAL_OUT_OF_TIME;
 	}
@@ -457,6 +458,7 @@ static sn_status prepare(struct causal *c, struct sn_error *err)
 		status = choose_progress(c, err);
 	c->session.log = c->log;
 	c->session.page = c->page;
+	c->session.experiment_path = c->experiment.chars;
 	return status;
 }
 
@@ -473,6 +475,14 @@ static void free_all(struct causal *c)
 
 static void tell(const struct causal *c)
 {
+	if (c->is_interrupted && !c->log->trials.count)
+		say(c, "interrupted before the first experiment was made: sonde causal --from %s -- ... "
+		       "makes them",
+		    c->experiment.chars);
+	else if (c->is_interrupted)
+		say(c, "interrupted: the answers rest on %zu experiments; sonde causal --from %s -- ... "
+		       "adds more",
+		    c->log->trials.count, c->experiment.chars);
 	if (c->log->threads <= 1)
 		say(c, "one thread is at work: its profile says it all, by Amdahl's law; the "
 		       "experiments only repeat it");

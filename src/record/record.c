@@ -342,6 +342,24 @@ static void pause_all(struct recording *r, bool is_paused)
 		sn_outside_pause(r->outside, is_paused);
 }
 
+static bool is_ender(int number)
+{
+	return number == SIGINT || number == SIGTERM || number == SIGHUP || number == SIGQUIT;
+}
+
+bool sn_record_is_told_to_end(void)
+{
+	sigset_t waiting, blocked;
+
+	sigpending(&waiting);
+	sigprocmask(SIG_SETMASK, NULL, &blocked);
+	for (int number = 1; number < SIGRTMIN; number++)
+		if (is_ender(number) && sigismember(&waiting, number) == 1 &&
+		    sigismember(&blocked, number) == 1)
+			return true;
+	return false;
+}
+
 /* They stay blocked when the recording is over: an interrupt that ended the target is not to end
  * what is made of the data. A command that records twice gives each target the mask that the command
  * itself was started with. */
@@ -388,6 +406,7 @@ static void signal_pass_on(struct recording *r, const struct signalfd_siginfo *i
 		sn_feeder_packet(&r->feeder, SN_PACKET_SIGNAL);
 		return;
 	}
+	r->result->was_told_to_end |= is_ender((int)info->ssi_signo);
 	switch (info->ssi_signo) {
 	case SIGCHLD:
 	case SIGCONT:
@@ -778,6 +797,7 @@ sn_status sn_record_run(const struct sn_record_options *options, struct sn_recor
 			sn_steer_begin(options->steer);
 		target_wait(&r);
 		result->elapsed_ns = r.launch.elapsed_ns;
+		result->was_told_to_end |= sn_record_is_told_to_end();
 		if (options->steer)
 			sn_steer_end(options->steer);
 		stragglers_wait(&r);

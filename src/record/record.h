@@ -69,6 +69,9 @@ struct sn_record_options {
 struct sn_record_result {
 	int exit_code;	 /* the target's (128+n for a signal), or 125, 126, 127 */
 	int exit_signal; /* that ended the target; 0: none */
+	/* this command got a signal that asks for an end (SIGINT, SIGTERM, SIGHUP, SIGQUIT); whatever the
+	 * target made of it */
+	bool was_told_to_end;
 	struct sn_text experiment_path;
 	uint64_t data_bytes;
 	int64_t elapsed_ns; /* of the target */
@@ -81,6 +84,10 @@ struct sn_record_result {
  * 125, 126 or 127). What went wrong after its start is in the experiment's warnings. */
 sn_status sn_record_run(const struct sn_record_options *options, struct sn_record_result *result,
 			struct sn_error *err);
+
+/** Whether a signal that asks for an end came and waits, blocked since a recording (it stays). For who
+ * records several times. */
+bool sn_record_is_told_to_end(void);
 
 /** Writes the extracts of every module that was sampled, so that the experiment stands alone.
  * Failures are warnings to standard error: the data are safe without it. */

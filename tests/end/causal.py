@@ -82,6 +82,67 @@ BEATS = 'for (int i = 0; i < %d; i++) { sonde_heartbeat_begin(step); hot(800000)
 
 
 LONG_DAYS = {
+    'alarms': (r'''
+static volatile sig_atomic_t alarms;
+static void note(int s) { (void)s; alarms++; }
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t never = PTHREAD_COND_INITIALIZER;
+static void *watch(void *unused)
+{
+	for (int i = 0; i < 40; i++) {
+		struct timespec until;
+		clock_gettime(CLOCK_REALTIME, &until);
+		until.tv_nsec += 5000000;
+		if (until.tv_nsec >= 1000000000) { until.tv_sec++; until.tv_nsec -= 1000000000; }
+		pthread_mutex_lock(&lock);
+		pthread_cond_timedwait(&never, &lock, &until);
+		pthread_mutex_unlock(&lock);
+	}
+	return unused;
+}''' + BEGIN + r'''
+	signal(SIGALRM, note);
+	ualarm(3000, 3000);
+	pthread_t thread;
+	pthread_create(&thread, NULL, watch, NULL);''' + BEATS % (300, '') + r'''
+	pthread_join(thread, NULL);
+	ualarm(0, 0);
+	puts(alarms ? "alarms" : "none");
+	return 1;
+}'''),
+    'posts': (r'''
+static sem_t semaphore;
+static void post(int s) { (void)s; sem_post(&semaphore); }
+static void *second(void *unused) { for (int i = 0; i < 200; i++) while (sem_wait(&semaphore)) ; return unused; }''' + BEGIN + r'''
+	sem_init(&semaphore, 0, 0);
+	signal(SIGUSR1, post);
+	pthread_t thread;
+	pthread_create(&thread, NULL, second, NULL);''' + BEATS % (200, 'raise(SIGUSR1);') + r'''
+	pthread_join(thread, NULL);
+	puts("200 posts");
+	return 0;
+}'''),
+    'forks': (BEGIN + BEATS % (60, '''
+	pid_t child = fork(); if (!child) { hot(200000); if (i % 2) execl("/bin/true", "true", NULL); _exit(0); }
+	int status; waitpid(child, &status, 0); if (status) return 9;''') + r'''
+	puts("60 children");
+	return 0;
+}'''),
+    'threads': (r'''
+static void *brief(void *unused) { cold(50000); return unused; }''' + BEGIN + BEATS % (150, '''
+	pthread_t threads[4];
+	for (int k = 0; k < 4; k++) pthread_create(&threads[k], NULL, brief, NULL);
+	for (int k = 0; k < 4; k++) pthread_join(threads[k], NULL);''') + r'''
+	puts("600 threads");
+	return 0;
+}'''),
+    'often': (BEGIN + r'''
+	for (int i = 0; i < 40; i++) {
+		for (int k = 0; k < 20000; k++) { sonde_heartbeat_begin(step); sonde_heartbeat_end(step); }
+		hot(2000000);
+	}
+	puts("often");
+	return 0;
+}'''),
     # its time is over before the work is, if delays count: then the work is done the other way, with the same output
     'watchdog': (r"""
 static atomic_int beat, is_done;
@@ -442,33 +503,6 @@ t.check(done.returncode == 5 and 'line 2' in done.stderr, 'a damaged log is told
 
 # ---- bad days: each has a heartbeat, and code that is chosen ----
 DAYS = {
-    'alarms': (r'''
-static volatile sig_atomic_t alarms;
-static void note(int s) { (void)s; alarms++; }
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t never = PTHREAD_COND_INITIALIZER;
-static void *watch(void *unused)
-{
-	for (int i = 0; i < 40; i++) {
-		struct timespec until;
-		clock_gettime(CLOCK_REALTIME, &until);
-		until.tv_nsec += 5000000;
-		if (until.tv_nsec >= 1000000000) { until.tv_sec++; until.tv_nsec -= 1000000000; }
-		pthread_mutex_lock(&lock);
-		pthread_cond_timedwait(&never, &lock, &until);
-		pthread_mutex_unlock(&lock);
-	}
-	return unused;
-}''' + BEGIN + r'''
-	signal(SIGALRM, note);
-	ualarm(3000, 3000);
-	pthread_t thread;
-	pthread_create(&thread, NULL, watch, NULL);''' + BEATS % (300, '') + r'''
-	pthread_join(thread, NULL);
-	ualarm(0, 0);
-	puts(alarms ? "alarms" : "none");
-	return 1;
-}'''),
     'spin': (r'''
 static atomic_int turn;
 static void *second(void *unused)
@@ -496,40 +530,6 @@ static void *second(void *unused) { for (int i = 0; i < 100; i++) { cold(400000)
 	pthread_create(&thread, NULL, second, NULL);''' + BEATS % (200, '') + r'''
 	pthread_join(thread, NULL);
 	puts("one CPU");
-	return 0;
-}'''),
-    'posts': (r'''
-static sem_t semaphore;
-static void post(int s) { (void)s; sem_post(&semaphore); }
-static void *second(void *unused) { for (int i = 0; i < 200; i++) while (sem_wait(&semaphore)) ; return unused; }''' + BEGIN + r'''
-	sem_init(&semaphore, 0, 0);
-	signal(SIGUSR1, post);
-	pthread_t thread;
-	pthread_create(&thread, NULL, second, NULL);''' + BEATS % (200, 'raise(SIGUSR1);') + r'''
-	pthread_join(thread, NULL);
-	puts("200 posts");
-	return 0;
-}'''),
-    'forks': (BEGIN + BEATS % (60, '''
-	pid_t child = fork(); if (!child) { hot(200000); if (i % 2) execl("/bin/true", "true", NULL); _exit(0); }
-	int status; waitpid(child, &status, 0); if (status) return 9;''') + r'''
-	puts("60 children");
-	return 0;
-}'''),
-    'threads': (r'''
-static void *brief(void *unused) { cold(50000); return unused; }''' + BEGIN + BEATS % (150, '''
-	pthread_t threads[4];
-	for (int k = 0; k < 4; k++) pthread_create(&threads[k], NULL, brief, NULL);
-	for (int k = 0; k < 4; k++) pthread_join(threads[k], NULL);''') + r'''
-	puts("600 threads");
-	return 0;
-}'''),
-    'often': (BEGIN + r'''
-	for (int i = 0; i < 40; i++) {
-		for (int k = 0; k < 20000; k++) { sonde_heartbeat_begin(step); sonde_heartbeat_end(step); }
-		hot(2000000);
-	}
-	puts("often");
 	return 0;
 }'''),
     'sealed': (BEGIN + BEATS % (100, '') + r'''
@@ -589,12 +589,68 @@ at_once = [subprocess.Popen([t.sonde, 'causal', '-q', '--target', 'hot', '--spee
                              '--', pair, '40'], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for i in range(2)]
 t.equal([(p.communicate(timeout=120)[0], p.returncode) for p in at_once], [('done\n', 3)] * 2, 'two causal runs at once')
 
-# Ctrl-C in the first run ends it all, with what there is
-process = subprocess.Popen([t.sonde, 'causal', '-o', 'x-stopped', '--', pair, '100000'], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+# ---- an end from outside: in the first run, in an experiment, once or again and again, by what cannot be caught ----
+deaf = program('deaf', r"""
+static void leave(int s) { (void)s; write(1, "bye\n", 4); _exit(0); }
+""" + BEGIN + r"""
+	signal(SIGINT, leave);
+	signal(SIGTERM, leave);
+	for (int i = 0; i < 100000; i++) { sonde_heartbeat_begin(step); hot(800000); cold(100000); sonde_heartbeat_end(step); }
+	return 0;
+}""")
+
+
+def started(*words):
+    return subprocess.Popen([t.sonde, 'causal', '--speedups', '100', '--max-time', '300', *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                            env=dict(os.environ, TMPDIR=os.path.abspath('.')))
+
+
+def wait_for_trials(process, experiment, count):
+    """Until so many experiments are in the file, while the command runs."""
+    for _ in range(1200):
+        if process.poll() is not None or os.path.exists(experiment + '/causal.tsv') and len(trials(experiment).get('trial', [])) >= count:
+            break
+        time.sleep(0.05)
+    t.check(process.poll() is None, 'experiments are kept as they are made', process.poll())
+
+
+process = started('-o', 'x-stopped', '--', pair, '100000')
 time.sleep(1.5)
 process.send_signal(signal.SIGINT)
-process.communicate(timeout=60)
+said = process.communicate(timeout=60)[1]
 t.equal(process.returncode, 130, 'an interrupt ends the program and the experiments')
-t.check(not [name for name in os.listdir('/tmp') if name.startswith('sonde-causal.') and os.stat('/tmp/' + name).st_uid == os.getuid()
-             and time.time() - os.stat('/tmp/' + name).st_mtime < 1], 'nothing is left in the temporary folder')
+t.check('interrupted before the first experiment' in said, 'which says that there is none', said)
+t.run('record', '-q', '--duration', '1', '-o', 'x-long', '--', pair, '150')
+for path, signals in ((pair, (signal.SIGINT,)), (pair, (signal.SIGTERM, signal.SIGTERM)), (pair, (signal.SIGHUP,)), (deaf, (signal.SIGINT, signal.SIGINT))):
+    name = ' and '.join(number.name for number in signals) + (', which the program takes for its end' if path == deaf else '')
+    if path == deaf:
+        first = subprocess.Popen([t.sonde, 'record', '-q', '-o', 'x-deaf', '--', deaf], stdout=subprocess.PIPE)
+        time.sleep(1.5)
+        first.send_signal(signal.SIGTERM)
+        first.communicate(timeout=60)
+    experiment = 'x-deaf' if path == deaf else 'x-long'
+    before = len(trials(experiment).get('trial', [])) if os.path.exists(experiment + '/causal.tsv') else 0
+    process = started('--from', experiment, '--progress', 'step', '--target', 'hot', '--', path, '100000')
+    wait_for_trials(process, experiment, before + 2)
+    for number in signals:
+        process.send_signal(number)
+    out, said = process.communicate(timeout=60)
+    t.equal((process.returncode, out), (0, 'bye\n') if path == deaf else (128 + signals[0], ''), f'{name}: the program ends, and its status is told')
+    after = len(trials(experiment)['trial'])
+    t.check(after >= before + 2 and f'the answers rest on {after} experiments' in said, f'{name}: what there is counts', said)
+    t.check(t.show('causal', experiment=experiment)['rows'][0]['points'], f'{name}: and is shown')
+t.check(not [name for name in os.listdir('.') if name.startswith('sonde-causal.')], 'nothing is left in the temporary folder')
+process = started('--from', 'x-long', '--progress', 'step', '--target', 'hot', '--', pair, '100000')
+wait_for_trials(process, 'x-long', after_kill := len(trials('x-long')['trial']) + 2)
+runs = t.show('causal', experiment='x-long')['runs']
+child = open(f'/proc/{process.pid}/task/{process.pid}/children').read().split()
+process.kill()
+process.communicate(timeout=60) if not child else (os.kill(int(child[0]), signal.SIGKILL), process.communicate(timeout=60))
+t.check(len(trials('x-long')['trial']) >= after_kill, 'a command that is killed leaves its experiments')
+with open('x-long/causal.tsv', 'a') as out:
+    out.write('trial\t9\t9\t0\t0.5')
+t.check(t.show('causal', experiment='x-long')['runs'] >= runs and t.show('causal', experiment='x-long')['rows'][0]['points'],
+        'which are shown, without a record that was begun')
+t.run('causal', '--from', 'x-long', '--progress', 'step', '--target', 'hot', '--speedups', '100', '--max-time', '1', '--runs', '1', '--', pair, '150')
+t.check(t.show('causal', experiment='x-long')['runs'] == runs + 1, 'and later runs add to them', t.show('causal', experiment='x-long')['runs'], runs)
 t.done()
