@@ -388,6 +388,26 @@ static int compare_answers(const void *a, const void *b)
 	return (x->candidate > y->candidate) - (x->candidate < y->candidate);
 }
 
+static enum sn_causal_refusal find_refusal(const struct sn_causal_log *log,
+					   double delay_error_share)
+{
+	if (sn_causal_queued_share(log) > SN_CAUSAL_QUEUED_REFUSED)
+		return SN_CAUSAL_REFUSED_QUEUES;
+	return delay_error_share > SN_CAUSAL_DELAYS_REFUSED ? SN_CAUSAL_REFUSED_DELAYS
+							    : SN_CAUSAL_NOT_REFUSED;
+}
+
+/* A number that is wrong is worse than none. */
+static void refuse(struct sn_causal_answer *answer)
+{
+	*answer = (struct sn_causal_answer){ .candidate = answer->candidate,
+					     .verdict = SN_CAUSAL_UNKNOWN,
+					     .slope = NAN,
+					     .slope_low = NAN,
+					     .slope_high = NAN,
+					     .up_to = NAN };
+}
+
 void sn_causal_answers_find(const struct sn_causal_log *log, struct sn_causal_answers *out)
 {
 	size_t count = log->candidates.count, known = 0;
@@ -400,6 +420,7 @@ void sn_causal_answers_find(const struct sn_causal_log *log, struct sn_causal_an
 	struct model_error model = model_error_of(log, out->delay_error_share);
 	struct model_error of_slopes = { model.least / SPEEDUP_TYPICAL, model.share };
 
+	out->refusal = find_refusal(log, out->delay_error_share);
 	find_effects(log, &effects);
 	for (size_t c = 0; c < count; c++) {
 		slopes[c] = slope_estimate(log, &effects, (int32_t)c);
@@ -422,6 +443,8 @@ void sn_causal_answers_find(const struct sn_causal_log *log, struct sn_causal_an
 		}
 		find_points(&effects, &answer, model);
 		judge(&answer, slopes[c], typical, count);
+		if (out->refusal)
+			refuse(&answer);
 		sn_vec_push(&out->rows, answer);
 	}
 	out->false_alarm_rate = false_alarms(&effects);

@@ -34,7 +34,16 @@ struct sn_causal_answer {
 	size_t point_count;
 };
 
+/** Why no effect is told, of no candidate. */
+enum sn_causal_refusal {
+	SN_CAUSAL_NOT_REFUSED,
+	SN_CAUSAL_REFUSED_QUEUES, /* threads waited for CPUs too much */
+	SN_CAUSAL_REFUSED_DELAYS, /* pauses took too long */
+};
+
 struct sn_causal_answers {
+	/* rows then have neither a slope nor points, and the verdict `unknown` */
+	enum sn_causal_refusal refusal;
 	SN_VEC(struct sn_causal_answer) rows; /* most helpful first */
 	double rate_per_s;		      /* of progress, in baselines */
 	/* of baselines held against baselines as if they were experiments, the share whose 95 %
@@ -43,6 +52,9 @@ struct sn_causal_answers {
 	double delay_error_share; /* of the pauses: what they took too long and nothing set off */
 };
 
+/** From these shares on effects are too wrong to be told (docs/decisions/0122). */
+#define SN_CAUSAL_QUEUED_REFUSED 0.25
+#define SN_CAUSAL_DELAYS_REFUSED 0.10
 /** From this delay_error_share on threads waited for CPUs, so that effects are off as well. */
 #define SN_CAUSAL_DELAYS_OFF_MOST 0.02
 

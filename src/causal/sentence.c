@@ -40,6 +40,10 @@ void sn_causal_sentence(const struct sn_causal_log *log, const struct sn_causal_
 			     step);
 		break;
 	default:
+		if (answers->refusal) {
+			sn_text_add(out, "not known: threads waited for CPUs too much");
+			break;
+		}
 		sn_text_add(out, "not settled; more experiments narrow it (--max-time)");
 		break;
 	}

@@ -318,8 +318,8 @@ static void keep(struct sn_causal_session *session)
 		session->is_kept = sn_causal_log_append_trial(
 					   session->log, session->experiment_path, &err) == SN_OK;
 	else
-		session->is_kept = sn_causal_log_write(session->log, session->experiment_path,
-						       &err) == SN_OK;
+		session->is_kept =
+			sn_causal_log_write(session->log, session->experiment_path, &err) == SN_OK;
 }
 
 static void spend(struct driver *d)

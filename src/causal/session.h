@@ -35,7 +35,7 @@ struct sn_causal_session {
 	double left_s;		     /* of the time for experiments */
 	enum sn_causal_end end;
 	/* the rest is the session's own */
-	bool is_kept; /* the log is in its file, but for what is appended */
+	bool is_kept;	 /* the log is in its file, but for what is appended */
 	uint64_t visits; /* in all runs */
 	uint32_t block;	 /* the next */
 	struct sn_random random;

@@ -476,12 +476,14 @@ static void free_all(struct causal *c)
 static void tell(const struct causal *c)
 {
 	if (c->is_interrupted && !c->log->trials.count)
-		say(c, "interrupted before the first experiment was made: sonde causal --from %s -- ... "
-		       "makes them",
+		say(c,
+		    "interrupted before the first experiment was made: sonde causal --from %s -- ... "
+		    "makes them",
 		    c->experiment.chars);
 	else if (c->is_interrupted)
-		say(c, "interrupted: the answers rest on %zu experiments; sonde causal --from %s -- ... "
-		       "adds more",
+		say(c,
+		    "interrupted: the answers rest on %zu experiments; sonde causal --from %s -- ... "
+		    "adds more",
 		    c->log->trials.count, c->experiment.chars);
 	if (c->log->threads <= 1)
 		say(c, "one thread is at work: its profile says it all, by Amdahl's law; the "

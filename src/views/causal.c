@@ -222,12 +222,16 @@ static void put_foot(const struct sn_view_input *input, FILE *out)
 	if (!isnan(answers.delay_error_share))
 		fprintf(out, ", pauses off by %.1f %%", 100 * answers.delay_error_share);
 	fputs(".\n", out);
+	if (answers.refusal)
+		fputs(" Delays then do not do what a faster part would, so no effect is told. Run fewer "
+		      "threads than CPUs, other programs later, or 'chrt -r 1 sonde causal ...'.\n",
+		      out);
 	if (sn_causal_queued_share(log) > SN_CAUSAL_QUEUED_MOST)
 		fprintf(out,
 			" Threads waited for CPUs %.0f %% of the time in which they wanted one: effects "
 			"come out too small.\n",
 			100 * sn_causal_queued_share(log));
-	if (answers.delay_error_share > SN_CAUSAL_DELAYS_OFF_MOST)
+	if (!answers.refusal && answers.delay_error_share > SN_CAUSAL_DELAYS_OFF_MOST)
 		fputs(" Pauses took longer than asked: threads waited for CPUs, and effects are off as well. "
 		      "Fewer other programs, or 'chrt -r 1 sonde causal ...', help.\n",
 		      out);

@@ -387,7 +387,7 @@ int main(int count, char **words)
 	return 0;
 }
 ''')
-experiment, run = caused('guarded', guarded, '500', options=('--progress', 'step', '--target', 'lock:guard,lock:other,lock:shared', '--speedups', '50'), seconds='6')
+experiment, run = caused('guarded', guarded, '300', options=('--progress', 'step', '--target', 'lock:guard,lock:other,lock:shared', '--speedups', '50'), seconds='6')
 rows = t.show('causal', experiment=experiment)['rows']
 t.equal({(row['kind'], row['name'], row['cpu_share']) for row in rows}, {('lock', name, None) for name in ('guard', 'other', 'shared')},
         'locks are rows, whose share of CPU time nobody knows')
@@ -444,10 +444,10 @@ effects = [point['effect'] for row in t.show('causal', experiment=experiment)['r
 # where threads wait for CPUs effects come out too small (docs/method/causal.md): a loaded machine cannot judge
 waited = sum(row['wait_cpu_s'] for row in t.show('threads', experiment=experiment)['rows'])
 name = 'a step is faster without the code that everybody waits for'
-if os.getloadavg()[0] > os.cpu_count() / 2 or waited > 0.1 * t.show('summary', experiment=experiment)['elapsed_s']:
+if not effects or os.getloadavg()[0] > os.cpu_count() / 2 or waited > 0.1 * t.show('summary', experiment=experiment)['elapsed_s']:
     t.skip(name, 'other programs have the CPUs')
 else:
-    t.check(effects and sum(effects) / len(effects) > 0.05, name, effects)
+    t.check(sum(effects) / len(effects) > 0.05, name, effects)
 
 # ---- progress points ----
 site = program('site', r'''
@@ -458,7 +458,7 @@ int main(int count, char **words)
 	(void)count;
 	for (int i = 0; i < atoi(words[1]); i++) {
 		turn(i);
-		hot(20000000);
+		hot(10000000);
 		leave(i);
 	}
 	puts("done");
@@ -552,6 +552,9 @@ for name, text in DAYS.items():
         share, text = t.show('causal', experiment=experiment)['cpu_wait_share'], t.run('show', 'causal', experiment).stdout
         t.check(share and share > 0.01, 'threads that share a CPU wait for it', share)
         t.equal('waited for CPUs' in text, share > 0.05, 'and where that is much the answer says so')
+        row = t.show('causal', experiment=experiment)['rows'][0]
+        t.check(share <= 0.25 or (row['verdict'], row['slope'], row['points']) == ('unknown', None, []) and 'no effect is told' in text,
+                'or tells none', share, row)
     if name == 'short':
         t.check('ends within its first experiment' in run.stderr, 'a program that ends too soon is told', run.stderr)
 
@@ -638,7 +641,7 @@ for path, signals in ((pair, (signal.SIGINT,)), (pair, (signal.SIGTERM, signal.S
     t.equal((process.returncode, out), (0, 'bye\n') if path == deaf else (128 + signals[0], ''), f'{name}: the program ends, and its status is told')
     after = len(trials(experiment)['trial'])
     t.check(after >= before + 2 and f'the answers rest on {after} experiments' in said, f'{name}: what there is counts', said)
-    t.check(t.show('causal', experiment=experiment)['rows'][0]['points'], f'{name}: and is shown')
+    t.equal(t.show('causal', experiment=experiment)['rows'][0]['name'], 'hot', f'{name}: and is shown')
 t.check(not [name for name in os.listdir('.') if name.startswith('sonde-causal.')], 'nothing is left in the temporary folder')
 process = started('--from', 'x-long', '--progress', 'step', '--target', 'hot', '--', pair, '100000')
 wait_for_trials(process, 'x-long', after_kill := len(trials('x-long')['trial']) + 2)
@@ -649,7 +652,7 @@ process.communicate(timeout=60) if not child else (os.kill(int(child[0]), signal
 t.check(len(trials('x-long')['trial']) >= after_kill, 'a command that is killed leaves its experiments')
 with open('x-long/causal.tsv', 'a') as out:
     out.write('trial\t9\t9\t0\t0.5')
-t.check(t.show('causal', experiment='x-long')['runs'] >= runs and t.show('causal', experiment='x-long')['rows'][0]['points'],
+t.equal((t.show('causal', experiment='x-long')['runs'], t.show('causal', experiment='x-long')['rows'][0]['name']), (runs, 'hot'),
         'which are shown, without a record that was begun')
 t.run('causal', '--from', 'x-long', '--progress', 'step', '--target', 'hot', '--speedups', '100', '--max-time', '1', '--runs', '1', '--', pair, '150')
 t.check(t.show('causal', experiment='x-long')['runs'] == runs + 1, 'and later runs add to them', t.show('causal', experiment='x-long')['runs'], runs)

@@ -235,3 +235,32 @@ TEST(width_is_infinite_without_blocks)
 	CHECK(isinf(sn_causal_slope_width(log, 1, &blocks)) && blocks == 0);
 	sn_causal_log_free(log);
 }
+
+/* Threads that wait for CPUs: no number is better than a wrong one. */
+TEST(queues_are_refused)
+{
+	const double slopes[] = { 0.5 };
+	struct sn_causal_log *log = make_log(slopes, 1, 12, 1, 0.001, 0, 5);
+	struct sn_causal_run run = {
+		.asked_ns = 1000, .slept_ns = 1000, .ran_ns = 1000, .queued_ns = 300
+	};
+	struct sn_causal_answers answers;
+
+	sn_vec_push(&log->runs, run);
+	sn_causal_answers_find(log, &answers);
+	CHECK(answers.refusal == SN_CAUSAL_NOT_REFUSED);
+	CHECK(answers.rows.items[0].verdict == SN_CAUSAL_HELPS);
+	sn_causal_answers_free(&answers);
+	log->runs.items[0].queued_ns = 400;
+	sn_causal_answers_find(log, &answers);
+	CHECK(answers.refusal == SN_CAUSAL_REFUSED_QUEUES);
+	CHECK(answers.rows.items[0].verdict == SN_CAUSAL_UNKNOWN);
+	CHECK(isnan(answers.rows.items[0].slope) && !answers.rows.items[0].point_count);
+	sn_causal_answers_free(&answers);
+	log->runs.items[0].queued_ns = 0;
+	log->runs.items[0].slept_ns = 1200;
+	sn_causal_answers_find(log, &answers);
+	CHECK(answers.refusal == SN_CAUSAL_REFUSED_DELAYS);
+	sn_causal_answers_free(&answers);
+	sn_causal_log_free(log);
+}

@@ -30,8 +30,7 @@ static struct sn_causal_log *make_log(void)
 	struct sn_causal_trial baseline = {
 		.candidate = SN_CAUSAL_BASELINE, .step_ns = 1.5, .visits = 2, .time_ns = 3
 	};
-	struct sn_causal_trial trial = { .run = 1,
-					 .block = 4,
+	struct sn_causal_trial trial = { .block = 4,
 					 .candidate = 0,
 					 .speedup = 0.25,
 					 .step_ns = 1e6,
@@ -103,7 +102,7 @@ TEST(what_is_written_is_read)
 TEST(every_cut_is_read_or_refused)
 {
 	struct sn_causal_log *log = make_log(), *again;
-	size_t length, refused = 0;
+	size_t length, refused = 0, records = 0;
 	char *bytes = write_log(log, &length);
 	struct sn_error err;
 
@@ -111,11 +110,46 @@ TEST(every_cut_is_read_or_refused)
 		again = NULL;
 		if (sn_causal_log_parse(bytes, cut, "x", &again, &err) != SN_OK)
 			refused++;
+		else /* a record more, or the same, with each byte */
+			CHECK(again->candidates.count + again->runs.count + again->trials.count >=
+			      records);
+		if (again)
+			records = again->candidates.count + again->runs.count + again->trials.count;
 		sn_causal_log_free(again);
 	}
-	CHECK(refused > length / 4);
+	CHECK(refused == strlen("sonde.causal-log\t1") && records == 3); /* the last one is cut */
 	sn_causal_log_free(log);
 	free(bytes);
+}
+
+/* Killed in the middle of a record, in a run that had not ended. */
+TEST(records_are_added_one_by_one)
+{
+	struct sn_causal_log *log = make_log(), *again = NULL;
+	char folder[] = "/tmp/sonde-test-causal.XXXXXX";
+	struct sn_text path = { 0 };
+	struct sn_error err;
+	FILE *file;
+
+	CHECK(mkdtemp(folder) != NULL);
+	CHECK(sn_causal_log_append_trial(log, folder, &err) != SN_OK); /* there is no file */
+	CHECK(sn_causal_log_write(log, folder, &err) == SN_OK);
+	log->trials.items[1].step_ns = 7;
+	log->trials.items[1].run = 1;
+	CHECK(sn_causal_log_append_trial(log, folder, &err) == SN_OK);
+	sn_text_addf(&path, "%s/" SN_CAUSAL_LOG_NAME, folder);
+	CHECK((file = fopen(path.chars, "a")) != NULL);
+	fputs("trial\t1\t4\t0", file);
+	fclose(file);
+	CHECK(sn_causal_log_open(folder, &again, &err) == SN_OK);
+	CHECK(again->trials.count == 3 && again->trials.items[2].step_ns == 7);
+	CHECK(again->trials.items[2].run == 1 && again->runs.count == 2);
+	CHECK(again->runs.items[1].elapsed_ns == 0);
+	sn_causal_log_free(again);
+	sn_causal_log_free(log);
+	unlink(path.chars);
+	rmdir(folder);
+	sn_text_free(&path);
 }
 
 static bool is_refused(const char *lines)
