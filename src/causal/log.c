@@ -203,6 +203,7 @@ sn_status sn_causal_log_parse(const char *bytes, size_t length, const char *name
 	struct sn_causal_log *log = sn_causal_log_new();
 	char *text = sn_arena_strndup(&log->arena, bytes, length), *next = text;
 	unsigned number = 0;
+	bool is_ours = false;
 
 	/* records are added one by one: who was ended in the middle of one left no end of line */
 	if (next && strchr(next, '\n'))
@@ -212,7 +213,8 @@ sn_status sn_causal_log_parse(const char *bytes, size_t length, const char *name
 		struct line line;
 
 		number++;
-		if (number == 1 && strcmp(at, first_line) != 0)
+		is_ours |= number == 1 && !strcmp(at, first_line);
+		if (!is_ours)
 			break;
 		split(at, &line);
 		if (number > 1)
@@ -225,7 +227,7 @@ sn_status sn_causal_log_parse(const char *bytes, size_t length, const char *name
 					    number, name);
 		}
 	}
-	if (number == 0 || (number == 1 && strcmp(text, first_line) != 0)) {
+	if (!is_ours) {
 		sn_causal_log_free(log);
 		return sn_error_set(err, SN_ERR_FORMAT,
 				    "'%s' is no log of causal experiments, or one of a newer sonde",

@@ -13,6 +13,7 @@
 #include "experiment/store.h"
 #include "profile/analysis.h"
 #include "record/streams.h"
+#include "record/told.h"
 #include "views/view.h"
 
 enum { FAILED_RUNS_MOST = 3 };
@@ -362,7 +363,7 @@ static sn_status make_runs(struct causal *c, struct sn_error *err)
 		say(c, "run %zu: %zu experiments so far", c->log->runs.count, c->log->trials.count);
 		if (empty == FAILED_RUNS_MOST)
 			break;
-		c->is_interrupted |= sn_record_is_told_to_end();
+		c->is_interrupted |= sn_is_told_to_end();
 		if (c->session.left_s <= 0)
 			c->session.end = SN_CAUSAL_OUT_OF_TIME;
 	}

@@ -38,6 +38,7 @@
 #include "record/settings.h"
 #include "record/steer.h"
 #include "record/target.h"
+#include "record/told.h"
 #include "wire/data.h"
 #include "wire/settings.h"
 
@@ -342,27 +343,8 @@ static void pause_all(struct recording *r, bool is_paused)
 		sn_outside_pause(r->outside, is_paused);
 }
 
-static bool is_ender(int number)
-{
-	return number == SIGINT || number == SIGTERM || number == SIGHUP || number == SIGQUIT;
-}
-
-bool sn_record_is_told_to_end(void)
-{
-	sigset_t waiting, blocked;
-
-	sigpending(&waiting);
-	sigprocmask(SIG_SETMASK, NULL, &blocked);
-	for (int number = 1; number < SIGRTMIN; number++)
-		if (is_ender(number) && sigismember(&waiting, number) == 1 &&
-		    sigismember(&blocked, number) == 1)
-			return true;
-	return false;
-}
-
-/* They stay blocked when the recording is over: an interrupt that ended the target is not to end
- * what is made of the data. A command that records twice gives each target the mask that the command
- * itself was started with. */
+/* They stay blocked when the recording is over: an interrupt that ended the target is not to end what is
+ * made of the data. With two recordings each target gets the mask that the command was started with. */
 static void signals_take(struct recording *r)
 {
 	static sigset_t at_first;
@@ -386,8 +368,7 @@ static void signals_take(struct recording *r)
 	r->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-/* A signal from the terminal reaches the target by itself; one sent to this command is passed on.
- */
+/* The terminal's signals reach the target by themselves; one sent to this command is passed on. */
 static void signal_pass_on(struct recording *r, const struct signalfd_siginfo *info)
 {
 	if ((int)info->ssi_signo == r->options->pause_signal) {
@@ -406,7 +387,7 @@ static void signal_pass_on(struct recording *r, const struct signalfd_siginfo *i
 		sn_feeder_packet(&r->feeder, SN_PACKET_SIGNAL);
 		return;
 	}
-	r->result->was_told_to_end |= is_ender((int)info->ssi_signo);
+	r->result->was_told_to_end |= sn_is_ender((int)info->ssi_signo);
 	switch (info->ssi_signo) {
 	case SIGCHLD:
 	case SIGCONT:
@@ -495,6 +476,7 @@ static void target_wait(struct recording *r)
 		sn_machine_others_share(r->machine_before, sn_machine_time_now(),
 					r->launch.tree_user_ns + r->launch.tree_system_ns);
 	r->result->exit_code = r->launch.exit_status = status_code(status);
+	r->result->was_told_to_end |= sn_is_told_to_end();
 	r->launch.target_pid = r->pid;
 	r->result->exit_signal = r->launch.exit_signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
 	if (r->outside)
@@ -513,8 +495,7 @@ static void attached_wait(struct recording *r)
 	r->outside = NULL;
 }
 
-/* Children in the background may be just about to end; longer than a moment nobody wants to wait.
- */
+/* Children in the background may be just about to end; nobody waits longer than a moment. */
 static void stragglers_wait(struct recording *r)
 {
 	size_t running = 0;
@@ -797,7 +778,6 @@ sn_status sn_record_run(const struct sn_record_options *options, struct sn_recor
 			sn_steer_begin(options->steer);
 		target_wait(&r);
 		result->elapsed_ns = r.launch.elapsed_ns;
-		result->was_told_to_end |= sn_record_is_told_to_end();
 		if (options->steer)
 			sn_steer_end(options->steer);
 		stragglers_wait(&r);

@@ -85,10 +85,6 @@ struct sn_record_result {
 sn_status sn_record_run(const struct sn_record_options *options, struct sn_record_result *result,
 			struct sn_error *err);
 
-/** Whether a signal that asks for an end came and waits, blocked since a recording (it stays). For who
- * records several times. */
-bool sn_record_is_told_to_end(void);
-
 /** Writes the extracts of every module that was sampled, so that the experiment stands alone.
  * Failures are warnings to standard error: the data are safe without it. */
 void sn_record_archive(const char *experiment_path, const struct sn_record_options *options);
