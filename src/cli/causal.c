@@ -314,8 +314,8 @@ static void keep_whole_run(struct causal *c, const struct sn_causal_trial_plan *
 static sn_status make_run(struct causal *c, bool is_whole, struct sn_error *err)
 {
 	struct sn_steer steer = { .first = c->page, .context = &c->session };
-	struct sn_causal_trial_plan plan;
-	struct sn_record_result result;
+	struct sn_causal_trial_plan plan = { 0 };
+	struct sn_record_result result = { 0 };
 	sn_status status;
 
 	if (!is_whole)
@@ -332,7 +332,7 @@ static sn_status make_run(struct causal *c, bool is_whole, struct sn_error *err)
 	if (status == SN_OK && !steer.last)
 		status = sn_error_set(err, SN_ERR_NO_DATA, "'%s' could not be run for experiments",
 				      c->args->operands[0]);
-	if (status == SN_OK) {
+	else if (status == SN_OK) {
 		if (is_whole && !c->is_interrupted)
 			keep_whole_run(c, &plan, steer.last, result.elapsed_ns);
 		sn_causal_session_note_run(&c->session, steer.last, result.elapsed_ns);
