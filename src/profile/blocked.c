@@ -81,14 +81,18 @@ static void seen_find(const struct sn_experiment *e, const struct span *span, st
 	}
 }
 
+/* Above what the edges of a wait hold of samples that lie a little beside the truth: two at 1 kHz. */
+enum { USED_LEAST_NS = 2000000 };
+
 /*
- * A call that used CPU time. Samples lie a little beside the truth, so the edges of a sleep hold a
- * part of one. A call that waited long for a CPU may have used it for a small part of its time, but
- * then a sample lies within it.
+ * A call that used CPU time. A call that waited long for a CPU may have used it for a small part of its
+ * time, but then a sample lies within it, or one behind it claims all of that. A sleep uses none.
  */
 static bool is_busy(const struct sn_wait *wait, const struct seen *seen)
 {
-	return seen->holds_sample || seen->used_ns >= wait->duration_ns / 8;
+	return wait->kind != SN_WAIT_SLEEP &&
+	       (seen->holds_sample || seen->used_ns >= wait->duration_ns / 8 ||
+		seen->used_ns >= USED_LEAST_NS);
 }
 
 /*
@@ -124,18 +128,38 @@ static uint64_t busy_cut(const struct sn_experiment *e, const struct span *span,
 	return excess;
 }
 
-/* Where CPU time was used, the thread waited for a CPU, too: what is too much lies there first. */
+/* Leaves `limit` of all waits that are sleeps, or of those that are none, each with its part. */
+static void kind_cut(const struct sn_experiment *e, const struct span *span, bool is_sleep,
+		     uint64_t sum, uint64_t limit, uint64_t *blocked_ns)
+{
+	for (size_t i = span->first_wait; i < span->end_wait; i++)
+		if ((e->waits.items[i].kind == SN_WAIT_SLEEP) == is_sleep)
+			blocked_ns[i] = part_of(blocked_ns[i], limit, sum);
+}
+
+/*
+ * Where CPU time was used, the thread waited for a CPU, too: what is too much lies there first. A sleep gives last: it ends by
+ * the clock, so only its very end can have waited for a CPU.
+ */
 static void span_cut(const struct sn_experiment *e, const struct span *span, uint64_t sum,
 		     uint64_t limit, uint64_t *blocked_ns)
 {
 	struct seen *seen = sn_alloc_zeroed(span->end_wait - span->first_wait + 1, sizeof(*seen));
-	uint64_t left;
+	uint64_t left, slept = 0;
 
 	seen_find(e, span, seen);
 	left = limit + busy_cut(e, span, seen, sum - limit, blocked_ns);
-	for (size_t i = span->first_wait; left > limit && i < span->end_wait; i++)
-		blocked_ns[i] = part_of(blocked_ns[i], limit, left);
 	free(seen);
+	if (left <= limit)
+		return;
+	for (size_t i = span->first_wait; i < span->end_wait; i++)
+		if (e->waits.items[i].kind == SN_WAIT_SLEEP &&
+		    __builtin_add_overflow(slept, blocked_ns[i], &slept))
+			slept = UINT64_MAX;
+	slept = slept < left ? slept : left;
+	kind_cut(e, span, false, left - slept, limit > slept ? limit - slept : 0, blocked_ns);
+	if (slept > limit)
+		kind_cut(e, span, true, slept, limit, blocked_ns);
 }
 
 /* Both arrays are sorted by thread, then time. */

@@ -7,7 +7,7 @@
  *
  * The rule (docs/method/time.md): a thread's waits never add up to more than that. What is too much
  * is taken first from the waits during which samples saw CPU time being used, in proportion to it, then
- * from all in proportion.
+ * from all but sleeps in proportion, then from sleeps.
  */
 #ifndef SN_PROFILE_BLOCKED_H
 #define SN_PROFILE_BLOCKED_H

@@ -437,6 +437,38 @@ TEST(a_sleep_keeps_its_length_however_long_the_thread_waited_for_a_cpu)
 	fixture_end(&f);
 }
 
+/* Reads that stood in the queue, of which no sample saw anything, and a lock that was waited for: the sleep gives last. */
+TEST(a_sleep_gives_after_all_other_waits)
+{
+	struct fixture f;
+	uint32_t read, sleep;
+
+	fixture_begin(&f);
+	read = fixture_stack(&f, 0, 2, LIBC, WRITE, APP, MAIN);
+	sleep = fixture_stack(&f, 0, 2, LIBC, WRITE, APP, MAIN_OUTER);
+	fixture_wait(&f, 0, read, 0, 600000, SN_WAIT_IO);
+	fixture_wait(&f, 0, read, 600000, 200000, SN_WAIT_LOCK);
+	fixture_wait(&f, 0, sleep, 800000, 300000, SN_WAIT_SLEEP);
+	f.experiment->threads.items[0].account =
+		(struct sn_time_account){ 1100000000, 10000000, 0, 690000000, 400000000 };
+	fixture_profile(&f, NULL);
+	CHECK_INT(f.profile->stacks[sleep].wait_ns, 300000000);
+	CHECK_INT(f.profile->stacks[read].wait_ns, 100000000);
+	f.experiment->threads.items[0].account.blocked_ns = 120000000;
+	fixture_profile(&f, NULL);
+	CHECK_INT(f.profile->stacks[sleep].wait_ns, 120000000);
+	CHECK_INT(f.profile->stacks[read].wait_ns, 0);
+	/* one sample behind a read claims all that it used, a small part of its length */
+	fixture_samples(&f, 0, read, 1, 9000);
+	f.experiment->samples.items[0].time_ns = 601000000;
+	f.experiment->threads.items[0].account.blocked_ns = 500000000;
+	fixture_profile(&f, NULL);
+	CHECK_INT(f.profile->threads[0].wait_ns, 500000000);
+	CHECK_INT(f.profile->stacks[sleep].wait_ns, 300000000);
+	CHECK_INT(f.profile->stacks[read].wait_ns, 200000000);
+	fixture_end(&f);
+}
+
 TEST(blocked_time_of_idle_threads_is_left_out_if_asked)
 {
 	uint32_t stack;
