@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from math import comb
 
 # program: (compiler's words, what starts it, {part: whether it is on the critical path})
 PROGRAMS = {
@@ -32,7 +33,6 @@ SPEEDUPS = (0.25, 0.5)
 # others of the same priority may take CPUs away: then it is measured again, whatever it is
 ATTEMPTS = 3
 DELAYS_OFF_MOST = 0.02
-QUANTILES = {2: 12.706, 3: 4.303, 4: 3.182, 5: 2.776, 6: 2.571, 7: 2.447, 8: 2.365}  # Student's, 95 %, by pairs
 COZ_STEPS = 150  # of a run of coz with one line and speed-up; its experiments take 0.5 s
 
 options = argparse.ArgumentParser()
@@ -40,7 +40,7 @@ options.add_argument('build')
 options.add_argument('programs', nargs='*', default=UNLESS_SAID)
 options.add_argument('--seconds', type=float, default=30, help='for experiments with each program')
 options.add_argument('--passes', type=int, default=1)
-options.add_argument('--pairs', type=int, default=5, help='of whole and shortened runs')
+options.add_argument('--pairs', type=int, default=10, help='of whole and shortened runs')
 options.add_argument('--no-coz', action='store_true')
 options.add_argument('--json', default='causal.json')
 options.add_argument('--from-json', action='store_true', help='measure nothing')
@@ -69,14 +69,23 @@ def step_s(name, *words):
     return float(seconds)
 
 
-def truth_of(name, part, speedup):
-    """Median of pairs, and half of its 95 % interval (Student); all steps of whole runs are kept in whole_s."""
-    ratios = []
+def truths_of(name, part):
+    """By speed-up: median of the ratios of shortened runs to the whole ones beside them, and half of its interval: between the order statistics that
+    hold the median of as many ratios with 95 % or more, whatever their distribution. All steps of whole runs are kept in whole_s."""
+    ratios = {speedup: [] for speedup in SPEEDUPS}
     for _ in range(options.pairs):
         whole_s.append(step_s(name))
-        ratios.append(1 - step_s(name, f'{part}={1 - speedup}') / whole_s[-1])
-    width = QUANTILES[len(ratios)] * statistics.stdev(ratios) / len(ratios) ** 0.5 if len(ratios) > 1 else 0
-    return statistics.median(ratios), width
+        for speedup in SPEEDUPS:
+            ratios[speedup].append(1 - step_s(name, f'{part}={1 - speedup}') / whole_s[-1])
+    return {speedup: (statistics.median(values), spread_of(sorted(values))) for speedup, values in ratios.items()}
+
+
+def spread_of(values):
+    count, outside, chance = len(values), 0, 0.0
+    while chance + comb(count, outside) / 2 ** count <= 0.025:
+        chance += comb(count, outside) / 2 ** count
+        outside += 1
+    return (values[count - outside] - values[outside - 1]) / 2 if outside else (values[-1] - values[0])
 
 
 def sonde_answer(name, number):
@@ -136,7 +145,7 @@ for turn in range(0 if options.from_json else options.passes):
         if has_coz:
             compile_program(name, '-DWITH_COZ')
         whole_s = []
-        truth = {(part, s): truth_of(name, part, s) for part in PROGRAMS[name][2] for s in SPEEDUPS}
+        truth = {(part, s): found for part in PROGRAMS[name][2] for s, found in truths_of(name, part).items()}
         for attempt in range(ATTEMPTS):
             answer, taken = sonde_answer(name, f'{turn}-{attempt}')
             if answer['delay_error_share'] < DELAYS_OFF_MOST:
