@@ -172,8 +172,10 @@ int main(int argc, char **argv)
 			MPI_Send(&x, 1, MPI_INT, 1, 7, MPI_COMM_WORLD);
 		else
 			MPI_Recv(&x, 1, MPI_INT, 0, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-	if (rank == 1)
+	if (rank == 1) {
+		usleep(500000); /* rank 0 stands in the barrier */
 		kill(getpid(), SIGKILL);
+	}
 	MPI_Barrier(MPI_COMM_WORLD);
 	MPI_Finalize();
 	return 0;
@@ -190,6 +192,8 @@ def death(mpi):
     t.equal((got['events'], got['cuts'], got['exact']), (50, '51', True), f'{mpi}: all receives before a SIGKILL')
     t.check('rank 1 died by signal 9' in (got['ended_early'] or '') and 'rank 1 died by signal 9' in run.stderr,
             f'{mpi}: the death is told', got['ended_early'], run.stderr)
+    work_s = json.loads(t.run('lattice', '-f', 'json', f'death.{mpi}').stdout)['time']['work_s']
+    t.check(work_s < 0.4, f'{mpi}: a barrier that never ended is waiting, and no work', work_s)
     run = t.run('comm', '--by', 'rank', '-f', 'json', f'death.{mpi}')
     t.equal([(row['source'], row['messages']) for row in json.loads(run.stdout)['rows']], [('rank 0', 50)], f'{mpi}: and its messages')
     t.check('rank 1 died by signal 9' in run.stderr, f'{mpi}: comm tells it, too', run.stderr)

@@ -87,6 +87,8 @@ static void node_time(struct sn_mpi_nodes *nodes, struct sn_mpi_node *node,
 
 	if (event && begins_or_ends(event))
 		work_ns = call_ns = 0;
+	if (event && event->is_open) /* it waited until the run was over */
+		call_ns = 0;
 	node->work_s = work_ns > 0 ? (double)work_ns / 1e9 : 0;
 	node->call_s = call_ns > 0 ? (double)call_ns / 1e9 : 0;
 	node->call_key = sn_hash_u64(here ^ node->is_begin);
