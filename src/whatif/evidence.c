@@ -255,9 +255,10 @@ static void bound_by_waiting(struct judge *j, struct sn_loop_advice *advice)
 /* What saves arithmetic alone brings no more than free arithmetic. */
 static void bound_by_free_arithmetic(struct judge *j, struct sn_loop_advice *advice)
 {
-	const struct sn_variant_figure *ls = &j->figures[SN_VARIANT_LS];
+	const struct sn_variant_figure *ls =
+		has(j, SN_VARIANT_LS) ? &j->figures[SN_VARIANT_LS] : NULL;
 
-	if (!has(j, SN_VARIANT_LS) || !(ls->speedup_range.high < advice->range.high))
+	if (!ls || !(ls->speedup_range.high < advice->range.high))
 		return;
 	advice->range.high = fmax(1, ls->speedup_range.high);
 	advice->speedup = fmin(advice->speedup, fmax(1, ls->speedup));
