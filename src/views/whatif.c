@@ -222,7 +222,8 @@ sn_status sn_whatif_variant_find(const struct sn_whatif *w, const char *name, en
 		}
 	return sn_error_set(err, SN_ERR_USAGE,
 			    "there is no variant '%s': clean, fp_vector, full_vector, "
-			    "no_dependence or next_bottleneck",
+			    "no_dependence or next_bottleneck; measured ones are ls, fp, arith, "
+			    "dl1 and pf",
 			    name);
 }
 
@@ -443,9 +444,12 @@ static sn_status whatif_show(const struct sn_view_input *input, struct sn_table_
 {
 	const struct sn_machine_choice *choice = input->machine;
 	struct sn_whatif *w;
+	enum sn_decan_variant measured;
 	enum sn_variant variant;
 	sn_status status;
 
+	if (sn_whatif_measured_find(input->subject, &measured))
+		return sn_whatif_measured_show(input, measured, how, out, err);
 	if (!choice->machine)
 		return sn_error_set(err, choice->absence.status, "%s", choice->absence.sentence);
 	w = sn_whatif_new(choice->machine, input->profile, input->structures, SN_WHATIF_LOOPS_MAX);
@@ -458,7 +462,38 @@ static sn_status whatif_show(const struct sn_view_input *input, struct sn_table_
 	return status;
 }
 
+#define MEASURED_WORDS(V)                                                                          \
+	{ V "_rank", "count",                                                                      \
+	  "Of a loop in 'show whatif " V "': its place by what the program would gain, from 1.",   \
+	  V "_saved_share" },                                                                      \
+		{ V "_saved_share", "share",                                                       \
+		  "CPU time of the run that this loop would save as " V                            \
+		  ", as measured; below 0: it would lose.",                                        \
+		  V "_speedup coverage_share" },                                                   \
+		{ V "_cumulative_speedup", "ratio",                                                \
+		  "The speed-up of the program with this loop and all loops that bring more, as "  \
+		  "measured.",                                                                     \
+		  V "_saved_share counted_with" },                                                 \
+		{ V "_cumulative_speedup_low", "ratio", "Lower end of its 95 % interval.",         \
+		  V "_cumulative_speedup" },                                                       \
+	{                                                                                          \
+		V "_cumulative_speedup_high", "ratio", "Upper end of its 95 % interval.",          \
+			V "_cumulative_speedup"                                                    \
+	}
+
 static const struct sn_explanation whatif_words[] = {
+	MEASURED_WORDS("ls"),
+	MEASURED_WORDS("fp"),
+	MEASURED_WORDS("arith"),
+	MEASURED_WORDS("dl1"),
+	MEASURED_WORDS("pf"),
+	{ "counted_with", "text",
+	  "Of a loop in 'show whatif dl1' and the like: the loop around it, or in it, that stands for "
+	  "both, as it saves more of the same time.",
+	  "dl1_cumulative_speedup" },
+	{ "measured_share", "share",
+	  "CPU time in loops in which the variant was timed: what a measured curve rests on.",
+	  "coverage_share" },
 	{ "coverage_share", "share",
 	  "Of a loop in 'show whatif': its exclusive CPU time, of all CPU time: the exclusive share "
 	  "of 'show loops'. In 'show variants' its inclusive one: loops in it count, too.",

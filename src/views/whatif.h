@@ -9,9 +9,12 @@
 #include "base/json.h"
 #include "base/table.h"
 #include "base/text.h"
+#include "views/view.h"
+#include "whatif/variants.h"
 #include "whatif/whatif.h"
 
-#define SN_WHATIF_SCHEMA "sonde.whatif/2"
+#define SN_WHATIF_SCHEMA	  "sonde.whatif/2"
+#define SN_WHATIF_MEASURED_SCHEMA "sonde.whatif-measured/1"
 
 /** Finds the variant that the table is ordered by: the one of this name (SN_ERR_USAGE if there is
  * none). For NULL it is the full vector, or the next bottleneck where vectors would gain hardly
@@ -35,5 +38,13 @@ sn_status sn_whatif_show(const struct sn_whatif *whatif, enum sn_variant variant
  *  steps. */
 void sn_whatif_write_totals(const struct sn_whatif *whatif, struct sn_json *json);
 void sn_whatif_write_json(const struct sn_whatif *whatif, struct sn_json *json);
+
+/** Whether `name` is a variant that is measured and has gains: "ls", "fp", "arith", "dl1", "pf". */
+bool sn_whatif_measured_find(const char *name, enum sn_decan_variant *out);
+
+/** The gains of one measured variant, most first, added up; schema SN_WHATIF_MEASURED_SCHEMA. Needs no model
+ * of the processor. A run without such timings gives no rows, and a warning says why. */
+sn_status sn_whatif_measured_show(const struct sn_view_input *input, enum sn_decan_variant variant,
+				  struct sn_table_view *how, FILE *out, struct sn_error *err);
 
 #endif

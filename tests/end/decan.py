@@ -179,6 +179,27 @@ listed = [r for r in json.loads(t.run('structure', '-l', 'rewritable', '--format
 t.check(listed and listed[0]['dl1'] and not listed[0]['ls'] and 'what it stores' in listed[0]['why_not_ls'],
         'structure says without a run what a loop can have', listed)
 
+# the gains of loops add up to that of the program
+for v, experiment in (('ls', 'killed'), ('dl1', 'killed'), ('pf', 'killed'), ('fp', 'killed'), ('arith', 'x-gcc-O2')):
+    curve = t.show('whatif', v, '--all', experiment=experiment)
+    t.equal((curve['schema'], curve['variant']), ('sonde.whatif-measured/1', v), f'the curve of {v}')
+    ranked = [r for r in curve['rows'] if r[v + '_rank']]
+    saved, factors = 0, []
+    for row in ranked:
+        saved += row['coverage_share'] * (1 - 1 / row[v + '_speedup'])
+        factors.append(row[v + '_cumulative_speedup'] * (1 - saved))
+    t.check(curve['rows'] and all(abs(f - 1) < 1e-6 for f in factors), f'{v}: each step is by the savings so far', factors)
+    t.equal([r[v + '_rank'] for r in ranked], list(range(1, curve['loops'] + 1)), f'{v}: the curve comes first, in its order')
+    t.check(not ranked or ranked[-1][v + '_cumulative_speedup'] == curve['speedup'], f'{v}: its end is the program', curve['speedup'])
+    if experiment == 'killed':
+        t.check(curve['measured_share'] > 0.5, f'{v}: the loop that takes the time is in it', curve)
+    t.check(all(r[v + '_saved_share'] <= 0 or r['counted_with'] for r in curve['rows'] if not r[v + '_rank']),
+            f'{v}: what is left out would lose, or is in a loop that counts', curve['rows'])
+run = t.run('show', 'whatif', 'dl1', 'first')
+t.check(run.returncode == 0 and 'sonde decan' in run.stderr, 'a run without variants has no curve, and says what would give one', run.stderr)
+run = t.run('show', 'whatif', 'dl2', 'first')
+t.check(run.returncode == 2 and 'dl1' in run.stderr, 'a variant that does not exist is refused, with those that do', run.stderr)
+
 # bad input
 for words, sign in ((['--variants', 'ls,xx'], "not 'xx'"), (['--budget', '0'], 'from 1 to 1000'), (['--every', '0'], 'from 1 on'),
                     (['--loops', 'nowhere.c:1'], 'nowhere.c:1')):
