@@ -183,6 +183,32 @@ static sn_status collect_read(const struct sn_args *args, struct sn_record_optio
 	return status;
 }
 
+static sn_status counters_read(const struct sn_args *args, struct sn_record_options *o,
+			       struct sn_error *err)
+{
+	const char *list = sn_args_value(args, "event"),
+		   *fallback = sn_args_value(args, "fallback");
+	sn_status status;
+
+	if (!list)
+		return fallback
+			       ? sn_error_set(
+					 err, SN_ERR_USAGE,
+					 "--fallback says what to do without an event of -e: there is none")
+			       : SN_OK;
+	if (o->pid)
+		return sn_error_set(
+			err, SN_ERR_USAGE,
+			"-e counts in a program from its start: it cannot be had with --pid");
+	status = sn_counters_read(list, &o->counters, err);
+	if (status != SN_ERR_UNSUPPORTED || !fallback)
+		return status;
+	o->counters.count = 0;
+	o->without_counters = true;
+	sn_warn("%s; --fallback clock: CPU time alone is sampled", err->sentence);
+	return SN_OK;
+}
+
 /* `text` is a signal's name or number; with `rest`, a comma may follow, and *rest is what is behind it. */
 static sn_status signal_parse(const char *option, const char *text, int *number, const char **rest,
 			      struct sn_error *err)
@@ -259,6 +285,8 @@ static sn_status options_read(const struct sn_args *args, struct sn_record_optio
 	o->follow = follow ? follow : "all";
 	o->without_source = sn_args_flag(args, "no-source");
 	status = collect_read(args, o, err);
+	if (status == SN_OK)
+		status = counters_read(args, o, err);
 	if (status == SN_OK)
 		status = rate_parse(o->clock, &o->rate_hz, err);
 	o->is_rate_auto = !strcmp(o->clock, "auto");

@@ -34,6 +34,12 @@
 		  "trace these, too: heap, sync, io, mpi, openmp, or all; clock and waits are "    \
 		  "always there",                                                                  \
 		  NULL },                                                                          \
+		{ "event", 'e', "EVENT[:PERIOD],..",                                               \
+		  "sample at every PERIOD-th of these events, too: page-faults, cycles, dcm ... "  \
+		  "(sonde list counters); hi, on or lo for PERIOD; +EVENT: with data addresses",   \
+		  NULL },                                                                          \
+		{ "fallback", 0, "clock", "without an event of -e: sample CPU time alone",         \
+		  "clock" },                                                                       \
 		{ "delay", 0, "SECONDS", "begin to measure so late", NULL },                       \
 		{ "duration", 0, "SECONDS", "measure so long; the target runs on unmeasured",      \
 		  NULL },                                                                          \

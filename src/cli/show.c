@@ -8,6 +8,7 @@
 #include "cli/command.h"
 #include "cli/help.h"
 #include "experiment/store.h"
+#include "profile/event_profile.h"
 #include "views/empty.h"
 #include "views/view.h"
 
@@ -93,11 +94,36 @@ static sn_status operands_read(const struct sn_args *args, struct asked *out, st
 	return SN_OK;
 }
 
+/* --metric: the view counts an event. */
+static sn_status event_take(const struct sn_args *args, const struct sn_analysis *analysis,
+			    struct sn_view_input *input, struct sn_event_profile **out,
+			    struct sn_error *err)
+{
+	const char *name = sn_args_value(args, "metric");
+	uint32_t number;
+	sn_status status;
+
+	if (!name || !strcmp(name, "cpu"))
+		return SN_OK;
+	if (input->time == SN_TIME_WALL)
+		return sn_error_set(err, SN_ERR_USAGE, "--metric and --wall exclude each other");
+	status = sn_event_find(analysis->experiment, name, &number, err);
+	if (status == SN_OK)
+		status = sn_event_profile_new(analysis->program, &analysis->profile->filter, number,
+					      out, err);
+	if (status != SN_OK)
+		return status;
+	input->profile = (*out)->profile;
+	input->event = &analysis->experiment->events.items[number];
+	return SN_OK;
+}
+
 static sn_status analysis_show(const struct sn_args *args, const struct asked *asked,
 			       struct sn_analysis *analysis, struct sn_table_view *how,
 			       struct sn_error *err)
 {
-	const struct sn_view_input input = {
+	struct sn_event_profile *event = NULL;
+	struct sn_view_input input = {
 		.profile = analysis->profile,
 		.time = sn_args_flag(args, "wall") ? SN_TIME_WALL : SN_TIME_CPU,
 		.structures = analysis->structures,
@@ -111,6 +137,9 @@ static sn_status analysis_show(const struct sn_args *args, const struct asked *a
 	};
 	sn_status status;
 
+	status = event_take(args, analysis, &input, &event, err);
+	if (status != SN_OK)
+		return status;
 	how->experiment = analysis->experiment->name;
 	if (asked->view->is_listing && !sn_args_value(args, "top"))
 		how->top = 0;
@@ -119,6 +148,7 @@ static sn_status analysis_show(const struct sn_args *args, const struct asked *a
 	status = sn_view_show(asked->view, &input, how, stdout, err);
 	if (status == SN_OK && asked->view->show && asked->view->needs & SN_VIEW_NEEDS_TIME)
 		warn_nothing(analysis->profile);
+	sn_event_profile_free(event);
 	return status;
 }
 
@@ -205,6 +235,8 @@ static bool view_at(size_t index, struct sn_word *out)
 static const struct sn_option show_options[] = {
 	SN_TABLE_OPTIONS,
 	SN_FILTER_OPTIONS,
+	{ "metric", 'M', "EVENT",
+	  "count an event of record -e in place of CPU time: page-faults ...", NULL },
 	{ "wall", 'w', NULL, "count blocked time too: where the program is slow, not only busy",
 	  NULL },
 	{ "reference", 0, "NAME",

@@ -115,6 +115,18 @@ uint32_t sn_experiment_add_stack(struct sn_experiment *e, uint32_t process,
 	return slot->number - 1;
 }
 
+uint32_t sn_experiment_add_event(struct sn_experiment *e, const char *name, uint64_t period)
+{
+	struct sn_event event = { .name = name, .period = period, .kernel_count = -1 };
+
+	for (uint32_t i = 0; i < e->events.count; i++)
+		if (!strcmp(e->events.items[i].name, name) && e->events.items[i].period == period)
+			return i;
+	event.name = sn_arena_strdup(&e->arena, name);
+	sn_vec_push(&e->events, event);
+	return (uint32_t)e->events.count - 1;
+}
+
 static int compare(int64_t ax, int64_t bx, int64_t ay, int64_t by)
 {
 	return ax != bx ? (ax > bx) - (ax < bx) : (ay > by) - (ay < by);
@@ -123,6 +135,13 @@ static int compare(int64_t ax, int64_t bx, int64_t ay, int64_t by)
 static int samples_compare(const void *a, const void *b)
 {
 	const struct sn_sample *x = a, *y = b;
+
+	return compare(x->thread, y->thread, x->time_ns, y->time_ns);
+}
+
+static int event_counts_compare(const void *a, const void *b)
+{
+	const struct sn_event_count *x = a, *y = b;
 
 	return compare(x->thread, y->thread, x->time_ns, y->time_ns);
 }
@@ -174,6 +193,8 @@ void sn_experiment_sort(struct sn_experiment *e)
 	sort_if_needed(e->samples.items, e->samples.count, sizeof(*e->samples.items),
 		       samples_compare);
 	sort_if_needed(e->waits.items, e->waits.count, sizeof(*e->waits.items), waits_compare);
+	sort_if_needed(e->event_counts.items, e->event_counts.count, sizeof(*e->event_counts.items),
+		       event_counts_compare);
 	sort_if_needed(e->registers.items, e->registers.count, sizeof(*e->registers.items),
 		       registers_compare);
 	sort_if_needed(e->packets.items, e->packets.count, sizeof(*e->packets.items),
@@ -201,6 +222,8 @@ void sn_experiment_free(struct sn_experiment *e)
 	sn_vec_free(&e->waits);
 	sn_vec_free(&e->registers);
 	sn_vec_free(&e->tallies);
+	sn_vec_free(&e->events);
+	sn_vec_free(&e->event_counts);
 	sn_vec_free(&e->instances);
 	sn_vec_free(&e->buckets);
 	sn_vec_free(&e->variants);

@@ -9,6 +9,7 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "experiment/decode.h"
+#include "wire/counters.h"
 #include "wire/data.h"
 #include "wire/variants.h"
 
@@ -60,6 +61,8 @@ struct image {
 	SN_VEC(const struct sn_record_thread_account *) tasks; /* the launcher's, by tid */
 	SN_VEC(struct path_node) paths;
 	SN_VEC(size_t) open_waits; /* in the experiment's waits */
+	uint32_t events
+		[SN_COUNTERS_MAX]; /* by a counter's index: number in the experiment + 1; 0: none */
 	uint64_t damaged;
 	int64_t last_ns; /* latest time seen, for files that did not end */
 };
@@ -120,6 +123,10 @@ void sn_decode_instances(struct image *image, const struct owner *owner,
 			 const struct sn_record_instances *record);
 void sn_decode_bucket(struct image *image, const struct owner *owner,
 		      const struct sn_record_bucket *record);
+/** decode_counts.c: a counter, in the first pass, and one of its overflows in the second. */
+void sn_decode_counter(struct image *image, const struct sn_record_counter *record);
+void sn_decode_count(struct image *image, const struct owner *owner,
+		     const struct sn_record_count *record);
 /** The experiment's number of a stack of the file; SN_NONE: none. */
 uint32_t sn_decode_stack(struct image *image, uint32_t id, int64_t time_ns);
 /** Second pass: samples and waits, with their stacks. A record_fn. */

@@ -208,7 +208,7 @@ void sn_decode_samples(struct image *image, const struct owner *owner, const voi
 
 	if (type != SN_RECORD_SAMPLE && type != SN_RECORD_WAIT && type != SN_RECORD_TALLY &&
 	    type != SN_RECORD_REGISTERS && type != SN_RECORD_INSTANCES &&
-	    type != SN_RECORD_BUCKET && type != SN_RECORD_VARIANT)
+	    type != SN_RECORD_BUCKET && type != SN_RECORD_VARIANT && type != SN_RECORD_COUNT)
 		return;
 	if (!owner->is_known)
 		image->damaged++;
@@ -222,6 +222,8 @@ void sn_decode_samples(struct image *image, const struct owner *owner, const voi
 		sn_decode_instances(image, owner, record);
 	else if (type == SN_RECORD_BUCKET)
 		sn_decode_bucket(image, owner, record);
+	else if (type == SN_RECORD_COUNT)
+		sn_decode_count(image, owner, record);
 	else if (type == SN_RECORD_VARIANT)
 		sn_decode_variant(image, owner, record);
 	else

@@ -139,6 +139,29 @@ struct sn_tally {
 	uint64_t count, value;
 };
 
+/** A counter that overflows (record -e). */
+struct sn_event {
+	const char *name;     /* as it was asked for */
+	uint64_t period;      /* events from one overflow to the next */
+	uint64_t hz;	      /* its counts are of a clock of this rate; 0: no clock */
+	uint32_t flags;	      /* enum sn_counter_flags (wire/counters.h) */
+	int64_t kernel_count; /* that the kernel counted beside, of all processes; -1: unknown */
+};
+
+/** An overflow of a counter, or several at once. */
+struct sn_event_count {
+	int64_t time_ns;
+	double count;		      /* of events that it stands for */
+	uint64_t address;	      /* with SN_COUNT_ADDRESS: of the data */
+	uint64_t data_source, weight; /* as the processor says; 0: unknown */
+	uint32_t thread;
+	uint32_t stack; /* SN_NONE: none */
+	uint32_t event;
+	uint16_t cpu;
+	uint8_t flags;	   /* enum sn_count_flags (wire/data.h) */
+	uint8_t is_scaled; /* the processor counted it in turn with others: `count` is estimated */
+};
+
 /** A file of wire/trace.h: pieces on disk, or one that lies live. */
 struct sn_trace_file {
 	const char *path, *host;
@@ -247,6 +270,8 @@ struct sn_experiment {
 	SN_VEC(struct sn_wait) waits;		    /* by thread, then time */
 	SN_VEC(struct sn_registers) registers;	    /* by thread, then time */
 	SN_VEC(struct sn_tally) tallies;	    /* as they were written */
+	SN_VEC(struct sn_event) events;		    /* in the order in which they were asked for */
+	SN_VEC(struct sn_event_count) event_counts; /* by thread, then time */
 	SN_VEC(struct sn_loop_instances) instances; /* as they were written */
 	SN_VEC(struct sn_loop_bucket) buckets;	    /* likewise */
 	SN_VEC(struct sn_loop_variant) variants;    /* likewise */
@@ -272,7 +297,10 @@ struct sn_experiment *sn_experiment_new(const char *name);
 /** The number of an equal stack, made if new. Frames are copied. */
 uint32_t sn_experiment_add_stack(struct sn_experiment *experiment, uint32_t process,
 				 const struct sn_frame *frames, uint32_t depth, uint32_t flags);
-/** Sorts samples and waits by thread and time, and packets by process and time. */
+/** The event of this name and period, made if new. */
+uint32_t sn_experiment_add_event(struct sn_experiment *experiment, const char *name,
+				 uint64_t period);
+/** Sorts samples, waits and counts by thread and time, and packets by process and time. */
 void sn_experiment_sort(struct sn_experiment *experiment);
 
 #endif

@@ -55,6 +55,11 @@ static void write_lists(const struct sn_launch *l, struct sn_json *json)
 	for (size_t i = 0; i < l->warnings.count; i++)
 		sn_json_string(json, l->warnings.items[i]);
 	sn_json_close(json);
+	sn_json_key(json, "events");
+	sn_json_object(json);
+	for (size_t i = 0; i < l->events.count; i++)
+		sn_json_member_int(json, l->events.items[i].name, l->events.items[i].count);
+	sn_json_close(json);
 }
 
 sn_status sn_launch_write(const struct sn_launch *launch, const char *folder, struct sn_error *err)
@@ -145,6 +150,14 @@ static void read_lists(struct sn_launch *l, json_t *root)
 			variable.value = sn_arena_strdup(&l->arena, json_string_value(value));
 		sn_vec_push(&l->environment, variable);
 	}
+	json_object_foreach(json_object_get(root, "events"), name, value)
+	{
+		struct sn_launch_event event = { sn_arena_strdup(&l->arena, name), -1 };
+
+		if (json_is_integer(value) && json_integer_value(value) >= 0)
+			event.count = json_integer_value(value);
+		sn_vec_push(&l->events, event);
+	}
 	json_array_foreach(json_object_get(root, "warnings"), i, value) if (json_is_string(value))
 		sn_vec_push(&l->warnings, sn_arena_strdup(&l->arena, json_string_value(value)));
 }
@@ -179,5 +192,6 @@ void sn_launch_free(struct sn_launch *launch)
 {
 	sn_vec_free(&launch->environment);
 	sn_vec_free(&launch->warnings);
+	sn_vec_free(&launch->events);
 	sn_arena_free(&launch->arena);
 }

@@ -17,6 +17,12 @@ struct sn_launch_variable {
 	const char *name, *value;
 };
 
+/** What the kernel counted beside a counter that overflows. */
+struct sn_launch_event {
+	const char *name;
+	int64_t count; /* of all processes; -1: unknown */
+};
+
 struct sn_launch {
 	struct sn_arena arena; /* owns what was read; a writer may point elsewhere */
 	const char *version, *program, *arguments, *label; /* label: NULL if none */
@@ -37,6 +43,7 @@ struct sn_launch {
 	uint32_t processes_not_measured;
 	SN_VEC(struct sn_launch_variable) environment; /* redacted */
 	SN_VEC(const char *) warnings;
+	SN_VEC(struct sn_launch_event) events; /* record -e */
 };
 
 /** Writes `FOLDER/launch.HOST.PID.json`, whole or not at all. */

@@ -305,6 +305,8 @@ static void times_from_start(struct sn_experiment *e)
 		e->waits.items[i].time_ns -= start_ns;
 	for (size_t i = 0; i < e->packets.count; i++)
 		e->packets.items[i].time_ns -= start_ns;
+	for (size_t i = 0; i < e->event_counts.count; i++)
+		e->event_counts.items[i].time_ns -= start_ns;
 }
 
 /* Chunks of many threads come mixed, but each thread's in order: one stable pass by thread sorts
@@ -340,6 +342,28 @@ static void extracts_find(struct sn_experiment *e)
 	}
 }
 
+/* What the kernel counted beside, of all launches. An event that overflowed nowhere has its total, too. */
+static void events_take(struct sn_experiment *e, const struct launches *launches)
+{
+	for (size_t v = 0; v < e->events.count; v++) {
+		struct sn_event *event = &e->events.items[v];
+
+		event->kernel_count = launches->items.count ? 0 : -1;
+		for (size_t i = 0; i < launches->items.count; i++) {
+			const struct sn_launch *l = &launches->items.items[i];
+			int64_t count = -1;
+
+			for (size_t k = 0; k < l->events.count; k++)
+				if (!strcmp(l->events.items[k].name, event->name))
+					count = l->events.items[k].count;
+			if (count < 0 || event->kernel_count < 0 ||
+			    __builtin_add_overflow(event->kernel_count, count,
+						   &event->kernel_count))
+				event->kernel_count = -1;
+		}
+	}
+}
+
 static void experiment_read(struct sn_experiment *e, const struct launches *launches)
 {
 	struct sn_decoder decoder = { .experiment = e };
@@ -352,6 +376,7 @@ static void experiment_read(struct sn_experiment *e, const struct launches *laun
 	processes_order(e);
 	times_from_start(e);
 	samples_distribute(e);
+	events_take(e, launches);
 	sn_experiment_sort(e);
 	extracts_find(e);
 	e->campaign = sn_campaign_mark_read(e->path, &e->arena);

@@ -68,8 +68,9 @@ struct recording {
 	bool is_outside; /* no runtime in the target: sampled by us */
 	bool is_stopped; /* a signal ended the sampling of a process that runs on */
 	struct sn_outside *outside;
-	SN_VEC(char *) words; /* of a process that runs already */
-	bool has_title;	      /* which is the only word: it is no shell's */
+	int counter_fds[SN_COUNTERS_MAX]; /* events that count beside options->counters */
+	SN_VEC(char *) words;		  /* of a process that runs already */
+	bool has_title;			  /* which is the only word: it is no shell's */
 };
 
 static void warn(struct recording *r, const char *sentence)
@@ -131,6 +132,9 @@ static void facts_take(struct recording *r)
 	l->is_windowed = r->options->is_monitored || r->options->delay_s > 0 ||
 			 r->options->starts_paused ||
 			 (r->options->duration_s > 0 && !r->options->pid);
+	if (r->options->without_counters)
+		warn(r,
+		     "the events of -e could not be had: CPU time alone was sampled (--fallback clock)");
 	l->target_pid = l->exit_status = -1;
 	l->elapsed_ns = l->tree_user_ns = l->tree_system_ns = l->own_cpu_ns = -1;
 	l->others_share = -1;
@@ -283,11 +287,13 @@ static sn_status outside_open(struct recording *r, pid_t pid, bool is_before_exe
 static sn_status target_start(struct recording *r, struct sn_error *err)
 {
 	char **environment = r->is_outside ? environ : environment_make(r);
+	bool waits =
+		r->is_outside || r->options->counters.count; /* events are opened before its exec */
 	int report[2], go[2] = { -1, -1 }, fault = 0;
 	sn_status status;
 	ssize_t got;
 
-	if (pipe2(report, O_CLOEXEC) || (r->is_outside && pipe2(go, O_CLOEXEC)))
+	if (pipe2(report, O_CLOEXEC) || (waits && pipe2(go, O_CLOEXEC)))
 		return sn_error_errno(err, "cannot start '%s'", r->target.path);
 	r->machine_before = sn_machine_time_now();
 	r->is_paused = r->options->starts_paused;
@@ -298,8 +304,10 @@ static sn_status target_start(struct recording *r, struct sn_error *err)
 		target_become(r, environment, report[1], go[0]);
 	}
 	close(report[1]);
-	if (r->is_outside) {
-		status = r->pid > 0 ? outside_open(r, r->pid, true, err) : SN_OK;
+	if (waits) {
+		status = r->pid > 0 && r->is_outside ? outside_open(r, r->pid, true, err) : SN_OK;
+		if (r->pid > 0)
+			sn_counters_count_begin(&r->options->counters, r->pid, r->counter_fds);
 		if (status == SN_OK && write(go[1], "", 1) != 1)
 			status = sn_error_errno(err, "cannot start '%s'", r->target.path);
 		close(go[0]);
@@ -579,6 +587,12 @@ static sn_status refuse_if_not_measurable(struct recording *r, struct sn_error *
 				    "that bit",
 				    r->target.path);
 	case SN_TARGET_STATIC:
+		if (r->options->counters.count)
+			return sn_error_set(
+				err, SN_ERR_UNSUPPORTED,
+				"cannot count events of '%s' by -e: it is linked statically, so "
+				"that nothing of sonde can be in it; leave -e away",
+				r->target.path);
 		if (r->options->steer)
 			return sn_error_set(err, SN_ERR_UNSUPPORTED,
 					    "cannot hold up the threads of '%s': it is linked "
@@ -623,6 +637,21 @@ static sn_status prepare(struct recording *r, struct sn_error *err)
 	if (status == SN_OK && r->options->is_rate_auto)
 		r->later_ns = later_period_ns(r);
 	return status;
+}
+
+/* What the kernel counted beside counters that overflow. A part of a run cannot be held against the whole. */
+static void counters_end(struct recording *r)
+{
+	const struct sn_counters *counters = &r->options->counters;
+
+	for (uint32_t i = 0; i < counters->count; i++) {
+		struct sn_launch_event event = { counters->specs[i].name,
+						 sn_counters_count_end(r->counter_fds[i]) };
+
+		if (r->launch.is_windowed)
+			event.count = -1;
+		sn_vec_push(&r->launch.events, event);
+	}
 }
 
 static void forget(struct recording *r)
@@ -781,6 +810,7 @@ sn_status sn_record_run(const struct sn_record_options *options, struct sn_recor
 		if (options->steer)
 			sn_steer_end(options->steer);
 		stragglers_wait(&r);
+		counters_end(&r);
 	}
 	space_warn(&r);
 	result->data_bytes = sn_drain_end(r.drain, &r.launch);

@@ -35,6 +35,11 @@ void sn_settings_text(const struct sn_record_options *o, const char *folder, uin
 		sn_text_add(text, "io=1;");
 	if (o->has_openmp)
 		sn_text_add(text, "omp=1;");
+	if (o->counters.count) {
+		sn_text_add(text, "counters=");
+		sn_counters_add_text(&o->counters, text);
+		sn_text_add(text, ";");
+	}
 	if (o->follow[0] == '=')
 		sn_text_addf(text, "follow=regex;regex=%s;", o->follow + 1);
 	else

@@ -26,6 +26,7 @@
 	X(cpus)                                                                                    \
 	X(categories)                                                                              \
 	X(states)                                                                                  \
+	X(counters)                                                                                \
 	X(waits)                                                                                   \
 	X(heap)                                                                                    \
 	X(leaks)                                                                                   \

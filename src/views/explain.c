@@ -10,16 +10,17 @@
 
 static const struct sn_explanation explanations[] = {
 	/* ---- ideas ---- */
-	{ "exclusive", "idea",
+	{ "exclusive", "count",
 	  "Exclusive time belongs to the function, loop or line alone: the processor was executing "
 	  "an instruction of it. What it calls is not in it. The exclusive times of all functions "
-	  "sum to the sampled CPU time.",
-	  "inclusive attributed" },
-	{ "inclusive", "idea",
+	  "sum to the sampled CPU time. As a column (show counters, --metric): the events that "
+	  "happened there, as many as the samples stand for.",
+	  "inclusive attributed event" },
+	{ "inclusive", "count",
 	  "Inclusive time is exclusive time and that of everything called from it, however deep. A "
 	  "function that stands several times on a call path (recursion) counts once for that "
-	  "path, so inclusive time never exceeds the total.",
-	  "exclusive attributed" },
+	  "path, so inclusive time never exceeds the total. As a column: the same of events.",
+	  "exclusive attributed event" },
 	{ "attributed", "idea",
 	  "Attributed time is the part of a function's time that came through one caller, or went "
 	  "into one callee. The callers' attributed times sum to the function's inclusive time; "

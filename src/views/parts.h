@@ -27,6 +27,8 @@ enum metric_column {
 	M_QUALITY,
 	M_MARK,
 	M_INTERVAL,
+	M_EXCLUSIVE,
+	M_INCLUSIVE,
 	M_COUNT,
 };
 
@@ -49,8 +51,10 @@ enum metric_column {
 		{ "exclusive_wall_share", "excl wall", SN_CELL_SHARE, 0 },                         \
 		{ "inclusive_wall_share", "incl wall", SN_CELL_SHARE, 0 },                         \
 		{ "quality", "quality", SN_CELL_TEXT, 0 }, { "mark", "", SN_CELL_TEXT, 0 },        \
+		{ "interval", "95 % interval", SN_CELL_TEXT, 0 },                                  \
+		{ "exclusive", "excl events", SN_CELL_INT, 0 },                                    \
 	{                                                                                          \
-		"interval", "95 % interval", SN_CELL_TEXT, 0                                       \
+		"inclusive", "incl events", SN_CELL_INT, 0                                         \
 	}
 
 /** Sets M_COUNT cells of the last row from column `first` on. */

@@ -32,6 +32,8 @@ enum {
 	R_EXCLUSIVE_WALL_SHARE,
 	R_PATH,
 	R_SOURCE,
+	R_EVENTS,
+	R_OWN_EVENTS,
 };
 
 static const struct sn_column tree_columns[] = {
@@ -57,6 +59,8 @@ static const struct sn_column tree_columns[] = {
 	{ "exclusive_wall_share", "excl wall", SN_CELL_SHARE, 0 },
 	{ "path", "call path", SN_CELL_TEXT, 0 },
 	{ "source", "source", SN_CELL_TEXT, 0 },
+	{ "inclusive", "incl events", SN_CELL_INT, 0 },
+	{ "exclusive", "excl events", SN_CELL_INT, 0 },
 };
 
 #define TREE_DATA                                                                                  \
@@ -122,13 +126,20 @@ static void tree_row(struct walk *w, uint32_t n)
 	sn_table_set_int(w->table, R_PARENT, node->parent);
 	sn_table_set_int(w->table, R_DEPTH, node->depth);
 	tree_row_names(w, node);
-	sn_table_set_real(w->table, R_INCLUSIVE, (double)node->inclusive.cpu_ns / 1e9);
-	sn_table_set_real(w->table, R_EXCLUSIVE, (double)node->exclusive.cpu_ns / 1e9);
+	if (w->input->event) {
+		sn_table_set_int(w->table, R_EVENTS, (int64_t)node->inclusive.cpu_ns);
+		sn_table_set_int(w->table, R_OWN_EVENTS, (int64_t)node->exclusive.cpu_ns);
+	} else {
+		sn_table_set_real(w->table, R_INCLUSIVE, (double)node->inclusive.cpu_ns / 1e9);
+		sn_table_set_real(w->table, R_EXCLUSIVE, (double)node->exclusive.cpu_ns / 1e9);
+	}
 	sn_table_set_real(w->table, R_INCLUSIVE_SHARE,
 			  sn_share(node->inclusive.cpu_ns, total->cpu_ns));
 	sn_table_set_real(w->table, R_EXCLUSIVE_SHARE,
 			  sn_share(node->exclusive.cpu_ns, total->cpu_ns));
 	sn_table_set_int(w->table, R_SAMPLES, (int64_t)node->inclusive.samples);
+	if (w->input->event)
+		return;
 	sn_table_set_real(w->table, R_INCLUSIVE_WALL, (double)in_wall / 1e9);
 	sn_table_set_real(w->table, R_EXCLUSIVE_WALL, (double)ex_wall / 1e9);
 	sn_table_set_real(w->table, R_INCLUSIVE_WALL_SHARE, sn_share(in_wall, wall));
@@ -206,6 +217,7 @@ const struct sn_view sn_view_tree = {
 	.data_columns = TREE_DATA,
 	.text_columns = TREE_TEXT,
 	.wall_columns = TREE_WALL,
+	.has_events = true,
 	.is_listing = true,
 	.fill = tree_fill,
 };
@@ -220,6 +232,7 @@ const struct sn_view sn_view_callers = {
 	.data_columns = TREE_DATA,
 	.text_columns = "inclusive_share,inclusive_cpu_s,samples,path,source",
 	.wall_columns = "inclusive_wall_share,inclusive_wall_s,path,source",
+	.has_events = true,
 	.is_listing = true,
 	.fill = callers_fill,
 };

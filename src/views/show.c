@@ -50,11 +50,22 @@ static void put_idle(const struct sn_profile *p, FILE *out)
 }
 
 /* The denominator and the filters travel with the rows. */
-static void filter_members_write(struct sn_json *json, const struct sn_profile *p)
+static void filter_members_write(struct sn_json *json, const struct sn_profile *p,
+				 const struct sn_event *event)
 {
 	const struct sn_filter *f = &p->filter;
 
-	sn_json_member_double(json, "sampled_cpu_s", (double)p->total.cpu_ns / 1e9);
+	if (event) {
+		sn_json_member_string(json, "event", event->name);
+		sn_json_member_uint(json, "sampled_events", p->total.cpu_ns);
+		sn_json_key(json, "kernel_count");
+		if (event->kernel_count < 0)
+			sn_json_null(json);
+		else
+			sn_json_int(json, event->kernel_count);
+	} else {
+		sn_json_member_double(json, "sampled_cpu_s", (double)p->total.cpu_ns / 1e9);
+	}
 	if (f->without_idle)
 		sn_json_member_uint(json, "threads_idle", idle_count(p));
 	if (!p->is_filtered)
@@ -103,7 +114,7 @@ static void members_write(struct sn_json *json, void *context)
 
 	if (beside->why_empty)
 		sn_json_member_string(json, "why_empty", beside->why_empty);
-	filter_members_write(json, beside->input->profile);
+	filter_members_write(json, beside->input->profile, beside->input->event);
 	if (beside->view->write_members)
 		beside->view->write_members(beside->input, json);
 }
@@ -155,6 +166,13 @@ static char *columns_choose(const struct sn_view *view, const struct sn_view_inp
 		sn_text_addf(&text, "%s,%s", columns, view->caller_columns);
 		free(columns);
 		return sn_text_take(&text);
+	}
+	if (!how->columns && input->event) {
+		char *of_time = default_columns(view, how->format, SN_TIME_CPU);
+
+		columns = sn_view_event_columns(of_time);
+		free(of_time);
+		return columns;
 	}
 	if (!how->columns)
 		return default_columns(view, how->format, input->time);
@@ -211,6 +229,11 @@ sn_status sn_view_show(const struct sn_view *view, const struct sn_view_input *i
 		return sn_error_set(err, SN_ERR_USAGE,
 				    "--paths goes with heap, leaks and peak, not with '%s'",
 				    view->name);
+	if (input->event && !view->has_events)
+		return sn_error_set(err, SN_ERR_USAGE,
+				    "--metric goes with functions, loops, lines, modules, tree and "
+				    "callers, not with '%s'",
+				    view->name);
 	if (!ours.heap)
 		ours.heap = &heap;
 	if (!ours.mpi)
@@ -222,7 +245,7 @@ sn_status sn_view_show(const struct sn_view *view, const struct sn_view_input *i
 	if (!ours.openmp)
 		ours.openmp = &openmp;
 	how->schema = view->schema;
-	how->share_column = view->share_column;
+	how->share_column = input->event ? NULL : view->share_column;
 	if (view->show)
 		return view->show(input, how, out, err);
 	sort = how->sort ? sn_view_columns_of(view, how->sort) : NULL;
@@ -231,6 +254,8 @@ sn_status sn_view_show(const struct sn_view *view, const struct sn_view_input *i
 	how->sort = sort					     ? sort
 		    : input->time == SN_TIME_WALL && view->wall_sort ? view->wall_sort
 								     : view->sort;
+	if (input->event && !sort && how->sort && !strcmp(how->sort, "exclusive_cpu_s"))
+		how->sort = "exclusive";
 	if (input->with_callers && !sort)
 		how->sort = NULL; /* a tree has its own order */
 	if (!how->sort && !how->filter)

@@ -60,6 +60,36 @@ char *sn_view_data_columns(const struct sn_view *view, enum sn_time_kind time)
 	return sn_text_take(&text);
 }
 
+char *sn_view_event_columns(const char *columns)
+{
+	static const struct {
+		const char *of_time, *of_events;
+	} pairs[] = {
+		{ "exclusive_cpu_s", "exclusive" }, { "inclusive_cpu_s", "inclusive" },
+		{ "exclusive_share_low", NULL },    { "exclusive_share_high", NULL },
+		{ "inclusive_share_low", NULL },    { "inclusive_share_high", NULL },
+		{ "exclusive_system_s", NULL },	    { "interval", NULL },
+	};
+	struct sn_text text = { 0 };
+
+	for (const char *at = columns; *at;) {
+		size_t length = strcspn(at, ",");
+		struct sn_text key = { 0 };
+		const char *kept;
+
+		sn_text_add_bytes(&key, at, length);
+		kept = key.chars;
+		for (size_t i = 0; i < sizeof(pairs) / sizeof(*pairs); i++)
+			if (key.chars && !strcmp(key.chars, pairs[i].of_time))
+				kept = pairs[i].of_events;
+		if (kept)
+			sn_text_addf(&text, "%s%s", text.length ? "," : "", kept);
+		sn_text_free(&key);
+		at += length + (at[length] == ',');
+	}
+	return sn_text_take(&text);
+}
+
 /* The key of a column asked for by key or heading; NULL: neither. */
 static const char *column_key(const struct sn_view *view, const char *asked, size_t length)
 {
@@ -164,6 +194,20 @@ void sn_view_set_metrics(const struct sn_view_input *input, struct sn_table *tab
 	uint64_t cpu = total->cpu_ns, wall = cpu + total->wait_ns;
 	enum sn_quality quality = sn_quality_of(m->exclusive.samples);
 
+	if (input->event) {
+		sn_table_set_int(table, first + M_EXCLUSIVE, (int64_t)m->exclusive.cpu_ns);
+		sn_table_set_int(table, first + M_INCLUSIVE, (int64_t)m->inclusive.cpu_ns);
+		sn_table_set_real(table, first + M_EXCLUSIVE_SHARE,
+				  sn_share(m->exclusive.cpu_ns, cpu));
+		sn_table_set_real(table, first + M_INCLUSIVE_SHARE,
+				  sn_share(m->inclusive.cpu_ns, cpu));
+		sn_table_set_int(table, first + M_SAMPLES, (int64_t)m->exclusive.samples);
+		sn_table_set_int(table, first + M_THREADS, m->spread.threads);
+		sn_table_set_real(table, first + M_DEVIATION, m->spread.deviation);
+		sn_table_set_text(table, first + M_QUALITY, words[quality]);
+		sn_table_set_text(table, first + M_MARK, sn_quality_mark(quality, input->is_utf8));
+		return;
+	}
 	sn_table_set_real(table, first + M_EXCLUSIVE_CPU, (double)m->exclusive.cpu_ns / 1e9);
 	sn_table_set_real(table, first + M_INCLUSIVE_CPU, (double)m->inclusive.cpu_ns / 1e9);
 	sn_table_set_real(table, first + M_EXCLUSIVE_SHARE, sn_share(m->exclusive.cpu_ns, cpu));

@@ -23,6 +23,8 @@ struct sn_whatif;
 
 struct sn_view_input {
 	const struct sn_profile *profile;
+	/* --metric: `profile` is that of an event, and counts it (profile/event_profile.h); NULL: of time */
+	const struct sn_event *event;
 	enum sn_time_kind time;
 	struct sn_structures *structures;	 /* for source and asm; may be NULL elsewhere */
 	const struct sn_machine_choice *machine; /* for pages; may be NULL for tables */
@@ -58,6 +60,7 @@ enum sn_view_need {
 	SN_VIEW_NEEDS_INSTANCES = 8,   /* loops that were counted; a report without leaves it out */
 	SN_VIEW_NEEDS_CAUSAL = 256,    /* causal experiments; a report without leaves it out */
 	SN_VIEW_NEEDS_VARIANTS = 1024, /* variants that ran; likewise */
+	SN_VIEW_NEEDS_EVENTS = 2048,   /* counters that overflowed; likewise */
 };
 
 /**
@@ -90,6 +93,7 @@ struct sn_view {
 	/* further columns of data where rows are trees of their callers (--paths); NULL: no such form */
 	const char *caller_columns;
 	const char *sort, *wall_sort; /* NULL: as filled; as without --wall */
+	bool has_events;	      /* it has a form for events in place of CPU time (--metric) */
 	const char *share_column;     /* for the footer */
 	bool names_are_indented;      /* `name` is made for people, too (sn_view_is_composed) */
 	bool is_listing;   /* its order is its sense: shown whole unless asked otherwise */
@@ -145,6 +149,9 @@ const char *sn_view_page_heading(const struct sn_column *column);
 /** The columns that CSV and JSON have by default, as "a,b,c" that the caller frees: the data
  * columns and, with wall time, those of wall time too. NULL: all columns. */
 char *sn_view_data_columns(const struct sn_view *view, enum sn_time_kind time);
+
+/** Columns of CPU time, "a,b,c", as those of events; what events do not have is left out. The caller frees. */
+char *sn_view_event_columns(const char *columns);
 
 /** A list of columns as asked for, headings of the view's text replaced by their keys ("-" before
  * one stays). What is neither stays as it is. The caller frees. */

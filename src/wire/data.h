@@ -203,6 +203,8 @@ enum sn_record_type {
 	SN_RECORD_BUCKET,
 	SN_RECORD_PATH,
 	SN_RECORD_VARIANT, /* changes likewise */
+	SN_RECORD_COUNTER,
+	SN_RECORD_COUNT,
 	SN_RECORD_KINDS,
 };
 
@@ -356,6 +358,44 @@ struct sn_record_registers {
 	int64_t time_ns;
 	uint64_t values[16];
 };
+
+/** A counter that overflows (wire/counters.h), once in a file, before its counts. */
+struct sn_record_counter {
+	struct sn_record_header header;
+	uint32_t index;
+	uint64_t period; /* events from one overflow to the next */
+	uint64_t hz;	 /* the counts are of a clock of this rate; 0: no clock */
+	uint32_t flags;	 /* enum sn_counter_flags */
+	uint32_t reserved;
+	char name[64]; /* zero-filled */
+};
+
+enum sn_count_flags {
+	SN_COUNT_ADDRESS = 1, /* `address`, and what the processor says of the access */
+	SN_COUNT_EXACT =
+		2, /* `pc` is the instruction's own; the stack's first may be a later one */
+	SN_COUNT_IN_KERNEL =
+		4, /* the event happened in the kernel, which the stack's first called */
+};
+
+/** An overflow of a counter of the owner's, or several at once. Without SN_COUNT_ADDRESS and
+ *  SN_COUNT_EXACT the record ends before pc. */
+struct sn_record_count {
+	struct sn_record_header header; /* flags: enum sn_count_flags */
+	uint32_t stack;
+	int64_t time_ns;
+	uint64_t count;	  /* of events that it stands for: periods, and overflows that were lost */
+	uint16_t counter; /* index */
+	uint16_t cpu;
+	uint16_t
+		counted_share; /* of the time so far in which it was counted, 65535: all; less where
+				   the processor counts more events in turn than it can at once */
+	uint16_t reserved;
+	uint64_t pc, address;
+	uint64_t data_source; /* as in perf's PERF_SAMPLE_DATA_SRC; 0: unknown */
+	uint64_t weight;      /* of the access, mostly cycles; 0: unknown */
+};
+enum { SN_COUNT_BYTES_LEAST = offsetof(struct sn_record_count, pc) };
 
 /** The global data of a process, since it began: each second while it runs (record --packets), and
  * at events. Records of older versions end before io_read_bytes; their label_bytes is 0. */

@@ -17,6 +17,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "wire/counters.h"
+
 #define SN_SETTINGS_VARIABLE "SONDE_RUNTIME"
 
 enum { SN_SETTINGS_PATH_MAX = 1024, SN_SETTINGS_PATTERN_MAX = 256 };
@@ -64,9 +66,11 @@ struct sn_settings {
 	uint32_t is_monitored; /* monitor=1: an agent says when sources are on (wire/monitor.h) */
 	uint32_t every;	 /* every=: one in so many instances is timed; 0: found while running */
 	uint32_t budget; /* budget=: percent of CPU time that variants of loops may take */
-	enum sn_follow follow;		       /* follow=all|fork|exec|none|regex */
-	char pattern[SN_SETTINGS_PATTERN_MAX]; /* regex=: POSIX extended; no semicolon */
-	char dir[SN_SETTINGS_PATH_MAX];	       /* dir=: absolute; must exist and be writable */
+	uint32_t counter_count;
+	struct sn_counter_spec counters[SN_COUNTERS_MAX]; /* counters=: as wire/counters.h says */
+	enum sn_follow follow;				  /* follow=all|fork|exec|none|regex */
+	char pattern[SN_SETTINGS_PATTERN_MAX];		  /* regex=: POSIX extended; no semicolon */
+	char dir[SN_SETTINGS_PATH_MAX]; /* dir=: absolute; must exist and be writable */
 };
 
 static inline int sn_settings_key_is(const char *text, const char *key)
@@ -195,6 +199,8 @@ static inline int sn_settings_parse(const char *text, struct sn_settings *settin
 			settings->every = (uint32_t)(number < UINT32_MAX ? number : UINT32_MAX);
 		else if (sn_settings_key_is(text, "budget"))
 			settings->budget = (uint32_t)(number < 1000 ? number : 1000);
+		else if (sn_settings_key_is(text, "counters"))
+			settings->counter_count = sn_counters_parse(value, settings->counters);
 		else if (sn_settings_key_is(text, "follow"))
 			settings->follow = sn_settings_follow(value);
 		else if (sn_settings_key_is(text, "regex"))

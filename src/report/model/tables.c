@@ -18,6 +18,7 @@ static bool is_wanted(const struct sn_report *report, const struct sn_view *view
 	    (view->needs & SN_VIEW_NEEDS_LOCKS && !sn_trace_has(e, SN_TRACE_SYNC)) ||
 	    (view->needs & SN_VIEW_NEEDS_IO && !sn_trace_has(e, SN_TRACE_IO)) ||
 	    (view->needs & SN_VIEW_NEEDS_OPENMP && !sn_trace_has(e, SN_TRACE_OPENMP)) ||
+	    (view->needs & SN_VIEW_NEEDS_EVENTS && !e->events.count) ||
 	    (view->needs & SN_VIEW_NEEDS_INSTANCES &&
 	     !sn_profile_with_instances(report->profile)->experiment->instances.count) ||
 	    (view->needs & SN_VIEW_NEEDS_VARIANTS &&

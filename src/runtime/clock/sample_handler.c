@@ -211,19 +211,6 @@ static int64_t claim_system(struct sn_thread *self, bool is_call, int overrun)
 	return clamp(split.system_ns, 0, pool > 0 ? pool : 0);
 }
 
-/* The kernel leaves rcx at the return address of a system call; a call that will be restarted has
- * its pc at the instruction itself. */
-static bool is_in_system_call(const ucontext_t *context)
-{
-	const greg_t *gregs = context->uc_mcontext.gregs;
-	uint64_t pc = (uint64_t)gregs[REG_RIP], rcx = (uint64_t)gregs[REG_RCX];
-	const uint8_t *at = (const uint8_t *)(rcx - 2);
-
-	if ((rcx != pc && rcx != pc + 2) || !sn_module_of(rcx - 2))
-		return false;
-	return at[0] == 0x0f && at[1] == 0x05;
-}
-
 void sn_sample_emit(struct sn_thread *self, uint32_t stack, int64_t now_ns, int64_t cpu_ns,
 		    uint8_t flags)
 {
@@ -295,7 +282,7 @@ static int64_t sample_by_timer(struct sn_thread *self, const ucontext_t *context
 	int64_t period_ns = (int64_t)sn_events_timer_ns();
 	int64_t pool =
 		sn_state->is_sealed ? sealed_timer_ns(period_ns, overrun) : unclaimed_ns(self, 0);
-	uint8_t flags = is_in_system_call(context) ? SN_SAMPLE_SYSTEM : 0;
+	uint8_t flags = sn_signals_met_call(context) ? SN_SAMPLE_SYSTEM : 0;
 
 	atomic_fetch_add_explicit(&sn_header()->timer_signals, 1, memory_order_relaxed);
 	if (!sn_state->is_sealed) {
@@ -308,12 +295,6 @@ static int64_t sample_by_timer(struct sn_thread *self, const ucontext_t *context
 	if (pool > 0)
 		emit(self, context, now_ns, pool, flags);
 	return pool;
-}
-
-static void note_interrupted_call(struct sn_thread *self, const ucontext_t *context)
-{
-	if (context->uc_mcontext.gregs[REG_RAX] == -EINTR && is_in_system_call(context))
-		self->own_eintr = 1;
 }
 
 /* Every 16th handler is timed and stands for 16. One that took very long was itself interrupted. */
@@ -368,7 +349,7 @@ static void take_sample(const struct delivery *delivery, const ucontext_t *conte
 	int64_t now_ns = sn_now_ns(), cpu_ns = 0;
 	uint8_t flags = 0;
 
-	note_interrupted_call(self, context);
+	sn_signals_note_call(self, context);
 	sn_locks_follow();
 	if (kind == SN_TIMER_BELL) {
 		sn_events_bell(self);
@@ -379,7 +360,7 @@ static void take_sample(const struct delivery *delivery, const ucontext_t *conte
 		return;
 	self->pcs_count = 0;
 	if (kind == SN_TIMER_TICK) {
-		bool is_call = is_in_system_call(context);
+		bool is_call = sn_signals_met_call(context);
 		cpu_ns = claim_system(self, is_call, delivery->overrun);
 		if (cpu_ns > 0)
 			emit(self, context, now_ns, cpu_ns, SN_SAMPLE_SYSTEM);
@@ -476,13 +457,14 @@ void sn_sample_handler(int signal, siginfo_t *info, void *context)
 {
 	int saved_errno = errno;
 	struct delivery delivery = { 0 };
-	uint8_t *here = __builtin_frame_address(0);
 
 	if (signal == SN_SIGNAL_TRAP) {
 		delivery.kind = sn_trap_data(info);
 		delivery.is_by_trap = true;
+		bool is_taken = sn_collect_trap(delivery.kind, context);
+
 		if (!is_cookie(delivery.kind)) {
-			if (!sn_breakpoint_take(info, context))
+			if (!is_taken && !sn_breakpoint_take(info, context))
 				sn_signals_forward(signal, info, context);
 			errno = saved_errno;
 			return;
@@ -508,11 +490,7 @@ void sn_sample_handler(int signal, siginfo_t *info, void *context)
 		errno = saved_errno;
 		return;
 	}
-	sn_altstack_repair(self, context);
-	if (here <= self->handler_stack_top && here > self->handler_stack_top - SN_STACK_BYTES)
-		deliver(&delivery, context);
-	else
-		sn_call_on_stack(deliver, &delivery, context, self->handler_stack_top - 64);
+	sn_signals_run(self, deliver, &delivery, context);
 	sn_leave(self);
 	errno = saved_errno;
 }

@@ -144,6 +144,14 @@ void sn_collect_after_sample(struct sn_thread *self, uint64_t pc, int64_t cpu_ns
 	ALL(after_sample, self, pc, cpu_ns);
 }
 
+bool sn_collect_trap(uint64_t data, void *ucontext)
+{
+	for (int i = 0; sn_collectors[i]; i++)
+		if (sn_collectors[i]->trap && sn_collectors[i]->trap(data, ucontext))
+			return true;
+	return false;
+}
+
 void sn_collect_late(struct sn_thread *self, uint32_t stack, int64_t now_ns)
 {
 	ALL(late, self, stack, now_ns);

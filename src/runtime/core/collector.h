@@ -85,6 +85,9 @@ struct sn_collector {
 	 *  claims, 0: it is none. Last of all in the handler, so it may pause the thread. The sample's
 	 *  frames are in self->pcs. */
 	void (*after_sample)(struct sn_thread *self, uint64_t pc, int64_t cpu_ns);
+	/** A SIGTRAP has come, whoever's: `data` is what a perf event carries (core/signals.h), else 0. True:
+	 *  it was the collector's own, and the program is not to see it. */
+	bool (*trap)(uint64_t data, void *ucontext);
 	/** Samples that came while an event's path was walked (sn_thread.late_count) have this stack. The
 	 *  caller holds the thread busy. */
 	void (*late)(struct sn_thread *self, uint32_t stack, int64_t now_ns);
@@ -160,6 +163,7 @@ void sn_collect_account(struct sn_thread *thread, struct sn_writer *writer, int6
 void sn_collect_cost(struct sn_thread *self, uint64_t switches);
 void sn_collect_mapped(const struct sn_map_facts *facts);
 void sn_collect_after_sample(struct sn_thread *self, uint64_t pc, int64_t cpu_ns);
+bool sn_collect_trap(uint64_t data, void *ucontext);
 void sn_collect_late(struct sn_thread *self, uint32_t stack, int64_t now_ns);
 void sn_collect_wakes(void);
 void sn_collect_wait_begins(void);

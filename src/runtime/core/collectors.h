@@ -7,11 +7,12 @@
 
 #include "runtime/core/collector.h"
 
-/* X(name of a struct sn_collector). The first tells the others of calls; then CPU time, calls that
+/* X(name of a struct sn_collector). The first tells the others of calls; then CPU time, counters, calls that
  * blocked, parallel regions, instances of loops, calls of MPI, and who switches them for an agent. */
 #define SN_COLLECTORS(X)                                                                           \
 	X(sn_calls_collector)                                                                      \
 	X(sn_clock_collector)                                                                      \
+	X(sn_counters_collector)                                                                   \
 	X(sn_waits_collector)                                                                      \
 	X(sn_openmp_collector)                                                                     \
 	X(sn_patch_collector)                                                                      \

@@ -19,7 +19,7 @@
  * vfork, on small stacks, so nothing is allocated: everything lies in the caller's frame.
  */
 
-enum { EXTRA_BYTES = SN_SETTINGS_PATH_MAX + 512 + 128, PRELOAD_MAX = 4096 };
+enum { EXTRA_BYTES = SN_SETTINGS_PATH_MAX + 512 + SN_COUNTER_TEXT_BYTES + 128, PRELOAD_MAX = 4096 };
 
 struct passed {
 	char settings[EXTRA_BYTES];

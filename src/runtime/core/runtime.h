@@ -155,8 +155,9 @@ struct sn_config {
 	bool is_followed;
 	bool is_paused; /* the program paused its measurement: so are its children */
 	struct sn_settings settings;
-	char settings_text[SN_SETTINGS_PATH_MAX + 512]; /* as it was in the environment */
-	char library[SN_SETTINGS_PATH_MAX];		/* our path in LD_PRELOAD */
+	char settings_text[SN_SETTINGS_PATH_MAX + 512 +
+			   SN_COUNTER_TEXT_BYTES]; /* as it was in the environment */
+	char library[SN_SETTINGS_PATH_MAX];	   /* our path in LD_PRELOAD */
 	char host[SN_DATA_HOST_MAX];
 	uint64_t library_start, library_end; /* our own text */
 	uint64_t main_stack_end;

@@ -5,6 +5,8 @@
 #ifndef SN_RUNTIME_CORE_SIGNALS_H
 #define SN_RUNTIME_CORE_SIGNALS_H
 
+#include <ucontext.h>
+
 #include "runtime/core/runtime.h"
 
 typedef void (*sn_signal_handler)(int, siginfo_t *, void *);
@@ -61,6 +63,14 @@ void sn_faults_describe(int signal, struct sigaction *action);
 bool sn_faults_are_wrapped(int signal);
 /** What the target ignores stays ignored in the new program. */
 void sn_faults_before_exec(void);
+
+/** In a handler of ours: whether it has interrupted a system call. */
+bool sn_signals_met_call(const ucontext_t *context);
+/** Likewise: a call that is about to fail because of our signal alone is made again by its wrapper. */
+void sn_signals_note_call(struct sn_thread *self, const ucontext_t *context);
+/** Likewise: runs function(a, context) on the thread's own stack for handlers. */
+void sn_signals_run(struct sn_thread *self, void (*function)(void *, void *), void *a,
+		    void *context);
 
 /** Runs function(a, b) with rsp at `top` (16-byte aligned). */
 void sn_call_on_stack(void (*function)(void *, void *), void *a, void *b, void *top);

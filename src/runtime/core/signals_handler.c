@@ -529,3 +529,34 @@ SN_EXPORT int sigsetmask(int mask)
 {
 	return change_bsd_mask(SIG_SETMASK, mask);
 }
+
+/* The kernel leaves rcx at the return address of a system call; a call that will be restarted has
+ * its pc at the instruction itself. */
+bool sn_signals_met_call(const ucontext_t *context)
+{
+	const greg_t *gregs = context->uc_mcontext.gregs;
+	uint64_t pc = (uint64_t)gregs[REG_RIP], rcx = (uint64_t)gregs[REG_RCX];
+	const uint8_t *at = (const uint8_t *)(rcx - 2);
+
+	if ((rcx != pc && rcx != pc + 2) || !sn_module_of(rcx - 2))
+		return false;
+	return at[0] == 0x0f && at[1] == 0x05;
+}
+
+void sn_signals_note_call(struct sn_thread *self, const ucontext_t *context)
+{
+	if (context->uc_mcontext.gregs[REG_RAX] == -EINTR && sn_signals_met_call(context))
+		self->own_eintr = 1;
+}
+
+void sn_signals_run(struct sn_thread *self, void (*function)(void *, void *), void *a,
+		    void *context)
+{
+	uint8_t *here = __builtin_frame_address(0);
+
+	sn_altstack_repair(self, context);
+	if (here <= self->handler_stack_top && here > self->handler_stack_top - SN_STACK_BYTES)
+		function(a, context);
+	else
+		sn_call_on_stack(function, a, context, self->handler_stack_top - 64);
+}

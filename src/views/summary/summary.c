@@ -2,6 +2,7 @@
  * Fills the summary: accounts of time, warnings about what was not measured, the hottest loops and
  * functions.
  */
+#include "profile/event_profile.h"
 #include "views/summary/summary.h"
 
 #include <math.h>
@@ -684,6 +685,8 @@ void sn_summary_write_json(const struct sn_summary *s, struct sn_json *json)
 	sn_summary_write_heap(s, json);
 	if (s->causal_words)
 		sn_json_member_string(json, "causal", s->causal_words);
+	if (e->events.count)
+		sn_event_write_json(e, json);
 	sn_json_key(json, "warnings");
 	sn_json_array(json);
 	for (size_t i = 0; i < s->warnings.count; i++)

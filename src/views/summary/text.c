@@ -5,6 +5,7 @@
 
 #include "base/terminal.h"
 #include "base/text.h"
+#include "profile/event_profile.h"
 #include "views/summary/rate.h"
 #include "views/summary/summary.h"
 #include "views/summary/text_page.h"
@@ -555,6 +556,21 @@ static void put_compile(const struct sn_text_page *page, struct sn_text *line)
 
 /* ---- the foot ---- */
 
+static void put_events(const struct sn_text_page *page, struct sn_text *line)
+{
+	const struct sn_experiment *e = page->summary->profile->experiment;
+
+	for (uint32_t i = 0; i < e->events.count; i++) {
+		struct sn_text words = { 0 };
+
+		sn_event_add_words(e, i, &words);
+		if (i + 1 == e->events.count)
+			sn_text_add(&words, " (sonde show counters)");
+		sn_page_put_wrapped(page, line, i ? "         " : " Events: ", words.chars);
+		sn_text_free(&words);
+	}
+}
+
 static void put_notes(const struct sn_text_page *page, struct sn_text *line)
 {
 	const struct sn_summary *s = page->summary;
@@ -685,6 +701,7 @@ void sn_summary_print(const struct sn_summary *s, FILE *out, bool is_utf8, unsig
 		sn_page_put_wrapped(&page, &line, " If it were faster: ", s->causal_words);
 	if (s->heap_words)
 		sn_page_put_wrapped(&page, &line, " Heap: ", s->heap_words);
+	put_events(&page, &line);
 	put_notes(&page, &line);
 	put_next(&page, &line);
 	sn_text_free(&line);

@@ -1,0 +1,176 @@
+"""Counters that overflow: software events are counted where they happen, as often as the kernel counts them."""
+import os
+import re
+
+from sonde_test import Test
+
+t = Test()
+
+FAULTS = '''
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+__attribute__((noipa)) static void touch(char *area, int pages)
+{
+	for (int i = 0; i < pages; i++)
+		area[i * 4096L] = 1;
+}
+__attribute__((noipa)) static void touch_in_thread(char *area, int pages)
+{
+	for (int i = 0; i < pages; i++)
+		area[i * 4096L] = 1;
+}
+__attribute__((noipa)) static void touch_in_child(char *area, int pages)
+{
+	for (int i = 0; i < pages; i++)
+		area[i * 4096L] = 1;
+}
+__attribute__((noipa)) static void fill(char *area, int pages)
+{
+	int zero = open("/dev/zero", O_RDONLY);
+	if (read(zero, area, pages * 4096L) != pages * 4096L)
+		abort();
+	close(zero);
+}
+static char *pages(int count)
+{
+	char *area = mmap(NULL, count * 4096L, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	madvise(area, count * 4096L, MADV_NOHUGEPAGE);
+	return area;
+}
+static void *work(void *none)
+{
+	touch_in_thread(pages(300), 300);
+	return none;
+}
+static char table[200 * 4096] __attribute__((aligned(4096)));
+int main(int argc, char **argv)
+{
+	pthread_t thread;
+	if (argc > 1) {
+		touch_in_child(pages(50), 50);
+		return 4;
+	}
+	touch(pages(1000), 1000);
+	touch(table, 200);
+	fill(pages(400), 400);
+	pthread_create(&thread, NULL, work, NULL);
+	pthread_join(thread, NULL);
+	if (!fork()) {
+		touch_in_child(pages(77), 77);
+		execl(argv[0], argv[0], "again", NULL);
+	}
+	wait(NULL);
+	if (write(1, "ok\\n", 3) != 3)
+		abort();
+	return 3;
+}
+'''
+
+
+def rows_of(table, event):
+    return {row['function']: row for row in table['rows'] if row['event'] == event}
+
+
+def faults():
+    program = t.compile(FAULTS, '-O1', '-g', '-pthread', output='./touches')
+    run = t.run('record', '-q', '-e', 'page-faults:1', '-o', 'faults', program)
+    t.equal((run.returncode, run.stdout, run.stderr), (3, 'ok\n', ''), 'status and output are the program\'s')
+    table = t.show('counters', 'faults', '--all')
+    rows = rows_of(table, 'page-faults')
+    t.equal(rows['touch']['exclusive'], 1200, '1,000 of 1,000 page faults, and 200 of 200, where they happened')
+    t.equal(rows['touch_in_thread']['exclusive'], 300, 'those of a thread')
+    t.equal(rows['touch_in_child']['exclusive'], 127, 'those of a child by fork, and of the program that it becomes')
+    t.equal(rows['main']['samples'] < 20, True, 'main has hardly any of its own')
+    event = table['events'][0]
+    seen = sum(row['exclusive'] for row in rows.values())
+    t.equal((event['event'], event['period'], event['scaled'], event['sampled']), ('page-faults', 1, False, seen),
+            'functions sum to what was sampled')
+    if os.geteuid() == 0:
+        t.equal(rows['fill']['inclusive'] >= 400, True, 'faults within a system call are the caller\'s')
+        t.check(seen <= event['kernel_count'] <= seen + 1500, 'the kernel counted as many, and those of the loader', event)
+    metric = t.show('functions', 'faults', '--metric', 'page-faults', '--all')
+    t.equal({row['function']: row['exclusive'] for row in metric['rows']},
+            {name: row['exclusive'] for name, row in rows.items()}, '--metric in functions tells the same')
+    t.equal((metric['event'], metric['sampled_events']), ('page-faults', seen), 'with the event and its sum')
+    for view in ('loops', 'lines', 'modules', 'tree', 'callers'):
+        some = t.show(view, 'faults', '--metric', 'page-faults', '--all')
+        t.check(some['rows'] and all(row['inclusive' if view != 'loops' else 'exclusive'] is not None for row in some['rows'])
+                and not any('exclusive_cpu_s' in row for row in some['rows']), f'{view} counts it, too', some['rows'][:1])
+    summary = t.run('show', 'summary', 'faults').stdout
+    t.check(f'page-faults: {seen} sampled, one in 1' in summary, 'the summary says it', summary)
+
+
+def several():
+    """Of two events at the same instants no overflow is lost, though one signal stands for both."""
+    program = t.compile(FAULTS, '-O1', '-g', '-pthread', output='./touches')
+    run = t.run('record', '-q', '-e', 'page-faults:1,minor-faults:1,task-clock:1000000', '-o', 'several', program)
+    t.equal((run.returncode, run.stderr), (3, ''), 'several events at once')
+    table = t.show('counters', 'several', '--all')
+    for event in ('page-faults', 'minor-faults'):
+        t.equal(rows_of(table, event)['touch']['exclusive'], 1200, f'{event}: all of them')
+    clock = rows_of(table, 'task-clock')
+    t.check(all(abs(row['exclusive_s'] - row['exclusive'] / 1e9) < 1e-9 for row in clock.values()),
+            'a clock\'s counts are times')
+
+
+SWITCHES = '''
+#include <errno.h>
+#include <stdio.h>
+#include <time.h>
+__attribute__((noipa)) static int sleeps(int count)
+{
+	int failed = 0;
+	for (int i = 0; i < count; i++) {
+		struct timespec time = { 0, 50000 };
+		failed += nanosleep(&time, NULL) != 0;
+	}
+	return failed;
+}
+int main(void) { printf("%d\\n", sleeps(300)); return 0; }
+'''
+
+
+def switches():
+    if os.geteuid() != 0:
+        t.skip('context switches', 'the kernel shows them to root')
+        return
+    program = t.compile(SWITCHES, '-O1', '-g', output='./sleeper')
+    run = t.run('record', '-q', '--clock', 'off', '-e', 'cs:1', '-o', 'switches', program)
+    t.equal((run.returncode, run.stdout, run.stderr), (0, '0\n', ''), 'no sleep is interrupted')
+    row = rows_of(t.show('counters', 'switches', '--all'), 'cs')['sleeps']
+    t.check(300 <= row['inclusive'], 'each sleep is a context switch of its caller', row)
+
+
+def refusals():
+    program = t.compile(SWITCHES, '-O1', output='./refused')
+    for words, said in ((['-e', 'pagefaults'], "did you mean 'page-faults'"), (['-e', 'page-faults:0'], 'no'),
+                        (['-e', '+task-clock'], 'has no data addresses'), (['-e', 'task-clock:10'], 'shorter than its interrupt'),
+                        (['-e', 'page-faults,page-faults'], 'twice'), (['-e', ''], 'is no event'),
+                        (['--fallback', 'clock'], 'there is none'), (['-e', 'faults', '--pid', '1'], 'pid')):
+        run = t.run('record', *words, *([] if '--pid' in words else [program]))
+        t.check(run.returncode == 125 and said in run.stderr and run.stdout == '' and run.stderr.count('\n') == 1,
+                f'{" ".join(words)} is refused before the program starts', run.returncode, run.stderr)
+    run = t.run('record', '-e', 'cycles', '-o', 'cycles', program)
+    if run.returncode == 0:
+        t.equal(run.stdout, '0\n', 'this machine has cycles')
+    else:
+        t.check(run.returncode == 125 and run.stdout == '' and re.search(r'cycles cannot be had here: \w', run.stderr),
+                'cycles cannot be had: 125 before the program starts, with the reason', run.stderr)
+        run = t.run('record', '-q', '-e', 'cycles', '--fallback', 'clock', '-o', 'fallback', program)
+        t.equal((run.returncode, run.stdout), (0, '0\n'), '--fallback clock runs it')
+        t.check('cycles cannot be had' in run.stderr and '--fallback clock' in run.stderr, 'aloud', run.stderr)
+        t.check(any('--fallback clock' in w for w in t.show('summary', 'fallback')['warnings']), 'and in the summary')
+    run = t.run('show', 'functions', 'switches' if os.geteuid() == 0 else 'faults', '--metric', 'loads')
+    t.check(run.returncode != 0 and "has no event 'loads'" in run.stderr, '--metric knows what there is', run.stderr)
+
+
+faults()
+several()
+switches()
+refusals()
+t.done()
