@@ -5,6 +5,7 @@
 #define SN_COMMANDS(X)                                                                             \
 	X(run)                                                                                     \
 	X(record)                                                                                  \
+	X(collect)                                                                                 \
 	X(show)                                                                                    \
 	X(report)                                                                                  \
 	X(analyze)                                                                                 \

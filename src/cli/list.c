@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "cli/command.h"
+#include "cli/counters.h"
 #include "experiment/store.h"
 
 static const struct sn_column list_columns[] = {
@@ -45,6 +46,29 @@ static const char *folder_of(const struct sn_args *args)
 	return args->operand_count > has_word ? args->operands[has_word] : NULL;
 }
 
+static bool asks_for_counters(const struct sn_args *args)
+{
+	return args->operand_count == 1 && !strcmp(args->operands[0], "counters") &&
+	       access(args->operands[0], F_OK) != 0;
+}
+
+/* In the manual's form, unless a table is asked for. */
+static int list_counters(const struct sn_args *args)
+{
+	struct sn_table_view view = { 0 };
+	struct sn_error err;
+	sn_status status;
+
+	if (!args->given_count) {
+		sn_counters_print(stdout);
+		return SN_EXIT_OK;
+	}
+	status = sn_args_table_view(args, &view, &err);
+	if (status == SN_OK)
+		status = sn_counters_write(&view, stdout, &err);
+	return status == SN_OK ? SN_EXIT_OK : sn_error_print(&err);
+}
+
 static int list_run(const struct sn_args *args)
 {
 	struct sn_table_view view = { .schema = "sonde.list/1" };
@@ -55,6 +79,8 @@ static int list_run(const struct sn_args *args)
 
 	if (sn_args_flag(args, "remove"))
 		return list_remove(args);
+	if (asks_for_counters(args))
+		return list_counters(args);
 	status = sn_args_table_view(args, &view, &err);
 	if (status == SN_OK)
 		status = sn_store_list(folder_of(args), &list, &err);
@@ -96,14 +122,17 @@ static const struct sn_option list_options[] = {
 
 const struct sn_command sn_command_list = {
 	.name = "list",
-	.operands = "[experiments] [FOLDER] | --remove EXPERIMENT...",
-	.summary = "Lists the experiments of a folder, newest first, with their sizes",
+	.operands = "[experiments] [FOLDER] | counters | --remove EXPERIMENT...",
+	.summary = "Lists the experiments of a folder, newest first, or the counters of record -e",
 	.description =
 		"@0 is the newest, @-1 the one before; every command that reads an experiment "
-		"takes such names.",
+		"takes such names.\n\n"
+		"'sonde list counters' prints the clock's range and the events that record -e knows: names, "
+		"default intervals, and why one cannot be had here.",
 	.options = list_options,
 	.examples =
-		(const char *const[]){ "sonde list", "those of this folder",
-				       "sonde list --remove @-1", "remove the last but one", NULL },
+		(const char *const[]){ "sonde list", "those of this folder", "sonde list counters",
+				       "the events of record -e", "sonde list --remove @-1",
+				       "remove the last but one", NULL },
 	.run = list_run,
 };

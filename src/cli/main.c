@@ -118,7 +118,10 @@ int main(int argc, char **argv)
 		sn_warn("there is no command '%s'; 'sonde help' lists them", argv[0]);
 		return SN_EXIT_USAGE;
 	}
-	if (argc > words && is_help(argv[words])) {
+	if (command->h_alone && argc == words + 1 && !strcmp(argv[words], "-h"))
+		return command->h_alone();
+	if (argc > words && is_help(argv[words]) &&
+	    (!command->h_alone || strcmp(argv[words], "-h") != 0)) {
 		sn_command_print_help(command, stdout);
 		return SN_EXIT_OK;
 	}

@@ -10,6 +10,7 @@
 #include "base/spelling.h"
 #include "base/text.h"
 #include "base/vec.h"
+#include "cli/dry_run.h"
 #include "code/debuginfod.h"
 #include "machine/machine.h"
 #include "machine/roofs.h"
@@ -400,11 +401,25 @@ static void signal_tell(const struct sn_args *args, const struct sn_record_resul
 	sn_text_free(&signal);
 }
 
+static int record_dry(const struct sn_args *args)
+{
+	struct sn_record_options options = { 0 };
+	struct sn_error err;
+
+	if (options_read(args, &options, &err) == SN_OK)
+		return sn_cli_dry_run(&options, stdout);
+	sn_error_print(&err);
+	return SN_EXIT_NOT_MEASURED;
+}
+
 static int record_run(const struct sn_args *args)
 {
 	struct sn_record_result result;
-	int code = sn_cli_record(args, &result);
+	int code;
 
+	if (sn_args_flag(args, "dry-run"))
+		return record_dry(args);
+	code = sn_cli_record(args, &result);
 	signal_tell(args, &result);
 	if (result.experiment_path.chars && !sn_args_flag(args, "quiet") && result.rank <= 0) {
 		struct sn_text word = { 0 };
@@ -418,7 +433,12 @@ static int record_run(const struct sn_args *args)
 	return code;
 }
 
-static const struct sn_option record_options[] = { SN_RECORD_OPTIONS, { 0 } };
+static const struct sn_option record_options[] = {
+	SN_RECORD_OPTIONS,
+	{ "dry-run", 0, NULL,
+	  "say what would be measured, by what and at what cost, and do not run", NULL },
+	{ 0 }
+};
 
 const struct sn_command sn_command_record = {
 	.name = "record",

@@ -319,15 +319,18 @@ static const char *const our_names[] = {
 	"launch-key",	       /* sn_store_create */
 	"launch.*.json",       /* sn_launch_write */
 	"*.data",	       /* record, import */
+	"*.trace",	       /* record of what it traced */
+	"roofs.tsv",	       /* record: what the machine can do */
 	"*.monitor",	       /* the runtime, under an agent */
 	"*.agent",	       /* search's agent */
 	"search.spool",	       /* search's agent: the executions that its steps measured */
 	"*.live",	       /* the runtime, and record for what it measures from outside */
 	"libsonde-runtime.so", /* record's link beside live files */
-	"causal.tsv",	       /* causal */
-	"gmon.calls",	       /* import of gprof's snapshots */
-	"*.extract",	       /* record */
-	"perf-*.map",	       /* record keeps what just-in-time compilers wrote */
+	"libsonde-runtime-*.so",
+	"causal.tsv", /* causal */
+	"gmon.calls", /* import of gprof's snapshots */
+	"*.extract",  /* record */
+	"perf-*.map", /* record keeps what just-in-time compilers wrote */
 	"jit-*.dump",
 	"campaign.json", /* a campaign, of its runs */
 	"report.html",	 /* report, run */

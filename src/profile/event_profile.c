@@ -7,7 +7,7 @@
 #include "base/alloc.h"
 #include "base/text.h"
 
-double sn_event_sampled(const struct sn_experiment *experiment, uint32_t event)
+static double sampled(const struct sn_experiment *experiment, uint32_t event)
 {
 	double sum = 0;
 
@@ -17,7 +17,7 @@ double sn_event_sampled(const struct sn_experiment *experiment, uint32_t event)
 	return sum;
 }
 
-bool sn_event_is_scaled(const struct sn_experiment *e, uint32_t event)
+static bool is_scaled(const struct sn_experiment *e, uint32_t event)
 {
 	for (size_t i = 0; i < e->event_counts.count; i++)
 		if (e->event_counts.items[i].event == event && e->event_counts.items[i].is_scaled)
@@ -29,12 +29,12 @@ void sn_event_add_words(const struct sn_experiment *e, uint32_t number, struct s
 {
 	const struct sn_event *event = &e->events.items[number];
 
-	sn_text_addf(out, "%s: %.0f sampled, one in %llu", event->name, sn_event_sampled(e, number),
+	sn_text_addf(out, "%s: %.0f sampled, one in %llu", event->name, sampled(e, number),
 		     (unsigned long long)event->period);
 	if (event->kernel_count >= 0)
 		sn_text_addf(out, "; the kernel counted %lld in all processes",
 			     (long long)event->kernel_count);
-	if (sn_event_is_scaled(e, number))
+	if (is_scaled(e, number))
 		sn_text_add(out,
 			    "; the processor counted it in turn with others: scaled by the time in "
 			    "which it did");
@@ -50,13 +50,13 @@ void sn_event_write_json(const struct sn_experiment *e, struct sn_json *json)
 		sn_json_object(json);
 		sn_json_member_string(json, "event", event->name);
 		sn_json_member_uint(json, "period", event->period);
-		sn_json_member_uint(json, "sampled", (uint64_t)sn_event_sampled(e, v));
+		sn_json_member_uint(json, "sampled", (uint64_t)sampled(e, v));
 		sn_json_key(json, "kernel_count");
 		if (event->kernel_count < 0)
 			sn_json_null(json);
 		else
 			sn_json_int(json, event->kernel_count);
-		sn_json_member_bool(json, "scaled", sn_event_is_scaled(e, v));
+		sn_json_member_bool(json, "scaled", is_scaled(e, v));
 		sn_json_close(json);
 	}
 	sn_json_close(json);

@@ -25,10 +25,6 @@ sn_status sn_event_profile_new(const struct sn_program *program, const struct sn
 			       uint32_t event, struct sn_event_profile **out, struct sn_error *err);
 void sn_event_profile_free(struct sn_event_profile *event);
 
-/** All that was sampled of an event, filters aside. */
-double sn_event_sampled(const struct sn_experiment *experiment, uint32_t event);
-/** Whether the processor counted it in turn with others, so that its counts are estimated. */
-bool sn_event_is_scaled(const struct sn_experiment *experiment, uint32_t event);
 /** The member "events": what is sampled of each, and what the kernel counted. */
 void sn_event_write_json(const struct sn_experiment *experiment, struct sn_json *json);
 /** "page-faults: 1000 sampled, one in 1; the kernel counted 1004 in all processes" */

@@ -350,7 +350,8 @@ void sn_counters_count_begin(const struct sn_counters *counters, pid_t pid,
 	}
 }
 
-int64_t sn_counters_count_end(int fd)
+/* What one counted; -1: unknown. Closes it. */
+static int64_t count_take(int fd)
 {
 	uint64_t count;
 	bool is_read;
@@ -360,6 +361,18 @@ int64_t sn_counters_count_end(int fd)
 	is_read = read(fd, &count, sizeof(count)) == sizeof(count);
 	close(fd);
 	return is_read && count <= INT64_MAX ? (int64_t)count : -1;
+}
+
+void sn_counters_count_end(const struct sn_counters *counters, const int fds[SN_COUNTERS_MAX],
+			   struct sn_launch *launch)
+{
+	for (uint32_t i = 0; i < counters->count; i++) {
+		struct sn_launch_event event = { counters->specs[i].name, count_take(fds[i]) };
+
+		if (launch->is_windowed)
+			event.count = -1;
+		sn_vec_push(&launch->events, event);
+	}
 }
 
 /* ---- all names ---- */

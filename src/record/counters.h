@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "base/vec.h"
+#include "experiment/launch.h"
 #include "wire/counters.h"
 
 struct sn_counters {
@@ -32,8 +33,10 @@ void sn_counters_add_text(const struct sn_counters *counters, struct sn_text *te
  *  place of one that is not counted: the processor's own counters are too few for that. */
 void sn_counters_count_begin(const struct sn_counters *counters, pid_t pid,
 			     int fds[SN_COUNTERS_MAX]);
-/** What one counted; -1: unknown. Closes it. */
-int64_t sn_counters_count_end(int fd);
+/** Ends them: what each counted goes to the launch. A part of a run cannot be held against the whole, so of one
+ *  that was measured in part it is unknown. */
+void sn_counters_count_end(const struct sn_counters *counters, const int fds[SN_COUNTERS_MAX],
+			   struct sn_launch *launch);
 
 /** A counter that can be named here. */
 struct sn_counter_listed {

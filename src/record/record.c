@@ -80,30 +80,6 @@ static void warn(struct recording *r, const char *sentence)
 
 /* ---- facts ---- */
 
-static char *command_line(struct sn_arena *arena, char *const *words, bool is_title)
-{
-	struct sn_text line = { 0 };
-	const char *previous = NULL;
-	char *kept;
-
-	for (char *const *w = words; *w; w++) {
-		char *word = sn_strdup(*w);
-
-		sn_redact_word(word, previous);
-		if (w != words)
-			sn_text_add(&line, " ");
-		if (is_title)
-			sn_text_add(&line, word);
-		else
-			sn_text_add_shell_word(&line, word);
-		free(word);
-		previous = *w;
-	}
-	kept = sn_arena_strdup(arena, line.chars);
-	sn_text_free(&line);
-	return kept;
-}
-
 static char *const *target_words(const struct recording *r)
 {
 	return r->options->pid ? r->words.items : r->options->arguments;
@@ -118,7 +94,7 @@ static void facts_take(struct recording *r)
 	uname(&kernel);
 	l->version = SN_VERSION;
 	l->program = target_words(r)[0];
-	l->arguments = command_line(&l->arena, target_words(r), r->has_title);
+	l->arguments = sn_redact_command_line(&l->arena, target_words(r), r->has_title);
 	l->label = r->options->label;
 	l->host = r->host;
 	l->cpu_model = sn_machine_cpu_model(&l->arena);
@@ -639,21 +615,6 @@ static sn_status prepare(struct recording *r, struct sn_error *err)
 	return status;
 }
 
-/* What the kernel counted beside counters that overflow. A part of a run cannot be held against the whole. */
-static void counters_end(struct recording *r)
-{
-	const struct sn_counters *counters = &r->options->counters;
-
-	for (uint32_t i = 0; i < counters->count; i++) {
-		struct sn_launch_event event = { counters->specs[i].name,
-						 sn_counters_count_end(r->counter_fds[i]) };
-
-		if (r->launch.is_windowed)
-			event.count = -1;
-		sn_vec_push(&r->launch.events, event);
-	}
-}
-
 static void forget(struct recording *r)
 {
 	if (r->live.path.chars)
@@ -810,7 +771,7 @@ sn_status sn_record_run(const struct sn_record_options *options, struct sn_recor
 		if (options->steer)
 			sn_steer_end(options->steer);
 		stragglers_wait(&r);
-		counters_end(&r);
+		sn_counters_count_end(&options->counters, r.counter_fds, &r.launch);
 	}
 	space_warn(&r);
 	result->data_bytes = sn_drain_end(r.drain, &r.launch);

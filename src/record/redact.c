@@ -5,10 +5,13 @@
 #include "record/redact.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
+#include "base/text.h"
 #include "wire/data.h"
 
 bool sn_name_is_secret(const char *name, size_t length)
@@ -122,4 +125,28 @@ void sn_redact_environment(struct sn_launch *launch)
 		variable.value = sn_name_is_secret(*e, (size_t)(equals - *e)) ? "***" : equals + 1;
 		sn_vec_push(&launch->environment, variable);
 	}
+}
+
+char *sn_redact_command_line(struct sn_arena *arena, char *const *words, bool is_title)
+{
+	struct sn_text line = { 0 };
+	const char *previous = NULL;
+	char *kept;
+
+	for (char *const *w = words; *w; w++) {
+		char *word = sn_strdup(*w);
+
+		sn_redact_word(word, previous);
+		if (w != words)
+			sn_text_add(&line, " ");
+		if (is_title)
+			sn_text_add(&line, word);
+		else
+			sn_text_add_shell_word(&line, word);
+		free(word);
+		previous = *w;
+	}
+	kept = sn_arena_strdup(arena, line.chars);
+	sn_text_free(&line);
+	return kept;
 }

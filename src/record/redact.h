@@ -31,4 +31,7 @@ void sn_redact_data(uint8_t *bytes, size_t length);
 /** Adds our own environment to the launch, secrets masked. */
 void sn_redact_environment(struct sn_launch *launch);
 
+/** The words of a command, ended by NULL, as one line of a shell without secrets; a title as it stands. */
+char *sn_redact_command_line(struct sn_arena *arena, char *const *words, bool is_title);
+
 #endif

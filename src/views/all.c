@@ -27,6 +27,8 @@
 	X(categories)                                                                              \
 	X(states)                                                                                  \
 	X(counters)                                                                                \
+	X(dataspace)                                                                               \
+	X(memory)                                                                                  \
 	X(waits)                                                                                   \
 	X(heap)                                                                                    \
 	X(leaks)                                                                                   \

@@ -23,6 +23,7 @@ WITHOUT_SOURCE = {
     'unwind/shapes': 'the unwinder on frames of many compilers',
     'unwind/single_step': 'the unwinder at every instruction',
     'wire/build_id': 'build_id.h',
+    'wire/counters': 'counters.h',
     'wire/settings': 'settings.h',
     'wire/writer': 'writer.h',
 }

@@ -146,6 +146,45 @@ def switches():
     t.check(300 <= row['inclusive'], 'each sleep is a context switch of its caller', row)
 
 
+def data():
+    program = t.compile(FAULTS, '-O1', '-g', '-pthread', output='./touches')
+    run = t.run('record', '-q', '-e', '+page-faults:1', '-o', 'data', program)
+    t.equal((run.returncode, run.stderr), (3, ''), 'with data addresses')
+    rows = t.show('dataspace', 'data', '--all')['rows']
+    table = [row for row in rows if row['object'] == 'table']
+    t.equal([(row['kind'], row['count'], row['object_module'], row['function']) for row in table],
+            [('variable', 200, 'touches', 'touch')], 'the 200 pages of a table are the table\'s, met by touch')
+    t.check(abs(sum(row['share'] for row in rows) - 1) < 1e-6, 'shares of data sum to 1')
+    t.equal([row['count'] for row in rows if row['kind'] == 'memory' and row['object'].startswith('memory of touch (')],
+            [1000], 'the 1,000 mapped pages are memory of the line that met them')
+    rows = t.show('memory', 'data', '--all')['rows']
+    mine = [int(row['page'], 16) for row in rows if row['function'] == 'touch' and row['count'] == 1]
+    t.check(len(set(mine)) == len(mine) and len(mine) >= 1190, 'each page of 1,200 is a row with its address', len(mine))
+
+
+def fronts():
+    program = t.compile(SWITCHES, '-O1', output='./refused')
+    names = t.run('list', 'counters')
+    t.check(names.returncode == 0 and 'Aliased HW counters available for profiling:' in names.stdout
+            and "page-faults,101 (`Page Faults'; events)" in names.stdout, 'sonde list counters', names.stdout[:500])
+    t.equal(t.run('collect', '-h').stdout, names.stdout, 'collect -h alone tells the same')
+    table = t.run('list', 'counters', '--format', 'csv').stdout
+    t.check('cycles,alias,31599989,CPU Cycles' in table, 'as a table, too')
+    run = t.run('collect', '-p', 'hi', '-h', 'task-clock,1000003', '-s', 'on', '-H', 'on', '-i', 'on', '-S', '1', '-l', 'USR1',
+                '-y', 'USR2,r', '-F', 'all', '-t', '1m', '-O', 'collected', '-C', 'a label', '-a', 'off', '-j', 'off', program)
+    t.equal((run.returncode, run.stdout), (0, '0\n'), 'collect takes the options of the Collector')
+    t.check(t.show('io', 'collected')['rows'] is not None and abs(t.show('summary', 'collected')['asked_hz'] - 999.3) < 1, 'and does them')
+    run = t.run('collect', '-O', 'collected', program)
+    t.equal(run.returncode, 0, '-O replaces an experiment')
+    run = t.run('collect', '-n', '-h', 'page-faults', program)
+    t.check(run.returncode == 0 and 'event page-faults: a sample in 101' in run.stdout and 'nothing was run' in run.stdout,
+            'collect -n and record --dry-run say what would be measured', run.stdout, run.stderr)
+    for words, said in ((['-j', 'on'], 'Java'), (['-c', 'on'], 'vprof'), (['-r', 'race'], 'races'), (['-p', 'fast'], '-p takes'),
+                        (['-t', '5-2'], '-t takes'), (['-h', '1000,dcm'], 'names no counter'), (['-F', 'some'], '-F takes')):
+        run = t.run('collect', *words, program)
+        t.check(run.returncode == 125 and said in run.stderr and run.stdout == '', f'collect {" ".join(words)} is refused', run.stderr)
+
+
 def refusals():
     program = t.compile(SWITCHES, '-O1', output='./refused')
     for words, said in ((['-e', 'pagefaults'], "did you mean 'page-faults'"), (['-e', 'page-faults:0'], 'no'),
@@ -172,5 +211,7 @@ def refusals():
 faults()
 several()
 switches()
+data()
+fronts()
 refusals()
 t.done()

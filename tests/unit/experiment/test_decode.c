@@ -424,3 +424,60 @@ TEST(writes_a_corpus)
 	fwrite(w.file.base, 1, sn_data_file_bytes(2), out);
 	fclose(out);
 }
+
+/* A precise load that missed, and a counter in turn with others; then what damage may bring. */
+TEST(counts_of_counters)
+{
+	struct sn_experiment *e = sn_experiment_new("x");
+	struct sn_decoder decoder = { .experiment = e };
+	struct written w = file_begin(7);
+	struct sn_writer a = thread_begin(&w, 0);
+	const uint64_t pcs[] = { 0x10020, 0x10100 };
+	struct sn_record_counter *counter;
+
+	write_map(&a, 0x10000, "/bin/app", T0);
+	write_stack(&a, 1, 0, SN_STACK_COMPLETE, pcs, 2);
+	counter = sn_writer_reserve(&a, sizeof(*counter), T0);
+	*counter = (struct sn_record_counter){ .header = { SN_RECORD_COUNTER, 0, sizeof(*counter) },
+					       .index = 2,
+					       .period = 1000,
+					       .name = "dcm" };
+	sn_writer_commit(&a, sizeof(*counter));
+	for (uint16_t i = 0; i < 4; i++) {
+		uint16_t bytes = i == 1 ? SN_COUNT_BYTES_LEAST : sizeof(struct sn_record_count);
+		struct sn_record_count *count = sn_writer_reserve(&a, bytes, T0 + i);
+		struct sn_record_count whole = {
+			.header = { SN_RECORD_COUNT, SN_COUNT_ADDRESS | SN_COUNT_EXACT, bytes },
+			.stack = 1,
+			.time_ns = T0 + i,
+			.count = i == 3 ? UINT64_MAX : 1000,
+			.counter = i == 2 ? 5 : 2,
+			.counted_share = i == 1 ? 65535 / 2 : 65535,
+			.pc = 0x10018,
+			.address = 0x602040,
+			.weight = 312
+		};
+
+		memcpy(count, &whole, bytes);
+		sn_writer_commit(&a, bytes);
+	}
+	sn_decode_data(&decoder, w.file.base, w.length, "x");
+	sn_decoder_finish(&decoder);
+	CHECK_INT(e->events.count, 1);
+	CHECK_STRING(e->events.items[0].name, "dcm");
+	CHECK_INT(e->event_counts.count,
+		  2); /* a counter that was never told of, and a count beyond all */
+	CHECK_INT(e->event_counts.items[0].address, 0x602040);
+	CHECK_INT(e->event_counts.items[0].weight, 312);
+	CHECK(e->event_counts.items[0].count == 1000 && !e->event_counts.items[0].is_scaled);
+	CHECK_INT(e->stacks.items[e->event_counts.items[0].stack].depth, 2);
+	CHECK_INT(e->stacks.items[e->event_counts.items[0].stack].frames[0].link_addr,
+		  0x10018 - 0xfc00);
+	CHECK_INT(e->event_counts.items[1].flags, 0);
+	CHECK(e->event_counts.items[1].is_scaled && e->event_counts.items[1].count > 1990 &&
+	      e->event_counts.items[1].count < 2010);
+	CHECK_INT(e->stacks.items[e->event_counts.items[1].stack].frames[0].link_addr,
+		  0x10020 - 0xfc00);
+	sn_experiment_free(e);
+	free(w.file.base);
+}
