@@ -5,7 +5,7 @@
  */
 #include "runtime/causal/causal.h"
 
-#include <dlfcn.h>
+#include "runtime/core/next.h"
 
 enum { MODE_WATCHED = 16, HEARTBEATS_MAX = 256 };
 
@@ -19,20 +19,9 @@ struct heartbeat *sonde_heartbeat_register(const char *name, unsigned flags);
 /* By a heartbeat's index: its point + 1; 0: none. */
 static _Atomic uint32_t point_of[HEARTBEATS_MAX];
 
-#define NEXT(name)                                                                                 \
-	({                                                                                         \
-		static _Atomic(void *) next_found;                                                 \
-		void *next_is = atomic_load_explicit(&next_found, memory_order_relaxed);           \
-		if (!next_is) {                                                                    \
-			next_is = dlsym(RTLD_NEXT, #name);                                         \
-			atomic_store_explicit(&next_found, next_is, memory_order_relaxed);         \
-		}                                                                                  \
-		(__typeof__(&name))next_is;                                                        \
-	})
-
 bool sn_causal_is_beats_own(uint64_t pc)
 {
-	uint64_t known = (uint64_t)(uintptr_t)NEXT(sonde_heartbeat_register);
+	uint64_t known = (uint64_t)(uintptr_t)SN_NEXT(sonde_heartbeat_register);
 	const struct sn_unwind_module *module = known && pc ? sn_module_of(known) : NULL;
 
 	return module && module == sn_module_of(pc);
@@ -94,7 +83,7 @@ static uint32_t point_plus_one(const struct heartbeat *heartbeat)
 
 SN_EXPORT struct heartbeat *sonde_heartbeat_register(const char *name, unsigned flags)
 {
-	__auto_type next = NEXT(sonde_heartbeat_register);
+	__auto_type next = SN_NEXT(sonde_heartbeat_register);
 	struct heartbeat *heartbeat = next ? next(name, flags) : NULL;
 
 	watch(heartbeat, name);
@@ -104,7 +93,7 @@ SN_EXPORT struct heartbeat *sonde_heartbeat_register(const char *name, unsigned 
 struct heartbeat *sonde_heartbeat_by_id(uint32_t id);
 SN_EXPORT struct heartbeat *sonde_heartbeat_by_id(uint32_t id)
 {
-	__auto_type next = NEXT(sonde_heartbeat_by_id);
+	__auto_type next = SN_NEXT(sonde_heartbeat_by_id);
 	struct heartbeat *heartbeat = next ? next(id) : NULL;
 	char name[12], *at = name + sizeof name - 1;
 
@@ -119,7 +108,7 @@ SN_EXPORT struct heartbeat *sonde_heartbeat_by_id(uint32_t id)
 void sonde_heartbeat_begin_slow(struct heartbeat *heartbeat);
 SN_EXPORT void sonde_heartbeat_begin_slow(struct heartbeat *heartbeat)
 {
-	__auto_type next = NEXT(sonde_heartbeat_begin_slow);
+	__auto_type next = SN_NEXT(sonde_heartbeat_begin_slow);
 	uint32_t point = point_plus_one(heartbeat);
 
 	if (point && sn_causal_control->points[point - 1].begin_point)
@@ -131,7 +120,7 @@ SN_EXPORT void sonde_heartbeat_begin_slow(struct heartbeat *heartbeat)
 void sonde_heartbeat_end_slow(struct heartbeat *heartbeat);
 SN_EXPORT void sonde_heartbeat_end_slow(struct heartbeat *heartbeat)
 {
-	__auto_type next = NEXT(sonde_heartbeat_end_slow);
+	__auto_type next = SN_NEXT(sonde_heartbeat_end_slow);
 	uint32_t point = point_plus_one(heartbeat);
 
 	if (next)

@@ -4,8 +4,7 @@
  */
 #include "runtime/openmp/regions.h"
 
-#include <dlfcn.h>
-
+#include "runtime/core/next.h"
 #include "runtime/openmp/ompt.h"
 
 typedef void (*region_body)(void *);
@@ -70,17 +69,6 @@ static inline __attribute__((always_inline)) bool open_region(struct sn_region *
 	return true;
 }
 
-#define NEXT(name, type)                                                                           \
-	({                                                                                         \
-		static _Atomic(void *) next_found;                                                 \
-		void *next_is = atomic_load_explicit(&next_found, memory_order_relaxed);           \
-		if (!next_is) {                                                                    \
-			next_is = dlsym(RTLD_NEXT, name);                                          \
-			atomic_store_explicit(&next_found, next_is, memory_order_relaxed);         \
-		}                                                                                  \
-		(type) next_is;                                                                    \
-	})
-
 #define WITH_REGION(body, argument, call_plain, call_region)                                       \
 	do {                                                                                       \
 		struct sn_region region;                                                           \
@@ -100,7 +88,7 @@ static inline __attribute__((always_inline)) bool open_region(struct sn_region *
 void GOMP_parallel(region_body, void *, unsigned, unsigned);
 SN_EXPORT void GOMP_parallel(region_body body, void *argument, unsigned threads, unsigned flags)
 {
-	__auto_type next = NEXT("GOMP_parallel", __typeof__(&GOMP_parallel));
+	__auto_type next = SN_NEXT(GOMP_parallel);
 
 	WITH_REGION(body, argument, next(body, argument, threads, flags),
 		    next(run_body, &region, threads, flags));
@@ -112,7 +100,7 @@ SN_EXPORT void GOMP_parallel(region_body body, void *argument, unsigned threads,
 	SN_EXPORT void name(region_body body, void *argument, unsigned threads, long start,        \
 			    long end, long step, long chunk, unsigned flags)                       \
 	{                                                                                          \
-		__auto_type next = NEXT(#name, __typeof__(&name));                                 \
+		__auto_type next = SN_NEXT(name);                                                  \
 		WITH_REGION(body, argument,                                                        \
 			    next(body, argument, threads, start, end, step, chunk, flags),         \
 			    next(run_body, &region, threads, start, end, step, chunk, flags));     \
@@ -122,7 +110,7 @@ SN_EXPORT void GOMP_parallel(region_body body, void *argument, unsigned threads,
 	SN_EXPORT void name(region_body body, void *argument, unsigned threads, long start,        \
 			    long end, long step, unsigned flags)                                   \
 	{                                                                                          \
-		__auto_type next = NEXT(#name, __typeof__(&name));                                 \
+		__auto_type next = SN_NEXT(name);                                                  \
 		WITH_REGION(body, argument,                                                        \
 			    next(body, argument, threads, start, end, step, flags),                \
 			    next(run_body, &region, threads, start, end, step, flags));            \
@@ -140,7 +128,7 @@ void GOMP_parallel_sections(region_body, void *, unsigned, unsigned, unsigned);
 SN_EXPORT void GOMP_parallel_sections(region_body body, void *argument, unsigned threads,
 				      unsigned count, unsigned flags)
 {
-	__auto_type next = NEXT("GOMP_parallel_sections", __typeof__(&GOMP_parallel_sections));
+	__auto_type next = SN_NEXT(GOMP_parallel_sections);
 
 	WITH_REGION(body, argument, next(body, argument, threads, count, flags),
 		    next(run_body, &region, threads, count, flags));
@@ -150,7 +138,7 @@ unsigned GOMP_parallel_reductions(region_body, void *, unsigned, unsigned);
 SN_EXPORT unsigned GOMP_parallel_reductions(region_body body, void *argument, unsigned threads,
 					    unsigned flags)
 {
-	__auto_type next = NEXT("GOMP_parallel_reductions", __typeof__(&GOMP_parallel_reductions));
+	__auto_type next = SN_NEXT(GOMP_parallel_reductions);
 	struct sn_region region;
 
 	/* libgomp reads its reductions from the data itself, so the body alone cannot be swapped */

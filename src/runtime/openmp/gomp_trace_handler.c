@@ -2,22 +2,11 @@
  * Constructs of GCC's libgomp, by wrapping its entry points: what waits, and tasks. A call of the library's
  * own does not come here.
  */
-#include <dlfcn.h>
 #include <string.h>
 
+#include "runtime/core/next.h"
 #include "runtime/openmp/ompt.h"
 #include "runtime/openmp/trace.h"
-
-#define NEXT(name)                                                                                 \
-	({                                                                                         \
-		static _Atomic(void *) next_found;                                                 \
-		void *next_is = atomic_load_explicit(&next_found, memory_order_relaxed);           \
-		if (!next_is) {                                                                    \
-			next_is = dlsym(RTLD_NEXT, #name);                                         \
-			atomic_store_explicit(&next_found, next_is, memory_order_relaxed);         \
-		}                                                                                  \
-		(__typeof__(&name))next_is;                                                        \
-	})
 
 #define RETURNS_TO ((uint64_t)(uintptr_t)__builtin_return_address(0))
 
@@ -26,7 +15,7 @@
 	type name parameters;                                                                      \
 	SN_EXPORT type name parameters                                                             \
 	{                                                                                          \
-		__auto_type next = NEXT(name);                                                     \
+		__auto_type next = SN_NEXT(name);                                                  \
 		struct sn_openmp_worker *worker =                                                  \
 			sn_ompt_has_library() ? NULL : sn_openmp_worker();                         \
 		if (!next)                                                                         \
@@ -182,7 +171,7 @@ SN_EXPORT void GOMP_task(task_body body, void *data, task_copy copy, long bytes,
 			 bool is_deferred, unsigned flags, void **depend, int priority,
 			 void *detach)
 {
-	__auto_type next = NEXT(GOMP_task);
+	__auto_type next = SN_NEXT(GOMP_task);
 	struct sn_openmp_worker *worker = sn_ompt_has_library() ? NULL : sn_openmp_worker();
 	struct task *task = worker ? TASK_ROOM(bytes) : NULL;
 
@@ -202,7 +191,7 @@ SN_EXPORT void GOMP_task(task_body body, void *data, task_copy copy, long bytes,
 			    unsigned flags, unsigned long tasks, int priority, number start,        \
 			    number end, number step)                                                \
 	{                                                                                           \
-		__auto_type next = NEXT(name);                                                      \
+		__auto_type next = SN_NEXT(name);                                                   \
 		struct sn_openmp_worker *worker =                                                   \
 			sn_ompt_has_library() ? NULL : sn_openmp_worker();                          \
 		struct task *task = worker ? TASK_ROOM(bytes) : NULL;                               \
