@@ -413,6 +413,12 @@ static sn_status choose_candidates(struct causal *c, struct sn_error *err)
 	if (status == SN_OK && !what && !c->page->target_count)
 		status = sn_causal_page_add_candidates(c->page, c->log, c->analysis, "functions",
 						       with_callees, err);
+	if (status == SN_OK && !c->page->target_count && c->analysis->experiment->exit_status > 0)
+		return sn_error_set(
+			err, SN_ERR_NO_DATA,
+			"the program ended with status %d, and no code of '%s' has enough samples "
+			"to try: mend its command first, or name code with --target",
+			c->analysis->experiment->exit_status, c->experiment.chars);
 	if (status == SN_OK && !c->page->target_count)
 		status = sn_error_set(
 			err, SN_ERR_NO_DATA,
@@ -491,9 +497,12 @@ static void tell(const struct causal *c)
 		       "experiments only repeat it");
 	if (sn_causal_queued_share(c->log) > SN_CAUSAL_QUEUED_MOST)
 		say(c,
-		    "threads waited for CPUs %.0f %% of the time in which they wanted one: effects come "
-		    "out too small; run fewer threads than CPUs, or other programs later",
-		    100 * sn_causal_queued_share(c->log));
+		    "threads waited for CPUs %.0f %% of the time in which they wanted one: %s; run fewer "
+		    "threads than CPUs, or other programs later",
+		    100 * sn_causal_queued_share(c->log),
+		    sn_causal_queued_share(c->log) > SN_CAUSAL_QUEUED_REFUSED
+			    ? "no effect is told"
+			    : "effects come out too small");
 	say(c, "%s; sonde show causal %s", c->experiment.chars, c->experiment.chars);
 }
 

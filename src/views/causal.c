@@ -22,6 +22,7 @@ enum {
 	C_SLOPE_HIGH,
 	C_POINTS,
 	C_CURVE,
+	C_SENTENCE,
 };
 
 static const struct sn_column causal_columns[] = {
@@ -32,6 +33,7 @@ static const struct sn_column causal_columns[] = {
 	{ "verdict", "verdict", SN_CELL_TEXT, 0 }, { "slope", "slope", SN_CELL_REAL, 2 },
 	{ "slope_low", "from", SN_CELL_REAL, 2 },  { "slope_high", "to", SN_CELL_REAL, 2 },
 	{ "points", NULL, SN_CELL_JSON, 0 },	   { "curve", "curve", SN_CELL_TEXT, 0 },
+	{ "sentence", NULL, SN_CELL_TEXT, 0 },
 };
 #define DATA_COLUMNS                                                                               \
 	"kind,name,loop,function,file,line_first,line_last,cpu_share,verdict,slope,slope_low,"     \
@@ -107,8 +109,19 @@ static void set_curve(struct sn_table *table, const struct sn_causal_answer *ans
 	sn_text_free(&text);
 }
 
-static void add_row(const struct sn_causal_log *log, const struct sn_causal_answer *answer,
-		    struct sn_table *table)
+static void set_sentence(struct sn_table *table, const struct sn_causal_log *log,
+			 const struct sn_causal_answers *answers,
+			 const struct sn_causal_answer *answer)
+{
+	struct sn_text text = { 0 };
+
+	sn_causal_sentence(log, answers, answer, &text);
+	set_known(table, C_SENTENCE, text.chars ? text.chars : "");
+	sn_text_free(&text);
+}
+
+static void add_row(const struct sn_causal_log *log, const struct sn_causal_answers *answers,
+		    const struct sn_causal_answer *answer, struct sn_table *table)
 {
 	const struct sn_causal_candidate *c = &log->candidates.items[answer->candidate];
 	bool is_loop = !strcmp(c->kind, "loop");
@@ -131,6 +144,7 @@ static void add_row(const struct sn_causal_log *log, const struct sn_causal_answ
 	set_real(table, C_SLOPE_HIGH, answer->slope_high);
 	set_points(table, answer);
 	set_curve(table, answer);
+	set_sentence(table, log, answers, answer);
 }
 
 /* The log of the profile's experiment; NULL: none, or `err` says what is wrong with it. */
@@ -154,7 +168,7 @@ static sn_status causal_fill(const struct sn_view_input *input, struct sn_table 
 		return err->status;
 	sn_causal_answers_find(log, &answers);
 	for (size_t i = 0; i < answers.rows.count; i++)
-		add_row(log, &answers.rows.items[i], table);
+		add_row(log, &answers, &answers.rows.items[i], table);
 	sn_causal_answers_free(&answers);
 	sn_causal_log_free(log);
 	return SN_OK;
@@ -222,15 +236,15 @@ static void put_foot(const struct sn_view_input *input, FILE *out)
 	if (!isnan(answers.delay_error_share))
 		fprintf(out, ", pauses off by %.1f %%", 100 * answers.delay_error_share);
 	fputs(".\n", out);
+	if (sn_causal_queued_share(log) > SN_CAUSAL_QUEUED_MOST)
+		fprintf(out,
+			" Threads waited for CPUs %.0f %% of the time in which they wanted one%s.\n",
+			100 * sn_causal_queued_share(log),
+			answers.refusal ? "" : ": effects come out too small");
 	if (answers.refusal)
 		fputs(" Delays then do not do what a faster part would, so no effect is told. Run fewer "
 		      "threads than CPUs, other programs later, or 'chrt -r 1 sonde causal ...'.\n",
 		      out);
-	if (sn_causal_queued_share(log) > SN_CAUSAL_QUEUED_MOST)
-		fprintf(out,
-			" Threads waited for CPUs %.0f %% of the time in which they wanted one: effects "
-			"come out too small.\n",
-			100 * sn_causal_queued_share(log));
 	if (!answers.refusal && answers.delay_error_share > SN_CAUSAL_DELAYS_OFF_MOST)
 		fputs(" Pauses took longer than asked: threads waited for CPUs, and effects are off as well. "
 		      "Fewer other programs, or 'chrt -r 1 sonde causal ...', help.\n",
@@ -273,7 +287,7 @@ static bool page_rows(const struct sn_loop_page *page, struct sn_table *table)
 		uint32_t c = answers.rows.items[i].candidate;
 
 		if (!strcmp(log->candidates.items[c].id, page->loop->code->id))
-			add_row(log, &answers.rows.items[i], table);
+			add_row(log, &answers, &answers.rows.items[i], table);
 	}
 	sn_causal_answers_free(&answers);
 	sn_causal_log_free(log);
@@ -347,7 +361,8 @@ const struct sn_view sn_view_causal = {
 	.text_columns = "verdict,slope,slope_low,slope_high,cpu_share,kind,name,function",
 	.page_title = "Causal",
 	.page_group = "Why",
-	.page_columns = "name,function,kind,verdict,cpu_share,slope,slope_low,slope_high,points",
+	.page_columns =
+		"name,function,kind,verdict,cpu_share,slope,slope_low,slope_high,points,sentence",
 	.is_in_report = true,
 	.fill = causal_fill,
 	.why_empty = why_no_causal,

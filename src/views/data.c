@@ -268,7 +268,6 @@ const struct sn_view sn_view_dataspace = {
 	.words = dataspace_words,
 	.text_columns = "event,share,count,latency_cycles,kind,object,type,object_module,site",
 	.sort = "count",
-	.share_column = "share",
 	.fill = dataspace_fill,
 	.why_empty = why_empty,
 };
@@ -365,7 +364,6 @@ const struct sn_view sn_view_memory = {
 	.words = memory_words,
 	.text_columns = "event,share,count,latency_cycles,data_level,page,process,object,site",
 	.sort = "count",
-	.share_column = "share",
 	.fill = memory_fill,
 	.why_empty = why_empty,
 };

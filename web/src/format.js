@@ -39,6 +39,9 @@ export function shorten(name, width) {
 // A name as [namespaces or folders, the last part, arguments]: in little room the arguments go first, then
 // the namespaces.
 export function partsOf(name) {
+	const nameless = /^(<(?:function|code) at )(0x.*)/.exec(name);
+	if (nameless)
+		return [nameless[1].replace(/ $/, '\u00a0'), nameless[2], ''];
 	const isScoped = name.includes('::'); // else what stands before a blank is no result type
 	let depth = 0, last = 0, end = name.length;
 	for (let i = 0; i < name.length && end === name.length; i++) {

@@ -12,7 +12,7 @@ export function Name({ text, query }) {
 	const shown = visible(text);
 	const brief = query ? shown : shown.replaceAll(ANONYMOUS, '');
 	const [head, last, tail] = query ? [] : partsOf(brief);
-	return (head || tail) && !shown.startsWith('<') ? <span class="name cut" dir="ltr" title={shown}>{head && <span class="before"><bdi dir="ltr">{head}</bdi></span>}<span>{last}</span>{tail && <span class="after">{tail}</span>}</span>
+	return (head || tail) && (!shown.startsWith('<') || head.startsWith('<')) ? <span class="name cut" dir="ltr" title={shown}>{head && <span class="before"><bdi dir="ltr">{head}</bdi></span>}<span>{last}</span>{tail && <span class="after">{tail}</span>}</span>
 		: <span class="name" dir="ltr" title={shown}>{query ? mark(shown, query) : brief}</span>;
 }
 

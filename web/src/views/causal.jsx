@@ -25,16 +25,16 @@ function Curve({ row, low, high }) {
 export function Causal({ chunks }) {
 	const x = chunks['view-causal'];
 	const rows = [...Array(x.rows).keys()].map((i) => ({ name: x.name.at(i), of: x.function.at(i), kind: x.kind.at(i), verdict: x.verdict.at(i), share: x.cpu_share[i],
-		slope: x.slope[i], low: x.slope_low[i], high: x.slope_high[i], points: JSON.parse(x.points.at(i)) }));
+		sentence: x.sentence.at(i), slope: x.slope[i], low: x.slope_low[i], high: x.slope_high[i], points: JSON.parse(x.points.at(i)) }));
 	const values = rows.flatMap((r) => r.points.flatMap((p) => [p.effect, p.effect_low, p.effect_high])).filter(known);
 	const low = Math.min(-.05, ...values), high = Math.max(.1, ...values);
 	const range = (p) => `${whole(p.effect)}${known(p.effect_low) ? ` [${whole(p.effect_low)} to ${whole(p.effect_high)}]` : ''}`;
 	return <>
 		<Head title="Causal">how much less time a step of the program takes, if a piece of code takes less</Head>
 		{rows.length ? <>
-			<section class="panel curves">{rows.map((r) => <figure key={r.name}><figcaption><b><Name text={r.name} /></b> {visible(r.verdict)}, {percent(r.share)} of CPU time</figcaption><Curve row={r} low={low} high={high} /></figure>)}</section>
+			<section class="panel curves">{rows.map((r) => <figure key={r.name}><figcaption><b><Name text={r.name} /></b> {visible(r.verdict)}, {percent(r.share)} of CPU time</figcaption>{r.points.length ? <Curve row={r} low={low} high={high} /> : <p class="dim">{visible(r.sentence)}</p>}</figure>)}</section>
 			<section class="panel"><div class="scroll"><table class="small"><thead><tr><th>Code</th><th>In</th><th>Verdict</th><th class="num">CPU</th><th class="num">Slope</th><th class="num">95 %</th><th>Spared: less for a step [95 %]</th></tr></thead>
-				<tbody>{rows.map((r) => <tr key={r.name}><td class="mono"><Name text={r.name} /></td><td class="mono"><Name text={r.of} /></td><td>{visible(r.verdict)}</td><td class="num">{percent(r.share)}</td><td class="num">{known(r.slope) ? r.slope.toFixed(2) : ''}</td>
+				<tbody>{rows.map((r) => <tr key={r.name}><td class="mono"><Name text={r.name} /></td><td class="mono"><Name text={r.of} /></td><td title={visible(r.sentence)}>{visible(r.verdict)}</td><td class="num">{percent(r.share)}</td><td class="num">{known(r.slope) ? r.slope.toFixed(2) : ''}</td>
 					<td class="num">{known(r.low) ? `${r.low.toFixed(2)} to ${r.high.toFixed(2)}` : ''}</td><td class="wrap">{r.points.map((p) => `${whole(p.speedup)}: ${range(p)}`).join('; ')}</td></tr>)}</tbody></table></div>
 				<p class="dim">Measured by virtual speed-ups (<code>sonde causal</code>): other threads were held up while this code ran. A flat line is code that nobody waits for, however much CPU time it has; a line that bends says from where on something else is waited for. <code>sonde show causal</code> has sentences.</p></section>
 		</> : <section class="panel"><Empty>No experiments were made: sonde causal makes them.</Empty></section>}

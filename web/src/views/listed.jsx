@@ -43,9 +43,13 @@ const heading = (c) => {
 	return words.charAt(0).toUpperCase() + words.slice(1);
 };
 
+// Columns share the room by their longest texts, so that short words leave it to names.
+const longest = (texts, rows) => Math.min(40, Math.max(5, ...Array.from({ length: Math.min(rows, 1000) }, (_, i) => visible(texts.at(i)).length)));
+const roomOf = (length) => `minmax(${Math.min(8, length * .6 + 1.4).toFixed(1)}rem, ${length}fr)`;
+
 // A column of `sonde show` with the numbers and texts of chunk x.
 const tableColumn = (c, x, query) => ({ key: c.key, title: heading(c), help: c.help ?? c.key, num: !isText(c),
-	width: isText(c) ? 'minmax(8rem, 2fr)' : c.kind === 'share' ? '9rem' : `${Math.max(6.6, heading(c).length * .58 + 2.6)}rem`, least: isText(c) ? 110 : 84, className: isText(c) ? 'mono' : '',
+	width: isText(c) ? roomOf(longest(x[c.key], x.rows)) : c.kind === 'share' ? '9rem' : `${Math.max(6.6, heading(c).length * .58 + 2.6)}rem`, least: isText(c) ? 110 : 84, className: isText(c) ? 'mono' : '',
 	render: isText(c) ? (i) => <Name text={x[c.key].at(i)} query={query} /> : c.kind === 'share' && x[c.key].every((v) => !(v > 1)) ? (i) => Number.isNaN(x[c.key][i]) ? '' : <Share part={x[c.key][i]} whole={1} /> : (i) => cell(c, x, i) });
 
 // Heading and meaning of a column that the page computes, as the view has them.
