@@ -393,6 +393,9 @@ static enum sn_causal_refusal find_refusal(const struct sn_causal_log *log,
 {
 	if (sn_causal_queued_share(log) > SN_CAUSAL_QUEUED_REFUSED)
 		return SN_CAUSAL_REFUSED_QUEUES;
+	for (size_t i = 0; i < log->runs.count; i++)
+		if (log->runs.items[i].sealed)
+			return SN_CAUSAL_REFUSED_SEALED;
 	return delay_error_share > SN_CAUSAL_DELAYS_REFUSED ? SN_CAUSAL_REFUSED_DELAYS
 							    : SN_CAUSAL_NOT_REFUSED;
 }
@@ -429,15 +432,15 @@ void sn_causal_answers_find(const struct sn_causal_log *log, struct sn_causal_an
 	}
 	typical = known ? sn_median(deviations, known) : 0;
 	for (size_t c = 0; c < count; c++) {
-		struct sn_causal_answer answer = { .candidate = (uint32_t)c,
-						   .slope = slopes[c].mean,
-						   .slope_low = NAN,
-						   .slope_high = NAN };
+		struct sn_causal_answer answer = {
+			.candidate = (uint32_t)c, .slope = NAN, .slope_low = NAN, .slope_high = NAN
+		};
 
 		if (slopes[c].blocks >= 2) {
 			double width =
 				with_model(half_width(&slopes[c]), slopes[c].mean, of_slopes);
 
+			answer.slope = slopes[c].mean;
 			answer.slope_low = slopes[c].mean - width;
 			answer.slope_high = slopes[c].mean + width;
 		}

@@ -39,6 +39,7 @@ enum sn_causal_refusal {
 	SN_CAUSAL_NOT_REFUSED,
 	SN_CAUSAL_REFUSED_QUEUES, /* threads waited for CPUs too much */
 	SN_CAUSAL_REFUSED_DELAYS, /* pauses took too long */
+	SN_CAUSAL_REFUSED_SEALED, /* a process forbade the system calls that pauses need */
 };
 
 struct sn_causal_answers {

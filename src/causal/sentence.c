@@ -40,8 +40,16 @@ void sn_causal_sentence(const struct sn_causal_log *log, const struct sn_causal_
 			     step);
 		break;
 	default:
+		if (!log->trials.count) {
+			sn_text_add(out, "not known: no experiment was made");
+			break;
+		}
 		if (answers->refusal) {
-			sn_text_add(out, "not known: threads waited for CPUs too much");
+			sn_text_addf(out, "not known: %s",
+				     answers->refusal == SN_CAUSAL_REFUSED_SEALED
+					     ? "a process forbade system calls (seccomp), so its "
+					       "threads were not held up"
+					     : "threads waited for CPUs too much");
 			break;
 		}
 		sn_text_add(out, "not settled; more experiments narrow it (--max-time)");

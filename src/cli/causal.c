@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/stats.h"
+#include "base/progress.h"
 #include "causal/page.h"
 #include "causal/session.h"
 #include "cli/analysis_options.h"
@@ -17,6 +18,7 @@
 #include "views/view.h"
 
 enum { FAILED_RUNS_MOST = 3 };
+static const int64_t progress_every_ns = 5000000000;
 
 static const double speedups_unless_said[] = { 0.25, 0.5, 0.75, 1 };
 
@@ -31,8 +33,11 @@ struct causal {
 	struct sn_causal_control *first_page; /* as the first run left it; NULL: --from */
 	bool is_shown;			      /* some run's output was */
 	bool is_interrupted;
-	long long runs_most; /* 0: as many as there is time for */
-	int exit_code;	     /* of the run that was shown */
+	long long runs_most;  /* 0: as many as there is time for */
+	int exit_code;	      /* of the run that was shown */
+	int last_code;	      /* of the last run */
+	bool has_failed_runs; /* that ended otherwise */
+	int64_t said_ns;      /* when progress was last told */
 	bool is_quiet;
 };
 
@@ -277,6 +282,7 @@ static sn_status run_again(struct causal *c, struct sn_steer *steer,
 		sn_streams_end(&c->streams);
 	else
 		c->exit_code = code;
+	c->last_code = code;
 	c->is_shown = true;
 	c->is_interrupted = result->was_told_to_end;
 	sn_text_free(&result->experiment_path);
@@ -311,8 +317,22 @@ static void keep_whole_run(struct causal *c, const struct sn_causal_trial_plan *
 	c->session.left_s -= (double)elapsed_ns * 1e-9;
 }
 
+/* A run that ended otherwise than the user's did otherwise, and not only faster: its experiments do not count. */
+static bool has_failed(struct causal *c, size_t trials_before)
+{
+	if (c->is_interrupted || c->last_code == c->exit_code)
+		return false;
+	say(c,
+	    "a run ended with status %d, the one that was shown with %d: its experiments are left out",
+	    c->last_code, c->exit_code);
+	c->log->trials.count = trials_before;
+	c->has_failed_runs = true;
+	return true;
+}
+
 static sn_status make_run(struct causal *c, bool is_whole, struct sn_error *err)
 {
+	size_t trials_before = c->log->trials.count;
 	struct sn_steer steer = { .first = c->page, .context = &c->session };
 	struct sn_causal_trial_plan plan = { 0 };
 	struct sn_record_result result = { 0 };
@@ -333,7 +353,7 @@ static sn_status make_run(struct causal *c, bool is_whole, struct sn_error *err)
 		status = sn_error_set(err, SN_ERR_NO_DATA, "'%s' could not be run for experiments",
 				      c->args->operands[0]);
 	else if (status == SN_OK) {
-		if (is_whole && !c->is_interrupted)
+		if (!has_failed(c, trials_before) && is_whole && !c->is_interrupted)
 			keep_whole_run(c, &plan, steer.last, result.elapsed_ns);
 		sn_causal_session_note_run(&c->session, steer.last, result.elapsed_ns);
 		status = sn_causal_log_write(c->log, c->experiment.chars, err);
@@ -341,6 +361,17 @@ static sn_status make_run(struct causal *c, bool is_whole, struct sn_error *err)
 	}
 	sn_steer_free(&steer);
 	return status;
+}
+
+/* Runs may be many and short: a line every few seconds. */
+static void say_progress(struct causal *c)
+{
+	int64_t now_ns = sn_clock_ns(CLOCK_MONOTONIC);
+
+	if (c->said_ns && now_ns - c->said_ns < progress_every_ns)
+		return;
+	c->said_ns = now_ns;
+	say(c, "run %zu: %zu experiments so far", c->log->runs.count, c->log->trials.count);
 }
 
 static sn_status make_runs(struct causal *c, struct sn_error *err)
@@ -360,7 +391,7 @@ static sn_status make_runs(struct causal *c, struct sn_error *err)
 		if (status != SN_OK)
 			break;
 		empty = c->log->trials.count == trials ? empty + 1 : 0;
-		say(c, "run %zu: %zu experiments so far", c->log->runs.count, c->log->trials.count);
+		say_progress(c);
 		if (empty == FAILED_RUNS_MOST)
 			break;
 		c->is_interrupted |= sn_is_told_to_end();
@@ -370,6 +401,11 @@ static sn_status make_runs(struct causal *c, struct sn_error *err)
 	if (status != SN_OK || c->log->trials.count > before || c->is_interrupted ||
 	    c->session.end == SN_CAUSAL_SURE_ENOUGH)
 		return status;
+	if (c->has_failed_runs)
+		return sn_error_set(
+			err, SN_ERR_NO_DATA,
+			"runs after the first ended otherwise than it, so nothing can be said: does the "
+			"program find its files as the first run did?");
 	if (!is_whole && !c->session.visits)
 		return sn_error_set(err, SN_ERR_NO_DATA,
 				    "the progress point '%s' was never reached, so nothing can be "
@@ -437,6 +473,13 @@ static sn_status open_experiment(struct causal *c, struct sn_error *err)
 		return status;
 	sn_text_clear(&c->experiment);
 	sn_text_add(&c->experiment, c->analysis->experiment->path);
+	if (strcmp(sn_base_name(c->analysis->experiment->program),
+		   sn_base_name(c->args->operands[0])) != 0)
+		return sn_error_set(
+			err, SN_ERR_USAGE,
+			"'%s' is of %s, and not of %s: --from takes an experiment of the same program",
+			c->experiment.chars, sn_base_name(c->analysis->experiment->program),
+			sn_base_name(c->args->operands[0]));
 	if (sn_causal_log_exists(c->experiment.chars))
 		return sn_causal_log_open(c->experiment.chars, &c->log, err);
 	c->log = sn_causal_log_new();

@@ -48,6 +48,7 @@ void sn_streams_open(struct sn_streams *s)
 	copy_all(STDIN_FILENO, s->input);
 	dup2(s->input, STDIN_FILENO);
 	s->input_at = 0;
+	sn_streams_rewind(s);
 }
 
 static void close_and_forget(int *fd)

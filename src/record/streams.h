@@ -16,7 +16,7 @@ struct sn_streams {
 	int before;	/* what the start before it wrote; -1: there was none */
 };
 
-/** Keeps what comes by a pipe, so that it can be read again. */
+/** Keeps what comes by a pipe, so that it can be read again; standard input is at its beginning. */
 void sn_streams_open(struct sn_streams *streams);
 /** Input is at its beginning again. */
 void sn_streams_rewind(const struct sn_streams *streams);

@@ -241,7 +241,12 @@ static void put_foot(const struct sn_view_input *input, FILE *out)
 			" Threads waited for CPUs %.0f %% of the time in which they wanted one%s.\n",
 			100 * sn_causal_queued_share(log),
 			answers.refusal ? "" : ": effects come out too small");
-	if (answers.refusal)
+	if (!log->trials.count)
+		fprintf(out,
+			" No experiment was made: the progress point '%s' was not reached, or the program "
+			"ended before.\n",
+			log->name);
+	else if (answers.refusal && answers.refusal != SN_CAUSAL_REFUSED_SEALED)
 		fputs(" Delays then do not do what a faster part would, so no effect is told. Run fewer "
 		      "threads than CPUs, other programs later, or 'chrt -r 1 sonde causal ...'.\n",
 		      out);

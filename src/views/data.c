@@ -77,6 +77,8 @@ static void groups_merge(struct groups *groups, bool is_by_page)
 {
 	size_t kept = 0;
 
+	if (!groups->items.count)
+		return;
 	qsort(groups->items.items, groups->items.count, sizeof(*groups->items.items),
 	      is_by_page ? by_page : by_object);
 	for (size_t i = 0; i < groups->items.count; i++) {

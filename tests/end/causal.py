@@ -559,6 +559,23 @@ for name, text in DAYS.items():
     if name == 'short':
         t.check('ends within its first experiment' in run.stderr, 'a program that ends too soon is told', run.stderr)
 
+# what comes by a pipe is for all runs, the first among them
+run = t.command('sh', '-c', 'printf "2\\n1\\n" | exec "$0" causal -q --max-time 1 --runs 1 --progress end -o piped -- sort', t.sonde)
+t.equal(run.stdout, '1\n2\n', 'the first run reads what comes by a pipe')
+run = t.run('causal', '--from', 'piped', '--', 'uniq')
+t.check(run.returncode and 'is of sort, and not of uniq' in run.stderr, 'an experiment of another program is refused', run)
+
+# later runs that fail are no faster ones
+fails = program('fails', BEGIN + r'''
+	for (int i = 0; i < 40; i++) hot(800000);
+	return access("was-there", F_OK) ? creat("was-there", 0600) < 0 : 9; }''')
+run = t.run('causal', '--max-time', '2', '--progress', 'end', '--target', 'hot', '-o', 'fails.1', '--', fails)
+t.check(run.returncode == 0 and 'ended with status 9' in run.stderr and 'nothing can be said' in run.stderr,
+        'a run that ended otherwise has no experiments', run)
+answer = t.show('causal', experiment='fails.1')
+t.equal([(row['verdict'], row['slope'], row['points']) for row in answer['rows']], [('unknown', None, [])], 'and there is no answer')
+t.check('no experiment was made' in t.run('show', 'causal', 'fails.1').stdout, 'which says why')
+
 never = program('never', BEGIN + r'''for (int i = 0; i < 100; i++) hot(800000); puts("never"); return 0; }''')
 _, run = caused('never', never, options=('--progress', 'step', '--target', 'hot'), seconds='1')
 t.check('never reached' in run.stderr, 'a progress point that is never reached is told', run.stderr)
