@@ -90,6 +90,13 @@ static sn_status read_speedups(struct causal *c, struct sn_error *err)
 	return SN_OK;
 }
 
+static bool is_clock(const struct sn_args *args, const char *rate)
+{
+	const char *asked = sn_args_value(args, "clock");
+
+	return asked && !strcmp(asked, rate);
+}
+
 static sn_status read_options(struct causal *c, struct sn_error *err)
 {
 	sn_status status = read_speedups(c, err);
@@ -109,6 +116,12 @@ static sn_status read_options(struct causal *c, struct sn_error *err)
 				    "causal starts the program itself, and traces no heap: leave "
 				    "--%s away",
 				    sn_args_value(c->args, "heap") ? "heap" : "pid");
+	if (is_clock(c->args, "off") || is_clock(c->args, "auto"))
+		return sn_error_set(
+			err, SN_ERR_USAGE,
+			"causal holds threads up by samples at one rate: --clock %s has none; take hi, "
+			"on, or a rate",
+			sn_args_value(c->args, "clock"));
 	if (!c->args->operand_count)
 		return sn_error_set(err, SN_ERR_USAGE,
 				    "what shall be run? sonde causal -- PROGRAM ARGS");
@@ -560,9 +573,10 @@ static int causal_run(const struct sn_args *args)
 		status = prepare(&c, &err);
 	if (status == SN_OK && !c.is_interrupted) {
 		say(&c,
-		    "%u pieces of code, progress by %s '%s'; the output of further runs is not "
+		    "%u piece%s of code, progress by %s '%s'; the output of further runs is not "
 		    "shown",
-		    c.page->target_count, c.log->kind, c.log->name);
+		    c.page->target_count, c.page->target_count == 1 ? "" : "s", c.log->kind,
+		    c.log->name);
 		sn_causal_session_begin(&c.session);
 		status = make_runs(&c, &err);
 	}

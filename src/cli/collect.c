@@ -268,39 +268,40 @@ static sn_status archive_set(struct translation *t, const char *value, struct sn
 	return SN_OK;
 }
 
+/* What takes off alone. */
+static sn_status off_only(char letter, const char *value, const char *why, struct sn_error *err)
+{
+	if (!strcmp(value, "off"))
+		return SN_OK;
+	return sn_error_set(err, SN_ERR_UNSUPPORTED, "-%c %s: %s", letter, value, why);
+}
+
 static sn_status java_set(struct translation *t, const char *value, struct sn_error *err)
 {
 	(void)t;
-	if (!strcmp(value, "off"))
-		return SN_OK;
-	return sn_error_set(
-		err, SN_ERR_UNSUPPORTED,
-		"-j %s: Java's own stacks are not taken; leave -j away, and java -XX:+DumpPerfMapAtExit "
+	return off_only(
+		'j', value,
+		"Java's own stacks are not taken; leave -j away, and java -XX:+DumpPerfMapAtExit "
 		"(JDK 17) gives its functions names",
-		value);
+		err);
 }
 
 static sn_status count_set(struct translation *t, const char *value, struct sn_error *err)
 {
 	(void)t;
-	if (!strcmp(value, "off"))
-		return SN_OK;
-	return sn_error_set(
-		err, SN_ERR_UNSUPPORTED,
-		"-c %s: functions and instructions are not counted; 'sonde vprof' counts loops",
-		value);
+	return off_only('c', value,
+			"functions and instructions are not counted; 'sonde vprof' counts loops",
+			err);
 }
 
 static sn_status race_set(struct translation *t, const char *value, struct sn_error *err)
 {
 	(void)t;
-	if (!strcmp(value, "off"))
-		return SN_OK;
-	return sn_error_set(
-		err, SN_ERR_UNSUPPORTED,
-		"-r %s: data races are not looked for; gcc -fsanitize=thread and valgrind --tool=drd do, "
+	return off_only(
+		'r', value,
+		"data races are not looked for; gcc -fsanitize=thread and valgrind --tool=drd do, "
 		"and 'sonde collect -s all' finds deadlocks",
-		value);
+		err);
 }
 
 static sn_status attach_set(struct translation *t, const char *value, struct sn_error *err)

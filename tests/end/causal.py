@@ -565,6 +565,22 @@ t.equal(run.stdout, '1\n2\n', 'the first run reads what comes by a pipe')
 run = t.run('causal', '--from', 'piped', '--', 'uniq')
 t.check(run.returncode and 'is of sort, and not of uniq' in run.stderr, 'an experiment of another program is refused', run)
 
+# a whole run is one experiment, and its threads need not end: their account is whole all the same
+worker = program('worker', r'''
+static int ends[2];
+static void *work(void *unused) { hot(400000000); if (write(ends[1], "x", 1)) for (;;) pause(); return unused; }
+int main(void)
+{
+	pthread_t thread;
+	char end;
+	if (pipe(ends) || pthread_create(&thread, 0, work, 0)) return 1;
+	return read(ends[0], &end, 1) != 1;
+}''')
+t.run('causal', '-q', '--max-time', '5', '--runs', '1', '--progress', 'end', '--target', 'hot', '-o', 'worker.1', '--', worker)
+ran_s = int(trials('worker.1')['run'][0][9]) / 1e9
+cpu_s = t.show('summary', experiment='worker.1')['cpu_s']
+t.check(ran_s > 0.5 * cpu_s, 'CPU time of threads that never end is known', ran_s, cpu_s)
+
 # later runs that fail are no faster ones
 fails = program('fails', BEGIN + r'''
 	for (int i = 0; i < 40; i++) hot(800000);
@@ -575,6 +591,10 @@ t.check(run.returncode == 0 and 'ended with status 9' in run.stderr and 'nothing
 answer = t.show('causal', experiment='fails.1')
 t.equal([(row['verdict'], row['slope'], row['points']) for row in answer['rows']], [('unknown', None, [])], 'and there is no answer')
 t.check('no experiment was made' in t.run('show', 'causal', 'fails.1').stdout, 'which says why')
+
+for rate in 'off', 'auto':
+    run = t.run('causal', '--clock', rate, '--', worker)
+    t.check(run.returncode == 125 and f'--clock {rate} has none' in run.stderr, f'--clock {rate} is refused', run)
 
 never = program('never', BEGIN + r'''for (int i = 0; i < 100; i++) hot(800000); puts("never"); return 0; }''')
 _, run = caused('never', never, options=('--progress', 'step', '--target', 'hot'), seconds='1')

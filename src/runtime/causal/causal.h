@@ -31,6 +31,7 @@ struct sn_causal {
 	uint32_t held_count;
 	/* what the control page has of the thread's CPU time, and of its waits for a CPU */
 	int64_t ran_ns, queued_ns;
+	uint32_t unnoted; /* samples since */
 	/* visits that are not in the control page yet, of one point */
 	uint32_t pending_point, pending;
 	uint64_t noted; /* the time-stamp counter when they were last brought there */

@@ -11,6 +11,7 @@ enum {
 	PAUSE_LEAST_NS = 20000, /* less is due again later: a pause takes 50 us more than asked */
 	/* At a sample more may stay due, as nobody waits for it: fewer pauses cost less beside themselves. */
 	PAUSE_LEAST_AT_SAMPLE_NS = 2000000,
+	NOTED_SAMPLES = 64, /* of a thread, between looks at its waits for a CPU */
 	PAUSE_MOST_NS = 1000000000,
 	CREDIT_LEAST_NS = 1000,
 };
@@ -169,6 +170,7 @@ static void note_queue(struct sn_thread *self)
 		return;
 	add(&sn_causal_control->queued_ns, growth(&causal->queued_ns, queued_ns));
 	add(&sn_causal_control->ran_ns, growth(&causal->ran_ns, sn_thread_cpu_ns(self->tid)));
+	causal->unnoted = 0;
 }
 
 static void after_sample(struct sn_thread *self, uint64_t pc, int64_t cpu_ns)
@@ -180,8 +182,8 @@ static void after_sample(struct sn_thread *self, uint64_t pc, int64_t cpu_ns)
 	uint32_t before = causal->experiment;
 	uint64_t word = follow(causal);
 	uint32_t target = sn_causal_target_of(word);
-	if (causal->experiment != before)
-		note_queue(self);
+	if (causal->experiment != before || ++causal->unnoted == NOTED_SAMPLES)
+		note_queue(self); /* a whole run is one experiment */
 	sn_causal_flush(self);
 	if (cpu_ns > 0) {
 		count(&sn_causal_control->samples);
