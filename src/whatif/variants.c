@@ -252,7 +252,7 @@ static enum order compare(const struct sn_variant_figure *orig, const struct sn_
 	return ratio * exp(width) < EXPLAINS ? FASTER : UNCLEAR;
 }
 
-static enum sn_loop_class class_of(const struct sn_variants *v)
+enum sn_loop_class sn_loop_class_of(const struct sn_variants *v)
 {
 	const struct sn_variant_figure *orig = &v->figures[SN_VARIANT_ORIG];
 	const struct sn_variant_figure *work = v->figures[SN_VARIANT_FP].samples
@@ -266,8 +266,9 @@ static enum sn_loop_class class_of(const struct sn_variants *v)
 	ls = compare(orig, memory);
 	fp = compare(orig, work);
 	fes = compare(orig, &v->figures[SN_VARIANT_FES]);
-	/* where arithmetic explains the time, instructions that do nothing cannot tell more */
-	if (fes == AS_FAST && (fp == FASTER || isnan(work->cycles)))
+	/* where arithmetic explains the time, instructions that do nothing cannot tell more; and where nothing
+	 * else could be taken away, all may be kept for control, so that FES is the loop itself */
+	if (fes == AS_FAST && fp == FASTER)
 		return SN_CLASS_FRONT_END;
 	if (ls == AS_FAST && fp == AS_FAST)
 		return SN_CLASS_BOTH;
@@ -344,7 +345,7 @@ static void finish(struct finder *finder, const struct gathered *from, struct sn
 					    "no instance came for it: --every 1 asks for more",
 					    &finder->out->arena);
 	}
-	row->class = class_of(row);
+	row->class = sn_loop_class_of(row);
 }
 
 /* Rows of the buckets in which anything was timed; their number. */

@@ -44,6 +44,10 @@ enum sn_loop_class {
 	SN_CLASS_FRONT_END,
 };
 const char *sn_loop_class_name(enum sn_loop_class class);
+struct sn_variants;
+/** What bounds a loop, by what its variants took: only where differences exceed their intervals, and
+ * never of instances below 250 cycles (docs/method/variants.md). */
+enum sn_loop_class sn_loop_class_of(const struct sn_variants *variants);
 
 /** A loop, or the instances of it whose iterations are alike. */
 struct sn_variants {
