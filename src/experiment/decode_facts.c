@@ -127,13 +127,23 @@ static void segment_decode(struct image *image, const struct sn_record_stack *st
 }
 
 /* The thread's place, made (with those before it) if new. */
+/* A thread begins with a record, unless there was no room for it: a larger number is damage, and must not
+ * cost the memory of as many threads. */
+static uint64_t threads_possible(const struct image *image)
+{
+	const uint64_t without_room = 1u << 14;
+
+	return without_room + (uint64_t)image->chunk_count *
+				      (SN_DATA_CHUNK_BYTES / sizeof(struct sn_record_thread_start));
+}
+
 struct sn_thread *sn_decode_thread_of(struct image *image, uint32_t thread_index)
 {
 	struct sn_experiment *e = image->decoder->experiment;
 	uint64_t wanted = (uint64_t)image->first_thread + thread_index;
 	const struct sn_time_account unknown = { -1, -1, -1, -1, -1 };
 
-	if (thread_index > 1u << 24)
+	if (thread_index >= threads_possible(image))
 		return NULL;
 	while (e->threads.count <= wanted)
 		sn_vec_push(&e->threads, (struct sn_thread){ .process = image->process,

@@ -406,6 +406,23 @@ TEST(any_bit_of_the_headers_may_be_wrong)
 	free(w.file.base);
 }
 
+/* A file of two chunks has no room for four million threads, and their memory is not taken. */
+TEST(a_number_of_a_thread_that_cannot_be_is_damage)
+{
+	struct written w = file_begin(7);
+	struct sn_writer a = thread_begin(&w, 0), far = thread_begin(&w, 1u << 22);
+	struct sn_experiment *e;
+
+	sn_writer_sample(&a, T0 + 1000, 1000, 0, 0, 0);
+	sn_writer_sample(&far, T0 + 1000, 1000, 0, 0, 0);
+	e = decoded(w.file.base, w.length);
+	CHECK_INT(e->threads.count, 1);
+	CHECK_INT(e->samples.count, 1);
+	CHECK(e->is_salvaged);
+	sn_experiment_free(e);
+	free(w.file.base);
+}
+
 /* Writes the corpus of the fuzz target: SONDE_CORPUS=FOLDER test_experiment_decode writes_a_corpus
  */
 TEST(writes_a_corpus)
