@@ -1,6 +1,6 @@
 """clang-tidy, with the profile in .clang-tidy, has nothing to say about src/.
 
-tidy.py ROOT BUILD       every file without following paths; the newest changed files with them
+tidy.py ROOT BUILD       files that the newest commits changed, or a header of theirs; the newest with paths
 tidy.py ROOT BUILD all   every file with paths (clang's analyzer): minutes
 
 What was clean is kept in BUILD/tidy by a hash of all that the answer depends on: the file, the
@@ -17,8 +17,8 @@ import subprocess
 import sys
 
 VERSION = '14'  # Debian 12's, which the profile was written for; another finds other things
-CHANGED_MOST = 24  # files with paths in ./check: about a minute on two cores
-COMMITS = 5  # whose files count as changed
+CHANGED_MOST = 12  # files with paths in ./check: half a minute of CPU time
+COMMITS = 20  # whose files count as changed
 NOT_CLANGS = ('-fno-tree-loop-distribute-patterns',)  # options that only gcc knows
 QUICK = '-clang-analyzer-*'
 
@@ -79,23 +79,33 @@ def key_of(name, command, checks):
     return hashlib.sha256(b'\0'.join(hashlib.sha256(p).digest() for p in parts)).hexdigest()
 
 
-def findings(name, command, checks):
-    mark = f'{build}/tidy/{key_of(name, command, checks)}'
-    if os.path.exists(mark):
+def run_tidy(names, checks):
+    return subprocess.run(['clang-tidy', '--quiet', '-p', f'{build}/tidy', f'--checks={checks}',
+                           *(f'{root}/{name}' for name in names)], capture_output=True, text=True, cwd=root)
+
+
+def findings(names, checks):
+    """Of files that are looked at together, as half of the time goes into starting; one by one if there are any."""
+    marks = {name: f'{build}/tidy/{key_of(name, commands[name], checks)}' for name in names}
+    names = [name for name in names if not os.path.exists(marks[name])]
+    if not names:
         return []
-    run = subprocess.run(['clang-tidy', '--quiet', '-p', f'{build}/tidy', f'--checks={checks}', f'{root}/{name}'],
-                         capture_output=True, text=True, cwd=root)
+    run = run_tidy(names, checks)
     faults = [line.replace(f'{root}/', '') for line in run.stdout.splitlines() if re.search(r': (error|warning): ', line)]
-    if run.returncode and not faults:
-        faults = [f'{name}: clang-tidy ends with {run.returncode}: {(run.stderr.splitlines() or [""])[-1]}']
-    if not faults:
-        open(mark, 'w').close()
-    return faults
+    if not faults and not run.returncode:
+        for name in names:
+            open(marks[name], 'w').close()
+        return []
+    if len(names) > 1:
+        return [fault for name in names for fault in findings([name], checks)]
+    return faults or [f'{names[0]}: clang-tidy ends with {run.returncode}: {(run.stderr.splitlines() or [""])[-1]}']
 
 
 def check(names, checks, title):
+    together = 8 if checks == QUICK else 1
+    groups = [names[at:at + together] for at in range(0, len(names), together)]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        faults = list(pool.map(lambda name: findings(name, commands[name], checks), names))
+        faults = list(pool.map(lambda group: findings(group, checks), groups))
     report(dict.fromkeys(f for some in faults for f in some), title)
 
 
@@ -103,12 +113,17 @@ def git(*words):
     return subprocess.run(['git', '-C', root, *words], capture_output=True, text=True).stdout.split('\n')
 
 
-def changed():
-    """Files of ours that the working tree or the newest commits changed, a header by its .c file."""
+def changed(commits):
+    """What the working tree or the newest commits changed, newest first; None where git cannot tell."""
+    if not git('rev-parse', '--verify', '--quiet', f'HEAD~{commits}')[0]:
+        return None
     names = git('diff', '--name-only', 'HEAD') + git('ls-files', '--others', '--exclude-standard')
-    names += git('log', f'-{COMMITS}', '--name-only', '--format=')
-    names = [re.sub(r'\.h$', '.c', name) for name in names]
-    return [name for name in dict.fromkeys(names) if name in commands]
+    return list(dict.fromkeys(names + git('log', f'-{commits}', '--name-only', '--format=')))
+
+
+def with_headers(names):
+    """A header stands for its .c file."""
+    return [name for name in dict.fromkeys(re.sub(r'\.h$', '.c', name) for name in names) if name in commands]
 
 
 tool = shutil.which('clang-tidy')
@@ -117,7 +132,14 @@ if not re.search(rf'version {VERSION}\.', version):
     print(f'ok 1 - clang-tidy # SKIP clang-tidy {VERSION} is not here\n1..1')
     sys.exit()
 commands = sources()
-check(commands, QUICK, f'clang-tidy has nothing to say about {len(commands)} files')
-chosen = list(commands) if is_all else changed()[:CHANGED_MOST]
+recent = None if is_all else changed(COMMITS)
+if recent is not None and '.clang-tidy' in recent:
+    recent = None
+if recent is None:
+    check(list(commands), QUICK, f'clang-tidy has nothing to say about {len(commands)} files')
+else:
+    names = with_headers(recent)
+    check(names, QUICK, f'clang-tidy has nothing to say about {len(names)} of {len(commands)} files')
+chosen = list(commands) if is_all else with_headers(recent or [])[:CHANGED_MOST]
 check(chosen, '', f'nor about the paths through {len(chosen)} of them')
 print(f'1..{number}')

@@ -261,7 +261,7 @@ def plugins():
 
 # Both compute for 0.1 s before they give something up and for more than 0.3 s after. Of samples there may be
 # 75 to 150 in 0.1 s, as their periods are drawn: what says where measuring ended is the CPU time.
-def sandbox():
+def sandbox(repeats=1):
     app = build('sandbox')
     for words in (['1'], ['0'], ['1', 'syscall'], ['0', 'syscall']):
         data = same([app] + words, f'sandbox {words}')
@@ -276,7 +276,7 @@ def sandbox():
 
     # without a clock each sample stands for the part of the periods that is its own
     for words in (['1', 'prctl'], ['1', 'prctl', 'in a child']):
-        for _ in range(3):
+        for _ in range(repeats):
             before, stolen = resource.getrusage(resource.RUSAGE_CHILDREN), steal_s()
             data = measure([app] + words)[1]
             after, stolen = resource.getrusage(resource.RUSAGE_CHILDREN), steal_s() - stolen
@@ -459,9 +459,9 @@ def blocks():
 
 # Code between short calls, of which a tick of the kernel meets what the switches of threads leave. The program tells
 # what is true by the time-stamp counter. 5 sigma, and 0.02 for what lies between the counter's readings.
-def shortcalls():
+def shortcalls(cases=((100, 1, 2), (3000, 2, 1))):
     program = build('shortcalls')
-    for work, cpus, seconds in ((100, 1, 2), (300, 1, 4), (1000, 1, 2), (3000, 2, 1)):
+    for work, cpus, seconds in cases:
         name = f'shortcalls: {work} multiplications between calls' + (', answered from another CPU' if cpus > 1 else '')
         if len(os.sched_getaffinity(0)) < cpus:
             t.skip(name, 'it takes two CPUs')
@@ -615,6 +615,8 @@ if sys.argv[1:2] == ['coverage']:  # takes minutes
 if sys.argv[1:2] == ['long']:  # what takes many runs, as often as it was when it was found
     lockstep(24, (1000.7, 1000, 4000))
     neighbours(5)
+    sandbox(3)
+    shortcalls(((100, 1, 2), (300, 1, 4), (1000, 1, 2), (3000, 2, 1)))
     t.done()
 for test in TESTS:
     if len(sys.argv) < 2 or test.__name__ in sys.argv[1:]:
