@@ -1,10 +1,7 @@
 /* Traces of the heap: whatever the bytes are, reading ends, and what it gives is sound. */
 #include "heap/heap.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/mman.h>
-#include <unistd.h>
+#include "fuzz/trace_experiment.h"
 
 static void check(const struct sn_heap *heap)
 {
@@ -24,23 +21,16 @@ static void check(const struct sn_heap *heap)
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 {
-	int fd = memfd_create("trace", MFD_CLOEXEC);
-	struct sn_experiment *e = sn_experiment_new("x");
+	struct trace_experiment t;
 	struct sn_heap *heap;
 	struct sn_error err;
-	char path[64];
 
-	if (fd < 0 || write(fd, bytes, length) != (ssize_t)length)
-		abort();
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	sn_vec_push(&e->processes, (struct sn_process){ .pid = 7, .host = "h", .end_ns = 1000 });
-	sn_vec_push(&e->traces, (struct sn_trace_file){ path, "h" });
-	sn_vec_push(&e->trace_paths, (struct sn_trace_path){ 0, 1, 0 });
-	if (sn_heap_read(e, &heap, &err) == SN_OK) {
+	trace_experiment_make(&t, bytes, length);
+	sn_vec_push(&t.experiment->trace_paths, (struct sn_trace_path){ 0, 1, 0 });
+	if (sn_heap_read(t.experiment, &heap, &err) == SN_OK) {
 		check(heap);
 		sn_heap_free(heap);
 	}
-	sn_experiment_free(e);
-	close(fd);
+	trace_experiment_free(&t);
 	return 0;
 }

@@ -1,10 +1,7 @@
 /* Traces of MPI: whatever the bytes are, reading ends, and what it gives is sound. */
 #include "mpi/mpi.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/mman.h>
-#include <unistd.h>
+#include "fuzz/trace_experiment.h"
 
 static bool is_event(const struct sn_mpi *mpi, uint32_t event)
 {
@@ -38,26 +35,22 @@ static void check(const struct sn_mpi *mpi)
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 {
-	int fd = memfd_create("trace", MFD_CLOEXEC);
-	struct sn_experiment *e = sn_experiment_new("x");
+	struct trace_experiment t;
 	struct sn_mpi *mpi;
 	struct sn_error err;
-	char path[64];
 
-	if (fd < 0 || write(fd, bytes, length) != (ssize_t)length)
-		abort();
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	trace_experiment_make(&t, bytes, length);
+	t.experiment->processes.count = 0;
 	for (int p = 0; p < 3; p++)
-		sn_vec_push(&e->processes, (struct sn_process){ .pid = 100 + p,
-								.host = p == 2 ? "other" : "h",
-								.end_ns = 2000000 });
-	sn_vec_push(&e->traces, (struct sn_trace_file){ path, "h" });
-	sn_vec_push(&e->trace_paths, (struct sn_trace_path){ 0, 1, 0 });
-	if (sn_mpi_read(e, &mpi, &err) == SN_OK) {
+		sn_vec_push(&t.experiment->processes,
+			    (struct sn_process){ .pid = 100 + p,
+						 .host = p == 2 ? "other" : "h",
+						 .end_ns = 2000000 });
+	sn_vec_push(&t.experiment->trace_paths, (struct sn_trace_path){ 0, 1, 0 });
+	if (sn_mpi_read(t.experiment, &mpi, &err) == SN_OK) {
 		check(mpi);
 		sn_mpi_free(mpi);
 	}
-	sn_experiment_free(e);
-	close(fd);
+	trace_experiment_free(&t);
 	return 0;
 }
