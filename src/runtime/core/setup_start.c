@@ -7,24 +7,16 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
-#include <sys/mman.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
 #include "runtime/core/collector.h"
 #include "runtime/core/packets.h"
+#include "runtime/core/pages.h"
 #include "runtime/core/real.h"
 #include "runtime/core/signals.h"
 
 extern void *__libc_stack_end;
-
-static void *map_anonymous(size_t bytes)
-{
-	long at = SYS(mmap, NULL, bytes, PROT_READ | PROT_WRITE,
-		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-
-	return at < 0 && at > -4096 ? NULL : (void *)at;
-}
 
 /* The main stack ends at the end of its mapping: stat's field 28 is where it began. */
 static uint64_t main_stack_end(void)
@@ -74,8 +66,8 @@ static bool make_state(void)
 	static uint8_t *mapping;
 
 	if (!mapping) {
-		mapping = map_anonymous(bytes);
-		if (!mapping || SYS(madvise, mapping, (bytes + 4095) & ~4095UL, MADV_WIPEONFORK))
+		mapping = sn_pages_wiped_in_children(bytes);
+		if (!mapping)
 			return false;
 	}
 	struct sn_state *state = (void *)mapping;

@@ -8,8 +8,8 @@
 #include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
-#include <sys/mman.h>
 
+#include "runtime/core/pages.h"
 #include "runtime/core/real.h"
 
 #pragma weak _dl_find_object /* since glibc 2.35 */
@@ -106,19 +106,11 @@ static bool is_malloc_ours(void)
 static bool make_state(void)
 {
 	static struct sn_heap_state *mapping;
-	size_t bytes = (sizeof *mapping + 4095) & ~4095UL;
 
-	if (!mapping) {
-		long at = SYS(mmap, NULL, bytes, PROT_READ | PROT_WRITE,
-			      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-		if (at < 0 && at > -4096)
-			return false;
-		if (SYS(madvise, at, bytes, MADV_WIPEONFORK) != 0)
-			return false;
-		mapping = (struct sn_heap_state *)at;
-	}
+	if (!mapping)
+		mapping = sn_pages_wiped_in_children(sizeof(*mapping));
 	sn_heap_state = mapping;
-	return true;
+	return mapping;
 }
 
 bool sn_heap_install(enum sn_data_origin origin)

@@ -1,8 +1,8 @@
 /* Finds libc's functions of input and output, and makes them be traced where that is asked for. */
 #include <dlfcn.h>
 #include <string.h>
-#include <sys/mman.h>
 
+#include "runtime/core/pages.h"
 #include "runtime/io/io.h"
 
 struct sn_io_real sn_io_real;
@@ -17,18 +17,9 @@ void sn_io_resolve(void)
 
 static bool make_state(void)
 {
-	size_t bytes = (sizeof *sn_io_state + 4095) & ~4095UL;
-
-	if (!sn_io_state) {
-		long at = SYS(mmap, NULL, bytes, PROT_READ | PROT_WRITE,
-			      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-		if (at < 0 && at > -4096)
-			return false;
-		if (SYS(madvise, at, bytes, MADV_WIPEONFORK) != 0)
-			return false;
-		sn_io_state = (struct sn_io_state *)at;
-	}
-	return true;
+	if (!sn_io_state)
+		sn_io_state = sn_pages_wiped_in_children(sizeof(*sn_io_state));
+	return sn_io_state;
 }
 
 static bool install(enum sn_data_origin origin)

@@ -6,8 +6,8 @@
 #include <link.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 
+#include "runtime/core/pages.h"
 #include "runtime/core/real.h"
 #include "runtime/mpi/mpi.h"
 
@@ -160,19 +160,11 @@ bool sn_mpi_find_library(void)
 static bool make_state(void)
 {
 	static struct sn_mpi_state *mapping;
-	size_t bytes = (sizeof *mapping + 4095) & ~4095UL;
 
-	if (!mapping) {
-		long at = SYS(mmap, NULL, bytes, PROT_READ | PROT_WRITE,
-			      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-		if (at < 0 && at > -4096)
-			return false;
-		if (SYS(madvise, at, bytes, MADV_WIPEONFORK) != 0)
-			return false;
-		mapping = (struct sn_mpi_state *)at;
-	}
+	if (!mapping)
+		mapping = sn_pages_wiped_in_children(sizeof(*mapping));
 	sn_mpi_state = mapping;
-	return true;
+	return mapping;
 }
 
 bool sn_mpi_install(enum sn_data_origin origin)

@@ -4,6 +4,8 @@
 #include <string.h>
 #include <ucontext.h>
 
+#include "runtime/core/pages.h"
+
 struct sn_patches sn_patches;
 
 /* Of a thread's block; the next thread that has the block uses it again. */
@@ -11,22 +13,6 @@ struct scratch {
 	struct sn_plan_slot *table;
 	struct sn_variant_context *context;
 };
-
-static void *new_pages(size_t needed)
-{
-	size_t bytes = (needed + 4095) & ~4095UL;
-	long at = SYS(mmap, NULL, bytes, PROT_READ | PROT_WRITE,
-		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-
-	if (at < 0 && at > -4096)
-		return NULL;
-	/* the child of a raw fork measures nothing: its records are not even mapped */
-	if (SYS(madvise, at, bytes, MADV_WIPEONFORK)) {
-		SYS(munmap, at, bytes);
-		return NULL;
-	}
-	return (void *)at;
-}
 
 static void clear_table(struct sn_plan_slot *table)
 {
@@ -83,9 +69,10 @@ static bool resume(struct sn_thread *thread)
 	if (!sn_patches.loop_count || thread != sn_self)
 		return true;
 	if (!scratch->table && !sn_state->is_sealed)
-		scratch->table = new_pages(sn_patches.loop_count * sizeof(struct sn_plan_slot));
+		scratch->table = sn_pages_wiped_in_children(sn_patches.loop_count *
+							    sizeof(struct sn_plan_slot));
 	if (sn_patches.has_variants && !scratch->context && !sn_state->is_sealed)
-		scratch->context = new_pages(context_bytes());
+		scratch->context = sn_pages_wiped_in_children(context_bytes());
 	if (scratch->context && !scratch->context->save_mask)
 		sn_variant_context_begin(scratch->context, thread->index + 1);
 	sn_patch_words.context = scratch->context;
