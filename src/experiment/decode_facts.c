@@ -172,6 +172,9 @@ static void thread_start_decode(struct image *image, const struct sn_record_thre
 	}
 	thread->tid = start->tid;
 	thread->start_ns = bounded(start->time_ns) + image->offset_ns;
+	/* it was there before what it made */
+	if (start->creator_index < start->thread_index)
+		thread->creator = image->first_thread + start->creator_index + 1;
 }
 
 static void account_take(struct image *image, struct sn_thread *thread,

@@ -87,6 +87,7 @@ struct sn_process {
 struct sn_thread {
 	uint32_t process;
 	int32_t tid;
+	uint32_t creator; /* the thread that made it, + 1; 0: none that is known of */
 	const char *name;
 	int64_t start_ns, end_ns;
 	struct sn_time_account account;

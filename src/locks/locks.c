@@ -243,6 +243,7 @@ sn_status sn_locks_read(const struct sn_program *program, struct sn_locks **out,
 	uses_sum(&reader);
 	sn_locks_blame(&reader);
 	sn_locks_find_cycles(&reader);
+	sn_locks_find_ends(&reader);
 	reader.locks->lost = reader.pieces.lost;
 	reader.locks->damaged += reader.pieces.damaged;
 	for (uint32_t p = 0; p < program->experiment->processes.count; p++) {
@@ -270,6 +271,7 @@ void sn_locks_free(struct sn_locks *locks)
 	sn_vec_free(&locks->uses);
 	sn_vec_free(&locks->blames);
 	sn_vec_free(&locks->cycles);
+	sn_vec_free(&locks->waits);
 	sn_arena_free(&locks->arena);
 	free(locks);
 }

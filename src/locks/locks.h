@@ -39,6 +39,22 @@ struct sn_lock_blame {
 	size_t latest; /* of the reader: number of the wait that was counted last, + 1 */
 };
 
+/** A wait, and who ended it. */
+struct sn_lock_wait {
+	int64_t t0_ns, t1_ns; /* of the experiment */
+	/* when what it waited for was there: the object released, signaled, posted; the last one come, the
+	 * thread ended; the time from then on is what it took to run again. t1_ns: not known */
+	int64_t released_ns;
+	uint32_t thread; /* of the experiment; SN_NONE: none that was measured */
+	uint32_t by;	 /* the thread that did so; SN_NONE: not known */
+	uint32_t holder; /* the thread that held it as the wait began; SN_NONE: not known */
+	uint32_t object;
+	struct sn_site site, by_site;
+	uint32_t meeting; /* of a barrier: a number that those have who met, + 1; 0: not known */
+	uint8_t kind;	  /* enum sn_sync_kind */
+	bool is_open;	  /* it never ended */
+};
+
 /** One thread's part in a circle of threads that wait for each other, or may do so. */
 struct sn_lock_cycle_part {
 	uint32_t cycle; /* from 1 */
@@ -56,6 +72,7 @@ struct sn_locks {
 	SN_VEC(struct sn_lock_use) uses;
 	SN_VEC(struct sn_lock_blame) blames;
 	SN_VEC(struct sn_lock_cycle_part) cycles; /* part by part, hung ones first */
+	SN_VEC(struct sn_lock_wait) waits;	  /* in no order */
 	uint64_t acquisitions, contended, wait_ns;
 	uint64_t lost;	     /* entries that were counted and not kept */
 	int64_t overhead_ns; /* what tracing took in the target */

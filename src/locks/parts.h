@@ -37,8 +37,9 @@ bool sn_lock_names_find(struct sn_lock_names *names, uint32_t process, uint64_t 
 			struct sn_text *out);
 void sn_lock_names_free(struct sn_lock_names *names);
 
-/* blame.c, cycles.c: from the events to the rows */
+/* blame.c, cycles.c, ends.c: from the events to the rows */
 void sn_locks_blame(struct sn_lock_reader *reader);
 void sn_locks_find_cycles(struct sn_lock_reader *reader);
+void sn_locks_find_ends(struct sn_lock_reader *reader);
 
 #endif

@@ -11,7 +11,8 @@ static bool is_of_library(const struct sn_program *program, uint32_t module)
 		module == SN_NONE ? SN_MODULE_CLASS_OTHER : program->module_classes[module];
 
 	return class == SN_MODULE_CLASS_MPI || class == SN_MODULE_CLASS_SONDE ||
-	       class == SN_MODULE_CLASS_LOADER || class == SN_MODULE_CLASS_LIBC;
+	       class == SN_MODULE_CLASS_LOADER || class == SN_MODULE_CLASS_LIBC ||
+	       class == SN_MODULE_CLASS_KERNEL;
 }
 
 struct sn_mpi_site sn_mpi_site_of(const struct sn_program *program, uint32_t stack)

@@ -55,8 +55,9 @@ enum sn_view_need {
 	SN_VIEW_NEEDS_LOCKS = 128,   /* the trace of locks; likewise */
 	SN_VIEW_NEEDS_IO = 512,	     /* the trace of input and output; likewise */
 	SN_VIEW_NEEDS_OPENMP = 8192, /* the trace of OpenMP; likewise */
+	SN_VIEW_NEEDS_LANES = 16384, /* the trace of MPI or that of locks; likewise */
 	SN_VIEW_NEEDS_A_TRACE = SN_VIEW_NEEDS_HEAP | SN_VIEW_NEEDS_MPI | SN_VIEW_NEEDS_LOCKS |
-				SN_VIEW_NEEDS_IO | SN_VIEW_NEEDS_OPENMP,
+				SN_VIEW_NEEDS_IO | SN_VIEW_NEEDS_OPENMP | SN_VIEW_NEEDS_LANES,
 	SN_VIEW_NEEDS_INSTANCES = 8,   /* loops that were counted; a report without leaves it out */
 	SN_VIEW_NEEDS_CAUSAL = 256,    /* causal experiments; a report without leaves it out */
 	SN_VIEW_NEEDS_VARIANTS = 1024, /* variants that ran; likewise */

@@ -6,7 +6,8 @@
  *            tid, `gate` the index of the thread that made it
  *   COUNT    acquisitions by one call of one object that waited for nothing
  *   WAIT     a call that waited; `ticks` is SN_SYNC_OPEN until it returns
- *   RELEASE  a thread is about to release what others wait for; `path` is who released it
+ *   RELEASE  a thread is about to release what others wait for, signals a condition, posts a semaphore, wakes
+ *            a futex, or has done what is done once; `path` is who did
  *   ORDER    acquisitions of `object` while the thread held `held`
  *
  * A COUNT, ORDER or WAIT is found again by nobody: a thread that cannot find its entry begins another, and
@@ -61,7 +62,7 @@ struct sn_sync_entry {
 	uint64_t count;	    /* COUNT, ORDER */
 	uint64_t begin_tsc; /* TIME, WAIT, RELEASE; ORDER: of the first */
 	uint64_t ticks;	    /* WAIT: how long; ORDER: from the first to the last; TIME: ns */
-	uint64_t held;	    /* ORDER */
+	uint64_t held;	    /* ORDER; WAIT for a condition: its mutex; 0: not known */
 	uint32_t holder;    /* WAIT: tid of who held it when the wait began; 0: unknown */
 	uint32_t gate;	    /* ORDER: a hash of what else was held, outermost; 0: nothing */
 };

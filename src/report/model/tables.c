@@ -16,6 +16,8 @@ static bool is_wanted(const struct sn_report *report, const struct sn_view *view
 	if ((view->needs & SN_VIEW_NEEDS_HEAP && !sn_trace_has(e, SN_TRACE_HEAP)) ||
 	    (view->needs & SN_VIEW_NEEDS_MPI && !sn_trace_has(e, SN_TRACE_MPI)) ||
 	    (view->needs & SN_VIEW_NEEDS_LOCKS && !sn_trace_has(e, SN_TRACE_SYNC)) ||
+	    (view->needs & SN_VIEW_NEEDS_LANES && !sn_trace_has(e, SN_TRACE_MPI) &&
+	     !sn_trace_has(e, SN_TRACE_SYNC)) ||
 	    (view->needs & SN_VIEW_NEEDS_IO && !sn_trace_has(e, SN_TRACE_IO)) ||
 	    (view->needs & SN_VIEW_NEEDS_OPENMP && !sn_trace_has(e, SN_TRACE_OPENMP)) ||
 	    (view->needs & SN_VIEW_NEEDS_EVENTS && !e->events.count) ||

@@ -33,7 +33,7 @@ static inline uint32_t writer_of(const pthread_rwlock_t *lock)
 /* Waits by `call`, with an entry from before it. Gives what it gives. */
 #define WAIT(kind, object, holder, call)                                                           \
 	struct sn_sync_wait wait;                                                                  \
-	sn_sync_begin(&wait, frame, kind, object, holder);                                         \
+	sn_sync_begin(&wait, frame, kind, object, holder, 0);                                         \
 	int result = call;                                                                         \
 	sn_sync_end(&wait, is_taken(result));                                                      \
 	return result
@@ -63,7 +63,7 @@ static __attribute__((noinline)) int wait_for_semaphore(const uint64_t *frame, s
 {
 	struct sn_sync_wait wait;
 
-	sn_sync_begin(&wait, frame, SN_SYNC_SEMAPHORE, semaphore, 0);
+	sn_sync_begin(&wait, frame, SN_SYNC_SEMAPHORE, semaphore, 0, 0);
 	int result = sn_locks_wait_semaphore(semaphore), error = errno;
 	sn_sync_end(&wait, result == 0);
 	errno = error;
@@ -229,6 +229,34 @@ SN_EXPORT int sem_trywait(sem_t *semaphore)
 	return result;
 }
 
+/* May be called by a signal's handler. */
+SN_EXPORT int sem_post(sem_t *semaphore)
+{
+	const uint64_t *frame = FRAME();
+
+	if (sn_sync_is_on())
+		sn_sync_wakes(frame, SN_SYNC_SEMAPHORE, semaphore);
+	return REAL_SYNC(sem_post)(semaphore);
+}
+
+SN_EXPORT int pthread_cond_signal(pthread_cond_t *condition)
+{
+	const uint64_t *frame = FRAME();
+
+	if (sn_sync_is_on())
+		sn_sync_wakes(frame, SN_SYNC_CONDITION, condition);
+	return REAL_SYNC(cond_signal)(condition);
+}
+
+SN_EXPORT int pthread_cond_broadcast(pthread_cond_t *condition)
+{
+	const uint64_t *frame = FRAME();
+
+	if (sn_sync_is_on())
+		sn_sync_wakes(frame, SN_SYNC_CONDITION, condition);
+	return REAL_SYNC(cond_broadcast)(condition);
+}
+
 SN_EXPORT int pthread_tryjoin_np(pthread_t thread, void **value)
 {
 	const uint64_t *frame = FRAME();
@@ -249,7 +277,10 @@ static int once(const uint64_t *frame, pthread_once_t *control, void (*routine)(
 		return REAL_SYNC(once)(control, routine);
 	if (word == 0 || word & 2) {
 		sn_sync_took(frame, SN_SYNC_ONCE, control, true);
-		return REAL_SYNC(once)(control, routine);
+		int result = REAL_SYNC(once)(control, routine);
+		if (word == 0)
+			sn_sync_wakes(frame, SN_SYNC_ONCE, control);
+		return result;
 	}
 	WAIT(SN_SYNC_ONCE, control, 0, REAL_SYNC(once)(control, routine));
 }
@@ -309,4 +340,22 @@ SN_EXPORT int mtx_unlock(mtx_t *mutex)
 	if (sn_sync_is_on())
 		sn_sync_leaves(frame, SN_SYNC_MUTEX, mutex);
 	return thrd_result(REAL_SYNC(mutex_unlock)((void *)mutex));
+}
+
+SN_EXPORT int cnd_signal(cnd_t *condition)
+{
+	const uint64_t *frame = FRAME();
+
+	if (sn_sync_is_on())
+		sn_sync_wakes(frame, SN_SYNC_CONDITION, condition);
+	return thrd_result(REAL_SYNC(cond_signal)((void *)condition));
+}
+
+SN_EXPORT int cnd_broadcast(cnd_t *condition)
+{
+	const uint64_t *frame = FRAME();
+
+	if (sn_sync_is_on())
+		sn_sync_wakes(frame, SN_SYNC_CONDITION, condition);
+	return thrd_result(REAL_SYNC(cond_broadcast)((void *)condition));
 }

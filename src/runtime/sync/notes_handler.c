@@ -197,6 +197,7 @@ static inline void push(struct sn_sync_thread *sync, uint64_t object, uint64_t p
 	sync->held_count = at + 1;
 	atomic_signal_fence(memory_order_seq_cst);
 	sync->held[at].pc = pc;
+	sync->held[at].is_signaled = 0;
 	sync->held[at].object = object;
 }
 
@@ -316,15 +317,35 @@ static __attribute__((noinline)) void note_release(struct sn_thread *self,
 	let_go(stream);
 }
 
+static inline bool is_wanted(uint64_t object)
+{
+	return atomic_load_explicit(wanted_of(object), memory_order_relaxed) != 0;
+}
+
 static struct sn_sync_held leave(struct sn_thread *self, const uint64_t *frame,
 				 enum sn_sync_kind kind, uint64_t object)
 {
 	struct sn_sync_thread *sync = sn_sync_of(self);
 	struct sn_sync_held held = pop(sync, object);
 
-	if (__builtin_expect(atomic_load_explicit(wanted_of(object), memory_order_relaxed) != 0, 0))
+	if (__builtin_expect(held.is_signaled || is_wanted(object), 0))
 		note_release(self, sync, kind, object, frame);
 	return held;
+}
+
+void sn_sync_wakes(const uint64_t *frame, enum sn_sync_kind kind, const volatile void *at)
+{
+	struct sn_thread *self = sn_self;
+	uint64_t object = (uint64_t)(uintptr_t)at;
+
+	if (!self || !is_wanted(object))
+		return;
+	struct sn_sync_thread *sync = sn_sync_of(self);
+	note_release(self, sync, kind, object, frame);
+	/* who is woken waits for the mutex yet, which the caller may hold; it did not say that it wants it */
+	if (kind == SN_SYNC_CONDITION)
+		for (uint32_t i = 0; i < sync->held_count; i++)
+			sync->held[i].is_signaled = 1;
 }
 
 void sn_sync_leaves(const uint64_t *frame, enum sn_sync_kind kind, const volatile void *object)
@@ -334,7 +355,7 @@ void sn_sync_leaves(const uint64_t *frame, enum sn_sync_kind kind, const volatil
 }
 
 void sn_sync_begin(struct sn_sync_wait *wait, const uint64_t *frame, enum sn_sync_kind kind,
-		   const volatile void *object, uint32_t holder)
+		   const volatile void *object, uint32_t holder, uint64_t mutex)
 {
 	struct sn_thread *self = sn_self_in_call();
 
@@ -343,6 +364,7 @@ void sn_sync_begin(struct sn_sync_wait *wait, const uint64_t *frame, enum sn_syn
 					      .object = (uint64_t)(uintptr_t)object,
 					      .pc = frame[1],
 					      .ticks = SN_SYNC_OPEN,
+					      .held = mutex,
 					      .holder = holder };
 	wait->frame = frame;
 	wait->place = NULL;
@@ -478,7 +500,26 @@ static bool is_busy(const struct sn_call *call, enum sn_sync_kind *kind, uint32_
 	}
 }
 
-enum what { IS_NONE, IS_LOCK, IS_WAIT };
+enum what { IS_NONE, IS_LOCK, IS_WAIT, IS_WAKE };
+
+static enum what what_is_futex(long operation)
+{
+	switch (operation) {
+	case 0: /* FUTEX_WAIT */
+	case 6: /* FUTEX_LOCK_PI */
+	case 9: /* FUTEX_WAIT_BITSET */
+		return IS_WAIT;
+	case 1:	 /* FUTEX_WAKE */
+	case 3:	 /* FUTEX_REQUEUE */
+	case 4:	 /* FUTEX_CMP_REQUEUE */
+	case 5:	 /* FUTEX_WAKE_OP */
+	case 7:	 /* FUTEX_UNLOCK_PI */
+	case 10: /* FUTEX_WAKE_BITSET */
+		return IS_WAKE;
+	default:
+		return IS_NONE;
+	}
+}
 
 /* What a call is to us. */
 static enum what what_is(const struct sn_call *call, enum sn_sync_kind *kind)
@@ -511,12 +552,8 @@ static enum what what_is(const struct sn_call *call, enum sn_sync_kind *kind)
 		*kind = SN_SYNC_JOIN;
 		return IS_WAIT;
 	case SN_CALL_NAME_syscall: {
-		long operation = call->words[2] & 127; /* FUTEX_WAIT, _BITSET, LOCK_PI */
 		*kind = SN_SYNC_FUTEX;
-		return call->words[0] == SYS_futex &&
-				       (operation == 0 || operation == 9 || operation == 6)
-			       ? IS_WAIT
-			       : IS_NONE;
+		return call->words[0] == SYS_futex ? what_is_futex(call->words[2] & 127) : IS_NONE;
 	}
 	default:
 		return IS_NONE;
@@ -541,13 +578,17 @@ void sn_sync_before_call(struct sn_thread *self, const struct sn_call *call)
 
 	if (what == IS_NONE || !sn_sync_is_on())
 		return;
+	if (what == IS_WAKE) {
+		sn_sync_wakes(call->frame, kind, (void *)object);
+		return;
+	}
 	drop_left(self, sync, call->frame);
 	if ((what == IS_LOCK && !is_busy(call, &kind, &holder)) ||
 	    sync->pending_count == SN_SYNC_PENDING)
 		return;
 	struct sn_sync_pending *pending = &sync->pending[sync->pending_count];
 	pending->begin = call->begin;
-	pending->mutex.object = 0;
+	pending->mutex = (struct sn_sync_held){ 0 };
 	if (kind == SN_SYNC_CONDITION)
 		pending->mutex = leave(self, call->frame, SN_SYNC_MUTEX, (uint64_t)call->words[1]);
 	if (kind == SN_SYNC_JOIN)
@@ -555,7 +596,8 @@ void sn_sync_before_call(struct sn_thread *self, const struct sn_call *call)
 	pending->wait.frame = call->frame;
 	pending->wait.entry.type = SN_SYNC_NONE;
 	sync->pending_count++;
-	sn_sync_begin(&pending->wait, call->frame, kind, (void *)object, holder);
+	sn_sync_begin(&pending->wait, call->frame, kind, (void *)object, holder,
+		      kind == SN_SYNC_CONDITION ? (uint64_t)call->words[1] : 0);
 }
 
 void sn_sync_after_call(struct sn_thread *self, const struct sn_call *call)
@@ -567,7 +609,7 @@ void sn_sync_after_call(struct sn_thread *self, const struct sn_call *call)
 	bool is_acquired = call->result == 0 || kind == SN_SYNC_BARRIER ||
 			   (what == IS_LOCK && call->result == EOWNERDEAD);
 
-	if (what == IS_NONE || !sn_sync_is_on())
+	if (what == IS_NONE || what == IS_WAKE || !sn_sync_is_on())
 		return;
 	if (sync->pending_count && sync->pending[sync->pending_count - 1].begin == call->begin) {
 		struct sn_sync_pending *pending = &sync->pending[--sync->pending_count];

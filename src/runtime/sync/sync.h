@@ -4,7 +4,8 @@
  * interposes what others leave to libc.
  *
  * Who held a lock is learned from both sides. The waiter reads the holder's tid, and says that the object
- * is wanted before it waits. A thread that releases what is wanted leaves its call path first.
+ * is wanted before it waits. A thread that releases what is wanted leaves its call path first. So does one
+ * that signals a condition or posts a semaphore that is waited for.
  */
 #ifndef SN_RUNTIME_SYNC_SYNC_H
 #define SN_RUNTIME_SYNC_SYNC_H
@@ -30,7 +31,8 @@ struct sn_sync_stream {
 };
 
 struct sn_sync_held {
-	uint64_t object, pc; /* object 0: a place that is being filled or emptied */
+	uint64_t object, pc;  /* object 0: a place that is being filled or emptied */
+	uint64_t is_signaled; /* a condition was, meanwhile: its waiters need this object next */
 };
 
 /** A call that waits, on its own stack. */
@@ -87,9 +89,11 @@ void sn_sync_took(const uint64_t *frame, enum sn_sync_kind kind, const volatile 
 		  bool by_trying);
 /** The caller is about to release it. */
 void sn_sync_leaves(const uint64_t *frame, enum sn_sync_kind kind, const volatile void *object);
-/** A wait begins. `holder`: tid, 0 for unknown. */
+/** The caller lets those go on who wait for the object, if there are any. */
+void sn_sync_wakes(const uint64_t *frame, enum sn_sync_kind kind, const volatile void *object);
+/** A wait begins. `holder`: tid, 0 for unknown. `mutex`: of a condition; 0: none. */
 void sn_sync_begin(struct sn_sync_wait *wait, const uint64_t *frame, enum sn_sync_kind kind,
-		   const volatile void *object, uint32_t holder);
+		   const volatile void *object, uint32_t holder, uint64_t mutex);
 void sn_sync_end(struct sn_sync_wait *wait, bool is_acquired);
 void sn_sync_end_thread(struct sn_thread *self, int64_t now_ns);
 void sn_sync_account(struct sn_thread *thread, struct sn_writer *writer, int64_t now_ns,
@@ -107,6 +111,9 @@ void sn_sync_after_call(struct sn_thread *self, const struct sn_call *call);
 	X(spin_trylock, (pthread_spinlock_t *), "pthread_spin_trylock")                            \
 	X(spin_unlock, (pthread_spinlock_t *), "pthread_spin_unlock")                              \
 	X(sem_trywait, (sem_t *), "sem_trywait")                                                   \
+	X(sem_post, (sem_t *), "sem_post")                                                         \
+	X(cond_signal, (pthread_cond_t *), "pthread_cond_signal")                                  \
+	X(cond_broadcast, (pthread_cond_t *), "pthread_cond_broadcast")                            \
 	X(tryjoin, (pthread_t, void **), "pthread_tryjoin_np")                                     \
 	X(once, (pthread_once_t *, void (*)(void)), "pthread_once")
 #define SN_SYNC_MEMBER(name, parameters, symbol) int(*name) parameters;

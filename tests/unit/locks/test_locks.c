@@ -231,3 +231,141 @@ TEST(a_wait_is_shared_out_whole)
 	CHECK_INT(locks->blames.items[0].wait_ns, 250);
 	sn_locks_free(locks);
 }
+
+static const struct sn_lock_wait *wait_at(const struct sn_locks *locks, uint32_t thread, int64_t t0)
+{
+	for (size_t i = 0; i < locks->waits.count; i++)
+		if (locks->waits.items[i].thread == thread && locks->waits.items[i].t0_ns == t0)
+			return &locks->waits.items[i];
+	tap_check(false, __FILE__, __LINE__, "the wait is there");
+	return &locks->waits.items[0];
+}
+
+static struct sn_sync_entry of_kind(struct sn_sync_entry entry, enum sn_sync_kind kind)
+{
+	entry.kind = (uint8_t)kind;
+	return entry;
+}
+
+static struct sn_sync_entry release(enum sn_sync_kind kind, uint64_t object, uint64_t tsc)
+{
+	return (struct sn_sync_entry){ .type = SN_SYNC_RELEASE,
+				       .kind = (uint8_t)kind,
+				       .object = object,
+				       .begin_tsc = tsc };
+}
+
+/* Of several releases the last before the waiter runs counts, and none of its own or another object's. */
+TEST(a_wait_ends_by_the_last_release)
+{
+	struct made made[3];
+	struct sn_locks *locks;
+	const struct sn_lock_wait *end;
+
+	for (uint32_t i = 0; i < 3; i++)
+		made_begin(&made[i], i, 9);
+	made_add(&made[0], release(SN_SYNC_MUTEX, 0x10, 200));
+	made_add(&made[1], release(SN_SYNC_MUTEX, 0x10, 300));
+	made_add(&made[1], release(SN_SYNC_MUTEX, 0x18, 340));
+	made_add(&made[0], release(SN_SYNC_MUTEX, 0x10, 351));
+	made_add(&made[2], wait(0x10, 100, 250, 100));
+	made_add(&made[2], release(SN_SYNC_MUTEX, 0x10, 345));
+	made_add(&made[2], wait(0x20, 1000, 250, 100));
+	locks = locks_of(made, 3, 0);
+	end = wait_at(locks, 2, 100);
+	CHECK_INT(end->by, 1);
+	CHECK_INT(end->released_ns, 300);
+	CHECK_INT(end->holder, 0);
+	end = wait_at(locks, 2, 1000);
+	CHECK_INT(end->by, SN_NONE);
+	CHECK_INT(end->released_ns, 1250);
+	sn_locks_free(locks);
+}
+
+/* Who is signaled needs the mutex next, which another thread may still hold. */
+TEST(a_condition_ends_by_its_signal_or_its_mutex)
+{
+	struct made made[3];
+	struct sn_locks *locks;
+	struct sn_sync_entry waits = of_kind(wait(0x10, 100, 250, 0), SN_SYNC_CONDITION);
+
+	for (uint32_t i = 0; i < 3; i++)
+		made_begin(&made[i], i, 9);
+	waits.held = 0x40;
+	made_add(&made[2], waits);
+	waits.begin_tsc = 1100;
+	made_add(&made[2], waits);
+	waits.begin_tsc = 2100;
+	waits.flags = 0; /* its time ran out */
+	made_add(&made[2], waits);
+	made_add(&made[0], release(SN_SYNC_MUTEX, 0x40, 150)); /* before the signal */
+	made_add(&made[0], release(SN_SYNC_CONDITION, 0x10, 200));
+	made_add(&made[1], release(SN_SYNC_CONDITION, 0x10, 1200));
+	made_add(&made[0], release(SN_SYNC_MUTEX, 0x40, 1300));
+	made_add(&made[1], release(SN_SYNC_CONDITION, 0x10, 2200));
+	locks = locks_of(made, 3, 0);
+	CHECK_INT(wait_at(locks, 2, 100)->by, 0);
+	CHECK_INT(wait_at(locks, 2, 100)->released_ns, 200);
+	CHECK_INT(wait_at(locks, 2, 1100)->by, 0);
+	CHECK_INT(wait_at(locks, 2, 1100)->released_ns, 1300);
+	CHECK_INT(wait_at(locks, 2, 2100)->by, SN_NONE);
+	sn_locks_free(locks);
+}
+
+/* Twice three threads; one comes back to the barrier before another one has left it. */
+TEST(a_barrier_ends_by_who_comes_last)
+{
+	static const struct {
+		uint32_t thread;
+		uint64_t tsc, ticks;
+		uint32_t by;
+		int64_t released;
+	} cases[] = {
+		{ 0, 100, 210, 2, 300 },    { 1, 200, 350, 2, 300 },
+		{ 2, 300, 5, SN_NONE, 300 }, { 0, 400, 510, 1, 900 },
+		{ 2, 500, 450, 1, 900 },    { 1, 900, 2, SN_NONE, 900 },
+	};
+	struct made made[3];
+	struct sn_locks *locks;
+
+	for (uint32_t i = 0; i < 3; i++)
+		made_begin(&made[i], i, 9);
+	for (size_t i = 0; i < 6; i++)
+		made_add(&made[cases[i].thread],
+			 of_kind(wait(0x10, cases[i].tsc, cases[i].ticks, 0), SN_SYNC_BARRIER));
+	locks = locks_of(made, 3, 0);
+	for (size_t i = 0; i < 6; i++) {
+		const struct sn_lock_wait *at =
+			wait_at(locks, cases[i].thread, (int64_t)cases[i].tsc);
+
+		CHECK_INT(at->by, cases[i].by);
+		CHECK_INT(at->released_ns, cases[i].released);
+		CHECK_INT(at->meeting, 1 + i / 3);
+	}
+	sn_locks_free(locks);
+	/* below a threshold, who came last left a count, and is not known */
+	made_add(&made[1], (struct sn_sync_entry){ .type = SN_SYNC_COUNT,
+						   .kind = SN_SYNC_BARRIER,
+						   .object = 0x10,
+						   .count = 1 });
+	locks = locks_of(made, 3, 0);
+	CHECK_INT(wait_at(locks, 0, 100)->by, SN_NONE);
+	CHECK_INT(wait_at(locks, 0, 100)->meeting, 0);
+	sn_locks_free(locks);
+}
+
+TEST(a_join_ends_by_the_end_of_its_thread)
+{
+	struct made made[2];
+	struct sn_locks *locks;
+
+	made_begin(&made[0], 0, 9);
+	made_begin(&made[1], 1, 0);
+	made_add(&made[0], of_kind(wait(0x10, 100, 900100, 101), SN_SYNC_JOIN));
+	made_add(&made[0], of_kind(wait(0x10, 910000, 10, 0), SN_SYNC_JOIN));
+	locks = locks_of(made, 2, 0);
+	CHECK_INT(wait_at(locks, 0, 100)->by, 1);
+	CHECK_INT(wait_at(locks, 0, 100)->released_ns, 900000);
+	CHECK_INT(wait_at(locks, 0, 910000)->by, SN_NONE);
+	sn_locks_free(locks);
+}

@@ -1,0 +1,49 @@
+/** What the files of this folder share. */
+#ifndef SN_CRITICAL_PARTS_H
+#define SN_CRITICAL_PARTS_H
+
+#include "critical/critical.h"
+
+/** A wait that another lane ended. */
+struct sn_critical_wait {
+	int64_t t0_ns;	     /* when it began */
+	int64_t released_ns; /* when it ended; after t0_ns */
+	uint32_t lane, by;
+};
+
+/** One who takes part in a barrier, or in an operation of MPI. */
+struct sn_critical_member {
+	uint32_t meeting, lane;
+	int64_t came_ns;
+	bool gives; /* others wait for it to come */
+	bool takes; /* it waits for those who give */
+};
+
+struct sn_critical_lane {
+	uint32_t process, thread; /* thread: of the experiment; of a rank its first; SN_NONE: none */
+	int64_t start_ns, end_ns;
+	uint32_t maker;			 /* the lane that made it; SN_NONE: none that is known of */
+	uint32_t first_call, last_call;	 /* last: the one after it */
+	uint32_t first_wait, last_wait;
+	bool is_open; /* its last call never returned */
+};
+
+struct sn_critical_graph {
+	const struct sn_experiment *e;
+	struct sn_site *sites; /* by stack */
+	SN_VEC(struct sn_critical_lane) lanes;
+	SN_VEC(struct sn_critical_wait) waits; /* by lane, then release */
+	SN_VEC(struct sn_critical_member) members; /* by meeting */
+	uint32_t root;	    /* the lane that the path ends in; SN_NONE: there is none */
+	int64_t end_ns;	    /* of the root, as far as the run goes */
+	SN_VEC(uint32_t) ends; /* lanes one of which ends last: the root, or all ranks */
+};
+
+/** calls.c: lanes, calls and waits. */
+void sn_critical_gather(struct sn_critical *critical, const struct sn_program *program,
+			const struct sn_mpi *mpi, const struct sn_locks *locks);
+
+/** walk.c: the pieces. */
+void sn_critical_walk(struct sn_critical *critical);
+
+#endif

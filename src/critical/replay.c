@@ -1,0 +1,291 @@
+/*
+ * Lets the run pass once more with a function made faster. Each lane goes as it went, less what it saves; a
+ * wait ends when the lane that ended it comes there, in its new time. Moments are taken in the order of the
+ * recorded time, as whatever a moment depends on lies before it.
+ */
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "critical/parts.h"
+
+/* How far a lane has come, in the recorded time and in the new one, and where it is in its records. */
+struct progress {
+	int64_t was_ns, is_ns;
+	size_t sample, samples_end, wait, waits_end; /* of the experiment's */
+	uint32_t call, sample_call, wait_call;
+};
+
+enum moment_kind { LANE_STARTS, WAIT_ENDS, MEETING_IS_FULL };
+
+struct moment {
+	int64_t ns;
+	enum moment_kind kind;
+	uint32_t index; /* a lane, a wait, the first member of a meeting */
+};
+
+struct replay {
+	const struct sn_critical *critical;
+	const struct sn_critical_graph *graph;
+	enum sn_critical_kind kind;
+	uint32_t function;
+	struct progress *lanes;
+	SN_VEC(struct moment) moments;
+};
+
+static int moments_compare(const void *a, const void *b)
+{
+	const struct moment *x = a, *y = b;
+
+	if (x->ns != y->ns)
+		return x->ns < y->ns ? -1 : 1;
+	if (x->kind != y->kind)
+		return x->kind < y->kind ? -1 : 1;
+	return (x->index > y->index) - (x->index < y->index);
+}
+
+/* ---- what a lane saves ---- */
+
+static bool is_it(const struct replay *replay, struct sn_site site)
+{
+	return site.function == replay->function;
+}
+
+/* Whether a moment lies in a call of the lane; `call` moves on with it. */
+static bool is_in_call(const struct replay *replay, uint32_t lane, uint32_t *call, int64_t ns)
+{
+	const struct sn_critical_call *calls = replay->critical->calls.items;
+	uint32_t end = replay->graph->lanes.items[lane].last_call;
+
+	while (*call < end && calls[*call].t1_ns < ns)
+		++*call;
+	return *call < end && calls[*call].t0_ns < ns;
+}
+
+/* Of the time until `to` in which the lane computed: half of what samples and blocked calls say. */
+static int64_t computing_saved(struct replay *replay, uint32_t lane, int64_t to)
+{
+	const struct sn_experiment *e = replay->graph->e;
+	struct progress *at = &replay->lanes[lane];
+	int64_t saved = 0;
+
+	for (; at->sample < at->samples_end && e->samples.items[at->sample].time_ns <= to; at->sample++) {
+		const struct sn_sample *sample = &e->samples.items[at->sample];
+
+		if (!is_in_call(replay, lane, &at->sample_call, sample->time_ns) &&
+		    is_it(replay, sn_critical_site(replay->critical, sample->stack)))
+			saved += (int64_t)(sample->cpu_ns / 2);
+	}
+	for (; at->wait < at->waits_end; at->wait++) {
+		const struct sn_wait *wait = &e->waits.items[at->wait];
+		int64_t end = wait->time_ns + (int64_t)wait->duration_ns;
+
+		if (end > to)
+			break;
+		if (!is_in_call(replay, lane, &at->wait_call, wait->time_ns + 1) &&
+		    is_it(replay, sn_critical_site(replay->critical, wait->stack)))
+			saved += (int64_t)(wait->duration_ns / 2);
+	}
+	return saved;
+}
+
+/* Of calls that ended until `to`: half of what followed the waiting. */
+static int64_t calls_saved(struct replay *replay, uint32_t lane, int64_t to)
+{
+	struct progress *at = &replay->lanes[lane];
+	uint32_t end = replay->graph->lanes.items[lane].last_call;
+	int64_t saved = 0;
+
+	for (; at->call < end && replay->critical->calls.items[at->call].t1_ns <= to; at->call++) {
+		const struct sn_critical_call *call = &replay->critical->calls.items[at->call];
+		int64_t since = call->t0_ns > at->was_ns ? call->t0_ns : at->was_ns;
+
+		if (call->kind == replay->kind && is_it(replay, call->site) && call->t1_ns > since)
+			saved += (call->t1_ns - since) / 2;
+	}
+	return saved;
+}
+
+/* The lane goes on, in the recorded time, to `to`. */
+static void advance(struct replay *replay, uint32_t lane, int64_t to)
+{
+	struct progress *at = &replay->lanes[lane];
+	int64_t passed = to - at->was_ns, saved;
+
+	if (passed <= 0)
+		return;
+	saved = replay->kind == SN_CRITICAL_COMPUTE ? computing_saved(replay, lane, to)
+						    : calls_saved(replay, lane, to);
+	at->is_ns += passed - (saved < passed ? saved : passed);
+	at->was_ns = to;
+}
+
+/* The lane waits until another one, in its new time, has come to this moment. */
+static void hold_until(struct replay *replay, uint32_t lane, int64_t ns, int64_t new_ns)
+{
+	struct progress *at = &replay->lanes[lane];
+
+	if (ns < at->was_ns)
+		return;
+	at->was_ns = ns;
+	at->is_ns = at->is_ns > new_ns ? at->is_ns : new_ns;
+}
+
+/* ---- moments ---- */
+
+static size_t meeting_end(const struct sn_critical_graph *graph, size_t first)
+{
+	size_t end = first;
+
+	while (end < graph->members.count &&
+	       graph->members.items[end].meeting == graph->members.items[first].meeting)
+		end++;
+	return end;
+}
+
+static void moments_gather(struct replay *replay)
+{
+	const struct sn_critical_graph *graph = replay->graph;
+
+	for (uint32_t l = 0; l < graph->lanes.count; l++)
+		sn_vec_push(&replay->moments,
+			    (struct moment){ graph->lanes.items[l].start_ns, LANE_STARTS, l });
+	for (uint32_t w = 0; w < graph->waits.count; w++)
+		sn_vec_push(&replay->moments,
+			    (struct moment){ graph->waits.items[w].released_ns, WAIT_ENDS, w });
+	for (size_t first = 0, end; first < graph->members.count; first = end) {
+		int64_t last_ns = INT64_MIN;
+
+		end = meeting_end(graph, first);
+		for (size_t m = first; m < end; m++)
+			if (graph->members.items[m].gives && graph->members.items[m].came_ns > last_ns)
+				last_ns = graph->members.items[m].came_ns;
+		sn_vec_push(&replay->moments,
+			    (struct moment){ last_ns, MEETING_IS_FULL, (uint32_t)first });
+	}
+	if (replay->moments.count)
+		qsort(replay->moments.items, replay->moments.count, sizeof(*replay->moments.items),
+		      moments_compare);
+}
+
+static void lane_start(struct replay *replay, uint32_t lane)
+{
+	const struct sn_critical_lane *of = &replay->graph->lanes.items[lane];
+	struct progress *at = &replay->lanes[lane];
+
+	at->was_ns = at->is_ns = of->start_ns;
+	if (of->maker == SN_NONE)
+		return;
+	advance(replay, of->maker, of->start_ns);
+	at->is_ns = replay->lanes[of->maker].is_ns;
+}
+
+static void meeting_pass(struct replay *replay, size_t first, int64_t ns)
+{
+	const struct sn_critical_graph *graph = replay->graph;
+	size_t end = meeting_end(graph, first);
+	int64_t last_ns = INT64_MIN;
+
+	for (size_t m = first; m < end; m++) {
+		const struct sn_critical_member *member = &graph->members.items[m];
+
+		if (member->came_ns > ns)
+			continue; /* it found all there */
+		advance(replay, member->lane, member->came_ns);
+		if (member->gives && replay->lanes[member->lane].is_ns > last_ns)
+			last_ns = replay->lanes[member->lane].is_ns;
+	}
+	for (size_t m = first; m < end; m++)
+		if (graph->members.items[m].takes && graph->members.items[m].came_ns <= ns)
+			hold_until(replay, graph->members.items[m].lane, ns, last_ns);
+}
+
+static void moment_pass(struct replay *replay, const struct moment *moment)
+{
+	const struct sn_critical_wait *wait;
+
+	switch (moment->kind) {
+	case LANE_STARTS:
+		lane_start(replay, moment->index);
+		break;
+	case MEETING_IS_FULL:
+		meeting_pass(replay, moment->index, moment->ns);
+		break;
+	case WAIT_ENDS:
+		wait = &replay->graph->waits.items[moment->index];
+		advance(replay, wait->lane, wait->t0_ns);
+		advance(replay, wait->by, wait->released_ns);
+		hold_until(replay, wait->lane, wait->released_ns, replay->lanes[wait->by].is_ns);
+		break;
+	}
+}
+
+static size_t first_of(const void *items, size_t count, size_t item_bytes, size_t thread_offset,
+		       uint32_t thread)
+{
+	size_t low = 0, high = count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		const char *item = (const char *)items + middle * item_bytes;
+
+		if (*(const uint32_t *)(const void *)(item + thread_offset) < thread)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static void lanes_open(struct replay *replay)
+{
+	const struct sn_experiment *e = replay->graph->e;
+
+	for (size_t l = 0; l < replay->graph->lanes.count; l++) {
+		const struct sn_critical_lane *lane = &replay->graph->lanes.items[l];
+		struct progress *at = &replay->lanes[l];
+
+		at->call = at->sample_call = at->wait_call = lane->first_call;
+		at->was_ns = at->is_ns = lane->start_ns;
+		if (lane->thread == SN_NONE)
+			continue;
+		at->sample = first_of(e->samples.items, e->samples.count, sizeof(struct sn_sample),
+				      offsetof(struct sn_sample, thread), lane->thread);
+		at->samples_end = first_of(e->samples.items, e->samples.count,
+					   sizeof(struct sn_sample),
+					   offsetof(struct sn_sample, thread), lane->thread + 1);
+		at->wait = first_of(e->waits.items, e->waits.count, sizeof(struct sn_wait),
+				    offsetof(struct sn_wait, thread), lane->thread);
+		at->waits_end = first_of(e->waits.items, e->waits.count, sizeof(struct sn_wait),
+					 offsetof(struct sn_wait, thread), lane->thread + 1);
+	}
+}
+
+int64_t sn_critical_halved_ns(const struct sn_critical *critical, enum sn_critical_kind kind,
+			      uint32_t function)
+{
+	const struct sn_critical_graph *graph = critical->graph;
+	struct replay replay = {
+		.critical = critical, .graph = graph, .kind = kind, .function = function
+	};
+	int64_t latest_ns = 0;
+
+	if (kind > SN_CRITICAL_SYNC || graph->root == SN_NONE)
+		return -1;
+	replay.lanes = sn_alloc_zeroed(graph->lanes.count + 1, sizeof(*replay.lanes));
+	lanes_open(&replay);
+	moments_gather(&replay);
+	for (size_t i = 0; i < replay.moments.count; i++)
+		moment_pass(&replay, &replay.moments.items[i]);
+	for (size_t i = 0; i < graph->ends.count; i++) {
+		uint32_t lane = graph->ends.items[i];
+		uint32_t process = graph->lanes.items[lane].process;
+		int64_t end_ns = graph->e->processes.items[process].end_ns;
+
+		advance(&replay, lane, end_ns < graph->end_ns ? end_ns : graph->end_ns);
+		if (replay.lanes[lane].is_ns > latest_ns)
+			latest_ns = replay.lanes[lane].is_ns;
+	}
+	free(replay.lanes);
+	sn_vec_free(&replay.moments);
+	return latest_ns + graph->e->elapsed_ns - graph->end_ns;
+}

@@ -1,0 +1,76 @@
+"""The critical path over threads, of programs whose path is known by construction."""
+from sonde_test import Test
+
+t = Test()
+program = t.compile('critical.c', '-O2', '-g', '-pthread')
+
+
+def run_of(what):
+    """Records it: what it said its functions took, in all their calls and the last, and the path's time by function."""
+    run = t.run('record', '-q', '--sync=all', '-o', f'{what}.1', program, what)
+    t.equal((run.returncode, run.stderr), (0, ''), f'{what}: status and standard error')
+    told, last = {}, {}
+    for line in run.stdout.splitlines():
+        name, seconds, last_s = line.split()
+        told[name] = told.get(name, 0) + float(seconds)
+        last[name] = float(last_s)
+    path = t.show('critical', f'{what}.1', '--all')
+    elapsed_s = t.show('summary', f'{what}.1')['elapsed_s']
+    sum_s = sum(row['time_s'] for row in path['rows'])
+    t.check(abs(sum_s - elapsed_s) <= 1e-6 * elapsed_s + 1e-6, f'{what}: the pieces sum to the elapsed time', sum_s, elapsed_s)
+    t.check(abs(sum(row['share'] for row in path['rows']) - 1) < 1e-6, f'{what}: shares sum to 1')
+    of = {}
+    for row in path['rows']:
+        of[row['function']] = of.get(row['function'], 0) + row['time_s']
+        saved = row['saved_s']
+        t.check(saved is None or -1e-9 <= saved <= elapsed_s, f'{what}: what is saved is a part of the run', row)
+    return told, last, of, path['rows'], elapsed_s
+
+
+def on_path(what, of, elapsed_s, **seconds):
+    """These functions have their time on the path, within 5 % of the run. More of it may be theirs: that of the calls
+    between them, in which no sample fell."""
+    for name, least_s in seconds.items():
+        t.check(of.get(name, 0) >= least_s - 0.05 * elapsed_s, f'{what}: {name} is on the path', of, least_s)
+
+
+def beside(what, of, elapsed_s, **seconds):
+    """Of these no more is on the path than this."""
+    for name, most_s in seconds.items():
+        t.check(of.get(name, 0) <= most_s + 0.05 * elapsed_s, f'{what}: {name} is beside the path', of, most_s)
+
+
+def saved_by(rows, name):
+    return max([row['saved_s'] for row in rows if row['function'] == name and row['saved_s'] is not None], default=0)
+
+
+told, last, of, rows, elapsed_s = run_of('barrier')
+on_path('barrier', of, elapsed_s, ten=told['ten'])
+beside('barrier', of, elapsed_s, seven=0)
+# of ten seven remain, where five would be saved
+t.check(saved_by(rows, 'ten') <= min(told['ten'] / 2, told['ten'] - told['seven']) + 0.05 * elapsed_s,
+        'barrier: no more is saved than half of it, and than the other thread leaves', rows, told)
+t.check(saved_by(rows, 'seven') == 0, 'barrier: what is beside the path saves nothing', rows)
+
+for what in ('pipeline', 'semaphore'):
+    told, last, of, rows, elapsed_s = run_of(what)
+    on_path(what, of, elapsed_s, first_stage=told['first_stage'], second_stage=last['second_stage'])
+    beside(what, of, elapsed_s, second_stage=last['second_stage'])
+
+told, last, of, rows, elapsed_s = run_of('lock')
+on_path('lock', of, elapsed_s, inside=told['inside'])
+beside('lock', of, elapsed_s, outside=last['outside'])
+t.equal(len({row['thread'] for row in rows if row['function'] == 'inside'}), 2, 'lock: both threads are on the path')
+
+told, last, of, rows, elapsed_s = run_of('fork_join')
+on_path('fork_join', of, elapsed_s, serial=told['serial'], slow=told['slow'])
+beside('fork_join', of, elapsed_s, quick=0)
+
+told, last, of, rows, elapsed_s = run_of('children')
+on_path('children', of, elapsed_s, serial=told['serial'], slow=told['slow'])
+t.equal(len({row['process'] for row in rows if row['function'] == 'slow'}), 5, 'children: each child is on the path')
+
+t.run('record', '-q', '-o', 'plain.1', program, 'fork_join')
+shown = t.run('show', 'critical', 'plain.1')
+t.check('record --sync' in shown.stdout + shown.stderr, 'without a trace it says what would give one', shown)
+t.done()
