@@ -51,9 +51,9 @@ static uint32_t parent_of(const struct gatherer *g, uint32_t process)
 		const struct sn_process *other = &g->e->processes.items[p];
 		bool is_before = other->start_ns < of->start_ns ||
 				 (other->start_ns == of->start_ns && p < process);
-		bool is_it = of->follows_exec ? other->pid == of->pid &&
-							other->sequence < of->sequence
-					      : other->pid == of->parent_pid;
+		bool is_it = of->follows_exec
+				     ? other->pid == of->pid && other->sequence < of->sequence
+				     : other->pid == of->parent_pid;
 
 		if (p != process && is_it && is_before && other->host && of->host &&
 		    strcmp(other->host, of->host) == 0 &&
@@ -78,8 +78,9 @@ static void thread_lanes_make(struct gatherer *g)
 			lane.maker = parent_of(g, thread->process);
 			lane.start_ns = process->start_ns;
 		} else {
-			lane.maker = thread->creator && thread->creator - 1 < t ? thread->creator - 1
-										: first;
+			lane.maker = thread->creator && thread->creator - 1 < t
+					     ? thread->creator - 1
+					     : first;
 		}
 		sn_vec_push(&g->graph->lanes, lane);
 	}
@@ -88,12 +89,12 @@ static void thread_lanes_make(struct gatherer *g)
 static void process_lanes_make(struct gatherer *g)
 {
 	for (uint32_t p = 0; p < g->e->processes.count; p++)
-		sn_vec_push(&g->graph->lanes,
-			    (struct sn_critical_lane){ .process = p,
-						       .thread = g->first_thread[p],
-						       .start_ns = g->e->processes.items[p].start_ns,
-						       .end_ns = g->e->processes.items[p].end_ns,
-						       .maker = SN_NONE });
+		sn_vec_push(&g->graph->lanes, (struct sn_critical_lane){
+						      .process = p,
+						      .thread = g->first_thread[p],
+						      .start_ns = g->e->processes.items[p].start_ns,
+						      .end_ns = g->e->processes.items[p].end_ns,
+						      .maker = SN_NONE });
 }
 
 /* ---- calls ---- */
@@ -130,12 +131,13 @@ static void mpi_calls_add(struct gatherer *g)
 		uint32_t lane = lane_of(g, event->process, thread);
 
 		call_add(g,
-			 (struct sn_critical_call){ .t0_ns = event->t0_ns,
-						    .t1_ns = event->t1_ns,
-						    .lane = lane,
-						    .thread = thread,
-						    .site = sn_critical_site(g->critical, event->stack),
-						    .kind = SN_CRITICAL_MPI },
+			 (struct sn_critical_call){
+				 .t0_ns = event->t0_ns,
+				 .t1_ns = event->t1_ns,
+				 .lane = lane,
+				 .thread = thread,
+				 .site = sn_critical_site(g->critical, event->stack),
+				 .kind = SN_CRITICAL_MPI },
 			 event->is_open);
 		if (event->wait_ns > 0 && event->waited_for != SN_NONE) {
 			const struct sn_mpi_event *other = &g->mpi->events.items[event->waited_for];
@@ -144,8 +146,9 @@ static void mpi_calls_add(struct gatherer *g)
 					    .t0_ns = event->t0_ns,
 					    .released_ns = event->t0_ns + event->wait_ns,
 					    .lane = lane,
-					    .by = lane_of(g, other->process,
-							  thread_of(g, other->process, other->thread)) });
+					    .by = lane_of(
+						    g, other->process,
+						    thread_of(g, other->process, other->thread)) });
 		}
 	}
 }
@@ -167,14 +170,16 @@ static void mpi_meetings_add(struct gatherer *g)
 
 			member_add(g, (struct sn_critical_member){
 					      .meeting = g->meetings,
-					      .lane = lane_of(g, event->process,
-							      thread_of(g, event->process, event->thread)),
+					      .lane = lane_of(
+						      g, event->process,
+						      thread_of(g, event->process, event->thread)),
 					      .came_ns = event->t0_ns,
 					      .gives = pattern != SN_MPI_ROOT_TO_ALL || is_root,
 					      /* of others the wait is where they complete it */
 					      .takes = part->entered == part->done &&
 						       (pattern == SN_MPI_ALL_TO_ALL ||
-							(pattern == SN_MPI_ROOT_TO_ALL) == !is_root) });
+							(pattern == SN_MPI_ROOT_TO_ALL) ==
+								!is_root) });
 		}
 		g->meetings++;
 	}
@@ -199,7 +204,7 @@ static void lock_calls_add(struct gatherer *g, const struct sn_locks *locks)
 						       .by = wait->by });
 		if (wait->meeting)
 			member_add(g, (struct sn_critical_member){ .meeting = g->meetings +
-									     wait->meeting - 1,
+									      wait->meeting - 1,
 								   .lane = wait->thread,
 								   .came_ns = wait->t0_ns,
 								   .gives = true,
@@ -219,8 +224,10 @@ static uint32_t child_of(const struct gatherer *g, const struct sn_wait *wait)
 
 	for (uint32_t p = 0; p < g->e->processes.count; p++) {
 		const struct sn_process *child = &g->e->processes.items[p];
-		bool is_better = child->end_ns <= t1 ? found_ns > t1 || child->end_ns > found_ns
-						     : found == SN_NONE || (found_ns > t1 && child->end_ns < found_ns);
+		bool is_better =
+			child->end_ns <= t1
+				? found_ns > t1 || child->end_ns > found_ns
+				: found == SN_NONE || (found_ns > t1 && child->end_ns < found_ns);
 
 		if (child->parent_pid == parent->pid && child->start_ns >= parent->start_ns &&
 		    child->start_ns < t1 && child->end_ns > wait->time_ns &&
@@ -254,11 +261,10 @@ static void child_calls_add(struct gatherer *g)
 		if (child == SN_NONE)
 			continue;
 		ended_ns = g->e->processes.items[child].end_ns;
-		wait_add(g, (struct sn_critical_wait){
-					    .t0_ns = wait->time_ns,
-					    .released_ns = ended_ns < t1 ? ended_ns : t1,
-					    .lane = wait->thread,
-					    .by = g->first_thread[child] });
+		wait_add(g, (struct sn_critical_wait){ .t0_ns = wait->time_ns,
+						       .released_ns = ended_ns < t1 ? ended_ns : t1,
+						       .lane = wait->thread,
+						       .by = g->first_thread[child] });
 	}
 }
 
@@ -304,7 +310,8 @@ static void calls_flatten(struct sn_critical *critical)
 	for (size_t i = critical->calls.count; i-- > 0;) {
 		struct sn_critical_call call = critical->calls.items[i];
 
-		if (i + 1 == critical->calls.count || critical->calls.items[i + 1].lane != call.lane)
+		if (i + 1 == critical->calls.count ||
+		    critical->calls.items[i + 1].lane != call.lane)
 			limit = INT64_MAX;
 		call.t1_ns = call.t1_ns < limit ? call.t1_ns : limit;
 		/* what is kept lies behind what is still to be read */
@@ -377,8 +384,8 @@ static uint32_t last_thread(const struct gatherer *g, uint32_t process)
 		return SN_NONE;
 	latest = g->graph->lanes.items[first].is_open ? last_sample_ns(g->e, first)
 						      : g->e->threads.items[first].end_ns;
-	for (uint32_t t = first; t < g->e->threads.count && g->e->threads.items[t].process == process;
-	     t++) {
+	for (uint32_t t = first;
+	     t < g->e->threads.count && g->e->threads.items[t].process == process; t++) {
 		int64_t seen = last_sample_ns(g->e, t);
 
 		if (seen > latest) {
@@ -418,7 +425,7 @@ static void root_find(struct gatherer *g, const struct sn_mpi *mpi)
 	if (g->graph->root != SN_NONE) {
 		int64_t end = g->e->processes.items[last].end_ns;
 
-		g->graph->end_ns = end < 0 ? 0 : end < g->e->elapsed_ns ? end : g->e->elapsed_ns;
+		g->graph->end_ns = end < 0 ? 0 : end;
 		if (!has_ranks)
 			sn_vec_push(&g->graph->ends, g->graph->root);
 	}
@@ -437,18 +444,16 @@ static void sites_find(struct gatherer *g, const struct sn_program *program)
 
 struct sn_site sn_critical_site(const struct sn_critical *critical, uint32_t stack)
 {
-	return stack < critical->graph->e->stacks.count
-		       ? critical->graph->sites[stack]
-		       : (struct sn_site){ SN_NONE, SN_NONE };
+	return stack < critical->graph->e->stacks.count ? critical->graph->sites[stack]
+							: (struct sn_site){ SN_NONE, SN_NONE };
 }
 
 void sn_critical_gather(struct sn_critical *critical, const struct sn_program *program,
 			const struct sn_mpi *mpi, const struct sn_locks *locks)
 {
-	struct gatherer g = { .critical = critical,
-			      .graph = critical->graph,
-			      .e = program->experiment,
-			      .mpi = mpi };
+	struct gatherer g = {
+		.critical = critical, .graph = critical->graph, .e = program->experiment, .mpi = mpi
+	};
 
 	critical->is_over_threads = locks && locks->is_traced;
 	first_threads_find(&g);

@@ -17,9 +17,9 @@
 enum sn_critical_kind {
 	SN_CRITICAL_COMPUTE, /* outside of such calls */
 	SN_CRITICAL_MPI,     /* in a call of MPI, and waiting for no rank that is known */
-	SN_CRITICAL_SYNC,    /* in a call that waited: nobody is known for whom, or he came and it did not run yet */
-	SN_CRITICAL_START,   /* before the process began */
-	SN_CRITICAL_END,     /* after the last one ended */
+	SN_CRITICAL_SYNC, /* in a call that waited: nobody is known for whom, or he came and it did not run yet */
+	SN_CRITICAL_START, /* before the process began */
+	SN_CRITICAL_END,   /* after the last one ended */
 	SN_CRITICAL_KINDS,
 };
 
@@ -44,8 +44,9 @@ struct sn_critical_graph; /* private: who waited for whom */
 struct sn_critical {
 	SN_VEC(struct sn_critical_piece)
 	pieces; /* from the end to the begin; they touch each other */
-	SN_VEC(struct sn_critical_call) calls; /* none lies in another one of its lane; by lane, then time */
-	bool is_over_threads;		       /* else over ranks */
+	SN_VEC(struct sn_critical_call)
+	calls;		      /* none lies in another one of its lane; by lane, then time */
+	bool is_over_threads; /* else over ranks */
 	struct sn_critical_graph *graph;
 };
 

@@ -20,10 +20,11 @@ struct sn_critical_member {
 };
 
 struct sn_critical_lane {
-	uint32_t process, thread; /* thread: of the experiment; of a rank its first; SN_NONE: none */
+	uint32_t process,
+		thread; /* thread: of the experiment; of a rank its first; SN_NONE: none */
 	int64_t start_ns, end_ns;
-	uint32_t maker;			 /* the lane that made it; SN_NONE: none that is known of */
-	uint32_t first_call, last_call;	 /* last: the one after it */
+	uint32_t maker;			/* the lane that made it; SN_NONE: none that is known of */
+	uint32_t first_call, last_call; /* last: the one after it */
 	uint32_t first_wait, last_wait;
 	bool is_open; /* its last call never returned */
 };
@@ -32,10 +33,10 @@ struct sn_critical_graph {
 	const struct sn_experiment *e;
 	struct sn_site *sites; /* by stack */
 	SN_VEC(struct sn_critical_lane) lanes;
-	SN_VEC(struct sn_critical_wait) waits; /* by lane, then release */
+	SN_VEC(struct sn_critical_wait) waits;	   /* by lane, then release */
 	SN_VEC(struct sn_critical_member) members; /* by meeting */
-	uint32_t root;	    /* the lane that the path ends in; SN_NONE: there is none */
-	int64_t end_ns;	    /* of the root, as far as the run goes */
+	uint32_t root;	       /* the lane that the path ends in; SN_NONE: there is none */
+	int64_t end_ns;	       /* of the root; what lies behind the end of the run is on no path */
 	SN_VEC(uint32_t) ends; /* lanes one of which ends last: the root, or all ranks */
 };
 

@@ -61,31 +61,63 @@ static bool is_in_call(const struct replay *replay, uint32_t lane, uint32_t *cal
 	return *call < end && calls[*call].t0_ns < ns;
 }
 
-/* Of the time until `to` in which the lane computed: half of what samples and blocked calls say. */
+/* Of the time until `to` that is spent in calls. */
+static int64_t in_calls(struct replay *replay, uint32_t lane, int64_t to)
+{
+	struct progress *at = &replay->lanes[lane];
+	uint32_t end = replay->graph->lanes.items[lane].last_call;
+	int64_t sum = 0;
+
+	while (at->call < end && replay->critical->calls.items[at->call].t0_ns < to) {
+		const struct sn_critical_call *call = &replay->critical->calls.items[at->call];
+		int64_t t0 = call->t0_ns > at->was_ns ? call->t0_ns : at->was_ns;
+		int64_t t1 = call->t1_ns < to ? call->t1_ns : to;
+
+		sum += t1 > t0 ? t1 - t0 : 0;
+		if (call->t1_ns > to)
+			break;
+		at->call++;
+	}
+	return sum;
+}
+
+/* Half of what the function has of the time until `to`: of calls that blocked, and of the rest as much as of the
+ * samples' CPU time. Without samples it is the function's that makes the next call, as on the path. */
 static int64_t computing_saved(struct replay *replay, uint32_t lane, int64_t to)
 {
 	const struct sn_experiment *e = replay->graph->e;
 	struct progress *at = &replay->lanes[lane];
-	int64_t saved = 0;
+	double own = 0, all = 0, blocked = 0, own_blocked = 0, computed;
 
-	for (; at->sample < at->samples_end && e->samples.items[at->sample].time_ns <= to; at->sample++) {
+	for (; at->sample < at->samples_end && e->samples.items[at->sample].time_ns <= to;
+	     at->sample++) {
 		const struct sn_sample *sample = &e->samples.items[at->sample];
 
-		if (!is_in_call(replay, lane, &at->sample_call, sample->time_ns) &&
-		    is_it(replay, sn_critical_site(replay->critical, sample->stack)))
-			saved += (int64_t)(sample->cpu_ns / 2);
+		if (sample->stack == SN_NONE ||
+		    is_in_call(replay, lane, &at->sample_call, sample->time_ns))
+			continue;
+		all += (double)sample->cpu_ns;
+		if (is_it(replay, sn_critical_site(replay->critical, sample->stack)))
+			own += (double)sample->cpu_ns;
 	}
 	for (; at->wait < at->waits_end; at->wait++) {
 		const struct sn_wait *wait = &e->waits.items[at->wait];
-		int64_t end = wait->time_ns + (int64_t)wait->duration_ns;
 
-		if (end > to)
+		if (wait->time_ns + (int64_t)wait->duration_ns > to)
 			break;
-		if (!is_in_call(replay, lane, &at->wait_call, wait->time_ns + 1) &&
-		    is_it(replay, sn_critical_site(replay->critical, wait->stack)))
-			saved += (int64_t)(wait->duration_ns / 2);
+		if (is_in_call(replay, lane, &at->wait_call, wait->time_ns + 1))
+			continue;
+		blocked += (double)wait->duration_ns;
+		if (is_it(replay, sn_critical_site(replay->critical, wait->stack)))
+			own_blocked += (double)wait->duration_ns;
 	}
-	return saved;
+	computed = (double)(to - at->was_ns - in_calls(replay, lane, to)) - blocked;
+	if (all <= 0 && at->call < replay->graph->lanes.items[lane].last_call &&
+	    is_it(replay, replay->critical->calls.items[at->call].site))
+		own = all = 1;
+	if (computed > 0 && all > 0)
+		own_blocked += computed * own / all;
+	return (int64_t)(own_blocked / 2);
 }
 
 /* Of calls that ended until `to`: half of what followed the waiting. */
@@ -157,7 +189,8 @@ static void moments_gather(struct replay *replay)
 
 		end = meeting_end(graph, first);
 		for (size_t m = first; m < end; m++)
-			if (graph->members.items[m].gives && graph->members.items[m].came_ns > last_ns)
+			if (graph->members.items[m].gives &&
+			    graph->members.items[m].came_ns > last_ns)
 				last_ns = graph->members.items[m].came_ns;
 		sn_vec_push(&replay->moments,
 			    (struct moment){ last_ns, MEETING_IS_FULL, (uint32_t)first });
@@ -250,9 +283,9 @@ static void lanes_open(struct replay *replay)
 			continue;
 		at->sample = first_of(e->samples.items, e->samples.count, sizeof(struct sn_sample),
 				      offsetof(struct sn_sample, thread), lane->thread);
-		at->samples_end = first_of(e->samples.items, e->samples.count,
-					   sizeof(struct sn_sample),
-					   offsetof(struct sn_sample, thread), lane->thread + 1);
+		at->samples_end =
+			first_of(e->samples.items, e->samples.count, sizeof(struct sn_sample),
+				 offsetof(struct sn_sample, thread), lane->thread + 1);
 		at->wait = first_of(e->waits.items, e->waits.count, sizeof(struct sn_wait),
 				    offsetof(struct sn_wait, thread), lane->thread);
 		at->waits_end = first_of(e->waits.items, e->waits.count, sizeof(struct sn_wait),
@@ -287,5 +320,7 @@ int64_t sn_critical_halved_ns(const struct sn_critical *critical, enum sn_critic
 	}
 	free(replay.lanes);
 	sn_vec_free(&replay.moments);
-	return latest_ns + graph->e->elapsed_ns - graph->end_ns;
+	/* the launcher may have measured a little less than what lies between the first begin and the last end */
+	latest_ns += graph->e->elapsed_ns - graph->end_ns;
+	return latest_ns > 0 ? latest_ns : 0;
 }

@@ -31,7 +31,9 @@ static void piece_add(struct sn_critical *critical, uint32_t lane, int64_t t0, i
 		.call = call,
 	};
 
-	if (t1 > t0)
+	if (t1 > critical->graph->e->elapsed_ns)
+		piece.t1_ns = critical->graph->e->elapsed_ns;
+	if (piece.t1_ns > t0)
 		sn_vec_push(&critical->pieces, piece);
 }
 
@@ -79,8 +81,8 @@ static void stretch_add(struct sn_critical *critical, uint32_t lane, int64_t t0,
 }
 
 /* The last wait of the lane that was over before t; NULL: there is none. */
-static const struct sn_critical_wait *wait_before(const struct sn_critical_graph *graph, uint32_t lane,
-						  int64_t t)
+static const struct sn_critical_wait *wait_before(const struct sn_critical_graph *graph,
+						  uint32_t lane, int64_t t)
 {
 	uint32_t first = graph->lanes.items[lane].first_wait, low = first;
 	uint32_t high = graph->lanes.items[lane].last_wait;

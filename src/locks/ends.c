@@ -15,8 +15,8 @@ struct finder {
 	uint32_t *first_thread;			 /* by process */
 	const struct sn_lock_event **releases;	 /* by process, address, time */
 	SN_VEC(const struct sn_lock_event *) at; /* barriers: likewise */
-	struct sn_map tids;	/* process and tid -> its latest thread + 1 */
-	uint32_t *earlier;	/* by thread: one of the same tid that began before it, + 1 */
+	struct sn_map tids;			 /* process and tid -> its latest thread + 1 */
+	uint32_t *earlier;	 /* by thread: one of the same tid that began before it, + 1 */
 	struct sn_map uncertain; /* barriers some of whose calls left no wait */
 	uint32_t meetings;
 };
@@ -26,7 +26,8 @@ static uint64_t object_key(const struct sn_lock_event *event)
 	return sn_hash_u64(event->entry->object) ^ event->process;
 }
 
-static int place_compare(const struct sn_lock_event *x, uint32_t process, uint64_t object, double ns)
+static int place_compare(const struct sn_lock_event *x, uint32_t process, uint64_t object,
+			 double ns)
 {
 	if (x->process != process)
 		return x->process < process ? -1 : 1;
@@ -55,7 +56,8 @@ static uint32_t thread_of(const struct finder *finder, const struct sn_lock_even
 }
 
 /* The thread that had this tid at that time. */
-static uint32_t thread_of_tid(const struct finder *finder, uint32_t process, uint32_t tid, double ns)
+static uint32_t thread_of_tid(const struct finder *finder, uint32_t process, uint32_t tid,
+			      double ns)
 {
 	const uint64_t *latest =
 		tid ? sn_map_get(&finder->tids, (uint64_t)process << 32 | tid) : NULL;
@@ -76,7 +78,8 @@ static const struct sn_lock_event *last_release(const struct finder *finder,
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (place_compare(finder->releases[middle], wait->process, object, wait->end_ns) <= 0)
+		if (place_compare(finder->releases[middle], wait->process, object, wait->end_ns) <=
+		    0)
 			low = middle + 1;
 		else
 			high = middle;
@@ -146,9 +149,9 @@ static struct sn_lock_wait wait_of(struct finder *finder, const struct sn_lock_e
 				     .is_open = event->is_open };
 
 	/* a thread may be joined before it has told that it began */
-	wait.holder = thread_of_tid(finder, event->process, event->entry->holder,
-				    event->entry->kind == SN_SYNC_JOIN ? event->end_ns
-								       : event->begin_ns);
+	wait.holder =
+		thread_of_tid(finder, event->process, event->entry->holder,
+			      event->entry->kind == SN_SYNC_JOIN ? event->end_ns : event->begin_ns);
 	wait_end(finder, event, &wait);
 	return wait;
 }
@@ -156,7 +159,8 @@ static struct sn_lock_wait wait_of(struct finder *finder, const struct sn_lock_e
 /* Those who met at a barrier: each came before the first of them went on. */
 static size_t meeting_add(struct finder *finder, size_t first)
 {
-	const struct sn_lock_event *const *at = (const struct sn_lock_event *const *)finder->at.items;
+	const struct sn_lock_event *const *at =
+		(const struct sn_lock_event *const *)finder->at.items;
 	struct sn_locks *locks = finder->reader->locks;
 	double least_end_ns = at[first]->end_ns;
 	size_t end = first + 1;
@@ -174,7 +178,8 @@ static size_t meeting_add(struct finder *finder, size_t first)
 		return end;
 	finder->meetings++;
 	for (size_t i = first; i < end; i++) {
-		struct sn_lock_wait *wait = &locks->waits.items[at[i] - finder->reader->waits.items];
+		struct sn_lock_wait *wait =
+			&locks->waits.items[at[i] - finder->reader->waits.items];
 
 		wait->meeting = finder->meetings;
 		wait->released_ns = (int64_t)at[end - 1]->begin_ns;
@@ -195,7 +200,8 @@ static void meetings_find(struct finder *finder)
 		if (reader->waits.items[i].entry->kind == SN_SYNC_BARRIER)
 			sn_vec_push(&finder->at, &reader->waits.items[i]);
 	if (finder->at.count)
-		qsort(finder->at.items, finder->at.count, sizeof(*finder->at.items), events_compare);
+		qsort(finder->at.items, finder->at.count, sizeof(*finder->at.items),
+		      events_compare);
 	for (size_t i = 0; i < finder->at.count;)
 		i = meeting_add(finder, i);
 }
@@ -210,8 +216,9 @@ static void threads_index(struct finder *finder)
 		finder->first_thread[e->threads.items[t].process] = t;
 	for (uint32_t t = 0; t < e->threads.count; t++) {
 		const struct sn_thread *thread = &e->threads.items[t];
-		uint64_t *place = sn_map_put(
-			&finder->tids, (uint64_t)thread->process << 32 | (uint32_t)thread->tid, NULL);
+		uint64_t *place =
+			sn_map_put(&finder->tids,
+				   (uint64_t)thread->process << 32 | (uint32_t)thread->tid, NULL);
 
 		finder->earlier[t] = (uint32_t)*place;
 		*place = t + 1;

@@ -27,11 +27,16 @@ enum {
 enum { HALVED_MOST = 10 };
 
 static const struct sn_column critical_columns[] = {
-	{ "process", NULL, SN_CELL_INT, 0 },	    { "thread", "thread", SN_CELL_INT, 0 },
-	{ "kind", "kind", SN_CELL_TEXT, 0 },	    { "function", "function", SN_CELL_TEXT, 0 },
-	{ "file", NULL, SN_CELL_TEXT, 0 },	    { "line", NULL, SN_CELL_INT, 0 },
-	{ "time_s", "time s", SN_CELL_SECONDS, 0 }, { "share", "share", SN_CELL_SHARE, 0 },
-	{ "rank", "rank", SN_CELL_INT, 0 },	    { "source", "source", SN_CELL_TEXT, 0 },
+	{ "process", NULL, SN_CELL_INT, 0 },
+	{ "thread", "thread", SN_CELL_INT, 0 },
+	{ "kind", "kind", SN_CELL_TEXT, 0 },
+	{ "function", "function", SN_CELL_TEXT, 0 },
+	{ "file", NULL, SN_CELL_TEXT, 0 },
+	{ "line", NULL, SN_CELL_INT, 0 },
+	{ "time_s", "time s", SN_CELL_SECONDS, 0 },
+	{ "share", "share", SN_CELL_SHARE, 0 },
+	{ "rank", "rank", SN_CELL_INT, 0 },
+	{ "source", "source", SN_CELL_TEXT, 0 },
 	{ "saved_s", "2x saves s", SN_CELL_SECONDS, 0 },
 	{ "saved_share", "2x saves", SN_CELL_SHARE, 0 },
 };
@@ -105,8 +110,8 @@ static size_t waits_of(const struct sn_experiment *e, uint32_t thread)
 
 /* Calls that blocked within the piece are where its time passed. Gives what they took. */
 static double blocked_add(struct rows *rows, const struct sn_experiment *e,
-			  const struct sn_critical *critical,
-			  const struct sn_critical_piece *piece, struct row row)
+			  const struct sn_critical *critical, const struct sn_critical_piece *piece,
+			  struct row row)
 {
 	double sum = 0;
 
@@ -132,8 +137,8 @@ static double blocked_add(struct rows *rows, const struct sn_experiment *e,
 /* A piece between calls: calls that blocked, and the rest is shared among the functions that samples found
  * there. Without samples it is the function's that makes the next call. */
 static void computing_add(struct rows *rows, const struct sn_experiment *e,
-			  const struct sn_critical *critical,
-			  const struct sn_critical_piece *piece, struct row row)
+			  const struct sn_critical *critical, const struct sn_critical_piece *piece,
+			  struct row row)
 {
 	size_t first = 0, end = 0;
 	double all_ns = 0, seconds;
@@ -274,7 +279,8 @@ static void row_show(struct sn_table *table, const struct sn_view_input *input,
 	if (!isnan(saved_s)) {
 		sn_table_set_real(table, K_SAVED, saved_s);
 		if (e->elapsed_ns > 0)
-			sn_table_set_real(table, K_SAVED_SHARE, saved_s * 1e9 / (double)e->elapsed_ns);
+			sn_table_set_real(table, K_SAVED_SHARE,
+					  saved_s * 1e9 / (double)e->elapsed_ns);
 	}
 }
 
@@ -313,13 +319,15 @@ static sn_status critical_fill(const struct sn_view_input *input, struct sn_tabl
 static void why_no_path(const struct sn_view_input *input, struct sn_text *out)
 {
 	if (sn_trace_has(input->profile->experiment, SN_TRACE_MPI))
-		sn_text_add(out, "no rank called MPI, and locks were not traced: the path goes over "
-				 "ranks or threads");
-	else
 		sn_text_add(out,
-			    "the path goes over threads or ranks, and neither locks nor MPI were "
-			    "traced; 'sonde record --sync PROGRAM' does the one, 'mpirun -n N sonde "
-			    "record --mpi PROGRAM' the other");
+			    "no rank called MPI, and locks were not traced: the path goes over "
+			    "ranks or threads");
+	else
+		sn_text_add(
+			out,
+			"the path goes over threads or ranks, and neither locks nor MPI were "
+			"traced; 'sonde record --sync PROGRAM' does the one, 'mpirun -n N sonde "
+			"record --mpi PROGRAM' the other");
 }
 
 static const struct sn_explanation critical_words[] = {
@@ -328,8 +336,7 @@ static const struct sn_explanation critical_words[] = {
 	  "its time, in all its lines and threads; for the ten functions that have most of the path. "
 	  "It is less than half of their time where another thread or rank then is the last one.",
 	  "saved_share" },
-	{ "saved_share", "share",
-	  "saved_s as a share of the elapsed time.", "saved_s" },
+	{ "saved_share", "share", "saved_s as a share of the elapsed time.", "saved_s" },
 	{ 0 },
 };
 
@@ -341,7 +348,8 @@ const struct sn_view sn_view_critical = {
 	.columns = critical_columns,
 	.column_count = sizeof(critical_columns) / sizeof(*critical_columns),
 	.words = critical_words,
-	.data_columns = "process,thread,kind,function,file,line,time_s,share,rank,saved_s,saved_share",
+	.data_columns =
+		"process,thread,kind,function,file,line,time_s,share,rank,saved_s,saved_share",
 	.text_columns = "share,time_s,saved_share,rank,thread,kind,function,source",
 	.sort = "time_s",
 	.share_column = "share",

@@ -33,7 +33,7 @@ static inline uint32_t writer_of(const pthread_rwlock_t *lock)
 /* Waits by `call`, with an entry from before it. Gives what it gives. */
 #define WAIT(kind, object, holder, call)                                                           \
 	struct sn_sync_wait wait;                                                                  \
-	sn_sync_begin(&wait, frame, kind, object, holder, 0);                                         \
+	sn_sync_begin(&wait, frame, kind, object, holder, 0);                                      \
 	int result = call;                                                                         \
 	sn_sync_end(&wait, is_taken(result));                                                      \
 	return result

@@ -61,8 +61,7 @@ static int items, lap;
 		name##_last_ns = ns = NOW(CLOCK_MONOTONIC) - began;                                \
 		name##_ns += ns;                                                                   \
 	}
-#define WORKS(X)                                                                                   \
-	X(ten) X(seven) X(first_stage) X(second_stage) X(inside) X(serial) X(slow) X(quick)
+#define WORKS(X) X(ten) X(seven) X(first_stage) X(second_stage) X(inside) X(serial) X(slow) X(quick)
 WORKS(WORK)
 
 /* Without the lock, until the other thread has it. */

@@ -249,10 +249,9 @@ static struct sn_sync_entry of_kind(struct sn_sync_entry entry, enum sn_sync_kin
 
 static struct sn_sync_entry release(enum sn_sync_kind kind, uint64_t object, uint64_t tsc)
 {
-	return (struct sn_sync_entry){ .type = SN_SYNC_RELEASE,
-				       .kind = (uint8_t)kind,
-				       .object = object,
-				       .begin_tsc = tsc };
+	return (struct sn_sync_entry){
+		.type = SN_SYNC_RELEASE, .kind = (uint8_t)kind, .object = object, .begin_tsc = tsc
+	};
 }
 
 /* Of several releases the last before the waiter runs counts, and none of its own or another object's. */
@@ -321,9 +320,8 @@ TEST(a_barrier_ends_by_who_comes_last)
 		uint32_t by;
 		int64_t released;
 	} cases[] = {
-		{ 0, 100, 210, 2, 300 },    { 1, 200, 350, 2, 300 },
-		{ 2, 300, 5, SN_NONE, 300 }, { 0, 400, 510, 1, 900 },
-		{ 2, 500, 450, 1, 900 },    { 1, 900, 2, SN_NONE, 900 },
+		{ 0, 100, 210, 2, 300 }, { 1, 200, 350, 2, 300 }, { 2, 300, 5, SN_NONE, 300 },
+		{ 0, 400, 510, 1, 900 }, { 2, 500, 450, 1, 900 }, { 1, 900, 2, SN_NONE, 900 },
 	};
 	struct made made[3];
 	struct sn_locks *locks;
