@@ -198,7 +198,7 @@ static void lock_calls_add(struct gatherer *g, const struct sn_locks *locks)
 						    .site = wait->site,
 						    .kind = SN_CRITICAL_SYNC },
 			 wait->is_open);
-		wait_add(g, (struct sn_critical_wait){ .t0_ns = wait->t0_ns,
+		wait_add(g, (struct sn_critical_wait){ .t0_ns = wait->asked_ns,
 						       .released_ns = wait->released_ns,
 						       .lane = wait->thread,
 						       .by = wait->by });

@@ -6,7 +6,7 @@
 
 /** A wait that another lane ended. */
 struct sn_critical_wait {
-	int64_t t0_ns;	     /* when it began */
+	int64_t t0_ns; /* when it began; of one that ran out of time and began again, the first time */
 	int64_t released_ns; /* when it ended; after t0_ns */
 	uint32_t lane, by;
 };

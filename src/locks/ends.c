@@ -138,6 +138,7 @@ static void wait_end(struct finder *finder, const struct sn_lock_event *event,
 static struct sn_lock_wait wait_of(struct finder *finder, const struct sn_lock_event *event)
 {
 	struct sn_lock_wait wait = { .t0_ns = (int64_t)event->begin_ns,
+				     .asked_ns = (int64_t)event->begin_ns,
 				     .t1_ns = (int64_t)event->end_ns,
 				     .released_ns = (int64_t)event->end_ns,
 				     .thread = thread_of(finder, event),
@@ -146,7 +147,9 @@ static struct sn_lock_wait wait_of(struct finder *finder, const struct sn_lock_e
 				     .site = event->site,
 				     .by_site = { SN_NONE, SN_NONE },
 				     .kind = event->entry->kind,
-				     .is_open = event->is_open };
+				     .is_open = event->is_open,
+				     .has_failed = !event->is_open &&
+						   !(event->entry->flags & SN_SYNC_ACQUIRED) };
 
 	/* a thread may be joined before it has told that it began */
 	wait.holder =
@@ -206,6 +209,33 @@ static void meetings_find(struct finder *finder)
 		i = meeting_add(finder, i);
 }
 
+static int waits_compare(const void *a, const void *b)
+{
+	const struct sn_lock_wait *x = a, *y = b;
+
+	if (x->thread != y->thread)
+		return x->thread < y->thread ? -1 : 1;
+	if (x->t0_ns != y->t0_ns)
+		return x->t0_ns < y->t0_ns ? -1 : 1;
+	return (x->object > y->object) - (x->object < y->object);
+}
+
+/* A thread that waits again for what did not come in time has waited since then. */
+static void waits_chain(struct sn_locks *locks)
+{
+	if (locks->waits.count)
+		qsort(locks->waits.items, locks->waits.count, sizeof(*locks->waits.items),
+		      waits_compare);
+	for (size_t i = 1; i < locks->waits.count; i++) {
+		const struct sn_lock_wait *before = &locks->waits.items[i - 1];
+		struct sn_lock_wait *wait = &locks->waits.items[i];
+
+		if (before->thread == wait->thread && before->object == wait->object &&
+		    before->kind == wait->kind && before->has_failed)
+			wait->asked_ns = before->asked_ns;
+	}
+}
+
 static void threads_index(struct finder *finder)
 {
 	const struct sn_experiment *e = finder->e;
@@ -238,6 +268,7 @@ void sn_locks_find_ends(struct sn_lock_reader *reader)
 	for (size_t i = 0; i < reader->waits.count; i++)
 		sn_vec_push(&reader->locks->waits, wait_of(&finder, &reader->waits.items[i]));
 	meetings_find(&finder);
+	waits_chain(reader->locks);
 	free(finder.first_thread);
 	free(finder.releases);
 	free(finder.earlier);

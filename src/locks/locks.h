@@ -42,6 +42,9 @@ struct sn_lock_blame {
 /** A wait, and who ended it. */
 struct sn_lock_wait {
 	int64_t t0_ns, t1_ns; /* of the experiment */
+	/* since when the thread has waited for it: where its time ran out before, and it waited again for
+	 * nothing else meanwhile, the first begin; else t0_ns */
+	int64_t asked_ns;
 	/* when what it waited for was there: the object released, signaled, posted; the last one come, the
 	 * thread ended; the time from then on is what it took to run again. t1_ns: not known */
 	int64_t released_ns;
@@ -53,6 +56,7 @@ struct sn_lock_wait {
 	uint32_t meeting; /* of a barrier: a number that those have who met, + 1; 0: not known */
 	uint8_t kind;	  /* enum sn_sync_kind */
 	bool is_open;	  /* it never ended */
+	bool has_failed;  /* its time ran out, or it was left */
 };
 
 /** One thread's part in a circle of threads that wait for each other, or may do so. */
@@ -72,7 +76,7 @@ struct sn_locks {
 	SN_VEC(struct sn_lock_use) uses;
 	SN_VEC(struct sn_lock_blame) blames;
 	SN_VEC(struct sn_lock_cycle_part) cycles; /* part by part, hung ones first */
-	SN_VEC(struct sn_lock_wait) waits;	  /* in no order */
+	SN_VEC(struct sn_lock_wait) waits;	  /* by thread, then begin */
 	uint64_t acquisitions, contended, wait_ns;
 	uint64_t lost;	     /* entries that were counted and not kept */
 	int64_t overhead_ns; /* what tracing took in the target */

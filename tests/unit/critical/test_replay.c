@@ -67,6 +67,7 @@ static void made_wait(struct made *made, uint32_t thread, int64_t t0, int64_t t1
 		      uint32_t by, uint32_t meeting)
 {
 	sn_vec_push(&made->locks.waits, (struct sn_lock_wait){ .t0_ns = t0 * UNIT,
+							       .asked_ns = t0 * UNIT,
 							       .t1_ns = t1 * UNIT,
 							       .released_ns = released * UNIT,
 							       .thread = thread,
@@ -233,5 +234,26 @@ TEST(calls_within_calls)
 	CHECK_INT(critical->calls.count, 1);
 	CHECK(is_near(units_of(critical, 0, 10), 6));
 	CHECK(is_near(units_of(critical, 1, 10), 4));
+	made_end(&made, critical);
+}
+
+/* Thread 0 asks every other unit whether thread 1 is done: it would have stopped sooner. */
+TEST(a_wait_that_ran_out_of_time_began_before)
+{
+	struct made made;
+	struct sn_critical *critical;
+
+	made_begin(&made, 10);
+	made_thread(&made, 0, 10, 0);
+	made_thread(&made, 0, 9, 1);
+	made_samples(&made, 1, 1, 0, 8);
+	made_samples(&made, 0, 0, 8, 10);
+	for (int64_t t = 0; t < 6; t += 2)
+		made_wait(&made, 0, t, t + 1, t + 1, SN_NONE, 0);
+	made_wait(&made, 0, 6, 8, 8, 1, 0);
+	made.locks.waits.items[3].asked_ns = 0;
+	critical = made_path(&made);
+	CHECK(is_near(units_of(critical, 1, 10), 8));
+	CHECK(is_near(halved(&made, critical, "f1"), 6));
 	made_end(&made, critical);
 }

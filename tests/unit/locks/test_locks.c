@@ -297,6 +297,10 @@ TEST(a_condition_ends_by_its_signal_or_its_mutex)
 	waits.begin_tsc = 2100;
 	waits.flags = 0; /* its time ran out */
 	made_add(&made[2], waits);
+	waits.begin_tsc = 3100;
+	waits.flags = SN_SYNC_ACQUIRED;
+	made_add(&made[2], waits);
+	made_add(&made[1], release(SN_SYNC_CONDITION, 0x10, 3200));
 	made_add(&made[0], release(SN_SYNC_MUTEX, 0x40, 150)); /* before the signal */
 	made_add(&made[0], release(SN_SYNC_CONDITION, 0x10, 200));
 	made_add(&made[1], release(SN_SYNC_CONDITION, 0x10, 1200));
@@ -308,6 +312,9 @@ TEST(a_condition_ends_by_its_signal_or_its_mutex)
 	CHECK_INT(wait_at(locks, 2, 1100)->by, 0);
 	CHECK_INT(wait_at(locks, 2, 1100)->released_ns, 1300);
 	CHECK_INT(wait_at(locks, 2, 2100)->by, SN_NONE);
+	CHECK(wait_at(locks, 2, 2100)->has_failed);
+	CHECK_INT(wait_at(locks, 2, 3100)->by, 1);
+	CHECK_INT(wait_at(locks, 2, 3100)->asked_ns, 2100);
 	sn_locks_free(locks);
 }
 
