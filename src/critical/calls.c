@@ -474,31 +474,3 @@ void sn_critical_gather(struct sn_critical *critical, const struct sn_program *p
 	root_find(&g, mpi);
 	free(g.first_thread);
 }
-
-struct sn_critical *sn_critical_of(const struct sn_program *program, const struct sn_mpi *mpi,
-				   const struct sn_locks *locks)
-{
-	struct sn_critical *critical = sn_alloc_zeroed(1, sizeof(*critical));
-
-	critical->graph = sn_alloc_zeroed(1, sizeof(*critical->graph));
-	critical->graph->e = program->experiment;
-	sn_critical_gather(critical, program, mpi, locks);
-	if (critical->graph->root != SN_NONE)
-		sn_critical_walk(critical);
-	return critical;
-}
-
-void sn_critical_free(struct sn_critical *critical)
-{
-	if (!critical)
-		return;
-	sn_vec_free(&critical->pieces);
-	sn_vec_free(&critical->calls);
-	sn_vec_free(&critical->graph->lanes);
-	sn_vec_free(&critical->graph->waits);
-	sn_vec_free(&critical->graph->members);
-	sn_vec_free(&critical->graph->ends);
-	free(critical->graph->sites);
-	free(critical->graph);
-	free(critical);
-}

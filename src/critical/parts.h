@@ -44,7 +44,4 @@ struct sn_critical_graph {
 void sn_critical_gather(struct sn_critical *critical, const struct sn_program *program,
 			const struct sn_mpi *mpi, const struct sn_locks *locks);
 
-/** walk.c: the pieces. */
-void sn_critical_walk(struct sn_critical *critical);
-
 #endif

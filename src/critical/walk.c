@@ -5,6 +5,7 @@
  */
 #include <stdlib.h>
 
+#include "base/alloc.h"
 #include "critical/parts.h"
 
 const char *sn_critical_kind_name(enum sn_critical_kind kind)
@@ -98,7 +99,7 @@ static const struct sn_critical_wait *wait_before(const struct sn_critical_graph
 	return low > first ? &graph->waits.items[low - 1] : NULL;
 }
 
-void sn_critical_walk(struct sn_critical *critical)
+static void walk(struct sn_critical *critical)
 {
 	const struct sn_critical_graph *graph = critical->graph;
 	uint32_t lane = graph->root;
@@ -125,4 +126,32 @@ void sn_critical_walk(struct sn_critical *critical)
 		t = start;
 		lane = at->maker;
 	}
+}
+
+struct sn_critical *sn_critical_of(const struct sn_program *program, const struct sn_mpi *mpi,
+				   const struct sn_locks *locks)
+{
+	struct sn_critical *critical = sn_alloc_zeroed(1, sizeof(*critical));
+
+	critical->graph = sn_alloc_zeroed(1, sizeof(*critical->graph));
+	critical->graph->e = program->experiment;
+	sn_critical_gather(critical, program, mpi, locks);
+	if (critical->graph->root != SN_NONE)
+		walk(critical);
+	return critical;
+}
+
+void sn_critical_free(struct sn_critical *critical)
+{
+	if (!critical)
+		return;
+	sn_vec_free(&critical->pieces);
+	sn_vec_free(&critical->calls);
+	sn_vec_free(&critical->graph->lanes);
+	sn_vec_free(&critical->graph->waits);
+	sn_vec_free(&critical->graph->members);
+	sn_vec_free(&critical->graph->ends);
+	free(critical->graph->sites);
+	free(critical->graph);
+	free(critical);
 }
