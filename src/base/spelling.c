@@ -49,3 +49,9 @@ bool sn_spelling_is_near(const char *written, const char *name)
 	return !strcasecmp(written, name) ||
 	       sn_spelling_distance(written, name) <= (least(length, other) > 5 ? 2 : 1);
 }
+
+bool sn_spelling_is_nearer(const char *written, const char *name, const char *best)
+{
+	return sn_spelling_is_near(written, name) &&
+	       (!best || sn_spelling_distance(written, name) < sn_spelling_distance(written, best));
+}

@@ -19,4 +19,8 @@ size_t sn_spelling_distance(const char *a, const char *b);
  * anything. False if they are equal. */
 bool sn_spelling_is_near(const char *written, const char *name);
 
+/** Whether `name` is one that `written` is probably a misspelling of, and nearer than `best` (NULL: than
+ *  none). For who looks for the nearest of many. */
+bool sn_spelling_is_nearer(const char *written, const char *name, const char *best);
+
 #endif

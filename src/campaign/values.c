@@ -21,9 +21,7 @@ const char *sn_plan_nearest(const char *const *names, int count, const char *nam
 	const char *best = NULL;
 
 	for (int i = 0; i < count; i++)
-		if (sn_spelling_is_near(name, names[i]) &&
-		    (!best ||
-		     sn_spelling_distance(name, names[i]) < sn_spelling_distance(name, best)))
+		if (sn_spelling_is_nearer(name, names[i], best))
 			best = names[i];
 	return best;
 }

@@ -36,7 +36,7 @@ const char *const sn_causal_verdict_names[SN_CAUSAL_VERDICTS] = { "unknown", "he
 /* Slopes are of speed-ups about this one. */
 #define SPEEDUP_TYPICAL 0.5
 
-enum { BLOCKS_LEAST = 4, SPLITS = 200 };
+enum { SPLITS = 200 };
 
 /* An experiment's effect, of its block. */
 struct effect {
@@ -299,7 +299,7 @@ static void judge(struct sn_causal_answer *answer, struct estimate slope, double
 
 	answer->verdict = SN_CAUSAL_UNKNOWN;
 	answer->up_to = NAN;
-	if (slope.blocks < BLOCKS_LEAST)
+	if (slope.blocks < SN_CAUSAL_BLOCKS_LEAST)
 		return;
 	if (!(deviation > 0))
 		deviation = 1e-9; /* the same in each block: as sure as can be */
@@ -400,10 +400,28 @@ static enum sn_causal_refusal find_refusal(const struct sn_causal_log *log,
 							    : SN_CAUSAL_NOT_REFUSED;
 }
 
+/* By whom there is nothing to wait for first, by what more experiments mend last. */
+static const char *reason_of(const struct sn_causal_log *log, enum sn_causal_refusal refusal,
+			     const struct sn_causal_answer *answer, const struct estimate *slope)
+{
+	bool is_tried = slope->blocks || answer->point_count;
+
+	if (answer->verdict != SN_CAUSAL_UNKNOWN)
+		return NULL;
+	if (refusal && log->trials.count)
+		return refusal == SN_CAUSAL_REFUSED_QUEUES   ? "cpu-waits"
+		       : refusal == SN_CAUSAL_REFUSED_SEALED ? "sealed"
+							     : "late-pauses";
+	if (!is_tried)
+		return *log->refused && !log->trials.count ? log->refused : "no-experiments";
+	return slope->blocks < SN_CAUSAL_BLOCKS_LEAST ? "few-experiments" : "noise";
+}
+
 /* A number that is wrong is worse than none. */
 static void refuse(struct sn_causal_answer *answer)
 {
 	*answer = (struct sn_causal_answer){ .candidate = answer->candidate,
+					     .reason = answer->reason,
 					     .verdict = SN_CAUSAL_UNKNOWN,
 					     .slope = NAN,
 					     .slope_low = NAN,
@@ -427,7 +445,7 @@ void sn_causal_answers_find(const struct sn_causal_log *log, struct sn_causal_an
 	find_effects(log, &effects);
 	for (size_t c = 0; c < count; c++) {
 		slopes[c] = slope_estimate(log, &effects, (int32_t)c);
-		if (slopes[c].blocks >= BLOCKS_LEAST)
+		if (slopes[c].blocks >= SN_CAUSAL_BLOCKS_LEAST)
 			deviations[known++] = slopes[c].deviation;
 	}
 	typical = known ? sn_median(deviations, known) : 0;
@@ -446,6 +464,9 @@ void sn_causal_answers_find(const struct sn_causal_log *log, struct sn_causal_an
 		}
 		find_points(&effects, &answer, model);
 		judge(&answer, slopes[c], typical, count);
+		if (out->refusal)
+			answer.verdict = SN_CAUSAL_UNKNOWN;
+		answer.reason = reason_of(log, out->refusal, &answer, &slopes[c]);
 		if (out->refusal)
 			refuse(&answer);
 		sn_vec_push(&out->rows, answer);

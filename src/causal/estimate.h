@@ -16,7 +16,10 @@ enum sn_causal_verdict {
 };
 extern const char *const sn_causal_verdict_names[SN_CAUSAL_VERDICTS];
 
-enum { SN_CAUSAL_SPEEDUPS_MAX = 16 };
+enum {
+	SN_CAUSAL_SPEEDUPS_MAX = 16,
+	SN_CAUSAL_BLOCKS_LEAST = 4, /* for a verdict */
+};
 
 /** One speed-up of the curve. `effect` is the relative change of a step's time: 0.11 is 11 % less. */
 struct sn_causal_point {
@@ -32,6 +35,8 @@ struct sn_causal_answer {
 	double up_to; /* the speed-up from which on more brings no more; NaN: not known, or none */
 	struct sn_causal_point points[SN_CAUSAL_SPEEDUPS_MAX];
 	size_t point_count;
+	const char *
+		reason; /* of `unknown`, "no-experiments", "cpu-waits" ...; borrows the log; NULL: known */
 };
 
 /** Why no effect is told, of no candidate. */

@@ -21,7 +21,7 @@ struct sn_causal_log *sn_causal_log_new(void)
 {
 	struct sn_causal_log *log = sn_alloc_zeroed(1, sizeof(*log));
 
-	log->kind = log->name = "";
+	log->kind = log->name = log->refused = "";
 	log->overhead_share = NAN;
 	return log;
 }
@@ -167,6 +167,8 @@ static void read_line(struct sn_causal_log *log, struct line *line)
 		log->seed = whole_at(line, 2, UINT64_MAX);
 		if (strcmp(text_at(line, 3), "-") != 0)
 			log->overhead_share = real_at(line, 3, 0, 1e6);
+	} else if (!strcmp(what, "refused")) {
+		log->refused = text_at(line, 1);
 	} else if (!strcmp(what, "candidate")) {
 		read_candidate(log, line);
 	} else if (!strcmp(what, "run")) {
@@ -396,6 +398,11 @@ sn_status sn_causal_log_write(const struct sn_causal_log *log, const char *exper
 	if (status != SN_OK)
 		return status;
 	put_head(writer.out, log);
+	if (*log->refused) {
+		fputs("refused", writer.out);
+		put_text(writer.out, log->refused);
+		fputc('\n', writer.out);
+	}
 	for (size_t i = 0; i < log->candidates.count; i++)
 		put_candidate(writer.out, &log->candidates.items[i]);
 	for (size_t i = 0; i < log->runs.count; i++)

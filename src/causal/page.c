@@ -9,12 +9,10 @@
 #include "base/alloc.h"
 #include "base/stats.h"
 #include "base/text.h"
-#include "code/demangle.h"
+#include "causal/names.h"
 #include "code/image.h"
 #include "code/structure.h"
 #include "profile/rank.h"
-
-enum { TOP_UNLESS_SAID = 5 };
 
 /* Candidates with less of the CPU time are left out where nobody named them: they cannot be told from
  * noise. */
@@ -303,17 +301,6 @@ static bool add_line(struct maker *maker, uint32_t l, double share_least)
 
 /* ---- locks ---- */
 
-static bool is_named(const struct sn_symbol *symbol, const char *name)
-{
-	struct sn_text plain = { 0 };
-	bool is_same = symbol->name && symbol->size_bytes && !strcmp(symbol->name, name);
-
-	if (!is_same && symbol->name && symbol->size_bytes && sn_demangle(symbol->name, &plain))
-		is_same = !strcmp(plain.chars, name);
-	sn_text_free(&plain);
-	return is_same;
-}
-
 /* A variable of this name in a module: where it lies. */
 static bool find_variable(const struct sn_module *module, const char *name, struct code *code)
 {
@@ -326,7 +313,7 @@ static bool find_variable(const struct sn_module *module, const char *name, stru
 		return false;
 	symbols = sn_image_data_symbols(image, &count);
 	for (size_t i = 0; i < count && !strcmp(sn_image_id(image), module->build_id); i++)
-		if (is_named(&symbols[i], name))
+		if (sn_causal_is_variable(&symbols[i], name))
 			add_range(code, symbols[i].link_addr,
 				  symbols[i].link_addr + symbols[i].size_bytes);
 	sn_image_free(image);
@@ -418,33 +405,6 @@ static bool add_working_function(struct maker *maker, uint32_t f, double share_l
 	       add_function(maker, f, share_least);
 }
 
-/* "loops", "loops:3": how many; 0: it is another word. */
-static size_t count_of(const char *word, const char *name)
-{
-	size_t length = strlen(name);
-	char *end;
-	unsigned long count;
-
-	if (strncmp(word, name, length) != 0 || (word[length] && word[length] != ':'))
-		return 0;
-	if (!word[length])
-		return TOP_UNLESS_SAID;
-	count = strtoul(word + length + 1, &end, 10);
-	return *end ? 0 : count;
-}
-
-static bool is_line(const struct sn_program_line *line, const char *name)
-{
-	const char *colon = strrchr(name, ':');
-	size_t length;
-
-	if (!colon || !line->file || strtoul(colon + 1, NULL, 10) != line->line)
-		return false;
-	length = strlen(line->file);
-	return length >= (size_t)(colon - name) &&
-	       !strncmp(line->file + length - (colon - name), name, (size_t)(colon - name));
-}
-
 static bool add_named(struct maker *maker, const char *name)
 {
 	const struct sn_program *program = maker->analysis->program;
@@ -458,43 +418,59 @@ static bool add_named(struct maker *maker, const char *name)
 		    !strcmp(program->functions.items[f].linkage_name, name))
 			return add_function(maker, f, 0);
 	for (uint32_t l = 0; l < program->lines.count; l++)
-		if (is_line(&program->lines.items[l], name))
+		if (sn_causal_is_line(program->lines.items[l].file, program->lines.items[l].line,
+				      name))
 			return add_line(maker, l, 0);
 	return false;
 }
 
-static sn_status add_word(struct maker *maker, const char *word, struct sn_error *err)
+static void add_hottest_of(struct maker *maker, const struct sn_causal_choice *choice)
 {
 	const struct sn_profile *profile = maker->analysis->profile;
 	const struct sn_program *program = maker->analysis->program;
-	size_t loops = count_of(word, "loops"), functions = count_of(word, "functions"),
-	       lines = count_of(word, "lines"), regions = count_of(word, "regions");
 
-	if (sn_starts_with(word, "lock:") && !add_lock(maker, word + strlen("lock:")))
+	switch (choice->kind) {
+	case SN_CAUSAL_CHOICE_LOOPS:
+		add_hottest(maker, profile->loops, program->loops.count, choice->count,
+			    add_working_loop);
+		break;
+	case SN_CAUSAL_CHOICE_FUNCTIONS:
+		add_hottest(maker, profile->functions, program->functions.count, choice->count,
+			    add_working_function);
+		break;
+	case SN_CAUSAL_CHOICE_LINES:
+		add_hottest(maker, profile->lines, program->lines.count, choice->count, add_line);
+		break;
+	case SN_CAUSAL_CHOICE_REGIONS:
+		add_hottest(maker, profile->functions, program->functions.count, choice->count,
+			    add_region);
+		break;
+	default:
+		break;
+	}
+}
+
+static sn_status add_word(struct maker *maker, const char *word, struct sn_error *err)
+{
+	struct sn_causal_choice choice;
+	sn_status status = sn_causal_choice_parse(word, &choice, err);
+
+	if (status != SN_OK)
+		return status;
+	if (choice.kind == SN_CAUSAL_CHOICE_LOCK && !add_lock(maker, choice.name))
 		return sn_error_set(
 			err, SN_ERR_NOT_FOUND,
 			"--target: no file of '%s' with a build-id has a variable '%s'; a "
 			"lock must lie in a global or static one (sonde record --sync and "
 			"show locks name those of a run)",
-			maker->analysis->experiment->path, word + strlen("lock:"));
-	if (sn_starts_with(word, "lock:"))
-		return SN_OK;
-	if (loops)
-		add_hottest(maker, profile->loops, program->loops.count, loops, add_working_loop);
-	else if (functions)
-		add_hottest(maker, profile->functions, program->functions.count, functions,
-			    add_working_function);
-	else if (lines)
-		add_hottest(maker, profile->lines, program->lines.count, lines, add_line);
-	else if (regions)
-		add_hottest(maker, profile->functions, program->functions.count, regions,
-			    add_region);
-	else if (!add_named(maker, word))
+			maker->analysis->experiment->path, choice.name);
+	if (choice.kind == SN_CAUSAL_CHOICE_NAME && !add_named(maker, word))
 		return sn_error_set(err, SN_ERR_NOT_FOUND,
 				    "--target: no sample of '%s' lies in a loop, function or line "
 				    "'%s' of a file with a build-id; 'loops', 'functions', 'lines' "
 				    "and 'regions' take the hottest",
 				    maker->analysis->experiment->path, word);
+	add_hottest_of(maker, &choice);
 	return SN_OK;
 }
 
@@ -527,49 +503,6 @@ void sn_causal_page_add_beat(struct sn_causal_control *page, uint32_t number, co
 	atomic_store(&point->kind, SN_CAUSAL_BEAT);
 }
 
-static bool has_name(const struct sn_structure *structure, size_t f, const char *name)
-{
-	const struct sn_function *function = sn_structure_function(structure, f);
-
-	return !strcmp(function->name, name) ||
-	       (function->linkage_name && !strcmp(function->linkage_name, name)) ||
-	       (!strncmp(function->name, name, strlen(name)) &&
-		function->name[strlen(name)] == '(');
-}
-
-/* The lowest address of the line; 0: none. */
-static uint64_t find_line(struct sn_structure *structure, const char *name)
-{
-	uint64_t lowest = 0;
-
-	sn_structure_prepare_all(structure, SN_PREPARE_LINES);
-	for (size_t f = 0; f < sn_structure_function_count(structure); f++) {
-		const struct sn_function *function = sn_structure_function(structure, f);
-
-		for (uint32_t i = 0; i < function->line_count; i++) {
-			struct sn_program_line line = { 0, function->lines[i].file,
-							function->lines[i].line };
-
-			if (is_line(&line, name) &&
-			    (!lowest || function->lines[i].link_addr < lowest))
-				lowest = function->lines[i].link_addr;
-		}
-	}
-	return lowest;
-}
-
-static uint64_t find_place(struct sn_structure *structure, const char *name)
-{
-	const char *colon = strrchr(name, ':');
-
-	for (size_t f = 0; f < sn_structure_function_count(structure); f++)
-		if (has_name(structure, f, name))
-			return sn_structure_function(structure, f)->link_addr;
-	if (colon && colon[1] >= '0' && colon[1] <= '9')
-		return find_line(structure, name);
-	return 0;
-}
-
 static uint64_t find_loop(const struct sn_analysis *analysis, const char *name, uint32_t *module)
 {
 	for (uint32_t l = 0; l < analysis->program->loops.count; l++) {
@@ -594,15 +527,26 @@ static uint64_t find_in_module(const struct sn_module *module, const char *name)
 	    sn_image_open(module->path, NULL, &image, NULL) == SN_OK &&
 	    !strcmp(sn_image_id(image), module->build_id) &&
 	    sn_structure_open(image, &structure, NULL) == SN_OK)
-		found = find_place(structure, name);
+		found = sn_causal_place_find(structure, name);
 	sn_structure_free(structure);
 	sn_image_free(image);
 	return found;
 }
 
+/* In which turn a place is looked for in the module; -1: in none. */
+static int turn_of(const struct sn_module *module)
+{
+	enum sn_module_class class = sn_module_class_of(module);
+
+	return module->is_main			  ? 0
+	       : class == SN_MODULE_CLASS_BINARY  ? 1
+	       : sn_module_class_is_chosen(class) ? 2
+						  : -1;
+}
+
 sn_status sn_causal_page_add_place(struct sn_causal_control *page, uint32_t number,
-				   const char *name, const struct sn_analysis *analysis,
-				   struct sn_error *err)
+				   const char *option, const char *name,
+				   const struct sn_analysis *analysis, struct sn_error *err)
 {
 	struct sn_causal_progress *point = &page->points[number];
 	const struct sn_experiment *experiment = analysis->experiment;
@@ -610,27 +554,26 @@ sn_status sn_causal_page_add_place(struct sn_causal_control *page, uint32_t numb
 	uint64_t found = find_loop(analysis, name, &module);
 	int in_page;
 
-	/* not in the system's: libc has a function 'step' */
-	for (int is_library = 0; !found && is_library < 2; is_library++)
+	/* the program, its own libraries, others; not the system's: libc has a function 'step' */
+	for (int turn = 0; !found && turn < 3; turn++)
 		for (uint32_t m = 0; !found && m < experiment->modules.count; m++) {
-			if (experiment->modules.items[m].is_main == (is_library != 0) ||
-			    sn_module_class_of(&experiment->modules.items[m]) !=
-				    SN_MODULE_CLASS_BINARY)
+			if (turn_of(&experiment->modules.items[m]) != turn)
 				continue;
 			found = find_in_module(&experiment->modules.items[m], name);
 			module = m;
 		}
 	if (!found)
 		return sn_error_set(err, SN_ERR_NOT_FOUND,
-				    "--progress: there is no heartbeat, function, line or loop "
-				    "'%s' in this program",
+				    "%s: there is no %sfunction, line or loop '%s' in this "
+				    "program",
+				    option, strcmp(option, "--latency") != 0 ? "heartbeat, " : "",
 				    name);
 	in_page = page_module(page, experiment->modules.items[module].build_id);
 	if (in_page < 0)
 		return sn_error_set(err, SN_ERR_UNSUPPORTED,
-				    "--progress: '%s' is in '%s', which has no build-id; link it "
-				    "with --build-id",
-				    name, experiment->modules.items[module].path);
+				    "%s: '%s' is in '%s', which has no build-id; link it with "
+				    "--build-id",
+				    option, name, experiment->modules.items[module].path);
 	point->module = (uint32_t)in_page;
 	point->link_addr = found;
 	snprintf(point->name, sizeof(point->name), "%s", name);

@@ -15,7 +15,7 @@ struct sn_causal_control *sn_causal_page_new(void);
 /**
  * Adds the candidates that `what` names to the log and their code to the page, as targets of the same
  * numbers: "loops", "functions" or "lines" (":N" behind one: the N hottest, else 5), or one by its id,
- * label, name or FILE:LINE; several between commas. Those that the log has already keep their numbers.
+ * label, name or FILE:LINE (names.h); several between commas. Those that the log has already keep their numbers.
  * `with_callees`: time in what they call is theirs, too. SN_ERR_NOT_FOUND names what is not there.
  */
 sn_status sn_causal_page_add_candidates(struct sn_causal_control *page, struct sn_causal_log *log,
@@ -25,9 +25,9 @@ sn_status sn_causal_page_add_candidates(struct sn_causal_control *page, struct s
 /** Makes point `number` the heartbeat of this name, wherever it is used. */
 void sn_causal_page_add_beat(struct sn_causal_control *page, uint32_t number, const char *name);
 /** Makes point `number` a place of the program: a function's entry, the first instruction of FILE:LINE,
- * or a loop's header by its id. SN_ERR_NOT_FOUND. */
+ * or a loop's header by its id. SN_ERR_NOT_FOUND. `option` named it, for messages. */
 sn_status sn_causal_page_add_place(struct sn_causal_control *page, uint32_t number,
-				   const char *name, const struct sn_analysis *analysis,
-				   struct sn_error *err);
+				   const char *option, const char *name,
+				   const struct sn_analysis *analysis, struct sn_error *err);
 
 #endif

@@ -4,6 +4,30 @@
 #include <math.h>
 #include <string.h>
 
+static const char *reason_words(const char *reason)
+{
+	static const struct {
+		const char *reason, *words;
+	} all[] = {
+		{ "one-thread",
+		  "one thread is at work, so that this share is what it would bring" },
+		{ "no-experiments", "not known: no experiment was made" },
+		{ "cpu-waits", "not known: threads waited for CPUs too much" },
+		{ "late-pauses", "not known: pauses took too long" },
+		{ "too-often",
+		  "not known: the progress point is reached too often for a breakpoint" },
+		{ "sealed", "not known: a process forbade system calls (seccomp), so its threads "
+			    "were not held up" },
+		{ "few-experiments", "not settled: few experiments were made, more narrow it "
+				     "(--max-time)" },
+	};
+
+	for (size_t i = 0; reason && i < sizeof(all) / sizeof(*all); i++)
+		if (!strcmp(all[i].reason, reason))
+			return all[i].words;
+	return "not settled; more experiments narrow it (--max-time)";
+}
+
 void sn_causal_sentence(const struct sn_causal_log *log, const struct sn_causal_answers *answers,
 			const struct sn_causal_answer *answer, struct sn_text *out)
 {
@@ -40,19 +64,7 @@ void sn_causal_sentence(const struct sn_causal_log *log, const struct sn_causal_
 			     step);
 		break;
 	default:
-		if (!log->trials.count) {
-			sn_text_add(out, "not known: no experiment was made");
-			break;
-		}
-		if (answers->refusal) {
-			sn_text_addf(out, "not known: %s",
-				     answers->refusal == SN_CAUSAL_REFUSED_SEALED
-					     ? "a process forbade system calls (seccomp), so its "
-					       "threads were not held up"
-					     : "threads waited for CPUs too much");
-			break;
-		}
-		sn_text_add(out, "not settled; more experiments narrow it (--max-time)");
+		sn_text_add(out, reason_words(answer->reason));
 		break;
 	}
 }

@@ -23,6 +23,10 @@ enum {
 	POLL_MOST_NS = 10000000,
 	/* of each speed-up, when a candidate is known well enough */
 	EACH_ENOUGH = 6,
+	/* what a refusal rests on: one burst of other programs is none */
+	REFUSAL_TRIALS_LEAST = 8,
+	REFUSAL_WANTED_LEAST_S = 4, /* CPU time that threads had or waited for */
+	REFUSAL_ASKED_LEAST_MS = 400,
 };
 #define WIDTH_ENOUGH 0.02
 #define UNREACHED_S  20
@@ -35,6 +39,8 @@ void sn_causal_session_begin(struct sn_causal_session *session)
 		if (session->log->trials.items[i].block >= last)
 			last = session->log->trials.items[i].block + 1;
 	session->block = last;
+	session->runs_before = session->log->runs.count;
+	session->trials_before = session->log->trials.count;
 	sn_random_seed(&session->random, session->log->seed + last);
 }
 
@@ -141,14 +147,27 @@ struct driver {
 	struct sn_steer *steer;
 	struct sn_causal_control *page;
 	struct sn_causal_progress *point;
-	uint32_t number; /* of the experiment that is on */
-	int64_t step_ns; /* a progress step, by the experiment before */
-	int64_t began_ns;
+	uint32_t number;	  /* of the experiment that is on */
+	int64_t step_ns;	  /* a progress step, by the experiment before */
+	int64_t began_ns, end_ns; /* end_ns: of the time for experiments */
 };
 
 static bool is_over(const struct driver *d)
 {
 	return atomic_load_explicit(&d->steer->is_over, memory_order_relaxed);
+}
+
+/* The target runs, and there is time for experiments. */
+static bool goes_on(const struct driver *d)
+{
+	return !is_over(d) && sn_clock_ns(CLOCK_MONOTONIC) < d->end_ns;
+}
+
+/* Whether anybody may still come to the progress point. */
+static bool is_waited_for(const struct driver *d, int64_t since_ns)
+{
+	return (double)(sn_clock_ns(CLOCK_MONOTONIC) - since_ns) < UNREACHED_S * 1e9 &&
+	       !atomic_load_explicit(&d->point->is_too_often, memory_order_relaxed);
 }
 
 static void wait_ns(int64_t time_ns)
@@ -158,10 +177,10 @@ static void wait_ns(int64_t time_ns)
 	nanosleep(&time, NULL);
 }
 
-/* False: the target ended meanwhile. */
+/* False: the target or the time ended meanwhile. */
 static bool wait_for(const struct driver *d, int64_t time_ns)
 {
-	for (int64_t end_ns = sn_clock_ns(CLOCK_MONOTONIC) + time_ns; !is_over(d);) {
+	for (int64_t end_ns = sn_clock_ns(CLOCK_MONOTONIC) + time_ns; goes_on(d);) {
 		int64_t left_ns = end_ns - sn_clock_ns(CLOCK_MONOTONIC);
 
 		if (left_ns <= 0)
@@ -191,16 +210,15 @@ static int64_t poll_ns(const struct driver *d)
 					: time_ns;
 }
 
-/* The first stamp of the experiment from `from_ns` on. False: the target ended, or nobody came. */
+/* The first stamp of the experiment from `from_ns` on. False: the target or the time ended, or nobody
+ * came. */
 static bool first_stamp(const struct driver *d, uint64_t word, int64_t from_ns,
 			struct sn_causal_stamp *out)
 {
-	while (!is_over(d)) {
+	while (goes_on(d) && is_waited_for(d, from_ns)) {
 		if (sn_causal_stamp_read(d->point, out) && out->experiment == word &&
 		    out->time_ns >= from_ns)
 			return true;
-		if ((double)(sn_clock_ns(CLOCK_MONOTONIC) - from_ns) > UNREACHED_S * 1e9)
-			return false;
 		wait_ns(poll_ns(d));
 	}
 	return false;
@@ -220,12 +238,10 @@ static bool last_stamp(const struct driver *d, const struct sn_causal_stamp *fir
 {
 	if (!wait_for(d, EXPERIMENT_LEAST_NS))
 		return false;
-	while (!is_over(d)) {
+	while (goes_on(d) && is_waited_for(d, first->time_ns)) {
 		if (sn_causal_stamp_read(d->point, last) && last->experiment == first->experiment &&
 		    is_long_enough(first, last))
 			return true;
-		if ((double)(sn_clock_ns(CLOCK_MONOTONIC) - first->time_ns) > UNREACHED_S * 1e9)
-			return false;
 		wait_ns(poll_ns(d));
 	}
 	return false;
@@ -330,6 +346,70 @@ static void spend(struct driver *d)
 	d->began_ns = now_ns;
 }
 
+static struct sn_causal_run run_of(const struct sn_causal_control *page, int64_t elapsed_ns)
+{
+	return (struct sn_causal_run){
+		.elapsed_ns = elapsed_ns,
+		.asked_ns = page->asked_ns,
+		.slept_ns = page->slept_ns,
+		.excess_ns = page->excess_ns,
+		.pauses = page->pauses,
+		.credits = page->credits,
+		.processes = page->processes,
+		.sealed = page->sealed_processes,
+		.timed_waits = page->timed_waits,
+		.ran_ns = page->ran_ns,
+		.queued_ns = page->queued_ns,
+	};
+}
+
+static void add_run(struct sn_causal_run *sum, const struct sn_causal_run *run)
+{
+	sum->asked_ns += run->asked_ns;
+	sum->slept_ns += run->slept_ns;
+	sum->ran_ns += run->ran_ns;
+	sum->queued_ns += run->queued_ns;
+	sum->sealed += run->sealed;
+}
+
+enum sn_causal_refusal sn_causal_session_refusal(const struct sn_causal_session *session,
+						 const struct sn_causal_control *page)
+{
+	const struct sn_causal_log *log = session->log;
+	struct sn_causal_run sum = { 0 };
+	bool are_enough = log->trials.count >= session->trials_before + REFUSAL_TRIALS_LEAST ||
+			  log->runs.count >= session->runs_before + 2;
+
+	for (size_t i = session->runs_before; i < log->runs.count; i++)
+		add_run(&sum, &log->runs.items[i]);
+	if (page) {
+		struct sn_causal_run now = run_of(page, 0);
+
+		add_run(&sum, &now);
+	}
+	if (sum.sealed)
+		return SN_CAUSAL_REFUSED_SEALED;
+	if (are_enough &&
+	    sum.ran_ns + sum.queued_ns >= (int64_t)REFUSAL_WANTED_LEAST_S * 1000000000 &&
+	    (double)sum.queued_ns > SN_CAUSAL_QUEUED_REFUSED * (double)(sum.ran_ns + sum.queued_ns))
+		return SN_CAUSAL_REFUSED_QUEUES;
+	if (are_enough && sum.asked_ns >= (int64_t)REFUSAL_ASKED_LEAST_MS * 1000000 &&
+	    fabs((double)(sum.slept_ns - sum.asked_ns)) >
+		    SN_CAUSAL_DELAYS_REFUSED * (double)sum.asked_ns)
+		return SN_CAUSAL_REFUSED_DELAYS;
+	return SN_CAUSAL_NOT_REFUSED;
+}
+
+/* The answer is there, or there will be none: who waits for it need not wait for the target's end. */
+static void tell_over(struct driver *d, int64_t start_ns)
+{
+	struct sn_causal_session *session = d->session;
+
+	sn_vec_push(&session->log->runs, run_of(d->page, sn_clock_ns(CLOCK_MONOTONIC) - start_ns));
+	session->tell_over(session->context);
+	session->log->runs.count--; /* the run goes on: sn_causal_session_note_run has all of it */
+}
+
 void sn_causal_session_steer(struct sn_steer *steer)
 {
 	struct sn_causal_session *session = steer->context;
@@ -341,13 +421,12 @@ void sn_causal_session_steer(struct sn_steer *steer)
 			    .step_ns = POLL_LEAST_NS * 8,
 			    .began_ns = sn_clock_ns(CLOCK_MONOTONIC) };
 	struct sn_causal_trial_plan plan;
+	int64_t start_ns = d.began_ns;
 
-	while (!is_over(&d) && !atomic_load(&d.point->count)) {
-		spend(&d);
-		if (session->left_s <= 0)
-			break;
+	d.end_ns = start_ns + (int64_t)(session->left_s * 1e9);
+	while (goes_on(&d) && !atomic_load(&d.point->count))
 		wait_ns(POLL_MOST_NS);
-	}
+	spend(&d);
 	while (!is_over(&d) && sn_causal_session_next(session, &plan)) {
 		struct sn_causal_trial trial = { 0 };
 		bool is_made = make_trial(&d, &plan, &trial);
@@ -357,30 +436,26 @@ void sn_causal_session_steer(struct sn_steer *steer)
 			sn_vec_push(&session->log->trials, trial);
 			keep(session);
 			sn_causal_session_advance(session);
-		} else if (!is_over(&d) && !is_made) {
-			break; /* nobody comes any more */
+		} else if (goes_on(&d) && !is_made) {
+			if (atomic_load(&d.point->is_too_often))
+				session->end = SN_CAUSAL_TOO_OFTEN;
+			break; /* nobody comes any more, or nobody is counted */
+		}
+		if (!session->is_forced && sn_causal_session_refusal(session, d.page)) {
+			session->end = SN_CAUSAL_REFUSED;
+			break;
 		}
 	}
 	begin_experiment(&d, SN_CAUSAL_NO_TARGET, 0);
 	spend(&d);
+	if (!is_over(&d) && session->end != SN_CAUSAL_GOES_ON && session->tell_over)
+		tell_over(&d, start_ns);
 }
 
 void sn_causal_session_note_run(struct sn_causal_session *session,
 				const struct sn_causal_control *last, int64_t elapsed_ns)
 {
-	struct sn_causal_run run = {
-		.elapsed_ns = elapsed_ns,
-		.asked_ns = last->asked_ns,
-		.slept_ns = last->slept_ns,
-		.excess_ns = last->excess_ns,
-		.pauses = last->pauses,
-		.credits = last->credits,
-		.processes = last->processes,
-		.sealed = last->sealed_processes,
-		.timed_waits = last->timed_waits,
-		.ran_ns = last->ran_ns,
-		.queued_ns = last->queued_ns,
-	};
+	struct sn_causal_run run = run_of(last, elapsed_ns);
 
 	session->visits += last->points[session->point].count;
 	sn_vec_push(&session->log->runs, run);

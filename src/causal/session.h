@@ -13,8 +13,9 @@
 enum sn_causal_end {
 	SN_CAUSAL_GOES_ON,
 	SN_CAUSAL_OUT_OF_TIME,
-	SN_CAUSAL_SURE_ENOUGH,	 /* every interval is narrow */
-	SN_CAUSAL_NEVER_REACHED, /* the progress point, for a whole run or long enough */
+	SN_CAUSAL_SURE_ENOUGH, /* every interval is narrow */
+	SN_CAUSAL_TOO_OFTEN,   /* the progress point is reached too often for a breakpoint */
+	SN_CAUSAL_REFUSED,     /* no effect can be told here (sn_causal_session_refusal) */
 };
 
 /** What is to be tried next. */
@@ -33,11 +34,17 @@ struct sn_causal_session {
 	bool is_latency;
 	const char *experiment_path; /* each trial is kept there at once; NULL: nowhere */
 	double left_s;		     /* of the time for experiments */
+	bool is_forced;		     /* goes on where no effect can be told */
+	/* experiments are over, and the target runs on; called in the steering thread, while the log
+	 * has a run for what was counted until now. NULL: nobody is told */
+	void (*tell_over)(void *context);
+	void *context;
 	enum sn_causal_end end;
 	/* the rest is the session's own */
-	bool is_kept;	 /* the log is in its file, but for what is appended */
-	uint64_t visits; /* in all runs */
-	uint32_t block;	 /* the next */
+	bool is_kept;			   /* the log is in its file, but for what is appended */
+	uint64_t visits;		   /* in all runs */
+	size_t runs_before, trials_before; /* in the log, when the session began */
+	uint32_t block;			   /* the next */
 	struct sn_random random;
 	SN_VEC(struct sn_causal_trial_plan) plans; /* of the block that is on */
 	size_t next;
@@ -49,6 +56,11 @@ void sn_causal_session_free(struct sn_causal_session *session);
 /** The next trial; false: nothing is left to try. It stays the next until sn_causal_session_advance. */
 bool sn_causal_session_next(struct sn_causal_session *session, struct sn_causal_trial_plan *out);
 void sn_causal_session_advance(struct sn_causal_session *session);
+
+/** Why no effect can be told from what this session's runs have counted, `page` (NULL: none) of one that
+ *  is on; not before there is enough of it. */
+enum sn_causal_refusal sn_causal_session_refusal(const struct sn_causal_session *session,
+						 const struct sn_causal_control *page);
 
 /** For struct sn_steer, whose context is the session: experiments until the target or the time ends. */
 void sn_causal_session_steer(struct sn_steer *steer);

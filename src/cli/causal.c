@@ -7,12 +7,14 @@
 #include "base/alloc.h"
 #include "base/stats.h"
 #include "base/progress.h"
+#include "causal/early.h"
 #include "causal/page.h"
 #include "causal/session.h"
 #include "cli/analysis_options.h"
 #include "cli/record.h"
 #include "experiment/store.h"
 #include "profile/analysis.h"
+#include "record/redact.h"
 #include "record/streams.h"
 #include "record/told.h"
 #include "views/view.h"
@@ -33,7 +35,9 @@ struct causal {
 	struct sn_causal_control *first_page; /* as the first run left it; NULL: --from */
 	bool is_shown;			      /* some run's output was */
 	bool is_interrupted;
-	long long runs_most;  /* 0: as many as there is time for */
+	long long runs_most; /* 0: as many as there is time for */
+	double max_time_s;
+	bool is_forced;
 	int exit_code;	      /* of the run that was shown */
 	int last_code;	      /* of the last run */
 	bool has_failed_runs; /* that ended otherwise */
@@ -105,12 +109,21 @@ static sn_status read_options(struct causal *c, struct sn_error *err)
 	if (status == SN_OK)
 		status = sn_args_integer(c->args, "runs", 0, &c->runs_most, err);
 	if (status == SN_OK)
-		status = sn_args_real(c->args, "max-time", 60, &c->session.left_s, err);
+		status = sn_args_real(c->args, "max-time", 60, &c->max_time_s, err);
 	if (status != SN_OK)
 		return status;
-	if (c->runs_most < 0 || !(c->session.left_s > 0))
+	c->session.left_s = c->max_time_s;
+	c->session.is_forced = c->is_forced = sn_args_flag(c->args, "force");
+	if (sn_args_value(c->args, "runs") && c->runs_most < 1)
+		return sn_error_set(
+			err, SN_ERR_USAGE,
+			"--runs is 1 or more, not %lld; without it there are as many as "
+			"--max-time has room for",
+			c->runs_most);
+	if (!(c->max_time_s > 0 && c->max_time_s < 1e9))
 		return sn_error_set(err, SN_ERR_USAGE,
-				    "--runs is not negative, and --max-time is above 0");
+				    "--max-time is so many seconds, above 0, not '%s'",
+				    sn_args_value(c->args, "max-time"));
 	if (sn_args_value(c->args, "heap") || sn_args_value(c->args, "pid"))
 		return sn_error_set(err, SN_ERR_USAGE,
 				    "causal starts the program itself, and traces no heap: leave "
@@ -140,6 +153,54 @@ static bool split_latency(const char *name, char **begin, const char **end)
 	*begin = strndup(name, (size_t)(dots - name));
 	*end = dots + 2;
 	return true;
+}
+
+static const char *point_option(const struct causal *c)
+{
+	return sn_args_value(c->args, "latency") ? "--latency" : "--progress";
+}
+
+/* A name that is not there costs no run. */
+static sn_status check_names(const struct causal *c, struct sn_error *err)
+{
+	const char *latency = sn_args_value(c->args, "latency");
+	const char *name = latency ? latency : sn_args_value(c->args, "progress"), *end = NULL;
+	struct sn_causal_wanted wanted = { .targets = sn_args_value(c->args, "target"),
+					   .point = name,
+					   .option = point_option(c),
+					   .is_heartbeat = latency != NULL,
+					   .may_be_heartbeat = name != NULL };
+	struct sn_image_options options = { 0 };
+	struct sn_target target;
+	struct sn_text doubt = { 0 };
+	SN_VEC(const char *) folders = { 0 };
+	char *begin = NULL;
+	sn_status status;
+
+	for (size_t i = 0; i < c->args->given_count; i++)
+		if (!strcmp(c->args->command->options[c->args->given[i].option].name,
+			    "debug-folder"))
+			sn_vec_push(&folders, c->args->given[i].value);
+	if (folders.count)
+		sn_vec_push(&folders, "/usr/lib/debug");
+	options.debug_folders = folders.items;
+	options.debug_folder_count = folders.count;
+	if (split_latency(name, &begin, &end)) {
+		wanted.begin = begin;
+		wanted.point = end;
+		wanted.is_heartbeat = wanted.may_be_heartbeat = false;
+	}
+	status = sn_target_find(c->args->operands[0], &target, NULL);
+	/* that it is not there, or cannot be measured, is said where it is run */
+	status = status != SN_OK || target.kind != SN_TARGET_DYNAMIC
+			 ? SN_OK
+			 : sn_causal_names_check(&target, &options, &wanted, &doubt, err);
+	if (status == SN_OK && doubt.length)
+		say(c, "%s", doubt.chars);
+	sn_vec_free(&folders);
+	sn_text_free(&doubt);
+	free(begin);
+	return status;
 }
 
 /* In the first run every heartbeat is counted under its own name. */
@@ -179,10 +240,11 @@ static const struct sn_causal_progress *beat_of_first_run(const struct causal *c
 static sn_status choose_latency(struct causal *c, const char *begin, const char *end,
 				struct sn_error *err)
 {
-	sn_status status = sn_causal_page_add_place(c->page, 0, end, c->analysis, err);
+	const char *option = point_option(c);
+	sn_status status = sn_causal_page_add_place(c->page, 0, option, end, c->analysis, err);
 
 	if (status == SN_OK)
-		status = sn_causal_page_add_place(c->page, 1, begin, c->analysis, err);
+		status = sn_causal_page_add_place(c->page, 1, option, begin, c->analysis, err);
 	c->session.is_latency = true;
 	return status;
 }
@@ -237,7 +299,8 @@ static sn_status choose_progress(struct causal *c, struct sn_error *err)
 				     latency);
 	} else if (name) {
 		kind = "site";
-		status = sn_causal_page_add_place(c->page, 0, name, c->analysis, err);
+		status = sn_causal_page_add_place(c->page, 0, point_option(c), name, c->analysis,
+						  err);
 		if (status == SN_ERR_NOT_FOUND && !c->first_page) {
 			/* no run has shown which heartbeats there are */
 			kind = "heartbeat";
@@ -387,9 +450,80 @@ static void say_progress(struct causal *c)
 	say(c, "run %zu: %zu experiments so far", c->log->runs.count, c->log->trials.count);
 }
 
+static bool is_of_whole_runs(const struct causal *c)
+{
+	return !strcmp(c->log->kind, "end");
+}
+
+/* What a run takes, by those for experiments, or the one that found the code. */
+static double run_s(const struct causal *c)
+{
+	size_t runs = c->log->runs.count - c->session.runs_before;
+	double sum_s = 0;
+
+	for (size_t i = c->session.runs_before; i < c->log->runs.count; i++)
+		sum_s += (double)c->log->runs.items[i].elapsed_ns * 1e-9;
+	return runs ? sum_s / (double)runs : (double)c->analysis->experiment->elapsed_ns * 1e-9;
+}
+
+/* With whole runs an answer may need more of them than there is time for. */
+static void say_room(const struct causal *c)
+{
+	double each_s = run_s(c), room = each_s > 0 ? floor(c->session.left_s / each_s) : INFINITY;
+	double needed = 2.0 * SN_CAUSAL_BLOCKS_LEAST * c->page->target_count;
+
+	if (c->runs_most && (double)c->runs_most < room)
+		room = (double)c->runs_most;
+	needed -= (double)c->log->trials.count;
+	if (room < needed)
+		say(c,
+		    "a run takes %.1f s: there is room for %.0f, and a first verdict on %u piece%s of "
+		    "code needs %.0f more: --max-time %.0f (and no --runs below that), fewer pieces "
+		    "(--target), a progress point (--progress), or later runs that add to these "
+		    "(--from)",
+		    each_s, room < 1 ? 1 : room, c->page->target_count,
+		    c->page->target_count == 1 ? "" : "s", needed, ceil(needed * each_s));
+}
+
+static sn_status too_often(struct causal *c, struct sn_error *err)
+{
+	if (!c->log->trials.count) {
+		c->log->refused = "too-often";
+		sn_causal_log_write(c->log, c->experiment.chars, NULL);
+	}
+	return sn_error_set(
+		err, SN_ERR_NO_DATA,
+		"the progress point '%s' is reached over 400 times a second by one thread, too often "
+		"for a breakpoint: name a place that is reached less often, a heartbeat "
+		"(sonde/heartbeat.h), or 'end' for whole runs",
+		c->log->name);
+}
+
+/* In the steering thread: who waits for an answer need not wait for the program's end. */
+static void say_over(void *context)
+{
+	struct causal *c = context;
+	const char *why = c->session.end == SN_CAUSAL_SURE_ENOUGH ? "every answer is sure enough"
+			  : c->session.end == SN_CAUSAL_OUT_OF_TIME
+				  ? "the time for experiments is over (--max-time)"
+			  : c->session.end == SN_CAUSAL_TOO_OFTEN
+				  ? "the progress point is reached too often for a breakpoint"
+				  : "no effect can be told on this machine as it is now";
+
+	sn_causal_log_write(c->log, c->experiment.chars, NULL);
+	if (c->session.end == SN_CAUSAL_TOO_OFTEN || c->session.end == SN_CAUSAL_REFUSED ||
+	    !c->log->trials.count)
+		say(c, "%s; the program goes on to its end, without delays", why);
+	else
+		say(c,
+		    "%s; the answers are there: sonde show causal %s; the program goes on to its end, "
+		    "without delays",
+		    why, c->experiment.chars);
+}
+
 static sn_status make_runs(struct causal *c, struct sn_error *err)
 {
-	bool is_whole = !strcmp(c->log->kind, "end");
+	bool is_whole = is_of_whole_runs(c);
 	size_t before = c->log->trials.count;
 	int empty = 0;
 	sn_status status = SN_OK;
@@ -400,6 +534,10 @@ static sn_status make_runs(struct causal *c, struct sn_error *err)
 	     run++) {
 		size_t trials = c->log->trials.count;
 
+		if (is_whole && run && c->session.left_s < run_s(c)) {
+			c->session.end = SN_CAUSAL_OUT_OF_TIME;
+			break;
+		}
 		status = make_run(c, is_whole, err);
 		if (status != SN_OK)
 			break;
@@ -408,11 +546,16 @@ static sn_status make_runs(struct causal *c, struct sn_error *err)
 		if (empty == FAILED_RUNS_MOST)
 			break;
 		c->is_interrupted |= sn_is_told_to_end();
-		if (c->session.left_s <= 0)
+		if (c->session.end == SN_CAUSAL_GOES_ON && !c->is_forced &&
+		    sn_causal_session_refusal(&c->session, NULL))
+			c->session.end = SN_CAUSAL_REFUSED;
+		if (c->session.end == SN_CAUSAL_GOES_ON && c->session.left_s <= 0)
 			c->session.end = SN_CAUSAL_OUT_OF_TIME;
 	}
+	if (status == SN_OK && c->session.end == SN_CAUSAL_TOO_OFTEN)
+		return too_often(c, err);
 	if (status != SN_OK || c->log->trials.count > before || c->is_interrupted ||
-	    c->session.end == SN_CAUSAL_SURE_ENOUGH)
+	    c->session.end == SN_CAUSAL_SURE_ENOUGH || c->session.end == SN_CAUSAL_REFUSED)
 		return status;
 	if (c->has_failed_runs)
 		return sn_error_set(
@@ -433,16 +576,111 @@ static sn_status make_runs(struct causal *c, struct sn_error *err)
 
 /* ---- the facts that the profile has ---- */
 
+/* Those with a hundredth of the CPU time. Many brief threads may have as much together: then there are
+ * two at least. */
+static uint32_t threads_at_work(const struct sn_profile *profile)
+{
+	uint64_t busiest_ns = 0, total_ns = profile->total.cpu_ns;
+	uint32_t count = 0;
+
+	for (size_t t = 0; t < profile->experiment->threads.count; t++) {
+		uint64_t cpu_ns = profile->threads[t].cpu_ns;
+
+		if (cpu_ns > busiest_ns)
+			busiest_ns = cpu_ns;
+		count += profile->is_at_work[t] && cpu_ns * 100 >= total_ns;
+	}
+	return count < 2 && (total_ns - busiest_ns) * 100 >= total_ns ? 2 : count;
+}
+
+/* Of the time in which threads wanted a CPU, what they waited for one, in the run that found the code;
+ * NaN: not known. */
+static double queued_share(const struct causal *c)
+{
+	const struct sn_experiment *e = c->analysis->experiment;
+	double waited = 0, ran = 0;
+
+	for (size_t t = 0; t < e->threads.count; t++)
+		if (e->threads.items[t].account.wait_cpu_ns >= 0) {
+			waited += (double)e->threads.items[t].account.wait_cpu_ns;
+			ran += (double)c->analysis->profile->threads[t].cpu_ns;
+		}
+	return ran > 0 ? waited / (waited + ran) : NAN;
+}
+
+static const struct sn_causal_candidate *largest_candidate(const struct sn_causal_log *log)
+{
+	const struct sn_causal_candidate *best = &log->candidates.items[0];
+
+	for (size_t i = 1; i < log->candidates.count; i++)
+		if (log->candidates.items[i].cpu_share > best->cpu_share || isnan(best->cpu_share))
+			best = &log->candidates.items[i];
+	return best;
+}
+
+/* By Amdahl's law: of one thread. */
+static void add_amdahl(const struct causal *c, struct sn_text *text)
+{
+	const struct sn_causal_candidate *best = largest_candidate(c->log);
+	double cpu_s = (double)c->analysis->profile->total.cpu_ns * 1e-9;
+
+	sn_text_add(text, "one thread is at work: its profile says it all, by Amdahl's law");
+	if (!isnan(best->cpu_share))
+		sn_text_addf(
+			text,
+			" (%s has %.2f s of %.2f s of CPU time, in a run of %.2f s: without it "
+			"a run takes %.2f s less)",
+			best->name, best->cpu_share * cpu_s, cpu_s,
+			(double)c->analysis->experiment->elapsed_ns * 1e-9,
+			best->cpu_share * cpu_s);
+	sn_text_add(text, "; sonde show loops");
+}
+
+/* What the run that found the code says of experiments, before there is time spent on them. */
+static sn_status say_early(struct causal *c, struct sn_error *err)
+{
+	double queued = queued_share(c);
+	struct sn_text why = { 0 };
+	sn_status status = SN_OK;
+
+	if (c->is_forced)
+		return SN_OK;
+	if (c->first_page && c->first_page->sealed_processes) {
+		c->log->refused = "sealed";
+		sn_text_add(&why,
+			    "a process forbids system calls (seccomp), so its threads cannot be "
+			    "held up");
+	} else if (c->log->threads <= 1) {
+		c->log->refused = "one-thread";
+		add_amdahl(c, &why);
+	} else if (queued > SN_CAUSAL_QUEUED_REFUSED) {
+		c->log->refused = "cpu-waits";
+		sn_text_addf(
+			&why,
+			"threads waited for CPUs %.0f %% of the time in which they wanted one, "
+			"so that no effect could be told: run fewer threads than CPUs, other "
+			"programs later, or 'chrt -r 1 sonde causal ...'",
+			100 * queued);
+	} else {
+		return SN_OK;
+	}
+	sn_text_add(&why, ". No experiments are made; --force makes them all the same");
+	if (!c->log->trials.count)
+		status = sn_causal_log_write(c->log, c->experiment.chars, err);
+	if (status == SN_OK && c->is_shown)
+		say(c, "%s", why.chars);
+	else if (status == SN_OK)
+		status = sn_error_set(err, SN_ERR_NO_DATA, "%s", why.chars);
+	sn_text_free(&why);
+	return status;
+}
+
 static void take_facts(struct causal *c)
 {
 	const struct sn_experiment *e = c->analysis->experiment;
 	uint64_t overhead_ns = 0, cpu_ns = 0;
 
-	c->log->threads = 0;
-	for (size_t t = 0; t < e->threads.count; t++)
-		c->log->threads += c->analysis->profile->is_at_work[t] != 0 &&
-				   c->analysis->profile->threads[t].cpu_ns * 100 >=
-					   c->analysis->profile->total.cpu_ns;
+	c->log->threads = threads_at_work(c->analysis->profile);
 	for (size_t p = 0; p < e->processes.count; p++)
 		overhead_ns += e->processes.items[p].overhead_ns;
 	cpu_ns = c->analysis->profile->total.cpu_ns;
@@ -478,6 +716,58 @@ static sn_status choose_candidates(struct causal *c, struct sn_error *err)
 	return status;
 }
 
+static sn_status open_log(struct causal *c, struct sn_error *err)
+{
+	if (sn_causal_log_exists(c->experiment.chars))
+		return sn_causal_log_open(c->experiment.chars, &c->log, err);
+	c->log = sn_causal_log_new();
+	return SN_OK;
+}
+
+/* Addresses of another build are other code. */
+static sn_status check_builds(const struct causal *c, struct sn_error *err)
+{
+	const struct sn_experiment *e = c->analysis->experiment;
+	struct sn_target target;
+	bool is_found = sn_target_find(c->args->operands[0], &target, NULL) == SN_OK;
+	sn_status status = SN_OK;
+
+	for (uint32_t m = 0; status == SN_OK && m < e->modules.count; m++) {
+		const struct sn_module *module = &e->modules.items[m];
+		const char *path =
+			is_found && !strcmp(sn_base_name(target.path), sn_base_name(module->path))
+				? target.path
+				: module->path;
+		struct sn_text id = { 0 }, state = { 0 };
+
+		if (!module->is_main || module->kind != SN_MODULE_FILE || !*module->build_id ||
+		    sn_image_identify(path, NULL, &id, &state, NULL) != SN_OK)
+			continue; /* not there any more: nobody runs it */
+		if (strcmp(id.chars, module->build_id) != 0)
+			status = sn_error_set(
+				err, SN_ERR_USAGE,
+				"'%s' is another build (%.12s) than the one in '%s' (%.12s), so that "
+				"its code lies elsewhere: leave --from away, for a first run of it",
+				path, id.chars, c->experiment.chars, module->build_id);
+		sn_text_free(&id);
+		sn_text_free(&state);
+	}
+	return status;
+}
+
+static void warn_of_arguments(const struct causal *c)
+{
+	struct sn_arena arena = { 0 };
+	const char *now = sn_redact_command_line(&arena, c->args->operands, false);
+
+	if (strcmp(now, c->analysis->experiment->arguments) != 0)
+		say(c,
+		    "'%s' was recorded of other arguments ('%s'): what was hot there is tried here, "
+		    "and the answers of both are put together",
+		    c->experiment.chars, c->analysis->experiment->arguments);
+	sn_arena_free(&arena);
+}
+
 static sn_status open_experiment(struct causal *c, struct sn_error *err)
 {
 	sn_status status = sn_cli_analysis_open(c->experiment.chars, NULL, &c->analysis, err);
@@ -486,6 +776,8 @@ static sn_status open_experiment(struct causal *c, struct sn_error *err)
 		return status;
 	sn_text_clear(&c->experiment);
 	sn_text_add(&c->experiment, c->analysis->experiment->path);
+	if (!sn_args_value(c->args, "from"))
+		return open_log(c, err);
 	if (strcmp(sn_base_name(c->analysis->experiment->program),
 		   sn_base_name(c->args->operands[0])) != 0)
 		return sn_error_set(
@@ -493,10 +785,11 @@ static sn_status open_experiment(struct causal *c, struct sn_error *err)
 			"'%s' is of %s, and not of %s: --from takes an experiment of the same program",
 			c->experiment.chars, sn_base_name(c->analysis->experiment->program),
 			sn_base_name(c->args->operands[0]));
-	if (sn_causal_log_exists(c->experiment.chars))
-		return sn_causal_log_open(c->experiment.chars, &c->log, err);
-	c->log = sn_causal_log_new();
-	return SN_OK;
+	status = check_builds(c, err);
+	if (status != SN_OK)
+		return status;
+	warn_of_arguments(c);
+	return open_log(c, err);
 }
 
 static sn_status prepare(struct causal *c, struct sn_error *err)
@@ -507,9 +800,9 @@ static sn_status prepare(struct causal *c, struct sn_error *err)
 	sn_streams_open(&c->streams);
 	if (from)
 		sn_text_add(&c->experiment, from);
-	else
-		status = run_first(c);
-	if (status != SN_OK)
+	else if ((status = check_names(c, err)) != SN_OK)
+		return status;
+	else if ((status = run_first(c)) != SN_OK)
 		return sn_error_set(err, status, "%s", ""); /* it was told */
 	status = open_experiment(c, err);
 	if (status == SN_OK) {
@@ -548,9 +841,12 @@ static void tell(const struct causal *c)
 		    "interrupted: the answers rest on %zu experiments; sonde causal --from %s -- ... "
 		    "adds more",
 		    c->log->trials.count, c->experiment.chars);
-	if (c->log->threads <= 1)
+	if (c->log->threads <= 1 && !*c->log->refused)
 		say(c, "one thread is at work: its profile says it all, by Amdahl's law; the "
 		       "experiments only repeat it");
+	if (c->session.end == SN_CAUSAL_REFUSED)
+		say(c, "experiments ended before their time, as they cannot answer; --force makes "
+		       "them all the same");
 	if (sn_causal_queued_share(c->log) > SN_CAUSAL_QUEUED_MOST)
 		say(c,
 		    "threads waited for CPUs %.0f %% of the time in which they wanted one: %s; run fewer "
@@ -571,13 +867,20 @@ static int causal_run(const struct sn_args *args)
 
 	if (status == SN_OK)
 		status = prepare(&c, &err);
-	if (status == SN_OK && !c.is_interrupted) {
+	if (status == SN_OK && !c.is_interrupted)
+		status = say_early(&c, &err);
+	if (status == SN_OK && !c.is_interrupted && !*c.log->refused) {
 		say(&c,
 		    "%u piece%s of code, progress by %s '%s'; the output of further runs is not "
 		    "shown",
 		    c.page->target_count, c.page->target_count == 1 ? "" : "s", c.log->kind,
 		    c.log->name);
+		c.log->refused = "";
+		c.session.tell_over = say_over;
+		c.session.context = &c;
 		sn_causal_session_begin(&c.session);
+		if (is_of_whole_runs(&c))
+			say_room(&c);
 		status = make_runs(&c, &err);
 	}
 	if (status == SN_OK && c.log)
@@ -605,8 +908,15 @@ static const struct sn_option causal_options[] = {
 	{ "speedups", 0, "P,..",
 	  "percentages of its time that the code is spared (25,50,75,100); baselines are there anyway",
 	  NULL },
-	{ "runs", 0, "N", "run the program at most so often for experiments", NULL },
-	{ "max-time", 0, "S", "seconds for experiments, over all runs (60)", NULL },
+	{ "runs", 0, "N", "run the program at most so often for experiments, 1 or more", NULL },
+	{ "max-time", 0, "S",
+	  "seconds for experiments, over all runs but the first (60): then answers are there, and the run "
+	  "that is on goes on to its end without delays; no whole run is begun that takes longer",
+	  NULL },
+	{ "force", 0, NULL,
+	  "make experiments also where they cannot answer (threads wait for CPUs) or need not (one "
+	  "thread is at work)",
+	  NULL },
 	{ "from", 0, "EXPERIMENT",
 	  "an experiment of the same program says which code is hot, and gets the results; no first run",
 	  NULL },

@@ -48,6 +48,12 @@ enum sn_module_class {
 /** "program", "library", "libc" ...: what `show modules` calls it. */
 const char *sn_module_class_name(enum sn_module_class class);
 enum sn_module_class sn_module_class_of(const struct sn_module *module);
+/** Whether the modules of a class are code of the program and the libraries that it chose, and not what
+ *  languages, runtimes and the system bring along. */
+static inline bool sn_module_class_is_chosen(enum sn_module_class class)
+{
+	return class == SN_MODULE_CLASS_BINARY || class == SN_MODULE_CLASS_LIBRARY;
+}
 
 /** The category of a well-known function by its linkage name; SN_CATEGORIES if it is none.
  *  `__memcpy_avx_unaligned_erms`, `_int_malloc`, `PMPI_Send` and the like are known. */

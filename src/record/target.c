@@ -46,8 +46,16 @@ static bool path_search(const char *word, char *out, size_t size, bool *is_denie
 	}
 }
 
-/* Whether an ELF file asks for a dynamic loader. */
-static enum sn_target_kind elf_kind(const struct sn_file_view *view)
+static void take_loader(const struct sn_file_view *view, const Elf64_Phdr *segment, char *out,
+			size_t size)
+{
+	if (segment->p_filesz && segment->p_filesz < size && segment->p_offset < view->length &&
+	    segment->p_filesz <= view->length - segment->p_offset)
+		memcpy(out, view->bytes + segment->p_offset, segment->p_filesz);
+}
+
+/* Whether an ELF file asks for a dynamic loader, whose path goes to `loader`. */
+static enum sn_target_kind elf_kind(const struct sn_file_view *view, char *loader, size_t size)
 {
 	const Elf64_Ehdr *header = (const void *)view->bytes;
 
@@ -61,8 +69,10 @@ static enum sn_target_kind elf_kind(const struct sn_file_view *view)
 		if (at > view->length || view->length - at < sizeof(segment))
 			break;
 		memcpy(&segment, view->bytes + at, sizeof(segment));
-		if (segment.p_type == PT_INTERP)
+		if (segment.p_type == PT_INTERP) {
+			take_loader(view, &segment, loader, size);
 			return SN_TARGET_DYNAMIC;
+		}
 	}
 	return SN_TARGET_STATIC;
 }
@@ -124,7 +134,7 @@ static sn_status kind_find(const char *path, struct sn_target *target, unsigned 
 	}
 	/* Else a script without #!, which execvp gives to sh. */
 	if (view.length >= SELFMAG && !memcmp(view.bytes, ELFMAG, SELFMAG))
-		target->kind = elf_kind(&view);
+		target->kind = elf_kind(&view, target->loader, depth ? 0 : sizeof(target->loader));
 	sn_file_unmap(&view);
 	return SN_OK;
 }

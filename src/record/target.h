@@ -20,6 +20,8 @@ struct sn_target {
 	char path[4096]; /* what execve gets; has a slash */
 	enum sn_target_kind kind;
 	int exit_code; /* 126 or 127 if it cannot be started; 0 else */
+	/* of `path`, if that is a file of x86-64 code with a dynamic loader: that loader; else "" */
+	char loader[256];
 };
 
 /** Looks `word` up in PATH as execvp does and reads the first bytes of what it names. On failure

@@ -21,6 +21,7 @@ enum {
 	C_SLOPE_LOW,
 	C_SLOPE_HIGH,
 	C_POINTS,
+	C_REASON,
 	C_CURVE,
 	C_SENTENCE,
 };
@@ -32,12 +33,12 @@ static const struct sn_column causal_columns[] = {
 	{ "line_last", NULL, SN_CELL_INT, 0 },	   { "cpu_share", "CPU", SN_CELL_SHARE, 0 },
 	{ "verdict", "verdict", SN_CELL_TEXT, 0 }, { "slope", "slope", SN_CELL_REAL, 2 },
 	{ "slope_low", "from", SN_CELL_REAL, 2 },  { "slope_high", "to", SN_CELL_REAL, 2 },
-	{ "points", NULL, SN_CELL_JSON, 0 },	   { "curve", "curve", SN_CELL_TEXT, 0 },
-	{ "sentence", NULL, SN_CELL_TEXT, 0 },
+	{ "points", NULL, SN_CELL_JSON, 0 },	   { "reason", "reason", SN_CELL_TEXT, 0 },
+	{ "curve", "curve", SN_CELL_TEXT, 0 },	   { "sentence", NULL, SN_CELL_TEXT, 0 },
 };
 #define DATA_COLUMNS                                                                               \
 	"kind,name,loop,function,file,line_first,line_last,cpu_share,verdict,slope,slope_low,"     \
-	"slope_high,points"
+	"slope_high,points,reason"
 
 static void set_real(struct sn_table *table, size_t column, double value)
 {
@@ -143,6 +144,8 @@ static void add_row(const struct sn_causal_log *log, const struct sn_causal_answ
 	set_real(table, C_SLOPE_LOW, answer->slope_low);
 	set_real(table, C_SLOPE_HIGH, answer->slope_high);
 	set_points(table, answer);
+	if (answer->reason)
+		sn_table_set_text(table, C_REASON, answer->reason);
 	set_curve(table, answer);
 	set_sentence(table, log, answers, answer);
 }
@@ -174,14 +177,30 @@ static sn_status causal_fill(const struct sn_view_input *input, struct sn_table 
 	return SN_OK;
 }
 
+/* Without experiments the members are there all the same. */
+static void write_no_members(struct sn_json *json)
+{
+	static const char *const members[] = { "progress", "observed_false_alarm_rate",
+					       "delay_error_share", "overhead_share",
+					       "cpu_wait_share" };
+
+	for (size_t i = 0; i < sizeof(members) / sizeof(*members); i++) {
+		sn_json_key(json, members[i]);
+		sn_json_null(json);
+	}
+	sn_json_member_uint(json, "runs", 0);
+}
+
 static void causal_members(const struct sn_view_input *input, struct sn_json *json)
 {
 	struct sn_error err;
 	struct sn_causal_log *log = log_of(input->profile, &err);
 	struct sn_causal_answers answers;
 
-	if (!log)
+	if (!log) {
+		write_no_members(json);
 		return;
+	}
 	sn_causal_answers_find(log, &answers);
 	sn_json_key(json, "progress");
 	sn_json_object(json);
@@ -241,7 +260,11 @@ static void put_foot(const struct sn_view_input *input, FILE *out)
 			" Threads waited for CPUs %.0f %% of the time in which they wanted one%s.\n",
 			100 * sn_causal_queued_share(log),
 			answers.refusal ? "" : ": effects come out too small");
-	if (!log->trials.count)
+	if (*log->refused && !log->trials.count)
+		fputs(" No experiments were made, as they could not answer, or need not: sonde causal --force "
+		      "makes them all the same.\n",
+		      out);
+	else if (!log->trials.count)
 		fprintf(out,
 			" No experiment was made: the progress point '%s' was not reached, or the program "
 			"ended before.\n",
@@ -347,6 +370,11 @@ static const struct sn_explanation causal_words[] = {
 	  "The curve: for each speed-up (the share of its time that the code is spared, 0 to 1) the "
 	  "effect (relative change of a step's time), its 95 % interval and how many experiments.",
 	  "slope" },
+	{ "reason", "text",
+	  "Why the verdict is unknown: one-thread (the profile says it all, none were made), "
+	  "no-experiments, few-experiments or noise (more settle it), cpu-waits, late-pauses, sealed or "
+	  "too-often (no effect can be told).",
+	  "verdict" },
 	{ "curve", "text",
 	  "The same points in words: what the code is spared, and by how much less time a step takes, "
 	  "with the 95 % interval.",

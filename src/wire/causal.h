@@ -79,8 +79,8 @@ struct sn_causal_progress {
 	 * experiment began, and a heartbeat's begin is a visit of another point */
 	uint32_t is_timed, begin_point; /* 0: none */
 	_Atomic int64_t sum_ns;
-	_Atomic uint32_t version; /* odd while the stamp is written */
-	uint32_t reserved;
+	_Atomic uint32_t version;      /* odd while the stamp is written */
+	_Atomic uint32_t is_too_often; /* a place: its breakpoint is told no more in some thread */
 	_Atomic uint64_t stamp_experiment, stamp_count;
 	_Atomic int64_t stamp_time_ns, stamp_virtual_ns;
 };

@@ -84,6 +84,10 @@ void sn_causal_visit(struct sn_thread *self, uint32_t point, uint32_t count)
 
 static void reach(struct sn_thread *self, unsigned breakpoint, uint32_t arrivals)
 {
+	if (sn_breakpoint_is_deaf(breakpoint))
+		atomic_store(
+			&sn_causal_control->points[point_of_breakpoint[breakpoint]].is_too_often,
+			1);
 	sn_causal_visit(self, point_of_breakpoint[breakpoint], arrivals);
 }
 

@@ -23,6 +23,9 @@ typedef void (*sn_breakpoint_reached)(struct sn_thread *self, unsigned which, ui
  *  Gives its number, or -1: four are set, or a debugger owns SIGTRAP. At install, or in a handler. */
 int sn_breakpoint_set(uint64_t load_addr, sn_breakpoint_reached reached);
 
+/** Whether some thread is told of this one no more, since it arrives too often. */
+bool sn_breakpoint_is_deaf(unsigned which);
+
 /** Opens and closes what the calling thread lacks or has too many. False: one was refused. */
 bool sn_breakpoints_follow(struct sn_thread *self);
 void sn_breakpoints_stop(struct sn_thread *thread);

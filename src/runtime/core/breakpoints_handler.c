@@ -29,6 +29,7 @@ static struct {
 	_Atomic uint64_t load_addr; /* 0: none */
 	_Atomic(sn_breakpoint_reached) reached;
 	_Atomic uint32_t generation;
+	_Atomic uint32_t is_deaf; /* some thread came too often */
 } points[SN_BREAKPOINTS_MAX];
 static _Atomic uint32_t generation_of_all;
 
@@ -89,6 +90,11 @@ int sn_breakpoint_set(uint64_t load_addr, sn_breakpoint_reached reached)
 	return -1;
 }
 
+bool sn_breakpoint_is_deaf(unsigned which)
+{
+	return atomic_load_explicit(&points[which].is_deaf, memory_order_relaxed) != 0;
+}
+
 bool sn_breakpoints_follow(struct sn_thread *self)
 {
 	uint32_t now = atomic_load_explicit(&generation_of_all, memory_order_acquire);
@@ -135,8 +141,10 @@ static void slow_down(struct sn_thread_breakpoint *own, unsigned which)
 	if (++own->arrivals <= SN_BREAKPOINT_RATE || sn_state->is_sealed)
 		return;
 	close_one(own);
-	if (every > SN_BREAKPOINT_EVERY_MAX || !open_one(own, which, every))
+	if (every > SN_BREAKPOINT_EVERY_MAX || !open_one(own, which, every)) {
+		atomic_store(&points[which].is_deaf, 1);
 		sn_warn(TOO_OFTEN);
+	}
 }
 
 static void reach(struct sn_thread *self, unsigned which)

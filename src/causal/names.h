@@ -1,0 +1,61 @@
+/**
+ * The names that users give code and progress points: choices of --target, and places in one file of
+ * machine code.
+ */
+#ifndef SN_CAUSAL_NAMES_H
+#define SN_CAUSAL_NAMES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "code/image.h"
+#include "code/structure.h"
+
+enum sn_causal_choice_kind {
+	SN_CAUSAL_CHOICE_NAME, /* one piece of code, by name */
+	SN_CAUSAL_CHOICE_LOCK, /* by the name of the lock's variable */
+	/* the hottest of them */
+	SN_CAUSAL_CHOICE_LOOPS,
+	SN_CAUSAL_CHOICE_FUNCTIONS,
+	SN_CAUSAL_CHOICE_LINES,
+	SN_CAUSAL_CHOICE_REGIONS,
+};
+
+/** One word of --target. */
+struct sn_causal_choice {
+	enum sn_causal_choice_kind kind;
+	const char *name; /* borrows the word */
+	size_t count;	  /* of the hottest; 1 to 1024 */
+};
+
+/** "loops", "loops:3", "lock:NAME", or a name. SN_ERR_USAGE: a number that is none, or no name behind
+ *  "lock:". */
+sn_status sn_causal_choice_parse(const char *word, struct sn_causal_choice *out,
+				 struct sn_error *err);
+
+/** Whether a function goes by this name: its own, the linker's, or its own up to the parameters. */
+bool sn_causal_is_function(const struct sn_function *function, const char *name);
+
+/** Whether FILE:LINE (or a loop's label, FILE:FIRST-LAST) names this line: FILE is how its path ends. */
+bool sn_causal_is_line(const char *file, uint32_t line, const char *name);
+/** Whether the name has a colon and a number behind it. */
+bool sn_causal_looks_like_line(const char *name);
+
+/** What a file's line tables have of FILE:LINE. Begins as zeros; several structures may add to it. */
+struct sn_causal_line_search {
+	uint64_t lowest_link_addr; /* of the line's code; 0: it has none */
+	uint32_t nearest_line;	   /* of this file that has code; 0: no such file */
+	const char
+		*nearest_file; /* the base name that FILE is perhaps a misspelling of; NULL: none */
+};
+void sn_causal_line_find(struct sn_structure *structure, const char *name,
+			 struct sn_causal_line_search *search);
+
+/** The link address of a place: a function's entry, or the lowest of a line; 0: there is none. */
+uint64_t sn_causal_place_find(struct sn_structure *structure, const char *name);
+
+/** Whether a data symbol is the variable of this name. */
+bool sn_causal_is_variable(const struct sn_symbol *symbol, const char *name);
+
+#endif
