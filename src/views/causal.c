@@ -260,11 +260,11 @@ static void put_foot(const struct sn_view_input *input, FILE *out)
 			" Threads waited for CPUs %.0f %% of the time in which they wanted one%s.\n",
 			100 * sn_causal_queued_share(log),
 			answers.refusal ? "" : ": effects come out too small");
-	if (*log->refused && !log->trials.count)
+	if (*log->refused && strcmp(log->refused, "too-often") != 0 && !log->trials.count)
 		fputs(" No experiments were made, as they could not answer, or need not: sonde causal --force "
 		      "makes them all the same.\n",
 		      out);
-	else if (!log->trials.count)
+	else if (!log->trials.count && !*log->refused)
 		fprintf(out,
 			" No experiment was made: the progress point '%s' was not reached, or the program "
 			"ended before.\n",

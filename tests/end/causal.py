@@ -66,14 +66,11 @@ def recorded(name, path, *words):
     return 'x-' + name, run
 
 
-def caused(name, path, *words, options=(), seconds='2', runs='1', same=True, plain=None):
-    """Experiments with the program, whose output and exit status must be as ever."""
-    plain = plain or t.command(path, *words)
-    experiment, _ = recorded(name, path, *words)
-    run = t.run('causal', '--from', experiment, '--max-time', seconds, '--runs', runs, *options, '--', path, *words)
-    if same:
-        t.equal((run.returncode, run.stdout), (plain.returncode if plain.returncode >= 0 else 128 - plain.returncode, plain.stdout),
-                f'{name}: output and exit status are as ever')
+def caused(name, path, *words, options=(), seconds='2', runs='1'):
+    """Experiments with the program, whose output and exit status must be those of a run without. They are made whatever the machine's load."""
+    experiment, plain = recorded(name, path, *words)
+    run = t.run('causal', '--force', '--from', experiment, '--max-time', seconds, '--runs', runs, *options, '--', path, *words)
+    t.equal((run.returncode, run.stdout), (plain.returncode, plain.stdout), f'{name}: output and exit status are as ever')
     return experiment, run
 
 
@@ -228,6 +225,23 @@ static void *worker(void *unused)
 	printf("%ld tasks\n", done);
 	return 0;
 }"""),
+    'spin': (r'''
+static atomic_int turn;
+static void *second(void *unused)
+{
+	for (int i = 0; i < 150; i++) {
+		while (atomic_load(&turn) != 2 * i + 1) ;
+		cold(200000);
+		atomic_store(&turn, 2 * i + 2);
+	}
+	return unused;
+}''' + BEGIN + r'''
+	pthread_t thread;
+	pthread_create(&thread, NULL, second, NULL);''' + BEATS % (150, 'atomic_store(&turn, 2 * i + 1); while (atomic_load(&turn) != 2 * i + 2) ;') + r'''
+	pthread_join(thread, NULL);
+	printf("%d\n", atomic_load(&turn));
+	return 2;
+}'''),
     # only the child has a progress point
     'one-process': (r"""
 int main(int count, char **words)
@@ -278,7 +292,7 @@ def long_days():
             t.skip(mpi, 'is not here')
             continue
         path = t.compile('./ranks.c', *FLAGS, compiler='mpicc.' + mpi, output='./ranks.' + mpi)
-        experiment, run = caused(mpi, *launcher, path, plain=t.command(*launcher, path, timeout=300), seconds='4',
+        experiment, run = caused(mpi, *launcher, path, seconds='4',
                                  options=('--progress', 'step', '--target', 'hot', '--speedups', '100'))
         last = [int(value) for value in trials(experiment)['run'][-1]]
         t.check(last[6] >= 3, f'{mpi}: both ranks have the page of the launch', last)
@@ -308,8 +322,8 @@ int main(int count, char **words)
 	return 7;
 }
 ''')
-run = t.run('causal', '--target', 'hot,cold', '--speedups', '100', '--max-time', '5', '--runs', '2', '-o', 'x-alone',
-            '--', alone, '400')
+run = t.run('causal', '--force', '--target', 'hot,cold', '--speedups', '100', '--max-time', '5', '--runs', '1', '-o', 'x-alone',
+            '--', alone, '250')
 t.equal((run.returncode, run.stdout), (7, 'as ever\n'), 'a program of one thread: one output, its own exit status')
 t.check('one thread is at work' in run.stderr, 'it is told that its profile says it all', run.stderr)
 answer = t.show('causal', experiment='x-alone')
@@ -322,7 +336,8 @@ t.equal(set(answer) - {'experiment', 'sampled_cpu_s'},
         'its members')
 t.equal({tuple(row) for row in answer['rows']},
         {('kind', 'name', 'loop', 'function', 'file', 'line_first', 'line_last', 'cpu_share', 'verdict', 'slope',
-          'slope_low', 'slope_high', 'points')}, "a row's members")
+          'slope_low', 'slope_high', 'points', 'reason')}, "a row's members")
+t.check(all((row['verdict'] == 'unknown') == (row['reason'] is not None) for row in answer['rows']), 'which say why nothing is known', answer)
 shares = {row['name']: row['cpu_share'] for row in answer['rows']}
 t.within(shares.get('hot'), 0.75, 0.1, 'three quarters of the CPU time are in one of two')
 log = trials('x-alone')
@@ -341,7 +356,7 @@ for row in log['run']:
     t.check(abs(slept - asked - excess) < 1000, 'pauses took what was asked and the excess that is told', row)
 for view in ('loops', 'functions'):
     t.check(t.run('show', view, 'x-alone').returncode == 0, f'the experiment has its {view}, too')
-t.run('causal', '--from', 'x-alone', '--target', 'hot', '--max-time', '1', '--runs', '1', '--', alone, '400')
+t.run('causal', '--force', '--from', 'x-alone', '--target', 'hot', '--max-time', '0.3', '--runs', '1', '--', alone, '40')
 t.equal(t.show('causal', experiment='x-alone')['runs'], answer['runs'] + 1, 'later runs add to it')
 text = t.run('show', 'causal', 'x-alone').stdout
 t.check("Amdahl's law" in text and 'experiments in' in text, 'the text says what was done', text)
@@ -362,6 +377,16 @@ if browser.find():
         t.equal(sorted(drawn), sorted(want), 'its curve, through the origin, or why there is none')
         t.check(not page.errors, 'without an error', page.errors)
 t.equal(t.run('list', '--remove', 'x-alone').returncode, 0, 'it can be removed')
+
+# ---- what the first run says: it costs no other one ----
+run = t.run('causal', '--target', 'hot,cold', '-o', 'x-amdahl', '--', alone, '40')
+t.equal((run.returncode, run.stdout), (7, 'as ever\n'), 'one thread: the first run is the user\'s')
+t.check('by Amdahl' in run.stderr and '(hot has ' in run.stderr and 'No experiments are made' in run.stderr, 'and is all', run.stderr)
+answer = t.show('causal', experiment='x-amdahl')
+t.equal((answer['runs'], {row['reason'] for row in answer['rows']}), (0, {'one-thread'}), 'which the answer tells')
+t.check('--force' in t.run('show', 'causal', 'x-amdahl').stdout, 'and what makes experiments all the same')
+run = t.run('causal', '--from', 'x-amdahl', '--', alone, '40')
+t.check(run.returncode == 125 and not run.stdout and 'by Amdahl' in run.stderr, 'a profile that says it all costs no run', run)
 
 # ---- what runs under a lock, however it was taken ----
 guarded = program('guarded', r'''
@@ -388,7 +413,7 @@ int main(int count, char **words)
 	return 0;
 }
 ''')
-experiment, run = caused('guarded', guarded, '300', options=('--progress', 'step', '--target', 'lock:guard,lock:other,lock:shared', '--speedups', '50'), seconds='6')
+experiment, run = caused('guarded', guarded, '200', options=('--progress', 'step', '--target', 'lock:guard,lock:other,lock:shared', '--speedups', '50'), seconds='6')
 rows = t.show('causal', experiment=experiment)['rows']
 t.equal({(row['kind'], row['name'], row['cpu_share']) for row in rows}, {('lock', name, None) for name in ('guard', 'other', 'shared')},
         'locks are rows, whose share of CPU time nobody knows')
@@ -435,7 +460,7 @@ int main(int count, char **words)
 	return 3;
 }
 ''')
-experiment, run = caused('pair', pair, '150', options=('--progress', 'step', '--target', 'hot,hot', '--speedups', '100'), seconds='4')
+experiment, run = caused('pair', pair, '100', options=('--progress', 'step', '--target', 'hot,hot', '--speedups', '100'), seconds='4')
 log = trials(experiment)
 t.equal(len(log['candidate']), 1, 'a candidate that is named twice is one')
 last = [int(value) for value in log['run'][-1]]
@@ -466,8 +491,8 @@ int main(int count, char **words)
 	return 0;
 }
 ''')
-place = t.run('causal', '--progress', 'turn', '--target', 'hot', '--speedups', '50', '--max-time', '3', '--runs', '1', '-o', 'x-site',
-              '--', site, '60')
+t.run('record', '-q', '-o', 'x-site', '--', site, '10')
+place = t.run('causal', '--force', '--from', 'x-site', '--progress', 'turn', '--target', 'hot', '--speedups', '50', '--max-time', '3', '--runs', '1', '--', site, '40')
 if 'never reached' in place.stderr:
     t.skip('a place as progress point', 'this machine gives no hardware breakpoints')
 else:
@@ -475,12 +500,12 @@ else:
     progress = t.show('causal', experiment='x-site')['progress']
     t.equal((progress['kind'], progress['name']), ('site', 'turn'), 'progress is the place')
     visits = [int(row[5]) for row in trials('x-site')['trial']]
-    t.check(visits and sum(visits) <= 60, 'every arrival counts once', visits)
-    between = t.run('causal', '--from', 'x-site', '--latency', 'turn..leave', '--', site, '60')
+    t.check(visits and sum(visits) <= 40, 'every arrival counts once', visits)
+    between = t.run('causal', '--from', 'x-site', '--force', '--latency', 'turn..leave', '--', site, '60')
     t.check('another progress point' in between.stderr, 'an experiment has one progress point', between.stderr)
-    t.run('record', '-q', '-o', 'x-between', '--', site, '20')
-    t.run('causal', '--from', 'x-between', '--latency', 'turn..leave', '--target', 'hot', '--speedups', '50', '--max-time', '3',
-          '--runs', '1', '--', site, '60')
+    t.run('record', '-q', '-o', 'x-between', '--', site, '10')
+    t.run('causal', '--force', '--from', 'x-between', '--latency', 'turn..leave', '--target', 'hot', '--speedups', '50', '--max-time', '3',
+          '--runs', '1', '--', site, '30')
     t.equal(t.show('causal', experiment='x-between')['progress']['kind'], 'latency', 'the time between two places')
 whole, run = caused('whole', site, '4', options=('--progress', 'end', '--target', 'hot', '--speedups', '100'), seconds='20', runs='4')
 t.equal([len(trials(whole)[kind]) for kind in ('run', 'trial')], [4, 4], 'with whole runs each is an experiment')
@@ -488,15 +513,32 @@ t.equal(t.show('causal', experiment=whole)['progress']['kind'], 'end', 'and prog
 
 # ---- bad input ----
 for words, says in [(('--speedups', '120'), 'percentages'), (('--speedups', '0'), 'above 0'), (('--max-time', '0'), 'above 0'),
-                    (('--pid', '1'), 'starts the program itself'), (('--heap',), 'no heap'), (('--runs', 'x'), '--runs')]:
+                    (('--pid', '1'), 'starts the program itself'), (('--heap',), 'no heap'), (('--runs', 'x'), '--runs'),
+                    (('--runs', '0'), '1 or more, not 0'), (('--target', 'loops:0'), "from 1 to 1024, and not '0'"),
+                    (('--target', 'functions:many'), "and not 'many'"), (('--target', 'lock:'), "behind 'lock:'"), (('--target', ','), 'names no code'),
+                    (('--target', 'hott'), "did you mean 'hot'"), (('--target', 'loop:2'), "did you mean 'loops'"),
+                    (('--target', 'lock:barier'), "did you mean 'barrier'"), (('--target', 'piar.c:40'), 'did you mean pair.c:40'),
+                    (('--target', 'pair.c:9999'), 'nearest line with code is pair.c:'), (('--latency', 'hot..nowhere'), "--latency: './pair' and its libraries")]:
     done = t.run('causal', *words, '--', pair, '2')
     t.check(done.returncode == 125 and says in done.stderr, f'{" ".join(words)} is refused', done.stderr)
 done = t.run('causal', '-o', 'x-nowhere', '--progress', 'nowhere', '--', site, '4')
-t.check("no heartbeat, function, line or loop 'nowhere'" in done.stderr, 'an unknown progress point is named', done.stderr)
-done = t.run('causal', '--from', 'x-whole', '--target', 'nowhere', '--', site, '4')
+t.check(done.returncode == 125 and not done.stdout and "no heartbeat, function, line or loop 'nowhere'" in done.stderr, 'an unknown progress point costs no run', done)
+done = t.run('causal', '--progress', 'trun', '--', site, '4')
+t.check("did you mean 'turn'?" in done.stderr, 'and what may be meant is said', done.stderr)
+done = t.run('causal', '-o', 'x-later', '--progress', 'nowhere', '--', 'sh', '-c', f'{site} 4')
+t.check((done.returncode, done.stdout) == (0, 'done\n') and 'The first run may find it' in done.stderr, 'unless it starts others, which may have it', done)
+done = t.run('causal', '--force', '--from', 'x-whole', '--target', 'nowhere', '--', site, '4')
 t.check("'nowhere'" in done.stderr, 'and an unknown target', done.stderr)
 t.check('sonde causal' in t.run('show', 'causal', recorded('bare', site, '2')[0]).stderr,
         'an experiment without says what makes them')
+bare = json.loads(t.run('show', 'causal', 'x-bare', '--format', 'json').stdout)
+t.equal([bare[key] for key in ('progress', 'observed_false_alarm_rate', 'delay_error_share', 'overhead_share', 'cpu_wait_share', 'runs', 'rows')],
+        [None] * 5 + [0, []], 'and has the members of an answer all the same')
+with open('site.c', 'a') as out:
+    out.write('int other_build;\n')
+t.compile('./site.c', *FLAGS)
+done = t.run('causal', '--from', 'x-bare', '--', site, '2')
+t.check(done.returncode == 125 and not done.stdout and 'is another build' in done.stderr, 'another build is refused', done)
 with open('x-bare/causal.tsv', 'w') as out:
     out.write('sonde.causal-log\t1\ntrial\t0\t0\n')
 done = t.run('show', 'causal', 'x-bare')
@@ -504,25 +546,8 @@ t.check(done.returncode == 5 and 'line 2' in done.stderr, 'a damaged log is told
 
 # ---- bad days: each has a heartbeat, and code that is chosen ----
 DAYS = {
-    'spin': (r'''
-static atomic_int turn;
-static void *second(void *unused)
-{
-	for (int i = 0; i < 150; i++) {
-		while (atomic_load(&turn) != 2 * i + 1) ;
-		cold(200000);
-		atomic_store(&turn, 2 * i + 2);
-	}
-	return unused;
-}''' + BEGIN + r'''
-	pthread_t thread;
-	pthread_create(&thread, NULL, second, NULL);''' + BEATS % (150, 'atomic_store(&turn, 2 * i + 1); while (atomic_load(&turn) != 2 * i + 2) ;') + r'''
-	pthread_join(thread, NULL);
-	printf("%d\n", atomic_load(&turn));
-	return 2;
-}'''),
     'pinned': (r'''
-static void *second(void *unused) { for (int i = 0; i < 100; i++) { cold(400000); sched_yield(); } return unused; }''' + BEGIN + r'''
+static void *second(void *unused) { for (int i = 0; i < 200; i++) { cold(800000); sched_yield(); } return unused; }''' + BEGIN + r'''
 	cpu_set_t set;
 	CPU_ZERO(&set);
 	CPU_SET(sched_getcpu(), &set);
@@ -554,13 +579,16 @@ for name, text in DAYS.items():
         t.check(share and share > 0.01, 'threads that share a CPU wait for it', share)
         t.equal('waited for CPUs' in text, share > 0.05, 'and where that is much the answer says so')
         row = t.show('causal', experiment=experiment)['rows'][0]
+        t.equal(row['reason'] == 'cpu-waits', share > 0.25, 'as does the row')
+        done = t.run('causal', '--from', experiment, '--', path)
+        t.check(done.returncode == 125 and not done.stdout and 'No experiments are made' in done.stderr, 'a profile in which threads queue costs no run', done)
         t.check(share <= 0.25 or (row['verdict'], row['slope'], row['points']) == ('unknown', None, []) and 'no effect is told' in text,
                 'or tells none', share, row)
     if name == 'short':
         t.check('ends within its first experiment' in run.stderr, 'a program that ends too soon is told', run.stderr)
 
 # what comes by a pipe is for all runs, the first among them
-run = t.command('sh', '-c', 'printf "2\\n1\\n" | exec "$0" causal -q --max-time 1 --runs 1 --progress end -o piped -- sort', t.sonde)
+run = t.command('sh', '-c', 'printf "2\\n1\\n" | exec "$0" causal --force -q --max-time 1 --runs 1 --progress end -o piped -- sort', t.sonde)
 t.equal(run.stdout, '1\n2\n', 'the first run reads what comes by a pipe')
 run = t.run('causal', '--from', 'piped', '--', 'uniq')
 t.check(run.returncode and 'is of sort, and not of uniq' in run.stderr, 'an experiment of another program is refused', run)
@@ -568,7 +596,7 @@ t.check(run.returncode and 'is of sort, and not of uniq' in run.stderr, 'an expe
 # a whole run is one experiment, and its threads need not end: their account is whole all the same
 worker = program('worker', r'''
 static int ends[2];
-static void *work(void *unused) { hot(400000000); if (write(ends[1], "x", 1)) for (;;) pause(); return unused; }
+static void *work(void *unused) { hot(100000000); if (write(ends[1], "x", 1)) for (;;) pause(); return unused; }
 int main(void)
 {
 	pthread_t thread;
@@ -576,7 +604,7 @@ int main(void)
 	if (pipe(ends) || pthread_create(&thread, 0, work, 0)) return 1;
 	return read(ends[0], &end, 1) != 1;
 }''')
-t.run('causal', '-q', '--max-time', '5', '--runs', '1', '--progress', 'end', '--target', 'hot', '-o', 'worker.1', '--', worker)
+t.run('causal', '--force', '-q', '--max-time', '5', '--runs', '1', '--progress', 'end', '--target', 'hot', '-o', 'worker.1', '--', worker)
 ran_s = int(trials('worker.1')['run'][0][9]) / 1e9
 cpu_s = t.show('summary', experiment='worker.1')['cpu_s']
 t.check(ran_s > 0.5 * cpu_s, 'CPU time of threads that never end is known', ran_s, cpu_s)
@@ -585,7 +613,7 @@ t.check(ran_s > 0.5 * cpu_s, 'CPU time of threads that never end is known', ran_
 fails = program('fails', BEGIN + r'''
 	for (int i = 0; i < 40; i++) hot(800000);
 	return access("was-there", F_OK) ? creat("was-there", 0600) < 0 : 9; }''')
-run = t.run('causal', '--max-time', '2', '--progress', 'end', '--target', 'hot', '-o', 'fails.1', '--', fails)
+run = t.run('causal', '--force', '--max-time', '2', '--progress', 'end', '--target', 'hot', '-o', 'fails.1', '--', fails)
 t.check(run.returncode == 0 and 'ended with status 9' in run.stderr and 'nothing can be said' in run.stderr,
         'a run that ended otherwise has no experiments', run)
 answer = t.show('causal', experiment='fails.1')
@@ -600,14 +628,47 @@ never = program('never', BEGIN + r'''for (int i = 0; i < 100; i++) hot(800000); 
 _, run = caused('never', never, options=('--progress', 'step', '--target', 'hot'), seconds='1')
 t.check('never reached' in run.stderr, 'a progress point that is never reached is told', run.stderr)
 
+# the time for experiments bounds the wait for an answer, and not the program
+tail = program('tail', r'''
+static void *second(void *unused) { for (int i = 0; i < 60; i++) cold(800000); return unused; }
+int main(int count, char **words)
+{
+	(void)count;
+	step = sonde_heartbeat_register("step", 0);
+	pthread_t thread;
+	pthread_create(&thread, NULL, second, NULL);''' + BEATS % (120, '') + r'''
+	pthread_join(thread, NULL);
+	nap_ms(atoi(words[1]));
+	puts("to the end");
+	return 6;
+}''')
+recorded('tail', tail, '0')
+run = t.run('causal', '--force', '--from', 'x-tail', '--progress', 'step', '--target', 'hot', '--max-time', '0.2', '--', tail, '3000')
+t.equal((run.returncode, run.stdout), (6, 'to the end\n'), 'a program goes on to its end')
+said = run.stderr.find('the program goes on to its end, without delays')
+t.check(0 <= said < run.stderr.find('run 1:'), 'and it is said when the time for experiments is over', run.stderr)
+t.check("was recorded of other arguments ('./tail 0')" in run.stderr, 'as is that its arguments were others', run.stderr)
+t.equal(t.show('causal', experiment='x-tail')['runs'], 1, 'no other run begins')
+
+# a place that is reached too often for a breakpoint
+often = program('often', r'''
+__attribute__((noinline, noclone)) static void turn(int i) { __asm__ volatile("" : : "r"(i)); }
+int main(void) { for (int i = 0; i < 300; i++) { for (int k = 0; k < 1000; k++) turn(k); hot(800000); } return 0; }''')
+recorded('often', often)
+run = t.run('causal', '--force', '--from', 'x-often', '--progress', 'turn', '--target', 'hot', '--max-time', '5', '--', often)
+if 'never reached' in run.stderr:
+    t.skip('a place that is reached too often', 'this machine gives no hardware breakpoints')
+else:
+    t.check('over 400 times a second' in run.stderr, 'a place that is reached too often is so called', run.stderr)
+    t.equal({row['reason'] for row in t.show('causal', experiment='x-often')['rows']}, {'too-often'}, 'also in the answer')
+
 # two processes are held up alike: the page is one
-both = t.command('sh', '-c', f'{pair} 60 & {pair} 60; wait')
-experiment, run = caused('both', 'sh', '-c', f'{pair} 60 & {pair} 60; wait', options=('--progress', 'step', '--target', 'hot', '--speedups', '100'), plain=both)
+experiment, run = caused('both', 'sh', '-c', f'{pair} 30 & {pair} 30; wait', options=('--progress', 'step', '--target', 'hot', '--speedups', '100'))
 t.check(int(trials(experiment)['run'][-1][6]) >= 3, 'all processes of the run have the page', trials(experiment)['run'])
 
 # a parallel region with what it calls
 open('region.c', 'w').write(HEAD + BEGIN + r'''
-	for (int i = 0; i < 100; i++) {
+	for (int i = 0; i < 60; i++) {
 		sonde_heartbeat_begin(step);
 #pragma omp parallel num_threads(2)
 		{ hot(1000000); __asm__ volatile(""); }
@@ -621,13 +682,13 @@ path = t.compile('./region.c', *FLAGS, '-fopenmp')
 experiment, run = caused('region', path, options=('--progress', 'step', '--target', 'regions,hot', '--speedups', '50'))
 found = {row[0]: row[2] for row in trials(experiment)['candidate']}
 t.check(set(found) == {'region', 'function'} and '_omp_fn' in found['region'], 'regions and functions are candidates', found)
-t.run('causal', '--from', experiment, '--target', 'hot', '--with-callees', '--max-time', '1', '--runs', '1', '--', path)
+t.run('causal', '--force', '--from', experiment, '--target', 'hot', '--with-callees', '--max-time', '0.3', '--runs', '1', '--', path)
 t.equal([row[0] for row in trials(experiment)['candidate']], ['region', 'function', 'function with callees'],
         'code with what it calls is a candidate of its own')
 
 # two commands at once do not see each other
-at_once = [subprocess.Popen([t.sonde, 'causal', '-q', '--target', 'hot', '--speedups', '100', '--max-time', '1', '--runs', '1', '-o', f'x-once{i}',
-                             '--', pair, '40'], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for i in range(2)]
+at_once = [subprocess.Popen([t.sonde, 'causal', '--force', '-q', '--target', 'hot', '--speedups', '100', '--max-time', '1', '--runs', '1', '-o', f'x-once{i}',
+                             '--', pair, '20'], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for i in range(2)]
 t.equal([(p.communicate(timeout=120)[0], p.returncode) for p in at_once], [('done\n', 3)] * 2, 'two causal runs at once')
 
 # ---- an end from outside: in the first run, in an experiment, once or again and again, by what cannot be caught ----
@@ -642,7 +703,7 @@ static void leave(int s) { (void)s; write(1, "bye\n", 4); _exit(0); }
 
 
 def started(*words):
-    return subprocess.Popen([t.sonde, 'causal', '--speedups', '100', '--max-time', '300', *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    return subprocess.Popen([t.sonde, 'causal', '--force', '--speedups', '100', '--max-time', '300', *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                             env=dict(os.environ, TMPDIR=os.path.abspath('.')))
 
 
@@ -661,7 +722,7 @@ process.send_signal(signal.SIGINT)
 said = process.communicate(timeout=60)[1]
 t.equal(process.returncode, 130, 'an interrupt ends the program and the experiments')
 t.check('interrupted before the first experiment' in said, 'which says that there is none', said)
-t.run('record', '-q', '--duration', '1', '-o', 'x-long', '--', pair, '150')
+t.run('record', '-q', '--duration', '1', '-o', 'x-long', '--', pair, '40')
 for path, signals in ((pair, (signal.SIGINT,)), (pair, (signal.SIGTERM, signal.SIGTERM)), (pair, (signal.SIGHUP,)), (deaf, (signal.SIGINT, signal.SIGINT))):
     name = ' and '.join(number.name for number in signals) + (', which the program takes for its end' if path == deaf else '')
     if path == deaf:
@@ -692,6 +753,6 @@ with open('x-long/causal.tsv', 'a') as out:
     out.write('trial\t9\t9\t0\t0.5')
 t.equal((t.show('causal', experiment='x-long')['runs'], t.show('causal', experiment='x-long')['rows'][0]['name']), (runs, 'hot'),
         'which are shown, without a record that was begun')
-t.run('causal', '--from', 'x-long', '--progress', 'step', '--target', 'hot', '--speedups', '100', '--max-time', '1', '--runs', '1', '--', pair, '150')
+t.run('causal', '--force', '--from', 'x-long', '--progress', 'step', '--target', 'hot', '--speedups', '100', '--max-time', '0.5', '--runs', '1', '--', pair, '50')
 t.check(t.show('causal', experiment='x-long')['runs'] == runs + 1, 'and later runs add to them', t.show('causal', experiment='x-long')['runs'], runs)
 t.done()

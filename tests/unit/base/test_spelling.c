@@ -34,6 +34,14 @@ TEST(near_is_one_fault_or_two_in_long_names)
 	CHECK(!sn_spelling_is_near("p", "pa"));
 }
 
+TEST(the_nearest_of_many_is_found)
+{
+	CHECK(sn_spelling_is_nearer("stepp", "step", NULL));
+	CHECK(!sn_spelling_is_nearer("stepp", "other", NULL));
+	CHECK(sn_spelling_is_nearer("first_stepp", "first_step", "first_stop"));
+	CHECK(!sn_spelling_is_nearer("first_stepp", "first_stop", "first_step"));
+}
+
 TEST(names_too_long_are_near_nothing)
 {
 	char a[200], b[200];

@@ -250,17 +250,28 @@ TEST(queues_are_refused)
 	sn_causal_answers_find(log, &answers);
 	CHECK(answers.refusal == SN_CAUSAL_NOT_REFUSED);
 	CHECK(answers.rows.items[0].verdict == SN_CAUSAL_HELPS);
+	CHECK(!answers.rows.items[0].reason);
 	sn_causal_answers_free(&answers);
 	log->runs.items[0].queued_ns = 400;
 	sn_causal_answers_find(log, &answers);
 	CHECK(answers.refusal == SN_CAUSAL_REFUSED_QUEUES);
 	CHECK(answers.rows.items[0].verdict == SN_CAUSAL_UNKNOWN);
 	CHECK(isnan(answers.rows.items[0].slope) && !answers.rows.items[0].point_count);
+	CHECK_STRING(answers.rows.items[0].reason, "cpu-waits");
 	sn_causal_answers_free(&answers);
 	log->runs.items[0].queued_ns = 0;
 	log->runs.items[0].slept_ns = 1200;
 	sn_causal_answers_find(log, &answers);
 	CHECK(answers.refusal == SN_CAUSAL_REFUSED_DELAYS);
+	CHECK_STRING(answers.rows.items[0].reason, "late-pauses");
+	sn_causal_answers_free(&answers);
+	log->trials.count = 0;
+	sn_causal_answers_find(log, &answers);
+	CHECK_STRING(answers.rows.items[0].reason, "no-experiments");
+	sn_causal_answers_free(&answers);
+	log->refused = "one-thread";
+	sn_causal_answers_find(log, &answers);
+	CHECK_STRING(answers.rows.items[0].reason, "one-thread");
 	sn_causal_answers_free(&answers);
 	sn_causal_log_free(log);
 }

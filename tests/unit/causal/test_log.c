@@ -43,6 +43,7 @@ static struct sn_causal_log *make_log(void)
 	log->kind = "heartbeat";
 	log->name = "step \\ by step";
 	log->threads = 2;
+	log->refused = "one-thread";
 	log->seed = 99;
 	sn_vec_push(&log->candidates, candidate);
 	sn_vec_push(&log->runs, run);
@@ -84,6 +85,7 @@ TEST(what_is_written_is_read)
 	CHECK(sn_causal_log_parse(bytes, length, "x", &again, &err) == SN_OK);
 	CHECK_STRING(again->kind, "heartbeat");
 	CHECK_STRING(again->name, "step \\ by step");
+	CHECK_STRING(again->refused, "one-thread");
 	CHECK(again->threads == 2 && again->seed == 99 && isnan(again->overhead_share));
 	CHECK(again->candidates.count == 1 && again->runs.count == 1 && again->trials.count == 2);
 	CHECK_STRING(again->candidates.items[0].name, "a\tb\\c\nd.c:3-4");

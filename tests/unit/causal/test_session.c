@@ -120,3 +120,36 @@ TEST(what_is_known_is_left_out)
 	}
 	end(&session, page);
 }
+
+/* What this session's runs have counted decides, once there is enough of it. */
+TEST(machines_that_cannot_answer_are_refused)
+{
+	struct sn_causal_control *page = sn_causal_page_new();
+	struct sn_causal_session session;
+	struct sn_causal_run queue = { .ran_ns = 1000000000, .queued_ns = 9000000000 };
+	struct sn_causal_trial trial = { .candidate = SN_CAUSAL_BASELINE, .visits = 1 };
+
+	begin(&session, page);
+	/* of a session before */
+	sn_vec_push(&session.log->runs, queue);
+	sn_causal_session_begin(&session);
+	page->ran_ns = 3900000000;
+	page->queued_ns = 2000000000;
+	CHECK(!sn_causal_session_refusal(&session, page)); /* no experiment yet */
+	for (int i = 0; i < 8; i++)
+		sn_vec_push(&session.log->trials, trial);
+	CHECK(sn_causal_session_refusal(&session, page) == SN_CAUSAL_REFUSED_QUEUES);
+	page->ran_ns = 1900000000;
+	CHECK(!sn_causal_session_refusal(&session, page)); /* 3.9 s say too little */
+	page->ran_ns = 9900000000;
+	CHECK(!sn_causal_session_refusal(&session, page));
+	page->asked_ns = 1000000000;
+	page->slept_ns = 1090000000;
+	CHECK(!sn_causal_session_refusal(&session, page));
+	page->slept_ns = 1110000000;
+	CHECK(sn_causal_session_refusal(&session, page) == SN_CAUSAL_REFUSED_DELAYS);
+	page->sealed_processes = 1;
+	CHECK(sn_causal_session_refusal(&session, page) == SN_CAUSAL_REFUSED_SEALED);
+	CHECK(!sn_causal_session_refusal(&session, NULL));
+	end(&session, page);
+}

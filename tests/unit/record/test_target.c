@@ -31,6 +31,7 @@ TEST(programs_are_found_as_exec_finds_them)
 	CHECK_INT(sn_target_find("sh", &target, &err), SN_OK);
 	CHECK(strstr(target.path, "/sh") != NULL);
 	CHECK_INT(target.kind, SN_TARGET_DYNAMIC);
+	CHECK(strstr(target.loader, "/ld") != NULL);
 	CHECK_INT(sn_target_find("no-such-program", &target, &err), SN_ERR_NOT_FOUND);
 	CHECK_INT(target.exit_code, 127);
 	CHECK_INT(sn_target_find("./absent", &target, &err), SN_ERR_NOT_FOUND);

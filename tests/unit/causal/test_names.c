@@ -1,0 +1,65 @@
+/* Names of code, as users write them. */
+#include "causal/names.h"
+
+#include <string.h>
+
+#include "harness/tap.h"
+
+static sn_status parse(const char *word, struct sn_causal_choice *choice)
+{
+	struct sn_error err;
+
+	return sn_causal_choice_parse(word, choice, &err);
+}
+
+TEST(lists_have_a_number_or_five)
+{
+	struct sn_causal_choice choice;
+
+	CHECK(parse("loops", &choice) == SN_OK && choice.kind == SN_CAUSAL_CHOICE_LOOPS);
+	CHECK_INT(choice.count, 5);
+	CHECK(parse("functions:1", &choice) == SN_OK && choice.kind == SN_CAUSAL_CHOICE_FUNCTIONS);
+	CHECK_INT(choice.count, 1);
+	CHECK(parse("lines:1024", &choice) == SN_OK && choice.kind == SN_CAUSAL_CHOICE_LINES);
+	CHECK_INT(choice.count, 1024);
+	CHECK(parse("regions", &choice) == SN_OK && choice.kind == SN_CAUSAL_CHOICE_REGIONS);
+}
+
+TEST(numbers_that_are_none_are_refused)
+{
+	static const char *const words[] = {
+		"loops:0",    "loops:-1",   "loops:",
+		"loops:1025", "lines:x",    "functions:3x",
+		"loops: 3",   "regions:+1", "loops:99999999999999999999"
+	};
+	struct sn_causal_choice choice;
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+		CHECK(parse(words[i], &choice) == SN_ERR_USAGE);
+}
+
+TEST(other_words_are_names)
+{
+	struct sn_causal_choice choice;
+
+	CHECK(parse("loops_of_mine", &choice) == SN_OK && choice.kind == SN_CAUSAL_CHOICE_NAME);
+	CHECK(parse("lines::read", &choice) == SN_OK && choice.kind == SN_CAUSAL_CHOICE_NAME);
+	CHECK(!strcmp(choice.name, "lines::read"));
+	CHECK(parse("lock:guard", &choice) == SN_OK && choice.kind == SN_CAUSAL_CHOICE_LOCK);
+	CHECK(!strcmp(choice.name, "guard"));
+	CHECK(parse("lock:", &choice) == SN_ERR_USAGE);
+}
+
+TEST(lines_are_known_by_how_their_path_ends)
+{
+	CHECK(sn_causal_is_line("/src/a.c", 41, "a.c:41"));
+	CHECK(sn_causal_is_line("/src/a.c", 41, "src/a.c:41"));
+	CHECK(sn_causal_is_line("/src/a.c", 41, "a.c:41-57")); /* a loop's label */
+	CHECK(!sn_causal_is_line("/src/a.c", 42, "a.c:41"));
+	CHECK(!sn_causal_is_line("/src/a.c", 41, "b.c:41"));
+	CHECK(!sn_causal_is_line(NULL, 41, "a.c:41"));
+	CHECK(sn_causal_looks_like_line("a.c:41"));
+	CHECK(!sn_causal_looks_like_line("ns::f"));
+	CHECK(!sn_causal_looks_like_line(":4"));
+	CHECK(!sn_causal_looks_like_line("turn"));
+}
