@@ -370,11 +370,6 @@ static const struct sn_explanation causal_words[] = {
 	  "The curve: for each speed-up (the share of its time that the code is spared, 0 to 1) the "
 	  "effect (relative change of a step's time), its 95 % interval and how many experiments.",
 	  "slope" },
-	{ "reason", "text",
-	  "Why the verdict is unknown: one-thread (the profile says it all, none were made), "
-	  "no-experiments, few-experiments or noise (more settle it), cpu-waits, late-pauses, sealed or "
-	  "too-often (no effect can be told).",
-	  "verdict" },
 	{ "curve", "text",
 	  "The same points in words: what the code is spared, and by how much less time a step takes, "
 	  "with the 95 % interval.",
