@@ -7,15 +7,10 @@
 #include "base/alloc.h"
 #include "base/stats.h"
 #include "base/progress.h"
-#include "causal/early.h"
-#include "causal/page.h"
-#include "causal/session.h"
 #include "cli/analysis_options.h"
+#include "cli/causal.h"
 #include "cli/record.h"
 #include "experiment/store.h"
-#include "profile/analysis.h"
-#include "record/redact.h"
-#include "record/streams.h"
 #include "record/told.h"
 #include "views/view.h"
 
@@ -24,46 +19,9 @@ static const int64_t progress_every_ns = 5000000000;
 
 static const double speedups_unless_said[] = { 0.25, 0.5, 0.75, 1 };
 
-struct causal {
-	const struct sn_args *args;
-	struct sn_text experiment; /* that has the profile, and gets the log */
-	struct sn_analysis *analysis;
-	struct sn_causal_log *log;
-	struct sn_causal_control *page;
-	struct sn_causal_session session;
-	struct sn_streams streams;
-	struct sn_causal_control *first_page; /* as the first run left it; NULL: --from */
-	bool is_shown;			      /* some run's output was */
-	bool is_interrupted;
-	long long runs_most; /* 0: as many as there is time for */
-	double max_time_s;
-	bool is_forced;
-	int exit_code;	      /* of the run that was shown */
-	int last_code;	      /* of the last run */
-	bool has_failed_runs; /* that ended otherwise */
-	int64_t said_ns;      /* when progress was last told */
-	bool is_quiet;
-};
-
-static void say(const struct causal *c, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
-
-static void say(const struct causal *c, const char *format, ...)
-{
-	va_list words;
-
-	if (c->is_quiet)
-		return;
-	fputs("sonde: ", stderr);
-	va_start(words, format);
-	vfprintf(stderr, format, words);
-	va_end(words);
-	fputc('\n', stderr);
-}
-
 /* ---- options ---- */
 
-static sn_status read_speedups(struct causal *c, struct sn_error *err)
+static sn_status read_speedups(struct sn_cli_causal *c, struct sn_error *err)
 {
 	const char *text = sn_args_value(c->args, "speedups");
 	struct sn_causal_session *s = &c->session;
@@ -101,7 +59,7 @@ static bool is_clock(const struct sn_args *args, const char *rate)
 	return asked && !strcmp(asked, rate);
 }
 
-static sn_status read_options(struct causal *c, struct sn_error *err)
+static sn_status read_options(struct sn_cli_causal *c, struct sn_error *err)
 {
 	sn_status status = read_speedups(c, err);
 
@@ -143,68 +101,8 @@ static sn_status read_options(struct causal *c, struct sn_error *err)
 
 /* ---- the progress point, as far as it is known before the first run ---- */
 
-/* "BEGIN..END" in two; false: it is one point. */
-static bool split_latency(const char *name, char **begin, const char **end)
-{
-	const char *dots = name ? strstr(name, "..") : NULL;
-
-	if (!dots || dots == name || !dots[2])
-		return false;
-	*begin = strndup(name, (size_t)(dots - name));
-	*end = dots + 2;
-	return true;
-}
-
-static const char *point_option(const struct causal *c)
-{
-	return sn_args_value(c->args, "latency") ? "--latency" : "--progress";
-}
-
-/* A name that is not there costs no run. */
-static sn_status check_names(const struct causal *c, struct sn_error *err)
-{
-	const char *latency = sn_args_value(c->args, "latency");
-	const char *name = latency ? latency : sn_args_value(c->args, "progress"), *end = NULL;
-	struct sn_causal_wanted wanted = { .targets = sn_args_value(c->args, "target"),
-					   .point = name,
-					   .option = point_option(c),
-					   .is_heartbeat = latency != NULL,
-					   .may_be_heartbeat = name != NULL };
-	struct sn_image_options options = { 0 };
-	struct sn_target target;
-	struct sn_text doubt = { 0 };
-	SN_VEC(const char *) folders = { 0 };
-	char *begin = NULL;
-	sn_status status;
-
-	for (size_t i = 0; i < c->args->given_count; i++)
-		if (!strcmp(c->args->command->options[c->args->given[i].option].name,
-			    "debug-folder"))
-			sn_vec_push(&folders, c->args->given[i].value);
-	if (folders.count)
-		sn_vec_push(&folders, "/usr/lib/debug");
-	options.debug_folders = folders.items;
-	options.debug_folder_count = folders.count;
-	if (split_latency(name, &begin, &end)) {
-		wanted.begin = begin;
-		wanted.point = end;
-		wanted.is_heartbeat = wanted.may_be_heartbeat = false;
-	}
-	status = sn_target_find(c->args->operands[0], &target, NULL);
-	/* that it is not there, or cannot be measured, is said where it is run */
-	status = status != SN_OK || target.kind != SN_TARGET_DYNAMIC
-			 ? SN_OK
-			 : sn_causal_names_check(&target, &options, &wanted, &doubt, err);
-	if (status == SN_OK && doubt.length)
-		say(c, "%s", doubt.chars);
-	sn_vec_free(&folders);
-	sn_text_free(&doubt);
-	free(begin);
-	return status;
-}
-
 /* In the first run every heartbeat is counted under its own name. */
-static sn_status run_first(struct causal *c)
+static sn_status run_first(struct sn_cli_causal *c)
 {
 	struct sn_causal_control *page = sn_causal_page_new();
 	struct sn_steer steer = { .first = page };
@@ -222,7 +120,8 @@ static sn_status run_first(struct causal *c)
 	return c->experiment.length ? SN_OK : SN_ERR_NO_DATA;
 }
 
-static const struct sn_causal_progress *beat_of_first_run(const struct causal *c, const char *name)
+static const struct sn_causal_progress *beat_of_first_run(const struct sn_cli_causal *c,
+							  const char *name)
 {
 	const struct sn_causal_progress *best = NULL;
 
@@ -237,10 +136,10 @@ static const struct sn_causal_progress *beat_of_first_run(const struct causal *c
 	return best;
 }
 
-static sn_status choose_latency(struct causal *c, const char *begin, const char *end,
+static sn_status choose_latency(struct sn_cli_causal *c, const char *begin, const char *end,
 				struct sn_error *err)
 {
-	const char *option = point_option(c);
+	const char *option = sn_cli_causal_point_option(c);
 	sn_status status = sn_causal_page_add_place(c->page, 0, option, end, c->analysis, err);
 
 	if (status == SN_OK)
@@ -249,7 +148,7 @@ static sn_status choose_latency(struct causal *c, const char *begin, const char 
 	return status;
 }
 
-static void choose_beat(struct causal *c, const char *name, bool is_latency)
+static void choose_beat(struct sn_cli_causal *c, const char *name, bool is_latency)
 {
 	sn_causal_page_add_beat(c->page, 0, name);
 	c->session.is_latency = is_latency;
@@ -263,7 +162,7 @@ static void choose_beat(struct causal *c, const char *name, bool is_latency)
 	}
 }
 
-static sn_status choose_progress(struct causal *c, struct sn_error *err)
+static sn_status choose_progress(struct sn_cli_causal *c, struct sn_error *err)
 {
 	const char *wanted = sn_args_value(c->args, "progress");
 	const char *latency = sn_args_value(c->args, "latency"), *end = NULL, *kind = "end";
@@ -281,7 +180,7 @@ static sn_status choose_progress(struct causal *c, struct sn_error *err)
 	} else if (goes_on && !strcmp(c->log->kind, "heartbeat")) {
 		kind = "heartbeat";
 		choose_beat(c, name, false);
-	} else if (split_latency(name, &begin, &end)) {
+	} else if (sn_cli_causal_split_latency(name, &begin, &end)) {
 		kind = "latency";
 		status = choose_latency(c, begin, end, err);
 	} else if ((beat = beat_of_first_run(c, name)) && (wanted || latency || beat->count)) {
@@ -299,8 +198,8 @@ static sn_status choose_progress(struct causal *c, struct sn_error *err)
 				     latency);
 	} else if (name) {
 		kind = "site";
-		status = sn_causal_page_add_place(c->page, 0, point_option(c), name, c->analysis,
-						  err);
+		status = sn_causal_page_add_place(c->page, 0, sn_cli_causal_point_option(c), name,
+						  c->analysis, err);
 		if (status == SN_ERR_NOT_FOUND && !c->first_page) {
 			/* no run has shown which heartbeats there are */
 			kind = "heartbeat";
@@ -332,7 +231,7 @@ static sn_status choose_progress(struct causal *c, struct sn_error *err)
 /* ---- runs ---- */
 
 /* A run of which nothing but its experiments is kept. */
-static sn_status run_again(struct causal *c, struct sn_steer *steer,
+static sn_status run_again(struct sn_cli_causal *c, struct sn_steer *steer,
 			   struct sn_record_result *result, struct sn_error *err)
 {
 	const char *temporary = getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp";
@@ -370,7 +269,7 @@ static sn_status run_again(struct causal *c, struct sn_steer *steer,
 }
 
 /* With no point within the run each run is one experiment. */
-static void keep_whole_run(struct causal *c, const struct sn_causal_trial_plan *plan,
+static void keep_whole_run(struct sn_cli_causal *c, const struct sn_causal_trial_plan *plan,
 			   const struct sn_causal_control *last, int64_t elapsed_ns)
 {
 	struct sn_causal_trial trial = {
@@ -394,19 +293,20 @@ static void keep_whole_run(struct causal *c, const struct sn_causal_trial_plan *
 }
 
 /* A run that ended otherwise than the user's did otherwise, and not only faster: its experiments do not count. */
-static bool has_failed(struct causal *c, size_t trials_before)
+static bool has_failed(struct sn_cli_causal *c, size_t trials_before)
 {
 	if (c->is_interrupted || c->last_code == c->exit_code)
 		return false;
-	say(c,
-	    "a run ended with status %d, the one that was shown with %d: its experiments are left out",
-	    c->last_code, c->exit_code);
+	sn_cli_causal_say(
+		c,
+		"a run ended with status %d, the one that was shown with %d: its experiments are left out",
+		c->last_code, c->exit_code);
 	c->log->trials.count = trials_before;
 	c->has_failed_runs = true;
 	return true;
 }
 
-static sn_status make_run(struct causal *c, bool is_whole, struct sn_error *err)
+static sn_status make_run(struct sn_cli_causal *c, bool is_whole, struct sn_error *err)
 {
 	size_t trials_before = c->log->trials.count;
 	struct sn_steer steer = { .first = c->page, .context = &c->session };
@@ -440,23 +340,24 @@ static sn_status make_run(struct causal *c, bool is_whole, struct sn_error *err)
 }
 
 /* Runs may be many and short: a line every few seconds. */
-static void say_progress(struct causal *c)
+static void say_progress(struct sn_cli_causal *c)
 {
 	int64_t now_ns = sn_clock_ns(CLOCK_MONOTONIC);
 
 	if (c->said_ns && now_ns - c->said_ns < progress_every_ns)
 		return;
 	c->said_ns = now_ns;
-	say(c, "run %zu: %zu experiments so far", c->log->runs.count, c->log->trials.count);
+	sn_cli_causal_say(c, "run %zu: %zu experiments so far", c->log->runs.count,
+			  c->log->trials.count);
 }
 
-static bool is_of_whole_runs(const struct causal *c)
+static bool is_of_whole_runs(const struct sn_cli_causal *c)
 {
 	return !strcmp(c->log->kind, "end");
 }
 
 /* What a run takes, by those for experiments, or the one that found the code. */
-static double run_s(const struct causal *c)
+static double run_s(const struct sn_cli_causal *c)
 {
 	size_t runs = c->log->runs.count - c->session.runs_before;
 	double sum_s = 0;
@@ -467,7 +368,7 @@ static double run_s(const struct causal *c)
 }
 
 /* With whole runs an answer may need more of them than there is time for. */
-static void say_room(const struct causal *c)
+static void say_room(const struct sn_cli_causal *c)
 {
 	double each_s = run_s(c), room = each_s > 0 ? floor(c->session.left_s / each_s) : INFINITY;
 	double needed = 2.0 * SN_CAUSAL_BLOCKS_LEAST * c->page->target_count;
@@ -476,16 +377,17 @@ static void say_room(const struct causal *c)
 		room = (double)c->runs_most;
 	needed -= (double)c->log->trials.count;
 	if (room < needed)
-		say(c,
-		    "a run takes %.1f s: there is room for %.0f, and a first verdict on %u piece%s of "
-		    "code needs %.0f more: --max-time %.0f (and no --runs below that), fewer pieces "
-		    "(--target), a progress point (--progress), or later runs that add to these "
-		    "(--from)",
-		    each_s, room < 1 ? 1 : room, c->page->target_count,
-		    c->page->target_count == 1 ? "" : "s", needed, ceil(needed * each_s));
+		sn_cli_causal_say(
+			c,
+			"a run takes %.1f s: there is room for %.0f, and a first verdict on %u piece%s of "
+			"code needs %.0f more: --max-time %.0f (and no --runs below that), fewer pieces "
+			"(--target), a progress point (--progress), or later runs that add to these "
+			"(--from)",
+			each_s, room < 1 ? 1 : room, c->page->target_count,
+			c->page->target_count == 1 ? "" : "s", needed, ceil(needed * each_s));
 }
 
-static sn_status too_often(struct causal *c, struct sn_error *err)
+static sn_status too_often(struct sn_cli_causal *c, struct sn_error *err)
 {
 	if (!c->log->trials.count) {
 		c->log->refused = "too-often";
@@ -502,7 +404,7 @@ static sn_status too_often(struct causal *c, struct sn_error *err)
 /* In the steering thread: who waits for an answer need not wait for the program's end. */
 static void say_over(void *context)
 {
-	struct causal *c = context;
+	struct sn_cli_causal *c = context;
 	const char *why = c->session.end == SN_CAUSAL_SURE_ENOUGH ? "every answer is sure enough"
 			  : c->session.end == SN_CAUSAL_OUT_OF_TIME
 				  ? "the time for experiments is over (--max-time)"
@@ -513,15 +415,16 @@ static void say_over(void *context)
 	sn_causal_log_write(c->log, c->experiment.chars, NULL);
 	if (c->session.end == SN_CAUSAL_TOO_OFTEN || c->session.end == SN_CAUSAL_REFUSED ||
 	    !c->log->trials.count)
-		say(c, "%s; the program goes on to its end, without delays", why);
+		sn_cli_causal_say(c, "%s; the program goes on to its end, without delays", why);
 	else
-		say(c,
-		    "%s; the answers are there: sonde show causal %s; the program goes on to its end, "
-		    "without delays",
-		    why, c->experiment.chars);
+		sn_cli_causal_say(
+			c,
+			"%s; the answers are there: sonde show causal %s; the program goes on to its end, "
+			"without delays",
+			why, c->experiment.chars);
 }
 
-static sn_status make_runs(struct causal *c, struct sn_error *err)
+static sn_status make_runs(struct sn_cli_causal *c, struct sn_error *err)
 {
 	bool is_whole = is_of_whole_runs(c);
 	size_t before = c->log->trials.count;
@@ -576,121 +479,7 @@ static sn_status make_runs(struct causal *c, struct sn_error *err)
 
 /* ---- the facts that the profile has ---- */
 
-/* Those with a hundredth of the CPU time. Many brief threads may have as much together: then there are
- * two at least. */
-static uint32_t threads_at_work(const struct sn_profile *profile)
-{
-	uint64_t busiest_ns = 0, total_ns = profile->total.cpu_ns;
-	uint32_t count = 0;
-
-	for (size_t t = 0; t < profile->experiment->threads.count; t++) {
-		uint64_t cpu_ns = profile->threads[t].cpu_ns;
-
-		if (cpu_ns > busiest_ns)
-			busiest_ns = cpu_ns;
-		count += profile->is_at_work[t] && cpu_ns * 100 >= total_ns;
-	}
-	return count < 2 && (total_ns - busiest_ns) * 100 >= total_ns ? 2 : count;
-}
-
-/* Of the time in which threads wanted a CPU, what they waited for one, in the run that found the code;
- * NaN: not known. */
-static double queued_share(const struct causal *c)
-{
-	const struct sn_experiment *e = c->analysis->experiment;
-	double waited = 0, ran = 0;
-
-	for (size_t t = 0; t < e->threads.count; t++)
-		if (e->threads.items[t].account.wait_cpu_ns >= 0) {
-			waited += (double)e->threads.items[t].account.wait_cpu_ns;
-			ran += (double)c->analysis->profile->threads[t].cpu_ns;
-		}
-	return ran > 0 ? waited / (waited + ran) : NAN;
-}
-
-static const struct sn_causal_candidate *largest_candidate(const struct sn_causal_log *log)
-{
-	const struct sn_causal_candidate *best = &log->candidates.items[0];
-
-	for (size_t i = 1; i < log->candidates.count; i++)
-		if (log->candidates.items[i].cpu_share > best->cpu_share || isnan(best->cpu_share))
-			best = &log->candidates.items[i];
-	return best;
-}
-
-/* By Amdahl's law: of one thread. */
-static void add_amdahl(const struct causal *c, struct sn_text *text)
-{
-	const struct sn_causal_candidate *best = largest_candidate(c->log);
-	double cpu_s = (double)c->analysis->profile->total.cpu_ns * 1e-9;
-
-	sn_text_add(text, "one thread is at work: its profile says it all, by Amdahl's law");
-	if (!isnan(best->cpu_share))
-		sn_text_addf(
-			text,
-			" (%s has %.2f s of %.2f s of CPU time, in a run of %.2f s: without it "
-			"a run takes %.2f s less)",
-			best->name, best->cpu_share * cpu_s, cpu_s,
-			(double)c->analysis->experiment->elapsed_ns * 1e-9,
-			best->cpu_share * cpu_s);
-	sn_text_add(text, "; sonde show loops");
-}
-
-/* What the run that found the code says of experiments, before there is time spent on them. */
-static sn_status say_early(struct causal *c, struct sn_error *err)
-{
-	double queued = queued_share(c);
-	struct sn_text why = { 0 };
-	sn_status status = SN_OK;
-
-	if (c->is_forced)
-		return SN_OK;
-	if (c->first_page && c->first_page->sealed_processes) {
-		c->log->refused = "sealed";
-		sn_text_add(&why,
-			    "a process forbids system calls (seccomp), so its threads cannot be "
-			    "held up");
-	} else if (c->log->threads <= 1) {
-		c->log->refused = "one-thread";
-		add_amdahl(c, &why);
-	} else if (queued > SN_CAUSAL_QUEUED_REFUSED) {
-		c->log->refused = "cpu-waits";
-		sn_text_addf(
-			&why,
-			"threads waited for CPUs %.0f %% of the time in which they wanted one, "
-			"so that no effect could be told: run fewer threads than CPUs, other "
-			"programs later, or 'chrt -r 1 sonde causal ...'",
-			100 * queued);
-	} else {
-		return SN_OK;
-	}
-	sn_text_add(&why, ". No experiments are made; --force makes them all the same");
-	if (!c->log->trials.count)
-		status = sn_causal_log_write(c->log, c->experiment.chars, err);
-	if (status == SN_OK && c->is_shown)
-		say(c, "%s", why.chars);
-	else if (status == SN_OK)
-		status = sn_error_set(err, SN_ERR_NO_DATA, "%s", why.chars);
-	sn_text_free(&why);
-	return status;
-}
-
-static void take_facts(struct causal *c)
-{
-	const struct sn_experiment *e = c->analysis->experiment;
-	uint64_t overhead_ns = 0, cpu_ns = 0;
-
-	c->log->threads = threads_at_work(c->analysis->profile);
-	for (size_t p = 0; p < e->processes.count; p++)
-		overhead_ns += e->processes.items[p].overhead_ns;
-	cpu_ns = c->analysis->profile->total.cpu_ns;
-	if (cpu_ns)
-		c->log->overhead_share = sn_overhead_share((double)overhead_ns, (double)cpu_ns);
-	if (!c->log->seed)
-		c->log->seed = (uint64_t)e->processes.count + (uint64_t)cpu_ns;
-}
-
-static sn_status choose_candidates(struct causal *c, struct sn_error *err)
+static sn_status choose_candidates(struct sn_cli_causal *c, struct sn_error *err)
 {
 	const char *what = sn_args_value(c->args, "target");
 	bool with_callees = sn_args_flag(c->args, "with-callees");
@@ -716,7 +505,7 @@ static sn_status choose_candidates(struct causal *c, struct sn_error *err)
 	return status;
 }
 
-static sn_status open_log(struct causal *c, struct sn_error *err)
+static sn_status open_log(struct sn_cli_causal *c, struct sn_error *err)
 {
 	if (sn_causal_log_exists(c->experiment.chars))
 		return sn_causal_log_open(c->experiment.chars, &c->log, err);
@@ -724,51 +513,7 @@ static sn_status open_log(struct causal *c, struct sn_error *err)
 	return SN_OK;
 }
 
-/* Addresses of another build are other code. */
-static sn_status check_builds(const struct causal *c, struct sn_error *err)
-{
-	const struct sn_experiment *e = c->analysis->experiment;
-	struct sn_target target;
-	bool is_found = sn_target_find(c->args->operands[0], &target, NULL) == SN_OK;
-	sn_status status = SN_OK;
-
-	for (uint32_t m = 0; status == SN_OK && m < e->modules.count; m++) {
-		const struct sn_module *module = &e->modules.items[m];
-		const char *path =
-			is_found && !strcmp(sn_base_name(target.path), sn_base_name(module->path))
-				? target.path
-				: module->path;
-		struct sn_text id = { 0 }, state = { 0 };
-
-		if (!module->is_main || module->kind != SN_MODULE_FILE || !*module->build_id ||
-		    sn_image_identify(path, NULL, &id, &state, NULL) != SN_OK)
-			continue; /* not there any more: nobody runs it */
-		if (strcmp(id.chars, module->build_id) != 0)
-			status = sn_error_set(
-				err, SN_ERR_USAGE,
-				"'%s' is another build (%.12s) than the one in '%s' (%.12s), so that "
-				"its code lies elsewhere: leave --from away, for a first run of it",
-				path, id.chars, c->experiment.chars, module->build_id);
-		sn_text_free(&id);
-		sn_text_free(&state);
-	}
-	return status;
-}
-
-static void warn_of_arguments(const struct causal *c)
-{
-	struct sn_arena arena = { 0 };
-	const char *now = sn_redact_command_line(&arena, c->args->operands, false);
-
-	if (strcmp(now, c->analysis->experiment->arguments) != 0)
-		say(c,
-		    "'%s' was recorded of other arguments ('%s'): what was hot there is tried here, "
-		    "and the answers of both are put together",
-		    c->experiment.chars, c->analysis->experiment->arguments);
-	sn_arena_free(&arena);
-}
-
-static sn_status open_experiment(struct causal *c, struct sn_error *err)
+static sn_status open_experiment(struct sn_cli_causal *c, struct sn_error *err)
 {
 	sn_status status = sn_cli_analysis_open(c->experiment.chars, NULL, &c->analysis, err);
 
@@ -785,14 +530,14 @@ static sn_status open_experiment(struct causal *c, struct sn_error *err)
 			"'%s' is of %s, and not of %s: --from takes an experiment of the same program",
 			c->experiment.chars, sn_base_name(c->analysis->experiment->program),
 			sn_base_name(c->args->operands[0]));
-	status = check_builds(c, err);
+	status = sn_cli_causal_check_builds(c, err);
 	if (status != SN_OK)
 		return status;
-	warn_of_arguments(c);
+	sn_cli_causal_warn_of_arguments(c);
 	return open_log(c, err);
 }
 
-static sn_status prepare(struct causal *c, struct sn_error *err)
+static sn_status prepare(struct sn_cli_causal *c, struct sn_error *err)
 {
 	const char *from = sn_args_value(c->args, "from");
 	sn_status status = SN_OK;
@@ -800,14 +545,14 @@ static sn_status prepare(struct causal *c, struct sn_error *err)
 	sn_streams_open(&c->streams);
 	if (from)
 		sn_text_add(&c->experiment, from);
-	else if ((status = check_names(c, err)) != SN_OK)
+	else if ((status = sn_cli_causal_check_names(c, err)) != SN_OK)
 		return status;
 	else if ((status = run_first(c)) != SN_OK)
 		return sn_error_set(err, status, "%s", ""); /* it was told */
 	status = open_experiment(c, err);
 	if (status == SN_OK) {
 		c->page = sn_causal_page_new();
-		take_facts(c);
+		sn_cli_causal_take_facts(c);
 		status = choose_candidates(c, err);
 	}
 	if (status == SN_OK)
@@ -818,7 +563,7 @@ static sn_status prepare(struct causal *c, struct sn_error *err)
 	return status;
 }
 
-static void free_all(struct causal *c)
+static void free_all(struct sn_cli_causal *c)
 {
 	sn_causal_session_free(&c->session);
 	sn_causal_log_free(c->log);
@@ -829,38 +574,44 @@ static void free_all(struct causal *c)
 	sn_text_free(&c->experiment);
 }
 
-static void tell(const struct causal *c)
+static void tell(const struct sn_cli_causal *c)
 {
 	if (c->is_interrupted && !c->log->trials.count)
-		say(c,
-		    "interrupted before the first experiment was made: sonde causal --from %s -- ... "
-		    "makes them",
-		    c->experiment.chars);
+		sn_cli_causal_say(
+			c,
+			"interrupted before the first experiment was made: sonde causal --from %s -- ... "
+			"makes them",
+			c->experiment.chars);
 	else if (c->is_interrupted)
-		say(c,
-		    "interrupted: the answers rest on %zu experiments; sonde causal --from %s -- ... "
-		    "adds more",
-		    c->log->trials.count, c->experiment.chars);
+		sn_cli_causal_say(
+			c,
+			"interrupted: the answers rest on %zu experiments; sonde causal --from %s -- ... "
+			"adds more",
+			c->log->trials.count, c->experiment.chars);
 	if (c->log->threads <= 1 && !*c->log->refused)
-		say(c, "one thread is at work: its profile says it all, by Amdahl's law; the "
-		       "experiments only repeat it");
+		sn_cli_causal_say(
+			c, "one thread is at work: its profile says it all, by Amdahl's law; the "
+			   "experiments only repeat it");
 	if (c->session.end == SN_CAUSAL_REFUSED)
-		say(c, "experiments ended before their time, as they cannot answer; --force makes "
-		       "them all the same");
+		sn_cli_causal_say(
+			c,
+			"experiments ended before their time, as they cannot answer; --force makes "
+			"them all the same");
 	if (sn_causal_queued_share(c->log) > SN_CAUSAL_QUEUED_MOST)
-		say(c,
-		    "threads waited for CPUs %.0f %% of the time in which they wanted one: %s; run fewer "
-		    "threads than CPUs, or other programs later",
-		    100 * sn_causal_queued_share(c->log),
-		    sn_causal_queued_share(c->log) > SN_CAUSAL_QUEUED_REFUSED
-			    ? "no effect is told"
-			    : "effects come out too small");
-	say(c, "%s; sonde show causal %s", c->experiment.chars, c->experiment.chars);
+		sn_cli_causal_say(
+			c,
+			"threads waited for CPUs %.0f %% of the time in which they wanted one: %s; run fewer "
+			"threads than CPUs, or other programs later",
+			100 * sn_causal_queued_share(c->log),
+			sn_causal_queued_share(c->log) > SN_CAUSAL_QUEUED_REFUSED
+				? "no effect is told"
+				: "effects come out too small");
+	sn_cli_causal_say(c, "%s; sonde show causal %s", c->experiment.chars, c->experiment.chars);
 }
 
 static int causal_run(const struct sn_args *args)
 {
-	struct causal c = { .args = args };
+	struct sn_cli_causal c = { .args = args };
 	struct sn_error err = { .sentence = "" };
 	sn_status status = read_options(&c, &err);
 	int code;
@@ -868,13 +619,14 @@ static int causal_run(const struct sn_args *args)
 	if (status == SN_OK)
 		status = prepare(&c, &err);
 	if (status == SN_OK && !c.is_interrupted)
-		status = say_early(&c, &err);
+		status = sn_cli_causal_say_early(&c, &err);
 	if (status == SN_OK && !c.is_interrupted && !*c.log->refused) {
-		say(&c,
-		    "%u piece%s of code, progress by %s '%s'; the output of further runs is not "
-		    "shown",
-		    c.page->target_count, c.page->target_count == 1 ? "" : "s", c.log->kind,
-		    c.log->name);
+		sn_cli_causal_say(
+			&c,
+			"%u piece%s of code, progress by %s '%s'; the output of further runs is not "
+			"shown",
+			c.page->target_count, c.page->target_count == 1 ? "" : "s", c.log->kind,
+			c.log->name);
 		c.log->refused = "";
 		c.session.tell_over = say_over;
 		c.session.context = &c;

@@ -1,0 +1,52 @@
+/** One `sonde causal`: what its files share. */
+#ifndef SN_CLI_CAUSAL_H
+#define SN_CLI_CAUSAL_H
+
+#include "causal/page.h"
+#include "causal/session.h"
+#include "cli/command.h"
+#include "profile/analysis.h"
+#include "record/streams.h"
+
+struct sn_cli_causal {
+	const struct sn_args *args;
+	struct sn_text experiment; /* that has the profile, and gets the log */
+	struct sn_analysis *analysis;
+	struct sn_causal_log *log;
+	struct sn_causal_control *page;
+	struct sn_causal_session session;
+	struct sn_streams streams;
+	struct sn_causal_control *first_page; /* as the first run left it; NULL: --from */
+	bool is_shown;			      /* some run's output was */
+	bool is_interrupted;
+	long long runs_most; /* 0: as many as there is time for */
+	double max_time_s;
+	bool is_forced;
+	int exit_code;	      /* of the run that was shown */
+	int last_code;	      /* of the last run */
+	bool has_failed_runs; /* that ended otherwise */
+	int64_t said_ns;      /* when progress was last told */
+	bool is_quiet;
+};
+
+/** A line on the terminal, unless --quiet. */
+void sn_cli_causal_say(const struct sn_cli_causal *c, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* causal_early.c */
+/** "BEGIN..END" in two, `*begin` for the caller to free; false: it is one point. `name` may be NULL. */
+bool sn_cli_causal_split_latency(const char *name, char **begin, const char **end);
+/** Which option names the progress point. */
+const char *sn_cli_causal_point_option(const struct sn_cli_causal *c);
+/** Before the first run: whether the names of code and progress points are there (causal/early.h). */
+sn_status sn_cli_causal_check_names(const struct sn_cli_causal *c, struct sn_error *err);
+/** SN_ERR_USAGE: the program is another build than the one in the experiment of --from. */
+sn_status sn_cli_causal_check_builds(const struct sn_cli_causal *c, struct sn_error *err);
+void sn_cli_causal_warn_of_arguments(const struct sn_cli_causal *c);
+/** Into the log: how many threads are at work, and what measuring them cost. */
+void sn_cli_causal_take_facts(struct sn_cli_causal *c);
+/** Where experiments cannot answer, or need not: says so, and `c->log->refused` has the reason.
+ *  SN_ERR_NO_DATA: and there was no run that is the user's. */
+sn_status sn_cli_causal_say_early(struct sn_cli_causal *c, struct sn_error *err);
+
+#endif
